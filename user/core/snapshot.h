@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What was read of the kernel at one moment: plain data between io, which
+ * fills it, and everything that looks at it. Nothing in here knows netlink.
+ *
+ * Units: times ns of CLOCK_MONOTONIC, sizes bytes, speeds bit/s. Counters are
+ * cumulative. What the device could not tell has its bit in .has cleared and
+ * its value is meaningless: ask snap_has() first.
+ *
+ * Arrays are sorted: devs and ports by index, uars by (dev, index), qps by
+ * (dev, qpn, serial), jobs by id, so a reader may bsearch or merge two
+ * snapshots in one pass.
+ */
+#ifndef SRDMA_CORE_SNAPSHOT_H
+#define SRDMA_CORE_SNAPSHOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SNAP_NAME	32	/* job, origin */
+#define SNAP_DEVNAME	64
+#define SNAP_COMM	16
+#define SNAP_EXE	64
+#define SNAP_PATH	256
+#define SNAP_REASON	256
+
+/* Bits of .has, shared by all objects that carry such a figure. */
+enum snap_field {
+	SNAP_DOORBELLS	= 1u << 0,
+	SNAP_WRS	= 1u << 1,
+	SNAP_STATE	= 1u << 2,
+	SNAP_PORT	= 1u << 3,
+	SNAP_UAR	= 1u << 4,
+	SNAP_TID	= 1u << 5,
+	SNAP_CLASS	= 1u << 6,	/* tclass, sl and what was asked */
+	SNAP_LEVEL	= 1u << 7,
+	SNAP_DEST	= 1u << 8,	/* dest_qpn, dgid */
+	SNAP_BYTES	= 1u << 9,	/* tx/rx bytes and packets of a port */
+	SNAP_SPEED	= 1u << 10,
+	SNAP_MAX_QPS	= 1u << 11,
+	SNAP_CREATE_RATE = 1u << 12,
+	SNAP_OWNER	= 1u << 13,
+	SNAP_NETDEV	= 1u << 14,
+	SNAP_CAP	= 1u << 15,	/* qp: queue capacities */
+	SNAP_CLASS_ERROR = 1u << 16,
+};
+
+#define snap_has(obj, field) (((obj)->has & (field)) != 0)
+
+struct snap_dev {
+	uint32_t index;
+	uint32_t caps;		/* enum swiftrdma_dev_cap */
+	uint32_t ports, qps, uars, cqs, mrs;
+	char name[SNAP_DEVNAME];
+	char provider[SNAP_NAME];
+	uint64_t created, create_failed, rejected, destroyed, modified;
+	uint64_t adopted, untracked, live_changed, live_failed, drain_max;
+	uint64_t since, time;
+};
+
+struct snap_port {
+	uint32_t has;
+	uint32_t dev, index;
+	uint32_t state, link_layer;
+	uint64_t speed;
+	uint64_t tx_bytes, rx_bytes, tx_packets, rx_packets;
+	uint64_t time;
+	char netdev[SNAP_NAME];
+};
+
+struct snap_owner {
+	uint32_t pid, uid;
+	uint64_t cgroup_id;
+	char comm[SNAP_COMM];
+	char exe[SNAP_EXE];
+	char cgroup[SNAP_PATH];
+	char kernel[SNAP_EXE];	/* not empty: a kernel user, nothing else set */
+};
+
+struct snap_uar {
+	uint32_t has;
+	uint32_t dev, index, kind, qps;
+	uint32_t owner;		/* index into snapshot.owners */
+	uint64_t created, doorbells, wrs;
+	uint64_t since, time;
+};
+
+struct snap_qp {
+	uint32_t has;
+	uint32_t dev, qpn;
+	uint64_t serial;
+	uint32_t type, state, port, uar, job, tid;
+	uint32_t owner;		/* index into snapshot.owners */
+	uint32_t send_cq, recv_cq;
+	uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge;
+	uint32_t max_inline;
+	uint32_t level, tclass_asked, tclass, sl_asked, sl;
+	uint32_t dest_qpn;
+	uint8_t dgid[16];
+	bool adopted, class_pending;
+	int32_t class_error;	/* -errno */
+	uint64_t doorbells, wrs;
+	uint64_t since, time;
+};
+
+struct snap_rule {
+	uint32_t order;
+	bool has_uid, has_pid;
+	uint32_t uid, pid;
+	char origin[SNAP_NAME];
+	char cgroup[SNAP_PATH];	/* empty strings: no such condition */
+	char comm[SNAP_COMM];
+	char exe[SNAP_EXE];
+	uint64_t matches;
+};
+
+/* A job on one device. */
+struct snap_job_stat {
+	uint32_t has;
+	uint32_t dev, qps, level;
+	uint64_t created, destroyed, rejected, doorbells, wrs;
+	uint64_t max_qps, create_rate;
+};
+
+struct snap_job {
+	uint32_t id, class;	/* enum swiftrdma_job_class */
+	char name[SNAP_NAME];
+	struct snap_rule *rules;
+	size_t n_rules;
+	struct snap_job_stat *stats;
+	size_t n_stats;
+	uint64_t since, time;
+};
+
+/*
+ * Arrays grow by doubling and are kept from one reading to the next, so that
+ * a steady state allocates nothing.
+ */
+struct snapshot {
+	uint64_t generation;	/* of the QP dump */
+	uint64_t time;
+	bool admin;		/* the reader may see all: jobs are there */
+	struct snap_dev *devs;		size_t n_devs, cap_devs;
+	struct snap_port *ports;	size_t n_ports, cap_ports;
+	struct snap_uar *uars;		size_t n_uars, cap_uars;
+	struct snap_qp *qps;		size_t n_qps, cap_qps;
+	struct snap_job *jobs;		size_t n_jobs, cap_jobs;
+	struct snap_owner *owners;	size_t n_owners, cap_owners;
+};
+
+/* One knob change asked for, or found in force. */
+struct snap_action {
+	uint32_t kind;		/* enum swiftrdma_action_kind */
+	uint32_t knob;		/* enum swiftrdma_knob */
+	uint64_t value;
+	bool clear;
+	char job[SNAP_NAME];	/* empty: the target is a QP */
+	bool has_dev;
+	uint32_t dev, qpn;
+	uint64_t serial;	/* 0: any */
+	char reason[SNAP_REASON];
+	/* answers only */
+	bool in_force, has_value;
+	int32_t error;		/* -errno */
+	uint32_t qps, qps_done, qps_pending, qps_unsupported;
+	uint64_t lease_id;
+	uint32_t lease_ttl_ms, lease_rank;
+	char lease_origin[SNAP_NAME];
+};
+
+#endif /* SRDMA_CORE_SNAPSHOT_H */

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The whole way in and out: snapshots in, actions out, events by callback.
+ * The only header of io that others include; netlink stays behind it.
+ *
+ * All functions return 0 or a positive count on success, -errno otherwise;
+ * io_error() then says in words what went wrong, the kernel's extack message
+ * and offending attribute included. Not thread-safe: one io per thread.
+ */
+#ifndef SRDMA_IO_IO_H
+#define SRDMA_IO_IO_H
+
+#include "core/snapshot.h"
+
+struct io;
+
+/**
+ * io_open - connect to swiftrdma.ko
+ * @io: where the handle goes
+ *
+ * -ENOENT: the module is not loaded (io_error() says how to load it).
+ */
+int io_open(struct io **io);
+void io_close(struct io *io);
+const char *io_error(const struct io *io);
+
+/* What io_snapshot() is to read; a QP filter makes it a one-shot reading. */
+struct io_want {
+	bool devs, ports, uars, qps, jobs;
+	const char *dev;	/* filters, NULL or 0: none */
+	const char *job;
+	uint32_t port, uar, pid;
+	bool has_qpn;
+	uint32_t qpn;
+};
+
+/**
+ * io_snapshot - read the kernel's figures into @snap
+ * @want: what to read; NULL: everything
+ *
+ * Called again with the same unfiltered @want and @snap, it asks the kernel
+ * only for the QPs that changed, merges them, and falls back to a full dump
+ * when QPs went or the connection was lost: the result is the same as a full
+ * dump. Reconnects when the module was reloaded (-ENODEV while it is away).
+ * Jobs need CAP_NET_ADMIN; without, .jobs is left empty and .admin false.
+ */
+int io_snapshot(struct io *io, struct snapshot *snap, const struct io_want *want);
+void snapshot_free(struct snapshot *snap);
+
+/**
+ * io_act - issue a batch under a lease
+ * @lease: in: 0 for a new one; out: its id
+ * @ttl_ms: lifetime from now; 0 ends the lease
+ * @rank: of a new lease
+ * @origin: of a new lease
+ * @batch: out, may be NULL: the number results refer to
+ *
+ * All or nothing. @n 0 with a lease keeps it alive.
+ */
+int io_act(struct io *io, uint64_t *lease, uint32_t ttl_ms, uint32_t rank,
+	   const char *origin, const struct snap_action *actions, size_t n,
+	   uint64_t *batch);
+
+/* Overrides in force and QPs pending; *actions is malloc()ed. */
+int io_actions(struct io *io, struct snap_action **actions, size_t *n);
+
+int io_job_set(struct io *io, const char *name, const char *origin,
+	       uint32_t class, const struct snap_rule *rules, size_t n);
+int io_job_del(struct io *io, const char *name, const char *origin);
+
+struct io_level {
+	uint32_t level, dscp, sl;
+};
+
+int io_levels(struct io *io, struct io_level *levels, size_t cap);
+int io_levels_set(struct io *io, const struct io_level *levels, size_t n);
+
+enum io_event_kind {
+	IO_EVENT_QP_CREATED,
+	IO_EVENT_QP_DESTROYED,
+	IO_EVENT_ACTION,
+	IO_EVENT_LEASE_END,
+	IO_EVENT_CONGESTION,
+	IO_EVENT_LOST,		/* some were lost: read anew */
+};
+
+struct io_event {
+	enum io_event_kind kind;
+	const struct snap_qp *qp;		/* QP_* */
+	const struct snap_owner *owner;		/* QP_* */
+	const struct snap_action *action;	/* ACTION */
+	uint64_t batch;				/* ACTION */
+	uint32_t index;				/* ACTION: place in its batch */
+	const struct snap_dev *dev;		/* CONGESTION */
+	uint64_t lease;				/* LEASE_END */
+	bool expired;				/* LEASE_END: it ran out */
+};
+
+/**
+ * io_events_open - listen to the module's events
+ *
+ * Returns a file descriptor to poll for reading; io_events_read() then calls
+ * @cb for each event there is and returns their number. ENOBUFS becomes one
+ * IO_EVENT_LOST. The descriptor belongs to @io.
+ */
+int io_events_open(struct io *io);
+int io_events_read(struct io *io, void (*cb)(const struct io_event *, void *),
+		   void *arg);
+
+#endif /* SRDMA_IO_IO_H */
