@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# SwiftRDMA. `make help` lists the targets. Everything is made in build/.
+
+VERSION := 0.1.0
+ROOT := $(CURDIR)
+BUILD := $(ROOT)/build
+KERNELS := $(BUILD)/vm/kernel
+MAKEFLAGS += --no-print-directory
+
+# The module is built for the test VM's kernel unless told otherwise: on a host
+# without one unpacked, for the kernel that runs.
+KVER ?= $(or $(shell readlink $(KERNELS)/stock 2>/dev/null),$(shell uname -r))
+KDIR ?= $(firstword $(wildcard $(KERNELS)/$(KVER)/lib/modules/$(KVER)/build/ /lib/modules/$(KVER)/build/) \
+	  /lib/modules/$(KVER)/build)
+JOBS ?= $(shell nproc)
+
+all: modules progs
+
+# --- The module ----------------------------------------------------------
+#
+# Kbuild makes its files next to the sources, so it gets a tree of symlinks, one
+# for each kernel and variant. The lock is for two makes at once.
+
+MODULE_SRCS = cd $(ROOT) && find kmod include -name '*.[ch]' -o -name Kbuild
+
+define farm
+	@mkdir -p $(1)/src
+	@find $(1)/src -xtype l -delete
+	@$(MODULE_SRCS) | while read -r f; do \
+		[ -L "$(1)/src/$$f" ] || { mkdir -p "$(1)/src/$${f%/*}"; ln -sfn "$(ROOT)/$$f" "$(1)/src/$$f"; }; \
+	done
+	@flock $(1)/.lock $(MAKE) -C $(KDIR) M=$(1)/src/kmod W=1 CONFIG_DEBUG_INFO_BTF_MODULES= $(2) modules
+	@find $(1)/src/kmod -name '*.ko' -exec cp -u -t $(1) {} +
+endef
+
+modules: module module-debug
+
+module:
+	$(call farm,$(BUILD)/kmod/$(KVER))
+
+module-debug:
+	$(call farm,$(BUILD)/kmod/$(KVER)-debug,SWIFTRDMA_DEBUG=y)
+
+# --- The programs --------------------------------------------------------
+
+progs:
+	@mkdir -p $(BUILD)
+	@flock $(BUILD)/.user.lock $(MAKE) -C user BUILD=$(BUILD)
+
+bench-progs unit-progs fuzz-progs:
+	@mkdir -p $(BUILD)
+	@flock $(BUILD)/.selftests.lock $(MAKE) -f selftests/progs.mk BUILD=$(BUILD) $(@:-progs=)
+
+# --- Tests ---------------------------------------------------------------
+
+setup:
+	@scripts/setup
+
+check: setup
+	@scripts/check
+check-full: setup
+	@scripts/check --full
+
+unit: unit-progs
+	@scripts/check --only unit
+
+demo: setup
+	@$(MAKE) all bench-progs
+	@scripts/vm --nic rxe --timeout 900 -- selftests/bench/demo.sh
+bench: setup
+	@$(MAKE) all bench-progs
+	@selftests/bench/run.sh
+
+lint: setup
+	@$(MAKE) all
+	@scripts/lint
+
+# --- Installation --------------------------------------------------------
+
+DESTDIR ?=
+PREFIX ?= /usr/local
+export VERSION DESTDIR PREFIX KVER KDIR
+
+install:
+	@scripts/install install
+uninstall:
+	@scripts/install uninstall
+
+clean:
+	rm -rf $(BUILD)/kmod $(BUILD)/user $(BUILD)/user-asan $(BUILD)/user-fuzz $(BUILD)/bin \
+		$(BUILD)/unit $(BUILD)/fuzz $(BUILD)/bench $(BUILD)/selftests $(BUILD)/check \
+		$(BUILD)/vm/run $(BUILD)/vm/out
+distclean:
+	rm -rf $(BUILD)
+
+help:
+	@echo 'make              module (stock VM kernel, or KVER=/KDIR=) and programs, in build/'
+	@echo 'make modules      the module only, plain and with test knobs: build/kmod/<KVER>[-debug]/'
+	@echo 'make setup        install what building and testing needs (Debian 12)'
+	@echo 'make demo         the port experiment in a VM: who suffers, and what SwiftRDMA does about it'
+	@echo 'make check        all tests: units on the host, the module in a VM'
+	@echo 'make check-full   check, then long tests, the rt kernel, the debug kernel if built, fuzzers'
+	@echo 'make unit         unit tests only'
+	@echo 'make bench        measurements, one JSON object a line'
+	@echo 'make lint         warnings, sparse, checkpatch, shellcheck, codespell, layering rules'
+	@echo 'make install      DESTDIR= PREFIX=/usr/local; the module by DKMS where there is DKMS'
+	@echo 'make uninstall    remove exactly what install put'
+	@echo 'make clean        remove what was built; distclean: also kernels and tools of setup'
+
+.PHONY: all modules module module-debug progs bench-progs unit-progs fuzz-progs setup check \
+	check-full unit demo bench lint install uninstall clean distclean help

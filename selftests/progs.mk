@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# Test programs that are built on the host, by `make -f selftests/progs.mk`:
+#
+#   unit/test_*.c   cmocka programs, against libraries built with ASan and UBSan
+#   fuzz/fuzz_*.c   libFuzzer programs, where clang has its runtime
+#   bench/*.c       one program each; lib/*.c is linked into all of these
+
+ROOT := $(abspath $(dir $(lastword $(MAKEFILE_LIST)))/..)
+BUILD ?= $(ROOT)/build
+include $(ROOT)/user/flags.mk
+
+lib_srcs := $(wildcard $(ROOT)/user/core/*.c $(ROOT)/user/policy/*.c $(ROOT)/user/io/*.c)
+asan_objs := $(patsubst $(ROOT)/user/%.c,$(BUILD)/user-asan/%.o,$(lib_srcs))
+fuzz_objs := $(patsubst $(ROOT)/user/%.c,$(BUILD)/user-fuzz/%.o,$(lib_srcs))
+common_objs := $(patsubst $(ROOT)/selftests/lib/%.c,$(BUILD)/selftests/lib/%.o,$(wildcard $(ROOT)/selftests/lib/*.c))
+
+unit := $(patsubst $(ROOT)/selftests/unit/%.c,$(BUILD)/unit/%,$(wildcard $(ROOT)/selftests/unit/test_*.c))
+fuzz := $(patsubst $(ROOT)/selftests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard $(ROOT)/selftests/fuzz/fuzz_*.c))
+bench := $(patsubst $(ROOT)/selftests/bench/%.c,$(BUILD)/bench/%,$(wildcard $(ROOT)/selftests/bench/*.c))
+
+CLANG ?= clang
+BENCH_LIBS := -libverbs -lrdmacm $(PKG_LIBS) -lpthread
+INCLUDES := -I$(ROOT)/selftests/lib -I$(ROOT)/selftests
+
+all: unit bench
+unit: $(unit)
+bench: $(bench)
+fuzz: $(fuzz)
+
+# In archives, so that a test takes from the libraries only what it names.
+$(BUILD)/user-asan/all.a: $(asan_objs)
+$(BUILD)/user-fuzz/all.a: $(fuzz_objs)
+$(BUILD)/user-asan/all.a $(BUILD)/user-fuzz/all.a:
+	@mkdir -p $(@D) && rm -f $@ && ar rcs $@ $^
+
+$(BUILD)/unit/%: $(ROOT)/selftests/unit/%.c $(BUILD)/user-asan/all.a
+	@mkdir -p $(@D)
+	@echo "  UNIT    $*"
+	@$(CC) $(ALL_CFLAGS) $(SANITIZE) $(INCLUDES) -DTOP='"$(ROOT)"' $< $(BUILD)/user-asan/all.a $(PKG_LIBS) -lcmocka -o $@
+
+$(BUILD)/fuzz/%: $(ROOT)/selftests/fuzz/%.c $(BUILD)/user-fuzz/all.a
+	@mkdir -p $(@D)
+	@echo "  FUZZ    $*"
+	@$(CLANG) $(ALL_CFLAGS) $(FUZZ) -fsanitize=fuzzer $(INCLUDES) $< $(BUILD)/user-fuzz/all.a $(PKG_LIBS) -o $@
+
+$(BUILD)/bench/%: $(ROOT)/selftests/bench/%.c $(common_objs)
+	@mkdir -p $(@D)
+	@echo "  BENCH   $*"
+	@$(CC) $(ALL_CFLAGS) $(INCLUDES) $< $(common_objs) $(BENCH_LIBS) -o $@
+
+$(BUILD)/user-asan/%.o: $(ROOT)/user/%.c $(ROOT)/user/flags.mk
+	@mkdir -p $(@D)
+	@$(CC) $(ALL_CFLAGS) $(SANITIZE) -c $< -o $@
+
+$(BUILD)/user-fuzz/%.o: $(ROOT)/user/%.c $(ROOT)/user/flags.mk
+	@mkdir -p $(@D)
+	@$(CLANG) $(ALL_CFLAGS) $(FUZZ) -c $< -o $@
+
+$(BUILD)/selftests/lib/%.o: $(ROOT)/selftests/lib/%.c
+	@mkdir -p $(@D)
+	@$(CC) $(ALL_CFLAGS) $(INCLUDES) -c $< -o $@
+
+-include $(wildcard $(BUILD)/user-asan/*/*.d $(BUILD)/user-fuzz/*/*.d $(BUILD)/unit/*.d $(BUILD)/fuzz/*.d $(BUILD)/bench/*.d $(BUILD)/selftests/lib/*.d)
+.PHONY: all unit bench fuzz
+.SECONDARY:
+.DELETE_ON_ERROR:

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# Flags that the programs, their tests and their fuzzers have in common.
+
+CC ?= gcc
+PKGS := libnl-genl-3.0 libnl-3.0 libnl-route-3.0 yaml-0.1 json-c libsystemd libcap
+
+# A library's headers are the library's business: no warnings from them.
+PKG_CFLAGS := $(patsubst -I%,-isystem %,$(shell pkg-config --cflags $(PKGS)))
+PKG_LIBS := $(shell pkg-config --libs $(PKGS)) -lm
+
+CFLAGS ?= -O2 -g
+ALL_CFLAGS := -std=gnu11 -Wall -Wextra -Werror -D_GNU_SOURCE -MMD -MP \
+	      -I$(ROOT)/include/uapi -I$(ROOT)/user $(PKG_CFLAGS) $(CFLAGS)
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -O1
+FUZZ := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -O1
