@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include "core/signal.h"
+
+#include <string.h>
+
+#define NSEC_PER_SEC 1e9
+
+enum { SMOOTH_PORT, SMOOTH_UAR };
+enum { NOW, BEFORE };
+
+/*
+ * One counter between two readings. False: it stepped back, so it is another
+ * counter by now, or no time went by.
+ */
+static bool per_second(uint64_t was, uint64_t is, uint64_t t0, uint64_t t1,
+		       double *rate)
+{
+	if (is < was || t1 <= t0)
+		return false;
+	*rate = (double)(is - was) * NSEC_PER_SEC / (double)(t1 - t0);
+	return true;
+}
+
+static void set_rate(struct signals *s, enum signal_id id, size_t row,
+		     uint64_t was, uint64_t is, uint64_t t0, uint64_t t1)
+{
+	double rate;
+
+	if (per_second(was, is, t0, t1, &rate))
+		signal_set(s, id, row, rate);
+}
+
+/*
+ * The smoothed value of an object moves a step towards @raw. Backward Euler of
+ * a first order low pass: stable for every step, and no exp().
+ */
+static double smooth(struct signals *s, unsigned int kind, uint32_t dev,
+		     uint32_t index, bool known, double raw, uint64_t dt,
+		     uint64_t tau)
+{
+	struct signal_smooth *now =
+		&s->smooth[kind][NOW][s->n_smooth[kind][NOW]++];
+	const struct signal_smooth *was = s->smooth[kind][BEFORE];
+	size_t lo = 0, hi = s->n_smooth[kind][BEFORE];
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (was[mid].dev < dev ||
+		    (was[mid].dev == dev && was[mid].index < index))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	now->dev = dev;
+	now->index = index;
+	now->has = known;
+	now->v = raw;
+	if (known && lo < s->n_smooth[kind][BEFORE] && was[lo].dev == dev &&
+	    was[lo].index == index && was[lo].has)
+		now->v = was[lo].v + (raw - was[lo].v) * (double)dt /
+				     (double)(tau + dt);
+	return now->v;
+}
+
+static void smooth_turn(struct signals *s)
+{
+	unsigned int k;
+
+	for (k = 0; k < 2; k++) {
+		struct signal_smooth *p = s->smooth[k][NOW];
+		size_t cap = s->cap_smooth[k][NOW];
+
+		s->smooth[k][NOW] = s->smooth[k][BEFORE];
+		s->cap_smooth[k][NOW] = s->cap_smooth[k][BEFORE];
+		s->smooth[k][BEFORE] = p;
+		s->cap_smooth[k][BEFORE] = cap;
+		s->n_smooth[k][BEFORE] = s->n_smooth[k][NOW];
+		s->n_smooth[k][NOW] = 0;
+	}
+}
+
+static void update_devs(struct signals *s, const struct snapshot *old)
+{
+	const struct snapshot *snap = s->snap;
+	size_t i, o = 0;
+
+	for (i = 0; i < snap->n_devs; i++) {
+		const struct snap_dev *d = &snap->devs[i], *was;
+
+		signal_set(s, SIG_DEV_QPS, i, d->qps);
+		signal_set(s, SIG_DEV_MRS, i, d->mrs);
+		signal_set(s, SIG_DEV_CQS, i, d->cqs);
+		while (old && o < old->n_devs && old->devs[o].index < d->index)
+			o++;
+		if (!old || o == old->n_devs || old->devs[o].index != d->index)
+			continue;
+		was = &old->devs[o];
+		if (was->since != d->since)
+			continue;
+		set_rate(s, SIG_DEV_CREATE_RATE, i, was->created, d->created,
+			 was->time, d->time);
+		set_rate(s, SIG_DEV_MODIFY_RATE, i, was->modified, d->modified,
+			 was->time, d->time);
+	}
+}
+
+static bool port_speed(const struct snapshot *snap, const struct snap_port *p,
+		       const struct signal_opts *opts, double *speed)
+{
+	int32_t dev = signals_dev_row(snap, p->dev);
+	size_t i;
+
+	for (i = 0; dev >= 0 && i < opts->n_speeds; i++) {
+		const struct signal_speed *o = &opts->speeds[i];
+
+		if (o->port == p->index &&
+		    !strcmp(o->dev, snap->devs[dev].name)) {
+			*speed = (double)o->speed;
+			return true;
+		}
+	}
+	if (!snap_has(p, SNAP_SPEED) || !p->speed)
+		return false;
+	*speed = (double)p->speed;
+	return true;
+}
+
+static void update_ports(struct signals *s, const struct snapshot *old,
+			 const struct signal_opts *opts, uint64_t tau)
+{
+	const struct snapshot *snap = s->snap;
+	size_t i, o = 0;
+
+	for (i = 0; i < snap->n_ports; i++) {
+		const struct snap_port *p = &snap->ports[i], *was = NULL;
+		double speed = 0, tx = 0, rx = 0, util = 0;
+		bool has_speed, known;
+
+		has_speed = port_speed(snap, p, opts, &speed);
+		if (has_speed)
+			signal_set(s, SIG_PORT_SPEED, i, speed);
+		while (old && o < old->n_ports &&
+		       (old->ports[o].dev < p->dev ||
+			(old->ports[o].dev == p->dev &&
+			 old->ports[o].index < p->index)))
+			o++;
+		if (old && o < old->n_ports && old->ports[o].dev == p->dev &&
+		    old->ports[o].index == p->index)
+			was = &old->ports[o];
+		known = was && snap_has(p, SNAP_BYTES) &&
+			snap_has(was, SNAP_BYTES) &&
+			per_second(was->tx_bytes, p->tx_bytes, was->time,
+				   p->time, &tx) &&
+			per_second(was->rx_bytes, p->rx_bytes, was->time,
+				   p->time, &rx);
+		if (known) {
+			signal_set(s, SIG_PORT_TX_RATE, i, tx * 8);
+			signal_set(s, SIG_PORT_RX_RATE, i, rx * 8);
+		}
+		known = known && has_speed;
+		/* A link is full duplex: as busy as its busier direction. */
+		if (known)
+			util = (tx > rx ? tx : rx) * 8 / speed;
+		util = smooth(s, SMOOTH_PORT, p->dev, p->index, known, util,
+			      was ? p->time - was->time : 0, tau);
+		if (known)
+			signal_set(s, SIG_PORT_UTIL, i, util);
+	}
+}
+
+static void qp_rates(struct signals *s, size_t i, const struct snap_qp *was,
+		     uint64_t old_time)
+{
+	const struct snap_qp *qp = &s->snap->qps[i];
+	uint64_t doorbells = was ? was->doorbells : 0;
+	uint64_t wrs = was ? was->wrs : 0;
+	uint64_t t0 = was ? was->time : qp->since;
+	uint32_t has = was ? was->has & qp->has : qp->has;
+
+	s->advanced[i] = 2;
+	/*
+	 * A QP that was not there before counts from nought at its own
+	 * beginning, unless it is older than the reading it was missing from.
+	 */
+	if (!was && qp->since < old_time)
+		return;
+	if (was && was->since != qp->since)
+		return;
+	if (has & SNAP_WRS) {
+		set_rate(s, SIG_QP_WR_RATE, i, wrs, qp->wrs, t0, qp->time);
+		if (qp->wrs >= wrs)
+			s->advanced[i] = qp->wrs > wrs;
+	}
+	if (has & SNAP_DOORBELLS) {
+		set_rate(s, SIG_QP_DOORBELL_RATE, i, doorbells, qp->doorbells,
+			 t0, qp->time);
+		if (qp->doorbells >= doorbells && s->advanced[i] != 1)
+			s->advanced[i] = qp->doorbells > doorbells;
+	}
+}
+
+static int qp_order(const struct snap_qp *a, const struct snap_qp *b)
+{
+	if (a->dev != b->dev)
+		return a->dev < b->dev ? -1 : 1;
+	if (a->qpn != b->qpn)
+		return a->qpn < b->qpn ? -1 : 1;
+	if (a->serial != b->serial)
+		return a->serial < b->serial ? -1 : 1;
+	return 0;
+}
+
+static void update_qps(struct signals *s, const struct snapshot *old)
+{
+	const struct snapshot *snap = s->snap;
+	size_t i, o = 0;
+
+	for (i = 0; i < snap->n_qps; i++) {
+		const struct snap_qp *qp = &snap->qps[i], *was = NULL;
+
+		s->advanced[i] = 2;
+		while (old && o < old->n_qps && qp_order(&old->qps[o], qp) < 0)
+			o++;
+		if (old && o < old->n_qps && !qp_order(&old->qps[o], qp))
+			was = &old->qps[o];
+		if (old)
+			qp_rates(s, i, was, old->time);
+		if (snap_has(qp, SNAP_LEVEL))
+			signal_set(s, SIG_QP_LEVEL, i, qp->level);
+		if (snap_has(qp, SNAP_CLASS))
+			signal_set(s, SIG_QP_TCLASS, i, qp->tclass);
+		if (snap_has(qp, SNAP_STATE))
+			signal_set(s, SIG_QP_STATE, i, qp->state);
+		if (snap_has(qp, SNAP_UAR))
+			signal_set(s, SIG_QP_UAR, i, qp->uar);
+		if (snap_has(qp, SNAP_PORT))
+			signal_set(s, SIG_QP_PORT, i, qp->port);
+		if (snap_has(qp, SNAP_OWNER) && qp->owner < snap->n_owners &&
+		    !snap->owners[qp->owner].kernel[0])
+			signal_set(s, SIG_QP_PID, i,
+				   snap->owners[qp->owner].pid);
+		signal_set(s, SIG_QP_TYPE, i, qp->type);
+		signal_set(s, SIG_QP_JOB, i, qp->job);
+	}
+}
+
+/* Devices count their active QPs from the QPs themselves. */
+static void update_active(struct signals *s)
+{
+	const struct snapshot *snap = s->snap;
+	size_t i;
+
+	for (i = 0; i < snap->n_qps; i++) {
+		int32_t dev = s->qps[i].dev;
+		double n = 0;
+
+		if (dev < 0 || s->advanced[i] == 2)
+			continue;
+		signal_get(s, SIG_DEV_ACTIVE_QPS, (size_t)dev, &n);
+		signal_set(s, SIG_DEV_ACTIVE_QPS, (size_t)dev,
+			   n + s->advanced[i]);
+	}
+}
+
+static void uar_members(struct signals *s, size_t i, uint64_t dt, uint64_t tau)
+{
+	const struct snapshot *snap = s->snap;
+	uint32_t k, owners = 0, active = 0, seen = 0;
+	double ratio;
+
+	for (k = s->uar_first[i]; k < s->uar_first[i + 1]; k++) {
+		const struct snap_qp *qp = &snap->qps[s->uar_qps[k]];
+		uint8_t adv = s->advanced[s->uar_qps[k]];
+
+		if (adv != 2) {
+			seen++;
+			active += adv;
+		}
+		if (snap_has(qp, SNAP_OWNER) && qp->owner < snap->n_owners &&
+		    s->mark[qp->owner] != i + 1) {
+			s->mark[qp->owner] = (uint32_t)(i + 1);
+			owners++;
+		}
+	}
+	signal_set(s, SIG_UAR_OWNERS, i, owners);
+	ratio = smooth(s, SMOOTH_UAR, snap->uars[i].dev, snap->uars[i].index,
+		       seen > 0, active >= 2, dt, tau);
+	if (!seen)
+		return;
+	signal_set(s, SIG_UAR_ACTIVE_QPS, i, active);
+	signal_set(s, SIG_UAR_COACTIVE, i, ratio);
+}
+
+static void update_uars(struct signals *s, const struct snapshot *old,
+			uint64_t tau)
+{
+	const struct snapshot *snap = s->snap;
+	uint64_t dt = old && snap->time > old->time ?
+		      snap->time - old->time : 0;
+	size_t i, o = 0;
+
+	memset(s->mark, 0, snap->n_owners * sizeof(*s->mark));
+	for (i = 0; i < snap->n_uars; i++) {
+		const struct snap_uar *u = &snap->uars[i], *was;
+
+		signal_set(s, SIG_UAR_QPS, i, u->qps);
+		uar_members(s, i, dt, tau);
+		while (old && o < old->n_uars &&
+		       (old->uars[o].dev < u->dev ||
+			(old->uars[o].dev == u->dev &&
+			 old->uars[o].index < u->index)))
+			o++;
+		if (!old || o == old->n_uars || old->uars[o].dev != u->dev ||
+		    old->uars[o].index != u->index ||
+		    old->uars[o].since != u->since)
+			continue;
+		was = &old->uars[o];
+		if (was->has & u->has & SNAP_WRS)
+			set_rate(s, SIG_UAR_WR_RATE, i, was->wrs, u->wrs,
+				 was->time, u->time);
+		if (was->has & u->has & SNAP_DOORBELLS)
+			set_rate(s, SIG_UAR_DOORBELL_RATE, i, was->doorbells,
+				 u->doorbells, was->time, u->time);
+	}
+}
+
+/*
+ * A job's counters add up over its devices. A device it did not use before
+ * counts from nought; a step back anywhere makes the whole sum unknown.
+ */
+static void job_rates(struct signals *s, size_t i, const struct snap_job *was)
+{
+	const struct snap_job *job = &s->snap->jobs[i];
+	bool wrs = job->n_stats > 0, doorbells = wrs;
+	double wr_sum = 0, doorbell_sum = 0, r;
+	size_t k, o;
+
+	for (k = 0; k < job->n_stats; k++) {
+		const struct snap_job_stat *st = &job->stats[k], *old = NULL;
+
+		for (o = 0; o < was->n_stats && !old; o++)
+			if (was->stats[o].dev == st->dev)
+				old = &was->stats[o];
+		wrs = wrs && snap_has(st, SNAP_WRS) &&
+		      per_second(old ? old->wrs : 0, st->wrs, was->time,
+				 job->time, &r);
+		if (wrs)
+			wr_sum += r;
+		doorbells = doorbells && snap_has(st, SNAP_DOORBELLS) &&
+			    per_second(old ? old->doorbells : 0, st->doorbells,
+				       was->time, job->time, &r);
+		if (doorbells)
+			doorbell_sum += r;
+	}
+	if (wrs)
+		signal_set(s, SIG_JOB_WR_RATE, i, wr_sum);
+	if (doorbells)
+		signal_set(s, SIG_JOB_DOORBELL_RATE, i, doorbell_sum);
+}
+
+static void update_jobs(struct signals *s, const struct snapshot *old,
+			const struct signal_opts *opts)
+{
+	const struct snapshot *snap = s->snap;
+	size_t i, k, o = 0;
+
+	for (i = 0; i < snap->n_jobs; i++) {
+		const struct snap_job *job = &snap->jobs[i];
+		double qps = 0, level = -1;
+
+		for (k = 0; k < job->n_stats; k++) {
+			const struct snap_job_stat *st = &job->stats[k];
+
+			qps += st->qps;
+			if (snap_has(st, SNAP_LEVEL) && st->level > level)
+				level = st->level;
+		}
+		signal_set(s, SIG_JOB_QPS, i, qps);
+		if (level >= 0)
+			signal_set(s, SIG_JOB_LEVEL, i, level);
+		if (job->class)
+			signal_set(s, SIG_JOB_CLASS, i, job->class);
+		for (k = 0; k < opts->n_slos; k++)
+			if (!strcmp(opts->slos[k].job, job->name))
+				signal_set(s, SIG_JOB_SLO_P99, i,
+					   (double)opts->slos[k].p99);
+		while (old && o < old->n_jobs && old->jobs[o].id < job->id)
+			o++;
+		if (old && o < old->n_jobs && old->jobs[o].id == job->id &&
+		    old->jobs[o].since == job->since)
+			job_rates(s, i, &old->jobs[o]);
+	}
+}
+
+void signals_update(struct signals *s, const struct snapshot *older,
+		    const struct snapshot *newer,
+		    const struct signal_opts *opts)
+{
+	const size_t n[OBJ_KINDS] = {
+		[OBJ_DEV] = newer->n_devs,
+		[OBJ_PORT] = newer->n_ports,
+		[OBJ_UAR] = newer->n_uars,
+		[OBJ_QP] = newer->n_qps,
+		[OBJ_JOB] = newer->n_jobs,
+	};
+	uint64_t tau = opts->tau ? opts->tau : SIGNAL_TAU_DEFAULT;
+	unsigned int k;
+
+	s->snap = newer;
+	for (k = 0; k < OBJ_KINDS; k++) {
+		s->table[k].n = n[k];
+		if (n[k])
+			memset(s->table[k].has, 0,
+			       n[k] * sizeof(*s->table[k].has));
+	}
+	smooth_turn(s);
+	signals_index(s);
+	update_devs(s, older);
+	update_ports(s, older, opts, tau);
+	update_qps(s, older);
+	update_active(s);
+	update_uars(s, older, tau);
+	update_jobs(s, older, opts);
+}

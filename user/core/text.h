@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Words and numbers appended to a buffer the caller owns. What does not fit is
+ * cut and remembered in .cut; the buffer always ends with a NUL.
+ *
+ * Not snprintf(): reasons are written while a policy is evaluated, which must
+ * neither allocate nor depend on the process's locale.
+ */
+#ifndef SRDMA_CORE_TEXT_H
+#define SRDMA_CORE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct text {
+	char *buf;
+	size_t cap, len;
+	bool cut;
+};
+
+void text_init(struct text *t, char *buf, size_t cap);
+void text_mem(struct text *t, const char *s, size_t n);
+void text_str(struct text *t, const char *s);
+void text_u64(struct text *t, uint64_t v);
+/* Rounded to @decimals (0 to 9), trailing zeros dropped. */
+void text_fixed(struct text *t, double v, unsigned int decimals);
+
+#endif /* SRDMA_CORE_TEXT_H */

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Quantities as operators write them ("5us", "20 Mbit/s", "80%") and as the
+ * rest of the program counts them: times in ns, speeds in bit/s, rates in 1/s,
+ * ratios as fractions of one. The only place where a unit's name is spelled.
+ */
+#ifndef SRDMA_CORE_UNITS_H
+#define SRDMA_CORE_UNITS_H
+
+#include "core/text.h"
+
+enum unit {
+	UNIT_COUNT,
+	UNIT_TIME,	/* ns */
+	UNIT_BITRATE,	/* bit/s */
+	UNIT_RATE,	/* 1/s */
+	UNIT_RATIO,
+	UNIT_ID,	/* a number that names something: equal or not */
+	UNIT_CLASS,	/* the rest are words, see vocab.h */
+	UNIT_STATE,
+	UNIT_TYPE,
+};
+
+struct quantity {
+	double v;
+	enum unit unit;
+};
+
+/**
+ * units_parse - read a number with its unit
+ * @s: text of @n bytes, blanks around allowed
+ *
+ * 0; -EINVAL: no number; -ERANGE: more digits than a double holds; -ENOENT:
+ * the number is fine and *@unit_at is where an unknown unit begins.
+ */
+int units_parse(const char *s, size_t n, struct quantity *q, size_t *unit_at);
+
+/* The unit that was probably meant by @s ("mbit", "usec", "MB/s"), or NULL. */
+const char *units_suggest(const char *s, size_t n);
+
+/* "a time, as in 5us": how a quantity of this unit is written. */
+const char *units_describe(enum unit unit);
+
+/* For people: about three digits. */
+void units_format(struct text *t, double v, enum unit unit);
+/* For files: units_parse() gives back the very same value. */
+void units_format_exact(struct text *t, double v, enum unit unit);
+
+#endif /* SRDMA_CORE_UNITS_H */

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include "core/vocab.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <rdma/swiftrdma.h>
+
+const char *const vocab_objs[OBJ_KINDS] = {
+	[OBJ_DEV] = "dev",
+	[OBJ_PORT] = "port",
+	[OBJ_UAR] = "uar",
+	[OBJ_QP] = "qp",
+	[OBJ_JOB] = "job",
+};
+
+const struct vocab_signal vocab_signals[SIGNALS] = {
+#define X(o, id, n, u, m) \
+	[SIG_##o##_##id] = { .name = n, .obj = OBJ_##o, \
+			     .unit = UNIT_##u, .measured = m },
+	VOCAB_SIGNALS(X)
+#undef X
+};
+
+enum signal_id vocab_first(enum obj_kind obj)
+{
+	switch (obj) {
+	case OBJ_DEV:
+		return SIG_DEV_QPS;
+	case OBJ_PORT:
+		return SIG_PORT_UTIL;
+	case OBJ_UAR:
+		return SIG_UAR_QPS;
+	case OBJ_QP:
+		return SIG_QP_WR_RATE;
+	case OBJ_JOB:
+		return SIG_JOB_CLASS;
+	case OBJ_KINDS:
+		break;
+	}
+	return SIGNALS;
+}
+
+unsigned int vocab_width(enum obj_kind obj)
+{
+	return vocab_first(obj + 1) - vocab_first(obj);
+}
+
+const struct vocab_knob vocab_knobs[] = {
+	{ "job.level", SWIFTRDMA_KNOB_LEVEL, UNIT_COUNT,
+	  0, SWIFTRDMA_LEVEL_MAX, NULL },
+	{ "job.max_qps", SWIFTRDMA_KNOB_MAX_QPS, UNIT_COUNT, 0, 1e9, NULL },
+	{ "job.create_rate", SWIFTRDMA_KNOB_CREATE_RATE, UNIT_RATE,
+	  0, 1e9, NULL },
+	{ "job.bit_rate", SWIFTRDMA_KNOB_BIT_RATE, UNIT_BITRATE, 0, 1e13,
+	  "the NIC's scheduling elements or libswiftrdma" },
+	{ "job.wr_rate", SWIFTRDMA_KNOB_WR_RATE, UNIT_RATE, 0, 1e10,
+	  "the NIC's scheduling elements or libswiftrdma" },
+	{ "job.weight", SWIFTRDMA_KNOB_WEIGHT, UNIT_COUNT, 1, 1e6,
+	  "libswiftrdma" },
+	{ "job.credits", SWIFTRDMA_KNOB_CREDITS, UNIT_COUNT, 1, 1e6,
+	  "libswiftrdma" },
+	{ "job.qps", SWIFTRDMA_KNOB_QPS, UNIT_COUNT, 1, 1e6, "libswiftrdma" },
+	{ "qp.uar", SWIFTRDMA_KNOB_UAR, UNIT_ID, 0, 4294967295.0,
+	  "libswiftrdma" },
+};
+
+const size_t vocab_n_knobs = sizeof(vocab_knobs) / sizeof(vocab_knobs[0]);
+
+const struct vocab_knob *vocab_knob(unsigned int knob)
+{
+	size_t i;
+
+	for (i = 0; i < vocab_n_knobs; i++)
+		if (vocab_knobs[i].knob == knob)
+			return &vocab_knobs[i];
+	return NULL;
+}
+
+/* States and types as in enum ib_qp_state and enum ib_qp_type. */
+const struct vocab_word vocab_words[] = {
+	{ UNIT_CLASS, "latency", SWIFTRDMA_JOB_CLASS_LATENCY },
+	{ UNIT_CLASS, "balanced", SWIFTRDMA_JOB_CLASS_BALANCED },
+	{ UNIT_CLASS, "throughput", SWIFTRDMA_JOB_CLASS_THROUGHPUT },
+	{ UNIT_CLASS, "best-effort", SWIFTRDMA_JOB_CLASS_BEST_EFFORT },
+	{ UNIT_STATE, "RESET", 0 },
+	{ UNIT_STATE, "INIT", 1 },
+	{ UNIT_STATE, "RTR", 2 },
+	{ UNIT_STATE, "RTS", 3 },
+	{ UNIT_STATE, "SQD", 4 },
+	{ UNIT_STATE, "SQE", 5 },
+	{ UNIT_STATE, "ERR", 6 },
+	{ UNIT_TYPE, "SMI", 0 },
+	{ UNIT_TYPE, "GSI", 1 },
+	{ UNIT_TYPE, "RC", 2 },
+	{ UNIT_TYPE, "UC", 3 },
+	{ UNIT_TYPE, "UD", 4 },
+};
+
+const size_t vocab_n_words = sizeof(vocab_words) / sizeof(vocab_words[0]);
+
+int vocab_word(enum unit unit, const char *name, size_t n, double *v)
+{
+	size_t i;
+
+	for (i = 0; i < vocab_n_words; i++) {
+		const struct vocab_word *w = &vocab_words[i];
+
+		if (w->unit == unit && strlen(w->name) == n &&
+		    !memcmp(w->name, name, n)) {
+			*v = w->value;
+			return 0;
+		}
+	}
+	return -ENOENT;
+}
+
+const char *vocab_word_name(enum unit unit, double v)
+{
+	size_t i;
+
+	for (i = 0; i < vocab_n_words; i++)
+		if (vocab_words[i].unit == unit && vocab_words[i].value == v)
+			return vocab_words[i].name;
+	return NULL;
+}
+
+void vocab_format(struct text *t, double v, enum unit unit)
+{
+	const char *word = vocab_word_name(unit, v);
+
+	if (word)
+		text_str(t, word);
+	else
+		units_format(t, v, unit);
+}
