@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Actions, levels and jobs: what is asked of the module. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rdma/swiftrdma.h>
+
+#include "io/conn.h"
+
+/* Attributes of one item at their longest, rounded up. */
+#define ACTION_ROOM	(SWIFTRDMA_REASON_LEN + SWIFTRDMA_NAME_LEN + 128)
+#define RULE_ROOM	(SWIFTRDMA_PATH_LEN + SWIFTRDMA_EXE_LEN + \
+			 SWIFTRDMA_COMM_LEN + 96)
+#define LEASE_ROOM	128
+
+static int put_lease(struct nl_msg *msg, uint64_t id, uint32_t ttl_ms,
+		     uint32_t rank, const char *origin)
+{
+	struct nlattr *nest = nla_nest_start(msg, SWIFTRDMA_A_LEASE);
+	int err = nest ? 0 : -NLE_NOMEM;
+
+	if (!err && id)
+		err = nla_put_u64(msg, SWIFTRDMA_LEASE_A_ID, id);
+	if (!err)
+		err = nla_put_u32(msg, SWIFTRDMA_LEASE_A_TTL_MS, ttl_ms);
+	if (!err && !id)
+		err = nla_put_u32(msg, SWIFTRDMA_LEASE_A_RANK, rank);
+	if (!err && !id && origin)
+		err = nla_put_string(msg, SWIFTRDMA_LEASE_A_ORIGIN, origin);
+	if (!err)
+		nla_nest_end(msg, nest);
+	return err;
+}
+
+static int put_target(struct nl_msg *msg, const struct snap_action *a)
+{
+	int err = 0;
+
+	if (a->job[0])
+		err = nla_put_string(msg, SWIFTRDMA_ACTION_A_JOB, a->job);
+	if (!err && (a->has_dev || !a->job[0]))
+		err = nla_put_u32(msg, SWIFTRDMA_ACTION_A_DEV_INDEX, a->dev);
+	if (!err && !a->job[0])
+		err = nla_put_u32(msg, SWIFTRDMA_ACTION_A_QPN, a->qpn);
+	if (!err && !a->job[0] && a->serial)
+		err = nla_put_u64(msg, SWIFTRDMA_ACTION_A_QP_SERIAL, a->serial);
+	return err;
+}
+
+static int put_action(struct nl_msg *msg, const struct snap_action *a)
+{
+	struct nlattr *nest = nla_nest_start(msg, SWIFTRDMA_A_ACTION);
+	int err = nest ? 0 : -NLE_NOMEM;
+
+	if (!err)
+		err = nla_put_u32(msg, SWIFTRDMA_ACTION_A_KNOB, a->knob);
+	if (!err)
+		err = a->clear
+			? nla_put_flag(msg, SWIFTRDMA_ACTION_A_CLEAR)
+			: nla_put_u64(msg, SWIFTRDMA_ACTION_A_VALUE, a->value);
+	if (!err)
+		err = put_target(msg, a);
+	if (!err && a->reason[0])
+		err = nla_put_string(msg, SWIFTRDMA_ACTION_A_REASON,
+				     a->reason);
+	if (!err)
+		nla_nest_end(msg, nest);
+	return err;
+}
+
+int io_act(struct io *io, uint64_t *lease, uint32_t ttl_ms, uint32_t rank,
+	   const char *origin, const struct snap_action *actions, size_t n,
+	   uint64_t *batch)
+{
+	struct srdma_reading r;
+	struct nl_msg *msg;
+	int err;
+
+	if (n > SWIFTRDMA_BATCH_MAX)
+		return srdma_fail(io, -E2BIG,
+				  "%zu actions in a batch: at most %d", n,
+				  SWIFTRDMA_BATCH_MAX);
+	msg = srdma_request(io, SWIFTRDMA_CMD_ACT, false,
+			    LEASE_ROOM + n * ACTION_ROOM);
+	if (!msg)
+		return -ENOMEM;
+	err = put_lease(msg, *lease, ttl_ms, rank, origin);
+	for (size_t i = 0; i < n && !err; i++)
+		err = put_action(msg, &actions[i]);
+	if (!err)
+		err = srdma_reading_scratch(io, &r);
+	if (err) {
+		nlmsg_free(msg);
+		return srdma_fail(io, -ENOMEM, "out of memory");
+	}
+	err = srdma_call(io, msg, &r, NULL);
+	free(r.actions);
+	if (err)
+		return err;
+	if (!r.has_lease)
+		return srdma_fail(io, -EBADMSG,
+				  "the module's answer names no lease");
+	*lease = r.lease.id;
+	if (batch)
+		*batch = r.batch;
+	return 0;
+}
+
+static void drop_actions(struct srdma_reading *r)
+{
+	r->n_actions = 0;
+}
+
+int io_actions(struct io *io, struct snap_action **actions, size_t *n)
+{
+	struct srdma_reading r;
+	struct nl_msg *msg;
+	int err;
+
+	*actions = NULL;
+	*n = 0;
+	msg = srdma_request(io, SWIFTRDMA_CMD_ACTION_GET, true, 0);
+	if (!msg)
+		return -ENOMEM;
+	if (srdma_reading_scratch(io, &r)) {
+		nlmsg_free(msg);
+		return srdma_fail(io, -ENOMEM, "out of memory");
+	}
+	err = srdma_call(io, msg, &r, drop_actions);
+	if (err) {
+		free(r.actions);
+		return err;
+	}
+	*actions = r.actions;
+	*n = r.n_actions;
+	return 0;
+}
+
+static void drop_levels(struct srdma_reading *r)
+{
+	r->n_levels = 0;
+}
+
+int io_levels(struct io *io, struct io_level *levels, size_t cap)
+{
+	struct srdma_reading r;
+	struct nl_msg *msg;
+	int err;
+
+	msg = srdma_request(io, SWIFTRDMA_CMD_LEVEL_GET, true, 0);
+	if (!msg)
+		return -ENOMEM;
+	if (srdma_reading_scratch(io, &r)) {
+		nlmsg_free(msg);
+		return srdma_fail(io, -ENOMEM, "out of memory");
+	}
+	err = srdma_call(io, msg, &r, drop_levels);
+	free(r.actions);
+	if (err)
+		return err;
+	if (cap > r.n_levels)
+		cap = r.n_levels;
+	memcpy(levels, r.levels, cap * sizeof(*levels));
+	return cap;
+}
+
+/* Send what answers with nothing but an acknowledgement. */
+static int command(struct io *io, struct nl_msg *msg, int err)
+{
+	struct srdma_reading r;
+
+	if (!err)
+		err = srdma_reading_scratch(io, &r);
+	if (err) {
+		nlmsg_free(msg);
+		return srdma_fail(io, -ENOMEM, "out of memory");
+	}
+	err = srdma_call(io, msg, &r, NULL);
+	free(r.actions);
+	return err;
+}
+
+int io_levels_set(struct io *io, const struct io_level *levels, size_t n)
+{
+	struct nl_msg *msg = srdma_request(io, SWIFTRDMA_CMD_LEVEL_SET, false,
+					   n * 64);
+	int err = 0;
+
+	if (!msg)
+		return -ENOMEM;
+	for (size_t i = 0; i < n && !err; i++) {
+		struct nlattr *nest = nla_nest_start(msg, SWIFTRDMA_A_LEVEL);
+
+		err = !nest ||
+		      nla_put_u32(msg, SWIFTRDMA_LEVEL_A_LEVEL,
+				  levels[i].level) ||
+		      nla_put_u32(msg, SWIFTRDMA_LEVEL_A_DSCP,
+				  levels[i].dscp) ||
+		      nla_put_u32(msg, SWIFTRDMA_LEVEL_A_SL, levels[i].sl);
+		if (!err)
+			nla_nest_end(msg, nest);
+	}
+	return command(io, msg, err);
+}
+
+static int put_rule(struct nl_msg *msg, const struct snap_rule *rule)
+{
+	struct nlattr *nest = nla_nest_start(msg, SWIFTRDMA_JOB_A_RULE);
+	int err = nest ? 0 : -NLE_NOMEM;
+
+	if (!err)
+		err = nla_put_u32(msg, SWIFTRDMA_RULE_A_ORDER, rule->order);
+	if (!err && rule->cgroup[0])
+		err = nla_put_string(msg, SWIFTRDMA_RULE_A_CGROUP,
+				     rule->cgroup);
+	if (!err && rule->comm[0])
+		err = nla_put_string(msg, SWIFTRDMA_RULE_A_COMM, rule->comm);
+	if (!err && rule->exe[0])
+		err = nla_put_string(msg, SWIFTRDMA_RULE_A_EXE, rule->exe);
+	if (!err && rule->has_uid)
+		err = nla_put_u32(msg, SWIFTRDMA_RULE_A_UID, rule->uid);
+	if (!err && rule->has_pid)
+		err = nla_put_u32(msg, SWIFTRDMA_RULE_A_PID, rule->pid);
+	if (!err)
+		nla_nest_end(msg, nest);
+	return err;
+}
+
+/* A request with an open job nest that names job and origin. */
+static int put_job(struct nl_msg *msg, const char *name, const char *origin,
+		   struct nlattr **nest)
+{
+	*nest = nla_nest_start(msg, SWIFTRDMA_A_JOB_OBJ);
+	if (!*nest)
+		return -NLE_NOMEM;
+	return nla_put_string(msg, SWIFTRDMA_JOB_A_NAME, name) ||
+	       nla_put_string(msg, SWIFTRDMA_JOB_A_ORIGIN, origin);
+}
+
+int io_job_set(struct io *io, const char *name, const char *origin,
+	       uint32_t class, const struct snap_rule *rules, size_t n)
+{
+	struct nlattr *nest;
+	struct nl_msg *msg;
+	int err;
+
+	if (n > SWIFTRDMA_RULES_MAX)
+		return srdma_fail(io, -E2BIG, "%zu rules: a job has at most %d",
+				  n, SWIFTRDMA_RULES_MAX);
+	msg = srdma_request(io, SWIFTRDMA_CMD_JOB_SET, false,
+			    strlen(name) + strlen(origin) + 64 +
+			    n * RULE_ROOM);
+	if (!msg)
+		return -ENOMEM;
+	err = put_job(msg, name, origin, &nest);
+	if (!err)
+		err = nla_put_u32(msg, SWIFTRDMA_JOB_A_CLASS, class);
+	for (size_t i = 0; i < n && !err; i++)
+		err = put_rule(msg, &rules[i]);
+	if (!err)
+		nla_nest_end(msg, nest);
+	return command(io, msg, err);
+}
+
+int io_job_del(struct io *io, const char *name, const char *origin)
+{
+	struct nl_msg *msg = srdma_request(io, SWIFTRDMA_CMD_JOB_DEL, false,
+					   strlen(name) + strlen(origin) + 64);
+	struct nlattr *nest;
+	int err;
+
+	if (!msg)
+		return -ENOMEM;
+	err = put_job(msg, name, origin, &nest);
+	if (!err)
+		nla_nest_end(msg, nest);
+	return command(io, msg, err);
+}

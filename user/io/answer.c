@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include <errno.h>
+#include <linux/genetlink.h>
+#include <string.h>
+
+#include "io/answer.h"
+#include "io/attr.h"
+
+static void take_extack(struct srdma_answer *a, const void *pos, size_t left)
+{
+	const struct nlattr *attr;
+	bool bad = false;
+
+	while ((attr = srdma_next_attr(&pos, &left, &bad))) {
+		const void *data = (const char *)attr + NLA_HDRLEN;
+		size_t n, len = attr->nla_len - NLA_HDRLEN;
+		uint32_t v = 0;
+
+		if (len >= sizeof(v))
+			memcpy(&v, data, sizeof(v));
+		switch (attr->nla_type & NLA_TYPE_MASK) {
+		case NLMSGERR_ATTR_MSG:
+			n = strnlen(data, len);
+			if (n >= sizeof(a->message))
+				n = sizeof(a->message) - 1;
+			memcpy(a->message, data, n);
+			a->message[n] = '\0';
+			break;
+		case NLMSGERR_ATTR_OFFS:
+			a->has_offset = true;
+			a->offset = v;
+			break;
+		case NLMSGERR_ATTR_MISS_TYPE:
+			a->has_missing = true;
+			a->missing = v;
+			break;
+		case NLMSGERR_ATTR_MISS_NEST:
+			a->has_missing_nest = true;
+			a->missing_nest = v;
+		}
+	}
+}
+
+/* NLMSG_ERROR: an errno, the request's header, perhaps the request, TLVs. */
+static int take_error(struct srdma_answer *a, const struct nlmsghdr *nlh)
+{
+	const struct nlmsgerr *e = NLMSG_DATA(nlh);
+	size_t len = nlh->nlmsg_len - NLMSG_HDRLEN;
+	size_t skip = sizeof(*e);
+
+	if (len < sizeof(*e))
+		return -EBADMSG;
+	a->done = true;
+	a->error = e->error;
+	if (!(nlh->nlmsg_flags & NLM_F_ACK_TLVS))
+		return 0;
+	if (!(nlh->nlmsg_flags & NLM_F_CAPPED)) {
+		if (e->msg.nlmsg_len < NLMSG_HDRLEN || e->msg.nlmsg_len > len)
+			return -EBADMSG;
+		skip += NLMSG_ALIGN(e->msg.nlmsg_len - NLMSG_HDRLEN);
+	}
+	if (skip < len)
+		take_extack(a, (const char *)e + skip, len - skip);
+	return 0;
+}
+
+/* NLMSG_DONE: an errno, TLVs. */
+static int take_done(struct srdma_answer *a, const struct nlmsghdr *nlh)
+{
+	const char *data = NLMSG_DATA(nlh);
+	size_t len = nlh->nlmsg_len - NLMSG_HDRLEN;
+
+	a->done = true;
+	if (len < sizeof(int))
+		return 0;
+	memcpy(&a->error, data, sizeof(int));
+	if (nlh->nlmsg_flags & NLM_F_ACK_TLVS)
+		take_extack(a, data + sizeof(int), len - sizeof(int));
+	return 0;
+}
+
+int srdma_answer(const void *buf, size_t len, uint16_t family, uint32_t seq,
+		 struct srdma_reading *r, struct srdma_answer *a)
+{
+	const struct nlmsghdr *nlh = buf;
+	int err = 0;
+
+	while (!err && !a->done && len >= NLMSG_HDRLEN) {
+		size_t n = nlh->nlmsg_len, step;
+
+		if (n < NLMSG_HDRLEN || n > len)
+			return -EBADMSG;
+		if (nlh->nlmsg_seq == seq) {
+			a->interrupted |= nlh->nlmsg_flags & NLM_F_DUMP_INTR;
+			if (nlh->nlmsg_type == NLMSG_ERROR)
+				err = take_error(a, nlh);
+			else if (nlh->nlmsg_type == NLMSG_DONE)
+				err = take_done(a, nlh);
+			else if (nlh->nlmsg_type != family)
+				;
+			else if (n < NLMSG_HDRLEN + GENL_HDRLEN)
+				err = -EBADMSG;
+			else
+				err = srdma_parse((const char *)nlh +
+						  NLMSG_HDRLEN + GENL_HDRLEN,
+						  n - NLMSG_HDRLEN -
+						  GENL_HDRLEN, r);
+		}
+		step = NLMSG_ALIGN(n);
+		if (step > len)
+			step = len;
+		nlh = (const struct nlmsghdr *)((const char *)nlh + step);
+		len -= step;
+	}
+	return err;
+}

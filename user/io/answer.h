@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * A buffer of netlink messages as the kernel answers a request with: objects,
+ * then an acknowledgement, the end of a dump, or an error in words. Pure.
+ */
+#ifndef SRDMA_IO_ANSWER_H
+#define SRDMA_IO_ANSWER_H
+
+#include "io/parse.h"
+
+struct srdma_answer {
+	bool done;		/* nothing more will come */
+	bool interrupted;	/* the dump may have missed something */
+	int error;		/* 0 or -errno, the kernel's */
+	char message[256];	/* extack; empty: none */
+	bool has_offset, has_missing, has_missing_nest;
+	uint32_t offset;	/* of the offending attribute in the request */
+	uint32_t missing;	/* type of an attribute that is not there */
+	uint32_t missing_nest;	/* offset of the nest it is missing in */
+};
+
+/**
+ * srdma_answer - read what one recv() gave
+ * @family: message type of answers
+ * @seq: sequence number of the request
+ *
+ * Messages of another request are skipped. 0 or what srdma_parse() says.
+ */
+int srdma_answer(const void *buf, size_t len, uint16_t family, uint32_t seq,
+		 struct srdma_reading *r, struct srdma_answer *a);
+
+/**
+ * srdma_attr_name - what the attribute at @offset of a request is called
+ * @msg: the request, from its netlink header on
+ *
+ * "action[2].value": nests by name, repeated ones counted from 1. Empty if
+ * there is no attribute at @offset.
+ */
+void srdma_attr_name(const void *msg, size_t len, uint32_t offset, char *out,
+		     size_t cap);
+/* The same for attribute @type that lacks in the nest at @nest; 0: at the top. */
+void srdma_missing_name(const void *msg, size_t len, uint32_t nest,
+			uint32_t type, char *out, size_t cap);
+
+#endif /* SRDMA_IO_ANSWER_H */

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The engine under parse.c and control.c: one table per attribute set says
+ * where each attribute goes, one loop fills a structure from a nest in a
+ * single pass. Attributes are read in place: libnl's accessors are calls into
+ * a shared library, a handful for each of the thirty attributes of each QP.
+ */
+#ifndef SRDMA_IO_ATTR_H
+#define SRDMA_IO_ATTR_H
+
+#include <linux/netlink.h>
+
+#include "io/parse.h"
+
+enum srdma_kind {
+	SKIP,			/* unknown, padding, or taken elsewhere */
+	U32,
+	U64,
+	S32,
+	FLAG,
+	STR,			/* .size is the room for it */
+	BIN,			/* .size exactly */
+	NEST,			/* taken by the set's nest() */
+};
+
+struct srdma_field {
+	enum srdma_kind kind;
+	uint16_t offset, size;
+	uint32_t has;		/* bit of the object's .has */
+};
+
+/* Attributes of one set, and the bits (1 << type) an object cannot lack. */
+struct srdma_set {
+	const struct srdma_field *fields;
+	size_t n;
+	uint64_t required;
+	size_t has_offset;	/* of uint32_t .has; NO_HAS */
+	int (*nest)(struct srdma_reading *r, void *obj, int type,
+		    const void *data, size_t len);
+};
+
+#define NO_HAS		SIZE_MAX
+#define BIT(type)	(1ull << (type))
+#define ALL(seen, mask)	(((seen) & (mask)) == (mask))
+#define F(type, kind, obj, member, bit)					\
+	[type] = { kind, offsetof(struct obj, member),			\
+		   sizeof(((struct obj *)0)->member), bit }
+#define N(type, bit)	[type] = { NEST, 0, 0, bit }
+#define FIELDS(f)	(f), sizeof(f) / sizeof((f)[0])
+
+/*
+ * The attribute at *@pos, which is moved past it; NULL at the end. Sets *@bad
+ * if what is left is not an attribute.
+ */
+const struct nlattr *srdma_next_attr(const void **pos, size_t *left, bool *bad);
+
+/* *@seen, may be NULL: bits of the attributes that came. 0 or -EBADMSG. */
+int srdma_fill(const struct srdma_set *set, struct srdma_reading *r, void *obj,
+	       const void *pos, size_t left, uint64_t *seen);
+
+/*
+ * An element of an array, zeroed, that counts only once it is complete: the
+ * caller adds one to the array's length. NULL: out of memory.
+ */
+void *srdma_fresh(void **array, size_t n, size_t *cap, size_t size);
+
+/* control.c: what is set rather than measured. */
+int srdma_take_job(struct srdma_reading *r, const void *data, size_t len);
+int srdma_take_action(struct srdma_reading *r, const void *data, size_t len);
+int srdma_take_level(struct srdma_reading *r, const void *data, size_t len);
+int srdma_take_lease(struct srdma_reading *r, const void *data, size_t len);
+
+#endif /* SRDMA_IO_ATTR_H */

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* The objects that are set rather than measured: jobs, actions, levels. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rdma/swiftrdma.h>
+
+#include "io/attr.h"
+
+static const struct srdma_field rule_fields[] = {
+	F(SWIFTRDMA_RULE_A_ORDER, U32, snap_rule, order, 0),
+	F(SWIFTRDMA_RULE_A_ORIGIN, STR, snap_rule, origin, 0),
+	F(SWIFTRDMA_RULE_A_CGROUP, STR, snap_rule, cgroup, 0),
+	F(SWIFTRDMA_RULE_A_COMM, STR, snap_rule, comm, 0),
+	F(SWIFTRDMA_RULE_A_EXE, STR, snap_rule, exe, 0),
+	F(SWIFTRDMA_RULE_A_UID, U32, snap_rule, uid, 0),
+	F(SWIFTRDMA_RULE_A_PID, U32, snap_rule, pid, 0),
+	F(SWIFTRDMA_RULE_A_MATCHES, U64, snap_rule, matches, 0),
+};
+
+static const struct srdma_set rule_set = {
+	FIELDS(rule_fields), 0, NO_HAS, NULL,
+};
+
+static const struct srdma_field stat_fields[] = {
+	F(SWIFTRDMA_JOB_STAT_A_DEV_INDEX, U32, snap_job_stat, dev, 0),
+	F(SWIFTRDMA_JOB_STAT_A_QPS, U32, snap_job_stat, qps, 0),
+	F(SWIFTRDMA_JOB_STAT_A_CREATED, U64, snap_job_stat, created, 0),
+	F(SWIFTRDMA_JOB_STAT_A_DESTROYED, U64, snap_job_stat, destroyed, 0),
+	F(SWIFTRDMA_JOB_STAT_A_REJECTED, U64, snap_job_stat, rejected, 0),
+	F(SWIFTRDMA_JOB_STAT_A_DOORBELLS, U64, snap_job_stat, doorbells,
+	  SNAP_DOORBELLS),
+	F(SWIFTRDMA_JOB_STAT_A_WRS, U64, snap_job_stat, wrs, SNAP_WRS),
+	F(SWIFTRDMA_JOB_STAT_A_LEVEL, U32, snap_job_stat, level, SNAP_LEVEL),
+	F(SWIFTRDMA_JOB_STAT_A_MAX_QPS, U64, snap_job_stat, max_qps,
+	  SNAP_MAX_QPS),
+	F(SWIFTRDMA_JOB_STAT_A_CREATE_RATE, U64, snap_job_stat, create_rate,
+	  SNAP_CREATE_RATE),
+};
+
+static const struct srdma_set stat_set = {
+	FIELDS(stat_fields), BIT(SWIFTRDMA_JOB_STAT_A_DEV_INDEX),
+	offsetof(struct snap_job_stat, has), NULL,
+};
+
+static int job_nest(struct srdma_reading *r, void *obj, int type,
+		    const void *data, size_t len)
+{
+	struct snap_job *job = obj;
+	uint64_t seen;
+	int err;
+
+	if (type == SWIFTRDMA_JOB_A_STAT) {
+		struct snap_job_stat *stat = &job->stats[job->n_stats];
+
+		memset(stat, 0, sizeof(*stat));
+		err = srdma_fill(&stat_set, r, stat, data, len, NULL);
+		job->n_stats += !err;
+	} else {
+		struct snap_rule *rule = &job->rules[job->n_rules];
+
+		memset(rule, 0, sizeof(*rule));
+		err = srdma_fill(&rule_set, r, rule, data, len, &seen);
+		if (err)
+			return err;
+		rule->has_uid = seen & BIT(SWIFTRDMA_RULE_A_UID);
+		rule->has_pid = seen & BIT(SWIFTRDMA_RULE_A_PID);
+		job->n_rules++;
+	}
+	return err;
+}
+
+static const struct srdma_field job_fields[] = {
+	F(SWIFTRDMA_JOB_A_ID, U32, snap_job, id, 0),
+	F(SWIFTRDMA_JOB_A_NAME, STR, snap_job, name, 0),
+	F(SWIFTRDMA_JOB_A_CLASS, U32, snap_job, class, 0),
+	N(SWIFTRDMA_JOB_A_RULE, 0),
+	N(SWIFTRDMA_JOB_A_STAT, 0),
+	F(SWIFTRDMA_JOB_A_SINCE, U64, snap_job, since, 0),
+	F(SWIFTRDMA_JOB_A_TIME, U64, snap_job, time, 0),
+};
+
+static const struct srdma_set job_set = {
+	FIELDS(job_fields),
+	BIT(SWIFTRDMA_JOB_A_ID) | BIT(SWIFTRDMA_JOB_A_NAME), NO_HAS, job_nest,
+};
+
+static const struct srdma_field lease_fields[] = {
+	F(SWIFTRDMA_LEASE_A_ID, U64, srdma_lease, id, 0),
+	F(SWIFTRDMA_LEASE_A_TTL_MS, U32, srdma_lease, ttl_ms, 0),
+	F(SWIFTRDMA_LEASE_A_RANK, U32, srdma_lease, rank, 0),
+	F(SWIFTRDMA_LEASE_A_ORIGIN, STR, srdma_lease, origin, 0),
+	F(SWIFTRDMA_LEASE_A_EXPIRED, FLAG, srdma_lease, expired, 0),
+};
+
+static const struct srdma_set lease_set = {
+	FIELDS(lease_fields), BIT(SWIFTRDMA_LEASE_A_ID), NO_HAS, NULL,
+};
+
+/* What ACTION carries beside what snap_action holds. */
+struct action {
+	struct snap_action a;
+	uint32_t index;
+};
+
+static int action_nest(struct srdma_reading *r, void *obj, int type,
+		       const void *data, size_t len)
+{
+	struct snap_action *a = obj;
+	struct srdma_lease lease = { 0 };
+	int err;
+
+	(void)type;
+	err = srdma_fill(&lease_set, r, &lease, data, len, NULL);
+	if (err)
+		return err;
+	a->lease_id = lease.id;
+	a->lease_ttl_ms = lease.ttl_ms;
+	a->lease_rank = lease.rank;
+	memcpy(a->lease_origin, lease.origin, sizeof(a->lease_origin));
+	return 0;
+}
+
+static const struct srdma_field action_fields[] = {
+	F(SWIFTRDMA_ACTION_A_KIND, U32, action, a.kind, 0),
+	F(SWIFTRDMA_ACTION_A_KNOB, U32, action, a.knob, 0),
+	F(SWIFTRDMA_ACTION_A_VALUE, U64, action, a.value, 0),
+	F(SWIFTRDMA_ACTION_A_CLEAR, FLAG, action, a.clear, 0),
+	F(SWIFTRDMA_ACTION_A_JOB, STR, action, a.job, 0),
+	F(SWIFTRDMA_ACTION_A_DEV_INDEX, U32, action, a.dev, 0),
+	F(SWIFTRDMA_ACTION_A_QPN, U32, action, a.qpn, 0),
+	F(SWIFTRDMA_ACTION_A_QP_SERIAL, U64, action, a.serial, 0),
+	F(SWIFTRDMA_ACTION_A_REASON, STR, action, a.reason, 0),
+	N(SWIFTRDMA_ACTION_A_LEASE, 0),
+	F(SWIFTRDMA_ACTION_A_IN_FORCE, FLAG, action, a.in_force, 0),
+	F(SWIFTRDMA_ACTION_A_INDEX, U32, action, index, 0),
+	F(SWIFTRDMA_ACTION_A_ERROR, S32, action, a.error, 0),
+	F(SWIFTRDMA_ACTION_A_QPS, U32, action, a.qps, 0),
+	F(SWIFTRDMA_ACTION_A_QPS_DONE, U32, action, a.qps_done, 0),
+	F(SWIFTRDMA_ACTION_A_QPS_PENDING, U32, action, a.qps_pending, 0),
+	F(SWIFTRDMA_ACTION_A_QPS_UNSUPPORTED, U32, action, a.qps_unsupported,
+	  0),
+};
+
+static const struct srdma_set action_set = {
+	FIELDS(action_fields), 0, NO_HAS, action_nest,
+};
+
+static const struct srdma_field level_fields[] = {
+	F(SWIFTRDMA_LEVEL_A_LEVEL, U32, io_level, level, 0),
+	F(SWIFTRDMA_LEVEL_A_DSCP, U32, io_level, dscp, 0),
+	F(SWIFTRDMA_LEVEL_A_SL, U32, io_level, sl, 0),
+};
+
+static const struct srdma_set level_set = {
+	FIELDS(level_fields), BIT(SWIFTRDMA_LEVEL_A_LEVEL), NO_HAS, NULL,
+};
+
+_Static_assert(SRDMA_LEVELS == SWIFTRDMA_LEVEL_MAX + 1, "room for all levels");
+
+/* How many attributes of @type there are at the top of a nest. */
+static size_t count(const void *pos, size_t left, unsigned int type)
+{
+	const struct nlattr *a;
+	bool bad = false;
+	size_t n = 0;
+
+	while ((a = srdma_next_attr(&pos, &left, &bad)))
+		n += (a->nla_type & NLA_TYPE_MASK) == type;
+	return n;
+}
+
+/*
+ * The place of a job keeps the arrays of the job that was there in the last
+ * reading, of n elements at least.
+ */
+static bool reserve(void **array, size_t n, size_t want, size_t size)
+{
+	void *p;
+
+	if (want <= n)
+		return true;
+	p = realloc(*array, want * size);
+	if (p)
+		*array = p;
+	return p;
+}
+
+int srdma_take_job(struct srdma_reading *r, const void *data, size_t len)
+{
+	struct snapshot *snap = r->snap;
+	size_t rules = count(data, len, SWIFTRDMA_JOB_A_RULE);
+	size_t stats = count(data, len, SWIFTRDMA_JOB_A_STAT);
+	struct snap_job *job;
+	int err;
+
+	if (!srdma_grow((void **)&snap->jobs, snap->n_jobs, &snap->cap_jobs,
+			sizeof(*job)))
+		return -ENOMEM;
+	job = &snap->jobs[snap->n_jobs];
+	if (!reserve((void **)&job->rules, job->n_rules, rules,
+		     sizeof(*job->rules)) ||
+	    !reserve((void **)&job->stats, job->n_stats, stats,
+		     sizeof(*job->stats)))
+		return -ENOMEM;
+	*job = (struct snap_job){ .rules = job->rules, .stats = job->stats };
+	err = srdma_fill(&job_set, r, job, data, len, NULL);
+	snap->n_jobs += !err;
+	return err;
+}
+
+int srdma_take_action(struct srdma_reading *r, const void *data, size_t len)
+{
+	struct action action = { 0 };
+	struct snap_action *to;
+	uint64_t seen;
+	int err;
+
+	err = srdma_fill(&action_set, r, &action, data, len, &seen);
+	if (err)
+		return err;
+	to = srdma_fresh((void **)&r->actions, r->n_actions, &r->cap_actions,
+		   sizeof(*to));
+	if (!to)
+		return -ENOMEM;
+	*to = action.a;
+	to->has_dev = seen & BIT(SWIFTRDMA_ACTION_A_DEV_INDEX);
+	to->has_value = seen & BIT(SWIFTRDMA_ACTION_A_VALUE);
+	r->action_index = action.index;
+	r->n_actions++;
+	return 0;
+}
+
+int srdma_take_level(struct srdma_reading *r, const void *data, size_t len)
+{
+	struct io_level level = { 0 };
+	int err = srdma_fill(&level_set, r, &level, data, len, NULL);
+
+	if (err)
+		return err;
+	if (r->n_levels >= SRDMA_LEVELS)
+		return -EBADMSG;
+	r->levels[r->n_levels++] = level;
+	return 0;
+}
+
+int srdma_take_lease(struct srdma_reading *r, const void *data, size_t len)
+{
+	r->has_lease = true;
+	r->lease = (struct srdma_lease){ 0 };
+	return srdma_fill(&lease_set, r, &r->lease, data, len, NULL);
+}

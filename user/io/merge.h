@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* The order of a snapshot's arrays, and laying a delta over them. Pure. */
+#ifndef SRDMA_IO_MERGE_H
+#define SRDMA_IO_MERGE_H
+
+#include "core/snapshot.h"
+
+/* By (dev, qpn, serial); of a QP read twice the older reading first. */
+void srdma_sort_qps(struct snap_qp *qps, size_t n);
+/* All but the QPs. */
+void srdma_sort_others(struct snapshot *snap);
+
+/**
+ * srdma_merge_qps - replace the QPs that changed, add the new ones
+ * @delta: sorted; of a QP that comes twice the last holds
+ *
+ * 0 or -ENOMEM, with @snap as it was.
+ */
+int srdma_merge_qps(struct snapshot *snap, const struct snap_qp *delta,
+		    size_t n);
+
+#endif /* SRDMA_IO_MERGE_H */

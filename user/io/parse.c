@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* A message's attributes, and the objects that are measured. */
+#include <errno.h>
+#include <string.h>
+
+#include <rdma/swiftrdma.h>
+
+#include "io/attr.h"
+
+static const struct srdma_field owner_fields[] = {
+	F(SWIFTRDMA_OWNER_A_PID, U32, snap_owner, pid, 0),
+	F(SWIFTRDMA_OWNER_A_UID, U32, snap_owner, uid, 0),
+	F(SWIFTRDMA_OWNER_A_COMM, STR, snap_owner, comm, 0),
+	F(SWIFTRDMA_OWNER_A_EXE, STR, snap_owner, exe, 0),
+	F(SWIFTRDMA_OWNER_A_CGROUP, STR, snap_owner, cgroup, 0),
+	F(SWIFTRDMA_OWNER_A_CGROUP_ID, U64, snap_owner, cgroup_id, 0),
+	F(SWIFTRDMA_OWNER_A_KERNEL, STR, snap_owner, kernel, 0),
+};
+
+static const struct srdma_set owner_set = {
+	FIELDS(owner_fields), 0, NO_HAS, NULL,
+};
+
+static int take_owner(struct srdma_reading *r, uint32_t *index,
+		      const void *data, size_t len)
+{
+	struct srdma_owners *o = r->owners;
+	struct snap_owner owner;
+	int err;
+
+	if (o && len == o->last_len && len && !memcmp(o->last, data, len)) {
+		*index = o->last_index;
+		return 0;
+	}
+	memset(&owner, 0, sizeof(owner));
+	err = srdma_fill(&owner_set, r, &owner, data, len, NULL);
+	if (err || !o)
+		return err;
+	err = srdma_owner_intern(o, &owner, index);
+	if (err)
+		return err;
+	o->last_len = 0;
+	if (len <= sizeof(o->last)) {
+		memcpy(o->last, data, len);
+		o->last_len = len;
+		o->last_index = *index;
+	}
+	return 0;
+}
+
+static const struct srdma_field dev_fields[] = {
+	F(SWIFTRDMA_DEV_A_INDEX, U32, snap_dev, index, 0),
+	F(SWIFTRDMA_DEV_A_NAME, STR, snap_dev, name, 0),
+	F(SWIFTRDMA_DEV_A_PROVIDER, STR, snap_dev, provider, 0),
+	F(SWIFTRDMA_DEV_A_CAPS, U32, snap_dev, caps, 0),
+	F(SWIFTRDMA_DEV_A_PORTS, U32, snap_dev, ports, 0),
+	F(SWIFTRDMA_DEV_A_QPS, U32, snap_dev, qps, 0),
+	F(SWIFTRDMA_DEV_A_UARS, U32, snap_dev, uars, 0),
+	F(SWIFTRDMA_DEV_A_CQS, U32, snap_dev, cqs, 0),
+	F(SWIFTRDMA_DEV_A_MRS, U32, snap_dev, mrs, 0),
+	F(SWIFTRDMA_DEV_A_CREATED, U64, snap_dev, created, 0),
+	F(SWIFTRDMA_DEV_A_CREATE_FAILED, U64, snap_dev, create_failed, 0),
+	F(SWIFTRDMA_DEV_A_REJECTED, U64, snap_dev, rejected, 0),
+	F(SWIFTRDMA_DEV_A_DESTROYED, U64, snap_dev, destroyed, 0),
+	F(SWIFTRDMA_DEV_A_MODIFIED, U64, snap_dev, modified, 0),
+	F(SWIFTRDMA_DEV_A_ADOPTED, U64, snap_dev, adopted, 0),
+	F(SWIFTRDMA_DEV_A_UNTRACKED, U64, snap_dev, untracked, 0),
+	F(SWIFTRDMA_DEV_A_LIVE_CHANGED, U64, snap_dev, live_changed, 0),
+	F(SWIFTRDMA_DEV_A_LIVE_FAILED, U64, snap_dev, live_failed, 0),
+	F(SWIFTRDMA_DEV_A_DRAIN_MAX, U64, snap_dev, drain_max, 0),
+	F(SWIFTRDMA_DEV_A_SINCE, U64, snap_dev, since, 0),
+	F(SWIFTRDMA_DEV_A_TIME, U64, snap_dev, time, 0),
+};
+
+static const struct srdma_set dev_set = {
+	FIELDS(dev_fields),
+	BIT(SWIFTRDMA_DEV_A_INDEX) | BIT(SWIFTRDMA_DEV_A_NAME), NO_HAS, NULL,
+};
+
+static const struct srdma_field port_fields[] = {
+	F(SWIFTRDMA_PORT_A_DEV_INDEX, U32, snap_port, dev, 0),
+	F(SWIFTRDMA_PORT_A_INDEX, U32, snap_port, index, 0),
+	F(SWIFTRDMA_PORT_A_STATE, U32, snap_port, state, SNAP_STATE),
+	F(SWIFTRDMA_PORT_A_LINK_LAYER, U32, snap_port, link_layer, 0),
+	F(SWIFTRDMA_PORT_A_SPEED, U64, snap_port, speed, SNAP_SPEED),
+	F(SWIFTRDMA_PORT_A_NETDEV, STR, snap_port, netdev, SNAP_NETDEV),
+	F(SWIFTRDMA_PORT_A_TX_BYTES, U64, snap_port, tx_bytes, SNAP_BYTES),
+	F(SWIFTRDMA_PORT_A_RX_BYTES, U64, snap_port, rx_bytes, SNAP_BYTES),
+	F(SWIFTRDMA_PORT_A_TX_PACKETS, U64, snap_port, tx_packets, 0),
+	F(SWIFTRDMA_PORT_A_RX_PACKETS, U64, snap_port, rx_packets, 0),
+	F(SWIFTRDMA_PORT_A_TIME, U64, snap_port, time, 0),
+};
+
+static const struct srdma_set port_set = {
+	FIELDS(port_fields),
+	BIT(SWIFTRDMA_PORT_A_DEV_INDEX) | BIT(SWIFTRDMA_PORT_A_INDEX),
+	offsetof(struct snap_port, has), NULL,
+};
+
+static int uar_nest(struct srdma_reading *r, void *obj, int type,
+		    const void *data, size_t len)
+{
+	(void)type;
+	return take_owner(r, &((struct snap_uar *)obj)->owner, data, len);
+}
+
+static const struct srdma_field uar_fields[] = {
+	F(SWIFTRDMA_UAR_A_DEV_INDEX, U32, snap_uar, dev, 0),
+	F(SWIFTRDMA_UAR_A_INDEX, U32, snap_uar, index, 0),
+	F(SWIFTRDMA_UAR_A_KIND, U32, snap_uar, kind, 0),
+	F(SWIFTRDMA_UAR_A_QPS, U32, snap_uar, qps, 0),
+	F(SWIFTRDMA_UAR_A_CREATED, U64, snap_uar, created, 0),
+	F(SWIFTRDMA_UAR_A_DOORBELLS, U64, snap_uar, doorbells, SNAP_DOORBELLS),
+	F(SWIFTRDMA_UAR_A_WRS, U64, snap_uar, wrs, SNAP_WRS),
+	N(SWIFTRDMA_UAR_A_OWNER, SNAP_OWNER),
+	F(SWIFTRDMA_UAR_A_SINCE, U64, snap_uar, since, 0),
+	F(SWIFTRDMA_UAR_A_TIME, U64, snap_uar, time, 0),
+};
+
+static const struct srdma_set uar_set = {
+	FIELDS(uar_fields),
+	BIT(SWIFTRDMA_UAR_A_DEV_INDEX) | BIT(SWIFTRDMA_UAR_A_INDEX),
+	offsetof(struct snap_uar, has), uar_nest,
+};
+
+static int qp_nest(struct srdma_reading *r, void *obj, int type,
+		   const void *data, size_t len)
+{
+	(void)type;
+	return take_owner(r, &((struct snap_qp *)obj)->owner, data, len);
+}
+
+static const struct srdma_field qp_fields[] = {
+	F(SWIFTRDMA_QP_A_DEV_INDEX, U32, snap_qp, dev, 0),
+	F(SWIFTRDMA_QP_A_QPN, U32, snap_qp, qpn, 0),
+	F(SWIFTRDMA_QP_A_SERIAL, U64, snap_qp, serial, 0),
+	F(SWIFTRDMA_QP_A_TYPE, U32, snap_qp, type, 0),
+	F(SWIFTRDMA_QP_A_STATE, U32, snap_qp, state, SNAP_STATE),
+	F(SWIFTRDMA_QP_A_PORT, U32, snap_qp, port, SNAP_PORT),
+	F(SWIFTRDMA_QP_A_UAR, U32, snap_qp, uar, SNAP_UAR),
+	F(SWIFTRDMA_QP_A_JOB, U32, snap_qp, job, 0),
+	N(SWIFTRDMA_QP_A_OWNER, SNAP_OWNER),
+	F(SWIFTRDMA_QP_A_TID, U32, snap_qp, tid, SNAP_TID),
+	F(SWIFTRDMA_QP_A_SEND_CQ, U32, snap_qp, send_cq, 0),
+	F(SWIFTRDMA_QP_A_RECV_CQ, U32, snap_qp, recv_cq, 0),
+	F(SWIFTRDMA_QP_A_MAX_SEND_WR, U32, snap_qp, max_send_wr, SNAP_CAP),
+	F(SWIFTRDMA_QP_A_MAX_RECV_WR, U32, snap_qp, max_recv_wr, 0),
+	F(SWIFTRDMA_QP_A_MAX_SEND_SGE, U32, snap_qp, max_send_sge, 0),
+	F(SWIFTRDMA_QP_A_MAX_RECV_SGE, U32, snap_qp, max_recv_sge, 0),
+	F(SWIFTRDMA_QP_A_MAX_INLINE, U32, snap_qp, max_inline, 0),
+	F(SWIFTRDMA_QP_A_ADOPTED, FLAG, snap_qp, adopted, 0),
+	F(SWIFTRDMA_QP_A_DOORBELLS, U64, snap_qp, doorbells, SNAP_DOORBELLS),
+	F(SWIFTRDMA_QP_A_WRS, U64, snap_qp, wrs, SNAP_WRS),
+	F(SWIFTRDMA_QP_A_LEVEL, U32, snap_qp, level, SNAP_LEVEL),
+	F(SWIFTRDMA_QP_A_TCLASS_ASKED, U32, snap_qp, tclass_asked, 0),
+	F(SWIFTRDMA_QP_A_TCLASS, U32, snap_qp, tclass, 0),
+	F(SWIFTRDMA_QP_A_SL_ASKED, U32, snap_qp, sl_asked, 0),
+	F(SWIFTRDMA_QP_A_SL, U32, snap_qp, sl, 0),
+	F(SWIFTRDMA_QP_A_DEST_QPN, U32, snap_qp, dest_qpn, SNAP_DEST),
+	F(SWIFTRDMA_QP_A_DGID, BIN, snap_qp, dgid, 0),
+	F(SWIFTRDMA_QP_A_CLASS_PENDING, FLAG, snap_qp, class_pending, 0),
+	F(SWIFTRDMA_QP_A_CLASS_ERROR, S32, snap_qp, class_error,
+	  SNAP_CLASS_ERROR),
+	F(SWIFTRDMA_QP_A_SINCE, U64, snap_qp, since, 0),
+	F(SWIFTRDMA_QP_A_TIME, U64, snap_qp, time, 0),
+};
+
+static const struct srdma_set qp_set = {
+	FIELDS(qp_fields),
+	BIT(SWIFTRDMA_QP_A_DEV_INDEX) | BIT(SWIFTRDMA_QP_A_QPN) |
+		BIT(SWIFTRDMA_QP_A_SERIAL),
+	offsetof(struct snap_qp, has), qp_nest,
+};
+
+struct end {
+	uint64_t generation, time;
+	uint32_t count;
+};
+
+static const struct srdma_field end_fields[] = {
+	F(SWIFTRDMA_SNAPSHOT_A_GENERATION, U64, end, generation, 0),
+	F(SWIFTRDMA_SNAPSHOT_A_TIME, U64, end, time, 0),
+	F(SWIFTRDMA_SNAPSHOT_A_COUNT, U32, end, count, 0),
+};
+
+static const struct srdma_set end_set = {
+	FIELDS(end_fields), BIT(SWIFTRDMA_SNAPSHOT_A_COUNT), NO_HAS, NULL,
+};
+
+static int take(const struct srdma_set *set, struct srdma_reading *r, void **array,
+		size_t *n, size_t *cap, size_t size, const void *data,
+		size_t len)
+{
+	void *obj = srdma_fresh(array, *n, cap, size);
+	int err = obj ? srdma_fill(set, r, obj, data, len, NULL) : -ENOMEM;
+
+	*n += !err;
+	return err;
+}
+
+#define TAKE(set, array, data, len)					\
+	take(set, r, (void **)&r->snap->array, &r->snap->n_##array,	\
+	     &r->snap->cap_##array, sizeof(*r->snap->array), data, len)
+
+#define CLASS_BITS (BIT(SWIFTRDMA_QP_A_TCLASS) | BIT(SWIFTRDMA_QP_A_SL) | \
+		    BIT(SWIFTRDMA_QP_A_TCLASS_ASKED) |			\
+		    BIT(SWIFTRDMA_QP_A_SL_ASKED))
+
+static int take_qp(struct srdma_reading *r, const void *data, size_t len)
+{
+	struct snap_qp *qp = srdma_fresh((void **)r->qps, *r->n_qps, r->cap_qps,
+				   sizeof(*qp));
+	uint64_t seen;
+	int err;
+
+	if (!qp)
+		return -ENOMEM;
+	err = srdma_fill(&qp_set, r, qp, data, len, &seen);
+	if (err)
+		return err;
+	if (ALL(seen, CLASS_BITS))
+		qp->has |= SNAP_CLASS;
+	++*r->n_qps;
+	return 0;
+}
+
+static int take_end(struct srdma_reading *r, const void *data, size_t len)
+{
+	struct end end = { 0 };
+	int err = srdma_fill(&end_set, r, &end, data, len, NULL);
+
+	if (err)
+		return err;
+	r->has_end = true;
+	r->generation = end.generation;
+	r->time = end.time;
+	r->count = end.count;
+	return 0;
+}
+
+static int take_object(struct srdma_reading *r, unsigned int type,
+		       const void *data, size_t len)
+{
+	switch (type) {
+	case SWIFTRDMA_A_QP:
+		return take_qp(r, data, len);
+	case SWIFTRDMA_A_DEV:
+		return TAKE(&dev_set, devs, data, len);
+	case SWIFTRDMA_A_PORT_OBJ:
+		return TAKE(&port_set, ports, data, len);
+	case SWIFTRDMA_A_UAR_OBJ:
+		return TAKE(&uar_set, uars, data, len);
+	case SWIFTRDMA_A_JOB_OBJ:
+		return srdma_take_job(r, data, len);
+	case SWIFTRDMA_A_ACTION:
+		return srdma_take_action(r, data, len);
+	case SWIFTRDMA_A_LEVEL:
+		return srdma_take_level(r, data, len);
+	case SWIFTRDMA_A_SNAPSHOT:
+		return take_end(r, data, len);
+	case SWIFTRDMA_A_LEASE:
+		return srdma_take_lease(r, data, len);
+	case SWIFTRDMA_A_BATCH:
+		if (len != sizeof(r->batch))
+			return -EBADMSG;
+		memcpy(&r->batch, data, len);
+		r->has_batch = true;
+	}
+	return 0;
+}
+
+int srdma_parse(const void *attrs, size_t len, struct srdma_reading *r)
+{
+	const struct nlattr *a;
+	bool bad = false;
+
+	while ((a = srdma_next_attr(&attrs, &len, &bad))) {
+		int err = take_object(r, a->nla_type & NLA_TYPE_MASK,
+				      (const char *)a + NLA_HDRLEN,
+				      a->nla_len - NLA_HDRLEN);
+
+		if (err)
+			return err;
+	}
+	return bad ? -EBADMSG : 0;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Netlink attributes in, plain structures out. Pure: bytes and a length, no
+ * socket. What comes in is not trusted: every length is checked, every string
+ * is bounded, and a message that lacks the name of its object is refused.
+ */
+#ifndef SRDMA_IO_PARSE_H
+#define SRDMA_IO_PARSE_H
+
+#include "core/snapshot.h"
+#include "io/io.h"
+#include "io/owner.h"
+
+/* Levels there can be; parse.c compares it with the contract. */
+#define SRDMA_LEVELS	8
+
+struct srdma_lease {
+	uint64_t id;
+	uint32_t ttl_ms, rank;
+	bool expired;
+	char origin[SNAP_NAME];
+};
+
+/*
+ * Where the objects of an answer go. The pointers are all set: an answer may
+ * carry what was not asked for.
+ */
+struct srdma_reading {
+	struct snapshot *snap;		/* all but QPs */
+	struct snap_qp **qps;		/* QPs: the snapshot's, or a delta */
+	size_t *n_qps, *cap_qps;
+	struct srdma_owners *owners;
+
+	struct snap_action *actions;	/* malloc()ed, the caller's to free */
+	size_t n_actions, cap_actions;
+	uint32_t action_index;		/* of the last one */
+
+	struct io_level levels[SRDMA_LEVELS];
+	size_t n_levels;
+
+	bool has_lease, has_batch, has_end;
+	struct srdma_lease lease;
+	uint64_t batch;
+	uint64_t generation, time;	/* the end of a dump */
+	uint32_t count;
+};
+
+/**
+ * srdma_parse - take in the attributes of one message
+ * @attrs: first attribute, after the generic netlink header
+ * @len: bytes there are
+ *
+ * 0, -EBADMSG: malformed; -ENOMEM.
+ */
+int srdma_parse(const void *attrs, size_t len, struct srdma_reading *r);
+
+/* Make room for one more element; false: out of memory. New ones are zeroed. */
+bool srdma_grow(void **array, size_t n, size_t *cap, size_t size);
+
+#endif /* SRDMA_IO_PARSE_H */
