@@ -1,0 +1,95 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# Does scripts/vm tell the truth? Every other result depends on it: a VM that
+# reports success after a panic makes all its tests worthless.
+
+cd "$(dirname "$0")/../.." || exit 1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# One boot costs seconds, so cases that need their own boot run two at a time.
+start() {
+	local name=$1
+
+	shift
+	scripts/vm --mem 1G "$@" >"$work/$name.out" 2>"$work/$name.err"
+	echo $? >"$work/$name.status"
+}
+
+status() { cat "$work/$1.status"; }
+
+n=0 failed=0
+point() {
+	n=$((n + 1))
+	if [ "$1" -eq 0 ]; then
+		echo "ok $n - $2"
+	else
+		echo "not ok $n - $2"
+		failed=1
+	fi
+}
+
+# check NAME CMD...: CMD's own status decides.
+check() {
+	local name=$1
+
+	shift
+	"$@" >/dev/null 2>&1
+	point $? "$name"
+}
+
+is() { [ "$1" = "$2" ]; }
+
+echo TAP version 13
+echo 1..19
+
+start plain --share "$work/share" -- sh -c '
+	echo to-stdout; echo to-stderr >&2
+	pwd; id -u; ulimit -n
+	head -c 300000 /dev/zero | tr "\0" x
+	echo kept >"$VM_OUT/file"
+	exit 255' &
+start seven -- sh -c 'modprobe veth; sleep 1000 & exit 7' &
+wait
+check "status 255 comes back" is "$(status plain)" 255
+check "status 7 comes back, in spite of a process left behind" is "$(status seven)" 7
+check "stdout is CMD's stdout and nothing else" \
+	is "$(sed 's/x*$//; /^$/d' "$work/plain.out")" "$(printf 'to-stdout\n%s\n0\n1048576' "$PWD")"
+check "300000 bytes of stdout arrive" is "$(tr -cd x <"$work/plain.out" | wc -c)" 300000
+check "stderr is CMD's stderr" grep -qx to-stderr "$work/plain.err"
+check "a shared file stays" is "$(cat "$work/share/file")" kept
+
+start panic -- sh -c 'echo before; echo c >/proc/sysrq-trigger; sleep 5' &
+start warn -- sh -c 'echo "WARNING: CPU: 0 PID: 1 at test" >/dev/kmsg' &
+wait
+check "a panic is a failure" is "$(status panic)" 125
+check "a panic is shown" grep -q 'Kernel panic - not syncing' "$work/panic.err"
+check "output from before the panic arrives" grep -qx before "$work/panic.out"
+check "a WARNING is a failure although CMD succeeds" is "$(status warn)" 125
+check "a WARNING is shown" grep -q 'WARNING: CPU: 0 PID: 1 at test' "$work/warn.err"
+
+start limit --timeout 9 -- sh -c 'sleep 4321' &
+start rxe --nic rxe -- sh -c '
+	tcpdump --immediate-mode -nn -i v0 udp port 4791 >/tmp/dump 2>/tmp/err &
+	until grep -q listening /tmp/err; do sleep 0.1; done
+	ibv_rc_pingpong -d rxe1 -g 1 -n 100 >/dev/null & sleep 1
+	ibv_rc_pingpong -d rxe0 -g 1 -n 100 10.1.0.2 || exit 1
+	wait $!
+	sleep 1
+	ip -br link show v0
+	grep -c "10.1.0.1.* > 10.1.0.2.4791" /tmp/dump' &
+wait
+check "the time limit is kept" is "$(status limit)" 124
+check "the time limit names what was running" grep -q 'sleep 4321' "$work/limit.err"
+check "two rxe devices talk" is "$(status rxe)" 0
+check "their packets cross the veth pair" [ "$(tail -n 1 "$work/rxe.out")" -ge 100 ]
+
+start icount --icount --append 'srdma_test=1' -- sh -c 'nproc; cat /proc/cmdline' &
+start quoting -- sh -c 'printf "%s|" "$@"' sh 'a b' "it's" '$HOME' '"q"' &
+wait
+check "--icount runs on one CPU" is "$(head -n 1 "$work/icount.out")" 1
+check "--append reaches the kernel" grep -q 'srdma_test=1' "$work/icount.out"
+check "arguments arrive as they were given" is "$(cat "$work/quoting.out")" "a b|it's|\$HOME|\"q\"|"
+check "no VM leaves anything running" is "$(pgrep -fc "qemu-system-x86_64.*$work")" 0
+exit $failed
