@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Kernel API differences from 6.1 on, all of them, and nothing else.
+ */
+#ifndef SRDMA_COMPAT_H
+#define SRDMA_COMPAT_H
+
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/mm_types.h>
+#include <linux/sched.h>
+#include <linux/version.h>
+#include <net/genetlink.h>
+#include <net/sock.h>
+
+/* 6.7 moved the parsed attributes of a dump into struct genl_info. */
+static inline struct nlattr **srdma_dump_attrs(struct netlink_callback *cb)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0)
+	return genl_dumpit_info(cb)->info.attrs;
+#else
+	return genl_dumpit_info(cb)->attrs;
+#endif
+}
+
+/*
+ * 6.7 (and stable 6.1.67) let a multicast group ask for a capability. Where
+ * that is missing, the bind is open and so events carry what only
+ * CAP_NET_ADMIN may see: such a kernel gets no events at all.
+ */
+#ifdef GENL_MCAST_CAP_NET_ADMIN
+#define SRDMA_HAVE_EVENTS 1
+#else
+#define SRDMA_HAVE_EVENTS 0
+#define GENL_MCAST_CAP_NET_ADMIN 0
+#endif
+
+/* 6.10 dropped the second argument of __assign_str(). */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
+#define srdma_assign_str(dst, src) __assign_str(dst)
+#else
+#define srdma_assign_str(dst, src) __assign_str(dst, src)
+#endif
+
+/* 6.17 made the field private to its accessor. */
+static inline kuid_t srdma_sk_uid(struct sock *sk)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
+	return sk_uid(sk);
+#else
+	return sk->sk_uid;
+#endif
+}
+
+/*
+ * The executable of a task, with a reference, or NULL: get_task_exe_file() is
+ * not exported. 6.7 made files type-stable and changed get_file_rcu(). The
+ * caller holds task_lock(), or the task is current.
+ */
+static inline struct file *srdma_exe_file(struct task_struct *task)
+{
+	struct mm_struct *mm = task->mm;
+	struct file *file;
+
+	if (!mm || (task->flags & PF_KTHREAD))
+		return NULL;
+	rcu_read_lock();
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0)
+	file = get_file_rcu(&mm->exe_file);
+#else
+	file = rcu_dereference(mm->exe_file);
+	if (file && !get_file_rcu(file))
+		file = NULL;
+#endif
+	rcu_read_unlock();
+	return file;
+}
+
+#endif /* SRDMA_COMPAT_H */

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Who created a QP. Thousands of QPs of one process share one owner, so that a
+ * QP's own memory stays small and a rule is matched once per process.
+ */
+#include <linux/cgroup.h>
+#include <linux/cred.h>
+#include <linux/dcache.h>
+#include <linux/hashtable.h>
+#include <linux/pid.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+
+#include "compat.h"
+#include "owner.h"
+
+#define OWNER_BITS 8
+
+/*
+ * The table. Its lock makes lookup and the last put exclude each other; taken
+ * inside nothing, takes nothing, process context only.
+ */
+static DEFINE_HASHTABLE(owners, OWNER_BITS);
+static DEFINE_SPINLOCK(owners_lock);
+static u32 n_owners;
+
+/* The identity by which an owner is found again. */
+struct owner_key {
+	struct pid *pid;	/* NULL: a kernel user, by name */
+	const char *name;
+	u64 exec_id;
+	u64 cgroup_id;
+	kuid_t uid;
+	char comm[TASK_COMM_LEN];
+};
+
+static unsigned long owner_hash(const struct owner_key *key)
+{
+	return key->pid ? (unsigned long)key->pid : full_name_hash(NULL, key->name,
+								   strlen(key->name));
+}
+
+static bool owner_is(const struct srdma_owner *o, const struct owner_key *key)
+{
+	if (o->pid != key->pid)
+		return false;
+	if (!key->pid)
+		return !strcmp(o->exe, key->name);
+	return o->exec_id == key->exec_id && o->cgroup_id == key->cgroup_id &&
+	       uid_eq(o->uid, key->uid) &&
+	       !strncmp(o->comm, key->comm, sizeof(o->comm));
+}
+
+static struct srdma_owner *owner_find(const struct owner_key *key, unsigned long hash)
+{
+	struct srdma_owner *o;
+
+	lockdep_assert_held(&owners_lock);
+	hash_for_each_possible(owners, o, node, hash) {
+		if (owner_is(o, key)) {
+			srdma_owner_get(o);
+			return o;
+		}
+	}
+	return NULL;
+}
+
+/* Publish @o unless somebody was faster; whichever is in the table. */
+static struct srdma_owner *owner_insert(struct srdma_owner *o,
+					const struct owner_key *key, unsigned long hash)
+{
+	struct srdma_owner *old;
+
+	spin_lock(&owners_lock);
+	old = owner_find(key, hash);
+	if (!old) {
+		hash_add(owners, &o->node, hash);
+		n_owners++;
+	}
+	spin_unlock(&owners_lock);
+	if (!old)
+		return o;
+	put_pid(o->pid);
+	kfree(o);
+	return old;
+}
+
+static struct srdma_owner *owner_alloc(size_t path_len)
+{
+	struct srdma_owner *o = kzalloc(struct_size(o, cgroup, path_len + 1), GFP_KERNEL);
+
+	if (!o)
+		return NULL;
+	kref_init(&o->ref);
+	spin_lock_init(&o->lock);
+	/* No rules were ever of this generation, so the first look is real. */
+	o->rules_gen = 0;
+	return o;
+}
+
+/* The basename only: the path's mount namespace would need explaining. */
+static void exe_name(struct task_struct *task, char *buf, size_t len)
+{
+	struct name_snapshot name;
+	struct file *file;
+
+	if (task == current) {
+		file = srdma_exe_file(task);
+	} else {
+		task_lock(task);
+		file = srdma_exe_file(task);
+		task_unlock(task);
+	}
+	if (!file)
+		return;
+	take_dentry_name_snapshot(&name, file->f_path.dentry);
+	strscpy(buf, name.name.name, len);
+	release_dentry_name_snapshot(&name);
+	fput(file);
+}
+
+/* A path that does not fit is cut: rules match what they can see of it. */
+static size_t cgroup_path_of(struct task_struct *task, char *buf, size_t len)
+{
+	int ret = -ENOENT;
+
+#ifdef CONFIG_CGROUPS
+	rcu_read_lock();
+	ret = cgroup_path(task_dfl_cgroup(task), buf, len);
+	rcu_read_unlock();
+#endif
+	if (ret < 0)
+		buf[0] = '\0';
+	return strlen(buf);
+}
+
+static struct srdma_owner *owner_of_task(struct task_struct *task)
+{
+	struct task_struct *leader;
+	struct owner_key key = {};
+	struct srdma_owner *o;
+	unsigned long hash;
+	char *path;
+	size_t len;
+
+	rcu_read_lock();
+	leader = READ_ONCE(task->group_leader);
+	key.pid = task_tgid(task);
+	key.uid = task_cred_xxx(task, euid);
+	get_task_comm(key.comm, leader);
+#ifdef CONFIG_CGROUPS
+	key.cgroup_id = cgroup_id(task_dfl_cgroup(task));
+#endif
+	key.exec_id = task->self_exec_id;
+	get_pid(key.pid);
+	rcu_read_unlock();
+	if (!key.pid)
+		return NULL;
+
+	hash = owner_hash(&key);
+	spin_lock(&owners_lock);
+	o = owner_find(&key, hash);
+	spin_unlock(&owners_lock);
+	if (o) {
+		put_pid(key.pid);
+		return o;
+	}
+
+	path = kmalloc(SWIFTRDMA_PATH_LEN, GFP_KERNEL);
+	if (!path)
+		goto err_pid;
+	len = cgroup_path_of(task, path, SWIFTRDMA_PATH_LEN);
+	o = owner_alloc(len);
+	if (!o)
+		goto err_path;
+	memcpy(o->cgroup, path, len + 1);
+	kfree(path);
+	o->pid = key.pid;
+	o->uid = key.uid;
+	o->exec_id = key.exec_id;
+	o->cgroup_id = key.cgroup_id;
+	strscpy(o->comm, key.comm, sizeof(o->comm));
+	exe_name(task, o->exe, sizeof(o->exe));
+	return owner_insert(o, &key, hash);
+
+err_path:
+	kfree(path);
+err_pid:
+	put_pid(key.pid);
+	return NULL;
+}
+
+struct srdma_owner *srdma_owner_current(void)
+{
+	return owner_of_task(current);
+}
+
+struct srdma_owner *srdma_owner_task(struct task_struct *task)
+{
+	return owner_of_task(task);
+}
+
+struct srdma_owner *srdma_owner_kernel(const char *name)
+{
+	char cut[SWIFTRDMA_EXE_LEN];
+	struct owner_key key = { .name = cut };
+	struct srdma_owner *o;
+	unsigned long hash;
+
+	strscpy(cut, name ?: "kernel", sizeof(cut));
+	hash = owner_hash(&key);
+	spin_lock(&owners_lock);
+	o = owner_find(&key, hash);
+	spin_unlock(&owners_lock);
+	if (o)
+		return o;
+
+	o = owner_alloc(0);
+	if (!o)
+		return NULL;
+	o->uid = GLOBAL_ROOT_UID;
+	strscpy(o->exe, cut, sizeof(o->exe));
+	strscpy(o->comm, cut, sizeof(o->comm));
+	return owner_insert(o, &key, hash);
+}
+
+static void owner_free(struct rcu_head *rcu)
+{
+	struct srdma_owner *o = container_of(rcu, struct srdma_owner, rcu);
+
+	/* Not earlier: an RCU reader of a QP may be translating it. */
+	put_pid(o->pid);
+	kfree(o);
+}
+
+static void owner_release(struct kref *ref)
+{
+	struct srdma_owner *o = container_of(ref, struct srdma_owner, ref);
+
+	hash_del(&o->node);
+	n_owners--;
+	spin_unlock(&owners_lock);
+	call_rcu(&o->rcu, owner_free);
+}
+
+void srdma_owner_put(struct srdma_owner *o)
+{
+	if (o)
+		kref_put_lock(&o->ref, owner_release, &owners_lock);
+}
+
+u32 srdma_owner_count(void)
+{
+	return READ_ONCE(n_owners);
+}

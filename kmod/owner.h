@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef SRDMA_OWNER_H
+#define SRDMA_OWNER_H
+
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/spinlock.h>
+#include <linux/uidgid.h>
+
+#include <rdma/swiftrdma.h>
+
+struct cgroup;
+struct srdma_rule;
+
+/**
+ * struct srdma_owner - who created some QPs, shared by all of them
+ * @ref: one per QP and UAR
+ * @rcu: frees it, so that an RCU reader of a QP may follow qp->owner
+ * @node: in the owner table, under its lock
+ * @pid: the process, with a reference; NULL: a kernel user
+ * @exec_id: task_struct.self_exec_id: another program is another owner
+ * @cgroup_id: kernfs id of the cgroup at creation
+ * @uid: effective
+ * @comm: of the group leader, or the kernel user's name if longer fits @exe
+ * @exe: basename of the executable; kernel users: their name
+ * @cgroup: path in the unified hierarchy, initial cgroup namespace
+ * @lock: protects @rule and @rules_gen; taken inside nothing, takes nothing
+ * @rule: what matched under @rules_gen, NULL: unassigned. RCU.
+ * @rules_gen: which rules @rule was found in
+ *
+ * Everything but the match cache is constant after publication. A process that
+ * moves to another cgroup, changes uid or execs gets a new owner for the QPs it
+ * creates from then on.
+ */
+struct srdma_owner {
+	struct kref ref;
+	struct rcu_head rcu;
+	struct hlist_node node;
+	struct pid *pid;
+	u64 exec_id;
+	u64 cgroup_id;
+	kuid_t uid;
+	char comm[TASK_COMM_LEN];
+	char exe[SWIFTRDMA_EXE_LEN];
+	spinlock_t lock;
+	struct srdma_rule __rcu *rule;
+	u32 rules_gen;
+	char cgroup[];
+};
+
+/* The calling process, or the named kernel user. May sleep. NULL: no memory. */
+struct srdma_owner *srdma_owner_current(void);
+struct srdma_owner *srdma_owner_kernel(const char *name);
+/* Another process, of which the caller holds a task reference. May sleep. */
+struct srdma_owner *srdma_owner_task(struct task_struct *task);
+
+void srdma_owner_put(struct srdma_owner *o);
+static inline void srdma_owner_get(struct srdma_owner *o)
+{
+	kref_get(&o->ref);
+}
+
+static inline bool srdma_owner_is_kernel(const struct srdma_owner *o)
+{
+	return !o->pid;
+}
+
+u32 srdma_owner_count(void);
+
+#endif /* SRDMA_OWNER_H */

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef SRDMA_TRACKER_H
+#define SRDMA_TRACKER_H
+
+#include <linux/atomic.h>
+#include <linux/hashtable.h>
+#include <linux/kref.h>
+#include <linux/mutex.h>
+#include <linux/rwsem.h>
+#include <linux/wait_bit.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+#include <rdma/ib_verbs.h>
+
+#include <rdma/swiftrdma.h>
+
+#include "owner.h"
+#include "provider.h"
+
+struct srdma_job_dev;
+
+/*
+ * The driver's own ops, as they were before hook.c put its wrappers there.
+ * Constant from the device's publication on.
+ */
+struct srdma_orig_ops {
+	int (*create_qp)(struct ib_qp *qp, struct ib_qp_init_attr *attr,
+			 struct ib_udata *udata);
+	int (*modify_qp)(struct ib_qp *qp, struct ib_qp_attr *attr, int mask,
+			 struct ib_udata *udata);
+	int (*destroy_qp)(struct ib_qp *qp, struct ib_udata *udata);
+	int (*post_send)(struct ib_qp *qp, const struct ib_send_wr *wr,
+			 const struct ib_send_wr **bad_wr);
+	int (*alloc_ucontext)(struct ib_ucontext *ctx, struct ib_udata *udata);
+	void (*dealloc_ucontext)(struct ib_ucontext *ctx);
+};
+
+/**
+ * struct srdma_dev - an RDMA device
+ * @ref: one of the hook, one per QP, UAR and job_dev, one per reader
+ * @rcu: frees it
+ * @index: as `rdma dev` shows it
+ * @name: follows renames; under srdma_devs_sem
+ * @ibdev: there while the device is in srdma_devs (hold srdma_devs_sem), inside
+ *	a wrapper, and while a QP of it is held with srdma_qp_lock() and not dead
+ * @provider: constant
+ * @orig: constant
+ * @hooked: ops of ours are in place; hook.c, from add() to remove()
+ * @wrapped_post_send: so is post_send
+ * @qps: struct srdma_qp by srdma_qp_key(), or a tombstone (an xa_value) left by
+ *	the destroy of an unknown QP while @adopting. Readers: RCU. Writers: its
+ *	own xa_lock. SRDMA_QP_DIRTY marks those enforce.c has to look at.
+ * @n_qps: entries of @qps
+ * @adopt_lock: makes one step of the adoption scan exclude the destroy of a QP
+ *	that is not known yet; taken outside xa_lock, held without sleeping long
+ * @adopting: the scan is not over; under @adopt_lock
+ * @adopt_abort: a tombstone could not be stored: the scan must stop
+ * @uars: struct srdma_uar by index. Readers: RCU. Writers: @uar_lock.
+ * @uar_hash: the same by user context, under @uar_lock
+ * @uar_lock: protects the two above; spinlock, taken inside nothing
+ * @kernel_uar: stands for the kernel's own QPs where there are no UARs
+ * @jobs: struct srdma_job_dev by job id. Readers: RCU. Writers: srdma_ctl_lock.
+ * @rescan: enforce.c must compare every QP; set by anyone
+ * @since: ns, when counting began
+ * @created: ... to @drain_max: counters of SWIFTRDMA_DEV_A_*
+ * @debugfs: directory, or NULL
+ */
+struct srdma_dev {
+	struct kref ref;
+	struct rcu_head rcu;
+	u32 index;
+	char name[IB_DEVICE_NAME_MAX];
+	struct ib_device *ibdev;
+	const struct srdma_provider_ops *provider;
+	struct srdma_orig_ops orig;
+	bool hooked;
+	bool wrapped_post_send;
+
+	struct xarray qps;
+	atomic_t n_qps;
+	struct mutex adopt_lock;
+	bool adopting;
+	bool adopt_abort;
+
+	struct xarray uars;
+	DECLARE_HASHTABLE(uar_hash, 6);
+	spinlock_t uar_lock;
+	struct srdma_uar *kernel_uar;
+
+	struct xarray jobs;
+	unsigned long rescan;
+
+	u64 since;
+	atomic64_t created, create_failed, rejected, destroyed, modified;
+	atomic64_t adopted, untracked, live_changed, live_failed, drain_max;
+
+	struct dentry *debugfs;
+};
+
+#define SRDMA_QP_DIRTY	XA_MARK_1
+
+/**
+ * struct srdma_uar - a UAR, or the user context that stands for one
+ * @ref: one of the context, one per QP
+ * @rcu: frees it
+ * @node: in srdma_dev.uar_hash
+ * @index: in srdma_dev.uars
+ * @kind: enum swiftrdma_uar_kind
+ * @dev: with a reference
+ * @ctx: key only, never followed; NULL: the kernel's
+ * @owner: who opened it, with a reference
+ * @n_qps: alive on it
+ * @created: QPs ever placed on it
+ * @doorbells: rung on it, of QPs gone too
+ * @wrs: posted on it, where seen
+ * @since: ns
+ */
+struct srdma_uar {
+	struct kref ref;
+	struct rcu_head rcu;
+	struct hlist_node node;
+	u32 index;
+	u8 kind;
+	struct srdma_dev *dev;
+	void *ctx;
+	struct srdma_owner *owner;
+	atomic_t n_qps;
+	atomic64_t created, doorbells, wrs;
+	u64 since;
+};
+
+enum srdma_qp_flag {
+	SRDMA_QP_LOCKED,	/* srdma_qp_lock() */
+	SRDMA_QP_WANTED,	/* somebody waits for that lock: a drain gives up */
+	SRDMA_QP_DEAD,		/* ib_qp is not to be touched any more */
+	SRDMA_QP_HAS_AV,	/* the address vector fields are valid */
+	SRDMA_QP_HAS_STATE,	/* state is known */
+	SRDMA_QP_ADOPTED,	/* older than the module */
+	SRDMA_QP_USER,		/* posts from user space */
+	SRDMA_QP_FILTERED,	/* provider put its event filter in */
+	SRDMA_QP_APP_SQD,	/* the application itself is draining */
+	SRDMA_QP_GRH,		/* the address vector has a GRH */
+};
+
+/**
+ * struct srdma_qp - a queue pair
+ * @ref: one of the table, one per reader that sleeps
+ * @ibqp: key; to be followed only under srdma_qp_lock() and not DEAD, or in a
+ *	wrapper for this very QP
+ * @dev: with a reference
+ * @owner: with a reference
+ * @uar: with a reference; NULL: unknown
+ * @job: struct srdma_job_dev, with a reference. Changed under srdma_ctl_lock
+ *	and the old one's lock; read under RCU.
+ * @job_node: in job->qps under job->lock
+ * @rcu: frees it, once @job_node is unlinked
+ * @serial: never reused
+ * @stamp: generation of the last change, see srdma_qp_touch()
+ * @doorbells: cumulative
+ * @wrs: cumulative
+ * @since: ns, CLOCK_MONOTONIC
+ * @flags: enum srdma_qp_flag, atomic bit operations
+ * @saved_handler: the QP's own event handler while FILTERED; provider
+ * @retry_at: jiffies before which enforce.c lets it alone; enforce work only
+ * @level: override of this QP alone, packed as srdma_level_pack(); READ_ONCE
+ * @qpn: number
+ * @tid: creating thread, initial pid namespace; 0: unknown
+ * @dest_qpn: ... to @dmac: the address vector and destination last asked for,
+ *	under srdma_qp_lock(); netlink reads them racily, each is one word or
+ *	constant while connected
+ * @class_error: -errno of the last attempt to change the class; 0: none
+ * @attempts: in a row that failed
+ * @rules_gen: job.c, between admission and membership
+ *
+ * The key in srdma_dev.qps is made of @qpn, @type and @port at creation.
+ */
+struct srdma_qp {
+	struct kref ref;
+	u32 qpn;
+	struct ib_qp *ibqp;
+	struct srdma_dev *dev;
+	struct srdma_owner *owner;
+	struct srdma_uar *uar;
+	struct srdma_job_dev __rcu *job;
+	union {
+		struct list_head job_node;
+		struct rcu_head rcu;
+	};
+	u64 serial;
+	atomic64_t stamp;
+	atomic64_t doorbells;
+	atomic64_t wrs;
+	u64 since;
+	unsigned long flags;
+	void (*saved_handler)(struct ib_event *ev, void *ctx);
+	unsigned long retry_at;
+	u32 level;
+	u32 rules_gen;
+	u32 tid;
+	u32 send_cq, recv_cq;
+	u32 max_send_wr, max_recv_wr;
+	u32 max_inline;
+	u16 max_send_sge, max_recv_sge;
+	u32 dest_qpn;
+	u32 flow_label;
+	u8 dgid[16];
+	u8 dmac[6];
+	u8 sgid_index, hop_limit;
+	u8 type, state, port, key_port;
+	u8 tclass_asked, tclass, sl_asked, sl;
+	s16 class_error;
+	u16 attempts;
+};
+
+/*
+ * Devices. The semaphore protects the set, srdma_dev.name, and that
+ * srdma_dev.ibdev stays; taken inside ib_core's client locks (add, remove,
+ * rename) and outside srdma_ctl_lock.
+ */
+extern struct rw_semaphore srdma_devs_sem;
+extern struct xarray srdma_devs;		/* struct srdma_dev by index */
+
+int srdma_tracker_init(void);
+void srdma_tracker_exit(void);
+
+struct srdma_dev *srdma_dev_new(struct ib_device *ibdev);
+int srdma_dev_publish(struct srdma_dev *dev);	/* into srdma_devs */
+void srdma_dev_retire(struct srdma_dev *dev);	/* out of it, entries dropped */
+void srdma_dev_put(struct srdma_dev *dev);
+static inline void srdma_dev_get(struct srdma_dev *dev)
+{
+	kref_get(&dev->ref);
+}
+
+/*
+ * A QP's life, called by the wrappers in this order. prepare(): owner, job,
+ * admission; -EDQUOT is for the application, on -ENOMEM the QP goes untracked.
+ * publish() or abort(). leave() before the driver's destroy, then gone(), or
+ * stay() if the driver refused.
+ */
+struct srdma_qp *srdma_qp_prepare(struct srdma_dev *dev, struct ib_qp *ibqp,
+				  struct ib_qp_init_attr *attr, bool user);
+void srdma_qp_publish(struct srdma_qp *q, struct ib_qp_init_attr *attr);
+void srdma_qp_abort(struct srdma_qp *q);
+struct srdma_qp *srdma_qp_leave(struct srdma_dev *dev, struct ib_qp *ibqp);
+void srdma_qp_gone(struct srdma_qp *q);
+void srdma_qp_stay(struct srdma_qp *q);
+
+/* The entry of @ibqp; caller is in an RCU section. Any context. */
+struct srdma_qp *srdma_qp_find_rcu(struct srdma_dev *dev, const struct ib_qp *ibqp);
+/* By number; special QPs by port << 24 | qpn. With a reference. */
+struct srdma_qp *srdma_qp_get_by_key(struct srdma_dev *dev, unsigned long key);
+void srdma_qp_put(struct srdma_qp *q);
+unsigned long srdma_qp_key(const struct srdma_qp *q);
+
+/* First entry at or after *key, with a reference; *key is moved past it. */
+struct srdma_qp *srdma_qp_next(struct srdma_dev *dev, unsigned long *key);
+
+/*
+ * One at a time on a QP: the application's modify and destroy, and enforce.c.
+ * A bit rather than a mutex, for enforce.c holds many at once and a drain is
+ * polled, not slept in. Process context.
+ */
+void srdma_qp_lock(struct srdma_qp *q);
+bool srdma_qp_trylock(struct srdma_qp *q);
+void srdma_qp_unlock(struct srdma_qp *q);
+
+/*
+ * For adopt.c: an entry of its own making, in the same steps. insert(): -EEXIST
+ * where there is one already.
+ */
+struct srdma_qp *srdma_qp_alloc(struct srdma_dev *dev, struct ib_qp *ibqp, bool user);
+void srdma_qp_identify(struct srdma_qp *q);
+void srdma_qp_set_caps(struct srdma_qp *q, const struct ib_qp_cap *cap);
+int srdma_qp_insert(struct srdma_qp *q);
+
+/*
+ * Generations. A dump takes a new one and then reads; a change changes and then
+ * stamps. Both orders are full barriers, so either the dump saw the change or
+ * the stamp is at least the dump's generation.
+ */
+extern atomic64_t srdma_generation;
+
+static inline void srdma_qp_touch(struct srdma_qp *q)
+{
+	s64 gen, old;
+
+	smp_mb();	/* pairs with atomic64_inc_return() in the dump */
+	gen = atomic64_read(&srdma_generation);
+	old = atomic64_read(&q->stamp);
+	while (old < gen && !atomic64_try_cmpxchg(&q->stamp, &old, gen))
+		;
+}
+
+/* Bytes of the module's own memory behind one QP, slab rounding left out. */
+#define SRDMA_QP_BYTES	sizeof(struct srdma_qp)
+
+#endif /* SRDMA_TRACKER_H */
