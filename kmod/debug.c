@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The debug build's knobs; an empty file in any other. */
+#ifdef SWIFTRDMA_DEBUG
+#include <linux/atomic.h>
+#include <linux/delay.h>
+#include <linux/moduleparam.h>
+
+#include "debug.h"
+
+static uint delay_ms;
+module_param(delay_ms, uint, 0600);
+MODULE_PARM_DESC(delay_ms, "how long each chosen point waits, ms");
+
+static uint delay_at;
+module_param(delay_at, uint, 0600);
+MODULE_PARM_DESC(delay_at, "points that wait: 1 entry, 2 inside, 4 exit, 8 adoption");
+
+static uint skip_grace;
+module_param(skip_grace, uint, 0600);
+MODULE_PARM_DESC(skip_grace, "unsafe: steps of disarm left out: 1 entry, 2 SRCU, 4 exit");
+
+static uint fail_alloc;
+module_param(fail_alloc, uint, 0600);
+MODULE_PARM_DESC(fail_alloc, "every n-th QP is not tracked, as if memory had run out; 0: none");
+
+static atomic_t allocs;
+
+/*
+ * Outside SRCU the wait must not sleep: a voluntary sleep is a quiescent state
+ * of RCU tasks, and no code sleeps there. Being preempted is what the test is
+ * about, and that is let happen.
+ */
+void srdma_delay(enum srdma_delay_point point)
+{
+	uint ms;
+
+	if (!(READ_ONCE(delay_at) & 1 << point))
+		return;
+	for (ms = READ_ONCE(delay_ms); ms; ms--)
+		mdelay(1);
+}
+
+bool srdma_skip_grace(enum srdma_grace step)
+{
+	return READ_ONCE(skip_grace) & step;
+}
+
+bool srdma_fail(void)
+{
+	uint n = READ_ONCE(fail_alloc);
+
+	return n && !(atomic_inc_return(&allocs) % n);
+}
+#endif

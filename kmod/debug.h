@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Knobs of the debug build (-DSWIFTRDMA_DEBUG) that hold a race's window open or
+ * leave out a step, so that tests can show that the step is needed. They are
+ * not in the module that is installed.
+ */
+#ifndef SRDMA_DEBUG_H
+#define SRDMA_DEBUG_H
+
+enum srdma_delay_point {
+	SRDMA_DELAY_ENTRY,	/* in a wrapper, before it is under SRCU */
+	SRDMA_DELAY_INSIDE,	/* under SRCU, before the driver's op */
+	SRDMA_DELAY_EXIT,	/* after SRCU, before the return */
+	SRDMA_DELAY_ADOPT,	/* between finding an old QP and taking it in */
+};
+
+/* Steps of disarm that can be left out, bits of parameter skip_grace. */
+enum srdma_grace {
+	SRDMA_GRACE_TASKS_ENTRY	= 1 << 0,
+	SRDMA_GRACE_SRCU	= 1 << 1,
+	SRDMA_GRACE_TASKS_EXIT	= 1 << 2,
+};
+
+#ifdef SWIFTRDMA_DEBUG
+void srdma_delay(enum srdma_delay_point point);
+bool srdma_skip_grace(enum srdma_grace step);
+bool srdma_fail(void);		/* parameter fail_alloc: every n-th says yes */
+#else
+static inline void srdma_delay(enum srdma_delay_point point) {}
+static inline bool srdma_skip_grace(enum srdma_grace step) { return false; }
+static inline bool srdma_fail(void) { return false; }
+#endif
+
+#endif /* SRDMA_DEBUG_H */

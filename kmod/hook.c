@@ -1,0 +1,540 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The way into RDMA core, and safely out again. The only file that writes
+ * ib_device.ops.
+ *
+ * An ib_client hears of every device and puts wrappers over the ops that make,
+ * modify and end QPs (and user contexts; and post_send where the provider's
+ * doorbells pass through it). ops is a plain writable structure embedded in
+ * ib_device, read without a lock by whoever calls a verb.
+ *
+ * A caller may have read a pointer of ours and not be in the wrapper yet, be
+ * asleep in the driver's op below it, or be on its way out of it. So the way out
+ * is, each step for one of these:
+ *
+ *	restore the ops
+ *	synchronize_rcu_tasks()		callers that were preempted with the pointer
+ *					in hand have entered; synchronize_rcu() the
+ *					same for softirq
+ *	synchronize_srcu()		wrapper bodies are over
+ *	synchronize_rcu_tasks()		and so are their last instructions
+ *	free
+ *
+ * When a single device goes, the text stays, so only its data must be waited
+ * for: wrappers find the device under SRCU by ib_get_client_data(), and one that
+ * comes too late finds none and calls what then stands in ops.
+ */
+#include <linux/module.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+#include <linux/srcu.h>
+#include <rdma/ib_verbs.h>
+
+#include "adopt.h"
+#include "counters.h"
+#include "debugfs.h"
+#include "debug.h"
+#include "enforce.h"
+#include "hook.h"
+#include "trace.h"
+#include "uar.h"
+
+DEFINE_STATIC_SRCU(srdma_srcu);
+
+/* Arming and disarming, and @why; taken outside everything else of ours. */
+static DEFINE_MUTEX(arm_lock);
+static bool armed;
+static char why[256];
+
+static struct ib_client client;
+
+struct srdma_dev *srdma_dev_of(struct ib_device *ibdev)
+{
+	return ib_get_client_data(ibdev, &client);
+}
+
+/*
+ * A device that went while another module's wrapper stood above ours. Ours is
+ * still called through that, so it must know where to go on to; it and this
+ * module then stay for good. Added under arm_lock or ib_core's locks, never
+ * removed.
+ */
+struct srdma_orphan {
+	struct list_head node;
+	struct ib_device *ibdev;
+	struct srdma_orig_ops orig;
+};
+
+static LIST_HEAD(orphans);
+static DEFINE_SPINLOCK(orphans_lock);
+
+/* The wrappers */
+
+/*
+ * A wrapper that was entered after its device was let go passes on to what is
+ * in ops now: they are restored before the client data is cleared. On an orphan
+ * they lead back here, so there it is the driver's own.
+ */
+static const struct srdma_orig_ops *late_ops(struct ib_device *ibdev,
+					     struct srdma_orig_ops *now)
+{
+	struct srdma_orphan *o;
+
+	list_for_each_entry_rcu(o, &orphans, node, srcu_read_lock_held(&srdma_srcu))
+		if (o->ibdev == ibdev)
+			return &o->orig;
+	now->create_qp = READ_ONCE(ibdev->ops.create_qp);
+	now->modify_qp = READ_ONCE(ibdev->ops.modify_qp);
+	now->destroy_qp = READ_ONCE(ibdev->ops.destroy_qp);
+	now->post_send = READ_ONCE(ibdev->ops.post_send);
+	now->alloc_ucontext = READ_ONCE(ibdev->ops.alloc_ucontext);
+	now->dealloc_ucontext = READ_ONCE(ibdev->ops.dealloc_ucontext);
+	return now;
+}
+
+#define late_op(ibdev, op, args...) ({					\
+	struct srdma_orig_ops now_;					\
+									\
+	late_ops(ibdev, &now_)->op(args);				\
+})
+
+static int wrap_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
+			  struct ib_udata *udata)
+{
+	struct srdma_dev *dev;
+	struct srdma_qp *q;
+	int idx, ret;
+
+	srdma_delay(SRDMA_DELAY_ENTRY);
+	idx = srcu_read_lock(&srdma_srcu);
+	dev = srdma_dev_of(ibqp->device);
+	if (!dev) {
+		ret = late_op(ibqp->device, create_qp, ibqp, attr, udata);
+		goto out;
+	}
+	srdma_delay(SRDMA_DELAY_INSIDE);
+	q = srdma_qp_prepare(dev, ibqp, attr, !!udata);
+	if (IS_ERR(q) && PTR_ERR(q) != -ENOMEM) {
+		atomic64_inc(&dev->rejected);
+		ret = PTR_ERR(q);
+		goto out;
+	}
+	ret = dev->orig.create_qp(ibqp, attr, udata);
+	if (ret) {
+		atomic64_inc(&dev->create_failed);
+		if (!IS_ERR(q))
+			srdma_qp_abort(q);
+	} else if (!IS_ERR(q)) {
+		srdma_qp_publish(q, attr);
+	} else {
+		atomic64_inc(&dev->created);
+		atomic64_inc(&dev->untracked);
+	}
+out:
+	srcu_read_unlock(&srdma_srcu, idx);
+	srdma_delay(SRDMA_DELAY_EXIT);
+	return ret;
+}
+
+static int modify_tracked(struct srdma_dev *dev, struct srdma_qp *q, struct ib_qp *ibqp,
+			  struct ib_qp_attr *attr, int mask, struct ib_udata *udata)
+{
+	struct ib_qp_attr *used;
+	int ret;
+
+	srdma_qp_lock(q);
+	used = srdma_enforce_modify(q, attr, mask);
+	ret = dev->orig.modify_qp(ibqp, used, mask, udata);
+	if (!ret) {
+		srdma_enforce_modified(q, attr, used, mask);
+		atomic64_inc(&dev->modified);
+		srdma_qp_touch(q);
+	}
+	srdma_qp_unlock(q);
+	if (used != attr)
+		kfree(used);
+	trace_srdma_qp_modify(q, mask, ret);
+	return ret;
+}
+
+static int wrap_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+			  struct ib_udata *udata)
+{
+	struct srdma_dev *dev;
+	struct srdma_qp *q;
+	int idx, ret;
+
+	srdma_delay(SRDMA_DELAY_ENTRY);
+	idx = srcu_read_lock(&srdma_srcu);
+	dev = srdma_dev_of(ibqp->device);
+	if (!dev) {
+		ret = late_op(ibqp->device, modify_qp, ibqp, attr, mask,
+			      udata);
+		goto out;
+	}
+	srdma_delay(SRDMA_DELAY_INSIDE);
+	q = srdma_qp_get_or_adopt(dev, ibqp);
+	if (q) {
+		ret = modify_tracked(dev, q, ibqp, attr, mask, udata);
+		srdma_qp_put(q);
+	} else {
+		ret = dev->orig.modify_qp(ibqp, attr, mask, udata);
+		if (!ret)
+			atomic64_inc(&dev->modified);
+	}
+out:
+	srcu_read_unlock(&srdma_srcu, idx);
+	srdma_delay(SRDMA_DELAY_EXIT);
+	return ret;
+}
+
+static int wrap_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
+{
+	struct srdma_dev *dev;
+	struct srdma_qp *q;
+	int idx, ret;
+
+	srdma_delay(SRDMA_DELAY_ENTRY);
+	idx = srcu_read_lock(&srdma_srcu);
+	dev = srdma_dev_of(ibqp->device);
+	if (!dev) {
+		ret = late_op(ibqp->device, destroy_qp, ibqp, udata);
+		goto out;
+	}
+	srdma_delay(SRDMA_DELAY_INSIDE);
+	q = srdma_qp_leave(dev, ibqp);
+	ret = dev->orig.destroy_qp(ibqp, udata);
+	if (q) {
+		if (ret)
+			srdma_qp_stay(q);
+		else
+			srdma_qp_gone(q);
+		srdma_qp_put(q);
+	} else if (!ret) {
+		atomic64_inc(&dev->destroyed);
+	}
+out:
+	srcu_read_unlock(&srdma_srcu, idx);
+	srdma_delay(SRDMA_DELAY_EXIT);
+	return ret;
+}
+
+/* Any context: a kernel user may post from its completion handler. */
+static int wrap_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
+			  const struct ib_send_wr **bad_wr)
+{
+	const struct ib_send_wr *w;
+	struct srdma_dev *dev;
+	struct srdma_qp *q;
+	u32 wrs = 0;
+	int idx, ret;
+
+	srdma_delay(SRDMA_DELAY_ENTRY);
+	idx = srcu_read_lock(&srdma_srcu);
+	dev = srdma_dev_of(ibqp->device);
+	if (!dev) {
+		ret = late_op(ibqp->device, post_send, ibqp, wr, bad_wr);
+		goto out;
+	}
+	for (w = wr; w; w = w->next)
+		wrs++;
+	rcu_read_lock();
+	q = srdma_qp_find_rcu(dev, ibqp);
+	/* Before the driver's: a completion may end the QP. */
+	if (q)
+		srdma_count_post(q, wrs);
+	rcu_read_unlock();
+	ret = dev->orig.post_send(ibqp, wr, bad_wr);
+out:
+	srcu_read_unlock(&srdma_srcu, idx);
+	srdma_delay(SRDMA_DELAY_EXIT);
+	return ret;
+}
+
+static int wrap_alloc_ucontext(struct ib_ucontext *ctx, struct ib_udata *udata)
+{
+	struct srdma_dev *dev;
+	int idx, ret;
+
+	srdma_delay(SRDMA_DELAY_ENTRY);
+	idx = srcu_read_lock(&srdma_srcu);
+	dev = srdma_dev_of(ctx->device);
+	if (dev) {
+		ret = dev->orig.alloc_ucontext(ctx, udata);
+		if (!ret)
+			srdma_uar_opened(dev, ctx);
+	} else {
+		ret = late_op(ctx->device, alloc_ucontext, ctx, udata);
+	}
+	srcu_read_unlock(&srdma_srcu, idx);
+	srdma_delay(SRDMA_DELAY_EXIT);
+	return ret;
+}
+
+static void wrap_dealloc_ucontext(struct ib_ucontext *ctx)
+{
+	struct srdma_dev *dev;
+	int idx;
+
+	srdma_delay(SRDMA_DELAY_ENTRY);
+	idx = srcu_read_lock(&srdma_srcu);
+	dev = srdma_dev_of(ctx->device);
+	if (dev) {
+		srdma_uar_closed(dev, ctx);
+		dev->orig.dealloc_ucontext(ctx);
+	} else {
+		late_op(ctx->device, dealloc_ucontext, ctx);
+	}
+	srcu_read_unlock(&srdma_srcu, idx);
+	srdma_delay(SRDMA_DELAY_EXIT);
+}
+
+/* For those who may not know ops */
+
+int srdma_orig_modify(struct srdma_qp *q, struct ib_qp_attr *attr, int mask)
+{
+	return q->dev->orig.modify_qp(q->ibqp, attr, mask, NULL);
+}
+
+int srdma_orig_query(struct srdma_qp *q, struct ib_qp_attr *attr, int mask,
+		     struct ib_qp_init_attr *init)
+{
+	if (!q->ibqp->device->ops.query_qp)
+		return -EOPNOTSUPP;
+	return q->ibqp->device->ops.query_qp(q->ibqp, attr, mask, init);
+}
+
+void srdma_orig_kick(struct srdma_qp *q)
+{
+	const struct ib_send_wr *bad;
+
+	q->dev->orig.post_send(q->ibqp, NULL, &bad);
+}
+
+/* In and out */
+
+#define for_each_op(X, dev)						\
+	do {								\
+		X(dev, create_qp, wrap_create_qp);			\
+		X(dev, modify_qp, wrap_modify_qp);			\
+		X(dev, destroy_qp, wrap_destroy_qp);			\
+		X(dev, alloc_ucontext, wrap_alloc_ucontext);		\
+		X(dev, dealloc_ucontext, wrap_dealloc_ucontext);	\
+		if ((dev)->wrapped_post_send)				\
+			X(dev, post_send, wrap_post_send);		\
+	} while (0)
+
+/* A driver without the op keeps being without it. */
+#define save_op(dev, op, wrapper)					\
+	((dev)->orig.op = (dev)->ibdev->ops.op)
+#define wrap_op(dev, op, wrapper)					\
+	do {								\
+		if ((dev)->orig.op)					\
+			WRITE_ONCE((dev)->ibdev->ops.op, wrapper);	\
+	} while (0)
+#define restore_op(dev, op, wrapper)					\
+	do {								\
+		if ((dev)->orig.op)					\
+			WRITE_ONCE((dev)->ibdev->ops.op, (dev)->orig.op); \
+	} while (0)
+#define check_op(dev, op, wrapper)					\
+	do {								\
+		void *now_ = READ_ONCE((dev)->ibdev->ops.op);		\
+									\
+		if ((dev)->orig.op && now_ != (wrapper))		\
+			above = now_;					\
+	} while (0)
+
+/* What stands above one of our wrappers, NULL: nothing. */
+static void *wrapper_above(struct srdma_dev *dev)
+{
+	void *above = NULL;
+
+	for_each_op(check_op, dev);
+	return above;
+}
+
+static int client_add(struct ib_device *ibdev)
+{
+	struct srdma_dev *dev;
+	int ret;
+
+	if (!ibdev->ops.create_qp || !ibdev->ops.modify_qp || !ibdev->ops.destroy_qp)
+		return -EOPNOTSUPP;
+	dev = srdma_dev_new(ibdev);
+	if (!dev)
+		return -ENOMEM;
+	dev->adopting = true;
+	dev->wrapped_post_send = dev->provider->wrap_post_send;
+	ret = srdma_dev_publish(dev);
+	if (ret)
+		goto err_dev;
+
+	for_each_op(save_op, dev);
+	ib_set_client_data(ibdev, &client, dev);
+	for_each_op(wrap_op, dev);
+	dev->hooked = true;
+	srdma_dev_adopt(dev);
+	pr_info("%s: hooked, provider %s, %d QPs older than the module\n", dev->name,
+		dev->provider->name, (int)atomic64_read(&dev->adopted));
+	return 0;
+
+err_dev:
+	srdma_uar_drop_all(dev);
+	srdma_dev_put(dev);
+	return ret;
+}
+
+static void orphan(struct srdma_dev *dev, void *above)
+{
+	struct srdma_orphan *o = kzalloc(sizeof(*o), GFP_KERNEL | __GFP_NOFAIL);
+
+	pr_warn("%s goes with %ps still above our hook: this module stays\n", dev->name, above);
+	o->ibdev = dev->ibdev;
+	o->orig = dev->orig;
+	spin_lock(&orphans_lock);
+	list_add_rcu(&o->node, &orphans);
+	spin_unlock(&orphans_lock);
+}
+
+static void client_remove(struct ib_device *ibdev, void *data)
+{
+	struct srdma_dev *dev = data;
+	void *above;
+
+	if (!dev)
+		return;
+	above = wrapper_above(dev);
+	if (above)
+		orphan(dev, above);
+	else
+		for_each_op(restore_op, dev);
+	dev->hooked = false;
+	ib_set_client_data(ibdev, &client, NULL);
+	if (!srdma_skip_grace(SRDMA_GRACE_SRCU))
+		synchronize_srcu(&srdma_srcu);
+	srdma_dev_retire(dev);
+	srdma_dev_put(dev);
+}
+
+static void client_rename(struct ib_device *ibdev, void *data)
+{
+	struct srdma_dev *dev = data;
+
+	if (!dev)
+		return;
+	down_write(&srdma_devs_sem);
+	strscpy(dev->name, dev_name(&ibdev->dev), sizeof(dev->name));
+	srdma_debugfs_rename(dev);
+	up_write(&srdma_devs_sem);
+}
+
+static struct ib_client client = {
+	.name = "swiftrdma",
+	.add = client_add,
+	.remove = client_remove,
+	.rename = client_rename,
+	.no_kverbs_req = true,
+};
+
+/* Wrappers above ours, into @why. srdma_devs_sem. */
+static bool anything_above(void)
+{
+	unsigned long index;
+	struct srdma_dev *dev;
+	void *above;
+
+	xa_for_each(&srdma_devs, index, dev) {
+		above = wrapper_above(dev);
+		if (above) {
+			scnprintf(why, sizeof(why),
+				  "%s: %ps was put above our hook; take that out first",
+				  dev->name, above);
+			return true;
+		}
+	}
+	return false;
+}
+
+int srdma_hook_disarm(bool force)
+{
+	bool above;
+	int left;
+
+	mutex_lock(&arm_lock);
+	if (!armed)
+		goto out;
+	down_read(&srdma_devs_sem);
+	above = anything_above();
+	up_read(&srdma_devs_sem);
+	if (above)
+		goto busy;
+
+	srdma_lease_end_all();
+	left = srdma_enforce_restore_all();
+	if (left && !force) {
+		scnprintf(why, sizeof(why),
+			  "%d QPs cannot get their application's class back yet, see actions; they are being tried",
+			  left);
+		goto busy;
+	}
+	if (left)
+		pr_warn("%d QPs keep a class that is not their application's\n", left);
+
+	armed = false;
+	ib_unregister_client(&client);
+	if (!list_empty(&orphans)) {
+		scnprintf(why, sizeof(why), "a device went with another hook above ours");
+		mutex_unlock(&arm_lock);
+		return -EBUSY;
+	}
+	if (!srdma_skip_grace(SRDMA_GRACE_TASKS_ENTRY)) {
+		synchronize_rcu_tasks();
+		synchronize_rcu();
+	}
+	if (!srdma_skip_grace(SRDMA_GRACE_SRCU))
+		synchronize_srcu(&srdma_srcu);
+	if (!srdma_skip_grace(SRDMA_GRACE_TASKS_EXIT))
+		synchronize_rcu_tasks();
+	why[0] = '\0';
+	pr_info("disarmed\n");
+	module_put(THIS_MODULE);
+out:
+	mutex_unlock(&arm_lock);
+	return 0;
+busy:
+	pr_warn("not disarmed: %s\n", why);
+	mutex_unlock(&arm_lock);
+	return -EBUSY;
+}
+
+bool srdma_hook_armed(void)
+{
+	return READ_ONCE(armed);
+}
+
+void srdma_hook_why(char *buf, size_t len)
+{
+	mutex_lock(&arm_lock);
+	strscpy(buf, why, len);
+	mutex_unlock(&arm_lock);
+}
+
+int srdma_hook_init(void)
+{
+	int ret = ib_register_client(&client);
+
+	if (ret)
+		return ret;
+	/* rmmod cannot be refused once it runs: from now on it must not. */
+	__module_get(THIS_MODULE);
+	armed = true;
+	return 0;
+}
+
+/* Reached only disarmed, or from an init that failed. */
+void srdma_hook_exit(void)
+{
+	if (armed)
+		srdma_hook_disarm(true);
+}
