@@ -1,0 +1,658 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Jobs: rules say which owners are one, and every QP of such an owner is the
+ * job's. Admission and the job's figures are kept per device.
+ *
+ * An application that creates a QP never waits for a change of the rules: it
+ * goes by those it found, and if they are old by the time its QP is a member, a
+ * work item goes over all QPs once more.
+ */
+#include <linux/glob.h>
+#include <linux/module.h>
+#include <linux/pid.h>
+#include <linux/slab.h>
+#include <linux/timekeeping.h>
+
+#include "enforce.h"
+#include "job.h"
+#include "trace.h"
+
+DEFINE_MUTEX(srdma_ctl_lock);
+LIST_HEAD(srdma_jobs);
+
+static LIST_HEAD(rules);	/* srdma_rule.node; see there */
+static u32 rules_gen = 1;	/* stored after a change of rules; srdma_ctl_lock */
+static u32 next_job_id;
+static u32 n_jobs;
+
+static void reassign_work(struct work_struct *work);
+static DECLARE_WORK(reassign, reassign_work);
+
+/* Objects */
+
+static void job_release(struct kref *ref)
+{
+	kfree_rcu(container_of(ref, struct srdma_job, ref), rcu);
+}
+
+void srdma_job_put(struct srdma_job *job)
+{
+	kref_put(&job->ref, job_release);
+}
+
+struct srdma_job *srdma_job_find(const char *name)
+{
+	struct srdma_job *job;
+
+	lockdep_assert_held(&srdma_ctl_lock);
+	list_for_each_entry(job, &srdma_jobs, node)
+		if (!strcmp(job->name, name))
+			return job;
+	return NULL;
+}
+
+static void rule_free(struct rcu_head *rcu)
+{
+	struct srdma_rule *r = container_of(rcu, struct srdma_rule, rcu);
+
+	srdma_job_put(r->job);
+	kfree(r->cgroup);
+	kfree(r);
+}
+
+static void job_dev_free(struct rcu_head *rcu)
+{
+	struct srdma_job_dev *jd = container_of(rcu, struct srdma_job_dev, rcu);
+
+	srdma_job_put(jd->job);
+	kfree(jd);
+}
+
+static void job_dev_release(struct kref *ref)
+{
+	struct srdma_job_dev *jd = container_of(ref, struct srdma_job_dev, ref);
+
+	srdma_dev_put(jd->dev);
+	call_rcu(&jd->rcu, job_dev_free);
+}
+
+void srdma_job_dev_put(struct srdma_job_dev *jd)
+{
+	if (jd)
+		kref_put(&jd->ref, job_dev_release);
+}
+
+static int job_dev_add(struct srdma_job *job, struct srdma_dev *dev)
+{
+	struct srdma_job_dev *jd = kzalloc(sizeof(*jd), GFP_KERNEL);
+	int ret;
+
+	if (!jd)
+		return -ENOMEM;
+	kref_init(&jd->ref);
+	spin_lock_init(&jd->lock);
+	INIT_LIST_HEAD(&jd->qps);
+	jd->job = job;
+	jd->dev = dev;
+	jd->max_qps = SRDMA_NO_LIMIT;
+	jd->create_rate = SRDMA_NO_LIMIT;
+	ret = xa_err(xa_store(&dev->jobs, job->id, jd, GFP_KERNEL));
+	if (ret) {
+		kfree(jd);
+		return ret;
+	}
+	srdma_job_get(job);
+	srdma_dev_get(dev);
+	return 0;
+}
+
+int srdma_job_dev_added(struct srdma_dev *dev)
+{
+	struct srdma_job *job;
+	int ret = 0;
+
+	lockdep_assert_held(&srdma_ctl_lock);
+	list_for_each_entry(job, &srdma_jobs, node) {
+		ret = job_dev_add(job, dev);
+		if (ret)
+			break;
+	}
+	return ret;
+}
+
+void srdma_job_dev_removed(struct srdma_dev *dev)
+{
+	struct srdma_job_dev *jd;
+	unsigned long id;
+
+	lockdep_assert_held(&srdma_ctl_lock);
+	xa_for_each(&dev->jobs, id, jd) {
+		xa_erase(&dev->jobs, id);
+		srdma_job_dev_put(jd);
+	}
+}
+
+static struct srdma_job *job_new(const char *name)
+{
+	struct srdma_job *job = kzalloc(sizeof(*job), GFP_KERNEL);
+
+	if (!job)
+		return NULL;
+	kref_init(&job->ref);
+	INIT_LIST_HEAD(&job->rules);
+	strscpy(job->name, name, sizeof(job->name));
+	job->since = ktime_get_ns();
+	job->id = next_job_id++;
+	return job;
+}
+
+/* Out of every device. Its QPs must have been moved away. */
+static void job_remove(struct srdma_job *job)
+{
+	struct srdma_job_dev *jd;
+	struct srdma_dev *dev;
+	unsigned long index;
+
+	xa_for_each(&srdma_devs, index, dev) {
+		jd = xa_erase(&dev->jobs, job->id);
+		srdma_job_dev_put(jd);
+	}
+	list_del(&job->node);
+	n_jobs--;
+	srdma_job_put(job);
+}
+
+/* Onto every device. */
+static int job_insert(struct srdma_job *job)
+{
+	struct srdma_dev *dev;
+	unsigned long index;
+	int ret;
+
+	list_add_tail(&job->node, &srdma_jobs);
+	n_jobs++;
+	xa_for_each(&srdma_devs, index, dev) {
+		ret = job_dev_add(job, dev);
+		if (ret) {
+			job_remove(job);
+			return ret;
+		}
+	}
+	return 0;
+}
+
+/* Matching */
+
+static bool rule_matches(const struct srdma_rule *r, const struct srdma_owner *o)
+{
+	if (r->comm[0] && strncmp(r->comm, o->comm, sizeof(o->comm)))
+		return false;
+	if (r->exe[0] && strcmp(r->exe, o->exe))
+		return false;
+	if (r->has_uid && (srdma_owner_is_kernel(o) || !uid_eq(r->uid, o->uid)))
+		return false;
+	if (r->has_pid && (srdma_owner_is_kernel(o) || r->pid != pid_nr(o->pid)))
+		return false;
+	if (r->cgroup && (srdma_owner_is_kernel(o) || !glob_match(r->cgroup, o->cgroup)))
+		return false;
+	return true;
+}
+
+/* The rule that has this owner, NULL: none; and of which generation. RCU. */
+static struct srdma_rule *rule_of(struct srdma_owner *o, u32 *gen)
+{
+	struct srdma_rule *r, *found = NULL;
+
+	/* Pairs with rules_changed(): of this generation, or a younger list. */
+	*gen = smp_load_acquire(&rules_gen);
+	spin_lock(&o->lock);
+	if (o->rules_gen == *gen) {
+		found = rcu_dereference(o->rule);
+	} else {
+		list_for_each_entry_rcu(r, &rules, node) {
+			if (rule_matches(r, o)) {
+				found = r;
+				break;
+			}
+		}
+		rcu_assign_pointer(o->rule, found);
+		o->rules_gen = *gen;
+	}
+	spin_unlock(&o->lock);
+	return found;
+}
+
+static void rules_changed(void)
+{
+	smp_store_release(&rules_gen, rules_gen + 1);
+}
+
+/* The job of this owner on this device, with a reference. RCU. */
+static struct srdma_job_dev *job_dev_of(struct srdma_dev *dev, struct srdma_owner *o,
+					u32 *gen)
+{
+	struct srdma_rule *r = rule_of(o, gen);
+	struct srdma_job_dev *jd = r ? xa_load(&dev->jobs, r->job->id) : NULL;
+
+	if (!jd || !kref_get_unless_zero(&jd->ref)) {
+		/* "unassigned" is there as long as the device is. */
+		jd = xa_load(&dev->jobs, 0);
+		kref_get(&jd->ref);
+	}
+	return jd;
+}
+
+/* Membership */
+
+/* A bucket of one second's worth. */
+static bool take_token(struct srdma_job_dev *jd)
+{
+	u64 now = ktime_get_ns();
+	u64 dt = min_t(u64, now - jd->tokens_at, NSEC_PER_SEC);
+
+	jd->tokens = min(jd->tokens + dt * jd->create_rate,
+			 jd->create_rate * NSEC_PER_SEC);
+	jd->tokens_at = now;
+	if (jd->tokens < NSEC_PER_SEC)
+		return false;
+	jd->tokens -= NSEC_PER_SEC;
+	return true;
+}
+
+struct srdma_job_dev *srdma_job_admit(struct srdma_dev *dev,
+				      struct srdma_owner *owner, u32 *gen)
+{
+	bool rate = false, full;
+	struct srdma_job_dev *jd;
+	u64 limit;
+	u32 n;
+
+	rcu_read_lock();
+	jd = job_dev_of(dev, owner, gen);
+	rcu_read_unlock();
+
+	spin_lock(&jd->lock);
+	limit = jd->max_qps;
+	full = jd->n_qps >= limit;
+	if (!full && jd->create_rate != SRDMA_NO_LIMIT) {
+		rate = !take_token(jd);
+		limit = jd->create_rate;
+	}
+	n = jd->n_qps;
+	if (full || rate)
+		jd->rejected++;
+	else
+		jd->n_qps++;
+	spin_unlock(&jd->lock);
+	if (!full && !rate)
+		return jd;
+
+	trace_srdma_reject(dev->name, jd->job->name, n, limit, rate);
+	srdma_job_dev_put(jd);
+	return ERR_PTR(-EDQUOT);
+}
+
+struct srdma_job_dev *srdma_job_admit_adopted(struct srdma_dev *dev,
+					      struct srdma_owner *owner, u32 *gen)
+{
+	struct srdma_job_dev *jd;
+
+	rcu_read_lock();
+	jd = job_dev_of(dev, owner, gen);
+	rcu_read_unlock();
+	spin_lock(&jd->lock);
+	jd->n_qps++;
+	spin_unlock(&jd->lock);
+	return jd;
+}
+
+void srdma_job_unadmit(struct srdma_job_dev *jd)
+{
+	spin_lock(&jd->lock);
+	jd->n_qps--;
+	spin_unlock(&jd->lock);
+}
+
+static void count_match(struct srdma_owner *o)
+{
+	struct srdma_rule *r;
+	u32 gen;
+
+	rcu_read_lock();
+	r = rule_of(o, &gen);
+	if (r)
+		atomic64_inc(&r->matches);
+	rcu_read_unlock();
+}
+
+void srdma_job_join(struct srdma_qp *q)
+{
+	/* Nobody moves a QP that is not on a list yet. */
+	struct srdma_job_dev *jd = rcu_dereference_protected(q->job, 1);
+
+	spin_lock(&jd->lock);
+	list_add_tail(&q->job_node, &jd->qps);
+	jd->created++;
+	spin_unlock(&jd->lock);
+
+	smp_mb();	/* on the list, then look: reassign_all() has it reversed */
+	if (q->rules_gen == READ_ONCE(rules_gen))
+		count_match(q->owner);
+	else
+		schedule_work(&reassign);
+}
+
+/* The job a QP is a member of, locked. */
+static struct srdma_job_dev *job_lock(struct srdma_qp *q)
+{
+	struct srdma_job_dev *jd;
+
+	rcu_read_lock();
+	for (;;) {
+		jd = rcu_dereference(q->job);
+		spin_lock(&jd->lock);
+		if (jd == rcu_access_pointer(q->job))
+			break;
+		spin_unlock(&jd->lock);	/* it was moved meanwhile */
+	}
+	rcu_read_unlock();
+	return jd;
+}
+
+static void unlink_member(struct srdma_job_dev *jd, struct srdma_qp *q)
+{
+	list_del_init(&q->job_node);
+	jd->n_qps--;
+	jd->destroyed++;
+	jd->doorbells += atomic64_read(&q->doorbells);
+	jd->wrs += atomic64_read(&q->wrs);
+}
+
+void srdma_job_leave(struct srdma_qp *q)
+{
+	struct srdma_job_dev *jd = job_lock(q);
+
+	if (!list_empty(&q->job_node))
+		unlink_member(jd, q);
+	spin_unlock(&jd->lock);
+}
+
+/*
+ * What a QP rang as a member of its old job stays there: the new one starts with
+ * as much taken off.
+ */
+static void job_move(struct srdma_qp *q, struct srdma_job_dev *to)
+{
+	struct srdma_job_dev *from = rcu_dereference_protected(q->job,
+					lockdep_is_held(&srdma_ctl_lock));
+	struct srdma_job_dev *a = from->job->id < to->job->id ? from : to;
+	struct srdma_job_dev *b = a == from ? to : from;
+	bool moved = false;
+
+	spin_lock(&a->lock);
+	spin_lock_nested(&b->lock, SINGLE_DEPTH_NESTING);
+	if (!list_empty(&q->job_node)) {
+		u64 doorbells = from->doorbells, wrs = from->wrs;
+
+		unlink_member(from, q);
+		to->doorbells -= from->doorbells - doorbells;
+		to->wrs -= from->wrs - wrs;
+		list_add_tail(&q->job_node, &to->qps);
+		to->n_qps++;
+		to->created++;
+		kref_get(&to->ref);
+		rcu_assign_pointer(q->job, to);
+		moved = true;
+	}
+	spin_unlock(&b->lock);
+	spin_unlock(&a->lock);
+	if (moved) {
+		srdma_job_dev_put(from);
+		srdma_qp_touch(q);
+	}
+}
+
+/* Ask the rules of every QP. srdma_devs_sem, srdma_ctl_lock. */
+static void reassign_all(void)
+{
+	unsigned long index, key;
+	struct srdma_job_dev *jd;
+	struct srdma_rule *r;
+	struct srdma_dev *dev;
+	struct srdma_qp *q;
+	u32 gen;
+
+	lockdep_assert_held(&srdma_ctl_lock);
+	smp_mb();	/* the new generation, then the table: see srdma_job_join() */
+	list_for_each_entry(r, &rules, node)
+		atomic64_set(&r->matches, 0);
+	xa_for_each(&srdma_devs, index, dev) {
+		key = 0;
+		while ((q = srdma_qp_next(dev, &key))) {
+			rcu_read_lock();
+			jd = job_dev_of(dev, q->owner, &gen);
+			rcu_read_unlock();
+			if (jd != rcu_access_pointer(q->job))
+				job_move(q, jd);
+			if (!list_empty_careful(&q->job_node))
+				count_match(q->owner);
+			srdma_job_dev_put(jd);
+			srdma_qp_put(q);
+			cond_resched();
+		}
+	}
+	srdma_enforce_rescan();
+}
+
+static void reassign_work(struct work_struct *work)
+{
+	down_read(&srdma_devs_sem);
+	mutex_lock(&srdma_ctl_lock);
+	reassign_all();
+	mutex_unlock(&srdma_ctl_lock);
+	up_read(&srdma_devs_sem);
+}
+
+/* Setting */
+
+static struct srdma_rule *rule_new(struct srdma_job *job, const char *origin,
+				   const struct srdma_rule_spec *spec)
+{
+	struct srdma_rule *r = kzalloc(sizeof(*r), GFP_KERNEL);
+
+	if (!r)
+		return NULL;
+	if (spec->cgroup) {
+		r->cgroup = kstrdup(spec->cgroup, GFP_KERNEL);
+		if (!r->cgroup) {
+			kfree(r);
+			return NULL;
+		}
+	}
+	r->order = spec->order;
+	strscpy(r->origin, origin, sizeof(r->origin));
+	if (spec->comm)
+		strscpy(r->comm, spec->comm, sizeof(r->comm));
+	if (spec->exe)
+		strscpy(r->exe, spec->exe, sizeof(r->exe));
+	r->has_uid = spec->has_uid;
+	r->uid = KUIDT_INIT(spec->uid);
+	r->has_pid = spec->has_pid;
+	r->pid = spec->pid;
+	srdma_job_get(job);
+	r->job = job;
+	return r;
+}
+
+/* After those of the same order: the older one is asked first. */
+static void rule_insert(struct srdma_rule *r)
+{
+	struct list_head *at = &rules;
+	struct srdma_rule *old;
+
+	list_for_each_entry(old, &rules, node) {
+		if (old->order > r->order) {
+			at = &old->node;
+			break;
+		}
+	}
+	list_add_tail_rcu(&r->node, at);
+	list_add_tail(&r->job_node, &r->job->rules);
+}
+
+/* How many @origin had there. */
+static int rules_remove(struct srdma_job *job, const char *origin)
+{
+	struct srdma_rule *r, *next;
+	int n = 0;
+
+	list_for_each_entry_safe(r, next, &job->rules, job_node) {
+		if (strcmp(r->origin, origin))
+			continue;
+		list_del(&r->job_node);
+		list_del_rcu(&r->node);
+		call_rcu(&r->rcu, rule_free);
+		n++;
+	}
+	return n;
+}
+
+static int job_set(const char *name, const char *origin, u32 class,
+		   const struct srdma_rule_spec *specs, int n)
+{
+	struct srdma_job *job = srdma_job_find(name);
+	struct srdma_rule *r, *next;
+	bool is_new = !job;
+	LIST_HEAD(made);
+	int i, ret;
+
+	if (job && !job->id)
+		return -EINVAL;		/* "unassigned" has no rules */
+	if (is_new) {
+		if (n_jobs >= SWIFTRDMA_JOBS_MAX)
+			return -ENOSPC;
+		job = job_new(name);
+		if (!job)
+			return -ENOMEM;
+	}
+	for (i = 0; i < n; i++) {
+		r = rule_new(job, origin, &specs[i]);
+		if (!r) {
+			ret = -ENOMEM;
+			goto err;
+		}
+		list_add_tail(&r->job_node, &made);
+	}
+	if (is_new) {
+		ret = job_insert(job);
+		if (ret)
+			goto err_inserted;
+	}
+
+	job->class = class;
+	rules_remove(job, origin);
+	list_for_each_entry_safe(r, next, &made, job_node) {
+		list_del(&r->job_node);
+		rule_insert(r);
+	}
+	rules_changed();
+	reassign_all();
+	return 0;
+
+err:
+	if (is_new)
+		srdma_job_put(job);
+err_inserted:	/* job_insert() put it */
+	list_for_each_entry_safe(r, next, &made, job_node)
+		rule_free(&r->rcu);
+	return ret;
+}
+
+int srdma_job_set(const char *name, const char *origin, u32 class,
+		  const struct srdma_rule_spec *specs, int n)
+{
+	int ret;
+
+	if (!n)
+		return -EINVAL;
+	down_read(&srdma_devs_sem);
+	mutex_lock(&srdma_ctl_lock);
+	ret = job_set(name, origin, class, specs, n);
+	mutex_unlock(&srdma_ctl_lock);
+	up_read(&srdma_devs_sem);
+	return ret;
+}
+
+int srdma_job_del(const char *name, const char *origin)
+{
+	struct srdma_job *job;
+	int ret = -ENOENT;
+
+	down_read(&srdma_devs_sem);
+	mutex_lock(&srdma_ctl_lock);
+	job = srdma_job_find(name);
+	if (job && rules_remove(job, origin)) {
+		ret = 0;
+		rules_changed();
+		reassign_all();
+		if (list_empty(&job->rules)) {
+			srdma_lease_forget_job(job);
+			job_remove(job);
+		}
+	}
+	mutex_unlock(&srdma_ctl_lock);
+	up_read(&srdma_devs_sem);
+	return ret;
+}
+
+void srdma_job_stat(struct srdma_job_dev *jd, struct srdma_job_stat *st)
+{
+	struct srdma_qp *q;
+
+	spin_lock(&jd->lock);
+	st->qps = jd->n_qps;
+	st->created = jd->created;
+	st->destroyed = jd->destroyed;
+	st->rejected = jd->rejected;
+	st->doorbells = jd->doorbells;
+	st->wrs = jd->wrs;
+	st->max_qps = jd->max_qps;
+	st->create_rate = jd->create_rate;
+	list_for_each_entry(q, &jd->qps, job_node) {
+		st->doorbells += atomic64_read(&q->doorbells);
+		st->wrs += atomic64_read(&q->wrs);
+	}
+	spin_unlock(&jd->lock);
+	st->level = srdma_level_of(READ_ONCE(jd->level));
+}
+
+int srdma_job_init(void)
+{
+	struct srdma_job *job;
+	int ret;
+
+	mutex_lock(&srdma_ctl_lock);
+	job = job_new("unassigned");
+	ret = job ? job_insert(job) : -ENOMEM;
+	mutex_unlock(&srdma_ctl_lock);
+	return ret;
+}
+
+/* No device is left, so no QP, and the family is gone, so no new rule. */
+void srdma_job_exit(void)
+{
+	struct srdma_job *job, *next;
+	struct srdma_rule *r, *rnext;
+
+	cancel_work_sync(&reassign);
+	mutex_lock(&srdma_ctl_lock);
+	list_for_each_entry_safe(job, next, &srdma_jobs, node) {
+		list_for_each_entry_safe(r, rnext, &job->rules, job_node) {
+			list_del(&r->job_node);
+			list_del_rcu(&r->node);
+			call_rcu(&r->rcu, rule_free);
+		}
+		job_remove(job);
+	}
+	mutex_unlock(&srdma_ctl_lock);
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef SRDMA_JOB_H
+#define SRDMA_JOB_H
+
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/spinlock.h>
+
+#include "tracker.h"
+
+struct srdma_override;
+
+/*
+ * The control plane's one lock: jobs, rules, leases, overrides, levels. Taken
+ * inside srdma_devs_sem, outside every spinlock; never in an application's
+ * path. Sleeping allowed.
+ */
+extern struct mutex srdma_ctl_lock;
+
+/* Limits are U64_MAX where there is none. */
+#define SRDMA_NO_LIMIT	U64_MAX
+
+/**
+ * struct srdma_rule - conditions on an owner
+ * @job_node: in srdma_job.rules; srdma_ctl_lock
+ * @node: in the list of all rules, by @order; RCU, written under srdma_ctl_lock
+ * @rcu: frees it
+ * @job: whose it is; a reference
+ * @order: lower is asked first
+ * @origin: who set it
+ * @cgroup: glob, or NULL
+ * @comm: empty: any
+ * @exe: empty: any
+ * @has_uid: @uid is a condition
+ * @has_pid: @pid is one
+ * @matches: QPs assigned since the rules last changed, those alive then included
+ */
+struct srdma_rule {
+	struct list_head job_node;
+	struct list_head node;
+	struct rcu_head rcu;
+	struct srdma_job *job;
+	u32 order;
+	char origin[SWIFTRDMA_NAME_LEN];
+	char *cgroup;
+	char comm[SWIFTRDMA_COMM_LEN];
+	char exe[SWIFTRDMA_EXE_LEN];
+	bool has_uid, has_pid;
+	kuid_t uid;
+	u32 pid;
+	atomic64_t matches;
+};
+
+/**
+ * struct srdma_job - a named set of owners
+ * @ref: one of the list, one per rule, job_dev and override
+ * @rcu: frees it
+ * @node: in srdma_jobs; srdma_ctl_lock
+ * @rules: srdma_ctl_lock
+ * @id: never reused; 0 is "unassigned", which always exists
+ * @class: enum swiftrdma_job_class
+ * @name: constant
+ * @since: ns
+ */
+struct srdma_job {
+	struct kref ref;
+	struct rcu_head rcu;
+	struct list_head node;
+	struct list_head rules;
+	u32 id;
+	u32 class;
+	char name[SWIFTRDMA_NAME_LEN];
+	u64 since;
+};
+
+/**
+ * struct srdma_job_dev - a job on one device
+ * @ref: one of srdma_dev.jobs, one per QP and per admission under way
+ * @rcu: frees it
+ * @job: reference
+ * @dev: reference
+ * @lock: protects membership, counters and limits; taken inside srdma_ctl_lock,
+ *	and two of one device in order of job id. Not taken when a doorbell rings.
+ * @qps: srdma_qp.job_node
+ * @n_qps: members, and admissions under way
+ * @created: QPs that became the job's
+ * @destroyed: QPs that ceased to be
+ * @rejected: refused by admission
+ * @doorbells: of former members; modulo 2^64, so that a member that came with a
+ *	count of its own is taken off here
+ * @wrs: the same
+ * @max_qps: limit in force
+ * @create_rate: limit in force, 1/s
+ * @tokens: of the bucket, in 1/NSEC_PER_SEC of a QP
+ * @tokens_at: ns, when it was last filled
+ * @level: override in force, packed; READ_ONCE, written under srdma_ctl_lock
+ * @want: lease.c, while it works out what is in force: the override that wins
+ *	for each knob; srdma_ctl_lock
+ */
+struct srdma_job_dev {
+	struct kref ref;
+	struct rcu_head rcu;
+	struct srdma_job *job;
+	struct srdma_dev *dev;
+	spinlock_t lock;
+	struct list_head qps;
+	u32 n_qps;
+	u64 created, destroyed, rejected;
+	u64 doorbells, wrs;
+	u64 max_qps, create_rate;
+	u64 tokens, tokens_at;
+	u32 level;
+	struct {
+		struct srdma_override *level, *max_qps, *create_rate;
+	} want;
+};
+
+/* What JOB_GET and debugfs show of a job on a device. */
+struct srdma_job_stat {
+	u32 qps;
+	u64 created, destroyed, rejected, doorbells, wrs;
+	u64 max_qps, create_rate;
+	int level;		/* -1: none in force */
+};
+
+int srdma_job_init(void);
+void srdma_job_exit(void);
+
+extern struct list_head srdma_jobs;		/* srdma_ctl_lock */
+
+struct srdma_job *srdma_job_find(const char *name);	/* srdma_ctl_lock */
+void srdma_job_put(struct srdma_job *job);
+static inline void srdma_job_get(struct srdma_job *job)
+{
+	kref_get(&job->ref);
+}
+
+/* One rule as JOB_SET asks for it; strings are the caller's, NULL: any. */
+struct srdma_rule_spec {
+	u32 order;
+	const char *cgroup, *comm, *exe;
+	bool has_uid, has_pid;
+	u32 uid, pid;
+};
+
+/*
+ * Replace the rules @origin gave job @name; the job is made if need be. All or
+ * nothing. -ENOMEM, -ENOSPC. Process context; takes srdma_devs_sem and
+ * srdma_ctl_lock.
+ */
+int srdma_job_set(const char *name, const char *origin, u32 class,
+		  const struct srdma_rule_spec *rules, int n);
+/* -ENOENT: no such job, or no rule of this origin. */
+int srdma_job_del(const char *name, const char *origin);
+
+/* Every job on a new device; none on one that goes. srdma_ctl_lock. */
+int srdma_job_dev_added(struct srdma_dev *dev);
+void srdma_job_dev_removed(struct srdma_dev *dev);
+
+/*
+ * Admission of a new QP of @owner: its job on @dev, with a reference and a place
+ * reserved, or ERR_PTR(-EDQUOT). Any process context; no sleeping lock.
+ */
+struct srdma_job_dev *srdma_job_admit(struct srdma_dev *dev,
+				      struct srdma_owner *owner, u32 *rules_gen);
+void srdma_job_unadmit(struct srdma_job_dev *jd);
+
+/* The admitted QP is there: make it a member. */
+void srdma_job_join(struct srdma_qp *q);
+/* Admission of a QP that exists already: never refused. */
+struct srdma_job_dev *srdma_job_admit_adopted(struct srdma_dev *dev,
+					      struct srdma_owner *owner,
+					      u32 *rules_gen);
+void srdma_job_leave(struct srdma_qp *q);
+
+void srdma_job_dev_put(struct srdma_job_dev *jd);
+void srdma_job_stat(struct srdma_job_dev *jd, struct srdma_job_stat *st);
+
+#endif /* SRDMA_JOB_H */
