@@ -1,0 +1,597 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Leases and what is in force. All of it is under srdma_ctl_lock; what comes out
+ * are a word per job and device (srdma_job_dev.level), the limits beside it, and
+ * a word per QP (srdma_qp.level), which others read without that lock.
+ */
+#include <linux/math64.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/timekeeping.h>
+
+#include "enforce.h"
+#include "lease.h"
+#include "netlink.h"
+#include "trace.h"
+
+/* Overrides of all leases together: a bound on what a recompute costs. */
+#define OVERRIDES_MAX	65536
+/* Beyond this a bucket of one second would not fit its arithmetic's bounds. */
+#define CREATE_RATE_MAX	1000000
+
+LIST_HEAD(srdma_leases);
+
+static u32 n_leases, n_overrides;
+static u64 next_lease_id = 1, next_batch_id = 1;
+
+static void expire_work(struct work_struct *work);
+static DECLARE_DELAYED_WORK(expire, expire_work);
+
+/* DSCP << 8 | SL by level: one word, so that a reader gets a pair that is one. */
+static u16 levels[SWIFTRDMA_LEVEL_MAX + 1];
+
+struct srdma_level srdma_level_get(u32 level)
+{
+	u16 packed = READ_ONCE(levels[level]);
+
+	return (struct srdma_level){ .dscp = packed >> 8, .sl = packed & 0xff };
+}
+
+void srdma_levels_set(const struct srdma_level_row *rows, int n)
+{
+	int i;
+
+	mutex_lock(&srdma_ctl_lock);
+	for (i = 0; i < n; i++)
+		WRITE_ONCE(levels[rows[i].level], rows[i].dscp << 8 | rows[i].sl);
+	mutex_unlock(&srdma_ctl_lock);
+	srdma_enforce_rescan();
+}
+
+int srdma_qp_level(const struct srdma_qp *q)
+{
+	u32 own = READ_ONCE(q->level);
+	struct srdma_job_dev *jd = rcu_dereference(q->job);
+	u32 job = jd ? READ_ONCE(jd->level) : 0;
+
+	if (own && (!job || srdma_level_rank(own) >= srdma_level_rank(job)))
+		return srdma_level_of(own);
+	return srdma_level_of(job);
+}
+
+/* What is in force */
+
+static struct srdma_qp *override_qp(const struct srdma_override *o)
+{
+	struct srdma_dev *dev = xa_load(&srdma_devs, o->dev);
+	struct srdma_qp *q = dev ? srdma_qp_get_by_key(dev, o->key) : NULL;
+
+	if (q && q->serial != o->serial) {
+		srdma_qp_put(q);
+		q = NULL;
+	}
+	return q;
+}
+
+/* Leases are walked oldest first, so among equals the last one stays. */
+static void bid(struct srdma_override **slot, struct srdma_override *o)
+{
+	if (!*slot || o->lease->rank >= (*slot)->lease->rank)
+		*slot = o;
+}
+
+static void bid_job(struct srdma_override *o)
+{
+	struct srdma_job_dev *jd;
+	struct srdma_dev *dev;
+	unsigned long index;
+
+	xa_for_each(&srdma_devs, index, dev) {
+		if (!o->any_dev && o->dev != dev->index)
+			continue;
+		jd = xa_load(&dev->jobs, o->job->id);
+		if (!jd)
+			continue;
+		if (o->knob == SWIFTRDMA_KNOB_LEVEL)
+			bid(&jd->want.level, o);
+		else if (o->knob == SWIFTRDMA_KNOB_MAX_QPS)
+			bid(&jd->want.max_qps, o);
+		else
+			bid(&jd->want.create_rate, o);
+	}
+}
+
+static void bid_qp(struct srdma_override *o)
+{
+	struct srdma_qp *q = override_qp(o);
+
+	if (!q)
+		return;
+	if (!q->level || o->lease->rank >= srdma_level_rank(q->level)) {
+		WRITE_ONCE(q->level, srdma_level_pack(o->lease->rank, o->value));
+		srdma_qp_touch(q);
+	}
+	o->in_force = srdma_level_of(q->level) == o->value;
+	srdma_qp_put(q);
+}
+
+/* Forget what a QP's own override said; bid_qp() of those left says it anew. */
+static void unbid_qp(struct srdma_override *o)
+{
+	struct srdma_qp *q = override_qp(o);
+
+	if (!q)
+		return;
+	WRITE_ONCE(q->level, 0);
+	srdma_qp_touch(q);
+	srdma_qp_put(q);
+}
+
+static u64 won(struct srdma_override *o, u64 none)
+{
+	if (!o)
+		return none;
+	o->in_force = true;
+	return o->value;
+}
+
+static void touch_members(struct srdma_job_dev *jd)
+{
+	struct srdma_qp *q;
+
+	spin_lock(&jd->lock);
+	list_for_each_entry(q, &jd->qps, job_node)
+		srdma_qp_touch(q);
+	spin_unlock(&jd->lock);
+}
+
+static void settle(struct srdma_job_dev *jd)
+{
+	struct srdma_override *o = jd->want.level;
+	u64 max_qps = won(jd->want.max_qps, SRDMA_NO_LIMIT);
+	u64 rate = won(jd->want.create_rate, SRDMA_NO_LIMIT);
+	u32 level = 0;
+
+	if (o)
+		level = srdma_level_pack(o->lease->rank, won(o, 0));
+	if (level != jd->level) {
+		WRITE_ONCE(jd->level, level);
+		touch_members(jd);
+	}
+	spin_lock(&jd->lock);
+	jd->max_qps = max_qps;
+	if (jd->create_rate != rate) {
+		jd->create_rate = rate;
+		jd->tokens = rate == SRDMA_NO_LIMIT ? 0 : rate * NSEC_PER_SEC;
+		jd->tokens_at = ktime_get_ns();
+	}
+	spin_unlock(&jd->lock);
+}
+
+void srdma_lease_recompute(void)
+{
+	struct srdma_job_dev *jd;
+	struct srdma_override *o;
+	unsigned long index, id;
+	struct srdma_lease *l;
+	struct srdma_dev *dev;
+
+	lockdep_assert_held(&srdma_ctl_lock);
+	xa_for_each(&srdma_devs, index, dev)
+		xa_for_each(&dev->jobs, id, jd)
+			memset(&jd->want, 0, sizeof(jd->want));
+	list_for_each_entry(l, &srdma_leases, node) {
+		list_for_each_entry(o, &l->overrides, node) {
+			o->in_force = false;
+			if (!o->job)
+				unbid_qp(o);
+		}
+	}
+	list_for_each_entry(l, &srdma_leases, node) {
+		list_for_each_entry(o, &l->overrides, node) {
+			if (o->job)
+				bid_job(o);
+			else
+				bid_qp(o);
+		}
+	}
+	xa_for_each(&srdma_devs, index, dev)
+		xa_for_each(&dev->jobs, id, jd)
+			settle(jd);
+	srdma_enforce_rescan();
+}
+
+/* Leases */
+
+static void override_free(struct srdma_override *o)
+{
+	if (o->job)
+		srdma_job_put(o->job);
+	kfree(o);
+}
+
+static void override_drop(struct srdma_override *o)
+{
+	if (!o->job)
+		unbid_qp(o);
+	list_del(&o->node);
+	n_overrides--;
+	override_free(o);
+}
+
+static struct srdma_lease *lease_find(u64 id)
+{
+	struct srdma_lease *l;
+
+	list_for_each_entry(l, &srdma_leases, node)
+		if (l->id == id)
+			return l;
+	return NULL;
+}
+
+/* Without a recompute: the caller may end several. */
+static void lease_end(struct srdma_lease *l, bool expired)
+{
+	struct srdma_override *o, *next;
+
+	trace_srdma_lease(l->id, l->rank, expired ? "expire" : "end", 0);
+	srdma_notify_lease(l, expired);
+	list_for_each_entry_safe(o, next, &l->overrides, node)
+		override_drop(o);
+	list_del(&l->node);
+	n_leases--;
+	kfree(l);
+}
+
+static void rearm_expiry(void)
+{
+	u64 now = ktime_get_ns(), first = U64_MAX;
+	struct srdma_lease *l;
+
+	list_for_each_entry(l, &srdma_leases, node)
+		first = min(first, l->expires);
+	if (first != U64_MAX)
+		mod_delayed_work(system_wq, &expire,
+				 nsecs_to_jiffies(first > now ? first - now : 0) + 1);
+}
+
+static void expire_work(struct work_struct *work)
+{
+	struct srdma_lease *l, *next;
+	bool changed = false;
+	u64 now;
+
+	down_read(&srdma_devs_sem);
+	mutex_lock(&srdma_ctl_lock);
+	now = ktime_get_ns();
+	list_for_each_entry_safe(l, next, &srdma_leases, node) {
+		if (l->expires <= now) {
+			pr_info("lease %llu of %s ran out: its overrides are taken back\n",
+				l->id, l->origin);
+			lease_end(l, true);
+			changed = true;
+		}
+	}
+	if (changed)
+		srdma_lease_recompute();
+	rearm_expiry();
+	mutex_unlock(&srdma_ctl_lock);
+	up_read(&srdma_devs_sem);
+}
+
+void srdma_lease_end_all(void)
+{
+	struct srdma_lease *l, *next;
+
+	down_read(&srdma_devs_sem);
+	mutex_lock(&srdma_ctl_lock);
+	list_for_each_entry_safe(l, next, &srdma_leases, node)
+		lease_end(l, false);
+	srdma_lease_recompute();
+	mutex_unlock(&srdma_ctl_lock);
+	up_read(&srdma_devs_sem);
+}
+
+void srdma_lease_forget_job(struct srdma_job *job)
+{
+	struct srdma_override *o, *next;
+	struct srdma_lease *l;
+
+	lockdep_assert_held(&srdma_ctl_lock);
+	list_for_each_entry(l, &srdma_leases, node)
+		list_for_each_entry_safe(o, next, &l->overrides, node)
+			if (o->job == job)
+				override_drop(o);
+}
+
+/* ACT */
+
+static int find_qp(const struct srdma_act_item *item, struct srdma_override *o,
+		   const char **why)
+{
+	struct srdma_dev *dev = xa_load(&srdma_devs, item->dev);
+	struct srdma_qp *q = srdma_qp_get_by_key(dev, item->qpn);
+
+	if (!q) {
+		*why = "no such QP on this device: it may be gone";
+		return -ENOENT;
+	}
+	o->key = item->qpn;
+	o->serial = q->serial;
+	srdma_qp_put(q);
+	if (item->has_serial && item->serial != o->serial) {
+		*why = "the QP that was meant is gone, its number is another QP's now";
+		return -ESTALE;
+	}
+	return 0;
+}
+
+static int check_value(const struct srdma_act_item *item, const char **why)
+{
+	switch (item->knob) {
+	case SWIFTRDMA_KNOB_LEVEL:
+		*why = "a class level is 0 to 7";
+		return item->value > SWIFTRDMA_LEVEL_MAX ? -ERANGE : 0;
+	case SWIFTRDMA_KNOB_MAX_QPS:
+		*why = "max_qps is 0 to 2^32-1";
+		return item->value > U32_MAX ? -ERANGE : 0;
+	case SWIFTRDMA_KNOB_CREATE_RATE:
+		*why = "create_rate is 0 to 1000000 per second";
+		return item->value > CREATE_RATE_MAX ? -ERANGE : 0;
+	default:
+		*why = "the kernel enforces level, max_qps and create_rate only";
+		return -EOPNOTSUPP;
+	}
+}
+
+/* An override as @item wants it, not part of any lease yet. */
+static struct srdma_override *make_override(const struct srdma_act_item *item,
+					    const char **why)
+{
+	struct srdma_override *o;
+	struct srdma_job *job;
+	int ret = check_value(item, why);
+
+	if (ret)
+		return ERR_PTR(ret);
+	if (item->has_dev && !xa_load(&srdma_devs, item->dev)) {
+		*why = "no such device";
+		return ERR_PTR(-ENODEV);
+	}
+	o = kzalloc(sizeof(*o), GFP_KERNEL);
+	if (!o) {
+		*why = "out of memory";
+		return ERR_PTR(-ENOMEM);
+	}
+	o->knob = item->knob;
+	o->value = item->value;
+	o->any_dev = !item->has_dev;
+	o->dev = item->dev;
+	strscpy(o->reason, item->reason ?: "", sizeof(o->reason));
+	if (item->job) {
+		job = srdma_job_find(item->job);
+		if (!job) {
+			*why = "no such job: set one first";
+			ret = -ENOENT;
+			goto err;
+		}
+		srdma_job_get(job);
+		o->job = job;
+	} else if (item->knob != SWIFTRDMA_KNOB_LEVEL) {
+		*why = "only the class level can be set for a single QP";
+		ret = -EOPNOTSUPP;
+		goto err;
+	} else {
+		ret = find_qp(item, o, why);
+		if (ret)
+			goto err;
+	}
+	return o;
+
+err:
+	override_free(o);
+	return ERR_PTR(ret);
+}
+
+static bool same_target(const struct srdma_override *a, const struct srdma_override *b)
+{
+	if (a->knob != b->knob || a->job != b->job)
+		return false;
+	if (!a->job)
+		return a->dev == b->dev && a->key == b->key && a->serial == b->serial;
+	return a->any_dev == b->any_dev && (a->any_dev || a->dev == b->dev);
+}
+
+static void lease_put_override(struct srdma_lease *l, struct srdma_override *o, bool clear)
+{
+	struct srdma_override *old, *next;
+
+	list_for_each_entry_safe(old, next, &l->overrides, node)
+		if (same_target(old, o))
+			override_drop(old);
+	if (clear) {
+		override_free(o);
+		return;
+	}
+	o->lease = l;
+	list_add_tail(&o->node, &l->overrides);
+	n_overrides++;
+}
+
+static struct srdma_batch *make_batch(const struct srdma_act_lease *lease,
+				      struct srdma_override **made,
+				      const struct srdma_act_item *items, int n)
+{
+	struct srdma_batch *b = kvzalloc(struct_size(b, items, n), GFP_KERNEL);
+	int i;
+
+	if (!b)
+		return NULL;
+	b->n = n;
+	b->lease = *lease;
+	b->lease.origin = NULL;
+	for (i = 0; i < n; i++) {
+		struct srdma_batch_item *to = &b->items[i];
+		const struct srdma_override *o = made[i];
+
+		to->knob = o->knob;
+		to->value = o->value;
+		to->clear = items[i].clear;
+		to->job = o->job;
+		if (to->job)
+			srdma_job_get(to->job);
+		to->any_dev = o->any_dev;
+		to->dev = o->dev;
+		to->key = o->key;
+		to->serial = o->serial;
+		strscpy(to->reason, o->reason, sizeof(to->reason));
+	}
+	return b;
+}
+
+void srdma_batch_free(struct srdma_batch *b)
+{
+	int i;
+
+	for (i = 0; i < b->n; i++)
+		if (b->items[i].job)
+			srdma_job_put(b->items[i].job);
+	kvfree(b);
+}
+
+static struct srdma_lease *lease_new(const struct srdma_act_lease *ask)
+{
+	struct srdma_lease *l = kzalloc(sizeof(*l), GFP_KERNEL);
+
+	if (!l)
+		return NULL;
+	INIT_LIST_HEAD(&l->overrides);
+	l->id = next_lease_id++;
+	l->rank = ask->rank;
+	strscpy(l->origin, ask->origin ?: "", sizeof(l->origin));
+	list_add_tail(&l->node, &srdma_leases);
+	n_leases++;
+	return l;
+}
+
+/* What can be said of the lease before anything is done. */
+static int check_lease(const struct srdma_act_lease *ask, struct srdma_lease **l, int n,
+		       const char **why)
+{
+	*l = NULL;
+	if (ask->id) {
+		*l = lease_find(ask->id);
+		*why = "no such lease: it ran out or was ended";
+		if (!*l)
+			return -ENOENT;
+		*why = "a batch that ends its lease carries no actions";
+		return !ask->ttl_ms && n ? -EINVAL : 0;
+	}
+	*why = "a new lease needs a lifetime";
+	if (!ask->ttl_ms)
+		return -EINVAL;
+	*why = "too many leases";
+	return n_leases >= SWIFTRDMA_LEASES_MAX ? -ENOSPC : 0;
+}
+
+static int act(struct srdma_act_lease *ask, const struct srdma_act_item *items, int n,
+	       u64 *batch, int *bad, const char **why, struct srdma_override **made)
+{
+	struct srdma_batch *b;
+	struct srdma_lease *l;
+	int i, ret;
+
+	*bad = -1;
+	ret = check_lease(ask, &l, n, why);
+	if (ret)
+		return ret;
+	*why = "too many overrides in force";
+	if (n_overrides + n > OVERRIDES_MAX)
+		return -ENOSPC;
+	for (i = 0; i < n; i++) {
+		made[i] = make_override(&items[i], why);
+		if (IS_ERR(made[i])) {
+			ret = PTR_ERR(made[i]);
+			made[i] = NULL;
+			*bad = i;
+			return ret;
+		}
+	}
+	*why = "out of memory";
+	b = make_batch(ask, made, items, n);
+	if (!b)
+		return -ENOMEM;
+	if (!l) {
+		l = lease_new(ask);
+		if (!l) {
+			srdma_batch_free(b);
+			return -ENOMEM;
+		}
+		trace_srdma_lease(l->id, l->rank, "new", ask->ttl_ms);
+	} else if (ask->ttl_ms) {
+		trace_srdma_lease(l->id, l->rank, "renew", ask->ttl_ms);
+	}
+
+	/* From here on nothing fails. */
+	b->id = next_batch_id++;
+	b->lease.id = l->id;
+	*batch = b->id;
+	ask->id = l->id;
+	for (i = 0; i < n; i++) {
+		trace_srdma_act(b->id, l->id, items[i].knob, items[i].value,
+				items[i].job ?: "qp", made[i]->reason);
+		lease_put_override(l, made[i], items[i].clear);
+		made[i] = NULL;
+	}
+	if (ask->ttl_ms)
+		l->expires = ktime_get_ns() + mul_u32_u32(ask->ttl_ms, NSEC_PER_MSEC);
+	else
+		lease_end(l, false);
+	if (n || !ask->ttl_ms)
+		srdma_lease_recompute();
+	rearm_expiry();
+	if (n)
+		srdma_enforce_batch(b);
+	else
+		srdma_batch_free(b);
+	return 0;
+}
+
+int srdma_act(struct srdma_act_lease *ask, const struct srdma_act_item *items, int n,
+	      u64 *batch, int *bad, const char **why)
+{
+	struct srdma_override **made = kcalloc(n ?: 1, sizeof(*made), GFP_KERNEL);
+	int i, ret;
+
+	*bad = -1;
+	*why = "out of memory";
+	if (!made)
+		return -ENOMEM;
+	down_read(&srdma_devs_sem);
+	mutex_lock(&srdma_ctl_lock);
+	ret = act(ask, items, n, batch, bad, why, made);
+	mutex_unlock(&srdma_ctl_lock);
+	up_read(&srdma_devs_sem);
+	for (i = 0; i < n; i++)
+		if (made[i])
+			override_free(made[i]);
+	kfree(made);
+	return ret;
+}
+
+int srdma_lease_init(void)
+{
+	int i;
+
+	/* Class selectors CS0 to CS7, RFC 2474 section 4.2.2. */
+	for (i = 0; i <= SWIFTRDMA_LEVEL_MAX; i++)
+		levels[i] = (i << 3) << 8 | i;
+	return 0;
+}
+
+/* Leases ended when the hook came out, and without it none is given. */
+void srdma_lease_exit(void)
+{
+	cancel_delayed_work_sync(&expire);
+	WARN_ON(!list_empty(&srdma_leases));
+}
