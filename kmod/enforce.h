@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef SRDMA_ENFORCE_H
+#define SRDMA_ENFORCE_H
+
+#include "lease.h"
+
+int srdma_enforce_init(void);
+void srdma_enforce_exit(void);
+
+/* Look at every QP of every device again, soon. Any process context. */
+void srdma_enforce_rescan(void);
+/* Look at this QP again, soon. Any process context. */
+void srdma_enforce_qp(struct srdma_qp *q);
+
+/* The class this QP should have; false: its application's. RCU section. */
+bool srdma_qp_desired(const struct srdma_qp *q, struct srdma_class *c);
+
+/*
+ * In the modify wrapper, under srdma_qp_lock(): what to give to the driver, @attr
+ * itself or a copy with the class that is in force, to be freed by the caller.
+ */
+struct ib_qp_attr *srdma_enforce_modify(struct srdma_qp *q, struct ib_qp_attr *attr,
+					int mask);
+/* After the driver took @used: remember what the application @asked. */
+void srdma_enforce_modified(struct srdma_qp *q, const struct ib_qp_attr *asked,
+			    const struct ib_qp_attr *used, int mask);
+/* The same for a QP taken in, as the driver describes it. */
+void srdma_enforce_adopt(struct srdma_qp *q, const struct ib_qp_attr *attr);
+
+/* How the class change of a target stands. */
+struct srdma_enforce_tally {
+	u32 qps, done, pending, unsupported;
+	int error;
+};
+
+/* Is the class of this QP not what it should be? RCU section or reference. */
+bool srdma_qp_class_pending(const struct srdma_qp *q);
+void srdma_tally_job(struct srdma_job *job, bool any_dev, u32 dev,
+		     struct srdma_enforce_tally *t);
+void srdma_tally_qp(struct srdma_qp *q, struct srdma_enforce_tally *t);
+/* In words why a class could not be changed. */
+const char *srdma_class_error_text(int err);
+
+/* A batch whose results are to be told after the next pass; owns @items. */
+struct srdma_batch_item {
+	u32 knob;
+	u64 value;
+	bool clear;
+	struct srdma_job *job;		/* reference, or NULL */
+	bool any_dev;
+	u32 dev;
+	unsigned long key;
+	u64 serial;
+	char reason[SWIFTRDMA_REASON_LEN];
+};
+
+struct srdma_batch {
+	struct list_head node;
+	u64 id;
+	struct srdma_act_lease lease;	/* origin is not kept */
+	int n;
+	struct srdma_batch_item items[];
+};
+
+void srdma_enforce_batch(struct srdma_batch *b);
+void srdma_batch_free(struct srdma_batch *b);
+
+/*
+ * Give every QP its application's class back and say how many could not be.
+ * Blocks until a pass after now is over. Leases must have ended before.
+ */
+int srdma_enforce_restore_all(void);
+
+#endif /* SRDMA_ENFORCE_H */

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef SRDMA_NETLINK_H
+#define SRDMA_NETLINK_H
+
+#include "enforce.h"
+
+int srdma_netlink_init(void);
+void srdma_netlink_exit(void);
+
+/*
+ * Events. Process context, may sleep; cheap when nobody listens. A QP's event
+ * carries its figures of this moment.
+ */
+void srdma_notify_qp(u8 cmd, struct srdma_qp *q);
+void srdma_notify_lease(const struct srdma_lease *lease, bool expired);
+void srdma_notify_act(const struct srdma_batch *b, int item,
+		      const struct srdma_enforce_tally *t);
+
+#endif /* SRDMA_NETLINK_H */

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * rdma_rxe, the software RoCE device: each ibv_post_send() ends in ops.post_send,
+ * so doorbells are counted there; and the address vector of a connected QP can
+ * be changed while its send queue is drained (IBA 10.3.1, SQD).
+ *
+ * What rxe does (6.1, rxe_qp.c, rxe_req.c, rxe_comp.c) and what follows:
+ *
+ * While it drains, any state but ERR is refused (rxe_qp_chk_attr), and with
+ * rnr_retry 7 against a peer that posts no receives the drain never ends. But
+ * the state check looks at cur_qp_state where the caller gives one, as RTS->RTS
+ * legally may: that takes a draining QP back to work.
+ *
+ * It takes no lock in modify: srdma_qp_lock() keeps the application's out.
+ *
+ * It tells the application SQ_DRAINED, which never asked: a filter before the
+ * QP's event handler swallows it. The event comes after the state, from another
+ * CPU, so the filter stays once it is in, until the QP goes or we do.
+ *
+ * Back in RTS it does not look at its queue until somebody rings.
+ */
+#include <linux/etherdevice.h>
+#include <rdma/ib_cache.h>
+#include <rdma/ib_verbs.h>
+
+#include "hook.h"
+#include "provider.h"
+#include "tracker.h"
+
+static bool rxe_match(struct ib_device *ibdev)
+{
+	return ibdev->ops.driver_id == RDMA_DRIVER_RXE;
+}
+
+/* Any context. */
+static void rxe_event_filter(struct ib_event *ev, void *ctx)
+{
+	struct ib_qp *ibqp = ev->element.qp;
+	void (*handler)(struct ib_event *ev, void *ctx);
+	bool swallow = false;
+	struct srdma_dev *dev;
+	struct srdma_qp *q;
+
+	rcu_read_lock();
+	dev = srdma_dev_of(ev->device);
+	q = dev ? srdma_qp_find_rcu(dev, ibqp) : NULL;
+	if (q) {
+		handler = READ_ONCE(q->saved_handler);
+		swallow = ev->event == IB_EVENT_SQ_DRAINED &&
+			  !test_bit(SRDMA_QP_APP_SQD, &q->flags);
+	} else {
+		/* It was just let go: then the handler is back in its place. */
+		handler = READ_ONCE(ibqp->event_handler);
+		if (handler == rxe_event_filter)
+			handler = NULL;
+	}
+	rcu_read_unlock();
+	if (handler && !swallow)
+		handler(ev, ctx);
+}
+
+static void rxe_filter_install(struct srdma_qp *q)
+{
+	if (test_and_set_bit(SRDMA_QP_FILTERED, &q->flags))
+		return;
+	WRITE_ONCE(q->saved_handler, q->ibqp->event_handler);
+	smp_wmb();	/* who meets the filter finds the handler */
+	WRITE_ONCE(q->ibqp->event_handler, rxe_event_filter);
+}
+
+static void rxe_detach(struct srdma_qp *q)
+{
+	if (test_and_clear_bit(SRDMA_QP_FILTERED, &q->flags))
+		WRITE_ONCE(q->ibqp->event_handler, q->saved_handler);
+}
+
+/* The state as the device has it; a QP that failed is none of ours any more. */
+static int rxe_query(struct srdma_qp *q, bool *draining)
+{
+	struct ib_qp_init_attr init;
+	struct ib_qp_attr attr;
+	int ret = srdma_orig_query(q, &attr, IB_QP_STATE, &init);
+
+	if (ret)
+		return ret;
+	*draining = attr.sq_draining;
+	if (attr.qp_state != IB_QPS_RTS && attr.qp_state != IB_QPS_SQD) {
+		q->state = attr.qp_state;
+		return -ENOTCONN;
+	}
+	return 0;
+}
+
+static int rxe_to_state(struct srdma_qp *q, enum ib_qp_state state, int mask)
+{
+	struct ib_qp_attr attr = {
+		.qp_state = state,
+		.cur_qp_state = IB_QPS_RTS,
+	};
+
+	return srdma_orig_modify(q, &attr, IB_QP_STATE | mask);
+}
+
+static int rxe_class_begin(struct srdma_qp *q)
+{
+	bool draining;
+	int ret;
+
+	if (q->state != IB_QPS_RTS)
+		return -EBUSY;	/* RTR cannot be drained; SQD is the application's */
+	ret = rxe_query(q, &draining);
+	if (ret)
+		return ret;
+	rxe_filter_install(q);
+	return rxe_to_state(q, IB_QPS_SQD, 0);
+}
+
+static int rxe_class_poll(struct srdma_qp *q)
+{
+	bool draining = true;
+	int ret = rxe_query(q, &draining);
+
+	return ret ?: draining ? -EAGAIN : 0;
+}
+
+/*
+ * Back to work with the old class. A QP that fails between the look and the
+ * modify would be called back from ERR; the window is two instructions wide and
+ * no interface of rxe closes it.
+ */
+static void rxe_class_abort(struct srdma_qp *q)
+{
+	bool draining;
+
+	if (rxe_query(q, &draining))
+		return;
+	if (!rxe_to_state(q, IB_QPS_RTS, IB_QP_CUR_STATE))
+		srdma_orig_kick(q);
+}
+
+/*
+ * rxe compares the destination's MAC with its own to find out that a packet need
+ * not leave. Where we did not see the address being resolved, that is all that
+ * must be right.
+ */
+static void rxe_set_dmac(struct srdma_qp *q, struct rdma_ah_attr *ah)
+{
+	const struct ib_gid_attr *sgid = ah->grh.sgid_attr, *local;
+	struct net_device *ndev;
+
+	if (!is_zero_ether_addr(q->dmac)) {
+		ether_addr_copy(ah->roce.dmac, q->dmac);
+		return;
+	}
+	local = rdma_find_gid_by_port(q->ibqp->device, &ah->grh.dgid, sgid->gid_type,
+				      rdma_ah_get_port_num(ah), NULL);
+	if (IS_ERR(local))
+		return;
+	rcu_read_lock();
+	ndev = rdma_read_gid_attr_ndev_rcu(local);
+	if (!IS_ERR_OR_NULL(ndev))
+		ether_addr_copy(ah->roce.dmac, ndev->dev_addr);
+	rcu_read_unlock();
+	rdma_put_gid_attr(local);
+}
+
+static int rxe_set_av(struct srdma_qp *q, const struct srdma_class *c)
+{
+	const struct ib_gid_attr *sgid;
+	struct ib_qp_attr attr = {};
+	struct rdma_ah_attr *ah = &attr.ah_attr;
+	int ret;
+
+	sgid = rdma_get_gid_attr(q->ibqp->device, q->port, q->sgid_index);
+	if (IS_ERR(sgid))
+		return PTR_ERR(sgid);
+	ah->type = RDMA_AH_ATTR_TYPE_ROCE;
+	rdma_ah_set_sl(ah, c->sl);
+	rdma_ah_set_port_num(ah, q->port);
+	rdma_ah_set_grh(ah, (union ib_gid *)q->dgid, q->flow_label, q->sgid_index,
+			q->hop_limit, c->tclass);
+	ah->grh.sgid_attr = sgid;
+	rxe_set_dmac(q, ah);
+	ret = srdma_orig_modify(q, &attr, IB_QP_AV);
+	rdma_put_gid_attr(sgid);
+	return ret;
+}
+
+static int rxe_class_commit(struct srdma_qp *q, const struct srdma_class *c)
+{
+	int ret = rxe_set_av(q, c);
+	int back = rxe_to_state(q, IB_QPS_RTS, 0);
+
+	if (!back)
+		srdma_orig_kick(q);
+	return ret ?: back;
+}
+
+const struct srdma_provider_ops srdma_provider_rxe = {
+	.name = "rxe",
+	.caps = SWIFTRDMA_DEV_CAP_DOORBELLS | SWIFTRDMA_DEV_CAP_LIVE_CLASS |
+		SWIFTRDMA_DEV_CAP_CONTEXTS,
+	.wrap_post_send = true,
+	.query_is_cheap = true,
+	.match = rxe_match,
+	.class_begin = rxe_class_begin,
+	.class_poll = rxe_class_poll,
+	.class_commit = rxe_class_commit,
+	.class_abort = rxe_class_abort,
+	.detach = rxe_detach,
+};
