@@ -26,7 +26,6 @@ struct signal_speed {
 	char dev[SNAP_DEVNAME];
 	uint32_t port;
 	uint64_t speed;		/* bit/s */
-	bool used;		/* scratch of the reader's */
 };
 
 /* What a job was promised. */

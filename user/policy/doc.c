@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include "policy/doc.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <yaml.h>
+
+#define BLOCK_BYTES 16384
+
+struct doc_block {
+	struct doc_block *next;
+	size_t used, cap;
+	char bytes[] __attribute__((aligned(16)));
+};
+
+struct reader {
+	yaml_parser_t parser;
+	struct doc *doc;
+	struct report *r;
+	size_t nodes;
+};
+
+static void *take(struct doc *doc, size_t n)
+{
+	struct doc_block *b = doc->blocks;
+	void *p;
+
+	n = (n + 15) & ~(size_t)15;
+	if (!b || b->cap - b->used < n) {
+		size_t cap = n > BLOCK_BYTES ? n : BLOCK_BYTES;
+
+		b = malloc(sizeof(*b) + cap);
+		if (!b)
+			return NULL;
+		b->next = doc->blocks;
+		b->used = 0;
+		b->cap = cap;
+		doc->blocks = b;
+	}
+	p = b->bytes + b->used;
+	b->used += n;
+	return memset(p, 0, n);
+}
+
+void doc_free(struct doc *doc)
+{
+	while (doc->blocks) {
+		struct doc_block *b = doc->blocks;
+
+		doc->blocks = b->next;
+		free(b);
+	}
+	doc->root = NULL;
+}
+
+const struct node *node_get(const struct node *map, const char *key)
+{
+	const struct node *n;
+
+	if (!map || map->kind != NODE_MAP)
+		return NULL;
+	for (n = map->first; n; n = n->next)
+		if (!strcmp(n->key->text, key))
+			return n;
+	return NULL;
+}
+
+void report_node(struct report *r, const struct node *node, size_t offset,
+		 const char *fmt, ...)
+{
+	char msg[REPORT_MSG];
+	unsigned int col = node->col;
+	va_list ap;
+
+	if (offset != (size_t)-1 && node->inline_text)
+		col = node->text_col + (unsigned int)offset;
+	va_start(ap, fmt);
+	vsnprintf(msg, sizeof(msg), fmt, ap);
+	va_end(ap);
+	report_at(r, node->line, col, "%s", msg);
+}
+
+static void at_mark(struct reader *rd, const yaml_mark_t *m, const char *msg)
+{
+	report_at(rd->r, (unsigned int)m->line + 1, (unsigned int)m->column + 1,
+		  "%s", msg);
+}
+
+/* libyaml's own words for a stray tab name a "token" and help nobody. */
+static void parser_error(struct reader *rd, const char *text, size_t len)
+{
+	yaml_parser_t *p = &rd->parser;
+	size_t line = p->problem_mark.line, i, n = 0;
+
+	if (p->error == YAML_READER_ERROR) {
+		report_at(rd->r, 0, 0,
+			  "byte %zu is not UTF-8 text (%s); save the file as UTF-8",
+			  p->problem_offset, p->problem ? p->problem : "");
+		return;
+	}
+	if (p->error == YAML_MEMORY_ERROR) {
+		report_at(rd->r, 0, 0, "out of memory");
+		return;
+	}
+	for (i = 0; i < len && n < line; i++)
+		n += text[i] == '\n';
+	for (n = i; n < len && (text[n] == ' ' || text[n] == '\t'); n++) {
+		if (text[n] != '\t')
+			continue;
+		report_at(rd->r, (unsigned int)line + 1,
+			  (unsigned int)(n - i) + 1,
+			  "a tab in the indentation; YAML indents with spaces");
+		return;
+	}
+	report_at(rd->r, (unsigned int)line + 1,
+		  (unsigned int)p->problem_mark.column + 1,
+		  "not YAML: %s%s%s; see the examples in swiftrdma-policy(5)",
+		  p->problem ? p->problem : "syntax error",
+		  p->context ? " " : "", p->context ? p->context : "");
+}
+
+static struct node *node_new(struct reader *rd, enum node_kind kind,
+			     const yaml_event_t *ev)
+{
+	struct node *n;
+
+	if (++rd->nodes > DOC_NODES_MAX) {
+		report_at(rd->r, (unsigned int)ev->start_mark.line + 1,
+			  (unsigned int)ev->start_mark.column + 1,
+			  "more than %d values in one file; split it up",
+			  DOC_NODES_MAX);
+		return NULL;
+	}
+	n = take(rd->doc, sizeof(*n));
+	if (!n) {
+		report_at(rd->r, 0, 0, "out of memory");
+		return NULL;
+	}
+	n->kind = kind;
+	n->line = (unsigned int)ev->start_mark.line + 1;
+	n->col = (unsigned int)ev->start_mark.column + 1;
+	return n;
+}
+
+static struct node *scalar(struct reader *rd, const yaml_event_t *ev)
+{
+	yaml_scalar_style_t style = ev->data.scalar.style;
+	struct node *n = node_new(rd, NODE_SCALAR, ev);
+	size_t len = ev->data.scalar.length, raw;
+
+	if (!n)
+		return NULL;
+	if (memchr(ev->data.scalar.value, '\0', len)) {
+		report_node(rd->r, n, -1,
+			    "a NUL byte in a value; leave it out");
+		return NULL;
+	}
+	n->text = take(rd->doc, len + 1);
+	if (!n->text) {
+		report_at(rd->r, 0, 0, "out of memory");
+		return NULL;
+	}
+	memcpy(n->text, ev->data.scalar.value, len);
+	n->len = len;
+	n->plain = style == YAML_PLAIN_SCALAR_STYLE;
+	/* On one line and as long as it was written: nothing was unescaped. */
+	raw = ev->end_mark.index - ev->start_mark.index;
+	n->inline_text = ev->start_mark.line == ev->end_mark.line &&
+			 raw == len + (n->plain ? 0 : 2);
+	n->text_col = n->col + !n->plain;
+	return n;
+}
+
+static bool add_entry(struct reader *rd, struct node *parent, struct node *key,
+		      struct node *n)
+{
+	if (key) {
+		const struct node *twin;
+
+		/* Also keeps the search for twins from going quadratic. */
+		if (parent->n == DOC_KEYS_MAX) {
+			report_node(rd->r, key, -1,
+				    "more than %d keys in one map; a policy file needs 12",
+				    DOC_KEYS_MAX);
+			return false;
+		}
+		twin = node_get(parent, key->text);
+		if (twin) {
+			report_node(rd->r, key, -1,
+				    "'%s' is given twice, first in line %u; keep one of them",
+				    key->text, twin->key->line);
+			return true;
+		}
+	}
+	n->key = key;
+	if (parent->last)
+		parent->last->next = n;
+	else
+		parent->first = n;
+	parent->last = n;
+	parent->n++;
+	return true;
+}
+
+static const char *refused(const yaml_event_t *ev)
+{
+	if (ev->type == YAML_ALIAS_EVENT)
+		return "an alias (*name) is not understood here; write the value out";
+	if ((ev->type == YAML_SCALAR_EVENT && ev->data.scalar.anchor) ||
+	    (ev->type == YAML_SEQUENCE_START_EVENT &&
+	     ev->data.sequence_start.anchor) ||
+	    (ev->type == YAML_MAPPING_START_EVENT &&
+	     ev->data.mapping_start.anchor))
+		return "an anchor (&name) is not understood here; write the value out where it is needed";
+	if ((ev->type == YAML_SCALAR_EVENT && ev->data.scalar.tag) ||
+	    (ev->type == YAML_SEQUENCE_START_EVENT &&
+	     ev->data.sequence_start.tag) ||
+	    (ev->type == YAML_MAPPING_START_EVENT &&
+	     ev->data.mapping_start.tag))
+		return "a tag (!name) is not understood here; leave it out";
+	return NULL;
+}
+
+/* One parsed value goes where it belongs: false: stop. */
+static bool place(struct reader *rd, struct node **stack, struct node **keys,
+		  unsigned int depth, struct node *n)
+{
+	struct node *parent = depth ? stack[depth - 1] : NULL;
+
+	if (!parent) {
+		rd->doc->root = n;
+		return true;
+	}
+	if (parent->kind == NODE_LIST)
+		return add_entry(rd, parent, NULL, n);
+	if (keys[depth - 1]) {
+		struct node *key = keys[depth - 1];
+
+		keys[depth - 1] = NULL;
+		return add_entry(rd, parent, key, n);
+	}
+	if (n->kind != NODE_SCALAR) {
+		report_node(rd->r, n, -1,
+			    "a list or map as a key; a key is a word and a colon");
+		return false;
+	}
+	keys[depth - 1] = n;
+	return true;
+}
+
+static bool handle(struct reader *rd, const yaml_event_t *ev,
+		   struct node **stack, struct node **keys,
+		   unsigned int *depth)
+{
+	const char *why = refused(ev);
+	struct node *n;
+
+	if (why) {
+		at_mark(rd, &ev->start_mark, why);
+		return false;
+	}
+	switch (ev->type) {
+	case YAML_SCALAR_EVENT:
+		n = scalar(rd, ev);
+		return n && place(rd, stack, keys, *depth, n);
+	case YAML_SEQUENCE_START_EVENT:
+	case YAML_MAPPING_START_EVENT:
+		n = node_new(rd, ev->type == YAML_MAPPING_START_EVENT ?
+			     NODE_MAP : NODE_LIST, ev);
+		if (!n || !place(rd, stack, keys, *depth, n))
+			return false;
+		if (*depth == DOC_DEPTH_MAX) {
+			report_node(rd->r, n, -1,
+				    "nested deeper than %d; a policy file needs 6",
+				    DOC_DEPTH_MAX);
+			return false;
+		}
+		stack[*depth] = n;
+		keys[(*depth)++] = NULL;
+		return true;
+	case YAML_SEQUENCE_END_EVENT:
+	case YAML_MAPPING_END_EVENT:
+		(*depth)--;
+		return true;
+	case YAML_DOCUMENT_START_EVENT:
+		if (!rd->doc->root)
+			return true;
+		at_mark(rd, &ev->start_mark,
+			"a second document (---) in one file; use one file each");
+		return false;
+	default:
+		return true;
+	}
+}
+
+static bool read_all(struct reader *rd, const char *text, size_t len)
+{
+	struct node *stack[DOC_DEPTH_MAX], *keys[DOC_DEPTH_MAX];
+	unsigned int depth = 0;
+	bool ok = true, end = false;
+	yaml_event_t ev;
+
+	while (ok && !end) {
+		if (!yaml_parser_parse(&rd->parser, &ev)) {
+			parser_error(rd, text, len);
+			return false;
+		}
+		end = ev.type == YAML_STREAM_END_EVENT;
+		ok = handle(rd, &ev, stack, keys, &depth);
+		yaml_event_delete(&ev);
+	}
+	return ok;
+}
+
+bool doc_parse(struct doc *doc, const char *text, size_t len, struct report *r)
+{
+	struct reader rd = { .doc = doc, .r = r };
+	bool ok;
+
+	memset(doc, 0, sizeof(*doc));
+	if (len > DOC_BYTES_MAX) {
+		report_at(r, 0, 0,
+			  "%zu bytes; a policy file has at most %u", len,
+			  DOC_BYTES_MAX);
+		return false;
+	}
+	if (!yaml_parser_initialize(&rd.parser)) {
+		report_at(r, 0, 0, "out of memory");
+		return false;
+	}
+	yaml_parser_set_input_string(&rd.parser, (const unsigned char *)text,
+				     len);
+	ok = read_all(&rd, text, len);
+	yaml_parser_delete(&rd.parser);
+	if (ok && !doc->root) {
+		report_at(r, 0, 0,
+			  "the file is empty; it should have sections 'jobs:' and 'policies:'");
+		ok = false;
+	}
+	if (!ok)
+		doc_free(doc);
+	return ok;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * YAML text as a tree whose nodes know their place. Bounded on purpose: a
+ * policy file is small and plain, so aliases (and with them the files that
+ * unfold to gigabytes), tags and several documents are refused.
+ */
+#ifndef SRDMA_POLICY_DOC_H
+#define SRDMA_POLICY_DOC_H
+
+#include "policy/report.h"
+
+#define DOC_BYTES_MAX	(1u << 20)
+#define DOC_NODES_MAX	65536
+#define DOC_DEPTH_MAX	16
+#define DOC_KEYS_MAX	64	/* of one map */
+
+enum node_kind {
+	NODE_SCALAR,
+	NODE_LIST,
+	NODE_MAP,
+};
+
+struct node {
+	enum node_kind kind;
+	unsigned int line, col;		/* from 1; of its first character */
+	/* scalars */
+	char *text;			/* NUL-terminated, no NUL within */
+	size_t len;
+	bool plain;			/* not quoted: may be "null", "true" */
+	bool inline_text;		/* col + offset is the place in text */
+	unsigned int text_col;
+	/* lists and maps */
+	struct node *first, *last;
+	size_t n;
+	/* as an entry of its parent */
+	struct node *key;		/* in a map */
+	struct node *next;
+};
+
+struct doc {
+	struct node *root;
+	struct doc_block *blocks;
+};
+
+/* False: @r says why, and there is nothing to free. */
+bool doc_parse(struct doc *doc, const char *text, size_t len,
+	       struct report *r);
+void doc_free(struct doc *doc);
+
+const struct node *node_get(const struct node *map, const char *key);
+/* Report at a place within a scalar, as well as that is known. */
+void report_node(struct report *r, const struct node *node, size_t offset,
+		 const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+
+#endif /* SRDMA_POLICY_DOC_H */

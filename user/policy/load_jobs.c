@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include <string.h>
+
+#include "policy/expr.h"
+#include "policy/schema.h"
+
+/* The kernel asks the rules in this order over all jobs: that of the file. */
+#define ORDER_FIRST 1000
+
+static bool load_rule(struct snap_rule *rule, const struct node *n,
+		      struct report *r)
+{
+	static const char *const keys[] = {
+		"cgroup", "comm", "exe", "uid", "pid", NULL
+	};
+	const struct node *v;
+	bool ok;
+
+	if (!check_map(r, n, "a match rule", keys))
+		return false;
+	if (!n->n) {
+		report_node(r, n, -1,
+			    "an empty rule would match nobody; give it cgroup, comm, exe, uid or pid");
+		return false;
+	}
+	ok = true;
+	v = node_get(n, "cgroup");
+	if (v) {
+		ok &= get_string(r, v, "cgroup", rule->cgroup,
+				 sizeof(rule->cgroup));
+		if (ok && rule->cgroup[0] != '/' && rule->cgroup[0] != '*') {
+			report_node(r, v, 0,
+				    "cgroup '%.40s' matches no path; a path begins with '/', as in /system.slice/kv.service",
+				    rule->cgroup);
+			ok = false;
+		}
+	}
+	v = node_get(n, "comm");
+	if (v)
+		ok &= get_string(r, v, "comm", rule->comm, sizeof(rule->comm));
+	v = node_get(n, "exe");
+	if (v) {
+		const char *slash;
+
+		ok &= get_string(r, v, "exe", rule->exe, sizeof(rule->exe));
+		slash = strrchr(rule->exe, '/');
+		if (ok && slash) {
+			report_node(r, v, 0,
+				    "exe is the last part of the path; write '%s'",
+				    slash + 1);
+			ok = false;
+		}
+	}
+	v = node_get(n, "uid");
+	if (v) {
+		rule->has_uid = true;
+		ok &= get_uint(r, v, "uid", 0, UINT32_MAX - 1, &rule->uid);
+	}
+	v = node_get(n, "pid");
+	if (v) {
+		rule->has_pid = true;
+		ok &= get_uint(r, v, "pid", 1, 1u << 22, &rule->pid);
+	}
+	return ok;
+}
+
+static bool load_match(struct config_job *job, const struct node *n,
+		       uint32_t *order, struct report *r)
+{
+	const struct node *e;
+	bool ok = true;
+
+	if (!check_list(r, n, "match"))
+		return false;
+	if (!n->n || n->n > SWIFTRDMA_RULES_MAX) {
+		report_node(r, n, -1, "a job has 1 to %d match rules, not %zu",
+			    SWIFTRDMA_RULES_MAX, n->n);
+		return false;
+	}
+	job->rules = get_array(r, n->n, sizeof(*job->rules));
+	for (e = n->first; e && job->rules; e = e->next) {
+		struct snap_rule *rule = &job->rules[job->n_rules];
+
+		memset(rule, 0, sizeof(*rule));
+		if (!load_rule(rule, e, r)) {
+			ok = false;
+			continue;
+		}
+		rule->order = (*order)++;
+		job->n_rules++;
+	}
+	return ok;
+}
+
+static void load_slo(struct config *cfg, const struct config_job *job,
+		     const struct node *n, struct report *r)
+{
+	static const char *const keys[] = { "p99", NULL };
+	struct signal_slo *slo = &cfg->slos[cfg->n_slos];
+	const struct node *v;
+
+	if (!check_map(r, n, "slo", keys))
+		return;
+	v = need(r, n, "p99", "slo", "p99: 50us");
+	if (!v || !get_time(r, v, "p99", 1, 3600000000000ULL, &slo->p99))
+		return;
+	memcpy(slo->job, job->name, sizeof(slo->job));
+	cfg->n_slos++;
+}
+
+static void load_job(struct config *cfg, const struct node *n,
+		     uint32_t *order, struct report *r)
+{
+	static const char *const keys[] = {
+		"name", "class", "match", "slo", NULL
+	};
+	struct config_job *job = &cfg->jobs[cfg->n_jobs];
+	const struct node *v;
+	double class;
+	size_t i;
+
+	if (n->kind != NODE_MAP) {
+		check_map(r, n, "a job", keys);
+		return;
+	}
+	check_map(r, n, "a job", keys);
+	job->line = n->line;
+	v = need(r, n, "name", "a job", "name: kv");
+	if (v && get_name(r, v, "a job's name", job->name)) {
+		for (i = 0; i < cfg->n_jobs; i++)
+			if (!strcmp(cfg->jobs[i].name, job->name))
+				report_node(r, v, 0,
+					    "job '%s' is there already, in line %u; put all its rules under one 'match:'",
+					    job->name, cfg->jobs[i].line);
+		if (!strcmp(job->name, "unassigned"))
+			report_node(r, v, 0,
+				    "'unassigned' is what QPs of no job belong to; choose another name");
+	}
+	v = need(r, n, "class", "a job", "class: latency");
+	if (v && get_value(r, v, "class", UNIT_CLASS, 0, 100, &class))
+		job->class = (uint32_t)class;
+	/* Counted even when half read: config_free() must see the rules. */
+	cfg->n_jobs++;
+	v = need(r, n, "match", "a job", "match: [{comm: kv-server}]");
+	if (v)
+		load_match(job, v, order, r);
+	v = node_get(n, "slo");
+	if (v)
+		load_slo(cfg, job, v, r);
+}
+
+void load_jobs(struct config *cfg, const struct node *n, struct report *r)
+{
+	uint32_t order = ORDER_FIRST;
+	const struct node *e;
+
+	if (!check_list(r, n, "jobs"))
+		return;
+	if (n->n > SWIFTRDMA_JOBS_MAX - 1) {
+		report_node(r, n, -1, "%zu jobs; the kernel has room for %d",
+			    n->n, SWIFTRDMA_JOBS_MAX - 1);
+		return;
+	}
+	cfg->jobs = get_array(r, n->n, sizeof(*cfg->jobs));
+	cfg->slos = get_array(r, n->n, sizeof(*cfg->slos));
+	for (e = n->first; e && cfg->jobs && cfg->slos; e = e->next)
+		load_job(cfg, e, &order, r);
+}

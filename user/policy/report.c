@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include "policy/report.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define WORD_MAX 48
+
+void report_init(struct report *r, const char *name)
+{
+	memset(r, 0, sizeof(*r));
+	r->name = name;
+}
+
+void report_at(struct report *r, unsigned int line, unsigned int col,
+	       const char *fmt, ...)
+{
+	struct report_entry *e;
+	va_list ap;
+
+	r->total++;
+	if (r->n == REPORT_MAX)
+		return;
+	e = &r->v[r->n++];
+	e->line = line;
+	e->col = col;
+	va_start(ap, fmt);
+	vsnprintf(e->msg, sizeof(e->msg), fmt, ap);
+	va_end(ap);
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct report_entry *x = a, *y = b;
+
+	if (x->line != y->line)
+		return x->line < y->line ? -1 : 1;
+	return x->col < y->col ? -1 : x->col > y->col;
+}
+
+void report_sort(struct report *r)
+{
+	qsort(r->v, r->n, sizeof(r->v[0]), by_place);
+}
+
+const char *report_line(const struct report *r, size_t i, char *buf,
+			size_t cap)
+{
+	const struct report_entry *e = &r->v[i];
+
+	if (e->line)
+		snprintf(buf, cap, "%s:%u:%u: %s", r->name, e->line, e->col,
+			 e->msg);
+	else
+		snprintf(buf, cap, "%s: %s", r->name, e->msg);
+	return buf;
+}
+
+void report_print(const struct report *r, FILE *f)
+{
+	char buf[REPORT_MSG + 512];
+	size_t i;
+
+	for (i = 0; i < r->n; i++)
+		fprintf(f, "%s\n", report_line(r, i, buf, sizeof(buf)));
+	if (r->total > r->n)
+		fprintf(f, "%s: and %zu more\n", r->name, r->total - r->n);
+}
+
+static size_t min3(size_t a, size_t b, size_t c)
+{
+	size_t m = a < b ? a : b;
+
+	return m < c ? m : c;
+}
+
+/* Edits that turn one word into the other; case is half a mistake at most. */
+static size_t distance(const char *a, size_t n, const char *b, size_t m)
+{
+	size_t row[WORD_MAX + 1], i, j;
+
+	for (j = 0; j <= m; j++)
+		row[j] = j;
+	for (i = 1; i <= n; i++) {
+		size_t diag = row[0];
+
+		row[0] = i;
+		for (j = 1; j <= m; j++) {
+			size_t up = row[j];
+			bool same = !strncasecmp(&a[i - 1], &b[j - 1], 1);
+
+			row[j] = min3(up + 1, row[j - 1] + 1, diag + !same);
+			diag = up;
+		}
+	}
+	return row[m];
+}
+
+const char *suggest(const char *word, size_t n,
+		    const char *(*pick)(size_t i, const void *arg),
+		    const void *arg)
+{
+	/* More than a third of the word wrong is another word. */
+	size_t best_d = n / 3 + 1, i;
+	const char *best = NULL, *w;
+
+	if (!n || n > WORD_MAX)
+		return NULL;
+	for (i = 0; (w = pick(i, arg)); i++) {
+		size_t m = strlen(w), d;
+
+		if (m > WORD_MAX)
+			continue;
+		d = distance(word, n, w, m);
+		if (d < best_d || (d == best_d && !best)) {
+			best_d = d;
+			best = w;
+		}
+	}
+	return best;
+}
+
+static const char *pick_list(size_t i, const void *arg)
+{
+	const char *const *list = arg;
+
+	return list[i];
+}
+
+const char *suggest_list(const char *word, size_t n, const char *const *list)
+{
+	return suggest(word, n, pick_list, list);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What is wrong with a file, each with its place. Several are collected, so
+ * that an operator does not learn of them one reload at a time.
+ */
+#ifndef SRDMA_POLICY_REPORT_H
+#define SRDMA_POLICY_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#define REPORT_MAX 16
+#define REPORT_MSG 320
+
+struct report_entry {
+	unsigned int line, col;		/* from 1; 0: the file as a whole */
+	char msg[REPORT_MSG];		/* "what is wrong; what would be right" */
+};
+
+struct report {
+	const char *name;		/* of the file */
+	struct report_entry v[REPORT_MAX];
+	size_t n;
+	size_t total;			/* may be more than were kept */
+};
+
+void report_init(struct report *r, const char *name);
+void report_at(struct report *r, unsigned int line, unsigned int col,
+	       const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+/* In order of line and column. */
+void report_sort(struct report *r);
+/* "file:line:col: message"; returns @buf. */
+const char *report_line(const struct report *r, size_t i, char *buf,
+			size_t cap);
+void report_print(const struct report *r, FILE *f);
+
+/**
+ * suggest - the word that was probably meant
+ * @word: what was written, @n bytes
+ * @pick: word number i, NULL after the last
+ *
+ * NULL if nothing is near.
+ */
+const char *suggest(const char *word, size_t n,
+		    const char *(*pick)(size_t i, const void *arg),
+		    const void *arg);
+/* The same over a NULL-terminated list. */
+const char *suggest_list(const char *word, size_t n,
+			 const char *const *list);
+
+#endif /* SRDMA_POLICY_REPORT_H */

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The pieces the sections of a policy file are read with. Each get_* reports
+ * what is wrong and returns false; the caller goes on to find more mistakes.
+ */
+#ifndef SRDMA_POLICY_SCHEMA_H
+#define SRDMA_POLICY_SCHEMA_H
+
+#include "policy/config.h"
+#include "policy/doc.h"
+
+/* @keys: NULL-terminated; @what: "a policy", for the message. */
+bool check_map(struct report *r, const struct node *n, const char *what,
+	       const char *const *keys);
+bool check_list(struct report *r, const struct node *n, const char *what);
+/* The value of a key that must be there; NULL and a report if it is not. */
+const struct node *need(struct report *r, const struct node *map,
+			const char *key, const char *what,
+			const char *example);
+
+bool get_text(struct report *r, const struct node *n, const char *what,
+	      const char **s);
+/* 1 to @cap - 1 bytes. */
+bool get_string(struct report *r, const struct node *n, const char *what,
+		char *buf, size_t cap);
+/* What names a job, a policy: [A-Za-z0-9_.-], 1 to 31 bytes. */
+bool get_name(struct report *r, const struct node *n, const char *what,
+	      char *buf);
+bool get_uint(struct report *r, const struct node *n, const char *what,
+	      uint32_t min, uint32_t max, uint32_t *v);
+bool get_value(struct report *r, const struct node *n, const char *what,
+	       enum unit unit, double min, double max, double *v);
+bool get_time(struct report *r, const struct node *n, const char *what,
+	      uint64_t min, uint64_t max, uint64_t *ns);
+
+/* A zeroed array for @n entries; reports when there is no memory. */
+void *get_array(struct report *r, size_t n, size_t size);
+
+/* The sections. */
+void load_agent(struct config *cfg, const struct node *n, struct report *r);
+void load_levels(struct config *cfg, const struct node *n, struct report *r);
+void load_ports(struct config *cfg, const struct node *n, struct report *r);
+void load_jobs(struct config *cfg, const struct node *n, struct report *r);
+void load_policies(struct config *cfg, const struct node *n,
+		   struct report *r);
+/* What can only be seen with everything read. */
+void check_config(const struct config *cfg, struct report *r);
+
+#endif /* SRDMA_POLICY_SCHEMA_H */
