@@ -4,6 +4,8 @@
  * table when the device is hooked, and, for one that was being created at that
  * moment and is in neither table yet, when it is first modified.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/slab.h>
 #include <rdma/restrack.h>
 

@@ -24,6 +24,8 @@
  * for: wrappers find the device under SRCU by ib_get_client_data(), and one that
  * comes too late finds none and calls what then stands in ops.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/module.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>

@@ -17,6 +17,7 @@
 #include "job.h"
 #include "trace.h"
 
+/* What it protects is written in job.h. */
 DEFINE_MUTEX(srdma_ctl_lock);
 LIST_HEAD(srdma_jobs);
 
@@ -224,6 +225,7 @@ static struct srdma_rule *rule_of(struct srdma_owner *o, u32 *gen)
 
 static void rules_changed(void)
 {
+	/* After the list: pairs with rule_of(). */
 	smp_store_release(&rules_gen, rules_gen + 1);
 }
 

@@ -103,7 +103,7 @@ struct srdma_job_dev {
 	struct rcu_head rcu;
 	struct srdma_job *job;
 	struct srdma_dev *dev;
-	spinlock_t lock;
+	spinlock_t lock;	/* membership, counters, limits */
 	struct list_head qps;
 	u32 n_qps;
 	u64 created, destroyed, rejected;

@@ -4,6 +4,8 @@
  * are a word per job and device (srdma_job_dev.level), the limits beside it, and
  * a word per QP (srdma_qp.level), which others read without that lock.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/math64.h>
 #include <linux/mm.h>
 #include <linux/slab.h>

@@ -44,7 +44,7 @@ struct srdma_owner {
 	kuid_t uid;
 	char comm[TASK_COMM_LEN];
 	char exe[SWIFTRDMA_EXE_LEN];
-	spinlock_t lock;
+	spinlock_t lock;	/* @rule and @rules_gen */
 	struct srdma_rule __rcu *rule;
 	u32 rules_gen;
 	char cgroup[];

@@ -78,13 +78,13 @@ struct srdma_dev {
 
 	struct xarray qps;
 	atomic_t n_qps;
-	struct mutex adopt_lock;
+	struct mutex adopt_lock;	/* adoption against unknown destroys */
 	bool adopting;
 	bool adopt_abort;
 
 	struct xarray uars;
 	DECLARE_HASHTABLE(uar_hash, 6);
-	spinlock_t uar_lock;
+	spinlock_t uar_lock;	/* @uars, @uar_hash */
 	struct srdma_uar *kernel_uar;
 
 	struct xarray jobs;

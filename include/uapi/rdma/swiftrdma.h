@@ -333,8 +333,8 @@ enum swiftrdma_port_attr {
 	SWIFTRDMA_PORT_A_RX_BYTES,	/* u64 */
 	SWIFTRDMA_PORT_A_TX_PACKETS,	/* u64 */
 	SWIFTRDMA_PORT_A_RX_PACKETS,	/* u64 */
-	SWIFTRDMA_PORT_A_TIME,		/* u64, ns; bytes and packets count since
-					 * the netdev was made */
+	/* Bytes and packets count since the netdev was made. */
+	SWIFTRDMA_PORT_A_TIME,		/* u64, ns */
 	__SWIFTRDMA_PORT_A_MAX
 };
 
@@ -379,8 +379,8 @@ enum swiftrdma_owner_attr {
 	SWIFTRDMA_OWNER_A_EXE,		/* string, basename */
 	SWIFTRDMA_OWNER_A_CGROUP,	/* string, path in the unified hierarchy */
 	SWIFTRDMA_OWNER_A_CGROUP_ID,	/* u64 */
-	SWIFTRDMA_OWNER_A_KERNEL,	/* string, the kernel user's name, instead
-					 * of all the others */
+	/* A kernel user has this instead of all the others. */
+	SWIFTRDMA_OWNER_A_KERNEL,	/* string, its name */
 	__SWIFTRDMA_OWNER_A_MAX
 };
 
@@ -494,8 +494,8 @@ enum swiftrdma_lease_attr {
 	SWIFTRDMA_LEASE_A_TTL_MS,	/* u32 */
 	SWIFTRDMA_LEASE_A_RANK,		/* u32 */
 	SWIFTRDMA_LEASE_A_ORIGIN,	/* string */
-	SWIFTRDMA_LEASE_A_EXPIRED,	/* flag, in LEASE_NTF: it ran out, rather
-					 * than being ended by request */
+	/* In LEASE_NTF: it ran out, rather than being ended by request. */
+	SWIFTRDMA_LEASE_A_EXPIRED,	/* flag */
 	__SWIFTRDMA_LEASE_A_MAX
 };
 
@@ -554,8 +554,8 @@ enum swiftrdma_action_attr {
 	SWIFTRDMA_ACTION_A_QPN,		/* u32 */
 	SWIFTRDMA_ACTION_A_QP_SERIAL,	/* u64 */
 	SWIFTRDMA_ACTION_A_REASON,	/* string */
-	SWIFTRDMA_ACTION_A_LEASE,	/* nest swiftrdma_lease_attr, in answers;
-					 * TTL_MS is the time left */
+	/* In answers; its TTL_MS is the time left. */
+	SWIFTRDMA_ACTION_A_LEASE,	/* nest swiftrdma_lease_attr */
 	SWIFTRDMA_ACTION_A_IN_FORCE,	/* flag: not outranked, in answers */
 	SWIFTRDMA_ACTION_A_INDEX,	/* u32, place in the batch, in ACT_NTF */
 	SWIFTRDMA_ACTION_A_ERROR,	/* s32, 0 or -errno of the worst QP */
