@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ACTION_GET: the overrides there are, and the QPs that they, or their end, have
+ * not reached yet.
+ */
+#include <linux/ktime.h>
+#include <linux/math64.h>
+
+#include "netlink_priv.h"
+
+/* Overrides that are put in order at a time. */
+#define GATHER	64
+
+static int put_lease(struct sk_buff *skb, const struct srdma_lease *l)
+{
+	struct nlattr *nest = nla_nest_start(skb, SWIFTRDMA_ACTION_A_LEASE);
+	u64 now = ktime_get_ns();
+	u64 left = l->expires > now ? l->expires - now : 0;
+
+	if (!nest ||
+	    nla_put_u64_64bit(skb, SWIFTRDMA_LEASE_A_ID, l->id, SWIFTRDMA_LEASE_A_PAD) ||
+	    nla_put_u32(skb, SWIFTRDMA_LEASE_A_TTL_MS, div_u64(left, NSEC_PER_MSEC)) ||
+	    nla_put_u32(skb, SWIFTRDMA_LEASE_A_RANK, l->rank) ||
+	    nla_put_string(skb, SWIFTRDMA_LEASE_A_ORIGIN, l->origin))
+		return -EMSGSIZE;
+	nla_nest_end(skb, nest);
+	return 0;
+}
+
+static void tally_override(const struct srdma_override *o, struct srdma_enforce_tally *t)
+{
+	struct srdma_dev *dev;
+	struct srdma_qp *q;
+
+	if (o->job) {
+		srdma_tally_job(o->job, o->any_dev, o->dev, t);
+		return;
+	}
+	rcu_read_lock();
+	dev = xa_load(&srdma_devs, o->dev);
+	q = dev ? xa_load(&dev->qps, o->key) : NULL;
+	if (q && !xa_is_value(q) && q->serial == o->serial)
+		srdma_tally_qp(q, t);
+	else
+		t->error = -ENOENT;
+	rcu_read_unlock();
+}
+
+static int put_qp_name(struct sk_buff *skb, u32 dev, u32 qpn, u64 serial)
+{
+	if (nla_put_u32(skb, SWIFTRDMA_ACTION_A_DEV_INDEX, dev) ||
+	    nla_put_u32(skb, SWIFTRDMA_ACTION_A_QPN, qpn) ||
+	    nla_put_u64_64bit(skb, SWIFTRDMA_ACTION_A_QP_SERIAL, serial,
+			      SWIFTRDMA_ACTION_A_PAD))
+		return -EMSGSIZE;
+	return 0;
+}
+
+static int put_override(struct sk_buff *skb, const struct srdma_override *o)
+{
+	struct nlattr *nest = nla_nest_start(skb, SWIFTRDMA_A_ACTION);
+	struct srdma_enforce_tally t = {};
+	int ret = 0;
+
+	if (!nest ||
+	    nla_put_u32(skb, SWIFTRDMA_ACTION_A_KIND, SWIFTRDMA_ACTION_KIND_OVERRIDE) ||
+	    nla_put_u32(skb, SWIFTRDMA_ACTION_A_KNOB, o->knob) ||
+	    nla_put_u64_64bit(skb, SWIFTRDMA_ACTION_A_VALUE, o->value,
+			      SWIFTRDMA_ACTION_A_PAD))
+		return -EMSGSIZE;
+	if (!o->job)
+		ret = put_qp_name(skb, o->dev, o->key & 0xffffff, o->serial);
+	else if (nla_put_string(skb, SWIFTRDMA_ACTION_A_JOB, o->job->name) ||
+		 (!o->any_dev &&
+		  nla_put_u32(skb, SWIFTRDMA_ACTION_A_DEV_INDEX, o->dev)))
+		ret = -EMSGSIZE;
+	if (ret || put_lease(skb, o->lease) ||
+	    (o->reason[0] &&
+	     nla_put_string(skb, SWIFTRDMA_ACTION_A_REASON, o->reason)) ||
+	    (o->in_force && nla_put_flag(skb, SWIFTRDMA_ACTION_A_IN_FORCE)))
+		return -EMSGSIZE;
+	/* A limit is in force at once; a class has to reach the QPs. */
+	if (o->knob == SWIFTRDMA_KNOB_LEVEL) {
+		tally_override(o, &t);
+		if (srdma_fill_tally(skb, &t))
+			return -EMSGSIZE;
+	}
+	nla_nest_end(skb, nest);
+	return 0;
+}
+
+static int dump_override(struct sk_buff *skb, struct netlink_callback *cb,
+			 const struct srdma_override *o)
+{
+	void *hdr = srdma_dump_put(skb, cb, SWIFTRDMA_CMD_ACTION_GET);
+
+	if (!hdr || put_override(skb, o)) {
+		genlmsg_cancel(skb, hdr);
+		return -EMSGSIZE;
+	}
+	genlmsg_end(skb, hdr);
+	return 0;
+}
+
+/*
+ * The overrides of a lease from address @from on, lowest first, up to GATHER. An
+ * override has no number, but while it lives its address is its own: in order
+ * of it, one that lives through the dump comes exactly once.
+ */
+static int gather(const struct srdma_lease *l, unsigned long from,
+		  struct srdma_override **found)
+{
+	struct srdma_override *o;
+	int i, n = 0;
+
+	list_for_each_entry(o, &l->overrides, node) {
+		if ((unsigned long)o < from || (n == GATHER && o > found[n - 1]))
+			continue;
+		i = n < GATHER ? n++ : n - 1;
+		for (; i > 0 && found[i - 1] > o; i--)
+			found[i] = found[i - 1];
+		found[i] = o;
+	}
+	return n;
+}
+
+static int dump_lease(struct sk_buff *skb, struct netlink_callback *cb,
+		      struct srdma_dump *d, const struct srdma_lease *l)
+{
+	struct srdma_override *found[GATHER];
+	int i, n, ret;
+
+	while ((n = gather(l, d->sub, found))) {
+		for (i = 0; i < n; i++) {
+			d->sub = (unsigned long)found[i];
+			ret = dump_override(skb, cb, found[i]);
+			if (ret)
+				return ret;
+			d->sub++;
+			d->count++;
+		}
+	}
+	return 0;
+}
+
+static int dump_leases(struct sk_buff *skb, struct netlink_callback *cb,
+		       struct srdma_dump *d)
+{
+	struct srdma_lease *l;
+	int ret = 0;
+
+	mutex_lock(&srdma_ctl_lock);
+	list_for_each_entry(l, &srdma_leases, node) {
+		if (l->id < d->key)
+			continue;
+		if (l->id != d->key) {
+			d->key = l->id;
+			d->sub = 0;
+		}
+		ret = dump_lease(skb, cb, d, l);
+		if (ret)
+			break;
+		d->key = l->id + 1;
+		d->sub = 0;
+	}
+	mutex_unlock(&srdma_ctl_lock);
+	return ret;
+}
+
+/* RCU section. */
+static int put_pending(struct sk_buff *skb, const struct srdma_qp *q)
+{
+	struct nlattr *nest = nla_nest_start(skb, SWIFTRDMA_A_ACTION);
+	const struct srdma_job_dev *jd = rcu_dereference(q->job);
+	int err = READ_ONCE(q->class_error);
+	int level = srdma_qp_level(q);
+
+	if (!nest ||
+	    nla_put_u32(skb, SWIFTRDMA_ACTION_A_KIND, SWIFTRDMA_ACTION_KIND_PENDING) ||
+	    nla_put_u32(skb, SWIFTRDMA_ACTION_A_KNOB, SWIFTRDMA_KNOB_LEVEL) ||
+	    put_qp_name(skb, q->dev->index, q->qpn, q->serial) ||
+	    (jd && nla_put_string(skb, SWIFTRDMA_ACTION_A_JOB, jd->job->name)) ||
+	    nla_put_s32(skb, SWIFTRDMA_ACTION_A_ERROR, err) ||
+	    nla_put_string(skb, SWIFTRDMA_ACTION_A_REASON, srdma_class_error_text(err)))
+		return -EMSGSIZE;
+	/* Without a level it is the application's own class that it waits for. */
+	if (level >= 0 && nla_put_u64_64bit(skb, SWIFTRDMA_ACTION_A_VALUE, level,
+					    SWIFTRDMA_ACTION_A_PAD))
+		return -EMSGSIZE;
+	nla_nest_end(skb, nest);
+	return 0;
+}
+
+struct pending_dump {
+	struct sk_buff *skb;
+	struct netlink_callback *cb;
+	struct srdma_dump *d;
+};
+
+static int dump_pending_qp(struct srdma_qp *q, void *arg)
+{
+	struct pending_dump *p = arg;
+	void *hdr;
+
+	/* One that was never tried is on its way, not stuck. */
+	if (!srdma_qp_class_pending(q) ||
+	    !(READ_ONCE(q->attempts) || READ_ONCE(q->class_error)))
+		return 0;
+	hdr = srdma_dump_put(p->skb, p->cb, SWIFTRDMA_CMD_ACTION_GET);
+	if (!hdr || put_pending(p->skb, q)) {
+		genlmsg_cancel(p->skb, hdr);
+		return -EMSGSIZE;
+	}
+	genlmsg_end(p->skb, hdr);
+	p->d->count++;
+	return 0;
+}
+
+static int dump_pending(struct sk_buff *skb, struct netlink_callback *cb,
+			struct srdma_dump *d, struct srdma_dev *dev)
+{
+	struct pending_dump p = { .skb = skb, .cb = cb, .d = d };
+
+	return srdma_walk_qps(dev, &d->key, dump_pending_qp, &p);
+}
+
+static int dump_actions(struct sk_buff *skb, struct netlink_callback *cb,
+			struct srdma_dump *d)
+{
+	int ret;
+
+	if (!d->phase) {
+		ret = dump_leases(skb, cb, d);
+		if (ret)
+			return ret;
+		d->phase = 1;
+		d->key = 0;
+	}
+	return srdma_dump_devs(skb, cb, d, dump_pending);
+}
+
+int srdma_action_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	return srdma_dump_run(skb, cb, true, dump_actions);
+}
