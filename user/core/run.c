@@ -85,8 +85,12 @@ void policy_failed(struct policy_state *st, const struct policy_decision *d)
 		run->active = true;
 		return;
 	}
-	if (run->has_from == d->has_old && (!d->has_old || run->from == d->old)) {
-		/* It was the first step, so nothing is held at all. */
+	/*
+	 * A held value that could not be issued anew is not in force, and what
+	 * failed as a first step never was.
+	 */
+	if ((d->has_old && d->old == d->new) || (run->has_from == d->has_old &&
+	     (!d->has_old || run->from == d->old))) {
 		slot->held[d->knob] = false;
 		run->active = false;
 		return;

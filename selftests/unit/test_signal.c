@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Signals from two made-up snapshots. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "core/signal.h"
+#include "unit/snap_build.h"
+
+static struct made was, is;
+static struct signals sig;
+static const struct signal_opts no_opts;
+
+static int setup(void **state)
+{
+	(void)state;
+	signals_init(&sig);
+	made_scene(&was, 1000, 0);
+	made_scene(&is, 1100, 250000);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	signals_free(&sig);
+	return 0;
+}
+
+static void run(const struct signal_opts *opts)
+{
+	assert_int_equal(signals_reserve(&sig, &is.s), 0);
+	signals_update(&sig, &was.s, &is.s, opts);
+}
+
+static void is_about(enum signal_id id, size_t row, double want)
+{
+	double v;
+
+	assert_true(signal_get(&sig, id, row, &v));
+	if (v < want * 0.999 - 1e-9 || v > want * 1.001 + 1e-9)
+		fail_msg("%s is %g, not %g", vocab_signals[id].name, v, want);
+}
+
+static void is_absent(enum signal_id id, size_t row)
+{
+	double v;
+
+	if (signal_get(&sig, id, row, &v))
+		fail_msg("%s is %g, not absent", vocab_signals[id].name, v);
+}
+
+static void test_rates(void **state)
+{
+	(void)state;
+	is.devs[0].created = 10;
+	is.devs[0].modified = 30;
+	is.qps[0].wrs = 500;
+	is.qps[0].doorbells = 200;
+	is.uars[0].doorbells = 200;
+	is.jobs[1].stats[0].doorbells = 200;
+	is.jobs[1].stats[0].wrs = 500;
+	run(&no_opts);
+	is_about(SIG_DEV_QPS, 0, 3);
+	is_about(SIG_DEV_CREATE_RATE, 0, 100);
+	is_about(SIG_DEV_MODIFY_RATE, 0, 300);
+	is_about(SIG_DEV_ACTIVE_QPS, 0, 1);
+	is_about(SIG_PORT_TX_RATE, 0, 20e6);
+	is_about(SIG_PORT_UTIL, 0, 1);
+	is_about(SIG_QP_WR_RATE, 0, 5000);
+	is_about(SIG_QP_DOORBELL_RATE, 0, 2000);
+	is_about(SIG_QP_WR_RATE, 1, 0);
+	is_about(SIG_QP_PID, 2, 200);
+	is_about(SIG_UAR_DOORBELL_RATE, 0, 2000);
+	is_about(SIG_UAR_ACTIVE_QPS, 0, 1);
+	is_about(SIG_UAR_OWNERS, 0, 1);
+	is_about(SIG_UAR_COACTIVE, 0, 0);
+	is_about(SIG_JOB_QPS, 1, 2);
+	is_about(SIG_JOB_DOORBELL_RATE, 1, 2000);
+	is_about(SIG_JOB_WR_RATE, 1, 5000);
+	is_about(SIG_JOB_CLASS, 1, 1);
+	is_absent(SIG_JOB_CLASS, 0);
+	is_absent(SIG_JOB_LEVEL, 1);
+	is_absent(SIG_JOB_SLO_P99, 1);
+}
+
+static void test_first_reading(void **state)
+{
+	(void)state;
+	assert_int_equal(signals_reserve(&sig, &is.s), 0);
+	signals_update(&sig, NULL, &is.s, &no_opts);
+	is_about(SIG_DEV_QPS, 0, 3);
+	is_about(SIG_PORT_SPEED, 0, 20e6);
+	is_absent(SIG_DEV_CREATE_RATE, 0);
+	is_absent(SIG_DEV_ACTIVE_QPS, 0);
+	is_absent(SIG_PORT_UTIL, 0);
+	is_absent(SIG_QP_WR_RATE, 0);
+	is_absent(SIG_UAR_COACTIVE, 0);
+	is_absent(SIG_JOB_WR_RATE, 1);
+}
+
+/* The module was loaded anew: counters stepped back, or count since later. */
+static void test_step_back(void **state)
+{
+	(void)state;
+	was.ports[0].tx_bytes = 300000;
+	was.qps[0].wrs = 9;
+	was.qps[0].doorbells = 9;
+	was.devs[0].created = 9;
+	was.jobs[1].stats[0].wrs = 9;
+	is.uars[0].since = 2;
+	is.uars[0].wrs = 5;
+	is.qps[1].since = 2;
+	is.qps[1].wrs = 5;
+	run(&no_opts);
+	is_absent(SIG_PORT_TX_RATE, 0);
+	is_absent(SIG_PORT_UTIL, 0);
+	is_absent(SIG_QP_WR_RATE, 0);
+	is_absent(SIG_QP_WR_RATE, 1);
+	is_absent(SIG_DEV_CREATE_RATE, 0);
+	is_absent(SIG_JOB_WR_RATE, 1);
+	is_about(SIG_JOB_DOORBELL_RATE, 1, 0);
+	is_absent(SIG_UAR_WR_RATE, 0);
+	is_about(SIG_JOB_QPS, 1, 2);
+}
+
+static void test_absent_figures(void **state)
+{
+	size_t i;
+
+	(void)state;
+	is.ports[0].has = 0;
+	for (i = 0; i < 3; i++)
+		is.qps[i].has &= ~(SNAP_WRS | SNAP_DOORBELLS | SNAP_STATE);
+	is.uars[0].has = 0;
+	is.jobs[1].stats[0].has = 0;
+	run(&no_opts);
+	is_absent(SIG_PORT_UTIL, 0);
+	is_absent(SIG_PORT_SPEED, 0);
+	is_absent(SIG_QP_WR_RATE, 0);
+	is_absent(SIG_QP_STATE, 0);
+	is_absent(SIG_DEV_ACTIVE_QPS, 0);
+	is_absent(SIG_UAR_WR_RATE, 0);
+	is_absent(SIG_UAR_ACTIVE_QPS, 0);
+	is_absent(SIG_UAR_COACTIVE, 0);
+	is_absent(SIG_JOB_WR_RATE, 1);
+}
+
+static void test_overridden_speed(void **state)
+{
+	struct signal_speed speed = { .dev = "rxe0", .port = 1,
+				      .speed = 40000000 };
+	struct signal_slo slo = { .job = "kv", .p99 = 50000 };
+	struct signal_opts opts = { .speeds = &speed, .n_speeds = 1,
+				    .slos = &slo, .n_slos = 1 };
+
+	(void)state;
+	run(&opts);
+	is_about(SIG_PORT_SPEED, 0, 40e6);
+	is_about(SIG_PORT_UTIL, 0, 0.5);
+	is_about(SIG_JOB_SLO_P99, 1, 50000);
+}
+
+static void test_busier_direction(void **state)
+{
+	(void)state;
+	is.ports[0].tx_bytes = 1000;
+	is.ports[0].rx_bytes = 125000;
+	run(&no_opts);
+	is_about(SIG_PORT_UTIL, 0, 0.5);
+}
+
+/* From 100 % to idle: a step of 100 ms at 200 ms goes a third of the way. */
+static void test_smoothing(void **state)
+{
+	struct signal_opts opts = { .tau = 200 * MS };
+
+	(void)state;
+	run(&opts);
+	is_about(SIG_PORT_UTIL, 0, 1);
+	was = is;
+	is.s.time = is.ports[0].time = 1200 * MS;
+	was.s.ports = was.ports;
+	signals_update(&sig, &was.s, &is.s, &opts);
+	is_about(SIG_PORT_UTIL, 0, 2.0 / 3);
+	was.ports[0].time = 1200 * MS;
+	is.ports[0].time = 1300 * MS;
+	signals_update(&sig, &was.s, &is.s, &opts);
+	is_about(SIG_PORT_UTIL, 0, 4.0 / 9);
+}
+
+static void test_coactive(void **state)
+{
+	(void)state;
+	is.qps[0].doorbells = 3;
+	is.qps[1].doorbells = 4;
+	is.qps[2].doorbells = 5;
+	is.qps[1].owner = 1;
+	run(&no_opts);
+	is_about(SIG_UAR_COACTIVE, 0, 1);
+	is_about(SIG_UAR_COACTIVE, 1, 0);
+	is_about(SIG_UAR_ACTIVE_QPS, 0, 2);
+	is_about(SIG_UAR_OWNERS, 0, 2);
+	is_about(SIG_UAR_OWNERS, 1, 1);
+	is_about(SIG_DEV_ACTIVE_QPS, 0, 3);
+}
+
+/* Created between the readings: it counts from nought at its own beginning. */
+static void test_new_and_reused(void **state)
+{
+	struct snap_qp *qp = made_qp(&is, 0, 40, 1);
+
+	(void)state;
+	qp->since = 1050 * MS;
+	qp->wrs = 100;
+	is.qps[0].serial = 99;	/* same QPN, another QP */
+	is.qps[0].since = 1090 * MS;
+	is.qps[0].wrs = 10;
+	is.qps[1].serial = 98;	/* claims to be old, yet was not there */
+	is.qps[1].wrs = 10;
+	run(&no_opts);
+	is_about(SIG_QP_WR_RATE, 3, 2000);
+	is_about(SIG_QP_WR_RATE, 0, 1000);
+	is_absent(SIG_QP_WR_RATE, 1);
+}
+
+static void test_index(void **state)
+{
+	(void)state;
+	made_dev(&is, 1);
+	made_port(&is, 1, 0);
+	made_qp(&is, 1, 20, 1);
+	made_qp(&is, 1, 21, 7);		/* a job that is not there */
+	is.qps[4].has = 0;
+	run(&no_opts);
+	assert_int_equal(sig.job_first[1], 0);
+	assert_int_equal(sig.job_first[2] - sig.job_first[1], 3);
+	assert_int_equal(sig.job_first[3] - sig.job_first[2], 1);
+	assert_int_equal(sig.port_first[2] - sig.port_first[1], 2);
+	assert_int_equal(sig.port_first[3] - sig.port_first[2], 1);
+	assert_int_equal(sig.qps[4].job, -1);
+	assert_int_equal(sig.qps[4].port, -1);
+	assert_int_equal(sig.qps[3].port, 1);
+}
+
+static void test_empty(void **state)
+{
+	(void)state;
+	made_init(&was, 1);
+	made_init(&is, 2);
+	run(&no_opts);
+	is_absent(SIG_DEV_QPS, 0);
+}
+
+int main(void)
+{
+#define T(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		T(test_rates), T(test_first_reading), T(test_step_back),
+		T(test_absent_figures), T(test_overridden_speed),
+		T(test_busier_direction), T(test_smoothing), T(test_coactive),
+		T(test_new_and_reused), T(test_index), T(test_empty),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

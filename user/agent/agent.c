@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include "agent/agent.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/log.h"
+
+#define NSEC_PER_MSEC 1000000ULL
+
+void agent_init(struct agent *a, const struct agent_options *opt,
+		struct config *cfg)
+{
+	memset(a, 0, sizeof(*a));
+	a->opt = *opt;
+	a->cfg = *cfg;
+	memset(cfg, 0, sizeof(*cfg));
+	a->events_fd = -1;
+	signals_init(&a->sig);
+	policy_state_init(&a->state);
+	a->state.at_once = opt->once;
+}
+
+static void disconnect(struct agent *a)
+{
+	if (a->io)
+		io_close(a->io);
+	a->io = NULL;
+	a->events_fd = -1;
+	a->readings = 0;
+	a->lease = 0;
+	a->results_due = 0;
+	/* The kernel forgot the overrides, so nothing is held. */
+	policy_state_free(&a->state);
+	a->state.at_once = a->opt.once;
+}
+
+void agent_free(struct agent *a)
+{
+	disconnect(a);
+	snapshot_free(&a->snap[0]);
+	snapshot_free(&a->snap[1]);
+	signals_free(&a->sig);
+	policy_state_free(&a->state);
+	config_free(&a->cfg);
+}
+
+uint64_t agent_interval(const struct agent *a)
+{
+	return a->opt.interval ? a->opt.interval : a->cfg.interval;
+}
+
+static int away(struct agent *a, const char *why)
+{
+	if (!a->away_said)
+		log_msg(LOG_WARNING, "swiftrdma.ko is away, waiting for it: %s",
+			why);
+	a->away_said = true;
+	disconnect(a);
+	return -ENODEV;
+}
+
+static int connect_module(struct agent *a)
+{
+	int err = io_open(&a->io);
+
+	if (err < 0) {
+		a->io = NULL;
+		return away(a, err == -ENOENT ? "it is not loaded" :
+						strerror(-err));
+	}
+	a->events_fd = io_events_open(a->io);
+	if (a->events_fd < 0) {
+		log_msg(LOG_WARNING, "no events, results will not be logged: %s",
+			io_error(a->io));
+		a->events_fd = -1;
+	}
+	if (a->away_said)
+		log_msg(LOG_INFO, "swiftrdma.ko is back");
+	a->away_said = false;
+	a->need_sync = true;
+	a->readings = 0;
+	return 0;
+}
+
+static void to_action(const struct policy_decision *d, struct snap_action *act)
+{
+	memset(act, 0, sizeof(*act));
+	act->knob = d->knob;
+	act->clear = d->release;
+	act->value = d->release ? 0 : (uint64_t)d->new;
+	memcpy(act->job, d->job, sizeof(act->job));
+	memcpy(act->reason, d->reason, sizeof(act->reason));
+}
+
+/* Three ticks at least, also where the command line made them longer. */
+static uint64_t lease_life(const struct agent *a)
+{
+	uint64_t least = 3 * agent_interval(a);
+
+	return a->cfg.lease > least ? a->cfg.lease : least;
+}
+
+static int send_batch(struct agent *a, const struct policy_decision *d,
+		      size_t n, uint64_t *batch)
+{
+	uint32_t ttl = (uint32_t)(lease_life(a) / NSEC_PER_MSEC);
+	size_t i;
+	int err;
+
+	for (i = 0; i < n; i++)
+		to_action(&d[i], &a->batch[i]);
+	*batch = 0;
+	err = io_act(a->io, &a->lease, ttl, a->cfg.rank, AGENT_ORIGIN,
+		     a->batch, n, batch);
+	if (err < 0)
+		return err;
+	a->renewed = a->snap[a->cur].time;
+	if (n) {
+		a->batches[a->n_batches++ % AGENT_BATCHES] = *batch;
+		a->results_due += (unsigned int)n;
+		a->acts += n;
+	}
+	return 0;
+}
+
+/*
+ * The kernel takes a batch whole or not at all. One bad item, say of a job
+ * that was removed a moment ago, must not keep the others from being done.
+ */
+static void send_one_by_one(struct agent *a, const struct policy_decision *d,
+			    size_t n, bool say)
+{
+	uint64_t batch;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (send_batch(a, &d[i], 1, &batch) < 0) {
+			log_msg(LOG_ERR, "not done: job %s: %s: %s", d[i].job,
+				d[i].reason, io_error(a->io));
+			policy_failed(&a->state, &d[i]);
+		} else if (say) {
+			log_decision(&a->cfg.policies.v[d[i].policy], &d[i],
+				     false, batch, a->snap[a->cur].time);
+		}
+	}
+}
+
+/* Everything that should be in force, under a new lease. */
+static void reissue(struct agent *a)
+{
+	uint64_t batch;
+	size_t pos = 0, n;
+
+	a->lease = 0;
+	while ((n = policy_held(&a->cfg.policies, &a->state, &pos,
+				a->decisions, SWIFTRDMA_BATCH_MAX))) {
+		if (send_batch(a, a->decisions, n, &batch) < 0)
+			send_one_by_one(a, a->decisions, n, false);
+		log_msg(LOG_INFO, "%zu overrides issued anew (batch %llu)", n,
+			(unsigned long long)batch);
+	}
+}
+
+/*
+ * Without a lease, what was held before these decisions is no longer in force
+ * either, and there is nothing left for a release to release.
+ */
+static bool more_than_these(const struct agent *a, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (a->decisions[i].release)
+			return true;
+	return policy_n_held(&a->state) != n;
+}
+
+static void act_anew(struct agent *a, size_t n)
+{
+	size_t i;
+
+	/* Issuing anew needs the buffer these are in. */
+	for (i = 0; i < n; i++)
+		log_decision(&a->cfg.policies.v[a->decisions[i].policy],
+			     &a->decisions[i], false, 0,
+			     a->snap[a->cur].time);
+	reissue(a);
+}
+
+static void act(struct agent *a, size_t n)
+{
+	const struct policy_decision *d = a->decisions;
+	uint64_t batch = 0, now = a->snap[a->cur].time;
+	bool fresh = !a->lease;
+	size_t i;
+	int err;
+
+	if (a->opt.dry_run) {
+		for (i = 0; i < n; i++)
+			log_decision(&a->cfg.policies.v[d[i].policy], &d[i],
+				     true, 0, now);
+		return;
+	}
+	if (fresh && more_than_these(a, n)) {
+		act_anew(a, n);
+		return;
+	}
+	err = send_batch(a, d, n, &batch);
+	if (err == -ENOENT && !fresh) {
+		/*
+		 * The lease ran out, or one item names a job that has gone;
+		 * the state already holds what these decisions ask for.
+		 */
+		log_msg(LOG_WARNING, "the lease is lost: %s",
+			io_error(a->io));
+		io_act(a->io, &a->lease, 0, 0, AGENT_ORIGIN, NULL, 0, NULL);
+		act_anew(a, n);
+		return;
+	}
+	if (err < 0) {
+		send_one_by_one(a, d, n, true);
+		return;
+	}
+	for (i = 0; i < n; i++)
+		log_decision(&a->cfg.policies.v[d[i].policy], &d[i], false,
+			     batch, now);
+}
+
+/* At a third of its life, or each tick where ticks are further apart. */
+static void keep_lease(struct agent *a)
+{
+	uint64_t batch;
+
+	if (a->opt.dry_run)
+		return;
+	if (!policy_n_held(&a->state)) {
+		if (a->lease)
+			io_act(a->io, &a->lease, 0, 0, AGENT_ORIGIN, NULL, 0,
+			       NULL);
+		a->lease = 0;
+		return;
+	}
+	if (!a->lease) {
+		reissue(a);
+		return;
+	}
+	if (a->snap[a->cur].time - a->renewed < lease_life(a) / 3)
+		return;
+	if (send_batch(a, NULL, 0, &batch) >= 0)
+		return;
+	log_msg(LOG_WARNING, "the lease is lost: %s", io_error(a->io));
+	reissue(a);
+}
+
+/* Jobs that came, went or were made anew since the reading before. */
+static bool jobs_changed(const struct snapshot *was, const struct snapshot *is)
+{
+	size_t i;
+
+	if (was->n_jobs != is->n_jobs)
+		return true;
+	for (i = 0; i < is->n_jobs; i++)
+		if (was->jobs[i].id != is->jobs[i].id ||
+		    was->jobs[i].since != is->jobs[i].since ||
+		    was->jobs[i].n_rules != is->jobs[i].n_rules)
+			return true;
+	return false;
+}
+
+/* Job 0 is as old as the module. */
+static bool module_reloaded(const struct snapshot *was,
+			    const struct snapshot *is)
+{
+	return was->n_jobs && is->n_jobs && !was->jobs[0].id &&
+	       !is->jobs[0].id && was->jobs[0].since != is->jobs[0].since;
+}
+
+static int evaluate(struct agent *a, const struct snapshot *older,
+		    const struct snapshot *newer)
+{
+	struct signal_opts opts = config_signal_opts(&a->cfg);
+	size_t n;
+
+	if (signals_reserve(&a->sig, newer) < 0 ||
+	    policy_state_reserve(&a->state, &a->cfg.policies,
+				 newer->n_jobs) < 0) {
+		log_msg(LOG_ERR, "out of memory");
+		return -ENOMEM;
+	}
+	signals_update(&a->sig, older, newer, &opts);
+	if (!older)
+		return 0;
+	n = policy_eval(&a->cfg.policies, &a->state, &a->sig, newer->time,
+			a->decisions, SWIFTRDMA_BATCH_MAX);
+	if (n)
+		act(a, n);
+	keep_lease(a);
+	return 0;
+}
+
+int agent_tick(struct agent *a)
+{
+	const struct snapshot *older, *newer;
+	int err;
+
+	a->ticks++;
+	if (!a->io) {
+		err = connect_module(a);
+		if (err < 0)
+			return err;
+	}
+	err = io_snapshot(a->io, &a->snap[!a->cur], NULL);
+	if (err == -ENODEV || err == -ENOENT || err == -ESHUTDOWN)
+		return away(a, io_error(a->io));
+	if (err < 0) {
+		log_msg(LOG_ERR, "reading failed: %s", io_error(a->io));
+		return err == -EPERM ? err : 0;
+	}
+	a->cur = !a->cur;
+	newer = &a->snap[a->cur];
+	older = a->readings ? &a->snap[!a->cur] : NULL;
+	if (!newer->admin) {
+		log_msg(LOG_ERR,
+			"not allowed to see jobs: run as root, or with CAP_NET_ADMIN in the initial user namespace");
+		return -EPERM;
+	}
+	if (older && module_reloaded(older, newer)) {
+		/* Events, lease and rules are gone; begin as at the start. */
+		return away(a, "it was loaded anew");
+	}
+	a->readings++;
+	if (a->need_sync || (older && jobs_changed(older, newer))) {
+		a->need_sync = false;
+		agent_sync(a, newer);
+	}
+	err = evaluate(a, older, newer);
+	return err;
+}
+
+static void on_event(const struct io_event *ev, void *arg)
+{
+	struct agent *a = arg;
+	unsigned int i;
+
+	switch (ev->kind) {
+	case IO_EVENT_ACTION:
+		for (i = 0; i < AGENT_BATCHES; i++)
+			if (ev->batch && a->batches[i] == ev->batch)
+				break;
+		if (i == AGENT_BATCHES)
+			return;
+		log_result(ev->action, ev->batch, ev->index);
+		if (a->results_due)
+			a->results_due--;
+		return;
+	case IO_EVENT_LEASE_END:
+		if (!a->lease || ev->lease != a->lease)
+			return;
+		if (ev->expired)
+			log_msg(LOG_WARNING,
+				"the lease ran out; its overrides will be issued anew");
+		a->lease = 0;
+		return;
+	case IO_EVENT_CONGESTION:
+		log_msg(LOG_INFO, "dev %s: doorbells congested",
+			ev->dev ? ev->dev->name : "?");
+		return;
+	case IO_EVENT_LOST:
+		/* Every tick reads all there is: only log lines are missing. */
+		log_msg(LOG_WARNING, "some events were lost");
+		a->results_due = 0;
+		return;
+	case IO_EVENT_QP_CREATED:
+	case IO_EVENT_QP_DESTROYED:
+		return;
+	}
+}
+
+void agent_events(struct agent *a)
+{
+	if (a->io && a->events_fd >= 0)
+		io_events_read(a->io, on_event, a);
+}
+
+void agent_reload(struct agent *a, struct config *cfg)
+{
+	struct policy_state st;
+	uint64_t batch;
+	size_t n = 0;
+
+	policy_state_init(&st);
+	st.at_once = a->state.at_once;
+	if (policy_state_reserve(&st, &cfg->policies, a->state.n_slots) < 0) {
+		log_msg(LOG_ERR, "out of memory, the old policies stay");
+		config_free(cfg);
+		return;
+	}
+	n = policy_carry(&cfg->policies, &st, &a->cfg.policies, &a->state,
+			 a->decisions, SWIFTRDMA_BATCH_MAX);
+	if (n && a->opt.dry_run) {
+		act(a, n);
+	} else if (n && a->io && a->lease) {
+		size_t i;
+
+		if (send_batch(a, a->decisions, n, &batch) < 0) {
+			/* Ending the lease releases them as well. */
+			io_act(a->io, &a->lease, 0, 0, AGENT_ORIGIN, NULL, 0,
+			       NULL);
+			a->lease = 0;
+			batch = 0;
+		}
+		for (i = 0; i < n; i++)
+			log_decision(NULL, &a->decisions[i], false, batch,
+				     a->snap[a->cur].time);
+	}
+	policy_state_free(&a->state);
+	config_free(&a->cfg);
+	a->state = st;
+	a->cfg = *cfg;
+	memset(cfg, 0, sizeof(*cfg));
+	a->need_sync = true;
+}
+
+void agent_stop(struct agent *a)
+{
+	if (!a->io || !a->lease)
+		return;
+	if (io_act(a->io, &a->lease, 0, 0, AGENT_ORIGIN, NULL, 0, NULL) < 0)
+		log_msg(LOG_WARNING,
+			"the lease is not ended, it will run out by itself: %s",
+			io_error(a->io));
+	else
+		log_msg(LOG_INFO, "lease ended, all overrides released");
+	a->lease = 0;
+}
+
+void agent_status(const struct agent *a, char *buf, size_t cap)
+{
+	const struct snapshot *snap = &a->snap[a->cur];
+
+	if (!a->io)
+		snprintf(buf, cap, "waiting for swiftrdma.ko");
+	else
+		snprintf(buf, cap,
+			 "%s%zu devices, %zu jobs, %zu QPs, %zu overrides held, %llu actions",
+			 a->opt.dry_run ? "dry run: " : "", snap->n_devs,
+			 snap->n_jobs, snap->n_qps, policy_n_held(&a->state),
+			 (unsigned long long)a->acts);
+}

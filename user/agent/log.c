@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include "agent/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static int max_level = LOG_INFO;
+static bool to_journal, to_json;
+
+/* systemd names the journal's socket; stderr may have been redirected since. */
+static bool stderr_is_journal(void)
+{
+	const char *env = getenv("JOURNAL_STREAM");
+	unsigned long long dev, ino;
+	struct stat st;
+
+	if (!env || sscanf(env, "%llu:%llu", &dev, &ino) != 2)
+		return false;
+	return !fstat(2, &st) && st.st_dev == dev && st.st_ino == ino;
+}
+
+void log_open(int level, bool json)
+{
+	max_level = level;
+	to_json = json;
+	to_journal = stderr_is_journal();
+	/* Whoever follows a pipe sees a decision when it is made. */
+	setvbuf(stdout, NULL, _IOLBF, 0);
+}
+
+int log_level(const char *name)
+{
+	static const struct {
+		const char *name;
+		int level;
+	} levels[] = {
+		{ "err", LOG_ERR }, { "warning", LOG_WARNING },
+		{ "info", LOG_INFO }, { "debug", LOG_DEBUG },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
+		if (!strcmp(levels[i].name, name))
+			return levels[i].level;
+	return -1;
+}
+
+void log_msg(int level, const char *fmt, ...)
+{
+	char line[1024];
+	va_list ap;
+
+	if (level > max_level)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	if (to_journal)
+		fprintf(stderr, "<%d>%s\n", level, line);
+	else
+		fprintf(stderr, "swiftrdma-agent: %s\n", line);
+}
+
+static void json_string(const char *key, const char *s)
+{
+	printf(",\"%s\":\"", key);
+	for (; *s; s++) {
+		unsigned char c = (unsigned char)*s;
+
+		if (c == '"' || c == '\\')
+			printf("\\%c", c);
+		else if (c < 0x20)
+			printf("\\u%04x", c);
+		else
+			putchar(c);
+	}
+	putchar('"');
+}
+
+/* What the clauses read, by the names they have in the policy file. */
+static void json_values(const struct policy *p,
+			const struct policy_decision *d)
+{
+	const struct cond *c = d->undo ? &p->undo_when : &p->when;
+	unsigned int i;
+
+	printf(",\"signals\":{");
+	for (i = 0; i < d->n_values; i++) {
+		unsigned int k;
+
+		/* A range is two clauses on one signal; a key comes once. */
+		for (k = 0; k < i && c->clauses[k].sig != c->clauses[i].sig;)
+			k++;
+		if (k < i)
+			continue;
+		printf("%s\"%s\":", i ? "," : "",
+		       vocab_signals[c->clauses[i].sig].name);
+		if (d->values[i] != d->values[i])
+			printf("null");
+		else
+			printf("%.9g", d->values[i]);
+	}
+	putchar('}');
+}
+
+void log_decision(const struct policy *p, const struct policy_decision *d,
+		  bool dry_run, uint64_t batch, uint64_t now)
+{
+	if (dry_run)
+		log_msg(LOG_INFO, "dry run, would act: job %s: %s", d->job,
+			d->reason);
+	else
+		log_msg(LOG_INFO, "act (batch %llu): job %s: %s",
+			(unsigned long long)batch, d->job, d->reason);
+	if (!to_json)
+		return;
+	printf("{\"event\":\"decision\",\"time\":%llu,\"dry_run\":%s",
+	       (unsigned long long)now, dry_run ? "true" : "false");
+	if (batch)
+		printf(",\"batch\":%llu", (unsigned long long)batch);
+	if (p)
+		json_string("policy", p->name);
+	json_string("job", d->job);
+	if (d->has_dev)
+		json_string("dev", d->dev);
+	if (d->has_port)
+		printf(",\"port\":%u", d->port);
+	json_string("knob", vocab_knob(d->knob)->name);
+	if (d->has_old)
+		printf(",\"old\":%.9g", d->old);
+	if (d->release)
+		printf(",\"new\":null");
+	else
+		printf(",\"new\":%.9g", d->new);
+	printf(",\"undo\":%s", d->undo ? "true" : "false");
+	if (p)
+		json_values(p, d);
+	json_string("reason", d->reason);
+	puts("}");
+}
+
+void log_result(const struct snap_action *a, uint64_t batch, uint32_t index)
+{
+	const struct vocab_knob *k = vocab_knob(a->knob);
+	const char *knob = k ? k->name : "knob";
+	char value[32] = "released";
+
+	if (!a->clear)
+		snprintf(value, sizeof(value), "= %llu",
+			 (unsigned long long)a->value);
+	log_msg(a->error ? LOG_WARNING : LOG_INFO,
+		"result (batch %llu/%u): job %s: %s %s: %u QPs, %u done, %u to be tried again, %u that cannot change while connected%s%s",
+		(unsigned long long)batch, index, a->job, knob, value, a->qps,
+		a->qps_done, a->qps_pending, a->qps_unsupported,
+		a->error ? ": " : "", a->error ? strerror(-a->error) : "");
+	if (!to_json)
+		return;
+	printf("{\"event\":\"result\",\"batch\":%llu,\"index\":%u",
+	       (unsigned long long)batch, index);
+	json_string("job", a->job);
+	json_string("knob", knob);
+	if (a->clear)
+		printf(",\"value\":null");
+	else
+		printf(",\"value\":%llu", (unsigned long long)a->value);
+	printf(",\"qps\":%u,\"qps_done\":%u,\"qps_pending\":%u,\"qps_unsupported\":%u,\"error\":%d}\n",
+	       a->qps, a->qps_done, a->qps_pending, a->qps_unsupported,
+	       a->error);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What the agent says. Messages go to stderr, prefixed with their level where
+ * stderr is the journal; decisions go there too, and with --log-json also to
+ * stdout, one object per line.
+ */
+#ifndef SRDMA_AGENT_LOG_H
+#define SRDMA_AGENT_LOG_H
+
+#include <syslog.h>
+
+#include "core/policy.h"
+
+void log_open(int level, bool json);
+/* "err", "warning", "info", "debug"; -1: no such level. */
+int log_level(const char *name);
+void log_msg(int level, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+/* @batch: 0 where nothing was issued */
+void log_decision(const struct policy *p, const struct policy_decision *d,
+		  bool dry_run, uint64_t batch, uint64_t now);
+void log_result(const struct snap_action *a, uint64_t batch, uint32_t index);
+
+#endif /* SRDMA_AGENT_LOG_H */
