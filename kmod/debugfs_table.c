@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a device's debugfs files say, the QPs apart: whole tables, shown at once
+ * under srdma_devs_sem. "-" is what the device cannot tell.
+ */
+#include <linux/cred.h>
+#include <linux/debugfs.h>
+#include <linux/ktime.h>
+#include <linux/math64.h>
+#include <linux/seq_file.h>
+
+#include "counters.h"
+#include "debugfs_priv.h"
+#include "enforce.h"
+
+/* Stuck QPs that are shown: they have mostly one reason, and netlink has all. */
+#define PENDING_MAX	256
+
+static u64 seconds_since(u64 since)
+{
+	return div_u64(ktime_get_ns() - since, NSEC_PER_SEC);
+}
+
+/* The device of this file, -ENODEV: it is on its way out. srdma_devs_sem. */
+static struct srdma_dev *file_dev(struct seq_file *m)
+{
+	struct srdma_dev *dev = m->private;
+
+	return dev->ibdev ? dev : ERR_PTR(-ENODEV);
+}
+
+static void show_counter(struct seq_file *m, const char *name, atomic64_t *v)
+{
+	seq_printf(m, "%-16s %lld\n", name, atomic64_read(v));
+}
+
+static void show_cap(struct seq_file *m, struct srdma_dev *dev, u32 cap, const char *has,
+		     const char *lacks)
+{
+	if (dev->provider->caps & cap)
+		seq_printf(m, "  yes  %s\n", has);
+	else
+		seq_printf(m, "  no   %s: %s\n", has, lacks);
+}
+
+static int summary_show(struct seq_file *m, void *v)
+{
+	struct srdma_dev *dev;
+	u32 qps;
+
+	down_read(&srdma_devs_sem);
+	dev = file_dev(m);
+	if (IS_ERR(dev)) {
+		up_read(&srdma_devs_sem);
+		return PTR_ERR(dev);
+	}
+	qps = atomic_read(&dev->n_qps);
+	seq_printf(m, "device           %s (index %u)\n", dev->name, dev->index);
+	seq_printf(m, "ports            %u\n", dev->ibdev->phys_port_cnt);
+	seq_printf(m, "hook             %s%s\n", dev->hooked ? "in place" : "out",
+		   dev->wrapped_post_send ? ", post_send too" : "");
+	seq_printf(m, "provider         %s\n", dev->provider->name);
+	show_cap(m, dev, SWIFTRDMA_DEV_CAP_DOORBELLS, "doorbells of user QPs",
+		 "they bypass the kernel, the signal is absent");
+	show_cap(m, dev, SWIFTRDMA_DEV_CAP_WRS, "work requests of user QPs",
+		 "they bypass the kernel, the signal is absent");
+	show_cap(m, dev, SWIFTRDMA_DEV_CAP_LIVE_CLASS, "class of a connected QP",
+		 "it is set when the QP is connected, not later");
+	show_cap(m, dev, SWIFTRDMA_DEV_CAP_CONTEXTS, "user contexts from their opening on",
+		 "they are seen from their first QP on");
+
+	seq_printf(m, "\nqps              %u\n", qps);
+	seq_printf(m, "uars             %u\n", srdma_dev_uars(dev));
+	seq_printf(m, "cqs              %u\n", srdma_dev_cqs(dev));
+	seq_printf(m, "mrs              %u\n", srdma_dev_mrs(dev));
+
+	seq_printf(m, "\ncounters of the last %llu s\n", seconds_since(dev->since));
+	show_counter(m, "created", &dev->created);
+	show_counter(m, "create_failed", &dev->create_failed);
+	show_counter(m, "rejected", &dev->rejected);
+	show_counter(m, "destroyed", &dev->destroyed);
+	show_counter(m, "modified", &dev->modified);
+	show_counter(m, "adopted", &dev->adopted);
+	show_counter(m, "untracked", &dev->untracked);
+	show_counter(m, "live_changed", &dev->live_changed);
+	show_counter(m, "live_failed", &dev->live_failed);
+	show_counter(m, "drain_max_ns", &dev->drain_max);
+
+	seq_puts(m, "\nmemory\n");
+	seq_printf(m, "bytes_per_qp     %zu\n", SRDMA_QP_BYTES);
+	seq_printf(m, "bytes_of_qps     %llu\n", (u64)qps * SRDMA_QP_BYTES);
+	seq_printf(m, "owners           %u (of all devices)\n", srdma_owner_count());
+	up_read(&srdma_devs_sem);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(summary);
+
+static const char *uar_kind(u8 kind)
+{
+	switch (kind) {
+	case SWIFTRDMA_UAR_KIND_HW:
+		return "hw";
+	case SWIFTRDMA_UAR_KIND_CONTEXT:
+		return "context";
+	default:
+		return "kernel";
+	}
+}
+
+static int uars_show(struct seq_file *m, void *v)
+{
+	struct srdma_dev *dev = m->private;
+	unsigned long index;
+	struct srdma_uar *u;
+	bool kernel;
+	u32 caps;
+
+	seq_puts(m, "     uar kind        qps    created      doorbells            wrs     pid        uid name                  age_s\n");
+	rcu_read_lock();
+	xa_for_each(&dev->uars, index, u) {
+		caps = dev->provider->caps;
+		kernel = u->kind == SWIFTRDMA_UAR_KIND_KERNEL && dev->wrapped_post_send;
+		seq_printf(m, "%8u %-7s %7d %10lld", u->index, uar_kind(u->kind),
+			   atomic_read(&u->n_qps), atomic64_read(&u->created));
+		if (kernel || caps & SWIFTRDMA_DEV_CAP_DOORBELLS)
+			seq_printf(m, " %14lld", atomic64_read(&u->doorbells));
+		else
+			seq_printf(m, " %14s", "-");
+		if (kernel || caps & SWIFTRDMA_DEV_CAP_WRS)
+			seq_printf(m, " %14lld", atomic64_read(&u->wrs));
+		else
+			seq_printf(m, " %14s", "-");
+		seq_printf(m, " %7u %10u %-16s %10llu\n", srdma_owner_pid(u->owner),
+			   u->owner ? from_kuid(&init_user_ns, u->owner->uid) : 0,
+			   srdma_owner_name(u->owner), seconds_since(u->since));
+	}
+	rcu_read_unlock();
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(uars);
+
+static int ports_show(struct seq_file *m, void *v)
+{
+	struct srdma_port_stat st;
+	struct srdma_dev *dev;
+	u32 port;
+
+	seq_puts(m, "port state layer      mbit_per_s netdev                  tx_bytes           rx_bytes     tx_packets     rx_packets\n");
+	down_read(&srdma_devs_sem);
+	dev = file_dev(m);
+	if (IS_ERR(dev)) {
+		up_read(&srdma_devs_sem);
+		return PTR_ERR(dev);
+	}
+	rdma_for_each_port(dev->ibdev, port) {
+		if (srdma_port_stat(dev, port, &st)) {
+			seq_printf(m, "%4u -\n", port);
+			continue;
+		}
+		seq_printf(m, "%4u %5u %-8s %12llu", port, st.state,
+			   st.link_layer == IB_LINK_LAYER_ETHERNET ? "ethernet" :
+			   st.link_layer == IB_LINK_LAYER_INFINIBAND ? "ib" : "-",
+			   div_u64(st.speed, 1000 * 1000));
+		if (st.has_netdev)
+			seq_printf(m, " %-15s %16llu %18llu %14llu %14llu\n", st.netdev,
+				   st.tx_bytes, st.rx_bytes, st.tx_packets, st.rx_packets);
+		else
+			seq_printf(m, " %-15s %16s %18s %14s %14s\n", "-", "-", "-", "-", "-");
+	}
+	up_read(&srdma_devs_sem);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(ports);
+
+static void show_limit(struct seq_file *m, u64 limit)
+{
+	if (limit == SRDMA_NO_LIMIT)
+		seq_printf(m, " %10s", "-");
+	else
+		seq_printf(m, " %10llu", limit);
+}
+
+static void show_sum(struct seq_file *m, const struct srdma_dev *dev, u32 cap, u64 sum)
+{
+	if (dev->provider->caps & cap)
+		seq_printf(m, " %14llu", sum);
+	else
+		seq_printf(m, " %14s", "-");
+}
+
+static int jobs_show(struct seq_file *m, void *v)
+{
+	struct srdma_dev *dev = m->private;
+	struct srdma_job_stat st;
+	struct srdma_job_dev *jd;
+	unsigned long id;
+
+	seq_puts(m, "  id name                                qps    created  destroyed   rejected      doorbells            wrs  lvl    max_qps  creates/s\n");
+	mutex_lock(&srdma_ctl_lock);
+	xa_for_each(&dev->jobs, id, jd) {
+		srdma_job_stat(jd, &st);
+		seq_printf(m, "%4u %-32s %7u %10llu %10llu %10llu", jd->job->id,
+			   jd->job->name, st.qps, st.created, st.destroyed, st.rejected);
+		show_sum(m, dev, SWIFTRDMA_DEV_CAP_DOORBELLS, st.doorbells);
+		show_sum(m, dev, SWIFTRDMA_DEV_CAP_WRS, st.wrs);
+		if (st.level < 0)
+			seq_puts(m, "    -");
+		else
+			seq_printf(m, " %4d", st.level);
+		show_limit(m, st.max_qps);
+		show_limit(m, st.create_rate);
+		seq_putc(m, '\n');
+	}
+	mutex_unlock(&srdma_ctl_lock);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(jobs);
+
+static const char *knob_name(u32 knob)
+{
+	switch (knob) {
+	case SWIFTRDMA_KNOB_LEVEL:
+		return "level";
+	case SWIFTRDMA_KNOB_MAX_QPS:
+		return "max_qps";
+	case SWIFTRDMA_KNOB_CREATE_RATE:
+		return "create_rate";
+	default:
+		return "other";
+	}
+}
+
+static void show_override(struct seq_file *m, const struct srdma_override *o)
+{
+	const struct srdma_lease *l = o->lease;
+	s64 left = l->expires - ktime_get_ns();
+	char target[SWIFTRDMA_NAME_LEN + 8];
+
+	if (o->job)
+		snprintf(target, sizeof(target), "job %s", o->job->name);
+	else
+		snprintf(target, sizeof(target), "qp %lu", o->key & 0xffffff);
+	seq_printf(m, "%8llu %4u %-16s %8lld %-11s %10llu %-36s %-8s %s\n", l->id, l->rank,
+		   l->origin, div_s64(max(left, 0LL), NSEC_PER_MSEC), knob_name(o->knob),
+		   o->value, target, o->in_force ? "yes" : "outranked",
+		   o->reason[0] ? o->reason : "-");
+}
+
+static void show_overrides(struct seq_file *m, const struct srdma_dev *dev)
+{
+	struct srdma_override *o;
+	struct srdma_lease *l;
+
+	seq_puts(m, "   lease rank origin            left_ms knob             value target                               in_force reason\n");
+	mutex_lock(&srdma_ctl_lock);
+	list_for_each_entry(l, &srdma_leases, node)
+		list_for_each_entry(o, &l->overrides, node)
+			if ((o->job && o->any_dev) || o->dev == dev->index)
+				show_override(m, o);
+	mutex_unlock(&srdma_ctl_lock);
+}
+
+static void show_pending(struct seq_file *m, struct srdma_dev *dev)
+{
+	unsigned long key = 0;
+	struct srdma_qp *q;
+	u32 n = 0;
+
+	seq_puts(m, "\n     qpn     serial attempts why its class is not yet what it should be\n");
+	while ((q = srdma_qp_next(dev, &key))) {
+		if (srdma_qp_class_pending(q) && n++ < PENDING_MAX)
+			seq_printf(m, "%8u %10llu %8u %s\n", q->qpn, q->serial,
+				   READ_ONCE(q->attempts),
+				   srdma_class_error_text(READ_ONCE(q->class_error)));
+		srdma_qp_put(q);
+		cond_resched();
+	}
+	if (n > PENDING_MAX)
+		seq_printf(m, "and %u more\n", n - PENDING_MAX);
+}
+
+static int actions_show(struct seq_file *m, void *v)
+{
+	struct srdma_dev *dev = m->private;
+
+	down_read(&srdma_devs_sem);
+	show_overrides(m, dev);
+	show_pending(m, dev);
+	up_read(&srdma_devs_sem);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(actions);
+
+void srdma_debugfs_tables(struct srdma_dev *dev, struct dentry *dir)
+{
+	debugfs_create_file("summary", 0400, dir, dev, &summary_fops);
+	srdma_debugfs_qps(dev, dir);
+	debugfs_create_file("uars", 0400, dir, dev, &uars_fops);
+	debugfs_create_file("ports", 0400, dir, dev, &ports_fops);
+	debugfs_create_file("jobs", 0400, dir, dev, &jobs_fops);
+	debugfs_create_file("actions", 0400, dir, dev, &actions_fops);
+}
