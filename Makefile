@@ -80,12 +80,20 @@ lint: setup
 
 DESTDIR ?=
 PREFIX ?= /usr/local
-export VERSION DESTDIR PREFIX KVER KDIR
+export VERSION DESTDIR PREFIX
+
+# What is installed is for the kernel that runs, if it can be built for that.
+ifeq ($(origin KVER),file)
+INSTALL_KVER := $(if $(wildcard /lib/modules/$(shell uname -r)/build/),$(shell uname -r),$(KVER))
+else
+INSTALL_KVER := $(KVER)
+endif
 
 install:
-	@scripts/install install
+	@$(MAKE) module progs KVER=$(INSTALL_KVER)
+	@KVER=$(INSTALL_KVER) scripts/install install
 uninstall:
-	@scripts/install uninstall
+	@KVER=$(INSTALL_KVER) scripts/install uninstall
 
 clean:
 	rm -rf $(BUILD)/kmod $(BUILD)/user $(BUILD)/user-asan $(BUILD)/user-fuzz $(BUILD)/bin \

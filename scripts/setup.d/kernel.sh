@@ -7,6 +7,8 @@
 #   build/vm/kernel/<KVER>/vmlinux         uncompressed, boots in half the time
 #   build/vm/kernel/{stock,rt,bpo,debug}   which version has that role
 
+: "${build:?}" "${kernels:?}"
+
 # A module loads only into the kernel whose headers it was built with, so a
 # kernel is usable only as a pair.
 headers_dir() { echo "/usr/src/linux-headers-$1"; }
@@ -70,7 +72,7 @@ kernel_unpack() {
 	tmp=$(mktemp -d "$kernels/.new.XXXXXX")
 	fetch_or_update "$tmp" "$package"
 	dpkg -x "$tmp"/linux-image-*.deb "$tmp"
-	rm -rf "$tmp"/*.deb "$tmp/usr/share"
+	rm -rf "${tmp:?}"/*.deb "${tmp:?}/usr/share"
 	chmod 755 "$tmp"
 	# Debian 13 and later keep /lib in /usr, also inside packages.
 	[ -d "$tmp/lib/modules" ] || mv "$tmp/usr/lib" "$tmp/lib"

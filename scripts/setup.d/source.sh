@@ -5,6 +5,7 @@
 # tools are: checkpatch, kernel-doc, the kselftest harness. Debian packages
 # them nowhere but in linux-source.
 
+: "${build:?}" "${source_series:?}"
 source_tree=$build/linux-source
 
 source_paths() {
