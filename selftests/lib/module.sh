@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# swiftrdma.ko in the VM: in, out, and what it says. Runs in the project's root.
+
+srdma_ko=build/kmod/$(uname -r)/swiftrdma.ko
+srdma_debug_ko=build/kmod/$(uname -r)-debug/swiftrdma.ko
+srdma_debugfs=/sys/kernel/debug/swiftrdma
+PATH=$PWD/build/bin:$PWD/build/bench:$PATH
+
+srdma_load() { insmod "$srdma_ko" "$@"; }
+srdma_load_debug() { insmod "$srdma_debug_ko" "$@"; }
+srdma_loaded() { [ -d /sys/module/swiftrdma ]; }
+
+srdma_unload() {
+	echo 1 >$srdma_debugfs/disarm && rmmod swiftrdma
+}
+
+# dev DEV KEY: one figure of a device.
+dev() { swiftrdma -j dev show "$1" | jq -r ".[0].$2"; }
+
+# qps [FILTER...]: how many QPs.
+qps() { swiftrdma -j qp show "$@" | jq length; }
+
+# Lines of the kernel log at warning level or above since mark_dmesg, but for
+# what every out-of-tree module causes.
+mark_dmesg() { echo "swiftrdma-selftest mark $$ $SECONDS" >/dev/kmsg; }
+dmesg_complaints() {
+	dmesg --level=emerg,alert,crit,err,warn |
+		grep -vE 'loading out-of-tree module|module verification failed'
+}
