@@ -226,6 +226,20 @@ static void test_new_and_reused(void **state)
 	is_absent(SIG_QP_WR_RATE, 1);
 }
 
+/* A reading of changes leaves a quiet QP as it was read long ago. */
+static void test_quiet_qp(void **state)
+{
+	(void)state;
+	was.qps[0].time = is.qps[0].time = 10 * MS;
+	was.qps[0].wrs = is.qps[0].wrs = 7;
+	was.qps[1].time = 10 * MS;
+	is.qps[1].wrs = 50;
+	run(&no_opts);
+	is_about(SIG_QP_WR_RATE, 0, 0);
+	is_about(SIG_QP_WR_RATE, 1, 500);
+	is_about(SIG_DEV_ACTIVE_QPS, 0, 1);
+}
+
 static void test_index(void **state)
 {
 	(void)state;
@@ -261,7 +275,7 @@ int main(void)
 		T(test_rates), T(test_first_reading), T(test_step_back),
 		T(test_absent_figures), T(test_overridden_speed),
 		T(test_busier_direction), T(test_smoothing), T(test_coactive),
-		T(test_new_and_reused), T(test_index), T(test_empty),
+		T(test_new_and_reused), T(test_quiet_qp), T(test_index), T(test_empty),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -175,7 +175,12 @@ static void qp_rates(struct signals *s, size_t i, const struct snap_qp *was,
 	const struct snap_qp *qp = &s->snap->qps[i];
 	uint64_t doorbells = was ? was->doorbells : 0;
 	uint64_t wrs = was ? was->wrs : 0;
-	uint64_t t0 = was ? was->time : qp->since;
+	/*
+	 * The time in a QP is when it was read, and one that did not change is
+	 * not read again: what goes by is the time between the readings.
+	 */
+	uint64_t t0 = was ? old_time : qp->since;
+	uint64_t t1 = was ? s->snap->time : qp->time;
 	uint32_t has = was ? was->has & qp->has : qp->has;
 
 	s->advanced[i] = 2;
@@ -188,13 +193,13 @@ static void qp_rates(struct signals *s, size_t i, const struct snap_qp *was,
 	if (was && was->since != qp->since)
 		return;
 	if (has & SNAP_WRS) {
-		set_rate(s, SIG_QP_WR_RATE, i, wrs, qp->wrs, t0, qp->time);
+		set_rate(s, SIG_QP_WR_RATE, i, wrs, qp->wrs, t0, t1);
 		if (qp->wrs >= wrs)
 			s->advanced[i] = qp->wrs > wrs;
 	}
 	if (has & SNAP_DOORBELLS) {
 		set_rate(s, SIG_QP_DOORBELL_RATE, i, doorbells, qp->doorbells,
-			 t0, qp->time);
+			 t0, t1);
 		if (qp->doorbells >= doorbells && s->advanced[i] != 1)
 			s->advanced[i] = qp->doorbells > doorbells;
 	}

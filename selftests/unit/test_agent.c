@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* The agent's turns against a made-up kernel. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "unit/fake_io.c"
+
+#include "agent/agent.c"
+#include "agent/log.c"
+#include "agent/sync.c"
+
+static const char policy[] =
+	"agent: {interval: 100ms, lease: 2s, rank: 42, smoothing: 1ns}\n"
+	"levels:\n- {level: 3, dscp: 26}\n- {level: 1, dscp: 8, sl: 1}\n"
+	"jobs:\n"
+	"- {name: kv, class: latency, match: [{comm: kv}]}\n"
+	"- {name: bulk, class: throughput, match: [{comm: bulk}]}\n"
+	"policies:\n"
+	"- {name: port, for: job of class latency, when: port.util > 80% and job.qps > 0,\n"
+	"   do: job.level += 1, ceiling: 3, cooldown: 100ms,\n"
+	"   undo: {when: port.util < 60%, hold: 300ms}}\n";
+
+static struct agent agent;
+static struct agent_options opt;
+
+static void config(struct config *cfg, const char *text)
+{
+	struct report r;
+
+	report_init(&r, "f");
+	if (!config_load_text(cfg, text, strlen(text), &r)) {
+		report_print(&r, stderr);
+		fail();
+	}
+}
+
+static void begin(void)
+{
+	struct config cfg;
+
+	config(&cfg, policy);
+	agent_init(&agent, &opt, &cfg);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	fake_reset();
+	memset(&opt, 0, sizeof(opt));
+	/* The agent's own words would drown those of the tests. */
+	log_open(-1, false);
+	begin();
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	agent_free(&agent);
+	fake_reset();
+	return 0;
+}
+
+static void tick(uint64_t ms, double share)
+{
+	fake_pass(ms, share);
+	assert_int_equal(agent_tick(&agent), 0);
+}
+
+static void test_acts_and_gives_back(void **state)
+{
+	int i;
+
+	(void)state;
+	tick(0, 0);
+	assert_int_equal(fake.n_set, 2);
+	assert_int_equal(fake.n_levels_set, 1);
+	tick(100, 0.5);
+	assert_int_equal(fake.acts, 0);
+	tick(100, 0.95);
+	assert_int_equal(fake.level[1], 1);
+	assert_int_equal(fake.rank, 42);
+	assert_int_equal(fake.ttl_ms, 2000);
+	assert_string_equal(fake.got[0].reason,
+			    "port: port rxe0/1 util 95 % > 80 % and job kv qps 2 > 0: level 0 -> 1");
+	assert_false(fake.got[0].has_dev);
+	for (i = 0; i < 5; i++)
+		tick(100, 0.95);
+	assert_int_equal(fake.level[1], 3);
+	assert_int_equal(fake.acts, 3);
+	for (i = 0; i < 3; i++)
+		tick(100, 0.1);
+	assert_int_equal(fake.level[1], 3);
+	tick(100, 0.1);
+	assert_int_equal(fake.level[1], -1);
+	/* Nothing held: the lease is not kept for nothing. */
+	assert_int_equal(fake.lease, 0);
+	assert_int_equal(fake.ends, 1);
+	assert_int_equal(fake.level[2], -1);
+}
+
+static void test_dry_run(void **state)
+{
+	(void)state;
+	agent_free(&agent);
+	opt.dry_run = true;
+	begin();
+	tick(0, 0);
+	tick(100, 1);
+	tick(100, 1);
+	assert_int_equal(fake.n_set, 2);
+	assert_int_equal(fake.n_levels_set, 0);
+	assert_int_equal(fake.acts + fake.renewals, 0);
+	assert_int_equal(policy_n_held(&agent.state), 1);
+}
+
+static void test_keeps_the_lease(void **state)
+{
+	int i;
+
+	(void)state;
+	tick(0, 0);
+	for (i = 0; i < 4; i++)
+		tick(100, 1);
+	assert_int_equal(fake.level[1], 3);
+	for (i = 0; i < 50; i++)
+		tick(100, 0.7);
+	assert_int_equal(fake.level[1], 3);
+	assert_int_equal(fake.acts, 3);
+	/* Every 700 ms, the first tick after a third of 2 s. */
+	assert_in_range(fake.renewals, 6, 8);
+}
+
+/* The agent was stopped for longer than its lease: back to what it wanted. */
+static void test_lease_ran_out(void **state)
+{
+	uint64_t first;
+
+	(void)state;
+	tick(0, 0);
+	tick(100, 1);
+	first = fake.lease;
+	tick(5000, 0.7);
+	assert_true(fake.lease && fake.lease != first);
+	assert_int_equal(fake.level[1], 1);
+	/* Told so by an event rather than by a refusal. */
+	fake.event = (struct io_event){ .kind = IO_EVENT_LEASE_END,
+					.lease = fake.lease,
+					.expired = true };
+	fake.event_due = true;
+	fake.lease = 0;
+	fake.level[1] = -1;
+	agent_events(&agent);
+	assert_int_equal(agent.lease, 0);
+	tick(100, 0.7);
+	assert_int_equal(fake.level[1], 1);
+}
+
+/* The lease is lost in the very tick that has something new to say. */
+static void test_lease_lost_while_acting(void **state)
+{
+	(void)state;
+	tick(0, 0);
+	tick(100, 1);
+	assert_int_equal(fake.level[1], 1);
+	tick(5000, 1);
+	assert_int_equal(fake.level[1], 2);
+}
+
+static void test_one_bad_item(void **state)
+{
+	struct config cfg;
+
+	(void)state;
+	config(&cfg, "jobs:\n"
+		     "- {name: kv, class: latency, match: [{comm: kv}]}\n"
+		     "- {name: bulk, class: throughput, match: [{comm: bulk}]}\n"
+		     "policies:\n- {name: all, for: job, when: port.util > 80%, do: job.level = 2, undo: {when: port.util < 60%}}\n");
+	agent_reload(&agent, &cfg);
+	strcpy(fake.bad_job, "kv");
+	tick(0, 0);
+	tick(100, 1);
+	tick(100, 1);
+	assert_int_equal(fake.level[1], -1);
+	assert_int_equal(fake.level[2], 2);
+	assert_int_equal(policy_n_held(&agent.state), 1);
+}
+
+static void test_module_away(void **state)
+{
+	(void)state;
+	fake.loaded = false;
+	assert_int_equal(agent_tick(&agent), -ENODEV);
+	assert_int_equal(agent_tick(&agent), -ENODEV);
+	fake.loaded = true;
+	tick(0, 0);
+	tick(100, 1);
+	assert_int_equal(fake.level[1], 1);
+	fake.loaded = false;
+	assert_int_equal(agent_tick(&agent), -ENODEV);
+	assert_int_equal(policy_n_held(&agent.state), 0);
+	fake_reset();
+	tick(0, 0);
+	assert_int_equal(fake.n_set, 2);
+	tick(100, 1);
+	assert_int_equal(fake.level[1], 1);
+}
+
+/* Gone and back between two ticks: only job 0's age tells. */
+static void test_module_loaded_anew(void **state)
+{
+	size_t i;
+
+	(void)state;
+	tick(0, 0);
+	tick(100, 1);
+	fake_reset();
+	for (i = 0; i < fake.scene.s.n_jobs; i++)
+		fake.scene.jobs[i].since = 500;
+	fake_pass(200, 1);
+	assert_int_equal(agent_tick(&agent), -ENODEV);
+	tick(100, 1);
+	assert_int_equal(fake.n_set, 2);
+	assert_int_equal(fake.opens, 1);
+	tick(100, 1);
+	assert_int_equal(fake.level[1], 1);
+}
+
+static void test_not_allowed(void **state)
+{
+	(void)state;
+	fake.scene.s.admin = false;
+	assert_int_equal(agent_tick(&agent), -EPERM);
+}
+
+static void test_reload(void **state)
+{
+	struct config cfg;
+
+	(void)state;
+	tick(0, 0);
+	tick(100, 1);
+	assert_int_equal(fake.level[1], 1);
+	/* The same policy under another ceiling goes on where it was. */
+	config(&cfg, "jobs:\n- {name: kv, class: latency, match: [{comm: kv}]}\n"
+		     "policies:\n- {name: port, for: job of class latency, when: port.util > 80%, do: job.level += 1, ceiling: 2, cooldown: 100ms, undo: {when: port.util < 60%}}\n");
+	agent_reload(&agent, &cfg);
+	tick(100, 1);
+	tick(100, 1);
+	assert_int_equal(fake.level[1], 2);
+	/* bulk is no longer in the file, kv did not change. */
+	assert_int_equal(fake.n_removed, 1);
+	assert_string_equal(fake.removed[0], "bulk");
+	assert_int_equal(fake.n_set, 2);
+	/* A file without the policy lets go of what it held. */
+	config(&cfg, "jobs:\n- {name: kv, class: latency, match: [{comm: kv}]}\n");
+	agent_reload(&agent, &cfg);
+	assert_int_equal(fake.level[1], -1);
+	tick(100, 1);
+	assert_int_equal(fake.lease, 0);
+}
+
+static void test_stop(void **state)
+{
+	(void)state;
+	tick(0, 0);
+	tick(100, 1);
+	assert_int_equal(fake.level[1], 1);
+	agent_stop(&agent);
+	assert_int_equal(fake.level[1], -1);
+	assert_int_equal(fake.ends, 1);
+}
+
+static void test_foreign_rules_stay(void **state)
+{
+	static struct snap_rule rule = { .origin = "cli", .comm = "x" };
+	struct snap_job *j = made_job(&fake.scene, 3, "mine", 2);
+
+	(void)state;
+	j->rules = copy(NULL, &rule, 1, sizeof(rule));
+	j->n_rules = 1;
+	tick(0, 0);
+	assert_int_equal(fake.n_removed, 0);
+	assert_int_equal(fake.n_set, 2);
+}
+
+static void test_results(void **state)
+{
+	struct snap_action done = { .knob = SWIFTRDMA_KNOB_LEVEL, .value = 1,
+				    .job = "kv", .qps = 2, .qps_done = 2 };
+
+	(void)state;
+	tick(0, 0);
+	tick(100, 1);
+	assert_int_equal(agent.results_due, 1);
+	fake.event = (struct io_event){ .kind = IO_EVENT_ACTION,
+					.action = &done, .batch = 99 };
+	fake.event_due = true;
+	agent_events(&agent);
+	assert_int_equal(agent.results_due, 1);	/* somebody else's */
+	fake.event.batch = fake.last_batch;
+	fake.event_due = true;
+	agent_events(&agent);
+	assert_int_equal(agent.results_due, 0);
+}
+
+static void test_reading_fails(void **state)
+{
+	(void)state;
+	tick(0, 0);
+	fake.snapshot_error = -EAGAIN;
+	assert_int_equal(agent_tick(&agent), 0);
+	fake.snapshot_error = 0;
+	tick(100, 1);
+	assert_int_equal(fake.level[1], 1);
+}
+
+int main(void)
+{
+#define T(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		T(test_acts_and_gives_back), T(test_dry_run),
+		T(test_keeps_the_lease), T(test_lease_ran_out),
+		T(test_lease_lost_while_acting), T(test_one_bad_item),
+		T(test_module_away), T(test_module_loaded_anew),
+		T(test_not_allowed), T(test_reload), T(test_stop),
+		T(test_foreign_rules_stay), T(test_results),
+		T(test_reading_fails),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Policy files: what is read, and what is said of each kind of mistake. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "policy/config.h"
+#include "policy/doc.h"
+
+static struct config cfg;
+static struct report rep;
+
+static bool load(const char *text)
+{
+	report_init(&rep, "f");
+	return config_load_text(&cfg, text, strlen(text), &rep);
+}
+
+/* The first mistake found is this one; nothing is left of the file. */
+static void says(const char *text, const char *want)
+{
+	char line[1024];
+
+	if (load(text))
+		fail_msg("accepted: %s", text);
+	assert_true(rep.n > 0);
+	report_line(&rep, 0, line, sizeof(line));
+	if (strcmp(line, want))
+		fail_msg("\n said: %s\nought: %s", line, want);
+	assert_int_equal(cfg.n_jobs, 0);
+	assert_int_equal(cfg.policies.n, 0);
+}
+
+#define JOB "jobs:\n- {name: kv, class: latency, match: [{comm: kv}]}\n"
+#define POLICY(when, act, rest) \
+	"policies:\n- name: p\n  for: job of class latency\n  when: " when \
+	"\n  do: " act "\n" rest
+#define UNDO "  undo: {when: port.util < 60%}\n"
+
+static void test_whole_file(void **state)
+{
+	const struct policy *p;
+
+	(void)state;
+	if (!load("agent: {interval: 50ms, lease: 1s, rank: 20, smoothing: 300ms}\n"
+		  "levels:\n- {level: 3, dscp: 26, sl: 2}\n- {level: 1, dscp: 10}\n"
+		  "ports:\n- {dev: rxe0, speed: 20Mbit/s}\n"
+		  "jobs:\n"
+		  "- name: kv\n  class: latency\n  slo: {p99: 50us}\n"
+		  "  match: [{cgroup: /a/*, uid: 7}, {comm: kv, exe: kvd, pid: 9}]\n"
+		  "- {name: bulk, class: throughput, match: [{uid: 0}]}\n"
+		  "policies:\n- name: port\n  for: each job of class latency\n"
+		  "  when: port.util > 80% and job.qps > 0\n  hold: 200ms\n"
+		  "  do: job.level += 1\n  floor: 1\n  ceiling: 3\n"
+		  "  cooldown: 500ms\n"
+		  "  undo: {when: port.util < 60%, hold: 2s, do: job.level -= 1, cooldown: 1s}\n"
+		  "- {name: q, for: job bulk, when: dev.qps >= 512, do: job.max_qps = 100, undo: {when: dev.qps < 400}}\n")) {
+		report_print(&rep, stderr);
+		fail();
+	}
+	assert_int_equal(cfg.interval, 50000000);
+	assert_int_equal(cfg.lease, 1000000000);
+	assert_int_equal(cfg.rank, 20);
+	assert_int_equal(cfg.smoothing, 300000000);
+	assert_int_equal(cfg.n_levels, 2);
+	assert_int_equal(cfg.levels[0].sl, 2);
+	assert_int_equal(cfg.levels[1].sl, 1);
+	assert_int_equal(cfg.n_speeds, 1);
+	assert_int_equal(cfg.speeds[0].speed, 20000000);
+	assert_int_equal(cfg.speeds[0].port, 1);
+	assert_int_equal(cfg.n_jobs, 2);
+	assert_int_equal(cfg.jobs[0].n_rules, 2);
+	assert_string_equal(cfg.jobs[0].rules[0].cgroup, "/a/*");
+	assert_true(cfg.jobs[0].rules[0].has_uid);
+	assert_int_equal(cfg.jobs[0].rules[0].uid, 7);
+	assert_string_equal(cfg.jobs[0].rules[1].exe, "kvd");
+	assert_true(cfg.jobs[1].rules[0].order > cfg.jobs[0].rules[1].order);
+	assert_int_equal(cfg.slos[0].p99, 50000);
+	assert_int_equal(cfg.policies.n, 2);
+	p = &cfg.policies.v[0];
+	assert_int_equal(p->class, SWIFTRDMA_JOB_CLASS_LATENCY);
+	assert_int_equal(p->when.n, 2);
+	assert_int_equal(p->when.clauses[0].sig, SIG_PORT_UTIL);
+	assert_int_equal(p->when.clauses[0].cmp, CMP_GT);
+	assert_true(p->when.clauses[0].value == 0.8);
+	assert_int_equal(p->hold, 200000000);
+	assert_int_equal(p->act.op, STEP_ADD);
+	assert_true(p->floor == 1 && p->ceiling == 3);
+	assert_int_equal(p->cooldown, 500000000);
+	assert_int_equal(p->undo.op, STEP_SUB);
+	assert_int_equal(p->undo_hold, 2000000000);
+	assert_int_equal(p->undo_cooldown, 1000000000);
+	p = &cfg.policies.v[1];
+	assert_string_equal(p->job, "bulk");
+	assert_int_equal(p->undo.op, STEP_RELEASE);
+	assert_true(p->act.n == 100);
+	config_free(&cfg);
+}
+
+static void test_shipped(void **state)
+{
+	(void)state;
+	report_init(&rep, "port.yaml");
+	if (!config_load_file(&cfg, TOP "/user/policies/port.yaml", &rep)) {
+		report_print(&rep, stderr);
+		fail();
+	}
+	assert_int_equal(cfg.policies.n, 1);
+	config_free(&cfg);
+}
+
+/* What is printed of a state is read as the same state. */
+static void test_cond_format(void **state)
+{
+	char buf[256];
+	struct text t;
+
+	(void)state;
+	assert_true(load(POLICY("port.tx_rate>=1.5Gbit/s and job.class == latency and port.util <= 97.3%",
+				"job.level = 2",
+				"  undo: {when: port.util > 98%}\n")));
+	text_init(&t, buf, sizeof(buf));
+	cond_format(&t, &cfg.policies.v[0].when);
+	assert_string_equal(buf,
+			    "port.tx_rate >= 1.5 Gbit/s and job.class == latency and port.util <= 97.3 %");
+	config_free(&cfg);
+}
+
+static void test_yaml(void **state)
+{
+	(void)state;
+	says("", "f: the file is empty; it should have sections 'jobs:' and 'policies:'");
+	says("# nothing\n", "f: the file is empty; it should have sections 'jobs:' and 'policies:'");
+	says("jobs:\n\t- name: kv\n", "f:2:1: a tab in the indentation; YAML indents with spaces");
+	says("jobs: [\n", "f:2:1: not YAML: did not find expected node content while parsing a flow node; see the examples in swiftrdma-policy(5)");
+	says("jobs: &a []\npolicies: *a\n", "f:1:7: an anchor (&name) is not understood here; write the value out where it is needed");
+	says("jobs: *a\n", "f:1:7: an alias (*name) is not understood here; write the value out");
+	says("jobs: !!seq []\n", "f:1:7: a tag (!name) is not understood here; leave it out");
+	says("jobs: []\n---\njobs: []\n", "f:2:1: a second document (---) in one file; use one file each");
+	says("- a\n", "f:1:1: a policy file is a map with the keys agent, levels, ports, jobs, policies, not a list");
+	says("jobs: []\njobs: []\n", "f:2:1: 'jobs' is given twice, first in line 1; keep one of them");
+	says("[[[[[[[[[[[[[[[[[[[[", "f:1:17: nested deeper than 16; a policy file needs 6");
+	says("? [a]\n: b\n", "f:1:3: a list or map as a key; a key is a word and a colon");
+	says("a: \"x\\0y\"\n", "f:1:4: a NUL byte in a value; leave it out");
+	says("a: \xff\n", "f: byte 3 is not UTF-8 text (invalid leading UTF-8 octet); save the file as UTF-8");
+}
+
+static void test_keys(void **state)
+{
+	(void)state;
+	says("job: []\n", "f:1:1: unknown key 'job' in a policy file; did you mean 'jobs'?");
+	says("agent: {intervall: 1s}\n", "f:1:9: unknown key 'intervall' in agent; did you mean 'interval'?");
+	says("zebra: 1\n", "f:1:1: unknown key 'zebra' in a policy file; known are agent, levels, ports, jobs, policies");
+	says("agent: 5\n", "f:1:8: agent is a map with the keys interval, lease, rank, smoothing, not a single value");
+	says("jobs: {}\n", "f:1:7: jobs is a list, not a map; begin each entry with '- '");
+	says("jobs:\n", "f:1:6: jobs is a list, not nothing; begin each entry with '- '");
+}
+
+static void test_agent(void **state)
+{
+	(void)state;
+	says("agent: {interval: 100}\n", "f:1:19: interval: '100' is a plain number; it should be a time, as in 5us (ns, us, ms or s)");
+	says("agent: {interval: 100msec}\n", "f:1:22: interval: unknown unit 'msec'; write 'ms'");
+	says("agent: {interval: 1us}\n", "f:1:19: interval 1us is out of range; it is 1 ms to 60 s");
+	says("agent: {interval: 1s, lease: 2s}\n", "f:1:30: the lease (2000 ms) is shorter than three intervals (3000 ms); overrides would drop whenever a tick is late");
+	says("agent: {rank: 300}\n", "f:1:15: rank 300 is out of range; it is 0 to 255");
+	says("agent: {rank: 1.5}\n", "f:1:15: rank is a whole number, not 1.5");
+	says("agent: {rank: []}\n", "f:1:15: rank is a single value, not a list");
+	says("agent: {rank: 1234567890123456789}\n", "f:1:15: rank: '1234567890123456789' has too many digits; 15 are enough");
+}
+
+static void test_levels_and_ports(void **state)
+{
+	(void)state;
+	says("levels:\n- {level: 8, dscp: 1}\n", "f:2:11: level 8 is out of range; it is 0 to 7");
+	says("levels:\n- {level: 1}\n", "f:2:3: a level lacks 'dscp:'; for instance 'dscp: 26'");
+	says("levels:\n- {level: 1, dscp: 64}\n", "f:2:20: dscp 64 is out of range; it is 0 to 63");
+	says("levels:\n- {level: 1, dscp: 1, sl: 16}\n", "f:2:27: sl 16 is out of range; it is 0 to 15");
+	says("levels:\n- {level: 1, dscp: 1}\n- {level: 1, dscp: 2}\n", "f:3:3: level 1 is given twice; keep one of them");
+	says("ports:\n- {dev: rxe0, speed: 20mbit}\n", "f:2:24: speed: unknown unit 'mbit'; write 'Mbit/s'");
+	says("ports:\n- {dev: rxe0, speed: 20ms}\n", "f:2:22: speed: '20ms' is a time; it should be a speed, as in 20Mbit/s (bit/s, kbit/s, Mbit/s, Gbit/s)");
+	says("ports:\n- {dev: rxe0, port: 0, speed: 20Mbit/s}\n", "f:2:21: port 0 is out of range; it is 1 to 255");
+	says("ports:\n- {speed: 20Mbit/s}\n", "f:2:3: a port lacks 'dev:'; for instance 'dev: rxe0'");
+}
+
+static void test_jobs(void **state)
+{
+	(void)state;
+	says("jobs:\n- {class: latency, match: [{uid: 1}]}\n", "f:2:3: a job lacks 'name:'; for instance 'name: kv'");
+	says("jobs:\n- {name: k v, class: latency, match: [{uid: 1}]}\n", "f:2:11: 'k v': a job's name is made of letters, digits and _ . - only");
+	says("jobs:\n- {name: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa, class: latency, match: [{uid: 1}]}\n", "f:2:10: a job's name is 32 bytes long; at most 31 are possible");
+	says("jobs:\n- {name: kv, class: latencyy, match: [{uid: 1}]}\n", "f:2:21: class: 'latencyy' is not a class; did you mean 'latency'?");
+	says("jobs:\n- {name: kv, class: fast, match: [{uid: 1}]}\n", "f:2:21: class: 'fast' is not a job class: latency, balanced, throughput, best-effort");
+	says("jobs:\n- {name: kv, class: latency}\n", "f:2:3: a job lacks 'match:'; for instance 'match: [{comm: kv-server}]'");
+	says("jobs:\n- {name: kv, class: latency, match: []}\n", "f:2:37: a job has 1 to 64 match rules, not 0");
+	says("jobs:\n- {name: kv, class: latency, match: [{}]}\n", "f:2:38: an empty rule would match nobody; give it cgroup, comm, exe, uid or pid");
+	says("jobs:\n- {name: kv, class: latency, match: [{user: 1}]}\n", "f:2:39: unknown key 'user' in a match rule; known are cgroup, comm, exe, uid, pid");
+	says("jobs:\n- {name: kv, class: latency, match: [{uid: root}]}\n", "f:2:44: uid: 'root' is not a number; it should be a plain number, as in 512");
+	says("jobs:\n- {name: kv, class: latency, match: [{comm: averyveryverylongcomm}]}\n", "f:2:45: comm is 21 bytes long; at most 15 are possible");
+	says("jobs:\n- {name: kv, class: latency, match: [{exe: /usr/bin/kvd}]}\n", "f:2:44: exe is the last part of the path; write 'kvd'");
+	says("jobs:\n- {name: kv, class: latency, match: [{cgroup: kv.service}]}\n", "f:2:47: cgroup 'kv.service' matches no path; a path begins with '/', as in /system.slice/kv.service");
+	says("jobs:\n- {name: kv, class: latency, match: [{uid: 1}], slo: {p99: 5Gbit/s}}\n", "f:2:60: p99: '5Gbit/s' is a speed; it should be a time, as in 5us (ns, us, ms or s)");
+	says("jobs:\n- {name: unassigned, class: latency, match: [{uid: 1}]}\n", "f:2:10: 'unassigned' is what QPs of no job belong to; choose another name");
+	says(JOB "- {name: kv, class: balanced, match: [{uid: 1}]}\n", "f:3:10: job 'kv' is there already, in line 2; put all its rules under one 'match:'");
+}
+
+static void test_states(void **state)
+{
+	(void)state;
+	says(POLICY("port.utl > 80%", "job.level = 1", UNDO), "f:4:9: unknown signal 'port.utl'; did you mean 'port.util'?");
+	says(POLICY("job.qps > 0 and 5 < port.util", "job.level = 1", UNDO), "f:4:25: a signal is expected here; write 'port.util > 80%', the signal first");
+	says(POLICY("port.util > 5us", "job.level = 1", UNDO), "f:4:21: port.util: '5us' is a time; it should be a ratio, as in 80%");
+	says(POLICY("job.wr_rate > 5us", "job.level = 1", UNDO), "f:4:23: job.wr_rate: '5us' is a time; it should be a rate, as in 100/s (/s, k/s, M/s)");
+	says(POLICY("port.util > 80", "job.level = 1", UNDO), "f:4:21: port.util: '80' is a plain number; it should be a ratio, as in 80%");
+	says(POLICY("port.util > 180%", "job.level = 1", UNDO), "f:4:21: port.util: a ratio is between 0% and 100%");
+	says(POLICY("port.util = 80%", "job.level = 1", UNDO), "f:4:19: '=' sets a knob; to compare, write '=='");
+	says(POLICY("port.util is 80%", "job.level = 1", UNDO), "f:4:19: a comparison is expected here, not 'is'; it is one of > >= < <= == !=");
+	says(POLICY("port.util >", "job.level = 1", UNDO), "f:4:20: port.util: a value is missing; it should be a ratio, as in 80%");
+	says(POLICY("port.util > 80% or job.qps > 1", "job.level = 1", UNDO), "f:4:25: 'or' is not understood; make it two policies, one for each side");
+	says(POLICY("port.util > 80% && job.qps > 1", "job.level = 1", UNDO), "f:4:25: '&&' is not understood; write 'and'");
+	says(POLICY("(port.util > 80%)", "job.level = 1", UNDO), "f:4:9: a state is 'signal > value and signal < value ...'; there is no '(' in it");
+	says(POLICY("port.util > 80% and", "job.level = 1", UNDO), "f:4:28: a signal is expected here; write 'port.util > 80%', the signal first");
+	says(POLICY("job.p99 > 50us", "job.level = 1", UNDO), "f:4:9: nothing measures job.p99 yet, so this would never be true; leave the clause out");
+	says(POLICY("job.class > latency", "job.level = 1", UNDO), "f:4:21: job.class has no order; compare it with == or !=");
+	says(POLICY("qp.state == rts", "job.level = 1", UNDO), "f:4:21: qp.state: 'rts' is not a state; did you mean 'RTS'?");
+	says(POLICY("job.qps > 5 and job.qps < 3", "job.level = 1", UNDO), "f:4:9: this state is never true: its clauses contradict each other");
+	says(POLICY("\"port.utl > 80%\"", "job.level = 1", UNDO), "f:4:10: unknown signal 'port.utl'; did you mean 'port.util'?");
+	says(POLICY("''", "job.level = 1", UNDO), "f:4:9: when is a single value, not nothing");
+}
+
+static void test_actions(void **state)
+{
+	(void)state;
+	says(POLICY("port.util > 80%", "job.levl += 1", UNDO), "f:5:7: unknown knob 'job.levl'; did you mean 'job.level'?");
+	says(POLICY("port.util > 80%", "job.weight += 1", UNDO), "f:5:7: nobody enforces job.weight yet (it will be libswiftrdma); the kernel enforces job.level, job.max_qps and job.create_rate");
+	says(POLICY("port.util > 80%", "job.level = 8", UNDO), "f:5:19: job.level = 8 is out of range; it is 0 to 7");
+	says(POLICY("port.util > 80%", "job.level += 0", UNDO), "f:5:20: a step of 0 is out of range; it is above 0 and at most 7");
+	says(POLICY("port.util > 80%", "job.level += 0.5", UNDO), "f:5:20: job.level takes whole numbers only");
+	says(POLICY("port.util > 80%", "job.level += 1us", UNDO), "f:5:20: job.level: '1us' is a time; it should be a plain number, as in 512");
+	says(POLICY("port.util > 80%", "job.level ++", UNDO), "f:5:17: after job.level comes '+=', '-=' or '='; for instance 'job.level += 1'");
+	says(POLICY("port.util > 80%", "job.create_rate = 5", UNDO), "f:5:25: job.create_rate: '5' is a plain number; it should be a rate, as in 100/s (/s, k/s, M/s)");
+	says(POLICY("port.util > 80%", "release job.level", UNDO), "f:5:7: a policy sets a knob, only its undo releases it; write 'job.level += 1'");
+	says(POLICY("port.util > 80%", "job.max_qps += 1", UNDO), "f:2:3: policy 'p' steps job.max_qps, which has no value until it is set; use 'job.max_qps = n'");
+	says(POLICY("port.util > 80%", "job.level = 1", "  ceiling: 9\n" UNDO), "f:6:12: ceiling 9 is out of range; it is 0 to 7");
+	says(POLICY("port.util > 80%", "job.level += 1", "  floor: 4\n  ceiling: 3\n" UNDO), "f:7:12: the ceiling is below the floor; swap them");
+	says(POLICY("port.util > 80%", "job.level = 5", "  ceiling: 3\n" UNDO), "f:5:7: the value set is outside floor and ceiling; it would never be reached");
+	says(POLICY("port.util > 80%", "job.level = 5", "  cooldown: soon\n" UNDO), "f:6:13: cooldown: 'soon' is not a number; it should be a time, as in 5us (ns, us, ms or s)");
+}
+
+static void test_bindings(void **state)
+{
+	(void)state;
+	says("policies:\n- {name: p, for: qp, when: port.util > 80%, do: job.level = 1, undo: {when: port.util < 60%}}\n", "f:2:18: 'qp': a policy is for 'job', 'job of class latency' or 'job NAME'");
+	says("policies:\n- {name: p, for: job of class quick, when: port.util > 80%, do: job.level = 1, undo: {when: port.util < 60%}}\n", "f:2:31: 'quick' is not a job class: latency, balanced, throughput, best-effort");
+	says(JOB "policies:\n- {name: p, for: job kw, when: port.util > 80%, do: job.level = 1, undo: {when: port.util < 60%}}\n", "f:4:3: policy 'p' is for job 'kw', which is not under 'jobs:'; did you mean 'kv'?");
+	says("policies:\n- {name: p, for: job of kind a, when: port.util > 80%, do: job.level = 1, undo: {when: port.util < 60%}}\n", "f:2:25: after 'job of' comes 'class' and its name");
+	says("policies:\n- {for: job}\n", "f:2:3: a policy lacks 'name:'; for instance 'name: port'");
+}
+
+static void test_undo(void **state)
+{
+	(void)state;
+	says(POLICY("port.util > 80%", "job.level = 1", ""), "f:2:3: a policy lacks 'undo:'; for instance 'undo: {when: port.util < 60%, hold: 1s}'");
+	says(POLICY("port.util > 80%", "job.level = 1", "  undo: {hold: 1s}\n"), "f:6:9: undo lacks 'when:'; for instance 'when: port.util < 60%'");
+	says(POLICY("port.util > 80%", "job.level = 1", "  undo: {when: port.util < 90%}\n"), "f:6:16: undo's state can be true at the same time as the policy's; exclude it, as 'port.util < 60%' does 'port.util > 80%'");
+	says(POLICY("port.util > 80%", "job.level = 1", "  undo: {when: job.qps < 90}\n"), "f:6:16: undo's state can be true at the same time as the policy's; exclude it, as 'port.util < 60%' does 'port.util > 80%'");
+	says(POLICY("port.util > 80%", "job.level = 1", "  undo: {when: port.util <= 80%}\n"), "f:6:16: no gap between the policy's state and undo's: the knob would flap; leave a gap or give undo a 'hold: 1s'");
+	says(POLICY("port.util > 80%", "job.level = 1", "  undo: {when: port.util < 60%, do: release job.max_qps}\n"), "f:6:37: undo turns another knob than the policy; give back job.level");
+	says(POLICY("port.util > 80%", "job.level += 1", "  undo: {when: port.util < 60%, do: job.level += 1}\n"), "f:6:37: undo goes the same way as the policy; it should go back");
+	assert_true(load(POLICY("port.util > 80%", "job.level = 1", "  undo: {when: port.util <= 80%, hold: 1s}\n")));
+	config_free(&cfg);
+	assert_true(load(POLICY("dev.qps > 5", "job.level = 1", "  undo: {when: dev.qps <= 5}\n")));
+	config_free(&cfg);
+}
+
+/* Several mistakes are told at once, in the order of the file. */
+static void test_several(void **state)
+{
+	char line[1024];
+
+	(void)state;
+	assert_false(load("agent: {rank: 300}\nlevels:\n- {level: 9, dscp: 1}\njobz: []\n"));
+	assert_int_equal(rep.total, 3);
+	assert_non_null(strstr(report_line(&rep, 0, line, sizeof(line)), "f:1:15:"));
+	assert_non_null(strstr(report_line(&rep, 1, line, sizeof(line)), "f:3:11:"));
+	assert_non_null(strstr(report_line(&rep, 2, line, sizeof(line)), "f:4:1:"));
+}
+
+static void test_bounds(void **state)
+{
+	size_t n = DOC_BYTES_MAX + 1, i;
+	char *text = malloc(n + 1);
+
+	(void)state;
+	assert_non_null(text);
+	memset(text, ' ', n);
+	text[n] = '\0';
+	says(text, "f: 1048577 bytes; a policy file has at most 1048576");
+	for (i = 0; i + 2 < 200000; i += 2)
+		memcpy(text + i, i ? "1," : "[ ", 2);
+	text[i] = '\0';
+	assert_false(load(text));
+	assert_non_null(strstr(rep.v[0].msg, "more than 65536 values"));
+	free(text);
+	report_init(&rep, "/nonexistent");
+	assert_false(config_load_file(&cfg, "/nonexistent", &rep));
+	assert_string_equal(rep.v[0].msg, "No such file or directory");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_whole_file),
+		cmocka_unit_test(test_shipped),
+		cmocka_unit_test(test_cond_format),
+		cmocka_unit_test(test_yaml),
+		cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_agent),
+		cmocka_unit_test(test_levels_and_ports),
+		cmocka_unit_test(test_jobs),
+		cmocka_unit_test(test_states),
+		cmocka_unit_test(test_actions),
+		cmocka_unit_test(test_bindings),
+		cmocka_unit_test(test_undo),
+		cmocka_unit_test(test_several),
+		cmocka_unit_test(test_bounds),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
