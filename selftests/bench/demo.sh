@@ -1,0 +1,316 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# The port experiment, on real packets, in the VM with --nic rxe:
+#
+#   selftests/bench/demo.sh [--by-hand] [--capture]
+#
+# A latency job (cgroup /kv) shares a port of 20 Mbit/s with a bulk job (cgroup
+# /bulk). Three phases: the latency job alone; both, with an agent that only
+# says what it would do; both, with the agent acting on the live QPs.
+#
+#   --by-hand   without module and agent: for phase three the latency job is
+#               started again with the raised class. What the port can do.
+#   --capture   also find when the first packet of the raised class was sent
+#
+# Exit status 0: the effect is there; 1: it is not, or something failed; 77: the
+# port was not full while it should have been, twice, so nothing was shown.
+# Results go to $VM_OUT/demo.json, logs to $VM_OUT/demo/.
+
+set -uo pipefail
+
+top=$(cd "$(dirname "$0")/../.." && pwd)
+# shellcheck source=selftests/lib/port.sh
+. "$top/selftests/lib/port.sh"
+# shellcheck source=selftests/lib/proc.sh
+. "$top/selftests/lib/proc.sh"
+bench=$top/build/bench
+PATH=$top/build/bin:$PATH
+
+rate=${DEMO_RATE:-20000000}
+bulk_bytes=${DEMO_BYTES:-65536}
+raised=104		# level 3 is DSCP 26 in demo.yaml
+bulk_seconds=22
+n_alone=200 n_dry=200 n_act=300
+least_util=80
+
+by_hand='' capture=''
+for arg; do
+	case $arg in
+	--by-hand) by_hand=1 ;;
+	--capture) capture=1 ;;
+	*) sed -n 's/^# \{0,1\}//; 4,19p' "$0" >&2; exit 2 ;;
+	esac
+done
+
+dir=$(mktemp -d /tmp/demo.XXXXXX)
+pids=()
+say() { printf '%6.1f s  %s\n' "$(cut -d' ' -f1 /proc/uptime)" "$*"; }
+fail() { printf 'demo: %s\n' "$*" >&2; exit 1; }
+
+stop_all() {
+	[ ${#pids[@]} -eq 0 ] || kill "${pids[@]}" 2>/dev/null
+	wait
+	pids=()
+}
+
+finish() {
+	stop_all
+	if [ -n "${VM_OUT:-}" ]; then
+		mkdir -p "$VM_OUT/demo"
+		cp -r "$dir/." "$VM_OUT/demo/"
+	fi
+	rm -rf "$dir"
+}
+trap finish EXIT
+
+# --- The jobs ---
+
+samples() { grep -c . "$dir/lat"; }
+has_samples() { [ "$(samples)" -ge "$1" ]; }
+
+start_kv() {
+	in_cgroup kv "$bench/lat" --client-dev rxe0 --server-dev rxe1 \
+		--log "$dir/lat" "$@" >"$dir/kv" 2>&1 & kv=$!
+	pids+=("$kv")
+	wait_for 10 grep -q ^ready "$dir/kv" || fail "the latency job did not start: $(cat "$dir/kv")"
+}
+
+# Both ends' traffic classes, as ibv_query_qp tells them to the application.
+kv_classes() {
+	local before
+
+	before=$(grep -c ^query "$dir/kv")
+	kill -USR2 "$kv"
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
+		[ "$(grep -c ^query "$dir/kv")" -gt "$before" ] && break
+		sleep 0.02
+	done
+	awk '/^query/ { c = $3 " " $7 } END { print c }' "$dir/kv"
+}
+kv_has_class() { [ "$(kv_classes)" = "$1 $1" ]; }
+
+# perftest's default QP timeout is shorter than this port's queue.
+start_bulk() {
+	local args=(-s "$bulk_bytes" -q 1 -t 2 -u 18 -D "$bulk_seconds" -F ${DEMO_BULK:-})
+
+	in_cgroup bulk ib_write_bw -d rxe1 "${args[@]}" >"$dir/bulk-server" 2>&1 &
+	pids+=($!)
+	wait_for 10 listening 18515 || fail "ib_write_bw does not listen: $(cat "$dir/bulk-server")"
+	in_cgroup bulk ib_write_bw -d rxe0 "${args[@]}" 127.0.0.1 >"$dir/bulk" 2>&1 & bulk=$!
+	pids+=("$bulk")
+}
+
+listening() { ss -Hltn "sport = :$1" | grep -q .; }
+
+# The port was full for the second that ends now.
+port_is_full() {
+	now_ms
+	port_util "$dir/port" "$rate" $((now - 1300)) "$now" |
+		awk '{ exit !($2 >= 90) }'
+}
+
+# --- Phases: from and to in ms, the samples between them ---
+
+declare -A from to
+phase_starts() { now_ms; from[$1]=$now; say "phase: $2"; }
+phase_ends() { now_ms; to[$1]=$now; }
+
+# phase_lasts N SECONDS: so many samples more, and so long at least.
+phase_lasts() {
+	local goal=$(($(samples) + $1))
+
+	sleep "$2"
+	wait_for 25 has_samples "$goal" || fail "only $(samples) samples of $goal came"
+}
+
+# quantiles PHASE: p50, p99 in us, samples, errors
+quantiles() {
+	awk -v from="${from[$1]}" -v to="${to[$1]}" \
+		'$1 >= from * 1e6 && ($1 + $2) <= to * 1e6 { print $2, $3 }' "$dir/lat" | sort -n |
+	awk '
+		{ v[NR] = $1; errors += $2 != 0 }
+		function q(p, i) { i = NR * p; if (i > int(i)) i = int(i) + 1; return v[i] / 1000 }
+		END { if (NR) printf "%.0f %.0f %d %d\n", q(.5), q(.99), NR, errors; else print "0 0 0 0" }'
+}
+
+# --- The agent ---
+
+start_agent() {
+	swiftrdma-agent "$@" --config "$top/selftests/bench/demo.yaml" >"$dir/agent-$agent_log" 2>&1 & agent=$!
+	pids+=("$agent")
+	sleep 0.3
+	alive "$agent" || fail "the agent did not start: $(cat "$dir/agent-$agent_log")"
+}
+
+stop_agent() {
+	kill "$agent"
+	wait "$agent"
+}
+
+act() {
+	if [ -n "$by_hand" ]; then
+		kill "$kv"; wait "$kv"
+		mv "$dir/lat" "$dir/lat-plain"
+		start_kv --tclass "$raised"
+		return
+	fi
+	agent_log=act start_agent
+	wait_for 10 kv_has_class "$raised" || {
+		cat "$dir/agent-act" >&2
+		fail "the latency job's classes are $(kv_classes), not $raised at both ends"
+	}
+}
+
+start_capture() {
+	[ -n "$capture" ] || return 0
+	tcpdump -i v0 -Q out --immediate-mode -tt -nn -c 1 \
+		"udp dst port 4791 and ip[1] & 0xfc = $raised" >"$dir/capture" 2>"$dir/capture-log" &
+	pids+=($!)
+	wait_for 10 grep -q listening "$dir/capture-log" || fail "tcpdump does not listen"
+}
+
+attempt() {
+	: >"$dir/lat"
+	port_watch v0 "$dir/port" & pids+=($!)
+
+	start_kv
+	phase_starts alone "the latency job alone"
+	phase_lasts "$n_alone" 1
+	phase_ends alone
+
+	start_bulk
+	say "the bulk job starts"
+	wait_for 10 port_is_full || say "the port does not fill up"
+	[ -n "$by_hand" ] || agent_log=dry start_agent --dry-run
+	phase_starts dry "colocated, nobody acts"
+	phase_lasts "$n_dry" 2
+	phase_ends dry
+	[ -n "$by_hand" ] || stop_agent
+
+	start_capture
+	say "colocated, now with action"
+	act
+	phase_starts act "colocated, the class is raised on the live QPs"
+	phase_lasts "$n_act" 3
+	phase_ends act
+	kv_has_class "$raised" || fail "the class did not stay raised: $(kv_classes)"
+	alive "$bulk" || say "the bulk job ended too early"
+
+	say "waiting for the bulk job's end"
+	wait "$bulk" || fail "the bulk job failed: $(tail -5 "$dir/bulk")"
+	[ -n "$by_hand" ] || stop_agent
+	kill "$kv"; wait "$kv" || fail "the latency job failed: $(tail -3 "$dir/kv")"
+	stop_all
+	[ -z "$by_hand" ] || cat "$dir/lat" >>"$dir/lat-plain"
+	[ -z "$by_hand" ] || mv "$dir/lat-plain" "$dir/lat"
+}
+
+valid() {
+	local p u
+
+	for p in dry act; do
+		u=$(port_util "$dir/port" "$rate" "${from[$p]}" "${to[$p]}" | cut -d' ' -f2)
+		awk -v u="$u" -v least="$least_util" 'BEGIN { exit !(u < least) }' || continue
+		say "this run is void: the port fell to $u % for a second while it should have been full"
+		return 1
+	done
+}
+
+# --- What came of it ---
+
+ratio() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.1f", b ? a / b : 0 }'; }
+
+table() {
+	local p name
+
+	printf '\n%-32s %9s %9s %8s %14s %10s\n' '' 'p50 (us)' 'p99 (us)' samples 'port (Mbit/s)' 'util (min)'
+	for p in alone dry act; do
+		case $p in
+		alone) name='latency job alone' ;;
+		dry) name='colocated, dry run' ;;
+		act) name='colocated, SwiftRDMA acting' ;;
+		esac
+		printf '%-32s %9d %9d %8d %14.2f %5.1f (%.0f) %%\n' "$name" "${p50[$p]}" "${p99[$p]}" "${n[$p]}" \
+			"$(ratio "${bps[$p]}" 1000000)" "${util[$p]}" "${least[$p]}"
+	done
+	printf '\nbulk job, its own figure over the run: %s\n' "$bulk_average"
+	printf 'p50 ratios: dry/alone %s, acting/alone %s, dry/acting %s; p99 dry/acting %s\n' \
+		"$r_dry" "$r_act" "$r_gain" "$r_p99"
+	printf 'error completions: %d\n' "$errors"
+}
+
+decisions() {
+	[ -z "$by_hand" ] || return 0
+	printf '\nthe agent, dry run:\n'; sed 's/^/  /' "$dir/agent-dry"
+	printf '\nthe agent, acting:\n'; sed 's/^/  /' "$dir/agent-act"
+}
+
+json() {
+	local p sep=''
+
+	printf '{"phases":{'
+	for p in alone dry act; do
+		printf '%s"%s":{"p50_us":%d,"p99_us":%d,"samples":%d,"port_bit_s":%s,"port_util":%s,"port_util_min":%s,"from_ms":%d,"to_ms":%d}' \
+			"$sep" "$p" "${p50[$p]}" "${p99[$p]}" "${n[$p]}" "${bps[$p]}" "${util[$p]}" \
+			"${least[$p]}" "${from[$p]}" "${to[$p]}"
+		sep=,
+	done
+	printf '},"dry_alone":%s,"act_alone":%s,"dry_act":%s,"p99_dry_act":%s,"errors":%d}\n' \
+		"$r_dry" "$r_act" "$r_gain" "$r_p99" "$errors"
+}
+
+# holds WORDS VALUE OP BOUND
+holds() {
+	if awk -v a="$2" -v b="$4" "BEGIN { exit !(a $3 b) }"; then
+		printf '  yes  %s: %s\n' "$1" "$2"
+	else
+		printf '  NO   %s: %s\n' "$1" "$2"
+		bad=1
+	fi
+}
+
+conclude() {
+	local p bad=''
+	declare -A p50 p99 n util least bps
+	local errors=0 e r_dry r_act r_gain r_p99 bulk_average
+
+	for p in alone dry act; do
+		read -r p50[$p] p99[$p] n[$p] e < <(quantiles "$p")
+		read -r util[$p] least[$p] bps[$p] < <(port_util "$dir/port" "$rate" "${from[$p]}" "${to[$p]}")
+		errors=$((errors + e))
+	done
+	r_dry=$(ratio "${p50[dry]}" "${p50[alone]}")
+	r_act=$(ratio "${p50[act]}" "${p50[alone]}")
+	r_gain=$(ratio "${p50[dry]}" "${p50[act]}")
+	r_p99=$(ratio "${p99[dry]}" "${p99[act]}")
+	bulk_average=$(awk -v size="$bulk_bytes" '$1 == size { print $4 " MB/s" }' "$dir/bulk")
+
+	decisions
+	table
+	[ -z "${VM_OUT:-}" ] || json >"$VM_OUT/demo.json"
+	printf '\n'
+	holds 'colocation hurts: p50 at least 10 times alone' "$r_dry" '>=' 10
+	holds 'acting helps: p50 at most 3 times alone' "$r_act" '<=' 3
+	holds 'acting helps: p50 at least 10 times better than without' "$r_gain" '>=' 10
+	holds 'acting helps: p99 at least halved' "$r_p99" '>=' 2
+	holds 'error completions' "$errors" '==' 0
+	[ -n "${bulk_average}" ] || { echo '  NO   the bulk job gave no result'; bad=1; }
+	[ -z "$bad" ]
+}
+
+# The module and the port stay as they were found.
+if [ -z "$by_hand" ]; then
+	module=$top/build/kmod/$(uname -r)/swiftrdma.ko
+	[ -d /sys/module/swiftrdma ] || insmod "$module" || fail "cannot load $module"
+fi
+port_shape v0 "${rate}bit" $raised
+
+attempt
+if ! valid; then
+	say "trying once more"
+	rm -f "$dir"/*
+	attempt
+	valid || exit 77
+fi
+conclude

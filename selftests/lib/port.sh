@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# shellcheck shell=bash
+#
+# A port that is a bottleneck, and what goes through it. For scripts in the VM.
+
+# port_shape NETDEV RATE TOS: strict priority for one TOS over all else, behind
+# one rate. Every priomap entry is the same band, for rxe gives its packets no
+# priority; only the filter tells them apart.
+port_shape() {
+	tc qdisc replace dev "$1" root handle 1: tbf rate "$2" burst "${PORT_BURST:-64kb}" limit 8mb
+	tc qdisc replace dev "$1" parent 1: handle 10: prio bands 3 \
+		priomap 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1
+	tc filter replace dev "$1" parent 10: prio 1 protocol ip u32 \
+		match ip protocol 17 0xff match ip dport 4791 0xffff \
+		match ip tos "$3" 0xfc flowid 10:1
+}
+
+# Time in ms of CLOCK_MONOTONIC, by 10 ms; no process is forked for it.
+now_ms() {
+	local up
+
+	read -r up _ </proc/uptime
+	now=$((10#${up/./} * 10))
+}
+
+# port_watch NETDEV FILE: until killed, a line "ms bytes" four times a second.
+# What the device has sent was let through by the qdisc.
+port_watch() {
+	local bytes never
+
+	exec {never}<> <(:)
+	while :; do
+		now_ms
+		read -r bytes <"/sys/class/net/$1/statistics/tx_bytes"
+		echo "$now $bytes"
+		read -r -t 0.25 -u "$never"
+	done >"$2"
+}
+
+# port_util FILE BIT/S FROM TO: mean and least utilisation in windows of one
+# second, in percent, and mean bit/s, over FROM to TO (ms).
+port_util() {
+	awk -v rate="$2" -v from="$3" -v to="$4" '
+		BEGIN { n = k = 0 }
+		$1 < from || $1 > to + 250 { next }
+		{ t[n] = $1; b[n++] = $2 }
+		END {
+			least = 1e9
+			for (i = 0; i < n; i++) {
+				for (; t[i] - t[k] >= 1250; k++) ;
+				if (t[i] - t[k] < 1000)
+					continue
+				u = (b[i] - b[k]) * 8000 / (t[i] - t[k]) / rate * 100
+				if (u < least)
+					least = u
+			}
+			dt = n > 1 ? t[n - 1] - t[0] : 0
+			bps = dt ? (b[n - 1] - b[0]) * 8000 / dt : 0
+			if (least == 1e9)
+				least = 0
+			printf "%.1f %.1f %.0f\n", bps / rate * 100, least, bps
+		}' "$1"
+}
