@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "cli/json.h"
+
+static void newline(struct json *j)
+{
+	putc_unlocked('\n', j->f);
+	for (unsigned int i = 0; i < j->depth; i++)
+		fputs_unlocked("    ", j->f);
+}
+
+/* Between values. Even when terse, each element of the outer list has a line. */
+static void separate(struct json *j)
+{
+	if (j->keyed) {
+		j->keyed = false;
+		return;
+	}
+	if (!j->first)
+		putc_unlocked(',', j->f);
+	if (j->depth && (j->pretty || (j->depth == 1 && !j->first)))
+		newline(j);
+	j->first = false;
+}
+
+void json_begin(struct json *j, char open)
+{
+	separate(j);
+	putc_unlocked(open, j->f);
+	j->depth++;
+	j->first = true;
+}
+
+void json_end(struct json *j, char close)
+{
+	j->depth--;
+	if (j->pretty && !j->first)
+		newline(j);
+	putc_unlocked(close, j->f);
+	j->first = false;
+}
+
+/* The length of the UTF-8 sequence at @s, 0: it is none (RFC 3629). */
+static unsigned int sequence(const unsigned char *s)
+{
+	unsigned int n, cp, min;
+
+	if (*s < 0x80)
+		return 1;
+	if (*s >= 0xc2 && *s <= 0xdf)
+		n = 2, cp = *s & 0x1f, min = 0x80;
+	else if ((*s & 0xf0) == 0xe0)
+		n = 3, cp = *s & 0x0f, min = 0x800;
+	else if (*s >= 0xf0 && *s <= 0xf4)
+		n = 4, cp = *s & 0x07, min = 0x10000;
+	else
+		return 0;
+	for (unsigned int i = 1; i < n; i++) {
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+		cp = cp << 6 | (s[i] & 0x3f);
+	}
+	if (cp < min || cp > 0x10ffff || (cp >= 0xd800 && cp <= 0xdfff))
+		return 0;
+	return n;
+}
+
+static void string(struct json *j, const char *str)
+{
+	const unsigned char *s = (const unsigned char *)str;
+
+	putc_unlocked('"', j->f);
+	while (*s) {
+		unsigned int n = sequence(s);
+
+		if (!n) {
+			fputs_unlocked("\\ufffd", j->f);
+			s++;
+		} else if (*s == '"' || *s == '\\') {
+			putc_unlocked('\\', j->f);
+			putc_unlocked(*s++, j->f);
+		} else if (*s < 0x20 || *s == 0x7f) {
+			fprintf(j->f, "\\u%04x", *s++);
+		} else {
+			while (n--)
+				putc_unlocked(*s++, j->f);
+		}
+	}
+	putc_unlocked('"', j->f);
+}
+
+void json_key(struct json *j, const char *key)
+{
+	separate(j);
+	string(j, key);
+	putc_unlocked(':', j->f);
+	if (j->pretty)
+		putc_unlocked(' ', j->f);
+	j->keyed = true;
+}
+
+void json_u64(struct json *j, uint64_t v)
+{
+	char buf[20], *p = buf + sizeof(buf);
+
+	separate(j);
+	do {
+		*--p = '0' + v % 10;
+		v /= 10;
+	} while (v);
+	fwrite_unlocked(p, 1, buf + sizeof(buf) - p, j->f);
+}
+
+void json_s64(struct json *j, int64_t v)
+{
+	separate(j);
+	fprintf(j->f, "%" PRId64, v);
+}
+
+void json_real(struct json *j, double v)
+{
+	separate(j);
+	if (isfinite(v))
+		fprintf(j->f, "%.10g", v);
+	else
+		fputs_unlocked("null", j->f);
+}
+
+void json_bool(struct json *j, bool v)
+{
+	separate(j);
+	fputs_unlocked(v ? "true" : "false", j->f);
+}
+
+void json_str(struct json *j, const char *s)
+{
+	separate(j);
+	string(j, s);
+}

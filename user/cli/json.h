@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * JSON written as it goes, without a tree: a list of ten thousand QPs is a
+ * quarter of a million values. What is written is valid whatever a process
+ * calls itself: names come from the kernel as bytes.
+ */
+#ifndef SRDMA_CLI_JSON_H
+#define SRDMA_CLI_JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct json {
+	FILE *f;
+	bool pretty;
+	unsigned int depth;
+	bool first;		/* in the innermost list or object */
+	bool keyed;		/* a key was written, its value is next */
+};
+
+void json_begin(struct json *j, char open);	/* '[' or '{' */
+void json_end(struct json *j, char close);
+void json_key(struct json *j, const char *key);
+void json_u64(struct json *j, uint64_t v);
+void json_s64(struct json *j, int64_t v);
+void json_real(struct json *j, double v);
+void json_bool(struct json *j, bool v);
+void json_str(struct json *j, const char *s);
+
+#endif /* SRDMA_CLI_JSON_H */

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include <rdma/swiftrdma.h>
+
+#include "cli/cli.h"
+
+#define LEVELS	(SWIFTRDMA_LEVEL_MAX + 1)
+
+#define NUMBER(name)							\
+	static void get_##name(const struct cli *cli, const void *row,	\
+			       struct cell *c)				\
+	{								\
+		(void)cli;						\
+		cell_u64(c, ((const struct io_level *)row)->name);	\
+	}
+
+NUMBER(level)
+NUMBER(dscp)
+NUMBER(sl)
+
+static void get_tclass(const struct cli *cli, const void *row, struct cell *c)
+{
+	(void)cli;
+	cell_u64(c, ((const struct io_level *)row)->dscp << 2);
+}
+
+static const struct column columns[] = {
+	{ "level", "LEVEL", 0, 0, get_level },
+	{ "dscp", "DSCP", 0, 0, get_dscp },
+	{ "tclass", "TCLASS", 0, 0, get_tclass },
+	{ "sl", "SL", 0, 0, get_sl },
+};
+
+static int show(struct cli *cli, struct args *args)
+{
+	struct io_level levels[LEVELS];
+	struct rows rows;
+	int n, err = args_end(args);
+
+	if (!err)
+		err = cli_open(cli);
+	if (err)
+		return err;
+	n = io_levels(cli->io, levels, LEVELS);
+	if (n < 0)
+		return cli_io_error(cli);
+	rows = ROWS(columns, levels, (size_t)n);
+	return cli_show(cli, &rows);
+}
+
+/* What is not said stays as it is. */
+static struct io_level *find(struct io_level *levels, int n, uint32_t level)
+{
+	for (int i = 0; i < n; i++)
+		if (levels[i].level == level)
+			return &levels[i];
+	return NULL;
+}
+
+struct change {
+	uint32_t level, dscp, sl;
+	bool has_dscp, has_sl;
+};
+
+/* LEVEL [ dscp N ] [ sl N ], repeated. */
+static int parse(struct args *args, struct change *changes, size_t *n)
+{
+	static const char *const keywords[] = { "dscp", "sl", "level", NULL };
+	struct change *ch = NULL;
+	uint64_t level;
+	int err = CLI_OK;
+
+	while (args_left(args) && !err) {
+		const char *word = args_next(args);
+		int k = args_match(keywords, word);
+
+		if (k == 2)
+			continue;
+		if (k >= 0 && !ch)
+			return args_bad("'%s': of which level? As in level set 3 dscp 26",
+					word);
+		if (k == 0) {
+			ch->has_dscp = true;
+			err = args_u32(args, "dscp", 63, &ch->dscp);
+		} else if (k == 1) {
+			ch->has_sl = true;
+			err = args_u32(args, "sl", 15, &ch->sl);
+		} else if (!args_number(word, SWIFTRDMA_LEVEL_MAX, &level)) {
+			err = args_bad("'%s': expected dscp, sl, or a level from 0 to %d",
+				       word, SWIFTRDMA_LEVEL_MAX);
+		} else if (*n == LEVELS) {
+			err = args_bad("there are only %d levels", LEVELS);
+		} else {
+			ch = &changes[(*n)++];
+			*ch = (struct change){ .level = level };
+		}
+	}
+	for (size_t i = 0; i < *n && !err; i++)
+		if (!changes[i].has_dscp && !changes[i].has_sl)
+			err = args_bad("level %u: give dscp, sl or both",
+				       changes[i].level);
+	if (!err && !*n)
+		err = args_bad("level set: which level? As in level set 3 dscp 26");
+	return err;
+}
+
+static int set(struct cli *cli, struct args *args)
+{
+	struct change changes[LEVELS];
+	struct io_level now[LEVELS], levels[LEVELS];
+	size_t n = 0;
+	int had, err = parse(args, changes, &n);
+
+	if (!err)
+		err = cli_open(cli);
+	if (err)
+		return err;
+	had = io_levels(cli->io, now, LEVELS);
+	if (had < 0)
+		return cli_io_error(cli);
+	for (size_t i = 0; i < n; i++) {
+		const struct change *ch = &changes[i];
+		const struct io_level *was = find(now, had, ch->level);
+
+		levels[i] = (struct io_level){
+			.level = ch->level,
+			.dscp = ch->has_dscp ? ch->dscp : was ? was->dscp : 0,
+			.sl = ch->has_sl ? ch->sl : was ? was->sl : 0,
+		};
+	}
+	return io_levels_set(cli->io, levels, n) < 0 ? cli_io_error(cli)
+						     : CLI_OK;
+}
+
+static const struct verb verbs[] = {
+	{ "show", show }, { "list", show }, { "set", set }, { 0 },
+};
+
+const struct noun noun_level = {
+	"level", verbs,
+	"Usage: swiftrdma level [ show ]\n"
+	"       swiftrdma level set LEVEL [ dscp N ] [ sl N ] [ LEVEL ... ]\n"
+	"\n"
+	"What a class level means on the wire: a DSCP (0 to 63; the traffic class is\n"
+	"four times that) on Ethernet, a service level (0 to 15) on InfiniBand.\n",
+};

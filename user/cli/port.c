@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include <string.h>
+
+#include "cli/cli.h"
+
+#define NUMBER(name, field, bit)					\
+	static void get_##name(const struct cli *cli, const void *row,	\
+			       struct cell *c)				\
+	{								\
+		const struct snap_port *port = row;			\
+									\
+		(void)cli;						\
+		if (!(bit) || snap_has(port, bit))			\
+			cell_u64(c, port->field);			\
+	}
+
+#define RATE(name, id)							\
+	static void get_##name(const struct cli *cli, const void *row,	\
+			       struct cell *c)				\
+	{								\
+		view_signal(cli, id, (const struct snap_port *)row -	\
+			    cli->snap.ports, c);			\
+	}
+
+NUMBER(port, index, 0)
+NUMBER(speed, speed, SNAP_SPEED)
+NUMBER(tx_bytes, tx_bytes, SNAP_BYTES)
+NUMBER(rx_bytes, rx_bytes, SNAP_BYTES)
+NUMBER(tx_packets, tx_packets, SNAP_BYTES)
+NUMBER(rx_packets, rx_packets, SNAP_BYTES)
+NUMBER(time, time, 0)
+RATE(util, SIG_PORT_UTIL)
+RATE(tx_rate, SIG_PORT_TX_RATE)
+RATE(rx_rate, SIG_PORT_RX_RATE)
+
+static void get_dev(const struct cli *cli, const void *row, struct cell *c)
+{
+	view_dev_name(cli, ((const struct snap_port *)row)->dev, c);
+}
+
+static void get_state(const struct cli *cli, const void *row, struct cell *c)
+{
+	/* IBA 14.2.5.6, as enum ib_port_state */
+	static const char *const names[] = {
+		"NOP", "DOWN", "INIT", "ARMED", "ACTIVE", "ACTIVE_DEFER",
+	};
+	const struct snap_port *port = row;
+
+	(void)cli;
+	if (!snap_has(port, SNAP_STATE))
+		return;
+	c->tone = port->state == 4 ? TONE_GOOD : TONE_WARN;
+	if (port->state < sizeof(names) / sizeof(names[0]))
+		cell_str(c, names[port->state]);
+	else
+		cell_u64(c, port->state);
+}
+
+static void get_link(const struct cli *cli, const void *row, struct cell *c)
+{
+	const struct snap_port *port = row;
+
+	(void)cli;
+	if (port->link_layer == 1)
+		cell_str(c, "infiniband");
+	else if (port->link_layer == 2)
+		cell_str(c, "ethernet");
+}
+
+static void get_netdev(const struct cli *cli, const void *row, struct cell *c)
+{
+	const struct snap_port *port = row;
+
+	(void)cli;
+	if (snap_has(port, SNAP_NETDEV))
+		cell_str(c, port->netdev);
+}
+
+static const struct column columns[] = {
+	{ "dev", "DEV", 0, COL_LEFT, get_dev },
+	{ "port", "PORT", 0, 0, get_port },
+	{ "state", "STATE", 0, COL_LEFT, get_state },
+	{ "link_layer", "LINK", 0, COL_LEFT, get_link },
+	{ "netdev", "NETDEV", 0, COL_LEFT, get_netdev },
+	{ "speed", "SPEED", SHOW_BITRATE, 0, get_speed },
+	{ "util", "UTIL", SHOW_RATIO, COL_RATE, get_util },
+	{ "tx_rate", "TX-RATE", SHOW_BITRATE, COL_RATE, get_tx_rate },
+	{ "rx_rate", "RX-RATE", SHOW_BITRATE, COL_RATE, get_rx_rate },
+	{ "tx_bytes", "TX", SHOW_BYTES, 0, get_tx_bytes },
+	{ "rx_bytes", "RX", SHOW_BYTES, 0, get_rx_bytes },
+	{ "tx_packets", "TX-PACKETS", 0, COL_DETAIL, get_tx_packets },
+	{ "rx_packets", "RX-PACKETS", 0, COL_DETAIL, get_rx_packets },
+	{ "time", NULL, 0, COL_JSON, get_time },
+};
+
+static int show(struct cli *cli, struct args *args)
+{
+	struct io_want want = { .devs = true, .ports = true };
+	const char *word = args_next(args);
+	char dev[SNAP_DEVNAME];
+	struct rows rows;
+	const char *slash;
+	uint64_t port;
+	int err;
+
+	if (word) {
+		slash = strrchr(word, '/');
+		if (slash && (!args_number(slash + 1, UINT32_MAX, &port) ||
+			      !port))
+			return args_bad("'%s': after the / comes a port number, as in rxe0/1",
+					word);
+		if (strlen(word) >= sizeof(dev))
+			return args_bad("'%s' is too long for a device", word);
+		strcpy(dev, word);
+		if (slash) {
+			dev[slash - word] = '\0';
+			want.port = port;
+		}
+		want.dev = dev;
+	}
+	err = args_end(args);
+	if (!err)
+		err = cli_read(cli, &want);
+	if (err)
+		return err;
+	rows = ROWS(columns, cli->snap.ports, cli->snap.n_ports);
+	return cli_show(cli, &rows);
+}
+
+static const struct verb verbs[] = {
+	{ "show", show }, { "list", show }, { 0 },
+};
+
+const struct noun noun_port = {
+	"port", verbs,
+	"Usage: swiftrdma port [ show [ DEV[/PORT] ] ]\n"
+	"\n"
+	"Ports: state, speed and traffic. With -i SEC how busy each is.\n",
+};

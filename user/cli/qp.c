@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include <arpa/inet.h>
+#include <fnmatch.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+#define GETTER(name)							\
+	static void get_##name(const struct cli *cli, const void *row,	\
+			       struct cell *c)
+
+#define NUMBER(name, field, bit)					\
+	GETTER(name)							\
+	{								\
+		const struct snap_qp *qp = row;				\
+									\
+		(void)cli;						\
+		if (!(bit) || snap_has(qp, bit))			\
+			cell_u64(c, qp->field);				\
+	}
+
+#define FLAG(name)							\
+	GETTER(name)							\
+	{								\
+		(void)cli;						\
+		cell_flag(c, ((const struct snap_qp *)row)->name);	\
+	}
+
+#define RATE(name, id)							\
+	GETTER(name)							\
+	{								\
+		view_signal(cli, id, (const struct snap_qp *)row -	\
+			    cli->snap.qps, c);				\
+	}
+
+static const struct snap_owner *owner(const struct cli *cli, const void *row)
+{
+	const struct snap_qp *qp = row;
+
+	return view_owner(cli, snap_has(qp, SNAP_OWNER), qp->owner);
+}
+
+#define OWNER_STR(name)							\
+	GETTER(name)							\
+	{								\
+		const struct snap_owner *o = owner(cli, row);		\
+									\
+		if (o)							\
+			cell_str(c, o->name);				\
+	}
+
+#define OWNER_ID(name)							\
+	GETTER(name)							\
+	{								\
+		const struct snap_owner *o = owner(cli, row);		\
+									\
+		if (o && !o->kernel[0])					\
+			cell_u64(c, o->name);				\
+	}
+
+NUMBER(qpn, qpn, 0)
+NUMBER(id, serial, 0)
+NUMBER(port, port, SNAP_PORT)
+NUMBER(uar, uar, SNAP_UAR)
+NUMBER(tid, tid, SNAP_TID)
+NUMBER(send_cq, send_cq, 0)
+NUMBER(recv_cq, recv_cq, 0)
+NUMBER(max_send_wr, max_send_wr, SNAP_CAP)
+NUMBER(max_recv_wr, max_recv_wr, SNAP_CAP)
+NUMBER(max_send_sge, max_send_sge, SNAP_CAP)
+NUMBER(max_recv_sge, max_recv_sge, SNAP_CAP)
+NUMBER(max_inline, max_inline, SNAP_CAP)
+NUMBER(doorbells, doorbells, SNAP_DOORBELLS)
+NUMBER(wrs, wrs, SNAP_WRS)
+NUMBER(level, level, SNAP_LEVEL)
+NUMBER(tclass_asked, tclass_asked, SNAP_CLASS)
+NUMBER(tclass, tclass, SNAP_CLASS)
+NUMBER(sl_asked, sl_asked, SNAP_CLASS)
+NUMBER(sl, sl, SNAP_CLASS)
+NUMBER(dest_qpn, dest_qpn, SNAP_DEST)
+NUMBER(since, since, 0)
+NUMBER(time, time, 0)
+FLAG(adopted)
+FLAG(class_pending)
+RATE(wr_rate, SIG_QP_WR_RATE)
+RATE(doorbell_rate, SIG_QP_DOORBELL_RATE)
+OWNER_ID(pid)
+OWNER_ID(uid)
+OWNER_STR(comm)
+OWNER_STR(exe)
+OWNER_STR(cgroup)
+OWNER_STR(kernel)
+
+GETTER(dev)
+{
+	view_dev_name(cli, ((const struct snap_qp *)row)->dev, c);
+}
+
+GETTER(type)
+{
+	(void)cli;
+	view_word(UNIT_TYPE, ((const struct snap_qp *)row)->type, c);
+}
+
+GETTER(state)
+{
+	const struct snap_qp *qp = row;
+
+	(void)cli;
+	if (!snap_has(qp, SNAP_STATE))
+		return;
+	view_word(UNIT_STATE, qp->state, c);
+	if (c->kind == CELL_STR && !strcmp(c->str, "RTS"))
+		c->tone = TONE_GOOD;
+	else if (c->kind == CELL_STR && !strcmp(c->str, "ERR"))
+		c->tone = TONE_BAD;
+}
+
+GETTER(job)
+{
+	const struct snap_qp *qp = row;
+	const struct snap_job *job = view_job(cli, qp->job);
+
+	if (job)
+		cell_str(c, job->name);
+	else if (qp->job)
+		cell_u64(c, qp->job);
+}
+
+/* Whoever holds it, in one column. */
+GETTER(user)
+{
+	const struct snap_owner *o = owner(cli, row);
+
+	if (o)
+		cell_str(c, o->kernel[0] ? o->kernel : o->comm);
+}
+
+GETTER(dgid)
+{
+	const struct snap_qp *qp = row;
+
+	(void)cli;
+	if (snap_has(qp, SNAP_DEST) &&
+	    inet_ntop(AF_INET6, qp->dgid, c->buf, sizeof(c->buf)))
+		cell_str(c, c->buf);
+}
+
+GETTER(class_error)
+{
+	const struct snap_qp *qp = row;
+
+	(void)cli;
+	if (!snap_has(qp, SNAP_CLASS_ERROR) || !qp->class_error)
+		return;
+	cell_s64(c, qp->class_error);
+	c->tone = TONE_BAD;
+}
+
+static const struct column columns[] = {
+	{ "dev", "DEV", 0, COL_LEFT, get_dev },
+	{ "port", "PORT", 0, 0, get_port },
+	{ "qpn", "QPN", 0, 0, get_qpn },
+	{ "id", "ID", 0, COL_DETAIL, get_id },
+	{ "type", "TYPE", 0, COL_LEFT, get_type },
+	{ "state", "STATE", 0, COL_LEFT, get_state },
+	{ "uar", "UAR", 0, 0, get_uar },
+	{ "job", "JOB", 0, COL_LEFT, get_job },
+	{ "pid", "PID", 0, 0, get_pid },
+	{ "tid", "TID", 0, COL_DETAIL, get_tid },
+	{ "uid", "UID", 0, COL_DETAIL, get_uid },
+	{ "owner", "OWNER", 0, COL_LEFT | COL_TEXT, get_user },
+	{ "comm", NULL, 0, COL_JSON, get_comm },
+	{ "exe", "EXE", 0, COL_LEFT | COL_DETAIL, get_exe },
+	{ "kernel", NULL, 0, COL_JSON, get_kernel },
+	{ "send_cq", "SCQ", 0, COL_DETAIL, get_send_cq },
+	{ "recv_cq", "RCQ", 0, COL_DETAIL, get_recv_cq },
+	{ "max_send_wr", "SEND-WR", 0, COL_DETAIL, get_max_send_wr },
+	{ "max_recv_wr", "RECV-WR", 0, COL_DETAIL, get_max_recv_wr },
+	{ "max_send_sge", NULL, 0, COL_JSON, get_max_send_sge },
+	{ "max_recv_sge", NULL, 0, COL_JSON, get_max_recv_sge },
+	{ "max_inline", NULL, 0, COL_JSON, get_max_inline },
+	{ "wr_rate", "WR/s", SHOW_RATE, COL_RATE, get_wr_rate },
+	{ "doorbell_rate", "DB/s", SHOW_RATE, COL_RATE, get_doorbell_rate },
+	{ "doorbells", "DOORBELLS", 0, 0, get_doorbells },
+	{ "wrs", "WRS", 0, 0, get_wrs },
+	{ "level", "LEVEL", 0, 0, get_level },
+	{ "tclass", "TCLASS", 0, 0, get_tclass },
+	{ "tclass_asked", "ASKED", 0, 0, get_tclass_asked },
+	{ "sl", "SL", 0, COL_DETAIL, get_sl },
+	{ "sl_asked", "SL-ASKED", 0, COL_DETAIL, get_sl_asked },
+	{ "class_pending", "PENDING", 0, COL_LEFT | COL_DETAIL,
+	  get_class_pending },
+	{ "class_error", "ERROR", SHOW_ERRNO, COL_LEFT | COL_DETAIL,
+	  get_class_error },
+	{ "dest_qpn", "DEST-QPN", 0, COL_DETAIL, get_dest_qpn },
+	{ "dgid", "DGID", 0, COL_LEFT | COL_DETAIL, get_dgid },
+	{ "adopted", "ADOPTED", 0, COL_LEFT | COL_DETAIL, get_adopted },
+	{ "cgroup", "CGROUP", 0, COL_LEFT | COL_DETAIL, get_cgroup },
+	{ "since", NULL, 0, COL_JSON, get_since },
+	{ "time", NULL, 0, COL_JSON, get_time },
+};
+
+struct rows qp_rows(const struct snapshot *snap)
+{
+	return ROWS(columns, snap->qps, snap->n_qps);
+}
+
+/* Those the kernel does not know, and those whose 0 it cannot be told. */
+struct filter {
+	const char *comm, *cgroup;
+	bool has_uid, has_type, has_state, has_uar, has_port;
+	uint32_t uid, uar, port;
+	double type, state;
+};
+
+static bool owner_wanted(const struct filter *f, const struct snap_owner *o)
+{
+	if (!f->comm && !f->cgroup && !f->has_uid)
+		return true;
+	if (!o || (f->has_uid && (o->kernel[0] || o->uid != f->uid)))
+		return false;
+	if (f->comm && strcmp(f->comm, o->comm))
+		return false;
+	/* As the module's own rules match: a star also stands for slashes. */
+	return !f->cgroup || !fnmatch(f->cgroup, o->cgroup, 0);
+}
+
+static bool wanted(const struct cli *cli, const void *row, const void *arg)
+{
+	const struct snap_qp *qp = row;
+	const struct filter *f = arg;
+
+	if (f->has_type && qp->type != f->type)
+		return false;
+	if (f->has_state &&
+	    (!snap_has(qp, SNAP_STATE) || qp->state != f->state))
+		return false;
+	if (f->has_uar && (!snap_has(qp, SNAP_UAR) || qp->uar != f->uar))
+		return false;
+	if (f->has_port && (!snap_has(qp, SNAP_PORT) || qp->port != f->port))
+		return false;
+	return owner_wanted(f, owner(cli, row));
+}
+
+static int word_filter(struct args *args, const char *what, enum unit unit,
+		       bool *has, double *v)
+{
+	char upper[16];
+	const char *s;
+
+	if (args_value(args, what, &s))
+		return CLI_USAGE;
+	for (size_t i = 0; i < sizeof(upper); i++) {
+		upper[i] = s[i] >= 'a' && s[i] <= 'z' ? s[i] - 32 : s[i];
+		if (!s[i])
+			break;
+	}
+	upper[sizeof(upper) - 1] = '\0';
+	*has = true;
+	if (vocab_word(unit, upper, strlen(upper), v))
+		return args_bad("%s: '%s' is not %s", what, s,
+				units_describe(unit));
+	return CLI_OK;
+}
+
+enum { DEV, PORT, UAR, QPN, PID, JOB, COMM, UID, TYPE, STATE, CGROUP };
+
+static const char *const keywords[] = {
+	"dev", "port", "uar", "qpn", "pid", "job", "comm", "uid", "type",
+	"state", "cgroup", NULL,
+};
+
+static int filter(struct args *args, struct io_want *want, struct filter *f)
+{
+	const char *word = args_next(args);
+	int k = args_match(keywords, word);
+
+	switch (k) {
+	case DEV:
+		return args_value(args, "dev", &want->dev);
+	case PORT:
+		f->has_port = true;
+		if (args_u32(args, "port", UINT32_MAX, &f->port))
+			return CLI_USAGE;
+		want->port = f->port;
+		return CLI_OK;
+	case UAR:
+		f->has_uar = true;
+		if (args_u32(args, "uar", UINT32_MAX, &f->uar))
+			return CLI_USAGE;
+		want->uar = f->uar;
+		return CLI_OK;
+	case QPN:
+		want->has_qpn = true;
+		return args_u32(args, "qpn", 0xffffff, &want->qpn);
+	case PID:
+		return args_u32(args, "pid", INT32_MAX, &want->pid);
+	case JOB:
+		return args_value(args, "job", &want->job);
+	case COMM:
+		return args_value(args, "comm", &f->comm);
+	case UID:
+		f->has_uid = true;
+		return args_u32(args, "uid", UINT32_MAX, &f->uid);
+	case TYPE:
+		return word_filter(args, "type", UNIT_TYPE, &f->has_type,
+				   &f->type);
+	case STATE:
+		return word_filter(args, "state", UNIT_STATE, &f->has_state,
+				   &f->state);
+	case CGROUP:
+		return args_value(args, "cgroup", &f->cgroup);
+	}
+	return args_bad("'%s' is no filter; there are dev, port, uar, qpn, pid, job, comm, uid, type, state and cgroup",
+			word);
+}
+
+static int show(struct cli *cli, struct args *args)
+{
+	struct io_want want = { .devs = true, .qps = true, .jobs = true };
+	struct filter f = { 0 };
+	struct rows rows;
+	int err = CLI_OK;
+
+	while (args_left(args) && !err)
+		err = filter(args, &want, &f);
+	if (!err)
+		err = cli_read(cli, &want);
+	if (err)
+		return err;
+	rows = qp_rows(&cli->snap);
+	rows.want = wanted;
+	rows.arg = &f;
+	return cli_show(cli, &rows);
+}
+
+static const struct verb verbs[] = {
+	{ "show", show }, { "list", show }, { 0 },
+};
+
+const struct noun noun_qp = {
+	"qp", verbs,
+	"Usage: swiftrdma qp [ show [ FILTER ... ] ]\n"
+	"\n"
+	"FILTER := { dev DEV | port PORT | uar INDEX | qpn QPN | pid PID | job JOB |\n"
+	"            comm NAME | uid UID | type TYPE | state STATE | cgroup GLOB }\n"
+	"TYPE   := { RC | UC | UD | GSI | SMI }\n"
+	"STATE  := { RESET | INIT | RTR | RTS | SQD | SQE | ERR }\n"
+	"\n"
+	"Queue pairs: whose each is, what it did, and the traffic class it has and\n"
+	"was asked for. Without CAP_NET_ADMIN one sees one's own.\n",
+};

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include <string.h>
+
+#include <rdma/swiftrdma.h>
+
+#include "cli/cli.h"
+
+#define NUMBER(name, field, bit)					\
+	static void get_##name(const struct cli *cli, const void *row,	\
+			       struct cell *c)				\
+	{								\
+		const struct snap_uar *uar = row;			\
+									\
+		(void)cli;						\
+		if (!(bit) || snap_has(uar, bit))			\
+			cell_u64(c, uar->field);			\
+	}
+
+#define RATE(name, id)							\
+	static void get_##name(const struct cli *cli, const void *row,	\
+			       struct cell *c)				\
+	{								\
+		view_signal(cli, id, (const struct snap_uar *)row -	\
+			    cli->snap.uars, c);				\
+	}
+
+NUMBER(index, index, 0)
+NUMBER(qps, qps, 0)
+NUMBER(created, created, 0)
+NUMBER(doorbells, doorbells, SNAP_DOORBELLS)
+NUMBER(wrs, wrs, SNAP_WRS)
+NUMBER(since, since, 0)
+NUMBER(time, time, 0)
+RATE(active_qps, SIG_UAR_ACTIVE_QPS)
+RATE(owners, SIG_UAR_OWNERS)
+RATE(wr_rate, SIG_UAR_WR_RATE)
+RATE(doorbell_rate, SIG_UAR_DOORBELL_RATE)
+RATE(coactive, SIG_UAR_COACTIVE)
+
+static void get_dev(const struct cli *cli, const void *row, struct cell *c)
+{
+	view_dev_name(cli, ((const struct snap_uar *)row)->dev, c);
+}
+
+static void get_kind(const struct cli *cli, const void *row, struct cell *c)
+{
+	static const char *const names[] = {
+		[SWIFTRDMA_UAR_KIND_HW] = "hw",
+		[SWIFTRDMA_UAR_KIND_CONTEXT] = "context",
+		[SWIFTRDMA_UAR_KIND_KERNEL] = "kernel",
+	};
+	const struct snap_uar *uar = row;
+
+	(void)cli;
+	if (uar->kind < sizeof(names) / sizeof(names[0]))
+		cell_str(c, names[uar->kind]);
+	else
+		cell_u64(c, uar->kind);
+}
+
+static const struct snap_owner *owner(const struct cli *cli, const void *row)
+{
+	const struct snap_uar *uar = row;
+
+	return view_owner(cli, snap_has(uar, SNAP_OWNER), uar->owner);
+}
+
+static void get_pid(const struct cli *cli, const void *row, struct cell *c)
+{
+	const struct snap_owner *o = owner(cli, row);
+
+	if (o && !o->kernel[0])
+		cell_u64(c, o->pid);
+}
+
+static void get_uid(const struct cli *cli, const void *row, struct cell *c)
+{
+	const struct snap_owner *o = owner(cli, row);
+
+	if (o && !o->kernel[0])
+		cell_u64(c, o->uid);
+}
+
+static void get_comm(const struct cli *cli, const void *row, struct cell *c)
+{
+	const struct snap_owner *o = owner(cli, row);
+
+	if (o)
+		cell_str(c, o->comm);
+}
+
+static void get_exe(const struct cli *cli, const void *row, struct cell *c)
+{
+	const struct snap_owner *o = owner(cli, row);
+
+	if (o)
+		cell_str(c, o->exe);
+}
+
+static void get_cgroup(const struct cli *cli, const void *row, struct cell *c)
+{
+	const struct snap_owner *o = owner(cli, row);
+
+	if (o)
+		cell_str(c, o->cgroup);
+}
+
+static void get_kernel(const struct cli *cli, const void *row, struct cell *c)
+{
+	const struct snap_owner *o = owner(cli, row);
+
+	if (o)
+		cell_str(c, o->kernel);
+}
+
+static const struct column columns[] = {
+	{ "dev", "DEV", 0, COL_LEFT, get_dev },
+	{ "uar", "UAR", 0, 0, get_index },
+	{ "kind", "KIND", 0, COL_LEFT, get_kind },
+	{ "qps", "QPS", 0, 0, get_qps },
+	{ "active_qps", "ACTIVE", 0, COL_RATE, get_active_qps },
+	{ "owners", "OWNERS", 0, COL_RATE, get_owners },
+	{ "wr_rate", "WR/s", SHOW_RATE, COL_RATE, get_wr_rate },
+	{ "doorbell_rate", "DB/s", SHOW_RATE, COL_RATE, get_doorbell_rate },
+	{ "coactive", "COACTIVE", SHOW_RATIO, COL_RATE, get_coactive },
+	{ "created", "CREATED", 0, COL_DETAIL, get_created },
+	{ "doorbells", "DOORBELLS", 0, 0, get_doorbells },
+	{ "wrs", "WRS", 0, 0, get_wrs },
+	{ "pid", "PID", 0, 0, get_pid },
+	{ "uid", "UID", 0, COL_DETAIL, get_uid },
+	{ "comm", "COMM", 0, COL_LEFT, get_comm },
+	{ "exe", "EXE", 0, COL_LEFT | COL_DETAIL, get_exe },
+	{ "kernel", "KERNEL", 0, COL_LEFT | COL_DETAIL, get_kernel },
+	{ "cgroup", "CGROUP", 0, COL_LEFT | COL_DETAIL, get_cgroup },
+	{ "since", NULL, 0, COL_JSON, get_since },
+	{ "time", NULL, 0, COL_JSON, get_time },
+};
+
+struct filter {
+	bool has_index;
+	uint32_t index;
+};
+
+static bool wanted(const struct cli *cli, const void *row, const void *arg)
+{
+	const struct filter *f = arg;
+
+	(void)cli;
+	return !f->has_index ||
+	       ((const struct snap_uar *)row)->index == f->index;
+}
+
+static int show(struct cli *cli, struct args *args)
+{
+	struct io_want want = {
+		.devs = true,
+		.uars = true,
+		.qps = cli->interval_ms,	/* who is active, and how often */
+	};
+	struct filter f = { 0 };
+	struct rows rows;
+	int err = CLI_OK;
+
+	while (args_left(args) && !err) {
+		const char *word = args_next(args);
+		uint64_t n;
+
+		if (!f.has_index && args_number(word, UINT32_MAX, &n)) {
+			f.has_index = true;
+			f.index = n;
+		} else if (!want.dev) {
+			want.dev = word;
+		} else {
+			err = args_bad("'%s': a device is already given, and a UAR is a number",
+				       word);
+		}
+	}
+	if (!err)
+		err = cli_read(cli, &want);
+	if (err)
+		return err;
+	rows = ROWS(columns, cli->snap.uars, cli->snap.n_uars);
+	rows.want = wanted;
+	rows.arg = &f;
+	return cli_show(cli, &rows);
+}
+
+static const struct verb verbs[] = {
+	{ "show", show }, { "list", show }, { 0 },
+};
+
+const struct noun noun_uar = {
+	"uar", verbs,
+	"Usage: swiftrdma uar [ show [ DEV ] [ INDEX ] ]\n"
+	"\n"
+	"UARs, or user contexts on a device without (the KIND says which), and who\n"
+	"opened each. With -i SEC how hard and how often together its QPs are driven.\n",
+};

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+const struct snap_dev *view_dev(const struct cli *cli, uint32_t index)
+{
+	for (size_t i = 0; i < cli->snap.n_devs; i++)
+		if (cli->snap.devs[i].index == index)
+			return &cli->snap.devs[i];
+	return NULL;
+}
+
+void view_dev_name(const struct cli *cli, uint32_t index, struct cell *c)
+{
+	const struct snap_dev *dev = view_dev(cli, index);
+
+	/* A device may have come since the devices were read. */
+	if (dev)
+		cell_str(c, dev->name);
+	else
+		cell_u64(c, index);
+}
+
+const struct snap_job *view_job(const struct cli *cli, uint32_t id)
+{
+	size_t lo = 0, hi = cli->snap.n_jobs;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		const struct snap_job *job = &cli->snap.jobs[mid];
+
+		if (job->id == id)
+			return job;
+		if (job->id < id)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return NULL;
+}
+
+void view_word(enum unit unit, uint32_t value, struct cell *c)
+{
+	const char *word = vocab_word_name(unit, value);
+
+	if (word)
+		cell_str(c, word);
+	else
+		cell_u64(c, value);
+}
+
+const struct snap_owner *view_owner(const struct cli *cli, bool has,
+				    uint32_t index)
+{
+	return has && index < cli->snap.n_owners ? &cli->snap.owners[index]
+						 : NULL;
+}
+
+void view_signal(const struct cli *cli, enum signal_id id, size_t row,
+		 struct cell *c)
+{
+	double v;
+
+	if (signal_get(&cli->sig, id, row, &v))
+		cell_real(c, v);
+}
+
+int view_find_dev(const struct cli *cli, const char *name, uint32_t *index)
+{
+	for (size_t i = 0; i < cli->snap.n_devs; i++) {
+		if (!strcmp(cli->snap.devs[i].name, name)) {
+			*index = cli->snap.devs[i].index;
+			return CLI_OK;
+		}
+	}
+	fprintf(stderr, "swiftrdma: no device '%s'; there %s", name,
+		cli->snap.n_devs ? "are:" : "is none");
+	for (size_t i = 0; i < cli->snap.n_devs; i++)
+		fprintf(stderr, " %s", cli->snap.devs[i].name);
+	putc('\n', stderr);
+	return CLI_ERROR;
+}
