@@ -153,7 +153,7 @@ static void test_keys(void **state)
 {
 	(void)state;
 	says("job: []\n", "f:1:1: unknown key 'job' in a policy file; did you mean 'jobs'?");
-	says("agent: {intervall: 1s}\n", "f:1:9: unknown key 'intervall' in agent; did you mean 'interval'?");
+	says("agent: {intervalx: 1s}\n", "f:1:9: unknown key 'intervalx' in agent; did you mean 'interval'?");
 	says("zebra: 1\n", "f:1:1: unknown key 'zebra' in a policy file; known are agent, levels, ports, jobs, policies");
 	says("agent: 5\n", "f:1:8: agent is a map with the keys interval, lease, rank, smoothing, not a single value");
 	says("jobs: {}\n", "f:1:7: jobs is a list, not a map; begin each entry with '- '");
@@ -235,7 +235,7 @@ static void test_states(void **state)
 static void test_actions(void **state)
 {
 	(void)state;
-	says(POLICY("port.util > 80%", "job.levl += 1", UNDO), "f:5:7: unknown knob 'job.levl'; did you mean 'job.level'?");
+	says(POLICY("port.util > 80%", "job.levelx += 1", UNDO), "f:5:7: unknown knob 'job.levelx'; did you mean 'job.level'?");
 	says(POLICY("port.util > 80%", "job.weight += 1", UNDO), "f:5:7: nobody enforces job.weight yet (it will be libswiftrdma); the kernel enforces job.level, job.max_qps and job.create_rate");
 	says(POLICY("port.util > 80%", "job.level = 8", UNDO), "f:5:19: job.level = 8 is out of range; it is 0 to 7");
 	says(POLICY("port.util > 80%", "job.level += 0", UNDO), "f:5:20: a step of 0 is out of range; it is above 0 and at most 7");
