@@ -61,9 +61,9 @@ static int summary_show(struct seq_file *m, void *v)
 		   dev->wrapped_post_send ? ", post_send too" : "");
 	seq_printf(m, "provider         %s\n", dev->provider->name);
 	show_cap(m, dev, SWIFTRDMA_DEV_CAP_DOORBELLS, "doorbells of user QPs",
-		 "they bypass the kernel, the signal is absent");
+		 "the kernel does not see them, the signal is absent");
 	show_cap(m, dev, SWIFTRDMA_DEV_CAP_WRS, "work requests of user QPs",
-		 "they bypass the kernel, the signal is absent");
+		 "the kernel does not see them, the signal is absent");
 	show_cap(m, dev, SWIFTRDMA_DEV_CAP_LIVE_CLASS, "class of a connected QP",
 		 "it is set when the QP is connected, not later");
 	show_cap(m, dev, SWIFTRDMA_DEV_CAP_CONTEXTS, "user contexts from their opening on",
