@@ -21,6 +21,9 @@ bench := $(patsubst $(ROOT)/selftests/bench/%.c,$(BUILD)/bench/%,$(wildcard $(RO
 
 CLANG ?= clang
 BENCH_LIBS := -libverbs -lrdmacm $(PKG_LIBS) -lpthread
+# Compiled and linked in one step, where gcc would name the dependencies of an
+# object that never is.
+DEPS = -MF $@.d -MT $@
 INCLUDES := -I$(ROOT)/selftests/lib -I$(ROOT)/selftests
 
 all: unit bench
@@ -37,17 +40,17 @@ $(BUILD)/user-asan/all.a $(BUILD)/user-fuzz/all.a:
 $(BUILD)/unit/%: $(ROOT)/selftests/unit/%.c $(BUILD)/user-asan/all.a
 	@mkdir -p $(@D)
 	@echo "  UNIT    $*"
-	@$(CC) $(ALL_CFLAGS) $(SANITIZE) $(INCLUDES) -DTOP='"$(ROOT)"' $< $(BUILD)/user-asan/all.a $(PKG_LIBS) -lcmocka -o $@
+	@$(CC) $(ALL_CFLAGS) $(SANITIZE) $(DEPS) $(INCLUDES) -DTOP='"$(ROOT)"' $< $(BUILD)/user-asan/all.a $(PKG_LIBS) -lcmocka -o $@
 
 $(BUILD)/fuzz/%: $(ROOT)/selftests/fuzz/%.c $(BUILD)/user-fuzz/all.a
 	@mkdir -p $(@D)
 	@echo "  FUZZ    $*"
-	@$(CLANG) $(ALL_CFLAGS) $(FUZZ) -fsanitize=fuzzer $(INCLUDES) $< $(BUILD)/user-fuzz/all.a $(PKG_LIBS) -o $@
+	@$(CLANG) $(ALL_CFLAGS) $(FUZZ) -fsanitize=fuzzer $(DEPS) $(INCLUDES) $< $(BUILD)/user-fuzz/all.a $(PKG_LIBS) -o $@
 
 $(BUILD)/bench/%: $(ROOT)/selftests/bench/%.c $(common_objs)
 	@mkdir -p $(@D)
 	@echo "  BENCH   $*"
-	@$(CC) $(ALL_CFLAGS) $(INCLUDES) $< $(common_objs) $(BENCH_LIBS) -o $@
+	@$(CC) $(ALL_CFLAGS) $(DEPS) $(INCLUDES) $< $(common_objs) $(BENCH_LIBS) -o $@
 
 $(BUILD)/user-asan/%.o: $(ROOT)/user/%.c $(ROOT)/user/flags.mk
 	@mkdir -p $(@D)
