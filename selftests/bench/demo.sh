@@ -11,7 +11,7 @@
 #
 #   --by-hand   without module and agent: for phase three the latency job is
 #               started again with the raised class. What the port can do.
-#   --capture   also find when the first packet of the raised class was sent
+#   --capture   also find when the first packet of another class was sent
 #
 # Exit status 0: the effect is there; 1: it is not, or something failed; 77: the
 # port was not full while it should have been, twice, so nothing was shown.
@@ -27,10 +27,10 @@ top=$(cd "$(dirname "$0")/../.." && pwd)
 bench=$top/build/bench
 PATH=$top/build/bin:$PATH
 
-rate=${DEMO_RATE:-20000000}
-bulk_bytes=${DEMO_BYTES:-65536}
+rate=20000000
+bulk_bytes=65536
 raised=104		# level 3 is DSCP 26 in demo.yaml
-bulk_seconds=22
+bulk_seconds=20
 n_alone=200 n_dry=200 n_act=300
 least_util=80
 
@@ -92,7 +92,7 @@ kv_has_class() { [ "$(kv_classes)" = "$1 $1" ]; }
 
 # perftest's default QP timeout is shorter than this port's queue.
 start_bulk() {
-	local args=(-s "$bulk_bytes" -q 1 -t 2 -u 18 -D "$bulk_seconds" -F ${DEMO_BULK:-})
+	local args=(-s "$bulk_bytes" -q 1 -t 2 -u 18 -D "$bulk_seconds" -F)
 
 	in_cgroup bulk ib_write_bw -d rxe1 "${args[@]}" >"$dir/bulk-server" 2>&1 &
 	pids+=($!)
@@ -136,11 +136,16 @@ quantiles() {
 
 # --- The agent ---
 
+# start_agent LOG OPTION...
 start_agent() {
-	swiftrdma-agent "$@" --config "$top/selftests/bench/demo.yaml" >"$dir/agent-$agent_log" 2>&1 & agent=$!
+	local log=$dir/agent-$1
+
+	shift
+	swiftrdma-agent "$@" --log-json --config "$top/selftests/bench/demo.yaml" \
+		>"$log.json" 2>"$log" & agent=$!
 	pids+=("$agent")
 	sleep 0.3
-	alive "$agent" || fail "the agent did not start: $(cat "$dir/agent-$agent_log")"
+	alive "$agent" || fail "the agent did not start: $(cat "$log")"
 }
 
 stop_agent() {
@@ -155,47 +160,69 @@ act() {
 		start_kv --tclass "$raised"
 		return
 	fi
-	agent_log=act start_agent
-	wait_for 10 kv_has_class "$raised" || {
-		cat "$dir/agent-act" >&2
-		fail "the latency job's classes are $(kv_classes), not $raised at both ends"
-	}
+	now_ms
+	from[act]=$now
+	start_agent act
+	wait_for 10 kv_has_class "$raised" && return
+	# An agent that sees an idle port does right not to act.
+	phase_ends act
+	full_in act || return 1
+	cat "$dir/agent-act" >&2
+	fail "the latency job's classes are $(kv_classes), not $raised at both ends"
 }
 
 start_capture() {
 	[ -n "$capture" ] || return 0
+	# tcpdump's clock is the wall's, the agent's is CLOCK_MONOTONIC.
+	now_ms
+	echo "$EPOCHREALTIME $now" >"$dir/clock"
 	tcpdump -i v0 -Q out --immediate-mode -tt -nn -c 1 \
-		"udp dst port 4791 and ip[1] & 0xfc = $raised" >"$dir/capture" 2>"$dir/capture-log" &
+		"udp dst port 4791 and ip[1] & 0xfc != 0" >"$dir/capture" 2>"$dir/capture-log" &
 	pids+=($!)
 	wait_for 10 grep -q listening "$dir/capture-log" || fail "tcpdump does not listen"
 }
 
+# full_in PHASE: the port was, in every second of it.
+full_in() {
+	local u
+
+	u=$(port_util "$dir/port" "$rate" "${from[$1]}" "${to[$1]}" | cut -d' ' -f2)
+	awk -v u="$u" -v least="$least_util" 'BEGIN { exit !(u >= least) }' && return
+	say "this run is void: the port fell to $u % for a second while it should have been full"
+	return 1
+}
+
+# 1: the run is void.
 attempt() {
 	: >"$dir/lat"
 	port_watch v0 "$dir/port" & pids+=($!)
 
 	start_kv
 	phase_starts alone "the latency job alone"
-	phase_lasts "$n_alone" 1
+	phase_lasts "$n_alone" 0.5
 	phase_ends alone
 
 	start_bulk
 	say "the bulk job starts"
-	wait_for 10 port_is_full || say "the port does not fill up"
-	[ -n "$by_hand" ] || agent_log=dry start_agent --dry-run
-	phase_starts dry "colocated, nobody acts"
+	wait_for 10 port_is_full || {
+		say "this run is void: the port does not fill up"
+		return 1
+	}
+	[ -n "$by_hand" ] || start_agent dry --dry-run
+	phase_starts dry "colocated, the agent says what it would do"
 	phase_lasts "$n_dry" 2
 	phase_ends dry
+	full_in dry || return 1
 	[ -n "$by_hand" ] || stop_agent
 
 	start_capture
 	say "colocated, now with action"
-	act
+	act || return 1
 	phase_starts act "colocated, the class is raised on the live QPs"
 	phase_lasts "$n_act" 3
 	phase_ends act
+	full_in act || return 1
 	kv_has_class "$raised" || fail "the class did not stay raised: $(kv_classes)"
-	alive "$bulk" || say "the bulk job ended too early"
 
 	say "waiting for the bulk job's end"
 	wait "$bulk" || fail "the bulk job failed: $(tail -5 "$dir/bulk")"
@@ -204,17 +231,6 @@ attempt() {
 	stop_all
 	[ -z "$by_hand" ] || cat "$dir/lat" >>"$dir/lat-plain"
 	[ -z "$by_hand" ] || mv "$dir/lat-plain" "$dir/lat"
-}
-
-valid() {
-	local p u
-
-	for p in dry act; do
-		u=$(port_util "$dir/port" "$rate" "${from[$p]}" "${to[$p]}" | cut -d' ' -f2)
-		awk -v u="$u" -v least="$least_util" 'BEGIN { exit !(u < least) }' || continue
-		say "this run is void: the port fell to $u % for a second while it should have been full"
-		return 1
-	done
 }
 
 # --- What came of it ---
@@ -306,11 +322,10 @@ if [ -z "$by_hand" ]; then
 fi
 port_shape v0 "${rate}bit" $raised
 
-attempt
-if ! valid; then
+attempt || {
 	say "trying once more"
+	stop_all
 	rm -f "$dir"/*
-	attempt
-	valid || exit 77
-fi
+	attempt || exit 77
+}
 conclude

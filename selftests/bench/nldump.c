@@ -52,64 +52,74 @@ static int fail(const char *what, int nlerr)
 	return nlerr;
 }
 
-static int on_res(struct nl_msg *msg, void *arg)
+/* Takes one message's objects into the tally. */
+typedef void (*tally_fn)(struct nlmsghdr *h, struct tally *t);
+
+static void tally_res(struct nlmsghdr *h, struct tally *t)
 {
-	struct nlmsghdr *h = nlmsg_hdr(msg);
-	struct tally *t = arg;
-	struct nlattr *list, *a;
+	struct nlattr *list = nlmsg_find_attr(h, 0, RDMA_NLDEV_ATTR_RES_QP), *a;
 	int rem;
 
-	t->messages++;
-	t->bytes += h->nlmsg_len;
-	list = nlmsg_find_attr(h, 0, RDMA_NLDEV_ATTR_RES_QP);
 	if (list)
 		nla_for_each_nested(a, list, rem)
 			t->objects++;
-	return NL_OK;
 }
 
-static int on_swift(struct nl_msg *msg, void *arg)
+static void tally_swift(struct nlmsghdr *h, struct tally *t)
 {
-	struct nlattr *a[SWIFTRDMA_SNAPSHOT_A_MAX + 1], *obj;
-	struct nlmsghdr *h = nlmsg_hdr(msg);
-	struct tally *t = arg;
+	struct nlattr *obj;
 
-	t->messages++;
-	t->bytes += h->nlmsg_len;
 	if (nlmsg_find_attr(h, GENL_HDRLEN, SWIFTRDMA_A_QP))
 		t->objects++;
 	obj = nlmsg_find_attr(h, GENL_HDRLEN, SWIFTRDMA_A_SNAPSHOT);
-	if (!obj)
-		return NL_OK;
-	if (nla_parse_nested(a, SWIFTRDMA_SNAPSHOT_A_MAX, obj, NULL) ||
-	    !a[SWIFTRDMA_SNAPSHOT_A_GENERATION])
-		return NL_SKIP;
-	t->generation = nla_get_u64(a[SWIFTRDMA_SNAPSHOT_A_GENERATION]);
-	return NL_OK;
+	if (obj)
+		obj = nla_find(nla_data(obj), nla_len(obj), SWIFTRDMA_SNAPSHOT_A_GENERATION);
+	if (obj)
+		t->generation = nla_get_u64(obj);
 }
 
-static int on_finish(struct nl_msg *msg, void *arg)
+/* 1: that was the last. */
+static int take(struct nlmsghdr *h, tally_fn fn, struct tally *t)
 {
-	(void)msg;
-	*(bool *)arg = true;
-	return NL_STOP;
+	const struct nlmsgerr *e;
+
+	if (h->nlmsg_flags & NLM_F_DUMP_INTR)
+		return fail("dump", -NLE_DUMP_INTR);
+	if (h->nlmsg_type == NLMSG_ERROR) {
+		e = nlmsg_data(h);
+		return fail("dump", -nl_syserr2nlerr(e->error));
+	}
+	if (h->nlmsg_type == NLMSG_DONE)
+		return 1;
+	t->messages++;
+	t->bytes += h->nlmsg_len;
+	fn(h, t);
+	return 0;
 }
 
-static int dump(struct nl_sock *sk, struct nl_msg *msg, nl_recvmsg_msg_cb_t cb, struct tally *t)
+/*
+ * Not nl_recvmsgs(): it copies each message into one of its own, which says
+ * more about libnl than about who sent them.
+ */
+static int dump(struct nl_sock *sk, struct nl_msg *msg, tally_fn fn, struct tally *t)
 {
-	bool done = false;
-	int ret = nl_send_auto(sk, msg);
+	struct sockaddr_nl from;
+	unsigned char *buf;
+	struct nlmsghdr *h;
+	int len, ret = nl_send_auto(sk, msg);
 
 	if (ret < 0)
 		return fail("send", ret);
-	nl_socket_modify_cb(sk, NL_CB_VALID, NL_CB_CUSTOM, cb, t);
-	nl_socket_modify_cb(sk, NL_CB_FINISH, NL_CB_CUSTOM, on_finish, &done);
-	while (!done) {
-		ret = nl_recvmsgs_default(sk);
-		if (ret < 0)
-			return fail("dump", ret);
-	}
-	return 0;
+	do {
+		ret = 0;
+		len = nl_recv(sk, &from, &buf, NULL);
+		if (len <= 0)
+			return fail("receive", len);
+		for (h = (void *)buf; !ret && nlmsg_ok(h, len); h = nlmsg_next(h, &len))
+			ret = take(h, fn, t);
+		free(buf);
+	} while (!ret);
+	return ret > 0 ? 0 : ret;
 }
 
 static int res_dump(struct nl_sock *sk, const struct options *o, struct tally *t)
@@ -120,7 +130,7 @@ static int res_dump(struct nl_sock *sk, const struct options *o, struct tally *t
 	int ret;
 
 	nla_put_u32(msg, RDMA_NLDEV_ATTR_DEV_INDEX, o->index);
-	ret = dump(sk, msg, on_res, t);
+	ret = dump(sk, msg, tally_res, t);
 	nlmsg_free(msg);
 	return ret;
 }
@@ -136,7 +146,7 @@ static int swift_dump(struct nl_sock *sk, int family, const struct options *o,
 	nla_put_u32(msg, SWIFTRDMA_A_DEV_INDEX, o->index);
 	if (since)
 		nla_put_u64(msg, SWIFTRDMA_A_SINCE, *since);
-	ret = dump(sk, msg, on_swift, t);
+	ret = dump(sk, msg, tally_swift, t);
 	nlmsg_free(msg);
 	return ret;
 }

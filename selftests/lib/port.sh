@@ -7,7 +7,7 @@
 # one rate. Every priomap entry is the same band, for rxe gives its packets no
 # priority; only the filter tells them apart.
 port_shape() {
-	tc qdisc replace dev "$1" root handle 1: tbf rate "$2" burst "${PORT_BURST:-64kb}" limit 8mb
+	tc qdisc replace dev "$1" root handle 1: tbf rate "$2" burst 64kb limit 8mb
 	tc qdisc replace dev "$1" parent 1: handle 10: prio bands 3 \
 		priomap 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1
 	tc filter replace dev "$1" parent 10: prio 1 protocol ip u32 \

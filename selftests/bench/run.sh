@@ -1,0 +1,53 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# All measurements, on the host: each group of rows in a VM of its own. One JSON
+# object a line on stdout:
+#
+#   bench  name       value  figure, in unit    vs    the rival's figure
+#   ratio  of them    goal   for the ratio (the value where there is none)
+#   ok     whether it holds
+#
+#   selftests/bench/run.sh [ROW|GROUP]...	all without arguments
+#
+# Exit status 0: every row was measured. Whether goals hold is in the rows.
+
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit 1
+
+groups=(qp_create qp_rts dump qp_memory act_latency)
+rows=selftests/bench/rows
+logs=build/vm/out/bench
+failed=0
+
+# measure GROUP VM-OPTIONS -- CMD...
+measure() {
+	local group=$1 start=$SECONDS
+
+	shift
+	printf '# %s ...\n' "$group" >&2
+	mkdir -p "$logs/$group"
+	if scripts/vm --nic rxe --share "$logs/$group" "$@" 2>"$logs/$group/log"; then
+		printf '# %s took %d s\n' "$group" $((SECONDS - start)) >&2
+	else
+		printf '# %s FAILED, see %s\n' "$group" "$logs/$group/log" >&2
+		tail -n 15 "$logs/$group/log" >&2
+		failed=1
+	fi
+}
+
+group() {
+	case $1 in
+	qp_create|qp_rts) measure "$1" --icount --timeout 1200 -- "$rows/cost.sh" "$1" ;;
+	dump|qp_dump*) measure dump --timeout 600 -- "$rows/dump.sh" ;;
+	qp_memory) measure "$1" --timeout 600 -- "$rows/qp_memory.sh" ;;
+	act_latency) measure "$1" --timeout 300 -- "$rows/act_latency.sh" ;;
+	*) printf 'no such row: %s; there are: %s\n' "$1" "${groups[*]}" >&2; exit 2 ;;
+	esac
+}
+
+[ $# -gt 0 ] || set -- "${groups[@]}"
+for g; do
+	group "$g"
+done
+exit $failed
