@@ -5,6 +5,7 @@
 #ifndef SRDMA_COMPAT_H
 #define SRDMA_COMPAT_H
 
+#include <linux/debugfs.h>
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/mm_types.h>
@@ -41,6 +42,16 @@ static inline struct nlattr **srdma_dump_attrs(struct netlink_callback *cb)
 #else
 #define srdma_assign_str(dst, src) __assign_str(dst, src)
 #endif
+
+/* 6.14 replaced debugfs_rename(). */
+static inline void srdma_debugfs_rename_dir(struct dentry *dir, const char *name)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 14, 0)
+	debugfs_change_name(dir, "%s", name);
+#else
+	debugfs_rename(dir->d_parent, dir, dir->d_parent, name);
+#endif
+}
 
 /* 6.17 made the field private to its accessor. */
 static inline kuid_t srdma_sk_uid(struct sock *sk)

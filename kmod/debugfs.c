@@ -9,6 +9,7 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
+#include "compat.h"
 #include "debugfs.h"
 #include "debugfs_priv.h"
 #include "hook.h"
@@ -106,7 +107,7 @@ void srdma_debugfs_rename(struct srdma_dev *dev)
 {
 	if (!dev->debugfs)
 		return;
-	debugfs_rename(root, dev->debugfs, root, dev->name);
+	srdma_debugfs_rename_dir(dev->debugfs, dev->name);
 }
 
 void srdma_debugfs_remove(struct srdma_dev *dev)

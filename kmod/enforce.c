@@ -402,8 +402,10 @@ static void rescan(struct srdma_dev *dev)
 	struct srdma_qp *q;
 
 	while ((q = srdma_qp_next(dev, &key))) {
-		if (srdma_qp_class_pending(q))
+		if (srdma_qp_class_pending(q)) {
 			mark(q);
+			srdma_qp_touch(q);
+		}
 		srdma_qp_put(q);
 		cond_resched();
 	}

@@ -113,7 +113,17 @@ static void bid_qp(struct srdma_override *o)
 		WRITE_ONCE(q->level, srdma_level_pack(o->lease->rank, o->value));
 		srdma_qp_touch(q);
 	}
-	o->in_force = srdma_level_of(q->level) == o->value;
+	srdma_qp_put(q);
+}
+
+/* After all bids: two that ask the same at the same rank are both in force. */
+static void settle_qp(struct srdma_override *o)
+{
+	struct srdma_qp *q = override_qp(o);
+
+	if (!q)
+		return;
+	o->in_force = q->level == srdma_level_pack(o->lease->rank, o->value);
 	srdma_qp_put(q);
 }
 
@@ -200,6 +210,10 @@ void srdma_lease_recompute(void)
 	xa_for_each(&srdma_devs, index, dev)
 		xa_for_each(&dev->jobs, id, jd)
 			settle(jd);
+	list_for_each_entry(l, &srdma_leases, node)
+		list_for_each_entry(o, &l->overrides, node)
+			if (!o->job)
+				settle_qp(o);
 	srdma_enforce_rescan();
 }
 
@@ -314,6 +328,14 @@ static int find_qp(const struct srdma_act_item *item, struct srdma_override *o,
 	struct srdma_dev *dev = xa_load(&srdma_devs, item->dev);
 	struct srdma_qp *q = srdma_qp_get_by_key(dev, item->qpn);
 
+	/* Taking back what held for a QP that is gone is no mistake. */
+	if (item->clear && item->has_serial && (!q || q->serial != item->serial)) {
+		if (q)
+			srdma_qp_put(q);
+		o->key = item->qpn;
+		o->serial = item->serial;
+		return 0;
+	}
 	if (!q) {
 		*why = "no such QP on this device: it may be gone";
 		return -ENOENT;

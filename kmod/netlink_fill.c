@@ -181,10 +181,12 @@ static int put_class(struct sk_buff *skb, const struct srdma_qp *q)
 		    PUT_U32(skb, QP, TCLASS, READ_ONCE(q->tclass)) ||
 		    PUT_U32(skb, QP, SL_ASKED, READ_ONCE(q->sl_asked)) ||
 		    PUT_U32(skb, QP, SL, READ_ONCE(q->sl)) ||
-		    PUT_U32(skb, QP, DEST_QPN, READ_ONCE(q->dest_qpn)) ||
-		    nla_put(skb, SWIFTRDMA_QP_A_DGID, sizeof(q->dgid), q->dgid))
+		    PUT_U32(skb, QP, DEST_QPN, READ_ONCE(q->dest_qpn)))
 			return -EMSGSIZE;
 	}
+	if (test_bit(SRDMA_QP_HAS_AV, &q->flags) && test_bit(SRDMA_QP_GRH, &q->flags) &&
+	    nla_put(skb, SWIFTRDMA_QP_A_DGID, sizeof(q->dgid), q->dgid))
+		return -EMSGSIZE;
 	if (srdma_qp_class_pending(q) &&
 	    nla_put_flag(skb, SWIFTRDMA_QP_A_CLASS_PENDING))
 		return -EMSGSIZE;

@@ -70,7 +70,8 @@
  * exactly once whatever is created or destroyed meanwhile.
  *
  * %SWIFTRDMA_CMD_JOB_GET (do, dump): jobs with their rules and their figures,
- * one nest per device.
+ * one nest per device. In a dump, a job whose rules do not fit one message goes
+ * on in the next, under the same id and counted once.
  *
  * %SWIFTRDMA_CMD_JOB_SET (do): creates a job, or replaces the rules that one
  * origin gave it:
@@ -113,7 +114,8 @@
  *		SWIFTRDMA_ACTION_A_JOB: string	target: a job,
  *		SWIFTRDMA_ACTION_A_DEV_INDEX: u32	on one device, or
  *		SWIFTRDMA_ACTION_A_QPN: u32	target: a QP of that device
- *		SWIFTRDMA_ACTION_A_QP_SERIAL: u64	that very QP, or -ESTALE
+ *		SWIFTRDMA_ACTION_A_QP_SERIAL: u64	that very QP, or -ESTALE;
+ *							with CLEAR it may be gone
  *		SWIFTRDMA_ACTION_A_REASON: string	logged and shown
  *
  * The batch is validated as a whole: one bad item and nothing is applied. The
@@ -415,7 +417,7 @@ enum swiftrdma_qp_attr {
 	SWIFTRDMA_QP_A_SL_ASKED,	/* u32 */
 	SWIFTRDMA_QP_A_SL,		/* u32 */
 	SWIFTRDMA_QP_A_DEST_QPN,	/* u32 */
-	SWIFTRDMA_QP_A_DGID,		/* binary, 16 bytes, network order */
+	SWIFTRDMA_QP_A_DGID,		/* binary, 16 bytes, network order; with a GRH */
 	SWIFTRDMA_QP_A_CLASS_PENDING,	/* flag: programmed is not yet desired */
 	SWIFTRDMA_QP_A_CLASS_ERROR,	/* s32, -errno of the last attempt */
 	SWIFTRDMA_QP_A_SINCE,		/* u64, ns, tracked since */
