@@ -8,7 +8,7 @@
 static void newline(struct json *j)
 {
 	putc_unlocked('\n', j->f);
-	for (unsigned int i = 0; i < j->depth; i++)
+	for (unsigned int i = 0; j->pretty && i < j->depth; i++)
 		fputs_unlocked("    ", j->f);
 }
 
@@ -21,7 +21,7 @@ static void separate(struct json *j)
 	}
 	if (!j->first)
 		putc_unlocked(',', j->f);
-	if (j->depth && (j->pretty || (j->depth == 1 && !j->first)))
+	if (j->depth && (j->pretty || (j->list && j->depth == 1 && !j->first)))
 		newline(j);
 	j->first = false;
 }
@@ -30,6 +30,8 @@ void json_begin(struct json *j, char open)
 {
 	separate(j);
 	putc_unlocked(open, j->f);
+	if (!j->depth)
+		j->list = open == '[';
 	j->depth++;
 	j->first = true;
 }
@@ -129,7 +131,7 @@ void json_real(struct json *j, double v)
 		fputs_unlocked("null", j->f);
 }
 
-void json_bool(struct json *j, bool v)
+void json_boolean(struct json *j, bool v)
 {
 	separate(j);
 	fputs_unlocked(v ? "true" : "false", j->f);

@@ -17,6 +17,7 @@ struct json {
 	unsigned int depth;
 	bool first;		/* in the innermost list or object */
 	bool keyed;		/* a key was written, its value is next */
+	bool list;		/* the outermost is a list */
 };
 
 void json_begin(struct json *j, char open);	/* '[' or '{' */
@@ -25,7 +26,7 @@ void json_key(struct json *j, const char *key);
 void json_u64(struct json *j, uint64_t v);
 void json_s64(struct json *j, int64_t v);
 void json_real(struct json *j, double v);
-void json_bool(struct json *j, bool v);
+void json_boolean(struct json *j, bool v);
 void json_str(struct json *j, const char *s);
 
 #endif /* SRDMA_CLI_JSON_H */

@@ -328,7 +328,7 @@ static int text_rows(const struct cli *cli, struct out *o,
 		if (shown(o, &rows->columns[i]))
 			cols[n++] = &rows->columns[i];
 	err = fill_sheet(cli, rows, cols, n, &s, width);
-	if (!err && s.n_spans > n) {
+	if (!err) {
 		bool nested = has_nested(rows);
 
 		print_line(o, &s, s.spans, width, cols, n, true, indent);
@@ -372,7 +372,7 @@ static void json_cell(const struct cli *cli, struct out *o,
 		json_str(j, c->str);
 		break;
 	case CELL_FLAG:
-		json_bool(j, true);
+		json_boolean(j, true);
 		break;
 	case CELL_WORDS:
 		json_begin(j, '[');

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* What job set and level set understand. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <string.h>
+
+#include "cli/args.c"
+#include "cli/job.c"
+
+int cli_open(struct cli *cli)
+{
+	(void)cli;
+	return CLI_ERROR;
+}
+
+int cli_io_error(const struct cli *cli)
+{
+	(void)cli;
+	return CLI_ERROR;
+}
+
+int cli_no_memory(void)
+{
+	return CLI_ERROR;
+}
+
+int cli_read(struct cli *cli, const struct io_want *want)
+{
+	(void)cli;
+	(void)want;
+	return CLI_ERROR;
+}
+
+int cli_show(struct cli *cli, const struct rows *rows)
+{
+	(void)cli;
+	(void)rows;
+	return CLI_ERROR;
+}
+
+void view_dev_name(const struct cli *cli, uint32_t index, struct cell *c)
+{
+	(void)cli;
+	cell_u64(c, index);
+}
+
+void view_word(enum unit unit, uint32_t value, struct cell *c)
+{
+	(void)unit;
+	cell_u64(c, value);
+}
+
+void view_signal(const struct cli *cli, enum signal_id id, size_t row,
+		 struct cell *c)
+{
+	(void)cli;
+	(void)id;
+	(void)row;
+	c->kind = CELL_ABSENT;
+}
+
+static int parse_words(struct job_args *job, char **word, int n)
+{
+	struct args args = { word, n };
+
+	return job_parse(&args, job);
+}
+
+#define PARSE(job, ...)							\
+	({								\
+		char *word_[] = { __VA_ARGS__ };			\
+									\
+		parse_words(job, word_, sizeof(word_) / sizeof(*word_));\
+	})
+
+static struct snap_rule rules[SWIFTRDMA_RULES_MAX];
+
+static struct job_args fresh_job(void)
+{
+	memset(rules, 0, sizeof(rules));
+	return (struct job_args){ .name = "kv", .rules = rules };
+}
+
+static void rules_and_orders(void **state)
+{
+	struct job_args job = fresh_job();
+
+	(void)state;
+	assert_int_equal(PARSE(&job, "class", "best-effort", "order", "50",
+			       "match", "cgroup=/kv/*,uid=0", "order", "7",
+			       "match", "comm=a\\,b", "match", "exe=x,pid=12"),
+			 CLI_OK);
+	assert_int_equal(job.n_rules, 3);
+	assert_int_equal(job.class, SWIFTRDMA_JOB_CLASS_BEST_EFFORT);
+	assert_string_equal(rules[0].cgroup, "/kv/*");
+	assert_true(rules[0].has_uid);
+	assert_int_equal(rules[0].uid, 0);
+	assert_int_equal(rules[0].order, 7);
+	assert_string_equal(rules[1].comm, "a,b");
+	assert_false(rules[1].has_uid);
+	assert_int_equal(rules[1].order, 50);
+	assert_string_equal(rules[2].exe, "x");
+	assert_int_equal(rules[2].pid, 12);
+}
+
+static void order_by_default(void **state)
+{
+	struct job_args job = fresh_job();
+
+	(void)state;
+	assert_int_equal(PARSE(&job, "match", "uid=1"), CLI_OK);
+	assert_int_equal(rules[0].order, ORDER_DEFAULT);
+	assert_false(job.has_class);
+}
+
+static void bad_rules(void **state)
+{
+	static char *const bad[] = {
+		"uid", "uid=", "uid=x", "uid=4294967296", "pid=-1", "colour=red",
+		"comm=0123456789abcdef", "order=3", "", "uid=1,,=",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct job_args job = fresh_job();
+
+		assert_int_equal(PARSE(&job, "match", bad[i]), CLI_USAGE);
+	}
+}
+
+static void bad_words(void **state)
+{
+	struct job_args job = fresh_job();
+
+	(void)state;
+	assert_int_equal(PARSE(&job, "match"), CLI_USAGE);
+	job = fresh_job();
+	assert_int_equal(PARSE(&job, "class", "latency"), CLI_USAGE);
+	job = fresh_job();
+	assert_int_equal(PARSE(&job, "class", "fast", "match", "uid=1"),
+			 CLI_USAGE);
+	job = fresh_job();
+	assert_int_equal(PARSE(&job, "match", "uid=1", "priority", "3"),
+			 CLI_USAGE);
+	job = fresh_job();
+	job.n_rules = SWIFTRDMA_RULES_MAX;
+	assert_int_equal(PARSE(&job, "match", "uid=1"), CLI_USAGE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rules_and_orders),
+		cmocka_unit_test(order_by_default),
+		cmocka_unit_test(bad_rules),
+		cmocka_unit_test(bad_words),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
