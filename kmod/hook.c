@@ -94,24 +94,19 @@ static const struct srdma_orig_ops *late_ops(struct ib_device *ibdev,
 	return now;
 }
 
-#define late_op(ibdev, op, args...) ({					\
-	struct srdma_orig_ops now_;					\
-									\
-	late_ops(ibdev, &now_)->op(args);				\
-})
-
 static int wrap_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 			  struct ib_udata *udata)
 {
 	struct srdma_dev *dev;
 	struct srdma_qp *q;
+	struct srdma_orig_ops now;
 	int idx, ret;
 
 	srdma_delay(SRDMA_DELAY_ENTRY);
 	idx = srcu_read_lock(&srdma_srcu);
 	dev = srdma_dev_of(ibqp->device);
 	if (!dev) {
-		ret = late_op(ibqp->device, create_qp, ibqp, attr, udata);
+		ret = late_ops(ibqp->device, &now)->create_qp(ibqp, attr, udata);
 		goto out;
 	}
 	srdma_delay(SRDMA_DELAY_INSIDE);
@@ -164,14 +159,14 @@ static int wrap_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 {
 	struct srdma_dev *dev;
 	struct srdma_qp *q;
+	struct srdma_orig_ops now;
 	int idx, ret;
 
 	srdma_delay(SRDMA_DELAY_ENTRY);
 	idx = srcu_read_lock(&srdma_srcu);
 	dev = srdma_dev_of(ibqp->device);
 	if (!dev) {
-		ret = late_op(ibqp->device, modify_qp, ibqp, attr, mask,
-			      udata);
+		ret = late_ops(ibqp->device, &now)->modify_qp(ibqp, attr, mask, udata);
 		goto out;
 	}
 	srdma_delay(SRDMA_DELAY_INSIDE);
@@ -194,13 +189,14 @@ static int wrap_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
 	struct srdma_dev *dev;
 	struct srdma_qp *q;
+	struct srdma_orig_ops now;
 	int idx, ret;
 
 	srdma_delay(SRDMA_DELAY_ENTRY);
 	idx = srcu_read_lock(&srdma_srcu);
 	dev = srdma_dev_of(ibqp->device);
 	if (!dev) {
-		ret = late_op(ibqp->device, destroy_qp, ibqp, udata);
+		ret = late_ops(ibqp->device, &now)->destroy_qp(ibqp, udata);
 		goto out;
 	}
 	srdma_delay(SRDMA_DELAY_INSIDE);
@@ -229,13 +225,14 @@ static int wrap_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	struct srdma_dev *dev;
 	struct srdma_qp *q;
 	u32 wrs = 0;
+	struct srdma_orig_ops now;
 	int idx, ret;
 
 	srdma_delay(SRDMA_DELAY_ENTRY);
 	idx = srcu_read_lock(&srdma_srcu);
 	dev = srdma_dev_of(ibqp->device);
 	if (!dev) {
-		ret = late_op(ibqp->device, post_send, ibqp, wr, bad_wr);
+		ret = late_ops(ibqp->device, &now)->post_send(ibqp, wr, bad_wr);
 		goto out;
 	}
 	for (w = wr; w; w = w->next)
@@ -256,6 +253,7 @@ out:
 static int wrap_alloc_ucontext(struct ib_ucontext *ctx, struct ib_udata *udata)
 {
 	struct srdma_dev *dev;
+	struct srdma_orig_ops now;
 	int idx, ret;
 
 	srdma_delay(SRDMA_DELAY_ENTRY);
@@ -266,7 +264,7 @@ static int wrap_alloc_ucontext(struct ib_ucontext *ctx, struct ib_udata *udata)
 		if (!ret)
 			srdma_uar_opened(dev, ctx);
 	} else {
-		ret = late_op(ctx->device, alloc_ucontext, ctx, udata);
+		ret = late_ops(ctx->device, &now)->alloc_ucontext(ctx, udata);
 	}
 	srcu_read_unlock(&srdma_srcu, idx);
 	srdma_delay(SRDMA_DELAY_EXIT);
@@ -276,6 +274,7 @@ static int wrap_alloc_ucontext(struct ib_ucontext *ctx, struct ib_udata *udata)
 static void wrap_dealloc_ucontext(struct ib_ucontext *ctx)
 {
 	struct srdma_dev *dev;
+	struct srdma_orig_ops now;
 	int idx;
 
 	srdma_delay(SRDMA_DELAY_ENTRY);
@@ -285,7 +284,7 @@ static void wrap_dealloc_ucontext(struct ib_ucontext *ctx)
 		srdma_uar_closed(dev, ctx);
 		dev->orig.dealloc_ucontext(ctx);
 	} else {
-		late_op(ctx->device, dealloc_ucontext, ctx);
+		late_ops(ctx->device, &now)->dealloc_ucontext(ctx);
 	}
 	srcu_read_unlock(&srdma_srcu, idx);
 	srdma_delay(SRDMA_DELAY_EXIT);

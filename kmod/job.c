@@ -344,23 +344,6 @@ void srdma_job_join(struct srdma_qp *q)
 		schedule_work(&reassign);
 }
 
-/* The job a QP is a member of, locked. */
-static struct srdma_job_dev *job_lock(struct srdma_qp *q)
-{
-	struct srdma_job_dev *jd;
-
-	rcu_read_lock();
-	for (;;) {
-		jd = rcu_dereference(q->job);
-		spin_lock(&jd->lock);
-		if (jd == rcu_access_pointer(q->job))
-			break;
-		spin_unlock(&jd->lock);	/* it was moved meanwhile */
-	}
-	rcu_read_unlock();
-	return jd;
-}
-
 static void unlink_member(struct srdma_job_dev *jd, struct srdma_qp *q)
 {
 	list_del_init(&q->job_node);
@@ -372,11 +355,22 @@ static void unlink_member(struct srdma_job_dev *jd, struct srdma_qp *q)
 
 void srdma_job_leave(struct srdma_qp *q)
 {
-	struct srdma_job_dev *jd = job_lock(q);
+	struct srdma_job_dev *jd;
+	bool left = false;
 
-	if (!list_empty(&q->job_node))
-		unlink_member(jd, q);
-	spin_unlock(&jd->lock);
+	rcu_read_lock();
+	do {
+		jd = rcu_dereference(q->job);
+		spin_lock(&jd->lock);
+		/* Unless it was moved before we had the lock: then once more. */
+		if (jd == rcu_access_pointer(q->job)) {
+			if (!list_empty(&q->job_node))
+				unlink_member(jd, q);
+			left = true;
+		}
+		spin_unlock(&jd->lock);
+	} while (!left);
+	rcu_read_unlock();
 }
 
 /*

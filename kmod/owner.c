@@ -234,7 +234,7 @@ static void owner_free(struct rcu_head *rcu)
 	kfree(o);
 }
 
-static void owner_release(struct kref *ref)
+static void owner_release(struct kref *ref) __releases(&owners_lock)
 {
 	struct srdma_owner *o = container_of(ref, struct srdma_owner, ref);
 
