@@ -30,7 +30,7 @@ PATH=$top/build/bin:$PATH
 rate=20000000
 bulk_bytes=65536
 raised=104		# level 3 is DSCP 26 in demo.yaml
-bulk_seconds=20
+bulk_seconds=28
 n_alone=200 n_dry=200 n_act=300
 least_util=80
 

@@ -39,7 +39,7 @@ measure() {
 group() {
 	case $1 in
 	qp_create|qp_rts) measure "$1" --icount --timeout 1200 -- "$rows/cost.sh" "$1" ;;
-	dump|qp_dump*) measure dump --timeout 600 -- "$rows/dump.sh" ;;
+	dump|qp_dump*) measure dump --icount --timeout 600 -- "$rows/dump.sh" ;;
 	qp_memory) measure "$1" --timeout 600 -- "$rows/qp_memory.sh" ;;
 	act_latency) measure "$1" --timeout 300 -- "$rows/act_latency.sh" ;;
 	*) printf 'no such row: %s; there are: %s\n' "$1" "${groups[*]}" >&2; exit 2 ;;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
 # Three ways to ask after 10,000 connected QPs, each against its rival in the
-# same guest:
+# same guest. With --icount, so that ratios repeat:
 #
 #   qp_dump        whole commands: rdma res show qp, swiftrdma qp show
 #   qp_dump_raw    one program's netlink dumps: RDMA core's, the module's
