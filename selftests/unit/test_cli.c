@@ -16,9 +16,10 @@
 #undef JOB
 #undef DEV
 #include "cli/args.c"
+#include "cli/cell.c"
 #include "cli/json.c"
-#undef CELL_MAX
 #include "cli/out.c"
+#include "cli/table.c"
 
 /* What act.c calls of the rest, which here is not there. */
 int cli_open(struct cli *cli)

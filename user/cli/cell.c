@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* A value as text. */
+#include <string.h>
+
+#include "cli/table.h"
+#include "core/text.h"
+#include "core/units.h"
+
+/* No blanks in a number: columns are what awk and cut see. */
+static void squeeze(struct text *t)
+{
+	size_t to = 0;
+
+	for (size_t i = 0; i < t->len; i++)
+		if (t->buf[i] != ' ')
+			t->buf[to++] = t->buf[i];
+	t->len = to;
+	t->buf[to] = '\0';
+}
+
+static void bytes(struct text *t, double v)
+{
+	static const char *const units[] = { "B", "kB", "MB", "GB", "TB", "PB" };
+	size_t i = 0;
+
+	while (v >= 1000 && i + 1 < sizeof(units) / sizeof(units[0])) {
+		v /= 1000;
+		i++;
+	}
+	text_fixed(t, v, v >= 10 ? 1 : 2);
+	text_str(t, units[i]);
+}
+
+static void number(struct text *t, enum show show, double v)
+{
+	switch (show) {
+	case SHOW_BYTES:
+		bytes(t, v);
+		break;
+	case SHOW_BITRATE:
+		units_format(t, v, UNIT_BITRATE);
+		break;
+	case SHOW_RATE:
+		units_format(t, v, UNIT_RATE);
+		break;
+	case SHOW_TIME:
+		units_format(t, v, UNIT_TIME);
+		break;
+	case SHOW_MS:
+		units_format(t, v * 1e6, UNIT_TIME);
+		break;
+	case SHOW_RATIO:
+		units_format(t, v, UNIT_RATIO);
+		break;
+	case SHOW_ERRNO:
+	case SHOW_PLAIN:
+		text_fixed(t, v, 2);
+	}
+	squeeze(t);
+}
+
+static void error_name(struct text *t, int64_t v)
+{
+	const char *name = v < 0 && v > -4096 ? strerrorname_np(-v) : NULL;
+
+	if (name)
+		text_str(t, name);
+	else
+		text_fixed(t, v, 0);
+}
+
+/* Names are a process's to choose: what would move the cursor is a '?'. */
+static char tame(char c)
+{
+	return (unsigned char)c < 0x20 || c == 0x7f ? '?' : c;
+}
+
+static void words(struct text *t, const char *s)
+{
+	size_t from = t->len;
+
+	text_str(t, s);
+	for (char *p = t->buf + from; *p; p++)
+		*p = tame(*p);
+}
+
+static void format(struct text *t, const struct column *col,
+		   const struct cell *c)
+{
+	switch (c->kind) {
+	case CELL_U64:
+		if (col->show == SHOW_PLAIN)
+			text_u64(t, c->u64);
+		else
+			number(t, col->show, c->u64);
+		break;
+	case CELL_S64:
+		if (col->show == SHOW_ERRNO)
+			error_name(t, c->s64);
+		else
+			number(t, col->show, c->s64);
+		break;
+	case CELL_REAL:
+		number(t, col->show, c->real);
+		break;
+	case CELL_STR:
+		words(t, c->str);
+		break;
+	case CELL_FLAG:
+		text_str(t, "yes");
+		break;
+	case CELL_WORDS:
+		for (size_t i = 0; c->words[i]; i++) {
+			text_str(t, i ? "," : "");
+			text_str(t, c->words[i]);
+		}
+		if (!c->words[0])
+			text_str(t, "-");
+		break;
+	case CELL_ABSENT:
+	case CELL_TABLE:
+		text_str(t, "-");
+	}
+}
+
+/* Most cells are numbers and short names; the rest goes the long way. */
+size_t cell_format(char *to, const struct column *col,
+			  const struct cell *c)
+{
+	char digits[20], *p = digits + sizeof(digits);
+	uint64_t v = c->u64;
+	struct text t;
+	size_t n;
+
+	if (c->kind == CELL_U64 && col->show == SHOW_PLAIN) {
+		do {
+			*--p = '0' + v % 10;
+			v /= 10;
+		} while (v);
+		n = digits + sizeof(digits) - p;
+		memcpy(to, p, n);
+		return n;
+	}
+	if (c->kind == CELL_STR) {
+		for (n = 0; n < CELL_MAX && c->str[n]; n++)
+			to[n] = tame(c->str[n]);
+		return n;
+	}
+	if (c->kind == CELL_ABSENT) {
+		*to = '-';
+		return 1;
+	}
+	text_init(&t, to, CELL_MAX);
+	format(&t, col, c);
+	return t.len;
+}

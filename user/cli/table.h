@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* What out.c, which has the rows as JSON, and table.c, as text, share. */
+#ifndef SRDMA_CLI_TABLE_H
+#define SRDMA_CLI_TABLE_H
+
+#include "cli/out.h"
+
+/* Bytes of a cell's text at most; what is longer is cut. */
+#define CELL_MAX	512
+
+/* Escape sequences, NULL: none. */
+extern const char *const out_tones[];
+
+bool out_shown(const struct out *o, const struct column *col);
+bool out_wanted(const struct cli *cli, const struct rows *rows,
+		const void *row);
+const void *out_row(const struct rows *rows, size_t i);
+void out_get(const struct cli *cli, const struct column *col, const void *row,
+	     struct cell *c);
+
+/* cell.c: the text of a cell into %CELL_MAX bytes, without a NUL; its length. */
+size_t cell_format(char *to, const struct column *col, const struct cell *c);
+
+/* table.c: header and lines, tables inside a row below it. 0 or -ENOMEM. */
+int table_print(const struct cli *cli, struct out *o, const struct rows *rows,
+		unsigned int indent);
+
+#endif /* SRDMA_CLI_TABLE_H */
