@@ -405,6 +405,7 @@ static void client_remove(struct ib_device *ibdev, void *data)
 
 	if (!dev)
 		return;
+	srdma_dev_retire(dev);
 	above = wrapper_above(dev);
 	if (above)
 		orphan(dev, above);
@@ -414,7 +415,7 @@ static void client_remove(struct ib_device *ibdev, void *data)
 	ib_set_client_data(ibdev, &client, NULL);
 	if (!srdma_skip_grace(SRDMA_GRACE_SRCU))
 		synchronize_srcu(&srdma_srcu);
-	srdma_dev_retire(dev);
+	srdma_dev_forget(dev);
 	srdma_dev_put(dev);
 }
 
@@ -471,18 +472,20 @@ int srdma_hook_disarm(bool force)
 	if (above)
 		goto busy;
 
+	/* First: srdma_act() looks at it under the lock that ends leases. */
+	WRITE_ONCE(armed, false);
 	srdma_lease_end_all();
 	left = srdma_enforce_restore_all();
 	if (left && !force) {
 		scnprintf(why, sizeof(why),
 			  "%d QPs cannot get their application's class back yet, see actions; they are being tried",
 			  left);
+		WRITE_ONCE(armed, true);
 		goto busy;
 	}
 	if (left)
 		pr_warn("%d QPs keep a class that is not their application's\n", left);
 
-	armed = false;
 	ib_unregister_client(&client);
 	if (!list_empty(&orphans)) {
 		scnprintf(why, sizeof(why), "a device went with another hook above ours");

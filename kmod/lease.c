@@ -12,6 +12,7 @@
 #include <linux/timekeeping.h>
 
 #include "enforce.h"
+#include "hook.h"
 #include "lease.h"
 #include "netlink.h"
 #include "trace.h"
@@ -526,6 +527,9 @@ static int act(struct srdma_act_lease *ask, const struct srdma_act_item *items, 
 	int i, ret;
 
 	*bad = -1;
+	*why = "the module is disarmed or being disarmed";
+	if (!srdma_hook_armed())
+		return -ESHUTDOWN;
 	ret = check_lease(ask, &l, n, why);
 	if (ret)
 		return ret;
