@@ -460,12 +460,14 @@ static bool anything_above(void)
 
 int srdma_hook_disarm(bool force)
 {
+	int left, ret = 0;
 	bool above;
-	int left;
 
 	mutex_lock(&arm_lock);
-	if (!armed)
+	if (!armed) {
+		ret = list_empty(&orphans) ? 0 : -EBUSY;
 		goto out;
+	}
 	down_read(&srdma_devs_sem);
 	above = anything_above();
 	up_read(&srdma_devs_sem);
@@ -489,8 +491,8 @@ int srdma_hook_disarm(bool force)
 	ib_unregister_client(&client);
 	if (!list_empty(&orphans)) {
 		scnprintf(why, sizeof(why), "a device went with another hook above ours");
-		mutex_unlock(&arm_lock);
-		return -EBUSY;
+		ret = -EBUSY;
+		goto out;
 	}
 	if (!srdma_skip_grace(SRDMA_GRACE_TASKS_ENTRY)) {
 		synchronize_rcu_tasks();
@@ -505,7 +507,7 @@ int srdma_hook_disarm(bool force)
 	module_put(THIS_MODULE);
 out:
 	mutex_unlock(&arm_lock);
-	return 0;
+	return ret;
 busy:
 	pr_warn("not disarmed: %s\n", why);
 	mutex_unlock(&arm_lock);
