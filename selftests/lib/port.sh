@@ -4,7 +4,8 @@
 # A port that is a bottleneck, and what goes through it. For scripts in the VM.
 
 # port_shape NETDEV RATE TOS: strict priority for one TOS over all else, behind
-# one rate. Every priomap entry is the same band, for rxe gives its packets no
+# one rate. The burst lets the wire catch up after the emulator stood still for
+# some 50 ms; a port with a queue has used it up. Every priomap entry is the same band, for rxe gives its packets no
 # priority; only the filter tells them apart.
 port_shape() {
 	tc qdisc replace dev "$1" root handle 1: tbf rate "$2" burst 64kb limit 8mb
