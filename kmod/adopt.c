@@ -10,6 +10,7 @@
 #include <rdma/restrack.h>
 
 #include "adopt.h"
+#include "debug.h"
 #include "enforce.h"
 #include "trace.h"
 #include "uar.h"
@@ -99,9 +100,13 @@ static bool adopt_id(struct srdma_dev *dev, u32 id, int *found)
 			struct ib_qp *ibqp = container_of(res, struct ib_qp, res);
 
 			(*found)++;
-			q = srdma_qp_get_by_key(dev, id);
+			srdma_delay(SRDMA_DELAY_ADOPT);
+			q = srdma_qp_get_by_key(dev, id) ?: adopt_qp(dev, ibqp);
+			/* Unless its modify was faster, there was no memory. */
 			if (!q)
-				q = adopt_qp(dev, ibqp);
+				q = srdma_qp_get_by_key(dev, id);
+			if (!q)
+				atomic64_inc(&dev->untracked);
 			/* At once: a destroy of this QP waits for it. */
 			rdma_restrack_put(res);
 		}

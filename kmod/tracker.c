@@ -97,8 +97,25 @@ static void qp_unlink(struct srdma_qp *q)
 }
 
 /*
- * The hook is out and nobody is in a wrapper of this device. What is still in
- * the table are QPs that its users destroy after us, through the driver's ops.
+ * Let go of this QP, unless somebody has before: from here on ib_qp is not
+ * touched. The entry stays in the table, which only who let go may change.
+ */
+static bool qp_let_go(struct srdma_qp *q)
+{
+	bool first;
+
+	srdma_qp_lock(q);
+	first = !test_and_set_bit(SRDMA_QP_DEAD, &q->flags);
+	if (first)
+		srdma_provider_detach(q);
+	srdma_qp_unlock(q);
+	return first;
+}
+
+/*
+ * While the hook is still in place: a destroy that did not pass through it would
+ * leave us with a QP that is gone. Those that are created from now on are not
+ * taken in.
  */
 void srdma_dev_retire(struct srdma_dev *dev)
 {
@@ -107,20 +124,28 @@ void srdma_dev_retire(struct srdma_dev *dev)
 
 	down_write(&srdma_devs_sem);
 	xa_erase(&srdma_devs, dev->index);
-	dev->ibdev = NULL;
 	up_write(&srdma_devs_sem);
 	srdma_debugfs_remove(dev);
 
+	xa_lock(&dev->qps);
+	dev->retiring = true;
+	xa_unlock(&dev->qps);
 	while ((q = srdma_qp_next(dev, &key))) {
-		srdma_qp_lock(q);
-		set_bit(SRDMA_QP_DEAD, &q->flags);
-		srdma_provider_detach(q);
-		srdma_qp_unlock(q);
-		xa_erase(&dev->qps, srdma_qp_key(q));
-		qp_unlink(q);
-		srdma_qp_put(q);	/* the table's */
+		if (qp_let_go(q)) {
+			xa_erase(&dev->qps, srdma_qp_key(q));
+			qp_unlink(q);
+			srdma_qp_put(q);	/* the table's */
+		}
 		srdma_qp_put(q);
 	}
+}
+
+/* The hook is out and nobody is in a wrapper of this device. */
+void srdma_dev_forget(struct srdma_dev *dev)
+{
+	down_write(&srdma_devs_sem);
+	dev->ibdev = NULL;
+	up_write(&srdma_devs_sem);
 	srdma_uar_drop_all(dev);
 
 	mutex_lock(&srdma_ctl_lock);
@@ -330,7 +355,9 @@ int srdma_qp_insert(struct srdma_qp *q)
 	srdma_qp_touch(q);
 	xa_lock(&dev->qps);
 	old = xa_load(&dev->qps, key);
-	if (old && !xa_is_value(old))
+	if (dev->retiring)
+		ret = -ESHUTDOWN;
+	else if (old && !xa_is_value(old))
 		ret = -EEXIST;
 	else
 		ret = xa_err(__xa_store(&dev->qps, key, q, GFP_KERNEL));
@@ -383,11 +410,10 @@ struct srdma_qp *srdma_qp_leave(struct srdma_dev *dev, struct ib_qp *ibqp)
 	}
 	if (!q)
 		return NULL;
-
-	srdma_qp_lock(q);
-	set_bit(SRDMA_QP_DEAD, &q->flags);
-	srdma_provider_detach(q);
-	srdma_qp_unlock(q);
+	if (!qp_let_go(q)) {	/* the device is being retired */
+		srdma_qp_put(q);
+		return NULL;
+	}
 	xa_erase(&dev->qps, srdma_qp_key(q));
 	return q;	/* with qp_get()'s reference */
 }
@@ -403,9 +429,16 @@ void srdma_qp_gone(struct srdma_qp *q)
 
 void srdma_qp_stay(struct srdma_qp *q)
 {
-	clear_bit(SRDMA_QP_DEAD, &q->flags);
+	int ret;
+
+	/* Held, so that whoever finds it in the table finds it alive or not. */
+	srdma_qp_lock(q);
 	atomic_dec(&q->dev->n_qps);
-	if (!srdma_qp_insert(q))
+	ret = srdma_qp_insert(q);
+	if (!ret)
+		clear_bit(SRDMA_QP_DEAD, &q->flags);
+	srdma_qp_unlock(q);
+	if (!ret)
 		return;
 	atomic64_inc(&q->dev->untracked);
 	atomic_inc(&q->dev->n_qps);

@@ -55,6 +55,7 @@ struct srdma_orig_ops {
  *	that is not known yet; taken outside xa_lock, held without sleeping long
  * @adopting: the scan is not over; under @adopt_lock
  * @adopt_abort: a tombstone could not be stored: the scan must stop
+ * @retiring: nothing goes into @qps any more; under its xa_lock
  * @uars: struct srdma_uar by index. Readers: RCU. Writers: @uar_lock.
  * @uar_hash: the same by user context, under @uar_lock
  * @uar_lock: protects the two above; spinlock, taken inside nothing
@@ -81,6 +82,7 @@ struct srdma_dev {
 	struct mutex adopt_lock;	/* adoption against unknown destroys */
 	bool adopting;
 	bool adopt_abort;
+	bool retiring;
 
 	struct xarray uars;
 	DECLARE_HASHTABLE(uar_hash, 6);
@@ -225,7 +227,10 @@ void srdma_tracker_exit(void);
 
 struct srdma_dev *srdma_dev_new(struct ib_device *ibdev);
 int srdma_dev_publish(struct srdma_dev *dev);	/* into srdma_devs */
-void srdma_dev_retire(struct srdma_dev *dev);	/* out of it, entries dropped */
+/* Out of it, with all QPs; the wrappers are still in place. */
+void srdma_dev_retire(struct srdma_dev *dev);
+/* And the rest, once nobody is in a wrapper. */
+void srdma_dev_forget(struct srdma_dev *dev);
 void srdma_dev_put(struct srdma_dev *dev);
 static inline void srdma_dev_get(struct srdma_dev *dev)
 {
