@@ -123,24 +123,12 @@ static void format(struct text *t, const struct column *col,
 	}
 }
 
-/* Most cells are numbers and short names; the rest goes the long way. */
-size_t cell_format(char *to, const struct column *col,
-			  const struct cell *c)
+size_t cell_format(char *to, const struct column *col, const struct cell *c)
 {
-	char digits[20], *p = digits + sizeof(digits);
-	uint64_t v = c->u64;
 	struct text t;
 	size_t n;
 
-	if (c->kind == CELL_U64 && col->show == SHOW_PLAIN) {
-		do {
-			*--p = '0' + v % 10;
-			v /= 10;
-		} while (v);
-		n = digits + sizeof(digits) - p;
-		memcpy(to, p, n);
-		return n;
-	}
+	/* What most cells are, without a detour. */
 	if (c->kind == CELL_STR) {
 		for (n = 0; n < CELL_MAX && c->str[n]; n++)
 			to[n] = tame(c->str[n]);

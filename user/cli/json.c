@@ -50,8 +50,6 @@ static unsigned int sequence(const unsigned char *s)
 {
 	unsigned int n, cp, min;
 
-	if (*s < 0x80)
-		return 1;
 	if (*s >= 0xc2 && *s <= 0xdf)
 		n = 2, cp = *s & 0x1f, min = 0x80;
 	else if ((*s & 0xf0) == 0xe0)
@@ -70,25 +68,34 @@ static unsigned int sequence(const unsigned char *s)
 	return n;
 }
 
+static bool plain(unsigned char c)
+{
+	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+}
+
 static void string(struct json *j, const char *str)
 {
 	const unsigned char *s = (const unsigned char *)str;
 
 	putc_unlocked('"', j->f);
 	while (*s) {
-		unsigned int n = sequence(s);
+		unsigned int n = 0;
 
-		if (!n) {
+		while (plain(s[n]))
+			n++;
+		if (!n && *s >= 0x80)
+			n = sequence(s);
+		if (n) {
+			fwrite_unlocked(s, 1, n, j->f);
+			s += n;
+		} else if (*s >= 0x80) {
 			fputs_unlocked("\\ufffd", j->f);
 			s++;
 		} else if (*s == '"' || *s == '\\') {
 			putc_unlocked('\\', j->f);
 			putc_unlocked(*s++, j->f);
-		} else if (*s < 0x20 || *s == 0x7f) {
-			fprintf(j->f, "\\u%04x", *s++);
 		} else {
-			while (n--)
-				putc_unlocked(*s++, j->f);
+			fprintf(j->f, "\\u%04x", *s++);
 		}
 	}
 	putc_unlocked('"', j->f);

@@ -173,6 +173,9 @@ int main(int argc, char **argv)
 	const char *no_color = getenv("NO_COLOR");
 	int status = -1;
 
+	/* A file's buffer is one block by default, and lists are long. */
+	if (!isatty(STDOUT_FILENO))
+		setvbuf(stdout, NULL, _IOFBF, 64 * 1024);
 	cli.out.color = isatty(STDOUT_FILENO) && !(no_color && *no_color);
 	while (status < 0 && args_left(&args) && *args_peek(&args) == '-')
 		status = option(&cli, &args, args_next(&args));

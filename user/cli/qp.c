@@ -110,9 +110,10 @@ GETTER(state)
 	if (!snap_has(qp, SNAP_STATE))
 		return;
 	view_word(UNIT_STATE, qp->state, c);
-	if (c->kind == CELL_STR && !strcmp(c->str, "RTS"))
+	/* as in enum ib_qp_state: RTS, ERR */
+	if (qp->state == 3)
 		c->tone = TONE_GOOD;
-	else if (c->kind == CELL_STR && !strcmp(c->str, "ERR"))
+	else if (qp->state == 6)
 		c->tone = TONE_BAD;
 }
 

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Rows as aligned text. */
+/*
+ * Rows as aligned text. Twice over the rows, first for the widths: values are
+ * cheaper to get again than to keep, and a line is written into the buffer
+ * where it will stay, numbers from their last digit on.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,229 +11,216 @@
 #include "cli/table.h"
 
 #define NEST_INDENT	4
+#define COLUMNS_MAX	64
 
-/* The text of all cells, in one piece: widths are known only at the end. */
-struct sheet {
-	char *text;
-	size_t len, cap;
-	struct span {
-		uint32_t at;
-		uint16_t len;
-		uint8_t tone;
-	} *spans;
-	size_t n_spans, cap_spans;
-};
-
-static bool grow(void **p, size_t need, size_t *cap, size_t size)
-{
-	size_t want = *cap ? *cap : 4096;
-	void *q;
-
-	if (need <= *cap)
-		return true;
-	while (want < need)
-		want *= 2;
-	q = realloc(*p, want * size);
-	if (!q)
-		return false;
-	*p = q;
-	*cap = want;
-	return true;
-}
-
-static void add_cell(struct sheet *s, const char *head,
-		     const struct column *col, const struct cell *c)
-{
-	char *to = s->text + s->len;
-	size_t n;
-
-	if (head) {
-		n = strlen(head);
-		memcpy(to, head, n);
-	} else {
-		n = cell_format(to, col, c);
-	}
-	s->spans[s->n_spans++] = (struct span){
-		.at = s->len, .len = n, .tone = head ? TONE_PLAIN : c->tone,
-	};
-	s->len += n;
-}
-
-/* Room for a row of @n cells. */
-static bool reserve_row(struct sheet *s, size_t n)
-{
-	return grow((void **)&s->text, s->len + n * CELL_MAX, &s->cap, 1) &&
-	       grow((void **)&s->spans, s->n_spans + n, &s->cap_spans,
-		    sizeof(*s->spans));
-}
+/* What colours add to a cell: a sequence before and one after. */
+#define PAINT_MAX	16
 
 const char *const out_tones[] = {
+	[TONE_PLAIN] = NULL,
 	[TONE_GOOD] = "\033[32m",
 	[TONE_WARN] = "\033[33m",
 	[TONE_BAD] = "\033[31m",
 };
 
-/*
- * A line is put together before it is written, in a buffer that the widths say
- * is large enough: a call for each of many short cells is what would cost.
- */
+struct table {
+	const struct cli *cli;
+	struct out *out;
+	const struct rows *rows;
+	const struct column *cols[COLUMNS_MAX];	/* those shown */
+	size_t width[COLUMNS_MAX];
+	size_t n;
+	unsigned int indent;
+	bool nested;
+	char *line;
+};
+
+static bool plain_number(const struct column *col, const struct cell *c)
+{
+	return c->kind == CELL_U64 && col->show == SHOW_PLAIN;
+}
+
+static size_t digits(uint64_t v)
+{
+	size_t n = 1;
+
+	while (v >= 10) {
+		v /= 10;
+		n++;
+	}
+	return n;
+}
+
+static void measure(struct table *t)
+{
+	uint64_t max[COLUMNS_MAX] = { 0 };
+	char scratch[CELL_MAX];
+	struct cell c;
+	size_t n;
+
+	for (size_t k = 0; k < t->n; k++)
+		t->width[k] = strlen(t->cols[k]->head);
+	for (size_t i = 0; i < t->rows->n; i++) {
+		const void *row = out_row(t->rows, i);
+
+		if (!out_wanted(t->cli, t->rows, row))
+			continue;
+		for (size_t k = 0; k < t->n; k++) {
+			out_get(t->cli, t->cols[k], row, &c);
+			if (plain_number(t->cols[k], &c)) {
+				if (c.u64 > max[k])
+					max[k] = c.u64;
+				continue;
+			}
+			n = c.kind == CELL_ABSENT ? 1 :
+			    c.kind == CELL_STR ? strnlen(c.str, CELL_MAX) :
+			    cell_format(scratch, t->cols[k], &c);
+			if (n > t->width[k])
+				t->width[k] = n;
+		}
+	}
+	for (size_t k = 0; k < t->n; k++)
+		if (digits(max[k]) > t->width[k])
+			t->width[k] = digits(max[k]);
+}
+
+static char *blanks(char *p, size_t n)
+{
+	return (char *)memset(p, ' ', n) + n;
+}
+
 static char *put(char *p, const char *s, size_t n)
 {
-	/* Cells are short: the loop beats a call. */
-	while (n--)
-		*p++ = *s++;
-	return p;
+	return (char *)memcpy(p, s, n) + n;
 }
 
-static char *pad(char *p, size_t n)
+/* Right-aligned in @width, which is enough. */
+static char *put_number(char *p, size_t width, uint64_t v)
 {
-	while (n--)
-		*p++ = ' ';
-	return p;
+	char *end = p + width, *d = end;
+
+	do {
+		*--d = '0' + v % 10;
+		v /= 10;
+	} while (v);
+	/* Mostly a few: the loop beats a call. */
+	while (d > p)
+		*--d = ' ';
+	return end;
 }
 
-/* What colours add to a cell: a sequence before and one after. */
-#define PAINT_MAX	16
-
-static char *paint(char *p, const struct out *o, const char *color,
-		   const char *s, size_t n)
+static char *put_text(const struct table *t, size_t k, char *p, const char *s,
+		      size_t n, const char *color)
 {
-	if (!o->color || !color)
-		return put(p, s, n);
-	p = put(p, color, strlen(color));
+	bool left = t->cols[k]->flags & COL_LEFT;
+	size_t gap = t->width[k] - n;
+
+	if (!t->out->color)
+		color = NULL;
+	if (!left)
+		p = blanks(p, gap);
+	if (color)
+		p = put(p, color, strlen(color));
 	p = put(p, s, n);
-	return put(p, "\033[0m", 4);
+	if (color)
+		p = put(p, "\033[0m", 4);
+	/* Nothing trails on a line. */
+	return left && k + 1 < t->n ? blanks(p, gap) : p;
 }
 
-static size_t line_max(const uint16_t *width, size_t n, unsigned int indent)
+static void print_head(struct table *t)
 {
-	size_t len = indent + 1;
+	char *p = blanks(t->line, t->indent);
 
-	for (size_t i = 0; i < n; i++)
-		len += width[i] + 2 + PAINT_MAX;
-	return len;
-}
-
-static void print_line(struct out *o, char *buf, const struct sheet *s,
-		       const struct span *line, const uint16_t *width,
-		       const struct column *const *cols, size_t n, bool head,
-		       unsigned int indent)
-{
-	char *p = pad(buf, indent);
-
-	for (size_t i = 0; i < n; i++) {
-		size_t gap = width[i] - line[i].len;
-		bool left = cols[i]->flags & COL_LEFT;
-
-		if (i)
-			p = pad(p, 2);
-		if (!left)
-			p = pad(p, gap);
-		p = paint(p, o, head ? "\033[1m" : out_tones[line[i].tone],
-			  s->text + line[i].at, line[i].len);
-		if (left && i + 1 < n)
-			p = pad(p, gap);
+	for (size_t k = 0; k < t->n; k++) {
+		if (k)
+			p = blanks(p, 2);
+		p = put_text(t, k, p, t->cols[k]->head,
+			     strlen(t->cols[k]->head), "\033[1m");
 	}
 	*p++ = '\n';
-	fwrite_unlocked(buf, 1, p - buf, o->f);
+	fwrite_unlocked(t->line, 1, p - t->line, t->out->f);
 }
 
-#define COLUMNS_MAX	64
+static void print_row(struct table *t, const void *row)
+{
+	char *p = blanks(t->line, t->indent);
+	char scratch[CELL_MAX];
+	struct cell c;
+
+	for (size_t k = 0; k < t->n; k++) {
+		const struct column *col = t->cols[k];
+
+		if (k) {
+			*p++ = ' ';
+			*p++ = ' ';
+		}
+		out_get(t->cli, col, row, &c);
+		if (plain_number(col, &c) && !(col->flags & COL_LEFT))
+			p = put_number(p, t->width[k], c.u64);
+		else
+			p = put_text(t, k, p, scratch,
+				     cell_format(scratch, col, &c),
+				     out_tones[c.tone]);
+	}
+	*p++ = '\n';
+	fwrite_unlocked(t->line, 1, p - t->line, t->out->f);
+}
+
+static bool is_nested(const struct column *col)
+{
+	return !col->head && !(col->flags & COL_JSON);
+}
 
 /* The tables inside of a row, below it. */
-static int text_nested(const struct cli *cli, struct out *o,
-		       const struct rows *rows, const void *row,
-		       unsigned int indent)
+static int print_nested(const struct table *t, const void *row)
 {
 	struct cell c;
 	int err = 0;
 
-	for (size_t i = 0; i < rows->n_columns && !err; i++) {
-		const struct column *col = &rows->columns[i];
+	for (size_t i = 0; i < t->rows->n_columns && !err; i++) {
+		const struct column *col = &t->rows->columns[i];
 
-		if (col->head)
+		if (!is_nested(col))
 			continue;
-		out_get(cli, col, row, &c);
+		out_get(t->cli, col, row, &c);
 		if (c.kind == CELL_TABLE && c.table.n)
-			err = table_print(cli, o, &c.table, indent + NEST_INDENT);
+			err = table_print(t->cli, t->out, &c.table,
+					  t->indent + NEST_INDENT);
 	}
 	return err;
-}
-
-static bool has_nested(const struct rows *rows)
-{
-	for (size_t i = 0; i < rows->n_columns; i++)
-		if (!rows->columns[i].head &&
-		    !(rows->columns[i].flags & COL_JSON))
-			return true;
-	return false;
-}
-
-static int fill_sheet(const struct cli *cli, const struct rows *rows,
-		      const struct column *const *cols, size_t n,
-		      struct sheet *s, uint16_t *width)
-{
-	struct cell c;
-
-	if (!reserve_row(s, n))
-		return -ENOMEM;
-	for (size_t k = 0; k < n; k++) {
-		add_cell(s, cols[k]->head, NULL, NULL);
-		width[k] = s->spans[k].len;
-	}
-	for (size_t i = 0; i < rows->n; i++) {
-		const void *row = out_row(rows, i);
-
-		if (!out_wanted(cli, rows, row))
-			continue;
-		if (!reserve_row(s, n))
-			return -ENOMEM;
-		for (size_t k = 0; k < n; k++) {
-			out_get(cli, cols[k], row, &c);
-			add_cell(s, NULL, cols[k], &c);
-			if (s->spans[s->n_spans - 1].len > width[k])
-				width[k] = s->spans[s->n_spans - 1].len;
-		}
-	}
-	return 0;
 }
 
 int table_print(const struct cli *cli, struct out *o, const struct rows *rows,
 		unsigned int indent)
 {
-	const struct column *cols[COLUMNS_MAX];
-	uint16_t width[COLUMNS_MAX];
-	struct sheet s = { 0 };
-	const struct span *line;
-	size_t n = 0;
-	char *buf;
-	int err;
+	struct table t = {
+		.cli = cli, .out = o, .rows = rows, .indent = indent,
+	};
+	size_t room = indent + 1;
+	int err = 0;
 
-	for (size_t i = 0; i < rows->n_columns && n < COLUMNS_MAX; i++)
+	for (size_t i = 0; i < rows->n_columns && t.n < COLUMNS_MAX; i++) {
 		if (out_shown(o, &rows->columns[i]))
-			cols[n++] = &rows->columns[i];
-	err = fill_sheet(cli, rows, cols, n, &s, width);
-	buf = err ? NULL : malloc(line_max(width, n, indent));
-	if (!err && !buf)
-		err = -ENOMEM;
-	if (!err) {
-		bool nested = has_nested(rows);
-
-		print_line(o, buf, &s, s.spans, width, cols, n, true, indent);
-		line = s.spans + n;
-		for (size_t i = 0; i < rows->n && !err; i++) {
-			const void *row = out_row(rows, i);
-
-			if (!out_wanted(cli, rows, row))
-				continue;
-			print_line(o, buf, &s, line, width, cols, n, false, indent);
-			line += n;
-			if (nested)
-				err = text_nested(cli, o, rows, row, indent);
-		}
+			t.cols[t.n++] = &rows->columns[i];
+		t.nested |= is_nested(&rows->columns[i]);
 	}
-	free(buf);
-	free(s.text);
-	free(s.spans);
+	measure(&t);
+	for (size_t k = 0; k < t.n; k++)
+		room += t.width[k] + 2 + PAINT_MAX;
+	t.line = malloc(room);
+	if (!t.line)
+		return -ENOMEM;
+	print_head(&t);
+	for (size_t i = 0; i < rows->n && !err; i++) {
+		const void *row = out_row(rows, i);
+
+		if (!out_wanted(cli, rows, row))
+			continue;
+		print_row(&t, row);
+		if (t.nested)
+			err = print_nested(&t, row);
+	}
+	free(t.line);
 	return err;
 }

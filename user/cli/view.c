@@ -41,9 +41,23 @@ const struct snap_job *view_job(const struct cli *cli, uint32_t id)
 	return NULL;
 }
 
+/* Lists have one or two words in each line: they are looked up once. */
+static const char *word_name(enum unit unit, uint32_t value)
+{
+	static const char *seen[UNIT_TYPE + 1][16];
+	const char **word;
+
+	if (unit > UNIT_TYPE || value >= 16)
+		return vocab_word_name(unit, value);
+	word = &seen[unit][value];
+	if (!*word)
+		*word = vocab_word_name(unit, value);
+	return *word;
+}
+
 void view_word(enum unit unit, uint32_t value, struct cell *c)
 {
-	const char *word = vocab_word_name(unit, value);
+	const char *word = word_name(unit, value);
 
 	if (word)
 		cell_str(c, word);

@@ -16,7 +16,6 @@ bool srdma_grow(void **array, size_t n, size_t *cap, size_t size)
 	p = realloc(*array, want * size);
 	if (!p)
 		return false;
-	memset((char *)p + *cap * size, 0, (want - *cap) * size);
 	*array = p;
 	*cap = want;
 	return true;
@@ -55,18 +54,17 @@ static bool put(const struct srdma_field *f, char *obj, const void *data,
 	char *to = obj + f->offset;
 	size_t n;
 
+	/* Nearly all there are. */
+	if (f->kind <= U64) {
+		if (len != f->size)
+			return false;
+		if (len == sizeof(uint32_t))
+			memcpy(to, data, sizeof(uint32_t));
+		else
+			memcpy(to, data, sizeof(uint64_t));
+		return true;
+	}
 	switch (f->kind) {
-	case U32:
-	case S32:
-		if (len != sizeof(uint32_t))
-			return false;
-		memcpy(to, data, sizeof(uint32_t));
-		return true;
-	case U64:
-		if (len != sizeof(uint64_t))
-			return false;
-		memcpy(to, data, sizeof(uint64_t));
-		return true;
 	case FLAG:
 		*(bool *)to = true;
 		return len == 0;
@@ -82,11 +80,9 @@ static bool put(const struct srdma_field *f, char *obj, const void *data,
 			return false;
 		memcpy(to, data, len);
 		return true;
-	case SKIP:
-	case NEST:
-		break;
+	default:
+		return true;
 	}
-	return true;
 }
 
 int srdma_fill(const struct srdma_set *set, struct srdma_reading *r, void *obj,

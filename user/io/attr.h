@@ -13,10 +13,10 @@
 #include "io/parse.h"
 
 enum srdma_kind {
-	SKIP,			/* unknown, padding, or taken elsewhere */
-	U32,
-	U64,
+	SKIP,			/* unknown or padding */
+	U32,			/* .size is 4 for these two, */
 	S32,
+	U64,			/* and 8 for this one */
 	FLAG,
 	STR,			/* .size is the room for it */
 	BIN,			/* .size exactly */
@@ -42,9 +42,14 @@ struct srdma_set {
 #define NO_HAS		SIZE_MAX
 #define BIT(type)	(1ull << (type))
 #define ALL(seen, mask)	(((seen) & (mask)) == (mask))
+/* A field of another size than its kind's does not compile. */
 #define F(type, kind, obj, member, bit)					\
 	[type] = { kind, offsetof(struct obj, member),			\
-		   sizeof(((struct obj *)0)->member), bit }
+		   sizeof(((struct obj *)0)->member) +			\
+		   0 * sizeof(char[FITS(kind, ((struct obj *)0)->member)]), bit }
+#define FITS(kind, member)						\
+	((kind) == U64 ? sizeof(member) == 8 ? 1 : -1 :			\
+	 (kind) == U32 || (kind) == S32 ? sizeof(member) == 4 ? 1 : -1 : 1)
 #define N(type, bit)	[type] = { NEST, 0, 0, bit }
 #define FIELDS(f)	(f), sizeof(f) / sizeof((f)[0])
 

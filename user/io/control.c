@@ -192,12 +192,15 @@ int srdma_take_job(struct srdma_reading *r, const void *data, size_t len)
 	struct snapshot *snap = r->snap;
 	size_t rules = count(data, len, SWIFTRDMA_JOB_A_RULE);
 	size_t stats = count(data, len, SWIFTRDMA_JOB_A_STAT);
+	size_t had = snap->cap_jobs;
 	struct snap_job *job;
 	int err;
 
 	if (!srdma_grow((void **)&snap->jobs, snap->n_jobs, &snap->cap_jobs,
 			sizeof(*job)))
 		return -ENOMEM;
+	/* A new place has no arrays yet. */
+	memset(&snap->jobs[had], 0, (snap->cap_jobs - had) * sizeof(*job));
 	job = &snap->jobs[snap->n_jobs];
 	if (!reserve((void **)&job->rules, job->n_rules, rules,
 		     sizeof(*job->rules)) ||

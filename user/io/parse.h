@@ -54,7 +54,7 @@ struct srdma_reading {
  */
 int srdma_parse(const void *attrs, size_t len, struct srdma_reading *r);
 
-/* Make room for one more element; false: out of memory. New ones are zeroed. */
+/* Make room for one more element; false: out of memory. */
 bool srdma_grow(void **array, size_t n, size_t *cap, size_t size);
 
 #endif /* SRDMA_IO_PARSE_H */
