@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * A model of where an RDMA NIC is contended: doorbell registers, the cache of
+ * contexts, work requests outstanding, processing units, the port.
+ *
+ *    post -> [UAR, one server a register] -> granted: "in the NIC"
+ *         -> [PU of the QP, first in first out; cache misses stall it]
+ *         -> [port: classes, elements, QPs, one packet a step]
+ *         -> [pipe, a constant delay] -> done
+ *
+ * Integers only, no allocation, no clock of its own: the caller gives the
+ * memory and says what time it is. The same file is compiled into a kernel
+ * module, driven by a real clock, and into programs driven by a virtual one.
+ *
+ * Time is picoseconds in 64 bits (213 days): at 200 Gbit/s a byte takes 40 ps,
+ * so a nanosecond would be too coarse and nothing need be a fraction. What
+ * does not divide (a byte at 3 Gbit/s) carries its remainder to the next
+ * packet, so rates are exact over any time.
+ *
+ * Everything is O(1) or, once for each event, O(log n) in the number of UARs
+ * and elements. The same calls with the same seed give the same answers.
+ *
+ * The caller serialises all calls on one model; a field may be read at any
+ * time. Functions that can fail return 0 or -errno.
+ *
+ * The locks of the host are not in here. A device cannot see threads that wait
+ * for a register's lock, so it charges them to the register itself (uar_ps);
+ * a caller that models threads and their locks (struct model_host) sets uar_ps
+ * to 0, or it would charge them twice.
+ */
+#ifndef SRDMA_MODEL_MODEL_H
+#define SRDMA_MODEL_MODEL_H
+
+#ifdef __KERNEL__
+#include <linux/types.h>
+#else
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#endif
+
+#define MODEL_NONE	0xffffffffU	/* no index, no bound */
+#define MODEL_NEVER	0xffffffffffffffffULL	/* no time */
+#define MODEL_CLASSES	8		/* traffic classes of a port, 7 the highest */
+#define MODEL_PUS	64		/* processing units at most */
+#define MODEL_PS	1000000000000ULL	/* picoseconds in a second */
+
+/* Kinds of context that share the cache. */
+enum model_kind {
+	MODEL_QPC,	/* QP context */
+	MODEL_MTT,	/* a memory region's key and translations */
+	MODEL_CQC,	/* CQ context */
+	MODEL_KINDS,
+};
+
+/*
+ * What a NIC is like. 0 means "not modelled: takes no time, has no bound"
+ * unless said otherwise. May be changed while the model runs.
+ */
+struct model_params {
+	uint32_t seed;		/* of the jitter; 0 is taken as 1 */
+
+	/* UAR: what one WR costs on a register that other QPs want too. */
+	uint32_t uar_ps;	/* with one QP wanting it; grows as model_growth() */
+	uint32_t uar_hold_ps;	/* how long a WR that met nobody is in the way of others */
+	uint32_t uar_raise;	/* WRs waiting that raise congestion; 0: never */
+	uint32_t uar_clear;	/* WRs waiting that clear it; below uar_raise */
+
+	/* Cache of contexts, in bytes of NIC memory. */
+	uint32_t cache_bytes;
+	uint32_t entry_bytes[MODEL_KINDS];	/* at least 1 if there is a cache */
+	uint32_t fetch_ps;	/* a PU waits so long for a context not in the cache */
+
+	/* WRs in the NIC beyond which their WQEs are fetched again. */
+	uint32_t wqe_limit;
+	uint32_t wqe_refetch_q8;	/* WQE times that one more fetch costs, * 256 */
+
+	/* Processing units. */
+	uint32_t pus;		/* up to MODEL_PUS */
+	uint32_t pu_ps;		/* a unit's time for a WQE */
+	uint32_t jitter_pct;	/* +-, uniform; 0..100 */
+	uint32_t ctrl_ps;	/* a unit's time for a control verb, by default */
+
+	/* Port. */
+	uint64_t link_bps;	/* bit/s */
+	uint32_t mtu;		/* payload bytes of a packet, at least 1 */
+	uint32_t header;	/* bytes that each packet has besides */
+	uint8_t strict;		/* bit per class: strict priority, before all others */
+	uint8_t weight[MODEL_CLASSES];	/* share of a class that is not; 0 as 1 */
+
+	uint32_t pipe_ps;	/* from the end of the last packet to the completion */
+	uint32_t late_ps;	/* a completion told later than this counts as late */
+};
+
+/* The host's side, for callers that model threads; nothing here uses it. */
+struct model_host {
+	uint32_t post_ps;	/* CPU time of posting a WR */
+	uint32_t cores;		/* threads beyond these share a core */
+	uint32_t share_q8;	/* more CPU time when as many again share, * 256 */
+	uint32_t uar_lock_ps;	/* register lock, with one contender; model_growth() */
+	uint32_t uar_hold_ps;	/* part of post_ps in which the lock is held */
+	uint32_t qp_lock_ps;	/* lock of a QP that several threads use; likewise */
+};
+
+enum model_preset {
+	MODEL_OFF,	/* nothing takes time: for tests of function */
+	MODEL_CX5,	/* ConnectX-5, 100 Gbit/s */
+	MODEL_CX6,	/* ConnectX-6, 200 Gbit/s */
+	MODEL_PRESETS,
+};
+
+/* "off", "cx5", "cx6"; -1 for another. */
+int model_preset_named(const char *name);
+void model_preset(enum model_preset preset, struct model_params *params);
+void model_preset_host(enum model_preset preset, struct model_host *host);
+
+/* How many of each the caller's memory is for. */
+struct model_sizes {
+	uint32_t uars;		/* doorbell registers (bfregs), at least 1 */
+	uint32_t qps;		/* at least 1 */
+	uint32_t wrs;		/* WRs posted and not done, of all QPs; at least 1 */
+	uint32_t elements;	/* scheduling elements, at least 1; 0 is the default one */
+	uint32_t contexts;	/* that the cache can hold, at least 1 */
+};
+
+/* A linked list of indexes, first in first out. */
+struct model_list {
+	uint32_t head, tail;	/* MODEL_NONE: empty */
+};
+
+/* Which two locks, or registers, grow how; see growth.h. */
+enum model_lock {
+	MODEL_LOCK_UAR,
+	MODEL_LOCK_QP,
+};
+
+/*
+ * Time for which one contender has a lock or register if @n want it, itself
+ * included: @one * n^a, a the lock's. @n beyond 130 counts as 130.
+ */
+uint64_t model_growth(enum model_lock lock, uint32_t one, uint32_t n);
+
+/* A doorbell register. Work of the QPs that want it is granted in turns. */
+struct model_uar {
+	struct model_list qps;	/* QPs with ungranted work, the one served first */
+	uint32_t attached;	/* QPs that use it */
+	uint32_t active;	/* QPs on the list */
+	uint32_t pending;	/* WRs not granted, of those QPs */
+	uint32_t last_qp;	/* whose WR was granted last; MODEL_NONE at first */
+	bool serving;		/* the first of them has it; else it is free at free_at */
+	bool congested;
+	uint64_t free_at;	/* ps: until then a doorbell of another QP meets it busy */
+	uint64_t granted;	/* WRs, ever */
+	uint64_t contended;	/* of these: had to wait */
+	uint64_t wait_ps;	/* summed over these */
+	uint32_t peak;		/* most WRs ever pending */
+};
+
+struct model_qp {
+	/* What it was opened with. */
+	uint32_t qpn, uar, cq, element;
+	uint8_t cls;
+	bool open;
+
+	uint32_t pu;		/* its processing unit, qpn modulo their number */
+	uint32_t epoch;		/* WRs of an older one are nobody's any more */
+	struct model_list ungranted;	/* WRs waiting for the register */
+	uint32_t uar_next;	/* on the register's list */
+	struct model_list ready;	/* WRs at the port; only the head may go */
+	uint32_t ready_prev, ready_next;	/* on the group's list */
+	uint32_t n_ready;	/* WRs at the port */
+	bool listed;		/* is on it */
+	int32_t deficit;	/* bytes it may still send this turn */
+	uint32_t in_pu;		/* WRs waiting for its unit, or in it */
+	uint32_t inflight;	/* WRs in the NIC: granted, not done */
+	uint64_t ready_bytes;	/* not sent, of WRs at the port */
+	uint64_t posted, done, dropped;	/* WRs, since it was opened */
+	uint64_t posted_bytes, done_bytes, dropped_bytes;
+	uint64_t last_done;	/* ps */
+};
+
+struct model_wr {
+	uint64_t cookie;	/* the caller's */
+	uint64_t mtt;		/* cache key, 0: needs no translation */
+	uint64_t posted;	/* ps */
+	uint64_t due;		/* ps, in the pipe: when it is done */
+	uint32_t qp, epoch;
+	uint32_t bytes, left;	/* payload; not sent yet */
+	uint32_t next;		/* on whichever list it is */
+};
+
+struct model_pu {
+	struct model_list wrs;	/* the head is in work if busy */
+	bool busy;
+	bool stalled;		/* busy with something else than the head */
+	uint64_t stall_ps;	/* work that goes first: control verbs, fetches */
+	uint64_t free_at;	/* ps, if busy */
+	uint64_t done;		/* WQEs, ever */
+	uint64_t busy_ps;	/* ever, stalls included */
+};
+
+/* QPs of one element in one class. */
+struct model_group {
+	struct model_list qps;	/* that have WRs at the port; doubly linked */
+	uint32_t prev, next;	/* on the class's list of groups */
+	bool listed;		/* is on it: has QPs, and its element may send */
+	int32_t deficit;	/* bytes, this turn */
+};
+
+/* Scheduling element: a share of each class, and a rate in all together. */
+struct model_element {
+	struct model_group group[MODEL_CLASSES];
+	uint32_t weight;	/* packets a turn, at least 1 */
+	uint64_t max_bps;	/* 0: no limit */
+	uint64_t burst_ps;	/* how far ahead of its rate it may get */
+	uint64_t tat;		/* ps: when what it sent would have left at its rate */
+	uint64_t carry;		/* remainder of that, in 1/max_bps ps */
+	bool blocked;		/* ahead by more: waits */
+	uint64_t sent_bytes;	/* with headers, ever */
+	uint64_t blocks;	/* how often it had to wait, ever */
+};
+
+struct model_class {
+	struct model_list groups;	/* doubly linked */
+	int64_t turn;		/* bytes / weight sent, to be compared with others' */
+	uint64_t backlog;	/* bytes at the port, not sent */
+	uint32_t waiting;	/* WRs at the port, last packet not begun */
+	uint64_t sent_bytes, packets;	/* with headers, ever */
+};
+
+struct model_port {
+	struct model_class cls[MODEL_CLASSES];
+	int64_t turn;		/* of the class that sent last */
+	bool busy;		/* a packet is on the wire */
+	uint64_t free_at;	/* ps, if busy */
+	uint64_t carry;		/* remainder, in 1/link_bps ps */
+	uint32_t last;		/* WR that ends with that packet */
+	uint64_t busy_ps;	/* ever */
+};
+
+/* A context in the cache. */
+struct model_context {
+	uint64_t key;
+	uint32_t hash_next;
+	uint32_t prev, next;	/* by age */
+	uint8_t kind;
+};
+
+struct model_cache {
+	uint32_t *bucket;	/* heads of chains */
+	struct model_context *ctx;
+	uint32_t mask;		/* buckets - 1 */
+	uint32_t free;		/* list of unused contexts, by next */
+	struct model_list age;	/* head: used longest ago */
+	uint32_t n;		/* contexts in use */
+	uint64_t bytes;		/* of these */
+};
+
+/* All since model_init(). */
+struct model_stats {
+	uint64_t posted, done, dropped;		/* WRs; the rest is in the model */
+	uint64_t posted_bytes, done_bytes, dropped_bytes;
+	uint64_t hits[MODEL_KINDS], misses[MODEL_KINDS];
+	uint64_t evictions;
+	uint64_t fetch_ps;	/* PUs stalled for contexts */
+	uint64_t refetch_ps;	/* PUs fetched WQEs again */
+	uint64_t refetched;	/* WQEs that may have been (beyond wqe_limit) */
+	uint64_t ctrl, ctrl_ps;	/* control verbs, and the PUs' time for them */
+	uint64_t raised, cleared;	/* congestion of UARs */
+	uint64_t late, late_max_ps;	/* completions told after their time */
+};
+
+struct model_done {
+	uint64_t cookie;
+	uint64_t at;		/* ps: when it was done */
+	uint64_t posted;	/* ps */
+	uint32_t qp, bytes;
+};
+
+/*
+ * Either may be NULL. From done() everything may be called but
+ * model_run_until(), posts at the time it is given; from congestion() nothing.
+ */
+struct model_ops {
+	void (*done)(void *ctx, const struct model_done *done);
+	void (*congestion)(void *ctx, uint32_t uar, bool congested, uint64_t at);
+};
+
+/* Some kilobytes: not for a kernel's stack. */
+struct model {
+	struct model_params p;
+	struct model_sizes n;
+	const struct model_ops *ops;
+	void *ctx;
+	uint64_t now;		/* ps: latest time it was told or made an event at */
+	uint64_t told;		/* ps: what model_run_until() was called with */
+	uint32_t rng;
+	uint32_t inflight;	/* WRs in the NIC: granted, not done */
+	uint32_t ungranted;	/* WRs waiting for a register */
+	uint32_t congested;	/* UARs that are */
+	uint32_t ctrl_pu;	/* whose turn it is with a control verb */
+	uint32_t free_wr;	/* list of unused */
+	struct model_list pipe;	/* WRs by due */
+	struct model_uar *uar;
+	struct model_qp *qp;
+	struct model_wr *wr;
+	struct model_element *element;
+	struct model_pu pu[MODEL_PUS];
+	struct model_port port;
+	struct model_cache cache;
+	struct model_stats stats;
+	/* What happens next: a heap of sources, each with one time at most. */
+	uint64_t *when;		/* of each source */
+	uint32_t *heap, *where;	/* sources by time; where each is, or MODEL_NONE */
+	uint32_t heap_n;
+};
+
+/* Bytes of memory, aligned for a uint64_t, that model_init() wants. */
+size_t model_bytes(const struct model_sizes *sizes);
+
+/*
+ * @mem and @ops stay in use for as long as the model is. Time begins at 0.
+ * -EINVAL: sizes or parameters that make no sense.
+ */
+int model_init(struct model *m, void *mem, const struct model_sizes *sizes,
+	       const struct model_params *params, const struct model_ops *ops,
+	       void *ctx);
+
+/* Holds for what begins from now on; work in progress ends as it was. -EINVAL. */
+int model_set_params(struct model *m, const struct model_params *params);
+
+struct model_qp_attr {
+	uint32_t qpn;		/* its unit is qpn modulo units */
+	uint32_t uar;
+	uint32_t cq;		/* cache key */
+	uint32_t element;
+	uint8_t cls;
+};
+
+/* @qp: the caller's number for it, 0..qps-1. -EINVAL; -EBUSY: is open. */
+int model_qp_open(struct model *m, uint32_t qp, const struct model_qp_attr *attr);
+
+/*
+ * Class and element change at the next packet; the QPN may not. -EBUSY: another
+ * UAR, and WRs still wait for the old one.
+ */
+int model_qp_modify(struct model *m, uint32_t qp, const struct model_qp_attr *attr);
+
+/*
+ * Forgets the QP's WRs, in time linear to those not yet on a unit; says how
+ * many they were in all. None of them is told as done. The QP stays open.
+ */
+uint32_t model_qp_flush(struct model *m, uint32_t qp);
+
+/* Flushes it and gives the number back. */
+void model_qp_close(struct model *m, uint32_t qp);
+
+/*
+ * @burst: bytes that it may be ahead of its rate when it begins a packet; 0
+ * paces it. @weight as in struct model_element, 0 as 1. -EINVAL.
+ */
+int model_element_set(struct model *m, uint32_t element, uint64_t max_bps,
+		      uint32_t burst, uint32_t weight);
+
+/*
+ * One WR with a doorbell of its own. @now: not after the next event, that is,
+ * model_run_until(now) came first, else -EBUSY; a time before the model's own
+ * is taken as that. -ENOBUFS: as many WRs as there is memory for are in the
+ * model; post again after the next one is done. -EINVAL: no such QP.
+ */
+int model_post(struct model *m, uint32_t qp, uint32_t bytes, uint64_t mtt,
+	       uint64_t cookie, uint64_t now);
+
+/*
+ * A control verb takes @ps (0: ctrl_ps) of a unit, each unit in its turn,
+ * before the WQEs that wait for it. @done: when it is. -EBUSY as above.
+ */
+int model_control(struct model *m, uint64_t ps, uint64_t now, uint64_t *done);
+
+/*
+ * The receiving side of @qp uses a context; a miss stalls the QP's unit.
+ * 1: it was one, 0: a hit; -EINVAL, -EBUSY as above.
+ */
+int model_touch(struct model *m, uint32_t qp, enum model_kind kind, uint64_t key,
+		uint64_t now);
+
+/* The object is gone: its context leaves the cache. */
+void model_forget(struct model *m, enum model_kind kind, uint64_t key);
+
+/* The time of the next event; false: nothing is going on. */
+bool model_next(const struct model *m, uint64_t *when);
+
+/* Makes everything happen that is due until @now, in order of time. */
+void model_run_until(struct model *m, uint64_t now);
+
+#endif
