@@ -5,6 +5,7 @@
 #   unit/test_*.c   cmocka programs, against libraries built with ASan and UBSan
 #   fuzz/fuzz_*.c   libFuzzer programs, where clang has its runtime
 #   bench/*.c       one program each; lib/*.c is linked into all of these
+#   progs/*.c       the same, for the tests of the module
 
 ROOT := $(abspath $(dir $(lastword $(MAKEFILE_LIST)))/..)
 BUILD ?= $(ROOT)/build
@@ -20,6 +21,8 @@ unit := $(patsubst $(ROOT)/selftests/unit/%.c,$(BUILD)/unit/%,$(wildcard $(ROOT)
 fuzz := $(patsubst $(ROOT)/selftests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard $(ROOT)/selftests/fuzz/fuzz_*.c))
 bench := $(patsubst $(ROOT)/selftests/bench/%.c,$(BUILD)/bench/%,$(wildcard $(ROOT)/selftests/bench/*.c))
 
+progs := $(patsubst $(ROOT)/selftests/progs/%.c,$(BUILD)/progs/%,$(wildcard $(ROOT)/selftests/progs/*.c))
+
 CLANG ?= clang
 BENCH_LIBS := -libverbs -lrdmacm $(PKG_LIBS) -lpthread
 # Compiled and linked in one step, where gcc would name the dependencies of an
@@ -29,7 +32,7 @@ INCLUDES := -I$(ROOT)/selftests/lib -I$(ROOT)/selftests
 
 all: unit bench
 unit: $(unit)
-bench: $(bench)
+bench: $(bench) $(progs)
 fuzz: $(fuzz)
 
 # In archives, so that a test takes from the libraries only what it names.
@@ -53,6 +56,11 @@ $(BUILD)/bench/%: $(ROOT)/selftests/bench/%.c $(common_objs)
 	@echo "  BENCH   $*"
 	@$(CC) $(ALL_CFLAGS) $(DEPS) $(INCLUDES) $< $(common_objs) $(BENCH_LIBS) -o $@
 
+$(BUILD)/progs/%: $(ROOT)/selftests/progs/%.c $(common_objs)
+	@mkdir -p $(@D)
+	@echo "  PROG    $*"
+	@$(CC) $(ALL_CFLAGS) $(DEPS) $(INCLUDES) $< $(common_objs) $(BENCH_LIBS) -o $@
+
 $(BUILD)/user-asan/%.o: $(ROOT)/user/%.c $(ROOT)/user/flags.mk
 	@mkdir -p $(@D)
 	@$(CC) $(ALL_CFLAGS) $(SANITIZE) -c $< -o $@
@@ -65,7 +73,7 @@ $(BUILD)/selftests/lib/%.o: $(ROOT)/selftests/lib/%.c
 	@mkdir -p $(@D)
 	@$(CC) $(ALL_CFLAGS) $(INCLUDES) -c $< -o $@
 
--include $(wildcard $(BUILD)/user-asan/*/*.d $(BUILD)/user-fuzz/*/*.d $(BUILD)/unit/*.d $(BUILD)/fuzz/*.d $(BUILD)/bench/*.d $(BUILD)/selftests/lib/*.d)
+-include $(wildcard $(BUILD)/user-asan/*/*.d $(BUILD)/user-fuzz/*/*.d $(BUILD)/unit/*.d $(BUILD)/fuzz/*.d $(BUILD)/bench/*.d $(BUILD)/progs/*.d $(BUILD)/selftests/lib/*.d)
 .PHONY: all unit bench fuzz
 .SECONDARY:
 .DELETE_ON_ERROR:
