@@ -16,7 +16,7 @@ struct io;
 
 /**
  * io_open - connect to swiftrdma.ko
- * @io: where the handle goes
+ * @io: where the handle goes; also on failure, for io_error(), and to be closed
  *
  * -ENOENT: the module is not loaded (io_error() says how to load it).
  */
@@ -101,7 +101,8 @@ struct io_event {
  *
  * Returns a file descriptor to poll for reading; io_events_read() then calls
  * @cb for each event there is and returns their number. ENOBUFS becomes one
- * IO_EVENT_LOST. The descriptor belongs to @io.
+ * IO_EVENT_LOST, and so do the unloading and loading of the module; io_error()
+ * then says which. The descriptor belongs to @io and outlives the module.
  */
 int io_events_open(struct io *io);
 int io_events_read(struct io *io, void (*cb)(const struct io_event *, void *),
