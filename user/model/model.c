@@ -15,11 +15,6 @@
 #include <errno.h>
 #include <string.h>
 
-static inline uint64_t div64_u64(uint64_t a, uint64_t b)
-{
-	return a / b;
-}
-
 static inline uint64_t div64_u64_rem(uint64_t a, uint64_t b, uint64_t *rem)
 {
 	*rem = a % b;
