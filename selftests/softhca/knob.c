@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * debugfs: ways to make things go wrong, and a look inside.
+ *
+ * softhca/hcaN/fail_command	"OPCODE STATUS COUNT", hexadecimal, hexadecimal,
+ *				decimal: the next commands fail so
+ * softhca/hcaN/delay_us	every command takes so much longer
+ * softhca/hcaN/drop_cqes	so many completions are never written
+ * softhca/hcaN/refuse_uars	ALLOC_UAR fails
+ * softhca/hcaN/link		1 up, 0 down
+ * softhca/hcaN/event		"TYPE [SUBTYPE [NUMBER]]", all hexadecimal: raise it
+ * softhca/hcaN/health		health syndrome
+ * softhca/hcaN/objects		counts, read only
+ * softhca/hcaN/uars		UARs in use, read only
+ */
+#include <linux/debugfs.h>
+#include <linux/delay.h>
+#include <linux/seq_file.h>
+#include <linux/uaccess.h>
+
+#include "softhca.h"
+
+int sh_knob_cmd(struct sh_cmd *c)
+{
+	struct sh_knobs *k = &c->hca->knob;
+
+	if (k->delay_us)
+		usleep_range(k->delay_us, k->delay_us + 50);
+	if (!k->fail_count || k->fail_opcode != c->op)
+		return MLX5_CMD_STAT_OK;
+	k->fail_count--;
+	return k->fail_status;
+}
+
+static ssize_t sh_get_line(char *line, size_t size, const char __user *buf, size_t count)
+{
+	if (count >= size)
+		return -EINVAL;
+	if (copy_from_user(line, buf, count))
+		return -EFAULT;
+	line[count] = 0;
+	return count;
+}
+
+static ssize_t sh_fail_write(struct file *f, const char __user *buf, size_t count, loff_t *pos)
+{
+	struct sh_hca *h = f->private_data;
+	u32 op, status, n;
+	ssize_t err;
+	char line[64];
+
+	err = sh_get_line(line, sizeof(line), buf, count);
+	if (err < 0)
+		return err;
+	if (sscanf(line, "%x %x %u", &op, &status, &n) != 3 || !status || status > 0xff)
+		return -EINVAL;
+	mutex_lock(&softhca.lock);
+	h->knob.fail_opcode = op;
+	h->knob.fail_status = status;
+	h->knob.fail_count = n;
+	mutex_unlock(&softhca.lock);
+	return count;
+}
+
+static const struct file_operations sh_fail_fops = {
+	.open = simple_open,
+	.write = sh_fail_write,
+};
+
+static ssize_t sh_event_write(struct file *f, const char __user *buf, size_t count, loff_t *pos)
+{
+	struct sh_hca *h = f->private_data;
+	u32 type, sub = 0, number = 0;
+	union ev_data d = {};
+	ssize_t err;
+	char line[64];
+
+	err = sh_get_line(line, sizeof(line), buf, count);
+	if (err < 0)
+		return err;
+	if (sscanf(line, "%x %x %x", &type, &sub, &number) < 1 || !type || type > 0xff ||
+	    sub > 0xff)
+		return -EINVAL;
+	/* Each kind of event has the number of its object somewhere else. */
+	switch (type) {
+	case MLX5_EVENT_TYPE_CQ_ERROR:
+		d.cq_err.cqn = cpu_to_be32(number);
+		break;
+	case MLX5_EVENT_TYPE_PORT_CHANGE:
+		d.port.port = 1 << 4;
+		break;
+	case MLX5_EVENT_TYPE_DB_BF_CONGESTION:
+		d.cong.congestion_level = number;
+		break;
+	case MLX5_EVENT_TYPE_CMD:
+	case MLX5_EVENT_TYPE_PAGE_REQUEST:
+	case MLX5_EVENT_TYPE_PAGE_FAULT:
+		return -EOPNOTSUPP;
+	default:
+		d.qp_srq.qp_srq_n = cpu_to_be32(number);
+	}
+	mutex_lock(&softhca.lock);
+	sh_event(h, type, sub, &d);
+	mutex_unlock(&softhca.lock);
+	return count;
+}
+
+static const struct file_operations sh_event_fops = {
+	.open = simple_open,
+	.write = sh_event_write,
+};
+
+static int sh_link_get(void *data, u64 *val)
+{
+	*val = ((struct sh_hca *)data)->port.up;
+	return 0;
+}
+
+static int sh_link_set(void *data, u64 val)
+{
+	struct sh_hca *h = data;
+
+	mutex_lock(&softhca.lock);
+	if (h->port.up != !!val) {
+		h->port.up = val;
+		sh_event_port(h, val);
+	}
+	mutex_unlock(&softhca.lock);
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(sh_link_fops, sh_link_get, sh_link_set, "%llu\n");
+
+static int sh_health_set(void *data, u64 val)
+{
+	mutex_lock(&softhca.lock);
+	sh_bar_health(data, val);
+	mutex_unlock(&softhca.lock);
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(sh_health_fops, NULL, sh_health_set, "%llu\n");
+
+static int sh_objects_show(struct seq_file *s, void *unused)
+{
+	struct sh_hca *h = s->private;
+	int i;
+
+	mutex_lock(&softhca.lock);
+	for (i = 0; i < SH_KINDS; i++)
+		seq_printf(s, "%s %u\n", h->tab[i].name, h->tab[i].count);
+	mutex_unlock(&softhca.lock);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(sh_objects);
+
+static int sh_uars_show(struct seq_file *s, void *unused)
+{
+	struct sh_hca *h = s->private;
+	struct sh_uar *u;
+	unsigned long id;
+
+	seq_puts(s, "uar uid qps doorbells wqebbs\n");
+	mutex_lock(&softhca.lock);
+	xa_for_each(&h->tab[SH_UAR].xa, id, u)
+		seq_printf(s, "%u %u %u %llu %llu\n", u->obj.id, u->obj.uid, u->nqps,
+			   u->doorbells, u->wqebbs);
+	mutex_unlock(&softhca.lock);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(sh_uars);
+
+void sh_knob_add(struct sh_hca *h)
+{
+	char name[8];
+
+	snprintf(name, sizeof(name), "hca%d", h->index);
+	h->dir = debugfs_create_dir(name, softhca.dir);
+	debugfs_create_file("fail_command", 0200, h->dir, h, &sh_fail_fops);
+	debugfs_create_file("event", 0200, h->dir, h, &sh_event_fops);
+	debugfs_create_file_unsafe("link", 0600, h->dir, h, &sh_link_fops);
+	debugfs_create_file_unsafe("health", 0200, h->dir, h, &sh_health_fops);
+	debugfs_create_file("objects", 0400, h->dir, h, &sh_objects_fops);
+	debugfs_create_file("uars", 0400, h->dir, h, &sh_uars_fops);
+	debugfs_create_u32("delay_us", 0600, h->dir, &h->knob.delay_us);
+	debugfs_create_u32("drop_cqes", 0600, h->dir, &h->knob.drop_cqes);
+	debugfs_create_bool("refuse_uars", 0600, h->dir, &h->knob.refuse_uars);
+}

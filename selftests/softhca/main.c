@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * softhca: module and the thread that is the device.
+ *
+ * A real HCA is told of a doorbell; this one has to look. While there is work it
+ * looks every few ten microseconds, then ever more seldom, so that a machine
+ * that does nothing spends nothing on it.
+ */
+#include <linux/debugfs.h>
+#include <linux/delay.h>
+#include <linux/ioport.h>
+#include <linux/kthread.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+
+#include "softhca.h"
+
+#define SH_BUSY_NS	(3 * NSEC_PER_MSEC)
+#define SH_WARM_NS	(100 * NSEC_PER_MSEC)
+
+static int hcas = 2;
+module_param(hcas, int, 0444);
+MODULE_PARM_DESC(hcas, "number of HCAs, 1 to 4");
+
+static ulong base = 0x60000000;
+module_param(base, ulong, 0444);
+MODULE_PARM_DESC(base, "physical address of 64 MiB reserved by memmap=64M$ADDRESS");
+
+struct sh_device softhca;
+
+static bool sh_poll(u64 now)
+{
+	bool busy = false;
+	int i;
+
+	mutex_lock(&softhca.lock);
+	for (i = 0; i < softhca.nhcas; i++) {
+		struct sh_hca *h = softhca.hca[i];
+
+		busy |= sh_bar_poll(h, now);
+		busy |= sh_uar_poll(h);
+	}
+	for (i = 0; i < softhca.nhcas; i++)
+		busy |= sh_move(softhca.hca[i], now);
+	for (i = 0; i < softhca.nhcas; i++)
+		sh_eq_flush(softhca.hca[i]);
+	mutex_unlock(&softhca.lock);
+	return busy;
+}
+
+static int sh_poller(void *unused)
+{
+	u64 last = ktime_get_ns();
+
+	/* A normal thread would wait for the very programs that wait for it. */
+	sched_set_fifo_low(current);
+	while (!kthread_should_stop()) {
+		u64 now = ktime_get_ns();
+
+		if (sh_poll(now))
+			last = now;
+		if (now - last < SH_BUSY_NS)
+			usleep_range(10, 30);
+		else if (now - last < SH_WARM_NS)
+			usleep_range(100, 200);
+		else
+			usleep_range(2000, 3000);
+	}
+	return 0;
+}
+
+/* Ordinary memory must never get a device's registers on top, and stores to
+ * where there is no memory would be lost.
+ */
+static int sh_check_window(void)
+{
+	if (!IS_ALIGNED(base, SH_BAR_SIZE))
+		return -EINVAL;
+	if (region_intersects(base, SH_WINDOW_SIZE, IORESOURCE_SYSTEM_RAM,
+			      IORES_DESC_NONE) != REGION_DISJOINT ||
+	    region_intersects(base, SH_WINDOW_SIZE, IORESOURCE_MEM,
+			      IORES_DESC_RESERVED) != REGION_INTERSECTS) {
+		pr_err("softhca: %#lx is not reserved memory: boot with memmap=64M$%#lx\n",
+		       base, base);
+		return -ENXIO;
+	}
+	return 0;
+}
+
+static void sh_hca_destroy(struct sh_hca *h)
+{
+	u32 left = sh_tables_destroy(h, true);
+
+	pr_info("softhca: hca %d: %llu commands, %llu CQEs, %llu EQEs, %u objects left\n",
+		h->index, h->cmds, h->cqes, h->eqes, left);
+	iounmap(h->bar);
+	kvfree(h);
+}
+
+static struct sh_hca *sh_hca_create(int index)
+{
+	struct sh_hca *h = kvzalloc(sizeof(*h), GFP_KERNEL);
+
+	if (!h)
+		return NULL;
+	h->index = index;
+	h->bar_phys = base + index * SH_BAR_SIZE;
+	h->bar = ioremap(h->bar_phys, SH_BAR_SIZE);
+	if (!h->bar) {
+		kvfree(h);
+		return NULL;
+	}
+	INIT_LIST_HEAD(&h->eqs);
+	INIT_LIST_HEAD(&h->run);
+	INIT_LIST_HEAD(&h->err);
+	INIT_LIST_HEAD(&h->mcgs);
+	h->port.up = true;
+	h->port.lid = index + 1;
+	h->port.cap_mask = 0x02514868;
+	h->port.guid = 0x0002c90300500f00ULL + index;
+	snprintf(h->node_desc, sizeof(h->node_desc), "softhca%d", index);
+	sh_tables_init(h);
+	sh_caps_init(h);
+	sh_bar_init(h);
+	return h;
+}
+
+static int __init sh_init(void)
+{
+	int err, i;
+
+	if (hcas < 1 || hcas > SH_MAX_HCAS)
+		return -EINVAL;
+	err = sh_check_window();
+	if (err)
+		return err;
+
+	mutex_init(&softhca.lock);
+	softhca.base = base;
+	softhca.dir = debugfs_create_dir("softhca", NULL);
+	for (i = 0; i < hcas; i++) {
+		softhca.hca[i] = sh_hca_create(i);
+		if (!softhca.hca[i]) {
+			err = -ENOMEM;
+			goto err_hcas;
+		}
+		softhca.nhcas++;
+		sh_knob_add(softhca.hca[i]);
+	}
+
+	/* First the device, then what finds it: drivers probe at once. */
+	softhca.poller = kthread_run(sh_poller, NULL, "softhca");
+	if (IS_ERR(softhca.poller)) {
+		err = PTR_ERR(softhca.poller);
+		goto err_hcas;
+	}
+	err = sh_pci_add();
+	if (err)
+		goto err_poller;
+	return 0;
+
+err_poller:
+	kthread_stop(softhca.poller);
+err_hcas:
+	debugfs_remove(softhca.dir);
+	while (i--)
+		sh_hca_destroy(softhca.hca[i]);
+	return err;
+}
+
+static void __exit sh_exit(void)
+{
+	int i;
+
+	/* Drivers take leave with commands: the device goes last. */
+	sh_pci_remove();
+	kthread_stop(softhca.poller);
+	debugfs_remove(softhca.dir);
+	for (i = 0; i < softhca.nhcas; i++)
+		sh_hca_destroy(softhca.hca[i]);
+}
+
+module_init(sh_init);
+module_exit(sh_exit);
+
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("Software ConnectX for tests");

@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * softhca: a software ConnectX under the unmodified mlx5 drivers.
+ *
+ * Everything the device does, it does in one kernel thread, under one mutex:
+ * commands, doorbells, data movement, events. So device objects need no locks
+ * and no reference counts. Only debugfs comes from outside, and takes the mutex.
+ */
+#ifndef SOFTHCA_H
+#define SOFTHCA_H
+
+#include <linux/list.h>
+#include <linux/mlx5/cq.h>
+#include <linux/mlx5/device.h>
+#include <linux/mlx5/driver.h>
+#include <linux/mlx5/mlx5_ifc.h>
+#include <linux/mlx5/qp.h>
+#include <linux/mutex.h>
+#include <linux/pci.h>
+#include <linux/xarray.h>
+
+#define SH_MAX_HCAS	4
+#define SH_WINDOW_SIZE	(64UL << 20)
+#define SH_BAR_SIZE	(8UL << 20)
+#define SH_MSIX_TABLE	0x4000
+#define SH_MSIX_PBA	0x5000
+#define SH_MSIX_VECTORS	32
+/* The pages of the initialization segment and the MSI-X table are no UARs. */
+#define SH_FIRST_UAR	16
+#define SH_UARS		(SH_BAR_SIZE / PAGE_SIZE)
+#define SH_MASK24	0xffffff
+#define SH_MAX_SEGS	64
+#define SH_MAX_WQE	1024
+#define SH_GIDS		8
+#define SH_MTU		4096
+
+/* Kinds of objects that commands create and destroy. */
+enum sh_kind {
+	SH_PD, SH_UAR, SH_XRCD, SH_TD, SH_MKEY, SH_EQ, SH_CQ, SH_QP, SH_SRQ,
+	SH_UCTX, SH_UMEM, SH_QCOUNTER, SH_SCHED, SH_KINDS
+};
+
+struct sh_hca;
+
+/* What every object starts with. A uid of 0 is the kernel driver itself,
+ * MLX5_SHARED_RESOURCE_UID is everybody.
+ */
+struct sh_obj {
+	u32 id;
+	u16 uid;
+};
+
+struct sh_table {
+	struct xarray xa;
+	const char *name;
+	u32 min, max, next, count;
+};
+
+/* A queue in guest memory, as a list of its pages' bus addresses. */
+struct sh_buf {
+	u64 *pas;
+	u32 npas;
+	u8 shift;
+	u32 offset;
+};
+
+struct sh_umem {
+	struct sh_obj obj;
+	struct sh_buf buf;
+};
+
+struct sh_uar {
+	struct sh_obj obj;
+	void __iomem *page;
+	struct list_head qps;
+	struct list_head cqs;
+	u64 doorbells;
+	u64 wqebbs;
+	u32 nqps;
+	bool congested;
+};
+
+struct sh_eq {
+	struct sh_obj obj;
+	struct list_head link;
+	struct sh_buf buf;
+	u64 mask[4];
+	u32 pi, ci;
+	u8 log_size;
+	u8 intr;
+	bool raise;
+	u8 eqc[MLX5_ST_SZ_BYTES(eqc)];
+};
+
+struct sh_cq {
+	struct sh_obj obj;
+	struct list_head on_uar;
+	struct sh_hca *hca;
+	struct sh_uar *uar;
+	struct sh_buf buf;
+	__be32 *dbrec;
+	u32 pi;
+	u32 sol_pi;	/* one past the last CQE of interest to a solicited arm */
+	u32 arm_ci;
+	__be32 arm_seen;
+	u32 last_notified;
+	u32 eqn;
+	u32 nqps;
+	u8 log_size;
+	bool cqe128;
+	bool oi;
+	bool armed, armed_sol;
+	bool failed;
+	u8 cqc[MLX5_ST_SZ_BYTES(cqc)];
+};
+
+struct sh_srq {
+	struct sh_obj obj;
+	struct sh_hca *hca;
+	struct sh_buf buf;
+	__be32 *dbrec;
+	u32 pd;
+	u32 nqps;
+	u32 cqn;
+	u16 next;	/* the WQE that the next message takes */
+	u16 taken;
+	u16 lwm;
+	u8 log_size, log_stride;
+	bool wq_sig;
+	bool failed;
+	bool xrc;
+};
+
+struct sh_mr {
+	struct sh_obj obj;
+	u64 start, len;
+	u32 pd;
+	u32 qpn;
+	u32 nmtt;
+	u64 *mtt;	/* page addresses; what is not mapped is 0 */
+	u8 key;
+	u8 mode;
+	u8 shift;
+	bool free, length64;
+	bool lr, lw, rr, rw, atomic, umr, rinval;
+	u8 mkc[MLX5_ST_SZ_BYTES(mkc)];
+};
+
+struct sh_seg {
+	void *inl;
+	u64 addr;
+	u32 lkey;
+	u32 len;
+};
+
+/* A list of segments and how far into it we are. */
+struct sh_sgl {
+	struct sh_seg seg[SH_MAX_SEGS];
+	u32 n;
+	u64 len;
+};
+
+/* A send WQE that is being worked on: our own copy, so what user space does to
+ * the original meanwhile has no effect.
+ */
+struct sh_tx {
+	bool active;
+	bool sent;	/* the responder has accepted its first byte */
+	u8 opcode;
+	u8 ce_se;
+	u8 bbs;
+	u16 index;
+	__be32 imm;
+	u64 raddr;
+	u32 rkey;
+	u64 done;
+	u64 swap_add, compare;
+	struct mlx5_av av;
+	struct sh_sgl sgl;
+	u8 wqe[SH_MAX_WQE];
+};
+
+/* A receive WQE that a message is being written to. */
+struct sh_rx {
+	bool active;
+	u16 index;
+	struct sh_sgl sgl;
+};
+
+struct sh_qp {
+	struct sh_obj obj;
+	struct list_head on_uar;
+	struct list_head run;
+	struct list_head on_err;
+	struct sh_hca *hca;
+	struct sh_uar *uar;
+	struct sh_cq *scq, *rcq;
+	struct sh_srq *srq;
+	struct sh_buf buf;
+	__be32 *dbrec;
+	u32 pd;
+	u32 user_index;
+	u32 sq_offset;
+	u16 sq_ci, sq_pi;
+	u16 rq_ci;
+	u8 log_sq, log_rq, log_rq_stride;
+	u8 st, state;
+	u8 qset;
+	bool wq_sig;
+	bool has_sq, has_rq;
+	bool come;	/* COMM_EST was told */
+	u8 retries, rnr_retries;
+	u64 wake_ns;
+	u64 bytes, msgs;
+	u32 mcgs;
+	struct sh_tx *tx;
+	struct sh_rx *rx;
+	u8 qpc[MLX5_ST_SZ_BYTES(qpc)];
+};
+
+/* The counters of QUERY_Q_COUNTER, named as there. */
+struct sh_qset {
+	struct sh_obj obj;
+	u32 rx_write_requests, rx_read_requests, rx_atomic_requests;
+	u32 out_of_buffer, rnr_nak_retry_err;
+	u32 resp_local_length_error, resp_local_protection;
+	u32 resp_remote_access_errors, resp_remote_invalid_request;
+	u32 req_local_length_error, req_local_protection, req_remote_invalid_request;
+	u32 req_remote_access_errors, req_remote_operation_errors;
+	u32 req_transport_retries_exceeded, local_operation_error;
+	u32 resp_cqe_error, req_cqe_error, resp_cqe_flush_error, req_cqe_flush_error;
+	u32 cq_overflow, local_ack_timeout_err;
+};
+
+struct sh_sched {
+	struct sh_obj obj;
+	u8 ctx[MLX5_ST_SZ_BYTES(scheduling_context)];
+};
+
+struct sh_mcg {
+	struct list_head link;
+	u32 qpn;
+	u8 gid[16];
+};
+
+struct sh_port {
+	bool up;
+	u16 lid;
+	u32 cap_mask;
+	u64 guid;
+	u64 tx_bytes, rx_bytes, tx_pkts, rx_pkts;
+	u64 tx_mc, rx_mc, tx_mc_bytes, rx_mc_bytes;
+	u64 prio_tx_bytes[8], prio_rx_bytes[8], prio_tx_pkts[8], prio_rx_pkts[8];
+	u64 rx_errors;
+};
+
+/* What debugfs asks for. */
+struct sh_knobs {
+	u32 fail_opcode, fail_count;
+	u8 fail_status;
+	u32 delay_us;
+	u32 drop_cqes;
+	bool refuse_uars;
+};
+
+struct sh_hca {
+	int index;
+	void __iomem *bar;
+	phys_addr_t bar_phys;
+	u8 cfg[PCI_CFG_SPACE_EXP_SIZE];
+	u8 wmask[PCI_CFG_SPACE_EXP_SIZE];
+	u64 cmdq;
+	bool inited;
+	u32 health;
+	u64 health_ns;
+	struct sh_table tab[SH_KINDS];
+	struct list_head eqs;
+	struct list_head run;	/* QPs with work, in the order of their turns */
+	struct list_head err;	/* QPs in error, whose new receives are to be flushed */
+	struct list_head mcgs;
+	u32 qp1, qp0;
+	bool rescan_cqs;
+	struct sh_port port;
+	struct sh_knobs knob;
+	struct sh_qset dflt;
+	struct dentry *dir;
+	u64 cmds, cqes, eqes, events_lost;
+	char node_desc[64];
+	u8 hca_cap[MLX5_ST_SZ_BYTES(cmd_hca_cap)];
+	u8 atomic_cap[MLX5_ST_SZ_BYTES(atomic_caps)];
+};
+
+/* One command while it runs. in and out are zero-padded to SH_MIN_MBOX bytes, so
+ * the functions may look at a whole fixed layout; lists are checked by length.
+ */
+#define SH_MIN_MBOX	0x1200
+
+struct sh_cmd {
+	struct sh_hca *hca;
+	u16 op, op_mod, uid;
+	void *in, *out;
+	u32 inlen, outlen;
+	u32 syndrome;
+};
+
+struct sh_device {
+	struct mutex lock;	/* everything above, against debugfs */
+	int nhcas;
+	struct sh_hca *hca[SH_MAX_HCAS];
+	phys_addr_t base;
+	struct task_struct *poller;
+	struct dentry *dir;
+};
+
+extern struct sh_device softhca;
+
+/* pci.c */
+int sh_pci_add(void);
+void sh_pci_remove(void);
+void sh_pci_irq(struct sh_hca *h, int vector);
+
+/* bar.c */
+void sh_bar_init(struct sh_hca *h);
+bool sh_bar_poll(struct sh_hca *h, u64 now);
+void sh_bar_health(struct sh_hca *h, u8 syndrome);
+
+/* table.c: objects by id, and memory of the guest */
+void sh_tables_init(struct sh_hca *h);
+u32 sh_tables_destroy(struct sh_hca *h, bool tell);
+void *sh_new(struct sh_cmd *c, enum sh_kind kind, size_t size, int *status);
+void *sh_find(struct sh_hca *h, enum sh_kind kind, u32 id);
+void *sh_find_own(struct sh_cmd *c, enum sh_kind kind, u32 id);
+void sh_del(struct sh_hca *h, enum sh_kind kind, void *obj);
+bool sh_phys_ok(u64 addr, u64 len);
+void *sh_virt(u64 addr, u32 len);
+int sh_buf_load(struct sh_cmd *c, struct sh_buf *b, const __be64 *pas, u64 bytes, u8 shift,
+		u32 offset64);
+int sh_buf_umem(struct sh_cmd *c, struct sh_buf *b, u32 id, u64 start, u64 bytes);
+void sh_buf_free(struct sh_buf *b);
+void *sh_buf_at(const struct sh_buf *b, u32 at);
+
+/* cmd.c */
+void sh_cmd_run(struct sh_hca *h, u32 bells);
+typedef int (*sh_cmd_fn)(struct sh_cmd *c);
+sh_cmd_fn sh_cmd_obj(u16 op);
+sh_cmd_fn sh_cmd_port(u16 op);
+sh_cmd_fn sh_cmd_queue(u16 op);
+sh_cmd_fn sh_cmd_qp(u16 op);
+sh_cmd_fn sh_cmd_telemetry(u16 op);
+
+struct sh_cmd_entry {
+	u16 op;
+	sh_cmd_fn fn;
+};
+
+static inline sh_cmd_fn sh_cmd_lookup(const struct sh_cmd_entry *e, int n, u16 op)
+{
+	for (; n; e++, n--)
+		if (e->op == op)
+			return e->fn;
+	return NULL;
+}
+
+/* caps.c */
+void sh_caps_init(struct sh_hca *h);
+int sh_cmd_query_hca_cap(struct sh_cmd *c);
+int sh_cmd_set_hca_cap(struct sh_cmd *c);
+
+/* eq.c */
+int sh_cmd_create_eq(struct sh_cmd *c);
+int sh_cmd_destroy_eq(struct sh_cmd *c);
+int sh_cmd_query_eq(struct sh_cmd *c);
+void sh_eq_free(struct sh_hca *h, struct sh_eq *eq);
+bool sh_eq_put(struct sh_hca *h, struct sh_eq *eq, u8 type, u8 sub, const void *data);
+void sh_eq_bell(struct sh_hca *h, u32 val, bool arm);
+void sh_eq_flush(struct sh_hca *h);
+
+/* event.c */
+bool sh_event_subscribed(struct sh_hca *h, u8 type);
+void sh_event(struct sh_hca *h, u8 type, u8 sub, const void *data);
+void sh_event_cmd(struct sh_hca *h, u32 vector);
+void sh_event_qp(struct sh_qp *qp, u8 type);
+void sh_event_srq(struct sh_srq *srq, u8 type);
+void sh_event_cq_error(struct sh_cq *cq, u8 syndrome);
+void sh_event_port(struct sh_hca *h, bool up);
+void sh_event_congestion(struct sh_hca *h, u8 level);
+
+/* cq.c */
+int sh_cmd_create_cq(struct sh_cmd *c);
+int sh_cmd_modify_cq(struct sh_cmd *c);
+int sh_cmd_query_cq(struct sh_cmd *c);
+int sh_cmd_destroy_cq(struct sh_cmd *c);
+void sh_cq_free(struct sh_hca *h, struct sh_cq *cq);
+void sh_cq_put(struct sh_cq *cq, struct mlx5_cqe64 *cqe, u8 opcode, bool solicited);
+void sh_cq_put_err(struct sh_cq *cq, struct sh_qp *qp, u8 opcode, u8 syndrome, u16 index,
+		   u8 wqe_opcode);
+void sh_cq_bell(struct sh_cq *cq);
+
+/* uar.c */
+int sh_cmd_alloc_uar(struct sh_cmd *c);
+int sh_cmd_dealloc_uar(struct sh_cmd *c);
+bool sh_uar_poll(struct sh_hca *h);
+
+/* qp.c */
+void sh_qp_kick(struct sh_qp *qp);
+void sh_qp_to_err(struct sh_qp *qp);
+void sh_qp_reset(struct sh_qp *qp);
+void sh_qp_flush(struct sh_qp *qp);
+void sh_qp_fatal(struct sh_qp *qp, u8 event);
+void sh_qp_free(struct sh_hca *h, struct sh_qp *qp);
+bool sh_qp_flush_rq(struct sh_qp *qp);
+struct sh_qset *sh_qp_counters(struct sh_qp *qp);
+
+/* srq.c */
+int sh_cmd_create_rmp(struct sh_cmd *c);
+int sh_cmd_modify_rmp(struct sh_cmd *c);
+int sh_cmd_query_rmp(struct sh_cmd *c);
+int sh_cmd_create_xrc_srq(struct sh_cmd *c);
+int sh_cmd_arm_xrc_srq(struct sh_cmd *c);
+int sh_cmd_query_xrc_srq(struct sh_cmd *c);
+int sh_cmd_destroy_srq(struct sh_cmd *c);
+void sh_srq_free(struct sh_hca *h, struct sh_srq *srq);
+
+/* mr.c */
+int sh_cmd_create_mkey(struct sh_cmd *c);
+int sh_cmd_query_mkey(struct sh_cmd *c);
+int sh_cmd_destroy_mkey(struct sh_cmd *c);
+void sh_mr_free(struct sh_hca *h, struct sh_mr *mr);
+
+enum sh_access {
+	SH_LOCAL_READ, SH_LOCAL_WRITE, SH_REMOTE_READ, SH_REMOTE_WRITE, SH_REMOTE_ATOMIC
+};
+
+struct sh_mr *sh_mr_get(struct sh_hca *h, u32 key, u32 pd, u64 addr, u64 len,
+			enum sh_access access);
+void *sh_mr_map(struct sh_mr *mr, u64 addr, u64 *len);
+u8 sh_sgl_check(struct sh_hca *h, struct sh_sgl *sgl, u32 pd, enum sh_access access);
+void *sh_sgl_map(struct sh_hca *h, struct sh_sgl *sgl, u32 pd, u64 at, enum sh_access access,
+		 u64 *len);
+int sh_mr_local_inval(struct sh_qp *qp, u32 key);
+u8 sh_mr_remote_inval(struct sh_qp *qp, u32 key);
+u8 sh_mr_umr(struct sh_qp *qp, const void *wqe, u32 bytes, u32 key);
+
+/* wqe.c */
+enum sh_rx_status { SH_RX_OK, SH_RX_NONE, SH_RX_BAD };
+u8 sh_wqe_load_tx(struct sh_qp *qp);
+enum sh_rx_status sh_wqe_load_rx(struct sh_qp *qp);
+u16 sh_wqe_rq_pi(struct sh_qp *qp);
+
+/* mover.c */
+bool sh_move(struct sh_hca *h, u64 now);
+
+/* respond.c: the responder's half of a message */
+enum sh_result { SH_DONE, SH_MORE, SH_RNR, SH_LOST, SH_FAIL };
+struct sh_qp *sh_peer(struct sh_qp *qp);
+struct sh_hca *sh_hca_at(struct sh_hca *from, bool grh, const u8 *gid, u16 lid);
+enum sh_result sh_respond(struct sh_qp *qp, struct sh_qp *peer, u64 *budget, u8 *syndrome);
+void sh_respond_ud(struct sh_qp *qp);
+
+/* telemetry.c */
+int sh_cmd_query_qp(struct sh_cmd *c);
+int sh_reg_ppcnt(struct sh_cmd *c, void *reg, bool write);
+int sh_reg_mpcnt(struct sh_cmd *c, void *reg, bool write);
+void sh_count_message(struct sh_qp *qp, struct sh_hca *to, u64 bytes);
+void sh_count_syndrome(struct sh_qp *qp, u8 syndrome, bool responder);
+
+/* knob.c */
+void sh_knob_add(struct sh_hca *h);
+int sh_knob_cmd(struct sh_cmd *c);
+
+#endif

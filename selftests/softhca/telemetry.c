@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the device tells of itself: QUERY_QP, counters of QPs, ports and PCI.
+ */
+#include "softhca.h"
+
+int sh_cmd_query_qp(struct sh_cmd *c)
+{
+	struct sh_qp *qp = sh_find_own(c, SH_QP, MLX5_GET(query_qp_in, c->in, qpn));
+	void *qpc = MLX5_ADDR_OF(query_qp_out, c->out, qpc);
+
+	if (!qp)
+		return MLX5_CMD_STAT_BAD_RES_ERR;
+	memcpy(qpc, qp->qpc, sizeof(qp->qpc));
+	MLX5_SET(qpc, qpc, state, qp->state);
+	MLX5_SET(qpc, qpc, hw_sq_wqebb_counter, qp->sq_ci);
+	MLX5_SET(qpc, qpc, sw_sq_wqebb_counter, qp->sq_pi);
+	MLX5_SET(qpc, qpc, hw_rq_counter, qp->rq_ci);
+	MLX5_SET(qpc, qpc, sw_rq_counter, qp->has_rq ? sh_wqe_rq_pi(qp) : 0);
+	return MLX5_CMD_STAT_OK;
+}
+
+void sh_count_message(struct sh_qp *qp, struct sh_hca *to, u64 bytes)
+{
+	void *path = MLX5_ADDR_OF(qpc, qp->qpc, primary_address_path);
+	u32 mtu = 128U << MLX5_GET(qpc, qp->qpc, mtu);
+	u8 sl = MLX5_GET(ads, path, sl) & 7;
+	u64 pkts = max_t(u64, 1, DIV_ROUND_UP_ULL(bytes, mtu));
+	struct sh_port *tx = &qp->hca->port, *rx = &to->port;
+
+	/* A read's data come from there. */
+	if (qp->tx->opcode == MLX5_OPCODE_RDMA_READ)
+		swap(tx, rx);
+	qp->bytes += bytes;
+	tx->tx_bytes += bytes;
+	tx->tx_pkts += pkts;
+	tx->prio_tx_bytes[sl] += bytes;
+	tx->prio_tx_pkts[sl] += pkts;
+	rx->rx_bytes += bytes;
+	rx->rx_pkts += pkts;
+	rx->prio_rx_bytes[sl] += bytes;
+	rx->prio_rx_pkts[sl] += pkts;
+}
+
+void sh_count_syndrome(struct sh_qp *qp, u8 syndrome, bool responder)
+{
+	struct sh_qset *q = sh_qp_counters(qp);
+
+	if (responder)
+		q->resp_cqe_error++;
+	else
+		q->req_cqe_error++;
+	switch (syndrome) {
+	case MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR:
+		if (responder)
+			q->resp_local_length_error++;
+		else
+			q->req_local_length_error++;
+		break;
+	case MLX5_CQE_SYNDROME_LOCAL_PROT_ERR:
+		if (responder)
+			q->resp_local_protection++;
+		else
+			q->req_local_protection++;
+		break;
+	case MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR:
+		q->local_operation_error++;
+		break;
+	case MLX5_CQE_SYNDROME_REMOTE_INVAL_REQ_ERR:
+		if (responder)
+			q->resp_remote_invalid_request++;
+		else
+			q->req_remote_invalid_request++;
+		break;
+	case MLX5_CQE_SYNDROME_REMOTE_ACCESS_ERR:
+		if (responder)
+			q->resp_remote_access_errors++;
+		else
+			q->req_remote_access_errors++;
+		break;
+	case MLX5_CQE_SYNDROME_REMOTE_OP_ERR:
+		q->req_remote_operation_errors++;
+		break;
+	case MLX5_CQE_SYNDROME_TRANSPORT_RETRY_EXC_ERR:
+		q->req_transport_retries_exceeded++;
+		break;
+	}
+}
+
+static int sh_alloc_q_counter(struct sh_cmd *c)
+{
+	struct sh_qset *q;
+	int status;
+
+	q = sh_new(c, SH_QCOUNTER, sizeof(*q), &status);
+	if (q)
+		MLX5_SET(alloc_q_counter_out, c->out, counter_set_id, q->obj.id);
+	return status;
+}
+
+static int sh_dealloc_q_counter(struct sh_cmd *c)
+{
+	u32 id = MLX5_GET(dealloc_q_counter_in, c->in, counter_set_id);
+	struct sh_qset *q = sh_find_own(c, SH_QCOUNTER, id);
+
+	if (!q)
+		return MLX5_CMD_STAT_BAD_RES_ERR;
+	sh_del(c->hca, SH_QCOUNTER, q);
+	return MLX5_CMD_STAT_OK;
+}
+
+#define SH_Q(field) MLX5_SET(query_q_counter_out, c->out, field, q->field)
+
+static int sh_query_q_counter(struct sh_cmd *c)
+{
+	u32 id = MLX5_GET(query_q_counter_in, c->in, counter_set_id);
+	struct sh_qset *q = id ? sh_find_own(c, SH_QCOUNTER, id) : &c->hca->dflt;
+	struct sh_obj obj;
+
+	if (!q)
+		return MLX5_CMD_STAT_BAD_RES_ERR;
+	SH_Q(rx_write_requests);
+	SH_Q(rx_read_requests);
+	SH_Q(rx_atomic_requests);
+	SH_Q(out_of_buffer);
+	SH_Q(rnr_nak_retry_err);
+	SH_Q(local_ack_timeout_err);
+	SH_Q(resp_local_length_error);
+	SH_Q(req_local_length_error);
+	SH_Q(local_operation_error);
+	SH_Q(resp_local_protection);
+	SH_Q(req_local_protection);
+	SH_Q(resp_cqe_error);
+	SH_Q(req_cqe_error);
+	SH_Q(req_remote_invalid_request);
+	SH_Q(resp_remote_invalid_request);
+	SH_Q(req_remote_access_errors);
+	SH_Q(resp_remote_access_errors);
+	SH_Q(req_remote_operation_errors);
+	SH_Q(req_transport_retries_exceeded);
+	SH_Q(cq_overflow);
+	SH_Q(resp_cqe_flush_error);
+	SH_Q(req_cqe_flush_error);
+	if (MLX5_GET(query_q_counter_in, c->in, clear)) {
+		obj = q->obj;
+		memset(q, 0, sizeof(*q));
+		q->obj = obj;
+	}
+	return MLX5_CMD_STAT_OK;
+}
+
+static int sh_query_vport_counter(struct sh_cmd *c)
+{
+	struct sh_port *p = &c->hca->port;
+	void *t;
+
+	t = MLX5_ADDR_OF(query_vport_counter_out, c->out, received_ib_unicast);
+	MLX5_SET64(traffic_counter, t, packets, p->rx_pkts);
+	MLX5_SET64(traffic_counter, t, octets, p->rx_bytes);
+	t = MLX5_ADDR_OF(query_vport_counter_out, c->out, transmitted_ib_unicast);
+	MLX5_SET64(traffic_counter, t, packets, p->tx_pkts);
+	MLX5_SET64(traffic_counter, t, octets, p->tx_bytes);
+	return MLX5_CMD_STAT_OK;
+}
+
+int sh_reg_ppcnt(struct sh_cmd *c, void *reg, bool write)
+{
+	void *set = MLX5_ADDR_OF(ppcnt_reg, reg, counter_set);
+	struct sh_port *p = &c->hca->port;
+	u8 prio = MLX5_GET(ppcnt_reg, reg, prio_tc) & 7;
+
+	if (write)
+		return MLX5_CMD_STAT_BAD_PARAM_ERR;
+	switch (MLX5_GET(ppcnt_reg, reg, grp)) {
+	case MLX5_PER_PRIORITY_COUNTERS_GROUP:
+#define SH_PRIO(field, value)								\
+	do {										\
+		MLX5_SET(eth_per_prio_grp_data_layout, set, field##_high,		\
+			 upper_32_bits(value));						\
+		MLX5_SET(eth_per_prio_grp_data_layout, set, field##_low,		\
+			 lower_32_bits(value));						\
+	} while (0)
+		SH_PRIO(rx_octets, p->prio_rx_bytes[prio]);
+		SH_PRIO(rx_frames, p->prio_rx_pkts[prio]);
+		SH_PRIO(tx_octets, p->prio_tx_bytes[prio]);
+		SH_PRIO(tx_frames, p->prio_tx_pkts[prio]);
+#undef SH_PRIO
+		return MLX5_CMD_STAT_OK;
+	case MLX5_ETHERNET_EXTENDED_COUNTERS_GROUP:
+		return MLX5_CMD_STAT_OK;
+	case MLX5_INFINIBAND_PORT_COUNTERS_GROUP:
+		/* Errors of the link, of which this one has none. */
+		return MLX5_CMD_STAT_OK;
+	default:
+		return MLX5_CMD_STAT_BAD_PARAM_ERR;
+	}
+}
+
+int sh_reg_mpcnt(struct sh_cmd *c, void *reg, bool write)
+{
+	if (write || MLX5_GET(mpcnt_reg, reg, grp) != MLX5_PCIE_PERFORMANCE_COUNTERS_GROUP)
+		return MLX5_CMD_STAT_BAD_PARAM_ERR;
+	/* Without a contention model nothing ever stalls. */
+	return MLX5_CMD_STAT_OK;
+}
+
+static int sh_create_sched(struct sh_cmd *c)
+{
+	void *ctx = MLX5_ADDR_OF(create_scheduling_element_in, c->in, scheduling_context);
+	struct sh_sched *s;
+	int status;
+
+	if (MLX5_GET(scheduling_context, ctx, bw_share) > 100)
+		return MLX5_CMD_STAT_BAD_PARAM_ERR;
+	s = sh_new(c, SH_SCHED, sizeof(*s), &status);
+	if (!s)
+		return status;
+	memcpy(s->ctx, ctx, sizeof(s->ctx));
+	MLX5_SET(create_scheduling_element_out, c->out, scheduling_element_id, s->obj.id);
+	return MLX5_CMD_STAT_OK;
+}
+
+static int sh_modify_sched(struct sh_cmd *c)
+{
+	u32 id = MLX5_GET(modify_scheduling_element_in, c->in, scheduling_element_id);
+	u32 mask = MLX5_GET(modify_scheduling_element_in, c->in, modify_bitmask);
+	void *ctx = MLX5_ADDR_OF(modify_scheduling_element_in, c->in, scheduling_context);
+	struct sh_sched *s = sh_find_own(c, SH_SCHED, id);
+
+	if (!s)
+		return MLX5_CMD_STAT_BAD_RES_ERR;
+	if (mask & MODIFY_SCHEDULING_ELEMENT_IN_MODIFY_BITMASK_BW_SHARE)
+		MLX5_SET(scheduling_context, s->ctx, bw_share,
+			 MLX5_GET(scheduling_context, ctx, bw_share));
+	if (mask & MODIFY_SCHEDULING_ELEMENT_IN_MODIFY_BITMASK_MAX_AVERAGE_BW)
+		MLX5_SET(scheduling_context, s->ctx, max_average_bw,
+			 MLX5_GET(scheduling_context, ctx, max_average_bw));
+	return MLX5_CMD_STAT_OK;
+}
+
+static int sh_query_sched(struct sh_cmd *c)
+{
+	u32 id = MLX5_GET(query_scheduling_element_in, c->in, scheduling_element_id);
+	struct sh_sched *s = sh_find_own(c, SH_SCHED, id);
+
+	if (!s)
+		return MLX5_CMD_STAT_BAD_RES_ERR;
+	memcpy(MLX5_ADDR_OF(query_scheduling_element_out, c->out, scheduling_context), s->ctx,
+	       sizeof(s->ctx));
+	return MLX5_CMD_STAT_OK;
+}
+
+static int sh_destroy_sched(struct sh_cmd *c)
+{
+	u32 id = MLX5_GET(destroy_scheduling_element_in, c->in, scheduling_element_id);
+	struct sh_sched *s = sh_find_own(c, SH_SCHED, id);
+
+	if (!s)
+		return MLX5_CMD_STAT_BAD_RES_ERR;
+	sh_del(c->hca, SH_SCHED, s);
+	return MLX5_CMD_STAT_OK;
+}
+
+static const struct sh_cmd_entry sh_table[] = {
+	{ MLX5_CMD_OP_ALLOC_Q_COUNTER, sh_alloc_q_counter },
+	{ MLX5_CMD_OP_DEALLOC_Q_COUNTER, sh_dealloc_q_counter },
+	{ MLX5_CMD_OP_QUERY_Q_COUNTER, sh_query_q_counter },
+	{ MLX5_CMD_OP_QUERY_VPORT_COUNTER, sh_query_vport_counter },
+	{ MLX5_CMD_OP_CREATE_SCHEDULING_ELEMENT, sh_create_sched },
+	{ MLX5_CMD_OP_MODIFY_SCHEDULING_ELEMENT, sh_modify_sched },
+	{ MLX5_CMD_OP_QUERY_SCHEDULING_ELEMENT, sh_query_sched },
+	{ MLX5_CMD_OP_DESTROY_SCHEDULING_ELEMENT, sh_destroy_sched },
+};
+
+sh_cmd_fn sh_cmd_telemetry(u16 op)
+{
+	return sh_cmd_lookup(sh_table, ARRAY_SIZE(sh_table), op);
+}
