@@ -34,13 +34,33 @@ define farm
 	@find $(1)/src/kmod -name '*.ko' -exec cp -u -t $(1) {} +
 endef
 
-modules: module module-debug
+modules: module module-debug module-above
 
 module:
 	$(call farm,$(BUILD)/kmod/$(KVER))
 
 module-debug:
 	$(call farm,$(BUILD)/kmod/$(KVER)-debug,SWIFTRDMA_DEBUG=y)
+
+# The test HCA: never installed. Two variants of it would be one device twice, so
+# there is one, for whichever kernel.
+softhca:
+	@mkdir -p $(BUILD)/softhca/$(KVER)/src
+	@find $(BUILD)/softhca/$(KVER)/src -xtype l -delete
+	@find selftests/softhca -maxdepth 1 \( -name '*.[ch]' -o -name Kbuild \) | while read -r f; do \
+		ln -sfn "$(ROOT)/$$f" "$(BUILD)/softhca/$(KVER)/src/$${f##*/}"; \
+	done
+	@flock $(BUILD)/softhca/$(KVER)/.lock $(MAKE) -C $(KDIR) M=$(BUILD)/softhca/$(KVER)/src W=1 \
+		CONFIG_DEBUG_INFO_BTF_MODULES= modules
+	@cp -u $(BUILD)/softhca/$(KVER)/src/softhca.ko $(BUILD)/softhca/$(KVER)/
+
+# A module of the tests that stands in the way of ours: never installed.
+module-above:
+	@mkdir -p $(BUILD)/above/$(KVER)/src
+	@ln -sf $(ROOT)/selftests/modules/above/above.c $(ROOT)/selftests/modules/above/Kbuild $(BUILD)/above/$(KVER)/src/
+	@flock $(BUILD)/above/$(KVER)/.lock $(MAKE) -C $(KDIR) M=$(BUILD)/above/$(KVER)/src W=1 \
+		CONFIG_DEBUG_INFO_BTF_MODULES= modules
+	@cp -u $(BUILD)/above/$(KVER)/src/above.ko $(BUILD)/above/$(KVER)/
 
 # --- The programs --------------------------------------------------------
 
@@ -105,6 +125,7 @@ distclean:
 help:
 	@echo 'make              module (stock VM kernel, or KVER=/KDIR=) and programs, in build/'
 	@echo 'make modules      the module only, plain and with test knobs: build/kmod/<KVER>[-debug]/'
+	@echo 'make softhca      the software ConnectX of the tests: build/softhca/<KVER>/'
 	@echo 'make setup        install what building and testing needs (Debian 12)'
 	@echo 'make demo         the port experiment in a VM: who suffers, and what SwiftRDMA does about it'
 	@echo 'make check        all tests: units on the host, the module in a VM'
@@ -116,5 +137,5 @@ help:
 	@echo 'make uninstall    remove exactly what install put'
 	@echo 'make clean        remove what was built; distclean: also kernels and tools of setup'
 
-.PHONY: all modules module module-debug progs bench-progs unit-progs fuzz-progs setup check \
+.PHONY: all modules module module-debug module-above softhca progs bench-progs unit-progs fuzz-progs setup check \
 	check-full unit demo bench lint install uninstall clean distclean help
