@@ -53,6 +53,24 @@ like() {
 	fi
 }
 
+# points_of CMD...: what CMD prints as "ok - NAME" and "not ok - NAME" are points,
+# the rest comments; that it came to its end is one more.
+points_of() {
+	local line status
+
+	while IFS= read -r line; do
+		case $line in
+		'ok - '*) point 0 "${line#ok - }" ;;
+		'not ok - '*) point 1 "${line#not ok - }" ;;
+		'exit '*) status=${line#exit } ;;
+		*) note "${line#\# }" ;;
+		esac
+	done < <("$@" 2>&1; echo "exit $?")
+	# 1 is: some of its points failed, and they are counted.
+	[ "$status" = 0 ] || [ "$status" = 1 ]
+	point $? "${1##*/} came to its end (status $status)"
+}
+
 skip() {
 	ktap_n=$((ktap_n + 1))
 	echo "ok $ktap_n - $1 # SKIP $2"

@@ -1,0 +1,121 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Who may see and change what: users, user, network and pid namespaces, sockets
+# that change hands, and the files in debugfs.
+
+cd "$(dirname "$0")/../.." || exit 1
+. selftests/lib/ktap.sh
+. selftests/lib/module.sh
+. selftests/lib/qpsh.sh
+PATH=$PWD/build/progs:$PATH
+
+nobody=65534
+as_nobody=(setpriv --reuid $nobody --regid $nobody --clear-groups)
+denied='^EPERM 0 - needs CAP_NET_ADMIN'
+
+# Every request that needs CAP_NET_ADMIN, by whoever "$@" makes of us.
+all_denied() {
+	local who=$1 request
+
+	shift
+	for request in 'JOB_GET do job=unassigned' 'JOB_GET dump' 'ACTION_GET dump' 'LEVEL_GET dump' \
+		'QP_GET dump job=unassigned' 'JOB_DEL do job_obj{name=x@origin=t}' \
+		'JOB_SET do job_obj{name=x@origin=t@rule{uid=1}}' \
+		'ACT do lease{origin=t}' 'LEVEL_SET do level{level=1@dscp=1@sl=1}'; do
+		read -r cmd how what <<<"$request"
+		like "$who: $cmd $how is denied" "$("$@" "$cmd" "$how" "${what//@/ }")" "$denied"
+	done
+}
+
+ktap_begin
+check "the module loads" srdma_load
+qpsh_start root qpsh && qp root 'create 3'
+roots=$last
+qpsh_start nobody "${as_nobody[@]}" "$PWD/build/progs/qpsh" && qp nobody 'create 2'
+own=$last
+dev=$(dev rxe0 index)
+# The GSI QPs of two devices are the kernel's.
+is "root sees all QPs" "$(nlreq QP_GET dump)" '0 7 7 -'
+is "root sees all UARs" "$(nlreq UAR_GET dump)" '0 4 4 -'
+
+is "a user sees all devices" "$("${as_nobody[@]}" nlreq DEV_GET dump)" '0 2 2 -'
+is "a user sees all ports" "$("${as_nobody[@]}" nlreq PORT_GET dump)" '0 2 2 -'
+is "a user sees and counts own QPs" "$("${as_nobody[@]}" nlreq QP_GET dump)" '0 2 2 -'
+is "a user sees and counts own UARs" "$("${as_nobody[@]}" nlreq UAR_GET dump)" '0 1 1 -'
+is "a user sees own changes only" "$("${as_nobody[@]}" nlreq QP_GET dump since=0)" '0 2 2 -'
+is "a user may ask for an own QP" \
+	"$("${as_nobody[@]}" nlreq QP_GET do "dev_index=$dev qpn=$own")" '0 1 - -'
+like "another's QP looks like none" \
+	"$("${as_nobody[@]}" nlreq QP_GET do "dev_index=$dev qpn=$roots")" '^ENOENT 0 - no such QP'
+is "... in a dump, too" "$("${as_nobody[@]}" nlreq QP_GET dump "qpn=$roots")" '0 0 0 -'
+is "... and by process" "$("${as_nobody[@]}" nlreq QP_GET dump "pid=${qpsh_pid[root]}")" '0 0 0 -'
+like "the kernel's UAR looks like none" \
+	"$("${as_nobody[@]}" nlreq UAR_GET do "dev_index=$dev uar=0")" '^ENOENT 0 - no such UAR'
+all_denied "a user" "${as_nobody[@]}" nlreq
+like "a user: the events are denied" "$("${as_nobody[@]}" nlreq bind)" '^EPERM'
+is "root may hear events" "$(nlreq bind)" '0 0 - -'
+like "the command says so: job show" "$("${as_nobody[@]}" swiftrdma job show 2>&1)" CAP_NET_ADMIN
+like "the command says so: action show" "$("${as_nobody[@]}" swiftrdma action show 2>&1)" CAP_NET_ADMIN
+like "the command says so: monitor" "$("${as_nobody[@]}" swiftrdma monitor 2>&1)" CAP_NET_ADMIN
+is "the command shows a user own QPs" "$("${as_nobody[@]}" swiftrdma -j qp show | jq length)" 2
+
+all_denied "root with a user's socket" nlreq --socket-of $nobody
+is "root with a user's socket sees what the user has" \
+	"$(nlreq --socket-of $nobody QP_GET dump)" '0 2 2 -'
+all_denied "a user with root's socket" nlreq --drop-to $nobody
+
+all_denied "root of a user's namespace" "${as_nobody[@]}" unshare -Ur nlreq
+is "root of a user's namespace sees what the user has" \
+	"$("${as_nobody[@]}" unshare -Ur nlreq QP_GET dump)" '0 2 2 -'
+like "root of a user's namespace: the events are denied" \
+	"$("${as_nobody[@]}" unshare -Ur nlreq bind)" '^EPERM'
+all_denied "root in a user namespace" unshare -Ur nlreq
+is "root in a user namespace sees root's QPs" "$(unshare -Ur nlreq QP_GET dump)" '0 3 3 -'
+all_denied "root of a user and a network namespace" "${as_nobody[@]}" unshare -Urn nlreq
+
+# Network namespaces: shared, everyone sees every device; exclusive, its own.
+ip netns add other
+like "shared: another network namespace sees the devices" \
+	"$(ip netns exec other nlreq DEV_GET dump)" '^0 2 2 '
+is "shared: and the QPs" "$(ip netns exec other nlreq QP_GET dump)" '0 7 7 -'
+ip netns del other
+if said=$(rdma system set netns exclusive 2>&1); then
+	ip netns add other
+	is "exclusive: no device there" "$(ip netns exec other nlreq DEV_GET dump)" '0 0 0 -'
+	is "exclusive: no port" "$(ip netns exec other nlreq PORT_GET dump)" '0 0 0 -'
+	is "exclusive: no QP" "$(ip netns exec other nlreq QP_GET dump)" '0 0 0 -'
+	is "exclusive: no UAR" "$(ip netns exec other nlreq UAR_GET dump)" '0 0 0 -'
+	like "exclusive: not by name" "$(ip netns exec other nlreq DEV_GET do dev_name=rxe0)" \
+		'^ENODEV 0 - no RDMA device of this name'
+	like "exclusive: not by index" \
+		"$(ip netns exec other nlreq QP_GET do "dev_index=$dev qpn=$roots")" '^ENODEV 0 - no RDMA device'
+	is "exclusive: still here" "$(nlreq DEV_GET dump)" '0 2 2 -'
+	ip netns del other
+	said=$(rdma system set netns shared 2>&1)
+else
+	point 1 "rdma core goes exclusive: $said"
+fi
+
+# Process ids are the reader's.
+qpsh_start inner unshare -pf "$PWD/build/progs/qpsh" && qp inner create
+inner=$(pgrep -P "${qpsh_pid[inner]}")
+pids() { swiftrdma -j qp show qpn "$1" | jq -r '.[0].pid'; }
+is "from outside a pid namespace" "$(pids "$last")" "$inner"
+in_ns=(nsenter -t "$inner" -p)
+is "from inside it is pid 1" "$("${in_ns[@]}" swiftrdma -j qp show qpn "$last" | jq -r '.[0].pid')" 1
+is "from inside it is found as pid 1" "$("${in_ns[@]}" nlreq QP_GET dump pid=1)" '0 1 1 -'
+is "from outside it is not" "$(nlreq QP_GET dump pid=1)" '0 0 0 -'
+is "a process that is not in there has none" \
+	"$("${in_ns[@]}" swiftrdma -j qp show qpn "$roots" | jq -r '.[0].pid // 0')" 0
+
+modes=$(find $srdma_debugfs -type f -printf '%m %f\n' | sort -u)
+is "debugfs is root's" "$modes" "$(printf '%s\n' '400 actions' '400 jobs' '400 ports' '400 qps' \
+	'400 summary' '400 uars' '400 version' '600 disarm')"
+like "a user cannot read it" "$("${as_nobody[@]}" cat $srdma_debugfs/rxe0/qps 2>&1)" 'Permission denied'
+
+for id in inner nobody root; do
+	qpsh_stop $id
+done
+check "it unloads" srdma_unload
+ktap_end

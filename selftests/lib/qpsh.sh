@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# shellcheck shell=bash
+#
+# Programs that do with QPs what a test tells them: qpsh_start, then qp.
+
+qpsh_dir=$(mktemp -d)
+declare -A qpsh_in qpsh_out qpsh_pid
+
+# qpsh_start ID CMD...: CMD runs qpsh, as whoever and in whatever it likes.
+qpsh_start() {
+	local id=$1 in out
+
+	shift
+	mkfifo -m 666 "$qpsh_dir/$id.in" "$qpsh_dir/$id.out"
+	"$@" <"$qpsh_dir/$id.in" >"$qpsh_dir/$id.out" &
+	qpsh_pid[$id]=$!
+	exec {in}>"$qpsh_dir/$id.in" {out}<"$qpsh_dir/$id.out"
+	qpsh_in[$id]=$in
+	qpsh_out[$id]=$out
+	rm "$qpsh_dir/$id".*
+	IFS= read -r answer <&"$out" && [ "$answer" = ready ]
+}
+
+# qp ID COMMAND: what was answered is in $answer, its last word in $last.
+qp() {
+	echo "$2" >&"${qpsh_in[$1]}"
+	IFS= read -r answer <&"${qpsh_out[$1]}"
+	last=${answer##* }
+}
+
+# qpsh_stop ID: and its QPs are gone.
+qpsh_stop() {
+	local in=${qpsh_in[$1]} out=${qpsh_out[$1]}
+
+	# Not just closed: programs started later hold the pipe, too.
+	echo quit >&"$in"
+	exec {in}>&- {out}<&-
+	wait "${qpsh_pid[$1]}"
+}

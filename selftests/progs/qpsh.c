@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * qpsh: does with QPs what each line of its stdin says, and answers with one:
+ *
+ *	create [N]			qp QPN..., or: error ERRNO
+ *	take QPN init|rtr|rts [TCLASS [SL]]	ok (connected to itself)
+ *	class QPN			class TCLASS SL, as ibv_query_qp() has it
+ *	destroy QPN			ok
+ *	quit				its QPs go, and it
+ *
+ * The end of stdin is another way to quit. --comm NAME: what it calls itself.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "verbs.h"
+
+#define QPS_MAX	4096
+
+static struct vdev dev;
+static struct ibv_cq *cq;
+static struct ibv_qp *qps[QPS_MAX];
+static unsigned int n_qps;
+
+static void error(int err)
+{
+	printf("error %s\n", strerrorname_np(err < 0 ? -err : err) ?: "?");
+}
+
+static struct ibv_qp **find(uint32_t qpn)
+{
+	for (unsigned int i = 0; i < n_qps; i++)
+		if (qps[i]->qp_num == qpn)
+			return &qps[i];
+	return NULL;
+}
+
+/* All of them, or those up to the first error and then that. */
+static void create(const char *args)
+{
+	unsigned long n = *args ? strtoul(args, NULL, 10) : 1;
+	struct ibv_qp *qp;
+
+	for (; n && n_qps < QPS_MAX; n--) {
+		qp = vqp_small(&dev, cq);
+		if (!qp) {
+			error(errno);
+			return;
+		}
+		qps[n_qps++] = qp;
+		printf("qp %u%s", qp->qp_num, n > 1 ? " " : "\n");
+	}
+}
+
+static int take(struct ibv_qp *qp, const char *state, uint8_t tclass, uint8_t sl)
+{
+	struct vpeer self = vdev_peer(&dev, qp, 0);
+	struct vconn conn = VCONN_DEFAULT;
+	int to = vstate_parse(state), ret = 0;
+
+	conn.tclass = tclass;
+	conn.sl = sl;
+	if (to == V_INIT || qp->state == IBV_QPS_RESET)
+		ret = vqp_init(&dev, qp);
+	if (!ret && to >= V_RTR && qp->state == IBV_QPS_INIT)
+		ret = vqp_rtr(&dev, qp, &self, &conn);
+	if (!ret && to >= V_RTS)
+		ret = vqp_rts(qp, 0, &conn);
+	return ret;
+}
+
+static void class(struct ibv_qp *qp)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+	int ret = ibv_query_qp(qp, &attr, IBV_QP_AV, &init);
+
+	if (ret)
+		error(ret);
+	else
+		printf("class %u %u\n", attr.ah_attr.grh.traffic_class, attr.ah_attr.sl);
+}
+
+static void obey(const char *line)
+{
+	char word[16] = "", state[16] = "";
+	unsigned int qpn = 0, tclass = 0, sl = 0;
+	struct ibv_qp **qp;
+	int ret, at = 0;
+
+	sscanf(line, "%15s %n", word, &at);
+	if (!strcmp(word, "create")) {
+		create(line + at);
+		return;
+	}
+	sscanf(line + at, "%u %15s %u %u", &qpn, state, &tclass, &sl);
+	qp = find(qpn);
+	if (!qp) {
+		error(ENOENT);
+		return;
+	}
+	if (!strcmp(word, "class")) {
+		class(*qp);
+		return;
+	}
+	if (!strcmp(word, "take")) {
+		ret = take(*qp, state, tclass, sl);
+	} else if (!strcmp(word, "destroy")) {
+		ret = ibv_destroy_qp(*qp);
+		if (!ret)
+			*qp = qps[--n_qps];
+	} else {
+		ret = EINVAL;
+	}
+	if (ret)
+		error(ret);
+	else
+		puts("ok");
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{ "dev", required_argument, NULL, 'd' }, { "comm", required_argument, NULL, 'c' },
+		{ 0 }
+	};
+	const char *name = "rxe0";
+	char line[128];
+	int c;
+
+	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
+		if (c == 'd')
+			name = optarg;
+		else if (c == 'c')
+			prctl(PR_SET_NAME, optarg);
+		else
+			return 2;
+	}
+	if (vdev_open(&dev, name))
+		return 1;
+	cq = ibv_create_cq(dev.ctx, 16, NULL, NULL, 0);
+	if (!cq)
+		return 1;
+	setlinebuf(stdout);
+	puts("ready");
+	while (fgets(line, sizeof(line), stdin) && strcmp(line, "quit\n"))
+		obey(line);
+	while (n_qps)
+		ibv_destroy_qp(qps[--n_qps]);
+	ibv_destroy_cq(cq);
+	vdev_close(&dev);
+	return 0;
+}
