@@ -11,25 +11,6 @@ bool out_shown(const struct out *o, const struct column *col)
 	       (o->details || !(col->flags & COL_DETAIL));
 }
 
-bool out_wanted(const struct cli *cli, const struct rows *rows,
-		const void *row)
-{
-	return !rows->want || rows->want(cli, row, rows->arg);
-}
-
-const void *out_row(const struct rows *rows, size_t i)
-{
-	return (const char *)rows->base + i * rows->stride;
-}
-
-void out_get(const struct cli *cli, const struct column *col, const void *row,
-	     struct cell *c)
-{
-	c->kind = CELL_ABSENT;
-	c->tone = TONE_PLAIN;
-	col->get(cli, row, c);
-}
-
 static void json_rows(const struct cli *cli, struct out *o,
 		      const struct rows *rows);
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Rows as aligned text. Twice over the rows, first for the widths: values are
- * cheaper to get again than to keep, and a line is written into the buffer
- * where it will stay, numbers from their last digit on.
+ * cheaper to get again than to keep. Neighbours mostly agree (the QPs of one
+ * process), so a line is made of the one before it, cell by cell where they
+ * differ.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -23,12 +24,23 @@ const char *const out_tones[] = {
 	[TONE_BAD] = "\033[31m",
 };
 
+/* What a cell showed in the row before. */
+struct shown {
+	bool valid;
+	enum cell_kind kind;
+	enum tone tone;
+	uint64_t u64;
+	const char *str;
+};
+
 struct table {
 	const struct cli *cli;
 	struct out *out;
 	const struct rows *rows;
 	const struct column *cols[COLUMNS_MAX];	/* those shown */
 	size_t width[COLUMNS_MAX];
+	size_t at[COLUMNS_MAX];			/* in the line, uncoloured */
+	struct shown shown[COLUMNS_MAX];
 	size_t n;
 	unsigned int indent;
 	bool nested;
@@ -38,6 +50,34 @@ struct table {
 static bool plain_number(const struct column *col, const struct cell *c)
 {
 	return c->kind == CELL_U64 && col->show == SHOW_PLAIN;
+}
+
+static bool same(const struct shown *was, const struct cell *c)
+{
+	if (c->kind != was->kind || c->tone != was->tone)
+		return false;
+	switch (c->kind) {
+	case CELL_U64:
+		return c->u64 == was->u64;
+	case CELL_STR:
+		/* By address; one made for the cell is overwritten. */
+		return c->str == was->str && c->str != c->buf;
+	default:
+		return c->kind == CELL_ABSENT;
+	}
+}
+
+/* False if the cell shows what it did; else it is remembered. */
+static inline bool changed(struct shown *was, const struct cell *c)
+{
+	if (same(was, c) && was->valid)
+		return false;
+	was->valid = true;
+	was->kind = c->kind;
+	was->tone = c->tone;
+	was->u64 = c->u64;
+	was->str = c->str;
+	return true;
 }
 
 static size_t digits(uint64_t v)
@@ -58,6 +98,8 @@ static void measure(struct table *t)
 	struct cell c;
 	size_t n;
 
+	c.u64 = 0;
+	c.str = NULL;
 	for (size_t k = 0; k < t->n; k++)
 		t->width[k] = strlen(t->cols[k]->head);
 	for (size_t i = 0; i < t->rows->n; i++) {
@@ -67,6 +109,8 @@ static void measure(struct table *t)
 			continue;
 		for (size_t k = 0; k < t->n; k++) {
 			out_get(t->cli, t->cols[k], row, &c);
+			if (!changed(&t->shown[k], &c))
+				continue;
 			if (plain_number(t->cols[k], &c)) {
 				if (c.u64 > max[k])
 					max[k] = c.u64;
@@ -142,26 +186,37 @@ static void print_head(struct table *t)
 	fwrite_unlocked(t->line, 1, p - t->line, t->out->f);
 }
 
+static char *print_cell(const struct table *t, size_t k, char *p,
+			const struct cell *c)
+{
+	const struct column *col = t->cols[k];
+	char scratch[CELL_MAX];
+
+	if (plain_number(col, c) && !(col->flags & COL_LEFT))
+		return put_number(p, t->width[k], c->u64);
+	return put_text(t, k, p, scratch, cell_format(scratch, col, c),
+			out_tones[c->tone]);
+}
+
 static void print_row(struct table *t, const void *row)
 {
-	char *p = blanks(t->line, t->indent);
-	char scratch[CELL_MAX];
+	char *p = t->line + t->indent;
 	struct cell c;
 
+	c.u64 = 0;
+	c.str = NULL;
 	for (size_t k = 0; k < t->n; k++) {
-		const struct column *col = t->cols[k];
+		/* Colours move what comes after; without, all has its place. */
+		bool placed = !t->out->color;
 
-		if (k) {
-			*p++ = ' ';
-			*p++ = ' ';
-		}
-		out_get(t->cli, col, row, &c);
-		if (plain_number(col, &c) && !(col->flags & COL_LEFT))
-			p = put_number(p, t->width[k], c.u64);
-		else
-			p = put_text(t, k, p, scratch,
-				     cell_format(scratch, col, &c),
-				     out_tones[c.tone]);
+		if (placed)
+			p = t->line + t->at[k];
+		else if (k)
+			p = blanks(p, 2);
+		out_get(t->cli, t->cols[k], row, &c);
+		/* The last cell says where the line ends. */
+		if (!placed || changed(&t->shown[k], &c) || k + 1 == t->n)
+			p = print_cell(t, k, p, &c);
 	}
 	*p++ = '\n';
 	fwrite_unlocked(t->line, 1, p - t->line, t->out->f);
@@ -206,12 +261,17 @@ int table_print(const struct cli *cli, struct out *o, const struct rows *rows,
 		t.nested |= is_nested(&rows->columns[i]);
 	}
 	measure(&t);
-	for (size_t k = 0; k < t.n; k++)
+	memset(t.shown, 0, sizeof(t.shown));
+	for (size_t k = 0, at = indent; k < t.n; k++) {
+		t.at[k] = at;
+		at += t.width[k] + 2;
 		room += t.width[k] + 2 + PAINT_MAX;
+	}
 	t.line = malloc(room);
 	if (!t.line)
 		return -ENOMEM;
 	print_head(&t);
+	memset(t.line, ' ', room);
 	for (size_t i = 0; i < rows->n && !err; i++) {
 		const void *row = out_row(rows, i);
 

@@ -12,11 +12,24 @@
 extern const char *const out_tones[];
 
 bool out_shown(const struct out *o, const struct column *col);
-bool out_wanted(const struct cli *cli, const struct rows *rows,
-		const void *row);
-const void *out_row(const struct rows *rows, size_t i);
-void out_get(const struct cli *cli, const struct column *col, const void *row,
-	     struct cell *c);
+static inline bool out_wanted(const struct cli *cli, const struct rows *rows,
+			      const void *row)
+{
+	return !rows->want || rows->want(cli, row, rows->arg);
+}
+
+static inline const void *out_row(const struct rows *rows, size_t i)
+{
+	return (const char *)rows->base + i * rows->stride;
+}
+
+static inline void out_get(const struct cli *cli, const struct column *col,
+			   const void *row, struct cell *c)
+{
+	c->kind = CELL_ABSENT;
+	c->tone = TONE_PLAIN;
+	col->get(cli, row, c);
+}
 
 /* cell.c: the text of a cell into %CELL_MAX bytes, without a NUL; its length. */
 size_t cell_format(char *to, const struct column *col, const struct cell *c);
