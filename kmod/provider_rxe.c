@@ -17,7 +17,9 @@
  * QP's event handler swallows it. The event comes after the state, from another
  * CPU, so the filter stays once it is in, until the QP goes or we do.
  *
- * Back in RTS it does not look at its queue until somebody rings.
+ * It does not notice that the queue is drained when the last acknowledgement
+ * comes after the state (complete_ack() compares with a PSN that it updates only
+ * later), nor look at its queue when it is back in RTS, until somebody rings.
  */
 #include <linux/etherdevice.h>
 #include <rdma/ib_cache.h>
@@ -120,7 +122,10 @@ static int rxe_class_poll(struct srdma_qp *q)
 	bool draining = true;
 	int ret = rxe_query(q, &draining);
 
-	return ret ?: draining ? -EAGAIN : 0;
+	if (ret || !draining)
+		return ret;
+	srdma_orig_kick(q);
+	return -EAGAIN;
 }
 
 /*
