@@ -273,23 +273,31 @@ struct waiting {
 	bool failed;
 };
 
+/* A QP that could not be changed now but will be is no failure. */
+static bool has_failed(const struct snap_action *a)
+{
+	return a->error && (a->qps_unsupported || !a->qps_pending);
+}
+
 static void result(const struct io_event *e, void *arg)
 {
 	struct waiting *w = arg;
 	struct rows rows;
+	bool failed;
 
 	if (e->kind == IO_EVENT_LOST)
 		w->left = 0;
 	if (e->kind != IO_EVENT_ACTION || e->batch != w->batch || !w->left)
 		return;
 	w->left--;
-	w->failed |= e->action->error != 0;
+	failed = has_failed(e->action);
+	w->failed |= failed;
 	rows = action_result_rows(e->action);
 	out_event(w->cli, &w->cli->out,
-		  e->action->error ? "failed" : e->action->qps_pending ?
-		  "pending" : "done",
-		  e->action->error ? TONE_BAD : e->action->qps_pending ?
-		  TONE_WARN : TONE_GOOD, &rows);
+		  failed ? "failed" : e->action->qps_pending ? "pending" :
+		  "done",
+		  failed ? TONE_BAD : e->action->qps_pending ? TONE_WARN :
+		  TONE_GOOD, &rows);
 }
 
 static uint64_t now_ms(void)
