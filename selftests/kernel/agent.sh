@@ -1,0 +1,164 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# swiftrdma-agent against the real module, as a service manager runs it.
+
+cd "$(dirname "$0")/../.." || exit 1
+. selftests/lib/ktap.sh
+. selftests/lib/module.sh
+. selftests/lib/proc.sh
+. selftests/lib/fleet.sh
+
+pairs=3
+policy=$fleet_dir/policy.yaml
+own="client 0:$pairs server 0:$pairs"
+has() { echo "client $1:$pairs server $1:$pairs"; }
+
+# write_policy LEVEL LEASE
+write_policy() {
+	cat >"$policy" <<-EOF2
+		agent:
+		  interval: 100ms
+		  lease: $2
+		levels:
+		  - {level: 3, dscp: 24}
+		jobs:
+		  - name: fleet
+		    class: latency
+		    match:
+		      - cgroup: /fleet
+		policies:
+		  - name: up
+		    for: job of class latency
+		    when: job.qps > 0
+		    do: job.level = $1
+		    cooldown: 200ms
+		    undo:
+		      when: job.qps == 0
+	EOF2
+}
+
+# What a service manager would hear, a line for each message.
+listener='
+import os, socket, sys, time
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.bind(sys.argv[1])
+print("listening", flush=True)
+while True:
+    for line in s.recv(4096).decode().splitlines():
+        print(int(time.monotonic() * 1000), line, flush=True)
+'
+
+says() { wait_for 10 grep -qE -- "$1" "$fleet_dir/agent"; }
+hears() { wait_for 10 grep -qE -- "$1" "$fleet_dir/notify"; }
+count() { grep -cE -- "$1" "$fleet_dir/$2"; }
+said() { tail -n 8 "$fleet_dir/agent" | sed 's/^/#   /'; }
+
+# caps PID: effective, permitted, bounding, and whether more can be had.
+caps() {
+	awk '/^Cap(Eff|Prm|Bnd)|^NoNewPrivs/ { print $2 }' "/proc/$1/status" | sort | uniq -c |
+		awk '{ printf "%s%s*%s", sep, $1, $2; sep = " " }'
+}
+
+lease() { swiftrdma -j action show | jq -c '[.[] | select(.kind == "override") | .lease, .value]'; }
+
+ktap_begin
+check "the module loads" srdma_load
+for file in user/policies/*.yaml selftests/bench/demo.yaml; do
+	check "$file is sound" swiftrdma-agent --check --config "$file"
+done
+out=$(swiftrdma-agent --once --config user/policies/port.yaml 2>&1)
+point $? "one of them decides once on an idle machine"
+like "... and finds nothing to do" "$out" 'nothing to do'
+
+fleet job --pairs $pairs --both --watch 50 --rate 100
+write_policy 3 1s
+
+out=$(swiftrdma-agent --dry-run --once --config "$policy" 2>&1)
+point $? "a dry run ends well"
+like "... says what it would do, and why" "$out" 'dry run, would act: job fleet: up: job fleet qps 6 > 0: level 0 -> 3$'
+is "... does nothing" "$(lease) $(dev rxe0 live_changed)" "[] 0"
+fleet_has job "^$own " 1
+point $? "... to no QP"
+
+out=$(swiftrdma-agent --once --log-json --config "$policy" 2>"$fleet_dir/once")
+point $? "--once ends well"
+is "... has decided, and knows the result" \
+	"$(jq -sc '[.[] | [.event, .job, .new // .value, .qps_done]]' <<<"$out")" \
+	'[["decision","fleet",3,null],["result","fleet",3,'$((2 * pairs))']]'
+fleet_lines job "^classes .* $(has 96) "
+point $? "... and the class was changed"
+fleet_has job "^$own " 5
+point $? "... for the time of one lease"
+
+# As a service.
+python3 -c "$listener" "$fleet_dir/socket" >"$fleet_dir/notify" 2>&1 & python=$!
+hears ^listening
+write_policy 3 1s
+NOTIFY_SOCKET=$fleet_dir/socket WATCHDOG_USEC=1000000 \
+	swiftrdma-agent --config "$policy" >"$fleet_dir/agent" 2>&1 & agent=$!
+hears ' READY=1$'
+point $? "the agent tells the service manager when it is ready"
+fleet_has job "^$(has 96) " 10
+point $? "it acts"
+is "it keeps CAP_NET_ADMIN and nothing else" "$(caps $agent)" "3*0000000000001000 1*1"
+says 'result .* job fleet: .* 6 QPs, 6 done'
+point $? "it says how it went"
+first=$(lease)
+like "it holds a lease" "$first" '^\[[0-9]+,3\]$'
+nap 3
+is "... the same one, long after its first second" "$(lease)" "$first"
+hears ' WATCHDOG=1$'
+[ "$(count ' WATCHDOG=1$' notify)" -ge 2 ]
+point $? "it feeds the watchdog ($(count ' WATCHDOG=1$' notify) times)"
+hears ' STATUS=2 devices, .* QPs, 1 overrides held'
+point $? "it tells how things stand"
+
+# Other policies, good and bad.
+write_policy 5 10s
+kill -HUP $agent
+fleet_has job "^$(has 160) " 10
+point $? "on SIGHUP it goes by the new file"
+hears ' RELOADING=1$' && [ "$(count ' READY=1$' notify)" -eq 2 ]
+point $? "... and tells the service manager"
+sed -i 's/job.level = 5/job.levle = 6/' "$policy"
+kill -HUP $agent
+line=$(grep -n levle "$policy")
+says "policy.yaml:${line%%:*}:[0-9]+: .*levle"
+point $? "of a bad file it says file, line and what is wrong"
+like "... and that the old policies stay" "$(<"$fleet_dir/agent")" 'old policies stay in force'
+nap 1
+alive $agent && fleet_has job "^$(has 160) " 1
+point $? "... which they do"
+
+# The module goes and comes.
+check "the module can be taken out under it" srdma_unload
+says 'swiftrdma.ko is away'
+point $? "it says that the module is away"
+fleet_has job "^$own " 5
+point $? "... and the QPs have their own class back"
+check "... and come again" srdma_load
+says 'swiftrdma.ko is back'
+point $? "it says when it is back"
+fleet_has job "^$(has 160) " 10
+point $? "... and acts on the QPs that the module took in"
+[ "$(count 'is away' agent)" -eq 1 ]
+point $? "... and said so once, not with each try"
+
+now_ms; asked=$now
+kill -TERM $agent
+wait $agent
+point $? "on SIGTERM it ends well"
+like "... giving up its lease" "$(<"$fleet_dir/agent")" 'lease ended'
+fleet_has job "^$own " 20
+point $? "... so that the QPs have their own class back"
+[ $((classes_ms - asked)) -le 3000 ]
+point $? "... long before the lease's 10 s are over ($((classes_ms - asked)) ms)"
+hears ' STOPPING=1$'
+point $? "... and tells the service manager"
+kill $python
+
+fleet_end job "the application noticed nothing"
+[ $ktap_failed -eq 0 ] || said
+check "the module unloads" srdma_unload
+ktap_end

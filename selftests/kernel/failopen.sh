@@ -1,0 +1,114 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Whatever becomes of who changed the classes, within a lease and a second every
+# QP that drains has its application's class back; the others are listed.
+
+cd "$(dirname "$0")/../.." || exit 1
+. selftests/lib/ktap.sh
+. selftests/lib/module.sh
+. selftests/lib/proc.sh
+. selftests/lib/fleet.sh
+
+pairs=20
+lease_ms=2000
+own="client 0:$pairs server 0:$pairs .* wire 0:$((2 * pairs))"
+raised="client 96:$pairs server 96:$pairs .* wire 96:$((2 * pairs))"
+
+cat >"$fleet_dir/policy" <<-EOF2
+	agent:
+	  interval: 200ms
+	  lease: ${lease_ms}ms
+	jobs:
+	  - name: fleet
+	    class: latency
+	    match:
+	      - cgroup: /fleet
+	policies:
+	  - name: up
+	    for: job fleet
+	    when: job.qps > 0
+	    do: job.level = 3
+	    undo:
+	      when: job.qps == 0
+EOF2
+
+agent() {
+	swiftrdma-agent --config "$fleet_dir/policy" >"$fleet_dir/agent" 2>&1 & agent=$!
+}
+
+in_time() {
+	note "given back $((classes_ms - $1)) ms after that"
+	[ $((classes_ms - $1)) -le $((lease_ms + 1000)) ]
+	point $? "... within the lease and a second"
+}
+
+disarm() { echo "$1" >$srdma_debugfs/disarm; }
+
+ktap_begin
+check "the module loads" srdma_load drain_ms=20
+fleet many --pairs $pairs --both --wire v0 --watch 50 --rate 400
+
+agent
+fleet_has many "$raised" 20
+point $? "the agent raises the class of $((2 * pairs)) live QPs"
+# Three leases long: it has to keep its own.
+nap 6
+fleet_has many "$raised" 1
+point $? "... and keeps it there"
+
+now_ms
+kill -9 $agent
+fleet_has many "$own" 20
+point $? "agent killed: all QPs have their own class back, queried and on the wire"
+in_time "$now"
+{ wait $agent; } 2>/dev/null
+
+agent
+fleet_has many "$raised" 20
+point $? "a new agent raises it again"
+now_ms
+kill -STOP $agent
+fleet_has many "$own" 20
+point $? "agent stopped: all QPs have their own class back"
+in_time "$now"
+kill -CONT $agent
+fleet_has many "$raised" 20
+point $? "... and once it goes on, what it decided holds again"
+like "... which it says" "$(<"$fleet_dir/agent")" 'issued anew'
+
+now_ms
+check "the module is disarmed and unloaded under it" srdma_unload
+fleet_has many "$own" 20
+point $? "all QPs have their own class back, and keep it without the module"
+in_time "$now"
+check "the agent says that the module is away" wait_for 10 grep 'is away' "$fleet_dir/agent"
+kill -TERM $agent
+wait $agent
+point $? "... and ends well without it"
+fleet_end many "no message was lost in all this, no error, no event"
+
+# Stuck ones. With drain_ms=1 they are met drained with a chance of 1 to 600.
+check "the module loads" srdma_load drain_ms=1
+job_fleet
+level 3 2s >/dev/null
+fleet stuck --pairs 8 --stuck 4 --watch 50 --rate 200
+fleet_has stuck 'client 96:4 server 96:4 stuck 96:8' 5
+point $? "QPs are connected in a raised class"
+fleet_has stuck 'client 0:4 server 0:4 stuck .*96:' 10
+point $? "after the lease some are stuck in it"
+like "... they are listed, with the reason" \
+	"$(swiftrdma -j action show | jq -c '[.[] | select(.kind == "pending")][0].reason')" 'did not drain'
+say=$(disarm 1 2>&1)
+like "to disarm is refused" "$say" 'busy'
+like "... with the reason" "$(<$srdma_debugfs/disarm)" "^armed: [1-4] QPs cannot get their application's class back"
+rmmod swiftrdma 2>/dev/null
+srdma_loaded
+point $? "... and the module stays"
+check "by force it is disarmed" disarm force
+check "... and unloaded" rmmod swiftrdma
+fleet_has stuck 'client 0:4 server 0:4 stuck .*96:' 5
+point $? "... which leaves those QPs as they are, as said"
+fleet_signal stuck USR1
+fleet_end stuck "they work without the module: every message was delivered"
+ktap_end

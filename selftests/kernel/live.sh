@@ -1,0 +1,121 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The traffic class of connected QPs is changed in the middle of traffic, and
+# given back; the application notices nothing.
+
+cd "$(dirname "$0")/../.." || exit 1
+. selftests/lib/ktap.sh
+. selftests/lib/module.sh
+. selftests/lib/proc.sh
+. selftests/lib/fleet.sh
+
+lease_ms=2000
+pairs=4
+
+# The DSCP that tcpdump, which knows nothing of us, saw from $1: its first and
+# last packet's, and whether there was $2.
+seen_from() {
+	awk -v from="$1" -v want="$2" '
+		/^[0-9]/ { match($0, /tos 0x[0-9a-f]+/); tos = substr($0, RSTART + 4, RLENGTH - 4) }
+		$1 ~ from { if (first == "") first = tos; last = tos; n += tos == want }
+		END { print first, n ? want : "none", last }' "$fleet_dir/tcpdump"
+}
+
+# shellcheck disable=SC2317
+all_have() {
+	swiftrdma -j qp show job fleet >"$fleet_dir/qps" &&
+		jq -e --argjson n $((2 * pairs)) \
+			"length == \$n and all(.[]; .state == \"RTS\" and $1)" "$fleet_dir/qps"
+}
+
+ktap_begin
+
+# Older than the module: across the wire, and on one device (whose packets never
+# leave it: it has to know its own address).
+fleet old --pairs $pairs --both --wire v0 --watch 50 --rate 100
+fleet self --pairs $pairs --client-dev rxe0 --server-dev rxe0 --watch 50 --rate 50
+check "the module loads" srdma_load
+job_fleet
+is "QPs older than the module are taken in" \
+	"$(swiftrdma -j qp show job fleet | jq -c '[length, all(.[]; .adopted)]')" \
+	"[$((4 * pairs)),true]"
+level 3 2s >/dev/null
+fleet_has old "client 96:$pairs server 96:$pairs .* wire 96:$((2 * pairs))" 10
+point $? "... their class can be changed live, both directions of the wire show it"
+fleet_has self "client 96:$pairs server 96:$pairs" 10
+point $? "... also within one device"
+fleet_has old "client 0:$pairs server 0:$pairs .* wire 0:$((2 * pairs))" 10
+point $? "... and is given back"
+fleet_end old "... without the application noticing"
+fleet_end self "... also within one device"
+
+# One change, looked at from everywhere.
+fleet one --pairs $pairs --both --wire v0 --watch 50 --rate 100 --tclass 41
+tcpdump -i v0 --immediate-mode -l -v -nn udp port 4791 >"$fleet_dir/tcpdump" 2>"$fleet_dir/tcpdump.err" & dump=$!
+wait_for 20 grep -q listening "$fleet_dir/tcpdump.err"
+nap 1
+fleet_has one "client 41:$pairs server 41:$pairs .* wire 41:$((2 * pairs))" 10
+point $? "without an override QPs have the class that was asked for"
+before=$(dev rxe0 live_changed)
+trace_class 1
+now_ms; acted=$now
+like "an override of a job is put in force" "$(level 3 ${lease_ms}ms)" \
+	"qps $((2 * pairs)) qps_done $((2 * pairs)) qps_pending 0"
+fleet_has one "client 97:$pairs server 97:$pairs .* wire 97:$((2 * pairs))" 10
+point $? "ibv_query_qp and the wire show it; the application's ECN bits stay"
+check "swiftrdma shows what was asked for and what is programmed" all_have \
+	".tclass_asked == 41 and .tclass == 97 and .level == 3"
+fleet_has one "client 41:$pairs server 41:$pairs .* wire 41:$((2 * pairs))" 10
+point $? "at the lease's end all have the application's class"
+note "given back $((classes_ms - acted)) ms after the request"
+# Not sooner either, by the module's own clock.
+gap=$(awk '/srdma_class:/ && / ret=0 / {
+		sub(/:$/, "", $4); t = $4 * 1000
+		if ($0 ~ /tclass=0x61/) up = t; else if (!down) down = t
+	} END { print int(down - up) }' $srdma_trace/trace)
+trace_class 0
+[ "$gap" -ge $((lease_ms - 1000)) ] && [ "$gap" -le $((lease_ms + 1000)) ]
+point $? "... which is the lease's life after the change, give or take a second ($gap ms)"
+check "... and swiftrdma shows that" all_have ".tclass == 41 and (has(\"level\") | not)"
+is "the figures of the device agree" $(($(dev rxe0 live_changed) - before)) $((2 * pairs))
+nap 0.5
+kill $dump
+wait $dump
+is "tcpdump saw it, one way" "$(seen_from 10.1.0.1 0x61)" "0x29 0x61 0x29"
+is "tcpdump saw it, the other way" "$(seen_from 10.1.0.2 0x61)" "0x29 0x61 0x29"
+fleet_end one "without the application noticing"
+
+# Over and over, with all that applications do.
+fleet rc --pairs $pairs --both --rate 100 --depth 4 --size 8192
+fleet uc --pairs $pairs --both --rate 50 --type uc --wire v0 --watch 100
+fleet drains --pairs $pairs --both --rate 50 --sqd 5
+fleet changes --pairs $pairs --both --rate 50 --modify 50 --churn 5
+before=$(dev rxe1 live_changed)
+qp=$(swiftrdma -j qp show job fleet | jq "[.[] | select(.pid == ${fleet_pid[rc]} and .dev == \"rxe1\")][0].qpn")
+trace_class 1
+echo >$srdma_trace/trace
+check "levels are changed 16 times" flip 16
+trace_class 0
+n=$(grep -c "srdma_class: dev=rxe1 qpn=$qp .* ret=0 " $srdma_trace/trace)
+[ "$n" -ge 20 ]
+point $? "... which is at least 20 changes of each QP ($n)"
+level 5 3s >/dev/null
+fleet_has uc "client 160:$pairs server 160:$pairs .* wire 160:$((2 * pairs))" 10
+point $? "UC QPs have the class asked for, on the wire too"
+fleet_has uc "client 0:$pairs server 0:$pairs .* wire 0:$((2 * pairs))" 10
+point $? "... and have their own back"
+fleet_end rc "RC: nothing lost, no error, no event"
+fleet_end uc "UC: nothing lost, no error, no event"
+fleet_end drains "an application that drains a QP gets its own event, no other"
+[ "$(sum drains)" -ge 10 ]
+point $? "... it drained $(sum drains) times"
+fleet_end changes "an application modifies, destroys and makes QPs meanwhile"
+[ "$(sum modified)" -ge 100 ] && [ "$(sum churned)" -ge 10 ]
+point $? "... $(sum modified) times and $(sum churned) times"
+[ "$(sum call_us)" -lt 2000000 ]
+point $? "... and is not held up ($(sum call_us) us at most)"
+is "no attempt failed but for the application's sake" \
+	"$(grep -E 'srdma_class:.* ret=-' $srdma_trace/trace | grep -vE ' ret=-(4|16|107) ')" ''
+check "the module unloads" srdma_unload
+ktap_end

@@ -1,0 +1,173 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# QPs whose send queue does not drain, for the peer posts no receives: the
+# attempt is bounded, the rest goes on, and the class comes later.
+
+cd "$(dirname "$0")/../.." || exit 1
+. selftests/lib/ktap.sh
+. selftests/lib/module.sh
+. selftests/lib/proc.sh
+. selftests/lib/fleet.sh
+
+# A queue that waits out fleet's RNR timer (655 ms) is met drained in between
+# with a chance of about drain_ms to 655 in each attempt.
+drain_ms=10
+# What an emulated CPU that stands still may add to one pause of many, and to
+# most of them; far below the RNR timer all the same.
+slack_ms=450 usual_ms=60
+stuck=4 free=4
+pairs=$((stuck + free))
+param=/sys/module/swiftrdma/parameters/drain_ms
+
+pending() {
+	swiftrdma -j action show >"$fleet_dir/actions" &&
+		jq -c "[.[] | select(.kind == \"pending\" and .job == \"fleet\")]" "$fleet_dir/actions"
+}
+
+# The longest pause among attempts that ended with $1, in ms.
+longest() {
+	awk -v ret="ret=$1" '
+		/srdma_class:/ && $0 ~ " " ret " " {
+			match($0, /pause_ns=[0-9]+/)
+			ns = substr($0, RSTART + 9, RLENGTH - 9) + 0
+			if (ns > max) max = ns
+			n++
+		}
+		END { print n ? int(max / 1e6) : -1 }' $srdma_trace/trace
+}
+
+# The median of those, in ms.
+usual() {
+	awk -v ret="ret=$1" '
+		/srdma_class:/ && $0 ~ " " ret " " {
+			match($0, /pause_ns=[0-9]+/)
+			print int(substr($0, RSTART + 9, RLENGTH - 9) / 1e6)
+		}' $srdma_trace/trace | sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'
+}
+
+# When the attempts on one QP timed out, in ms since the first, for the QP that
+# had most.
+attempts() {
+	awk '/srdma_class:/ && / ret=-110 / {
+			match($0, /serial=[0-9]+/); q = substr($0, RSTART, RLENGTH)
+			match($0, /[0-9]+\.[0-9]+: /); t = substr($0, RSTART, RLENGTH - 2) * 1000
+			if (!(q in first)) first[q] = t
+			else at[q] = at[q] " " int(t - first[q])
+			if (++n[q] > n[best]) best = q
+		}
+		END { print at[best] }' $srdma_trace/trace
+}
+
+# The wait before the next attempt doubles from 200 ms up to 3.2 s. Summed up,
+# for a stamp may be late: the emulated CPU stands still at times.
+backs_off() {
+	local at wait=200 sum=0 n=0
+
+	for at in "$@"; do
+		sum=$((sum + wait))
+		[ "$at" -ge $((sum * 8 / 10)) ] || return 1
+		wait=$((wait < 3200 ? 2 * wait : 3200))
+		n=$((n + 1))
+	done
+	[ $n -ge 2 ]
+}
+
+ktap_begin
+check "the module loads with drain_ms=$drain_ms" srdma_load drain_ms=$drain_ms
+job_fleet
+for bad in 0 1001 -1 x; do
+	echo $bad 2>/dev/null >$param
+done 2>/dev/null
+is "drain_ms outside of 1 to 1000 is refused" "$(<$param)" $drain_ms
+trace_class 1
+
+fleet some --pairs $pairs --stuck $stuck --watch 50 --rate 200
+nap 1
+now_ms; acted=$now
+said=$(level 3 60s)
+fleet_has some "client 96:$free server 96:$free" 5
+point $? "QPs of the same batch that do drain have the class"
+[ $((classes_ms - acted)) -le 3000 ]
+point $? "... and are not held up ($((classes_ms - acted)) ms)"
+like "the result tells of those that wait" "$said" "qps $((2 * pairs)) .*qps_pending [1-$stuck]"
+list=$(pending)
+[ "$(jq length <<<"$list")" -ge 1 ]
+point $? "they are listed"
+like "... with the reason" "$(jq -c '[.[] | .error, .reason]' <<<"$list")" \
+	'ETIMEDOUT|110.*did not drain in time'
+nap 2.5
+tried=$(attempts)
+# shellcheck disable=SC2086
+backs_off $tried
+point $? "they are tried again, less and less often (after ms:$tried)"
+fleet_signal some USR1
+fleet_has some 'stuck 96:8' 10
+point $? "with receives at the peer, the class arrives"
+is "... and nothing is listed any more" "$(pending)" "[]"
+swiftrdma action clear all >/dev/null
+fleet_has some 'client 0:4 server 0:4 stuck 0:8' 10
+point $? "all have their own class back when it is taken back"
+fleet_end some "every message was delivered"
+
+# The other way: a lease ends while they are stuck.
+level 3 3s >/dev/null
+fleet later --pairs $pairs --stuck $stuck --watch 50 --rate 200
+fleet_has later "client 96:$free server 96:$free stuck 96:$((2 * stuck))" 5
+point $? "new QPs have the class in force from the start"
+fleet_has later "client 0:$free server 0:$free" 10
+point $? "at the lease's end those that drain have their own back"
+list=$(pending)
+[ "$(jq length <<<"$list")" -ge 1 ] && [ "$(jq '[.[] | select(has("lease"))] | length' <<<"$list")" -eq 0 ]
+point $? "the stuck ones are listed, without any lease"
+like "... with the reason" "$(jq -c '[.[] | .error, .reason]' <<<"$list")" \
+	'ETIMEDOUT|110.*did not drain in time'
+is "... and nothing else is" "$(jq '[.[] | select(.kind != "pending")] | length' "$fleet_dir/actions")" 0
+fleet_signal later USR1
+fleet_has later "stuck 0:$((2 * stuck))" 10
+point $? "they get it back when they can"
+is "... and nothing is listed any more" "$(pending)" "[]"
+fleet_end later "every message was delivered"
+
+trace_class 0
+pause=$(longest -110)
+[ "$pause" -ge $drain_ms ] && [ "$pause" -le $((drain_ms + slack_ms)) ]
+point $? "no QP was paused much longer than drain_ms in vain ($pause ms)"
+pause=$(usual -110)
+[ "$pause" -ge $drain_ms ] && [ "$pause" -le $((drain_ms + usual_ms)) ]
+point $? "... and most hardly longer ($pause ms)"
+pause=$(longest 0)
+[ "$pause" -ge 0 ] && [ "$pause" -le $((drain_ms + slack_ms)) ]
+point $? "... nor to an end ($pause ms)"
+most=$(($(dev rxe0 drain_max) / 1000000))
+[ "$most" -ge $drain_ms ] && [ "$most" -le $((drain_ms + slack_ms)) ]
+point $? "the device's drain_max says so too ($most ms)"
+
+# An application that wants its QP waits for no drain, however long that may be.
+echo 1000 >$param
+fleet wanted --pairs $stuck --stuck $stuck --rate 100 --modify 40 --churn 2 --watch 200
+echo >$srdma_trace/trace
+trace_class 1
+flip 8
+trace_class 0
+interrupted=$(grep -c 'srdma_class:.* ret=-4 ' $srdma_trace/trace)
+[ "$interrupted" -ge 1 ]
+point $? "a drain gives way to the application ($interrupted times)"
+fleet_signal wanted USR1
+fleet_end wanted "... whose calls succeed"
+[ "$(sum call_us)" -gt 0 ] && [ "$(sum call_us)" -lt 400000 ]
+point $? "... and do not wait it out ($(sum call_us) us at most)"
+
+fleet last --pairs $stuck --stuck $stuck --rate 100 --watch 200
+level 3 10s >/dev/null &
+nap 1
+fleet_signal last HUP
+fleet_says last '^ended ' 10
+like "stuck QPs are modified and destroyed at once" "$line" "^ended $stuck "
+[ "$(sum destroy_us)" -lt 400000 ] && [ "$(sum modify_us)" -lt 400000 ]
+point $? "... $line"
+wait $!
+fleet_end last "... and the application ends well"
+is "nothing is listed of QPs that are gone" "$(pending)" "[]"
+check "the module unloads" srdma_unload
+ktap_end
