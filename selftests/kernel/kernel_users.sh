@@ -1,0 +1,150 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The kernel's own users of RDMA: nvme over rdma, and what rping has of the
+# kernel's connection manager.
+
+cd "$(dirname "$0")/../.." || exit 1
+# shellcheck source=selftests/lib/ktap.sh
+. selftests/lib/ktap.sh
+# shellcheck source=selftests/lib/module.sh
+. selftests/lib/module.sh
+# shellcheck source=selftests/lib/proc.sh
+. selftests/lib/proc.sh
+# shellcheck source=selftests/lib/watch.sh
+. selftests/lib/watch.sh
+
+config=/sys/kernel/config
+target=$config/nvmet
+
+nvmet_up() {
+	local s=$target/subsystems/srdma p=$target/ports/1
+
+	modprobe -a nvme-rdma nvmet-rdma null_blk || return 1
+	[ -d $target ] || mount -t configfs configfs $config || return 1
+	mkdir $s && echo 1 >$s/attr_allow_any_host && mkdir $s/namespaces/1 &&
+		echo -n /dev/nullb0 >$s/namespaces/1/device_path &&
+		echo 1 >$s/namespaces/1/enable || return 1
+	mkdir $p && echo rdma >$p/addr_trtype && echo ipv4 >$p/addr_adrfam &&
+		echo 10.1.0.2 >$p/addr_traddr && echo 4420 >$p/addr_trsvcid &&
+		ln -s $s $p/subsystems/srdma
+}
+nvmet_down() {
+	rm $target/ports/1/subsystems/srdma && rmdir $target/ports/1 &&
+		echo 0 >$target/subsystems/srdma/namespaces/1/enable &&
+		rmdir $target/subsystems/srdma/namespaces/1 $target/subsystems/srdma
+}
+write_blocks() {
+	dd if=/dev/urandom of=/dev/nvme0n1 bs=4k count="$1" oflag=direct status=none
+}
+
+# The controllers' QPs, those of the connection manager's users apart.
+ours() { swiftrdma -j qp show | jq '[.[] | select(.kernel == "rdma_cm")]'; }
+count() { ours | jq length; }
+# What RDMA core says of kernel QPs: device, number and name.
+core_kernel() {
+	rdma -j res show qp | jq -c '[.[] | select(.pid == null) | [.ifname, .lqpn, .comm]] | sort'
+}
+our_kernel() { swiftrdma -j qp show | jq -c '[.[] | select(.kernel) | [.dev, .qpn, .kernel]] | sort'; }
+doorbells() { swiftrdma -j job show | jq '[.[].devs[].doorbells] | add'; }
+# The driver's count and ours at one moment: a host says that it is alive now and
+# then, so they are read until nothing happened in between.
+both_count() {
+	local before after=-1 ours
+
+	until [ "$after" = "${before:-}" ]; do
+		before=$(probe_hits rxe_post_send)
+		ours=$(doorbells)
+		after=$(probe_hits rxe_post_send)
+	done
+	echo "$ours $after"
+}
+# How many doorbells the two I/O queues rang, one at each end.
+io_doorbells() { ours | jq -c 'group_by(.dev) | map(max_by(.qpn).doorbells)'; }
+
+ktap_begin
+mark_dmesg
+check "the driver's functions can be watched" \
+	probes_on rxe_create_qp rxe_destroy_qp rxe_post_send
+check "the module loads" srdma_load
+
+# --- rping ---
+
+check "a job for rping" swiftrdma job set ping match comm=rping
+start pong rping -s -a 10.1.0.2 -C 20 -S 100
+pong=$pid
+check "rping's server listens" wait_for 30 eval "rdma res show cm_id | grep -q 'comm rping'"
+check "20 round trips, connected by rdma_cm" rping -c -a 10.1.0.2 -C 20 -S 100
+wait $pong
+is "the server is content" $? 0
+is "a QP at each end came and went" "$(job ping created) $(job ping destroyed)" "2 2"
+is "its doorbells and the connection manager's are all there are" \
+	"$(doorbells)" "$(probe_hits rxe_post_send)"
+like "some of them rping's" "$(job ping doorbells)" '^[1-9]'
+like "some the connection manager's" "$(swiftrdma -j qp show type GSI | jq 'map(.wrs) | add')" '^[1-9]'
+
+# --- nvme over rdma ---
+
+check "an nvme target over rdma" nvmet_up
+check "a host connects" nvme connect -t rdma -a 10.1.0.2 -s 4420 -n srdma -i 1
+check "its disk appears" wait_for 30 test -b /dev/nvme0n1
+is "an admin and an I/O queue, at both ends" "$(count)" 4
+is "kernel QPs have their owner's name, as RDMA core has it" "$(our_kernel)" "$(core_kernel)"
+is "they have no process" "$(ours | jq -c 'map(has("pid") or has("uid") or has("comm")) | any')" false
+is "they are on the kernel's UAR" "$(ours | jq -c 'map(.uar) | unique')" '[0]'
+is "they know their peers" \
+	"$(ours | jq -c 'sort_by(.dev, .qpn) | map(.dest_qpn)')" \
+	"$(ours | jq -c '[.[] | select(.dev == "rxe1")] + [.[] | select(.dev == "rxe0")] | sort_by(.dev == "rxe0", .dest_qpn) | map(.qpn)')"
+
+before=$(io_doorbells)
+check "50 blocks are written" write_blocks 50
+is "50 commands and 50 answers were posted" "$(io_doorbells)" "$(jq -c 'map(. + 50)' <<<"$before")"
+is "no doorbell without a work request" \
+	"$(swiftrdma -j qp show | jq '[.[] | select(.kernel)] | map(.wrs >= .doorbells) | all')" true
+like "a chain of work requests is one doorbell" \
+	"$(ours | jq 'map(.wrs - .doorbells) | add')" '^[1-9]'
+read -r counted asked < <(both_count)
+is "all doorbells are what the driver was asked for" "$counted" "$asked"
+
+# --- Out and in again, under I/O ---
+
+write_on() {
+	local n=0
+
+	until [ -e "$work/enough" ]; do
+		write_blocks 8 || return 1
+		n=$((n + 1))
+		echo $n >"$work/rounds"
+	done
+}
+round_after() { [ "$(cat "$work/rounds")" -gt "$1" ]; }
+
+write_on & writer=$!
+for i in 1 2; do
+	check "round $i: the module unloads under I/O" srdma_unload
+	at=$(cat "$work/rounds" 2>/dev/null || echo 0)
+	check "round $i: I/O goes on without it" wait_for 60 round_after "$at"
+	check "round $i: it loads under I/O" srdma_load
+	is "round $i: it takes in the kernel's QPs" "$(our_kernel)" "$(core_kernel)"
+	before=$(ours | jq 'map(.doorbells) | add')
+	rang() { [ "$(ours | jq 'map(.doorbells) | add')" -gt "$before" ]; }
+	check "round $i: it counts their doorbells" wait_for 60 rang
+done
+touch "$work/enough"
+wait $writer
+is "no write failed" $? 0
+
+# --- The end ---
+
+destroyed=$(($(dev rxe0 destroyed) + $(dev rxe1 destroyed)))
+check "the host disconnects" nvme disconnect -n srdma
+none() { [ "$(count)" = 0 ]; }
+check "its QPs go" wait_for 30 none
+is "nothing is left" "$(settled rxe0), $(settled rxe1)" "1 1 1 1 1, 1 1 1 1 1"
+is "each was destroyed once" \
+	"$(($(dev rxe0 destroyed) + $(dev rxe1 destroyed) - destroyed))" 4
+check "the target goes" nvmet_down
+probes_off
+check "the module unloads" srdma_unload
+is "the kernel did not complain" "$(dmesg_complaints)" ""
+ktap_end

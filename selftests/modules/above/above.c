@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Another module that wraps create_qp, loaded after swiftrdma, so that its
+ * wrapper stands above. With leave=1 it is a bad neighbour: it leaves its wrapper
+ * on a device that goes. For tests only.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/module.h>
+#include <linux/rcupdate.h>
+#include <rdma/ib_verbs.h>
+
+static bool leave;
+module_param(leave, bool, 0600);
+MODULE_PARM_DESC(leave, "do not take the wrapper off a device that goes");
+
+static atomic_t calls;
+
+static int get_calls(char *buf, const struct kernel_param *kp)
+{
+	return sysfs_emit(buf, "%d\n", atomic_read(&calls));
+}
+
+static const struct kernel_param_ops calls_ops = { .get = get_calls };
+module_param_cb(calls, &calls_ops, NULL, 0400);
+MODULE_PARM_DESC(calls, "QPs created through the wrapper");
+
+/* The one device of this name has it. */
+static char *dev = "rxe0";
+module_param(dev, charp, 0400);
+MODULE_PARM_DESC(dev, "which device");
+
+static int (*below)(struct ib_qp *qp, struct ib_qp_init_attr *attr, struct ib_udata *udata);
+
+static int above_create_qp(struct ib_qp *qp, struct ib_qp_init_attr *attr,
+			   struct ib_udata *udata)
+{
+	atomic_inc(&calls);
+	return below(qp, attr, udata);
+}
+
+static int above_add(struct ib_device *ibdev)
+{
+	if (strcmp(dev_name(&ibdev->dev), dev) || below)
+		return -EOPNOTSUPP;
+	below = ibdev->ops.create_qp;
+	ibdev->ops.create_qp = above_create_qp;
+	return 0;
+}
+
+static void above_remove(struct ib_device *ibdev, void *data)
+{
+	if (ibdev->ops.create_qp != above_create_qp || leave)
+		return;
+	ibdev->ops.create_qp = below;
+}
+
+static struct ib_client client = {
+	.name = "above",
+	.add = above_add,
+	.remove = above_remove,
+	.no_kverbs_req = true,
+};
+
+static int __init above_init(void)
+{
+	return ib_register_client(&client);
+}
+
+static void __exit above_exit(void)
+{
+	ib_unregister_client(&client);
+	/* Callers that have the pointer in hand, or are inside: none sleeps for long. */
+	synchronize_rcu_tasks();
+}
+
+module_init(above_init);
+module_exit(above_exit);
+
+MODULE_DESCRIPTION("Test: a wrapper above swiftrdma's");
+MODULE_LICENSE("GPL");
