@@ -163,8 +163,9 @@ int sh_cmd_set_hca_cap(struct sh_cmd *c)
 		memcpy(h->hca_cap, p, sizeof(h->hca_cap));
 		return MLX5_CMD_STAT_OK;
 	case MLX5_CAP_ATOMIC:
-		memcpy(h->atomic_cap, p, sizeof(h->atomic_cap));
-		/* Asked for, not told: what the request field sets is the mode. */
+		/* The mode is all that there is to set; the driver sends no more. */
+		MLX5_SET(atomic_caps, h->atomic_cap, atomic_req_8B_endianness_mode,
+			 MLX5_GET(atomic_caps, p, atomic_req_8B_endianness_mode));
 		return MLX5_CMD_STAT_OK;
 	default:
 		return MLX5_CMD_STAT_BAD_PARAM_ERR;

@@ -217,13 +217,16 @@ static bool sh_after(u32 a, u32 b)
 	return ((a - b) & SH_MASK24) && ((a - b) & SH_MASK24) < 1U << 23;
 }
 
+/* Fires for what the request has not seen, unless an event told it already: who
+ * asks again before polling is not told the same twice.
+ */
 static void sh_cq_notify(struct sh_cq *cq)
 {
 	u32 upto = cq->armed_sol ? cq->sol_pi : cq->pi;
 	union ev_data d = { .comp.cqn = cpu_to_be32(cq->obj.id) };
 	struct sh_eq *eq;
 
-	if (!cq->armed || !sh_after(upto, cq->arm_ci))
+	if (!cq->armed || !sh_after(upto, cq->arm_ci) || !sh_after(upto, cq->last_notified))
 		return;
 	eq = sh_find(cq->hca, SH_EQ, cq->eqn);
 	if (eq && !sh_eq_put(cq->hca, eq, MLX5_EVENT_TYPE_COMP, 0, &d)) {

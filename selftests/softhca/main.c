@@ -15,6 +15,8 @@
 
 #include "softhca.h"
 
+#define SH_SPIN_NS	(50 * NSEC_PER_USEC)
+#define SH_RUN_NS	(2 * NSEC_PER_MSEC)
 #define SH_BUSY_NS	(3 * NSEC_PER_MSEC)
 #define SH_WARM_NS	(100 * NSEC_PER_MSEC)
 
@@ -50,7 +52,7 @@ static bool sh_poll(u64 now)
 
 static int sh_poller(void *unused)
 {
-	u64 last = ktime_get_ns();
+	u64 last = ktime_get_ns(), woke = last;
 
 	/* A normal thread would wait for the very programs that wait for it. */
 	sched_set_fifo_low(current);
@@ -59,12 +61,20 @@ static int sh_poller(void *unused)
 
 		if (sh_poll(now))
 			last = now;
+		/* What was just completed brings the next request. But even a busy
+		 * device must let its users run.
+		 */
+		if (now - last < SH_SPIN_NS && now - woke < SH_RUN_NS) {
+			cpu_relax();
+			continue;
+		}
 		if (now - last < SH_BUSY_NS)
 			usleep_range(10, 30);
 		else if (now - last < SH_WARM_NS)
 			usleep_range(100, 200);
 		else
 			usleep_range(2000, 3000);
+		woke = ktime_get_ns();
 	}
 	return 0;
 }
