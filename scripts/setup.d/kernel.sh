@@ -118,6 +118,31 @@ kernel_setup() {
 	ln -sfn "$kver" "$kernels/$role"
 }
 
+# Newer headers depend on their kernel's package, so these are unpacked as well.
+headers_unpack() {
+	local kver=$1 dir=$kernels/$1 tmp package headers=usr/src/linux-headers-$1
+
+	[ -e "$dir/$headers/Makefile" ] && return 0
+	say "kernel headers: linux-headers-$kver (unpacked, not installed)"
+	tmp=$(mktemp -d "$kernels/.new.XXXXXX")
+	for package in "linux-headers-$kver" \
+		       $(apt-cache depends "linux-headers-$kver" | sed -n 's/.*Depends: \(linux-\(headers\|kbuild\)-.*\)/\1/p'); do
+		fetch_or_update "$tmp" "$package"
+	done
+	for package in "$tmp"/*.deb; do
+		dpkg -x "$package" "$tmp/x"
+	done
+	# The one absolute path in them.
+	# shellcheck disable=SC2016
+	sed -i 's,include /usr/src/,include $(dir $(realpath $(lastword $(MAKEFILE_LIST))))../,' "$tmp/x/$headers/Makefile"
+	# Beside the kernel: the links between them are relative.
+	mkdir -p "$dir/usr/src" "$dir/usr/lib"
+	mv "$tmp/x"/usr/src/* "$dir/usr/src/"
+	mv "$tmp/x"/usr/lib/linux-kbuild-* "$dir/usr/lib/"
+	ln -sfn "../../../$headers" "$dir/lib/modules/$kver/build"
+	rm -rf "$tmp"
+}
+
 kernel_setup_backports() {
 	local package kver
 
@@ -128,8 +153,8 @@ kernel_setup_backports() {
 		return 0
 	fi
 	kver=${package#linux-image-}
-	kernel_headers "$kver" || die "cannot install linux-headers-$kver"
 	kernel_unpack "$kver" "$package"
+	headers_unpack "$kver"
 	ln -sfn "$kver" "$kernels/bpo"
 }
 
