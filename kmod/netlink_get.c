@@ -29,7 +29,7 @@ struct get {
 /* On success srdma_devs_sem is held until get_end(). */
 static int get_begin(struct get *g, struct sk_buff *skb, struct genl_info *info)
 {
-	struct nlmsghdr *nlh = info->nlhdr;
+	const struct nlmsghdr *nlh = info->nlhdr;
 	int ret;
 
 	g->who = srdma_reader_of(skb);
