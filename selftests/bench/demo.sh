@@ -94,7 +94,7 @@ kv_has_class() { [ "$(kv_classes)" = "$1 $1" ]; }
 
 # perftest's default QP timeout is shorter than this port's queue.
 start_bulk() {
-	local args=(-s "$bulk_bytes" -q 1 -t 2 -u 18 -D "$bulk_seconds" -F)
+	local args=(-s "$bulk_bytes" -q 1 -t 2 -u 18 -D "$bulk_seconds" -f 1 -F)
 
 	in_cgroup bulk ib_write_bw -d rxe1 "${args[@]}" >"$dir/bulk-server" 2>&1 &
 	pids+=($!)
@@ -103,11 +103,9 @@ start_bulk() {
 	pids+=("$bulk")
 }
 
-# perftest's own timer ends its measurement by SIGALRM, and with the next one the
+# perftest's own timer ends its measurement by SIGALRM and, one margin later, the
 # run: so it ends early but as it always does, with all its completions checked.
 end_bulk() {
-	kill -ALRM "$bulk"
-	sleep 0.5
 	kill -ALRM "$bulk"
 	wait "$bulk"
 }
