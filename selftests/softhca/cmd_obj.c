@@ -69,7 +69,7 @@ static int sh_teardown_hca(struct sh_cmd *c)
 
 static int sh_disable_hca(struct sh_cmd *c)
 {
-	sh_tables_destroy(c->hca, true);
+	c->hca->left += sh_tables_destroy(c->hca, true);
 	sh_tables_init(c->hca);
 	sh_caps_init(c->hca);
 	return MLX5_CMD_STAT_OK;

@@ -99,10 +99,9 @@ static int sh_check_window(void)
 
 static void sh_hca_destroy(struct sh_hca *h)
 {
-	u32 left = sh_tables_destroy(h, true);
-
+	h->left += sh_tables_destroy(h, true);
 	pr_info("softhca: hca %d: %llu commands, %llu CQEs, %llu EQEs, %u objects left\n",
-		h->index, h->cmds, h->cqes, h->eqes, left);
+		h->index, h->cmds, h->cqes, h->eqes, h->left);
 	iounmap(h->bar);
 	kvfree(h);
 }

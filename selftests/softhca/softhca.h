@@ -285,6 +285,7 @@ struct sh_hca {
 	struct sh_qset dflt;
 	struct dentry *dir;
 	u64 cmds, cqes, eqes, events_lost;
+	u32 left;	/* objects that no driver destroyed */
 	char node_desc[64];
 	u8 hca_cap[MLX5_ST_SZ_BYTES(cmd_hca_cap)];
 	u8 atomic_cap[MLX5_ST_SZ_BYTES(atomic_caps)];

@@ -1,0 +1,17 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Every operation at many sizes, byte by byte, and every wrong request.
+#
+#   scripts/vm --nic softhca -- selftests/softhca/tests/bytes.sh
+
+cd "$(dirname "$0")/../../.." || exit 1
+# shellcheck source=selftests/lib/ktap.sh
+. selftests/lib/ktap.sh
+
+ktap_begin
+points_of build/progs/hcabytes mlx5_0 mlx5_1
+points_of build/progs/hcabytes mlx5_1 mlx5_1
+points_of build/progs/hcabad mlx5_0 mlx5_1
+points_of build/progs/hcabad mlx5_0 mlx5_0
+ktap_end

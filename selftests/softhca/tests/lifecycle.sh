@@ -1,0 +1,85 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Nothing stays behind: after a process was killed, after the module went, also
+# while there was traffic; and without its memory it does not even load. FULL=1
+# repeats it more often.
+#
+#   scripts/vm --nic softhca -- selftests/softhca/tests/lifecycle.sh
+
+cd "$(dirname "$0")/../../.." || exit 1
+# shellcheck source=selftests/lib/ktap.sh
+. selftests/lib/ktap.sh
+
+ko=build/softhca/$VM_KVER/softhca.ko
+debug=/sys/kernel/debug/softhca
+
+objects() { cat $debug/hca*/objects; }
+
+active() {
+	local dev n
+
+	for dev in mlx5_0 mlx5_1; do
+		for ((n = 0; n < 150; n++)); do
+			grep -qs ACTIVE /sys/class/infiniband/$dev/ports/1/state && break
+			sleep 0.2
+		done
+		[ $n -lt 150 ] || return 1
+	done
+}
+
+traffic() {
+	ib_write_bw -d mlx5_0 -p "$1" -q "$2" -s 4096 -D 60 >/dev/null 2>&1 & server=$!
+	sleep 2
+	ib_write_bw -d mlx5_1 -p "$1" -q "$2" -s 4096 -D 60 localhost >/dev/null 2>&1 & client=$!
+	sleep 4
+}
+
+killed() {
+	local before
+
+	before=$(objects)
+	traffic 20100 64
+	is "64 QPs at work" "$(($(awk '/^qp/ { n += $2 } END { print n }' $debug/hca*/objects) >= 128))" 1
+	kill -9 $client $server
+	wait $client $server 2>/dev/null
+	sleep 1
+	is "killed processes leave nothing" "$(objects)" "$before"
+}
+
+ktap_begin
+killed
+
+# Idle, the device looks for work 400 times a second and less.
+pid=$(pgrep -x softhca)
+sleep 1
+was=$(awk '{ print $14 + $15 }' "/proc/$pid/stat")
+sleep 10
+now=$(awk '{ print $14 + $15 }' "/proc/$pid/stat")
+is "idle: below 5 % of a CPU ($((now - was)) ticks of 1000)" $((now - was < 50)) 1
+
+rounds=2
+[ -z "${FULL:-}" ] || rounds=20
+for ((i = 1; i <= rounds; i++)); do
+	[ $((i % 2)) -eq 0 ] || traffic $((20200 + i)) 8
+	dmesg -C
+	check "unload, round $i" rmmod softhca
+	[ $((i % 2)) -eq 0 ] || { kill -9 $client $server; wait $client $server; } 2>/dev/null
+	log=$(dmesg)
+	is "both ends say what is left, round $i" \
+		"$(grep -c ' 0 objects left' <<<"$log")" 2
+	insmod "$ko" || break
+	check "active again, round $i" active
+done
+
+check "unload" rmmod softhca
+not_reserved() { ! insmod "$ko" base=0x70000000; }
+check "no load over ordinary memory" not_reserved
+bad_count() { ! insmod "$ko" hcas=5; }
+check "no load with five HCAs" bad_count
+check "load four" insmod "$ko" hcas=4
+check "active" active
+is "four devices" "$(find /sys/class/infiniband -name 'mlx5_*' | wc -l)" 4
+check "unload with drivers first" modprobe -r mlx5_ib
+check "unload" rmmod softhca
+ktap_end
