@@ -22,7 +22,7 @@ jobs_of_both() {
 job() { swiftrdma -j job show "$1" | jq -c ".[0] | $2"; }
 set_job() { swiftrdma job set "$@" >/dev/null; }
 # agent_job NAME RULES: as the agent sets it.
-agent_job() { nlreq JOB_SET do "job_obj{name=$1 origin=agent $2}" >/dev/null; }
+agent_job() { nlreq JOB_SET doit "job_obj{name=$1 origin=agent $2}" >/dev/null; }
 
 ktap_begin
 check "the module loads" srdma_load
@@ -76,7 +76,7 @@ agent_job k 'rule{order=1 uid=1111}'
 is "it replaces its own only" "$(job k '[.rules[] | .origin + (.uid // 0 | tostring)] | sort')" \
 	'["agent1111","cli0"]'
 like "it takes back its own only" \
-	"$(nlreq JOB_DEL do 'job_obj{name=k origin=agent}'; job k '[.rules[].origin]')" '^\["cli"\]$'
+	"$(nlreq JOB_DEL doit 'job_obj{name=k origin=agent}'; job k '[.rules[].origin]')" '^\["cli"\]$'
 is "the other's still hold" "$(jobs_of_a)" k
 
 # Figures: they move with the QPs and never go back.
@@ -93,7 +93,7 @@ qp a create && qp a "destroy $last"
 is "QPs created and destroyed" "$(figures k)" '[3,7,4]'
 swiftrdma job del k
 is "without its job a QP is unassigned" "$(jobs_of_a)" unassigned
-like "the job is gone" "$(nlreq JOB_GET do job=k)" '^ENOENT'
+like "the job is gone" "$(nlreq JOB_GET doit job=k)" '^ENOENT'
 
 # Admission: exactly as many as there may be, counted from those that exist.
 set_job k match comm=first match comm=third

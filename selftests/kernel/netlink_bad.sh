@@ -16,7 +16,7 @@ like "after that it still answers" "$(build/progs/nlreq DEV_GET dump)" '^0 2 2 '
 
 echo 1 >$srdma_debugfs/disarm
 refused() {
-	like "disarmed, $1 is refused" "$(build/progs/nlreq "$1" do "$2")" '^ESHUTDOWN 0 - .*disarmed'
+	like "disarmed, $1 is refused" "$(build/progs/nlreq "$1" doit "$2")" '^ESHUTDOWN 0 - .*disarmed'
 }
 refused JOB_SET 'job_obj{name=x origin=t rule{uid=1}}'
 refused JOB_DEL 'job_obj{name=x origin=t}'

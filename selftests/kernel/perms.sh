@@ -11,7 +11,7 @@ cd "$(dirname "$0")/../.." || exit 1
 PATH=$PWD/build/progs:$PATH
 
 nobody=65534
-as_nobody=(setpriv --reuid $nobody --regid $nobody --clear-groups)
+as_nobody=(setpriv --reuid "$nobody" --regid "$nobody" --clear-groups)
 denied='^EPERM 0 - needs CAP_NET_ADMIN'
 
 # Every request that needs CAP_NET_ADMIN, by whoever "$@" makes of us.
@@ -19,10 +19,10 @@ all_denied() {
 	local who=$1 request
 
 	shift
-	for request in 'JOB_GET do job=unassigned' 'JOB_GET dump' 'ACTION_GET dump' 'LEVEL_GET dump' \
-		'QP_GET dump job=unassigned' 'JOB_DEL do job_obj{name=x@origin=t}' \
-		'JOB_SET do job_obj{name=x@origin=t@rule{uid=1}}' \
-		'ACT do lease{origin=t}' 'LEVEL_SET do level{level=1@dscp=1@sl=1}'; do
+	for request in 'JOB_GET doit job=unassigned' 'JOB_GET dump' 'ACTION_GET dump' 'LEVEL_GET dump' \
+		'QP_GET dump job=unassigned' 'JOB_DEL doit job_obj{name=x@origin=t}' \
+		'JOB_SET doit job_obj{name=x@origin=t@rule{uid=1}}' \
+		'ACT doit lease{origin=t}' 'LEVEL_SET doit level{level=1@dscp=1@sl=1}'; do
 		read -r cmd how what <<<"$request"
 		like "$who: $cmd $how is denied" "$("$@" "$cmd" "$how" "${what//@/ }")" "$denied"
 	done
@@ -45,13 +45,13 @@ is "a user sees and counts own QPs" "$("${as_nobody[@]}" nlreq QP_GET dump)" '0 
 is "a user sees and counts own UARs" "$("${as_nobody[@]}" nlreq UAR_GET dump)" '0 1 1 -'
 is "a user sees own changes only" "$("${as_nobody[@]}" nlreq QP_GET dump since=0)" '0 2 2 -'
 is "a user may ask for an own QP" \
-	"$("${as_nobody[@]}" nlreq QP_GET do "dev_index=$dev qpn=$own")" '0 1 - -'
+	"$("${as_nobody[@]}" nlreq QP_GET doit "dev_index=$dev qpn=$own")" '0 1 - -'
 like "another's QP looks like none" \
-	"$("${as_nobody[@]}" nlreq QP_GET do "dev_index=$dev qpn=$roots")" '^ENOENT 0 - no such QP'
+	"$("${as_nobody[@]}" nlreq QP_GET doit "dev_index=$dev qpn=$roots")" '^ENOENT 0 - no such QP'
 is "... in a dump, too" "$("${as_nobody[@]}" nlreq QP_GET dump "qpn=$roots")" '0 0 0 -'
 is "... and by process" "$("${as_nobody[@]}" nlreq QP_GET dump "pid=${qpsh_pid[root]}")" '0 0 0 -'
 like "the kernel's UAR looks like none" \
-	"$("${as_nobody[@]}" nlreq UAR_GET do "dev_index=$dev uar=0")" '^ENOENT 0 - no such UAR'
+	"$("${as_nobody[@]}" nlreq UAR_GET doit "dev_index=$dev uar=0")" '^ENOENT 0 - no such UAR'
 all_denied "a user" "${as_nobody[@]}" nlreq
 like "a user: the events are denied" "$("${as_nobody[@]}" nlreq bind)" '^EPERM'
 is "root may hear events" "$(nlreq bind)" '0 0 - -'
@@ -86,10 +86,10 @@ if said=$(rdma system set netns exclusive 2>&1); then
 	is "exclusive: no port" "$(ip netns exec other nlreq PORT_GET dump)" '0 0 0 -'
 	is "exclusive: no QP" "$(ip netns exec other nlreq QP_GET dump)" '0 0 0 -'
 	is "exclusive: no UAR" "$(ip netns exec other nlreq UAR_GET dump)" '0 0 0 -'
-	like "exclusive: not by name" "$(ip netns exec other nlreq DEV_GET do dev_name=rxe0)" \
+	like "exclusive: not by name" "$(ip netns exec other nlreq DEV_GET doit dev_name=rxe0)" \
 		'^ENODEV 0 - no RDMA device of this name'
 	like "exclusive: not by index" \
-		"$(ip netns exec other nlreq QP_GET do "dev_index=$dev qpn=$roots")" '^ENODEV 0 - no RDMA device'
+		"$(ip netns exec other nlreq QP_GET doit "dev_index=$dev qpn=$roots")" '^ENODEV 0 - no RDMA device'
 	is "exclusive: still here" "$(nlreq DEV_GET dump)" '0 2 2 -'
 	ip netns del other
 	said=$(rdma system set netns shared 2>&1)

@@ -25,6 +25,7 @@ qpsh_start() {
 qp() {
 	echo "$2" >&"${qpsh_in[$1]}"
 	IFS= read -r answer <&"${qpsh_out[$1]}"
+	# shellcheck disable=SC2034 # for the test
 	last=${answer##* }
 }
 

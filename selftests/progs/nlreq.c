@@ -18,7 +18,7 @@
 #include "rawnl.h"
 
 static const char usage[] =
-	"usage: nlreq [OPTION]... COMMAND do|dump [REQUEST]\n"
+	"usage: nlreq [OPTION]... COMMAND doit|dump [REQUEST]\n"
 	"       nlreq [OPTION]... bind\n"
 	"  --drop-to UID     become this user once the socket is open\n"
 	"  --socket-of UID   the socket is opened by a process of this user, and passed\n"
@@ -112,7 +112,8 @@ int main(int argc, char **argv)
 	}
 	argv += optind;
 	argc -= optind;
-	if (argc < 1 || (strcmp(argv[0], "bind") && (argc < 2 || rawnl_cmd(argv[0]) < 0))) {
+	if (argc < 1 || (strcmp(argv[0], "bind") && (argc < 2 || rawnl_cmd(argv[0]) < 0 ||
+					      (strcmp(argv[1], "doit") && strcmp(argv[1], "dump"))))) {
 		fputs(usage, stderr);
 		return 2;
 	}

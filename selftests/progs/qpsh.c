@@ -4,7 +4,8 @@
  *
  *	create [N]			qp QPN..., or: error ERRNO
  *	take QPN init|rtr|rts [TCLASS [SL]]	ok (connected to itself)
- *	class QPN			class TCLASS SL, as ibv_query_qp() has it
+ *	class QPN			class TCLASS, as ibv_query_qp() has it (rxe
+ *					keeps no SL)
  *	destroy QPN			ok
  *	quit				its QPs go, and it
  *
@@ -83,7 +84,7 @@ static void class(struct ibv_qp *qp)
 	if (ret)
 		error(ret);
 	else
-		printf("class %u %u\n", attr.ah_attr.grh.traffic_class, attr.ah_attr.sl);
+		printf("class %u\n", attr.ah_attr.grh.traffic_class);
 }
 
 static void obey(const char *line)

@@ -1,0 +1,94 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Events: each kind, what a listener that cannot follow is told, and a module that
+# is loaded anew meanwhile. (Nothing in this module finds doorbells congested yet.)
+
+cd "$(dirname "$0")/../.." || exit 1
+. selftests/lib/ktap.sh
+. selftests/lib/module.sh
+. selftests/lib/qpsh.sh
+. selftests/lib/proc.sh
+PATH=$PWD/build/progs:$PATH
+
+log=/tmp/events
+# seen FILTER: there is an event for which it is true.
+seen() { jq -es "any(.[]; $1)" $log >/dev/null 2>&1; }
+count() { jq -s "[.[] | select($1)] | length" $log 2>/dev/null; }
+start_monitor() {
+	: >$log
+	swiftrdma -j monitor >>$log &
+	monitor=$!
+	# Until it hears something, nothing that it misses counts.
+	wait_for 30 provoke
+}
+provoke() {
+	nlreq ACT doit "lease{id=$(nlreq --lease ACT doit 'lease{origin=provoke}') ttl_ms=0}" >/dev/null
+	grep -q . $log
+}
+event() { check "event: $1" wait_for 30 seen "$2"; }
+
+ktap_begin
+check "the module loads" srdma_load
+start_monitor
+point $? "the monitor hears"
+
+qpsh_start a qpsh
+qp a create
+qpn=$last
+event "a QP is created" ".event == \"created\" and .qpn == $qpn and .pid == ${qpsh_pid[a]} and .dev == \"rxe0\""
+serial=$(swiftrdma -j qp show qpn "$qpn" | jq '.[0].serial // .[0].id')
+qp a "destroy $qpn"
+event "it is destroyed, under its serial" \
+	".event == \"destroyed\" and .qpn == $qpn and (.serial // .id) == $serial"
+qpsh_stop a
+
+swiftrdma job set test match comm=none >/dev/null
+lease=$(nlreq --lease ACT doit 'lease{origin=test rank=3} action{knob=7 value=9 job=test reason=so} action{knob=1 value=2 job=test}')
+event "an action is done" ".event == \"action\" and .knob == \"max_qps\" and .value == 9 and .job == \"test\" and .reason == \"so\" and .lease == $lease"
+event "each item of a batch" ".event == \"action\" and .knob == \"level\" and .lease == $lease"
+nlreq ACT doit "lease{id=$lease} action{knob=1 clear job=test}" >/dev/null
+check "event: an override is cleared" wait_for 30 \
+	seen "(.event == \"action\" or .event == \"done\") and .knob == \"level\" and .lease == $lease and (has(\"value\") | not)"
+nlreq ACT doit "lease{id=$lease ttl_ms=0}" >/dev/null
+event "a lease is ended" ".event == \"ended\" and .lease == $lease"
+lease=$(nlreq --lease ACT doit 'lease{origin=test ttl_ms=1}')
+event "a lease runs out" ".event == \"expired\" and .lease == $lease"
+kill "$monitor"
+
+# A listener that stands still while more happens than its socket holds.
+start_monitor
+point $? "the monitor hears, once more"
+kill -STOP "$monitor"
+churn --dev rxe0 --procs 2 --total 4000 --modify none >/tmp/churned
+# An event for each item: 256 of them cost one request.
+items="action{knob=7 value=1000 job=test reason=$(printf 'x%.0s' {1..250})}@256"
+lease=$(nlreq --lease ACT doit "lease{origin=test}")
+for _ in {1..60}; do
+	nlreq ACT doit "lease{id=$lease} $items" >/tmp/flood
+done
+is "the last of many batches" "$(cut -d' ' -f1 /tmp/flood)" 0
+kill -CONT "$monitor"
+event "it is told that it lost some" '.event == "lost"'
+qpsh_start b qpsh
+qp b create
+event "and hears what comes after" ".event == \"created\" and .qpn == $last and .pid == ${qpsh_pid[b]}"
+qpsh_stop b
+check "the flood was more than it saw" test "$(count '.event == "action"')" -lt $((60 * 256))
+check "what it saw was real" test "$(count '.event == "created"')" -gt 0
+like "the flood itself went on" "$(cat /tmp/churned)" 'created 4000 .*destroyed 4000 failed 0'
+
+# The module goes and comes back.
+check "it unloads below a listener" srdma_unload
+check "the monitor stays" alive "$monitor"
+check "the module loads again" srdma_load
+qpsh_start c qpsh
+again() {
+	qp c create
+	seen ".event == \"created\" and .pid == ${qpsh_pid[c]}"
+}
+check "the monitor hears the new one" wait_for 60 again
+qpsh_stop c
+kill "$monitor"
+check "it unloads" srdma_unload
+ktap_end
