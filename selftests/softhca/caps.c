@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the device says it can do. Nothing is said that it does not.
+ * What the device says it can do. Nothing is said that it does not, except XRC:
+ * mlx5_ib does not load without. There are XRC domains and SRQs, but no XRC QPs.
  */
 #include "softhca.h"
 
@@ -30,7 +31,6 @@ static void sh_caps_general(struct sh_hca *h, void *p)
 	MLX5_SET(cmd_hca_cap, p, enhanced_error_q_counters, 1);
 	MLX5_SET(cmd_hca_cap, p, rts2rts_qp_counters_set_id, 1);
 	MLX5_SET(cmd_hca_cap, p, max_qp_cnt, 255);
-	MLX5_SET(cmd_hca_cap, p, debug, 1);
 	MLX5_SET(cmd_hca_cap, p, event_cap, 1);
 	MLX5_SET(cmd_hca_cap, p, ib_virt, 1);
 	MLX5_SET(cmd_hca_cap, p, local_ca_ack_delay, 16);
@@ -43,12 +43,9 @@ static void sh_caps_general(struct sh_hca *h, void *p)
 	MLX5_SET(cmd_hca_cap, p, cmdif_checksum, 0);
 	/* User MRs then come by CREATE_MKEY, each a command of its own. */
 	MLX5_SET(cmd_hca_cap, p, umr_modify_entity_size_disabled, 1);
-	MLX5_SET(cmd_hca_cap, p, imaicl, 1);
 	MLX5_SET(cmd_hca_cap, p, atomic, 1);
-	MLX5_SET(cmd_hca_cap, p, qos, 1);
 	MLX5_SET(cmd_hca_cap, p, cq_oi, 1);
 	MLX5_SET(cmd_hca_cap, p, cq_resize, 1);
-	MLX5_SET(cmd_hca_cap, p, cq_moderation, 1);
 	MLX5_SET(cmd_hca_cap, p, cq_eq_remap, 1);
 	MLX5_SET(cmd_hca_cap, p, qkv, 1);
 	MLX5_SET(cmd_hca_cap, p, pkv, 1);
@@ -85,16 +82,6 @@ static void sh_caps_atomic(void *p)
 	MLX5_SET(atomic_caps, p, atomic_operations,
 		 MLX5_ATOMIC_OPS_CMP_SWAP | MLX5_ATOMIC_OPS_FETCH_ADD);
 	MLX5_SET(atomic_caps, p, atomic_size_qp, 8);	/* bytes */
-}
-
-static void sh_caps_qos(void *p)
-{
-	MLX5_SET(qos_cap, p, nic_sq_scheduling, 1);
-	MLX5_SET(qos_cap, p, nic_bw_share, 1);
-	MLX5_SET(qos_cap, p, nic_rate_limit, 1);
-	MLX5_SET(qos_cap, p, max_tsar_bw_share, 100);
-	MLX5_SET(qos_cap, p, nic_element_type, 0xf);
-	MLX5_SET(qos_cap, p, nic_tsar_type, 0x7);
 }
 
 static void sh_caps_event(void *p)
@@ -140,13 +127,8 @@ int sh_cmd_query_hca_cap(struct sh_cmd *c)
 		else
 			memcpy(p, h->atomic_cap, sizeof(h->atomic_cap));
 		return MLX5_CMD_STAT_OK;
-	case MLX5_CAP_QOS:
-		sh_caps_qos(p);
-		return MLX5_CMD_STAT_OK;
 	case MLX5_CAP_DEV_EVENT:
 		sh_caps_event(p);
-		return MLX5_CMD_STAT_OK;
-	case MLX5_CAP_DEBUG:
 		return MLX5_CMD_STAT_OK;
 	default:
 		return MLX5_CMD_STAT_BAD_PARAM_ERR;

@@ -90,8 +90,10 @@ static ssize_t sh_event_write(struct file *f, const char __user *buf, size_t cou
 		d.port.port = 1 << 4;
 		break;
 	case MLX5_EVENT_TYPE_DB_BF_CONGESTION:
-		d.cong.congestion_level = number;
-		break;
+		mutex_lock(&softhca.lock);
+		sh_event_congestion(h, number);
+		mutex_unlock(&softhca.lock);
+		return count;
 	case MLX5_EVENT_TYPE_CMD:
 	case MLX5_EVENT_TYPE_PAGE_REQUEST:
 	case MLX5_EVENT_TYPE_PAGE_FAULT:

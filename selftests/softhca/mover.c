@@ -222,10 +222,10 @@ bool sh_move(struct sh_hca *h, u64 now)
 	list_splice_init(&h->run, &round);
 	while (turns && !list_empty(&round)) {
 		qp = list_first_entry(&round, struct sh_qp, run);
-		if (!h->port.up || (qp->tx->active && qp->wake_ns > now)) {
+		if (qp->tx->active && qp->wake_ns > now) {
 			/* Waits, and its time may come before the next long sleep. */
 			list_move_tail(&qp->run, &h->run);
-			busy |= h->port.up;
+			busy = true;
 			continue;
 		}
 		turns--;

@@ -309,10 +309,11 @@ enum sh_result sh_respond(struct sh_qp *qp, struct sh_qp *peer, u64 *budget, u8 
 	if (r == SH_DONE)
 		sh_count_message(qp, peer->hca, qp->tx->sgl.len);
 	/* An unreliable connection loses what is not wanted, and goes on. */
-	if (qp->st == MLX5_QPC_ST_UC && (r == SH_RNR || r == SH_LOST ||
-	    (r == SH_FAIL && *syndrome != MLX5_CQE_SYNDROME_LOCAL_PROT_ERR)))
-		return SH_DONE;
-	return r;
+	if (qp->st != MLX5_QPC_ST_UC)
+		return r;
+	if (r == SH_FAIL && *syndrome == MLX5_CQE_SYNDROME_LOCAL_PROT_ERR)
+		return SH_FAIL;
+	return r == SH_MORE ? SH_MORE : SH_DONE;
 }
 
 static void sh_fill_grh(u8 *grh, struct sh_qp *qp, struct sh_hca *to, const struct mlx5_av *av,

@@ -143,8 +143,9 @@ int sh_cmd_destroy_srq(struct sh_cmd *c)
 	u32 id = c->op == MLX5_CMD_OP_DESTROY_RMP ? MLX5_GET(destroy_rmp_in, c->in, rmpn) :
 		 MLX5_GET(destroy_xrc_srq_in, c->in, xrc_srqn);
 	struct sh_srq *srq = sh_find_own(c, SH_SRQ, id);
+	bool xrc = c->op == MLX5_CMD_OP_DESTROY_XRC_SRQ;
 
-	if (!srq || srq->xrc != (c->op == MLX5_CMD_OP_DESTROY_XRC_SRQ))
+	if (!srq || srq->xrc != xrc)
 		return MLX5_CMD_STAT_BAD_RES_ERR;
 	if (srq->nqps)
 		return MLX5_CMD_STAT_RES_BUSY;

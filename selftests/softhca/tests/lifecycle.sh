@@ -21,7 +21,7 @@ active() {
 
 	for dev in mlx5_0 mlx5_1; do
 		for ((n = 0; n < 150; n++)); do
-			grep -qs ACTIVE /sys/class/infiniband/$dev/ports/1/state && break
+			grep -qs ACTIVE "/sys/class/infiniband/$dev/ports/1/state" && break
 			sleep 0.2
 		done
 		[ $n -lt 150 ] || return 1

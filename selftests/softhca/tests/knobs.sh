@@ -1,0 +1,50 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The failure knobs, and what the drivers and programs make of them.
+#
+#   scripts/vm --nic softhca -- selftests/softhca/tests/knobs.sh
+
+cd "$(dirname "$0")/../../.." || exit 1
+# shellcheck source=selftests/lib/ktap.sh
+. selftests/lib/ktap.sh
+
+debug=/sys/kernel/debug/softhca/hca0
+state() { cat /sys/class/infiniband/mlx5_0/ports/1/state; }
+objects() { cat $debug/objects; }
+
+ktap_begin
+before=$(objects)
+check "bytes pass" build/progs/hcabytes mlx5_0 mlx5_1
+
+echo "500 8 1" >$debug/fail_command
+like "CREATE_QP fails once" "$(build/progs/hcabad mlx5_0 mlx5_1 2>&1 | head -n 1)" "^not ok"
+check "... and no more" build/progs/hcabytes mlx5_0 mlx5_0
+
+echo Y >$debug/refuse_uars
+refused() { ! build/progs/hcabytes mlx5_0 mlx5_1; }
+check "no UAR, no queues" refused
+echo N >$debug/refuse_uars
+is "what failed left nothing" "$(objects)" "$before"
+
+echo 0 >$debug/link
+sleep 0.5
+is "link down" "$(state)" "1: DOWN"
+like "requests time out" "$(build/progs/hcabad mlx5_1 mlx5_0 2>&1 | head -n 5)" \
+	"transport retry counter exceeded"
+echo 1 >$debug/link
+sleep 0.5
+is "link up" "$(state)" "4: ACTIVE"
+check "bytes pass again" build/progs/hcabytes mlx5_0 mlx5_1
+
+echo 2000 >$debug/delay_us
+check "slow commands" build/progs/hcabytes mlx5_0 mlx5_1
+echo 0 >$debug/delay_us
+
+echo "9 1" >$debug/event
+echo "1a 0 1" >$debug/event
+nonsense() { ! echo zz >$debug/event; }
+check "nonsense is refused" nonsense
+check "after all that" build/progs/hcabytes mlx5_0 mlx5_1
+is "all objects are gone" "$(objects)" "$before"
+ktap_end
