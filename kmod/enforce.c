@@ -165,6 +165,9 @@ struct ib_qp_attr *srdma_enforce_modify(struct srdma_qp *q, struct ib_qp_attr *a
 	struct srdma_class c;
 	int level;
 
+	/* The event of its drain may come before the driver returns. */
+	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_SQD)
+		set_bit(SRDMA_QP_APP_SQD, &q->flags);
 	if (!(mask & IB_QP_AV))
 		return attr;
 	rcu_read_lock();
@@ -189,6 +192,11 @@ static void remember_class(struct srdma_qp *q, const struct rdma_ah_attr *ah)
 {
 	q->sl = rdma_ah_get_sl(ah);
 	q->tclass = rdma_ah_get_ah_flags(ah) & IB_AH_GRH ? ah->grh.traffic_class : 0;
+}
+
+void srdma_enforce_refused(struct srdma_qp *q)
+{
+	assign_bit(SRDMA_QP_APP_SQD, &q->flags, q->state == IB_QPS_SQD);
 }
 
 void srdma_enforce_modified(struct srdma_qp *q, const struct ib_qp_attr *asked,

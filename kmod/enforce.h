@@ -24,7 +24,9 @@ struct ib_qp_attr *srdma_enforce_modify(struct srdma_qp *q, struct ib_qp_attr *a
 /* After the driver took @used: remember what the application @asked. */
 void srdma_enforce_modified(struct srdma_qp *q, const struct ib_qp_attr *asked,
 			    const struct ib_qp_attr *used, int mask);
-/* The same for a QP taken in, as the driver describes it. */
+/* It took nothing: all is as it was before srdma_enforce_modify(). */
+void srdma_enforce_refused(struct srdma_qp *q);
+/* As srdma_enforce_modified() for a QP taken in, as the driver describes it. */
 void srdma_enforce_adopt(struct srdma_qp *q, const struct ib_qp_attr *attr);
 
 /* How the class change of a target stands. */

@@ -146,6 +146,8 @@ static int modify_tracked(struct srdma_dev *dev, struct srdma_qp *q, struct ib_q
 		srdma_enforce_modified(q, attr, used, mask);
 		atomic64_inc(&dev->modified);
 		srdma_qp_touch(q);
+	} else {
+		srdma_enforce_refused(q);
 	}
 	srdma_qp_unlock(q);
 	if (used != attr)
