@@ -88,6 +88,8 @@ fleet_end one "without the application noticing"
 
 # Over and over, with all that applications do.
 fleet rc --pairs $pairs --both --rate 100 --depth 4 --size 8192
+# Always on the way, and nobody rings when the last acknowledgement is there.
+fleet large --pairs 2 --rate 30 --size 65536
 fleet uc --pairs $pairs --both --rate 50 --type uc --wire v0 --watch 100
 fleet drains --pairs $pairs --both --rate 50 --sqd 5
 fleet changes --pairs $pairs --both --rate 50 --modify 50 --churn 5
@@ -106,6 +108,7 @@ point $? "UC QPs have the class asked for, on the wire too"
 fleet_has uc "client 0:$pairs server 0:$pairs .* wire 0:$((2 * pairs))" 10
 point $? "... and have their own back"
 fleet_end rc "RC: nothing lost, no error, no event"
+fleet_end large "large messages: nothing lost, no error, no event"
 fleet_end uc "UC: nothing lost, no error, no event"
 fleet_end drains "an application that drains a QP gets its own event, no other"
 [ "$(sum drains)" -ge 10 ]

@@ -65,6 +65,7 @@ swiftrdma action clear all >/dev/null
 is_calm() { [ "$(swiftrdma -j action show)" = '[]' ]; }
 wait_for 20 is_calm
 point $? "in the end nothing is in force, nothing is pending"
+swiftrdma -j qp show | jq -c '.[] | select(.tclass != .tclass_asked)' | sed 's/^/# /'
 fleet_has calm '^client 0:40 server 0:40 .* wire 0:80' 20
 point $? "all have their own class, queried and on the wire"
 is "... as swiftrdma says of every QP" \
