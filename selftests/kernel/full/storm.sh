@@ -37,7 +37,7 @@ swiftrdma job set left match cgroup=/left
 fleet calm --pairs 40 --both --rate 150 --depth 2 --wire v0 --watch 500
 fleet large --pairs 10 --both --rate 30 --depth 4 --size 16384
 fleet uc --pairs 10 --both --rate 30 --type uc
-fleet busy --pairs 10 --both --rate 30 --churn 5 --modify 20 --sqd 2
+fleet busy --pairs 10 --both --rate 30 --churn 5 --modify 20
 in_cgroup left fleet --pairs 10 --both --rate 30 --modify 2 >"$fleet_dir/left" 2>"$fleet_dir/left.err" & fleet_pid[left]=$!
 fleet_says left '^ready ' 30
 mapfile -t qpns < <(swiftrdma -j qp show dev rxe0 type RC | jq '.[].qpn')
