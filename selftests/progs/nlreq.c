@@ -80,6 +80,16 @@ static int result(int err, const struct rawnl_reply *reply)
 	return !!err;
 }
 
+static bool good_args(int argc, char **argv)
+{
+	if (argc < 1)
+		return false;
+	if (!strcmp(argv[0], "bind"))
+		return true;
+	return argc > 1 && rawnl_cmd(argv[0]) > 0 &&
+	       (!strcmp(argv[1], "doit") || !strcmp(argv[1], "dump"));
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option longs[] = {
@@ -104,16 +114,23 @@ int main(int argc, char **argv)
 				return 2;
 			}
 			break;
-		case 'l': show_lease = true; break;
-		case 'd': drop_to = strtoul(optarg, NULL, 10); break;
-		case 'h': fputs(usage, stdout); return 0;
-		default: fputs(usage, stderr); return 2;
+		case 'l':
+			show_lease = true;
+			break;
+		case 'd':
+			drop_to = strtoul(optarg, NULL, 10);
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			return 0;
+		default:
+			fputs(usage, stderr);
+			return 2;
 		}
 	}
 	argv += optind;
 	argc -= optind;
-	if (argc < 1 || (strcmp(argv[0], "bind") && (argc < 2 || rawnl_cmd(argv[0]) < 0 ||
-					      (strcmp(argv[1], "doit") && strcmp(argv[1], "dump"))))) {
+	if (!good_args(argc, argv)) {
 		fputs(usage, stderr);
 		return 2;
 	}
