@@ -123,7 +123,7 @@ static void drop_tombstones(struct srdma_dev *dev)
 	void *entry;
 
 	xa_for_each(&dev->qps, key, entry)
-		if (xa_is_value(entry))
+		if (entry == SRDMA_QP_TOMBSTONE)
 			xa_cmpxchg(&dev->qps, key, entry, NULL, GFP_KERNEL);
 }
 

@@ -32,7 +32,7 @@ struct owner_key {
 	u64 exec_id;
 	u64 cgroup_id;
 	kuid_t uid;
-	char comm[TASK_COMM_LEN];
+	const char *comm;
 };
 
 static unsigned long owner_hash(const struct owner_key *key)
@@ -148,7 +148,8 @@ static struct srdma_owner *owner_of_task(struct task_struct *task)
 	leader = READ_ONCE(task->group_leader);
 	key.pid = task_tgid(task);
 	key.uid = task_cred_xxx(task, euid);
-	get_task_comm(key.comm, leader);
+	/* Without its lock: who reads while it changes sees one owner more. */
+	key.comm = leader->comm;
 #ifdef CONFIG_CGROUPS
 	key.cgroup_id = cgroup_id(task_dfl_cgroup(task));
 #endif

@@ -146,6 +146,7 @@ void srdma_dev_forget(struct srdma_dev *dev)
 	down_write(&srdma_devs_sem);
 	dev->ibdev = NULL;
 	up_write(&srdma_devs_sem);
+	xa_cmpxchg(&dev->qps, dev->vacant, SRDMA_QP_VACANT, NULL, GFP_KERNEL);
 	srdma_uar_drop_all(dev);
 
 	mutex_lock(&srdma_ctl_lock);
@@ -267,10 +268,11 @@ void srdma_qp_unlock(struct srdma_qp *q)
 /* Everything but owner, job and UAR; the QP may not have its number yet. */
 struct srdma_qp *srdma_qp_alloc(struct srdma_dev *dev, struct ib_qp *ibqp, bool user)
 {
-	struct srdma_qp *q = srdma_fail() ? NULL : kmem_cache_zalloc(qp_cache, GFP_KERNEL);
+	struct srdma_qp *q = srdma_fail() ? NULL : kmem_cache_alloc(qp_cache, GFP_KERNEL);
 
 	if (!q)
 		return NULL;
+	memset64((u64 *)q, 0, sizeof(*q) / sizeof(u64));
 	kref_init(&q->ref);
 	srdma_dev_get(dev);
 	q->dev = dev;
@@ -390,6 +392,25 @@ void srdma_qp_publish(struct srdma_qp *q, struct ib_qp_init_attr *attr)
 }
 
 /*
+ * Take the entry out, but leave its place to the next one that goes: a program
+ * that makes and ends QPs by turns would otherwise have the table's node freed and
+ * allocated anew each time, which costs more than all the rest of tracking.
+ */
+static void qp_vacate(struct srdma_dev *dev, unsigned long key)
+{
+	unsigned long before;
+
+	xa_lock(&dev->qps);
+	__xa_clear_mark(&dev->qps, key, SRDMA_QP_DIRTY);
+	__xa_store(&dev->qps, key, SRDMA_QP_VACANT, 0);	/* in place: no memory */
+	before = dev->vacant;
+	dev->vacant = key;
+	if (before != key && xa_load(&dev->qps, before) == SRDMA_QP_VACANT)
+		__xa_erase(&dev->qps, before);
+	xa_unlock(&dev->qps);
+}
+
+/*
  * Out of the table before the driver destroys it, for its number may be another
  * QP's the moment it has. Waits for a live change to give way. NULL: not known;
  * then, while the adoption scan runs, a tombstone keeps the scan from taking in
@@ -403,7 +424,7 @@ struct srdma_qp *srdma_qp_leave(struct srdma_dev *dev, struct ib_qp *ibqp)
 		mutex_lock(&dev->adopt_lock);
 		q = qp_get(dev, ibqp);
 		if (!q && dev->adopting &&
-		    xa_is_err(xa_store(&dev->qps, ib_qp_key(ibqp), xa_mk_value(1),
+		    xa_is_err(xa_store(&dev->qps, ib_qp_key(ibqp), SRDMA_QP_TOMBSTONE,
 				       GFP_KERNEL)))
 			dev->adopt_abort = true;
 		mutex_unlock(&dev->adopt_lock);
@@ -414,7 +435,7 @@ struct srdma_qp *srdma_qp_leave(struct srdma_dev *dev, struct ib_qp *ibqp)
 		srdma_qp_put(q);
 		return NULL;
 	}
-	xa_erase(&dev->qps, srdma_qp_key(q));
+	qp_vacate(dev, srdma_qp_key(q));
 	return q;	/* with qp_get()'s reference */
 }
 
@@ -446,11 +467,19 @@ void srdma_qp_stay(struct srdma_qp *q)
 	srdma_qp_put(q);
 }
 
+/*
+ * That there is a constructor keeps the cache from being merged with others, so
+ * that its size can be read, and objects from being zeroed twice.
+ */
+static void qp_construct(void *q)
+{
+	static_assert(!(sizeof(struct srdma_qp) % sizeof(u64)));
+}
+
 int srdma_tracker_init(void)
 {
-	/* usersize keeps the cache from being merged: its size can be read. */
-	qp_cache = kmem_cache_create_usercopy("swiftrdma_qp", sizeof(struct srdma_qp), 0,
-					      0, 0, 1, NULL);
+	qp_cache = kmem_cache_create("swiftrdma_qp", sizeof(struct srdma_qp), 0, 0,
+				     qp_construct);
 	return qp_cache ? 0 : -ENOMEM;
 }
 

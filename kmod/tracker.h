@@ -50,7 +50,8 @@ struct srdma_orig_ops {
  * @qps: struct srdma_qp by srdma_qp_key(), or a tombstone (an xa_value) left by
  *	the destroy of an unknown QP while @adopting. Readers: RCU. Writers: its
  *	own xa_lock. SRDMA_QP_DIRTY marks those enforce.c has to look at.
- * @n_qps: entries of @qps
+ * @vacant: key of the place left last, if it is still empty; under @qps' lock
+ * @n_qps: QPs in @qps
  * @adopt_lock: makes one step of the adoption scan exclude the destroy of a QP
  *	that is not known yet; taken outside xa_lock, held without sleeping long
  * @adopting: the scan is not over; under @adopt_lock
@@ -78,6 +79,7 @@ struct srdma_dev {
 	bool wrapped_post_send;
 
 	struct xarray qps;
+	unsigned long vacant;
 	atomic_t n_qps;
 	struct mutex adopt_lock;	/* adoption against unknown destroys */
 	bool adopting;
@@ -100,6 +102,10 @@ struct srdma_dev {
 };
 
 #define SRDMA_QP_DIRTY	XA_MARK_1
+
+/* What may stand in srdma_dev.qps beside QPs; readers pass over xa_is_value(). */
+#define SRDMA_QP_TOMBSTONE	xa_mk_value(1)	/* see @adopting */
+#define SRDMA_QP_VACANT		xa_mk_value(2)	/* see @vacant */
 
 /**
  * struct srdma_uar - a UAR, or the user context that stands for one
