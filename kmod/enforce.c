@@ -114,7 +114,7 @@ const char *srdma_class_error_text(int err)
 	case 0:
 		return "not tried yet";
 	case -EOPNOTSUPP:
-		return "this device sets the class when a QP is connected, not later";
+		return "the class of such a QP is set when it is connected, not later";
 	case -ETIMEDOUT:
 		return "the send queue did not drain in time: does the peer post receives?";
 	case -EBUSY:
@@ -287,7 +287,7 @@ static void finish(struct slot *s, int ret)
 		q->sl = s->want.sl;
 		q->attempts = 0;
 		atomic64_inc(&q->dev->live_changed);
-	} else {
+	} else if (ret != -EOPNOTSUPP) {
 		q->retry_at = jiffies + backoff(q, ret);
 		if (ret != -EINTR && q->attempts < U16_MAX)
 			q->attempts++;
@@ -296,7 +296,8 @@ static void finish(struct slot *s, int ret)
 	trace_srdma_class(q, s->want.tclass, s->want.sl, ret, pause);
 	srdma_qp_touch(q);
 	srdma_qp_unlock(q);
-	if (srdma_qp_class_pending(q)) {	/* still, or again */
+	/* Still, or again; what cannot be done ever is not tried again. */
+	if (ret != -EOPNOTSUPP && srdma_qp_class_pending(q)) {
 		mark(q);
 		run_by(ret ? q->retry_at : jiffies);
 	}

@@ -30,7 +30,8 @@ struct srdma_class {
  * @class_begin: start to change the class of a QP in RTS. Process context, may
  *	sleep but not for long; the QP is held (srdma_qp_lock()), so neither the
  *	application's modify nor its destroy can run. 0: poll from now on;
- *	-errno: the QP is as it was. NULL: there is nothing to begin.
+ *	-errno: the QP is as it was; -EOPNOTSUPP: and will not be tried again.
+ *	NULL: there is nothing to begin.
  * @class_poll: 0: ready to commit; -EAGAIN: ask again; other -errno: the QP
  *	cannot get there. Same context as @class_begin.
  * @class_commit: program @c and let the QP go on. On -errno the QP still has

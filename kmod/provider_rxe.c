@@ -11,6 +11,10 @@
  * the state check looks at cur_qp_state where the caller gives one, as RTS->RTS
  * legally may: that takes a draining QP back to work.
  *
+ * It runs the completer of any but an RC QP beside the one that may be running
+ * already (rxe_qp_drain, __rxe_do_task): a drain of a busy UC QP can lose a
+ * completion. So only RC QPs are changed live.
+ *
  * It takes no lock in modify: srdma_qp_lock() keeps the application's out.
  *
  * It tells the application SQ_DRAINED, which never asked: a filter before the
@@ -108,6 +112,8 @@ static int rxe_class_begin(struct srdma_qp *q)
 	bool draining;
 	int ret;
 
+	if (q->type != IB_QPT_RC)
+		return -EOPNOTSUPP;
 	if (q->state != IB_QPS_RTS)
 		return -EBUSY;	/* RTR cannot be drained; SQD is the application's */
 	ret = rxe_query(q, &draining);
