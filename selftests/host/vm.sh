@@ -71,7 +71,7 @@ check "a WARNING is shown" grep -q 'WARNING: CPU: 0 PID: 1 at test' "$work/warn.
 
 start limit --timeout 30 -- sh -c 'sleep 4321' &
 start rxe --nic rxe -- sh -c '
-	tcpdump --immediate-mode -l -nn -i v0 udp port 4791 >/tmp/dump 2>/tmp/err &
+	tcpdump --immediate-mode -s 96 -l -nn -i v0 udp port 4791 >/tmp/dump 2>/tmp/err &
 	until grep -q listening /tmp/err; do sleep 0.1; done
 	ibv_rc_pingpong -d rxe1 -g 1 -n 100 >/dev/null & sleep 1
 	ibv_rc_pingpong -d rxe0 -g 1 -n 100 10.1.0.2 || exit 1
