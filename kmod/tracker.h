@@ -143,7 +143,7 @@ enum srdma_qp_flag {
 	SRDMA_QP_DEAD,		/* ib_qp is not to be touched any more */
 	SRDMA_QP_HAS_AV,	/* the address vector fields are valid */
 	SRDMA_QP_HAS_STATE,	/* state is known */
-	SRDMA_QP_ADOPTED,	/* older than the module */
+	SRDMA_QP_ADOPTED,	/* taken in after it was made */
 	SRDMA_QP_USER,		/* posts from user space */
 	SRDMA_QP_FILTERED,	/* provider put its event filter in */
 	SRDMA_QP_APP_SQD,	/* the application itself is draining */

@@ -310,7 +310,7 @@ enum swiftrdma_dev_attr {
 	SWIFTRDMA_DEV_A_REJECTED,	/* u64, refused by admission */
 	SWIFTRDMA_DEV_A_DESTROYED,	/* u64 */
 	SWIFTRDMA_DEV_A_MODIFIED,	/* u64, successful modify_qp calls */
-	SWIFTRDMA_DEV_A_ADOPTED,	/* u64, QPs older than the module */
+	SWIFTRDMA_DEV_A_ADOPTED,	/* u64, QPs taken in after they were made */
 	SWIFTRDMA_DEV_A_UNTRACKED,	/* u64, QPs lost track of for lack of memory */
 	SWIFTRDMA_DEV_A_LIVE_CHANGED,	/* u64, class changes of connected QPs */
 	SWIFTRDMA_DEV_A_LIVE_FAILED,	/* u64, attempts that were given up */
@@ -408,7 +408,7 @@ enum swiftrdma_qp_attr {
 	SWIFTRDMA_QP_A_MAX_SEND_SGE,	/* u32 */
 	SWIFTRDMA_QP_A_MAX_RECV_SGE,	/* u32 */
 	SWIFTRDMA_QP_A_MAX_INLINE,	/* u32, bytes */
-	SWIFTRDMA_QP_A_ADOPTED,		/* flag: older than the module */
+	SWIFTRDMA_QP_A_ADOPTED,		/* flag: taken in after it was made */
 	SWIFTRDMA_QP_A_DOORBELLS,	/* u64 */
 	SWIFTRDMA_QP_A_WRS,		/* u64 */
 	SWIFTRDMA_QP_A_LEVEL,		/* u32, class level in force; absent: none */
