@@ -8,7 +8,11 @@ cd "$(dirname "$0")/../.." || exit 1
 . selftests/lib/ktap.sh
 . selftests/lib/module.sh
 . selftests/lib/qpsh.sh
-PATH=$PWD/build/progs:$PATH
+
+# Where any user may run them, whatever folder the project is in.
+mkdir -p /tmp/progs
+cp build/progs/nlreq build/progs/qpsh build/bin/swiftrdma /tmp/progs/
+PATH=/tmp/progs:$PATH
 
 nobody=65534
 as_nobody=(setpriv --reuid "$nobody" --regid "$nobody" --clear-groups)
@@ -32,7 +36,7 @@ ktap_begin
 check "the module loads" srdma_load
 qpsh_start root qpsh && qp root 'create 3'
 roots=$last
-qpsh_start nobody "${as_nobody[@]}" "$PWD/build/progs/qpsh" && qp nobody 'create 2'
+qpsh_start nobody "${as_nobody[@]}" /tmp/progs/qpsh && qp nobody 'create 2'
 own=$last
 dev=$(dev rxe0 index)
 # The GSI QPs of two devices are the kernel's.
@@ -98,7 +102,7 @@ else
 fi
 
 # Process ids are the reader's.
-qpsh_start inner unshare -pf "$PWD/build/progs/qpsh" && qp inner create
+qpsh_start inner unshare -pf /tmp/progs/qpsh && qp inner create
 inner=$(pgrep -P "${qpsh_pid[inner]}")
 pids() { swiftrdma -j qp show qpn "$1" | jq -r '.[0].pid'; }
 is "from outside a pid namespace" "$(pids "$last")" "$inner"
