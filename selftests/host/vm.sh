@@ -60,8 +60,17 @@ check "300000 bytes of stdout arrive" is "$(tr -cd x <"$work/plain.out" | wc -c)
 check "stderr is CMD's stderr" grep -qx to-stderr "$work/plain.err"
 check "a shared file stays" is "$(cat "$work/share/file")" kept
 
-start panic -- sh -c 'echo before; echo c >/proc/sysrq-trigger; sleep 5' &
+# The guest panics once its output has been seen out here: what it had written a
+# moment before would be in the pipes of a machine that is gone.
+start panic --timeout 120 --share "$work/panic" -- sh -c '
+	echo before
+	until [ -e "$VM_OUT/seen" ]; do sleep 0.1; done
+	echo c >/proc/sysrq-trigger; sleep 5' & panic=$!
 start warn -- sh -c 'echo "WARNING: CPU: 0 PID: 1 at test" >/dev/kmsg' &
+while kill -0 $panic 2>/dev/null && ! grep -qsx before "$work/panic.out"; do
+	sleep 0.2
+done
+touch "$work/panic/seen"
 wait
 check "a panic is a failure" is "$(status panic)" 125
 check "a panic is shown" grep -q 'Kernel panic - not syncing' "$work/panic.err"
@@ -70,14 +79,17 @@ check "a WARNING is a failure although CMD succeeds" is "$(status warn)" 125
 check "a WARNING is shown" grep -q 'WARNING: CPU: 0 PID: 1 at test' "$work/warn.err"
 
 start limit --timeout 30 -- sh -c 'sleep 4321' &
-start rxe --nic rxe -- sh -c '
+start rxe --timeout 200 --nic rxe -- sh -c '
 	tcpdump --immediate-mode -s 96 -l -nn -i v0 udp port 4791 >/tmp/dump 2>/tmp/err &
 	until grep -q listening /tmp/err; do sleep 0.1; done
-	ibv_rc_pingpong -d rxe1 -g 1 -n 100 >/dev/null & sleep 1
+	ibv_rc_pingpong -d rxe1 -g 1 -n 100 >/dev/null &
+	until ss -Hltn | grep -q :18515; do sleep 0.1; done
 	ibv_rc_pingpong -d rxe0 -g 1 -n 100 10.1.0.2 || exit 1
 	wait $!
-	sleep 1
 	ip -br link show v0
+	until [ "$(grep -c "10.1.0.1.* > 10.1.0.2.4791" /tmp/dump)" -ge 100 ]; do
+		sleep 0.1
+	done
 	grep -c "10.1.0.1.* > 10.1.0.2.4791" /tmp/dump' &
 wait
 check "the time limit is kept" is "$(status limit)" 124
