@@ -101,12 +101,13 @@ static bool adopt_id(struct srdma_dev *dev, u32 id, int *found)
 
 			(*found)++;
 			srdma_delay(SRDMA_DELAY_ADOPT);
-			q = srdma_qp_get_by_key(dev, id) ?: adopt_qp(dev, ibqp);
-			/* Unless its modify was faster, there was no memory. */
-			if (!q)
-				q = srdma_qp_get_by_key(dev, id);
-			if (!q)
-				atomic64_inc(&dev->untracked);
+			q = srdma_qp_get_by_key(dev, id);
+			if (!q && !xa_load(&dev->left, id)) {
+				/* Unless its modify was faster, there was no memory. */
+				q = adopt_qp(dev, ibqp) ?: srdma_qp_get_by_key(dev, id);
+				if (!q)
+					atomic64_inc(&dev->untracked);
+			}
 			/* At once: a destroy of this QP waits for it. */
 			rdma_restrack_put(res);
 		}
@@ -115,16 +116,6 @@ static bool adopt_id(struct srdma_dev *dev, u32 id, int *found)
 	if (q)
 		srdma_qp_put(q);
 	return go_on;
-}
-
-static void drop_tombstones(struct srdma_dev *dev)
-{
-	unsigned long key;
-	void *entry;
-
-	xa_for_each(&dev->qps, key, entry)
-		if (entry == SRDMA_QP_TOMBSTONE)
-			xa_cmpxchg(&dev->qps, key, entry, NULL, GFP_KERNEL);
 }
 
 /*
@@ -153,18 +144,15 @@ void srdma_dev_adopt(struct srdma_dev *dev)
 
 	mutex_lock(&dev->adopt_lock);
 	WRITE_ONCE(dev->adopting, false);
+	xa_destroy(&dev->left);
 	mutex_unlock(&dev->adopt_lock);
-	drop_tombstones(dev);
 }
 
-struct srdma_qp *srdma_qp_get_or_adopt(struct srdma_dev *dev, struct ib_qp *ibqp)
+bool srdma_adopt(struct srdma_dev *dev, struct ib_qp *ibqp)
 {
-	struct srdma_qp *q;
+	struct srdma_qp *q = adopt_qp(dev, ibqp);
 
-	rcu_read_lock();
-	q = srdma_qp_find_rcu(dev, ibqp);
-	if (q && !kref_get_unless_zero(&q->ref))
-		q = NULL;
-	rcu_read_unlock();
-	return q ?: adopt_qp(dev, ibqp);
+	if (q)
+		srdma_qp_put(q);
+	return q;
 }

@@ -8,9 +8,9 @@
 void srdma_dev_adopt(struct srdma_dev *dev);
 
 /*
- * The entry of @ibqp, adopted if it was not known, with a reference; NULL: no
- * memory. In the modify wrapper only: the caller's use of the QP keeps it alive.
+ * Take in a QP that is not known; false: no memory, or somebody else has just done
+ * it. In the modify wrapper only: the caller's use of the QP keeps it alive.
  */
-struct srdma_qp *srdma_qp_get_or_adopt(struct srdma_dev *dev, struct ib_qp *ibqp);
+bool srdma_adopt(struct srdma_dev *dev, struct ib_qp *ibqp);
 
 #endif /* SRDMA_ADOPT_H */

@@ -17,7 +17,7 @@
  */
 void srdma_count_post(struct srdma_qp *q, u32 wrs)
 {
-	struct srdma_uar *u = q->uar;
+	struct srdma_uar *u = READ_ONCE(q->uar);
 
 	atomic64_inc(&q->doorbells);
 	if (wrs)

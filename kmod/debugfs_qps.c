@@ -12,14 +12,14 @@
 #include "debugfs_priv.h"
 #include "enforce.h"
 
-/* Position 0 is the header, any other is one more than a key. */
+/* Position 0 is the header, any other is one more than the table's. */
 static struct srdma_qp *qp_at(struct srdma_dev *dev, loff_t *pos)
 {
-	unsigned long key = *pos - 1;
-	struct srdma_qp *q = srdma_qp_next(dev, &key);
+	struct srdma_walk w = SRDMA_WALK(&dev->qps, *pos - 1);
+	struct srdma_qp *q = srdma_walk_get(&w);
 
-	/* srdma_qp_next() left key one past the QP: that is its position. */
-	*pos = q ? (loff_t)key : *pos + 1;
+	/* The walk stands one past the QP: that is its position. */
+	*pos = q ? (loff_t)w.pos : *pos + 1;
 	return q;
 }
 

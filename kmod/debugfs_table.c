@@ -89,6 +89,8 @@ static int summary_show(struct seq_file *m, void *v)
 	seq_puts(m, "\nmemory\n");
 	seq_printf(m, "bytes_per_qp     %zu\n", SRDMA_QP_BYTES);
 	seq_printf(m, "bytes_of_qps     %llu\n", (u64)qps * SRDMA_QP_BYTES);
+	seq_printf(m, "bytes_of_table   %zu (room for QPs included)\n",
+		   srdma_table_bytes(&dev->qps));
 	seq_printf(m, "owners           %u (of all devices)\n", srdma_owner_count());
 	up_read(&srdma_devs_sem);
 	return 0;
@@ -239,7 +241,7 @@ static void show_override(struct seq_file *m, const struct srdma_override *o)
 	if (o->job)
 		snprintf(target, sizeof(target), "job %s", o->job->name);
 	else
-		snprintf(target, sizeof(target), "qp %lu", o->key & 0xffffff);
+		snprintf(target, sizeof(target), "qp %u", o->key & 0xffffff);
 	seq_printf(m, "%8llu %4u %-16s %8lld %-11s %10llu %-36s %-8s %s\n", l->id, l->rank,
 		   l->origin, div_s64(max(left, 0LL), NSEC_PER_MSEC), knob_name(o->knob),
 		   o->value, target, o->in_force ? "yes" : "outranked",
@@ -262,12 +264,12 @@ static void show_overrides(struct seq_file *m, const struct srdma_dev *dev)
 
 static void show_pending(struct seq_file *m, struct srdma_dev *dev)
 {
-	unsigned long key = 0;
+	struct srdma_walk w = SRDMA_WALK(&dev->qps, 0);
 	struct srdma_qp *q;
 	u32 n = 0;
 
 	seq_puts(m, "\n     qpn     serial attempts why its class is not yet what it should be\n");
-	while ((q = srdma_qp_next(dev, &key))) {
+	while ((q = srdma_walk_get(&w))) {
 		if (srdma_qp_class_pending(q) && n++ < PENDING_MAX)
 			seq_printf(m, "%8u %10llu %8u %s\n", q->qpn, q->serial,
 				   READ_ONCE(q->attempts),

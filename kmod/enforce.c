@@ -202,6 +202,8 @@ void srdma_enforce_refused(struct srdma_qp *q)
 void srdma_enforce_modified(struct srdma_qp *q, const struct ib_qp_attr *asked,
 			    const struct ib_qp_attr *used, int mask)
 {
+	bool look;
+
 	if (mask & IB_QP_PORT)
 		q->port = asked->port_num;
 	if (mask & IB_QP_DEST_QPN)
@@ -210,10 +212,17 @@ void srdma_enforce_modified(struct srdma_qp *q, const struct ib_qp_attr *asked,
 		remember_av(q, &asked->ah_attr);
 		remember_class(q, &used->ah_attr);
 	}
+	/*
+	 * Otherwise its class is as right or wrong as before; and while it is held,
+	 * the work that meets it comes back.
+	 */
+	look = mask & IB_QP_AV || q->class_error;
 	if (mask & IB_QP_STATE) {
 		q->state = asked->qp_state;
-		set_bit(SRDMA_QP_HAS_STATE, &q->flags);
-		assign_bit(SRDMA_QP_APP_SQD, &q->flags, q->state == IB_QPS_SQD);
+		if (!test_bit(SRDMA_QP_HAS_STATE, &q->flags))
+			set_bit(SRDMA_QP_HAS_STATE, &q->flags);
+		if (test_bit(SRDMA_QP_APP_SQD, &q->flags) != (q->state == IB_QPS_SQD))
+			assign_bit(SRDMA_QP_APP_SQD, &q->flags, q->state == IB_QPS_SQD);
 		q->class_error = 0;
 		q->attempts = 0;
 		if (q->state == IB_QPS_RESET) {
@@ -222,7 +231,7 @@ void srdma_enforce_modified(struct srdma_qp *q, const struct ib_qp_attr *asked,
 			memset(q->dmac, 0, sizeof(q->dmac));
 		}
 	}
-	if (srdma_qp_class_pending(q))
+	if (look && srdma_qp_class_pending(q))
 		srdma_enforce_qp(q);
 }
 
@@ -249,13 +258,7 @@ struct slot {
 
 static void mark(struct srdma_qp *q)
 {
-	struct xarray *xa = &q->dev->qps;
-	unsigned long key = srdma_qp_key(q);
-
-	xa_lock(xa);
-	if (xa_load(xa, key) == q)
-		__xa_set_mark(xa, key, SRDMA_QP_DIRTY);
-	xa_unlock(xa);
+	set_bit(SRDMA_QP_MARKED, &q->flags);
 }
 
 static unsigned long backoff(const struct srdma_qp *q, int err)
@@ -381,24 +384,23 @@ static void run_round(struct slot *slots, int n)
 	}
 }
 
-/* The next QP of this device to be tried now, off the list, with a reference. */
-static struct srdma_qp *next_dirty(struct srdma_dev *dev, unsigned long *key)
+/* The next QP to be tried now, its mark taken off, with a reference. */
+static struct srdma_qp *next_marked(struct srdma_walk *w)
 {
 	struct srdma_qp *q;
 
 	rcu_read_lock();
-	while ((q = xa_find(&dev->qps, key, ULONG_MAX, SRDMA_QP_DIRTY))) {
-		unsigned long k = (*key)++;
-
-		if (xa_is_value(q))
+	while ((q = srdma_walk_next(w))) {
+		if (!test_bit(SRDMA_QP_MARKED, &q->flags))
 			continue;
 		if (q->class_error && time_before(jiffies, q->retry_at) && !READ_ONCE(hurry)) {
 			run_by(q->retry_at);
 			continue;
 		}
-		xa_clear_mark(&dev->qps, k, SRDMA_QP_DIRTY);
-		if (kref_get_unless_zero(&q->ref))
-			break;
+		if (!srdma_qp_hold(q))
+			continue;
+		clear_bit(SRDMA_QP_MARKED, &q->flags);
+		break;
 	}
 	rcu_read_unlock();
 	return q;
@@ -407,10 +409,10 @@ static struct srdma_qp *next_dirty(struct srdma_dev *dev, unsigned long *key)
 /* Mark whoever is not as it should be. */
 static void rescan(struct srdma_dev *dev)
 {
-	unsigned long key = 0;
+	struct srdma_walk w = SRDMA_WALK(&dev->qps, 0);
 	struct srdma_qp *q;
 
-	while ((q = srdma_qp_next(dev, &key))) {
+	while ((q = srdma_walk_get(&w))) {
 		if (srdma_qp_class_pending(q)) {
 			mark(q);
 			srdma_qp_touch(q);
@@ -422,7 +424,7 @@ static void rescan(struct srdma_dev *dev)
 
 static void enforce_dev(struct srdma_dev *dev, struct slot *slots)
 {
-	unsigned long key = 0;
+	struct srdma_walk w = SRDMA_WALK(&dev->qps, 0);
 	struct srdma_qp *q;
 	int n;
 
@@ -431,7 +433,7 @@ static void enforce_dev(struct srdma_dev *dev, struct slot *slots)
 	do {
 		n = 0;
 		while (n < ROUND) {
-			q = next_dirty(dev, &key);
+			q = next_marked(&w);
 			if (!q)
 				break;
 			if (begin(&slots[n], q))
@@ -594,14 +596,15 @@ void srdma_enforce_batch(struct srdma_batch *b)
 static int count_pending(void)
 {
 	struct srdma_dev *dev;
-	unsigned long index, key;
+	unsigned long index;
 	struct srdma_qp *q;
 	int n = 0;
 
 	down_read(&srdma_devs_sem);
 	xa_for_each(&srdma_devs, index, dev) {
-		key = 0;
-		while ((q = srdma_qp_next(dev, &key))) {
+		struct srdma_walk w = SRDMA_WALK(&dev->qps, 0);
+
+		while ((q = srdma_walk_get(&w))) {
 			n += srdma_qp_class_pending(q);
 			srdma_qp_put(q);
 		}

@@ -51,7 +51,7 @@ struct srdma_batch_item {
 	struct srdma_job *job;		/* reference, or NULL */
 	bool any_dev;
 	u32 dev;
-	unsigned long key;
+	u32 key;
 	u64 serial;
 	char reason[SWIFTRDMA_REASON_LEN];
 };

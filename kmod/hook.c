@@ -21,11 +21,12 @@
  *	free
  *
  * When a single device goes, the text stays, so only its data must be waited
- * for: wrappers find the device under SRCU by ib_get_client_data(), and one that
- * comes too late finds none and calls what then stands in ops.
+ * for: wrappers find the device under SRCU, and one that comes too late finds none
+ * and calls what then stands in ops.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/hashtable.h>
 #include <linux/module.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
@@ -50,9 +51,36 @@ static char why[256];
 
 static struct ib_client client;
 
+/*
+ * Hooked devices by ib_device. Readers: RCU or srdma_srcu. Writers: devs_lock,
+ * taken inside nothing. Asked on every verb that is wrapped, and so not RDMA
+ * core's client data, which is an index to be descended.
+ */
+static DEFINE_HASHTABLE(devs, 4);
+static DEFINE_SPINLOCK(devs_lock);
+
 struct srdma_dev *srdma_dev_of(struct ib_device *ibdev)
 {
-	return ib_get_client_data(ibdev, &client);
+	struct srdma_dev *dev;
+
+	hash_for_each_possible_rcu_notrace(devs, dev, hook_node, (unsigned long)ibdev)
+		if (dev->ibdev == ibdev)
+			return dev;
+	return NULL;
+}
+
+static void devs_add(struct srdma_dev *dev)
+{
+	spin_lock(&devs_lock);
+	hash_add_rcu(devs, &dev->hook_node, (unsigned long)dev->ibdev);
+	spin_unlock(&devs_lock);
+}
+
+static void devs_del(struct srdma_dev *dev)
+{
+	spin_lock(&devs_lock);
+	hash_del_rcu(&dev->hook_node);
+	spin_unlock(&devs_lock);
 }
 
 /*
@@ -74,39 +102,35 @@ static DEFINE_SPINLOCK(orphans_lock);
 
 /*
  * A wrapper that was entered after its device was let go passes on to what is
- * in ops now: they are restored before the client data is cleared. On an orphan
- * they lead back here, so there it is the driver's own.
+ * in ops now: they are restored before the device is let go. On an orphan they
+ * lead back here, so there it is the driver's own.
  */
-static const struct srdma_orig_ops *late_ops(struct ib_device *ibdev,
-					     struct srdma_orig_ops *now)
+static noinline void *late_op_at(struct ib_device *ibdev, size_t offset, void *now)
 {
 	struct srdma_orphan *o;
 
 	list_for_each_entry_rcu(o, &orphans, node, srcu_read_lock_held(&srdma_srcu))
 		if (o->ibdev == ibdev)
-			return &o->orig;
-	now->create_qp = READ_ONCE(ibdev->ops.create_qp);
-	now->modify_qp = READ_ONCE(ibdev->ops.modify_qp);
-	now->destroy_qp = READ_ONCE(ibdev->ops.destroy_qp);
-	now->post_send = READ_ONCE(ibdev->ops.post_send);
-	now->alloc_ucontext = READ_ONCE(ibdev->ops.alloc_ucontext);
-	now->dealloc_ucontext = READ_ONCE(ibdev->ops.dealloc_ucontext);
+			return *(void **)((char *)&o->orig + offset);
 	return now;
 }
+
+#define late_op(ibdev, op)						\
+	((typeof((ibdev)->ops.op))late_op_at(ibdev,			\
+		offsetof(struct srdma_orig_ops, op), READ_ONCE((ibdev)->ops.op)))
 
 static int wrap_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 			  struct ib_udata *udata)
 {
 	struct srdma_dev *dev;
 	struct srdma_qp *q;
-	struct srdma_orig_ops now;
 	int idx, ret;
 
 	srdma_delay(SRDMA_DELAY_ENTRY);
 	idx = srcu_read_lock(&srdma_srcu);
 	dev = srdma_dev_of(ibqp->device);
 	if (!dev) {
-		ret = late_ops(ibqp->device, &now)->create_qp(ibqp, attr, udata);
+		ret = late_op(ibqp->device, create_qp)(ibqp, attr, udata);
 		goto out;
 	}
 	srdma_delay(SRDMA_DELAY_INSIDE);
@@ -133,13 +157,13 @@ out:
 	return ret;
 }
 
+/* The QP comes locked, which also keeps it in the table, and leaves unlocked. */
 static int modify_tracked(struct srdma_dev *dev, struct srdma_qp *q, struct ib_qp *ibqp,
 			  struct ib_qp_attr *attr, int mask, struct ib_udata *udata)
 {
 	struct ib_qp_attr *used;
 	int ret;
 
-	srdma_qp_lock(q);
 	used = srdma_enforce_modify(q, attr, mask);
 	ret = dev->orig.modify_qp(ibqp, used, mask, udata);
 	if (!ret) {
@@ -149,10 +173,10 @@ static int modify_tracked(struct srdma_dev *dev, struct srdma_qp *q, struct ib_q
 	} else {
 		srdma_enforce_refused(q);
 	}
+	trace_srdma_qp_modify(q, mask, ret);
 	srdma_qp_unlock(q);
 	if (used != attr)
 		kfree(used);
-	trace_srdma_qp_modify(q, mask, ret);
 	return ret;
 }
 
@@ -161,21 +185,21 @@ static int wrap_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 {
 	struct srdma_dev *dev;
 	struct srdma_qp *q;
-	struct srdma_orig_ops now;
 	int idx, ret;
 
 	srdma_delay(SRDMA_DELAY_ENTRY);
 	idx = srcu_read_lock(&srdma_srcu);
 	dev = srdma_dev_of(ibqp->device);
 	if (!dev) {
-		ret = late_ops(ibqp->device, &now)->modify_qp(ibqp, attr, mask, udata);
+		ret = late_op(ibqp->device, modify_qp)(ibqp, attr, mask, udata);
 		goto out;
 	}
 	srdma_delay(SRDMA_DELAY_INSIDE);
-	q = srdma_qp_get_or_adopt(dev, ibqp);
+	q = srdma_qp_find_lock(dev, ibqp);
+	if (!q && srdma_adopt(dev, ibqp))
+		q = srdma_qp_find_lock(dev, ibqp);
 	if (q) {
 		ret = modify_tracked(dev, q, ibqp, attr, mask, udata);
-		srdma_qp_put(q);
 	} else {
 		ret = dev->orig.modify_qp(ibqp, attr, mask, udata);
 		if (!ret)
@@ -191,14 +215,13 @@ static int wrap_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
 	struct srdma_dev *dev;
 	struct srdma_qp *q;
-	struct srdma_orig_ops now;
 	int idx, ret;
 
 	srdma_delay(SRDMA_DELAY_ENTRY);
 	idx = srcu_read_lock(&srdma_srcu);
 	dev = srdma_dev_of(ibqp->device);
 	if (!dev) {
-		ret = late_ops(ibqp->device, &now)->destroy_qp(ibqp, udata);
+		ret = late_op(ibqp->device, destroy_qp)(ibqp, udata);
 		goto out;
 	}
 	srdma_delay(SRDMA_DELAY_INSIDE);
@@ -209,7 +232,6 @@ static int wrap_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 			srdma_qp_stay(q);
 		else
 			srdma_qp_gone(q);
-		srdma_qp_put(q);
 	} else if (!ret) {
 		atomic64_inc(&dev->destroyed);
 	}
@@ -227,20 +249,20 @@ static int wrap_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	struct srdma_dev *dev;
 	struct srdma_qp *q;
 	u32 wrs = 0;
-	struct srdma_orig_ops now;
 	int idx, ret;
 
 	srdma_delay(SRDMA_DELAY_ENTRY);
 	idx = srcu_read_lock(&srdma_srcu);
 	dev = srdma_dev_of(ibqp->device);
 	if (!dev) {
-		ret = late_ops(ibqp->device, &now)->post_send(ibqp, wr, bad_wr);
+		ret = late_op(ibqp->device, post_send)(ibqp, wr, bad_wr);
 		goto out;
 	}
 	for (w = wr; w; w = w->next)
 		wrs++;
+	/* For the UAR: while the device is being retired, the QP may just have gone. */
 	rcu_read_lock();
-	q = srdma_qp_find_rcu(dev, ibqp);
+	q = srdma_qp_find(dev, ibqp);
 	/* Before the driver's: a completion may end the QP. */
 	if (q)
 		srdma_count_post(q, wrs);
@@ -255,7 +277,6 @@ out:
 static int wrap_alloc_ucontext(struct ib_ucontext *ctx, struct ib_udata *udata)
 {
 	struct srdma_dev *dev;
-	struct srdma_orig_ops now;
 	int idx, ret;
 
 	srdma_delay(SRDMA_DELAY_ENTRY);
@@ -266,7 +287,7 @@ static int wrap_alloc_ucontext(struct ib_ucontext *ctx, struct ib_udata *udata)
 		if (!ret)
 			srdma_uar_opened(dev, ctx);
 	} else {
-		ret = late_ops(ctx->device, &now)->alloc_ucontext(ctx, udata);
+		ret = late_op(ctx->device, alloc_ucontext)(ctx, udata);
 	}
 	srcu_read_unlock(&srdma_srcu, idx);
 	srdma_delay(SRDMA_DELAY_EXIT);
@@ -276,7 +297,6 @@ static int wrap_alloc_ucontext(struct ib_ucontext *ctx, struct ib_udata *udata)
 static void wrap_dealloc_ucontext(struct ib_ucontext *ctx)
 {
 	struct srdma_dev *dev;
-	struct srdma_orig_ops now;
 	int idx;
 
 	srdma_delay(SRDMA_DELAY_ENTRY);
@@ -286,7 +306,7 @@ static void wrap_dealloc_ucontext(struct ib_ucontext *ctx)
 		srdma_uar_closed(dev, ctx);
 		dev->orig.dealloc_ucontext(ctx);
 	} else {
-		late_ops(ctx->device, &now)->dealloc_ucontext(ctx);
+		late_op(ctx->device, dealloc_ucontext)(ctx);
 	}
 	srcu_read_unlock(&srdma_srcu, idx);
 	srdma_delay(SRDMA_DELAY_EXIT);
@@ -375,6 +395,7 @@ static int client_add(struct ib_device *ibdev)
 
 	for_each_op(save_op, dev);
 	ib_set_client_data(ibdev, &client, dev);
+	devs_add(dev);
 	for_each_op(wrap_op, dev);
 	dev->hooked = true;
 	srdma_dev_adopt(dev);
@@ -415,6 +436,7 @@ static void client_remove(struct ib_device *ibdev, void *data)
 		for_each_op(restore_op, dev);
 	dev->hooked = false;
 	ib_set_client_data(ibdev, &client, NULL);
+	devs_del(dev);
 	if (!srdma_skip_grace(SRDMA_GRACE_SRCU))
 		synchronize_srcu(&srdma_srcu);
 	srdma_dev_forget(dev);

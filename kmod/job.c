@@ -104,6 +104,8 @@ static int job_dev_add(struct srdma_job *job, struct srdma_dev *dev)
 	}
 	srdma_job_get(job);
 	srdma_dev_get(dev);
+	if (!job->id)
+		dev->unassigned = jd;
 	return 0;
 }
 
@@ -199,28 +201,36 @@ static bool rule_matches(const struct srdma_rule *r, const struct srdma_owner *o
 	return true;
 }
 
-/* The rule that has this owner, NULL: none; and of which generation. RCU. */
-static struct srdma_rule *rule_of(struct srdma_owner *o, u32 *gen)
+static struct srdma_rule *rule_search(struct srdma_owner *o, u32 gen)
 {
 	struct srdma_rule *r, *found = NULL;
 
-	/* Pairs with rules_changed(): of this generation, or a younger list. */
-	*gen = smp_load_acquire(&rules_gen);
 	spin_lock(&o->lock);
-	if (o->rules_gen == *gen) {
-		found = rcu_dereference(o->rule);
-	} else {
-		list_for_each_entry_rcu(r, &rules, node) {
-			if (rule_matches(r, o)) {
-				found = r;
-				break;
-			}
+	list_for_each_entry_rcu(r, &rules, node) {
+		if (rule_matches(r, o)) {
+			found = r;
+			break;
 		}
-		rcu_assign_pointer(o->rule, found);
-		o->rules_gen = *gen;
 	}
+	rcu_assign_pointer(o->rule, found);
+	smp_store_release(&o->rules_gen, gen);	/* pairs with rule_of() */
 	spin_unlock(&o->lock);
 	return found;
+}
+
+/* The rule that has this owner, NULL: none; and of which generation. RCU. */
+static struct srdma_rule *rule_of(struct srdma_owner *o, u32 *gen)
+{
+	/* Pairs with rules_changed(): of this generation, or a younger list. */
+	*gen = smp_load_acquire(&rules_gen);
+	/*
+	 * A rule leaves the list before the generation changes. So one that was
+	 * found in this generation or a later one, and read in this RCU section,
+	 * is not freed before its end.
+	 */
+	if (smp_load_acquire(&o->rules_gen) == *gen)
+		return rcu_dereference(o->rule);
+	return rule_search(o, *gen);
 }
 
 static void rules_changed(void)
@@ -237,8 +247,7 @@ static struct srdma_job_dev *job_dev_of(struct srdma_dev *dev, struct srdma_owne
 	struct srdma_job_dev *jd = r ? xa_load(&dev->jobs, r->job->id) : NULL;
 
 	if (!jd || !kref_get_unless_zero(&jd->ref)) {
-		/* "unassigned" is there as long as the device is. */
-		jd = xa_load(&dev->jobs, 0);
+		jd = dev->unassigned;
 		kref_get(&jd->ref);
 	}
 	return jd;
@@ -338,10 +347,10 @@ void srdma_job_join(struct srdma_qp *q)
 	spin_unlock(&jd->lock);
 
 	smp_mb();	/* on the list, then look: reassign_all() has it reversed */
-	if (q->rules_gen == READ_ONCE(rules_gen))
-		count_match(q->owner);
-	else
+	if (q->rules_gen != READ_ONCE(rules_gen))
 		schedule_work(&reassign);
+	else if (jd != q->dev->unassigned)
+		count_match(q->owner);
 }
 
 static void unlink_member(struct srdma_job_dev *jd, struct srdma_qp *q)
@@ -411,7 +420,7 @@ static void job_move(struct srdma_qp *q, struct srdma_job_dev *to)
 /* Ask the rules of every QP. srdma_devs_sem, srdma_ctl_lock. */
 static void reassign_all(void)
 {
-	unsigned long index, key;
+	unsigned long index;
 	struct srdma_job_dev *jd;
 	struct srdma_rule *r;
 	struct srdma_dev *dev;
@@ -423,8 +432,9 @@ static void reassign_all(void)
 	list_for_each_entry(r, &rules, node)
 		atomic64_set(&r->matches, 0);
 	xa_for_each(&srdma_devs, index, dev) {
-		key = 0;
-		while ((q = srdma_qp_next(dev, &key))) {
+		struct srdma_walk w = SRDMA_WALK(&dev->qps, 0);
+
+		while ((q = srdma_walk_get(&w))) {
 			rcu_read_lock();
 			jd = job_dev_of(dev, q->owner, &gen);
 			rcu_read_unlock();

@@ -34,7 +34,7 @@ struct srdma_override {
 	struct srdma_job *job;
 	bool any_dev;
 	u32 dev;
-	unsigned long key;
+	u32 key;
 	u64 serial;
 	bool in_force;
 	char reason[SWIFTRDMA_REASON_LEN];

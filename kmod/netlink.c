@@ -119,6 +119,11 @@ struct genl_family srdma_genl_family __ro_after_init = {
 /* The group exists; devices that go at unload find that it does not. */
 static bool events_on;
 
+static bool anybody_listens(void)
+{
+	return READ_ONCE(events_on) && genl_has_listeners(&srdma_genl_family, &init_net, 0);
+}
+
 /*
  * Events go to the initial network namespace, and so to those who have
  * CAP_NET_ADMIN there. Between these two a message is built and sent.
@@ -127,8 +132,7 @@ static struct sk_buff *event_new(u8 cmd, void **hdr)
 {
 	struct sk_buff *skb;
 
-	if (!READ_ONCE(events_on) ||
-	    !genl_has_listeners(&srdma_genl_family, &init_net, 0))
+	if (!anybody_listens())
 		return NULL;
 	skb = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
 	if (!skb)
@@ -155,7 +159,7 @@ static const struct srdma_reader event_reader = {
 	.pid_ns = &init_pid_ns,
 };
 
-void srdma_notify_qp(u8 cmd, struct srdma_qp *q)
+static noinline void tell_qp(u8 cmd, struct srdma_qp *q)
 {
 	struct sk_buff *skb;
 	void *hdr;
@@ -167,6 +171,13 @@ void srdma_notify_qp(u8 cmd, struct srdma_qp *q)
 		nlmsg_free(skb);
 	else
 		event_send(skb, hdr);
+}
+
+/* Part of every QP's creation and end, and usually nobody listens. */
+void srdma_notify_qp(u8 cmd, struct srdma_qp *q)
+{
+	if (anybody_listens())
+		tell_qp(cmd, q);
 }
 
 void srdma_notify_lease(const struct srdma_lease *lease, bool expired)

@@ -36,14 +36,14 @@ static void tally_override(const struct srdma_override *o, struct srdma_enforce_
 		srdma_tally_job(o->job, o->any_dev, o->dev, t);
 		return;
 	}
-	rcu_read_lock();
 	dev = xa_load(&srdma_devs, o->dev);
-	q = dev ? xa_load(&dev->qps, o->key) : NULL;
-	if (q && !xa_is_value(q) && q->serial == o->serial)
+	q = dev ? srdma_qp_get_by_key(dev, o->key) : NULL;
+	if (q && q->serial == o->serial)
 		srdma_tally_qp(q, t);
 	else
 		t->error = -ENOENT;
-	rcu_read_unlock();
+	if (q)
+		srdma_qp_put(q);
 }
 
 static int put_qp_name(struct sk_buff *skb, u32 dev, u32 qpn, u64 serial)
@@ -200,20 +200,26 @@ struct pending_dump {
 static int dump_pending_qp(struct srdma_qp *q, void *arg)
 {
 	struct pending_dump *p = arg;
+	int ret = 0;
 	void *hdr;
 
 	/* One that was never tried is on its way, not stuck. */
-	if (!srdma_qp_class_pending(q) ||
-	    !(READ_ONCE(q->attempts) || READ_ONCE(q->class_error)))
+	if (!(READ_ONCE(q->attempts) || READ_ONCE(q->class_error)) ||
+	    !srdma_qp_hold(q))
 		return 0;
+	if (!srdma_qp_class_pending(q))
+		goto out;
 	hdr = srdma_dump_put(p->skb, p->cb, SWIFTRDMA_CMD_ACTION_GET);
 	if (!hdr || put_pending(p->skb, q)) {
 		genlmsg_cancel(p->skb, hdr);
-		return -EMSGSIZE;
+		ret = -EMSGSIZE;
+		goto out;
 	}
 	genlmsg_end(p->skb, hdr);
 	p->d->count++;
-	return 0;
+out:
+	srdma_qp_put(q);
+	return ret;
 }
 
 static int dump_pending(struct sk_buff *skb, struct netlink_callback *cb,

@@ -124,34 +124,30 @@ int srdma_dump_devs(struct sk_buff *skb, struct netlink_callback *cb,
 }
 
 /*
- * The table is walked in order of number with one descent, and the QPs are not
- * referenced one by one: skipping what has not changed must cost next to nothing.
+ * QPs are not referenced one by one: skipping what has not changed must cost next
+ * to nothing.
  */
-int srdma_walk_qps(struct srdma_dev *dev, unsigned long *key,
+int srdma_walk_qps(struct srdma_dev *dev, unsigned long *pos,
 		   srdma_qp_visit_fn visit, void *arg)
 {
-	XA_STATE(xas, &dev->qps, *key);
+	struct srdma_walk w = SRDMA_WALK(&dev->qps, *pos);
 	struct srdma_qp *q;
 	int ret = 0, n = 0;
 
 	rcu_read_lock();
-	xas_for_each(&xas, q, ULONG_MAX) {
-		if (xas_retry(&xas, q) || xa_is_value(q))
-			continue;
+	while ((q = srdma_walk_next(&w))) {
 		ret = visit(q, arg);
 		if (ret) {
-			*key = xas.xa_index;
+			w.pos--;
 			break;
 		}
 		if (++n % WALK_BATCH)
 			continue;
-		xas_pause(&xas);
 		rcu_read_unlock();
 		cond_resched();
 		rcu_read_lock();
 	}
 	rcu_read_unlock();
-	if (!ret)
-		*key = ULONG_MAX;
+	*pos = w.pos;
 	return ret;
 }

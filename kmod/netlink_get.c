@@ -259,7 +259,13 @@ int srdma_uar_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 
 /* QP_GET */
 
-/* RCU section. */
+/* Of the filters, those that the walk itself does not look at. */
+static bool qp_filtered(const struct srdma_filter *f)
+{
+	return f->has & ~(BIT(SWIFTRDMA_A_DEV_INDEX) | BIT(SWIFTRDMA_A_SINCE));
+}
+
+/* A QP that is held; RCU section. */
 static bool qp_matches(const struct srdma_qp *q, const struct srdma_filter *f,
 		       const struct srdma_reader *who)
 {
@@ -267,8 +273,7 @@ static bool qp_matches(const struct srdma_qp *q, const struct srdma_filter *f,
 
 	if (!who->admin && !srdma_reader_owns(who, q->owner))
 		return false;
-	/* Usually only DEV_INDEX and SINCE, which the walk itself looks at. */
-	if (!(f->has & ~(BIT(SWIFTRDMA_A_DEV_INDEX) | BIT(SWIFTRDMA_A_SINCE))))
+	if (!qp_filtered(f))
 		return true;
 	if (srdma_filter_has(f, SWIFTRDMA_A_PORT) && READ_ONCE(q->port) != f->port)
 		return false;
@@ -317,7 +322,7 @@ static int qp_do_check(const struct srdma_filter *f, struct genl_info *info)
 
 int srdma_qp_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	unsigned long key;
+	u32 key;
 	struct srdma_qp *q;
 	struct get g;
 	int ret;
@@ -330,12 +335,12 @@ int srdma_qp_get_doit(struct sk_buff *skb, struct genl_info *info)
 		return get_end(&g, info, ret);
 	key = g.f.qpn;
 	if (g.f.qpn <= LAST_SPECIAL_QPN) {
-		key |= (unsigned long)g.f.port << 24;
+		key |= (u32)g.f.port << 24;
 		g.f.has &= ~BIT(SWIFTRDMA_A_PORT);	/* the key has it */
 	}
+	q = srdma_qp_get_by_key(g.dev, key);
 	rcu_read_lock();
-	q = xa_load(&g.dev->qps, key);
-	if (q && !xa_is_value(q) && qp_matches(q, &g.f, &g.who)) {
+	if (q && qp_matches(q, &g.f, &g.who)) {
 		ret = srdma_fill_qp(g.skb, q, &g.who, ktime_get_ns());
 	} else {
 		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[SWIFTRDMA_A_QPN],
@@ -343,6 +348,8 @@ int srdma_qp_get_doit(struct sk_buff *skb, struct genl_info *info)
 		ret = -ENOENT;
 	}
 	rcu_read_unlock();
+	if (q)
+		srdma_qp_put(q);
 	return get_end(&g, info, ret);
 }
 
@@ -350,6 +357,7 @@ struct qp_dump {
 	struct sk_buff *skb;
 	struct netlink_callback *cb;
 	struct srdma_dump *d;
+	bool all;		/* every QP is in the dump's set */
 	u64 now;
 };
 
@@ -357,27 +365,45 @@ static int dump_qp(struct srdma_qp *q, void *arg)
 {
 	struct qp_dump *qd = arg;
 	struct srdma_dump *d = qd->d;
+	/* Without SINCE this is 0, and no stamp is less. */
+	bool changed = atomic64_read(&q->stamp) >= d->f.since;
+	int ret = 0;
 	void *hdr;
 
-	if (!qp_matches(q, &d->f, &d->who))
+	/* Nearly all of a dump of what changed, so not even held. */
+	if (!changed && qd->all) {
+		d->count++;
 		return 0;
-	/* Without SINCE this is 0, and no stamp is less. */
-	if (atomic64_read(&q->stamp) >= d->f.since) {
+	}
+	if (!srdma_qp_hold(q))
+		return 0;
+	if (!qp_matches(q, &d->f, &d->who))
+		goto out;
+	if (changed) {
 		hdr = srdma_dump_put(qd->skb, qd->cb, SWIFTRDMA_CMD_QP_GET);
 		if (!hdr || srdma_fill_qp(qd->skb, q, &d->who, qd->now)) {
 			genlmsg_cancel(qd->skb, hdr);
-			return -EMSGSIZE;
+			ret = -EMSGSIZE;
+			goto out;
 		}
 		genlmsg_end(qd->skb, hdr);
 	}
 	d->count++;
-	return 0;
+out:
+	srdma_qp_put(q);
+	return ret;
 }
 
 static int dump_qps(struct sk_buff *skb, struct netlink_callback *cb,
 		    struct srdma_dump *d, struct srdma_dev *dev)
 {
-	struct qp_dump qd = { .skb = skb, .cb = cb, .d = d, .now = ktime_get_ns() };
+	struct qp_dump qd = {
+		.skb = skb,
+		.cb = cb,
+		.d = d,
+		.all = d->who.admin && !qp_filtered(&d->f),
+		.now = ktime_get_ns(),
+	};
 
 	return srdma_walk_qps(dev, &d->key, dump_qp, &qd);
 }

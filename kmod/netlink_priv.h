@@ -159,11 +159,11 @@ static inline void *srdma_dump_put(struct sk_buff *skb, struct netlink_callback 
 }
 
 /*
- * A visit to one QP; -errno ends the walk with @key at this QP. RCU section: it
- * must not sleep, and needs no reference.
+ * A visit to one QP; -errno ends the walk with @pos at this QP. RCU section: it
+ * must not sleep, and holds the QP (srdma_qp_hold()) to follow its pointers.
  */
 typedef int (*srdma_qp_visit_fn)(struct srdma_qp *q, void *arg);
-int srdma_walk_qps(struct srdma_dev *dev, unsigned long *key,
+int srdma_walk_qps(struct srdma_dev *dev, unsigned long *pos,
 		   srdma_qp_visit_fn visit, void *arg);
 
 /*

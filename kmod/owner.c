@@ -47,9 +47,9 @@ static bool owner_is(const struct srdma_owner *o, const struct owner_key *key)
 		return false;
 	if (!key->pid)
 		return !strcmp(o->exe, key->name);
+	/* Both names are padded with zeroes, so this is two words and no loop. */
 	return o->exec_id == key->exec_id && o->cgroup_id == key->cgroup_id &&
-	       uid_eq(o->uid, key->uid) &&
-	       !strncmp(o->comm, key->comm, sizeof(o->comm));
+	       uid_eq(o->uid, key->uid) && !memcmp(o->comm, key->comm, TASK_COMM_LEN);
 }
 
 static struct srdma_owner *owner_find(const struct owner_key *key, unsigned long hash)
@@ -154,19 +154,20 @@ static struct srdma_owner *owner_of_task(struct task_struct *task)
 	key.cgroup_id = cgroup_id(task_dfl_cgroup(task));
 #endif
 	key.exec_id = task->self_exec_id;
-	get_pid(key.pid);
-	rcu_read_unlock();
-	if (!key.pid)
+	if (!key.pid) {
+		rcu_read_unlock();
 		return NULL;
-
+	}
 	hash = owner_hash(&key);
+	/* An owner in the table keeps its pid, so this is no other's. */
 	spin_lock(&owners_lock);
 	o = owner_find(&key, hash);
 	spin_unlock(&owners_lock);
-	if (o) {
-		put_pid(key.pid);
+	if (!o)
+		get_pid(key.pid);
+	rcu_read_unlock();
+	if (o)
 		return o;
-	}
 
 	path = kmalloc(SWIFTRDMA_PATH_LEN, GFP_KERNEL);
 	if (!path)
@@ -181,7 +182,8 @@ static struct srdma_owner *owner_of_task(struct task_struct *task)
 	o->uid = key.uid;
 	o->exec_id = key.exec_id;
 	o->cgroup_id = key.cgroup_id;
-	strscpy(o->comm, key.comm, sizeof(o->comm));
+	memcpy(o->comm, key.comm, sizeof(o->comm));
+	o->comm[sizeof(o->comm) - 1] = '\0';
 	exe_name(task, o->exe, sizeof(o->exe));
 	return owner_insert(o, &key, hash);
 

@@ -50,12 +50,14 @@ static void rxe_event_filter(struct ib_event *ev, void *ctx)
 
 	rcu_read_lock();
 	dev = srdma_dev_of(ev->device);
-	q = dev ? srdma_qp_find_rcu(dev, ibqp) : NULL;
+	q = dev ? srdma_qp_find(dev, ibqp) : NULL;
 	if (q) {
 		handler = READ_ONCE(q->saved_handler);
 		swallow = ev->event == IB_EVENT_SQ_DRAINED &&
 			  !test_bit(SRDMA_QP_APP_SQD, &q->flags);
-	} else {
+	}
+	if (!q || !srdma_qp_is(q, ibqp)) {
+		swallow = false;
 		/* It was just let go: then the handler is back in its place. */
 		handler = READ_ONCE(ibqp->event_handler);
 		if (handler == rxe_event_filter)

@@ -21,9 +21,22 @@ DEFINE_XARRAY(srdma_devs);
 atomic64_t srdma_generation = ATOMIC64_INIT(1);
 
 static atomic64_t next_serial;
-static struct kmem_cache *qp_cache;
+static struct workqueue_struct *release_wq;
 
 /* Devices */
+
+static void dev_release_work(struct work_struct *work)
+{
+	struct srdma_dev *dev = container_of(work, struct srdma_dev, release);
+
+	WARN_ON(atomic_read(&dev->n_qps));
+	synchronize_rcu();	/* who found a QP or the device without a reference */
+	srdma_table_destroy(&dev->qps);
+	xa_destroy(&dev->left);
+	xa_destroy(&dev->uars);
+	xa_destroy(&dev->jobs);
+	kfree(dev);
+}
 
 struct srdma_dev *srdma_dev_new(struct ib_device *ibdev)
 {
@@ -37,12 +50,17 @@ struct srdma_dev *srdma_dev_new(struct ib_device *ibdev)
 	dev->ibdev = ibdev;
 	dev->provider = srdma_provider_of(ibdev);
 	dev->since = ktime_get_ns();
-	xa_init(&dev->qps);
+	INIT_WORK(&dev->release, dev_release_work);
 	mutex_init(&dev->adopt_lock);
+	xa_init(&dev->left);
 	xa_init_flags(&dev->uars, XA_FLAGS_ALLOC);
 	hash_init(dev->uar_hash);
 	spin_lock_init(&dev->uar_lock);
 	xa_init(&dev->jobs);
+	if (srdma_table_init(&dev->qps)) {
+		kfree(dev);
+		return NULL;
+	}
 	dev->kernel_uar = srdma_uar_new_kernel(dev);
 	if (!dev->kernel_uar) {
 		srdma_dev_put(dev);
@@ -51,15 +69,10 @@ struct srdma_dev *srdma_dev_new(struct ib_device *ibdev)
 	return dev;
 }
 
+/* A QP may be the last to hold it, and be put in an RCU section. */
 static void dev_release(struct kref *ref)
 {
-	struct srdma_dev *dev = container_of(ref, struct srdma_dev, ref);
-
-	WARN_ON(!xa_empty(&dev->qps));
-	xa_destroy(&dev->qps);
-	xa_destroy(&dev->uars);
-	xa_destroy(&dev->jobs);
-	kfree_rcu(dev, rcu);
+	queue_work(release_wq, &container_of(ref, struct srdma_dev, ref)->release);
 }
 
 void srdma_dev_put(struct srdma_dev *dev)
@@ -119,7 +132,7 @@ static bool qp_let_go(struct srdma_qp *q)
  */
 void srdma_dev_retire(struct srdma_dev *dev)
 {
-	unsigned long key = 0;
+	struct srdma_walk w = SRDMA_WALK(&dev->qps, 0);
 	struct srdma_qp *q;
 
 	down_write(&srdma_devs_sem);
@@ -127,12 +140,10 @@ void srdma_dev_retire(struct srdma_dev *dev)
 	up_write(&srdma_devs_sem);
 	srdma_debugfs_remove(dev);
 
-	xa_lock(&dev->qps);
-	dev->retiring = true;
-	xa_unlock(&dev->qps);
-	while ((q = srdma_qp_next(dev, &key))) {
+	srdma_table_close(&dev->qps);
+	while ((q = srdma_walk_get(&w))) {
 		if (qp_let_go(q)) {
-			xa_erase(&dev->qps, srdma_qp_key(q));
+			srdma_table_del(&dev->qps, q);
 			qp_unlink(q);
 			srdma_qp_put(q);	/* the table's */
 		}
@@ -146,7 +157,6 @@ void srdma_dev_forget(struct srdma_dev *dev)
 	down_write(&srdma_devs_sem);
 	dev->ibdev = NULL;
 	up_write(&srdma_devs_sem);
-	xa_cmpxchg(&dev->qps, dev->vacant, SRDMA_QP_VACANT, NULL, GFP_KERNEL);
 	srdma_uar_drop_all(dev);
 
 	mutex_lock(&srdma_ctl_lock);
@@ -156,85 +166,86 @@ void srdma_dev_forget(struct srdma_dev *dev)
 
 /* QPs */
 
-unsigned long srdma_qp_key(const struct srdma_qp *q)
-{
-	/* As restrack numbers them: each port has its own QP 0 and 1. */
-	if (q->type == IB_QPT_SMI || q->type == IB_QPT_GSI)
-		return q->qpn | (unsigned long)q->key_port << 24;
-	return q->qpn;
-}
-
-static unsigned long ib_qp_key(const struct ib_qp *ibqp)
+static u32 ib_qp_key(const struct ib_qp *ibqp)
 {
 	if (ibqp->qp_type == IB_QPT_SMI || ibqp->qp_type == IB_QPT_GSI)
-		return ibqp->qp_num | (unsigned long)ibqp->port << 24;
+		return ibqp->qp_num | (u32)ibqp->port << 24;
 	return ibqp->qp_num;
 }
 
-struct srdma_qp *srdma_qp_find_rcu(struct srdma_dev *dev, const struct ib_qp *ibqp)
+struct srdma_qp *srdma_qp_find(struct srdma_dev *dev, const struct ib_qp *ibqp)
 {
-	struct srdma_qp *q = xa_load(&dev->qps, ib_qp_key(ibqp));
+	struct srdma_qp *q = srdma_table_find(&dev->qps, ib_qp_key(ibqp));
 
-	if (!q || xa_is_value(q) || q->ibqp != ibqp)
+	return q && READ_ONCE(q->ibqp) == ibqp ? q : NULL;
+}
+
+struct srdma_qp *srdma_qp_find_lock(struct srdma_dev *dev, const struct ib_qp *ibqp)
+{
+	struct srdma_qp *q = srdma_table_find(&dev->qps, ib_qp_key(ibqp));
+
+	if (!q)
 		return NULL;
-	return q;
+	srdma_qp_lock(q);
+	if (srdma_qp_in_table(q) && q->ibqp == ibqp && !test_bit(SRDMA_QP_DEAD, &q->flags))
+		return q;
+	srdma_qp_unlock(q);
+	return NULL;
 }
 
-static struct srdma_qp *qp_get(struct srdma_dev *dev, const struct ib_qp *ibqp)
+/*
+ * A reference on what was found. What it is now, it is for as long as it is held,
+ * so the caller compares after this. One that is not in the table is nobody's yet.
+ */
+bool srdma_qp_hold(struct srdma_qp *q)
+{
+	if (!kref_get_unless_zero(&q->ref))
+		return false;
+	smp_rmb();	/* pairs with srdma_qp_alloc(): all of it is this QP's */
+	if (srdma_qp_in_table(q))
+		return true;
+	srdma_qp_put(q);
+	return false;
+}
+
+struct srdma_qp *srdma_qp_get_by_key(struct srdma_dev *dev, u32 key)
 {
 	struct srdma_qp *q;
 
 	rcu_read_lock();
-	q = srdma_qp_find_rcu(dev, ibqp);
-	if (q && !kref_get_unless_zero(&q->ref))
+	q = srdma_table_find(&dev->qps, key);
+	if (q && !srdma_qp_hold(q))
 		q = NULL;
 	rcu_read_unlock();
-	return q;
-}
-
-struct srdma_qp *srdma_qp_get_by_key(struct srdma_dev *dev, unsigned long key)
-{
-	struct srdma_qp *q;
-
-	rcu_read_lock();
-	q = xa_load(&dev->qps, key);
-	if (q && (xa_is_value(q) || !kref_get_unless_zero(&q->ref)))
+	if (q && srdma_qp_key(q) != key) {
+		srdma_qp_put(q);
 		q = NULL;
-	rcu_read_unlock();
-	return q;
-}
-
-struct srdma_qp *srdma_qp_next(struct srdma_dev *dev, unsigned long *key)
-{
-	struct srdma_qp *q;
-
-	rcu_read_lock();
-	for (q = xa_find(&dev->qps, key, ULONG_MAX, XA_PRESENT); q;
-	     q = xa_find_after(&dev->qps, key, ULONG_MAX, XA_PRESENT)) {
-		if (!xa_is_value(q) && kref_get_unless_zero(&q->ref)) {
-			(*key)++;
-			break;
-		}
 	}
-	rcu_read_unlock();
 	return q;
 }
 
-static void qp_free(struct rcu_head *rcu)
+struct srdma_qp *srdma_walk_get(struct srdma_walk *w)
 {
-	/* Not kfree_rcu(): rcu_barrier() must see it before the cache goes. */
-	kmem_cache_free(qp_cache, container_of(rcu, struct srdma_qp, rcu));
+	struct srdma_qp *q;
+
+	rcu_read_lock();
+	do {
+		q = srdma_walk_next(w);
+	} while (q && !srdma_qp_hold(q));
+	rcu_read_unlock();
+	return q;
 }
 
 static void qp_release(struct kref *ref)
 {
 	struct srdma_qp *q = container_of(ref, struct srdma_qp, ref);
+	struct srdma_dev *dev = q->dev;
 
 	srdma_job_dev_put(rcu_dereference_protected(q->job, 1));
 	srdma_uar_put(q->uar);
 	srdma_owner_put(q->owner);
-	srdma_dev_put(q->dev);
-	call_rcu(&q->rcu, qp_free);
+	srdma_table_free(&dev->qps, q);
+	srdma_dev_put(dev);
 }
 
 void srdma_qp_put(struct srdma_qp *q)
@@ -259,21 +270,28 @@ void srdma_qp_lock(struct srdma_qp *q)
 
 void srdma_qp_unlock(struct srdma_qp *q)
 {
-	clear_bit(SRDMA_QP_WANTED, &q->flags);
 	clear_bit_unlock(SRDMA_QP_LOCKED, &q->flags);
-	smp_mb__after_atomic();	/* wake_up_bit() looks for waiters */
-	wake_up_bit(&q->flags, SRDMA_QP_LOCKED);
+	/* Who waits has said so before it looked at the lock for the last time. */
+	smp_mb__after_atomic();
+	if (test_bit(SRDMA_QP_WANTED, &q->flags)) {
+		clear_bit(SRDMA_QP_WANTED, &q->flags);
+		wake_up_bit(&q->flags, SRDMA_QP_LOCKED);
+	}
 }
 
 /* Everything but owner, job and UAR; the QP may not have its number yet. */
 struct srdma_qp *srdma_qp_alloc(struct srdma_dev *dev, struct ib_qp *ibqp, bool user)
 {
-	struct srdma_qp *q = srdma_fail() ? NULL : kmem_cache_alloc(qp_cache, GFP_KERNEL);
+	struct srdma_qp *q = srdma_table_alloc(&dev->qps);
 
+	static_assert(!((sizeof(*q) - offsetof(struct srdma_qp, ibqp)) % sizeof(u64)));
 	if (!q)
 		return NULL;
-	memset64((u64 *)q, 0, sizeof(*q) / sizeof(u64));
-	kref_init(&q->ref);
+	/* Somebody may be on the way to find out that it is not what was looked for. */
+	set_mask_bits(&q->flags, ~(BIT(SRDMA_QP_LOCKED) | BIT(SRDMA_QP_WANTED)),
+		      user ? BIT(SRDMA_QP_USER) : 0);
+	memset64((u64 *)&q->ibqp, 0,
+		 (sizeof(*q) - offsetof(struct srdma_qp, ibqp)) / sizeof(u64));
 	srdma_dev_get(dev);
 	q->dev = dev;
 	q->ibqp = ibqp;
@@ -282,8 +300,8 @@ struct srdma_qp *srdma_qp_alloc(struct srdma_dev *dev, struct ib_qp *ibqp, bool 
 	q->serial = atomic64_inc_return(&next_serial);
 	q->retry_at = jiffies;
 	INIT_LIST_HEAD(&q->job_node);
-	if (user)
-		set_bit(SRDMA_QP_USER, &q->flags);
+	smp_wmb();	/* pairs with srdma_qp_hold() */
+	kref_init(&q->ref);
 	return q;
 }
 
@@ -343,29 +361,14 @@ void srdma_qp_abort(struct srdma_qp *q)
 	srdma_qp_put(q);
 }
 
-/*
- * Into the table, in place of a tombstone: the QP that left it is gone, or its
- * number would not have been given again.
- */
 int srdma_qp_insert(struct srdma_qp *q)
 {
-	struct srdma_dev *dev = q->dev;
-	unsigned long key = srdma_qp_key(q);
-	void *old;
 	int ret;
 
 	srdma_qp_touch(q);
-	xa_lock(&dev->qps);
-	old = xa_load(&dev->qps, key);
-	if (dev->retiring)
-		ret = -ESHUTDOWN;
-	else if (old && !xa_is_value(old))
-		ret = -EEXIST;
-	else
-		ret = xa_err(__xa_store(&dev->qps, key, q, GFP_KERNEL));
-	xa_unlock(&dev->qps);
+	ret = srdma_table_add(&q->dev->qps, q);
 	if (!ret)
-		atomic_inc(&dev->n_qps);
+		atomic_inc(&q->dev->n_qps);
 	return ret;
 }
 
@@ -392,51 +395,34 @@ void srdma_qp_publish(struct srdma_qp *q, struct ib_qp_init_attr *attr)
 }
 
 /*
- * Take the entry out, but leave its place to the next one that goes: a program
- * that makes and ends QPs by turns would otherwise have the table's node freed and
- * allocated anew each time, which costs more than all the rest of tracking.
- */
-static void qp_vacate(struct srdma_dev *dev, unsigned long key)
-{
-	unsigned long before;
-
-	xa_lock(&dev->qps);
-	__xa_clear_mark(&dev->qps, key, SRDMA_QP_DIRTY);
-	__xa_store(&dev->qps, key, SRDMA_QP_VACANT, 0);	/* in place: no memory */
-	before = dev->vacant;
-	dev->vacant = key;
-	if (before != key && xa_load(&dev->qps, before) == SRDMA_QP_VACANT)
-		__xa_erase(&dev->qps, before);
-	xa_unlock(&dev->qps);
-}
-
-/*
  * Out of the table before the driver destroys it, for its number may be another
  * QP's the moment it has. Waits for a live change to give way. NULL: not known;
- * then, while the adoption scan runs, a tombstone keeps the scan from taking in
- * a QP that is about to vanish.
+ * then, while the adoption scan runs, it is told not to take in a QP that is
+ * about to vanish.
  */
 struct srdma_qp *srdma_qp_leave(struct srdma_dev *dev, struct ib_qp *ibqp)
 {
-	struct srdma_qp *q = qp_get(dev, ibqp);
+	struct srdma_qp *q = srdma_qp_find_lock(dev, ibqp);
+	bool known;
 
 	if (!q && READ_ONCE(dev->adopting)) {
 		mutex_lock(&dev->adopt_lock);
-		q = qp_get(dev, ibqp);
-		if (!q && dev->adopting &&
-		    xa_is_err(xa_store(&dev->qps, ib_qp_key(ibqp), SRDMA_QP_TOMBSTONE,
+		known = srdma_qp_find(dev, ibqp);
+		if (!known && dev->adopting &&
+		    xa_is_err(xa_store(&dev->left, ib_qp_key(ibqp), xa_mk_value(0),
 				       GFP_KERNEL)))
 			dev->adopt_abort = true;
 		mutex_unlock(&dev->adopt_lock);
+		if (known)
+			q = srdma_qp_find_lock(dev, ibqp);
 	}
 	if (!q)
 		return NULL;
-	if (!qp_let_go(q)) {	/* the device is being retired */
-		srdma_qp_put(q);
-		return NULL;
-	}
-	qp_vacate(dev, srdma_qp_key(q));
-	return q;	/* with qp_get()'s reference */
+	set_bit(SRDMA_QP_DEAD, &q->flags);
+	srdma_provider_detach(q);
+	srdma_table_del(&dev->qps, q);
+	srdma_qp_unlock(q);
+	return q;
 }
 
 void srdma_qp_gone(struct srdma_qp *q)
@@ -467,24 +453,14 @@ void srdma_qp_stay(struct srdma_qp *q)
 	srdma_qp_put(q);
 }
 
-/*
- * That there is a constructor keeps the cache from being merged with others, so
- * that its size can be read, and objects from being zeroed twice.
- */
-static void qp_construct(void *q)
-{
-	static_assert(!(sizeof(struct srdma_qp) % sizeof(u64)));
-}
-
 int srdma_tracker_init(void)
 {
-	qp_cache = kmem_cache_create("swiftrdma_qp", sizeof(struct srdma_qp), 0, 0,
-				     qp_construct);
-	return qp_cache ? 0 : -ENOMEM;
+	release_wq = alloc_workqueue("swiftrdma_release", 0, 0);
+	return release_wq ? 0 : -ENOMEM;
 }
 
 void srdma_tracker_exit(void)
 {
+	destroy_workqueue(release_wq);
 	rcu_barrier();
-	kmem_cache_destroy(qp_cache);
 }

@@ -16,6 +16,7 @@
 
 #include "owner.h"
 #include "provider.h"
+#include "table.h"
 
 struct srdma_job_dev;
 
@@ -38,30 +39,31 @@ struct srdma_orig_ops {
 /**
  * struct srdma_dev - an RDMA device
  * @ref: one of the hook, one per QP, UAR and job_dev, one per reader
- * @rcu: frees it
+ * @release: frees it, a grace period after the last reference
  * @index: as `rdma dev` shows it
  * @name: follows renames; under srdma_devs_sem
  * @ibdev: there while the device is in srdma_devs (hold srdma_devs_sem), inside
  *	a wrapper, and while a QP of it is held with srdma_qp_lock() and not dead
  * @provider: constant
  * @orig: constant
+ * @hook_node: in hook.c's table of devices
  * @hooked: ops of ours are in place; hook.c, from add() to remove()
  * @wrapped_post_send: so is post_send
- * @qps: struct srdma_qp by srdma_qp_key(), or a tombstone (an xa_value) left by
- *	the destroy of an unknown QP while @adopting. Readers: RCU. Writers: its
- *	own xa_lock. SRDMA_QP_DIRTY marks those enforce.c has to look at.
- * @vacant: key of the place left last, if it is still empty; under @qps' lock
+ * @qps: the QPs, see table.h
  * @n_qps: QPs in @qps
  * @adopt_lock: makes one step of the adoption scan exclude the destroy of a QP
- *	that is not known yet; taken outside xa_lock, held without sleeping long
+ *	that is not known yet; taken outside the locks of @qps and @left, held
+ *	without sleeping long
  * @adopting: the scan is not over; under @adopt_lock
- * @adopt_abort: a tombstone could not be stored: the scan must stop
- * @retiring: nothing goes into @qps any more; under its xa_lock
+ * @adopt_abort: no room in @left: the scan must stop
+ * @left: keys of unknown QPs whose destroy has begun while @adopting: the scan
+ *	must not take them in; under @adopt_lock
  * @uars: struct srdma_uar by index. Readers: RCU. Writers: @uar_lock.
  * @uar_hash: the same by user context, under @uar_lock
  * @uar_lock: protects the two above; spinlock, taken inside nothing
  * @kernel_uar: stands for the kernel's own QPs where there are no UARs
  * @jobs: struct srdma_job_dev by job id. Readers: RCU. Writers: srdma_ctl_lock.
+ * @unassigned: the one of id 0, which is there as long as the device is
  * @rescan: enforce.c must compare every QP; set by anyone
  * @since: ns, when counting began
  * @created: ... to @drain_max: counters of SWIFTRDMA_DEV_A_*
@@ -69,22 +71,22 @@ struct srdma_orig_ops {
  */
 struct srdma_dev {
 	struct kref ref;
-	struct rcu_head rcu;
+	struct work_struct release;
 	u32 index;
 	char name[IB_DEVICE_NAME_MAX];
 	struct ib_device *ibdev;
 	const struct srdma_provider_ops *provider;
 	struct srdma_orig_ops orig;
+	struct hlist_node hook_node;
 	bool hooked;
 	bool wrapped_post_send;
 
-	struct xarray qps;
-	unsigned long vacant;
+	struct srdma_table qps;
 	atomic_t n_qps;
 	struct mutex adopt_lock;	/* adoption against unknown destroys */
 	bool adopting;
 	bool adopt_abort;
-	bool retiring;
+	struct xarray left;
 
 	struct xarray uars;
 	DECLARE_HASHTABLE(uar_hash, 6);
@@ -92,6 +94,7 @@ struct srdma_dev {
 	struct srdma_uar *kernel_uar;
 
 	struct xarray jobs;
+	struct srdma_job_dev *unassigned;
 	unsigned long rescan;
 
 	u64 since;
@@ -100,12 +103,6 @@ struct srdma_dev {
 
 	struct dentry *debugfs;
 };
-
-#define SRDMA_QP_DIRTY	XA_MARK_1
-
-/* What may stand in srdma_dev.qps beside QPs; readers pass over xa_is_value(). */
-#define SRDMA_QP_TOMBSTONE	xa_mk_value(1)	/* see @adopting */
-#define SRDMA_QP_VACANT		xa_mk_value(2)	/* see @vacant */
 
 /**
  * struct srdma_uar - a UAR, or the user context that stands for one
@@ -148,12 +145,14 @@ enum srdma_qp_flag {
 	SRDMA_QP_FILTERED,	/* provider put its event filter in */
 	SRDMA_QP_APP_SQD,	/* the application itself is draining */
 	SRDMA_QP_GRH,		/* the address vector has a GRH */
+	SRDMA_QP_MARKED,	/* enforce.c has to look at it */
 };
 
 /**
  * struct srdma_qp - a queue pair
- * @ref: one of the table, one per reader that sleeps
- * @ibqp: key; to be followed only under srdma_qp_lock() and not DEAD, or in a
+ * @ref: one of the table, one per reader that follows a pointer of it
+ * @node: in srdma_dev.qps; hashed while it is to be found
+ * @ibqp: to be followed only under srdma_qp_lock() and not DEAD, or in a
  *	wrapper for this very QP
  * @dev: with a reference
  * @owner: with a reference
@@ -161,7 +160,7 @@ enum srdma_qp_flag {
  * @job: struct srdma_job_dev, with a reference. Changed under srdma_ctl_lock
  *	and the old one's lock; read under RCU.
  * @job_node: in job->qps under job->lock
- * @rcu: frees it, once @job_node is unlinked
+ * @free: the next one that is nobody's; table.c
  * @serial: never reused
  * @stamp: generation of the last change, see srdma_qp_touch()
  * @doorbells: cumulative
@@ -180,11 +179,18 @@ enum srdma_qp_flag {
  * @attempts: in a row that failed
  * @rules_gen: job.c, between admission and membership
  *
- * The key in srdma_dev.qps is made of @qpn, @type and @port at creation.
+ * The memory is type-stable: what a reader finds without a lock may be another QP
+ * by the time it looks. Plain fields may be read all the same; to follow a
+ * pointer, take a reference or the lock, and compare after that. What stands
+ * before @ibqp is therefore not initialised anew for each QP.
+ *
+ * @key_port is @port at creation, for srdma_qp_key().
  */
 struct srdma_qp {
 	struct kref ref;
 	u32 qpn;
+	struct hlist_nulls_node node;
+	unsigned long flags;
 	struct ib_qp *ibqp;
 	struct srdma_dev *dev;
 	struct srdma_owner *owner;
@@ -192,14 +198,13 @@ struct srdma_qp {
 	struct srdma_job_dev __rcu *job;
 	union {
 		struct list_head job_node;
-		struct rcu_head rcu;
+		struct srdma_qp *free;
 	};
 	u64 serial;
 	atomic64_t stamp;
 	atomic64_t doorbells;
 	atomic64_t wrs;
 	u64 since;
-	unsigned long flags;
 	void (*saved_handler)(struct ib_event *ev, void *ctx);
 	unsigned long retry_at;
 	u32 level;
@@ -257,15 +262,44 @@ struct srdma_qp *srdma_qp_leave(struct srdma_dev *dev, struct ib_qp *ibqp);
 void srdma_qp_gone(struct srdma_qp *q);
 void srdma_qp_stay(struct srdma_qp *q);
 
-/* The entry of @ibqp; caller is in an RCU section. Any context. */
-struct srdma_qp *srdma_qp_find_rcu(struct srdma_dev *dev, const struct ib_qp *ibqp);
-/* By number; special QPs by port << 24 | qpn. With a reference. */
-struct srdma_qp *srdma_qp_get_by_key(struct srdma_dev *dev, unsigned long key);
-void srdma_qp_put(struct srdma_qp *q);
-unsigned long srdma_qp_key(const struct srdma_qp *q);
+static inline bool srdma_qp_in_table(const struct srdma_qp *q)
+{
+	return smp_load_acquire(&q->node.pprev);
+}
 
-/* First entry at or after *key, with a reference; *key is moved past it. */
-struct srdma_qp *srdma_qp_next(struct srdma_dev *dev, unsigned long *key);
+/*
+ * The entry of @ibqp, which lives. Any context; RCU section, or inside a wrapper.
+ * Only while the device is being retired it may be another's: srdma_qp_is()
+ * tells, asked after what was read.
+ */
+struct srdma_qp *srdma_qp_find(struct srdma_dev *dev, const struct ib_qp *ibqp);
+static inline bool srdma_qp_is(const struct srdma_qp *q, const struct ib_qp *ibqp)
+{
+	smp_rmb();	/* what was read is of before; the table has it still */
+	return srdma_qp_in_table(q) && READ_ONCE(q->ibqp) == ibqp;
+}
+
+/* The same, with srdma_qp_lock() held and not dead. Inside a wrapper. */
+struct srdma_qp *srdma_qp_find_lock(struct srdma_dev *dev, const struct ib_qp *ibqp);
+/* By number; special QPs by port << 24 | qpn. With a reference. */
+struct srdma_qp *srdma_qp_get_by_key(struct srdma_dev *dev, u32 key);
+void srdma_qp_put(struct srdma_qp *q);
+
+/* QPNs have 24 bits (IBA 10.2.4.3); each port has its own QP 0 and 1. */
+static inline u32 srdma_qp_key(const struct srdma_qp *q)
+{
+	if (q->type == IB_QPT_SMI || q->type == IB_QPT_GSI)
+		return q->qpn | (u32)q->key_port << 24;	/* as restrack has it */
+	return q->qpn;
+}
+
+/*
+ * A reference on a QP that was found or met in a walk; false: it is gone. RCU
+ * section, or the device held. What it is it stays from now on: compare again.
+ */
+bool srdma_qp_hold(struct srdma_qp *q);
+/* The next QP of a walk, with a reference. */
+struct srdma_qp *srdma_walk_get(struct srdma_walk *w);
 
 /*
  * One at a time on a QP: the application's modify and destroy, and enforce.c.

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Where the QPs of a device are: found by number, or one after the other.
+ */
+#include <linux/hash.h>
+#include <linux/slab.h>
+
+#include "debug.h"
+#include "table.h"
+#include "tracker.h"
+
+#define CHAIN_BITS	13
+#define CHUNK_BYTES	4096
+#define CHUNK_QPS	((CHUNK_BYTES - sizeof(unsigned long)) / sizeof(struct srdma_qp))
+
+struct srdma_chunk {
+	unsigned long first;		/* position of qp[0] */
+	struct srdma_qp qp[CHUNK_QPS];
+};
+
+static u32 chain_of(u32 key)
+{
+	return hash_32(key, CHAIN_BITS);
+}
+
+int srdma_table_init(struct srdma_table *t)
+{
+	u32 i;
+
+	static_assert(sizeof(struct srdma_chunk) <= CHUNK_BYTES);
+
+	xa_init(&t->chunks);
+	mutex_init(&t->grow_lock);
+	spin_lock_init(&t->lock);
+	t->n_chunks = 0;
+	t->free = NULL;
+	t->closed = false;
+	t->bucket = kvmalloc_array(1 << CHAIN_BITS, sizeof(*t->bucket), GFP_KERNEL);
+	if (!t->bucket)
+		return -ENOMEM;
+	for (i = 0; i < 1 << CHAIN_BITS; i++)
+		INIT_HLIST_NULLS_HEAD(&t->bucket[i], i);
+	return 0;
+}
+
+void srdma_table_destroy(struct srdma_table *t)
+{
+	struct srdma_chunk *c;
+	unsigned long n;
+
+	xa_for_each(&t->chunks, n, c)
+		kfree(c);
+	xa_destroy(&t->chunks);
+	kvfree(t->bucket);
+}
+
+/* One chunk more, unless somebody else was faster. */
+static int grow(struct srdma_table *t)
+{
+	struct srdma_chunk *c;
+	int i, ret = 0;
+
+	mutex_lock(&t->grow_lock);
+	if (READ_ONCE(t->free))
+		goto out;
+	c = kzalloc(sizeof(*c), GFP_KERNEL);
+	ret = -ENOMEM;
+	if (!c)
+		goto out;
+	c->first = t->n_chunks * CHUNK_QPS;
+	ret = xa_err(xa_store(&t->chunks, t->n_chunks, c, GFP_KERNEL));
+	if (ret) {
+		kfree(c);
+		goto out;
+	}
+	WRITE_ONCE(t->n_chunks, t->n_chunks + 1);
+	for (i = CHUNK_QPS - 1; i >= 0; i--)
+		srdma_table_free(t, &c->qp[i]);
+out:
+	mutex_unlock(&t->grow_lock);
+	return ret;
+}
+
+struct srdma_qp *srdma_table_alloc(struct srdma_table *t)
+{
+	struct srdma_qp *q;
+
+	if (srdma_fail())
+		return NULL;
+	do {
+		spin_lock(&t->lock);
+		q = t->free;
+		if (q)
+			t->free = q->free;
+		spin_unlock(&t->lock);
+	} while (!q && !grow(t));
+	return q;
+}
+
+void srdma_table_free(struct srdma_table *t, struct srdma_qp *q)
+{
+	spin_lock(&t->lock);
+	q->free = t->free;
+	t->free = q;
+	spin_unlock(&t->lock);
+}
+
+int srdma_table_add(struct srdma_table *t, struct srdma_qp *q)
+{
+	u32 key = srdma_qp_key(q);
+	struct hlist_nulls_head *head = &t->bucket[chain_of(key)];
+	struct hlist_nulls_node *n;
+	struct srdma_qp *other;
+	int ret = 0;
+
+	spin_lock(&t->lock);
+	hlist_nulls_for_each_entry(other, n, head, node)
+		if (srdma_qp_key(other) == key)
+			ret = -EEXIST;
+	if (t->closed)
+		ret = -ESHUTDOWN;
+	if (!ret)
+		hlist_nulls_add_head_rcu(&q->node, head);
+	spin_unlock(&t->lock);
+	return ret;
+}
+
+void srdma_table_del(struct srdma_table *t, struct srdma_qp *q)
+{
+	spin_lock(&t->lock);
+	hlist_nulls_del_init_rcu(&q->node);
+	spin_unlock(&t->lock);
+}
+
+void srdma_table_close(struct srdma_table *t)
+{
+	spin_lock(&t->lock);
+	t->closed = true;
+	spin_unlock(&t->lock);
+}
+
+struct srdma_qp *srdma_table_find(const struct srdma_table *t, u32 key)
+{
+	u32 chain = chain_of(key);
+	struct hlist_nulls_node *n;
+	struct srdma_qp *q;
+
+	do {
+		hlist_nulls_for_each_entry_rcu(q, n, &t->bucket[chain], node)
+			if (srdma_qp_key(q) == key)
+				return q;
+		/* Ended on another chain: a QP that was passed had moved there. */
+	} while (get_nulls_value(n) != chain);
+	return NULL;
+}
+
+struct srdma_qp *srdma_walk_next(struct srdma_walk *w)
+{
+	struct srdma_qp *q;
+
+	while (true) {
+		if (!w->chunk || w->pos - w->chunk->first >= CHUNK_QPS) {
+			w->chunk = xa_load(&w->t->chunks, w->pos / CHUNK_QPS);
+			if (!w->chunk)
+				return NULL;
+		}
+		q = &w->chunk->qp[w->pos++ - w->chunk->first];
+		if (srdma_qp_in_table(q))
+			return q;
+	}
+}
+
+size_t srdma_table_bytes(const struct srdma_table *t)
+{
+	return READ_ONCE(t->n_chunks) * (size_t)CHUNK_BYTES +
+	       (sizeof(*t->bucket) << CHAIN_BITS);
+}
