@@ -219,10 +219,8 @@ void srdma_enforce_modified(struct srdma_qp *q, const struct ib_qp_attr *asked,
 	look = mask & IB_QP_AV || q->class_error;
 	if (mask & IB_QP_STATE) {
 		q->state = asked->qp_state;
-		if (!test_bit(SRDMA_QP_HAS_STATE, &q->flags))
-			set_bit(SRDMA_QP_HAS_STATE, &q->flags);
-		if (test_bit(SRDMA_QP_APP_SQD, &q->flags) != (q->state == IB_QPS_SQD))
-			assign_bit(SRDMA_QP_APP_SQD, &q->flags, q->state == IB_QPS_SQD);
+		set_bit(SRDMA_QP_HAS_STATE, &q->flags);
+		assign_bit(SRDMA_QP_APP_SQD, &q->flags, q->state == IB_QPS_SQD);
 		q->class_error = 0;
 		q->attempts = 0;
 		if (q->state == IB_QPS_RESET) {

@@ -227,7 +227,7 @@ static int dump_pending(struct sk_buff *skb, struct netlink_callback *cb,
 {
 	struct pending_dump p = { .skb = skb, .cb = cb, .d = d };
 
-	return srdma_walk_qps(dev, &d->key, dump_pending_qp, &p);
+	return srdma_walk_qps(dev, &d->key, 0, NULL, dump_pending_qp, &p);
 }
 
 static int dump_actions(struct sk_buff *skb, struct netlink_callback *cb,

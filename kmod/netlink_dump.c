@@ -127,7 +127,7 @@ int srdma_dump_devs(struct sk_buff *skb, struct netlink_callback *cb,
  * QPs are not referenced one by one: skipping what has not changed must cost next
  * to nothing.
  */
-int srdma_walk_qps(struct srdma_dev *dev, unsigned long *pos,
+int srdma_walk_qps(struct srdma_dev *dev, unsigned long *pos, u64 since, u32 *passed,
 		   srdma_qp_visit_fn visit, void *arg)
 {
 	struct srdma_walk w = SRDMA_WALK(&dev->qps, *pos);
@@ -136,10 +136,14 @@ int srdma_walk_qps(struct srdma_dev *dev, unsigned long *pos,
 
 	rcu_read_lock();
 	while ((q = srdma_walk_next(&w))) {
-		ret = visit(q, arg);
-		if (ret) {
-			w.pos--;
-			break;
+		if (atomic64_read(&q->stamp) < since) {
+			++*passed;
+		} else {
+			ret = visit(q, arg);
+			if (ret) {
+				w.pos--;
+				break;
+			}
 		}
 		if (++n % WALK_BATCH)
 			continue;

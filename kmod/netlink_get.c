@@ -357,7 +357,6 @@ struct qp_dump {
 	struct sk_buff *skb;
 	struct netlink_callback *cb;
 	struct srdma_dump *d;
-	bool all;		/* every QP is in the dump's set */
 	u64 now;
 };
 
@@ -370,11 +369,6 @@ static int dump_qp(struct srdma_qp *q, void *arg)
 	int ret = 0;
 	void *hdr;
 
-	/* Nearly all of a dump of what changed, so not even held. */
-	if (!changed && qd->all) {
-		d->count++;
-		return 0;
-	}
 	if (!srdma_qp_hold(q))
 		return 0;
 	if (!qp_matches(q, &d->f, &d->who))
@@ -401,11 +395,14 @@ static int dump_qps(struct sk_buff *skb, struct netlink_callback *cb,
 		.skb = skb,
 		.cb = cb,
 		.d = d,
-		.all = d->who.admin && !qp_filtered(&d->f),
 		.now = ktime_get_ns(),
 	};
+	u64 since = 0;
 
-	return srdma_walk_qps(dev, &d->key, dump_qp, &qd);
+	/* Where every QP is in the dump's set, those that did not change are only counted. */
+	if (d->who.admin && !qp_filtered(&d->f))
+		since = d->f.since;
+	return srdma_walk_qps(dev, &d->key, since, &d->count, dump_qp, &qd);
 }
 
 static int dump_all_qps(struct sk_buff *skb, struct netlink_callback *cb,

@@ -160,10 +160,12 @@ static inline void *srdma_dump_put(struct sk_buff *skb, struct netlink_callback 
 
 /*
  * A visit to one QP; -errno ends the walk with @pos at this QP. RCU section: it
- * must not sleep, and holds the QP (srdma_qp_hold()) to follow its pointers.
+ * must not sleep, and holds the QP (srdma_qp_hold()) to follow its pointers. QPs
+ * that have not changed since generation @since are not visited, but added to
+ * @passed.
  */
 typedef int (*srdma_qp_visit_fn)(struct srdma_qp *q, void *arg);
-int srdma_walk_qps(struct srdma_dev *dev, unsigned long *pos,
+int srdma_walk_qps(struct srdma_dev *dev, unsigned long *pos, u64 since, u32 *passed,
 		   srdma_qp_visit_fn visit, void *arg);
 
 /*

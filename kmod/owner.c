@@ -135,7 +135,8 @@ static size_t cgroup_path_of(struct task_struct *task, char *buf, size_t len)
 	return strlen(buf);
 }
 
-static struct srdma_owner *owner_of_task(struct task_struct *task)
+/* @guess: likely the one, held by the caller; or NULL. */
+static struct srdma_owner *owner_of_task(struct task_struct *task, struct srdma_owner *guess)
 {
 	struct task_struct *leader;
 	struct owner_key key = {};
@@ -158,8 +159,13 @@ static struct srdma_owner *owner_of_task(struct task_struct *task)
 		rcu_read_unlock();
 		return NULL;
 	}
+	/* An owner keeps its pid, so this is no other's. */
+	if (guess && owner_is(guess, &key)) {
+		srdma_owner_get(guess);
+		rcu_read_unlock();
+		return guess;
+	}
 	hash = owner_hash(&key);
-	/* An owner in the table keeps its pid, so this is no other's. */
 	spin_lock(&owners_lock);
 	o = owner_find(&key, hash);
 	spin_unlock(&owners_lock);
@@ -194,14 +200,14 @@ err_pid:
 	return NULL;
 }
 
-struct srdma_owner *srdma_owner_current(void)
+struct srdma_owner *srdma_owner_current(struct srdma_owner *guess)
 {
-	return owner_of_task(current);
+	return owner_of_task(current, guess);
 }
 
 struct srdma_owner *srdma_owner_task(struct task_struct *task)
 {
-	return owner_of_task(task);
+	return owner_of_task(task, NULL);
 }
 
 struct srdma_owner *srdma_owner_kernel(const char *name)

@@ -52,8 +52,11 @@ struct srdma_owner {
 	char cgroup[];
 };
 
-/* The calling process, or the named kernel user. May sleep. NULL: no memory. */
-struct srdma_owner *srdma_owner_current(void);
+/*
+ * The calling process, or the named kernel user. May sleep. NULL: no memory. If
+ * @guess (or NULL), which the caller holds, is the one, it need not be looked for.
+ */
+struct srdma_owner *srdma_owner_current(struct srdma_owner *guess);
 struct srdma_owner *srdma_owner_kernel(const char *name);
 /* Another process, of which the caller holds a task reference. May sleep. */
 struct srdma_owner *srdma_owner_task(struct task_struct *task);

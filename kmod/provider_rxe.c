@@ -21,9 +21,9 @@
  * QP's event handler swallows it. The event comes after the state, from another
  * CPU, so the filter stays once it is in, until the QP goes or we do.
  *
- * It does not notice that the queue is drained when the last acknowledgement
- * comes after the state (complete_ack() compares with a PSN that it updates only
- * later), nor look at its queue when it is back in RTS, until somebody rings.
+ * It does not notice that the queue is drained when the last ACK comes after the
+ * state (complete_ack() compares with a PSN that it updates only later), nor look
+ * at its queue when it is back in RTS, until somebody rings.
  */
 #include <linux/etherdevice.h>
 #include <linux/rcupdate.h>

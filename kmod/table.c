@@ -10,14 +10,6 @@
 #include "tracker.h"
 
 #define CHAIN_BITS	13
-#define CHUNK_BYTES	4096
-#define CHUNK_QPS	((CHUNK_BYTES - sizeof(unsigned long)) / sizeof(struct srdma_qp))
-
-struct srdma_chunk {
-	unsigned long first;		/* position of qp[0] */
-	struct srdma_qp qp[CHUNK_QPS];
-};
-
 static u32 chain_of(u32 key)
 {
 	return hash_32(key, CHAIN_BITS);
@@ -27,7 +19,7 @@ int srdma_table_init(struct srdma_table *t)
 {
 	u32 i;
 
-	static_assert(sizeof(struct srdma_chunk) <= CHUNK_BYTES);
+	static_assert(sizeof(struct srdma_chunk) <= SRDMA_CHUNK_BYTES);
 
 	xa_init(&t->chunks);
 	mutex_init(&t->grow_lock);
@@ -67,14 +59,14 @@ static int grow(struct srdma_table *t)
 	ret = -ENOMEM;
 	if (!c)
 		goto out;
-	c->first = t->n_chunks * CHUNK_QPS;
+	c->first = t->n_chunks * SRDMA_CHUNK_QPS;
 	ret = xa_err(xa_store(&t->chunks, t->n_chunks, c, GFP_KERNEL));
 	if (ret) {
 		kfree(c);
 		goto out;
 	}
 	WRITE_ONCE(t->n_chunks, t->n_chunks + 1);
-	for (i = CHUNK_QPS - 1; i >= 0; i--)
+	for (i = SRDMA_CHUNK_QPS - 1; i >= 0; i--)
 		srdma_table_free(t, &c->qp[i]);
 out:
 	mutex_unlock(&t->grow_lock);
@@ -119,8 +111,10 @@ int srdma_table_add(struct srdma_table *t, struct srdma_qp *q)
 			ret = -EEXIST;
 	if (t->closed)
 		ret = -ESHUTDOWN;
-	if (!ret)
+	if (!ret) {
+		smp_wmb();	/* pairs with srdma_qp_in_table(): all of it is there */
 		hlist_nulls_add_head_rcu(&q->node, head);
+	}
 	spin_unlock(&t->lock);
 	return ret;
 }
@@ -154,24 +148,8 @@ struct srdma_qp *srdma_table_find(const struct srdma_table *t, u32 key)
 	return NULL;
 }
 
-struct srdma_qp *srdma_walk_next(struct srdma_walk *w)
-{
-	struct srdma_qp *q;
-
-	while (true) {
-		if (!w->chunk || w->pos - w->chunk->first >= CHUNK_QPS) {
-			w->chunk = xa_load(&w->t->chunks, w->pos / CHUNK_QPS);
-			if (!w->chunk)
-				return NULL;
-		}
-		q = &w->chunk->qp[w->pos++ - w->chunk->first];
-		if (srdma_qp_in_table(q))
-			return q;
-	}
-}
-
 size_t srdma_table_bytes(const struct srdma_table *t)
 {
-	return READ_ONCE(t->n_chunks) * (size_t)CHUNK_BYTES +
+	return READ_ONCE(t->n_chunks) * (size_t)SRDMA_CHUNK_BYTES +
 	       (sizeof(*t->bucket) << CHAIN_BITS);
 }

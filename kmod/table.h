@@ -83,10 +83,4 @@ struct srdma_walk {
 
 #define SRDMA_WALK(table, from)	{ .t = (table), .pos = (from) }
 
-/*
- * The next QP, NULL: there is none. RCU section, or the device held. To pass one
- * over costs some ten instructions: a dump of what changed passes nearly all.
- */
-struct srdma_qp *srdma_walk_next(struct srdma_walk *w);
-
 #endif /* SRDMA_TABLE_H */

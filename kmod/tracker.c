@@ -334,7 +334,9 @@ struct srdma_qp *srdma_qp_prepare(struct srdma_dev *dev, struct ib_qp *ibqp,
 	q = srdma_qp_alloc(dev, ibqp, user);
 	if (!q)
 		return ERR_PTR(-ENOMEM);
-	q->owner = user ? srdma_owner_current() :
+	q->uar = srdma_uar_of(dev, ibqp, user);
+	/* Usually who opened the context is also who makes its QPs. */
+	q->owner = user ? srdma_owner_current(q->uar ? q->uar->owner : NULL) :
 			  srdma_owner_kernel(ibqp->res.kern_name);
 	if (!q->owner)
 		goto err_nomem;
@@ -345,7 +347,6 @@ struct srdma_qp *srdma_qp_prepare(struct srdma_dev *dev, struct ib_qp *ibqp,
 		return ERR_CAST(jd);
 	}
 	RCU_INIT_POINTER(q->job, jd);
-	q->uar = srdma_uar_of(dev, ibqp, user);
 	q->state = IB_QPS_RESET;
 	set_bit(SRDMA_QP_HAS_STATE, &q->flags);
 	return q;

@@ -225,6 +225,16 @@ struct srdma_qp {
 	u16 attempts;
 };
 
+#define SRDMA_CHUNK_BYTES	4096
+#define SRDMA_CHUNK_QPS							\
+	((SRDMA_CHUNK_BYTES - sizeof(unsigned long)) / sizeof(struct srdma_qp))
+
+/* What a table's memory is made of. @first: position of the first one. */
+struct srdma_chunk {
+	unsigned long first;
+	struct srdma_qp qp[SRDMA_CHUNK_QPS];
+};
+
 /*
  * Devices. The semaphore protects the set, srdma_dev.name, and that
  * srdma_dev.ibdev stays; taken inside ib_core's client locks (add, remove,
@@ -264,7 +274,28 @@ void srdma_qp_stay(struct srdma_qp *q);
 
 static inline bool srdma_qp_in_table(const struct srdma_qp *q)
 {
-	return smp_load_acquire(&q->node.pprev);
+	return smp_load_acquire(&q->node.pprev);	/* pairs with srdma_table_add() */
+}
+
+/*
+ * The next QP of a walk, NULL: there is none. RCU section, or the device held. To
+ * pass one over costs some ten instructions: a dump of what changed passes nearly
+ * all.
+ */
+static inline struct srdma_qp *srdma_walk_next(struct srdma_walk *w)
+{
+	struct srdma_qp *q;
+
+	while (true) {
+		if (!w->chunk || w->pos - w->chunk->first >= SRDMA_CHUNK_QPS) {
+			w->chunk = xa_load(&w->t->chunks, w->pos / SRDMA_CHUNK_QPS);
+			if (!w->chunk)
+				return NULL;
+		}
+		q = &w->chunk->qp[w->pos++ - w->chunk->first];
+		if (srdma_qp_in_table(q))
+			return q;
+	}
 }
 
 /*

@@ -40,6 +40,9 @@ median() {
 	sort -n | awk '{ v[NR] = $1 } END { print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'
 }
 
+# mean: likewise, as a whole number.
+mean() { awk '{ sum += $1 } END { printf "%.0f\n", sum / NR }'; }
+
 quotient() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.4g", a / b }'; }
 
 # json_field KEY: of a flat object on stdin.
