@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rdma/swiftrdma.h>
+
 #include "io/io.h"
 #include "unit/snap_build.h"
 
@@ -29,6 +31,7 @@ static struct fake {
 	/* rules set and removed */
 	char set[8][SNAP_NAME], removed[8][SNAP_NAME];
 	size_t n_set, n_removed, n_levels_set;
+	struct io_level levels[SWIFTRDMA_LEVEL_MAX + 1];
 	struct io_event event;
 	bool event_due;
 } fake;
@@ -230,16 +233,18 @@ int io_levels(struct io *io, struct io_level *levels, size_t cap)
 	size_t i;
 
 	(void)io;
-	for (i = 0; i < cap; i++)
-		levels[i] = (struct io_level){ (uint32_t)i, (uint32_t)(8 * i),
-					       (uint32_t)i };
-	return (int)cap;
+	for (i = 0; i < cap && i <= SWIFTRDMA_LEVEL_MAX; i++)
+		levels[i] = fake.levels[i];
+	return (int)i;
 }
 
 int io_levels_set(struct io *io, const struct io_level *levels, size_t n)
 {
+	size_t i;
+
 	(void)io;
-	(void)levels;
+	for (i = 0; i < n; i++)
+		fake.levels[levels[i].level] = levels[i];
 	fake.n_levels_set += n;
 	return 0;
 }
@@ -261,6 +266,15 @@ int io_events_read(struct io *io, void (*cb)(const struct io_event *, void *),
 	return 1;
 }
 
+/* As a module that was just loaded has them. */
+static void fake_default_levels(void)
+{
+	uint32_t i;
+
+	for (i = 0; i <= SWIFTRDMA_LEVEL_MAX; i++)
+		fake.levels[i] = (struct io_level){ i, 8 * i, i };
+}
+
 static void fake_reset(void)
 {
 	size_t i;
@@ -270,6 +284,7 @@ static void fake_reset(void)
 	memset(&fake, 0, sizeof(fake));
 	memset(fake.level, -1, sizeof(fake.level));
 	fake.loaded = true;
+	fake_default_levels();
 	made_scene(&fake.scene, 1000, 0);
 }
 

@@ -263,6 +263,44 @@ static void test_reload(void **state)
 	assert_int_equal(fake.lease, 0);
 }
 
+static void assert_level(uint32_t level, uint32_t dscp, uint32_t sl)
+{
+	assert_int_equal(fake.levels[level].dscp, dscp);
+	assert_int_equal(fake.levels[level].sl, sl);
+}
+
+/* What a former file, or an agent before this one, made of a level ends. */
+static void test_levels_of_the_file(void **state)
+{
+	struct config cfg;
+
+	(void)state;
+	fake.levels[5] = (struct io_level){ 5, 46, 9 };
+	tick(0, 0);
+	assert_level(3, 26, 3);
+	assert_level(5, 40, 5);
+	config(&cfg, "levels:\n- {level: 4, dscp: 33, sl: 2}\n");
+	agent_reload(&agent, &cfg);
+	tick(100, 0);
+	assert_level(3, 24, 3);
+	assert_level(4, 33, 2);
+	config(&cfg, "jobs: []\n");
+	agent_reload(&agent, &cfg);
+	tick(100, 0);
+	assert_level(4, 32, 4);
+}
+
+/* The file is taken up when it is read, not whenever jobs come and go. */
+static void test_levels_set_by_hand(void **state)
+{
+	(void)state;
+	tick(0, 0);
+	fake.levels[6] = (struct io_level){ 6, 1, 1 };
+	made_job(&fake.scene, 3, "mine", 2);
+	tick(100, 0);
+	assert_level(6, 1, 1);
+}
+
 static void test_stop(void **state)
 {
 	(void)state;
@@ -327,6 +365,7 @@ int main(void)
 		T(test_lease_lost_while_acting), T(test_one_bad_item),
 		T(test_module_away), T(test_module_loaded_anew),
 		T(test_not_allowed), T(test_reload), T(test_stop),
+		T(test_levels_of_the_file), T(test_levels_set_by_hand),
 		T(test_foreign_rules_stay), T(test_results),
 		T(test_reading_fails),
 	};

@@ -331,12 +331,9 @@ int agent_tick(struct agent *a)
 		return away(a, "it was loaded anew");
 	}
 	a->readings++;
-	if (a->need_sync || (older && jobs_changed(older, newer))) {
-		a->need_sync = false;
+	if (a->need_sync || (older && jobs_changed(older, newer)))
 		agent_sync(a, newer);
-	}
-	err = evaluate(a, older, newer);
-	return err;
+	return evaluate(a, older, newer);
 }
 
 static void on_event(const struct io_event *ev, void *arg)
