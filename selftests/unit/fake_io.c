@@ -28,6 +28,7 @@ static struct fake {
 	int level[8];
 	struct snap_action got[FAKE_ACTIONS];
 	size_t n_got, acts, renewals, ends, opens;
+	size_t handles;			/* open, and half open */
 	/* rules set and removed */
 	char set[8][SNAP_NAME], removed[8][SNAP_NAME];
 	size_t n_set, n_removed, n_levels_set;
@@ -52,16 +53,18 @@ static void fake_expire(void)
 
 int io_open(struct io **io)
 {
+	*io = &the_io;
+	fake.handles++;
 	if (!fake.loaded)
 		return -ENOENT;
 	fake.opens++;
-	*io = &the_io;
 	return 0;
 }
 
 void io_close(struct io *io)
 {
-	(void)io;
+	if (io)
+		fake.handles--;
 }
 
 const char *io_error(const struct io *io)
@@ -279,9 +282,12 @@ static void fake_reset(void)
 {
 	size_t i;
 
+	size_t handles = fake.handles;
+
 	for (i = 0; i < fake.scene.s.n_jobs; i++)
 		free(fake.scene.jobs[i].rules);
 	memset(&fake, 0, sizeof(fake));
+	fake.handles = handles;
 	memset(fake.level, -1, sizeof(fake.level));
 	fake.loaded = true;
 	fake_default_levels();

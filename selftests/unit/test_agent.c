@@ -60,6 +60,7 @@ static int teardown(void **state)
 {
 	(void)state;
 	agent_free(&agent);
+	assert_int_equal(fake.handles, 0);
 	fake_reset();
 	return 0;
 }

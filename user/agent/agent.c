@@ -65,11 +65,10 @@ static int connect_module(struct agent *a)
 {
 	int err = io_open(&a->io);
 
-	if (err < 0) {
-		a->io = NULL;
+	/* Also what failed to open is to be closed, which away() does. */
+	if (err < 0)
 		return away(a, err == -ENOENT ? "it is not loaded" :
 						strerror(-err));
-	}
 	a->events_fd = io_events_open(a->io);
 	if (a->events_fd < 0) {
 		log_msg(LOG_WARNING, "no events, results will not be logged: %s",
