@@ -138,9 +138,13 @@ alive $agent && fleet_has job "^$(has 160) " 1
 point $? "... which they do"
 
 # The module goes and comes.
-check "the module can be taken out under it" srdma_unload
-says 'swiftrdma.ko is away'
-point $? "it says that the module is away"
+check "the module can be disarmed under it" swiftrdma module disarm
+says 'swiftrdma.ko is away.*disarmed'
+point $? "it says that the module is disarmed"
+nap 1
+is "... and decides nothing by what a disarmed module says" \
+	"$(sed '1,/is away/d' "$fleet_dir/agent")$(grep 'batch 0' "$fleet_dir/agent")" ""
+check "the module can be taken out under it" rmmod swiftrdma
 fleet_has job "^$own " 5
 point $? "... and the QPs have their own class back"
 check "... and come again" srdma_load

@@ -18,7 +18,7 @@
 
 static struct fake {
 	struct made scene;
-	bool loaded;
+	bool loaded, disarmed;
 	int snapshot_error, act_error;
 	char bad_job[SNAP_NAME];	/* a batch that names it is refused */
 	/* the lease, if any */
@@ -160,6 +160,8 @@ int io_act(struct io *io, uint64_t *lease, uint32_t ttl_ms, uint32_t rank,
 	(void)origin;
 	if (!fake.loaded)
 		return -ENODEV;
+	if (fake.disarmed)
+		return -ESHUTDOWN;
 	if (fake.act_error)
 		return fake.act_error;
 	fake_expire();
@@ -193,6 +195,12 @@ int io_act(struct io *io, uint64_t *lease, uint32_t ttl_ms, uint32_t rank,
 			a->clear ? -1 : (int)a->value;
 	}
 	return 0;
+}
+
+int io_armed(struct io *io)
+{
+	(void)io;
+	return fake.disarmed ? -ESHUTDOWN : 0;
 }
 
 int io_job_set(struct io *io, const char *name, const char *origin,
@@ -292,6 +300,18 @@ static void fake_reset(void)
 	fake.loaded = true;
 	fake_default_levels();
 	made_scene(&fake.scene, 1000, 0);
+}
+
+/* The module lets go: leases end, then its devices are gone from it. */
+static void fake_disarm(void)
+{
+	fake.disarmed = true;
+	fake.lease = 0;
+	memset(fake.level, -1, sizeof(fake.level));
+	fake.scene.s.n_qps = fake.scene.s.n_uars = 0;
+	fake.scene.s.n_ports = fake.scene.s.n_devs = 0;
+	for (size_t i = 0; i < fake.scene.s.n_jobs; i++)
+		fake.scene.jobs[i].n_stats = 0;
 }
 
 /* Time goes by, in which the port sends at @share of its 20 Mbit/s. */

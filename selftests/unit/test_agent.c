@@ -230,6 +230,37 @@ static void test_module_loaded_anew(void **state)
 	assert_int_equal(fake.level[1], 1);
 }
 
+/*
+ * Disarmed it looks as if every job had let go of all it used. Nothing is
+ * decided by that, and the module is not back while it stays so.
+ */
+static void test_module_disarmed(void **state)
+{
+	struct io_event ended = { .kind = IO_EVENT_LEASE_END };
+
+	(void)state;
+	tick(0, 0);
+	tick(100, 1);
+	assert_int_equal(policy_n_held(&agent.state), 1);
+	ended.lease = fake.lease;
+	fake_disarm();
+	fake.event = ended;
+	fake.event_due = true;
+	agent_events(&agent);
+	fake_pass(1000, 0);
+	assert_int_equal(agent_tick(&agent), -ENODEV);
+	assert_true(agent.away_said);
+	assert_int_equal(policy_n_held(&agent.state), 0);
+	assert_int_equal(agent_tick(&agent), -ENODEV);
+	assert_true(agent.away_said);
+	assert_int_equal(fake.acts, 1);
+	fake_reset();
+	tick(0, 0);
+	assert_false(agent.away_said);
+	tick(100, 1);
+	assert_int_equal(fake.level[1], 1);
+}
+
 static void test_not_allowed(void **state)
 {
 	(void)state;
@@ -365,6 +396,7 @@ int main(void)
 		T(test_keeps_the_lease), T(test_lease_ran_out),
 		T(test_lease_lost_while_acting), T(test_one_bad_item),
 		T(test_module_away), T(test_module_loaded_anew),
+		T(test_module_disarmed),
 		T(test_not_allowed), T(test_reload), T(test_stop),
 		T(test_levels_of_the_file), T(test_levels_set_by_hand),
 		T(test_foreign_rules_stay), T(test_results),

@@ -61,6 +61,17 @@ static int away(struct agent *a, const char *why)
 	return -ENODEV;
 }
 
+/*
+ * Disarmed, the module answers as if all devices had been pulled out. What is
+ * wanted must not be judged by that.
+ */
+static int disarmed(struct agent *a)
+{
+	if (io_armed(a->io) != -ESHUTDOWN)
+		return 0;
+	return away(a, "it is disarmed and changes nothing until it is loaded anew");
+}
+
 static int connect_module(struct agent *a)
 {
 	int err = io_open(&a->io);
@@ -69,6 +80,9 @@ static int connect_module(struct agent *a)
 	if (err < 0)
 		return away(a, err == -ENOENT ? "it is not loaded" :
 						strerror(-err));
+	err = disarmed(a);
+	if (err)
+		return err;
 	a->events_fd = io_events_open(a->io);
 	if (a->events_fd < 0) {
 		log_msg(LOG_WARNING, "no events, results will not be logged: %s",
@@ -325,6 +339,10 @@ int agent_tick(struct agent *a)
 			"not allowed to see jobs: run as root, or with CAP_NET_ADMIN in the initial user namespace");
 		return -EPERM;
 	}
+	/* After the reading, which may be of the time since. */
+	err = disarmed(a);
+	if (err)
+		return err;
 	if (older && module_reloaded(older, newer)) {
 		/* Events, lease and rules are gone; begin as at the start. */
 		return away(a, "it was loaded anew");

@@ -201,6 +201,17 @@ int io_levels_set(struct io *io, const struct io_level *levels, size_t n)
 	return command(io, msg, err);
 }
 
+/*
+ * A change of nothing: refused in any case, but before it is looked at if no
+ * change is taken at all.
+ */
+int io_armed(struct io *io)
+{
+	int err = io_levels_set(io, NULL, 0);
+
+	return err == -EINVAL ? 0 : err;
+}
+
 static int put_rule(struct nl_msg *msg, const struct snap_rule *rule)
 {
 	struct nlattr *nest = nla_nest_start(msg, SWIFTRDMA_JOB_A_RULE);
