@@ -333,6 +333,20 @@ static void test_levels_set_by_hand(void **state)
 	assert_level(6, 1, 1);
 }
 
+/* More releases than a batch holds: what stays comes back under a new lease. */
+static void test_many_releases(void **state)
+{
+	(void)state;
+	tick(0, 0);
+	tick(100, 1);
+	let_go(&agent, SWIFTRDMA_BATCH_MAX + 1);
+	assert_int_equal(fake.ends, 1);
+	assert_int_equal(fake.level[1], -1);
+	tick(10, 0.7);
+	assert_int_equal(fake.level[1], 1);
+	assert_int_equal(agent.lease, fake.lease);
+}
+
 static void test_stop(void **state)
 {
 	(void)state;
@@ -397,7 +411,7 @@ int main(void)
 		T(test_lease_lost_while_acting), T(test_one_bad_item),
 		T(test_module_away), T(test_module_loaded_anew),
 		T(test_module_disarmed),
-		T(test_not_allowed), T(test_reload), T(test_stop),
+		T(test_not_allowed), T(test_reload), T(test_many_releases), T(test_stop),
 		T(test_levels_of_the_file), T(test_levels_set_by_hand),
 		T(test_foreign_rules_stay), T(test_results),
 		T(test_reading_fails),

@@ -442,6 +442,8 @@ static void test_held_and_carry(void **state)
 	assert_string_equal(out[0].job, "bulk");
 	assert_true(out[0].release);
 	assert_int_equal(policy_n_held(&next), 1);
+	/* Counted also where there is no room. */
+	assert_int_equal(policy_carry(&fewer, &next, &set, &st, out, 0), 1);
 	assert_int_equal(policy_eval(&fewer, &next, &sig, 2000 * MS, out,
 				     DECISIONS), 0);
 	policy_state_free(&next);

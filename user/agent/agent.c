@@ -115,6 +115,15 @@ static uint64_t lease_life(const struct agent *a)
 	return a->cfg.lease > least ? a->cfg.lease : least;
 }
 
+/* Which releases what is under it. */
+static int end_lease(struct agent *a)
+{
+	int err = io_act(a->io, &a->lease, 0, 0, AGENT_ORIGIN, NULL, 0, NULL);
+
+	a->lease = 0;
+	return err;
+}
+
 static int send_batch(struct agent *a, const struct policy_decision *d,
 		      size_t n, uint64_t *batch)
 {
@@ -171,8 +180,10 @@ static void reissue(struct agent *a)
 				a->decisions, SWIFTRDMA_BATCH_MAX))) {
 		if (send_batch(a, a->decisions, n, &batch) < 0)
 			send_one_by_one(a, a->decisions, n, false);
-		log_msg(LOG_INFO, "%zu overrides issued anew (batch %llu)", n,
-			(unsigned long long)batch);
+		else
+			log_msg(LOG_INFO,
+				"%zu overrides issued anew (batch %llu)", n,
+				(unsigned long long)batch);
 	}
 }
 
@@ -228,7 +239,7 @@ static void act(struct agent *a, size_t n)
 		 */
 		log_msg(LOG_WARNING, "the lease is lost: %s",
 			io_error(a->io));
-		io_act(a->io, &a->lease, 0, 0, AGENT_ORIGIN, NULL, 0, NULL);
+		end_lease(a);
 		act_anew(a, n);
 		return;
 	}
@@ -250,9 +261,7 @@ static void keep_lease(struct agent *a)
 		return;
 	if (!policy_n_held(&a->state)) {
 		if (a->lease)
-			io_act(a->io, &a->lease, 0, 0, AGENT_ORIGIN, NULL, 0,
-			       NULL);
-		a->lease = 0;
+			end_lease(a);
 		return;
 	}
 	if (!a->lease) {
@@ -398,11 +407,34 @@ void agent_events(struct agent *a)
 		io_events_read(a->io, on_event, a);
 }
 
+/*
+ * The releases of policies that are gone: @n of them, which may be more than
+ * the buffer holds. Where no batch can carry them the lease ends, which takes
+ * back all, and the next tick issues anew what is to stay.
+ */
+static void let_go(struct agent *a, size_t n)
+{
+	size_t fit = n < SWIFTRDMA_BATCH_MAX ? n : SWIFTRDMA_BATCH_MAX, i;
+	uint64_t batch = 0;
+
+	if (!n)
+		return;
+	if (!a->opt.dry_run) {
+		if (!a->io || !a->lease)
+			return;
+		if (n > fit || send_batch(a, a->decisions, n, &batch) < 0)
+			end_lease(a);
+	}
+	for (i = 0; i < fit; i++)
+		log_decision(NULL, &a->decisions[i], a->opt.dry_run, batch,
+			     a->snap[a->cur].time);
+	if (n > fit)
+		log_msg(LOG_INFO, "... and %zu more releases", n - fit);
+}
+
 void agent_reload(struct agent *a, struct config *cfg)
 {
 	struct policy_state st;
-	uint64_t batch;
-	size_t n = 0;
 
 	policy_state_init(&st);
 	st.at_once = a->state.at_once;
@@ -411,24 +443,8 @@ void agent_reload(struct agent *a, struct config *cfg)
 		config_free(cfg);
 		return;
 	}
-	n = policy_carry(&cfg->policies, &st, &a->cfg.policies, &a->state,
-			 a->decisions, SWIFTRDMA_BATCH_MAX);
-	if (n && a->opt.dry_run) {
-		act(a, n);
-	} else if (n && a->io && a->lease) {
-		size_t i;
-
-		if (send_batch(a, a->decisions, n, &batch) < 0) {
-			/* Ending the lease releases them as well. */
-			io_act(a->io, &a->lease, 0, 0, AGENT_ORIGIN, NULL, 0,
-			       NULL);
-			a->lease = 0;
-			batch = 0;
-		}
-		for (i = 0; i < n; i++)
-			log_decision(NULL, &a->decisions[i], false, batch,
-				     a->snap[a->cur].time);
-	}
+	let_go(a, policy_carry(&cfg->policies, &st, &a->cfg.policies,
+			       &a->state, a->decisions, SWIFTRDMA_BATCH_MAX));
 	policy_state_free(&a->state);
 	config_free(&a->cfg);
 	a->state = st;
@@ -441,13 +457,12 @@ void agent_stop(struct agent *a)
 {
 	if (!a->io || !a->lease)
 		return;
-	if (io_act(a->io, &a->lease, 0, 0, AGENT_ORIGIN, NULL, 0, NULL) < 0)
+	if (end_lease(a) < 0)
 		log_msg(LOG_WARNING,
 			"the lease is not ended, it will run out by itself: %s",
 			io_error(a->io));
 	else
 		log_msg(LOG_INFO, "lease ended, all overrides released");
-	a->lease = 0;
 }
 
 void agent_status(const struct agent *a, char *buf, size_t cap)
