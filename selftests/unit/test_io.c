@@ -281,6 +281,26 @@ static void jobs(void **state)
 	assert_int_equal(f->snap.jobs[0].rules[2].matches, 12);
 }
 
+/* More rules than a message holds: one job in two messages, and once again. */
+static void job_goes_on(void **state)
+{
+	struct fixture *f = *state;
+
+	for (int round = 0; round < 2; round++) {
+		f->snap.n_jobs = 0;
+		nlmsg_hdr(f->msg)->nlmsg_len = NLMSG_HDRLEN + GENL_HDRLEN;
+		put_job(f->msg, 30, 2);
+		put_job(f->msg, 12, 2);
+		put_job(f->msg, 0, 2);
+		assert_int_equal(parse(f), 0);
+		assert_int_equal(f->snap.n_jobs, 1);
+		assert_int_equal(f->snap.jobs[0].n_rules, 42);
+		assert_int_equal(f->snap.jobs[0].n_stats, 2);
+		assert_int_equal(f->snap.jobs[0].rules[29].matches, 39);
+		assert_int_equal(f->snap.jobs[0].rules[30].matches, 10);
+	}
+}
+
 static void actions(void **state)
 {
 	struct fixture *f = *state;
@@ -506,7 +526,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(qp_in_full), T(class_needs_all_four), T(owners_once),
 		T(qp_without_name), T(bad_lengths), T(truncated),
-		T(strings_are_bounded), T(jobs), T(actions),
+		T(strings_are_bounded), T(jobs), T(job_goes_on),
+		T(actions),
 		T(too_many_levels), T(errors), T(interrupted),
 		T(attribute_names), T(merge), T(merge_random),
 	};
