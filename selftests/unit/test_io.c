@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <limits.h>
 #include <netlink/genl/genl.h>
 #include <netlink/netlink.h>
 #include <stdlib.h>
@@ -399,6 +400,24 @@ static void errors(void **state)
 	free(buf);
 }
 
+static void no_errno(void **state)
+{
+	static const int bad[] = { 1, -4096, INT_MIN };
+	struct fixture *f = *state;
+	_Alignas(struct nlmsghdr) char buf[2048];
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct srdma_answer a = { 0 };
+		size_t len = put_error(buf, true, bad[i], "?");
+
+		assert_int_equal(srdma_answer(buf, len, FAMILY, SEQ, &f->r,
+					      &a), -EBADMSG);
+		((struct nlmsghdr *)buf)->nlmsg_type = NLMSG_DONE;
+		assert_int_equal(srdma_answer(buf, len, FAMILY, SEQ, &f->r,
+					      &a), -EBADMSG);
+	}
+}
+
 static void interrupted(void **state)
 {
 	struct fixture *f = *state;
@@ -528,7 +547,7 @@ int main(void)
 		T(qp_without_name), T(bad_lengths), T(truncated),
 		T(strings_are_bounded), T(jobs), T(job_goes_on),
 		T(actions),
-		T(too_many_levels), T(errors), T(interrupted),
+		T(too_many_levels), T(errors), T(no_errno), T(interrupted),
 		T(attribute_names), T(merge), T(merge_random),
 	};
 
