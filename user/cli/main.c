@@ -7,10 +7,6 @@
 
 #include "cli/cli.h"
 
-#ifndef VERSION
-#define VERSION "0.1.0"
-#endif
-
 /* Of two that begin alike the first is meant by an abbreviation. */
 static const struct noun *const nouns[] = {
 	&noun_dev, &noun_port, &noun_uar, &noun_qp, &noun_job, &noun_action,
