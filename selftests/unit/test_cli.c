@@ -129,6 +129,7 @@ static void action_grammar_clear(void **state)
 static void action_grammar_bad(void **state)
 {
 	static const char *const bad[] = {
+		"job kv level 2.5", "job kv create_rate 0.5/s",
 		"level 3", "job kv", "job kv level", "job kv level 8",
 		"job kv level -1", "job kv level 3 for", "job kv level 3 for x",
 		"job kv level 3 for 2h", "job kv level 3 for 3601s",

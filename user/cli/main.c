@@ -156,6 +156,8 @@ static int run(struct cli *cli, struct args *args)
 	if (*verb->name && args_left(args)) {
 		word = args_next(args);
 		verb = find_verb(noun, word);
+		if (!verb && args_is_option(word))
+			return args_late_option(word);
 		if (!verb)
 			return unknown_verb(noun, word);
 	}

@@ -313,6 +313,8 @@ static int filter(struct args *args, struct io_want *want, struct filter *f)
 	case CGROUP:
 		return args_value(args, "cgroup", &f->cgroup);
 	}
+	if (args_is_option(word))
+		return args_late_option(word);
 	return args_bad("'%s' is no filter; there are dev, port, uar, qpn, pid, job, comm, uid, type, state and cgroup",
 			word);
 }
