@@ -10,6 +10,7 @@
 
 #include "agent/agent.c"
 #include "agent/log.c"
+#include "agent/loop.c"
 #include "agent/sync.c"
 
 static const char policy[] =
@@ -402,6 +403,18 @@ static void test_reading_fails(void **state)
 	assert_int_equal(fake.level[1], 1);
 }
 
+/* Once: what failed is not tried again, and must not look like nothing to do. */
+static void test_once(void **state)
+{
+	(void)state;
+	assert_int_equal(agent_once(&agent), EXIT_SUCCESS);
+	fake.snapshot_error = -EAGAIN;
+	assert_int_equal(agent_once(&agent), EXIT_FAILURE);
+	fake.snapshot_error = 0;
+	fake.loaded = false;
+	assert_int_equal(agent_once(&agent), EXIT_FAILURE);
+}
+
 int main(void)
 {
 #define T(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
@@ -414,7 +427,7 @@ int main(void)
 		T(test_not_allowed), T(test_reload), T(test_many_releases), T(test_stop),
 		T(test_levels_of_the_file), T(test_levels_set_by_hand),
 		T(test_foreign_rules_stay), T(test_results),
-		T(test_reading_fails),
+		T(test_reading_fails), T(test_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -54,8 +54,8 @@ uint64_t agent_interval(const struct agent *a)
 static int away(struct agent *a, const char *why)
 {
 	if (!a->away_said)
-		log_msg(LOG_WARNING, "swiftrdma.ko is away, waiting for it: %s",
-			why);
+		log_msg(LOG_WARNING, "swiftrdma.ko is away%s: %s",
+			a->opt.once ? "" : ", waiting for it", why);
 	a->away_said = true;
 	disconnect(a);
 	return -ENODEV;
