@@ -29,6 +29,7 @@ static struct fake {
 	struct snap_action got[FAKE_ACTIONS];
 	size_t n_got, acts, renewals, ends, opens;
 	size_t handles;			/* open, and half open */
+	size_t tries;			/* that met act_error */
 	/* rules set and removed */
 	char set[8][SNAP_NAME], removed[8][SNAP_NAME];
 	size_t n_set, n_removed, n_levels_set;
@@ -162,8 +163,10 @@ int io_act(struct io *io, uint64_t *lease, uint32_t ttl_ms, uint32_t rank,
 		return -ENODEV;
 	if (fake.disarmed)
 		return -ESHUTDOWN;
-	if (fake.act_error)
+	if (fake.act_error) {
+		fake.tries++;
 		return fake.act_error;
+	}
 	fake_expire();
 	if (*lease && *lease != fake.lease)
 		return -ENOENT;

@@ -262,6 +262,20 @@ static void test_module_disarmed(void **state)
 	assert_int_equal(fake.level[1], 1);
 }
 
+/* Gone between reading and acting: nothing is tried on the one that comes. */
+static void test_module_gone_while_acting(void **state)
+{
+	(void)state;
+	tick(0, 0);
+	tick(100, 1);
+	assert_int_equal(fake.acts, 1);
+	fake.act_error = -ENODEV;
+	tick(100, 1);
+	assert_int_equal(agent.lease, 0);
+	assert_int_equal(fake.tries, 1);
+	fake.act_error = 0;
+}
+
 static void test_not_allowed(void **state)
 {
 	(void)state;
@@ -423,7 +437,7 @@ int main(void)
 		T(test_keeps_the_lease), T(test_lease_ran_out),
 		T(test_lease_lost_while_acting), T(test_one_bad_item),
 		T(test_module_away), T(test_module_loaded_anew),
-		T(test_module_disarmed),
+		T(test_module_disarmed), T(test_module_gone_while_acting),
 		T(test_not_allowed), T(test_reload), T(test_many_releases), T(test_stop),
 		T(test_levels_of_the_file), T(test_levels_set_by_hand),
 		T(test_foreign_rules_stay), T(test_results),

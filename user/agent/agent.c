@@ -213,7 +213,8 @@ static void act_anew(struct agent *a, size_t n)
 	reissue(a);
 }
 
-static void act(struct agent *a, size_t n)
+/* -ENODEV: the module is gone, or another by now; the next reading finds out. */
+static int act(struct agent *a, size_t n)
 {
 	const struct policy_decision *d = a->decisions;
 	uint64_t batch = 0, now = a->snap[a->cur].time;
@@ -225,13 +226,17 @@ static void act(struct agent *a, size_t n)
 		for (i = 0; i < n; i++)
 			log_decision(&a->cfg.policies.v[d[i].policy], &d[i],
 				     true, 0, now);
-		return;
+		return 0;
 	}
 	if (fresh && more_than_these(a, n)) {
 		act_anew(a, n);
-		return;
+		return 0;
 	}
 	err = send_batch(a, d, n, &batch);
+	if (err == -ENODEV) {
+		a->lease = 0;
+		return err;
+	}
 	if (err == -ENOENT && !fresh) {
 		/*
 		 * The lease ran out, or one item names a job that has gone;
@@ -241,15 +246,16 @@ static void act(struct agent *a, size_t n)
 			io_error(a->io));
 		end_lease(a);
 		act_anew(a, n);
-		return;
+		return 0;
 	}
 	if (err < 0) {
 		send_one_by_one(a, d, n, true);
-		return;
+		return 0;
 	}
 	for (i = 0; i < n; i++)
 		log_decision(&a->cfg.policies.v[d[i].policy], &d[i], false,
 			     batch, now);
+	return 0;
 }
 
 /* At a third of its life, or each tick where ticks are further apart. */
@@ -316,9 +322,8 @@ static int evaluate(struct agent *a, const struct snapshot *older,
 		return 0;
 	n = policy_eval(&a->cfg.policies, &a->state, &a->sig, newer->time,
 			a->decisions, SWIFTRDMA_BATCH_MAX);
-	if (n)
-		act(a, n);
-	keep_lease(a);
+	if (!n || act(a, n) != -ENODEV)
+		keep_lease(a);
 	return 0;
 }
 

@@ -21,12 +21,28 @@ static void drop(struct srdma_reading *r)
 }
 
 /*
- * Send @msg and take in what comes back; not sent if @err says that it did not
- * take all its attributes. Frees @msg. r->actions is the caller's to free on
- * success.
+ * A lease is the module's that gave it: after a reload the number may be
+ * somebody else's.
+ */
+static int ask_lessor(struct io *io, struct nl_msg *msg,
+		      struct srdma_reading *r)
+{
+	int err = srdma_exchange(io, msg, r, NULL);
+
+	nlmsg_free(msg);
+	if (err == 1)
+		err = srdma_fail(io, -ENODEV,
+				 "the module was loaded anew: the lease went with the old one");
+	return err;
+}
+
+/*
+ * Send @msg, which names a @lease or 0, and take in what comes back; not sent
+ * if @err says that it did not take all its attributes. Frees @msg. r->actions
+ * is the caller's to free on success.
  */
 static int ask(struct io *io, struct nl_msg *msg, int err,
-	       struct srdma_reading *r)
+	       struct srdma_reading *r, uint64_t lease)
 {
 	bool dump = nlmsg_hdr(msg)->nlmsg_flags & NLM_F_DUMP;
 
@@ -36,7 +52,8 @@ static int ask(struct io *io, struct nl_msg *msg, int err,
 		nlmsg_free(msg);
 		return srdma_fail(io, -ENOMEM, "out of memory");
 	}
-	err = srdma_call(io, msg, r, dump ? drop : NULL);
+	err = lease ? ask_lessor(io, msg, r)
+		    : srdma_call(io, msg, r, dump ? drop : NULL);
 	if (err)
 		free(r->actions);
 	return err;
@@ -47,7 +64,7 @@ static int command(struct io *io, struct nl_msg *msg, int err)
 {
 	struct srdma_reading r;
 
-	err = ask(io, msg, err, &r);
+	err = ask(io, msg, err, &r, 0);
 	if (!err)
 		free(r.actions);
 	return err;
@@ -127,7 +144,7 @@ int io_act(struct io *io, uint64_t *lease, uint32_t ttl_ms, uint32_t rank,
 	err = put_lease(msg, *lease, ttl_ms, rank, origin);
 	for (size_t i = 0; i < n && !err; i++)
 		err = put_action(msg, &actions[i]);
-	err = ask(io, msg, err, &r);
+	err = ask(io, msg, err, &r, *lease);
 	if (err)
 		return err;
 	free(r.actions);
@@ -151,7 +168,7 @@ int io_actions(struct io *io, struct snap_action **actions, size_t *n)
 	msg = srdma_request(io, SWIFTRDMA_CMD_ACTION_GET, true, 0);
 	if (!msg)
 		return -ENOMEM;
-	err = ask(io, msg, 0, &r);
+	err = ask(io, msg, 0, &r, 0);
 	if (err)
 		return err;
 	*actions = r.actions;
@@ -168,7 +185,7 @@ int io_levels(struct io *io, struct io_level *levels, size_t cap)
 	msg = srdma_request(io, SWIFTRDMA_CMD_LEVEL_GET, true, 0);
 	if (!msg)
 		return -ENOMEM;
-	err = ask(io, msg, 0, &r);
+	err = ask(io, msg, 0, &r, 0);
 	if (err)
 		return err;
 	free(r.actions);

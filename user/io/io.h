@@ -55,7 +55,8 @@ void snapshot_free(struct snapshot *snap);
  * @origin: of a new lease
  * @batch: out, may be NULL: the number results refer to
  *
- * All or nothing. @n 0 with a lease keeps it alive.
+ * All or nothing. @n 0 with a lease keeps it alive. -ENODEV: the module is
+ * gone, or is another than the one that gave the lease.
  */
 int io_act(struct io *io, uint64_t *lease, uint32_t ttl_ms, uint32_t rank,
 	   const char *origin, const struct snap_action *actions, size_t n,
