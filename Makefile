@@ -2,8 +2,8 @@
 #
 # SwiftRDMA. `make help` lists the targets. Everything is made in build/.
 
-VERSION := 0.1.0
 ROOT := $(CURDIR)
+include $(ROOT)/version.mk
 BUILD := $(ROOT)/build
 KERNELS := $(BUILD)/vm/kernel
 MAKEFLAGS += --no-print-directory

@@ -14,14 +14,13 @@ policy=$fleet_dir/policy.yaml
 own="client 0:$pairs server 0:$pairs"
 has() { echo "client $1:$pairs server $1:$pairs"; }
 
-# write_policy LEVEL LEASE
+# write_policy LEVEL LEASE [LEVELS]: the table's entry, if any.
 write_policy() {
 	cat >"$policy" <<-EOF2
 		agent:
 		  interval: 100ms
 		  lease: $2
-		levels:
-		  - {level: 3, dscp: 24}
+		levels: [$3]
 		jobs:
 		  - name: fleet
 		    class: latency
@@ -60,6 +59,11 @@ caps() {
 		awk '{ printf "%s%s*%s", sep, $1, $2; sep = " " }'
 }
 
+# meaning LEVEL: what it is on the wire.
+meaning() {
+	swiftrdma -j level show | jq -r --argjson l "$1" '.[] | select(.level == $l) | "\(.dscp)/\(.sl)"'
+}
+
 lease() { swiftrdma -j action show | jq -c '[.[] | select(.kind == "override") | .lease, .value]'; }
 
 ktap_begin
@@ -72,12 +76,12 @@ point $? "one of them decides once on an idle machine"
 like "... and finds nothing to do" "$out" 'nothing to do'
 
 fleet job --pairs $pairs --both --watch 50 --rate 100
-write_policy 3 1s
+write_policy 3 1s '{level: 5, dscp: 46, sl: 2}'
 
 out=$(swiftrdma-agent --dry-run --once --config "$policy" 2>&1)
 point $? "a dry run ends well"
 like "... says what it would do, and why" "$out" 'dry run, would act: job fleet: up: job fleet qps 6 > 0: level 0 -> 3$'
-is "... does nothing" "$(lease) $(dev rxe0 live_changed)" "[] 0"
+is "... does nothing" "$(lease) $(dev rxe0 live_changed) $(meaning 5)" "[] 0 40/5"
 fleet_has job "^$own " 1
 point $? "... to no QP"
 
@@ -90,6 +94,7 @@ fleet_lines job "^classes .* $(has 96) "
 point $? "... and the class was changed"
 fleet_has job "^$own " 5
 point $? "... for the time of one lease"
+is "the file's levels are in force" "$(meaning 5)" 46/2
 
 # As a service.
 python3 -c "$listener" "$fleet_dir/socket" >"$fleet_dir/notify" 2>&1 & python=$!
@@ -119,6 +124,7 @@ write_policy 5 10s
 kill -HUP $agent
 fleet_has job "^$(has 160) " 10
 point $? "on SIGHUP it goes by the new file"
+is "... also where that leaves a level its default" "$(meaning 5)" 40/5
 hears ' RELOADING=1$' && [ "$(count ' READY=1$' notify)" -eq 2 ]
 point $? "... and tells the service manager"
 sed -i 's/job.level = 5/job.levle = 6/' "$policy"
@@ -132,9 +138,13 @@ alive $agent && fleet_has job "^$(has 160) " 1
 point $? "... which they do"
 
 # The module goes and comes.
-check "the module can be taken out under it" srdma_unload
-says 'swiftrdma.ko is away'
-point $? "it says that the module is away"
+check "the module can be disarmed under it" swiftrdma module disarm
+says 'swiftrdma.ko is away.*disarmed'
+point $? "it says that the module is disarmed"
+nap 1
+is "... and decides nothing by what a disarmed module says" \
+	"$(sed '1,/is away/d' "$fleet_dir/agent")$(grep 'batch 0' "$fleet_dir/agent")" ""
+check "the module can be taken out under it" rmmod swiftrdma
 fleet_has job "^$own " 5
 point $? "... and the QPs have their own class back"
 check "... and come again" srdma_load

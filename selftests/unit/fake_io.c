@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rdma/swiftrdma.h>
+
 #include "io/io.h"
 #include "unit/snap_build.h"
 
@@ -16,7 +18,7 @@
 
 static struct fake {
 	struct made scene;
-	bool loaded;
+	bool loaded, disarmed;
 	int snapshot_error, act_error;
 	char bad_job[SNAP_NAME];	/* a batch that names it is refused */
 	/* the lease, if any */
@@ -26,9 +28,12 @@ static struct fake {
 	int level[8];
 	struct snap_action got[FAKE_ACTIONS];
 	size_t n_got, acts, renewals, ends, opens;
+	size_t handles;			/* open, and half open */
+	size_t tries;			/* that met act_error */
 	/* rules set and removed */
 	char set[8][SNAP_NAME], removed[8][SNAP_NAME];
 	size_t n_set, n_removed, n_levels_set;
+	struct io_level levels[SWIFTRDMA_LEVEL_MAX + 1];
 	struct io_event event;
 	bool event_due;
 } fake;
@@ -49,16 +54,18 @@ static void fake_expire(void)
 
 int io_open(struct io **io)
 {
+	*io = &the_io;
+	fake.handles++;
 	if (!fake.loaded)
 		return -ENOENT;
 	fake.opens++;
-	*io = &the_io;
 	return 0;
 }
 
 void io_close(struct io *io)
 {
-	(void)io;
+	if (io)
+		fake.handles--;
 }
 
 const char *io_error(const struct io *io)
@@ -154,8 +161,12 @@ int io_act(struct io *io, uint64_t *lease, uint32_t ttl_ms, uint32_t rank,
 	(void)origin;
 	if (!fake.loaded)
 		return -ENODEV;
-	if (fake.act_error)
+	if (fake.disarmed)
+		return -ESHUTDOWN;
+	if (fake.act_error) {
+		fake.tries++;
 		return fake.act_error;
+	}
 	fake_expire();
 	if (*lease && *lease != fake.lease)
 		return -ENOENT;
@@ -187,6 +198,12 @@ int io_act(struct io *io, uint64_t *lease, uint32_t ttl_ms, uint32_t rank,
 			a->clear ? -1 : (int)a->value;
 	}
 	return 0;
+}
+
+int io_armed(struct io *io)
+{
+	(void)io;
+	return fake.disarmed ? -ESHUTDOWN : 0;
 }
 
 int io_job_set(struct io *io, const char *name, const char *origin,
@@ -230,16 +247,18 @@ int io_levels(struct io *io, struct io_level *levels, size_t cap)
 	size_t i;
 
 	(void)io;
-	for (i = 0; i < cap; i++)
-		levels[i] = (struct io_level){ (uint32_t)i, (uint32_t)(8 * i),
-					       (uint32_t)i };
-	return (int)cap;
+	for (i = 0; i < cap && i <= SWIFTRDMA_LEVEL_MAX; i++)
+		levels[i] = fake.levels[i];
+	return (int)i;
 }
 
 int io_levels_set(struct io *io, const struct io_level *levels, size_t n)
 {
+	size_t i;
+
 	(void)io;
-	(void)levels;
+	for (i = 0; i < n; i++)
+		fake.levels[levels[i].level] = levels[i];
 	fake.n_levels_set += n;
 	return 0;
 }
@@ -261,16 +280,41 @@ int io_events_read(struct io *io, void (*cb)(const struct io_event *, void *),
 	return 1;
 }
 
+/* As a module that was just loaded has them. */
+static void fake_default_levels(void)
+{
+	uint32_t i;
+
+	for (i = 0; i <= SWIFTRDMA_LEVEL_MAX; i++)
+		fake.levels[i] = (struct io_level){ i, 8 * i, i };
+}
+
 static void fake_reset(void)
 {
 	size_t i;
 
+	size_t handles = fake.handles;
+
 	for (i = 0; i < fake.scene.s.n_jobs; i++)
 		free(fake.scene.jobs[i].rules);
 	memset(&fake, 0, sizeof(fake));
+	fake.handles = handles;
 	memset(fake.level, -1, sizeof(fake.level));
 	fake.loaded = true;
+	fake_default_levels();
 	made_scene(&fake.scene, 1000, 0);
+}
+
+/* The module lets go: leases end, then its devices are gone from it. */
+static void fake_disarm(void)
+{
+	fake.disarmed = true;
+	fake.lease = 0;
+	memset(fake.level, -1, sizeof(fake.level));
+	fake.scene.s.n_qps = fake.scene.s.n_uars = 0;
+	fake.scene.s.n_ports = fake.scene.s.n_devs = 0;
+	for (size_t i = 0; i < fake.scene.s.n_jobs; i++)
+		fake.scene.jobs[i].n_stats = 0;
 }
 
 /* Time goes by, in which the port sends at @share of its 20 Mbit/s. */

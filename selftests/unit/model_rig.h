@@ -87,6 +87,14 @@ static inline void rig_post(struct rig *r, uint32_t qp, uint32_t bytes, uint64_t
 	assert_int_equal(model_post(&r->m, qp, bytes, 0, r->m.stats.posted, now), 0);
 }
 
+/* @n posts at once, which a unit or the port then works off. */
+static inline void rig_burst(struct rig *r, uint32_t qp, unsigned int n, uint32_t bytes,
+			     uint64_t now)
+{
+	while (n--)
+		rig_post(r, qp, bytes, now);
+}
+
 static inline void rig_run(struct rig *r)
 {
 	uint64_t when;

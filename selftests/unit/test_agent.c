@@ -10,6 +10,7 @@
 
 #include "agent/agent.c"
 #include "agent/log.c"
+#include "agent/loop.c"
 #include "agent/sync.c"
 
 static const char policy[] =
@@ -60,6 +61,7 @@ static int teardown(void **state)
 {
 	(void)state;
 	agent_free(&agent);
+	assert_int_equal(fake.handles, 0);
 	fake_reset();
 	return 0;
 }
@@ -229,6 +231,51 @@ static void test_module_loaded_anew(void **state)
 	assert_int_equal(fake.level[1], 1);
 }
 
+/*
+ * Disarmed it looks as if every job had let go of all it used. Nothing is
+ * decided by that, and the module is not back while it stays so.
+ */
+static void test_module_disarmed(void **state)
+{
+	struct io_event ended = { .kind = IO_EVENT_LEASE_END };
+
+	(void)state;
+	tick(0, 0);
+	tick(100, 1);
+	assert_int_equal(policy_n_held(&agent.state), 1);
+	ended.lease = fake.lease;
+	fake_disarm();
+	fake.event = ended;
+	fake.event_due = true;
+	agent_events(&agent);
+	fake_pass(1000, 0);
+	assert_int_equal(agent_tick(&agent), -ENODEV);
+	assert_true(agent.away_said);
+	assert_int_equal(policy_n_held(&agent.state), 0);
+	assert_int_equal(agent_tick(&agent), -ENODEV);
+	assert_true(agent.away_said);
+	assert_int_equal(fake.acts, 1);
+	fake_reset();
+	tick(0, 0);
+	assert_false(agent.away_said);
+	tick(100, 1);
+	assert_int_equal(fake.level[1], 1);
+}
+
+/* Gone between reading and acting: nothing is tried on the one that comes. */
+static void test_module_gone_while_acting(void **state)
+{
+	(void)state;
+	tick(0, 0);
+	tick(100, 1);
+	assert_int_equal(fake.acts, 1);
+	fake.act_error = -ENODEV;
+	tick(100, 1);
+	assert_int_equal(agent.lease, 0);
+	assert_int_equal(fake.tries, 1);
+	fake.act_error = 0;
+}
+
 static void test_not_allowed(void **state)
 {
 	(void)state;
@@ -261,6 +308,58 @@ static void test_reload(void **state)
 	assert_int_equal(fake.level[1], -1);
 	tick(100, 1);
 	assert_int_equal(fake.lease, 0);
+}
+
+static void assert_level(uint32_t level, uint32_t dscp, uint32_t sl)
+{
+	assert_int_equal(fake.levels[level].dscp, dscp);
+	assert_int_equal(fake.levels[level].sl, sl);
+}
+
+/* What a former file, or an agent before this one, made of a level ends. */
+static void test_levels_of_the_file(void **state)
+{
+	struct config cfg;
+
+	(void)state;
+	fake.levels[5] = (struct io_level){ 5, 46, 9 };
+	tick(0, 0);
+	assert_level(3, 26, 3);
+	assert_level(5, 40, 5);
+	config(&cfg, "levels:\n- {level: 4, dscp: 33, sl: 2}\n");
+	agent_reload(&agent, &cfg);
+	tick(100, 0);
+	assert_level(3, 24, 3);
+	assert_level(4, 33, 2);
+	config(&cfg, "jobs: []\n");
+	agent_reload(&agent, &cfg);
+	tick(100, 0);
+	assert_level(4, 32, 4);
+}
+
+/* The file is taken up when it is read, not whenever jobs come and go. */
+static void test_levels_set_by_hand(void **state)
+{
+	(void)state;
+	tick(0, 0);
+	fake.levels[6] = (struct io_level){ 6, 1, 1 };
+	made_job(&fake.scene, 3, "mine", 2);
+	tick(100, 0);
+	assert_level(6, 1, 1);
+}
+
+/* More releases than a batch holds: what stays comes back under a new lease. */
+static void test_many_releases(void **state)
+{
+	(void)state;
+	tick(0, 0);
+	tick(100, 1);
+	let_go(&agent, SWIFTRDMA_BATCH_MAX + 1);
+	assert_int_equal(fake.ends, 1);
+	assert_int_equal(fake.level[1], -1);
+	tick(10, 0.7);
+	assert_int_equal(fake.level[1], 1);
+	assert_int_equal(agent.lease, fake.lease);
 }
 
 static void test_stop(void **state)
@@ -318,6 +417,18 @@ static void test_reading_fails(void **state)
 	assert_int_equal(fake.level[1], 1);
 }
 
+/* Once: what failed is not tried again, and must not look like nothing to do. */
+static void test_once(void **state)
+{
+	(void)state;
+	assert_int_equal(agent_once(&agent), EXIT_SUCCESS);
+	fake.snapshot_error = -EAGAIN;
+	assert_int_equal(agent_once(&agent), EXIT_FAILURE);
+	fake.snapshot_error = 0;
+	fake.loaded = false;
+	assert_int_equal(agent_once(&agent), EXIT_FAILURE);
+}
+
 int main(void)
 {
 #define T(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
@@ -326,9 +437,11 @@ int main(void)
 		T(test_keeps_the_lease), T(test_lease_ran_out),
 		T(test_lease_lost_while_acting), T(test_one_bad_item),
 		T(test_module_away), T(test_module_loaded_anew),
-		T(test_not_allowed), T(test_reload), T(test_stop),
+		T(test_module_disarmed), T(test_module_gone_while_acting),
+		T(test_not_allowed), T(test_reload), T(test_many_releases), T(test_stop),
+		T(test_levels_of_the_file), T(test_levels_set_by_hand),
 		T(test_foreign_rules_stay), T(test_results),
-		T(test_reading_fails),
+		T(test_reading_fails), T(test_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -129,6 +129,7 @@ static void action_grammar_clear(void **state)
 static void action_grammar_bad(void **state)
 {
 	static const char *const bad[] = {
+		"job kv level 2.5", "job kv create_rate 0.5/s",
 		"level 3", "job kv", "job kv level", "job kv level 8",
 		"job kv level -1", "job kv level 3 for", "job kv level 3 for x",
 		"job kv level 3 for 2h", "job kv level 3 for 3601s",
@@ -375,8 +376,10 @@ static void hostile_names(void **state)
 	static const struct thing hostile[] = {
 		{ "\"\\\n\033[2J", 1, true }, { "\xff\xc3\xa9\xe2\x82", 1, true },
 		{ "\xed\xa0\x80", 1, true },
+		/* a terminal's CSI as U+009B, and as Latin-1 has it */
+		{ "\xc2\x9b" "2J\x9b" "2J\xc3\x9b", 1, true },
 	};
-	struct rows rows = ROWS(things, hostile, 3);
+	struct rows rows = ROWS(things, hostile, 4);
 	struct out o = { .json = true };
 	struct json_tokener *tok = json_tokener_new();
 	struct json_object *all, *v;
@@ -401,6 +404,8 @@ static void hostile_names(void **state)
 	o.json = false;
 	text = render(&o, &rows);
 	assert_null(strchr(text, '\033'));
+	assert_non_null(strstr(text, "?\xc3\xa9??"));
+	assert_non_null(strstr(text, "??2J?2J\xc3\x9b"));
 	free(text);
 }
 

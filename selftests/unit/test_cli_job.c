@@ -121,6 +121,7 @@ static void bad_rules(void **state)
 	static char *const bad[] = {
 		"uid", "uid=", "uid=x", "uid=4294967296", "pid=-1", "colour=red",
 		"comm=0123456789abcdef", "order=3", "", "uid=1,,=",
+		"uid=4294967295", "cgroup=kv", "exe=/usr/bin/x",
 	};
 
 	(void)state;
@@ -150,6 +151,31 @@ static void bad_words(void **state)
 	assert_int_equal(PARSE(&job, "match", "uid=1"), CLI_USAGE);
 }
 
+static int run_word(int (*verb)(struct cli *cli, struct args *args), char *name)
+{
+	char *word[] = { name, "match", "uid=1" };
+	struct args args = { word, verb == del ? 1 : 3 };
+	struct cli cli = { 0 };
+
+	return verb(&cli, &args);
+}
+
+/* What passes goes on to a module, which is not there. */
+static void job_names(void **state)
+{
+	static char *const bad[] = {
+		"", "a b", "kv/1", "x23456789012345678901234567890xx",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		assert_int_equal(run_word(set, bad[i]), CLI_USAGE);
+		assert_int_equal(run_word(del, bad[i]), CLI_USAGE);
+	}
+	assert_int_equal(run_word(set, "kv-1_a.b"), CLI_ERROR);
+	assert_int_equal(run_word(del, "kv-1_a.b"), CLI_ERROR);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -157,6 +183,7 @@ int main(void)
 		cmocka_unit_test(order_by_default),
 		cmocka_unit_test(bad_rules),
 		cmocka_unit_test(bad_words),
+		cmocka_unit_test(job_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,67 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The parser, the answers and the merge, on messages made here. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <errno.h>
-#include <netlink/genl/genl.h>
-#include <netlink/netlink.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <rdma/swiftrdma.h>
-
-#include "io/answer.h"
-#include "io/merge.h"
-#include "io/parse.h"
-
-#define FAMILY	29
-#define SEQ	7
-
-struct fixture {
-	struct snapshot snap;
-	struct srdma_owners owners;
-	struct srdma_reading r;
-	struct nl_msg *msg;
-};
-
-static int setup(void **state)
-{
-	struct fixture *f = calloc(1, sizeof(*f));
-
-	f->r = (struct srdma_reading){
-		.snap = &f->snap,
-		.qps = &f->snap.qps, .n_qps = &f->snap.n_qps,
-		.cap_qps = &f->snap.cap_qps, .owners = &f->owners,
-	};
-	assert_int_equal(srdma_owners_attach(&f->owners, &f->snap), 0);
-	f->msg = nlmsg_alloc_size(65536);
-	genlmsg_put(f->msg, 0, SEQ, FAMILY, 0, 0, SWIFTRDMA_CMD_QP_GET, 1);
-	*state = f;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	snapshot_free(&f->snap);
-	srdma_owners_free(&f->owners);
-	free(f->r.actions);
-	nlmsg_free(f->msg);
-	free(f);
-	return 0;
-}
-
-static int parse(struct fixture *f)
-{
-	struct nlmsghdr *nlh = nlmsg_hdr(f->msg);
-
-	return srdma_parse((char *)nlmsg_data(nlh) + GENL_HDRLEN,
-			   nlmsg_datalen(nlh) - GENL_HDRLEN, &f->r);
-}
+/* The parser: objects in, structures out. */
+#include "unit/io_rig.h"
 
 static void put_owner(struct nl_msg *msg, int type, uint32_t pid,
 		      const char *comm)
@@ -281,6 +220,26 @@ static void jobs(void **state)
 	assert_int_equal(f->snap.jobs[0].rules[2].matches, 12);
 }
 
+/* More rules than a message holds: one job in two messages, and once again. */
+static void job_goes_on(void **state)
+{
+	struct fixture *f = *state;
+
+	for (int round = 0; round < 2; round++) {
+		f->snap.n_jobs = 0;
+		nlmsg_hdr(f->msg)->nlmsg_len = NLMSG_HDRLEN + GENL_HDRLEN;
+		put_job(f->msg, 30, 2);
+		put_job(f->msg, 12, 2);
+		put_job(f->msg, 0, 2);
+		assert_int_equal(parse(f), 0);
+		assert_int_equal(f->snap.n_jobs, 1);
+		assert_int_equal(f->snap.jobs[0].n_rules, 42);
+		assert_int_equal(f->snap.jobs[0].n_stats, 2);
+		assert_int_equal(f->snap.jobs[0].rules[29].matches, 39);
+		assert_int_equal(f->snap.jobs[0].rules[30].matches, 10);
+	}
+}
+
 static void actions(void **state)
 {
 	struct fixture *f = *state;
@@ -322,193 +281,20 @@ static void too_many_levels(void **state)
 	assert_int_equal(f->r.n_levels, 8);
 }
 
-/* An error message as the kernel writes it, with and without the request. */
-static size_t put_error(char *buf, bool capped, int error, const char *text)
-{
-	struct nl_msg *msg = nlmsg_alloc_size(1024);
-	struct nlmsgerr e = { .error = error };
-	struct nlmsghdr *nlh = nlmsg_put(msg, 0, SEQ, NLMSG_ERROR, 0,
-					 NLM_F_ACK_TLVS |
-					 (capped ? NLM_F_CAPPED : 0));
-	size_t len;
-
-	e.msg.nlmsg_len = NLMSG_HDRLEN + 20;
-	nlmsg_append(msg, &e, sizeof(e), NLMSG_ALIGNTO);
-	if (!capped)
-		nlmsg_append(msg, "the request, 20 byte", 20, NLMSG_ALIGNTO);
-	nla_put_string(msg, NLMSGERR_ATTR_MSG, text);
-	nla_put_u32(msg, NLMSGERR_ATTR_OFFS, 24);
-	nlh = nlmsg_hdr(msg);
-	len = nlh->nlmsg_len;
-	memcpy(buf, nlh, len);
-	nlmsg_free(msg);
-	return len;
-}
-
-static void errors(void **state)
-{
-	struct fixture *f = *state;
-	char *buf = malloc(2048);
-
-	for (int capped = 0; capped < 2; capped++) {
-		struct srdma_answer a = { 0 };
-		size_t len = put_error(buf, capped, -ENOENT, "no such job");
-
-		assert_int_equal(srdma_answer(buf, len, FAMILY, SEQ, &f->r,
-					      &a), 0);
-		assert_true(a.done);
-		assert_int_equal(a.error, -ENOENT);
-		assert_string_equal(a.message, "no such job");
-		assert_true(a.has_offset);
-		assert_int_equal(a.offset, 24);
-		/* of another request: not ours to read */
-		memset(&a, 0, sizeof(a));
-		assert_int_equal(srdma_answer(buf, len, FAMILY, SEQ + 1,
-					      &f->r, &a), 0);
-		assert_false(a.done);
-		for (size_t n = 0; n < len; n++) {
-			char *cut = malloc(n ? n : 1);
-
-			memcpy(cut, buf, n);
-			memset(&a, 0, sizeof(a));
-			srdma_answer(cut, n, FAMILY, SEQ, &f->r, &a);
-			assert_false(a.done);
-			free(cut);
-		}
-	}
-	free(buf);
-}
-
-static void interrupted(void **state)
-{
-	struct fixture *f = *state;
-	struct srdma_answer a = { 0 };
-	struct nlmsghdr *nlh = nlmsg_hdr(f->msg);
-
-	nlh->nlmsg_flags |= NLM_F_DUMP_INTR;
-	assert_int_equal(srdma_answer(nlh, nlh->nlmsg_len, FAMILY, SEQ, &f->r,
-				      &a), 0);
-	assert_true(a.interrupted);
-	assert_false(a.done);
-}
-
-/* The kernel points at an attribute; a name is what a person can use. */
-static void attribute_names(void **state)
-{
-	struct fixture *f = *state;
-	struct nlattr *nest, *value, *second;
-	struct nlmsghdr *nlh;
-	char name[64];
-
-	nest = nla_nest_start(f->msg, SWIFTRDMA_A_LEASE);
-	nla_put_u32(f->msg, SWIFTRDMA_LEASE_A_TTL_MS, 1);
-	nla_nest_end(f->msg, nest);
-	for (int i = 0; i < 2; i++) {
-		nest = nla_nest_start(f->msg, SWIFTRDMA_A_ACTION);
-		nla_put_u32(f->msg, SWIFTRDMA_ACTION_A_KNOB, 1);
-		nla_put_u64(f->msg, SWIFTRDMA_ACTION_A_VALUE, 99);
-		nla_nest_end(f->msg, nest);
-	}
-	nlh = nlmsg_hdr(f->msg);
-	second = nest;
-	value = nla_find(nla_data(second), nla_len(second),
-			 SWIFTRDMA_ACTION_A_VALUE);
-	srdma_attr_name(nlh, nlh->nlmsg_len, (char *)value - (char *)nlh, name,
-			sizeof(name));
-	assert_string_equal(name, "action[2].value");
-	srdma_missing_name(nlh, nlh->nlmsg_len, (char *)second - (char *)nlh,
-			   SWIFTRDMA_ACTION_A_JOB, name, sizeof(name));
-	assert_string_equal(name, "action[2].job");
-	srdma_missing_name(nlh, nlh->nlmsg_len, 0, SWIFTRDMA_A_LEASE, name,
-			   sizeof(name));
-	assert_string_equal(name, "lease");
-	for (uint32_t i = 0; i < nlh->nlmsg_len + 8; i++)
-		srdma_attr_name(nlh, nlh->nlmsg_len, i, name, 12);
-	srdma_attr_name(nlh, nlh->nlmsg_len, 21, name, sizeof(name));
-	assert_string_equal(name, "");
-}
-
-static struct snap_qp qp(uint32_t qpn, uint64_t serial, uint64_t wrs)
-{
-	return (struct snap_qp){
-		.qpn = qpn, .serial = serial, .wrs = wrs, .time = wrs,
-	};
-}
-
-static void merge(void **state)
-{
-	struct fixture *f = *state;
-	/* 5 changed twice; 1, 7 and 20 are new, 7 under a QPN that was there */
-	struct snap_qp delta[] = {
-		qp(20, 9, 1), qp(5, 2, 60), qp(7, 8, 1), qp(5, 2, 50),
-		qp(1, 7, 1),
-	};
-	static const uint32_t qpns[] = { 1, 3, 5, 7, 7, 9, 20 };
-	struct snap_qp *had = calloc(4, sizeof(*had));
-
-	had[0] = qp(3, 1, 30);
-	had[1] = qp(5, 2, 40);
-	had[2] = qp(7, 3, 70);
-	had[3] = qp(9, 4, 90);
-	f->snap.qps = had;
-	f->snap.n_qps = f->snap.cap_qps = 4;
-	srdma_sort_qps(delta, 5);
-	assert_int_equal(srdma_merge_qps(&f->snap, delta, 5), 0);
-	assert_int_equal(f->snap.n_qps, 7);
-	for (int i = 0; i < 7; i++)
-		assert_int_equal(f->snap.qps[i].qpn, qpns[i]);
-	assert_int_equal(f->snap.qps[2].wrs, 60);
-	assert_int_equal(f->snap.qps[3].serial, 3);
-	assert_int_equal(f->snap.qps[4].serial, 8);
-	assert_int_equal(srdma_merge_qps(&f->snap, NULL, 0), 0);
-	assert_int_equal(f->snap.n_qps, 7);
-}
-
-/* Against the obvious way: everything in one heap, sorted, the newest kept. */
-static void merge_random(void **state)
-{
-	struct fixture *f = *state;
-	struct snap_qp delta[64];
-	uint64_t newest[64];
-
-	srand(1);
-	for (int round = 0; round < 200; round++) {
-		size_t n = rand() % 64, known = 0;
-
-		f->snap.n_qps = 0;
-		memset(newest, 0, sizeof(newest));
-		for (int step = 0; step < 3; step++) {
-			for (size_t i = 0; i < n; i++) {
-				uint32_t k = rand() % 64;
-
-				delta[i] = qp(k, k, step * 1000 + i + 1);
-				newest[k] = step * 1000 + i + 1;
-			}
-			srdma_sort_qps(delta, n);
-			assert_int_equal(srdma_merge_qps(&f->snap, delta, n),
-					 0);
-		}
-		for (uint32_t k = 0; k < 64; k++) {
-			if (!newest[k])
-				continue;
-			assert_true(known < f->snap.n_qps);
-			assert_int_equal(f->snap.qps[known].qpn, k);
-			assert_int_equal(f->snap.qps[known++].wrs, newest[k]);
-		}
-		assert_int_equal(known, f->snap.n_qps);
-	}
-}
-
-#define T(name)	cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(qp_in_full), T(class_needs_all_four), T(owners_once),
-		T(qp_without_name), T(bad_lengths), T(truncated),
-		T(strings_are_bounded), T(jobs), T(actions),
-		T(too_many_levels), T(errors), T(interrupted),
-		T(attribute_names), T(merge), T(merge_random),
+		IO_TEST(qp_in_full),
+		IO_TEST(class_needs_all_four),
+		IO_TEST(owners_once),
+		IO_TEST(qp_without_name),
+		IO_TEST(bad_lengths),
+		IO_TEST(truncated),
+		IO_TEST(strings_are_bounded),
+		IO_TEST(jobs),
+		IO_TEST(job_goes_on),
+		IO_TEST(actions),
+		IO_TEST(too_many_levels),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,13 +40,11 @@ static void fractions_are_not_lost(void **state)
 {
 	struct model_params p = port_params();
 	struct rig *r;
-	int i;
 
 	(void)state;
 	p.link_bps = 3000000000ULL;	/* 2666 2/3 ps a byte */
 	r = rig_new(&p, 1);
-	for (i = 0; i < 3000; i++)
-		rig_post(r, 0, 1, 0);
+	rig_burst(r, 0, 3000, 1, 0);
 	rig_run(r);
 	assert_done(r, 0, 0, 2666);
 	assert_done(r, 1, 1, 5333);
@@ -78,15 +76,13 @@ static void strict_is_strict_but_not_preemptive(void **state)
 {
 	struct model_params p = port_params();
 	struct rig *r;
-	int i;
 
 	(void)state;
 	p.strict = 0xff;
 	r = rig_new(&p, 3);
 	rig_class(r, 1, 3, 0);
 	rig_class(r, 2, 5, 0);
-	for (i = 0; i < 4; i++)
-		rig_post(r, 0, 5000, 0);
+	rig_burst(r, 0, 4, 5000, 0);
 	model_run_until(&r->m, US / 4);
 	rig_post(r, 1, 3000, US / 4);	/* waits for the packet that is on the wire */
 	rig_post(r, 2, 2000, US / 4);
@@ -127,8 +123,7 @@ static void small_beside_bulk(uint32_t bytes, uint64_t worst)
 	uint64_t when;
 	size_t i, at = 0;
 
-	for (i = 0; i < 100; i++)
-		rig_post(r, 0, 10000000, 0);
+	rig_burst(r, 0, 100, 10000000, 0);
 	rig_post(r, 1, bytes, 0);
 	for (i = 0; i < 500; ) {
 		assert_true(model_next(&r->m, &when));
@@ -233,15 +228,14 @@ static void rates_are_exact(void **state)
 	struct model_params p = port_params();
 	uint64_t bytes, ideal;
 	struct rig *r;
-	uint32_t i, t;
+	uint32_t t;
 
 	(void)state;
 	for (t = 0; t < 4; t++) {
 		r = rig_new(&p, 1);
 		assert_int_equal(model_element_set(&r->m, 1, bps[t], 0, 1), 0);
 		rig_class(r, 0, 0, 1);
-		for (i = 0; i < 4000; i++)
-			rig_post(r, 0, 900, 0);
+		rig_burst(r, 0, 4000, 900, 0);
 		rig_run(r);
 		assert_int_equal(r->n_done, 4000);
 		/* The last packet begins when those before it have left at the rate. */
@@ -257,13 +251,11 @@ static void a_burst_goes_at_link_speed(void **state)
 {
 	struct model_params p = port_params();
 	struct rig *r = rig_new(&p, 1);
-	uint32_t i;
 
 	(void)state;
 	assert_int_equal(model_element_set(&r->m, 1, BPS / 10, 5000, 1), 0);
 	rig_class(r, 0, 0, 1);
-	for (i = 0; i < 20; i++)
-		rig_post(r, 0, 1000, 0);
+	rig_burst(r, 0, 20, 1000, 0);
 	rig_run(r);
 	/*
 	 * 5 packets ahead is what it may be; while it sends it earns a tenth.
@@ -288,8 +280,7 @@ static void idleness_earns_nothing(void **state)
 	rig_class(r, 0, 0, 1);
 	rig_post(r, 0, 1000, 0);
 	model_run_until(&r->m, 1000 * US);
-	for (i = 0; i < 4; i++)
-		rig_post(r, 0, 1000, 1000 * US);
+	rig_burst(r, 0, 4, 1000, 1000 * US);
 	rig_run(r);
 	for (i = 0; i < 4; i++)
 		assert_done(r, i + 1, i + 1, (1001 + 10 * i) * US);
@@ -298,11 +289,9 @@ static void idleness_earns_nothing(void **state)
 	/* and a class that was silent with its share, not with all it missed. */
 	r = rig_new(&p, 2);
 	rig_class(r, 1, 1, 0);
-	for (i = 0; i < 1000; i++)
-		rig_post(r, 0, 1000, 0);
+	rig_burst(r, 0, 1000, 1000, 0);
 	model_run_until(&r->m, 500 * US);
-	for (i = 0; i < 1000; i++)
-		rig_post(r, 1, 1000, 500 * US);
+	rig_burst(r, 1, 1000, 1000, 500 * US);
 	model_run_until(&r->m, 700 * US);
 	assert_in_range(r->m.qp[0].done, 599, 601);
 	assert_in_range(r->m.qp[1].done, 98, 101);
@@ -338,13 +327,11 @@ static void classes_change_live(void **state)
 {
 	struct model_params p = port_params();
 	struct rig *r;
-	uint32_t i;
 
 	(void)state;
 	p.strict = 0xff;
 	r = rig_new(&p, 2);
-	for (i = 0; i < 10; i++)
-		rig_post(r, 0, 1000, 0);
+	rig_burst(r, 0, 10, 1000, 0);
 	rig_post(r, 1, 1500, 0);
 	rig_class(r, 1, 6, 0);
 	assert_int_equal(r->m.port.cls[6].backlog, 1500);

@@ -33,14 +33,12 @@ static void beyond_the_limit_wqes_are_fetched_again(void **state)
 {
 	struct model_params p = pu_params(1);
 	struct rig *r;
-	int i;
 
 	(void)state;
 	p.wqe_limit = 2;
 	p.wqe_refetch_q8 = 256;
 	r = rig_new(&p, 1);
-	for (i = 0; i < 4; i++)
-		rig_post(r, 0, 8, 0);
+	rig_burst(r, 0, 4, 8, 0);
 	rig_run(r);
 	/* The first began alone, the others with 4, 3 and 2 in the NIC. */
 	assert_done(r, 0, 0, 1000);
@@ -65,8 +63,7 @@ static void jitter_is_uniform_and_repeatable(void **state)
 	p.seed = 42;
 	for (run = 0; run < 2; run++) {
 		r = rig_new(&p, 1);
-		for (i = 0; i < 4000; i++)
-			rig_post(r, 0, 8, 0);
+		rig_burst(r, 0, 4000, 8, 0);
 		rig_run(r);
 		sum = 0;
 		most = 0;
@@ -86,8 +83,7 @@ static void jitter_is_uniform_and_repeatable(void **state)
 	assert_int_equal(last[0], last[1]);
 	p.seed = 43;
 	r = rig_new(&p, 1);
-	for (i = 0; i < 4000; i++)
-		rig_post(r, 0, 8, 0);
+	rig_burst(r, 0, 4000, 8, 0);
 	rig_run(r);
 	assert_int_not_equal(r->done[3999].at, last[0]);
 	rig_free(r);
@@ -133,8 +129,7 @@ static void units_change_live_in_order(void **state)
 	(void)state;
 	for (k = 0; k < 8; k++) {
 		for (q = 0; q < 16; q++)
-			for (i = 0; i < 10; i++)
-				rig_post(r, q, 8, k * 3000);
+			rig_burst(r, q, 10, 8, k * 3000);
 		model_run_until(&r->m, (k + 1) * 3000);
 		p.pus = k == 3 ? 0 : 1 + (k * 5) % 7;
 		assert_int_equal(model_set_params(&r->m, &p), 0);

@@ -30,14 +30,12 @@ static void alone_costs_nothing(void **state)
 {
 	struct model_params p = rig_params();
 	struct rig *r;
-	int i;
 
 	(void)state;
 	p.uar_ps = 1000;
 	p.uar_hold_ps = 100;
 	r = rig_new(&p, 2);
-	for (i = 0; i < 10; i++)
-		rig_post(r, 0, 8, 0);
+	rig_burst(r, 0, 10, 8, 0);
 	assert_int_equal(r->m.inflight, 10);
 	assert_int_equal(r->m.ungranted, 0);
 	rig_run(r);
@@ -145,7 +143,6 @@ static void congestion_has_hysteresis(void **state)
 {
 	struct model_params p = rig_params();
 	struct rig *r;
-	int i;
 
 	(void)state;
 	p.uar_ps = 1000;
@@ -154,8 +151,7 @@ static void congestion_has_hysteresis(void **state)
 	p.uar_clear = 1;
 	r = rig_new(&p, 2);
 	rig_post(r, 0, 8, 0);
-	for (i = 0; i < 3; i++)
-		rig_post(r, 1, 8, 0);
+	rig_burst(r, 1, 3, 8, 0);
 	assert_int_equal(r->raised, 0);
 	rig_post(r, 1, 8, 0);
 	assert_int_equal(r->raised, 1);
@@ -183,15 +179,13 @@ static void thresholds_change_live(void **state)
 {
 	struct model_params p = rig_params();
 	struct rig *r;
-	int i;
 
 	(void)state;
 	p.uar_ps = 1000;
 	p.uar_hold_ps = 100;
 	r = rig_new(&p, 2);
 	rig_post(r, 0, 8, 0);
-	for (i = 0; i < 4; i++)
-		rig_post(r, 1, 8, 0);
+	rig_burst(r, 1, 4, 8, 0);
 	assert_int_equal(r->raised, 0);
 	p.uar_raise = 2;
 	assert_int_equal(model_set_params(&r->m, &p), 0);

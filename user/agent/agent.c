@@ -54,22 +54,35 @@ uint64_t agent_interval(const struct agent *a)
 static int away(struct agent *a, const char *why)
 {
 	if (!a->away_said)
-		log_msg(LOG_WARNING, "swiftrdma.ko is away, waiting for it: %s",
-			why);
+		log_msg(LOG_WARNING, "swiftrdma.ko is away%s: %s",
+			a->opt.once ? "" : ", waiting for it", why);
 	a->away_said = true;
 	disconnect(a);
 	return -ENODEV;
+}
+
+/*
+ * Disarmed, the module answers as if all devices had been pulled out. What is
+ * wanted must not be judged by that.
+ */
+static int disarmed(struct agent *a)
+{
+	if (io_armed(a->io) != -ESHUTDOWN)
+		return 0;
+	return away(a, "it is disarmed and changes nothing until it is loaded anew");
 }
 
 static int connect_module(struct agent *a)
 {
 	int err = io_open(&a->io);
 
-	if (err < 0) {
-		a->io = NULL;
+	/* Also what failed to open is to be closed, which away() does. */
+	if (err < 0)
 		return away(a, err == -ENOENT ? "it is not loaded" :
 						strerror(-err));
-	}
+	err = disarmed(a);
+	if (err)
+		return err;
 	a->events_fd = io_events_open(a->io);
 	if (a->events_fd < 0) {
 		log_msg(LOG_WARNING, "no events, results will not be logged: %s",
@@ -100,6 +113,15 @@ static uint64_t lease_life(const struct agent *a)
 	uint64_t least = 3 * agent_interval(a);
 
 	return a->cfg.lease > least ? a->cfg.lease : least;
+}
+
+/* Which releases what is under it. */
+static int end_lease(struct agent *a)
+{
+	int err = io_act(a->io, &a->lease, 0, 0, AGENT_ORIGIN, NULL, 0, NULL);
+
+	a->lease = 0;
+	return err;
 }
 
 static int send_batch(struct agent *a, const struct policy_decision *d,
@@ -158,8 +180,10 @@ static void reissue(struct agent *a)
 				a->decisions, SWIFTRDMA_BATCH_MAX))) {
 		if (send_batch(a, a->decisions, n, &batch) < 0)
 			send_one_by_one(a, a->decisions, n, false);
-		log_msg(LOG_INFO, "%zu overrides issued anew (batch %llu)", n,
-			(unsigned long long)batch);
+		else
+			log_msg(LOG_INFO,
+				"%zu overrides issued anew (batch %llu)", n,
+				(unsigned long long)batch);
 	}
 }
 
@@ -189,7 +213,8 @@ static void act_anew(struct agent *a, size_t n)
 	reissue(a);
 }
 
-static void act(struct agent *a, size_t n)
+/* -ENODEV: the module is gone, or another by now; the next reading finds out. */
+static int act(struct agent *a, size_t n)
 {
 	const struct policy_decision *d = a->decisions;
 	uint64_t batch = 0, now = a->snap[a->cur].time;
@@ -201,13 +226,17 @@ static void act(struct agent *a, size_t n)
 		for (i = 0; i < n; i++)
 			log_decision(&a->cfg.policies.v[d[i].policy], &d[i],
 				     true, 0, now);
-		return;
+		return 0;
 	}
 	if (fresh && more_than_these(a, n)) {
 		act_anew(a, n);
-		return;
+		return 0;
 	}
 	err = send_batch(a, d, n, &batch);
+	if (err == -ENODEV) {
+		a->lease = 0;
+		return err;
+	}
 	if (err == -ENOENT && !fresh) {
 		/*
 		 * The lease ran out, or one item names a job that has gone;
@@ -215,17 +244,18 @@ static void act(struct agent *a, size_t n)
 		 */
 		log_msg(LOG_WARNING, "the lease is lost: %s",
 			io_error(a->io));
-		io_act(a->io, &a->lease, 0, 0, AGENT_ORIGIN, NULL, 0, NULL);
+		end_lease(a);
 		act_anew(a, n);
-		return;
+		return 0;
 	}
 	if (err < 0) {
 		send_one_by_one(a, d, n, true);
-		return;
+		return 0;
 	}
 	for (i = 0; i < n; i++)
 		log_decision(&a->cfg.policies.v[d[i].policy], &d[i], false,
 			     batch, now);
+	return 0;
 }
 
 /* At a third of its life, or each tick where ticks are further apart. */
@@ -237,9 +267,7 @@ static void keep_lease(struct agent *a)
 		return;
 	if (!policy_n_held(&a->state)) {
 		if (a->lease)
-			io_act(a->io, &a->lease, 0, 0, AGENT_ORIGIN, NULL, 0,
-			       NULL);
-		a->lease = 0;
+			end_lease(a);
 		return;
 	}
 	if (!a->lease) {
@@ -294,9 +322,8 @@ static int evaluate(struct agent *a, const struct snapshot *older,
 		return 0;
 	n = policy_eval(&a->cfg.policies, &a->state, &a->sig, newer->time,
 			a->decisions, SWIFTRDMA_BATCH_MAX);
-	if (n)
-		act(a, n);
-	keep_lease(a);
+	if (!n || act(a, n) != -ENODEV)
+		keep_lease(a);
 	return 0;
 }
 
@@ -326,17 +353,18 @@ int agent_tick(struct agent *a)
 			"not allowed to see jobs: run as root, or with CAP_NET_ADMIN in the initial user namespace");
 		return -EPERM;
 	}
+	/* After the reading, which may be of the time since. */
+	err = disarmed(a);
+	if (err)
+		return err;
 	if (older && module_reloaded(older, newer)) {
 		/* Events, lease and rules are gone; begin as at the start. */
 		return away(a, "it was loaded anew");
 	}
 	a->readings++;
-	if (a->need_sync || (older && jobs_changed(older, newer))) {
-		a->need_sync = false;
+	if (a->need_sync || (older && jobs_changed(older, newer)))
 		agent_sync(a, newer);
-	}
-	err = evaluate(a, older, newer);
-	return err;
+	return evaluate(a, older, newer);
 }
 
 static void on_event(const struct io_event *ev, void *arg)
@@ -384,11 +412,34 @@ void agent_events(struct agent *a)
 		io_events_read(a->io, on_event, a);
 }
 
+/*
+ * The releases of policies that are gone: @n of them, which may be more than
+ * the buffer holds. Where no batch can carry them the lease ends, which takes
+ * back all, and the next tick issues anew what is to stay.
+ */
+static void let_go(struct agent *a, size_t n)
+{
+	size_t fit = n < SWIFTRDMA_BATCH_MAX ? n : SWIFTRDMA_BATCH_MAX, i;
+	uint64_t batch = 0;
+
+	if (!n)
+		return;
+	if (!a->opt.dry_run) {
+		if (!a->io || !a->lease)
+			return;
+		if (n > fit || send_batch(a, a->decisions, n, &batch) < 0)
+			end_lease(a);
+	}
+	for (i = 0; i < fit; i++)
+		log_decision(NULL, &a->decisions[i], a->opt.dry_run, batch,
+			     a->snap[a->cur].time);
+	if (n > fit)
+		log_msg(LOG_INFO, "... and %zu more releases", n - fit);
+}
+
 void agent_reload(struct agent *a, struct config *cfg)
 {
 	struct policy_state st;
-	uint64_t batch;
-	size_t n = 0;
 
 	policy_state_init(&st);
 	st.at_once = a->state.at_once;
@@ -397,24 +448,8 @@ void agent_reload(struct agent *a, struct config *cfg)
 		config_free(cfg);
 		return;
 	}
-	n = policy_carry(&cfg->policies, &st, &a->cfg.policies, &a->state,
-			 a->decisions, SWIFTRDMA_BATCH_MAX);
-	if (n && a->opt.dry_run) {
-		act(a, n);
-	} else if (n && a->io && a->lease) {
-		size_t i;
-
-		if (send_batch(a, a->decisions, n, &batch) < 0) {
-			/* Ending the lease releases them as well. */
-			io_act(a->io, &a->lease, 0, 0, AGENT_ORIGIN, NULL, 0,
-			       NULL);
-			a->lease = 0;
-			batch = 0;
-		}
-		for (i = 0; i < n; i++)
-			log_decision(NULL, &a->decisions[i], false, batch,
-				     a->snap[a->cur].time);
-	}
+	let_go(a, policy_carry(&cfg->policies, &st, &a->cfg.policies,
+			       &a->state, a->decisions, SWIFTRDMA_BATCH_MAX));
 	policy_state_free(&a->state);
 	config_free(&a->cfg);
 	a->state = st;
@@ -427,13 +462,12 @@ void agent_stop(struct agent *a)
 {
 	if (!a->io || !a->lease)
 		return;
-	if (io_act(a->io, &a->lease, 0, 0, AGENT_ORIGIN, NULL, 0, NULL) < 0)
+	if (end_lease(a) < 0)
 		log_msg(LOG_WARNING,
 			"the lease is not ended, it will run out by itself: %s",
 			io_error(a->io));
 	else
 		log_msg(LOG_INFO, "lease ended, all overrides released");
-	a->lease = 0;
 }
 
 void agent_status(const struct agent *a, char *buf, size_t cap)

@@ -27,7 +27,7 @@ struct agent {
 	struct io *io;
 	int events_fd;			/* -1: none */
 	bool away_said;			/* that the module is away */
-	bool need_sync;
+	bool need_sync;			/* of all the file says */
 	struct snapshot snap[2];
 	unsigned int cur;		/* the newer of the two */
 	unsigned int readings;		/* since the connection was made */
@@ -68,7 +68,7 @@ void agent_status(const struct agent *a, char *buf, size_t cap);
 int agent_loop(struct agent *a);
 int agent_once(struct agent *a);
 
-/* sync.c */
+/* sync.c: the jobs, and if need be the levels too. */
 void agent_sync(struct agent *a, const struct snapshot *snap);
 
 /* privs.c: keep CAP_NET_ADMIN and nothing else. 0 or -errno. */

@@ -89,32 +89,44 @@ static int on_timer(sd_event_source *src, uint64_t usec, void *arg)
 	return sd_event_source_set_enabled(src, SD_EVENT_ONESHOT);
 }
 
+static void load_again(struct agent *a)
+{
+	char line[REPORT_MSG + 512];
+	struct config cfg;
+	struct report r;
+	size_t i;
+
+	if (!strcmp(a->opt.config, "-")) {
+		log_msg(LOG_ERR,
+			"the policies came from standard input, which cannot be read again: they stay in force");
+		return;
+	}
+	report_init(&r, a->opt.config);
+	if (config_load_file(&cfg, a->opt.config, &r)) {
+		log_msg(LOG_INFO, "%s loaded: %zu jobs, %zu policies",
+			a->opt.config, cfg.n_jobs, cfg.policies.n);
+		agent_reload(a, &cfg);
+		return;
+	}
+	for (i = 0; i < r.n; i++)
+		log_msg(LOG_ERR, "%s", report_line(&r, i, line, sizeof(line)));
+	if (r.total > r.n)
+		log_msg(LOG_ERR, "%s: and %zu more", r.name, r.total - r.n);
+	log_msg(LOG_ERR, "the old policies stay in force");
+}
+
 static int on_hup(sd_event_source *src, const struct signalfd_siginfo *si,
 		  void *arg)
 {
 	struct loop *l = arg;
-	struct config cfg;
-	struct report r;
 	uint64_t now;
-	char line[REPORT_MSG + 512];
-	size_t i;
 
 	(void)src;
 	(void)si;
 	sd_event_now(l->event, CLOCK_MONOTONIC, &now);
 	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu",
 		   (unsigned long long)now);
-	report_init(&r, l->agent->opt.config);
-	if (config_load_file(&cfg, l->agent->opt.config, &r)) {
-		log_msg(LOG_INFO, "%s loaded: %zu jobs, %zu policies",
-			l->agent->opt.config, cfg.n_jobs, cfg.policies.n);
-		agent_reload(l->agent, &cfg);
-	} else {
-		for (i = 0; i < r.n; i++)
-			log_msg(LOG_ERR, "%s",
-				report_line(&r, i, line, sizeof(line)));
-		log_msg(LOG_ERR, "the old policies stay in force");
-	}
+	load_again(l->agent);
 	sd_notify(0, "READY=1");
 	return 0;
 }
@@ -131,7 +143,7 @@ static int on_term(sd_event_source *src, const struct signalfd_siginfo *si,
 	return sd_event_exit(l->event, EXIT_SUCCESS);
 }
 
-static int setup(struct loop *l)
+static int loop_setup(struct loop *l)
 {
 	static const int signals[] = { SIGHUP, SIGTERM, SIGINT };
 	sigset_t mask;
@@ -161,7 +173,7 @@ static int setup(struct loop *l)
 int agent_loop(struct agent *a)
 {
 	struct loop l = { .agent = a, .events_fd = -1 };
-	int err = setup(&l);
+	int err = loop_setup(&l);
 
 	if (err < 0) {
 		log_msg(LOG_ERR, "no event loop: %s", strerror(-err));
@@ -214,6 +226,9 @@ int agent_once(struct agent *a)
 		if (err < 0)
 			return EXIT_FAILURE;
 	}
+	/* Why a reading failed was said; the loop would try again. */
+	if (a->readings < 2)
+		return EXIT_FAILURE;
 	if (!a->acts && !policy_n_held(&a->state))
 		log_msg(LOG_INFO, "nothing to do: no policy's state is true");
 	pfd = (struct pollfd){ .fd = a->events_fd, .events = POLLIN };

@@ -8,10 +8,6 @@
 #include "agent/agent.h"
 #include "agent/log.h"
 
-#ifndef VERSION
-#define VERSION "0.1"
-#endif
-
 #define CONFIG_DEFAULT "/etc/swiftrdma/policy.yaml"
 #define EXIT_USAGE 2
 

@@ -2,7 +2,8 @@
 /*
  * The job rules and levels of the policy file against those in the kernel.
  * Only differences are sent, so that this can be asked after every change, and
- * only rules of our own origin are touched.
+ * only rules of our own origin are touched. Levels have no origin: they are set
+ * when the file is taken up, and who changes one later has the last word.
  */
 #include <string.h>
 
@@ -100,36 +101,56 @@ static void sync_jobs(struct agent *a, const struct snapshot *snap)
 	}
 }
 
+/* All levels: what the file does not name is as it is by default. */
+static void wanted_levels(const struct config *cfg,
+			  struct io_level level[SWIFTRDMA_LEVEL_MAX + 1])
+{
+	uint32_t i;
+	size_t k;
+
+	for (i = 0; i <= SWIFTRDMA_LEVEL_MAX; i++)
+		level[i] = (struct io_level){ .level = i, .dscp = 8 * i,
+					      .sl = i };
+	for (k = 0; k < cfg->n_levels; k++) {
+		const struct config_level *l = &cfg->levels[k];
+
+		level[l->level].dscp = l->dscp;
+		level[l->level].sl = l->sl;
+	}
+}
+
+static bool has_level(const struct io_level *have, int n,
+		      const struct io_level *want)
+{
+	int i;
+
+	for (i = 0; i < n; i++)
+		if (have[i].level == want->level)
+			return have[i].dscp == want->dscp &&
+			       have[i].sl == want->sl;
+	return false;
+}
+
 static void sync_levels(struct agent *a)
 {
 	struct io_level have[SWIFTRDMA_LEVEL_MAX + 1];
-	struct io_level set[SWIFTRDMA_LEVEL_MAX + 1];
+	struct io_level want[SWIFTRDMA_LEVEL_MAX + 1];
 	size_t n = 0, i;
-	int got, k;
+	int got = io_levels(a->io, have, SWIFTRDMA_LEVEL_MAX + 1);
 
-	if (!a->cfg.n_levels)
-		return;
-	got = io_levels(a->io, have, SWIFTRDMA_LEVEL_MAX + 1);
-	for (i = 0; i < a->cfg.n_levels; i++) {
-		const struct config_level *want = &a->cfg.levels[i];
-
-		for (k = 0; k < got; k++)
-			if (have[k].level == want->level &&
-			    have[k].dscp == want->dscp &&
-			    have[k].sl == want->sl)
-				break;
-		if (got > 0 && k < got)
-			continue;
-		set[n++] = (struct io_level){ want->level, want->dscp,
-					      want->sl };
-	}
+	wanted_levels(&a->cfg, want);
+	for (i = 0; i <= SWIFTRDMA_LEVEL_MAX; i++)
+		if (!has_level(have, got, &want[i]))
+			want[n++] = want[i];
 	if (!n)
 		return;
-	if (io_levels_set(a->io, set, n) < 0)
+	if (io_levels_set(a->io, want, n) < 0) {
 		log_msg(LOG_ERR, "levels are not set: %s", io_error(a->io));
+		return;
+	}
 	for (i = 0; i < n; i++)
-		log_msg(LOG_DEBUG, "level %u is DSCP %u, SL %u", set[i].level,
-			set[i].dscp, set[i].sl);
+		log_msg(LOG_INFO, "level %u set: DSCP %u, SL %u",
+			want[i].level, want[i].dscp, want[i].sl);
 }
 
 void agent_sync(struct agent *a, const struct snapshot *snap)
@@ -140,6 +161,7 @@ void agent_sync(struct agent *a, const struct snapshot *snap)
 	 * matter.
 	 */
 	sync_jobs(a, snap);
-	if (!a->opt.dry_run)
+	if (a->need_sync && !a->opt.dry_run)
 		sync_levels(a);
+	a->need_sync = false;
 }

@@ -119,8 +119,7 @@ static int open_target(struct act *a)
 	return err;
 }
 
-static int parse_target(struct args *args, struct act *a,
-			int k)
+static int parse_target(struct args *args, struct act *a, int k)
 {
 	int err = open_target(a);
 
@@ -139,8 +138,7 @@ static int parse_target(struct args *args, struct act *a,
 	return args_u64(args, "id", &a->target.serial);
 }
 
-static int parse_option(struct args *args, struct act *a,
-			int k)
+static int parse_option(struct args *args, struct act *a, int k)
 {
 	const char *s;
 	int err;
@@ -199,6 +197,9 @@ static int parse_knob(struct args *args, struct act *a, const char *word)
 		if (v < knob->min || v > knob->max)
 			return args_bad("%s: '%s' is not between %g and %g",
 					word, s, knob->min, knob->max);
+		if (v != (double)(uint64_t)v)
+			return args_bad("%s: '%s' is not a whole number", word,
+					s);
 		to->value = v;
 	}
 	a->n++;

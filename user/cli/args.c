@@ -141,8 +141,21 @@ int args_time_ms(const char *s, const char *what, uint32_t *ms)
 	return CLI_OK;
 }
 
+bool args_is_option(const char *word)
+{
+	return word[0] == '-' && word[1];
+}
+
+int args_late_option(const char *word)
+{
+	return args_bad("'%s': options come before the object, as in swiftrdma -j qp",
+			word);
+}
+
 int args_end(const struct args *a)
 {
+	if (args_left(a) && args_is_option(a->word[0]))
+		return args_late_option(a->word[0]);
 	if (args_left(a))
 		return args_bad("'%s' is one word too many", a->word[0]);
 	return CLI_OK;

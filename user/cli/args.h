@@ -65,6 +65,10 @@ int args_time_ms(const char *s, const char *what, uint32_t *ms);
 /* A quantity of this unit, or a plain number, which is in base units. */
 int args_quantity(const char *s, const char *what, enum unit unit, double *v);
 
+/* What a word that nobody understands is told if it looks like an option. */
+bool args_is_option(const char *word);
+int args_late_option(const char *word);
+
 /* Nothing may be left. */
 int args_end(const struct args *a);
 

@@ -69,19 +69,36 @@ static void error_name(struct text *t, int64_t v)
 		text_fixed(t, v, 0);
 }
 
-/* Names are a process's to choose: what would move the cursor is a '?'. */
-static char tame(char c)
+/*
+ * Names are a process's to choose: what would move the cursor is a '?'. That is
+ * control characters of one byte, of two (U+0080 to U+009F, among them the
+ * beginning of terminals' sequences), and bytes that are no UTF-8, which may be
+ * the same to a terminal of another encoding. At most CELL_MAX bytes.
+ */
+static size_t tame(char *to, const char *s)
 {
-	return (unsigned char)c < 0x20 || c == 0x7f ? '?' : c;
-}
+	size_t n = 0;
 
-static void words(struct text *t, const char *s)
-{
-	size_t from = t->len;
+	while (n < CELL_MAX && s[n]) {
+		unsigned char c = s[n];
+		unsigned int len;
 
-	text_str(t, s);
-	for (char *p = t->buf + from; *p; p++)
-		*p = tame(*p);
+		if (c < 0x80) {
+			to[n++] = c < 0x20 || c == 0x7f ? '?' : c;
+			continue;
+		}
+		len = text_utf8(s + n);
+		if (!len || n + len > CELL_MAX ||
+		    (c == 0xc2 && (unsigned char)s[n + 1] < 0xa0)) {
+			to[n++] = '?';
+			continue;
+		}
+		while (len--) {
+			to[n] = s[n];
+			n++;
+		}
+	}
+	return n;
 }
 
 static void format(struct text *t, const struct column *col,
@@ -103,9 +120,6 @@ static void format(struct text *t, const struct column *col,
 	case CELL_REAL:
 		number(t, col->show, c->real);
 		break;
-	case CELL_STR:
-		words(t, c->str);
-		break;
 	case CELL_FLAG:
 		text_str(t, "yes");
 		break;
@@ -117,6 +131,7 @@ static void format(struct text *t, const struct column *col,
 		if (!c->words[0])
 			text_str(t, "-");
 		break;
+	case CELL_STR:
 	case CELL_ABSENT:
 	case CELL_TABLE:
 		text_str(t, "-");
@@ -126,14 +141,10 @@ static void format(struct text *t, const struct column *col,
 size_t cell_format(char *to, const struct column *col, const struct cell *c)
 {
 	struct text t;
-	size_t n;
 
 	/* What most cells are, without a detour. */
-	if (c->kind == CELL_STR) {
-		for (n = 0; n < CELL_MAX && c->str[n]; n++)
-			to[n] = tame(c->str[n]);
-		return n;
-	}
+	if (c->kind == CELL_STR)
+		return tame(to, c->str);
 	if (c->kind == CELL_ABSENT) {
 		*to = '-';
 		return 1;

@@ -250,15 +250,21 @@ static int condition(struct snap_rule *rule, const char *key,
 
 	switch (args_match(keys, key)) {
 	case 0:
+		if (*value && *value != '/' && *value != '*')
+			return args_bad("cgroup: '%s' matches no path; a path begins with '/', as in /kv/*",
+					value);
 		return args_str(&one, "cgroup", rule->cgroup,
 				sizeof(rule->cgroup));
 	case 1:
 		return args_str(&one, "comm", rule->comm, sizeof(rule->comm));
 	case 2:
+		if (strchr(value, '/'))
+			return args_bad("exe: '%s' is a path; exe is the last part of it",
+					value);
 		return args_str(&one, "exe", rule->exe, sizeof(rule->exe));
 	case 3:
 		rule->has_uid = true;
-		return args_u32(&one, "uid", UINT32_MAX, &rule->uid);
+		return args_u32(&one, "uid", UINT32_MAX - 1, &rule->uid);
 	case 4:
 		rule->has_pid = true;
 		return args_u32(&one, "pid", INT32_MAX, &rule->pid);
@@ -299,6 +305,19 @@ static int rule_parse(const char *s, struct snap_rule *rule)
 	    !rule->has_uid && !rule->has_pid)
 		return args_bad("match: at least one condition is needed, as in cgroup=/kv/*");
 	return CLI_OK;
+}
+
+/* As the kernel has it, whose answer to a long one has fewer words. */
+static int check_name(const char *name)
+{
+	static const char good[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
+	size_t n = strlen(name);
+
+	if (n && n < SWIFTRDMA_NAME_LEN && strspn(name, good) == n)
+		return CLI_OK;
+	return args_bad("'%s' is no name for a job: that is 1 to %d of A-Z a-z 0-9 _ . -",
+			name, SWIFTRDMA_NAME_LEN - 1);
 }
 
 struct job_args {
@@ -390,6 +409,8 @@ static int set(struct cli *cli, struct args *args)
 
 	if (!job.name)
 		return args_bad("job set: which job? See swiftrdma job help");
+	if (check_name(job.name))
+		return CLI_USAGE;
 	job.rules = calloc(SWIFTRDMA_RULES_MAX, sizeof(*job.rules));
 	if (!job.rules)
 		return cli_no_memory();
@@ -407,7 +428,9 @@ static int del(struct cli *cli, struct args *args)
 
 	if (!name)
 		return args_bad("job del: which job?");
-	err = args_end(args);
+	err = check_name(name);
+	if (!err)
+		err = args_end(args);
 	if (!err)
 		err = cli_open(cli);
 	if (err)

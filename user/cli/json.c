@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/json.h"
+#include "core/text.h"
 
 static void newline(struct json *j)
 {
@@ -45,29 +46,6 @@ void json_end(struct json *j, char close)
 	j->first = false;
 }
 
-/* The length of the UTF-8 sequence at @s, 0: it is none (RFC 3629). */
-static unsigned int sequence(const unsigned char *s)
-{
-	unsigned int n, cp, min;
-
-	if (*s >= 0xc2 && *s <= 0xdf)
-		n = 2, cp = *s & 0x1f, min = 0x80;
-	else if ((*s & 0xf0) == 0xe0)
-		n = 3, cp = *s & 0x0f, min = 0x800;
-	else if (*s >= 0xf0 && *s <= 0xf4)
-		n = 4, cp = *s & 0x07, min = 0x10000;
-	else
-		return 0;
-	for (unsigned int i = 1; i < n; i++) {
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-		cp = cp << 6 | (s[i] & 0x3f);
-	}
-	if (cp < min || cp > 0x10ffff || (cp >= 0xd800 && cp <= 0xdfff))
-		return 0;
-	return n;
-}
-
 static bool plain(unsigned char c)
 {
 	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
@@ -84,7 +62,7 @@ static void string(struct json *j, const char *str)
 		while (plain(s[n]))
 			n++;
 		if (!n && *s >= 0x80)
-			n = sequence(s);
+			n = text_utf8(str + (s - (const unsigned char *)str));
 		if (n) {
 			fwrite_unlocked(s, 1, n, j->f);
 			s += n;

@@ -7,10 +7,6 @@
 
 #include "cli/cli.h"
 
-#ifndef VERSION
-#define VERSION "0.1.0"
-#endif
-
 /* Of two that begin alike the first is meant by an abbreviation. */
 static const struct noun *const nouns[] = {
 	&noun_dev, &noun_port, &noun_uar, &noun_qp, &noun_job, &noun_action,
@@ -160,6 +156,8 @@ static int run(struct cli *cli, struct args *args)
 	if (*verb->name && args_left(args)) {
 		word = args_next(args);
 		verb = find_verb(noun, word);
+		if (!verb && args_is_option(word))
+			return args_late_option(word);
 		if (!verb)
 			return unknown_verb(noun, word);
 	}

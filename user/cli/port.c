@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/cli.h"
@@ -123,6 +124,11 @@ static int show(struct cli *cli, struct args *args)
 		err = cli_read(cli, &want);
 	if (err)
 		return err;
+	if (want.port && !cli->snap.n_ports) {
+		fprintf(stderr, "swiftrdma: %s has no port %u\n", dev,
+			want.port);
+		return CLI_ERROR;
+	}
 	rows = ROWS(columns, cli->snap.ports, cli->snap.n_ports);
 	return cli_show(cli, &rows);
 }

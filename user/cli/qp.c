@@ -210,16 +210,18 @@ struct rows qp_rows(const struct snapshot *snap)
 /* Those the kernel does not know, and those whose 0 it cannot be told. */
 struct filter {
 	const char *comm, *cgroup;
-	bool has_uid, has_type, has_state, has_uar, has_port;
-	uint32_t uid, uar, port;
+	bool has_pid, has_uid, has_type, has_state, has_uar, has_port;
+	uint32_t pid, uid, uar, port;
 	double type, state;
 };
 
 static bool owner_wanted(const struct filter *f, const struct snap_owner *o)
 {
-	if (!f->comm && !f->cgroup && !f->has_uid)
+	if (!f->comm && !f->cgroup && !f->has_uid && !f->has_pid)
 		return true;
 	if (!o || (f->has_uid && (o->kernel[0] || o->uid != f->uid)))
+		return false;
+	if (f->has_pid && (o->kernel[0] || o->pid != f->pid))
 		return false;
 	if (f->comm && strcmp(f->comm, o->comm))
 		return false;
@@ -296,7 +298,11 @@ static int filter(struct args *args, struct io_want *want, struct filter *f)
 		want->has_qpn = true;
 		return args_u32(args, "qpn", 0xffffff, &want->qpn);
 	case PID:
-		return args_u32(args, "pid", INT32_MAX, &want->pid);
+		f->has_pid = true;
+		if (args_u32(args, "pid", INT32_MAX, &f->pid))
+			return CLI_USAGE;
+		want->pid = f->pid;
+		return CLI_OK;
 	case JOB:
 		return args_value(args, "job", &want->job);
 	case COMM:
@@ -313,6 +319,8 @@ static int filter(struct args *args, struct io_want *want, struct filter *f)
 	case CGROUP:
 		return args_value(args, "cgroup", &f->cgroup);
 	}
+	if (args_is_option(word))
+		return args_late_option(word);
 	return args_bad("'%s' is no filter; there are dev, port, uar, qpn, pid, job, comm, uid, type, state and cgroup",
 			word);
 }

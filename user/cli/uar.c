@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include <stdio.h>
 #include <string.h>
 
 #include <rdma/swiftrdma.h>
@@ -150,6 +151,14 @@ static bool wanted(const struct cli *cli, const void *row, const void *arg)
 	       ((const struct snap_uar *)row)->index == f->index;
 }
 
+static bool any(const struct cli *cli, const struct filter *f)
+{
+	for (size_t i = 0; i < cli->snap.n_uars; i++)
+		if (wanted(cli, &cli->snap.uars[i], f))
+			return true;
+	return false;
+}
+
 static int show(struct cli *cli, struct args *args)
 {
 	struct io_want want = {
@@ -179,6 +188,12 @@ static int show(struct cli *cli, struct args *args)
 		err = cli_read(cli, &want);
 	if (err)
 		return err;
+	if (f.has_index && !any(cli, &f)) {
+		fprintf(stderr, "swiftrdma: no UAR %u%s%s that you may see\n",
+			f.index, want.dev ? " of " : "",
+			want.dev ? want.dev : "");
+		return CLI_ERROR;
+	}
 	rows = ROWS(columns, cli->snap.uars, cli->snap.n_uars);
 	rows.want = wanted;
 	rows.arg = &f;

@@ -127,7 +127,7 @@ size_t policy_n_held(const struct policy_state *st);
  *
  * A policy of the same name that turns the same knob goes on where its
  * forerunner stood. Overrides held by policies that are gone come back in @out
- * as releases.
+ * as releases. Returns their number, also of those that did not fit into @cap.
  */
 size_t policy_carry(const struct policy_set *set, struct policy_state *st,
 		    const struct policy_set *old_set,

@@ -193,11 +193,15 @@ size_t policy_carry(const struct policy_set *set, struct policy_state *st,
 		if (!old->slots[i].used)
 			continue;
 		carry_slot(set, &st->slots[i], old_set, &old->slots[i]);
-		for (k = 0; k < POLICY_KNOBS && n < cap; k++) {
+		for (k = 0; k < POLICY_KNOBS; k++) {
 			struct text t;
 
 			if (!old->slots[i].held[k] || st->slots[i].held[k])
 				continue;
+			if (n >= cap) {
+				n++;
+				continue;
+			}
 			describe(&out[n], old_set, &old->slots[i], k);
 			out[n].undo = out[n].release = true;
 			text_init(&t, out[n].reason, sizeof(out[n].reason));

@@ -28,6 +28,29 @@ void text_mem(struct text *t, const char *s, size_t n)
 	t->buf[t->len] = '\0';
 }
 
+unsigned int text_utf8(const char *str)
+{
+	const unsigned char *s = (const unsigned char *)str;
+	unsigned int n, cp, min;
+
+	if (*s >= 0xc2 && *s <= 0xdf)
+		n = 2, cp = *s & 0x1f, min = 0x80;
+	else if ((*s & 0xf0) == 0xe0)
+		n = 3, cp = *s & 0x0f, min = 0x800;
+	else if (*s >= 0xf0 && *s <= 0xf4)
+		n = 4, cp = *s & 0x07, min = 0x10000;
+	else
+		return 0;
+	for (unsigned int i = 1; i < n; i++) {
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+		cp = cp << 6 | (s[i] & 0x3f);
+	}
+	if (cp < min || cp > 0x10ffff || (cp >= 0xd800 && cp <= 0xdfff))
+		return 0;
+	return n;
+}
+
 void text_str(struct text *t, const char *s)
 {
 	text_mem(t, s, strlen(s));

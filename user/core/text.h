@@ -23,6 +23,8 @@ void text_init(struct text *t, char *buf, size_t cap);
 void text_mem(struct text *t, const char *s, size_t n);
 void text_str(struct text *t, const char *s);
 void text_u64(struct text *t, uint64_t v);
+/* The length of the UTF-8 sequence at @str, 0: it is none (RFC 3629). */
+unsigned int text_utf8(const char *str);
 /* Rounded to @decimals (0 to 9), trailing zeros dropped. */
 void text_fixed(struct text *t, double v, unsigned int decimals);
 

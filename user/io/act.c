@@ -14,6 +14,62 @@
 			 SWIFTRDMA_COMM_LEN + 96)
 #define LEASE_ROOM	128
 
+/* An interrupted dump begins anew. */
+static void drop(struct srdma_reading *r)
+{
+	r->n_actions = r->n_levels = 0;
+}
+
+/*
+ * A lease is the module's that gave it: after a reload the number may be
+ * somebody else's.
+ */
+static int ask_lessor(struct io *io, struct nl_msg *msg,
+		      struct srdma_reading *r)
+{
+	int err = srdma_exchange(io, msg, r, NULL);
+
+	nlmsg_free(msg);
+	if (err == 1)
+		err = srdma_fail(io, -ENODEV,
+				 "the module was loaded anew: the lease went with the old one");
+	return err;
+}
+
+/*
+ * Send @msg, which names a @lease or 0, and take in what comes back; not sent
+ * if @err says that it did not take all its attributes. Frees @msg. r->actions
+ * is the caller's to free on success.
+ */
+static int ask(struct io *io, struct nl_msg *msg, int err,
+	       struct srdma_reading *r, uint64_t lease)
+{
+	bool dump = nlmsg_hdr(msg)->nlmsg_flags & NLM_F_DUMP;
+
+	if (!err)
+		err = srdma_reading_scratch(io, r);
+	if (err) {
+		nlmsg_free(msg);
+		return srdma_fail(io, -ENOMEM, "out of memory");
+	}
+	err = lease ? ask_lessor(io, msg, r)
+		    : srdma_call(io, msg, r, dump ? drop : NULL);
+	if (err)
+		free(r->actions);
+	return err;
+}
+
+/* The same for what is answered with nothing but an acknowledgement. */
+static int command(struct io *io, struct nl_msg *msg, int err)
+{
+	struct srdma_reading r;
+
+	err = ask(io, msg, err, &r, 0);
+	if (!err)
+		free(r.actions);
+	return err;
+}
+
 static int put_lease(struct nl_msg *msg, uint64_t id, uint32_t ttl_ms,
 		     uint32_t rank, const char *origin)
 {
@@ -88,16 +144,10 @@ int io_act(struct io *io, uint64_t *lease, uint32_t ttl_ms, uint32_t rank,
 	err = put_lease(msg, *lease, ttl_ms, rank, origin);
 	for (size_t i = 0; i < n && !err; i++)
 		err = put_action(msg, &actions[i]);
-	if (!err)
-		err = srdma_reading_scratch(io, &r);
-	if (err) {
-		nlmsg_free(msg);
-		return srdma_fail(io, -ENOMEM, "out of memory");
-	}
-	err = srdma_call(io, msg, &r, NULL);
-	free(r.actions);
+	err = ask(io, msg, err, &r, *lease);
 	if (err)
 		return err;
+	free(r.actions);
 	if (!r.has_lease)
 		return srdma_fail(io, -EBADMSG,
 				  "the module's answer names no lease");
@@ -105,11 +155,6 @@ int io_act(struct io *io, uint64_t *lease, uint32_t ttl_ms, uint32_t rank,
 	if (batch)
 		*batch = r.batch;
 	return 0;
-}
-
-static void drop_actions(struct srdma_reading *r)
-{
-	r->n_actions = 0;
 }
 
 int io_actions(struct io *io, struct snap_action **actions, size_t *n)
@@ -123,23 +168,12 @@ int io_actions(struct io *io, struct snap_action **actions, size_t *n)
 	msg = srdma_request(io, SWIFTRDMA_CMD_ACTION_GET, true, 0);
 	if (!msg)
 		return -ENOMEM;
-	if (srdma_reading_scratch(io, &r)) {
-		nlmsg_free(msg);
-		return srdma_fail(io, -ENOMEM, "out of memory");
-	}
-	err = srdma_call(io, msg, &r, drop_actions);
-	if (err) {
-		free(r.actions);
+	err = ask(io, msg, 0, &r, 0);
+	if (err)
 		return err;
-	}
 	*actions = r.actions;
 	*n = r.n_actions;
 	return 0;
-}
-
-static void drop_levels(struct srdma_reading *r)
-{
-	r->n_levels = 0;
 }
 
 int io_levels(struct io *io, struct io_level *levels, size_t cap)
@@ -151,34 +185,14 @@ int io_levels(struct io *io, struct io_level *levels, size_t cap)
 	msg = srdma_request(io, SWIFTRDMA_CMD_LEVEL_GET, true, 0);
 	if (!msg)
 		return -ENOMEM;
-	if (srdma_reading_scratch(io, &r)) {
-		nlmsg_free(msg);
-		return srdma_fail(io, -ENOMEM, "out of memory");
-	}
-	err = srdma_call(io, msg, &r, drop_levels);
-	free(r.actions);
+	err = ask(io, msg, 0, &r, 0);
 	if (err)
 		return err;
+	free(r.actions);
 	if (cap > r.n_levels)
 		cap = r.n_levels;
 	memcpy(levels, r.levels, cap * sizeof(*levels));
 	return cap;
-}
-
-/* Send what answers with nothing but an acknowledgement. */
-static int command(struct io *io, struct nl_msg *msg, int err)
-{
-	struct srdma_reading r;
-
-	if (!err)
-		err = srdma_reading_scratch(io, &r);
-	if (err) {
-		nlmsg_free(msg);
-		return srdma_fail(io, -ENOMEM, "out of memory");
-	}
-	err = srdma_call(io, msg, &r, NULL);
-	free(r.actions);
-	return err;
 }
 
 int io_levels_set(struct io *io, const struct io_level *levels, size_t n)
@@ -204,6 +218,17 @@ int io_levels_set(struct io *io, const struct io_level *levels, size_t n)
 	return command(io, msg, err);
 }
 
+/*
+ * A change of nothing: refused in any case, but before it is looked at if no
+ * change is taken at all.
+ */
+int io_armed(struct io *io)
+{
+	int err = io_levels_set(io, NULL, 0);
+
+	return err == -EINVAL ? 0 : err;
+}
+
 static int put_rule(struct nl_msg *msg, const struct snap_rule *rule)
 {
 	struct nlattr *nest = nla_nest_start(msg, SWIFTRDMA_JOB_A_RULE);
@@ -227,34 +252,25 @@ static int put_rule(struct nl_msg *msg, const struct snap_rule *rule)
 	return err;
 }
 
-/* A request with an open job nest that names job and origin. */
-static int put_job(struct nl_msg *msg, const char *name, const char *origin,
-		   struct nlattr **nest)
+/*
+ * JOB_SET and JOB_DEL name a job and an origin; @rules NULL: no more than that.
+ */
+static int job_request(struct io *io, int cmd, const char *name,
+		       const char *origin, uint32_t class,
+		       const struct snap_rule *rules, size_t n)
 {
-	*nest = nla_nest_start(msg, SWIFTRDMA_A_JOB_OBJ);
-	if (!*nest)
-		return -NLE_NOMEM;
-	return nla_put_string(msg, SWIFTRDMA_JOB_A_NAME, name) ||
-	       nla_put_string(msg, SWIFTRDMA_JOB_A_ORIGIN, origin);
-}
-
-int io_job_set(struct io *io, const char *name, const char *origin,
-	       uint32_t class, const struct snap_rule *rules, size_t n)
-{
+	struct nl_msg *msg = srdma_request(io, cmd, false,
+					   strlen(name) + strlen(origin) + 64 +
+					   n * RULE_ROOM);
 	struct nlattr *nest;
-	struct nl_msg *msg;
 	int err;
 
-	if (n > SWIFTRDMA_RULES_MAX)
-		return srdma_fail(io, -E2BIG, "%zu rules: a job has at most %d",
-				  n, SWIFTRDMA_RULES_MAX);
-	msg = srdma_request(io, SWIFTRDMA_CMD_JOB_SET, false,
-			    strlen(name) + strlen(origin) + 64 +
-			    n * RULE_ROOM);
 	if (!msg)
 		return -ENOMEM;
-	err = put_job(msg, name, origin, &nest);
-	if (!err)
+	nest = nla_nest_start(msg, SWIFTRDMA_A_JOB_OBJ);
+	err = !nest || nla_put_string(msg, SWIFTRDMA_JOB_A_NAME, name) ||
+	      nla_put_string(msg, SWIFTRDMA_JOB_A_ORIGIN, origin);
+	if (!err && rules)
 		err = nla_put_u32(msg, SWIFTRDMA_JOB_A_CLASS, class);
 	for (size_t i = 0; i < n && !err; i++)
 		err = put_rule(msg, &rules[i]);
@@ -263,17 +279,17 @@ int io_job_set(struct io *io, const char *name, const char *origin,
 	return command(io, msg, err);
 }
 
+int io_job_set(struct io *io, const char *name, const char *origin,
+	       uint32_t class, const struct snap_rule *rules, size_t n)
+{
+	if (n > SWIFTRDMA_RULES_MAX)
+		return srdma_fail(io, -E2BIG, "%zu rules: a job has at most %d",
+				  n, SWIFTRDMA_RULES_MAX);
+	return job_request(io, SWIFTRDMA_CMD_JOB_SET, name, origin, class,
+			   rules, n);
+}
+
 int io_job_del(struct io *io, const char *name, const char *origin)
 {
-	struct nl_msg *msg = srdma_request(io, SWIFTRDMA_CMD_JOB_DEL, false,
-					   strlen(name) + strlen(origin) + 64);
-	struct nlattr *nest;
-	int err;
-
-	if (!msg)
-		return -ENOMEM;
-	err = put_job(msg, name, origin, &nest);
-	if (!err)
-		nla_nest_end(msg, nest);
-	return command(io, msg, err);
+	return job_request(io, SWIFTRDMA_CMD_JOB_DEL, name, origin, 0, NULL, 0);
 }

@@ -6,6 +6,8 @@
 #include "io/answer.h"
 #include "io/attr.h"
 
+#define MAX_ERRNO	4095	/* the kernel's */
+
 static void take_extack(struct srdma_answer *a, const void *pos, size_t left)
 {
 	const struct nlattr *attr;
@@ -41,6 +43,15 @@ static void take_extack(struct srdma_answer *a, const void *pos, size_t left)
 	}
 }
 
+/* A number that is no errno would come out as a count, or as no error at all. */
+static int take_errno(struct srdma_answer *a, int err)
+{
+	if (err > 0 || err < -MAX_ERRNO)
+		return -EBADMSG;
+	a->error = err;
+	return 0;
+}
+
 /* NLMSG_ERROR: an errno, the request's header, perhaps the request, TLVs. */
 static int take_error(struct srdma_answer *a, const struct nlmsghdr *nlh)
 {
@@ -50,8 +61,9 @@ static int take_error(struct srdma_answer *a, const struct nlmsghdr *nlh)
 
 	if (len < sizeof(*e))
 		return -EBADMSG;
+	if (take_errno(a, e->error))
+		return -EBADMSG;
 	a->done = true;
-	a->error = e->error;
 	if (!(nlh->nlmsg_flags & NLM_F_ACK_TLVS))
 		return 0;
 	if (!(nlh->nlmsg_flags & NLM_F_CAPPED)) {
@@ -69,11 +81,15 @@ static int take_done(struct srdma_answer *a, const struct nlmsghdr *nlh)
 {
 	const char *data = NLMSG_DATA(nlh);
 	size_t len = nlh->nlmsg_len - NLMSG_HDRLEN;
+	int err = 0;
 
+	if (len >= sizeof(int))
+		memcpy(&err, data, sizeof(int));
+	if (take_errno(a, err))
+		return -EBADMSG;
 	a->done = true;
 	if (len < sizeof(int))
 		return 0;
-	memcpy(&a->error, data, sizeof(int));
 	if (nlh->nlmsg_flags & NLM_F_ACK_TLVS)
 		take_extack(a, data + sizeof(int), len - sizeof(int));
 	return 0;

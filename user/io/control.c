@@ -187,6 +187,22 @@ static bool reserve(void **array, size_t n, size_t want, size_t size)
 	return p;
 }
 
+/* A job whose rules filled a message goes on in the next, under the same id. */
+static int go_on(struct snap_job *job, const struct snap_job *more)
+{
+	size_t n = job->n_rules + more->n_rules;
+
+	if (!more->n_rules)
+		return 0;
+	if (!reserve((void **)&job->rules, job->n_rules, n,
+		     sizeof(*job->rules)))
+		return -ENOMEM;
+	memcpy(job->rules + job->n_rules, more->rules,
+	       more->n_rules * sizeof(*job->rules));
+	job->n_rules = n;
+	return 0;
+}
+
 int srdma_take_job(struct srdma_reading *r, const void *data, size_t len)
 {
 	struct snapshot *snap = r->snap;
@@ -209,8 +225,12 @@ int srdma_take_job(struct srdma_reading *r, const void *data, size_t len)
 		return -ENOMEM;
 	*job = (struct snap_job){ .rules = job->rules, .stats = job->stats };
 	err = srdma_fill(&job_set, r, job, data, len, NULL);
-	snap->n_jobs += !err;
-	return err;
+	if (err)
+		return err;
+	if (snap->n_jobs && job[-1].id == job->id)
+		return go_on(job - 1, job);
+	snap->n_jobs++;
+	return 0;
 }
 
 int srdma_take_action(struct srdma_reading *r, const void *data, size_t len)

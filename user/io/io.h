@@ -55,11 +55,20 @@ void snapshot_free(struct snapshot *snap);
  * @origin: of a new lease
  * @batch: out, may be NULL: the number results refer to
  *
- * All or nothing. @n 0 with a lease keeps it alive.
+ * All or nothing. @n 0 with a lease keeps it alive. -ENODEV: the module is
+ * gone, or is another than the one that gave the lease.
  */
 int io_act(struct io *io, uint64_t *lease, uint32_t ttl_ms, uint32_t rank,
 	   const char *origin, const struct snap_action *actions, size_t n,
 	   uint64_t *batch);
+
+/**
+ * io_armed - does the module take changes?
+ *
+ * -ESHUTDOWN: it is disarmed. It can then still be read, but its devices are
+ * gone from it, and so are leases and what they held.
+ */
+int io_armed(struct io *io);
 
 /* Overrides in force and QPs pending; *actions is malloc()ed. */
 int io_actions(struct io *io, struct snap_action **actions, size_t *n);
@@ -72,6 +81,7 @@ struct io_level {
 	uint32_t level, dscp, sl;
 };
 
+/* The table, sorted by level; their number or -errno. */
 int io_levels(struct io *io, struct io_level *levels, size_t cap);
 int io_levels_set(struct io *io, const struct io_level *levels, size_t n);
 

@@ -1,0 +1,115 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# make install puts everything where it says, nothing of the tests among it, and
+# make uninstall takes away all of it and nothing else.
+
+cd "$(dirname "$0")/../.." || exit 1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+root=$work/root
+
+n=0 failed=0
+point() {
+	n=$((n + 1))
+	[ "$1" -eq 0 ] && echo "ok $n - $2" && return
+	echo "not ok $n - $2"
+	failed=1
+}
+
+# is NAME GOT WANTED
+is() {
+	[ "$2" = "$3" ] || diff <(echo "$2") <(echo "$3") | sed 's/^/# /'
+	[ "$2" = "$3" ]
+	point $? "$1"
+}
+
+# do_make TARGET [PREFIX]: what it said is in $work/log.
+do_make() {
+	make --no-print-directory "$1" DESTDIR="$root" PREFIX="${2:-/usr/local}" >"$work/log" 2>&1 ||
+		{ sed 's/^/# /' "$work/log"; return 1; }
+}
+
+files() { (cd "$root" && find . -type f -printf '%m /%P\n' | sort -k 2); }
+all() { (cd "$root" && find . -mindepth 1 -printf '%P\n' | sort); }
+
+# should_be PREFIX: the files of an installation.
+should_be() {
+	local page
+
+	sort -k 2 <<-EOF
+		644 /etc/swiftrdma/policy.yaml
+		644 /lib/modules/$kver/extra/swiftrdma.ko
+		755 $1/bin/swiftrdma
+		644 $1/include/rdma/swiftrdma.h
+		644 $1/lib/swiftrdma/manifest
+		644 $1/lib/systemd/system/swiftrdma-agent.service
+		755 $1/sbin/swiftrdma-agent
+		644 $1/share/bash-completion/completions/swiftrdma
+		$(for page in user/policies/*; do echo "644 $1/share/doc/swiftrdma/examples/${page##*/}"; done)
+		644 $1/share/man/man5/swiftrdma-policy.5
+		644 $1/share/man/man8/swiftrdma-agent.8
+		644 $1/share/man/man8/swiftrdma.8
+	EOF
+}
+
+echo TAP version 13
+echo 1..19
+umask 022
+do_make install
+point $? "it installs under DESTDIR"
+kver=$(basename "$root"/lib/modules/*)
+is "all that belongs to it is there, and nothing else" "$(files)" "$(should_be /usr/local)"
+is "nothing of the tests" "$(find "$root" -name '*softhca*' -o -name 'above*' -o -name '*debug*')" ""
+
+bin=$root/usr/local/bin sbin=$root/usr/local/sbin ko=$root/lib/modules/$kver/extra/swiftrdma.ko
+version=$(modinfo -F version "$ko")
+[ -n "$version" ]
+point $? "the module has a version, $version"
+is "the command has the same" "$("$bin/swiftrdma" -V)" "swiftrdma $version"
+is "... and so has the agent" "$("$sbin/swiftrdma-agent" --version)" "swiftrdma-agent $version"
+for file in "$root"/etc/swiftrdma/policy.yaml "$root"/usr/local/share/doc/swiftrdma/examples/*; do
+	"$sbin/swiftrdma-agent" --check --config "$file" >>"$work/check" 2>&1 || echo "$file" >>"$work/bad"
+done
+[ ! -e "$work/bad" ]
+point $? "the agent finds nothing wrong with the policies installed"
+
+unit=$root/usr/local/lib/systemd/system/swiftrdma-agent.service
+if command -v systemd-analyze >/dev/null; then
+	# It looks for the programs, which are not in the root it looks at.
+	sed "s,=/usr/local/,=$root/usr/local/," "$unit" >"$work/swiftrdma-agent.service"
+	is "systemd finds nothing wrong with the unit" \
+		"$(systemd-analyze verify --man=no "$work/swiftrdma-agent.service" 2>&1)" ""
+else
+	point 0 "systemd finds nothing wrong with the unit # SKIP no systemd-analyze"
+fi
+is "the manuals are without a warning" \
+	"$(for page in "$root"/usr/local/share/man/man?/*; do
+		LC_ALL=C.UTF-8 groff -man -Tutf8 -ww -z "$page"
+	done 2>&1)" ""
+# shellcheck disable=SC2016 # the inner shell's
+is "the completion completes" "$(PATH=$bin:$PATH bash -c '
+	. "$1"; COMP_WORDS=(swiftrdma action c) COMP_CWORD=2; _swiftrdma; echo "${COMPREPLY[@]}"
+	' sh "$root/usr/local/share/bash-completion/completions/swiftrdma")" clear
+
+# Over an older one, of which something is left and something was changed.
+echo '# mine' >>"$root/etc/swiftrdma/policy.yaml"
+do_make install
+point $? "it installs over itself"
+is "... with the same result" "$(files)" "$(should_be /usr/local)"
+is "... and leaves the configuration as it was changed" "$(tail -n 1 "$root/etc/swiftrdma/policy.yaml")" '# mine'
+touch "$root/usr/local/bin/other"
+do_make uninstall
+point $? "it uninstalls"
+is "... all but what is not, or no longer, its own" "$(all)" \
+	"$(printf '%s\n' etc etc/swiftrdma etc/swiftrdma/policy.yaml usr usr/local usr/local/bin usr/local/bin/other)"
+do_make uninstall && grep -q 'nothing is installed' "$work/log"
+point $? "... and says when there is nothing to uninstall"
+
+rm -rf "$root"
+do_make install /usr
+is "another prefix is no different" "$(files)" "$(should_be /usr)"
+is "... and is known to unit and manuals" "$(grep -rlI /usr/local "$root")" ""
+do_make uninstall /usr
+is "unchanged it leaves nothing behind" "$(all)" ""
+exit $failed

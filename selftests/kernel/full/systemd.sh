@@ -1,0 +1,142 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# swiftrdma-agent under a real systemd: the unit as it is installed, in process,
+# mount and cgroup namespaces of its own, with no other units about.
+
+cd "$(dirname "$0")/../../.." || exit 1
+. selftests/lib/ktap.sh
+. selftests/lib/module.sh
+. selftests/lib/proc.sh
+. selftests/lib/fleet.sh
+
+pairs=2
+unit=swiftrdma-agent.service
+policy=/etc/swiftrdma/policy.yaml	# the guest's, gone with it
+own="client 0:$pairs server 0:$pairs"
+has() { echo "client $1:$pairs server $1:$pairs"; }
+
+write_policy() {
+	mkdir -p "${policy%/*}"
+	cat >"$policy" <<-EOF
+		agent: {interval: 100ms, lease: 1s}
+		jobs:
+		  - {name: fleet, class: latency, match: [{cgroup: /fleet}]}
+		policies:
+		  - name: up
+		    for: job of class latency
+		    when: job.qps > 0
+		    do: job.level = $1
+		    undo: {when: job.qps == 0}
+	EOF
+}
+
+# Runs as the first process of the namespaces. The programs are where none of the
+# unit's protections hides them, and what it writes where this test can read it.
+cat >"$fleet_dir/init" <<'EOF'
+#!/bin/bash
+mount --make-rprivate / && mount -t proc proc /proc || exit 1
+umount /sys/fs/cgroup && mount -t cgroup2 cgroup2 /sys/fs/cgroup || exit 1
+mount -t tmpfs -o mode=755 tmpfs /run && mkdir -p /run/bin /run/systemd/system || exit 1
+cp "$1/build/bin/swiftrdma-agent" /run/bin/
+cd /run/systemd/system || exit 1
+sed 's,=/usr/local/sbin/,=/run/bin/,' "$1/user/agent/swiftrdma-agent.service" >swiftrdma-agent.service
+mkdir swiftrdma-agent.service.d
+printf '[Service]\nStandardError=append:%s\nWatchdogSec=2s\n' "$2" >swiftrdma-agent.service.d/test.conf
+for target in sysinit basic shutdown multi-user; do
+	printf '[Unit]\nDefaultDependencies=no\n' >$target.target
+done
+export container=selftest SYSTEMD_UNIT_PATH=/run/systemd/system
+exec /lib/systemd/systemd --system --unit=multi-user.target --log-target=console --show-status=no
+EOF
+
+start_systemd() {
+	mkdir -p /sys/fs/cgroup/systemd
+	(
+		echo "$BASHPID" >/sys/fs/cgroup/systemd/cgroup.procs
+		exec unshare --pid --fork --kill-child --mount --cgroup --ipc --uts \
+			bash "$fleet_dir/init" "$PWD" "$fleet_dir/agent" >"$fleet_dir/systemd" 2>&1
+	) &
+	unshare=$!
+	wait_for 10 pgrep -P $unshare >/dev/null && first=$(pgrep -P $unshare) &&
+		wait_for 30 ctl is-active multi-user.target >/dev/null 2>&1
+}
+
+ctl() { nsenter -t "$first" -m -p -C systemctl "$@"; }
+show() { ctl show "$unit" --value -p "$1"; }
+# The agent's id out here.
+main_pid() { pgrep -x swiftrdma-agent; }
+shows() { [ "$(show "$1")" = "$2" ]; }
+knows() { grep -qE -- "$1" <<<"$(show StatusText)"; }
+says() { wait_for 10 grep -qE -- "$1" "$fleet_dir/agent"; }
+why() { tail -n 8 "$fleet_dir/systemd" "$fleet_dir/agent" | sed 's/^/#   /'; }
+
+ktap_begin
+if [ ! -x /lib/systemd/systemd ]; then
+	skip "the agent under systemd" "no systemd here"
+	ktap_end
+fi
+check "the module loads" srdma_load
+: >"$fleet_dir/agent"
+start_systemd
+point $? "systemd runs"
+
+write_policy 3
+sed -i 's/job.level/job.levle/' "$policy"
+ctl start $unit >/dev/null 2>&1
+[ $? -ne 0 ] && says 'policy.yaml:[0-9]+:[0-9]+: .*levle'
+point $? "with a bad policy file the unit does not start, and says why"
+nap 3
+is "... and is not tried again and again" "$(show ActiveState) $(show NRestarts)" "failed 0"
+
+fleet job --pairs $pairs --both --watch 50 --rate 100
+write_policy 3
+check "the unit starts" ctl start $unit
+is "... and is active" "$(show ActiveState)/$(show SubState)" active/running
+fleet_has job "^$(has 96) " 10
+point $? "the agent acts"
+is "it has CAP_NET_ADMIN, a system call filter and no more, and is not root" \
+	"$(awk '/^(CapEff|CapPrm|CapBnd|NoNewPrivs|Seccomp):/ { printf "%s ", $2 } /^Uid/ { printf "%s ", $2 != 0 }' \
+		"/proc/$(main_pid)/status")" \
+	"1 $(printf '0000000000001000 %.0s' 1 2 3)1 2 "
+wait_for 5 knows '2 devices, .* 1 overrides held'
+point $? "systemd knows how things stand: $(show StatusText)"
+
+write_policy 5
+check "it reloads" ctl reload $unit
+fleet_has job "^$(has 160) " 10
+point $? "... and goes by the new file"
+echo oops >>"$policy"
+ctl reload $unit
+says 'the old policies stay'
+point $? "of a bad file it says so"
+nap 1
+fleet_has job "^$(has 160) " 1 && shows ActiveState active
+point $? "... and goes on"
+write_policy 5
+
+pid=$(main_pid)
+nap 5
+is "the watchdog is fed" "$(main_pid) $(show NRestarts)" "$pid 0"
+kill -STOP "$pid"
+fleet_has job "^$own " 5
+point $? "while it hangs its lease runs out"
+wait_for 20 shows NRestarts 1
+point $? "the watchdog ends it, and it is started anew"
+fleet_has job "^$(has 160) " 15
+point $? "... and acts again"
+kill -KILL "$(main_pid)"
+wait_for 10 shows NRestarts 2 && fleet_has job "^$(has 160) " 15
+point $? "so it does when it is killed"
+
+check "the unit stops" ctl stop $unit
+is "... well" "$(show ActiveState)/$(show Result)" inactive/success
+fleet_has job "^$own " 5
+point $? "... and the QPs have their own class back"
+
+fleet_end job "the application noticed nothing"
+[ $ktap_failed -eq 0 ] || why
+kill -KILL "$first"
+wait $unshare 2>/dev/null
+check "the module unloads" srdma_unload
+ktap_end
