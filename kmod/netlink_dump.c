@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What all dumps share: cursors, and the message that closes them. A cursor is the
- * id of the next object, not a count of those before it, so what comes and goes
- * between two messages moves nothing else.
+ * id (of a QP: the place) of the next object, not a count of those before it, so
+ * what comes and goes between two messages moves nothing else.
  */
 #include <linux/ktime.h>
 #include <linux/sched.h>

@@ -368,7 +368,7 @@ static inline void srdma_qp_touch(struct srdma_qp *q)
 		;
 }
 
-/* Bytes of the module's own memory behind one QP, slab rounding left out. */
+/* Bytes of the module's own memory behind one QP, less what a chunk of them rounds up. */
 #define SRDMA_QP_BYTES	sizeof(struct srdma_qp)
 
 #endif /* SRDMA_TRACKER_H */

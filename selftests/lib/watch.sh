@@ -74,7 +74,7 @@ perftest() {
 
 	"$1" -d rxe1 "${@:2}" >"$work/server" 2>&1 &
 	server=$!
-	wait_for 30 listening 18515 || return 1
+	wait_for 120 listening 18515 || return 1
 	"$1" -d rxe0 "${@:2}" 10.1.0.2 >"$work/client" 2>&1
 	status=$?
 	wait $server || status=1

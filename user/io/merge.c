@@ -54,7 +54,7 @@ static int by_job(const void *x, const void *y)
 	return CMP(a->id, b->id);
 }
 
-/* Dumps come in order of id, which mostly is the order wanted. */
+/* Dumps mostly come in the order wanted, QPs as they were created. */
 static void sort(void *base, size_t n, size_t size,
 		 int (*cmp)(const void *, const void *))
 {

@@ -66,8 +66,9 @@
  * that are gone are not listed: a reader that now holds more QPs than COUNT
  * knows that some went, and dumps in full.
  *
- * Dumps walk in order of id, so an object that lives through the dump comes
- * exactly once whatever is created or destroyed meanwhile.
+ * Dumps walk in order of id, QPs in that of their places in the module's table,
+ * so an object that lives through the dump comes exactly once whatever is created
+ * or destroyed meanwhile.
  *
  * %SWIFTRDMA_CMD_JOB_GET (do, dump): jobs with their rules and their figures,
  * one nest per device. In a dump, a job whose rules do not fit one message goes
