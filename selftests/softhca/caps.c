@@ -5,6 +5,8 @@
  */
 #include "softhca.h"
 
+#define SH_NIC_QP_SCHEDULING BIT(30)
+
 static void sh_caps_general(struct sh_hca *h, void *p)
 {
 	MLX5_SET(cmd_hca_cap, p, vhca_id, h->index);
@@ -74,6 +76,23 @@ static void sh_caps_general(struct sh_hca *h, void *p)
 	MLX5_SET(cmd_hca_cap, p, device_frequency_mhz, 1000);
 	MLX5_SET(cmd_hca_cap, p, device_frequency_khz, 1000000);
 	MLX5_SET(cmd_hca_cap, p, num_vhca_ports, 1);
+	/* Only a model of contention enforces shares and rates. */
+	MLX5_SET(cmd_hca_cap, p, qos, !!h->contention);
+}
+
+static void sh_caps_qos(void *p)
+{
+	/* libmlx5 asks for scheduling of raw send queues before it looks for that
+	 * of QPs, which these headers do not name.
+	 */
+	MLX5_SET(qos_cap, p, nic_sq_scheduling, 1);
+	MLX5_SET(qos_cap, p, nic_bw_share, 1);
+	MLX5_SET(qos_cap, p, nic_rate_limit, 1);
+	((__be32 *)p)[1] |= cpu_to_be32(SH_NIC_QP_SCHEDULING);
+	MLX5_SET(qos_cap, p, log_max_qos_nic_queue_group, ilog2(SH_SCHEDS));
+	MLX5_SET(qos_cap, p, nic_element_type,
+		 ELEMENT_TYPE_CAP_MASK_TSAR | ELEMENT_TYPE_CAP_MASK_QUEUE_GROUP);
+	MLX5_SET(qos_cap, p, nic_tsar_type, TSAR_TYPE_CAP_MASK_DWRR);
 }
 
 static void sh_caps_atomic(void *p)
@@ -126,6 +145,11 @@ int sh_cmd_query_hca_cap(struct sh_cmd *c)
 			sh_caps_atomic(p);
 		else
 			memcpy(p, h->atomic_cap, sizeof(h->atomic_cap));
+		return MLX5_CMD_STAT_OK;
+	case MLX5_CAP_QOS:
+		if (!h->contention)
+			return MLX5_CMD_STAT_BAD_PARAM_ERR;
+		sh_caps_qos(p);
 		return MLX5_CMD_STAT_OK;
 	case MLX5_CAP_DEV_EVENT:
 		sh_caps_event(p);

@@ -18,7 +18,7 @@
 #include <linux/seq_file.h>
 #include <linux/uaccess.h>
 
-#include "softhca.h"
+#include "contention.h"
 
 int sh_knob_cmd(struct sh_cmd *c)
 {
@@ -184,5 +184,6 @@ void sh_knob_add(struct sh_hca *h)
 	debugfs_create_file("uars", 0400, h->dir, h, &sh_uars_fops);
 	debugfs_create_u32("delay_us", 0600, h->dir, &h->knob.delay_us);
 	debugfs_create_u32("drop_cqes", 0600, h->dir, &h->knob.drop_cqes);
+	sh_gauges_add(h);
 	debugfs_create_bool("refuse_uars", 0600, h->dir, &h->knob.refuse_uars);
 }

@@ -29,6 +29,7 @@ static void sh_complete(struct sh_qp *qp)
 	qp->rnr_retries = 0;
 	qp->sq_ci += tx->bbs;
 	qp->msgs++;
+	sh_contention_executed(qp, tx->index);
 	/* A NOP always completes: its BlueFlame copy, by which the driver finds out
 	 * whether write combining works, asks for it, and every copy arrives here.
 	 */
@@ -140,11 +141,11 @@ static bool sh_step(struct sh_qp *qp, u64 now, u64 *budget)
 	u8 syndrome = 0;
 
 	if (!tx->active) {
-		if (qp->sq_ci == qp->sq_pi)
+		if (!sh_qp_ready(qp))
 			return false;
 		tx->active = true;
 		qp->wake_ns = 0;
-		syndrome = sh_wqe_load_tx(qp);
+		syndrome = sh_wqe_load_tx(qp, tx, qp->sq_ci);
 		if (syndrome) {
 			sh_fail(qp, syndrome);
 			return false;
@@ -206,7 +207,7 @@ static void sh_turn(struct sh_qp *qp, u64 now)
 			wqes--;
 	if (qp->state != MLX5_QPC_STATE_RTS)
 		return;
-	if (qp->tx->active || qp->sq_ci != qp->sq_pi)
+	if (qp->tx->active || sh_qp_ready(qp))
 		list_move_tail(&qp->run, &qp->hca->run);
 	else
 		list_del_init(&qp->run);
