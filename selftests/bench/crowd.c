@@ -27,6 +27,7 @@
 
 #define MAX_LEAVES	8
 #define PAGE		4096
+#define FIRST_NS	30000000000
 #define EVENT_CONGESTION 0x1a	/* DB_BF_CONGESTION */
 #define EQE_LEVEL	34	/* the byte of its level */
 
@@ -320,7 +321,8 @@ static int reap(struct crowd *c, bool refill)
 static int run(struct crowd *c)
 {
 	const struct options *o = c->o;
-	uint64_t begin = 0, end = now_ns() + o->duration_ns, now = 0;
+	/* The first window may take long, but not for ever. */
+	uint64_t begin = 0, end = now_ns() + FIRST_NS + o->duration_ns, now = 0;
 	uint32_t i;
 	int ret = 0;
 

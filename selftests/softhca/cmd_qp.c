@@ -12,7 +12,7 @@
  */
 #define SH_OPT_QOS_GROUP BIT(1)
 #define SH_OPT_UDP_SPORT BIT(2)
-#define SH_QPC_EXT	BIT(31)	/* in the dword of the QPN: it is there */
+#define SH_QPC_EXT	BIT(7)	/* in the byte before the QPN: it is there */
 #define SH_EXT_QOS_GROUP 1	/* of the requester; in dwords */
 
 /* A queue that a user's QP shares with others may be the driver's own. */
@@ -252,10 +252,10 @@ static bool sh_may(u16 op, u8 state)
 static int sh_take_group(struct sh_cmd *c, struct sh_qp *qp, const __be32 *opt_high)
 {
 	const __be32 *ext = opt_high + 2;
-	__be32 flags = *(__be32 *)(c->in + MLX5_BYTE_OFF(rst2init_qp_in, qpn));
+	u8 flags = ((u8 *)c->in)[MLX5_BYTE_OFF(rst2init_qp_in, qpn) - 1];
 
 	if ((c->op != MLX5_CMD_OP_INIT2INIT_QP && c->op != MLX5_CMD_OP_RTS2RTS_QP) ||
-	    !(be32_to_cpu(flags) & SH_QPC_EXT) || !(be32_to_cpu(opt_high[1]) & SH_OPT_QOS_GROUP))
+	    !(flags & SH_QPC_EXT) || !(be32_to_cpu(opt_high[1]) & SH_OPT_QOS_GROUP))
 		return MLX5_CMD_STAT_OK;
 	return sh_sched_bind(c, qp, be32_to_cpu(ext[SH_EXT_QOS_GROUP]));
 }

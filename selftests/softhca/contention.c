@@ -66,7 +66,6 @@ static void sh_model_congestion(void *ctx, u32 uar, bool congested, u64 at)
 {
 	struct sh_hca *h = ctx;
 
-	h->contention->events++;
 	/* The event names no register: the level says how many are congested. */
 	sh_event_congestion(h, min(h->contention->model.congested, 255U));
 }

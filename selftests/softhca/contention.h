@@ -15,6 +15,7 @@
 
 /* Doorbell registers of a UAR page: BlueFlame buffers at 0x800, 0xa00, ... */
 #define SH_UAR_REGS	4
+#define SH_DIAGS	5
 
 /* All of it is under softhca.lock, like everything in the device. */
 struct sh_contention {
@@ -27,7 +28,9 @@ struct sh_contention {
 	struct list_head waiting;	/* QPs with WQEs that the model has no room for */
 	u64 timed, late;	/* WQEs executed; those later than late_ps */
 	u64 lag_ps, lag_max_ps;	/* how late these were: summed, the worst */
-	u64 events;		/* congestion events raised and cleared */
+	u32 diag_n;		/* diagnostic counters that were asked for, and which */
+	u8 diag[SH_DIAGS];
+	u64 diag_base[SH_DIAGS];	/* of all: where they count from */
 	struct sh_tx peek;	/* a WQE that is being looked at, not executed */
 };
 

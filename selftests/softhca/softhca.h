@@ -33,6 +33,7 @@
 #define SH_MAX_WQE	1024
 #define SH_GIDS		8
 #define SH_MTU		4096
+#define SH_OBJ_SCHED	0x26	/* type of a general object: scheduling element */
 #define SH_SCHEDS	4096	/* scheduling elements; 0 is the default one */
 
 /* Kinds of objects that commands create and destroy. */
@@ -477,6 +478,11 @@ void sh_contention_received(struct sh_qp *peer, const struct sh_tx *tx, bool rdm
 void sh_contention_forget_cq(struct sh_cq *cq);
 void sh_contention_forget_mr(struct sh_hca *h, struct sh_mr *mr);
 int sh_contention_element(struct sh_hca *h, u32 element, u32 mbps, u32 weight);
+
+/* diag.c: diagnostic counters */
+sh_cmd_fn sh_cmd_diag(u16 op);
+void sh_diag_caps_general(__be32 *cap);
+void sh_diag_caps(__be32 *cap);
 
 /* sched.c: shares and rates of QPs */
 sh_cmd_fn sh_cmd_sched(u16 op);
