@@ -184,7 +184,7 @@ void sh_contention_close(struct sh_qp *qp)
 	kvfree(qp->due);
 }
 
-/* Class, element or register are others now. */
+/* Class or element are others now. */
 void sh_contention_modify(struct sh_qp *qp)
 {
 	struct sh_contention *c = qp->hca->contention;
@@ -193,11 +193,18 @@ void sh_contention_modify(struct sh_qp *qp)
 	if (!c)
 		return;
 	attr = sh_attr(qp);
-	if (model_qp_modify(&c->model, qp->obj.id, &attr) != -EBUSY)
-		return;
-	/* The register changes when nothing waits for the one it was taken for. */
 	attr.uar = c->model.qp[qp->obj.id].uar;
 	model_qp_modify(&c->model, qp->obj.id, &attr);
+}
+
+/* The QP was taken for one of another register. False: not while it waits there. */
+static bool sh_contention_move(struct sh_qp *qp)
+{
+	struct sh_contention *c = qp->hca->contention;
+	struct model_qp_attr attr = sh_attr(qp);
+
+	return attr.uar == c->model.qp[qp->obj.id].uar ||
+	       model_qp_modify(&c->model, qp->obj.id, &attr) != -EBUSY;
 }
 
 /* None of what the model has of this QP will be executed. */
@@ -253,6 +260,13 @@ static u64 sh_sgl_key(struct sh_hca *h, const struct sh_sgl *sgl)
 	return sh_mtt_key(h, sgl->seg[0].lkey, sgl->seg[0].addr);
 }
 
+/* The model takes no more of this QP now; ask again. */
+static void sh_contention_wait(struct sh_qp *qp)
+{
+	if (list_empty(&qp->on_wait))
+		list_add_tail(&qp->on_wait, &qp->hca->contention->waiting);
+}
+
 /* Tells the model of all WQEs that are new. */
 void sh_contention_post(struct sh_qp *qp)
 {
@@ -266,8 +280,10 @@ void sh_contention_post(struct sh_qp *qp)
 	}
 	if (!qp->reg_known && hweight8(qp->uar->rung) == 1)
 		qp->reg = __ffs(qp->uar->rung);
-	if (c->model.qp[qp->obj.id].uar != sh_register(qp))
-		sh_contention_modify(qp);
+	if (!sh_contention_move(qp)) {
+		sh_contention_wait(qp);
+		return;
+	}
 	tx = &c->peek;
 	while (qp->sq_told != qp->sq_pi) {
 		/* What is wrong with it comes out when it is executed. */
@@ -276,8 +292,7 @@ void sh_contention_post(struct sh_qp *qp)
 		cookie = qp->sq_told | (u64)tx->bbs << 16;
 		if (model_post(&c->model, qp->obj.id, min_t(u64, tx->sgl.len, U32_MAX),
 			       sh_sgl_key(qp->hca, &tx->sgl), cookie, c->now) == -ENOBUFS) {
-			if (list_empty(&qp->on_wait))
-				list_add_tail(&qp->on_wait, &c->waiting);
+			sh_contention_wait(qp);
 			return;
 		}
 		qp->sq_told += tx->bbs;
@@ -290,19 +305,21 @@ void sh_contention_post(struct sh_qp *qp)
 bool sh_contention_run(struct sh_hca *h)
 {
 	struct sh_contention *c = h->contention;
-	struct sh_qp *qp, *next;
+	struct sh_qp *qp;
+	LIST_HEAD(again);
 	u64 when;
 
 	if (!c)
 		return false;
 	c->now = sh_contention_clock(c);
 	model_run_until(&c->model, c->now);
-	list_for_each_entry_safe(qp, next, &c->waiting, on_wait) {
-		if (c->model.free_wr == MODEL_NONE)
-			break;
+	list_splice_init(&c->waiting, &again);
+	while (!list_empty(&again) && c->model.free_wr != MODEL_NONE) {
+		qp = list_first_entry(&again, struct sh_qp, on_wait);
 		list_del_init(&qp->on_wait);
 		sh_contention_post(qp);
 	}
+	list_splice(&again, &c->waiting);
 	return model_next(&c->model, &when) &&
 	       when < c->now + div_u64(SH_SOON_NS * 1000, c->scale);
 }

@@ -25,7 +25,7 @@ struct sh_contention {
 	u32 scale;		/* ns of the guest for a modelled one */
 	u64 base_ns, base_ps;	/* the same moment on both clocks */
 	u64 now;		/* ps: what the model was told in this look */
-	struct list_head waiting;	/* QPs with WQEs that the model has no room for */
+	struct list_head waiting;	/* QPs with WQEs that the model did not take yet */
 	u64 timed, late;	/* WQEs executed; those later than late_ps */
 	u64 lag_ps, lag_max_ps;	/* how late these were: summed, the worst */
 	u32 diag_n;		/* diagnostic counters that were asked for, and which */
