@@ -91,7 +91,7 @@ demo: setup
 	@$(MAKE) all bench-progs
 	@scripts/vm --nic rxe --timeout 900 -- selftests/bench/demo.sh
 bench: setup
-	@$(MAKE) all bench-progs
+	@$(MAKE) all softhca bench-progs
 	@selftests/bench/run.sh
 
 lint: setup

@@ -8,7 +8,7 @@
  * gets a memory region of its own over one buffer, and writes from anywhere in it.
  *
  * One JSON object on stdout. The rate is of the guest's time, from when the first
- * window was completed.
+ * window, or as many messages as --warm says, were completed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,7 +34,7 @@
 struct options {
 	const char *from, *to;
 	struct vconn conn;
-	uint64_t qps, depth, size, registers, window, region, duration_ns, messages;
+	uint64_t qps, depth, size, registers, window, region, warm, duration_ns, messages;
 	struct mlx5dv_sched_attr leaf[MAX_LEAVES];
 	uint32_t leaves;
 	bool random, regions, events;
@@ -75,6 +75,7 @@ static const char usage[] =
 	"  --leaf MBPS:SHARE    a scheduling leaf; QP i is bound to leaf i modulo leaves\n"
 	"  --events             count congestion events\n"
 	"  --sl N               (0)\n"
+	"  --warm N             messages before any counts (the first window)\n"
 	"  --duration SEC       (5)\n"
 	"  --messages N         end after so many, whatever the time\n";
 
@@ -301,7 +302,7 @@ static int reap(struct crowd *c, bool refill)
 		}
 		c->s[wc[i].wr_id].outstanding--;
 		c->completed++;
-		if (c->completed > c->o->window && refill) {
+		if (c->completed > c->o->warm && refill) {
 			c->counted++;
 			if (c->o->leaves)
 				c->counted_leaf[wc[i].wr_id % c->o->leaves]++;
@@ -332,7 +333,7 @@ static int run(struct crowd *c)
 		ret = reap(c, true);
 		count_events(c);
 		now = now_ns();
-		if (!begin && c->completed >= o->window) {
+		if (!begin && c->completed >= o->warm) {
 			begin = now;
 			end = now + o->duration_ns;
 		}
@@ -372,14 +373,14 @@ static bool parse_leaf(struct options *o, const char *arg)
 static void parse(int argc, char **argv, struct options *o)
 {
 	enum { FROM, TO, QPS, DEPTH, WINDOW, SIZE, REGISTERS, REGIONS, RANDOM, LEAF, EVENTS, SL,
-	       DURATION, MESSAGES, HELP };
+	       WARM, DURATION, MESSAGES, HELP };
 	static const struct option opts[] = {
 		{ "from", 1, NULL, FROM }, { "to", 1, NULL, TO },
 		{ "qps", 1, NULL, QPS }, { "depth", 1, NULL, DEPTH },
 		{ "window", 1, NULL, WINDOW }, { "size", 1, NULL, SIZE },
 		{ "registers", 1, NULL, REGISTERS }, { "regions", 1, NULL, REGIONS },
 		{ "random", 0, NULL, RANDOM }, { "leaf", 1, NULL, LEAF },
-		{ "events", 0, NULL, EVENTS }, { "sl", 1, NULL, SL },
+		{ "events", 0, NULL, EVENTS }, { "sl", 1, NULL, SL }, { "warm", 1, NULL, WARM },
 		{ "duration", 1, NULL, DURATION }, { "messages", 1, NULL, MESSAGES },
 		{ "help", 0, NULL, HELP }, { 0 }
 	};
@@ -405,6 +406,7 @@ static void parse(int argc, char **argv, struct options *o)
 			break;
 		case EVENTS: o->events = true; break;
 		case SL: o->conn.sl = number("sl", optarg, 0, 15); break;
+		case WARM: o->warm = number("warm", optarg, 1, 1000000000); break;
 		case DURATION: o->duration_ns = 1000000000 * number("duration", optarg, 1, 86400); break;
 		case MESSAGES: o->messages = number("messages", optarg, 1, 1000000000); break;
 		case HELP: fputs(usage, stdout); exit(0);
@@ -415,6 +417,8 @@ static void parse(int argc, char **argv, struct options *o)
 		o->region = o->size;
 	if (!o->window || o->window > o->qps * o->depth)
 		o->window = o->qps * o->depth;
+	if (!o->warm)
+		o->warm = o->window;
 	if (optind == argc)
 		return;
 wrong:

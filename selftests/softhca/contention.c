@@ -267,6 +267,18 @@ static void sh_contention_wait(struct sh_qp *qp)
 		list_add_tail(&qp->on_wait, &qp->hca->contention->waiting);
 }
 
+/* mlx5_ib finds out whether write combining works by hundreds of NOPs, and gives
+ * them a tenth of a second, which is no time where a second is stretched.
+ */
+static bool sh_contention_spared(struct sh_qp *qp, const struct sh_tx *tx)
+{
+	if (tx->opcode != MLX5_OPCODE_NOP || qp->sq_go != qp->sq_told)
+		return false;
+	qp->due[qp->sq_told & ((1U << qp->log_sq) - 1)] = qp->hca->contention->now;
+	qp->sq_go += tx->bbs;
+	return true;
+}
+
 /* Tells the model of all WQEs that are new. */
 void sh_contention_post(struct sh_qp *qp)
 {
@@ -289,6 +301,10 @@ void sh_contention_post(struct sh_qp *qp)
 		/* What is wrong with it comes out when it is executed. */
 		if (sh_wqe_load_tx(qp, tx, qp->sq_told))
 			tx->sgl.len = 0;
+		if (sh_contention_spared(qp, tx)) {
+			qp->sq_told += tx->bbs;
+			continue;
+		}
 		cookie = qp->sq_told | (u64)tx->bbs << 16;
 		if (model_post(&c->model, qp->obj.id, min_t(u64, tx->sgl.len, U32_MAX),
 			       sh_sgl_key(qp->hca, &tx->sgl), cookie, c->now) == -ENOBUFS) {
