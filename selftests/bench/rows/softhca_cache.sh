@@ -3,7 +3,7 @@
 #
 # softhca_cache: 16 to 4096 QPs, each with a memory region of 128 KiB, write 512
 # bytes from anywhere in it, 64 writes under way, any QP's turn. What of all uses
-# of contexts missed the cache, and the bandwidth against that of 16 QPs; in the
+# of contexts missed the cache, and the bandwidth against that of 256 QPs; in the
 # time of the contention model of a ConnectX-5, whose registers take no time here.
 
 # shellcheck source=selftests/bench/rows/row.sh
@@ -39,14 +39,14 @@ traffic() {
 # cached QPS OP GOAL: of the bandwidth's ratio
 cached() {
 	traffic "$1"
-	few=${few:-$gbps}
-	row softhca_cache "$gbps" Gbit/s "$few" "$(quotient "$gbps" "$few")" "$2" "$3" qps "$1" \
+	base=${base:-$gbps}
+	row softhca_cache "$gbps" Gbit/s "$base" "$(quotient "$gbps" "$base")" "$2" "$3" qps "$1" \
 		miss_ratio "$miss" cache_bytes "$(hca_gauge 0 params cache_bytes)" \
 		late "$(hca_gauge 0 time late)" executed "$(hca_gauge 0 time executed)" simulated true
 }
 
 hca_param 0 uar_ps 0
-cached 16 '>=' 1
-cached 256 '>=' 0.8
-cached 1024 '>=' 0.8
+cached 256 '>=' 1
+cached 16 '>=' 0.7
+cached 1024 '>=' 0.7
 cached 4096 '<=' 0.8
