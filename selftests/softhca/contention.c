@@ -113,6 +113,7 @@ int sh_contention_init(struct sh_hca *h)
 	c->preset = which;
 	c->scale = time_scale;
 	c->base_ns = ktime_get_ns();
+	c->second_ns = c->base_ns;
 	INIT_LIST_HEAD(&c->waiting);
 	h->contention = c;
 	return 0;
@@ -317,6 +318,30 @@ void sh_contention_post(struct sh_qp *qp)
 
 /* --- Time ----------------------------------------------------------------- */
 
+/* What of each second of the guest the units waited for reads over PCI, as a NIC
+ * tells it of itself.
+ */
+static void sh_contention_second(struct sh_contention *c)
+{
+	u64 stalls = c->model.stats.fetch_ps + c->model.stats.refetch_ps;
+	u64 ns = ktime_get_ns(), most;
+
+	if (ns - c->second_ns < NSEC_PER_SEC || c->now == c->second_ps)
+		return;
+	most = (c->now - c->second_ps) * c->model.p.pus;
+	c->stalled_pct = most ? min(100ULL, div64_u64((stalls - c->second_stalls) * 100, most)) : 0;
+	c->stalled_seconds += c->stalled_pct > 0;
+	c->second_ns = ns;
+	c->second_ps = c->now;
+	c->second_stalls = stalls;
+}
+
+void sh_contention_stalls(const struct sh_hca *h, u32 *percent, u32 *seconds)
+{
+	*percent = h->contention ? h->contention->stalled_pct : 0;
+	*seconds = h->contention ? h->contention->stalled_seconds : 0;
+}
+
 /* Everything that is due happens; true if more is, and soon. */
 bool sh_contention_run(struct sh_hca *h)
 {
@@ -329,6 +354,7 @@ bool sh_contention_run(struct sh_hca *h)
 		return false;
 	c->now = sh_contention_clock(c);
 	model_run_until(&c->model, c->now);
+	sh_contention_second(c);
 	list_splice_init(&c->waiting, &again);
 	while (!list_empty(&again) && c->model.free_wr != MODEL_NONE) {
 		qp = list_first_entry(&again, struct sh_qp, on_wait);

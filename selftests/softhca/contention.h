@@ -28,6 +28,9 @@ struct sh_contention {
 	struct list_head waiting;	/* QPs with WQEs that the model did not take yet */
 	u64 timed, late;	/* WQEs executed; those later than late_ps */
 	u64 lag_ps, lag_max_ps;	/* how late these were: summed, the worst */
+	u64 second_ns;		/* when the present second began, */
+	u64 second_ps, second_stalls;	/* on the model's clock, and its stalls then */
+	u32 stalled_pct, stalled_seconds;	/* of the last one; in how many ever */
 	u32 diag_n;		/* diagnostic counters that were asked for, and which */
 	u8 diag[SH_DIAGS];
 	u64 diag_base[SH_DIAGS];	/* of all: where they count from */

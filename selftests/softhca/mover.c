@@ -44,6 +44,18 @@ static void sh_complete(struct sh_qp *qp)
 	sh_cq_put(qp->scq, &cqe, MLX5_CQE_REQ, false);
 }
 
+/* Its completion comes later, and with it whatever is behind it in its queue. */
+static bool sh_hold(struct sh_qp *qp, u64 now)
+{
+	u32 us = qp->hca->knob.hold_us;
+
+	if (!us)
+		return false;
+	qp->tx->held = true;
+	qp->wake_ns = now + us * NSEC_PER_USEC;
+	return true;
+}
+
 /* The request fails. A connection ends with it, a datagram QP's send queue. */
 static void sh_fail(struct sh_qp *qp, u8 syndrome)
 {
@@ -151,7 +163,7 @@ static bool sh_step(struct sh_qp *qp, u64 now, u64 *budget)
 			return false;
 		}
 	}
-	if (tx->opcode == MLX5_OPCODE_NOP) {
+	if (tx->held || tx->opcode == MLX5_OPCODE_NOP) {
 		sh_complete(qp);
 		return true;
 	}
@@ -174,11 +186,15 @@ static bool sh_step(struct sh_qp *qp, u64 now, u64 *budget)
 		}
 		*budget -= min(*budget, tx->sgl.len);
 		sh_respond_ud(qp);
+		if (sh_hold(qp, now))
+			return false;
 		sh_complete(qp);
 		return true;
 	}
 	switch (sh_step_rc(qp, budget, &syndrome, &peer)) {
 	case SH_DONE:
+		if (sh_hold(qp, now))
+			return false;
 		sh_complete(qp);
 		return qp->state == MLX5_QPC_STATE_RTS;
 	case SH_MORE:

@@ -169,6 +169,7 @@ struct sh_sgl {
 struct sh_tx {
 	bool active;
 	bool sent;	/* the responder has accepted its first byte */
+	bool held;	/* it is done, and its completion is delayed */
 	u8 opcode;
 	u8 ce_se;
 	u8 bbs;
@@ -271,6 +272,7 @@ struct sh_knobs {
 	u8 fail_status;
 	u32 delay_us;
 	u32 drop_cqes;
+	u32 hold_us;
 	bool refuse_uars;
 };
 
@@ -477,6 +479,7 @@ void sh_contention_command(struct sh_hca *h);
 void sh_contention_received(struct sh_qp *peer, const struct sh_tx *tx, bool rdma, bool cqe);
 void sh_contention_forget_cq(struct sh_cq *cq);
 void sh_contention_forget_mr(struct sh_hca *h, struct sh_mr *mr);
+void sh_contention_stalls(const struct sh_hca *h, u32 *percent, u32 *seconds);
 int sh_contention_element(struct sh_hca *h, u32 element, u32 mbps, u32 weight);
 
 /* diag.c: diagnostic counters */

@@ -198,9 +198,15 @@ int sh_reg_ppcnt(struct sh_cmd *c, void *reg, bool write)
 
 int sh_reg_mpcnt(struct sh_cmd *c, void *reg, bool write)
 {
+	void *set = MLX5_ADDR_OF(mpcnt_reg, reg, counter_set);
+	u32 percent, seconds;
+
 	if (write || MLX5_GET(mpcnt_reg, reg, grp) != MLX5_PCIE_PERFORMANCE_COUNTERS_GROUP)
 		return MLX5_CMD_STAT_BAD_PARAM_ERR;
-	/* Without a contention model nothing ever stalls. */
+	/* Reads: the contexts and WQEs that were fetched. It models no writes. */
+	sh_contention_stalls(c->hca, &percent, &seconds);
+	MLX5_SET(pcie_perf_cntrs_grp_data_layout, set, outbound_stalled_reads, percent);
+	MLX5_SET(pcie_perf_cntrs_grp_data_layout, set, outbound_stalled_reads_events, seconds);
 	return MLX5_CMD_STAT_OK;
 }
 

@@ -81,6 +81,7 @@ u8 sh_wqe_load_tx(const struct sh_qp *qp, struct sh_tx *tx, u16 index)
 	void *p, *end, *bb;
 
 	tx->sent = false;
+	tx->held = false;
 	tx->done = 0;
 	tx->index = index;
 	tx->bbs = 1;

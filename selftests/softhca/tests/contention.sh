@@ -73,7 +73,6 @@ objects=$(cat $hca_debug/hca*/objects)
 check "64 QPs, a register each" crowd alone --registers 64 --duration 3 --events
 crowd four --registers 4 --duration 5 --events & pid=$!
 sleep 4
-note "$(head -n 12 $hca_debug/hca0/registers)"
 is "4 registers have 16 QPs each" "$(placed 16)" 4
 wait $pid
 check "64 QPs on 4 registers" [ -s "$tmp/four" ]
@@ -116,6 +115,9 @@ few=$(<"$tmp/few.ratio") many=$(<"$tmp/many.ratio")
 check "misses grow beyond capacity ($few, $many)" holds "$few < 0.1 && $many > 0.4"
 few=$(field rate "$tmp/few") many=$(field rate "$tmp/many")
 check "... and cost ($few/s, $many/s)" holds "$few > 1.5 * $many"
+# MPCNT, group 0: the share of a second in which reads stalled, and in how many.
+mapfile -t mpcnt < <(hca_command 272 08050000 00000001 00009051 00000000 "$(printf '%0512d' 0)")
+check "MPCNT tells of it" holds "$((16#${mpcnt[20]:-0})) > 0"
 check "never more than it holds" holds "$(hca_gauge 0 cache bytes) <= 16384"
 nonsense() { ! hca_param 0 "$1" "$2" 2>/dev/null; }
 check "a parameter that is none is refused" nonsense no_such 1
