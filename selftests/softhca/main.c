@@ -19,6 +19,7 @@
 #define SH_RUN_NS	(2 * NSEC_PER_MSEC)
 #define SH_BUSY_NS	(3 * NSEC_PER_MSEC)
 #define SH_WARM_NS	(100 * NSEC_PER_MSEC)
+#define SH_COOL_NS	NSEC_PER_SEC
 
 static int hcas = 2;
 module_param(hcas, int, 0444);
@@ -78,8 +79,10 @@ static int sh_poller(void *unused)
 			usleep_range(10, 30);
 		else if (now - last < SH_WARM_NS)
 			usleep_range(100, 200);
-		else
+		else if (now - last < SH_COOL_NS)
 			usleep_range(2000, 3000);
+		else
+			usleep_range(5000, 7000);
 		woke = ktime_get_ns();
 	}
 	return 0;

@@ -40,7 +40,7 @@ killed() {
 ktap_begin
 killed
 
-# Idle, the device looks for work 400 times a second and less.
+# Idle, the device looks for work 200 times a second and less.
 pid=$(pgrep -x softhca)
 sleep 1
 was=$(awk '{ print $14 + $15 }' "/proc/$pid/stat")
@@ -58,10 +58,17 @@ for ((i = 1; i <= rounds; i++)); do
 	log=$(dmesg)
 	is "both ends say what is left, round $i" \
 		"$(grep -c ' 0 objects left' <<<"$log")" 2
-	insmod "$ko" || break
+	# Every second time with requests in the contention model.
+	model=()
+	[ $((i % 4)) -ne 2 ] || model=(preset=cx5 time_scale=100)
+	insmod "$ko" "${model[@]}" || break
 	check "active again, round $i" hca_active
 done
 
+check "unload" rmmod softhca
+check "load with a model" insmod "$ko" preset=cx6 time_scale=100
+check "active" hca_active
+killed
 check "unload" rmmod softhca
 not_reserved() { ! insmod "$ko" base=0x70000000; }
 check "no load over ordinary memory" not_reserved
