@@ -274,7 +274,8 @@ void sh_cq_put(struct sh_cq *cq, struct mlx5_cqe64 *cqe, u8 opcode, bool solicit
 
 	if (cq->failed)
 		return;
-	if (cq->hca->knob.drop_cqes) {
+	/* The kernel's own, of management packets, come at any time. */
+	if (cq->obj.uid && cq->hca->knob.drop_cqes) {
 		cq->hca->knob.drop_cqes--;
 		return;
 	}

@@ -5,7 +5,7 @@
  * softhca/hcaN/fail_command	"OPCODE STATUS COUNT", hexadecimal, hexadecimal,
  *				decimal: the next commands fail so
  * softhca/hcaN/delay_us	every command takes so much longer
- * softhca/hcaN/drop_cqes	so many completions are never written
+ * softhca/hcaN/drop_cqes	so many completions of users are never written
  * softhca/hcaN/hold_us		every send completion comes so much later
  * softhca/hcaN/refuse_uars	ALLOC_UAR fails
  * softhca/hcaN/link		1 up, 0 down
