@@ -50,6 +50,8 @@ softhca:
 	@find selftests/softhca -maxdepth 1 \( -name '*.[ch]' -o -name Kbuild \) | while read -r f; do \
 		ln -sfn "$(ROOT)/$$f" "$(BUILD)/softhca/$(KVER)/src/$${f##*/}"; \
 	done
+	@mkdir -p $(BUILD)/softhca/$(KVER)/src/model
+	@ln -sf $(ROOT)/user/model/*.[ch] $(BUILD)/softhca/$(KVER)/src/model/
 	@flock $(BUILD)/softhca/$(KVER)/.lock $(MAKE) -C $(KDIR) M=$(BUILD)/softhca/$(KVER)/src W=1 \
 		CONFIG_DEBUG_INFO_BTF_MODULES= modules
 	@cp -u $(BUILD)/softhca/$(KVER)/src/softhca.ko $(BUILD)/softhca/$(KVER)/
@@ -89,7 +91,7 @@ demo: setup
 	@$(MAKE) all bench-progs
 	@scripts/vm --nic rxe --timeout 900 -- selftests/bench/demo.sh
 bench: setup
-	@$(MAKE) all bench-progs
+	@$(MAKE) all softhca bench-progs
 	@selftests/bench/run.sh
 
 lint: setup

@@ -24,7 +24,7 @@ bench := $(patsubst $(ROOT)/selftests/bench/%.c,$(BUILD)/bench/%,$(wildcard $(RO
 progs := $(patsubst $(ROOT)/selftests/progs/%.c,$(BUILD)/progs/%,$(wildcard $(ROOT)/selftests/progs/*.c))
 
 CLANG ?= clang
-BENCH_LIBS := -libverbs -lrdmacm $(PKG_LIBS) -lpthread
+BENCH_LIBS := -libverbs -lmlx5 -lrdmacm $(PKG_LIBS) -lpthread
 # Compiled and linked in one step, where gcc would name the dependencies of an
 # object that never is.
 DEPS = -MF $@.d -MT $@

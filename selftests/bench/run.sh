@@ -7,6 +7,7 @@
 #   bench  name       value  figure, in unit    vs    the rival's figure
 #   ratio  of them    goal   for the ratio (the value where there is none)
 #   ok     whether it holds
+#   simulated  measured in a model's time, on the software ConnectX
 #
 #   selftests/bench/run.sh [ROW|GROUP]...	all without arguments
 #
@@ -15,19 +16,19 @@
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 
-groups=(qp_create qp_rts dump qp_memory act_latency)
+groups=(qp_create qp_rts dump qp_memory act_latency softhca_uar softhca_cache softhca_class)
 rows=selftests/bench/rows
 logs=build/vm/out/bench
 failed=0
 
-# measure GROUP VM-OPTIONS -- CMD...
+# measure GROUP NIC VM-OPTIONS -- CMD...
 measure() {
-	local group=$1 start=$SECONDS
+	local group=$1 nic=$2 start=$SECONDS
 
-	shift
+	shift 2
 	printf '# %s ...\n' "$group" >&2
 	mkdir -p "$logs/$group"
-	if scripts/vm --nic rxe --share "$logs/$group" "$@" 2>"$logs/$group/log"; then
+	if scripts/vm --nic "$nic" --share "$logs/$group" "$@" 2>"$logs/$group/log"; then
 		printf '# %s took %d s\n' "$group" $((SECONDS - start)) >&2
 	else
 		printf '# %s FAILED, see %s\n' "$group" "$logs/$group/log" >&2
@@ -38,10 +39,13 @@ measure() {
 
 group() {
 	case $1 in
-	qp_create|qp_rts) measure "$1" --icount --timeout 1200 -- "$rows/cost.sh" "$1" ;;
-	dump|qp_dump*) measure dump --icount --timeout 600 -- "$rows/dump.sh" ;;
-	qp_memory) measure "$1" --timeout 600 -- "$rows/qp_memory.sh" ;;
-	act_latency) measure "$1" --timeout 300 -- "$rows/act_latency.sh" ;;
+	qp_create|qp_rts) measure "$1" rxe --icount --timeout 1200 -- "$rows/cost.sh" "$1" ;;
+	dump|qp_dump*) measure dump rxe --icount --timeout 600 -- "$rows/dump.sh" ;;
+	qp_memory) measure "$1" rxe --timeout 600 -- "$rows/qp_memory.sh" ;;
+	act_latency) measure "$1" rxe --timeout 300 -- "$rows/act_latency.sh" ;;
+	softhca_uar|softhca_cache|softhca_class)
+		SOFTHCA_PARAMS="preset=cx5 time_scale=6000" \
+			measure "$1" softhca --timeout 1200 -- "$rows/$1.sh" ;;
 	*) printf 'no such row: %s; there are: %s\n' "$1" "${groups[*]}" >&2; exit 2 ;;
 	esac
 }

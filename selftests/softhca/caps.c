@@ -5,6 +5,12 @@
  */
 #include "softhca.h"
 
+/* What these headers do not name: in the second dword of the QoS capabilities,
+ * and in the tenth of the general ones.
+ */
+#define SH_NIC_QP_SCHEDULING BIT(30)
+#define SH_QPC_EXTENSION BIT(29)
+
 static void sh_caps_general(struct sh_hca *h, void *p)
 {
 	MLX5_SET(cmd_hca_cap, p, vhca_id, h->index);
@@ -74,6 +80,31 @@ static void sh_caps_general(struct sh_hca *h, void *p)
 	MLX5_SET(cmd_hca_cap, p, device_frequency_mhz, 1000);
 	MLX5_SET(cmd_hca_cap, p, device_frequency_khz, 1000000);
 	MLX5_SET(cmd_hca_cap, p, num_vhca_ports, 1);
+	/* Only a model of contention enforces shares and rates, and has what the
+	 * diagnostic counters count.
+	 */
+	if (h->contention) {
+		MLX5_SET(cmd_hca_cap, p, qos, 1);
+		MLX5_SET(cmd_hca_cap, p, debug, 1);
+		sh_diag_caps_general(p);
+		((__be32 *)p)[9] |= cpu_to_be32(SH_QPC_EXTENSION);
+		MLX5_SET64(cmd_hca_cap, p, general_obj_types, BIT_ULL(SH_OBJ_SCHED));
+	}
+}
+
+static void sh_caps_qos(void *p)
+{
+	/* There are no raw send queues, but without this bit libmlx5 does not look at
+	 * the next two.
+	 */
+	MLX5_SET(qos_cap, p, nic_sq_scheduling, 1);
+	MLX5_SET(qos_cap, p, nic_bw_share, 1);
+	MLX5_SET(qos_cap, p, nic_rate_limit, 1);
+	((__be32 *)p)[1] |= cpu_to_be32(SH_NIC_QP_SCHEDULING);
+	MLX5_SET(qos_cap, p, log_max_qos_nic_queue_group, ilog2(SH_SCHEDS));
+	MLX5_SET(qos_cap, p, nic_element_type,
+		 ELEMENT_TYPE_CAP_MASK_TSAR | ELEMENT_TYPE_CAP_MASK_QUEUE_GROUP);
+	MLX5_SET(qos_cap, p, nic_tsar_type, TSAR_TYPE_CAP_MASK_DWRR);
 }
 
 static void sh_caps_atomic(void *p)
@@ -126,6 +157,16 @@ int sh_cmd_query_hca_cap(struct sh_cmd *c)
 			sh_caps_atomic(p);
 		else
 			memcpy(p, h->atomic_cap, sizeof(h->atomic_cap));
+		return MLX5_CMD_STAT_OK;
+	case MLX5_CAP_QOS:
+		if (!h->contention)
+			return MLX5_CMD_STAT_BAD_PARAM_ERR;
+		sh_caps_qos(p);
+		return MLX5_CMD_STAT_OK;
+	case MLX5_CAP_DEBUG:
+		if (!h->contention)
+			return MLX5_CMD_STAT_BAD_PARAM_ERR;
+		sh_diag_caps(p);
 		return MLX5_CMD_STAT_OK;
 	case MLX5_CAP_DEV_EVENT:
 		sh_caps_event(p);

@@ -20,7 +20,7 @@ struct sh_cmd_hdr {
 static sh_cmd_fn sh_cmd_find(u16 op)
 {
 	return sh_cmd_obj(op) ?: sh_cmd_queue(op) ?: sh_cmd_qp(op) ?: sh_cmd_port(op) ?:
-	       sh_cmd_telemetry(op);
+	       sh_cmd_telemetry(op) ?: sh_cmd_sched(op) ?: sh_cmd_diag(op);
 }
 
 /* Copies between a linear buffer and the 16 bytes in the entry followed by a
@@ -89,6 +89,7 @@ static void sh_cmd_one(struct sh_hca *h, int slot)
 		c.op_mod = be16_to_cpu(hdr->op_mod);
 		c.uid = be16_to_cpu(hdr->uid);
 		status = sh_cmd_dispatch(&c);
+		sh_contention_command(h);
 	}
 	if (status) {
 		memset(c.out, 0, SH_INLINE);

@@ -7,9 +7,13 @@
 #include "softhca.h"
 
 #define SH_OPT_DSCP	BIT(17)
-/* In opt_param_mask_95_32, which these headers do not name. */
+/* In opt_param_mask_95_32, which these headers do not name, nor the extension of
+ * the QPC that comes after it.
+ */
 #define SH_OPT_QOS_GROUP BIT(1)
 #define SH_OPT_UDP_SPORT BIT(2)
+#define SH_QPC_EXT	BIT(7)	/* in the byte before the QPN: it is there */
+#define SH_EXT_QOS_GROUP 1	/* of the requester; in dwords */
 
 /* A queue that a user's QP shares with others may be the driver's own. */
 static void *sh_find_shared(struct sh_cmd *c, enum sh_kind kind, u32 id)
@@ -86,10 +90,17 @@ static int sh_create_qp(struct sh_cmd *c)
 		qp->log_rq = MLX5_GET(qpc, qpc, log_rq_size);
 		qp->log_rq_stride = MLX5_GET(qpc, qpc, log_rq_stride) + 4;
 	}
+	qp->uar = uar;
+	qp->scq = scq;
+	qp->rcq = rcq;
+	qp->srq = srq;
 	qp->tx = kzalloc(sizeof(*qp->tx), GFP_KERNEL);
 	qp->rx = kzalloc(sizeof(*qp->rx), GFP_KERNEL);
 	status = qp->tx && qp->rx ? sh_qp_buf(c, qp, qpc) : MLX5_CMD_STAT_INT_ERR;
+	if (!status && sh_contention_open(qp))
+		status = MLX5_CMD_STAT_INT_ERR;
 	if (status) {
+		sh_buf_free(&qp->buf);
 		kfree(qp->tx);
 		kfree(qp->rx);
 		sh_del(c->hca, SH_QP, qp);
@@ -98,12 +109,8 @@ static int sh_create_qp(struct sh_cmd *c)
 
 	INIT_LIST_HEAD(&qp->run);
 	INIT_LIST_HEAD(&qp->on_err);
-	qp->uar = uar;
 	list_add_tail(&qp->on_uar, &uar->qps);
 	uar->nqps++;
-	qp->scq = scq;
-	qp->rcq = rcq;
-	qp->srq = srq;
 	if (scq)
 		scq->nqps++;
 	if (rcq)
@@ -241,6 +248,18 @@ static bool sh_may(u16 op, u8 state)
 	}
 }
 
+/* The scheduling element that a QP, also a live one, belongs to. */
+static int sh_take_group(struct sh_cmd *c, struct sh_qp *qp, const __be32 *opt_high)
+{
+	const __be32 *ext = opt_high + 2;
+	u8 flags = ((u8 *)c->in)[MLX5_BYTE_OFF(rst2init_qp_in, qpn) - 1];
+
+	if ((c->op != MLX5_CMD_OP_INIT2INIT_QP && c->op != MLX5_CMD_OP_RTS2RTS_QP) ||
+	    !(flags & SH_QPC_EXT) || !(be32_to_cpu(opt_high[1]) & SH_OPT_QOS_GROUP))
+		return MLX5_CMD_STAT_OK;
+	return sh_sched_bind(c, qp, be32_to_cpu(ext[SH_EXT_QOS_GROUP]));
+}
+
 /* All transitions have the layout of the first. */
 static int sh_modify_qp(struct sh_cmd *c)
 {
@@ -248,6 +267,7 @@ static int sh_modify_qp(struct sh_cmd *c)
 	u32 opt = MLX5_GET(rst2init_qp_in, c->in, opt_param_mask);
 	void *in = MLX5_ADDR_OF(rst2init_qp_in, c->in, qpc);
 	__be32 *opt_high = in + MLX5_ST_SZ_BYTES(qpc) + 8;
+	int status;
 
 	BUILD_BUG_ON(MLX5_BYTE_OFF(rst2init_qp_in, qpc) != MLX5_BYTE_OFF(rts2rts_qp_in, qpc));
 	BUILD_BUG_ON(MLX5_BYTE_OFF(rst2init_qp_in, qpc) != MLX5_BYTE_OFF(init2rtr_qp_in, qpc));
@@ -255,6 +275,9 @@ static int sh_modify_qp(struct sh_cmd *c)
 		return MLX5_CMD_STAT_BAD_RES_ERR;
 	if (!sh_may(c->op, qp->state))
 		return MLX5_CMD_STAT_BAD_QP_STATE_ERR;
+	status = sh_take_group(c, qp, opt_high);
+	if (status)
+		return status;
 	switch (c->op) {
 	case MLX5_CMD_OP_RST2INIT_QP:
 		sh_take_init(qp, in);
@@ -269,6 +292,7 @@ static int sh_modify_qp(struct sh_cmd *c)
 		break;
 	case MLX5_CMD_OP_INIT2RTR_QP:
 		sh_take_rtr(qp, in, opt);
+		sh_contention_modify(qp);
 		qp->state = MLX5_QPC_STATE_RTR;
 		break;
 	case MLX5_CMD_OP_RTR2RTS_QP:
@@ -278,6 +302,7 @@ static int sh_modify_qp(struct sh_cmd *c)
 	case MLX5_CMD_OP_SQD_RTS_QP:
 		qp->state = MLX5_QPC_STATE_RTS;
 		sh_qp_kick(qp);
+		sh_qp_go(qp);
 		break;
 	case MLX5_CMD_OP_RTS2RTS_QP:
 		sh_take_live(qp, in, opt, be32_to_cpu(opt_high[1]));

@@ -99,6 +99,7 @@ err:
 void sh_cq_free(struct sh_hca *h, struct sh_cq *cq)
 {
 	list_del(&cq->on_uar);
+	sh_contention_forget_cq(cq);
 	sh_buf_free(&cq->buf);
 	sh_del(h, SH_CQ, cq);
 }
@@ -222,11 +223,11 @@ static bool sh_after(u32 a, u32 b)
  */
 static void sh_cq_notify(struct sh_cq *cq)
 {
-	u32 upto = cq->armed_sol ? cq->sol_pi : cq->pi;
+	u32 end = cq->armed_sol ? cq->sol_pi : cq->pi;
 	union ev_data d = { .comp.cqn = cpu_to_be32(cq->obj.id) };
 	struct sh_eq *eq;
 
-	if (!cq->armed || !sh_after(upto, cq->arm_ci) || !sh_after(upto, cq->last_notified))
+	if (!cq->armed || !sh_after(end, cq->arm_ci) || !sh_after(end, cq->last_notified))
 		return;
 	eq = sh_find(cq->hca, SH_EQ, cq->eqn);
 	if (eq && !sh_eq_put(cq->hca, eq, MLX5_EVENT_TYPE_COMP, 0, &d)) {
@@ -273,7 +274,8 @@ void sh_cq_put(struct sh_cq *cq, struct mlx5_cqe64 *cqe, u8 opcode, bool solicit
 
 	if (cq->failed)
 		return;
-	if (cq->hca->knob.drop_cqes) {
+	/* The kernel's own, of management packets, come at any time. */
+	if (cq->obj.uid && cq->hca->knob.drop_cqes) {
 		cq->hca->knob.drop_cqes--;
 		return;
 	}

@@ -5,7 +5,8 @@
  * softhca/hcaN/fail_command	"OPCODE STATUS COUNT", hexadecimal, hexadecimal,
  *				decimal: the next commands fail so
  * softhca/hcaN/delay_us	every command takes so much longer
- * softhca/hcaN/drop_cqes	so many completions are never written
+ * softhca/hcaN/drop_cqes	so many completions of users are never written
+ * softhca/hcaN/hold_us		every send completion comes so much later
  * softhca/hcaN/refuse_uars	ALLOC_UAR fails
  * softhca/hcaN/link		1 up, 0 down
  * softhca/hcaN/event		"TYPE [SUBTYPE [NUMBER]]", all hexadecimal: raise it
@@ -18,7 +19,7 @@
 #include <linux/seq_file.h>
 #include <linux/uaccess.h>
 
-#include "softhca.h"
+#include "contention.h"
 
 int sh_knob_cmd(struct sh_cmd *c)
 {
@@ -184,5 +185,7 @@ void sh_knob_add(struct sh_hca *h)
 	debugfs_create_file("uars", 0400, h->dir, h, &sh_uars_fops);
 	debugfs_create_u32("delay_us", 0600, h->dir, &h->knob.delay_us);
 	debugfs_create_u32("drop_cqes", 0600, h->dir, &h->knob.drop_cqes);
+	debugfs_create_u32("hold_us", 0600, h->dir, &h->knob.hold_us);
+	sh_gauges_add(h);
 	debugfs_create_bool("refuse_uars", 0600, h->dir, &h->knob.refuse_uars);
 }

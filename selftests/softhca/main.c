@@ -19,6 +19,7 @@
 #define SH_RUN_NS	(2 * NSEC_PER_MSEC)
 #define SH_BUSY_NS	(3 * NSEC_PER_MSEC)
 #define SH_WARM_NS	(100 * NSEC_PER_MSEC)
+#define SH_COOL_NS	NSEC_PER_SEC
 
 static int hcas = 2;
 module_param(hcas, int, 0444);
@@ -30,12 +31,16 @@ MODULE_PARM_DESC(base, "physical address of 64 MiB reserved by memmap=64M$ADDRES
 
 struct sh_device softhca;
 
-static bool sh_poll(u64 now)
+/* True if there was work; *soon: the contention model has some before long. */
+static bool sh_poll(u64 now, bool *soon)
 {
 	bool busy = false;
 	int i;
 
+	*soon = false;
 	mutex_lock(&softhca.lock);
+	for (i = 0; i < softhca.nhcas; i++)
+		*soon |= sh_contention_run(softhca.hca[i]);
 	for (i = 0; i < softhca.nhcas; i++) {
 		struct sh_hca *h = softhca.hca[i];
 
@@ -53,27 +58,31 @@ static bool sh_poll(u64 now)
 static int sh_poller(void *unused)
 {
 	u64 last = ktime_get_ns(), woke = last;
+	bool soon;
 
 	/* A normal thread would wait for the very programs that wait for it. */
 	sched_set_fifo_low(current);
 	while (!kthread_should_stop()) {
 		u64 now = ktime_get_ns();
 
-		if (sh_poll(now))
+		if (sh_poll(now, &soon))
 			last = now;
 		/* What was just completed brings the next request. But even a busy
-		 * device must let its users run.
+		 * device must let its users run, and one that waits for modelled time
+		 * to pass all the more.
 		 */
-		if (now - last < SH_SPIN_NS && now - woke < SH_RUN_NS) {
+		if (!soon && now - last < SH_SPIN_NS && now - woke < SH_RUN_NS) {
 			cpu_relax();
 			continue;
 		}
-		if (now - last < SH_BUSY_NS)
+		if (soon || now - last < SH_BUSY_NS)
 			usleep_range(10, 30);
 		else if (now - last < SH_WARM_NS)
 			usleep_range(100, 200);
-		else
+		else if (now - last < SH_COOL_NS)
 			usleep_range(2000, 3000);
+		else
+			usleep_range(5000, 7000);
 		woke = ktime_get_ns();
 	}
 	return 0;
@@ -102,6 +111,7 @@ static void sh_hca_destroy(struct sh_hca *h)
 	h->left += sh_tables_destroy(h, true);
 	pr_info("softhca: hca %d: %llu commands, %llu CQEs, %llu EQEs, %u objects left\n",
 		h->index, h->cmds, h->cqes, h->eqes, h->left);
+	sh_contention_exit(h);
 	iounmap(h->bar);
 	kvfree(h);
 }
@@ -109,15 +119,22 @@ static void sh_hca_destroy(struct sh_hca *h)
 static struct sh_hca *sh_hca_create(int index)
 {
 	struct sh_hca *h = kvzalloc(sizeof(*h), GFP_KERNEL);
+	int err;
 
 	if (!h)
-		return NULL;
+		return ERR_PTR(-ENOMEM);
 	h->index = index;
 	h->bar_phys = base + index * SH_BAR_SIZE;
 	h->bar = ioremap(h->bar_phys, SH_BAR_SIZE);
 	if (!h->bar) {
 		kvfree(h);
-		return NULL;
+		return ERR_PTR(-ENOMEM);
+	}
+	err = sh_contention_init(h);
+	if (err) {
+		iounmap(h->bar);
+		kvfree(h);
+		return ERR_PTR(err);
 	}
 	INIT_LIST_HEAD(&h->eqs);
 	INIT_LIST_HEAD(&h->run);
@@ -149,8 +166,8 @@ static int __init sh_init(void)
 	softhca.dir = debugfs_create_dir("softhca", NULL);
 	for (i = 0; i < hcas; i++) {
 		softhca.hca[i] = sh_hca_create(i);
-		if (!softhca.hca[i]) {
-			err = -ENOMEM;
+		if (IS_ERR(softhca.hca[i])) {
+			err = PTR_ERR(softhca.hca[i]);
 			goto err_hcas;
 		}
 		softhca.nhcas++;

@@ -29,6 +29,7 @@ static void sh_complete(struct sh_qp *qp)
 	qp->rnr_retries = 0;
 	qp->sq_ci += tx->bbs;
 	qp->msgs++;
+	sh_contention_executed(qp, tx->index);
 	/* A NOP always completes: its BlueFlame copy, by which the driver finds out
 	 * whether write combining works, asks for it, and every copy arrives here.
 	 */
@@ -41,6 +42,18 @@ static void sh_complete(struct sh_qp *qp)
 	cqe.sop_drop_qpn = cpu_to_be32((u32)tx->opcode << 24 | qp->obj.id);
 	cqe.wqe_counter = cpu_to_be16(tx->index);
 	sh_cq_put(qp->scq, &cqe, MLX5_CQE_REQ, false);
+}
+
+/* Its completion comes later, and with it whatever is behind it in its queue. */
+static bool sh_hold(struct sh_qp *qp, u64 now)
+{
+	u32 us = qp->hca->knob.hold_us;
+
+	if (!us)
+		return false;
+	qp->tx->held = true;
+	qp->wake_ns = now + us * NSEC_PER_USEC;
+	return true;
 }
 
 /* The request fails. A connection ends with it, a datagram QP's send queue. */
@@ -140,17 +153,17 @@ static bool sh_step(struct sh_qp *qp, u64 now, u64 *budget)
 	u8 syndrome = 0;
 
 	if (!tx->active) {
-		if (qp->sq_ci == qp->sq_pi)
+		if (!sh_qp_ready(qp))
 			return false;
 		tx->active = true;
 		qp->wake_ns = 0;
-		syndrome = sh_wqe_load_tx(qp);
+		syndrome = sh_wqe_load_tx(qp, tx, qp->sq_ci);
 		if (syndrome) {
 			sh_fail(qp, syndrome);
 			return false;
 		}
 	}
-	if (tx->opcode == MLX5_OPCODE_NOP) {
+	if (tx->held || tx->opcode == MLX5_OPCODE_NOP) {
 		sh_complete(qp);
 		return true;
 	}
@@ -173,11 +186,15 @@ static bool sh_step(struct sh_qp *qp, u64 now, u64 *budget)
 		}
 		*budget -= min(*budget, tx->sgl.len);
 		sh_respond_ud(qp);
+		if (sh_hold(qp, now))
+			return false;
 		sh_complete(qp);
 		return true;
 	}
 	switch (sh_step_rc(qp, budget, &syndrome, &peer)) {
 	case SH_DONE:
+		if (sh_hold(qp, now))
+			return false;
 		sh_complete(qp);
 		return qp->state == MLX5_QPC_STATE_RTS;
 	case SH_MORE:
@@ -206,7 +223,7 @@ static void sh_turn(struct sh_qp *qp, u64 now)
 			wqes--;
 	if (qp->state != MLX5_QPC_STATE_RTS)
 		return;
-	if (qp->tx->active || qp->sq_ci != qp->sq_pi)
+	if (qp->tx->active || sh_qp_ready(qp))
 		list_move_tail(&qp->run, &qp->hca->run);
 	else
 		list_del_init(&qp->run);

@@ -77,6 +77,7 @@ int sh_cmd_query_mkey(struct sh_cmd *c)
 
 void sh_mr_free(struct sh_hca *h, struct sh_mr *mr)
 {
+	sh_contention_forget_mr(h, mr);
 	kvfree(mr->mtt);
 	sh_del(h, SH_MKEY, mr);
 }

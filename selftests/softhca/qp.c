@@ -6,6 +6,24 @@
 
 #include "softhca.h"
 
+/* Is there a WQE that may be executed? Where sq_go is ahead of what was posted,
+ * user space changed the size of a WQE after its doorbell: wait for those behind.
+ */
+bool sh_qp_ready(const struct sh_qp *qp)
+{
+	u16 go = qp->sq_go - qp->sq_ci;
+
+	return go && go <= (u16)(qp->sq_pi - qp->sq_ci);
+}
+
+/* In RTS with all that is posted. */
+void sh_qp_go(struct sh_qp *qp)
+{
+	sh_contention_post(qp);
+	if (sh_qp_ready(qp) && list_empty(&qp->run))
+		list_add_tail(&qp->run, &qp->hca->run);
+}
+
 /* The doorbell record says how far the send queue is filled. */
 void sh_qp_kick(struct sh_qp *qp)
 {
@@ -25,8 +43,7 @@ void sh_qp_kick(struct sh_qp *qp)
 	qp->sq_pi = pi;
 	switch (qp->state) {
 	case MLX5_QPC_STATE_RTS:
-		if (list_empty(&qp->run))
-			list_add_tail(&qp->run, &qp->hca->run);
+		sh_qp_go(qp);
 		break;
 	case MLX5_QPC_STATE_ERR:
 	case MLX5_QPC_STATE_SQER:
@@ -61,6 +78,7 @@ void sh_qp_flush(struct sh_qp *qp)
 	if (!qp->has_sq)
 		return;
 	qp->tx->active = false;
+	sh_contention_flush(qp);
 	while (qp->sq_ci != qp->sq_pi)
 		sh_flush_one(qp);
 }
@@ -132,6 +150,7 @@ void sh_qp_reset(struct sh_qp *qp)
 	qp->sq_ci = 0;
 	qp->sq_pi = 0;
 	qp->rq_ci = 0;
+	sh_contention_flush(qp);
 	qp->come = false;
 	qp->wake_ns = 0;
 	qp->tx->active = false;
@@ -153,6 +172,8 @@ void sh_qp_free(struct sh_hca *h, struct sh_qp *qp)
 	list_del(&qp->run);
 	list_del(&qp->on_err);
 	list_del(&qp->on_uar);
+	sh_contention_close(qp);
+	sh_sched_unbind(qp);
 	qp->uar->nqps--;
 	if (qp->scq)
 		qp->scq->nqps--;

@@ -281,6 +281,18 @@ static enum sh_result sh_atomic(struct sh_qp *qp, struct sh_qp *peer, u8 *syndro
 	return SH_DONE;
 }
 
+static bool sh_is_rdma(u8 opcode)
+{
+	return opcode == MLX5_OPCODE_RDMA_WRITE || opcode == MLX5_OPCODE_RDMA_WRITE_IMM ||
+	       opcode == MLX5_OPCODE_RDMA_READ || opcode == MLX5_OPCODE_ATOMIC_CS ||
+	       opcode == MLX5_OPCODE_ATOMIC_FA;
+}
+
+static bool sh_takes_rx(u8 opcode)
+{
+	return opcode == MLX5_OPCODE_RDMA_WRITE_IMM || !sh_is_rdma(opcode);
+}
+
 static enum sh_result sh_respond_op(struct sh_qp *qp, struct sh_qp *peer, u64 *budget,
 				    u8 *syndrome)
 {
@@ -306,8 +318,11 @@ enum sh_result sh_respond(struct sh_qp *qp, struct sh_qp *peer, u64 *budget, u8 
 		sh_event_qp(peer, MLX5_EVENT_TYPE_COMM_EST);
 	}
 	r = sh_respond_op(qp, peer, budget, syndrome);
-	if (r == SH_DONE)
+	if (r == SH_DONE) {
 		sh_count_message(qp, peer->hca, qp->tx->sgl.len);
+		sh_contention_received(peer, qp->tx, sh_is_rdma(qp->tx->opcode),
+				       sh_takes_rx(qp->tx->opcode));
+	}
 	/* An unreliable connection loses what is not wanted, and goes on. */
 	if (qp->st != MLX5_QPC_ST_UC)
 		return r;
@@ -375,6 +390,7 @@ static void sh_deliver_ud(struct sh_qp *qp, struct sh_qp *peer)
 		at += n;
 	}
 	peer->rx->active = false;
+	sh_contention_received(peer, tx, false, true);
 	if (!peer->rcq)
 		return;
 	cqe.srqn = cpu_to_be32(peer->user_index);

@@ -33,6 +33,8 @@
 #define SH_MAX_WQE	1024
 #define SH_GIDS		8
 #define SH_MTU		4096
+#define SH_OBJ_SCHED	0x26	/* type of a general object: scheduling element */
+#define SH_SCHEDS	4096	/* scheduling elements; 0 is the default one */
 
 /* Kinds of objects that commands create and destroy. */
 enum sh_kind {
@@ -41,6 +43,7 @@ enum sh_kind {
 };
 
 struct sh_hca;
+struct sh_contention;
 
 /* What every object starts with. A uid of 0 is the kernel driver itself,
  * MLX5_SHARED_RESOURCE_UID is everybody.
@@ -77,7 +80,7 @@ struct sh_uar {
 	u64 doorbells;
 	u64 wqebbs;
 	u32 nqps;
-	bool congested;
+	u8 rung;	/* registers of it, in this look */
 };
 
 struct sh_eq {
@@ -166,6 +169,7 @@ struct sh_sgl {
 struct sh_tx {
 	bool active;
 	bool sent;	/* the responder has accepted its first byte */
+	bool held;	/* it is done, and its completion is delayed */
 	u8 opcode;
 	u8 ce_se;
 	u8 bbs;
@@ -192,6 +196,7 @@ struct sh_qp {
 	struct list_head on_uar;
 	struct list_head run;
 	struct list_head on_err;
+	struct list_head on_wait;
 	struct sh_hca *hca;
 	struct sh_uar *uar;
 	struct sh_cq *scq, *rcq;
@@ -202,6 +207,12 @@ struct sh_qp {
 	u32 user_index;
 	u32 sq_offset;
 	u16 sq_ci, sq_pi;
+	u16 sq_go;	/* WQEs before it may be executed */
+	u16 sq_told;	/* the contention model knows of those before it */
+	u64 *due;	/* ps, when a WQE was done in the model, by its index */
+	u32 sched;	/* scheduling element */
+	u8 reg;		/* doorbell register of its UAR */
+	bool reg_known;
 	u16 rq_ci;
 	u8 log_sq, log_rq, log_rq_stride;
 	u8 st, state;
@@ -234,6 +245,7 @@ struct sh_qset {
 
 struct sh_sched {
 	struct sh_obj obj;
+	u32 nqps;
 	u8 ctx[MLX5_ST_SZ_BYTES(scheduling_context)];
 };
 
@@ -260,6 +272,7 @@ struct sh_knobs {
 	u8 fail_status;
 	u32 delay_us;
 	u32 drop_cqes;
+	u32 hold_us;
 	bool refuse_uars;
 };
 
@@ -283,6 +296,7 @@ struct sh_hca {
 	struct sh_port port;
 	struct sh_knobs knob;
 	struct sh_qset dflt;
+	struct sh_contention *contention;	/* NULL: nothing takes time */
 	struct dentry *dir;
 	u64 cmds, cqes, eqes, events_lost;
 	u32 left;	/* objects that no driver destroyed */
@@ -404,6 +418,8 @@ bool sh_uar_poll(struct sh_hca *h);
 
 /* qp.c */
 void sh_qp_kick(struct sh_qp *qp);
+void sh_qp_go(struct sh_qp *qp);
+bool sh_qp_ready(const struct sh_qp *qp);
 void sh_qp_to_err(struct sh_qp *qp);
 void sh_qp_reset(struct sh_qp *qp);
 void sh_qp_flush(struct sh_qp *qp);
@@ -444,9 +460,37 @@ u8 sh_mr_umr(struct sh_qp *qp, const void *wqe, u32 bytes, u32 key);
 
 /* wqe.c */
 enum sh_rx_status { SH_RX_OK, SH_RX_NONE, SH_RX_BAD };
-u8 sh_wqe_load_tx(struct sh_qp *qp);
+u8 sh_wqe_load_tx(const struct sh_qp *qp, struct sh_tx *tx, u16 index);
 enum sh_rx_status sh_wqe_load_rx(struct sh_qp *qp);
 u16 sh_wqe_rq_pi(struct sh_qp *qp);
+
+/* contention.c: when a WQE may be executed; without a model all of it does nothing */
+int sh_contention_init(struct sh_hca *h);
+void sh_contention_exit(struct sh_hca *h);
+int sh_contention_open(struct sh_qp *qp);
+void sh_contention_close(struct sh_qp *qp);
+void sh_contention_modify(struct sh_qp *qp);
+void sh_contention_flush(struct sh_qp *qp);
+void sh_contention_rang(struct sh_uar *u, struct sh_hca *h, u32 reg, u32 qpn);
+void sh_contention_post(struct sh_qp *qp);
+bool sh_contention_run(struct sh_hca *h);
+void sh_contention_executed(struct sh_qp *qp, u16 index);
+void sh_contention_command(struct sh_hca *h);
+void sh_contention_received(struct sh_qp *peer, const struct sh_tx *tx, bool rdma, bool cqe);
+void sh_contention_forget_cq(struct sh_cq *cq);
+void sh_contention_forget_mr(struct sh_hca *h, struct sh_mr *mr);
+void sh_contention_stalls(const struct sh_hca *h, u32 *percent, u32 *seconds);
+int sh_contention_element(struct sh_hca *h, u32 element, u32 mbps, u32 weight);
+
+/* diag.c: diagnostic counters */
+sh_cmd_fn sh_cmd_diag(u16 op);
+void sh_diag_caps_general(__be32 *cap);
+void sh_diag_caps(__be32 *cap);
+
+/* sched.c: shares and rates of QPs */
+sh_cmd_fn sh_cmd_sched(u16 op);
+int sh_sched_bind(struct sh_cmd *c, struct sh_qp *qp, u32 id);
+void sh_sched_unbind(struct sh_qp *qp);
 
 /* mover.c */
 bool sh_move(struct sh_hca *h, u64 now);

@@ -24,7 +24,7 @@ static const struct {
 	[SH_UCTX] = { "uctx", 1, 1 << 12 },
 	[SH_UMEM] = { "umem", 1, 1 << 16 },
 	[SH_QCOUNTER] = { "q_counter", 1, 256 },
-	[SH_SCHED] = { "sched_element", 1, 1 << 12 },
+	[SH_SCHED] = { "sched_element", 1, SH_SCHEDS },
 };
 
 void sh_tables_init(struct sh_hca *h)

@@ -198,66 +198,15 @@ int sh_reg_ppcnt(struct sh_cmd *c, void *reg, bool write)
 
 int sh_reg_mpcnt(struct sh_cmd *c, void *reg, bool write)
 {
+	void *set = MLX5_ADDR_OF(mpcnt_reg, reg, counter_set);
+	u32 percent, seconds;
+
 	if (write || MLX5_GET(mpcnt_reg, reg, grp) != MLX5_PCIE_PERFORMANCE_COUNTERS_GROUP)
 		return MLX5_CMD_STAT_BAD_PARAM_ERR;
-	/* Without a contention model nothing ever stalls. */
-	return MLX5_CMD_STAT_OK;
-}
-
-static int sh_create_sched(struct sh_cmd *c)
-{
-	void *ctx = MLX5_ADDR_OF(create_scheduling_element_in, c->in, scheduling_context);
-	struct sh_sched *s;
-	int status;
-
-	if (MLX5_GET(scheduling_context, ctx, bw_share) > 100)
-		return MLX5_CMD_STAT_BAD_PARAM_ERR;
-	s = sh_new(c, SH_SCHED, sizeof(*s), &status);
-	if (!s)
-		return status;
-	memcpy(s->ctx, ctx, sizeof(s->ctx));
-	MLX5_SET(create_scheduling_element_out, c->out, scheduling_element_id, s->obj.id);
-	return MLX5_CMD_STAT_OK;
-}
-
-static int sh_modify_sched(struct sh_cmd *c)
-{
-	u32 id = MLX5_GET(modify_scheduling_element_in, c->in, scheduling_element_id);
-	u32 mask = MLX5_GET(modify_scheduling_element_in, c->in, modify_bitmask);
-	void *ctx = MLX5_ADDR_OF(modify_scheduling_element_in, c->in, scheduling_context);
-	struct sh_sched *s = sh_find_own(c, SH_SCHED, id);
-
-	if (!s)
-		return MLX5_CMD_STAT_BAD_RES_ERR;
-	if (mask & MODIFY_SCHEDULING_ELEMENT_IN_MODIFY_BITMASK_BW_SHARE)
-		MLX5_SET(scheduling_context, s->ctx, bw_share,
-			 MLX5_GET(scheduling_context, ctx, bw_share));
-	if (mask & MODIFY_SCHEDULING_ELEMENT_IN_MODIFY_BITMASK_MAX_AVERAGE_BW)
-		MLX5_SET(scheduling_context, s->ctx, max_average_bw,
-			 MLX5_GET(scheduling_context, ctx, max_average_bw));
-	return MLX5_CMD_STAT_OK;
-}
-
-static int sh_query_sched(struct sh_cmd *c)
-{
-	u32 id = MLX5_GET(query_scheduling_element_in, c->in, scheduling_element_id);
-	struct sh_sched *s = sh_find_own(c, SH_SCHED, id);
-
-	if (!s)
-		return MLX5_CMD_STAT_BAD_RES_ERR;
-	memcpy(MLX5_ADDR_OF(query_scheduling_element_out, c->out, scheduling_context), s->ctx,
-	       sizeof(s->ctx));
-	return MLX5_CMD_STAT_OK;
-}
-
-static int sh_destroy_sched(struct sh_cmd *c)
-{
-	u32 id = MLX5_GET(destroy_scheduling_element_in, c->in, scheduling_element_id);
-	struct sh_sched *s = sh_find_own(c, SH_SCHED, id);
-
-	if (!s)
-		return MLX5_CMD_STAT_BAD_RES_ERR;
-	sh_del(c->hca, SH_SCHED, s);
+	/* Reads: the contexts and WQEs that were fetched. It models no writes. */
+	sh_contention_stalls(c->hca, &percent, &seconds);
+	MLX5_SET(pcie_perf_cntrs_grp_data_layout, set, outbound_stalled_reads, percent);
+	MLX5_SET(pcie_perf_cntrs_grp_data_layout, set, outbound_stalled_reads_events, seconds);
 	return MLX5_CMD_STAT_OK;
 }
 
@@ -266,10 +215,6 @@ static const struct sh_cmd_entry sh_table[] = {
 	{ MLX5_CMD_OP_DEALLOC_Q_COUNTER, sh_dealloc_q_counter },
 	{ MLX5_CMD_OP_QUERY_Q_COUNTER, sh_query_q_counter },
 	{ MLX5_CMD_OP_QUERY_VPORT_COUNTER, sh_query_vport_counter },
-	{ MLX5_CMD_OP_CREATE_SCHEDULING_ELEMENT, sh_create_sched },
-	{ MLX5_CMD_OP_MODIFY_SCHEDULING_ELEMENT, sh_modify_sched },
-	{ MLX5_CMD_OP_QUERY_SCHEDULING_ELEMENT, sh_query_sched },
-	{ MLX5_CMD_OP_DESTROY_SCHEDULING_ELEMENT, sh_destroy_sched },
 };
 
 sh_cmd_fn sh_cmd_telemetry(u16 op)

@@ -15,7 +15,7 @@
 #define SH_EQ_ARM	0x40
 #define SH_EQ_CI	0x48
 #define SH_BF_FIRST	0x800
-#define SH_BF_STEP	0x100
+#define SH_BF_STEP	0x100	/* two buffers a register */
 
 int sh_cmd_alloc_uar(struct sh_cmd *c)
 {
@@ -60,10 +60,11 @@ static u32 sh_take32(void __iomem *at)
 
 static bool sh_uar_look(struct sh_hca *h, struct sh_uar *u)
 {
-	bool bf = false, cq_bell;
+	bool cq_bell;
 	struct sh_qp *qp;
 	struct sh_cq *cq;
-	u32 off, val;
+	u32 off, val, reg;
+	u64 ring;
 
 	cq_bell = sh_take64(u->page + SH_CQ_DB);
 	val = sh_take32(u->page + SH_EQ_ARM);
@@ -72,19 +73,24 @@ static bool sh_uar_look(struct sh_hca *h, struct sh_uar *u)
 	val = sh_take32(u->page + SH_EQ_CI);
 	if (val)
 		sh_eq_bell(h, val, false);
+	u->rung = 0;
 	for (off = SH_BF_FIRST; off < PAGE_SIZE; off += SH_BF_STEP) {
-		if (!sh_take64(u->page + off))
+		ring = sh_take64(u->page + off);
+		if (!ring)
 			continue;
 		u->doorbells++;
-		bf = true;
+		reg = (off - SH_BF_FIRST) / (2 * SH_BF_STEP);
+		u->rung |= BIT(reg);
+		/* A WQE's first eight bytes: its QP's number is in the last four. */
+		sh_contention_rang(u, h, reg, (u32)be64_to_cpu((__force __be64)ring) >> 8);
 	}
 	if (cq_bell)
 		list_for_each_entry(cq, &u->cqs, on_uar)
 			sh_cq_bell(cq);
-	if (bf)
+	if (u->rung)
 		list_for_each_entry(qp, &u->qps, on_uar)
 			sh_qp_kick(qp);
-	return bf || cq_bell;
+	return u->rung || cq_bell;
 }
 
 bool sh_uar_poll(struct sh_hca *h)

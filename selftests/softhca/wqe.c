@@ -71,23 +71,23 @@ static bool sh_wqe_legal(const struct sh_qp *qp, u8 op)
 	}
 }
 
-/* Copies the WQE at the head of the send queue and takes it apart: 0 or the
- * syndrome. Its index and size are set as far as they can be known.
+/* Copies a WQE of the send queue and takes it apart: 0 or the syndrome. Its index
+ * and size are set as far as they can be known.
  */
-u8 sh_wqe_load_tx(struct sh_qp *qp)
+u8 sh_wqe_load_tx(const struct sh_qp *qp, struct sh_tx *tx, u16 index)
 {
 	u32 n = 1U << qp->log_sq, i, ds, word, qpn_ds;
 	struct mlx5_wqe_ctrl_seg *ctrl;
-	struct sh_tx *tx = qp->tx;
 	void *p, *end, *bb;
 
 	tx->sent = false;
+	tx->held = false;
 	tx->done = 0;
-	tx->index = qp->sq_ci;
+	tx->index = index;
 	tx->bbs = 1;
 	tx->sgl.n = 0;
 	tx->sgl.len = 0;
-	bb = sh_buf_at(&qp->buf, qp->sq_offset + (qp->sq_ci & (n - 1)) * MLX5_SEND_WQE_BB);
+	bb = sh_buf_at(&qp->buf, qp->sq_offset + (index & (n - 1)) * MLX5_SEND_WQE_BB);
 	if (!bb)
 		return MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR;
 	memcpy(tx->wqe, bb, MLX5_SEND_WQE_BB);
@@ -98,16 +98,16 @@ u8 sh_wqe_load_tx(struct sh_qp *qp)
 	tx->opcode = word & 0xff;
 	tx->ce_se = ctrl->fm_ce_se;
 	tx->imm = ctrl->imm;
-	if (qpn_ds >> 8 != qp->obj.id || ((word >> 8) & 0xffff) != qp->sq_ci || !ds)
+	if (qpn_ds >> 8 != qp->obj.id || ((word >> 8) & 0xffff) != index || !ds)
 		return MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR;
 	tx->bbs = DIV_ROUND_UP(ds * 16, MLX5_SEND_WQE_BB);
-	if (tx->bbs > (u16)(qp->sq_pi - qp->sq_ci)) {
-		tx->bbs = (u16)(qp->sq_pi - qp->sq_ci);
+	if (tx->bbs > (u16)(qp->sq_pi - index)) {
+		tx->bbs = (u16)(qp->sq_pi - index);
 		return MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR;
 	}
 	for (i = 1; i < tx->bbs; i++) {
 		bb = sh_buf_at(&qp->buf, qp->sq_offset +
-			       ((qp->sq_ci + i) & (n - 1)) * MLX5_SEND_WQE_BB);
+			       ((index + i) & (n - 1)) * MLX5_SEND_WQE_BB);
 		if (!bb)
 			return MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR;
 		memcpy(tx->wqe + i * MLX5_SEND_WQE_BB, bb, MLX5_SEND_WQE_BB);

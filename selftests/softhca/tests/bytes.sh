@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Every operation at many sizes, byte by byte, and every wrong request.
+# Every operation at many sizes, byte by byte, every wrong request, and queues that
+# change under traffic.
 #
 #   scripts/vm --nic softhca -- selftests/softhca/tests/bytes.sh
 
@@ -14,4 +15,5 @@ points_of build/progs/hcabytes mlx5_0 mlx5_1
 points_of build/progs/hcabytes mlx5_1 mlx5_1
 points_of build/progs/hcabad mlx5_0 mlx5_1
 points_of build/progs/hcabad mlx5_0 mlx5_0
+points_of build/progs/hcaqueues mlx5_0
 ktap_end

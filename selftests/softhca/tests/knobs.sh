@@ -41,6 +41,18 @@ echo 2000 >$debug/delay_us
 check "slow commands" build/progs/hcabytes mlx5_0 mlx5_1
 echo 0 >$debug/delay_us
 
+# lat CMD: a line about small messages, one at a time
+lat() { build/bench/lat --client-dev mlx5_0 --server-dev mlx5_1 --json "$@" | tail -n 1; }
+# Not before its time: that it takes longer on a busy machine does not matter.
+echo 100000 >$debug/hold_us
+held=$(lat --count 5)
+like "completions are held 0.1 s" "$held" '"p50_us":[1-9][0-9]{5}'
+echo 0 >$debug/hold_us
+echo 1 >$debug/drop_cqes
+like "a completion is lost" "$(lat --count 5 --duration 3)" '"samples":0.*"outstanding":1'
+is "... and no more than that" "$(cat $debug/drop_cqes)" 0
+like "completions come again" "$(lat --count 5)" '"samples":5'
+
 echo "9 1" >$debug/event
 echo "1a 0 1" >$debug/event
 nonsense() { ! echo zz >$debug/event; }

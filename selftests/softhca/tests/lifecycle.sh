@@ -10,23 +10,13 @@
 cd "$(dirname "$0")/../../.." || exit 1
 # shellcheck source=selftests/lib/ktap.sh
 . selftests/lib/ktap.sh
+# shellcheck source=selftests/lib/hca.sh
+. selftests/lib/hca.sh
 
 ko=build/softhca/$VM_KVER/softhca.ko
 debug=/sys/kernel/debug/softhca
 
 objects() { cat $debug/hca*/objects; }
-
-active() {
-	local dev n
-
-	for dev in mlx5_0 mlx5_1; do
-		for ((n = 0; n < 150; n++)); do
-			grep -qs ACTIVE "/sys/class/infiniband/$dev/ports/1/state" && break
-			sleep 0.2
-		done
-		[ $n -lt 150 ] || return 1
-	done
-}
 
 traffic() {
 	ib_write_bw -d mlx5_0 -p "$1" -q "$2" -s 4096 -D 60 >/dev/null 2>&1 & server=$!
@@ -50,7 +40,7 @@ killed() {
 ktap_begin
 killed
 
-# Idle, the device looks for work 400 times a second and less.
+# Idle, the device looks for work 200 times a second and less.
 pid=$(pgrep -x softhca)
 sleep 1
 was=$(awk '{ print $14 + $15 }' "/proc/$pid/stat")
@@ -68,17 +58,24 @@ for ((i = 1; i <= rounds; i++)); do
 	log=$(dmesg)
 	is "both ends say what is left, round $i" \
 		"$(grep -c ' 0 objects left' <<<"$log")" 2
-	insmod "$ko" || break
-	check "active again, round $i" active
+	# Every second time with requests in the contention model.
+	model=()
+	[ $((i % 4)) -ne 2 ] || model=(preset=cx5 time_scale=100)
+	insmod "$ko" "${model[@]}" || break
+	check "active again, round $i" hca_active
 done
 
+check "unload" rmmod softhca
+check "load with a model" insmod "$ko" preset=cx6 time_scale=100
+check "active" hca_active
+killed
 check "unload" rmmod softhca
 not_reserved() { ! insmod "$ko" base=0x70000000; }
 check "no load over ordinary memory" not_reserved
 bad_count() { ! insmod "$ko" hcas=5; }
 check "no load with five HCAs" bad_count
 check "load four" insmod "$ko" hcas=4
-check "active" active
+check "active" hca_active
 is "four devices" "$(find /sys/class/infiniband -name 'mlx5_*' | wc -l)" 4
 check "unload with drivers first" modprobe -r mlx5_ib
 check "unload" rmmod softhca

@@ -1,0 +1,52 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# softhca_cache: 16 to 4096 QPs, each with a memory region of 128 KiB, write 512
+# bytes from anywhere in it, 64 writes under way, any QP's turn. What of all uses
+# of contexts missed the cache, and the bandwidth against that of 256 QPs; in the
+# time of the contention model of a ConnectX-5, whose registers take no time here.
+
+# shellcheck source=selftests/bench/rows/row.sh
+. selftests/bench/rows/row.sh
+# shellcheck source=selftests/lib/hca.sh
+. selftests/lib/hca.sh
+
+size=512
+warm=12000	# more contexts than the cache holds
+seconds=6
+scale=$(<"$hca_debug/hca0/time_scale")
+
+uses() { awk '$1 ~ /^(qpc|mtt|cqc)$/ { h += $2; m += $3 } END { print h, m }' "$hca_debug/hca0/cache"; }
+warmed() { [ "$(hca_gauge 0 time posted)" -ge $((posted + warm)) ]; }
+
+# traffic QPS: sets $miss and $gbps
+traffic() {
+	local hits0 miss0 hits1 miss1 pid
+
+	posted=$(hca_gauge 0 time posted)
+	build/bench/crowd --qps "$1" --regions 131072 --random --size $size --depth 4 --window 64 \
+		--warm $warm --duration $seconds >"$row_tmp/crowd" & pid=$!
+	wait_for 900 warmed || row_die "no traffic"
+	read -r hits0 miss0 < <(uses)
+	wait $pid || row_die "the traffic failed"
+	read -r hits1 miss1 < <(uses)
+	row_say "$(cat "$row_tmp/crowd")"
+	miss=$(awk -v h=$((hits1 - hits0)) -v m=$((miss1 - miss0)) 'BEGIN { printf "%.4f", m / (h + m) }')
+	gbps=$(awk -v r="$(json_field rate <"$row_tmp/crowd")" -v s="$scale" -v b=$size \
+		'BEGIN { printf "%.2f", r * s * b * 8 / 1e9 }')
+}
+
+# cached QPS OP GOAL: of the bandwidth's ratio
+cached() {
+	traffic "$1"
+	base=${base:-$gbps}
+	row softhca_cache "$gbps" Gbit/s "$base" "$(quotient "$gbps" "$base")" "$2" "$3" qps "$1" \
+		miss_ratio "$miss" cache_bytes "$(hca_gauge 0 params cache_bytes)" \
+		late "$(hca_gauge 0 time late)" executed "$(hca_gauge 0 time executed)" simulated true
+}
+
+hca_param 0 uar_ps 0
+cached 256 '>=' 1
+cached 16 '>=' 0.7
+cached 1024 '>=' 0.7
+cached 4096 '<=' 0.8
