@@ -148,11 +148,10 @@ void srdma_dev_adopt(struct srdma_dev *dev)
 	mutex_unlock(&dev->adopt_lock);
 }
 
-bool srdma_adopt(struct srdma_dev *dev, struct ib_qp *ibqp)
+void srdma_adopt(struct srdma_dev *dev, struct ib_qp *ibqp)
 {
 	struct srdma_qp *q = adopt_qp(dev, ibqp);
 
 	if (q)
 		srdma_qp_put(q);
-	return q;
 }

@@ -8,9 +8,9 @@
 void srdma_dev_adopt(struct srdma_dev *dev);
 
 /*
- * Take in a QP that is not known; false: no memory, or somebody else has just done
- * it. In the modify wrapper only: the caller's use of the QP keeps it alive.
+ * Take in a QP that is not known, unless there is no memory or somebody else has
+ * just done it. In the modify wrapper only: the caller's use keeps the QP alive.
  */
-bool srdma_adopt(struct srdma_dev *dev, struct ib_qp *ibqp);
+void srdma_adopt(struct srdma_dev *dev, struct ib_qp *ibqp);
 
 #endif /* SRDMA_ADOPT_H */

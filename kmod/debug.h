@@ -12,6 +12,7 @@ enum srdma_delay_point {
 	SRDMA_DELAY_INSIDE,	/* under SRCU, before the driver's op */
 	SRDMA_DELAY_EXIT,	/* after SRCU, before the return */
 	SRDMA_DELAY_ADOPT,	/* between finding an old QP and taking it in */
+	SRDMA_DELAY_LOCKED,	/* with a QP locked, before the driver's modify */
 };
 
 /* Steps of disarm that can be left out, bits of parameter skip_grace. */

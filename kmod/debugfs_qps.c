@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The table of a device's QPs. It is streamed: a read resumes at the number of
+ * The table of a device's QPs. It is streamed: a read resumes at the place of
  * the QP that did not fit, so it holds no more than one of them.
  */
 #include <linux/cred.h>

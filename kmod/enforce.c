@@ -229,7 +229,10 @@ void srdma_enforce_modified(struct srdma_qp *q, const struct ib_qp_attr *asked,
 			memset(q->dmac, 0, sizeof(q->dmac));
 		}
 	}
-	if (look && srdma_qp_class_pending(q))
+	if (!look)
+		return;
+	smp_mb();	/* its class, then the level; a rescan has it reversed */
+	if (srdma_qp_class_pending(q))
 		srdma_enforce_qp(q);
 }
 

@@ -105,19 +105,20 @@ static DEFINE_SPINLOCK(orphans_lock);
  * in ops now: they are restored before the device is let go. On an orphan they
  * lead back here, so there it is the driver's own.
  */
-static noinline void *late_op_at(struct ib_device *ibdev, size_t offset, void *now)
+static noinline void *late_op_at(struct ib_device *ibdev, size_t offset, void **now)
 {
 	struct srdma_orphan *o;
 
+	smp_rmb();	/* pairs with client_remove() */
 	list_for_each_entry_rcu(o, &orphans, node, srcu_read_lock_held(&srdma_srcu))
 		if (o->ibdev == ibdev)
 			return *(void **)((char *)&o->orig + offset);
-	return now;
+	return READ_ONCE(*now);
 }
 
 #define late_op(ibdev, op)						\
 	((typeof((ibdev)->ops.op))late_op_at(ibdev,			\
-		offsetof(struct srdma_orig_ops, op), READ_ONCE((ibdev)->ops.op)))
+		offsetof(struct srdma_orig_ops, op), (void **)&(ibdev)->ops.op))
 
 static int wrap_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 			  struct ib_udata *udata)
@@ -164,6 +165,7 @@ static int modify_tracked(struct srdma_dev *dev, struct srdma_qp *q, struct ib_q
 	struct ib_qp_attr *used;
 	int ret;
 
+	srdma_delay(SRDMA_DELAY_LOCKED);
 	used = srdma_enforce_modify(q, attr, mask);
 	ret = dev->orig.modify_qp(ibqp, used, mask, udata);
 	if (!ret) {
@@ -196,8 +198,11 @@ static int wrap_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	}
 	srdma_delay(SRDMA_DELAY_INSIDE);
 	q = srdma_qp_find_lock(dev, ibqp);
-	if (!q && srdma_adopt(dev, ibqp))
+	if (!q) {
+		/* By us, or by the scan or another modify that was faster. */
+		srdma_adopt(dev, ibqp);
 		q = srdma_qp_find_lock(dev, ibqp);
+	}
 	if (q) {
 		ret = modify_tracked(dev, q, ibqp, attr, mask, udata);
 	} else {
@@ -396,6 +401,7 @@ static int client_add(struct ib_device *ibdev)
 	for_each_op(save_op, dev);
 	ib_set_client_data(ibdev, &client, dev);
 	devs_add(dev);
+	smp_wmb();	/* who meets a wrapper finds the device */
 	for_each_op(wrap_op, dev);
 	dev->hooked = true;
 	srdma_dev_adopt(dev);
@@ -428,12 +434,15 @@ static void client_remove(struct ib_device *ibdev, void *data)
 
 	if (!dev)
 		return;
+	srdma_dev_close(dev);
+	synchronize_srcu(&srdma_srcu);
 	srdma_dev_retire(dev);
 	above = wrapper_above(dev);
 	if (above)
 		orphan(dev, above);
 	else
 		for_each_op(restore_op, dev);
+	smp_wmb();	/* who does not find the device finds the ops restored */
 	dev->hooked = false;
 	ib_set_client_data(ibdev, &client, NULL);
 	devs_del(dev);

@@ -224,9 +224,9 @@ static struct srdma_rule *rule_of(struct srdma_owner *o, u32 *gen)
 	/* Pairs with rules_changed(): of this generation, or a younger list. */
 	*gen = smp_load_acquire(&rules_gen);
 	/*
-	 * A rule leaves the list before the generation changes. So one that was
-	 * found in this generation or a later one, and read in this RCU section,
-	 * is not freed before its end.
+	 * The generation changes after a rule has left the list and before it is
+	 * handed to RCU to be freed. So one that was found in this generation or
+	 * a later one, and read in this RCU section, lives until its end.
 	 */
 	if (smp_load_acquire(&o->rules_gen) == *gen)
 		return rcu_dereference(o->rule);
@@ -348,7 +348,7 @@ void srdma_job_join(struct srdma_qp *q)
 
 	smp_mb();	/* on the list, then look: reassign_all() has it reversed */
 	if (q->rules_gen != READ_ONCE(rules_gen))
-		schedule_work(&reassign);
+		srdma_job_recheck();
 	else if (jd != q->dev->unassigned)
 		count_match(q->owner);
 }
@@ -450,10 +450,16 @@ static void reassign_all(void)
 	srdma_enforce_rescan();
 }
 
+void srdma_job_recheck(void)
+{
+	schedule_work(&reassign);
+}
+
 static void reassign_work(struct work_struct *work)
 {
 	down_read(&srdma_devs_sem);
 	mutex_lock(&srdma_ctl_lock);
+	srdma_lease_recompute();
 	reassign_all();
 	mutex_unlock(&srdma_ctl_lock);
 	up_read(&srdma_devs_sem);
@@ -517,6 +523,7 @@ static int rules_remove(struct srdma_job *job, const char *origin)
 			continue;
 		list_del(&r->job_node);
 		list_del_rcu(&r->node);
+		rules_changed();	/* before it is freed: see rule_of() */
 		call_rcu(&r->rcu, rule_free);
 		n++;
 	}

@@ -168,6 +168,8 @@ void srdma_job_unadmit(struct srdma_job_dev *jd);
 
 /* The admitted QP is there: make it a member. */
 void srdma_job_join(struct srdma_qp *q);
+/* Ask rules and leases anew for every QP, soon; any context. */
+void srdma_job_recheck(void);
 /* Admission of a QP that exists already: never refused. */
 struct srdma_job_dev *srdma_job_admit_adopted(struct srdma_dev *dev,
 					      struct srdma_owner *owner,

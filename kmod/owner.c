@@ -140,6 +140,7 @@ static struct srdma_owner *owner_of_task(struct task_struct *task, struct srdma_
 {
 	struct task_struct *leader;
 	struct owner_key key = {};
+	char comm[TASK_COMM_LEN];
 	struct srdma_owner *o;
 	unsigned long hash;
 	char *path;
@@ -169,8 +170,12 @@ static struct srdma_owner *owner_of_task(struct task_struct *task, struct srdma_
 	spin_lock(&owners_lock);
 	o = owner_find(&key, hash);
 	spin_unlock(&owners_lock);
-	if (!o)
+	if (!o) {
 		get_pid(key.pid);
+		memcpy(comm, key.comm, sizeof(comm));	/* the leader may go */
+		comm[sizeof(comm) - 1] = '\0';
+		key.comm = comm;
+	}
 	rcu_read_unlock();
 	if (o)
 		return o;
@@ -188,8 +193,7 @@ static struct srdma_owner *owner_of_task(struct task_struct *task, struct srdma_
 	o->uid = key.uid;
 	o->exec_id = key.exec_id;
 	o->cgroup_id = key.cgroup_id;
-	memcpy(o->comm, key.comm, sizeof(o->comm));
-	o->comm[sizeof(o->comm) - 1] = '\0';
+	memcpy(o->comm, comm, sizeof(o->comm));
 	exe_name(task, o->exe, sizeof(o->exe));
 	return owner_insert(o, &key, hash);
 

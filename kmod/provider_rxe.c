@@ -58,6 +58,7 @@ static void rxe_event_filter(struct ib_event *ev, void *ctx)
 	}
 	if (!q || !srdma_qp_is(q, ibqp)) {
 		swallow = false;
+		smp_rmb();	/* pairs with srdma_qp_leave() */
 		/* It was just let go: then the handler is back in its place. */
 		handler = READ_ONCE(ibqp->event_handler);
 		if (handler == rxe_event_filter)

@@ -125,22 +125,26 @@ static bool qp_let_go(struct srdma_qp *q)
 	return first;
 }
 
-/*
- * While the hook is still in place: a destroy that did not pass through it would
- * leave us with a QP that is gone. Those that are created from now on are not
- * taken in.
- */
-void srdma_dev_retire(struct srdma_dev *dev)
+void srdma_dev_close(struct srdma_dev *dev)
 {
-	struct srdma_walk w = SRDMA_WALK(&dev->qps, 0);
-	struct srdma_qp *q;
-
 	down_write(&srdma_devs_sem);
 	xa_erase(&srdma_devs, dev->index);
 	up_write(&srdma_devs_sem);
 	srdma_debugfs_remove(dev);
 
 	srdma_table_close(&dev->qps);
+}
+
+/*
+ * While the hook is still in place: a destroy that did not pass through it would
+ * leave us with a QP that is gone. Whoever put a QP in before the table was closed
+ * is out of its wrapper, and so done with it.
+ */
+void srdma_dev_retire(struct srdma_dev *dev)
+{
+	struct srdma_walk w = SRDMA_WALK(&dev->qps, 0);
+	struct srdma_qp *q;
+
 	while ((q = srdma_walk_get(&w))) {
 		if (qp_let_go(q)) {
 			srdma_table_del(&dev->qps, q);
@@ -258,25 +262,32 @@ bool srdma_qp_trylock(struct srdma_qp *q)
 	return !test_and_set_bit_lock(SRDMA_QP_LOCKED, &q->flags);
 }
 
+/* A live change that holds it sees WANTED and gives way. */
+static bool lock_or_want(struct srdma_qp *q)
+{
+	if (srdma_qp_trylock(q))
+		return true;
+	set_bit(SRDMA_QP_WANTED, &q->flags);
+	smp_mb__after_atomic();	/* pairs with srdma_qp_unlock() */
+	return srdma_qp_trylock(q);
+}
+
+/*
+ * Who waits says so before each look at the lock, not once: an unlock takes the
+ * word back, and another may have the lock again before the waiter runs.
+ */
 void srdma_qp_lock(struct srdma_qp *q)
 {
-	might_sleep();
-	while (!srdma_qp_trylock(q)) {
-		/* A live change that holds it sees this and gives way. */
-		set_bit(SRDMA_QP_WANTED, &q->flags);
-		wait_on_bit(&q->flags, SRDMA_QP_LOCKED, TASK_UNINTERRUPTIBLE);
-	}
+	wait_var_event(&q->flags, lock_or_want(q));
 }
 
 void srdma_qp_unlock(struct srdma_qp *q)
 {
 	clear_bit_unlock(SRDMA_QP_LOCKED, &q->flags);
-	/* Who waits has said so before it looked at the lock for the last time. */
-	smp_mb__after_atomic();
-	if (test_bit(SRDMA_QP_WANTED, &q->flags)) {
-		clear_bit(SRDMA_QP_WANTED, &q->flags);
-		wake_up_bit(&q->flags, SRDMA_QP_LOCKED);
-	}
+	smp_mb__after_atomic();	/* pairs with lock_or_want() */
+	if (test_bit(SRDMA_QP_WANTED, &q->flags) &&
+	    test_and_clear_bit(SRDMA_QP_WANTED, &q->flags))
+		wake_up_var(&q->flags);
 }
 
 /* Everything but owner, job and UAR; the QP may not have its number yet. */
@@ -364,13 +375,13 @@ void srdma_qp_abort(struct srdma_qp *q)
 
 int srdma_qp_insert(struct srdma_qp *q)
 {
-	int ret;
+	int ret = srdma_table_add(&q->dev->qps, q);
 
+	if (ret)
+		return ret;
 	srdma_qp_touch(q);
-	ret = srdma_table_add(&q->dev->qps, q);
-	if (!ret)
-		atomic_inc(&q->dev->n_qps);
-	return ret;
+	atomic_inc(&q->dev->n_qps);
+	return 0;
 }
 
 void srdma_qp_publish(struct srdma_qp *q, struct ib_qp_init_attr *attr)
@@ -397,30 +408,28 @@ void srdma_qp_publish(struct srdma_qp *q, struct ib_qp_init_attr *attr)
 
 /*
  * Out of the table before the driver destroys it, for its number may be another
- * QP's the moment it has. Waits for a live change to give way. NULL: not known;
- * then, while the adoption scan runs, it is told not to take in a QP that is
- * about to vanish.
+ * QP's the moment it has. Waits for a live change to give way. NULL: not known.
+ * The adoption scan, while it runs, is told not to take in (again) what is about
+ * to vanish but may be listed by RDMA core until it has.
  */
 struct srdma_qp *srdma_qp_leave(struct srdma_dev *dev, struct ib_qp *ibqp)
 {
-	struct srdma_qp *q = srdma_qp_find_lock(dev, ibqp);
-	bool known;
+	struct srdma_qp *q;
 
-	if (!q && READ_ONCE(dev->adopting)) {
+	if (READ_ONCE(dev->adopting)) {
 		mutex_lock(&dev->adopt_lock);
-		known = srdma_qp_find(dev, ibqp);
-		if (!known && dev->adopting &&
+		if (dev->adopting &&
 		    xa_is_err(xa_store(&dev->left, ib_qp_key(ibqp), xa_mk_value(0),
 				       GFP_KERNEL)))
 			dev->adopt_abort = true;
 		mutex_unlock(&dev->adopt_lock);
-		if (known)
-			q = srdma_qp_find_lock(dev, ibqp);
 	}
+	q = srdma_qp_find_lock(dev, ibqp);
 	if (!q)
 		return NULL;
 	set_bit(SRDMA_QP_DEAD, &q->flags);
 	srdma_provider_detach(q);
+	smp_wmb();	/* who does not find it any more finds its handler back */
 	srdma_table_del(&dev->qps, q);
 	srdma_qp_unlock(q);
 	return q;
@@ -442,12 +451,17 @@ void srdma_qp_stay(struct srdma_qp *q)
 	/* Held, so that whoever finds it in the table finds it alive or not. */
 	srdma_qp_lock(q);
 	atomic_dec(&q->dev->n_qps);
+	WRITE_ONCE(q->level, 0);
+	clear_bit(SRDMA_QP_DEAD, &q->flags);
 	ret = srdma_qp_insert(q);
-	if (!ret)
-		clear_bit(SRDMA_QP_DEAD, &q->flags);
+	if (ret)
+		set_bit(SRDMA_QP_DEAD, &q->flags);
 	srdma_qp_unlock(q);
-	if (!ret)
+	if (!ret) {
+		/* Rules, leases and levels may have changed where it was not seen. */
+		srdma_job_recheck();
 		return;
+	}
 	atomic64_inc(&q->dev->untracked);
 	atomic_inc(&q->dev->n_qps);
 	qp_unlink(q);

@@ -56,8 +56,8 @@ struct srdma_orig_ops {
  *	without sleeping long
  * @adopting: the scan is not over; under @adopt_lock
  * @adopt_abort: no room in @left: the scan must stop
- * @left: keys of unknown QPs whose destroy has begun while @adopting: the scan
- *	must not take them in; under @adopt_lock
+ * @left: keys of QPs whose destroy has begun while @adopting: the scan must not
+ *	take them in; under @adopt_lock
  * @uars: struct srdma_uar by index. Readers: RCU. Writers: @uar_lock.
  * @uar_hash: the same by user context, under @uar_lock
  * @uar_lock: protects the two above; spinlock, taken inside nothing
@@ -248,7 +248,9 @@ void srdma_tracker_exit(void);
 
 struct srdma_dev *srdma_dev_new(struct ib_device *ibdev);
 int srdma_dev_publish(struct srdma_dev *dev);	/* into srdma_devs */
-/* Out of it, with all QPs; the wrappers are still in place. */
+/* Out of it, and no QP is taken in any more; the wrappers are still in place. */
+void srdma_dev_close(struct srdma_dev *dev);
+/* A grace period of the wrappers later: let go of all QPs. */
 void srdma_dev_retire(struct srdma_dev *dev);
 /* And the rest, once nobody is in a wrapper. */
 void srdma_dev_forget(struct srdma_dev *dev);
