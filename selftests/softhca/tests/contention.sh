@@ -78,8 +78,11 @@ wait $pid
 check "64 QPs on 4 registers" [ -s "$tmp/four" ]
 alone=$(field rate "$tmp/alone") four=$(field rate "$tmp/four")
 check "crowding costs most of the rate ($alone/s, $four/s)" holds "$alone > 3 * $four"
-is "alone, nobody meets congestion" "$(field raised "$tmp/alone")" 0
-check "in a crowd, they do" holds "$(field raised "$tmp/four") >= 1"
+# A host that holds the poller up now and then lets a few pile up on any register.
+alone=$(field raised "$tmp/alone") four=$(field raised "$tmp/four")
+check "alone, less than one register in eight meets congestion ($alone of 64)" \
+	holds "$alone < 64 / 8"
+check "in a crowd, every one does ($four times on 4)" holds "$four >= 4"
 check "... and its end" holds "$(field cleared "$tmp/four") >= 1"
 is "raised as often as the model says" "$(hca_gauge 0 time congestion_raised)" \
 	"$(hca_gauge 0 time congestion_cleared)"
