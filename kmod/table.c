@@ -10,6 +10,7 @@
 #include "tracker.h"
 
 #define CHAIN_BITS	13
+
 static u32 chain_of(u32 key)
 {
 	return hash_32(key, CHAIN_BITS);

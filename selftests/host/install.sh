@@ -5,24 +5,11 @@
 # make uninstall takes away all of it and nothing else.
 
 cd "$(dirname "$0")/../.." || exit 1
+# shellcheck source=selftests/lib/ktap.sh
+. selftests/lib/ktap.sh
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 root=$work/root
-
-n=0 failed=0
-point() {
-	n=$((n + 1))
-	[ "$1" -eq 0 ] && echo "ok $n - $2" && return
-	echo "not ok $n - $2"
-	failed=1
-}
-
-# is NAME GOT WANTED
-is() {
-	[ "$2" = "$3" ] || diff <(echo "$2") <(echo "$3") | sed 's/^/# /'
-	[ "$2" = "$3" ]
-	point $? "$1"
-}
 
 # do_make TARGET [PREFIX]: what it said is in $work/log.
 do_make() {
@@ -53,8 +40,7 @@ should_be() {
 	EOF
 }
 
-echo TAP version 13
-echo 1..19
+ktap_begin
 umask 022
 do_make install
 point $? "it installs under DESTDIR"
@@ -81,7 +67,7 @@ if command -v systemd-analyze >/dev/null; then
 	is "systemd finds nothing wrong with the unit" \
 		"$(systemd-analyze verify --man=no "$work/swiftrdma-agent.service" 2>&1)" ""
 else
-	point 0 "systemd finds nothing wrong with the unit # SKIP no systemd-analyze"
+	skip "systemd finds nothing wrong with the unit" "no systemd-analyze"
 fi
 is "the manuals are without a warning" \
 	"$(for page in "$root"/usr/local/share/man/man?/*; do
@@ -112,4 +98,4 @@ is "another prefix is no different" "$(files)" "$(should_be /usr)"
 is "... and is known to unit and manuals" "$(grep -rlI /usr/local "$root")" ""
 do_make uninstall /usr
 is "unchanged it leaves nothing behind" "$(all)" ""
-exit $failed
+ktap_end

@@ -5,6 +5,8 @@
 # then shown one wrong spec or header after the other: it must object to each.
 
 cd "$(dirname "$0")/../.." || exit 1
+# shellcheck source=selftests/lib/ktap.sh
+. selftests/lib/ktap.sh
 spec=Documentation/netlink/specs/swiftrdma.yaml
 header=include/uapi/rdma/swiftrdma.h
 check=selftests/host/spec_check.py
@@ -33,17 +35,8 @@ mutants=(
 	"a type the header changed"'|header|s/\(SWIFTRDMA_PORT_A_SPEED,.*\)u64/\1u32/'
 )
 
-n=0 failed=0
-point() {
-	n=$((n + 1))
-	[ "$1" -eq 0 ] && echo "ok $n - $2" && return
-	echo "not ok $n - $2"
-	failed=1
-}
-
 # Its points become comments: the harness counts one plan.
-echo TAP version 13
-echo "1..$((${#mutants[@]} + 1))"
+ktap_begin
 "$check" "$spec" "$header" >"$work/out" 2>&1
 status=$?
 sed 's/^/# /' "$work/out"
@@ -65,4 +58,4 @@ for mutant in "${mutants[@]}"; do
 	[ $status -eq 1 ] && grep -q '^not ok' "$work/out"
 	point $? "seen: $what"
 done
-exit $failed
+ktap_end

@@ -5,6 +5,8 @@
 # reports success after a panic makes all its tests worthless.
 
 cd "$(dirname "$0")/../.." || exit 1
+# shellcheck source=selftests/lib/ktap.sh
+. selftests/lib/ktap.sh
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -19,31 +21,7 @@ start() {
 
 status() { cat "$work/$1.status"; }
 
-n=0 failed=0
-point() {
-	n=$((n + 1))
-	if [ "$1" -eq 0 ]; then
-		echo "ok $n - $2"
-	else
-		echo "not ok $n - $2"
-		failed=1
-	fi
-}
-
-# check NAME CMD...: CMD's own status decides.
-check() {
-	local name=$1
-
-	shift
-	"$@" >/dev/null 2>&1
-	point $? "$name"
-}
-
-is() { [ "$1" = "$2" ]; }
-
-echo TAP version 13
-echo 1..19
-
+ktap_begin
 start plain --share "$work/share" -- sh -c '
 	echo to-stdout; echo to-stderr >&2
 	pwd; id -u; ulimit -n
@@ -52,13 +30,13 @@ start plain --share "$work/share" -- sh -c '
 	exit 255' &
 start seven -- sh -c 'modprobe veth; sleep 1000 & exit 7' &
 wait
-check "status 255 comes back" is "$(status plain)" 255
-check "status 7 comes back, in spite of a process left behind" is "$(status seven)" 7
-check "stdout is CMD's stdout and nothing else" \
-	is "$(sed 's/x*$//; /^$/d' "$work/plain.out")" "$(printf 'to-stdout\n%s\n0\n1048576' "$PWD")"
-check "300000 bytes of stdout arrive" is "$(tr -cd x <"$work/plain.out" | wc -c)" 300000
+is "status 255 comes back" "$(status plain)" 255
+is "status 7 comes back, in spite of a process left behind" "$(status seven)" 7
+is "stdout is CMD's stdout and nothing else" \
+	"$(sed 's/x*$//; /^$/d' "$work/plain.out")" "$(printf 'to-stdout\n%s\n0\n1048576' "$PWD")"
+is "300000 bytes of stdout arrive" "$(tr -cd x <"$work/plain.out" | wc -c)" 300000
 check "stderr is CMD's stderr" grep -qx to-stderr "$work/plain.err"
-check "a shared file stays" is "$(cat "$work/share/file")" kept
+is "a shared file stays" "$(cat "$work/share/file")" kept
 
 # The guest panics once its output has been seen out here: what it had written a
 # moment before would be in the pipes of a machine that is gone.
@@ -72,10 +50,10 @@ while kill -0 $panic 2>/dev/null && ! grep -qsx before "$work/panic.out"; do
 done
 touch "$work/panic/seen"
 wait
-check "a panic is a failure" is "$(status panic)" 125
+is "a panic is a failure" "$(status panic)" 125
 check "a panic is shown" grep -q 'Kernel panic - not syncing' "$work/panic.err"
 check "output from before the panic arrives" grep -qx before "$work/panic.out"
-check "a WARNING is a failure although CMD succeeds" is "$(status warn)" 125
+is "a WARNING is a failure although CMD succeeds" "$(status warn)" 125
 check "a WARNING is shown" grep -q 'WARNING: CPU: 0 PID: 1 at test' "$work/warn.err"
 
 start limit --timeout 30 -- sh -c 'sleep 4321' &
@@ -92,16 +70,16 @@ start rxe --timeout 200 --nic rxe -- sh -c '
 	done
 	grep -c "10.1.0.1.* > 10.1.0.2.4791" /tmp/dump' &
 wait
-check "the time limit is kept" is "$(status limit)" 124
+is "the time limit is kept" "$(status limit)" 124
 check "the time limit names what was running" grep -q 'sleep 4321' "$work/limit.err"
-check "two rxe devices talk" is "$(status rxe)" 0
+is "two rxe devices talk" "$(status rxe)" 0
 check "their packets cross the veth pair" [ "$(tail -n 1 "$work/rxe.out")" -ge 100 ]
 
 start icount --icount --append 'srdma_test=1' -- sh -c 'nproc; cat /proc/cmdline' &
 start quoting -- sh -c 'printf "%s|" "$@"' sh 'a b' "it's" '$HOME' '"q"' &
 wait
-check "--icount runs on one CPU" is "$(head -n 1 "$work/icount.out")" 1
+is "--icount runs on one CPU" "$(head -n 1 "$work/icount.out")" 1
 check "--append reaches the kernel" grep -q 'srdma_test=1' "$work/icount.out"
-check "arguments arrive as they were given" is "$(cat "$work/quoting.out")" "a b|it's|\$HOME|\"q\"|"
-check "no VM leaves anything running" is "$(pgrep -fc "qemu-system-x86_64.*$work")" 0
-exit $failed
+is "arguments arrive as they were given" "$(cat "$work/quoting.out")" "a b|it's|\$HOME|\"q\"|"
+is "no VM leaves anything running" "$(pgrep -fc "qemu-system-x86_64.*$work")" 0
+ktap_end
