@@ -44,7 +44,9 @@ kill -TERM "$churner"
 wait "$churner"
 point $? "QPs came and went without an error: $(cat /tmp/churned)"
 wait "$client"
-point $? "traffic: a client ends well"
+status=$?
+[ $status = 0 ] || note "$(cat /tmp/bw.client)"
+point $status "traffic: a client ends well"
 wait "$server"
 swiftrdma job del one
 quiet() { [ "$(swiftrdma -j action show | jq length)" = 0 ]; }

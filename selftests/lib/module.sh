@@ -12,8 +12,17 @@ srdma_load() { insmod "$srdma_ko" "$@"; }
 srdma_load_debug() { insmod "$srdma_debug_ko" "$@"; }
 srdma_loaded() { [ -d /sys/module/swiftrdma ]; }
 
+# A dump under way, a debugfs file being read, keeps the module in use for as long
+# as it lasts.
 srdma_unload() {
-	echo 1 >$srdma_debugfs/disarm && rmmod swiftrdma
+	local try
+
+	echo 1 >$srdma_debugfs/disarm || return
+	for ((try = 0; try < 100; try++)); do
+		[ "$(cat /sys/module/swiftrdma/refcnt)" = 0 ] && break
+		sleep 0.1
+	done
+	rmmod swiftrdma
 }
 
 # dev DEV KEY: one figure of a device.
