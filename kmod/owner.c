@@ -135,8 +135,31 @@ static size_t cgroup_path_of(struct task_struct *task, char *buf, size_t len)
 	return strlen(buf);
 }
 
-/* @guess: likely the one, held by the caller; or NULL. */
-static struct srdma_owner *owner_of_task(struct task_struct *task, struct srdma_owner *guess)
+static u64 cgroup_id_of(struct task_struct *task)
+{
+#ifdef CONFIG_CGROUPS
+	return cgroup_id(task_dfl_cgroup(task));
+#else
+	return 0;
+#endif
+}
+
+/* Would the key of @current find @o? An owner keeps its pid, so it is no other's. */
+static bool owner_is_current(const struct srdma_owner *o)
+{
+	bool same;
+
+	if (o->pid != task_tgid(current) || o->exec_id != current->self_exec_id ||
+	    !uid_eq(o->uid, current_real_cred()->euid))
+		return false;
+	rcu_read_lock();	/* the cgroup, and a leader that an exec replaces */
+	same = o->cgroup_id == cgroup_id_of(current) &&
+	       !memcmp(o->comm, READ_ONCE(current->group_leader)->comm, TASK_COMM_LEN);
+	rcu_read_unlock();
+	return same;
+}
+
+static struct srdma_owner *owner_of_task(struct task_struct *task)
 {
 	struct task_struct *leader;
 	struct owner_key key = {};
@@ -152,19 +175,11 @@ static struct srdma_owner *owner_of_task(struct task_struct *task, struct srdma_
 	key.uid = task_cred_xxx(task, euid);
 	/* Without its lock: who reads while it changes sees one owner more. */
 	key.comm = leader->comm;
-#ifdef CONFIG_CGROUPS
-	key.cgroup_id = cgroup_id(task_dfl_cgroup(task));
-#endif
+	key.cgroup_id = cgroup_id_of(task);
 	key.exec_id = task->self_exec_id;
 	if (!key.pid) {
 		rcu_read_unlock();
 		return NULL;
-	}
-	/* An owner keeps its pid, so this is no other's. */
-	if (guess && owner_is(guess, &key)) {
-		srdma_owner_get(guess);
-		rcu_read_unlock();
-		return guess;
 	}
 	hash = owner_hash(&key);
 	spin_lock(&owners_lock);
@@ -206,12 +221,16 @@ err_pid:
 
 struct srdma_owner *srdma_owner_current(struct srdma_owner *guess)
 {
-	return owner_of_task(current, guess);
+	if (guess && owner_is_current(guess)) {
+		srdma_owner_get(guess);
+		return guess;
+	}
+	return owner_of_task(current);
 }
 
 struct srdma_owner *srdma_owner_task(struct task_struct *task)
 {
-	return owner_of_task(task, NULL);
+	return owner_of_task(task);
 }
 
 struct srdma_owner *srdma_owner_kernel(const char *name)

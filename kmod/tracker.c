@@ -278,7 +278,9 @@ static bool lock_or_want(struct srdma_qp *q)
  */
 void srdma_qp_lock(struct srdma_qp *q)
 {
-	wait_var_event(&q->flags, lock_or_want(q));
+	might_sleep();
+	if (!srdma_qp_trylock(q))
+		wait_var_event(&q->flags, lock_or_want(q));
 }
 
 void srdma_qp_unlock(struct srdma_qp *q)

@@ -59,7 +59,7 @@ struct srdma_orig_ops {
  * @left: keys of QPs whose destroy has begun while @adopting: the scan must not
  *	take them in; under @adopt_lock
  * @uars: struct srdma_uar by index. Readers: RCU. Writers: @uar_lock.
- * @uar_hash: the same by user context, under @uar_lock
+ * @uar_hash: the same by user context. Readers: RCU. Writers: @uar_lock.
  * @uar_lock: protects the two above; spinlock, taken inside nothing
  * @kernel_uar: stands for the kernel's own QPs where there are no UARs
  * @jobs: struct srdma_job_dev by job id. Readers: RCU. Writers: srdma_ctl_lock.

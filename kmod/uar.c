@@ -61,18 +61,14 @@ struct srdma_uar *srdma_uar_new_kernel(struct srdma_dev *dev)
 	return u;
 }
 
-/* With a reference. */
+/* With a reference. Under @uar_lock or RCU. */
 static struct srdma_uar *uar_find(struct srdma_dev *dev, void *ctx)
 {
 	struct srdma_uar *u;
 
-	lockdep_assert_held(&dev->uar_lock);
-	hash_for_each_possible(dev->uar_hash, u, node, (unsigned long)ctx) {
-		if (u->ctx == ctx) {
-			kref_get(&u->ref);
+	hash_for_each_possible_rcu_notrace(dev->uar_hash, u, node, (unsigned long)ctx)
+		if (u->ctx == ctx && kref_get_unless_zero(&u->ref))
 			return u;
-		}
-	}
 	return NULL;
 }
 
@@ -83,9 +79,9 @@ static struct srdma_uar *uar_of_ctx(struct srdma_dev *dev, struct ib_ucontext *c
 	struct srdma_owner *owner;
 	struct srdma_uar *u, *old;
 
-	spin_lock(&dev->uar_lock);
+	rcu_read_lock();
 	u = uar_find(dev, ctx);
-	spin_unlock(&dev->uar_lock);
+	rcu_read_unlock();
 	if (u)
 		return u;
 
@@ -104,7 +100,7 @@ static struct srdma_uar *uar_of_ctx(struct srdma_dev *dev, struct ib_ucontext *c
 	old = uar_find(dev, ctx);
 	if (!old) {
 		srdma_dev_get(dev);
-		hash_add(dev->uar_hash, &u->node, (unsigned long)ctx);
+		hash_add_rcu(dev->uar_hash, &u->node, (unsigned long)ctx);
 		kref_get(&u->ref);
 	}
 	spin_unlock(&dev->uar_lock);
@@ -160,7 +156,7 @@ void srdma_uar_closed(struct srdma_dev *dev, struct ib_ucontext *ctx)
 	spin_lock(&dev->uar_lock);
 	u = uar_find(dev, ctx);
 	if (u)
-		hash_del(&u->node);
+		hash_del_rcu(&u->node);
 	spin_unlock(&dev->uar_lock);
 	if (!u)
 		return;
