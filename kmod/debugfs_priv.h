@@ -20,11 +20,9 @@ static inline u32 srdma_owner_pid(const struct srdma_owner *o)
 	return o ? pid_nr(o->pid) : 0;
 }
 
-static inline const char *srdma_owner_name(const struct srdma_owner *o)
-{
-	if (!o)
-		return "-";
-	return srdma_owner_is_kernel(o) ? o->exe : o->comm;
-}
+/* As long as a name can get when each of its characters is escaped. */
+#define SRDMA_LABEL_LEN	(4 * SWIFTRDMA_EXE_LEN)
+
+const char *srdma_owner_label(const struct srdma_owner *o, char label[SRDMA_LABEL_LEN]);
 
 #endif /* SRDMA_DEBUGFS_PRIV_H */

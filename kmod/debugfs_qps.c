@@ -118,6 +118,7 @@ static int qps_show(struct seq_file *m, void *v)
 {
 	const struct srdma_job_dev *jd;
 	const struct srdma_qp *q = v;
+	char label[SRDMA_LABEL_LEN];
 
 	if (v == SEQ_START_TOKEN) {
 		seq_puts(m, "     qpn     serial type    state port  uar  job     pid        uid name             send_wr recv_wr  lvl    tclass    sl     dest class      doorbells          wrs      age_s\n");
@@ -133,7 +134,7 @@ static int qps_show(struct seq_file *m, void *v)
 		seq_puts(m, "    -");
 	seq_printf(m, " %4u %7u %10u %-16s %7u %7u", jd ? jd->job->id : 0,
 		   srdma_owner_pid(q->owner), from_kuid(&init_user_ns, q->owner->uid),
-		   srdma_owner_name(q->owner), q->max_send_wr, q->max_recv_wr);
+		   srdma_owner_label(q->owner, label), q->max_send_wr, q->max_recv_wr);
 	show_class(m, q);
 	show_count(m, q, SWIFTRDMA_DEV_CAP_DOORBELLS, atomic64_read(&q->doorbells));
 	show_count(m, q, SWIFTRDMA_DEV_CAP_WRS, atomic64_read(&q->wrs));

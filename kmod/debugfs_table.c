@@ -8,6 +8,7 @@
 #include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/seq_file.h>
+#include <linux/string_helpers.h>
 
 #include "counters.h"
 #include "debugfs_priv.h"
@@ -15,6 +16,24 @@
 
 /* Stuck QPs that are shown: they have mostly one reason, and netlink has all. */
 #define PENDING_MAX	256
+
+/*
+ * A process names itself as it likes: what would end the column, or the line, or
+ * drive the reader's terminal, is shown in octal, as in /proc/mounts.
+ */
+const char *srdma_owner_label(const struct srdma_owner *o, char label[SRDMA_LABEL_LEN])
+{
+	static const char unsafe[] =
+		"\001\002\003\004\005\006\007\010\011\012\013\014\015\016\017"
+		"\020\021\022\023\024\025\026\027\030\031\032\033\034\035\036\037"
+		" \\\177";
+	const char *name = srdma_owner_is_kernel(o) ? o->exe : o->comm;
+	int len;
+
+	len = string_escape_str(name, label, SRDMA_LABEL_LEN, ESCAPE_OCTAL, unsafe);
+	label[min(len, SRDMA_LABEL_LEN - 1)] = '\0';
+	return label;
+}
 
 static u64 seconds_since(u64 since)
 {
@@ -112,6 +131,7 @@ static const char *uar_kind(u8 kind)
 static int uars_show(struct seq_file *m, void *v)
 {
 	struct srdma_dev *dev = m->private;
+	char label[SRDMA_LABEL_LEN];
 	unsigned long index;
 	struct srdma_uar *u;
 	bool kernel;
@@ -133,8 +153,8 @@ static int uars_show(struct seq_file *m, void *v)
 		else
 			seq_printf(m, " %14s", "-");
 		seq_printf(m, " %7u %10u %-16s %10llu\n", srdma_owner_pid(u->owner),
-			   u->owner ? from_kuid(&init_user_ns, u->owner->uid) : 0,
-			   srdma_owner_name(u->owner), seconds_since(u->since));
+			   from_kuid(&init_user_ns, u->owner->uid),
+			   srdma_owner_label(u->owner, label), seconds_since(u->since));
 	}
 	rcu_read_unlock();
 	return 0;

@@ -71,6 +71,13 @@ like "actions: the override, its lease and why" "$(cat $srdma_debugfs/rxe0/actio
 	"^ *$lease +9 test +[0-9]+ level +5 job test +yes +because\$"
 is "uars: index, QPs, process" "$(awk '$2 == "context" { print $1, $3, $7 }' $srdma_debugfs/rxe0/uars)" \
 	"$(swiftrdma -j uar show rxe0 | jq -r '.[] | select(.kind == "context") | "\(.uar) \(.qps) \(.pid)"')"
+# A process that calls itself a line of its own and a colour.
+qpsh_start b qpsh --comm $'x\n \e[31mforged'
+qp b create
+like "qps: a name is one word" "$(grep -E "^ *$last " $srdma_debugfs/rxe0/qps)" \
+	' x\\012\\040\\033\[31mforged '
+like "uars: a name is one word" "$(cat $srdma_debugfs/rxe0/uars)" ' x\\012\\040\\033\[31mforged '
+qpsh_stop b
 is "ports: netdev" "$(column ports 1 1 5)" "$(swiftrdma -j port show rxe0 | jq -r '.[0].netdev')"
 is "version" "$(head -n 1 $srdma_debugfs/version)" "module $(modinfo -F version "$srdma_ko")"
 is "disarm: armed" "$(cat $srdma_debugfs/disarm)" armed
