@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# unload_cycles.sh SKIP_GRACE: the debug build in and out under churn, whose
-# processes it holds at each end of its wrappers. "survived" is the last line.
+# unload_cycles.sh N SKIP_GRACE: the debug build N times in and out under churn,
+# whose processes it holds at each end of its wrappers. "survived" is the last line.
 
 cd "$(dirname "$0")/../../.." || exit 1
 # shellcheck source=selftests/lib/module.sh
@@ -17,8 +17,8 @@ cd "$(dirname "$0")/../../.." || exit 1
 start churn churn --dev rxe0 --procs 6 --live 8 --total 1000000
 churn=$pid
 some() { [ "$(dev rxe0 created)" -ge 6 ]; }
-for i in 1 2 3 4 5; do
-	srdma_load_debug delay_at=5 delay_ms=100 skip_grace="$1" || exit 2
+for ((i = 1; i <= $1; i++)); do
+	srdma_load_debug delay_at=5 delay_ms=100 skip_grace="$2" || exit 2
 	wait_for 60 some || exit 3
 	srdma_unload || exit 4
 	echo "cycle $i"
