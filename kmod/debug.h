@@ -13,6 +13,8 @@ enum srdma_delay_point {
 	SRDMA_DELAY_EXIT,	/* after SRCU, before the return */
 	SRDMA_DELAY_ADOPT,	/* between finding an old QP and taking it in */
 	SRDMA_DELAY_LOCKED,	/* with a QP locked, before the driver's modify */
+	SRDMA_DELAY_PUBLISHED,	/* a new QP is in the table, but of no job yet */
+	SRDMA_DELAY_UNKNOWN,	/* in modify, which did not find its QP */
 };
 
 /* Steps of disarm that can be left out, bits of parameter skip_grace. */

@@ -199,6 +199,7 @@ static int wrap_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	srdma_delay(SRDMA_DELAY_INSIDE);
 	q = srdma_qp_find_lock(dev, ibqp);
 	if (!q) {
+		srdma_delay(SRDMA_DELAY_UNKNOWN);
 		/* By us, or by the scan or another modify that was faster. */
 		srdma_adopt(dev, ibqp);
 		q = srdma_qp_find_lock(dev, ibqp);

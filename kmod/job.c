@@ -73,6 +73,8 @@ static void job_dev_release(struct kref *ref)
 {
 	struct srdma_job_dev *jd = container_of(ref, struct srdma_job_dev, ref);
 
+	/* Each member has a reference. */
+	WARN_ON_ONCE(jd->n_qps || !list_empty(&jd->qps));
 	srdma_dev_put(jd->dev);
 	call_rcu(&jd->rcu, job_dev_free);
 }

@@ -399,6 +399,7 @@ void srdma_qp_publish(struct srdma_qp *q, struct ib_qp_init_attr *attr)
 		srdma_qp_abort(q);
 		return;
 	}
+	srdma_delay(SRDMA_DELAY_PUBLISHED);
 	if (q->uar) {
 		atomic_inc(&q->uar->n_qps);
 		atomic64_inc(&q->uar->created);

@@ -155,7 +155,7 @@ interrupted=$(grep -c 'srdma_class:.* ret=-4 ' $srdma_trace/trace)
 point $? "a drain gives way to the application ($interrupted times)"
 fleet_signal wanted USR1
 fleet_end wanted "... whose calls succeed"
-[ "$(sum call_us)" -gt 0 ] && [ "$(sum call_us)" -lt 400000 ]
+[ "$(sum call_us)" -gt 0 ] && [ "$(sum call_us)" -lt 900000 ]
 point $? "... and do not wait it out ($(sum call_us) us at most)"
 
 fleet last --pairs $stuck --stuck $stuck --rate 100 --watch 200
@@ -164,7 +164,7 @@ nap 1
 fleet_signal last HUP
 fleet_says last '^ended ' 10
 like "stuck QPs are modified and destroyed at once" "$line" "^ended $stuck "
-[ "$(sum destroy_us)" -lt 400000 ] && [ "$(sum modify_us)" -lt 400000 ]
+[ "$(sum destroy_us)" -lt 900000 ] && [ "$(sum modify_us)" -lt 400000 ]
 point $? "... $line"
 wait $!
 fleet_end last "... and the application ends well"
