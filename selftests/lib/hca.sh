@@ -6,7 +6,11 @@
 hca_debug=/sys/kernel/debug/softhca
 
 # hca_load [PARAM]...
-hca_load() { insmod "build/softhca/$VM_KVER/softhca.ko" "$@" && hca_active; }
+hca_load() {
+	insmod "build/softhca/$VM_KVER/softhca.ko" "$@" || return
+	[ ! -e /sys/class/net/hca0 ] || scripts/vm.d/crossed hca0 hca1 10.2.0 || return
+	hca_active
+}
 
 hca_active() {
 	local dev n
