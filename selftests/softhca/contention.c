@@ -404,6 +404,18 @@ bool sh_contention_run(struct sh_hca *h)
 	       when < c->now + div_u64(SH_SOON_NS * 1000, c->scale);
 }
 
+/* How long ago the model says that what the QP is at was done, in ps; as of this look. */
+u64 sh_contention_lag(const struct sh_qp *qp)
+{
+	struct sh_contention *c = qp->hca->contention;
+	u64 due;
+
+	if (!c)
+		return 0;
+	due = qp->due[qp->tx->index & ((1U << qp->log_sq) - 1)];
+	return c->now > due ? c->now - due : 0;
+}
+
 /* A WQE was executed: how long after its time? */
 void sh_contention_executed(struct sh_qp *qp, u16 index)
 {

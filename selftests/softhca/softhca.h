@@ -531,6 +531,7 @@ void sh_contention_rang(struct sh_uar *u, struct sh_hca *h, u32 reg, u32 qpn);
 void sh_contention_post(struct sh_qp *qp);
 bool sh_contention_run(struct sh_hca *h);
 void sh_contention_executed(struct sh_qp *qp, u16 index);
+u64 sh_contention_lag(const struct sh_qp *qp);
 void sh_contention_command(struct sh_hca *h);
 void sh_contention_received(struct sh_qp *peer, const struct sh_tx *tx, bool rdma, bool cqe);
 void sh_contention_forget_cq(struct sh_cq *cq);

@@ -27,10 +27,8 @@ static u64 sh_wire_ps(const struct sh_contention *c, u64 bytes)
 	return (bytes * div64_u64(8192 * 1000000000000ULL, c->model.p.link_bps)) >> 10;
 }
 
-static u64 sh_wire_backlog(const struct sh_hca *h)
+static u64 sh_wire_backlog(const struct sh_hca *h, u64 now)
 {
-	u64 now = h->contention->now;
-
 	return h->wire.free_ps > now ? h->wire.free_ps - now : 0;
 }
 
@@ -100,18 +98,19 @@ static void sh_wire_tell(struct sh_hca *h, u8 prio, bool stop)
 void sh_wire_arrived(struct sh_qp *qp, struct sh_hca *to, u64 bytes, u64 packets, u8 prio)
 {
 	struct sh_contention *c = to->contention;
-	u64 ps, backlog;
+	u64 ps, at, backlog;
 
 	if (!c || !softhca.eth || qp->hca == to || !c->model.p.link_bps)
 		return;
 	ps = sh_wire_ps(c, bytes);
-	/* Its last byte came now, its first as much earlier as the wire needs. */
-	to->wire.free_ps = max(to->wire.free_ps, c->now - min(ps, c->now)) + ps;
-	backlog = sh_wire_backlog(to);
+	/* When its last byte came; the first came as much earlier as the wire needs. */
+	at = c->now - min(c->now, sh_contention_lag(qp));
+	to->wire.free_ps = max(to->wire.free_ps, at - min(ps, at)) + ps;
+	backlog = sh_wire_backlog(to, at);
 	if (backlog > sh_wire_ps(c, SH_ECN_BYTES)) {
 		to->port.ecn_marked += packets;
-		if (!qp->cnp_ps || c->now - qp->cnp_ps >= SH_CNP_PS) {
-			qp->cnp_ps = c->now;
+		if (!qp->cnp_ps || at >= qp->cnp_ps + SH_CNP_PS) {
+			qp->cnp_ps = at;
 			to->port.cnp_sent++;
 			qp->hca->port.cnp_handled++;
 		}
@@ -127,7 +126,7 @@ bool sh_wire_run(struct sh_hca *h)
 	struct sh_contention *c = h->contention;
 	u8 prio;
 
-	if (!c || !h->wire.xoff || sh_wire_backlog(h) >= sh_wire_ps(c, SH_XON_BYTES))
+	if (!c || !h->wire.xoff || sh_wire_backlog(h, c->now) >= sh_wire_ps(c, SH_XON_BYTES))
 		return c && h->wire.xoff;
 	for (prio = 0; prio < 8; prio++)
 		if (h->wire.xoff & BIT(prio))
@@ -173,8 +172,11 @@ int sh_cmd_query_cong(struct sh_cmd *c)
 	SH_CONG(np_ecn_marked_roce_packets, p->ecn_marked);
 	SH_CONG(np_cnp_sent, p->cnp_sent);
 #undef SH_CONG
-	if (MLX5_GET(query_cong_statistics_in, c->in, clear))
-		p->cnp_handled = p->ecn_marked = p->cnp_sent = 0;
+	if (MLX5_GET(query_cong_statistics_in, c->in, clear)) {
+		p->cnp_handled = 0;
+		p->ecn_marked = 0;
+		p->cnp_sent = 0;
+	}
 	return MLX5_CMD_STAT_OK;
 }
 
