@@ -60,6 +60,7 @@ static void sh_model_done(void *ctx, const struct model_done *done)
 	/* The cookie is the WQE's index, and how many WQEBBs it has. */
 	qp->due[(u16)done->cookie & ((1U << qp->log_sq) - 1)] = done->at;
 	qp->sq_go = (u16)done->cookie + (u16)(done->cookie >> 16);
+	sh_wire_done(qp, done->cookie, done->bytes, done->at);
 	if (qp->state == MLX5_QPC_STATE_RTS && list_empty(&qp->run))
 		list_add_tail(&qp->run, &h->run);
 }
@@ -404,16 +405,13 @@ bool sh_contention_run(struct sh_hca *h)
 	       when < c->now + div_u64(SH_SOON_NS * 1000, c->scale);
 }
 
-/* How long ago the model says that what the QP is at was done, in ps; as of this look. */
-u64 sh_contention_lag(const struct sh_qp *qp)
+/* @at, of @h's model, on the clock of @to's: each HCA has one of its own. */
+u64 sh_contention_time(const struct sh_hca *h, const struct sh_hca *to, u64 at)
 {
-	struct sh_contention *c = qp->hca->contention;
-	u64 due;
+	const struct sh_contention *c = h->contention, *there = to->contention;
+	s64 ns = c->base_ns + div_s64((s64)(at - c->base_ps) * c->scale, 1000);
 
-	if (!c)
-		return 0;
-	due = qp->due[qp->tx->index & ((1U << qp->log_sq) - 1)];
-	return c->now > due ? c->now - due : 0;
+	return there->base_ps + div_s64((ns - (s64)there->base_ns) * 1000, there->scale);
 }
 
 /* A WQE was executed: how long after its time? */

@@ -46,18 +46,15 @@ static u64 sh_on_wire(u64 bytes, u64 pkts)
 
 void sh_count_message(struct sh_qp *qp, struct sh_hca *to, u64 bytes)
 {
-	bool read = qp->tx->opcode == MLX5_OPCODE_RDMA_READ;
 	struct sh_hca *from = qp->hca;
 	u64 pkts = sh_packets(qp, bytes), wire = sh_on_wire(bytes, pkts);
 
 	qp->bytes += bytes;
 	/* A read's data come from there. */
-	if (read)
+	if (qp->tx->opcode == MLX5_OPCODE_RDMA_READ)
 		swap(from, to);
 	sh_count(&from->port, true, false, sh_qos_prio(from, qp, qp->tx), wire, pkts);
 	sh_count(&to->port, false, false, sh_qos_prio(to, qp, qp->tx), wire, pkts);
-	if (!read)
-		sh_wire_arrived(qp, to, wire, pkts, sh_qos_prio(to, qp, qp->tx));
 }
 
 /* Sent once, received (by @to) as often as somebody listens. */

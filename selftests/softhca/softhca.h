@@ -300,7 +300,8 @@ struct sh_qos {
 /* The end of the wire where what others send arrives; see wire.c. */
 struct sh_wire {
 	u64 free_ps;	/* when all that has come is through */
-	u8 xoff;	/* priorities that were told to wait, and since when */
+	u8 full;	/* priorities of which too much came in this look */
+	u8 xoff;	/* those that were told to wait, and since when */
 	u64 xoff_ps[8];
 	/* Who tells us to wait, with which priorities: HCAs, and a switch. */
 	u8 paused_by[SH_MAX_HCAS + 1];
@@ -531,7 +532,7 @@ void sh_contention_rang(struct sh_uar *u, struct sh_hca *h, u32 reg, u32 qpn);
 void sh_contention_post(struct sh_qp *qp);
 bool sh_contention_run(struct sh_hca *h);
 void sh_contention_executed(struct sh_qp *qp, u16 index);
-u64 sh_contention_lag(const struct sh_qp *qp);
+u64 sh_contention_time(const struct sh_hca *h, const struct sh_hca *to, u64 at);
 void sh_contention_command(struct sh_hca *h);
 void sh_contention_received(struct sh_qp *peer, const struct sh_tx *tx, bool rdma, bool cqe);
 void sh_contention_forget_cq(struct sh_cq *cq);
@@ -573,7 +574,7 @@ bool sh_reg_qos(struct sh_cmd *c, void *in, void *r, bool write, int *status);
 
 /* wire.c: several that send to one; ECN, pause */
 void sh_wire_add(struct sh_hca *h);
-void sh_wire_arrived(struct sh_qp *qp, struct sh_hca *to, u64 bytes, u64 packets, u8 prio);
+void sh_wire_done(struct sh_qp *qp, u16 index, u32 bytes, u64 at);
 bool sh_wire_run(struct sh_hca *h);
 void sh_wire_forget(struct sh_hca *h);
 void sh_wire_reclass(struct sh_hca *h);

@@ -94,20 +94,20 @@ static void sh_wire_tell(struct sh_hca *h, u8 prio, bool stop)
 			sh_wire_told(softhca.hca[i], h->index, prio, stop);
 }
 
-/* A message of so many bytes, headers included, has come to @to. */
-void sh_wire_arrived(struct sh_qp *qp, struct sh_hca *to, u64 bytes, u64 packets, u8 prio)
+/* The model of a QP's HCA says that a message of it was done at @at, by the clock of
+ * the model that it comes to. Messages of one sender are told of in their order, so
+ * that they never pile up alone, however late they are executed.
+ */
+static void sh_wire_arrived(struct sh_qp *qp, struct sh_hca *to, u32 bytes, u64 at)
 {
-	struct sh_contention *c = to->contention;
-	u64 ps, at, backlog;
+	const struct model_params *p = &to->contention->model.p;
+	u64 packets = max_t(u64, 1, DIV_ROUND_UP_ULL(bytes, p->mtu));
+	u64 ps = sh_wire_ps(to->contention, bytes + packets * p->header), backlog;
 
-	if (!c || !softhca.eth || qp->hca == to || !c->model.p.link_bps)
-		return;
-	ps = sh_wire_ps(c, bytes);
-	/* When its last byte came; the first came as much earlier as the wire needs. */
-	at = c->now - min(c->now, sh_contention_lag(qp));
+	/* Its last byte came then, its first as much earlier as the wire needs. */
 	to->wire.free_ps = max(to->wire.free_ps, at - min(ps, at)) + ps;
 	backlog = sh_wire_backlog(to, at);
-	if (backlog > sh_wire_ps(c, SH_ECN_BYTES)) {
+	if (backlog > sh_wire_ps(to->contention, SH_ECN_BYTES)) {
 		to->port.ecn_marked += packets;
 		if (!qp->cnp_ps || at >= qp->cnp_ps + SH_CNP_PS) {
 			qp->cnp_ps = at;
@@ -115,19 +115,51 @@ void sh_wire_arrived(struct sh_qp *qp, struct sh_hca *to, u64 bytes, u64 packets
 			qp->hca->port.cnp_handled++;
 		}
 	}
-	if (backlog > sh_wire_ps(c, SH_XOFF_BYTES) && to->qos.pfc_tx & BIT(prio) &&
-	    !(to->wire.xoff & BIT(prio)))
-		sh_wire_tell(to, prio, true);
+	if (backlog > sh_wire_ps(to->contention, SH_XOFF_BYTES))
+		to->wire.full |= BIT(sh_qos_prio(to, qp, NULL));
 }
 
-/* What was paused goes on when there is room again; true while there is none. */
+/* Of a datagram only its own WQE knows where it goes, and a read's data come the
+ * other way, without waiting for this port.
+ */
+void sh_wire_done(struct sh_qp *qp, u16 index, u32 bytes, u64 at)
+{
+	struct mlx5_wqe_ctrl_seg *ctrl;
+	struct sh_qp *peer;
+	u8 opcode;
+
+	if (!softhca.eth || (qp->st != MLX5_QPC_ST_RC && qp->st != MLX5_QPC_ST_UC))
+		return;
+	ctrl = sh_buf_at(&qp->buf, qp->sq_offset + (index & ((1U << qp->log_sq) - 1)) *
+			 MLX5_SEND_WQE_BB);
+	opcode = ctrl ? be32_to_cpu(READ_ONCE(ctrl->opmod_idx_opcode)) : MLX5_OPCODE_NOP;
+	if (opcode == MLX5_OPCODE_NOP || opcode == MLX5_OPCODE_UMR ||
+	    opcode == MLX5_OPCODE_RDMA_READ)
+		return;
+	peer = sh_peer(qp);
+	if (!peer || peer->hca == qp->hca || !peer->hca->contention->model.p.link_bps)
+		return;
+	sh_wire_arrived(qp, peer->hca, bytes, sh_contention_time(qp->hca, peer->hca, at));
+}
+
+/* A priority that piles up is paused, what was paused goes on when there is room
+ * again; true while there is none.
+ */
 bool sh_wire_run(struct sh_hca *h)
 {
 	struct sh_contention *c = h->contention;
-	u8 prio;
+	u8 prio, full;
 
-	if (!c || !h->wire.xoff || sh_wire_backlog(h, c->now) >= sh_wire_ps(c, SH_XON_BYTES))
-		return c && h->wire.xoff;
+	if (!c || !softhca.eth)
+		return false;
+	full = h->wire.full & h->qos.pfc_tx & ~h->wire.xoff;
+	h->wire.full = 0;
+	for (prio = 0; prio < 8; prio++)
+		if (full & BIT(prio))
+			sh_wire_tell(h, prio, true);
+	if (!h->wire.xoff || (c->model.p.link_bps &&
+			      sh_wire_backlog(h, c->now) >= sh_wire_ps(c, SH_XON_BYTES)))
+		return h->wire.xoff;
 	for (prio = 0; prio < 8; prio++)
 		if (h->wire.xoff & BIT(prio))
 			sh_wire_tell(h, prio, false);
