@@ -6,7 +6,11 @@
 hca_debug=/sys/kernel/debug/softhca
 
 # hca_load [PARAM]...
-hca_load() { insmod "build/softhca/$VM_KVER/softhca.ko" "$@" && hca_active; }
+hca_load() {
+	insmod "build/softhca/$VM_KVER/softhca.ko" "$@" || return
+	[ ! -e /sys/class/net/hca0 ] || scripts/vm.d/crossed hca0 hca1 10.2.0 || return
+	hca_active
+}
 
 hca_active() {
 	local dev n
@@ -31,14 +35,41 @@ hca_param() { echo "$2 $3" >"$hca_debug/hca$1/params"; }
 
 # hca_command OUTLEN HEX...: a command that mlx5_core itself passes on, to the first
 # HCA; its output in hex, a dword a line.
-hca_command() {
-	local at len=$1
+hca_command() { hca_command_to 0 "$@"; }
 
-	at=$(find /sys/kernel/debug/mlx5 -name cmd -path '*:00*' | sort | head -n 1)
-	shift
+# hca_command_to HCA OUTLEN HEX...
+hca_command_to() {
+	local at=/sys/kernel/debug/mlx5/10000:00:0$1.0/cmd len=$2
+
+	shift 2
+	# In one write, which printf itself would end at a byte that is a newline.
 	# shellcheck disable=SC2059
-	printf "$(printf '%s' "$@" | sed 's/../\\x&/g')" >"$at/in" || return
+	printf "$(printf '%s' "$@" | sed 's/../\\x&/g')" |
+		dd of="$at/in" bs=64k iflag=fullblock status=none || return
 	printf %d "$len" >"$at/out_len" || return
 	printf go >"$at/run" || return
 	od -An -v -tx1 -w4 "$at/out" | tr -d ' '
+}
+
+# hca_register HCA read|write ID HEX...: a port register; what the device answers, a
+# dword a line, the register's own. Fails if the device refuses.
+hca_register() {
+	local hca=$1 mode=1 id=$3 data out
+
+	[ "$2" = read ] || mode=0
+	shift 3
+	data=$(printf %s "$@")
+	mapfile -t out < <(hca_command_to "$hca" $((16 + ${#data} / 2)) 08050000 "0000000$mode" \
+		"0000$id" 00000000 "$data")
+	printf '%s\n' "${out[@]:4}"
+	[ "${out[0]}" = 00000000 ]
+}
+
+# hca_ppcnt HCA GROUP PRIORITY DWORD: a counter of the port, by the place of its upper
+# half in the counter set; group in hexadecimal.
+hca_ppcnt() {
+	local r
+
+	mapfile -t r < <(hca_register "$1" read 5008 "000100$2" "0000000$3" "$(printf '%0496d' 0)")
+	echo $((16#${r[$4 + 2]} << 32 | 16#${r[$4 + 3]}))
 }

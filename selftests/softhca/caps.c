@@ -6,10 +6,27 @@
 #include "softhca.h"
 
 /* What these headers do not name: in the second dword of the QoS capabilities,
- * and in the tenth of the general ones.
+ * and in the tenth and twelfth of the general ones.
  */
 #define SH_NIC_QP_SCHEDULING BIT(30)
 #define SH_QPC_EXTENSION BIT(29)
+#define SH_RTS2RTS_DSCP	BIT(21)
+
+/* What belongs to one link layer. No queues or flow tables for frames: so mlx5_core
+ * makes no netdev, and ours is the port's.
+ */
+static void sh_caps_link(void *p)
+{
+	if (!softhca.eth) {
+		MLX5_SET(cmd_hca_cap, p, ib_virt, 1);
+		return;
+	}
+	MLX5_SET(cmd_hca_cap, p, roce, 1);
+	MLX5_SET(cmd_hca_cap, p, ets, 1);
+	MLX5_SET(cmd_hca_cap, p, qcam_reg, 1);
+	MLX5_SET(cmd_hca_cap, p, cc_query_allowed, 1);
+	((__be32 *)p)[11] |= cpu_to_be32(SH_RTS2RTS_DSCP);
+}
 
 static void sh_caps_general(struct sh_hca *h, void *p)
 {
@@ -38,10 +55,10 @@ static void sh_caps_general(struct sh_hca *h, void *p)
 	MLX5_SET(cmd_hca_cap, p, rts2rts_qp_counters_set_id, 1);
 	MLX5_SET(cmd_hca_cap, p, max_qp_cnt, 255);
 	MLX5_SET(cmd_hca_cap, p, event_cap, 1);
-	MLX5_SET(cmd_hca_cap, p, ib_virt, 1);
 	MLX5_SET(cmd_hca_cap, p, local_ca_ack_delay, 16);
 	MLX5_SET(cmd_hca_cap, p, ports_check, 1);
-	MLX5_SET(cmd_hca_cap, p, port_type, MLX5_CAP_PORT_TYPE_IB);
+	MLX5_SET(cmd_hca_cap, p, port_type,
+		 softhca.eth ? MLX5_CAP_PORT_TYPE_ETH : MLX5_CAP_PORT_TYPE_IB);
 	MLX5_SET(cmd_hca_cap, p, num_ports, 1);
 	MLX5_SET(cmd_hca_cap, p, log_max_msg, 30);
 	MLX5_SET(cmd_hca_cap, p, max_tc, 8);
@@ -80,6 +97,7 @@ static void sh_caps_general(struct sh_hca *h, void *p)
 	MLX5_SET(cmd_hca_cap, p, device_frequency_mhz, 1000);
 	MLX5_SET(cmd_hca_cap, p, device_frequency_khz, 1000000);
 	MLX5_SET(cmd_hca_cap, p, num_vhca_ports, 1);
+	sh_caps_link(p);
 	/* Only a model of contention enforces shares and rates, and has what the
 	 * diagnostic counters count.
 	 */
@@ -157,6 +175,11 @@ int sh_cmd_query_hca_cap(struct sh_cmd *c)
 			sh_caps_atomic(p);
 		else
 			memcpy(p, h->atomic_cap, sizeof(h->atomic_cap));
+		return MLX5_CMD_STAT_OK;
+	case MLX5_CAP_ROCE:
+		if (!softhca.eth)
+			return MLX5_CMD_STAT_BAD_PARAM_ERR;
+		sh_caps_roce(p);
 		return MLX5_CMD_STAT_OK;
 	case MLX5_CAP_QOS:
 		if (!h->contention)

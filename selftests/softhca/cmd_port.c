@@ -2,6 +2,7 @@
 /*
  * The port: its addresses, and the registers behind ACCESS_REG.
  */
+#include <linux/mlx5/port.h>
 #include <rdma/ib_mad.h>
 #include <rdma/ib_smi.h>
 
@@ -77,7 +78,7 @@ static int sh_query_pkey(struct sh_cmd *c)
 static int sh_query_vport_state(struct sh_cmd *c)
 {
 	MLX5_SET(query_vport_state_out, c->out, admin_state, 1);
-	MLX5_SET(query_vport_state_out, c->out, state, c->hca->port.up);
+	MLX5_SET(query_vport_state_out, c->out, state, sh_port_active(c->hca));
 	return MLX5_CMD_STAT_OK;
 }
 
@@ -95,6 +96,15 @@ static int sh_mad_ifc(struct sh_cmd *c)
 
 static void sh_reg_ptys(void *r)
 {
+	if (softhca.eth) {
+		u32 mode = MLX5E_PROT_MASK(MLX5E_100GBASE_CR4);
+
+		MLX5_SET(ptys_reg, r, proto_mask, MLX5_PTYS_EN);
+		MLX5_SET(ptys_reg, r, eth_proto_capability, mode);
+		MLX5_SET(ptys_reg, r, eth_proto_admin, mode);
+		MLX5_SET(ptys_reg, r, eth_proto_oper, mode);
+		return;
+	}
 	MLX5_SET(ptys_reg, r, proto_mask, MLX5_PTYS_IB);
 	MLX5_SET(ptys_reg, r, ib_link_width_capability, SH_WIDTH_4X);
 	MLX5_SET(ptys_reg, r, ib_proto_capability, SH_SPEED_EDR);
@@ -109,9 +119,12 @@ static int sh_access_reg(struct sh_cmd *c)
 	void *in = MLX5_ADDR_OF(access_register_in, c->in, register_data);
 	void *r = MLX5_ADDR_OF(access_register_out, c->out, register_data);
 	bool write = c->op_mod == SH_REG_WRITE;
+	int status;
 
 	/* What a register holds starts as what the driver asked with. */
 	memcpy(r, in, min_t(u32, c->inlen, SH_MIN_MBOX) - MLX5_ST_SZ_BYTES(access_register_in));
+	if (sh_reg_qos(c, in, r, write, &status))
+		return status;
 	switch (MLX5_GET(access_register_in, c->in, register_id)) {
 	case MLX5_REG_HOST_ENDIANNESS:
 		return MLX5_CMD_STAT_OK;

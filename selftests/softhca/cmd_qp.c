@@ -221,8 +221,10 @@ static void sh_take_live(struct sh_qp *qp, void *in, u32 opt, u32 opt_high)
 		SH_TAKE(rnr_retry);
 	if (opt & MLX5_QP_OPTPAR_LAG_TX_AFF)
 		SH_TAKE(lag_tx_port_affinity);
-	if (opt & SH_OPT_DSCP)
+	if (opt & SH_OPT_DSCP) {
 		MLX5_SET(ads, to, dscp, MLX5_GET(ads, from, dscp));
+		sh_contention_modify(qp);
+	}
 	if (opt_high & SH_OPT_UDP_SPORT)
 		MLX5_SET(ads, to, udp_sport, MLX5_GET(ads, from, udp_sport));
 }
@@ -275,6 +277,10 @@ static int sh_modify_qp(struct sh_cmd *c)
 		return MLX5_CMD_STAT_BAD_RES_ERR;
 	if (!sh_may(c->op, qp->state))
 		return MLX5_CMD_STAT_BAD_QP_STATE_ERR;
+	/* IP and UDP are Ethernet's. */
+	if (c->op == MLX5_CMD_OP_RTS2RTS_QP && !softhca.eth &&
+	    (opt & SH_OPT_DSCP || be32_to_cpu(opt_high[1]) & SH_OPT_UDP_SPORT))
+		return MLX5_CMD_STAT_BAD_PARAM_ERR;
 	status = sh_take_group(c, qp, opt_high);
 	if (status)
 		return status;

@@ -18,6 +18,8 @@
 #define SH_MODEL_WRS	65536
 #define SH_MODEL_CONTEXTS 65536
 #define SH_MTTS_A_LINE	8
+/* Preamble and gap, Ethernet, IPv4, UDP, BTH, ICRC, FCS: around a packet of RoCE v2. */
+#define SH_ETH_HEADER	(20 + 14 + 20 + 8 + 12 + 4 + 4)
 /* An event that is farther away lets the poller sleep. */
 #define SH_SOON_NS	(3 * NSEC_PER_MSEC)
 
@@ -58,6 +60,7 @@ static void sh_model_done(void *ctx, const struct model_done *done)
 	/* The cookie is the WQE's index, and how many WQEBBs it has. */
 	qp->due[(u16)done->cookie & ((1U << qp->log_sq) - 1)] = done->at;
 	qp->sq_go = (u16)done->cookie + (u16)(done->cookie >> 16);
+	sh_wire_done(qp, done->cookie, done->bytes, done->at);
 	if (qp->state == MLX5_QPC_STATE_RTS && list_empty(&qp->run))
 		list_add_tail(&qp->run, &h->run);
 }
@@ -104,6 +107,10 @@ int sh_contention_init(struct sh_hca *h)
 		return -ENOMEM;
 	}
 	model_preset(which, &params);
+	if (softhca.eth) {
+		sh_qos_model(&h->qos, &params.strict, params.weight);
+		params.header = SH_ETH_HEADER;
+	}
 	err = model_init(&c->model, c->mem, &sizes, &params, &sh_model_ops, h);
 	if (err) {
 		kvfree(c->mem);
@@ -142,14 +149,12 @@ static u32 sh_register(const struct sh_qp *qp)
 
 static struct model_qp_attr sh_attr(const struct sh_qp *qp)
 {
-	const void *path = MLX5_ADDR_OF(qpc, qp->qpc, primary_address_path);
-
 	return (struct model_qp_attr) {
 		.qpn = qp->obj.id,
 		.uar = sh_register(qp),
 		.cq = qp->scq ? qp->scq->obj.id : 0,
 		.element = qp->sched,
-		.cls = MLX5_GET(ads, path, sl) % MODEL_CLASSES,
+		.cls = sh_qos_class(qp, NULL),
 	};
 }
 
@@ -196,6 +201,24 @@ void sh_contention_modify(struct sh_qp *qp)
 	attr = sh_attr(qp);
 	attr.uar = c->model.qp[qp->obj.id].uar;
 	model_qp_modify(&c->model, qp->obj.id, &attr);
+}
+
+/* What the port sends in which order follows other rules now. */
+void sh_contention_reclass(struct sh_hca *h)
+{
+	struct sh_contention *c = h->contention;
+	struct model_params p;
+	unsigned long i;
+	struct sh_qp *qp;
+
+	if (!c)
+		return;
+	p = c->model.p;
+	sh_qos_model(&h->qos, &p.strict, p.weight);
+	model_set_params(&c->model, &p);
+	xa_for_each(&h->tab[SH_QP].xa, i, qp)
+		sh_contention_modify(qp);
+	sh_wire_reclass(h);
 }
 
 /* The QP was taken for one of another register. False: not while it waits there. */
@@ -280,6 +303,21 @@ static bool sh_contention_spared(struct sh_qp *qp, const struct sh_tx *tx)
 	return true;
 }
 
+/* Each datagram may go in another class than the last. */
+static void sh_contention_class(struct sh_qp *qp, const struct sh_tx *tx)
+{
+	struct sh_contention *c = qp->hca->contention;
+	struct model_qp_attr attr;
+
+	if (qp->st == MLX5_QPC_ST_RC || qp->st == MLX5_QPC_ST_UC ||
+	    sh_qos_class(qp, tx) == c->model.qp[qp->obj.id].cls)
+		return;
+	attr = sh_attr(qp);
+	attr.uar = c->model.qp[qp->obj.id].uar;
+	attr.cls = sh_qos_class(qp, tx);
+	model_qp_modify(&c->model, qp->obj.id, &attr);
+}
+
 /* Tells the model of all WQEs that are new. */
 void sh_contention_post(struct sh_qp *qp)
 {
@@ -306,6 +344,7 @@ void sh_contention_post(struct sh_qp *qp)
 			qp->sq_told += tx->bbs;
 			continue;
 		}
+		sh_contention_class(qp, tx);
 		cookie = qp->sq_told | (u64)tx->bbs << 16;
 		if (model_post(&c->model, qp->obj.id, min_t(u64, tx->sgl.len, U32_MAX),
 			       sh_sgl_key(qp->hca, &tx->sgl), cookie, c->now) == -ENOBUFS) {
@@ -364,6 +403,15 @@ bool sh_contention_run(struct sh_hca *h)
 	list_splice(&again, &c->waiting);
 	return model_next(&c->model, &when) &&
 	       when < c->now + div_u64(SH_SOON_NS * 1000, c->scale);
+}
+
+/* @at, of @h's model, on the clock of @to's: each HCA has one of its own. */
+u64 sh_contention_time(const struct sh_hca *h, const struct sh_hca *to, u64 at)
+{
+	const struct sh_contention *c = h->contention, *there = to->contention;
+	s64 ns = c->base_ns + div_s64((s64)(at - c->base_ps) * c->scale, 1000);
+
+	return there->base_ps + div_s64((ns - (s64)there->base_ns) * 1000, there->scale);
 }
 
 /* A WQE was executed: how long after its time? */

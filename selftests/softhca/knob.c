@@ -11,6 +11,8 @@
  * softhca/hcaN/link		1 up, 0 down
  * softhca/hcaN/event		"TYPE [SUBTYPE [NUMBER]]", all hexadecimal: raise it
  * softhca/hcaN/health		health syndrome
+ * softhca/hcaN/pause		"PRIORITY 1|0": stop or go, as a switch may tell the port
+ *				(wire.c)
  * softhca/hcaN/objects		counts, read only
  * softhca/hcaN/uars		UARs in use, read only
  */
@@ -126,6 +128,8 @@ static int sh_link_set(void *data, u64 val)
 	mutex_lock(&softhca.lock);
 	if (h->port.up != !!val) {
 		h->port.up = val;
+		h->port.link_downs += !val;
+		sh_eth_link(h);
 		sh_event_port(h, val);
 	}
 	mutex_unlock(&softhca.lock);
@@ -187,5 +191,6 @@ void sh_knob_add(struct sh_hca *h)
 	debugfs_create_u32("drop_cqes", 0600, h->dir, &h->knob.drop_cqes);
 	debugfs_create_u32("hold_us", 0600, h->dir, &h->knob.hold_us);
 	sh_gauges_add(h);
+	sh_wire_add(h);
 	debugfs_create_bool("refuse_uars", 0600, h->dir, &h->knob.refuse_uars);
 }

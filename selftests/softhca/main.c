@@ -8,6 +8,7 @@
  */
 #include <linux/debugfs.h>
 #include <linux/delay.h>
+#include <linux/etherdevice.h>
 #include <linux/ioport.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
@@ -20,6 +21,10 @@
 #define SH_BUSY_NS	(3 * NSEC_PER_MSEC)
 #define SH_WARM_NS	(100 * NSEC_PER_MSEC)
 #define SH_COOL_NS	NSEC_PER_SEC
+
+static char *link = "ib";
+module_param(link, charp, 0444);
+MODULE_PARM_DESC(link, "link layer: ib or eth");
 
 static int hcas = 2;
 module_param(hcas, int, 0444);
@@ -44,6 +49,7 @@ static bool sh_poll(u64 now, bool *soon)
 	for (i = 0; i < softhca.nhcas; i++) {
 		struct sh_hca *h = softhca.hca[i];
 
+		*soon |= sh_wire_run(h);
 		busy |= sh_bar_poll(h, now);
 		busy |= sh_uar_poll(h);
 	}
@@ -124,6 +130,8 @@ static struct sh_hca *sh_hca_create(int index)
 	if (!h)
 		return ERR_PTR(-ENOMEM);
 	h->index = index;
+	h->born_ns = ktime_get_ns();
+	sh_qos_init(&h->qos);
 	h->bar_phys = base + index * SH_BAR_SIZE;
 	h->bar = ioremap(h->bar_phys, SH_BAR_SIZE);
 	if (!h->bar) {
@@ -144,6 +152,8 @@ static struct sh_hca *sh_hca_create(int index)
 	h->port.lid = index + 1;
 	h->port.cap_mask = 0x02514868;
 	h->port.guid = 0x0002c90300500f00ULL + index;
+	/* The GUID without its middle, as a ConnectX's are. */
+	u64_to_ether_addr((h->port.guid >> 40) << 24 | (h->port.guid & SH_MASK24), h->mac);
 	snprintf(h->node_desc, sizeof(h->node_desc), "softhca%d", index);
 	sh_tables_init(h);
 	sh_caps_init(h);
@@ -157,10 +167,15 @@ static int __init sh_init(void)
 
 	if (hcas < 1 || hcas > SH_MAX_HCAS)
 		return -EINVAL;
+	if (strcmp(link, "ib") && strcmp(link, "eth")) {
+		pr_err("softhca: link is ib or eth\n");
+		return -EINVAL;
+	}
 	err = sh_check_window();
 	if (err)
 		return err;
 
+	softhca.eth = !strcmp(link, "eth");
 	mutex_init(&softhca.lock);
 	softhca.base = base;
 	softhca.dir = debugfs_create_dir("softhca", NULL);

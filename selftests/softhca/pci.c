@@ -190,6 +190,23 @@ void sh_pci_irq(struct sh_hca *h, int vector)
 		generic_handle_irq_safe(virq);
 }
 
+static int sh_pci_netdevs(void)
+{
+	struct pci_dev *pdev;
+	int err = 0;
+
+	if (!softhca.eth)
+		return 0;
+	list_for_each_entry(pdev, &sh_pci.bus->devices, bus_list) {
+		struct sh_hca *h = sh_pci_slot(pdev->devfn);
+
+		err = h ? sh_eth_add(h, &pdev->dev) : 0;
+		if (err)
+			break;
+	}
+	return err;
+}
+
 int sh_pci_add(void)
 {
 	LIST_HEAD(resources);
@@ -243,9 +260,14 @@ int sh_pci_add(void)
 	pci_scan_child_bus(sh_pci.bus);
 	/* Not assigned: x86 would clip the reserved range out of the window. */
 	pci_bus_claim_resources(sh_pci.bus);
-	pci_bus_add_devices(sh_pci.bus);
+	err = sh_pci_netdevs();
+	if (!err)
+		pci_bus_add_devices(sh_pci.bus);
 	pci_unlock_rescan_remove();
-	return 0;
+	if (!err)
+		return 0;
+	sh_pci_remove();
+	return err;
 
 err_domain:
 	irq_domain_remove(sh_pci.irqs);
@@ -262,6 +284,7 @@ void sh_pci_remove(void)
 {
 	pci_lock_rescan_remove();
 	pci_stop_root_bus(sh_pci.bus);
+	sh_eth_remove_all();
 	pci_remove_root_bus(sh_pci.bus);
 	pci_unlock_rescan_remove();
 	irq_domain_remove(sh_pci.irqs);

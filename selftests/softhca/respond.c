@@ -3,14 +3,15 @@
  * The responder's half: where a message goes, whether it may, the bytes, the
  * receive completion.
  */
+#include <linux/etherdevice.h>
+
 #include "softhca.h"
 
-#define SH_GRH		40
 #define SH_AV_GRH	BIT(30)
 #define SH_QKEY_OWN	BIT(31)
 #define SH_WQE_SOLICITED 0x02
 
-struct sh_hca *sh_hca_at(struct sh_hca *from, bool grh, const u8 *gid, u16 lid)
+static struct sh_hca *sh_lid_at(struct sh_hca *from, u16 lid)
 {
 	int i;
 
@@ -30,8 +31,12 @@ struct sh_qp *sh_peer(struct sh_qp *qp)
 	struct sh_qp *peer;
 	struct sh_hca *h;
 
-	h = sh_hca_at(qp->hca, MLX5_GET(ads, path, grh), MLX5_ADDR_OF(ads, path, rgid_rip),
-		      MLX5_GET(ads, path, rlid));
+	if (softhca.eth)
+		h = sh_roce_at(qp->hca, MLX5_GET(ads, path, src_addr_index),
+			       MLX5_ADDR_OF(ads, path, rgid_rip),
+			       MLX5_ADDR_OF(ads, path, rmac_47_32));
+	else
+		h = sh_lid_at(qp->hca, MLX5_GET(ads, path, rlid));
 	if (!h)
 		return NULL;
 	peer = sh_find(h, SH_QP, MLX5_GET(qpc, qp->qpc, remote_qpn));
@@ -331,6 +336,12 @@ enum sh_result sh_respond(struct sh_qp *qp, struct sh_qp *peer, u64 *budget, u8 
 	return r == SH_MORE ? SH_MORE : SH_DONE;
 }
 
+/* A group's address: a LID of its own, or a GID. */
+static bool sh_is_multicast(const struct mlx5_av *av)
+{
+	return softhca.eth ? is_multicast_ether_addr(av->rmac) : be16_to_cpu(av->rlid) >= 0xc000;
+}
+
 static void sh_fill_grh(u8 *grh, struct sh_qp *qp, struct sh_hca *to, const struct mlx5_av *av,
 			u64 len)
 {
@@ -349,7 +360,8 @@ static void sh_fill_grh(u8 *grh, struct sh_qp *qp, struct sh_hca *to, const stru
 static void sh_deliver_ud(struct sh_qp *qp, struct sh_qp *peer)
 {
 	struct sh_tx *tx = qp->tx;
-	bool grh = be32_to_cpu(tx->av.grh_gid_fl) & SH_AV_GRH;
+	bool grh = softhca.eth || be32_to_cpu(tx->av.grh_gid_fl) & SH_AV_GRH;
+	u8 sl = tx->av.stat_rate_sl & 0xf;
 	u32 qkey = be32_to_cpu(tx->av.key.qkey.qkey);
 	u32 sqpn = MLX5_GET(qpc, qp->qpc, deth_sqpn) ?: qp->obj.id;
 	struct mlx5_cqe64 cqe = {};
@@ -368,7 +380,10 @@ static void sh_deliver_ud(struct sh_qp *qp, struct sh_qp *peer)
 		sh_qp_counters(peer)->out_of_buffer++;
 		return;
 	}
-	sh_fill_grh(head, qp, peer->hca, &tx->av, tx->sgl.len);
+	if (softhca.eth)
+		sl = sh_roce_head(head, qp->hca, &tx->av, tx->sgl.len);
+	else
+		sh_fill_grh(head, qp, peer->hca, &tx->av, tx->sgl.len);
 	while (at < total) {
 		u64 n = at < SH_GRH ? SH_GRH - at : total - at;
 		void *src, *dst;
@@ -394,9 +409,13 @@ static void sh_deliver_ud(struct sh_qp *qp, struct sh_qp *peer)
 	if (!peer->rcq)
 		return;
 	cqe.srqn = cpu_to_be32(peer->user_index);
-	cqe.slid = cpu_to_be16(qp->hca->port.lid);
-	cqe.flags_rqpn = cpu_to_be32((u32)grh << 28 | (tx->av.stat_rate_sl & 0xfU) << 24 | sqpn);
-	cqe.immediate = tx->opcode == MLX5_OPCODE_SEND_IMM ? tx->imm : 0;
+	cqe.slid = softhca.eth ? 0 : cpu_to_be16(qp->hca->port.lid);
+	/* RoCE has the kind of header where InfiniBand has the SL. */
+	cqe.flags_rqpn = cpu_to_be32((u32)grh << 28 | (u32)sl << 24 | sqpn);
+	if (peer->st == MLX5_QPC_ST_QP1)
+		cqe.pkey = cpu_to_be32(0xffff);
+	if (tx->opcode == MLX5_OPCODE_SEND_IMM)
+		cqe.immediate = tx->imm;
 	cqe.byte_cnt = cpu_to_be32(total);
 	cqe.sop_drop_qpn = cpu_to_be32(peer->obj.id);
 	cqe.wqe_counter = cpu_to_be16(peer->rx->index);
@@ -420,14 +439,16 @@ static void sh_multicast(struct sh_qp *qp)
 	for (i = 0; i < softhca.nhcas; i++) {
 		struct sh_hca *h = softhca.hca[i];
 
-		if (!h->port.up || !qp->hca->port.up)
+		if (!sh_port_active(h) || !sh_port_active(qp->hca))
 			continue;
 		list_for_each_entry(mcg, &h->mcgs, link) {
 			if (memcmp(mcg->gid, qp->tx->av.rgid, 16))
 				continue;
 			peer = sh_find(h, SH_QP, mcg->qpn);
-			if (sh_can_receive(peer) && peer != qp)
-				sh_deliver_ud(qp, peer);
+			if (!sh_can_receive(peer) || peer == qp)
+				continue;
+			sh_deliver_ud(qp, peer);
+			sh_count_multicast(qp, h);
 		}
 	}
 }
@@ -440,13 +461,16 @@ void sh_respond_ud(struct sh_qp *qp)
 	struct sh_qp *peer;
 	struct sh_hca *h;
 
-	if (be16_to_cpu(tx->av.rlid) >= 0xc000) {
+	if (sh_is_multicast(&tx->av)) {
+		sh_count_multicast(qp, NULL);
 		sh_multicast(qp);
-		sh_count_message(qp, qp->hca, tx->sgl.len);
 		return;
 	}
-	h = sh_hca_at(qp->hca, be32_to_cpu(tx->av.grh_gid_fl) & SH_AV_GRH, tx->av.rgid,
-		      be16_to_cpu(tx->av.rlid));
+	if (softhca.eth)
+		h = sh_roce_at(qp->hca, be32_to_cpu(tx->av.grh_gid_fl) >> 20 & 0xff,
+			       tx->av.rgid, tx->av.rmac);
+	else
+		h = sh_lid_at(qp->hca, be16_to_cpu(tx->av.rlid));
 	if (!h)
 		return;
 	if (dqpn < 2)

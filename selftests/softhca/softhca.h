@@ -9,6 +9,7 @@
 #ifndef SOFTHCA_H
 #define SOFTHCA_H
 
+#include <linux/if_ether.h>
 #include <linux/list.h>
 #include <linux/mlx5/cq.h>
 #include <linux/mlx5/device.h>
@@ -32,6 +33,9 @@
 #define SH_MAX_SEGS	64
 #define SH_MAX_WQE	1024
 #define SH_GIDS		8
+#define SH_ROCE_GIDS	128
+#define SH_NO_VLAN	0xffff
+#define SH_GRH		40
 #define SH_MTU		4096
 #define SH_OBJ_SCHED	0x26	/* type of a general object: scheduling element */
 #define SH_SCHEDS	4096	/* scheduling elements; 0 is the default one */
@@ -211,6 +215,7 @@ struct sh_qp {
 	u16 sq_told;	/* the contention model knows of those before it */
 	u64 *due;	/* ps, when a WQE was done in the model, by its index */
 	u32 sched;	/* scheduling element */
+	u64 cnp_ps;	/* when a CNP was sent for it last */
 	u8 reg;		/* doorbell register of its UAR */
 	bool reg_known;
 	u16 rq_ci;
@@ -255,15 +260,57 @@ struct sh_mcg {
 	u8 gid[16];
 };
 
+/* Of one priority; the pauses in modelled time. */
+struct sh_prio {
+	u64 tx_bytes, rx_bytes, tx_pkts, rx_pkts;
+	u64 tx_pause, rx_pause, tx_pause_ps, rx_pause_ps, rx_pause_transition;
+};
+
 struct sh_port {
 	bool up;
 	u16 lid;
 	u32 cap_mask;
 	u64 guid;
-	u64 tx_bytes, rx_bytes, tx_pkts, rx_pkts;
+	u64 tx_bytes, rx_bytes, tx_pkts, rx_pkts;	/* multicast apart */
 	u64 tx_mc, rx_mc, tx_mc_bytes, rx_mc_bytes;
-	u64 prio_tx_bytes[8], prio_rx_bytes[8], prio_tx_pkts[8], prio_rx_pkts[8];
-	u64 rx_errors;
+	struct sh_prio prio[8];
+	u64 ecn_marked, cnp_sent, cnp_handled;
+	u32 link_downs;
+};
+
+/* What SET_ROCE_ADDRESS gave; no GID: not used. */
+struct sh_roce_addr {
+	u8 gid[16];
+	u8 mac[ETH_ALEN];
+	u8 version, l3_type;	/* MLX5_ROCE_VERSION_2, MLX5_ROCE_L3_TYPE_IPV4, ... */
+	u16 vlan;
+};
+
+/* How an Ethernet port sorts what it sends; see qos.c. */
+struct sh_qos {
+	u8 trust;	/* MLX5_QPTS_TRUST_DSCP, ... */
+	u8 dscp_prio[64];
+	u8 prio_tc[8];
+	u8 group[8], share[8];	/* of traffic classes; share in percent */
+	u8 cls[8];	/* of traffic classes: the model's classes, */
+	u8 strict;	/* and which of these are strict */
+	u8 pfc_tx, pfc_rx;	/* priorities that it may pause, that it pauses for */
+};
+
+/* The end of the wire where what others send arrives; see wire.c. */
+struct sh_wire {
+	u64 free_ps;	/* when all that has come is through */
+	u8 full;	/* priorities of which too much came in this look */
+	u8 xoff;	/* those that were told to wait, and since when */
+	u64 xoff_ps[8];
+	/* Who tells us to wait, with which priorities: HCAs, and a switch. */
+	u8 paused_by[SH_MAX_HCAS + 1];
+	u64 paused_ps[8];
+};
+
+/* Of the netdev. */
+struct sh_frames {
+	u64 tx, rx, tx_bytes, rx_bytes;
 };
 
 /* What debugfs asks for. */
@@ -286,6 +333,7 @@ struct sh_hca {
 	bool inited;
 	u32 health;
 	u64 health_ns;
+	u64 born_ns;
 	struct sh_table tab[SH_KINDS];
 	struct list_head eqs;
 	struct list_head run;	/* QPs with work, in the order of their turns */
@@ -294,6 +342,13 @@ struct sh_hca {
 	u32 qp1, qp0;
 	bool rescan_cqs;
 	struct sh_port port;
+	/* If the link is Ethernet: */
+	u8 mac[ETH_ALEN];
+	bool roce_en;
+	struct net_device *netdev;	/* from before drivers come until after they left */
+	struct sh_roce_addr roce[SH_ROCE_GIDS];
+	struct sh_qos qos;
+	struct sh_wire wire;
 	struct sh_knobs knob;
 	struct sh_qset dflt;
 	struct sh_contention *contention;	/* NULL: nothing takes time */
@@ -320,6 +375,7 @@ struct sh_cmd {
 
 struct sh_device {
 	struct mutex lock;	/* everything above, against debugfs */
+	bool eth;	/* the link layer, else InfiniBand */
 	int nhcas;
 	struct sh_hca *hca[SH_MAX_HCAS];
 	phys_addr_t base;
@@ -471,10 +527,12 @@ int sh_contention_open(struct sh_qp *qp);
 void sh_contention_close(struct sh_qp *qp);
 void sh_contention_modify(struct sh_qp *qp);
 void sh_contention_flush(struct sh_qp *qp);
+void sh_contention_reclass(struct sh_hca *h);
 void sh_contention_rang(struct sh_uar *u, struct sh_hca *h, u32 reg, u32 qpn);
 void sh_contention_post(struct sh_qp *qp);
 bool sh_contention_run(struct sh_hca *h);
 void sh_contention_executed(struct sh_qp *qp, u16 index);
+u64 sh_contention_time(const struct sh_hca *h, const struct sh_hca *to, u64 at);
 void sh_contention_command(struct sh_hca *h);
 void sh_contention_received(struct sh_qp *peer, const struct sh_tx *tx, bool rdma, bool cqe);
 void sh_contention_forget_cq(struct sh_cq *cq);
@@ -492,22 +550,55 @@ sh_cmd_fn sh_cmd_sched(u16 op);
 int sh_sched_bind(struct sh_cmd *c, struct sh_qp *qp, u32 id);
 void sh_sched_unbind(struct sh_qp *qp);
 
+/* eth.c: the netdev of an Ethernet port */
+int sh_eth_add(struct sh_hca *h, struct device *parent);
+void sh_eth_remove_all(void);
+void sh_eth_link(struct sh_hca *h);
+u32 sh_eth_mtu(const struct sh_hca *h);
+void sh_eth_stats(const struct sh_hca *h, struct sh_frames *f);
+bool sh_port_active(const struct sh_hca *h);
+
+/* roce.c: addresses */
+sh_cmd_fn sh_cmd_roce(u16 op);
+void sh_caps_roce(void *cap);
+struct sh_hca *sh_roce_at(struct sh_hca *from, u32 sgid_index, const u8 *gid, const u8 *mac);
+u8 sh_roce_head(u8 *head, struct sh_hca *from, const struct mlx5_av *av, u64 len);
+
+/* qos.c: priorities and classes */
+void sh_qos_init(struct sh_qos *q);
+void sh_qos_model(const struct sh_qos *q, u8 *strict, u8 *weight);
+u8 sh_qos_prio(const struct sh_hca *h, const struct sh_qp *qp, const struct sh_tx *tx);
+u8 sh_qos_class_of(const struct sh_hca *h, u8 prio);
+u8 sh_qos_class(const struct sh_qp *qp, const struct sh_tx *tx);
+bool sh_reg_qos(struct sh_cmd *c, void *in, void *r, bool write, int *status);
+
+/* wire.c: several that send to one; ECN, pause */
+void sh_wire_add(struct sh_hca *h);
+void sh_wire_done(struct sh_qp *qp, u16 index, u32 bytes, u64 at);
+bool sh_wire_run(struct sh_hca *h);
+void sh_wire_forget(struct sh_hca *h);
+void sh_wire_reclass(struct sh_hca *h);
+int sh_cmd_query_cong(struct sh_cmd *c);
+
 /* mover.c */
 bool sh_move(struct sh_hca *h, u64 now);
 
 /* respond.c: the responder's half of a message */
 enum sh_result { SH_DONE, SH_MORE, SH_RNR, SH_LOST, SH_FAIL };
 struct sh_qp *sh_peer(struct sh_qp *qp);
-struct sh_hca *sh_hca_at(struct sh_hca *from, bool grh, const u8 *gid, u16 lid);
 enum sh_result sh_respond(struct sh_qp *qp, struct sh_qp *peer, u64 *budget, u8 *syndrome);
 void sh_respond_ud(struct sh_qp *qp);
 
 /* telemetry.c */
 int sh_cmd_query_qp(struct sh_cmd *c);
-int sh_reg_ppcnt(struct sh_cmd *c, void *reg, bool write);
 int sh_reg_mpcnt(struct sh_cmd *c, void *reg, bool write);
-void sh_count_message(struct sh_qp *qp, struct sh_hca *to, u64 bytes);
 void sh_count_syndrome(struct sh_qp *qp, u8 syndrome, bool responder);
+
+/* ppcnt.c: counters of the port */
+int sh_reg_ppcnt(struct sh_cmd *c, void *reg, bool write);
+int sh_cmd_query_vport_counter(struct sh_cmd *c);
+void sh_count_message(struct sh_qp *qp, struct sh_hca *to, u64 bytes);
+void sh_count_multicast(struct sh_qp *qp, struct sh_hca *to);
 
 /* knob.c */
 void sh_knob_add(struct sh_hca *h);

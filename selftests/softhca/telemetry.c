@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the device tells of itself: QUERY_QP, counters of QPs, ports and PCI.
+ * What the device tells of itself: QUERY_QP, counters of QPs and PCI.
  */
 #include "softhca.h"
 
@@ -18,28 +18,6 @@ int sh_cmd_query_qp(struct sh_cmd *c)
 	MLX5_SET(qpc, qpc, hw_rq_counter, qp->rq_ci);
 	MLX5_SET(qpc, qpc, sw_rq_counter, qp->has_rq ? sh_wqe_rq_pi(qp) : 0);
 	return MLX5_CMD_STAT_OK;
-}
-
-void sh_count_message(struct sh_qp *qp, struct sh_hca *to, u64 bytes)
-{
-	void *path = MLX5_ADDR_OF(qpc, qp->qpc, primary_address_path);
-	u32 mtu = 128U << MLX5_GET(qpc, qp->qpc, mtu);
-	u8 sl = MLX5_GET(ads, path, sl) & 7;
-	u64 pkts = max_t(u64, 1, DIV_ROUND_UP_ULL(bytes, mtu));
-	struct sh_port *tx = &qp->hca->port, *rx = &to->port;
-
-	/* A read's data come from there. */
-	if (qp->tx->opcode == MLX5_OPCODE_RDMA_READ)
-		swap(tx, rx);
-	qp->bytes += bytes;
-	tx->tx_bytes += bytes;
-	tx->tx_pkts += pkts;
-	tx->prio_tx_bytes[sl] += bytes;
-	tx->prio_tx_pkts[sl] += pkts;
-	rx->rx_bytes += bytes;
-	rx->rx_pkts += pkts;
-	rx->prio_rx_bytes[sl] += bytes;
-	rx->prio_rx_pkts[sl] += pkts;
 }
 
 void sh_count_syndrome(struct sh_qp *qp, u8 syndrome, bool responder)
@@ -149,53 +127,6 @@ static int sh_query_q_counter(struct sh_cmd *c)
 	return MLX5_CMD_STAT_OK;
 }
 
-static int sh_query_vport_counter(struct sh_cmd *c)
-{
-	struct sh_port *p = &c->hca->port;
-	void *t;
-
-	t = MLX5_ADDR_OF(query_vport_counter_out, c->out, received_ib_unicast);
-	MLX5_SET64(traffic_counter, t, packets, p->rx_pkts);
-	MLX5_SET64(traffic_counter, t, octets, p->rx_bytes);
-	t = MLX5_ADDR_OF(query_vport_counter_out, c->out, transmitted_ib_unicast);
-	MLX5_SET64(traffic_counter, t, packets, p->tx_pkts);
-	MLX5_SET64(traffic_counter, t, octets, p->tx_bytes);
-	return MLX5_CMD_STAT_OK;
-}
-
-int sh_reg_ppcnt(struct sh_cmd *c, void *reg, bool write)
-{
-	void *set = MLX5_ADDR_OF(ppcnt_reg, reg, counter_set);
-	struct sh_port *p = &c->hca->port;
-	u8 prio = MLX5_GET(ppcnt_reg, reg, prio_tc) & 7;
-
-	if (write)
-		return MLX5_CMD_STAT_BAD_PARAM_ERR;
-	switch (MLX5_GET(ppcnt_reg, reg, grp)) {
-	case MLX5_PER_PRIORITY_COUNTERS_GROUP:
-#define SH_PRIO(field, value)								\
-	do {										\
-		MLX5_SET(eth_per_prio_grp_data_layout, set, field##_high,		\
-			 upper_32_bits(value));						\
-		MLX5_SET(eth_per_prio_grp_data_layout, set, field##_low,		\
-			 lower_32_bits(value));						\
-	} while (0)
-		SH_PRIO(rx_octets, p->prio_rx_bytes[prio]);
-		SH_PRIO(rx_frames, p->prio_rx_pkts[prio]);
-		SH_PRIO(tx_octets, p->prio_tx_bytes[prio]);
-		SH_PRIO(tx_frames, p->prio_tx_pkts[prio]);
-#undef SH_PRIO
-		return MLX5_CMD_STAT_OK;
-	case MLX5_ETHERNET_EXTENDED_COUNTERS_GROUP:
-		return MLX5_CMD_STAT_OK;
-	case MLX5_INFINIBAND_PORT_COUNTERS_GROUP:
-		/* Errors of the link, of which this one has none. */
-		return MLX5_CMD_STAT_OK;
-	default:
-		return MLX5_CMD_STAT_BAD_PARAM_ERR;
-	}
-}
-
 int sh_reg_mpcnt(struct sh_cmd *c, void *reg, bool write)
 {
 	void *set = MLX5_ADDR_OF(mpcnt_reg, reg, counter_set);
@@ -214,7 +145,7 @@ static const struct sh_cmd_entry sh_table[] = {
 	{ MLX5_CMD_OP_ALLOC_Q_COUNTER, sh_alloc_q_counter },
 	{ MLX5_CMD_OP_DEALLOC_Q_COUNTER, sh_dealloc_q_counter },
 	{ MLX5_CMD_OP_QUERY_Q_COUNTER, sh_query_q_counter },
-	{ MLX5_CMD_OP_QUERY_VPORT_COUNTER, sh_query_vport_counter },
+	{ MLX5_CMD_OP_QUERY_VPORT_COUNTER, sh_cmd_query_vport_counter },
 };
 
 sh_cmd_fn sh_cmd_telemetry(u16 op)

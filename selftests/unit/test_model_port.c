@@ -115,6 +115,42 @@ static void strict_before_weighted(void **state)
 	rig_free(r);
 }
 
+static void paused_classes_wait(void **state)
+{
+	struct model_params p = port_params();
+	uint64_t when;
+	struct rig *r;
+
+	(void)state;
+	p.strict = 0xff;
+	r = rig_new(&p, 2);
+	rig_class(r, 1, 3, 0);
+	rig_burst(r, 1, 2, 2000, 0);
+	rig_post(r, 0, 1000, 0);
+	model_run_until(&r->m, US / 2);
+	/* The packet on the wire ends, then it is the lower class's turn. */
+	assert_int_equal(model_pause(&r->m, 1 << 3, US / 2), 0);
+	model_run_until(&r->m, 5 * US);
+	assert_int_equal(r->n_done, 1);
+	assert_done(r, 0, 2, 2 * US);
+	assert_false(model_next(&r->m, &when));
+	assert_true(r->m.port.stalled);
+	assert_int_equal(r->m.port.cls[3].backlog, 3000);
+	/* A message of a class that may go does, and ends the stall. */
+	rig_post(r, 0, 1000, 5 * US);
+	model_run_until(&r->m, 8 * US);
+	assert_done(r, 1, 3, 6 * US);
+	assert_int_equal(r->m.port.stalled_ps, 3 * US);
+	assert_int_equal(model_pause(&r->m, 0, 8 * US), 0);
+	rig_run(r);
+	assert_done(r, 2, 0, 9 * US);
+	assert_done(r, 3, 1, 11 * US);
+	assert_int_equal(r->m.port.stalled_ps, 5 * US);
+	assert_false(r->m.port.stalled);
+	assert_int_equal(model_pause(&r->m, 1, 10 * US), 0);	/* before its own time: taken as that */
+	rig_free(r);
+}
+
 /* Bulk that never ends on QP 0; another message of @bytes each time one is done. */
 static void small_beside_bulk(uint32_t bytes, uint64_t worst)
 {
@@ -415,6 +451,7 @@ int main(void)
 		cmocka_unit_test(only_the_head_may_go),
 		cmocka_unit_test(strict_is_strict_but_not_preemptive),
 		cmocka_unit_test(strict_before_weighted),
+		cmocka_unit_test(paused_classes_wait),
 		cmocka_unit_test(small_flows_are_not_starved),
 		cmocka_unit_test(qps_share_bytes_not_messages),
 		cmocka_unit_test(classes_share_by_weight),

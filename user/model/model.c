@@ -578,6 +578,11 @@ static void qp_unlist(struct model *m, uint32_t q)
 		group_unlist(m, g);
 }
 
+static bool class_may(const struct model *m, int c)
+{
+	return m->port.cls[c].groups.head != MODEL_NONE && !(m->port.paused & 1 << c);
+}
+
 /* Strict classes from the highest, else the one that had least of its share. */
 static int class_pick(const struct model *m)
 {
@@ -585,10 +590,10 @@ static int class_pick(const struct model *m)
 	int c, best = -1;
 
 	for (c = MODEL_CLASSES - 1; c >= 0; c--)
-		if (m->p.strict & 1 << c && cls[c].groups.head != MODEL_NONE)
+		if (m->p.strict & 1 << c && class_may(m, c))
 			return c;
 	for (c = MODEL_CLASSES - 1; c >= 0; c--)
-		if (cls[c].groups.head != MODEL_NONE &&
+		if (class_may(m, c) &&
 		    (best < 0 || cls[c].turn - cls[best].turn < 0))
 			best = c;
 	return best;
@@ -670,6 +675,22 @@ static void charge(struct model *m, uint32_t q, uint64_t wire)
 	element_charge(m, qp->element, wire);
 }
 
+/* The port sends, or cannot: time in which only pauses keep it from it is counted. */
+static void port_stall(struct model *m, bool sends)
+{
+	struct model_port *port = &m->port;
+	bool stalled = false;
+	int c;
+
+	for (c = 0; !sends && c < MODEL_CLASSES; c++)
+		stalled |= port->cls[c].groups.head != MODEL_NONE;
+	if (port->stalled && !stalled)
+		port->stalled_ps += m->now - port->stalled_at;
+	if (!port->stalled && stalled)
+		port->stalled_at = m->now;
+	port->stalled = stalled;
+}
+
 /* Puts the next packet on the wire; whoever sends it is charged at once. */
 static void port_start(struct model *m)
 {
@@ -684,6 +705,7 @@ static void port_start(struct model *m)
 	if (port->busy)
 		return;
 	c = class_pick(m);
+	port_stall(m, c >= 0);
 	if (c < 0)
 		return;
 	cls = &port->cls[c];
@@ -874,6 +896,17 @@ int model_control(struct model *m, uint64_t ps, uint64_t now, uint64_t *done)
 	*done = (pu->busy ? pu->free_at : m->now) + pu->stall_ps + ps;
 	pu_stall(m, m->ctrl_pu, ps);
 	m->ctrl_pu = (m->ctrl_pu + 1) % m->p.pus;
+	return 0;
+}
+
+int model_pause(struct model *m, uint8_t classes, uint64_t now)
+{
+	int err = advance(m, now);
+
+	if (err)
+		return err;
+	m->port.paused = classes;
+	port_start(m);
 	return 0;
 }
 

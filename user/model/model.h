@@ -236,6 +236,10 @@ struct model_port {
 	uint64_t carry;		/* remainder, in 1/link_bps ps */
 	uint32_t last;		/* WR that ends with that packet */
 	uint64_t busy_ps;	/* ever */
+	uint8_t paused;		/* classes, a bit each, that may not begin a packet */
+	bool stalled;		/* has something to send, but of such classes only */
+	uint64_t stalled_at;	/* ps, if it is */
+	uint64_t stalled_ps;	/* ever, up to when it was not any more */
 };
 
 /* A context in the cache. */
@@ -361,6 +365,12 @@ void model_qp_close(struct model *m, uint32_t qp);
  */
 int model_element_set(struct model *m, uint32_t element, uint64_t max_bps,
 		      uint32_t burst, uint32_t weight);
+
+/*
+ * Holds up classes, a bit each, that the other end of the wire wants to wait, and
+ * lets the others go. A packet on the wire ends. -EBUSY as in model_post().
+ */
+int model_pause(struct model *m, uint8_t classes, uint64_t now);
 
 /*
  * One WR with a doorbell of its own. @now: not after the next event, that is,

@@ -18,22 +18,41 @@ debug=/sys/kernel/debug/softhca
 
 objects() { cat $debug/hca*/objects; }
 
+qps() { awk '/^qp / { n += $2 } END { print n }' $debug/hca*/objects; }
+# What has been posted, in WQEBBs.
+posted() { awk '$5 > 0 { n += $5 } END { print n + 0 }' $debug/hca*/uars; }
+
+# traffic PORT QPS: until it is killed, and it is there when this returns; both ends
+# are slow to come where the host is busy.
 traffic() {
-	ib_write_bw -d mlx5_0 -p "$1" -q "$2" -s 4096 -D 60 >/dev/null 2>&1 & server=$!
-	sleep 2
-	ib_write_bw -d mlx5_1 -p "$1" -q "$2" -s 4096 -D 60 localhost >/dev/null 2>&1 & client=$!
-	sleep 4
+	local before was n
+
+	before=$(qps) was=$(posted)
+	ib_write_bw -d mlx5_0 -p "$1" -q "$2" -s 4096 -D 600 >/dev/null 2>&1 & server=$!
+	for ((n = 0; n < 300; n++)); do
+		grep -q ":$(printf %04X "$1") .* 0A " /proc/net/tcp /proc/net/tcp6 && break
+		sleep 0.2
+	done
+	ib_write_bw -d mlx5_1 -p "$1" -q "$2" -s 4096 -D 600 localhost >/dev/null 2>&1 & client=$!
+	for ((n = 0; n < 300; n++)); do
+		[ "$(qps)" -ge $((before + 2 * $2)) ] && [ "$(posted)" -gt $((was + 10 * $2)) ] && return
+		sleep 0.2
+	done
+	return 1
 }
 
 killed() {
-	local before
+	local before n
 
 	before=$(objects)
 	traffic 20100 64
-	is "64 QPs at work" "$(($(awk '/^qp/ { n += $2 } END { print n }' $debug/hca*/objects) >= 128))" 1
+	point $? "64 QPs at work"
 	kill -9 $client $server
 	wait $client $server 2>/dev/null
-	sleep 1
+	for ((n = 0; n < 100; n++)); do
+		[ "$(objects)" = "$before" ] && break
+		sleep 0.2
+	done
 	is "killed processes leave nothing" "$(objects)" "$before"
 }
 

@@ -83,6 +83,29 @@ for ((i = 1; i <= rounds; i++)); do
 		pair mlx5_0 mlx5_1 ib_write_bw -n 64 -s 512 -q 8 -t 16
 done
 
+# five: pairs at once, of different programs, from either HCA to the other
+five() {
+	local i pids=() pid failed=0
+	local programs=("ib_write_bw -n 64 -s 512 -q 4 -t 16" "ib_send_bw -n 100 -s 4096"
+			"ib_read_bw -n 50 -s 65536" "ib_write_lat -n 50" "ibv_rc_pingpong -n 100 -c")
+
+	for ((i = 0; i < 5; i++)); do
+		# shellcheck disable=SC2086
+		(pair mlx5_$((i % 2)) mlx5_$((1 - i % 2)) ${programs[i]}) & pids+=($!)
+		port=$((port + 1))
+	done
+	for pid in "${pids[@]}"; do
+		wait "$pid" || failed=1
+	done
+	return $failed
+}
+
+rounds=1
+[ -z "${FULL:-}" ] || rounds=20
+for ((i = 1; i <= rounds; i++)); do
+	check "five pairs at once, round $i" five
+done
+
 if [ -n "${FULL:-}" ]; then
 	for op in send write read; do
 		check "ib_${op}_bw -a" pair mlx5_0 mlx5_1 "ib_${op}_bw" -a -n 10

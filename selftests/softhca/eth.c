@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The netdev of an Ethernet port.
+ *
+ * mlx5_core's own netdev wants receive and send queues, flow tables and much else
+ * that has nothing to do with RDMA; without the capabilities for these it makes
+ * none. mlx5_ib takes any netdev whose parent is the PCI device for its port's, so
+ * this one is enough for addresses: its frames (ARP, and TCP for whoever uses it)
+ * go to the other HCAs' netdevs, while RoCE's packets never become frames.
+ */
+#include <linux/etherdevice.h>
+#include <linux/ethtool.h>
+#include <linux/netdevice.h>
+
+#include "softhca.h"
+
+/* With RoCE's headers, 4096 bytes fit. */
+#define SH_ETH_MTU	4200
+#define SH_ETH_MAX_MTU	9978
+
+struct sh_eth {
+	struct sh_hca *hca;
+};
+
+static bool sh_eth_takes(const struct net_device *to, const u8 *dest)
+{
+	return netif_running(to) && netif_carrier_ok(to) &&
+	       (is_multicast_ether_addr(dest) || ether_addr_equal(to->dev_addr, dest));
+}
+
+static netdev_tx_t sh_eth_xmit(struct sk_buff *skb, struct net_device *dev)
+{
+	const struct ethhdr *eth = (void *)skb->data;
+	struct sk_buff *copy;
+	u32 len = skb->len;
+	int i;
+
+	dev_sw_netstats_tx_add(dev, 1, len);
+	skb_tx_timestamp(skb);
+	for (i = 0; i < softhca.nhcas; i++) {
+		struct net_device *to = softhca.hca[i]->netdev;
+
+		if (!to || to == dev || !sh_eth_takes(to, eth->h_dest))
+			continue;
+		copy = skb_clone(skb, GFP_ATOMIC);
+		if (!copy || dev_forward_skb(to, copy) != NET_RX_SUCCESS)
+			to->stats.rx_dropped++;
+		else
+			dev_sw_netstats_rx_add(to, len);
+	}
+	consume_skb(skb);
+	return NETDEV_TX_OK;
+}
+
+static int sh_eth_init(struct net_device *dev)
+{
+	dev->tstats = netdev_alloc_pcpu_stats(struct pcpu_sw_netstats);
+	return dev->tstats ? 0 : -ENOMEM;
+}
+
+static void sh_eth_uninit(struct net_device *dev)
+{
+	free_percpu(dev->tstats);
+}
+
+static int sh_eth_open(struct net_device *dev)
+{
+	netif_start_queue(dev);
+	return 0;
+}
+
+static int sh_eth_stop(struct net_device *dev)
+{
+	netif_stop_queue(dev);
+	return 0;
+}
+
+static const struct net_device_ops sh_eth_ops = {
+	.ndo_init = sh_eth_init,
+	.ndo_uninit = sh_eth_uninit,
+	.ndo_open = sh_eth_open,
+	.ndo_stop = sh_eth_stop,
+	.ndo_start_xmit = sh_eth_xmit,
+	.ndo_get_stats64 = dev_get_tstats64,
+	.ndo_validate_addr = eth_validate_addr,
+};
+
+static int sh_eth_ksettings(struct net_device *dev, struct ethtool_link_ksettings *k)
+{
+	k->base.speed = SPEED_100000;
+	k->base.duplex = DUPLEX_FULL;
+	return 0;
+}
+
+static const struct ethtool_ops sh_eth_ethtool_ops = {
+	.get_link = ethtool_op_get_link,
+	.get_link_ksettings = sh_eth_ksettings,
+};
+
+/* Before drivers find the device, which then has its netdev from the start. */
+int sh_eth_add(struct sh_hca *h, struct device *parent)
+{
+	struct net_device *dev;
+	struct sh_eth *eth;
+	int err;
+
+	dev = alloc_netdev(sizeof(*eth), "hca%d", NET_NAME_ENUM, ether_setup);
+	if (!dev)
+		return -ENOMEM;
+	eth = netdev_priv(dev);
+	eth->hca = h;
+	SET_NETDEV_DEV(dev, parent);
+	dev->netdev_ops = &sh_eth_ops;
+	dev->ethtool_ops = &sh_eth_ethtool_ops;
+	dev->mtu = SH_ETH_MTU;
+	dev->max_mtu = SH_ETH_MAX_MTU;
+	eth_hw_addr_set(dev, h->mac);
+	err = register_netdev(dev);
+	if (err) {
+		free_netdev(dev);
+		return err;
+	}
+	h->netdev = dev;
+	return 0;
+}
+
+void sh_eth_remove_all(void)
+{
+	int i;
+
+	for (i = 0; i < softhca.nhcas; i++)
+		if (softhca.hca[i]->netdev)
+			unregister_netdev(softhca.hca[i]->netdev);
+	/* Only now does none send to another any more. */
+	for (i = 0; i < softhca.nhcas; i++) {
+		struct net_device *dev = softhca.hca[i]->netdev;
+
+		mutex_lock(&softhca.lock);
+		softhca.hca[i]->netdev = NULL;
+		mutex_unlock(&softhca.lock);
+		if (dev)
+			free_netdev(dev);
+	}
+}
+
+/* A cable that is pulled takes both with it, the netdev and RoCE. */
+void sh_eth_link(struct sh_hca *h)
+{
+	if (!h->netdev)
+		return;
+	if (h->port.up)
+		netif_carrier_on(h->netdev);
+	else
+		netif_carrier_off(h->netdev);
+}
+
+/* The cable is in, and nobody set the interface down. */
+bool sh_port_active(const struct sh_hca *h)
+{
+	return h->port.up && (!h->netdev || netif_running(h->netdev));
+}
+
+u32 sh_eth_mtu(const struct sh_hca *h)
+{
+	return h->netdev ? READ_ONCE(h->netdev->mtu) : 0;
+}
+
+void sh_eth_stats(const struct sh_hca *h, struct sh_frames *f)
+{
+	struct rtnl_link_stats64 s = {};
+
+	if (h->netdev)
+		dev_get_stats(h->netdev, &s);
+	*f = (struct sh_frames) {
+		.tx = s.tx_packets, .rx = s.rx_packets,
+		.tx_bytes = s.tx_bytes, .rx_bytes = s.rx_bytes,
+	};
+}
