@@ -108,14 +108,14 @@ static void show_class(struct seq_file *m, const struct srdma_qp *q)
 static void show_count(struct seq_file *m, const struct srdma_qp *q, u32 cap, u64 n)
 {
 	const struct srdma_dev *dev = q->dev;
-	const struct srdma_qp_hw *hw = smp_load_acquire(&q->hw);
+	const struct srdma_qp_hw *hw = srdma_qp_hw(q);
 
 	/* Some are not counted though the device can. */
 	if (cap == SWIFTRDMA_DEV_CAP_WRS && dev->caps & SWIFTRDMA_DEV_CAP_UARS &&
 	    !(hw && READ_ONCE(hw->counted)))
 		seq_printf(m, " %12s", "-");
 	else if (dev->caps & cap ||
-	    (dev->wrapped_post_send && !test_bit(SRDMA_QP_USER, &q->flags)))
+		 (dev->wrapped_post_send && !test_bit(SRDMA_QP_USER, &q->flags)))
 		seq_printf(m, " %12llu", n);
 	else
 		seq_printf(m, " %12s", "-");

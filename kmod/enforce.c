@@ -321,7 +321,7 @@ static void finish(struct slot *s, int ret)
 /* Take a QP in hand. False: not now; the slot is free. */
 static bool begin(struct slot *s, struct srdma_qp *q)
 {
-	const struct srdma_provider_ops *p = smp_load_acquire(&q->dev->provider);
+	const struct srdma_provider_ops *p = srdma_dev_provider(q->dev);
 	int ret = 0;
 
 	if (!srdma_qp_trylock(q)) {	/* its application has it */
@@ -435,7 +435,7 @@ static void rescan(struct srdma_dev *dev)
 
 static void shape(struct srdma_dev *dev)
 {
-	const struct srdma_provider_ops *ops = smp_load_acquire(&dev->provider);
+	const struct srdma_provider_ops *ops = srdma_dev_provider(dev);
 
 	if (!ops->shape || !ops->shape(dev))
 		return;
@@ -537,7 +537,7 @@ static void tally_rates(struct srdma_job_dev *jd, struct srdma_enforce_tally *t)
 
 	spin_lock(&jd->lock);
 	list_for_each_entry(q, &jd->qps, job_node) {
-		hw = smp_load_acquire(&q->hw);
+		hw = srdma_qp_hw(q);
 		has = hw && READ_ONCE(hw->element);
 		t->qps++;
 		if (!(jd->dev->caps & SWIFTRDMA_DEV_CAP_RATES))

@@ -162,7 +162,7 @@ out:
 static int modify_tracked(struct srdma_dev *dev, struct srdma_qp *q, struct ib_qp *ibqp,
 			  struct ib_qp_attr *attr, int mask, struct ib_udata *udata)
 {
-	const struct srdma_provider_ops *ops = smp_load_acquire(&dev->provider);
+	const struct srdma_provider_ops *ops = srdma_dev_provider(dev);
 	struct ib_qp_attr *used;
 	int ret;
 

@@ -128,7 +128,7 @@ static void w_caps(u8 **w, const struct srdma_qp *q)
 /* Counted QP by QP, or not, and then why. RCU section, or the QP is held. */
 static void w_sampled(u8 **w, const struct srdma_qp *q, u32 caps)
 {
-	const struct srdma_qp_hw *hw = smp_load_acquire(&q->hw);
+	const struct srdma_qp_hw *hw = srdma_qp_hw(q);
 
 	if (!(caps & SWIFTRDMA_DEV_CAP_WRS)) {
 		W_U32(w, WRS_ABSENT, SWIFTRDMA_ABSENT_OFF);

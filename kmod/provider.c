@@ -72,6 +72,7 @@ static void attach(struct srdma_dev *dev, const struct srdma_provider_ops *ops)
 	list_add(&dev->provider_node, &attached);
 	WRITE_ONCE(dev->attached, ops);
 	smp_store_release(&dev->provider, ops);	/* who calls it finds priv */
+	srdma_enforce_rescan();	/* it may be able to do what the generic one was not */
 }
 
 static void detach_qps(struct srdma_dev *dev)
@@ -184,7 +185,7 @@ void srdma_provider_release(struct srdma_dev *dev)
 
 void srdma_provider_refresh(struct srdma_dev *dev)
 {
-	const struct srdma_provider_ops *ops = smp_load_acquire(&dev->provider);
+	const struct srdma_provider_ops *ops = srdma_dev_provider(dev);
 
 	lockdep_assert_held(&srdma_devs_sem);
 	if (ops->refresh)

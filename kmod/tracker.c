@@ -251,13 +251,15 @@ EXPORT_SYMBOL_GPL(srdma_walk_get);
 static void qp_release(struct kref *ref)
 {
 	struct srdma_qp *q = container_of(ref, struct srdma_qp, ref);
+	struct srdma_qp_hw *hw = q->hw;
 	struct srdma_dev *dev = q->dev;
 
 	srdma_job_dev_put(rcu_dereference_protected(q->job, 1));
 	srdma_uar_put(q->uar);
-	if (q->hw) {
-		srdma_uar_put(q->hw->page);
-		kfree_rcu(q->hw, rcu);
+	if (hw) {
+		srdma_uar_put(hw->page);
+		q->hw = NULL;
+		kfree_rcu(hw, rcu);
 	}
 	srdma_owner_put(q->owner);
 	srdma_table_free(&dev->qps, q);
@@ -268,7 +270,6 @@ void srdma_qp_put(struct srdma_qp *q)
 {
 	kref_put(&q->ref, qp_release);
 }
-
 EXPORT_SYMBOL_GPL(srdma_qp_put);
 
 bool srdma_qp_trylock(struct srdma_qp *q)
@@ -408,7 +409,7 @@ int srdma_qp_insert(struct srdma_qp *q)
 void srdma_qp_publish(struct srdma_qp *q, struct ib_qp_init_attr *attr, struct ib_udata *udata)
 {
 	struct srdma_dev *dev = q->dev;
-	const struct srdma_provider_ops *ops = smp_load_acquire(&dev->provider);
+	const struct srdma_provider_ops *ops = srdma_dev_provider(dev);
 
 	srdma_qp_identify(q);
 	srdma_qp_set_caps(q, &attr->cap);

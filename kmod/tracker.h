@@ -465,6 +465,18 @@ static inline void srdma_qp_touch(struct srdma_qp *q)
 		;
 }
 
+/* Its ops find what its dev_add() has made. Wrapper, srdma_devs_sem or enforce.c's work. */
+static inline const struct srdma_provider_ops *srdma_dev_provider(const struct srdma_dev *dev)
+{
+	return smp_load_acquire(&dev->provider);	/* pairs with attach() */
+}
+
+/* NULL: there is none yet. RCU section, or the QP is held. */
+static inline struct srdma_qp_hw *srdma_qp_hw(const struct srdma_qp *q)
+{
+	return smp_load_acquire(&q->hw);	/* pairs with the provider's store */
+}
+
 /* The UAR to be shown of a QP, NULL: unknown. RCU section, or the QP is held. */
 static inline const struct srdma_uar *srdma_qp_uar(const struct srdma_qp *q)
 {
@@ -472,7 +484,7 @@ static inline const struct srdma_uar *srdma_qp_uar(const struct srdma_qp *q)
 
 	if (!(READ_ONCE(q->dev->caps) & SWIFTRDMA_DEV_CAP_UARS))
 		return q->uar;
-	hw = smp_load_acquire(&q->hw);
+	hw = srdma_qp_hw(q);
 	return hw ? READ_ONCE(hw->page) : NULL;
 }
 

@@ -183,7 +183,7 @@ int srdma_record_add(struct srdma_mlx5 *md, struct srdma_qp *q, const __be32 *re
 	else
 		WRITE_ONCE(q->hw->wrs_since, from_now ? ktime_get_ns() : q->since);
 	WRITE_ONCE(q->hw->absent, SWIFTRDMA_ABSENT_NONE);
-	smp_store_release(&q->hw->counted, true);
+	smp_store_release(&q->hw->counted, true);	/* and since when */
 	return 0;
 }
 

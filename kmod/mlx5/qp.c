@@ -60,6 +60,13 @@ static struct srdma_qp_hw *hw_new(void)
 	return hw;
 }
 
+struct srdma_qp_hw *srdma_mlx5_hw(struct srdma_qp *q)
+{
+	if (!q->hw)
+		smp_store_release(&q->hw, hw_new());	/* pairs with srdma_qp_hw() */
+	return q->hw;
+}
+
 /* Nothing of it is to be asked any more. */
 static void be_sure(struct srdma_mlx5 *md, struct srdma_qp_hw *hw)
 {
@@ -227,16 +234,12 @@ void srdma_mlx5_detach(struct srdma_qp *q)
 /* A command's worth of knowledge about a QP, which is held and alive. */
 static void confirm(struct srdma_mlx5 *md, struct srdma_qp *q)
 {
-	struct srdma_qp_hw *hw = q->hw;
+	struct srdma_qp_hw *hw = srdma_mlx5_hw(q);
 	struct srdma_qpc qpc;
 	u8 kind;
 
-	if (!hw) {
-		hw = hw_new();
-		if (!hw)
-			return;
-		smp_store_release(&q->hw, hw);
-	}
+	if (!hw)
+		return;
 	if (!md->sampling)
 		never_counted(hw, SWIFTRDMA_ABSENT_OFF);
 	if (!has_send_queue(q)) {
@@ -263,7 +266,7 @@ static void confirm(struct srdma_mlx5 *md, struct srdma_qp *q)
 
 static bool is_sure(const struct srdma_qp *q)
 {
-	const struct srdma_qp_hw *hw = smp_load_acquire(&q->hw);
+	const struct srdma_qp_hw *hw = srdma_qp_hw(q);
 
 	return hw && READ_ONCE(hw->sure);
 }

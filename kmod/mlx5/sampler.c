@@ -127,7 +127,7 @@ static void sweep_entry(struct srdma_block *b, u32 i, bool push, bool late, u64 
 static void sweep(struct srdma_mlx5 *md, bool push)
 {
 	u64 number = atomic64_read(&md->dev->sweeps) + 1, limit = srdma_sampler_limit();
-	u32 n, i, blocks = smp_load_acquire(&md->n_blocks);
+	u32 n, i, blocks = smp_load_acquire(&md->n_blocks);	/* pairs with grow() */
 	struct srdma_block *b;
 	u64 now, gap, window;
 

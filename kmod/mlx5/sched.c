@@ -252,16 +252,20 @@ static u32 element_of(struct srdma_mlx5 *md, const struct srdma_qp *q)
 /* 1: it has to be tried again. The QP is held, alive. */
 static u32 place(struct srdma_mlx5 *md, struct srdma_qp *q)
 {
-	struct srdma_qp_hw *hw = q->hw;
+	bool known = test_bit(SRDMA_QP_HAS_STATE, &q->flags);
 	u32 want = element_of(md, q);
+	struct srdma_qp_hw *hw = q->hw;
 
+	if (!hw && want)
+		hw = srdma_mlx5_hw(q);
 	if (!hw || hw->element == want)
 		return 0;
 	/* One that is not there yet comes back when it is. */
-	if (q->state != IB_QPS_RTS)
+	if (known && q->state != IB_QPS_RTS)
 		return hw->element && q->state != IB_QPS_ERR;
+	/* Whether an old QP is in RTS, only the device knows. */
 	if (bind(md, q, want))
-		return 1;
+		return known;
 	hw->element = want;
 	srdma_qp_touch(q);
 	return 0;

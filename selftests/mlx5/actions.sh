@@ -85,7 +85,7 @@ check "has come" wait_for 10 weight_is
 release >/dev/null
 check "taken back: no element is left" wait_for 10 no_element
 
-check "a rate for a moment" act job bulk bit_rate 1Gbit/s for 2s
+check "a rate for a moment" act job bulk bit_rate 1Gbit/s for 10s
 check "it is there" wait_for 10 rates_are 1000
 check "and runs out" wait_for 20 no_element
 
@@ -104,6 +104,8 @@ swiftrdma job del other >/dev/null
 check "a job that goes takes its element along" wait_for 10 rates_are 1000
 
 pid=$first
+note "$(cat "$work/bulk")"
+is "the first process is still at work" "$(alive "$pid" && echo yes)" yes
 check "the provider goes" rmmod swiftrdma_mlx5
 is "no element is left" "$(elements)" 0
 is "the device still has its QPs" "$(alive "$pid" && echo yes)" yes
