@@ -41,7 +41,7 @@ static int put_rule(struct sk_buff *skb, const struct srdma_rule *r)
 static int put_stat(struct sk_buff *skb, struct srdma_dev *dev, struct srdma_job_dev *jd)
 {
 	struct nlattr *nest = nla_nest_start(skb, SWIFTRDMA_JOB_A_STAT);
-	u32 caps = dev->provider->caps;
+	u32 caps = dev->caps;
 	struct srdma_job_stat st;
 
 	if (!nest)
@@ -63,6 +63,10 @@ static int put_stat(struct sk_buff *skb, struct srdma_dev *dev, struct srdma_job
 	if (st.max_qps != SRDMA_NO_LIMIT && PUT_STAT(skb, MAX_QPS, st.max_qps))
 		return -EMSGSIZE;
 	if (st.create_rate != SRDMA_NO_LIMIT && PUT_STAT(skb, CREATE_RATE, st.create_rate))
+		return -EMSGSIZE;
+	if (st.bit_rate && PUT_STAT(skb, BIT_RATE, st.bit_rate))
+		return -EMSGSIZE;
+	if (st.weight && nla_put_u32(skb, SWIFTRDMA_JOB_STAT_A_WEIGHT, st.weight))
 		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
 	return 0;
@@ -163,6 +167,7 @@ int srdma_job_get_doit(struct sk_buff *skb, struct genl_info *info)
 				     "which job? JOB is missing");
 
 	down_read(&srdma_devs_sem);
+	srdma_provider_refresh_all();
 	mutex_lock(&srdma_ctl_lock);
 	job = srdma_job_find(nla_data(name));
 	if (job) {

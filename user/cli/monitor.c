@@ -43,11 +43,66 @@ static const struct column lost_columns[] = {
 static void get_dev(const struct cli *cli, const void *row, struct cell *c)
 {
 	(void)cli;
-	cell_str(c, ((const struct snap_dev *)row)->name);
+	cell_str(c, ((const struct io_event *)row)->dev->name);
 }
 
-static const struct column dev_columns[] = {
+static void get_level(const struct cli *cli, const void *row, struct cell *c)
+{
+	const struct snap_dev *dev = ((const struct io_event *)row)->dev;
+
+	(void)cli;
+	if (snap_has(dev, SNAP_CONGESTED))
+		cell_u64(c, dev->congestion_level);
+}
+
+static void get_events(const struct cli *cli, const void *row, struct cell *c)
+{
+	(void)cli;
+	cell_u64(c, ((const struct io_event *)row)->dev->congestions);
+}
+
+/* The UAR on which most was posted just then, and how much. */
+static void get_busiest(const struct cli *cli, const void *row, struct cell *c)
+{
+	const struct io_event *e = row;
+
+	(void)cli;
+	if (e->n_uars)
+		cell_u64(c, e->uars[0].index);
+}
+
+static void get_busiest_wrs(const struct cli *cli, const void *row, struct cell *c)
+{
+	const struct io_event *e = row;
+
+	(void)cli;
+	if (e->n_uars && snap_has(&e->uars[0], SNAP_RECENT))
+		cell_u64(c, e->uars[0].recent_wrs);
+}
+
+static void get_busiest_qps(const struct cli *cli, const void *row, struct cell *c)
+{
+	const struct io_event *e = row;
+
+	(void)cli;
+	if (e->n_uars)
+		cell_u64(c, e->uars[0].qps);
+}
+
+static void get_busy(const struct cli *cli, const void *row, struct cell *c)
+{
+	(void)cli;
+	cell_u64(c, ((const struct io_event *)row)->n_uars);
+}
+
+static const struct column congestion_columns[] = {
 	{ "dev", "", 0, 0, get_dev },
+	{ "level", "level", 0, 0, get_level },
+	{ "events", "events", 0, 0, get_events },
+	{ "uar", "uar", 0, 0, get_busiest },
+	{ "uar_qps", "qps", 0, 0, get_busiest_qps },
+	{ "uar_recent_wrs", "wrs", 0, 0, get_busiest_wrs },
+	{ "busy_uars", "busy_uars", 0, 0, get_busy },
 };
 
 /*
@@ -112,7 +167,7 @@ static void on_event(const struct io_event *e, void *arg)
 				  TONE_PLAIN, &rows);
 		break;
 	case IO_EVENT_CONGESTION:
-		rows = ROWS(dev_columns, e->dev, 1);
+		rows = ROWS(congestion_columns, e, 1);
 		if (w->show & SHOW_CONGESTION)
 			out_event(cli, &cli->out, "congestion", TONE_BAD,
 				  &rows);
