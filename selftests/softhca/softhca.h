@@ -299,7 +299,8 @@ struct sh_qos {
 
 /* The end of the wire where what others send arrives; see wire.c. */
 struct sh_wire {
-	u64 free_ps;	/* when all that has come is through */
+	u64 from_ps[SH_MAX_HCAS];	/* when each other's link has brought what it sent, */
+	u64 free_ps;	/* and when all of it is through */
 	u8 full;	/* priorities of which too much came in this look */
 	u8 xoff;	/* those that were told to wait, and since when */
 	u64 xoff_ps[8];

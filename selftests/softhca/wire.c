@@ -27,11 +27,6 @@ static u64 sh_wire_ps(const struct sh_contention *c, u64 bytes)
 	return (bytes * div64_u64(8192 * 1000000000000ULL, c->model.p.link_bps)) >> 10;
 }
 
-static u64 sh_wire_backlog(const struct sh_hca *h, u64 now)
-{
-	return h->wire.free_ps > now ? h->wire.free_ps - now : 0;
-}
-
 /* Which classes must wait follows from who paused which priority. */
 static void sh_wire_classes(struct sh_hca *h)
 {
@@ -95,18 +90,21 @@ static void sh_wire_tell(struct sh_hca *h, u8 prio, bool stop)
 }
 
 /* The model of a QP's HCA says that a message of it was done at @at, by the clock of
- * the model that it comes to. Messages of one sender are told of in their order, so
- * that they never pile up alone, however late they are executed.
+ * the model that it comes to. Messages of several QPs are on the wire at a time, packet
+ * by packet, and done almost together; but one sender's link brings them no faster than
+ * ours takes them, so they pile up only behind those of another.
  */
 static void sh_wire_arrived(struct sh_qp *qp, struct sh_hca *to, u32 bytes, u64 at)
 {
 	const struct model_params *p = &to->contention->model.p;
 	u64 packets = max_t(u64, 1, DIV_ROUND_UP_ULL(bytes, p->mtu));
 	u64 ps = sh_wire_ps(to->contention, bytes + packets * p->header), backlog;
+	u64 *from = &to->wire.from_ps[qp->hca->index];
 
 	/* Its last byte came then, its first as much earlier as the wire needs. */
-	to->wire.free_ps = max(to->wire.free_ps, at - min(ps, at)) + ps;
-	backlog = sh_wire_backlog(to, at);
+	*from = max(*from, at - min(ps, at)) + ps;
+	to->wire.free_ps = max(to->wire.free_ps, *from - ps) + ps;
+	backlog = to->wire.free_ps - *from;
 	if (backlog > sh_wire_ps(to->contention, SH_ECN_BYTES)) {
 		to->port.ecn_marked += packets;
 		if (!qp->cnp_ps || at >= qp->cnp_ps + SH_CNP_PS) {
@@ -158,7 +156,7 @@ bool sh_wire_run(struct sh_hca *h)
 		if (full & BIT(prio))
 			sh_wire_tell(h, prio, true);
 	if (!h->wire.xoff || (c->model.p.link_bps &&
-			      sh_wire_backlog(h, c->now) >= sh_wire_ps(c, SH_XON_BYTES)))
+			      h->wire.free_ps >= c->now + sh_wire_ps(c, SH_XON_BYTES)))
 		return h->wire.xoff;
 	for (prio = 0; prio < 8; prio++)
 		if (h->wire.xoff & BIT(prio))
