@@ -76,6 +76,7 @@ static void netdev_stat(struct srdma_dev *dev, u32 port, struct srdma_port_stat 
 		return;
 
 	st->has_netdev = true;
+	st->has_bytes = true;
 	strscpy(st->netdev, ndev->name, sizeof(st->netdev));
 	dev_get_stats(ndev, &stats);
 	st->tx_bytes = stats.tx_bytes;
@@ -87,6 +88,7 @@ static void netdev_stat(struct srdma_dev *dev, u32 port, struct srdma_port_stat 
 
 int srdma_port_stat(struct srdma_dev *dev, u32 port, struct srdma_port_stat *st)
 {
+	const struct srdma_provider_ops *ops = srdma_dev_provider(dev);
 	struct ib_port_attr attr = {};
 	int ret, width;
 
@@ -100,6 +102,8 @@ int srdma_port_stat(struct srdma_dev *dev, u32 port, struct srdma_port_stat *st)
 	if (width > 0)
 		st->speed = lane_mbps(attr.active_speed) * width * 1000 * 1000;
 	netdev_stat(dev, port, st);
+	if (ops->port_stat)
+		ops->port_stat(dev, port, st);
 	return 0;
 }
 

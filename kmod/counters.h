@@ -11,7 +11,7 @@ void srdma_count_post(struct srdma_qp *q, u32 wrs);
 struct srdma_port_stat {
 	u32 state, link_layer;
 	u64 speed;
-	bool has_netdev;
+	bool has_netdev, has_bytes;
 	char netdev[IFNAMSIZ];
 	u64 tx_bytes, rx_bytes, tx_packets, rx_packets;
 };

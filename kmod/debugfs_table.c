@@ -252,11 +252,12 @@ static int ports_show(struct seq_file *m, void *v)
 			   st.link_layer == IB_LINK_LAYER_ETHERNET ? "ethernet" :
 			   st.link_layer == IB_LINK_LAYER_INFINIBAND ? "ib" : "-",
 			   div_u64(st.speed, 1000 * 1000));
-		if (st.has_netdev)
-			seq_printf(m, " %-15s %16llu %18llu %14llu %14llu\n", st.netdev,
-				   st.tx_bytes, st.rx_bytes, st.tx_packets, st.rx_packets);
+		seq_printf(m, " %-15s", st.has_netdev ? st.netdev : "-");
+		if (st.has_bytes)
+			seq_printf(m, " %16llu %18llu %14llu %14llu\n", st.tx_bytes, st.rx_bytes,
+				   st.tx_packets, st.rx_packets);
 		else
-			seq_printf(m, " %-15s %16s %18s %14s %14s\n", "-", "-", "-", "-", "-");
+			seq_printf(m, " %16s %18s %14s %14s\n", "-", "-", "-", "-");
 	}
 	up_read(&srdma_devs_sem);
 	return 0;

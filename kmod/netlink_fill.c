@@ -107,9 +107,10 @@ int srdma_fill_port(struct sk_buff *skb, const struct srdma_dev *dev, u32 port,
 		return -EMSGSIZE;
 	if (st->speed && PUT_U64(skb, PORT, SPEED, st->speed))
 		return -EMSGSIZE;
-	if (st->has_netdev &&
-	    (nla_put_string(skb, SWIFTRDMA_PORT_A_NETDEV, st->netdev) ||
-	     PUT_U64(skb, PORT, TX_BYTES, st->tx_bytes) ||
+	if (st->has_netdev && nla_put_string(skb, SWIFTRDMA_PORT_A_NETDEV, st->netdev))
+		return -EMSGSIZE;
+	if (st->has_bytes &&
+	    (PUT_U64(skb, PORT, TX_BYTES, st->tx_bytes) ||
 	     PUT_U64(skb, PORT, RX_BYTES, st->rx_bytes) ||
 	     PUT_U64(skb, PORT, TX_PACKETS, st->tx_packets) ||
 	     PUT_U64(skb, PORT, RX_PACKETS, st->rx_packets)))

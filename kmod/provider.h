@@ -10,6 +10,7 @@ struct ib_qp_init_attr;
 struct ib_udata;
 struct srdma_dev;
 struct srdma_dev_stat;
+struct srdma_port_stat;
 struct srdma_qp;
 
 /**
@@ -63,6 +64,7 @@ struct srdma_class {
  * @qp_modified: and after
  * @refresh: bring the counters of the device up to date. srdma_devs_sem is held.
  *	Called for whoever reads, so it may cost, but not without bounds.
+ * @port_stat: add what passes the port's netdev by. srdma_devs_sem is held.
  * @shape: make rates and weights of the device's jobs (srdma_job_dev.bit_rate and
  *	.weight) hold for their QPs, or none while srdma_dev.giving_back; how much is
  *	left to be tried again. enforce.c's work only.
@@ -94,6 +96,7 @@ struct srdma_provider_ops {
 	void (*qp_modified)(struct srdma_qp *q, const struct ib_qp_attr *attr, int mask,
 			    int ret);
 	void (*refresh)(struct srdma_dev *dev);
+	void (*port_stat)(struct srdma_dev *dev, u32 port, struct srdma_port_stat *st);
 	u32 (*shape)(struct srdma_dev *dev);
 	void (*dev_stat)(struct srdma_dev *dev, struct srdma_dev_stat *st);
 };

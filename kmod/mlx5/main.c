@@ -61,6 +61,7 @@ static int mlx5_dev_add(struct srdma_dev *dev)
 	md->shaping = srdma_sched_can(md);
 	md->live_class = srdma_class_can(md) && has_ethernet(dev->ibdev);
 	mutex_init(&md->confirm_lock);
+	mutex_init(&md->port_lock);
 	srdma_cmd_init(md);
 	ret = srdma_records_init(md);
 	if (ret)
@@ -152,6 +153,7 @@ static const struct srdma_provider_ops mlx5_ops = {
 	.refresh = mlx5_refresh,
 	.shape = srdma_mlx5_shape,
 	.dev_stat = mlx5_dev_stat,
+	.port_stat = srdma_mlx5_port_stat,
 };
 
 static int __init srdma_mlx5_init(void)

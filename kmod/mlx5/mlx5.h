@@ -81,6 +81,14 @@ enum srdma_diag {
 	SRDMA_DIAGS
 };
 
+/* What was read of a port last. */
+struct srdma_mlx5_port {
+	bool known;
+	u64 tx_bytes, rx_bytes, tx_packets, rx_packets;
+};
+
+#define SRDMA_PORTS	4
+
 /**
  * struct srdma_mlx5 - an mlx5 device
  * @dev: core's
@@ -134,6 +142,10 @@ enum srdma_diag {
  * @root: the node they hang from
  * @has_root: there is one
  *
+ * Ports (port.c):
+ * @port_lock: @port
+ * @port: by number from 0
+ *
  * Diagnostic counters (diag.c):
  * @diag_lock: all of these
  * @diag_has: bits of enum srdma_diag that the device has
@@ -177,6 +189,9 @@ struct srdma_mlx5 {
 	struct list_head shapes;
 	u32 n_shapes, root;
 	bool has_root;
+
+	struct mutex port_lock;	/* @port */
+	struct srdma_mlx5_port port[SRDMA_PORTS];
 
 	struct mutex diag_lock;	/* all that follows */
 	u32 diag_has;
@@ -268,6 +283,9 @@ u64 srdma_sampler_recent(const struct srdma_uar *page);
 /* event.c */
 void srdma_events_start(struct srdma_mlx5 *md);
 void srdma_events_stop(struct srdma_mlx5 *md);
+
+/* port.c: srdma_provider_ops. */
+void srdma_mlx5_port_stat(struct srdma_dev *dev, u32 port, struct srdma_port_stat *st);
 
 /* sched.c. shape(): srdma_provider_ops. */
 bool srdma_sched_can(struct srdma_mlx5 *md);

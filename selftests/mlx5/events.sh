@@ -74,6 +74,11 @@ wait $pid
 counters() { echo "$(summary mlx5_0 mtt_hits) $(summary mlx5_0 mtt_misses)"; }
 is "counters are the model's hits and misses" "$(counters)" \
 	"$(hca_gauge 0 cache mtt 2) $(hca_gauge 0 cache mtt 3)"
+vport() { echo $(($(<"/sys/class/infiniband/mlx5_$1/ports/1/counters/port_$2_data") * 4)); }
+is "bytes of the port are the driver's own" \
+	"$(swiftrdma -j port show mlx5_0 | jq -r '.[0] | "\(.tx_bytes) \(.rx_bytes)"')" \
+	"$(vport 0 xmit) $(vport 0 rcv)"
+like "the port has bytes" "$(swiftrdma -j port show mlx5_0 | jq '.[0].tx_bytes')" '^[1-9]'
 all_told() {
 	[ "$(summary mlx5_0 congestions)" = \
 		$(($(hca_gauge 0 time congestion_raised) + $(hca_gauge 0 time congestion_cleared))) ]

@@ -364,7 +364,7 @@ enum swiftrdma_port_attr {
 	SWIFTRDMA_PORT_A_RX_BYTES,	/* u64 */
 	SWIFTRDMA_PORT_A_TX_PACKETS,	/* u64 */
 	SWIFTRDMA_PORT_A_RX_PACKETS,	/* u64 */
-	/* Bytes and packets count since the netdev was made. */
+	/* Bytes and packets count since the netdev was made, or the NIC reset. */
 	SWIFTRDMA_PORT_A_TIME,		/* u64, ns */
 	__SWIFTRDMA_PORT_A_MAX
 };
