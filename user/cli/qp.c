@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include <arpa/inet.h>
 #include <fnmatch.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
@@ -274,10 +275,15 @@ static const char *const keywords[] = {
 	"state", "cgroup", NULL,
 };
 
-static int filter(struct args *args, struct io_want *want, struct filter *f)
+static int filter(struct args *args, struct io_want *want, struct filter *f,
+		  struct sorting *sorting)
 {
 	const char *word = args_next(args);
-	int k = args_match(keywords, word);
+	int k = sort_parse(args, word, sorting);
+
+	if (k >= 0)
+		return k;
+	k = args_match(keywords, word);
 
 	switch (k) {
 	case DEV:
@@ -321,19 +327,20 @@ static int filter(struct args *args, struct io_want *want, struct filter *f)
 	}
 	if (args_is_option(word))
 		return args_late_option(word);
-	return args_bad("'%s' is no filter; there are dev, port, uar, qpn, pid, job, comm, uid, type, state and cgroup",
+	return args_bad("'%s' is no filter; there are dev, port, uar, qpn, pid, job, comm, uid, type, state and cgroup, and sort and top",
 			word);
 }
 
 static int show(struct cli *cli, struct args *args)
 {
 	struct io_want want = { .devs = true, .qps = true, .jobs = true };
+	struct sorting sorting = { 0 };
 	struct filter f = { 0 };
 	struct rows rows;
 	int err = CLI_OK;
 
 	while (args_left(args) && !err)
-		err = filter(args, &want, &f);
+		err = filter(args, &want, &f, &sorting);
 	if (!err)
 		err = cli_read(cli, &want);
 	if (err)
@@ -341,16 +348,21 @@ static int show(struct cli *cli, struct args *args)
 	rows = qp_rows(&cli->snap);
 	rows.want = wanted;
 	rows.arg = &f;
-	return cli_show(cli, &rows);
+	err = sort_rows(cli, &rows, &sorting);
+	if (!err)
+		err = cli_show(cli, &rows);
+	free(sorting.order);
+	return err;
 }
 
 static const struct verb verbs[] = {
-	{ "show", show }, { "list", show }, { 0 },
+	{ "show", show }, { "list", show }, { "explain", qp_explain }, { 0 },
 };
 
 const struct noun noun_qp = {
 	"qp", verbs,
-	"Usage: swiftrdma qp [ show [ FILTER ... ] ]\n"
+	"Usage: swiftrdma qp [ show [ FILTER ... ] [ sort KEY ] [ top N ] ]\n"
+	"       swiftrdma qp explain DEV QPN\n"
 	"\n"
 	"FILTER := { dev DEV | port PORT | uar INDEX | qpn QPN | pid PID | job JOB |\n"
 	"            comm NAME | uid UID | type TYPE | state STATE | cgroup GLOB }\n"
@@ -358,5 +370,6 @@ const struct noun noun_qp = {
 	"STATE  := { RESET | INIT | RTR | RTS | SQD | SQE | ERR }\n"
 	"\n"
 	"Queue pairs: whose each is, what it did, and the traffic class it has and\n"
-	"was asked for. Without CAP_NET_ADMIN one sees one's own.\n",
+	"was asked for. Without CAP_NET_ADMIN one sees one's own. explain says in words\n"
+	"where a QP stands, from readings over a second or what -i says.\n",
 };

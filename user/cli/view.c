@@ -81,6 +81,23 @@ void view_signal(const struct cli *cli, enum signal_id id, size_t row,
 		cell_real(c, v);
 }
 
+size_t view_pick(const struct rows *from, const char *const *keys,
+		 struct column *cols)
+{
+	size_t n = 0;
+
+	for (; *keys; keys++) {
+		for (size_t i = 0; i < from->n_columns; i++) {
+			if (strcmp(from->columns[i].key, *keys))
+				continue;
+			cols[n] = from->columns[i];
+			cols[n++].flags &= ~COL_DETAIL;
+			break;
+		}
+	}
+	return n;
+}
+
 int view_find_dev(const struct cli *cli, const char *name, uint32_t *index)
 {
 	for (size_t i = 0; i < cli->snap.n_devs; i++) {
