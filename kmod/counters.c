@@ -120,7 +120,7 @@ u32 srdma_dev_uars(struct srdma_dev *dev)
 	u32 n = 0;
 
 	rcu_read_lock();
-	xa_for_each(&dev->uars, index, u)
+	xa_for_each(srdma_dev_uar_table(dev), index, u)
 		n++;
 	rcu_read_unlock();
 	return n;

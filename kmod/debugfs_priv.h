@@ -2,7 +2,7 @@
 #ifndef SRDMA_DEBUGFS_PRIV_H
 #define SRDMA_DEBUGFS_PRIV_H
 
-#include "tracker.h"
+#include "uar.h"
 
 struct dentry;
 

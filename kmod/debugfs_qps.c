@@ -28,6 +28,8 @@ static void *qps_start(struct seq_file *m, loff_t *pos)
 	struct srdma_dev *dev = m->private;
 
 	down_read(&srdma_devs_sem);
+	if (!*pos && dev->ibdev)
+		srdma_provider_refresh(dev);
 	return *pos ? qp_at(dev, pos) : SEQ_START_TOKEN;
 }
 
@@ -106,8 +108,13 @@ static void show_class(struct seq_file *m, const struct srdma_qp *q)
 static void show_count(struct seq_file *m, const struct srdma_qp *q, u32 cap, u64 n)
 {
 	const struct srdma_dev *dev = q->dev;
+	const struct srdma_qp_hw *hw = smp_load_acquire(&q->hw);
 
-	if (dev->provider->caps & cap ||
+	/* Some are not counted though the device can. */
+	if (cap == SWIFTRDMA_DEV_CAP_WRS && dev->caps & SWIFTRDMA_DEV_CAP_UARS &&
+	    !(hw && READ_ONCE(hw->counted)))
+		seq_printf(m, " %12s", "-");
+	else if (dev->caps & cap ||
 	    (dev->wrapped_post_send && !test_bit(SRDMA_QP_USER, &q->flags)))
 		seq_printf(m, " %12llu", n);
 	else
@@ -117,6 +124,7 @@ static void show_count(struct seq_file *m, const struct srdma_qp *q, u32 cap, u6
 static int qps_show(struct seq_file *m, void *v)
 {
 	const struct srdma_job_dev *jd;
+	const struct srdma_uar *uar;
 	const struct srdma_qp *q = v;
 
 	if (v == SEQ_START_TOKEN) {
@@ -125,10 +133,11 @@ static int qps_show(struct seq_file *m, void *v)
 	}
 	rcu_read_lock();
 	jd = rcu_dereference(q->job);
+	uar = srdma_qp_uar(q);
 	seq_printf(m, "%8u %10llu %-7s %-5s %4u", q->qpn, q->serial, type_name(q->type),
 		   state_name(q), READ_ONCE(q->port));
-	if (q->uar)
-		seq_printf(m, " %4u", q->uar->index);
+	if (uar)
+		seq_printf(m, " %4u", uar->index);
 	else
 		seq_puts(m, "    -");
 	seq_printf(m, " %4u %7u %10u %-16s %7u %7u", jd ? jd->job->id : 0,

@@ -37,10 +37,39 @@ static void show_counter(struct seq_file *m, const char *name, atomic64_t *v)
 static void show_cap(struct seq_file *m, struct srdma_dev *dev, u32 cap, const char *has,
 		     const char *lacks)
 {
-	if (dev->provider->caps & cap)
+	if (dev->caps & cap)
 		seq_printf(m, "  yes  %s\n", has);
 	else
 		seq_printf(m, "  no   %s: %s\n", has, lacks);
+}
+
+/* What the provider adds, and what it costs. */
+static void show_dev_stat(struct seq_file *m, struct srdma_dev *dev)
+{
+	struct srdma_dev_stat st = {};
+
+	dev->provider->dev_stat(dev, &st);
+	seq_puts(m, "\nprovider\n");
+	seq_printf(m, "uar_limit        %u\n", st.uar_limit);
+	seq_printf(m, "commands         %llu\n", st.commands);
+	seq_printf(m, "command_mean_ns  %llu\n",
+		   st.commands ? div64_u64(st.command_ns, st.commands) : 0);
+	if (st.sampled) {
+		seq_printf(m, "sweeps           %llu\n", st.sweeps);
+		seq_printf(m, "sweep_mean_ns    %llu\n",
+			   st.sweeps ? div64_u64(st.sweep_ns, st.sweeps) : 0);
+		seq_printf(m, "sweep_gap_max_ns %llu\n", st.gap_ns);
+		seq_printf(m, "records          %u\n", st.records);
+		seq_printf(m, "held_pages       %u\n", st.pages);
+	}
+	if (st.congestion)
+		seq_printf(m, "congestions      %llu (last: level %u)\n", st.congestions,
+			   st.congestion_level);
+	if (st.mtt)
+		seq_printf(m, "mtt_hits         %llu\nmtt_misses       %llu\n", st.mtt_hits,
+			   st.mtt_misses);
+	if (st.stall)
+		seq_printf(m, "read_stall       %llu\n", st.read_stall);
 }
 
 static int summary_show(struct seq_file *m, void *v)
@@ -66,6 +95,10 @@ static int summary_show(struct seq_file *m, void *v)
 		 "the kernel does not see them, the signal is absent");
 	show_cap(m, dev, SWIFTRDMA_DEV_CAP_LIVE_CLASS, "class of a connected QP",
 		 "it is set when the QP is connected, not later");
+	show_cap(m, dev, SWIFTRDMA_DEV_CAP_UARS, "UAR pages of QPs",
+		 "user contexts stand for them");
+	show_cap(m, dev, SWIFTRDMA_DEV_CAP_CONGESTION, "congestion of doorbells",
+		 "the device does not tell");
 	show_cap(m, dev, SWIFTRDMA_DEV_CAP_CONTEXTS, "user contexts from their opening on",
 		 "they are seen from their first QP on");
 
@@ -86,6 +119,9 @@ static int summary_show(struct seq_file *m, void *v)
 	show_counter(m, "live_failed", &dev->live_failed);
 	show_counter(m, "drain_max_ns", &dev->drain_max);
 
+	if (dev->provider->dev_stat)
+		show_dev_stat(m, dev);
+
 	seq_puts(m, "\nmemory\n");
 	seq_printf(m, "bytes_per_qp     %zu\n", SRDMA_QP_BYTES);
 	seq_printf(m, "bytes_of_qps     %llu\n", (u64)qps * SRDMA_QP_BYTES);
@@ -104,9 +140,35 @@ static const char *uar_kind(u8 kind)
 		return "hw";
 	case SWIFTRDMA_UAR_KIND_CONTEXT:
 		return "context";
+	case SWIFTRDMA_UAR_KIND_STATIC:
+		return "static";
+	case SWIFTRDMA_UAR_KIND_DYNAMIC:
+		return "dynamic";
+	case SWIFTRDMA_UAR_KIND_DEDICATED:
+		return "dedicated";
 	default:
 		return "kernel";
 	}
+}
+
+/* Of a page: who is on it, and how often two of its QPs advanced in one sweep. */
+static void show_page(struct seq_file *m, const struct srdma_uar *u)
+{
+	const struct srdma_uar *ctx = u->context;
+
+	if (!ctx) {
+		seq_printf(m, " %6s %7s %10s %10s %10s %5s %6s", "-", "-", "-", "-", "-", "-", "-");
+		return;
+	}
+	seq_printf(m, " %6u %7u %10llu %10llu %10llu", READ_ONCE(u->n_owners),
+		   READ_ONCE(u->n_members), atomic64_read(&u->dev->sweeps) - u->sweeps0,
+		   READ_ONCE(u->active), READ_ONCE(u->coactive));
+	if (ctx->kind != SWIFTRDMA_UAR_KIND_CONTEXT)
+		seq_printf(m, " %5s %6s", "-", "-");
+	else if (READ_ONCE(ctx->limit))
+		seq_printf(m, " %5u %6u", READ_ONCE(ctx->n_pages), READ_ONCE(ctx->limit));
+	else
+		seq_printf(m, " %5u %6s", READ_ONCE(ctx->n_pages), "-");
 }
 
 static int uars_show(struct seq_file *m, void *v)
@@ -117,12 +179,15 @@ static int uars_show(struct seq_file *m, void *v)
 	bool kernel;
 	u32 caps;
 
-	seq_puts(m, "     uar kind        qps    created      doorbells            wrs     pid        uid name                  age_s\n");
+	seq_puts(m, "     uar kind          qps    created      doorbells            wrs owners threads     sweeps     active   coactive ctx_uars limit     pid        uid name                  age_s\n");
+	down_read(&srdma_devs_sem);
+	if (dev->ibdev)
+		srdma_provider_refresh(dev);
 	rcu_read_lock();
-	xa_for_each(&dev->uars, index, u) {
-		caps = dev->provider->caps;
+	xa_for_each(srdma_dev_uar_table(dev), index, u) {
+		caps = dev->caps;
 		kernel = u->kind == SWIFTRDMA_UAR_KIND_KERNEL && dev->wrapped_post_send;
-		seq_printf(m, "%8u %-7s %7d %10lld", u->index, uar_kind(u->kind),
+		seq_printf(m, "%8u %-9s %7d %10lld", u->index, uar_kind(srdma_uar_kind(u)),
 			   atomic_read(&u->n_qps), atomic64_read(&u->created));
 		if (kernel || caps & SWIFTRDMA_DEV_CAP_DOORBELLS)
 			seq_printf(m, " %14lld", atomic64_read(&u->doorbells));
@@ -132,11 +197,13 @@ static int uars_show(struct seq_file *m, void *v)
 			seq_printf(m, " %14lld", atomic64_read(&u->wrs));
 		else
 			seq_printf(m, " %14s", "-");
+		show_page(m, u);
 		seq_printf(m, " %7u %10u %-16s %10llu\n", srdma_owner_pid(u->owner),
 			   u->owner ? from_kuid(&init_user_ns, u->owner->uid) : 0,
 			   srdma_owner_name(u->owner), seconds_since(u->since));
 	}
 	rcu_read_unlock();
+	up_read(&srdma_devs_sem);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(uars);
@@ -184,7 +251,7 @@ static void show_limit(struct seq_file *m, u64 limit)
 
 static void show_sum(struct seq_file *m, const struct srdma_dev *dev, u32 cap, u64 sum)
 {
-	if (dev->provider->caps & cap)
+	if (dev->caps & cap)
 		seq_printf(m, " %14llu", sum);
 	else
 		seq_printf(m, " %14s", "-");
@@ -198,6 +265,9 @@ static int jobs_show(struct seq_file *m, void *v)
 	unsigned long id;
 
 	seq_puts(m, "  id name                                qps    created  destroyed   rejected      doorbells            wrs  lvl    max_qps  creates/s\n");
+	down_read(&srdma_devs_sem);
+	if (dev->ibdev)
+		srdma_provider_refresh(dev);
 	mutex_lock(&srdma_ctl_lock);
 	xa_for_each(&dev->jobs, id, jd) {
 		srdma_job_stat(jd, &st);
@@ -214,6 +284,7 @@ static int jobs_show(struct seq_file *m, void *v)
 		seq_putc(m, '\n');
 	}
 	mutex_unlock(&srdma_ctl_lock);
+	up_read(&srdma_devs_sem);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(jobs);

@@ -253,6 +253,7 @@ void srdma_enforce_adopt(struct srdma_qp *q, const struct ib_qp_attr *attr)
 
 struct slot {
 	struct srdma_qp *q;
+	const struct srdma_provider_ops *ops;
 	struct srdma_class want;
 	u64 begun;
 };
@@ -288,7 +289,8 @@ static void finish(struct slot *s, int ret)
 	q->class_error = ret;
 	if (!ret) {
 		q->tclass = s->want.tclass;
-		q->sl = s->want.sl;
+		if (!s->ops->keeps_sl)
+			q->sl = s->want.sl;
 		q->attempts = 0;
 		atomic64_inc(&q->dev->live_changed);
 	} else if (ret != -EOPNOTSUPP) {
@@ -312,7 +314,7 @@ static void finish(struct slot *s, int ret)
 /* Take a QP in hand. False: not now; the slot is free. */
 static bool begin(struct slot *s, struct srdma_qp *q)
 {
-	const struct srdma_provider_ops *p = q->dev->provider;
+	const struct srdma_provider_ops *p = smp_load_acquire(&q->dev->provider);
 	int ret = 0;
 
 	if (!srdma_qp_trylock(q)) {	/* its application has it */
@@ -327,6 +329,7 @@ static bool begin(struct slot *s, struct srdma_qp *q)
 		goto unlock;
 	}
 	s->q = q;
+	s->ops = p;	/* to its end, even if the device has another one by then */
 	s->begun = 0;
 	rcu_read_lock();
 	srdma_qp_desired(q, &s->want);
@@ -350,7 +353,7 @@ put:
 /* One look at a QP in hand. True: it is done with. */
 static bool advance(struct slot *s)
 {
-	const struct srdma_provider_ops *p = s->q->dev->provider;
+	const struct srdma_provider_ops *p = s->ops;
 	int ret = p->class_poll ? p->class_poll(s->q) : 0;
 
 	if (ret == -EAGAIN) {
@@ -566,6 +569,11 @@ static void enforce_work(struct work_struct *w)
 	if (time_before(next_run, jiffies + FAR))
 		queue_delayed_work(wq, &work, time_after(next_run, jiffies) ?
 				   next_run - jiffies : 1);
+}
+
+void srdma_enforce_flush(void)
+{
+	flush_workqueue(wq);
 }
 
 void srdma_enforce_rescan(void)

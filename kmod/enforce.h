@@ -7,6 +7,9 @@
 int srdma_enforce_init(void);
 void srdma_enforce_exit(void);
 
+/* Until the pass that is on is over. */
+void srdma_enforce_flush(void);
+
 /* Look at every QP of every device again, soon. Any process context. */
 void srdma_enforce_rescan(void);
 /* Look at this QP again, soon. Any process context. */

@@ -147,7 +147,7 @@ static int wrap_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 		if (!IS_ERR(q))
 			srdma_qp_abort(q);
 	} else if (!IS_ERR(q)) {
-		srdma_qp_publish(q, attr);
+		srdma_qp_publish(q, attr, udata);
 	} else {
 		atomic64_inc(&dev->created);
 		atomic64_inc(&dev->untracked);
@@ -162,12 +162,17 @@ out:
 static int modify_tracked(struct srdma_dev *dev, struct srdma_qp *q, struct ib_qp *ibqp,
 			  struct ib_qp_attr *attr, int mask, struct ib_udata *udata)
 {
+	const struct srdma_provider_ops *ops = smp_load_acquire(&dev->provider);
 	struct ib_qp_attr *used;
 	int ret;
 
 	srdma_delay(SRDMA_DELAY_LOCKED);
 	used = srdma_enforce_modify(q, attr, mask);
+	if (ops->qp_modify)
+		ops->qp_modify(q, attr, mask);
 	ret = dev->orig.modify_qp(ibqp, used, mask, udata);
+	if (ops->qp_modified)
+		ops->qp_modified(q, attr, mask, ret);
 	if (!ret) {
 		srdma_enforce_modified(q, attr, used, mask);
 		atomic64_inc(&dev->modified);
@@ -290,7 +295,7 @@ static int wrap_alloc_ucontext(struct ib_ucontext *ctx, struct ib_udata *udata)
 	if (dev) {
 		ret = dev->orig.alloc_ucontext(ctx, udata);
 		if (!ret)
-			srdma_uar_opened(dev, ctx);
+			srdma_uar_opened(dev, ctx, udata);
 	} else {
 		ret = late_op(ctx->device, alloc_ucontext)(ctx, udata);
 	}
@@ -337,6 +342,11 @@ void srdma_orig_kick(struct srdma_qp *q)
 	const struct ib_send_wr *bad;
 
 	q->dev->orig.post_send(q->ibqp, NULL, &bad);
+}
+
+void srdma_hook_wait(void)
+{
+	synchronize_srcu(&srdma_srcu);
 }
 
 /* In and out */
@@ -398,6 +408,7 @@ static int client_add(struct ib_device *ibdev)
 	if (ret)
 		goto err_dev;
 
+	srdma_provider_attach(dev);
 	for_each_op(save_op, dev);
 	ib_set_client_data(ibdev, &client, dev);
 	devs_add(dev);
@@ -405,8 +416,10 @@ static int client_add(struct ib_device *ibdev)
 	for_each_op(wrap_op, dev);
 	dev->hooked = true;
 	srdma_dev_adopt(dev);
+	down_read(&srdma_devs_sem);	/* the provider stays */
 	pr_info("%s: hooked, provider %s, %d QPs older than the module\n", dev->name,
 		dev->provider->name, (int)atomic64_read(&dev->adopted));
+	up_read(&srdma_devs_sem);
 	return 0;
 
 err_dev:
@@ -448,6 +461,7 @@ static void client_remove(struct ib_device *ibdev, void *data)
 	devs_del(dev);
 	if (!srdma_skip_grace(SRDMA_GRACE_SRCU))
 		synchronize_srcu(&srdma_srcu);
+	srdma_provider_release(dev);
 	srdma_dev_forget(dev);
 	srdma_dev_put(dev);
 }

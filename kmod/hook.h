@@ -18,6 +18,9 @@ bool srdma_hook_armed(void);
 /* What the last refusal was for, "" if none; into a buffer of @len. */
 void srdma_hook_why(char *buf, size_t len);
 
+/* Until whoever is in a wrapper now has left it. */
+void srdma_hook_wait(void);
+
 /* The driver's own ops, for those who may not touch ib_device.ops. */
 int srdma_orig_modify(struct srdma_qp *q, struct ib_qp_attr *attr, int mask);
 int srdma_orig_query(struct srdma_qp *q, struct ib_qp_attr *attr, int mask,

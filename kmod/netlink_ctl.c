@@ -41,7 +41,7 @@ static int put_rule(struct sk_buff *skb, const struct srdma_rule *r)
 static int put_stat(struct sk_buff *skb, struct srdma_dev *dev, struct srdma_job_dev *jd)
 {
 	struct nlattr *nest = nla_nest_start(skb, SWIFTRDMA_JOB_A_STAT);
-	u32 caps = dev->provider->caps;
+	u32 caps = dev->caps;
 	struct srdma_job_stat st;
 
 	if (!nest)
@@ -163,6 +163,7 @@ int srdma_job_get_doit(struct sk_buff *skb, struct genl_info *info)
 				     "which job? JOB is missing");
 
 	down_read(&srdma_devs_sem);
+	srdma_provider_refresh_all();
 	mutex_lock(&srdma_ctl_lock);
 	job = srdma_job_find(nla_data(name));
 	if (job) {

@@ -14,6 +14,17 @@
 /* QPs visited before others may run: about as long as a message takes to fill. */
 #define WALK_BATCH 1024
 
+/* Before the generation: what this finds belongs to this dump, not to the next. */
+static void refresh(u8 cmd)
+{
+	if (cmd != SWIFTRDMA_CMD_UAR_GET && cmd != SWIFTRDMA_CMD_QP_GET &&
+	    cmd != SWIFTRDMA_CMD_JOB_GET)
+		return;
+	down_read(&srdma_devs_sem);
+	srdma_provider_refresh_all();
+	up_read(&srdma_devs_sem);
+}
+
 /*
  * The sender's context: later messages are made in that of whoever reads them,
  * so what the sender may see is settled here.
@@ -26,6 +37,7 @@ int srdma_dump_start(struct netlink_callback *cb)
 		return -ENOMEM;
 	d->who = srdma_reader_of(cb->skb);
 	get_pid_ns(d->who.pid_ns);
+	refresh(genl_dumpit_info(cb)->op.cmd);
 	d->generation = atomic64_inc_return(&srdma_generation);
 	d->time = ktime_get_ns();
 	*(struct srdma_dump **)cb->ctx = d;

@@ -16,9 +16,46 @@
 #define PUT_U32(skb, obj, name, value)						\
 	nla_put_u32(skb, SWIFTRDMA_##obj##_A_##name, value)
 
+static int put_limits(struct sk_buff *skb, const struct ib_device_attr *attr)
+{
+	if (PUT_U32(skb, DEV, QP_LIMIT, attr->max_qp) ||
+	    PUT_U32(skb, DEV, CQ_LIMIT, attr->max_cq) ||
+	    PUT_U32(skb, DEV, MR_LIMIT, attr->max_mr))
+		return -EMSGSIZE;
+	return 0;
+}
+
+static int put_dev_stat(struct sk_buff *skb, const struct srdma_dev_stat *st)
+{
+	if ((st->uar_limit && PUT_U32(skb, DEV, UAR_LIMIT, st->uar_limit)) ||
+	    PUT_U64(skb, DEV, COMMANDS, st->commands) ||
+	    PUT_U64(skb, DEV, COMMAND_TIME, st->command_ns))
+		return -EMSGSIZE;
+	if (st->sampled &&
+	    (PUT_U64(skb, DEV, SWEEPS, st->sweeps) ||
+	     PUT_U64(skb, DEV, SWEEP_TIME, st->sweep_ns) ||
+	     PUT_U64(skb, DEV, SWEEP_GAP, st->gap_ns) ||
+	     PUT_U32(skb, DEV, RECORDS, st->records) ||
+	     PUT_U32(skb, DEV, HELD_PAGES, st->pages)))
+		return -EMSGSIZE;
+	if (st->congestion && PUT_U64(skb, DEV, CONGESTIONS, st->congestions))
+		return -EMSGSIZE;
+	if (st->congestion && st->congested_at &&
+	    (PUT_U32(skb, DEV, CONGESTION_LEVEL, st->congestion_level) ||
+	     PUT_U64(skb, DEV, CONGESTED_AT, st->congested_at)))
+		return -EMSGSIZE;
+	if (st->mtt && (PUT_U64(skb, DEV, MTT_HITS, st->mtt_hits) ||
+			PUT_U64(skb, DEV, MTT_MISSES, st->mtt_misses)))
+		return -EMSGSIZE;
+	if (st->stall && PUT_U64(skb, DEV, READ_STALL, st->read_stall))
+		return -EMSGSIZE;
+	return 0;
+}
+
 int srdma_fill_dev(struct sk_buff *skb, struct srdma_dev *dev, u64 now)
 {
 	struct nlattr *nest = nla_nest_start(skb, SWIFTRDMA_A_DEV);
+	struct srdma_dev_stat st = {};
 	u32 uars;
 
 	if (!nest)
@@ -27,7 +64,7 @@ int srdma_fill_dev(struct sk_buff *skb, struct srdma_dev *dev, u64 now)
 	if (PUT_U32(skb, DEV, INDEX, dev->index) ||
 	    nla_put_string(skb, SWIFTRDMA_DEV_A_NAME, dev->name) ||
 	    nla_put_string(skb, SWIFTRDMA_DEV_A_PROVIDER, dev->provider->name) ||
-	    PUT_U32(skb, DEV, CAPS, dev->provider->caps) ||
+	    PUT_U32(skb, DEV, CAPS, dev->caps) ||
 	    PUT_U32(skb, DEV, PORTS, dev->ibdev->phys_port_cnt) ||
 	    PUT_U32(skb, DEV, QPS, atomic_read(&dev->n_qps)) ||
 	    PUT_U32(skb, DEV, UARS, uars) ||
@@ -44,8 +81,14 @@ int srdma_fill_dev(struct sk_buff *skb, struct srdma_dev *dev, u64 now)
 	    PUT_U64(skb, DEV, LIVE_FAILED, atomic64_read(&dev->live_failed)) ||
 	    PUT_U64(skb, DEV, DRAIN_MAX, atomic64_read(&dev->drain_max)) ||
 	    PUT_U64(skb, DEV, SINCE, dev->since) ||
-	    PUT_U64(skb, DEV, TIME, now))
+	    PUT_U64(skb, DEV, TIME, now) ||
+	    put_limits(skb, &dev->ibdev->attrs))
 		return -EMSGSIZE;
+	if (dev->provider->dev_stat) {
+		dev->provider->dev_stat(dev, &st);
+		if (put_dev_stat(skb, &st))
+			return -EMSGSIZE;
+	}
 	nla_nest_end(skb, nest);
 	return 0;
 }
@@ -77,6 +120,27 @@ int srdma_fill_port(struct sk_buff *skb, const struct srdma_dev *dev, u32 port,
 	return 0;
 }
 
+static int put_uar_page(struct sk_buff *skb, const struct srdma_uar *u)
+{
+	const struct srdma_uar *ctx = u->context;
+	const struct srdma_dev *dev = u->dev;
+	u32 limit = READ_ONCE(ctx->limit);
+
+	if (PUT_U32(skb, UAR, OWNERS, READ_ONCE(u->n_owners)) ||
+	    PUT_U32(skb, UAR, THREADS, READ_ONCE(u->n_members)))
+		return -EMSGSIZE;
+	if (dev->caps & SWIFTRDMA_DEV_CAP_WRS &&
+	    (PUT_U64(skb, UAR, SWEEPS, atomic64_read(&dev->sweeps) - u->sweeps0) ||
+	     PUT_U64(skb, UAR, ACTIVE, READ_ONCE(u->active)) ||
+	     PUT_U64(skb, UAR, COACTIVE, READ_ONCE(u->coactive))))
+		return -EMSGSIZE;
+	if (ctx->kind == SWIFTRDMA_UAR_KIND_CONTEXT &&
+	    (PUT_U32(skb, UAR, CONTEXT_UARS, READ_ONCE(ctx->n_pages)) ||
+	     (limit && PUT_U32(skb, UAR, CONTEXT_LIMIT, limit))))
+		return -EMSGSIZE;
+	return 0;
+}
+
 int srdma_fill_uar(struct sk_buff *skb, const struct srdma_uar *u,
 		   const struct srdma_reader *who, u64 now)
 {
@@ -88,19 +152,21 @@ int srdma_fill_uar(struct sk_buff *skb, const struct srdma_uar *u,
 		return -EMSGSIZE;
 	if (PUT_U32(skb, UAR, DEV_INDEX, dev->index) ||
 	    PUT_U32(skb, UAR, INDEX, u->index) ||
-	    PUT_U32(skb, UAR, KIND, u->kind) ||
+	    PUT_U32(skb, UAR, KIND, srdma_uar_kind(u)) ||
 	    PUT_U32(skb, UAR, QPS, atomic_read(&u->n_qps)) ||
 	    PUT_U64(skb, UAR, CREATED, atomic64_read(&u->created)))
 		return -EMSGSIZE;
-	if ((kernel || dev->provider->caps & SWIFTRDMA_DEV_CAP_DOORBELLS) &&
+	if ((kernel || dev->caps & SWIFTRDMA_DEV_CAP_DOORBELLS) &&
 	    PUT_U64(skb, UAR, DOORBELLS, atomic64_read(&u->doorbells)))
 		return -EMSGSIZE;
-	if ((kernel || dev->provider->caps & SWIFTRDMA_DEV_CAP_WRS) &&
+	if ((kernel || dev->caps & SWIFTRDMA_DEV_CAP_WRS) &&
 	    PUT_U64(skb, UAR, WRS, atomic64_read(&u->wrs)))
 		return -EMSGSIZE;
 	if (u->owner && srdma_put_owner(skb, SWIFTRDMA_UAR_A_OWNER, u->owner, who))
 		return -EMSGSIZE;
 	if (PUT_U64(skb, UAR, SINCE, u->since) || PUT_U64(skb, UAR, TIME, now))
+		return -EMSGSIZE;
+	if (u->context && put_uar_page(skb, u))
 		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
 	return 0;

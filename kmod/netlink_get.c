@@ -52,8 +52,12 @@ static int get_begin(struct get *g, struct sk_buff *skb, struct genl_info *info)
 	if (ret)
 		goto err_unlock;
 	g->dev = srdma_filter_dev(&g->f, info->extack);
-	if (!IS_ERR(g->dev))
+	if (!IS_ERR(g->dev)) {
+		if (info->genlhdr->cmd == SWIFTRDMA_CMD_UAR_GET ||
+		    info->genlhdr->cmd == SWIFTRDMA_CMD_QP_GET)
+			srdma_provider_refresh(g->dev);
 		return 0;
+	}
 	ret = PTR_ERR(g->dev);
 
 err_unlock:
@@ -206,7 +210,7 @@ int srdma_uar_get_doit(struct sk_buff *skb, struct genl_info *info)
 		return get_end(&g, info, -EINVAL);
 	}
 	rcu_read_lock();
-	u = xa_load(&g.dev->uars, g.f.uar);
+	u = xa_load(srdma_dev_uar_table(g.dev), g.f.uar);
 	/* Another's looks like none: whether it exists is not the reader's either. */
 	if (u && srdma_reader_owns(&g.who, u->owner)) {
 		ret = srdma_fill_uar(g.skb, u, &g.who, ktime_get_ns());
@@ -222,14 +226,15 @@ int srdma_uar_get_doit(struct sk_buff *skb, struct genl_info *info)
 static int dump_uars(struct sk_buff *skb, struct netlink_callback *cb,
 		     struct srdma_dump *d, struct srdma_dev *dev)
 {
+	struct xarray *uars = srdma_dev_uar_table(dev);
 	u64 now = ktime_get_ns();
 	struct srdma_uar *u;
 	int ret = 0;
 	void *hdr;
 
 	rcu_read_lock();
-	for (u = xa_find(&dev->uars, &d->key, ULONG_MAX, XA_PRESENT); u;
-	     u = xa_find_after(&dev->uars, &d->key, ULONG_MAX, XA_PRESENT)) {
+	for (u = xa_find(uars, &d->key, ULONG_MAX, XA_PRESENT); u;
+	     u = xa_find_after(uars, &d->key, ULONG_MAX, XA_PRESENT)) {
 		if (!srdma_reader_owns(&d->who, u->owner) ||
 		    (srdma_filter_has(&d->f, SWIFTRDMA_A_UAR) && u->index != d->f.uar))
 			continue;
@@ -270,6 +275,7 @@ static bool qp_matches(const struct srdma_qp *q, const struct srdma_filter *f,
 		       const struct srdma_reader *who)
 {
 	const struct srdma_job_dev *jd;
+	const struct srdma_uar *uar;
 
 	if (!who->admin && !srdma_reader_owns(who, q->owner))
 		return false;
@@ -277,8 +283,11 @@ static bool qp_matches(const struct srdma_qp *q, const struct srdma_filter *f,
 		return true;
 	if (srdma_filter_has(f, SWIFTRDMA_A_PORT) && READ_ONCE(q->port) != f->port)
 		return false;
-	if (srdma_filter_has(f, SWIFTRDMA_A_UAR) && (!q->uar || q->uar->index != f->uar))
-		return false;
+	if (srdma_filter_has(f, SWIFTRDMA_A_UAR)) {
+		uar = srdma_qp_uar(q);
+		if (!uar || uar->index != f->uar)
+			return false;
+	}
 	if (srdma_filter_has(f, SWIFTRDMA_A_QPN) && q->qpn != f->qpn)
 		return false;
 	if (srdma_filter_has(f, SWIFTRDMA_A_PID) &&

@@ -11,6 +11,7 @@
 #include "compat.h"
 #include "counters.h"
 #include "netlink.h"
+#include "uar.h"
 
 extern struct genl_family srdma_genl_family;
 

@@ -125,17 +125,38 @@ static void w_caps(u8 **w, const struct srdma_qp *q)
 	W_U32(w, MAX_INLINE, q->max_inline);
 }
 
+/* Counted QP by QP, or not, and then why. RCU section, or the QP is held. */
+static void w_sampled(u8 **w, const struct srdma_qp *q, u32 caps)
+{
+	const struct srdma_qp_hw *hw = smp_load_acquire(&q->hw);
+
+	if (!(caps & SWIFTRDMA_DEV_CAP_WRS)) {
+		W_U32(w, WRS_ABSENT, SWIFTRDMA_ABSENT_OFF);
+	} else if (!hw) {
+		W_U32(w, WRS_ABSENT, SWIFTRDMA_ABSENT_NOT_YET);
+	} else if (!READ_ONCE(hw->counted)) {
+		W_U32(w, WRS_ABSENT, READ_ONCE(hw->absent));
+	} else {
+		W_U64(w, WRS, atomic64_read(&q->wrs));
+		W_U64(w, WRS_SINCE, READ_ONCE(hw->wrs_since));
+		if (READ_ONCE(hw->ambiguous))
+			w_attr(w, SWIFTRDMA_QP_A_WRS_AMBIGUOUS, 0);
+	}
+}
+
 static void w_counts(u8 **w, const struct srdma_qp *q)
 {
 	const struct srdma_dev *dev = q->dev;
-	u32 caps = dev->provider->caps;
+	u32 caps = dev->caps;
 
 	/* A kernel user posts through ops.post_send even where libraries do not. */
 	if (dev->wrapped_post_send && !test_bit(SRDMA_QP_USER, &q->flags))
 		caps |= SWIFTRDMA_DEV_CAP_DOORBELLS | SWIFTRDMA_DEV_CAP_WRS;
 	if (caps & SWIFTRDMA_DEV_CAP_DOORBELLS)
 		W_U64(w, DOORBELLS, atomic64_read(&q->doorbells));
-	if (caps & SWIFTRDMA_DEV_CAP_WRS)
+	if (caps & SWIFTRDMA_DEV_CAP_UARS)
+		w_sampled(w, q, caps);
+	else if (caps & SWIFTRDMA_DEV_CAP_WRS)
 		W_U64(w, WRS, atomic64_read(&q->wrs));
 }
 
@@ -165,6 +186,7 @@ static void w_class(u8 **w, const struct srdma_qp *q)
 static void w_qp(u8 **w, const struct srdma_qp *q, const struct srdma_reader *who, u64 now)
 {
 	struct nlattr *nest = w_nest(w, SWIFTRDMA_A_QP);
+	const struct srdma_uar *uar = srdma_qp_uar(q);
 	const struct srdma_job_dev *jd;
 	u8 port = READ_ONCE(q->port);
 
@@ -176,8 +198,8 @@ static void w_qp(u8 **w, const struct srdma_qp *q, const struct srdma_reader *wh
 		W_U32(w, STATE, READ_ONCE(q->state));
 	if (port)
 		W_U32(w, PORT, port);
-	if (q->uar)
-		W_U32(w, UAR, q->uar->index);
+	if (uar)
+		W_U32(w, UAR, uar->index);
 	w_owner(w, SWIFTRDMA_QP_A_OWNER, q->owner, who);
 	/* The thread's id is not kept in a form that other namespaces could read. */
 	if (q->tid && who->pid_ns == &init_pid_ns)

@@ -5,7 +5,11 @@
 #include <linux/types.h>
 
 struct ib_device;
+struct ib_qp_attr;
+struct ib_qp_init_attr;
+struct ib_udata;
 struct srdma_dev;
+struct srdma_dev_stat;
 struct srdma_qp;
 
 /**
@@ -40,6 +44,26 @@ struct srdma_class {
  * @class_abort: give up after @class_begin: the QP goes on with its old class.
  * @detach: the QP is about to go, or we are: leave nothing of ours in it. Held
  *	as in @class_begin. May be NULL.
+ * @keeps_sl: what @class_commit changes is the traffic class, the service level
+ *	stays as it was when the QP was connected
+ *
+ * The rest may be NULL. Of a provider that is a module of its own:
+ *
+ * @dev_add: take the device in: srdma_dev.priv and .caps are the provider's from
+ *	here on. With %SWIFTRDMA_DEV_CAP_UARS there, UARs are pages of the NIC, and
+ *	@qp_created and @refresh find out which. -errno: the device stays with the generic provider.
+ * @dev_remove: nobody is in any op of this device, and none follows
+ *
+ * Process context, may sleep:
+ *
+ * @context_pages: UAR pages that a context asks for, from the data that its
+ *	library gave to alloc_ucontext; 0: it does not say
+ * @qp_created: the driver made the QP, of which nobody knows yet
+ * @qp_modify: before the driver changes the QP; held as in @class_begin
+ * @qp_modified: and after
+ * @refresh: bring the counters of the device up to date. srdma_devs_sem is held.
+ *	Called for whoever reads, so it may cost, but not without bounds.
+ * @dev_stat: what DEV_GET shows of the device alone. srdma_devs_sem is held.
  *
  * Between class_begin and class_commit or class_abort the QP may be paused, so
  * the caller bounds that time (module parameter drain_ms).
@@ -49,6 +73,7 @@ struct srdma_provider_ops {
 	u32 caps;
 	bool wrap_post_send;
 	bool query_is_cheap;
+	bool keeps_sl;
 
 	bool (*match)(struct ib_device *ibdev);
 	int (*class_begin)(struct srdma_qp *q);
@@ -56,6 +81,54 @@ struct srdma_provider_ops {
 	int (*class_commit)(struct srdma_qp *q, const struct srdma_class *c);
 	void (*class_abort)(struct srdma_qp *q);
 	void (*detach)(struct srdma_qp *q);
+
+	int (*dev_add)(struct srdma_dev *dev);
+	void (*dev_remove)(struct srdma_dev *dev);
+	u32 (*context_pages)(struct ib_udata *udata);
+	void (*qp_created)(struct srdma_qp *q, const struct ib_qp_init_attr *attr,
+			   struct ib_udata *udata);
+	void (*qp_modify)(struct srdma_qp *q, const struct ib_qp_attr *attr, int mask);
+	void (*qp_modified)(struct srdma_qp *q, const struct ib_qp_attr *attr, int mask,
+			    int ret);
+	void (*refresh)(struct srdma_dev *dev);
+	void (*dev_stat)(struct srdma_dev *dev, struct srdma_dev_stat *st);
+};
+
+/**
+ * struct srdma_dev_stat - what only a provider can tell of a device
+ * @uar_limit: pages it has; 0: not known
+ * @commands: sent to it by the provider
+ * @command_ns: how long these took
+ * @sampled: the next five are known
+ * @sweeps: looks at all doorbell records
+ * @sweep_ns: that took so long
+ * @gap_ns: the longest between two
+ * @records: looked at
+ * @pages: of users, to which a reference is held
+ * @congestion: the next three are known
+ * @congestions: events
+ * @congestion_level: of the last one
+ * @congested_at: ns; 0: none came
+ * @mtt: the next two are known
+ * @mtt_hits: in the device's cache
+ * @mtt_misses: the same
+ * @stall: the next one is known
+ * @read_stall: cycles
+ */
+struct srdma_dev_stat {
+	u32 uar_limit;
+	u64 commands, command_ns;
+	bool sampled;
+	u64 sweeps, sweep_ns, gap_ns;
+	u32 records, pages;
+	bool congestion;
+	u64 congestions;
+	u32 congestion_level;
+	u64 congested_at;
+	bool mtt;
+	u64 mtt_hits, mtt_misses;
+	bool stall;
+	u64 read_stall;
 };
 
 extern const struct srdma_provider_ops srdma_provider_generic;
@@ -63,5 +136,21 @@ extern const struct srdma_provider_ops srdma_provider_rxe;
 
 const struct srdma_provider_ops *srdma_provider_of(struct ib_device *ibdev);
 void srdma_provider_detach(struct srdma_qp *q);
+
+/*
+ * Providers that are modules of their own. Devices that are there already change
+ * over to one when it comes, and back to the generic one when it goes; their QPs
+ * stay. unregister() returns when nobody is in any op of it. Process context.
+ */
+int srdma_provider_register(const struct srdma_provider_ops *ops);
+void srdma_provider_unregister(const struct srdma_provider_ops *ops);
+
+/* A device came, and is in srdma_devs; or goes, and no QP of it is left. */
+void srdma_provider_attach(struct srdma_dev *dev);
+void srdma_provider_release(struct srdma_dev *dev);
+
+/* Bring counters up to date, of one device or all. srdma_devs_sem is held. */
+void srdma_provider_refresh(struct srdma_dev *dev);
+void srdma_provider_refresh_all(void);
 
 #endif /* SRDMA_PROVIDER_H */

@@ -3,6 +3,7 @@
  * What there is: devices and their QPs, from the call that makes one to the call
  * that ends it. uar.c has the contexts, adopt.c what is older than the module.
  */
+#include <linux/export.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
@@ -19,6 +20,7 @@
 DECLARE_RWSEM(srdma_devs_sem);
 DEFINE_XARRAY(srdma_devs);
 atomic64_t srdma_generation = ATOMIC64_INIT(1);
+EXPORT_SYMBOL_GPL(srdma_generation);
 
 static atomic64_t next_serial;
 static struct workqueue_struct *release_wq;
@@ -34,6 +36,7 @@ static void dev_release_work(struct work_struct *work)
 	srdma_table_destroy(&dev->qps);
 	xa_destroy(&dev->left);
 	xa_destroy(&dev->uars);
+	xa_destroy(&dev->pages);
 	xa_destroy(&dev->jobs);
 	kfree(dev);
 }
@@ -49,6 +52,7 @@ struct srdma_dev *srdma_dev_new(struct ib_device *ibdev)
 	strscpy(dev->name, dev_name(&ibdev->dev), sizeof(dev->name));
 	dev->ibdev = ibdev;
 	dev->provider = srdma_provider_of(ibdev);
+	dev->caps = dev->provider->caps;
 	dev->since = ktime_get_ns();
 	INIT_WORK(&dev->release, dev_release_work);
 	mutex_init(&dev->adopt_lock);
@@ -56,6 +60,8 @@ struct srdma_dev *srdma_dev_new(struct ib_device *ibdev)
 	xa_init_flags(&dev->uars, XA_FLAGS_ALLOC);
 	hash_init(dev->uar_hash);
 	spin_lock_init(&dev->uar_lock);
+	xa_init(&dev->pages);
+	mutex_init(&dev->page_lock);
 	xa_init(&dev->jobs);
 	if (srdma_table_init(&dev->qps)) {
 		kfree(dev);
@@ -107,6 +113,7 @@ static void qp_unlink(struct srdma_qp *q)
 	srdma_job_leave(q);
 	if (q->uar)
 		atomic_dec(&q->uar->n_qps);
+	srdma_page_leave(q);
 }
 
 /*
@@ -239,6 +246,7 @@ struct srdma_qp *srdma_walk_get(struct srdma_walk *w)
 	rcu_read_unlock();
 	return q;
 }
+EXPORT_SYMBOL_GPL(srdma_walk_get);
 
 static void qp_release(struct kref *ref)
 {
@@ -247,6 +255,10 @@ static void qp_release(struct kref *ref)
 
 	srdma_job_dev_put(rcu_dereference_protected(q->job, 1));
 	srdma_uar_put(q->uar);
+	if (q->hw) {
+		srdma_uar_put(q->hw->page);
+		kfree_rcu(q->hw, rcu);
+	}
 	srdma_owner_put(q->owner);
 	srdma_table_free(&dev->qps, q);
 	srdma_dev_put(dev);
@@ -257,10 +269,13 @@ void srdma_qp_put(struct srdma_qp *q)
 	kref_put(&q->ref, qp_release);
 }
 
+EXPORT_SYMBOL_GPL(srdma_qp_put);
+
 bool srdma_qp_trylock(struct srdma_qp *q)
 {
 	return !test_and_set_bit_lock(SRDMA_QP_LOCKED, &q->flags);
 }
+EXPORT_SYMBOL_GPL(srdma_qp_trylock);
 
 /* A live change that holds it sees WANTED and gives way. */
 static bool lock_or_want(struct srdma_qp *q)
@@ -289,6 +304,7 @@ void srdma_qp_unlock(struct srdma_qp *q)
 	    test_and_clear_bit(SRDMA_QP_WANTED, &q->flags))
 		wake_up_var(&q->flags);
 }
+EXPORT_SYMBOL_GPL(srdma_qp_unlock);
 
 /* Everything but owner, job and UAR; the QP may not have its number yet. */
 struct srdma_qp *srdma_qp_alloc(struct srdma_dev *dev, struct ib_qp *ibqp, bool user)
@@ -306,7 +322,8 @@ struct srdma_qp *srdma_qp_alloc(struct srdma_dev *dev, struct ib_qp *ibqp, bool 
 	srdma_dev_get(dev);
 	q->dev = dev;
 	q->ibqp = ibqp;
-	q->type = ibqp->qp_type;
+	/* A driver's own types are beyond what fits, and beyond what has a name. */
+	q->type = min_t(u32, ibqp->qp_type, IB_QPT_DRIVER);
 	q->since = ktime_get_ns();
 	q->serial = atomic64_inc_return(&next_serial);
 	q->retry_at = jiffies;
@@ -369,6 +386,10 @@ err_nomem:
 
 void srdma_qp_abort(struct srdma_qp *q)
 {
+	if (q->hw) {
+		srdma_provider_detach(q);
+		srdma_page_leave(q);
+	}
 	srdma_job_unadmit(rcu_dereference_protected(q->job, 1));
 	srdma_qp_put(q);
 }
@@ -384,12 +405,15 @@ int srdma_qp_insert(struct srdma_qp *q)
 	return 0;
 }
 
-void srdma_qp_publish(struct srdma_qp *q, struct ib_qp_init_attr *attr)
+void srdma_qp_publish(struct srdma_qp *q, struct ib_qp_init_attr *attr, struct ib_udata *udata)
 {
 	struct srdma_dev *dev = q->dev;
+	const struct srdma_provider_ops *ops = smp_load_acquire(&dev->provider);
 
 	srdma_qp_identify(q);
 	srdma_qp_set_caps(q, &attr->cap);
+	if (ops->qp_created)
+		ops->qp_created(q, attr, udata);
 	atomic64_inc(&dev->created);
 	if (srdma_qp_insert(q)) {
 		/* The application has its QP all the same; we say we lost it. */

@@ -44,7 +44,12 @@ struct srdma_orig_ops {
  * @name: follows renames; under srdma_devs_sem
  * @ibdev: there while the device is in srdma_devs (hold srdma_devs_sem), inside
  *	a wrapper, and while a QP of it is held with srdma_qp_lock() and not dead
- * @provider: constant
+ * @provider: changes between the generic one and one that is a module, see
+ *	provider.c
+ * @attached: that one, until it has let go of all QPs
+ * @provider_node: in the list of devices that such a provider has
+ * @priv: its own
+ * @caps: enum swiftrdma_dev_cap
  * @orig: constant
  * @hook_node: in hook.c's table of devices
  * @hooked: ops of ours are in place; hook.c, from add() to remove()
@@ -62,6 +67,10 @@ struct srdma_orig_ops {
  * @uar_hash: the same by user context, under @uar_lock
  * @uar_lock: protects the two above; spinlock, taken inside nothing
  * @kernel_uar: stands for the kernel's own QPs where there are no UARs
+ * @pages: the UARs of a NIC that has some, struct srdma_uar by the NIC's index.
+ *	Readers: RCU. Writers: @page_lock.
+ * @page_lock: and the lists of a context's pages; taken inside nothing
+ * @sweeps: looks at all doorbell records, where the provider has any
  * @jobs: struct srdma_job_dev by job id. Readers: RCU. Writers: srdma_ctl_lock.
  * @unassigned: the one of id 0, which is there as long as the device is
  * @rescan: enforce.c must compare every QP; set by anyone
@@ -76,6 +85,10 @@ struct srdma_dev {
 	char name[IB_DEVICE_NAME_MAX];
 	struct ib_device *ibdev;
 	const struct srdma_provider_ops *provider;
+	const struct srdma_provider_ops *attached;
+	struct list_head provider_node;
+	void *priv;
+	u32 caps;
 	struct srdma_orig_ops orig;
 	struct hlist_node hook_node;
 	bool hooked;
@@ -92,6 +105,9 @@ struct srdma_dev {
 	DECLARE_HASHTABLE(uar_hash, 6);
 	spinlock_t uar_lock;	/* @uars, @uar_hash */
 	struct srdma_uar *kernel_uar;
+	struct xarray pages;
+	struct mutex page_lock;		/* @pages */
+	atomic64_t sweeps;
 
 	struct xarray jobs;
 	struct srdma_job_dev *unassigned;
@@ -105,8 +121,22 @@ struct srdma_dev {
 };
 
 /**
- * struct srdma_uar - a UAR, or the user context that stands for one
- * @ref: one of the context, one per QP
+ * struct srdma_member - a thread that made QPs on a UAR page
+ * @node: in srdma_uar.members
+ * @owner: with a reference
+ * @tid: 0: unknown
+ * @n: QPs of it that are alive
+ */
+struct srdma_member {
+	struct list_head node;
+	struct srdma_owner *owner;
+	u32 tid;
+	u32 n;
+};
+
+/**
+ * struct srdma_uar - a UAR page, or the user context that stands for one
+ * @ref: one of the context (of a page: of the device's table), one per QP and page
  * @rcu: frees it
  * @node: in srdma_dev.uar_hash
  * @index: in srdma_dev.uars
@@ -119,6 +149,26 @@ struct srdma_dev {
  * @doorbells: rung on it, of QPs gone too
  * @wrs: posted on it, where seen
  * @since: ns
+ * @pages: of a context: its pages, under srdma_dev.page_lock
+ * @n_pages: how many
+ * @limit: of a context: pages it asked for, 0: not known
+ *
+ * What only pages have:
+ *
+ * @context: whose it is, with a reference
+ * @page_node: in @context's @pages
+ * @lock: @members and the two counts; taken inside nothing
+ * @members: struct srdma_member
+ * @n_owners: distinct owners among them
+ * @n_members: how many
+ * @sweeps0: srdma_dev.sweeps when it became known
+ * @mark: the last sweep that found it active; the provider's, as all that follows
+ * @twice: ... and two of its QPs
+ * @active: sweeps that found it so
+ * @coactive: the same
+ * @window: number of the stretch of time in which @now counts
+ * @now: work requests seen in it
+ * @before: work requests seen in the one before
  */
 struct srdma_uar {
 	struct kref ref;
@@ -132,6 +182,42 @@ struct srdma_uar {
 	atomic_t n_qps;
 	atomic64_t created, doorbells, wrs;
 	u64 since;
+	struct list_head pages;
+	u32 n_pages, limit;
+
+	struct srdma_uar *context;
+	struct list_head page_node;
+	spinlock_t lock;	/* @members, @n_owners, @n_members */
+	struct list_head members;
+	u32 n_owners, n_members;
+	u64 sweeps0;
+	u64 mark;
+	bool twice;
+	u64 active, coactive;
+	u64 window, now, before;
+};
+
+/**
+ * struct srdma_qp_hw - what a provider with UAR pages knows of a QP
+ * @rcu: frees it
+ * @page: the UAR, with a reference and a member's place; NULL: not known. Set
+ *	once, under srdma_qp_lock() or before the QP is published.
+ * @member: that place, NULL: there was no memory for one
+ * @wrs_since: ns
+ * @slot: the provider's; under srdma_qp_lock()
+ * @counted: work requests are counted since @wrs_since
+ * @ambiguous: but the count may be wrong
+ * @sure: nothing of it is still to be found out
+ * @absent: enum swiftrdma_absent: else why not
+ */
+struct srdma_qp_hw {
+	struct rcu_head rcu;
+	struct srdma_uar *page;
+	struct srdma_member *member;
+	u64 wrs_since;
+	u32 slot;
+	bool counted, ambiguous, sure;
+	u8 absent;
 };
 
 enum srdma_qp_flag {
@@ -156,7 +242,8 @@ enum srdma_qp_flag {
  *	wrapper for this very QP
  * @dev: with a reference
  * @owner: with a reference
- * @uar: with a reference; NULL: unknown
+ * @uar: with a reference; NULL: unknown. The context, where UARs are pages.
+ * @hw: then there is this, from the first look on; RCU
  * @job: struct srdma_job_dev, with a reference. Changed under srdma_ctl_lock
  *	and the old one's lock; read under RCU.
  * @job_node: in job->qps under job->lock
@@ -195,6 +282,7 @@ struct srdma_qp {
 	struct srdma_dev *dev;
 	struct srdma_owner *owner;
 	struct srdma_uar *uar;
+	struct srdma_qp_hw *hw;
 	struct srdma_job_dev __rcu *job;
 	union {
 		struct list_head job_node;
@@ -268,7 +356,8 @@ static inline void srdma_dev_get(struct srdma_dev *dev)
  */
 struct srdma_qp *srdma_qp_prepare(struct srdma_dev *dev, struct ib_qp *ibqp,
 				  struct ib_qp_init_attr *attr, bool user);
-void srdma_qp_publish(struct srdma_qp *q, struct ib_qp_init_attr *attr);
+void srdma_qp_publish(struct srdma_qp *q, struct ib_qp_init_attr *attr,
+		      struct ib_udata *udata);
 void srdma_qp_abort(struct srdma_qp *q);
 struct srdma_qp *srdma_qp_leave(struct srdma_dev *dev, struct ib_qp *ibqp);
 void srdma_qp_gone(struct srdma_qp *q);
@@ -368,6 +457,23 @@ static inline void srdma_qp_touch(struct srdma_qp *q)
 	old = atomic64_read(&q->stamp);
 	while (old < gen && !atomic64_try_cmpxchg(&q->stamp, &old, gen))
 		;
+}
+
+/* The UAR to be shown of a QP, NULL: unknown. RCU section, or the QP is held. */
+static inline const struct srdma_uar *srdma_qp_uar(const struct srdma_qp *q)
+{
+	const struct srdma_qp_hw *hw;
+
+	if (!(READ_ONCE(q->dev->caps) & SWIFTRDMA_DEV_CAP_UARS))
+		return q->uar;
+	hw = smp_load_acquire(&q->hw);
+	return hw ? READ_ONCE(hw->page) : NULL;
+}
+
+/* The UARs to be shown of a device. */
+static inline struct xarray *srdma_dev_uar_table(struct srdma_dev *dev)
+{
+	return READ_ONCE(dev->caps) & SWIFTRDMA_DEV_CAP_UARS ? &dev->pages : &dev->uars;
 }
 
 /* Bytes of the module's own memory behind one QP, less what a chunk of them rounds up. */

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * UARs: on a device that has none that we can see, the user context stands for
- * one, since on a device that has them they belong to one context each.
+ * one, since on a device that has them they belong to one context each. Where a
+ * provider knows the pages, each is an object of its own, which stays until its
+ * context is closed, so that its figures outlive its QPs.
  */
+#include <linux/export.h>
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
 
@@ -13,11 +16,13 @@ static void uar_free(struct rcu_head *rcu)
 	kfree(container_of(rcu, struct srdma_uar, rcu));
 }
 
+/* To the depth of one: a context has none. */
 static void uar_release(struct kref *ref)
 {
 	struct srdma_uar *u = container_of(ref, struct srdma_uar, ref);
 
 	srdma_owner_put(u->owner);
+	srdma_uar_put(u->context);
 	srdma_dev_put(u->dev);
 	call_rcu(&u->rcu, uar_free);
 }
@@ -41,6 +46,10 @@ static struct srdma_uar *uar_alloc(struct srdma_dev *dev, void *ctx,
 	u->owner = owner;
 	u->kind = kind;
 	u->since = ktime_get_ns();
+	INIT_LIST_HEAD(&u->pages);
+	INIT_LIST_HEAD(&u->page_node);
+	INIT_LIST_HEAD(&u->members);
+	spin_lock_init(&u->lock);
 	return u;
 }
 
@@ -141,10 +150,181 @@ struct srdma_uar *srdma_uar_of(struct srdma_dev *dev, struct ib_qp *ibqp, bool u
 			  ibqp->res.task ? ibqp->res.task : current);
 }
 
-void srdma_uar_opened(struct srdma_dev *dev, struct ib_ucontext *ctx)
+void srdma_uar_opened(struct srdma_dev *dev, struct ib_ucontext *ctx, struct ib_udata *udata)
 {
-	srdma_uar_put(uar_of_ctx(dev, ctx, current));
+	const struct srdma_provider_ops *ops = READ_ONCE(dev->provider);
+	struct srdma_uar *u = uar_of_ctx(dev, ctx, current);
+
+	if (u && ops->context_pages)
+		WRITE_ONCE(u->limit, ops->context_pages(udata));
+	srdma_uar_put(u);
 }
+
+/* Pages */
+
+/* Out of the table; QPs that outlive it keep the object. @page_lock. */
+static void page_drop(struct srdma_dev *dev, struct srdma_uar *page)
+{
+	lockdep_assert_held(&dev->page_lock);
+	list_del(&page->page_node);
+	WRITE_ONCE(page->context->n_pages, page->context->n_pages - 1);
+	srdma_uar_put(page);
+}
+
+static void page_drop_all(struct srdma_dev *dev, struct srdma_uar *context)
+{
+	struct srdma_uar *page, *next;
+
+	mutex_lock(&dev->page_lock);
+	list_for_each_entry_safe(page, next, &context->pages, page_node) {
+		xa_erase(&dev->pages, page->index);
+		page_drop(dev, page);
+	}
+	mutex_unlock(&dev->page_lock);
+}
+
+/* What stood there before was another context's, which has given the page back. */
+static struct srdma_uar *page_make(struct srdma_dev *dev, struct srdma_uar *context, u32 index,
+				   u8 kind)
+{
+	struct srdma_uar *page = uar_alloc(dev, NULL, context->owner, kind), *old;
+
+	lockdep_assert_held(&dev->page_lock);
+	if (!page)
+		return NULL;
+	page->index = index;
+	page->context = context;
+	page->sweeps0 = atomic64_read(&dev->sweeps);
+	old = xa_store(&dev->pages, index, page, GFP_KERNEL);
+	if (xa_is_err(old)) {
+		kfree(page);
+		return NULL;
+	}
+	srdma_owner_get(page->owner);
+	srdma_dev_get(dev);
+	kref_get(&context->ref);
+	list_add(&page->page_node, &context->pages);
+	WRITE_ONCE(context->n_pages, context->n_pages + 1);
+	if (old)
+		page_drop(dev, old);
+	return page;
+}
+
+struct srdma_uar *srdma_page_get(struct srdma_dev *dev, struct srdma_uar *context, u32 index,
+				 u8 kind)
+{
+	struct srdma_uar *page;
+
+	rcu_read_lock();
+	page = xa_load(&dev->pages, index);
+	if (page && (page->context != context || !kref_get_unless_zero(&page->ref)))
+		page = NULL;
+	rcu_read_unlock();
+	if (page)
+		return page;
+
+	mutex_lock(&dev->page_lock);
+	page = xa_load(&dev->pages, index);
+	if (!page || page->context != context)
+		page = page_make(dev, context, index, kind);
+	if (page)
+		kref_get(&page->ref);
+	mutex_unlock(&dev->page_lock);
+	return page;
+}
+EXPORT_SYMBOL_GPL(srdma_page_get);
+
+/* The member that @q would be, and whether its owner is there at all. */
+static struct srdma_member *member_find(struct srdma_uar *page, const struct srdma_owner *owner,
+					u32 tid, bool *owner_known)
+{
+	struct srdma_member *m;
+
+	*owner_known = false;
+	list_for_each_entry(m, &page->members, node) {
+		if (m->owner != owner)
+			continue;
+		*owner_known = true;
+		if (m->tid == tid)
+			return m;
+	}
+	return NULL;
+}
+
+void srdma_page_join(struct srdma_qp *q, struct srdma_uar *page)
+{
+	struct srdma_member *m, *fresh = NULL;
+	bool known;
+
+	while (true) {
+		spin_lock(&page->lock);
+		m = member_find(page, q->owner, q->tid, &known);
+		if (m || fresh)
+			break;
+		spin_unlock(&page->lock);
+		fresh = kzalloc(sizeof(*fresh), GFP_KERNEL);
+		if (!fresh) {
+			spin_lock(&page->lock);
+			break;
+		}
+	}
+	if (!m && fresh) {
+		m = fresh;
+		fresh = NULL;
+		srdma_owner_get(q->owner);
+		m->owner = q->owner;
+		m->tid = q->tid;
+		list_add(&m->node, &page->members);
+		page->n_members++;
+		page->n_owners += !known;
+	}
+	if (m)
+		m->n++;
+	spin_unlock(&page->lock);
+	kfree(fresh);
+	atomic_inc(&page->n_qps);
+	atomic64_inc(&page->created);
+	q->hw->member = m;
+	smp_store_release(&q->hw->page, page);	/* who finds it may look inside */
+}
+EXPORT_SYMBOL_GPL(srdma_page_join);
+
+void srdma_page_leave(struct srdma_qp *q)
+{
+	struct srdma_uar *page = q->hw ? q->hw->page : NULL;
+	struct srdma_member *m = page ? q->hw->member : NULL;
+	bool known;
+
+	if (!page)
+		return;
+	atomic_dec(&page->n_qps);
+	if (!m)
+		return;
+	q->hw->member = NULL;
+	spin_lock(&page->lock);
+	if (--m->n) {
+		m = NULL;
+	} else {
+		list_del(&m->node);
+		page->n_members--;
+		member_find(page, m->owner, m->tid, &known);
+		page->n_owners -= !known;
+	}
+	spin_unlock(&page->lock);
+	if (m) {
+		srdma_owner_put(m->owner);
+		kfree(m);
+	}
+}
+
+u8 srdma_uar_kind(const struct srdma_uar *u)
+{
+	if (u->kind == SWIFTRDMA_UAR_KIND_DYNAMIC && atomic_read(&u->n_qps) == 1)
+		return SWIFTRDMA_UAR_KIND_DEDICATED;
+	return u->kind;
+}
+
+/* Contexts go */
 
 /* The entry goes with its context; QPs that outlive it keep the object. */
 static void uar_unhash(struct srdma_dev *dev, struct srdma_uar *u)
@@ -164,6 +344,7 @@ void srdma_uar_closed(struct srdma_dev *dev, struct ib_ucontext *ctx)
 	spin_unlock(&dev->uar_lock);
 	if (!u)
 		return;
+	page_drop_all(dev, u);
 	uar_unhash(dev, u);
 	srdma_uar_put(u);
 }
@@ -176,7 +357,9 @@ void srdma_uar_drop_all(struct srdma_dev *dev)
 	spin_lock(&dev->uar_lock);
 	hash_init(dev->uar_hash);
 	spin_unlock(&dev->uar_lock);
-	xa_for_each(&dev->uars, index, u)
+	xa_for_each(&dev->uars, index, u) {
+		page_drop_all(dev, u);
 		uar_unhash(dev, u);
+	}
 	dev->kernel_uar = NULL;
 }

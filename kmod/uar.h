@@ -11,8 +11,22 @@ void srdma_uar_put(struct srdma_uar *u);
 struct srdma_uar *srdma_uar_of(struct srdma_dev *dev, struct ib_qp *ibqp, bool user);
 
 /* A user context came or went, as the wrappers see it. */
-void srdma_uar_opened(struct srdma_dev *dev, struct ib_ucontext *ctx);
+void srdma_uar_opened(struct srdma_dev *dev, struct ib_ucontext *ctx, struct ib_udata *udata);
 void srdma_uar_closed(struct srdma_dev *dev, struct ib_ucontext *ctx);
+
+/*
+ * The page of this index, made if need be, of @context, which the caller holds.
+ * With a reference, NULL: no memory. May sleep.
+ */
+struct srdma_uar *srdma_page_get(struct srdma_dev *dev, struct srdma_uar *context, u32 index,
+				 u8 kind);
+/* @q rings this page, of which it takes over the reference. May sleep. */
+void srdma_page_join(struct srdma_qp *q, struct srdma_uar *page);
+/* And no longer: @q is on its way out. */
+void srdma_page_leave(struct srdma_qp *q);
+
+/* enum swiftrdma_uar_kind, as it is at the moment. */
+u8 srdma_uar_kind(const struct srdma_uar *u);
 
 /* The device goes: give up the contexts' references. */
 void srdma_uar_drop_all(struct srdma_dev *dev);

@@ -207,6 +207,50 @@ static void test_coactive(void **state)
 	is_about(SIG_DEV_ACTIVE_QPS, 0, 3);
 }
 
+/* Where the module itself looks often, its word counts, not that of two readings. */
+static void test_sweeps(void **state)
+{
+	(void)state;
+	was.uars[0].has |= SNAP_SWEEPS;
+	was.uars[0].sweeps = 100;
+	was.uars[0].coactive = 10;
+	is.uars[0].has |= SNAP_SWEEPS | SNAP_OWNERS;
+	is.uars[0].sweeps = 140;
+	is.uars[0].coactive = 20;
+	is.uars[0].owners = 7;
+	is.qps[0].doorbells = 3;
+	is.qps[1].doorbells = 4;
+	run(&no_opts);
+	is_about(SIG_UAR_COACTIVE, 0, 0.25);
+	is_about(SIG_UAR_OWNERS, 0, 7);
+	/* No sweep went by: nothing is known. */
+	is.uars[0].sweeps = 100;
+	is.uars[0].coactive = 10;
+	run(&no_opts);
+	is_absent(SIG_UAR_COACTIVE, 0);
+}
+
+static void test_dev_contention(void **state)
+{
+	(void)state;
+	was.devs[0].has = is.devs[0].has = SNAP_CONGESTION | SNAP_MTT;
+	was.devs[0].congestions = 5;
+	is.devs[0].congestions = 8;
+	was.devs[0].mtt_hits = is.devs[0].mtt_hits = 10;
+	run(&no_opts);
+	is_about(SIG_DEV_DB_CONGESTION, 0, 30);
+	/* No translation was asked for, which is no ratio. */
+	is_absent(SIG_DEV_MTT_MISS, 0);
+	is.devs[0].mtt_hits = 40;
+	is.devs[0].mtt_misses = 10;
+	run(&no_opts);
+	is_about(SIG_DEV_MTT_MISS, 0, 0.25);
+	is.devs[0].has = 0;
+	run(&no_opts);
+	is_absent(SIG_DEV_DB_CONGESTION, 0);
+	is_absent(SIG_DEV_MTT_MISS, 0);
+}
+
 /* Created between the readings: it counts from nought at its own beginning. */
 static void test_new_and_reused(void **state)
 {
@@ -275,6 +319,7 @@ int main(void)
 		T(test_rates), T(test_first_reading), T(test_step_back),
 		T(test_absent_figures), T(test_overridden_speed),
 		T(test_busier_direction), T(test_smoothing), T(test_coactive),
+		T(test_sweeps), T(test_dev_contention),
 		T(test_new_and_reused), T(test_quiet_qp), T(test_index), T(test_empty),
 	};
 

@@ -66,6 +66,9 @@ static void get_caps(const struct cli *cli, const void *row, struct cell *c)
 		{ SWIFTRDMA_DEV_CAP_WRS, "wrs" },
 		{ SWIFTRDMA_DEV_CAP_LIVE_CLASS, "live-class" },
 		{ SWIFTRDMA_DEV_CAP_CONTEXTS, "contexts" },
+		{ SWIFTRDMA_DEV_CAP_UARS, "uars" },
+		{ SWIFTRDMA_DEV_CAP_WQEBBS, "wqebbs" },
+		{ SWIFTRDMA_DEV_CAP_CONGESTION, "congestion" },
 	};
 	const struct snap_dev *dev = row;
 	size_t n = 0;

@@ -89,6 +89,9 @@ static void get_kind(const struct cli *cli, const void *row, struct cell *c)
 		[SWIFTRDMA_UAR_KIND_HW] = "hw",
 		[SWIFTRDMA_UAR_KIND_CONTEXT] = "context",
 		[SWIFTRDMA_UAR_KIND_KERNEL] = "kernel",
+		[SWIFTRDMA_UAR_KIND_STATIC] = "static",
+		[SWIFTRDMA_UAR_KIND_DYNAMIC] = "dynamic",
+		[SWIFTRDMA_UAR_KIND_DEDICATED] = "dedicated",
 	};
 	const struct snap_uar *uar = row;
 

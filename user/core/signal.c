@@ -80,6 +80,31 @@ static void smooth_turn(struct signals *s)
 	}
 }
 
+/* What share of @a and @b together came as @a. False: nothing came. */
+static bool share(uint64_t a, uint64_t b, double *ratio)
+{
+	if (a + b < a || !(a + b))
+		return false;
+	*ratio = (double)a / (double)(a + b);
+	return true;
+}
+
+static void dev_contention(struct signals *s, size_t i, const struct snap_dev *was,
+			   const struct snap_dev *d)
+{
+	uint32_t has = was->has & d->has;
+	double ratio;
+
+	if (has & SNAP_CONGESTION)
+		set_rate(s, SIG_DEV_DB_CONGESTION, i, was->congestions,
+			 d->congestions, was->time, d->time);
+	if (has & SNAP_MTT && d->mtt_misses >= was->mtt_misses &&
+	    d->mtt_hits >= was->mtt_hits &&
+	    share(d->mtt_misses - was->mtt_misses,
+		  d->mtt_hits - was->mtt_hits, &ratio))
+		signal_set(s, SIG_DEV_MTT_MISS, i, ratio);
+}
+
 static void update_devs(struct signals *s, const struct snapshot *old)
 {
 	const struct snapshot *snap = s->snap;
@@ -102,6 +127,7 @@ static void update_devs(struct signals *s, const struct snapshot *old)
 			 was->time, d->time);
 		set_rate(s, SIG_DEV_MODIFY_RATE, i, was->modified, d->modified,
 			 was->time, d->time);
+		dev_contention(s, i, was, d);
 	}
 }
 
@@ -268,11 +294,34 @@ static void update_active(struct signals *s)
 	}
 }
 
-static void uar_members(struct signals *s, size_t i, uint64_t dt, uint64_t tau)
+/*
+ * The ratio of intervals in which two or more of its QPs advanced. The module's
+ * own sweeps are many to one reading of ours, so where it has them they say it
+ * better. False: not known.
+ */
+static bool uar_coactive(const struct snap_uar *u, const struct snap_uar *was,
+			 uint32_t seen, uint32_t active, double *ratio)
+{
+	if (snap_has(u, SNAP_SWEEPS)) {
+		if (!was || !snap_has(was, SNAP_SWEEPS) || was->since != u->since ||
+		    u->sweeps <= was->sweeps || u->coactive < was->coactive)
+			return false;
+		*ratio = (double)(u->coactive - was->coactive) /
+			 (double)(u->sweeps - was->sweeps);
+		return true;
+	}
+	*ratio = active >= 2;
+	return seen > 0;
+}
+
+static void uar_members(struct signals *s, size_t i, const struct snap_uar *was,
+			uint64_t dt, uint64_t tau)
 {
 	const struct snapshot *snap = s->snap;
+	const struct snap_uar *u = &snap->uars[i];
 	uint32_t k, owners = 0, active = 0, seen = 0;
-	double ratio;
+	double ratio = 0;
+	bool known;
 
 	for (k = s->uar_first[i]; k < s->uar_first[i + 1]; k++) {
 		const struct snap_qp *qp = &snap->qps[s->uar_qps[k]];
@@ -288,13 +337,14 @@ static void uar_members(struct signals *s, size_t i, uint64_t dt, uint64_t tau)
 			owners++;
 		}
 	}
-	signal_set(s, SIG_UAR_OWNERS, i, owners);
-	ratio = smooth(s, SMOOTH_UAR, snap->uars[i].dev, snap->uars[i].index,
-		       seen > 0, active >= 2, dt, tau);
-	if (!seen)
-		return;
-	signal_set(s, SIG_UAR_ACTIVE_QPS, i, active);
-	signal_set(s, SIG_UAR_COACTIVE, i, ratio);
+	signal_set(s, SIG_UAR_OWNERS, i,
+		   snap_has(u, SNAP_OWNERS) ? u->owners : owners);
+	known = uar_coactive(u, was, seen, active, &ratio);
+	ratio = smooth(s, SMOOTH_UAR, u->dev, u->index, known, ratio, dt, tau);
+	if (known)
+		signal_set(s, SIG_UAR_COACTIVE, i, ratio);
+	if (seen)
+		signal_set(s, SIG_UAR_ACTIVE_QPS, i, active);
 }
 
 static void update_uars(struct signals *s, const struct snapshot *old,
@@ -310,17 +360,19 @@ static void update_uars(struct signals *s, const struct snapshot *old,
 		const struct snap_uar *u = &snap->uars[i], *was;
 
 		signal_set(s, SIG_UAR_QPS, i, u->qps);
-		uar_members(s, i, dt, tau);
 		while (old && o < old->n_uars &&
 		       (old->uars[o].dev < u->dev ||
 			(old->uars[o].dev == u->dev &&
 			 old->uars[o].index < u->index)))
 			o++;
-		if (!old || o == old->n_uars || old->uars[o].dev != u->dev ||
-		    old->uars[o].index != u->index ||
-		    old->uars[o].since != u->since)
+		was = NULL;
+		if (old && o < old->n_uars && old->uars[o].dev == u->dev &&
+		    old->uars[o].index == u->index &&
+		    old->uars[o].since == u->since)
+			was = &old->uars[o];
+		uar_members(s, i, was, dt, tau);
+		if (!was)
 			continue;
-		was = &old->uars[o];
 		if (was->has & u->has & SNAP_WRS)
 			set_rate(s, SIG_UAR_WR_RATE, i, was->wrs, u->wrs,
 				 was->time, u->time);

@@ -44,11 +44,25 @@ enum snap_field {
 	SNAP_NETDEV	= 1u << 14,
 	SNAP_CAP	= 1u << 15,	/* qp: queue capacities */
 	SNAP_CLASS_ERROR = 1u << 16,
+	SNAP_OWNERS	= 1u << 17,	/* uar: owners, threads */
+	SNAP_SWEEPS	= 1u << 18,	/* uar: sweeps, active, coactive; dev: sweep_* */
+	SNAP_LIMIT	= 1u << 19,	/* uar: context_limit; dev: qp, cq, mr_limit */
+	SNAP_CONTEXT	= 1u << 20,	/* uar: context_uars */
+	SNAP_UAR_LIMIT	= 1u << 21,
+	SNAP_COMMANDS	= 1u << 22,	/* dev: commands, command_time */
+	SNAP_CONGESTION	= 1u << 23,	/* dev: congestions */
+	SNAP_CONGESTED	= 1u << 24,	/* dev: congestion_level, congested_at */
+	SNAP_MTT	= 1u << 25,	/* dev: mtt_hits, mtt_misses */
+	SNAP_READ_STALL	= 1u << 26,
+	SNAP_ABSENT	= 1u << 27,	/* qp: wrs_absent says why there are no wrs */
+	SNAP_WRS_SINCE	= 1u << 28,
+	SNAP_RECENT	= 1u << 29,	/* uar of a congestion event: recent_wrs */
 };
 
 #define snap_has(obj, field) (((obj)->has & (field)) != 0)
 
 struct snap_dev {
+	uint32_t has;
 	uint32_t index;
 	uint32_t caps;		/* enum swiftrdma_dev_cap */
 	uint32_t ports, qps, uars, cqs, mrs;
@@ -57,6 +71,13 @@ struct snap_dev {
 	uint64_t created, create_failed, rejected, destroyed, modified;
 	uint64_t adopted, untracked, live_changed, live_failed, drain_max;
 	uint64_t since, time;
+	uint32_t qp_limit, cq_limit, mr_limit, uar_limit;
+	uint64_t commands, command_time;
+	uint64_t sweeps, sweep_time, sweep_gap;
+	uint32_t records, held_pages;
+	uint64_t congestions, congested_at;
+	uint32_t congestion_level;
+	uint64_t mtt_hits, mtt_misses, read_stall;
 };
 
 struct snap_port {
@@ -84,6 +105,10 @@ struct snap_uar {
 	uint32_t owner;		/* index into snapshot.owners */
 	uint64_t created, doorbells, wrs;
 	uint64_t since, time;
+	uint32_t owners, threads;
+	uint64_t sweeps, active, coactive;
+	uint32_t context_uars, context_limit;
+	uint64_t recent_wrs;
 };
 
 struct snap_qp {
@@ -102,6 +127,9 @@ struct snap_qp {
 	int32_t class_error;	/* -errno */
 	uint64_t doorbells, wrs;
 	uint64_t since, time;
+	uint64_t wrs_since;
+	uint32_t wrs_absent;	/* enum swiftrdma_absent */
+	bool wrs_ambiguous;
 };
 
 struct snap_rule {

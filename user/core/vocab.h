@@ -32,8 +32,8 @@ enum obj_kind {
 	X(DEV,	MTTS,		"dev.mtts",		COUNT,	 false)	\
 	X(DEV,	COMMAND_TIME,	"dev.command_time",	TIME,	 false)	\
 	X(DEV,	QPC_MISS,	"dev.qpc_miss",		RATIO,	 false)	\
-	X(DEV,	MTT_MISS,	"dev.mtt_miss",		RATIO,	 false)	\
-	X(DEV,	DB_CONGESTION,	"dev.db_congestion",	RATE,	 false)	\
+	X(DEV,	MTT_MISS,	"dev.mtt_miss",		RATIO,	 true)	\
+	X(DEV,	DB_CONGESTION,	"dev.db_congestion",	RATE,	 true)	\
 	X(DEV,	PCIE_STALL,	"dev.pcie_stall",	RATIO,	 false)	\
 	X(PORT, UTIL,		"port.util",		RATIO,	 true)	\
 	X(PORT, TX_RATE,	"port.tx_rate",		BITRATE, true)	\

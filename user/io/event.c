@@ -167,6 +167,8 @@ static bool fill_event(uint8_t cmd, const struct srdma_reading *r,
 	case SWIFTRDMA_CMD_CONGESTION_NTF:
 		e->kind = IO_EVENT_CONGESTION;
 		e->dev = s->devs;
+		e->uars = s->uars;
+		e->n_uars = s->n_uars;
 		return s->n_devs;
 	}
 	return false;

@@ -102,6 +102,8 @@ struct io_event {
 	uint64_t batch;				/* ACTION */
 	uint32_t index;				/* ACTION: place in its batch */
 	const struct snap_dev *dev;		/* CONGESTION */
+	const struct snap_uar *uars;		/* CONGESTION: busiest first */
+	size_t n_uars;
 	uint64_t lease;				/* LEASE_END */
 	bool expired;				/* LEASE_END: it ran out */
 };

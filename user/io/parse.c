@@ -70,11 +70,33 @@ static const struct srdma_field dev_fields[] = {
 	F(SWIFTRDMA_DEV_A_DRAIN_MAX, U64, snap_dev, drain_max, 0),
 	F(SWIFTRDMA_DEV_A_SINCE, U64, snap_dev, since, 0),
 	F(SWIFTRDMA_DEV_A_TIME, U64, snap_dev, time, 0),
+	F(SWIFTRDMA_DEV_A_QP_LIMIT, U32, snap_dev, qp_limit, SNAP_LIMIT),
+	F(SWIFTRDMA_DEV_A_CQ_LIMIT, U32, snap_dev, cq_limit, 0),
+	F(SWIFTRDMA_DEV_A_MR_LIMIT, U32, snap_dev, mr_limit, 0),
+	F(SWIFTRDMA_DEV_A_UAR_LIMIT, U32, snap_dev, uar_limit, SNAP_UAR_LIMIT),
+	F(SWIFTRDMA_DEV_A_COMMANDS, U64, snap_dev, commands, SNAP_COMMANDS),
+	F(SWIFTRDMA_DEV_A_COMMAND_TIME, U64, snap_dev, command_time, 0),
+	F(SWIFTRDMA_DEV_A_SWEEPS, U64, snap_dev, sweeps, SNAP_SWEEPS),
+	F(SWIFTRDMA_DEV_A_SWEEP_TIME, U64, snap_dev, sweep_time, 0),
+	F(SWIFTRDMA_DEV_A_SWEEP_GAP, U64, snap_dev, sweep_gap, 0),
+	F(SWIFTRDMA_DEV_A_RECORDS, U32, snap_dev, records, 0),
+	F(SWIFTRDMA_DEV_A_HELD_PAGES, U32, snap_dev, held_pages, 0),
+	F(SWIFTRDMA_DEV_A_CONGESTIONS, U64, snap_dev, congestions,
+	  SNAP_CONGESTION),
+	F(SWIFTRDMA_DEV_A_CONGESTION_LEVEL, U32, snap_dev, congestion_level,
+	  0),
+	F(SWIFTRDMA_DEV_A_CONGESTED_AT, U64, snap_dev, congested_at,
+	  SNAP_CONGESTED),
+	F(SWIFTRDMA_DEV_A_MTT_HITS, U64, snap_dev, mtt_hits, 0),
+	F(SWIFTRDMA_DEV_A_MTT_MISSES, U64, snap_dev, mtt_misses, SNAP_MTT),
+	F(SWIFTRDMA_DEV_A_READ_STALL, U64, snap_dev, read_stall,
+	  SNAP_READ_STALL),
 };
 
 static const struct srdma_set dev_set = {
 	FIELDS(dev_fields),
-	BIT(SWIFTRDMA_DEV_A_INDEX) | BIT(SWIFTRDMA_DEV_A_NAME), NO_HAS, NULL,
+	BIT(SWIFTRDMA_DEV_A_INDEX) | BIT(SWIFTRDMA_DEV_A_NAME),
+	offsetof(struct snap_dev, has), NULL,
 };
 
 static const struct srdma_field port_fields[] = {
@@ -115,6 +137,16 @@ static const struct srdma_field uar_fields[] = {
 	N(SWIFTRDMA_UAR_A_OWNER, SNAP_OWNER),
 	F(SWIFTRDMA_UAR_A_SINCE, U64, snap_uar, since, 0),
 	F(SWIFTRDMA_UAR_A_TIME, U64, snap_uar, time, 0),
+	F(SWIFTRDMA_UAR_A_OWNERS, U32, snap_uar, owners, SNAP_OWNERS),
+	F(SWIFTRDMA_UAR_A_THREADS, U32, snap_uar, threads, 0),
+	F(SWIFTRDMA_UAR_A_SWEEPS, U64, snap_uar, sweeps, SNAP_SWEEPS),
+	F(SWIFTRDMA_UAR_A_ACTIVE, U64, snap_uar, active, 0),
+	F(SWIFTRDMA_UAR_A_COACTIVE, U64, snap_uar, coactive, 0),
+	F(SWIFTRDMA_UAR_A_CONTEXT_UARS, U32, snap_uar, context_uars,
+	  SNAP_CONTEXT),
+	F(SWIFTRDMA_UAR_A_CONTEXT_LIMIT, U32, snap_uar, context_limit,
+	  SNAP_LIMIT),
+	F(SWIFTRDMA_UAR_A_RECENT_WRS, U64, snap_uar, recent_wrs, SNAP_RECENT),
 };
 
 static const struct srdma_set uar_set = {
@@ -163,6 +195,9 @@ static const struct srdma_field qp_fields[] = {
 	  SNAP_CLASS_ERROR),
 	F(SWIFTRDMA_QP_A_SINCE, U64, snap_qp, since, 0),
 	F(SWIFTRDMA_QP_A_TIME, U64, snap_qp, time, 0),
+	F(SWIFTRDMA_QP_A_WRS_SINCE, U64, snap_qp, wrs_since, SNAP_WRS_SINCE),
+	F(SWIFTRDMA_QP_A_WRS_AMBIGUOUS, FLAG, snap_qp, wrs_ambiguous, 0),
+	F(SWIFTRDMA_QP_A_WRS_ABSENT, U32, snap_qp, wrs_absent, SNAP_ABSENT),
 };
 
 static const struct srdma_set qp_set = {

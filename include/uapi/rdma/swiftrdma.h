@@ -158,7 +158,9 @@
  *	SWIFTRDMA_CMD_QP_DESTROYED_NTF	SWIFTRDMA_A_QP, with its last figures
  *	SWIFTRDMA_CMD_ACT_NTF		SWIFTRDMA_A_BATCH, SWIFTRDMA_A_ACTION
  *	SWIFTRDMA_CMD_LEASE_NTF		SWIFTRDMA_A_LEASE: it ended
- *	SWIFTRDMA_CMD_CONGESTION_NTF	SWIFTRDMA_A_DEV: doorbells congested
+ *	SWIFTRDMA_CMD_CONGESTION_NTF	SWIFTRDMA_A_DEV: doorbells congested;
+ *					SWIFTRDMA_A_UAR_OBJ, repeated: the UARs
+ *					that were busiest then, busiest first
  *
  * A listener that gets ENOBUFS lost some and should dump.
  *
@@ -257,7 +259,7 @@ enum swiftrdma_attr {
 	SWIFTRDMA_A_SNAPSHOT,		/* nest swiftrdma_snapshot_attr */
 	SWIFTRDMA_A_DEV,		/* nest swiftrdma_dev_attr */
 	SWIFTRDMA_A_PORT_OBJ,		/* nest swiftrdma_port_attr */
-	SWIFTRDMA_A_UAR_OBJ,		/* nest swiftrdma_uar_attr */
+	SWIFTRDMA_A_UAR_OBJ,		/* nest swiftrdma_uar_attr, repeated in events */
 	SWIFTRDMA_A_QP,			/* nest swiftrdma_qp_attr */
 	SWIFTRDMA_A_JOB_OBJ,		/* nest swiftrdma_job_attr */
 	SWIFTRDMA_A_LEASE,		/* nest swiftrdma_lease_attr */
@@ -286,12 +288,19 @@ enum swiftrdma_snapshot_attr {
  * @SWIFTRDMA_DEV_CAP_WRS: work requests of user QPs are counted
  * @SWIFTRDMA_DEV_CAP_LIVE_CLASS: the class of a connected QP can be changed
  * @SWIFTRDMA_DEV_CAP_CONTEXTS: user contexts are seen from their opening on
+ * @SWIFTRDMA_DEV_CAP_UARS: UARs are pages of the NIC, known QP by QP
+ * @SWIFTRDMA_DEV_CAP_WQEBBS: what ..._WRS counts are the 64-byte blocks that work
+ *	requests take in the send queue, one or more each
+ * @SWIFTRDMA_DEV_CAP_CONGESTION: the device tells when doorbells are congested
  */
 enum swiftrdma_dev_cap {
 	SWIFTRDMA_DEV_CAP_DOORBELLS	= 1 << 0,
 	SWIFTRDMA_DEV_CAP_WRS		= 1 << 1,
 	SWIFTRDMA_DEV_CAP_LIVE_CLASS	= 1 << 2,
 	SWIFTRDMA_DEV_CAP_CONTEXTS	= 1 << 3,
+	SWIFTRDMA_DEV_CAP_UARS		= 1 << 4,
+	SWIFTRDMA_DEV_CAP_WQEBBS	= 1 << 5,
+	SWIFTRDMA_DEV_CAP_CONGESTION	= 1 << 6,
 };
 
 enum swiftrdma_dev_attr {
@@ -318,6 +327,23 @@ enum swiftrdma_dev_attr {
 	SWIFTRDMA_DEV_A_DRAIN_MAX,	/* u64, ns, the longest pause so caused */
 	SWIFTRDMA_DEV_A_SINCE,		/* u64, ns */
 	SWIFTRDMA_DEV_A_TIME,		/* u64, ns */
+	SWIFTRDMA_DEV_A_QP_LIMIT,	/* u32, how many there can be */
+	SWIFTRDMA_DEV_A_CQ_LIMIT,	/* u32 */
+	SWIFTRDMA_DEV_A_MR_LIMIT,	/* u32 */
+	SWIFTRDMA_DEV_A_UAR_LIMIT,	/* u32, pages, those of drivers included */
+	SWIFTRDMA_DEV_A_COMMANDS,	/* u64, that the module sent to the NIC */
+	SWIFTRDMA_DEV_A_COMMAND_TIME,	/* u64, ns, of all of these together */
+	SWIFTRDMA_DEV_A_SWEEPS,		/* u64, looks at all doorbell records */
+	SWIFTRDMA_DEV_A_SWEEP_TIME,	/* u64, ns, that they took */
+	SWIFTRDMA_DEV_A_SWEEP_GAP,	/* u64, ns, the longest between two */
+	SWIFTRDMA_DEV_A_RECORDS,	/* u32, doorbell records looked at */
+	SWIFTRDMA_DEV_A_HELD_PAGES,	/* u32, references to users' pages */
+	SWIFTRDMA_DEV_A_CONGESTIONS,	/* u64, doorbell congestion events */
+	SWIFTRDMA_DEV_A_CONGESTION_LEVEL, /* u32, of the last one */
+	SWIFTRDMA_DEV_A_CONGESTED_AT,	/* u64, ns, when that came */
+	SWIFTRDMA_DEV_A_MTT_HITS,	/* u64, in the NIC's cache of translations */
+	SWIFTRDMA_DEV_A_MTT_MISSES,	/* u64 */
+	SWIFTRDMA_DEV_A_READ_STALL,	/* u64, device cycles that reads over PCI held up */
 	__SWIFTRDMA_DEV_A_MAX
 };
 
@@ -345,14 +371,24 @@ enum swiftrdma_port_attr {
 
 /**
  * enum swiftrdma_uar_kind - what a UAR object stands for
- * @SWIFTRDMA_UAR_KIND_HW: a UAR page of the NIC
+ * @SWIFTRDMA_UAR_KIND_HW: a UAR page of the NIC, of which no more is known
  * @SWIFTRDMA_UAR_KIND_CONTEXT: the device has no UARs: a user context
- * @SWIFTRDMA_UAR_KIND_KERNEL: the kernel's own QPs on such a device
+ * @SWIFTRDMA_UAR_KIND_KERNEL: the kernel's own QPs, on one page or on such a device
+ * @SWIFTRDMA_UAR_KIND_STATIC: a page that the driver gave the context when it was
+ *	opened, and on which it places QPs
+ * @SWIFTRDMA_UAR_KIND_DYNAMIC: a page that the library asked for, and on which it
+ *	places QPs
+ * @SWIFTRDMA_UAR_KIND_DEDICATED: such a page with one QP alive: nobody contends.
+ *	A page has several doorbell registers and only the library knows which one
+ *	a QP rings, so two QPs of one page may or may not
  */
 enum swiftrdma_uar_kind {
 	SWIFTRDMA_UAR_KIND_HW,
 	SWIFTRDMA_UAR_KIND_CONTEXT,
 	SWIFTRDMA_UAR_KIND_KERNEL,
+	SWIFTRDMA_UAR_KIND_STATIC,
+	SWIFTRDMA_UAR_KIND_DYNAMIC,
+	SWIFTRDMA_UAR_KIND_DEDICATED,
 };
 
 enum swiftrdma_uar_attr {
@@ -368,6 +404,20 @@ enum swiftrdma_uar_attr {
 	SWIFTRDMA_UAR_A_OWNER,		/* nest swiftrdma_owner_attr: who opened it */
 	SWIFTRDMA_UAR_A_SINCE,		/* u64, ns */
 	SWIFTRDMA_UAR_A_TIME,		/* u64, ns */
+	SWIFTRDMA_UAR_A_OWNERS,		/* u32, processes with QPs on it */
+	SWIFTRDMA_UAR_A_THREADS,	/* u32, threads that created these */
+	/*
+	 * Of the device's sweeps since this one is known: all, those in which a QP
+	 * of it had advanced, and those in which two or more had.
+	 */
+	SWIFTRDMA_UAR_A_SWEEPS,		/* u64 */
+	SWIFTRDMA_UAR_A_ACTIVE,		/* u64 */
+	SWIFTRDMA_UAR_A_COACTIVE,	/* u64 */
+	/* Of the context that opened it: pages known, pages for QPs it asked for. */
+	SWIFTRDMA_UAR_A_CONTEXT_UARS,	/* u32 */
+	SWIFTRDMA_UAR_A_CONTEXT_LIMIT,	/* u32; thread domains take more */
+	/* In CONGESTION_NTF: since the sweep before. */
+	SWIFTRDMA_UAR_A_RECENT_WRS,	/* u64 */
 	__SWIFTRDMA_UAR_A_MAX
 };
 
@@ -388,6 +438,29 @@ enum swiftrdma_owner_attr {
 };
 
 #define SWIFTRDMA_OWNER_A_MAX (__SWIFTRDMA_OWNER_A_MAX - 1)
+
+/**
+ * enum swiftrdma_absent - why the work requests of a QP are not counted
+ * @SWIFTRDMA_ABSENT_NONE: they are
+ * @SWIFTRDMA_ABSENT_OFF: the sampler is switched off by a module parameter
+ * @SWIFTRDMA_ABSENT_NO_QUEUE: the QP has no send queue of its own
+ * @SWIFTRDMA_ABSENT_NOT_YET: what was there before the module is asked for a few
+ *	QPs at a time, when somebody reads
+ * @SWIFTRDMA_ABSENT_NO_PAGE: the page with the doorbell record cannot be held
+ * @SWIFTRDMA_ABSENT_NO_ADDRESS: an IOMMU hides where the record is
+ * @SWIFTRDMA_ABSENT_REFUSED: the device did not answer
+ * @SWIFTRDMA_ABSENT_NO_MEMORY: there was no memory
+ */
+enum swiftrdma_absent {
+	SWIFTRDMA_ABSENT_NONE,
+	SWIFTRDMA_ABSENT_OFF,
+	SWIFTRDMA_ABSENT_NO_QUEUE,
+	SWIFTRDMA_ABSENT_NOT_YET,
+	SWIFTRDMA_ABSENT_NO_PAGE,
+	SWIFTRDMA_ABSENT_NO_ADDRESS,
+	SWIFTRDMA_ABSENT_REFUSED,
+	SWIFTRDMA_ABSENT_NO_MEMORY,
+};
 
 enum swiftrdma_qp_attr {
 	SWIFTRDMA_QP_A_UNSPEC,
@@ -423,6 +496,10 @@ enum swiftrdma_qp_attr {
 	SWIFTRDMA_QP_A_CLASS_ERROR,	/* s32, -errno of the last attempt */
 	SWIFTRDMA_QP_A_SINCE,		/* u64, ns, tracked since */
 	SWIFTRDMA_QP_A_TIME,		/* u64, ns */
+	/* Where work requests are counted QP by QP: */
+	SWIFTRDMA_QP_A_WRS_SINCE,	/* u64, ns, since when */
+	SWIFTRDMA_QP_A_WRS_AMBIGUOUS,	/* flag: may have missed a wrap of the record */
+	SWIFTRDMA_QP_A_WRS_ABSENT,	/* u32, enum swiftrdma_absent: why WRS is not there */
 	__SWIFTRDMA_QP_A_MAX
 };
 

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Firmware commands of ours: few, counted, measured. Those that a reader causes are
+ * limited in number, for the firmware serves everybody's commands one by one. They
+ * carry uid 0, the kernel's own.
+ */
+#include <linux/ktime.h>
+#include <linux/minmax.h>
+#include <linux/slab.h>
+
+#include "mlx5.h"
+
+/* A burst that takes a few ms of the firmware's time, and so many a second. */
+#define BURST	256
+#define RATE	1000
+
+void srdma_cmd_init(struct srdma_mlx5 *md)
+{
+	spin_lock_init(&md->cmd_lock);
+	md->tokens = (u64)BURST * NSEC_PER_SEC;
+	md->tokens_at = ktime_get_ns();
+}
+
+bool srdma_cmd_may(struct srdma_mlx5 *md)
+{
+	u64 now = ktime_get_ns(), dt;
+	bool may;
+
+	spin_lock(&md->cmd_lock);
+	dt = min_t(u64, now - md->tokens_at, NSEC_PER_SEC);
+	md->tokens = min(md->tokens + dt * RATE, (u64)BURST * NSEC_PER_SEC);
+	md->tokens_at = now;
+	may = md->tokens >= NSEC_PER_SEC;
+	if (may)
+		md->tokens -= NSEC_PER_SEC;
+	spin_unlock(&md->cmd_lock);
+	return may;
+}
+
+int srdma_cmd(struct srdma_mlx5 *md, void *in, int in_size, void *out, int out_size)
+{
+	u64 start = ktime_get_ns();
+	int ret = mlx5_cmd_exec(md->core, in, in_size, out, out_size);
+
+	atomic64_inc(&md->commands);
+	atomic64_add(ktime_get_ns() - start, &md->command_ns);
+	return ret;
+}
+
+int srdma_cmd_query_qp(struct srdma_mlx5 *md, u32 qpn, struct srdma_qpc *qpc)
+{
+	u32 in[MLX5_ST_SZ_DW(query_qp_in)] = {};
+	int out_size = MLX5_ST_SZ_BYTES(query_qp_out);
+	void *out = kzalloc(out_size, GFP_KERNEL), *c;
+	int ret;
+
+	if (!out)
+		return -ENOMEM;
+	MLX5_SET(query_qp_in, in, opcode, MLX5_CMD_OP_QUERY_QP);
+	MLX5_SET(query_qp_in, in, qpn, qpn);
+	ret = srdma_cmd(md, in, sizeof(in), out, out_size);
+	if (!ret) {
+		c = MLX5_ADDR_OF(query_qp_out, out, qpc);
+		qpc->uar_page = MLX5_GET(qpc, c, uar_page);
+		qpc->dbr_addr = MLX5_GET64(qpc, c, dbr_addr);
+	}
+	kfree(out);
+	return ret;
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * swiftrdma_mlx5: what a ConnectX can tell and do, for swiftrdma.ko. A module of its
+ * own, so that swiftrdma.ko neither needs nor pins mlx5_core. It may come and go
+ * while both are at work; the devices are then the generic provider's.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/module.h>
+#include <linux/pci.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <rdma/ib_verbs.h>
+
+#include "mlx5.h"
+
+/* NULL: not a device of mlx5_core's that we know how to find. */
+static struct mlx5_core_dev *core_of(struct ib_device *ibdev)
+{
+	struct device *parent = ibdev->dev.parent;
+
+	if (ibdev->ops.driver_id != RDMA_DRIVER_MLX5 || !parent || !dev_is_pci(parent) ||
+	    !parent->driver || strcmp(parent->driver->name, "mlx5_core"))
+		return NULL;
+	return pci_get_drvdata(to_pci_dev(parent));
+}
+
+static bool mlx5_match(struct ib_device *ibdev)
+{
+	return core_of(ibdev);
+}
+
+/* The BAR in MB is a power of two, and its pages are UARs. */
+static u32 uar_limit(struct mlx5_core_dev *core)
+{
+	return 1u << (MLX5_CAP_GEN(core, uar_sz) + 20 - MLX5_ADAPTER_PAGE_SHIFT);
+}
+
+static int mlx5_dev_add(struct srdma_dev *dev)
+{
+	struct srdma_mlx5 *md = kzalloc(sizeof(*md), GFP_KERNEL);
+	int ret;
+
+	if (!md)
+		return -ENOMEM;
+	md->dev = dev;
+	md->core = core_of(dev->ibdev);
+	md->uar_limit = uar_limit(md->core);
+	md->sampling = srdma_sampler_wanted();
+	mutex_init(&md->confirm_lock);
+	srdma_cmd_init(md);
+	ret = srdma_records_init(md);
+	if (ret)
+		goto err_free;
+	if (md->sampling) {
+		ret = srdma_sampler_start(md);
+		if (ret)
+			goto err_records;
+		dev->caps |= SWIFTRDMA_DEV_CAP_WRS | SWIFTRDMA_DEV_CAP_WQEBBS;
+	}
+	dev->priv = md;
+	return 0;
+
+err_records:
+	srdma_records_exit(md);
+err_free:
+	kfree(md);
+	return ret;
+}
+
+static void mlx5_dev_remove(struct srdma_dev *dev)
+{
+	struct srdma_mlx5 *md = srdma_mlx5_of(dev);
+
+	dev->priv = NULL;
+	if (md->sampling)
+		srdma_sampler_stop(md);
+	srdma_records_exit(md);
+	pr_info("%s: let go, %d pages held, %d records\n", dev->name, atomic_read(&md->held),
+		atomic_read(&md->n_records));
+	kfree(md);
+}
+
+static void mlx5_refresh(struct srdma_dev *dev)
+{
+	struct srdma_mlx5 *md = srdma_mlx5_of(dev);
+
+	srdma_mlx5_confirm(md);
+	if (md->sampling)
+		srdma_sampler_refresh(md);
+}
+
+static void mlx5_dev_stat(struct srdma_dev *dev, struct srdma_dev_stat *st)
+{
+	struct srdma_mlx5 *md = srdma_mlx5_of(dev);
+
+	st->uar_limit = md->uar_limit;
+	st->commands = atomic64_read(&md->commands);
+	st->command_ns = atomic64_read(&md->command_ns);
+	st->sampled = md->sampling;
+	st->sweeps = atomic64_read(&dev->sweeps);
+	st->sweep_ns = READ_ONCE(md->sweep_ns);
+	st->gap_ns = READ_ONCE(md->gap_ns);
+	st->records = atomic_read(&md->n_records);
+	st->pages = atomic_read(&md->held);
+}
+
+static const struct srdma_provider_ops mlx5_ops = {
+	.name = "mlx5",
+	.caps = SWIFTRDMA_DEV_CAP_CONTEXTS | SWIFTRDMA_DEV_CAP_UARS,
+	.match = mlx5_match,
+	.detach = srdma_mlx5_detach,
+	.dev_add = mlx5_dev_add,
+	.dev_remove = mlx5_dev_remove,
+	.context_pages = srdma_mlx5_context_pages,
+	.qp_created = srdma_mlx5_qp_created,
+	.qp_modify = srdma_mlx5_qp_modify,
+	.qp_modified = srdma_mlx5_qp_modified,
+	.refresh = mlx5_refresh,
+	.dev_stat = mlx5_dev_stat,
+};
+
+static int __init srdma_mlx5_init(void)
+{
+	return srdma_provider_register(&mlx5_ops);
+}
+
+static void __exit srdma_mlx5_exit(void)
+{
+	srdma_provider_unregister(&mlx5_ops);
+}
+
+module_init(srdma_mlx5_init);
+module_exit(srdma_mlx5_exit);
+
+MODULE_DESCRIPTION("SwiftRDMA: UARs and queue pairs of mlx5 devices");
+MODULE_AUTHOR("SwiftRDMA");
+MODULE_LICENSE("GPL");
+MODULE_VERSION("0.1.0");

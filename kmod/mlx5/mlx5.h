@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef SRDMA_MLX5_H
+#define SRDMA_MLX5_H
+
+#include <linux/atomic.h>
+#include <linux/completion.h>
+#include <linux/mlx5/driver.h>
+#include <linux/mutex.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+#include <linux/xarray.h>
+
+#include "tracker.h"
+
+/**
+ * struct srdma_entry - the doorbell record of a QP, as the sampler sees it
+ * @rec: the send counter; NULL: this place is free
+ * @page: UAR, NULL: not known
+ * @total: WQEBBs counted
+ * @last: what @rec said
+ * @state: enum srdma_entry_state
+ * @ambiguous: it was not looked at for so long that a wrap may have been missed
+ *
+ * A look at one that has not moved touches this and the record: two cache lines,
+ * for two entries share one.
+ */
+struct srdma_entry {
+	const __be32 *rec;
+	struct srdma_uar *page;
+	u64 total;
+	u16 last;
+	u8 state;
+	u8 ambiguous;
+};
+
+enum srdma_entry_state {
+	SRDMA_ENTRY_OFF,	/* in RESET the record is the library's alone */
+	SRDMA_ENTRY_IDLE,	/* nothing is sent: looked at when somebody asks */
+	SRDMA_ENTRY_ON,		/* looked at in every sweep */
+};
+
+/**
+ * struct srdma_slot - what else there is of an entry
+ * @q: whose it is; the entry goes before the QP does
+ * @held: page with the record, with a reference; NULL: the kernel's own
+ * @pushed: of srdma_entry.total, what has been added to the QP and its UAR
+ * @next: of a free one: the next, or SRDMA_NO_SLOT
+ */
+struct srdma_slot {
+	struct srdma_qp *q;
+	struct page *held;
+	u64 pushed;
+	u32 next;
+};
+
+#define SRDMA_BLOCK	128
+#define SRDMA_NO_SLOT	U32_MAX
+
+/**
+ * struct srdma_block - entries that are swept under one lock
+ * @lock: all of it; taken inside nothing, process context
+ * @swept: ns, when it was looked at
+ * @n_on: entries that are ON
+ * @entry: a page of them
+ * @slot: the same by number
+ */
+struct srdma_block {
+	spinlock_t lock;	/* all of it */
+	u64 swept;
+	u32 n_on;
+	struct srdma_entry *entry;
+	struct srdma_slot slot[SRDMA_BLOCK];
+};
+
+/**
+ * struct srdma_mlx5 - an mlx5 device
+ * @dev: core's
+ * @core: mlx5_core's
+ * @sampling: records are read at all
+ * @uar_limit: UAR pages of the device
+ *
+ * Commands (cmd.c):
+ * @cmd_lock: @tokens and @tokens_at
+ * @tokens: lazy commands that may be sent now, in 1/NSEC_PER_SEC
+ * @tokens_at: ns
+ * @commands: sent
+ * @command_ns: how long they took
+ *
+ * QPs (qp.c):
+ * @confirm_lock: makes one reader at a time ask for what is not known
+ * @n_sure: QPs of which nothing is to be asked
+ *
+ * Records (dbrec.c):
+ * @blocks: struct srdma_block by number, without holes; only added to
+ * @n_blocks: of @blocks
+ * @grow_lock: makes one at a time add a block; outside @slot_lock
+ * @slot_lock: @free; taken inside nothing
+ * @free: first slot that is free
+ * @n_records: slots in use
+ * @held: pages held
+ *
+ * Sampler (sampler.c):
+ * @thread: NULL: off
+ * @wait: the thread's
+ * @n_on: entries that are ON
+ * @asked: a fresh sweep is asked for: the number of the last request
+ * @done: and of the last one that is served
+ * @served: readers wait here
+ * @sweep_ns: time spent in sweeps
+ * @gap_ns: the longest between two
+ */
+struct srdma_mlx5 {
+	struct srdma_dev *dev;
+	struct mlx5_core_dev *core;
+	bool sampling;
+	u32 uar_limit;
+
+	spinlock_t cmd_lock;	/* tokens */
+	u64 tokens, tokens_at;
+	atomic64_t commands, command_ns;
+
+	struct mutex confirm_lock;	/* one reader at a time */
+	atomic_t n_sure;
+
+	struct xarray blocks;
+	u32 n_blocks;
+	struct mutex grow_lock;	/* @n_blocks */
+	spinlock_t slot_lock;	/* @free */
+	u32 free;
+	atomic_t n_records, held;
+
+	struct task_struct *thread;
+	wait_queue_head_t wait, served;
+	atomic_t n_on;
+	atomic64_t asked, done;
+	u64 sweep_ns, gap_ns;
+};
+
+static inline struct srdma_mlx5 *srdma_mlx5_of(const struct srdma_dev *dev)
+{
+	return dev->priv;
+}
+
+/* cmd.c: a command, measured. May sleep. */
+int srdma_cmd(struct srdma_mlx5 *md, void *in, int in_size, void *out, int out_size);
+/* May one more be sent for a reader's sake? */
+bool srdma_cmd_may(struct srdma_mlx5 *md);
+void srdma_cmd_init(struct srdma_mlx5 *md);
+
+/* What QUERY_QP says of a QP. */
+struct srdma_qpc {
+	u32 uar_page;
+	u64 dbr_addr;
+};
+
+int srdma_cmd_query_qp(struct srdma_mlx5 *md, u32 qpn, struct srdma_qpc *qpc);
+
+/* qp.c: what a QP rings, and where its record is. srdma_provider_ops. */
+u32 srdma_mlx5_context_pages(struct ib_udata *udata);
+void srdma_mlx5_qp_created(struct srdma_qp *q, const struct ib_qp_init_attr *attr,
+			   struct ib_udata *udata);
+void srdma_mlx5_qp_modify(struct srdma_qp *q, const struct ib_qp_attr *attr, int mask);
+void srdma_mlx5_qp_modified(struct srdma_qp *q, const struct ib_qp_attr *attr, int mask,
+			    int ret);
+void srdma_mlx5_detach(struct srdma_qp *q);
+/* Find out of every QP what is not known yet, as far as commands may be sent. */
+void srdma_mlx5_confirm(struct srdma_mlx5 *md);
+
+/*
+ * dbrec.c. The QP is held (srdma_qp_lock()), or nobody knows it yet. add(): begin
+ * to count the WQEBBs of @q, from what the record says or from nought; @held is
+ * given over. 0, or -ENOMEM and @held is still the caller's.
+ */
+int srdma_records_init(struct srdma_mlx5 *md);
+void srdma_records_exit(struct srdma_mlx5 *md);
+int srdma_record_add(struct srdma_mlx5 *md, struct srdma_qp *q, const __be32 *rec,
+		     struct page *held, bool from_now, enum srdma_entry_state state);
+/* One last look, then let go. */
+void srdma_record_del(struct srdma_mlx5 *md, struct srdma_qp *q);
+/* A look, then the new state; from OFF it counts from nought. */
+void srdma_record_state(struct srdma_mlx5 *md, struct srdma_qp *q, enum srdma_entry_state state);
+/* Its UAR has become known. */
+void srdma_record_page(struct srdma_mlx5 *md, struct srdma_qp *q);
+
+/* Look at one; true: it moved, by *delta. The block is locked. */
+static inline bool srdma_record_look(struct srdma_entry *e, u16 *delta)
+{
+	u16 now = be32_to_cpu(READ_ONCE(*e->rec));
+
+	*delta = now - e->last;
+	if (!*delta)
+		return false;
+	e->last = now;
+	e->total += *delta;
+	return true;
+}
+
+/* What was counted goes to the QP, its UAR and its job. The block is locked. */
+void srdma_record_push(struct srdma_entry *e, struct srdma_slot *s);
+
+/* sampler.c */
+int srdma_sampler_start(struct srdma_mlx5 *md);
+void srdma_sampler_stop(struct srdma_mlx5 *md);
+/* Until everything that moved before now is counted. May sleep. */
+void srdma_sampler_refresh(struct srdma_mlx5 *md);
+/* How long an entry that is ON may go without a look, ns. */
+u64 srdma_sampler_limit(void);
+bool srdma_sampler_wanted(void);
+
+#endif /* SRDMA_MLX5_H */

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The sampler: a thread of each device that looks at all doorbell records of QPs at
+ * work, again and again. A record counts to 65535 and begins anew, so a QP that
+ * posts max_rate WQEBBs a second has to be looked at every 65536 / max_rate seconds;
+ * one that had to wait for longer has its figure marked as ambiguous, for good.
+ *
+ * What it may cost is a share of one CPU: the more QPs, the longer it sleeps. It
+ * is a real-time thread of the lowest priority, for a busy machine is where its
+ * figures matter; the share bounds that, too.
+ *
+ * It alone looks at the records of the QPs at work. A reader waits for a sweep
+ * that began after it asked; many readers share one.
+ */
+#include <linux/hrtimer.h>
+#include <linux/kthread.h>
+#include <linux/math64.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/timekeeping.h>
+
+#include "mlx5.h"
+
+static bool sampler = true;
+module_param(sampler, bool, 0444);
+MODULE_PARM_DESC(sampler, "read doorbell records, to count work requests (Y)");
+
+static int param_set_within(const char *val, const struct kernel_param *kp, uint min, uint max)
+{
+	return param_set_uint_minmax(val, kp, min, max);
+}
+
+static uint period_us = 4000;
+
+static int period_set(const char *val, const struct kernel_param *kp)
+{
+	return param_set_within(val, kp, 100, 1000000);
+}
+
+static const struct kernel_param_ops period_ops = { .set = period_set, .get = param_get_uint };
+module_param_cb(period_us, &period_ops, &period_us, 0644);
+MODULE_PARM_DESC(period_us, "time between two sweeps, 100 to 1000000 us (4000)");
+
+static uint budget = 2;
+
+static int budget_set(const char *val, const struct kernel_param *kp)
+{
+	return param_set_within(val, kp, 1, 50);
+}
+
+static const struct kernel_param_ops budget_ops = { .set = budget_set, .get = param_get_uint };
+module_param_cb(budget, &budget_ops, &budget, 0644);
+MODULE_PARM_DESC(budget, "most that sweeps may take of one CPU, 1 to 50 % (2)");
+
+static uint max_rate = 10000000;
+
+static int max_rate_set(const char *val, const struct kernel_param *kp)
+{
+	return param_set_within(val, kp, 1000, 1000000000);
+}
+
+static const struct kernel_param_ops max_rate_ops = { .set = max_rate_set, .get = param_get_uint };
+module_param_cb(max_rate, &max_rate_ops, &max_rate, 0644);
+MODULE_PARM_DESC(max_rate, "WQEBBs a second that one QP can post, 1000 to 1000000000 (10000000)");
+
+/* Of the figures that say which UAR is busy at this moment. */
+#define WINDOW_NS	(NSEC_PER_SEC / 4)
+
+bool srdma_sampler_wanted(void)
+{
+	return sampler;
+}
+
+u64 srdma_sampler_limit(void)
+{
+	return div_u64(65536ULL * NSEC_PER_SEC, READ_ONCE(max_rate));
+}
+
+/* One of its QPs moved in this sweep: perhaps not the first. */
+static void mark(struct srdma_uar *page, u64 sweep, u64 window, u16 delta)
+{
+	if (page->mark != sweep) {
+		page->mark = sweep;
+		page->twice = false;
+		WRITE_ONCE(page->active, page->active + 1);
+	} else if (!page->twice) {
+		page->twice = true;
+		WRITE_ONCE(page->coactive, page->coactive + 1);
+	}
+	if (page->window != window) {
+		page->before = page->window + 1 == window ? page->now : 0;
+		page->now = 0;
+		page->window = window;
+	}
+	page->now += delta;
+}
+
+static void sweep_entry(struct srdma_block *b, u32 i, bool push, bool late, u64 sweep, u64 window)
+{
+	struct srdma_entry *e = &b->entry[i];
+	u16 delta;
+
+	if (e->state == SRDMA_ENTRY_OFF)
+		return;
+	if (late && e->state == SRDMA_ENTRY_ON)
+		e->ambiguous = true;
+	if ((push || e->state == SRDMA_ENTRY_ON) && srdma_record_look(e, &delta) && e->page)
+		mark(e->page, sweep, window, delta);
+	if (push)
+		srdma_record_push(e, &b->slot[i]);
+}
+
+/*
+ * A look at everything, 128 records at a time without being preempted; @push: and
+ * tell the QPs.
+ */
+static void sweep(struct srdma_mlx5 *md, bool push)
+{
+	u64 number = atomic64_read(&md->dev->sweeps) + 1, limit = srdma_sampler_limit();
+	u32 n, i, blocks = smp_load_acquire(&md->n_blocks);
+	struct srdma_block *b;
+	u64 now, gap, window;
+
+	for (n = 0; n < blocks; n++) {
+		b = xa_load(&md->blocks, n);
+		spin_lock(&b->lock);
+		now = ktime_get_ns();
+		window = div_u64(now, WINDOW_NS);
+		gap = now - b->swept;
+		if (b->n_on && gap > md->gap_ns)
+			WRITE_ONCE(md->gap_ns, gap);
+		if (b->n_on || push)
+			for (i = 0; i < SRDMA_BLOCK; i++)
+				sweep_entry(b, i, push, b->n_on && gap > limit, number, window);
+		b->swept = now;
+		spin_unlock(&b->lock);
+		cond_resched();
+	}
+	atomic64_set(&md->dev->sweeps, number);
+}
+
+static bool is_asked(struct srdma_mlx5 *md)
+{
+	return atomic64_read(&md->asked) != atomic64_read(&md->done);
+}
+
+/* What the budget demands, come who may. */
+static void rest(u64 ns)
+{
+	ktime_t until = ktime_add_ns(ktime_get(), ns);
+
+	set_current_state(TASK_IDLE);
+	if (!kthread_should_stop())
+		schedule_hrtimeout(&until, HRTIMER_MODE_ABS);
+	__set_current_state(TASK_RUNNING);
+}
+
+/* The rest of the period, unless somebody asks. */
+static void nap(struct srdma_mlx5 *md, u64 ns)
+{
+	ktime_t until = ktime_add_ns(ktime_get(), ns);
+	DEFINE_WAIT(wait);
+
+	prepare_to_wait(&md->wait, &wait, TASK_IDLE);
+	if (!kthread_should_stop() && !is_asked(md))
+		schedule_hrtimeout(&until, HRTIMER_MODE_ABS);
+	finish_wait(&md->wait, &wait);
+}
+
+static int sampler_thread(void *data)
+{
+	struct srdma_mlx5 *md = data;
+	u64 start, cost, due, period, asked;
+
+	while (!kthread_should_stop()) {
+		wait_event_idle(md->wait, kthread_should_stop() || is_asked(md) ||
+				atomic_read(&md->n_on));
+		asked = atomic64_read(&md->asked);
+		start = ktime_get_ns();
+		sweep(md, asked != atomic64_read(&md->done));
+		cost = ktime_get_ns() - start;
+		WRITE_ONCE(md->sweep_ns, md->sweep_ns + cost);
+		if (asked != atomic64_read(&md->done)) {
+			atomic64_set(&md->done, asked);
+			wake_up_all(&md->served);
+		}
+		due = div_u64(cost * (100 - READ_ONCE(budget)), READ_ONCE(budget));
+		period = (u64)READ_ONCE(period_us) * NSEC_PER_USEC;
+		rest(due);
+		if (due < period)
+			nap(md, period - due);
+	}
+	/* Nobody waits for ever. */
+	atomic64_set(&md->done, S64_MAX);
+	wake_up_all(&md->served);
+	return 0;
+}
+
+void srdma_sampler_refresh(struct srdma_mlx5 *md)
+{
+	s64 mine = atomic64_inc_return(&md->asked);
+
+	wake_up(&md->wait);
+	wait_event(md->served, atomic64_read(&md->done) >= mine);
+}
+
+int srdma_sampler_start(struct srdma_mlx5 *md)
+{
+	struct task_struct *t;
+
+	init_waitqueue_head(&md->wait);
+	init_waitqueue_head(&md->served);
+	t = kthread_create(sampler_thread, md, "swiftrdma/%s", md->dev->name);
+	if (IS_ERR(t))
+		return PTR_ERR(t);
+	sched_set_fifo_low(t);
+	md->thread = t;
+	wake_up_process(t);
+	return 0;
+}
+
+/* Readers are gone. */
+void srdma_sampler_stop(struct srdma_mlx5 *md)
+{
+	kthread_stop(md->thread);
+}

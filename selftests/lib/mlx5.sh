@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# swiftrdma_mlx5.ko in the VM, over the software ConnectX, and what the device says
+# of the same things. Goes with ktap.sh, hca.sh, module.sh and proc.sh.
+
+mlx5_ko=build/kmod/$(uname -r)/swiftrdma_mlx5.ko
+PATH=$PWD/build/progs:$PATH
+work=${work:-$(mktemp -d)}
+
+mlx5_load() { insmod "$mlx5_ko" "$@"; }
+both_load() { srdma_load && mlx5_load "$@"; }
+both_unload() { rmmod swiftrdma_mlx5 && srdma_unload; }
+
+# summary DEV NAME: a figure of the summary file.
+summary() { awk -v n="$2" '$1 == n { print $2 }' "$srdma_debugfs/$1/summary"; }
+
+# A program of QPs that obeys: wq_start NAME ARG..., wq NAME COMMAND... , wq_end NAME.
+# wq prints the answer's lines, the last one says that it is over.
+declare -A wq_in wq_out wq_pid
+wq_start() {
+	local name=$1 in out
+
+	shift
+	mkfifo "$work/$name.in" "$work/$name.out"
+	exec {in}<>"$work/$name.in" {out}<>"$work/$name.out"
+	wqebbs "$@" <"$work/$name.in" >"$work/$name.out" 2>"$work/$name.err" &
+	wq_pid[$name]=$!
+	wq_in[$name]=$in wq_out[$name]=$out
+	wq_answer "$name" ready >/dev/null
+}
+wq_answer() {
+	local line
+
+	while IFS= read -r -t 240 -u "${wq_out[$1]}" line; do
+		echo "$line"
+		case $line in "$2"*) return 0 ;; esac
+	done
+	cat "$work/$1.err" >&2
+	return 1
+}
+wq() {
+	local name=$1 over
+
+	shift
+	case $1 in
+	post) over=posted ;; show) over=shown ;; destroy) over=destroyed ;;
+	fork|exec) over=forked ;; *) over=$1 ;;
+	esac
+	echo "$*" >&"${wq_in[$name]}"
+	wq_answer "$name" "$over"
+}
+wq_forget() {
+	exec {wq_in[$1]}>&- {wq_out[$1]}>&-
+	rm -f "$work/$1.in" "$work/$1.out"
+}
+wq_end() {
+	echo quit >&"${wq_in[$1]}"
+	wait "${wq_pid[$1]}"
+	local status=$?
+
+	wq_forget "$1"
+	return $status
+}
+wq_kill() {
+	kill -9 "${wq_pid[$1]}"
+	wait "${wq_pid[$1]}" 2>/dev/null
+	wq_forget "$1"
+}
+
+# The same of every QP, as "QPN WQEBBS" lines: the program's own and the module's.
+wq_said() { wq "$1" show | awk '$1 == "qp" { print $2, $3 }' | sort -n; }
+qp_said() {
+	swiftrdma -j qp show dev "$1" pid "$2" | jq -r '.[] | "\(.qpn) \(.wrs)"' | sort -n
+}
+
+# Of every UAR with QPs, or that had some, of users: "UAR QPS WQEBBS".
+hca_uars() {
+	awk 'NR > 1 && $2 && ($3 || $5) { print $1, $3, $5 }' "$hca_debug/hca$1/uars" | sort -n
+}
+our_uars() {
+	swiftrdma -j uar show "$1" |
+		jq -r '.[] | select(.kind != "kernel") | "\(.uar) \(.qps) \(.wrs)"' | sort -n
+}
+
+# As dmesg_complaints, but for what the device does: its poller is a real-time
+# thread, and under load a busy one.
+mlx5_complaints() { dmesg_complaints | grep -v 'sched: RT throttling activated'; }
