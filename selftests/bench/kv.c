@@ -4,8 +4,8 @@
  *
  * The store is a table of values in a memory region of the server, which has
  * nothing more to do. A get is an RDMA READ of one value, whose first word says
- * of which key it is: so each is checked. Threads have their own QPs and their
- * own CQ, and keep --depth gets under way on every QP; a get's latency is from
+ * of which key it is: so each is checked. Threads make their own QPs and
+ * CQ, and keep --depth gets under way on every QP; a get's latency is from
  * its post to when its completion was seen.
  *
  * Where the QPs' doorbell registers are is the library's business, or, with
@@ -18,6 +18,7 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -76,6 +77,7 @@ struct kv {
 	uint32_t store_rkey;
 	struct conn *conns;
 	struct thread t[MAX_THREADS];
+	pthread_barrier_t connected;
 	_Atomic uint64_t warm;
 	atomic_bool counting, stop;
 };
@@ -89,7 +91,8 @@ static const char usage[] =
 	"  --size BYTES    of a value (512)\n"
 	"  --keys N        in the store (4096)\n"
 	"  --domains       each thread makes its QPs in a thread domain of its own\n"
-	"  --duration SEC  after every QP had its first gets done (5)\n"
+	"  --duration SEC  after so many gets as there can be under way (5); on SIGTERM\n"
+	"                  and SIGINT it ends sooner\n"
 	"  --poll USEC     pause of a thread that finds nothing (1000)\n";
 
 static int complain(const char *what)
@@ -286,6 +289,11 @@ static void *serve(void *arg)
 	uint32_t q, i;
 	int n;
 
+	t->ret = thread_open(t);
+	for (q = t->first; q < o->qps && !t->ret; q += t->step)
+		t->ret = connect_one(t, &t->kv->conns[q]);
+	/* All are there before the first one posts. */
+	pthread_barrier_wait(&t->kv->connected);
 	for (i = 0; i < o->depth; i++)
 		for (q = t->first; q < o->qps && !t->ret; q += t->step, under_way++)
 			t->ret = post(t, q, i);
@@ -364,29 +372,38 @@ static void report(struct kv *kv, uint64_t ns)
 	free(all.v);
 }
 
-static int run(struct kv *kv)
+static int start(struct kv *kv)
+{
+	uint32_t i;
+
+	errno = pthread_barrier_init(&kv->connected, NULL, kv->o->threads);
+	for (i = 0; !errno && i < kv->o->threads; i++)
+		errno = pthread_create(&kv->t[i].id, NULL, serve, &kv->t[i]);
+	return errno ? complain("thread") : 0;
+}
+
+static int run(struct kv *kv, const sigset_t *ends)
 {
 	const struct options *o = kv->o;
 	struct timespec pause = { 0, 1000000 };
 	uint64_t begin, ns;
 	uint32_t i;
-	int ret = 0;
+	int ret = start(kv);
 
-	for (i = 0; i < o->threads; i++) {
-		errno = pthread_create(&kv->t[i].id, NULL, serve, &kv->t[i]);
-		if (errno)
-			return complain("thread");
-	}
-	while (kv->warm < o->qps * o->depth) {
+	while (!ret && kv->warm < o->qps * o->depth) {
 		nanosleep(&pause, NULL);
-		for (i = 0; i < o->threads; i++)
-			if (kv->t[i].ret)
-				return kv->t[i].ret;
+		for (i = 0; i < o->threads && !ret; i++)
+			ret = kv->t[i].ret;
 	}
+	if (ret)
+		return ret;
 	begin = now_ns();
 	kv->counting = true;
-	while (now_ns() - begin < o->duration_ns)
-		nanosleep(&pause, NULL);
+	do {
+		ns = now_ns() - begin;
+		pause.tv_sec = (o->duration_ns - ns) / 1000000000;
+		pause.tv_nsec = (o->duration_ns - ns) % 1000000000;
+	} while (ns < o->duration_ns && sigtimedwait(ends, NULL, &pause) < 0);
 	kv->counting = false;
 	ns = now_ns() - begin;
 	kv->stop = true;
@@ -412,14 +429,10 @@ static int kv_open(struct kv *kv)
 	kv->conns = calloc(o->qps, sizeof(*kv->conns));
 	if (!ret && !kv->conns)
 		ret = complain("memory");
-	for (i = 0; !ret && i < o->threads; i++) {
+	for (i = 0; i < o->threads; i++)
 		kv->t[i] = (struct thread){
 			.kv = kv, .first = i, .step = o->threads, .seed = i + 1,
 		};
-		ret = thread_open(&kv->t[i]);
-	}
-	for (i = 0; !ret && i < o->qps; i++)
-		ret = connect_one(&kv->t[i % o->threads], &kv->conns[i]);
 	return ret;
 }
 
@@ -469,14 +482,20 @@ int main(int argc, char **argv)
 		.duration_ns = 5000000000, .poll_us = 1000,
 	};
 	static struct kv kv;
+	sigset_t ends;
 	int ret;
 
 	o.conn.rd_atomic = 16;
 	o.conn.timeout = 21;
 	parse(argc, argv, &o);
 	kv.o = &o;
+	/* Of all threads, so that the first one hears of it. */
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGTERM);
+	sigaddset(&ends, SIGINT);
+	sigprocmask(SIG_BLOCK, &ends, NULL);
 	ret = kv_open(&kv);
 	if (!ret)
-		ret = run(&kv);
+		ret = run(&kv, &ends);
 	return ret ? 1 : 0;
 }

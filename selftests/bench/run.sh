@@ -16,7 +16,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 
-groups=(qp_create qp_rts dump qp_memory act_latency softhca_uar softhca_cache softhca_class)
+groups=(qp_create qp_rts dump qp_memory act_latency softhca_uar softhca_cache softhca_class uar_loop)
 rows=selftests/bench/rows
 logs=build/vm/out/bench
 failed=0
@@ -43,7 +43,7 @@ group() {
 	dump|qp_dump*) measure dump rxe --icount --timeout 600 -- "$rows/dump.sh" ;;
 	qp_memory) measure "$1" rxe --timeout 600 -- "$rows/qp_memory.sh" ;;
 	act_latency) measure "$1" rxe --timeout 300 -- "$rows/act_latency.sh" ;;
-	softhca_uar|softhca_cache|softhca_class)
+	softhca_uar|softhca_cache|softhca_class|uar_loop)
 		SOFTHCA_PARAMS="preset=cx5 time_scale=6000" \
 			measure "$1" softhca --timeout 1200 -- "$rows/$1.sh" ;;
 	*) printf 'no such row: %s; there are: %s\n' "$1" "${groups[*]}" >&2; exit 2 ;;

@@ -134,7 +134,13 @@ static void say_uar(const struct about *a, struct explain *e)
 		[SWIFTRDMA_UAR_KIND_CONTEXT] =
 			"the process's user context: this device has no UARs",
 		[SWIFTRDMA_UAR_KIND_KERNEL] =
-			"the kernel's own: this device has no UARs",
+			"the kernel's own",
+		[SWIFTRDMA_UAR_KIND_STATIC] =
+			"a page of the NIC, which its context got when it was opened",
+		[SWIFTRDMA_UAR_KIND_DYNAMIC] =
+			"a page of the NIC, which its library asked for",
+		[SWIFTRDMA_UAR_KIND_DEDICATED] =
+			"a page of the NIC, which its library asked for",
 	};
 	const struct crowd_uar *c;
 	char others[64] = "", threads[64] = "";
@@ -166,6 +172,10 @@ static void say_uar(const struct about *a, struct explain *e)
 		say(e, EXPLAIN_UAR, "its process has %u QP%s on %u UAR%s",
 		    a->proc->qps, a->proc->qps > 1 ? "s" : "", a->proc->uars,
 		    a->proc->uars > 1 ? "s" : "");
+	if (snap_has(a->uar, SNAP_CONTEXT) && snap_has(a->uar, SNAP_LIMIT))
+		say(e, EXPLAIN_UAR,
+		    "its context has %u pages; for QPs it may use %u, thread domains apart",
+		    a->uar->context_uars, a->uar->context_limit);
 	if (e->environment && crowd_is_page(a->uar->kind))
 		say(e, EXPLAIN_UAR, "its environment sets %s",
 		    e->environment[0] ? e->environment :
@@ -211,6 +221,9 @@ static const char *no_rate(const struct about *a, uint32_t cap)
 {
 	if (!a->dev)
 		return "its device is gone";
+	if (cap == SWIFTRDMA_DEV_CAP_WRS && snap_has(a->qp, SNAP_ABSENT) &&
+	    !snap_has(a->qp, SNAP_WRS) && view_absent(a->qp->wrs_absent, true))
+		return view_absent(a->qp->wrs_absent, true);
 	if (!strcmp(a->dev->provider, "generic"))
 		return "doorbells of this device bypass the kernel, and nothing here can read them";
 	if (!(a->dev->caps & cap))
@@ -223,13 +236,16 @@ static const char *no_rate(const struct about *a, uint32_t cap)
 
 static void say_rate(const struct about *a, struct explain *e, size_t row)
 {
-	double wrs, rings, uar;
+	double wrs = 0, rings = 0, uar = 0;
 	bool has_wrs = signal_get(a->sig, SIG_QP_WR_RATE, row, &wrs);
 	bool has_rings = signal_get(a->sig, SIG_QP_DOORBELL_RATE, row, &rings);
 
 	if (has_wrs)
-		say(e, EXPLAIN_RATE, "%s work requests",
-		    figure(wrs, UNIT_RATE).s);
+		say(e, EXPLAIN_RATE, "%s %s%s", figure(wrs, UNIT_RATE).s,
+		    a->dev && a->dev->caps & SWIFTRDMA_DEV_CAP_WQEBBS ?
+		    "blocks of 64 bytes in its send queue, one or more for each work request"
+		    : "work requests", a->qp->wrs_ambiguous ?
+		    " (or more: the counter may have wrapped unseen)" : "");
 	else
 		say(e, EXPLAIN_UNTOLD, "work requests: %s",
 		    no_rate(a, SWIFTRDMA_DEV_CAP_WRS));
@@ -340,6 +356,17 @@ static void contention_cache(const struct about *a, struct explain *e)
 		    a->dev->qps, a->dev->mrs);
 }
 
+static void contention_limit(const struct about *a, struct explain *e)
+{
+	const struct snap_dev *d = a->dev;
+
+	if (d && snap_has(d, SNAP_UAR_LIMIT) && d->uar_limit &&
+	    d->uars > d->uar_limit / 10 * 9)
+		say(e, EXPLAIN_CONTENTION,
+		    "UARs of the device: nearly all in use, %u of %u; creating a context will fail soon",
+		    d->uars, d->uar_limit);
+}
+
 static void contention_nic(const struct about *a, struct explain *e)
 {
 	size_t row = a->ref.dev >= 0 ? (size_t)a->ref.dev : SIZE_MAX;
@@ -406,5 +433,6 @@ void explain_qp(const struct cli *cli, struct explain *e)
 	contention_port(&a, e);
 	contention_cache(&a, e);
 	contention_nic(&a, e);
+	contention_limit(&a, e);
 	advise(&a, e);
 }

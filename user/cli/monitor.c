@@ -43,11 +43,72 @@ static const struct column lost_columns[] = {
 static void get_dev(const struct cli *cli, const void *row, struct cell *c)
 {
 	(void)cli;
-	cell_str(c, ((const struct snap_dev *)row)->name);
+	cell_str(c, ((const struct io_event *)row)->dev->name);
 }
 
-static const struct column dev_columns[] = {
+static void get_level(const struct cli *cli, const void *row, struct cell *c)
+{
+	const struct snap_dev *dev = ((const struct io_event *)row)->dev;
+
+	(void)cli;
+	if (snap_has(dev, SNAP_CONGESTED))
+		cell_u64(c, dev->congestion_level);
+}
+
+static void get_at(const struct cli *cli, const void *row, struct cell *c)
+{
+	const struct snap_dev *dev = ((const struct io_event *)row)->dev;
+
+	(void)cli;
+	if (snap_has(dev, SNAP_CONGESTED))
+		cell_u64(c, dev->congested_at);
+}
+
+static void busy_uar(const struct cli *cli, const void *row, struct cell *c)
+{
+	(void)cli;
+	cell_u64(c, ((const struct snap_uar *)row)->index);
+}
+
+static void busy_wrs(const struct cli *cli, const void *row, struct cell *c)
+{
+	const struct snap_uar *uar = row;
+
+	(void)cli;
+	if (snap_has(uar, SNAP_RECENT))
+		cell_u64(c, uar->recent_wrs);
+}
+
+static const struct column busy_columns[] = {
+	{ "uar", "", 0, 0, busy_uar },
+	{ "recent_wrs", "", 0, 0, busy_wrs },
+};
+
+/* In text one after the other, as "27:1500". */
+static void get_busiest(const struct cli *cli, const void *row, struct cell *c)
+{
+	const struct io_event *e = row;
+	size_t n = 0;
+
+	if (cli->out.json) {
+		c->kind = CELL_TABLE;
+		c->table = ROWS(busy_columns, e->uars, e->n_uars);
+		return;
+	}
+	for (size_t i = 0; i < e->n_uars && n + 32 < sizeof(c->buf); i++)
+		n += (size_t)snprintf(c->buf + n, sizeof(c->buf) - n,
+				      "%s%u:%llu", i ? "," : "",
+				      e->uars[i].index,
+				      (unsigned long long)e->uars[i].recent_wrs);
+	if (n)
+		cell_str(c, c->buf);
+}
+
+static const struct column congestion_columns[] = {
 	{ "dev", "", 0, 0, get_dev },
+	{ "level", "", 0, 0, get_level },
+	{ "at", "", 0, COL_JSON, get_at },
+	{ "busiest", "", 0, 0, get_busiest },
 };
 
 /*
@@ -112,7 +173,7 @@ static void on_event(const struct io_event *e, void *arg)
 				  TONE_PLAIN, &rows);
 		break;
 	case IO_EVENT_CONGESTION:
-		rows = ROWS(dev_columns, e->dev, 1);
+		rows = ROWS(congestion_columns, e, 1);
 		if (w->show & SHOW_CONGESTION)
 			out_event(cli, &cli->out, "congestion", TONE_BAD,
 				  &rows);

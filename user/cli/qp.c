@@ -83,6 +83,8 @@ NUMBER(since, since, 0)
 NUMBER(time, time, 0)
 FLAG(adopted)
 FLAG(class_pending)
+FLAG(wrs_ambiguous)
+NUMBER(wrs_since, wrs_since, SNAP_WRS_SINCE)
 RATE(wr_rate, SIG_QP_WR_RATE)
 RATE(doorbell_rate, SIG_QP_DOORBELL_RATE)
 OWNER_ID(pid)
@@ -136,6 +138,16 @@ GETTER(user)
 
 	if (o)
 		cell_str(c, o->kernel[0] ? o->kernel : o->comm);
+}
+
+/* Why WRS is not there. */
+GETTER(wrs_absent)
+{
+	const struct snap_qp *qp = row;
+
+	(void)cli;
+	if (snap_has(qp, SNAP_ABSENT) && !snap_has(qp, SNAP_WRS))
+		cell_str(c, view_absent(qp->wrs_absent, false));
 }
 
 GETTER(dgid)
@@ -198,6 +210,10 @@ static const struct column columns[] = {
 	{ "dest_qpn", "DEST-QPN", 0, COL_DETAIL, get_dest_qpn },
 	{ "dgid", "DGID", 0, COL_LEFT | COL_DETAIL, get_dgid },
 	{ "adopted", "ADOPTED", 0, COL_LEFT | COL_DETAIL, get_adopted },
+	{ "wrs_since", NULL, 0, COL_JSON, get_wrs_since },
+	{ "wrs_ambiguous", "AMBIGUOUS", 0, COL_LEFT | COL_DETAIL,
+	  get_wrs_ambiguous },
+	{ "wrs_absent", "NO-WRS", 0, COL_LEFT | COL_DETAIL, get_wrs_absent },
 	{ "cgroup", "CGROUP", 0, COL_LEFT | COL_DETAIL, get_cgroup },
 	{ "since", NULL, 0, COL_JSON, get_since },
 	{ "time", NULL, 0, COL_JSON, get_time },

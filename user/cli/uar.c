@@ -31,6 +31,11 @@ NUMBER(qps, qps, 0)
 NUMBER(created, created, 0)
 NUMBER(doorbells, doorbells, SNAP_DOORBELLS)
 NUMBER(wrs, wrs, SNAP_WRS)
+NUMBER(context_uars, context_uars, SNAP_CONTEXT)
+NUMBER(context_limit, context_limit, SNAP_LIMIT)
+NUMBER(sweeps, sweeps, SNAP_SWEEPS)
+NUMBER(sweeps_active, active, SNAP_SWEEPS)
+NUMBER(sweeps_coactive, coactive, SNAP_SWEEPS)
 NUMBER(since, since, 0)
 NUMBER(time, time, 0)
 RATE(active_qps, SIG_UAR_ACTIVE_QPS)
@@ -207,6 +212,11 @@ static const struct column columns[] = {
 	{ "exe", "EXE", 0, COL_LEFT | COL_DETAIL, get_exe },
 	{ "kernel", "KERNEL", 0, COL_LEFT | COL_DETAIL, get_kernel },
 	{ "cgroup", "CGROUP", 0, COL_LEFT | COL_DETAIL, get_cgroup },
+	{ "context_uars", "CTX-UARS", 0, COL_DETAIL, get_context_uars },
+	{ "context_limit", "CTX-LIMIT", 0, COL_DETAIL, get_context_limit },
+	{ "sweeps", NULL, 0, COL_JSON, get_sweeps },
+	{ "sweeps_active", NULL, 0, COL_JSON, get_sweeps_active },
+	{ "sweeps_coactive", NULL, 0, COL_JSON, get_sweeps_coactive },
 	{ "since", NULL, 0, COL_JSON, get_since },
 	{ "time", NULL, 0, COL_JSON, get_time },
 	/* the last: only of one UAR */

@@ -93,14 +93,18 @@ static uint64_t proc_key(const struct signals *s, size_t i)
 	       (s->snap->qps[i].owner & 0xffffff);
 }
 
-/* Distinct threads that made the QPs of each UAR. */
+/* Distinct threads that made the QPs of each UAR, if the module has no count. */
 static void count_uar_threads(struct crowd *c)
 {
 	const struct signals *s = c->sig;
 	size_t n = 0;
 
+	for (size_t i = 0; i < s->snap->n_uars; i++)
+		if (snap_has(&s->snap->uars[i], SNAP_OWNERS))
+			c->uars[i].threads = s->snap->uars[i].threads;
 	for (size_t i = 0; i < s->snap->n_qps; i++)
-		if (counts(s, i) && snap_has(&s->snap->qps[i], SNAP_TID))
+		if (counts(s, i) && snap_has(&s->snap->qps[i], SNAP_TID) &&
+		    !snap_has(&s->snap->uars[s->qps[i].uar], SNAP_OWNERS))
 			c->keys[n++] = (uint64_t)s->qps[i].uar << 32 |
 				       s->snap->qps[i].tid;
 	sort(c->keys, n);
