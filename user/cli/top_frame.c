@@ -42,7 +42,9 @@ static unsigned int put(struct top_frame *f, unsigned int y, unsigned int x,
 	if (y >= f->height)
 		return x;
 	for (size_t i = 0; i < n && x < f->width; i++, x++) {
-		f->text[y * f->width + x] = s[i];
+		/* One column each, whatever it was. */
+		f->text[y * f->width + x] = s[i] < 0x20 || s[i] > 0x7e ? '?'
+								       : s[i];
 		f->attr[y * f->width + x] = (uint8_t)attr;
 	}
 	return x;
