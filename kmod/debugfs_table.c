@@ -99,6 +99,8 @@ static int summary_show(struct seq_file *m, void *v)
 		 "user contexts stand for them");
 	show_cap(m, dev, SWIFTRDMA_DEV_CAP_CONGESTION, "congestion of doorbells",
 		 "the device does not tell");
+	show_cap(m, dev, SWIFTRDMA_DEV_CAP_RATES, "rates and weights of jobs",
+		 "it has no scheduling elements for QPs");
 	show_cap(m, dev, SWIFTRDMA_DEV_CAP_CONTEXTS, "user contexts from their opening on",
 		 "they are seen from their first QP on");
 
@@ -298,6 +300,10 @@ static const char *knob_name(u32 knob)
 		return "max_qps";
 	case SWIFTRDMA_KNOB_CREATE_RATE:
 		return "create_rate";
+	case SWIFTRDMA_KNOB_BIT_RATE:
+		return "bit_rate";
+	case SWIFTRDMA_KNOB_WEIGHT:
+		return "weight";
 	default:
 		return "other";
 	}

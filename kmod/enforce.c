@@ -75,14 +75,15 @@ bool srdma_qp_desired(const struct srdma_qp *q, struct srdma_class *c)
 	int level = srdma_qp_level(q);
 	struct srdma_level l;
 
-	if (level < 0) {
+	if (level < 0 || READ_ONCE(q->dev->giving_back)) {
 		c->tclass = q->tclass_asked;
 		c->sl = q->sl_asked;
 		return false;
 	}
 	l = srdma_level_get(level);
-	c->tclass = l.dscp << 2 | (q->tclass_asked & 3);
-	c->sl = l.sl;
+	/* Without a GRH there is no traffic class, and on some links no service level. */
+	c->tclass = test_bit(SRDMA_QP_GRH, &q->flags) ? l.dscp << 2 | (q->tclass_asked & 3) : 0;
+	c->sl = test_bit(SRDMA_QP_OWN_SL, &q->flags) ? q->sl_asked : l.sl;
 	return true;
 }
 
@@ -130,6 +131,12 @@ const char *srdma_class_error_text(int err)
 
 /* In the modify wrapper */
 
+/* What could not be changed live is not changed when the QP connects either. */
+static bool own_sl(const struct srdma_qp *q, const struct rdma_ah_attr *ah)
+{
+	return ah->type == RDMA_AH_ATTR_TYPE_ROCE && READ_ONCE(q->dev->provider)->roce_tclass_only;
+}
+
 static void remember_av(struct srdma_qp *q, const struct rdma_ah_attr *ah)
 {
 	const struct ib_global_route *grh = rdma_ah_read_grh(ah);
@@ -147,6 +154,7 @@ static void remember_av(struct srdma_qp *q, const struct rdma_ah_attr *ah)
 	}
 	if (ah->type == RDMA_AH_ATTR_TYPE_ROCE)
 		memcpy(q->dmac, ah->roce.dmac, sizeof(q->dmac));
+	assign_bit(SRDMA_QP_OWN_SL, &q->flags, own_sl(q, ah));
 	set_bit(SRDMA_QP_HAS_AV, &q->flags);
 }
 
@@ -173,7 +181,7 @@ struct ib_qp_attr *srdma_enforce_modify(struct srdma_qp *q, struct ib_qp_attr *a
 	rcu_read_lock();
 	level = srdma_qp_level(q);
 	rcu_read_unlock();
-	if (level < 0)
+	if (level < 0 || READ_ONCE(q->dev->giving_back))
 		return attr;
 	/* Without memory it stays to be done by the work. */
 	forced = kmemdup(attr, sizeof(*attr), GFP_KERNEL);
@@ -183,7 +191,7 @@ struct ib_qp_attr *srdma_enforce_modify(struct srdma_qp *q, struct ib_qp_attr *a
 	c.tclass = l.dscp << 2;
 	if (rdma_ah_get_ah_flags(&attr->ah_attr) & IB_AH_GRH)
 		c.tclass |= attr->ah_attr.grh.traffic_class & 3;
-	c.sl = l.sl;
+	c.sl = own_sl(q, &attr->ah_attr) ? rdma_ah_get_sl(&attr->ah_attr) : l.sl;
 	set_class(&forced->ah_attr, &c);
 	return forced;
 }
@@ -289,8 +297,7 @@ static void finish(struct slot *s, int ret)
 	q->class_error = ret;
 	if (!ret) {
 		q->tclass = s->want.tclass;
-		if (!s->ops->keeps_sl)
-			q->sl = s->want.sl;
+		q->sl = s->want.sl;
 		q->attempts = 0;
 		atomic64_inc(&q->dev->live_changed);
 	} else if (ret != -EOPNOTSUPP) {
@@ -426,14 +433,28 @@ static void rescan(struct srdma_dev *dev)
 	}
 }
 
+static void shape(struct srdma_dev *dev)
+{
+	const struct srdma_provider_ops *ops = smp_load_acquire(&dev->provider);
+
+	if (!ops->shape || !ops->shape(dev))
+		return;
+	WRITE_ONCE(dev->reshape, 1);
+	run_by(jiffies + msecs_to_jiffies(RETRY_FIRST_MS));
+}
+
 static void enforce_dev(struct srdma_dev *dev, struct slot *slots)
 {
 	struct srdma_walk w = SRDMA_WALK(&dev->qps, 0);
 	struct srdma_qp *q;
 	int n;
 
-	if (xchg(&dev->rescan, 0))
+	if (xchg(&dev->rescan, 0)) {
+		WRITE_ONCE(dev->reshape, 1);
 		rescan(dev);
+	}
+	if (xchg(&dev->reshape, 0))
+		shape(dev);
 	do {
 		n = 0;
 		while (n < ROUND) {
@@ -507,6 +528,45 @@ void srdma_tally_job(struct srdma_job *job, bool any_dev, u32 index,
 	}
 }
 
+/* Of QPs that are at work those that are in a scheduling element, or in none. */
+static void tally_rates(struct srdma_job_dev *jd, struct srdma_enforce_tally *t)
+{
+	bool want = READ_ONCE(jd->bit_rate) || READ_ONCE(jd->weight), has;
+	const struct srdma_qp_hw *hw;
+	struct srdma_qp *q;
+
+	spin_lock(&jd->lock);
+	list_for_each_entry(q, &jd->qps, job_node) {
+		hw = smp_load_acquire(&q->hw);
+		has = hw && READ_ONCE(hw->element);
+		t->qps++;
+		if (!(jd->dev->caps & SWIFTRDMA_DEV_CAP_RATES))
+			t->unsupported++;
+		else if (has == want || READ_ONCE(q->state) != IB_QPS_RTS)
+			t->done++;
+		else
+			t->pending++;
+	}
+	spin_unlock(&jd->lock);
+}
+
+static void tally_job_rates(const struct srdma_batch_item *item, struct srdma_enforce_tally *t)
+{
+	struct srdma_job_dev *jd;
+	struct srdma_dev *dev;
+	unsigned long i;
+
+	xa_for_each(&srdma_devs, i, dev) {
+		if (!item->any_dev && item->dev != i)
+			continue;
+		rcu_read_lock();
+		jd = xa_load(&dev->jobs, item->job->id);
+		if (jd)
+			tally_rates(jd, t);
+		rcu_read_unlock();
+	}
+}
+
 static void tell_item(struct srdma_batch *b, int i)
 {
 	struct srdma_batch_item *item = &b->items[i];
@@ -517,6 +577,9 @@ static void tell_item(struct srdma_batch *b, int i)
 	down_read(&srdma_devs_sem);
 	if (item->job && item->knob == SWIFTRDMA_KNOB_LEVEL) {
 		srdma_tally_job(item->job, item->any_dev, item->dev, &t);
+	} else if (item->job && (item->knob == SWIFTRDMA_KNOB_BIT_RATE ||
+				 item->knob == SWIFTRDMA_KNOB_WEIGHT)) {
+		tally_job_rates(item, &t);
 	} else if (!item->job) {
 		dev = xa_load(&srdma_devs, item->dev);
 		q = dev ? srdma_qp_get_by_key(dev, item->key) : NULL;
@@ -588,6 +651,13 @@ void srdma_enforce_rescan(void)
 	mod_delayed_work(wq, &work, 0);
 }
 
+void srdma_enforce_shape(struct srdma_dev *dev)
+{
+	WRITE_ONCE(dev->reshape, 1);
+	mod_delayed_work(wq, &work, 0);
+}
+EXPORT_SYMBOL_GPL(srdma_enforce_shape);
+
 void srdma_enforce_qp(struct srdma_qp *q)
 {
 	mark(q);
@@ -637,6 +707,15 @@ int srdma_enforce_restore_all(void)
 	}
 	WRITE_ONCE(hurry, false);
 	return left;
+}
+
+void srdma_enforce_give_back(struct srdma_dev *dev)
+{
+	WRITE_ONCE(dev->giving_back, true);
+	WRITE_ONCE(hurry, true);
+	srdma_enforce_rescan();
+	flush_delayed_work(&work);
+	WRITE_ONCE(hurry, false);
 }
 
 int srdma_enforce_init(void)

@@ -12,6 +12,8 @@ void srdma_enforce_flush(void);
 
 /* Look at every QP of every device again, soon. Any process context. */
 void srdma_enforce_rescan(void);
+/* Rates and weights on this device, soon. Any process context. */
+void srdma_enforce_shape(struct srdma_dev *dev);
 /* Look at this QP again, soon. Any process context. */
 void srdma_enforce_qp(struct srdma_qp *q);
 
@@ -69,6 +71,12 @@ struct srdma_batch {
 
 void srdma_enforce_batch(struct srdma_batch *b);
 void srdma_batch_free(struct srdma_batch *b);
+
+/*
+ * The device's provider, or the device, is about to go: give back what can be given
+ * back, once, and put nothing in force until @dev->giving_back is reset. Blocks.
+ */
+void srdma_enforce_give_back(struct srdma_dev *dev);
 
 /*
  * Give every QP its application's class back and say how many could not be.

@@ -447,6 +447,7 @@ static void client_remove(struct ib_device *ibdev, void *data)
 
 	if (!dev)
 		return;
+	srdma_provider_give_back(dev);
 	srdma_dev_close(dev);
 	synchronize_srcu(&srdma_srcu);
 	srdma_dev_retire(dev);

@@ -637,6 +637,8 @@ void srdma_job_stat(struct srdma_job_dev *jd, struct srdma_job_stat *st)
 	}
 	spin_unlock(&jd->lock);
 	st->level = srdma_level_of(READ_ONCE(jd->level));
+	st->bit_rate = READ_ONCE(jd->bit_rate);
+	st->weight = READ_ONCE(jd->weight);
 }
 
 int srdma_job_init(void)

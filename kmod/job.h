@@ -95,6 +95,8 @@ struct srdma_job {
  * @tokens: of the bucket, in 1/NSEC_PER_SEC of a QP
  * @tokens_at: ns, when it was last filled
  * @level: override in force, packed; READ_ONCE, written under srdma_ctl_lock
+ * @bit_rate: in force, bit/s, 0: none; READ_ONCE, the same
+ * @weight: in force, 0: none; READ_ONCE, the same
  * @want: lease.c, while it works out what is in force: the override that wins
  *	for each knob; srdma_ctl_lock
  */
@@ -111,8 +113,10 @@ struct srdma_job_dev {
 	u64 max_qps, create_rate;
 	u64 tokens, tokens_at;
 	u32 level;
+	u32 weight;
+	u64 bit_rate;
 	struct {
-		struct srdma_override *level, *max_qps, *create_rate;
+		struct srdma_override *level, *max_qps, *create_rate, *bit_rate, *weight;
 	} want;
 };
 
@@ -122,6 +126,8 @@ struct srdma_job_stat {
 	u64 created, destroyed, rejected, doorbells, wrs;
 	u64 max_qps, create_rate;
 	int level;		/* -1: none in force */
+	u64 bit_rate;		/* 0: the same */
+	u32 weight;		/* 0: the same */
 };
 
 int srdma_job_init(void);

@@ -21,6 +21,9 @@
 #define OVERRIDES_MAX	65536
 /* Beyond this a bucket of one second would not fit its arithmetic's bounds. */
 #define CREATE_RATE_MAX	1000000
+/* What devices count rates in, and the most that a share of theirs may be. */
+#define BIT_RATE_UNIT	1000000ULL
+#define WEIGHT_MAX	100
 
 LIST_HEAD(srdma_leases);
 
@@ -99,6 +102,10 @@ static void bid_job(struct srdma_override *o)
 			bid(&jd->want.level, o);
 		else if (o->knob == SWIFTRDMA_KNOB_MAX_QPS)
 			bid(&jd->want.max_qps, o);
+		else if (o->knob == SWIFTRDMA_KNOB_BIT_RATE)
+			bid(&jd->want.bit_rate, o);
+		else if (o->knob == SWIFTRDMA_KNOB_WEIGHT)
+			bid(&jd->want.weight, o);
 		else
 			bid(&jd->want.create_rate, o);
 	}
@@ -171,6 +178,8 @@ static void settle(struct srdma_job_dev *jd)
 		WRITE_ONCE(jd->level, level);
 		touch_members(jd);
 	}
+	WRITE_ONCE(jd->bit_rate, won(jd->want.bit_rate, 0));
+	WRITE_ONCE(jd->weight, won(jd->want.weight, 0));
 	spin_lock(&jd->lock);
 	jd->max_qps = max_qps;
 	if (jd->create_rate != rate) {
@@ -363,10 +372,34 @@ static int check_value(const struct srdma_act_item *item, const char **why)
 	case SWIFTRDMA_KNOB_CREATE_RATE:
 		*why = "create_rate is 0 to 1000000 per second";
 		return item->value > CREATE_RATE_MAX ? -ERANGE : 0;
+	case SWIFTRDMA_KNOB_BIT_RATE:
+		*why = "bit_rate is 1000000 to 4294967295000000 bit/s";
+		return !item->clear && (item->value < BIT_RATE_UNIT ||
+					item->value > BIT_RATE_UNIT * U32_MAX) ? -ERANGE : 0;
+	case SWIFTRDMA_KNOB_WEIGHT:
+		*why = "a weight is 1 to 100";
+		return !item->clear && (!item->value || item->value > WEIGHT_MAX) ? -ERANGE : 0;
 	default:
-		*why = "the kernel enforces level, max_qps and create_rate only";
+		*why = "the kernel enforces level, max_qps, create_rate, bit_rate and weight only";
 		return -EOPNOTSUPP;
 	}
+}
+
+/* Rates and weights are the NIC's affair: is there one here that could? */
+static bool nobody_can(const struct srdma_act_item *item, const char **why)
+{
+	struct srdma_dev *dev;
+	unsigned long index;
+
+	if (item->clear || (item->knob != SWIFTRDMA_KNOB_BIT_RATE &&
+			    item->knob != SWIFTRDMA_KNOB_WEIGHT))
+		return false;
+	xa_for_each(&srdma_devs, index, dev)
+		if ((!item->has_dev || item->dev == index) && dev->caps & SWIFTRDMA_DEV_CAP_RATES)
+			return false;
+	*why = item->has_dev ? "this device has no scheduling elements for QPs" :
+			       "no device here has scheduling elements for QPs";
+	return true;
 }
 
 /* An override as @item wants it, not part of any lease yet. */
@@ -383,6 +416,8 @@ static struct srdma_override *make_override(const struct srdma_act_item *item,
 		*why = "no such device";
 		return ERR_PTR(-ENODEV);
 	}
+	if (nobody_can(item, why))
+		return ERR_PTR(-EOPNOTSUPP);
 	o = kzalloc(sizeof(*o), GFP_KERNEL);
 	if (!o) {
 		*why = "out of memory";

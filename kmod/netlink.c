@@ -3,6 +3,7 @@
  * The generic-netlink family: its commands, who may use them, and its events.
  * include/uapi/rdma/swiftrdma.h is the contract.
  */
+#include <linux/export.h>
 #include <linux/netlink.h>
 #include <net/net_namespace.h>
 
@@ -260,11 +261,46 @@ void srdma_notify_act(const struct srdma_batch *b, int item,
 		event_send(skb, hdr);
 }
 
+/* Of the UARs as many as there is room for. */
+void srdma_notify_congestion(struct srdma_dev *dev, const struct srdma_busy *top, int n)
+{
+	u64 now = ktime_get_ns();
+	struct sk_buff *skb;
+	unsigned int whole;
+	void *hdr;
+	int i, ret;
+
+	skb = event_new(SWIFTRDMA_CMD_CONGESTION_NTF, &hdr);
+	if (!skb)
+		return;
+	down_read(&srdma_devs_sem);
+	ret = dev->ibdev ? srdma_fill_dev(skb, dev, now) : -ENODEV;
+	up_read(&srdma_devs_sem);
+	if (ret) {
+		nlmsg_free(skb);
+		return;
+	}
+	for (i = 0; i < n; i++) {
+		whole = skb->len;
+		if (srdma_fill_busy(skb, &top[i], &event_reader, now)) {
+			skb_trim(skb, whole);
+			break;
+		}
+	}
+	event_send(skb, hdr);
+}
+EXPORT_SYMBOL_GPL(srdma_notify_congestion);
+
 static void events_set(bool on)
 {
 	WRITE_ONCE(events_on, on);
 }
 #else
+void srdma_notify_congestion(struct srdma_dev *dev, const struct srdma_busy *top, int n)
+{
+}
+EXPORT_SYMBOL_GPL(srdma_notify_congestion);
+
 void srdma_notify_qp(u8 cmd, struct srdma_qp *q)
 {
 }

@@ -166,9 +166,11 @@ static int parse_item(struct srdma_act_item *item, const struct nlattr *nest,
 	item->knob = nla_get_u32(knob);
 	if (item->knob != SWIFTRDMA_KNOB_LEVEL &&
 	    item->knob != SWIFTRDMA_KNOB_MAX_QPS &&
-	    item->knob != SWIFTRDMA_KNOB_CREATE_RATE) {
+	    item->knob != SWIFTRDMA_KNOB_CREATE_RATE &&
+	    item->knob != SWIFTRDMA_KNOB_BIT_RATE &&
+	    item->knob != SWIFTRDMA_KNOB_WEIGHT) {
 		NL_SET_ERR_MSG_ATTR(extack, knob,
-				    "the kernel enforces level, max_qps and create_rate only");
+				    "the kernel enforces level, max_qps, create_rate, bit_rate and weight only");
 		return -EOPNOTSUPP;
 	}
 	ret = parse_target(item, tb, nest, extack);

@@ -64,6 +64,10 @@ static int put_stat(struct sk_buff *skb, struct srdma_dev *dev, struct srdma_job
 		return -EMSGSIZE;
 	if (st.create_rate != SRDMA_NO_LIMIT && PUT_STAT(skb, CREATE_RATE, st.create_rate))
 		return -EMSGSIZE;
+	if (st.bit_rate && PUT_STAT(skb, BIT_RATE, st.bit_rate))
+		return -EMSGSIZE;
+	if (st.weight && nla_put_u32(skb, SWIFTRDMA_JOB_STAT_A_WEIGHT, st.weight))
+		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
 	return 0;
 }

@@ -141,8 +141,8 @@ static int put_uar_page(struct sk_buff *skb, const struct srdma_uar *u)
 	return 0;
 }
 
-int srdma_fill_uar(struct sk_buff *skb, const struct srdma_uar *u,
-		   const struct srdma_reader *who, u64 now)
+static int fill_uar(struct sk_buff *skb, const struct srdma_uar *u,
+		    const struct srdma_reader *who, u64 now, const u64 *recent)
 {
 	const struct srdma_dev *dev = u->dev;
 	struct nlattr *nest = nla_nest_start(skb, SWIFTRDMA_A_UAR_OBJ);
@@ -168,8 +168,22 @@ int srdma_fill_uar(struct sk_buff *skb, const struct srdma_uar *u,
 		return -EMSGSIZE;
 	if (u->context && put_uar_page(skb, u))
 		return -EMSGSIZE;
+	if (recent && PUT_U64(skb, UAR, RECENT_WRS, *recent))
+		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
 	return 0;
+}
+
+int srdma_fill_uar(struct sk_buff *skb, const struct srdma_uar *u,
+		   const struct srdma_reader *who, u64 now)
+{
+	return fill_uar(skb, u, who, now, NULL);
+}
+
+int srdma_fill_busy(struct sk_buff *skb, const struct srdma_busy *b,
+		    const struct srdma_reader *who, u64 now)
+{
+	return fill_uar(skb, b->uar, who, now, &b->recent);
 }
 
 int srdma_fill_tally(struct sk_buff *skb, const struct srdma_enforce_tally *t)

@@ -178,6 +178,8 @@ int srdma_fill_port(struct sk_buff *skb, const struct srdma_dev *dev, u32 port,
 		    const struct srdma_port_stat *st, u64 now);
 int srdma_fill_uar(struct sk_buff *skb, const struct srdma_uar *u,
 		   const struct srdma_reader *who, u64 now);
+int srdma_fill_busy(struct sk_buff *skb, const struct srdma_busy *b,
+		    const struct srdma_reader *who, u64 now);
 int srdma_put_owner(struct sk_buff *skb, int type, const struct srdma_owner *o,
 		    const struct srdma_reader *who);
 int srdma_fill_qp(struct sk_buff *skb, const struct srdma_qp *q,

@@ -6,6 +6,7 @@
  * A provider that goes while its devices stay is taken from them in this order,
  * each step for one who may still be in its ops:
  *
+ *	give back what is in force		it knows how, the generic one does not
  *	the device is the generic provider's	who comes now does not find it
  *	wait for the wrappers			who had it in hand
  *	wait for readers and for enforce.c	the same
@@ -88,12 +89,15 @@ static void detach_qps(struct srdma_dev *dev)
 	}
 }
 
-static void release(struct srdma_dev *dev)
+/* @stays: the device does, with the generic provider. */
+static void release(struct srdma_dev *dev, bool stays)
 {
 	const struct srdma_provider_ops *ops = dev->attached;
 
 	if (!ops)
 		return;
+	if (stays)
+		srdma_enforce_give_back(dev);
 	dev->caps = srdma_provider_generic.caps;
 	WRITE_ONCE(dev->provider, &srdma_provider_generic);
 	srdma_hook_wait();
@@ -105,6 +109,11 @@ static void release(struct srdma_dev *dev)
 	srdma_hook_wait();
 	ops->dev_remove(dev);
 	list_del(&dev->provider_node);
+	if (stays) {
+		/* What another provider, or a QP's connection, can still do. */
+		WRITE_ONCE(dev->giving_back, false);
+		srdma_enforce_rescan();
+	}
 }
 
 int srdma_provider_register(const struct srdma_provider_ops *ops)
@@ -142,7 +151,7 @@ void srdma_provider_unregister(const struct srdma_provider_ops *ops)
 			registered[i] = NULL;
 	list_for_each_entry_safe(dev, next, &attached, provider_node)
 		if (dev->attached == ops)
-			release(dev);
+			release(dev, true);
 	mutex_unlock(&providers_lock);
 }
 EXPORT_SYMBOL_GPL(srdma_provider_unregister);
@@ -158,10 +167,18 @@ void srdma_provider_attach(struct srdma_dev *dev)
 	mutex_unlock(&providers_lock);
 }
 
+void srdma_provider_give_back(struct srdma_dev *dev)
+{
+	mutex_lock(&providers_lock);
+	if (dev->attached)
+		srdma_enforce_give_back(dev);
+	mutex_unlock(&providers_lock);
+}
+
 void srdma_provider_release(struct srdma_dev *dev)
 {
 	mutex_lock(&providers_lock);
-	release(dev);
+	release(dev, false);
 	mutex_unlock(&providers_lock);
 }
 

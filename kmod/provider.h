@@ -44,8 +44,8 @@ struct srdma_class {
  * @class_abort: give up after @class_begin: the QP goes on with its old class.
  * @detach: the QP is about to go, or we are: leave nothing of ours in it. Held
  *	as in @class_begin. May be NULL.
- * @keeps_sl: what @class_commit changes is the traffic class, the service level
- *	stays as it was when the QP was connected
+ * @roce_tclass_only: on an Ethernet port a class is the traffic class alone; the
+ *	service level stays the application's
  *
  * The rest may be NULL. Of a provider that is a module of its own:
  *
@@ -63,6 +63,9 @@ struct srdma_class {
  * @qp_modified: and after
  * @refresh: bring the counters of the device up to date. srdma_devs_sem is held.
  *	Called for whoever reads, so it may cost, but not without bounds.
+ * @shape: make rates and weights of the device's jobs (srdma_job_dev.bit_rate and
+ *	.weight) hold for their QPs, or none while srdma_dev.giving_back; how much is
+ *	left to be tried again. enforce.c's work only.
  * @dev_stat: what DEV_GET shows of the device alone. srdma_devs_sem is held.
  *
  * Between class_begin and class_commit or class_abort the QP may be paused, so
@@ -73,7 +76,7 @@ struct srdma_provider_ops {
 	u32 caps;
 	bool wrap_post_send;
 	bool query_is_cheap;
-	bool keeps_sl;
+	bool roce_tclass_only;
 
 	bool (*match)(struct ib_device *ibdev);
 	int (*class_begin)(struct srdma_qp *q);
@@ -91,6 +94,7 @@ struct srdma_provider_ops {
 	void (*qp_modified)(struct srdma_qp *q, const struct ib_qp_attr *attr, int mask,
 			    int ret);
 	void (*refresh)(struct srdma_dev *dev);
+	u32 (*shape)(struct srdma_dev *dev);
 	void (*dev_stat)(struct srdma_dev *dev, struct srdma_dev_stat *st);
 };
 
@@ -145,8 +149,12 @@ void srdma_provider_detach(struct srdma_qp *q);
 int srdma_provider_register(const struct srdma_provider_ops *ops);
 void srdma_provider_unregister(const struct srdma_provider_ops *ops);
 
-/* A device came, and is in srdma_devs; or goes, and no QP of it is left. */
+/*
+ * A device came, and is in srdma_devs; it is about to go, and still is there; it goes,
+ * and no QP of it is left.
+ */
 void srdma_provider_attach(struct srdma_dev *dev);
+void srdma_provider_give_back(struct srdma_dev *dev);
 void srdma_provider_release(struct srdma_dev *dev);
 
 /* Bring counters up to date, of one device or all. srdma_devs_sem is held. */

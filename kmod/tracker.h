@@ -74,6 +74,8 @@ struct srdma_orig_ops {
  * @jobs: struct srdma_job_dev by job id. Readers: RCU. Writers: srdma_ctl_lock.
  * @unassigned: the one of id 0, which is there as long as the device is
  * @rescan: enforce.c must compare every QP; set by anyone
+ * @reshape: so must its provider's shape(); set by anyone
+ * @giving_back: its provider or itself is about to go: nothing is in force any more
  * @since: ns, when counting began
  * @created: ... to @drain_max: counters of SWIFTRDMA_DEV_A_*
  * @debugfs: directory, or NULL
@@ -112,6 +114,8 @@ struct srdma_dev {
 	struct xarray jobs;
 	struct srdma_job_dev *unassigned;
 	unsigned long rescan;
+	unsigned long reshape;
+	bool giving_back;
 
 	u64 since;
 	atomic64_t created, create_failed, rejected, destroyed, modified;
@@ -205,6 +209,7 @@ struct srdma_uar {
  * @member: that place, NULL: there was no memory for one
  * @wrs_since: ns
  * @slot: the provider's; under srdma_qp_lock()
+ * @element: scheduling element that it is bound to, 0: none; the same
  * @counted: work requests are counted since @wrs_since
  * @ambiguous: but the count may be wrong
  * @sure: nothing of it is still to be found out
@@ -215,7 +220,7 @@ struct srdma_qp_hw {
 	struct srdma_uar *page;
 	struct srdma_member *member;
 	u64 wrs_since;
-	u32 slot;
+	u32 slot, element;
 	bool counted, ambiguous, sure;
 	u8 absent;
 };
@@ -232,6 +237,7 @@ enum srdma_qp_flag {
 	SRDMA_QP_APP_SQD,	/* the application itself is draining */
 	SRDMA_QP_GRH,		/* the address vector has a GRH */
 	SRDMA_QP_MARKED,	/* enforce.c has to look at it */
+	SRDMA_QP_OWN_SL,	/* its class is the traffic class, not the service level */
 };
 
 /**

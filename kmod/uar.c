@@ -32,6 +32,7 @@ void srdma_uar_put(struct srdma_uar *u)
 	if (u)
 		kref_put(&u->ref, uar_release);
 }
+EXPORT_SYMBOL_GPL(srdma_uar_put);
 
 static struct srdma_uar *uar_alloc(struct srdma_dev *dev, void *ctx,
 				   struct srdma_owner *owner, u8 kind)

@@ -36,6 +36,16 @@ static u32 uar_limit(struct mlx5_core_dev *core)
 	return 1u << (MLX5_CAP_GEN(core, uar_sz) + 20 - MLX5_ADAPTER_PAGE_SHIFT);
 }
 
+static bool has_ethernet(struct ib_device *ibdev)
+{
+	u32 port;
+
+	rdma_for_each_port(ibdev, port)
+		if (rdma_port_get_link_layer(ibdev, port) == IB_LINK_LAYER_ETHERNET)
+			return true;
+	return false;
+}
+
 static int mlx5_dev_add(struct srdma_dev *dev)
 {
 	struct srdma_mlx5 *md = kzalloc(sizeof(*md), GFP_KERNEL);
@@ -47,6 +57,9 @@ static int mlx5_dev_add(struct srdma_dev *dev)
 	md->core = core_of(dev->ibdev);
 	md->uar_limit = uar_limit(md->core);
 	md->sampling = srdma_sampler_wanted();
+	INIT_LIST_HEAD(&md->shapes);
+	md->shaping = srdma_sched_can(md);
+	md->live_class = srdma_class_can(md) && has_ethernet(dev->ibdev);
 	mutex_init(&md->confirm_lock);
 	srdma_cmd_init(md);
 	ret = srdma_records_init(md);
@@ -58,7 +71,15 @@ static int mlx5_dev_add(struct srdma_dev *dev)
 			goto err_records;
 		dev->caps |= SWIFTRDMA_DEV_CAP_WRS | SWIFTRDMA_DEV_CAP_WQEBBS;
 	}
+	if (md->live_class)
+		dev->caps |= SWIFTRDMA_DEV_CAP_LIVE_CLASS;
+	if (md->shaping)
+		dev->caps |= SWIFTRDMA_DEV_CAP_RATES;
 	dev->priv = md;
+	srdma_diag_init(md);
+	srdma_events_start(md);
+	if (md->eq)
+		dev->caps |= SWIFTRDMA_DEV_CAP_CONGESTION;
 	return 0;
 
 err_records:
@@ -72,6 +93,9 @@ static void mlx5_dev_remove(struct srdma_dev *dev)
 {
 	struct srdma_mlx5 *md = srdma_mlx5_of(dev);
 
+	srdma_events_stop(md);
+	srdma_diag_exit(md);
+	srdma_sched_exit(md);
 	dev->priv = NULL;
 	if (md->sampling)
 		srdma_sampler_stop(md);
@@ -103,12 +127,21 @@ static void mlx5_dev_stat(struct srdma_dev *dev, struct srdma_dev_stat *st)
 	st->gap_ns = READ_ONCE(md->gap_ns);
 	st->records = atomic_read(&md->n_records);
 	st->pages = atomic_read(&md->held);
+	st->congestion = md->eq;
+	st->congestions = atomic64_read(&md->congestions);
+	st->congestion_level = READ_ONCE(md->congestion_level);
+	st->congested_at = atomic64_read(&md->congested_at);
+	srdma_diag_stat(md, st);
 }
 
 static const struct srdma_provider_ops mlx5_ops = {
 	.name = "mlx5",
 	.caps = SWIFTRDMA_DEV_CAP_CONTEXTS | SWIFTRDMA_DEV_CAP_UARS,
+	.roce_tclass_only = true,
 	.match = mlx5_match,
+	.class_begin = srdma_mlx5_class_begin,
+	.class_commit = srdma_mlx5_class_commit,
+	.class_abort = srdma_mlx5_class_abort,
 	.detach = srdma_mlx5_detach,
 	.dev_add = mlx5_dev_add,
 	.dev_remove = mlx5_dev_remove,
@@ -117,6 +150,7 @@ static const struct srdma_provider_ops mlx5_ops = {
 	.qp_modify = srdma_mlx5_qp_modify,
 	.qp_modified = srdma_mlx5_qp_modified,
 	.refresh = mlx5_refresh,
+	.shape = srdma_mlx5_shape,
 	.dev_stat = mlx5_dev_stat,
 };
 

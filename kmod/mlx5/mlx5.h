@@ -7,7 +7,9 @@
 #include <linux/mlx5/driver.h>
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
+#include <linux/notifier.h>
 #include <linux/wait.h>
+#include <linux/workqueue.h>
 #include <linux/xarray.h>
 
 #include "tracker.h"
@@ -72,11 +74,20 @@ struct srdma_block {
 	struct srdma_slot slot[SRDMA_BLOCK];
 };
 
+enum srdma_diag {
+	SRDMA_DIAG_MTT_MISS,
+	SRDMA_DIAG_MTT_HIT,
+	SRDMA_DIAG_READ_STALL,
+	SRDMA_DIAGS
+};
+
 /**
  * struct srdma_mlx5 - an mlx5 device
  * @dev: core's
  * @core: mlx5_core's
  * @sampling: records are read at all
+ * @live_class: the DSCP of a connected QP can be changed
+ * @shaping: there are scheduling elements
  * @uar_limit: UAR pages of the device
  *
  * Commands (cmd.c):
@@ -108,11 +119,33 @@ struct srdma_block {
  * @served: readers wait here
  * @sweep_ns: time spent in sweeps
  * @gap_ns: the longest between two
+ *
+ * Doorbell congestion (event.c):
+ * @eq: NULL: the device does not tell
+ * @eq_nb: called in hard interrupt
+ * @congestion_work: tells it
+ * @congestions: events
+ * @congestion_level: of the last one
+ * @congested_at: ns
+ *
+ * Scheduling elements (sched.c), all of it enforce.c's work's:
+ * @shapes: struct srdma_shape
+ * @n_shapes: how many; anybody may read it
+ * @root: the node they hang from
+ * @has_root: there is one
+ *
+ * Diagnostic counters (diag.c):
+ * @diag_lock: all of these
+ * @diag_has: bits of enum srdma_diag that the device has
+ * @diag_on: they are switched on
+ * @diag_known: @diag was read
+ * @diag: by enum srdma_diag
  */
 struct srdma_mlx5 {
 	struct srdma_dev *dev;
 	struct mlx5_core_dev *core;
 	bool sampling;
+	bool live_class, shaping;
 	u32 uar_limit;
 
 	spinlock_t cmd_lock;	/* tokens */
@@ -134,6 +167,21 @@ struct srdma_mlx5 {
 	atomic_t n_on;
 	atomic64_t asked, done;
 	u64 sweep_ns, gap_ns;
+
+	struct mlx5_eq *eq;
+	struct notifier_block eq_nb;
+	struct work_struct congestion_work;
+	atomic64_t congestions, congested_at;
+	u32 congestion_level;
+
+	struct list_head shapes;
+	u32 n_shapes, root;
+	bool has_root;
+
+	struct mutex diag_lock;	/* all that follows */
+	u32 diag_has;
+	bool diag_on, diag_known;
+	u64 diag[SRDMA_DIAGS];
 };
 
 static inline struct srdma_mlx5 *srdma_mlx5_of(const struct srdma_dev *dev)
@@ -198,6 +246,12 @@ static inline bool srdma_record_look(struct srdma_entry *e, u16 *delta)
 /* What was counted goes to the QP, its UAR and its job. The block is locked. */
 void srdma_record_push(struct srdma_entry *e, struct srdma_slot *s);
 
+/* class.c: can the DSCP of a connected QP be changed? And srdma_provider_ops. */
+bool srdma_class_can(struct srdma_mlx5 *md);
+int srdma_mlx5_class_begin(struct srdma_qp *q);
+int srdma_mlx5_class_commit(struct srdma_qp *q, const struct srdma_class *c);
+void srdma_mlx5_class_abort(struct srdma_qp *q);
+
 /* sampler.c */
 int srdma_sampler_start(struct srdma_mlx5 *md);
 void srdma_sampler_stop(struct srdma_mlx5 *md);
@@ -206,5 +260,21 @@ void srdma_sampler_refresh(struct srdma_mlx5 *md);
 /* How long an entry that is ON may go without a look, ns. */
 u64 srdma_sampler_limit(void);
 bool srdma_sampler_wanted(void);
+/* What was posted on this UAR in the last quarter to half second. */
+u64 srdma_sampler_recent(const struct srdma_uar *page);
+
+/* event.c */
+void srdma_events_start(struct srdma_mlx5 *md);
+void srdma_events_stop(struct srdma_mlx5 *md);
+
+/* sched.c. shape(): srdma_provider_ops. */
+bool srdma_sched_can(struct srdma_mlx5 *md);
+u32 srdma_mlx5_shape(struct srdma_dev *dev);
+void srdma_sched_exit(struct srdma_mlx5 *md);
+
+/* diag.c: nothing is asked of the device before the first stat(). May sleep. */
+void srdma_diag_init(struct srdma_mlx5 *md);
+void srdma_diag_stat(struct srdma_mlx5 *md, struct srdma_dev_stat *st);
+void srdma_diag_exit(struct srdma_mlx5 *md);
 
 #endif /* SRDMA_MLX5_H */

@@ -18,6 +18,7 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/mlx5-abi.h>
 
+#include "enforce.h"
 #include "mlx5.h"
 #include "uar.h"
 
@@ -205,6 +206,8 @@ void srdma_mlx5_qp_modified(struct srdma_qp *q, const struct ib_qp_attr *attr, i
 		srdma_record_state(md, q, SRDMA_ENTRY_IDLE);
 	else if (attr->qp_state == IB_QPS_RTS)
 		srdma_record_state(md, q, SRDMA_ENTRY_ON);
+	if (attr->qp_state == IB_QPS_RTS && READ_ONCE(md->n_shapes))
+		srdma_enforce_shape(q->dev);
 }
 
 void srdma_mlx5_detach(struct srdma_qp *q)

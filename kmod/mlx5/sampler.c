@@ -96,6 +96,15 @@ static void mark(struct srdma_uar *page, u64 sweep, u64 window, u16 delta)
 	page->now += delta;
 }
 
+u64 srdma_sampler_recent(const struct srdma_uar *page)
+{
+	u64 window = div_u64(ktime_get_ns(), WINDOW_NS);
+
+	if (READ_ONCE(page->window) == window)
+		return READ_ONCE(page->now) + READ_ONCE(page->before);
+	return READ_ONCE(page->window) + 1 == window ? READ_ONCE(page->now) : 0;
+}
+
 static void sweep_entry(struct srdma_block *b, u32 i, bool push, bool late, u64 sweep, u64 window)
 {
 	struct srdma_entry *e = &b->entry[i];

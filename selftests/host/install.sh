@@ -27,6 +27,7 @@ should_be() {
 	sort -k 2 <<-EOF
 		644 /etc/swiftrdma/policy.yaml
 		644 /lib/modules/$kver/extra/swiftrdma.ko
+		644 /lib/modules/$kver/extra/swiftrdma_mlx5.ko
 		755 $1/bin/swiftrdma
 		644 $1/include/rdma/swiftrdma.h
 		644 $1/lib/swiftrdma/manifest

@@ -4,6 +4,7 @@
 # swiftrdma_mlx5.ko in the VM, over the software ConnectX, and what the device says
 # of the same things. Goes with ktap.sh, hca.sh, module.sh and proc.sh.
 
+# shellcheck disable=SC2154 # srdma_debugfs, hca_debug: of module.sh and hca.sh
 mlx5_ko=build/kmod/$(uname -r)/swiftrdma_mlx5.ko
 PATH=$PWD/build/progs:$PATH
 work=${work:-$(mktemp -d)}
@@ -51,7 +52,9 @@ wq() {
 	wq_answer "$name" "$over"
 }
 wq_forget() {
-	exec {wq_in[$1]}>&- {wq_out[$1]}>&-
+	local in=${wq_in[$1]} out=${wq_out[$1]}
+
+	exec {in}>&- {out}>&-
 	rm -f "$work/$1.in" "$work/$1.out"
 }
 wq_end() {
@@ -84,5 +87,8 @@ our_uars() {
 }
 
 # As dmesg_complaints, but for what the device does: its poller is a real-time
-# thread, and under load a busy one.
-mlx5_complaints() { dmesg_complaints | grep -v 'sched: RT throttling activated'; }
+# thread, and under load a busy one; and it lacks a capability.
+mlx5_complaints() {
+	dmesg_complaints |
+		grep -vE 'sched: RT throttling activated|mlx5_pci_vsc_init:.*vendor specific ID'
+}

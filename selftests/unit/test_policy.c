@@ -236,7 +236,7 @@ static void test_actions(void **state)
 {
 	(void)state;
 	says(POLICY("port.util > 80%", "job.levelx += 1", UNDO), "f:5:7: unknown knob 'job.levelx'; did you mean 'job.level'?");
-	says(POLICY("port.util > 80%", "job.weight += 1", UNDO), "f:5:7: nobody enforces job.weight yet (it will be libswiftrdma); the kernel enforces job.level, job.max_qps and job.create_rate");
+	says(POLICY("port.util > 80%", "job.credits += 1", UNDO), "f:5:7: nobody enforces job.credits yet (it will be libswiftrdma); the kernel enforces job.level, job.max_qps, job.create_rate, job.bit_rate and job.weight");
 	says(POLICY("port.util > 80%", "job.level = 8", UNDO), "f:5:19: job.level = 8 is out of range; it is 0 to 7");
 	says(POLICY("port.util > 80%", "job.level += 0", UNDO), "f:5:20: a step of 0 is out of range; it is above 0 and at most 7");
 	says(POLICY("port.util > 80%", "job.level += 0.5", UNDO), "f:5:20: job.level takes whole numbers only");

@@ -100,6 +100,7 @@ static void get_caps(const struct cli *cli, const void *row, struct cell *c)
 		{ SWIFTRDMA_DEV_CAP_UARS, "uars" },
 		{ SWIFTRDMA_DEV_CAP_WQEBBS, "wqebbs" },
 		{ SWIFTRDMA_DEV_CAP_CONGESTION, "congestion" },
+		{ SWIFTRDMA_DEV_CAP_RATES, "rates" },
 	};
 	const struct snap_dev *dev = row;
 	size_t n = 0;

@@ -55,60 +55,54 @@ static void get_level(const struct cli *cli, const void *row, struct cell *c)
 		cell_u64(c, dev->congestion_level);
 }
 
-static void get_at(const struct cli *cli, const void *row, struct cell *c)
-{
-	const struct snap_dev *dev = ((const struct io_event *)row)->dev;
-
-	(void)cli;
-	if (snap_has(dev, SNAP_CONGESTED))
-		cell_u64(c, dev->congested_at);
-}
-
-static void busy_uar(const struct cli *cli, const void *row, struct cell *c)
+static void get_events(const struct cli *cli, const void *row, struct cell *c)
 {
 	(void)cli;
-	cell_u64(c, ((const struct snap_uar *)row)->index);
+	cell_u64(c, ((const struct io_event *)row)->dev->congestions);
 }
 
-static void busy_wrs(const struct cli *cli, const void *row, struct cell *c)
-{
-	const struct snap_uar *uar = row;
-
-	(void)cli;
-	if (snap_has(uar, SNAP_RECENT))
-		cell_u64(c, uar->recent_wrs);
-}
-
-static const struct column busy_columns[] = {
-	{ "uar", "", 0, 0, busy_uar },
-	{ "recent_wrs", "", 0, 0, busy_wrs },
-};
-
-/* In text one after the other, as "27:1500". */
+/* The UAR on which most was posted just then, and how much. */
 static void get_busiest(const struct cli *cli, const void *row, struct cell *c)
 {
 	const struct io_event *e = row;
-	size_t n = 0;
 
-	if (cli->out.json) {
-		c->kind = CELL_TABLE;
-		c->table = ROWS(busy_columns, e->uars, e->n_uars);
-		return;
-	}
-	for (size_t i = 0; i < e->n_uars && n + 32 < sizeof(c->buf); i++)
-		n += (size_t)snprintf(c->buf + n, sizeof(c->buf) - n,
-				      "%s%u:%llu", i ? "," : "",
-				      e->uars[i].index,
-				      (unsigned long long)e->uars[i].recent_wrs);
-	if (n)
-		cell_str(c, c->buf);
+	(void)cli;
+	if (e->n_uars)
+		cell_u64(c, e->uars[0].index);
+}
+
+static void get_busiest_wrs(const struct cli *cli, const void *row, struct cell *c)
+{
+	const struct io_event *e = row;
+
+	(void)cli;
+	if (e->n_uars && snap_has(&e->uars[0], SNAP_RECENT))
+		cell_u64(c, e->uars[0].recent_wrs);
+}
+
+static void get_busiest_qps(const struct cli *cli, const void *row, struct cell *c)
+{
+	const struct io_event *e = row;
+
+	(void)cli;
+	if (e->n_uars)
+		cell_u64(c, e->uars[0].qps);
+}
+
+static void get_busy(const struct cli *cli, const void *row, struct cell *c)
+{
+	(void)cli;
+	cell_u64(c, ((const struct io_event *)row)->n_uars);
 }
 
 static const struct column congestion_columns[] = {
 	{ "dev", "", 0, 0, get_dev },
-	{ "level", "", 0, 0, get_level },
-	{ "at", "", 0, COL_JSON, get_at },
-	{ "busiest", "", 0, 0, get_busiest },
+	{ "level", "level", 0, 0, get_level },
+	{ "events", "events", 0, 0, get_events },
+	{ "uar", "uar", 0, 0, get_busiest },
+	{ "uar_qps", "qps", 0, 0, get_busiest_qps },
+	{ "uar_recent_wrs", "wrs", 0, 0, get_busiest_wrs },
+	{ "busy_uars", "busy_uars", 0, 0, get_busy },
 };
 
 /*

@@ -57,6 +57,8 @@ enum snap_field {
 	SNAP_ABSENT	= 1u << 27,	/* qp: wrs_absent says why there are no wrs */
 	SNAP_WRS_SINCE	= 1u << 28,
 	SNAP_RECENT	= 1u << 29,	/* uar of a congestion event: recent_wrs */
+	SNAP_BIT_RATE	= 1u << 30,	/* job on a device */
+	SNAP_WEIGHT	= 1u << 31,	/* the same */
 };
 
 #define snap_has(obj, field) (((obj)->has & (field)) != 0)
@@ -149,6 +151,8 @@ struct snap_job_stat {
 	uint32_t dev, qps, level;
 	uint64_t created, destroyed, rejected, doorbells, wrs;
 	uint64_t max_qps, create_rate;
+	uint64_t bit_rate;
+	uint32_t weight;
 };
 
 struct snap_job {

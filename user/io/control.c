@@ -37,6 +37,10 @@ static const struct srdma_field stat_fields[] = {
 	  SNAP_MAX_QPS),
 	F(SWIFTRDMA_JOB_STAT_A_CREATE_RATE, U64, snap_job_stat, create_rate,
 	  SNAP_CREATE_RATE),
+	F(SWIFTRDMA_JOB_STAT_A_BIT_RATE, U64, snap_job_stat, bit_rate,
+	  SNAP_BIT_RATE),
+	F(SWIFTRDMA_JOB_STAT_A_WEIGHT, U32, snap_job_stat, weight,
+	  SNAP_WEIGHT),
 };
 
 static const struct srdma_set stat_set = {

@@ -304,7 +304,7 @@ static bool find_knob(struct cursor *c, const struct vocab_knob **knob)
 			continue;
 		if (k->enforcer)
 			return fail(c->e, at(c),
-				    "nobody enforces %s yet (it will be %s); the kernel enforces job.level, job.max_qps and job.create_rate",
+				    "nobody enforces %s yet (it will be %s); the kernel enforces job.level, job.max_qps, job.create_rate, job.bit_rate and job.weight",
 				    k->name, k->enforcer);
 		*knob = k;
 		c->p += n;

@@ -292,6 +292,7 @@ enum swiftrdma_snapshot_attr {
  * @SWIFTRDMA_DEV_CAP_WQEBBS: what ..._WRS counts are the 64-byte blocks that work
  *	requests take in the send queue, one or more each
  * @SWIFTRDMA_DEV_CAP_CONGESTION: the device tells when doorbells are congested
+ * @SWIFTRDMA_DEV_CAP_RATES: rates and weights of jobs are enforced by the device
  */
 enum swiftrdma_dev_cap {
 	SWIFTRDMA_DEV_CAP_DOORBELLS	= 1 << 0,
@@ -301,6 +302,7 @@ enum swiftrdma_dev_cap {
 	SWIFTRDMA_DEV_CAP_UARS		= 1 << 4,
 	SWIFTRDMA_DEV_CAP_WQEBBS	= 1 << 5,
 	SWIFTRDMA_DEV_CAP_CONGESTION	= 1 << 6,
+	SWIFTRDMA_DEV_CAP_RATES		= 1 << 7,
 };
 
 enum swiftrdma_dev_attr {
@@ -416,7 +418,7 @@ enum swiftrdma_uar_attr {
 	/* Of the context that opened it: pages known, pages for QPs it asked for. */
 	SWIFTRDMA_UAR_A_CONTEXT_UARS,	/* u32 */
 	SWIFTRDMA_UAR_A_CONTEXT_LIMIT,	/* u32; thread domains take more */
-	/* In CONGESTION_NTF: since the sweep before. */
+	/* In CONGESTION_NTF: in the last quarter to half second. */
 	SWIFTRDMA_UAR_A_RECENT_WRS,	/* u64 */
 	__SWIFTRDMA_UAR_A_MAX
 };
@@ -562,6 +564,8 @@ enum swiftrdma_job_stat_attr {
 	SWIFTRDMA_JOB_STAT_A_LEVEL,	/* u32; absent: none in force */
 	SWIFTRDMA_JOB_STAT_A_MAX_QPS,	/* u64; absent: no limit */
 	SWIFTRDMA_JOB_STAT_A_CREATE_RATE, /* u64, 1/s; absent: no limit */
+	SWIFTRDMA_JOB_STAT_A_BIT_RATE,	/* u64, bit/s; absent: no limit */
+	SWIFTRDMA_JOB_STAT_A_WEIGHT,	/* u32; absent: the device's default */
 	__SWIFTRDMA_JOB_STAT_A_MAX
 };
 
@@ -586,14 +590,16 @@ enum swiftrdma_lease_attr {
  * @SWIFTRDMA_KNOB_LEVEL: class level, 0 to %SWIFTRDMA_LEVEL_MAX (job, QP)
  * @SWIFTRDMA_KNOB_BIT_RATE: ceiling, bit/s (job)
  * @SWIFTRDMA_KNOB_WR_RATE: ceiling, WR/s (job)
- * @SWIFTRDMA_KNOB_WEIGHT: weight of the job's queue on a shared QP
+ * @SWIFTRDMA_KNOB_WEIGHT: share of the job among others (job)
  * @SWIFTRDMA_KNOB_CREDITS: limit on outstanding WRs (job)
  * @SWIFTRDMA_KNOB_QPS: merge onto, or spread over, so many QPs (job)
  * @SWIFTRDMA_KNOB_MAX_QPS: admission: QPs alive per device (job)
  * @SWIFTRDMA_KNOB_CREATE_RATE: admission: new QPs per second and device (job)
  * @SWIFTRDMA_KNOB_UAR: place a QP on this UAR (QP)
  *
- * The kernel enforces LEVEL, MAX_QPS and CREATE_RATE; the rest is -EOPNOTSUPP.
+ * The kernel enforces LEVEL, MAX_QPS and CREATE_RATE, and BIT_RATE and WEIGHT on
+ * devices with %SWIFTRDMA_DEV_CAP_RATES: a ceiling, in steps of 1 Mbit/s, and a share
+ * (1 to 100) of what all jobs of one NIC get together. The rest is -EOPNOTSUPP.
  */
 enum swiftrdma_knob {
 	SWIFTRDMA_KNOB_UNSPEC,

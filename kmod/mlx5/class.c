@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The class of a connected QP. On Ethernet RTS2RTS_QP changes the DSCP, without a
+ * pause, where the firmware says that it can; on InfiniBand the class is the service
+ * level, which stays what it was when the QP was connected.
+ *
+ * A QP belongs to the user context (uid) that made it, and no kernel interface says
+ * which that is. The command goes with uid 0, the kernel's; a firmware that
+ * insists on the QP's own refuses it, and that is what the result then says.
+ */
+#include <linux/mlx5/qp.h>
+#include <rdma/ib_verbs.h>
+
+#include "mlx5.h"
+
+/* What these headers do not name: a capability, and a bit of opt_param_mask. */
+#define CAP_DWORD		11
+#define CAP_RTS2RTS_DSCP	BIT(21)	/* bit 0x16a of cmd_hca_cap */
+#define OPT_DSCP		BIT(17)
+
+bool srdma_class_can(struct srdma_mlx5 *md)
+{
+	const __be32 *cap = (const __be32 *)md->core->caps.hca[MLX5_CAP_GENERAL]->cur;
+
+	return be32_to_cpu(cap[CAP_DWORD]) & CAP_RTS2RTS_DSCP;
+}
+
+int srdma_mlx5_class_begin(struct srdma_qp *q)
+{
+	struct srdma_mlx5 *md = srdma_mlx5_of(q->dev);
+
+	if (!md->live_class || q->type != IB_QPT_RC || !test_bit(SRDMA_QP_OWN_SL, &q->flags))
+		return -EOPNOTSUPP;
+	return q->state == IB_QPS_RTS ? 0 : -EBUSY;
+}
+
+int srdma_mlx5_class_commit(struct srdma_qp *q, const struct srdma_class *c)
+{
+	u32 in[MLX5_ST_SZ_DW(rts2rts_qp_in)] = {}, out[MLX5_ST_SZ_DW(rts2rts_qp_out)] = {};
+	void *qpc = MLX5_ADDR_OF(rts2rts_qp_in, in, qpc);
+
+	MLX5_SET(rts2rts_qp_in, in, opcode, MLX5_CMD_OP_RTS2RTS_QP);
+	MLX5_SET(rts2rts_qp_in, in, qpn, q->qpn);
+	MLX5_SET(rts2rts_qp_in, in, opt_param_mask, OPT_DSCP);
+	MLX5_SET(ads, MLX5_ADDR_OF(qpc, qpc, primary_address_path), dscp, c->tclass >> 2);
+	return srdma_cmd(srdma_mlx5_of(q->dev), in, sizeof(in), out, sizeof(out));
+}
+
+/* Nothing was begun. */
+void srdma_mlx5_class_abort(struct srdma_qp *q)
+{
+}

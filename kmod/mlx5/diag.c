@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Diagnostic counters: a device lists in its capabilities which ones it has. The
+ * commands and their layout are those of public drivers; these headers lack them.
+ *
+ * A device has one set of counters that are on, for everybody who asks: so ours
+ * are switched on when somebody first reads, not before, and off when we go; and a
+ * parameter says that it should not be done at all.
+ */
+#include <linux/mlx5/device.h>
+#include <linux/module.h>
+
+#include "mlx5.h"
+
+static bool diag = true;
+module_param(diag, bool, 0444);
+MODULE_PARM_DESC(diag, "read diagnostic counters, when somebody asks (Y)");
+
+#define OP_SET		0x820
+#define OP_QUERY	0x821
+
+/* Dwords of cmd_hca_cap (upper half: how many) and debug_cap (the first of them). */
+#define CAP_NUM_DWORD	20
+#define CAP_IDS_DWORD	16
+
+/* L0 cache of translations, and what reads over PCI held up. */
+static const u16 wanted[SRDMA_DIAGS] = {
+	[SRDMA_DIAG_MTT_MISS] = 0x801,
+	[SRDMA_DIAG_MTT_HIT] = 0x802,
+	[SRDMA_DIAG_READ_STALL] = 0x403,
+};
+
+#define OPCODE_SHIFT	16
+/* SET: dword 2 has the number, dword 3 the flags, the ids begin at dword 8. */
+#define SET_NUM_SHIFT	16
+#define SET_ON_DEMAND	BIT(27)
+#define SET_ENABLE	BIT(26)
+#define SET_IDS		8
+/* QUERY: dword 2 has the number of samples; what comes begins at dword 4. */
+#define QUERY_NUM_SHIFT	16
+#define QUERY_VALUES	4
+#define VALUE_DWORDS	4
+
+struct value {
+	__be16 id, sample;
+	__be32 stamp, high, low;
+};
+
+void srdma_diag_init(struct srdma_mlx5 *md)
+{
+	const __be32 *gen, *ids;
+	u32 n, i, k, room;
+
+	mutex_init(&md->diag_lock);
+	if (!diag || !MLX5_CAP_GEN(md->core, debug))
+		return;
+	gen = (const __be32 *)md->core->caps.hca[MLX5_CAP_GENERAL]->cur;
+	ids = (const __be32 *)md->core->caps.hca[MLX5_CAP_DEBUG]->cur;
+	room = MLX5_UN_SZ_DW(hca_cap_union) - CAP_IDS_DWORD;
+	n = min_t(u32, be32_to_cpu(gen[CAP_NUM_DWORD]) >> 16, room);
+	for (i = 0; i < n; i++)
+		for (k = 0; k < SRDMA_DIAGS; k++)
+			if ((be32_to_cpu(ids[CAP_IDS_DWORD + i]) & 0xffff) == wanted[k])
+				md->diag_has |= BIT(k);
+}
+
+static int set(struct srdma_mlx5 *md, u32 has)
+{
+	__be32 in[SET_IDS + SRDMA_DIAGS] = {}, out[4] = {};
+	u32 n = 0, k;
+
+	for (k = 0; k < SRDMA_DIAGS; k++)
+		if (has & BIT(k))
+			in[SET_IDS + n++] = cpu_to_be32(wanted[k]);
+	in[0] = cpu_to_be32(OP_SET << OPCODE_SHIFT);
+	in[2] = cpu_to_be32(n << SET_NUM_SHIFT);
+	in[3] = cpu_to_be32(n ? SET_ON_DEMAND | SET_ENABLE : 0);
+	return srdma_cmd(md, in, (SET_IDS + n) * sizeof(*in), out, sizeof(out));
+}
+
+static void take(struct srdma_mlx5 *md, const struct value *v)
+{
+	u32 k;
+
+	for (k = 0; k < SRDMA_DIAGS; k++)
+		if (be16_to_cpu(v->id) == wanted[k])
+			md->diag[k] = (u64)be32_to_cpu(v->high) << 32 | be32_to_cpu(v->low);
+}
+
+static int query(struct srdma_mlx5 *md)
+{
+	__be32 in[4] = {}, out[QUERY_VALUES + VALUE_DWORDS * SRDMA_DIAGS] = {};
+	u32 n = hweight32(md->diag_has), i;
+	int ret;
+
+	in[0] = cpu_to_be32(OP_QUERY << OPCODE_SHIFT);
+	in[2] = cpu_to_be32(1 << QUERY_NUM_SHIFT);
+	ret = srdma_cmd(md, in, sizeof(in), out,
+			(QUERY_VALUES + VALUE_DWORDS * n) * sizeof(*out));
+	if (ret)
+		return ret;
+	for (i = 0; i < n; i++)
+		take(md, (const struct value *)&out[QUERY_VALUES + VALUE_DWORDS * i]);
+	return 0;
+}
+
+/* What does not work once is not tried again: its commands would be in the way. */
+void srdma_diag_stat(struct srdma_mlx5 *md, struct srdma_dev_stat *st)
+{
+	mutex_lock(&md->diag_lock);
+	if (md->diag_has && srdma_cmd_may(md)) {
+		if (!md->diag_on) {
+			md->diag_on = !set(md, md->diag_has);
+			if (!md->diag_on)
+				md->diag_has = 0;
+		}
+		if (md->diag_on && !query(md))
+			md->diag_known = true;
+	}
+	if (md->diag_known) {
+		st->mtt = !(~md->diag_has & (BIT(SRDMA_DIAG_MTT_MISS) | BIT(SRDMA_DIAG_MTT_HIT)));
+		st->mtt_misses = md->diag[SRDMA_DIAG_MTT_MISS];
+		st->mtt_hits = md->diag[SRDMA_DIAG_MTT_HIT];
+		st->stall = md->diag_has & BIT(SRDMA_DIAG_READ_STALL);
+		st->read_stall = md->diag[SRDMA_DIAG_READ_STALL];
+	}
+	mutex_unlock(&md->diag_lock);
+}
+
+void srdma_diag_exit(struct srdma_mlx5 *md)
+{
+	if (md->diag_on)
+		set(md, 0);
+}

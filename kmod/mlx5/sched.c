@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Rates and weights of jobs: a scheduling element for each job that has one in
+ * force, and its QPs bound to that, live. All of it is made, changed and taken down
+ * by one pass that compares what is with what should be; it is enforce.c's work,
+ * one at a time, and it is tried again until it is done. A QP that is destroyed, or
+ * whose process is, leaves its element by itself.
+ *
+ * An element that QPs in a state of error still hold cannot go before they do.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/list.h>
+#include <linux/math64.h>
+#include <linux/mlx5/qp.h>
+#include <linux/slab.h>
+
+#include "enforce.h"
+#include "mlx5.h"
+
+/* What these headers do not name. */
+#define QOS_DWORD		1
+#define QOS_NIC_QP_SCHEDULING	BIT(30)
+#define GENERAL_DWORD		9
+#define GENERAL_QPC_EXTENSION	BIT(29)
+#define RTS2RTS_QPC_EXT		BIT(31)	/* of the dword with the QPN */
+#define OPT_QOS_GROUP		BIT(1)	/* of opt_param_mask_95_32 */
+/* After the QPC: eight bytes, that mask, and the extension with the group in dword 1. */
+#define EXT_MASK_DWORD		3
+#define EXT_DWORD		4
+#define EXT_GROUP		1
+#define EXT_BYTES		192
+
+#define MBIT	1000000
+
+/**
+ * struct srdma_shape - a job's element
+ * @node: in srdma_mlx5.shapes
+ * @job: id
+ * @element: the device's
+ * @mbps: as programmed; 0: no limit
+ * @share: as programmed; 0: the default
+ * @wanted: in force
+ */
+struct srdma_shape {
+	struct list_head node;
+	u32 job;
+	u32 element;
+	u32 mbps;
+	u32 share;
+	bool wanted;
+};
+
+bool srdma_sched_can(struct srdma_mlx5 *md)
+{
+	const __be32 *gen = (const __be32 *)md->core->caps.hca[MLX5_CAP_GENERAL]->cur, *qos;
+
+	if (!MLX5_CAP_GEN(md->core, qos) ||
+	    !(be32_to_cpu(gen[GENERAL_DWORD]) & GENERAL_QPC_EXTENSION))
+		return false;
+	qos = (const __be32 *)md->core->caps.hca[MLX5_CAP_QOS]->cur;
+	return be32_to_cpu(qos[QOS_DWORD]) & QOS_NIC_QP_SCHEDULING &&
+	       MLX5_CAP_QOS(md->core, nic_element_type) & ELEMENT_TYPE_CAP_MASK_QUEUE_GROUP &&
+	       MLX5_CAP_QOS(md->core, log_max_qos_nic_queue_group);
+}
+
+static void fill(void *ctx, u8 type, u32 parent, u32 mbps, u32 share)
+{
+	MLX5_SET(scheduling_context, ctx, element_type, type);
+	MLX5_SET(scheduling_context, ctx, parent_element_id, parent);
+	MLX5_SET(scheduling_context, ctx, max_average_bw, mbps);
+	MLX5_SET(scheduling_context, ctx, bw_share, share);
+}
+
+static int element_create(struct srdma_mlx5 *md, u8 type, u32 parent, u32 mbps, u32 share,
+			  u32 *id)
+{
+	u32 in[MLX5_ST_SZ_DW(create_scheduling_element_in)] = {};
+	u32 out[MLX5_ST_SZ_DW(create_scheduling_element_out)] = {};
+	int ret;
+
+	MLX5_SET(create_scheduling_element_in, in, opcode,
+		 MLX5_CMD_OP_CREATE_SCHEDULING_ELEMENT);
+	MLX5_SET(create_scheduling_element_in, in, scheduling_hierarchy,
+		 SCHEDULING_HIERARCHY_NIC);
+	fill(MLX5_ADDR_OF(create_scheduling_element_in, in, scheduling_context), type, parent,
+	     mbps, share);
+	ret = srdma_cmd(md, in, sizeof(in), out, sizeof(out));
+	*id = MLX5_GET(create_scheduling_element_out, out, scheduling_element_id);
+	return ret;
+}
+
+static int element_modify(struct srdma_mlx5 *md, u32 id, u32 mbps, u32 share)
+{
+	u32 in[MLX5_ST_SZ_DW(modify_scheduling_element_in)] = {};
+	u32 out[MLX5_ST_SZ_DW(modify_scheduling_element_out)] = {};
+
+	MLX5_SET(modify_scheduling_element_in, in, opcode,
+		 MLX5_CMD_OP_MODIFY_SCHEDULING_ELEMENT);
+	MLX5_SET(modify_scheduling_element_in, in, scheduling_hierarchy,
+		 SCHEDULING_HIERARCHY_NIC);
+	MLX5_SET(modify_scheduling_element_in, in, scheduling_element_id, id);
+	MLX5_SET(modify_scheduling_element_in, in, modify_bitmask,
+		 MODIFY_SCHEDULING_ELEMENT_IN_MODIFY_BITMASK_BW_SHARE |
+		 MODIFY_SCHEDULING_ELEMENT_IN_MODIFY_BITMASK_MAX_AVERAGE_BW);
+	fill(MLX5_ADDR_OF(modify_scheduling_element_in, in, scheduling_context),
+	     SCHEDULING_CONTEXT_ELEMENT_TYPE_QUEUE_GROUP, md->root, mbps, share);
+	return srdma_cmd(md, in, sizeof(in), out, sizeof(out));
+}
+
+static int element_destroy(struct srdma_mlx5 *md, u32 id)
+{
+	u32 in[MLX5_ST_SZ_DW(destroy_scheduling_element_in)] = {};
+	u32 out[MLX5_ST_SZ_DW(destroy_scheduling_element_out)] = {};
+
+	MLX5_SET(destroy_scheduling_element_in, in, opcode,
+		 MLX5_CMD_OP_DESTROY_SCHEDULING_ELEMENT);
+	MLX5_SET(destroy_scheduling_element_in, in, scheduling_hierarchy,
+		 SCHEDULING_HIERARCHY_NIC);
+	MLX5_SET(destroy_scheduling_element_in, in, scheduling_element_id, id);
+	return srdma_cmd(md, in, sizeof(in), out, sizeof(out));
+}
+
+/* Into an element, 0: into none. */
+static int bind(struct srdma_mlx5 *md, const struct srdma_qp *q, u32 element)
+{
+	size_t size = MLX5_ST_SZ_BYTES(rts2rts_qp_in), at = MLX5_BYTE_OFF(rts2rts_qp_in, qpc) +
+		      MLX5_ST_SZ_BYTES(qpc);
+	u32 out[MLX5_ST_SZ_DW(rts2rts_qp_out)] = {};
+	__be32 *in, *tail;
+	int ret;
+
+	/* The standard command already ends after the first eight of these bytes or more. */
+	size = max(size, at) + EXT_DWORD * sizeof(*in) + EXT_BYTES;
+	in = kzalloc(size, GFP_KERNEL);
+	if (!in)
+		return -ENOMEM;
+	MLX5_SET(rts2rts_qp_in, in, opcode, MLX5_CMD_OP_RTS2RTS_QP);
+	MLX5_SET(rts2rts_qp_in, in, qpn, q->qpn);
+	in[2] |= cpu_to_be32(RTS2RTS_QPC_EXT);
+	tail = (void *)in + at;
+	tail[EXT_MASK_DWORD] = cpu_to_be32(OPT_QOS_GROUP);
+	tail[EXT_DWORD + EXT_GROUP] = cpu_to_be32(element);
+	ret = srdma_cmd(md, in, at + EXT_DWORD * sizeof(*in) + EXT_BYTES, out, sizeof(out));
+	kfree(in);
+	return ret;
+}
+
+static struct srdma_shape *shape_find(struct srdma_mlx5 *md, u32 job)
+{
+	struct srdma_shape *s;
+
+	list_for_each_entry(s, &md->shapes, node)
+		if (s->job == job)
+			return s;
+	return NULL;
+}
+
+/* The first element needs a node to hang from. */
+static int shape_new(struct srdma_mlx5 *md, u32 job, u32 mbps, u32 share)
+{
+	struct srdma_shape *s = kzalloc(sizeof(*s), GFP_KERNEL);
+	int ret = 0;
+
+	if (!s)
+		return -ENOMEM;
+	if (!md->has_root)
+		ret = element_create(md, SCHEDULING_CONTEXT_ELEMENT_TYPE_TSAR, 0, 0, 0, &md->root);
+	md->has_root |= !ret;
+	if (!ret)
+		ret = element_create(md, SCHEDULING_CONTEXT_ELEMENT_TYPE_QUEUE_GROUP, md->root,
+				     mbps, share, &s->element);
+	if (ret) {
+		kfree(s);
+		return ret;
+	}
+	s->job = job;
+	s->mbps = mbps;
+	s->share = share;
+	s->wanted = true;
+	list_add(&s->node, &md->shapes);
+	WRITE_ONCE(md->n_shapes, md->n_shapes + 1);
+	return 0;
+}
+
+static int shape_want(struct srdma_mlx5 *md, u32 job, u32 mbps, u32 share)
+{
+	struct srdma_shape *s = shape_find(md, job);
+	int ret;
+
+	if (!s)
+		return shape_new(md, job, mbps, share);
+	s->wanted = true;
+	if (s->mbps == mbps && s->share == share)
+		return 0;
+	ret = element_modify(md, s->element, mbps, share);
+	if (!ret) {
+		s->mbps = mbps;
+		s->share = share;
+	}
+	return ret;
+}
+
+/* What leases say of every job on this device. */
+static u32 want_all(struct srdma_mlx5 *md)
+{
+	struct srdma_dev *dev = md->dev;
+	struct srdma_job_dev *jd;
+	struct srdma_shape *s;
+	unsigned long id = 0;
+	u32 left = 0, share;
+	u64 rate;
+	int ret;
+
+	list_for_each_entry(s, &md->shapes, node)
+		s->wanted = false;
+	if (READ_ONCE(dev->giving_back))
+		return 0;
+	for (;; id++) {
+		rcu_read_lock();
+		jd = xa_find(&dev->jobs, &id, ULONG_MAX, XA_PRESENT);
+		rate = jd ? READ_ONCE(jd->bit_rate) : 0;
+		share = jd ? READ_ONCE(jd->weight) : 0;
+		rcu_read_unlock();
+		if (!jd)
+			return left;
+		if (!rate && !share)
+			continue;
+		ret = shape_want(md, id, div_u64(rate + MBIT - 1, MBIT), share);
+		if (ret) {
+			pr_warn_ratelimited("%s: no scheduling element for job %lu: %d\n",
+					    dev->name, id, ret);
+			left++;
+		}
+	}
+}
+
+/* The element a QP should be in. */
+static u32 element_of(struct srdma_mlx5 *md, const struct srdma_qp *q)
+{
+	const struct srdma_job_dev *jd;
+	struct srdma_shape *s = NULL;
+
+	rcu_read_lock();
+	jd = rcu_dereference(q->job);
+	if (jd)
+		s = shape_find(md, jd->job->id);
+	rcu_read_unlock();
+	return s && s->wanted ? s->element : 0;
+}
+
+/* 1: it has to be tried again. The QP is held, alive. */
+static u32 place(struct srdma_mlx5 *md, struct srdma_qp *q)
+{
+	struct srdma_qp_hw *hw = q->hw;
+	u32 want = element_of(md, q);
+
+	if (!hw || hw->element == want)
+		return 0;
+	/* One that is not there yet comes back when it is. */
+	if (q->state != IB_QPS_RTS)
+		return hw->element && q->state != IB_QPS_ERR;
+	if (bind(md, q, want))
+		return 1;
+	hw->element = want;
+	srdma_qp_touch(q);
+	return 0;
+}
+
+static u32 place_all(struct srdma_mlx5 *md)
+{
+	struct srdma_walk w = SRDMA_WALK(&md->dev->qps, 0);
+	struct srdma_qp *q;
+	u32 left = 0;
+
+	while ((q = srdma_walk_get(&w))) {
+		if (!srdma_qp_trylock(q)) {
+			left++;
+		} else {
+			if (!test_bit(SRDMA_QP_DEAD, &q->flags))
+				left += place(md, q);
+			srdma_qp_unlock(q);
+		}
+		srdma_qp_put(q);
+		cond_resched();
+	}
+	return left;
+}
+
+/* Elements that nobody wants, and the node when it bears none. */
+static u32 drop_all(struct srdma_mlx5 *md)
+{
+	struct srdma_shape *s, *next;
+	u32 left = 0;
+
+	list_for_each_entry_safe(s, next, &md->shapes, node) {
+		if (s->wanted)
+			continue;
+		if (element_destroy(md, s->element)) {
+			left++;
+			continue;
+		}
+		list_del(&s->node);
+		WRITE_ONCE(md->n_shapes, md->n_shapes - 1);
+		kfree(s);
+	}
+	if (md->has_root && list_empty(&md->shapes))
+		md->has_root = element_destroy(md, md->root);
+	return left;
+}
+
+u32 srdma_mlx5_shape(struct srdma_dev *dev)
+{
+	struct srdma_mlx5 *md = srdma_mlx5_of(dev);
+	u32 left;
+
+	if (!md->shaping)
+		return 0;
+	left = want_all(md);
+	if (list_empty(&md->shapes))
+		return left;
+	left += place_all(md);
+	return left + drop_all(md);
+}
+
+/* Its QPs that were bound have been unbound, or are gone. */
+void srdma_sched_exit(struct srdma_mlx5 *md)
+{
+	struct srdma_shape *s, *next;
+
+	list_for_each_entry(s, &md->shapes, node)
+		s->wanted = false;
+	if (drop_all(md))
+		pr_warn("%s: %u scheduling elements are left, QPs in error hold them\n",
+			md->dev->name, md->n_shapes);
+	list_for_each_entry_safe(s, next, &md->shapes, node)
+		kfree(s);
+}

@@ -1,0 +1,81 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# mlx5_create, mlx5_post, mlx5_sampler: what the mlx5 provider costs, in instructions.
+# In a VM with --icount, where an instruction takes 4 ns of guest time, over the
+# software ConnectX: what is measured is our code and the drivers', no NIC's.
+#
+#   mlx5.sh create|post|sampler
+
+# shellcheck source=selftests/bench/rows/row.sh
+. selftests/bench/rows/row.sh
+# shellcheck source=selftests/lib/mlx5.sh
+. selftests/lib/mlx5.sh
+
+insn_ns=4
+rounds=${ROW_ROUNDS:-6}
+
+# without, with: both measured in turn by $1, the means in $without and $with.
+in_turn() {
+	local i out
+
+	for ((i = 0; i < rounds; i++)); do
+		out=$($1) || row_die "measurement failed"
+		echo "$out" >>"$row_tmp/without"
+		srdma_load || row_die "insmod failed"
+		mlx5_load || row_die "insmod of the provider failed"
+		[ "$(dev mlx5_0 provider)" = mlx5 ] || row_die "no provider"
+		out=$($1) || row_die "measurement failed"
+		echo "$out" >>"$row_tmp/with"
+		# The data path of users is not hooked, and that is what is measured.
+		grep -q '^hook *in place$' $srdma_debugfs/mlx5_0/summary || row_die "post_send is hooked"
+		both_unload || row_die "unload failed"
+		row_say "round $i: $(tail -n 1 "$row_tmp/without") ns without, $out ns with"
+	done
+	without=$($2 <"$row_tmp/without")
+	with=$($2 <"$row_tmp/with")
+}
+
+insns() { awk -v a="$1" -v n=$insn_ns 'BEGIN { printf "%.0f", a / n }'; }
+
+create_cost() {
+	qpcost --dev mlx5_0 --modify none --iterations 100 --repeats 5 --warmup 20 |
+		json_field median_ns
+}
+post_cost() { postcost --dev mlx5_0 --posts 1000 | json_field median_ns; }
+
+case $1 in
+create)
+	in_turn create_cost mean
+	row mlx5_create "$(insns $((with - without)))" insns null null '<=' 4000 \
+		of "$(insns "$without")" added "$(quotient "$with" "$without")" simulated true
+	;;
+post)
+	in_turn post_cost median
+	row mlx5_post "$(insns "$(awk -v a="$with" -v b="$without" 'BEGIN { print a - b }')")" insns \
+		null null '<=' 0 of "$(insns "$without")" simulated true
+	;;
+sampler)
+	qps=${ROW_QPS:-1000}
+	srdma_load || row_die "insmod failed"
+	mlx5_load || row_die "insmod of the provider failed"
+	wq_start many --dev mlx5_0 --qps "$qps"
+	swiftrdma qp show >/dev/null
+	figures() {
+		awk '$1 == "sweeps" { n = $2 } $1 == "sweep_mean_ns" { m = $2 }
+		     $1 == "records" { r = $2 } END { print n, n * m, r }' $srdma_debugfs/mlx5_0/summary
+	}
+	read -r sweeps ns _ < <(figures)
+	enough() { [ "$(figures | cut -d' ' -f1)" -ge $((sweeps + 200)) ]; }
+	wait_for 120 enough || row_die "the sampler does not sweep"
+	read -r sweeps1 ns1 records1 < <(figures)
+	[ "$records1" -ge "$qps" ] || row_die "only $records1 records"
+	row_say "$((sweeps1 - sweeps)) sweeps over $records1 records"
+	row mlx5_sampler "$(awk -v d=$((ns1 - ns)) -v n=$((sweeps1 - sweeps)) -v r="$records1" \
+		-v i=$insn_ns 'BEGIN { printf "%.1f", d / n / r / i }')" insns null null '<=' 50 \
+		qps "$qps" simulated true
+	wq_end many
+	both_unload || row_die "unload failed"
+	;;
+*) row_die "create, post or sampler?" ;;
+esac

@@ -1,0 +1,123 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What is changed on a device and its QPs, and that it is taken back: the class when
+# a QP connects, rates and weights of jobs on live QPs, under leases. Against a model:
+# it shows the commands' form and that the model obeys, not that a NIC would.
+#
+#   scripts/vm --nic softhca -- selftests/mlx5/actions.sh
+
+cd "$(dirname "$0")/../.." || exit 1
+# shellcheck source=selftests/lib/ktap.sh
+. selftests/lib/ktap.sh
+# shellcheck source=selftests/lib/hca.sh
+. selftests/lib/hca.sh
+# shellcheck source=selftests/lib/module.sh
+. selftests/lib/module.sh
+# shellcheck source=selftests/lib/proc.sh
+. selftests/lib/proc.sh
+# shellcheck source=selftests/lib/mlx5.sh
+. selftests/lib/mlx5.sh
+
+elements() { hca_gauge 0 objects sched_element; }
+no_element() { [ "$(elements)" = 0 ]; }
+# The rates of leaves, as the device has them, and how often they held QPs up.
+rates() { awk 'NR > 1 && $1 && $3 { print $3 }' $hca_debug/hca0/elements | sort -n | xargs; }
+weights() { awk 'NR > 1 && $1 && $2 > 1 { print $2 }' $hca_debug/hca0/elements | sort -n | xargs; }
+waits() { awk 'NR > 1 && $1 { n += $5 } END { print n + 0 }' $hca_debug/hca0/elements; }
+rates_are() { [ "$(rates)" = "$1" ]; }
+held_up() { [ "$(waits)" -gt "$1" ]; }
+act() { swiftrdma action set "$@" 2>&1; }
+release() { swiftrdma action clear all; }
+classes() { swiftrdma -j qp show dev mlx5_0 pid "$1" | jq -c '[.[] | [.sl_asked, .sl]] | unique'; }
+refused() { ! "$@"; }
+
+# bulk NAME: QPs that send 4 KiB for a long time, in the cgroup NAME; $pid.
+bulk() {
+	in_cgroup "$1" crowd --from mlx5_0 --to mlx5_1 --qps 8 --size 4096 --duration 300 \
+		>"$work/$1" 2>&1 & pid=$!
+	wait_for 30 at_work "$pid"
+}
+at_work() { [ "$(swiftrdma -j qp show dev mlx5_0 pid "$1" | jq '[.[] | select(.wrs > 0)] | length')" -ge 8 ]; }
+end_bulk() { kill -9 "$pid"; wait "$pid" 2>/dev/null; }
+
+ktap_begin
+dmesg -C
+check "load without a model" both_load
+swiftrdma job set bulk match cgroup=/bulk >/dev/null
+like "no rates without elements" "$(act job bulk bit_rate 1Gbit/s)" 'no scheduling elements|scheduling'
+swiftrdma job set wq match comm=wqebbs >/dev/null
+
+# Class, when a QP connects.
+check "a level for a job" act job wq level 3 for 60s
+wq_start class --qps 4
+is "service level asked and programmed" "$(classes "${wq_pid[class]}")" "[[0,3]]"
+release >/dev/null
+is "a connected QP keeps it" "$(classes "${wq_pid[class]}")" "[[0,3]]"
+check "connected anew" wq class reset
+is "it has its own again" "$(classes "${wq_pid[class]}")" "[[0,0]]"
+wq class class 2 >/dev/null
+wq class reset >/dev/null
+like "a live change is not supported, and that is said" "$(act job wq level 5 for 60s; sleep 1
+	swiftrdma -j action show)" 'set when it is connected|UNSUPP|unsupported'
+release >/dev/null
+wq_end class
+check "unload" both_unload
+
+check "a device with a model" eval "rmmod softhca && hca_load preset=cx5 time_scale=2000"
+check "load" both_load
+swiftrdma job set bulk match cgroup=/bulk >/dev/null
+swiftrdma job set other match cgroup=/other >/dev/null
+is "no elements" "$(elements)" 0
+bulk bulk
+check "a rate for a live job" act job bulk bit_rate 1Gbit/s for 300s
+check "the device has it" wait_for 10 rates_are 1000
+is "a node and a leaf" "$(elements)" 2
+was=$(waits)
+check "and obeys" wait_for 30 held_up "$was"
+is "shown" "$(swiftrdma -j job show bulk | jq '.[0].devs | length > 0')" true
+check "another rate" act job bulk bit_rate 2Gbit/s for 300s
+check "changed live" wait_for 10 rates_are 2000
+is "with the same element" "$(elements)" 2
+check "a weight" act job bulk weight 7 for 300s
+weight_is() { [ "$(weights)" = 7 ]; }
+check "has come" wait_for 10 weight_is
+release >/dev/null
+check "taken back: no element is left" wait_for 10 no_element
+
+check "a rate for a moment" act job bulk bit_rate 1Gbit/s for 2s
+check "it is there" wait_for 10 rates_are 1000
+check "and runs out" wait_for 20 no_element
+
+first=$pid
+bulk other
+check "two jobs" eval "act job bulk bit_rate 1Gbit/s for 300s && act job other bit_rate 3Gbit/s for 300s"
+check "two leaves" wait_for 10 rates_are "1000 3000"
+end_bulk
+pid=$first
+check "one process dies: its job's element stays, others too" rates_are "1000 3000"
+bulk other
+was=$(waits)
+check "a new process is bound when it connects" wait_for 30 held_up "$was"
+end_bulk
+swiftrdma job del other >/dev/null
+check "a job that goes takes its element along" wait_for 10 rates_are 1000
+
+pid=$first
+check "the provider goes" rmmod swiftrdma_mlx5
+is "no element is left" "$(elements)" 0
+is "the device still has its QPs" "$(alive "$pid" && echo yes)" yes
+check "and comes: what is under a lease holds again" mlx5_load
+check "the rate is back" wait_for 10 rates_are 1000
+end_bulk
+check "killed under a lease" wait_for 10 eval '[ "$(elements)" = 2 ]'
+bulk bulk
+check "mlx5_ib goes under a lease, under traffic" eval "end_bulk; modprobe -r mlx5_ib"
+is "no element is left" "$(elements)" 0
+check "mlx5_ib comes" eval "modprobe mlx5_ib && hca_active"
+release >/dev/null
+check "unload" both_unload
+check "unload the device" rmmod softhca
+like "it has no objects left" "$(dmesg | grep ' objects left' | grep -vc ' 0 objects left')" '^0$'
+is "nothing in the log" "$(mlx5_complaints)" ""
+ktap_end
