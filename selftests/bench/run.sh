@@ -44,9 +44,13 @@ group() {
 	dump|qp_dump*) measure dump rxe --icount --timeout 600 -- "$rows/dump.sh" ;;
 	qp_memory) measure "$1" rxe --timeout 600 -- "$rows/qp_memory.sh" ;;
 	act_latency) measure "$1" rxe --timeout 300 -- "$rows/act_latency.sh" ;;
-	softhca_uar|softhca_cache|softhca_class|uar_loop)
+	softhca_uar|softhca_cache|softhca_class)
 		SOFTHCA_PARAMS="preset=cx5 time_scale=6000" \
 			measure "$1" softhca --timeout 1200 -- "$rows/$1.sh" ;;
+	# As slow as its programs need, which are many threads.
+	uar_loop)
+		SOFTHCA_PARAMS="preset=cx5 time_scale=20000" \
+			measure "$1" softhca --timeout 1800 -- "$rows/$1.sh" ;;
 	mlx5_create|mlx5_post|mlx5_sampler)
 		measure "$1" softhca --icount --timeout 1200 -- "$rows/mlx5.sh" "${1#mlx5_}" ;;
 	*) printf 'no such row: %s; there are: %s\n' "$1" "${groups[*]}" >&2; exit 2 ;;

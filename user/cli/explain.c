@@ -174,8 +174,10 @@ static void say_uar(const struct about *a, struct explain *e)
 		    a->proc->uars > 1 ? "s" : "");
 	if (snap_has(a->uar, SNAP_CONTEXT) && snap_has(a->uar, SNAP_LIMIT))
 		say(e, EXPLAIN_UAR,
-		    "its context has %u pages; for QPs it may use %u, thread domains apart",
-		    a->uar->context_uars, a->uar->context_limit);
+		    "its context has %u page%s; for QPs it may use %u, thread domains apart",
+		    a->uar->context_uars,
+		    a->uar->context_uars == 1 ? "" : "s",
+		    a->uar->context_limit);
 	if (e->environment && crowd_is_page(a->uar->kind))
 		say(e, EXPLAIN_UAR, "its environment sets %s",
 		    e->environment[0] ? e->environment :
