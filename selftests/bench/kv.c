@@ -5,7 +5,7 @@
  * The store is a table of values in a memory region of the server, which has
  * nothing more to do. A get is an RDMA READ of one value, whose first word says
  * of which key it is: so each is checked. Threads make their own QPs and
- * CQ, and keep --depth gets under way on every QP; a get's latency is from
+ * CQ, and keep --depth gets under way on every QP; the latency of one is from
  * its post to when its completion was seen.
  *
  * Where the QPs' doorbell registers are is the library's business, or, with

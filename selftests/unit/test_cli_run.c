@@ -139,10 +139,10 @@ static void hierarchy(void **state)
 	assert_non_null(strstr(why, "cgroup v2) is not mounted"));
 	v1 = file("hybrid",
 		  "30 25 0:26 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n"
-		  "31 25 0:27 / /sys/fs/cgroup/uni\\040fied rw,nosuid shared:9 - cgroup2 cgroup2 rw\n");
+		  "31 25 0:27 / /sys/fs/cgroup/two\\040words rw,nosuid shared:9 - cgroup2 cgroup2 rw\n");
 	own = file("own", "3:cpu:/elsewhere\n0::/user.slice\n");
 	assert_true(run_cgroups_find(&c, v1, own, why, sizeof(why)));
-	assert_string_equal(c.mount, "/sys/fs/cgroup/uni fied");
+	assert_string_equal(c.mount, "/sys/fs/cgroup/two words");
 	assert_string_equal(c.own, "/user.slice");
 	v1 = file("ns", "31 25 0:27 /../.. /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
 	assert_false(run_cgroups_find(&c, v1, own, why, sizeof(why)));
