@@ -64,6 +64,35 @@ void cli_turn(struct cli *cli)
 }
 
 /*
+ * Where the module itself looks, all its looks of the interval count, however
+ * they fell into our steps; a step without any would make the mean begin anew.
+ */
+static void count_sweeps(struct cli *cli)
+{
+	const struct snapshot *old = &cli->older, *snap = &cli->snap;
+	size_t o = 0;
+
+	for (size_t i = 0; i < snap->n_uars; i++) {
+		const struct snap_uar *u = &snap->uars[i], *was;
+
+		while (o < old->n_uars &&
+		       (old->uars[o].dev < u->dev ||
+			(old->uars[o].dev == u->dev &&
+			 old->uars[o].index < u->index)))
+			o++;
+		was = o < old->n_uars ? &old->uars[o] : NULL;
+		if (!was || was->dev != u->dev || was->index != u->index ||
+		    was->since != u->since ||
+		    !(was->has & u->has & SNAP_SWEEPS) ||
+		    u->sweeps <= was->sweeps || u->coactive < was->coactive)
+			continue;
+		signal_set(&cli->sig, SIG_UAR_COACTIVE, i,
+			   (double)(u->coactive - was->coactive) /
+			   (double)(u->sweeps - was->sweeps));
+	}
+}
+
+/*
  * With a time constant of n intervals the signals' low pass is the mean of all
  * n + 1 values so far, and with an endless one it keeps that mean, while the
  * rates become those from the first reading to the last.
@@ -87,6 +116,7 @@ int cli_step(struct cli *cli, const struct io_want *want, bool last)
 		return 0;
 	opts.tau = UINT64_MAX / 2;
 	signals_update(&cli->sig, &cli->older, &cli->snap, &opts);
+	count_sweeps(cli);
 	return 0;
 }
 
