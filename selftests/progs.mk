@@ -13,7 +13,9 @@ include $(ROOT)/user/flags.mk
 
 lib_srcs := $(wildcard $(ROOT)/user/core/*.c $(ROOT)/user/policy/*.c $(ROOT)/user/io/*.c \
 		       $(ROOT)/user/model/*.c)
-asan_objs := $(patsubst $(ROOT)/user/%.c,$(BUILD)/user-asan/%.o,$(lib_srcs))
+# Of the command all but what needs a terminal.
+cli_srcs := $(filter-out %/main.c %/top_screen.c,$(wildcard $(ROOT)/user/cli/*.c))
+asan_objs := $(patsubst $(ROOT)/user/%.c,$(BUILD)/user-asan/%.o,$(lib_srcs) $(cli_srcs))
 fuzz_objs := $(patsubst $(ROOT)/user/%.c,$(BUILD)/user-fuzz/%.o,$(lib_srcs))
 common_objs := $(patsubst $(ROOT)/selftests/lib/%.c,$(BUILD)/selftests/lib/%.o,$(wildcard $(ROOT)/selftests/lib/*.c))
 
@@ -38,8 +40,9 @@ fuzz: $(fuzz)
 # In archives, so that a test takes from the libraries only what it names.
 $(BUILD)/user-asan/all.a: $(asan_objs)
 $(BUILD)/user-fuzz/all.a: $(fuzz_objs)
-$(BUILD)/user-asan/all.a $(BUILD)/user-fuzz/all.a:
-	@mkdir -p $(@D) && rm -f $@ && ar rcs $@ $^
+# What is in them is said here.
+$(BUILD)/user-asan/all.a $(BUILD)/user-fuzz/all.a: $(ROOT)/selftests/progs.mk
+	@mkdir -p $(@D) && rm -f $@ && ar rcs $@ $(filter %.o,$^)
 
 $(BUILD)/unit/%: $(ROOT)/selftests/unit/%.c $(BUILD)/user-asan/all.a
 	@mkdir -p $(@D)

@@ -122,7 +122,8 @@ int vqp_init(struct vdev *dev, struct ibv_qp *qp)
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_INIT,
 		.port_num = dev->port,
-		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_LOCAL_WRITE,
+		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+				   IBV_ACCESS_LOCAL_WRITE,
 	};
 	int ret = ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX |
 				IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
@@ -137,7 +138,7 @@ int vqp_rtr(struct vdev *dev, struct ibv_qp *qp, const struct vpeer *to, const s
 		.path_mtu = dev->mtu,
 		.dest_qp_num = to->qpn,
 		.rq_psn = to->psn,
-		.max_dest_rd_atomic = 1,
+		.max_dest_rd_atomic = c->rd_atomic ? c->rd_atomic : 1,
 		.min_rnr_timer = 12,
 		.ah_attr = {
 			.is_global = 1,
@@ -167,7 +168,7 @@ int vqp_rts(struct ibv_qp *qp, uint32_t psn, const struct vconn *c)
 		.retry_cnt = c->retry,
 		.rnr_retry = c->rnr_retry,
 		.sq_psn = psn,
-		.max_rd_atomic = 1,
+		.max_rd_atomic = c->rd_atomic ? c->rd_atomic : 1,
 	};
 	int ret = ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
 				IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);

@@ -33,6 +33,7 @@ struct vconn {
 	uint8_t tclass, sl;
 	uint8_t timeout;	/* 4.096 us << timeout */
 	uint8_t retry, rnr_retry;	/* rnr_retry 7: for ever */
+	uint8_t rd_atomic;	/* reads under way at a time; 0: one */
 };
 
 #define VCONN_DEFAULT { .timeout = 18, .retry = 7, .rnr_retry = 7 }

@@ -9,6 +9,7 @@
 #include "unit/fake_io.c"
 
 #include "agent/agent.c"
+#include "agent/imbalance.c"
 #include "agent/log.c"
 #include "agent/loop.c"
 #include "agent/sync.c"
@@ -70,6 +71,47 @@ static void tick(uint64_t ms, double share)
 {
 	fake_pass(ms, share);
 	assert_int_equal(agent_tick(&agent), 0);
+}
+
+/* Said once when it has lasted, forgotten when it is long over. */
+static void test_imbalance(void **state)
+{
+	struct agent_crowded *c = NULL;
+	int i;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		struct snap_qp *qp = made_qp(&fake.scene, 0, 30 + (uint32_t)i, 1);
+
+		qp->uar = 1;
+		qp->owner = 0;
+	}
+	fake.scene.uars[0].qps = 5;
+	strcpy(fake.scene.owners[0].comm, "kv\033");
+	tick(0, 0);
+	for (i = 0; i < 40; i++) {
+		/* All of process 100, and the only one of process 200. */
+		for (size_t q = 0; q < fake.scene.s.n_qps; q++)
+			fake.scene.qps[q].wrs += 10;
+		tick(100, 0);
+		for (size_t k = 0; k < AGENT_CROWDED; k++) {
+			if (!agent.crowded[k].pid)
+				continue;
+			c = &agent.crowded[k];
+			assert_int_equal(c->pid, 100);
+		}
+		assert_int_equal(c && c->said, i >= 20);
+	}
+	assert_string_equal(c->comm, "kv?");
+	assert_string_equal(c->name, "rxe0");
+	assert_int_equal(agent.crowd.procs[0].advice, CROWD_UUARS);
+	/* Silence for a while is no end. */
+	for (i = 0; i < 90; i++)
+		tick(100, 0);
+	assert_int_equal(c->pid, 100);
+	for (i = 0; i < 40; i++)
+		tick(100, 0);
+	assert_int_equal(c->pid, 0);
 }
 
 static void test_acts_and_gives_back(void **state)
@@ -433,7 +475,7 @@ int main(void)
 {
 #define T(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(test_acts_and_gives_back), T(test_dry_run),
+		T(test_imbalance), T(test_acts_and_gives_back), T(test_dry_run),
 		T(test_keeps_the_lease), T(test_lease_ran_out),
 		T(test_lease_lost_while_acting), T(test_one_bad_item),
 		T(test_module_away), T(test_module_loaded_anew),

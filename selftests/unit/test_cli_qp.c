@@ -8,6 +8,7 @@
 
 #include "cli/args.c"
 #include "cli/qp.c"
+#include "cli/sort.c"
 #include "cli/view.c"
 #include "unit/snap_build.h"
 
@@ -21,6 +22,18 @@ int cli_read(struct cli *cli, const struct io_want *want)
 	return CLI_OK;
 }
 
+int cli_no_memory(void)
+{
+	return CLI_ERROR;
+}
+
+int qp_explain(struct cli *cli, struct args *args)
+{
+	(void)cli;
+	(void)args;
+	return CLI_ERROR;
+}
+
 /* What is left of the list, by QPN. */
 int cli_show(struct cli *cli, const struct rows *rows)
 {
@@ -28,9 +41,9 @@ int cli_show(struct cli *cli, const struct rows *rows)
 
 	shown[0] = '\0';
 	for (size_t i = 0; i < rows->n; i++) {
-		const struct snap_qp *qp = &cli->snap.qps[i];
+		const struct snap_qp *qp = out_row(rows, i);
 
-		if (rows->want(cli, qp, rows->arg))
+		if (out_wanted(cli, rows, qp))
 			len += (size_t)snprintf(shown + len, sizeof(shown) - len,
 						"%s%u", len ? " " : "", qp->qpn);
 	}
@@ -81,6 +94,11 @@ static void filters(void **state)
 		{ "type RC state rts", "17 18 19" }, { "uar 2", "19" },
 		{ "uar 0", "" }, { "port 1 pid 100 uar 1", "17 18" },
 		{ "port 0", "" },
+		/* greatest first, names by alphabet, what is absent at the end */
+		{ "sort qpn", "19 18 17 1" }, { "sort uar", "19 17 18 1" },
+		{ "sort comm top 2", "17 18" }, { "--sort=qpn --top=1", "19" },
+		{ "top 2", "17 18" }, { "sort pid uar 1", "17 18" },
+		{ "uar 2 sort qpn top 5", "19" },
 	};
 
 	(void)state;
@@ -97,6 +115,7 @@ static void bad_filters(void **state)
 	static const char *const bad[] = {
 		"pid", "pid -1", "pid x", "type XX", "state RTSS", "qpn 16777216",
 		"colour red", "-j", "state averyveryverylongstate",
+		"sort", "sort colour", "top", "top -1", "sort wr_rate",
 	};
 
 	(void)state;

@@ -18,6 +18,7 @@ void agent_init(struct agent *a, const struct agent_options *opt,
 	memset(cfg, 0, sizeof(*cfg));
 	a->events_fd = -1;
 	signals_init(&a->sig);
+	crowd_init(&a->crowd);
 	policy_state_init(&a->state);
 	a->state.at_once = opt->once;
 }
@@ -42,6 +43,7 @@ void agent_free(struct agent *a)
 	snapshot_free(&a->snap[0]);
 	snapshot_free(&a->snap[1]);
 	signals_free(&a->sig);
+	crowd_free(&a->crowd);
 	policy_state_free(&a->state);
 	config_free(&a->cfg);
 }
@@ -320,6 +322,7 @@ static int evaluate(struct agent *a, const struct snapshot *older,
 	signals_update(&a->sig, older, newer, &opts);
 	if (!older)
 		return 0;
+	agent_imbalance(a);
 	n = policy_eval(&a->cfg.policies, &a->state, &a->sig, newer->time,
 			a->decisions, SWIFTRDMA_BATCH_MAX);
 	if (!n || act(a, n) != -ENODEV)

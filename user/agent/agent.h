@@ -7,11 +7,13 @@
 #ifndef SRDMA_AGENT_AGENT_H
 #define SRDMA_AGENT_AGENT_H
 
+#include "core/crowd.h"
 #include "core/policy.h"
 #include "io/io.h"
 #include "policy/config.h"
 
 #define AGENT_ORIGIN "agent"
+#define AGENT_CROWDED 32	/* processes that are told of at a time */
 #define AGENT_BATCHES 64	/* own batches whose results may be due */
 
 struct agent_options {
@@ -19,6 +21,14 @@ struct agent_options {
 	bool once, dry_run, check, json;
 	uint64_t interval;	/* ns; 0: the file says */
 	int log_level;
+};
+
+/* A process that crowds on a UAR. */
+struct agent_crowded {
+	uint32_t pid, dev;		/* pid 0: free */
+	char comm[SNAP_COMM], name[SNAP_DEVNAME];
+	unsigned int seen, gone;	/* looks in a row */
+	bool now, said;
 };
 
 struct agent {
@@ -41,6 +51,9 @@ struct agent {
 	unsigned int n_batches;
 	unsigned int results_due;
 	uint64_t ticks, acts;
+	struct crowd crowd;
+	struct agent_crowded crowded[AGENT_CROWDED];
+	uint64_t looked;		/* when UARs were, ns */
 };
 
 /* Takes over @cfg. */
@@ -70,6 +83,9 @@ int agent_once(struct agent *a);
 
 /* sync.c: the jobs, and if need be the levels too. */
 void agent_sync(struct agent *a, const struct snapshot *snap);
+
+/* imbalance.c: say who crowds on UARs, after the signals were computed. */
+void agent_imbalance(struct agent *a);
 
 /* privs.c: keep CAP_NET_ADMIN and nothing else. 0 or -errno. */
 int privs_drop(void);

@@ -142,6 +142,28 @@ void log_decision(const struct policy *p, const struct policy_decision *d,
 	puts("}");
 }
 
+void log_crowded(const struct log_crowd *c, uint64_t now)
+{
+	log_msg(LOG_WARNING,
+		"dev %s: %s (pid %u, job %s) crowds on UAR %u: %u of its %u QPs are there, %u active, together in %.0f %% of the time; it uses %u UAR%s%s%s",
+		c->dev, c->comm, c->pid, c->job, c->uar, c->most, c->qps,
+		c->active, 100 * c->coactive, c->uars, c->uars > 1 ? "s" : "",
+		c->advice ? ": " : "", c->advice ? c->advice : "");
+	if (!to_json)
+		return;
+	printf("{\"event\":\"uar_imbalance\",\"time\":%llu",
+	       (unsigned long long)now);
+	json_string("dev", c->dev);
+	json_string("job", c->job);
+	json_string("comm", c->comm);
+	printf(",\"pid\":%u,\"uar\":%u,\"qps\":%u,\"uars\":%u,\"most_on_uar\":%u,\"active_qps\":%u,\"coactive\":%.9g",
+	       c->pid, c->uar, c->qps, c->uars, c->most, c->active,
+	       c->coactive);
+	if (c->advice)
+		json_string("advice", c->advice);
+	puts("}");
+}
+
 void log_result(const struct snap_action *a, uint64_t batch, uint32_t index)
 {
 	const struct vocab_knob *k = vocab_knob(a->knob);

@@ -19,6 +19,17 @@ void log_msg(int level, const char *fmt, ...)
 /* @batch: 0 where nothing was issued */
 void log_decision(const struct policy *p, const struct policy_decision *d,
 		  bool dry_run, uint64_t batch, uint64_t now);
+
+/* A process that crowds on a UAR. */
+struct log_crowd {
+	const char *dev, *job, *comm;
+	uint32_t pid, uar;	/* the most contended one */
+	uint32_t qps, uars, most, active;
+	double coactive;
+	const char *advice;	/* NULL: none */
+};
+
+void log_crowded(const struct log_crowd *c, uint64_t now);
 void log_result(const struct snap_action *a, uint64_t batch, uint32_t index);
 
 #endif /* SRDMA_AGENT_LOG_H */

@@ -5,6 +5,7 @@
 
 #include "cli/args.h"
 #include "cli/out.h"
+#include "core/crowd.h"
 #include "core/signal.h"
 #include "io/io.h"
 
@@ -15,8 +16,10 @@ struct cli {
 	struct io *io;
 	struct out out;
 	uint32_t interval_ms;	/* 0: totals only */
-	struct snapshot snap, older;
+	struct snapshot snap, older, spare;
 	struct signals sig;
+	unsigned int steps;	/* of the reading that is under way */
+	struct crowd crowd;	/* of .sig, after cli_crowd() */
 };
 
 struct verb {
@@ -32,7 +35,8 @@ struct noun {
 };
 
 extern const struct noun noun_dev, noun_port, noun_uar, noun_qp, noun_job,
-			 noun_action, noun_level, noun_monitor, noun_module;
+			 noun_action, noun_level, noun_monitor, noun_module,
+			 noun_top, noun_run;
 
 /* Connect, once. CLI_OK or, after saying why, CLI_ERROR. */
 int cli_open(struct cli *cli);
@@ -43,9 +47,25 @@ int cli_no_memory(void);
 /**
  * cli_read - read what is to be shown into cli->snap
  *
- * With --interval twice, that long apart, and rates in cli->sig.
+ * With --interval twice, that long apart, and rates in cli->sig; where UARs are
+ * read also in between, so that uar.coactive says in what share of the readings
+ * their QPs advanced together.
  */
 int cli_read(struct cli *cli, const struct io_want *want);
+
+/*
+ * The same in pieces, for who has other things to do meanwhile: the reading
+ * that an interval begins with, CLI_STEPS_MAX steps at most, the last of which
+ * ends it. They return what io_snapshot() does, or -ENOMEM.
+ */
+#define CLI_STEPS_MAX	10
+unsigned int cli_steps(uint32_t interval_ms);
+int cli_begin(struct cli *cli, const struct io_want *want);
+int cli_step(struct cli *cli, const struct io_want *want, bool last);
+/* What was read last is what the next interval begins with. */
+void cli_turn(struct cli *cli);
+/* Rank who crowds on UARs, and count what shares each has. CLI_OK or, said. */
+int cli_crowd(struct cli *cli);
 int cli_show(struct cli *cli, const struct rows *rows);
 
 /* view.c: names for numbers, found in cli->snap. */
@@ -58,11 +78,40 @@ const struct snap_owner *view_owner(const struct cli *cli, bool has,
 				    uint32_t index);
 void view_signal(const struct cli *cli, enum signal_id id, size_t row,
 		 struct cell *c);
+/* Why the WRs of a QP are not counted, as a word or in some; NULL: they are. */
+const char *view_absent(uint32_t why, bool words);
+/* Those columns of @from that bear @keys, in text without --details too. */
+size_t view_pick(const struct rows *from, const char *const *keys,
+		 struct column *cols);
 /* Index of the device called @name; says so if there is none. */
 int view_find_dev(const struct cli *cli, const char *name, uint32_t *index);
 
 /* qp.c: also what an event shows of a QP. */
 struct rows qp_rows(const struct snapshot *snap);
+/* explain.c */
+int qp_explain(struct cli *cli, struct args *args);
+/* All there is of a kind, with the columns that its noun shows. */
+struct rows uar_rows(const struct snapshot *snap);
+struct rows job_rows(const struct snapshot *snap);
+struct rows port_rows(const struct snapshot *snap);
+
+/* sort.c: */
+struct sorting {
+	const char *key;	/* of a column; NULL: as they come */
+	uint32_t top;		/* that many at most; 0: all */
+	uint32_t *order;	/* of the rows, to be freed */
+};
+
+/*
+ * "sort KEY" or "top N", also with dashes: CLI_OK, CLI_USAGE, or -1 for a word
+ * that is neither.
+ */
+int sort_parse(struct args *args, const char *word, struct sorting *s);
+/*
+ * Greatest first, names by alphabet, what is absent at the end. Filters the rows
+ * on the way. CLI_OK or, after saying why, CLI_USAGE or CLI_ERROR.
+ */
+int sort_rows(const struct cli *cli, struct rows *rows, struct sorting *s);
 /* action.c: how it went for one action, as its event says. */
 struct rows action_result_rows(const struct snap_action *action);
 /* Name of a knob, without its object: "level". */

@@ -191,6 +191,11 @@ static const struct column columns[] = {
 	{ "time", NULL, 0, COL_JSON, get_time },
 };
 
+struct rows job_rows(const struct snapshot *snap)
+{
+	return ROWS(columns, snap->jobs, snap->n_jobs);
+}
+
 static bool wanted(const struct cli *cli, const void *row, const void *arg)
 {
 	(void)cli;
@@ -232,7 +237,7 @@ static int show(struct cli *cli, struct args *args)
 		fprintf(stderr, "swiftrdma: no job '%s'\n", name);
 		return CLI_ERROR;
 	}
-	rows = ROWS(columns, cli->snap.jobs, cli->snap.n_jobs);
+	rows = job_rows(&cli->snap);
 	rows.want = wanted;
 	rows.arg = name;
 	return cli_show(cli, &rows);

@@ -10,7 +10,7 @@
 /* Of two that begin alike the first is meant by an abbreviation. */
 static const struct noun *const nouns[] = {
 	&noun_dev, &noun_port, &noun_uar, &noun_qp, &noun_job, &noun_action,
-	&noun_level, &noun_monitor, &noun_module,
+	&noun_level, &noun_monitor, &noun_module, &noun_top, &noun_run,
 };
 
 #define N_NOUNS	(sizeof(nouns) / sizeof(nouns[0]))
@@ -18,7 +18,8 @@ static const struct noun *const nouns[] = {
 static const char usage[] =
 	"Usage: swiftrdma [ OPTIONS ] OBJECT { COMMAND | help }\n"
 	"\n"
-	"OBJECT  := { dev | port | uar | qp | job | action | level | monitor | module }\n"
+	"OBJECT  := { dev | port | uar | qp | job | action | level | monitor | module |\n"
+	"             top | run }\n"
 	"OPTIONS := { -j[son] | -p[retty] | -d[etails] | -i[nterval] SEC |\n"
 	"             -c[olor][={auto|always|never}] | -V[ersion] | -h[elp] }\n"
 	"\n"
@@ -145,7 +146,8 @@ static int run(struct cli *cli, struct args *args)
 		fputs(usage, stderr);
 		return CLI_USAGE;
 	}
-	for (int i = 0; i < args->n; i++) {
+	/* What comes after -- is another program's. */
+	for (int i = 0; i < args->n && strcmp(args->word[i], "--"); i++) {
 		if (is_help(args->word[i])) {
 			fputs(noun->help, stdout);
 			return CLI_OK;
@@ -189,10 +191,12 @@ int main(int argc, char **argv)
 		signals_init(&cli.sig);
 		status = run(&cli, &args);
 		signals_free(&cli.sig);
+		crowd_free(&cli.crowd);
 	}
 	io_close(cli.io);
 	snapshot_free(&cli.snap);
 	snapshot_free(&cli.older);
+	snapshot_free(&cli.spare);
 	if (fflush(stdout) || ferror(stdout)) {
 		perror("swiftrdma: writing the output");
 		status = CLI_ERROR;

@@ -97,6 +97,13 @@ int out_rows(const struct cli *cli, struct out *o, const struct rows *rows)
 	return 0;
 }
 
+void out_list(const struct cli *cli, struct out *o, const char *key,
+	      const struct rows *rows)
+{
+	json_key(&o->j, key);
+	json_rows(cli, o, rows);
+}
+
 /* Key and value, as iproute2's monitors have it. */
 static void text_event(const struct cli *cli, struct out *o,
 		       const char *event, enum tone tone,

@@ -54,6 +54,8 @@ struct rows {
 	/* NULL: every row */
 	bool (*want)(const struct cli *cli, const void *row, const void *arg);
 	const void *arg;
+	/* @n places in the array, to be shown in this order; NULL: as they lie */
+	const uint32_t *order;
 };
 
 struct cell {
@@ -96,6 +98,10 @@ struct out {
 
 /* The whole answer to a show: a header and lines, or one list. 0 or -ENOMEM. */
 int out_rows(const struct cli *cli, struct out *o, const struct rows *rows);
+
+/* One list of an object that the caller writes to o->j. */
+void out_list(const struct cli *cli, struct out *o, const char *key,
+	      const struct rows *rows);
 
 /* One row at once, flushed: "created dev rxe0 qpn 17 ..." or one JSON object. */
 void out_event(const struct cli *cli, struct out *o, const char *event,

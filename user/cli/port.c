@@ -94,6 +94,11 @@ static const struct column columns[] = {
 	{ "time", NULL, 0, COL_JSON, get_time },
 };
 
+struct rows port_rows(const struct snapshot *snap)
+{
+	return ROWS(columns, snap->ports, snap->n_ports);
+}
+
 static int show(struct cli *cli, struct args *args)
 {
 	struct io_want want = { .devs = true, .ports = true };
@@ -129,7 +134,7 @@ static int show(struct cli *cli, struct args *args)
 			want.port);
 		return CLI_ERROR;
 	}
-	rows = ROWS(columns, cli->snap.ports, cli->snap.n_ports);
+	rows = port_rows(&cli->snap);
 	return cli_show(cli, &rows);
 }
 

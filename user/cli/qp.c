@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include <arpa/inet.h>
 #include <fnmatch.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
@@ -82,6 +83,8 @@ NUMBER(since, since, 0)
 NUMBER(time, time, 0)
 FLAG(adopted)
 FLAG(class_pending)
+FLAG(wrs_ambiguous)
+NUMBER(wrs_since, wrs_since, SNAP_WRS_SINCE)
 RATE(wr_rate, SIG_QP_WR_RATE)
 RATE(doorbell_rate, SIG_QP_DOORBELL_RATE)
 OWNER_ID(pid)
@@ -135,6 +138,16 @@ GETTER(user)
 
 	if (o)
 		cell_str(c, o->kernel[0] ? o->kernel : o->comm);
+}
+
+/* Why WRS is not there. */
+GETTER(wrs_absent)
+{
+	const struct snap_qp *qp = row;
+
+	(void)cli;
+	if (snap_has(qp, SNAP_ABSENT) && !snap_has(qp, SNAP_WRS))
+		cell_str(c, view_absent(qp->wrs_absent, false));
 }
 
 GETTER(dgid)
@@ -197,6 +210,10 @@ static const struct column columns[] = {
 	{ "dest_qpn", "DEST-QPN", 0, COL_DETAIL, get_dest_qpn },
 	{ "dgid", "DGID", 0, COL_LEFT | COL_DETAIL, get_dgid },
 	{ "adopted", "ADOPTED", 0, COL_LEFT | COL_DETAIL, get_adopted },
+	{ "wrs_since", NULL, 0, COL_JSON, get_wrs_since },
+	{ "wrs_ambiguous", "AMBIGUOUS", 0, COL_LEFT | COL_DETAIL,
+	  get_wrs_ambiguous },
+	{ "wrs_absent", "NO-WRS", 0, COL_LEFT | COL_DETAIL, get_wrs_absent },
 	{ "cgroup", "CGROUP", 0, COL_LEFT | COL_DETAIL, get_cgroup },
 	{ "since", NULL, 0, COL_JSON, get_since },
 	{ "time", NULL, 0, COL_JSON, get_time },
@@ -274,10 +291,15 @@ static const char *const keywords[] = {
 	"state", "cgroup", NULL,
 };
 
-static int filter(struct args *args, struct io_want *want, struct filter *f)
+static int filter(struct args *args, struct io_want *want, struct filter *f,
+		  struct sorting *sorting)
 {
 	const char *word = args_next(args);
-	int k = args_match(keywords, word);
+	int k = sort_parse(args, word, sorting);
+
+	if (k >= 0)
+		return k;
+	k = args_match(keywords, word);
 
 	switch (k) {
 	case DEV:
@@ -321,19 +343,20 @@ static int filter(struct args *args, struct io_want *want, struct filter *f)
 	}
 	if (args_is_option(word))
 		return args_late_option(word);
-	return args_bad("'%s' is no filter; there are dev, port, uar, qpn, pid, job, comm, uid, type, state and cgroup",
+	return args_bad("'%s' is no filter; there are dev, port, uar, qpn, pid, job, comm, uid, type, state and cgroup, and sort and top",
 			word);
 }
 
 static int show(struct cli *cli, struct args *args)
 {
 	struct io_want want = { .devs = true, .qps = true, .jobs = true };
+	struct sorting sorting = { 0 };
 	struct filter f = { 0 };
 	struct rows rows;
 	int err = CLI_OK;
 
 	while (args_left(args) && !err)
-		err = filter(args, &want, &f);
+		err = filter(args, &want, &f, &sorting);
 	if (!err)
 		err = cli_read(cli, &want);
 	if (err)
@@ -341,16 +364,21 @@ static int show(struct cli *cli, struct args *args)
 	rows = qp_rows(&cli->snap);
 	rows.want = wanted;
 	rows.arg = &f;
-	return cli_show(cli, &rows);
+	err = sort_rows(cli, &rows, &sorting);
+	if (!err)
+		err = cli_show(cli, &rows);
+	free(sorting.order);
+	return err;
 }
 
 static const struct verb verbs[] = {
-	{ "show", show }, { "list", show }, { 0 },
+	{ "show", show }, { "list", show }, { "explain", qp_explain }, { 0 },
 };
 
 const struct noun noun_qp = {
 	"qp", verbs,
-	"Usage: swiftrdma qp [ show [ FILTER ... ] ]\n"
+	"Usage: swiftrdma qp [ show [ FILTER ... ] [ sort KEY ] [ top N ] ]\n"
+	"       swiftrdma qp explain DEV QPN\n"
 	"\n"
 	"FILTER := { dev DEV | port PORT | uar INDEX | qpn QPN | pid PID | job JOB |\n"
 	"            comm NAME | uid UID | type TYPE | state STATE | cgroup GLOB }\n"
@@ -358,5 +386,6 @@ const struct noun noun_qp = {
 	"STATE  := { RESET | INIT | RTR | RTS | SQD | SQE | ERR }\n"
 	"\n"
 	"Queue pairs: whose each is, what it did, and the traffic class it has and\n"
-	"was asked for. Without CAP_NET_ADMIN one sees one's own.\n",
+	"was asked for. Without CAP_NET_ADMIN one sees one's own. explain says in words\n"
+	"where a QP stands, from readings over a second or what -i says.\n",
 };

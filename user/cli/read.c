@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* From the module to the screen: connect, read, perhaps twice, print. */
+/* From the module to the screen: connect, read, perhaps often, print. */
+#include <errno.h>
 #include <stdio.h>
 #include <time.h>
 
 #include "cli/cli.h"
+
+/* Readings of one interval are at least so far apart. */
+#define STEP_MS	20
 
 int cli_io_error(const struct cli *cli)
 {
@@ -32,27 +36,130 @@ static void wait_ms(uint32_t ms)
 		;
 }
 
+static void swap(struct snapshot *a, struct snapshot *b)
+{
+	struct snapshot tmp = *a;
+
+	*a = *b;
+	*b = tmp;
+}
+
+unsigned int cli_steps(uint32_t interval_ms)
+{
+	uint32_t n = interval_ms / STEP_MS;
+
+	return n > CLI_STEPS_MAX ? CLI_STEPS_MAX : n ? n : 1;
+}
+
+int cli_begin(struct cli *cli, const struct io_want *want)
+{
+	cli->steps = 0;
+	return io_snapshot(cli->io, &cli->older, want);
+}
+
+void cli_turn(struct cli *cli)
+{
+	swap(&cli->older, &cli->snap);
+	cli->steps = 0;
+}
+
+/*
+ * Where the module itself looks, all its looks of the interval count, however
+ * they fell into our steps; a step without any would make the mean begin anew.
+ */
+static void count_sweeps(struct cli *cli)
+{
+	const struct snapshot *old = &cli->older, *snap = &cli->snap;
+	size_t o = 0;
+
+	for (size_t i = 0; i < snap->n_uars; i++) {
+		const struct snap_uar *u = &snap->uars[i], *was;
+
+		while (o < old->n_uars &&
+		       (old->uars[o].dev < u->dev ||
+			(old->uars[o].dev == u->dev &&
+			 old->uars[o].index < u->index)))
+			o++;
+		was = o < old->n_uars ? &old->uars[o] : NULL;
+		if (!was || was->dev != u->dev || was->index != u->index ||
+		    was->since != u->since ||
+		    !(was->has & u->has & SNAP_SWEEPS) ||
+		    u->sweeps <= was->sweeps || u->coactive < was->coactive)
+			continue;
+		signal_set(&cli->sig, SIG_UAR_COACTIVE, i,
+			   (double)(u->coactive - was->coactive) /
+			   (double)(u->sweeps - was->sweeps));
+	}
+}
+
+/*
+ * With a time constant of n intervals the signals' low pass is the mean of all
+ * n + 1 values so far, and with an endless one it keeps that mean, while the
+ * rates become those from the first reading to the last.
+ */
+int cli_step(struct cli *cli, const struct io_want *want, bool last)
+{
+	const struct snapshot *was = cli->steps ? &cli->snap : &cli->older;
+	struct signal_opts opts = { .tau = 1 };
+	int err = io_snapshot(cli->io, &cli->spare, want);
+
+	if (err < 0)
+		return err;
+	if (signals_reserve(&cli->sig, &cli->spare))
+		return -ENOMEM;
+	if (cli->steps && cli->spare.time > was->time)
+		opts.tau = cli->steps * (cli->spare.time - was->time);
+	signals_update(&cli->sig, was, &cli->spare, &opts);
+	swap(&cli->snap, &cli->spare);
+	cli->steps++;
+	if (!last)
+		return 0;
+	opts.tau = UINT64_MAX / 2;
+	signals_update(&cli->sig, &cli->older, &cli->snap, &opts);
+	count_sweeps(cli);
+	return 0;
+}
+
+/* What can be told of one reading: how many there are. */
+static int count(struct cli *cli)
+{
+	if (signals_reserve(&cli->sig, &cli->snap))
+		return cli_no_memory();
+	signals_update(&cli->sig, NULL, &cli->snap, &(struct signal_opts){ 0 });
+	return CLI_OK;
+}
+
 int cli_read(struct cli *cli, const struct io_want *want)
 {
-	struct snapshot tmp;
+	unsigned int n = want->uars ? cli_steps(cli->interval_ms) : 1;
+	uint32_t ms = cli->interval_ms;
 	int err = cli_open(cli);
 
 	if (err)
 		return err;
-	if (io_snapshot(cli->io, &cli->snap, want) < 0)
+	if (!ms) {
+		if (io_snapshot(cli->io, &cli->snap, want) < 0)
+			return cli_io_error(cli);
+		return want->uars ? count(cli) : CLI_OK;
+	}
+	if (cli_begin(cli, want) < 0)
 		return cli_io_error(cli);
-	if (!cli->interval_ms)
-		return CLI_OK;
-	tmp = cli->older;
-	cli->older = cli->snap;
-	cli->snap = tmp;
-	wait_ms(cli->interval_ms);
-	if (io_snapshot(cli->io, &cli->snap, want) < 0)
-		return cli_io_error(cli);
-	if (signals_reserve(&cli->sig, &cli->snap))
+	for (unsigned int i = 1; i <= n; i++) {
+		wait_ms(ms * i / n - ms * (i - 1) / n);
+		err = cli_step(cli, want, i == n);
+		if (err == -ENOMEM)
+			return cli_no_memory();
+		if (err < 0)
+			return cli_io_error(cli);
+	}
+	return CLI_OK;
+}
+
+int cli_crowd(struct cli *cli)
+{
+	if (crowd_reserve(&cli->crowd, &cli->snap))
 		return cli_no_memory();
-	signals_update(&cli->sig, &cli->older, &cli->snap,
-		       &(struct signal_opts){ .tau = 1 });
+	crowd_update(&cli->crowd, &cli->sig);
 	return CLI_OK;
 }
 

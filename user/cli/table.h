@@ -20,6 +20,8 @@ static inline bool out_wanted(const struct cli *cli, const struct rows *rows,
 
 static inline const void *out_row(const struct rows *rows, size_t i)
 {
+	if (rows->order)
+		i = rows->order[i];
 	return (const char *)rows->base + i * rows->stride;
 }
 

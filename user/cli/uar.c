@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <rdma/swiftrdma.h>
@@ -30,13 +31,57 @@ NUMBER(qps, qps, 0)
 NUMBER(created, created, 0)
 NUMBER(doorbells, doorbells, SNAP_DOORBELLS)
 NUMBER(wrs, wrs, SNAP_WRS)
+NUMBER(context_uars, context_uars, SNAP_CONTEXT)
+NUMBER(context_limit, context_limit, SNAP_LIMIT)
+NUMBER(sweeps, sweeps, SNAP_SWEEPS)
+NUMBER(sweeps_active, active, SNAP_SWEEPS)
+NUMBER(sweeps_coactive, coactive, SNAP_SWEEPS)
 NUMBER(since, since, 0)
 NUMBER(time, time, 0)
 RATE(active_qps, SIG_UAR_ACTIVE_QPS)
-RATE(owners, SIG_UAR_OWNERS)
 RATE(wr_rate, SIG_UAR_WR_RATE)
 RATE(doorbell_rate, SIG_UAR_DOORBELL_RATE)
-RATE(coactive, SIG_UAR_COACTIVE)
+
+/* Also told by one reading alone. */
+static void get_owners(const struct cli *cli, const void *row, struct cell *c)
+{
+	double v;
+
+	if (signal_get(&cli->sig, SIG_UAR_OWNERS,
+		       (const struct snap_uar *)row - cli->snap.uars, &v))
+		cell_u64(c, (uint64_t)v);
+}
+
+static const struct crowd_uar *crowd(const struct cli *cli, const void *row)
+{
+	return cli->crowd.uars ? &cli->crowd.uars[(const struct snap_uar *)row -
+						  cli->snap.uars] : NULL;
+}
+
+static void get_threads(const struct cli *cli, const void *row, struct cell *c)
+{
+	const struct crowd_uar *u = crowd(cli, row);
+
+	if (u && u->threads)
+		cell_u64(c, u->threads);
+}
+
+static void get_share(const struct cli *cli, const void *row, struct cell *c)
+{
+	const struct crowd_uar *u = crowd(cli, row);
+
+	if (u && u->has_share)
+		cell_real(c, u->share);
+}
+
+/* QPs together are what makes it slow. */
+static void get_coactive(const struct cli *cli, const void *row, struct cell *c)
+{
+	view_signal(cli, SIG_UAR_COACTIVE,
+		    (const struct snap_uar *)row - cli->snap.uars, c);
+	if (c->kind == CELL_REAL && c->real > CROWD_COACTIVE)
+		c->tone = TONE_WARN;
+}
 
 static void get_dev(const struct cli *cli, const void *row, struct cell *c)
 {
@@ -117,14 +162,45 @@ static void get_kernel(const struct cli *cli, const void *row, struct cell *c)
 		cell_str(c, o->kernel);
 }
 
+/* The QPs of one UAR: these columns of qp show, where there are such. */
+static bool member(const struct cli *cli, const void *row, const void *arg)
+{
+	const struct snap_qp *qp = row;
+	const struct snap_uar *uar = arg;
+
+	(void)cli;
+	return qp->dev == uar->dev && snap_has(qp, SNAP_UAR) &&
+	       qp->uar == uar->index;
+}
+
+static void get_members(const struct cli *cli, const void *row, struct cell *c)
+{
+	static const char *const keys[] = {
+		"qpn", "type", "state", "job", "pid", "tid", "owner", "wr_rate",
+		"doorbell_rate", "doorbells", "wrs", "cgroup", NULL,
+	};
+	static struct column cols[sizeof(keys) / sizeof(keys[0])];
+
+	c->kind = CELL_TABLE;
+	c->table = qp_rows(&cli->snap);
+	if (!cli->out.json) {
+		c->table.n_columns = view_pick(&c->table, keys, cols);
+		c->table.columns = cols;
+	}
+	c->table.want = member;
+	c->table.arg = row;
+}
+
 static const struct column columns[] = {
 	{ "dev", "DEV", 0, COL_LEFT, get_dev },
 	{ "uar", "UAR", 0, 0, get_index },
 	{ "kind", "KIND", 0, COL_LEFT, get_kind },
 	{ "qps", "QPS", 0, 0, get_qps },
 	{ "active_qps", "ACTIVE", 0, COL_RATE, get_active_qps },
-	{ "owners", "OWNERS", 0, COL_RATE, get_owners },
+	{ "owners", "OWNERS", 0, 0, get_owners },
+	{ "threads", "THREADS", 0, 0, get_threads },
 	{ "wr_rate", "WR/s", SHOW_RATE, COL_RATE, get_wr_rate },
+	{ "share", "SHARE", SHOW_RATIO, 0, get_share },
 	{ "doorbell_rate", "DB/s", SHOW_RATE, COL_RATE, get_doorbell_rate },
 	{ "coactive", "COACTIVE", SHOW_RATIO, COL_RATE, get_coactive },
 	{ "created", "CREATED", 0, COL_DETAIL, get_created },
@@ -136,9 +212,24 @@ static const struct column columns[] = {
 	{ "exe", "EXE", 0, COL_LEFT | COL_DETAIL, get_exe },
 	{ "kernel", "KERNEL", 0, COL_LEFT | COL_DETAIL, get_kernel },
 	{ "cgroup", "CGROUP", 0, COL_LEFT | COL_DETAIL, get_cgroup },
+	{ "context_uars", "CTX-UARS", 0, COL_DETAIL, get_context_uars },
+	{ "context_limit", "CTX-LIMIT", 0, COL_DETAIL, get_context_limit },
+	{ "sweeps", NULL, 0, COL_JSON, get_sweeps },
+	{ "sweeps_active", NULL, 0, COL_JSON, get_sweeps_active },
+	{ "sweeps_coactive", NULL, 0, COL_JSON, get_sweeps_coactive },
 	{ "since", NULL, 0, COL_JSON, get_since },
 	{ "time", NULL, 0, COL_JSON, get_time },
+	/* the last: only of one UAR */
+	{ "members", NULL, 0, 0, get_members },
 };
+
+struct rows uar_rows(const struct snapshot *snap)
+{
+	struct rows rows = ROWS(columns, snap->uars, snap->n_uars);
+
+	rows.n_columns--;
+	return rows;
+}
 
 struct filter {
 	bool has_index;
@@ -162,33 +253,47 @@ static bool any(const struct cli *cli, const struct filter *f)
 	return false;
 }
 
+static int parse(struct args *args, struct io_want *want, struct filter *f,
+		 struct sorting *sorting)
+{
+	while (args_left(args)) {
+		const char *word = args_next(args);
+		int err = sort_parse(args, word, sorting);
+		uint64_t n;
+
+		if (err > 0)
+			return err;
+		if (!err)
+			continue;
+		if (!f->has_index && args_number(word, UINT32_MAX, &n)) {
+			f->has_index = true;
+			f->index = n;
+		} else if (args_is_option(word)) {
+			return args_late_option(word);
+		} else if (!want->dev) {
+			want->dev = word;
+		} else {
+			return args_bad("'%s': a device is already given, and a UAR is a number",
+					word);
+		}
+	}
+	return CLI_OK;
+}
+
 static int show(struct cli *cli, struct args *args)
 {
 	struct io_want want = {
-		.devs = true,
-		.uars = true,
-		.qps = cli->interval_ms,	/* who is active, and how often */
+		.devs = true, .uars = true, .qps = true, .jobs = true,
 	};
+	struct sorting sorting = { 0 };
 	struct filter f = { 0 };
 	struct rows rows;
-	int err = CLI_OK;
+	int err = parse(args, &want, &f, &sorting);
 
-	while (args_left(args) && !err) {
-		const char *word = args_next(args);
-		uint64_t n;
-
-		if (!f.has_index && args_number(word, UINT32_MAX, &n)) {
-			f.has_index = true;
-			f.index = n;
-		} else if (!want.dev) {
-			want.dev = word;
-		} else {
-			err = args_bad("'%s': a device is already given, and a UAR is a number",
-				       word);
-		}
-	}
 	if (!err)
 		err = cli_read(cli, &want);
+	if (!err)
+		err = cli_crowd(cli);
 	if (err)
 		return err;
 	if (f.has_index && !any(cli, &f)) {
@@ -197,10 +302,15 @@ static int show(struct cli *cli, struct args *args)
 			want.dev ? want.dev : "");
 		return CLI_ERROR;
 	}
-	rows = ROWS(columns, cli->snap.uars, cli->snap.n_uars);
+	rows = uar_rows(&cli->snap);
+	rows.n_columns += f.has_index;
 	rows.want = wanted;
 	rows.arg = &f;
-	return cli_show(cli, &rows);
+	err = sort_rows(cli, &rows, &sorting);
+	if (!err)
+		err = cli_show(cli, &rows);
+	free(sorting.order);
+	return err;
 }
 
 static const struct verb verbs[] = {
@@ -209,8 +319,10 @@ static const struct verb verbs[] = {
 
 const struct noun noun_uar = {
 	"uar", verbs,
-	"Usage: swiftrdma uar [ show [ DEV ] [ INDEX ] ]\n"
+	"Usage: swiftrdma uar [ show [ DEV ] [ INDEX ] [ sort KEY ] [ top N ] ]\n"
 	"\n"
-	"UARs, or user contexts on a device without (the KIND says which), and who\n"
-	"opened each. With -i SEC how hard and how often together its QPs are driven.\n",
+	"UARs, or user contexts on a device without (the KIND says which), who opened\n"
+	"each, and what share of the device's work requests it has. With INDEX also\n"
+	"the QPs on it. With -i SEC how hard and how often together its QPs are driven.\n"
+	"KEY is a column: sort wr_rate top 5.\n",
 };

@@ -2,6 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <rdma/swiftrdma.h>
+
 #include "cli/cli.h"
 
 const struct snap_dev *view_dev(const struct cli *cli, uint32_t index)
@@ -79,6 +81,50 @@ void view_signal(const struct cli *cli, enum signal_id id, size_t row,
 
 	if (signal_get(&cli->sig, id, row, &v))
 		cell_real(c, v);
+}
+
+const char *view_absent(uint32_t why, bool words)
+{
+	static const struct {
+		const char *name, *words;
+	} whys[] = {
+		[SWIFTRDMA_ABSENT_NONE] = { NULL, NULL },
+		[SWIFTRDMA_ABSENT_OFF] = {
+			"off", "the sampler is switched off by a module parameter" },
+		[SWIFTRDMA_ABSENT_NO_QUEUE] = {
+			"no-queue", "this QP has no send queue of its own" },
+		[SWIFTRDMA_ABSENT_NOT_YET] = {
+			"not-yet", "it is older than the module, which looks at such ones a few at a time: read again" },
+		[SWIFTRDMA_ABSENT_NO_PAGE] = {
+			"no-page", "the page with its doorbell record cannot be held" },
+		[SWIFTRDMA_ABSENT_NO_ADDRESS] = {
+			"no-address", "an IOMMU hides where its doorbell record is" },
+		[SWIFTRDMA_ABSENT_REFUSED] = {
+			"refused", "the device did not say where its doorbell record is" },
+		[SWIFTRDMA_ABSENT_NO_MEMORY] = {
+			"no-memory", "there was no memory" },
+	};
+
+	if (why >= sizeof(whys) / sizeof(whys[0]))
+		return words ? "for a reason this command does not know" : "?";
+	return words ? whys[why].words : whys[why].name;
+}
+
+size_t view_pick(const struct rows *from, const char *const *keys,
+		 struct column *cols)
+{
+	size_t n = 0;
+
+	for (; *keys; keys++) {
+		for (size_t i = 0; i < from->n_columns; i++) {
+			if (strcmp(from->columns[i].key, *keys))
+				continue;
+			cols[n] = from->columns[i];
+			cols[n++].flags &= ~COL_DETAIL;
+			break;
+		}
+	}
+	return n;
 }
 
 int view_find_dev(const struct cli *cli, const char *name, uint32_t *index)

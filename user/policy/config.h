@@ -19,11 +19,20 @@ struct config_level {
 	uint32_t level, dscp, sl;
 };
 
+/* What a program of the job is to be started with, by swiftrdma run. */
+#define CONFIG_ENV_MAX	32
+
+struct config_env {
+	char name[64], value[256];
+};
+
 struct config_job {
 	char name[SNAP_NAME];
 	uint32_t class;			/* enum swiftrdma_job_class */
 	struct snap_rule *rules;
 	size_t n_rules;
+	struct config_env *env;
+	size_t n_env;
 	unsigned int line;
 };
 

@@ -209,8 +209,10 @@ void config_free(struct config *cfg)
 {
 	size_t i;
 
-	for (i = 0; i < cfg->n_jobs; i++)
+	for (i = 0; i < cfg->n_jobs; i++) {
 		free(cfg->jobs[i].rules);
+		free(cfg->jobs[i].env);
+	}
 	free(cfg->jobs);
 	free(cfg->speeds);
 	free(cfg->slos);

@@ -108,11 +108,49 @@ static void load_slo(struct config *cfg, const struct config_job *job,
 	cfg->n_slos++;
 }
 
+static bool good_name(const char *s)
+{
+	return *s && (*s < '0' || *s > '9') &&
+	       !s[strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_")];
+}
+
+static void load_environment(struct config_job *job, const struct node *n,
+			     struct report *r)
+{
+	const struct node *e;
+
+	if (n->kind != NODE_MAP) {
+		report_node(r, n, -1,
+			    "environment is a map of names and values, as in {MLX5_TOTAL_UUARS: 512}");
+		return;
+	}
+	if (n->n > CONFIG_ENV_MAX) {
+		report_node(r, n, -1, "at most %d variables, not %zu",
+			    CONFIG_ENV_MAX, n->n);
+		return;
+	}
+	job->env = get_array(r, n->n, sizeof(*job->env));
+	for (e = n->first; e && job->env; e = e->next) {
+		struct config_env *env = &job->env[job->n_env];
+
+		if (!get_string(r, e->key, "a variable's name", env->name,
+				sizeof(env->name)))
+			continue;
+		if (!good_name(env->name))
+			report_node(r, e->key, -1,
+				    "'%.40s' is no name of a variable",
+				    env->name);
+		else if (get_string(r, e, "a variable's value", env->value,
+				    sizeof(env->value)))
+			job->n_env++;
+	}
+}
+
 static void load_job(struct config *cfg, const struct node *n,
 		     uint32_t *order, struct report *r)
 {
 	static const char *const keys[] = {
-		"name", "class", "match", "slo", NULL
+		"name", "class", "match", "slo", "environment", NULL
 	};
 	struct config_job *job = &cfg->jobs[cfg->n_jobs];
 	const struct node *v;
@@ -147,6 +185,9 @@ static void load_job(struct config *cfg, const struct node *n,
 	v = node_get(n, "slo");
 	if (v)
 		load_slo(cfg, job, v, r);
+	v = node_get(n, "environment");
+	if (v)
+		load_environment(job, v, r);
 }
 
 void load_jobs(struct config *cfg, const struct node *n, struct report *r)

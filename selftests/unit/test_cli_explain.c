@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* What qp explain says, from made-up snapshots. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <string.h>
+
+#include <rdma/swiftrdma.h>
+
+#include "cli/explain.h"
+#include "unit/snap_build.h"
+
+static struct made was, is;
+static struct cli cli;
+static struct explain e;
+
+/* Process 100 has four QPs on UAR 1 and one on UAR 2, on an mlx5 device. */
+static void scene(struct made *m, uint64_t ms)
+{
+	struct snap_dev *d;
+
+	made_init(m, ms);
+	d = made_dev(m, 0);
+	strcpy(d->name, "mlx5_0");
+	strcpy(d->provider, "mlx5");
+	d->qps = 5;
+	d->caps = SWIFTRDMA_DEV_CAP_WRS | SWIFTRDMA_DEV_CAP_WQEBBS |
+		  SWIFTRDMA_DEV_CAP_UARS;
+	made_port(m, 0, 0)->link_layer = 1;
+	made_uar(m, 0, 27)->qps = 4;
+	made_uar(m, 0, 28)->qps = 1;
+	for (uint32_t i = 0; i < 5; i++) {
+		struct snap_qp *qp = made_qp(m, 0, 100 + i, 1);
+
+		qp->has &= ~SNAP_DOORBELLS;
+		qp->has |= SNAP_CLASS;
+		qp->uar = i < 4 ? 27 : 28;
+		qp->sl_asked = 2;
+		qp->sl = 2;
+	}
+	for (uint32_t i = 0; i < 2; i++) {
+		m->uars[i].kind = SWIFTRDMA_UAR_KIND_DYNAMIC;
+		m->uars[i].has = SNAP_WRS | SNAP_OWNERS;
+		m->uars[i].threads = 3;
+	}
+	m->s.n_owners = 1;
+	m->owners[0].pid = 100;
+	strcpy(m->owners[0].comm, "kv\x1b[2J");
+	strcpy(m->owners[0].cgroup, "/kv");
+	made_job(m, 0, "unassigned", 0);
+	made_job(m, 1, "kv", 1);
+}
+
+static void post(size_t qp, uint64_t wrs)
+{
+	is.qps[qp].wrs += wrs;
+	is.uars[qp < 4 ? 0 : 1].wrs += wrs;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	scene(&was, 1000);
+	scene(&is, 2000);
+	memset(&cli, 0, sizeof(cli));
+	memset(&e, 0, sizeof(e));
+	signals_init(&cli.sig);
+	crowd_init(&cli.crowd);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	signals_free(&cli.sig);
+	crowd_free(&cli.crowd);
+	return 0;
+}
+
+static void explain(size_t qp)
+{
+	struct signal_opts opts = { .tau = 1 };
+
+	cli.snap = is.s;
+	assert_int_equal(signals_reserve(&cli.sig, &cli.snap), 0);
+	signals_update(&cli.sig, &was.s, &cli.snap, &opts);
+	assert_int_equal(cli_crowd(&cli), 0);
+	e.qp = qp;
+	explain_qp(&cli, &e);
+}
+
+static bool said(enum explain_topic topic, const char *text)
+{
+	for (size_t i = 0; i < e.n; i++)
+		if (e.line[i].topic == topic && strstr(e.line[i].text, text))
+			return true;
+	return false;
+}
+
+static void must_say(enum explain_topic topic, const char *text)
+{
+	if (said(topic, text))
+		return;
+	for (size_t i = 0; i < e.n; i++)
+		print_message("%s: %s\n", explain_topics[e.line[i].topic],
+			      e.line[i].text);
+	fail_msg("%s: nothing says '%s'", explain_topics[topic], text);
+}
+
+static void crowded(void **state)
+{
+	(void)state;
+	post(0, 1000);
+	post(1, 3000);
+	is.ports[0].tx_bytes = 625000000;
+	e.environment = "MLX5_SHUT_UP_BF=1";
+	explain(0);
+	must_say(EXPLAIN_QP, "QP 100 of mlx5_0, RC, RTS: of kv?[2J, pid 100");
+	must_say(EXPLAIN_QP, "job kv, cgroup /kv");
+	must_say(EXPLAIN_UAR, "27 (a page of the NIC, which its library asked for), with 3 other QPs, made by 3 threads");
+	must_say(EXPLAIN_UAR, "2 of them did something");
+	must_say(EXPLAIN_UAR, "its process has 5 QPs on 2 UARs");
+	must_say(EXPLAIN_UAR, "sets MLX5_SHUT_UP_BF=1");
+	must_say(EXPLAIN_CLASS, "asked for service level 2");
+	must_say(EXPLAIN_CLASS, "no level is forced");
+	must_say(EXPLAIN_RATE, "1000/s blocks of 64 bytes in its send queue");
+	must_say(EXPLAIN_RATE, "that is 25 % of the 4000/s of its UAR");
+	must_say(EXPLAIN_CONTENTION, "UAR: yes, two or more of its 4 QPs advanced in 100 %");
+	must_say(EXPLAIN_CONTENTION, "port: none, mlx5_0/1 is 50 % busy");
+	must_say(EXPLAIN_UNTOLD, "doorbells: this device's provider does not count them");
+	must_say(EXPLAIN_UNTOLD, "which threads post");
+	must_say(EXPLAIN_UNTOLD, "NIC's cache: this device does not tell");
+	must_say(EXPLAIN_UNTOLD, "stalls of PCIe: nothing here measures it");
+	must_say(EXPLAIN_ADVICE, "MLX5_TOTAL_UUARS=512");
+	must_say(EXPLAIN_ADVICE, "take MLX5_SHUT_UP_BF out");
+	must_say(EXPLAIN_ADVICE, "thread domain");
+}
+
+static void alone(void **state)
+{
+	(void)state;
+	post(4, 1000);
+	post(0, 10);
+	explain(4);
+	must_say(EXPLAIN_UAR, "28 (a page of the NIC, which its library asked for), alone");
+	must_say(EXPLAIN_CONTENTION, "UAR: none, no other QP rings it");
+	must_say(EXPLAIN_ADVICE, "nothing: no contention is seen");
+	assert_false(said(EXPLAIN_UNTOLD, "which threads post"));
+}
+
+static void in_turns(void **state)
+{
+	(void)state;
+	post(0, 1000);
+	explain(0);
+	must_say(EXPLAIN_CONTENTION, "UAR: hardly any");
+	must_say(EXPLAIN_ADVICE, "nothing: no contention is seen");
+}
+
+static void forced(void **state)
+{
+	(void)state;
+	is.qps[0].has |= SNAP_LEVEL | SNAP_CLASS_ERROR;
+	is.qps[0].level = 5;
+	is.qps[0].class_pending = true;
+	is.qps[0].class_error = -EOPNOTSUPP;
+	is.ports[0].tx_bytes = 1250000000;
+	explain(0);
+	must_say(EXPLAIN_CLASS, "level 5 is forced");
+	must_say(EXPLAIN_CLASS, "service level 2 is programmed, which is not yet what it should be: Operation not supported");
+	must_say(EXPLAIN_CONTENTION, "port: yes, mlx5_0/1 is 100 % busy");
+	must_say(EXPLAIN_ADVICE, "raise the class of its job");
+	/* On Ethernet the same is a traffic class. */
+	is.ports[0].link_layer = 2;
+	is.qps[0].class_pending = false;
+	is.qps[0].tclass = 96;
+	explain(0);
+	must_say(EXPLAIN_CLASS, "traffic class 96 is programmed");
+}
+
+/* Whatever is not told has its reason. */
+static void absent(void **state)
+{
+	(void)state;
+	is.qps[0].has = SNAP_ABSENT | SNAP_UAR | SNAP_OWNER;
+	is.qps[0].wrs_absent = SWIFTRDMA_ABSENT_NO_PAGE;
+	explain(0);
+	must_say(EXPLAIN_QP, "in a state unknown");
+	must_say(EXPLAIN_CLASS, "none known: it has not been connected");
+	must_say(EXPLAIN_UNTOLD, "work requests: the page with its doorbell record cannot be held");
+	must_say(EXPLAIN_UNTOLD, "contention on a port: it has none before it is in state INIT");
+	is.qps[0].has = SNAP_OWNER;
+	strcpy(is.devs[0].provider, "generic");
+	explain(0);
+	must_say(EXPLAIN_UAR, "unknown: nothing tells which UAR");
+	must_say(EXPLAIN_UNTOLD, "contention on a UAR: it is not known which");
+	must_say(EXPLAIN_UNTOLD, "work requests: doorbells of this device bypass the kernel");
+	is.qps[0].has = 0;
+	explain(0);
+	must_say(EXPLAIN_QP, "an unknown process");
+}
+
+static void device_signals(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++)
+		(i ? &is : &was)->devs[0].has = SNAP_CONGESTION | SNAP_MTT |
+						SNAP_UAR_LIMIT;
+	is.devs[0].congestions = 5;
+	is.devs[0].mtt_hits = 70;
+	is.devs[0].mtt_misses = 30;
+	is.devs[0].uars = 500;
+	is.devs[0].uar_limit = 512;
+	is.qps[0].wrs_ambiguous = true;
+	post(0, 1000);
+	explain(0);
+	must_say(EXPLAIN_CONTENTION, "doorbells of the device: yes, congestion was raised 5/s");
+	must_say(EXPLAIN_CONTENTION, "cache: yes, 30 % of its lookups of translations miss");
+	must_say(EXPLAIN_CONTENTION, "nearly all in use, 500 of 512");
+	must_say(EXPLAIN_RATE, "may have wrapped unseen");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(crowded), TEST(alone), TEST(in_turns), TEST(forced),
+		TEST(absent), TEST(device_signals),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

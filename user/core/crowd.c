@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include "core/crowd.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rdma/swiftrdma.h>
+
+void crowd_init(struct crowd *c)
+{
+	memset(c, 0, sizeof(*c));
+}
+
+void crowd_free(struct crowd *c)
+{
+	free(c->uars);
+	free(c->procs);
+	free(c->keys);
+	crowd_init(c);
+}
+
+static int reserve(void *array, size_t *cap, size_t n, size_t size)
+{
+	void *p;
+
+	if (n <= *cap)
+		return 0;
+	p = realloc(*(void **)array, n * size);
+	if (!p)
+		return -ENOMEM;
+	*(void **)array = p;
+	*cap = n;
+	return 0;
+}
+
+int crowd_reserve(struct crowd *c, const struct snapshot *snap)
+{
+	size_t procs = snap->n_owners * (snap->n_devs ? snap->n_devs : 1);
+
+	/* A process that is ranked has a QP. */
+	if (procs > snap->n_qps)
+		procs = snap->n_qps;
+	if (reserve(&c->uars, &c->cap_uars, snap->n_uars, sizeof(*c->uars)) ||
+	    reserve(&c->procs, &c->cap_procs, procs, sizeof(*c->procs)) ||
+	    reserve(&c->keys, &c->cap_keys, snap->n_qps, sizeof(*c->keys)))
+		return -ENOMEM;
+	return 0;
+}
+
+static void sift(uint64_t *v, size_t at, size_t n)
+{
+	for (size_t child; (child = 2 * at + 1) < n; at = child) {
+		uint64_t tmp;
+
+		if (child + 1 < n && v[child + 1] > v[child])
+			child++;
+		if (v[at] >= v[child])
+			return;
+		tmp = v[at];
+		v[at] = v[child];
+		v[child] = tmp;
+	}
+}
+
+/* In place, and without memory of its own as qsort() may want it. */
+static void sort(uint64_t *v, size_t n)
+{
+	for (size_t i = n / 2; i-- > 0;)
+		sift(v, i, n);
+	for (size_t i = n; i-- > 1;) {
+		uint64_t tmp = v[0];
+
+		v[0] = v[i];
+		v[i] = tmp;
+		sift(v, 0, i);
+	}
+}
+
+/* A QP of a program, on a UAR. */
+static bool counts(const struct signals *s, size_t i)
+{
+	const struct snap_qp *qp = &s->snap->qps[i];
+
+	return s->qps[i].uar >= 0 && s->qps[i].dev >= 0 &&
+	       snap_has(qp, SNAP_OWNER) && qp->owner < s->snap->n_owners &&
+	       !s->snap->owners[qp->owner].kernel[0];
+}
+
+static uint64_t proc_key(const struct signals *s, size_t i)
+{
+	return (uint64_t)s->qps[i].dev << 24 |
+	       (s->snap->qps[i].owner & 0xffffff);
+}
+
+/* Distinct threads that made the QPs of each UAR, if the module has no count. */
+static void count_uar_threads(struct crowd *c)
+{
+	const struct signals *s = c->sig;
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->snap->n_uars; i++)
+		if (snap_has(&s->snap->uars[i], SNAP_OWNERS))
+			c->uars[i].threads = s->snap->uars[i].threads;
+	for (size_t i = 0; i < s->snap->n_qps; i++)
+		if (counts(s, i) && snap_has(&s->snap->qps[i], SNAP_TID) &&
+		    !snap_has(&s->snap->uars[s->qps[i].uar], SNAP_OWNERS))
+			c->keys[n++] = (uint64_t)s->qps[i].uar << 32 |
+				       s->snap->qps[i].tid;
+	sort(c->keys, n);
+	for (size_t i = 0; i < n; i++)
+		if (!i || c->keys[i] != c->keys[i - 1])
+			c->uars[c->keys[i] >> 32].threads++;
+}
+
+/* One for each process, with the number of its QPs and UARs. */
+static void find_procs(struct crowd *c)
+{
+	const struct signals *s = c->sig;
+	struct crowd_proc *p = NULL;
+	uint64_t last = UINT64_MAX;
+	size_t n = 0;
+
+	/* Device 16 bits, owner 24, UAR 24. */
+	for (size_t i = 0; i < s->snap->n_qps; i++)
+		if (counts(s, i))
+			c->keys[n++] = proc_key(s, i) << 24 |
+				       (uint32_t)(s->qps[i].uar & 0xffffff);
+	sort(c->keys, n);
+	c->n_procs = 0;
+	for (size_t i = 0; i < n; i++) {
+		uint64_t key = c->keys[i];
+
+		if (!p || key >> 24 != last >> 24) {
+			p = &c->procs[c->n_procs++];
+			memset(p, 0, sizeof(*p));
+			p->dev = (uint32_t)(key >> 48);
+			p->owner = key >> 24 & 0xffffff;
+			p->worst = UINT32_MAX;
+		}
+		p->qps++;
+		p->uars += key != last;
+		last = key;
+	}
+}
+
+static struct crowd_proc *find(const struct crowd *c, uint32_t dev,
+			       uint32_t owner)
+{
+	size_t lo = 0, hi = c->n_procs;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		const struct crowd_proc *p = &c->procs[mid];
+
+		if (p->dev < dev || (p->dev == dev && p->owner < owner))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return &c->procs[lo];
+}
+
+static void count_proc_threads(struct crowd *c)
+{
+	const struct signals *s = c->sig;
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->snap->n_qps; i++) {
+		const struct snap_qp *qp = &s->snap->qps[i];
+		struct crowd_proc *p;
+
+		if (!counts(s, i) || !snap_has(qp, SNAP_TID))
+			continue;
+		p = find(c, (uint32_t)s->qps[i].dev, qp->owner);
+		c->keys[n++] = (uint64_t)(p - c->procs) << 32 | qp->tid;
+	}
+	sort(c->keys, n);
+	for (size_t i = 0; i < n; i++)
+		if (!i || c->keys[i] != c->keys[i - 1])
+			c->procs[c->keys[i] >> 32].threads++;
+}
+
+struct load {
+	uint32_t qps, active;
+	bool has_active, has_coactive;
+	double coactive;
+};
+
+static struct load load_of(const struct signals *s, size_t uar)
+{
+	struct load l = { .qps = s->snap->uars[uar].qps };
+	double v;
+
+	l.has_active = signal_get(s, SIG_UAR_ACTIVE_QPS, uar, &v);
+	l.active = l.has_active ? (uint32_t)v : 0;
+	l.has_coactive = signal_get(s, SIG_UAR_COACTIVE, uar, &l.coactive);
+	return l;
+}
+
+/* How many QPs contend there, on the average; of two alike the fuller is worse. */
+static double badness(const struct load *l)
+{
+	double together = l->has_coactive ? l->coactive * l->active : 0;
+
+	return together * 1e6 + l->qps;
+}
+
+static void find_worst(struct crowd *c)
+{
+	const struct signals *s = c->sig;
+
+	for (size_t i = 0; i < s->snap->n_qps; i++) {
+		struct crowd_proc *p;
+		struct load was, is;
+		uint32_t uar;
+
+		if (!counts(s, i))
+			continue;
+		uar = (uint32_t)s->qps[i].uar;
+		p = find(c, (uint32_t)s->qps[i].dev, s->snap->qps[i].owner);
+		if (p->worst == uar)
+			continue;
+		is = load_of(s, uar);
+		if (p->worst != UINT32_MAX) {
+			was = load_of(s, p->worst);
+			if (badness(&is) <= badness(&was))
+				continue;
+		}
+		p->worst = uar;
+		p->worst_qps = is.qps;
+		p->worst_active = is.active;
+		p->has_active = is.has_active;
+		p->has_coactive = is.has_coactive;
+		p->worst_coactive = is.has_coactive ? is.coactive : 0;
+	}
+}
+
+bool crowd_is_page(uint32_t kind)
+{
+	return kind != SWIFTRDMA_UAR_KIND_CONTEXT &&
+	       kind != SWIFTRDMA_UAR_KIND_KERNEL;
+}
+
+static void judge(const struct crowd *c, struct crowd_proc *p)
+{
+	uint32_t kind = c->sig->snap->uars[p->worst].kind;
+
+	/* Where contexts stand for UARs there is no register to contend for. */
+	if (p->worst_qps < 2 || !crowd_is_page(kind))
+		p->state = CROWD_CALM;
+	else if (!p->has_coactive)
+		p->state = CROWD_UNTOLD;
+	else if (p->worst_coactive <= CROWD_COACTIVE)
+		p->state = CROWD_CALM;
+	else
+		p->state = p->worst_qps > CROWD_PAGE_QPS ? CROWD_HARD
+							 : CROWD_TWO;
+	if (p->state == CROWD_CALM || p->state == CROWD_TWO ||
+	    (p->state == CROWD_UNTOLD && p->worst_qps <= CROWD_PAGE_QPS))
+		p->advice = CROWD_NOTHING;
+	else if (p->qps <= CROWD_UUARS_MAX - CROWD_UUARS_SHARED)
+		p->advice = CROWD_UUARS;
+	else
+		p->advice = CROWD_DOMAINS;
+}
+
+static bool worse(const struct crowd_proc *a, const struct crowd_proc *b)
+{
+	struct load la = { a->worst_qps, a->worst_active, a->has_active,
+			   a->has_coactive, a->worst_coactive };
+	struct load lb = { b->worst_qps, b->worst_active, b->has_active,
+			   b->has_coactive, b->worst_coactive };
+
+	if (a->state != b->state)
+		return a->state > b->state;
+	return badness(&la) > badness(&lb);
+}
+
+/* Processes are few; their order among equals is that of the snapshot. */
+static void rank(struct crowd *c)
+{
+	for (size_t i = 1; i < c->n_procs; i++) {
+		struct crowd_proc p = c->procs[i];
+		size_t k = i;
+
+		for (; k && worse(&p, &c->procs[k - 1]); k--)
+			c->procs[k] = c->procs[k - 1];
+		c->procs[k] = p;
+	}
+}
+
+/* By what went through in the interval, or, without one, since it counts. */
+static bool wrs_of(const struct signals *s, size_t uar, bool rates, double *v)
+{
+	const struct snap_uar *u = &s->snap->uars[uar];
+
+	if (rates)
+		return signal_get(s, SIG_UAR_WR_RATE, uar, v);
+	*v = (double)u->wrs;
+	return snap_has(u, SNAP_WRS);
+}
+
+/* UARs lie sorted by device. */
+static void share_device(struct crowd *c, size_t from, size_t to)
+{
+	bool rates = false;
+	double sum = 0, v;
+
+	for (size_t i = from; i < to; i++)
+		rates |= wrs_of(c->sig, i, true, &v);
+	for (size_t i = from; i < to; i++)
+		if (wrs_of(c->sig, i, rates, &v))
+			sum += v;
+	for (size_t i = from; i < to; i++) {
+		c->uars[i].has_share = sum > 0 &&
+				       wrs_of(c->sig, i, rates, &v);
+		if (c->uars[i].has_share)
+			c->uars[i].share = v / sum;
+	}
+}
+
+static void share(struct crowd *c)
+{
+	const struct snapshot *snap = c->sig->snap;
+	size_t from = 0;
+
+	for (size_t i = 1; i <= snap->n_uars; i++) {
+		if (i < snap->n_uars && snap->uars[i].dev == snap->uars[from].dev)
+			continue;
+		share_device(c, from, i);
+		from = i;
+	}
+}
+
+void crowd_update(struct crowd *c, const struct signals *sig)
+{
+	c->sig = sig;
+	if (sig->snap->n_uars)
+		memset(c->uars, 0, sig->snap->n_uars * sizeof(*c->uars));
+	count_uar_threads(c);
+	share(c);
+	find_procs(c);
+	count_proc_threads(c);
+	find_worst(c);
+	for (size_t i = 0; i < c->n_procs; i++)
+		judge(c, &c->procs[i]);
+	rank(c);
+}
+
+const struct crowd_proc *crowd_proc_of(const struct crowd *c, size_t qp)
+{
+	const struct signals *s = c->sig;
+
+	if (!counts(s, qp))
+		return NULL;
+	for (size_t i = 0; i < c->n_procs; i++)
+		if (c->procs[i].dev == (uint32_t)s->qps[qp].dev &&
+		    c->procs[i].owner == s->snap->qps[qp].owner)
+			return &c->procs[i];
+	return NULL;
+}
+
+const char *crowd_advise(enum crowd_advice advice)
+{
+	switch (advice) {
+	case CROWD_NOTHING:
+		break;
+	case CROWD_UUARS:
+		return "start it with MLX5_TOTAL_UUARS=512 in its environment (swiftrdma run --uuars 512), which gives each QP a doorbell register of its own";
+	case CROWD_DOMAINS:
+		return "it has more QPs than its library has registers to give: make the QPs of each thread in a thread domain of their own (ibv_alloc_td(3))";
+	}
+	return NULL;
+}

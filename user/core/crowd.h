@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Who crowds on which UARs. A UAR belongs to one process, so it is a process
+ * whose QPs are spread well or badly, and who can be told what to do about it.
+ *
+ * What is looked at is what a kernel sees of an unmodified program: which QPs
+ * ring which UAR, who made them, and whether they advance in the same interval.
+ * Which thread posts on a QP nobody tells it.
+ */
+#ifndef SRDMA_CORE_CROWD_H
+#define SRDMA_CORE_CROWD_H
+
+#include "core/signal.h"
+
+/*
+ * What libmlx5 gives a context when asked for all it has: all but 12 doorbell
+ * registers are for one QP each (MLX5_MED_BFREGS_TSHOLD), two on a page.
+ */
+#define CROWD_UUARS_MAX	512
+#define CROWD_UUARS_SHARED 12
+#define CROWD_PAGE_QPS	2
+
+/* A UAR is contended if its QPs advance together in more than this share. */
+#define CROWD_COACTIVE	0.1
+
+enum crowd_state {
+	CROWD_CALM,	/* no UAR on which QPs advance together */
+	CROWD_UNTOLD,	/* QPs share a UAR; whether they contend nobody tells */
+	CROWD_TWO,	/* two QPs of a page, which has two registers */
+	CROWD_HARD,	/* more than a page has registers */
+};
+
+enum crowd_advice {
+	CROWD_NOTHING,	/* there is nothing to be done */
+	CROWD_UUARS,	/* MLX5_TOTAL_UUARS would give each QP a register */
+	CROWD_DOMAINS,	/* more QPs than registers: a thread domain per thread */
+};
+
+/* A process on a device. */
+struct crowd_proc {
+	uint32_t dev;			/* row */
+	uint32_t owner;			/* index into snapshot.owners */
+	uint32_t qps, uars, threads;	/* .threads 0: unknown */
+	uint32_t worst;			/* row of its most contended UAR */
+	uint32_t worst_qps, worst_active;
+	bool has_active, has_coactive;
+	double worst_coactive;
+	enum crowd_state state;
+	enum crowd_advice advice;
+};
+
+struct crowd_uar {
+	uint32_t threads;	/* that made its QPs; 0: unknown */
+	bool has_share;
+	double share;		/* of all WRs of its device */
+};
+
+struct crowd {
+	const struct signals *sig;
+	struct crowd_uar *uars;		/* by row of the snapshot */
+	struct crowd_proc *procs;	/* worst first */
+	size_t n_procs, cap_uars, cap_procs, cap_keys;
+	uint64_t *keys;			/* scratch */
+};
+
+void crowd_init(struct crowd *c);
+void crowd_free(struct crowd *c);
+/* Room for a snapshot of @snap's size. 0 or -ENOMEM. */
+int crowd_reserve(struct crowd *c, const struct snapshot *snap);
+
+/**
+ * crowd_update - rank the processes of @sig's snapshot
+ *
+ * crowd_reserve() comes first; nothing is allocated here. @sig and its snapshot
+ * must stay as they are while @c is read.
+ */
+void crowd_update(struct crowd *c, const struct signals *sig);
+
+/* The process that has this QP, by row; NULL: none that is ranked. */
+const struct crowd_proc *crowd_proc_of(const struct crowd *c, size_t qp);
+
+/* A page with doorbell registers, rather than what stands for one. */
+bool crowd_is_page(uint32_t kind);
+/* What is to be done, as a sentence about "it". */
+const char *crowd_advise(enum crowd_advice advice);
+
+#endif /* SRDMA_CORE_CROWD_H */
