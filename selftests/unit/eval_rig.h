@@ -46,8 +46,9 @@ static inline void read_state(struct cond *c, struct cond *not, const char *s)
 
 	criteria_init(&cr);
 	if (!expr_state(s, &cr, &x, &root, &e) ||
-	    !compile_state(&set.prog, &x, root, false, c, &e) ||
-	    (not && !compile_state(&set.prog, &x, root, true, not, &e)))
+	    !compile_state(&set.prog, &x, root, COMPILE_ASK, c, &e) ||
+	    (not && !compile_state(&set.prog, &x, root, COMPILE_CONTRARY, not,
+				   &e)))
 		fail_msg("%s: %s", s, e.msg);
 }
 

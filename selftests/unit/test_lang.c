@@ -18,6 +18,9 @@ static enum tri ask(const char *s)
 	    !prog_verify_cond(&set.prog, &c, &why))
 		fail_msg("%s: %s", s, why);
 	assert_int_equal(policy_state_reserve(&st, &set, &sig), 0);
+	truth_ask_none(&st.truth, &sig);
+	truth_ask(&st.truth, &set.prog, 1, &c);
+	truth_ask(&st.truth, &set.prog, 1, &not);
 	truth_update(&st.truth, &set.prog, &sig, 1000 * MS);
 	r = truth_some(&st.truth, &set.prog, &sig, &c, 1);
 	/* Of a single object a state and its contrary are each other's. */
@@ -315,6 +318,16 @@ static void test_rows_shift(void **state)
 	assert_int_equal(eval(1022), 1);
 }
 
+static void ask_all(struct truth *t, const struct cond *c, size_t n)
+{
+	uint32_t job;
+
+	truth_ask_none(t, &sig);
+	for (job = 0; job < 3; job++)
+		for (size_t i = 0; i < n; i++)
+			truth_ask(t, &set.prog, job, &c[i]);
+}
+
 /* Only what moved is looked at; that must not be told from looking at all. */
 static void test_increments(void **unused)
 {
@@ -340,6 +353,7 @@ static void test_increments(void **unused)
 	for (i = 0; i < n; i++)
 		read_state(&c[i], NULL, states[i]);
 	assert_int_equal(policy_state_reserve(&st, &set, &sig), 0);
+	ask_all(&st.truth, c, n);
 	for (i = 0; i < 2000; i++) {
 		struct truth all;
 		enum signal_id s;
@@ -365,6 +379,7 @@ static void test_increments(void **unused)
 		}
 		truth_init(&all);
 		assert_int_equal(truth_reserve(&all, &set.prog, &sig), 0);
+		ask_all(&all, c, n);
 		truth_update(&all, &set.prog, &sig, i);
 		for (k = 0; k < n; k++)
 			for (job = 1; job <= 2; job++) {

@@ -32,7 +32,8 @@ struct noun {
 };
 
 extern const struct noun noun_dev, noun_port, noun_uar, noun_qp, noun_job,
-			 noun_action, noun_level, noun_monitor, noun_module;
+			 noun_action, noun_level, noun_monitor, noun_module,
+			 noun_policy;
 
 /* Connect, once. CLI_OK or, after saying why, CLI_ERROR. */
 int cli_open(struct cli *cli);

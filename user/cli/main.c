@@ -10,7 +10,7 @@
 /* Of two that begin alike the first is meant by an abbreviation. */
 static const struct noun *const nouns[] = {
 	&noun_dev, &noun_port, &noun_uar, &noun_qp, &noun_job, &noun_action,
-	&noun_level, &noun_monitor, &noun_module,
+	&noun_level, &noun_monitor, &noun_module, &noun_policy,
 };
 
 #define N_NOUNS	(sizeof(nouns) / sizeof(nouns[0]))
@@ -18,7 +18,7 @@ static const struct noun *const nouns[] = {
 static const char usage[] =
 	"Usage: swiftrdma [ OPTIONS ] OBJECT { COMMAND | help }\n"
 	"\n"
-	"OBJECT  := { dev | port | uar | qp | job | action | level | monitor | module }\n"
+	"OBJECT  := { dev | port | uar | qp | job | action | level | monitor | module | policy }\n"
 	"OPTIONS := { -j[son] | -p[retty] | -d[etails] | -i[nterval] SEC |\n"
 	"             -c[olor][={auto|always|never}] | -V[ersion] | -h[elp] }\n"
 	"\n"

@@ -336,12 +336,13 @@ static bool act_migrate(struct eval *e, struct policy_slot *slot,
 	return true;
 }
 
-static bool act_value(struct eval *e, struct policy_slot *slot,
+static bool act_value(struct eval *e, const struct policy_slot *slot,
 		      const struct step *step, uint32_t job,
 		      const struct binding *b, struct policy_decision *d)
 {
 	unsigned int knob = step->knob;
 
+	d->new = __builtin_nan("");
 	d->has_old = slot->held[knob];
 	d->old = slot->value[knob];
 	if (!d->has_old)
@@ -356,6 +357,29 @@ static bool act_value(struct eval *e, struct policy_slot *slot,
 	 */
 	return !d->has_old || d->new != d->old ||
 	       (!slot->held[knob] && step->op == STEP_SET);
+}
+
+bool decide_moves(struct eval *e, const struct policy_slot *slot, uint32_t n,
+		  uint32_t job)
+{
+	const struct policy *p = &e->set->v[n];
+	struct policy_decision d;
+	struct binding b;
+	unsigned int i;
+
+	memset(&b, 0xff, sizeof(b));
+	b.at[OBJ_JOB] = (int32_t)job;
+	for (i = 0; i < p->n_act; i++) {
+		const struct step *step = &p->act[i];
+
+		/* What is worked out from other objects has to be seen first. */
+		if (step->op == STEP_LIGHTEST)
+			return true;
+		if (act_value(e, slot, step, job, &b, &d) ||
+		    (step->expr.n && d.new != d.new))
+			return true;
+	}
+	return false;
 }
 
 void decide_act(struct eval *e, struct policy_slot *slot, uint32_t n,
@@ -395,11 +419,12 @@ void decide_act(struct eval *e, struct policy_slot *slot, uint32_t n,
 		e->n++;
 		done++;
 	}
+	/* Looked for in vain: not again at every tick. */
+	run->acted = true;
+	run->last = e->now;
 	if (!done)
 		return;
 	run->active = true;
-	run->acted = true;
-	run->last = e->now;
 	run->steps++;
 	run->dev = b->at[OBJ_DEV] >= 0 ?
 		   e->s->snap->devs[b->at[OBJ_DEV]].index : 0;

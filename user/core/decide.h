@@ -23,6 +23,10 @@ bool decide_due(const struct eval *e, const struct policy_slot *slot,
 /* Is there an act left of so many a second? */
 bool decide_budget(struct eval *e, uint32_t n);
 
+/* Would its act change anything? Without looking at more than the job. */
+bool decide_moves(struct eval *e, const struct policy_slot *slot, uint32_t n,
+		  uint32_t job);
+
 /* Policy @n on @job, since @c is true of @b. Adds what it turned to @turned. */
 void decide_act(struct eval *e, struct policy_slot *slot, uint32_t n,
 		uint32_t job, const struct cond *c, const struct binding *b,

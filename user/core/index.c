@@ -180,7 +180,9 @@ void signals_index(struct signals *s)
 		name(s, OBJ_UAR, i, snap->uars[i].dev, snap->uars[i].index,
 		     snap->uars[i].since);
 	for (i = 0; i < snap->n_jobs; i++)
-		name(s, OBJ_JOB, i, 0, snap->jobs[i].id, snap->jobs[i].since);
+		/* Of another class, other policies are for it. */
+		name(s, OBJ_JOB, i, 0, snap->jobs[i].id, snap->jobs[i].since ^
+		     (uint64_t)snap->jobs[i].class << 56);
 	index_qps(s);
 	index_job_ports(s);
 }

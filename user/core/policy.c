@@ -247,6 +247,9 @@ static bool taken(const struct policy *p, const struct policy_slot *slot,
 	return false;
 }
 
+/* A policy's state on a job: not true; true; true, and it could act now. */
+enum { FALSE, HOLDS, ACTS };
+
 /*
  * Of the causes whose policies could act on this job now, the one whose signals
  * are furthest beyond their bounds. While an act on another cause settles, that
@@ -266,7 +269,7 @@ static enum cause weigh(struct eval *e, struct policy_slot *slot, uint32_t job,
 		struct binding b;
 		double m;
 
-		if (!truth[n] || p->cause == CAUSE_NONE)
+		if (truth[n] != ACTS || p->cause == CAUSE_NONE)
 			continue;
 		seen |= 1u << p->cause;
 		first_true(e, by[n], job, &b);
@@ -296,13 +299,21 @@ static void eval_job(struct eval *e, struct policy_slot *slot, uint32_t job)
 		const struct policy *p = &e->set->v[n];
 		struct policy_run *run = &slot->runs[n];
 
-		truth[n] = 0;
+		truth[n] = FALSE;
 		if (p->off || !policy_applies(p, sj->name, sj->class))
 			continue;
 		truth[n] = note(&run->was_true, &run->true_since,
 				ask(e, &p->when, &p->fallback, job, &by[n]),
 				e->now);
-		if (truth[n])
+		/* From here on: could it act now? */
+		if (truth[n]) {
+			run->undo_was_true = false;
+			truth[n] = decide_due(e, slot, n, false) ? ACTS : HOLDS;
+		}
+		if (truth[n] == ACTS && (taken(p, slot, n, 0) ||
+					 !decide_moves(e, slot, n, job)))
+			truth[n] = HOLDS;
+		if (truth[n] == ACTS)
 			causes |= 1u << p->cause;
 	}
 	causes &= ~(1u << CAUSE_NONE);
@@ -322,15 +333,13 @@ static void eval_job(struct eval *e, struct policy_slot *slot, uint32_t job)
 				decide_disown(e, slot, n, job, &turned);
 			continue;
 		}
-		if (truth[n]) {
-			run->undo_was_true = false;
-			if (taken(p, slot, n, turned))
+		if (truth[n] != FALSE) {
+			if (truth[n] != ACTS || taken(p, slot, n, turned))
 				continue;
 			if (p->cause != CAUSE_NONE && cause != CAUSE_NONE &&
 			    cause != p->cause)
 				continue;
-			if (!decide_due(e, slot, n, false) ||
-			    !decide_budget(e, n))
+			if (!decide_budget(e, n))
 				continue;
 			first_true(e, by[n], job, &b);
 			decide_act(e, slot, n, job, by[n], &b, others, &turned);
@@ -345,6 +354,31 @@ static void eval_job(struct eval *e, struct policy_slot *slot, uint32_t job)
 	}
 }
 
+/* Which terms are worth working out for the QPs of which job. */
+static void ask_about(struct eval *e)
+{
+	const struct snapshot *snap = e->s->snap;
+	struct truth *t = &e->st->truth;
+	const struct prog *prog = &e->set->prog;
+	uint32_t j, n;
+
+	if (truth_asks(t, e->s))
+		return;
+	truth_ask_none(t, e->s);
+	for (j = 0; j < snap->n_jobs; j++)
+		for (n = 0; n < e->set->n; n++) {
+			const struct policy *p = &e->set->v[n];
+
+			if (p->off || !policy_applies(p, snap->jobs[j].name,
+						      snap->jobs[j].class))
+				continue;
+			truth_ask(t, prog, j, &p->when);
+			truth_ask(t, prog, j, &p->fallback);
+			truth_ask(t, prog, j, &p->undo_not);
+			truth_ask(t, prog, j, &p->undo_fallback_not);
+		}
+}
+
 size_t policy_eval(const struct policy_set *set, struct policy_state *st,
 		   const struct signals *s, uint64_t now,
 		   struct policy_decision *out, size_t cap)
@@ -355,6 +389,7 @@ size_t policy_eval(const struct policy_set *set, struct policy_state *st,
 	};
 	size_t i;
 
+	ask_about(&e);
 	truth_update(&st->truth, &set->prog, s, now);
 	slots_sweep(&e);
 	order_jobs(&e);

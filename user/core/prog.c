@@ -196,45 +196,6 @@ double prog_run(struct prog_env *env, struct prog_code code,
 	return *top;
 }
 
-void prog_atoms(struct prog_env *env, enum obj_kind kind, uint32_t row,
-		uint64_t *t, uint64_t *k)
-{
-	const struct signal_table *tab = &env->s->table[kind];
-	const struct prog_atom *a = env->p->atoms[kind];
-	uint32_t i, n = env->p->n_atoms[kind];
-	const double *v = tab->v + row * tab->width;
-	enum signal_id first = vocab_first(kind);
-	uint32_t has = tab->has[row];
-	struct binding b;
-	double r;
-
-	*t = 0;
-	*k = 0;
-	b.at[kind] = -1;
-	for (i = 0; i < n; i++, a++) {
-		uint64_t bit = 1ULL << i;
-
-		if (a->simple) {
-			unsigned int c = a->sig - first;
-
-			if (!(has & 1u << c))
-				continue;
-			*k |= bit;
-			if (prog_compare(a->cmp, v[c], a->value))
-				*t |= bit;
-			continue;
-		}
-		if (b.at[kind] < 0)
-			binding_of(env->s, kind, row, &b);
-		r = prog_run(env, a->code, &b);
-		if (r != r)
-			continue;
-		*k |= bit;
-		if (r == 1)
-			*t |= bit;
-	}
-}
-
 enum tri prog_terms(const struct prog *p, struct prog_code terms,
 		    const uint64_t *t, const uint64_t *k)
 {

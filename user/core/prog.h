@@ -152,10 +152,6 @@ struct prog_env {
 double prog_run(struct prog_env *env, struct prog_code code,
 		const struct binding *b);
 
-/* Bits of the object's atoms: @t true, @k known. Uses up env->mem. */
-void prog_atoms(struct prog_env *env, enum obj_kind kind, uint32_t row,
-		uint64_t *t, uint64_t *k);
-
 /* @t and @k: masks by kind. */
 enum tri prog_terms(const struct prog *p, struct prog_code terms,
 		    const uint64_t *t, const uint64_t *k);

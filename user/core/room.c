@@ -3,6 +3,7 @@
 #include "core/truth.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,6 +48,8 @@ void truth_free(struct truth *t)
 	free(t->queue);
 	free(t->n_yes);
 	free(t->n_no);
+	free(t->asks);
+	free(t->every);
 	truth_init(t);
 }
 
@@ -150,6 +153,71 @@ static bool fits(const struct truth *t, const struct prog *p)
 	return t->n_asked == p->n_asked && t->n_aggs == p->n_aggs;
 }
 
+static int by_column(const void *a, const void *b)
+{
+	const struct truth_range *x = a, *y = b;
+
+	return x->col != y->col ? x->col - y->col : x->bit - y->bit;
+}
+
+static void find_columns(struct truth_rows *r)
+{
+	struct truth_column *c = NULL;
+	unsigned int i;
+
+	r->n_columns = 0;
+	for (i = 0; i < r->n_ranges; i++) {
+		const struct truth_range *g = &r->range[i];
+		double v = g->lo > -HUGE_VAL ? g->lo : g->hi;
+
+		if (!c || c->col != g->col) {
+			c = &r->column[r->n_columns++];
+			*c = (struct truth_column){
+				.least = HUGE_VAL, .col = g->col,
+				.first = (uint8_t)i,
+			};
+		}
+		c->n++;
+		c->bits |= 1ULL << g->bit;
+		if ((g->lo > -HUGE_VAL) == g->not)
+			c->low |= 1ULL << g->bit;
+		if (v < c->least)
+			c->least = v;
+	}
+}
+
+static void sort_atoms(struct truth_rows *r, const struct prog *p,
+		       enum obj_kind kind)
+{
+	uint32_t i;
+
+	r->n_ranges = 0;
+	r->n_others = 0;
+	for (i = 0; i < p->n_atoms[kind]; i++) {
+		const struct prog_atom *a = &p->atoms[kind][i];
+		struct truth_range *g = &r->range[r->n_ranges];
+
+		if (!a->simple) {
+			r->other[r->n_others++] = (uint8_t)i;
+			continue;
+		}
+		g->col = (uint8_t)(a->sig - vocab_first(kind));
+		g->bit = (uint8_t)i;
+		g->lo = -HUGE_VAL;
+		g->hi = HUGE_VAL;
+		g->not = a->cmp == CMP_NE || a->cmp == CMP_GT ||
+			 a->cmp == CMP_LT;
+		/* More than is not at most, less than not at least. */
+		if (a->cmp != CMP_GT && a->cmp != CMP_LE)
+			g->lo = a->value;
+		if (a->cmp != CMP_LT && a->cmp != CMP_GE)
+			g->hi = a->value;
+		r->n_ranges++;
+	}
+	qsort(r->range, r->n_ranges, sizeof(r->range[0]), by_column);
+	find_columns(r);
+}
+
 static bool lay_out(struct truth *t, const struct prog *p)
 {
 	uint32_t i, c;
@@ -158,9 +226,15 @@ static bool lay_out(struct truth *t, const struct prog *p)
 	t->n_asked = p->n_asked;
 	t->n_aggs = p->n_aggs;
 	t->words = (p->n_asked + 63) / 64;
+	t->every = calloc(t->words + 1, sizeof(*t->every));
+	if (!t->every)
+		return false;
+	for (c = 0; c < p->n_asked; c++)
+		t->every[c / 64] |= 1ULL << c % 64;
 	for (k = 0; k < OBJ_KINDS; k++) {
 		t->n_atoms[k] = p->n_atoms[k];
 		t->n_mem[k] = p->n_mem[k];
+		sort_atoms(&t->rows[k], p, k);
 		t->needs[k] = calloc((size_t)p->n_atoms[k] * t->words + 1,
 				     sizeof(*t->needs[k]));
 		if (!t->needs[k])
@@ -215,7 +289,8 @@ static bool reserve_asked(struct truth *t, const struct signals *s)
 	if (jobs > t->cap_jobs || !t->n_yes) {
 		cap = grown(t->cap_jobs, jobs);
 		if (!grow(&t->n_yes, cap * t->n_asked, sizeof(*t->n_yes)) ||
-		    !grow(&t->n_no, cap * t->n_asked, sizeof(*t->n_no)))
+		    !grow(&t->n_no, cap * t->n_asked, sizeof(*t->n_no)) ||
+		    !grow(&t->asks, cap * t->words, sizeof(*t->asks)))
 			return false;
 		t->cap_jobs = cap;
 	}

@@ -175,15 +175,20 @@ static void gather(struct pass *ps, enum obj_kind kind)
 	}
 }
 
-static void ask(struct truth *t, uint32_t qp, const uint64_t *terms)
+static void ask(struct truth *t, const struct signals *s, uint32_t qp,
+		const uint64_t *terms)
 {
 	uint64_t *pend = t->pend + (size_t)qp * t->words;
+	int32_t job = s->qps[qp].job;
+	const uint64_t *about = t->asks + (size_t)job * t->words;
 	uint64_t was = 0, is = 0;
 	unsigned int w;
 
+	if (job < 0)
+		return;
 	for (w = 0; w < t->words; w++) {
 		was |= pend[w];
-		pend[w] |= terms[w];
+		pend[w] |= terms[w] & about[w];
 		is |= pend[w];
 	}
 	if (!was && is)
@@ -203,7 +208,8 @@ static void turned(struct pass *ps, enum obj_kind kind, uint32_t row,
 	/* What is asked of QPs does not depend on the job. */
 	if (!t->words || kind == OBJ_JOB)
 		return;
-	memset(terms, 0, t->words * sizeof(*terms));
+	for (w = 0; w < t->words; w++)
+		terms[w] = 0;
 	for (; bits; bits &= bits - 1) {
 		const uint64_t *needs = t->needs[kind] +
 			(size_t)__builtin_ctzll(bits) * t->words;
@@ -214,17 +220,64 @@ static void turned(struct pass *ps, enum obj_kind kind, uint32_t row,
 	if (!any)
 		return;
 	if (kind == OBJ_QP) {
-		ask(t, row, terms);
+		ask(t, ps->s, row, terms);
 		return;
 	}
 	members_init(&m, ps->s, kind, row, OBJ_QP);
 	while (members_next(&m, &qp))
-		ask(t, qp, terms);
+		ask(t, ps->s, qp, terms);
+}
+
+static void ranges(const struct truth_rows *r, uint32_t has, const double *v,
+		   uint64_t *t, uint64_t *k)
+{
+	const struct truth_column *c = r->column, *end = c + r->n_columns;
+	uint64_t yes = 0, known = 0;
+
+	for (; c < end; c++) {
+		const struct truth_range *g = r->range + c->first;
+		double x = v[c->col];
+		unsigned int i;
+
+		if (!(has >> c->col & 1))
+			continue;
+		known |= c->bits;
+		if (x < c->least) {
+			yes |= c->low;
+			continue;
+		}
+		for (i = 0; i < c->n; i++, g++)
+			yes |= (uint64_t)(((x >= g->lo) & (x <= g->hi)) ^
+					  g->not) << g->bit;
+	}
+	*t = yes;
+	*k = known;
+}
+
+static void run_others(struct prog_env *env, const struct truth_rows *r,
+		       enum obj_kind kind, uint32_t row, uint64_t *t,
+		       uint64_t *k)
+{
+	struct binding b;
+	unsigned int i;
+
+	binding_of(env->s, kind, row, &b);
+	for (i = 0; i < r->n_others; i++) {
+		const struct prog_atom *a = &env->p->atoms[kind][r->other[i]];
+		double v = prog_run(env, a->code, &b);
+
+		if (v != v)
+			continue;
+		*k |= 1ULL << r->other[i];
+		if (v == 1)
+			*t |= 1ULL << r->other[i];
+	}
 }
 
 static void atoms(struct pass *ps, enum obj_kind kind)
 {
 	struct truth_rows *r = &ps->t->rows[kind];
+	const struct signal_table *tab = &ps->s->table[kind];
 	struct prog_env env = {
 		.p = ps->p, .s = ps->s, .agg = ps->t->agg, .now = ps->now,
 	};
@@ -236,11 +289,15 @@ static void atoms(struct pass *ps, enum obj_kind kind)
 	for (i = 0; i < r->n_work; i++) {
 		uint32_t row = r->work[i];
 
-		env.mem = n_mem ? r->mem + (size_t)row * n_mem : NULL;
-		env.again = false;
-		prog_atoms(&env, kind, row, &t, &k);
-		if (env.again)
-			r->again[r->n_again++] = row;
+		ranges(r, tab->has[row], tab->v + (size_t)row * tab->width, &t,
+		       &k);
+		if (r->n_others) {
+			env.mem = n_mem ? r->mem + (size_t)row * n_mem : NULL;
+			env.again = false;
+			run_others(&env, r, kind, row, &t, &k);
+			if (env.again)
+				r->again[r->n_again++] = row;
+		}
 		bits = (t ^ r->t[row]) | (k ^ r->k[row]);
 		if (!bits)
 			continue;
@@ -327,7 +384,6 @@ static void ask_all(struct pass *ps)
 	struct truth *t = ps->t;
 	size_t jobs = ps->s->snap->n_jobs * ps->p->n_asked;
 	size_t words = ps->s->snap->n_qps * t->words, i;
-	uint32_t c;
 
 	if (!t->words)
 		return;
@@ -337,11 +393,8 @@ static void ask_all(struct pass *ps)
 	memset(t->no, 0, words * sizeof(*t->no));
 	memset(t->pend, 0, words * sizeof(*t->pend));
 	t->n_queue = 0;
-	for (i = 0; i < ps->s->snap->n_qps; i++) {
-		for (c = 0; c < ps->p->n_asked; c++)
-			t->pend[i * t->words + c / 64] |= 1ULL << c % 64;
-		t->queue[t->n_queue++] = (uint32_t)i;
-	}
+	for (i = 0; i < ps->s->snap->n_qps; i++)
+		ask(t, ps->s, (uint32_t)i, t->every);
 }
 
 void truth_update(struct truth *t, const struct prog *p,
@@ -369,6 +422,32 @@ void truth_update(struct truth *t, const struct prog *p,
 	for (i = 0; i < t->n_queue; i++)
 		answer(&ps, t->queue[i]);
 	t->n_queue = 0;
+}
+
+bool truth_asks(const struct truth *t, const struct signals *s)
+{
+	return t->started && t->topology == s->topology;
+}
+
+void truth_ask_none(struct truth *t, const struct signals *s)
+{
+	if (t->words)
+		memset(t->asks, 0, s->snap->n_jobs * t->words *
+				   sizeof(*t->asks));
+}
+
+void truth_ask(struct truth *t, const struct prog *p, uint32_t job,
+	       const struct cond *c)
+{
+	uint64_t *asks = t->asks + (size_t)job * t->words;
+	unsigned int i;
+
+	for (i = 0; i < c->terms.n; i++) {
+		uint16_t n = p->terms[c->terms.first + i].asked;
+
+		if (n != PROG_UNASKED)
+			asks[n / 64] |= 1ULL << n % 64;
+	}
 }
 
 /* --- Answers ---------------------------------------------------------------- */

@@ -9,6 +9,23 @@
 
 #include "core/prog.h"
 
+/* A comparison with a constant, as a range: most atoms are no more. */
+struct truth_range {
+	double lo, hi;		/* both included */
+	uint8_t col, bit;
+	bool not;
+};
+
+/*
+ * All that is compared with one signal. Below the least of the constants, where
+ * most readings of a calm device are, all answers are known at once.
+ */
+struct truth_column {
+	double least;
+	uint64_t low, bits;	/* answers below it; of which atoms */
+	uint8_t col, first, n;	/* ranges */
+};
+
 struct truth_rows {
 	uint64_t *t, *k;	/* the atoms' truth: true, known */
 	double *mem;		/* prog.n_mem of each */
@@ -17,6 +34,10 @@ struct truth_rows {
 	uint32_t *again;	/* and in the next */
 	uint32_t *stamp;	/* the tick in which it came onto .work */
 	size_t n, cap, n_work, n_again;
+	struct truth_range range[PROG_ATOMS];
+	uint8_t other[PROG_ATOMS];	/* atoms that have to be run */
+	struct truth_column column[32];
+	unsigned int n_ranges, n_others, n_columns;
 };
 
 struct truth {
@@ -30,6 +51,8 @@ struct truth {
 	size_t n_queue, cap_qps;
 	unsigned int words;
 	uint32_t *n_yes, *n_no;		/* per job and term */
+	uint64_t *asks;			/* per job: terms it is about */
+	uint64_t *every;		/* all of them */
 	size_t cap_jobs;
 	/* Per kind and atom: terms that need it; @words of each. */
 	uint64_t *needs[OBJ_KINDS];
@@ -48,6 +71,14 @@ void truth_free(struct truth *t);
  */
 int truth_reserve(struct truth *t, const struct prog *p,
 		  const struct signals *s);
+/*
+ * Jobs came or went, or their policies: truth_ask() follows for each term that
+ * a job is about. Others are not worked out for its QPs.
+ */
+bool truth_asks(const struct truth *t, const struct signals *s);
+void truth_ask_none(struct truth *t, const struct signals *s);
+void truth_ask(struct truth *t, const struct prog *p, uint32_t job,
+	       const struct cond *c);
 void truth_update(struct truth *t, const struct prog *p,
 		  const struct signals *s, uint64_t now);
 

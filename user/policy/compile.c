@@ -531,8 +531,9 @@ static void roll_back(struct prog *p, const struct prog *was)
 	}
 }
 
-bool compile_state(struct prog *p, const struct expr *x, int root, bool negate,
-		   struct cond *out, struct expr_error *e)
+bool compile_state(struct prog *p, const struct expr *x, int root,
+		   enum compile_how how, struct cond *out,
+		   struct expr_error *e)
 {
 	struct expr *own = malloc(sizeof(*own));
 	struct alternatives *alt = malloc(sizeof(*alt));
@@ -553,14 +554,14 @@ bool compile_state(struct prog *p, const struct expr *x, int root, bool negate,
 	if (!hoist(&c, own, root))
 		goto done;
 	c.x = own;
-	if (!alternatives(&c, root, negate, alt))
+	if (!alternatives(&c, root, how == COMPILE_CONTRARY, alt))
 		goto done;
 	out->terms.first = (uint16_t)p->n_terms;
 	for (i = 0; i < alt->count; i++)
 		if (!add_term(&c, alt->v[i], alt->n[i], &out->kinds))
 			goto done;
 	out->terms.n = (uint16_t)alt->count;
-	ok = ask_of_qps(&c, out);
+	ok = how == COMPILE_TELL || ask_of_qps(&c, out);
 done:
 	if (!ok)
 		roll_back(p, &was);
@@ -617,8 +618,9 @@ static bool one_state(struct prog *p, struct expr *x, const char *s,
 	int root;
 
 	return expr_state(s, cr, x, &root, e) &&
-	       compile_state(p, x, root, false, c, e) &&
-	       (!not || compile_state(p, x, root, true, not, e));
+	       compile_state(p, x, root, not ? COMPILE_TELL : COMPILE_ASK, c,
+			     e) &&
+	       (!not || compile_state(p, x, root, COMPILE_CONTRARY, not, e));
 }
 
 bool compile_policy(struct prog *p, struct policy *pol, const char *who,

@@ -80,12 +80,19 @@ bool expr_value(const char *s, size_t n, enum unit unit, double *v,
 /* "a time": what a quantity of this unit is called. */
 const char *expr_unit_noun(enum unit unit);
 
+enum compile_how {
+	COMPILE_ASK,
+	COMPILE_TELL,		/* for truth_at() and words, not for truth_some() */
+	COMPILE_CONTRARY,	/* of the state, to be asked */
+};
+
 /*
- * compile.c: into @p, after what it has. @negate: the contrary. Also false if
- * there is no memory, or no room.
+ * compile.c: into @p, after what it has. Also false if there is no memory, or
+ * no room.
  */
-bool compile_state(struct prog *p, const struct expr *x, int root, bool negate,
-		   struct cond *out, struct expr_error *e);
+bool compile_state(struct prog *p, const struct expr *x, int root,
+		   enum compile_how how, struct cond *out,
+		   struct expr_error *e);
 bool compile_number(struct prog *p, const struct expr *x, int root,
 		    struct prog_code *out, struct expr_error *e);
 
