@@ -13,7 +13,7 @@ BUILD ?= $(ROOT)/build
 include $(ROOT)/user/flags.mk
 
 lib_srcs := $(wildcard $(ROOT)/user/core/*.c $(ROOT)/user/policy/*.c $(ROOT)/user/io/*.c \
-		       $(ROOT)/user/model/*.c)
+		       $(ROOT)/user/model/*.c $(ROOT)/user/sim/*.c)
 asan_objs := $(patsubst $(ROOT)/user/%.c,$(BUILD)/user-asan/%.o,$(lib_srcs))
 fuzz_objs := $(patsubst $(ROOT)/user/%.c,$(BUILD)/user-fuzz/%.o,$(lib_srcs))
 common_objs := $(patsubst $(ROOT)/selftests/lib/%.c,$(BUILD)/selftests/lib/%.o,$(wildcard $(ROOT)/selftests/lib/*.c))

@@ -357,7 +357,7 @@ static int explain(struct cli *cli, struct args *args)
 
 static const struct verb verbs[] = {
 	{ "check", check }, { "compile", compile }, { "explain", explain },
-	{ 0 },
+	{ "simulate", policy_simulate }, { 0 },
 };
 
 const struct noun noun_policy = {
@@ -365,9 +365,14 @@ const struct noun noun_policy = {
 	"Usage: swiftrdma policy check FILE [ on { here | anywhere } ]\n"
 	"       swiftrdma policy compile FILE\n"
 	"       swiftrdma policy explain FILE [ on { here | anywhere } ] [ JOB ]\n"
+	"       swiftrdma policy simulate FILE scenario FILE [ without ] [ log ]\n"
+	"                                 [ csv FILE ]\n"
 	"\n"
 	"check says what is wrong with a file, which of its policies can run, and what\n"
 	"a tick costs at most. compile prints the policies that follow from its jobs\n"
-	"and order. explain says in words what will happen to a job, and when. FILE -\n"
-	"is standard input. None of them needs the module. See swiftrdma-policy(5).\n",
+	"and order. explain says in words what will happen to a job, and when. simulate\n"
+	"runs the policies on a modelled NIC, with 'without' also without them, next to\n"
+	"each other; log prints the decisions, csv keeps latency and knobs over time.\n"
+	"FILE - is standard input. None of them needs the module. See\n"
+	"swiftrdma-policy(5).\n",
 };

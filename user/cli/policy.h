@@ -12,4 +12,9 @@ int policy_file(struct args *args, const char **file, struct caps *caps);
 int policy_load(struct config *cfg, const char *file, const struct caps *caps,
 		bool say_warnings);
 
+struct cli;
+
+/* policy_sim.c */
+int policy_simulate(struct cli *cli, struct args *args);
+
 #endif /* SRDMA_CLI_POLICY_H */

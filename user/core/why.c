@@ -83,8 +83,8 @@ static bool seen_before(const struct prog_ins *first,
 
 /* As it was written, and what its signals were. */
 static void complex(struct text *t, const struct prog *p,
-		    const struct prog_atom *a, const struct signals *s,
-		    const struct binding *b)
+		    const struct truth *tr, const struct prog_atom *a,
+		    const struct signals *s, const struct binding *b)
 {
 	const struct prog_ins *first = p->ins + a->code.first;
 	bool any = false;
@@ -92,6 +92,15 @@ static void complex(struct text *t, const struct prog *p,
 
 	text_mem(t, p->text + a->text, a->text_len);
 	for (i = 0; i < a->code.n; i++) {
+		if (first[i].op == PROG_AGG) {
+			int32_t row = b->at[p->aggs[first[i].arg].on];
+
+			text_str(t, any ? ", it is " : " (it is ");
+			text_fixed(t, row < 0 ? 0 : tr->agg[first[i].arg][row],
+				   1);
+			any = true;
+			continue;
+		}
 		if (first[i].op != PROG_SIGNAL || seen_before(first, first + i))
 			continue;
 		text_str(t, any ? ", " : " (");
@@ -151,7 +160,7 @@ void why_cond(struct text *t, const struct prog *p, const struct truth *tr,
 		if (a->simple)
 			simple(t, a, s, b);
 		else
-			complex(t, p, a, s, b);
+			complex(t, p, tr, a, s, b);
 	}
 }
 

@@ -35,6 +35,8 @@ const struct criterion_known criteria_known[] = {
 	  "and no longer below it" },
 	{ "uar_wr_rate", UNIT_RATE, 2e6,
 	  "work requests of a UAR above which sharing it is felt: with a lock held 0.45 us each" },
+	{ "migrate_rate", UNIT_RATE, 10,
+	  "QPs a second that may move to another UAR: each is drained first" },
 	{ "outstanding_warn", UNIT_COUNT, 800,
 	  "work requests in a NIC beyond which it fetches them twice (measured on ConnectX-6)" },
 	{ "control_storm", UNIT_RATE, 1000,

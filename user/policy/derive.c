@@ -203,7 +203,7 @@ static void hol(struct writer *w, const struct config_job *j)
 
 static void uar(struct writer *w, const struct config_job *j)
 {
-	char why[96];
+	char why[96], q[40];
 
 	promise(j, why, sizeof(why));
 	begin(w, "uar", j, "uar");
@@ -212,7 +212,10 @@ static void uar(struct writer *w, const struct config_job *j)
 	put(w, "    fallback: uar.wr_rate > uar_wr_rate and uar.active_qps >= 2 and uar.coactive > uar_contended\n");
 	put(w, "    do: migrate to lightest uar\n");
 	cooldown(w);
-	put(w, "    max_steps: %d\n    rate: 10/s\n", POLICY_MOVED);
+	put(w, "    max_steps: %d\n    rate: %s\n", POLICY_MOVED,
+	    quantity(q, sizeof(q),
+		     criteria_value(&w->cfg->criteria, "migrate_rate"),
+		     UNIT_RATE));
 	put(w, "    undo:\n      when: uar.wr_rate < uar_wr_rate / 100\n      hold: 30s\n");
 }
 
