@@ -16,7 +16,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 
-groups=(qp_create qp_rts dump qp_memory act_latency softhca_uar softhca_cache softhca_class policy_tick)
+groups=(qp_create qp_rts dump qp_memory act_latency softhca_uar softhca_cache softhca_class policy_tick model_error)
 rows=selftests/bench/rows
 logs=build/vm/out/bench
 failed=0
@@ -49,7 +49,7 @@ on_host() {
 
 group() {
 	case $1 in
-	policy_tick) on_host policy_tick ;;
+	policy_tick|model_error) on_host "$1" ;;
 	policy_tick_*) on_host policy_tick "$1" ;;
 	qp_create|qp_rts) measure "$1" rxe --icount --timeout 1200 -- "$rows/cost.sh" "$1" ;;
 	dump|qp_dump*) measure dump rxe --icount --timeout 600 -- "$rows/dump.sh" ;;

@@ -63,9 +63,9 @@ void sim_schedule(struct sim *s, uint32_t thread, uint64_t at)
 
 static void line_up(struct sim *s, struct sim_lock *l, uint32_t thread)
 {
-	s->thread[thread].next = NONE;
+	s->thread[thread].next[l->chain] = NONE;
 	if (l->n++)
-		s->thread[l->tail].next = thread;
+		s->thread[l->tail].next[l->chain] = thread;
 	else
 		l->head = thread;
 	l->tail = thread;
@@ -75,7 +75,7 @@ static void leave(struct sim *s, struct sim_lock *l, uint64_t now)
 {
 	l->last = l->head;
 	l->free_at = now;
-	l->head = s->thread[l->head].next;
+	l->head = s->thread[l->head].next[l->chain];
 	l->n--;
 }
 

@@ -16,6 +16,7 @@ enum sim_step {
 
 /* A fair lock: the first in line has it. Lines are linked through threads. */
 struct sim_lock {
+	uint8_t chain;		/* who holds one of a QP may stand in a register's line */
 	uint32_t head, tail, n;
 	uint32_t users;		/* what may take it: alone, it costs nothing */
 	uint32_t last;		/* who had it last */
@@ -46,7 +47,7 @@ struct sim_thread {
 	uint32_t job, qp, nth;	/* which one of its job */
 	uint32_t left, out;
 	bool has_qp;
-	uint32_t next;		/* in line */
+	uint32_t next[2];	/* in line, for a QP and for a register */
 	uint64_t arrival;	/* of the WR that is being prepared */
 	uint64_t next_arrival;	/* open loop */
 	uint32_t backlog;	/* came, not begun */

@@ -110,8 +110,10 @@ static void set_up_job(struct sim *s, uint32_t n)
 	struct sim_state *j = &s->job[n];
 	uint32_t i;
 
-	for (i = 0; i < j->n_uars; i++)
+	for (i = 0; i < j->n_uars; i++) {
 		s->uar[j->first_uar + i].job = n;
+		s->uar[j->first_uar + i].lock.chain = 1;
+	}
 	for (i = 0; i < j->n_qps; i++) {
 		uint32_t q = j->first_qp + i, u = place(s, j, i);
 		struct model_qp_attr attr = {
