@@ -439,9 +439,12 @@ void truth_ask_none(struct truth *t, const struct signals *s)
 void truth_ask(struct truth *t, const struct prog *p, uint32_t job,
 	       const struct cond *c)
 {
-	uint64_t *asks = t->asks + (size_t)job * t->words;
+	uint64_t *asks;
 	unsigned int i;
 
+	if (!t->words)
+		return;
+	asks = t->asks + (size_t)job * t->words;
 	for (i = 0; i < c->terms.n; i++) {
 		uint16_t n = p->terms[c->terms.first + i].asked;
 
