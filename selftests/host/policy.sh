@@ -51,4 +51,17 @@ is "... with and without, and says that it is simulated" \
 	"$(jq -c '[.[] | select(.job == "j2") | [.simulated, .policies, .slo_met > 0.9]]' "$dir/sim")" \
 	'[[true,false,false],[true,true,true]]'
 is "... with a line a tick and job in the CSV" "$(wc -l <"$dir/csv")" 241
+
+swiftrdma policy simulate user/sim/policy.yaml scenario user/sim/scenarios/port.yaml record "$dir/rec" >/dev/null 2>&1
+sed 's/cgroup: .*kv.service/cgroup: \/j2/; s/cooldown: 500ms/cooldown: 1ms/' user/policies/port.yaml >"$dir/port.yaml"
+out=$(swiftrdma policy simulate "$dir/port.yaml" replay "$dir/rec" 2>&1)
+point $? "a recording is replayed"
+like "... and says what would have been done" "$out" 'job j2: port: port sim0/1 util .* > 80 % and job j2 qps 2 > 0: level 0 -> 1'
+like "... to the end" "$(tail -n 1 <<<"$out")" '^80 readings, [1-9]'
+head -c 3000 "$dir/rec" >"$dir/cut"
+out=$(swiftrdma policy simulate "$dir/port.yaml" replay "$dir/cut" 2>&1)
+point $? "one that was cut off is replayed as far as it goes"
+like "... which is said" "$out" 'the last record is cut off; read up to there'
+swiftrdma policy simulate "$dir/port.yaml" replay "$dir/port.yaml" >/dev/null 2>&1
+is "what is no recording is refused" $? 1
 ktap_end

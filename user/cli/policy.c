@@ -366,13 +366,15 @@ const struct noun noun_policy = {
 	"       swiftrdma policy compile FILE\n"
 	"       swiftrdma policy explain FILE [ on { here | anywhere } ] [ JOB ]\n"
 	"       swiftrdma policy simulate FILE scenario FILE [ without ] [ log ]\n"
-	"                                 [ csv FILE ]\n"
+	"                                 [ csv FILE ] [ record FILE ]\n"
+	"       swiftrdma policy simulate FILE replay RECORDING\n"
 	"\n"
 	"check says what is wrong with a file, which of its policies can run, and what\n"
 	"a tick costs at most. compile prints the policies that follow from its jobs\n"
 	"and order. explain says in words what will happen to a job, and when. simulate\n"
 	"runs the policies on a modelled NIC, with 'without' also without them, next to\n"
 	"each other; log prints the decisions, csv keeps latency and knobs over time.\n"
+	"replay says what they would have done with what swiftrdma record kept.\n"
 	"FILE - is standard input. None of them needs the module. See\n"
 	"swiftrdma-policy(5).\n",
 };

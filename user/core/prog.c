@@ -129,12 +129,13 @@ static double held(struct prog_env *env, const struct prog_ins *in, double v)
 	return 0;
 }
 
+/* The first place of the stack stays empty: it is where nothing is on it. */
 double prog_run(struct prog_env *env, struct prog_code code,
 		const struct binding *b)
 {
 	const struct prog_ins *in = env->p->ins + code.first;
 	const struct prog_ins *end = in + code.n;
-	double stack[PROG_STACK], *top = stack - 1;
+	double stack[PROG_STACK + 1], *top = stack;
 
 	for (; in < end; in++) {
 		switch ((enum prog_op)in->op) {

@@ -14,6 +14,8 @@
 #include "model/model.h"
 #include "policy/config.h"
 
+struct record;
+
 #define SIM_JOBS	32
 #define SIM_THREADS	4096	/* of all jobs */
 #define SIM_QPS		65536
@@ -79,6 +81,7 @@ struct sim_options {
 	FILE *csv;			/* a line a tick and job; NULL: none */
 	FILE *log;			/* decisions; NULL: none */
 	FILE *progress;			/* NULL: none */
+	struct record *record;		/* what the agent would see; NULL: not kept */
 };
 
 bool scenario_load(struct scenario *sc, const char *path, struct report *r);

@@ -5,6 +5,7 @@
  * what the kernel cannot tell, and here is known, is set on top.
  */
 #include "sim/host.h"
+#include "sim/record.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -338,6 +339,8 @@ int sim_view_tick(struct sim *s)
 	}
 	s->res->decisions += n;
 	csv(s);
+	if (s->opt->record && record_write(s->opt->record, is))
+		return -EIO;
 	for (i = 0; i < s->sc->n_jobs; i++) {
 		memset(&s->job[i].tick, 0, sizeof(s->job[i].tick));
 		s->job[i].bytes_done = 0;
