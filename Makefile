@@ -70,7 +70,7 @@ progs:
 	@mkdir -p $(BUILD)
 	@flock $(BUILD)/.user.lock $(MAKE) -C user BUILD=$(BUILD)
 
-bench-progs unit-progs fuzz-progs:
+bench-progs host-bench-progs unit-progs fuzz-progs:
 	@mkdir -p $(BUILD)
 	@flock $(BUILD)/.selftests.lock $(MAKE) -f selftests/progs.mk BUILD=$(BUILD) $(@:-progs=)
 
@@ -118,7 +118,7 @@ uninstall:
 	@KVER=$(INSTALL_KVER) scripts/install uninstall
 
 clean:
-	rm -rf $(BUILD)/kmod $(BUILD)/user $(BUILD)/user-asan $(BUILD)/user-fuzz $(BUILD)/bin \
+	rm -rf $(BUILD)/kmod $(BUILD)/user $(BUILD)/user-asan $(BUILD)/user-fuzz $(BUILD)/user-opt $(BUILD)/bin \
 		$(BUILD)/unit $(BUILD)/fuzz $(BUILD)/bench $(BUILD)/selftests $(BUILD)/check \
 		$(BUILD)/vm/run $(BUILD)/vm/out
 distclean:
@@ -139,5 +139,5 @@ help:
 	@echo 'make uninstall    remove exactly what install put'
 	@echo 'make clean        remove what was built; distclean: also kernels and tools of setup'
 
-.PHONY: all modules module module-debug module-above softhca progs bench-progs unit-progs fuzz-progs setup check \
+.PHONY: all modules module module-debug module-above softhca progs bench-progs host-bench-progs unit-progs fuzz-progs setup check \
 	check-full unit demo bench lint install uninstall clean distclean help

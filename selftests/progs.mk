@@ -5,6 +5,7 @@
 #   unit/test_*.c   cmocka programs, against libraries built with ASan and UBSan
 #   fuzz/fuzz_*.c   libFuzzer programs, where clang has its runtime
 #   bench/*.c       one program each; lib/*.c is linked into all of these
+#   bench/host/*.c  what needs no kernel, against the libraries as they are shipped
 #   progs/*.c       the same, for the tests of the module
 
 ROOT := $(abspath $(dir $(lastword $(MAKEFILE_LIST)))/..)
@@ -12,7 +13,7 @@ BUILD ?= $(ROOT)/build
 include $(ROOT)/user/flags.mk
 
 lib_srcs := $(wildcard $(ROOT)/user/core/*.c $(ROOT)/user/policy/*.c $(ROOT)/user/io/*.c \
-		       $(ROOT)/user/model/*.c)
+		       $(ROOT)/user/model/*.c $(ROOT)/user/sim/*.c)
 # Of the command all but what needs a terminal.
 cli_srcs := $(filter-out %/main.c %/top_screen.c,$(wildcard $(ROOT)/user/cli/*.c))
 asan_objs := $(patsubst $(ROOT)/user/%.c,$(BUILD)/user-asan/%.o,$(lib_srcs) $(cli_srcs))
@@ -23,9 +24,15 @@ unit := $(patsubst $(ROOT)/selftests/unit/%.c,$(BUILD)/unit/%,$(wildcard $(ROOT)
 fuzz := $(patsubst $(ROOT)/selftests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard $(ROOT)/selftests/fuzz/fuzz_*.c))
 bench := $(patsubst $(ROOT)/selftests/bench/%.c,$(BUILD)/bench/%,$(wildcard $(ROOT)/selftests/bench/*.c))
 
+host_bench := $(patsubst $(ROOT)/selftests/bench/host/%.c,$(BUILD)/bench/%,$(wildcard $(ROOT)/selftests/bench/host/*.c))
+opt_objs := $(patsubst $(ROOT)/user/%.c,$(BUILD)/user-opt/%.o,$(filter-out $(ROOT)/user/io/%,$(lib_srcs)))
+
 progs := $(patsubst $(ROOT)/selftests/progs/%.c,$(BUILD)/progs/%,$(wildcard $(ROOT)/selftests/progs/*.c))
 
 CLANG ?= clang
+# The alternative that benchmarks compare with, where it is installed.
+LUAJIT := $(shell pkg-config --exists luajit && echo -DHAVE_LUAJIT $$(pkg-config --cflags luajit))
+LUAJIT_LIBS := $(shell pkg-config --libs luajit 2>/dev/null)
 BENCH_LIBS := -libverbs -lmlx5 -lrdmacm $(PKG_LIBS) -lpthread
 # Compiled and linked in one step, where gcc would name the dependencies of an
 # object that never is.
@@ -34,8 +41,10 @@ INCLUDES := -I$(ROOT)/selftests/lib -I$(ROOT)/selftests
 
 all: unit bench
 unit: $(unit)
-bench: $(bench) $(progs)
+bench: $(bench) $(host_bench) $(progs)
 fuzz: $(fuzz)
+
+host-bench: $(host_bench)
 
 # In archives, so that a test takes from the libraries only what it names.
 $(BUILD)/user-asan/all.a: $(asan_objs)
@@ -59,6 +68,18 @@ $(BUILD)/bench/%: $(ROOT)/selftests/bench/%.c $(common_objs)
 	@echo "  BENCH   $*"
 	@$(CC) $(ALL_CFLAGS) $(DEPS) $(INCLUDES) $< $(common_objs) $(BENCH_LIBS) -o $@
 
+$(BUILD)/user-opt/all.a: $(opt_objs)
+	@rm -f $@ && ar rcs $@ $^
+
+$(host_bench): $(BUILD)/bench/%: $(ROOT)/selftests/bench/host/%.c $(BUILD)/user-opt/all.a
+	@mkdir -p $(@D)
+	@echo "  BENCH   $*"
+	@$(CC) $(ALL_CFLAGS) $(LUAJIT) $(DEPS) $(INCLUDES) -DTOP='"$(ROOT)"' $< $(BUILD)/user-opt/all.a $(PKG_LIBS) $(LUAJIT_LIBS) -o $@
+
+$(BUILD)/user-opt/%.o: $(ROOT)/user/%.c $(ROOT)/user/flags.mk
+	@mkdir -p $(@D)
+	@$(CC) $(ALL_CFLAGS) -c $< -o $@
+
 $(BUILD)/progs/%: $(ROOT)/selftests/progs/%.c $(common_objs)
 	@mkdir -p $(@D)
 	@echo "  PROG    $*"
@@ -76,7 +97,7 @@ $(BUILD)/selftests/lib/%.o: $(ROOT)/selftests/lib/%.c
 	@mkdir -p $(@D)
 	@$(CC) $(ALL_CFLAGS) $(INCLUDES) -c $< -o $@
 
--include $(wildcard $(BUILD)/user-asan/*/*.d $(BUILD)/user-fuzz/*/*.d $(BUILD)/unit/*.d $(BUILD)/fuzz/*.d $(BUILD)/bench/*.d $(BUILD)/progs/*.d $(BUILD)/selftests/lib/*.d)
-.PHONY: all unit bench fuzz
+-include $(wildcard $(BUILD)/user-asan/*/*.d $(BUILD)/user-fuzz/*/*.d $(BUILD)/user-opt/*/*.d $(BUILD)/unit/*.d $(BUILD)/fuzz/*.d $(BUILD)/bench/*.d $(BUILD)/progs/*.d $(BUILD)/selftests/lib/*.d)
+.PHONY: all unit bench host-bench fuzz
 .SECONDARY:
 .DELETE_ON_ERROR:

@@ -17,7 +17,7 @@ set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 
 groups=(qp_create qp_rts dump qp_memory act_latency softhca_uar softhca_cache softhca_class
-	mlx5_create mlx5_post mlx5_sampler uar_loop)
+	mlx5_create mlx5_post mlx5_sampler uar_loop policy_tick model_error)
 rows=selftests/bench/rows
 logs=build/vm/out/bench
 failed=0
@@ -38,8 +38,20 @@ measure() {
 	fi
 }
 
+# on_host PROGRAM ARGS...: what needs no kernel of its own. Its times are those of
+# its thread, so that what else the machine does counts as little as it can.
+on_host() {
+	printf '# %s ...\n' "$1" >&2
+	if ! "build/bench/$1" "${@:2}"; then
+		printf '# %s FAILED\n' "$1" >&2
+		failed=1
+	fi
+}
+
 group() {
 	case $1 in
+	policy_tick|model_error) on_host "$1" ;;
+	policy_tick_*) on_host policy_tick "$1" ;;
 	qp_create|qp_rts) measure "$1" rxe --icount --timeout 1200 -- "$rows/cost.sh" "$1" ;;
 	dump|qp_dump*) measure dump rxe --icount --timeout 600 -- "$rows/dump.sh" ;;
 	qp_memory) measure "$1" rxe --timeout 600 -- "$rows/qp_memory.sh" ;;

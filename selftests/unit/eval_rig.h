@@ -17,25 +17,38 @@
 
 static struct made scene;
 static struct signals sig;
-static struct policy pol[4];
+static struct policy pol[8];
 static struct policy_set set;
 static struct policy_state st;
 static struct policy_decision out[DECISIONS];
 static const struct signal_opts no_opts;
 
-static inline void cond(struct cond *c, const char *s)
-{
-	struct expr_error e;
-
-	if (!expr_cond(s, c, &e))
-		fail_msg("%s: %s", s, e.msg);
-}
-
 static inline void step(struct step *p, const char *s)
 {
+	static struct expr x;
 	struct expr_error e;
+	struct action a[POLICY_STEPS];
+	unsigned int n;
 
-	if (!expr_step(s, p, &e))
+	if (!expr_action(s, NULL, &x, a, &n, &e))
+		fail_msg("%s: %s", s, e.msg);
+	p->op = a[0].step.op;
+	p->knob = a[0].step.knob;
+	p->n = a[0].step.n;
+}
+
+static inline void read_state(struct cond *c, struct cond *not, const char *s)
+{
+	static struct criteria cr;
+	static struct expr x;
+	struct expr_error e;
+	int root;
+
+	criteria_init(&cr);
+	if (!expr_state(s, &cr, &x, &root, &e) ||
+	    !compile_state(&set.prog, &x, root, COMPILE_ASK, c, &e) ||
+	    (not && !compile_state(&set.prog, &x, root, COMPILE_CONTRARY, not,
+				   &e)))
 		fail_msg("%s: %s", s, e.msg);
 }
 
@@ -48,20 +61,15 @@ static inline struct policy *add(const char *name, const char *who,
 
 	memset(p, 0, sizeof(*p));
 	snprintf(p->name, sizeof(p->name), "%s", name);
-	assert_true(expr_binding(who, p, &e));
-	cond(&p->when, when);
-	step(&p->act, act);
-	cond(&p->undo_when, undo);
-	p->undo.op = STEP_RELEASE;
-	p->undo.knob = p->act.knob;
-	p->floor = vocab_knob(p->act.knob)->min;
-	p->ceiling = vocab_knob(p->act.knob)->max;
+	if (!compile_policy(&set.prog, p, who, when, act, undo, &e))
+		fail_msg("%s | %s | %s | %s: %s", who, when, act, undo, e.msg);
 	return p;
 }
 
 static inline int setup(void **state)
 {
 	(void)state;
+	prog_free(&set.prog);
 	memset(&set, 0, sizeof(set));
 	set.v = pol;
 	signals_init(&sig);
@@ -77,6 +85,7 @@ static inline int teardown(void **state)
 	(void)state;
 	signals_free(&sig);
 	policy_state_free(&st);
+	prog_free(&set.prog);
 	return 0;
 }
 
@@ -87,14 +96,23 @@ static inline void util(double v)
 
 static inline void forget(enum signal_id id, size_t row)
 {
-	struct signal_table *t = &sig.table[vocab_signals[id].obj];
+	signal_forget(&sig, id, row);
+}
 
-	t->has[row] &= ~(1u << (id - vocab_first(vocab_signals[id].obj)));
+/* The scene was changed: who belongs to whom is found anew. */
+static inline void scene_changed(void)
+{
+	assert_int_equal(signals_reserve(&sig, &scene.s), 0);
+	signals_update(&sig, NULL, &scene.s, &no_opts);
 }
 
 static inline size_t eval(uint64_t ms)
 {
-	assert_int_equal(policy_state_reserve(&st, &set, scene.s.n_jobs), 0);
+	const char *why;
+
+	if (!prog_verify(&set.prog, &why))
+		fail_msg("not sound: %s", why);
+	assert_int_equal(policy_state_reserve(&st, &set, &sig), 0);
 	return policy_eval(&set, &st, &sig, ms * MS, out, DECISIONS);
 }
 

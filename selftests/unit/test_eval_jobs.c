@@ -60,7 +60,7 @@ static void test_idle_job_is_released(void **state)
 	util(0.9);
 	assert_int_equal(eval(1000), 1);
 	scene.s.n_qps = 0;
-	signals_update(&sig, NULL, &scene.s, &no_opts);
+	scene_changed();
 	assert_int_equal(eval(2000), 1);
 	assert_true(out[0].release);
 	assert_string_equal(out[0].reason,
@@ -75,6 +75,8 @@ static void test_job_gone(void **state)
 	util(0.9);
 	assert_int_equal(eval(1000), 1);
 	scene.jobs[1].since = 77;	/* made anew: it begins at nought */
+	scene_changed();
+	util(0.9);
 	assert_int_equal(eval(1100), 1);
 	assert_true(out[0].old == 0);
 	assert_int_equal(policy_n_held(&st), 1);
@@ -88,6 +90,8 @@ static void test_class_changed(void **state)
 	util(0.9);
 	assert_int_equal(eval(1000), 1);
 	scene.jobs[1].class = 3;
+	scene_changed();
+	util(0.9);
 	assert_int_equal(eval(1100), 1);
 	assert_true(out[0].release);
 	assert_int_equal(policy_n_held(&st), 0);
@@ -117,7 +121,7 @@ static void test_failed(void **state)
 static void test_held_and_carry(void **state)
 {
 	struct policy_state next;
-	struct policy_set fewer;
+	struct policy_set fewer = { 0 };
 	size_t pos = 0;
 
 	(void)state;
@@ -134,7 +138,8 @@ static void test_held_and_carry(void **state)
 	fewer.v = &pol[1];
 	fewer.n = 1;
 	policy_state_init(&next);
-	assert_int_equal(policy_state_reserve(&next, &fewer, st.n_slots), 0);
+	fewer.prog = set.prog;
+	assert_int_equal(policy_state_reserve(&next, &fewer, &sig), 0);
 	assert_int_equal(policy_carry(&fewer, &next, &set, &st, out,
 				      DECISIONS), 1);
 	assert_string_equal(out[0].job, "bulk");
@@ -153,7 +158,7 @@ static void test_out_of_room(void **state)
 	add("p", "job", "port.util > 80%", "job.level += 1",
 	    "port.util < 60%");
 	util(0.9);
-	assert_int_equal(policy_state_reserve(&st, &set, 3), 0);
+	assert_int_equal(policy_state_reserve(&st, &set, &sig), 0);
 	pol[0].cooldown = 500 * MS;
 	assert_int_equal(policy_eval(&set, &st, &sig, 1000 * MS, out, 1), 1);
 	assert_string_equal(out[0].job, "kv");
@@ -200,7 +205,7 @@ static void test_no_allocation(void **state)
 	for (i = 0; i < 100; i++) {
 		signals_reserve(&sig, &other.s);
 		signals_update(&sig, &scene.s, &other.s, &no_opts);
-		policy_state_reserve(&st, &set, other.s.n_jobs);
+		policy_state_reserve(&st, &set, &sig);
 		policy_eval(&set, &st, &sig, (1000 + i) * MS, out, DECISIONS);
 	}
 	counting = false;

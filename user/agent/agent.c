@@ -105,7 +105,14 @@ static void to_action(const struct policy_decision *d, struct snap_action *act)
 	act->knob = d->knob;
 	act->clear = d->release;
 	act->value = d->release ? 0 : (uint64_t)d->new;
-	memcpy(act->job, d->job, sizeof(act->job));
+	if (d->has_qp) {
+		act->has_dev = true;
+		act->dev = d->dev_index;
+		act->qpn = d->qpn;
+		act->serial = d->serial;
+	} else {
+		memcpy(act->job, d->job, sizeof(act->job));
+	}
 	memcpy(act->reason, d->reason, sizeof(act->reason));
 }
 
@@ -313,13 +320,15 @@ static int evaluate(struct agent *a, const struct snapshot *older,
 	struct signal_opts opts = config_signal_opts(&a->cfg);
 	size_t n;
 
-	if (signals_reserve(&a->sig, newer) < 0 ||
-	    policy_state_reserve(&a->state, &a->cfg.policies,
-				 newer->n_jobs) < 0) {
+	if (signals_reserve(&a->sig, newer) < 0) {
 		log_msg(LOG_ERR, "out of memory");
 		return -ENOMEM;
 	}
 	signals_update(&a->sig, older, newer, &opts);
+	if (policy_state_reserve(&a->state, &a->cfg.policies, &a->sig) < 0) {
+		log_msg(LOG_ERR, "out of memory");
+		return -ENOMEM;
+	}
 	if (!older)
 		return 0;
 	agent_imbalance(a);
@@ -446,7 +455,8 @@ void agent_reload(struct agent *a, struct config *cfg)
 
 	policy_state_init(&st);
 	st.at_once = a->state.at_once;
-	if (policy_state_reserve(&st, &cfg->policies, a->state.n_slots) < 0) {
+	if (policy_state_reserve_jobs(&st, &cfg->policies,
+				      a->state.n_slots) < 0) {
 		log_msg(LOG_ERR, "out of memory, the old policies stay");
 		config_free(cfg);
 		return;

@@ -80,30 +80,41 @@ static void json_string(const char *key, const char *s)
 	putchar('"');
 }
 
-/* What the clauses read, by the names they have in the policy file. */
-static void json_values(const struct policy *p,
-			const struct policy_decision *d)
+/* What the state looked at, by the names it has in the policy file. */
+static void json_values(const struct policy_decision *d)
 {
-	const struct cond *c = d->undo ? &p->undo_when : &p->when;
 	unsigned int i;
 
 	printf(",\"signals\":{");
 	for (i = 0; i < d->n_values; i++) {
-		unsigned int k;
-
-		/* A range is two clauses on one signal; a key comes once. */
-		for (k = 0; k < i && c->clauses[k].sig != c->clauses[i].sig;)
-			k++;
-		if (k < i)
-			continue;
 		printf("%s\"%s\":", i ? "," : "",
-		       vocab_signals[c->clauses[i].sig].name);
-		if (d->values[i] != d->values[i])
+		       vocab_signals[d->values[i].sig].name);
+		if (d->values[i].v != d->values[i].v)
 			printf("null");
 		else
-			printf("%.9g", d->values[i]);
+			printf("%.9g", d->values[i].v);
 	}
 	putchar('}');
+}
+
+/* What else was wrong, but explains less. */
+static void json_causes(const struct policy *p,
+			const struct policy_decision *d)
+{
+	bool any = false;
+	unsigned int i;
+
+	if (p->cause == CAUSE_NONE)
+		return;
+	json_string("cause", cause_names[p->cause]);
+	printf(",\"rejected\":[");
+	for (i = 1; i < CAUSES; i++) {
+		if (!(d->others & 1u << i))
+			continue;
+		printf("%s\"%s\"", any ? "," : "", cause_names[i]);
+		any = true;
+	}
+	putchar(']');
 }
 
 void log_decision(const struct policy *p, const struct policy_decision *d,
@@ -136,8 +147,16 @@ void log_decision(const struct policy *p, const struct policy_decision *d,
 	else
 		printf(",\"new\":%.9g", d->new);
 	printf(",\"undo\":%s", d->undo ? "true" : "false");
-	if (p)
-		json_values(p, d);
+	if (p) {
+		json_values(d);
+		json_causes(p, d);
+	}
+	if (d->has_qp)
+		printf(",\"qpn\":%u", d->qpn);
+	if (d->steps_left != UINT32_MAX)
+		printf(",\"steps_left\":%u", d->steps_left);
+	if (d->damped)
+		printf(",\"damped\":%u", d->damped);
 	json_string("reason", d->reason);
 	puts("}");
 }

@@ -105,6 +105,9 @@ static void load_again(struct agent *a)
 	if (config_load_file(&cfg, a->opt.config, &r)) {
 		log_msg(LOG_INFO, "%s loaded: %zu jobs, %zu policies",
 			a->opt.config, cfg.n_jobs, cfg.policies.n);
+		for (i = 0; i < r.n; i++)
+			log_msg(LOG_WARNING, "%s",
+				report_line(&r, i, line, sizeof(line)));
 		agent_reload(a, &cfg);
 		return;
 	}

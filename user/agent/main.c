@@ -166,9 +166,11 @@ int main(int argc, char **argv)
 		report_print(&r, stderr);
 		return EXIT_FAILURE;
 	}
+	report_print(&r, stderr);
 	if (opt.check) {
-		printf("%s: %zu jobs, %zu policies, nothing wrong\n", r.name,
-		       cfg.n_jobs, cfg.policies.n);
+		printf("%s: %zu jobs, %zu policies%s, nothing wrong\n", r.name,
+		       cfg.n_jobs, cfg.policies.n,
+		       cfg.derived ? " derived from the order" : "");
 		config_free(&cfg);
 		return EXIT_SUCCESS;
 	}

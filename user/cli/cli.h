@@ -36,7 +36,7 @@ struct noun {
 
 extern const struct noun noun_dev, noun_port, noun_uar, noun_qp, noun_job,
 			 noun_action, noun_level, noun_monitor, noun_module,
-			 noun_top, noun_run;
+			 noun_top, noun_run, noun_policy, noun_record;
 
 /* Connect, once. CLI_OK or, after saying why, CLI_ERROR. */
 int cli_open(struct cli *cli);

@@ -11,6 +11,7 @@
 static const struct noun *const nouns[] = {
 	&noun_dev, &noun_port, &noun_uar, &noun_qp, &noun_job, &noun_action,
 	&noun_level, &noun_monitor, &noun_module, &noun_top, &noun_run,
+	&noun_policy, &noun_record,
 };
 
 #define N_NOUNS	(sizeof(nouns) / sizeof(nouns[0]))
@@ -19,7 +20,7 @@ static const char usage[] =
 	"Usage: swiftrdma [ OPTIONS ] OBJECT { COMMAND | help }\n"
 	"\n"
 	"OBJECT  := { dev | port | uar | qp | job | action | level | monitor | module |\n"
-	"             top | run }\n"
+	"             top | run | policy | record }\n"
 	"OPTIONS := { -j[son] | -p[retty] | -d[etails] | -i[nterval] SEC |\n"
 	"             -c[olor][={auto|always|never}] | -V[ersion] | -h[elp] }\n"
 	"\n"

@@ -94,6 +94,17 @@ static void shift_back(uint32_t *first, size_t n)
 	first[0] = 0;
 }
 
+static void name(struct signals *s, enum obj_kind kind, size_t row,
+		 uint32_t dev, uint32_t index, uint64_t since)
+{
+	struct signal_key *key = &s->table[kind].key[row];
+
+	if (key->dev == dev && key->index == index && key->since == since)
+		return;
+	*key = (struct signal_key){ dev, index, since };
+	s->topology++;
+}
+
 static void index_qps(struct signals *s)
 {
 	const struct snapshot *snap = s->snap;
@@ -103,7 +114,7 @@ static void index_qps(struct signals *s)
 	memset(s->uar_first, 0, (snap->n_uars + 1) * sizeof(*s->uar_first));
 	for (i = 0; i < snap->n_qps; i++) {
 		const struct snap_qp *qp = &snap->qps[i];
-		struct signal_qp_ref *ref = &s->qps[i];
+		struct signal_qp_ref was = s->qps[i], *ref = &s->qps[i];
 
 		ref->dev = signals_dev_row(snap, qp->dev);
 		ref->port = snap_has(qp, SNAP_PORT) ?
@@ -111,6 +122,9 @@ static void index_qps(struct signals *s)
 		ref->uar = snap_has(qp, SNAP_UAR) ?
 			   uar_row(snap, qp->dev, qp->uar) : -1;
 		ref->job = job_row(snap, qp->job);
+		name(s, OBJ_QP, i, qp->dev, qp->qpn, qp->serial);
+		if (memcmp(&was, ref, sizeof(was)))
+			s->topology++;
 		if (ref->job >= 0)
 			s->job_first[ref->job + 1]++;
 		if (ref->uar >= 0)
@@ -153,6 +167,104 @@ static void index_job_ports(struct signals *s)
 
 void signals_index(struct signals *s)
 {
+	const struct snapshot *snap = s->snap;
+	size_t i;
+
+	for (i = 0; i < snap->n_devs; i++)
+		name(s, OBJ_DEV, i, 0, snap->devs[i].index,
+		     snap->devs[i].since);
+	for (i = 0; i < snap->n_ports; i++)
+		name(s, OBJ_PORT, i, snap->ports[i].dev, snap->ports[i].index,
+		     0);
+	for (i = 0; i < snap->n_uars; i++)
+		name(s, OBJ_UAR, i, snap->uars[i].dev, snap->uars[i].index,
+		     snap->uars[i].since);
+	for (i = 0; i < snap->n_jobs; i++)
+		/* Of another class, other policies are for it. */
+		name(s, OBJ_JOB, i, 0, snap->jobs[i].id, snap->jobs[i].since ^
+		     (uint64_t)snap->jobs[i].class << 56);
 	index_qps(s);
 	index_job_ports(s);
+}
+
+static uint32_t dev_of(const struct snapshot *snap, enum obj_kind of,
+		       uint32_t row)
+{
+	switch (of) {
+	case OBJ_QP:
+		return snap->qps[row].dev;
+	case OBJ_UAR:
+		return snap->uars[row].dev;
+	default:
+		return snap->ports[row].dev;
+	}
+}
+
+/* The first row of @of whose device is @dev or a later one. */
+static uint32_t first_of(const struct signals *s, enum obj_kind of,
+			 uint64_t dev)
+{
+	uint32_t lo = 0, hi = (uint32_t)s->table[of].n;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (dev_of(s->snap, of, mid) < dev)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+void members_init(struct members *m, const struct signals *s, enum obj_kind on,
+		  uint32_t row, enum obj_kind of)
+{
+	const struct snapshot *snap = s->snap;
+	uint64_t dev;
+
+	*m = (struct members){ .s = s, .on = on, .of = of, .row = row };
+	if (on == OBJ_JOB) {
+		const uint32_t *first = of == OBJ_QP ? s->job_first :
+						       s->port_first;
+
+		m->list = of == OBJ_QP ? s->job_qps : s->job_ports;
+		m->pos = first[row];
+		m->end = first[row + 1];
+	} else if (on == OBJ_UAR) {
+		m->list = s->uar_qps;
+		m->pos = s->uar_first[row];
+		m->end = s->uar_first[row + 1];
+	} else if (of == OBJ_JOB) {
+		m->end = (uint32_t)snap->n_jobs;
+	} else {
+		dev = on == OBJ_DEV ? snap->devs[row].index :
+				      snap->ports[row].dev;
+		m->pos = first_of(s, of, dev);
+		m->end = first_of(s, of, dev + 1);
+	}
+}
+
+static bool job_uses(const struct signals *s, uint32_t job, uint32_t port)
+{
+	uint32_t i;
+
+	for (i = s->port_first[job]; i < s->port_first[job + 1]; i++)
+		if (s->job_ports[i] == port)
+			return true;
+	return false;
+}
+
+bool members_next(struct members *m, uint32_t *row)
+{
+	while (m->pos < m->end) {
+		*row = m->list ? m->list[m->pos] : m->pos;
+		m->pos++;
+		if (m->on != OBJ_PORT)
+			return true;
+		if (m->of == OBJ_QP ? m->s->qps[*row].port == (int32_t)m->row :
+				      job_uses(m->s, *row, m->row))
+			return true;
+	}
+	return false;
 }

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include "core/policy.h"
+#include "core/decide.h"
 
 #include <string.h>
 
-/* Everything one decision is made of, to keep argument lists short. */
-struct eval {
-	const struct policy_set *set;
-	struct policy_state *st;
-	const struct signals *s;
-	uint64_t now;
-	struct policy_decision *out;
-	size_t cap, n;
+const char *const cause_names[CAUSES] = {
+	[CAUSE_NONE] = "none", [CAUSE_UAR] = "uar", [CAUSE_CACHE] = "cache",
+	[CAUSE_PU] = "pu", [CAUSE_HOL] = "hol", [CAUSE_PORT] = "port",
 };
 
 static void slot_clear(struct policy_state *st, struct policy_slot *slot)
@@ -86,33 +82,51 @@ static struct policy_slot *slot_get(struct policy_state *st,
 	return slot;
 }
 
-static bool applies(const struct policy *p, const struct snap_job *job)
+bool policy_applies(const struct policy *p, const char *job, uint32_t class)
 {
 	if (p->job[0])
-		return !strcmp(p->job, job->name);
-	return !p->class || p->class == job->class;
+		return !strcmp(p->job, job);
+	return !p->classes || (class < 32 && p->classes & 1u << class);
 }
 
-/* True for some object the job uses; @b is then the first one. */
-static enum tri for_some(const struct cond *c, const struct signals *s,
-			 uint32_t job, struct binding *b)
+static uint32_t rank_of(const struct policy_set *set, const char *job)
 {
-	enum tri some = TRI_FALSE;
-	struct span sp;
+	size_t i;
 
-	span_init(&sp, s, job, cond_kinds(c));
-	while (span_next(&sp, b)) {
-		enum tri t = cond_eval(c, s, b, NULL);
-
-		if (t == TRI_TRUE)
-			return t;
-		if (t == TRI_UNKNOWN)
-			some = t;
-	}
-	return some;
+	for (i = 0; i < set->n_ranks; i++)
+		if (!strcmp(set->ranks[i].job, job))
+			return set->ranks[i].rank;
+	return UINT32_MAX;
 }
 
-static bool at_witness(const struct policy_run *run, const struct signals *s,
+/* By rank, and among equals as the kernel has them. */
+static void order_jobs(struct eval *e)
+{
+	const struct snapshot *snap = e->s->snap;
+	struct policy_state *st = e->st;
+	size_t n = 0, i, k;
+
+	if (st->ordered && st->order_of == e->s->topology &&
+	    st->n_order == snap->n_jobs)
+		return;
+	for (i = 0; i < snap->n_jobs && i < st->cap_order; i++) {
+		uint32_t rank = rank_of(e->set, snap->jobs[i].name);
+
+		for (k = n++; k > 0; k--) {
+			uint32_t other = st->order[k - 1];
+
+			if (rank_of(e->set, snap->jobs[other].name) <= rank)
+				break;
+			st->order[k] = other;
+		}
+		st->order[k] = (uint32_t)i;
+	}
+	st->n_order = n;
+	st->ordered = true;
+	st->order_of = e->s->topology;
+}
+
+static bool same_place(const struct policy_run *run, const struct signals *s,
 		       const struct binding *b)
 {
 	const struct snapshot *snap = s->snap;
@@ -123,236 +137,42 @@ static bool at_witness(const struct policy_run *run, const struct signals *s,
 	       snap->ports[b->at[OBJ_PORT]].index == run->port;
 }
 
-/*
- * True for every object the job uses, also if it uses none any more. An object
- * that cannot tell does not stand in the way, unless it is the one where the
- * state had been seen: a port without counters must not keep an override in
- * force for ever, and a port that lost sight for a tick must not end one.
- */
-static enum tri for_all(const struct cond *c, const struct policy_run *run,
-			const struct signals *s, uint32_t job,
-			struct binding *b)
+/* Where it was seen true, can it be told? */
+static bool blind_there(struct eval *e, const struct cond *not,
+			const struct policy_run *run, uint32_t job)
 {
-	enum tri all = TRI_TRUE;
-	struct binding at;
+	struct binding b;
 	struct span sp;
 
-	memset(b, 0xff, sizeof(*b));
-	b->at[OBJ_JOB] = (int32_t)job;
-	span_init(&sp, s, job, cond_kinds(c));
-	while (span_next(&sp, &at)) {
-		enum tri t = cond_eval(c, s, &at, NULL);
-
-		if (t == TRI_FALSE)
-			return t;
-		if (t == TRI_UNKNOWN && at_witness(run, s, &at))
-			all = t;
-		if (t == TRI_TRUE)
-			*b = at;
-	}
-	return all;
-}
-
-/* Where a knob stands before anything of ours holds it. */
-static bool knob_base(const struct snap_job *job, unsigned int knob, double *v)
-{
-	size_t i;
-
-	if (knob == SWIFTRDMA_KNOB_LEVEL) {
-		*v = 0;
-		return true;
-	}
-	for (i = 0; i < job->n_stats; i++) {
-		const struct snap_job_stat *st = &job->stats[i];
-
-		if (knob == SWIFTRDMA_KNOB_MAX_QPS &&
-		    snap_has(st, SNAP_MAX_QPS)) {
-			*v = (double)st->max_qps;
+	span_init(&sp, e->s, job, not->kinds);
+	while (span_next(&sp, &b))
+		if (same_place(run, e->s, &b) &&
+		    truth_at(&e->st->truth, &e->set->prog, not->terms, &b) ==
+			    TRI_UNKNOWN)
 			return true;
-		}
-		if (knob == SWIFTRDMA_KNOB_CREATE_RATE &&
-		    snap_has(st, SNAP_CREATE_RATE)) {
-			*v = (double)st->create_rate;
-			return true;
-		}
-	}
 	return false;
 }
 
-/* False: there is no value to add to. */
-static bool step_apply(const struct policy *p, const struct step *step,
-		       bool has_old, double old, double *new)
+/*
+ * True for every object the job uses, also if it uses none any more: no object
+ * makes the contrary true. One that cannot tell does not stand in the way,
+ * unless it is the one where the state had been seen: a port without counters
+ * must not keep an override in force for ever, and a port that lost sight for a
+ * tick must not end one.
+ */
+static enum tri for_all(struct eval *e, const struct cond *not,
+			const struct policy_run *run, uint32_t job)
 {
-	if (step->op == STEP_SET)
-		*new = step->n;
-	else if (!has_old)
-		return false;
-	else
-		*new = step->op == STEP_ADD ? old + step->n : old - step->n;
-	if (*new < p->floor)
-		*new = p->floor;
-	if (*new > p->ceiling)
-		*new = p->ceiling;
-	return true;
-}
-
-static void reason(struct policy_decision *d, const struct policy *p,
-		   const struct cond *c, const struct signals *s,
-		   const struct binding *b)
-{
-	const struct vocab_knob *k = vocab_knob(d->knob);
-	char tail[96];
-	struct text t, end;
-
-	text_init(&end, tail, sizeof(tail));
-	text_str(&end, ": ");
-	text_str(&end, strchr(k->name, '.') + 1);
-	text_str(&end, " ");
-	if (d->has_old)
-		vocab_format(&end, d->old, k->unit);
-	else
-		text_str(&end, "none");
-	text_str(&end, " -> ");
-	if (d->release)
-		text_str(&end, "the application's own");
-	else
-		vocab_format(&end, d->new, k->unit);
-
-	/* However many clauses there are, what came of them must fit. */
-	text_init(&t, d->reason, sizeof(d->reason) - end.len - 3);
-	text_str(&t, p->name);
-	text_str(&t, ": ");
-	if (d->undo && b->at[OBJ_DEV] < 0 && cond_kinds(c) & ~(1u << OBJ_JOB)) {
-		text_str(&t, "job ");
-		text_str(&t, d->job);
-		text_str(&t, " uses nothing any more");
-	} else {
-		cond_reason(&t, c, s, b);
+	switch (truth_some(&e->st->truth, &e->set->prog, e->s, not, job)) {
+	case TRI_TRUE:
+		return TRI_FALSE;
+	case TRI_UNKNOWN:
+		if (blind_there(e, not, run, job))
+			return TRI_UNKNOWN;
+		return TRI_TRUE;
+	default:
+		return TRI_TRUE;
 	}
-	t.cap = sizeof(d->reason);
-	if (t.cut)
-		text_str(&t, "...");
-	text_mem(&t, tail, end.len);
-}
-
-static void decide(struct eval *e, struct policy_slot *slot, uint32_t n,
-		   uint32_t job, const struct binding *b,
-		   struct policy_decision *d)
-{
-	const struct policy *p = &e->set->v[n];
-	const struct cond *c = d->undo ? &p->undo_when : &p->when;
-	const struct snapshot *snap = e->s->snap;
-	struct policy_run *run = &slot->runs[n];
-
-	d->policy = n;
-	d->job_id = snap->jobs[job].id;
-	memcpy(d->job, snap->jobs[job].name, sizeof(d->job));
-	if (b->at[OBJ_DEV] >= 0) {
-		d->has_dev = true;
-		memcpy(d->dev, snap->devs[b->at[OBJ_DEV]].name,
-		       sizeof(d->dev));
-	}
-	if (b->at[OBJ_PORT] >= 0) {
-		d->has_port = true;
-		d->port = snap->ports[b->at[OBJ_PORT]].index;
-	}
-	d->n_values = c->n;
-	cond_eval(c, e->s, b, d->values);
-	d->cooldown = d->undo ? p->undo_cooldown : p->cooldown;
-	reason(d, p, c, e->s, b);
-
-	if (!d->undo && !run->active) {
-		run->has_from = d->has_old;
-		run->from = d->old;
-	}
-	run->active = !d->release;
-	run->acted = true;
-	run->last = e->now;
-	if (!d->undo) {
-		run->dev = b->at[OBJ_DEV] >= 0 ?
-			   snap->devs[b->at[OBJ_DEV]].index : 0;
-		run->port = d->port;
-	}
-	memcpy(run->reason, d->reason, sizeof(run->reason));
-	slot->held[d->knob] = !d->release;
-	slot->holder[d->knob] = n;
-	slot->value[d->knob] = d->new;
-	e->n++;
-}
-
-static bool due(const struct eval *e, const struct policy_run *run,
-		uint64_t since, uint64_t hold, uint64_t cooldown)
-{
-	if (e->st->at_once)
-		return true;
-	return e->now - since >= hold &&
-	       (!run->acted || e->now - run->last >= cooldown);
-}
-
-static void try_act(struct eval *e, struct policy_slot *slot, uint32_t n,
-		    uint32_t job, const struct binding *b)
-{
-	const struct policy *p = &e->set->v[n];
-	struct policy_run *run = &slot->runs[n];
-	struct policy_decision *d = &e->out[e->n];
-	unsigned int knob = p->act.knob;
-
-	if (!due(e, run, run->true_since, p->hold, p->cooldown))
-		return;
-	memset(d, 0, sizeof(*d));
-	d->knob = knob;
-	d->has_old = slot->held[knob];
-	d->old = slot->value[knob];
-	if (!d->has_old)
-		d->has_old = knob_base(&e->s->snap->jobs[job], knob, &d->old);
-	if (!d->has_old)
-		d->old = 0;
-	if (!step_apply(p, &p->act, d->has_old, d->old, &d->new))
-		return;
-	/*
-	 * Nothing would change. But setting a knob that nobody holds does, even
-	 * to the value it counts from: the application may have asked for more.
-	 */
-	if (d->has_old && d->new == d->old &&
-	    (slot->held[knob] || p->act.op != STEP_SET))
-		return;
-	decide(e, slot, n, job, b, d);
-}
-
-/* Has stepping back come to where the policy began, or beyond? */
-static bool back_home(const struct policy_run *run, double old, double new)
-{
-	if (new == old)
-		return true;
-	if (!run->has_from)
-		return false;
-	return old >= run->from ? new <= run->from : new >= run->from;
-}
-
-static void try_undo(struct eval *e, struct policy_slot *slot, uint32_t n,
-		     uint32_t job, const struct binding *b)
-{
-	const struct policy *p = &e->set->v[n];
-	struct policy_run *run = &slot->runs[n];
-	struct policy_decision *d = &e->out[e->n];
-	unsigned int knob = p->act.knob;
-
-	if (!due(e, run, run->undo_since, p->undo_hold, p->undo_cooldown))
-		return;
-	memset(d, 0, sizeof(*d));
-	d->undo = true;
-	d->knob = knob;
-	d->has_old = true;
-	d->old = slot->value[knob];
-	if (p->undo.op == STEP_RELEASE)
-		d->release = true;
-	else
-		step_apply(p, &p->undo, true, d->old, &d->new);
-	if (!d->release && back_home(run, d->old, d->new))
-		d->release = true;
-	if (d->release)
-		d->new = 0;
-	decide(e, slot, n, job, b, d);
 }
 
 /* Remembers since when something has been true without a break. */
@@ -368,62 +188,195 @@ static bool note(bool *was, uint64_t *since, enum tri t, uint64_t now)
 	return true;
 }
 
-/* The job became one of another class while the policy held a knob of it. */
-static void disown(struct eval *e, struct policy_slot *slot, uint32_t n,
-		   uint32_t job, unsigned int *turned)
+/* Which condition answers: the state, or, where that cannot tell, the other. */
+static enum tri ask(struct eval *e, const struct cond *when,
+		    const struct cond *fallback, uint32_t job,
+		    const struct cond **by)
 {
-	const struct policy *p = &e->set->v[n];
-	struct policy_decision *d = &e->out[e->n];
-	struct text t;
+	enum tri r = truth_some(&e->st->truth, &e->set->prog, e->s, when, job);
 
-	memset(d, 0, sizeof(*d));
-	d->policy = n;
-	d->undo = d->release = true;
-	d->knob = p->act.knob;
-	d->has_old = true;
-	d->old = slot->value[d->knob];
-	d->job_id = slot->job;
-	memcpy(d->job, slot->name, sizeof(d->job));
-	text_init(&t, d->reason, sizeof(d->reason));
-	text_str(&t, p->name);
-	text_str(&t, ": job ");
-	text_str(&t, d->job);
-	text_str(&t, " is now of class ");
-	vocab_format(&t, e->s->snap->jobs[job].class, UNIT_CLASS);
-	text_str(&t, ", which this policy is not for: ");
-	text_str(&t, vocab_knob(d->knob)->name);
-	text_str(&t, " released");
-	slot->held[d->knob] = false;
-	memset(&slot->runs[n], 0, sizeof(slot->runs[n]));
-	*turned |= 1u << d->knob;
-	e->n++;
+	*by = when;
+	if (r != TRI_UNKNOWN || !fallback->terms.n)
+		return r;
+	*by = fallback;
+	return truth_some(&e->st->truth, &e->set->prog, e->s, fallback, job);
 }
 
-static void eval_one(struct eval *e, struct policy_slot *slot, uint32_t n,
-		     uint32_t job, unsigned int *turned)
+static enum tri ask_undo(struct eval *e, const struct policy *p,
+			 const struct policy_run *run, uint32_t job,
+			 const struct cond **by)
 {
-	const struct policy *p = &e->set->v[n];
-	struct policy_run *run = &slot->runs[n];
-	unsigned int bit = 1u << p->act.knob;
-	bool is_true, free;
-	struct binding b;
-	size_t before = e->n;
+	enum tri r = for_all(e, &p->undo_not, run, job);
 
-	is_true = note(&run->was_true, &run->true_since,
-		       for_some(&p->when, e->s, job, &b), e->now);
-	free = !slot->held[p->act.knob] || slot->holder[p->act.knob] == n;
-	if (is_true) {
-		run->undo_was_true = false;
-		if (free && !(*turned & bit))
-			try_act(e, slot, n, job, &b);
-	} else if (run->active &&
-		   note(&run->undo_was_true, &run->undo_since,
-			for_all(&p->undo_when, run, e->s, job, &b), e->now) &&
-		   !(*turned & bit)) {
-		try_undo(e, slot, n, job, &b);
+	*by = &p->undo_when;
+	if (r != TRI_UNKNOWN || !p->undo_fallback.terms.n)
+		return r;
+	*by = &p->undo_fallback;
+	return for_all(e, &p->undo_fallback_not, run, job);
+}
+
+static bool first_true(struct eval *e, const struct cond *c, uint32_t job,
+		       struct binding *b)
+{
+	struct span sp;
+
+	span_init(&sp, e->s, job, c->kinds);
+	while (span_next(&sp, b))
+		if (truth_at(&e->st->truth, &e->set->prog, c->terms, b) ==
+		    TRI_TRUE)
+			return true;
+	memset(b, 0xff, sizeof(*b));
+	b->at[OBJ_JOB] = (int32_t)job;
+	return false;
+}
+
+/* Any of the knobs that the policy turns is another's? */
+static bool taken(const struct policy *p, const struct policy_slot *slot,
+		  uint32_t n, unsigned int turned)
+{
+	unsigned int i;
+
+	for (i = 0; i < p->n_act; i++) {
+		unsigned int knob = p->act[i].knob;
+
+		if (turned & 1u << knob)
+			return true;
+		if (slot->held[knob] && slot->holder[knob] != n)
+			return true;
 	}
-	if (e->n != before)
-		*turned |= bit;
+	return false;
+}
+
+/* A policy's state on a job: not true; true; true, and it could act now. */
+enum { FALSE, HOLDS, ACTS };
+
+/*
+ * Of the causes whose policies could act on this job now, the one whose signals
+ * are furthest beyond their bounds. While an act on another cause settles, that
+ * one alone goes on.
+ */
+static enum cause weigh(struct eval *e, struct policy_slot *slot, uint32_t job,
+			const uint8_t *truth, const struct cond **by,
+			uint32_t *others)
+{
+	enum cause best = CAUSE_NONE;
+	double best_margin = 0;
+	uint32_t n, seen = 0;
+
+	*others = 0;
+	for (n = 0; n < e->set->n; n++) {
+		const struct policy *p = &e->set->v[n];
+		struct binding b;
+		double m;
+
+		if (truth[n] != ACTS || p->cause == CAUSE_NONE)
+			continue;
+		seen |= 1u << p->cause;
+		first_true(e, by[n], job, &b);
+		m = why_margin(&e->set->prog, &e->st->truth, by[n], e->s, &b);
+		if (best != CAUSE_NONE && m <= best_margin)
+			continue;
+		best = p->cause;
+		best_margin = m;
+	}
+	if (slot->caused && e->now - slot->cause_at < e->set->settle &&
+	    !e->st->at_once)
+		best = slot->cause;
+	*others = seen & ~(1u << best);
+	return best;
+}
+
+static void eval_job(struct eval *e, struct policy_slot *slot, uint32_t job)
+{
+	const struct snap_job *sj = &e->s->snap->jobs[job];
+	const struct cond *by[POLICY_SET_MAX];
+	uint8_t truth[POLICY_SET_MAX];
+	uint32_t n, others = 0, causes = 0;
+	unsigned int turned = 0;
+	enum cause cause = CAUSE_NONE;
+
+	for (n = 0; n < e->set->n; n++) {
+		const struct policy *p = &e->set->v[n];
+		struct policy_run *run = &slot->runs[n];
+
+		truth[n] = FALSE;
+		if (p->off || !policy_applies(p, sj->name, sj->class))
+			continue;
+		truth[n] = note(&run->was_true, &run->true_since,
+				ask(e, &p->when, &p->fallback, job, &by[n]),
+				e->now);
+		/* From here on: could it act now? */
+		if (truth[n]) {
+			run->undo_was_true = false;
+			truth[n] = decide_due(e, slot, n, false) ? ACTS : HOLDS;
+		}
+		if (truth[n] == ACTS && (taken(p, slot, n, 0) ||
+					 !decide_moves(e, slot, n, job)))
+			truth[n] = HOLDS;
+		if (truth[n] == ACTS)
+			causes |= 1u << p->cause;
+	}
+	causes &= ~(1u << CAUSE_NONE);
+	/* Telling causes apart takes more than one. */
+	if (causes & (causes - 1) || (causes && slot->caused))
+		cause = weigh(e, slot, job, truth, by, &others);
+	for (n = 0; n < e->set->n; n++) {
+		const struct policy *p = &e->set->v[n];
+		struct policy_run *run = &slot->runs[n];
+		const struct cond *undo;
+		struct binding b;
+
+		if (p->off || e->n + p->n_act > e->cap)
+			continue;
+		if (!policy_applies(p, sj->name, sj->class)) {
+			if (run->active)
+				decide_disown(e, slot, n, job, &turned);
+			continue;
+		}
+		if (truth[n] != FALSE) {
+			if (truth[n] != ACTS || taken(p, slot, n, turned))
+				continue;
+			if (p->cause != CAUSE_NONE && cause != CAUSE_NONE &&
+			    cause != p->cause)
+				continue;
+			if (!decide_budget(e, n))
+				continue;
+			first_true(e, by[n], job, &b);
+			decide_act(e, slot, n, job, by[n], &b, others, &turned);
+		} else if (run->active &&
+			   note(&run->undo_was_true, &run->undo_since,
+				ask_undo(e, p, run, job, &undo), e->now) &&
+			   !taken(p, slot, n, turned) &&
+			   decide_due(e, slot, n, true)) {
+			first_true(e, undo, job, &b);
+			decide_undo(e, slot, n, job, undo, &b, &turned);
+		}
+	}
+}
+
+/* Which terms are worth working out for the QPs of which job. */
+static void ask_about(struct eval *e)
+{
+	const struct snapshot *snap = e->s->snap;
+	struct truth *t = &e->st->truth;
+	const struct prog *prog = &e->set->prog;
+	uint32_t j, n;
+
+	if (truth_asks(t, e->s))
+		return;
+	truth_ask_none(t, e->s);
+	for (j = 0; j < snap->n_jobs; j++)
+		for (n = 0; n < e->set->n; n++) {
+			const struct policy *p = &e->set->v[n];
+
+			if (p->off || !policy_applies(p, snap->jobs[j].name,
+						      snap->jobs[j].class))
+				continue;
+			truth_ask(t, prog, j, &p->when);
+			truth_ask(t, prog, j, &p->fallback);
+			truth_ask(t, prog, j, &p->undo_not);
+			truth_ask(t, prog, j, &p->undo_fallback_not);
+		}
 }
 
 size_t policy_eval(const struct policy_set *set, struct policy_state *st,
@@ -434,24 +387,22 @@ size_t policy_eval(const struct policy_set *set, struct policy_state *st,
 		.set = set, .st = st, .s = s, .now = now,
 		.out = out, .cap = cap,
 	};
-	uint32_t j, n;
+	size_t i;
 
+	ask_about(&e);
+	truth_update(&st->truth, &set->prog, s, now);
 	slots_sweep(&e);
-	for (j = 0; j < s->snap->n_jobs; j++) {
-		const struct snap_job *job = &s->snap->jobs[j];
-		unsigned int turned = 0;
+	order_jobs(&e);
+	for (i = 0; i < st->n_order; i++) {
+		uint32_t job = st->order[i];
 		struct policy_slot *slot;
 
 		/* Job 0 stands for those that no rule claimed. */
-		if (!job->id)
+		if (!s->snap->jobs[job].id)
 			continue;
-		slot = slot_get(st, job, j);
-		for (n = 0; slot && n < set->n && e.n < cap; n++) {
-			if (applies(&set->v[n], job))
-				eval_one(&e, slot, n, j, &turned);
-			else if (slot->runs[n].active)
-				disown(&e, slot, n, j, &turned);
-		}
+		slot = slot_get(st, &s->snap->jobs[job], job);
+		if (slot)
+			eval_job(&e, slot, job);
 	}
 	return e.n;
 }

@@ -1,62 +1,120 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Policies: a state that is to be true for some object a job uses, a knob of
- * that job to turn then, a quota, and a way back. policy_eval() is a pure
- * function of its arguments: no clock, no allocation, no output but @out and
- * the run state it is given.
+ * Policies: a state that is to be true for some object a job uses, knobs to
+ * turn then, a quota, and a way back. policy_eval() is a pure function of its
+ * arguments: no clock, no allocation, no output but @out and the run state it
+ * is given.
  */
 #ifndef SRDMA_CORE_POLICY_H
 #define SRDMA_CORE_POLICY_H
 
-#include "core/cond.h"
+#include "core/truth.h"
 
 #include <rdma/swiftrdma.h>
 
-#define POLICY_KNOBS (SWIFTRDMA_KNOB_MAX + 1)
+#define POLICY_KNOBS	(SWIFTRDMA_KNOB_MAX + 1)
+#define POLICY_STEPS	4	/* knobs that one action turns */
+#define POLICY_READINGS	12	/* signals that a decision tells */
+#define POLICY_MOVED	16	/* QPs of a job on UARs of our choice */
 
 enum step_op {
 	STEP_ADD,
 	STEP_SUB,
 	STEP_SET,
 	STEP_RELEASE,	/* drop the override: the application's own again */
+	STEP_LIGHTEST,	/* qp.uar: the one with least to do on the device */
 };
 
 struct step {
 	enum step_op op;
 	unsigned int knob;	/* enum swiftrdma_knob */
 	double n;
+	struct prog_code expr;	/* not empty: @n comes from here */
+	double floor, ceiling;
 };
+
+/* What a policy takes to be wrong, so that causes can be told apart. */
+enum cause {
+	CAUSE_NONE,
+	CAUSE_UAR,
+	CAUSE_CACHE,
+	CAUSE_PU,
+	CAUSE_HOL,
+	CAUSE_PORT,
+	CAUSES,
+};
+
+extern const char *const cause_names[CAUSES];
 
 struct policy {
 	char name[SNAP_NAME];
-	/* For whom: every job, those of a class, or one by name. */
-	uint32_t class;			/* 0: any */
+	/* For whom: every job, those of some classes, or one by name. */
+	uint32_t classes;		/* bit per class; 0: any */
 	char job[SNAP_NAME];		/* empty: any */
-	struct cond when;
+	enum cause cause;
+	bool off;			/* cannot run here; the file's loader said why */
+	struct cond when, fallback;
 	uint64_t hold;			/* ns that it must have been true */
-	struct step act;
-	double floor, ceiling;
+	struct step act[POLICY_STEPS];
+	unsigned int n_act;
 	uint64_t cooldown;		/* ns between two acts on one job */
-	struct cond undo_when;
+	uint32_t max_steps;		/* acts before an undo; 0: no limit */
+	double rate;			/* acts a second, over all jobs; 0: no limit */
+	struct cond undo_when, undo_fallback;
+	/* Their contraries: what stands in the way of the undo. */
+	struct cond undo_not, undo_fallback_not;
 	uint64_t undo_hold, undo_cooldown;
-	struct step undo;
+	struct step undo[POLICY_STEPS];
+	unsigned int n_undo;		/* 0: release all that it turned */
+};
+
+/* Lower goes first. A job that is not named comes last. */
+struct policy_rank {
+	char job[SNAP_NAME];
+	uint32_t rank;
 };
 
 struct policy_set {
 	struct policy *v;
 	size_t n;
+	struct prog prog;
+	const struct policy_rank *ranks;
+	size_t n_ranks;
+	/* ns after an act in which no other cause is acted on; 0: none. */
+	uint64_t settle;
+	/* A knob that turned more often within this time is damped; 0: never. */
+	uint32_t turns;
+	uint64_t turns_within;		/* ns */
+	/* What is left to a best-effort job, per knob. */
+	double least[POLICY_KNOBS];
 };
 
 /* One policy on one job. */
 struct policy_run {
-	bool active;		/* it holds its knob on this job */
+	bool active;		/* it holds a knob of this job */
 	bool acted;
 	bool was_true, undo_was_true;
 	uint64_t true_since, undo_since, last;
-	bool has_from;
-	double from;		/* the knob before this policy touched it */
+	uint32_t steps;
+	bool has_from[POLICY_STEPS];
+	double from[POLICY_STEPS];	/* the knobs before it touched them */
 	uint32_t dev, port;	/* where it was seen true */
 	char reason[SNAP_REASON];
+};
+
+/* How restless a knob of a job is. */
+struct policy_turns {
+	int8_t way;		/* of the last change: up, down, none yet */
+	uint8_t damp;		/* cooldowns are 2^damp times as long */
+	uint16_t n;
+	uint64_t since;		/* of the first of them, ns */
+	uint64_t last;
+};
+
+struct policy_moved {
+	uint32_t dev, qpn;
+	uint64_t serial;
+	uint32_t uar, policy;
 };
 
 struct policy_slot {
@@ -67,14 +125,37 @@ struct policy_slot {
 	bool held[POLICY_KNOBS];
 	double value[POLICY_KNOBS];
 	uint32_t holder[POLICY_KNOBS];	/* policy, if held */
+	struct policy_turns turns[POLICY_KNOBS];
+	struct policy_moved moved[POLICY_MOVED];
+	uint32_t n_moved;
+	enum cause cause;	/* last acted on */
+	bool caused;
+	uint64_t cause_at;
 	struct policy_run *runs;	/* one per policy */
+};
+
+/* Acts that a policy may still take, refilled as time goes by. */
+struct policy_budget {
+	double left;
+	uint64_t at;
 };
 
 struct policy_state {
 	struct policy_slot *slots;
 	struct policy_run *runs;
+	struct policy_budget *budgets;
 	size_t n_slots, n_policies;
+	struct truth truth;
+	uint32_t *order;	/* rows of jobs, by importance */
+	size_t cap_order, n_order;
+	uint64_t order_of;	/* the topology it was made for */
+	bool ordered;
 	bool at_once;		/* take holds and cooldowns as passed */
+};
+
+struct policy_reading {
+	enum signal_id sig;
+	double v;		/* NaN: absent */
 };
 
 /* A decision, with what it rests on. */
@@ -85,30 +166,43 @@ struct policy_decision {
 	bool has_dev, has_port;
 	char dev[SNAP_DEVNAME];		/* where the state was seen */
 	uint32_t port;
+	bool has_qp;			/* the target is a QP, not the job */
+	uint32_t dev_index, qpn;
+	uint64_t serial;
 	bool undo, release;
 	unsigned int knob;
+	unsigned int step;		/* which one of the policy's */
 	bool has_old;
 	double old, new;		/* .new: nothing if .release */
 	unsigned int n_values;
-	double values[COND_MAX];	/* of the clauses; NaN: absent */
+	struct policy_reading values[POLICY_READINGS];
 	uint64_t cooldown;		/* ns until the next one may follow */
+	uint32_t steps_left;		/* of max_steps; UINT32_MAX: no limit */
+	unsigned int damped;		/* the cooldown is 2^damped times its own */
+	uint32_t others;		/* bit per cause that was true too, but fits less */
 	char reason[SNAP_REASON];
 };
 
 void policy_state_init(struct policy_state *st);
 void policy_state_free(struct policy_state *st);
-/* Room for @jobs jobs under @set. 0 or -ENOMEM; keeps what is there. */
+/*
+ * Room for @s under @set, which must be as it will be evaluated. 0 or -ENOMEM;
+ * keeps what is there.
+ */
 int policy_state_reserve(struct policy_state *st, const struct policy_set *set,
-			 size_t jobs);
+			 const struct signals *s);
+/* The same for @jobs jobs, when there is no reading yet. */
+int policy_state_reserve_jobs(struct policy_state *st,
+			      const struct policy_set *set, size_t jobs);
 
 /**
  * policy_eval - decide
  * @now: ns, of the snapshot's clock
  *
- * Work is bounded by policies times (QPs plus ports plus jobs). At most one
- * change per job and knob: the first policy of the set that wants a knob has
- * it until it gives it back. Returns the number of decisions; what does not
- * fit into @cap is decided at a later call.
+ * Work is bounded by what changed plus policies times jobs. At most one change
+ * per job and knob: the first policy of the set that wants a knob has it until
+ * it gives it back. Jobs come in the order of their importance. Returns the
+ * number of decisions; what does not fit into @cap is decided at a later call.
  */
 size_t policy_eval(const struct policy_set *set, struct policy_state *st,
 		   const struct signals *s, uint64_t now,
@@ -125,7 +219,7 @@ size_t policy_n_held(const struct policy_state *st);
 /**
  * policy_carry - take over the run state of another set of policies
  *
- * A policy of the same name that turns the same knob goes on where its
+ * A policy of the same name that turns the same knobs goes on where its
  * forerunner stood. Overrides held by policies that are gone come back in @out
  * as releases. Returns their number, also of those that did not fit into @cap.
  */
@@ -133,5 +227,21 @@ size_t policy_carry(const struct policy_set *set, struct policy_state *st,
 		    const struct policy_set *old_set,
 		    const struct policy_state *old,
 		    struct policy_decision *out, size_t cap);
+
+/* Is this policy for jobs like this one? */
+bool policy_applies(const struct policy *p, const char *job, uint32_t class);
+
+/* why.c: in words. */
+void why_cond(struct text *t, const struct prog *p, const struct truth *tr,
+	      const struct cond *c, const struct signals *s,
+	      const struct binding *b);
+/* The signals that it looks at, read. Returns their number. */
+unsigned int why_values(struct policy_reading *out, unsigned int cap,
+			const struct prog *p, const struct cond *c,
+			const struct signals *s, const struct binding *b);
+/* By how much of their bounds the readings are beyond them; the least. */
+double why_margin(const struct prog *p, const struct truth *tr,
+		  const struct cond *c, const struct signals *s,
+		  const struct binding *b);
 
 #endif /* SRDMA_CORE_POLICY_H */

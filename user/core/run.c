@@ -18,10 +18,13 @@ void policy_state_free(struct policy_state *st)
 {
 	free(st->slots);
 	free(st->runs);
+	free(st->budgets);
+	free(st->order);
+	truth_free(&st->truth);
 	policy_state_init(st);
 }
 
-int policy_state_reserve(struct policy_state *st, const struct policy_set *set,
+static int reserve_slots(struct policy_state *st, const struct policy_set *set,
 			 size_t jobs)
 {
 	struct policy_slot *slots;
@@ -55,6 +58,37 @@ int policy_state_reserve(struct policy_state *st, const struct policy_set *set,
 	return 0;
 }
 
+int policy_state_reserve_jobs(struct policy_state *st,
+			      const struct policy_set *set, size_t jobs)
+{
+	uint32_t *order;
+
+	if (reserve_slots(st, set, jobs))
+		return -ENOMEM;
+	if (!st->budgets) {
+		st->budgets = calloc(set->n ? set->n : 1,
+				     sizeof(*st->budgets));
+		if (!st->budgets)
+			return -ENOMEM;
+	}
+	if (st->cap_order < st->n_slots) {
+		order = realloc(st->order, st->n_slots * sizeof(*order));
+		if (!order)
+			return -ENOMEM;
+		st->order = order;
+		st->cap_order = st->n_slots;
+	}
+	return 0;
+}
+
+int policy_state_reserve(struct policy_state *st, const struct policy_set *set,
+			 const struct signals *s)
+{
+	if (policy_state_reserve_jobs(st, set, s->snap->n_jobs))
+		return -ENOMEM;
+	return truth_reserve(&st->truth, &set->prog, s);
+}
+
 static struct policy_slot *slot_by_name(struct policy_state *st,
 					const char *job)
 {
@@ -66,13 +100,51 @@ static struct policy_slot *slot_by_name(struct policy_state *st,
 	return NULL;
 }
 
+/* The QP is not where it was to go, or still where it was to leave. */
+static void move_failed(struct policy_slot *slot,
+			const struct policy_decision *d)
+{
+	uint32_t i;
+
+	for (i = 0; i < slot->n_moved; i++)
+		if (slot->moved[i].dev == d->dev_index &&
+		    slot->moved[i].qpn == d->qpn)
+			break;
+	if (!d->release && i < slot->n_moved)
+		slot->moved[i] = slot->moved[--slot->n_moved];
+	if (d->release && i == slot->n_moved && i < POLICY_MOVED)
+		slot->moved[slot->n_moved++] = (struct policy_moved){
+			.dev = d->dev_index, .qpn = d->qpn,
+			.serial = d->serial, .uar = (uint32_t)d->old,
+			.policy = d->policy,
+		};
+	slot->held[d->knob] = slot->n_moved > 0;
+	slot->holder[d->knob] = d->policy;
+	slot->runs[d->policy].active = slot->n_moved > 0;
+}
+
+static bool holds_any(const struct policy_slot *slot, uint32_t policy)
+{
+	unsigned int k;
+
+	for (k = 0; k < POLICY_KNOBS; k++)
+		if (slot->held[k] && slot->holder[k] == policy)
+			return true;
+	return false;
+}
+
 void policy_failed(struct policy_state *st, const struct policy_decision *d)
 {
 	struct policy_slot *slot = slot_by_name(st, d->job);
 	struct policy_run *run;
+	unsigned int i = d->step;
 
 	if (!slot || d->policy >= st->n_policies)
 		return;
+	if (d->has_qp) {
+		move_failed(slot, d);
+		return;
+	}
 	run = &slot->runs[d->policy];
 	/*
 	 * .last stays: what failed is tried again no sooner than a success
@@ -85,25 +157,26 @@ void policy_failed(struct policy_state *st, const struct policy_decision *d)
 		run->active = true;
 		return;
 	}
+	if (run->steps)
+		run->steps--;
 	/*
 	 * A held value that could not be issued anew is not in force, and what
 	 * failed as a first step never was.
 	 */
-	if ((d->has_old && d->old == d->new) || (run->has_from == d->has_old &&
-	     (!d->has_old || run->from == d->old))) {
+	if ((d->has_old && d->old == d->new) || (run->has_from[i] == d->has_old &&
+	     (!d->has_old || run->from[i] == d->old))) {
 		slot->held[d->knob] = false;
-		run->active = false;
+		run->active = holds_any(slot, d->policy);
 		return;
 	}
 	slot->value[d->knob] = d->old;
 }
 
-static void describe(struct policy_decision *d, const struct policy_set *set,
-		     const struct policy_slot *slot, unsigned int knob)
+static void describe(struct policy_decision *d, const struct policy_slot *slot,
+		     unsigned int knob)
 {
 	const struct policy_run *run = &slot->runs[slot->holder[knob]];
 
-	(void)set;
 	memset(d, 0, sizeof(*d));
 	d->policy = slot->holder[knob];
 	d->job_id = slot->job;
@@ -112,21 +185,46 @@ static void describe(struct policy_decision *d, const struct policy_set *set,
 	d->has_old = true;
 	d->old = slot->value[knob];
 	d->new = slot->value[knob];
+	d->steps_left = UINT32_MAX;
 	memcpy(d->reason, run->reason, sizeof(d->reason));
 }
+
+static void describe_moved(struct policy_decision *d,
+			   const struct policy_slot *slot, uint32_t i)
+{
+	const struct policy_moved *m = &slot->moved[i];
+
+	describe(d, slot, SWIFTRDMA_KNOB_UAR);
+	d->has_qp = true;
+	d->dev_index = m->dev;
+	d->qpn = m->qpn;
+	d->serial = m->serial;
+	d->old = m->uar;
+	d->new = m->uar;
+}
+
+/* Each slot has a place for each knob, and then one for each QP it moved. */
+#define PLACES (POLICY_KNOBS + POLICY_MOVED)
 
 size_t policy_held(const struct policy_set *set, const struct policy_state *st,
 		   size_t *pos, struct policy_decision *out, size_t cap)
 {
 	size_t n = 0;
 
-	for (; *pos < st->n_slots * POLICY_KNOBS && n < cap; (*pos)++) {
-		const struct policy_slot *slot =
-			&st->slots[*pos / POLICY_KNOBS];
-		unsigned int knob = *pos % POLICY_KNOBS;
+	(void)set;
+	for (; *pos < st->n_slots * PLACES && n < cap; (*pos)++) {
+		const struct policy_slot *slot = &st->slots[*pos / PLACES];
+		unsigned int at = *pos % PLACES;
 
-		if (slot->used && slot->held[knob])
-			describe(&out[n++], set, slot, knob);
+		if (!slot->used)
+			continue;
+		if (at >= POLICY_KNOBS) {
+			if (at - POLICY_KNOBS < slot->n_moved)
+				describe_moved(&out[n++], slot,
+					       at - POLICY_KNOBS);
+		} else if (slot->held[at] && at != SWIFTRDMA_KNOB_UAR) {
+			describe(&out[n++], slot, at);
+		}
 	}
 	return n;
 }
@@ -136,10 +234,26 @@ size_t policy_n_held(const struct policy_state *st)
 	size_t i, n = 0;
 	unsigned int k;
 
-	for (i = 0; i < st->n_slots; i++)
-		for (k = 0; st->slots[i].used && k < POLICY_KNOBS; k++)
-			n += st->slots[i].held[k];
+	for (i = 0; i < st->n_slots; i++) {
+		if (!st->slots[i].used)
+			continue;
+		for (k = 0; k < POLICY_KNOBS; k++)
+			n += st->slots[i].held[k] && k != SWIFTRDMA_KNOB_UAR;
+		n += st->slots[i].n_moved;
+	}
 	return n;
+}
+
+static bool same_knobs(const struct policy *a, const struct policy *b)
+{
+	unsigned int i;
+
+	if (a->n_act != b->n_act)
+		return false;
+	for (i = 0; i < a->n_act; i++)
+		if (a->act[i].knob != b->act[i].knob)
+			return false;
+	return true;
 }
 
 static const struct policy *successor(const struct policy_set *set,
@@ -148,37 +262,104 @@ static const struct policy *successor(const struct policy_set *set,
 	size_t i;
 
 	for (i = 0; i < set->n; i++)
-		if (!strcmp(set->v[i].name, p->name) &&
-		    set->v[i].act.knob == p->act.knob)
+		if (!strcmp(set->v[i].name, p->name) && !set->v[i].off &&
+		    same_knobs(&set->v[i], p))
 			return &set->v[i];
 	return NULL;
+}
+
+static void carry_moved(struct policy_slot *to, const struct policy_slot *from,
+			uint32_t was, uint32_t is)
+{
+	uint32_t i;
+
+	for (i = 0; i < from->n_moved; i++) {
+		if (from->moved[i].policy != was)
+			continue;
+		to->moved[to->n_moved] = from->moved[i];
+		to->moved[to->n_moved++].policy = is;
+	}
 }
 
 static void carry_slot(const struct policy_set *set, struct policy_slot *to,
 		       const struct policy_set *old_set,
 		       const struct policy_slot *from)
 {
+	unsigned int k;
 	size_t i;
 
 	to->used = true;
 	to->job = from->job;
 	to->since = from->since;
 	memcpy(to->name, from->name, sizeof(to->name));
+	memcpy(to->turns, from->turns, sizeof(to->turns));
+	to->cause = from->cause;
+	to->caused = from->caused;
+	to->cause_at = from->cause_at;
 	for (i = 0; i < old_set->n; i++) {
 		const struct policy *p = successor(set, &old_set->v[i]);
-		unsigned int knob = old_set->v[i].act.knob;
 		size_t n;
 
 		if (!p)
 			continue;
 		n = (size_t)(p - set->v);
 		to->runs[n] = from->runs[i];
-		if (from->held[knob] && from->holder[knob] == i) {
-			to->held[knob] = true;
-			to->holder[knob] = (uint32_t)n;
-			to->value[knob] = from->value[knob];
+		for (k = 0; k < POLICY_KNOBS; k++) {
+			if (!from->held[k] || from->holder[k] != i)
+				continue;
+			to->held[k] = true;
+			to->holder[k] = (uint32_t)n;
+			to->value[k] = from->value[k];
 		}
+		carry_moved(to, from, (uint32_t)i, (uint32_t)n);
 	}
+}
+
+static void gone(struct policy_decision *d, const struct policy_set *old_set)
+{
+	struct text t;
+
+	d->undo = true;
+	d->release = true;
+	text_init(&t, d->reason, sizeof(d->reason));
+	text_str(&t, old_set->v[d->policy].name);
+	text_str(&t, ": no longer in the policy file: ");
+	text_str(&t, vocab_knob(d->knob)->name);
+	text_str(&t, " released");
+}
+
+/* What a job's slot held and its successor does not. */
+static size_t let_go(const struct policy_slot *to,
+		     const struct policy_slot *from,
+		     const struct policy_set *old_set,
+		     struct policy_decision *out, size_t n, size_t cap)
+{
+	unsigned int k;
+	uint32_t i, j;
+
+	for (k = 0; k < POLICY_KNOBS; k++) {
+		if (!from->held[k] || to->held[k] || k == SWIFTRDMA_KNOB_UAR)
+			continue;
+		if (n < cap) {
+			describe(&out[n], from, k);
+			gone(&out[n], old_set);
+		}
+		n++;
+	}
+	for (i = 0; i < from->n_moved; i++) {
+		for (j = 0; j < to->n_moved; j++)
+			if (to->moved[j].dev == from->moved[i].dev &&
+			    to->moved[j].qpn == from->moved[i].qpn)
+				break;
+		if (j < to->n_moved)
+			continue;
+		if (n < cap) {
+			describe_moved(&out[n], from, i);
+			gone(&out[n], old_set);
+		}
+		n++;
+	}
+	return n;
 }
 
 size_t policy_carry(const struct policy_set *set, struct policy_state *st,
@@ -187,30 +368,13 @@ size_t policy_carry(const struct policy_set *set, struct policy_state *st,
 		    struct policy_decision *out, size_t cap)
 {
 	size_t i, n = 0;
-	unsigned int k;
 
 	for (i = 0; i < old->n_slots && i < st->n_slots; i++) {
 		if (!old->slots[i].used)
 			continue;
 		carry_slot(set, &st->slots[i], old_set, &old->slots[i]);
-		for (k = 0; k < POLICY_KNOBS; k++) {
-			struct text t;
-
-			if (!old->slots[i].held[k] || st->slots[i].held[k])
-				continue;
-			if (n >= cap) {
-				n++;
-				continue;
-			}
-			describe(&out[n], old_set, &old->slots[i], k);
-			out[n].undo = out[n].release = true;
-			text_init(&t, out[n].reason, sizeof(out[n].reason));
-			text_str(&t, old_set->v[out[n].policy].name);
-			text_str(&t, ": no longer in the policy file: ");
-			text_str(&t, vocab_knob(k)->name);
-			text_str(&t, " released");
-			n++;
-		}
+		n = let_go(&st->slots[i], &old->slots[i], old_set, out, n,
+			   cap);
 	}
 	return n;
 }

@@ -280,17 +280,22 @@ static void update_qps(struct signals *s, const struct snapshot *old)
 static void update_active(struct signals *s)
 {
 	const struct snapshot *snap = s->snap;
-	size_t i;
+	size_t i = 0;
 
-	for (i = 0; i < snap->n_qps; i++) {
-		int32_t dev = s->qps[i].dev;
+	while (i < snap->n_qps) {
+		uint32_t dev = snap->qps[i].dev;
+		int32_t row = s->qps[i].dev;
+		bool known = false;
 		double n = 0;
 
-		if (dev < 0 || s->advanced[i] == 2)
-			continue;
-		signal_get(s, SIG_DEV_ACTIVE_QPS, (size_t)dev, &n);
-		signal_set(s, SIG_DEV_ACTIVE_QPS, (size_t)dev,
-			   n + s->advanced[i]);
+		for (; i < snap->n_qps && snap->qps[i].dev == dev; i++) {
+			if (s->advanced[i] == 2)
+				continue;
+			known = true;
+			n += s->advanced[i];
+		}
+		if (known && row >= 0)
+			signal_set(s, SIG_DEV_ACTIVE_QPS, (size_t)row, n);
 	}
 }
 
@@ -450,6 +455,40 @@ static void update_jobs(struct signals *s, const struct snapshot *old,
 	}
 }
 
+static void begin(struct signals *s, struct signal_table *t, size_t n)
+{
+	size_t i;
+
+	if (t->n != n) {
+		s->topology++;
+		if (n > t->n) {
+			memset(t->has + t->n, 0,
+			       (n - t->n) * sizeof(*t->has));
+			memset(t->key + t->n, 0xff,
+			       (n - t->n) * sizeof(*t->key));
+		}
+	}
+	for (i = 0; i < t->n_moved; i++)
+		t->moved[t->list[i]] = 0;
+	t->n_moved = 0;
+	t->n = n;
+	if (n)
+		memset(t->fresh, 0, n * sizeof(*t->fresh));
+}
+
+/* What this reading did not say is not known any more. */
+static void settle(struct signal_table *t)
+{
+	size_t i;
+
+	for (i = 0; i < t->n; i++) {
+		if (!(t->has[i] & ~t->fresh[i]))
+			continue;
+		t->has[i] &= t->fresh[i];
+		signal_moved(t, i);
+	}
+}
+
 void signals_update(struct signals *s, const struct snapshot *older,
 		    const struct snapshot *newer,
 		    const struct signal_opts *opts)
@@ -465,12 +504,9 @@ void signals_update(struct signals *s, const struct snapshot *older,
 	unsigned int k;
 
 	s->snap = newer;
-	for (k = 0; k < OBJ_KINDS; k++) {
-		s->table[k].n = n[k];
-		if (n[k])
-			memset(s->table[k].has, 0,
-			       n[k] * sizeof(*s->table[k].has));
-	}
+	s->readings++;
+	for (k = 0; k < OBJ_KINDS; k++)
+		begin(s, &s->table[k], n[k]);
 	smooth_turn(s);
 	signals_index(s);
 	update_devs(s, older);
@@ -479,4 +515,6 @@ void signals_update(struct signals *s, const struct snapshot *older,
 	update_active(s);
 	update_uars(s, older, tau);
 	update_jobs(s, older, opts);
+	for (k = 0; k < OBJ_KINDS; k++)
+		settle(&s->table[k]);
 }

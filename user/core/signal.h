@@ -42,12 +42,24 @@ struct signal_opts {
 	uint64_t tau;		/* ns; 0: %SIGNAL_TAU_DEFAULT */
 };
 
+/* Which object a row is of. */
+struct signal_key {
+	uint32_t dev, index;	/* of a QP: its number; of a job: its id */
+	uint64_t since;		/* of a QP: its serial */
+};
+
 /* Rows of one kind of object: row i is object i of the snapshot. */
 struct signal_table {
 	uint32_t *has;		/* bit n: signal n of this kind is known */
 	double *v;
 	size_t n, cap;
 	unsigned int width;
+	struct signal_key *key;
+	uint32_t *fresh;	/* as .has, of what this reading said so far */
+	/* Rows whose signals are others than at the reading before. */
+	uint8_t *moved;
+	uint32_t *list;
+	size_t n_moved;
 };
 
 /* What a smoothed ratio was, by the object's own name. */
@@ -64,6 +76,8 @@ struct signal_qp_ref {
 
 struct signals {
 	const struct snapshot *snap;	/* the newer one */
+	uint64_t readings;		/* how often these were computed */
+	uint64_t topology;		/* how often rows became other objects */
 	struct signal_table table[OBJ_KINDS];
 
 	struct signal_qp_ref *qps;	/* per QP */
@@ -113,19 +127,60 @@ static inline bool signal_get(const struct signals *s, enum signal_id id,
 	return true;
 }
 
+static inline void signal_moved(struct signal_table *t, size_t row)
+{
+	if (t->moved[row])
+		return;
+	t->moved[row] = 1;
+	t->list[t->n_moved++] = (uint32_t)row;
+}
+
 static inline void signal_set(struct signals *s, enum signal_id id,
 			      size_t row, double v)
 {
 	struct signal_table *t = &s->table[vocab_signals[id].obj];
 	unsigned int n = id - vocab_first(vocab_signals[id].obj);
+	double *p = &t->v[row * t->width + n];
 
+	t->fresh[row] |= 1u << n;
+	if ((t->has[row] & 1u << n) && *p == v)
+		return;
 	t->has[row] |= 1u << n;
-	t->v[row * t->width + n] = v;
+	*p = v;
+	signal_moved(t, row);
+}
+
+static inline void signal_forget(struct signals *s, enum signal_id id,
+				 size_t row)
+{
+	struct signal_table *t = &s->table[vocab_signals[id].obj];
+	uint32_t bit = 1u << (id - vocab_first(vocab_signals[id].obj));
+
+	if (t->has[row] & bit)
+		signal_moved(t, row);
+	t->has[row] &= ~bit;
+	t->fresh[row] &= ~bit;
 }
 
 /* index.c: who belongs to whom in s->snap. */
 void signals_index(struct signals *s);
 /* Row of a device, by its index; -1: none. */
 int32_t signals_dev_row(const struct snapshot *snap, uint32_t dev);
+
+/*
+ * The objects of one kind that belong to one object: the QPs of a UAR, the
+ * ports of a job, the jobs on a port.
+ */
+struct members {
+	const struct signals *s;
+	const uint32_t *list;	/* NULL: rows themselves */
+	uint32_t pos, end;
+	enum obj_kind on, of;
+	uint32_t row;
+};
+
+void members_init(struct members *m, const struct signals *s, enum obj_kind on,
+		  uint32_t row, enum obj_kind of);
+bool members_next(struct members *m, uint32_t *row);
 
 #endif /* SRDMA_CORE_SIGNAL_H */

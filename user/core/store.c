@@ -46,6 +46,10 @@ void signals_free(struct signals *s)
 	for (k = 0; k < OBJ_KINDS; k++) {
 		free(s->table[k].has);
 		free(s->table[k].v);
+		free(s->table[k].key);
+		free(s->table[k].fresh);
+		free(s->table[k].moved);
+		free(s->table[k].list);
 	}
 	for (k = 0; k < 4; k++)
 		free(s->smooth[k / 2][k % 2]);
@@ -69,8 +73,13 @@ static bool reserve_table(struct signal_table *t, size_t want)
 		return true;
 	n = grown(t->cap, want);
 	if (!grow(&t->has, n, sizeof(*t->has)) ||
-	    !grow(&t->v, n * t->width, sizeof(*t->v)))
+	    !grow(&t->v, n * t->width, sizeof(*t->v)) ||
+	    !grow(&t->key, n, sizeof(*t->key)) ||
+	    !grow(&t->fresh, n, sizeof(*t->fresh)) ||
+	    !grow(&t->moved, n, sizeof(*t->moved)) ||
+	    !grow(&t->list, n, sizeof(*t->list)))
 		return false;
+	memset(t->moved + t->cap, 0, n - t->cap);
 	t->cap = n;
 	return true;
 }

@@ -7,6 +7,8 @@
 #define SRDMA_POLICY_CONFIG_H
 
 #include "core/policy.h"
+#include "policy/caps.h"
+#include "policy/criteria.h"
 #include "policy/report.h"
 
 #define CONFIG_INTERVAL_DEFAULT	100000000ULL	/* ns */
@@ -14,6 +16,7 @@
 #define CONFIG_RANK_DEFAULT	10
 #define CONFIG_COOLDOWN_DEFAULT	1000000000ULL	/* ns */
 #define CONFIG_POLICIES_MAX	256
+#define CONFIG_NOTE		160
 
 struct config_level {
 	uint32_t level, dscp, sl;
@@ -33,15 +36,25 @@ struct config_job {
 	size_t n_rules;
 	struct config_env *env;
 	size_t n_env;
+	uint64_t slo_p99;		/* ns; 0: none */
+	double slo_byte_rate;		/* bit/s; 0: none */
+	uint32_t rank;			/* place in the order, from 1; 0: none */
 	unsigned int line;
 };
 
-/* Where in the file a policy stands, for what is checked across policies. */
-struct config_place {
+/* A policy as it is written, for whoever wants to read or print it. */
+struct config_policy {
 	unsigned int line, col;
+	char *who, *when, *fallback, *act, *undo_when, *undo_fallback,
+	     *undo_act;
+	char because[CONFIG_NOTE];	/* the intent it comes from */
+	char off[CONFIG_NOTE];		/* why it cannot run here; empty: it can */
+	bool by_fallback;		/* here its fallback decides */
+	uint32_t rank;			/* said to be its place; 0: not said */
 };
 
 struct config {
+	struct caps caps;
 	uint64_t interval, lease;	/* ns */
 	uint64_t smoothing;		/* ns; 0: the default */
 	uint32_t rank;
@@ -49,19 +62,31 @@ struct config {
 	size_t n_levels;
 	struct signal_speed *speeds;
 	size_t n_speeds;
+	struct criteria criteria;
 	struct config_job *jobs;
 	size_t n_jobs;
 	struct signal_slo *slos;
 	size_t n_slos;
+	struct policy_rank *ranks;	/* jobs that the order names */
+	size_t n_ranks;
 	struct policy_set policies;
-	struct config_place *places;	/* one per policy */
+	struct config_policy *texts;	/* one per policy */
+	bool derived;			/* the policies come from jobs and order */
 };
 
-/* False: @r says why, @cfg is empty. */
+/*
+ * False: @r says why, @cfg is empty. True: @r may hold warnings. A file with an
+ * order and without policies gets those that derive.h makes of it.
+ */
 bool config_load_text(struct config *cfg, const char *text, size_t len,
 		      struct report *r);
+/* The same for another system than this one. */
+bool config_load_text_for(struct config *cfg, const struct caps *caps,
+			  const char *text, size_t len, struct report *r);
 /* @path "-" is standard input. */
 bool config_load_file(struct config *cfg, const char *path, struct report *r);
+bool config_load_file_for(struct config *cfg, const struct caps *caps,
+			  const char *path, struct report *r);
 void config_free(struct config *cfg);
 struct signal_opts config_signal_opts(const struct config *cfg);
 

@@ -67,19 +67,35 @@ const struct node *node_get(const struct node *map, const char *key)
 	return NULL;
 }
 
+static unsigned int column(const struct node *node, size_t offset)
+{
+	if (offset != (size_t)-1 && node->inline_text)
+		return node->text_col + (unsigned int)offset;
+	return node->col;
+}
+
 void report_node(struct report *r, const struct node *node, size_t offset,
 		 const char *fmt, ...)
 {
 	char msg[REPORT_MSG];
-	unsigned int col = node->col;
 	va_list ap;
 
-	if (offset != (size_t)-1 && node->inline_text)
-		col = node->text_col + (unsigned int)offset;
 	va_start(ap, fmt);
 	vsnprintf(msg, sizeof(msg), fmt, ap);
 	va_end(ap);
-	report_at(r, node->line, col, "%s", msg);
+	report_at(r, node->line, column(node, offset), "%s", msg);
+}
+
+void warn_node(struct report *r, const struct node *node, size_t offset,
+	       const char *fmt, ...)
+{
+	char msg[REPORT_MSG];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(msg, sizeof(msg), fmt, ap);
+	va_end(ap);
+	report_warn(r, node->line, column(node, offset), "%s", msg);
 }
 
 static void at_mark(struct reader *rd, const yaml_mark_t *m, const char *msg)

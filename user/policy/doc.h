@@ -52,4 +52,7 @@ const struct node *node_get(const struct node *map, const char *key);
 void report_node(struct report *r, const struct node *node, size_t offset,
 		 const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
+void warn_node(struct report *r, const struct node *node, size_t offset,
+	       const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+
 #endif /* SRDMA_POLICY_DOC_H */

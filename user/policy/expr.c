@@ -3,81 +3,97 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "policy/parse.h"
 #include "policy/report.h"
 
-struct cursor {
-	const char *text, *p;
-	struct expr_error *e;
-};
-
-static bool fail(struct expr_error *e, size_t at, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-
-static bool fail(struct expr_error *e, size_t at, const char *fmt, ...)
+bool parse_fail(struct cursor *c, size_t at, const char *fmt, ...)
 {
 	va_list ap;
 
-	e->at = at;
+	c->e->at = at;
 	va_start(ap, fmt);
-	vsnprintf(e->msg, sizeof(e->msg), fmt, ap);
+	vsnprintf(c->e->msg, sizeof(c->e->msg), fmt, ap);
 	va_end(ap);
 	return false;
 }
 
-static bool blank(char c)
+bool parse_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\n';
 }
 
-static bool word_char(char c)
+void parse_skip(struct cursor *c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-	       (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
-}
-
-static void skip(struct cursor *c)
-{
-	while (blank(*c->p))
+	while (parse_blank(*c->p))
 		c->p++;
 }
 
-static size_t at(const struct cursor *c)
+size_t parse_at(const struct cursor *c)
 {
 	return (size_t)(c->p - c->text);
 }
 
-/* Printable beginning of something that may be long. */
-static int shown(size_t n)
+int parse_shown(size_t n)
 {
 	return n > 40 ? 40 : (int)n;
 }
 
-static size_t word(const struct cursor *c)
+static bool letter(char c)
 {
-	size_t n = 0;
-
-	while (word_char(c->p[n]))
-		n++;
-	return n;
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-static bool is(const char *s, size_t n, const char *w)
+static bool digit(char c)
 {
-	return strlen(w) == n && !memcmp(s, w, n);
+	return c >= '0' && c <= '9';
+}
+
+size_t parse_word(const struct cursor *c)
+{
+	const char *p = c->p;
+	bool dot = false;
+	size_t n = 0;
+
+	if (!letter(*p))
+		return 0;
+	for (;; n++) {
+		dot |= p[n] == '.';
+		/* "best-effort" is a word, "job.qps-1" a sum without blanks. */
+		if (p[n] == '-' && (dot || !letter(p[n + 1])))
+			return n;
+		if (!letter(p[n]) && !digit(p[n]) && p[n] != '.' &&
+		    p[n] != '-')
+			return n;
+	}
+}
+
+bool parse_is(const struct cursor *c, const char *w)
+{
+	size_t n = parse_word(c);
+
+	return n == strlen(w) && !memcmp(c->p, w, n);
+}
+
+bool parse_take(struct cursor *c, const char *w)
+{
+	if (!parse_is(c, w))
+		return false;
+	c->p += strlen(w);
+	parse_skip(c);
+	return true;
 }
 
 static const char *pick_signal(size_t i, const void *arg)
 {
-	(void)arg;
-	return i < SIGNALS ? vocab_signals[i].name : NULL;
-}
+	const struct criteria *cr = arg;
 
-static const char *pick_knob(size_t i, const void *arg)
-{
-	(void)arg;
-	return i < vocab_n_knobs ? vocab_knobs[i].name : NULL;
+	if (i < SIGNALS)
+		return vocab_signals[i].name;
+	i -= SIGNALS;
+	return cr && i < cr->n ? cr->v[i].name : NULL;
 }
 
 static const char *pick_word(size_t i, const void *arg)
@@ -91,62 +107,7 @@ static const char *pick_word(size_t i, const void *arg)
 	return NULL;
 }
 
-static bool find_signal(struct cursor *c, enum signal_id *id)
-{
-	size_t n = word(c), i;
-	const char *near;
-
-	for (i = 0; i < SIGNALS; i++) {
-		if (!is(c->p, n, vocab_signals[i].name))
-			continue;
-		if (!vocab_signals[i].measured)
-			return fail(c->e, at(c),
-				    "nothing measures %s yet, so this would never be true; leave the clause out",
-				    vocab_signals[i].name);
-		*id = i;
-		c->p += n;
-		return true;
-	}
-	if (!n || (*c->p >= '0' && *c->p <= '9'))
-		return fail(c->e, at(c),
-			    "a signal is expected here; write 'port.util > 80%%', the signal first");
-	near = suggest(c->p, n, pick_signal, NULL);
-	if (near)
-		return fail(c->e, at(c),
-			    "unknown signal '%.*s'; did you mean '%s'?",
-			    shown(n), c->p, near);
-	return fail(c->e, at(c),
-		    "unknown signal '%.*s'; swiftrdma-policy(5) lists them all, for instance port.util and job.qps",
-		    shown(n), c->p);
-}
-
-static bool find_cmp(struct cursor *c, enum cmp *cmp)
-{
-	static const enum cmp order[] = {
-		CMP_GE, CMP_LE, CMP_EQ, CMP_NE, CMP_GT, CMP_LT,
-	};
-	size_t i, n = 0;
-
-	for (i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
-		const char *name = cmp_name(order[i]);
-
-		if (!strncmp(c->p, name, strlen(name))) {
-			*cmp = order[i];
-			c->p += strlen(name);
-			return true;
-		}
-	}
-	while (c->p[n] && !blank(c->p[n]))
-		n++;
-	if (n && c->p[0] == '=')
-		return fail(c->e, at(c),
-			    "'=' sets a knob; to compare, write '=='");
-	return fail(c->e, at(c),
-		    "a comparison is expected here, not '%.*s'; it is one of > >= < <= == !=",
-		    shown(n), c->p);
-}
-
-static const char *unit_noun(enum unit unit)
+const char *expr_unit_noun(enum unit unit)
 {
 	static const char *const nouns[] = {
 		[UNIT_COUNT] = "a plain number", [UNIT_TIME] = "a time",
@@ -160,268 +121,854 @@ static const char *unit_noun(enum unit unit)
 }
 
 static bool bad_unit(const char *s, size_t n, size_t unit_at, enum unit unit,
-		     struct expr_error *e)
+		     struct cursor *c)
 {
 	const char *near = units_suggest(s + unit_at, n - unit_at);
 
 	if (near)
-		return fail(e, unit_at, "unknown unit '%.*s'; write '%s'",
-			    shown(n - unit_at), s + unit_at, near);
-	return fail(e, unit_at, "unknown unit '%.*s'; this should be %s",
-		    shown(n - unit_at), s + unit_at, units_describe(unit));
+		return parse_fail(c, unit_at, "unknown unit '%.*s'; write '%s'",
+				  parse_shown(n - unit_at), s + unit_at, near);
+	return parse_fail(c, unit_at, "unknown unit '%.*s'; this should be %s",
+			  parse_shown(n - unit_at), s + unit_at,
+			  units_describe(unit));
 }
 
-static bool bad_word(const char *s, size_t n, enum unit unit,
-		     struct expr_error *e)
+static bool bad_word(const char *s, size_t n, enum unit unit, struct cursor *c)
 {
 	const char *near = suggest(s, n, pick_word, &unit);
 
 	if (near)
-		return fail(e, 0, "'%.*s' is not %s; did you mean '%s'?",
-			    shown(n), s, unit_noun(unit), near);
-	return fail(e, 0, "'%.*s' is not %s", shown(n), s,
-		    units_describe(unit));
+		return parse_fail(c, 0, "'%.*s' is not %s; did you mean '%s'?",
+				  parse_shown(n), s, expr_unit_noun(unit),
+				  near);
+	return parse_fail(c, 0, "'%.*s' is not %s", parse_shown(n), s,
+			  units_describe(unit));
 }
 
 bool expr_value(const char *s, size_t n, enum unit unit, double *v,
 		struct expr_error *e)
 {
+	struct cursor c = { .text = s, .p = s, .e = e };
 	struct quantity q;
 	size_t unit_at = 0;
 
 	if (!n)
-		return fail(e, 0, "a value is missing; it should be %s",
-			    units_describe(unit));
+		return parse_fail(&c, 0, "a value is missing; it should be %s",
+				  units_describe(unit));
 	if (unit >= UNIT_CLASS)
-		return !vocab_word(unit, s, n, v) || bad_word(s, n, unit, e);
+		return !vocab_word(unit, s, n, v) || bad_word(s, n, unit, &c);
 	switch (units_parse(s, n, &q, &unit_at)) {
 	case 0:
 		break;
 	case -ENOENT:
-		return bad_unit(s, n, unit_at, unit, e);
+		return bad_unit(s, n, unit_at, unit, &c);
 	case -ERANGE:
-		return fail(e, 0, "'%.*s' has too many digits; 15 are enough",
-			    shown(n), s);
+		return parse_fail(&c, 0,
+				  "'%.*s' has too many digits; 15 are enough",
+				  parse_shown(n), s);
 	default:
-		return fail(e, 0, "'%.*s' is not a number; it should be %s",
-			    shown(n), s, units_describe(unit));
+		return parse_fail(&c, 0,
+				  "'%.*s' is not a number; it should be %s",
+				  parse_shown(n), s, units_describe(unit));
 	}
 	if (q.unit == UNIT_COUNT && unit == UNIT_ID)
 		q.unit = UNIT_ID;
 	/* Nought is nought in every unit. */
 	if (q.unit != unit && !(q.unit == UNIT_COUNT && q.v == 0))
-		return fail(e, 0, "'%.*s' is %s; it should be %s", shown(n), s,
-			    unit_noun(q.unit), units_describe(unit));
+		return parse_fail(&c, 0, "'%.*s' is %s; it should be %s",
+				  parse_shown(n), s, expr_unit_noun(q.unit),
+				  units_describe(unit));
 	*v = q.v;
 	return true;
 }
 
-static bool clause_value(struct cursor *c, struct clause *cl)
+/* --- The tree --------------------------------------------------------------- */
+
+static int node(struct cursor *c, enum ast_op op, size_t at, int a, int b)
 {
-	const struct vocab_signal *vs = &vocab_signals[cl->sig];
-	const char *start = c->p, *end = start;
-	struct expr_error inner;
+	struct expr *x = c->x;
+	struct ast *n;
 
-	while (*end) {
-		size_t n = 0;
-
-		while (end[n] && !blank(end[n]))
-			n++;
-		if (is(end, n, "and"))
-			break;
-		if (is(end, n, "or") || is(end, n, "||"))
-			return fail(c->e, (size_t)(end - c->text),
-				    "'%.*s' is not understood; make it two policies, one for each side",
-				    (int)n, end);
-		if (is(end, n, "&&"))
-			return fail(c->e, (size_t)(end - c->text),
-				    "'&&' is not understood; write 'and'");
-		end += n;
-		while (blank(*end))
-			end++;
+	if (x->count == EXPR_NODES) {
+		parse_fail(c, at, "too long; split it into several policies");
+		return -1;
 	}
-	c->p = end;
-	while (end > start && blank(end[-1]))
-		end--;
-	if (!expr_value(start, (size_t)(end - start), vs->unit, &cl->value,
-			&inner))
-		return fail(c->e, (size_t)(start - c->text) + inner.at,
-			    "%s: %s", vs->name, inner.msg);
-	if (vs->unit == UNIT_RATIO && (cl->value < 0 || cl->value > 1))
-		return fail(c->e, (size_t)(start - c->text),
-			    "%s: a ratio is between 0%% and 100%%", vs->name);
-	if (vs->unit >= UNIT_ID && cl->cmp != CMP_EQ && cl->cmp != CMP_NE)
-		return fail(c->e, (size_t)(start - c->text),
-			    "%s has no order; compare it with == or !=",
-			    vs->name);
+	n = &x->n[x->count];
+	memset(n, 0, sizeof(*n));
+	n->op = op;
+	n->a = a;
+	n->b = b;
+	n->at = at;
+	n->end = parse_at(c);
+	if (a >= 0)
+		n->reads |= x->n[a].reads;
+	if (b >= 0)
+		n->reads |= x->n[b].reads;
+	return x->count++;
+}
+
+/* "port.util", "the sum": for messages. */
+static int what(const struct cursor *c, const struct ast *n, const char **s)
+{
+	size_t len = n->end - n->at;
+
+	*s = c->text + n->at;
+	while (len && parse_blank((*s)[len - 1]))
+		len--;
+	return parse_shown(len);
+}
+
+static bool want_number(struct cursor *c, int i)
+{
+	const struct ast *n = &c->x->n[i];
+	const char *s;
+	int len = what(c, n, &s);
+
+	if (n->op == AST_WORD) {
+		size_t w = n->end - n->at;
+		const char *near = suggest(s, w, pick_signal, c->x->criteria);
+
+		if (near)
+			return parse_fail(c, n->at,
+					  "unknown %s '%.*s'; did you mean '%s'?",
+					  memchr(s, '.', w) ? "signal" : "name",
+					  len, s, near);
+		return parse_fail(c, n->at,
+				  "unknown signal '%.*s'; swiftrdma-policy(5) lists them all, for instance port.util and job.qps",
+				  len, s);
+	}
+	if (n->truth)
+		return parse_fail(c, n->at,
+				  "'%.*s' is true or false, and a number is expected here",
+				  len, s);
 	return true;
 }
 
-bool expr_cond(const char *s, struct cond *cond, struct expr_error *e)
+static bool want_truth(struct cursor *c, int i)
 {
-	struct cursor c = { .text = s, .p = s, .e = e };
+	const struct ast *n = &c->x->n[i];
+	const char *s;
+	int len;
 
-	cond->n = 0;
-	skip(&c);
-	if (!*c.p)
-		return fail(e, 0,
-			    "an empty state; write for instance 'port.util > 80%%'");
-	for (;;) {
-		struct clause *cl = &cond->clauses[cond->n];
-
-		if (cond->n == COND_MAX)
-			return fail(e, at(&c), "more than %d clauses",
-				    COND_MAX);
-		if (*c.p == '(' || is(c.p, word(&c), "not") || *c.p == '!')
-			return fail(e, at(&c),
-				    "a state is 'signal > value and signal < value ...'; there is no '%.*s' in it",
-				    *c.p == '(' || *c.p == '!' ? 1 : 3, c.p);
-		if (!find_signal(&c, &cl->sig))
-			return false;
-		skip(&c);
-		if (!find_cmp(&c, &cl->cmp))
-			return false;
-		skip(&c);
-		if (!clause_value(&c, cl))
-			return false;
-		cond->n++;
-		if (!*c.p)
-			return true;
-		c.p += strlen("and");
-		skip(&c);
-	}
+	if (n->truth)
+		return true;
+	if (n->op == AST_WORD)
+		return want_number(c, i);
+	len = what(c, n, &s);
+	c->p = c->text + n->end;
+	return parse_fail(c, n->end,
+			  "'%.*s' is %s, not true or false; compare it, as in '%.*s %s'",
+			  len, s, expr_unit_noun(n->unit), len, s,
+			  n->unit == UNIT_RATIO ? "> 80%" :
+			  n->unit == UNIT_TIME ? "> 5us" :
+			  n->unit == UNIT_BITRATE ? "> 1Gbit/s" :
+			  n->unit == UNIT_RATE ? "> 100/s" :
+			  n->unit == UNIT_CLASS ? "== latency" : "> 1");
 }
 
-static bool find_knob(struct cursor *c, const struct vocab_knob **knob)
+/* --- Numbers ----------------------------------------------------------------- */
+
+/*
+ * How far a constant reaches: digits, and a unit that follows at once or after
+ * a blank. "100/s" is a rate, "100 / uar.qps" a quotient.
+ */
+static size_t constant(const char *s)
 {
-	size_t n = word(c), i;
-	const char *near;
+	static const char *const units[] = {
+		"kbit/s", "Mbit/s", "Gbit/s", "Tbit/s", "bit/s", "k/s", "M/s",
+		"/s", "ns", "us", "ms", "s", "%", "k", "M",
+	};
+	size_t n = 0, gap = 0, i;
 
-	for (i = 0; i < vocab_n_knobs; i++) {
-		const struct vocab_knob *k = &vocab_knobs[i];
+	while (digit(s[n]) || (s[n] == '.' && digit(s[n + 1])))
+		n++;
+	while (parse_blank(s[n + gap]))
+		gap++;
+	for (i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		size_t len = strlen(units[i]);
+		char after;
 
-		if (!is(c->p, n, k->name))
+		if (strncmp(s + n + gap, units[i], len))
 			continue;
-		if (k->enforcer)
-			return fail(c->e, at(c),
-				    "nobody enforces %s yet (it will be %s); the kernel enforces job.level, job.max_qps, job.create_rate, job.bit_rate and job.weight",
-				    k->name, k->enforcer);
-		*knob = k;
-		c->p += n;
-		return true;
+		after = s[n + gap + len];
+		if (units[i][len - 1] == '%' ||
+		    !(letter(after) || digit(after) || after == '.' ||
+		      (after == '/' && units[i][0] != '/')))
+			return n + gap + len;
 	}
-	near = n ? suggest(c->p, n, pick_knob, NULL) : NULL;
-	if (near)
-		return fail(c->e, at(c),
-			    "unknown knob '%.*s'; did you mean '%s'?",
-			    shown(n), c->p, near);
-	return fail(c->e, at(c),
-		    "unknown knob '%.*s'; the kernel enforces job.level, job.max_qps and job.create_rate",
-		    shown(n), c->p);
+	/* What follows at once and is no unit was meant as one. */
+	if (letter(s[n]) || (unsigned char)s[n] >= 0x80)
+		while (letter(s[n]) || digit(s[n]) || s[n] == '/' ||
+		       (unsigned char)s[n] >= 0x80)
+			n++;
+	/* "100 msec": a word after a number is no operator either. */
+	else if (gap && letter(s[n + gap]) &&
+		 units_suggest(s + n + gap, strcspn(s + n + gap, " \t\n)")))
+		n += gap + strcspn(s + n + gap, " \t\n)");
+	return n;
 }
 
-bool expr_step(const char *s, struct step *step, struct expr_error *e)
+static int parse_constant(struct cursor *c)
 {
-	struct cursor c = { .text = s, .p = s, .e = e };
-	const struct vocab_knob *k;
-	struct expr_error inner;
-	size_t n;
+	size_t at = parse_at(c), n = constant(c->p), unit_at = 0;
+	struct quantity q;
+	int i;
 
-	skip(&c);
-	if (is(c.p, word(&c), "release")) {
-		c.p += strlen("release");
-		step->op = STEP_RELEASE;
-		skip(&c);
-		if (!find_knob(&c, &k))
-			return false;
-		step->knob = k->knob;
-		skip(&c);
-		if (*c.p)
-			return fail(e, at(&c), "'%.*s' after the knob; write 'release %s' and no more",
-				    shown(strlen(c.p)), c.p, k->name);
-		return true;
+	switch (units_parse(c->p, n, &q, &unit_at)) {
+	case 0:
+		break;
+	case -ENOENT:
+		bad_unit(c->p, n, unit_at, c->unit, c);
+		c->e->at += at;
+		return -1;
+	case -ERANGE:
+		parse_fail(c, at, "'%.*s' has too many digits; 15 are enough",
+			   parse_shown(n), c->p);
+		return -1;
+	default:
+		parse_fail(c, at, "'%.*s' is not a number; it should be %s",
+			   parse_shown(n), c->p, units_describe(c->unit));
+		return -1;
 	}
-	if (!find_knob(&c, &k))
+	c->p += n;
+	i = node(c, AST_NUMBER, at, -1, -1);
+	if (i < 0)
+		return -1;
+	c->x->n[i].v = q.v;
+	c->x->n[i].unit = q.unit;
+	c->x->n[i].plain = true;
+	parse_skip(c);
+	return i;
+}
+
+static int parse_name(struct cursor *c)
+{
+	size_t at = parse_at(c), n = parse_word(c), k;
+	const struct criterion *cr;
+	int i;
+
+	for (k = 0; k < SIGNALS; k++)
+		if (strlen(vocab_signals[k].name) == n &&
+		    !memcmp(vocab_signals[k].name, c->p, n))
+			break;
+	cr = criteria_find(c->x->criteria, c->p, n);
+	c->p += n;
+	i = node(c, k < SIGNALS ? AST_SIGNAL : cr ? AST_NUMBER : AST_WORD, at,
+		 -1, -1);
+	if (i < 0)
+		return -1;
+	c->x->n[i].plain = true;
+	if (k < SIGNALS) {
+		c->x->n[i].unit = vocab_signals[k].unit;
+		c->x->n[i].arg = (unsigned int)k;
+		c->x->n[i].reads = 1u << vocab_signals[k].obj;
+		c->x->signals |= 1ULL << k;
+	} else if (cr) {
+		c->x->n[i].unit = cr->unit;
+		c->x->n[i].v = cr->v;
+	}
+	parse_skip(c);
+	return i;
+}
+
+static bool parse_kind(struct cursor *c, bool many, enum obj_kind *kind)
+{
+	static const char *const plural[OBJ_KINDS] = {
+		[OBJ_DEV] = "devs", [OBJ_PORT] = "ports", [OBJ_UAR] = "uars",
+		[OBJ_QP] = "qps", [OBJ_JOB] = "jobs",
+	};
+	unsigned int k;
+
+	for (k = 0; k < OBJ_KINDS; k++)
+		if (parse_take(c, many ? plural[k] : vocab_objs[k])) {
+			*kind = k;
+			return true;
+		}
+	return parse_fail(c, parse_at(c), many ?
+			  "objects are expected here: qps, uars, ports or jobs" :
+			  "an object is expected here: uar, port, dev or job");
+}
+
+/* max(qp.queue_delay over qps of uar where qp.wr_rate > 0/s) */
+static int parse_agg(struct cursor *c, enum agg_op op)
+{
+	size_t at = parse_at(c);
+	int value = -1, where = -1, i;
+	enum obj_kind of, on;
+	uint64_t signals = c->x->signals;
+
+	(void)signals;
+	c->p += parse_word(c);
+	parse_skip(c);
+	if (*c->p != '(') {
+		parse_fail(c, parse_at(c),
+			   op == AGG_COUNT ? "write 'count(qps of uar)'" :
+			   "write 'max(qp.queue_delay over qps of uar)'");
+		return -1;
+	}
+	if (c->agg) {
+		parse_fail(c, at,
+			   "a quantifier within a quantifier is not possible");
+		return -1;
+	}
+	c->agg = true;
+	c->p++;
+	parse_skip(c);
+	if (op != AGG_COUNT) {
+		value = parse_sum(c);
+		if (value < 0 || !want_number(c, value))
+			return -1;
+		if (!parse_take(c, "over")) {
+			parse_fail(c, parse_at(c),
+				   "'over' is expected here, as in 'max(qp.queue_delay over qps of uar)'");
+			return -1;
+		}
+	}
+	if (!parse_kind(c, true, &of))
+		return -1;
+	if (!parse_take(c, "of") && !parse_take(c, "on")) {
+		parse_fail(c, parse_at(c),
+			   "'of' and whose they are is expected here, as in 'qps of uar'");
+		return -1;
+	}
+	if (!parse_kind(c, false, &on))
+		return -1;
+	if (!prog_has_members(on, of)) {
+		parse_fail(c, at,
+			   "no %ss belong to a %s; possible are qps of uar, port, dev or job, uars of dev, ports of dev or job, jobs of port",
+			   vocab_objs[of], vocab_objs[on]);
+		return -1;
+	}
+	if (parse_take(c, "where")) {
+		where = parse_or(c);
+		if (where < 0 || !want_truth(c, where))
+			return -1;
+	}
+	if (*c->p != ')') {
+		parse_fail(c, parse_at(c), "')' is expected here");
+		return -1;
+	}
+	c->p++;
+	c->agg = false;
+	i = node(c, AST_AGG, at, value, where);
+	if (i < 0)
+		return -1;
+	if (c->x->n[i].reads & ~prog_sees(of)) {
+		parse_fail(c, at,
+			   "the %ss of a %s are not of one of these each; look at what a %s belongs to",
+			   vocab_objs[of], vocab_objs[on], vocab_objs[of]);
+		return -1;
+	}
+	c->x->n[i].arg = op;
+	c->x->n[i].of = of;
+	c->x->n[i].on = on;
+	c->x->n[i].reads = 1u << on;
+	c->x->n[i].unit = value >= 0 ? c->x->n[value].unit : UNIT_COUNT;
+	parse_skip(c);
+	return i;
+}
+
+static int parse_atom(struct cursor *c)
+{
+	static const char *const aggs[] = {
+		[AGG_MAX] = "max", [AGG_MIN] = "min", [AGG_SUM] = "sum",
+		[AGG_MEAN] = "mean", [AGG_COUNT] = "count",
+	};
+	size_t at = parse_at(c), k;
+	int i;
+
+	if (digit(*c->p))
+		return parse_constant(c);
+	if (*c->p == '-') {
+		c->p++;
+		parse_skip(c);
+		i = parse_atom_deeper(c);
+		if (i < 0 || !want_number(c, i))
+			return -1;
+		k = (size_t)i;
+		i = node(c, AST_NEG, at, i, -1);
+		if (i >= 0)
+			c->x->n[i].unit = c->x->n[k].unit;
+		return i;
+	}
+	if (*c->p == '(') {
+		c->p++;
+		parse_skip(c);
+		i = parse_or_deeper(c);
+		if (i < 0)
+			return -1;
+		if (*c->p != ')') {
+			parse_fail(c, parse_at(c), "')' is expected here");
+			return -1;
+		}
+		c->p++;
+		c->x->n[i].plain = false;
+		c->x->n[i].at = at;
+		c->x->n[i].end = parse_at(c);
+		parse_skip(c);
+		return i;
+	}
+	for (k = 0; k < sizeof(aggs) / sizeof(aggs[0]); k++)
+		if (parse_is(c, aggs[k]))
+			return parse_agg(c, k);
+	if (parse_word(c))
+		return parse_name(c);
+	if (!*c->p)
+		parse_fail(c, at,
+			   "something is missing here: a signal, a number or a criterion");
+	else if (*c->p == '!' || *c->p == '&' || *c->p == '|')
+		parse_fail(c, at, "'%c' is not understood; write '%s'", *c->p,
+			   *c->p == '!' ? "not" : *c->p == '&' ? "and" : "or");
+	else
+		parse_fail(c, at,
+			   "'%.1s' is not understood here; a signal, a number or a criterion is expected",
+			   text_utf8(c->p) || (unsigned char)*c->p < 0x80 ?
+			   c->p : "?");
+	return -1;
+}
+
+int parse_atom_deeper(struct cursor *c)
+{
+	int i;
+
+	if (++c->depth > EXPR_DEPTH) {
+		parse_fail(c, parse_at(c), "nested too deeply");
+		return -1;
+	}
+	i = parse_atom(c);
+	c->depth--;
+	return i;
+}
+
+int parse_or_deeper(struct cursor *c)
+{
+	int i;
+
+	if (++c->depth > EXPR_DEPTH) {
+		parse_fail(c, parse_at(c), "nested too deeply");
+		return -1;
+	}
+	i = parse_or(c);
+	c->depth--;
+	return i;
+}
+
+static bool dimensionless(enum unit u)
+{
+	return u == UNIT_COUNT || u == UNIT_RATIO;
+}
+
+/* Unit of a product or quotient; false: it has no meaning. */
+static bool unit_of(enum ast_op op, enum unit a, enum unit b, enum unit *u)
+{
+	if (a >= UNIT_ID || b >= UNIT_ID)
 		return false;
-	step->knob = k->knob;
-	skip(&c);
-	if (!strncmp(c.p, "+=", 2)) {
-		step->op = STEP_ADD;
-		c.p += 2;
-	} else if (!strncmp(c.p, "-=", 2)) {
-		step->op = STEP_SUB;
-		c.p += 2;
-	} else if (*c.p == '=' && c.p[1] != '=') {
-		step->op = STEP_SET;
-		c.p++;
-	} else {
-		return fail(e, at(&c),
-			    "after %s comes '+=', '-=' or '='; for instance '%s += 1'",
-			    k->name, k->name);
+	if (op == AST_MUL) {
+		if (dimensionless(a) && dimensionless(b))
+			*u = a == UNIT_RATIO && b == UNIT_RATIO ? UNIT_RATIO :
+								  UNIT_COUNT;
+		else if (dimensionless(a) || dimensionless(b))
+			*u = dimensionless(a) ? b : a;
+		else if ((a == UNIT_RATE && b == UNIT_TIME) ||
+			 (a == UNIT_TIME && b == UNIT_RATE))
+			*u = UNIT_COUNT;
+		else
+			return false;
+		return true;
 	}
-	skip(&c);
-	n = strlen(c.p);
-	while (n && blank(c.p[n - 1]))
-		n--;
-	if (!expr_value(c.p, n, k->unit, &step->n, &inner))
-		return fail(e, at(&c) + inner.at, "%s: %s", k->name,
-			    inner.msg);
-	if (step->op == STEP_SET && (step->n < k->min || step->n > k->max))
-		return fail(e, at(&c), "%s = %.*s is out of range; it is %.0f to %.0f",
-			    k->name, shown(n), c.p, k->min, k->max);
-	if (step->op != STEP_SET && (step->n <= 0 || step->n > k->max))
-		return fail(e, at(&c), "a step of %.*s is out of range; it is above 0 and at most %.0f",
-			    shown(n), c.p, k->max);
-	if (step->n != (double)(uint64_t)step->n)
-		return fail(e, at(&c), "%s takes whole numbers only", k->name);
+	if (a == b || (dimensionless(a) && dimensionless(b)))
+		*u = UNIT_RATIO;
+	else if (dimensionless(b))
+		*u = a;
+	else if (a == UNIT_COUNT && b == UNIT_TIME)
+		*u = UNIT_RATE;
+	else if (a == UNIT_COUNT && b == UNIT_RATE)
+		*u = UNIT_TIME;
+	else if (a == UNIT_BITRATE && b == UNIT_RATE)
+		*u = UNIT_COUNT;
+	else
+		return false;
 	return true;
 }
 
-bool expr_binding(const char *s, struct policy *p, struct expr_error *e)
+static int arithmetic(struct cursor *c, enum ast_op op, size_t sign, int a,
+		      int b)
 {
-	struct cursor c = { .text = s, .p = s, .e = e };
-	struct expr_error inner;
-	size_t n;
-	double v;
+	const struct ast *x, *y;
+	enum unit u;
+	int i;
 
-	p->class = 0;
-	p->job[0] = '\0';
-	skip(&c);
-	if (is(c.p, word(&c), "each") || is(c.p, word(&c), "every")) {
-		c.p += word(&c);
-		skip(&c);
+	if (!want_number(c, a) || !want_number(c, b))
+		return -1;
+	x = &c->x->n[a];
+	y = &c->x->n[b];
+	u = x->unit;
+	if (op == AST_MUL || op == AST_DIV) {
+		if (!unit_of(op, x->unit, y->unit, &u)) {
+			parse_fail(c, sign, "%s %s %s has no meaning here",
+				   expr_unit_noun(x->unit),
+				   op == AST_MUL ? "times" : "divided by",
+				   expr_unit_noun(y->unit));
+			return -1;
+		}
+	} else if (x->unit >= UNIT_ID || y->unit >= UNIT_ID) {
+		parse_fail(c, sign, "%s cannot be calculated with",
+			   expr_unit_noun(x->unit >= UNIT_ID ? x->unit :
+							       y->unit));
+		return -1;
+	} else if (x->unit != y->unit && !(dimensionless(x->unit) &&
+					   dimensionless(y->unit) &&
+					   !(x->plain && y->plain))) {
+		parse_fail(c, sign, "%s and %s cannot be %s",
+			   expr_unit_noun(x->unit), expr_unit_noun(y->unit),
+			   op == AST_ADD ? "added" : "subtracted");
+		return -1;
 	}
-	if (!is(c.p, word(&c), "job"))
-		return fail(e, at(&c),
-			    "'%.*s': a policy is for 'job', 'job of class latency' or 'job NAME'",
-			    shown(strlen(c.p)), c.p);
-	c.p += strlen("job");
-	skip(&c);
-	n = word(&c);
-	if (is(c.p, n, "of")) {
-		c.p += n;
-		skip(&c);
-		if (!is(c.p, word(&c), "class"))
-			return fail(e, at(&c),
-				    "after 'job of' comes 'class' and its name");
-		c.p += strlen("class");
-		skip(&c);
-		n = word(&c);
-		if (!expr_value(c.p, n, UNIT_CLASS, &v, &inner))
-			return fail(e, at(&c), "%s", inner.msg);
-		p->class = (uint32_t)v;
-		c.p += n;
-	} else if (n) {
-		if (n >= sizeof(p->job))
-			return fail(e, at(&c), "a job's name has at most %zu characters",
-				    sizeof(p->job) - 1);
-		memcpy(p->job, c.p, n);
-		p->job[n] = '\0';
-		c.p += n;
+	i = node(c, op, x->at, a, b);
+	if (i >= 0)
+		c->x->n[i].unit = u;
+	return i;
+}
+
+static int parse_product(struct cursor *c)
+{
+	int a = parse_atom_deeper(c), b;
+
+	while (a >= 0 && (*c->p == '*' || *c->p == '/')) {
+		enum ast_op op = *c->p == '*' ? AST_MUL : AST_DIV;
+		size_t sign = parse_at(c);
+
+		c->p++;
+		parse_skip(c);
+		b = parse_atom_deeper(c);
+		if (b < 0)
+			return -1;
+		a = arithmetic(c, op, sign, a, b);
 	}
-	skip(&c);
-	if (*c.p)
-		return fail(e, at(&c), "'%.*s' is not understood here; a policy is for 'job', 'job of class latency' or 'job NAME'",
-			    shown(strlen(c.p)), c.p);
+	return a;
+}
+
+int parse_sum(struct cursor *c)
+{
+	int a = parse_product(c), b;
+
+	while (a >= 0 && (*c->p == '+' || *c->p == '-') && c->p[1] != '=') {
+		enum ast_op op = *c->p == '+' ? AST_ADD : AST_SUB;
+		size_t sign = parse_at(c);
+
+		c->p++;
+		parse_skip(c);
+		b = parse_product(c);
+		if (b < 0)
+			return -1;
+		a = arithmetic(c, op, sign, a, b);
+	}
+	return a;
+}
+
+/* --- Truths ------------------------------------------------------------------ */
+
+static bool take_cmp(struct cursor *c, enum cmp *cmp)
+{
+	static const enum cmp order[] = {
+		CMP_GE, CMP_LE, CMP_EQ, CMP_NE, CMP_GT, CMP_LT,
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+		const char *name = cmp_name(order[i]);
+
+		if (strncmp(c->p, name, strlen(name)))
+			continue;
+		*cmp = order[i];
+		c->p += strlen(name);
+		parse_skip(c);
+		return true;
+	}
+	return false;
+}
+
+/* A word is a value of the unit that it is compared with. */
+static bool settle_word(struct cursor *c, int word, int other)
+{
+	struct ast *w = &c->x->n[word];
+	const struct ast *o = &c->x->n[other];
+	const char *s, *t;
+	int len = what(c, o, &t);
+	struct expr_error inner;
+
+	s = c->text + w->at;
+	if (o->op == AST_WORD || o->truth || !(o->plain &&
+					       o->op == AST_SIGNAL))
+		return want_number(c, word);
+	if (o->unit < UNIT_CLASS)
+		return want_number(c, word);
+	if (!expr_value(s, w->end - w->at, o->unit, &w->v, &inner))
+		return parse_fail(c, w->at, "%.*s: %s", len, t, inner.msg);
+	w->op = AST_NUMBER;
+	w->unit = o->unit;
 	return true;
+}
+
+static bool zero(const struct ast *n)
+{
+	return n->op == AST_NUMBER && n->unit == UNIT_COUNT && n->v == 0;
+}
+
+/* Can these be compared, and how is it said if they cannot? */
+static bool comparable(struct cursor *c, const struct ast *x,
+		       const struct ast *y, size_t sign)
+{
+	const char *s, *t;
+	int n = what(c, x, &s), m = what(c, y, &t);
+
+	if (x->unit == y->unit || zero(x) || zero(y))
+		return true;
+	if (x->unit == UNIT_ID && y->op == AST_NUMBER && y->unit == UNIT_COUNT)
+		return true;
+	if (dimensionless(x->unit) && dimensionless(y->unit) &&
+	    !(x->plain && y->plain))
+		return true;
+	/* What is wrong is most often the constant. */
+	if (y->op == AST_NUMBER)
+		return parse_fail(c, y->at, "%.*s: '%.*s' is %s; it should be %s",
+				  n, s, m, t, expr_unit_noun(y->unit),
+				  units_describe(x->unit));
+	if (x->op == AST_NUMBER)
+		return parse_fail(c, x->at, "%.*s: '%.*s' is %s; it should be %s",
+				  m, t, n, s, expr_unit_noun(x->unit),
+				  units_describe(y->unit));
+	return parse_fail(c, sign,
+			  "'%.*s' is %s and '%.*s' %s: they cannot be compared",
+			  n, s, expr_unit_noun(x->unit), m, t,
+			  expr_unit_noun(y->unit));
+}
+
+static bool sound_cmp(struct cursor *c, enum cmp cmp, int a, int b,
+		      size_t sign)
+{
+	const struct ast *x, *y;
+	const char *s;
+	int n;
+
+	if (c->x->n[a].op == AST_WORD && !settle_word(c, a, b))
+		return false;
+	if (c->x->n[b].op == AST_WORD && !settle_word(c, b, a))
+		return false;
+	if (!want_number(c, a) || !want_number(c, b))
+		return false;
+	x = &c->x->n[a];
+	y = &c->x->n[b];
+	if (!comparable(c, x, y, sign))
+		return false;
+	n = what(c, x, &s);
+	if (x->op == AST_SIGNAL && x->unit == UNIT_RATIO &&
+	    y->op == AST_NUMBER && (y->v < 0 || y->v > 1))
+		return parse_fail(c, y->at,
+				  "%.*s: a ratio is between 0%% and 100%%", n,
+				  s);
+	if (x->unit >= UNIT_ID && cmp != CMP_EQ && cmp != CMP_NE)
+		return parse_fail(c, y->at,
+				  "%.*s has no order; compare it with == or !=",
+				  n, s);
+	if (!x->reads && !y->reads)
+		return parse_fail(c, x->at,
+				  "both sides are constants; one should be a signal");
+	return true;
+}
+
+static int parse_cmp(struct cursor *c)
+{
+	size_t at = parse_at(c), sign, n = 0;
+	int a = parse_sum(c), b, i;
+	enum cmp cmp;
+	bool rising;
+
+	if (a < 0)
+		return -1;
+	sign = parse_at(c);
+	if (take_cmp(c, &cmp)) {
+		if (!*c->p) {
+			if (c->x->n[a].op == AST_WORD && !want_number(c, a))
+				return -1;
+			parse_fail(c, sign + strlen(cmp_name(cmp)),
+				   "%.*s: a value is missing; it should be %s",
+				   (int)(c->x->n[a].end - c->x->n[a].at),
+				   c->text + c->x->n[a].at,
+				   units_describe(c->x->n[a].unit));
+			return -1;
+		}
+		c->unit = c->x->n[a].unit;
+		b = parse_sum(c);
+		c->unit = UNIT_COUNT;
+		if (b < 0 || !sound_cmp(c, cmp, a, b, sign))
+			return -1;
+		i = node(c, AST_CMP, at, a, b);
+		if (i < 0)
+			return -1;
+		c->x->n[i].arg = cmp;
+		c->x->n[i].truth = true;
+		return i;
+	}
+	parse_take(c, "is");
+	rising = parse_take(c, "rising");
+	if (rising || parse_take(c, "falling")) {
+		if (!want_number(c, a))
+			return -1;
+		if (c->agg || c->x->n[a].unit >= UNIT_ID || !c->x->n[a].reads) {
+			parse_fail(c, at, c->agg ?
+				   "nothing is remembered of each object of a quantifier; rising and falling are not possible in it" :
+				   "this neither rises nor falls");
+			return -1;
+		}
+		i = node(c, rising ? AST_RISING : AST_FALLING, at, a, -1);
+		if (i >= 0)
+			c->x->n[i].truth = true;
+		return i;
+	}
+	if (c->p != c->text + sign)
+		c->p = c->text + sign;
+	if (c->x->n[a].truth || !*c->p || *c->p == ')' || parse_is(c, "and") ||
+	    parse_is(c, "or") || parse_is(c, "for") || parse_is(c, "over") ||
+	    parse_is(c, "where"))
+		return a;
+	if (c->x->n[a].op == AST_WORD && !want_number(c, a))
+		return -1;
+	while (c->p[n] && !parse_blank(c->p[n]))
+		n++;
+	if (*c->p == '=')
+		parse_fail(c, sign,
+			   "'=' sets a knob; to compare, write '=='");
+	else if (*c->p == '&' || *c->p == '|')
+		parse_fail(c, sign, "'%.*s' is not understood; write '%s'",
+			   parse_shown(n), c->p, *c->p == '&' ? "and" : "or");
+	else
+		parse_fail(c, sign,
+			   "a comparison is expected here, not '%.*s'; it is one of > >= < <= == !=, or rising or falling",
+			   parse_shown(n), c->p);
+	return -1;
+}
+
+static int parse_held(struct cursor *c)
+{
+	size_t at = parse_at(c);
+	int a = parse_cmp(c), t;
+
+	while (a >= 0 && parse_take(c, "for")) {
+		if (!want_truth(c, a))
+			return -1;
+		if (c->agg) {
+			parse_fail(c, at,
+				   "nothing is remembered of each object of a quantifier; 'for' is not possible in it");
+			return -1;
+		}
+		c->unit = UNIT_TIME;
+		t = parse_atom_deeper(c);
+		c->unit = UNIT_COUNT;
+		if (t < 0)
+			return -1;
+		if (c->x->n[t].op != AST_NUMBER ||
+		    c->x->n[t].unit != UNIT_TIME) {
+			parse_fail(c, c->x->n[t].at,
+				   "after 'for' comes %s",
+				   units_describe(UNIT_TIME));
+			return -1;
+		}
+		a = node(c, AST_FOR, at, a, -1);
+		if (a < 0)
+			return -1;
+		c->x->n[a].v = c->x->n[t].v;
+		c->x->n[a].truth = true;
+	}
+	return a;
+}
+
+static int parse_not(struct cursor *c)
+{
+	size_t at = parse_at(c);
+	int a;
+
+	if (!parse_take(c, "not"))
+		return parse_held(c);
+	if (++c->depth > EXPR_DEPTH) {
+		parse_fail(c, at, "nested too deeply");
+		return -1;
+	}
+	a = parse_not(c);
+	c->depth--;
+	if (a < 0 || !want_truth(c, a))
+		return -1;
+	a = node(c, AST_NOT, at, a, -1);
+	if (a >= 0)
+		c->x->n[a].truth = true;
+	return a;
+}
+
+static int parse_and(struct cursor *c)
+{
+	size_t at = parse_at(c);
+	int a = parse_not(c), b;
+
+	while (a >= 0 && parse_take(c, "and")) {
+		if (!want_truth(c, a))
+			return -1;
+		b = parse_not(c);
+		if (b < 0 || !want_truth(c, b))
+			return -1;
+		a = node(c, AST_AND, at, a, b);
+		if (a >= 0)
+			c->x->n[a].truth = true;
+	}
+	return a;
+}
+
+int parse_or(struct cursor *c)
+{
+	size_t at = parse_at(c);
+	int a = parse_and(c), b;
+
+	while (a >= 0 && parse_take(c, "or")) {
+		if (!want_truth(c, a))
+			return -1;
+		b = parse_and(c);
+		if (b < 0 || !want_truth(c, b))
+			return -1;
+		a = node(c, AST_OR, at, a, b);
+		if (a >= 0)
+			c->x->n[a].truth = true;
+	}
+	return a;
+}
+
+bool expr_state(const char *s, const struct criteria *cr, struct expr *x,
+		int *root, struct expr_error *e)
+{
+	struct cursor c = { .text = s, .p = s, .e = e, .x = x };
+	size_t n = 0;
+
+	memset(x, 0, offsetof(struct expr, n));
+	x->count = 0;
+	x->signals = 0;
+	x->text = s;
+	x->criteria = cr;
+	parse_skip(&c);
+	if (!*c.p)
+		return parse_fail(&c, 0,
+				  "an empty state; write for instance 'port.util > 80%%'");
+	*root = parse_or(&c);
+	if (*root < 0)
+		return false;
+	if (*c.p) {
+		while (c.p[n] && !parse_blank(c.p[n]))
+			n++;
+		if (*c.p == '&' || *c.p == '|')
+			return parse_fail(&c, parse_at(&c),
+					  "'%.*s' is not understood; write '%s'",
+					  parse_shown(n), c.p,
+					  *c.p == '&' ? "and" : "or");
+		return parse_fail(&c, parse_at(&c),
+				  "'%.*s' is not understood here; states are joined by 'and' and 'or'",
+				  parse_shown(n), c.p);
+	}
+	return want_truth(&c, *root);
 }

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "policy/derive.h"
+#include "policy/expr.h"
 #include "policy/schema.h"
 
 #define NSEC_PER_MSEC 1000000ULL
@@ -122,11 +124,116 @@ void load_ports(struct config *cfg, const struct node *n, struct report *r)
 	}
 }
 
+static const char *pick_known(size_t i, const void *arg)
+{
+	(void)arg;
+	return i < criteria_n_known ? criteria_known[i].name : NULL;
+}
+
+static bool known(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < criteria_n_known; i++)
+		if (!strcmp(criteria_known[i].name, name))
+			return true;
+	return false;
+}
+
+/* A new name: it has the unit it is given. */
+static void add_criterion(struct config *cfg, const struct node *e,
+			  struct report *r)
+{
+	struct criterion *cr = &cfg->criteria.v[cfg->criteria.n];
+	const char *near = suggest(e->key->text, e->key->len, pick_known, NULL);
+	struct quantity q;
+	const char *s;
+
+	if (near) {
+		report_node(r, e->key, -1,
+			    "unknown criterion '%.40s'; did you mean '%s'? A new name should look less alike",
+			    e->key->text, near);
+		return;
+	}
+	if (cfg->criteria.n == CRITERIA_MAX) {
+		report_node(r, e->key, -1, "more than %d criteria",
+			    CRITERIA_MAX);
+		return;
+	}
+	if (e->key->len >= sizeof(cr->name) || !e->key->len ||
+	    strspn(e->key->text, "abcdefghijklmnopqrstuvwxyz0123456789_") !=
+		    e->key->len || e->key->text[0] < 'a') {
+		report_node(r, e->key, -1,
+			    "a criterion's name is made of a-z, 0-9 and _ and begins with a letter");
+		return;
+	}
+	if (!get_text(r, e, e->key->text, &s))
+		return;
+	if (units_parse(s, e->len, &q, NULL)) {
+		report_node(r, e, 0,
+			    "%s: '%.40s' is no number with a unit; write for instance 5us, 80%% or 512",
+			    e->key->text, s);
+		return;
+	}
+	memcpy(cr->name, e->key->text, e->key->len + 1);
+	cr->unit = q.unit;
+	cr->v = q.v;
+	cfg->criteria.n++;
+}
+
+void load_criteria(struct config *cfg, const struct node *n, struct report *r)
+{
+	const struct node *e;
+	size_t i;
+
+	if (n->kind != NODE_MAP) {
+		report_node(r, n, -1,
+			    "criteria is a map of names and values, as in 'port_busy: 70%%'");
+		return;
+	}
+	for (e = n->first; e; e = e->next) {
+		if (!known(e->key->text)) {
+			add_criterion(cfg, e, r);
+			continue;
+		}
+		for (i = 0; strcmp(cfg->criteria.v[i].name, e->key->text); i++)
+			;
+		get_value(r, e, e->key->text, cfg->criteria.v[i].unit, 0, 1e15,
+			  &cfg->criteria.v[i].v);
+	}
+}
+
+/* In the language of the file, so that what runs is what compile prints. */
+static void load_derived(struct config *cfg, struct report *r)
+{
+	char *text = derive_text(cfg);
+	struct report inner;
+	struct doc doc;
+
+	report_init(&inner, "<derived>");
+	if (!text) {
+		report_at(r, 0, 0, "out of memory");
+		return;
+	}
+	inner.text = text;
+	inner.text_len = strlen(text);
+	cfg->derived = true;
+	if (doc_parse(&doc, text, strlen(text), &inner)) {
+		load_policies(cfg, node_get(doc.root, "policies"), &inner);
+		doc_free(&doc);
+	}
+	if (inner.total)
+		report_at(r, 0, 0, "a derived policy is wrong: line %u: %s",
+			  inner.v[0].line, inner.v[0].msg);
+	free(text);
+}
+
 static void load_root(struct config *cfg, const struct node *root,
 		      struct report *r)
 {
 	static const char *const keys[] = {
-		"agent", "levels", "ports", "jobs", "policies", NULL
+		"agent", "levels", "ports", "criteria", "jobs", "order",
+		"policies", NULL
 	};
 	static const struct {
 		const char *key;
@@ -136,7 +243,9 @@ static void load_root(struct config *cfg, const struct node *root,
 		{ "agent", load_agent },
 		{ "levels", load_levels },
 		{ "ports", load_ports },
+		{ "criteria", load_criteria },
 		{ "jobs", load_jobs },
+		{ "order", load_order },
 		{ "policies", load_policies },
 	};
 	size_t i;
@@ -148,31 +257,77 @@ static void load_root(struct config *cfg, const struct node *root,
 		if (n)
 			sections[i].load(cfg, n, r);
 	}
+	if (!r->total && node_get(root, "order"))
+		derive_check(cfg, r);
+	if (!r->total && node_get(root, "order") && !node_get(root, "policies"))
+		load_derived(cfg, r);
 	/* Across sections only what is whole in itself: no echo of errors. */
 	if (!r->total)
 		check_config(cfg, r);
 }
 
-bool config_load_text(struct config *cfg, const char *text, size_t len,
-		      struct report *r)
+/* What applies to all policies at once. */
+static void set_up(struct config *cfg)
+{
+	const struct criteria *cr = &cfg->criteria;
+	struct policy_set *set = &cfg->policies;
+
+	set->ranks = cfg->ranks;
+	set->n_ranks = cfg->n_ranks;
+	set->settle = (uint64_t)criteria_value(cr, "settle");
+	set->turns = (uint32_t)criteria_value(cr, "turns");
+	set->turns_within = (uint64_t)criteria_value(cr, "turns_within");
+	set->least[SWIFTRDMA_KNOB_QPS] = criteria_value(cr, "starve_qps");
+	set->least[SWIFTRDMA_KNOB_CREDITS] =
+		criteria_value(cr, "starve_credits");
+	set->least[SWIFTRDMA_KNOB_BIT_RATE] =
+		criteria_value(cr, "starve_rate");
+	set->least[SWIFTRDMA_KNOB_MAX_QPS] = criteria_value(cr, "starve_qps");
+}
+
+bool config_load_text_for(struct config *cfg, const struct caps *caps,
+			  const char *text, size_t len, struct report *r)
 {
 	struct doc doc;
 
 	memset(cfg, 0, sizeof(*cfg));
+	cfg->caps = *caps;
 	cfg->interval = CONFIG_INTERVAL_DEFAULT;
 	cfg->lease = CONFIG_LEASE_DEFAULT;
 	cfg->rank = CONFIG_RANK_DEFAULT;
-	if (!doc_parse(&doc, text, len, r))
-		return false;
-	load_root(cfg, doc.root, r);
-	doc_free(&doc);
+	criteria_init(&cfg->criteria);
+	r->text = text;
+	r->text_len = len;
+	if (doc_parse(&doc, text, len, r)) {
+		load_root(cfg, doc.root, r);
+		doc_free(&doc);
+	}
+	r->text = NULL;
 	report_sort(r);
 	if (r->total)
 		config_free(cfg);
+	else
+		set_up(cfg);
 	return !r->total;
 }
 
+bool config_load_text(struct config *cfg, const char *text, size_t len,
+		      struct report *r)
+{
+	const struct caps caps = caps_here();
+
+	return config_load_text_for(cfg, &caps, text, len, r);
+}
+
 bool config_load_file(struct config *cfg, const char *path, struct report *r)
+{
+	const struct caps caps = caps_here();
+
+	return config_load_file_for(cfg, &caps, path, r);
+}
+
+bool config_load_file_for(struct config *cfg, const struct caps *caps,
+			  const char *path, struct report *r)
 {
 	bool std = !strcmp(path, "-"), ok;
 	size_t cap = DOC_BYTES_MAX + 1, len;
@@ -197,12 +352,23 @@ bool config_load_file(struct config *cfg, const char *path, struct report *r)
 		report_at(r, 0, 0, "%s", strerror(errno ? errno : EIO));
 		ok = false;
 	} else {
-		ok = config_load_text(cfg, text, len, r);
+		ok = config_load_text_for(cfg, caps, text, len, r);
 	}
 	if (!std)
 		fclose(f);
 	free(text);
 	return ok;
+}
+
+static void free_texts(struct config_policy *t)
+{
+	free(t->who);
+	free(t->when);
+	free(t->fallback);
+	free(t->act);
+	free(t->undo_when);
+	free(t->undo_fallback);
+	free(t->undo_act);
 }
 
 void config_free(struct config *cfg)
@@ -213,11 +379,15 @@ void config_free(struct config *cfg)
 		free(cfg->jobs[i].rules);
 		free(cfg->jobs[i].env);
 	}
+	for (i = 0; i < cfg->policies.n; i++)
+		free_texts(&cfg->texts[i]);
 	free(cfg->jobs);
 	free(cfg->speeds);
 	free(cfg->slos);
+	free(cfg->ranks);
 	free(cfg->policies.v);
-	free(cfg->places);
+	prog_free(&cfg->policies.prog);
+	free(cfg->texts);
 	memset(cfg, 0, sizeof(*cfg));
 }
 

@@ -92,18 +92,26 @@ static bool load_match(struct config_job *job, const struct node *n,
 	return ok;
 }
 
-static void load_slo(struct config *cfg, const struct config_job *job,
+static void load_slo(struct config *cfg, struct config_job *job,
 		     const struct node *n, struct report *r)
 {
-	static const char *const keys[] = { "p99", NULL };
+	static const char *const keys[] = { "p99", "byte_rate", NULL };
 	struct signal_slo *slo = &cfg->slos[cfg->n_slos];
 	const struct node *v;
 
 	if (!check_map(r, n, "slo", keys))
 		return;
-	v = need(r, n, "p99", "slo", "p99: 50us");
+	if (!n->n)
+		report_node(r, n, -1,
+			    "an empty slo promises nothing; for instance 'slo: {p99: 50us}'");
+	v = node_get(n, "byte_rate");
+	if (v)
+		get_value(r, v, "byte_rate", UNIT_BITRATE, 1, 1e14,
+			  &job->slo_byte_rate);
+	v = node_get(n, "p99");
 	if (!v || !get_time(r, v, "p99", 1, 3600000000000ULL, &slo->p99))
 		return;
+	job->slo_p99 = slo->p99;
 	memcpy(slo->job, job->name, sizeof(slo->job));
 	cfg->n_slos++;
 }
@@ -143,6 +151,83 @@ static void load_environment(struct config_job *job, const struct node *n,
 		else if (get_string(r, e, "a variable's value", env->value,
 				    sizeof(env->value)))
 			job->n_env++;
+	}
+}
+
+static const char *pick_job(size_t i, const void *arg)
+{
+	const struct config *cfg = arg;
+
+	return i < cfg->n_jobs ? cfg->jobs[i].name : NULL;
+}
+
+static void place_job(struct config *cfg, const struct node *n, size_t at,
+		      size_t len, uint32_t rank, struct report *r)
+{
+	const char *name = n->text + at, *near;
+	size_t i;
+
+	for (i = 0; i < cfg->n_jobs; i++)
+		if (strlen(cfg->jobs[i].name) == len &&
+		    !memcmp(cfg->jobs[i].name, name, len))
+			break;
+	if (i == cfg->n_jobs) {
+		near = suggest(name, len, pick_job, cfg);
+		if (near)
+			report_node(r, n, at,
+				    "order: no job '%.*s'; did you mean '%s'?",
+				    (int)len, name, near);
+		else
+			report_node(r, n, at,
+				    "order: no job '%.*s' under 'jobs:'; add it there",
+				    (int)len, name);
+		return;
+	}
+	if (cfg->jobs[i].rank) {
+		report_node(r, n, at, "order: job '%s' is named twice",
+			    cfg->jobs[i].name);
+		return;
+	}
+	cfg->jobs[i].rank = rank;
+	memcpy(cfg->ranks[cfg->n_ranks].job, cfg->jobs[i].name, SNAP_NAME);
+	cfg->ranks[cfg->n_ranks++].rank = rank;
+}
+
+/* kv > dlrm, web > bulk: equals are separated by commas. */
+void load_order(struct config *cfg, const struct node *n, struct report *r)
+{
+	static const char blanks[] = " \t\n";
+	uint32_t rank = 1;
+	const char *s;
+	size_t i = 0;
+
+	if (!get_text(r, n, "order", &s))
+		return;
+	cfg->ranks = get_array(r, cfg->n_jobs, sizeof(*cfg->ranks));
+	if (!cfg->ranks)
+		return;
+	for (;;) {
+		size_t len;
+
+		i += strspn(s + i, blanks);
+		len = strcspn(s + i, " \t\n>,=");
+		if (!len) {
+			report_node(r, n, i,
+				    "order: a job's name is expected here, as in 'kv > dlrm, web > bulk'");
+			return;
+		}
+		place_job(cfg, n, i, len, rank, r);
+		i += len;
+		i += strspn(s + i, blanks);
+		if (!s[i])
+			return;
+		if (s[i] != '>' && s[i] != ',' && s[i] != '=') {
+			report_node(r, n, i,
+				    "order: '%.20s' is not understood; jobs are separated by '>', equals by ','",
+				    s + i);
+			return;
+		}
+		rank += s[i++] == '>';
 	}
 }
 

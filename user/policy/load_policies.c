@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "policy/expr.h"
@@ -6,198 +8,431 @@
 
 #define HOLD_MAX 3600000000000ULL	/* ns, an hour */
 
-static bool get_cond(struct report *r, const struct node *n, const char *what,
-		     struct cond *c)
+/* What is read of one policy, and where that goes. */
+struct reading {
+	struct config *cfg;
+	struct policy *p;
+	struct config_policy *text;
+	struct report *r;
+	struct expr *x;		/* room for one expression */
+};
+
+static void keep(struct reading *rd, char **to, const char *s)
+{
+	*to = strdup(s);
+	if (!*to)
+		report_at(rd->r, 0, 0, "out of memory");
+}
+
+/* @not: the contrary too, unless NULL. */
+static bool get_state(struct reading *rd, const struct node *n,
+		      const char *what, struct cond *c, struct cond *not,
+		      char **text)
+{
+	struct prog *prog = &rd->cfg->policies.prog;
+	struct expr_error e;
+	const char *s;
+	int root;
+
+	if (!get_text(rd->r, n, what, &s))
+		return false;
+	if (!expr_state(s, &rd->cfg->criteria, rd->x, &root, &e) ||
+	    !compile_state(prog, rd->x, root, not ? COMPILE_TELL : COMPILE_ASK,
+			   c, &e) ||
+	    (not && !compile_state(prog, rd->x, root, COMPILE_CONTRARY, not,
+				   &e))) {
+		report_node(rd->r, n, e.at, "%s", e.msg);
+		return false;
+	}
+	keep(rd, text, s);
+	return true;
+}
+
+static bool get_steps(struct reading *rd, const struct node *n,
+		      struct step *steps, unsigned int *n_steps, char **text)
+{
+	struct action a[POLICY_STEPS];
+	struct expr_error e;
+	const char *s;
+	unsigned int i;
+
+	if (!get_text(rd->r, n, "do", &s))
+		return false;
+	if (!expr_action(s, &rd->cfg->criteria, rd->x, a, n_steps, &e)) {
+		*n_steps = 0;
+		report_node(rd->r, n, e.at, "%s", e.msg);
+		return false;
+	}
+	for (i = 0; i < *n_steps; i++) {
+		const struct vocab_knob *k = vocab_knob(a[i].step.knob);
+
+		steps[i] = a[i].step;
+		steps[i].floor = k->min;
+		steps[i].ceiling = k->max;
+		if (a[i].value < 0)
+			continue;
+		if (compile_number(&rd->cfg->policies.prog, rd->x, a[i].value,
+				   &steps[i].expr, &e))
+			continue;
+		report_node(rd->r, n, e.at, "%s", e.msg);
+		return false;
+	}
+	keep(rd, text, s);
+	return true;
+}
+
+static bool get_binding(struct reading *rd, const struct node *n)
 {
 	struct expr_error e;
 	const char *s;
 
-	if (!get_text(r, n, what, &s))
+	if (!get_text(rd->r, n, "for", &s))
 		return false;
-	if (expr_cond(s, c, &e))
+	if (expr_binding(s, rd->p, &e)) {
+		keep(rd, &rd->text->who, s);
 		return true;
-	report_node(r, n, e.at, "%s", e.msg);
+	}
+	report_node(rd->r, n, e.at, "%s", e.msg);
 	return false;
 }
 
-static bool get_step(struct report *r, const struct node *n, const char *what,
-		     struct step *step)
+/* "3", or {job.level: 3, job.weight: 8} where several knobs are turned. */
+static void get_bound(struct reading *rd, const struct node *n,
+		      const char *what, bool upper)
 {
-	struct expr_error e;
-	const char *s;
+	struct policy *p = rd->p;
+	const struct node *e;
+	unsigned int i;
 
-	if (!get_text(r, n, what, &s))
-		return false;
-	if (expr_step(s, step, &e))
-		return true;
-	report_node(r, n, e.at, "%s", e.msg);
-	return false;
+	if (!n)
+		return;
+	for (i = 0; i < p->n_act; i++) {
+		struct step *st = &p->act[i];
+		const struct vocab_knob *k = vocab_knob(st->knob);
+
+		e = n->kind == NODE_MAP ? node_get(n, k->name) : i ? NULL : n;
+		if (e)
+			get_value(rd->r, e, what, k->unit, k->min, k->max,
+				  upper ? &st->ceiling : &st->floor);
+	}
+	for (e = n->kind == NODE_MAP ? n->first : NULL; e; e = e->next) {
+		for (i = 0; i < p->n_act; i++)
+			if (!strcmp(vocab_knob(p->act[i].knob)->name,
+				    e->key->text))
+				break;
+		if (i == p->n_act)
+			report_node(rd->r, e->key, -1,
+				    "the policy does not turn '%.40s'",
+				    e->key->text);
+	}
+	if (n->kind == NODE_SCALAR && p->n_act > 1)
+		report_node(rd->r, n, 0,
+			    "the policy turns %u knobs; say of which, as in '%s: {%s: %.20s}'",
+			    p->n_act, what, vocab_knob(p->act[0].knob)->name,
+			    n->text);
 }
 
-static bool get_binding(struct report *r, const struct node *n,
-			struct policy *p)
+static void load_bounds(struct reading *rd, const struct node *n)
 {
-	struct expr_error e;
-	const char *s;
+	struct policy *p = rd->p;
+	unsigned int i;
 
-	if (!get_text(r, n, "for", &s))
-		return false;
-	if (expr_binding(s, p, &e))
-		return true;
-	report_node(r, n, e.at, "%s", e.msg);
-	return false;
+	get_bound(rd, node_get(n, "floor"), "floor", false);
+	get_bound(rd, node_get(n, "ceiling"), "ceiling", true);
+	for (i = 0; i < p->n_act; i++) {
+		const struct step *st = &p->act[i];
+
+		if (st->floor > st->ceiling)
+			report_node(rd->r, node_get(n, "ceiling") ?
+				    node_get(n, "ceiling") :
+				    node_get(n, "floor"), 0,
+				    "the ceiling is below the floor; swap them");
+		else if (st->op == STEP_SET && !st->expr.n &&
+			 (st->n < st->floor || st->n > st->ceiling))
+			report_node(rd->r, node_get(n, "do"), 0,
+				    "the value set is outside floor and ceiling; it would never be reached");
+	}
 }
 
-static void load_bounds(struct policy *p, const struct node *n,
-			struct report *r)
+static const struct step *same_knob(const struct policy *p,
+				    const struct step *undo)
 {
-	const struct vocab_knob *k = vocab_knob(p->act.knob);
-	const struct node *v;
+	unsigned int i;
 
-	p->floor = k->min;
-	p->ceiling = k->max;
-	v = node_get(n, "floor");
-	if (v)
-		get_value(r, v, "floor", k->unit, k->min, k->max, &p->floor);
-	v = node_get(n, "ceiling");
-	if (v && get_value(r, v, "ceiling", k->unit, k->min, k->max,
-			   &p->ceiling) && p->floor > p->ceiling)
-		report_node(r, v, 0,
-			    "the ceiling is below the floor; swap them");
-	v = node_get(n, "do");
-	if (p->act.op == STEP_SET &&
-	    (p->act.n < p->floor || p->act.n > p->ceiling))
-		report_node(r, v, 0,
-			    "the value set is outside floor and ceiling; it would never be reached");
+	for (i = 0; i < p->n_act; i++)
+		if (p->act[i].knob == undo->knob)
+			return &p->act[i];
+	return NULL;
 }
 
-static void load_undo(struct policy *p, const struct node *n, bool has_act,
-		      struct report *r)
+static void check_undo_steps(struct reading *rd, const struct node *v)
+{
+	struct policy *p = rd->p;
+	unsigned int i;
+
+	for (i = 0; i < p->n_undo; i++) {
+		struct step *u = &p->undo[i];
+		const struct step *act = same_knob(p, u);
+
+		if (!act) {
+			report_node(rd->r, v, 0,
+				    "undo turns another knob than the policy; give back %s",
+				    vocab_knob(p->act[0].knob)->name);
+			continue;
+		}
+		if (u->op == act->op && act->op != STEP_SET)
+			report_node(rd->r, v, 0,
+				    "undo goes the same way as the policy; it should go back");
+		u->floor = act->floor;
+		u->ceiling = act->ceiling;
+	}
+}
+
+static void load_undo(struct reading *rd, const struct node *n, bool has_act)
 {
 	static const char *const keys[] = {
-		"when", "hold", "do", "cooldown", NULL
+		"when", "fallback", "hold", "do", "cooldown", NULL
 	};
+	struct policy *p = rd->p;
 	const struct node *v;
-	bool ok;
 
 	p->undo_cooldown = p->cooldown;
-	p->undo.op = STEP_RELEASE;
-	p->undo.knob = p->act.knob;
-	if (n->kind != NODE_MAP) {
-		check_map(r, n, "undo", keys);
+	check_map(rd->r, n, "undo", keys);
+	if (n->kind != NODE_MAP)
 		return;
-	}
-	check_map(r, n, "undo", keys);
 	v = node_get(n, "hold");
 	if (v)
-		get_time(r, v, "hold", 0, HOLD_MAX, &p->undo_hold);
+		get_time(rd->r, v, "hold", 0, HOLD_MAX, &p->undo_hold);
 	v = node_get(n, "cooldown");
 	if (v)
-		get_time(r, v, "cooldown", 0, HOLD_MAX, &p->undo_cooldown);
+		get_time(rd->r, v, "cooldown", 0, HOLD_MAX,
+			 &p->undo_cooldown);
 	v = node_get(n, "do");
-	ok = v && get_step(r, v, "do", &p->undo);
-	if (ok && has_act && p->undo.knob != p->act.knob)
-		report_node(r, v, 0,
-			    "undo turns another knob than the policy; give back %s",
-			    vocab_knob(p->act.knob)->name);
-	if (ok && has_act && p->undo.op == p->act.op && p->act.op != STEP_SET)
-		report_node(r, v, 0,
-			    "undo goes the same way as the policy; it should go back");
-	v = need(r, n, "when", "undo", "when: port.util < 60%");
+	if (v && get_steps(rd, v, p->undo, &p->n_undo, &rd->text->undo_act) &&
+	    has_act)
+		check_undo_steps(rd, v);
+	v = node_get(n, "fallback");
 	if (v)
-		get_cond(r, v, "when", &p->undo_when);
+		get_state(rd, v, "fallback", &p->undo_fallback,
+			  &p->undo_fallback_not, &rd->text->undo_fallback);
+	v = need(rd->r, n, "when", "undo", "when: port.util < 60%");
+	if (v)
+		get_state(rd, v, "when", &p->undo_when, &p->undo_not,
+			  &rd->text->undo_when);
 }
 
 /*
  * Hysteresis is not left to the operator's luck: what turns a knob and what
  * turns it back must not both be true, nor have nothing between them.
  */
-static void check_gap(const struct policy *p, const struct node *undo,
-		      struct report *r)
+static void check_gap(struct reading *rd, const struct node *undo)
 {
 	const struct node *when = node_get(undo, "when");
-	bool touch;
+	const struct policy *p = rd->p;
+	bool touch, sure;
 
-	if (!when || !p->when.n || !p->undo_when.n)
+	if (!when || !p->when.terms.n || !p->undo_when.terms.n)
 		return;
-	if (cond_overlap(&p->when, &p->undo_when, &touch))
-		report_node(r, when, 0,
-			    "undo's state can be true at the same time as the policy's; exclude it, as 'port.util < 60%%' does 'port.util > 80%%'");
-	else if (touch && !p->undo_hold)
-		report_node(r, when, 0,
+	if (states_overlap(&rd->cfg->policies.prog, &p->when, &p->undo_when,
+			   &touch, &sure)) {
+		if (sure)
+			report_node(rd->r, when, 0,
+				    "undo's state can be true at the same time as the policy's; exclude it, as 'port.util < 60%%' does 'port.util > 80%%'");
+		else if (!p->undo_hold)
+			warn_node(rd->r, when, 0,
+				  "undo's state may be true at the same time as the policy's, which then goes first; exclude it, or give undo a 'hold: 1s'");
+	} else if (touch && !p->undo_hold) {
+		report_node(rd->r, when, 0,
 			    "no gap between the policy's state and undo's: the knob would flap; leave a gap or give undo a 'hold: 1s'");
+	}
 }
 
-static void check_self(const struct policy *p, const struct node *n,
-		       struct report *r)
+/* What this system cannot tell or do. The policy is kept, but stays idle. */
+static void check_caps(struct reading *rd, const struct node *n)
 {
-	struct cond none = { .n = 0 };
-	bool touch;
+	const struct prog *prog = &rd->cfg->policies.prog;
+	const struct caps *caps = &rd->cfg->caps;
+	struct config_policy *t = rd->text;
+	struct policy *p = rd->p;
+	enum signal_id sig = caps_lacks(caps, prog, &p->when), undo;
+	const struct node *at = node_get(n, "when");
+	unsigned int i;
 
-	if (!cond_overlap(&p->when, &none, &touch))
-		report_node(r, n, 0,
+	t->by_fallback = sig != SIGNALS && p->fallback.terms.n &&
+			 caps_lacks(caps, prog, &p->fallback) == SIGNALS;
+	undo = caps_lacks(caps, prog, &p->undo_when);
+	if (undo != SIGNALS && p->undo_fallback.terms.n &&
+	    caps_lacks(caps, prog, &p->undo_fallback) == SIGNALS)
+		undo = SIGNALS;
+	if (sig == SIGNALS || t->by_fallback) {
+		sig = undo;
+		at = node_get(node_get(n, "undo"), "when");
+	}
+	for (i = 0; i < p->n_act; i++)
+		if (!(caps->knobs & 1u << p->act[i].knob))
+			break;
+	if (i < p->n_act) {
+		const struct vocab_knob *k = vocab_knob(p->act[i].knob);
+
+		snprintf(t->off, sizeof(t->off),
+			 "nobody enforces %s here (%s would)", k->name,
+			 k->enforcer ? k->enforcer : "the kernel");
+		at = node_get(n, "do");
+	} else if (sig != SIGNALS) {
+		snprintf(t->off, sizeof(t->off),
+			 "nothing measures %s here, and no 'fallback:' does without it",
+			 vocab_signals[sig].name);
+	}
+	p->off = t->off[0];
+	if (p->off && at && !rd->cfg->derived)
+		warn_node(rd->r, at, 0, "%s: policy '%s' stays idle", t->off,
+			  p->name);
+}
+
+static void get_cause(struct reading *rd, const struct node *n)
+{
+	unsigned int i;
+	const char *s;
+
+	if (!get_text(rd->r, n, "cause", &s))
+		return;
+	for (i = 1; i < CAUSES; i++)
+		if (!strcmp(cause_names[i], s)) {
+			rd->p->cause = i;
+			return;
+		}
+	report_node(rd->r, n, 0,
+		    "'%.40s' is no cause; there are uar, cache, pu, hol and port",
+		    s);
+}
+
+static void load_quota(struct reading *rd, const struct node *n)
+{
+	struct policy *p = rd->p;
+	const struct node *v;
+
+	v = node_get(n, "hold");
+	if (v)
+		get_time(rd->r, v, "hold", 0, HOLD_MAX, &p->hold);
+	v = node_get(n, "cooldown");
+	if (v)
+		get_time(rd->r, v, "cooldown", 0, HOLD_MAX, &p->cooldown);
+	v = node_get(n, "max_steps");
+	if (v)
+		get_uint(rd->r, v, "max_steps", 1, 1000000, &p->max_steps);
+	v = node_get(n, "rate");
+	if (v && get_value(rd->r, v, "rate", UNIT_RATE, 0, 1e6, &p->rate) &&
+	    p->rate <= 0)
+		report_node(rd->r, v, 0,
+			    "a rate of 0 would never let it act; leave 'rate:' out for no limit");
+}
+
+static void load_name(struct reading *rd, const struct node *n)
+{
+	const struct config *cfg = rd->cfg;
+	const struct node *v;
+	size_t i;
+
+	v = need(rd->r, n, "name", "a policy", "name: port");
+	if (!v || !get_name(rd->r, v, "a policy's name", rd->p->name))
+		return;
+	for (i = 0; i + 1 < cfg->policies.n; i++)
+		if (!strcmp(cfg->policies.v[i].name, rd->p->name))
+			report_node(rd->r, v, 0,
+				    "policy '%s' is there already, in line %u; choose another name",
+				    rd->p->name, cfg->texts[i].line);
+}
+
+static bool load_do(struct reading *rd, const struct node *v)
+{
+	struct policy *p = rd->p;
+	unsigned int i;
+
+	if (!get_steps(rd, v, p->act, &p->n_act, &rd->text->act))
+		return false;
+	for (i = 0; i < p->n_act; i++) {
+		if (p->act[i].op != STEP_RELEASE)
+			continue;
+		report_node(rd->r, v, 0,
+			    "a policy sets a knob, only its undo releases it; write '%s += 1'",
+			    vocab_knob(p->act[i].knob)->name);
+		p->n_act = 0;
+		return false;
+	}
+	return true;
+}
+
+static void load_states(struct reading *rd, const struct node *n)
+{
+	const struct prog *prog = &rd->cfg->policies.prog;
+	struct policy *p = rd->p;
+	const struct node *v;
+
+	v = need(rd->r, n, "when", "a policy",
+		 "when: port.util > 80% and job.qps > 0");
+	if (v && get_state(rd, v, "when", &p->when, NULL, &rd->text->when) &&
+	    !state_possible(prog, &p->when))
+		report_node(rd->r, v, 0,
+			    "this state is never true: its clauses contradict each other");
+	v = node_get(n, "fallback");
+	if (v && get_state(rd, v, "fallback", &p->fallback, NULL,
+			   &rd->text->fallback) &&
+	    !state_possible(prog, &p->fallback))
+		report_node(rd->r, v, 0,
 			    "this state is never true: its clauses contradict each other");
 }
 
-static void load_policy(struct config *cfg, const struct node *n,
-			struct report *r)
+static void load_policy(struct reading *rd, const struct node *n)
 {
 	static const char *const keys[] = {
-		"name", "for", "when", "hold", "do", "floor", "ceiling",
-		"cooldown", "undo", NULL
+		"name", "for", "because", "cause", "when", "fallback", "hold",
+		"do", "floor", "ceiling", "cooldown", "max_steps", "rate",
+		"rank", "undo", NULL
 	};
-	struct policy *p = &cfg->policies.v[cfg->policies.n];
+	struct policy *p = rd->p;
 	const struct node *v;
 	bool has_act;
-	size_t i;
+	size_t before = rd->r->total;
 
-	check_map(r, n, "a policy", keys);
+	rd->text->line = n->line;
+	rd->text->col = n->col;
+	p->cooldown = CONFIG_COOLDOWN_DEFAULT;
+	check_map(rd->r, n, "a policy", keys);
 	if (n->kind != NODE_MAP)
 		return;
-	cfg->places[cfg->policies.n].line = n->line;
-	cfg->places[cfg->policies.n].col = n->col;
-	p->cooldown = CONFIG_COOLDOWN_DEFAULT;
-	v = need(r, n, "name", "a policy", "name: port");
-	if (v && get_name(r, v, "a policy's name", p->name))
-		for (i = 0; i < cfg->policies.n; i++)
-			if (!strcmp(cfg->policies.v[i].name, p->name))
-				report_node(r, v, 0,
-					    "policy '%s' is there already, in line %u; choose another name",
-					    p->name, cfg->places[i].line);
-	v = need(r, n, "for", "a policy", "for: job of class latency");
+	load_name(rd, n);
+	v = need(rd->r, n, "for", "a policy", "for: job of class latency");
 	if (v)
-		get_binding(r, v, p);
-	v = need(r, n, "when", "a policy",
-		 "when: port.util > 80% and job.qps > 0");
-	if (v && get_cond(r, v, "when", &p->when))
-		check_self(p, v, r);
-	v = node_get(n, "hold");
+		get_binding(rd, v);
+	v = node_get(n, "because");
 	if (v)
-		get_time(r, v, "hold", 0, HOLD_MAX, &p->hold);
-	v = node_get(n, "cooldown");
+		get_string(rd->r, v, "because", rd->text->because,
+			   sizeof(rd->text->because));
+	v = node_get(n, "cause");
 	if (v)
-		get_time(r, v, "cooldown", 0, HOLD_MAX, &p->cooldown);
-	v = need(r, n, "do", "a policy", "do: job.level += 1");
-	has_act = v && get_step(r, v, "do", &p->act);
-	if (has_act && p->act.op == STEP_RELEASE) {
-		report_node(r, v, 0,
-			    "a policy sets a knob, only its undo releases it; write '%s += 1'",
-			    vocab_knob(p->act.knob)->name);
-		has_act = false;
-	}
+		get_cause(rd, v);
+	v = node_get(n, "rank");
+	if (v)
+		get_uint(rd->r, v, "rank", 1, 1000, &rd->text->rank);
+	load_states(rd, n);
+	load_quota(rd, n);
+	v = need(rd->r, n, "do", "a policy", "do: job.level += 1");
+	has_act = v && load_do(rd, v);
 	if (has_act)
-		load_bounds(p, n, r);
-	v = need(r, n, "undo", "a policy",
+		load_bounds(rd, n);
+	v = need(rd->r, n, "undo", "a policy",
 		 "undo: {when: port.util < 60%, hold: 1s}");
 	if (v) {
-		load_undo(p, v, has_act, r);
-		check_gap(p, v, r);
+		load_undo(rd, v, has_act);
+		check_gap(rd, v);
 	}
-	cfg->policies.n++;
+	if (rd->r->total == before)
+		check_caps(rd, n);
 }
 
 void load_policies(struct config *cfg, const struct node *n, struct report *r)
 {
+	struct reading rd = { .cfg = cfg, .r = r };
 	const struct node *e;
 
 	if (!check_list(r, n, "policies"))
@@ -208,56 +443,18 @@ void load_policies(struct config *cfg, const struct node *n, struct report *r)
 		return;
 	}
 	cfg->policies.v = get_array(r, n->n, sizeof(*cfg->policies.v));
-	cfg->places = get_array(r, n->n, sizeof(*cfg->places));
-	for (e = n->first; e && cfg->policies.v && cfg->places; e = e->next)
-		load_policy(cfg, e, r);
-}
-
-static const char *pick_job(size_t i, const void *arg)
-{
-	const struct config *cfg = arg;
-
-	return i < cfg->n_jobs ? cfg->jobs[i].name : NULL;
-}
-
-static bool someone_sets(const struct config *cfg, unsigned int knob)
-{
-	size_t i;
-
-	for (i = 0; i < cfg->policies.n; i++)
-		if (cfg->policies.v[i].act.knob == knob &&
-		    cfg->policies.v[i].act.op == STEP_SET)
-			return true;
-	return false;
-}
-
-void check_config(const struct config *cfg, struct report *r)
-{
-	size_t i, k;
-
-	for (i = 0; i < cfg->policies.n; i++) {
-		const struct policy *p = &cfg->policies.v[i];
-		const struct config_place *at = &cfg->places[i];
-		const char *near;
-
-		if (p->act.op != STEP_SET &&
-		    p->act.knob != SWIFTRDMA_KNOB_LEVEL &&
-		    !someone_sets(cfg, p->act.knob))
-			report_at(r, at->line, at->col,
-				  "policy '%s' steps %s, which has no value until it is set; use '%s = n'",
-				  p->name, vocab_knob(p->act.knob)->name,
-				  vocab_knob(p->act.knob)->name);
-		if (!p->job[0])
-			continue;
-		for (k = 0; k < cfg->n_jobs; k++)
-			if (!strcmp(cfg->jobs[k].name, p->job))
-				break;
-		if (k < cfg->n_jobs)
-			continue;
-		near = suggest(p->job, strlen(p->job), pick_job, cfg);
-		report_at(r, at->line, at->col,
-			  near ? "policy '%s' is for job '%s', which is not under 'jobs:'; did you mean '%s'?" :
-				 "policy '%s' is for job '%s', which is not under 'jobs:'; add it there",
-			  p->name, p->job, near);
+	cfg->texts = get_array(r, n->n, sizeof(*cfg->texts));
+	rd.x = get_array(r, 1, sizeof(*rd.x));
+	if (!cfg->policies.v || !cfg->texts || !rd.x) {
+		free(rd.x);
+		return;
 	}
+	for (e = n->first; e; e = e->next) {
+		rd.p = &cfg->policies.v[cfg->policies.n];
+		rd.text = &cfg->texts[cfg->policies.n];
+		/* Counted also when half read: its texts are to be freed. */
+		cfg->policies.n++;
+		load_policy(&rd, e);
+	}
+	free(rd.x);
 }

@@ -14,18 +14,65 @@ void report_init(struct report *r, const char *name)
 	r->name = name;
 }
 
+static void quote(const struct report *r, struct report_entry *e)
+{
+	const char *p = r->text, *end = r->text + r->text_len, *eol;
+	unsigned int line = 1;
+	size_t n;
+
+	if (!p || !e->line)
+		return;
+	for (; line < e->line && p < end; line++) {
+		eol = memchr(p, '\n', (size_t)(end - p));
+		p = eol ? eol + 1 : end;
+	}
+	eol = memchr(p, '\n', (size_t)(end - p));
+	n = (size_t)((eol ? eol : end) - p);
+	if (n >= sizeof(e->source))
+		n = sizeof(e->source) - 1;
+	memcpy(e->source, p, n);
+	e->source[n] = '\0';
+}
+
+static struct report_entry *add(struct report *r, unsigned int line,
+				unsigned int col)
+{
+	struct report_entry *e;
+
+	if (r->n == REPORT_MAX)
+		return NULL;
+	e = &r->v[r->n++];
+	memset(e, 0, sizeof(*e));
+	e->line = line;
+	e->col = col;
+	quote(r, e);
+	return e;
+}
+
 void report_at(struct report *r, unsigned int line, unsigned int col,
 	       const char *fmt, ...)
 {
-	struct report_entry *e;
+	struct report_entry *e = add(r, line, col);
 	va_list ap;
 
 	r->total++;
-	if (r->n == REPORT_MAX)
+	if (!e)
 		return;
-	e = &r->v[r->n++];
-	e->line = line;
-	e->col = col;
+	va_start(ap, fmt);
+	vsnprintf(e->msg, sizeof(e->msg), fmt, ap);
+	va_end(ap);
+}
+
+void report_warn(struct report *r, unsigned int line, unsigned int col,
+		 const char *fmt, ...)
+{
+	struct report_entry *e = add(r, line, col);
+	va_list ap;
+
+	r->warnings++;
+	if (!e)
+		return;
+	e->warning = true;
 	va_start(ap, fmt);
 	vsnprintf(e->msg, sizeof(e->msg), fmt, ap);
 	va_end(ap);
@@ -50,12 +97,28 @@ const char *report_line(const struct report *r, size_t i, char *buf,
 {
 	const struct report_entry *e = &r->v[i];
 
+	const char *warning = e->warning ? "warning: " : "";
+
 	if (e->line)
-		snprintf(buf, cap, "%s:%u:%u: %s", r->name, e->line, e->col,
-			 e->msg);
+		snprintf(buf, cap, "%s:%u:%u: %s%s", r->name, e->line, e->col,
+			 warning, e->msg);
 	else
-		snprintf(buf, cap, "%s: %s", r->name, e->msg);
+		snprintf(buf, cap, "%s: %s%s", r->name, warning, e->msg);
 	return buf;
+}
+
+static void caret(const struct report_entry *e, FILE *f)
+{
+	unsigned int i;
+
+	if (!e->source[0] || e->col > strlen(e->source) + 1)
+		return;
+	fprintf(f, "    %s\n    ", e->source);
+	/* A tab is as wide below as above. */
+	for (i = 0; i + 1 < e->col; i++)
+		if ((e->source[i] & 0xc0) != 0x80)
+			fputc(e->source[i] == '\t' ? '\t' : ' ', f);
+	fprintf(f, "^\n");
 }
 
 void report_print(const struct report *r, FILE *f)
@@ -63,10 +126,13 @@ void report_print(const struct report *r, FILE *f)
 	char buf[REPORT_MSG + 512];
 	size_t i;
 
-	for (i = 0; i < r->n; i++)
+	for (i = 0; i < r->n; i++) {
 		fprintf(f, "%s\n", report_line(r, i, buf, sizeof(buf)));
-	if (r->total > r->n)
-		fprintf(f, "%s: and %zu more\n", r->name, r->total - r->n);
+		caret(&r->v[i], f);
+	}
+	if (r->total + r->warnings > r->n)
+		fprintf(f, "%s: and %zu more\n", r->name,
+			r->total + r->warnings - r->n);
 }
 
 static size_t min3(size_t a, size_t b, size_t c)

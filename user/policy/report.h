@@ -13,8 +13,12 @@
 #define REPORT_MAX 16
 #define REPORT_MSG 320
 
+#define REPORT_SOURCE 160
+
 struct report_entry {
 	unsigned int line, col;		/* from 1; 0: the file as a whole */
+	bool warning;
+	char source[REPORT_SOURCE];	/* the line itself, as far as it fits */
 	char msg[REPORT_MSG];		/* "what is wrong; what would be right" */
 };
 
@@ -22,17 +26,24 @@ struct report {
 	const char *name;		/* of the file */
 	struct report_entry v[REPORT_MAX];
 	size_t n;
-	size_t total;			/* may be more than were kept */
+	size_t total;			/* errors; may be more than were kept */
+	size_t warnings;
+	const char *text;		/* of the file, while it is read */
+	size_t text_len;
 };
 
 void report_init(struct report *r, const char *name);
 void report_at(struct report *r, unsigned int line, unsigned int col,
 	       const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+/* Something to think about; the file is read all the same. */
+void report_warn(struct report *r, unsigned int line, unsigned int col,
+		 const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 /* In order of line and column. */
 void report_sort(struct report *r);
 /* "file:line:col: message"; returns @buf. */
 const char *report_line(const struct report *r, size_t i, char *buf,
 			size_t cap);
+/* Each with its line of the file below, and a caret where it is. */
 void report_print(const struct report *r, FILE *f);
 
 /**

@@ -40,10 +40,12 @@ void *get_array(struct report *r, size_t n, size_t size);
 void load_agent(struct config *cfg, const struct node *n, struct report *r);
 void load_levels(struct config *cfg, const struct node *n, struct report *r);
 void load_ports(struct config *cfg, const struct node *n, struct report *r);
+void load_criteria(struct config *cfg, const struct node *n, struct report *r);
 void load_jobs(struct config *cfg, const struct node *n, struct report *r);
+void load_order(struct config *cfg, const struct node *n, struct report *r);
 void load_policies(struct config *cfg, const struct node *n,
 		   struct report *r);
 /* What can only be seen with everything read. */
-void check_config(const struct config *cfg, struct report *r);
+void check_config(struct config *cfg, struct report *r);
 
 #endif /* SRDMA_POLICY_SCHEMA_H */

@@ -1,0 +1,466 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What a tick of the evaluator costs, on the host: policy_eval() over signals of
+ * which some changed, 100 jobs, 20 policies, a tenth as many UARs as QPs. In the
+ * same run LuaJIT evaluates the same rules over the same arrays, all of them
+ * anew at each tick, as whoever writes rules in a script would.
+ *
+ *   policy_tick [ROW]	one JSON object a row, as in selftests/bench/run.sh
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#ifdef HAVE_LUAJIT
+#include <lauxlib.h>
+#include <luajit.h>
+#include <lualib.h>
+#endif
+
+#include "policy/config.h"
+
+#define JOBS		100
+#define MS		1000000ULL
+#define DECISIONS	1024
+
+/* The five contentions for each class, with the thresholds of the criteria. */
+static const char policies[] =
+	"policies:\n"
+	"- {name: p1, for: job of class latency, cause: port, when: port.util > port_busy and job.p99 rising, do: job.level += 1, ceiling: 3, undo: {when: port.util < port_calm, hold: 2s}}\n"
+	"- {name: p2, for: job of class balanced, cause: port, when: port.util > port_busy and job.p99 rising, do: job.level += 1, ceiling: 2, undo: {when: port.util < port_calm, hold: 2s}}\n"
+	"- {name: p3, for: job of class latency, cause: hol, when: port.util < port_busy and qp.queue_delay > queue_delay, do: job.weight += 1, ceiling: 64, undo: {when: qp.queue_delay < queue_calm, hold: 2s}}\n"
+	"- {name: p4, for: job of class balanced, cause: hol, when: port.util < port_busy and qp.queue_delay > 10us, do: job.weight += 1, ceiling: 64, undo: {when: qp.queue_delay < queue_calm, hold: 2s}}\n"
+	"- {name: p5, for: job of class latency, cause: uar, when: uar.coactive > uar_contended and uar.active_qps >= 2 and qp.wr_rate > 1k/s, do: job.credits = 32, undo: {when: uar.coactive < uar_calm, hold: 2s}}\n"
+	"- {name: p6, for: job of class balanced, cause: uar, when: uar.coactive > uar_contended and uar.wr_rate > uar_wr_rate, do: job.credits = 16, undo: {when: uar.coactive < uar_calm, hold: 2s}}\n"
+	"- {name: p7, for: job of class throughput, cause: cache, when: dev.qpc_miss >= miss_high and dev.qps > qps_warn and job.qps > 1, do: merge to job.qps / 2, undo: {when: dev.qpc_miss <= miss_low, hold: 10s}}\n"
+	"- {name: p8, for: job of class best-effort, cause: cache, when: dev.qpc_miss >= miss_high and job.qps > 1, do: merge to job.qps / 4, undo: {when: dev.qpc_miss <= miss_low, hold: 10s}}\n"
+	"- {name: p9, for: job of class latency, cause: cache, when: dev.qpc_miss <= miss_low and job.p99 > job.slo_p99 * slo_near, do: scale to job.qps * 2, ceiling: 64, undo: {when: job.p99 < job.slo_p99 * 50%, hold: 10s}}\n"
+	"- {name: p10, for: job of class throughput, cause: pu, when: dev.create_rate + dev.modify_rate > control_storm, do: job.create_rate = 100/s, undo: {when: dev.create_rate + dev.modify_rate < control_calm, hold: 2s}}\n"
+	"- {name: p11, for: job of class best-effort, cause: pu, when: dev.create_rate + dev.modify_rate > control_storm, do: job.create_rate = 10/s, undo: {when: dev.create_rate + dev.modify_rate < control_calm, hold: 2s}}\n"
+	"- {name: p12, for: job of class throughput, when: qp.outstanding > 512, do: job.max_qps = 64, undo: {when: qp.outstanding < 128, hold: 2s}}\n"
+	"- {name: p13, for: job of class best-effort, when: qp.outstanding > 256, do: job.max_qps = 32, undo: {when: qp.outstanding < 128, hold: 2s}}\n"
+	"- {name: p14, for: job of class best-effort, when: port.util > 95%, do: job.bit_rate = 1Gbit/s, undo: {when: port.util < 70%, hold: 2s}}\n"
+	"- {name: p15, for: job of class throughput, when: port.util > 98%, do: job.bit_rate = 10Gbit/s, undo: {when: port.util < 70%, hold: 2s}}\n"
+	"- {name: p16, for: job of class best-effort, when: qp.doorbell_rate > 1M/s, do: job.wr_rate = 100k/s, undo: {when: qp.doorbell_rate < 500k/s, hold: 2s}}\n"
+	"- {name: p17, for: job of class throughput, when: qp.doorbell_rate > 5M/s, do: job.wr_rate = 1M/s, undo: {when: qp.doorbell_rate < 2M/s, hold: 2s}}\n"
+	"- {name: p18, for: job of class latency, when: qp.state == ERR, do: job.max_qps = 1000, undo: {when: qp.state == RTS, hold: 2s}}\n"
+	"- {name: p19, for: job of class balanced, when: qp.queue_delay > 50us and uar.owners > 1, do: job.max_qps = 500, undo: {when: qp.queue_delay < 20us, hold: 2s}}\n"
+	"- {name: p20, for: job, when: job.wr_rate > 50M/s, do: job.max_qps = 2000, undo: {when: job.wr_rate < 10M/s, hold: 2s}}\n";
+
+static uint32_t rng = 1;
+
+static uint32_t rnd(void)
+{
+	rng ^= rng << 13;
+	rng ^= rng >> 17;
+	rng ^= rng << 5;
+	return rng;
+}
+
+static double unit(void)
+{
+	return rnd() / 4294967296.0;
+}
+
+/* Of this thread: what others do on the machine is not the evaluator's cost. */
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+static void *array(size_t n, size_t size)
+{
+	void *p = calloc(n ? n : 1, size);
+
+	if (!p) {
+		perror("policy_tick");
+		exit(1);
+	}
+	return p;
+}
+
+static void make_scene(struct snapshot *s, uint32_t qps, uint32_t uars)
+{
+	struct snap_job_stat *stats = array(JOBS + 1, sizeof(*stats));
+	uint32_t i;
+
+	memset(s, 0, sizeof(*s));
+	s->admin = true;
+	s->devs = array(1, sizeof(*s->devs));
+	s->n_devs = 1;
+	snprintf(s->devs[0].name, sizeof(s->devs[0].name), "mlx5_0");
+	s->devs[0].qps = qps;
+	s->ports = array(1, sizeof(*s->ports));
+	s->n_ports = 1;
+	s->ports[0].index = 1;
+	s->uars = array(uars, sizeof(*s->uars));
+	s->n_uars = uars;
+	for (i = 0; i < uars; i++) {
+		s->uars[i].index = i;
+		s->uars[i].qps = qps / uars;
+	}
+	s->jobs = array(JOBS + 1, sizeof(*s->jobs));
+	s->n_jobs = JOBS + 1;
+	for (i = 0; i <= JOBS; i++) {
+		s->jobs[i].id = i;
+		s->jobs[i].class = 1 + i % 4;
+		snprintf(s->jobs[i].name, SNAP_NAME, "job%u", i);
+		s->jobs[i].stats = &stats[i];
+		s->jobs[i].n_stats = 1;
+		stats[i].qps = qps / JOBS;
+	}
+	s->qps = array(qps, sizeof(*s->qps));
+	s->n_qps = qps;
+	for (i = 0; i < qps; i++) {
+		s->qps[i].has = SNAP_PORT | SNAP_UAR | SNAP_STATE;
+		s->qps[i].qpn = i;
+		s->qps[i].serial = i + 1;
+		s->qps[i].port = 1;
+		s->qps[i].uar = i % uars;
+		s->qps[i].job = 1 + i % JOBS;
+		s->qps[i].state = 3;
+	}
+}
+
+/* Mostly as on a calm device, one in 33 far beyond what it should be. */
+static double reading(double calm, double wild)
+{
+	return (rnd() % 33 ? calm : wild) * unit();
+}
+
+static void move_qp(struct signals *s, uint32_t i)
+{
+	signal_set(s, SIG_QP_WR_RATE, i, reading(1000, 2000));
+	signal_set(s, SIG_QP_DOORBELL_RATE, i, reading(500e3, 6e6));
+	signal_set(s, SIG_QP_QUEUE_DELAY, i, reading(2500, 60000));
+	signal_set(s, SIG_QP_OUTSTANDING, i, floor(reading(128, 600)));
+}
+
+static void move_uar(struct signals *s, uint32_t i)
+{
+	signal_set(s, SIG_UAR_COACTIVE, i, reading(0.2, 1));
+	signal_set(s, SIG_UAR_ACTIVE_QPS, i, 1 + floor(3 * unit()));
+	signal_set(s, SIG_UAR_WR_RATE, i, reading(1e6, 4e6));
+	signal_set(s, SIG_UAR_OWNERS, i, 1 + floor(2 * unit()));
+}
+
+static void move_job(struct signals *s, uint32_t i)
+{
+	signal_set(s, SIG_JOB_P99, i, 60000 * unit());
+	signal_set(s, SIG_JOB_SLO_P99, i, 50000);
+	signal_set(s, SIG_JOB_WR_RATE, i, 60e6 * unit());
+}
+
+static void move_rest(struct signals *s)
+{
+	signal_set(s, SIG_PORT_UTIL, 0, 0.6 + 0.25 * unit());
+	signal_set(s, SIG_DEV_QPC_MISS, 0, 0.4 * unit());
+	signal_set(s, SIG_DEV_CREATE_RATE, 0, 700 * unit());
+	signal_set(s, SIG_DEV_MODIFY_RATE, 0, 700 * unit());
+}
+
+/* Which objects change: @part of them, chosen anew at each tick. */
+static void next_reading(struct signals *s, double part)
+{
+	const struct snapshot *snap = s->snap;
+	uint32_t i, k, n;
+
+	for (k = 0; k < OBJ_KINDS; k++) {
+		struct signal_table *t = &s->table[k];
+
+		while (t->n_moved)
+			t->moved[t->list[--t->n_moved]] = 0;
+	}
+	s->readings++;
+	n = (uint32_t)(part * (double)snap->n_qps);
+	for (i = 0; i < n; i++)
+		move_qp(s, part < 1 ? rnd() % snap->n_qps : i);
+	n = (uint32_t)ceil(part * (double)snap->n_uars);
+	for (i = 0; i < n; i++)
+		move_uar(s, part < 1 ? rnd() % snap->n_uars : i);
+	n = (uint32_t)ceil(part * JOBS);
+	for (i = 0; i < n; i++)
+		move_job(s, 1 + (part < 1 ? rnd() % JOBS : i));
+	move_rest(s);
+}
+
+#ifdef HAVE_LUAJIT
+/*
+ * The same twenty rules by hand, over the same arrays by FFI; per job the
+ * answers, which is less than what policy_eval() does with them.
+ */
+static const char script[] =
+	"local ffi = require 'ffi'\n"
+	"local n_qps, n_jobs, qp_w, uar_w, job_w, q_wr, q_db, q_dl, q_out, q_st, u_co, u_act, u_wr, u_own, j_p99, j_slo, j_wr, j_qps = ...\n"
+	"local prev = ffi.new('double[?]', n_jobs)\n"
+	"local acts = ffi.new('uint32_t[?]', n_jobs)\n"
+	"local bor, band = bit.bor, bit.band\n"
+	"return function(qv, uv, jv, port, dev, qps_first, job_qps, uar_of, class, now)\n"
+	"  qv = ffi.cast('double *', qv); uv = ffi.cast('double *', uv); jv = ffi.cast('double *', jv)\n"
+	"  port = ffi.cast('double *', port); dev = ffi.cast('double *', dev)\n"
+	"  qps_first = ffi.cast('uint32_t *', qps_first); job_qps = ffi.cast('uint32_t *', job_qps)\n"
+	"  uar_of = ffi.cast('int32_t *', uar_of); class = ffi.cast('uint32_t *', class)\n"
+	"  local util, miss, create, modify, dqps = port[0], dev[0], dev[1], dev[2], dev[3]\n"
+	"  local total = 0\n"
+	"  for j = 1, n_jobs - 1 do\n"
+	"    local m, c = 0, class[j]\n"
+	"    local p99 = jv[j * job_w + j_p99]\n"
+	"    local rising = p99 > prev[j]\n"
+	"    prev[j] = p99\n"
+	"    for k = qps_first[j], qps_first[j + 1] - 1 do\n"
+	"      local i = job_qps[k]\n"
+	"      local q = i * qp_w\n"
+	"      local u = uar_of[i * 4 + 2] * uar_w\n"
+	"      if c == 1 then\n"
+	"        if util < 0.8 and qv[q + q_dl] > 5000 then m = bor(m, 4) end\n"
+	"        if uv[u + u_co] > 0.5 and uv[u + u_act] >= 2 and qv[q + q_wr] > 1000 then m = bor(m, 16) end\n"
+	"        if qv[q + q_st] == 6 then m = bor(m, 0x20000) end\n"
+	"      elseif c == 2 then\n"
+	"        if util < 0.8 and qv[q + q_dl] > 10000 then m = bor(m, 8) end\n"
+	"        if uv[u + u_co] > 0.5 and uv[u + u_wr] > 2e6 then m = bor(m, 32) end\n"
+	"        if qv[q + q_dl] > 50000 and uv[u + u_own] > 1 then m = bor(m, 0x40000) end\n"
+	"      elseif c == 3 then\n"
+	"        if qv[q + q_out] > 512 then m = bor(m, 0x800) end\n"
+	"        if qv[q + q_db] > 5e6 then m = bor(m, 0x10000) end\n"
+	"      else\n"
+	"        if qv[q + q_out] > 256 then m = bor(m, 0x1000) end\n"
+	"        if qv[q + q_db] > 1e6 then m = bor(m, 0x8000) end\n"
+	"      end\n"
+	"    end\n"
+	"    if c == 1 and util > 0.8 and rising then m = bor(m, 1) end\n"
+	"    if c == 2 and util > 0.8 and rising then m = bor(m, 2) end\n"
+	"    if c == 3 and miss >= 0.3 and dqps > 512 and jv[j * job_w + j_qps] > 1 then m = bor(m, 64) end\n"
+	"    if c == 4 and miss >= 0.3 and jv[j * job_w + j_qps] > 1 then m = bor(m, 128) end\n"
+	"    if c == 1 and miss <= 0.15 and p99 > jv[j * job_w + j_slo] * 0.9 then m = bor(m, 256) end\n"
+	"    if c >= 3 and create + modify > 1000 then m = bor(m, 512) end\n"
+	"    if c == 4 and util > 0.95 then m = bor(m, 0x2000) end\n"
+	"    if c == 3 and util > 0.98 then m = bor(m, 0x4000) end\n"
+	"    if jv[j * job_w + j_wr] > 50e6 then m = bor(m, 0x80000) end\n"
+	"    acts[j] = m\n"
+	"    if m ~= 0 then total = total + 1 end\n"
+	"  end\n"
+	"  return total\n"
+	"end\n";
+
+static unsigned int column(enum signal_id id)
+{
+	return id - vocab_first(vocab_signals[id].obj);
+}
+
+static lua_State *lua_begin(const struct signals *s)
+{
+	static const enum signal_id sigs[] = {
+		SIG_QP_WR_RATE, SIG_QP_DOORBELL_RATE, SIG_QP_QUEUE_DELAY,
+		SIG_QP_OUTSTANDING, SIG_QP_STATE, SIG_UAR_COACTIVE,
+		SIG_UAR_ACTIVE_QPS, SIG_UAR_WR_RATE, SIG_UAR_OWNERS,
+		SIG_JOB_P99, SIG_JOB_SLO_P99, SIG_JOB_WR_RATE, SIG_JOB_QPS,
+	};
+	lua_State *l = luaL_newstate();
+	size_t i;
+
+	luaL_openlibs(l);
+	if (luaL_loadstring(l, script)) {
+		fprintf(stderr, "policy_tick: %s\n", lua_tostring(l, -1));
+		exit(1);
+	}
+	lua_pushnumber(l, (double)s->snap->n_qps);
+	lua_pushnumber(l, (double)s->snap->n_jobs);
+	lua_pushnumber(l, s->table[OBJ_QP].width);
+	lua_pushnumber(l, s->table[OBJ_UAR].width);
+	lua_pushnumber(l, s->table[OBJ_JOB].width);
+	for (i = 0; i < sizeof(sigs) / sizeof(sigs[0]); i++)
+		lua_pushnumber(l, column(sigs[i]));
+	if (lua_pcall(l, 5 + (int)i, 1, 0)) {
+		fprintf(stderr, "policy_tick: %s\n", lua_tostring(l, -1));
+		exit(1);
+	}
+	lua_setglobal(l, "tick");
+	return l;
+}
+
+static void lua_tick(lua_State *l, const struct signals *s, uint32_t *class)
+{
+	static double port[1], dev[4];
+	void *args[] = {
+		s->table[OBJ_QP].v, s->table[OBJ_UAR].v, s->table[OBJ_JOB].v,
+		port, dev, s->job_first, s->job_qps, s->qps, class,
+	};
+	size_t i;
+
+	signal_get(s, SIG_PORT_UTIL, 0, &port[0]);
+	signal_get(s, SIG_DEV_QPC_MISS, 0, &dev[0]);
+	signal_get(s, SIG_DEV_CREATE_RATE, 0, &dev[1]);
+	signal_get(s, SIG_DEV_MODIFY_RATE, 0, &dev[2]);
+	signal_get(s, SIG_DEV_QPS, 0, &dev[3]);
+	lua_getglobal(l, "tick");
+	for (i = 0; i < sizeof(args) / sizeof(args[0]); i++)
+		lua_pushlightuserdata(l, args[i]);
+	lua_pushnumber(l, 0);
+	if (lua_pcall(l, (int)i + 1, 1, 0)) {
+		fprintf(stderr, "policy_tick: %s\n", lua_tostring(l, -1));
+		exit(1);
+	}
+	lua_pop(l, 1);
+}
+#endif
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static double quantile(double *v, size_t n, double q)
+{
+	size_t i = (size_t)ceil(q * (double)n);
+
+	qsort(v, n, sizeof(*v), by_value);
+	return v[i ? i - 1 : 0];
+}
+
+struct result {
+	double p50, p99, lua_p99;
+	size_t bytes, decisions;
+};
+
+static struct result measure(const struct policy_set *set, uint32_t qps,
+			     double part, size_t ticks)
+{
+	static struct policy_decision out[DECISIONS];
+	double *us = array(ticks, sizeof(*us)), *lua = array(ticks, sizeof(*lua));
+	const struct signal_opts opts = { 0 };
+	struct result r = { 0 };
+	struct policy_state st;
+	struct snapshot snap;
+	struct signals sig;
+	uint32_t class[JOBS + 1], i;
+	size_t t;
+#ifdef HAVE_LUAJIT
+	lua_State *l;
+#endif
+
+	rng = 12345;
+	make_scene(&snap, qps, qps / 10);
+	for (i = 0; i <= JOBS; i++)
+		class[i] = snap.jobs[i].class;
+	signals_init(&sig);
+	policy_state_init(&st);
+	if (signals_reserve(&sig, &snap))
+		exit(1);
+	signals_update(&sig, NULL, &snap, &opts);
+	if (policy_state_reserve(&st, set, &sig))
+		exit(1);
+#ifdef HAVE_LUAJIT
+	l = lua_begin(&sig);
+#endif
+	/* All once, so that every signal is known, and what warms up is warm. */
+	for (t = 0; t < 20; t++) {
+		next_reading(&sig, 1);
+		policy_eval(set, &st, &sig, (1 + t) * 100 * MS, out, DECISIONS);
+#ifdef HAVE_LUAJIT
+		lua_tick(l, &sig, class);
+#endif
+	}
+	for (t = 0; t < ticks; t++) {
+		uint64_t a, b, c;
+
+		next_reading(&sig, part);
+		a = now_ns();
+		r.decisions += policy_eval(set, &st, &sig,
+					   (100 + t) * 100 * MS, out,
+					   DECISIONS);
+		b = now_ns();
+#ifdef HAVE_LUAJIT
+		lua_tick(l, &sig, class);
+#endif
+		c = now_ns();
+		us[t] = (double)(b - a) / 1000;
+		lua[t] = (double)(c - b) / 1000;
+	}
+	r.p50 = quantile(us, ticks, 0.5);
+	r.p99 = quantile(us, ticks, 0.99);
+	r.lua_p99 = quantile(lua, ticks, 0.99);
+	r.bytes = truth_qp_bytes(&st.truth);
+#ifdef HAVE_LUAJIT
+	lua_close(l);
+#else
+	r.lua_p99 = NAN;
+#endif
+	policy_state_free(&st);
+	signals_free(&sig);
+	free(snap.jobs[0].stats);
+	free(snap.devs);
+	free(snap.ports);
+	free(snap.uars);
+	free(snap.jobs);
+	free(snap.qps);
+	free(us);
+	free(lua);
+	return r;
+}
+
+static void row(const char *name, const struct result *r, double goal)
+{
+	printf("{\"bench\":\"%s\",\"value\":%.4g,\"unit\":\"us\"", name,
+	       r->p99);
+	if (r->lua_p99 == r->lua_p99)
+		printf(",\"vs\":%.4g,\"ratio\":%.3g", r->lua_p99,
+		       r->lua_p99 / r->p99);
+	else
+		printf(",\"vs\":null,\"ratio\":null");
+	if (goal > 0)
+		printf(",\"goal\":\"value <= %g\",\"ok\":%s", goal,
+		       r->p99 <= goal ? "true" : "false");
+	printf(",\"rival\":\"LuaJIT\",\"p50\":%.4g,\"decisions\":%zu,\"qp_bytes\":%zu}\n",
+	       r->p50, r->decisions, r->bytes);
+	fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		uint32_t qps;
+		double part;
+		size_t ticks;
+		double goal;
+	} rows[] = {
+		{ "policy_tick_10k_1pct", 10000, 0.01, 2000, 50 },
+		{ "policy_tick_10k_all", 10000, 1, 500, 500 },
+		{ "policy_tick_1m", 1000000, 0.01, 200, 10000 },
+		{ "policy_tick_1k_1pct", 1000, 0.01, 2000, 0 },
+		{ "policy_tick_100k_1pct", 100000, 0.01, 500, 0 },
+		{ "policy_tick_1k_all", 1000, 1, 1000, 0 },
+		{ "policy_tick_100k_all", 100000, 1, 100, 0 },
+		{ "policy_tick_1m_all", 1000000, 1, 20, 0 },
+	};
+	const struct caps caps = caps_all();
+	struct config cfg;
+	struct report r;
+	size_t i;
+
+	report_init(&r, "policies");
+	if (!config_load_text_for(&cfg, &caps, policies, strlen(policies),
+				  &r)) {
+		report_print(&r, stderr);
+		return 1;
+	}
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct result res;
+
+		if (argc > 1 && strcmp(argv[1], rows[i].name))
+			continue;
+		res = measure(&cfg.policies, rows[i].qps, rows[i].part,
+			      rows[i].ticks);
+
+		row(rows[i].name, &res, rows[i].goal);
+	}
+	config_free(&cfg);
+	return 0;
+}

@@ -1,0 +1,78 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# swiftrdma policy on the host: files that are shipped, what is printed of them,
+# exit statuses, and a simulation.
+
+cd "$(dirname "$0")/../.." || exit 1
+# shellcheck source=selftests/lib/ktap.sh
+. selftests/lib/ktap.sh
+PATH=$PWD/build/bin:$PATH
+dir=$(mktemp -d /tmp/policy.XXXXXX)
+trap 'rm -rf "$dir"' EXIT
+
+ktap_begin
+for file in user/policies/*.yaml user/sim/policy.yaml selftests/bench/demo.yaml; do
+	out=$(swiftrdma policy check "$file" 2>&1)
+	point $? "$file is sound"
+	out=$(swiftrdma policy check "$file" on anywhere 2>&1)
+	[ -z "$(grep -E 'warning|idle' <<<"$out")" ]
+	point $? "... and all of it can run on a device that has it all"
+	like "... whose work is bounded" "$out" 'work of a tick, at most: .* for each job'
+done
+
+# The editors' schema knows what the loader knows.
+check "the shipped files fit the JSON Schema" selftests/host/schema_check.py \
+	user/policies/*.yaml user/sim/policy.yaml selftests/bench/demo.yaml user/agent/etc/policy.yaml
+printf 'jobs:\n- {name: kv, class: latency, match: [{uid: 1}], slo: {p99: 5}}\npolicies:\n- {name: p, fro: job}\n' >"$dir/odd.yaml"
+out=$(selftests/host/schema_check.py "$dir/odd.yaml")
+is "... and a wrong one does not" $? 1
+like "... for each of its mistakes" "$out" 'p99: 5 is no string'
+like "... which are named" "$out" 'unknown key fro'
+swiftrdma policy compile user/policies/order.yaml >"$dir/derived.yaml"
+check "what is derived fits it too" selftests/host/schema_check.py "$dir/derived.yaml"
+
+file=user/policies/order.yaml
+swiftrdma policy compile $file >"$dir/derived" 2>&1
+point $? "policies are derived from jobs and order"
+{ grep -v ^order: $file; cat "$dir/derived"; } >"$dir/whole.yaml"
+is "... which say the same when they are read again" \
+	"$(swiftrdma -j policy check "$dir/whole.yaml" on anywhere 2>&1 | jq -c '[.[] | [.policy, .do]]')" \
+	"$(swiftrdma -j policy check $file on anywhere 2>&1 | jq -c '[.[] | [.policy, .do]]')"
+out=$(swiftrdma policy explain $file kv)
+point $? "what will happen to a job is explained"
+like "... why" "$out" 'port-kv, because kv has p99 <= 50 us and goes before web'
+like "... with the thresholds" "$out" 'criteria: port_busy = 80 %'
+like "... and of no other job" "$(grep -c '^[a-z].*:.*in the order' <<<"$out")" '^1$'
+
+sed 's/port.util > 80%/port.utl > 80%/' user/policies/port.yaml >"$dir/bad.yaml"
+out=$(swiftrdma policy check "$dir/bad.yaml" 2>&1)
+is "a bad file is refused" $? 1
+like "... with file, line, column and what would be right" "$out" \
+	"bad.yaml:[0-9]+:11: unknown signal 'port.utl'; did you mean 'port.util'"
+like "... and a caret below the line" "$(tail -n 1 <<<"$out")" '^ {14}\^$'
+swiftrdma policy compile user/policies/port.yaml >/dev/null 2>&1
+is "without an order nothing is derived" $? 1
+swiftrdma policy simulate user/sim/policy.yaml >/dev/null 2>&1
+is "a simulation needs a scenario" $? 2
+
+swiftrdma -j policy simulate user/sim/policy.yaml scenario user/sim/scenarios/port.yaml without csv "$dir/csv" >"$dir/sim" 2>&1
+point $? "a scenario is simulated"
+is "... with and without, and says that it is simulated" \
+	"$(jq -c '[.[] | select(.job == "j2") | [.simulated, .policies, .slo_met > 0.9]]' "$dir/sim")" \
+	'[[true,false,false],[true,true,true]]'
+is "... with a line a tick and job in the CSV" "$(wc -l <"$dir/csv")" 241
+
+swiftrdma policy simulate user/sim/policy.yaml scenario user/sim/scenarios/port.yaml record "$dir/rec" >/dev/null 2>&1
+sed 's/cgroup: .*kv.service/cgroup: \/j2/; s/cooldown: 500ms/cooldown: 1ms/' user/policies/port.yaml >"$dir/port.yaml"
+out=$(swiftrdma policy simulate "$dir/port.yaml" replay "$dir/rec" 2>&1)
+point $? "a recording is replayed"
+like "... and says what would have been done" "$out" 'job j2: port: port sim0/1 util .* > 80 % and job j2 qps 2 > 0: level 0 -> 1'
+like "... to the end" "$(tail -n 1 <<<"$out")" '^80 readings, [1-9]'
+head -c 3000 "$dir/rec" >"$dir/cut"
+out=$(swiftrdma policy simulate "$dir/port.yaml" replay "$dir/cut" 2>&1)
+point $? "one that was cut off is replayed as far as it goes"
+like "... which is said" "$out" 'the last record is cut off; read up to there'
+swiftrdma policy simulate "$dir/port.yaml" replay "$dir/port.yaml" >/dev/null 2>&1
+is "what is no recording is refused" $? 1
+ktap_end

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Policies from jobs and an order; the policies that are shipped. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "policy/config.h"
+#include "policy/derive.h"
+
+#define JOBS							\
+	"jobs:\n"						\
+	"- {name: kv, class: latency, slo: {p99: 50us}, match: [{uid: 1}]}\n" \
+	"- {name: web, class: balanced, match: [{uid: 2}]}\n"	\
+	"- {name: bulk, class: throughput, match: [{uid: 3}]}\n" \
+	"- {name: odd, class: best-effort, match: [{uid: 4}]}\n"
+
+static struct config cfg;
+static struct report rep;
+
+static bool load(const char *text, struct caps caps)
+{
+	report_init(&rep, "f");
+	return config_load_text_for(&cfg, &caps, text, strlen(text), &rep);
+}
+
+static const struct policy *find(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < cfg.policies.n; i++)
+		if (!strcmp(cfg.policies.v[i].name, name))
+			return &cfg.policies.v[i];
+	return NULL;
+}
+
+/* Each of the five contentions has somebody who acts on it. */
+static void test_all_five(void **state)
+{
+	bool seen[CAUSES] = { false };
+	size_t i;
+
+	(void)state;
+	assert_true(load(JOBS "order: kv > web > bulk, odd\n", caps_all()));
+	assert_true(cfg.derived);
+	assert_int_equal(rep.warnings, 0);
+	for (i = 0; i < cfg.policies.n; i++) {
+		seen[cfg.policies.v[i].cause] = true;
+		assert_false(cfg.policies.v[i].off);
+		/* Each says where it comes from. */
+		assert_true(strlen(cfg.texts[i].because) > 8);
+	}
+	for (i = 1; i < CAUSES; i++)
+		if (!seen[i])
+			fail_msg("nothing for %s", cause_names[i]);
+	/* Who goes first may rise further. */
+	assert_true(find("port-kv")->act[0].ceiling == 7);
+	assert_true(find("port-web")->act[0].ceiling == 6);
+	assert_null(find("port-bulk"));
+	assert_non_null(find("storm-bulk"));
+	assert_non_null(strstr(cfg.texts[0].because, "p99 <= 50 us"));
+	assert_non_null(strstr(cfg.texts[0].because, "goes before web"));
+	config_free(&cfg);
+}
+
+/* The highest level of the file is the highest there is. */
+static void test_levels(void **state)
+{
+	(void)state;
+	assert_true(load("levels:\n- {level: 2, dscp: 10}\n- {level: 3, dscp: 26}\n"
+			 JOBS "order: kv, web > bulk\n", caps_all()));
+	assert_true(find("port-kv")->act[0].ceiling == 3);
+	assert_true(find("port-web")->act[0].ceiling == 3);
+	/* Who has no place in the order is not asked to yield to those last. */
+	assert_non_null(find("merge-odd"));
+	config_free(&cfg);
+}
+
+/* Here nobody measures p99: the fallback acts, and the rest is idle. */
+static void test_here(void **state)
+{
+	size_t i;
+
+	(void)state;
+	assert_true(load(JOBS "order: kv > bulk\n", caps_here()));
+	for (i = 0; i < cfg.policies.n; i++)
+		if (!strcmp(cfg.policies.v[i].name, "port-kv")) {
+			assert_false(cfg.policies.v[i].off);
+			assert_true(cfg.texts[i].by_fallback);
+		}
+	assert_false(find("storm-bulk")->off);
+	assert_true(find("merge-bulk")->off);
+	config_free(&cfg);
+}
+
+/* What is printed is a file's policies section, and means the same. */
+static void test_read_again(void **state)
+{
+	char *text, *whole;
+	struct config was;
+	size_t i;
+
+	(void)state;
+	assert_true(load(JOBS "order: kv > web > bulk > odd\n", caps_all()));
+	text = derive_text(&cfg);
+	assert_non_null(text);
+	was = cfg;
+	assert_true(asprintf(&whole, JOBS "%s", text) > 0);
+	if (!load(whole, caps_all()))
+		fail_msg("line %u: %s", rep.v[0].line, rep.v[0].msg);
+	assert_false(cfg.derived);
+	assert_int_equal(cfg.policies.n, was.policies.n);
+	for (i = 0; i < cfg.policies.n; i++) {
+		const struct policy *a = &was.policies.v[i];
+		const struct policy *b = &cfg.policies.v[i];
+
+		assert_string_equal(a->name, b->name);
+		assert_memory_equal(&a->when, &b->when, sizeof(a->when));
+		assert_memory_equal(a->act, b->act, sizeof(a->act));
+		assert_int_equal(a->undo_hold, b->undo_hold);
+	}
+	assert_int_equal(cfg.policies.prog.n_ins, was.policies.prog.n_ins);
+	free(whole);
+	free(text);
+	config_free(&cfg);
+	config_free(&was);
+}
+
+static void says(const char *text, const char *want)
+{
+	char line[1024];
+
+	if (load(text, caps_all()))
+		fail_msg("accepted: %s", text);
+	report_line(&rep, 0, line, sizeof(line));
+	if (strcmp(line, want))
+		fail_msg("\n said: %s\nought: %s", line, want);
+}
+
+static void test_refused(void **state)
+{
+	(void)state;
+	says("jobs:\n- {name: a, class: latency, slo: {p99: 2us}, match: [{uid: 1}]}\norder: a\n",
+	     "f:2:1: job 'a': p99 <= 2 us cannot be met: no request is answered in less than 2.9 us; if this device is faster, set 'base_latency' under 'criteria:'");
+	says("ports:\n- {dev: x, speed: 1Gbit/s}\njobs:\n- {name: a, class: latency, slo: {p99: 30us}, match: [{uid: 1}]}\norder: a\n",
+	     "f:4:1: job 'a': p99 <= 30 us cannot be met: 2.9 us for any request (base_latency) + 33 us for the packet that may be on the wire = 35.9 us");
+	says("ports:\n- {dev: x, speed: 10Gbit/s}\njobs:\n- {name: a, class: throughput, slo: {byte_rate: 6Gbit/s}, match: [{uid: 1}]}\n- {name: b, class: throughput, slo: {byte_rate: 5Gbit/s}, match: [{uid: 1}]}\norder: a > b\n",
+	     "f:5:1: more is promised than there is: 6 Gbit/s for a + 5 Gbit/s for b = 11 Gbit/s; the ports have 10 Gbit/s, 1 Gbit/s less");
+	/* The criterion is the operator's to change. */
+	assert_true(load("criteria: {base_latency: 1us}\njobs:\n- {name: a, class: latency, slo: {p99: 2us}, match: [{uid: 1}]}\norder: a\n", caps_all()));
+	config_free(&cfg);
+}
+
+static void test_order(void **state)
+{
+	(void)state;
+	says(JOBS "order: kv > wbe\n", "f:6:13: order: no job 'wbe'; did you mean 'web'?");
+	says(JOBS "order: kv > kv\n", "f:6:13: order: job 'kv' is named twice");
+	says(JOBS "order: kv >\n", "f:6:12: order: a job's name is expected here, as in 'kv > dlrm, web > bulk'");
+	says(JOBS "order: kv < web\n", "f:6:11: order: '< web' is not understood; jobs are separated by '>', equals by ','");
+	says("criteria: {port_bussy: 70%}\n", "f:1:12: unknown criterion 'port_bussy'; did you mean 'port_busy'? A new name should look less alike");
+	says("criteria: {port_busy: 5us}\n", "f:1:23: port_busy: '5us' is a time; it should be a ratio, as in 80%");
+	says("criteria: {Mine: 5us}\n", "f:1:12: a criterion's name is made of a-z, 0-9 and _ and begins with a letter");
+	says("criteria: {mine: soon}\n", "f:1:18: mine: 'soon' is no number with a unit; write for instance 5us, 80% or 512");
+	/* One of the file's own, and a changed one, in a state. */
+	assert_true(load("criteria: {mine: 7us, port_busy: 70%}\npolicies:\n- {name: p, for: job, when: port.util > port_busy and qp.queue_delay > mine, do: job.level = 1, undo: {when: port.util < 60%}}\n", caps_all()));
+	assert_true(cfg.policies.prog.atoms[OBJ_PORT][0].value == 0.7);
+	assert_true(cfg.policies.prog.atoms[OBJ_QP][0].value == 7000);
+	config_free(&cfg);
+}
+
+static void test_shipped(void **state)
+{
+	static const char *const files[] = {
+		"port", "paper-hol", "paper-port", "uar", "cache", "control",
+		"order",
+	};
+	const struct caps all = caps_all();
+	char path[256];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		snprintf(path, sizeof(path), TOP "/user/policies/%s.yaml",
+			 files[i]);
+		report_init(&rep, path);
+		if (!config_load_file_for(&cfg, &all, path, &rep)) {
+			report_print(&rep, stderr);
+			fail();
+		}
+		assert_int_equal(rep.warnings, 0);
+		assert_true(cfg.policies.n > 0);
+		config_free(&cfg);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_all_five),
+		cmocka_unit_test(test_levels),
+		cmocka_unit_test(test_here),
+		cmocka_unit_test(test_read_again),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_shipped),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Fallbacks, several knobs at once, quotas; what becomes of several contentions
+ * at a time, of knobs that turn to and fro, and of who comes last.
+ */
+#include "unit/eval_rig.h"
+
+static void test_fallback(void **state)
+{
+	struct policy *p = add("p", "job kv", "port.util > 80% and job.p99 rising",
+			       "job.level = 3", "port.util < 60%");
+
+	(void)state;
+	read_state(&p->fallback, NULL, "port.util > 90%");
+	util(0.85);
+	/* Nobody knows the p99: the other state decides. */
+	assert_int_equal(eval(1000), 0);
+	util(0.95);
+	assert_int_equal(eval(1100), 1);
+	assert_string_equal(out[0].reason,
+			    "p: port rxe0/1 util 95 % > 90 %: level 0 -> 3");
+	util(0.5);
+	assert_int_equal(eval(2000), 1);
+	/* Now somebody does: then that counts, and it does not rise. */
+	signal_set(&sig, SIG_JOB_P99, 1, 5000);
+	assert_int_equal(eval(2100), 0);
+	util(0.95);
+	assert_int_equal(eval(4000), 0);
+	signal_set(&sig, SIG_JOB_P99, 1, 6000);
+	assert_int_equal(eval(4100), 1);
+}
+
+static void test_undo_fallback(void **state)
+{
+	struct policy *p = add("p", "job kv", "port.util > 80%",
+			       "job.level = 3", "job.p99 < 40us");
+
+	(void)state;
+	read_state(&p->undo_fallback, &p->undo_fallback_not, "port.util < 60%");
+	util(0.95);
+	assert_int_equal(eval(1000), 1);
+	util(0.7);
+	assert_int_equal(eval(2000), 0);
+	util(0.5);
+	assert_int_equal(eval(3000), 1);
+	assert_true(out[0].undo && out[0].release);
+	assert_non_null(strstr(out[0].reason, "util 50 % < 60 %"));
+	util(0.95);
+	assert_int_equal(eval(4000), 1);
+	util(0.5);
+	signal_set(&sig, SIG_JOB_P99, 1, 50000);
+	assert_int_equal(eval(5000), 0);
+	signal_set(&sig, SIG_JOB_P99, 1, 30000);
+	assert_int_equal(eval(6000), 1);
+}
+
+static void test_several_knobs(void **state)
+{
+	struct policy *p = add("p", "job kv", "port.util > 80%",
+			       "job.level += 1, job.max_qps = 7; job.weight += 2",
+			       "port.util < 60%");
+
+	(void)state;
+	step(&p->undo[0], "job.weight -= 2");
+	p->undo[0].floor = 1;
+	p->undo[0].ceiling = 100;
+	p->n_undo = 1;
+	util(0.9);
+	assert_int_equal(eval(1000), 3);
+	assert_true(out[0].knob == SWIFTRDMA_KNOB_LEVEL && out[0].new == 1);
+	assert_true(out[1].knob == SWIFTRDMA_KNOB_MAX_QPS && out[1].new == 7);
+	assert_true(out[2].knob == SWIFTRDMA_KNOB_WEIGHT && out[2].new == 3);
+	/* What has arrived stays, the others go on. */
+	assert_int_equal(eval(2000), 2);
+	assert_true(out[1].knob == SWIFTRDMA_KNOB_WEIGHT && out[1].new == 5);
+	assert_int_equal(policy_n_held(&st), 3);
+	/* Back: one a step at a time, the others at once. */
+	util(0.1);
+	assert_int_equal(eval(3000), 3);
+	assert_true(out[0].release && out[1].release && !out[2].release);
+	assert_int_equal(policy_n_held(&st), 1);
+	assert_int_equal(eval(4000), 1);
+	assert_true(out[0].release && out[0].old == 3);
+	assert_int_equal(policy_n_held(&st), 0);
+	assert_int_equal(eval(5000), 0);
+}
+
+static void test_value_from_signals(void **state)
+{
+	(void)state;
+	add("p", "job kv", "port.util > 80%", "merge to job.qps / 2",
+	    "port.util < 60%");
+	util(0.9);
+	assert_int_equal(eval(1000), 1);
+	assert_true(out[0].knob == SWIFTRDMA_KNOB_QPS && out[0].new == 1);
+	/* From a number that is not known comes nothing. */
+	policy_state_free(&st);
+	forget(SIG_JOB_QPS, 1);
+	assert_int_equal(eval(2000), 0);
+}
+
+static void test_max_steps(void **state)
+{
+	struct policy *p = add("p", "job kv", "port.util > 80%",
+			       "job.level += 1", "port.util < 60%");
+
+	(void)state;
+	p->max_steps = 2;
+	util(0.9);
+	assert_int_equal(eval(1000), 1);
+	assert_int_equal(out[0].steps_left, 1);
+	assert_int_equal(eval(2000), 1);
+	assert_int_equal(out[0].steps_left, 0);
+	assert_int_equal(eval(3000), 0);
+	/* After an undo it may begin again. */
+	util(0.1);
+	assert_int_equal(eval(4000), 1);
+	util(0.9);
+	assert_int_equal(eval(5000), 1);
+	/* What could not be done was no step. */
+	policy_failed(&st, &out[0]);
+	assert_int_equal(eval(6000), 1);
+	assert_int_equal(out[0].steps_left, 1);
+}
+
+/* So many acts a second over all jobs, and who matters comes first. */
+static void test_rate_and_order(void **state)
+{
+	static const struct policy_rank ranks[] = { { "bulk", 1 }, { "kv", 2 } };
+	struct policy *p = add("p", "job", "port.util > 80%",
+			       "job.level += 1", "port.util < 60%");
+
+	(void)state;
+	p->rate = 1;
+	p->cooldown = 5000 * MS;
+	set.ranks = ranks;
+	set.n_ranks = 2;
+	util(0.9);
+	assert_int_equal(eval(1000), 1);
+	assert_string_equal(out[0].job, "bulk");
+	assert_int_equal(eval(1500), 0);
+	assert_int_equal(eval(2000), 1);
+	assert_string_equal(out[0].job, "kv");
+	assert_int_equal(eval(3000), 0);
+	assert_int_equal(eval(6000), 1);
+	assert_string_equal(out[0].job, "bulk");
+}
+
+/* The cause whose signals are furthest beyond their bounds. */
+static void test_causes(void **state)
+{
+	struct policy *p = add("port", "job kv", "port.util > 80%",
+			       "job.level += 1", "port.util < 60%");
+	struct policy *u = add("uar", "job kv", "uar.coactive > 50%",
+			       "job.weight += 1", "uar.coactive < 20%");
+
+	(void)state;
+	p->cause = CAUSE_PORT;
+	u->cause = CAUSE_UAR;
+	set.settle = 1000 * MS;
+	util(0.88);					/* 10 % beyond */
+	signal_set(&sig, SIG_UAR_COACTIVE, 0, 0.9);	/* 80 % beyond */
+	assert_int_equal(eval(1000), 1);
+	assert_int_equal(out[0].policy, 1);
+	assert_int_equal(out[0].others, 1u << CAUSE_PORT);
+	assert_non_null(strstr(out[0].reason, "(not port, which fits less)"));
+	/* Until that shows, it alone goes on, however things look. */
+	util(1);
+	signal_set(&sig, SIG_UAR_COACTIVE, 0, 0.55);
+	assert_int_equal(eval(1500), 1);
+	assert_int_equal(out[0].policy, 1);
+	signal_set(&sig, SIG_UAR_COACTIVE, 0, 0.4);
+	assert_int_equal(eval(1600), 0);
+	assert_int_equal(eval(2499), 0);
+	assert_int_equal(eval(2500), 1);
+	assert_int_equal(out[0].policy, 0);
+	/* A policy without a cause is nobody's rival. */
+	p->cause = CAUSE_NONE;
+	signal_set(&sig, SIG_UAR_COACTIVE, 0, 0.9);
+	assert_int_equal(eval(4000), 2);
+}
+
+/* A knob that goes to and fro is waited for ever longer. */
+static void test_damping(void **state)
+{
+	struct policy *p = add("p", "job kv", "port.util > 80%",
+			       "job.level += 1", "port.util < 60%");
+	unsigned int acts = 0, damped = 0, i;
+
+	(void)state;
+	p->cooldown = 100 * MS;
+	set.turns = 4;
+	set.turns_within = 10000 * MS;
+	for (i = 0; i < 200; i++) {
+		util(i % 2 ? 0.1 : 0.9);
+		if (!eval(1000 + i * 100))
+			continue;
+		acts += !out[0].undo;
+		if (out[0].damped > damped) {
+			damped = out[0].damped;
+			assert_int_equal(out[0].cooldown,
+					 (uint64_t)100 * MS << damped);
+			assert_non_null(strstr(out[0].reason,
+					       "it turned too often: waiting"));
+		}
+	}
+	assert_true(damped >= 3);
+	assert_true(acts < 60);
+	/* Calm for long enough, it is as it was. */
+	set.turns_within = 1000 * MS;
+	util(0.1);
+	eval(30000);
+	for (i = 0; i < 8; i++) {
+		util(i % 2 ? 0.1 : 0.9);
+		eval(1000000 + i * 1000000);
+	}
+	util(0.9);
+	assert_int_equal(eval(20000000), 1);
+	assert_int_equal(out[0].damped, 0);
+}
+
+static void test_best_effort_is_left_something(void **state)
+{
+	struct policy *p;
+
+	(void)state;
+	scene.jobs[2].class = SWIFTRDMA_JOB_CLASS_BEST_EFFORT;
+	scene_changed();
+	p = add("p", "job of class best-effort or throughput",
+		"port.util > 80%", "job.max_qps -= 60", "port.util < 60%");
+	set.least[SWIFTRDMA_KNOB_MAX_QPS] = 30;
+	scene.jobs[2].stats[0].has |= SNAP_MAX_QPS;
+	scene.jobs[2].stats[0].max_qps = 100;
+	util(0.9);
+	assert_int_equal(eval(1000), 1);
+	assert_true(out[0].new == 40);
+	assert_int_equal(eval(2000), 1);
+	assert_true(out[0].new == 30);
+	assert_int_equal(eval(3000), 0);
+	(void)p;
+}
+
+/* The busiest QP goes to the UAR with least to do, one at a time. */
+static void test_migrate(void **state)
+{
+	size_t pos = 0;
+
+	(void)state;
+	add("p", "job kv", "uar.coactive > 50%", "migrate to lightest uar",
+	    "uar.coactive < 20%");
+	made_uar(&scene, 0, 3)->qps = 0;
+	scene_changed();
+	signal_set(&sig, SIG_UAR_COACTIVE, 0, 0.9);
+	signal_set(&sig, SIG_UAR_WR_RATE, 0, 1000);
+	signal_set(&sig, SIG_UAR_WR_RATE, 1, 10);
+	signal_set(&sig, SIG_UAR_WR_RATE, 2, 0);
+	signal_set(&sig, SIG_QP_WR_RATE, 0, 100);
+	signal_set(&sig, SIG_QP_WR_RATE, 1, 900);
+	assert_int_equal(eval(1000), 1);
+	assert_true(out[0].has_qp);
+	assert_int_equal(out[0].qpn, 18);
+	assert_int_equal(out[0].serial, 18);
+	assert_true(out[0].old == 1 && out[0].new == 3);
+	assert_non_null(strstr(out[0].reason, ": qp 18 uar 1 -> 3"));
+	/* The next one, and then there is none left. */
+	assert_int_equal(eval(2000), 1);
+	assert_int_equal(out[0].qpn, 17);
+	assert_int_equal(eval(3000), 0);
+	assert_int_equal(policy_held(&set, &st, &pos, out, DECISIONS), 2);
+	assert_true(out[0].has_qp && out[0].qpn == 18 && out[0].new == 3);
+	policy_failed(&st, &(struct policy_decision){
+		.job = "kv", .has_qp = true, .dev_index = 0, .qpn = 17,
+		.knob = SWIFTRDMA_KNOB_UAR, .new = 3 });
+	assert_int_equal(policy_n_held(&st), 1);
+	/* Back the same way. */
+	signal_set(&sig, SIG_UAR_COACTIVE, 0, 0.1);
+	assert_int_equal(eval(4000), 1);
+	assert_true(out[0].has_qp && out[0].release && out[0].qpn == 18);
+	assert_int_equal(policy_n_held(&st), 0);
+	assert_int_equal(eval(5000), 0);
+}
+
+static void test_off(void **state)
+{
+	(void)state;
+	add("p", "job kv", "port.util > 80%", "job.level = 3",
+	    "port.util < 60%")->off = true;
+	util(0.9);
+	assert_int_equal(eval(1000), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		EVAL_TEST(test_fallback),
+		EVAL_TEST(test_undo_fallback),
+		EVAL_TEST(test_several_knobs),
+		EVAL_TEST(test_value_from_signals),
+		EVAL_TEST(test_max_steps),
+		EVAL_TEST(test_rate_and_order),
+		EVAL_TEST(test_causes),
+		EVAL_TEST(test_damping),
+		EVAL_TEST(test_best_effort_is_left_something),
+		EVAL_TEST(test_migrate),
+		EVAL_TEST(test_off),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

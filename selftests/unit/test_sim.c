@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The simulator: each scenario that is shipped, without policies and with those
+ * derived from jobs and order, and what it claims as a bound. All of it is a
+ * model's word; the published figures are in the scenarios.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "sim/sim.h"
+
+static struct scenario sc;
+static struct sim_result without, with;
+static struct config cfg;
+
+static void load(const char *name)
+{
+	const struct caps all = caps_all();
+	struct report r;
+	char path[256];
+
+	snprintf(path, sizeof(path), TOP "/user/sim/scenarios/%s.yaml", name);
+	report_init(&r, path);
+	if (!scenario_load(&sc, path, &r)) {
+		report_print(&r, stderr);
+		fail();
+	}
+	assert_string_equal(sc.name, name);
+	assert_true(strlen(sc.claim) > 20);
+	report_init(&r, "policy.yaml");
+	if (!config_load_file_for(&cfg, &all, TOP "/user/sim/policy.yaml", &r)) {
+		report_print(&r, stderr);
+		fail();
+	}
+}
+
+static void run(const char *name)
+{
+	struct sim_options opt = { 0 };
+
+	load(name);
+	assert_int_equal(sim_run(&sc, &opt, &without), 0);
+	opt.cfg = &cfg;
+	assert_int_equal(sim_run(&sc, &opt, &with), 0);
+	config_free(&cfg);
+	assert_int_equal(without.decisions, 0);
+	assert_true(with.decisions > 0);
+}
+
+static size_t job(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < sc.n_jobs; i++)
+		if (!strcmp(sc.jobs[i].name, name))
+			return i;
+	fail_msg("no job %s", name);
+	return 0;
+}
+
+static double p99(const struct sim_result *r, const char *name)
+{
+	return (double)sim_hist_quantile(&r->job[job(name)].latency, 0.99) /
+	       1000;
+}
+
+static double done(const struct sim_result *r, const char *name)
+{
+	return (double)r->job[job(name)].done;
+}
+
+static double met(const struct sim_result *r, const char *name)
+{
+	const struct sim_job_result *j = &r->job[job(name)];
+
+	return (double)j->met / j->ticks;
+}
+
+#define HOLDS(what, value, op, bound)					\
+	do {								\
+		double v_ = (value);					\
+		printf("# %s: " what ": %.3g, " #op " " #bound "\n",	\
+		       sc.name, v_);					\
+		assert_true(v_ op (bound));				\
+	} while (0)
+
+static void test_uar(void **state)
+{
+	(void)state;
+	run("uar");
+	/* 57 % lost, 2.22 times gained. */
+	HOLDS("gain", done(&with, "kv") / done(&without, "kv"), >=, 1.9);
+	HOLDS("gain", done(&with, "kv") / done(&without, "kv"), <=, 2.6);
+}
+
+static void test_cache(void **state)
+{
+	(void)state;
+	run("cache");
+	/* 48 Gbit/s at 49.1 % misses; 96.6 at 17.2 %. */
+	HOLDS("misses without", without.qpc_miss, >=, 0.4);
+	HOLDS("Gbit/s without", without.tx_bps / 1e9, <=, 56);
+	HOLDS("misses with", with.qpc_miss, <=, 0.172);
+	HOLDS("Gbit/s with", with.tx_bps / 1e9, >=, 90);
+	HOLDS("kv's target met", met(&with, "kv"), >=, 0.99);
+	HOLDS("... without", met(&without, "kv"), <=, 0.1);
+}
+
+static void test_thrash(void **state)
+{
+	double s;
+
+	(void)state;
+	run("thrash");
+	s = (double)with.measured / 1e9;
+	/* 55 and 109 M/s */
+	HOLDS("M/s without", done(&without, "reads") / s / 1e6, <=, 60);
+	HOLDS("M/s with", done(&with, "reads") / s / 1e6, >=, 100);
+}
+
+static void test_port(void **state)
+{
+	(void)state;
+	run("port");
+	HOLDS("j2 p99, without to with", p99(&without, "j2") / p99(&with, "j2"), >=, 5);
+	HOLDS("j2's target met", met(&with, "j2"), >=, 0.99);
+	HOLDS("... without", met(&without, "j2"), <=, 0.1);
+	/* Who fills the port loses next to nothing by it. */
+	HOLDS("j1's rate", done(&with, "j1") / done(&without, "j1"), >=, 0.95);
+	HOLDS("the port", with.tx_bps / (double)sc.nic.link_bps, >=, 0.95);
+	/* j2 > j3 */
+	HOLDS("j3 behind j2", p99(&with, "j3") / p99(&with, "j2"), >=, 1);
+}
+
+static void test_hol(void **state)
+{
+	(void)state;
+	run("hol");
+	HOLDS("j2 p99, without to with", p99(&without, "j2") / p99(&with, "j2"), >=, 1.3);
+	HOLDS("j2's target met", met(&with, "j2") - met(&without, "j2"), >, 0);
+	HOLDS("j1's rate", done(&with, "j1") / done(&without, "j1"), >=, 0.98);
+}
+
+static void test_storm(void **state)
+{
+	(void)state;
+	run("storm");
+	HOLDS("kv p99, without to with", p99(&without, "kv") / p99(&with, "kv"), >=, 5);
+	HOLDS("kv's target met", met(&with, "kv"), >=, 0.99);
+}
+
+static void test_neighbour(void **state)
+{
+	(void)state;
+	run("neighbour");
+	HOLDS("heartbeats in time, without", met(&without, "heartbeat"), <=, 0.1);
+	HOLDS("... with", met(&with, "heartbeat"), >=, 0.99);
+	HOLDS("nfs's rate", done(&with, "nfs") / done(&without, "nfs"), >=, 0.95);
+}
+
+static void test_all(void **state)
+{
+	(void)state;
+	run("all");
+	HOLDS("kv p99, without to with", p99(&without, "kv") / p99(&with, "kv"), >=, 2);
+	HOLDS("web p99, without to with", p99(&without, "web") / p99(&with, "web"), >=, 2);
+	HOLDS("bulk's rate", done(&with, "bulk") / done(&without, "bulk"), >=, 0.9);
+}
+
+/* The same seed, the same answer; another one, another. */
+static void test_deterministic(void **state)
+{
+	struct sim_options opt = { 0 };
+	struct sim_result again;
+
+	(void)state;
+	load("storm");
+	opt.cfg = &cfg;
+	assert_int_equal(sim_run(&sc, &opt, &with), 0);
+	assert_int_equal(sim_run(&sc, &opt, &again), 0);
+	assert_memory_equal(&with, &again, sizeof(with));
+	sc.seed = 2;
+	assert_int_equal(sim_run(&sc, &opt, &again), 0);
+	assert_true(memcmp(&with, &again, sizeof(with)) != 0);
+	config_free(&cfg);
+}
+
+static void test_quantiles(void **state)
+{
+	struct sim_hist h = { 0 };
+	uint64_t i, q;
+
+	(void)state;
+	for (i = 1; i <= 100000; i++)
+		sim_hist_add(&h, i);
+	for (i = 1; i < 100; i++) {
+		q = sim_hist_quantile(&h, (double)i / 100);
+		assert_true(q >= i * 1000 * 96 / 100 && q <= i * 1000 * 104 / 100);
+	}
+	memset(&h, 0, sizeof(h));
+	assert_int_equal(sim_hist_quantile(&h, 0.99), 0);
+	sim_hist_add(&h, UINT64_MAX);
+	assert_true(sim_hist_quantile(&h, 0.99) > UINT64_MAX / 16 * 15);
+}
+
+static void says(const char *text, const char *want)
+{
+	struct report r;
+	char line[512];
+
+	report_init(&r, "s");
+	assert_false(scenario_load_text(&sc, text, strlen(text), &r));
+	report_line(&r, 0, line, sizeof(line));
+	if (strcmp(line, want))
+		fail_msg("\n said: %s\nought: %s", line, want);
+}
+
+static void test_mistakes(void **state)
+{
+	(void)state;
+	says("name: a\n", "s:1:1: a scenario lacks 'nic:'; for instance 'nic: {preset: cx5}'");
+	says("name: a\nnic: {preset: cx9}\njobs: [{name: k, class: latency, size: 64}]\n",
+	     "s:2:15: 'cx9' is no preset; there are off, cx5 and cx6");
+	says("name: a\nnic: {preset: cx5}\njobs: []\n", "s:3:7: a scenario has 1 to 32 jobs");
+	says("name: a\nnic: {preset: cx5}\njobs: [{name: k, class: latency, size: 64, arrival: open}]\n",
+	     "s:3:8: open arrivals need a rate, as in 'rate: 100k/s'");
+	says("name: a\nnic: {preset: cx5}\njobs: [{name: k, class: latency, size: 64, shares: l}]\n",
+	     "s:3:52: no job 'l' before this one to share QPs with");
+	says("name: a\nnic: {preset: cx5}\ntime: 1ms\nwarmup: 2ms\njobs: [{name: k, class: latency, size: 64}]\n",
+	     "s:1:1: nothing is measured: 'warmup' takes all of 'time'");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_quantiles),
+		cmocka_unit_test(test_mistakes),
+		cmocka_unit_test(test_deterministic),
+		cmocka_unit_test(test_uar),
+		cmocka_unit_test(test_cache),
+		cmocka_unit_test(test_thrash),
+		cmocka_unit_test(test_port),
+		cmocka_unit_test(test_hol),
+		cmocka_unit_test(test_storm),
+		cmocka_unit_test(test_neighbour),
+		cmocka_unit_test(test_all),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* Between the files of the command that read policies. */
+#ifndef SRDMA_CLI_POLICY_H
+#define SRDMA_CLI_POLICY_H
+
+#include "cli/args.h"
+#include "policy/config.h"
+
+/* FILE [ on { here | anywhere } ] */
+int policy_file(struct args *args, const char **file, struct caps *caps);
+/* What is wrong goes to stderr. */
+int policy_load(struct config *cfg, const char *file, const struct caps *caps,
+		bool say_warnings);
+
+struct cli;
+
+/* policy_sim.c */
+int policy_simulate(struct cli *cli, struct args *args);
+
+#endif /* SRDMA_CLI_POLICY_H */

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* swiftrdma policy simulate: with a file's policies, and without, side by side. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/policy.h"
+#include "sim/record.h"
+#include "sim/sim.h"
+
+struct request {
+	const char *file, *scenario, *replay, *csv, *record;
+	bool without, log;
+};
+
+static int parse(struct args *args, struct request *rq)
+{
+	static const char *const words[] = {
+		"scenario", "without", "csv", "log", "replay", "record",
+		NULL
+	};
+	const char *word;
+
+	memset(rq, 0, sizeof(*rq));
+	rq->file = args_next(args);
+	if (!rq->file)
+		return args_bad("which file? As in swiftrdma policy simulate FILE scenario SCENARIO");
+	while ((word = args_next(args))) {
+		/* Also --scenario, as one would write it elsewhere. */
+		switch (args_match(words, word + strspn(word, "-"))) {
+		case 0:
+			if (args_value(args, word, &rq->scenario))
+				return CLI_USAGE;
+			break;
+		case 1:
+			rq->without = true;
+			break;
+		case 2:
+			if (args_value(args, word, &rq->csv))
+				return CLI_USAGE;
+			break;
+		case 3:
+			rq->log = true;
+			break;
+		case 4:
+			if (args_value(args, word, &rq->replay))
+				return CLI_USAGE;
+			break;
+		case 5:
+			if (args_value(args, word, &rq->record))
+				return CLI_USAGE;
+			break;
+		default:
+			return args_bad("'%s': expected scenario, replay, without, csv, record or log",
+					word);
+		}
+	}
+	if (!rq->scenario && !rq->replay)
+		return args_bad("simulate: which scenario? As in scenario port.yaml");
+	return CLI_OK;
+}
+
+static double us(const struct sim_job_result *r, double q)
+{
+	return (double)sim_hist_quantile(&r->latency, q) / 1000;
+}
+
+static double rate(const struct sim_result *res, size_t i)
+{
+	return res->measured ? (double)res->job[i].done * 1e9 /
+			       (double)res->measured : 0;
+}
+
+static double met(const struct sim_job_result *r)
+{
+	return r->ticks ? 100.0 * r->met / r->ticks : 0;
+}
+
+static void line(const struct scenario *sc, const struct sim_result *res,
+		 size_t i, const char *which)
+{
+	const struct sim_job_result *r = &res->job[i];
+
+	printf("%-12s %-9s %10.2f %10.2f %10.2f %12.0f %10.3f",
+	       sc->jobs[i].name, which, us(r, 0.5), us(r, 0.99), us(r, 0.999),
+	       rate(res, i), rate(res, i) * sc->jobs[i].bytes * 8 / 1e9);
+	if (sc->jobs[i].slo_p99)
+		printf(" %7.1f %%\n", met(r));
+	else
+		printf(" %9s\n", "-");
+}
+
+static void table(const struct scenario *sc, const struct sim_result *with,
+		  const struct sim_result *without)
+{
+	size_t i;
+
+	printf("simulated: %s\n%s%s\n", sc->name, sc->claim,
+	       sc->claim[0] ? "\n" : "");
+	printf("%-12s %-9s %10s %10s %10s %12s %10s %9s\n", "JOB", "POLICIES",
+	       "P50 (us)", "P99 (us)", "P99.9", "RATE (1/s)", "(Gbit/s)",
+	       "SLO MET");
+	for (i = 0; i < sc->n_jobs; i++) {
+		if (without)
+			line(sc, without, i, "without");
+		line(sc, with, i, "with");
+	}
+	printf("\nport %.3g Gbit/s, QP context misses %.1f %%, %zu decisions, %.3g M requests, %.3g M events\n",
+	       with->tx_bps / 1e9, with->qpc_miss * 100, with->decisions,
+	       (double)with->wrs / 1e6, (double)with->events / 1e6);
+	if (without)
+		printf("without policies: port %.3g Gbit/s, QP context misses %.1f %%\n",
+		       without->tx_bps / 1e9, without->qpc_miss * 100);
+}
+
+static void json_run(const struct scenario *sc, const struct sim_result *res,
+		     bool policies, bool *first)
+{
+	size_t i;
+
+	for (i = 0; i < sc->n_jobs; i++) {
+		const struct sim_job_result *r = &res->job[i];
+
+		printf("%s{\"simulated\":true,\"scenario\":\"%s\",\"job\":\"%s\",\"policies\":%s,\"p50\":%.0f,\"p99\":%.0f,\"p999\":%.0f,\"wr_rate\":%.1f,\"byte_rate\":%.0f",
+		       *first ? "" : ",", sc->name, sc->jobs[i].name,
+		       policies ? "true" : "false", us(r, 0.5) * 1000,
+		       us(r, 0.99) * 1000, us(r, 0.999) * 1000, rate(res, i),
+		       rate(res, i) * sc->jobs[i].bytes * 8);
+		if (sc->jobs[i].slo_p99)
+			printf(",\"slo_met\":%.4f", met(r) / 100);
+		printf("}");
+		*first = false;
+	}
+}
+
+static int one(const struct scenario *sc, const struct config *cfg,
+	       const struct request *rq, struct sim_result *res)
+{
+	struct sim_options opt = { .cfg = cfg };
+	struct record rec;
+	FILE *f = NULL;
+	int err;
+
+	if (isatty(STDERR_FILENO))
+		opt.progress = stderr;
+	if (rq->log && cfg)
+		opt.log = stdout;
+	if (rq->csv && cfg) {
+		opt.csv = fopen(rq->csv, "we");
+		if (!opt.csv) {
+			args_bad("%s: %s", rq->csv, strerror(errno));
+			return CLI_ERROR;
+		}
+	}
+	if (rq->record && cfg) {
+		f = fopen(rq->record, "we");
+		if (!f || record_begin(&rec, f)) {
+			args_bad("%s: %s", rq->record, strerror(errno));
+			return CLI_ERROR;
+		}
+		opt.record = &rec;
+	}
+	err = sim_run(sc, &opt, res);
+	if (opt.csv && fclose(opt.csv))
+		err = -errno;
+	if (f && fclose(f))
+		err = -errno;
+	if (f)
+		record_end(&rec);
+	if (!err)
+		return CLI_OK;
+	args_bad("the simulation failed: %s", strerror(-err));
+	return CLI_ERROR;
+}
+
+/* --- replay ------------------------------------------------------------------- */
+
+#define DECISIONS 256
+
+/* A recording read twice, one of the two a record behind. */
+struct replay {
+	FILE *f[2];
+	struct record was, is;
+	struct signals sig;
+	struct policy_state st;
+	struct policy_decision *out;
+	uint64_t first;
+	size_t readings, decisions;
+};
+
+/* What would have been done, next to what the job's class was then. */
+static void say_decision(struct replay *rp, const struct policy_decision *d,
+			 uint64_t now)
+{
+	const struct snapshot *snap = rp->sig.snap;
+	double level;
+	size_t i;
+
+	printf("%9.3f s  job %s: %s", (double)(now - rp->first) / 1e9, d->job,
+	       d->reason);
+	for (i = 0; i < snap->n_jobs; i++)
+		if (!strcmp(snap->jobs[i].name, d->job) &&
+		    signal_get(&rp->sig, SIG_JOB_LEVEL, i, &level))
+			printf(" (in force then: level %.0f)", level);
+	printf("\n");
+}
+
+static int replay_one(struct replay *rp, const struct config *cfg)
+{
+	const struct signal_opts opts = config_signal_opts(cfg);
+	size_t n, i;
+
+	if (signals_reserve(&rp->sig, &rp->is.last))
+		return CLI_ERROR;
+	signals_update(&rp->sig, rp->readings ? &rp->was.last : NULL,
+		       &rp->is.last, &opts);
+	if (policy_state_reserve(&rp->st, &cfg->policies, &rp->sig))
+		return CLI_ERROR;
+	if (!rp->readings++) {
+		rp->first = rp->is.last.time;
+		return CLI_OK;
+	}
+	n = policy_eval(&cfg->policies, &rp->st, &rp->sig, rp->is.last.time,
+			rp->out, DECISIONS);
+	for (i = 0; i < n; i++)
+		say_decision(rp, &rp->out[i], rp->is.last.time);
+	rp->decisions += n;
+	return CLI_OK;
+}
+
+static int replay_all(struct replay *rp, const struct config *cfg,
+		      const char *path)
+{
+	int err, got;
+
+	rp->f[0] = fopen(path, "re");
+	rp->f[1] = fopen(path, "re");
+	if (!rp->f[0] || !rp->f[1]) {
+		args_bad("%s: %s", path, strerror(errno));
+		return CLI_ERROR;
+	}
+	if (record_open(&rp->was, rp->f[0]) || record_open(&rp->is, rp->f[1])) {
+		args_bad("%s: not a recording of swiftrdma record, or of another version (this reads version %d)",
+			 path, RECORD_VERSION);
+		return CLI_ERROR;
+	}
+	while ((got = record_next(&rp->is)) == 1) {
+		err = replay_one(rp, cfg);
+		if (err)
+			return cli_no_memory();
+		if (record_next(&rp->was) != 1)
+			return cli_no_memory();
+	}
+	if (got < 0)
+		return cli_no_memory();
+	if (rp->is.problem)
+		fprintf(stderr, "%s: %s; read up to there\n", path,
+			rp->is.problem);
+	printf("%zu readings, %zu decisions\n", rp->readings, rp->decisions);
+	return CLI_OK;
+}
+
+static int replay(const char *file, const char *path)
+{
+	const struct caps here = caps_here();
+	struct replay rp = { .out = calloc(DECISIONS, sizeof(*rp.out)) };
+	struct config cfg;
+	int err = rp.out ? policy_load(&cfg, file, &here, true) :
+			   cli_no_memory();
+
+	if (err) {
+		free(rp.out);
+		return err;
+	}
+	signals_init(&rp.sig);
+	policy_state_init(&rp.st);
+	err = replay_all(&rp, &cfg, path);
+	record_end(&rp.was);
+	record_end(&rp.is);
+	signals_free(&rp.sig);
+	policy_state_free(&rp.st);
+	if (rp.f[0])
+		fclose(rp.f[0]);
+	if (rp.f[1])
+		fclose(rp.f[1]);
+	free(rp.out);
+	config_free(&cfg);
+	return err;
+}
+
+int policy_simulate(struct cli *cli, struct args *args)
+{
+	struct sim_result *res = calloc(2, sizeof(*res));
+	struct scenario *sc = calloc(1, sizeof(*sc));
+	const struct caps all = caps_all();
+	struct config cfg = { 0 };
+	struct request rq;
+	struct report r;
+	bool first = true;
+	int err = parse(args, &rq);
+
+	if (!err && rq.replay) {
+		free(res);
+		free(sc);
+		return replay(rq.file, rq.replay);
+	}
+	if (!err && (!res || !sc))
+		err = cli_no_memory();
+	if (!err) {
+		report_init(&r, rq.scenario);
+		if (!scenario_load(sc, rq.scenario, &r)) {
+			report_print(&r, stderr);
+			err = CLI_ERROR;
+		}
+	}
+	if (!err)
+		err = policy_load(&cfg, rq.file, &all, true);
+	if (!err)
+		err = one(sc, &cfg, &rq, &res[0]);
+	if (!err && rq.without)
+		err = one(sc, NULL, &rq, &res[1]);
+	if (!err && cli->out.json) {
+		printf("[");
+		if (rq.without)
+			json_run(sc, &res[1], false, &first);
+		json_run(sc, &res[0], true, &first);
+		printf("]\n");
+	} else if (!err) {
+		table(sc, &res[0], rq.without ? &res[1] : NULL);
+	}
+	config_free(&cfg);
+	free(res);
+	free(sc);
+	return err;
+}

@@ -1,0 +1,563 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* What one policy does to one job: steps, bounds, quotas, the way back. */
+#include "core/decide.h"
+
+#include <string.h>
+
+#define NSEC_PER_SEC 1e9
+#define DAMP_MAX 6
+
+/* Where a knob stands before anything of ours holds it. */
+static bool knob_base(const struct snap_job *job, unsigned int knob, double *v)
+{
+	size_t i;
+
+	if (knob == SWIFTRDMA_KNOB_LEVEL) {
+		*v = 0;
+		return true;
+	}
+	/* Unless told otherwise all tasks on a shared QP weigh the same. */
+	if (knob == SWIFTRDMA_KNOB_WEIGHT) {
+		*v = 1;
+		return true;
+	}
+	for (i = 0; i < job->n_stats; i++) {
+		const struct snap_job_stat *st = &job->stats[i];
+
+		if (knob == SWIFTRDMA_KNOB_MAX_QPS &&
+		    snap_has(st, SNAP_MAX_QPS)) {
+			*v = (double)st->max_qps;
+			return true;
+		}
+		if (knob == SWIFTRDMA_KNOB_CREATE_RATE &&
+		    snap_has(st, SNAP_CREATE_RATE)) {
+			*v = (double)st->create_rate;
+			return true;
+		}
+	}
+	return false;
+}
+
+static double whole(double v)
+{
+	return v < 0 ? -(double)(uint64_t)-v : (double)(uint64_t)v;
+}
+
+/* False: there is no value to add to, or none to be had. */
+static bool step_apply(struct eval *e, const struct step *step, uint32_t job,
+		       const struct binding *b, bool has_old, double old,
+		       double *new)
+{
+	struct prog_env env = {
+		.p = &e->set->prog, .s = e->s, .agg = e->st->truth.agg,
+		.now = e->now,
+	};
+	double n = step->n, least = 0;
+
+	if (step->expr.n) {
+		n = prog_run(&env, step->expr, b);
+		if (n != n || n > 1e15 || n < -1e15)
+			return false;
+		n = whole(n);
+	}
+	if (step->op == STEP_SET)
+		*new = n;
+	else if (!has_old)
+		return false;
+	else
+		*new = step->op == STEP_ADD ? old + n : old - n;
+	if (e->s->snap->jobs[job].class == SWIFTRDMA_JOB_CLASS_BEST_EFFORT)
+		least = e->set->least[step->knob];
+	if (*new < step->floor)
+		*new = step->floor;
+	if (*new < least)
+		*new = least;
+	if (*new > step->ceiling)
+		*new = step->ceiling;
+	return true;
+}
+
+bool decide_due(const struct eval *e, const struct policy_slot *slot,
+		uint32_t n, bool undo)
+{
+	const struct policy *p = &e->set->v[n];
+	const struct policy_run *run = &slot->runs[n];
+	uint64_t since = undo ? run->undo_since : run->true_since;
+	uint64_t hold = undo ? p->undo_hold : p->hold;
+	uint64_t cooldown = undo ? p->undo_cooldown : p->cooldown;
+	unsigned int i, damp = 0;
+
+	if (!undo && p->max_steps && run->steps >= p->max_steps)
+		return false;
+	if (e->st->at_once)
+		return true;
+	/* A damped way back would keep what is no longer wanted. */
+	for (i = 0; !undo && i < p->n_act; i++)
+		if (slot->turns[p->act[i].knob].damp > damp)
+			damp = slot->turns[p->act[i].knob].damp;
+	return e->now - since >= hold &&
+	       (!run->acted || e->now - run->last >= cooldown << damp);
+}
+
+bool decide_budget(struct eval *e, uint32_t n)
+{
+	const struct policy *p = &e->set->v[n];
+	struct policy_budget *b = &e->st->budgets[n];
+	double most = p->rate > 1 ? p->rate : 1;
+
+	if (p->rate <= 0)
+		return true;
+	if (!b->at)
+		b->left = most;
+	else
+		b->left += p->rate * (double)(e->now - b->at) / NSEC_PER_SEC;
+	if (b->left > most)
+		b->left = most;
+	b->at = e->now ? e->now : 1;
+	return b->left >= 1;
+}
+
+/* Up and down and up again: the policies work against each other, or the load. */
+static unsigned int note_turn(struct eval *e, struct policy_slot *slot,
+			      unsigned int knob, int way)
+{
+	struct policy_turns *t = &slot->turns[knob];
+	const struct policy_set *set = e->set;
+
+	if (!set->turns || !way)
+		return t->damp;
+	if (t->damp && e->now - t->last > set->turns_within << t->damp)
+		t->damp--;
+	if (t->n && e->now - t->since > set->turns_within)
+		t->n = 0;
+	if (t->way && t->way != way) {
+		if (!t->n++)
+			t->since = e->now;
+		if (t->n > set->turns) {
+			t->damp += t->damp < DAMP_MAX;
+			t->n = 0;
+		}
+		t->last = e->now;
+	}
+	t->way = (int8_t)way;
+	return t->damp;
+}
+
+static void outcome(struct text *t, const struct policy_decision *d)
+{
+	const struct vocab_knob *k = vocab_knob(d->knob);
+	bool first = true;
+	unsigned int i;
+
+	text_str(t, ": ");
+	if (d->has_qp) {
+		text_str(t, "qp ");
+		text_u64(t, d->qpn);
+		text_str(t, " ");
+	}
+	text_str(t, strchr(k->name, '.') + 1);
+	text_str(t, " ");
+	if (d->has_old)
+		vocab_format(t, d->old, k->unit);
+	else
+		text_str(t, "none");
+	text_str(t, " -> ");
+	if (d->release)
+		text_str(t, "the application's own");
+	else
+		vocab_format(t, d->new, k->unit);
+	for (i = 1; i < CAUSES; i++) {
+		if (!(d->others & 1u << i))
+			continue;
+		text_str(t, first ? " (not " : ", ");
+		text_str(t, cause_names[i]);
+		first = false;
+	}
+	if (!first)
+		text_str(t, ", which fits less)");
+	if (d->damped) {
+		text_str(t, " (it turned too often: waiting ");
+		units_format(t, (double)d->cooldown, UNIT_TIME);
+		text_str(t, ")");
+	}
+}
+
+static void reason(struct eval *e, struct policy_decision *d,
+		   const struct policy *p, const struct cond *c,
+		   const struct binding *b)
+{
+	char tail[144];
+	struct text t, end;
+
+	text_init(&end, tail, sizeof(tail));
+	outcome(&end, d);
+	/* However many clauses there are, what came of them must fit. */
+	text_init(&t, d->reason, sizeof(d->reason) - end.len - 3);
+	text_str(&t, p->name);
+	text_str(&t, ": ");
+	if (d->undo && b->at[OBJ_DEV] < 0 && c->kinds & ~(1u << OBJ_JOB)) {
+		text_str(&t, "job ");
+		text_str(&t, d->job);
+		text_str(&t, " uses nothing any more");
+	} else {
+		why_cond(&t, &e->set->prog, &e->st->truth, c, e->s, b);
+	}
+	t.cap = sizeof(d->reason);
+	if (t.cut)
+		text_str(&t, "...");
+	text_mem(&t, tail, end.len);
+}
+
+/* What all decisions of one act have in common. */
+static struct policy_decision *begin(struct eval *e, uint32_t n, uint32_t job,
+				     const struct cond *c,
+				     const struct binding *b, bool undo)
+{
+	struct policy_decision *d = &e->out[e->n];
+	const struct snapshot *snap = e->s->snap;
+	const struct policy *p = &e->set->v[n];
+
+	memset(d, 0, sizeof(*d));
+	d->policy = n;
+	d->undo = undo;
+	d->steps_left = UINT32_MAX;
+	d->job_id = snap->jobs[job].id;
+	memcpy(d->job, snap->jobs[job].name, sizeof(d->job));
+	d->cooldown = undo ? p->undo_cooldown : p->cooldown;
+	if (!c)
+		return d;
+	if (b->at[OBJ_DEV] >= 0) {
+		d->has_dev = true;
+		memcpy(d->dev, snap->devs[b->at[OBJ_DEV]].name,
+		       sizeof(d->dev));
+	}
+	if (b->at[OBJ_PORT] >= 0) {
+		d->has_port = true;
+		d->port = snap->ports[b->at[OBJ_PORT]].index;
+	}
+	d->n_values = why_values(d->values, POLICY_READINGS, &e->set->prog, c,
+				 e->s, b);
+	return d;
+}
+
+static void held(struct policy_slot *slot, const struct policy_decision *d)
+{
+	slot->held[d->knob] = d->has_qp ? slot->n_moved > 0 : !d->release;
+	slot->holder[d->knob] = d->policy;
+	slot->value[d->knob] = d->new;
+}
+
+/* Which QP is to move: of those for which it is true the busiest. */
+static int32_t busiest(struct eval *e, const struct policy_slot *slot,
+		       const struct cond *c, uint32_t job)
+{
+	const struct snapshot *snap = e->s->snap;
+	int32_t best = -1;
+	double most = -1;
+	struct binding b;
+	struct span sp;
+	uint32_t i;
+
+	span_init(&sp, e->s, job, c->kinds | 1u << OBJ_QP);
+	while (span_next(&sp, &b)) {
+		const struct snap_qp *qp = &snap->qps[b.at[OBJ_QP]];
+		double rate = 0;
+
+		for (i = 0; i < slot->n_moved; i++)
+			if (slot->moved[i].dev == qp->dev &&
+			    slot->moved[i].qpn == qp->qpn)
+				break;
+		if (i < slot->n_moved ||
+		    truth_at(&e->st->truth, &e->set->prog, c->terms, &b) !=
+			    TRI_TRUE)
+			continue;
+		signal_get(e->s, SIG_QP_WR_RATE, (size_t)b.at[OBJ_QP], &rate);
+		if (rate <= most)
+			continue;
+		most = rate;
+		best = b.at[OBJ_QP];
+	}
+	return best;
+}
+
+/* Of the device's UARs the one with least to do: work requests, then QPs. */
+static int32_t lightest(struct eval *e, int32_t qp)
+{
+	const struct signals *s = e->s;
+	int32_t best = -1, own = s->qps[qp].uar;
+	double least_rate = 0, least_qps = 0;
+	struct members m;
+	uint32_t i;
+
+	if (s->qps[qp].dev < 0)
+		return -1;
+	members_init(&m, s, OBJ_DEV, (uint32_t)s->qps[qp].dev, OBJ_UAR);
+	while (members_next(&m, &i)) {
+		double rate = 0, qps = 0;
+
+		signal_get(s, SIG_UAR_WR_RATE, i, &rate);
+		signal_get(s, SIG_UAR_QPS, i, &qps);
+		if (best >= 0 && (rate > least_rate ||
+				  (rate == least_rate && qps >= least_qps)))
+			continue;
+		best = (int32_t)i;
+		least_rate = rate;
+		least_qps = qps;
+	}
+	return best == own ? -1 : best;
+}
+
+static bool act_migrate(struct eval *e, struct policy_slot *slot,
+			const struct cond *c, uint32_t job,
+			struct policy_decision *d)
+{
+	const struct snapshot *snap = e->s->snap;
+	struct policy_moved *m;
+	int32_t qp, uar;
+
+	if (slot->n_moved == POLICY_MOVED)
+		return false;
+	qp = busiest(e, slot, c, job);
+	uar = qp < 0 ? -1 : lightest(e, qp);
+	if (uar < 0)
+		return false;
+	d->has_qp = true;
+	d->dev_index = snap->qps[qp].dev;
+	d->qpn = snap->qps[qp].qpn;
+	d->serial = snap->qps[qp].serial;
+	d->has_old = snap_has(&snap->qps[qp], SNAP_UAR);
+	d->old = snap->qps[qp].uar;
+	d->new = snap->uars[uar].index;
+	m = &slot->moved[slot->n_moved++];
+	*m = (struct policy_moved){
+		.dev = d->dev_index, .qpn = d->qpn, .serial = d->serial,
+		.uar = snap->uars[uar].index, .policy = d->policy,
+	};
+	return true;
+}
+
+static bool act_value(struct eval *e, const struct policy_slot *slot,
+		      const struct step *step, uint32_t job,
+		      const struct binding *b, struct policy_decision *d)
+{
+	unsigned int knob = step->knob;
+
+	d->new = __builtin_nan("");
+	d->has_old = slot->held[knob];
+	d->old = slot->value[knob];
+	if (!d->has_old)
+		d->has_old = knob_base(&e->s->snap->jobs[job], knob, &d->old);
+	if (!d->has_old)
+		d->old = 0;
+	if (!step_apply(e, step, job, b, d->has_old, d->old, &d->new))
+		return false;
+	/*
+	 * Nothing would change. But setting a knob that nobody holds does, even
+	 * to the value it counts from: the application may have asked for more.
+	 */
+	return !d->has_old || d->new != d->old ||
+	       (!slot->held[knob] && step->op == STEP_SET);
+}
+
+bool decide_moves(struct eval *e, const struct policy_slot *slot, uint32_t n,
+		  uint32_t job)
+{
+	const struct policy *p = &e->set->v[n];
+	struct policy_decision d;
+	struct binding b;
+	unsigned int i;
+
+	memset(&b, 0xff, sizeof(b));
+	b.at[OBJ_JOB] = (int32_t)job;
+	for (i = 0; i < p->n_act; i++) {
+		const struct step *step = &p->act[i];
+
+		/* What is worked out from other objects has to be seen first. */
+		if (step->op == STEP_LIGHTEST)
+			return true;
+		if (act_value(e, slot, step, job, &b, &d) ||
+		    (step->expr.n && d.new != d.new))
+			return true;
+	}
+	return false;
+}
+
+void decide_act(struct eval *e, struct policy_slot *slot, uint32_t n,
+		uint32_t job, const struct cond *c, const struct binding *b,
+		uint32_t others, unsigned int *turned)
+{
+	const struct policy *p = &e->set->v[n];
+	struct policy_run *run = &slot->runs[n];
+	unsigned int i, done = 0;
+	bool was_active = run->active;
+
+	for (i = 0; i < p->n_act && e->n < e->cap; i++) {
+		const struct step *step = &p->act[i];
+		struct policy_decision *d = begin(e, n, job, c, b, false);
+
+		d->knob = step->knob;
+		d->step = i;
+		d->others = others;
+		if (step->op == STEP_LIGHTEST ?
+		    !act_migrate(e, slot, c, job, d) :
+		    !act_value(e, slot, step, job, b, d))
+			continue;
+		if (!was_active) {
+			run->has_from[i] = d->has_old;
+			run->from[i] = d->old;
+		}
+		d->damped = note_turn(e, slot, d->knob, d->has_qp ? 0 :
+				      d->new > d->old ? 1 :
+				      d->new < d->old ? -1 : 0);
+		d->cooldown <<= d->damped;
+		if (p->max_steps)
+			d->steps_left = p->max_steps - run->steps - 1;
+		reason(e, d, p, c, b);
+		memcpy(run->reason, d->reason, sizeof(run->reason));
+		held(slot, d);
+		*turned |= 1u << d->knob;
+		e->n++;
+		done++;
+	}
+	/* Looked for in vain: not again at every tick. */
+	run->acted = true;
+	run->last = e->now;
+	if (!done)
+		return;
+	run->active = true;
+	run->steps++;
+	run->dev = b->at[OBJ_DEV] >= 0 ?
+		   e->s->snap->devs[b->at[OBJ_DEV]].index : 0;
+	run->port = b->at[OBJ_PORT] >= 0 ?
+		    e->s->snap->ports[b->at[OBJ_PORT]].index : 0;
+	if (p->rate > 0)
+		e->st->budgets[n].left -= 1;
+	if (p->cause != CAUSE_NONE) {
+		slot->cause = p->cause;
+		slot->caused = true;
+		slot->cause_at = e->now;
+	}
+}
+
+/* Has stepping back come to where the policy began, or beyond? */
+static bool back_home(const struct policy_run *run, unsigned int i, double old,
+		      double new)
+{
+	if (new == old)
+		return true;
+	if (!run->has_from[i])
+		return false;
+	return old >= run->from[i] ? new <= run->from[i] : new >= run->from[i];
+}
+
+static const struct step *undo_step(const struct policy *p, unsigned int knob)
+{
+	unsigned int i;
+
+	for (i = 0; i < p->n_undo; i++)
+		if (p->undo[i].knob == knob && p->undo[i].op != STEP_RELEASE)
+			return &p->undo[i];
+	return NULL;
+}
+
+/* One QP a tick and policy, as the others are: the last that came first. */
+static void undo_moved(struct policy_slot *slot, struct policy_decision *d)
+{
+	const struct policy_moved *m = &slot->moved[--slot->n_moved];
+
+	d->has_qp = true;
+	d->dev_index = m->dev;
+	d->qpn = m->qpn;
+	d->serial = m->serial;
+	d->has_old = true;
+	d->old = m->uar;
+	d->release = true;
+}
+
+void decide_undo(struct eval *e, struct policy_slot *slot, uint32_t n,
+		 uint32_t job, const struct cond *c, const struct binding *b,
+		 unsigned int *turned)
+{
+	const struct policy *p = &e->set->v[n];
+	struct policy_run *run = &slot->runs[n];
+	bool left = false;
+	unsigned int i;
+
+	for (i = 0; i < p->n_act && e->n < e->cap; i++) {
+		unsigned int knob = p->act[i].knob;
+		const struct step *step = undo_step(p, knob);
+		struct policy_decision *d;
+
+		if (!slot->held[knob] || slot->holder[knob] != n)
+			continue;
+		d = begin(e, n, job, c, b, true);
+		d->knob = knob;
+		d->step = i;
+		if (knob == SWIFTRDMA_KNOB_UAR) {
+			undo_moved(slot, d);
+		} else {
+			d->has_old = true;
+			d->old = slot->value[knob];
+			if (!step || !step_apply(e, step, job, b, true, d->old,
+						 &d->new) ||
+			    back_home(run, i, d->old, d->new))
+				d->release = true;
+		}
+		if (d->release)
+			d->new = 0;
+		note_turn(e, slot, knob, knob == SWIFTRDMA_KNOB_UAR ? 0 :
+			  (d->release ? run->from[i] : d->new) < d->old ? -1 :
+									   1);
+		reason(e, d, p, c, b);
+		memcpy(run->reason, d->reason, sizeof(run->reason));
+		held(slot, d);
+		*turned |= 1u << knob;
+		left |= slot->held[knob];
+		e->n++;
+	}
+	run->acted = true;
+	run->last = e->now;
+	run->active = left;
+	if (!left)
+		run->steps = 0;
+}
+
+void decide_disown(struct eval *e, struct policy_slot *slot, uint32_t n,
+		   uint32_t job, unsigned int *turned)
+{
+	const struct policy *p = &e->set->v[n];
+	struct text t;
+	unsigned int i;
+
+	for (i = 0; i < p->n_act && e->n < e->cap; i++) {
+		unsigned int knob = p->act[i].knob;
+		struct policy_decision *d;
+
+		while (slot->held[knob] && slot->holder[knob] == n &&
+		       e->n < e->cap) {
+			d = begin(e, n, job, NULL, NULL, true);
+			d->release = true;
+			d->knob = knob;
+			d->has_old = true;
+			d->old = slot->value[knob];
+			if (knob == SWIFTRDMA_KNOB_UAR)
+				undo_moved(slot, d);
+			text_init(&t, d->reason, sizeof(d->reason));
+			text_str(&t, p->name);
+			text_str(&t, ": job ");
+			text_str(&t, d->job);
+			text_str(&t, " is now of class ");
+			vocab_format(&t, e->s->snap->jobs[job].class,
+				     UNIT_CLASS);
+			text_str(&t, ", which this policy is not for: ");
+			text_str(&t, vocab_knob(knob)->name);
+			text_str(&t, " released");
+			held(slot, d);
+			*turned |= 1u << knob;
+			e->n++;
+		}
+		if (slot->held[knob] && slot->holder[knob] == n)
+			return;		/* the rest at the next tick */
+	}
+	memset(&slot->runs[n], 0, sizeof(slot->runs[n]));
+}

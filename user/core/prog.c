@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include "core/prog.h"
+
+#include <string.h>
+
+#define UNKNOWN __builtin_nan("")
+
+static const char *const cmp_names[] = {
+	[CMP_GT] = ">",	 [CMP_GE] = ">=", [CMP_LT] = "<",
+	[CMP_LE] = "<=", [CMP_EQ] = "==", [CMP_NE] = "!=",
+};
+
+const char *cmp_name(enum cmp cmp)
+{
+	return cmp_names[cmp];
+}
+
+bool prog_compare(enum cmp cmp, double a, double b)
+{
+	switch (cmp) {
+	case CMP_GT:
+		return a > b;
+	case CMP_GE:
+		return a >= b;
+	case CMP_LT:
+		return a < b;
+	case CMP_LE:
+		return a <= b;
+	case CMP_EQ:
+		return a == b;
+	case CMP_NE:
+		return a != b;
+	}
+	return false;
+}
+
+void binding_of(const struct signals *s, enum obj_kind kind, uint32_t row,
+		struct binding *b)
+{
+	const struct snapshot *snap = s->snap;
+
+	memset(b, 0xff, sizeof(*b));
+	b->at[kind] = (int32_t)row;
+	switch (kind) {
+	case OBJ_QP:
+		b->at[OBJ_DEV] = s->qps[row].dev;
+		b->at[OBJ_PORT] = s->qps[row].port;
+		b->at[OBJ_UAR] = s->qps[row].uar;
+		b->at[OBJ_JOB] = s->qps[row].job;
+		break;
+	case OBJ_PORT:
+		b->at[OBJ_DEV] = signals_dev_row(snap, snap->ports[row].dev);
+		break;
+	case OBJ_UAR:
+		b->at[OBJ_DEV] = signals_dev_row(snap, snap->uars[row].dev);
+		break;
+	default:
+		break;
+	}
+}
+
+static double read_signal(const struct prog_env *env, uint16_t sig,
+			  const struct binding *b)
+{
+	int32_t row = b->at[vocab_signals[sig].obj];
+	double v;
+
+	return row >= 0 && signal_get(env->s, sig, (size_t)row, &v) ? v :
+								      UNKNOWN;
+}
+
+static double read_agg(const struct prog_env *env, uint16_t n,
+		       const struct binding *b)
+{
+	int32_t row = b->at[env->p->aggs[n].on];
+
+	return env->agg && row >= 0 ? env->agg[n][row] : UNKNOWN;
+}
+
+static double both(double a, double b)
+{
+	if (a == 0 || b == 0)
+		return 0;
+	return a != a || b != b ? UNKNOWN : 1;
+}
+
+static double either(double a, double b)
+{
+	if (a == 1 || b == 1)
+		return 1;
+	return a != a || b != b ? UNKNOWN : 0;
+}
+
+/*
+ * An object is looked at again where its answer may be another at the next
+ * tick without a signal that moved: what has risen has by then stood still.
+ */
+static double moved(struct prog_env *env, const struct prog_ins *in, double v)
+{
+	double was, answer = UNKNOWN;
+
+	if (!env->mem)
+		return UNKNOWN;
+	was = env->mem[in->mem];
+	env->mem[in->mem] = v;
+	if (v == v && was == was)
+		answer = in->op == PROG_RISING ? v > was : v < was;
+	if (v == v && answer != 0)
+		env->again = true;
+	return answer;
+}
+
+static double held(struct prog_env *env, const struct prog_ins *in, double v)
+{
+	double *since;
+
+	if (!env->mem)
+		return UNKNOWN;
+	since = &env->mem[in->mem];
+	if (v != 1) {
+		*since = UNKNOWN;
+		return v;
+	}
+	if (*since != *since)
+		*since = (double)env->now;
+	if ((double)env->now - *since >= env->p->k[in->arg])
+		return 1;
+	env->again = true;
+	return 0;
+}
+
+/* The first place of the stack stays empty: it is where nothing is on it. */
+double prog_run(struct prog_env *env, struct prog_code code,
+		const struct binding *b)
+{
+	const struct prog_ins *in = env->p->ins + code.first;
+	const struct prog_ins *end = in + code.n;
+	double stack[PROG_STACK + 1], *top = stack;
+
+	for (; in < end; in++) {
+		switch ((enum prog_op)in->op) {
+		case PROG_CONST:
+			*++top = env->p->k[in->arg];
+			break;
+		case PROG_SIGNAL:
+			*++top = read_signal(env, in->arg, b);
+			break;
+		case PROG_AGG:
+			*++top = read_agg(env, in->arg, b);
+			break;
+		case PROG_ADD:
+			top--;
+			*top += top[1];
+			break;
+		case PROG_SUB:
+			top--;
+			*top -= top[1];
+			break;
+		case PROG_MUL:
+			top--;
+			*top *= top[1];
+			break;
+		case PROG_DIV:
+			top--;
+			*top = top[1] != 0 ? *top / top[1] : UNKNOWN;
+			break;
+		case PROG_NEG:
+			*top = -*top;
+			break;
+		case PROG_CMP:
+			top--;
+			*top = *top != *top || top[1] != top[1] ? UNKNOWN :
+			       prog_compare(in->arg, *top, top[1]);
+			break;
+		case PROG_AND:
+			top--;
+			*top = both(*top, top[1]);
+			break;
+		case PROG_OR:
+			top--;
+			*top = either(*top, top[1]);
+			break;
+		case PROG_NOT:
+			*top = 1 - *top;
+			break;
+		case PROG_RISING:
+		case PROG_FALLING:
+			*top = moved(env, in, *top);
+			break;
+		case PROG_HELD:
+			*top = held(env, in, *top);
+			break;
+		case PROG_OPS:
+			break;
+		}
+	}
+	return *top;
+}
+
+enum tri prog_terms(const struct prog *p, struct prog_code terms,
+		    const uint64_t *t, const uint64_t *k)
+{
+	const struct prog_term *term = p->terms + terms.first;
+	enum tri any = TRI_FALSE;
+	unsigned int i, o;
+
+	for (i = 0; i < terms.n; i++, term++) {
+		uint64_t lack = 0, wrong = 0;
+
+		for (o = 0; o < OBJ_KINDS; o++) {
+			lack |= term->need[o] & ~t[o];
+			wrong |= term->need[o] & ~t[o] & k[o];
+		}
+		if (!lack)
+			return TRI_TRUE;
+		if (!wrong)
+			any = TRI_UNKNOWN;
+	}
+	return any;
+}
+
+uint32_t prog_work(const struct prog *p, enum obj_kind kind)
+{
+	uint32_t i, n = 0;
+
+	for (i = 0; i < p->n_atoms[kind]; i++)
+		n += p->atoms[kind][i].code.n;
+	for (i = 0; i < p->n_aggs; i++)
+		if (p->aggs[i].of == kind)
+			n += p->aggs[i].value.n + p->aggs[i].where.n + 1;
+	return n;
+}

@@ -1,0 +1,580 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * A tick in order: aggregates whose members changed; atoms of objects that
+ * changed, or whose owner changed where they look at that too; then, where the
+ * truth of an atom turned, the terms that need it, of the QPs concerned.
+ */
+#include "core/truth.h"
+
+#include <string.h>
+
+#define ON_QPS (1u << OBJ_QP | 1u << OBJ_UAR)
+
+struct pass {
+	struct truth *t;
+	const struct prog *p;
+	const struct signals *s;
+	uint64_t now;
+	bool all;		/* every object is new to us */
+};
+
+static void want(struct truth_rows *r, uint32_t tick, uint32_t row)
+{
+	if (r->stamp[row] == tick)
+		return;
+	r->stamp[row] = tick;
+	r->work[r->n_work++] = row;
+}
+
+static void want_members(struct pass *ps, enum obj_kind on, uint32_t row,
+			 enum obj_kind of)
+{
+	struct members m;
+	uint32_t i;
+
+	members_init(&m, ps->s, on, row, of);
+	while (members_next(&m, &i))
+		want(&ps->t->rows[of], ps->t->tick, i);
+}
+
+/* --- Aggregates ----------------------------------------------------------- */
+
+static double add_up(struct pass *ps, const struct prog_agg *a, uint32_t row)
+{
+	struct prog_env env = { .p = ps->p, .s = ps->s, .now = ps->now };
+	double sum = 0, best = 0, v;
+	struct members m;
+	struct binding b;
+	uint32_t i, n = 0;
+
+	members_init(&m, ps->s, a->on, row, a->of);
+	while (members_next(&m, &i)) {
+		binding_of(ps->s, a->of, i, &b);
+		if (a->where.n && prog_run(&env, a->where, &b) != 1)
+			continue;
+		v = a->value.n ? prog_run(&env, a->value, &b) : 1;
+		/* What cannot tell is left out; of nothing there is no mean. */
+		if (v != v)
+			continue;
+		sum += v;
+		if (!n || (a->op == AGG_MAX ? v > best : v < best))
+			best = v;
+		n++;
+	}
+	switch ((enum agg_op)a->op) {
+	case AGG_COUNT:
+		return n;
+	case AGG_SUM:
+		return n ? sum : __builtin_nan("");
+	case AGG_MEAN:
+		return n ? sum / n : __builtin_nan("");
+	default:
+		return n ? best : __builtin_nan("");
+	}
+}
+
+static int32_t container(const struct signals *s, enum obj_kind on,
+			 enum obj_kind of, uint32_t row)
+{
+	struct binding b;
+
+	if (of == OBJ_JOB || (of == OBJ_PORT && on == OBJ_JOB))
+		return -1;
+	binding_of(s, of, row, &b);
+	return b.at[on];
+}
+
+static bool moved_besides(const struct pass *ps, const struct prog_agg *a)
+{
+	unsigned int k;
+
+	for (k = 0; k < OBJ_KINDS; k++)
+		if (k != a->of && (a->reads & 1u << k) &&
+		    ps->s->table[k].n_moved)
+			return true;
+	return false;
+}
+
+static unsigned int others(const struct prog *p, enum obj_kind kind)
+{
+	unsigned int i, bits = 0;
+
+	for (i = 0; i < p->n_atoms[kind]; i++)
+		bits |= p->atoms[kind][i].others;
+	return bits & ~(1u << kind);
+}
+
+static void aggregate(struct pass *ps, uint32_t which)
+{
+	const struct prog_agg *a = &ps->p->aggs[which];
+	const struct signal_table *of = &ps->s->table[a->of];
+	struct truth_rows *on = &ps->t->rows[a->on];
+	bool all = ps->all || moved_besides(ps, a);
+	uint8_t *due = ps->t->agg_due;
+	unsigned int readers = 0, k;
+	size_t i;
+
+	if (!all && !of->n_moved)
+		return;
+	for (k = 0; k < OBJ_KINDS; k++)
+		if (others(ps->p, k) & 1u << a->on)
+			readers |= 1u << k;
+	memset(due, all, on->n);
+	for (i = 0; !all && i < of->n_moved; i++) {
+		int32_t row = container(ps->s, a->on, a->of, of->list[i]);
+
+		if (row >= 0)
+			due[row] = 1;
+		else if (a->of == OBJ_JOB || a->on == OBJ_JOB)
+			memset(due, 1, on->n);
+	}
+	for (i = 0; i < on->n; i++) {
+		double *to = &ps->t->agg[which][i], v;
+
+		if (!due[i])
+			continue;
+		v = add_up(ps, a, (uint32_t)i);
+		if (*to == v || (*to != *to && v != v))
+			continue;
+		*to = v;
+		want(on, ps->t->tick, (uint32_t)i);
+		for (k = 0; k < OBJ_KINDS; k++)
+			if (readers & 1u << k)
+				want_members(ps, a->on, (uint32_t)i, k);
+	}
+}
+
+/* --- Atoms ---------------------------------------------------------------- */
+
+/* What moved, what asked for it, and what looks at something that moved. */
+static void gather(struct pass *ps, enum obj_kind kind)
+{
+	struct truth_rows *r = &ps->t->rows[kind];
+	const struct signal_table *tab = &ps->s->table[kind];
+	unsigned int look = others(ps->p, kind), k;
+	size_t i;
+
+	if (!ps->p->n_atoms[kind]) {
+		r->n_work = 0;
+		return;
+	}
+	if (ps->all) {
+		for (i = 0; i < r->n; i++)
+			want(r, ps->t->tick, (uint32_t)i);
+		return;
+	}
+	for (i = 0; i < tab->n_moved; i++)
+		want(r, ps->t->tick, tab->list[i]);
+	for (i = 0; i < r->n_again; i++)
+		want(r, ps->t->tick, r->again[i]);
+	for (k = 0; k < OBJ_KINDS; k++) {
+		if (!(look & 1u << k))
+			continue;
+		for (i = 0; i < ps->s->table[k].n_moved; i++)
+			want_members(ps, k, ps->s->table[k].list[i], kind);
+	}
+}
+
+static void ask(struct truth *t, const struct signals *s, uint32_t qp,
+		const uint64_t *terms)
+{
+	uint64_t *pend = t->pend + (size_t)qp * t->words;
+	int32_t job = s->qps[qp].job;
+	const uint64_t *about = t->asks + (size_t)job * t->words;
+	uint64_t was = 0, is = 0;
+	unsigned int w;
+
+	if (job < 0)
+		return;
+	for (w = 0; w < t->words; w++) {
+		was |= pend[w];
+		pend[w] |= terms[w] & about[w];
+		is |= pend[w];
+	}
+	if (!was && is)
+		t->queue[t->n_queue++] = qp;
+}
+
+/* The truth of some atoms of this object turned. */
+static void turned(struct pass *ps, enum obj_kind kind, uint32_t row,
+		   uint64_t bits)
+{
+	struct truth *t = ps->t;
+	uint64_t terms[PROG_CODE / 64 + 1], any = 0;
+	struct members m;
+	unsigned int w;
+	uint32_t qp;
+
+	/* What is asked of QPs does not depend on the job. */
+	if (!t->words || kind == OBJ_JOB)
+		return;
+	for (w = 0; w < t->words; w++)
+		terms[w] = 0;
+	for (; bits; bits &= bits - 1) {
+		const uint64_t *needs = t->needs[kind] +
+			(size_t)__builtin_ctzll(bits) * t->words;
+
+		for (w = 0; w < t->words; w++)
+			any |= terms[w] |= needs[w];
+	}
+	if (!any)
+		return;
+	if (kind == OBJ_QP) {
+		ask(t, ps->s, row, terms);
+		return;
+	}
+	members_init(&m, ps->s, kind, row, OBJ_QP);
+	while (members_next(&m, &qp))
+		ask(t, ps->s, qp, terms);
+}
+
+static void ranges(const struct truth_rows *r, uint32_t has, const double *v,
+		   uint64_t *t, uint64_t *k)
+{
+	const struct truth_column *c = r->column, *end = c + r->n_columns;
+	uint64_t yes = 0, known = 0;
+
+	for (; c < end; c++) {
+		const struct truth_range *g = r->range + c->first;
+		double x = v[c->col];
+		unsigned int i;
+
+		if (!(has >> c->col & 1))
+			continue;
+		known |= c->bits;
+		if (x < c->least) {
+			yes |= c->low;
+			continue;
+		}
+		for (i = 0; i < c->n; i++, g++)
+			yes |= (uint64_t)(((x >= g->lo) & (x <= g->hi)) ^
+					  g->not) << g->bit;
+	}
+	*t = yes;
+	*k = known;
+}
+
+static void run_others(struct prog_env *env, const struct truth_rows *r,
+		       enum obj_kind kind, uint32_t row, uint64_t *t,
+		       uint64_t *k)
+{
+	struct binding b;
+	unsigned int i;
+
+	binding_of(env->s, kind, row, &b);
+	for (i = 0; i < r->n_others; i++) {
+		const struct prog_atom *a = &env->p->atoms[kind][r->other[i]];
+		double v = prog_run(env, a->code, &b);
+
+		if (v != v)
+			continue;
+		*k |= 1ULL << r->other[i];
+		if (v == 1)
+			*t |= 1ULL << r->other[i];
+	}
+}
+
+static void atoms(struct pass *ps, enum obj_kind kind)
+{
+	struct truth_rows *r = &ps->t->rows[kind];
+	const struct signal_table *tab = &ps->s->table[kind];
+	struct prog_env env = {
+		.p = ps->p, .s = ps->s, .agg = ps->t->agg, .now = ps->now,
+	};
+	uint32_t n_mem = ps->p->n_mem[kind];
+	uint64_t t, k, bits;
+	size_t i;
+
+	r->n_again = 0;
+	for (i = 0; i < r->n_work; i++) {
+		uint32_t row = r->work[i];
+
+		ranges(r, tab->has[row], tab->v + (size_t)row * tab->width, &t,
+		       &k);
+		if (r->n_others) {
+			env.mem = n_mem ? r->mem + (size_t)row * n_mem : NULL;
+			env.again = false;
+			run_others(&env, r, kind, row, &t, &k);
+			if (env.again)
+				r->again[r->n_again++] = row;
+		}
+		bits = (t ^ r->t[row]) | (k ^ r->k[row]);
+		if (!bits)
+			continue;
+		r->t[row] = t;
+		r->k[row] = k;
+		if (!ps->all)
+			turned(ps, kind, row, bits);
+	}
+	r->n_work = 0;
+}
+
+/* --- Terms asked of QPs ---------------------------------------------------- */
+
+struct masks {
+	uint64_t t[OBJ_KINDS], k[OBJ_KINDS];
+};
+
+static void masks_of(const struct truth *t, const struct binding *b,
+		     struct masks *m)
+{
+	unsigned int o;
+
+	for (o = 0; o < OBJ_KINDS; o++) {
+		int32_t row = b->at[o];
+
+		m->t[o] = row >= 0 ? t->rows[o].t[row] : 0;
+		m->k[o] = row >= 0 ? t->rows[o].k[row] : 0;
+	}
+}
+
+static enum tri without_job(const struct prog_term *term, const struct masks *m)
+{
+	uint64_t lack = 0, wrong = 0;
+	unsigned int o;
+
+	for (o = 0; o < OBJ_JOB; o++) {
+		lack |= term->need[o] & ~m->t[o];
+		wrong |= term->need[o] & ~m->t[o] & m->k[o];
+	}
+	return !lack ? TRI_TRUE : wrong ? TRI_FALSE : TRI_UNKNOWN;
+}
+
+static void answer(struct pass *ps, uint32_t qp)
+{
+	struct truth *t = ps->t;
+	const struct signal_qp_ref *ref = &ps->s->qps[qp];
+	const struct binding b = { {
+		[OBJ_DEV] = ref->dev, [OBJ_PORT] = ref->port,
+		[OBJ_UAR] = ref->uar, [OBJ_QP] = (int32_t)qp, [OBJ_JOB] = -1,
+	} };
+	uint32_t n = ps->p->n_asked;
+	struct masks m;
+	unsigned int w;
+
+	masks_of(t, &b, &m);
+	for (w = 0; w < t->words; w++) {
+		size_t at = (size_t)qp * t->words + w;
+		uint64_t bits = t->pend[at];
+
+		t->pend[at] = 0;
+		for (; bits; bits &= bits - 1) {
+			uint32_t c = w * 64 +
+				     (uint32_t)__builtin_ctzll(bits);
+			uint64_t bit = bits & -bits;
+			enum tri r = without_job(&ps->p->terms[ps->p->asked[c]],
+						 &m);
+			int yes = (r == TRI_TRUE) - !!(t->yes[at] & bit);
+			int no = (r == TRI_FALSE) - !!(t->no[at] & bit);
+
+			t->yes[at] = r == TRI_TRUE ? t->yes[at] | bit :
+						     t->yes[at] & ~bit;
+			t->no[at] = r == TRI_FALSE ? t->no[at] | bit :
+						     t->no[at] & ~bit;
+			if (ref->job < 0)
+				continue;
+			t->n_yes[(size_t)ref->job * n + c] += (uint32_t)yes;
+			t->n_no[(size_t)ref->job * n + c] += (uint32_t)no;
+		}
+	}
+}
+
+static void ask_all(struct pass *ps)
+{
+	struct truth *t = ps->t;
+	size_t jobs = ps->s->snap->n_jobs * ps->p->n_asked;
+	size_t words = ps->s->snap->n_qps * t->words, i;
+
+	if (!t->words)
+		return;
+	memset(t->n_yes, 0, jobs * sizeof(*t->n_yes));
+	memset(t->n_no, 0, jobs * sizeof(*t->n_no));
+	memset(t->yes, 0, words * sizeof(*t->yes));
+	memset(t->no, 0, words * sizeof(*t->no));
+	memset(t->pend, 0, words * sizeof(*t->pend));
+	t->n_queue = 0;
+	for (i = 0; i < ps->s->snap->n_qps; i++)
+		ask(t, ps->s, (uint32_t)i, t->every);
+}
+
+void truth_update(struct truth *t, const struct prog *p,
+		  const struct signals *s, uint64_t now)
+{
+	struct pass ps = { .t = t, .p = p, .s = s, .now = now };
+	uint32_t k;
+	size_t i;
+
+	/* A reading that we did not see may have moved anything. */
+	ps.all = !t->started || t->topology != s->topology ||
+		 s->readings - t->readings > 1;
+	t->started = true;
+	t->topology = s->topology;
+	t->readings = s->readings;
+	t->tick++;
+	for (k = 0; k < p->n_aggs; k++)
+		aggregate(&ps, k);
+	for (k = 0; k < OBJ_KINDS; k++)
+		gather(&ps, k);
+	for (k = 0; k < OBJ_KINDS; k++)
+		atoms(&ps, k);
+	if (ps.all)
+		ask_all(&ps);
+	for (i = 0; i < t->n_queue; i++)
+		answer(&ps, t->queue[i]);
+	t->n_queue = 0;
+}
+
+bool truth_asks(const struct truth *t, const struct signals *s)
+{
+	return t->started && t->topology == s->topology;
+}
+
+void truth_ask_none(struct truth *t, const struct signals *s)
+{
+	if (t->words)
+		memset(t->asks, 0, s->snap->n_jobs * t->words *
+				   sizeof(*t->asks));
+}
+
+void truth_ask(struct truth *t, const struct prog *p, uint32_t job,
+	       const struct cond *c)
+{
+	uint64_t *asks;
+	unsigned int i;
+
+	if (!t->words)
+		return;
+	asks = t->asks + (size_t)job * t->words;
+	for (i = 0; i < c->terms.n; i++) {
+		uint16_t n = p->terms[c->terms.first + i].asked;
+
+		if (n != PROG_UNASKED)
+			asks[n / 64] |= 1ULL << n % 64;
+	}
+}
+
+/* --- Answers ---------------------------------------------------------------- */
+
+enum tri truth_at(const struct truth *t, const struct prog *p,
+		  struct prog_code terms, const struct binding *b)
+{
+	struct masks m;
+
+	masks_of(t, b, &m);
+	return prog_terms(p, terms, m.t, m.k);
+}
+
+const struct prog_term *truth_which(const struct truth *t,
+				    const struct prog *p,
+				    struct prog_code terms,
+				    const struct binding *b)
+{
+	struct prog_code one = { terms.first, 1 };
+	unsigned int i;
+
+	for (i = 0; i < terms.n; i++, one.first++)
+		if (truth_at(t, p, one, b) == TRI_TRUE)
+			return &p->terms[one.first];
+	return NULL;
+}
+
+/* Of the job's part of a term, and of what its QPs say to the rest. */
+static enum tri asked(const struct truth *t, const struct prog *p,
+		      const struct signals *s, const struct prog_term *term,
+		      uint32_t job)
+{
+	size_t at = (size_t)job * p->n_asked + term->asked;
+	uint32_t n = s->job_first[job + 1] - s->job_first[job];
+	uint64_t need = term->need[OBJ_JOB];
+	uint64_t lack = need & ~t->rows[OBJ_JOB].t[job];
+
+	if (lack & t->rows[OBJ_JOB].k[job] || t->n_no[at] == n)
+		return TRI_FALSE;
+	return !lack && t->n_yes[at] ? TRI_TRUE : TRI_UNKNOWN;
+}
+
+enum tri truth_some(const struct truth *t, const struct prog *p,
+		    const struct signals *s, const struct cond *c,
+		    uint32_t job)
+{
+	enum tri some = TRI_FALSE, r;
+	struct binding b;
+	struct span sp;
+	unsigned int i;
+
+	if (c->kinds & ON_QPS) {
+		for (i = 0; i < c->terms.n; i++) {
+			r = asked(t, p, s, &p->terms[c->terms.first + i], job);
+			if (r == TRI_TRUE)
+				return r;
+			if (r == TRI_UNKNOWN)
+				some = r;
+		}
+		return some;
+	}
+	span_init(&sp, s, job, c->kinds);
+	while (span_next(&sp, &b)) {
+		r = truth_at(t, p, c->terms, &b);
+		if (r == TRI_TRUE)
+			return r;
+		if (r == TRI_UNKNOWN)
+			some = r;
+	}
+	return some;
+}
+
+void span_init(struct span *sp, const struct signals *s, uint32_t job,
+	       unsigned int kinds)
+{
+	sp->s = s;
+	sp->job = job;
+	sp->kinds = kinds;
+	sp->pos = 0;
+}
+
+static bool next_dev(struct span *sp, struct binding *b)
+{
+	const struct snap_job *job = &sp->s->snap->jobs[sp->job];
+
+	while (sp->pos < job->n_stats) {
+		const struct snap_job_stat *st = &job->stats[sp->pos++];
+
+		if (!st->qps)
+			continue;
+		b->at[OBJ_DEV] = signals_dev_row(sp->s->snap, st->dev);
+		return true;
+	}
+	return false;
+}
+
+bool span_next(struct span *sp, struct binding *b)
+{
+	const struct signals *s = sp->s;
+	uint32_t i;
+
+	if (sp->kinds & ON_QPS) {
+		i = s->job_first[sp->job] + sp->pos;
+		if (i >= s->job_first[sp->job + 1])
+			return false;
+		sp->pos++;
+		binding_of(s, OBJ_QP, s->job_qps[i], b);
+		b->at[OBJ_JOB] = (int32_t)sp->job;
+		return true;
+	}
+	memset(b, 0xff, sizeof(*b));
+	b->at[OBJ_JOB] = (int32_t)sp->job;
+	if (sp->kinds & 1u << OBJ_PORT) {
+		i = s->port_first[sp->job] + sp->pos;
+		if (i >= s->port_first[sp->job + 1])
+			return false;
+		sp->pos++;
+		i = s->job_ports[i];
+		b->at[OBJ_PORT] = (int32_t)i;
+		b->at[OBJ_DEV] = signals_dev_row(s->snap,
+						 s->snap->ports[i].dev);
+		return true;
+	}
+	if (sp->kinds & 1u << OBJ_DEV)
+		return next_dev(sp, b);
+	return !sp->pos++;
+}

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* What a decision rests on: in words, in numbers, and how strongly. */
+#include "core/policy.h"
+
+#include <string.h>
+
+static void object_name(struct text *t, enum obj_kind kind,
+			const struct signals *s, const struct binding *b)
+{
+	const struct snapshot *snap = s->snap;
+	int32_t row = b->at[kind], dev = b->at[OBJ_DEV];
+
+	text_str(t, vocab_objs[kind]);
+	text_str(t, " ");
+	if (row < 0) {
+		text_str(t, "?");
+		return;
+	}
+	if (kind == OBJ_JOB) {
+		text_str(t, snap->jobs[row].name);
+		return;
+	}
+	text_str(t, dev >= 0 ? snap->devs[dev].name : "?");
+	if (kind == OBJ_DEV)
+		return;
+	text_str(t, "/");
+	text_u64(t, kind == OBJ_PORT ? snap->ports[row].index :
+		    kind == OBJ_UAR ? snap->uars[row].index :
+				      snap->qps[row].qpn);
+}
+
+static bool read_signal(enum signal_id sig, const struct signals *s,
+			const struct binding *b, double *v)
+{
+	int32_t row = b->at[vocab_signals[sig].obj];
+
+	return row >= 0 && signal_get(s, sig, (size_t)row, v);
+}
+
+static void reading(struct text *t, enum signal_id sig,
+		    const struct signals *s, const struct binding *b)
+{
+	const struct vocab_signal *vs = &vocab_signals[sig];
+	double v;
+
+	object_name(t, vs->obj, s, b);
+	text_str(t, " ");
+	text_str(t, strchr(vs->name, '.') + 1);
+	text_str(t, " ");
+	if (read_signal(sig, s, b, &v))
+		vocab_format(t, v, vs->unit);
+	else
+		text_str(t, "unknown");
+}
+
+/* "port rxe0/1 util 97.3 % > 80 %" */
+static void simple(struct text *t, const struct prog_atom *a,
+		   const struct signals *s, const struct binding *b)
+{
+	const struct vocab_signal *vs = &vocab_signals[a->sig];
+	double v;
+
+	reading(t, a->sig, s, b);
+	if (!read_signal(a->sig, s, b, &v))
+		return;
+	/* "class latency == latency" would say it twice. */
+	if (a->cmp == CMP_EQ && v == a->value)
+		return;
+	text_str(t, " ");
+	text_str(t, cmp_name(a->cmp));
+	text_str(t, " ");
+	vocab_format(t, a->value, vs->unit);
+}
+
+static bool seen_before(const struct prog_ins *first,
+			const struct prog_ins *in)
+{
+	for (; first < in; first++)
+		if (first->op == PROG_SIGNAL && first->arg == in->arg)
+			return true;
+	return false;
+}
+
+/* As it was written, and what its signals were. */
+static void complex(struct text *t, const struct prog *p,
+		    const struct truth *tr, const struct prog_atom *a,
+		    const struct signals *s, const struct binding *b)
+{
+	const struct prog_ins *first = p->ins + a->code.first;
+	bool any = false;
+	unsigned int i;
+
+	text_mem(t, p->text + a->text, a->text_len);
+	for (i = 0; i < a->code.n; i++) {
+		if (first[i].op == PROG_AGG) {
+			int32_t row = b->at[p->aggs[first[i].arg].on];
+
+			text_str(t, any ? ", it is " : " (it is ");
+			text_fixed(t, row < 0 ? 0 : tr->agg[first[i].arg][row],
+				   1);
+			any = true;
+			continue;
+		}
+		if (first[i].op != PROG_SIGNAL || seen_before(first, first + i))
+			continue;
+		text_str(t, any ? ", " : " (");
+		reading(t, first[i].arg, s, b);
+		any = true;
+	}
+	if (any)
+		text_str(t, ")");
+}
+
+/* The term that is true, else the first: its atoms are what to tell. */
+static const struct prog_term *telling(const struct prog *p,
+				       const struct truth *tr,
+				       const struct cond *c,
+				       const struct binding *b)
+{
+	const struct prog_term *term = truth_which(tr, p, c->terms, b);
+
+	if (!term && c->terms.n)
+		term = &p->terms[c->terms.first];
+	return term;
+}
+
+/* In the order in which they were written. */
+static const struct prog_atom *next_atom(const struct prog *p,
+					 const struct prog_term *term,
+					 const struct prog_atom *after)
+{
+	const struct prog_atom *next = NULL;
+	uint32_t i, o;
+
+	for (o = 0; o < OBJ_KINDS; o++)
+		for (i = 0; i < p->n_atoms[o]; i++) {
+			const struct prog_atom *a = &p->atoms[o][i];
+
+			if (!(term->need[o] & 1ULL << i) ||
+			    (after && a->text <= after->text) ||
+			    (next && a->text >= next->text))
+				continue;
+			next = a;
+		}
+	return next;
+}
+
+void why_cond(struct text *t, const struct prog *p, const struct truth *tr,
+	      const struct cond *c, const struct signals *s,
+	      const struct binding *b)
+{
+	const struct prog_term *term = telling(p, tr, c, b);
+	const struct prog_atom *a = NULL;
+	bool more = false;
+
+	while (term && (a = next_atom(p, term, a))) {
+		if (more)
+			text_str(t, " and ");
+		more = true;
+		if (a->simple)
+			simple(t, a, s, b);
+		else
+			complex(t, p, tr, a, s, b);
+	}
+}
+
+static unsigned int add_value(struct policy_reading *out, unsigned int n,
+			      unsigned int cap, enum signal_id sig,
+			      const struct signals *s, const struct binding *b)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		if (out[i].sig == sig)
+			return n;
+	if (n == cap)
+		return n;
+	out[n].sig = sig;
+	if (!read_signal(sig, s, b, &out[n].v))
+		out[n].v = __builtin_nan("");
+	return n + 1;
+}
+
+unsigned int why_values(struct policy_reading *out, unsigned int cap,
+			const struct prog *p, const struct cond *c,
+			const struct signals *s, const struct binding *b)
+{
+	unsigned int n = 0, i, j;
+
+	for (i = 0; i < c->terms.n; i++) {
+		const struct prog_term *term = &p->terms[c->terms.first + i];
+		const struct prog_atom *a = NULL;
+
+		while ((a = next_atom(p, term, a)))
+			for (j = 0; j < a->code.n; j++) {
+				const struct prog_ins *in =
+					&p->ins[a->code.first + j];
+
+				if (in->op == PROG_SIGNAL)
+					n = add_value(out, n, cap, in->arg, s,
+						      b);
+			}
+	}
+	return n;
+}
+
+double why_margin(const struct prog *p, const struct truth *tr,
+		  const struct cond *c, const struct signals *s,
+		  const struct binding *b)
+{
+	const struct prog_term *term = truth_which(tr, p, c->terms, b);
+	const struct prog_atom *a = NULL;
+	double least = -1, v, m;
+
+	while (term && (a = next_atom(p, term, a))) {
+		/* Only a bound can be exceeded by more or by less. */
+		if (!a->simple || a->cmp == CMP_EQ || a->cmp == CMP_NE ||
+		    a->value <= 0 || !read_signal(a->sig, s, b, &v))
+			continue;
+		if (a->cmp == CMP_GT || a->cmp == CMP_GE)
+			m = v / a->value - 1;
+		else
+			m = 1 - v / a->value;
+		if (least < 0 || m < least)
+			least = m;
+	}
+	return least < 0 ? 0 : least;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* What a system can measure and enforce: which policies can run on it. */
+#ifndef SRDMA_POLICY_CAPS_H
+#define SRDMA_POLICY_CAPS_H
+
+#include "core/policy.h"
+
+struct caps {
+	uint64_t signals;	/* bit per enum signal_id */
+	uint32_t knobs;		/* bit per enum swiftrdma_knob */
+};
+
+/* This system's kernel and agent. */
+struct caps caps_here(void);
+/* A device that has it all, as the simulator's. */
+struct caps caps_all(void);
+
+/* A signal without which this state is never known; SIGNALS: it can be told. */
+enum signal_id caps_lacks(const struct caps *caps, const struct prog *p,
+			  const struct cond *c);
+
+#endif /* SRDMA_POLICY_CAPS_H */

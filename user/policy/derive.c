@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include "policy/derive.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A packet that is on the wire is not interrupted: the largest, with headers. */
+#define PACKET_BITS (4122.0 * 8)
+
+struct writer {
+	const struct config *cfg;
+	FILE *f;
+};
+
+static void put(struct writer *w, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void put(struct writer *w, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vfprintf(w->f, fmt, ap);
+	va_end(ap);
+}
+
+static const char *quantity(char *buf, size_t cap, double v, enum unit unit)
+{
+	struct text t;
+
+	text_init(&t, buf, cap);
+	units_format_exact(&t, v, unit);
+	return buf;
+}
+
+/* Has latency to lose: its class says so, or its target. */
+static bool guarded(const struct config_job *j)
+{
+	return j->slo_p99 || j->class == SWIFTRDMA_JOB_CLASS_LATENCY ||
+	       j->class == SWIFTRDMA_JOB_CLASS_BALANCED;
+}
+
+static bool outranks(const struct config_job *a, const struct config_job *b)
+{
+	return a->rank && (!b->rank || a->rank < b->rank);
+}
+
+/* Yields to somebody who has more to lose. */
+static bool yields(const struct config *cfg, const struct config_job *j)
+{
+	size_t i;
+
+	if (guarded(j))
+		return false;
+	for (i = 0; i < cfg->n_jobs; i++)
+		if (guarded(&cfg->jobs[i]) && outranks(&cfg->jobs[i], j))
+			return true;
+	return false;
+}
+
+static bool leads(const struct config *cfg, const struct config_job *j)
+{
+	size_t i;
+
+	for (i = 0; i < cfg->n_jobs; i++)
+		if (outranks(j, &cfg->jobs[i]))
+			return true;
+	return false;
+}
+
+/* The first class level that is left for this place in the order. */
+static uint32_t ceiling(const struct config *cfg, const struct config_job *job)
+{
+	uint32_t top = 0, before = 0, last = 0;
+	size_t i;
+
+	for (i = 0; i < cfg->n_levels; i++)
+		if (cfg->levels[i].level > top)
+			top = cfg->levels[i].level;
+	if (!top)
+		top = SWIFTRDMA_LEVEL_MAX;
+	/* Groups of equals that go first, and want levels too. */
+	for (i = 0; i < cfg->n_ranks; i++) {
+		const struct config_job *j;
+		size_t k;
+
+		for (k = 0; strcmp(cfg->jobs[k].name, cfg->ranks[i].job); k++)
+			;
+		j = &cfg->jobs[k];
+		if (!guarded(j) || !outranks(j, job) || j->rank == last)
+			continue;
+		last = j->rank;
+		before++;
+	}
+	return top > before ? top - before : 1;
+}
+
+/* What shows that the job suffers, and what it was promised. */
+static const char *suffers(const struct config_job *j)
+{
+	return j->slo_p99 ? "job.p99 > job.slo_p99 * slo_near" :
+			    "job.p99 rising";
+}
+
+static void promise(const struct config_job *j, char *buf, size_t cap)
+{
+	char q[40];
+
+	if (j->slo_p99)
+		snprintf(buf, cap, "%s has p99 <= %s", j->name,
+			 quantity(q, sizeof(q), (double)j->slo_p99,
+				  UNIT_TIME));
+	else
+		snprintf(buf, cap, "%s is of class %s", j->name,
+			 vocab_word_name(UNIT_CLASS, j->class));
+}
+
+static const char *first_below(const struct config *cfg,
+			       const struct config_job *j)
+{
+	size_t i;
+
+	for (i = 0; i < cfg->n_jobs; i++)
+		if (outranks(j, &cfg->jobs[i]))
+			return cfg->jobs[i].name;
+	return "others";
+}
+
+static const char *first_above(const struct config *cfg,
+			       const struct config_job *j)
+{
+	size_t i;
+
+	for (i = 0; i < cfg->n_jobs; i++)
+		if (guarded(&cfg->jobs[i]) && outranks(&cfg->jobs[i], j))
+			return cfg->jobs[i].name;
+	return "others";
+}
+
+/* A job's name is shortened, so that the policy's fits. */
+static void begin(struct writer *w, const char *what,
+		  const struct config_job *j, const char *cause)
+{
+	put(w, "\n  - name: %s-%.18s\n    for: job %s\n    cause: %s\n", what,
+	    j->name, j->name, cause);
+}
+
+static void hold(struct writer *w)
+{
+	char q[40];
+
+	put(w, "      hold: %s\n",
+	    quantity(q, sizeof(q),
+		     criteria_value(&w->cfg->criteria, "undo_hold"),
+		     UNIT_TIME));
+}
+
+static void cooldown(struct writer *w)
+{
+	char q[40];
+
+	put(w, "    cooldown: %s\n",
+	    quantity(q, sizeof(q),
+		     criteria_value(&w->cfg->criteria, "cooldown"),
+		     UNIT_TIME));
+}
+
+static void port(struct writer *w, const struct config_job *j)
+{
+	char why[96];
+
+	promise(j, why, sizeof(why));
+	begin(w, "port", j, "port");
+	put(w, "    because: %s and goes before %s\n", why,
+	    first_below(w->cfg, j));
+	put(w, "    when: port.util > port_busy and %s\n", suffers(j));
+	put(w, "    fallback: port.util > port_busy and job.qps > 0\n");
+	put(w, "    do: job.level += 1\n    ceiling: %u\n",
+	    ceiling(w->cfg, j));
+	cooldown(w);
+	put(w, "    undo:\n      when: port.util < port_calm\n");
+	hold(w);
+}
+
+static void hol(struct writer *w, const struct config_job *j)
+{
+	char why[96];
+
+	promise(j, why, sizeof(why));
+	begin(w, "hol", j, "hol");
+	put(w, "    because: %s and may share QPs\n", why);
+	put(w, "    when: %s and port.util < port_busy and qp.queue_delay > queue_delay\n",
+	    suffers(j));
+	put(w, "    fallback: port.util < port_busy and qp.queue_delay > queue_delay\n");
+	put(w, "    do: job.weight += 1\n    ceiling: 64\n");
+	cooldown(w);
+	put(w, "    undo:\n      when: qp.queue_delay < queue_calm\n");
+	hold(w);
+	put(w, "      do: job.weight -= 1\n");
+}
+
+static void uar(struct writer *w, const struct config_job *j)
+{
+	char why[96], q[40];
+
+	promise(j, why, sizeof(why));
+	begin(w, "uar", j, "uar");
+	put(w, "    because: %s and may share doorbell registers\n", why);
+	put(w, "    when: dev.db_congestion > 0/s and uar.active_qps >= 2 and uar.coactive > uar_contended\n");
+	put(w, "    fallback: uar.wr_rate > uar_wr_rate and uar.active_qps >= 2 and uar.coactive > uar_contended\n");
+	put(w, "    do: migrate to lightest uar\n");
+	cooldown(w);
+	put(w, "    max_steps: %d\n    rate: %s\n", POLICY_MOVED,
+	    quantity(q, sizeof(q),
+		     criteria_value(&w->cfg->criteria, "migrate_rate"),
+		     UNIT_RATE));
+	put(w, "    undo:\n      when: uar.wr_rate < uar_wr_rate / 100\n      hold: 30s\n");
+}
+
+static void scale(struct writer *w, const struct config_job *j)
+{
+	char why[96];
+
+	if (!j->slo_p99)
+		return;
+	promise(j, why, sizeof(why));
+	begin(w, "scale", j, "cache");
+	put(w, "    because: %s\n", why);
+	put(w, "    when: dev.qpc_miss <= miss_low and dev.qps < qps_safe and job.p99 > job.slo_p99 * slo_near\n");
+	put(w, "    fallback: dev.active_qps < qps_safe and job.p99 > job.slo_p99 * slo_near\n");
+	put(w, "    do: scale to job.qps * 2\n    ceiling: 64\n    max_steps: 3\n");
+	cooldown(w);
+	put(w, "    undo:\n      when: dev.qpc_miss >= miss_high or job.p99 < job.slo_p99 * 50%%\n");
+	put(w, "      fallback: job.p99 < job.slo_p99 * 50%%\n      hold: 10s\n");
+}
+
+static void merge(struct writer *w, const struct config_job *j)
+{
+	begin(w, "merge", j, "cache");
+	put(w, "    because: %s goes before %s\n", first_above(w->cfg, j),
+	    j->name);
+	put(w, "    when: dev.qpc_miss >= miss_high and dev.qps > qps_warn and job.qps > 1\n");
+	put(w, "    fallback: dev.active_qps > qps_warn and job.qps > 1\n");
+	put(w, "    do: merge to job.qps / 2\n");
+	cooldown(w);
+	put(w, "    undo:\n      when: dev.qpc_miss <= miss_low and dev.qps < qps_safe\n");
+	put(w, "      fallback: dev.active_qps < qps_safe\n");
+	hold(w);
+}
+
+static void credits(struct writer *w, const struct config_job *j)
+{
+	begin(w, "credits", j, "cache");
+	put(w, "    because: %s goes before %s\n", first_above(w->cfg, j),
+	    j->name);
+	put(w, "    when: sum(qp.outstanding over qps of dev) > outstanding_warn and job.qps > 0\n");
+	put(w, "    do: job.credits = outstanding_warn * job.qps / dev.qps\n");
+	cooldown(w);
+	put(w, "    undo:\n      when: sum(qp.outstanding over qps of dev) < outstanding_warn / 2\n");
+	hold(w);
+}
+
+static void storm(struct writer *w, const struct config_job *j)
+{
+	char q[40];
+
+	begin(w, "storm", j, "pu");
+	put(w, "    because: %s goes before %s\n", first_above(w->cfg, j),
+	    j->name);
+	put(w, "    when: dev.create_rate + dev.modify_rate > control_storm\n");
+	put(w, "    do: job.create_rate = %s\n",
+	    quantity(q, sizeof(q),
+		     criteria_value(&w->cfg->criteria, "create_limit"),
+		     UNIT_RATE));
+	cooldown(w);
+	put(w, "    undo:\n      when: dev.create_rate + dev.modify_rate < control_calm\n");
+	hold(w);
+}
+
+char *derive_text(const struct config *cfg)
+{
+	struct writer w = { .cfg = cfg };
+	char *text = NULL;
+	size_t len = 0, i, n = 0;
+	uint32_t rank;
+
+	w.f = open_memstream(&text, &len);
+	if (!w.f)
+		return NULL;
+	put(&w, "policies:");
+	/* In the order of importance, and who has no place in it at the end. */
+	for (rank = 1; rank <= cfg->n_jobs + 1; rank++)
+		for (i = 0; i < cfg->n_jobs; i++) {
+			const struct config_job *j = &cfg->jobs[i];
+
+			if (j->rank != rank && (j->rank || rank <= cfg->n_jobs))
+				continue;
+			n += guarded(j) || yields(cfg, j);
+			if (guarded(j)) {
+				if (leads(cfg, j))
+					port(&w, j);
+				hol(&w, j);
+				uar(&w, j);
+				scale(&w, j);
+			} else if (yields(cfg, j)) {
+				storm(&w, j);
+				merge(&w, j);
+				credits(&w, j);
+			}
+		}
+	if (!n)
+		put(&w, " []");
+	put(&w, "\n");
+	if (fclose(w.f)) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+/* --- What cannot be met ------------------------------------------------------- */
+
+static void check_latency(const struct config *cfg, const struct config_job *j,
+			  struct report *r)
+{
+	double base = criteria_value(&cfg->criteria, "base_latency");
+	double packet = 0, ns;
+	char need[40], q[40], b[40], p[40];
+	struct text t;
+	size_t i;
+
+	for (i = 0; i < cfg->n_speeds; i++) {
+		ns = PACKET_BITS * 1e9 / (double)cfg->speeds[i].speed;
+		if (!i || ns < packet)
+			packet = ns;
+	}
+	if (!j->slo_p99 || (double)j->slo_p99 >= base + packet)
+		return;
+	text_init(&t, need, sizeof(need));
+	units_format(&t, base + packet, UNIT_TIME);
+	text_init(&t, q, sizeof(q));
+	units_format(&t, (double)j->slo_p99, UNIT_TIME);
+	text_init(&t, b, sizeof(b));
+	units_format(&t, base, UNIT_TIME);
+	text_init(&t, p, sizeof(p));
+	units_format(&t, packet, UNIT_TIME);
+	if (packet > 0)
+		report_at(r, j->line, 1,
+			  "job '%s': p99 <= %s cannot be met: %s for any request (base_latency) + %s for the packet that may be on the wire = %s",
+			  j->name, q, b, p, need);
+	else
+		report_at(r, j->line, 1,
+			  "job '%s': p99 <= %s cannot be met: no request is answered in less than %s; if this device is faster, set 'base_latency' under 'criteria:'",
+			  j->name, q, b);
+}
+
+static void check_bandwidth(const struct config *cfg, struct report *r)
+{
+	char sum_text[256], have_text[40], over_text[40], q[40];
+	double sum = 0, have = 0;
+	unsigned int line = 0;
+	struct text t, s;
+	size_t i;
+
+	text_init(&s, sum_text, sizeof(sum_text));
+	for (i = 0; i < cfg->n_jobs; i++) {
+		const struct config_job *j = &cfg->jobs[i];
+
+		if (j->slo_byte_rate <= 0)
+			continue;
+		sum += j->slo_byte_rate;
+		if (s.len)
+			text_str(&s, " + ");
+		text_str(&s, quantity(q, sizeof(q), j->slo_byte_rate,
+				      UNIT_BITRATE));
+		text_str(&s, " for ");
+		text_str(&s, j->name);
+		line = j->line;
+	}
+	for (i = 0; i < cfg->n_speeds; i++)
+		have += (double)cfg->speeds[i].speed;
+	if (!cfg->n_speeds || sum <= have)
+		return;
+	text_str(&s, " = ");
+	units_format(&s, sum, UNIT_BITRATE);
+	text_init(&t, have_text, sizeof(have_text));
+	units_format(&t, have, UNIT_BITRATE);
+	text_init(&t, over_text, sizeof(over_text));
+	units_format(&t, sum - have, UNIT_BITRATE);
+	report_at(r, line, 1,
+		  "more is promised than there is: %s; the ports have %s, %s less",
+		  sum_text, have_text, over_text);
+}
+
+void derive_check(const struct config *cfg, struct report *r)
+{
+	size_t i;
+
+	for (i = 0; i < cfg->n_jobs; i++)
+		check_latency(cfg, &cfg->jobs[i], r);
+	check_bandwidth(cfg, r);
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What states leave of the number line: whether one can be true at all, and
+ * whether two can be at once. Only comparisons of a signal with a constant are
+ * looked at; everything else is taken to be possible.
+ */
+#include <float.h>
+
+#include "policy/expr.h"
+
+struct interval {
+	double lo, hi;
+	bool lo_open, hi_open;
+};
+
+static void narrow(struct interval *in, enum cmp cmp, double v)
+{
+	bool open = cmp == CMP_GT || cmp == CMP_LT;
+
+	if (cmp == CMP_GT || cmp == CMP_GE || cmp == CMP_EQ) {
+		if (v > in->lo || (v == in->lo && open)) {
+			in->lo = v;
+			in->lo_open = open;
+		}
+	}
+	if (cmp == CMP_LT || cmp == CMP_LE || cmp == CMP_EQ) {
+		if (v < in->hi || (v == in->hi && open)) {
+			in->hi = v;
+			in->hi_open = open;
+		}
+	}
+}
+
+enum left {
+	LEFT_SOME,
+	LEFT_TOUCH,	/* nothing, but by a single value only */
+	LEFT_NONE,
+};
+
+/* What both terms together leave of one signal's values. */
+static enum left signal_left(const struct prog *p, const struct prog_term *a,
+			     const struct prog_term *b, enum signal_id sig)
+{
+	const struct vocab_signal *vs = &vocab_signals[sig];
+	uint64_t need = a->need[vs->obj] | (b ? b->need[vs->obj] : 0);
+	/* No signal is negative. */
+	struct interval in = { 0, DBL_MAX, false, false };
+	bool not = false;
+	uint32_t i;
+
+	for (i = 0; i < p->n_atoms[vs->obj]; i++) {
+		const struct prog_atom *at = &p->atoms[vs->obj][i];
+
+		if (need & 1ULL << i && at->simple && at->sig == sig)
+			narrow(&in, at->cmp, at->value);
+	}
+	if (in.lo > in.hi)
+		return LEFT_NONE;
+	if (in.lo < in.hi)
+		return LEFT_SOME;
+	/* Counts and words step by one: between them is a gap. */
+	if (in.lo_open || in.hi_open)
+		return vs->unit == UNIT_COUNT || vs->unit >= UNIT_ID ?
+		       LEFT_NONE : LEFT_TOUCH;
+	/* `x != 3` of one and a lone `x == 3` of both together leave nothing. */
+	for (i = 0; i < p->n_atoms[vs->obj]; i++) {
+		const struct prog_atom *at = &p->atoms[vs->obj][i];
+
+		not |= need & 1ULL << i && at->simple && at->sig == sig &&
+		       at->cmp == CMP_NE && at->value == in.lo;
+	}
+	return not ? LEFT_NONE : LEFT_SOME;
+}
+
+
+static enum left terms_left(const struct prog *p, const struct prog_term *a,
+			    const struct prog_term *b)
+{
+	enum left least = LEFT_SOME, l;
+	unsigned int sig;
+
+	for (sig = 0; sig < SIGNALS; sig++) {
+		l = signal_left(p, a, b, sig);
+		if (l == LEFT_NONE)
+			return l;
+		if (l == LEFT_TOUCH)
+			least = l;
+	}
+	return least;
+}
+
+static bool all_simple(const struct prog *p, const struct prog_term *t)
+{
+	uint32_t i, o;
+
+	for (o = 0; o < OBJ_KINDS; o++)
+		for (i = 0; i < p->n_atoms[o]; i++)
+			if (t->need[o] & 1ULL << i && !p->atoms[o][i].simple)
+				return false;
+	return true;
+}
+
+bool states_overlap(const struct prog *p, const struct cond *a,
+		    const struct cond *b, bool *touch, bool *sure)
+{
+	bool overlap = false;
+	unsigned int i, k;
+
+	*touch = false;
+	*sure = true;
+	for (i = 0; i < a->terms.n; i++)
+		for (k = 0; k < b->terms.n; k++) {
+			const struct prog_term *x = &p->terms[a->terms.first + i];
+			const struct prog_term *y = &p->terms[b->terms.first + k];
+			enum left l = terms_left(p, x, y);
+
+			if (l == LEFT_NONE)
+				continue;
+			*sure &= all_simple(p, x) && all_simple(p, y);
+			overlap |= l == LEFT_SOME;
+			*touch |= l == LEFT_TOUCH;
+		}
+	if (overlap)
+		*touch = false;
+	return overlap;
+}
+
+bool state_possible(const struct prog *p, const struct cond *c)
+{
+	unsigned int i;
+
+	for (i = 0; i < c->terms.n; i++)
+		if (terms_left(p, &p->terms[c->terms.first + i], NULL) ==
+		    LEFT_SOME)
+			return true;
+	return false;
+}

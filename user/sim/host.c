@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Threads and the locks between them. A WR costs CPU time, more where cores are
+ * shared; then the lock of a QP that several threads use; within it the lock of
+ * a doorbell register that several QPs use. Locks are fair, and take longer the
+ * more want them, since the line that holds them moves between caches.
+ */
+#include "sim/host.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+double sim_random(struct sim *s)
+{
+	s->rng ^= s->rng << 13;
+	s->rng ^= s->rng >> 17;
+	s->rng ^= s->rng << 5;
+	return (s->rng + 0.5) / 4294967296.0;
+}
+
+/* --- The heap of threads, by when they go on ---------------------------------- */
+
+static bool sooner(const struct sim *s, uint32_t a, uint32_t b)
+{
+	uint64_t x = s->thread[a].at, y = s->thread[b].at;
+
+	return x != y ? x < y : a < b;
+}
+
+static void put(struct sim *s, uint32_t at, uint32_t thread)
+{
+	s->heap[at] = thread;
+	s->thread[thread].heap = at;
+}
+
+static void sift(struct sim *s, uint32_t at, uint32_t thread)
+{
+	uint32_t child;
+
+	while (at && sooner(s, thread, s->heap[(at - 1) / 2])) {
+		put(s, at, s->heap[(at - 1) / 2]);
+		at = (at - 1) / 2;
+	}
+	while ((child = 2 * at + 1) < s->n_heap) {
+		if (child + 1 < s->n_heap &&
+		    sooner(s, s->heap[child + 1], s->heap[child]))
+			child++;
+		if (!sooner(s, s->heap[child], thread))
+			break;
+		put(s, at, s->heap[child]);
+		at = child;
+	}
+	put(s, at, thread);
+}
+
+void sim_schedule(struct sim *s, uint32_t thread, uint64_t at)
+{
+	s->thread[thread].at = at;
+	sift(s, s->thread[thread].heap, thread);
+}
+
+/* --- Locks ---------------------------------------------------------------------- */
+
+static void line_up(struct sim *s, struct sim_lock *l, uint32_t thread)
+{
+	s->thread[thread].next[l->chain] = NONE;
+	if (l->n++)
+		s->thread[l->tail].next[l->chain] = thread;
+	else
+		l->head = thread;
+	l->tail = thread;
+}
+
+static void leave(struct sim *s, struct sim_lock *l, uint64_t now)
+{
+	l->last = l->head;
+	l->free_at = now;
+	l->head = s->thread[l->head].next[l->chain];
+	l->n--;
+}
+
+/* Who wants the register: at its own lock, or on the way at a QP's. */
+static void serve_uar(struct sim *s, uint32_t u, uint64_t from)
+{
+	const struct sim_uar *uar = &s->uar[u];
+	uint32_t n = uar->lock.n + uar->at_qps - uar->with_qp;
+
+	sim_schedule(s, uar->lock.head, from +
+		     model_growth(MODEL_LOCK_UAR, s->sc->host.uar_lock_ps, n));
+}
+
+static void serve_qp(struct sim *s, uint32_t q, uint64_t from)
+{
+	const struct sim_lock *l = &s->qp[q].lock;
+
+	sim_schedule(s, l->head, from +
+		     model_growth(MODEL_LOCK_QP, s->sc->host.qp_lock_ps, l->n));
+}
+
+/* --- Posting ----------------------------------------------------------------------- */
+
+static uint32_t take_wr(struct sim *s, uint32_t thread)
+{
+	struct sim_thread *t = &s->thread[thread];
+	uint32_t w = s->free_wr;
+
+	s->free_wr = s->wr[w].next;
+	s->wr[w] = (struct sim_wr){
+		.thread = thread, .job = t->job, .qp = t->qp,
+		.arrival = t->arrival, .next = NONE,
+	};
+	return w;
+}
+
+static void post(struct sim *s, uint32_t w, uint64_t now)
+{
+	struct sim_wr *wr = &s->wr[w];
+	struct sim_state *j = &s->job[wr->job];
+	uint32_t bytes = j->is->bytes;
+	uint64_t mtt = 0;
+
+	if (j->is->mrs) {
+		mtt = 1 + ((uint64_t)wr->job << 32 |
+			   (uint32_t)(sim_random(s) * j->is->mrs));
+	}
+	/* As many WRs as there are records of fit into the model. */
+	model_post(&s->m, wr->qp, bytes, mtt, w, now);
+	s->qp[wr->qp].wrs++;
+	s->qp[wr->qp].out++;
+	s->uar[s->qp[wr->qp].uar].wrs++;
+	j->wrs++;
+}
+
+/*
+ * The queue in front of a shared QP: first come first served, or, once weights
+ * are in force, who has had the least for its weight.
+ */
+static uint32_t next_shared(struct sim *s, uint32_t owner)
+{
+	uint32_t best = NONE, i;
+	bool weighed = false;
+
+	for (i = 0; i < s->sc->n_jobs; i++)
+		weighed |= s->job[i].owner == owner && s->job[i].weighed;
+	for (i = 0; i < s->sc->n_jobs; i++) {
+		const struct sim_state *j = &s->job[i];
+
+		if (j->owner != owner || j->head == NONE)
+			continue;
+		if (best == NONE ||
+		    (weighed ? j->turn < s->job[best].turn :
+		     s->wr[j->head].arrival < s->wr[s->job[best].head].arrival))
+			best = i;
+	}
+	return best;
+}
+
+static void dispatch(struct sim *s, uint32_t q, uint64_t now)
+{
+	uint32_t owner = s->qp[q].job;
+
+	while (s->qp[q].out < s->sc->window) {
+		uint32_t job = next_shared(s, owner), w;
+		struct sim_state *j;
+
+		if (job == NONE)
+			return;
+		j = &s->job[job];
+		w = j->head;
+		j->head = s->wr[w].next;
+		j->turn += (int64_t)(j->is->bytes + 64) * 1024 / j->weight;
+		s->wr[w].qp = q;
+		post(s, w, now);
+	}
+}
+
+static void enqueue(struct sim *s, uint32_t w, uint64_t now)
+{
+	struct sim_state *j = &s->job[s->wr[w].job], *o;
+	uint32_t i;
+
+	if (j->head == NONE) {
+		/* Who was silent does not save up its share. */
+		for (i = 0; i < s->sc->n_jobs; i++) {
+			o = &s->job[i];
+			if (o != j && o->owner == j->owner &&
+			    o->head != NONE && j->turn < o->turn)
+				j->turn = o->turn - (int64_t)1024;
+		}
+		j->head = w;
+	} else {
+		s->wr[j->tail].next = w;
+	}
+	j->tail = w;
+	dispatch(s, s->wr[w].qp, now);
+}
+
+static bool shared(const struct sim *s, uint32_t job)
+{
+	uint32_t i;
+
+	for (i = 0; s->sharing && i < s->sc->n_jobs; i++)
+		if (i != s->job[i].owner && (s->job[i].owner == job || i == job))
+			return true;
+	return false;
+}
+
+static void ring(struct sim *s, uint32_t thread, uint64_t now)
+{
+	struct sim_thread *t = &s->thread[thread];
+	uint32_t w = take_wr(s, thread);
+	struct sim_qp *qp = &s->qp[t->qp];
+
+	t->left--;
+	t->out++;
+	s->job[t->job].out++;
+	if (shared(s, t->job))
+		enqueue(s, w, now);
+	else
+		post(s, w, now);
+	if (t->has_qp) {
+		t->has_qp = false;
+		s->uar[qp->uar].at_qps--;
+		leave(s, &qp->lock, now);
+		if (qp->lock.n)
+			serve_qp(s, t->qp, now);
+	}
+	sim_begin(s, thread, now);
+}
+
+static void want_uar(struct sim *s, uint32_t thread, uint64_t now)
+{
+	struct sim_thread *t = &s->thread[thread];
+	uint32_t u = s->qp[t->qp].uar;
+	struct sim_uar *uar = &s->uar[u];
+	struct sim_lock *l = &uar->lock;
+
+	if (l->users <= 1 ||
+	    (!l->n && (now >= l->free_at || l->last == thread))) {
+		/* Nobody meets it; but others meet it, while it writes. */
+		l->last = thread;
+		l->free_at = now + s->sc->host.uar_hold_ps;
+		ring(s, thread, now);
+		return;
+	}
+	line_up(s, l, thread);
+	uar->waits++;
+	uar->with_qp += t->has_qp;
+	t->step = SIM_UAR_LOCK;
+	sim_schedule(s, thread, MODEL_NEVER);
+	if (l->n == 1)
+		serve_uar(s, u, l->free_at > now ? l->free_at : now);
+}
+
+uint32_t sim_sharers(const struct sim *s, uint32_t job)
+{
+	const struct sim_state *o = &s->job[s->job[job].owner];
+
+	return (o->threads + o->use_qps - 1) / o->use_qps;
+}
+
+static void move_qp(struct sim *s, uint32_t q)
+{
+	struct sim_qp *qp = &s->qp[q];
+	struct model_qp_attr attr = {
+		.qpn = q, .uar = qp->want, .cq = q,
+		.element = s->job[qp->job].element,
+		.cls = (uint8_t)s->job[qp->job].level,
+	};
+
+	s->uar[qp->uar].lock.users--;
+	s->uar[qp->want].lock.users++;
+	qp->uar = qp->want;
+	model_qp_modify(&s->m, q, &attr);
+}
+
+/* Which of its job's QPs it uses next: any of its own, if it has several. */
+static void assign(struct sim *s, struct sim_thread *t)
+{
+	const struct sim_state *j = &s->job[t->job], *o = &s->job[j->owner];
+	struct sim_qp *qp;
+	uint32_t own = o->use_qps > o->threads ? o->use_qps / o->threads : 1;
+
+	if (own > 1)
+		own = (uint32_t)(sim_random(s) * own);
+	else
+		own = 0;
+	t->qp = o->first_qp + (t->nth + own * o->threads) % o->use_qps;
+	qp = &s->qp[t->qp];
+	if (qp->want != qp->uar && !qp->lock.n && sim_sharers(s, t->job) == 1)
+		move_qp(s, t->qp);
+}
+
+static bool may_post(const struct sim *s, const struct sim_thread *t)
+{
+	const struct sim_state *j = &s->job[t->job];
+
+	return s->free_wr != NONE && (!j->credits || j->out < j->credits);
+}
+
+/* The next WR of a thread that has just done something else. */
+void sim_begin(struct sim *s, uint32_t thread, uint64_t now)
+{
+	struct sim_thread *t = &s->thread[thread];
+	const struct sim_job *is = s->job[t->job].is;
+
+	if (is->stop && now >= is->stop * 1000) {
+		t->step = SIM_IDLE;
+		sim_schedule(s, thread, MODEL_NEVER);
+		return;
+	}
+	if (is->arrival == SIM_OPEN) {
+		while (t->next_arrival <= now) {
+			t->backlog++;
+			t->next_arrival += (uint64_t)(-log(sim_random(s)) *
+						      1e12 / is->rate);
+		}
+		t->left = t->backlog;
+	} else if (is->arrival == SIM_CLOSED) {
+		t->left = is->depth - t->out;
+	} else if (!t->left && !t->out) {
+		t->left = is->depth;
+	}
+	if (!t->left || !may_post(s, t) ||
+	    (is->arrival == SIM_OPEN && t->out >= is->depth)) {
+		t->step = SIM_IDLE;
+		sim_schedule(s, thread, is->arrival == SIM_OPEN && !t->left ?
+			     t->next_arrival : MODEL_NEVER);
+		return;
+	}
+	if (is->arrival == SIM_OPEN)
+		t->backlog--;
+	assign(s, t);
+	t->arrival = now;
+	t->step = SIM_CPU;
+	sim_schedule(s, thread, now + s->post_ps);
+}
+
+void sim_thread_event(struct sim *s, uint32_t thread)
+{
+	struct sim_thread *t = &s->thread[thread];
+	uint64_t now = s->now;
+	struct sim_lock *l;
+	uint32_t u;
+
+	switch (t->step) {
+	case SIM_IDLE:
+		sim_begin(s, thread, now);
+		break;
+	case SIM_CPU:
+		l = &s->qp[t->qp].lock;
+		if (sim_sharers(s, t->job) <= 1) {
+			want_uar(s, thread, now);
+			break;
+		}
+		/* The QP's state is in another core's cache: it always costs. */
+		line_up(s, l, thread);
+		s->uar[s->qp[t->qp].uar].at_qps++;
+		t->step = SIM_QP_LOCK;
+		sim_schedule(s, thread, MODEL_NEVER);
+		if (l->n == 1)
+			serve_qp(s, t->qp, now);
+		break;
+	case SIM_QP_LOCK:
+		t->has_qp = true;
+		want_uar(s, thread, now);
+		break;
+	case SIM_UAR_LOCK:
+		u = s->qp[t->qp].uar;
+		s->uar[u].with_qp -= t->has_qp;
+		leave(s, &s->uar[u].lock, now);
+		if (s->uar[u].lock.n)
+			serve_uar(s, u, now);
+		ring(s, thread, now);
+		break;
+	}
+}
+
+void sim_wake_job(struct sim *s, uint32_t job)
+{
+	const struct sim_state *j = &s->job[job];
+	uint32_t i;
+
+	for (i = 0; i < j->is->threads; i++)
+		if (s->thread[j->first_thread + i].step == SIM_IDLE)
+			sim_begin(s, j->first_thread + i, s->now);
+}
+
+void sim_done(void *ctx, const struct model_done *done)
+{
+	struct sim *s = ctx;
+	struct sim_wr *wr = &s->wr[done->cookie];
+	struct sim_state *j = &s->job[wr->job];
+	struct sim_thread *t = &s->thread[wr->thread];
+	struct sim_job_result *r = &s->res->job[wr->job];
+	struct sim_qp *qp = &s->qp[wr->qp];
+	uint64_t ns = (done->at - wr->arrival) / 1000;
+	uint64_t least = s->m.p.pipe_ps + s->m.p.pu_ps +
+			 (s->m.p.link_bps ? (uint64_t)done->bytes * 8 * 1000000 /
+			  (s->m.p.link_bps / 1000000) : 0);
+	bool limited = j->credits && j->out >= j->credits;
+
+	s->now = done->at;
+	qp->out--;
+	qp->done++;
+	if (done->at - wr->arrival > least)
+		qp->wait_ps += done->at - wr->arrival - least;
+	j->bytes_done += done->bytes;
+	j->out--;
+	t->out--;
+	sim_hist_add(&j->tick, ns);
+	if (done->at >= s->warm) {
+		sim_hist_add(&r->latency, ns);
+		r->done++;
+		r->bytes += done->bytes;
+	}
+	s->res->wrs++;
+	wr->next = s->free_wr;
+	s->free_wr = (uint32_t)done->cookie;
+	if (shared(s, wr->job))
+		dispatch(s, wr->qp, done->at);
+	if (limited)
+		sim_wake_job(s, wr->job);
+	else if (t->step == SIM_IDLE)
+		sim_begin(s, wr->thread, done->at);
+}

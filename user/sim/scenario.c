@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Scenario files: which NIC, which jobs, how they behave, for how long. */
+#include "sim/sim.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "policy/doc.h"
+#include "policy/schema.h"
+
+#define NSEC_PER_MSEC 1000000ULL
+#define NSEC_PER_SEC 1000000000ULL
+
+static bool get_u32(struct report *r, const struct node *map, const char *key,
+		    uint32_t min, uint32_t max, uint32_t *v)
+{
+	const struct node *n = node_get(map, key);
+
+	return !n || get_uint(r, n, key, min, max, v);
+}
+
+static bool get_ns(struct report *r, const struct node *map, const char *key,
+		   uint64_t min, uint64_t *v)
+{
+	const struct node *n = node_get(map, key);
+
+	return !n || get_time(r, n, key, min, 3600 * NSEC_PER_SEC, v);
+}
+
+static bool get_rate(struct report *r, const struct node *map, const char *key,
+		     enum unit unit, double min, double *v)
+{
+	const struct node *n = node_get(map, key);
+
+	return !n || get_value(r, n, key, unit, min, 1e13, v);
+}
+
+static void load_nic(struct scenario *sc, const struct node *n,
+		     struct report *r)
+{
+	static const char *const keys[] = {
+		"preset", "link", "cache_bytes", "wqe_limit", "control_time",
+		NULL
+	};
+	const struct node *v;
+	double bps = 0;
+	uint64_t ns = 0;
+	const char *s;
+	int preset;
+
+	if (!check_map(r, n, "nic", keys))
+		return;
+	v = need(r, n, "preset", "nic", "preset: cx6");
+	if (!v || !get_text(r, v, "preset", &s))
+		return;
+	preset = model_preset_named(s);
+	if (preset < 0) {
+		report_node(r, v, 0,
+			    "'%.20s' is no preset; there are off, cx5 and cx6",
+			    s);
+		return;
+	}
+	model_preset((enum model_preset)preset, &sc->nic);
+	model_preset_host((enum model_preset)preset, &sc->host);
+	if (get_rate(r, n, "link", UNIT_BITRATE, 1e6, &bps) && bps > 0)
+		sc->nic.link_bps = (uint64_t)bps;
+	get_u32(r, n, "cache_bytes", 1024, 1u << 30, &sc->nic.cache_bytes);
+	get_u32(r, n, "wqe_limit", 1, 1u << 20, &sc->nic.wqe_limit);
+	get_ns(r, n, "control_time", 1, &ns);
+	if (ns && ns < 4000000)
+		sc->nic.ctrl_ps = (uint32_t)(ns * 1000);
+}
+
+static void load_arrival(struct sim_job *j, const struct node *n,
+			 struct report *r)
+{
+	static const char *const words[] = {
+		[SIM_CLOSED] = "closed", [SIM_BATCH] = "batch",
+		[SIM_OPEN] = "open",
+	};
+	const char *s;
+	size_t i;
+
+	if (!get_text(r, n, "arrival", &s))
+		return;
+	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (!strcmp(words[i], s)) {
+			j->arrival = (enum sim_arrival)i;
+			return;
+		}
+	report_node(r, n, 0, "'%.20s' is no arrival; there are closed, batch and open",
+		    s);
+}
+
+static void load_job(struct scenario *sc, const struct node *n,
+		     struct report *r)
+{
+	static const char *const keys[] = {
+		"name", "class", "slo", "arrival", "threads", "qps", "depth",
+		"size", "rate", "uars", "mrs", "control_rate", "start", "stop",
+		"shares", NULL
+	};
+	struct sim_job *j = &sc->jobs[sc->n_jobs];
+	const struct node *v;
+	double class;
+	size_t i;
+
+	if (!check_map(r, n, "a job", keys))
+		return;
+	j->threads = 1;
+	j->depth = 1;
+	v = need(r, n, "name", "a job", "name: kv");
+	if (!v || !get_name(r, v, "a job's name", j->name))
+		return;
+	for (i = 0; i < sc->n_jobs; i++)
+		if (!strcmp(sc->jobs[i].name, j->name))
+			report_node(r, v, 0, "job '%s' is there already",
+				    j->name);
+	v = need(r, n, "class", "a job", "class: latency");
+	if (v && get_value(r, v, "class", UNIT_CLASS, 0, 100, &class))
+		j->class = (uint32_t)class;
+	v = need(r, n, "size", "a job", "size: 512");
+	if (v)
+		get_uint(r, v, "size", 1, 1u << 26, &j->bytes);
+	get_u32(r, n, "threads", 1, SIM_THREADS, &j->threads);
+	j->qps = j->threads;
+	get_u32(r, n, "qps", 1, SIM_QPS, &j->qps);
+	get_u32(r, n, "depth", 1, 1024, &j->depth);
+	get_u32(r, n, "uars", 1, 4096, &j->uars);
+	get_u32(r, n, "mrs", 0, 1u << 20, &j->mrs);
+	get_ns(r, n, "slo", 1, &j->slo_p99);
+	get_ns(r, n, "start", 0, &j->start);
+	get_ns(r, n, "stop", 1, &j->stop);
+	get_rate(r, n, "rate", UNIT_RATE, 1, &j->rate);
+	get_rate(r, n, "control_rate", UNIT_RATE, 1, &j->control_rate);
+	v = node_get(n, "arrival");
+	if (v)
+		load_arrival(j, v, r);
+	if (j->arrival == SIM_OPEN && j->rate <= 0)
+		report_node(r, n, -1,
+			    "open arrivals need a rate, as in 'rate: 100k/s'");
+	v = node_get(n, "shares");
+	if (v && get_name(r, v, "shares", j->shares)) {
+		for (i = 0; i < sc->n_jobs; i++)
+			if (!strcmp(sc->jobs[i].name, j->shares))
+				break;
+		if (i == sc->n_jobs)
+			report_node(r, v, 0,
+				    "no job '%s' before this one to share QPs with",
+				    j->shares);
+	}
+	sc->n_jobs++;
+}
+
+static void load_root(struct scenario *sc, const struct node *root,
+		      struct report *r)
+{
+	static const char *const keys[] = {
+		"name", "claim", "nic", "seed", "time", "warmup", "interval",
+		"window", "jobs", NULL
+	};
+	const struct node *v, *e;
+
+	if (!check_map(r, root, "a scenario", keys))
+		return;
+	v = need(r, root, "name", "a scenario", "name: uar");
+	if (v)
+		get_name(r, v, "a scenario's name", sc->name);
+	v = node_get(root, "claim");
+	if (v)
+		get_string(r, v, "claim", sc->claim, sizeof(sc->claim));
+	v = need(r, root, "nic", "a scenario", "nic: {preset: cx5}");
+	if (v)
+		load_nic(sc, v, r);
+	get_u32(r, root, "seed", 1, UINT32_MAX - 1, &sc->seed);
+	get_u32(r, root, "window", 1, 4096, &sc->window);
+	get_ns(r, root, "time", 1000, &sc->time);
+	get_ns(r, root, "interval", 1000, &sc->interval);
+	sc->warmup = sc->time / 5;
+	get_ns(r, root, "warmup", 0, &sc->warmup);
+	if (sc->warmup >= sc->time)
+		report_node(r, root, -1,
+			    "nothing is measured: 'warmup' takes all of 'time'");
+	if (sc->time / sc->interval > 1000000)
+		report_node(r, root, -1,
+			    "more than a million ticks; make 'interval' longer");
+	v = need(r, root, "jobs", "a scenario", "jobs: [...]");
+	if (!v || !check_list(r, v, "jobs"))
+		return;
+	if (!v->n || v->n > SIM_JOBS) {
+		report_node(r, v, -1, "a scenario has 1 to %d jobs", SIM_JOBS);
+		return;
+	}
+	for (e = v->first; e; e = e->next)
+		load_job(sc, e, r);
+}
+
+bool scenario_load_text(struct scenario *sc, const char *text, size_t len,
+			struct report *r)
+{
+	struct doc doc;
+
+	memset(sc, 0, sizeof(*sc));
+	sc->seed = 1;
+	sc->window = 16;
+	sc->time = 100 * NSEC_PER_MSEC;
+	sc->interval = NSEC_PER_MSEC;
+	r->text = text;
+	r->text_len = len;
+	if (doc_parse(&doc, text, len, r)) {
+		load_root(sc, doc.root, r);
+		doc_free(&doc);
+	}
+	r->text = NULL;
+	report_sort(r);
+	return !r->total;
+}
+
+bool scenario_load(struct scenario *sc, const char *path, struct report *r)
+{
+	FILE *f = fopen(path, "re");
+	char *text = malloc(DOC_BYTES_MAX + 1);
+	size_t len = 0;
+	bool ok = f && text;
+
+	if (!f)
+		report_at(r, 0, 0, "%s", strerror(errno));
+	else if (!text)
+		report_at(r, 0, 0, "out of memory");
+	else
+		len = fread(text, 1, DOC_BYTES_MAX + 1, f);
+	if (f)
+		fclose(f);
+	ok = ok && scenario_load_text(sc, text, len, r);
+	free(text);
+	return ok;
+}

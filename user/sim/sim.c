@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include "sim/sim.h"
+#include "sim/host.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PS_PER_NS 1000ULL
+
+/* libmlx5's registers: how many a process has, and the first of these alone. */
+#define UARS 16
+#define UARS_OWN 4
+
+static uint32_t job_named(const struct scenario *sc, const char *name)
+{
+	uint32_t i;
+
+	for (i = 0; i < sc->n_jobs; i++)
+		if (!strcmp(sc->jobs[i].name, name))
+			return i;
+	return NONE;
+}
+
+static int count(struct sim *s)
+{
+	const struct scenario *sc = s->sc;
+	uint32_t i;
+
+	for (i = 0; i < sc->n_jobs; i++) {
+		const struct sim_job *is = &sc->jobs[i];
+		struct sim_state *j = &s->job[i];
+		bool own = !is->shares[0];
+
+		j->is = is;
+		j->owner = own ? i : job_named(sc, is->shares);
+		if (j->owner == NONE || (!own && sc->jobs[j->owner].shares[0]))
+			return -EINVAL;
+		s->sharing += !own;
+		j->first_qp = s->n_qps;
+		j->n_qps = own ? is->qps : 0;
+		j->use_qps = j->n_qps;
+		j->first_uar = s->n_uars;
+		j->n_uars = !own ? 0 : is->uars ? is->uars :
+			    is->qps < UARS ? UARS : UARS;
+		j->first_thread = s->n_threads;
+		s->job[j->owner].threads += is->threads;
+		j->weight = 1;
+		j->create_rate = -1;
+		j->head = NONE;
+		j->next_control = MODEL_NEVER;
+		if (is->control_rate > 0)
+			j->next_control = is->start * PS_PER_NS;
+		s->n_qps += j->n_qps;
+		s->n_uars += j->n_uars;
+		s->n_threads += is->threads;
+		s->n_wrs += is->threads * is->depth;
+	}
+	if (!s->n_threads || s->n_threads > SIM_THREADS || !s->n_qps ||
+	    s->n_qps > SIM_QPS)
+		return -EINVAL;
+	return 0;
+}
+
+static int allocate(struct sim *s)
+{
+	const struct model_sizes sizes = {
+		.uars = s->n_uars, .qps = s->n_qps, .wrs = s->n_wrs,
+		.elements = SIM_JOBS + 1, .contexts = 65536,
+	};
+	struct model_params p = s->sc->nic;
+	static const struct model_ops ops = { .done = sim_done };
+
+	/* The locks are the threads' here, and not charged twice. */
+	p.uar_ps = 0;
+	p.uar_raise = 0;
+	p.uar_clear = 0;
+	p.seed = s->sc->seed;
+	s->thread = calloc(s->n_threads, sizeof(*s->thread));
+	s->heap = calloc(s->n_threads, sizeof(*s->heap));
+	s->qp = calloc(s->n_qps, sizeof(*s->qp));
+	s->uar = calloc(s->n_uars, sizeof(*s->uar));
+	s->wr = calloc(s->n_wrs, sizeof(*s->wr));
+	s->mem = malloc(model_bytes(&sizes));
+	if (!s->thread || !s->heap || !s->qp || !s->uar || !s->wr || !s->mem)
+		return -ENOMEM;
+	return model_init(&s->m, s->mem, &sizes, &p, &ops, s);
+}
+
+/* The first QPs have a register of their own, the others the least used. */
+static uint32_t place(const struct sim *s, const struct sim_state *j,
+		      uint32_t q)
+{
+	uint32_t i, best = UARS_OWN;
+
+	if (j->is->uars)
+		return j->first_uar + q % j->n_uars;
+	if (q < UARS_OWN)
+		return j->first_uar + q;
+	for (i = UARS_OWN + 1; i < UARS; i++)
+		if (s->uar[j->first_uar + i].lock.users <
+		    s->uar[j->first_uar + best].lock.users)
+			best = i;
+	return j->first_uar + best;
+}
+
+static void set_up_job(struct sim *s, uint32_t n)
+{
+	struct sim_state *j = &s->job[n];
+	uint32_t i;
+
+	for (i = 0; i < j->n_uars; i++) {
+		s->uar[j->first_uar + i].job = n;
+		s->uar[j->first_uar + i].lock.chain = 1;
+	}
+	for (i = 0; i < j->n_qps; i++) {
+		uint32_t q = j->first_qp + i, u = place(s, j, i);
+		struct model_qp_attr attr = {
+			.qpn = q, .uar = u, .cq = q, .element = j->element,
+		};
+
+		s->qp[q].job = n;
+		s->qp[q].uar = u;
+		s->qp[q].want = u;
+		s->qp[q].lock.last = NONE;
+		s->uar[u].lock.users++;
+		s->uar[u].lock.last = NONE;
+		model_qp_open(&s->m, q, &attr);
+	}
+}
+
+static void set_up_threads(struct sim *s)
+{
+	uint32_t i, k, t = 0;
+
+	s->post_ps = s->sc->host.post_ps;
+	if (s->n_threads > s->sc->host.cores && s->sc->host.cores)
+		s->post_ps += s->post_ps * s->sc->host.share_q8 *
+			      (s->n_threads - s->sc->host.cores) /
+			      s->sc->host.cores >> 8;
+	for (i = 0; i < s->n_threads; i++) {
+		s->heap[i] = i;
+		s->thread[i].heap = i;
+		s->thread[i].at = MODEL_NEVER;
+	}
+	s->n_heap = s->n_threads;
+	for (k = 0; k < s->sc->n_jobs; k++)
+		for (i = 0; i < s->job[k].is->threads; i++, t++) {
+			struct sim_thread *th = &s->thread[t];
+
+			th->job = k;
+			th->nth = i;
+			th->qp = s->job[s->job[k].owner].first_qp;
+			th->next_arrival = s->job[k].is->start * PS_PER_NS;
+			/* They do not start all at once. */
+			sim_schedule(s, t, s->job[k].is->start * PS_PER_NS +
+				     i * s->post_ps / 24);
+		}
+	for (i = 0; i < s->n_wrs; i++)
+		s->wr[i].next = i + 1 < s->n_wrs ? i + 1 : NONE;
+}
+
+static int set_up(struct sim *s)
+{
+	uint32_t i;
+	int err = count(s);
+
+	if (!err)
+		err = allocate(s);
+	if (err)
+		return err;
+	for (i = 0; i < s->sc->n_jobs; i++)
+		set_up_job(s, i);
+	set_up_threads(s);
+	return sim_view_init(s);
+}
+
+/* A control verb, and when the next one comes. */
+static void control(struct sim *s, uint32_t n)
+{
+	struct sim_state *j = &s->job[n];
+	double rate = j->is->control_rate;
+	uint64_t done;
+
+	if (j->is->stop && s->now >= j->is->stop * PS_PER_NS) {
+		j->next_control = MODEL_NEVER;
+		return;
+	}
+	if (j->create_rate >= 0 && j->create_rate < rate)
+		rate = j->create_rate;
+	if (rate < 1)
+		rate = 1;
+	model_control(&s->m, 0, s->now, &done);
+	j->controls++;
+	s->controls++;
+	j->next_control = s->now +
+			  (uint64_t)(-log(sim_random(s)) * 1e12 / rate);
+}
+
+static uint32_t next_control(const struct sim *s, uint64_t *at)
+{
+	uint32_t i, best = NONE;
+
+	*at = MODEL_NEVER;
+	for (i = 0; i < s->sc->n_jobs; i++)
+		if (s->job[i].next_control < *at) {
+			*at = s->job[i].next_control;
+			best = i;
+		}
+	return best;
+}
+
+/* Until @until: whatever comes first. */
+static void run_until(struct sim *s, uint64_t until)
+{
+	for (;;) {
+		uint64_t when, ctrl, at = s->thread[s->heap[0]].at;
+		uint32_t job = next_control(s, &ctrl);
+
+		if (!model_next(&s->m, &when))
+			when = MODEL_NEVER;
+		s->res->events++;
+		if (when <= at && when <= ctrl && when <= until) {
+			s->now = when;
+			model_run_until(&s->m, when);
+		} else if (ctrl <= at && ctrl <= until) {
+			s->now = ctrl;
+			control(s, job);
+		} else if (at <= until) {
+			s->now = at;
+			sim_thread_event(s, s->heap[0]);
+		} else {
+			break;
+		}
+	}
+	s->now = until;
+	model_run_until(&s->m, until);
+}
+
+static void mark_warm(struct sim *s)
+{
+	s->hits_warm = s->m.stats.hits[MODEL_QPC];
+	s->misses_warm = s->m.stats.misses[MODEL_QPC];
+	s->sent_warm = sim_sent(s);
+}
+
+static void sum_up(struct sim *s)
+{
+	double hits = (double)(s->m.stats.hits[MODEL_QPC] - s->hits_warm);
+	double misses = (double)(s->m.stats.misses[MODEL_QPC] -
+				 s->misses_warm);
+
+	s->res->measured = (s->end - s->warm) / PS_PER_NS;
+	if (hits + misses > 0)
+		s->res->qpc_miss = misses / (hits + misses);
+	s->res->tx_bps = (double)(sim_sent(s) - s->sent_warm) * 8e9 /
+			 (double)s->res->measured;
+}
+
+static void progress(const struct sim *s, uint64_t at)
+{
+	if (s->opt->progress)
+		fprintf(s->opt->progress, "\r%3.0f %% ",
+			100.0 * (double)at / (double)s->end);
+}
+
+int sim_run(const struct scenario *sc, const struct sim_options *opt,
+	    struct sim_result *res)
+{
+	struct sim *s = calloc(1, sizeof(*s));
+	uint64_t at, step = sc->interval * PS_PER_NS;
+	bool warm = false;
+	int err;
+
+	if (!s)
+		return -ENOMEM;
+	memset(res, 0, sizeof(*res));
+	s->sc = sc;
+	s->opt = opt;
+	s->res = res;
+	s->rng = sc->seed ? sc->seed : 1;
+	s->end = sc->time * PS_PER_NS;
+	s->warm = sc->warmup * PS_PER_NS;
+	err = step && s->end > s->warm ? set_up(s) : -EINVAL;
+	for (at = step; !err && at <= s->end; at += step) {
+		if (!warm && at > s->warm) {
+			run_until(s, s->warm);
+			mark_warm(s);
+			warm = true;
+		}
+		run_until(s, at);
+		err = sim_view_tick(s);
+		progress(s, at);
+	}
+	if (opt->progress)
+		fprintf(opt->progress, "\r      \r");
+	if (!err)
+		sum_up(s);
+	sim_view_free(s);
+	free(s->thread);
+	free(s->heap);
+	free(s->qp);
+	free(s->uar);
+	free(s->wr);
+	free(s->mem);
+	free(s);
+	return err;
+}

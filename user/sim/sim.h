@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The simulator: threads of jobs on a host, the locks between them, and the
+ * NIC's contention model, in virtual time, with policies evaluated over it as
+ * the agent evaluates them over a real device. One thread, the same for the same
+ * seed. What it says is a model's word, not a measurement.
+ */
+#ifndef SRDMA_SIM_SIM_H
+#define SRDMA_SIM_SIM_H
+
+#include <stdio.h>
+
+#include "core/policy.h"
+#include "model/model.h"
+#include "policy/config.h"
+
+struct record;
+
+#define SIM_JOBS	32
+#define SIM_THREADS	4096	/* of all jobs */
+#define SIM_QPS		65536
+#define SIM_BUCKETS	(64 * 16)
+
+enum sim_arrival {
+	SIM_CLOSED,	/* always so many outstanding */
+	SIM_BATCH,	/* posts so many, waits for all, begins again */
+	SIM_OPEN,	/* comes when it comes, at a mean rate */
+};
+
+struct sim_job {
+	char name[SNAP_NAME];
+	uint32_t class;
+	uint64_t slo_p99;	/* ns; 0: none */
+	enum sim_arrival arrival;
+	uint32_t threads, qps, depth, bytes;
+	double rate;		/* requests a second, of each thread, if open */
+	uint32_t uars;		/* registers for its QPs; 0: as libmlx5 places them */
+	uint32_t mrs;		/* memory regions in use, in turn */
+	double control_rate;	/* control verbs a second */
+	uint64_t start, stop;	/* ns; 0: from the start, to the end */
+	char shares[SNAP_NAME];	/* the job whose QPs it uses; empty: own ones */
+};
+
+struct scenario {
+	char name[SNAP_NAME];
+	char claim[256];	/* what it reproduces, and the published figure */
+	struct model_params nic;
+	struct model_host host;
+	uint32_t seed;
+	uint64_t time, warmup, interval;	/* ns */
+	uint32_t window;	/* WRs that a shared QP takes at a time */
+	struct sim_job jobs[SIM_JOBS];
+	size_t n_jobs;
+};
+
+/* Counts by logarithm: 16 buckets from one power of two to the next. */
+struct sim_hist {
+	uint64_t n, bucket[SIM_BUCKETS];
+};
+
+void sim_hist_add(struct sim_hist *h, uint64_t v);
+uint64_t sim_hist_quantile(const struct sim_hist *h, double q);
+
+struct sim_job_result {
+	struct sim_hist latency;	/* ns, after the warm-up */
+	uint64_t done, bytes, dropped;
+	uint32_t ticks, met;		/* with samples; of these within the target */
+};
+
+struct sim_result {
+	struct sim_job_result job[SIM_JOBS];
+	uint64_t events, wrs;		/* of all the time */
+	uint64_t measured;		/* ns, after the warm-up */
+	size_t decisions;
+	double qpc_miss;		/* over all after the warm-up */
+	double tx_bps;
+};
+
+struct sim_options {
+	const struct config *cfg;	/* NULL: without policies */
+	FILE *csv;			/* a line a tick and job; NULL: none */
+	FILE *log;			/* decisions; NULL: none */
+	FILE *progress;			/* NULL: none */
+	struct record *record;		/* what the agent would see; NULL: not kept */
+};
+
+bool scenario_load(struct scenario *sc, const char *path, struct report *r);
+bool scenario_load_text(struct scenario *sc, const char *text, size_t len,
+			struct report *r);
+
+/* 0, -ENOMEM, or -EINVAL for a scenario that makes no sense. */
+int sim_run(const struct scenario *sc, const struct sim_options *opt,
+	    struct sim_result *res);
+
+#endif /* SRDMA_SIM_SIM_H */
