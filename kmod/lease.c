@@ -402,6 +402,19 @@ static bool nobody_can(const struct srdma_act_item *item, const char **why)
 	return true;
 }
 
+bool srdma_rates_possible(void)
+{
+	struct srdma_dev *dev;
+	unsigned long index;
+	bool possible = false;
+
+	down_read(&srdma_devs_sem);
+	xa_for_each(&srdma_devs, index, dev)
+		possible |= !!(dev->caps & SWIFTRDMA_DEV_CAP_RATES);
+	up_read(&srdma_devs_sem);
+	return possible;
+}
+
 /* An override as @item wants it, not part of any lease yet. */
 static struct srdma_override *make_override(const struct srdma_act_item *item,
 					    const char **why)

@@ -89,6 +89,9 @@ struct srdma_act_lease {
 int srdma_act(struct srdma_act_lease *lease, const struct srdma_act_item *items,
 	      int n, u64 *batch, int *bad, const char **why);
 
+/* Is there a device that enforces rates and weights of jobs? Takes srdma_devs_sem. */
+bool srdma_rates_possible(void);
+
 int srdma_lease_init(void);
 void srdma_lease_exit(void);
 /* End all leases: their effect is taken back by enforce.c. */

@@ -173,6 +173,12 @@ static int parse_item(struct srdma_act_item *item, const struct nlattr *nest,
 				    "the kernel enforces level, max_qps, create_rate, bit_rate and weight only");
 		return -EOPNOTSUPP;
 	}
+	if ((item->knob == SWIFTRDMA_KNOB_BIT_RATE || item->knob == SWIFTRDMA_KNOB_WEIGHT) &&
+	    !tb[SWIFTRDMA_ACTION_A_CLEAR] && !srdma_rates_possible()) {
+		NL_SET_ERR_MSG_ATTR(extack, knob,
+				    "no device here enforces that: it takes scheduling elements for QPs");
+		return -EOPNOTSUPP;
+	}
 	ret = parse_target(item, tb, nest, extack);
 	if (!ret)
 		ret = parse_value(item, tb, nest, extack);

@@ -43,6 +43,7 @@ end_bulk() { kill -9 "$pid"; wait "$pid" 2>/dev/null; }
 
 ktap_begin
 dmesg -C
+[ ! -e $hca_debug/hca0/elements ] || { rmmod softhca && hca_load; }
 check "load without a model" both_load
 swiftrdma job set bulk match cgroup=/bulk >/dev/null
 like "no rates without elements" "$(act job bulk bit_rate 1Gbit/s)" 'no scheduling elements|scheduling'

@@ -46,8 +46,8 @@ put_in() {
 	case $1 in
 	p) mlx5_load ;;
 	s) srdma_load ;;
-	i) modprobe mlx5_ib && hca_active ;;
-	h) hca_load ;;
+	i) modprobe mlx5_ib ;;
+	h) insmod "build/softhca/$VM_KVER/softhca.ko" ;;
 	esac
 }
 
@@ -64,6 +64,7 @@ order() {
 	for ((i = ${#1} - 1; i >= 0; i--)); do
 		check "$1: in ${1:i:1}" put_in "${1:i:1}"
 	done
+	check "$1: active" hca_active
 	is "$1: provider" "$(dev mlx5_0 provider) $(dev mlx5_1 provider)" "mlx5 mlx5"
 }
 
