@@ -24,11 +24,11 @@ done
 # The editors' schema knows what the loader knows.
 check "the shipped files fit the JSON Schema" selftests/host/schema_check.py \
 	user/policies/*.yaml user/sim/policy.yaml selftests/bench/demo.yaml user/agent/etc/policy.yaml
-printf 'jobs:\n- {name: kv, class: latency, match: [{uid: 1}], slo: {p99: 5}}\npolicies:\n- {name: p, fro: job}\n' >"$dir/odd.yaml"
+printf 'jobs:\n- {name: kv, class: latency, match: [{uid: 1}], slo: {p99: 5}}\npolicies:\n- {name: p, whom: job}\n' >"$dir/odd.yaml"
 out=$(selftests/host/schema_check.py "$dir/odd.yaml")
 is "... and a wrong one does not" $? 1
 like "... for each of its mistakes" "$out" 'p99: 5 is no string'
-like "... which are named" "$out" 'unknown key fro'
+like "... which are named" "$out" 'unknown key whom'
 swiftrdma policy compile user/policies/order.yaml >"$dir/derived.yaml"
 check "what is derived fits it too" selftests/host/schema_check.py "$dir/derived.yaml"
 

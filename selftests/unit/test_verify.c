@@ -160,6 +160,9 @@ static void test_aggregates(void **state)
 	agg[0] = (struct prog_agg){ .op = AGG_COUNT, .of = OBJ_QP,
 				    .on = OBJ_UAR };
 	assert_true(prog_verify(&p, &(const char *){ NULL }));
+	agg[0].value = (struct prog_code){ 0, 99 };
+	refused("a count of a value, where objects are counted");
+	agg[0].value = (struct prog_code){ 0, 0 };
 	agg[0].op = AGG_MAX;
 	refused("code that is not there");
 	ins[3] = (struct prog_ins){ PROG_AGG, 0, 0 };

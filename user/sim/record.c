@@ -438,7 +438,7 @@ int record_next(struct record *r)
 	if (got < sizeof(head))
 		return stop(r, "the last record is cut off");
 	len = get_u32(head);
-	if (len > BYTES_MAX)
+	if (!len || len > BYTES_MAX)
 		return stop(r, "a record is damaged");
 	/* A damaged length must not ask for more than the file has. */
 	r->len = 0;
