@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Fallbacks, several knobs at once, quotas; what becomes of several contentions
- * at a time, of knobs that turn to and fro, and of who comes last.
+ * at a time, of knobs that turn back and forth, and of who comes last.
  */
 #include "unit/eval_rig.h"
 
@@ -180,7 +180,7 @@ static void test_causes(void **state)
 	assert_int_equal(eval(4000), 2);
 }
 
-/* A knob that goes to and fro is waited for ever longer. */
+/* A knob that goes back and forth is waited for ever longer. */
 static void test_damping(void **state)
 {
 	struct policy *p = add("p", "job kv", "port.util > 80%",
