@@ -24,6 +24,10 @@ static uint fail_alloc;
 module_param(fail_alloc, uint, 0600);
 MODULE_PARM_DESC(fail_alloc, "every n-th QP is not tracked, as if memory had run out; 0: none");
 
+static bool never_drain;
+module_param(never_drain, bool, 0600);
+MODULE_PARM_DESC(never_drain, "no QP's send queue is ever seen drained, so no class is changed live");
+
 static atomic_t allocs;
 
 /*
@@ -44,6 +48,11 @@ void srdma_delay(enum srdma_delay_point point)
 bool srdma_skip_grace(enum srdma_grace step)
 {
 	return READ_ONCE(skip_grace) & step;
+}
+
+bool srdma_never_drain(void)
+{
+	return READ_ONCE(never_drain);
 }
 
 bool srdma_fail(void)

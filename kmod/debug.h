@@ -28,10 +28,12 @@ enum srdma_grace {
 void srdma_delay(enum srdma_delay_point point);
 bool srdma_skip_grace(enum srdma_grace step);
 bool srdma_fail(void);		/* parameter fail_alloc: every n-th says yes */
+bool srdma_never_drain(void);
 #else
 static inline void srdma_delay(enum srdma_delay_point point) {}
 static inline bool srdma_skip_grace(enum srdma_grace step) { return false; }
 static inline bool srdma_fail(void) { return false; }
+static inline bool srdma_never_drain(void) { return false; }
 #endif
 
 #endif /* SRDMA_DEBUG_H */

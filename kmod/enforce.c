@@ -15,6 +15,7 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 
+#include "debug.h"
 #include "enforce.h"
 #include "hook.h"
 #include "netlink.h"
@@ -361,7 +362,7 @@ put:
 static bool advance(struct slot *s)
 {
 	const struct srdma_provider_ops *p = s->ops;
-	int ret = p->class_poll ? p->class_poll(s->q) : 0;
+	int ret = srdma_never_drain() ? -EAGAIN : p->class_poll ? p->class_poll(s->q) : 0;
 
 	if (ret == -EAGAIN) {
 		if (test_bit(SRDMA_QP_WANTED, &s->q->flags))
