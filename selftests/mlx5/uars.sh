@@ -38,8 +38,9 @@ figure() { swiftrdma -j uar show "$1" "$2" | jq ".[0].$3"; }
 ktap_begin
 dmesg -C
 check "load" both_load
-is "provider" "$(dev mlx5_0 provider)" mlx5
+# What a reading asks of the device is in the next one's figure.
 is "no command so far" "$(summary mlx5_0 commands)" 0
+is "provider" "$(dev mlx5_0 provider)" mlx5
 
 wq_start default --qps 64 --threads 4
 check "64 QPs post 24 WRs each" wq default post 24
