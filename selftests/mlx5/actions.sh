@@ -72,28 +72,28 @@ swiftrdma job set other match cgroup=/other >/dev/null
 is "no elements" "$(elements)" 0
 bulk bulk
 check "a rate for a live job" act job bulk bit_rate 1Gbit/s for 300s
-check "the device has it" wait_for 10 rates_are 1000
+check "the device has it" wait_for 60 rates_are 1000
 is "a node and a leaf" "$(elements)" 2
 was=$(waits)
 check "and obeys" wait_for 30 held_up "$was"
 is "shown" "$(swiftrdma -j job show bulk | jq '.[0].devs | length > 0')" true
 check "another rate" act job bulk bit_rate 2Gbit/s for 300s
-check "changed live" wait_for 10 rates_are 2000
+check "changed live" wait_for 60 rates_are 2000
 is "with the same element" "$(elements)" 2
 check "a weight" act job bulk weight 7 for 300s
 weight_is() { [ "$(weights)" = 7 ]; }
-check "has come" wait_for 10 weight_is
+check "has come" wait_for 60 weight_is
 release >/dev/null
-check "taken back: no element is left" wait_for 10 no_element
+check "taken back: no element is left" wait_for 60 no_element
 
 check "a rate for a moment" act job bulk bit_rate 1Gbit/s for 10s
-check "it is there" wait_for 10 rates_are 1000
+check "it is there" wait_for 60 rates_are 1000
 check "and runs out" wait_for 20 no_element
 
 first=$pid
 bulk other
 check "two jobs" eval "act job bulk bit_rate 1Gbit/s for 300s && act job other bit_rate 3Gbit/s for 300s"
-check "two leaves" wait_for 10 rates_are "1000 3000"
+check "two leaves" wait_for 60 rates_are "1000 3000"
 end_bulk
 pid=$first
 check "one process dies: its job's element stays, others too" rates_are "1000 3000"
@@ -102,7 +102,7 @@ was=$(waits)
 check "a new process is bound when it connects" wait_for 30 held_up "$was"
 end_bulk
 swiftrdma job del other >/dev/null
-check "a job that goes takes its element along" wait_for 10 rates_are 1000
+check "a job that goes takes its element along" wait_for 60 rates_are 1000
 
 pid=$first
 note "$(cat "$work/bulk")"
@@ -111,9 +111,9 @@ check "the provider goes" rmmod swiftrdma_mlx5
 is "no element is left" "$(elements)" 0
 is "the device still has its QPs" "$(alive "$pid" && echo yes)" yes
 check "and comes: what is under a lease holds again" mlx5_load
-check "the rate is back" wait_for 10 rates_are 1000
+check "the rate is back" wait_for 60 rates_are 1000
 end_bulk
-check "killed under a lease" wait_for 10 eval '[ "$(elements)" = 2 ]'
+check "killed under a lease" wait_for 60 eval '[ "$(elements)" = 2 ]'
 bulk bulk
 check "mlx5_ib goes under a lease, under traffic" eval "end_bulk; modprobe -r mlx5_ib"
 is "no element is left" "$(elements)" 0

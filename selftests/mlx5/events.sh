@@ -32,7 +32,7 @@ like "it has no counters without a model" "$(summary mlx5_0 mtt_hits)" '^$'
 is "no command" "$(summary mlx5_0 commands)" 0
 
 swiftrdma -j monitor congestion >"$work/heard" 2>"$work/monitor" & monitor=$!
-wait_for 10 listening
+wait_for 60 listening
 
 # Two processes on a UAR each; the one that posts is named.
 wq_start busy --qps 16 --domains 1
@@ -82,7 +82,7 @@ all_told() {
 	[ "$(summary mlx5_0 congestions)" = \
 		$(($(hca_gauge 0 time congestion_raised) + $(hca_gauge 0 time congestion_cleared))) ]
 }
-check "events are the model's, raised and cleared" wait_for 10 all_told
+check "events are the model's, raised and cleared" wait_for 60 all_told
 is "and there were some" $(($(summary mlx5_0 congestions) > 0)) 1
 like "commands are measured" "$(summary mlx5_0 command_mean_ns)" '^[1-9]'
 # What a reading asks of the device, one command once its counters are on, is in the
