@@ -41,7 +41,8 @@ fails() {
 ktap_begin
 check "the module loads" srdma_load
 check "a job" swiftrdma job set kv class latency match cgroup=/kv
-check "traffic" traffic
+traffic
+point $? "traffic"
 
 # --- On a terminal ---
 
@@ -160,6 +161,8 @@ is "help that is the program's stays the program's" \
 
 kill "$crowd"
 wait "$crowd" 2>/dev/null
+only_gsi() { [ "$(swiftrdma -j qp show | jq length)" = 2 ]; }
+check "nothing is left of it" wait_for 60 only_gsi
 check "the module unloads" srdma_unload
 rm -rf "$work"
 ktap_end
