@@ -65,7 +65,7 @@ release >/dev/null
 wq_end class
 check "unload" both_unload
 
-check "a device with a model" eval "rmmod softhca && hca_load preset=cx5 time_scale=2000"
+check "a device with a model" eval "wait_for 60 rmmod softhca && hca_load preset=cx5 time_scale=2000"
 check "load" both_load
 swiftrdma job set bulk match cgroup=/bulk >/dev/null
 swiftrdma job set other match cgroup=/other >/dev/null

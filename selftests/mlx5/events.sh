@@ -66,7 +66,7 @@ kill $monitor
 both_unload
 
 # With a model: its own events, and its counters.
-check "a device with a model" eval "rmmod softhca && hca_load preset=cx5 time_scale=2000"
+check "a device with a model" eval "wait_for 60 rmmod softhca && hca_load preset=cx5 time_scale=2000"
 check "load" both_load
 crowd --registers 4 --duration 5 >"$work/crowd" & pid=$!
 wait $pid
