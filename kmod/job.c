@@ -13,6 +13,7 @@
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
 
+#include "debug.h"
 #include "enforce.h"
 #include "job.h"
 #include "trace.h"
@@ -611,8 +612,11 @@ int srdma_job_del(const char *name, const char *origin)
 		rules_changed();
 		reassign_all();
 		if (list_empty(&job->rules)) {
+			srdma_delay(SRDMA_DELAY_EMPTIED);
 			srdma_lease_forget_job(job);
 			job_remove(job);
+			/* Until now a pass still saw the rates it had. */
+			srdma_enforce_rescan();
 		}
 	}
 	mutex_unlock(&srdma_ctl_lock);
