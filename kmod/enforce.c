@@ -265,6 +265,7 @@ struct slot {
 	const struct srdma_provider_ops *ops;
 	struct srdma_class want;
 	u64 begun;
+	u64 looked;	/* when it was last found not to be done with */
 };
 
 static void mark(struct srdma_qp *q)
@@ -293,6 +294,7 @@ static void finish(struct slot *s, int ret)
 {
 	struct srdma_qp *q = s->q;
 	u64 pause = s->begun ? ktime_get_ns() - s->begun : 0;
+	u64 looked = s->looked - s->begun;
 
 	raise_max(&q->dev->drain_max, pause);
 	q->class_error = ret;
@@ -307,7 +309,7 @@ static void finish(struct slot *s, int ret)
 			q->attempts++;
 		atomic64_inc(&q->dev->live_failed);
 	}
-	trace_srdma_class(q, s->want.tclass, s->want.sl, ret, pause);
+	trace_srdma_class(q, s->want.tclass, s->want.sl, ret, pause, looked);
 	srdma_qp_touch(q);
 	srdma_qp_unlock(q);
 	/* Still, or again; what cannot be done ever is not tried again. */
@@ -339,11 +341,13 @@ static bool begin(struct slot *s, struct srdma_qp *q)
 	s->q = q;
 	s->ops = p;	/* to its end, even if the device has another one by then */
 	s->begun = 0;
+	s->looked = 0;
 	rcu_read_lock();
 	srdma_qp_desired(q, &s->want);
 	rcu_read_unlock();
 	if (p->class_begin) {
 		s->begun = ktime_get_ns();
+		s->looked = s->begun;
 		ret = p->class_begin(q);
 	}
 	if (!ret)
@@ -363,14 +367,18 @@ static bool advance(struct slot *s)
 {
 	const struct srdma_provider_ops *p = s->ops;
 	int ret = srdma_never_drain() ? -EAGAIN : p->class_poll ? p->class_poll(s->q) : 0;
+	u64 now;
 
 	if (ret == -EAGAIN) {
-		if (test_bit(SRDMA_QP_WANTED, &s->q->flags))
+		now = ktime_get_ns();
+		if (test_bit(SRDMA_QP_WANTED, &s->q->flags)) {
 			ret = -EINTR;
-		else if (ktime_get_ns() - s->begun > (u64)READ_ONCE(drain_ms) * NSEC_PER_MSEC)
+		} else if (now - s->begun > (u64)READ_ONCE(drain_ms) * NSEC_PER_MSEC) {
 			ret = -ETIMEDOUT;
-		else
+		} else {
+			s->looked = now;
 			return false;
+		}
 	}
 	if (ret)
 		p->class_abort(s->q);

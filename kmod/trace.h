@@ -129,8 +129,8 @@ TRACE_EVENT(srdma_qp_modify,
 /* A class change of a connected QP came to its end; @pause_ns: it stood still. */
 TRACE_EVENT(srdma_class,
 	    TP_PROTO(const struct srdma_qp *q, u8 tclass, u8 sl, int ret,
-		     u64 pause_ns),
-	    TP_ARGS(q, tclass, sl, ret, pause_ns),
+		     u64 pause_ns, u64 looked_ns),
+	    TP_ARGS(q, tclass, sl, ret, pause_ns, looked_ns),
 	    TP_STRUCT__entry(__array(char, dev, IB_DEVICE_NAME_MAX)
 			     __field(u32, qpn)
 			     __field(u64, serial)
@@ -138,6 +138,7 @@ TRACE_EVENT(srdma_class,
 			     __field(u32, sl)
 			     __field(int, ret)
 			     __field(u64, pause_ns)
+			     __field(u64, looked_ns)
 			     __field(u32, attempts)),
 	    TP_fast_assign(strscpy(__entry->dev, q->dev->name, sizeof(__entry->dev));
 			   __entry->qpn = q->qpn;
@@ -146,11 +147,12 @@ TRACE_EVENT(srdma_class,
 			   __entry->sl = sl;
 			   __entry->ret = ret;
 			   __entry->pause_ns = pause_ns;
+			   __entry->looked_ns = looked_ns;
 			   __entry->attempts = q->attempts;),
-	    TP_printk("dev=%s qpn=%u serial=%llu tclass=0x%02x sl=%u ret=%d pause_ns=%llu attempts=%u",
+	    TP_printk("dev=%s qpn=%u serial=%llu tclass=0x%02x sl=%u ret=%d pause_ns=%llu looked_ns=%llu attempts=%u",
 		      __entry->dev, __entry->qpn, __entry->serial, __entry->tclass,
 		      __entry->sl, __entry->ret, __entry->pause_ns,
-		      __entry->attempts));
+		      __entry->looked_ns, __entry->attempts));
 
 TRACE_EVENT(srdma_act,
 	    TP_PROTO(u64 batch, u64 lease, u32 knob, u64 value, const char *target,

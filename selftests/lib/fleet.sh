@@ -5,6 +5,7 @@
 # As few processes as may be: a fork takes up to a second in here. Needs ktap.sh,
 # module.sh and proc.sh.
 
+# shellcheck disable=SC2154 # slowness: of proc.sh
 fleet_dir=$(mktemp -d /tmp/fleet.XXXXXX)
 declare -A fleet_pid
 exec {fleet_never}<> <(:)
@@ -49,7 +50,7 @@ fleet_lines() {
 
 # fleet_says NAME PATTERN SECONDS
 fleet_says() {
-	local end=$((SECONDS + $3 + 1))
+	local end=$((SECONDS + $3 * slowness + 1))
 
 	until fleet_lines "$1" "$2"; do
 		[ $SECONDS -lt $end ] && alive "${fleet_pid[${1}]}" || return 1
@@ -61,7 +62,7 @@ fleet_says() {
 # fleet_has NAME PATTERN SECONDS: until the last classes match; they are then
 # $classes, and of $classes_ms.
 fleet_has() {
-	local end=$((SECONDS + $3 + 1))
+	local end=$((SECONDS + $3 * slowness + 1))
 
 	while :; do
 		if fleet_lines "$1" '^classes '; then

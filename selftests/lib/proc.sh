@@ -11,10 +11,11 @@ in_cgroup() {
 	exec "$@"
 }
 
-# On a kernel that checks itself at every step everything takes several times as
-# long, and what is waited for too.
+# On a kernel that checks itself at every step, or that preempts at every step,
+# everything takes several times as long, and what is waited for too.
 case $(uname -r) in
 *debug*) slowness=6 ;;
+*-rt-*) slowness=3 ;;
 *) slowness=1 ;;
 esac
 
