@@ -10,6 +10,8 @@ void srdma_enforce_exit(void);
 /* Until the pass that is on is over. */
 void srdma_enforce_flush(void);
 
+/* A pass, soon: for results that wait to be told. Any process context. */
+void srdma_enforce_run(void);
 /* Look at every QP of every device again, soon. Any process context. */
 void srdma_enforce_rescan(void);
 /* Rates and weights on this device, soon. Any process context. */
@@ -34,43 +36,10 @@ void srdma_enforce_refused(struct srdma_qp *q);
 /* As srdma_enforce_modified() for a QP taken in, as the driver describes it. */
 void srdma_enforce_adopt(struct srdma_qp *q, const struct ib_qp_attr *attr);
 
-/* How the class change of a target stands. */
-struct srdma_enforce_tally {
-	u32 qps, done, pending, unsupported;
-	int error;
-};
-
 /* Is the class of this QP not what it should be? RCU section or reference. */
 bool srdma_qp_class_pending(const struct srdma_qp *q);
-void srdma_tally_job(struct srdma_job *job, bool any_dev, u32 dev,
-		     struct srdma_enforce_tally *t);
-void srdma_tally_qp(struct srdma_qp *q, struct srdma_enforce_tally *t);
 /* In words why a class could not be changed. */
 const char *srdma_class_error_text(int err);
-
-/* A batch whose results are to be told after the next pass; owns @items. */
-struct srdma_batch_item {
-	u32 knob;
-	u64 value;
-	bool clear;
-	struct srdma_job *job;		/* reference, or NULL */
-	bool any_dev;
-	u32 dev;
-	u32 key;
-	u64 serial;
-	char reason[SWIFTRDMA_REASON_LEN];
-};
-
-struct srdma_batch {
-	struct list_head node;
-	u64 id;
-	struct srdma_act_lease lease;	/* origin is not kept */
-	int n;
-	struct srdma_batch_item items[];
-};
-
-void srdma_enforce_batch(struct srdma_batch *b);
-void srdma_batch_free(struct srdma_batch *b);
 
 /*
  * The device's provider, or the device, is about to go: give back what can be given

@@ -7,23 +7,19 @@
  * goes by those it found, and if they are old by the time its QP is a member, a
  * work item goes over all QPs once more.
  */
-#include <linux/glob.h>
 #include <linux/module.h>
-#include <linux/pid.h>
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
 
 #include "debug.h"
 #include "enforce.h"
-#include "job.h"
+#include "rule.h"
 #include "trace.h"
 
 /* What it protects is written in job.h. */
 DEFINE_MUTEX(srdma_ctl_lock);
 LIST_HEAD(srdma_jobs);
 
-static LIST_HEAD(rules);	/* srdma_rule.node; see there */
-static u32 rules_gen = 1;	/* stored after a change of rules; srdma_ctl_lock */
 static u32 next_job_id;
 static u32 n_jobs;
 
@@ -51,15 +47,6 @@ struct srdma_job *srdma_job_find(const char *name)
 		if (!strcmp(job->name, name))
 			return job;
 	return NULL;
-}
-
-static void rule_free(struct rcu_head *rcu)
-{
-	struct srdma_rule *r = container_of(rcu, struct srdma_rule, rcu);
-
-	srdma_job_put(r->job);
-	kfree(r->cgroup);
-	kfree(r);
 }
 
 static void job_dev_free(struct rcu_head *rcu)
@@ -187,66 +174,11 @@ static int job_insert(struct srdma_job *job)
 	return 0;
 }
 
-/* Matching */
-
-static bool rule_matches(const struct srdma_rule *r, const struct srdma_owner *o)
-{
-	if (r->comm[0] && strncmp(r->comm, o->comm, sizeof(o->comm)))
-		return false;
-	if (r->exe[0] && strcmp(r->exe, o->exe))
-		return false;
-	if (r->has_uid && (srdma_owner_is_kernel(o) || !uid_eq(r->uid, o->uid)))
-		return false;
-	if (r->has_pid && (srdma_owner_is_kernel(o) || r->pid != pid_nr(o->pid)))
-		return false;
-	if (r->cgroup && (srdma_owner_is_kernel(o) || !glob_match(r->cgroup, o->cgroup)))
-		return false;
-	return true;
-}
-
-static struct srdma_rule *rule_search(struct srdma_owner *o, u32 gen)
-{
-	struct srdma_rule *r, *found = NULL;
-
-	spin_lock(&o->lock);
-	list_for_each_entry_rcu(r, &rules, node) {
-		if (rule_matches(r, o)) {
-			found = r;
-			break;
-		}
-	}
-	rcu_assign_pointer(o->rule, found);
-	smp_store_release(&o->rules_gen, gen);	/* pairs with rule_of() */
-	spin_unlock(&o->lock);
-	return found;
-}
-
-/* The rule that has this owner, NULL: none; and of which generation. RCU. */
-static struct srdma_rule *rule_of(struct srdma_owner *o, u32 *gen)
-{
-	/* Pairs with rules_changed(): of this generation, or a younger list. */
-	*gen = smp_load_acquire(&rules_gen);
-	/*
-	 * The generation changes after a rule has left the list and before it is
-	 * handed to RCU to be freed. So one that was found in this generation or
-	 * a later one, and read in this RCU section, lives until its end.
-	 */
-	if (smp_load_acquire(&o->rules_gen) == *gen)
-		return rcu_dereference(o->rule);
-	return rule_search(o, *gen);
-}
-
-static void rules_changed(void)
-{
-	/* After the list: pairs with rule_of(). */
-	smp_store_release(&rules_gen, rules_gen + 1);
-}
-
 /* The job of this owner on this device, with a reference. RCU. */
 static struct srdma_job_dev *job_dev_of(struct srdma_dev *dev, struct srdma_owner *o,
 					u32 *gen)
 {
-	struct srdma_rule *r = rule_of(o, gen);
+	struct srdma_rule *r = srdma_rule_of(o, gen);
 	struct srdma_job_dev *jd = r ? xa_load(&dev->jobs, r->job->id) : NULL;
 
 	if (!jd || !kref_get_unless_zero(&jd->ref)) {
@@ -327,18 +259,6 @@ void srdma_job_unadmit(struct srdma_job_dev *jd)
 	spin_unlock(&jd->lock);
 }
 
-static void count_match(struct srdma_owner *o)
-{
-	struct srdma_rule *r;
-	u32 gen;
-
-	rcu_read_lock();
-	r = rule_of(o, &gen);
-	if (r)
-		atomic64_inc(&r->matches);
-	rcu_read_unlock();
-}
-
 void srdma_job_join(struct srdma_qp *q)
 {
 	/* Nobody moves a QP that is not on a list yet. */
@@ -350,10 +270,10 @@ void srdma_job_join(struct srdma_qp *q)
 	spin_unlock(&jd->lock);
 
 	smp_mb();	/* on the list, then look: reassign_all() has it reversed */
-	if (q->rules_gen != READ_ONCE(rules_gen))
+	if (q->rules_gen != READ_ONCE(srdma_rules_gen))
 		srdma_job_recheck();
 	else if (jd != q->dev->unassigned)
-		count_match(q->owner);
+		srdma_rule_count(q->owner);
 }
 
 static void unlink_member(struct srdma_job_dev *jd, struct srdma_qp *q)
@@ -425,15 +345,13 @@ static void reassign_all(void)
 {
 	unsigned long index;
 	struct srdma_job_dev *jd;
-	struct srdma_rule *r;
 	struct srdma_dev *dev;
 	struct srdma_qp *q;
 	u32 gen;
 
 	lockdep_assert_held(&srdma_ctl_lock);
 	smp_mb();	/* the new generation, then the table: see srdma_job_join() */
-	list_for_each_entry(r, &rules, node)
-		atomic64_set(&r->matches, 0);
+	srdma_rules_uncount();
 	xa_for_each(&srdma_devs, index, dev) {
 		struct srdma_walk w = SRDMA_WALK(&dev->qps, 0);
 
@@ -444,7 +362,7 @@ static void reassign_all(void)
 			if (jd != rcu_access_pointer(q->job))
 				job_move(q, jd);
 			if (!list_empty_careful(&q->job_node))
-				count_match(q->owner);
+				srdma_rule_count(q->owner);
 			srdma_job_dev_put(jd);
 			srdma_qp_put(q);
 			cond_resched();
@@ -462,75 +380,10 @@ static void reassign_work(struct work_struct *work)
 {
 	down_read(&srdma_devs_sem);
 	mutex_lock(&srdma_ctl_lock);
-	srdma_lease_recompute();
+	srdma_override_recompute();
 	reassign_all();
 	mutex_unlock(&srdma_ctl_lock);
 	up_read(&srdma_devs_sem);
-}
-
-/* Setting */
-
-static struct srdma_rule *rule_new(struct srdma_job *job, const char *origin,
-				   const struct srdma_rule_spec *spec)
-{
-	struct srdma_rule *r = kzalloc(sizeof(*r), GFP_KERNEL);
-
-	if (!r)
-		return NULL;
-	if (spec->cgroup) {
-		r->cgroup = kstrdup(spec->cgroup, GFP_KERNEL);
-		if (!r->cgroup) {
-			kfree(r);
-			return NULL;
-		}
-	}
-	r->order = spec->order;
-	strscpy(r->origin, origin, sizeof(r->origin));
-	if (spec->comm)
-		strscpy(r->comm, spec->comm, sizeof(r->comm));
-	if (spec->exe)
-		strscpy(r->exe, spec->exe, sizeof(r->exe));
-	r->has_uid = spec->has_uid;
-	r->uid = KUIDT_INIT(spec->uid);
-	r->has_pid = spec->has_pid;
-	r->pid = spec->pid;
-	srdma_job_get(job);
-	r->job = job;
-	return r;
-}
-
-/* After those of the same order: the older one is asked first. */
-static void rule_insert(struct srdma_rule *r)
-{
-	struct list_head *at = &rules;
-	struct srdma_rule *old;
-
-	list_for_each_entry(old, &rules, node) {
-		if (old->order > r->order) {
-			at = &old->node;
-			break;
-		}
-	}
-	list_add_tail_rcu(&r->node, at);
-	list_add_tail(&r->job_node, &r->job->rules);
-}
-
-/* How many @origin had there. */
-static int rules_remove(struct srdma_job *job, const char *origin)
-{
-	struct srdma_rule *r, *next;
-	int n = 0;
-
-	list_for_each_entry_safe(r, next, &job->rules, job_node) {
-		if (strcmp(r->origin, origin))
-			continue;
-		list_del(&r->job_node);
-		list_del_rcu(&r->node);
-		rules_changed();	/* before it is freed: see rule_of() */
-		call_rcu(&r->rcu, rule_free);
-		n++;
-	}
-	return n;
 }
 
 static int job_set(const char *name, const char *origin, u32 class,
@@ -552,7 +405,7 @@ static int job_set(const char *name, const char *origin, u32 class,
 			return -ENOMEM;
 	}
 	for (i = 0; i < n; i++) {
-		r = rule_new(job, origin, &specs[i]);
+		r = srdma_rule_new(job, origin, &specs[i]);
 		if (!r) {
 			ret = -ENOMEM;
 			goto err;
@@ -566,12 +419,12 @@ static int job_set(const char *name, const char *origin, u32 class,
 	}
 
 	job->class = class;
-	rules_remove(job, origin);
+	srdma_rules_remove(job, origin);
 	list_for_each_entry_safe(r, next, &made, job_node) {
 		list_del(&r->job_node);
-		rule_insert(r);
+		srdma_rule_insert(r);
 	}
-	rules_changed();
+	srdma_rules_changed();
 	reassign_all();
 	return 0;
 
@@ -580,7 +433,7 @@ err:
 		srdma_job_put(job);
 err_inserted:	/* job_insert() put it */
 	list_for_each_entry_safe(r, next, &made, job_node)
-		rule_free(&r->rcu);
+		srdma_rule_free(r);
 	return ret;
 }
 
@@ -607,9 +460,9 @@ int srdma_job_del(const char *name, const char *origin)
 	down_read(&srdma_devs_sem);
 	mutex_lock(&srdma_ctl_lock);
 	job = srdma_job_find(name);
-	if (job && rules_remove(job, origin)) {
+	if (job && srdma_rules_remove(job, origin)) {
 		ret = 0;
-		rules_changed();
+		srdma_rules_changed();
 		reassign_all();
 		if (list_empty(&job->rules)) {
 			srdma_delay(SRDMA_DELAY_EMPTIED);
@@ -663,16 +516,11 @@ int srdma_job_init(void)
 void srdma_job_exit(void)
 {
 	struct srdma_job *job, *next;
-	struct srdma_rule *r, *rnext;
 
 	cancel_work_sync(&reassign);
 	mutex_lock(&srdma_ctl_lock);
 	list_for_each_entry_safe(job, next, &srdma_jobs, node) {
-		list_for_each_entry_safe(r, rnext, &job->rules, job_node) {
-			list_del(&r->job_node);
-			list_del_rcu(&r->node);
-			call_rcu(&r->rcu, rule_free);
-		}
+		srdma_rules_drop(job);
 		job_remove(job);
 	}
 	mutex_unlock(&srdma_ctl_lock);

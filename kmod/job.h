@@ -10,6 +10,7 @@
 #include "tracker.h"
 
 struct srdma_override;
+struct srdma_rule_spec;
 
 /*
  * The control plane's one lock: jobs, rules, leases, overrides, levels. Taken
@@ -20,37 +21,6 @@ extern struct mutex srdma_ctl_lock;
 
 /* Limits are U64_MAX where there is none. */
 #define SRDMA_NO_LIMIT	U64_MAX
-
-/**
- * struct srdma_rule - conditions on an owner
- * @job_node: in srdma_job.rules; srdma_ctl_lock
- * @node: in the list of all rules, by @order; RCU, written under srdma_ctl_lock
- * @rcu: frees it
- * @job: whose it is; a reference
- * @order: lower is asked first
- * @origin: who set it
- * @cgroup: glob, or NULL
- * @comm: empty: any
- * @exe: empty: any
- * @has_uid: @uid is a condition
- * @has_pid: @pid is one
- * @matches: QPs assigned since the rules last changed, those alive then included
- */
-struct srdma_rule {
-	struct list_head job_node;
-	struct list_head node;
-	struct rcu_head rcu;
-	struct srdma_job *job;
-	u32 order;
-	char origin[SWIFTRDMA_NAME_LEN];
-	char *cgroup;
-	char comm[SWIFTRDMA_COMM_LEN];
-	char exe[SWIFTRDMA_EXE_LEN];
-	bool has_uid, has_pid;
-	kuid_t uid;
-	u32 pid;
-	atomic64_t matches;
-};
 
 /**
  * struct srdma_job - a named set of owners
@@ -97,7 +67,7 @@ struct srdma_job {
  * @level: override in force, packed; READ_ONCE, written under srdma_ctl_lock
  * @bit_rate: in force, bit/s, 0: none; READ_ONCE, the same
  * @weight: in force, 0: none; READ_ONCE, the same
- * @want: lease.c, while it works out what is in force: the override that wins
+ * @want: override.c, while it works out what is in force: the override that wins
  *	for each knob; srdma_ctl_lock
  */
 struct srdma_job_dev {
@@ -141,14 +111,6 @@ static inline void srdma_job_get(struct srdma_job *job)
 {
 	kref_get(&job->ref);
 }
-
-/* One rule as JOB_SET asks for it; strings are the caller's, NULL: any. */
-struct srdma_rule_spec {
-	u32 order;
-	const char *cgroup, *comm, *exe;
-	bool has_uid, has_pid;
-	u32 uid, pid;
-};
 
 /*
  * Replace the rules @origin gave job @name; the job is made if need be. All or

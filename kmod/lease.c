@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Leases and what is in force. All of it is under srdma_ctl_lock; what comes out
- * are a word per job and device (srdma_job_dev.level), the limits beside it, and
- * a word per QP (srdma_qp.level), which others read without that lock.
+ * Leases: overrides that come and go together, and the ACT that makes them. All of
+ * it is under srdma_ctl_lock. What of them is in force, override.c works out.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -11,10 +10,10 @@
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
 
-#include "enforce.h"
 #include "hook.h"
-#include "lease.h"
 #include "netlink.h"
+#include "override.h"
+#include "results.h"
 #include "trace.h"
 
 /* Overrides of all leases together: a bound on what a recompute costs. */
@@ -33,202 +32,6 @@ static u64 next_lease_id = 1, next_batch_id = 1;
 static void expire_work(struct work_struct *work);
 static DECLARE_DELAYED_WORK(expire, expire_work);
 
-/* DSCP << 8 | SL by level: one word, so that a reader gets a pair that is one. */
-static u16 levels[SWIFTRDMA_LEVEL_MAX + 1];
-
-struct srdma_level srdma_level_get(u32 level)
-{
-	u16 packed = READ_ONCE(levels[level]);
-
-	return (struct srdma_level){ .dscp = packed >> 8, .sl = packed & 0xff };
-}
-
-void srdma_levels_set(const struct srdma_level_row *rows, int n)
-{
-	int i;
-
-	mutex_lock(&srdma_ctl_lock);
-	for (i = 0; i < n; i++)
-		WRITE_ONCE(levels[rows[i].level], rows[i].dscp << 8 | rows[i].sl);
-	mutex_unlock(&srdma_ctl_lock);
-	srdma_enforce_rescan();
-}
-
-int srdma_qp_level(const struct srdma_qp *q)
-{
-	u32 own = READ_ONCE(q->level);
-	struct srdma_job_dev *jd = rcu_dereference(q->job);
-	u32 job = jd ? READ_ONCE(jd->level) : 0;
-
-	if (own && (!job || srdma_level_rank(own) >= srdma_level_rank(job)))
-		return srdma_level_of(own);
-	return srdma_level_of(job);
-}
-
-/* What is in force */
-
-static struct srdma_qp *override_qp(const struct srdma_override *o)
-{
-	struct srdma_dev *dev = xa_load(&srdma_devs, o->dev);
-	struct srdma_qp *q = dev ? srdma_qp_get_by_key(dev, o->key) : NULL;
-
-	if (q && q->serial != o->serial) {
-		srdma_qp_put(q);
-		q = NULL;
-	}
-	return q;
-}
-
-/* Leases are walked oldest first, so among equals the last one stays. */
-static void bid(struct srdma_override **slot, struct srdma_override *o)
-{
-	if (!*slot || o->lease->rank >= (*slot)->lease->rank)
-		*slot = o;
-}
-
-static void bid_job(struct srdma_override *o)
-{
-	struct srdma_job_dev *jd;
-	struct srdma_dev *dev;
-	unsigned long index;
-
-	xa_for_each(&srdma_devs, index, dev) {
-		if (!o->any_dev && o->dev != dev->index)
-			continue;
-		jd = xa_load(&dev->jobs, o->job->id);
-		if (!jd)
-			continue;
-		if (o->knob == SWIFTRDMA_KNOB_LEVEL)
-			bid(&jd->want.level, o);
-		else if (o->knob == SWIFTRDMA_KNOB_MAX_QPS)
-			bid(&jd->want.max_qps, o);
-		else if (o->knob == SWIFTRDMA_KNOB_BIT_RATE)
-			bid(&jd->want.bit_rate, o);
-		else if (o->knob == SWIFTRDMA_KNOB_WEIGHT)
-			bid(&jd->want.weight, o);
-		else
-			bid(&jd->want.create_rate, o);
-	}
-}
-
-static void bid_qp(struct srdma_override *o)
-{
-	struct srdma_qp *q = override_qp(o);
-
-	if (!q)
-		return;
-	if (!q->level || o->lease->rank >= srdma_level_rank(q->level)) {
-		WRITE_ONCE(q->level, srdma_level_pack(o->lease->rank, o->value));
-		srdma_qp_touch(q);
-	}
-	srdma_qp_put(q);
-}
-
-/* After all bids: two that ask the same at the same rank are both in force. */
-static void settle_qp(struct srdma_override *o)
-{
-	struct srdma_qp *q = override_qp(o);
-
-	if (!q)
-		return;
-	o->in_force = q->level == srdma_level_pack(o->lease->rank, o->value);
-	srdma_qp_put(q);
-}
-
-/* Forget what a QP's own override said; bid_qp() of those left says it anew. */
-static void unbid_qp(struct srdma_override *o)
-{
-	struct srdma_qp *q = override_qp(o);
-
-	if (!q)
-		return;
-	WRITE_ONCE(q->level, 0);
-	srdma_qp_touch(q);
-	srdma_qp_put(q);
-}
-
-static u64 won(struct srdma_override *o, u64 none)
-{
-	if (!o)
-		return none;
-	o->in_force = true;
-	return o->value;
-}
-
-static void touch_members(struct srdma_job_dev *jd)
-{
-	struct srdma_qp *q;
-
-	spin_lock(&jd->lock);
-	list_for_each_entry(q, &jd->qps, job_node)
-		srdma_qp_touch(q);
-	spin_unlock(&jd->lock);
-}
-
-static void settle(struct srdma_job_dev *jd)
-{
-	struct srdma_override *o = jd->want.level;
-	u64 max_qps = won(jd->want.max_qps, SRDMA_NO_LIMIT);
-	u64 rate = won(jd->want.create_rate, SRDMA_NO_LIMIT);
-	u32 level = 0;
-
-	if (o)
-		level = srdma_level_pack(o->lease->rank, won(o, 0));
-	if (level != jd->level) {
-		WRITE_ONCE(jd->level, level);
-		touch_members(jd);
-	}
-	WRITE_ONCE(jd->bit_rate, won(jd->want.bit_rate, 0));
-	WRITE_ONCE(jd->weight, won(jd->want.weight, 0));
-	spin_lock(&jd->lock);
-	jd->max_qps = max_qps;
-	if (jd->create_rate != rate) {
-		jd->create_rate = rate;
-		jd->tokens = rate == SRDMA_NO_LIMIT ? 0 : rate * NSEC_PER_SEC;
-		jd->tokens_at = ktime_get_ns();
-	}
-	spin_unlock(&jd->lock);
-}
-
-void srdma_lease_recompute(void)
-{
-	struct srdma_job_dev *jd;
-	struct srdma_override *o;
-	unsigned long index, id;
-	struct srdma_lease *l;
-	struct srdma_dev *dev;
-
-	lockdep_assert_held(&srdma_ctl_lock);
-	xa_for_each(&srdma_devs, index, dev)
-		xa_for_each(&dev->jobs, id, jd)
-			memset(&jd->want, 0, sizeof(jd->want));
-	list_for_each_entry(l, &srdma_leases, node) {
-		list_for_each_entry(o, &l->overrides, node) {
-			o->in_force = false;
-			if (!o->job)
-				unbid_qp(o);
-		}
-	}
-	list_for_each_entry(l, &srdma_leases, node) {
-		list_for_each_entry(o, &l->overrides, node) {
-			if (o->job)
-				bid_job(o);
-			else
-				bid_qp(o);
-		}
-	}
-	xa_for_each(&srdma_devs, index, dev)
-		xa_for_each(&dev->jobs, id, jd)
-			settle(jd);
-	list_for_each_entry(l, &srdma_leases, node)
-		list_for_each_entry(o, &l->overrides, node)
-			if (!o->job)
-				settle_qp(o);
-	srdma_enforce_rescan();
-}
-
-/* Leases */
-
 static void override_free(struct srdma_override *o)
 {
 	if (o->job)
@@ -239,7 +42,7 @@ static void override_free(struct srdma_override *o)
 static void override_drop(struct srdma_override *o)
 {
 	if (!o->job)
-		unbid_qp(o);
+		srdma_override_unbid(o);
 	list_del(&o->node);
 	n_overrides--;
 	override_free(o);
@@ -299,7 +102,7 @@ static void expire_work(struct work_struct *work)
 		}
 	}
 	if (changed)
-		srdma_lease_recompute();
+		srdma_override_recompute();
 	rearm_expiry();
 	mutex_unlock(&srdma_ctl_lock);
 	up_read(&srdma_devs_sem);
@@ -313,7 +116,7 @@ void srdma_lease_end_all(void)
 	mutex_lock(&srdma_ctl_lock);
 	list_for_each_entry_safe(l, next, &srdma_leases, node)
 		lease_end(l, false);
-	srdma_lease_recompute();
+	srdma_override_recompute();
 	mutex_unlock(&srdma_ctl_lock);
 	up_read(&srdma_devs_sem);
 }
@@ -385,34 +188,36 @@ static int check_value(const struct srdma_act_item *item, const char **why)
 	}
 }
 
-/* Rates and weights are the NIC's affair: is there one here that could? */
-static bool nobody_can(const struct srdma_act_item *item, const char **why)
+/* Rates and weights are the NIC's affair: is there one that could? */
+static bool rates_on(bool any_dev, u32 dev)
 {
-	struct srdma_dev *dev;
+	struct srdma_dev *d;
 	unsigned long index;
 
-	if (item->clear || (item->knob != SWIFTRDMA_KNOB_BIT_RATE &&
-			    item->knob != SWIFTRDMA_KNOB_WEIGHT))
-		return false;
-	xa_for_each(&srdma_devs, index, dev)
-		if ((!item->has_dev || item->dev == index) && dev->caps & SWIFTRDMA_DEV_CAP_RATES)
-			return false;
-	*why = item->has_dev ? "this device has no scheduling elements for QPs" :
-			       "no device here has scheduling elements for QPs";
-	return true;
+	xa_for_each(&srdma_devs, index, d)
+		if ((any_dev || dev == index) && d->caps & SWIFTRDMA_DEV_CAP_RATES)
+			return true;
+	return false;
 }
 
 bool srdma_rates_possible(void)
 {
-	struct srdma_dev *dev;
-	unsigned long index;
-	bool possible = false;
+	bool possible;
 
 	down_read(&srdma_devs_sem);
-	xa_for_each(&srdma_devs, index, dev)
-		possible |= !!(dev->caps & SWIFTRDMA_DEV_CAP_RATES);
+	possible = rates_on(true, 0);
 	up_read(&srdma_devs_sem);
 	return possible;
+}
+
+static bool nobody_can(const struct srdma_act_item *item, const char **why)
+{
+	if (item->clear || (item->knob != SWIFTRDMA_KNOB_BIT_RATE &&
+			    item->knob != SWIFTRDMA_KNOB_WEIGHT))
+		return false;
+	*why = item->has_dev ? "this device has no scheduling elements for QPs" :
+			       "no device here has scheduling elements for QPs";
+	return !rates_on(!item->has_dev, item->dev);
 }
 
 /* An override as @item wants it, not part of any lease yet. */
@@ -522,16 +327,6 @@ static struct srdma_batch *make_batch(const struct srdma_act_lease *lease,
 	return b;
 }
 
-void srdma_batch_free(struct srdma_batch *b)
-{
-	int i;
-
-	for (i = 0; i < b->n; i++)
-		if (b->items[i].job)
-			srdma_job_put(b->items[i].job);
-	kvfree(b);
-}
-
 static struct srdma_lease *lease_new(const struct srdma_act_lease *ask)
 {
 	struct srdma_lease *l = kzalloc(sizeof(*l), GFP_KERNEL);
@@ -624,10 +419,10 @@ static int act(struct srdma_act_lease *ask, const struct srdma_act_item *items, 
 	else
 		lease_end(l, false);
 	if (n || !ask->ttl_ms)
-		srdma_lease_recompute();
+		srdma_override_recompute();
 	rearm_expiry();
 	if (n)
-		srdma_enforce_batch(b);
+		srdma_batch_add(b);
 	else
 		srdma_batch_free(b);
 	return 0;
@@ -653,16 +448,6 @@ int srdma_act(struct srdma_act_lease *ask, const struct srdma_act_item *items, i
 			override_free(made[i]);
 	kfree(made);
 	return ret;
-}
-
-int srdma_lease_init(void)
-{
-	int i;
-
-	/* Class selectors CS0 to CS7, RFC 2474 section 4.2.2. */
-	for (i = 0; i <= SWIFTRDMA_LEVEL_MAX; i++)
-		levels[i] = (i << 3) << 8 | i;
-	return 0;
 }
 
 /* Leases ended when the hook came out, and without it none is given. */

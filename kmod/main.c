@@ -30,9 +30,6 @@ static int __init srdma_init(void)
 	ret = srdma_job_init();
 	if (ret)
 		goto err_enforce;
-	ret = srdma_lease_init();
-	if (ret)
-		goto err_job;
 	srdma_debugfs_init();
 	ret = srdma_netlink_init();
 	if (ret)
@@ -47,7 +44,6 @@ err_netlink:
 err_debugfs:
 	srdma_debugfs_exit();
 	srdma_lease_exit();
-err_job:
 	srdma_job_exit();
 err_enforce:
 	srdma_enforce_exit();

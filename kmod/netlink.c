@@ -205,7 +205,7 @@ void srdma_notify_lease(const struct srdma_lease *lease, bool expired)
 }
 
 static int put_item(struct sk_buff *skb, const struct srdma_batch *b, int item,
-		    const struct srdma_enforce_tally *t)
+		    const struct srdma_tally *t)
 {
 	const struct srdma_batch_item *i = &b->items[item];
 	struct nlattr *nest, *lease;
@@ -247,7 +247,7 @@ static int put_item(struct sk_buff *skb, const struct srdma_batch *b, int item,
 }
 
 void srdma_notify_act(const struct srdma_batch *b, int item,
-		      const struct srdma_enforce_tally *t)
+		      const struct srdma_tally *t)
 {
 	struct sk_buff *skb;
 	void *hdr;
@@ -310,7 +310,7 @@ void srdma_notify_lease(const struct srdma_lease *lease, bool expired)
 }
 
 void srdma_notify_act(const struct srdma_batch *b, int item,
-		      const struct srdma_enforce_tally *t)
+		      const struct srdma_tally *t)
 {
 }
 

@@ -2,7 +2,7 @@
 #ifndef SRDMA_NETLINK_H
 #define SRDMA_NETLINK_H
 
-#include "enforce.h"
+#include "results.h"
 
 int srdma_netlink_init(void);
 void srdma_netlink_exit(void);
@@ -14,7 +14,7 @@ void srdma_netlink_exit(void);
 void srdma_notify_qp(u8 cmd, struct srdma_qp *q);
 void srdma_notify_lease(const struct srdma_lease *lease, bool expired);
 void srdma_notify_act(const struct srdma_batch *b, int item,
-		      const struct srdma_enforce_tally *t);
+		      const struct srdma_tally *t);
 
 /* A UAR that was busy when doorbells were congested. */
 struct srdma_busy {

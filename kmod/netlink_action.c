@@ -6,6 +6,7 @@
 #include <linux/ktime.h>
 #include <linux/math64.h>
 
+#include "enforce.h"
 #include "netlink_priv.h"
 
 /* Overrides that are put in order at a time. */
@@ -27,7 +28,7 @@ static int put_lease(struct sk_buff *skb, const struct srdma_lease *l)
 	return 0;
 }
 
-static void tally_override(const struct srdma_override *o, struct srdma_enforce_tally *t)
+static void tally_override(const struct srdma_override *o, struct srdma_tally *t)
 {
 	struct srdma_dev *dev;
 	struct srdma_qp *q;
@@ -59,7 +60,7 @@ static int put_qp_name(struct sk_buff *skb, u32 dev, u32 qpn, u64 serial)
 static int put_override(struct sk_buff *skb, const struct srdma_override *o)
 {
 	struct nlattr *nest = nla_nest_start(skb, SWIFTRDMA_A_ACTION);
-	struct srdma_enforce_tally t = {};
+	struct srdma_tally t = {};
 	int ret = 0;
 
 	if (!nest ||

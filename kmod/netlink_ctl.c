@@ -6,6 +6,7 @@
 #include <linux/ktime.h>
 
 #include "netlink_priv.h"
+#include "rule.h"
 
 /* A nest's length has 16 bits, so no answer about one job can be longer. */
 #define JOB_MSG_MAX	SZ_64K

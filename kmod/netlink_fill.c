@@ -187,7 +187,7 @@ int srdma_fill_busy(struct sk_buff *skb, const struct srdma_busy *b,
 	return fill_uar(skb, b->uar, who, now, &b->recent);
 }
 
-int srdma_fill_tally(struct sk_buff *skb, const struct srdma_enforce_tally *t)
+int srdma_fill_tally(struct sk_buff *skb, const struct srdma_tally *t)
 {
 	if (nla_put_s32(skb, SWIFTRDMA_ACTION_A_ERROR, t->error) ||
 	    PUT_U32(skb, ACTION, QPS, t->qps) ||

@@ -184,7 +184,7 @@ int srdma_put_owner(struct sk_buff *skb, int type, const struct srdma_owner *o,
 		    const struct srdma_reader *who);
 int srdma_fill_qp(struct sk_buff *skb, const struct srdma_qp *q,
 		  const struct srdma_reader *who, u64 now);
-int srdma_fill_tally(struct sk_buff *skb, const struct srdma_enforce_tally *t);
+int srdma_fill_tally(struct sk_buff *skb, const struct srdma_tally *t);
 int srdma_fill_snapshot(struct sk_buff *skb, const struct srdma_dump *d);
 
 /* netlink_get.c */

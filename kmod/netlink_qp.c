@@ -9,7 +9,7 @@
 #include <linux/cred.h>
 #include <rdma/ib_verbs.h>
 
-#include "job.h"
+#include "enforce.h"
 #include "netlink_priv.h"
 
 /* An attribute of @n bytes, and a pad before it where u64 have to be aligned. */

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * JOB_SET, JOB_DEL, LEVEL_SET: whether a request is well formed, and in words if
- * not. What it means is job.c's and lease.c's to say.
+ * not. What it means is job.c's and override.c's to say.
  */
 #include <linux/slab.h>
 
 #include "netlink_priv.h"
+#include "rule.h"
 
 static struct netlink_range_validation uid_range = { .max = U32_MAX - 1 };
 

@@ -96,7 +96,7 @@ int srdma_dev_publish(struct srdma_dev *dev)
 	if (!ret)
 		ret = xa_err(xa_store(&srdma_devs, dev->index, dev, GFP_KERNEL));
 	if (!ret)
-		srdma_lease_recompute();
+		srdma_override_recompute();
 	else
 		srdma_job_dev_removed(dev);
 	mutex_unlock(&srdma_ctl_lock);

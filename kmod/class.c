@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The class of a QP: what it should have, by what override.c says is in force, and
+ * that it gets that when it is connected. enforce.c sees to those that are
+ * connected already.
+ *
+ * Desired state: a QP is compared with what it should have, never with what was
+ * done to it, so raising, lowering and giving back are the same thing, and an
+ * attempt that failed is simply still to do.
+ */
+#include <linux/slab.h>
+
+#include "enforce.h"
+
+/* What a QP should have */
+
+bool srdma_qp_desired(const struct srdma_qp *q, struct srdma_class *c)
+{
+	int level = srdma_qp_level(q);
+	struct srdma_level l;
+
+	if (level < 0 || READ_ONCE(q->dev->giving_back)) {
+		c->tclass = q->tclass_asked;
+		c->sl = q->sl_asked;
+		return false;
+	}
+	l = srdma_level_get(level);
+	/* Without a GRH there is no traffic class, and on some links no service level. */
+	c->tclass = test_bit(SRDMA_QP_GRH, &q->flags) ? l.dscp << 2 | (q->tclass_asked & 3) : 0;
+	c->sl = test_bit(SRDMA_QP_OWN_SL, &q->flags) ? q->sl_asked : l.sl;
+	return true;
+}
+
+static bool has_class(const struct srdma_qp *q)
+{
+	if (!test_bit(SRDMA_QP_HAS_AV, &q->flags) || test_bit(SRDMA_QP_DEAD, &q->flags))
+		return false;
+	return q->state == IB_QPS_RTR || q->state == IB_QPS_RTS || q->state == IB_QPS_SQD ||
+	       q->state == IB_QPS_SQE;
+}
+
+bool srdma_qp_class_pending(const struct srdma_qp *q)
+{
+	struct srdma_class c;
+	bool pending;
+
+	if (!has_class(q))
+		return false;
+	rcu_read_lock();
+	srdma_qp_desired(q, &c);
+	pending = c.tclass != q->tclass || c.sl != q->sl;
+	rcu_read_unlock();
+	return pending;
+}
+
+const char *srdma_class_error_text(int err)
+{
+	switch (err) {
+	case 0:
+		return "not tried yet";
+	case -EOPNOTSUPP:
+		return "the class of such a QP is set when it is connected, not later";
+	case -ETIMEDOUT:
+		return "the send queue did not drain in time: does the peer post receives?";
+	case -EBUSY:
+		return "the QP is not in RTS";
+	case -EINTR:
+		return "the application was modifying or destroying the QP";
+	case -ENOTCONN:
+		return "the QP is not connected any more";
+	default:
+		return "the driver refused the new address vector";
+	}
+}
+
+/* In the modify wrapper */
+
+/* What could not be changed live is not changed when the QP connects either. */
+static bool own_sl(const struct srdma_qp *q, const struct rdma_ah_attr *ah)
+{
+	return ah->type == RDMA_AH_ATTR_TYPE_ROCE && READ_ONCE(q->dev->provider)->roce_tclass_only;
+}
+
+static void remember_av(struct srdma_qp *q, const struct rdma_ah_attr *ah)
+{
+	const struct ib_global_route *grh = rdma_ah_read_grh(ah);
+
+	q->sl_asked = rdma_ah_get_sl(ah);
+	q->tclass_asked = 0;
+	clear_bit(SRDMA_QP_GRH, &q->flags);
+	if (rdma_ah_get_ah_flags(ah) & IB_AH_GRH) {
+		q->tclass_asked = grh->traffic_class;
+		q->flow_label = grh->flow_label;
+		q->sgid_index = grh->sgid_index;
+		q->hop_limit = grh->hop_limit;
+		memcpy(q->dgid, grh->dgid.raw, sizeof(q->dgid));
+		set_bit(SRDMA_QP_GRH, &q->flags);
+	}
+	if (ah->type == RDMA_AH_ATTR_TYPE_ROCE)
+		memcpy(q->dmac, ah->roce.dmac, sizeof(q->dmac));
+	assign_bit(SRDMA_QP_OWN_SL, &q->flags, own_sl(q, ah));
+	set_bit(SRDMA_QP_HAS_AV, &q->flags);
+}
+
+static void set_class(struct rdma_ah_attr *ah, const struct srdma_class *c)
+{
+	rdma_ah_set_sl(ah, c->sl);
+	if (rdma_ah_get_ah_flags(ah) & IB_AH_GRH)
+		ah->grh.traffic_class = c->tclass;
+}
+
+struct ib_qp_attr *srdma_enforce_modify(struct srdma_qp *q, struct ib_qp_attr *attr,
+					int mask)
+{
+	struct ib_qp_attr *forced;
+	struct srdma_level l;
+	struct srdma_class c;
+	int level;
+
+	/* The event of its drain may come before the driver returns. */
+	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_SQD)
+		set_bit(SRDMA_QP_APP_SQD, &q->flags);
+	if (!(mask & IB_QP_AV))
+		return attr;
+	rcu_read_lock();
+	level = srdma_qp_level(q);
+	rcu_read_unlock();
+	if (level < 0 || READ_ONCE(q->dev->giving_back))
+		return attr;
+	/* Without memory it stays to be done by the work. */
+	forced = kmemdup(attr, sizeof(*attr), GFP_KERNEL);
+	if (!forced)
+		return attr;
+	l = srdma_level_get(level);
+	c.tclass = l.dscp << 2;
+	if (rdma_ah_get_ah_flags(&attr->ah_attr) & IB_AH_GRH)
+		c.tclass |= attr->ah_attr.grh.traffic_class & 3;
+	c.sl = own_sl(q, &attr->ah_attr) ? rdma_ah_get_sl(&attr->ah_attr) : l.sl;
+	set_class(&forced->ah_attr, &c);
+	return forced;
+}
+
+static void remember_class(struct srdma_qp *q, const struct rdma_ah_attr *ah)
+{
+	q->sl = rdma_ah_get_sl(ah);
+	q->tclass = rdma_ah_get_ah_flags(ah) & IB_AH_GRH ? ah->grh.traffic_class : 0;
+}
+
+void srdma_enforce_refused(struct srdma_qp *q)
+{
+	assign_bit(SRDMA_QP_APP_SQD, &q->flags, q->state == IB_QPS_SQD);
+}
+
+void srdma_enforce_modified(struct srdma_qp *q, const struct ib_qp_attr *asked,
+			    const struct ib_qp_attr *used, int mask)
+{
+	bool look;
+
+	if (mask & IB_QP_PORT)
+		q->port = asked->port_num;
+	if (mask & IB_QP_DEST_QPN)
+		q->dest_qpn = asked->dest_qp_num;
+	if (mask & IB_QP_AV) {
+		remember_av(q, &asked->ah_attr);
+		remember_class(q, &used->ah_attr);
+	}
+	/*
+	 * Otherwise its class is as right or wrong as before; and while it is held,
+	 * the work that meets it comes back.
+	 */
+	look = mask & IB_QP_AV || q->class_error;
+	if (mask & IB_QP_STATE) {
+		q->state = asked->qp_state;
+		set_bit(SRDMA_QP_HAS_STATE, &q->flags);
+		assign_bit(SRDMA_QP_APP_SQD, &q->flags, q->state == IB_QPS_SQD);
+		q->class_error = 0;
+		q->attempts = 0;
+		if (q->state == IB_QPS_RESET) {
+			clear_bit(SRDMA_QP_HAS_AV, &q->flags);
+			q->dest_qpn = 0;
+			memset(q->dmac, 0, sizeof(q->dmac));
+		}
+	}
+	if (!look)
+		return;
+	smp_mb();	/* its class, then the level; a rescan has it reversed */
+	if (srdma_qp_class_pending(q))
+		srdma_enforce_qp(q);
+}
+
+void srdma_enforce_adopt(struct srdma_qp *q, const struct ib_qp_attr *attr)
+{
+	q->state = attr->qp_state;
+	set_bit(SRDMA_QP_HAS_STATE, &q->flags);
+	q->port = attr->port_num;
+	if (q->state < IB_QPS_RTR || q->state == IB_QPS_ERR ||
+	    (q->type != IB_QPT_RC && q->type != IB_QPT_UC))
+		return;
+	q->dest_qpn = attr->dest_qp_num;
+	remember_av(q, &attr->ah_attr);
+	remember_class(q, &attr->ah_attr);
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What is in force: of all overrides of all leases the one that wins for each knob
+ * of each target. What comes out are a word per job and device
+ * (srdma_job_dev.level), limits, rate and weight beside it, and a word per QP
+ * (srdma_qp.level), which others read without srdma_ctl_lock.
+ */
+#include "enforce.h"
+#include "lease.h"
+
+/* Class selectors CS0 to CS7, RFC 2474 section 4.2.2, and the SL of that number. */
+#define SELECTOR(n)	((n) << 3 << 8 | (n))
+
+/* DSCP << 8 | SL by level: one word, so that a reader gets a pair that is one. */
+static u16 levels[SWIFTRDMA_LEVEL_MAX + 1] = {
+	SELECTOR(0), SELECTOR(1), SELECTOR(2), SELECTOR(3),
+	SELECTOR(4), SELECTOR(5), SELECTOR(6), SELECTOR(7),
+};
+
+struct srdma_level srdma_level_get(u32 level)
+{
+	u16 packed = READ_ONCE(levels[level]);
+
+	return (struct srdma_level){ .dscp = packed >> 8, .sl = packed & 0xff };
+}
+
+void srdma_levels_set(const struct srdma_level_row *rows, int n)
+{
+	int i;
+
+	mutex_lock(&srdma_ctl_lock);
+	for (i = 0; i < n; i++)
+		WRITE_ONCE(levels[rows[i].level], rows[i].dscp << 8 | rows[i].sl);
+	mutex_unlock(&srdma_ctl_lock);
+	srdma_enforce_rescan();
+}
+
+int srdma_qp_level(const struct srdma_qp *q)
+{
+	u32 own = READ_ONCE(q->level);
+	struct srdma_job_dev *jd = rcu_dereference(q->job);
+	u32 job = jd ? READ_ONCE(jd->level) : 0;
+
+	if (own && (!job || srdma_level_rank(own) >= srdma_level_rank(job)))
+		return srdma_level_of(own);
+	return srdma_level_of(job);
+}
+
+/* What is in force */
+
+static struct srdma_qp *override_qp(const struct srdma_override *o)
+{
+	struct srdma_dev *dev = xa_load(&srdma_devs, o->dev);
+	struct srdma_qp *q = dev ? srdma_qp_get_by_key(dev, o->key) : NULL;
+
+	if (q && q->serial != o->serial) {
+		srdma_qp_put(q);
+		q = NULL;
+	}
+	return q;
+}
+
+/* Leases are walked oldest first, so among equals the last one stays. */
+static void bid(struct srdma_override **slot, struct srdma_override *o)
+{
+	if (!*slot || o->lease->rank >= (*slot)->lease->rank)
+		*slot = o;
+}
+
+static void bid_job(struct srdma_override *o)
+{
+	struct srdma_job_dev *jd;
+	struct srdma_dev *dev;
+	unsigned long index;
+
+	xa_for_each(&srdma_devs, index, dev) {
+		if (!o->any_dev && o->dev != dev->index)
+			continue;
+		jd = xa_load(&dev->jobs, o->job->id);
+		if (!jd)
+			continue;
+		if (o->knob == SWIFTRDMA_KNOB_LEVEL)
+			bid(&jd->want.level, o);
+		else if (o->knob == SWIFTRDMA_KNOB_MAX_QPS)
+			bid(&jd->want.max_qps, o);
+		else if (o->knob == SWIFTRDMA_KNOB_BIT_RATE)
+			bid(&jd->want.bit_rate, o);
+		else if (o->knob == SWIFTRDMA_KNOB_WEIGHT)
+			bid(&jd->want.weight, o);
+		else
+			bid(&jd->want.create_rate, o);
+	}
+}
+
+static void bid_qp(struct srdma_override *o)
+{
+	struct srdma_qp *q = override_qp(o);
+
+	if (!q)
+		return;
+	if (!q->level || o->lease->rank >= srdma_level_rank(q->level)) {
+		WRITE_ONCE(q->level, srdma_level_pack(o->lease->rank, o->value));
+		srdma_qp_touch(q);
+	}
+	srdma_qp_put(q);
+}
+
+/* After all bids: two that ask the same at the same rank are both in force. */
+static void settle_qp(struct srdma_override *o)
+{
+	struct srdma_qp *q = override_qp(o);
+
+	if (!q)
+		return;
+	o->in_force = q->level == srdma_level_pack(o->lease->rank, o->value);
+	srdma_qp_put(q);
+}
+
+/* bid_qp() of those that are left says it anew. */
+void srdma_override_unbid(struct srdma_override *o)
+{
+	struct srdma_qp *q = override_qp(o);
+
+	if (!q)
+		return;
+	WRITE_ONCE(q->level, 0);
+	srdma_qp_touch(q);
+	srdma_qp_put(q);
+}
+
+static u64 won(struct srdma_override *o, u64 none)
+{
+	if (!o)
+		return none;
+	o->in_force = true;
+	return o->value;
+}
+
+static void touch_members(struct srdma_job_dev *jd)
+{
+	struct srdma_qp *q;
+
+	spin_lock(&jd->lock);
+	list_for_each_entry(q, &jd->qps, job_node)
+		srdma_qp_touch(q);
+	spin_unlock(&jd->lock);
+}
+
+static void settle(struct srdma_job_dev *jd)
+{
+	struct srdma_override *o = jd->want.level;
+	u64 max_qps = won(jd->want.max_qps, SRDMA_NO_LIMIT);
+	u64 rate = won(jd->want.create_rate, SRDMA_NO_LIMIT);
+	u32 level = 0;
+
+	if (o)
+		level = srdma_level_pack(o->lease->rank, won(o, 0));
+	if (level != jd->level) {
+		WRITE_ONCE(jd->level, level);
+		touch_members(jd);
+	}
+	WRITE_ONCE(jd->bit_rate, won(jd->want.bit_rate, 0));
+	WRITE_ONCE(jd->weight, won(jd->want.weight, 0));
+	spin_lock(&jd->lock);
+	jd->max_qps = max_qps;
+	if (jd->create_rate != rate) {
+		jd->create_rate = rate;
+		jd->tokens = rate == SRDMA_NO_LIMIT ? 0 : rate * NSEC_PER_SEC;
+		jd->tokens_at = ktime_get_ns();
+	}
+	spin_unlock(&jd->lock);
+}
+
+void srdma_override_recompute(void)
+{
+	struct srdma_job_dev *jd;
+	struct srdma_override *o;
+	unsigned long index, id;
+	struct srdma_lease *l;
+	struct srdma_dev *dev;
+
+	lockdep_assert_held(&srdma_ctl_lock);
+	xa_for_each(&srdma_devs, index, dev)
+		xa_for_each(&dev->jobs, id, jd)
+			memset(&jd->want, 0, sizeof(jd->want));
+	list_for_each_entry(l, &srdma_leases, node) {
+		list_for_each_entry(o, &l->overrides, node) {
+			o->in_force = false;
+			if (!o->job)
+				srdma_override_unbid(o);
+		}
+	}
+	list_for_each_entry(l, &srdma_leases, node) {
+		list_for_each_entry(o, &l->overrides, node) {
+			if (o->job)
+				bid_job(o);
+			else
+				bid_qp(o);
+		}
+	}
+	xa_for_each(&srdma_devs, index, dev)
+		xa_for_each(&dev->jobs, id, jd)
+			settle(jd);
+	list_for_each_entry(l, &srdma_leases, node)
+		list_for_each_entry(o, &l->overrides, node)
+			if (!o->job)
+				settle_qp(o);
+	srdma_enforce_rescan();
+}

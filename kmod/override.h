@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef SRDMA_OVERRIDE_H
+#define SRDMA_OVERRIDE_H
+
+#include <linux/list.h>
+
+#include "job.h"
+
+struct srdma_lease;
+
+/*
+ * Overrides are desired state. Each belongs to a lease; recomputing what is in
+ * force is a pass over all of them, under srdma_ctl_lock, whenever the set
+ * changes. Applying it is class.c's and enforce.c's, later and without that lock.
+ */
+
+/**
+ * struct srdma_override - one knob of one target, wanted by one lease
+ * @node: in srdma_lease.overrides
+ * @lease: whose
+ * @knob: enum swiftrdma_knob
+ * @value: in the knob's unit
+ * @job: target, with a reference; NULL: a QP
+ * @any_dev: the job on every device
+ * @dev: device index, unless @any_dev
+ * @key: srdma_qp_key() of the QP
+ * @serial: of the QP
+ * @in_force: not outranked on at least one device
+ * @reason: as given
+ */
+struct srdma_override {
+	struct list_head node;
+	struct srdma_lease *lease;
+	u32 knob;
+	u64 value;
+	struct srdma_job *job;
+	bool any_dev;
+	u32 dev;
+	u32 key;
+	u64 serial;
+	bool in_force;
+	char reason[SWIFTRDMA_REASON_LEN];
+};
+
+/*
+ * Work out what is in force: the overrides, the jobs or the devices have changed.
+ * srdma_ctl_lock.
+ */
+void srdma_override_recompute(void);
+/* Forget what a QP's own override said, before it goes. srdma_ctl_lock. */
+void srdma_override_unbid(struct srdma_override *o);
+
+/*
+ * Class level packed into a word, so that it is read whole: bit 31 set, rank in
+ * bits 8..15, level in bits 0..7. 0: no override.
+ */
+static inline u32 srdma_level_pack(u32 rank, u32 level)
+{
+	return BIT(31) | rank << 8 | level;
+}
+
+static inline u32 srdma_level_rank(u32 packed)
+{
+	return packed >> 8 & 0xff;
+}
+
+static inline int srdma_level_of(u32 packed)
+{
+	return packed ? (int)(packed & 0xff) : -1;
+}
+
+/* The level in force for a QP, -1: none. RCU section. */
+int srdma_qp_level(const struct srdma_qp *q);
+
+/* The level table. get: any context. set: validated by the caller. */
+struct srdma_level {
+	u8 dscp, sl;
+};
+
+struct srdma_level srdma_level_get(u32 level);
+struct srdma_level_row {
+	u32 level, dscp, sl;
+};
+
+void srdma_levels_set(const struct srdma_level_row *rows, int n);
+
+#endif /* SRDMA_OVERRIDE_H */

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The rules, in the order in which they are asked, and which of them has an owner.
+ * The answer is kept with the owner until the rules change.
+ */
+#include <linux/glob.h>
+#include <linux/pid.h>
+#include <linux/slab.h>
+
+#include "rule.h"
+
+static LIST_HEAD(rules);	/* srdma_rule.node; see there */
+u32 srdma_rules_gen = 1;
+
+static void rule_free_rcu(struct rcu_head *rcu)
+{
+	struct srdma_rule *r = container_of(rcu, struct srdma_rule, rcu);
+
+	srdma_job_put(r->job);
+	kfree(r->cgroup);
+	kfree(r);
+}
+
+void srdma_rule_free(struct srdma_rule *r)
+{
+	rule_free_rcu(&r->rcu);
+}
+
+/* Matching */
+
+static bool rule_matches(const struct srdma_rule *r, const struct srdma_owner *o)
+{
+	if (r->comm[0] && strncmp(r->comm, o->comm, sizeof(o->comm)))
+		return false;
+	if (r->exe[0] && strcmp(r->exe, o->exe))
+		return false;
+	if (r->has_uid && (srdma_owner_is_kernel(o) || !uid_eq(r->uid, o->uid)))
+		return false;
+	if (r->has_pid && (srdma_owner_is_kernel(o) || r->pid != pid_nr(o->pid)))
+		return false;
+	if (r->cgroup && (srdma_owner_is_kernel(o) || !glob_match(r->cgroup, o->cgroup)))
+		return false;
+	return true;
+}
+
+struct srdma_rule *srdma_rule_search(struct srdma_owner *o, u32 gen)
+{
+	struct srdma_rule *r, *found = NULL;
+
+	spin_lock(&o->lock);
+	list_for_each_entry_rcu(r, &rules, node) {
+		if (rule_matches(r, o)) {
+			found = r;
+			break;
+		}
+	}
+	rcu_assign_pointer(o->rule, found);
+	smp_store_release(&o->rules_gen, gen);	/* pairs with srdma_rule_of() */
+	spin_unlock(&o->lock);
+	return found;
+}
+
+void srdma_rules_changed(void)
+{
+	/* After the list: pairs with srdma_rule_of(). */
+	smp_store_release(&srdma_rules_gen, srdma_rules_gen + 1);
+}
+
+void srdma_rule_count(struct srdma_owner *o)
+{
+	struct srdma_rule *r;
+	u32 gen;
+
+	rcu_read_lock();
+	r = srdma_rule_of(o, &gen);
+	if (r)
+		atomic64_inc(&r->matches);
+	rcu_read_unlock();
+}
+
+/* Setting */
+
+struct srdma_rule *srdma_rule_new(struct srdma_job *job, const char *origin,
+				  const struct srdma_rule_spec *spec)
+{
+	struct srdma_rule *r = kzalloc(sizeof(*r), GFP_KERNEL);
+
+	if (!r)
+		return NULL;
+	if (spec->cgroup) {
+		r->cgroup = kstrdup(spec->cgroup, GFP_KERNEL);
+		if (!r->cgroup) {
+			kfree(r);
+			return NULL;
+		}
+	}
+	r->order = spec->order;
+	strscpy(r->origin, origin, sizeof(r->origin));
+	if (spec->comm)
+		strscpy(r->comm, spec->comm, sizeof(r->comm));
+	if (spec->exe)
+		strscpy(r->exe, spec->exe, sizeof(r->exe));
+	r->has_uid = spec->has_uid;
+	r->uid = KUIDT_INIT(spec->uid);
+	r->has_pid = spec->has_pid;
+	r->pid = spec->pid;
+	srdma_job_get(job);
+	r->job = job;
+	return r;
+}
+
+void srdma_rule_insert(struct srdma_rule *r)
+{
+	struct list_head *at = &rules;
+	struct srdma_rule *old;
+
+	list_for_each_entry(old, &rules, node) {
+		if (old->order > r->order) {
+			at = &old->node;
+			break;
+		}
+	}
+	list_add_tail_rcu(&r->node, at);
+	list_add_tail(&r->job_node, &r->job->rules);
+}
+
+static void rule_drop(struct srdma_rule *r)
+{
+	list_del(&r->job_node);
+	list_del_rcu(&r->node);
+	srdma_rules_changed();	/* before it is freed: see srdma_rule_of() */
+	call_rcu(&r->rcu, rule_free_rcu);
+}
+
+int srdma_rules_remove(struct srdma_job *job, const char *origin)
+{
+	struct srdma_rule *r, *next;
+	int n = 0;
+
+	list_for_each_entry_safe(r, next, &job->rules, job_node) {
+		if (strcmp(r->origin, origin))
+			continue;
+		rule_drop(r);
+		n++;
+	}
+	return n;
+}
+
+void srdma_rules_uncount(void)
+{
+	struct srdma_rule *r;
+
+	list_for_each_entry(r, &rules, node)
+		atomic64_set(&r->matches, 0);
+}
+
+void srdma_rules_drop(struct srdma_job *job)
+{
+	struct srdma_rule *r, *next;
+
+	list_for_each_entry_safe(r, next, &job->rules, job_node)
+		rule_drop(r);
+}
