@@ -13,7 +13,9 @@ MAKEFLAGS += --no-print-directory
 KVER ?= $(or $(shell readlink $(KERNELS)/stock 2>/dev/null),$(shell uname -r))
 KDIR ?= $(firstword $(wildcard $(KERNELS)/$(KVER)/lib/modules/$(KVER)/build/ /lib/modules/$(KVER)/build/) \
 	  /lib/modules/$(KVER)/build)
+# Each part is made in parallel, one after the other; `make -j` overrides.
 JOBS ?= $(shell nproc)
+PARALLEL = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
 
 all: modules progs
 
@@ -30,7 +32,7 @@ define farm
 	@$(MODULE_SRCS) | while read -r f; do \
 		[ -L "$(1)/src/$$f" ] || { mkdir -p "$(1)/src/$${f%/*}"; ln -sfn "$(ROOT)/$$f" "$(1)/src/$$f"; }; \
 	done
-	@flock $(1)/.lock $(MAKE) -C $(KDIR) M=$(1)/src/kmod W=1 CONFIG_DEBUG_INFO_BTF_MODULES= $(2) modules
+	@flock $(1)/.lock $(MAKE) $(PARALLEL) -C $(KDIR) M=$(1)/src/kmod W=1 CONFIG_DEBUG_INFO_BTF_MODULES= $(2) modules
 	@find $(1)/src/kmod -name '*.ko' -exec cp -u -t $(1) {} +
 endef
 
@@ -52,7 +54,7 @@ softhca:
 	done
 	@mkdir -p $(BUILD)/softhca/$(KVER)/src/model
 	@ln -sf $(ROOT)/user/model/*.[ch] $(BUILD)/softhca/$(KVER)/src/model/
-	@flock $(BUILD)/softhca/$(KVER)/.lock $(MAKE) -C $(KDIR) M=$(BUILD)/softhca/$(KVER)/src W=1 \
+	@flock $(BUILD)/softhca/$(KVER)/.lock $(MAKE) $(PARALLEL) -C $(KDIR) M=$(BUILD)/softhca/$(KVER)/src W=1 \
 		CONFIG_DEBUG_INFO_BTF_MODULES= modules
 	@cp -u $(BUILD)/softhca/$(KVER)/src/softhca.ko $(BUILD)/softhca/$(KVER)/
 
@@ -60,7 +62,7 @@ softhca:
 module-above:
 	@mkdir -p $(BUILD)/above/$(KVER)/src
 	@ln -sf $(ROOT)/selftests/modules/above/above.c $(ROOT)/selftests/modules/above/Kbuild $(BUILD)/above/$(KVER)/src/
-	@flock $(BUILD)/above/$(KVER)/.lock $(MAKE) -C $(KDIR) M=$(BUILD)/above/$(KVER)/src W=1 \
+	@flock $(BUILD)/above/$(KVER)/.lock $(MAKE) $(PARALLEL) -C $(KDIR) M=$(BUILD)/above/$(KVER)/src W=1 \
 		CONFIG_DEBUG_INFO_BTF_MODULES= modules
 	@cp -u $(BUILD)/above/$(KVER)/src/above.ko $(BUILD)/above/$(KVER)/
 
@@ -68,11 +70,11 @@ module-above:
 
 progs:
 	@mkdir -p $(BUILD)
-	@flock $(BUILD)/.user.lock $(MAKE) -C user BUILD=$(BUILD)
+	@flock $(BUILD)/.user.lock $(MAKE) $(PARALLEL) -C user BUILD=$(BUILD)
 
 bench-progs host-bench-progs unit-progs fuzz-progs:
 	@mkdir -p $(BUILD)
-	@flock $(BUILD)/.selftests.lock $(MAKE) -f selftests/progs.mk BUILD=$(BUILD) $(@:-progs=)
+	@flock $(BUILD)/.selftests.lock $(MAKE) $(PARALLEL) -f selftests/progs.mk BUILD=$(BUILD) $(@:-progs=)
 
 # --- Tests ---------------------------------------------------------------
 
