@@ -51,6 +51,7 @@ for ((i = 1; i <= cycles; i++)); do
 	wait_for 60 some && hooked=$((hooked + 1))
 	srdma_unload || break
 	done=$i
+	[ $((i % 5)) -ne 0 ] || note "$i of $cycles"
 done
 is "in and out $cycles times" "$done" "$cycles"
 is "each time QPs were created through it" "$hooked" "$cycles"
