@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	file = malloc(12 + 9 * (size + 1));
 	if (!file)
 		return 0;
-	memcpy(file, "SRDMArec\1\0\0\0", 12);
+	memcpy(file, "SRDMArec\2\0\0\0", 12);
 	/* Each record's length is its first byte. */
 	while (at < size) {
 		len = data[at++];

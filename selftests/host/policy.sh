@@ -73,6 +73,11 @@ head -c 3000 "$dir/rec" >"$dir/cut"
 out=$(swiftrdma policy simulate "$dir/port.yaml" replay "$dir/cut" 2>&1)
 point $? "one that was cut off is replayed as far as it goes"
 like "... which is said" "$out" 'the last record is cut off; read up to there'
-swiftrdma policy simulate "$dir/port.yaml" replay "$dir/port.yaml" >/dev/null 2>&1
+{ head -c 8 "$dir/rec"; printf '\001'; tail -c +10 "$dir/rec"; } >"$dir/old"
+out=$(swiftrdma policy simulate "$dir/port.yaml" replay "$dir/old" 2>&1)
+is "one of another version is refused" $? 1
+like "... which is said" "$out" 'of version 1, and this reads version 2; record it anew'
+out=$(swiftrdma policy simulate "$dir/port.yaml" replay "$dir/port.yaml" 2>&1)
 is "what is no recording is refused" $? 1
+like "... as such" "$out" 'not a recording of swiftrdma record'
 ktap_end

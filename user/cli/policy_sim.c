@@ -242,9 +242,16 @@ static int replay_all(struct replay *rp, const struct config *cfg,
 		args_bad("%s: %s", path, strerror(errno));
 		return CLI_ERROR;
 	}
-	if (record_open(&rp->was, rp->f[0]) || record_open(&rp->is, rp->f[1])) {
-		args_bad("%s: not a recording of swiftrdma record, or of another version (this reads version %d)",
-			 path, RECORD_VERSION);
+	err = record_open(&rp->is, rp->f[1]);
+	if (!err)
+		err = record_open(&rp->was, rp->f[0]);
+	if (err == -EPROTONOSUPPORT) {
+		args_bad("%s: a recording of version %u, and this reads version %d; record it anew",
+			 path, rp->is.version, RECORD_VERSION);
+		return CLI_ERROR;
+	}
+	if (err) {
+		args_bad("%s: not a recording of swiftrdma record", path);
 		return CLI_ERROR;
 	}
 	while ((got = record_next(&rp->is)) == 1) {
