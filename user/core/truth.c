@@ -180,12 +180,13 @@ static void ask(struct truth *t, const struct signals *s, uint32_t qp,
 {
 	uint64_t *pend = t->pend + (size_t)qp * t->words;
 	int32_t job = s->qps[qp].job;
-	const uint64_t *about = t->asks + (size_t)job * t->words;
 	uint64_t was = 0, is = 0;
+	const uint64_t *about;
 	unsigned int w;
 
 	if (job < 0)
 		return;
+	about = t->asks + (size_t)job * t->words;
 	for (w = 0; w < t->words; w++) {
 		was |= pend[w];
 		pend[w] |= terms[w] & about[w];
