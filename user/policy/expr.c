@@ -203,7 +203,7 @@ static int parse_held(struct cursor *c)
 			return -1;
 		}
 		c->unit = UNIT_TIME;
-		t = parse_atom_deeper(c);
+		t = parse_deeper(c, parse_atom);
 		c->unit = UNIT_COUNT;
 		if (t < 0)
 			return -1;
@@ -244,40 +244,34 @@ static int parse_not(struct cursor *c)
 	return a;
 }
 
-static int parse_and(struct cursor *c)
+/* Truths that one word joins. */
+static int parse_joined(struct cursor *c, const char *word, enum ast_op op,
+			int (*parse)(struct cursor *c))
 {
 	size_t at = parse_at(c);
-	int a = parse_not(c), b;
+	int a = parse(c), b;
 
-	while (a >= 0 && parse_take(c, "and")) {
+	while (a >= 0 && parse_take(c, word)) {
 		if (!parse_want_truth(c, a))
 			return -1;
-		b = parse_not(c);
+		b = parse(c);
 		if (b < 0 || !parse_want_truth(c, b))
 			return -1;
-		a = parse_node(c, AST_AND, at, a, b);
+		a = parse_node(c, op, at, a, b);
 		if (a >= 0)
 			c->x->n[a].truth = true;
 	}
 	return a;
 }
 
+static int parse_and(struct cursor *c)
+{
+	return parse_joined(c, "and", AST_AND, parse_not);
+}
+
 int parse_or(struct cursor *c)
 {
-	size_t at = parse_at(c);
-	int a = parse_and(c), b;
-
-	while (a >= 0 && parse_take(c, "or")) {
-		if (!parse_want_truth(c, a))
-			return -1;
-		b = parse_and(c);
-		if (b < 0 || !parse_want_truth(c, b))
-			return -1;
-		a = parse_node(c, AST_OR, at, a, b);
-		if (a >= 0)
-			c->x->n[a].truth = true;
-	}
-	return a;
+	return parse_joined(c, "or", AST_OR, parse_and);
 }
 
 bool expr_state(const char *s, const struct criteria *cr, struct expr *x,

@@ -270,7 +270,7 @@ static int parse_agg(struct cursor *c, enum agg_op op)
 	return i;
 }
 
-static int parse_atom(struct cursor *c)
+int parse_atom(struct cursor *c)
 {
 	static const char *const aggs[] = {
 		[AGG_MAX] = "max", [AGG_MIN] = "min", [AGG_SUM] = "sum",
@@ -284,7 +284,7 @@ static int parse_atom(struct cursor *c)
 	if (*c->p == '-') {
 		c->p++;
 		parse_skip(c);
-		i = parse_atom_deeper(c);
+		i = parse_deeper(c, parse_atom);
 		if (i < 0 || !parse_want_number(c, i))
 			return -1;
 		k = (size_t)i;
@@ -296,7 +296,7 @@ static int parse_atom(struct cursor *c)
 	if (*c->p == '(') {
 		c->p++;
 		parse_skip(c);
-		i = parse_or_deeper(c);
+		i = parse_deeper(c, parse_or);
 		if (i < 0)
 			return -1;
 		if (*c->p != ')') {
@@ -329,7 +329,7 @@ static int parse_atom(struct cursor *c)
 	return -1;
 }
 
-int parse_atom_deeper(struct cursor *c)
+int parse_deeper(struct cursor *c, int (*parse)(struct cursor *c))
 {
 	int i;
 
@@ -337,20 +337,7 @@ int parse_atom_deeper(struct cursor *c)
 		parse_fail(c, parse_at(c), "nested too deeply");
 		return -1;
 	}
-	i = parse_atom(c);
-	c->depth--;
-	return i;
-}
-
-int parse_or_deeper(struct cursor *c)
-{
-	int i;
-
-	if (++c->depth > EXPR_DEPTH) {
-		parse_fail(c, parse_at(c), "nested too deeply");
-		return -1;
-	}
-	i = parse_or(c);
+	i = parse(c);
 	c->depth--;
 	return i;
 }
@@ -434,7 +421,7 @@ static int arithmetic(struct cursor *c, enum ast_op op, size_t sign, int a,
 
 static int parse_product(struct cursor *c)
 {
-	int a = parse_atom_deeper(c), b;
+	int a = parse_deeper(c, parse_atom), b;
 
 	while (a >= 0 && (*c->p == '*' || *c->p == '/')) {
 		enum ast_op op = *c->p == '*' ? AST_MUL : AST_DIV;
@@ -442,7 +429,7 @@ static int parse_product(struct cursor *c)
 
 		c->p++;
 		parse_skip(c);
-		b = parse_atom_deeper(c);
+		b = parse_deeper(c, parse_atom);
 		if (b < 0)
 			return -1;
 		a = arithmetic(c, op, sign, a, b);

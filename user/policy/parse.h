@@ -40,8 +40,8 @@ bool parse_want_truth(struct cursor *c, int i);
 /* number.c, expr.c: a node, or -1 with the error told. */
 int parse_sum(struct cursor *c);
 int parse_or(struct cursor *c);
-int parse_atom_deeper(struct cursor *c);
-int parse_or_deeper(struct cursor *c);
+int parse_atom(struct cursor *c);
+int parse_deeper(struct cursor *c, int (*parse)(struct cursor *c));
 /* A count or a ratio: what both can be calculated with. */
 bool parse_dimensionless(enum unit u);
 
