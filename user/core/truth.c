@@ -206,8 +206,8 @@ static void turned(struct pass *ps, enum obj_kind kind, uint32_t row,
 	unsigned int w;
 	uint32_t qp;
 
-	/* What is asked of QPs does not depend on the job. */
-	if (!t->words || kind == OBJ_JOB)
+	/* The rest is left to whoever asks: see asked(). */
+	if (!t->words || !(ON_QPS & 1u << kind))
 		return;
 	for (w = 0; w < t->words; w++)
 		terms[w] = 0;
@@ -329,12 +329,14 @@ static void masks_of(const struct truth *t, const struct binding *b,
 	}
 }
 
-static enum tri without_job(const struct prog_term *term, const struct masks *m)
+/* The part of a term that is about objects of these kinds, @from .. @to. */
+static enum tri part(const struct prog_term *term, const struct masks *m,
+		     enum obj_kind from, enum obj_kind to)
 {
 	uint64_t lack = 0, wrong = 0;
 	unsigned int o;
 
-	for (o = 0; o < OBJ_JOB; o++) {
+	for (o = from; o <= to; o++) {
 		lack |= term->need[o] & ~m->t[o];
 		wrong |= term->need[o] & ~m->t[o] & m->k[o];
 	}
@@ -346,8 +348,8 @@ static void answer(struct pass *ps, uint32_t qp)
 	struct truth *t = ps->t;
 	const struct signal_qp_ref *ref = &ps->s->qps[qp];
 	const struct binding b = { {
-		[OBJ_DEV] = ref->dev, [OBJ_PORT] = ref->port,
-		[OBJ_UAR] = ref->uar, [OBJ_QP] = (int32_t)qp, [OBJ_JOB] = -1,
+		[OBJ_DEV] = -1, [OBJ_PORT] = -1, [OBJ_UAR] = ref->uar,
+		[OBJ_QP] = (int32_t)qp, [OBJ_JOB] = -1,
 	} };
 	uint32_t n = ps->p->n_asked;
 	struct masks m;
@@ -363,8 +365,8 @@ static void answer(struct pass *ps, uint32_t qp)
 			uint32_t c = w * 64 +
 				     (uint32_t)__builtin_ctzll(bits);
 			uint64_t bit = bits & -bits;
-			enum tri r = without_job(&ps->p->terms[ps->p->asked[c]],
-						 &m);
+			enum tri r = part(&ps->p->terms[ps->p->asked[c]], &m,
+					  OBJ_UAR, OBJ_QP);
 			int yes = (r == TRI_TRUE) - !!(t->yes[at] & bit);
 			int no = (r == TRI_FALSE) - !!(t->no[at] & bit);
 
@@ -372,10 +374,10 @@ static void answer(struct pass *ps, uint32_t qp)
 						     t->yes[at] & ~bit;
 			t->no[at] = r == TRI_FALSE ? t->no[at] | bit :
 						     t->no[at] & ~bit;
-			if (ref->job < 0)
+			if (ref->place < 0)
 				continue;
-			t->n_yes[(size_t)ref->job * n + c] += (uint32_t)yes;
-			t->n_no[(size_t)ref->job * n + c] += (uint32_t)no;
+			t->n_yes[(size_t)ref->place * n + c] += (uint32_t)yes;
+			t->n_no[(size_t)ref->place * n + c] += (uint32_t)no;
 		}
 	}
 }
@@ -383,13 +385,14 @@ static void answer(struct pass *ps, uint32_t qp)
 static void ask_all(struct pass *ps)
 {
 	struct truth *t = ps->t;
-	size_t jobs = ps->s->snap->n_jobs * ps->p->n_asked;
+	size_t counts = ps->s->place_first[ps->s->snap->n_jobs] *
+			(size_t)ps->p->n_asked;
 	size_t words = ps->s->snap->n_qps * t->words, i;
 
 	if (!t->words)
 		return;
-	memset(t->n_yes, 0, jobs * sizeof(*t->n_yes));
-	memset(t->n_no, 0, jobs * sizeof(*t->n_no));
+	memset(t->n_yes, 0, counts * sizeof(*t->n_yes));
+	memset(t->n_no, 0, counts * sizeof(*t->n_no));
 	memset(t->yes, 0, words * sizeof(*t->yes));
 	memset(t->no, 0, words * sizeof(*t->no));
 	memset(t->pend, 0, words * sizeof(*t->pend));
@@ -479,19 +482,41 @@ const struct prog_term *truth_which(const struct truth *t,
 	return NULL;
 }
 
-/* Of the job's part of a term, and of what its QPs say to the rest. */
+/*
+ * Of the job's part of a term, of what its QPs say in each of its places, and of
+ * what the place says to the rest.
+ */
 static enum tri asked(const struct truth *t, const struct prog *p,
 		      const struct signals *s, const struct prog_term *term,
 		      uint32_t job)
 {
-	size_t at = (size_t)job * p->n_asked + term->asked;
-	uint32_t n = s->job_first[job + 1] - s->job_first[job];
 	uint64_t need = term->need[OBJ_JOB];
 	uint64_t lack = need & ~t->rows[OBJ_JOB].t[job];
+	enum tri some = TRI_FALSE, r;
+	struct masks m;
+	uint32_t i;
 
-	if (lack & t->rows[OBJ_JOB].k[job] || t->n_no[at] == n)
+	if (lack & t->rows[OBJ_JOB].k[job])
 		return TRI_FALSE;
-	return !lack && t->n_yes[at] ? TRI_TRUE : TRI_UNKNOWN;
+	for (i = s->place_first[job]; i < s->place_first[job + 1]; i++) {
+		const struct signal_place *place = &s->places[i];
+		const struct binding b = { {
+			[OBJ_DEV] = place->dev, [OBJ_PORT] = place->port,
+			[OBJ_UAR] = -1, [OBJ_QP] = -1, [OBJ_JOB] = -1,
+		} };
+		size_t at = (size_t)i * p->n_asked + term->asked;
+
+		if (t->n_no[at] == place->qps)
+			continue;
+		masks_of(t, &b, &m);
+		r = part(term, &m, OBJ_DEV, OBJ_PORT);
+		if (r == TRI_FALSE)
+			continue;
+		if (r == TRI_TRUE && !lack && t->n_yes[at])
+			return TRI_TRUE;
+		some = TRI_UNKNOWN;
+	}
+	return some;
 }
 
 enum tri truth_some(const struct truth *t, const struct prog *p,

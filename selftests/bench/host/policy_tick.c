@@ -215,7 +215,7 @@ static const char script[] =
 	"    for k = qps_first[j], qps_first[j + 1] - 1 do\n"
 	"      local i = job_qps[k]\n"
 	"      local q = i * qp_w\n"
-	"      local u = uar_of[i * 4 + 2] * uar_w\n"
+	"      local u = uar_of[i * 5 + 2] * uar_w\n"
 	"      if c == 1 then\n"
 	"        if util < 0.8 and qv[q + q_dl] > 5000 then m = bor(m, 4) end\n"
 	"        if uv[u + u_co] > 0.5 and uv[u + u_act] >= 2 and qv[q + q_wr] > 1000 then m = bor(m, 16) end\n"
