@@ -218,13 +218,8 @@ static enum tri ask_undo(struct eval *e, const struct policy *p,
 static bool first_true(struct eval *e, const struct cond *c, uint32_t job,
 		       struct binding *b)
 {
-	struct span sp;
-
-	span_init(&sp, e->s, job, c->kinds);
-	while (span_next(&sp, b))
-		if (truth_at(&e->st->truth, &e->set->prog, c->terms, b) ==
-		    TRI_TRUE)
-			return true;
+	if (truth_first(&e->st->truth, &e->set->prog, e->s, c, job, b))
+		return true;
 	memset(b, 0xff, sizeof(*b));
 	b->at[OBJ_JOB] = (int32_t)job;
 	return false;

@@ -316,17 +316,11 @@ struct masks {
 	uint64_t t[OBJ_KINDS], k[OBJ_KINDS];
 };
 
-static void masks_of(const struct truth *t, const struct binding *b,
-		     struct masks *m)
+static void mask_of(const struct truth *t, enum obj_kind kind, int32_t row,
+		    struct masks *m)
 {
-	unsigned int o;
-
-	for (o = 0; o < OBJ_KINDS; o++) {
-		int32_t row = b->at[o];
-
-		m->t[o] = row >= 0 ? t->rows[o].t[row] : 0;
-		m->k[o] = row >= 0 ? t->rows[o].k[row] : 0;
-	}
+	m->t[kind] = row >= 0 ? t->rows[kind].t[row] : 0;
+	m->k[kind] = row >= 0 ? t->rows[kind].k[row] : 0;
 }
 
 /* The part of a term that is about objects of these kinds, @from .. @to. */
@@ -347,15 +341,12 @@ static void answer(struct pass *ps, uint32_t qp)
 {
 	struct truth *t = ps->t;
 	const struct signal_qp_ref *ref = &ps->s->qps[qp];
-	const struct binding b = { {
-		[OBJ_DEV] = -1, [OBJ_PORT] = -1, [OBJ_UAR] = ref->uar,
-		[OBJ_QP] = (int32_t)qp, [OBJ_JOB] = -1,
-	} };
 	uint32_t n = ps->p->n_asked;
 	struct masks m;
 	unsigned int w;
 
-	masks_of(t, &b, &m);
+	mask_of(t, OBJ_UAR, ref->uar, &m);
+	mask_of(t, OBJ_QP, (int32_t)qp, &m);
 	for (w = 0; w < t->words; w++) {
 		size_t at = (size_t)qp * t->words + w;
 		uint64_t bits = t->pend[at];
@@ -463,8 +454,10 @@ enum tri truth_at(const struct truth *t, const struct prog *p,
 		  struct prog_code terms, const struct binding *b)
 {
 	struct masks m;
+	unsigned int o;
 
-	masks_of(t, b, &m);
+	for (o = 0; o < OBJ_KINDS; o++)
+		mask_of(t, o, b->at[o], &m);
 	return prog_terms(p, terms, m.t, m.k);
 }
 
@@ -500,15 +493,12 @@ static enum tri asked(const struct truth *t, const struct prog *p,
 		return TRI_FALSE;
 	for (i = s->place_first[job]; i < s->place_first[job + 1]; i++) {
 		const struct signal_place *place = &s->places[i];
-		const struct binding b = { {
-			[OBJ_DEV] = place->dev, [OBJ_PORT] = place->port,
-			[OBJ_UAR] = -1, [OBJ_QP] = -1, [OBJ_JOB] = -1,
-		} };
 		size_t at = (size_t)i * p->n_asked + term->asked;
 
 		if (t->n_no[at] == place->qps)
 			continue;
-		masks_of(t, &b, &m);
+		mask_of(t, OBJ_DEV, place->dev, &m);
+		mask_of(t, OBJ_PORT, place->port, &m);
 		r = part(term, &m, OBJ_DEV, OBJ_PORT);
 		if (r == TRI_FALSE)
 			continue;
@@ -547,6 +537,41 @@ enum tri truth_some(const struct truth *t, const struct prog *p,
 			some = r;
 	}
 	return some;
+}
+
+/* Does what it says about itself and its UAR leave it open that one is true? */
+static bool may_be_true(const struct truth *t, const struct prog *p,
+			const struct cond *c, uint32_t qp)
+{
+	size_t at = (size_t)qp * t->words;
+	unsigned int i;
+
+	for (i = 0; i < c->terms.n; i++) {
+		uint16_t n = p->terms[c->terms.first + i].asked;
+
+		if (n == PROG_UNASKED || t->yes[at + n / 64] & 1ULL << n % 64)
+			return true;
+	}
+	return false;
+}
+
+bool truth_first(const struct truth *t, const struct prog *p,
+		 const struct signals *s, const struct cond *c, uint32_t job,
+		 struct binding *b)
+{
+	uint32_t i = s->job_first[job], end = s->job_first[job + 1];
+	struct span sp;
+
+	span_init(&sp, s, job, c->kinds);
+	for (;;) {
+		while (c->kinds & ON_QPS && i + sp.pos < end &&
+		       !may_be_true(t, p, c, s->job_qps[i + sp.pos]))
+			sp.pos++;
+		if (!span_next(&sp, b))
+			return false;
+		if (truth_at(t, p, c->terms, b) == TRI_TRUE)
+			return true;
+	}
 }
 
 void span_init(struct span *sp, const struct signals *s, uint32_t job,

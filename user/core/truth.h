@@ -88,6 +88,10 @@ void truth_update(struct truth *t, const struct prog *p,
 enum tri truth_some(const struct truth *t, const struct prog *p,
 		    const struct signals *s, const struct cond *c,
 		    uint32_t job);
+/* For which of them is it true first? False: for none. */
+bool truth_first(const struct truth *t, const struct prog *p,
+		 const struct signals *s, const struct cond *c, uint32_t job,
+		 struct binding *b);
 /* For these ones? */
 enum tri truth_at(const struct truth *t, const struct prog *p,
 		  struct prog_code terms, const struct binding *b);
