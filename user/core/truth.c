@@ -509,33 +509,62 @@ static enum tri asked(const struct truth *t, const struct prog *p,
 	return some;
 }
 
+/* Either was true somewhere, or could not be told. */
+static bool settled(enum tri r, enum tri *some)
+{
+	if (r != TRI_FALSE)
+		*some = r;
+	return r == TRI_TRUE;
+}
+
+/* Of some port, or device, that the job uses, or of the job itself? */
+static enum tri besides_qps(const struct truth *t, const struct prog *p,
+			    const struct signals *s, const struct cond *c,
+			    uint32_t job)
+{
+	const struct snap_job *sj = &s->snap->jobs[job];
+	enum tri some = TRI_FALSE;
+	struct masks m = { 0 };
+	size_t i;
+
+	mask_of(t, OBJ_JOB, (int32_t)job, &m);
+	if (c->kinds & 1u << OBJ_PORT) {
+		for (i = s->place_first[job]; i < s->place_first[job + 1]; i++) {
+			if (s->places[i].port < 0)
+				continue;
+			mask_of(t, OBJ_DEV, s->places[i].dev, &m);
+			mask_of(t, OBJ_PORT, s->places[i].port, &m);
+			if (settled(prog_terms(p, c->terms, m.t, m.k), &some))
+				break;
+		}
+		return some;
+	}
+	if (!(c->kinds & 1u << OBJ_DEV))
+		return prog_terms(p, c->terms, m.t, m.k);
+	for (i = 0; i < sj->n_stats; i++) {
+		if (!sj->stats[i].qps)
+			continue;
+		mask_of(t, OBJ_DEV, signals_dev_row(s->snap, sj->stats[i].dev),
+			&m);
+		if (settled(prog_terms(p, c->terms, m.t, m.k), &some))
+			break;
+	}
+	return some;
+}
+
 enum tri truth_some(const struct truth *t, const struct prog *p,
 		    const struct signals *s, const struct cond *c,
 		    uint32_t job)
 {
-	enum tri some = TRI_FALSE, r;
-	struct binding b;
-	struct span sp;
+	const struct prog_term *term = p->terms + c->terms.first;
+	enum tri some = TRI_FALSE;
 	unsigned int i;
 
-	if (c->kinds & ON_QPS) {
-		for (i = 0; i < c->terms.n; i++) {
-			r = asked(t, p, s, &p->terms[c->terms.first + i], job);
-			if (r == TRI_TRUE)
-				return r;
-			if (r == TRI_UNKNOWN)
-				some = r;
-		}
-		return some;
-	}
-	span_init(&sp, s, job, c->kinds);
-	while (span_next(&sp, &b)) {
-		r = truth_at(t, p, c->terms, &b);
-		if (r == TRI_TRUE)
-			return r;
-		if (r == TRI_UNKNOWN)
-			some = r;
-	}
+	if (!(c->kinds & ON_QPS))
+		return besides_qps(t, p, s, c, job);
+	for (i = 0; i < c->terms.n; i++)
+		if (settled(asked(t, p, s, term + i, job), &some))
+			break;
 	return some;
 }
 
