@@ -95,6 +95,8 @@ static void test_class_changed(void **state)
 	assert_int_equal(eval(1100), 1);
 	assert_true(out[0].release);
 	assert_int_equal(policy_n_held(&st), 0);
+	scene.s.n_qps--;
+	scene_changed();
 	assert_int_equal(eval(1200), 0);
 	/* The kernel could not let go of it: until it can. */
 	policy_failed(&st, &(struct policy_decision){
