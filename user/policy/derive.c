@@ -204,6 +204,8 @@ static void hol(struct writer *w, const struct config_job *j)
 	    suffers(j));
 	put(w, "    fallback: port.util < port_busy and qp.queue_delay > queue_delay\n");
 	put(w, "    do: job.weight += 1\n    ceiling: 64\n");
+	/* What so many do not help has another cause: its policy's turn. */
+	put(w, "    max_steps: 8\n");
 	cooldown(w);
 	put(w, "    undo:\n      when: qp.queue_delay < queue_calm\n");
 	hold(w);

@@ -33,6 +33,7 @@ struct sim_job {
 	uint64_t slo_p99;	/* ns; 0: none */
 	enum sim_arrival arrival;
 	uint32_t threads, qps, depth, bytes;
+	uint32_t used;		/* of its QPs, until a policy says otherwise */
 	double rate;		/* requests a second, of each thread, if open */
 	uint32_t uars;		/* registers for its QPs; 0: as libmlx5 places them */
 	uint32_t mrs;		/* memory regions in use, in turn */

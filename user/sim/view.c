@@ -81,6 +81,19 @@ uint64_t sim_sent(const struct sim *s)
 	return sent;
 }
 
+/* One that no thread uses is as good as closed, and before it begins not open. */
+static bool is_open(const struct sim *s, uint32_t q)
+{
+	const struct sim_qp *qp = &s->qp[q];
+	const struct sim_state *j = &s->job[qp->job];
+	uint64_t ns = s->now / PS_PER_NS;
+
+	if (qp->out)
+		return true;
+	return q - j->first_qp < j->use_qps && ns >= j->is->start &&
+	       (!j->is->stop || ns < j->is->stop);
+}
+
 static void fill_snap(struct sim *s, struct snapshot *sn)
 {
 	uint64_t ns = s->now / PS_PER_NS;
@@ -101,9 +114,7 @@ static void fill_snap(struct sim *s, struct snapshot *sn)
 		const struct sim_qp *qp = &s->qp[i];
 		uint32_t job = 1 + seen_job(s, qp);
 
-		/* One that no thread uses is as good as closed. */
-		if (i - s->job[qp->job].first_qp >= s->job[qp->job].use_qps &&
-		    !qp->out)
+		if (!is_open(s, i))
 			continue;
 		sn->qps[n++] = (struct snap_qp){
 			.has = SNAP_WRS | SNAP_STATE | SNAP_PORT | SNAP_UAR |
@@ -231,7 +242,7 @@ static void apply(struct sim *s, const struct policy_decision *d)
 	case SWIFTRDMA_KNOB_QPS:
 		/* Threads go over when they post next. */
 		j = &s->job[j->owner];
-		j->use_qps = v && v < j->n_qps ? v : j->n_qps;
+		j->use_qps = !v ? j->is->used : v < j->n_qps ? v : j->n_qps;
 		break;
 	case SWIFTRDMA_KNOB_CREATE_RATE:
 		j->create_rate = d->release ? -1 : d->new;
