@@ -77,12 +77,18 @@ struct sim_result {
 	double tx_bps;
 };
 
+/* What an agent would spend on it: of this thread's time, not of the simulated. */
+struct sim_cost {
+	uint64_t signals_ns, policies_ns;
+};
+
 struct sim_options {
 	const struct config *cfg;	/* NULL: without policies */
 	FILE *csv;			/* a line a tick and job; NULL: none */
 	FILE *log;			/* decisions; NULL: none */
 	FILE *progress;			/* NULL: none */
 	struct record *record;		/* what the agent would see; NULL: not kept */
+	struct sim_cost *cost;		/* added up; NULL: not measured */
 };
 
 bool scenario_load(struct scenario *sc, const char *path, struct report *r);

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define DECISIONS 256
 #define PS_PER_NS 1000ULL
@@ -323,14 +324,26 @@ void sim_view_free(struct sim *s)
 	policy_state_free(&s->state);
 }
 
+static uint64_t cpu_ns(const struct sim *s)
+{
+	struct timespec ts;
+
+	if (!s->opt->cost)
+		return 0;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
 int sim_view_tick(struct sim *s)
 {
 	const struct config *cfg = s->opt->cfg;
 	struct signal_opts opts = { .tau = 2 * s->sc->interval };
 	struct snapshot *is = &s->snap[s->cur], *was = &s->snap[!s->cur];
 	size_t n = 0, i;
+	uint64_t at[4];
 
 	fill_snap(s, is);
+	at[0] = cpu_ns(s);
 	if (signals_reserve(&s->sig, is))
 		return -ENOMEM;
 	if (cfg)
@@ -338,12 +351,19 @@ int sim_view_tick(struct sim *s)
 	if (cfg)
 		opts.n_slos = cfg->n_slos;
 	signals_update(&s->sig, was->time ? was : NULL, is, &opts);
+	at[1] = cpu_ns(s);
 	set_more(s);
+	at[2] = cpu_ns(s);
 	if (cfg && policy_state_reserve(&s->state, &cfg->policies, &s->sig))
 		return -ENOMEM;
 	if (cfg && was->time)
 		n = policy_eval(&cfg->policies, &s->state, &s->sig, is->time,
 				s->out, DECISIONS);
+	at[3] = cpu_ns(s);
+	if (s->opt->cost) {
+		s->opt->cost->signals_ns += at[1] - at[0];
+		s->opt->cost->policies_ns += at[3] - at[2];
+	}
 	for (i = 0; i < n; i++) {
 		apply(s, &s->out[i]);
 		say(s, &s->out[i]);
