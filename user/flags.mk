@@ -2,7 +2,7 @@
 # Flags that the programs, their tests and their fuzzers have in common.
 
 CC ?= gcc
-PKGS := libnl-genl-3.0 libnl-3.0 libnl-route-3.0 yaml-0.1 json-c libsystemd libcap
+PKGS := libnl-genl-3.0 libnl-3.0 libnl-route-3.0 yaml-0.1 json-c libsystemd libcap zlib
 
 # A library's headers are the library's business: no warnings from them.
 PKG_CFLAGS := $(patsubst -I%,-isystem %,$(shell pkg-config --cflags $(PKGS)))

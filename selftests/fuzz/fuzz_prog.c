@@ -2,6 +2,10 @@
 /*
  * Any bytes as a compiled program: the verifier refuses it, or it can be run
  * without touching what is not its own.
+ *
+ * A byte for each member in turn. The seeds are programs of states as they are
+ * compiled, "port.util > 80% and qp.outstanding > 5000" among them: of random
+ * bytes the verifier lets through only what does next to nothing.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -104,15 +108,30 @@ static void drop(struct prog *p)
 		free(p->atoms[o]);
 }
 
+static void move(struct signals *s, uint32_t i)
+{
+	signal_set(s, SIG_QP_WR_RATE, i % 3, 100 * i);
+	signal_set(s, SIG_QP_OUTSTANDING, i % 3, i & 1 ? 2 : 6000);
+	signal_set(s, SIG_QP_QUEUE_DELAY, (i + 1) % 3, i & 2 ? 1 : 9000);
+	signal_set(s, SIG_UAR_WR_RATE, i & 1, 50 * i);
+	signal_set(s, SIG_PORT_UTIL, 0, i & 2 ? 0.9 : 0.1);
+	signal_set(s, SIG_JOB_P99, 1, 1000 * (i % 4));
+	if (i == 4) {
+		signal_forget(s, SIG_PORT_UTIL, 0);
+		signal_forget(s, SIG_QP_OUTSTANDING, 1);
+	}
+}
+
 static void run(const struct prog *p)
 {
 	static struct made was, is;
 	const struct signal_opts opts = { 0 };
 	struct cond c = { .terms = { 0, (uint16_t)p->n_terms } };
 	struct signals sig;
+	struct binding b;
 	struct truth t;
 	const char *why;
-	uint32_t job, i;
+	uint32_t job, i, o;
 
 	made_scene(&was, 1000, 0);
 	made_scene(&is, 1100, 240000);
@@ -123,19 +142,28 @@ static void run(const struct prog *p)
 	signals_update(&sig, &was.s, &is.s, &opts);
 	if (truth_reserve(&t, p, &sig))
 		abort();
-	for (i = 0; i < p->n_terms; i++)
+	for (i = 0; i < p->n_terms; i++) {
 		if (p->terms[i].asked != PROG_UNASKED)
 			c.kinds |= 1u << OBJ_QP;
+		for (o = 0; o < OBJ_KINDS; o++)
+			if (p->terms[i].need[o])
+				c.kinds |= (uint8_t)(1u << o);
+	}
 	truth_ask_none(&t, &sig);
 	for (job = 0; job < is.s.n_jobs; job++)
 		truth_ask(&t, p, job, &c);
-	for (i = 0; i < 3; i++) {
-		signal_set(&sig, SIG_QP_WR_RATE, i, 100 * i);
+	for (i = 0; i < 6; i++) {
+		move(&sig, i);
 		truth_update(&t, p, &sig, (1100 + i) * MS);
 		if (!prog_verify_cond(p, &c, &why))
 			continue;
-		for (job = 0; job < is.s.n_jobs; job++)
-			truth_some(&t, p, &sig, &c, job);
+		for (job = 0; job < is.s.n_jobs; job++) {
+			bool some = truth_some(&t, p, &sig, &c, job) == TRI_TRUE;
+
+			/* What is true of some is true of one, and only then. */
+			if (truth_first(&t, p, &sig, &c, job, &b) != some)
+				abort();
+		}
 	}
 	truth_free(&t);
 	signals_free(&sig);

@@ -1,71 +1,156 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Any bytes as a recording, with checksums that are made right so that what is
- * within is reached: it ends somewhere, and what was read can be looked at.
+ * within is reached: it ends somewhere, and what was read can be replayed and
+ * written again.
+ *
+ * The input is a record after the other, each with its length in two bytes.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/signal.h"
+#include <zlib.h>
+
+#include "core/crowd.h"
+#include "policy/config.h"
 #include "sim/record.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static uint32_t crc32(const unsigned char *p, size_t n)
-{
-	uint32_t crc = ~0u;
-	int i;
+/* The five contentions, and whatever is derived for two jobs. */
+static const char text[] =
+	"jobs:\n"
+	"- {name: kv, class: latency, match: [{comm: kv}], slo: {p99: 50us}}\n"
+	"- {name: bulk, class: throughput, match: [{uid: 1}]}\n"
+	"order: kv > bulk\n"
+	"policies:\n"
+	"- {name: p, for: job, when: port.util > 80% and job.p99 rising, do: job.level += 1, undo: {when: port.util < 70%}}\n"
+	"- {name: q, for: job, when: max(qp.outstanding over qps of uar) > 3 for 5ms, do: job.credits = 32, undo: {when: uar.qps < 2, hold: 1s}}\n";
 
-	while (n--) {
-		crc ^= *p++;
-		for (i = 0; i < 8; i++)
-			crc = crc >> 1 ^ (0xedb88320u & -(crc & 1));
+static const struct config *policies(void)
+{
+	const struct caps caps = caps_all();
+	static struct config cfg;
+	struct report r;
+
+	if (cfg.policies.n)
+		return &cfg;
+	report_init(&r, "fuzz");
+	if (!config_load_text_for(&cfg, &caps, text, strlen(text), &r)) {
+		report_print(&r, stderr);
+		abort();
 	}
-	return ~crc;
+	return &cfg;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+/* A bool that is neither 0 nor 1 is what UBSan stops at. */
+static void look(const struct snapshot *s)
+{
+	size_t i, n = s->admin;
+
+	for (i = 0; i < s->n_qps; i++)
+		n += s->qps[i].adopted + s->qps[i].class_pending +
+		     s->qps[i].wrs_ambiguous;
+	if (n > 1 + 3 * s->n_qps)
+		abort();
+}
+
+/* From both of two adjacent readings, as a replay has them. */
+static void replay(struct record *was, struct record *is)
+{
+	static struct policy_decision out[8];
+	const struct config *cfg = policies();
+	const struct signal_opts opts = config_signal_opts(cfg);
+	struct policy_state st;
+	bool first = true;
+	struct crowd crowd;
+	struct signals s;
+
+	signals_init(&s);
+	policy_state_init(&st);
+	crowd_init(&crowd);
+	for (; record_next(is) == 1; first = false) {
+		look(&is->last);
+		if (signals_reserve(&s, &is->last) ||
+		    crowd_reserve(&crowd, &is->last))
+			break;
+		signals_update(&s, first ? NULL : &was->last, &is->last, &opts);
+		crowd_update(&crowd, &s);
+		if (policy_state_reserve(&st, &cfg->policies, &s))
+			break;
+		policy_eval(&cfg->policies, &st, &s, is->last.time, out, 8);
+		if (record_next(was) != 1)
+			abort();
+	}
+	crowd_free(&crowd);
+	policy_state_free(&st);
+	signals_free(&s);
+}
+
+/* What a reader had is what a writer can write. */
+static void write_again(const struct record *is)
+{
+	struct record r;
+	char *bytes;
+	size_t len;
+	FILE *f = open_memstream(&bytes, &len);
+
+	if (!f)
+		return;
+	if (record_begin(&r, f) || record_write(&r, &is->last))
+		abort();
+	record_end(&r);
+	fclose(f);
+	free(bytes);
+}
+
+static size_t make_file(uint8_t *file, const uint8_t *data, size_t size)
 {
 	size_t at = 0, n = 12, len;
-	struct record r;
-	uint8_t *file;
 	uint32_t crc;
-	FILE *f;
 
-	if (size > 16384)
-		return 0;
-	file = malloc(12 + 9 * (size + 1));
-	if (!file)
-		return 0;
-	memcpy(file, "SRDMArec\1\0\0\0", 12);
-	/* Each record's length is its first byte. */
-	while (at < size) {
-		len = data[at++];
+	memcpy(file, "SRDMArec", 8);
+	file[8] = RECORD_VERSION;
+	while (at + 2 <= size) {
+		len = data[at] | data[at + 1] << 8;
+		at += 2;
 		if (len > size - at)
 			len = size - at;
-		crc = crc32(data + at, len);
+		crc = (uint32_t)crc32(0, data + at, (uInt)len);
 		file[n] = (uint8_t)len;
-		memset(file + n + 1, 0, 3);
+		file[n + 1] = (uint8_t)(len >> 8);
 		memcpy(file + n + 4, &crc, 4);
 		memcpy(file + n + 8, data + at, len);
 		at += len;
 		n += 8 + len;
 	}
-	f = fmemopen(file, n, "r");
-	if (f && !record_open(&r, f)) {
-		while (record_next(&r) == 1) {
-			const struct signal_opts opts = { 0 };
-			struct signals s;
+	return n;
+}
 
-			signals_init(&s);
-			if (!signals_reserve(&s, &r.last))
-				signals_update(&s, NULL, &r.last, &opts);
-			signals_free(&s);
-		}
-		record_end(&r);
-	}
-	if (f)
-		fclose(f);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct record was, is;
+	FILE *f[2];
+	uint8_t *file;
+	size_t n;
+
+	if (size > 16384)
+		return 0;
+	file = calloc(1, 12 + 5 * (size + 1));
+	if (!file)
+		return 0;
+	n = make_file(file, data, size);
+	f[0] = fmemopen(file, n, "r");
+	f[1] = fmemopen(file, n, "r");
+	if (!f[0] || !f[1] || record_open(&was, f[0]) || record_open(&is, f[1]))
+		abort();
+	replay(&was, &is);
+	if (!is.problem)
+		write_again(&is);
+	record_end(&was);
+	record_end(&is);
+	fclose(f[0]);
+	fclose(f[1]);
 	free(file);
 	return 0;
 }

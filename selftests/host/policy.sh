@@ -12,7 +12,7 @@ dir=$(mktemp -d /tmp/policy.XXXXXX)
 trap 'rm -rf "$dir"' EXIT
 
 ktap_begin
-for file in user/policies/*.yaml user/sim/policy.yaml selftests/bench/demo.yaml; do
+for file in user/policies/*.yaml user/sim/*.yaml selftests/bench/demo.yaml; do
 	out=$(swiftrdma policy check "$file" 2>&1)
 	point $? "$file is sound"
 	out=$(swiftrdma policy check "$file" on anywhere 2>&1)
@@ -23,7 +23,7 @@ done
 
 # The editors' schema knows what the loader knows.
 check "the shipped files fit the JSON Schema" selftests/host/schema_check.py \
-	user/policies/*.yaml user/sim/policy.yaml selftests/bench/demo.yaml user/agent/etc/policy.yaml
+	user/policies/*.yaml user/sim/*.yaml selftests/bench/demo.yaml user/agent/etc/policy.yaml
 printf 'jobs:\n- {name: kv, class: latency, match: [{uid: 1}], slo: {p99: 5}}\npolicies:\n- {name: p, whom: job}\n' >"$dir/odd.yaml"
 out=$(selftests/host/schema_check.py "$dir/odd.yaml")
 is "... and a wrong one does not" $? 1
@@ -63,6 +63,16 @@ is "... with and without, and says that it is simulated" \
 	'[[true,false,false],[true,true,true]]'
 is "... with a line a tick and job in the CSV" "$(wc -l <"$dir/csv")" 241
 
+fleet="scenario user/sim/scenarios/fleet.yaml hosts 5"
+swiftrdma -j policy simulate user/sim/fleet.yaml $fleet against user/sim/fleet-web.yaml >"$dir/fleet" 2>&1
+point $? "many hosts are simulated, under two orders"
+is "... each job without policies, and under either" \
+	"$(jq -c '[.[] | select(.job == "kv") | [.simulated, .hosts, .policies, .hosts_met >= 0.8]]' "$dir/fleet")" \
+	'[[true,5,null,false],[true,5,"fleet.yaml",true],[true,5,"fleet-web.yaml",false]]'
+check "... with what a tick costs" jq -e 'all(.[]; .signals_time > 0)' "$dir/fleet"
+swiftrdma policy simulate user/sim/fleet.yaml $fleet csv "$dir/none" >/dev/null 2>&1
+is "... of which there is no CSV" $? 2
+
 swiftrdma policy simulate user/sim/policy.yaml scenario user/sim/scenarios/port.yaml record "$dir/rec" >/dev/null 2>&1
 sed 's/cgroup: .*kv.service/cgroup: \/j2/; s/cooldown: 500ms/cooldown: 1ms/' user/policies/port.yaml >"$dir/port.yaml"
 out=$(swiftrdma policy simulate "$dir/port.yaml" replay "$dir/rec" 2>&1)
@@ -73,6 +83,11 @@ head -c 3000 "$dir/rec" >"$dir/cut"
 out=$(swiftrdma policy simulate "$dir/port.yaml" replay "$dir/cut" 2>&1)
 point $? "one that was cut off is replayed as far as it goes"
 like "... which is said" "$out" 'the last record is cut off; read up to there'
-swiftrdma policy simulate "$dir/port.yaml" replay "$dir/port.yaml" >/dev/null 2>&1
+{ head -c 8 "$dir/rec"; printf '\001'; tail -c +10 "$dir/rec"; } >"$dir/old"
+out=$(swiftrdma policy simulate "$dir/port.yaml" replay "$dir/old" 2>&1)
+is "one of another version is refused" $? 1
+like "... which is said" "$out" 'of version 1, and this reads version 2; record it anew'
+out=$(swiftrdma policy simulate "$dir/port.yaml" replay "$dir/port.yaml" 2>&1)
 is "what is no recording is refused" $? 1
+like "... as such" "$out" 'not a recording of swiftrdma record'
 ktap_end

@@ -37,7 +37,8 @@ static inline void step(struct step *p, const char *s)
 	p->n = a[0].step.n;
 }
 
-static inline void read_state(struct cond *c, struct cond *not, const char *s)
+static inline void read_state(struct cond *c, enum compile_how how,
+			      struct cond *not, const char *s)
 {
 	static struct criteria cr;
 	static struct expr x;
@@ -46,10 +47,34 @@ static inline void read_state(struct cond *c, struct cond *not, const char *s)
 
 	criteria_init(&cr);
 	if (!expr_state(s, &cr, &x, &root, &e) ||
-	    !compile_state(&set.prog, &x, root, COMPILE_ASK, c, &e) ||
+	    !compile_state(&set.prog, &x, root, how, c, &e) ||
 	    (not && !compile_state(&set.prog, &x, root, COMPILE_CONTRARY, not,
 				   &e)))
 		fail_msg("%s: %s", s, e.msg);
+}
+
+static inline void read_action(struct policy *p, const char *s)
+{
+	static struct criteria cr;
+	static struct expr x;
+	struct action a[POLICY_STEPS];
+	struct expr_error e;
+	unsigned int i;
+
+	criteria_init(&cr);
+	if (!expr_action(s, &cr, &x, a, &p->n_act, &e))
+		fail_msg("%s: %s", s, e.msg);
+	for (i = 0; i < p->n_act; i++) {
+		const struct vocab_knob *k = vocab_knob(a[i].step.knob);
+
+		p->act[i] = a[i].step;
+		p->act[i].floor = k->min;
+		p->act[i].ceiling = k->max;
+		if (a[i].value >= 0 &&
+		    !compile_number(&set.prog, &x, a[i].value,
+				    &p->act[i].expr, &e))
+			fail_msg("%s: %s", s, e.msg);
+	}
 }
 
 static inline struct policy *add(const char *name, const char *who,
@@ -61,8 +86,11 @@ static inline struct policy *add(const char *name, const char *who,
 
 	memset(p, 0, sizeof(*p));
 	snprintf(p->name, sizeof(p->name), "%s", name);
-	if (!compile_policy(&set.prog, p, who, when, act, undo, &e))
-		fail_msg("%s | %s | %s | %s: %s", who, when, act, undo, e.msg);
+	if (!expr_binding(who, p, &e))
+		fail_msg("%s: %s", who, e.msg);
+	read_state(&p->when, COMPILE_ASK, NULL, when);
+	read_state(&p->undo_when, COMPILE_TELL, &p->undo_not, undo);
+	read_action(p, act);
 	return p;
 }
 

@@ -1,20 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* What qp explain says, from made-up snapshots. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <errno.h>
 #include <string.h>
 
 #include <rdma/swiftrdma.h>
 
 #include "cli/explain.h"
-#include "unit/snap_build.h"
+#include "unit/cli_rig.h"
 
-static struct made was, is;
-static struct cli cli;
 static struct explain e;
 
 /* Process 100 has four QPs on UAR 1 and one on UAR 2, on an mlx5 device. */
@@ -65,29 +58,21 @@ static int setup(void **state)
 	(void)state;
 	scene(&was, 1000);
 	scene(&is, 2000);
-	memset(&cli, 0, sizeof(cli));
 	memset(&e, 0, sizeof(e));
-	signals_init(&cli.sig);
-	crowd_init(&cli.crowd);
+	rig_begin();
 	return 0;
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	signals_free(&cli.sig);
-	crowd_free(&cli.crowd);
+	rig_end();
 	return 0;
 }
 
 static void explain(size_t qp)
 {
-	struct signal_opts opts = { .tau = 1 };
-
-	cli.snap = is.s;
-	assert_int_equal(signals_reserve(&cli.sig, &cli.snap), 0);
-	signals_update(&cli.sig, &was.s, &cli.snap, &opts);
-	assert_int_equal(cli_crowd(&cli), 0);
+	rig_read();
 	e.qp = qp;
 	explain_qp(&cli, &e);
 }

@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* What swiftrdma top shows, and what its keys do: all but the screen. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/top.h"
-#include "unit/snap_build.h"
+#include "unit/cli_rig.h"
 
-static struct made was, is;
-static struct cli cli;
 static struct top top;
 static struct top_frame frame;
 
@@ -44,8 +37,6 @@ int screen_key(void)
 
 static int setup(void **state)
 {
-	struct signal_opts opts = { .tau = 1 };
-
 	(void)state;
 	made_scene(&was, 1000, 0);
 	made_scene(&is, 2000, 1250000);
@@ -67,14 +58,8 @@ static int setup(void **state)
 	is.qps[2].wrs = 12500;
 	is.uars[0].wrs = 1500;
 	is.uars[1].wrs = 12500;
-	memset(&cli, 0, sizeof(cli));
-	cli.snap = is.s;
-	cli.out.rates = true;
-	signals_init(&cli.sig);
-	crowd_init(&cli.crowd);
-	assert_int_equal(signals_reserve(&cli.sig, &cli.snap), 0);
-	signals_update(&cli.sig, &was.s, &cli.snap, &opts);
-	assert_int_equal(cli_crowd(&cli), 0);
+	rig_begin();
+	rig_read();
 	top_init(&top, 1000);
 	strcpy(top.clock, "12:34:56");
 	assert_int_equal(top_take(&top, &cli), 0);
@@ -88,8 +73,7 @@ static int teardown(void **state)
 	free(frame.text);
 	free(frame.attr);
 	memset(&frame, 0, sizeof(frame));
-	signals_free(&cli.sig);
-	crowd_free(&cli.crowd);
+	rig_end();
 	return 0;
 }
 

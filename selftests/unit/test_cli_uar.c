@@ -1,20 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* What uar show and dev show print, byte by byte. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <rdma/swiftrdma.h>
 
-#include "cli/cli.h"
-#include "unit/snap_build.h"
-
-static struct made was, is;
-static struct cli cli;
+#include "unit/cli_rig.h"
 
 /* Two QPs of a process on page 27, one of another on page 28, of an mlx5 device. */
 static void scene(struct made *m, uint64_t ms)
@@ -47,8 +38,6 @@ static void scene(struct made *m, uint64_t ms)
 
 static int setup(void **state)
 {
-	struct signal_opts opts = { .tau = 1 };
-
 	(void)state;
 	scene(&was, 1000);
 	scene(&is, 2000);
@@ -57,21 +46,15 @@ static int setup(void **state)
 	is.qps[2].wrs = 500;
 	is.uars[0].wrs = 1500;
 	is.uars[1].wrs = 500;
-	memset(&cli, 0, sizeof(cli));
-	cli.snap = is.s;
-	cli.out.rates = true;
-	signals_init(&cli.sig);
-	crowd_init(&cli.crowd);
-	assert_int_equal(signals_reserve(&cli.sig, &cli.snap), 0);
-	signals_update(&cli.sig, &was.s, &cli.snap, &opts);
-	return cli_crowd(&cli);
+	rig_begin();
+	rig_read();
+	return 0;
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	signals_free(&cli.sig);
-	crowd_free(&cli.crowd);
+	rig_end();
 	return 0;
 }
 

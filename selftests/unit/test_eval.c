@@ -27,6 +27,26 @@ static void test_port_policy(void **state)
 	assert_int_equal(policy_n_held(&st), 1);
 }
 
+/* A QP whose job is not among those that were read asks nothing of nobody. */
+static void test_unknown_job(void **state)
+{
+	(void)state;
+	add("p", "job kv", "qp.outstanding > 5", "job.credits = 4",
+	    "qp.outstanding < 2");
+	signal_set(&sig, SIG_QP_OUTSTANDING, 2, 9);
+	assert_int_equal(eval(1000), 0);
+	scene.qps[2].job = 99;
+	scene_changed();
+	signal_set(&sig, SIG_QP_OUTSTANDING, 2, 10);
+	assert_int_equal(eval(2000), 0);
+	signal_set(&sig, SIG_QP_OUTSTANDING, 2, 1);
+	assert_int_equal(eval(3000), 0);
+	signal_set(&sig, SIG_QP_OUTSTANDING, 2, 10);
+	assert_int_equal(eval(4000), 0);
+	signal_set(&sig, SIG_QP_OUTSTANDING, 1, 9);
+	assert_int_equal(eval(5000), 1);
+}
+
 static void test_every_operator(void **state)
 {
 	static const struct {
@@ -215,6 +235,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		EVAL_TEST(test_port_policy),
+		EVAL_TEST(test_unknown_job),
 		EVAL_TEST(test_every_operator),
 		EVAL_TEST(test_steps_and_bounds),
 		EVAL_TEST(test_floor_and_minus),

@@ -95,7 +95,63 @@ static void test_class_changed(void **state)
 	assert_int_equal(eval(1100), 1);
 	assert_true(out[0].release);
 	assert_int_equal(policy_n_held(&st), 0);
+	scene.s.n_qps--;
+	scene_changed();
 	assert_int_equal(eval(1200), 0);
+	/* The kernel could not let go of it: until it can. */
+	policy_failed(&st, &(struct policy_decision){
+		.knob = SWIFTRDMA_KNOB_LEVEL, .job = "kv", .undo = true,
+		.release = true, .has_old = true, .old = 2,
+	});
+	assert_int_equal(policy_n_held(&st), 1);
+	assert_int_equal(eval(1300), 1);
+	assert_true(out[0].release && out[0].old == 2);
+	assert_int_equal(policy_n_held(&st), 0);
+	assert_int_equal(eval(1400), 0);
+}
+
+/* Parts of a state about a port and about QPs are true together on one port. */
+static void test_two_ports(void **state)
+{
+	(void)state;
+	add("p", "job kv", "port.util > 80% and qp.outstanding > 5",
+	    "job.credits = 4", "port.util < 10%");
+	made_port(&scene, 0, 0)->index = 2;
+	scene.qps[1].port = 2;
+	scene_changed();
+	util(0.9);
+	signal_set(&sig, SIG_PORT_UTIL, 1, 0.2);
+	signal_set(&sig, SIG_QP_OUTSTANDING, 0, 1);
+	signal_set(&sig, SIG_QP_OUTSTANDING, 1, 9);
+	assert_int_equal(eval(1000), 0);
+	signal_set(&sig, SIG_PORT_UTIL, 0, 0.2);
+	signal_set(&sig, SIG_PORT_UTIL, 1, 0.3);
+	assert_int_equal(eval(1100), 0);
+	signal_set(&sig, SIG_PORT_UTIL, 1, 0.9);
+	assert_int_equal(eval(1200), 1);
+	assert_true(out[0].has_port && out[0].port == 2);
+	assert_non_null(strstr(out[0].reason, "port rxe0/2 util 90 %"));
+}
+
+/* Of a QP whose port is not known nothing is said that is about its port. */
+static void test_unknown_port(void **state)
+{
+	(void)state;
+	add("p", "job kv", "port.util > 80% and qp.outstanding > 5",
+	    "job.credits = 4", "port.util < 10%");
+	add("q", "job kv", "dev.qps > 2 and qp.outstanding > 5",
+	    "job.weight = 4", "dev.qps < 2");
+	scene.qps[1].has &= ~SNAP_PORT;
+	scene_changed();
+	util(0.9);
+	signal_set(&sig, SIG_QP_OUTSTANDING, 0, 1);
+	signal_set(&sig, SIG_QP_OUTSTANDING, 1, 9);
+	assert_int_equal(eval(1000), 1);
+	assert_int_equal(out[0].knob, SWIFTRDMA_KNOB_WEIGHT);
+	assert_false(out[0].has_port);
+	signal_set(&sig, SIG_QP_OUTSTANDING, 0, 9);
+	assert_int_equal(eval(1100), 1);
+	assert_int_equal(out[0].knob, SWIFTRDMA_KNOB_CREDITS);
 }
 
 static void test_failed(void **state)
@@ -228,6 +284,8 @@ int main(void)
 		EVAL_TEST(test_idle_job_is_released),
 		EVAL_TEST(test_job_gone),
 		EVAL_TEST(test_class_changed),
+		EVAL_TEST(test_two_ports),
+		EVAL_TEST(test_unknown_port),
 		EVAL_TEST(test_failed),
 		EVAL_TEST(test_held_and_carry),
 		EVAL_TEST(test_out_of_room),

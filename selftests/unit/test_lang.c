@@ -13,7 +13,7 @@ static enum tri ask(const char *s)
 	prog_free(&set.prog);
 	memset(&set, 0, sizeof(set));
 	set.v = pol;
-	read_state(&c, &not, s);
+	read_state(&c, COMPILE_ASK, &not, s);
 	if (!prog_verify(&set.prog, &why) ||
 	    !prog_verify_cond(&set.prog, &c, &why))
 		fail_msg("%s: %s", s, why);
@@ -351,7 +351,7 @@ static void test_increments(void **unused)
 
 	(void)unused;
 	for (i = 0; i < n; i++)
-		read_state(&c[i], NULL, states[i]);
+		read_state(&c[i], COMPILE_ASK, NULL, states[i]);
 	assert_int_equal(policy_state_reserve(&st, &set, &sig), 0);
 	ask_all(&st.truth, c, n);
 	for (i = 0; i < 2000; i++) {

@@ -11,7 +11,7 @@ static void test_fallback(void **state)
 			       "job.level = 3", "port.util < 60%");
 
 	(void)state;
-	read_state(&p->fallback, NULL, "port.util > 90%");
+	read_state(&p->fallback, COMPILE_ASK, NULL, "port.util > 90%");
 	util(0.85);
 	/* Nobody knows the p99: the other state decides. */
 	assert_int_equal(eval(1000), 0);
@@ -36,7 +36,8 @@ static void test_undo_fallback(void **state)
 			       "job.level = 3", "job.p99 < 40us");
 
 	(void)state;
-	read_state(&p->undo_fallback, &p->undo_fallback_not, "port.util < 60%");
+	read_state(&p->undo_fallback, COMPILE_TELL, &p->undo_fallback_not,
+		   "port.util < 60%");
 	util(0.95);
 	assert_int_equal(eval(1000), 1);
 	util(0.7);

@@ -172,6 +172,54 @@ static void test_all(void **state)
 	HOLDS("bulk's rate", done(&with, "bulk") / done(&without, "bulk"), >=, 0.9);
 }
 
+/* How often the knob job.qps of a job changed, and what it came to. */
+static unsigned int turns(const char *csv, const char *name, unsigned int *last)
+{
+	char line[256], who[SNAP_NAME];
+	unsigned int v, n = 0;
+	const char *end;
+
+	*last = 0;
+	for (; (end = strchr(csv, '\n')); csv = end + 1) {
+		snprintf(line, sizeof(line), "%.*s", (int)(end - csv), csv);
+		if (sscanf(line, "%*f,%31[^,],%*f,%*f,%*u,%*f,%*u,%*u,%*u,%u",
+			   who, &v) != 2 || strcmp(who, name))
+			continue;
+		n += *last && v != *last;
+		*last = v;
+	}
+	return n;
+}
+
+static void test_scale(void **state)
+{
+	struct sim_options opt = { 0 };
+	unsigned int qps;
+	char *csv;
+	size_t len;
+
+	(void)state;
+	load("scale");
+	assert_int_equal(sim_run(&sc, &opt, &without), 0);
+	opt.cfg = &cfg;
+	opt.csv = open_memstream(&csv, &len);
+	assert_non_null(opt.csv);
+	assert_int_equal(sim_run(&sc, &opt, &with), 0);
+	fclose(opt.csv);
+	HOLDS("kv's target met", met(&with, "kv"), >=, 0.99);
+	HOLDS("... without", met(&without, "kv"), <=, 0.1);
+	HOLDS("kv's rate", done(&with, "kv") / done(&without, "kv"), >=, 4);
+	HOLDS("dlrm's rate", done(&with, "dlrm") / done(&without, "dlrm"), >=, 2);
+	HOLDS("misses with", with.qpc_miss, <=, 0.15);
+	/* More for the one, fewer for the other, and there they stay. */
+	HOLDS("kv's QPs changed", turns(csv, "kv", &qps), ==, 1);
+	assert_true(qps > 2);
+	HOLDS("dlrm's QPs changed", turns(csv, "dlrm", &qps), ==, 1);
+	assert_true(qps < 7232);
+	free(csv);
+	config_free(&cfg);
+}
+
 /* The same seed, the same answer; another one, another. */
 static void test_deterministic(void **state)
 {
@@ -243,6 +291,7 @@ int main(void)
 		cmocka_unit_test(test_deterministic),
 		cmocka_unit_test(test_uar),
 		cmocka_unit_test(test_cache),
+		cmocka_unit_test(test_scale),
 		cmocka_unit_test(test_thrash),
 		cmocka_unit_test(test_port),
 		cmocka_unit_test(test_hol),

@@ -17,4 +17,10 @@ struct cli;
 /* policy_sim.c */
 int policy_simulate(struct cli *cli, struct args *args);
 
+struct scenario;
+
+/* policy_fleet.c: without policies, and with those of each file */
+int policy_fleet(struct cli *cli, const struct scenario *sc,
+		 const char *const *files, size_t n, uint32_t hosts);
+
 #endif /* SRDMA_CLI_POLICY_H */

@@ -8,11 +8,12 @@
 
 #include "cli/cli.h"
 #include "cli/policy.h"
+#include "sim/fleet.h"
 #include "sim/record.h"
-#include "sim/sim.h"
 
 struct request {
-	const char *file, *scenario, *replay, *csv, *record;
+	const char *file, *scenario, *replay, *csv, *record, *against;
+	uint64_t hosts;
 	bool without, log;
 };
 
@@ -20,7 +21,7 @@ static int parse(struct args *args, struct request *rq)
 {
 	static const char *const words[] = {
 		"scenario", "without", "csv", "log", "replay", "record",
-		NULL
+		"hosts", "against", NULL
 	};
 	const char *word;
 
@@ -53,13 +54,27 @@ static int parse(struct args *args, struct request *rq)
 			if (args_value(args, word, &rq->record))
 				return CLI_USAGE;
 			break;
+		case 6:
+			if (args_u64(args, word, &rq->hosts))
+				return CLI_USAGE;
+			if (!rq->hosts || rq->hosts > FLEET_HOSTS)
+				return args_bad("hosts: 1 to %d", FLEET_HOSTS);
+			break;
+		case 7:
+			if (args_value(args, word, &rq->against))
+				return CLI_USAGE;
+			break;
 		default:
-			return args_bad("'%s': expected scenario, replay, without, csv, record or log",
+			return args_bad("'%s': expected scenario, replay, without, csv, record, log, hosts or against",
 					word);
 		}
 	}
 	if (!rq->scenario && !rq->replay)
 		return args_bad("simulate: which scenario? As in scenario port.yaml");
+	if (rq->against && !rq->hosts)
+		return args_bad("against compares on many hosts: hosts 1000 against FILE");
+	if (rq->hosts && (rq->replay || rq->csv || rq->record || rq->log))
+		return args_bad("of many hosts there is no csv, record, log or replay");
 	return CLI_OK;
 }
 
@@ -242,9 +257,16 @@ static int replay_all(struct replay *rp, const struct config *cfg,
 		args_bad("%s: %s", path, strerror(errno));
 		return CLI_ERROR;
 	}
-	if (record_open(&rp->was, rp->f[0]) || record_open(&rp->is, rp->f[1])) {
-		args_bad("%s: not a recording of swiftrdma record, or of another version (this reads version %d)",
-			 path, RECORD_VERSION);
+	err = record_open(&rp->is, rp->f[1]);
+	if (!err)
+		err = record_open(&rp->was, rp->f[0]);
+	if (err == -EPROTONOSUPPORT) {
+		args_bad("%s: a recording of version %u, and this reads version %d; record it anew",
+			 path, rp->is.version, RECORD_VERSION);
+		return CLI_ERROR;
+	}
+	if (err) {
+		args_bad("%s: not a recording of swiftrdma record", path);
 		return CLI_ERROR;
 	}
 	while ((got = record_next(&rp->is)) == 1) {
@@ -315,6 +337,15 @@ int policy_simulate(struct cli *cli, struct args *args)
 			report_print(&r, stderr);
 			err = CLI_ERROR;
 		}
+	}
+	if (!err && rq.hosts) {
+		const char *files[] = { rq.file, rq.against };
+
+		err = policy_fleet(cli, sc, files, rq.against ? 2 : 1,
+				   (uint32_t)rq.hosts);
+		free(res);
+		free(sc);
+		return err;
 	}
 	if (!err)
 		err = policy_load(&cfg, rq.file, &all, true);

@@ -413,7 +413,7 @@ void decide_act(struct eval *e, struct policy_slot *slot, uint32_t n,
 		if (p->max_steps)
 			d->steps_left = p->max_steps - run->steps - 1;
 		reason(e, d, p, c, b);
-		memcpy(run->reason, d->reason, sizeof(run->reason));
+		memcpy(slot->reasons[n], d->reason, sizeof(d->reason));
 		held(slot, d);
 		*turned |= 1u << d->knob;
 		e->n++;
@@ -509,7 +509,7 @@ void decide_undo(struct eval *e, struct policy_slot *slot, uint32_t n,
 			  (d->release ? run->from[i] : d->new) < d->old ? -1 :
 									   1);
 		reason(e, d, p, c, b);
-		memcpy(run->reason, d->reason, sizeof(run->reason));
+		memcpy(slot->reasons[n], d->reason, sizeof(d->reason));
 		held(slot, d);
 		*turned |= 1u << knob;
 		left |= slot->held[knob];

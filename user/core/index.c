@@ -122,11 +122,15 @@ static void index_qps(struct signals *s)
 		ref->uar = snap_has(qp, SNAP_UAR) ?
 			   uar_row(snap, qp->dev, qp->uar) : -1;
 		ref->job = job_row(snap, qp->job);
+		/* Follows from the others. */
+		ref->place = was.place;
 		name(s, OBJ_QP, i, qp->dev, qp->qpn, qp->serial);
 		if (memcmp(&was, ref, sizeof(was)))
 			s->topology++;
 		if (ref->job >= 0)
 			s->job_first[ref->job + 1]++;
+		else
+			ref->place = -1;
 		if (ref->uar >= 0)
 			s->uar_first[ref->uar + 1]++;
 	}
@@ -144,25 +148,45 @@ static void index_qps(struct signals *s)
 	shift_back(s->uar_first, snap->n_uars);
 }
 
-static void index_job_ports(struct signals *s)
+/* Of the devices each has one for QPs whose port is not known, and one has none. */
+static size_t mark_of(const struct snapshot *snap,
+		      const struct signal_qp_ref *ref)
+{
+	return ref->port >= 0 ? (size_t)ref->port :
+				snap->n_ports + 1 + (size_t)ref->dev;
+}
+
+static void index_places(struct signals *s)
 {
 	const struct snapshot *snap = s->snap;
-	uint32_t n = 0, k;
+	uint32_t n = 0, ports = 0, k, *mark;
 	size_t j;
 
-	memset(s->mark, 0, snap->n_ports * sizeof(*s->mark));
+	memset(s->mark, 0, (snap->n_ports + snap->n_devs + 1) *
+			   sizeof(*s->mark));
 	for (j = 0; j < snap->n_jobs; j++) {
-		s->port_first[j] = n;
+		s->port_first[j] = ports;
+		s->place_first[j] = n;
 		for (k = s->job_first[j]; k < s->job_first[j + 1]; k++) {
-			int32_t port = s->qps[s->job_qps[k]].port;
+			struct signal_qp_ref *ref = &s->qps[s->job_qps[k]];
 
-			if (port < 0 || s->mark[port] == j + 1)
-				continue;
-			s->mark[port] = (uint32_t)(j + 1);
-			s->job_ports[n++] = (uint32_t)port;
+			/* One more than the place that was made for it last. */
+			mark = &s->mark[mark_of(snap, ref)];
+			if (*mark <= s->place_first[j]) {
+				s->places[n] = (struct signal_place){
+					ref->dev, ref->port, 0,
+				};
+				*mark = ++n;
+				if (ref->port >= 0)
+					s->job_ports[ports++] =
+						(uint32_t)ref->port;
+			}
+			ref->place = (int32_t)*mark - 1;
+			s->places[ref->place].qps++;
 		}
 	}
-	s->port_first[snap->n_jobs] = n;
+	s->port_first[snap->n_jobs] = ports;
+	s->place_first[snap->n_jobs] = n;
 }
 
 void signals_index(struct signals *s)
@@ -184,7 +208,7 @@ void signals_index(struct signals *s)
 		name(s, OBJ_JOB, i, 0, snap->jobs[i].id, snap->jobs[i].since ^
 		     (uint64_t)snap->jobs[i].class << 56);
 	index_qps(s);
-	index_job_ports(s);
+	index_places(s);
 }
 
 static uint32_t dev_of(const struct snapshot *snap, enum obj_kind of,

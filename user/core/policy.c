@@ -11,11 +11,12 @@ const char *const cause_names[CAUSES] = {
 
 static void slot_clear(struct policy_state *st, struct policy_slot *slot)
 {
-	struct policy_run *runs = slot->runs;
+	struct policy_slot empty = {
+		.runs = slot->runs, .reasons = slot->reasons,
+	};
 
-	memset(runs, 0, st->n_policies * sizeof(*runs));
-	memset(slot, 0, sizeof(*slot));
-	slot->runs = runs;
+	memset(slot->runs, 0, st->n_policies * sizeof(*slot->runs));
+	*slot = empty;
 }
 
 static bool slot_is(const struct policy_slot *slot, const struct snap_job *job)
@@ -104,22 +105,70 @@ static void order_jobs(struct eval *e)
 {
 	const struct snapshot *snap = e->s->snap;
 	struct policy_state *st = e->st;
-	size_t n = 0, i, k;
+	size_t i, k;
 
-	if (st->ordered && st->order_of == e->s->topology &&
-	    st->n_order == snap->n_jobs)
-		return;
+	st->n_order = 0;
 	for (i = 0; i < snap->n_jobs && i < st->cap_order; i++) {
 		uint32_t rank = rank_of(e->set, snap->jobs[i].name);
 
-		for (k = n++; k > 0; k--) {
-			uint32_t other = st->order[k - 1];
+		for (k = st->n_order++; k > 0; k--) {
+			struct policy_turn *before = &st->order[k - 1];
 
-			if (rank_of(e->set, snap->jobs[other].name) <= rank)
+			if (rank_of(e->set, snap->jobs[before->job].name) <=
+			    rank)
 				break;
-			st->order[k] = other;
+			st->order[k] = *before;
 		}
-		st->order[k] = (uint32_t)i;
+		st->order[k].job = (uint32_t)i;
+	}
+}
+
+/* In .whose: the policy was for this job, and still holds something of it. */
+#define STALE 0x8000
+
+static uint32_t list_policies(struct eval *e, const struct policy_slot *slot,
+			      const struct snap_job *job, uint32_t at)
+{
+	size_t n;
+
+	for (n = 0; n < e->set->n; n++) {
+		const struct policy *p = &e->set->v[n];
+
+		if (p->off)
+			continue;
+		if (policy_applies(p, job->name, job->class))
+			e->st->whose[at++] = (uint16_t)n;
+		else if (slot->runs[n].active)
+			e->st->whose[at++] = (uint16_t)n | STALE;
+	}
+	return at;
+}
+
+/* Whose turn comes when, and with which policies: worked out when jobs change. */
+static void arrange(struct eval *e)
+{
+	const struct snapshot *snap = e->s->snap;
+	struct policy_state *st = e->st;
+	size_t i, n = 0;
+	uint32_t at = 0;
+
+	if (st->ordered && st->order_of == e->s->topology)
+		return;
+	slots_sweep(e);
+	order_jobs(e);
+	for (i = 0; i < st->n_order; i++) {
+		const struct snap_job *job = &snap->jobs[st->order[i].job];
+		struct policy_slot *slot;
+
+		/* Job 0 stands for those that no rule claimed. */
+		slot = job->id ? slot_get(st, job, st->order[i].job) : NULL;
+		if (!slot)
+			continue;
+		st->order[n].job = st->order[i].job;
+		st->order[n].slot = (uint32_t)(slot - st->slots);
+		st->order[n].first = at;
+		at = list_policies(e, slot, job, at);
+		st->order[n++].end = at;
 	}
 	st->n_order = n;
 	st->ordered = true;
@@ -218,13 +267,8 @@ static enum tri ask_undo(struct eval *e, const struct policy *p,
 static bool first_true(struct eval *e, const struct cond *c, uint32_t job,
 		       struct binding *b)
 {
-	struct span sp;
-
-	span_init(&sp, e->s, job, c->kinds);
-	while (span_next(&sp, b))
-		if (truth_at(&e->st->truth, &e->set->prog, c->terms, b) ==
-		    TRI_TRUE)
-			return true;
+	if (truth_first(&e->st->truth, &e->set->prog, e->s, c, job, b))
+		return true;
 	memset(b, 0xff, sizeof(*b));
 	b->at[OBJ_JOB] = (int32_t)job;
 	return false;
@@ -247,33 +291,36 @@ static bool taken(const struct policy *p, const struct policy_slot *slot,
 	return false;
 }
 
-/* A policy's state on a job: not true; true; true, and it could act now. */
-enum { FALSE, HOLDS, ACTS };
+/* A policy's state on a job: not true; true; and it could act now; and where. */
+enum { FALSE, HOLDS, ACTS, FOUND };
 
 /*
  * Of the causes whose policies could act on this job now, the one whose signals
  * are furthest beyond their bounds. While an act on another cause settles, that
  * one alone goes on.
  */
-static enum cause weigh(struct eval *e, struct policy_slot *slot, uint32_t job,
-			const uint8_t *truth, const struct cond **by,
+static enum cause weigh(struct eval *e, struct policy_slot *slot,
+			const struct policy_turn *turn, uint8_t *truth,
+			const struct cond **by, struct binding *where,
 			uint32_t *others)
 {
 	enum cause best = CAUSE_NONE;
 	double best_margin = 0;
-	uint32_t n, seen = 0;
+	uint32_t i, seen = 0;
 
 	*others = 0;
-	for (n = 0; n < e->set->n; n++) {
-		const struct policy *p = &e->set->v[n];
-		struct binding b;
+	for (i = 0; i < turn->end - turn->first; i++) {
+		const struct policy *p =
+			&e->set->v[e->st->whose[turn->first + i] & ~STALE];
 		double m;
 
-		if (truth[n] != ACTS || p->cause == CAUSE_NONE)
+		if (truth[i] != ACTS || p->cause == CAUSE_NONE)
 			continue;
 		seen |= 1u << p->cause;
-		first_true(e, by[n], job, &b);
-		m = why_margin(&e->set->prog, &e->st->truth, by[n], e->s, &b);
+		first_true(e, by[i], turn->job, &where[i]);
+		truth[i] = FOUND;
+		m = why_margin(&e->set->prog, &e->st->truth, by[i], e->s,
+			       &where[i]);
 		if (best != CAUSE_NONE && m <= best_margin)
 			continue;
 		best = p->cause;
@@ -286,70 +333,77 @@ static enum cause weigh(struct eval *e, struct policy_slot *slot, uint32_t job,
 	return best;
 }
 
-static void eval_job(struct eval *e, struct policy_slot *slot, uint32_t job)
+/* Could policy @n act now on a job of which its state is true? */
+static bool could_act(struct eval *e, const struct policy_slot *slot,
+		      uint32_t n, uint32_t job)
 {
-	const struct snap_job *sj = &e->s->snap->jobs[job];
+	return decide_due(e, slot, n, false) &&
+	       !taken(&e->set->v[n], slot, n, 0) &&
+	       decide_moves(e, slot, n, job);
+}
+
+static void eval_job(struct eval *e, struct policy_slot *slot,
+		     const struct policy_turn *turn)
+{
 	const struct cond *by[POLICY_SET_MAX];
+	struct binding where[POLICY_SET_MAX];
 	uint8_t truth[POLICY_SET_MAX];
-	uint32_t n, others = 0, causes = 0;
+	const uint16_t *whose = e->st->whose + turn->first;
+	uint32_t i, count = turn->end - turn->first, job = turn->job;
+	uint32_t others = 0, causes = 0;
 	unsigned int turned = 0;
 	enum cause cause = CAUSE_NONE;
 
-	for (n = 0; n < e->set->n; n++) {
-		const struct policy *p = &e->set->v[n];
-		struct policy_run *run = &slot->runs[n];
+	for (i = 0; i < count; i++) {
+		const struct policy *p = &e->set->v[whose[i] & ~STALE];
+		struct policy_run *run = &slot->runs[whose[i] & ~STALE];
 
-		truth[n] = FALSE;
-		if (p->off || !policy_applies(p, sj->name, sj->class))
+		truth[i] = FALSE;
+		if (whose[i] & STALE ||
+		    !note(&run->was_true, &run->true_since,
+			  ask(e, &p->when, &p->fallback, job, &by[i]), e->now))
 			continue;
-		truth[n] = note(&run->was_true, &run->true_since,
-				ask(e, &p->when, &p->fallback, job, &by[n]),
-				e->now);
-		/* From here on: could it act now? */
-		if (truth[n]) {
-			run->undo_was_true = false;
-			truth[n] = decide_due(e, slot, n, false) ? ACTS : HOLDS;
-		}
-		if (truth[n] == ACTS && (taken(p, slot, n, 0) ||
-					 !decide_moves(e, slot, n, job)))
-			truth[n] = HOLDS;
-		if (truth[n] == ACTS)
-			causes |= 1u << p->cause;
+		run->undo_was_true = false;
+		truth[i] = HOLDS;
+		if (!could_act(e, slot, whose[i], job))
+			continue;
+		truth[i] = ACTS;
+		causes |= 1u << p->cause;
 	}
 	causes &= ~(1u << CAUSE_NONE);
 	/* Telling causes apart takes more than one. */
 	if (causes & (causes - 1) || (causes && slot->caused))
-		cause = weigh(e, slot, job, truth, by, &others);
-	for (n = 0; n < e->set->n; n++) {
+		cause = weigh(e, slot, turn, truth, by, where, &others);
+	for (i = 0; i < count; i++) {
+		uint32_t n = whose[i] & ~STALE;
 		const struct policy *p = &e->set->v[n];
 		struct policy_run *run = &slot->runs[n];
 		const struct cond *undo;
-		struct binding b;
 
-		if (p->off || e->n + p->n_act > e->cap)
+		if (e->n + p->n_act > e->cap)
 			continue;
-		if (!policy_applies(p, sj->name, sj->class)) {
+		if (whose[i] & STALE) {
 			if (run->active)
 				decide_disown(e, slot, n, job, &turned);
-			continue;
-		}
-		if (truth[n] != FALSE) {
-			if (truth[n] != ACTS || taken(p, slot, n, turned))
+		} else if (truth[i] != FALSE) {
+			if (truth[i] == HOLDS || taken(p, slot, n, turned))
 				continue;
 			if (p->cause != CAUSE_NONE && cause != CAUSE_NONE &&
 			    cause != p->cause)
 				continue;
 			if (!decide_budget(e, n))
 				continue;
-			first_true(e, by[n], job, &b);
-			decide_act(e, slot, n, job, by[n], &b, others, &turned);
+			if (truth[i] == ACTS)
+				first_true(e, by[i], job, &where[i]);
+			decide_act(e, slot, n, job, by[i], &where[i], others,
+				   &turned);
 		} else if (run->active &&
 			   note(&run->undo_was_true, &run->undo_since,
 				ask_undo(e, p, run, job, &undo), e->now) &&
 			   !taken(p, slot, n, turned) &&
 			   decide_due(e, slot, n, true)) {
-			first_true(e, undo, job, &b);
-			decide_undo(e, slot, n, job, undo, &b, &turned);
+			first_true(e, undo, job, &where[i]);
+			decide_undo(e, slot, n, job, undo, &where[i], &turned);
 		}
 	}
 }
@@ -391,18 +445,8 @@ size_t policy_eval(const struct policy_set *set, struct policy_state *st,
 
 	ask_about(&e);
 	truth_update(&st->truth, &set->prog, s, now);
-	slots_sweep(&e);
-	order_jobs(&e);
-	for (i = 0; i < st->n_order; i++) {
-		uint32_t job = st->order[i];
-		struct policy_slot *slot;
-
-		/* Job 0 stands for those that no rule claimed. */
-		if (!s->snap->jobs[job].id)
-			continue;
-		slot = slot_get(st, &s->snap->jobs[job], job);
-		if (slot)
-			eval_job(&e, slot, job);
-	}
+	arrange(&e);
+	for (i = 0; i < st->n_order; i++)
+		eval_job(&e, &st->slots[st->order[i].slot], &st->order[i]);
 	return e.n;
 }

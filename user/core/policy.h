@@ -99,7 +99,6 @@ struct policy_run {
 	bool has_from[POLICY_STEPS];
 	double from[POLICY_STEPS];	/* the knobs before it touched them */
 	uint32_t dev, port;	/* where it was seen true */
-	char reason[SNAP_REASON];
 };
 
 /* How restless a knob of a job is. */
@@ -131,7 +130,9 @@ struct policy_slot {
 	enum cause cause;	/* last acted on */
 	bool caused;
 	uint64_t cause_at;
-	struct policy_run *runs;	/* one per policy */
+	/* One per policy; apart from what is looked at in every tick. */
+	struct policy_run *runs;
+	char (*reasons)[SNAP_REASON];
 };
 
 /* Acts that a policy may still take, refilled as time goes by. */
@@ -140,13 +141,22 @@ struct policy_budget {
 	uint64_t at;
 };
 
+/* A job's turn in a tick: its policies are whose[first .. end). */
+struct policy_turn {
+	uint32_t job, slot;
+	uint32_t first, end;
+};
+
 struct policy_state {
 	struct policy_slot *slots;
 	struct policy_run *runs;
+	char (*reasons)[SNAP_REASON];
 	struct policy_budget *budgets;
 	size_t n_slots, n_policies;
 	struct truth truth;
-	uint32_t *order;	/* rows of jobs, by importance */
+	/* Rows of jobs by importance, and of each its slot and its policies. */
+	struct policy_turn *order;
+	uint16_t *whose;
 	size_t cap_order, n_order;
 	uint64_t order_of;	/* the topology it was made for */
 	bool ordered;

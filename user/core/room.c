@@ -274,6 +274,7 @@ static bool reserve_aggs(struct truth *t, const struct signals *s)
 static bool reserve_asked(struct truth *t, const struct signals *s)
 {
 	size_t n = s->table[OBJ_QP].n, jobs = s->table[OBJ_JOB].n, cap;
+	size_t places = s->place_first[jobs];
 
 	if (!t->words)
 		return true;
@@ -286,13 +287,18 @@ static bool reserve_asked(struct truth *t, const struct signals *s)
 			return false;
 		t->cap_qps = cap;
 	}
-	if (jobs > t->cap_jobs || !t->n_yes) {
+	if (jobs > t->cap_jobs || !t->asks) {
 		cap = grown(t->cap_jobs, jobs);
-		if (!grow(&t->n_yes, cap * t->n_asked, sizeof(*t->n_yes)) ||
-		    !grow(&t->n_no, cap * t->n_asked, sizeof(*t->n_no)) ||
-		    !grow(&t->asks, cap * t->words, sizeof(*t->asks)))
+		if (!grow(&t->asks, cap * t->words, sizeof(*t->asks)))
 			return false;
 		t->cap_jobs = cap;
+	}
+	if (places > t->cap_places || !t->n_yes) {
+		cap = grown(t->cap_places, places);
+		if (!grow(&t->n_yes, cap * t->n_asked, sizeof(*t->n_yes)) ||
+		    !grow(&t->n_no, cap * t->n_asked, sizeof(*t->n_no)))
+			return false;
+		t->cap_places = cap;
 	}
 	return true;
 }

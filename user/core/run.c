@@ -18,8 +18,10 @@ void policy_state_free(struct policy_state *st)
 {
 	free(st->slots);
 	free(st->runs);
+	free(st->reasons);
 	free(st->budgets);
 	free(st->order);
+	free(st->whose);
 	truth_free(&st->truth);
 	policy_state_init(st);
 }
@@ -29,6 +31,7 @@ static int reserve_slots(struct policy_state *st, const struct policy_set *set,
 {
 	struct policy_slot *slots;
 	struct policy_run *runs;
+	char (*reasons)[SNAP_REASON];
 	size_t n = st->n_slots ? st->n_slots : 16, i;
 
 	if (jobs <= st->n_slots && st->n_slots)
@@ -36,47 +39,64 @@ static int reserve_slots(struct policy_state *st, const struct policy_set *set,
 	while (n < jobs)
 		n *= 2;
 	slots = calloc(n, sizeof(*slots));
-	runs = calloc(n * (set->n ? set->n : 1), sizeof(*runs));
-	if (!slots || !runs) {
+	runs = calloc(n * set->n + 1, sizeof(*runs));
+	reasons = calloc(n * set->n + 1, sizeof(*reasons));
+	if (!slots || !runs || !reasons) {
 		free(slots);
 		free(runs);
+		free(reasons);
 		return -ENOMEM;
 	}
 	if (st->n_slots) {
+		i = st->n_slots * st->n_policies;
 		memcpy(slots, st->slots, st->n_slots * sizeof(*slots));
-		memcpy(runs, st->runs,
-		       st->n_slots * st->n_policies * sizeof(*runs));
+		memcpy(runs, st->runs, i * sizeof(*runs));
+		memcpy(reasons, st->reasons, i * sizeof(*reasons));
 	}
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++) {
 		slots[i].runs = runs + i * set->n;
+		slots[i].reasons = reasons + i * set->n;
+	}
 	free(st->slots);
 	free(st->runs);
+	free(st->reasons);
 	st->slots = slots;
 	st->runs = runs;
+	st->reasons = reasons;
 	st->n_slots = n;
 	st->n_policies = set->n;
+	return 0;
+}
+
+static int reserve_order(struct policy_state *st, const struct policy_set *set)
+{
+	struct policy_turn *order;
+	uint16_t *whose;
+
+	if (st->cap_order >= st->n_slots)
+		return 0;
+	order = realloc(st->order, st->n_slots * sizeof(*order));
+	if (!order)
+		return -ENOMEM;
+	st->order = order;
+	whose = realloc(st->whose, (st->n_slots * set->n + 1) * sizeof(*whose));
+	if (!whose)
+		return -ENOMEM;
+	st->whose = whose;
+	st->cap_order = st->n_slots;
 	return 0;
 }
 
 int policy_state_reserve_jobs(struct policy_state *st,
 			      const struct policy_set *set, size_t jobs)
 {
-	uint32_t *order;
-
-	if (reserve_slots(st, set, jobs))
+	if (reserve_slots(st, set, jobs) || reserve_order(st, set))
 		return -ENOMEM;
 	if (!st->budgets) {
 		st->budgets = calloc(set->n ? set->n : 1,
 				     sizeof(*st->budgets));
 		if (!st->budgets)
 			return -ENOMEM;
-	}
-	if (st->cap_order < st->n_slots) {
-		order = realloc(st->order, st->n_slots * sizeof(*order));
-		if (!order)
-			return -ENOMEM;
-		st->order = order;
-		st->cap_order = st->n_slots;
 	}
 	return 0;
 }
@@ -141,6 +161,8 @@ void policy_failed(struct policy_state *st, const struct policy_decision *d)
 
 	if (!slot || d->policy >= st->n_policies)
 		return;
+	/* It may hold a knob again of a job that it is no longer for. */
+	st->ordered = false;
 	if (d->has_qp) {
 		move_failed(slot, d);
 		return;
@@ -175,8 +197,6 @@ void policy_failed(struct policy_state *st, const struct policy_decision *d)
 static void describe(struct policy_decision *d, const struct policy_slot *slot,
 		     unsigned int knob)
 {
-	const struct policy_run *run = &slot->runs[slot->holder[knob]];
-
 	memset(d, 0, sizeof(*d));
 	d->policy = slot->holder[knob];
 	d->job_id = slot->job;
@@ -186,7 +206,8 @@ static void describe(struct policy_decision *d, const struct policy_slot *slot,
 	d->old = slot->value[knob];
 	d->new = slot->value[knob];
 	d->steps_left = UINT32_MAX;
-	memcpy(d->reason, run->reason, sizeof(d->reason));
+	memcpy(d->reason, slot->reasons[slot->holder[knob]],
+	       sizeof(d->reason));
 }
 
 static void describe_moved(struct policy_decision *d,
@@ -304,6 +325,7 @@ static void carry_slot(const struct policy_set *set, struct policy_slot *to,
 			continue;
 		n = (size_t)(p - set->v);
 		to->runs[n] = from->runs[i];
+		memcpy(to->reasons[n], from->reasons[i], sizeof(to->reasons[n]));
 		for (k = 0; k < POLICY_KNOBS; k++) {
 			if (!from->held[k] || from->holder[k] != i)
 				continue;

@@ -72,6 +72,13 @@ struct signal_smooth {
 /* Rows of other tables that a QP belongs to; -1: none known. */
 struct signal_qp_ref {
 	int32_t dev, port, uar, job;
+	int32_t place;		/* of its job; -1: it has no job */
+};
+
+/* Where a job has QPs: on this port, or, of which port is not known, device. */
+struct signal_place {
+	int32_t dev, port;	/* rows; -1: not known */
+	uint32_t qps;
 };
 
 struct signals {
@@ -84,10 +91,12 @@ struct signals {
 	size_t cap_qps;
 	/* Rows of the QPs of job j: job_qps[job_first[j] .. job_first[j+1]). */
 	uint32_t *job_first, *job_qps;
-	/* The same for UARs, and for the ports a job's QPs use. */
+	/* The same for UARs, and for the ports and places a job's QPs use. */
 	uint32_t *uar_first, *uar_qps;
 	uint32_t *port_first, *job_ports;
-	size_t cap_jobs, cap_uars, cap_job_ports;
+	uint32_t *place_first;
+	struct signal_place *places;
+	size_t cap_jobs, cap_uars, cap_places;
 	uint32_t *mark;			/* scratch: who saw this row last */
 	size_t cap_mark;
 	uint8_t *advanced;		/* per QP: 0 no, 1 yes, 2 cannot tell */

@@ -60,6 +60,8 @@ void signals_free(struct signals *s)
 	free(s->uar_qps);
 	free(s->port_first);
 	free(s->job_ports);
+	free(s->place_first);
+	free(s->places);
 	free(s->mark);
 	free(s->advanced);
 	signals_init(s);
@@ -124,7 +126,8 @@ static bool reserve_lists(struct signals *s, const struct snapshot *snap)
 	if (snap->n_jobs >= s->cap_jobs) {
 		n = grown(s->cap_jobs, snap->n_jobs + 1);
 		if (!grow(&s->job_first, n, sizeof(*s->job_first)) ||
-		    !grow(&s->port_first, n, sizeof(*s->port_first)))
+		    !grow(&s->port_first, n, sizeof(*s->port_first)) ||
+		    !grow(&s->place_first, n, sizeof(*s->place_first)))
 			return false;
 		s->cap_jobs = n;
 	}
@@ -134,14 +137,17 @@ static bool reserve_lists(struct signals *s, const struct snapshot *snap)
 			return false;
 		s->cap_uars = n;
 	}
-	/* A job uses at most as many ports as it has QPs. */
-	if (snap->n_qps > s->cap_job_ports || !s->job_ports) {
-		n = grown(s->cap_job_ports, snap->n_qps);
-		if (!grow(&s->job_ports, n, sizeof(*s->job_ports)))
+	/* A job uses at most as many as it has QPs. */
+	if (snap->n_qps > s->cap_places || !s->job_ports) {
+		n = grown(s->cap_places, snap->n_qps);
+		if (!grow(&s->job_ports, n, sizeof(*s->job_ports)) ||
+		    !grow(&s->places, n, sizeof(*s->places)))
 			return false;
-		s->cap_job_ports = n;
+		s->cap_places = n;
 	}
-	n = snap->n_owners > snap->n_ports ? snap->n_owners : snap->n_ports;
+	n = snap->n_ports + snap->n_devs + 1;
+	if (snap->n_owners > n)
+		n = snap->n_owners;
 	if (n > s->cap_mark || !s->mark) {
 		n = grown(s->cap_mark, n);
 		if (!grow(&s->mark, n, sizeof(*s->mark)))

@@ -180,12 +180,13 @@ static void ask(struct truth *t, const struct signals *s, uint32_t qp,
 {
 	uint64_t *pend = t->pend + (size_t)qp * t->words;
 	int32_t job = s->qps[qp].job;
-	const uint64_t *about = t->asks + (size_t)job * t->words;
 	uint64_t was = 0, is = 0;
+	const uint64_t *about;
 	unsigned int w;
 
 	if (job < 0)
 		return;
+	about = t->asks + (size_t)job * t->words;
 	for (w = 0; w < t->words; w++) {
 		was |= pend[w];
 		pend[w] |= terms[w] & about[w];
@@ -205,8 +206,8 @@ static void turned(struct pass *ps, enum obj_kind kind, uint32_t row,
 	unsigned int w;
 	uint32_t qp;
 
-	/* What is asked of QPs does not depend on the job. */
-	if (!t->words || kind == OBJ_JOB)
+	/* The rest is left to whoever asks: see asked(). */
+	if (!t->words || !(ON_QPS & 1u << kind))
 		return;
 	for (w = 0; w < t->words; w++)
 		terms[w] = 0;
@@ -315,25 +316,21 @@ struct masks {
 	uint64_t t[OBJ_KINDS], k[OBJ_KINDS];
 };
 
-static void masks_of(const struct truth *t, const struct binding *b,
-		     struct masks *m)
+static void mask_of(const struct truth *t, enum obj_kind kind, int32_t row,
+		    struct masks *m)
 {
-	unsigned int o;
-
-	for (o = 0; o < OBJ_KINDS; o++) {
-		int32_t row = b->at[o];
-
-		m->t[o] = row >= 0 ? t->rows[o].t[row] : 0;
-		m->k[o] = row >= 0 ? t->rows[o].k[row] : 0;
-	}
+	m->t[kind] = row >= 0 ? t->rows[kind].t[row] : 0;
+	m->k[kind] = row >= 0 ? t->rows[kind].k[row] : 0;
 }
 
-static enum tri without_job(const struct prog_term *term, const struct masks *m)
+/* The part of a term that is about objects of these kinds, @from .. @to. */
+static enum tri part(const struct prog_term *term, const struct masks *m,
+		     enum obj_kind from, enum obj_kind to)
 {
 	uint64_t lack = 0, wrong = 0;
 	unsigned int o;
 
-	for (o = 0; o < OBJ_JOB; o++) {
+	for (o = from; o <= to; o++) {
 		lack |= term->need[o] & ~m->t[o];
 		wrong |= term->need[o] & ~m->t[o] & m->k[o];
 	}
@@ -344,15 +341,12 @@ static void answer(struct pass *ps, uint32_t qp)
 {
 	struct truth *t = ps->t;
 	const struct signal_qp_ref *ref = &ps->s->qps[qp];
-	const struct binding b = { {
-		[OBJ_DEV] = ref->dev, [OBJ_PORT] = ref->port,
-		[OBJ_UAR] = ref->uar, [OBJ_QP] = (int32_t)qp, [OBJ_JOB] = -1,
-	} };
 	uint32_t n = ps->p->n_asked;
 	struct masks m;
 	unsigned int w;
 
-	masks_of(t, &b, &m);
+	mask_of(t, OBJ_UAR, ref->uar, &m);
+	mask_of(t, OBJ_QP, (int32_t)qp, &m);
 	for (w = 0; w < t->words; w++) {
 		size_t at = (size_t)qp * t->words + w;
 		uint64_t bits = t->pend[at];
@@ -362,8 +356,8 @@ static void answer(struct pass *ps, uint32_t qp)
 			uint32_t c = w * 64 +
 				     (uint32_t)__builtin_ctzll(bits);
 			uint64_t bit = bits & -bits;
-			enum tri r = without_job(&ps->p->terms[ps->p->asked[c]],
-						 &m);
+			enum tri r = part(&ps->p->terms[ps->p->asked[c]], &m,
+					  OBJ_UAR, OBJ_QP);
 			int yes = (r == TRI_TRUE) - !!(t->yes[at] & bit);
 			int no = (r == TRI_FALSE) - !!(t->no[at] & bit);
 
@@ -371,10 +365,10 @@ static void answer(struct pass *ps, uint32_t qp)
 						     t->yes[at] & ~bit;
 			t->no[at] = r == TRI_FALSE ? t->no[at] | bit :
 						     t->no[at] & ~bit;
-			if (ref->job < 0)
+			if (ref->place < 0)
 				continue;
-			t->n_yes[(size_t)ref->job * n + c] += (uint32_t)yes;
-			t->n_no[(size_t)ref->job * n + c] += (uint32_t)no;
+			t->n_yes[(size_t)ref->place * n + c] += (uint32_t)yes;
+			t->n_no[(size_t)ref->place * n + c] += (uint32_t)no;
 		}
 	}
 }
@@ -382,13 +376,14 @@ static void answer(struct pass *ps, uint32_t qp)
 static void ask_all(struct pass *ps)
 {
 	struct truth *t = ps->t;
-	size_t jobs = ps->s->snap->n_jobs * ps->p->n_asked;
+	size_t counts = ps->s->place_first[ps->s->snap->n_jobs] *
+			(size_t)ps->p->n_asked;
 	size_t words = ps->s->snap->n_qps * t->words, i;
 
 	if (!t->words)
 		return;
-	memset(t->n_yes, 0, jobs * sizeof(*t->n_yes));
-	memset(t->n_no, 0, jobs * sizeof(*t->n_no));
+	memset(t->n_yes, 0, counts * sizeof(*t->n_yes));
+	memset(t->n_no, 0, counts * sizeof(*t->n_no));
 	memset(t->yes, 0, words * sizeof(*t->yes));
 	memset(t->no, 0, words * sizeof(*t->no));
 	memset(t->pend, 0, words * sizeof(*t->pend));
@@ -459,8 +454,10 @@ enum tri truth_at(const struct truth *t, const struct prog *p,
 		  struct prog_code terms, const struct binding *b)
 {
 	struct masks m;
+	unsigned int o;
 
-	masks_of(t, b, &m);
+	for (o = 0; o < OBJ_KINDS; o++)
+		mask_of(t, o, b->at[o], &m);
 	return prog_terms(p, terms, m.t, m.k);
 }
 
@@ -478,49 +475,132 @@ const struct prog_term *truth_which(const struct truth *t,
 	return NULL;
 }
 
-/* Of the job's part of a term, and of what its QPs say to the rest. */
+/*
+ * Of the job's part of a term, of what its QPs say in each of its places, and of
+ * what the place says to the rest.
+ */
 static enum tri asked(const struct truth *t, const struct prog *p,
 		      const struct signals *s, const struct prog_term *term,
 		      uint32_t job)
 {
-	size_t at = (size_t)job * p->n_asked + term->asked;
-	uint32_t n = s->job_first[job + 1] - s->job_first[job];
 	uint64_t need = term->need[OBJ_JOB];
 	uint64_t lack = need & ~t->rows[OBJ_JOB].t[job];
+	enum tri some = TRI_FALSE, r;
+	struct masks m;
+	uint32_t i;
 
-	if (lack & t->rows[OBJ_JOB].k[job] || t->n_no[at] == n)
+	if (lack & t->rows[OBJ_JOB].k[job])
 		return TRI_FALSE;
-	return !lack && t->n_yes[at] ? TRI_TRUE : TRI_UNKNOWN;
+	for (i = s->place_first[job]; i < s->place_first[job + 1]; i++) {
+		const struct signal_place *place = &s->places[i];
+		size_t at = (size_t)i * p->n_asked + term->asked;
+
+		if (t->n_no[at] == place->qps)
+			continue;
+		mask_of(t, OBJ_DEV, place->dev, &m);
+		mask_of(t, OBJ_PORT, place->port, &m);
+		r = part(term, &m, OBJ_DEV, OBJ_PORT);
+		if (r == TRI_FALSE)
+			continue;
+		if (r == TRI_TRUE && !lack && t->n_yes[at])
+			return TRI_TRUE;
+		some = TRI_UNKNOWN;
+	}
+	return some;
+}
+
+/* Either was true somewhere, or could not be told. */
+static bool settled(enum tri r, enum tri *some)
+{
+	if (r != TRI_FALSE)
+		*some = r;
+	return r == TRI_TRUE;
+}
+
+/* Of some port, or device, that the job uses, or of the job itself? */
+static enum tri besides_qps(const struct truth *t, const struct prog *p,
+			    const struct signals *s, const struct cond *c,
+			    uint32_t job)
+{
+	const struct snap_job *sj = &s->snap->jobs[job];
+	enum tri some = TRI_FALSE;
+	struct masks m = { 0 };
+	size_t i;
+
+	mask_of(t, OBJ_JOB, (int32_t)job, &m);
+	if (c->kinds & 1u << OBJ_PORT) {
+		for (i = s->place_first[job]; i < s->place_first[job + 1]; i++) {
+			if (s->places[i].port < 0)
+				continue;
+			mask_of(t, OBJ_DEV, s->places[i].dev, &m);
+			mask_of(t, OBJ_PORT, s->places[i].port, &m);
+			if (settled(prog_terms(p, c->terms, m.t, m.k), &some))
+				break;
+		}
+		return some;
+	}
+	if (!(c->kinds & 1u << OBJ_DEV))
+		return prog_terms(p, c->terms, m.t, m.k);
+	for (i = 0; i < sj->n_stats; i++) {
+		if (!sj->stats[i].qps)
+			continue;
+		mask_of(t, OBJ_DEV, signals_dev_row(s->snap, sj->stats[i].dev),
+			&m);
+		if (settled(prog_terms(p, c->terms, m.t, m.k), &some))
+			break;
+	}
+	return some;
 }
 
 enum tri truth_some(const struct truth *t, const struct prog *p,
 		    const struct signals *s, const struct cond *c,
 		    uint32_t job)
 {
-	enum tri some = TRI_FALSE, r;
-	struct binding b;
-	struct span sp;
+	const struct prog_term *term = p->terms + c->terms.first;
+	enum tri some = TRI_FALSE;
 	unsigned int i;
 
-	if (c->kinds & ON_QPS) {
-		for (i = 0; i < c->terms.n; i++) {
-			r = asked(t, p, s, &p->terms[c->terms.first + i], job);
-			if (r == TRI_TRUE)
-				return r;
-			if (r == TRI_UNKNOWN)
-				some = r;
-		}
-		return some;
-	}
-	span_init(&sp, s, job, c->kinds);
-	while (span_next(&sp, &b)) {
-		r = truth_at(t, p, c->terms, &b);
-		if (r == TRI_TRUE)
-			return r;
-		if (r == TRI_UNKNOWN)
-			some = r;
-	}
+	if (!(c->kinds & ON_QPS))
+		return besides_qps(t, p, s, c, job);
+	for (i = 0; i < c->terms.n; i++)
+		if (settled(asked(t, p, s, term + i, job), &some))
+			break;
 	return some;
+}
+
+/* Does what it says about itself and its UAR leave it open that one is true? */
+static bool may_be_true(const struct truth *t, const struct prog *p,
+			const struct cond *c, uint32_t qp)
+{
+	size_t at = (size_t)qp * t->words;
+	unsigned int i;
+
+	for (i = 0; i < c->terms.n; i++) {
+		uint16_t n = p->terms[c->terms.first + i].asked;
+
+		if (n == PROG_UNASKED || t->yes[at + n / 64] & 1ULL << n % 64)
+			return true;
+	}
+	return false;
+}
+
+bool truth_first(const struct truth *t, const struct prog *p,
+		 const struct signals *s, const struct cond *c, uint32_t job,
+		 struct binding *b)
+{
+	uint32_t i = s->job_first[job], end = s->job_first[job + 1];
+	struct span sp;
+
+	span_init(&sp, s, job, c->kinds);
+	for (;;) {
+		while (c->kinds & ON_QPS && i + sp.pos < end &&
+		       !may_be_true(t, p, c, s->job_qps[i + sp.pos]))
+			sp.pos++;
+		if (!span_next(&sp, b))
+			return false;
+		if (truth_at(t, p, c->terms, b) == TRI_TRUE)
+			return true;
+	}
 }
 
 void span_init(struct span *sp, const struct signals *s, uint32_t job,

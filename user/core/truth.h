@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * What is true of which object, kept from one tick to the next: only what
- * changed is worked out again. For a term that is asked of QPs it is counted
- * how many QPs of each job make it true, and how many false.
+ * changed is worked out again. For a term that is asked of QPs it is counted of
+ * how many QPs in each place of a job its part about QPs and UARs is true, and
+ * of how many false. What it says of ports and devices is the same for a whole
+ * place: where one of those turns, no QP has to be looked at.
  */
 #ifndef SRDMA_CORE_TRUTH_H
 #define SRDMA_CORE_TRUTH_H
@@ -45,15 +47,15 @@ struct truth {
 	double *agg[PROG_AGGS];		/* a number per object of its kind */
 	uint8_t *agg_due;		/* scratch: containers to add up anew */
 	size_t cap_agg, cap_due;
-	/* Per QP: who made which term true, and false; @words of each. */
+	/* Per QP: of whom which term is true, and false; @words of each. */
 	uint64_t *yes, *no, *pend;
 	uint32_t *queue;
 	size_t n_queue, cap_qps;
 	unsigned int words;
-	uint32_t *n_yes, *n_no;		/* per job and term */
+	uint32_t *n_yes, *n_no;		/* per place and term */
 	uint64_t *asks;			/* per job: terms it is about */
 	uint64_t *every;		/* all of them */
-	size_t cap_jobs;
+	size_t cap_jobs, cap_places;
 	/* Per kind and atom: terms that need it; @words of each. */
 	uint64_t *needs[OBJ_KINDS];
 	uint32_t tick;
@@ -86,6 +88,10 @@ void truth_update(struct truth *t, const struct prog *p,
 enum tri truth_some(const struct truth *t, const struct prog *p,
 		    const struct signals *s, const struct cond *c,
 		    uint32_t job);
+/* For which of them is it true first? False: for none. */
+bool truth_first(const struct truth *t, const struct prog *p,
+		 const struct signals *s, const struct cond *c, uint32_t job,
+		 struct binding *b);
 /* For these ones? */
 enum tri truth_at(const struct truth *t, const struct prog *p,
 		  struct prog_code terms, const struct binding *b);

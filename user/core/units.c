@@ -155,17 +155,15 @@ const char *units_describe(enum unit unit)
 
 static const struct spelling *best_scale(double v, enum unit unit)
 {
-	const struct spelling *best = NULL;
-	size_t i;
+	const struct spelling *best = NULL, *sp = spellings;
+	const struct spelling *end = spellings + N_SPELLINGS;
 
-	for (i = 0; i < N_SPELLINGS; i++) {
-		const struct spelling *sp = &spellings[i];
-
-		if (sp->unit != unit || !sp->formats)
-			continue;
-		if (!best || v >= sp->mul / sp->div)
+	/* Those of one unit stand together, in order. */
+	while (sp < end && sp->unit != unit)
+		sp++;
+	for (; sp < end && sp->unit == unit; sp++)
+		if (sp->formats && (!best || v >= sp->mul / sp->div))
 			best = sp;
-	}
 	return best;
 }
 

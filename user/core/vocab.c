@@ -126,7 +126,8 @@ const char *vocab_word_name(enum unit unit, double v)
 
 void vocab_format(struct text *t, double v, enum unit unit)
 {
-	const char *word = vocab_word_name(unit, v);
+	const char *word = unit < UNIT_CLASS ? NULL :
+					       vocab_word_name(unit, v);
 
 	if (word)
 		text_str(t, word);

@@ -130,14 +130,15 @@ static const struct prog_atom *next_atom(const struct prog *p,
 					 const struct prog_atom *after)
 {
 	const struct prog_atom *next = NULL;
-	uint32_t i, o;
+	uint64_t need;
+	uint32_t o;
 
 	for (o = 0; o < OBJ_KINDS; o++)
-		for (i = 0; i < p->n_atoms[o]; i++) {
-			const struct prog_atom *a = &p->atoms[o][i];
+		for (need = term->need[o]; need; need &= need - 1) {
+			const struct prog_atom *a =
+				&p->atoms[o][__builtin_ctzll(need)];
 
-			if (!(term->need[o] & 1ULL << i) ||
-			    (after && a->text <= after->text) ||
+			if ((after && a->text <= after->text) ||
 			    (next && a->text >= next->text))
 				continue;
 			next = a;

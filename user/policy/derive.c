@@ -147,24 +147,33 @@ static void begin(struct writer *w, const char *what,
 	    j->name, j->name, cause);
 }
 
-static void hold(struct writer *w)
+static void begin_yield(struct writer *w, const char *what,
+			const struct config_job *j, const char *cause)
 {
+	begin(w, what, j, cause);
+	put(w, "    because: %s goes before %s\n", first_above(w->cfg, j),
+	    j->name);
+}
+
+/* What there is before it, and the value that a criterion has in this file. */
+static void put_criterion(struct writer *w, const char *before,
+			  const char *name)
+{
+	const struct criterion *c =
+		criteria_find(&w->cfg->criteria, name, strlen(name));
 	char q[40];
 
-	put(w, "      hold: %s\n",
-	    quantity(q, sizeof(q),
-		     criteria_value(&w->cfg->criteria, "undo_hold"),
-		     UNIT_TIME));
+	put(w, "%s%s\n", before, quantity(q, sizeof(q), c->v, c->unit));
+}
+
+static void hold(struct writer *w)
+{
+	put_criterion(w, "      hold: ", "undo_hold");
 }
 
 static void cooldown(struct writer *w)
 {
-	char q[40];
-
-	put(w, "    cooldown: %s\n",
-	    quantity(q, sizeof(q),
-		     criteria_value(&w->cfg->criteria, "cooldown"),
-		     UNIT_TIME));
+	put_criterion(w, "    cooldown: ", "cooldown");
 }
 
 static void port(struct writer *w, const struct config_job *j)
@@ -195,6 +204,8 @@ static void hol(struct writer *w, const struct config_job *j)
 	    suffers(j));
 	put(w, "    fallback: port.util < port_busy and qp.queue_delay > queue_delay\n");
 	put(w, "    do: job.weight += 1\n    ceiling: 64\n");
+	/* What so many do not help has another cause: its policy's turn. */
+	put(w, "    max_steps: 8\n");
 	cooldown(w);
 	put(w, "    undo:\n      when: qp.queue_delay < queue_calm\n");
 	hold(w);
@@ -203,7 +214,7 @@ static void hol(struct writer *w, const struct config_job *j)
 
 static void uar(struct writer *w, const struct config_job *j)
 {
-	char why[96], q[40];
+	char why[96];
 
 	promise(j, why, sizeof(why));
 	begin(w, "uar", j, "uar");
@@ -212,10 +223,8 @@ static void uar(struct writer *w, const struct config_job *j)
 	put(w, "    fallback: uar.wr_rate > uar_wr_rate and uar.active_qps >= 2 and uar.coactive > uar_contended\n");
 	put(w, "    do: migrate to lightest uar\n");
 	cooldown(w);
-	put(w, "    max_steps: %d\n    rate: %s\n", POLICY_MOVED,
-	    quantity(q, sizeof(q),
-		     criteria_value(&w->cfg->criteria, "migrate_rate"),
-		     UNIT_RATE));
+	put(w, "    max_steps: %d\n", POLICY_MOVED);
+	put_criterion(w, "    rate: ", "migrate_rate");
 	put(w, "    undo:\n      when: uar.wr_rate < uar_wr_rate / 100\n      hold: 30s\n");
 }
 
@@ -238,9 +247,7 @@ static void scale(struct writer *w, const struct config_job *j)
 
 static void merge(struct writer *w, const struct config_job *j)
 {
-	begin(w, "merge", j, "cache");
-	put(w, "    because: %s goes before %s\n", first_above(w->cfg, j),
-	    j->name);
+	begin_yield(w, "merge", j, "cache");
 	put(w, "    when: dev.qpc_miss >= miss_high and dev.qps > qps_warn and job.qps > 1\n");
 	put(w, "    fallback: dev.active_qps > qps_warn and job.qps > 1\n");
 	put(w, "    do: merge to job.qps / 2\n");
@@ -252,9 +259,7 @@ static void merge(struct writer *w, const struct config_job *j)
 
 static void credits(struct writer *w, const struct config_job *j)
 {
-	begin(w, "credits", j, "cache");
-	put(w, "    because: %s goes before %s\n", first_above(w->cfg, j),
-	    j->name);
+	begin_yield(w, "credits", j, "cache");
 	put(w, "    when: sum(qp.outstanding over qps of dev) > outstanding_warn and job.qps > 0\n");
 	put(w, "    do: job.credits = outstanding_warn * job.qps / dev.qps\n");
 	cooldown(w);
@@ -264,16 +269,9 @@ static void credits(struct writer *w, const struct config_job *j)
 
 static void storm(struct writer *w, const struct config_job *j)
 {
-	char q[40];
-
-	begin(w, "storm", j, "pu");
-	put(w, "    because: %s goes before %s\n", first_above(w->cfg, j),
-	    j->name);
+	begin_yield(w, "storm", j, "pu");
 	put(w, "    when: dev.create_rate + dev.modify_rate > control_storm\n");
-	put(w, "    do: job.create_rate = %s\n",
-	    quantity(q, sizeof(q),
-		     criteria_value(&w->cfg->criteria, "create_limit"),
-		     UNIT_RATE));
+	put_criterion(w, "    do: job.create_rate = ", "create_limit");
 	cooldown(w);
 	put(w, "    undo:\n      when: dev.create_rate + dev.modify_rate < control_calm\n");
 	hold(w);

@@ -77,25 +77,21 @@ static unsigned int column(const struct node *node, size_t offset)
 void report_node(struct report *r, const struct node *node, size_t offset,
 		 const char *fmt, ...)
 {
-	char msg[REPORT_MSG];
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(msg, sizeof(msg), fmt, ap);
+	report_add(r, false, node->line, column(node, offset), fmt, ap);
 	va_end(ap);
-	report_at(r, node->line, column(node, offset), "%s", msg);
 }
 
 void warn_node(struct report *r, const struct node *node, size_t offset,
 	       const char *fmt, ...)
 {
-	char msg[REPORT_MSG];
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(msg, sizeof(msg), fmt, ap);
+	report_add(r, true, node->line, column(node, offset), fmt, ap);
 	va_end(ap);
-	report_warn(r, node->line, column(node, offset), "%s", msg);
 }
 
 static void at_mark(struct reader *rd, const yaml_mark_t *m, const char *msg)

@@ -96,11 +96,6 @@ bool compile_state(struct prog *p, const struct expr *x, int root,
 bool compile_number(struct prog *p, const struct expr *x, int root,
 		    struct prog_code *out, struct expr_error *e);
 
-/* A file's or a test's whole policy, from its strings. */
-bool compile_policy(struct prog *p, struct policy *pol, const char *who,
-		    const char *when, const char *act, const char *undo,
-		    struct expr_error *e);
-
 /**
  * states_overlap - can both hold for the same readings?
  * @touch: out: they cannot, but only a single value apart (> 80 %, <= 80 %)

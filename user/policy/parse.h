@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* What the readers of expressions and of actions share. */
+/* What the readers of expressions, numbers and actions share. */
 #ifndef SRDMA_POLICY_PARSE_H
 #define SRDMA_POLICY_PARSE_H
 
@@ -26,11 +26,23 @@ size_t parse_word(const struct cursor *c);
 bool parse_is(const struct cursor *c, const char *w);
 /* Goes past it, and the blanks after it. */
 bool parse_take(struct cursor *c, const char *w);
+bool parse_letter(char c);
+bool parse_digit(char c);
 
-/* Node, or -1 with the error told. */
+/* The tree: of two nodes or none (-1) a new one, from @at to here. */
+int parse_node(struct cursor *c, enum ast_op op, size_t at, int a, int b);
+/* How a node is written, "port.util", for messages: its shown length. */
+int parse_what(const struct cursor *c, const struct ast *n, const char **s);
+/* False: it is something else, and the error says what. */
+bool parse_want_number(struct cursor *c, int i);
+bool parse_want_truth(struct cursor *c, int i);
+
+/* number.c, expr.c: a node, or -1 with the error told. */
 int parse_sum(struct cursor *c);
 int parse_or(struct cursor *c);
-int parse_atom_deeper(struct cursor *c);
-int parse_or_deeper(struct cursor *c);
+int parse_atom(struct cursor *c);
+int parse_deeper(struct cursor *c, int (*parse)(struct cursor *c));
+/* A count or a ratio: what both can be calculated with. */
+bool parse_dimensionless(enum unit u);
 
 #endif /* SRDMA_POLICY_PARSE_H */

@@ -49,32 +49,38 @@ static struct report_entry *add(struct report *r, unsigned int line,
 	return e;
 }
 
+void report_add(struct report *r, bool warning, unsigned int line,
+		unsigned int col, const char *fmt, va_list ap)
+{
+	struct report_entry *e = add(r, line, col);
+
+	if (warning)
+		r->warnings++;
+	else
+		r->total++;
+	if (!e)
+		return;
+	e->warning = warning;
+	vsnprintf(e->msg, sizeof(e->msg), fmt, ap);
+}
+
 void report_at(struct report *r, unsigned int line, unsigned int col,
 	       const char *fmt, ...)
 {
-	struct report_entry *e = add(r, line, col);
 	va_list ap;
 
-	r->total++;
-	if (!e)
-		return;
 	va_start(ap, fmt);
-	vsnprintf(e->msg, sizeof(e->msg), fmt, ap);
+	report_add(r, false, line, col, fmt, ap);
 	va_end(ap);
 }
 
 void report_warn(struct report *r, unsigned int line, unsigned int col,
 		 const char *fmt, ...)
 {
-	struct report_entry *e = add(r, line, col);
 	va_list ap;
 
-	r->warnings++;
-	if (!e)
-		return;
-	e->warning = true;
 	va_start(ap, fmt);
-	vsnprintf(e->msg, sizeof(e->msg), fmt, ap);
+	report_add(r, true, line, col, fmt, ap);
 	va_end(ap);
 }
 

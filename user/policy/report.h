@@ -6,6 +6,7 @@
 #ifndef SRDMA_POLICY_REPORT_H
 #define SRDMA_POLICY_REPORT_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -38,6 +39,10 @@ void report_at(struct report *r, unsigned int line, unsigned int col,
 /* Something to think about; the file is read all the same. */
 void report_warn(struct report *r, unsigned int line, unsigned int col,
 		 const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+/* Either of the two. */
+void report_add(struct report *r, bool warning, unsigned int line,
+		unsigned int col, const char *fmt, va_list ap)
+	__attribute__((format(printf, 5, 0)));
 /* In order of line and column. */
 void report_sort(struct report *r);
 /* "file:line:col: message"; returns @buf. */

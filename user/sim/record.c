@@ -5,133 +5,52 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <zlib.h>
+
+#include "sim/record_fields.h"
+
 #define MAGIC		"SRDMArec"
 #define BYTES_MAX	(256u << 20)	/* of a record */
 #define OBJECTS_MAX	(4u << 20)
 
-struct field {
-	uint16_t at;
-	uint8_t size;		/* of a number; 0: text */
-	uint16_t room;		/* of text */
-};
-
-#define NUMBER(type, name) \
-	{ offsetof(struct type, name), sizeof(((struct type *)0)->name), 0 }
-#define TEXT(type, name) \
-	{ offsetof(struct type, name), 0, sizeof(((struct type *)0)->name) }
-
-static const struct field dev_fields[] = {
-	NUMBER(snap_dev, index), NUMBER(snap_dev, caps),
-	NUMBER(snap_dev, ports), NUMBER(snap_dev, qps),
-	NUMBER(snap_dev, uars), NUMBER(snap_dev, cqs), NUMBER(snap_dev, mrs),
-	NUMBER(snap_dev, created), NUMBER(snap_dev, create_failed),
-	NUMBER(snap_dev, rejected), NUMBER(snap_dev, destroyed),
-	NUMBER(snap_dev, modified), NUMBER(snap_dev, since),
-	NUMBER(snap_dev, time), TEXT(snap_dev, name),
-};
-
-static const struct field port_fields[] = {
-	NUMBER(snap_port, has), NUMBER(snap_port, dev),
-	NUMBER(snap_port, index), NUMBER(snap_port, state),
-	NUMBER(snap_port, link_layer), NUMBER(snap_port, speed),
-	NUMBER(snap_port, tx_bytes), NUMBER(snap_port, rx_bytes),
-	NUMBER(snap_port, tx_packets), NUMBER(snap_port, rx_packets),
-	NUMBER(snap_port, time),
-};
-
-static const struct field uar_fields[] = {
-	NUMBER(snap_uar, has), NUMBER(snap_uar, dev), NUMBER(snap_uar, index),
-	NUMBER(snap_uar, kind), NUMBER(snap_uar, qps),
-	NUMBER(snap_uar, owner), NUMBER(snap_uar, doorbells),
-	NUMBER(snap_uar, wrs), NUMBER(snap_uar, since),
-	NUMBER(snap_uar, time),
-};
-
-static const struct field qp_fields[] = {
-	NUMBER(snap_qp, has), NUMBER(snap_qp, dev), NUMBER(snap_qp, qpn),
-	NUMBER(snap_qp, serial), NUMBER(snap_qp, type),
-	NUMBER(snap_qp, state), NUMBER(snap_qp, port), NUMBER(snap_qp, uar),
-	NUMBER(snap_qp, job), NUMBER(snap_qp, owner), NUMBER(snap_qp, level),
-	NUMBER(snap_qp, tclass), NUMBER(snap_qp, sl),
-	NUMBER(snap_qp, doorbells), NUMBER(snap_qp, wrs),
-	NUMBER(snap_qp, since), NUMBER(snap_qp, time),
-};
-
-static const struct field job_fields[] = {
-	NUMBER(snap_job, id), NUMBER(snap_job, class), NUMBER(snap_job, since),
-	NUMBER(snap_job, time), NUMBER(snap_job, n_stats),
-	TEXT(snap_job, name),
-};
-
-static const struct field stat_fields[] = {
-	NUMBER(snap_job_stat, has), NUMBER(snap_job_stat, dev),
-	NUMBER(snap_job_stat, qps), NUMBER(snap_job_stat, level),
-	NUMBER(snap_job_stat, created), NUMBER(snap_job_stat, doorbells),
-	NUMBER(snap_job_stat, wrs), NUMBER(snap_job_stat, max_qps),
-	NUMBER(snap_job_stat, create_rate),
-};
-
-static const struct field owner_fields[] = {
-	NUMBER(snap_owner, pid), NUMBER(snap_owner, uid),
-	NUMBER(snap_owner, cgroup_id), TEXT(snap_owner, comm),
-	TEXT(snap_owner, exe), TEXT(snap_owner, kernel),
-};
-
-static const struct field snap_fields[] = {
-	NUMBER(snapshot, generation), NUMBER(snapshot, time),
-};
-
-struct table {
-	const struct field *fields;
-	size_t n, size;
-	size_t array, count;	/* offsets in struct snapshot */
-};
-
-#define TABLE(f, type, name)						\
-	{ f, sizeof(f) / sizeof((f)[0]), sizeof(struct type),		\
-	  offsetof(struct snapshot, name), offsetof(struct snapshot, n_##name) }
-
-/* Jobs come last: their devices' figures follow each. */
-static const struct table tables[] = {
-	TABLE(dev_fields, snap_dev, devs), TABLE(port_fields, snap_port, ports),
-	TABLE(uar_fields, snap_uar, uars), TABLE(qp_fields, snap_qp, qps),
-	TABLE(owner_fields, snap_owner, owners),
-	TABLE(job_fields, snap_job, jobs),
-};
-
-#define N_TABLES	(sizeof(tables) / sizeof(tables[0]))
-#define JOBS		(N_TABLES - 1)
-#define N(f)		(sizeof(f) / sizeof((f)[0]))
-
-static uint32_t crc32(const unsigned char *p, size_t n)
-{
-	uint32_t crc = ~0u;
-	int i;
-
-	while (n--) {
-		crc ^= *p++;
-		for (i = 0; i < 8; i++)
-			crc = crc >> 1 ^ (0xedb88320u & -(crc & 1));
-	}
-	return ~crc;
-}
-
-static char **array_of(struct snapshot *s, const struct table *t)
+static char **array_of(struct snapshot *s, const struct record_table *t)
 {
 	return (char **)((char *)s + t->array);
 }
 
-static size_t *count_of(struct snapshot *s, const struct table *t)
+static size_t *count_of(struct snapshot *s, const struct record_table *t)
 {
 	return (size_t *)((char *)s + t->count);
 }
 
-static uint64_t number(const char *obj, const struct field *f)
+static uint64_t number(const char *obj, const struct record_field *f)
 {
-	uint64_t v = 0;
+	uint64_t v;
+	uint32_t w;
 
-	memcpy(&v, obj + f->at, f->size);
+	obj += f->at;
+	if (f->kind == RECORD_BOOL)
+		return *obj != 0;
+	if (f->size == sizeof(w)) {
+		memcpy(&w, obj, sizeof(w));
+		return w;
+	}
+	memcpy(&v, obj, sizeof(v));
 	return v;
+}
+
+/* A bool is 0 or 1 whatever the file says. */
+static void set_number(char *obj, const struct record_field *f, uint64_t v)
+{
+	uint32_t w = (uint32_t)v;
+
+	obj += f->at;
+	if (f->kind == RECORD_BOOL)
+		*obj = v != 0;
+	else if (f->size == sizeof(w))
+		memcpy(obj, &w, sizeof(w));
+	else
+		memcpy(obj, &v, sizeof(v));
 }
 
 /* --- Writing ---------------------------------------------------------------------- */
@@ -159,37 +78,65 @@ static bool put_varint(struct record *r, uint64_t v)
 	return put_byte(r, (unsigned int)v);
 }
 
-static bool put_object(struct record *r, const struct field *f, size_t n,
+static bool put_bytes(struct record *r, const char *p, size_t n)
+{
+	for (; n > 0; n--)
+		if (!put_byte(r, (unsigned char)*p++))
+			return false;
+	return true;
+}
+
+static bool stands_still(const struct record_field *f, const char *was,
+			 const char *is)
+{
+	switch (f->kind) {
+	case RECORD_TEXT:
+		return !strncmp(was + f->at, is + f->at, f->size);
+	case RECORD_BYTES:
+		return !memcmp(was + f->at, is + f->at, f->size);
+	default:
+		return number(was, f) == number(is, f);
+	}
+}
+
+static bool put_field(struct record *r, const struct record_field *f,
+		      const char *was, const char *is)
+{
+	uint64_t d;
+	size_t len;
+
+	switch (f->kind) {
+	case RECORD_TEXT:
+		len = strnlen(is + f->at, f->size - 1u);
+		return put_varint(r, len) && put_bytes(r, is + f->at, len);
+	case RECORD_BYTES:
+		return put_bytes(r, is + f->at, f->size);
+	default:
+		/* Small steps either way are small numbers. */
+		d = number(is, f) - number(was, f);
+		return put_varint(r, d << 1 ^ -(d >> 63));
+	}
+}
+
+static bool put_object(struct record *r, const struct record_object *of,
 		       const char *was, const char *is)
 {
-	size_t len, k;
+	uint64_t moved = 0;
+	unsigned int i;
 
-	for (; n > 0; n--, f++) {
-		if (f->size) {
-			uint64_t d = number(is, f) - number(was, f);
-
-			/* Small steps either way are small numbers. */
-			if (!put_varint(r, d << 1 ^ -(d >> 63)))
-				return false;
-			continue;
-		}
-		if (!strncmp(was + f->at, is + f->at, f->room)) {
-			if (!put_varint(r, 0))
-				return false;
-			continue;
-		}
-		len = strnlen(is + f->at, f->room - 1u);
-		if (!put_varint(r, len + 1))
+	for (i = 0; i < of->n; i++)
+		if (!stands_still(&of->fields[i], was, is))
+			moved |= 1ULL << i;
+	if (!put_varint(r, moved))
+		return false;
+	for (i = 0; i < of->n; i++)
+		if (moved & 1ULL << i && !put_field(r, &of->fields[i], was, is))
 			return false;
-		for (k = 0; k < len; k++)
-			if (!put_byte(r, (unsigned char)is[f->at + k]))
-				return false;
-	}
 	return true;
 }
 
 /* Of what there was nothing before, the difference is from nothing. */
-static const char nothing[1024];
+static const char nothing[RECORD_OBJECT_MAX];
 
 static bool put_stats(struct record *r, const struct snap_job *was,
 		      const struct snap_job *is)
@@ -197,7 +144,7 @@ static bool put_stats(struct record *r, const struct snap_job *was,
 	size_t i;
 
 	for (i = 0; i < is->n_stats; i++)
-		if (!put_object(r, stat_fields, N(stat_fields),
+		if (!put_object(r, &record_stat,
 				was && i < was->n_stats ?
 				(const char *)&was->stats[i] : nothing,
 				(const char *)&is->stats[i]))
@@ -207,20 +154,20 @@ static bool put_stats(struct record *r, const struct snap_job *was,
 
 static bool put_table(struct record *r, struct snapshot *s, size_t which)
 {
-	const struct table *t = &tables[which];
+	const struct record_table *t = &record_tables[which];
 	size_t n = *count_of(s, t), before = *count_of(&r->last, t), i;
 	const char *is = *array_of(s, t), *was = *array_of(&r->last, t);
 
 	if (!put_varint(r, n))
 		return false;
-	for (i = 0; i < n; i++) {
-		const char *old = i < before ? was + i * t->size : nothing;
+	for (i = 0; i < n; i++, is += t->of.size) {
+		const char *old = i < before ? was + i * t->of.size : nothing;
 
-		if (!put_object(r, t->fields, t->n, old, is + i * t->size))
+		if (!put_object(r, &t->of, old, is))
 			return false;
-		if (which == JOBS &&
+		if (which == RECORD_JOBS &&
 		    !put_stats(r, i < before ? (const void *)old : NULL,
-			       (const void *)(is + i * t->size)))
+			       (const void *)is))
 			return false;
 	}
 	return true;
@@ -260,21 +207,27 @@ int record_write(struct record *r, const struct snapshot *s)
 	struct snapshot now = *s;
 	unsigned char head[8];
 	size_t i;
+	int got;
 
 	r->len = 0;
-	if (!put_object(r, snap_fields, N(snap_fields), (const char *)&r->last,
+	if (!put_object(r, &record_snapshot, (const char *)&r->last,
 			(const char *)&now))
 		return -ENOMEM;
-	for (i = 0; i < N_TABLES; i++)
+	for (i = 0; i < RECORD_TABLES; i++)
 		if (!put_table(r, &now, i))
 			return -ENOMEM;
+	/* What a reader will have by then is what the next one differs from. */
+	got = take(r);
+	if (got < 0)
+		return got;
+	if (!got || r->len > BYTES_MAX)
+		return -EFBIG;
 	put_u32(head, (uint32_t)r->len);
-	put_u32(head + 4, crc32(r->buf, r->len));
+	put_u32(head + 4, (uint32_t)crc32(0, r->buf, (uInt)r->len));
 	if (fwrite(head, 8, 1, r->f) != 1 ||
 	    fwrite(r->buf, r->len, 1, r->f) != 1 || fflush(r->f))
 		return -EIO;
-	/* What a reader will have by then is what the next one differs from. */
-	return take(r) < 0 ? -ENOMEM : 0;
+	return 0;
 }
 
 /* --- Reading ---------------------------------------------------------------------- */
@@ -298,29 +251,46 @@ static bool get_varint(struct source *in, uint64_t *v)
 	return false;
 }
 
-static bool get_object(struct source *in, const struct field *f, size_t n,
+static bool get_bytes(struct source *in, char *to, size_t n)
+{
+	if (n > (size_t)(in->end - in->p))
+		return false;
+	memcpy(to, in->p, n);
+	in->p += n;
+	return true;
+}
+
+static bool get_field(struct source *in, const struct record_field *f,
+		      char *obj)
+{
+	uint64_t v;
+
+	if (f->kind == RECORD_BYTES)
+		return get_bytes(in, obj + f->at, f->size);
+	if (!get_varint(in, &v))
+		return false;
+	if (f->kind == RECORD_TEXT) {
+		if (v >= f->size)
+			return false;
+		memset(obj + f->at, 0, f->size);
+		return get_bytes(in, obj + f->at, v);
+	}
+	set_number(obj, f, number(obj, f) + (v >> 1 ^ -(v & 1)));
+	return true;
+}
+
+static bool get_object(struct source *in, const struct record_object *of,
 		       char *obj)
 {
-	uint64_t v, d;
+	uint64_t moved;
+	unsigned int i;
 
-	for (; n > 0; n--, f++) {
-		if (!get_varint(in, &v))
+	if (!get_varint(in, &moved) ||
+	    (of->n < RECORD_FIELDS_MAX && moved >> of->n))
+		return false;
+	for (i = 0; moved; i++, moved >>= 1)
+		if (moved & 1 && !get_field(in, &of->fields[i], obj))
 			return false;
-		if (f->size) {
-			d = v >> 1 ^ -(v & 1);
-			v = number(obj, f) + d;
-			memcpy(obj + f->at, &v, f->size);
-			continue;
-		}
-		if (!v)
-			continue;
-		v--;
-		if (v >= f->room || v > (uint64_t)(in->end - in->p))
-			return false;
-		memset(obj + f->at, 0, f->room);
-		memcpy(obj + f->at, in->p, v);
-		in->p += v;
-	}
 	return true;
 }
 
@@ -343,46 +313,46 @@ static int get_job(struct source *in, struct snap_job *job)
 	size_t had = job->n_stats, want, i;
 	char *stats = (char *)job->stats;
 
-	if (!get_object(in, job_fields, N(job_fields), (char *)job))
+	if (!get_object(in, &record_tables[RECORD_JOBS].of, (char *)job))
 		return 0;
 	want = job->n_stats;
 	job->n_stats = had;
+	/* An object takes a byte at least. */
 	if (want > (size_t)(in->end - in->p))
 		return 0;
 	if (!resize(&stats, &job->n_stats, want, sizeof(*job->stats)))
 		return -ENOMEM;
 	job->stats = (struct snap_job_stat *)stats;
 	for (i = 0; i < want; i++)
-		if (!get_object(in, stat_fields, N(stat_fields),
-				(char *)&job->stats[i]))
+		if (!get_object(in, &record_stat, (char *)&job->stats[i]))
 			return 0;
 	return 1;
 }
 
 static int get_table(struct record *r, struct source *in, size_t which)
 {
-	const struct table *t = &tables[which];
+	const struct record_table *t = &record_tables[which];
 	size_t *n = count_of(&r->last, t), i;
 	char **array = array_of(&r->last, t);
 	uint64_t want;
 	int got;
 
-	/* Each object takes a byte a field at least. */
 	if (!get_varint(in, &want) || want > OBJECTS_MAX ||
-	    want * t->n > (uint64_t)(in->end - in->p))
+	    want > (uint64_t)(in->end - in->p))
 		return 0;
-	for (i = want; which == JOBS && i < *n; i++) {
+	for (i = want; which == RECORD_JOBS && i < *n; i++) {
 		struct snap_job *job = (struct snap_job *)*array + i;
 
 		free(job->stats);
 	}
-	if (!resize(array, n, want, t->size))
+	if (!resize(array, n, want, t->of.size))
 		return -ENOMEM;
 	for (i = 0; i < want; i++) {
-		char *obj = *array + i * t->size;
+		char *obj = *array + i * t->of.size;
 
-		got = which == JOBS ? get_job(in, (struct snap_job *)obj) :
-				      get_object(in, t->fields, t->n, obj);
+		got = which == RECORD_JOBS ?
+		      get_job(in, (struct snap_job *)obj) :
+		      get_object(in, &t->of, obj);
 		if (got <= 0)
 			return got;
 	}
@@ -396,14 +366,13 @@ static int take(struct record *r)
 	size_t i;
 	int got;
 
-	if (!get_object(&in, snap_fields, N(snap_fields), (char *)&r->last))
+	if (!get_object(&in, &record_snapshot, (char *)&r->last))
 		return 0;
-	for (i = 0; i < N_TABLES; i++) {
+	for (i = 0; i < RECORD_TABLES; i++) {
 		got = get_table(r, &in, i);
 		if (got <= 0)
 			return got;
 	}
-	r->last.admin = true;
 	return in.p == in.end;
 }
 
@@ -416,7 +385,7 @@ int record_open(struct record *r, FILE *f)
 	if (fread(head, sizeof(head), 1, f) != 1 || memcmp(head, MAGIC, 8))
 		return -EINVAL;
 	r->version = get_u32(head + 8);
-	return r->version == RECORD_VERSION ? 0 : -EINVAL;
+	return r->version == RECORD_VERSION ? 0 : -EPROTONOSUPPORT;
 }
 
 static int stop(struct record *r, const char *why)
@@ -457,7 +426,7 @@ int record_next(struct record *r)
 		if (got < part)
 			return stop(r, "the last record is cut off");
 	}
-	if (crc32(r->buf, len) != get_u32(head + 4))
+	if ((uint32_t)crc32(0, r->buf, (uInt)len) != get_u32(head + 4))
 		return stop(r, "a record is damaged");
 	switch (take(r)) {
 	case 1:
@@ -475,8 +444,8 @@ void record_snapshot_free(struct snapshot *s)
 
 	for (i = 0; i < s->n_jobs; i++)
 		free(s->jobs[i].stats);
-	for (i = 0; i < N_TABLES; i++)
-		free(*array_of(s, &tables[i]));
+	for (i = 0; i < RECORD_TABLES; i++)
+		free(*array_of(s, &record_tables[i]));
 	memset(s, 0, sizeof(*s));
 }
 

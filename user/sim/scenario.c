@@ -99,7 +99,7 @@ static void load_job(struct scenario *sc, const struct node *n,
 	static const char *const keys[] = {
 		"name", "class", "slo", "arrival", "threads", "qps", "depth",
 		"size", "rate", "uars", "mrs", "control_rate", "start", "stop",
-		"shares", NULL
+		"shares", "used", NULL
 	};
 	struct sim_job *j = &sc->jobs[sc->n_jobs];
 	const struct node *v;
@@ -126,6 +126,8 @@ static void load_job(struct scenario *sc, const struct node *n,
 	get_u32(r, n, "threads", 1, SIM_THREADS, &j->threads);
 	j->qps = j->threads;
 	get_u32(r, n, "qps", 1, SIM_QPS, &j->qps);
+	j->used = j->qps;
+	get_u32(r, n, "used", 1, j->qps, &j->used);
 	get_u32(r, n, "depth", 1, 1024, &j->depth);
 	get_u32(r, n, "uars", 1, 4096, &j->uars);
 	get_u32(r, n, "mrs", 0, 1u << 20, &j->mrs);

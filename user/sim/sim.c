@@ -40,7 +40,7 @@ static int count(struct sim *s)
 		s->sharing += !own;
 		j->first_qp = s->n_qps;
 		j->n_qps = own ? is->qps : 0;
-		j->use_qps = j->n_qps;
+		j->use_qps = own ? is->used : 0;
 		j->first_uar = s->n_uars;
 		j->n_uars = !own ? 0 : is->uars ? is->uars :
 			    is->qps < UARS ? UARS : UARS;

@@ -33,6 +33,7 @@ struct sim_job {
 	uint64_t slo_p99;	/* ns; 0: none */
 	enum sim_arrival arrival;
 	uint32_t threads, qps, depth, bytes;
+	uint32_t used;		/* of its QPs, until a policy says otherwise */
 	double rate;		/* requests a second, of each thread, if open */
 	uint32_t uars;		/* registers for its QPs; 0: as libmlx5 places them */
 	uint32_t mrs;		/* memory regions in use, in turn */
@@ -76,12 +77,18 @@ struct sim_result {
 	double tx_bps;
 };
 
+/* What an agent would spend on it: of this thread's time, not of the simulated. */
+struct sim_cost {
+	uint64_t signals_ns, policies_ns;
+};
+
 struct sim_options {
 	const struct config *cfg;	/* NULL: without policies */
 	FILE *csv;			/* a line a tick and job; NULL: none */
 	FILE *log;			/* decisions; NULL: none */
 	FILE *progress;			/* NULL: none */
 	struct record *record;		/* what the agent would see; NULL: not kept */
+	struct sim_cost *cost;		/* added up; NULL: not measured */
 };
 
 bool scenario_load(struct scenario *sc, const char *path, struct report *r);

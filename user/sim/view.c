@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define DECISIONS 256
 #define PS_PER_NS 1000ULL
@@ -81,6 +82,19 @@ uint64_t sim_sent(const struct sim *s)
 	return sent;
 }
 
+/* One that no thread uses is as good as closed, and before it begins not open. */
+static bool is_open(const struct sim *s, uint32_t q)
+{
+	const struct sim_qp *qp = &s->qp[q];
+	const struct sim_state *j = &s->job[qp->job];
+	uint64_t ns = s->now / PS_PER_NS;
+
+	if (qp->out)
+		return true;
+	return q - j->first_qp < j->use_qps && ns >= j->is->start &&
+	       (!j->is->stop || ns < j->is->stop);
+}
+
 static void fill_snap(struct sim *s, struct snapshot *sn)
 {
 	uint64_t ns = s->now / PS_PER_NS;
@@ -101,9 +115,7 @@ static void fill_snap(struct sim *s, struct snapshot *sn)
 		const struct sim_qp *qp = &s->qp[i];
 		uint32_t job = 1 + seen_job(s, qp);
 
-		/* One that no thread uses is as good as closed. */
-		if (i - s->job[qp->job].first_qp >= s->job[qp->job].use_qps &&
-		    !qp->out)
+		if (!is_open(s, i))
 			continue;
 		sn->qps[n++] = (struct snap_qp){
 			.has = SNAP_WRS | SNAP_STATE | SNAP_PORT | SNAP_UAR |
@@ -231,7 +243,7 @@ static void apply(struct sim *s, const struct policy_decision *d)
 	case SWIFTRDMA_KNOB_QPS:
 		/* Threads go over when they post next. */
 		j = &s->job[j->owner];
-		j->use_qps = v && v < j->n_qps ? v : j->n_qps;
+		j->use_qps = !v ? j->is->used : v < j->n_qps ? v : j->n_qps;
 		break;
 	case SWIFTRDMA_KNOB_CREATE_RATE:
 		j->create_rate = d->release ? -1 : d->new;
@@ -312,14 +324,26 @@ void sim_view_free(struct sim *s)
 	policy_state_free(&s->state);
 }
 
+static uint64_t cpu_ns(const struct sim *s)
+{
+	struct timespec ts;
+
+	if (!s->opt->cost)
+		return 0;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
 int sim_view_tick(struct sim *s)
 {
 	const struct config *cfg = s->opt->cfg;
 	struct signal_opts opts = { .tau = 2 * s->sc->interval };
 	struct snapshot *is = &s->snap[s->cur], *was = &s->snap[!s->cur];
 	size_t n = 0, i;
+	uint64_t at[4];
 
 	fill_snap(s, is);
+	at[0] = cpu_ns(s);
 	if (signals_reserve(&s->sig, is))
 		return -ENOMEM;
 	if (cfg)
@@ -327,12 +351,19 @@ int sim_view_tick(struct sim *s)
 	if (cfg)
 		opts.n_slos = cfg->n_slos;
 	signals_update(&s->sig, was->time ? was : NULL, is, &opts);
+	at[1] = cpu_ns(s);
 	set_more(s);
+	at[2] = cpu_ns(s);
 	if (cfg && policy_state_reserve(&s->state, &cfg->policies, &s->sig))
 		return -ENOMEM;
 	if (cfg && was->time)
 		n = policy_eval(&cfg->policies, &s->state, &s->sig, is->time,
 				s->out, DECISIONS);
+	at[3] = cpu_ns(s);
+	if (s->opt->cost) {
+		s->opt->cost->signals_ns += at[1] - at[0];
+		s->opt->cost->policies_ns += at[3] - at[2];
+	}
 	for (i = 0; i < n; i++) {
 		apply(s, &s->out[i]);
 		say(s, &s->out[i]);

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Many simulated hosts under the same policies: each is the scenario with loads
+ * and a seed of its own, the same ones whatever the policies are, so that two
+ * runs differ by their policies alone. Hosts do not see each other.
+ */
+#ifndef SRDMA_SIM_FLEET_H
+#define SRDMA_SIM_FLEET_H
+
+#include "sim/sim.h"
+
+#define FLEET_HOSTS	100000
+
+struct fleet_job {
+	/* Hosts on which it met its target nearly always: nothing done is not met. */
+	uint32_t met;
+	double ticks_met;	/* share of ticks, summed up over hosts */
+	double rate;		/* requests a second, summed up over hosts */
+	struct sim_hist p99;	/* of hosts on which something was done, ns */
+};
+
+struct fleet_result {
+	struct fleet_job job[SIM_JOBS];
+	uint64_t ticks;		/* of all hosts */
+	size_t decisions;
+	struct sim_cost cost;
+};
+
+/* Of its ticks, on a host that met its target. */
+#define FLEET_MET 0.99
+
+/* 0 or as sim_run(). @cfg: NULL: without policies. @progress: NULL: none. */
+int fleet_run(const struct scenario *sc, const struct config *cfg,
+	      uint32_t hosts, FILE *progress, struct fleet_result *res);
+
+/* The scenario as it is on one host. */
+void fleet_host(const struct scenario *sc, uint32_t host, struct scenario *to);
+
+#endif /* SRDMA_SIM_FLEET_H */

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include "sim/record_fields.h"
+
+#include <assert.h>
+
+/*
+ * Each structure's members in the order in which they are declared: N() one
+ * value, A() an array, O() what is left out. FIELDS() does not compile with a
+ * list that is shorter than its structure, so that a new member cannot be
+ * forgotten; who adds one, or changes a type, raises RECORD_VERSION.
+ */
+#define DEV(N, A, O, t)							\
+	N(t, has) N(t, index) N(t, caps)				\
+	N(t, ports) N(t, qps) N(t, uars) N(t, cqs) N(t, mrs)		\
+	A(t, name) A(t, provider)					\
+	N(t, created) N(t, create_failed) N(t, rejected)		\
+	N(t, destroyed) N(t, modified)					\
+	N(t, adopted) N(t, untracked) N(t, live_changed)		\
+	N(t, live_failed) N(t, drain_max)				\
+	N(t, since) N(t, time)						\
+	N(t, qp_limit) N(t, cq_limit) N(t, mr_limit) N(t, uar_limit)	\
+	N(t, commands) N(t, command_time)				\
+	N(t, sweeps) N(t, sweep_time) N(t, sweep_gap)			\
+	N(t, records) N(t, held_pages)					\
+	N(t, congestions) N(t, congested_at) N(t, congestion_level)	\
+	N(t, mtt_hits) N(t, mtt_misses) N(t, read_stall)
+
+#define PORT(N, A, O, t)						\
+	N(t, has) N(t, dev) N(t, index) N(t, state) N(t, link_layer)	\
+	N(t, speed)							\
+	N(t, tx_bytes) N(t, rx_bytes) N(t, tx_packets) N(t, rx_packets)	\
+	N(t, time) A(t, netdev)
+
+#define UAR(N, A, O, t)							\
+	N(t, has) N(t, dev) N(t, index) N(t, kind) N(t, qps)		\
+	N(t, owner)							\
+	N(t, created) N(t, doorbells) N(t, wrs)				\
+	N(t, since) N(t, time)						\
+	N(t, owners) N(t, threads)					\
+	N(t, sweeps) N(t, active) N(t, coactive)			\
+	N(t, context_uars) N(t, context_limit) N(t, recent_wrs)
+
+#define QP(N, A, O, t)							\
+	N(t, has) N(t, dev) N(t, qpn) N(t, serial)			\
+	N(t, type) N(t, state) N(t, port) N(t, uar) N(t, job) N(t, tid)	\
+	N(t, owner) N(t, send_cq) N(t, recv_cq)				\
+	N(t, max_send_wr) N(t, max_recv_wr)				\
+	N(t, max_send_sge) N(t, max_recv_sge) N(t, max_inline)		\
+	N(t, level) N(t, tclass_asked) N(t, tclass)			\
+	N(t, sl_asked) N(t, sl)						\
+	N(t, dest_qpn) A(t, dgid)					\
+	N(t, adopted) N(t, class_pending) N(t, class_error)		\
+	N(t, doorbells) N(t, wrs) N(t, since) N(t, time)		\
+	N(t, wrs_since) N(t, wrs_absent) N(t, wrs_ambiguous)
+
+#define OWNER(N, A, O, t)						\
+	N(t, pid) N(t, uid) N(t, cgroup_id)				\
+	A(t, comm) A(t, exe) A(t, cgroup) A(t, kernel)
+
+#define JOB(N, A, O, t)							\
+	N(t, id) N(t, class) A(t, name)					\
+	O(t, rules) O(t, n_rules) O(t, stats) N(t, n_stats)		\
+	N(t, since) N(t, time)
+
+#define STAT(N, A, O, t)						\
+	N(t, has) N(t, dev) N(t, qps) N(t, level)			\
+	N(t, created) N(t, destroyed) N(t, rejected)			\
+	N(t, doorbells) N(t, wrs)					\
+	N(t, max_qps) N(t, create_rate) N(t, bit_rate) N(t, weight)
+
+/* The arrays are record_tables[]. */
+#define SNAPSHOT(N, A, O, t)						\
+	N(t, generation) N(t, time) N(t, admin)				\
+	O(t, devs) O(t, n_devs) O(t, cap_devs)				\
+	O(t, ports) O(t, n_ports) O(t, cap_ports)			\
+	O(t, uars) O(t, n_uars) O(t, cap_uars)				\
+	O(t, qps) O(t, n_qps) O(t, cap_qps)				\
+	O(t, jobs) O(t, n_jobs) O(t, cap_jobs)				\
+	O(t, owners) O(t, n_owners) O(t, cap_owners)
+
+#define ENTRY(t, m) {							\
+	.at = offsetof(struct t, m), .size = sizeof(((struct t *)0)->m),	\
+	.kind = _Generic(((struct t *)0)->m, bool: RECORD_BOOL,		\
+			 char *: RECORD_TEXT, uint8_t *: RECORD_BYTES,	\
+			 uint32_t: RECORD_NUMBER, int32_t: RECORD_NUMBER, \
+			 uint64_t: RECORD_NUMBER) },
+#define NO_ENTRY(t, m)
+
+#define NOUGHT(t, m) 0,
+#define NOUGHTS(t, m) { 0 },
+
+#define FIELDS(which, list, t)						\
+	static const struct record_field which##_fields[] = {		\
+		list(ENTRY, ENTRY, NO_ENTRY, t)				\
+	};								\
+	static_assert(COUNT(which##_fields) <= RECORD_FIELDS_MAX, #t);	\
+	/* -Wextra wants an initializer of every member. */		\
+	static_assert(sizeof((struct t){				\
+		list(NOUGHT, NOUGHTS, NOUGHT, t)			\
+	}) <= RECORD_OBJECT_MAX, #t);
+
+#define COUNT(f) (sizeof(f) / sizeof((f)[0]))
+#define OBJECT(which, t) { which##_fields, COUNT(which##_fields), sizeof(struct t) }
+#define TABLE(which, t, name)						\
+	{ OBJECT(which, t), offsetof(struct snapshot, name),		\
+	  offsetof(struct snapshot, n_##name) }
+
+FIELDS(dev, DEV, snap_dev)
+FIELDS(port, PORT, snap_port)
+FIELDS(uar, UAR, snap_uar)
+FIELDS(qp, QP, snap_qp)
+FIELDS(owner, OWNER, snap_owner)
+FIELDS(job, JOB, snap_job)
+FIELDS(stat, STAT, snap_job_stat)
+FIELDS(snapshot, SNAPSHOT, snapshot)
+
+const struct record_table record_tables[RECORD_TABLES] = {
+	TABLE(dev, snap_dev, devs), TABLE(port, snap_port, ports),
+	TABLE(uar, snap_uar, uars), TABLE(qp, snap_qp, qps),
+	TABLE(owner, snap_owner, owners),
+	[RECORD_JOBS] = TABLE(job, snap_job, jobs),
+};
+
+const struct record_object record_stat = OBJECT(stat, snap_job_stat);
+const struct record_object record_snapshot = OBJECT(snapshot, snapshot);

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* What a recording has of each object: see record.h for the format. */
+#ifndef SRDMA_SIM_RECORD_FIELDS_H
+#define SRDMA_SIM_RECORD_FIELDS_H
+
+#include "core/snapshot.h"
+
+/* A mask has a bit for each field of an object. */
+#define RECORD_FIELDS_MAX	64
+#define RECORD_OBJECT_MAX	1024	/* bytes */
+
+enum record_kind {
+	RECORD_NUMBER,
+	RECORD_BOOL,
+	RECORD_TEXT,
+	RECORD_BYTES,
+};
+
+struct record_field {
+	uint16_t at, size;
+	uint8_t kind;		/* enum record_kind */
+};
+
+struct record_object {
+	const struct record_field *fields;
+	unsigned int n;
+	size_t size;
+};
+
+struct record_table {
+	struct record_object of;
+	size_t array, count;	/* offsets in struct snapshot */
+};
+
+/* Jobs come last: their devices' figures follow each. */
+enum { RECORD_TABLES = 6, RECORD_JOBS = RECORD_TABLES - 1 };
+
+extern const struct record_table record_tables[RECORD_TABLES];
+extern const struct record_object record_snapshot, record_stat;
+
+#endif /* SRDMA_SIM_RECORD_FIELDS_H */
