@@ -165,6 +165,7 @@ struct srdma_member {
  * @members: struct srdma_member
  * @n_owners: distinct owners among them
  * @n_members: how many
+ * @spare: a member that is nobody's, or NULL; under @lock
  * @sweeps0: srdma_dev.sweeps when it became known
  * @mark: the last sweep that found it active; the provider's, as all that follows
  * @twice: ... and two of its QPs
@@ -194,6 +195,7 @@ struct srdma_uar {
 	spinlock_t lock;	/* @members, @n_owners, @n_members */
 	struct list_head members;
 	u32 n_owners, n_members;
+	struct srdma_member *spare;
 	u64 sweeps0;
 	u64 mark;
 	bool twice;
@@ -203,27 +205,30 @@ struct srdma_uar {
 
 /**
  * struct srdma_qp_hw - what a provider with UAR pages knows of a QP
- * @rcu: frees it
+ * @live: it is known of the QP that there is; else left over from another one
  * @page: the UAR, with a reference and a member's place; NULL: not known. Set
  *	once, under srdma_qp_lock() or before the QP is published.
  * @member: that place, NULL: there was no memory for one
  * @wrs_since: ns
- * @slot: the provider's; under srdma_qp_lock()
+ * @slot: the provider's, SRDMA_NO_SLOT at first; under srdma_qp_lock()
  * @element: scheduling element that it is bound to, 0: none; the same
  * @counted: work requests are counted since @wrs_since
  * @ambiguous: but the count may be wrong
  * @sure: nothing of it is still to be found out
  * @absent: enum swiftrdma_absent: else why not
+ *
+ * Its memory belongs to that of the QP and is as type-stable.
  */
 struct srdma_qp_hw {
-	struct rcu_head rcu;
 	struct srdma_uar *page;
 	struct srdma_member *member;
 	u64 wrs_since;
 	u32 slot, element;
-	bool counted, ambiguous, sure;
+	bool live, counted, ambiguous, sure;
 	u8 absent;
 };
+
+#define SRDMA_NO_SLOT	U32_MAX
 
 enum srdma_qp_flag {
 	SRDMA_QP_LOCKED,	/* srdma_qp_lock() */
@@ -249,7 +254,8 @@ enum srdma_qp_flag {
  * @dev: with a reference
  * @owner: with a reference
  * @uar: with a reference; NULL: unknown. The context, where UARs are pages.
- * @hw: then there is this, from the first look on; RCU
+ * @hw: then there is this, from the first look on: see srdma_qp_hw(). It stays
+ *	where it is for the next QP.
  * @job: struct srdma_job_dev, with a reference. Changed under srdma_ctl_lock
  *	and the old one's lock; read under RCU.
  * @job_node: in job->qps under job->lock
@@ -284,11 +290,11 @@ struct srdma_qp {
 	u32 qpn;
 	struct hlist_nulls_node node;
 	unsigned long flags;
+	struct srdma_qp_hw *hw;
 	struct ib_qp *ibqp;
 	struct srdma_dev *dev;
 	struct srdma_owner *owner;
 	struct srdma_uar *uar;
-	struct srdma_qp_hw *hw;
 	struct srdma_job_dev __rcu *job;
 	union {
 		struct list_head job_node;
@@ -474,8 +480,13 @@ static inline const struct srdma_provider_ops *srdma_dev_provider(const struct s
 /* NULL: there is none yet. RCU section, or the QP is held. */
 static inline struct srdma_qp_hw *srdma_qp_hw(const struct srdma_qp *q)
 {
-	return smp_load_acquire(&q->hw);	/* pairs with the provider's store */
+	struct srdma_qp_hw *hw = smp_load_acquire(&q->hw);	/* pairs with its making */
+
+	return hw && smp_load_acquire(&hw->live) ? hw : NULL;	/* and all of it is there */
 }
+
+/* The same, made if need be, NULL: no memory. By one at a time; may sleep. */
+struct srdma_qp_hw *srdma_qp_hw_make(struct srdma_qp *q);
 
 /* The UAR to be shown of a QP, NULL: unknown. RCU section, or the QP is held. */
 static inline const struct srdma_uar *srdma_qp_uar(const struct srdma_qp *q)
