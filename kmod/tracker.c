@@ -12,6 +12,7 @@
 #include "debugfs.h"
 #include "enforce.h"
 #include "hook.h"
+#include "mr.h"
 #include "netlink.h"
 #include "trace.h"
 #include "tracker.h"
@@ -38,12 +39,12 @@ static void dev_release_work(struct work_struct *work)
 	xa_destroy(&dev->uars);
 	xa_destroy(&dev->pages);
 	xa_destroy(&dev->jobs);
-	kfree(dev);
+	kvfree(dev);
 }
 
 struct srdma_dev *srdma_dev_new(struct ib_device *ibdev)
 {
-	struct srdma_dev *dev = kzalloc(sizeof(*dev), GFP_KERNEL);
+	struct srdma_dev *dev = kvzalloc(sizeof(*dev), GFP_KERNEL);
 
 	if (!dev)
 		return NULL;
@@ -63,8 +64,9 @@ struct srdma_dev *srdma_dev_new(struct ib_device *ibdev)
 	xa_init(&dev->pages);
 	mutex_init(&dev->page_lock);
 	xa_init(&dev->jobs);
+	srdma_mr_init(dev);
 	if (srdma_table_init(&dev->qps)) {
-		kfree(dev);
+		kvfree(dev);
 		return NULL;
 	}
 	dev->kernel_uar = srdma_uar_new_kernel(dev);
@@ -169,6 +171,7 @@ void srdma_dev_forget(struct srdma_dev *dev)
 	dev->ibdev = NULL;
 	up_write(&srdma_devs_sem);
 	srdma_uar_drop_all(dev);
+	srdma_mr_drop_all(dev);
 
 	mutex_lock(&srdma_ctl_lock);
 	srdma_job_dev_removed(dev);

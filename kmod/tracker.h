@@ -34,6 +34,12 @@ struct srdma_orig_ops {
 			 const struct ib_send_wr **bad_wr);
 	int (*alloc_ucontext)(struct ib_ucontext *ctx, struct ib_udata *udata);
 	void (*dealloc_ucontext)(struct ib_ucontext *ctx);
+	struct ib_mr *(*reg_user_mr)(struct ib_pd *pd, u64 start, u64 length, u64 iova,
+				     int access, struct ib_udata *udata);
+	struct ib_mr *(*rereg_user_mr)(struct ib_mr *mr, int flags, u64 start, u64 length,
+				       u64 iova, int access, struct ib_pd *pd,
+				       struct ib_udata *udata);
+	int (*dereg_mr)(struct ib_mr *mr, struct ib_udata *udata);
 };
 
 /**
@@ -71,6 +77,13 @@ struct srdma_orig_ops {
  *	Readers: RCU. Writers: @page_lock.
  * @page_lock: and the lists of a context's pages; taken inside nothing
  * @sweeps: looks at all doorbell records, where the provider has any
+ * @mr_hash: struct srdma_mr by ib_mr; mr.c has this and what follows
+ * @mr_lock: @mr_hash, @mr_users, @mr_ask, @mr_serial; taken inside nothing, takes
+ *	srdma_owner.lock
+ * @mr_ask_lock: makes one reader at a time ask
+ * @mr_users: struct srdma_mr_user
+ * @mr_ask: struct srdma_mr that are still to be asked for, the oldest first
+ * @mr_serial: of the last one
  * @jobs: struct srdma_job_dev by job id. Readers: RCU. Writers: srdma_ctl_lock.
  * @unassigned: the one of id 0, which is there as long as the device is
  * @rescan: enforce.c must compare every QP; set by anyone
@@ -110,6 +123,12 @@ struct srdma_dev {
 	struct xarray pages;
 	struct mutex page_lock;		/* @pages */
 	atomic64_t sweeps;
+
+	DECLARE_HASHTABLE(mr_hash, 12);
+	spinlock_t mr_lock;	/* the rest of these */
+	struct mutex mr_ask_lock;	/* one reader at a time */
+	struct list_head mr_users, mr_ask;
+	u64 mr_serial;
 
 	struct xarray jobs;
 	struct srdma_job_dev *unassigned;

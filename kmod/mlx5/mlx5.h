@@ -217,6 +217,9 @@ struct srdma_qpc {
 
 int srdma_cmd_query_qp(struct srdma_mlx5 *md, u32 qpn, struct srdma_qpc *qpc);
 
+/* srdma_provider_ops. */
+int srdma_mlx5_mr_shift(struct srdma_dev *dev, u32 lkey);
+
 /* qp.c: what a QP rings, and where its record is. srdma_provider_ops. */
 u32 srdma_mlx5_context_pages(struct ib_udata *udata);
 void srdma_mlx5_qp_created(struct srdma_qp *q, const struct ib_qp_init_attr *attr,
