@@ -13,6 +13,7 @@
 #include "counters.h"
 #include "debugfs_priv.h"
 #include "enforce.h"
+#include "mr.h"
 
 /* Stuck QPs that are shown: they have mostly one reason, and netlink has all. */
 #define PENDING_MAX	256
@@ -91,6 +92,24 @@ static void show_dev_stat(struct seq_file *m, struct srdma_dev *dev)
 		seq_printf(m, "read_stall       %llu\n", st.read_stall);
 }
 
+static void show_mrs(struct seq_file *m, struct srdma_dev *dev)
+{
+	u32 mrs = srdma_dev_mrs(dev);
+	struct srdma_mr_sum sum;
+	u64 smallest, largest;
+
+	srdma_mr_sum(dev, NULL, &sum);
+	seq_printf(m, "mrs              %u\n", mrs);
+	seq_printf(m, "mrs_unknown      %u (older than the hook, or the kernel's)\n",
+		   mrs > sum.n ? mrs - sum.n : 0);
+	seq_printf(m, "mr_bytes         %llu\n", sum.bytes);
+	if (srdma_mr_askable(dev))
+		seq_printf(m, "mtts             %llu (of %u MRs; of %u it is not known)\n",
+			   sum.mtts, sum.n - sum.unasked, sum.unasked);
+	if (srdma_mr_pages(&sum, &smallest, &largest))
+		seq_printf(m, "mr_pages         %llu to %llu bytes\n", smallest, largest);
+}
+
 static int summary_show(struct seq_file *m, void *v)
 {
 	struct srdma_dev *dev;
@@ -126,7 +145,7 @@ static int summary_show(struct seq_file *m, void *v)
 	seq_printf(m, "\nqps              %u\n", qps);
 	seq_printf(m, "uars             %u\n", srdma_dev_uars(dev));
 	seq_printf(m, "cqs              %u\n", srdma_dev_cqs(dev));
-	seq_printf(m, "mrs              %u\n", srdma_dev_mrs(dev));
+	show_mrs(m, dev);
 
 	seq_printf(m, "\ncounters of the last %llu s\n", seconds_since(dev->since));
 	show_counter(m, "created", &dev->created);

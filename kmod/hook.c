@@ -4,8 +4,8 @@
  * ib_device.ops.
  *
  * An ib_client hears of every device and puts wrappers over the ops that make,
- * modify and end QPs (and user contexts; and post_send where the provider's
- * doorbells pass through it). ops is a plain writable structure embedded in
+ * modify and end QPs (user contexts and memory regions too; and post_send where the
+ * provider's doorbells pass through it). ops is a plain writable structure embedded in
  * ib_device, read without a lock by whoever calls a verb.
  *
  * A caller may have read a pointer of ours and not be in the wrapper yet, be
@@ -39,6 +39,7 @@
 #include "debug.h"
 #include "enforce.h"
 #include "hook.h"
+#include "mr.h"
 #include "trace.h"
 #include "uar.h"
 
@@ -323,6 +324,100 @@ static void wrap_dealloc_ucontext(struct ib_ucontext *ctx)
 	srdma_delay(SRDMA_DELAY_EXIT);
 }
 
+static struct ib_mr *wrap_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova,
+				      int access, struct ib_udata *udata)
+{
+	struct srdma_dev *dev;
+	struct ib_mr *mr;
+	int idx;
+
+	srdma_delay(SRDMA_DELAY_ENTRY);
+	idx = srcu_read_lock(&srdma_srcu);
+	dev = srdma_dev_of(pd->device);
+	if (dev) {
+		srdma_delay(SRDMA_DELAY_INSIDE);
+		mr = dev->orig.reg_user_mr(pd, start, length, iova, access, udata);
+		if (!IS_ERR(mr))
+			srdma_mr_added(dev, mr, iova, length, access & IB_ACCESS_ON_DEMAND);
+	} else {
+		mr = late_op(pd->device, reg_user_mr)(pd, start, length, iova, access, udata);
+	}
+	srcu_read_unlock(&srdma_srcu, idx);
+	srdma_delay(SRDMA_DELAY_EXIT);
+	return mr;
+}
+
+/* In place, or another region in its stead: then the old one's end comes by dereg_mr. */
+static struct ib_mr *rereg_tracked(struct srdma_dev *dev, struct ib_mr *mr, int flags, u64 start,
+				   u64 length, u64 iova, int access, struct ib_pd *pd,
+				   struct ib_udata *udata)
+{
+	bool moves = flags & IB_MR_REREG_TRANS;
+	u64 old_iova = 0, old_length = 0;
+	bool known = srdma_mr_where(dev, mr, &old_iova, &old_length);
+	bool paged = flags & IB_MR_REREG_ACCESS ? access & IB_ACCESS_ON_DEMAND :
+						  known && !old_length;
+	struct ib_mr *new = dev->orig.rereg_user_mr(mr, flags, start, length, iova, access, pd,
+						    udata);
+
+	if (IS_ERR(new))
+		return new;
+	if (new && (moves || known))
+		srdma_mr_added(dev, new, moves ? iova : old_iova, moves ? length : old_length,
+			       paged);
+	else if (!new && moves)
+		srdma_mr_changed(dev, mr, iova, length, paged);
+	return new;
+}
+
+static struct ib_mr *wrap_rereg_user_mr(struct ib_mr *mr, int flags, u64 start, u64 length,
+					u64 iova, int access, struct ib_pd *pd,
+					struct ib_udata *udata)
+{
+	struct ib_device *ibdev = mr->device;
+	struct srdma_dev *dev;
+	struct ib_mr *new;
+	int idx;
+
+	srdma_delay(SRDMA_DELAY_ENTRY);
+	idx = srcu_read_lock(&srdma_srcu);
+	dev = srdma_dev_of(ibdev);
+	if (dev)
+		new = rereg_tracked(dev, mr, flags, start, length, iova, access, pd, udata);
+	else
+		new = late_op(ibdev, rereg_user_mr)(mr, flags, start, length, iova, access, pd,
+						    udata);
+	srcu_read_unlock(&srdma_srcu, idx);
+	srdma_delay(SRDMA_DELAY_EXIT);
+	return new;
+}
+
+static int wrap_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
+{
+	struct srdma_dev *dev;
+	struct srdma_mr *mr;
+	int idx, ret;
+
+	srdma_delay(SRDMA_DELAY_ENTRY);
+	idx = srcu_read_lock(&srdma_srcu);
+	dev = srdma_dev_of(ibmr->device);
+	if (!dev) {
+		ret = late_op(ibmr->device, dereg_mr)(ibmr, udata);
+		goto out;
+	}
+	srdma_delay(SRDMA_DELAY_INSIDE);
+	mr = srdma_mr_leave(dev, ibmr);
+	ret = dev->orig.dereg_mr(ibmr, udata);
+	if (mr && ret)
+		srdma_mr_stay(dev, mr);
+	else if (mr)
+		srdma_mr_gone(dev, mr);
+out:
+	srcu_read_unlock(&srdma_srcu, idx);
+	srdma_delay(SRDMA_DELAY_EXIT);
+	return ret;
+}
+
 /* For those who may not know ops */
 
 int srdma_orig_modify(struct srdma_qp *q, struct ib_qp_attr *attr, int mask)
@@ -359,6 +454,9 @@ void srdma_hook_wait(void)
 		X(dev, destroy_qp, wrap_destroy_qp);			\
 		X(dev, alloc_ucontext, wrap_alloc_ucontext);		\
 		X(dev, dealloc_ucontext, wrap_dealloc_ucontext);	\
+		X(dev, reg_user_mr, wrap_reg_user_mr);			\
+		X(dev, rereg_user_mr, wrap_rereg_user_mr);		\
+		X(dev, dereg_mr, wrap_dereg_mr);			\
 		if ((dev)->wrapped_post_send)				\
 			X(dev, post_send, wrap_post_send);		\
 	} while (0)

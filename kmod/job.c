@@ -188,6 +188,19 @@ static struct srdma_job_dev *job_dev_of(struct srdma_dev *dev, struct srdma_owne
 	return jd;
 }
 
+bool srdma_job_has(const struct srdma_job_dev *jd, struct srdma_owner *o)
+{
+	struct srdma_rule *r;
+	bool has;
+	u32 gen;
+
+	rcu_read_lock();
+	r = srdma_rule_of(o, &gen);
+	has = jd->job->id == (r ? r->job->id : 0);
+	rcu_read_unlock();
+	return has;
+}
+
 /* Membership */
 
 /* A bucket of one second's worth. */
@@ -495,6 +508,7 @@ void srdma_job_stat(struct srdma_job_dev *jd, struct srdma_job_stat *st)
 		st->wrs += atomic64_read(&q->wrs);
 	}
 	spin_unlock(&jd->lock);
+	srdma_mr_sum(jd->dev, jd, &st->mr);
 	st->level = srdma_level_of(READ_ONCE(jd->level));
 	st->bit_rate = READ_ONCE(jd->bit_rate);
 	st->weight = READ_ONCE(jd->weight);

@@ -7,6 +7,7 @@
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
 
+#include "mr.h"
 #include "tracker.h"
 
 struct srdma_override;
@@ -98,6 +99,7 @@ struct srdma_job_stat {
 	int level;		/* -1: none in force */
 	u64 bit_rate;		/* 0: the same */
 	u32 weight;		/* 0: the same */
+	struct srdma_mr_sum mr;
 };
 
 int srdma_job_init(void);
@@ -143,6 +145,9 @@ struct srdma_job_dev *srdma_job_admit_adopted(struct srdma_dev *dev,
 					      struct srdma_owner *owner,
 					      u32 *rules_gen);
 void srdma_job_leave(struct srdma_qp *q);
+
+/* Would a new QP of this owner be the job's? Any context. */
+bool srdma_job_has(const struct srdma_job_dev *jd, struct srdma_owner *o);
 
 void srdma_job_dev_put(struct srdma_job_dev *jd);
 void srdma_job_stat(struct srdma_job_dev *jd, struct srdma_job_stat *st);

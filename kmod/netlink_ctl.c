@@ -39,6 +39,24 @@ static int put_rule(struct sk_buff *skb, const struct srdma_rule *r)
 	nla_put_u64_64bit(skb, SWIFTRDMA_JOB_STAT_A_##name, value,		\
 			  SWIFTRDMA_JOB_STAT_A_PAD)
 
+static int put_mrs(struct sk_buff *skb, const struct srdma_dev *dev,
+		   const struct srdma_mr_sum *sum)
+{
+	u64 smallest, largest;
+
+	if (nla_put_u32(skb, SWIFTRDMA_JOB_STAT_A_MRS, sum->n) ||
+	    PUT_STAT(skb, MR_BYTES, sum->bytes))
+		return -EMSGSIZE;
+	if (srdma_mr_askable(dev) &&
+	    (PUT_STAT(skb, MTTS, sum->mtts) ||
+	     nla_put_u32(skb, SWIFTRDMA_JOB_STAT_A_MTTS_UNKNOWN, sum->unasked)))
+		return -EMSGSIZE;
+	if (srdma_mr_pages(sum, &smallest, &largest) &&
+	    (PUT_STAT(skb, MR_PAGE_MIN, smallest) || PUT_STAT(skb, MR_PAGE_MAX, largest)))
+		return -EMSGSIZE;
+	return 0;
+}
+
 static int put_stat(struct sk_buff *skb, struct srdma_dev *dev, struct srdma_job_dev *jd)
 {
 	struct nlattr *nest = nla_nest_start(skb, SWIFTRDMA_JOB_A_STAT);
@@ -68,6 +86,8 @@ static int put_stat(struct sk_buff *skb, struct srdma_dev *dev, struct srdma_job
 	if (st.bit_rate && PUT_STAT(skb, BIT_RATE, st.bit_rate))
 		return -EMSGSIZE;
 	if (st.weight && nla_put_u32(skb, SWIFTRDMA_JOB_STAT_A_WEIGHT, st.weight))
+		return -EMSGSIZE;
+	if (put_mrs(skb, dev, &st.mr))
 		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
 	return 0;
@@ -168,6 +188,7 @@ int srdma_job_get_doit(struct sk_buff *skb, struct genl_info *info)
 				     "which job? JOB is missing");
 
 	down_read(&srdma_devs_sem);
+	srdma_provider_ask_all();
 	srdma_provider_refresh_all();
 	mutex_lock(&srdma_ctl_lock);
 	job = srdma_job_find(nla_data(name));

@@ -17,11 +17,12 @@
 /* Before the generation: what this finds belongs to this dump, not to the next. */
 static void refresh(u8 cmd)
 {
-	if (cmd != SWIFTRDMA_CMD_UAR_GET && cmd != SWIFTRDMA_CMD_QP_GET &&
-	    cmd != SWIFTRDMA_CMD_JOB_GET)
-		return;
 	down_read(&srdma_devs_sem);
-	srdma_provider_refresh_all();
+	if (cmd == SWIFTRDMA_CMD_DEV_GET || cmd == SWIFTRDMA_CMD_JOB_GET)
+		srdma_provider_ask_all();
+	if (cmd == SWIFTRDMA_CMD_UAR_GET || cmd == SWIFTRDMA_CMD_QP_GET ||
+	    cmd == SWIFTRDMA_CMD_JOB_GET)
+		srdma_provider_refresh_all();
 	up_read(&srdma_devs_sem);
 }
 

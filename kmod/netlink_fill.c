@@ -7,6 +7,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "job.h"
+#include "mr.h"
 #include "netlink_priv.h"
 
 /* Shorthand of this file: what it does not say is the same every time. */
@@ -21,6 +22,29 @@ static int put_limits(struct sk_buff *skb, const struct ib_device_attr *attr)
 	if (PUT_U32(skb, DEV, QP_LIMIT, attr->max_qp) ||
 	    PUT_U32(skb, DEV, CQ_LIMIT, attr->max_cq) ||
 	    PUT_U32(skb, DEV, MR_LIMIT, attr->max_mr))
+		return -EMSGSIZE;
+	return 0;
+}
+
+/* Those that are not users', or older than the hook, are among the unknown. */
+static int put_mrs(struct sk_buff *skb, struct srdma_dev *dev)
+{
+	struct srdma_mr_sum sum;
+	u64 smallest, largest;
+	u32 mrs;
+
+	srdma_mr_sum(dev, NULL, &sum);
+	mrs = srdma_dev_mrs(dev);
+	if (PUT_U32(skb, DEV, MRS, mrs) ||
+	    PUT_U32(skb, DEV, MRS_UNKNOWN, mrs > sum.n ? mrs - sum.n : 0) ||
+	    PUT_U64(skb, DEV, MR_BYTES, sum.bytes))
+		return -EMSGSIZE;
+	if (srdma_mr_askable(dev) && (PUT_U64(skb, DEV, MTTS, sum.mtts) ||
+				      PUT_U32(skb, DEV, MTTS_UNKNOWN, sum.unasked)))
+		return -EMSGSIZE;
+	if (srdma_mr_pages(&sum, &smallest, &largest) &&
+	    (PUT_U64(skb, DEV, MR_PAGE_MIN, smallest) ||
+	     PUT_U64(skb, DEV, MR_PAGE_MAX, largest)))
 		return -EMSGSIZE;
 	return 0;
 }
@@ -69,7 +93,7 @@ int srdma_fill_dev(struct sk_buff *skb, struct srdma_dev *dev, u64 now)
 	    PUT_U32(skb, DEV, QPS, atomic_read(&dev->n_qps)) ||
 	    PUT_U32(skb, DEV, UARS, uars) ||
 	    PUT_U32(skb, DEV, CQS, srdma_dev_cqs(dev)) ||
-	    PUT_U32(skb, DEV, MRS, srdma_dev_mrs(dev)) ||
+	    put_mrs(skb, dev) ||
 	    PUT_U64(skb, DEV, CREATED, atomic64_read(&dev->created)) ||
 	    PUT_U64(skb, DEV, CREATE_FAILED, atomic64_read(&dev->create_failed)) ||
 	    PUT_U64(skb, DEV, REJECTED, atomic64_read(&dev->rejected)) ||

@@ -5,6 +5,7 @@
 #include <linux/ktime.h>
 #include <rdma/ib_verbs.h>
 
+#include "mr.h"
 #include "netlink_priv.h"
 
 /* QPNs 0 and 1 are the special QPs, one of each on each port (IBA 3.9.1). */
@@ -53,6 +54,8 @@ static int get_begin(struct get *g, struct sk_buff *skb, struct genl_info *info)
 		goto err_unlock;
 	g->dev = srdma_filter_dev(&g->f, info->extack);
 	if (!IS_ERR(g->dev)) {
+		if (info->genlhdr->cmd == SWIFTRDMA_CMD_DEV_GET)
+			srdma_mr_ask(g->dev);
 		if (info->genlhdr->cmd == SWIFTRDMA_CMD_UAR_GET ||
 		    info->genlhdr->cmd == SWIFTRDMA_CMD_QP_GET)
 			srdma_provider_refresh(g->dev);

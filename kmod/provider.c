@@ -21,6 +21,7 @@
 
 #include "enforce.h"
 #include "hook.h"
+#include "mr.h"
 #include "provider.h"
 #include "tracker.h"
 
@@ -190,6 +191,15 @@ void srdma_provider_refresh(struct srdma_dev *dev)
 	lockdep_assert_held(&srdma_devs_sem);
 	if (ops->refresh)
 		ops->refresh(dev);
+}
+
+void srdma_provider_ask_all(void)
+{
+	struct srdma_dev *dev;
+	unsigned long index;
+
+	xa_for_each(&srdma_devs, index, dev)
+		srdma_mr_ask(dev);
 }
 
 void srdma_provider_refresh_all(void)

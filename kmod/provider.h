@@ -68,6 +68,9 @@ struct srdma_class {
  * @shape: make rates and weights of the device's jobs (srdma_job_dev.bit_rate and
  *	.weight) hold for their QPs, or none while srdma_dev.giving_back; how much is
  *	left to be tried again. enforce.c's work only.
+ * @mr_shift: the size of the pages that a user's memory region is mapped in, as a
+ *	power of two, by its key; -EAGAIN: not now. The region may go meanwhile.
+ *	srdma_devs_sem is held.
  * @dev_stat: what DEV_GET shows of the device alone. srdma_devs_sem is held.
  *
  * Between class_begin and class_commit or class_abort the QP may be paused, so
@@ -98,6 +101,7 @@ struct srdma_provider_ops {
 	void (*refresh)(struct srdma_dev *dev);
 	void (*port_stat)(struct srdma_dev *dev, u32 port, struct srdma_port_stat *st);
 	u32 (*shape)(struct srdma_dev *dev);
+	int (*mr_shift)(struct srdma_dev *dev, u32 lkey);
 	void (*dev_stat)(struct srdma_dev *dev, struct srdma_dev_stat *st);
 };
 
@@ -163,5 +167,7 @@ void srdma_provider_release(struct srdma_dev *dev);
 /* Bring counters up to date, of one device or all. srdma_devs_sem is held. */
 void srdma_provider_refresh(struct srdma_dev *dev);
 void srdma_provider_refresh_all(void);
+/* Find out what memory regions take, for whoever reads that. srdma_devs_sem is held. */
+void srdma_provider_ask_all(void);
 
 #endif /* SRDMA_PROVIDER_H */

@@ -40,9 +40,13 @@ void srdma_table_destroy(struct srdma_table *t)
 {
 	struct srdma_chunk *c;
 	unsigned long n;
+	int i;
 
-	xa_for_each(&t->chunks, n, c)
+	xa_for_each(&t->chunks, n, c) {
+		for (i = 0; i < SRDMA_CHUNK_QPS; i++)
+			kfree(c->qp[i].hw);
 		kfree(c);
+	}
 	xa_destroy(&t->chunks);
 	kvfree(t->bucket);
 }

@@ -12,6 +12,7 @@
 #include "debugfs.h"
 #include "enforce.h"
 #include "hook.h"
+#include "mr.h"
 #include "netlink.h"
 #include "trace.h"
 #include "tracker.h"
@@ -38,12 +39,12 @@ static void dev_release_work(struct work_struct *work)
 	xa_destroy(&dev->uars);
 	xa_destroy(&dev->pages);
 	xa_destroy(&dev->jobs);
-	kfree(dev);
+	kvfree(dev);
 }
 
 struct srdma_dev *srdma_dev_new(struct ib_device *ibdev)
 {
-	struct srdma_dev *dev = kzalloc(sizeof(*dev), GFP_KERNEL);
+	struct srdma_dev *dev = kvzalloc(sizeof(*dev), GFP_KERNEL);
 
 	if (!dev)
 		return NULL;
@@ -63,8 +64,9 @@ struct srdma_dev *srdma_dev_new(struct ib_device *ibdev)
 	xa_init(&dev->pages);
 	mutex_init(&dev->page_lock);
 	xa_init(&dev->jobs);
+	srdma_mr_init(dev);
 	if (srdma_table_init(&dev->qps)) {
-		kfree(dev);
+		kvfree(dev);
 		return NULL;
 	}
 	dev->kernel_uar = srdma_uar_new_kernel(dev);
@@ -169,6 +171,7 @@ void srdma_dev_forget(struct srdma_dev *dev)
 	dev->ibdev = NULL;
 	up_write(&srdma_devs_sem);
 	srdma_uar_drop_all(dev);
+	srdma_mr_drop_all(dev);
 
 	mutex_lock(&srdma_ctl_lock);
 	srdma_job_dev_removed(dev);
@@ -251,15 +254,17 @@ EXPORT_SYMBOL_GPL(srdma_walk_get);
 static void qp_release(struct kref *ref)
 {
 	struct srdma_qp *q = container_of(ref, struct srdma_qp, ref);
-	struct srdma_qp_hw *hw = q->hw;
+	struct srdma_qp_hw *hw = srdma_qp_hw(q);
 	struct srdma_dev *dev = q->dev;
+	struct srdma_uar *page;
 
 	srdma_job_dev_put(rcu_dereference_protected(q->job, 1));
 	srdma_uar_put(q->uar);
 	if (hw) {
-		srdma_uar_put(hw->page);
-		q->hw = NULL;
-		kfree_rcu(hw, rcu);
+		page = hw->page;
+		WRITE_ONCE(hw->live, false);
+		WRITE_ONCE(hw->page, NULL);	/* who found it before is in an RCU section */
+		srdma_uar_put(page);
 	}
 	srdma_owner_put(q->owner);
 	srdma_table_free(&dev->qps, q);
@@ -336,6 +341,31 @@ struct srdma_qp *srdma_qp_alloc(struct srdma_dev *dev, struct ib_qp *ibqp, bool 
 	return q;
 }
 
+struct srdma_qp_hw *srdma_qp_hw_make(struct srdma_qp *q)
+{
+	struct srdma_qp_hw *hw = q->hw;
+
+	if (!hw) {
+		hw = kzalloc(sizeof(*hw), GFP_KERNEL);
+		if (!hw)
+			return NULL;
+		smp_store_release(&q->hw, hw);	/* pairs with srdma_qp_hw() */
+	} else if (hw->live) {
+		return hw;
+	}
+	hw->member = NULL;
+	hw->slot = SRDMA_NO_SLOT;
+	hw->element = 0;
+	WRITE_ONCE(hw->wrs_since, 0);
+	WRITE_ONCE(hw->counted, false);
+	WRITE_ONCE(hw->ambiguous, false);
+	WRITE_ONCE(hw->sure, false);
+	WRITE_ONCE(hw->absent, SWIFTRDMA_ABSENT_NOT_YET);
+	smp_store_release(&hw->live, true);	/* pairs with srdma_qp_hw() */
+	return hw;
+}
+EXPORT_SYMBOL_GPL(srdma_qp_hw_make);
+
 /* The number and what else only the driver's create_qp could say. */
 void srdma_qp_identify(struct srdma_qp *q)
 {
@@ -389,7 +419,7 @@ err_nomem:
 
 void srdma_qp_abort(struct srdma_qp *q)
 {
-	if (q->hw) {
+	if (srdma_qp_hw(q)) {
 		srdma_provider_detach(q);
 		srdma_page_leave(q);
 	}

@@ -34,6 +34,12 @@ struct srdma_orig_ops {
 			 const struct ib_send_wr **bad_wr);
 	int (*alloc_ucontext)(struct ib_ucontext *ctx, struct ib_udata *udata);
 	void (*dealloc_ucontext)(struct ib_ucontext *ctx);
+	struct ib_mr *(*reg_user_mr)(struct ib_pd *pd, u64 start, u64 length, u64 iova,
+				     int access, struct ib_udata *udata);
+	struct ib_mr *(*rereg_user_mr)(struct ib_mr *mr, int flags, u64 start, u64 length,
+				       u64 iova, int access, struct ib_pd *pd,
+				       struct ib_udata *udata);
+	int (*dereg_mr)(struct ib_mr *mr, struct ib_udata *udata);
 };
 
 /**
@@ -71,6 +77,13 @@ struct srdma_orig_ops {
  *	Readers: RCU. Writers: @page_lock.
  * @page_lock: and the lists of a context's pages; taken inside nothing
  * @sweeps: looks at all doorbell records, where the provider has any
+ * @mr_hash: struct srdma_mr by ib_mr; mr.c has this and what follows
+ * @mr_lock: @mr_hash, @mr_users, @mr_ask, @mr_serial; taken inside nothing, takes
+ *	srdma_owner.lock
+ * @mr_ask_lock: makes one reader at a time ask
+ * @mr_users: struct srdma_mr_user
+ * @mr_ask: struct srdma_mr that are still to be asked for, the oldest first
+ * @mr_serial: of the last one
  * @jobs: struct srdma_job_dev by job id. Readers: RCU. Writers: srdma_ctl_lock.
  * @unassigned: the one of id 0, which is there as long as the device is
  * @rescan: enforce.c must compare every QP; set by anyone
@@ -110,6 +123,12 @@ struct srdma_dev {
 	struct xarray pages;
 	struct mutex page_lock;		/* @pages */
 	atomic64_t sweeps;
+
+	DECLARE_HASHTABLE(mr_hash, 12);
+	spinlock_t mr_lock;	/* the rest of these */
+	struct mutex mr_ask_lock;	/* one reader at a time */
+	struct list_head mr_users, mr_ask;
+	u64 mr_serial;
 
 	struct xarray jobs;
 	struct srdma_job_dev *unassigned;
@@ -165,6 +184,7 @@ struct srdma_member {
  * @members: struct srdma_member
  * @n_owners: distinct owners among them
  * @n_members: how many
+ * @spare: a member that is nobody's, or NULL; under @lock
  * @sweeps0: srdma_dev.sweeps when it became known
  * @mark: the last sweep that found it active; the provider's, as all that follows
  * @twice: ... and two of its QPs
@@ -194,6 +214,7 @@ struct srdma_uar {
 	spinlock_t lock;	/* @members, @n_owners, @n_members */
 	struct list_head members;
 	u32 n_owners, n_members;
+	struct srdma_member *spare;
 	u64 sweeps0;
 	u64 mark;
 	bool twice;
@@ -203,27 +224,30 @@ struct srdma_uar {
 
 /**
  * struct srdma_qp_hw - what a provider with UAR pages knows of a QP
- * @rcu: frees it
+ * @live: it is known of the QP that there is; else left over from another one
  * @page: the UAR, with a reference and a member's place; NULL: not known. Set
  *	once, under srdma_qp_lock() or before the QP is published.
  * @member: that place, NULL: there was no memory for one
  * @wrs_since: ns
- * @slot: the provider's; under srdma_qp_lock()
+ * @slot: the provider's, SRDMA_NO_SLOT at first; under srdma_qp_lock()
  * @element: scheduling element that it is bound to, 0: none; the same
  * @counted: work requests are counted since @wrs_since
  * @ambiguous: but the count may be wrong
  * @sure: nothing of it is still to be found out
  * @absent: enum swiftrdma_absent: else why not
+ *
+ * Its memory belongs to that of the QP and is as type-stable.
  */
 struct srdma_qp_hw {
-	struct rcu_head rcu;
 	struct srdma_uar *page;
 	struct srdma_member *member;
 	u64 wrs_since;
 	u32 slot, element;
-	bool counted, ambiguous, sure;
+	bool live, counted, ambiguous, sure;
 	u8 absent;
 };
+
+#define SRDMA_NO_SLOT	U32_MAX
 
 enum srdma_qp_flag {
 	SRDMA_QP_LOCKED,	/* srdma_qp_lock() */
@@ -249,7 +273,8 @@ enum srdma_qp_flag {
  * @dev: with a reference
  * @owner: with a reference
  * @uar: with a reference; NULL: unknown. The context, where UARs are pages.
- * @hw: then there is this, from the first look on; RCU
+ * @hw: then there is this, from the first look on: see srdma_qp_hw(). It stays
+ *	where it is for the next QP.
  * @job: struct srdma_job_dev, with a reference. Changed under srdma_ctl_lock
  *	and the old one's lock; read under RCU.
  * @job_node: in job->qps under job->lock
@@ -284,11 +309,11 @@ struct srdma_qp {
 	u32 qpn;
 	struct hlist_nulls_node node;
 	unsigned long flags;
+	struct srdma_qp_hw *hw;
 	struct ib_qp *ibqp;
 	struct srdma_dev *dev;
 	struct srdma_owner *owner;
 	struct srdma_uar *uar;
-	struct srdma_qp_hw *hw;
 	struct srdma_job_dev __rcu *job;
 	union {
 		struct list_head job_node;
@@ -474,8 +499,13 @@ static inline const struct srdma_provider_ops *srdma_dev_provider(const struct s
 /* NULL: there is none yet. RCU section, or the QP is held. */
 static inline struct srdma_qp_hw *srdma_qp_hw(const struct srdma_qp *q)
 {
-	return smp_load_acquire(&q->hw);	/* pairs with the provider's store */
+	struct srdma_qp_hw *hw = smp_load_acquire(&q->hw);	/* pairs with its making */
+
+	return hw && smp_load_acquire(&hw->live) ? hw : NULL;	/* and all of it is there */
 }
+
+/* The same, made if need be, NULL: no memory. By one at a time; may sleep. */
+struct srdma_qp_hw *srdma_qp_hw_make(struct srdma_qp *q);
 
 /* The UAR to be shown of a QP, NULL: unknown. RCU section, or the QP is held. */
 static inline const struct srdma_uar *srdma_qp_uar(const struct srdma_qp *q)

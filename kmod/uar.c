@@ -22,6 +22,7 @@ static void uar_release(struct kref *ref)
 	struct srdma_uar *u = container_of(ref, struct srdma_uar, ref);
 
 	srdma_owner_put(u->owner);
+	kfree(u->spare);
 	srdma_uar_put(u->context);
 	srdma_dev_put(u->dev);
 	call_rcu(&u->rcu, uar_free);
@@ -256,6 +257,8 @@ void srdma_page_join(struct srdma_qp *q, struct srdma_uar *page)
 	while (true) {
 		spin_lock(&page->lock);
 		m = member_find(page, q->owner, q->tid, &known);
+		if (!m && !fresh)
+			swap(fresh, page->spare);
 		if (m || fresh)
 			break;
 		spin_unlock(&page->lock);
@@ -288,8 +291,10 @@ EXPORT_SYMBOL_GPL(srdma_page_join);
 
 void srdma_page_leave(struct srdma_qp *q)
 {
-	struct srdma_uar *page = q->hw ? q->hw->page : NULL;
-	struct srdma_member *m = page ? q->hw->member : NULL;
+	struct srdma_qp_hw *hw = srdma_qp_hw(q);
+	struct srdma_uar *page = hw ? hw->page : NULL;
+	struct srdma_member *m = page ? hw->member : NULL;
+	struct srdma_owner *owner;
 	bool known;
 
 	if (!page)
@@ -297,21 +302,23 @@ void srdma_page_leave(struct srdma_qp *q)
 	atomic_dec(&page->n_qps);
 	if (!m)
 		return;
-	q->hw->member = NULL;
+	hw->member = NULL;
 	spin_lock(&page->lock);
 	if (--m->n) {
-		m = NULL;
-	} else {
-		list_del(&m->node);
-		page->n_members--;
-		member_find(page, m->owner, m->tid, &known);
-		page->n_owners -= !known;
+		spin_unlock(&page->lock);
+		return;
 	}
+	owner = m->owner;
+	list_del(&m->node);
+	page->n_members--;
+	member_find(page, owner, m->tid, &known);
+	page->n_owners -= !known;
+	/* The next QP's, most likely. */
+	if (!page->spare)
+		swap(m, page->spare);
 	spin_unlock(&page->lock);
-	if (m) {
-		srdma_owner_put(m->owner);
-		kfree(m);
-	}
+	srdma_owner_put(owner);
+	kfree(m);
 }
 
 u8 srdma_uar_kind(const struct srdma_uar *u)

@@ -47,6 +47,35 @@ int srdma_cmd(struct srdma_mlx5 *md, void *in, int in_size, void *out, int out_s
 	return ret;
 }
 
+/*
+ * Of a key that may be gone by now, so that a refusal is no error to be logged. With
+ * a page size of 0 (a region that the device pages in, or none) there is none.
+ */
+int srdma_mlx5_mr_shift(struct srdma_dev *dev, u32 lkey)
+{
+	struct srdma_mlx5 *md = srdma_mlx5_of(dev);
+	u32 in[MLX5_ST_SZ_DW(query_mkey_in)] = {};
+	int out_size = MLX5_ST_SZ_BYTES(query_mkey_out), ret;
+	u64 start;
+	void *out;
+
+	if (!srdma_cmd_may(md))
+		return -EAGAIN;
+	out = kzalloc(out_size, GFP_KERNEL);
+	if (!out)
+		return -EAGAIN;
+	MLX5_SET(query_mkey_in, in, opcode, MLX5_CMD_OP_QUERY_MKEY);
+	MLX5_SET(query_mkey_in, in, mkey_index, mlx5_mkey_to_idx(lkey));
+	start = ktime_get_ns();
+	ret = mlx5_cmd_do(md->core, in, sizeof(in), out, out_size);
+	atomic64_inc(&md->commands);
+	atomic64_add(ktime_get_ns() - start, &md->command_ns);
+	if (!ret)
+		ret = MLX5_GET(query_mkey_out, out, memory_key_mkey_entry.log_page_size);
+	kfree(out);
+	return ret;
+}
+
 int srdma_cmd_query_qp(struct srdma_mlx5 *md, u32 qpn, struct srdma_qpc *qpc)
 {
 	u32 in[MLX5_ST_SZ_DW(query_qp_in)] = {};

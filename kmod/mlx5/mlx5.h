@@ -56,7 +56,6 @@ struct srdma_slot {
 };
 
 #define SRDMA_BLOCK	128
-#define SRDMA_NO_SLOT	U32_MAX
 
 /**
  * struct srdma_block - entries that are swept under one lock
@@ -218,6 +217,9 @@ struct srdma_qpc {
 
 int srdma_cmd_query_qp(struct srdma_mlx5 *md, u32 qpn, struct srdma_qpc *qpc);
 
+/* srdma_provider_ops. */
+int srdma_mlx5_mr_shift(struct srdma_dev *dev, u32 lkey);
+
 /* qp.c: what a QP rings, and where its record is. srdma_provider_ops. */
 u32 srdma_mlx5_context_pages(struct ib_udata *udata);
 void srdma_mlx5_qp_created(struct srdma_qp *q, const struct ib_qp_init_attr *attr,
@@ -226,8 +228,6 @@ void srdma_mlx5_qp_modify(struct srdma_qp *q, const struct ib_qp_attr *attr, int
 void srdma_mlx5_qp_modified(struct srdma_qp *q, const struct ib_qp_attr *attr, int mask,
 			    int ret);
 void srdma_mlx5_detach(struct srdma_qp *q);
-/* What there is of a QP that is held, made if need be; NULL: no memory. */
-struct srdma_qp_hw *srdma_mlx5_hw(struct srdma_qp *q);
 /* Find out of every QP what is not known yet, as far as commands may be sent. */
 void srdma_mlx5_confirm(struct srdma_mlx5 *md);
 

@@ -49,24 +49,6 @@ static bool has_send_queue(const struct srdma_qp *q)
 	}
 }
 
-static struct srdma_qp_hw *hw_new(void)
-{
-	struct srdma_qp_hw *hw = kzalloc(sizeof(*hw), GFP_KERNEL);
-
-	if (hw) {
-		hw->slot = SRDMA_NO_SLOT;
-		hw->absent = SWIFTRDMA_ABSENT_NOT_YET;
-	}
-	return hw;
-}
-
-struct srdma_qp_hw *srdma_mlx5_hw(struct srdma_qp *q)
-{
-	if (!q->hw)
-		smp_store_release(&q->hw, hw_new());	/* pairs with srdma_qp_hw() */
-	return q->hw;
-}
-
 /* Nothing of it is to be asked any more. */
 static void be_sure(struct srdma_mlx5 *md, struct srdma_qp_hw *hw)
 {
@@ -162,12 +144,11 @@ void srdma_mlx5_qp_created(struct srdma_qp *q, const struct ib_qp_init_attr *att
 			   struct ib_udata *udata)
 {
 	struct srdma_mlx5 *md = srdma_mlx5_of(q->dev);
-	struct srdma_qp_hw *hw = hw_new();
+	struct srdma_qp_hw *hw = srdma_qp_hw_make(q);
 	struct mlx5_ib_create_qp req;
 
 	if (!hw)
 		return;
-	q->hw = hw;
 	if (!md->sampling)
 		never_counted(hw, SWIFTRDMA_ABSENT_OFF);
 	if (!has_send_queue(q) || attr->rwq_ind_tbl) {
@@ -193,7 +174,7 @@ void srdma_mlx5_qp_created(struct srdma_qp *q, const struct ib_qp_init_attr *att
 /* QPs that are at rest are not swept; in RESET the library zeroes the record. */
 void srdma_mlx5_qp_modify(struct srdma_qp *q, const struct ib_qp_attr *attr, int mask)
 {
-	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_RESET && q->hw)
+	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_RESET && srdma_qp_hw(q))
 		srdma_record_state(srdma_mlx5_of(q->dev), q, SRDMA_ENTRY_OFF);
 }
 
@@ -201,7 +182,7 @@ void srdma_mlx5_qp_modified(struct srdma_qp *q, const struct ib_qp_attr *attr, i
 {
 	struct srdma_mlx5 *md = srdma_mlx5_of(q->dev);
 
-	if (!(mask & IB_QP_STATE) || !q->hw)
+	if (!(mask & IB_QP_STATE) || !srdma_qp_hw(q))
 		return;
 	if (ret) {
 		/* Refused: it goes on in the state that it had. */
@@ -220,7 +201,7 @@ void srdma_mlx5_qp_modified(struct srdma_qp *q, const struct ib_qp_attr *attr, i
 void srdma_mlx5_detach(struct srdma_qp *q)
 {
 	struct srdma_mlx5 *md = srdma_mlx5_of(q->dev);
-	struct srdma_qp_hw *hw = q->hw;
+	struct srdma_qp_hw *hw = srdma_qp_hw(q);
 
 	if (!hw)
 		return;
@@ -234,7 +215,7 @@ void srdma_mlx5_detach(struct srdma_qp *q)
 /* A command's worth of knowledge about a QP, which is held and alive. */
 static void confirm(struct srdma_mlx5 *md, struct srdma_qp *q)
 {
-	struct srdma_qp_hw *hw = srdma_mlx5_hw(q);
+	struct srdma_qp_hw *hw = srdma_qp_hw_make(q);
 	struct srdma_qpc qpc;
 	u8 kind;
 

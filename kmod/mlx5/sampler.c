@@ -177,14 +177,26 @@ static void nap(struct srdma_mlx5 *md, u64 ns)
 	finish_wait(&md->wait, &wait);
 }
 
+/* True: there is something to look at. */
+static bool wait_for_work(struct srdma_mlx5 *md)
+{
+	bool idle = !atomic_read(&md->n_on);
+
+	wait_event_idle(md->wait, kthread_should_stop() || is_asked(md) || atomic_read(&md->n_on));
+	/* A QP that has just come to work has done nothing yet, and may not live long. */
+	if (idle && !is_asked(md))
+		nap(md, (u64)READ_ONCE(period_us) * NSEC_PER_USEC);
+	return is_asked(md) || atomic_read(&md->n_on);
+}
+
 static int sampler_thread(void *data)
 {
 	struct srdma_mlx5 *md = data;
 	u64 start, cost, due, period, asked;
 
 	while (!kthread_should_stop()) {
-		wait_event_idle(md->wait, kthread_should_stop() || is_asked(md) ||
-				atomic_read(&md->n_on));
+		if (!wait_for_work(md))
+			continue;
 		asked = atomic64_read(&md->asked);
 		start = ktime_get_ns();
 		sweep(md, asked != atomic64_read(&md->done));

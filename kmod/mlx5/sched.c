@@ -254,10 +254,10 @@ static u32 place(struct srdma_mlx5 *md, struct srdma_qp *q)
 {
 	bool known = test_bit(SRDMA_QP_HAS_STATE, &q->flags);
 	u32 want = element_of(md, q);
-	struct srdma_qp_hw *hw = q->hw;
+	struct srdma_qp_hw *hw = srdma_qp_hw(q);
 
 	if (!hw && want)
-		hw = srdma_mlx5_hw(q);
+		hw = srdma_qp_hw_make(q);
 	if (!hw || hw->element == want)
 		return 0;
 	/* One that is not there yet comes back when it is. */

@@ -79,20 +79,6 @@ static const char usage[] =
 	"  --duration SEC       (5)\n"
 	"  --messages N         end after so many, whatever the time\n";
 
-static int complain(const char *what)
-{
-	int err = errno ? errno : EIO;
-
-	fprintf(stderr, "crowd: %s: %s\n", what, strerror(err));
-	return -err;
-}
-
-static uint32_t rnd(struct crowd *c)
-{
-	c->seed = c->seed * 1664525 + 1013904223;
-	return c->seed >> 8;
-}
-
 /* Pages that lie apart in memory, or one translation would do for many. */
 static uint8_t *map_pages(size_t bytes)
 {
@@ -107,15 +93,6 @@ static uint8_t *map_pages(size_t bytes)
 	for (i = PAGE; i < bytes; i += 2 * PAGE)
 		p[i] = 1;
 	return p;
-}
-
-static struct ibv_pd *register_pd(struct vdev *dev)
-{
-	struct ibv_td_init_attr td_attr = { 0 };
-	struct ibv_parent_domain_init_attr attr = { .pd = dev->pd };
-
-	attr.td = ibv_alloc_td(dev->ctx, &td_attr);
-	return attr.td ? ibv_alloc_parent_domain(dev->ctx, &attr) : NULL;
 }
 
 static int make_leaves(struct crowd *c)
@@ -156,21 +133,6 @@ static int make_channel(struct crowd *c)
 	return 0;
 }
 
-static struct ibv_qp *make_qp(struct ibv_pd *pd, struct ibv_cq *cq, uint32_t depth)
-{
-	struct ibv_qp_init_attr attr = {
-		.send_cq = cq, .recv_cq = cq,
-		.cap = {
-			.max_send_wr = depth, .max_recv_wr = 1,
-			.max_send_sge = 1, .max_recv_sge = 1,
-		},
-		.qp_type = IBV_QPT_RC,
-		.sq_sig_all = 1,
-	};
-
-	return ibv_create_qp(pd, &attr);
-}
-
 static int connect_one(struct crowd *c, uint32_t i)
 {
 	const struct options *o = c->o;
@@ -178,10 +140,9 @@ static int connect_one(struct crowd *c, uint32_t i)
 	struct sender *s = &c->s[i];
 	struct ibv_qp *peer;
 	struct ibv_mr *mr;
-	struct vpeer a, b;
 
-	s->qp = make_qp(c->pd[o->registers ? i % o->registers : 0], c->cq, o->depth);
-	peer = make_qp(c->to.pd, c->to_cq, 1);
+	s->qp = vqp_sender(c->pd[o->registers ? i % o->registers : 0], c->cq, o->depth);
+	peer = vqp_sender(c->to.pd, c->to_cq, 1);
 	if (!s->qp || !peer)
 		return complain("QP");
 	s->mr = c->from_mr;
@@ -193,11 +154,7 @@ static int connect_one(struct crowd *c, uint32_t i)
 	if (!s->mr || !mr)
 		return complain("memory region");
 	s->rkey = mr->rkey;
-	a = vdev_peer(&c->from, s->qp, 0);
-	b = vdev_peer(&c->to, peer, 0);
-	if (vqp_init(&c->from, s->qp) || vqp_init(&c->to, peer) ||
-	    vqp_rtr(&c->from, s->qp, &b, &o->conn) || vqp_rtr(&c->to, peer, &a, &o->conn) ||
-	    vqp_rts(s->qp, 0, &o->conn) || vqp_rts(peer, 0, &o->conn))
+	if (vqp_pair(&c->from, s->qp, &c->to, peer, &o->conn))
 		return -EIO;
 	if (!o->leaves)
 		return 0;
@@ -227,7 +184,7 @@ static int crowd_open(struct crowd *c)
 		return complain("resources");
 	c->pd[0] = c->from.pd;
 	for (i = 0; i < o->registers; i++) {
-		c->pd[i] = register_pd(&c->from);
+		c->pd[i] = vdev_thread_pd(&c->from);
 		if (!c->pd[i])
 			return complain("thread domain");
 	}
@@ -242,7 +199,7 @@ static int crowd_open(struct crowd *c)
 static int post(struct crowd *c, uint32_t i)
 {
 	const struct options *o = c->o;
-	uint64_t at = o->random ? rnd(c) % (o->region / o->size) * o->size : 0;
+	uint64_t at = o->random ? vrnd(&c->seed) % (o->region / o->size) * o->size : 0;
 	struct ibv_sge sge = {
 		.addr = (uintptr_t)c->buf + at, .length = o->size, .lkey = c->s[i].mr->lkey,
 	};
@@ -265,7 +222,7 @@ static int post(struct crowd *c, uint32_t i)
 /* The next QP that has room, from a random one or from the one after the last. */
 static int post_next(struct crowd *c)
 {
-	uint32_t i = c->o->random ? rnd(c) % c->o->qps : c->turn;
+	uint32_t i = c->o->random ? vrnd(&c->seed) % c->o->qps : c->turn;
 
 	while (c->s[i].outstanding == c->o->depth)
 		i = (i + 1) % c->o->qps;

@@ -59,7 +59,6 @@ struct thread {
 	struct kv *kv;
 	pthread_t id;
 	struct ibv_pd *pd;
-	struct ibv_td *td;
 	struct ibv_cq *cq;
 	uint32_t first, step;	/* its QPs: first, first + step, ... */
 	uint32_t seed;
@@ -95,20 +94,6 @@ static const char usage[] =
 	"                  and SIGINT it ends sooner\n"
 	"  --poll USEC     pause of a thread that finds nothing (1000)\n";
 
-static int complain(const char *what)
-{
-	int err = errno ? errno : EIO;
-
-	fprintf(stderr, "kv: %s: %s\n", what, strerror(err));
-	return -err;
-}
-
-static uint32_t rnd(struct thread *t)
-{
-	t->seed = t->seed * 1664525 + 1013904223;
-	return t->seed >> 8;
-}
-
 static uint64_t word_of(uint64_t key)
 {
 	return key * 0x9e3779b97f4a7c15 + 1;
@@ -139,21 +124,6 @@ static int make_store(struct kv *kv)
 	return 0;
 }
 
-static struct ibv_qp *make_qp(struct ibv_pd *pd, struct ibv_cq *cq, uint32_t depth)
-{
-	struct ibv_qp_init_attr attr = {
-		.send_cq = cq, .recv_cq = cq,
-		.cap = {
-			.max_send_wr = depth, .max_recv_wr = 1,
-			.max_send_sge = 1, .max_recv_sge = 1,
-		},
-		.qp_type = IBV_QPT_RC,
-		.sq_sig_all = 1,
-	};
-
-	return ibv_create_qp(pd, &attr);
-}
-
 /* The doorbell register, where the device is one that has them. */
 static uintptr_t register_of(struct ibv_qp *qp)
 {
@@ -171,19 +141,13 @@ static int connect_one(struct thread *t, struct conn *c)
 	struct kv *kv = t->kv;
 	const struct options *o = kv->o;
 	struct ibv_qp *peer;
-	struct vpeer a, b;
 
-	c->qp = make_qp(t->pd, t->cq, o->depth);
-	peer = make_qp(kv->server.pd, kv->server_cq, 1);
+	c->qp = vqp_sender(t->pd, t->cq, o->depth);
+	peer = vqp_sender(kv->server.pd, kv->server_cq, 1);
 	c->gets = calloc(o->depth, sizeof(*c->gets));
 	if (!c->qp || !peer || !c->gets)
 		return complain("QP");
-	a = vdev_peer(&kv->client, c->qp, 0);
-	b = vdev_peer(&kv->server, peer, 0);
-	if (vqp_init(&kv->client, c->qp) || vqp_init(&kv->server, peer) ||
-	    vqp_rtr(&kv->client, c->qp, &b, &o->conn) ||
-	    vqp_rtr(&kv->server, peer, &a, &o->conn) || vqp_rts(c->qp, 0, &o->conn) ||
-	    vqp_rts(peer, 0, &o->conn))
+	if (vqp_pair(&kv->client, c->qp, &kv->server, peer, &o->conn))
 		return -EIO;
 	c->reg = register_of(c->qp);
 	return 0;
@@ -191,17 +155,11 @@ static int connect_one(struct thread *t, struct conn *c)
 
 static int thread_open(struct thread *t)
 {
-	struct ibv_td_init_attr td_attr = { 0 };
-	struct ibv_parent_domain_init_attr attr = { .pd = t->kv->client.pd };
 	const struct options *o = t->kv->o;
 
-	t->pd = t->kv->client.pd;
-	if (o->domains) {
-		attr.td = t->td = ibv_alloc_td(t->kv->client.ctx, &td_attr);
-		t->pd = t->td ? ibv_alloc_parent_domain(t->kv->client.ctx, &attr) : NULL;
-		if (!t->pd)
-			return complain("thread domain");
-	}
+	t->pd = o->domains ? vdev_thread_pd(&t->kv->client) : t->kv->client.pd;
+	if (!t->pd)
+		return complain("thread domain");
 	t->cq = ibv_create_cq(t->kv->client.ctx, (o->qps / o->threads + 1) * o->depth, NULL,
 			      NULL, 0);
 	return t->cq ? 0 : complain("CQ");
@@ -226,7 +184,7 @@ static int post(struct thread *t, uint32_t q, uint32_t i)
 		.opcode = IBV_WR_RDMA_READ,
 	};
 
-	get->key = rnd(t) % o->keys;
+	get->key = vrnd(&t->seed) % o->keys;
 	get->posted = now_ns();
 	get->busy = true;
 	wr.wr.rdma.remote_addr = (uintptr_t)kv->store + get->key * o->size;

@@ -2,9 +2,17 @@
 # shellcheck shell=bash
 #
 # swiftrdma_mlx5.ko in the VM, over the software ConnectX, and what the device says
-# of the same things. Goes with ktap.sh, hca.sh, module.sh and proc.sh.
+# of the same things. With what else such a suite needs.
 
-# shellcheck disable=SC2154 # srdma_debugfs, hca_debug: of module.sh and hca.sh
+# shellcheck source=selftests/lib/ktap.sh
+. selftests/lib/ktap.sh
+# shellcheck source=selftests/lib/hca.sh
+. selftests/lib/hca.sh
+# shellcheck source=selftests/lib/module.sh
+. selftests/lib/module.sh
+# shellcheck source=selftests/lib/proc.sh
+. selftests/lib/proc.sh
+
 mlx5_ko=build/kmod/$(uname -r)/swiftrdma_mlx5.ko
 PATH=$PWD/build/progs:$PATH
 work=${work:-$(mktemp -d)}

@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 uint64_t now_ns(void)
@@ -14,6 +16,37 @@ uint64_t now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+uint64_t ran_ns(int pid)
+{
+	struct timespec ts;
+	clockid_t clock;
+	int err = clock_getcpuclockid(pid, &clock);
+
+	if (err || clock_gettime(clock, &ts)) {
+		fprintf(stderr, "process %d: %s\n", pid, strerror(err ? err : errno));
+		exit(1);
+	}
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+uint64_t idle_ns(void)
+{
+	FILE *f = fopen("/proc/timer_list", "re");
+	uint64_t ns = 0;
+	char line[256];
+	bool found = false;
+
+	while (f && !found && fgets(line, sizeof(line), f))
+		found = sscanf(line, " .idle_sleeptime : %" SCNu64, &ns) == 1;
+	if (f)
+		fclose(f);
+	if (!found) {
+		fputs("/proc/timer_list: no idle time\n", stderr);
+		exit(1);
+	}
+	return ns;
 }
 
 int samples_add(struct samples *s, uint64_t v)

@@ -9,6 +9,12 @@
 /* CLOCK_MONOTONIC: the clock the kernel and the agent stamp with. */
 uint64_t now_ns(void);
 
+/* How long a process has run, of any user and the kernel's too; the caller's: 0. */
+uint64_t ran_ns(int pid);
+
+/* How long the first CPU has had nothing to do. For root. */
+uint64_t idle_ns(void);
+
 struct samples {
 	uint64_t *v;
 	size_t n, cap;

@@ -6,10 +6,21 @@
 #include <stdio.h>
 #include <string.h>
 
-static int complain(const char *what, int err)
+static int failed(const char *what, int err)
 {
-	fprintf(stderr, "%s: %s\n", what, strerror(err));
+	fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, what, strerror(err));
 	return -err;
+}
+
+int complain(const char *what)
+{
+	return failed(what, errno ? errno : EIO);
+}
+
+uint32_t vrnd(uint32_t *seed)
+{
+	*seed = *seed * 1664525 + 1013904223;
+	return *seed >> 8;
 }
 
 static bool is_ipv4(const union ibv_gid *gid)
@@ -40,7 +51,7 @@ static int pick_gid(struct vdev *dev, int entries)
 		if (e.gid_type == IBV_GID_TYPE_ROCE_V2 && is_ipv4(&e.gid))
 			break;
 	}
-	return found ? 0 : complain("no GID", ENODEV);
+	return found ? 0 : failed("no GID", ENODEV);
 }
 
 int vdev_open(struct vdev *dev, const char *name)
@@ -53,7 +64,7 @@ int vdev_open(struct vdev *dev, const char *name)
 	dev->port = 1;
 	list = ibv_get_device_list(&n);
 	if (!list)
-		return complain("devices", errno);
+		return failed("devices", errno);
 	for (i = 0; i < n && !found; i++)
 		if (!name || !strcmp(ibv_get_device_name(list[i]), name))
 			found = list[i];
@@ -63,13 +74,13 @@ int vdev_open(struct vdev *dev, const char *name)
 	}
 	ibv_free_device_list(list);
 	if (!found)
-		return complain(name ? name : "any device", ENODEV);
+		return failed(name ? name : "any device", ENODEV);
 	if (!dev->ctx)
-		return complain("open device", errno);
+		return failed("open device", errno);
 
 	ret = ibv_query_port(dev->ctx, dev->port, &port);
 	if (ret) {
-		ret = complain("query port", ret);
+		ret = failed("query port", ret);
 		goto close;
 	}
 	dev->lid = port.lid;
@@ -79,7 +90,7 @@ int vdev_open(struct vdev *dev, const char *name)
 		goto close;
 	dev->pd = ibv_alloc_pd(dev->ctx);
 	if (!dev->pd) {
-		ret = complain("alloc pd", errno);
+		ret = failed("alloc pd", errno);
 		goto close;
 	}
 	return 0;
@@ -100,6 +111,30 @@ struct vpeer vdev_peer(const struct vdev *dev, const struct ibv_qp *qp, uint32_t
 	return (struct vpeer) {
 		.gid = dev->gid, .lid = dev->lid, .qpn = qp->qp_num, .psn = psn,
 	};
+}
+
+struct ibv_pd *vdev_thread_pd(struct vdev *dev)
+{
+	struct ibv_td_init_attr td = { 0 };
+	struct ibv_parent_domain_init_attr attr = { .pd = dev->pd };
+
+	attr.td = ibv_alloc_td(dev->ctx, &td);
+	return attr.td ? ibv_alloc_parent_domain(dev->ctx, &attr) : NULL;
+}
+
+struct ibv_qp *vqp_sender(struct ibv_pd *pd, struct ibv_cq *cq, uint32_t depth)
+{
+	struct ibv_qp_init_attr attr = {
+		.send_cq = cq, .recv_cq = cq,
+		.cap = {
+			.max_send_wr = depth, .max_recv_wr = 1,
+			.max_send_sge = 1, .max_recv_sge = 1,
+		},
+		.qp_type = IBV_QPT_RC,
+		.sq_sig_all = 1,
+	};
+
+	return ibv_create_qp(pd, &attr);
 }
 
 struct ibv_qp *vqp_small(struct vdev *dev, struct ibv_cq *cq)
@@ -128,7 +163,7 @@ int vqp_init(struct vdev *dev, struct ibv_qp *qp)
 	int ret = ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX |
 				IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
 
-	return ret ? complain("modify to INIT", ret) : 0;
+	return ret ? failed("modify to INIT", ret) : 0;
 }
 
 int vqp_rtr(struct vdev *dev, struct ibv_qp *qp, const struct vpeer *to, const struct vconn *c)
@@ -157,7 +192,7 @@ int vqp_rtr(struct vdev *dev, struct ibv_qp *qp, const struct vpeer *to, const s
 				IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
 				IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
 
-	return ret ? complain("modify to RTR", ret) : 0;
+	return ret ? failed("modify to RTR", ret) : 0;
 }
 
 int vqp_rts(struct ibv_qp *qp, uint32_t psn, const struct vconn *c)
@@ -173,7 +208,18 @@ int vqp_rts(struct ibv_qp *qp, uint32_t psn, const struct vconn *c)
 	int ret = ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
 				IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
 
-	return ret ? complain("modify to RTS", ret) : 0;
+	return ret ? failed("modify to RTS", ret) : 0;
+}
+
+int vqp_pair(struct vdev *dev_a, struct ibv_qp *a, struct vdev *dev_b, struct ibv_qp *b,
+	     const struct vconn *c)
+{
+	struct vpeer peer_a = vdev_peer(dev_a, a, 0), peer_b = vdev_peer(dev_b, b, 0);
+
+	if (vqp_init(dev_a, a) || vqp_init(dev_b, b) || vqp_rtr(dev_a, a, &peer_b, c) ||
+	    vqp_rtr(dev_b, b, &peer_a, c) || vqp_rts(a, 0, c) || vqp_rts(b, 0, c))
+		return -EIO;
+	return 0;
 }
 
 int vqp_take(struct vdev *dev, struct ibv_qp *qp, const struct vpeer *to, enum vstate state)

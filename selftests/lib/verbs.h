@@ -41,10 +41,25 @@ struct vconn {
 /* How far to take a QP. */
 enum vstate { V_NONE, V_INIT, V_RTR, V_RTS };
 
+/* Says what failed, of which program, and why, by errno, which it returns negative. */
+int complain(const char *what);
+
+/* The next of a row of numbers that is the same for the same seed; 24 bits. */
+uint32_t vrnd(uint32_t *seed);
+
 /* @name NULL: the first device there is. */
 int vdev_open(struct vdev *dev, const char *name);
 void vdev_close(struct vdev *dev);
 struct vpeer vdev_peer(const struct vdev *dev, const struct ibv_qp *qp, uint32_t psn);
+
+/* A domain for QPs that one thread alone uses; they get a doorbell register of it. */
+struct ibv_pd *vdev_thread_pd(struct vdev *dev);
+
+/* A QP that sends, @depth at a time, each with a completion. */
+struct ibv_qp *vqp_sender(struct ibv_pd *pd, struct ibv_cq *cq, uint32_t depth);
+/* Two QPs to each other, to RTS. */
+int vqp_pair(struct vdev *dev_a, struct ibv_qp *a, struct vdev *dev_b, struct ibv_qp *b,
+	     const struct vconn *c);
 
 /* The smallest RC QP there is: one WR each way. */
 struct ibv_qp *vqp_small(struct vdev *dev, struct ibv_cq *cq);

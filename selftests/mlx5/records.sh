@@ -7,14 +7,6 @@
 #   scripts/vm --nic softhca -- selftests/mlx5/records.sh
 
 cd "$(dirname "$0")/../.." || exit 1
-# shellcheck source=selftests/lib/ktap.sh
-. selftests/lib/ktap.sh
-# shellcheck source=selftests/lib/hca.sh
-. selftests/lib/hca.sh
-# shellcheck source=selftests/lib/module.sh
-. selftests/lib/module.sh
-# shellcheck source=selftests/lib/proc.sh
-. selftests/lib/proc.sh
 # shellcheck source=selftests/lib/mlx5.sh
 . selftests/lib/mlx5.sh
 

@@ -34,6 +34,10 @@ static ulong base = 0x60000000;
 module_param(base, ulong, 0444);
 MODULE_PARM_DESC(base, "physical address of 64 MiB reserved by memmap=64M$ADDRESS");
 
+static uint nap_us = 10;
+module_param(nap_us, uint, 0644);
+MODULE_PARM_DESC(nap_us, "us between two looks of the device while it has work, up to three times as many (10)");
+
 struct sh_device softhca;
 
 /* True if there was work; *soon: the contention model has some before long. */
@@ -82,7 +86,7 @@ static int sh_poller(void *unused)
 			continue;
 		}
 		if (soon || now - last < SH_BUSY_NS)
-			usleep_range(10, 30);
+			usleep_range(nap_us, 3 * nap_us);
 		else if (now - last < SH_WARM_NS)
 			usleep_range(100, 200);
 		else if (now - last < SH_COOL_NS)

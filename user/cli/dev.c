@@ -66,6 +66,12 @@ SOME(congested_at, SNAP_CONGESTED)
 SOME(mtt_hits, SNAP_MTT)
 SOME(mtt_misses, SNAP_MTT)
 SOME(read_stall, SNAP_READ_STALL)
+SOME(mrs_unknown, SNAP_MRS)
+SOME(mr_bytes, SNAP_MRS)
+SOME(mtts, SNAP_MTTS)
+SOME(mtts_unknown, SNAP_MTTS)
+SOME(mr_page_min, SNAP_MR_PAGES)
+SOME(mr_page_max, SNAP_MR_PAGES)
 RATE(db_congestion, SIG_DEV_DB_CONGESTION)
 RATE(mtt_miss, SIG_DEV_MTT_MISS)
 RATE(qpc_miss, SIG_DEV_QPC_MISS)
@@ -238,6 +244,14 @@ static const struct column columns[] = {
 	{ "mrs", NULL, 0, COL_JSON, get_mrs },
 	{ "mr_limit", NULL, 0, COL_JSON, get_mr_limit },
 	{ "mr_budget", "MRS", 0, COL_TEXT, get_mr_budget },
+	{ "mrs_unknown", "MRS-UNKNOWN", 0, COL_DETAIL, get_mrs_unknown },
+	{ "mr_bytes", "MR-BYTES", SHOW_BYTES, COL_DETAIL, get_mr_bytes },
+	{ "mtts", "MTTS", 0, COL_DETAIL, get_mtts },
+	{ "mtts_unknown", "MTTS-UNKNOWN", 0, COL_DETAIL, get_mtts_unknown },
+	{ "mr_page_min", "MR-PAGE-MIN", SHOW_BYTES, COL_DETAIL,
+	  get_mr_page_min },
+	{ "mr_page_max", "MR-PAGE-MAX", SHOW_BYTES, COL_DETAIL,
+	  get_mr_page_max },
 	{ "qpc_miss", "QPC-MISS", SHOW_RATIO, COL_RATE | COL_DETAIL,
 	  get_qpc_miss },
 	{ "mtt_miss", "MTT-MISS", SHOW_RATIO, COL_RATE, get_mtt_miss },

@@ -85,6 +85,12 @@ STAT(wrs, SNAP_WRS)
 STAT(level, SNAP_LEVEL)
 STAT(max_qps, SNAP_MAX_QPS)
 STAT(create_rate, SNAP_CREATE_RATE)
+STAT(mrs, SNAP_MRS)
+STAT(mr_bytes, SNAP_MRS)
+STAT(mtts, SNAP_MTTS)
+STAT(mtts_unknown, SNAP_MTTS)
+STAT(mr_page_min, SNAP_MR_PAGES)
+STAT(mr_page_max, SNAP_MR_PAGES)
 
 GETTER(stat, dev)
 {
@@ -102,6 +108,12 @@ static const struct column stat_columns[] = {
 	{ "level", "LEVEL", 0, 0, stat_level },
 	{ "max_qps", "MAX-QPS", 0, 0, stat_max_qps },
 	{ "create_rate", "CREATE/s", SHOW_RATE, 0, stat_create_rate },
+	{ "mrs", "MRS", 0, 0, stat_mrs },
+	{ "mr_bytes", "MR-BYTES", SHOW_BYTES, 0, stat_mr_bytes },
+	{ "mtts", "MTTS", 0, 0, stat_mtts },
+	{ "mtts_unknown", NULL, 0, COL_JSON, stat_mtts_unknown },
+	{ "mr_page_min", NULL, SHOW_BYTES, COL_JSON, stat_mr_page_min },
+	{ "mr_page_max", "MR-PAGE", SHOW_BYTES, 0, stat_mr_page_max },
 };
 
 GETTER(get, job)

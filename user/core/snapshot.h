@@ -59,6 +59,10 @@ enum snap_field {
 	SNAP_RECENT	= 1u << 29,	/* uar of a congestion event: recent_wrs */
 	SNAP_BIT_RATE	= 1u << 30,	/* job on a device */
 	SNAP_WEIGHT	= 1u << 31,	/* the same */
+	/* Of a device and a job on one, which have no such fields of QPs: */
+	SNAP_MTTS	= SNAP_DEST,	/* mtts, mtts_unknown */
+	SNAP_MR_PAGES	= SNAP_TID,	/* mr_page_min, mr_page_max */
+	SNAP_MRS	= SNAP_CLASS,	/* mr_bytes; dev: mrs_unknown; job: mrs */
 };
 
 #define snap_has(obj, field) (((obj)->has & (field)) != 0)
@@ -80,6 +84,8 @@ struct snap_dev {
 	uint64_t congestions, congested_at;
 	uint32_t congestion_level;
 	uint64_t mtt_hits, mtt_misses, read_stall;
+	uint32_t mrs_unknown, mtts_unknown;
+	uint64_t mr_bytes, mtts, mr_page_min, mr_page_max;
 };
 
 struct snap_port {
@@ -153,6 +159,8 @@ struct snap_job_stat {
 	uint64_t max_qps, create_rate;
 	uint64_t bit_rate;
 	uint32_t weight;
+	uint32_t mrs, mtts_unknown;
+	uint64_t mr_bytes, mtts, mr_page_min, mr_page_max;
 };
 
 struct snap_job {

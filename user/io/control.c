@@ -41,6 +41,15 @@ static const struct srdma_field stat_fields[] = {
 	  SNAP_BIT_RATE),
 	F(SWIFTRDMA_JOB_STAT_A_WEIGHT, U32, snap_job_stat, weight,
 	  SNAP_WEIGHT),
+	F(SWIFTRDMA_JOB_STAT_A_MRS, U32, snap_job_stat, mrs, 0),
+	F(SWIFTRDMA_JOB_STAT_A_MR_BYTES, U64, snap_job_stat, mr_bytes,
+	  SNAP_MRS),
+	F(SWIFTRDMA_JOB_STAT_A_MTTS, U64, snap_job_stat, mtts, SNAP_MTTS),
+	F(SWIFTRDMA_JOB_STAT_A_MTTS_UNKNOWN, U32, snap_job_stat, mtts_unknown,
+	  0),
+	F(SWIFTRDMA_JOB_STAT_A_MR_PAGE_MIN, U64, snap_job_stat, mr_page_min, 0),
+	F(SWIFTRDMA_JOB_STAT_A_MR_PAGE_MAX, U64, snap_job_stat, mr_page_max,
+	  SNAP_MR_PAGES),
 };
 
 static const struct srdma_set stat_set = {

@@ -91,6 +91,13 @@ static const struct srdma_field dev_fields[] = {
 	F(SWIFTRDMA_DEV_A_MTT_MISSES, U64, snap_dev, mtt_misses, SNAP_MTT),
 	F(SWIFTRDMA_DEV_A_READ_STALL, U64, snap_dev, read_stall,
 	  SNAP_READ_STALL),
+	F(SWIFTRDMA_DEV_A_MRS_UNKNOWN, U32, snap_dev, mrs_unknown, 0),
+	F(SWIFTRDMA_DEV_A_MR_BYTES, U64, snap_dev, mr_bytes, SNAP_MRS),
+	F(SWIFTRDMA_DEV_A_MTTS, U64, snap_dev, mtts, SNAP_MTTS),
+	F(SWIFTRDMA_DEV_A_MTTS_UNKNOWN, U32, snap_dev, mtts_unknown, 0),
+	F(SWIFTRDMA_DEV_A_MR_PAGE_MIN, U64, snap_dev, mr_page_min, 0),
+	F(SWIFTRDMA_DEV_A_MR_PAGE_MAX, U64, snap_dev, mr_page_max,
+	  SNAP_MR_PAGES),
 };
 
 static const struct srdma_set dev_set = {

@@ -23,7 +23,9 @@
 	N(t, sweeps) N(t, sweep_time) N(t, sweep_gap)			\
 	N(t, records) N(t, held_pages)					\
 	N(t, congestions) N(t, congested_at) N(t, congestion_level)	\
-	N(t, mtt_hits) N(t, mtt_misses) N(t, read_stall)
+	N(t, mtt_hits) N(t, mtt_misses) N(t, read_stall)		\
+	N(t, mrs_unknown) N(t, mtts_unknown)				\
+	N(t, mr_bytes) N(t, mtts) N(t, mr_page_min) N(t, mr_page_max)
 
 #define PORT(N, A, O, t)						\
 	N(t, has) N(t, dev) N(t, index) N(t, state) N(t, link_layer)	\
@@ -66,7 +68,9 @@
 	N(t, has) N(t, dev) N(t, qps) N(t, level)			\
 	N(t, created) N(t, destroyed) N(t, rejected)			\
 	N(t, doorbells) N(t, wrs)					\
-	N(t, max_qps) N(t, create_rate) N(t, bit_rate) N(t, weight)
+	N(t, max_qps) N(t, create_rate) N(t, bit_rate) N(t, weight)	\
+	N(t, mrs) N(t, mtts_unknown)					\
+	N(t, mr_bytes) N(t, mtts) N(t, mr_page_min) N(t, mr_page_max)
 
 /* The arrays are record_tables[]. */
 #define SNAPSHOT(N, A, O, t)						\

@@ -346,6 +346,16 @@ enum swiftrdma_dev_attr {
 	SWIFTRDMA_DEV_A_MTT_HITS,	/* u64, in the NIC's cache of translations */
 	SWIFTRDMA_DEV_A_MTT_MISSES,	/* u64 */
 	SWIFTRDMA_DEV_A_READ_STALL,	/* u64, device cycles that reads over PCI held up */
+	/*
+	 * Memory regions. Those that processes registered since the module came are
+	 * known; of them are all of the following but the first.
+	 */
+	SWIFTRDMA_DEV_A_MRS_UNKNOWN,	/* u32, of MRS: older ones, and the kernel's */
+	SWIFTRDMA_DEV_A_MR_BYTES,	/* u64; without those that are paged on demand */
+	SWIFTRDMA_DEV_A_MTTS,		/* u64, translations that they take in the NIC */
+	SWIFTRDMA_DEV_A_MTTS_UNKNOWN,	/* u32, MRs that MTTS does not cover (yet) */
+	SWIFTRDMA_DEV_A_MR_PAGE_MIN,	/* u64, bytes, smallest page they are mapped in */
+	SWIFTRDMA_DEV_A_MR_PAGE_MAX,	/* u64, and largest */
 	__SWIFTRDMA_DEV_A_MAX
 };
 
@@ -566,6 +576,13 @@ enum swiftrdma_job_stat_attr {
 	SWIFTRDMA_JOB_STAT_A_CREATE_RATE, /* u64, 1/s; absent: no limit */
 	SWIFTRDMA_JOB_STAT_A_BIT_RATE,	/* u64, bit/s; absent: no limit */
 	SWIFTRDMA_JOB_STAT_A_WEIGHT,	/* u32; absent: the device's default */
+	/* Memory regions that its processes registered since the module came: */
+	SWIFTRDMA_JOB_STAT_A_MRS,	/* u32, alive */
+	SWIFTRDMA_JOB_STAT_A_MR_BYTES,	/* u64; without those that are paged on demand */
+	SWIFTRDMA_JOB_STAT_A_MTTS,	/* u64, translations that they take in the NIC */
+	SWIFTRDMA_JOB_STAT_A_MTTS_UNKNOWN, /* u32, MRs that MTTS does not cover (yet) */
+	SWIFTRDMA_JOB_STAT_A_MR_PAGE_MIN, /* u64, bytes, smallest page they are mapped in */
+	SWIFTRDMA_JOB_STAT_A_MR_PAGE_MAX, /* u64, and largest */
 	__SWIFTRDMA_JOB_STAT_A_MAX
 };
 

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef SRDMA_MR_H
+#define SRDMA_MR_H
+
+#include "tracker.h"
+
+struct ib_mr;
+struct srdma_job_dev;
+struct srdma_mr;
+
+/* Page sizes from 4 KiB to 4 GiB are told apart. */
+#define SRDMA_MR_SHIFT_MIN	12
+#define SRDMA_MR_SHIFTS		21
+
+/**
+ * struct srdma_mr_sum - users' memory regions, of a process, a job or a device
+ * @n: alive, of those that were registered before our eyes
+ * @unasked: of @n, those whose translations are not known (yet)
+ * @bytes: of @n, but for those that are paged in on demand
+ * @mtts: translations that the others of @n take
+ * @shifts: how many of these are mapped in pages of that size
+ */
+struct srdma_mr_sum {
+	u32 n, unasked;
+	u64 bytes, mtts;
+	u32 shifts[SRDMA_MR_SHIFTS];
+};
+
+void srdma_mr_init(struct srdma_dev *dev);
+/* Nobody is in a wrapper of the device any more. */
+void srdma_mr_drop_all(struct srdma_dev *dev);
+
+/*
+ * In the wrappers. added(): the driver has made it, @iova and @length are what it
+ * was asked for; without memory it stays unknown. leave() before the driver's
+ * dereg_mr, NULL: not known; then gone(), or stay() if the driver refused.
+ * changed(): it has been registered anew in place.
+ */
+void srdma_mr_added(struct srdma_dev *dev, struct ib_mr *ibmr, u64 iova, u64 length, bool paged);
+struct srdma_mr *srdma_mr_leave(struct srdma_dev *dev, struct ib_mr *ibmr);
+void srdma_mr_gone(struct srdma_dev *dev, struct srdma_mr *mr);
+void srdma_mr_stay(struct srdma_dev *dev, struct srdma_mr *mr);
+void srdma_mr_changed(struct srdma_dev *dev, struct ib_mr *ibmr, u64 iova, u64 length,
+		      bool paged);
+/* Where it is; false: not known. */
+bool srdma_mr_where(struct srdma_dev *dev, const struct ib_mr *ibmr, u64 *iova, u64 *length);
+
+/*
+ * Have the provider find out how those are mapped of which that is not known. May
+ * sleep; srdma_devs_sem is held.
+ */
+void srdma_mr_ask(struct srdma_dev *dev);
+/* Can it be asked at all? */
+bool srdma_mr_askable(const struct srdma_dev *dev);
+
+/* Of a job, or with @jd NULL of all. */
+void srdma_mr_sum(struct srdma_dev *dev, struct srdma_job_dev *jd, struct srdma_mr_sum *sum);
+/* Smallest and largest page size, bytes; false: none is known. */
+bool srdma_mr_pages(const struct srdma_mr_sum *sum, u64 *smallest, u64 *largest);
+
+#endif /* SRDMA_MR_H */
