@@ -62,6 +62,16 @@ is "... with and without, and says that it is simulated" \
 	"$(jq -c '[.[] | select(.job == "j2") | [.simulated, .policies, .slo_met > 0.9]]' "$dir/sim")" \
 	'[[true,false,false],[true,true,true]]'
 is "... with a line a tick and job in the CSV" "$(wc -l <"$dir/csv")" 241
+swiftrdma policy simulate user/sim/policy.yaml scenario user/sim/scenarios/port.yaml csv "$dir/it's" svg "$dir/it's.svg" >/dev/null 2>"$dir/err"
+point $? "it is drawn"
+like "... as SVG, with a curve of each job" "$(tr -d '\n' <"$dir/it's.svg")" '^<.xml.*<svg.*j1<.*j2<.*j3<'
+like "... and of the knob that was turned" "$(cat "$dir/it's.svg")" 'j2 level'
+is "... without a word of gnuplot's" "$(cat "$dir/err")" ""
+swiftrdma policy simulate user/sim/policy.yaml scenario user/sim/scenarios/port.yaml svg "$dir/none.svg" >/dev/null 2>&1
+is "... only if there is a CSV" $? 2
+out=$(swiftrdma policy simulate user/sim/policy.yaml scenario user/sim/scenarios/port.yaml csv "$dir/csv2" svg "$dir/none/x.svg" 2>&1)
+is "... and where a file can be" $? 1
+like "... which is said" "$out" 'x.svg: No such file or directory'
 
 fleet="scenario user/sim/scenarios/fleet.yaml hosts 5"
 swiftrdma -j policy simulate user/sim/fleet.yaml $fleet against user/sim/fleet-web.yaml >"$dir/fleet" 2>&1

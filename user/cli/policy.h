@@ -22,5 +22,7 @@ struct scenario;
 /* policy_fleet.c: without policies, and with those of each file */
 int policy_fleet(struct cli *cli, const struct scenario *sc,
 		 const char *const *files, size_t n, uint32_t hosts);
+/* policy_svg.c: of what is in the CSV of a simulation */
+int policy_svg(const struct scenario *sc, const char *csv, const char *svg);
 
 #endif /* SRDMA_CLI_POLICY_H */

@@ -12,7 +12,7 @@
 #include "sim/record.h"
 
 struct request {
-	const char *file, *scenario, *replay, *csv, *record, *against;
+	const char *file, *scenario, *replay, *csv, *record, *against, *svg;
 	uint64_t hosts;
 	bool without, log;
 };
@@ -21,7 +21,7 @@ static int parse(struct args *args, struct request *rq)
 {
 	static const char *const words[] = {
 		"scenario", "without", "csv", "log", "replay", "record",
-		"hosts", "against", NULL
+		"hosts", "against", "svg", NULL
 	};
 	const char *word;
 
@@ -64,8 +64,12 @@ static int parse(struct args *args, struct request *rq)
 			if (args_value(args, word, &rq->against))
 				return CLI_USAGE;
 			break;
+		case 8:
+			if (args_value(args, word, &rq->svg))
+				return CLI_USAGE;
+			break;
 		default:
-			return args_bad("'%s': expected scenario, replay, without, csv, record, log, hosts or against",
+			return args_bad("'%s': expected scenario, replay, without, csv, svg, record, log, hosts or against",
 					word);
 		}
 	}
@@ -73,6 +77,8 @@ static int parse(struct args *args, struct request *rq)
 		return args_bad("simulate: which scenario? As in scenario port.yaml");
 	if (rq->against && !rq->hosts)
 		return args_bad("against compares on many hosts: hosts 1000 against FILE");
+	if (rq->svg && !rq->csv)
+		return args_bad("svg draws what csv keeps: csv FILE svg FILE");
 	if (rq->hosts && (rq->replay || rq->csv || rq->record || rq->log))
 		return args_bad("of many hosts there is no csv, record, log or replay");
 	return CLI_OK;
@@ -351,6 +357,8 @@ int policy_simulate(struct cli *cli, struct args *args)
 		err = policy_load(&cfg, rq.file, &all, true);
 	if (!err)
 		err = one(sc, &cfg, &rq, &res[0]);
+	if (!err && rq.svg)
+		err = policy_svg(sc, rq.csv, rq.svg);
 	if (!err && rq.without)
 		err = one(sc, NULL, &rq, &res[1]);
 	if (!err && cli->out.json) {
