@@ -38,7 +38,8 @@ struct srdma_class {
  *	-errno: the QP is as it was; -EOPNOTSUPP: and will not be tried again.
  *	NULL: there is nothing to begin.
  * @class_poll: 0: ready to commit; -EAGAIN: ask again; other -errno: the QP
- *	cannot get there. Same context as @class_begin.
+ *	cannot get there. Same context as @class_begin. NULL: @class_begin pauses
+ *	nothing.
  * @class_commit: program @c and let the QP go on. On -errno the QP still has
  *	its old class and goes on. NULL: the class of a connected QP cannot be
  *	changed; it is set at INIT->RTR only.
