@@ -101,6 +101,21 @@ static DEFINE_SPINLOCK(orphans_lock);
 
 /* The wrappers */
 
+/* Into a body: the device, or NULL if it goes or is gone. Then late_op(). */
+static __always_inline struct srdma_dev *enter(struct ib_device *ibdev, int *idx)
+{
+	srdma_delay(SRDMA_DELAY_ENTRY);
+	*idx = srcu_read_lock(&srdma_srcu);
+	return srdma_dev_of(ibdev);
+}
+
+/* Out of it. The device may be gone from here on. */
+static __always_inline void leave(int idx)
+{
+	srcu_read_unlock(&srdma_srcu, idx);
+	srdma_delay(SRDMA_DELAY_EXIT);
+}
+
 /*
  * A wrapper that was entered after its device was let go passes on to what is
  * in ops now: they are restored before the device is let go. On an orphan they
@@ -128,9 +143,7 @@ static int wrap_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	struct srdma_qp *q;
 	int idx, ret;
 
-	srdma_delay(SRDMA_DELAY_ENTRY);
-	idx = srcu_read_lock(&srdma_srcu);
-	dev = srdma_dev_of(ibqp->device);
+	dev = enter(ibqp->device, &idx);
 	if (!dev) {
 		ret = late_op(ibqp->device, create_qp)(ibqp, attr, udata);
 		goto out;
@@ -154,8 +167,7 @@ static int wrap_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 		atomic64_inc(&dev->untracked);
 	}
 out:
-	srcu_read_unlock(&srdma_srcu, idx);
-	srdma_delay(SRDMA_DELAY_EXIT);
+	leave(idx);
 	return ret;
 }
 
@@ -195,9 +207,7 @@ static int wrap_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	struct srdma_qp *q;
 	int idx, ret;
 
-	srdma_delay(SRDMA_DELAY_ENTRY);
-	idx = srcu_read_lock(&srdma_srcu);
-	dev = srdma_dev_of(ibqp->device);
+	dev = enter(ibqp->device, &idx);
 	if (!dev) {
 		ret = late_op(ibqp->device, modify_qp)(ibqp, attr, mask, udata);
 		goto out;
@@ -218,8 +228,7 @@ static int wrap_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 			atomic64_inc(&dev->modified);
 	}
 out:
-	srcu_read_unlock(&srdma_srcu, idx);
-	srdma_delay(SRDMA_DELAY_EXIT);
+	leave(idx);
 	return ret;
 }
 
@@ -229,9 +238,7 @@ static int wrap_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	struct srdma_qp *q;
 	int idx, ret;
 
-	srdma_delay(SRDMA_DELAY_ENTRY);
-	idx = srcu_read_lock(&srdma_srcu);
-	dev = srdma_dev_of(ibqp->device);
+	dev = enter(ibqp->device, &idx);
 	if (!dev) {
 		ret = late_op(ibqp->device, destroy_qp)(ibqp, udata);
 		goto out;
@@ -248,8 +255,7 @@ static int wrap_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 		atomic64_inc(&dev->destroyed);
 	}
 out:
-	srcu_read_unlock(&srdma_srcu, idx);
-	srdma_delay(SRDMA_DELAY_EXIT);
+	leave(idx);
 	return ret;
 }
 
@@ -263,9 +269,7 @@ static int wrap_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	u32 wrs = 0;
 	int idx, ret;
 
-	srdma_delay(SRDMA_DELAY_ENTRY);
-	idx = srcu_read_lock(&srdma_srcu);
-	dev = srdma_dev_of(ibqp->device);
+	dev = enter(ibqp->device, &idx);
 	if (!dev) {
 		ret = late_op(ibqp->device, post_send)(ibqp, wr, bad_wr);
 		goto out;
@@ -281,8 +285,7 @@ static int wrap_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	rcu_read_unlock();
 	ret = dev->orig.post_send(ibqp, wr, bad_wr);
 out:
-	srcu_read_unlock(&srdma_srcu, idx);
-	srdma_delay(SRDMA_DELAY_EXIT);
+	leave(idx);
 	return ret;
 }
 
@@ -291,9 +294,7 @@ static int wrap_alloc_ucontext(struct ib_ucontext *ctx, struct ib_udata *udata)
 	struct srdma_dev *dev;
 	int idx, ret;
 
-	srdma_delay(SRDMA_DELAY_ENTRY);
-	idx = srcu_read_lock(&srdma_srcu);
-	dev = srdma_dev_of(ctx->device);
+	dev = enter(ctx->device, &idx);
 	if (dev) {
 		ret = dev->orig.alloc_ucontext(ctx, udata);
 		if (!ret)
@@ -301,8 +302,7 @@ static int wrap_alloc_ucontext(struct ib_ucontext *ctx, struct ib_udata *udata)
 	} else {
 		ret = late_op(ctx->device, alloc_ucontext)(ctx, udata);
 	}
-	srcu_read_unlock(&srdma_srcu, idx);
-	srdma_delay(SRDMA_DELAY_EXIT);
+	leave(idx);
 	return ret;
 }
 
@@ -311,17 +311,14 @@ static void wrap_dealloc_ucontext(struct ib_ucontext *ctx)
 	struct srdma_dev *dev;
 	int idx;
 
-	srdma_delay(SRDMA_DELAY_ENTRY);
-	idx = srcu_read_lock(&srdma_srcu);
-	dev = srdma_dev_of(ctx->device);
+	dev = enter(ctx->device, &idx);
 	if (dev) {
 		srdma_uar_closed(dev, ctx);
 		dev->orig.dealloc_ucontext(ctx);
 	} else {
 		late_op(ctx->device, dealloc_ucontext)(ctx);
 	}
-	srcu_read_unlock(&srdma_srcu, idx);
-	srdma_delay(SRDMA_DELAY_EXIT);
+	leave(idx);
 }
 
 static struct ib_mr *wrap_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova,
@@ -331,9 +328,7 @@ static struct ib_mr *wrap_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u
 	struct ib_mr *mr;
 	int idx;
 
-	srdma_delay(SRDMA_DELAY_ENTRY);
-	idx = srcu_read_lock(&srdma_srcu);
-	dev = srdma_dev_of(pd->device);
+	dev = enter(pd->device, &idx);
 	if (dev) {
 		srdma_delay(SRDMA_DELAY_INSIDE);
 		mr = dev->orig.reg_user_mr(pd, start, length, iova, access, udata);
@@ -342,8 +337,7 @@ static struct ib_mr *wrap_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u
 	} else {
 		mr = late_op(pd->device, reg_user_mr)(pd, start, length, iova, access, udata);
 	}
-	srcu_read_unlock(&srdma_srcu, idx);
-	srdma_delay(SRDMA_DELAY_EXIT);
+	leave(idx);
 	return mr;
 }
 
@@ -379,16 +373,13 @@ static struct ib_mr *wrap_rereg_user_mr(struct ib_mr *mr, int flags, u64 start, 
 	struct ib_mr *new;
 	int idx;
 
-	srdma_delay(SRDMA_DELAY_ENTRY);
-	idx = srcu_read_lock(&srdma_srcu);
-	dev = srdma_dev_of(ibdev);
+	dev = enter(ibdev, &idx);
 	if (dev)
 		new = rereg_tracked(dev, mr, flags, start, length, iova, access, pd, udata);
 	else
 		new = late_op(ibdev, rereg_user_mr)(mr, flags, start, length, iova, access, pd,
 						    udata);
-	srcu_read_unlock(&srdma_srcu, idx);
-	srdma_delay(SRDMA_DELAY_EXIT);
+	leave(idx);
 	return new;
 }
 
@@ -398,9 +389,7 @@ static int wrap_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	struct srdma_mr *mr;
 	int idx, ret;
 
-	srdma_delay(SRDMA_DELAY_ENTRY);
-	idx = srcu_read_lock(&srdma_srcu);
-	dev = srdma_dev_of(ibmr->device);
+	dev = enter(ibmr->device, &idx);
 	if (!dev) {
 		ret = late_op(ibmr->device, dereg_mr)(ibmr, udata);
 		goto out;
@@ -413,8 +402,7 @@ static int wrap_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	else if (mr)
 		srdma_mr_gone(dev, mr);
 out:
-	srcu_read_unlock(&srdma_srcu, idx);
-	srdma_delay(SRDMA_DELAY_EXIT);
+	leave(idx);
 	return ret;
 }
 

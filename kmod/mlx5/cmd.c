@@ -37,14 +37,21 @@ bool srdma_cmd_may(struct srdma_mlx5 *md)
 	return may;
 }
 
-int srdma_cmd(struct srdma_mlx5 *md, void *in, int in_size, void *out, int out_size)
+/* By mlx5_cmd_exec(), or by mlx5_cmd_do(), which does not log a refusal. */
+static int measured(struct srdma_mlx5 *md, typeof(mlx5_cmd_exec) *command, void *in, int in_size,
+		    void *out, int out_size)
 {
 	u64 start = ktime_get_ns();
-	int ret = mlx5_cmd_exec(md->core, in, in_size, out, out_size);
+	int ret = command(md->core, in, in_size, out, out_size);
 
 	atomic64_inc(&md->commands);
 	atomic64_add(ktime_get_ns() - start, &md->command_ns);
 	return ret;
+}
+
+int srdma_cmd(struct srdma_mlx5 *md, void *in, int in_size, void *out, int out_size)
+{
+	return measured(md, mlx5_cmd_exec, in, in_size, out, out_size);
 }
 
 /*
@@ -56,7 +63,6 @@ int srdma_mlx5_mr_shift(struct srdma_dev *dev, u32 lkey)
 	struct srdma_mlx5 *md = srdma_mlx5_of(dev);
 	u32 in[MLX5_ST_SZ_DW(query_mkey_in)] = {};
 	int out_size = MLX5_ST_SZ_BYTES(query_mkey_out), ret;
-	u64 start;
 	void *out;
 
 	if (!srdma_cmd_may(md))
@@ -66,10 +72,7 @@ int srdma_mlx5_mr_shift(struct srdma_dev *dev, u32 lkey)
 		return -EAGAIN;
 	MLX5_SET(query_mkey_in, in, opcode, MLX5_CMD_OP_QUERY_MKEY);
 	MLX5_SET(query_mkey_in, in, mkey_index, mlx5_mkey_to_idx(lkey));
-	start = ktime_get_ns();
-	ret = mlx5_cmd_do(md->core, in, sizeof(in), out, out_size);
-	atomic64_inc(&md->commands);
-	atomic64_add(ktime_get_ns() - start, &md->command_ns);
+	ret = measured(md, mlx5_cmd_do, in, sizeof(in), out, out_size);
 	if (!ret)
 		ret = MLX5_GET(query_mkey_out, out, memory_key_mkey_entry.log_page_size);
 	kfree(out);
