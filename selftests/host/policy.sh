@@ -60,7 +60,7 @@ swiftrdma -j policy simulate user/sim/policy.yaml scenario user/sim/scenarios/po
 point $? "a scenario is simulated"
 is "... with and without, and says that it is simulated" \
 	"$(jq -c '[.[] | select(.job == "j2") | [.simulated, .policies, .slo_met > 0.9]]' "$dir/sim")" \
-	'[[true,false,false],[true,true,true]]'
+	'[[true,null,false],[true,true,true]]'
 is "... with a line a tick and job in the CSV" "$(wc -l <"$dir/csv")" 241
 swiftrdma policy simulate user/sim/policy.yaml scenario user/sim/scenarios/port.yaml csv "$dir/it's" svg "$dir/it's.svg" >/dev/null 2>"$dir/err"
 point $? "it is drawn"
@@ -96,7 +96,7 @@ like "... which is said" "$out" 'the last record is cut off; read up to there'
 { head -c 8 "$dir/rec"; printf '\001'; tail -c +10 "$dir/rec"; } >"$dir/old"
 out=$(swiftrdma policy simulate "$dir/port.yaml" replay "$dir/old" 2>&1)
 is "one of another version is refused" $? 1
-like "... which is said" "$out" 'of version 1, and this reads version 2; record it anew'
+like "... which is said" "$out" 'of version 1, and this reads version 3; record it anew'
 out=$(swiftrdma policy simulate "$dir/port.yaml" replay "$dir/port.yaml" 2>&1)
 is "what is no recording is refused" $? 1
 like "... as such" "$out" 'not a recording of swiftrdma record'

@@ -13,12 +13,13 @@ cd "$(dirname "$0")/../.." || exit 1
 
 elements() { hca_gauge 0 objects sched_element; }
 no_element() { [ "$(elements)" = 0 ]; }
-# The rates of leaves, as the device has them, and how often they held QPs up.
+# The rates of leaves, as the device has them, and how often the one of that many
+# Mbit/s held QPs up.
 rates() { awk 'NR > 1 && $1 && $3 { print $3 }' $hca_debug/hca0/elements | sort -n | xargs; }
 weights() { awk 'NR > 1 && $1 && $2 > 1 { print $2 }' $hca_debug/hca0/elements | sort -n | xargs; }
-waits() { awk 'NR > 1 && $1 { n += $5 } END { print n + 0 }' $hca_debug/hca0/elements; }
+waits() { awk -v mbps="$1" 'NR > 1 && $3 == mbps { print $5 }' $hca_debug/hca0/elements; }
 rates_are() { [ "$(rates)" = "$1" ]; }
-held_up() { [ "$(waits)" -gt "$1" ]; }
+held_up() { [ "$(waits "$1")" -gt "$2" ]; }
 act() { swiftrdma action set "$@" 2>&1; }
 release() { swiftrdma action clear all; }
 classes() { swiftrdma -j qp show dev mlx5_0 pid "$1" | jq -c '[.[] | [.sl_asked, .sl]] | unique'; }
@@ -67,8 +68,8 @@ bulk bulk
 check "a rate for a live job" act job bulk bit_rate 1Gbit/s for 300s
 check "the device has it" wait_for 60 rates_are 1000
 is "a node and a leaf" "$(elements)" 2
-was=$(waits)
-check "and obeys" wait_for 30 held_up "$was"
+was=$(waits 1000)
+check "and obeys" wait_for 30 held_up 1000 "$was"
 is "shown" "$(swiftrdma -j job show bulk | jq '.[0].devs | length > 0')" true
 check "another rate" act job bulk bit_rate 2Gbit/s for 300s
 check "changed live" wait_for 60 rates_are 2000
@@ -91,8 +92,8 @@ end_bulk
 pid=$first
 check "one process dies: its job's element stays, others too" rates_are "1000 3000"
 bulk other
-was=$(waits)
-check "a new process is bound when it connects" wait_for 30 held_up "$was"
+was=$(waits 3000)
+check "a new process is bound when it connects" wait_for 30 held_up 3000 "$was"
 end_bulk
 # A pass that comes while it goes still finds its rate.
 param delay_ms 500

@@ -196,11 +196,11 @@ static void test_compact(void **state)
  * is not recorded comes back nought, and so do the gaps between members, whose
  * bytes are known.
  */
-#define GAPS_DEV	4
-#define GAPS_PORT	4
-#define GAPS_UAR	0
-#define GAPS_QP		9
-#define GAPS_STAT	4
+#define GAPS_DEV	8
+#define GAPS_PORT	0
+#define GAPS_UAR	4
+#define GAPS_QP		5
+#define GAPS_STAT	8
 
 static uint32_t noise;
 

@@ -72,7 +72,7 @@ static const struct column rule_columns[] = {
 		const struct snap_job_stat *stat = row;			\
 									\
 		(void)cli;						\
-		if (!(bit) || snap_has(stat, bit))			\
+		if ((bit) == 0 || snap_has(stat, bit))			\
 			cell_u64(c, stat->name);			\
 	}
 

@@ -9,89 +9,108 @@
 #include "cli/policy.h"
 #include "sim/fleet.h"
 
+#define VARIANTS 3		/* without, one file, the other */
+
 struct variant {
-	const char *name;	/* of its policy file, as it is shown */
+	const char *name;	/* of its policy file; NULL: without policies */
 	struct fleet_result res;
 };
 
-static double us(const struct fleet_job *f, double q)
+/* A job on all hosts, under one variant. */
+struct fleet_row {
+	const struct scenario *sc;
+	const struct variant *variant;
+	size_t job;
+	uint32_t hosts;
+};
+
+#define OF_FLEET(name, fill)						\
+	static void get_##name(const struct cli *cli, const void *row,	\
+			       struct cell *c)				\
+	{								\
+		const struct fleet_row *r = row;			\
+		const struct variant *v = r->variant;			\
+		const struct sim_job *job = &r->sc->jobs[r->job];	\
+		const struct fleet_job *res = &v->res.job[r->job];	\
+									\
+		(void)cli, (void)job, (void)res;			\
+		fill;							\
+	}
+
+/* Mean of a tick on one host. */
+static double tick_ns(const struct variant *v, uint64_t ns)
 {
-	return (double)sim_hist_quantile(&f->p99, q) / 1000;
+	return v->res.ticks ? (double)ns / (double)v->res.ticks : 0;
 }
 
-static void line(const struct sim_job *j, const struct fleet_job *f,
-		 const char *name, uint32_t hosts)
+static double p99(const struct fleet_job *res, double q)
 {
-	printf("%-12s %-16.16s %10.2f %10.2f %12.0f", j->name, name, us(f, 0.5),
-	       us(f, 0.99), f->rate / hosts);
-	if (j->slo_p99)
-		printf(" %8.1f %% %8.1f %%\n", 100.0 * f->met / hosts,
-		       100.0 * f->ticks_met / hosts);
-	else
-		printf(" %10s %10s\n", "-", "-");
+	return (double)sim_hist_quantile(&res->p99, q);
 }
 
-static double tick_us(const struct fleet_result *r, uint64_t ns)
-{
-	return r->ticks ? (double)ns / 1000 / (double)r->ticks : 0;
-}
+OF_FLEET(simulated, cell_flag(c, true))
+OF_FLEET(scenario, cell_str(c, r->sc->name))
+OF_FLEET(hosts, cell_u64(c, r->hosts))
+OF_FLEET(job, cell_str(c, job->name))
+OF_FLEET(policies, cell_str(c, v->name))
+OF_FLEET(p99, cell_real(c, p99(res, 0.5)))
+OF_FLEET(p99_worst, cell_real(c, p99(res, 0.99)))
+OF_FLEET(wr_rate, cell_real(c, res->rate / r->hosts))
+OF_FLEET(hosts_met, if (job->slo_p99) cell_real(c, (double)res->met / r->hosts))
+OF_FLEET(ticks_met, if (job->slo_p99) cell_real(c, res->ticks_met / r->hosts))
+OF_FLEET(decisions, cell_real(c, (double)v->res.decisions / r->hosts))
+OF_FLEET(signals_time, cell_real(c, tick_ns(v, v->res.cost.signals_ns)))
+OF_FLEET(policies_time, cell_real(c, tick_ns(v, v->res.cost.policies_ns)))
 
-static void table(const struct scenario *sc, const struct variant *v, size_t n,
-		  uint32_t hosts)
-{
-	size_t i, k;
+static const struct column columns[] = {
+	{ "simulated", NULL, 0, COL_JSON, get_simulated },
+	{ "scenario", NULL, 0, COL_JSON, get_scenario },
+	{ "hosts", NULL, 0, COL_JSON, get_hosts },
+	{ "job", "JOB", 0, COL_LEFT, get_job },
+	{ "policies", "POLICIES", 0, COL_LEFT, get_policies },
+	{ "p99", "P99", SHOW_TIME, 0, get_p99 },
+	{ "p99_worst", "WORST-1%", SHOW_TIME, 0, get_p99_worst },
+	{ "wr_rate", "WR/s", SHOW_RATE, 0, get_wr_rate },
+	{ "hosts_met", "HOSTS-MET", SHOW_RATIO, 0, get_hosts_met },
+	{ "ticks_met", "TICKS-MET", SHOW_RATIO, 0, get_ticks_met },
+	{ "decisions", NULL, 0, COL_JSON, get_decisions },
+	{ "signals_time", NULL, 0, COL_JSON, get_signals_time },
+	{ "policies_time", NULL, 0, COL_JSON, get_policies_time },
+};
 
-	printf("simulated: %s, %u hosts\n%s%s\n", sc->name, hosts, sc->claim,
-	       sc->claim[0] ? "\n" : "");
-	printf("%-12s %-16s %10s %10s %12s %10s %10s\n", "JOB", "POLICIES",
-	       "P99 (us)", "WORST 1%", "RATE (1/s)", "HOSTS MET",
-	       "TICKS MET");
+static int print(struct cli *cli, const struct scenario *sc, const struct variant *v,
+		 size_t n, uint32_t hosts)
+{
+	struct fleet_row row[VARIANTS * SIM_JOBS];
+	struct rows rows;
+	size_t i, k, count = 0;
+	int err;
+
 	for (i = 0; i < sc->n_jobs; i++)
 		for (k = 0; k < n; k++)
-			line(&sc->jobs[i], &v[k].res.job[i], v[k].name, hosts);
+			row[count++] = (struct fleet_row){ sc, &v[k], i, hosts };
+	rows = ROWS(columns, row, count);
+	if (cli->out.json)
+		return cli_show(cli, &rows);
+	printf("simulated: %s, %u hosts\n%s%s\n", sc->name, hosts, sc->claim,
+	       sc->claim[0] ? "\n" : "");
+	err = cli_show(cli, &rows);
 	printf("\n");
 	for (k = 0; k < n; k++)
 		printf("%s: %.1f decisions a host; of a tick on one host %.2f us of CPU for signals, %.2f us for policies\n",
-		       v[k].name, (double)v[k].res.decisions / hosts,
-		       tick_us(&v[k].res, v[k].res.cost.signals_ns),
-		       tick_us(&v[k].res, v[k].res.cost.policies_ns));
+		       v[k].name ? v[k].name : "without",
+		       (double)v[k].res.decisions / hosts,
+		       tick_ns(&v[k], v[k].res.cost.signals_ns) / 1000,
+		       tick_ns(&v[k], v[k].res.cost.policies_ns) / 1000);
+	return err;
 }
 
-static void json(const struct scenario *sc, const struct variant *v, size_t n,
-		 uint32_t hosts)
-{
-	size_t i, k;
-
-	printf("[");
-	for (k = 0; k < n; k++)
-		for (i = 0; i < sc->n_jobs; i++) {
-			const struct fleet_job *f = &v[k].res.job[i];
-
-			printf("%s{\"simulated\":true,\"scenario\":\"%s\",\"hosts\":%u,\"job\":\"%s\",\"policies\":%s%s%s,\"p99\":%.0f,\"p99_worst\":%.0f,\"wr_rate\":%.1f",
-			       i || k ? "," : "", sc->name, hosts,
-			       sc->jobs[i].name, k ? "\"" : "",
-			       k ? v[k].name : "null", k ? "\"" : "",
-			       us(f, 0.5) * 1000, us(f, 0.99) * 1000,
-			       f->rate / hosts);
-			if (sc->jobs[i].slo_p99)
-				printf(",\"hosts_met\":%.4f,\"ticks_met\":%.4f",
-				       (double)f->met / hosts,
-				       f->ticks_met / hosts);
-			printf(",\"decisions\":%.2f,\"signals_time\":%.0f,\"policies_time\":%.0f}",
-			       (double)v[k].res.decisions / hosts,
-			       tick_us(&v[k].res, v[k].res.cost.signals_ns) * 1000,
-			       tick_us(&v[k].res, v[k].res.cost.policies_ns) * 1000);
-		}
-	printf("]\n");
-}
-
-/* What follows the last slash may go into JSON: no quotes, nothing unprintable. */
+/* Of a path, what follows the last slash. */
 static const char *shown(const char *file)
 {
 	const char *slash = strrchr(file, '/');
 
-	file = slash ? slash + 1 : file;
-	return strpbrk(file, "\"\\") ? "policies" : file;
+	return slash ? slash + 1 : file;
 }
 
 int policy_fleet(struct cli *cli, const struct scenario *sc,
@@ -105,7 +124,7 @@ int policy_fleet(struct cli *cli, const struct scenario *sc,
 	size_t k;
 
 	for (k = 0; !err && k <= n; k++) {
-		v[k].name = k ? shown(files[k - 1]) : "none";
+		v[k].name = k ? shown(files[k - 1]) : NULL;
 		if (k)
 			err = policy_load(&cfg, files[k - 1], &all, true);
 		if (err)
@@ -117,10 +136,8 @@ int policy_fleet(struct cli *cli, const struct scenario *sc,
 		if (k)
 			config_free(&cfg);
 	}
-	if (!err && cli->out.json)
-		json(sc, v, n + 1, hosts);
-	else if (!err)
-		table(sc, v, n + 1, hosts);
+	if (!err)
+		err = print(cli, sc, v, n + 1, hosts);
 	free(v);
 	return err;
 }

@@ -84,77 +84,90 @@ static int parse(struct args *args, struct request *rq)
 	return CLI_OK;
 }
 
-static double us(const struct sim_job_result *r, double q)
+/* A job under the policies, or without. */
+struct result_row {
+	const struct scenario *sc;
+	const struct sim_result *res;
+	size_t job;
+	bool policies;
+};
+
+#define OF_RUN(name, fill)						\
+	static void get_##name(const struct cli *cli, const void *row,	\
+			       struct cell *c)				\
+	{								\
+		const struct result_row *r = row;			\
+		const struct sim_job *job = &r->sc->jobs[r->job];	\
+		const struct sim_job_result *res = &r->res->job[r->job]; \
+									\
+		(void)cli, (void)job, (void)res;			\
+		fill;							\
+	}
+
+static double rate(const struct result_row *r)
 {
-	return (double)sim_hist_quantile(&r->latency, q) / 1000;
+	return r->res->measured ? (double)r->res->job[r->job].done * 1e9 /
+				  (double)r->res->measured : 0;
 }
 
-static double rate(const struct sim_result *res, size_t i)
+static double quantile(const struct sim_job_result *res, double q)
 {
-	return res->measured ? (double)res->job[i].done * 1e9 /
-			       (double)res->measured : 0;
+	return (double)sim_hist_quantile(&res->latency, q);
 }
 
-static double met(const struct sim_job_result *r)
+OF_RUN(simulated, cell_flag(c, true))
+OF_RUN(scenario, cell_str(c, r->sc->name))
+OF_RUN(job, cell_str(c, job->name))
+OF_RUN(policies, cell_flag(c, r->policies))
+OF_RUN(which, cell_str(c, r->policies ? "with" : "without"))
+OF_RUN(p50, cell_real(c, quantile(res, 0.5)))
+OF_RUN(p99, cell_real(c, quantile(res, 0.99)))
+OF_RUN(p999, cell_real(c, quantile(res, 0.999)))
+OF_RUN(wr_rate, cell_real(c, rate(r)))
+OF_RUN(byte_rate, cell_real(c, rate(r) * job->bytes * 8))
+OF_RUN(slo_met, if (job->slo_p99)
+	cell_real(c, res->ticks ? (double)res->met / res->ticks : 0))
+
+static const struct column columns[] = {
+	{ "simulated", NULL, 0, COL_JSON, get_simulated },
+	{ "scenario", NULL, 0, COL_JSON, get_scenario },
+	{ "job", "JOB", 0, COL_LEFT, get_job },
+	{ "policies", NULL, 0, COL_JSON, get_policies },
+	{ "which", "POLICIES", 0, COL_LEFT | COL_TEXT, get_which },
+	{ "p50", "P50", SHOW_TIME, 0, get_p50 },
+	{ "p99", "P99", SHOW_TIME, 0, get_p99 },
+	{ "p999", "P99.9", SHOW_TIME, 0, get_p999 },
+	{ "wr_rate", "WR/s", SHOW_RATE, 0, get_wr_rate },
+	{ "byte_rate", "DATA", SHOW_BITRATE, 0, get_byte_rate },
+	{ "slo_met", "SLO-MET", SHOW_RATIO, 0, get_slo_met },
+};
+
+static int print(struct cli *cli, const struct scenario *sc,
+		 const struct sim_result *with, const struct sim_result *without)
 {
-	return r->ticks ? 100.0 * r->met / r->ticks : 0;
-}
+	struct result_row row[2 * SIM_JOBS];
+	struct rows rows;
+	size_t i, n = 0;
+	int err;
 
-static void line(const struct scenario *sc, const struct sim_result *res,
-		 size_t i, const char *which)
-{
-	const struct sim_job_result *r = &res->job[i];
-
-	printf("%-12s %-9s %10.2f %10.2f %10.2f %12.0f %10.3f",
-	       sc->jobs[i].name, which, us(r, 0.5), us(r, 0.99), us(r, 0.999),
-	       rate(res, i), rate(res, i) * sc->jobs[i].bytes * 8 / 1e9);
-	if (sc->jobs[i].slo_p99)
-		printf(" %7.1f %%\n", met(r));
-	else
-		printf(" %9s\n", "-");
-}
-
-static void table(const struct scenario *sc, const struct sim_result *with,
-		  const struct sim_result *without)
-{
-	size_t i;
-
-	printf("simulated: %s\n%s%s\n", sc->name, sc->claim,
-	       sc->claim[0] ? "\n" : "");
-	printf("%-12s %-9s %10s %10s %10s %12s %10s %9s\n", "JOB", "POLICIES",
-	       "P50 (us)", "P99 (us)", "P99.9", "RATE (1/s)", "(Gbit/s)",
-	       "SLO MET");
 	for (i = 0; i < sc->n_jobs; i++) {
 		if (without)
-			line(sc, without, i, "without");
-		line(sc, with, i, "with");
+			row[n++] = (struct result_row){ sc, without, i, false };
+		row[n++] = (struct result_row){ sc, with, i, true };
 	}
+	rows = ROWS(columns, row, n);
+	if (cli->out.json)
+		return cli_show(cli, &rows);
+	printf("simulated: %s\n%s%s\n", sc->name, sc->claim,
+	       sc->claim[0] ? "\n" : "");
+	err = cli_show(cli, &rows);
 	printf("\nport %.3g Gbit/s, QP context misses %.1f %%, %zu decisions, %.3g M requests, %.3g M events\n",
 	       with->tx_bps / 1e9, with->qpc_miss * 100, with->decisions,
 	       (double)with->wrs / 1e6, (double)with->events / 1e6);
 	if (without)
 		printf("without policies: port %.3g Gbit/s, QP context misses %.1f %%\n",
 		       without->tx_bps / 1e9, without->qpc_miss * 100);
-}
-
-static void json_run(const struct scenario *sc, const struct sim_result *res,
-		     bool policies, bool *first)
-{
-	size_t i;
-
-	for (i = 0; i < sc->n_jobs; i++) {
-		const struct sim_job_result *r = &res->job[i];
-
-		printf("%s{\"simulated\":true,\"scenario\":\"%s\",\"job\":\"%s\",\"policies\":%s,\"p50\":%.0f,\"p99\":%.0f,\"p999\":%.0f,\"wr_rate\":%.1f,\"byte_rate\":%.0f",
-		       *first ? "" : ",", sc->name, sc->jobs[i].name,
-		       policies ? "true" : "false", us(r, 0.5) * 1000,
-		       us(r, 0.99) * 1000, us(r, 0.999) * 1000, rate(res, i),
-		       rate(res, i) * sc->jobs[i].bytes * 8);
-		if (sc->jobs[i].slo_p99)
-			printf(",\"slo_met\":%.4f", met(r) / 100);
-		printf("}");
-		*first = false;
-	}
+	return err;
 }
 
 static int one(const struct scenario *sc, const struct config *cfg,
@@ -327,7 +340,6 @@ int policy_simulate(struct cli *cli, struct args *args)
 	struct config cfg = { 0 };
 	struct request rq;
 	struct report r;
-	bool first = true;
 	int err = parse(args, &rq);
 
 	if (!err && rq.replay) {
@@ -361,15 +373,8 @@ int policy_simulate(struct cli *cli, struct args *args)
 		err = policy_svg(sc, rq.csv, rq.svg);
 	if (!err && rq.without)
 		err = one(sc, NULL, &rq, &res[1]);
-	if (!err && cli->out.json) {
-		printf("[");
-		if (rq.without)
-			json_run(sc, &res[1], false, &first);
-		json_run(sc, &res[0], true, &first);
-		printf("]\n");
-	} else if (!err) {
-		table(sc, &res[0], rq.without ? &res[1] : NULL);
-	}
+	if (!err)
+		err = print(cli, sc, &res[0], rq.without ? &res[1] : NULL);
 	config_free(&cfg);
 	free(res);
 	free(sc);

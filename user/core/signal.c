@@ -92,7 +92,7 @@ static bool share(uint64_t a, uint64_t b, double *ratio)
 static void dev_contention(struct signals *s, size_t i, const struct snap_dev *was,
 			   const struct snap_dev *d)
 {
-	uint32_t has = was->has & d->has;
+	uint64_t has = was->has & d->has;
 	double ratio;
 
 	if (has & SNAP_CONGESTION)
@@ -207,7 +207,7 @@ static void qp_rates(struct signals *s, size_t i, const struct snap_qp *was,
 	 */
 	uint64_t t0 = was ? old_time : qp->since;
 	uint64_t t1 = was ? s->snap->time : qp->time;
-	uint32_t has = was ? was->has & qp->has : qp->has;
+	uint64_t has = was ? was->has & qp->has : qp->has;
 
 	s->advanced[i] = 2;
 	/*

@@ -27,48 +27,47 @@
 
 /* Bits of .has, shared by all objects that carry such a figure. */
 enum snap_field {
-	SNAP_DOORBELLS	= 1u << 0,
-	SNAP_WRS	= 1u << 1,
-	SNAP_STATE	= 1u << 2,
-	SNAP_PORT	= 1u << 3,
-	SNAP_UAR	= 1u << 4,
-	SNAP_TID	= 1u << 5,
-	SNAP_CLASS	= 1u << 6,	/* tclass, sl and what was asked */
-	SNAP_LEVEL	= 1u << 7,
-	SNAP_DEST	= 1u << 8,	/* dest_qpn, dgid */
-	SNAP_BYTES	= 1u << 9,	/* tx/rx bytes and packets of a port */
-	SNAP_SPEED	= 1u << 10,
-	SNAP_MAX_QPS	= 1u << 11,
-	SNAP_CREATE_RATE = 1u << 12,
-	SNAP_OWNER	= 1u << 13,
-	SNAP_NETDEV	= 1u << 14,
-	SNAP_CAP	= 1u << 15,	/* qp: queue capacities */
-	SNAP_CLASS_ERROR = 1u << 16,
-	SNAP_OWNERS	= 1u << 17,	/* uar: owners, threads */
-	SNAP_SWEEPS	= 1u << 18,	/* uar: sweeps, active, coactive; dev: sweep_* */
-	SNAP_LIMIT	= 1u << 19,	/* uar: context_limit; dev: qp, cq, mr_limit */
-	SNAP_CONTEXT	= 1u << 20,	/* uar: context_uars */
-	SNAP_UAR_LIMIT	= 1u << 21,
-	SNAP_COMMANDS	= 1u << 22,	/* dev: commands, command_time */
-	SNAP_CONGESTION	= 1u << 23,	/* dev: congestions */
-	SNAP_CONGESTED	= 1u << 24,	/* dev: congestion_level, congested_at */
-	SNAP_MTT	= 1u << 25,	/* dev: mtt_hits, mtt_misses */
-	SNAP_READ_STALL	= 1u << 26,
-	SNAP_ABSENT	= 1u << 27,	/* qp: wrs_absent says why there are no wrs */
-	SNAP_WRS_SINCE	= 1u << 28,
-	SNAP_RECENT	= 1u << 29,	/* uar of a congestion event: recent_wrs */
-	SNAP_BIT_RATE	= 1u << 30,	/* job on a device */
-	SNAP_WEIGHT	= 1u << 31,	/* the same */
-	/* Of a device and a job on one, which have no such fields of QPs: */
-	SNAP_MTTS	= SNAP_DEST,	/* mtts, mtts_unknown */
-	SNAP_MR_PAGES	= SNAP_TID,	/* mr_page_min, mr_page_max */
-	SNAP_MRS	= SNAP_CLASS,	/* mr_bytes; dev: mrs_unknown; job: mrs */
+	SNAP_DOORBELLS	= 1ull << 0,
+	SNAP_WRS	= 1ull << 1,
+	SNAP_STATE	= 1ull << 2,
+	SNAP_PORT	= 1ull << 3,
+	SNAP_UAR	= 1ull << 4,
+	SNAP_TID	= 1ull << 5,
+	SNAP_CLASS	= 1ull << 6,	/* tclass, sl and what was asked */
+	SNAP_LEVEL	= 1ull << 7,
+	SNAP_DEST	= 1ull << 8,	/* dest_qpn, dgid */
+	SNAP_BYTES	= 1ull << 9,	/* tx/rx bytes and packets of a port */
+	SNAP_SPEED	= 1ull << 10,
+	SNAP_MAX_QPS	= 1ull << 11,
+	SNAP_CREATE_RATE = 1ull << 12,
+	SNAP_OWNER	= 1ull << 13,
+	SNAP_NETDEV	= 1ull << 14,
+	SNAP_CAP	= 1ull << 15,	/* qp: queue capacities */
+	SNAP_CLASS_ERROR = 1ull << 16,
+	SNAP_OWNERS	= 1ull << 17,	/* uar: owners, threads */
+	SNAP_SWEEPS	= 1ull << 18,	/* uar: sweeps, active, coactive; dev: sweep_* */
+	SNAP_LIMIT	= 1ull << 19,	/* uar: context_limit; dev: qp, cq, mr_limit */
+	SNAP_CONTEXT	= 1ull << 20,	/* uar: context_uars */
+	SNAP_UAR_LIMIT	= 1ull << 21,
+	SNAP_COMMANDS	= 1ull << 22,	/* dev: commands, command_time */
+	SNAP_CONGESTION	= 1ull << 23,	/* dev: congestions */
+	SNAP_CONGESTED	= 1ull << 24,	/* dev: congestion_level, congested_at */
+	SNAP_MTT	= 1ull << 25,	/* dev: mtt_hits, mtt_misses */
+	SNAP_READ_STALL	= 1ull << 26,
+	SNAP_ABSENT	= 1ull << 27,	/* qp: wrs_absent says why there are no wrs */
+	SNAP_WRS_SINCE	= 1ull << 28,
+	SNAP_RECENT	= 1ull << 29,	/* uar of a congestion event: recent_wrs */
+	SNAP_BIT_RATE	= 1ull << 30,	/* job on a device */
+	SNAP_WEIGHT	= 1ull << 31,	/* the same */
+	SNAP_MTTS	= 1ull << 32,	/* dev, job on one: mtts, mtts_unknown */
+	SNAP_MR_PAGES	= 1ull << 33,	/* the same: mr_page_min, mr_page_max */
+	SNAP_MRS	= 1ull << 34,	/* mr_bytes; dev: mrs_unknown; job: mrs */
 };
 
 #define snap_has(obj, field) (((obj)->has & (field)) != 0)
 
 struct snap_dev {
-	uint32_t has;
+	uint64_t has;
 	uint32_t index;
 	uint32_t caps;		/* enum swiftrdma_dev_cap */
 	uint32_t ports, qps, uars, cqs, mrs;
@@ -89,7 +88,7 @@ struct snap_dev {
 };
 
 struct snap_port {
-	uint32_t has;
+	uint64_t has;
 	uint32_t dev, index;
 	uint32_t state, link_layer;
 	uint64_t speed;
@@ -108,7 +107,7 @@ struct snap_owner {
 };
 
 struct snap_uar {
-	uint32_t has;
+	uint64_t has;
 	uint32_t dev, index, kind, qps;
 	uint32_t owner;		/* index into snapshot.owners */
 	uint64_t created, doorbells, wrs;
@@ -120,7 +119,7 @@ struct snap_uar {
 };
 
 struct snap_qp {
-	uint32_t has;
+	uint64_t has;
 	uint32_t dev, qpn;
 	uint64_t serial;
 	uint32_t type, state, port, uar, job, tid;
@@ -153,7 +152,7 @@ struct snap_rule {
 
 /* A job on one device. */
 struct snap_job_stat {
-	uint32_t has;
+	uint64_t has;
 	uint32_t dev, qps, level;
 	uint64_t created, destroyed, rejected, doorbells, wrs;
 	uint64_t max_qps, create_rate;

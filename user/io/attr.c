@@ -90,7 +90,7 @@ int srdma_fill(const struct srdma_set *set, struct srdma_reading *r, void *obj,
 {
 	const struct nlattr *a;
 	uint64_t seen = 0;
-	uint32_t has = 0;
+	uint64_t has = 0;
 	bool bad = false;
 
 	while ((a = srdma_next_attr(&pos, &left, &bad))) {
@@ -118,7 +118,7 @@ int srdma_fill(const struct srdma_set *set, struct srdma_reading *r, void *obj,
 	if (bad || !ALL(seen, set->required))
 		return -EBADMSG;
 	if (set->has_offset != NO_HAS)
-		*(uint32_t *)((char *)obj + set->has_offset) = has;
+		*(uint64_t *)((char *)obj + set->has_offset) = has;
 	if (seen_out)
 		*seen_out = seen;
 	return 0;

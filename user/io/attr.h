@@ -26,7 +26,7 @@ enum srdma_kind {
 struct srdma_field {
 	enum srdma_kind kind;
 	uint16_t offset, size;
-	uint32_t has;		/* bit of the object's .has */
+	uint64_t has;		/* bit of the object's .has */
 };
 
 /* Attributes of one set, and the bits (1 << type) an object cannot lack. */
@@ -34,7 +34,7 @@ struct srdma_set {
 	const struct srdma_field *fields;
 	size_t n;
 	uint64_t required;
-	size_t has_offset;	/* of uint32_t .has; NO_HAS */
+	size_t has_offset;	/* of uint64_t .has; NO_HAS */
 	int (*nest)(struct srdma_reading *r, void *obj, int type,
 		    const void *data, size_t len);
 };

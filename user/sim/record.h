@@ -19,7 +19,7 @@
 
 #include "core/snapshot.h"
 
-#define RECORD_VERSION	2
+#define RECORD_VERSION	3
 
 struct record {
 	FILE *f;
