@@ -44,8 +44,10 @@ static void counted(struct srdma_mlx5 *md, u64 start)
 }
 
 /* By mlx5_cmd_exec(), or by mlx5_cmd_do(), which does not log a refusal. */
-static int measured(struct srdma_mlx5 *md, typeof(mlx5_cmd_exec) *command, void *in, int in_size,
-		    void *out, int out_size)
+static int measured(struct srdma_mlx5 *md,
+		    int (*command)(struct mlx5_core_dev *core, void *in, int in_size, void *out,
+				   int out_size),
+		    void *in, int in_size, void *out, int out_size)
 {
 	u64 start = ktime_get_ns();
 	int ret = command(md->core, in, in_size, out, out_size);

@@ -35,7 +35,8 @@ static void *memory(uint64_t bytes, int advice)
 	if (p == MAP_FAILED)
 		return NULL;
 	p += -(uintptr_t)p & (HUGE_PAGE - 1);
-	if (madvise(p, bytes, advice))
+	/* A kernel without huge pages has none to be without. */
+	if (madvise(p, bytes, advice) && advice != MADV_NOHUGEPAGE)
 		return NULL;
 	/*
 	 * Every other page first, from the second: neighbours that came one after
