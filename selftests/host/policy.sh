@@ -32,6 +32,16 @@ like "... which are named" "$out" 'unknown key whom'
 swiftrdma policy compile user/policies/order.yaml >"$dir/derived.yaml"
 check "what is derived fits it too" selftests/host/schema_check.py "$dir/derived.yaml"
 
+# The manual and the vocabulary: what can be asked, and what nobody can tell.
+man=Documentation/man/swiftrdma-policy.5
+words() { sed -nE "s/^\tX\(.*\"([a-z_]+\.[a-z0-9_]+)\".*$1\).*/\1/p" user/core/vocab.h; }
+is "the manual has every signal" "$(sed -nE '/^.SH SIGNALS/,/^.PP/s/^\.BR ([a-z.0-9_]+) .*/\1/p' $man | sort)" \
+	"$(words true | sort)"
+is "... and names those that nobody can tell" "$(grep -E '^dev\.[a-z_]+, ' $man | tr -d ' .' | tr , '\n' | sort)" \
+	"$(words false | tr -d . | sort)"
+is "... and every criterion" "$(sed -nE '/^.SS criteria/,/^.SS policies/s/^\.BR ([a-z_0-9]+) .*/\1/p' $man | sort)" \
+	"$(sed -nE '/criteria_known\[\]/,/^};/s/^\t\{ "([a-z_0-9]+)", UNIT.*/\1/p' user/policy/criteria.c | sort)"
+
 file=user/policies/order.yaml
 swiftrdma policy compile $file >"$dir/derived" 2>&1
 point $? "policies are derived from jobs and order"
