@@ -443,6 +443,7 @@ size_t policy_eval(const struct policy_set *set, struct policy_state *st,
 	};
 	size_t i;
 
+	st->ticks++;
 	ask_about(&e);
 	truth_update(&st->truth, &set->prog, s, now);
 	arrange(&e);

@@ -99,6 +99,7 @@ struct policy_run {
 	bool has_from[POLICY_STEPS];
 	double from[POLICY_STEPS];	/* the knobs before it touched them */
 	uint32_t dev, port;	/* where it was seen true */
+	uint64_t tick;		/* of its last act */
 };
 
 /* How restless a knob of a job is. */
@@ -160,6 +161,7 @@ struct policy_state {
 	size_t cap_order, n_order;
 	uint64_t order_of;	/* the topology it was made for */
 	bool ordered;
+	uint64_t ticks;		/* how often it was evaluated */
 	bool at_once;		/* take holds and cooldowns as passed */
 };
 
@@ -170,12 +172,14 @@ struct policy_reading {
 
 /* A decision, with what it rests on. */
 struct policy_decision {
+	uint64_t tick;			/* of policy_eval(), from 1 */
 	uint32_t policy;
 	uint32_t job_id;
 	char job[SNAP_NAME];
-	bool has_dev, has_port;
-	char dev[SNAP_DEVNAME];		/* where the state was seen */
-	uint32_t port;
+	/* The objects for which the state was seen. */
+	bool has_dev, has_port, has_uar, has_seen_qp;
+	char dev[SNAP_DEVNAME];
+	uint32_t port, uar, seen_qpn;
 	bool has_qp;			/* the target is a QP, not the job */
 	uint32_t dev_index, qpn;
 	uint64_t serial;
@@ -188,6 +192,7 @@ struct policy_decision {
 	struct policy_reading values[POLICY_READINGS];
 	uint64_t cooldown;		/* ns until the next one may follow */
 	uint32_t steps_left;		/* of max_steps; UINT32_MAX: no limit */
+	uint32_t acts_left;		/* of rate, over all jobs; the same */
 	unsigned int damped;		/* the cooldown is 2^damped times its own */
 	uint32_t others;		/* bit per cause that was true too, but fits less */
 	char reason[SNAP_REASON];

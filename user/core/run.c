@@ -205,7 +205,9 @@ static void describe(struct policy_decision *d, const struct policy_slot *slot,
 	d->has_old = true;
 	d->old = slot->value[knob];
 	d->new = slot->value[knob];
+	d->tick = slot->runs[d->policy].tick;
 	d->steps_left = UINT32_MAX;
+	d->acts_left = UINT32_MAX;
 	memcpy(d->reason, slot->reasons[slot->holder[knob]],
 	       sizeof(d->reason));
 }
@@ -391,6 +393,7 @@ size_t policy_carry(const struct policy_set *set, struct policy_state *st,
 {
 	size_t i, n = 0;
 
+	st->ticks = old->ticks;
 	for (i = 0; i < old->n_slots && i < st->n_slots; i++) {
 		if (!old->slots[i].used)
 			continue;
