@@ -377,7 +377,8 @@ const struct noun noun_policy = {
 	"each other; log prints the decisions, csv keeps latency and knobs over time, and\n"
 	"svg draws them (by gnuplot). hosts does it for many of them, each with its loads,\n"
 	"and against compares with the policies of another file.\n"
-	"replay says what they would have done with what swiftrdma record kept.\n"
+	"replay says what they would have done with what swiftrdma record kept, against\n"
+	"what was done.\n"
 	"FILE - is standard input. None of them needs the module. See\n"
 	"swiftrdma-policy(5).\n",
 };

@@ -22,6 +22,8 @@ struct scenario;
 /* policy_fleet.c: without policies, and with those of each file */
 int policy_fleet(struct cli *cli, const struct scenario *sc,
 		 const char *const *files, size_t n, uint32_t hosts);
+/* policy_replay.c: what would have been done, against what was */
+int policy_replay(struct cli *cli, const char *file, const char *recording);
 /* policy_svg.c: of what is in the CSV of a simulation */
 int policy_svg(const struct scenario *sc, const char *csv, const char *svg);
 

@@ -75,3 +75,36 @@ enum signal_id caps_lacks(const struct caps *caps, const struct prog *p,
 	}
 	return first;
 }
+
+static uint64_t code_reads(const struct prog *p, struct prog_code code)
+{
+	uint64_t reads = 0;
+	uint32_t i;
+
+	for (i = 0; i < code.n; i++) {
+		const struct prog_ins *in = &p->ins[code.first + i];
+
+		if (in->op == PROG_SIGNAL)
+			reads |= 1ULL << in->arg;
+		if (in->op == PROG_AGG)
+			reads |= code_reads(p, p->aggs[in->arg].value) |
+				 code_reads(p, p->aggs[in->arg].where);
+	}
+	return reads;
+}
+
+uint64_t caps_reads(const struct prog *p, const struct cond *c)
+{
+	uint64_t reads = 0;
+	uint32_t i, o, a;
+
+	for (i = 0; i < c->terms.n; i++) {
+		const struct prog_term *t = &p->terms[c->terms.first + i];
+
+		for (o = 0; o < OBJ_KINDS; o++)
+			for (a = 0; a < p->n_atoms[o]; a++)
+				if (t->need[o] & 1ULL << a)
+					reads |= code_reads(p, p->atoms[o][a].code);
+	}
+	return reads;
+}

@@ -19,4 +19,7 @@ struct caps caps_all(void);
 enum signal_id caps_lacks(const struct caps *caps, const struct prog *p,
 			  const struct cond *c);
 
+/* Bit per signal that it looks at. */
+uint64_t caps_reads(const struct prog *p, const struct cond *c);
+
 #endif /* SRDMA_POLICY_CAPS_H */

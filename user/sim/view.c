@@ -96,6 +96,24 @@ static bool is_open(const struct sim *s, uint32_t q)
 	       (!j->is->stop || ns < j->is->stop);
 }
 
+/* What the kernel would say is in force of a job. */
+static void fill_knobs(const struct sim_state *j, struct snap_job_stat *st)
+{
+	st->has = SNAP_WRS | SNAP_MTTS;
+	if (j->level)
+		st->has |= SNAP_LEVEL;
+	if (j->weighed)
+		st->has |= SNAP_WEIGHT;
+	if (j->element)
+		st->has |= SNAP_BIT_RATE;
+	if (j->create_rate >= 0)
+		st->has |= SNAP_CREATE_RATE;
+	st->level = j->level;
+	st->weight = j->weight;
+	st->bit_rate = j->bit_rate;
+	st->create_rate = j->create_rate < 0 ? 0 : (uint64_t)j->create_rate;
+}
+
 static void fill_snap(struct sim *s, struct snapshot *sn)
 {
 	uint64_t ns = s->now / PS_PER_NS;
@@ -117,6 +135,8 @@ static void fill_snap(struct sim *s, struct snapshot *sn)
 		/* A region of a scenario is one page, and has one translation. */
 		sn->jobs[i].stats[0].mtts = i ? s->sc->jobs[i - 1].mrs : 0;
 		sn->devs[0].mtts += sn->jobs[i].stats[0].mtts;
+		if (i)
+			fill_knobs(&s->job[i - 1], &sn->jobs[i].stats[0]);
 	}
 	for (i = 0; i < s->n_qps; i++) {
 		const struct sim_qp *qp = &s->qp[i];
