@@ -182,10 +182,11 @@ static void outcome(struct text *t, const struct policy_decision *d)
 	}
 }
 
-static void reason(struct eval *e, struct policy_decision *d,
-		   const struct policy *p, const struct cond *c,
+static void reason(struct eval *e, struct policy_slot *slot,
+		   struct policy_decision *d, const struct cond *c,
 		   const struct binding *b)
 {
+	const struct policy *p = &e->set->v[d->policy];
 	char tail[144];
 	struct text t, end;
 
@@ -206,6 +207,7 @@ static void reason(struct eval *e, struct policy_decision *d,
 	if (t.cut)
 		text_str(&t, "...");
 	text_mem(&t, tail, end.len);
+	memcpy(slot->reasons[d->policy], d->reason, t.len + 1);
 }
 
 /* What all decisions of one act have in common. */
@@ -424,8 +426,7 @@ void decide_act(struct eval *e, struct policy_slot *slot, uint32_t n,
 			d->steps_left = p->max_steps - run->steps - 1;
 		if (p->rate > 0)
 			d->acts_left = (uint32_t)(e->st->budgets[n].left - 1);
-		reason(e, d, p, c, b);
-		memcpy(slot->reasons[n], d->reason, sizeof(d->reason));
+		reason(e, slot, d, c, b);
 		held(slot, d);
 		*turned |= 1u << d->knob;
 		e->n++;
@@ -521,8 +522,7 @@ void decide_undo(struct eval *e, struct policy_slot *slot, uint32_t n,
 		note_turn(e, slot, knob, knob == SWIFTRDMA_KNOB_UAR ? 0 :
 			  (d->release ? run->from[i] : d->new) < d->old ? -1 :
 									   1);
-		reason(e, d, p, c, b);
-		memcpy(slot->reasons[n], d->reason, sizeof(d->reason));
+		reason(e, slot, d, c, b);
 		held(slot, d);
 		*turned |= 1u << knob;
 		left |= slot->held[knob];

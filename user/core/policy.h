@@ -148,6 +148,22 @@ struct policy_turn {
 	uint32_t first, end;
 };
 
+/*
+ * What was answered of a policy's state and undo on a job, and in which tick of
+ * struct truth: as long as nothing turned that it rests on, it is not asked again.
+ */
+struct policy_answer {
+	uint32_t asked, undo_asked;	/* 0: never */
+	uint8_t is, undo_is;		/* enum tri */
+	bool by_fallback, undo_by_fallback;
+	bool idle;	/* not true, and it holds nothing: not to be looked at */
+};
+
+/* What a policy's answers rest on besides its job. */
+struct policy_rest {
+	struct truth_rest when, undo;
+};
+
 struct policy_state {
 	struct policy_slot *slots;
 	struct policy_run *runs;
@@ -157,7 +173,9 @@ struct policy_state {
 	struct truth truth;
 	/* Rows of jobs by importance, and of each its slot and its policies. */
 	struct policy_turn *order;
+	struct policy_rest *rests;	/* per policy */
 	uint16_t *whose;
+	struct policy_answer *answers;	/* one for each in .whose */
 	size_t cap_order, n_order;
 	uint64_t order_of;	/* the topology it was made for */
 	bool ordered;
