@@ -6,13 +6,14 @@
 #include "cli/args.h"
 #include "policy/config.h"
 
-/* FILE [ on { here | anywhere } ] */
-int policy_file(struct args *args, const char **file, struct caps *caps);
+struct cli;
+
+/* FILE [ on { here | anywhere | DEV } ] */
+int policy_file(struct cli *cli, struct args *args, const char **file,
+		struct caps *caps);
 /* What is wrong goes to stderr. */
 int policy_load(struct config *cfg, const char *file, const struct caps *caps,
 		bool say_warnings);
-
-struct cli;
 
 /* policy_sim.c */
 int policy_simulate(struct cli *cli, struct args *args);

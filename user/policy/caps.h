@@ -12,6 +12,8 @@ struct caps {
 
 /* This system's kernel and agent. */
 struct caps caps_here(void);
+/* The same of one of its devices, which may lack some of that. */
+struct caps caps_dev(const struct snapshot *snap, const struct snap_dev *dev);
 /* A device that has it all, as the simulator's. */
 struct caps caps_all(void);
 
