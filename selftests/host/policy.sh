@@ -32,6 +32,16 @@ like "... which are named" "$out" 'unknown key whom'
 swiftrdma policy compile user/policies/order.yaml >"$dir/derived.yaml"
 check "what is derived fits it too" selftests/host/schema_check.py "$dir/derived.yaml"
 
+# The manual and the vocabulary: what can be asked, and what nobody can tell.
+man=Documentation/man/swiftrdma-policy.5
+words() { sed -nE "s/^\tX\(.*\"([a-z_]+\.[a-z0-9_]+)\".*$1\).*/\1/p" user/core/vocab.h; }
+is "the manual has every signal" "$(sed -nE '/^.SH SIGNALS/,/^.PP/s/^\.BR ([a-z.0-9_]+) .*/\1/p' $man | sort)" \
+	"$(words true | sort)"
+is "... and names those that nobody can tell" "$(grep -E '^dev\.[a-z_]+, ' $man | tr -d ' .' | tr , '\n' | sort)" \
+	"$(words false | tr -d . | sort)"
+is "... and every criterion" "$(sed -nE '/^.SS criteria/,/^.SS policies/s/^\.BR ([a-z_0-9]+) .*/\1/p' $man | sort)" \
+	"$(sed -nE '/criteria_known\[\]/,/^};/s/^\t\{ "([a-z_0-9]+)", UNIT.*/\1/p' user/policy/criteria.c | sort)"
+
 file=user/policies/order.yaml
 swiftrdma policy compile $file >"$dir/derived" 2>&1
 point $? "policies are derived from jobs and order"
@@ -88,7 +98,17 @@ sed 's/cgroup: .*kv.service/cgroup: \/j2/; s/cooldown: 500ms/cooldown: 1ms/' use
 out=$(swiftrdma policy simulate "$dir/port.yaml" replay "$dir/rec" 2>&1)
 point $? "a recording is replayed"
 like "... and says what would have been done" "$out" 'job j2: port: port sim0/1 util .* > 80 % and job j2 qps 2 > 0: level 0 -> 1'
+like "... against what was in force then" "$out" 'would: job j2: .* \(in force: 1\)'
+like "... and what was done" "$out" 'done:  job j3: level 1'
+like "... knob by knob" "$out" 'j2 +job.level +3 +[0-9.]+us +3 +1 +[0-9.]+ms +1 +[0-9.]+%'
+like "... and that nobody recorded latencies" "$out" 'latencies: the recording has none, neither p99 nor queue delay'
 like "... to the end" "$(tail -n 1 <<<"$out")" '^80 readings, [1-9]'
+swiftrdma -j policy simulate "$dir/port.yaml" replay "$dir/rec" >"$dir/replay" 2>/dev/null
+is "... in JSON" "$(jq -c '[.readings, (.events | map(.event) | unique), (.knobs[] | select(.job == "j2") | [.knob, .would_acts, .would_value, .done_acts, .done_value, .agreed < 0.1])]' "$dir/replay")" \
+	'[80,["done","would"],["job.level",3,3,1,1,true]]'
+swiftrdma -j policy simulate user/sim/policy.yaml replay "$dir/rec" >"$dir/replay" 2>/dev/null
+is "signals that a recording has none of are named, with who asked for them" \
+	"$(jq -c '.absent[] | select(.signal == "qp.queue_delay") | .policies | index("hol-kv") != null' "$dir/replay")" true
 head -c 3000 "$dir/rec" >"$dir/cut"
 out=$(swiftrdma policy simulate "$dir/port.yaml" replay "$dir/cut" 2>&1)
 point $? "one that was cut off is replayed as far as it goes"

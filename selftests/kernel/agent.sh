@@ -80,7 +80,7 @@ write_policy 3 1s '{level: 5, dscp: 46, sl: 2}'
 
 out=$(swiftrdma-agent --dry-run --once --config "$policy" 2>&1)
 point $? "a dry run ends well"
-like "... says what it would do, and why" "$out" 'dry run, would act: job fleet: up: job fleet qps 6 > 0: level 0 -> 3$'
+like "... says what it would do, and why" "$out" 'dry run, would act: job fleet: up: job fleet qps 6 > 0: level 0 -> 3 \[tick 1, next in 200 ms\]$'
 is "... does nothing" "$(lease) $(dev rxe0 live_changed) $(meaning 5)" "[] 0 40/5"
 fleet_has job "^$own " 1
 point $? "... to no QP"
@@ -96,7 +96,16 @@ fleet_has job "^$own " 5
 point $? "... for the time of one lease"
 is "the file's levels are in force" "$(meaning 5)" 46/2
 
-# As a service.
+# As a service, with somebody who listens.
+swiftrdma -j monitor action >"$fleet_dir/heard" & listens=$!
+provoke() {
+	swiftrdma action set job fleet max_qps 100000 for 100ms >/dev/null
+	grep -q max_qps "$fleet_dir/heard"
+}
+nothing_held() { [ "$(lease)" = "[]" ]; }
+wait_for 30 provoke && wait_for 10 nothing_held
+point $? "somebody listens to the module"
+told() { jq -c "select(.event == \"action\" and .knob == \"level\") | $1" "$fleet_dir/heard"; }
 python3 -c "$listener" "$fleet_dir/socket" >"$fleet_dir/notify" 2>&1 & python=$!
 hears ^listening
 write_policy 3 1s
@@ -109,6 +118,18 @@ point $? "it acts"
 is "it keeps CAP_NET_ADMIN and nothing else" "$(caps $agent)" "3*0000000000001000 1*1"
 says 'result .* job fleet: .* 6 QPs, 6 done'
 point $? "it says how it went"
+why='up: job fleet qps 6 > 0: level 0 -> 3 \[tick [1-9][0-9]*, next in 200 ms\]'
+like "the decision is kept with what it did, and why" \
+	"$(swiftrdma action show)" "override +fleet .* level +3 +yes .* agent .* $why"
+is "... in numbers, too" \
+	"$(swiftrdma -j action show | jq -c '.[] | select(.kind == "override") | [.policy, .tick > 0, .cooldown, .origin, .in_force]')" \
+	'["up",true,200000000,"agent",true]'
+wait_for 10 grep -q '"tick"' "$fleet_dir/heard"
+is "whoever listened to the module heard of it" \
+	"$(told '[.job, .knob, .value, .policy, .tick > 0, .cooldown]' | head -n 1)" \
+	'["fleet","level",3,"up",true,200000000]'
+like "... in the same words" "$(told .reason | head -n 1)" "$why"
+kill $listens
 first=$(lease)
 like "it holds a lease" "$first" '^\[[0-9]+,3\]$'
 nap 3

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include <cmocka.h>
+#include <unistd.h>
 
 #include "unit/fake_io.c"
 
@@ -129,7 +130,7 @@ static void test_acts_and_gives_back(void **state)
 	assert_int_equal(fake.rank, 42);
 	assert_int_equal(fake.ttl_ms, 2000);
 	assert_string_equal(fake.got[0].reason,
-			    "port: port rxe0/1 util 95 % > 80 % and job kv qps 2 > 0: level 0 -> 1");
+			    "port: port rxe0/1 util 95 % > 80 % and job kv qps 2 > 0: level 0 -> 1 [tick 2, next in 100 ms]");
 	assert_false(fake.got[0].has_dev);
 	for (i = 0; i < 5; i++)
 		tick(100, 0.95);
@@ -144,6 +145,43 @@ static void test_acts_and_gives_back(void **state)
 	assert_int_equal(fake.lease, 0);
 	assert_int_equal(fake.ends, 1);
 	assert_int_equal(fake.level[2], -1);
+}
+
+/* The record of a decision, as --log-json prints it. */
+static void test_logged(void **state)
+{
+	static const char *const want[] = {
+		"{\"event\":\"decision\",\"time\":", ",\"tick\":1,\"dry_run\":false,\"batch\":",
+		",\"policy\":\"port\",\"job\":\"kv\",\"dev\":\"rxe0\",\"port\":1,",
+		"\"knob\":\"job.level\",\"old\":0,\"new\":1,\"undo\":false,",
+		"\"signals\":{\"port.util\":0.95,\"job.qps\":2},\"cooldown\":100000000,",
+		"\"reason\":\"port: port rxe0/1 util 95 % > 80 % and job kv qps 2 > 0: level 0 -> 1\"}\n",
+	};
+	char text[2048] = "", *at = text;
+	FILE *file = tmpfile();
+	int was = dup(1);
+	size_t i;
+
+	(void)state;
+	assert_true(file && was >= 0);
+	fflush(stdout);
+	assert_true(dup2(fileno(file), 1) == 1);
+	log_open(-1, true);
+	tick(0, 0);
+	tick(100, 0.95);
+	fflush(stdout);
+	dup2(was, 1);
+	close(was);
+	log_open(-1, false);
+	assert_true(pread(fileno(file), text, sizeof(text) - 1, 0) > 0);
+	fclose(file);
+	for (i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+		at = strstr(at, want[i]);
+		if (!at)
+			fail_msg("no %s in\n%s", want[i], text);
+		at += strlen(want[i]);
+	}
+	assert_int_equal(*at, 0);
 }
 
 static void test_dry_run(void **state)
@@ -475,7 +513,8 @@ int main(void)
 {
 #define T(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(test_imbalance), T(test_acts_and_gives_back), T(test_dry_run),
+		T(test_imbalance), T(test_acts_and_gives_back), T(test_logged),
+		T(test_dry_run),
 		T(test_keeps_the_lease), T(test_lease_ran_out),
 		T(test_lease_lost_while_acting), T(test_one_bad_item),
 		T(test_module_away), T(test_module_loaded_anew),

@@ -96,6 +96,57 @@ static void test_here(void **state)
 	config_free(&cfg);
 }
 
+static bool runs(const char *name)
+{
+	const struct policy *p = find(name);
+
+	assert_non_null(p);
+	return !p->off;
+}
+
+/* Which of them one device can run: by what it can tell, and what it can do. */
+static void test_device(void **state)
+{
+	static const char text[] = JOBS
+		"policies:\n"
+		"- {name: port, for: job kv, when: port.util > 80%, do: job.level += 1, undo: {when: port.util < 60%}}\n"
+		"- {name: rate, for: job bulk, when: job.qps > 1, do: job.bit_rate = 1Gbit/s, undo: {when: job.qps == 0}}\n"
+		"- {name: ring, for: job bulk, when: qp.doorbell_rate > 1/s, do: job.max_qps = 1, undo: {when: qp.doorbell_rate == 0/s}}\n"
+		"- {name: post, for: job bulk, when: qp.wr_rate > 1/s, do: job.max_qps = 2, undo: {when: qp.wr_rate == 0/s}}\n"
+		"- {name: miss, for: job bulk, when: dev.mtt_miss > 30%, do: job.max_qps = 3, undo: {when: dev.mtt_miss < 10%}}\n"
+		"- {name: mtts, for: job bulk, when: dev.mtts > 9, do: job.max_qps = 4, undo: {when: dev.mtts < 2}}\n"
+		"- {name: bell, for: job bulk, when: dev.db_congestion > 0/s, do: job.max_qps = 5, undo: {when: dev.db_congestion <= 0/s, hold: 1s}}\n"
+		"- {name: meet, for: job bulk, when: uar.coactive > 50%, fallback: uar.qps > 8, do: job.max_qps = 6, undo: {when: uar.coactive < 20%, fallback: uar.qps < 4}}\n";
+	static const char *const names[] = {
+		"port", "rate", "ring", "post", "miss", "mtts", "bell",
+	};
+	struct snap_dev dev = { .index = 3 };
+	struct snap_port ports[] = { { .dev = 2, .has = SNAP_BYTES }, { .dev = 3 } };
+	const struct snapshot snap = { .ports = ports, .n_ports = 2 };
+	size_t i, k;
+
+	(void)state;
+	/* One that has nothing, and then each thing by itself. */
+	for (i = 0; i <= 7; i++) {
+		dev.caps = i == 2 ? SWIFTRDMA_DEV_CAP_RATES :
+			   i == 3 ? SWIFTRDMA_DEV_CAP_DOORBELLS :
+			   i == 4 ? SWIFTRDMA_DEV_CAP_WRS : 0;
+		dev.has = i == 5 ? SNAP_MTT : i == 6 ? SNAP_MTTS :
+			  i == 7 ? SNAP_CONGESTION : 0;
+		ports[1].has = i == 1 ? SNAP_BYTES : 0;
+		if (!load(text, caps_dev(&snap, &dev))) {
+			report_print(&rep, stderr);
+			fail();
+		}
+		for (k = 0; k < 7; k++)
+			assert_true(runs(names[k]) == (k + 1 == i));
+		assert_true(runs("meet"));
+		assert_true(cfg.texts[find("meet") - cfg.policies.v].by_fallback ==
+			    (i != 3 && i != 4));
+		config_free(&cfg);
+	}
+}
+
 /* What is printed is a file's policies section, and means the same. */
 static void test_read_again(void **state)
 {
@@ -203,6 +254,7 @@ int main(void)
 		cmocka_unit_test(test_all_five),
 		cmocka_unit_test(test_levels),
 		cmocka_unit_test(test_here),
+		cmocka_unit_test(test_device),
 		cmocka_unit_test(test_read_again),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_order),

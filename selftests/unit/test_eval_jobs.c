@@ -275,9 +275,95 @@ static void test_no_allocation(void **state)
 #endif
 }
 
+static uint32_t noise = 1;
+
+static double some(double most)
+{
+	noise = noise * 1664525 + 1013904223;
+	return most * (noise >> 8) / (1 << 24);
+}
+
+/* A few signals move, or go, as they might on a busy device. */
+static void stir(void)
+{
+	if (some(1) < 0.3)
+		util(some(1));
+	if (some(1) < 0.2)
+		signal_set(&sig, SIG_DEV_CREATE_RATE, 0, some(2000));
+	if (some(1) < 0.3)
+		signal_set(&sig, SIG_UAR_COACTIVE, (size_t)some(2), some(1));
+	if (some(1) < 0.3)
+		signal_set(&sig, SIG_QP_QUEUE_DELAY, (size_t)some(3), some(10000));
+	if (some(1) < 0.3)
+		signal_set(&sig, SIG_JOB_P99, 1 + (size_t)some(2), some(100000));
+	if (some(1) < 0.05)
+		forget(SIG_JOB_P99, 1 + (size_t)some(2));
+	if (some(1) < 0.05)
+		forget(SIG_PORT_UTIL, 0);
+	if (some(1) < 0.05)
+		forget(SIG_QP_QUEUE_DELAY, (size_t)some(3));
+}
+
+/*
+ * Answers are kept as long as nothing turned that they rest on. Who asks anew in
+ * every tick decides the same.
+ */
+static void test_kept_answers(void **state)
+{
+	static struct policy_decision again[DECISIONS];
+	struct policy_state anew;
+	size_t i, n, decided = 0;
+	struct policy *p;
+	uint64_t ms;
+
+	(void)state;
+	p = add("port", "job", "port.util > 80% and job.p99 > 50us",
+		"job.level += 1", "port.util < 60%");
+	p->cause = CAUSE_PORT;
+	read_state(&p->fallback, COMPILE_ASK, NULL, "port.util > 90%");
+	read_state(&p->undo_fallback, COMPILE_TELL, &p->undo_fallback_not,
+		   "job.p99 < 20us");
+	add("hol", "job kv", "qp.queue_delay > 5us and port.util < 80%",
+	    "job.weight += 1", "qp.queue_delay < 2us")->cause = CAUSE_HOL;
+	add("uar", "job", "uar.coactive > 50% for 200ms", "job.credits = 5",
+	    "uar.coactive < 20%");
+	add("storm", "job bulk", "dev.create_rate > 1k/s", "job.create_rate = 10/s",
+	    "dev.create_rate < 300/s");
+	add("late", "job kv", "job.p99 rising and dev.create_rate < 500/s",
+	    "job.max_qps = 9", "job.p99 falling");
+	set.settle = 300 * MS;
+	policy_state_init(&anew);
+	for (ms = 1000; ms < 300000; ms += 100) {
+		stir();
+		sig.readings++;
+		n = eval(ms);
+		decided += n;
+		assert_int_equal(policy_state_reserve(&anew, &set, &sig), 0);
+		anew.ordered = false;
+		assert_int_equal(policy_eval(&set, &anew, &sig, ms * MS, again,
+					     DECISIONS), n);
+		for (i = 0; i < n; i++) {
+			assert_int_equal(out[i].policy, again[i].policy);
+			assert_int_equal(out[i].undo, again[i].undo);
+			assert_int_equal(out[i].release, again[i].release);
+			assert_true(out[i].new == again[i].new);
+			assert_string_equal(out[i].reason, again[i].reason);
+		}
+		for (i = 0; i < OBJ_KINDS; i++) {
+			struct signal_table *t = &sig.table[i];
+
+			while (t->n_moved)
+				t->moved[t->list[--t->n_moved]] = 0;
+		}
+	}
+	assert_true(decided > 500);
+	policy_state_free(&anew);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		EVAL_TEST(test_kept_answers),
 		EVAL_TEST(test_several_jobs),
 		EVAL_TEST(test_one_holder),
 		EVAL_TEST(test_some_and_all),

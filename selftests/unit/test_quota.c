@@ -202,7 +202,7 @@ static void test_damping(void **state)
 			assert_int_equal(out[0].cooldown,
 					 (uint64_t)100 * MS << damped);
 			assert_non_null(strstr(out[0].reason,
-					       "it turned too often: waiting"));
+					       "it turned too often, waiting"));
 		}
 	}
 	assert_true(damped >= 3);

@@ -251,6 +251,40 @@ static void test_dev_contention(void **state)
 	is_absent(SIG_DEV_MTT_MISS, 0);
 }
 
+/*
+ * Translations are known where the device was asked for each region; a sum that
+ * lacks some is too small, which is not known.
+ */
+static void test_mtts(void **state)
+{
+	struct snap_job_stat *st = &is.jobs[1].stats[0];
+
+	(void)state;
+	run(&no_opts);
+	is_absent(SIG_DEV_MTTS, 0);
+	is_absent(SIG_JOB_MTTS, 1);
+	is.devs[0].has |= SNAP_MTTS;
+	is.devs[0].mtts = 956;
+	st->has |= SNAP_MTTS;
+	st->mtts = 600;
+	run(&no_opts);
+	is_about(SIG_DEV_MTTS, 0, 956);
+	is_about(SIG_JOB_MTTS, 1, 600);
+	/* On two devices it has what it has on both. */
+	st = made_stat(&is.jobs[1], 1, 1);
+	run(&no_opts);
+	is_absent(SIG_JOB_MTTS, 1);
+	st->has |= SNAP_MTTS;
+	st->mtts = 12;
+	run(&no_opts);
+	is_about(SIG_JOB_MTTS, 1, 612);
+	st->mtts_unknown = 1;
+	is.devs[0].mtts_unknown = 1;
+	run(&no_opts);
+	is_absent(SIG_DEV_MTTS, 0);
+	is_absent(SIG_JOB_MTTS, 1);
+}
+
 /* Created between the readings: it counts from nought at its own beginning. */
 static void test_new_and_reused(void **state)
 {
@@ -399,7 +433,7 @@ int main(void)
 		T(test_dev_details), T(test_step_back),
 		T(test_absent_figures), T(test_overridden_speed),
 		T(test_busier_direction), T(test_smoothing), T(test_coactive),
-		T(test_sweeps), T(test_dev_contention),
+		T(test_sweeps), T(test_dev_contention), T(test_mtts),
 		T(test_new_and_reused), T(test_quiet_qp), T(test_index), T(test_empty),
 	};
 

@@ -111,6 +111,17 @@ static void test_cache(void **state)
 	HOLDS("... without", met(&without, "kv"), <=, 0.1);
 }
 
+static void test_pages(void **state)
+{
+	(void)state;
+	run("pages");
+	HOLDS("kv p99, without to with", p99(&without, "kv") / p99(&with, "kv"), >=, 5);
+	HOLDS("kv's target met", met(&with, "kv"), >=, 0.99);
+	HOLDS("... without", met(&without, "kv"), <=, 0.1);
+	/* What it costs: who overflows the cache is slowed down. */
+	HOLDS("dlrm's rate", done(&with, "dlrm") / done(&without, "dlrm"), >=, 0.2);
+}
+
 static void test_thrash(void **state)
 {
 	double s;
@@ -292,6 +303,7 @@ int main(void)
 		cmocka_unit_test(test_uar),
 		cmocka_unit_test(test_cache),
 		cmocka_unit_test(test_scale),
+		cmocka_unit_test(test_pages),
 		cmocka_unit_test(test_thrash),
 		cmocka_unit_test(test_port),
 		cmocka_unit_test(test_hol),

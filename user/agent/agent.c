@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/log.h"
+#include "core/told.h"
 
 #define NSEC_PER_MSEC 1000000ULL
 
@@ -113,7 +114,7 @@ static void to_action(const struct policy_decision *d, struct snap_action *act)
 	} else {
 		memcpy(act->job, d->job, sizeof(act->job));
 	}
-	memcpy(act->reason, d->reason, sizeof(act->reason));
+	told_write(act->reason, sizeof(act->reason), d);
 }
 
 /* Three ticks at least, also where the command line made them longer. */

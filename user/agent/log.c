@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "core/told.h"
+
 static int max_level = LOG_INFO;
 static bool to_journal, to_json;
 
@@ -117,28 +119,53 @@ static void json_causes(const struct policy *p,
 	putchar(']');
 }
 
+/* The objects for which the state was true; the target is told apart. */
+static void json_bindings(const struct policy_decision *d)
+{
+	if (d->has_dev)
+		json_string("dev", d->dev);
+	if (d->has_port)
+		printf(",\"port\":%u", d->port);
+	if (d->has_uar)
+		printf(",\"uar\":%u", d->uar);
+	if (d->has_seen_qp)
+		printf(",\"seen_qpn\":%u", d->seen_qpn);
+}
+
+static void json_quota(const struct policy_decision *d)
+{
+	printf(",\"cooldown\":%llu", (unsigned long long)d->cooldown);
+	if (d->steps_left != UINT32_MAX)
+		printf(",\"steps_left\":%u", d->steps_left);
+	if (d->acts_left != UINT32_MAX)
+		printf(",\"acts_left\":%u", d->acts_left);
+	if (d->damped)
+		printf(",\"damped\":%u", d->damped);
+}
+
 void log_decision(const struct policy *p, const struct policy_decision *d,
 		  bool dry_run, uint64_t batch, uint64_t now)
 {
+	char said[SNAP_REASON];
+
+	told_write(said, sizeof(said), d);
 	if (dry_run)
 		log_msg(LOG_INFO, "dry run, would act: job %s: %s", d->job,
-			d->reason);
+			said);
 	else
 		log_msg(LOG_INFO, "act (batch %llu): job %s: %s",
-			(unsigned long long)batch, d->job, d->reason);
+			(unsigned long long)batch, d->job, said);
 	if (!to_json)
 		return;
-	printf("{\"event\":\"decision\",\"time\":%llu,\"dry_run\":%s",
-	       (unsigned long long)now, dry_run ? "true" : "false");
+	printf("{\"event\":\"decision\",\"time\":%llu,\"tick\":%llu,\"dry_run\":%s",
+	       (unsigned long long)now, (unsigned long long)d->tick,
+	       dry_run ? "true" : "false");
 	if (batch)
 		printf(",\"batch\":%llu", (unsigned long long)batch);
 	if (p)
 		json_string("policy", p->name);
 	json_string("job", d->job);
-	if (d->has_dev)
-		json_string("dev", d->dev);
-	if (d->has_port)
-		printf(",\"port\":%u", d->port);
+	json_bindings(d);
 	json_string("knob", vocab_knob(d->knob)->name);
 	if (d->has_old)
 		printf(",\"old\":%.9g", d->old);
@@ -153,10 +180,7 @@ void log_decision(const struct policy *p, const struct policy_decision *d,
 	}
 	if (d->has_qp)
 		printf(",\"qpn\":%u", d->qpn);
-	if (d->steps_left != UINT32_MAX)
-		printf(",\"steps_left\":%u", d->steps_left);
-	if (d->damped)
-		printf(",\"damped\":%u", d->damped);
+	json_quota(d);
 	json_string("reason", d->reason);
 	puts("}");
 }

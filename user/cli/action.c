@@ -7,6 +7,7 @@
 
 #include "cli/cli.h"
 #include "core/text.h"
+#include "core/told.h"
 
 const char *action_knob_name(uint32_t knob)
 {
@@ -185,6 +186,57 @@ GETTER(reason)
 	cell_str(c, ((const struct snap_action *)row)->reason);
 }
 
+/* What the agent's words say in numbers. */
+GETTER(policy)
+{
+	struct told t;
+
+	(void)cli;
+	if (!told_read(((const struct snap_action *)row)->reason, &t))
+		return;
+	memcpy(c->buf, t.policy, sizeof(t.policy));
+	cell_str(c, c->buf);
+}
+
+GETTER(tick)
+{
+	struct told t;
+
+	(void)cli;
+	if (told_read(((const struct snap_action *)row)->reason, &t))
+		cell_u64(c, t.tick);
+}
+
+GETTER(cooldown)
+{
+	struct told t;
+
+	(void)cli;
+	if (told_read(((const struct snap_action *)row)->reason, &t) &&
+	    t.has_cooldown)
+		cell_u64(c, t.cooldown);
+}
+
+GETTER(steps_left)
+{
+	struct told t;
+
+	(void)cli;
+	if (told_read(((const struct snap_action *)row)->reason, &t) &&
+	    t.steps_left != UINT32_MAX)
+		cell_u64(c, t.steps_left);
+}
+
+GETTER(acts_left)
+{
+	struct told t;
+
+	(void)cli;
+	if (told_read(((const struct snap_action *)row)->reason, &t) &&
+	    t.acts_left != UINT32_MAX)
+		cell_u64(c, t.acts_left);
+}
+
 static const struct column columns[] = {
 	{ "kind", "KIND", 0, COL_LEFT, get_kind },
 	{ "job", "JOB", 0, COL_LEFT, get_job },
@@ -204,6 +256,11 @@ static const struct column columns[] = {
 	{ "qps_pending", "PENDING", 0, 0, get_qps_pending },
 	{ "qps_unsupported", "UNSUPP", 0, 0, get_qps_unsupported },
 	{ "error", "ERROR", SHOW_ERRNO, COL_LEFT, get_error },
+	{ "policy", "POLICY", 0, COL_LEFT | COL_DETAIL, get_policy },
+	{ "tick", "TICK", 0, COL_DETAIL, get_tick },
+	{ "cooldown", "COOLDOWN", SHOW_TIME, COL_DETAIL, get_cooldown },
+	{ "steps_left", "STEPS-LEFT", 0, COL_DETAIL, get_steps_left },
+	{ "acts_left", "ACTS-LEFT", 0, COL_DETAIL, get_acts_left },
 	{ "reason", "REASON", 0, COL_LEFT, get_reason },
 };
 
@@ -222,6 +279,11 @@ static const struct column result_columns[] = {
 	{ "qps_pending", "", 0, 0, get_qps_pending },
 	{ "qps_unsupported", "", 0, 0, get_qps_unsupported },
 	{ "error", "", SHOW_ERRNO, 0, get_error },
+	{ "policy", "", 0, COL_JSON, get_policy },
+	{ "tick", "", 0, COL_JSON, get_tick },
+	{ "cooldown", "", 0, COL_JSON, get_cooldown },
+	{ "steps_left", "", 0, COL_JSON, get_steps_left },
+	{ "acts_left", "", 0, COL_JSON, get_acts_left },
 	{ "reason", "", 0, 0, get_reason },
 };
 

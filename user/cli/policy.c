@@ -11,7 +11,24 @@
 /* FILE and what may follow it, in any order. */
 static const char *const wheres[] = { "here", "anywhere", NULL };
 
-int policy_file(struct args *args, const char **file, struct caps *caps)
+/* As the module has it now. */
+static int caps_of(struct cli *cli, const char *name, struct caps *caps)
+{
+	const struct io_want want = { .devs = true, .ports = true };
+	uint32_t index;
+	int err = cli_read(cli, &want);
+
+	if (err)
+		return err;
+	err = view_find_dev(cli, name, &index);
+	if (err)
+		return err;
+	*caps = caps_dev(&cli->snap, view_dev(cli, index));
+	return CLI_OK;
+}
+
+int policy_file(struct cli *cli, struct args *args, const char **file,
+		struct caps *caps)
 {
 	const char *word;
 
@@ -31,8 +48,9 @@ int policy_file(struct args *args, const char **file, struct caps *caps)
 		*caps = caps_all();
 		return CLI_OK;
 	}
-	return args_bad("on: 'here' (this system) or 'anywhere' (a device that has it all), not '%s'",
-			word ? word : "");
+	if (!word)
+		return args_bad("on: where? 'here', 'anywhere' or a device");
+	return caps_of(cli, word, caps);
 }
 
 int policy_load(struct config *cfg, const char *file, const struct caps *caps,
@@ -128,7 +146,7 @@ static int check(struct cli *cli, struct args *args)
 	struct rows rows;
 	struct caps caps;
 	const char *file;
-	int err = policy_file(args, &file, &caps);
+	int err = policy_file(cli, args, &file, &caps);
 
 	if (!err)
 		err = args_end(args);
@@ -153,9 +171,8 @@ static int compile(struct cli *cli, struct args *args)
 	struct caps caps;
 	const char *file;
 	char *text;
-	int err = policy_file(args, &file, &caps);
+	int err = policy_file(cli, args, &file, &caps);
 
-	(void)cli;
 	if (!err)
 		err = args_end(args);
 	if (!err)
@@ -326,7 +343,7 @@ static int explain(struct cli *cli, struct args *args)
 	const char *file, *job;
 	bool found = false;
 	size_t i;
-	int err = policy_file(args, &file, &caps);
+	int err = policy_file(cli, args, &file, &caps);
 
 	(void)cli;
 	if (err)
@@ -362,9 +379,9 @@ static const struct verb verbs[] = {
 
 const struct noun noun_policy = {
 	"policy", verbs,
-	"Usage: swiftrdma policy check FILE [ on { here | anywhere } ]\n"
+	"Usage: swiftrdma policy check FILE [ on { here | anywhere | DEV } ]\n"
 	"       swiftrdma policy compile FILE\n"
-	"       swiftrdma policy explain FILE [ on { here | anywhere } ] [ JOB ]\n"
+	"       swiftrdma policy explain FILE [ on { here | anywhere | DEV } ] [ JOB ]\n"
 	"       swiftrdma policy simulate FILE scenario FILE [ without ] [ log ]\n"
 	"                                 [ csv FILE [ svg FILE ] ] [ record FILE ]\n"
 	"       swiftrdma policy simulate FILE scenario FILE hosts N [ against FILE ]\n"
@@ -377,7 +394,8 @@ const struct noun noun_policy = {
 	"each other; log prints the decisions, csv keeps latency and knobs over time, and\n"
 	"svg draws them (by gnuplot). hosts does it for many of them, each with its loads,\n"
 	"and against compares with the policies of another file.\n"
-	"replay says what they would have done with what swiftrdma record kept.\n"
+	"replay says what they would have done with what swiftrdma record kept, against\n"
+	"what was done.\n"
 	"FILE - is standard input. None of them needs the module. See\n"
 	"swiftrdma-policy(5).\n",
 };

@@ -210,128 +210,6 @@ static int one(const struct scenario *sc, const struct config *cfg,
 	return CLI_ERROR;
 }
 
-/* --- replay ------------------------------------------------------------------- */
-
-#define DECISIONS 256
-
-/* A recording read twice, one of the two a record behind. */
-struct replay {
-	FILE *f[2];
-	struct record was, is;
-	struct signals sig;
-	struct policy_state st;
-	struct policy_decision *out;
-	uint64_t first;
-	size_t readings, decisions;
-};
-
-/* What would have been done, next to what the job's class was then. */
-static void say_decision(struct replay *rp, const struct policy_decision *d,
-			 uint64_t now)
-{
-	const struct snapshot *snap = rp->sig.snap;
-	double level;
-	size_t i;
-
-	printf("%9.3f s  job %s: %s", (double)(now - rp->first) / 1e9, d->job,
-	       d->reason);
-	for (i = 0; i < snap->n_jobs; i++)
-		if (!strcmp(snap->jobs[i].name, d->job) &&
-		    signal_get(&rp->sig, SIG_JOB_LEVEL, i, &level))
-			printf(" (in force then: level %.0f)", level);
-	printf("\n");
-}
-
-static int replay_one(struct replay *rp, const struct config *cfg)
-{
-	const struct signal_opts opts = config_signal_opts(cfg);
-	size_t n, i;
-
-	if (signals_reserve(&rp->sig, &rp->is.last))
-		return CLI_ERROR;
-	signals_update(&rp->sig, rp->readings ? &rp->was.last : NULL,
-		       &rp->is.last, &opts);
-	if (policy_state_reserve(&rp->st, &cfg->policies, &rp->sig))
-		return CLI_ERROR;
-	if (!rp->readings++) {
-		rp->first = rp->is.last.time;
-		return CLI_OK;
-	}
-	n = policy_eval(&cfg->policies, &rp->st, &rp->sig, rp->is.last.time,
-			rp->out, DECISIONS);
-	for (i = 0; i < n; i++)
-		say_decision(rp, &rp->out[i], rp->is.last.time);
-	rp->decisions += n;
-	return CLI_OK;
-}
-
-static int replay_all(struct replay *rp, const struct config *cfg,
-		      const char *path)
-{
-	int err, got;
-
-	rp->f[0] = fopen(path, "re");
-	rp->f[1] = fopen(path, "re");
-	if (!rp->f[0] || !rp->f[1]) {
-		args_bad("%s: %s", path, strerror(errno));
-		return CLI_ERROR;
-	}
-	err = record_open(&rp->is, rp->f[1]);
-	if (!err)
-		err = record_open(&rp->was, rp->f[0]);
-	if (err == -EPROTONOSUPPORT) {
-		args_bad("%s: a recording of version %u, and this reads version %d; record it anew",
-			 path, rp->is.version, RECORD_VERSION);
-		return CLI_ERROR;
-	}
-	if (err) {
-		args_bad("%s: not a recording of swiftrdma record", path);
-		return CLI_ERROR;
-	}
-	while ((got = record_next(&rp->is)) == 1) {
-		err = replay_one(rp, cfg);
-		if (err)
-			return cli_no_memory();
-		if (record_next(&rp->was) != 1)
-			return cli_no_memory();
-	}
-	if (got < 0)
-		return cli_no_memory();
-	if (rp->is.problem)
-		fprintf(stderr, "%s: %s; read up to there\n", path,
-			rp->is.problem);
-	printf("%zu readings, %zu decisions\n", rp->readings, rp->decisions);
-	return CLI_OK;
-}
-
-static int replay(const char *file, const char *path)
-{
-	const struct caps here = caps_here();
-	struct replay rp = { .out = calloc(DECISIONS, sizeof(*rp.out)) };
-	struct config cfg;
-	int err = rp.out ? policy_load(&cfg, file, &here, true) :
-			   cli_no_memory();
-
-	if (err) {
-		free(rp.out);
-		return err;
-	}
-	signals_init(&rp.sig);
-	policy_state_init(&rp.st);
-	err = replay_all(&rp, &cfg, path);
-	record_end(&rp.was);
-	record_end(&rp.is);
-	signals_free(&rp.sig);
-	policy_state_free(&rp.st);
-	if (rp.f[0])
-		fclose(rp.f[0]);
-	if (rp.f[1])
-		fclose(rp.f[1]);
-	free(rp.out);
-	config_free(&cfg);
-	return err;
-}
-
 int policy_simulate(struct cli *cli, struct args *args)
 {
 	struct sim_result *res = calloc(2, sizeof(*res));
@@ -345,7 +223,7 @@ int policy_simulate(struct cli *cli, struct args *args)
 	if (!err && rq.replay) {
 		free(res);
 		free(sc);
-		return replay(rq.file, rq.replay);
+		return policy_replay(cli, rq.file, rq.replay);
 	}
 	if (!err && (!res || !sc))
 		err = cli_no_memory();

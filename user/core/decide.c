@@ -176,16 +176,17 @@ static void outcome(struct text *t, const struct policy_decision *d)
 	if (!first)
 		text_str(t, ", which fits less)");
 	if (d->damped) {
-		text_str(t, " (it turned too often: waiting ");
+		text_str(t, " (it turned too often, waiting ");
 		units_format(t, (double)d->cooldown, UNIT_TIME);
 		text_str(t, ")");
 	}
 }
 
-static void reason(struct eval *e, struct policy_decision *d,
-		   const struct policy *p, const struct cond *c,
+static void reason(struct eval *e, struct policy_slot *slot,
+		   struct policy_decision *d, const struct cond *c,
 		   const struct binding *b)
 {
+	const struct policy *p = &e->set->v[d->policy];
 	char tail[144];
 	struct text t, end;
 
@@ -206,6 +207,7 @@ static void reason(struct eval *e, struct policy_decision *d,
 	if (t.cut)
 		text_str(&t, "...");
 	text_mem(&t, tail, end.len);
+	memcpy(slot->reasons[d->policy], d->reason, t.len + 1);
 }
 
 /* What all decisions of one act have in common. */
@@ -218,9 +220,11 @@ static struct policy_decision *begin(struct eval *e, uint32_t n, uint32_t job,
 	const struct policy *p = &e->set->v[n];
 
 	memset(d, 0, sizeof(*d));
+	d->tick = e->st->ticks;
 	d->policy = n;
 	d->undo = undo;
 	d->steps_left = UINT32_MAX;
+	d->acts_left = UINT32_MAX;
 	d->job_id = snap->jobs[job].id;
 	memcpy(d->job, snap->jobs[job].name, sizeof(d->job));
 	d->cooldown = undo ? p->undo_cooldown : p->cooldown;
@@ -234,6 +238,14 @@ static struct policy_decision *begin(struct eval *e, uint32_t n, uint32_t job,
 	if (b->at[OBJ_PORT] >= 0) {
 		d->has_port = true;
 		d->port = snap->ports[b->at[OBJ_PORT]].index;
+	}
+	if (b->at[OBJ_UAR] >= 0) {
+		d->has_uar = true;
+		d->uar = snap->uars[b->at[OBJ_UAR]].index;
+	}
+	if (b->at[OBJ_QP] >= 0) {
+		d->has_seen_qp = true;
+		d->seen_qpn = snap->qps[b->at[OBJ_QP]].qpn;
 	}
 	d->n_values = why_values(d->values, POLICY_READINGS, &e->set->prog, c,
 				 e->s, b);
@@ -412,8 +424,9 @@ void decide_act(struct eval *e, struct policy_slot *slot, uint32_t n,
 		d->cooldown <<= d->damped;
 		if (p->max_steps)
 			d->steps_left = p->max_steps - run->steps - 1;
-		reason(e, d, p, c, b);
-		memcpy(slot->reasons[n], d->reason, sizeof(d->reason));
+		if (p->rate > 0)
+			d->acts_left = (uint32_t)(e->st->budgets[n].left - 1);
+		reason(e, slot, d, c, b);
 		held(slot, d);
 		*turned |= 1u << d->knob;
 		e->n++;
@@ -424,6 +437,7 @@ void decide_act(struct eval *e, struct policy_slot *slot, uint32_t n,
 	run->last = e->now;
 	if (!done)
 		return;
+	run->tick = e->st->ticks;
 	run->active = true;
 	run->steps++;
 	run->dev = b->at[OBJ_DEV] >= 0 ?
@@ -508,8 +522,7 @@ void decide_undo(struct eval *e, struct policy_slot *slot, uint32_t n,
 		note_turn(e, slot, knob, knob == SWIFTRDMA_KNOB_UAR ? 0 :
 			  (d->release ? run->from[i] : d->new) < d->old ? -1 :
 									   1);
-		reason(e, d, p, c, b);
-		memcpy(slot->reasons[n], d->reason, sizeof(d->reason));
+		reason(e, slot, d, c, b);
 		held(slot, d);
 		*turned |= 1u << knob;
 		left |= slot->held[knob];
@@ -517,6 +530,7 @@ void decide_undo(struct eval *e, struct policy_slot *slot, uint32_t n,
 	}
 	run->acted = true;
 	run->last = e->now;
+	run->tick = e->st->ticks;
 	run->active = left;
 	if (!left)
 		run->steps = 0;

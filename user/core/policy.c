@@ -144,6 +144,23 @@ static uint32_t list_policies(struct eval *e, const struct policy_slot *slot,
 	return at;
 }
 
+static void find_rests(struct eval *e)
+{
+	const struct prog *prog = &e->set->prog;
+	size_t n;
+
+	for (n = 0; n < e->set->n; n++) {
+		const struct policy *p = &e->set->v[n];
+		struct policy_rest *r = &e->st->rests[n];
+
+		memset(r, 0, sizeof(*r));
+		truth_rests_on(&r->when, prog, &p->when);
+		truth_rests_on(&r->when, prog, &p->fallback);
+		truth_rests_on(&r->undo, prog, &p->undo_not);
+		truth_rests_on(&r->undo, prog, &p->undo_fallback_not);
+	}
+}
+
 /* Whose turn comes when, and with which policies: worked out when jobs change. */
 static void arrange(struct eval *e)
 {
@@ -154,6 +171,7 @@ static void arrange(struct eval *e)
 
 	if (st->ordered && st->order_of == e->s->topology)
 		return;
+	find_rests(e);
 	slots_sweep(e);
 	order_jobs(e);
 	for (i = 0; i < st->n_order; i++) {
@@ -170,6 +188,8 @@ static void arrange(struct eval *e)
 		at = list_policies(e, slot, job, at);
 		st->order[n++].end = at;
 	}
+	if (at)
+		memset(st->answers, 0, at * sizeof(*st->answers));
 	st->n_order = n;
 	st->ordered = true;
 	st->order_of = e->s->topology;
@@ -238,30 +258,45 @@ static bool note(bool *was, uint64_t *since, enum tri t, uint64_t now)
 }
 
 /* Which condition answers: the state, or, where that cannot tell, the other. */
-static enum tri ask(struct eval *e, const struct cond *when,
-		    const struct cond *fallback, uint32_t job,
-		    const struct cond **by)
+static enum tri ask(struct eval *e, struct policy_answer *a, uint32_t n,
+		    uint32_t job, const struct cond **by)
 {
-	enum tri r = truth_some(&e->st->truth, &e->set->prog, e->s, when, job);
+	const struct policy *p = &e->set->v[n];
+	const struct truth *t = &e->st->truth;
+	const struct prog *prog = &e->set->prog;
+	enum tri r;
 
-	*by = when;
-	if (r != TRI_UNKNOWN || !fallback->terms.n)
-		return r;
-	*by = fallback;
-	return truth_some(&e->st->truth, &e->set->prog, e->s, fallback, job);
+	if (!truth_same(t, job, &e->st->rests[n].when, a->asked)) {
+		r = truth_some(t, prog, e->s, &p->when, job);
+		a->by_fallback = r == TRI_UNKNOWN && p->fallback.terms.n;
+		if (a->by_fallback)
+			r = truth_some(t, prog, e->s, &p->fallback, job);
+		a->is = (uint8_t)r;
+	}
+	a->asked = t->tick;
+	*by = a->by_fallback ? &p->fallback : &p->when;
+	return a->is;
 }
 
-static enum tri ask_undo(struct eval *e, const struct policy *p,
-			 const struct policy_run *run, uint32_t job,
+static enum tri ask_undo(struct eval *e, struct policy_answer *a,
+			 const struct policy_run *run, uint32_t n, uint32_t job,
 			 const struct cond **by)
 {
-	enum tri r = for_all(e, &p->undo_not, run, job);
+	const struct policy *p = &e->set->v[n];
+	const struct truth *t = &e->st->truth;
+	enum tri r;
 
-	*by = &p->undo_when;
-	if (r != TRI_UNKNOWN || !p->undo_fallback.terms.n)
-		return r;
-	*by = &p->undo_fallback;
-	return for_all(e, &p->undo_fallback_not, run, job);
+	if (!truth_same(t, job, &e->st->rests[n].undo, a->undo_asked)) {
+		r = for_all(e, &p->undo_not, run, job);
+		a->undo_by_fallback = r == TRI_UNKNOWN &&
+				      p->undo_fallback.terms.n;
+		if (a->undo_by_fallback)
+			r = for_all(e, &p->undo_fallback_not, run, job);
+		a->undo_is = (uint8_t)r;
+	}
+	a->undo_asked = t->tick;
+	*by = a->undo_by_fallback ? &p->undo_fallback : &p->undo_when;
+	return a->undo_is;
 }
 
 static bool first_true(struct eval *e, const struct cond *c, uint32_t job,
@@ -342,69 +377,109 @@ static bool could_act(struct eval *e, const struct policy_slot *slot,
 	       decide_moves(e, slot, n, job);
 }
 
+/* Is this policy's state true of the job? Else, has it something to take back? */
+static uint8_t look(struct eval *e, struct policy_slot *slot,
+		    const struct policy_turn *turn, uint32_t i,
+		    const struct cond **by, bool *due)
+{
+	struct policy_answer *a = &e->st->answers[turn->first + i];
+	uint16_t n = e->st->whose[turn->first + i];
+	struct policy_run *run = &slot->runs[n & ~STALE];
+
+	if (n & STALE || !note(&run->was_true, &run->true_since,
+			       ask(e, a, n, turn->job, by), e->now)) {
+		a->idle = !run->active;
+		*due = run->active;
+		return FALSE;
+	}
+	a->idle = false;
+	run->undo_was_true = false;
+	*due = could_act(e, slot, n, turn->job);
+	return *due ? ACTS : HOLDS;
+}
+
+/* What is due of one policy: an act, an undo, or to let go of the job. */
+static void carry_out(struct eval *e, struct policy_slot *slot,
+		      const struct policy_turn *turn, uint32_t i, uint8_t truth,
+		      const struct cond *by, struct binding *b,
+		      uint32_t others, unsigned int *turned)
+{
+	struct policy_answer *a = &e->st->answers[turn->first + i];
+	uint16_t n = e->st->whose[turn->first + i];
+	const struct policy *p = &e->set->v[n & ~STALE];
+	struct policy_run *run = &slot->runs[n & ~STALE];
+	const struct cond *undo;
+
+	if (n & STALE) {
+		if (run->active)
+			decide_disown(e, slot, n & ~STALE, turn->job, turned);
+	} else if (truth != FALSE) {
+		if (taken(p, slot, n, *turned) || !decide_budget(e, n))
+			return;
+		if (truth == ACTS)
+			first_true(e, by, turn->job, b);
+		decide_act(e, slot, n, turn->job, by, b, others, turned);
+		/* The undo is asked of the place where it was seen true. */
+		a->undo_asked = 0;
+	} else if (run->active &&
+		   note(&run->undo_was_true, &run->undo_since,
+			ask_undo(e, a, run, n, turn->job, &undo), e->now) &&
+		   !taken(p, slot, n, *turned) && decide_due(e, slot, n, true)) {
+		first_true(e, undo, turn->job, b);
+		decide_undo(e, slot, n, turn->job, undo, b, turned);
+	}
+}
+
 static void eval_job(struct eval *e, struct policy_slot *slot,
 		     const struct policy_turn *turn)
 {
+	const struct policy_answer *answers = e->st->answers + turn->first;
+	const uint16_t *whose = e->st->whose + turn->first;
 	const struct cond *by[POLICY_SET_MAX];
 	struct binding where[POLICY_SET_MAX];
 	uint8_t truth[POLICY_SET_MAX];
-	const uint16_t *whose = e->st->whose + turn->first;
-	uint32_t i, count = turn->end - turn->first, job = turn->job;
+	uint16_t due[POLICY_SET_MAX];
+	uint32_t i, k, n_due = 0, count = turn->end - turn->first;
 	uint32_t others = 0, causes = 0;
 	unsigned int turned = 0;
 	enum cause cause = CAUSE_NONE;
+	bool is_due;
 
 	for (i = 0; i < count; i++) {
-		const struct policy *p = &e->set->v[whose[i] & ~STALE];
-		struct policy_run *run = &slot->runs[whose[i] & ~STALE];
+		uint32_t n = whose[i] & ~STALE;
 
 		truth[i] = FALSE;
-		if (whose[i] & STALE ||
-		    !note(&run->was_true, &run->true_since,
-			  ask(e, &p->when, &p->fallback, job, &by[i]), e->now))
+		if (answers[i].idle &&
+		    truth_same(&e->st->truth, turn->job,
+			       &e->st->rests[n].when, answers[i].asked)) {
+			e->st->answers[turn->first + i].asked =
+				e->st->truth.tick;
 			continue;
-		run->undo_was_true = false;
-		truth[i] = HOLDS;
-		if (!could_act(e, slot, whose[i], job))
+		}
+		truth[i] = look(e, slot, turn, i, &by[i], &is_due);
+		if (!is_due)
 			continue;
-		truth[i] = ACTS;
-		causes |= 1u << p->cause;
+		due[n_due++] = (uint16_t)i;
+		if (truth[i] == ACTS)
+			causes |= 1u << e->set->v[n].cause;
 	}
 	causes &= ~(1u << CAUSE_NONE);
 	/* Telling causes apart takes more than one. */
 	if (causes & (causes - 1) || (causes && slot->caused))
 		cause = weigh(e, slot, turn, truth, by, where, &others);
-	for (i = 0; i < count; i++) {
-		uint32_t n = whose[i] & ~STALE;
-		const struct policy *p = &e->set->v[n];
-		struct policy_run *run = &slot->runs[n];
-		const struct cond *undo;
+	for (k = 0; k < n_due; k++) {
+		const struct policy *p;
 
+		i = due[k];
+		p = &e->set->v[whose[i] & ~STALE];
 		if (e->n + p->n_act > e->cap)
 			continue;
-		if (whose[i] & STALE) {
-			if (run->active)
-				decide_disown(e, slot, n, job, &turned);
-		} else if (truth[i] != FALSE) {
-			if (truth[i] == HOLDS || taken(p, slot, n, turned))
-				continue;
-			if (p->cause != CAUSE_NONE && cause != CAUSE_NONE &&
-			    cause != p->cause)
-				continue;
-			if (!decide_budget(e, n))
-				continue;
-			if (truth[i] == ACTS)
-				first_true(e, by[i], job, &where[i]);
-			decide_act(e, slot, n, job, by[i], &where[i], others,
-				   &turned);
-		} else if (run->active &&
-			   note(&run->undo_was_true, &run->undo_since,
-				ask_undo(e, p, run, job, &undo), e->now) &&
-			   !taken(p, slot, n, turned) &&
-			   decide_due(e, slot, n, true)) {
-			first_true(e, undo, job, &where[i]);
-			decide_undo(e, slot, n, job, undo, &where[i], &turned);
-		}
+		if (truth[i] != FALSE && p->cause != CAUSE_NONE &&
+		    cause != CAUSE_NONE && cause != p->cause)
+			continue;
+		carry_out(e, slot, turn, i, truth[i],
+			  truth[i] == FALSE ? NULL : by[i], &where[i], others,
+			  &turned);
 	}
 }
 
@@ -443,6 +518,7 @@ size_t policy_eval(const struct policy_set *set, struct policy_state *st,
 	};
 	size_t i;
 
+	st->ticks++;
 	ask_about(&e);
 	truth_update(&st->truth, &set->prog, s, now);
 	arrange(&e);

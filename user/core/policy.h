@@ -99,6 +99,7 @@ struct policy_run {
 	bool has_from[POLICY_STEPS];
 	double from[POLICY_STEPS];	/* the knobs before it touched them */
 	uint32_t dev, port;	/* where it was seen true */
+	uint64_t tick;		/* of its last act */
 };
 
 /* How restless a knob of a job is. */
@@ -147,6 +148,22 @@ struct policy_turn {
 	uint32_t first, end;
 };
 
+/*
+ * What was answered of a policy's state and undo on a job, and in which tick of
+ * struct truth: as long as nothing turned that it rests on, it is not asked again.
+ */
+struct policy_answer {
+	uint32_t asked, undo_asked;	/* 0: never */
+	uint8_t is, undo_is;		/* enum tri */
+	bool by_fallback, undo_by_fallback;
+	bool idle;	/* not true, and it holds nothing: not to be looked at */
+};
+
+/* What a policy's answers rest on besides its job. */
+struct policy_rest {
+	struct truth_rest when, undo;
+};
+
 struct policy_state {
 	struct policy_slot *slots;
 	struct policy_run *runs;
@@ -156,10 +173,13 @@ struct policy_state {
 	struct truth truth;
 	/* Rows of jobs by importance, and of each its slot and its policies. */
 	struct policy_turn *order;
+	struct policy_rest *rests;	/* per policy */
 	uint16_t *whose;
+	struct policy_answer *answers;	/* one for each in .whose */
 	size_t cap_order, n_order;
 	uint64_t order_of;	/* the topology it was made for */
 	bool ordered;
+	uint64_t ticks;		/* how often it was evaluated */
 	bool at_once;		/* take holds and cooldowns as passed */
 };
 
@@ -170,12 +190,14 @@ struct policy_reading {
 
 /* A decision, with what it rests on. */
 struct policy_decision {
+	uint64_t tick;			/* of policy_eval(), from 1 */
 	uint32_t policy;
 	uint32_t job_id;
 	char job[SNAP_NAME];
-	bool has_dev, has_port;
-	char dev[SNAP_DEVNAME];		/* where the state was seen */
-	uint32_t port;
+	/* The objects for which the state was seen. */
+	bool has_dev, has_port, has_uar, has_seen_qp;
+	char dev[SNAP_DEVNAME];
+	uint32_t port, uar, seen_qpn;
 	bool has_qp;			/* the target is a QP, not the job */
 	uint32_t dev_index, qpn;
 	uint64_t serial;
@@ -188,6 +210,7 @@ struct policy_decision {
 	struct policy_reading values[POLICY_READINGS];
 	uint64_t cooldown;		/* ns until the next one may follow */
 	uint32_t steps_left;		/* of max_steps; UINT32_MAX: no limit */
+	uint32_t acts_left;		/* of rate, over all jobs; the same */
 	unsigned int damped;		/* the cooldown is 2^damped times its own */
 	uint32_t others;		/* bit per cause that was true too, but fits less */
 	char reason[SNAP_REASON];

@@ -49,6 +49,7 @@ void truth_free(struct truth *t)
 	free(t->n_yes);
 	free(t->n_no);
 	free(t->asks);
+	free(t->touched);
 	free(t->every);
 	truth_init(t);
 }
@@ -271,6 +272,22 @@ static bool reserve_aggs(struct truth *t, const struct signals *s)
 	return true;
 }
 
+static bool reserve_touched(struct truth *t, size_t jobs)
+{
+	size_t cap;
+
+	if (jobs <= t->cap_touched && t->touched)
+		return true;
+	cap = grown(t->cap_touched, jobs);
+	if (!grow(&t->touched, cap, sizeof(*t->touched)))
+		return false;
+	/* Where there was none, none was asked about either. */
+	memset(t->touched + t->cap_touched, 0,
+	       (cap - t->cap_touched) * sizeof(*t->touched));
+	t->cap_touched = cap;
+	return true;
+}
+
 static bool reserve_asked(struct truth *t, const struct signals *s)
 {
 	size_t n = s->table[OBJ_QP].n, jobs = s->table[OBJ_JOB].n, cap;
@@ -316,7 +333,8 @@ int truth_reserve(struct truth *t, const struct prog *p,
 	for (k = 0; k < OBJ_KINDS; k++)
 		if (!reserve_rows(&t->rows[k], s->table[k].n, p->n_mem[k]))
 			return -ENOMEM;
-	if (!reserve_aggs(t, s) || !reserve_asked(t, s))
+	if (!reserve_aggs(t, s) || !reserve_asked(t, s) ||
+	    !reserve_touched(t, s->table[OBJ_JOB].n))
 		return -ENOMEM;
 	if (t->started && t->topology == s->topology)
 		return 0;

@@ -20,8 +20,10 @@ void policy_state_free(struct policy_state *st)
 	free(st->runs);
 	free(st->reasons);
 	free(st->budgets);
+	free(st->rests);
 	free(st->order);
 	free(st->whose);
+	free(st->answers);
 	truth_free(&st->truth);
 	policy_state_init(st);
 }
@@ -71,6 +73,7 @@ static int reserve_slots(struct policy_state *st, const struct policy_set *set,
 static int reserve_order(struct policy_state *st, const struct policy_set *set)
 {
 	struct policy_turn *order;
+	struct policy_answer *answers;
 	uint16_t *whose;
 
 	if (st->cap_order >= st->n_slots)
@@ -83,6 +86,13 @@ static int reserve_order(struct policy_state *st, const struct policy_set *set)
 	if (!whose)
 		return -ENOMEM;
 	st->whose = whose;
+	answers = realloc(st->answers,
+			  (st->n_slots * set->n + 1) * sizeof(*answers));
+	if (!answers)
+		return -ENOMEM;
+	st->answers = answers;
+	/* What is new has no answers, and they are found by place. */
+	st->ordered = false;
 	st->cap_order = st->n_slots;
 	return 0;
 }
@@ -92,6 +102,11 @@ int policy_state_reserve_jobs(struct policy_state *st,
 {
 	if (reserve_slots(st, set, jobs) || reserve_order(st, set))
 		return -ENOMEM;
+	if (!st->rests) {
+		st->rests = calloc(set->n ? set->n : 1, sizeof(*st->rests));
+		if (!st->rests)
+			return -ENOMEM;
+	}
 	if (!st->budgets) {
 		st->budgets = calloc(set->n ? set->n : 1,
 				     sizeof(*st->budgets));
@@ -205,7 +220,9 @@ static void describe(struct policy_decision *d, const struct policy_slot *slot,
 	d->has_old = true;
 	d->old = slot->value[knob];
 	d->new = slot->value[knob];
+	d->tick = slot->runs[d->policy].tick;
 	d->steps_left = UINT32_MAX;
+	d->acts_left = UINT32_MAX;
 	memcpy(d->reason, slot->reasons[slot->holder[knob]],
 	       sizeof(d->reason));
 }
@@ -391,6 +408,7 @@ size_t policy_carry(const struct policy_set *set, struct policy_state *st,
 {
 	size_t i, n = 0;
 
+	st->ticks = old->ticks;
 	for (i = 0; i < old->n_slots && i < st->n_slots; i++) {
 		if (!old->slots[i].used)
 			continue;

@@ -110,6 +110,25 @@ static void dev_contention(struct signals *s, size_t i, const struct snap_dev *w
 		signal_set(s, SIG_DEV_MTT_MISS, i, ratio);
 }
 
+/*
+ * A sum over regions is known once the device was asked for each of them: until
+ * then it is too small.
+ */
+static bool job_mtts(const struct snap_job *job, double *mtts)
+{
+	size_t i;
+
+	*mtts = 0;
+	for (i = 0; i < job->n_stats; i++) {
+		const struct snap_job_stat *st = &job->stats[i];
+
+		if (!snap_has(st, SNAP_MTTS) || st->mtts_unknown)
+			return false;
+		*mtts += (double)st->mtts;
+	}
+	return job->n_stats > 0;
+}
+
 static void update_devs(struct signals *s, const struct snapshot *old)
 {
 	const struct snapshot *snap = s->snap;
@@ -125,6 +144,8 @@ static void update_devs(struct signals *s, const struct snapshot *old)
 		signal_set(s, SIG_DEV_QPS, i, d->qps);
 		signal_set(s, SIG_DEV_MRS, i, d->mrs);
 		signal_set(s, SIG_DEV_CQS, i, d->cqs);
+		if (snap_has(d, SNAP_MTTS) && !d->mtts_unknown)
+			signal_set(s, SIG_DEV_MTTS, i, (double)d->mtts);
 		while (old && o < old->n_devs && old->devs[o].index < d->index)
 			o++;
 		if (!old || o == old->n_devs || old->devs[o].index != d->index)
@@ -493,7 +514,7 @@ static void update_jobs(struct signals *s, const struct snapshot *old,
 
 	for (i = 0; i < snap->n_jobs; i++) {
 		const struct snap_job *job = &snap->jobs[i];
-		double qps = 0, level = -1;
+		double qps = 0, level = -1, mtts;
 
 		for (k = 0; k < job->n_stats; k++) {
 			const struct snap_job_stat *st = &job->stats[k];
@@ -503,6 +524,8 @@ static void update_jobs(struct signals *s, const struct snapshot *old,
 				level = st->level;
 		}
 		signal_set(s, SIG_JOB_QPS, i, qps);
+		if (job_mtts(job, &mtts))
+			signal_set(s, SIG_JOB_MTTS, i, mtts);
 		if (level >= 0)
 			signal_set(s, SIG_JOB_LEVEL, i, level);
 		if (job->class)

@@ -13,7 +13,7 @@ void text_init(struct text *t, char *buf, size_t cap)
 		buf[0] = '\0';
 }
 
-void text_mem(struct text *t, const char *s, size_t n)
+void text_cut(struct text *t, const char *s, size_t n)
 {
 	size_t room = t->cap ? t->cap - 1 - t->len : 0;
 
@@ -51,11 +51,6 @@ unsigned int text_utf8(const char *str)
 	return n;
 }
 
-void text_str(struct text *t, const char *s)
-{
-	text_mem(t, s, strlen(s));
-}
-
 void text_u64(struct text *t, uint64_t v)
 {
 	char digits[20];
@@ -70,7 +65,11 @@ void text_u64(struct text *t, uint64_t v)
 
 void text_fixed(struct text *t, double v, unsigned int decimals)
 {
-	uint64_t pow = 1, whole, frac;
+	static const uint64_t pows[] = {
+		1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000,
+		1000000000,
+	};
+	uint64_t pow, whole, frac;
 	char digits[9];
 	unsigned int i;
 
@@ -92,8 +91,7 @@ void text_fixed(struct text *t, double v, unsigned int decimals)
 	}
 	if (decimals > sizeof(digits))
 		decimals = sizeof(digits);
-	for (i = 0; i < decimals; i++)
-		pow *= 10;
+	pow = pows[decimals];
 	whole = (uint64_t)v;
 	frac = (uint64_t)((v - (double)whole) * (double)pow + 0.5);
 	if (frac >= pow) {

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct text {
 	char *buf;
@@ -20,8 +21,29 @@ struct text {
 };
 
 void text_init(struct text *t, char *buf, size_t cap);
-void text_mem(struct text *t, const char *s, size_t n);
-void text_str(struct text *t, const char *s);
+/* The same, where it may not fit. */
+void text_cut(struct text *t, const char *s, size_t n);
+
+/*
+ * Inline: a reason is made of some seventy pieces, most of which are written down
+ * here, and of a length that is known.
+ */
+static inline void text_mem(struct text *t, const char *s, size_t n)
+{
+	if (n + t->len >= t->cap) {
+		text_cut(t, s, n);
+		return;
+	}
+	memcpy(t->buf + t->len, s, n);
+	t->len += n;
+	t->buf[t->len] = '\0';
+}
+
+static inline void text_str(struct text *t, const char *s)
+{
+	text_mem(t, s, strlen(s));
+}
+
 void text_u64(struct text *t, uint64_t v);
 /* The length of the UTF-8 sequence at @str, 0: it is none (RFC 3629). */
 unsigned int text_utf8(const char *str);

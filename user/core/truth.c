@@ -275,6 +275,37 @@ static void run_others(struct prog_env *env, const struct truth_rows *r,
 	}
 }
 
+/* What QPs and their UARs say reaches a job as counts: see answer(). */
+static void touch(struct truth *t, enum obj_kind kind, uint32_t row,
+		  uint64_t bits)
+{
+	if (kind == OBJ_JOB)
+		t->touched[row] = t->tick;
+	else if (kind < OBJ_UAR)
+		t->flipped[kind] |= bits;
+}
+
+/*
+ * Besides what is true of it, an answer about a job rests on which devices it has
+ * QPs on: their number moves with that, unless there are several of them.
+ */
+static void touch_jobs(struct pass *ps)
+{
+	const struct signal_table *tab = &ps->s->table[OBJ_JOB];
+	const struct snapshot *snap = ps->s->snap;
+	struct truth *t = ps->t;
+	size_t i;
+
+	memset(t->flipped, 0, sizeof(t->flipped));
+	if (ps->all)
+		t->all_touched = t->tick;
+	for (i = 0; i < tab->n_moved; i++)
+		t->touched[tab->list[i]] = t->tick;
+	for (i = 0; i < snap->n_jobs; i++)
+		if (snap->jobs[i].n_stats > 1)
+			t->touched[i] = t->tick;
+}
+
 static void atoms(struct pass *ps, enum obj_kind kind)
 {
 	struct truth_rows *r = &ps->t->rows[kind];
@@ -304,6 +335,7 @@ static void atoms(struct pass *ps, enum obj_kind kind)
 			continue;
 		r->t[row] = t;
 		r->k[row] = k;
+		touch(ps->t, kind, row, bits);
 		if (!ps->all)
 			turned(ps, kind, row, bits);
 	}
@@ -367,6 +399,8 @@ static void answer(struct pass *ps, uint32_t qp)
 						     t->no[at] & ~bit;
 			if (ref->place < 0)
 				continue;
+			if (yes | no)
+				t->touched[ref->job] = t->tick;
 			t->n_yes[(size_t)ref->place * n + c] += (uint32_t)yes;
 			t->n_no[(size_t)ref->place * n + c] += (uint32_t)no;
 		}
@@ -406,6 +440,7 @@ void truth_update(struct truth *t, const struct prog *p,
 	t->topology = s->topology;
 	t->readings = s->readings;
 	t->tick++;
+	touch_jobs(&ps);
 	for (k = 0; k < p->n_aggs; k++)
 		aggregate(&ps, k);
 	for (k = 0; k < OBJ_KINDS; k++)
@@ -417,6 +452,17 @@ void truth_update(struct truth *t, const struct prog *p,
 	for (i = 0; i < t->n_queue; i++)
 		answer(&ps, t->queue[i]);
 	t->n_queue = 0;
+}
+
+void truth_rests_on(struct truth_rest *r, const struct prog *p,
+		    const struct cond *c)
+{
+	const struct prog_term *term = p->terms + c->terms.first;
+	unsigned int i, o;
+
+	for (i = 0; i < c->terms.n; i++, term++)
+		for (o = 0; o < OBJ_UAR; o++)
+			r->need[o] |= term->need[o];
 }
 
 bool truth_asks(const struct truth *t, const struct signals *s)

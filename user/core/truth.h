@@ -56,6 +56,13 @@ struct truth {
 	uint64_t *asks;			/* per job: terms it is about */
 	uint64_t *every;		/* all of them */
 	size_t cap_jobs, cap_places;
+	/*
+	 * Whose answers may have become others in this tick: of which jobs, or of
+	 * all; and those that rest on these atoms of a device or a port.
+	 */
+	uint32_t *touched, all_touched;	/* ticks */
+	size_t cap_touched;
+	uint64_t flipped[OBJ_UAR];
 	/* Per kind and atom: terms that need it; @words of each. */
 	uint64_t *needs[OBJ_KINDS];
 	uint32_t tick;
@@ -83,6 +90,24 @@ void truth_ask(struct truth *t, const struct prog *p, uint32_t job,
 	       const struct cond *c);
 void truth_update(struct truth *t, const struct prog *p,
 		  const struct signals *s, uint64_t now);
+
+/* Atoms of devices and ports that an answer rests on. */
+struct truth_rest {
+	uint64_t need[OBJ_UAR];
+};
+
+void truth_rests_on(struct truth_rest *r, const struct prog *p,
+		    const struct cond *c);
+
+/* Is an answer about this job, given in tick @since, the same in this one? */
+static inline bool truth_same(const struct truth *t, uint32_t job,
+			      const struct truth_rest *r, uint32_t since)
+{
+	return since && since + 1 == t->tick && t->all_touched != t->tick &&
+	       t->touched[job] != t->tick &&
+	       !(r->need[OBJ_DEV] & t->flipped[OBJ_DEV]) &&
+	       !(r->need[OBJ_PORT] & t->flipped[OBJ_PORT]);
+}
 
 /* True for some object that the job uses? */
 enum tri truth_some(const struct truth *t, const struct prog *p,

@@ -158,12 +158,16 @@ static const struct spelling *best_scale(double v, enum unit unit)
 	const struct spelling *best = NULL, *sp = spellings;
 	const struct spelling *end = spellings + N_SPELLINGS;
 
-	/* Those of one unit stand together, in order. */
+	/* Those of one unit stand together, in order: a larger one fits no more. */
 	while (sp < end && sp->unit != unit)
 		sp++;
-	for (; sp < end && sp->unit == unit; sp++)
-		if (sp->formats && (!best || v >= sp->mul / sp->div))
-			best = sp;
+	for (; sp < end && sp->unit == unit; sp++) {
+		if (!sp->formats)
+			continue;
+		if (best && v * sp->div < sp->mul)
+			break;
+		best = sp;
+	}
 	return best;
 }
 

@@ -29,7 +29,7 @@ enum obj_kind {
 	X(DEV,	CQS,		"dev.cqs",		COUNT,	 true)	\
 	X(DEV,	CREATE_RATE,	"dev.create_rate",	RATE,	 true)	\
 	X(DEV,	MODIFY_RATE,	"dev.modify_rate",	RATE,	 true)	\
-	X(DEV,	MTTS,		"dev.mtts",		COUNT,	 false)	\
+	X(DEV,	MTTS,		"dev.mtts",		COUNT,	 true)	\
 	X(DEV,	COMMAND_TIME,	"dev.command_time",	TIME,	 true)	\
 	X(DEV,	QPC_MISS,	"dev.qpc_miss",		RATIO,	 false)	\
 	X(DEV,	MTT_MISS,	"dev.mtt_miss",		RATIO,	 true)	\
@@ -64,6 +64,7 @@ enum obj_kind {
 	X(JOB,	LEVEL,		"job.level",		COUNT,	 true)	\
 	X(JOB,	WR_RATE,	"job.wr_rate",		RATE,	 true)	\
 	X(JOB,	DOORBELL_RATE,	"job.doorbell_rate",	RATE,	 true)	\
+	X(JOB,	MTTS,		"job.mtts",		COUNT,	 true)	\
 	X(JOB,	SLO_P99,	"job.slo_p99",		TIME,	 true)	\
 	X(JOB,	BYTE_RATE,	"job.byte_rate",	BITRATE, false)	\
 	X(JOB,	P50,		"job.p50",		TIME,	 false)	\

@@ -15,6 +15,56 @@ struct caps caps_here(void)
 	return caps;
 }
 
+#define SIG(id) (1ULL << SIG_##id)
+
+/* Signals that rest on a figure, and the figure. */
+static const struct {
+	uint64_t field, signals;
+} dev_figures[] = {
+	{ SNAP_CONGESTION, SIG(DEV_DB_CONGESTION) },
+	{ SNAP_MTT, SIG(DEV_MTT_MISS) },
+	{ SNAP_MTTS, SIG(DEV_MTTS) | SIG(JOB_MTTS) },
+};
+
+static bool ports_have(const struct snapshot *snap, uint32_t dev,
+		       uint64_t field)
+{
+	size_t i;
+
+	for (i = 0; i < snap->n_ports; i++)
+		if (snap->ports[i].dev == dev && snap->ports[i].has & field)
+			return true;
+	return false;
+}
+
+struct caps caps_dev(const struct snapshot *snap, const struct snap_dev *dev)
+{
+	struct caps caps = caps_here();
+	uint64_t lacks = 0;
+	size_t i;
+
+	for (i = 0; i < sizeof(dev_figures) / sizeof(dev_figures[0]); i++)
+		if (!(dev->has & dev_figures[i].field))
+			lacks |= dev_figures[i].signals;
+	if (!(dev->caps & SWIFTRDMA_DEV_CAP_DOORBELLS))
+		lacks |= SIG(UAR_DOORBELL_RATE) | SIG(QP_DOORBELL_RATE) |
+			 SIG(JOB_DOORBELL_RATE);
+	if (!(dev->caps & SWIFTRDMA_DEV_CAP_WRS))
+		lacks |= SIG(UAR_WR_RATE) | SIG(QP_WR_RATE) | SIG(JOB_WR_RATE);
+	/* Whether a QP did something is told by either. */
+	if (!(dev->caps & (SWIFTRDMA_DEV_CAP_DOORBELLS | SWIFTRDMA_DEV_CAP_WRS)))
+		lacks |= SIG(DEV_ACTIVE_QPS) | SIG(UAR_ACTIVE_QPS) |
+			 SIG(UAR_COACTIVE);
+	/* Its speed may also be the file's word. */
+	if (!ports_have(snap, dev->index, SNAP_BYTES))
+		lacks |= SIG(PORT_UTIL) | SIG(PORT_TX_RATE) | SIG(PORT_RX_RATE);
+	caps.signals &= ~lacks;
+	if (!(dev->caps & SWIFTRDMA_DEV_CAP_RATES))
+		caps.knobs &= ~(1u << SWIFTRDMA_KNOB_BIT_RATE |
+				1u << SWIFTRDMA_KNOB_WEIGHT);
+	return caps;
+}
+
 struct caps caps_all(void)
 {
 	return (struct caps){ ~0ULL, ~0u };
@@ -74,4 +124,37 @@ enum signal_id caps_lacks(const struct caps *caps, const struct prog *p,
 			first = sig;
 	}
 	return first;
+}
+
+static uint64_t code_reads(const struct prog *p, struct prog_code code)
+{
+	uint64_t reads = 0;
+	uint32_t i;
+
+	for (i = 0; i < code.n; i++) {
+		const struct prog_ins *in = &p->ins[code.first + i];
+
+		if (in->op == PROG_SIGNAL)
+			reads |= 1ULL << in->arg;
+		if (in->op == PROG_AGG)
+			reads |= code_reads(p, p->aggs[in->arg].value) |
+				 code_reads(p, p->aggs[in->arg].where);
+	}
+	return reads;
+}
+
+uint64_t caps_reads(const struct prog *p, const struct cond *c)
+{
+	uint64_t reads = 0;
+	uint32_t i, o, a;
+
+	for (i = 0; i < c->terms.n; i++) {
+		const struct prog_term *t = &p->terms[c->terms.first + i];
+
+		for (o = 0; o < OBJ_KINDS; o++)
+			for (a = 0; a < p->n_atoms[o]; a++)
+				if (t->need[o] & 1ULL << a)
+					reads |= code_reads(p, p->atoms[o][a].code);
+	}
+	return reads;
 }

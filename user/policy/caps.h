@@ -12,11 +12,16 @@ struct caps {
 
 /* This system's kernel and agent. */
 struct caps caps_here(void);
+/* The same of one of its devices, which may lack some of that. */
+struct caps caps_dev(const struct snapshot *snap, const struct snap_dev *dev);
 /* A device that has it all, as the simulator's. */
 struct caps caps_all(void);
 
 /* A signal without which this state is never known; SIGNALS: it can be told. */
 enum signal_id caps_lacks(const struct caps *caps, const struct prog *p,
 			  const struct cond *c);
+
+/* Bit per signal that it looks at. */
+uint64_t caps_reads(const struct prog *p, const struct cond *c);
 
 #endif /* SRDMA_POLICY_CAPS_H */

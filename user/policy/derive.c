@@ -267,6 +267,21 @@ static void credits(struct writer *w, const struct config_job *j)
 	hold(w);
 }
 
+/*
+ * Nobody can put a job's memory into larger pages for it. What it pushes out of
+ * the cache, and what units wait for, grows with what it has outstanding.
+ */
+static void pages(struct writer *w, const struct config_job *j)
+{
+	begin_yield(w, "pages", j, "cache");
+	put(w, "    when: dev.mtt_miss >= miss_high and dev.mtts > mtts_warn and job.mtts > mtts_many\n");
+	put(w, "    fallback: dev.mtts > mtts_warn and job.mtts > mtts_many\n");
+	put(w, "    do: job.credits = pages_credits\n");
+	cooldown(w);
+	put(w, "    undo:\n      when: job.mtts < mtts_many / 2 or dev.mtts < mtts_warn / 2\n");
+	hold(w);
+}
+
 static void storm(struct writer *w, const struct config_job *j)
 {
 	begin_yield(w, "storm", j, "pu");
@@ -305,6 +320,7 @@ char *derive_text(const struct config *cfg)
 			} else if (yields(cfg, j)) {
 				storm(&w, j);
 				merge(&w, j);
+				pages(&w, j);
 				credits(&w, j);
 			}
 		}

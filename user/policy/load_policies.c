@@ -276,7 +276,7 @@ static void check_caps(struct reading *rd, const struct node *n)
 
 		snprintf(t->off, sizeof(t->off),
 			 "nobody enforces %s here (%s would)", k->name,
-			 k->enforcer ? k->enforcer : "the kernel");
+			 k->enforcer ? k->enforcer : "another device");
 		at = node_get(n, "do");
 	} else if (sig != SIGNALS) {
 		snprintf(t->off, sizeof(t->off),

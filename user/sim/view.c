@@ -40,6 +40,7 @@ static int make_snap(struct sim *s, struct snapshot *sn)
 	sn->n_jobs = jobs;
 	sn->n_owners = jobs;
 	strcpy(sn->devs[0].name, "sim0");
+	sn->devs[0].has = SNAP_MTT | SNAP_MTTS;
 	sn->devs[0].since = 1;
 	sn->ports[0] = (struct snap_port){
 		.has = SNAP_BYTES | SNAP_SPEED, .index = 1,
@@ -51,7 +52,7 @@ static int make_snap(struct sim *s, struct snapshot *sn)
 		sn->jobs[i].since = 1;
 		sn->jobs[i].stats = &stats[i];
 		sn->jobs[i].n_stats = 1;
-		stats[i].has = SNAP_WRS;
+		stats[i].has = SNAP_WRS | SNAP_MTTS;
 		if (!i)
 			continue;
 		sn->jobs[i].class = s->sc->jobs[i - 1].class;
@@ -95,12 +96,33 @@ static bool is_open(const struct sim *s, uint32_t q)
 	       (!j->is->stop || ns < j->is->stop);
 }
 
+/* What the kernel would say is in force of a job. */
+static void fill_knobs(const struct sim_state *j, struct snap_job_stat *st)
+{
+	st->has = SNAP_WRS | SNAP_MTTS;
+	if (j->level)
+		st->has |= SNAP_LEVEL;
+	if (j->weighed)
+		st->has |= SNAP_WEIGHT;
+	if (j->element)
+		st->has |= SNAP_BIT_RATE;
+	if (j->create_rate >= 0)
+		st->has |= SNAP_CREATE_RATE;
+	st->level = j->level;
+	st->weight = j->weight;
+	st->bit_rate = j->bit_rate;
+	st->create_rate = j->create_rate < 0 ? 0 : (uint64_t)j->create_rate;
+}
+
 static void fill_snap(struct sim *s, struct snapshot *sn)
 {
 	uint64_t ns = s->now / PS_PER_NS;
 	uint32_t i, n = 0;
 
 	sn->time = ns;
+	sn->devs[0].mtts = 0;
+	sn->devs[0].mtt_hits = s->m.stats.hits[MODEL_MTT];
+	sn->devs[0].mtt_misses = s->m.stats.misses[MODEL_MTT];
 	for (i = 0; i < s->n_uars; i++)
 		sn->uars[i] = (struct snap_uar){
 			.has = SNAP_WRS, .index = i, .since = 1, .time = ns,
@@ -110,6 +132,11 @@ static void fill_snap(struct sim *s, struct snapshot *sn)
 		sn->jobs[i].time = ns;
 		sn->jobs[i].stats[0].qps = 0;
 		sn->jobs[i].stats[0].wrs = i ? s->job[i - 1].wrs : 0;
+		/* A region of a scenario is one page, and has one translation. */
+		sn->jobs[i].stats[0].mtts = i ? s->sc->jobs[i - 1].mrs : 0;
+		sn->devs[0].mtts += sn->jobs[i].stats[0].mtts;
+		if (i)
+			fill_knobs(&s->job[i - 1], &sn->jobs[i].stats[0]);
 	}
 	for (i = 0; i < s->n_qps; i++) {
 		const struct sim_qp *qp = &s->qp[i];

@@ -76,6 +76,7 @@ static double simulate(const struct point *p, const struct model_params *nic,
 	else
 		sscanf(p->mode, "mul-%d", &share);
 	j->qps = (uint32_t)((p->threads + share - 1) / share);
+	j->used = j->qps;
 	if (!strcmp(p->mode, "per-doorbell") || !strcmp(p->mode, "work-req-throt"))
 		j->uars = j->qps;
 	/* SMART's throttle finds what the NIC can hold; here it is known. */

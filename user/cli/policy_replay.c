@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * swiftrdma policy simulate FILE replay RECORDING: what the policies would have
+ * done, against what was done.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/policy.h"
+#include "core/told.h"
+#include "sim/record.h"
+#include "sim/replay.h"
+
+struct player {
+	struct cli *cli;
+	const char *path;
+	struct config cfg;
+	struct replay rp;
+	/* The recording is read twice, one of the two a record behind. */
+	FILE *f[2];
+	struct record was, is;
+};
+
+static double seconds(const struct player *p)
+{
+	return (double)(p->rp.last - p->rp.first) / 1e9;
+}
+
+static void value(struct text *t, const struct replay_side *side,
+		  unsigned int knob)
+{
+	if (side->has)
+		vocab_format(t, side->v, vocab_knob(knob)->unit);
+	else
+		text_str(t, "none");
+}
+
+/* --- As it goes ------------------------------------------------------------------- */
+
+static void event_key(struct json *j, const char *event, double at,
+		      const char *job, unsigned int knob)
+{
+	json_begin(j, '{');
+	json_key(j, "event");
+	json_str(j, event);
+	json_key(j, "seconds");
+	json_real(j, at);
+	json_key(j, "job");
+	json_str(j, job);
+	json_key(j, "knob");
+	json_str(j, vocab_knob(knob)->name);
+}
+
+static void side_json(struct json *j, const char *key,
+		      const struct replay_side *side)
+{
+	if (!side->has)
+		return;
+	json_key(j, key);
+	json_real(j, side->v);
+}
+
+static void say_done(struct player *p, const struct replay_knob *k)
+{
+	struct json *j = &p->cli->out.j;
+	char buf[64];
+	struct text t;
+
+	if (p->cli->out.json) {
+		event_key(j, "done", seconds(p), k->job, k->knob);
+		side_json(j, "value", &k->done);
+		json_end(j, '}');
+		return;
+	}
+	text_init(&t, buf, sizeof(buf));
+	value(&t, &k->done, k->knob);
+	printf("%9.3f s  done:  job %s: %s %s\n", seconds(p), k->job,
+	       strchr(vocab_knob(k->knob)->name, '.') + 1, buf);
+}
+
+static void say_would(struct player *p, const struct policy_decision *d)
+{
+	const struct replay_knob *k = replay_find(&p->rp, d->job, d->knob);
+	const struct policy *by = &p->cfg.policies.v[d->policy];
+	struct json *j = &p->cli->out.j;
+	char said[SNAP_REASON], buf[64];
+	struct text t;
+
+	if (p->cli->out.json) {
+		event_key(j, "would", seconds(p), d->job, d->knob);
+		json_key(j, "policy");
+		json_str(j, by->name);
+		json_key(j, "tick");
+		json_u64(j, d->tick);
+		if (!d->release) {
+			json_key(j, "value");
+			json_real(j, d->new);
+		}
+		json_key(j, "undo");
+		json_boolean(j, d->undo);
+		if (k->told)
+			side_json(j, "in_force", &k->done);
+		json_key(j, "reason");
+		json_str(j, d->reason);
+		json_end(j, '}');
+		return;
+	}
+	told_write(said, sizeof(said), d);
+	text_init(&t, buf, sizeof(buf));
+	value(&t, &k->done, d->knob);
+	printf("%9.3f s  would: job %s: %s%s%s%s\n", seconds(p), d->job, said,
+	       k->told ? " (in force: " : "", k->told ? buf : "",
+	       k->told ? ")" : "");
+}
+
+static int step(struct player *p, const struct snapshot *was)
+{
+	size_t i;
+
+	if (replay_step(&p->rp, was, &p->is.last))
+		return cli_no_memory();
+	for (i = 0; i < p->rp.n_turned; i++)
+		say_done(p, &p->rp.knobs[p->rp.turned[i]]);
+	for (i = 0; i < p->rp.n_out; i++)
+		say_would(p, &p->rp.out[i]);
+	return CLI_OK;
+}
+
+/* --- In the end --------------------------------------------------------------------- */
+
+#define OF_KNOB(name, fill)						\
+	static void get_##name(const struct cli *cli, const void *row,	\
+			       struct cell *c)				\
+	{								\
+		const struct replay_knob *k = row;			\
+									\
+		(void)cli;						\
+		fill;							\
+	}
+
+static void side_cell(struct cell *c, const struct replay_knob *k,
+		      const struct replay_side *side)
+{
+	struct text t;
+
+	text_init(&t, c->buf, sizeof(c->buf));
+	value(&t, side, k->knob);
+	cell_str(c, c->buf);
+}
+
+static double agreed(const struct replay_knob *k)
+{
+	uint64_t all = k->agreed + k->apart;
+
+	return all ? (double)k->agreed / (double)all : 1;
+}
+
+OF_KNOB(job, cell_str(c, k->job))
+OF_KNOB(knob, cell_str(c, vocab_knob(k->knob)->name))
+OF_KNOB(would_acts, cell_u64(c, k->would.turns))
+OF_KNOB(would_first, if (k->would.first != REPLAY_NEVER)
+	cell_u64(c, k->would.first))
+OF_KNOB(would_value, if (k->would.has) cell_real(c, k->would.v))
+OF_KNOB(would_text, side_cell(c, k, &k->would))
+OF_KNOB(done_acts, if (k->told) cell_u64(c, k->done.turns))
+OF_KNOB(done_first, if (k->done.first != REPLAY_NEVER)
+	cell_u64(c, k->done.first))
+OF_KNOB(done_value, if (k->done.has) cell_real(c, k->done.v))
+OF_KNOB(done_text, if (k->told) side_cell(c, k, &k->done))
+OF_KNOB(agreed, if (k->told) cell_real(c, agreed(k)))
+
+static const struct column knob_columns[] = {
+	{ "job", "JOB", 0, COL_LEFT, get_job },
+	{ "knob", "KNOB", 0, COL_LEFT, get_knob },
+	{ "would_acts", "WOULD", 0, 0, get_would_acts },
+	{ "would_first", "FIRST", SHOW_TIME, 0, get_would_first },
+	{ "would_value", NULL, 0, COL_JSON, get_would_value },
+	{ "would_text", "LAST", 0, COL_LEFT | COL_TEXT, get_would_text },
+	{ "done_acts", "DONE", 0, 0, get_done_acts },
+	{ "done_first", "FIRST", SHOW_TIME, 0, get_done_first },
+	{ "done_value", NULL, 0, COL_JSON, get_done_value },
+	{ "done_text", "LAST", 0, COL_LEFT | COL_TEXT, get_done_text },
+	{ "agreed", "AGREED", SHOW_RATIO, 0, get_agreed },
+};
+
+#define OF_JOB(name, fill)						\
+	static void job_##name(const struct cli *cli, const void *row,	\
+			       struct cell *c)				\
+	{								\
+		const struct replay_job *j = row;			\
+									\
+		(void)cli;						\
+		fill;							\
+	}
+
+OF_JOB(name, cell_str(c, j->name))
+OF_JOB(p99, if (j->has_p99) cell_real(c, j->p99))
+OF_JOB(slo_met, if (j->judged) cell_real(c, (double)j->met / j->judged))
+OF_JOB(delay, if (j->has_delay) cell_real(c, j->queue_delay))
+
+static const struct column job_columns[] = {
+	{ "job", "JOB", 0, COL_LEFT, job_name },
+	{ "p99", "WORST-P99", SHOW_TIME, 0, job_p99 },
+	{ "slo_met", "SLO-MET", SHOW_RATIO, 0, job_slo_met },
+	{ "queue_delay", "WORST-DELAY", SHOW_TIME, 0, job_delay },
+};
+
+static bool read_by(const struct player *p, unsigned int sig, size_t n)
+{
+	return replay_lacks(&p->rp, n) >> sig & 1;
+}
+
+/* Signals that a policy asks for and no reading has, and which policies these are. */
+static void say_absent(struct player *p)
+{
+	const struct policy_set *set = &p->cfg.policies;
+	struct json *j = &p->cli->out.j;
+	uint64_t lacks = 0;
+	unsigned int sig;
+	size_t n;
+
+	for (n = 0; n < set->n; n++)
+		lacks |= replay_lacks(&p->rp, n);
+	if (p->cli->out.json) {
+		json_key(j, "absent");
+		json_begin(j, '[');
+	}
+	for (sig = 0; sig < SIGNALS; sig++) {
+		bool first = true;
+
+		if (!(lacks >> sig & 1))
+			continue;
+		if (p->cli->out.json) {
+			json_begin(j, '{');
+			json_key(j, "signal");
+			json_str(j, vocab_signals[sig].name);
+			json_key(j, "policies");
+			json_begin(j, '[');
+		} else {
+			printf("absent from the recording: %s, which is asked for by ",
+			       vocab_signals[sig].name);
+		}
+		for (n = 0; n < set->n; n++) {
+			if (!read_by(p, sig, n))
+				continue;
+			if (p->cli->out.json)
+				json_str(j, set->v[n].name);
+			else
+				printf("%s%s", first ? "" : ", ",
+				       set->v[n].name);
+			first = false;
+		}
+		if (p->cli->out.json) {
+			json_end(j, ']');
+			json_end(j, '}');
+		} else {
+			printf("\n");
+		}
+	}
+	if (p->cli->out.json)
+		json_end(j, ']');
+}
+
+static bool has_latencies(const struct replay *rp)
+{
+	return rp->known >> SIG_JOB_P99 & 1 ||
+	       rp->known >> SIG_QP_QUEUE_DELAY & 1;
+}
+
+static int sum_up(struct player *p)
+{
+	struct cli *cli = p->cli;
+	struct rows knobs = ROWS(knob_columns, p->rp.knobs, p->rp.n_knobs);
+	struct rows jobs = ROWS(job_columns, p->rp.jobs, p->rp.n_jobs);
+	struct json *j = &cli->out.j;
+	int err = CLI_OK;
+
+	if (cli->out.json) {
+		json_end(j, ']');
+		json_key(j, "readings");
+		json_u64(j, p->rp.readings);
+		json_key(j, "decisions");
+		json_u64(j, p->rp.decisions);
+		out_list(cli, &cli->out, "knobs", &knobs);
+		out_list(cli, &cli->out, "jobs", &jobs);
+		say_absent(p);
+		if (p->is.problem) {
+			json_key(j, "problem");
+			json_str(j, p->is.problem);
+		}
+		json_end(j, '}');
+		putc('\n', cli->out.f);
+		return CLI_OK;
+	}
+	if (p->rp.n_knobs) {
+		printf("\nwhat would have been done, against what was\n");
+		err = cli_show(cli, &knobs);
+	}
+	if (!err && has_latencies(&p->rp)) {
+		printf("\n");
+		err = cli_show(cli, &jobs);
+	}
+	printf("\n");
+	if (!has_latencies(&p->rp))
+		printf("latencies: the recording has none, neither p99 nor queue delay\n");
+	say_absent(p);
+	printf("%zu readings, %zu decisions that would have been made\n",
+	       p->rp.readings, p->rp.decisions);
+	return err;
+}
+
+/* --- Reading ------------------------------------------------------------------------ */
+
+static int open_both(struct player *p)
+{
+	int err;
+
+	p->f[0] = fopen(p->path, "re");
+	p->f[1] = fopen(p->path, "re");
+	if (!p->f[0] || !p->f[1]) {
+		args_bad("%s: %s", p->path, strerror(errno));
+		return CLI_ERROR;
+	}
+	err = record_open(&p->is, p->f[1]);
+	if (!err)
+		err = record_open(&p->was, p->f[0]);
+	if (err == -EPROTONOSUPPORT) {
+		args_bad("%s: a recording of version %u, and this reads version %d; record it anew",
+			 p->path, p->is.version, RECORD_VERSION);
+		return CLI_ERROR;
+	}
+	if (err) {
+		args_bad("%s: not a recording of swiftrdma record", p->path);
+		return CLI_ERROR;
+	}
+	return CLI_OK;
+}
+
+static int play(struct player *p)
+{
+	struct out *o = &p->cli->out;
+	struct json *j = &o->j;
+	int err = open_both(p), got;
+
+	if (err)
+		return err;
+	if (o->json) {
+		*j = (struct json){ .f = o->f, .pretty = o->pretty, .first = true };
+		json_begin(j, '{');
+		json_key(j, "recording");
+		json_str(j, p->path);
+		json_key(j, "events");
+		json_begin(j, '[');
+	}
+	while ((got = record_next(&p->is)) == 1) {
+		err = step(p, p->rp.readings ? &p->was.last : NULL);
+		if (err)
+			return err;
+		if (record_next(&p->was) < 0)
+			return cli_no_memory();
+	}
+	if (got < 0)
+		return cli_no_memory();
+	if (p->is.problem)
+		fprintf(stderr, "%s: %s; read up to there\n", p->path,
+			p->is.problem);
+	return sum_up(p);
+}
+
+int policy_replay(struct cli *cli, const char *file, const char *recording)
+{
+	const struct caps here = caps_here();
+	struct player p = { .cli = cli, .path = recording };
+	int i, err = policy_load(&p.cfg, file, &here, true);
+
+	if (err)
+		return err;
+	err = replay_begin(&p.rp, &p.cfg) ? cli_no_memory() : play(&p);
+	record_end(&p.was);
+	record_end(&p.is);
+	for (i = 0; i < 2; i++)
+		if (p.f[i])
+			fclose(p.f[i]);
+	replay_end(&p.rp);
+	config_free(&p.cfg);
+	return err;
+}

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include "sim/replay.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One more of @size in *@array. NULL: no memory. */
+static void *grow(void *array, size_t n, size_t *cap, size_t size)
+{
+	size_t want = *cap ? 2 * *cap : 16;
+	void *p;
+
+	if (n < *cap)
+		return array;
+	p = realloc(array, want * size);
+	if (p)
+		*cap = want;
+	return p;
+}
+
+int replay_begin(struct replay *rp, const struct config *cfg)
+{
+	memset(rp, 0, sizeof(*rp));
+	rp->cfg = cfg;
+	signals_init(&rp->sig);
+	policy_state_init(&rp->st);
+	rp->out = calloc(REPLAY_DECISIONS, sizeof(*rp->out));
+	return rp->out ? 0 : -ENOMEM;
+}
+
+void replay_end(struct replay *rp)
+{
+	signals_free(&rp->sig);
+	policy_state_free(&rp->st);
+	free(rp->out);
+	free(rp->knobs);
+	free(rp->jobs);
+	free(rp->turned);
+	memset(rp, 0, sizeof(*rp));
+}
+
+/* --- What was in force ----------------------------------------------------------- */
+
+static const struct {
+	unsigned int knob;
+	uint64_t field;
+} recorded[] = {
+	{ SWIFTRDMA_KNOB_LEVEL, SNAP_LEVEL },
+	{ SWIFTRDMA_KNOB_MAX_QPS, SNAP_MAX_QPS },
+	{ SWIFTRDMA_KNOB_CREATE_RATE, SNAP_CREATE_RATE },
+	{ SWIFTRDMA_KNOB_BIT_RATE, SNAP_BIT_RATE },
+	{ SWIFTRDMA_KNOB_WEIGHT, SNAP_WEIGHT },
+};
+
+#define N_RECORDED (sizeof(recorded) / sizeof(recorded[0]))
+
+static double stat_value(const struct snap_job_stat *st, unsigned int knob)
+{
+	switch (knob) {
+	case SWIFTRDMA_KNOB_LEVEL:
+		return st->level;
+	case SWIFTRDMA_KNOB_MAX_QPS:
+		return (double)st->max_qps;
+	case SWIFTRDMA_KNOB_CREATE_RATE:
+		return (double)st->create_rate;
+	case SWIFTRDMA_KNOB_BIT_RATE:
+		return (double)st->bit_rate;
+	default:
+		return st->weight;
+	}
+}
+
+/* Of several devices the one that has most of it. */
+static bool in_force(const struct snap_job *job, size_t which, double *v)
+{
+	bool has = false;
+	size_t i;
+
+	*v = 0;
+	for (i = 0; i < job->n_stats; i++) {
+		const struct snap_job_stat *st = &job->stats[i];
+		double is = stat_value(st, recorded[which].knob);
+
+		if (!(st->has & recorded[which].field) || (has && is <= *v))
+			continue;
+		has = true;
+		*v = is;
+	}
+	return has;
+}
+
+/* --- Knobs ------------------------------------------------------------------------ */
+
+static struct replay_knob *find(const struct replay *rp, const char *job,
+				unsigned int knob)
+{
+	size_t i;
+
+	for (i = 0; i < rp->n_knobs; i++)
+		if (rp->knobs[i].knob == knob && !strcmp(rp->knobs[i].job, job))
+			return &rp->knobs[i];
+	return NULL;
+}
+
+const struct replay_knob *replay_find(const struct replay *rp, const char *job,
+				      unsigned int knob)
+{
+	return find(rp, job, knob);
+}
+
+/* Until now nobody had touched it, which is to agree. */
+static struct replay_knob *get(struct replay *rp, const char *job,
+			       unsigned int knob)
+{
+	struct replay_knob *k = find(rp, job, knob);
+	struct text t;
+	size_t i;
+
+	if (k)
+		return k;
+	k = grow(rp->knobs, rp->n_knobs, &rp->cap_knobs, sizeof(*k));
+	if (!k)
+		return NULL;
+	rp->knobs = k;
+	k += rp->n_knobs++;
+	memset(k, 0, sizeof(*k));
+	text_init(&t, k->job, sizeof(k->job));
+	text_str(&t, job);
+	k->knob = knob;
+	for (i = 0; i < N_RECORDED; i++)
+		k->told |= recorded[i].knob == knob;
+	k->agreed = rp->last - rp->first;
+	k->would.first = REPLAY_NEVER;
+	k->done.first = REPLAY_NEVER;
+	return k;
+}
+
+static bool same(const struct replay_side *a, const struct replay_side *b)
+{
+	return a->has == b->has && (!a->has || a->v == b->v);
+}
+
+/* False: it stands where it stood. */
+static bool turn(struct replay *rp, struct replay_side *side, bool has, double v)
+{
+	const struct replay_side to = { .has = has, .v = v };
+
+	if (same(side, &to))
+		return false;
+	if (side->first == REPLAY_NEVER)
+		side->first = rp->last - rp->first;
+	side->has = has;
+	side->v = v;
+	side->turns++;
+	return true;
+}
+
+/* The time since the reading before, under what both had said by then. */
+static void add_time(struct replay *rp, uint64_t now)
+{
+	size_t i;
+
+	for (i = 0; i < rp->n_knobs; i++) {
+		struct replay_knob *k = &rp->knobs[i];
+
+		*(same(&k->would, &k->done) ? &k->agreed : &k->apart) +=
+			now - rp->last;
+	}
+}
+
+static int note_done(struct replay *rp, const struct snapshot *is)
+{
+	struct replay_knob *k;
+	size_t i, r, *t;
+	double v;
+	bool has;
+
+	rp->n_turned = 0;
+	for (i = 0; i < is->n_jobs; i++)
+		for (r = 0; r < N_RECORDED; r++) {
+			has = in_force(&is->jobs[i], r, &v);
+			if (!has && !find(rp, is->jobs[i].name,
+					  recorded[r].knob))
+				continue;
+			k = get(rp, is->jobs[i].name, recorded[r].knob);
+			if (!k)
+				return -ENOMEM;
+			if (!turn(rp, &k->done, has, v))
+				continue;
+			t = grow(rp->turned, rp->n_turned, &rp->cap_turned,
+				 sizeof(*t));
+			if (!t)
+				return -ENOMEM;
+			rp->turned = t;
+			t[rp->n_turned++] = (size_t)(k - rp->knobs);
+		}
+	return 0;
+}
+
+static int note_would(struct replay *rp)
+{
+	struct replay_knob *k;
+	size_t i;
+
+	for (i = 0; i < rp->n_out; i++) {
+		const struct policy_decision *d = &rp->out[i];
+
+		k = get(rp, d->job, d->knob);
+		if (!k)
+			return -ENOMEM;
+		turn(rp, &k->would, !d->release, d->new);
+	}
+	return 0;
+}
+
+/* --- What jobs had ---------------------------------------------------------------- */
+
+static struct replay_job *job_of(struct replay *rp, const char *name)
+{
+	struct replay_job *j;
+	struct text t;
+	size_t i;
+
+	for (i = 0; i < rp->n_jobs; i++)
+		if (!strcmp(rp->jobs[i].name, name))
+			return &rp->jobs[i];
+	j = grow(rp->jobs, rp->n_jobs, &rp->cap_jobs, sizeof(*j));
+	if (!j)
+		return NULL;
+	rp->jobs = j;
+	j += rp->n_jobs++;
+	memset(j, 0, sizeof(*j));
+	text_init(&t, j->name, sizeof(j->name));
+	text_str(&t, name);
+	return j;
+}
+
+static void worst(bool *has, double *most, double v)
+{
+	if (!*has || v > *most)
+		*most = v;
+	*has = true;
+}
+
+static int note_jobs(struct replay *rp)
+{
+	const struct signals *s = &rp->sig;
+	struct replay_job *j;
+	double v, slo;
+	size_t i;
+	uint32_t q;
+
+	for (i = 0; i < s->snap->n_jobs; i++) {
+		/* Job 0 stands for those that no rule claimed. */
+		if (!s->snap->jobs[i].id)
+			continue;
+		j = job_of(rp, s->snap->jobs[i].name);
+		if (!j)
+			return -ENOMEM;
+		if (signal_get(s, SIG_JOB_P99, i, &v)) {
+			worst(&j->has_p99, &j->p99, v);
+			if (signal_get(s, SIG_JOB_SLO_P99, i, &slo)) {
+				j->judged++;
+				j->met += v <= slo;
+			}
+		}
+		for (q = s->job_first[i]; q < s->job_first[i + 1]; q++)
+			if (signal_get(s, SIG_QP_QUEUE_DELAY, s->job_qps[q], &v))
+				worst(&j->has_delay, &j->queue_delay, v);
+	}
+	return 0;
+}
+
+static void note_known(struct replay *rp)
+{
+	unsigned int k;
+	size_t i;
+
+	for (k = 0; k < OBJ_KINDS; k++) {
+		const struct signal_table *t = &rp->sig.table[k];
+		uint64_t has = 0;
+
+		for (i = 0; i < t->n; i++)
+			has |= t->has[i];
+		rp->known |= has << vocab_first(k);
+	}
+}
+
+uint64_t replay_lacks(const struct replay *rp, size_t n)
+{
+	const struct policy_set *set = &rp->cfg->policies;
+	const struct policy *p = &set->v[n];
+
+	return (caps_reads(&set->prog, &p->when) |
+		caps_reads(&set->prog, &p->undo_when)) & ~rp->known;
+}
+
+int replay_step(struct replay *rp, const struct snapshot *was,
+		const struct snapshot *is)
+{
+	const struct signal_opts opts = config_signal_opts(rp->cfg);
+
+	rp->n_out = 0;
+	if (signals_reserve(&rp->sig, is))
+		return -ENOMEM;
+	signals_update(&rp->sig, was, is, &opts);
+	if (policy_state_reserve(&rp->st, &rp->cfg->policies, &rp->sig))
+		return -ENOMEM;
+	if (!rp->readings++)
+		rp->first = rp->last = is->time;
+	add_time(rp, is->time);
+	rp->last = is->time;
+	note_known(rp);
+	if (note_done(rp, is) || note_jobs(rp))
+		return -ENOMEM;
+	/* As the agent: rates need two readings. */
+	if (!was)
+		return 0;
+	rp->n_out = policy_eval(&rp->cfg->policies, &rp->st, &rp->sig, is->time,
+				rp->out, REPLAY_DECISIONS);
+	rp->decisions += rp->n_out;
+	return note_would(rp);
+}

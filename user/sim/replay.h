@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * A recording, reading by reading: what policies would have done, against what
+ * was done. What was done is what the kernel had in force of each job when it was
+ * read, whoever asked for it.
+ *
+ * The loop is open: had something else been done, the readings after it would have
+ * been others.
+ */
+#ifndef SRDMA_SIM_REPLAY_H
+#define SRDMA_SIM_REPLAY_H
+
+#include "policy/config.h"
+
+#define REPLAY_DECISIONS 256
+#define REPLAY_NEVER	UINT64_MAX
+
+/* A knob of a job, as somebody set it: by the policies, or in the recording. */
+struct replay_side {
+	bool has;
+	double v;
+	uint32_t turns;
+	uint64_t first;		/* ns after the first reading; REPLAY_NEVER */
+};
+
+struct replay_knob {
+	char job[SNAP_NAME];
+	unsigned int knob;	/* enum swiftrdma_knob */
+	bool told;		/* a recording says what is in force of it */
+	struct replay_side would, done;
+	uint64_t agreed, apart;	/* ns */
+};
+
+/* What a job had, where the recording tells: the worst that was read. */
+struct replay_job {
+	char name[SNAP_NAME];
+	bool has_p99, has_delay;
+	double p99, queue_delay;	/* ns */
+	uint32_t judged, met;		/* readings with a p99 and a target */
+};
+
+struct replay {
+	const struct config *cfg;
+	struct signals sig;
+	struct policy_state st;
+	uint64_t first, last;
+	size_t readings, decisions;
+	uint64_t known;		/* bit per enum signal_id that was ever known */
+	struct replay_knob *knobs;
+	size_t n_knobs, cap_knobs;
+	struct replay_job *jobs;
+	size_t n_jobs, cap_jobs;
+	/* Of the last reading: what would have been done, and what had been. */
+	struct policy_decision *out;
+	size_t n_out;
+	size_t *turned;		/* places in .knobs */
+	size_t n_turned, cap_turned;
+};
+
+/* 0 or -ENOMEM, as replay_step(). @cfg stays the caller's. */
+int replay_begin(struct replay *rp, const struct config *cfg);
+void replay_end(struct replay *rp);
+
+/* @was: the reading before; NULL: there is none. */
+int replay_step(struct replay *rp, const struct snapshot *was,
+		const struct snapshot *is);
+
+/* The same knob of the same job; NULL: nobody touched it. */
+const struct replay_knob *replay_find(const struct replay *rp, const char *job,
+				      unsigned int knob);
+
+/* Signals that policy @n looks at and that were never known. */
+uint64_t replay_lacks(const struct replay *rp, size_t n);
+
+#endif /* SRDMA_SIM_REPLAY_H */
