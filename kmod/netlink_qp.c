@@ -164,6 +164,7 @@ static void w_class(u8 **w, const struct srdma_qp *q)
 {
 	int level = srdma_qp_level(q);
 	s16 err = READ_ONCE(q->class_error);
+	u32 dlid = READ_ONCE(q->dlid);
 
 	if (level >= 0)
 		W_U32(w, LEVEL, level);
@@ -176,6 +177,8 @@ static void w_class(u8 **w, const struct srdma_qp *q)
 		if (test_bit(SRDMA_QP_GRH, &q->flags))
 			memcpy(w_attr(w, SWIFTRDMA_QP_A_DGID, sizeof(q->dgid)), q->dgid,
 			       sizeof(q->dgid));
+		if (dlid)
+			W_U32(w, DLID, dlid);
 	}
 	if (srdma_qp_class_pending(q))
 		w_attr(w, SWIFTRDMA_QP_A_CLASS_PENDING, 0);

@@ -293,6 +293,7 @@ enum srdma_qp_flag {
  * @dest_qpn: ... to @dmac: the address vector and destination last asked for,
  *	under srdma_qp_lock(); netlink reads them racily, each is one word or
  *	constant while connected
+ * @dlid: 0: it has none, on Ethernet
  * @class_error: -errno of the last attempt to change the class; 0: none
  * @attempts: in a row that failed
  * @rules_gen: job.c, between admission and membership
@@ -335,6 +336,7 @@ struct srdma_qp {
 	u16 max_send_sge, max_recv_sge;
 	u32 dest_qpn;
 	u32 flow_label;
+	u32 dlid;
 	u8 dgid[16];
 	u8 dmac[6];
 	u8 sgid_index, hop_limit;

@@ -512,6 +512,7 @@ enum swiftrdma_qp_attr {
 	SWIFTRDMA_QP_A_WRS_SINCE,	/* u64, ns, since when */
 	SWIFTRDMA_QP_A_WRS_AMBIGUOUS,	/* flag: may have missed a wrap of the record */
 	SWIFTRDMA_QP_A_WRS_ABSENT,	/* u32, enum swiftrdma_absent: why WRS is not there */
+	SWIFTRDMA_QP_A_DLID,		/* u32, of the peer or its router; InfiniBand */
 	__SWIFTRDMA_QP_A_MAX
 };
 
