@@ -160,6 +160,18 @@ static void w_counts(u8 **w, const struct srdma_qp *q)
 		W_U64(w, WRS, atomic64_read(&q->wrs));
 }
 
+static void w_path(u8 **w, const struct srdma_qp *q)
+{
+	const struct srdma_qp_hw *hw = srdma_qp_hw(q);
+
+	if (!hw)
+		return;
+	if (READ_ONCE(hw->path[SRDMA_PATH_SPORT].set))
+		W_U32(w, UDP_SPORT, READ_ONCE(hw->path[SRDMA_PATH_SPORT].value));
+	if (READ_ONCE(hw->path[SRDMA_PATH_LAG].set))
+		W_U32(w, LAG_PORT, READ_ONCE(hw->path[SRDMA_PATH_LAG].value));
+}
+
 static void w_class(u8 **w, const struct srdma_qp *q)
 {
 	int level = srdma_qp_level(q);
@@ -216,6 +228,7 @@ static void w_qp(u8 **w, const struct srdma_qp *q, const struct srdma_reader *wh
 	if (jd)
 		W_U32(w, JOB, jd->job->id);
 	w_class(w, q);
+	w_path(w, q);
 	rcu_read_unlock();
 	W_U64(w, SINCE, q->since);
 	W_U64(w, TIME, now);

@@ -56,6 +56,8 @@ wq class reset >/dev/null
 like "a live change is not supported, and that is said" "$(act job wq level 5 for 60s; sleep 1
 	swiftrdma -j action show)" 'set when it is connected|UNSUPP|unsupported'
 release >/dev/null
+like "there are no UDP ports" "$(act dev mlx5_0 qpn "$(swiftrdma -j qp show dev mlx5_0 pid "${wq_pid[class]}" |
+	jq '.[0].qpn')" udp_sport 50000)" 'InfiniBand port'
 wq_end class
 
 # Both ends of a connection, found by their LIDs.

@@ -162,7 +162,11 @@ static void forced(void **state)
 	is.ports[0].link_layer = 2;
 	is.qps[0].class_pending = false;
 	is.qps[0].tclass = 96;
+	is.qps[0].udp_sport = 50000;
+	is.qps[0].lag_port = 2;
 	explain(0);
+	must_say(EXPLAIN_CLASS, "it is made to send from UDP port 50000");
+	must_say(EXPLAIN_CLASS, "it is made to send by port 2 of the NIC's link aggregation");
 	must_say(EXPLAIN_CLASS, "traffic class 96 is programmed");
 }
 

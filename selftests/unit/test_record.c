@@ -199,7 +199,7 @@ static void test_compact(void **state)
 #define GAPS_DEV	8
 #define GAPS_PORT	0
 #define GAPS_UAR	4
-#define GAPS_QP		(9 + 4)
+#define GAPS_QP		(9 + 12)
 #define GAPS_STAT	8
 
 static uint32_t noise;

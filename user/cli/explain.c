@@ -219,6 +219,17 @@ static void say_class(const struct about *a, struct explain *e)
 		say(e, EXPLAIN_CLASS, "%s %u is programmed", what, is);
 }
 
+static void say_path(const struct about *a, struct explain *e)
+{
+	if (a->qp->udp_sport)
+		say(e, EXPLAIN_CLASS, "it is made to send from UDP port %u",
+		    a->qp->udp_sport);
+	if (a->qp->lag_port)
+		say(e, EXPLAIN_CLASS,
+		    "it is made to send by port %u of the NIC's link aggregation",
+		    a->qp->lag_port);
+}
+
 /* What it gets answered in, which is half of its traffic. */
 static void say_peer(const struct about *a, struct explain *e)
 {
@@ -462,6 +473,7 @@ void explain_qp(const struct cli *cli, struct explain *e)
 	say_who(&a, e);
 	say_uar(&a, e);
 	say_class(&a, e);
+	say_path(&a, e);
 	say_peer(&a, e);
 	say_rate(&a, e, e->qp);
 	contention_uar(&a, e);

@@ -160,14 +160,20 @@ GETTER(dgid)
 		cell_str(c, c->buf);
 }
 
-GETTER(dlid)
-{
-	const struct snap_qp *qp = row;
+/* What is nought where there is none. */
+#define NOT_NOUGHT(name)						\
+	GETTER(name)							\
+	{								\
+		const struct snap_qp *qp = row;				\
+									\
+		(void)cli;						\
+		if (qp->name)						\
+			cell_u64(c, qp->name);				\
+	}
 
-	(void)cli;
-	if (snap_has(qp, SNAP_DEST) && qp->dlid)
-		cell_u64(c, qp->dlid);
-}
+NOT_NOUGHT(dlid)
+NOT_NOUGHT(udp_sport)
+NOT_NOUGHT(lag_port)
 
 GETTER(class_error)
 {
@@ -219,6 +225,8 @@ static const struct column columns[] = {
 	{ "dest_qpn", "DEST-QPN", 0, COL_DETAIL, get_dest_qpn },
 	{ "dgid", "DGID", 0, COL_LEFT | COL_DETAIL, get_dgid },
 	{ "dlid", "DLID", 0, COL_DETAIL, get_dlid },
+	{ "udp_sport", "UDP-SPORT", 0, COL_DETAIL, get_udp_sport },
+	{ "lag_port", "LAG-PORT", 0, COL_DETAIL, get_lag_port },
 	{ "adopted", "ADOPTED", 0, COL_LEFT | COL_DETAIL, get_adopted },
 	{ "wrs_since", NULL, 0, COL_JSON, get_wrs_since },
 	{ "wrs_ambiguous", "AMBIGUOUS", 0, COL_LEFT | COL_DETAIL,

@@ -129,6 +129,7 @@ struct snap_qp {
 	uint32_t max_inline;
 	uint32_t level, tclass_asked, tclass, sl_asked, sl;
 	uint32_t dest_qpn, dlid;
+	uint32_t udp_sport, lag_port;	/* 0: nobody set it */
 	uint8_t dgid[16];
 	bool adopted, class_pending;
 	int32_t class_error;	/* -errno */

@@ -48,8 +48,8 @@ quotient() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.4g", a / b }'; }
 # json_field KEY: of a flat object on stdin.
 json_field() { sed -n "s/.*\"$1\":\([0-9.]*\).*/\1/p"; }
 
-# took CMD...: ms of CPU time, the median of $repeats (five); what it prints goes to a file as with a
-# pipe, $row_tmp/out. Not the clock's: while the only CPU waits for the host's files, --icount
+# took CMD...: ms of CPU time, the median of $repeats (five); what it prints goes to a
+# file, $row_tmp/out, as with a pipe. Not the clock's: while the only CPU waits for the host's files, --icount
 # lets the clock jump.
 took() {
 	local i TIMEFORMAT='%3U %3S'
