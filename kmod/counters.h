@@ -7,13 +7,24 @@
 /* A post of @wrs work requests (0: unknown) rang a doorbell. Any context, RCU. */
 void srdma_count_post(struct srdma_qp *q, u32 wrs);
 
-/* What PORT_GET and debugfs show of a port; bit/s, bytes. */
+#define SRDMA_PRIOS	8	/* IEEE 802.1p */
+
+/* A priority of a port; bytes, ns. */
+struct srdma_prio_stat {
+	u64 tx_bytes, rx_bytes, tx_packets, rx_packets;
+	u64 tx_pauses, rx_pauses, tx_pause_ns, rx_pause_ns;
+};
+
+/* What PORT_GET and debugfs show of a port; bit/s, bytes, ns. */
 struct srdma_port_stat {
 	u32 state, link_layer;
 	u64 speed;
-	bool has_netdev, has_bytes;
+	bool has_netdev, has_bytes, has_cnp, has_prios;
 	char netdev[IFNAMSIZ];
 	u64 tx_bytes, rx_bytes, tx_packets, rx_packets;
+	u64 detail_at;		/* when what follows was read */
+	u64 ecn_marked, cnp_sent, cnp_handled;
+	struct srdma_prio_stat prio[SRDMA_PRIOS];
 };
 
 /* Needs srdma_devs_sem. May sleep. -errno of the driver. */

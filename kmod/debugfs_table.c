@@ -90,6 +90,10 @@ static void show_dev_stat(struct seq_file *m, struct srdma_dev *dev)
 			   st.mtt_misses);
 	if (st.stall)
 		seq_printf(m, "read_stall       %llu\n", st.read_stall);
+	if (st.pcie)
+		seq_printf(m, "pcie_stalled     reads %u %%, writes %u %% of the last second (over 30 %%: %llu s, %llu s)\n",
+			   st.stalled_reads, st.stalled_writes, st.stalled_read_s,
+			   st.stalled_write_s);
 }
 
 static void show_mrs(struct seq_file *m, struct srdma_dev *dev)
@@ -255,7 +259,7 @@ static int ports_show(struct seq_file *m, void *v)
 	struct srdma_dev *dev;
 	u32 port;
 
-	seq_puts(m, "port state layer      mbit_per_s netdev                  tx_bytes           rx_bytes     tx_packets     rx_packets\n");
+	seq_puts(m, "port state layer      mbit_per_s netdev                  tx_bytes           rx_bytes     tx_packets     rx_packets   ecn_marked     cnp_sent  cnp_handled\n");
 	down_read(&srdma_devs_sem);
 	dev = file_dev(m);
 	if (IS_ERR(dev)) {
@@ -273,15 +277,51 @@ static int ports_show(struct seq_file *m, void *v)
 			   div_u64(st.speed, 1000 * 1000));
 		seq_printf(m, " %-15s", st.has_netdev ? st.netdev : "-");
 		if (st.has_bytes)
-			seq_printf(m, " %16llu %18llu %14llu %14llu\n", st.tx_bytes, st.rx_bytes,
+			seq_printf(m, " %16llu %18llu %14llu %14llu", st.tx_bytes, st.rx_bytes,
 				   st.tx_packets, st.rx_packets);
 		else
-			seq_printf(m, " %16s %18s %14s %14s\n", "-", "-", "-", "-");
+			seq_printf(m, " %16s %18s %14s %14s", "-", "-", "-", "-");
+		if (st.has_cnp)
+			seq_printf(m, " %12llu %12llu %12llu\n", st.ecn_marked, st.cnp_sent,
+				   st.cnp_handled);
+		else
+			seq_printf(m, " %12s %12s %12s\n", "-", "-", "-");
 	}
 	up_read(&srdma_devs_sem);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(ports);
+
+static int priorities_show(struct seq_file *m, void *v)
+{
+	const struct srdma_prio_stat *p;
+	struct srdma_port_stat st;
+	struct srdma_dev *dev;
+	u32 port, prio;
+
+	seq_puts(m, "port prio         tx_bytes         rx_bytes   tx_packets   rx_packets  tx_pauses  rx_pauses tx_pause_us rx_pause_us\n");
+	down_read(&srdma_devs_sem);
+	dev = file_dev(m);
+	if (IS_ERR(dev)) {
+		up_read(&srdma_devs_sem);
+		return PTR_ERR(dev);
+	}
+	rdma_for_each_port(dev->ibdev, port) {
+		if (srdma_port_stat(dev, port, &st) || !st.has_prios)
+			continue;
+		for (prio = 0; prio < SRDMA_PRIOS; prio++) {
+			p = &st.prio[prio];
+			seq_printf(m, "%4u %4u %16llu %16llu %12llu %12llu %10llu %10llu %11llu %11llu\n",
+				   port, prio, p->tx_bytes, p->rx_bytes, p->tx_packets,
+				   p->rx_packets, p->tx_pauses, p->rx_pauses,
+				   div_u64(p->tx_pause_ns, NSEC_PER_USEC),
+				   div_u64(p->rx_pause_ns, NSEC_PER_USEC));
+		}
+	}
+	up_read(&srdma_devs_sem);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(priorities);
 
 static void show_limit(struct seq_file *m, u64 limit)
 {
@@ -420,6 +460,7 @@ void srdma_debugfs_tables(struct srdma_dev *dev, struct dentry *dir)
 	srdma_debugfs_qps(dev, dir);
 	debugfs_create_file("uars", 0400, dir, dev, &uars_fops);
 	debugfs_create_file("ports", 0400, dir, dev, &ports_fops);
+	debugfs_create_file("priorities", 0400, dir, dev, &priorities_fops);
 	debugfs_create_file("jobs", 0400, dir, dev, &jobs_fops);
 	debugfs_create_file("actions", 0400, dir, dev, &actions_fops);
 }

@@ -73,6 +73,12 @@ static int put_dev_stat(struct sk_buff *skb, const struct srdma_dev_stat *st)
 		return -EMSGSIZE;
 	if (st->stall && PUT_U64(skb, DEV, READ_STALL, st->read_stall))
 		return -EMSGSIZE;
+	if (st->pcie &&
+	    (PUT_U32(skb, DEV, PCIE_STALLED_READS, st->stalled_reads) ||
+	     PUT_U32(skb, DEV, PCIE_STALLED_WRITES, st->stalled_writes) ||
+	     PUT_U64(skb, DEV, PCIE_STALLED_READ_SECONDS, st->stalled_read_s) ||
+	     PUT_U64(skb, DEV, PCIE_STALLED_WRITE_SECONDS, st->stalled_write_s)))
+		return -EMSGSIZE;
 	return 0;
 }
 
@@ -117,6 +123,43 @@ int srdma_fill_dev(struct sk_buff *skb, struct srdma_dev *dev, u64 now)
 	return 0;
 }
 
+static int put_prio(struct sk_buff *skb, u32 index, const struct srdma_prio_stat *st)
+{
+	struct nlattr *nest = nla_nest_start(skb, SWIFTRDMA_PORT_A_PRIO);
+
+	if (!nest || PUT_U32(skb, PRIO, INDEX, index) ||
+	    PUT_U64(skb, PRIO, TX_BYTES, st->tx_bytes) ||
+	    PUT_U64(skb, PRIO, RX_BYTES, st->rx_bytes) ||
+	    PUT_U64(skb, PRIO, TX_PACKETS, st->tx_packets) ||
+	    PUT_U64(skb, PRIO, RX_PACKETS, st->rx_packets) ||
+	    PUT_U64(skb, PRIO, TX_PAUSES, st->tx_pauses) ||
+	    PUT_U64(skb, PRIO, RX_PAUSES, st->rx_pauses) ||
+	    PUT_U64(skb, PRIO, TX_PAUSE_TIME, st->tx_pause_ns) ||
+	    PUT_U64(skb, PRIO, RX_PAUSE_TIME, st->rx_pause_ns))
+		return -EMSGSIZE;
+	nla_nest_end(skb, nest);
+	return 0;
+}
+
+static int put_port_detail(struct sk_buff *skb, const struct srdma_port_stat *st)
+{
+	u32 prio;
+
+	if (!st->has_cnp && !st->has_prios)
+		return 0;
+	if (PUT_U64(skb, PORT, DETAIL_TIME, st->detail_at))
+		return -EMSGSIZE;
+	if (st->has_cnp &&
+	    (PUT_U64(skb, PORT, ECN_MARKED, st->ecn_marked) ||
+	     PUT_U64(skb, PORT, CNP_SENT, st->cnp_sent) ||
+	     PUT_U64(skb, PORT, CNP_HANDLED, st->cnp_handled)))
+		return -EMSGSIZE;
+	for (prio = 0; st->has_prios && prio < SRDMA_PRIOS; prio++)
+		if (put_prio(skb, prio, &st->prio[prio]))
+			return -EMSGSIZE;
+	return 0;
+}
+
 int srdma_fill_port(struct sk_buff *skb, const struct srdma_dev *dev, u32 port,
 		    const struct srdma_port_stat *st, u64 now)
 {
@@ -139,7 +182,7 @@ int srdma_fill_port(struct sk_buff *skb, const struct srdma_dev *dev, u32 port,
 	     PUT_U64(skb, PORT, TX_PACKETS, st->tx_packets) ||
 	     PUT_U64(skb, PORT, RX_PACKETS, st->rx_packets)))
 		return -EMSGSIZE;
-	if (PUT_U64(skb, PORT, TIME, now))
+	if (PUT_U64(skb, PORT, TIME, now) || put_port_detail(skb, st))
 		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
 	return 0;

@@ -72,7 +72,8 @@ enum srdma_path_part {
  * @qp_modified: and after
  * @refresh: bring the counters of the device up to date. srdma_devs_sem is held.
  *	Called for whoever reads, so it may cost, but not without bounds.
- * @port_stat: add what passes the port's netdev by. srdma_devs_sem is held.
+ * @port_stat: add what passes the port's netdev by, and what no netdev tells.
+ *	srdma_devs_sem is held.
  * @shape: make rates and weights of the device's jobs (srdma_job_dev.bit_rate and
  *	.weight) hold for their QPs, or none while srdma_dev.giving_back; how much is
  *	left to be tried again. enforce.c's work only.
@@ -138,6 +139,11 @@ struct srdma_provider_ops {
  * @mtt_misses: the same
  * @stall: the next one is known
  * @read_stall: cycles
+ * @pcie: the next four are known
+ * @stalled_reads: % of the last second that the bus held reads up
+ * @stalled_writes: the same of writes
+ * @stalled_read_s: seconds in which that was over 30 %
+ * @stalled_write_s: the same
  */
 struct srdma_dev_stat {
 	u32 uar_limit;
@@ -153,6 +159,9 @@ struct srdma_dev_stat {
 	u64 mtt_hits, mtt_misses;
 	bool stall;
 	u64 read_stall;
+	bool pcie;
+	u32 stalled_reads, stalled_writes;
+	u64 stalled_read_s, stalled_write_s;
 };
 
 extern const struct srdma_provider_ops srdma_provider_generic;

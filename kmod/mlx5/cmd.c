@@ -37,21 +37,37 @@ bool srdma_cmd_may(struct srdma_mlx5 *md)
 	return may;
 }
 
+static void counted(struct srdma_mlx5 *md, u64 start)
+{
+	atomic64_inc(&md->commands);
+	atomic64_add(ktime_get_ns() - start, &md->command_ns);
+}
+
 /* By mlx5_cmd_exec(), or by mlx5_cmd_do(), which does not log a refusal. */
-static int measured(struct srdma_mlx5 *md, typeof(mlx5_cmd_exec) *command, void *in, int in_size,
-		    void *out, int out_size)
+static int measured(struct srdma_mlx5 *md,
+		    int (*command)(struct mlx5_core_dev *dev, void *in, int in_size, void *out,
+				   int out_size),
+		    void *in, int in_size, void *out, int out_size)
 {
 	u64 start = ktime_get_ns();
 	int ret = command(md->core, in, in_size, out, out_size);
 
-	atomic64_inc(&md->commands);
-	atomic64_add(ktime_get_ns() - start, &md->command_ns);
+	counted(md, start);
 	return ret;
 }
 
 int srdma_cmd(struct srdma_mlx5 *md, void *in, int in_size, void *out, int out_size)
 {
 	return measured(md, mlx5_cmd_exec, in, in_size, out, out_size);
+}
+
+int srdma_cmd_read_reg(struct srdma_mlx5 *md, void *in, void *out, int size, u16 reg)
+{
+	u64 start = ktime_get_ns();
+	int ret = mlx5_core_access_reg(md->core, in, size, out, size, reg, 0, 0);
+
+	counted(md, start);
+	return ret;
 }
 
 /*

@@ -14,6 +14,15 @@
 
 #include "mlx5.h"
 
+static bool detail = true;
+module_param(detail, bool, 0444);
+MODULE_PARM_DESC(detail, "read what takes more commands, when somebody asks, once a second: stalls of PCIe, priorities and congestion of ports (Y)");
+
+bool srdma_mlx5_detail(void)
+{
+	return detail;
+}
+
 /* NULL: not a device of mlx5_core's that we know how to find. */
 static struct mlx5_core_dev *core_of(struct ib_device *ibdev)
 {
@@ -61,7 +70,8 @@ static int mlx5_dev_add(struct srdma_dev *dev)
 	md->shaping = srdma_sched_can(md);
 	md->live_class = srdma_class_can(md) && has_ethernet(dev->ibdev);
 	mutex_init(&md->confirm_lock);
-	mutex_init(&md->port_lock);
+	srdma_ports_init(md);
+	srdma_pcie_init(md);
 	srdma_cmd_init(md);
 	ret = srdma_records_init(md);
 	if (ret)
@@ -133,6 +143,7 @@ static void mlx5_dev_stat(struct srdma_dev *dev, struct srdma_dev_stat *st)
 	st->congestion_level = READ_ONCE(md->congestion_level);
 	st->congested_at = atomic64_read(&md->congested_at);
 	srdma_diag_stat(md, st);
+	srdma_pcie_stat(md, st);
 }
 
 static const struct srdma_provider_ops mlx5_ops = {

@@ -12,6 +12,7 @@
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 
+#include "counters.h"
 #include "tracker.h"
 
 /**
@@ -80,10 +81,15 @@ enum srdma_diag {
 	SRDMA_DIAGS
 };
 
-/* What was read of a port last. */
+/**
+ * struct srdma_mlx5_port - what was read of a port last
+ * @last: bytes and packets, and the details that the device has
+ * @has_cnp: it tells of congestion notifications
+ * @has_prios: and of each priority
+ */
 struct srdma_mlx5_port {
-	bool known;
-	u64 tx_bytes, rx_bytes, tx_packets, rx_packets;
+	struct srdma_port_stat last;
+	bool has_cnp, has_prios;
 };
 
 #define SRDMA_PORTS	4
@@ -148,6 +154,11 @@ struct srdma_mlx5_port {
  * @port_lock: @port
  * @port: by number from 0
  *
+ * PCI bus (pcie.c):
+ * @pcie_lock: these
+ * @has_pcie: the device tells what the bus held up
+ * @pcie: what it told last; at: ns, 0: never
+ *
  * Diagnostic counters (diag.c):
  * @diag_lock: all of these
  * @diag_has: bits of enum srdma_diag that the device has
@@ -197,6 +208,13 @@ struct srdma_mlx5 {
 	struct mutex port_lock;	/* @port */
 	struct srdma_mlx5_port port[SRDMA_PORTS];
 
+	struct mutex pcie_lock;	/* has_pcie, pcie */
+	bool has_pcie;
+	struct {
+		u64 at;
+		u32 reads, writes, read_s, write_s;
+	} pcie;
+
 	struct mutex diag_lock;	/* all that follows */
 	u32 diag_has;
 	bool diag_on, diag_known;
@@ -208,8 +226,13 @@ static inline struct srdma_mlx5 *srdma_mlx5_of(const struct srdma_dev *dev)
 	return dev->priv;
 }
 
+/* main.c: module parameter. */
+bool srdma_mlx5_detail(void);
+
 /* cmd.c: a command, measured. May sleep. */
 int srdma_cmd(struct srdma_mlx5 *md, void *in, int in_size, void *out, int out_size);
+/* A register of @size bytes, by its number. As srdma_cmd(). */
+int srdma_cmd_read_reg(struct srdma_mlx5 *md, void *in, void *out, int size, u16 reg);
 /* May one more be sent for a reader's sake? */
 bool srdma_cmd_may(struct srdma_mlx5 *md);
 void srdma_cmd_init(struct srdma_mlx5 *md);
@@ -298,7 +321,16 @@ u64 srdma_sampler_recent(const struct srdma_uar *page);
 void srdma_events_start(struct srdma_mlx5 *md);
 void srdma_events_stop(struct srdma_mlx5 *md);
 
-/* port.c: srdma_provider_ops. */
+/* Of a structure of firmware's that has a counter in two halves. */
+#define SRDMA_GET_HALVES(layout, p, field)				\
+	((u64)MLX5_GET(layout, p, field##_high) << 32 | MLX5_GET(layout, p, field##_low))
+
+/* pcie.c */
+void srdma_pcie_init(struct srdma_mlx5 *md);
+void srdma_pcie_stat(struct srdma_mlx5 *md, struct srdma_dev_stat *st);
+
+/* port.c; stat(): srdma_provider_ops. */
+void srdma_ports_init(struct srdma_mlx5 *md);
 void srdma_mlx5_port_stat(struct srdma_dev *dev, u32 port, struct srdma_port_stat *st);
 
 /* sched.c. shape(): srdma_provider_ops. */

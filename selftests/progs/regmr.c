@@ -18,6 +18,7 @@
 #include "verbs.h"
 
 #define HUGE_PAGE	(2ull << 20)
+#define PAGE		4096ull
 #define MAX_MRS		4096
 
 static struct vdev dev;
@@ -36,7 +37,13 @@ static void *memory(uint64_t bytes, int advice)
 	p += -(uintptr_t)p & (HUGE_PAGE - 1);
 	if (madvise(p, bytes, advice))
 		return NULL;
-	memset(p, 1, bytes);
+	/*
+	 * Every other page first, from the second: neighbours that came one after
+	 * the other would lie one after the other, and the device map both as one.
+	 */
+	for (size_t even = 0; even < 2; even++)
+		for (size_t at = even ? 0 : PAGE; at < bytes; at += 2 * PAGE)
+			p[at] = 1;
 	return p;
 }
 

@@ -56,6 +56,7 @@ static void sh_caps_general(struct sh_hca *h, void *p)
 	MLX5_SET(cmd_hca_cap, p, pkey_table_size, 0);	/* 128 */
 	MLX5_SET(cmd_hca_cap, p, out_of_seq_cnt, 1);
 	MLX5_SET(cmd_hca_cap, p, vport_counters, 1);
+	MLX5_SET(cmd_hca_cap, p, mcam_reg, 1);
 	MLX5_SET(cmd_hca_cap, p, retransmission_q_counters, 1);
 	MLX5_SET(cmd_hca_cap, p, enhanced_error_q_counters, 1);
 	MLX5_SET(cmd_hca_cap, p, rts2rts_qp_counters_set_id, 1);

@@ -114,6 +114,9 @@ static void sh_reg_ptys(void *r)
 	MLX5_SET(ptys_reg, r, ib_proto_oper, SH_SPEED_EDR);
 }
 
+/* Of management: what MPCNT has. */
+#define SH_FEATURE(f)	mng_feature_cap_mask.enhanced_features.f
+
 static int sh_access_reg(struct sh_cmd *c)
 {
 	void *in = MLX5_ADDR_OF(access_register_in, c->in, register_data);
@@ -150,6 +153,12 @@ static int sh_access_reg(struct sh_cmd *c)
 		return MLX5_CMD_STAT_OK;
 	case MLX5_REG_PPCNT:
 		return sh_reg_ppcnt(c, r, write);
+	case MLX5_REG_MCAM:
+		if (write)
+			return MLX5_CMD_STAT_BAD_PARAM_ERR;
+		MLX5_SET(mcam_reg, r, SH_FEATURE(pcie_performance_group), 1);
+		MLX5_SET(mcam_reg, r, SH_FEATURE(pcie_outbound_stalled), 1);
+		return MLX5_CMD_STAT_OK;
 	case MLX5_REG_MPCNT:
 		return sh_reg_mpcnt(c, r, write);
 	default:

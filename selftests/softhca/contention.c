@@ -357,6 +357,11 @@ void sh_contention_post(struct sh_qp *qp)
 
 /* --- Time ----------------------------------------------------------------- */
 
+/* A second counts as stalled from here on, as a ConnectX counts them: NVIDIA,
+ * "Understanding mlx5 ethtool Counters", outbound_pci_stalled_rd_events.
+ */
+#define SH_STALLED_PCT	30
+
 /* What of each second of the guest the units waited for reads over PCI, as a NIC
  * tells it of itself.
  */
@@ -369,7 +374,7 @@ static void sh_contention_second(struct sh_contention *c)
 		return;
 	most = (c->now - c->second_ps) * c->model.p.pus;
 	c->stalled_pct = most ? min(100ULL, div64_u64((stalls - c->second_stalls) * 100, most)) : 0;
-	c->stalled_seconds += c->stalled_pct > 0;
+	c->stalled_seconds += c->stalled_pct > SH_STALLED_PCT;
 	c->second_ns = ns;
 	c->second_ps = c->now;
 	c->second_stalls = stalls;

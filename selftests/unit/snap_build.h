@@ -17,6 +17,7 @@ struct made {
 	struct snapshot s;
 	struct snap_dev devs[4];
 	struct snap_port ports[4];
+	struct snap_prio prios[16];
 	struct snap_uar uars[8];
 	struct snap_qp qps[64];
 	struct snap_job jobs[8];
@@ -31,6 +32,7 @@ static inline void made_init(struct made *m, uint64_t ms)
 	m->s.admin = true;
 	m->s.devs = m->devs;
 	m->s.ports = m->ports;
+	m->s.prios = m->prios;
 	m->s.uars = m->uars;
 	m->s.qps = m->qps;
 	m->s.jobs = m->jobs;
@@ -60,6 +62,19 @@ static inline struct snap_port *made_port(struct made *m, uint32_t dev,
 	p->tx_bytes = tx_bytes;
 	p->time = m->s.time;
 	return p;
+}
+
+/* The priorities of the port made last. */
+static inline void made_prios(struct made *m)
+{
+	struct snap_port *p = &m->ports[m->s.n_ports - 1];
+
+	p->has |= SNAP_DETAIL | SNAP_CNP;
+	p->detail_time = m->s.time;
+	for (uint32_t i = 0; i < 8; i++)
+		m->prios[m->s.n_prios++] = (struct snap_prio){
+			.dev = p->dev, .port = p->index, .index = i,
+		};
 }
 
 static inline struct snap_uar *made_uar(struct made *m, uint32_t dev,

@@ -118,7 +118,7 @@ static void crowded(void **state)
 	must_say(EXPLAIN_UNTOLD, "doorbells: this device's provider does not count them");
 	must_say(EXPLAIN_UNTOLD, "which threads post");
 	must_say(EXPLAIN_UNTOLD, "NIC's cache: this device does not tell");
-	must_say(EXPLAIN_UNTOLD, "stalls of PCIe: nothing here measures it");
+	must_say(EXPLAIN_UNTOLD, "stalls of PCIe: this device does not tell");
 	must_say(EXPLAIN_ADVICE, "MLX5_TOTAL_UUARS=512");
 	must_say(EXPLAIN_ADVICE, "take MLX5_SHUT_UP_BF out");
 	must_say(EXPLAIN_ADVICE, "thread domain");

@@ -77,6 +77,60 @@ static void qp_in_full(void **state)
 	assert_string_equal(f->snap.owners[got->owner].cgroup, "/kv/a");
 }
 
+/* Whose they are is the port's to say, wherever it says so. */
+static void port_with_priorities(void **state)
+{
+	struct fixture *f = *state;
+	struct nlattr *port, *prio;
+
+	for (uint32_t dev = 0; dev < 2; dev++) {
+		port = nla_nest_start(f->msg, SWIFTRDMA_A_PORT_OBJ);
+		for (uint32_t i = 0; i < 8; i++) {
+			prio = nla_nest_start(f->msg, SWIFTRDMA_PORT_A_PRIO);
+			nla_put_u32(f->msg, SWIFTRDMA_PRIO_A_INDEX, i);
+			nla_put_u64(f->msg, SWIFTRDMA_PRIO_A_RX_PAUSES, 10 * dev + i);
+			nla_nest_end(f->msg, prio);
+		}
+		nla_put_u64(f->msg, SWIFTRDMA_PORT_A_DETAIL_TIME, 5);
+		if (dev) {
+			nla_put_u64(f->msg, SWIFTRDMA_PORT_A_ECN_MARKED, 1);
+			nla_put_u64(f->msg, SWIFTRDMA_PORT_A_CNP_SENT, 2);
+			nla_put_u64(f->msg, SWIFTRDMA_PORT_A_CNP_HANDLED, 3);
+		}
+		nla_put_u32(f->msg, SWIFTRDMA_PORT_A_DEV_INDEX, dev);
+		nla_put_u32(f->msg, SWIFTRDMA_PORT_A_INDEX, 2);
+		nla_nest_end(f->msg, port);
+	}
+	assert_int_equal(parse(f), 0);
+	assert_int_equal(f->snap.n_ports, 2);
+	assert_int_equal(f->snap.n_prios, 16);
+	for (uint32_t i = 0; i < 16; i++) {
+		assert_int_equal(f->snap.prios[i].dev, i / 8);
+		assert_int_equal(f->snap.prios[i].port, 2);
+		assert_int_equal(f->snap.prios[i].index, i % 8);
+		assert_int_equal(f->snap.prios[i].rx_pauses, 10 * (i / 8) + i % 8);
+	}
+	assert_true(snap_has(&f->snap.ports[0], SNAP_DETAIL));
+	assert_false(snap_has(&f->snap.ports[0], SNAP_CNP));
+	assert_true(snap_has(&f->snap.ports[1], SNAP_CNP));
+	assert_int_equal(f->snap.ports[1].cnp_handled, 3);
+}
+
+static void port_without_name(void **state)
+{
+	struct fixture *f = *state;
+	struct nlattr *port = nla_nest_start(f->msg, SWIFTRDMA_A_PORT_OBJ), *prio;
+
+	nla_put_u32(f->msg, SWIFTRDMA_PORT_A_DEV_INDEX, 0);
+	prio = nla_nest_start(f->msg, SWIFTRDMA_PORT_A_PRIO);
+	nla_put_u32(f->msg, SWIFTRDMA_PRIO_A_INDEX, 0);
+	nla_nest_end(f->msg, prio);
+	nla_nest_end(f->msg, port);
+	assert_int_equal(parse(f), -EBADMSG);
+	assert_int_equal(f->snap.n_ports, 0);
+	assert_int_equal(f->snap.n_prios, 0);
+}
+
 /* What was asked for is unknown: then what is programmed is not shown as asked. */
 static void class_needs_all_four(void **state)
 {
@@ -291,6 +345,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		IO_TEST(qp_in_full),
+		IO_TEST(port_with_priorities),
+		IO_TEST(port_without_name),
 		IO_TEST(class_needs_all_four),
 		IO_TEST(owners_once),
 		IO_TEST(qp_without_name),

@@ -178,12 +178,12 @@ static void test_compact(void **state)
 	assert_int_equal(record_write(&r, s), 0);
 	objects = 1 + s->n_devs + s->n_ports + s->n_uars + s->n_qps +
 		  s->n_owners + 2 * s->n_jobs;
-	/* Length and checksum, and six tables say how many they have. */
-	assert_int_equal(len - before, 8 + 6 + objects);
+	/* Length and checksum, and seven tables say how many they have. */
+	assert_int_equal(len - before, 8 + 7 + objects);
 	before = len;
 	s->qps[1].wrs += 1000;
 	assert_int_equal(record_write(&r, s), 0);
-	assert_true(len - before <= 8 + 6 + objects + 7);
+	assert_true(len - before <= 8 + 7 + objects + 7);
 	record_end(&r);
 	fclose(f);
 	free(bytes);
@@ -198,6 +198,7 @@ static void test_compact(void **state)
  */
 #define GAPS_DEV	8
 #define GAPS_PORT	0
+#define GAPS_PRIO	4
 #define GAPS_UAR	4
 #define GAPS_QP		(9 + 12)
 #define GAPS_STAT	8
@@ -227,9 +228,11 @@ static void fill_objects(struct made *m, uint32_t seed)
 	m->s.admin = seed & 1;
 	m->s.n_devs = 2;
 	m->s.n_ports = m->s.n_uars = m->s.n_qps = m->s.n_owners = 3;
+	m->s.n_prios = 16;
 	m->s.n_jobs = 2;
 	fill(m->devs, sizeof(m->devs));
 	fill(m->ports, sizeof(m->ports));
+	fill(m->prios, sizeof(m->prios));
 	fill(m->uars, sizeof(m->uars));
 	fill(m->qps, sizeof(m->qps));
 	fill(m->owners, sizeof(m->owners));
@@ -280,6 +283,7 @@ static void whole_snapshot(const struct snapshot *is, const struct snapshot *was
 	assert_int_equal(is->admin, was->admin);
 	assert_int_equal(is->n_devs, was->n_devs);
 	assert_int_equal(is->n_ports, was->n_ports);
+	assert_int_equal(is->n_prios, was->n_prios);
 	assert_int_equal(is->n_uars, was->n_uars);
 	assert_int_equal(is->n_qps, was->n_qps);
 	assert_int_equal(is->n_owners, was->n_owners);
@@ -291,6 +295,9 @@ static void whole_snapshot(const struct snapshot *is, const struct snapshot *was
 	for (i = 0; i < is->n_ports; i++)
 		whole(&is->ports[i], &was->ports[i], sizeof(*is->ports),
 		      GAPS_PORT + 1);
+	for (i = 0; i < is->n_prios; i++)
+		whole(&is->prios[i], &was->prios[i], sizeof(*is->prios),
+		      GAPS_PRIO);
 	for (i = 0; i < is->n_uars; i++)
 		whole(&is->uars[i], &was->uars[i], sizeof(*is->uars), GAPS_UAR);
 	for (i = 0; i < is->n_qps; i++)
@@ -350,7 +357,7 @@ static void test_bool(void **state)
 	/* A QP whose 25th and 26th members after the first moved, by 1 and 5. */
 	static const unsigned char body[] = {
 		0x04, 0x0a,			/* admin: 5 */
-		0, 0, 0,
+		0, 0, 0, 0,
 		1, 0x80, 0x80, 0x80, 0x30, 0x02, 0x0a,
 		0, 0,
 	};

@@ -312,11 +312,91 @@ static void test_empty(void **state)
 	is_absent(SIG_DEV_QPS, 0);
 }
 
+/* What the NIC tells once a second holds until it is told anew. */
+static void test_port_details(void **state)
+{
+	(void)state;
+	made_prios(&was);
+	made_prios(&is);
+	was.prios[3].rx_pauses = 10;
+	was.ports[0].cnp_handled = 7;
+	is.prios[3].rx_pauses = 30;
+	is.prios[5].rx_pauses = 5;
+	is.prios[5].tx_pauses = 1000;
+	is.ports[0].cnp_handled = 12;
+	is.ports[0].cnp_sent = 1000;
+	run(&no_opts);
+	is_about(SIG_PORT_PAUSE_RATE, 0, 250);
+	is_about(SIG_PORT_CNP_RATE, 0, 50);
+
+	was.s.time = is.s.time;
+	was.ports[0] = is.ports[0];
+	memcpy(was.prios, is.prios, sizeof(was.prios));
+	is.s.time += 100 * MS;
+	is.ports[0].time += 100 * MS;
+	run(&no_opts);
+	is_about(SIG_PORT_PAUSE_RATE, 0, 250);
+	is_about(SIG_PORT_CNP_RATE, 0, 50);
+
+	is.ports[0].detail_time += 1000 * MS;
+	is.prios[3].rx_pauses += 10;
+	run(&no_opts);
+	is_about(SIG_PORT_PAUSE_RATE, 0, 10);
+	is_about(SIG_PORT_CNP_RATE, 0, 0);
+
+	/* Its provider went. */
+	is.ports[0].has &= ~(SNAP_DETAIL | SNAP_CNP);
+	is.s.n_prios = 0;
+	run(&no_opts);
+	is_absent(SIG_PORT_PAUSE_RATE, 0);
+	is_absent(SIG_PORT_CNP_RATE, 0);
+}
+
+/* Held values are a port's, not a row's. */
+static void test_port_details_row(void **state)
+{
+	(void)state;
+	made_prios(&was);
+	made_prios(&is);
+	is.prios[3].rx_pauses = 5;
+	run(&no_opts);
+	is_about(SIG_PORT_PAUSE_RATE, 0, 50);
+	was.ports[1] = is.ports[0];
+	was.ports[0].dev = 0;
+	was.ports[0].index = 0;
+	was.s.n_ports = 2;
+	memcpy(was.prios, is.prios, sizeof(was.prios));
+	run(&no_opts);
+	is_absent(SIG_PORT_PAUSE_RATE, 0);
+}
+
+static void test_dev_details(void **state)
+{
+	(void)state;
+	was.devs[0].has = is.devs[0].has = SNAP_COMMANDS | SNAP_PCIE;
+	was.devs[0].commands = 100;
+	was.devs[0].command_time = 5000;
+	is.devs[0].commands = 104;
+	is.devs[0].command_time = 45000;
+	is.devs[0].pcie_stalled_reads = 35;
+	run(&no_opts);
+	is_about(SIG_DEV_COMMAND_TIME, 0, 10000);
+	is_about(SIG_DEV_PCIE_STALL, 0, 0.35);
+	/* No command, no time of one. */
+	is.devs[0].commands = 100;
+	is.devs[0].command_time = 5000;
+	is.devs[0].has = SNAP_COMMANDS;
+	run(&no_opts);
+	is_absent(SIG_DEV_COMMAND_TIME, 0);
+	is_absent(SIG_DEV_PCIE_STALL, 0);
+}
+
 int main(void)
 {
 #define T(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(test_rates), T(test_first_reading), T(test_step_back),
+		T(test_rates), T(test_first_reading), T(test_port_details), T(test_port_details_row),
+		T(test_dev_details), T(test_step_back),
 		T(test_absent_figures), T(test_overridden_speed),
 		T(test_busier_direction), T(test_smoothing), T(test_coactive),
 		T(test_sweeps), T(test_dev_contention),

@@ -72,6 +72,10 @@ SOME(mtts, SNAP_MTTS)
 SOME(mtts_unknown, SNAP_MTTS)
 SOME(mr_page_min, SNAP_MR_PAGES)
 SOME(mr_page_max, SNAP_MR_PAGES)
+SOME(pcie_stalled_reads, SNAP_PCIE)
+SOME(pcie_stalled_writes, SNAP_PCIE)
+SOME(pcie_stalled_read_seconds, SNAP_PCIE)
+SOME(pcie_stalled_write_seconds, SNAP_PCIE)
 RATE(db_congestion, SIG_DEV_DB_CONGESTION)
 RATE(mtt_miss, SIG_DEV_MTT_MISS)
 RATE(qpc_miss, SIG_DEV_QPC_MISS)
@@ -285,6 +289,12 @@ static const struct column columns[] = {
 	{ "mtt_hits", NULL, 0, COL_JSON, get_mtt_hits },
 	{ "mtt_misses", NULL, 0, COL_JSON, get_mtt_misses },
 	{ "read_stall", NULL, 0, COL_JSON, get_read_stall },
+	{ "pcie_stalled_reads", NULL, 0, COL_JSON, get_pcie_stalled_reads },
+	{ "pcie_stalled_writes", NULL, 0, COL_JSON, get_pcie_stalled_writes },
+	{ "pcie_stalled_read_seconds", NULL, 0, COL_JSON,
+	  get_pcie_stalled_read_seconds },
+	{ "pcie_stalled_write_seconds", NULL, 0, COL_JSON,
+	  get_pcie_stalled_write_seconds },
 	{ "caps", "CAPS", 0, COL_LEFT | COL_DETAIL, get_caps },
 	{ "since", NULL, 0, COL_JSON, get_since },
 	{ "time", NULL, 0, COL_JSON, get_time },

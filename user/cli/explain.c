@@ -353,6 +353,22 @@ static void contention_uar(const struct about *a, struct explain *e)
 		    "which threads post: nobody but the program knows; QPs of one thread wait for no lock");
 }
 
+/* What the network behind the port says of itself. */
+static void contention_beyond(const struct about *a, struct explain *e)
+{
+	size_t row = (size_t)a->ref.port;
+	double v;
+
+	if (signal_get(a->sig, SIG_PORT_PAUSE_RATE, row, &v) && v > 0)
+		say(e, EXPLAIN_CONTENTION,
+		    "switch: yes, it told the port to pause, %s",
+		    figure(v, UNIT_RATE).s);
+	if (signal_get(a->sig, SIG_PORT_CNP_RATE, row, &v) && v > 0)
+		say(e, EXPLAIN_CONTENTION,
+		    "network: yes, notifications of congestion slow QPs of the port down, %s",
+		    figure(v, UNIT_RATE).s);
+}
+
 static void contention_port(const struct about *a, struct explain *e)
 {
 	double util;
@@ -371,6 +387,8 @@ static void contention_port(const struct about *a, struct explain *e)
 		    util > PORT_BUSY ? "yes" : "none", a->dev ? a->dev->name : "?",
 		    a->port->index, figure(util, UNIT_RATIO).s);
 	}
+	if (a->port)
+		contention_beyond(a, e);
 }
 
 static const char *why_absent(enum signal_id id)

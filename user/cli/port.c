@@ -11,7 +11,7 @@
 		const struct snap_port *port = row;			\
 									\
 		(void)cli;						\
-		if (!(bit) || snap_has(port, bit))			\
+		if ((bit) == 0 || snap_has(port, bit))			\
 			cell_u64(c, port->field);			\
 	}
 
@@ -30,6 +30,10 @@ NUMBER(rx_bytes, rx_bytes, SNAP_BYTES)
 NUMBER(tx_packets, tx_packets, SNAP_BYTES)
 NUMBER(rx_packets, rx_packets, SNAP_BYTES)
 NUMBER(time, time, 0)
+NUMBER(detail_time, detail_time, SNAP_DETAIL)
+NUMBER(ecn_marked, ecn_marked, SNAP_CNP)
+NUMBER(cnp_sent, cnp_sent, SNAP_CNP)
+NUMBER(cnp_handled, cnp_handled, SNAP_CNP)
 RATE(util, SIG_PORT_UTIL)
 RATE(tx_rate, SIG_PORT_TX_RATE)
 RATE(rx_rate, SIG_PORT_RX_RATE)
@@ -77,6 +81,56 @@ static void get_netdev(const struct cli *cli, const void *row, struct cell *c)
 		cell_str(c, port->netdev);
 }
 
+#define PRIO(name, field)						\
+	static void prio_##name(const struct cli *cli, const void *row,	\
+				struct cell *c)				\
+	{								\
+		(void)cli;						\
+		cell_u64(c, ((const struct snap_prio *)row)->field);	\
+	}
+
+PRIO(index, index)
+PRIO(tx_bytes, tx_bytes)
+PRIO(rx_bytes, rx_bytes)
+PRIO(tx_packets, tx_packets)
+PRIO(rx_packets, rx_packets)
+PRIO(tx_pauses, tx_pauses)
+PRIO(rx_pauses, rx_pauses)
+PRIO(tx_pause_time, tx_pause_time)
+PRIO(rx_pause_time, rx_pause_time)
+
+static const struct column prio_columns[] = {
+	{ "prio", "PRIO", 0, 0, prio_index },
+	{ "tx_bytes", "TX", SHOW_BYTES, 0, prio_tx_bytes },
+	{ "rx_bytes", "RX", SHOW_BYTES, 0, prio_rx_bytes },
+	{ "tx_packets", "TX-PACKETS", 0, 0, prio_tx_packets },
+	{ "rx_packets", "RX-PACKETS", 0, 0, prio_rx_packets },
+	{ "tx_pauses", "TX-PAUSES", 0, 0, prio_tx_pauses },
+	{ "rx_pauses", "RX-PAUSES", 0, 0, prio_rx_pauses },
+	{ "tx_pause_time", "TX-PAUSED", SHOW_TIME, 0, prio_tx_pause_time },
+	{ "rx_pause_time", "RX-PAUSED", SHOW_TIME, 0, prio_rx_pause_time },
+};
+
+static void get_prios(const struct cli *cli, const void *row, struct cell *c)
+{
+	const struct snap_port *port = row;
+	const struct snapshot *snap = &cli->snap;
+	size_t from = 0, n = 0;
+
+	while (from < snap->n_prios &&
+	       (snap->prios[from].dev != port->dev ||
+		snap->prios[from].port != port->index))
+		from++;
+	while (from + n < snap->n_prios &&
+	       snap->prios[from + n].dev == port->dev &&
+	       snap->prios[from + n].port == port->index)
+		n++;
+	if (!n)
+		return;
+	c->kind = CELL_TABLE;
+	c->table = ROWS(prio_columns, &snap->prios[from], n);
+}
+
 static const struct column columns[] = {
 	{ "dev", "DEV", 0, COL_LEFT, get_dev },
 	{ "port", "PORT", 0, 0, get_port },
@@ -91,7 +145,13 @@ static const struct column columns[] = {
 	{ "rx_bytes", "RX", SHOW_BYTES, 0, get_rx_bytes },
 	{ "tx_packets", "TX-PACKETS", 0, COL_DETAIL, get_tx_packets },
 	{ "rx_packets", "RX-PACKETS", 0, COL_DETAIL, get_rx_packets },
+	{ "ecn_marked", "ECN-MARKED", 0, COL_DETAIL, get_ecn_marked },
+	{ "cnp_sent", "CNP-SENT", 0, COL_DETAIL, get_cnp_sent },
+	{ "cnp_handled", "CNP-HANDLED", 0, COL_DETAIL, get_cnp_handled },
 	{ "time", NULL, 0, COL_JSON, get_time },
+	{ "detail_time", NULL, 0, COL_JSON, get_detail_time },
+	/* Ethernet's, below it */
+	{ "prios", NULL, 0, COL_DETAIL, get_prios },
 };
 
 struct rows port_rows(const struct snapshot *snap)
@@ -146,5 +206,7 @@ const struct noun noun_port = {
 	"port", verbs,
 	"Usage: swiftrdma port [ show [ DEV[/PORT] ] ]\n"
 	"\n"
-	"Ports: state, speed and traffic. With -i SEC how busy each is.\n",
+	"Ports: state, speed and traffic. With -i SEC how busy each is; with\n"
+	"--details notifications of congestion (ECN), and each priority with\n"
+	"its bytes and pauses, where the NIC tells.\n",
 };

@@ -236,7 +236,8 @@ static int print_nested(const struct table *t, const void *row)
 	for (size_t i = 0; i < t->rows->n_columns && !err; i++) {
 		const struct column *col = &t->rows->columns[i];
 
-		if (!is_nested(col))
+		if (!is_nested(col) ||
+		    ((col->flags & COL_DETAIL) && !t->out->details))
 			continue;
 		out_get(t->cli, col, row, &c);
 		if (c.kind == CELL_TABLE && c.table.n)

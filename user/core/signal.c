@@ -95,6 +95,11 @@ static void dev_contention(struct signals *s, size_t i, const struct snap_dev *w
 	uint64_t has = was->has & d->has;
 	double ratio;
 
+	if (has & SNAP_COMMANDS && d->commands > was->commands &&
+	    d->command_time >= was->command_time)
+		signal_set(s, SIG_DEV_COMMAND_TIME, i,
+			   (double)(d->command_time - was->command_time) /
+			   (double)(d->commands - was->commands));
 	if (has & SNAP_CONGESTION)
 		set_rate(s, SIG_DEV_DB_CONGESTION, i, was->congestions,
 			 d->congestions, was->time, d->time);
@@ -112,6 +117,10 @@ static void update_devs(struct signals *s, const struct snapshot *old)
 
 	for (i = 0; i < snap->n_devs; i++) {
 		const struct snap_dev *d = &snap->devs[i], *was;
+
+		if (snap_has(d, SNAP_PCIE))
+			signal_set(s, SIG_DEV_PCIE_STALL, i,
+				   d->pcie_stalled_reads / 100.0);
 
 		signal_set(s, SIG_DEV_QPS, i, d->qps);
 		signal_set(s, SIG_DEV_MRS, i, d->mrs);
@@ -152,6 +161,59 @@ static bool port_speed(const struct snapshot *snap, const struct snap_port *p,
 	return true;
 }
 
+/* Frames that told the port to pause a priority. False: it does not say. */
+static bool pauses(const struct snapshot *snap, const struct snap_port *p, uint64_t *sum)
+{
+	bool any = false;
+	size_t i;
+
+	*sum = 0;
+	for (i = 0; i < snap->n_prios; i++) {
+		const struct snap_prio *prio = &snap->prios[i];
+
+		if (prio->dev != p->dev || prio->port != p->index)
+			continue;
+		*sum += prio->rx_pauses;
+		any = true;
+	}
+	return any;
+}
+
+static void hold(struct signals *s, enum signal_id id, size_t row)
+{
+	double v;
+
+	if (signal_get(s, id, row, &v))
+		signal_set(s, id, row, v);
+}
+
+/*
+ * What the NIC is asked for more seldom than we look holds until it is asked
+ * again: @same says that the row is still that port's.
+ */
+static void port_details(struct signals *s, size_t i, const struct snapshot *old,
+			 const struct snap_port *was, bool same)
+{
+	const struct snap_port *p = &s->snap->ports[i];
+	uint64_t before, now;
+
+	if (!snap_has(p, SNAP_DETAIL) || !snap_has(was, SNAP_DETAIL))
+		return;
+	if (p->detail_time == was->detail_time) {
+		if (same) {
+			hold(s, SIG_PORT_PAUSE_RATE, i);
+			hold(s, SIG_PORT_CNP_RATE, i);
+		}
+		return;
+	}
+	if (pauses(old, was, &before) && pauses(s->snap, p, &now))
+		set_rate(s, SIG_PORT_PAUSE_RATE, i, before, now,
+			 was->detail_time, p->detail_time);
+	if (snap_has(p, SNAP_CNP) && snap_has(was, SNAP_CNP))
+		set_rate(s, SIG_PORT_CNP_RATE, i, was->cnp_handled,
+			 p->cnp_handled, was->detail_time, p->detail_time);
+}
+
 static void update_ports(struct signals *s, const struct snapshot *old,
 			 const struct signal_opts *opts, uint64_t tau)
 {
@@ -174,6 +236,8 @@ static void update_ports(struct signals *s, const struct snapshot *old,
 		if (old && o < old->n_ports && old->ports[o].dev == p->dev &&
 		    old->ports[o].index == p->index)
 			was = &old->ports[o];
+		if (was)
+			port_details(s, i, old, was, o == i);
 		known = was && snap_has(p, SNAP_BYTES) &&
 			snap_has(was, SNAP_BYTES) &&
 			per_second(was->tx_bytes, p->tx_bytes, was->time,

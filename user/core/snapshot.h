@@ -7,9 +7,9 @@
  * cumulative. What the device could not tell has its bit in .has cleared and
  * its value is meaningless: ask snap_has() first.
  *
- * Arrays are sorted: devs and ports by index, uars by (dev, index), qps by
- * (dev, qpn, serial), jobs by id, so a reader may bsearch or merge two
- * snapshots in one pass.
+ * Arrays are sorted: devs and ports by index, prios by (dev, port, index), uars
+ * by (dev, index), qps by (dev, qpn, serial), jobs by id, so a reader may
+ * bsearch or merge two snapshots in one pass.
  */
 #ifndef SRDMA_CORE_SNAPSHOT_H
 #define SRDMA_CORE_SNAPSHOT_H
@@ -62,6 +62,9 @@ enum snap_field {
 	SNAP_MTTS	= 1ull << 32,	/* dev, job on one: mtts, mtts_unknown */
 	SNAP_MR_PAGES	= 1ull << 33,	/* the same: mr_page_min, mr_page_max */
 	SNAP_MRS	= 1ull << 34,	/* mr_bytes; dev: mrs_unknown; job: mrs */
+	SNAP_PCIE	= 1ull << 35,	/* dev: pcie_* */
+	SNAP_CNP	= 1ull << 36,	/* port: ecn_marked, cnp_sent, cnp_handled */
+	SNAP_DETAIL	= 1ull << 37,	/* port: detail_time */
 };
 
 #define snap_has(obj, field) (((obj)->has & (field)) != 0)
@@ -85,6 +88,8 @@ struct snap_dev {
 	uint64_t mtt_hits, mtt_misses, read_stall;
 	uint32_t mrs_unknown, mtts_unknown;
 	uint64_t mr_bytes, mtts, mr_page_min, mr_page_max;
+	uint32_t pcie_stalled_reads, pcie_stalled_writes;	/* %, of the last second */
+	uint64_t pcie_stalled_read_seconds, pcie_stalled_write_seconds;
 };
 
 struct snap_port {
@@ -95,6 +100,16 @@ struct snap_port {
 	uint64_t tx_bytes, rx_bytes, tx_packets, rx_packets;
 	uint64_t time;
 	char netdev[SNAP_NAME];
+	uint64_t detail_time;
+	uint64_t ecn_marked, cnp_sent, cnp_handled;
+};
+
+/* A priority of an Ethernet port, of the port's detail_time. */
+struct snap_prio {
+	uint32_t dev, port, index;
+	uint64_t tx_bytes, rx_bytes, tx_packets, rx_packets;
+	uint64_t tx_pauses, rx_pauses;			/* frames */
+	uint64_t tx_pause_time, rx_pause_time;		/* ns */
 };
 
 struct snap_owner {
@@ -183,6 +198,7 @@ struct snapshot {
 	bool admin;		/* the reader may see all: jobs are there */
 	struct snap_dev *devs;		size_t n_devs, cap_devs;
 	struct snap_port *ports;	size_t n_ports, cap_ports;
+	struct snap_prio *prios;	size_t n_prios, cap_prios;
 	struct snap_uar *uars;		size_t n_uars, cap_uars;
 	struct snap_qp *qps;		size_t n_qps, cap_qps;
 	struct snap_job *jobs;		size_t n_jobs, cap_jobs;

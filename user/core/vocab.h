@@ -30,17 +30,17 @@ enum obj_kind {
 	X(DEV,	CREATE_RATE,	"dev.create_rate",	RATE,	 true)	\
 	X(DEV,	MODIFY_RATE,	"dev.modify_rate",	RATE,	 true)	\
 	X(DEV,	MTTS,		"dev.mtts",		COUNT,	 false)	\
-	X(DEV,	COMMAND_TIME,	"dev.command_time",	TIME,	 false)	\
+	X(DEV,	COMMAND_TIME,	"dev.command_time",	TIME,	 true)	\
 	X(DEV,	QPC_MISS,	"dev.qpc_miss",		RATIO,	 false)	\
 	X(DEV,	MTT_MISS,	"dev.mtt_miss",		RATIO,	 true)	\
 	X(DEV,	DB_CONGESTION,	"dev.db_congestion",	RATE,	 true)	\
-	X(DEV,	PCIE_STALL,	"dev.pcie_stall",	RATIO,	 false)	\
+	X(DEV,	PCIE_STALL,	"dev.pcie_stall",	RATIO,	 true)	\
 	X(PORT, UTIL,		"port.util",		RATIO,	 true)	\
 	X(PORT, TX_RATE,	"port.tx_rate",		BITRATE, true)	\
 	X(PORT, RX_RATE,	"port.rx_rate",		BITRATE, true)	\
 	X(PORT, SPEED,		"port.speed",		BITRATE, true)	\
-	X(PORT, PAUSE_RATE,	"port.pause_rate",	RATE,	 false)	\
-	X(PORT, CNP_RATE,	"port.cnp_rate",	RATE,	 false)	\
+	X(PORT, PAUSE_RATE,	"port.pause_rate",	RATE,	 true)	\
+	X(PORT, CNP_RATE,	"port.cnp_rate",	RATE,	 true)	\
 	X(UAR,	QPS,		"uar.qps",		COUNT,	 true)	\
 	X(UAR,	ACTIVE_QPS,	"uar.active_qps",	COUNT,	 true)	\
 	X(UAR,	OWNERS,		"uar.owners",		COUNT,	 true)	\

@@ -188,7 +188,7 @@ static int take_event(struct io *io, uint8_t cmd, const void *attrs,
 	struct io_event e = { 0 };
 	int err;
 
-	s->n_devs = s->n_ports = s->n_uars = s->n_qps = 0;
+	s->n_devs = s->n_ports = s->n_prios = s->n_uars = s->n_qps = 0;
 	s->n_jobs = s->n_owners = 0;
 	if (srdma_owners_attach(&io->event_owners, s))
 		return srdma_fail(io, -ENOMEM, "out of memory");

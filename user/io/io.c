@@ -273,7 +273,7 @@ int srdma_reading_scratch(struct io *io, struct srdma_reading *r)
 {
 	struct snapshot *s = &io->scratch;
 
-	s->n_devs = s->n_ports = s->n_uars = s->n_qps = 0;
+	s->n_devs = s->n_ports = s->n_prios = s->n_uars = s->n_qps = 0;
 	s->n_jobs = s->n_owners = 0;
 	*r = (struct srdma_reading){
 		.snap = s,

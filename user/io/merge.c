@@ -39,6 +39,16 @@ static int by_port(const void *x, const void *y)
 				: CMP(a->index, b->index);
 }
 
+static int by_prio(const void *x, const void *y)
+{
+	const struct snap_prio *a = x, *b = y;
+
+	if (a->dev != b->dev)
+		return CMP(a->dev, b->dev);
+	return a->port != b->port ? CMP(a->port, b->port)
+				  : CMP(a->index, b->index);
+}
+
 static int by_uar(const void *x, const void *y)
 {
 	const struct snap_uar *a = x, *b = y;
@@ -77,6 +87,7 @@ void srdma_sort_others(struct snapshot *snap)
 {
 	sort(snap->devs, snap->n_devs, sizeof(*snap->devs), by_dev);
 	sort(snap->ports, snap->n_ports, sizeof(*snap->ports), by_port);
+	sort(snap->prios, snap->n_prios, sizeof(*snap->prios), by_prio);
 	sort(snap->uars, snap->n_uars, sizeof(*snap->uars), by_uar);
 	sort(snap->jobs, snap->n_jobs, sizeof(*snap->jobs), by_job);
 }

@@ -7,6 +7,21 @@
 
 #include "io/attr.h"
 
+static int take(const struct srdma_set *set, struct srdma_reading *r, void **array,
+		size_t *n, size_t *cap, size_t size, const void *data,
+		size_t len)
+{
+	void *obj = srdma_fresh(array, *n, cap, size);
+	int err = obj ? srdma_fill(set, r, obj, data, len, NULL) : -ENOMEM;
+
+	*n += !err;
+	return err;
+}
+
+#define TAKE(set, array, data, len)					\
+	take(set, r, (void **)&r->snap->array, &r->snap->n_##array,	\
+	     &r->snap->cap_##array, sizeof(*r->snap->array), data, len)
+
 static const struct srdma_field owner_fields[] = {
 	F(SWIFTRDMA_OWNER_A_PID, U32, snap_owner, pid, 0),
 	F(SWIFTRDMA_OWNER_A_UID, U32, snap_owner, uid, 0),
@@ -98,6 +113,14 @@ static const struct srdma_field dev_fields[] = {
 	F(SWIFTRDMA_DEV_A_MR_PAGE_MIN, U64, snap_dev, mr_page_min, 0),
 	F(SWIFTRDMA_DEV_A_MR_PAGE_MAX, U64, snap_dev, mr_page_max,
 	  SNAP_MR_PAGES),
+	F(SWIFTRDMA_DEV_A_PCIE_STALLED_READS, U32, snap_dev,
+	  pcie_stalled_reads, SNAP_PCIE),
+	F(SWIFTRDMA_DEV_A_PCIE_STALLED_WRITES, U32, snap_dev,
+	  pcie_stalled_writes, 0),
+	F(SWIFTRDMA_DEV_A_PCIE_STALLED_READ_SECONDS, U64, snap_dev,
+	  pcie_stalled_read_seconds, 0),
+	F(SWIFTRDMA_DEV_A_PCIE_STALLED_WRITE_SECONDS, U64, snap_dev,
+	  pcie_stalled_write_seconds, 0),
 };
 
 static const struct srdma_set dev_set = {
@@ -105,6 +128,29 @@ static const struct srdma_set dev_set = {
 	BIT(SWIFTRDMA_DEV_A_INDEX) | BIT(SWIFTRDMA_DEV_A_NAME),
 	offsetof(struct snap_dev, has), NULL,
 };
+
+static const struct srdma_field prio_fields[] = {
+	F(SWIFTRDMA_PRIO_A_INDEX, U32, snap_prio, index, 0),
+	F(SWIFTRDMA_PRIO_A_TX_BYTES, U64, snap_prio, tx_bytes, 0),
+	F(SWIFTRDMA_PRIO_A_RX_BYTES, U64, snap_prio, rx_bytes, 0),
+	F(SWIFTRDMA_PRIO_A_TX_PACKETS, U64, snap_prio, tx_packets, 0),
+	F(SWIFTRDMA_PRIO_A_RX_PACKETS, U64, snap_prio, rx_packets, 0),
+	F(SWIFTRDMA_PRIO_A_TX_PAUSES, U64, snap_prio, tx_pauses, 0),
+	F(SWIFTRDMA_PRIO_A_RX_PAUSES, U64, snap_prio, rx_pauses, 0),
+	F(SWIFTRDMA_PRIO_A_TX_PAUSE_TIME, U64, snap_prio, tx_pause_time, 0),
+	F(SWIFTRDMA_PRIO_A_RX_PAUSE_TIME, U64, snap_prio, rx_pause_time, 0),
+};
+
+static const struct srdma_set prio_set = {
+	FIELDS(prio_fields), BIT(SWIFTRDMA_PRIO_A_INDEX), NO_HAS, NULL,
+};
+
+static int port_nest(struct srdma_reading *r, void *obj, int type,
+		     const void *data, size_t len)
+{
+	(void)obj, (void)type;
+	return TAKE(&prio_set, prios, data, len);
+}
 
 static const struct srdma_field port_fields[] = {
 	F(SWIFTRDMA_PORT_A_DEV_INDEX, U32, snap_port, dev, 0),
@@ -118,13 +164,37 @@ static const struct srdma_field port_fields[] = {
 	F(SWIFTRDMA_PORT_A_TX_PACKETS, U64, snap_port, tx_packets, 0),
 	F(SWIFTRDMA_PORT_A_RX_PACKETS, U64, snap_port, rx_packets, 0),
 	F(SWIFTRDMA_PORT_A_TIME, U64, snap_port, time, 0),
+	F(SWIFTRDMA_PORT_A_DETAIL_TIME, U64, snap_port, detail_time,
+	  SNAP_DETAIL),
+	F(SWIFTRDMA_PORT_A_ECN_MARKED, U64, snap_port, ecn_marked, SNAP_CNP),
+	F(SWIFTRDMA_PORT_A_CNP_SENT, U64, snap_port, cnp_sent, 0),
+	F(SWIFTRDMA_PORT_A_CNP_HANDLED, U64, snap_port, cnp_handled, 0),
+	N(SWIFTRDMA_PORT_A_PRIO, 0),
 };
 
 static const struct srdma_set port_set = {
 	FIELDS(port_fields),
 	BIT(SWIFTRDMA_PORT_A_DEV_INDEX) | BIT(SWIFTRDMA_PORT_A_INDEX),
-	offsetof(struct snap_port, has), NULL,
+	offsetof(struct snap_port, has), port_nest,
 };
+
+/* Its priorities are its own only if it is whole. */
+static int take_port(struct srdma_reading *r, const void *data, size_t len)
+{
+	struct snapshot *snap = r->snap;
+	size_t i = snap->n_prios;
+	int err = TAKE(&port_set, ports, data, len);
+
+	if (err) {
+		snap->n_prios = i;
+		return err;
+	}
+	for (; i < snap->n_prios; i++) {
+		snap->prios[i].dev = snap->ports[snap->n_ports - 1].dev;
+		snap->prios[i].port = snap->ports[snap->n_ports - 1].index;
+	}
+	return 0;
+}
 
 static int uar_nest(struct srdma_reading *r, void *obj, int type,
 		    const void *data, size_t len)
@@ -232,21 +302,6 @@ static const struct srdma_set end_set = {
 	FIELDS(end_fields), BIT(SWIFTRDMA_SNAPSHOT_A_COUNT), NO_HAS, NULL,
 };
 
-static int take(const struct srdma_set *set, struct srdma_reading *r, void **array,
-		size_t *n, size_t *cap, size_t size, const void *data,
-		size_t len)
-{
-	void *obj = srdma_fresh(array, *n, cap, size);
-	int err = obj ? srdma_fill(set, r, obj, data, len, NULL) : -ENOMEM;
-
-	*n += !err;
-	return err;
-}
-
-#define TAKE(set, array, data, len)					\
-	take(set, r, (void **)&r->snap->array, &r->snap->n_##array,	\
-	     &r->snap->cap_##array, sizeof(*r->snap->array), data, len)
-
 #define CLASS_BITS (BIT(SWIFTRDMA_QP_A_TCLASS) | BIT(SWIFTRDMA_QP_A_SL) | \
 		    BIT(SWIFTRDMA_QP_A_TCLASS_ASKED) |			\
 		    BIT(SWIFTRDMA_QP_A_SL_ASKED))
@@ -292,7 +347,7 @@ static int take_object(struct srdma_reading *r, unsigned int type,
 	case SWIFTRDMA_A_DEV:
 		return TAKE(&dev_set, devs, data, len);
 	case SWIFTRDMA_A_PORT_OBJ:
-		return TAKE(&port_set, ports, data, len);
+		return take_port(r, data, len);
 	case SWIFTRDMA_A_UAR_OBJ:
 		return TAKE(&uar_set, uars, data, len);
 	case SWIFTRDMA_A_JOB_OBJ:

@@ -67,7 +67,7 @@ static void drop_devs(struct srdma_reading *r)
 
 static void drop_ports(struct srdma_reading *r)
 {
-	r->snap->n_ports = 0;
+	r->snap->n_ports = r->snap->n_prios = 0;
 }
 
 static void drop_uars(struct srdma_reading *r)
@@ -203,7 +203,8 @@ static int read_all(struct io *io, struct snapshot *snap,
 	};
 	int err;
 
-	snap->n_devs = snap->n_ports = snap->n_uars = snap->n_jobs = 0;
+	snap->n_devs = snap->n_ports = snap->n_prios = 0;
+	snap->n_uars = snap->n_jobs = 0;
 	snap->admin = false;
 	if (!delta)
 		snap->n_qps = snap->n_owners = 0;
@@ -263,6 +264,7 @@ void snapshot_free(struct snapshot *snap)
 	}
 	free(snap->devs);
 	free(snap->ports);
+	free(snap->prios);
 	free(snap->uars);
 	free(snap->qps);
 	free(snap->jobs);

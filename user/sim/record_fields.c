@@ -25,13 +25,23 @@
 	N(t, congestions) N(t, congested_at) N(t, congestion_level)	\
 	N(t, mtt_hits) N(t, mtt_misses) N(t, read_stall)		\
 	N(t, mrs_unknown) N(t, mtts_unknown)				\
-	N(t, mr_bytes) N(t, mtts) N(t, mr_page_min) N(t, mr_page_max)
+	N(t, mr_bytes) N(t, mtts) N(t, mr_page_min) N(t, mr_page_max)	\
+	N(t, pcie_stalled_reads) N(t, pcie_stalled_writes)		\
+	N(t, pcie_stalled_read_seconds) N(t, pcie_stalled_write_seconds)
 
 #define PORT(N, A, O, t)						\
 	N(t, has) N(t, dev) N(t, index) N(t, state) N(t, link_layer)	\
 	N(t, speed)							\
 	N(t, tx_bytes) N(t, rx_bytes) N(t, tx_packets) N(t, rx_packets)	\
-	N(t, time) A(t, netdev)
+	N(t, time) A(t, netdev)						\
+	N(t, detail_time)						\
+	N(t, ecn_marked) N(t, cnp_sent) N(t, cnp_handled)
+
+#define PRIO(N, A, O, t)						\
+	N(t, dev) N(t, port) N(t, index)				\
+	N(t, tx_bytes) N(t, rx_bytes) N(t, tx_packets) N(t, rx_packets)	\
+	N(t, tx_pauses) N(t, rx_pauses)					\
+	N(t, tx_pause_time) N(t, rx_pause_time)
 
 #define UAR(N, A, O, t)							\
 	N(t, has) N(t, dev) N(t, index) N(t, kind) N(t, qps)		\
@@ -78,6 +88,7 @@
 	N(t, generation) N(t, time) N(t, admin)				\
 	O(t, devs) O(t, n_devs) O(t, cap_devs)				\
 	O(t, ports) O(t, n_ports) O(t, cap_ports)			\
+	O(t, prios) O(t, n_prios) O(t, cap_prios)			\
 	O(t, uars) O(t, n_uars) O(t, cap_uars)				\
 	O(t, qps) O(t, n_qps) O(t, cap_qps)				\
 	O(t, jobs) O(t, n_jobs) O(t, cap_jobs)				\
@@ -112,6 +123,7 @@
 
 FIELDS(dev, DEV, snap_dev)
 FIELDS(port, PORT, snap_port)
+FIELDS(prio, PRIO, snap_prio)
 FIELDS(uar, UAR, snap_uar)
 FIELDS(qp, QP, snap_qp)
 FIELDS(owner, OWNER, snap_owner)
@@ -121,6 +133,7 @@ FIELDS(snapshot, SNAPSHOT, snapshot)
 
 const struct record_table record_tables[RECORD_TABLES] = {
 	TABLE(dev, snap_dev, devs), TABLE(port, snap_port, ports),
+	TABLE(prio, snap_prio, prios),
 	TABLE(uar, snap_uar, uars), TABLE(qp, snap_qp, qps),
 	TABLE(owner, snap_owner, owners),
 	[RECORD_JOBS] = TABLE(job, snap_job, jobs),

@@ -33,7 +33,7 @@ struct record_table {
 };
 
 /* Jobs come last: their devices' figures follow each. */
-enum { RECORD_TABLES = 6, RECORD_JOBS = RECORD_TABLES - 1 };
+enum { RECORD_TABLES = 7, RECORD_JOBS = RECORD_TABLES - 1 };
 
 extern const struct record_table record_tables[RECORD_TABLES];
 extern const struct record_object record_snapshot, record_stat;

@@ -356,6 +356,11 @@ enum swiftrdma_dev_attr {
 	SWIFTRDMA_DEV_A_MTTS_UNKNOWN,	/* u32, MRs that MTTS does not cover (yet) */
 	SWIFTRDMA_DEV_A_MR_PAGE_MIN,	/* u64, bytes, smallest page they are mapped in */
 	SWIFTRDMA_DEV_A_MR_PAGE_MAX,	/* u64, and largest */
+	/* What the PCI bus held up, because the host granted no credits. */
+	SWIFTRDMA_DEV_A_PCIE_STALLED_READS,	/* u32, % of the last second */
+	SWIFTRDMA_DEV_A_PCIE_STALLED_WRITES,	/* u32, the same of writes */
+	SWIFTRDMA_DEV_A_PCIE_STALLED_READ_SECONDS, /* u64, of which that was over 30 % */
+	SWIFTRDMA_DEV_A_PCIE_STALLED_WRITE_SECONDS, /* u64 */
 	__SWIFTRDMA_DEV_A_MAX
 };
 
@@ -376,10 +381,41 @@ enum swiftrdma_port_attr {
 	SWIFTRDMA_PORT_A_RX_PACKETS,	/* u64 */
 	/* Bytes and packets count since the netdev was made, or the NIC reset. */
 	SWIFTRDMA_PORT_A_TIME,		/* u64, ns */
+	/*
+	 * The rest costs the NIC several commands, and is read once a second at
+	 * most. Only an Ethernet port has it, since the NIC was reset.
+	 */
+	SWIFTRDMA_PORT_A_DETAIL_TIME,	/* u64, ns, when it was read */
+	SWIFTRDMA_PORT_A_ECN_MARKED,	/* u64, packets that a switch had marked */
+	SWIFTRDMA_PORT_A_CNP_SENT,	/* u64, notifications of these to the sender */
+	SWIFTRDMA_PORT_A_CNP_HANDLED,	/* u64, such that came, and slowed a QP down */
+	SWIFTRDMA_PORT_A_PRIO,		/* nest swiftrdma_prio_attr, repeated: one of each */
 	__SWIFTRDMA_PORT_A_MAX
 };
 
 #define SWIFTRDMA_PORT_A_MAX (__SWIFTRDMA_PORT_A_MAX - 1)
+
+/*
+ * A priority (IEEE 802.1p) of a port. What is paused is that priority alone, by
+ * priority flow control: RX is what the port was told, and so could not send; TX
+ * what it told the other side.
+ */
+enum swiftrdma_prio_attr {
+	SWIFTRDMA_PRIO_A_UNSPEC,
+	SWIFTRDMA_PRIO_A_PAD,
+	SWIFTRDMA_PRIO_A_INDEX,		/* u32, 0 to 7 */
+	SWIFTRDMA_PRIO_A_TX_BYTES,	/* u64 */
+	SWIFTRDMA_PRIO_A_RX_BYTES,	/* u64 */
+	SWIFTRDMA_PRIO_A_TX_PACKETS,	/* u64 */
+	SWIFTRDMA_PRIO_A_RX_PACKETS,	/* u64 */
+	SWIFTRDMA_PRIO_A_TX_PAUSES,	/* u64, frames */
+	SWIFTRDMA_PRIO_A_RX_PAUSES,	/* u64, frames */
+	SWIFTRDMA_PRIO_A_TX_PAUSE_TIME,	/* u64, ns */
+	SWIFTRDMA_PRIO_A_RX_PAUSE_TIME,	/* u64, ns */
+	__SWIFTRDMA_PRIO_A_MAX
+};
+
+#define SWIFTRDMA_PRIO_A_MAX (__SWIFTRDMA_PRIO_A_MAX - 1)
 
 /**
  * enum swiftrdma_uar_kind - what a UAR object stands for

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the PCI bus held up: reads (of WQEs, contexts, translations and data) and
+ * writes that the NIC had and for which the host granted no credits. The register and
+ * its units: NVIDIA, "Understanding mlx5 ethtool Counters", outbound_pci_stalled_rd.
+ */
+#include <linux/ktime.h>
+
+#include "mlx5.h"
+
+void srdma_pcie_init(struct srdma_mlx5 *md)
+{
+	mutex_init(&md->pcie_lock);
+	md->has_pcie = srdma_mlx5_detail() && MLX5_CAP_GEN(md->core, mcam_reg) &&
+		       MLX5_CAP_MCAM_FEATURE(md->core, pcie_performance_group) &&
+		       MLX5_CAP_MCAM_FEATURE(md->core, pcie_outbound_stalled);
+}
+
+#define GET(set, field) MLX5_GET(pcie_perf_cntrs_grp_data_layout, set, field)
+
+static void query(struct srdma_mlx5 *md)
+{
+	u32 in[MLX5_ST_SZ_DW(mpcnt_reg)] = {}, out[MLX5_ST_SZ_DW(mpcnt_reg)] = {};
+	void *set = MLX5_ADDR_OF(mpcnt_reg, out, counter_set);
+
+	MLX5_SET(mpcnt_reg, in, grp, MLX5_PCIE_PERFORMANCE_COUNTERS_GROUP);
+	/* What does not work once is not tried again. */
+	if (srdma_cmd_read_reg(md, in, out, sizeof(in), MLX5_REG_MPCNT)) {
+		md->has_pcie = false;
+		return;
+	}
+	md->pcie.at = ktime_get_ns();
+	md->pcie.reads = GET(set, outbound_stalled_reads);
+	md->pcie.writes = GET(set, outbound_stalled_writes);
+	md->pcie.read_s = GET(set, outbound_stalled_reads_events);
+	md->pcie.write_s = GET(set, outbound_stalled_writes_events);
+}
+
+/* They are figures of a second, so once in one is enough. */
+void srdma_pcie_stat(struct srdma_mlx5 *md, struct srdma_dev_stat *st)
+{
+	mutex_lock(&md->pcie_lock);
+	if (md->has_pcie &&
+	    (!md->pcie.at || ktime_get_ns() - md->pcie.at >= NSEC_PER_SEC) && srdma_cmd_may(md))
+		query(md);
+	if (md->has_pcie && md->pcie.at) {
+		st->pcie = true;
+		st->stalled_reads = md->pcie.reads;
+		st->stalled_writes = md->pcie.writes;
+		st->stalled_read_s = md->pcie.read_s;
+		st->stalled_write_s = md->pcie.write_s;
+	}
+	mutex_unlock(&md->pcie_lock);
+}
