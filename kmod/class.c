@@ -87,6 +87,7 @@ static void remember_av(struct srdma_qp *q, const struct rdma_ah_attr *ah)
 
 	q->sl_asked = rdma_ah_get_sl(ah);
 	q->tclass_asked = 0;
+	q->dlid = rdma_ah_get_dlid(ah);
 	clear_bit(SRDMA_QP_GRH, &q->flags);
 	if (rdma_ah_get_ah_flags(ah) & IB_AH_GRH) {
 		q->tclass_asked = grh->traffic_class;

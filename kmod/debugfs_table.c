@@ -384,6 +384,10 @@ static const char *knob_name(u32 knob)
 		return "bit_rate";
 	case SWIFTRDMA_KNOB_WEIGHT:
 		return "weight";
+	case SWIFTRDMA_KNOB_UDP_SPORT:
+		return "udp_sport";
+	case SWIFTRDMA_KNOB_LAG_PORT:
+		return "lag_port";
 	default:
 		return "other";
 	}

@@ -365,7 +365,9 @@ static int count_pending(void)
 		struct srdma_walk w = SRDMA_WALK(&dev->qps, 0);
 
 		while ((q = srdma_walk_get(&w))) {
-			n += srdma_qp_class_pending(q);
+			n += srdma_qp_class_pending(q) ||
+			     srdma_path_pending(q, SRDMA_PATH_SPORT) ||
+			     srdma_path_pending(q, SRDMA_PATH_LAG);
 			srdma_qp_put(q);
 		}
 	}

@@ -38,6 +38,8 @@ void srdma_enforce_adopt(struct srdma_qp *q, const struct ib_qp_attr *attr);
 
 /* Is the class of this QP not what it should be? RCU section or reference. */
 bool srdma_qp_class_pending(const struct srdma_qp *q);
+/* Is this part of its path not what it should be? The same. */
+bool srdma_path_pending(const struct srdma_qp *q, enum srdma_path_part part);
 /* In words why a class could not be changed. */
 const char *srdma_class_error_text(int err);
 

@@ -135,11 +135,40 @@ void srdma_lease_forget_job(struct srdma_job *job)
 
 /* ACT */
 
+/* Of a QP that nobody has asked after there is no place for it yet. */
+static int path_place(struct srdma_qp *q, const char **why)
+{
+	struct srdma_qp_hw *hw;
+
+	if (srdma_qp_hw(q))
+		return 0;
+	*why = "its application is modifying or destroying the QP: try again";
+	if (!srdma_qp_trylock(q))
+		return -EBUSY;
+	hw = srdma_qp_hw_make(q);
+	srdma_qp_unlock(q);
+	*why = "out of memory";
+	return hw ? 0 : -ENOMEM;
+}
+
+static int check_path(const struct srdma_act_item *item, struct srdma_qp *q, const char **why)
+{
+	const struct srdma_provider_ops *ops = srdma_dev_provider(q->dev);
+	int ret;
+
+	*why = "no part of a QP's path can be changed on this device";
+	if (!ops->path_check)
+		return -EOPNOTSUPP;
+	ret = ops->path_check(q, srdma_path_part(item->knob), item->value, why);
+	return ret ?: path_place(q, why);
+}
+
 static int find_qp(const struct srdma_act_item *item, struct srdma_override *o,
 		   const char **why)
 {
 	struct srdma_dev *dev = xa_load(&srdma_devs, item->dev);
 	struct srdma_qp *q = srdma_qp_get_by_key(dev, item->qpn);
+	int ret = 0;
 
 	/* Taking back what held for a QP that is gone is no mistake. */
 	if (item->clear && item->has_serial && (!q || q->serial != item->serial)) {
@@ -155,12 +184,14 @@ static int find_qp(const struct srdma_act_item *item, struct srdma_override *o,
 	}
 	o->key = item->qpn;
 	o->serial = q->serial;
-	srdma_qp_put(q);
 	if (item->has_serial && item->serial != o->serial) {
 		*why = "the QP that was meant is gone, its number is another QP's now";
-		return -ESTALE;
+		ret = -ESTALE;
+	} else if (srdma_path_part(item->knob) >= 0 && !item->clear) {
+		ret = check_path(item, q, why);
 	}
-	return 0;
+	srdma_qp_put(q);
+	return ret;
 }
 
 static int check_value(const struct srdma_act_item *item, const char **why)
@@ -182,8 +213,14 @@ static int check_value(const struct srdma_act_item *item, const char **why)
 	case SWIFTRDMA_KNOB_WEIGHT:
 		*why = "a weight is 1 to 100";
 		return !item->clear && (!item->value || item->value > WEIGHT_MAX) ? -ERANGE : 0;
+	case SWIFTRDMA_KNOB_UDP_SPORT:
+		*why = "a UDP source port is 1 to 65535";
+		return !item->clear && (!item->value || item->value > U16_MAX) ? -ERANGE : 0;
+	case SWIFTRDMA_KNOB_LAG_PORT:
+		*why = "a LAG port is 1 to 15";
+		return !item->clear && (!item->value || item->value > 15) ? -ERANGE : 0;
 	default:
-		*why = "the kernel enforces level, max_qps, create_rate, bit_rate and weight only";
+		*why = SRDMA_ENFORCED;
 		return -EOPNOTSUPP;
 	}
 }
@@ -246,7 +283,11 @@ static struct srdma_override *make_override(const struct srdma_act_item *item,
 	o->any_dev = !item->has_dev;
 	o->dev = item->dev;
 	strscpy(o->reason, item->reason ?: "", sizeof(o->reason));
-	if (item->job) {
+	if (item->job && srdma_path_part(item->knob) >= 0) {
+		*why = "udp_sport and lag_port are of a single QP, not of a job";
+		ret = -EOPNOTSUPP;
+		goto err;
+	} else if (item->job) {
 		job = srdma_job_find(item->job);
 		if (!job) {
 			*why = "no such job: set one first";
@@ -255,8 +296,8 @@ static struct srdma_override *make_override(const struct srdma_act_item *item,
 		}
 		srdma_job_get(job);
 		o->job = job;
-	} else if (item->knob != SWIFTRDMA_KNOB_LEVEL) {
-		*why = "only the class level can be set for a single QP";
+	} else if (item->knob != SWIFTRDMA_KNOB_LEVEL && srdma_path_part(item->knob) < 0) {
+		*why = "only level, udp_sport and lag_port can be set for a single QP";
 		ret = -EOPNOTSUPP;
 		goto err;
 	} else {

@@ -39,6 +39,9 @@ struct srdma_act_item {
 	const char *reason;	/* NULL: none */
 };
 
+#define SRDMA_ENFORCED								\
+	"the kernel enforces level, max_qps, create_rate, bit_rate, weight, udp_sport and lag_port only"
+
 /* What ACT asks of its lease. */
 struct srdma_act_lease {
 	u64 id;			/* 0: a new one; out: which */

@@ -168,9 +168,9 @@ static int parse_item(struct srdma_act_item *item, const struct nlattr *nest,
 	    item->knob != SWIFTRDMA_KNOB_MAX_QPS &&
 	    item->knob != SWIFTRDMA_KNOB_CREATE_RATE &&
 	    item->knob != SWIFTRDMA_KNOB_BIT_RATE &&
-	    item->knob != SWIFTRDMA_KNOB_WEIGHT) {
-		NL_SET_ERR_MSG_ATTR(extack, knob,
-				    "the kernel enforces level, max_qps, create_rate, bit_rate and weight only");
+	    item->knob != SWIFTRDMA_KNOB_WEIGHT &&
+	    srdma_path_part(item->knob) < 0) {
+		NL_SET_ERR_MSG_ATTR(extack, knob, SRDMA_ENFORCED);
 		return -EOPNOTSUPP;
 	}
 	if ((item->knob == SWIFTRDMA_KNOB_BIT_RATE || item->knob == SWIFTRDMA_KNOB_WEIGHT) &&

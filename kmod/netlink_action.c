@@ -39,7 +39,9 @@ static void tally_override(const struct srdma_override *o, struct srdma_tally *t
 	}
 	dev = xa_load(&srdma_devs, o->dev);
 	q = dev ? srdma_qp_get_by_key(dev, o->key) : NULL;
-	if (q && q->serial == o->serial)
+	if (q && q->serial == o->serial && srdma_path_part(o->knob) >= 0)
+		srdma_tally_path(q, srdma_path_part(o->knob), t);
+	else if (q && q->serial == o->serial)
 		srdma_tally_qp(q, t);
 	else
 		t->error = -ENOENT;
@@ -80,8 +82,8 @@ static int put_override(struct sk_buff *skb, const struct srdma_override *o)
 	     nla_put_string(skb, SWIFTRDMA_ACTION_A_REASON, o->reason)) ||
 	    (o->in_force && nla_put_flag(skb, SWIFTRDMA_ACTION_A_IN_FORCE)))
 		return -EMSGSIZE;
-	/* A limit is in force at once; a class has to reach the QPs. */
-	if (o->knob == SWIFTRDMA_KNOB_LEVEL) {
+	/* A limit is in force at once; a class and a path have to reach the QPs. */
+	if (o->knob == SWIFTRDMA_KNOB_LEVEL || srdma_path_part(o->knob) >= 0) {
 		tally_override(o, &t);
 		if (srdma_fill_tally(skb, &t))
 			return -EMSGSIZE;
@@ -168,21 +170,40 @@ static int dump_leases(struct sk_buff *skb, struct netlink_callback *cb,
 	return ret;
 }
 
+/* What of a QP waits; RCU section, or the QP is held. */
+static int pending_knob(const struct srdma_qp *q, int *err)
+{
+	const struct srdma_qp_hw *hw = srdma_qp_hw(q);
+	int part;
+
+	*err = READ_ONCE(q->class_error);
+	/* One that was never tried is on its way, not stuck. */
+	if ((*err || READ_ONCE(q->attempts)) && srdma_qp_class_pending(q))
+		return SWIFTRDMA_KNOB_LEVEL;
+	for (part = 0; hw && part < SRDMA_PATH_PARTS; part++) {
+		*err = READ_ONCE(hw->path[part].error);
+		if (*err && srdma_path_pending(q, part))
+			return part == SRDMA_PATH_SPORT ? SWIFTRDMA_KNOB_UDP_SPORT :
+							  SWIFTRDMA_KNOB_LAG_PORT;
+	}
+	return SWIFTRDMA_KNOB_UNSPEC;
+}
+
 /* RCU section. */
-static int put_pending(struct sk_buff *skb, const struct srdma_qp *q)
+static int put_pending(struct sk_buff *skb, const struct srdma_qp *q, int knob, int err)
 {
 	struct nlattr *nest = nla_nest_start(skb, SWIFTRDMA_A_ACTION);
 	const struct srdma_job_dev *jd = rcu_dereference(q->job);
-	int err = READ_ONCE(q->class_error);
-	int level = srdma_qp_level(q);
+	int level = knob == SWIFTRDMA_KNOB_LEVEL ? srdma_qp_level(q) : -1;
 
 	if (!nest ||
 	    nla_put_u32(skb, SWIFTRDMA_ACTION_A_KIND, SWIFTRDMA_ACTION_KIND_PENDING) ||
-	    nla_put_u32(skb, SWIFTRDMA_ACTION_A_KNOB, SWIFTRDMA_KNOB_LEVEL) ||
+	    nla_put_u32(skb, SWIFTRDMA_ACTION_A_KNOB, knob) ||
 	    put_qp_name(skb, q->dev->index, q->qpn, q->serial) ||
 	    (jd && nla_put_string(skb, SWIFTRDMA_ACTION_A_JOB, jd->job->name)) ||
 	    nla_put_s32(skb, SWIFTRDMA_ACTION_A_ERROR, err) ||
-	    nla_put_string(skb, SWIFTRDMA_ACTION_A_REASON, srdma_class_error_text(err)))
+	    nla_put_string(skb, SWIFTRDMA_ACTION_A_REASON, knob == SWIFTRDMA_KNOB_LEVEL ?
+			   srdma_class_error_text(err) : "the device did not change it"))
 		return -EMSGSIZE;
 	/* Without a level it is the application's own class that it waits for. */
 	if (level >= 0 && nla_put_u64_64bit(skb, SWIFTRDMA_ACTION_A_VALUE, level,
@@ -201,17 +222,18 @@ struct pending_dump {
 static int dump_pending_qp(struct srdma_qp *q, void *arg)
 {
 	struct pending_dump *p = arg;
-	int ret = 0;
+	int ret = 0, knob, err;
 	void *hdr;
 
-	/* One that was never tried is on its way, not stuck. */
-	if (!(READ_ONCE(q->attempts) || READ_ONCE(q->class_error)) ||
+	/* Most have nothing to wait for. */
+	if ((!READ_ONCE(q->attempts) && !READ_ONCE(q->class_error) && !srdma_qp_hw(q)) ||
 	    !srdma_qp_hold(q))
 		return 0;
-	if (!srdma_qp_class_pending(q))
+	knob = pending_knob(q, &err);
+	if (knob == SWIFTRDMA_KNOB_UNSPEC)
 		goto out;
 	hdr = srdma_dump_put(p->skb, p->cb, SWIFTRDMA_CMD_ACTION_GET);
-	if (!hdr || put_pending(p->skb, q)) {
+	if (!hdr || put_pending(p->skb, q, knob, err)) {
 		genlmsg_cancel(p->skb, hdr);
 		ret = -EMSGSIZE;
 		goto out;

@@ -160,10 +160,23 @@ static void w_counts(u8 **w, const struct srdma_qp *q)
 		W_U64(w, WRS, atomic64_read(&q->wrs));
 }
 
+static void w_path(u8 **w, const struct srdma_qp *q)
+{
+	const struct srdma_qp_hw *hw = srdma_qp_hw(q);
+
+	if (!hw)
+		return;
+	if (READ_ONCE(hw->path[SRDMA_PATH_SPORT].set))
+		W_U32(w, UDP_SPORT, READ_ONCE(hw->path[SRDMA_PATH_SPORT].value));
+	if (READ_ONCE(hw->path[SRDMA_PATH_LAG].set))
+		W_U32(w, LAG_PORT, READ_ONCE(hw->path[SRDMA_PATH_LAG].value));
+}
+
 static void w_class(u8 **w, const struct srdma_qp *q)
 {
 	int level = srdma_qp_level(q);
 	s16 err = READ_ONCE(q->class_error);
+	u32 dlid = READ_ONCE(q->dlid);
 
 	if (level >= 0)
 		W_U32(w, LEVEL, level);
@@ -176,6 +189,8 @@ static void w_class(u8 **w, const struct srdma_qp *q)
 		if (test_bit(SRDMA_QP_GRH, &q->flags))
 			memcpy(w_attr(w, SWIFTRDMA_QP_A_DGID, sizeof(q->dgid)), q->dgid,
 			       sizeof(q->dgid));
+		if (dlid)
+			W_U32(w, DLID, dlid);
 	}
 	if (srdma_qp_class_pending(q))
 		w_attr(w, SWIFTRDMA_QP_A_CLASS_PENDING, 0);
@@ -213,6 +228,7 @@ static void w_qp(u8 **w, const struct srdma_qp *q, const struct srdma_reader *wh
 	if (jd)
 		W_U32(w, JOB, jd->job->id);
 	w_class(w, q);
+	w_path(w, q);
 	rcu_read_unlock();
 	W_U64(w, SINCE, q->since);
 	W_U64(w, TIME, now);

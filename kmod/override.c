@@ -3,7 +3,7 @@
  * What is in force: of all overrides of all leases the one that wins for each knob
  * of each target. What comes out are a word per job and device
  * (srdma_job_dev.level), limits, rate and weight beside it, and a word per QP
- * (srdma_qp.level), which others read without srdma_ctl_lock.
+ * (srdma_qp.level, srdma_path.want), which others read without srdma_ctl_lock.
  */
 #include "enforce.h"
 #include "lease.h"
@@ -92,13 +92,35 @@ static void bid_job(struct srdma_override *o)
 	}
 }
 
+/* NULL: it is not about the path. It was made for the first override of it. */
+static struct srdma_path *path_of(const struct srdma_override *o, struct srdma_qp *q)
+{
+	struct srdma_qp_hw *hw = srdma_qp_hw(q);
+	int part = srdma_path_part(o->knob);
+
+	return hw && part >= 0 ? &hw->path[part] : NULL;
+}
+
+static void bid_path(const struct srdma_override *o, struct srdma_qp *q)
+{
+	struct srdma_path *p = path_of(o, q);
+
+	if (!p)
+		return;
+	q->dev->path_wants++;
+	if (!p->want || o->lease->rank >= srdma_path_rank(p->want))
+		WRITE_ONCE(p->want, srdma_path_pack(o->lease->rank, o->value));
+}
+
 static void bid_qp(struct srdma_override *o)
 {
 	struct srdma_qp *q = override_qp(o);
 
 	if (!q)
 		return;
-	if (!q->level || o->lease->rank >= srdma_level_rank(q->level)) {
+	if (o->knob != SWIFTRDMA_KNOB_LEVEL) {
+		bid_path(o, q);
+	} else if (!q->level || o->lease->rank >= srdma_level_rank(q->level)) {
 		WRITE_ONCE(q->level, srdma_level_pack(o->lease->rank, o->value));
 		srdma_qp_touch(q);
 	}
@@ -109,10 +131,16 @@ static void bid_qp(struct srdma_override *o)
 static void settle_qp(struct srdma_override *o)
 {
 	struct srdma_qp *q = override_qp(o);
+	struct srdma_path *p;
 
 	if (!q)
 		return;
-	o->in_force = q->level == srdma_level_pack(o->lease->rank, o->value);
+	if (o->knob == SWIFTRDMA_KNOB_LEVEL) {
+		o->in_force = q->level == srdma_level_pack(o->lease->rank, o->value);
+	} else {
+		p = path_of(o, q);
+		o->in_force = p && p->want == srdma_path_pack(o->lease->rank, o->value);
+	}
 	srdma_qp_put(q);
 }
 
@@ -120,11 +148,17 @@ static void settle_qp(struct srdma_override *o)
 void srdma_override_unbid(struct srdma_override *o)
 {
 	struct srdma_qp *q = override_qp(o);
+	struct srdma_path *p;
 
 	if (!q)
 		return;
-	WRITE_ONCE(q->level, 0);
-	srdma_qp_touch(q);
+	p = path_of(o, q);
+	if (o->knob == SWIFTRDMA_KNOB_LEVEL) {
+		WRITE_ONCE(q->level, 0);
+		srdma_qp_touch(q);
+	} else if (p) {
+		WRITE_ONCE(p->want, 0);
+	}
 	srdma_qp_put(q);
 }
 
@@ -180,9 +214,11 @@ void srdma_override_recompute(void)
 	struct srdma_dev *dev;
 
 	lockdep_assert_held(&srdma_ctl_lock);
-	xa_for_each(&srdma_devs, index, dev)
+	xa_for_each(&srdma_devs, index, dev) {
+		WRITE_ONCE(dev->path_wants, 0);
 		xa_for_each(&dev->jobs, id, jd)
 			memset(&jd->want, 0, sizeof(jd->want));
+	}
 	list_for_each_entry(l, &srdma_leases, node) {
 		list_for_each_entry(o, &l->overrides, node) {
 			o->in_force = false;

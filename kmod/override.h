@@ -69,6 +69,29 @@ static inline int srdma_level_of(u32 packed)
 	return packed ? (int)(packed & 0xff) : -1;
 }
 
+/* What is wanted of a part of a path: the rank in bits 16..23, the value below. */
+static inline u32 srdma_path_pack(u32 rank, u32 value)
+{
+	return BIT(31) | rank << 16 | value;
+}
+
+static inline u32 srdma_path_rank(u32 packed)
+{
+	return packed >> 16 & 0xff;
+}
+
+static inline u16 srdma_path_value(u32 packed)
+{
+	return packed;
+}
+
+/* The part that a knob is about, -1: none. */
+static inline int srdma_path_part(u32 knob)
+{
+	return knob == SWIFTRDMA_KNOB_UDP_SPORT ? SRDMA_PATH_SPORT :
+	       knob == SWIFTRDMA_KNOB_LAG_PORT ? SRDMA_PATH_LAG : -1;
+}
+
 /* The level in force for a QP, -1: none. RCU section. */
 int srdma_qp_level(const struct srdma_qp *q);
 

@@ -23,6 +23,13 @@ struct srdma_class {
 	u8 sl;
 };
 
+/* The parts of a QP's path that can be overridden. */
+enum srdma_path_part {
+	SRDMA_PATH_SPORT,	/* SWIFTRDMA_KNOB_UDP_SPORT */
+	SRDMA_PATH_LAG,		/* SWIFTRDMA_KNOB_LAG_PORT */
+	SRDMA_PATH_PARTS
+};
+
 /**
  * struct srdma_provider_ops - what a kind of NIC can tell and do
  * @name: shown to users
@@ -70,6 +77,9 @@ struct srdma_class {
  * @shape: make rates and weights of the device's jobs (srdma_job_dev.bit_rate and
  *	.weight) hold for their QPs, or none while srdma_dev.giving_back; how much is
  *	left to be tried again. enforce.c's work only.
+ * @path_check: can a part of this QP's path be @value? 0, or -errno and *why, which
+ *	is constant. srdma_devs_sem and srdma_ctl_lock are held: no commands. Where it
+ *	is there, @shape also makes srdma_path.want hold, of all QPs.
  * @mr_shift: the size of the pages that a user's memory region is mapped in, as a
  *	power of two, by its key; -EAGAIN: not now. The region may go meanwhile.
  *	srdma_devs_sem is held.
@@ -103,6 +113,8 @@ struct srdma_provider_ops {
 	void (*refresh)(struct srdma_dev *dev);
 	void (*port_stat)(struct srdma_dev *dev, u32 port, struct srdma_port_stat *st);
 	u32 (*shape)(struct srdma_dev *dev);
+	int (*path_check)(const struct srdma_qp *q, enum srdma_path_part part, u64 value,
+			  const char **why);
 	int (*mr_shift)(struct srdma_dev *dev, u32 lkey);
 	void (*dev_stat)(struct srdma_dev *dev, struct srdma_dev_stat *st);
 };

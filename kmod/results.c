@@ -26,6 +26,47 @@ void srdma_tally_qp(struct srdma_qp *q, struct srdma_tally *t)
 	}
 }
 
+/* Before it has no path, in ERR none that matters, and RESET makes it forget. */
+static bool has_path(const struct srdma_qp *q)
+{
+	u8 state = READ_ONCE(q->state);
+
+	return !test_bit(SRDMA_QP_HAS_STATE, &q->flags) ||
+	       (state >= IB_QPS_RTR && state <= IB_QPS_SQE);
+}
+
+bool srdma_path_pending(const struct srdma_qp *q, enum srdma_path_part part)
+{
+	const struct srdma_qp_hw *hw = srdma_qp_hw(q);
+	const struct srdma_path *p = hw ? &hw->path[part] : NULL;
+	u32 want = p ? READ_ONCE(p->want) : 0;
+
+	if (!p || test_bit(SRDMA_QP_DEAD, &q->flags))
+		return false;
+	if (READ_ONCE(q->dev->giving_back))
+		want = 0;
+	return want ? !READ_ONCE(p->set) || READ_ONCE(p->value) != srdma_path_value(want) :
+		      READ_ONCE(p->set) && has_path(q);
+}
+EXPORT_SYMBOL_GPL(srdma_path_pending);
+
+void srdma_tally_path(struct srdma_qp *q, enum srdma_path_part part, struct srdma_tally *t)
+{
+	const struct srdma_qp_hw *hw = srdma_qp_hw(q);
+
+	t->qps++;
+	if (!srdma_path_pending(q, part)) {
+		t->done++;
+		return;
+	}
+	t->error = READ_ONCE(hw->path[part].error);
+	/* What the device refused it would refuse again. */
+	if (t->error)
+		t->unsupported++;
+	else
+		t->pending++;
+}
+
 void srdma_tally_job(struct srdma_job *job, bool any_dev, u32 index,
 		     struct srdma_tally *t)
 {
@@ -104,7 +145,9 @@ static void tell_item(struct srdma_batch *b, int i)
 	} else if (!item->job) {
 		dev = xa_load(&srdma_devs, item->dev);
 		q = dev ? srdma_qp_get_by_key(dev, item->key) : NULL;
-		if (q && q->serial == item->serial)
+		if (q && q->serial == item->serial && srdma_path_part(item->knob) >= 0)
+			srdma_tally_path(q, srdma_path_part(item->knob), &t);
+		else if (q && q->serial == item->serial)
 			srdma_tally_qp(q, &t);
 		else
 			t.error = -ENOENT;

@@ -16,6 +16,8 @@ struct srdma_tally {
 void srdma_tally_job(struct srdma_job *job, bool any_dev, u32 dev,
 		     struct srdma_tally *t);
 void srdma_tally_qp(struct srdma_qp *q, struct srdma_tally *t);
+/* The same of a part of its path. */
+void srdma_tally_path(struct srdma_qp *q, enum srdma_path_part part, struct srdma_tally *t);
 
 /* A batch whose results are to be told after the next pass; owns @items. */
 struct srdma_batch_item {

@@ -361,6 +361,7 @@ struct srdma_qp_hw *srdma_qp_hw_make(struct srdma_qp *q)
 	WRITE_ONCE(hw->ambiguous, false);
 	WRITE_ONCE(hw->sure, false);
 	WRITE_ONCE(hw->absent, SWIFTRDMA_ABSENT_NOT_YET);
+	memset(hw->path, 0, sizeof(hw->path));
 	smp_store_release(&hw->live, true);	/* pairs with srdma_qp_hw() */
 	return hw;
 }

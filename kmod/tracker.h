@@ -88,6 +88,7 @@ struct srdma_orig_ops {
  * @unassigned: the one of id 0, which is there as long as the device is
  * @rescan: enforce.c must compare every QP; set by anyone
  * @reshape: so must its provider's shape(); set by anyone
+ * @path_wants: overrides of parts of paths on it; srdma_ctl_lock, read by anyone
  * @giving_back: its provider or itself is about to go: nothing is in force any more
  * @since: ns, when counting began
  * @created: ... to @drain_max: counters of SWIFTRDMA_DEV_A_*
@@ -134,6 +135,7 @@ struct srdma_dev {
 	struct srdma_job_dev *unassigned;
 	unsigned long rescan;
 	unsigned long reshape;
+	u32 path_wants;
 	bool giving_back;
 
 	u64 since;
@@ -223,6 +225,22 @@ struct srdma_uar {
 };
 
 /**
+ * struct srdma_path - a part of a QP's path that can be overridden
+ * @want: what is in force, packed as srdma_path_pack(), 0: the driver's own. Written
+ *	under srdma_ctl_lock, read by anyone.
+ * @value: programmed, while @set; under srdma_qp_lock(), as all that follows
+ * @own: what was there before
+ * @error: -errno of the last attempt
+ * @set: it is ours
+ */
+struct srdma_path {
+	u32 want;
+	u16 value, own;
+	s16 error;
+	bool set;
+};
+
+/**
  * struct srdma_qp_hw - what a provider with UAR pages knows of a QP
  * @live: it is known of the QP that there is; else left over from another one
  * @page: the UAR, with a reference and a member's place; NULL: not known. Set
@@ -235,6 +253,7 @@ struct srdma_uar {
  * @ambiguous: but the count may be wrong
  * @sure: nothing of it is still to be found out
  * @absent: enum swiftrdma_absent: else why not
+ * @path: by enum srdma_path_part
  *
  * Its memory belongs to that of the QP and is as type-stable.
  */
@@ -245,6 +264,7 @@ struct srdma_qp_hw {
 	u32 slot, element;
 	bool live, counted, ambiguous, sure;
 	u8 absent;
+	struct srdma_path path[SRDMA_PATH_PARTS];
 };
 
 #define SRDMA_NO_SLOT	U32_MAX
@@ -293,6 +313,7 @@ enum srdma_qp_flag {
  * @dest_qpn: ... to @dmac: the address vector and destination last asked for,
  *	under srdma_qp_lock(); netlink reads them racily, each is one word or
  *	constant while connected
+ * @dlid: 0: it has none, on Ethernet
  * @class_error: -errno of the last attempt to change the class; 0: none
  * @attempts: in a row that failed
  * @rules_gen: job.c, between admission and membership
@@ -335,6 +356,7 @@ struct srdma_qp {
 	u16 max_send_sge, max_recv_sge;
 	u32 dest_qpn;
 	u32 flow_label;
+	u32 dlid;
 	u8 dgid[16];
 	u8 dmac[6];
 	u8 sgid_index, hop_limit;

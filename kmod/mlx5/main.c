@@ -163,6 +163,7 @@ static const struct srdma_provider_ops mlx5_ops = {
 	.qp_modified = srdma_mlx5_qp_modified,
 	.refresh = mlx5_refresh,
 	.shape = srdma_mlx5_shape,
+	.path_check = srdma_mlx5_path_check,
 	.mr_shift = srdma_mlx5_mr_shift,
 	.dev_stat = mlx5_dev_stat,
 	.port_stat = srdma_mlx5_port_stat,

@@ -147,6 +147,9 @@ struct srdma_mlx5_port {
  * @root: the node they hang from
  * @has_root: there is one
  *
+ * Paths (path.c):
+ * @n_paths: parts of QPs' paths that are ours
+ *
  * Ports (port.c):
  * @port_lock: @port
  * @port: by number from 0
@@ -200,6 +203,8 @@ struct srdma_mlx5 {
 	u32 n_shapes, root;
 	bool has_root;
 
+	atomic_t n_paths;
+
 	struct mutex port_lock;	/* @port */
 	struct srdma_mlx5_port port[SRDMA_PORTS];
 
@@ -236,6 +241,8 @@ void srdma_cmd_init(struct srdma_mlx5 *md);
 struct srdma_qpc {
 	u32 uar_page;
 	u64 dbr_addr;
+	u16 udp_sport;
+	u8 lag_port;
 };
 
 int srdma_cmd_query_qp(struct srdma_mlx5 *md, u32 qpn, struct srdma_qpc *qpc);
@@ -291,6 +298,13 @@ bool srdma_class_can(struct srdma_mlx5 *md);
 int srdma_mlx5_class_begin(struct srdma_qp *q);
 int srdma_mlx5_class_commit(struct srdma_qp *q, const struct srdma_class *c);
 void srdma_mlx5_class_abort(struct srdma_qp *q);
+
+/* path.c. paths(): make what is wanted of them hold; how much is left to be tried again. */
+int srdma_mlx5_path_check(const struct srdma_qp *q, enum srdma_path_part part, u64 value,
+			  const char **why);
+u32 srdma_mlx5_paths(struct srdma_mlx5 *md);
+/* Nothing of it is ours any more: it is connected anew, or goes. It is held. */
+void srdma_path_lost(struct srdma_mlx5 *md, struct srdma_qp *q);
 
 /* sampler.c */
 int srdma_sampler_start(struct srdma_mlx5 *md);

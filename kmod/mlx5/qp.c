@@ -190,11 +190,15 @@ void srdma_mlx5_qp_modified(struct srdma_qp *q, const struct ib_qp_attr *attr, i
 			srdma_record_state(md, q, SRDMA_ENTRY_ON);
 		return;
 	}
+	if (attr->qp_state == IB_QPS_RESET)
+		srdma_path_lost(md, q);
 	if (attr->qp_state == IB_QPS_INIT)
 		srdma_record_state(md, q, SRDMA_ENTRY_IDLE);
 	else if (attr->qp_state == IB_QPS_RTS)
 		srdma_record_state(md, q, SRDMA_ENTRY_ON);
-	if (attr->qp_state == IB_QPS_RTS && READ_ONCE(md->n_shapes))
+	if (attr->qp_state == IB_QPS_RTS &&
+	    (READ_ONCE(md->n_shapes) || READ_ONCE(q->dev->path_wants) ||
+	     atomic_read(&md->n_paths)))
 		srdma_enforce_shape(q->dev);
 }
 
@@ -206,6 +210,7 @@ void srdma_mlx5_detach(struct srdma_qp *q)
 	if (!hw)
 		return;
 	srdma_record_del(md, q);
+	srdma_path_lost(md, q);
 	if (hw->sure) {
 		hw->sure = false;
 		atomic_dec(&md->n_sure);

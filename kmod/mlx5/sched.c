@@ -316,11 +316,11 @@ static u32 drop_all(struct srdma_mlx5 *md)
 u32 srdma_mlx5_shape(struct srdma_dev *dev)
 {
 	struct srdma_mlx5 *md = srdma_mlx5_of(dev);
-	u32 left;
+	u32 left = srdma_mlx5_paths(md);
 
 	if (!md->shaping)
-		return 0;
-	left = want_all(md);
+		return left;
+	left += want_all(md);
 	if (list_empty(&md->shapes))
 		return left;
 	left += place_all(md);

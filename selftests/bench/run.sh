@@ -17,7 +17,7 @@ set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 
 groups=(qp_create qp_rts dump qp_memory act_latency softhca_uar softhca_cache softhca_class
-	mlx5_create mlx5_post mlx5_sampler uar_loop policy_tick model_error)
+	mlx5_create mlx5_post mlx5_sampler uar_show_10k uar_loop policy_tick model_error)
 rows=selftests/bench/rows
 logs=build/vm/out/bench
 failed=0
@@ -63,6 +63,7 @@ group() {
 	uar_loop)
 		SOFTHCA_PARAMS="preset=cx5 time_scale=20000" \
 			measure "$1" softhca --timeout 1800 -- "$rows/$1.sh" ;;
+	uar_show_10k) measure "$1" softhca --icount --timeout 1800 -- "$rows/uar_show.sh" ;;
 	mlx5_create|mlx5_post|mlx5_sampler)
 		measure "$1" softhca --icount --timeout 1200 -- "$rows/mlx5.sh" "${1#mlx5_}" ;;
 	*) printf 'no such row: %s; there are: %s\n' "$1" "${groups[*]}" >&2; exit 2 ;;

@@ -86,6 +86,33 @@ is "tcpdump saw it, one way" "$(seen_from 10.1.0.1 0x61)" "0x29 0x61 0x29"
 is "tcpdump saw it, the other way" "$(seen_from 10.1.0.2 0x61)" "0x29 0x61 0x29"
 fleet_end one "without the application noticing"
 
+# A class at one end is half of one.
+fleet ends --pairs 2 --both --rate 50
+audit() { swiftrdma -j qp audit pid "${fleet_pid[ends]}" "$@"; }
+# shellcheck disable=SC2317
+audit_says() { [ "$(audit | jq -c '[.count.alike, .count.differ]')" = "$1" ]; }
+is "the audit finds both ends of each connection, alike" \
+	"$(audit all | jq -c '[.count.alike, .count.differ, (.pairs | map(.verdict))]')" \
+	'[2,0,["alike","alike"]]'
+qpn=$(swiftrdma -j qp show dev rxe0 pid "${fleet_pid[ends]}" | jq '.[0].qpn')
+dest=$(swiftrdma -j qp show dev rxe0 qpn "$qpn" | jq '.[0].dest_qpn')
+swiftrdma action set dev rxe0 qpn "$qpn" level 3 for 60s >/dev/null
+check "a class raised at one end only is flagged" wait_for 10 audit_says '[1,1]'
+is "... with what each end asked for, is forced to and has" \
+	"$(audit | jq -c '.pairs | map([.dev, .qpn, .asked, .forced, .programmed,
+		.peer_dev, .peer_qpn, .peer_asked, .peer_forced, .peer_programmed])')" \
+	"[[\"rxe0\",$qpn,0,96,96,\"rxe1\",$dest,0,null,0]]"
+like "... by qp explain at the other end, too" "$(swiftrdma -i 0.1 qp explain rxe1 "$dest" | tr -s ' \n' ' ')" \
+	"its peer, QP $qpn of rxe0, answers in another: traffic class 96"
+like "a peer whose address is not this host's is unknown, not fine" \
+	"$(unshare -m sh -c 'mount -t tmpfs none /sys/class/infiniband/rxe1/ports/1/gids &&
+		exec swiftrdma qp audit dev rxe0 qpn "$1"' sh "$qpn" | tr '\n' ' ')" \
+	'^0 pairs.*unknown: 1 QP \(1 forced to a level\) whose peer is not on this host'
+level 3 60s >/dev/null
+check "raised at both ends it is not flagged" wait_for 10 audit_says '[2,0]'
+swiftrdma action clear all >/dev/null
+fleet_end ends "... without the application noticing"
+
 # Over and over, with all that applications do.
 fleet rc --pairs $pairs --both --rate 100 --depth 4 --size 8192
 # Always on the way, and nobody rings when the last acknowledgement is there.

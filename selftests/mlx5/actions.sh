@@ -56,7 +56,29 @@ wq class reset >/dev/null
 like "a live change is not supported, and that is said" "$(act job wq level 5 for 60s; sleep 1
 	swiftrdma -j action show)" 'set when it is connected|UNSUPP|unsupported'
 release >/dev/null
+like "there are no UDP ports" "$(act dev mlx5_0 qpn "$(swiftrdma -j qp show dev mlx5_0 pid "${wq_pid[class]}" |
+	jq '.[0].qpn')" udp_sport 50000)" 'InfiniBand port'
 wq_end class
+
+# Both ends of a connection, found by their LIDs.
+swiftrdma job set raised match cgroup=/raised >/dev/null
+act job raised level 3 for 300s >/dev/null
+in_cgroup raised ib_write_bw -d mlx5_0 -p 20300 -D 60 >/dev/null 2>&1 & server=$!
+sleep 2
+in_cgroup plain ib_write_bw -d mlx5_1 -p 20300 -D 60 localhost >/dev/null 2>&1 & client=$!
+audit() {
+	swiftrdma -j qp audit pid $server |
+		jq -c '[.count.alike, .count.differ, (.pairs | map([.kind, .asked, .forced,
+			.programmed, .peer_pid, .peer_asked, .peer_forced, .peer_programmed]))]'
+}
+audit_is() { [ "$(audit)" = "$1" ]; }
+check "a service level at one end only is flagged" wait_for 30 audit_is \
+	"[0,1,[[\"sl\",0,3,3,$client,0,null,0]]]"
+like "they are connected without a GRH" "$(swiftrdma -j qp show pid $client | jq -c 'map([.dlid, .dgid])')" \
+	'^\[\[1,null\]\]$'
+kill -9 $server $client
+wait $server $client 2>/dev/null
+release >/dev/null
 check "unload" both_unload
 
 check "a device with a model" eval "wait_for 60 rmmod softhca && hca_load preset=cx5 time_scale=2000"

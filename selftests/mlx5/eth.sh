@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Ethernet links: the DSCP of live QPs, changed under traffic and taken back when its
-# lease ends, as the device's counters of each priority see it. Against a model: it
+# lease ends, as the device's counters of each priority see it; and the path of one, as
+# QUERY_QP has it. Against a model: it
 # shows the command's form and that the model obeys, not that a NIC would.
 #
 #   scripts/vm --nic softhca-eth -- selftests/mlx5/eth.sh
@@ -38,6 +39,16 @@ bulk() {
 at_work() { [ "$(swiftrdma -j qp show dev mlx5_0 pid "$pid" | jq '[.[] | select(.wrs > 0)] | length')" -ge 8 ]; }
 end_bulk() { kill -9 "$pid"; wait "$pid" 2>/dev/null; }
 
+# The path of QP $qpn as the device has it: UDP source port and LAG port.
+path() {
+	local out
+
+	mapfile -t out < <(hca_command 280 050b0000 00000000 "$(printf %08x "$qpn")" 00000000)
+	echo "$((16#${out[20]:4})) ${out[6]:1:1}"
+}
+path_is() { [ "$(path)" = "$1" ]; }
+set_path() { swiftrdma action set dev mlx5_0 qpn "$qpn" "$@" 2>&1; }
+
 ktap_begin
 dmesg -C
 check "load" both_load
@@ -64,6 +75,50 @@ check "it is there" goes_on 4
 check "it runs out" wait_for 30 classes_are '[[0,0]]'
 check "priority 0 again" only_in 0 4
 
+# The path of a QP.
+wq_start path --qps 1
+qpn=$(swiftrdma -j qp show dev mlx5_0 pid "${wq_pid[path]}" | jq '.[0].qpn')
+own=$(path)
+own_lag=${own#* }
+other_lag=$((3 - own_lag))
+note "QP $qpn has UDP source port and LAG port $own"
+check "a UDP source port for a QP" set_path udp_sport 50000 for 8s
+check "the device has it" wait_for 20 path_is "50000 $own_lag"
+check "a LAG port, under another lease" set_path lag_port $other_lag for 300s rank 50
+check "the device has that, too" wait_for 20 path_is "50000 $other_lag"
+is "both are shown" "$(swiftrdma -j qp show dev mlx5_0 qpn "$qpn" | jq -c '.[0] | [.udp_sport, .lag_port]')" \
+	"[50000,$other_lag]"
+is "and reported done" "$(swiftrdma -j action show | jq -c 'map([.knob, .qps, .qps_done]) | sort')" \
+	'[["lag_port",1,1],["udp_sport",1,1]]'
+check "the QP works on" wq path post 10
+check "one runs out, the other stays" wait_for 30 path_is "${own% *} $other_lag"
+check "a higher rank wins" eval "set_path lag_port $own_lag for 300s rank 60 && wait_for 20 path_is '$own'"
+check "all taken back" eval "swiftrdma action clear all && wait_for 20 path_is '$own'"
+# Its driver then gives it a LAG port anew.
+sport_is() { [[ $(path) == "$1 "* ]]; }
+check "connected anew it has what is in force" eval \
+	"set_path udp_sport 51000 for 300s && wq path reset && wait_for 20 sport_is 51000"
+own="${own% *} $(path | cut -d' ' -f2)"
+own_lag=${own#* }
+check "taken back" eval "swiftrdma action clear all && wait_for 20 path_is '$own'"
+is "nothing is shown" "$(swiftrdma -j qp show dev mlx5_0 qpn "$qpn" | jq -c '.[0] | [.udp_sport, .lag_port]')" \
+	'[null,null]'
+like "a port out of the device's range is refused" "$(set_path udp_sport 5)" 'of its range only'
+like "a LAG port that is not there is refused" "$(set_path lag_port 3)" 'fewer ports'
+like "that of a job is refused" "$(act lag_port 1 2>&1)" 'of a single QP'
+ibv_ud_pingpong -d mlx5_0 -g 1 >/dev/null 2>&1 & ud=$!
+has_qp() { [ "$(qps dev mlx5_0 pid $ud)" = 1 ]; }
+check "a UD QP" wait_for 20 has_qp
+like "its port is refused: it has no path" "$(qpn=$(swiftrdma -j qp show pid $ud | jq '.[0].qpn')
+	set_path udp_sport 50000)" 'only RC and UC QPs'
+kill $ud
+wait $ud 2>/dev/null
+check "another" eval "set_path udp_sport 50001 for 300s && wait_for 20 path_is '50001 $own_lag'"
+check "the provider goes: it is taken back" eval "rmmod swiftrdma_mlx5 && path_is '$own'"
+like "without it that is refused" "$(set_path udp_sport 50000)" 'on this device'
+check "it comes again: the lease holds" eval "mlx5_load && wait_for 20 path_is '50001 $own_lag'"
+check "the QP works on" wq path post 10
+
 # Of a QP that connects, of a process that dies, of a provider that goes.
 check "a level" act level 2 for 300s
 end_bulk
@@ -77,6 +132,9 @@ check "the lease holds again" wait_for 30 classes_are '[[0,64]]'
 check "priority 2 again" only_in 2 0
 check "unload under a lease" both_unload
 check "the application's class again" only_in 0 2
+check "and path" path_is "$own"
+check "the QP works on" wq path post 10
+wq_end path
 end_bulk
 is "nothing in the kernel log" "$(mlx5_complaints)" ""
 ktap_end

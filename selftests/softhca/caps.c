@@ -6,10 +6,12 @@
 #include "softhca.h"
 
 /* What these headers do not name: in the second dword of the QoS capabilities,
- * and in the tenth and twelfth of the general ones.
+ * and in the tenth to twelfth of the general ones.
  */
 #define SH_NIC_QP_SCHEDULING BIT(30)
 #define SH_QPC_EXTENSION BIT(29)
+#define SH_RTS2RTS_UDP_SPORT BIT(14)
+#define SH_RTS2RTS_LAG	BIT(13)
 #define SH_RTS2RTS_DSCP	BIT(21)
 
 /* What belongs to one link layer. No queues or flow tables for frames: so mlx5_core
@@ -25,6 +27,10 @@ static void sh_caps_link(void *p)
 	MLX5_SET(cmd_hca_cap, p, ets, 1);
 	MLX5_SET(cmd_hca_cap, p, qcam_reg, 1);
 	MLX5_SET(cmd_hca_cap, p, cc_query_allowed, 1);
+	/* A QP has one, and it goes nowhere: there is one wire. */
+	MLX5_SET(cmd_hca_cap, p, num_lag_ports, SH_LAG_PORTS);
+	MLX5_SET(cmd_hca_cap, p, lag_tx_port_affinity, 1);
+	((__be32 *)p)[10] |= cpu_to_be32(SH_RTS2RTS_UDP_SPORT | SH_RTS2RTS_LAG);
 	((__be32 *)p)[11] |= cpu_to_be32(SH_RTS2RTS_DSCP);
 }
 

@@ -165,6 +165,7 @@ static void sh_take_init(struct sh_qp *qp, void *in)
 	void *from = MLX5_ADDR_OF(qpc, in, primary_address_path);
 
 	SH_TAKE(pm_state);
+	SH_TAKE(lag_tx_port_affinity);
 	MLX5_SET(ads, to, pkey_index, MLX5_GET(ads, from, pkey_index));
 	MLX5_SET(ads, to, vhca_port_num, MLX5_GET(ads, from, vhca_port_num));
 	sh_take_access(qp, in, MLX5_QP_OPTPAR_RRE | MLX5_QP_OPTPAR_RWE | MLX5_QP_OPTPAR_RAE |
@@ -277,9 +278,13 @@ static int sh_modify_qp(struct sh_cmd *c)
 		return MLX5_CMD_STAT_BAD_RES_ERR;
 	if (!sh_may(c->op, qp->state))
 		return MLX5_CMD_STAT_BAD_QP_STATE_ERR;
-	/* IP and UDP are Ethernet's. */
+	/* IP and UDP are Ethernet's, and so is a LAG. */
 	if (c->op == MLX5_CMD_OP_RTS2RTS_QP && !softhca.eth &&
-	    (opt & SH_OPT_DSCP || be32_to_cpu(opt_high[1]) & SH_OPT_UDP_SPORT))
+	    (opt & (SH_OPT_DSCP | MLX5_QP_OPTPAR_LAG_TX_AFF) ||
+	     be32_to_cpu(opt_high[1]) & SH_OPT_UDP_SPORT))
+		return MLX5_CMD_STAT_BAD_PARAM_ERR;
+	if (c->op == MLX5_CMD_OP_RTS2RTS_QP && opt & MLX5_QP_OPTPAR_LAG_TX_AFF &&
+	    MLX5_GET(qpc, in, lag_tx_port_affinity) > SH_LAG_PORTS)
 		return MLX5_CMD_STAT_BAD_PARAM_ERR;
 	status = sh_take_group(c, qp, opt_high);
 	if (status)

@@ -22,6 +22,7 @@
 
 #define SH_MAX_HCAS	4
 #define SH_WINDOW_SIZE	(64UL << 20)
+#define SH_LAG_PORTS	2
 #define SH_BAR_SIZE	(8UL << 20)
 #define SH_MSIX_TABLE	0x4000
 #define SH_MSIX_PBA	0x5000

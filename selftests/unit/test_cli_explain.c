@@ -162,7 +162,11 @@ static void forced(void **state)
 	is.ports[0].link_layer = 2;
 	is.qps[0].class_pending = false;
 	is.qps[0].tclass = 96;
+	is.qps[0].udp_sport = 50000;
+	is.qps[0].lag_port = 2;
 	explain(0);
+	must_say(EXPLAIN_CLASS, "it is made to send from UDP port 50000");
+	must_say(EXPLAIN_CLASS, "it is made to send by port 2 of the NIC's link aggregation");
 	must_say(EXPLAIN_CLASS, "traffic class 96 is programmed");
 }
 
@@ -208,12 +212,38 @@ static void device_signals(void **state)
 	must_say(EXPLAIN_RATE, "may have wrapped unseen");
 }
 
+/* The other end, as far as it is seen. */
+static void peer(void **state)
+{
+	struct pair one = { 0, 4, PAIR_DIFFER };
+	struct pairs pairs = { &one, 1, 1 };
+
+	(void)state;
+	is.qps[4].sl = 5;
+	e.pairs = &pairs;
+	explain(0);
+	must_say(EXPLAIN_CLASS, "its peer, QP 104 of mlx5_0, answers in another: service level 5");
+	must_say(EXPLAIN_ADVICE, "give both ends the same level");
+	explain(4);
+	must_say(EXPLAIN_CLASS, "its peer, QP 100 of mlx5_0, answers in another: service level 2");
+	explain(1);
+	assert_false(said(EXPLAIN_CLASS, "peer") || said(EXPLAIN_UNTOLD, "peer"));
+	one.verdict = PAIR_ALIKE;
+	explain(0);
+	must_say(EXPLAIN_CLASS, "its peer, QP 104 of mlx5_0, answers in the same");
+	assert_false(said(EXPLAIN_ADVICE, "both ends"));
+	one.peer = PAIR_NONE;
+	one.verdict = PAIR_AWAY;
+	explain(0);
+	must_say(EXPLAIN_UNTOLD, "in which class its peer answers: that is on another host");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(crowded), TEST(alone), TEST(in_turns), TEST(forced),
-		TEST(absent), TEST(device_signals),
+		TEST(absent), TEST(device_signals), TEST(peer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

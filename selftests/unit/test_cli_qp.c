@@ -8,6 +8,7 @@
 
 #include "cli/args.c"
 #include "cli/qp.c"
+#include "cli/qp_filter.c"
 #include "cli/sort.c"
 #include "cli/view.c"
 #include "unit/snap_build.h"
@@ -32,6 +33,11 @@ int qp_explain(struct cli *cli, struct args *args)
 	(void)cli;
 	(void)args;
 	return CLI_ERROR;
+}
+
+int qp_audit(struct cli *cli, struct args *args)
+{
+	return qp_explain(cli, args);
 }
 
 /* What is left of the list, by QPN. */

@@ -44,6 +44,9 @@ static void qp_in_full(void **state)
 	nla_put_u32(f->msg, SWIFTRDMA_QP_A_SL, 3);
 	nla_put_u32(f->msg, SWIFTRDMA_QP_A_DEST_QPN, 18);
 	nla_put(f->msg, SWIFTRDMA_QP_A_DGID, sizeof(dgid), dgid);
+	nla_put_u32(f->msg, SWIFTRDMA_QP_A_DLID, 7);
+	nla_put_u32(f->msg, SWIFTRDMA_QP_A_UDP_SPORT, 50000);
+	nla_put_u32(f->msg, SWIFTRDMA_QP_A_LAG_PORT, 2);
 	nla_put_s32(f->msg, SWIFTRDMA_QP_A_CLASS_ERROR, -ETIMEDOUT);
 	nla_put_u32(f->msg, 200, 1);	/* of a later module: skipped */
 	nla_nest_end(f->msg, qp);
@@ -60,6 +63,9 @@ static void qp_in_full(void **state)
 	assert_int_equal(got->tclass, 104);
 	assert_int_equal(got->class_error, -ETIMEDOUT);
 	assert_memory_equal(got->dgid, dgid, 16);
+	assert_int_equal(got->dlid, 7);
+	assert_int_equal(got->udp_sport, 50000);
+	assert_int_equal(got->lag_port, 2);
 	assert_true(snap_has(got, SNAP_DOORBELLS));
 	assert_true(snap_has(got, SNAP_CLASS));
 	assert_true(snap_has(got, SNAP_OWNER));

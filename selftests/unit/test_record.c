@@ -200,7 +200,7 @@ static void test_compact(void **state)
 #define GAPS_PORT	0
 #define GAPS_PRIO	4
 #define GAPS_UAR	4
-#define GAPS_QP		5
+#define GAPS_QP		(9 + 12)
 #define GAPS_STAT	8
 
 static uint32_t noise;

@@ -328,7 +328,7 @@ const struct noun noun_action = {
 	"\n"
 	"TARGET := { job JOB [ dev DEV ] | dev DEV qpn QPN [ id ID ] }\n"
 	"KNOB   := { level | max_qps | create_rate | bit_rate | wr_rate | weight |\n"
-	"            credits | qps | uar }\n"
+	"            credits | qps | uar | udp_sport | lag_port }\n"
 	"\n"
 	"Overrides in force, and QPs whose class is not yet what it should be, with\n"
 	"the reason. set makes all the changes or none, for TIME (default 5s, at most\n"

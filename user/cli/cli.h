@@ -90,6 +90,10 @@ int view_find_dev(const struct cli *cli, const char *name, uint32_t *index);
 struct rows qp_rows(const struct snapshot *snap);
 /* explain.c */
 int qp_explain(struct cli *cli, struct args *args);
+/* audit.c */
+int qp_audit(struct cli *cli, struct args *args);
+/* Find who talks to whom in cli->snap. CLI_OK or, said. */
+int cli_pairs(struct cli *cli, struct pairs *pairs);
 /* All there is of a kind, with the columns that its noun shows. */
 struct rows uar_rows(const struct snapshot *snap);
 struct rows job_rows(const struct snapshot *snap);

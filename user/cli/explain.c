@@ -219,6 +219,49 @@ static void say_class(const struct about *a, struct explain *e)
 		say(e, EXPLAIN_CLASS, "%s %u is programmed", what, is);
 }
 
+static void say_path(const struct about *a, struct explain *e)
+{
+	if (a->qp->udp_sport)
+		say(e, EXPLAIN_CLASS, "it is made to send from UDP port %u",
+		    a->qp->udp_sport);
+	if (a->qp->lag_port)
+		say(e, EXPLAIN_CLASS,
+		    "it is made to send by port %u of the NIC's link aggregation",
+		    a->qp->lag_port);
+}
+
+/* What it gets answered in, which is half of its traffic. */
+static void say_peer(const struct about *a, struct explain *e)
+{
+	const struct pair *p = e->pairs ? pair_of(e->pairs, e->qp) : NULL;
+	const char *what = on_ib(a) ? "service level" : "traffic class";
+	const struct snap_qp *peer;
+	const struct snap_dev *dev;
+
+	if (!p)
+		return;
+	if (p->peer == PAIR_NONE) {
+		say(e, EXPLAIN_UNTOLD, "in which class its peer answers: %s",
+		    p->verdict == PAIR_AWAY ? "that is on another host" :
+		    p->verdict == PAIR_HIDDEN ? "that is on this host, but not seen" :
+		    p->verdict == PAIR_LOOSE ? "that is not connected back" :
+		    "its address is not told");
+		return;
+	}
+	peer = &a->cli->snap.qps[p->qp == e->qp ? p->peer : p->qp];
+	dev = view_dev(a->cli, peer->dev);
+	if (p->verdict == PAIR_ALIKE) {
+		say(e, EXPLAIN_CLASS, "its peer, QP %u of %s, answers in the same",
+		    peer->qpn, dev ? dev->name : "?");
+		return;
+	}
+	say(e, EXPLAIN_CLASS, "its peer, QP %u of %s, answers in another: %s %u",
+	    peer->qpn, dev ? dev->name : "?", what,
+	    on_ib(a) ? peer->sl : peer->tclass);
+	say(e, EXPLAIN_ADVICE,
+	    "give both ends the same level, or one direction goes without: swiftrdma qp audit");
+}
+
 static const char *no_rate(const struct about *a, uint32_t cap)
 {
 	if (!a->dev)
@@ -448,6 +491,8 @@ void explain_qp(const struct cli *cli, struct explain *e)
 	say_who(&a, e);
 	say_uar(&a, e);
 	say_class(&a, e);
+	say_path(&a, e);
+	say_peer(&a, e);
 	say_rate(&a, e, e->qp);
 	contention_uar(&a, e);
 	contention_port(&a, e);

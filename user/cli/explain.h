@@ -28,6 +28,8 @@ struct explain {
 	size_t n;
 	/* the settings of libmlx5 in its process's environment; NULL: unknown */
 	const char *environment;
+	/* who talks to whom; NULL: unknown */
+	const struct pairs *pairs;
 };
 
 extern const char *const explain_topics[EXPLAIN_TOPICS];

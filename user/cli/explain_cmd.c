@@ -179,6 +179,7 @@ int qp_explain(struct cli *cli, struct args *args)
 		.jobs = true,
 	};
 	const char *dev = args_next(args);
+	struct pairs pairs = { 0 };
 	struct explain *e;
 	char *environment;
 	uint32_t qpn;
@@ -200,7 +201,10 @@ int qp_explain(struct cli *cli, struct args *args)
 	if (!e)
 		return cli_no_memory();
 	err = find(cli, dev, qpn, &e->qp);
+	if (!err)
+		err = cli_pairs(cli, &pairs);
 	if (!err) {
+		e->pairs = &pairs;
 		environment = find_environment(cli, e->qp);
 		e->environment = environment;
 		explain_qp(cli, e);
@@ -211,6 +215,7 @@ int qp_explain(struct cli *cli, struct args *args)
 			print_text(&cli->out, e);
 		free(environment);
 	}
+	pair_free(&pairs);
 	free(e);
 	return err;
 }

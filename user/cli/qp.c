@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include <arpa/inet.h>
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/qp_filter.h"
 
 #define GETTER(name)							\
 	static void get_##name(const struct cli *cli, const void *row,	\
@@ -152,13 +151,29 @@ GETTER(wrs_absent)
 
 GETTER(dgid)
 {
+	static const uint8_t none[sizeof(((struct snap_qp *)0)->dgid)];
 	const struct snap_qp *qp = row;
 
 	(void)cli;
-	if (snap_has(qp, SNAP_DEST) &&
+	if (snap_has(qp, SNAP_DEST) && memcmp(qp->dgid, none, sizeof(none)) &&
 	    inet_ntop(AF_INET6, qp->dgid, c->buf, sizeof(c->buf)))
 		cell_str(c, c->buf);
 }
+
+/* What is nought where there is none. */
+#define NOT_NOUGHT(name)						\
+	GETTER(name)							\
+	{								\
+		const struct snap_qp *qp = row;				\
+									\
+		(void)cli;						\
+		if (qp->name)						\
+			cell_u64(c, qp->name);				\
+	}
+
+NOT_NOUGHT(dlid)
+NOT_NOUGHT(udp_sport)
+NOT_NOUGHT(lag_port)
 
 GETTER(class_error)
 {
@@ -209,6 +224,9 @@ static const struct column columns[] = {
 	  get_class_error },
 	{ "dest_qpn", "DEST-QPN", 0, COL_DETAIL, get_dest_qpn },
 	{ "dgid", "DGID", 0, COL_LEFT | COL_DETAIL, get_dgid },
+	{ "dlid", "DLID", 0, COL_DETAIL, get_dlid },
+	{ "udp_sport", "UDP-SPORT", 0, COL_DETAIL, get_udp_sport },
+	{ "lag_port", "LAG-PORT", 0, COL_DETAIL, get_lag_port },
 	{ "adopted", "ADOPTED", 0, COL_LEFT | COL_DETAIL, get_adopted },
 	{ "wrs_since", NULL, 0, COL_JSON, get_wrs_since },
 	{ "wrs_ambiguous", "AMBIGUOUS", 0, COL_LEFT | COL_DETAIL,
@@ -224,145 +242,22 @@ struct rows qp_rows(const struct snapshot *snap)
 	return ROWS(columns, snap->qps, snap->n_qps);
 }
 
-/* Those the kernel does not know, and those whose 0 it cannot be told. */
-struct filter {
-	const char *comm, *cgroup;
-	bool has_pid, has_uid, has_type, has_state, has_uar, has_port;
-	uint32_t pid, uid, uar, port;
-	double type, state;
-};
-
-static bool owner_wanted(const struct filter *f, const struct snap_owner *o)
-{
-	if (!f->comm && !f->cgroup && !f->has_uid && !f->has_pid)
-		return true;
-	if (!o || (f->has_uid && (o->kernel[0] || o->uid != f->uid)))
-		return false;
-	if (f->has_pid && (o->kernel[0] || o->pid != f->pid))
-		return false;
-	if (f->comm && strcmp(f->comm, o->comm))
-		return false;
-	/* As the module's own rules match: a star also stands for slashes. */
-	return !f->cgroup || !fnmatch(f->cgroup, o->cgroup, 0);
-}
-
-static bool wanted(const struct cli *cli, const void *row, const void *arg)
-{
-	const struct snap_qp *qp = row;
-	const struct filter *f = arg;
-
-	if (f->has_type && qp->type != f->type)
-		return false;
-	if (f->has_state &&
-	    (!snap_has(qp, SNAP_STATE) || qp->state != f->state))
-		return false;
-	if (f->has_uar && (!snap_has(qp, SNAP_UAR) || qp->uar != f->uar))
-		return false;
-	if (f->has_port && (!snap_has(qp, SNAP_PORT) || qp->port != f->port))
-		return false;
-	return owner_wanted(f, owner(cli, row));
-}
-
-static int word_filter(struct args *args, const char *what, enum unit unit,
-		       bool *has, double *v)
-{
-	char upper[16];
-	const char *s;
-
-	if (args_value(args, what, &s))
-		return CLI_USAGE;
-	for (size_t i = 0; i < sizeof(upper); i++) {
-		upper[i] = s[i] >= 'a' && s[i] <= 'z' ? s[i] - 32 : s[i];
-		if (!s[i])
-			break;
-	}
-	upper[sizeof(upper) - 1] = '\0';
-	*has = true;
-	if (vocab_word(unit, upper, strlen(upper), v))
-		return args_bad("%s: '%s' is not %s", what, s,
-				units_describe(unit));
-	return CLI_OK;
-}
-
-enum { DEV, PORT, UAR, QPN, PID, JOB, COMM, UID, TYPE, STATE, CGROUP };
-
-static const char *const keywords[] = {
-	"dev", "port", "uar", "qpn", "pid", "job", "comm", "uid", "type",
-	"state", "cgroup", NULL,
-};
-
-static int filter(struct args *args, struct io_want *want, struct filter *f,
-		  struct sorting *sorting)
-{
-	const char *word = args_next(args);
-	int k = sort_parse(args, word, sorting);
-
-	if (k >= 0)
-		return k;
-	k = args_match(keywords, word);
-
-	switch (k) {
-	case DEV:
-		return args_value(args, "dev", &want->dev);
-	case PORT:
-		f->has_port = true;
-		if (args_u32(args, "port", UINT32_MAX, &f->port))
-			return CLI_USAGE;
-		want->port = f->port;
-		return CLI_OK;
-	case UAR:
-		f->has_uar = true;
-		if (args_u32(args, "uar", UINT32_MAX, &f->uar))
-			return CLI_USAGE;
-		want->uar = f->uar;
-		return CLI_OK;
-	case QPN:
-		want->has_qpn = true;
-		return args_u32(args, "qpn", 0xffffff, &want->qpn);
-	case PID:
-		f->has_pid = true;
-		if (args_u32(args, "pid", INT32_MAX, &f->pid))
-			return CLI_USAGE;
-		want->pid = f->pid;
-		return CLI_OK;
-	case JOB:
-		return args_value(args, "job", &want->job);
-	case COMM:
-		return args_value(args, "comm", &f->comm);
-	case UID:
-		f->has_uid = true;
-		return args_u32(args, "uid", UINT32_MAX, &f->uid);
-	case TYPE:
-		return word_filter(args, "type", UNIT_TYPE, &f->has_type,
-				   &f->type);
-	case STATE:
-		return word_filter(args, "state", UNIT_STATE, &f->has_state,
-				   &f->state);
-	case CGROUP:
-		return args_value(args, "cgroup", &f->cgroup);
-	}
-	if (args_is_option(word))
-		return args_late_option(word);
-	return args_bad("'%s' is no filter; there are dev, port, uar, qpn, pid, job, comm, uid, type, state and cgroup, and sort and top",
-			word);
-}
-
 static int show(struct cli *cli, struct args *args)
 {
 	struct io_want want = { .devs = true, .qps = true, .jobs = true };
 	struct sorting sorting = { 0 };
-	struct filter f = { 0 };
+	struct qp_filter f = { 0 };
 	struct rows rows;
 	int err = CLI_OK;
 
 	while (args_left(args) && !err)
-		err = filter(args, &want, &f, &sorting);
+		err = qp_filter_parse(args, &want, &f, &sorting);
 	if (!err)
 		err = cli_read(cli, &want);
 	if (err)
 		return err;
 	rows = qp_rows(&cli->snap);
-	rows.want = wanted;
+	rows.want = qp_wanted;
 	rows.arg = &f;
 	err = sort_rows(cli, &rows, &sorting);
 	if (!err)
@@ -372,13 +267,15 @@ static int show(struct cli *cli, struct args *args)
 }
 
 static const struct verb verbs[] = {
-	{ "show", show }, { "list", show }, { "explain", qp_explain }, { 0 },
+	{ "show", show }, { "list", show }, { "explain", qp_explain },
+	{ "audit", qp_audit }, { 0 },
 };
 
 const struct noun noun_qp = {
 	"qp", verbs,
 	"Usage: swiftrdma qp [ show [ FILTER ... ] [ sort KEY ] [ top N ] ]\n"
 	"       swiftrdma qp explain DEV QPN\n"
+	"       swiftrdma qp audit [ FILTER ... ] [ all ] [ sort KEY ] [ top N ]\n"
 	"\n"
 	"FILTER := { dev DEV | port PORT | uar INDEX | qpn QPN | pid PID | job JOB |\n"
 	"            comm NAME | uid UID | type TYPE | state STATE | cgroup GLOB }\n"
@@ -387,5 +284,7 @@ const struct noun noun_qp = {
 	"\n"
 	"Queue pairs: whose each is, what it did, and the traffic class it has and\n"
 	"was asked for. Without CAP_NET_ADMIN one sees one's own. explain says in words\n"
-	"where a QP stands, from readings over a second or what -i says.\n",
+	"where a QP stands, from readings over a second or what -i says. audit finds the\n"
+	"QPs whose peer, on this host too, answers in another class; with all also those\n"
+	"that are alike, and those whose peer is not seen.\n",
 };

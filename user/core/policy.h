@@ -12,7 +12,7 @@
 
 #include <rdma/swiftrdma.h>
 
-#define POLICY_KNOBS	(SWIFTRDMA_KNOB_MAX + 1)
+#define POLICY_KNOBS	(SWIFTRDMA_KNOB_UAR + 1)
 #define POLICY_STEPS	4	/* knobs that one action turns */
 #define POLICY_READINGS	12	/* signals that a decision tells */
 #define POLICY_MOVED	16	/* QPs of a job on UARs of our choice */

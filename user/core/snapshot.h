@@ -35,7 +35,7 @@ enum snap_field {
 	SNAP_TID	= 1ull << 5,
 	SNAP_CLASS	= 1ull << 6,	/* tclass, sl and what was asked */
 	SNAP_LEVEL	= 1ull << 7,
-	SNAP_DEST	= 1ull << 8,	/* dest_qpn, dgid */
+	SNAP_DEST	= 1ull << 8,	/* dest_qpn; dgid, dlid where not 0 */
 	SNAP_BYTES	= 1ull << 9,	/* tx/rx bytes and packets of a port */
 	SNAP_SPEED	= 1ull << 10,
 	SNAP_MAX_QPS	= 1ull << 11,
@@ -143,7 +143,8 @@ struct snap_qp {
 	uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge;
 	uint32_t max_inline;
 	uint32_t level, tclass_asked, tclass, sl_asked, sl;
-	uint32_t dest_qpn;
+	uint32_t dest_qpn, dlid;
+	uint32_t udp_sport, lag_port;	/* 0: nobody set it */
 	uint8_t dgid[16];
 	bool adopted, class_pending;
 	int32_t class_error;	/* -errno */

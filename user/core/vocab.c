@@ -62,8 +62,11 @@ const struct vocab_knob vocab_knobs[] = {
 	{ "job.qps", SWIFTRDMA_KNOB_QPS, UNIT_COUNT, 1, 1e6, "libswiftrdma" },
 	{ "qp.uar", SWIFTRDMA_KNOB_UAR, UNIT_ID, 0, 4294967295.0,
 	  "libswiftrdma" },
+	{ "qp.udp_sport", SWIFTRDMA_KNOB_UDP_SPORT, UNIT_ID, 1, 65535, NULL },
+	{ "qp.lag_port", SWIFTRDMA_KNOB_LAG_PORT, UNIT_ID, 1, 15, NULL },
 };
 
+const size_t vocab_n_policy_knobs = 9;
 const size_t vocab_n_knobs = sizeof(vocab_knobs) / sizeof(vocab_knobs[0]);
 
 const struct vocab_knob *vocab_knob(unsigned int knob)

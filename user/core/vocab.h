@@ -103,6 +103,8 @@ struct vocab_knob {
 
 extern const struct vocab_knob vocab_knobs[];
 extern const size_t vocab_n_knobs;
+/* Those that policies turn come first; the rest is set by hand. */
+extern const size_t vocab_n_policy_knobs;
 
 const struct vocab_knob *vocab_knob(unsigned int knob);
 

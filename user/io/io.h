@@ -10,6 +10,7 @@
 #ifndef SRDMA_IO_IO_H
 #define SRDMA_IO_IO_H
 
+#include "core/pair.h"
 #include "core/snapshot.h"
 
 struct io;
@@ -46,6 +47,13 @@ struct io_want {
  */
 int io_snapshot(struct io *io, struct snapshot *snap, const struct io_want *want);
 void snapshot_free(struct snapshot *snap);
+
+/*
+ * How the devices and ports of @snap are reached, as sysfs says and as far as it
+ * does; *@addrs is to be freed. 0 or -ENOMEM.
+ */
+int io_addresses(const struct snapshot *snap, struct pair_addr **addrs,
+		 size_t *n);
 
 /**
  * io_act - issue a batch under a lease

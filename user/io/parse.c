@@ -275,6 +275,9 @@ static const struct srdma_field qp_fields[] = {
 	F(SWIFTRDMA_QP_A_WRS_SINCE, U64, snap_qp, wrs_since, SNAP_WRS_SINCE),
 	F(SWIFTRDMA_QP_A_WRS_AMBIGUOUS, FLAG, snap_qp, wrs_ambiguous, 0),
 	F(SWIFTRDMA_QP_A_WRS_ABSENT, U32, snap_qp, wrs_absent, SNAP_ABSENT),
+	F(SWIFTRDMA_QP_A_DLID, U32, snap_qp, dlid, 0),
+	F(SWIFTRDMA_QP_A_UDP_SPORT, U32, snap_qp, udp_sport, 0),
+	F(SWIFTRDMA_QP_A_LAG_PORT, U32, snap_qp, lag_port, 0),
 };
 
 static const struct srdma_set qp_set = {

@@ -9,7 +9,7 @@
 static const char *pick_knob(size_t i, const void *arg)
 {
 	(void)arg;
-	return i < vocab_n_knobs ? vocab_knobs[i].name : NULL;
+	return i < vocab_n_policy_knobs ? vocab_knobs[i].name : NULL;
 }
 
 static void known_knobs(char *buf, size_t cap)
@@ -18,9 +18,9 @@ static void known_knobs(char *buf, size_t cap)
 	size_t i;
 
 	text_init(&t, buf, cap);
-	for (i = 0; i < vocab_n_knobs; i++) {
+	for (i = 0; i < vocab_n_policy_knobs; i++) {
 		if (i)
-			text_str(&t, i + 1 < vocab_n_knobs ? ", " : " and ");
+			text_str(&t, i + 1 < vocab_n_policy_knobs ? ", " : " and ");
 		text_str(&t, vocab_knobs[i].name);
 	}
 }
@@ -31,7 +31,7 @@ static bool find_knob(struct cursor *c, const struct vocab_knob **knob)
 	const char *near;
 	char all[160];
 
-	for (i = 0; i < vocab_n_knobs; i++) {
+	for (i = 0; i < vocab_n_policy_knobs; i++) {
 		if (!parse_is(c, vocab_knobs[i].name))
 			continue;
 		*knob = &vocab_knobs[i];

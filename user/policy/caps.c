@@ -9,7 +9,7 @@ struct caps caps_here(void)
 	for (i = 0; i < SIGNALS; i++)
 		if (vocab_signals[i].measured)
 			caps.signals |= 1ULL << i;
-	for (i = 0; i < vocab_n_knobs; i++)
+	for (i = 0; i < vocab_n_policy_knobs; i++)
 		if (!vocab_knobs[i].enforcer)
 			caps.knobs |= 1u << vocab_knobs[i].knob;
 	return caps;

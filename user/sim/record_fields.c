@@ -60,7 +60,8 @@
 	N(t, max_send_sge) N(t, max_recv_sge) N(t, max_inline)		\
 	N(t, level) N(t, tclass_asked) N(t, tclass)			\
 	N(t, sl_asked) N(t, sl)						\
-	N(t, dest_qpn) A(t, dgid)					\
+	N(t, dest_qpn) O(t, dlid)					\
+	O(t, udp_sport) O(t, lag_port) A(t, dgid)			\
 	N(t, adopted) N(t, class_pending) N(t, class_error)		\
 	N(t, doorbells) N(t, wrs) N(t, since) N(t, time)		\
 	N(t, wrs_since) N(t, wrs_absent) N(t, wrs_ambiguous)

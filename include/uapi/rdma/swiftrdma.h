@@ -548,6 +548,10 @@ enum swiftrdma_qp_attr {
 	SWIFTRDMA_QP_A_WRS_SINCE,	/* u64, ns, since when */
 	SWIFTRDMA_QP_A_WRS_AMBIGUOUS,	/* flag: may have missed a wrap of the record */
 	SWIFTRDMA_QP_A_WRS_ABSENT,	/* u32, enum swiftrdma_absent: why WRS is not there */
+	SWIFTRDMA_QP_A_DLID,		/* u32, of the peer or its router; InfiniBand */
+	/* As overrides have it, and it is programmed: */
+	SWIFTRDMA_QP_A_UDP_SPORT,	/* u32 */
+	SWIFTRDMA_QP_A_LAG_PORT,	/* u32 */
 	__SWIFTRDMA_QP_A_MAX
 };
 
@@ -649,10 +653,16 @@ enum swiftrdma_lease_attr {
  * @SWIFTRDMA_KNOB_MAX_QPS: admission: QPs alive per device (job)
  * @SWIFTRDMA_KNOB_CREATE_RATE: admission: new QPs per second and device (job)
  * @SWIFTRDMA_KNOB_UAR: place a QP on this UAR (QP)
+ * @SWIFTRDMA_KNOB_UDP_SPORT: UDP source port of its packets, by which routers and
+ *	link aggregations spread flows, 1 to 65535 (QP)
+ * @SWIFTRDMA_KNOB_LAG_PORT: port of the NIC's own link aggregation that it sends
+ *	by, from 1 (QP)
  *
  * The kernel enforces LEVEL, MAX_QPS and CREATE_RATE, and BIT_RATE and WEIGHT on
  * devices with %SWIFTRDMA_DEV_CAP_RATES: a ceiling, in steps of 1 Mbit/s, and a share
- * (1 to 100) of what all jobs of one NIC get together. The rest is -EOPNOTSUPP.
+ * (1 to 100) of what all jobs of one NIC get together. UDP_SPORT and LAG_PORT it
+ * enforces on connected RC and UC QPs of an Ethernet port whose firmware can. The rest
+ * is -EOPNOTSUPP, and so is what the device or the QP cannot.
  */
 enum swiftrdma_knob {
 	SWIFTRDMA_KNOB_UNSPEC,
@@ -665,6 +675,8 @@ enum swiftrdma_knob {
 	SWIFTRDMA_KNOB_MAX_QPS,
 	SWIFTRDMA_KNOB_CREATE_RATE,
 	SWIFTRDMA_KNOB_UAR,
+	SWIFTRDMA_KNOB_UDP_SPORT,
+	SWIFTRDMA_KNOB_LAG_PORT,
 	__SWIFTRDMA_KNOB_MAX
 };
 
@@ -673,8 +685,8 @@ enum swiftrdma_knob {
 /**
  * enum swiftrdma_action_kind - what an entry of ACTION_GET stands for
  * @SWIFTRDMA_ACTION_KIND_OVERRIDE: an override of a live lease
- * @SWIFTRDMA_ACTION_KIND_PENDING: a QP whose class is not what it should be;
- *	JOB, DEV_INDEX, QPN and QP_SERIAL say which, ERROR and REASON why
+ * @SWIFTRDMA_ACTION_KIND_PENDING: a QP whose class, or other KNOB, is not what it
+ *	should be; JOB, DEV_INDEX, QPN and QP_SERIAL say which, ERROR and REASON why
  */
 enum swiftrdma_action_kind {
 	SWIFTRDMA_ACTION_KIND_OVERRIDE,
@@ -699,7 +711,7 @@ enum swiftrdma_action_attr {
 	SWIFTRDMA_ACTION_A_INDEX,	/* u32, place in the batch, in ACT_NTF */
 	SWIFTRDMA_ACTION_A_ERROR,	/* s32, 0 or -errno of the worst QP */
 	SWIFTRDMA_ACTION_A_QPS,		/* u32, QPs concerned */
-	SWIFTRDMA_ACTION_A_QPS_DONE,	/* u32, ... that have the class desired */
+	SWIFTRDMA_ACTION_A_QPS_DONE,	/* u32, ... that have what is desired */
 	SWIFTRDMA_ACTION_A_QPS_PENDING,	/* u32, ... that will be tried again */
 	SWIFTRDMA_ACTION_A_QPS_UNSUPPORTED, /* u32, ... that cannot be changed live */
 	__SWIFTRDMA_ACTION_A_MAX

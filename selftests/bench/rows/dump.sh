@@ -11,19 +11,6 @@
 # shellcheck source=selftests/bench/rows/row.sh
 . selftests/bench/rows/row.sh
 
-repeats=5
-
-# took CMD...: ms of CPU time, the median; what it prints goes to a file as with a
-# pipe. Not the clock's: while the only CPU waits for the host's files, --icount
-# lets the clock jump.
-took() {
-	local i TIMEFORMAT='%3U %3S'
-
-	for ((i = 0; i < repeats; i++)); do
-		{ time "$@" >"$row_tmp/out"; } 2>&1 || exit 1
-	done | awk '{ print ($1 + $2) * 1000 }' | median
-}
-
 # of KEY FIELD: of nldump's answer
 of() { sed "s/.*\"$1\":{\([^}]*\)}.*/{\1}/" "$row_tmp/raw" | json_field "$2"; }
 

@@ -48,6 +48,17 @@ quotient() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.4g", a / b }'; }
 # json_field KEY: of a flat object on stdin.
 json_field() { sed -n "s/.*\"$1\":\([0-9.]*\).*/\1/p"; }
 
+# took CMD...: ms of CPU time, the median of $repeats (five); what it prints goes to a
+# file, $row_tmp/out, as with a pipe. Not the clock's: while the only CPU waits for the host's files, --icount
+# lets the clock jump.
+took() {
+	local i TIMEFORMAT='%3U %3S'
+
+	for ((i = 0; i < ${repeats:-5}; i++)); do
+		{ time "$@" >"$row_tmp/out"; } 2>&1 || exit 1
+	done | awk '{ print ($1 + $2) * 1000 }' | median
+}
+
 # hold_qps ARGS...: so many QPs, in the background; $held is who has them.
 hold_qps() {
 	build/bench/hold --count "$row_qps" --no-stdin --fast-exit "$@" >"$row_tmp/hold" & held=$!

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* How the ports of this host are reached, from sysfs: the module keeps none of it. */
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "io/address.h"
+#include "io/attr.h"
+
+#define TEXT	64
+
+struct list {
+	struct pair_addr *addr;
+	size_t n, cap;
+	int err;
+};
+
+static struct pair_addr *add(struct list *l, const struct snap_port *port)
+{
+	struct pair_addr *a = srdma_fresh((void **)&l->addr, l->n, &l->cap,
+					  sizeof(*a));
+
+	if (!a) {
+		l->err = -ENOMEM;
+		return NULL;
+	}
+	a->dev = port->dev;
+	a->port = port->index;
+	l->n++;
+	return a;
+}
+
+/* Reading the place of a GID that is not there fails, or gives zeros. */
+static bool read_file(int dir, const char *name, char *text)
+{
+	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd >= 0 ? read(fd, text, TEXT - 1) : -1;
+
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	return true;
+}
+
+static void take_gids(struct list *l, const struct snap_port *port, int dir)
+{
+	static const uint8_t none[sizeof(((struct pair_addr *)0)->gid)];
+	int fd = openat(dir, "gids", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *gids = fd >= 0 ? fdopendir(fd) : NULL;
+	const struct dirent *e;
+
+	if (!gids) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	while (!l->err && (e = readdir(gids))) {
+		uint8_t gid[sizeof(none)];
+		struct pair_addr *a;
+		char text[TEXT];
+
+		if (e->d_name[0] == '.' || !read_file(fd, e->d_name, text) ||
+		    inet_pton(AF_INET6, text, gid) != 1 ||
+		    !memcmp(gid, none, sizeof(none)))
+			continue;
+		a = add(l, port);
+		if (a)
+			memcpy(a->gid, gid, sizeof(a->gid));
+	}
+	closedir(gids);
+}
+
+static void take_lids(struct list *l, const struct snap_port *port, int dir)
+{
+	char text[TEXT];
+	unsigned long lid, lmc = 0;
+	struct pair_addr *a;
+
+	lid = read_file(dir, "lid", text) ? strtoul(text, NULL, 0) : 0;
+	if (read_file(dir, "lid_mask_count", text))
+		lmc = strtoul(text, NULL, 0);
+	/* 0 is no LID; the permissive one is everybody's */
+	if (!lid || lid >= 0xffff || lmc > 7)
+		return;
+	a = add(l, port);
+	if (!a)
+		return;
+	a->lid = (uint32_t)lid;
+	a->n_lids = 1u << lmc;
+}
+
+static const char *dev_name(const struct snapshot *snap, uint32_t index)
+{
+	for (size_t i = 0; i < snap->n_devs; i++)
+		if (snap->devs[i].index == index)
+			return snap->devs[i].name;
+	return NULL;
+}
+
+int srdma_addresses(const char *sys, const struct snapshot *snap,
+		    struct pair_addr **addrs, size_t *n)
+{
+	struct list l = { 0 };
+
+	for (size_t i = 0; i < snap->n_ports && !l.err; i++) {
+		const struct snap_port *port = &snap->ports[i];
+		const char *name = dev_name(snap, port->dev);
+		char path[256];
+		int dir, len;
+
+		len = snprintf(path, sizeof(path), "%s/%s/ports/%u", sys,
+			       name ? name : "", port->index);
+		if (!name || len >= (int)sizeof(path))
+			continue;
+		dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (dir < 0)
+			continue;
+		take_lids(&l, port, dir);
+		take_gids(&l, port, dir);
+		close(dir);
+	}
+	if (l.err) {
+		free(l.addr);
+		return l.err;
+	}
+	*addrs = l.addr;
+	*n = l.n;
+	return 0;
+}
+
+int io_addresses(const struct snapshot *snap, struct pair_addr **addrs,
+		 size_t *n)
+{
+	return srdma_addresses("/sys/class/infiniband", snap, addrs, n);
+}
