@@ -82,7 +82,7 @@ own=$(path)
 own_lag=${own#* }
 other_lag=$((3 - own_lag))
 note "QP $qpn has UDP source port and LAG port $own"
-check "a UDP source port for a QP" set_path udp_sport 50000 for 8s
+check "a UDP source port for a QP" set_path udp_sport 50000 for 300s
 check "the device has it" wait_for 20 path_is "50000 $own_lag"
 check "a LAG port, under another lease" set_path lag_port $other_lag for 300s rank 50
 check "the device has that, too" wait_for 20 path_is "50000 $other_lag"
@@ -91,7 +91,11 @@ is "both are shown" "$(swiftrdma -j qp show dev mlx5_0 qpn "$qpn" | jq -c '.[0] 
 is "and reported done" "$(swiftrdma -j action show | jq -c 'map([.knob, .qps, .qps_done]) | sort')" \
 	'[["lag_port",1,1],["udp_sport",1,1]]'
 check "the QP works on" wq path post 10
-check "one runs out, the other stays" wait_for 30 path_is "${own% *} $other_lag"
+check "one is taken back, the other stays" eval \
+	"swiftrdma action clear dev mlx5_0 qpn $qpn udp_sport && wait_for 20 path_is '${own% *} $other_lag'"
+check "a port for a moment" set_path udp_sport 50002 for 15s
+check "it is there" wait_for 10 path_is "50002 $other_lag"
+check "it runs out" wait_for 40 path_is "${own% *} $other_lag"
 check "a higher rank wins" eval "set_path lag_port $own_lag for 300s rank 60 && wait_for 20 path_is '$own'"
 check "all taken back" eval "swiftrdma action clear all && wait_for 20 path_is '$own'"
 # Its driver then gives it a LAG port anew.
