@@ -195,9 +195,9 @@ static void test_refused(void **state)
 {
 	(void)state;
 	says("jobs:\n- {name: a, class: latency, slo: {p99: 2us}, match: [{uid: 1}]}\norder: a\n",
-	     "f:2:1: job 'a': p99 <= 2 us cannot be met: no request is answered in less than 2.9 us; if this device is faster, set 'base_latency' under 'criteria:'");
+	     "f:2:1: job 'a': p99 <= 2 us cannot be met: no request is answered in less than 2.8 us; if this device is faster, set 'base_latency' under 'criteria:'");
 	says("ports:\n- {dev: x, speed: 1Gbit/s}\njobs:\n- {name: a, class: latency, slo: {p99: 30us}, match: [{uid: 1}]}\norder: a\n",
-	     "f:4:1: job 'a': p99 <= 30 us cannot be met: 2.9 us for any request (base_latency) + 33 us for the packet that may be on the wire = 35.9 us");
+	     "f:4:1: job 'a': p99 <= 30 us cannot be met: 2.8 us for any request (base_latency) + 33 us for the packet that may be on the wire = 35.8 us");
 	says("ports:\n- {dev: x, speed: 10Gbit/s}\njobs:\n- {name: a, class: throughput, slo: {byte_rate: 6Gbit/s}, match: [{uid: 1}]}\n- {name: b, class: throughput, slo: {byte_rate: 5Gbit/s}, match: [{uid: 1}]}\norder: a > b\n",
 	     "f:5:1: more is promised than there is: 6 Gbit/s for a + 5 Gbit/s for b = 11 Gbit/s; the ports have 10 Gbit/s, 1 Gbit/s less");
 	/* The criterion is the operator's to change. */

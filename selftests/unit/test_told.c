@@ -113,7 +113,7 @@ static void test_cut(void **state)
 	told(36, "p: \xc3\xa4\xc3\xa4\xc3\xa4...: level 0 -> 1 [tick 7]");
 	told(35, "p: \xc3\xa4\xc3\xa4...: level 0 -> 1 [tick 7]");
 	/* Hopeless, but no overflow. */
-	told(10, "...: leve");
+	told(12, "...: level ");
 	told(1, "");
 }
 

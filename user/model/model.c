@@ -1247,12 +1247,13 @@ int model_preset_named(const char *name)
 #define CX_JITTER_PCT	50		/* without, the knees are too sharp */
 #define CX_WQES		836
 #define CX_REFETCH_Q8	461		/* 1.8 */
-#define CX_PIPE_PS	2650000		/* of a READ, there and back */
+#define CX_PIPE_PS	2438000		/* of a READ, there and back */
 #define CX_UAR_PS	452000		/* exponent in growth.h, as the next one's */
 #define CX_QP_PS	1054000
-#define CX_POST_PS	181000		/* CPU time; a register's lock is held for it */
+#define CX_POST_PS	211000		/* CPU time */
+#define CX_HOLD_PS	180000		/* of it, with a register's lock held */
 #define CX_CORES	48		/* of SMART's hosts, with two threads each */
-#define CX_SHARE_Q8	166		/* 0.65 */
+#define CX_SHARE_Q8	127		/* 0.5 */
 
 /*
  * The measurement that the paper cites in 3.2 (Husky): 96.6 and 48 Gbit/s at
@@ -1295,7 +1296,7 @@ void model_preset(enum model_preset preset, struct model_params *p)
 	p->header = 8 + 12 + 4 + 2;
 	p->link_bps = preset == MODEL_CX5 ? 100000000000ULL : 200000000000ULL;
 	p->uar_ps = CX_UAR_PS;
-	p->uar_hold_ps = CX_POST_PS;
+	p->uar_hold_ps = CX_HOLD_PS;
 	p->uar_raise = CX_RAISE;
 	p->uar_clear = CX_CLEAR;
 	p->cache_bytes = CX_CACHE_BYTES;
@@ -1322,6 +1323,6 @@ void model_preset_host(enum model_preset preset, struct model_host *h)
 	h->cores = CX_CORES;
 	h->share_q8 = CX_SHARE_Q8;
 	h->uar_lock_ps = CX_UAR_PS;
-	h->uar_hold_ps = CX_POST_PS;
+	h->uar_hold_ps = CX_HOLD_PS;
 	h->qp_lock_ps = CX_QP_PS;
 }

@@ -51,7 +51,7 @@ const struct criterion_known criteria_known[] = {
 	  "and no longer below it" },
 	{ "create_limit", UNIT_RATE, 100,
 	  "new QPs a second that a job is left with in a storm" },
-	{ "base_latency", UNIT_TIME, 2900,
+	{ "base_latency", UNIT_TIME, 2800,
 	  "no request is answered sooner: post, unit, wire and back (fitted on ConnectX-6)" },
 	{ "starve_qps", UNIT_COUNT, 1,
 	  "QPs that a best-effort job keeps" },

@@ -5,7 +5,8 @@
  *
  *   model_error		a row for each curve and file, as in bench/run.sh
  *   model_error --points	every point as well, on stderr
- *   model_error --fit	coordinate descent from the preset; prints what is better
+ *   model_error --fit	descent from the preset, in one or two parameters at a time;
+ *			prints what is better
  *
  * Nothing is tabled: ten physical parameters, each with its unit, for all curves
  * together. What a curve's error is not fitted on is said to be a prediction.
@@ -181,40 +182,64 @@ static const struct {
 	{ "jitter of a unit (%)", &nic.jitter_pct },
 };
 
-static void fit(void)
+#define KNOBS (sizeof(knobs) / sizeof(knobs[0]))
+
+/* One of them a step up or down. Returns what it was. */
+static uint32_t move(size_t i, double by)
 {
-	double best = both(&nic, &host), step = 0.08, e;
-	size_t i;
+	uint32_t was = *knobs[i].v;
+
+	*knobs[i].v = (uint32_t)(was * (1 + by));
+	if (knobs[i].v == &nic.jitter_pct && *knobs[i].v > 100)
+		*knobs[i].v = 100;
+	return was;
+}
+
+/*
+ * Is there something better a step away, in one knob or, as most of a latency may
+ * be CPU time or pipe, in two at once?
+ */
+static bool improve(double *best, double step, bool pairs)
+{
+	bool better = false;
+	uint32_t was, was2;
+	size_t i, k;
 	int way;
+	double e;
 
-	fprintf(stderr, "fit: begins at %.2f\n", best);
-	while (step > 0.008) {
-		bool better = false;
-
-		for (i = 0; i < sizeof(knobs) / sizeof(knobs[0]); i++)
-			for (way = -1; way <= 1; way += 2) {
-				uint32_t was = *knobs[i].v;
-
-				*knobs[i].v = (uint32_t)(was * (1 + way * step));
-				if (knobs[i].v == &nic.jitter_pct &&
-				    *knobs[i].v > 100)
-					*knobs[i].v = 100;
-				e = *knobs[i].v == was ? best :
-							 both(&nic, &host);
-				if (e < best) {
-					best = e;
+	for (i = 0; i < KNOBS; i++)
+		for (k = pairs ? 0 : i; k < (pairs ? i : i + 1); k++)
+			for (way = 0; way < (pairs ? 4 : 2); way++) {
+				was = move(i, way & 1 ? step : -step);
+				was2 = *knobs[k].v;
+				if (pairs)
+					move(k, way & 2 ? step : -step);
+				e = both(&nic, &host);
+				if (e < *best) {
+					*best = e;
 					better = true;
-					fprintf(stderr, "fit: %.2f, %s %u\n",
-						best, knobs[i].what,
-						*knobs[i].v);
+					fprintf(stderr, "fit: %.2f, %s %u, %s %u\n",
+						e, knobs[i].what, *knobs[i].v,
+						knobs[k].what, *knobs[k].v);
 					break;
 				}
+				if (pairs)
+					*knobs[k].v = was2;
 				*knobs[i].v = was;
 			}
-		if (!better)
+	return better;
+}
+
+static void fit(void)
+{
+	double best = both(&nic, &host), step = 0.08;
+	size_t i;
+
+	fprintf(stderr, "fit: begins at %.2f\n", best);
+	while (step > 0.008)
+		if (!improve(&best, step, false) && !improve(&best, step, true))
 			step /= 2;
-	}
-	for (i = 0; i < sizeof(knobs) / sizeof(knobs[0]); i++)
+	for (i = 0; i < KNOBS; i++)
 		printf("# %s: %u\n", knobs[i].what, *knobs[i].v);
 }
 
