@@ -45,7 +45,7 @@ static void counted(struct srdma_mlx5 *md, u64 start)
 
 /* By mlx5_cmd_exec(), or by mlx5_cmd_do(), which does not log a refusal. */
 static int measured(struct srdma_mlx5 *md,
-		    int (*command)(struct mlx5_core_dev *core, void *in, int in_size, void *out,
+		    int (*command)(struct mlx5_core_dev *dev, void *in, int in_size, void *out,
 				   int out_size),
 		    void *in, int in_size, void *out, int out_size)
 {
@@ -111,6 +111,9 @@ int srdma_cmd_query_qp(struct srdma_mlx5 *md, u32 qpn, struct srdma_qpc *qpc)
 		c = MLX5_ADDR_OF(query_qp_out, out, qpc);
 		qpc->uar_page = MLX5_GET(qpc, c, uar_page);
 		qpc->dbr_addr = MLX5_GET64(qpc, c, dbr_addr);
+		qpc->lag_port = MLX5_GET(qpc, c, lag_tx_port_affinity);
+		c = MLX5_ADDR_OF(qpc, c, primary_address_path);
+		qpc->udp_sport = MLX5_GET(ads, c, udp_sport);
 	}
 	kfree(out);
 	return ret;
