@@ -93,6 +93,7 @@ note "$(cat "$work/explain")"
 like "qp explain says who has it" "$(cat "$work/explain")" "^qp +QP $qpn of rxe0, RC, RTS: of crowd, pid $crowd"
 like "... on what, with whom" "$(cat "$work/explain")" "^uar +$uar \(the process's user context"
 like "... in which class" "$(cat "$work/explain")" "asked for traffic class 0"
+like "... and its peer in which" "$(cat "$work/explain")" "its peer, QP [0-9]+ of rxe1, answers in the same"
 like "... how fast" "$(cat "$work/explain")" "^rate +[0-9.]+k?/s doorbells"
 like "... whether it contends, and by which evidence" "$(tr -s ' \n' ' ' <"$work/explain")" \
 	"UAR: none, two or more of its QPs advanced in [0-9.]+ % of the readings, but there is no register"
@@ -103,7 +104,7 @@ like "a class that is forced is told from what was asked for" \
 	"$(swiftrdma -i 0.1 qp explain rxe0 "$qpn")" "level 3 is forced"
 is "... and in JSON, figures beside the words" \
 	"$(swiftrdma -j -i 0.1 qp explain rxe0 "$qpn" | jq -c '[.qp[0].level, .qp[0].tclass, .uar[0].qps, (.says.class | length)]')" \
-	"[3,96,8,3]"
+	"[3,96,8,4]"
 check "the override goes" swiftrdma action clear all
 check "a QP that is not there" fails 1 "no QP 9999999 of rxe0" swiftrdma qp explain rxe0 9999999
 check "a device that is not there" fails 1 "no device 'x'; there are: rxe0 rxe1" swiftrdma qp explain x 1

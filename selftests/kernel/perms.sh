@@ -114,8 +114,8 @@ is "a process that is not in there has none" \
 	"$("${in_ns[@]}" swiftrdma -j qp show qpn "$roots" | jq -r '.[0].pid // 0')" 0
 
 modes=$(find $srdma_debugfs -type f -printf '%m %f\n' | sort -u)
-is "debugfs is root's" "$modes" "$(printf '%s\n' '400 actions' '400 jobs' '400 ports' '400 qps' \
-	'400 summary' '400 uars' '400 version' '600 disarm')"
+is "debugfs is root's" "$modes" "$(printf '%s\n' '400 actions' '400 jobs' '400 ports' \
+	'400 priorities' '400 qps' '400 summary' '400 uars' '400 version' '600 disarm')"
 like "a user cannot read it" "$("${as_nobody[@]}" cat $srdma_debugfs/rxe0/qps 2>&1)" 'Permission denied'
 
 for id in inner nobody root; do
