@@ -55,11 +55,16 @@ is "but with --details" "$(swiftrdma --details port show mlx5_0/1 | grep -c '^ *
 
 swiftrdma job set bulk match cgroup=/bulk >/dev/null
 check "a level for bulk: priority 1" swiftrdma action set job bulk level 1 for 600s
-bulk 0 12 >"$work/first" & first=$!
-bulk 2 12 >"$work/second" & second=$!
-# Watched by an agent's eyes meanwhile: in rates.
-swiftrdma -i 2 -j qp explain mlx5_0 "$(swiftrdma -j qp show dev mlx5_0 type RC | jq '.[0].qpn // 0')" \
-	>/dev/null 2>&1
+bulk 0 30 >"$work/first" & first=$!
+bulk 2 30 >"$work/second" & second=$!
+first_qp() { swiftrdma -j qp show dev mlx5_0 job bulk state RTS | jq -e '.[0].qpn'; }
+wait_for 30 first_qp >"$work/qpns"
+qpn=$(tail -n 1 "$work/qpns")
+explained() {
+	swiftrdma -i 2 qp explain mlx5_0 "$qpn" | tr -s ' \n' ' ' |
+		grep -q 'network: yes, notifications of congestion slow QPs of the port down, [1-9]'
+}
+check "a QP of it is told that they slow it down" wait_for 20 explained
 wait $first
 point $? "one that sends much"
 wait $second
@@ -88,10 +93,7 @@ is "as in debugfs" "$(awk '$1 == 1 && $2 == 3 { print $4, $6, $3, $5, $8, $10, $
 was=$(dev mlx5_0 commands)
 at=$(detail_time)
 for i in 1 2 3 4 5 6 7 8 9 10; do swiftrdma -j port show mlx5_0/1 >"$work/show"; done
-reads=0
-for at_now in $(jq '.[0].detail_time' "$work/show"); do
-	reads=$(((at_now - at) / 1000000000 + 1))
-done
+reads=$((($(jq '.[0].detail_time' "$work/show") - at) / 1000000000 + 1))
 asked=$(($(dev mlx5_0 commands) - was))
 check "readers that hurry get what was read last ($asked commands)" \
 	[ $asked -le $((10 * 3 + 4 + 9 * (reads + 1))) ]
