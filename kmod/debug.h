@@ -30,11 +30,13 @@ void srdma_delay(enum srdma_delay_point point);
 bool srdma_skip_grace(enum srdma_grace step);
 bool srdma_fail(void);		/* parameter fail_alloc: every n-th says yes */
 bool srdma_never_drain(void);
+void srdma_adopt_looked(void);	/* at one more number; parameter adopt_looked */
 #else
 static inline void srdma_delay(enum srdma_delay_point point) {}
 static inline bool srdma_skip_grace(enum srdma_grace step) { return false; }
 static inline bool srdma_fail(void) { return false; }
 static inline bool srdma_never_drain(void) { return false; }
+static inline void srdma_adopt_looked(void) {}
 #endif
 
 #endif /* SRDMA_DEBUG_H */

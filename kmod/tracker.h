@@ -282,6 +282,7 @@ enum srdma_qp_flag {
 	SRDMA_QP_GRH,		/* the address vector has a GRH */
 	SRDMA_QP_MARKED,	/* enforce.c has to look at it */
 	SRDMA_QP_OWN_SL,	/* its class is the traffic class, not the service level */
+	SRDMA_QP_LISTED,	/* RDMA core had it in its table; adopt.c */
 };
 
 /**
