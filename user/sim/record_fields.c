@@ -27,7 +27,8 @@
 	N(t, mrs_unknown) N(t, mtts_unknown)				\
 	N(t, mr_bytes) N(t, mtts) N(t, mr_page_min) N(t, mr_page_max)	\
 	N(t, pcie_stalled_reads) N(t, pcie_stalled_writes)		\
-	N(t, pcie_stalled_read_seconds) N(t, pcie_stalled_write_seconds)
+	N(t, pcie_stalled_read_seconds) N(t, pcie_stalled_write_seconds) \
+	O(t, devx_qps) O(t, devx_created) O(t, devx_missed)
 
 #define PORT(N, A, O, t)						\
 	N(t, has) N(t, dev) N(t, index) N(t, state) N(t, link_layer)	\
@@ -62,7 +63,7 @@
 	N(t, sl_asked) N(t, sl)						\
 	N(t, dest_qpn) O(t, dlid)					\
 	O(t, udp_sport) O(t, lag_port) A(t, dgid)			\
-	N(t, adopted) N(t, class_pending) N(t, class_error)		\
+	N(t, adopted) N(t, class_pending) O(t, devx) N(t, class_error)	\
 	N(t, doorbells) N(t, wrs) N(t, since) N(t, time)		\
 	N(t, wrs_since) N(t, wrs_absent) N(t, wrs_ambiguous)
 
