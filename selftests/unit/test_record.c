@@ -196,11 +196,11 @@ static void test_compact(void **state)
  * is not recorded comes back nought, and so do the gaps between members, whose
  * bytes are known.
  */
-#define GAPS_DEV	8
+#define GAPS_DEV	12
 #define GAPS_PORT	0
 #define GAPS_PRIO	4
 #define GAPS_UAR	4
-#define GAPS_QP		(9 + 12)
+#define GAPS_QP		8
 #define GAPS_STAT	8
 
 static uint32_t noise;
@@ -246,6 +246,7 @@ static void fill_objects(struct made *m, uint32_t seed)
 		memset(&m->qps[i].adopted, 1, 1);
 		memset(&m->qps[i].class_pending, 1, 1);
 		memset(&m->qps[i].wrs_ambiguous, 1, 1);
+		memset(&m->qps[i].devx, 1, 1);
 	}
 	for (i = 0; i < 2; i++) {
 		struct snap_job *j = &m->jobs[i];

@@ -146,17 +146,18 @@ struct snap_qp {
 	uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge;
 	uint32_t max_inline;
 	uint32_t level, tclass_asked, tclass, sl_asked, sl;
-	uint32_t dest_qpn, dlid;
-	uint32_t udp_sport, lag_port;	/* 0: nobody set it */
+	uint32_t dest_qpn;
 	uint8_t dgid[16];
 	bool adopted, class_pending;
-	bool devx;		/* made past RDMA core */
 	int32_t class_error;	/* -errno */
 	uint64_t doorbells, wrs;
 	uint64_t since, time;
 	uint64_t wrs_since;
 	uint32_t wrs_absent;	/* enum swiftrdma_absent */
 	bool wrs_ambiguous;
+	uint32_t dlid;
+	uint32_t udp_sport, lag_port;	/* 0: nobody set it */
+	bool devx;		/* made past RDMA core */
 };
 
 struct snap_rule {

@@ -19,7 +19,7 @@
 
 #include "core/snapshot.h"
 
-#define RECORD_VERSION	3
+#define RECORD_VERSION	4
 
 struct record {
 	FILE *f;

@@ -28,7 +28,7 @@
 	N(t, mr_bytes) N(t, mtts) N(t, mr_page_min) N(t, mr_page_max)	\
 	N(t, pcie_stalled_reads) N(t, pcie_stalled_writes)		\
 	N(t, pcie_stalled_read_seconds) N(t, pcie_stalled_write_seconds) \
-	O(t, devx_qps) O(t, devx_created) O(t, devx_missed)
+	N(t, devx_qps) N(t, devx_created) N(t, devx_missed)
 
 #define PORT(N, A, O, t)						\
 	N(t, has) N(t, dev) N(t, index) N(t, state) N(t, link_layer)	\
@@ -61,11 +61,11 @@
 	N(t, max_send_sge) N(t, max_recv_sge) N(t, max_inline)		\
 	N(t, level) N(t, tclass_asked) N(t, tclass)			\
 	N(t, sl_asked) N(t, sl)						\
-	N(t, dest_qpn) O(t, dlid)					\
-	O(t, udp_sport) O(t, lag_port) A(t, dgid)			\
-	N(t, adopted) N(t, class_pending) O(t, devx) N(t, class_error)	\
+	N(t, dest_qpn) A(t, dgid)					\
+	N(t, adopted) N(t, class_pending) N(t, class_error)		\
 	N(t, doorbells) N(t, wrs) N(t, since) N(t, time)		\
-	N(t, wrs_since) N(t, wrs_absent) N(t, wrs_ambiguous)
+	N(t, wrs_since) N(t, wrs_absent) N(t, wrs_ambiguous)		\
+	N(t, dlid) N(t, udp_sport) N(t, lag_port) N(t, devx)
 
 #define OWNER(N, A, O, t)						\
 	N(t, pid) N(t, uid) N(t, cgroup_id)				\

@@ -559,10 +559,10 @@ enum swiftrdma_qp_attr {
 	SWIFTRDMA_QP_A_UDP_SPORT,	/* u32 */
 	SWIFTRDMA_QP_A_LAG_PORT,	/* u32 */
 	/*
-	 * flag: made past RDMA core, by a library's own command (mlx5's DEVX). Type,
-	 * owner and UAR are known, nothing else, and nothing of it can be changed.
+	 * By a library's own command (mlx5's DEVX). Type, owner and UAR are known,
+	 * nothing else, and nothing of it can be changed.
 	 */
-	SWIFTRDMA_QP_A_DEVX,
+	SWIFTRDMA_QP_A_DEVX,		/* flag: made past RDMA core */
 	__SWIFTRDMA_QP_A_MAX
 };
 
