@@ -10,6 +10,7 @@
 #include <rdma/restrack.h>
 
 #include "adopt.h"
+#include "compat.h"
 #include "debug.h"
 #include "enforce.h"
 #include "trace.h"
@@ -17,6 +18,9 @@
 
 /* QPNs have 24 bits (IBA 10.2.4.3); special QPs have their port above them. */
 #define MAX_QPN 0xffffff
+
+/* QPs that there was no memory for and that the scan can bear in mind. */
+#define LOST	64
 
 /* Numbers at least to be looked at before it is asked whether any are left to be found. */
 #define ASK_EVERY 4096
@@ -97,9 +101,22 @@ static struct ib_qp *core_qp(struct srdma_dev *dev, u32 id)
 	return IS_ERR(res) ? NULL : container_of(res, struct ib_qp, res);
 }
 
+/**
+ * struct scan - a device's scan
+ * @dev: its device
+ * @lost: ids for which there was no memory, which are unknown as long as they live
+ * @n_lost: how many, also of those that @lost has no room for
+ */
+struct scan {
+	struct srdma_dev *dev;
+	u32 lost[LOST];
+	u32 n_lost;
+};
+
 /* One id of the scan; false: stop. */
-static bool adopt_id(struct srdma_dev *dev, u32 id)
+static bool adopt_id(struct scan *s, u32 id)
 {
+	struct srdma_dev *dev = s->dev;
 	struct ib_qp *ibqp = core_qp(dev, id);
 	struct srdma_qp *q = NULL;
 	bool go_on;
@@ -115,8 +132,12 @@ static bool adopt_id(struct srdma_dev *dev, u32 id)
 		if (!q && !xa_load(&dev->left, id)) {
 			/* Unless its modify was faster, there was no memory. */
 			q = adopt_qp(dev, ibqp) ?: srdma_qp_get_by_key(dev, id);
-			if (!q)
+			if (!q) {
 				atomic64_inc(&dev->untracked);
+				if (s->n_lost < LOST)
+					s->lost[s->n_lost] = id;
+				s->n_lost++;
+			}
 		}
 	}
 	/* At once: a destroy of this QP waits for it. */
@@ -152,35 +173,57 @@ static int known(struct srdma_dev *dev)
 
 /*
  * How many QPs RDMA core lists that we do not know: never too few, though QPs
- * come and go (but for one whose destroy the driver refuses in this moment).
- * What was listed before the count and still is after it, as the same QP, is
- * among those counted. So 0 means that all there were then are known; one that
- * was on its way into the list is found at its modify.
+ * come and go. What was listed before the count and still is after it, as the same
+ * QP, is among those counted. So 0 means that all there were then are known; one
+ * that was on its way into the list is found at its modify.
  */
 static int unknown(struct srdma_dev *dev)
 {
 	int all;
 
 	known(dev);
-	all = rdma_restrack_count(dev->ibdev, RDMA_RESTRACK_QP, true);
+	all = srdma_restrack_count(dev->ibdev, RDMA_RESTRACK_QP);
 	return all - known(dev);
+}
+
+/* Of the unknown those that the scan has met. */
+static int lost(struct scan *s)
+{
+	int n = 0;
+	u32 i;
+
+	for (i = 0; i < min_t(u32, s->n_lost, LOST); i++) {
+		struct ib_qp *ibqp = core_qp(s->dev, s->lost[i]);
+		struct srdma_qp *q;
+
+		if (!ibqp)
+			continue;
+		q = srdma_qp_get_by_key(s->dev, s->lost[i]);
+		if (q)
+			srdma_qp_put(q);
+		else
+			n++;
+		rdma_restrack_put(&ibqp->res);
+	}
+	return n;
 }
 
 /*
  * There is no list of the numbers to be had: all 2^24 would take seconds, so the
  * scan ends when nothing unknown is left. To ask that costs as much as looking
  * at some numbers for each QP there is; it is asked when all that were unknown
- * may have been met or have gone: after as many new ones, and every so often.
+ * may have been met or have gone: after as many new ones, and every so often. Who
+ * is between two steps of its creation just then counts as unknown, so it may take
+ * some asking.
  */
-static void scan(struct srdma_dev *dev)
+static void scan(struct scan *s)
 {
-	s64 lost = atomic64_read(&dev->untracked);
+	struct srdma_dev *dev = s->dev;
 	u32 id = 0;
 
 	for (;;) {
 		s64 met = atomic64_read(&dev->adopted);
-		/* What there was no memory for stays unknown, until its modify. */
-		s64 left = unknown(dev) - (atomic64_read(&dev->untracked) - lost);
+		s64 left = unknown(dev) - lost(s);
 		u32 until = id + ASK_EVERY + 8 * atomic_read(&dev->n_qps);
 
 		if (left <= 0)
@@ -188,7 +231,7 @@ static void scan(struct srdma_dev *dev)
 		for (; id < until && atomic64_read(&dev->adopted) - met < left; id++) {
 			if (id > MAX_QPN)
 				return;
-			if (!adopt_id(dev, id)) {
+			if (!adopt_id(s, id)) {
 				pr_warn("%s: out of memory, some QPs older than the module are not tracked\n",
 					dev->name);
 				return;
@@ -201,13 +244,14 @@ static void scan(struct srdma_dev *dev)
 
 void srdma_dev_adopt(struct srdma_dev *dev)
 {
+	struct scan s = { .dev = dev };
 	u32 port;
 
 	rdma_for_each_port(dev->ibdev, port) {
-		adopt_id(dev, port << 24);
-		adopt_id(dev, port << 24 | 1);
+		adopt_id(&s, port << 24);
+		adopt_id(&s, port << 24 | 1);
 	}
-	scan(dev);
+	scan(&s);
 
 	mutex_lock(&dev->adopt_lock);
 	WRITE_ONCE(dev->adopting, false);

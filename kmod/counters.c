@@ -8,6 +8,7 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/restrack.h>
 
+#include "compat.h"
 #include "counters.h"
 
 /*
@@ -109,12 +110,12 @@ int srdma_port_stat(struct srdma_dev *dev, u32 port, struct srdma_port_stat *st)
 
 u32 srdma_dev_cqs(struct srdma_dev *dev)
 {
-	return rdma_restrack_count(dev->ibdev, RDMA_RESTRACK_CQ, true);
+	return srdma_restrack_count(dev->ibdev, RDMA_RESTRACK_CQ);
 }
 
 u32 srdma_dev_mrs(struct srdma_dev *dev)
 {
-	return rdma_restrack_count(dev->ibdev, RDMA_RESTRACK_MR, true);
+	return srdma_restrack_count(dev->ibdev, RDMA_RESTRACK_MR);
 }
 
 u32 srdma_dev_uars(struct srdma_dev *dev)

@@ -89,7 +89,7 @@ static const char *state_name(const struct srdma_qp *q)
 /* Asked for by the application, and programmed. */
 static void show_class(struct seq_file *m, const struct srdma_qp *q)
 {
-	int level = srdma_qp_level(q);
+	int level = test_bit(SRDMA_QP_DEVX, &q->flags) ? -1 : srdma_qp_level(q);
 
 	if (level < 0)
 		seq_puts(m, "    -");

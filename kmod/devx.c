@@ -15,16 +15,20 @@
 
 /*
  * The UAR stands for a context, and which one made the QP the command does not say:
- * that of the page, if the same process rings it already, else its last one here.
+ * that of the page, if the same process rings it already, or if others' QPs do (then
+ * it is shared, or was said to be; it is not taken from them); else the last one
+ * that the process opened here.
  */
 static struct srdma_uar *context_of(struct srdma_dev *dev, const struct srdma_owner *o, u32 page)
 {
 	struct srdma_uar *u, *found = NULL;
 	unsigned long index;
 
+	if (srdma_owner_is_kernel(o))	/* who made it has gone */
+		return NULL;
 	rcu_read_lock();
 	u = xa_load(&dev->pages, page);
-	if (u && u->owner->pid == o->pid) {
+	if (u && (u->owner->pid == o->pid || atomic_read(&u->n_qps))) {
 		found = u->context;
 	} else {
 		xa_for_each(&dev->uars, index, u)
@@ -59,6 +63,7 @@ int srdma_devx_add(struct srdma_dev *dev, const struct srdma_devx_qp *d)
 		return ret;
 	set_bit(SRDMA_QP_DEAD, &q->flags);
 	set_bit(SRDMA_QP_DEVX, &q->flags);
+	q->since = d->at;
 	q->qpn = d->qpn;
 	q->type = d->type;
 	q->tid = d->tid;
@@ -107,70 +112,45 @@ static void drop(struct srdma_qp *q)
 {
 	bool first;
 
-	if (!test_bit(SRDMA_QP_DEVX, &q->flags))
-		return;
 	srdma_qp_lock(q);
-	first = test_and_clear_bit(SRDMA_QP_DEVX, &q->flags);
+	first = srdma_qp_in_table(q);
+	if (first)
+		srdma_table_del(&q->dev->qps, q);
 	srdma_qp_unlock(q);
 	if (!first)
 		return;
 	atomic_dec(&q->dev->n_devx);
-	srdma_table_del(&q->dev->qps, q);
 	trace_srdma_qp_destroy(q);
 	srdma_notify_qp(SWIFTRDMA_CMD_QP_DESTROYED_NTF, q);
 	srdma_qp_unlink(q);
 	srdma_qp_put(q);	/* the table's */
 }
 
-void srdma_devx_del(struct srdma_dev *dev, u32 qpn)
+void srdma_devx_del(struct srdma_dev *dev, u32 qpn, u64 at)
 {
-	struct srdma_qp *q = srdma_qp_get_by_key(dev, qpn);
+	struct srdma_qp *q;
 
+	if (!atomic_read(&dev->n_devx))
+		return;
+	q = srdma_qp_get_by_key(dev, qpn);
 	if (!q)
 		return;
-	drop(q);
+	if (test_bit(SRDMA_QP_DEVX, &q->flags) && q->since < at)
+		drop(q);
 	srdma_qp_put(q);
 }
 EXPORT_SYMBOL_GPL(srdma_devx_del);
 
-bool srdma_devx_end(struct srdma_dev *dev, u32 qpn)
-{
-	struct srdma_qp *q;
-	bool found;
-
-	if (!atomic_read(&dev->n_devx))
-		return false;
-	rcu_read_lock();
-	q = srdma_table_find(&dev->qps, qpn);
-	found = q && test_bit(SRDMA_QP_DEVX, &q->flags);
-	if (found)
-		set_bit(SRDMA_QP_ENDED, &q->flags);
-	rcu_read_unlock();
-	return found;
-}
-EXPORT_SYMBOL_GPL(srdma_devx_end);
-
-static void drop_some(struct srdma_dev *dev, bool all)
+void srdma_devx_drop_all(struct srdma_dev *dev)
 {
 	struct srdma_walk w = SRDMA_WALK(&dev->qps, 0);
 	struct srdma_qp *q;
 
 	while (atomic_read(&dev->n_devx) && (q = srdma_walk_get(&w))) {
-		if (all || test_bit(SRDMA_QP_ENDED, &q->flags))
+		if (test_bit(SRDMA_QP_DEVX, &q->flags))
 			drop(q);
 		srdma_qp_put(q);
 		cond_resched();
 	}
-}
-
-void srdma_devx_drop_ended(struct srdma_dev *dev)
-{
-	drop_some(dev, false);
-}
-EXPORT_SYMBOL_GPL(srdma_devx_drop_ended);
-
-void srdma_devx_drop_all(struct srdma_dev *dev)
-{
-	drop_some(dev, true);
 }
 EXPORT_SYMBOL_GPL(srdma_devx_drop_all);

@@ -7,6 +7,7 @@
 /**
  * struct srdma_devx_qp - what is known of a QP that was made past RDMA core
  * @task: who made it; the caller has a reference
+ * @at: ns, when it was made
  * @qpn: number
  * @uar: page that it rings; SRDMA_NO_UAR: none
  * @tid: thread that made it, initial pid namespace
@@ -14,6 +15,7 @@
  */
 struct srdma_devx_qp {
 	struct task_struct *task;
+	u64 at;
 	u32 qpn;
 	u32 uar;
 	u32 tid;
@@ -23,18 +25,13 @@ struct srdma_devx_qp {
 #define SRDMA_NO_UAR	U32_MAX
 
 /*
- * For the provider, which sees such QPs come and go, one caller at a time on a
- * device. Process context, may sleep. add(): 0, -EEXIST: RDMA core made it after
- * all, -ENOMEM, -ESHUTDOWN. Before it forgets the device, the provider drops all.
+ * For the provider, which sees such QPs come and go. Process context, may sleep.
+ * add(): one caller at a time on a device. 0, -EEXIST: RDMA core made it after all,
+ * -ENOMEM, -ESHUTDOWN. del(): the one that was made before @at (ns), for a younger
+ * one may have its number. Before it forgets the device, the provider drops all.
  */
 int srdma_devx_add(struct srdma_dev *dev, const struct srdma_devx_qp *d);
-void srdma_devx_del(struct srdma_dev *dev, u32 qpn);
-/*
- * The same in two steps: end() in any context, raw spinlocks held; true: there was
- * one, so drop_ended() has something to do.
- */
-bool srdma_devx_end(struct srdma_dev *dev, u32 qpn);
-void srdma_devx_drop_ended(struct srdma_dev *dev);
+void srdma_devx_del(struct srdma_dev *dev, u32 qpn, u64 at);
 void srdma_devx_drop_all(struct srdma_dev *dev);
 
 #endif /* SRDMA_DEVX_H */

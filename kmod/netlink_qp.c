@@ -230,7 +230,8 @@ static void w_qp(u8 **w, const struct srdma_qp *q, const struct srdma_reader *wh
 	jd = rcu_dereference(q->job);
 	if (jd)
 		W_U32(w, JOB, jd->job->id);
-	w_class(w, q);
+	if (!test_bit(SRDMA_QP_DEVX, &q->flags))
+		w_class(w, q);
 	w_path(w, q);
 	rcu_read_unlock();
 	W_U64(w, SINCE, q->since);

@@ -142,7 +142,7 @@ struct srdma_provider_ops {
  * @devx: QPs made past RDMA core are seen, and the next three are known
  * @devx_qps: there are
  * @devx_created: since the provider came
- * @devx_missed: those that were not, for all that
+ * @devx_missed: that may have been missed
  * @pcie: the next four are known
  * @stalled_reads: % of the last second that the bus held reads up
  * @stalled_writes: the same of writes

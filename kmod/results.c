@@ -15,7 +15,10 @@ static DEFINE_SPINLOCK(batches_lock);
 void srdma_tally_qp(struct srdma_qp *q, struct srdma_tally *t)
 {
 	t->qps++;
-	if (!srdma_qp_class_pending(q)) {
+	if (test_bit(SRDMA_QP_DEVX, &q->flags)) {
+		t->unsupported++;
+		t->error = t->error ?: -EOPNOTSUPP;
+	} else if (!srdma_qp_class_pending(q)) {
 		t->done++;
 	} else if (q->class_error == -EOPNOTSUPP) {
 		t->unsupported++;
@@ -102,7 +105,8 @@ static void tally_rates(struct srdma_job_dev *jd, struct srdma_tally *t)
 		hw = srdma_qp_hw(q);
 		has = hw && READ_ONCE(hw->element);
 		t->qps++;
-		if (!(jd->dev->caps & SWIFTRDMA_DEV_CAP_RATES))
+		if (!(jd->dev->caps & SWIFTRDMA_DEV_CAP_RATES) ||
+		    test_bit(SRDMA_QP_DEVX, &q->flags))
 			t->unsupported++;
 		else if (has == want || READ_ONCE(q->state) != IB_QPS_RTS)
 			t->done++;

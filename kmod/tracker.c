@@ -436,7 +436,7 @@ int srdma_qp_insert(struct srdma_qp *q)
 
 	/* One whose end was missed is in the way: the number is this QP's now. */
 	if (ret == -EEXIST) {
-		srdma_devx_del(q->dev, srdma_qp_key(q));
+		srdma_devx_del(q->dev, srdma_qp_key(q), U64_MAX);
 		ret = srdma_table_add(&q->dev->qps, q);
 	}
 	if (ret)
@@ -519,6 +519,7 @@ void srdma_qp_stay(struct srdma_qp *q)
 	atomic_dec(&q->dev->n_qps);
 	WRITE_ONCE(q->level, 0);
 	clear_bit(SRDMA_QP_DEAD, &q->flags);
+	clear_bit(SRDMA_QP_LISTED, &q->flags);	/* meanwhile it was not */
 	ret = srdma_qp_insert(q);
 	if (ret)
 		set_bit(SRDMA_QP_DEAD, &q->flags);

@@ -180,6 +180,7 @@ struct srdma_member {
  * @pages: of a context: its pages, under srdma_dev.page_lock
  * @n_pages: how many
  * @limit: of a context: pages it asked for, 0: not known
+ * @closed: of a context: it has gone and gets no more pages; under @pages' lock
  *
  * What only pages have:
  *
@@ -213,6 +214,7 @@ struct srdma_uar {
 	u64 since;
 	struct list_head pages;
 	u32 n_pages, limit;
+	bool closed;
 
 	struct srdma_uar *context;
 	struct list_head page_node;
@@ -285,8 +287,7 @@ enum srdma_qp_flag {
 	SRDMA_QP_GRH,		/* the address vector has a GRH */
 	SRDMA_QP_MARKED,	/* enforce.c has to look at it */
 	SRDMA_QP_OWN_SL,	/* its class is the traffic class, not the service level */
-	SRDMA_QP_DEVX,		/* no ib_qp: made past RDMA core. Who clears it takes it out. */
-	SRDMA_QP_ENDED,		/* and its end was seen: to be taken out */
+	SRDMA_QP_DEVX,		/* no ib_qp: made past RDMA core */
 	SRDMA_QP_LISTED,	/* RDMA core had it in its table; adopt.c */
 };
 

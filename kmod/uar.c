@@ -174,6 +174,7 @@ static void page_drop_all(struct srdma_dev *dev, struct srdma_uar *context)
 	struct srdma_uar *page, *next;
 
 	mutex_lock(&dev->page_lock);
+	context->closed = true;
 	list_for_each_entry_safe(page, next, &context->pages, page_node) {
 		xa_erase(&dev->pages, page->index);
 		page_drop(dev, page);
@@ -185,9 +186,13 @@ static void page_drop_all(struct srdma_dev *dev, struct srdma_uar *context)
 static struct srdma_uar *page_make(struct srdma_dev *dev, struct srdma_uar *context, u32 index,
 				   u8 kind)
 {
-	struct srdma_uar *page = uar_alloc(dev, NULL, context->owner, kind), *old;
+	struct srdma_uar *page, *old;
 
 	lockdep_assert_held(&dev->page_lock);
+	/* Nobody would drop the page again. */
+	if (context->closed)
+		return NULL;
+	page = uar_alloc(dev, NULL, context->owner, kind);
 	if (!page)
 		return NULL;
 	page->index = index;

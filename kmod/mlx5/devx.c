@@ -5,7 +5,7 @@
  * mlx5_cmd_exec(), so a CREATE_QP that mlx5_cmd_do() got from mlx5_ib is DEVX's.
  * The end of any object goes through mlx5_cmd_exec().
  *
- * Both are watched by kernel probes. What these meet is noted without memory or
+ * Both are watched by kernel probes, at their return. What these meet is noted without memory or
  * sleep, on any kind of kernel, and entered by a work; where there are no probes,
  * nobody knows how many such QPs there are. Nor of those older than this module.
  */
@@ -27,22 +27,20 @@ static bool watch = true;
 module_param_named(devx, watch, bool, 0444);
 MODULE_PARM_DESC(devx, "watch mlx5_core's commands by kernel probes for QPs made past RDMA core (Y)");
 
-/* Creations that are noted but not entered yet; more are counted as missed. */
+/* Creations and ends that are noted but not entered yet. */
 #define NOTES	256
 
-/* CREATE_QP commands that sleep at once and are still seen. */
+/* Commands that sleep at once and are still seen, of each kind. */
 #define ACTIVE	256
 
 /**
- * struct srdma_devx_note - a QP that was made
+ * struct srdma_devx_note - a QP that was made, or has come to its end
  * @node: in srdma_mlx5.devx_new or .devx_free
- * @qp: its task has a reference
- * @gone: it has been destroyed since
+ * @qp: its task has a reference; NULL: the end of that number, which began at .at
  */
 struct srdma_devx_note {
 	struct list_head node;
 	struct srdma_devx_qp qp;
-	bool gone;
 };
 
 /*
@@ -80,6 +78,19 @@ static u8 type_of(u8 st)
 	}
 }
 
+/* A free note, its place now in the row; NULL: there is none. */
+static struct srdma_devx_note *note(struct srdma_mlx5 *md)
+{
+	struct srdma_devx_note *n;
+
+	lockdep_assert_held(&lock);
+	n = list_first_entry_or_null(&md->devx_free, struct srdma_devx_note, node);
+	if (n)
+		list_move_tail(&n->node, &md->devx_new);
+	schedule_work(&md->devx_work);
+	return n;
+}
+
 /* The command that a thread waits for. */
 struct creation {
 	const struct mlx5_core_dev *core;
@@ -99,25 +110,22 @@ static int create_begins(struct kretprobe_instance *ri, struct pt_regs *regs)
 	       MLX5_GET(create_qp_in, c->in, opcode) != MLX5_CMD_OP_CREATE_QP;
 }
 
-static void note(struct srdma_mlx5 *md, const struct creation *c)
+static void note_creation(struct srdma_mlx5 *md, const struct creation *c)
 {
 	const void *qpc = MLX5_ADDR_OF(create_qp_in, c->in, qpc);
-	struct srdma_devx_note *n;
+	struct srdma_devx_note *n = note(md);
 
-	n = list_first_entry_or_null(&md->devx_free, struct srdma_devx_note, node);
 	if (!n) {
 		md->devx_missed++;
 		return;
 	}
 	get_task_struct(current);
 	n->qp.task = current;
+	n->qp.at = ktime_get_ns();
 	n->qp.tid = task_pid_nr(current);
 	n->qp.qpn = MLX5_GET(create_qp_out, c->out, qpn);
 	n->qp.type = type_of(MLX5_GET(qpc, qpc, st));
 	n->qp.uar = MLX5_GET(qpc, qpc, no_sq) ? SRDMA_NO_UAR : MLX5_GET(qpc, qpc, uar_page);
-	n->gone = false;
-	list_move_tail(&n->node, &md->devx_new);
-	schedule_work(&md->devx_work);
 }
 
 static int create_done(struct kretprobe_instance *ri, struct pt_regs *regs)
@@ -126,12 +134,12 @@ static int create_done(struct kretprobe_instance *ri, struct pt_regs *regs)
 	struct srdma_mlx5 *md;
 	unsigned long flags;
 
-	if (regs_return_value(regs))
+	if ((int)regs_return_value(regs))
 		return 0;
 	raw_spin_lock_irqsave(&lock, flags);
 	md = device_of(c->core);
 	if (md && within_module(get_kretprobe_retaddr(ri), md->driver))
-		note(md, c);
+		note_creation(md, c);
 	raw_spin_unlock_irqrestore(&lock, flags);
 	return 0;
 }
@@ -144,96 +152,140 @@ static struct kretprobe create_probe = {
 	.maxactive = ACTIVE,
 };
 
-/* The youngest of that number that is not entered yet. */
-static struct srdma_devx_note *noted(struct srdma_mlx5 *md, u32 qpn)
-{
-	struct srdma_devx_note *n;
-
-	list_for_each_entry_reverse(n, &md->devx_new, node)
-		if (n->qp.qpn == qpn)
-			return n;
-	return NULL;
-}
-
 /*
- * Before the device does it, for then the number may be another QP's. (One that
- * the device refuses to destroy is lost to us; mlx5_ib gives up on it too.)
+ * The end of a QP: once the device has agreed to it. By then the number may be a
+ * younger QP's, so it is told by when it began.
  */
-static int destroy_begins(struct kprobe *p, struct pt_regs *regs)
+struct destruction {
+	const struct mlx5_core_dev *core;
+	u64 at;
+	u32 qpn;
+};
+
+/* 0: it may be of one of ours, and is to be looked at when it is done. */
+static int destroy_begins(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
+	struct destruction *d = (struct destruction *)ri->data;
 	const void *in = (void *)regs_get_kernel_argument(regs, 1);
-	struct srdma_devx_note *n;
 	struct srdma_mlx5 *md;
 	unsigned long flags;
-	u32 qpn;
+	bool any;
 
 	if ((int)regs_get_kernel_argument(regs, 2) < (int)MLX5_ST_SZ_BYTES(destroy_qp_in) ||
 	    MLX5_GET(destroy_qp_in, in, opcode) != MLX5_CMD_OP_DESTROY_QP)
-		return 0;
-	qpn = MLX5_GET(destroy_qp_in, in, qpn);
+		return 1;
+	d->core = (void *)regs_get_kernel_argument(regs, 0);
+	d->qpn = MLX5_GET(destroy_qp_in, in, qpn);
+	d->at = ktime_get_ns();
 	raw_spin_lock_irqsave(&lock, flags);
-	md = device_of((void *)regs_get_kernel_argument(regs, 0));
-	n = md ? noted(md, qpn) : NULL;
-	if (n)
-		n->gone = true;
-	/* Noted ones too: it may be in the table, and not yet off the list. */
-	if (md && (srdma_devx_end(md->dev, qpn) || n))
-		schedule_work(&md->devx_work);
+	md = device_of(d->core);
+	any = md && (atomic_read(&md->dev->n_devx) || !list_empty(&md->devx_new));
+	raw_spin_unlock_irqrestore(&lock, flags);
+	return !any;
+}
+
+static int destroy_done(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct destruction *d = (struct destruction *)ri->data;
+	struct srdma_devx_note *n;
+	struct srdma_mlx5 *md;
+	unsigned long flags;
+
+	if ((int)regs_return_value(regs))
+		return 0;
+	raw_spin_lock_irqsave(&lock, flags);
+	md = device_of(d->core);
+	n = md ? note(md) : NULL;
+	if (n) {
+		n->qp.task = NULL;
+		n->qp.at = d->at;
+		n->qp.qpn = d->qpn;
+	} else if (md) {
+		md->devx_doubt = true;
+	}
 	raw_spin_unlock_irqrestore(&lock, flags);
 	return 0;
 }
 
-static struct kprobe destroy_probe = {
-	.symbol_name = "mlx5_cmd_exec",
-	.pre_handler = destroy_begins,
+static struct kretprobe destroy_probe = {
+	.kp.symbol_name = "mlx5_cmd_exec",
+	.entry_handler = destroy_begins,
+	.handler = destroy_done,
+	.data_size = sizeof(struct destruction),
+	.maxactive = ACTIVE,
 };
 
-/* The oldest note, which stays on the list: its end may come any moment. */
-static struct srdma_devx_note *next_note(struct srdma_mlx5 *md, bool *gone)
+/* The oldest note, into @qp. Its place stays, for a younger one may be its end. */
+static struct srdma_devx_note *first_note(struct srdma_mlx5 *md, struct srdma_devx_qp *qp)
 {
 	struct srdma_devx_note *n;
 
 	raw_spin_lock_irq(&lock);
 	n = list_first_entry_or_null(&md->devx_new, struct srdma_devx_note, node);
-	*gone = n && n->gone;
+	if (n)
+		*qp = n->qp;
 	raw_spin_unlock_irq(&lock);
 	return n;
 }
 
-/* Off the list; true: its QP came to its end meanwhile. */
-static bool end_note(struct srdma_mlx5 *md, struct srdma_devx_note *n)
+static void free_note(struct srdma_mlx5 *md, struct srdma_devx_note *n)
 {
 	struct task_struct *task = n->qp.task;
-	bool gone;
 
 	raw_spin_lock_irq(&lock);
-	gone = n->gone;
 	list_move(&n->node, &md->devx_free);
 	raw_spin_unlock_irq(&lock);
-	put_task_struct(task);
-	return gone;
+	if (task)
+		put_task_struct(task);
+}
+
+/* Was an end not seen since it was last asked? */
+static bool in_doubt(struct srdma_mlx5 *md)
+{
+	bool doubt;
+
+	raw_spin_lock_irq(&lock);
+	doubt = md->devx_doubt || md->devx_nmissed != READ_ONCE(destroy_probe.nmissed);
+	md->devx_doubt = false;
+	md->devx_nmissed = READ_ONCE(destroy_probe.nmissed);
+	raw_spin_unlock_irq(&lock);
+	return doubt;
+}
+
+/* Then the device knows which there are: those whose numbers it does not know are not. */
+static void ask_all(struct srdma_mlx5 *md)
+{
+	struct srdma_walk w = SRDMA_WALK(&md->dev->qps, 0);
+	struct srdma_qpc qpc;
+	struct srdma_qp *q;
+
+	while ((q = srdma_walk_get(&w))) {
+		if (test_bit(SRDMA_QP_DEVX, &q->flags) &&
+		    srdma_cmd_query_qp(md, q->qpn, &qpc))
+			srdma_devx_del(md->dev, q->qpn, U64_MAX);
+		srdma_qp_put(q);
+		cond_resched();
+	}
 }
 
 static void enter_notes(struct work_struct *work)
 {
 	struct srdma_mlx5 *md = container_of(work, struct srdma_mlx5, devx_work);
 	struct srdma_devx_note *n;
-	bool gone;
-	int ret;
+	struct srdma_devx_qp qp;
 
-	srdma_devx_drop_ended(md->dev);
-	while ((n = next_note(md, &gone))) {
-		u32 qpn = n->qp.qpn;
-
-		ret = gone ? 0 : srdma_devx_add(md->dev, &n->qp);
-		if (ret == -ENOMEM) {
+	while ((n = first_note(md, &qp))) {
+		if (!qp.task) {
+			srdma_devx_del(md->dev, qp.qpn, qp.at);
+		} else if (srdma_devx_add(md->dev, &qp) == -ENOMEM) {
 			raw_spin_lock_irq(&lock);
 			md->devx_missed++;
 			raw_spin_unlock_irq(&lock);
 		}
-		if (end_note(md, n) && !gone && !ret)
-			srdma_devx_del(md->dev, qpn);
+		free_note(md, n);
 	}
+	if (in_doubt(md))
+		ask_all(md);
 }
 
 void srdma_mlx5_devx_add(struct srdma_mlx5 *md)
@@ -243,14 +295,17 @@ void srdma_mlx5_devx_add(struct srdma_mlx5 *md)
 	INIT_LIST_HEAD(&md->devx_new);
 	INIT_LIST_HEAD(&md->devx_free);
 	INIT_WORK(&md->devx_work, enter_notes);
-	if (!probing)
+	md->driver = md->dev->ibdev->ops.owner;
+	/* A driver that is part of the kernel has no bounds to tell its callers by. */
+	if (!probing || !md->driver)
 		return;
+	atomic64_set(&md->dev->devx_created, 0);
+	md->devx_nmissed = destroy_probe.nmissed;
 	md->devx_notes = kcalloc(NOTES, sizeof(*md->devx_notes), GFP_KERNEL);
 	if (!md->devx_notes)
 		return;
 	for (i = 0; i < NOTES; i++)
 		list_add_tail(&md->devx_notes[i].node, &md->devx_free);
-	md->driver = md->dev->ibdev->ops.owner;
 	md->devx = true;
 	raw_spin_lock_irq(&lock);
 	list_add(&md->devx_node, &devices);
@@ -260,7 +315,7 @@ void srdma_mlx5_devx_add(struct srdma_mlx5 *md)
 void srdma_mlx5_devx_remove(struct srdma_mlx5 *md)
 {
 	struct srdma_devx_note *n;
-	bool gone;
+	struct srdma_devx_qp qp;
 
 	if (!md->devx)
 		return;
@@ -268,8 +323,8 @@ void srdma_mlx5_devx_remove(struct srdma_mlx5 *md)
 	list_del(&md->devx_node);
 	raw_spin_unlock_irq(&lock);
 	cancel_work_sync(&md->devx_work);
-	while ((n = next_note(md, &gone)))
-		end_note(md, n);
+	while ((n = first_note(md, &qp)))
+		free_note(md, n);
 	srdma_devx_drop_all(md->dev);
 	kfree(md->devx_notes);
 }
@@ -279,8 +334,10 @@ void srdma_mlx5_devx_stat(struct srdma_mlx5 *md, struct srdma_dev_stat *st)
 	st->devx = md->devx;
 	st->devx_qps = atomic_read(&md->dev->n_devx);
 	st->devx_created = atomic64_read(&md->dev->devx_created);
-	/* And those that were met by nobody, of all devices. */
-	st->devx_missed = READ_ONCE(md->devx_missed) + create_probe.nmissed;
+	/* And commands that were met by nobody, each of which may have made one. */
+	st->devx_missed = READ_ONCE(md->devx_missed) + READ_ONCE(create_probe.nmissed);
+	if (md->devx && READ_ONCE(md->devx_nmissed) != READ_ONCE(destroy_probe.nmissed))
+		schedule_work(&md->devx_work);
 }
 
 void srdma_mlx5_devx_init(void)
@@ -291,7 +348,7 @@ void srdma_mlx5_devx_init(void)
 		return;
 	ret = register_kretprobe(&create_probe);
 	if (!ret) {
-		ret = register_kprobe(&destroy_probe);
+		ret = register_kretprobe(&destroy_probe);
 		if (ret)
 			unregister_kretprobe(&create_probe);
 	}
@@ -304,7 +361,7 @@ void srdma_mlx5_devx_exit(void)
 {
 	if (!probing)
 		return;
-	unregister_kprobe(&destroy_probe);
+	unregister_kretprobe(&destroy_probe);
 	unregister_kretprobe(&create_probe);
 }
 

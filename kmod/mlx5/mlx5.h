@@ -155,9 +155,11 @@ struct srdma_mlx5_port {
  * @devx: they are seen
  * @devx_node: in its list of devices
  * @devx_notes: as many as there are
- * @devx_new: those of QPs to be entered, the oldest first
+ * @devx_new: those of QPs to be entered or taken out, the oldest first
  * @devx_free: those of none
  * @devx_missed: QPs for which there was none
+ * @devx_doubt: ends for which there was none
+ * @devx_nmissed: commands whose end was not seen, of all devices, when last asked
  * @devx_work: enters them
  *
  * Ports (port.c):
@@ -220,7 +222,8 @@ struct srdma_mlx5 {
 	struct list_head devx_node;
 	struct srdma_devx_note *devx_notes;
 	struct list_head devx_new, devx_free;
-	u64 devx_missed;
+	u64 devx_missed, devx_nmissed;
+	bool devx_doubt;
 	struct work_struct devx_work;
 
 	struct mutex port_lock;	/* @port */

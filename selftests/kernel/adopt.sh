@@ -150,6 +150,9 @@ hold_start held hold --dev rxe0 --count 10 --modify rts --no-stdin --change 100
 point $? "10 QPs before the module"
 check "it loads though every second finds no memory" srdma_load_debug fail_alloc=2
 is "5 of the 10 and a GSI, or the other half" "$(($(dev rxe0 qps) + $(dev rxe0 untracked)))" 11
+looked=$(cat /sys/module/swiftrdma/parameters/adopt_looked)
+note "$looked numbers looked at"
+is "the scan does not look for what it has met" "$((looked < 1 << 20))" 1
 like "what was not taken in is counted" "$(dev rxe0 untracked)" '^[56]$'
 param fail_alloc 0
 kill -USR1 "${hold_pid[held]}"

@@ -29,6 +29,13 @@ check "load" both_load
 is "it is not known, and known to be so: counting began with the module" \
 	"$(dev mlx5_0 devx_qps) $(dev mlx5_0 devx_created) $(dev mlx5_0 devx_missed)" "0 0 0"
 swiftrdma job set kv match comm=devxqp
+start monitor swiftrdma -j monitor
+# Until it hears something, nothing that it misses counts.
+provoke() {
+	nlreq ACT doit "lease{id=$(nlreq --lease ACT doit 'lease{origin=provoke}') ttl_ms=0}" >/dev/null
+	grep -q . "$work/monitor"
+}
+check "the monitor hears" wait_for 30 provoke
 qpsh_start a devxqp mlx5_0
 created=$(dev mlx5_0 created)
 qpn=() page=''
@@ -44,8 +51,8 @@ is "... on the UAR that the program took, of its process, in its job" \
 	"$page ${qpsh_pid[a]} devxqp kv RC"
 is "... of the thread that made them" "$(devx 'map(.tid) | unique[]')" "${qpsh_pid[a]}"
 is "... and what is not known is absent, not zero" \
-	"$(devx 'map([.wrs, .state, .max_send_wr, .wrs_absent] | tostring) | unique[]')" \
-	'[null,null,null,"devx"]'
+	"$(devx 'map([.wrs, .state, .max_send_wr, .send_cq, .wrs_absent] | tostring) | unique[]')" \
+	'[null,null,null,null,"devx"]'
 is "the UAR counts them" \
 	"$(swiftrdma -j uar show mlx5_0 | jq ".[] | select(.uar == $page) | .qps")" 3
 is "so does the job" "$(job kv qps)" 3
@@ -65,8 +72,19 @@ say=$(swiftrdma action set dev mlx5_0 qpn "${qpn[0]}" level 5 for 60s 2>&1)
 is "nothing of them can be changed" "$?" 1
 like "... and that is said" "$say" 'made past RDMA core \(DEVX\): nothing of this QP can be changed'
 
+like "nor by a job's action" "$(swiftrdma action set job kv level 3 for 60s 2>&1)" \
+	'qps 4 qps_done 1 .* qps_unsupported 3 error EOPNOTSUPP'
+told() {
+	swiftrdma -j action show | jq -c '.[] | [.qps, .qps_done, .qps_unsupported]'
+}
+check "... which says so" wait_for 30 eval '[ "$(told)" = "[4,1,3]" ]'
+is "... and no level is shown" "$(devx 'map(.level) | unique | tojson')" "[null]"
+swiftrdma action clear all >/dev/null
+
 qp a destroy
 check "one is destroyed" wait_for 30 there_are 2
+seen() { jq -es "any(.[]; $1)" "$work/monitor" >/dev/null 2>&1; }
+check "it is told" wait_for 30 seen ".event == \"destroyed\" and .qpn == ${qpn[2]} and .devx and (has(\"send_cq\") | not)"
 is "... and the others are there" "$(numbers)" "$(in_order "${qpn[0]}" "${qpn[1]}")"
 is "their number since the provider came" "$(dev mlx5_0 devx_created)" 3
 
@@ -83,21 +101,26 @@ done
 for name in c1 c2 c3 c4; do
 	echo "churn 100" >&"${qpsh_in[$name]}"
 done
-done_all=0
+ended=0
 for name in c1 c2 c3 c4; do
 	IFS= read -r answer <&"${qpsh_out[$name]}"
-	[ "$answer" = "churn 100" ] && done_all=$((done_all + 1))
+	[ "$answer" = "churn 100" ] && ended=$((ended + 1))
 done
-is "four programs make and end 400" "$done_all" 4
-all_in() { [ "$(dev mlx5_0 devx_created) $(dev mlx5_0 devx_qps)" = "$1 0" ]; }
-# What is made and ended before it can be entered was never there for anybody.
-few() { [ "$(dev mlx5_0 devx_created)" -le 403 ] && there_are 0; }
-check "none is left, none is counted twice" wait_for 30 few
-is "none was missed" "$(dev mlx5_0 devx_missed)" 0
-note "$(($(dev mlx5_0 devx_created) - 3)) of 400 were entered"
+is "four programs make and end 400" "$ended" 4
+more=()
+for name in c1 c2 c3 c4; do
+	qp $name create
+	read -r _ number _ <<<"$answer"
+	more+=("$number")
+done
+check "one more of each is all that there is" wait_for 30 there_are 4
+is "... by their numbers" "$(numbers)" "$(in_order "${more[@]}")"
+is "each was seen, none twice" "$(dev mlx5_0 devx_created) $(dev mlx5_0 devx_missed)" "407 0"
 for name in c1 c2 c3 c4; do
 	qpsh_stop $name
 done
+check "programs that end leave none" wait_for 30 there_are 0
+is "nor their pages" "$(swiftrdma -j uar show mlx5_0 | jq 'map(select(.comm == "devxqp" and .pid != '"${qpsh_pid[old]}"')) | length')" 0
 
 # --- The module goes before them ---
 
@@ -110,6 +133,7 @@ is "... and how many there are is unknown" "$(dev mlx5_0 devx_qps)" null
 check "it comes back" mlx5_load
 qp b create
 check "and sees the next" wait_for 30 there_are 1
+is "... its first" "$(dev mlx5_0 devx_created)" 1
 check "both unload under it" both_unload
 qp b destroy
 like "its program does not notice" "$answer" '^destroy '

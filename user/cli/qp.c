@@ -15,7 +15,7 @@
 		const struct snap_qp *qp = row;				\
 									\
 		(void)cli;						\
-		if (!(bit) || snap_has(qp, bit))			\
+		if ((bit) == 0 || snap_has(qp, bit))			\
 			cell_u64(c, qp->field);				\
 	}
 
@@ -63,8 +63,8 @@ NUMBER(id, serial, 0)
 NUMBER(port, port, SNAP_PORT)
 NUMBER(uar, uar, SNAP_UAR)
 NUMBER(tid, tid, SNAP_TID)
-NUMBER(send_cq, send_cq, 0)
-NUMBER(recv_cq, recv_cq, 0)
+NUMBER(send_cq, send_cq, SNAP_SEND_CQ)
+NUMBER(recv_cq, recv_cq, SNAP_RECV_CQ)
 NUMBER(max_send_wr, max_send_wr, SNAP_CAP)
 NUMBER(max_recv_wr, max_recv_wr, SNAP_CAP)
 NUMBER(max_send_sge, max_send_sge, SNAP_CAP)

@@ -65,6 +65,8 @@ enum snap_field {
 	SNAP_PCIE	= 1ull << 35,	/* dev: pcie_* */
 	SNAP_CNP	= 1ull << 36,	/* port: ecn_marked, cnp_sent, cnp_handled */
 	SNAP_DEVX	= 1ull << 38,	/* dev: devx_* */
+	SNAP_SEND_CQ	= 1ull << 39,	/* qp */
+	SNAP_RECV_CQ	= 1ull << 40,	/* qp */
 	SNAP_DETAIL	= 1ull << 37,	/* port: detail_time */
 };
 

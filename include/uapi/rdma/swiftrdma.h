@@ -364,7 +364,7 @@ enum swiftrdma_dev_attr {
 	/* QPs made past RDMA core; absent: nobody knows how many there are. */
 	SWIFTRDMA_DEV_A_DEVX_QPS,	/* u32, of QPS, made since the provider came */
 	SWIFTRDMA_DEV_A_DEVX_CREATED,	/* u64, since then; not in CREATED */
-	SWIFTRDMA_DEV_A_DEVX_MISSED,	/* u64, that could not be noted */
+	SWIFTRDMA_DEV_A_DEVX_MISSED,	/* u64, that may have been missed */
 	__SWIFTRDMA_DEV_A_MAX
 };
 
