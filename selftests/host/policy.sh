@@ -104,7 +104,7 @@ like "... against what was in force then" "$out" 'would: job j2: .* \(in force: 
 like "... and what was done" "$out" 'done:  job j3: level 1'
 like "... knob by knob" "$out" 'j2 +job.level +3 +[0-9.]+us +3 +1 +[0-9.]+ms +1 +[0-9.]+%'
 like "... and that nobody recorded latencies" "$out" 'latencies: the recording has none, neither p99 nor queue delay'
-like "... to the end" "$(tail -n 1 <<<"$out")" '^80 readings, [1-9]'
+like "... to the end" "$(tail -n 1 <<<"$out")" '^80 readings, 0 events, [1-9]'
 swiftrdma -j policy simulate "$dir/port.yaml" replay "$dir/rec" >"$dir/replay" 2>/dev/null
 is "... in JSON" "$(jq -c '[.readings, (.events | map(.event) | unique), (.knobs[] | select(.job == "j2") | [.knob, .would_acts, .would_value, .done_acts, .done_value, .agreed < 0.1])]' "$dir/replay")" \
 	'[80,["done","would"],["job.level",3,3,1,1,true]]'
@@ -118,7 +118,7 @@ like "... which is said" "$out" 'the last record is cut off; read up to there'
 { head -c 8 "$dir/rec"; printf '\001'; tail -c +10 "$dir/rec"; } >"$dir/old"
 out=$(swiftrdma policy simulate "$dir/port.yaml" replay "$dir/old" 2>&1)
 is "one of another version is refused" $? 1
-like "... which is said" "$out" 'of version 1, and this reads version 3; record it anew'
+like "... which is said" "$out" 'of version 1, and this reads versions 3 to 4; record it anew'
 out=$(swiftrdma policy simulate "$dir/port.yaml" replay "$dir/port.yaml" 2>&1)
 is "what is no recording is refused" $? 1
 like "... as such" "$out" 'not a recording of swiftrdma record'

@@ -78,6 +78,37 @@ check "the flood was more than it saw" test "$(count '.event == "action"')" -lt 
 check "what it saw was real" test "$(count '.event == "created"')" -gt 0
 like "the flood itself went on" "$(cat /tmp/churned)" 'created 4000 .*destroyed 4000 failed 0'
 
+# Recorded, and found again between readings that are too far apart to see any of it.
+swiftrdma -i 10 record /tmp/recording 2>/tmp/recorded &
+recorder=$!
+begun() { [ "$(stat -c %s /tmp/recording 2>/dev/null || echo 0)" -gt 12 ]; }
+check "a recording begins" wait_for 30 begun
+qpsh_start r qpsh
+qp r create
+qpn=$last
+lease=$(nlreq --lease ACT doit 'lease{origin=test rank=3} action{knob=7 value=9 job=test reason=so}')
+nlreq ACT doit "lease{id=$lease ttl_ms=0}" >/dev/null
+qp r "destroy $qpn"
+# replayed FILTER: it is true of something in the replay of what there is by now.
+replayed() {
+	swiftrdma -j policy simulate user/policies/port.yaml replay /tmp/recording >/tmp/replayed 2>/dev/null &&
+		jq -e ".events | any(.[]; $1)" /tmp/replayed >/dev/null
+}
+max_qps='.job == "test" and .knob == "job.max_qps"'
+check "a QP's end is in the replay of what was written so far" wait_for 30 \
+	replayed ".event == \"destroyed\" and .qpn == $qpn"
+kill -TERM "$recorder"
+wait "$recorder"
+point $? "the recording ends when it is asked to"
+like "... and says what it has" "$(cat /tmp/recorded)" '^[1-9][0-9]* readings, [1-9][0-9]* events$'
+check "the QP's creation is in it" replayed \
+	".event == \"created\" and .qpn == $qpn and .pid == ${qpsh_pid[r]} and .dev == \"rxe0\" and .seconds > 0"
+check "an action is" replayed ".event == \"action\" and .job == \"test\" and .value == 9 and .reason == \"so\""
+check "what it did was done" replayed ".event == \"done\" and $max_qps and .value == 9"
+check "... until the lease ended" replayed ".event == \"done\" and $max_qps and (has(\"value\") | not)"
+is "nothing was lost" "$(jq .lost_events /tmp/replayed)" false
+qpsh_stop r
+
 # The module goes and comes back.
 check "it unloads below a listener" srdma_unload
 check "the monitor stays" alive "$monitor"

@@ -5,11 +5,12 @@
 
 /*
  * Each structure's members in the order in which they are declared: N() one
- * value, A() an array, O() what is left out. FIELDS() does not compile with a
+ * value, A() an array, O() what is left out, L() one value of which older versions
+ * do not know: it comes behind the others. FIELDS() does not compile with a
  * list that is shorter than its structure, so that a new member cannot be
  * forgotten; who adds one, or changes a type, raises RECORD_VERSION.
  */
-#define DEV(N, A, O, t)							\
+#define DEV(N, A, O, L, t)							\
 	N(t, has) N(t, index) N(t, caps)				\
 	N(t, ports) N(t, qps) N(t, uars) N(t, cqs) N(t, mrs)		\
 	A(t, name) A(t, provider)					\
@@ -29,7 +30,7 @@
 	N(t, pcie_stalled_reads) N(t, pcie_stalled_writes)		\
 	N(t, pcie_stalled_read_seconds) N(t, pcie_stalled_write_seconds)
 
-#define PORT(N, A, O, t)						\
+#define PORT(N, A, O, L, t)						\
 	N(t, has) N(t, dev) N(t, index) N(t, state) N(t, link_layer)	\
 	N(t, speed)							\
 	N(t, tx_bytes) N(t, rx_bytes) N(t, tx_packets) N(t, rx_packets)	\
@@ -37,13 +38,13 @@
 	N(t, detail_time)						\
 	N(t, ecn_marked) N(t, cnp_sent) N(t, cnp_handled)
 
-#define PRIO(N, A, O, t)						\
+#define PRIO(N, A, O, L, t)						\
 	N(t, dev) N(t, port) N(t, index)				\
 	N(t, tx_bytes) N(t, rx_bytes) N(t, tx_packets) N(t, rx_packets)	\
 	N(t, tx_pauses) N(t, rx_pauses)					\
 	N(t, tx_pause_time) N(t, rx_pause_time)
 
-#define UAR(N, A, O, t)							\
+#define UAR(N, A, O, L, t)							\
 	N(t, has) N(t, dev) N(t, index) N(t, kind) N(t, qps)		\
 	N(t, owner)							\
 	N(t, created) N(t, doorbells) N(t, wrs)				\
@@ -52,7 +53,7 @@
 	N(t, sweeps) N(t, active) N(t, coactive)			\
 	N(t, context_uars) N(t, context_limit) N(t, recent_wrs)
 
-#define QP(N, A, O, t)							\
+#define QP(N, A, O, L, t)							\
 	N(t, has) N(t, dev) N(t, qpn) N(t, serial)			\
 	N(t, type) N(t, state) N(t, port) N(t, uar) N(t, job) N(t, tid)	\
 	N(t, owner) N(t, send_cq) N(t, recv_cq)				\
@@ -60,22 +61,22 @@
 	N(t, max_send_sge) N(t, max_recv_sge) N(t, max_inline)		\
 	N(t, level) N(t, tclass_asked) N(t, tclass)			\
 	N(t, sl_asked) N(t, sl)						\
-	N(t, dest_qpn) O(t, dlid)					\
-	O(t, udp_sport) O(t, lag_port) A(t, dgid)			\
+	N(t, dest_qpn) L(t, dlid)					\
+	L(t, udp_sport) L(t, lag_port) A(t, dgid)			\
 	N(t, adopted) N(t, class_pending) N(t, class_error)		\
 	N(t, doorbells) N(t, wrs) N(t, since) N(t, time)		\
 	N(t, wrs_since) N(t, wrs_absent) N(t, wrs_ambiguous)
 
-#define OWNER(N, A, O, t)						\
+#define OWNER(N, A, O, L, t)						\
 	N(t, pid) N(t, uid) N(t, cgroup_id)				\
 	A(t, comm) A(t, exe) A(t, cgroup) A(t, kernel)
 
-#define JOB(N, A, O, t)							\
+#define JOB(N, A, O, L, t)							\
 	N(t, id) N(t, class) A(t, name)					\
 	O(t, rules) O(t, n_rules) O(t, stats) N(t, n_stats)		\
 	N(t, since) N(t, time)
 
-#define STAT(N, A, O, t)						\
+#define STAT(N, A, O, L, t)						\
 	N(t, has) N(t, dev) N(t, qps) N(t, level)			\
 	N(t, created) N(t, destroyed) N(t, rejected)			\
 	N(t, doorbells) N(t, wrs)					\
@@ -83,8 +84,21 @@
 	N(t, mrs) N(t, mtts_unknown)					\
 	N(t, mr_bytes) N(t, mtts) N(t, mr_page_min) N(t, mr_page_max)
 
+#define ACTION(N, A, O, L, t)						\
+	N(t, kind) N(t, knob) N(t, value) N(t, clear) A(t, job)		\
+	N(t, has_dev) N(t, dev) N(t, qpn) N(t, serial) A(t, reason)	\
+	N(t, in_force) N(t, has_value) N(t, error)			\
+	N(t, qps) N(t, qps_done) N(t, qps_pending) N(t, qps_unsupported) \
+	N(t, lease_id) N(t, lease_ttl_ms) N(t, lease_rank)		\
+	A(t, lease_origin)
+
+/* What is behind the head is of its kind: record_event.c. */
+#define HEAD(N, A, O, L, t)						\
+	N(t, time) N(t, kind) N(t, index) N(t, batch) N(t, lease)	\
+	N(t, expired) N(t, has_owner) N(t, uars) A(t, why)
+
 /* The arrays are record_tables[]. */
-#define SNAPSHOT(N, A, O, t)						\
+#define SNAPSHOT(N, A, O, L, t)						\
 	N(t, generation) N(t, time) N(t, admin)				\
 	O(t, devs) O(t, n_devs) O(t, cap_devs)				\
 	O(t, ports) O(t, n_ports) O(t, cap_ports)			\
@@ -107,12 +121,13 @@
 
 #define FIELDS(which, list, t)						\
 	static const struct record_field which##_fields[] = {		\
-		list(ENTRY, ENTRY, NO_ENTRY, t)				\
+		list(ENTRY, ENTRY, NO_ENTRY, NO_ENTRY, t)		\
+		list(NO_ENTRY, NO_ENTRY, NO_ENTRY, ENTRY, t)		\
 	};								\
 	static_assert(COUNT(which##_fields) <= RECORD_FIELDS_MAX, #t);	\
 	/* -Wextra wants an initializer of every member. */		\
 	static_assert(sizeof((struct t){				\
-		list(NOUGHT, NOUGHTS, NOUGHT, t)			\
+		list(NOUGHT, NOUGHTS, NOUGHT, NOUGHT, t)			\
 	}) <= RECORD_OBJECT_MAX, #t);
 
 #define COUNT(f) (sizeof(f) / sizeof((f)[0]))
@@ -129,15 +144,21 @@ FIELDS(qp, QP, snap_qp)
 FIELDS(owner, OWNER, snap_owner)
 FIELDS(job, JOB, snap_job)
 FIELDS(stat, STAT, snap_job_stat)
+FIELDS(action, ACTION, snap_action)
+FIELDS(head, HEAD, record_event_head)
 FIELDS(snapshot, SNAPSHOT, snapshot)
 
 const struct record_table record_tables[RECORD_TABLES] = {
-	TABLE(dev, snap_dev, devs), TABLE(port, snap_port, ports),
-	TABLE(prio, snap_prio, prios),
-	TABLE(uar, snap_uar, uars), TABLE(qp, snap_qp, qps),
-	TABLE(owner, snap_owner, owners),
+	[RECORD_DEVS] = TABLE(dev, snap_dev, devs),
+	[RECORD_PORTS] = TABLE(port, snap_port, ports),
+	[RECORD_PRIOS] = TABLE(prio, snap_prio, prios),
+	[RECORD_UARS] = TABLE(uar, snap_uar, uars),
+	[RECORD_QPS] = TABLE(qp, snap_qp, qps),
+	[RECORD_OWNERS] = TABLE(owner, snap_owner, owners),
 	[RECORD_JOBS] = TABLE(job, snap_job, jobs),
 };
 
 const struct record_object record_stat = OBJECT(stat, snap_job_stat);
+const struct record_object record_action = OBJECT(action, snap_action);
+const struct record_object record_head = OBJECT(head, record_event_head);
 const struct record_object record_snapshot = OBJECT(snapshot, snapshot);
