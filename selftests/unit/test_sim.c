@@ -148,6 +148,33 @@ static void test_port(void **state)
 	HOLDS("j3 behind j2", p99(&with, "j3") / p99(&with, "j2"), >=, 1);
 }
 
+/* Who was promised a rate gets it, and takes no more than it has to send. */
+static void test_rate(void **state)
+{
+	const struct caps here = caps_here();
+	struct sim_options opt = { .cfg = &cfg };
+	struct report r;
+	double s;
+
+	(void)state;
+	run("rate");
+	s = (double)with.measured / 1e9;
+	HOLDS("train's Gbit/s, without", done(&without, "train") * 65536 * 8e-9 / s, <=, 15);
+	HOLDS("... with", done(&with, "train") * 65536 * 8e-9 / s, >=, 40);
+	HOLDS("train's target met, without", met(&without, "train"), <=, 0.01);
+	HOLDS("... with", met(&with, "train"), >=, 0.95);
+	HOLDS("bulk's Gbit/s, with", done(&with, "bulk") * 1048576 * 8e-9 / s, >=, 40);
+	HOLDS("the port", with.tx_bps / (double)sc.nic.link_bps, >=, 0.95);
+	/* It takes one step, since that was what it lacked. */
+	HOLDS("decisions", with.decisions, ==, 1);
+	/* Where nobody measures rates: that others are on a busy port will do. */
+	report_init(&r, "policy.yaml");
+	assert_true(config_load_file_for(&cfg, &here, TOP "/user/sim/policy.yaml", &r));
+	assert_int_equal(sim_run(&sc, &opt, &with), 0);
+	HOLDS("train's target met, by the fallback", met(&with, "train"), >=, 0.95);
+	config_free(&cfg);
+}
+
 static void test_hol(void **state)
 {
 	(void)state;
@@ -306,6 +333,7 @@ int main(void)
 		cmocka_unit_test(test_pages),
 		cmocka_unit_test(test_thrash),
 		cmocka_unit_test(test_port),
+		cmocka_unit_test(test_rate),
 		cmocka_unit_test(test_hol),
 		cmocka_unit_test(test_storm),
 		cmocka_unit_test(test_neighbour),
