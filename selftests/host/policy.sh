@@ -21,6 +21,13 @@ for file in user/policies/*.yaml user/sim/*.yaml selftests/bench/demo.yaml; do
 	like "... whose work is bounded" "$out" 'work of a tick, at most: .* for each job'
 done
 
+# What each claims is held as a bound (fleet.yaml below).
+claimed=$(grep -hoE '(run|load|the_port)\("[^)]*\)' selftests/unit/test_sim.c selftests/unit/test_sim_shipped.c)
+for file in user/policies/*.yaml user/sim/scenarios/*.yaml; do
+	name=$(basename "$file" .yaml)
+	[ "$file" = user/sim/scenarios/fleet.yaml ] || like "$file has a test" "$claimed" "\"$name\""
+done
+
 # The editors' schema knows what the loader knows.
 check "the shipped files fit the JSON Schema" selftests/host/schema_check.py \
 	user/policies/*.yaml user/sim/*.yaml selftests/bench/demo.yaml user/agent/etc/policy.yaml

@@ -4,90 +4,17 @@
  * derived from jobs and order, and what it claims as a bound. All of it is a
  * model's word; the published figures are in the scenarios.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "unit/sim_rig.h"
 
-#include "sim/sim.h"
-
-static struct scenario sc;
-static struct sim_result without, with;
-static struct config cfg;
-
-static void load(const char *name)
-{
-	const struct caps all = caps_all();
-	struct report r;
-	char path[256];
-
-	snprintf(path, sizeof(path), TOP "/user/sim/scenarios/%s.yaml", name);
-	report_init(&r, path);
-	if (!scenario_load(&sc, path, &r)) {
-		report_print(&r, stderr);
-		fail();
-	}
-	assert_string_equal(sc.name, name);
-	assert_true(strlen(sc.claim) > 20);
-	report_init(&r, "policy.yaml");
-	if (!config_load_file_for(&cfg, &all, TOP "/user/sim/policy.yaml", &r)) {
-		report_print(&r, stderr);
-		fail();
-	}
-}
+#define POLICIES "sim/policy"
 
 static void run(const char *name)
 {
-	struct sim_options opt = { 0 };
-
-	load(name);
-	assert_int_equal(sim_run(&sc, &opt, &without), 0);
-	opt.cfg = &cfg;
-	assert_int_equal(sim_run(&sc, &opt, &with), 0);
-	config_free(&cfg);
-	assert_int_equal(without.decisions, 0);
-	assert_true(with.decisions > 0);
+	load(name, POLICIES);
+	run_both();
 }
-
-static size_t job(const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < sc.n_jobs; i++)
-		if (!strcmp(sc.jobs[i].name, name))
-			return i;
-	fail_msg("no job %s", name);
-	return 0;
-}
-
-static double p99(const struct sim_result *r, const char *name)
-{
-	return (double)sim_hist_quantile(&r->job[job(name)].latency, 0.99) /
-	       1000;
-}
-
-static double done(const struct sim_result *r, const char *name)
-{
-	return (double)r->job[job(name)].done;
-}
-
-static double met(const struct sim_result *r, const char *name)
-{
-	const struct sim_job_result *j = &r->job[job(name)];
-
-	return (double)j->met / j->ticks;
-}
-
-#define HOLDS(what, value, op, bound)					\
-	do {								\
-		double v_ = (value);					\
-		printf("# %s: " what ": %.3g, " #op " " #bound "\n",	\
-		       sc.name, v_);					\
-		assert_true(v_ op (bound));				\
-	} while (0)
 
 static void test_uar(void **state)
 {
@@ -237,7 +164,7 @@ static void test_scale(void **state)
 	size_t len;
 
 	(void)state;
-	load("scale");
+	load("scale", POLICIES);
 	assert_int_equal(sim_run(&sc, &opt, &without), 0);
 	opt.cfg = &cfg;
 	opt.csv = open_memstream(&csv, &len);
@@ -265,7 +192,7 @@ static void test_deterministic(void **state)
 	struct sim_result again;
 
 	(void)state;
-	load("storm");
+	load("storm", POLICIES);
 	opt.cfg = &cfg;
 	assert_int_equal(sim_run(&sc, &opt, &with), 0);
 	assert_int_equal(sim_run(&sc, &opt, &again), 0);
