@@ -282,6 +282,35 @@ static void test_refused(void **state)
 	config_free(&cfg);
 }
 
+/* A device knows the speed of its ports, where the file does not say another. */
+static void test_too_slow(void **state)
+{
+	static const char text[] = "jobs:\n" TRAIN("byte_rate: 30Gbit/s") "order: train\n";
+	static const char ports[] = "ports:\n- {dev: x, speed: 40Gbit/s}\njobs:\n"
+		TRAIN("byte_rate: 30Gbit/s") "order: train\n";
+	struct snap_dev dev = { .index = 3 };
+	struct snap_port p[] = {
+		{ .dev = 2, .has = SNAP_SPEED, .speed = 100000000000 },
+		{ .dev = 3, .has = SNAP_SPEED, .speed = 10000000000 },
+		{ .dev = 3, .has = SNAP_SPEED, .speed = 10000000000 },
+		{ .dev = 3, .speed = 10000000000 },
+	};
+	const struct snapshot snap = { .ports = p, .n_ports = 4 };
+	char line[512];
+
+	(void)state;
+	assert_false(load(text, caps_dev(&snap, &dev)));
+	report_line(&rep, 0, line, sizeof(line));
+	assert_string_equal(line, "f:2:1: more is promised than there is: 30 Gbit/s for train; the ports have 20 Gbit/s, 10 Gbit/s less");
+	assert_true(load(ports, caps_dev(&snap, &dev)));
+	config_free(&cfg);
+	dev.index = 2;
+	assert_true(load(text, caps_dev(&snap, &dev)));
+	config_free(&cfg);
+	assert_true(load(text, caps_here()));
+	config_free(&cfg);
+}
+
 static void test_order(void **state)
 {
 	(void)state;
@@ -336,6 +365,7 @@ int main(void)
 		cmocka_unit_test(test_device),
 		cmocka_unit_test(test_read_again),
 		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_too_slow),
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_shipped),
 	};

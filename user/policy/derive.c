@@ -414,6 +414,7 @@ static void check_bandwidth(const struct config *cfg, struct report *r)
 	char sum_text[256], have_text[40], over_text[40], q[40];
 	double sum = 0, have = 0;
 	unsigned int line = 0;
+	bool several = false;
 	struct text t, s;
 	size_t i;
 
@@ -423,8 +424,9 @@ static void check_bandwidth(const struct config *cfg, struct report *r)
 
 		if (j->slo_byte_rate <= 0)
 			continue;
+		several = sum > 0;
 		sum += j->slo_byte_rate;
-		if (s.len)
+		if (several)
 			text_str(&s, " + ");
 		text_str(&s, quantity(q, sizeof(q), j->slo_byte_rate,
 				      UNIT_BITRATE));
@@ -432,12 +434,17 @@ static void check_bandwidth(const struct config *cfg, struct report *r)
 		text_str(&s, j->name);
 		line = j->line;
 	}
+	/* The file's word is better than the device's, of a shaped port. */
 	for (i = 0; i < cfg->n_speeds; i++)
 		have += (double)cfg->speeds[i].speed;
-	if (!cfg->n_speeds || sum <= have)
+	if (!cfg->n_speeds)
+		have = cfg->caps.speed;
+	if (have <= 0 || sum <= have)
 		return;
-	text_str(&s, " = ");
-	units_format(&s, sum, UNIT_BITRATE);
+	if (several) {
+		text_str(&s, " = ");
+		units_format(&s, sum, UNIT_BITRATE);
+	}
 	text_init(&t, have_text, sizeof(have_text));
 	units_format(&t, have, UNIT_BITRATE);
 	text_init(&t, over_text, sizeof(over_text));
