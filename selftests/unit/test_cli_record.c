@@ -123,20 +123,43 @@ static void test_unprivileged(void **state)
 	assert_int_equal(record("1"), CLI_ERROR);
 }
 
-/* With the names that the reading before it has, in a list with the decisions. */
-static void test_replay(void **state)
+/* A replay of what is recorded then, as JSON. */
+static char *replay(void)
 {
 	size_t len;
 	char *text;
 
-	(void)state;
-	created();
 	assert_int_equal(record("2"), CLI_OK);
 	cli.out.json = true;
 	cli.out.f = open_memstream(&text, &len);
 	assert_non_null(cli.out.f);
 	assert_int_equal(policy_replay(&cli, TOP "/user/policies/port.yaml", file), CLI_OK);
 	fclose(cli.out.f);
+	return text;
+}
+
+/* Nobody's QP is not somebody else's. */
+static void test_no_owner(void **state)
+{
+	char *text;
+
+	(void)state;
+	created();
+	fake.event.owner = NULL;
+	text = replay();
+	assert_non_null(strstr(text, "\"qpn\":20,"));
+	assert_null(strstr(text, "\"pid\":"));
+	free(text);
+}
+
+/* With the names that the reading before it has, in a list with the decisions. */
+static void test_replay(void **state)
+{
+	char *text;
+
+	(void)state;
+	created();
+	text = replay();
 	assert_non_null(strstr(text, "\"events\":[{\"event\":\"created\",\"seconds\":"));
 	assert_non_null(strstr(text, "\"dev\":\"rxe0\",\"qpn\":20,"));
 	assert_non_null(strstr(text, "\"job\":\"kv\",\"pid\":300,"));
@@ -149,6 +172,7 @@ int main(void)
 #define T(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		T(test_events), T(test_unprivileged), T(test_replay),
+		T(test_no_owner),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

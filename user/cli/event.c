@@ -114,6 +114,8 @@ static void show_qp(struct cli *cli, const double *at, const struct io_event *e)
 		owner = *e->owner;
 		cli->snap.owners = &owner;
 		cli->snap.n_owners = 1;
+	} else {
+		qp.has &= ~(uint64_t)SNAP_OWNER;
 	}
 	rows.base = &qp;
 	say(cli, at, created ? "created" : "destroyed",
