@@ -49,6 +49,12 @@ is "... and names those that nobody can tell" "$(grep -E '^dev\.[a-z_]+, ' $man 
 is "... and every criterion" "$(sed -nE '/^.SS criteria/,/^.SS policies/s/^\.BR ([a-z_0-9]+) .*/\1/p' $man | sort)" \
 	"$(sed -nE '/criteria_known\[\]/,/^};/s/^\t\{ "([a-z_0-9]+)", UNIT.*/\1/p' user/policy/criteria.c | sort)"
 
+# The keys that the loader takes are the strings of its lists.
+is "the manual has every key of a scenario" \
+	"$(sed -nE '/^\.SH KEYS/,/^\.SH EXAMPLE/{/^\.B(R)? ("?[a-z_]+|[a-z])/{s/\([^)]*\)//g;p}}' Documentation/man/swiftrdma-scenario.5 |
+		grep -oE '\b[a-z_]{3,}\b' | sort -u | grep -xFf <(sed -nE '/keys\[\] = \{/,/\};/p' user/sim/scenario.c | grep -oE '"[a-z_]+"' | tr -d '"'))" \
+	"$(sed -nE '/keys\[\] = \{/,/\};/p' user/sim/scenario.c | grep -oE '"[a-z_]+"' | tr -d '"' | sort -u)"
+
 file=user/policies/order.yaml
 swiftrdma policy compile $file >"$dir/derived" 2>&1
 point $? "policies are derived from jobs and order"
