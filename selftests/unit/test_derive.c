@@ -82,6 +82,11 @@ static bool derived(const char *what)
 /* A promised rate is a port's matter: the class that p99 would be given. */
 static void test_rate(void **state)
 {
+	struct snap_dev dev = { .index = 3 };
+	struct snap_port port = { .dev = 3, .has = SNAP_BYTES };
+	const struct snapshot snap = { .ports = &port, .n_ports = 1 };
+	size_t i;
+
 	(void)state;
 	assert_true(load(JOBS TRAIN("byte_rate: 5Gbit/s")
 			 "order: kv > train > web > bulk\n", caps_all()));
@@ -91,7 +96,7 @@ static void test_rate(void **state)
 			    "    cause: port\n"
 			    "    because: train has byte_rate >= 5 Gbit/s and goes before web\n"
 			    "    when: port.util > port_busy and job.byte_rate < job.slo_byte_rate\n"
-			    "    fallback: port.util > port_busy and job.qps > 0 and count(jobs of port) > 1\n"
+			    "    fallback: port.util > port_busy and (count(jobs of port where job.wr_rate > 0/s) > 1 or count(jobs of port where job.doorbell_rate > 0/s) > 1)\n"
 			    "    do: job.level += 1\n"
 			    "    ceiling: 6\n"
 			    "    cooldown: 500 ms\n"
@@ -110,6 +115,18 @@ static void test_rate(void **state)
 			 caps_here()));
 	assert_false(find("port-train")->off);
 	assert_true(cfg.texts[find("port-train") - cfg.policies.v].by_fallback);
+	config_free(&cfg);
+	/* A device that counts doorbells alone, as rxe, and one that counts WRs alone. */
+	for (i = 0; i < 2; i++) {
+		dev.caps = i ? SWIFTRDMA_DEV_CAP_WRS : SWIFTRDMA_DEV_CAP_DOORBELLS;
+		assert_true(load(JOBS TRAIN("byte_rate: 5Gbit/s") "order: train > bulk\n",
+				 caps_dev(&snap, &dev)));
+		assert_false(find("port-train")->off);
+		assert_true(cfg.texts[find("port-train") - cfg.policies.v].by_fallback);
+		config_free(&cfg);
+	}
+	assert_true(load(JOBS TRAIN("byte_rate: 5Gbit/s") "order: train > bulk\n",
+			 caps_here()));
 	/* For the sake of a rate others yield, as for a latency's. */
 	assert_non_null(find("storm-bulk"));
 	assert_non_null(strstr(cfg.texts[find("storm-bulk") - cfg.policies.v].because,

@@ -94,11 +94,17 @@ static void test_rate(void **state)
 	HOLDS("the port", with.tx_bps / (double)sc.nic.link_bps, >=, 0.95);
 	/* It takes one step, since that was what it lacked. */
 	HOLDS("decisions", with.decisions, ==, 1);
-	/* Where nobody measures rates: that others are on a busy port will do. */
+	/* Where nobody measures rates: that others send on a busy port will do. */
 	report_init(&r, "policy.yaml");
 	assert_true(config_load_file_for(&cfg, &here, TOP "/user/sim/policy.yaml", &r));
 	assert_int_equal(sim_run(&sc, &opt, &with), 0);
 	HOLDS("train's target met, by the fallback", met(&with, "train"), >=, 0.95);
+	/* It fills the port alone. */
+	sc.n_jobs = 1;
+	sc.jobs[0].rate *= 3;
+	assert_int_equal(sim_run(&sc, &opt, &with), 0);
+	HOLDS("the port, of train alone", with.tx_bps / (double)sc.nic.link_bps, >=, 0.95);
+	HOLDS("decisions", with.decisions, ==, 0);
 	config_free(&cfg);
 }
 

@@ -209,7 +209,8 @@ static void cooldown(struct writer *w)
 /*
  * A class makes way for what there is to send and no more, so that what the job
  * leaves of the port is the others' still. Who has nothing but a rate to lose would
- * fill a port by itself: where nobody measures its rate, others must be there.
+ * fill a port by itself: where nobody measures its rate, others must send too. To be
+ * there is not enough, since the kernel's own QPs are on every port.
  */
 static void port(struct writer *w, const struct config_job *j)
 {
@@ -221,8 +222,8 @@ static void port(struct writer *w, const struct config_job *j)
 	put(w, "    because: %s and goes before %s\n", why,
 	    first_below(w->cfg, j));
 	put(w, "    when: port.util > port_busy and %s\n", when);
-	put(w, "    fallback: port.util > port_busy and job.qps > 0%s\n",
-	    guarded(j) ? "" : " and count(jobs of port) > 1");
+	put(w, "    fallback: port.util > port_busy and %s\n", guarded(j) ? "job.qps > 0" :
+	    "(count(jobs of port where job.wr_rate > 0/s) > 1 or count(jobs of port where job.doorbell_rate > 0/s) > 1)");
 	put(w, "    do: job.level += 1\n    ceiling: %u\n",
 	    ceiling(w->cfg, j));
 	cooldown(w);
