@@ -121,6 +121,19 @@ static void show_count(struct seq_file *m, const struct srdma_qp *q, u32 cap, u6
 		seq_printf(m, " %12s", "-");
 }
 
+/* Parts of its path that are an override's, and programmed. */
+static void show_path(struct seq_file *m, const struct srdma_qp *q)
+{
+	const struct srdma_qp_hw *hw = srdma_qp_hw(q);
+	int i;
+
+	for (i = 0; i < SRDMA_PATH_PARTS; i++)
+		if (hw && READ_ONCE(hw->path[i].set))
+			seq_printf(m, " %5u", READ_ONCE(hw->path[i].value));
+		else
+			seq_puts(m, "     -");
+}
+
 static int qps_show(struct seq_file *m, void *v)
 {
 	const struct srdma_job_dev *jd;
@@ -129,7 +142,7 @@ static int qps_show(struct seq_file *m, void *v)
 	char label[SRDMA_LABEL_LEN];
 
 	if (v == SEQ_START_TOKEN) {
-		seq_puts(m, "     qpn     serial type    state port  uar  job     pid        uid name             send_wr recv_wr  lvl    tclass    sl     dest class      doorbells          wrs      age_s\n");
+		seq_puts(m, "     qpn     serial type    state port  uar  job     pid        uid name             send_wr recv_wr  lvl    tclass    sl     dest class      doorbells          wrs sport   lag      age_s\n");
 		return 0;
 	}
 	rcu_read_lock();
@@ -147,6 +160,7 @@ static int qps_show(struct seq_file *m, void *v)
 	show_class(m, q);
 	show_count(m, q, SWIFTRDMA_DEV_CAP_DOORBELLS, atomic64_read(&q->doorbells));
 	show_count(m, q, SWIFTRDMA_DEV_CAP_WRS, atomic64_read(&q->wrs));
+	show_path(m, q);
 	seq_printf(m, " %10llu\n", div_u64(ktime_get_ns() - q->since, NSEC_PER_SEC));
 	rcu_read_unlock();
 	return 0;

@@ -94,6 +94,11 @@ static void show_dev_stat(struct seq_file *m, struct srdma_dev *dev)
 		seq_printf(m, "pcie_stalled     reads %u %%, writes %u %% of the last second (over 30 %%: %llu s, %llu s)\n",
 			   st.stalled_reads, st.stalled_writes, st.stalled_read_s,
 			   st.stalled_write_s);
+	if (st.devx)
+		seq_printf(m, "devx_qps         %u (%llu created, %llu missed)\n", st.devx_qps,
+			   st.devx_created, st.devx_missed);
+	else if (dev->caps & SWIFTRDMA_DEV_CAP_UARS)
+		seq_puts(m, "devx_qps         unknown: nobody watches for them\n");
 }
 
 static void show_mrs(struct seq_file *m, struct srdma_dev *dev)

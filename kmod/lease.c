@@ -187,6 +187,9 @@ static int find_qp(const struct srdma_act_item *item, struct srdma_override *o,
 	if (item->has_serial && item->serial != o->serial) {
 		*why = "the QP that was meant is gone, its number is another QP's now";
 		ret = -ESTALE;
+	} else if (!item->clear && test_bit(SRDMA_QP_DEVX, &q->flags)) {
+		*why = "made past RDMA core (DEVX): nothing of this QP can be changed";
+		ret = -EOPNOTSUPP;
 	} else if (srdma_path_part(item->knob) >= 0 && !item->clear) {
 		ret = check_path(item, q, why);
 	}

@@ -79,6 +79,11 @@ static int put_dev_stat(struct sk_buff *skb, const struct srdma_dev_stat *st)
 	     PUT_U64(skb, DEV, PCIE_STALLED_READ_SECONDS, st->stalled_read_s) ||
 	     PUT_U64(skb, DEV, PCIE_STALLED_WRITE_SECONDS, st->stalled_write_s)))
 		return -EMSGSIZE;
+	if (st->devx &&
+	    (PUT_U32(skb, DEV, DEVX_QPS, st->devx_qps) ||
+	     PUT_U64(skb, DEV, DEVX_CREATED, st->devx_created) ||
+	     PUT_U64(skb, DEV, DEVX_MISSED, st->devx_missed)))
+		return -EMSGSIZE;
 	return 0;
 }
 

@@ -221,7 +221,10 @@ static void w_qp(u8 **w, const struct srdma_qp *q, const struct srdma_reader *wh
 		W_U32(w, TID, q->tid);
 	if (test_bit(SRDMA_QP_ADOPTED, &q->flags))
 		w_attr(w, SWIFTRDMA_QP_A_ADOPTED, 0);
-	w_caps(w, q);
+	if (test_bit(SRDMA_QP_DEVX, &q->flags))
+		w_attr(w, SWIFTRDMA_QP_A_DEVX, 0);
+	else
+		w_caps(w, q);
 	w_counts(w, q);
 	rcu_read_lock();
 	jd = rcu_dereference(q->job);

@@ -139,6 +139,10 @@ struct srdma_provider_ops {
  * @mtt_misses: the same
  * @stall: the next one is known
  * @read_stall: cycles
+ * @devx: QPs made past RDMA core are seen, and the next three are known
+ * @devx_qps: there are
+ * @devx_created: since the provider came
+ * @devx_missed: those that were not, for all that
  * @pcie: the next four are known
  * @stalled_reads: % of the last second that the bus held reads up
  * @stalled_writes: the same of writes
@@ -159,6 +163,9 @@ struct srdma_dev_stat {
 	u64 mtt_hits, mtt_misses;
 	bool stall;
 	u64 read_stall;
+	bool devx;
+	u32 devx_qps;
+	u64 devx_created, devx_missed;
 	bool pcie;
 	u32 stalled_reads, stalled_writes;
 	u64 stalled_read_s, stalled_write_s;

@@ -10,6 +10,7 @@
 
 #include "debug.h"
 #include "debugfs.h"
+#include "devx.h"
 #include "enforce.h"
 #include "hook.h"
 #include "mr.h"
@@ -108,8 +109,7 @@ int srdma_dev_publish(struct srdma_dev *dev)
 	return ret;
 }
 
-/* What publication counted. */
-static void qp_unlink(struct srdma_qp *q)
+void srdma_qp_unlink(struct srdma_qp *q)
 {
 	atomic_dec(&q->dev->n_qps);
 	srdma_job_leave(q);
@@ -157,11 +157,12 @@ void srdma_dev_retire(struct srdma_dev *dev)
 	while ((q = srdma_walk_get(&w))) {
 		if (qp_let_go(q)) {
 			srdma_table_del(&dev->qps, q);
-			qp_unlink(q);
+			srdma_qp_unlink(q);
 			srdma_qp_put(q);	/* the table's */
 		}
 		srdma_qp_put(q);
 	}
+	srdma_devx_drop_all(dev);
 }
 
 /* The hook is out and nobody is in a wrapper of this device. */
@@ -331,7 +332,8 @@ struct srdma_qp *srdma_qp_alloc(struct srdma_dev *dev, struct ib_qp *ibqp, bool 
 	q->dev = dev;
 	q->ibqp = ibqp;
 	/* A driver's own types are beyond what fits, and beyond what has a name. */
-	q->type = min_t(u32, ibqp->qp_type, IB_QPT_DRIVER);
+	if (ibqp)
+		q->type = min_t(u32, ibqp->qp_type, IB_QPT_DRIVER);
 	q->since = ktime_get_ns();
 	q->serial = atomic64_inc_return(&next_serial);
 	q->retry_at = jiffies;
@@ -432,6 +434,11 @@ int srdma_qp_insert(struct srdma_qp *q)
 {
 	int ret = srdma_table_add(&q->dev->qps, q);
 
+	/* One whose end was missed is in the way: the number is this QP's now. */
+	if (ret == -EEXIST) {
+		srdma_devx_del(q->dev, srdma_qp_key(q));
+		ret = srdma_table_add(&q->dev->qps, q);
+	}
 	if (ret)
 		return ret;
 	srdma_qp_touch(q);
@@ -499,7 +506,7 @@ void srdma_qp_gone(struct srdma_qp *q)
 	atomic64_inc(&q->dev->destroyed);
 	trace_srdma_qp_destroy(q);
 	srdma_notify_qp(SWIFTRDMA_CMD_QP_DESTROYED_NTF, q);
-	qp_unlink(q);
+	srdma_qp_unlink(q);
 	srdma_qp_put(q);	/* the table's */
 }
 
@@ -523,7 +530,7 @@ void srdma_qp_stay(struct srdma_qp *q)
 	}
 	atomic64_inc(&q->dev->untracked);
 	atomic_inc(&q->dev->n_qps);
-	qp_unlink(q);
+	srdma_qp_unlink(q);
 	srdma_qp_put(q);
 }
 

@@ -62,6 +62,8 @@ struct srdma_orig_ops {
  * @wrapped_post_send: so is post_send
  * @qps: the QPs, see table.h
  * @n_qps: QPs in @qps
+ * @n_devx: of these, made past RDMA core; devx.c
+ * @devx_created: of these, since the provider came
  * @adopt_lock: makes one step of the adoption scan exclude the destroy of a QP
  *	that is not known yet; taken outside the locks of @qps and @left, held
  *	without sleeping long
@@ -111,7 +113,8 @@ struct srdma_dev {
 	bool wrapped_post_send;
 
 	struct srdma_table qps;
-	atomic_t n_qps;
+	atomic_t n_qps, n_devx;
+	atomic64_t devx_created;
 	struct mutex adopt_lock;	/* adoption against unknown destroys */
 	bool adopting;
 	bool adopt_abort;
@@ -282,6 +285,8 @@ enum srdma_qp_flag {
 	SRDMA_QP_GRH,		/* the address vector has a GRH */
 	SRDMA_QP_MARKED,	/* enforce.c has to look at it */
 	SRDMA_QP_OWN_SL,	/* its class is the traffic class, not the service level */
+	SRDMA_QP_DEVX,		/* no ib_qp: made past RDMA core. Who clears it takes it out. */
+	SRDMA_QP_ENDED,		/* and its end was seen: to be taken out */
 	SRDMA_QP_LISTED,	/* RDMA core had it in its table; adopt.c */
 };
 
@@ -487,13 +492,15 @@ bool srdma_qp_trylock(struct srdma_qp *q);
 void srdma_qp_unlock(struct srdma_qp *q);
 
 /*
- * For adopt.c: an entry of its own making, in the same steps. insert(): -EEXIST
- * where there is one already.
+ * For adopt.c and devx.c: an entry of their own making, in the same steps. insert(): -EEXIST
+ * where there is one already. @ibqp NULL: there is none, the type is the caller's.
  */
 struct srdma_qp *srdma_qp_alloc(struct srdma_dev *dev, struct ib_qp *ibqp, bool user);
 void srdma_qp_identify(struct srdma_qp *q);
 void srdma_qp_set_caps(struct srdma_qp *q, const struct ib_qp_cap *cap);
 int srdma_qp_insert(struct srdma_qp *q);
+/* It is out of the table: uncount it. The table's reference is the caller's. */
+void srdma_qp_unlink(struct srdma_qp *q);
 
 /*
  * Generations. A dump takes a new one and then reads; a change changes and then

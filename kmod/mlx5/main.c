@@ -88,6 +88,7 @@ static int mlx5_dev_add(struct srdma_dev *dev)
 		dev->caps |= SWIFTRDMA_DEV_CAP_RATES;
 	dev->priv = md;
 	srdma_diag_init(md);
+	srdma_mlx5_devx_add(md);
 	srdma_events_start(md);
 	if (md->eq)
 		dev->caps |= SWIFTRDMA_DEV_CAP_CONGESTION;
@@ -105,6 +106,7 @@ static void mlx5_dev_remove(struct srdma_dev *dev)
 	struct srdma_mlx5 *md = srdma_mlx5_of(dev);
 
 	srdma_events_stop(md);
+	srdma_mlx5_devx_remove(md);
 	srdma_diag_exit(md);
 	srdma_sched_exit(md);
 	dev->priv = NULL;
@@ -144,6 +146,7 @@ static void mlx5_dev_stat(struct srdma_dev *dev, struct srdma_dev_stat *st)
 	st->congested_at = atomic64_read(&md->congested_at);
 	srdma_diag_stat(md, st);
 	srdma_pcie_stat(md, st);
+	srdma_mlx5_devx_stat(md, st);
 }
 
 static const struct srdma_provider_ops mlx5_ops = {
@@ -171,12 +174,19 @@ static const struct srdma_provider_ops mlx5_ops = {
 
 static int __init srdma_mlx5_init(void)
 {
-	return srdma_provider_register(&mlx5_ops);
+	int ret;
+
+	srdma_mlx5_devx_init();
+	ret = srdma_provider_register(&mlx5_ops);
+	if (ret)
+		srdma_mlx5_devx_exit();
+	return ret;
 }
 
 static void __exit srdma_mlx5_exit(void)
 {
 	srdma_provider_unregister(&mlx5_ops);
+	srdma_mlx5_devx_exit();
 }
 
 module_init(srdma_mlx5_init);

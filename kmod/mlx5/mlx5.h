@@ -150,6 +150,16 @@ struct srdma_mlx5_port {
  * Paths (path.c):
  * @n_paths: parts of QPs' paths that are ours
  *
+ * QPs made past RDMA core (devx.c), under its lock:
+ * @driver: mlx5_ib
+ * @devx: they are seen
+ * @devx_node: in its list of devices
+ * @devx_notes: as many as there are
+ * @devx_new: those of QPs to be entered, the oldest first
+ * @devx_free: those of none
+ * @devx_missed: QPs for which there was none
+ * @devx_work: enters them
+ *
  * Ports (port.c):
  * @port_lock: @port
  * @port: by number from 0
@@ -204,6 +214,14 @@ struct srdma_mlx5 {
 	bool has_root;
 
 	atomic_t n_paths;
+
+	struct module *driver;
+	bool devx;
+	struct list_head devx_node;
+	struct srdma_devx_note *devx_notes;
+	struct list_head devx_new, devx_free;
+	u64 devx_missed;
+	struct work_struct devx_work;
 
 	struct mutex port_lock;	/* @port */
 	struct srdma_mlx5_port port[SRDMA_PORTS];
@@ -305,6 +323,13 @@ int srdma_mlx5_path_check(const struct srdma_qp *q, enum srdma_path_part part, u
 u32 srdma_mlx5_paths(struct srdma_mlx5 *md);
 /* Nothing of it is ours any more: it is connected anew, or goes. It is held. */
 void srdma_path_lost(struct srdma_mlx5 *md, struct srdma_qp *q);
+
+/* devx.c: QPs made past RDMA core, seen by probes if the kernel has them. */
+void srdma_mlx5_devx_init(void);
+void srdma_mlx5_devx_exit(void);
+void srdma_mlx5_devx_add(struct srdma_mlx5 *md);
+void srdma_mlx5_devx_remove(struct srdma_mlx5 *md);
+void srdma_mlx5_devx_stat(struct srdma_mlx5 *md, struct srdma_dev_stat *st);
 
 /* sampler.c */
 int srdma_sampler_start(struct srdma_mlx5 *md);

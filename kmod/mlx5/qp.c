@@ -263,7 +263,9 @@ void srdma_mlx5_confirm(struct srdma_mlx5 *md)
 	struct srdma_qp *q;
 	bool may = true;
 
-	if (atomic_read(&md->n_sure) >= atomic_read(&md->dev->n_qps) ||
+	/* Of those made past RDMA core there is nothing to be asked. */
+	if (atomic_read(&md->n_sure) + atomic_read(&md->dev->n_devx) >=
+		    atomic_read(&md->dev->n_qps) ||
 	    !mutex_trylock(&md->confirm_lock))
 		return;
 	while (may && (q = srdma_walk_get(&w))) {

@@ -52,8 +52,8 @@ static void look(const struct snapshot *s)
 
 	for (i = 0; i < s->n_qps; i++)
 		n += s->qps[i].adopted + s->qps[i].class_pending +
-		     s->qps[i].wrs_ambiguous;
-	if (n > 1 + 3 * s->n_qps)
+		     s->qps[i].wrs_ambiguous + s->qps[i].devx;
+	if (n > 1 + 4 * s->n_qps)
 		abort();
 }
 
@@ -138,7 +138,7 @@ static size_t make_file(uint8_t *file, const uint8_t *data, size_t size)
 	memcpy(file, "SRDMArec", 8);
 	file[8] = RECORD_VERSION;
 	if (at)
-		file[8] -= data[0] % (RECORD_VERSION - RECORD_READINGS_ONLY + 1);
+		file[8] -= data[0] % (RECORD_VERSION - RECORD_OLDEST + 1);
 	while (at + 2 <= size) {
 		len = data[at] | data[at + 1] << 8;
 		at += 2;

@@ -14,7 +14,7 @@ trap 'rm -rf "$work"' EXIT
 
 # cycles N SKIP_GRACE: status of the VM; what it said is in out, its console in err.
 cycles() {
-	scripts/vm --nic rxe --append 'preempt=full panic_on_warn=1' --timeout 700 -- \
+	scripts/vm --nic rxe --append 'preempt=full panic_on_warn=1' --timeout 1400 -- \
 		bash selftests/host/guest/unload_cycles.sh "$@" >"$work/out" 2>"$work/err"
 }
 

@@ -78,6 +78,7 @@ perftest() {
 	"$1" -d rxe0 "${@:2}" 10.1.0.2 >"$work/client" 2>&1
 	status=$?
 	wait $server || status=1
+	[ $status -eq 0 ] || cat "$work/client" "$work/server" >&2
 	return $status
 }
 

@@ -88,6 +88,9 @@ check "a LAG port, under another lease" set_path lag_port $other_lag for 300s ra
 check "the device has that, too" wait_for 20 path_is "50000 $other_lag"
 is "both are shown" "$(swiftrdma -j qp show dev mlx5_0 qpn "$qpn" | jq -c '.[0] | [.udp_sport, .lag_port]')" \
 	"[50000,$other_lag]"
+is "... in debugfs, too" \
+	"$(awk -v n="$qpn" '$1 == n { print $(NF - 2), $(NF - 1) }' "$srdma_debugfs/mlx5_0/qps")" \
+	"50000 $other_lag"
 is "and reported done" "$(swiftrdma -j action show | jq -c 'map([.knob, .qps, .qps_done]) | sort')" \
 	'[["lag_port",1,1],["udp_sport",1,1]]'
 check "the QP works on" wq path post 10

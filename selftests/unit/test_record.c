@@ -237,9 +237,9 @@ static void test_damaged(void **state)
 
 /*
  * Version 3 had readings alone: the same three, written before there was another.
- * What came into it since is nought.
+ * What came into it since is nought. So had version 4, which knew more members.
  */
-static const unsigned char version3[] = {
+static unsigned char version3[] = {
 	0x53, 0x52, 0x44, 0x4d, 0x41, 0x72, 0x65, 0x63, 0x03, 0x00, 0x00, 0x00,
 	0xbf, 0x00, 0x00, 0x00, 0xca, 0xb6, 0x7e, 0x09, 0x06, 0x80, 0xa8, 0xd6,
 	0xb9, 0x07, 0x02, 0x01, 0x90, 0x82, 0xc0, 0x01, 0x06, 0x04, 0x72, 0x78,
@@ -276,18 +276,17 @@ static const unsigned char version3[] = {
 	0x05, 0x6f, 0x74, 0x68, 0x65, 0x72, 0x80, 0x84, 0xaf, 0x5f, 0x00,
 };
 
-static void test_old_version(void **state)
+static void read_old(unsigned char version)
 {
 	struct record r;
 	size_t i;
 	FILE *f;
 
-	(void)state;
-	make_readings();
-	f = fmemopen((void *)version3, sizeof(version3), "r");
+	version3[8] = version;
+	f = fmemopen(version3, sizeof(version3), "r");
 	assert_non_null(f);
 	assert_int_equal(record_open(&r, f), 0);
-	assert_int_equal(r.version, 3);
+	assert_int_equal(r.version, version);
 	for (i = 0; i < 3; i++) {
 		assert_int_equal(record_next(&r), RECORD_READING);
 		same(&r.last, &readings[i].s);
@@ -297,6 +296,14 @@ static void test_old_version(void **state)
 	assert_null(r.problem);
 	record_end(&r);
 	fclose(f);
+}
+
+static void test_old_version(void **state)
+{
+	(void)state;
+	make_readings();
+	read_old(3);
+	read_old(4);
 }
 
 /* Of another version: refused as such. */
@@ -366,11 +373,11 @@ static void test_compact(void **state)
  * is not recorded comes back nought, and so do the gaps between members, whose
  * bytes are known.
  */
-#define GAPS_DEV	8
+#define GAPS_DEV	12
 #define GAPS_PORT	0
 #define GAPS_PRIO	4
 #define GAPS_UAR	4
-#define GAPS_QP		9
+#define GAPS_QP		8
 #define GAPS_STAT	8
 #define GAPS_ACTION	8
 
@@ -417,6 +424,7 @@ static void fill_objects(struct made *m, uint32_t seed)
 		memset(&m->qps[i].adopted, 1, 1);
 		memset(&m->qps[i].class_pending, 1, 1);
 		memset(&m->qps[i].wrs_ambiguous, 1, 1);
+		memset(&m->qps[i].devx, 1, 1);
 	}
 	for (i = 0; i < 2; i++) {
 		struct snap_job *j = &m->jobs[i];

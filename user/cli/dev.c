@@ -76,6 +76,9 @@ SOME(pcie_stalled_reads, SNAP_PCIE)
 SOME(pcie_stalled_writes, SNAP_PCIE)
 SOME(pcie_stalled_read_seconds, SNAP_PCIE)
 SOME(pcie_stalled_write_seconds, SNAP_PCIE)
+SOME(devx_qps, SNAP_DEVX)
+SOME(devx_created, SNAP_DEVX)
+SOME(devx_missed, SNAP_DEVX)
 RATE(db_congestion, SIG_DEV_DB_CONGESTION)
 RATE(mtt_miss, SIG_DEV_MTT_MISS)
 RATE(qpc_miss, SIG_DEV_QPC_MISS)
@@ -272,6 +275,9 @@ static const struct column columns[] = {
 	{ "create_failed", "FAILED", 0, COL_DETAIL, get_create_failed },
 	{ "adopted", "ADOPTED", 0, COL_DETAIL, get_adopted },
 	{ "untracked", "UNTRACKED", 0, COL_DETAIL, get_untracked },
+	{ "devx_qps", "DEVX-QPS", 0, COL_DETAIL, get_devx_qps },
+	{ "devx_created", NULL, 0, COL_JSON, get_devx_created },
+	{ "devx_missed", "DEVX-MISSED", 0, COL_DETAIL, get_devx_missed },
 	{ "live_changed", "LIVE", 0, COL_DETAIL, get_live_changed },
 	{ "live_failed", "LIVE-FAILED", 0, COL_DETAIL, get_live_failed },
 	{ "drain_max", "DRAIN-MAX", SHOW_TIME, COL_DETAIL, get_drain_max },

@@ -122,6 +122,9 @@ static void say_who(const struct about *a, struct explain *e)
 	if (a->owner && !a->owner->kernel[0])
 		say(e, EXPLAIN_QP, "job %s, cgroup %s", job ? job : "unknown",
 		    a->owner->cgroup[0] ? tame(a->owner->cgroup).s : "unknown");
+	if (a->qp->devx)
+		say(e, EXPLAIN_QP,
+		    "it was made past RDMA core (DEVX): nothing else of it is known, and nothing can be changed");
 	if (a->qp->adopted)
 		say(e, EXPLAIN_QP,
 		    "it is older than the module: its figures began with the module");

@@ -360,7 +360,7 @@ static int open_both(struct player *p)
 		err = record_open(&p->was, p->f[0]);
 	if (err == -EPROTONOSUPPORT) {
 		args_bad("%s: a recording of version %u, and this reads versions %d to %d; record it anew",
-			 p->path, p->is.version, RECORD_READINGS_ONLY,
+			 p->path, p->is.version, RECORD_OLDEST,
 			 RECORD_VERSION);
 		return CLI_ERROR;
 	}

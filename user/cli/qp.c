@@ -81,6 +81,7 @@ NUMBER(dest_qpn, dest_qpn, SNAP_DEST)
 NUMBER(since, since, 0)
 NUMBER(time, time, 0)
 FLAG(adopted)
+FLAG(devx)
 FLAG(class_pending)
 FLAG(wrs_ambiguous)
 NUMBER(wrs_since, wrs_since, SNAP_WRS_SINCE)
@@ -228,6 +229,7 @@ static const struct column columns[] = {
 	{ "udp_sport", "UDP-SPORT", 0, COL_DETAIL, get_udp_sport },
 	{ "lag_port", "LAG-PORT", 0, COL_DETAIL, get_lag_port },
 	{ "adopted", "ADOPTED", 0, COL_LEFT | COL_DETAIL, get_adopted },
+	{ "devx", "DEVX", 0, COL_LEFT | COL_DETAIL, get_devx },
 	{ "wrs_since", NULL, 0, COL_JSON, get_wrs_since },
 	{ "wrs_ambiguous", "AMBIGUOUS", 0, COL_LEFT | COL_DETAIL,
 	  get_wrs_ambiguous },

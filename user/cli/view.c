@@ -103,6 +103,8 @@ const char *view_absent(uint32_t why, bool words)
 			"refused", "the device did not say where its doorbell record is" },
 		[SWIFTRDMA_ABSENT_NO_MEMORY] = {
 			"no-memory", "there was no memory" },
+		[SWIFTRDMA_ABSENT_DEVX] = {
+			"devx", "this QP was made past RDMA core (DEVX)" },
 	};
 
 	if (why >= sizeof(whys) / sizeof(whys[0]))

@@ -64,6 +64,7 @@ enum snap_field {
 	SNAP_MRS	= 1ull << 34,	/* mr_bytes; dev: mrs_unknown; job: mrs */
 	SNAP_PCIE	= 1ull << 35,	/* dev: pcie_* */
 	SNAP_CNP	= 1ull << 36,	/* port: ecn_marked, cnp_sent, cnp_handled */
+	SNAP_DEVX	= 1ull << 38,	/* dev: devx_* */
 	SNAP_DETAIL	= 1ull << 37,	/* port: detail_time */
 };
 
@@ -90,6 +91,8 @@ struct snap_dev {
 	uint64_t mr_bytes, mtts, mr_page_min, mr_page_max;
 	uint32_t pcie_stalled_reads, pcie_stalled_writes;	/* %, of the last second */
 	uint64_t pcie_stalled_read_seconds, pcie_stalled_write_seconds;
+	uint32_t devx_qps;	/* made past RDMA core; of qps */
+	uint64_t devx_created, devx_missed;
 };
 
 struct snap_port {
@@ -143,8 +146,7 @@ struct snap_qp {
 	uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge;
 	uint32_t max_inline;
 	uint32_t level, tclass_asked, tclass, sl_asked, sl;
-	uint32_t dest_qpn, dlid;
-	uint32_t udp_sport, lag_port;	/* 0: nobody set it */
+	uint32_t dest_qpn;
 	uint8_t dgid[16];
 	bool adopted, class_pending;
 	int32_t class_error;	/* -errno */
@@ -153,6 +155,9 @@ struct snap_qp {
 	uint64_t wrs_since;
 	uint32_t wrs_absent;	/* enum swiftrdma_absent */
 	bool wrs_ambiguous;
+	uint32_t dlid;
+	uint32_t udp_sport, lag_port;	/* 0: nobody set it */
+	bool devx;		/* made past RDMA core */
 };
 
 struct snap_rule {

@@ -121,6 +121,9 @@ static const struct srdma_field dev_fields[] = {
 	  pcie_stalled_read_seconds, 0),
 	F(SWIFTRDMA_DEV_A_PCIE_STALLED_WRITE_SECONDS, U64, snap_dev,
 	  pcie_stalled_write_seconds, 0),
+	F(SWIFTRDMA_DEV_A_DEVX_QPS, U32, snap_dev, devx_qps, SNAP_DEVX),
+	F(SWIFTRDMA_DEV_A_DEVX_CREATED, U64, snap_dev, devx_created, 0),
+	F(SWIFTRDMA_DEV_A_DEVX_MISSED, U64, snap_dev, devx_missed, 0),
 };
 
 static const struct srdma_set dev_set = {
@@ -278,6 +281,7 @@ static const struct srdma_field qp_fields[] = {
 	F(SWIFTRDMA_QP_A_DLID, U32, snap_qp, dlid, 0),
 	F(SWIFTRDMA_QP_A_UDP_SPORT, U32, snap_qp, udp_sport, 0),
 	F(SWIFTRDMA_QP_A_LAG_PORT, U32, snap_qp, lag_port, 0),
+	F(SWIFTRDMA_QP_A_DEVX, FLAG, snap_qp, devx, 0),
 };
 
 static const struct srdma_set qp_set = {

@@ -232,7 +232,7 @@ int record_open(struct record *r, FILE *f)
 	if (fread(head, sizeof(head), 1, f) != 1 || memcmp(head, MAGIC, 8))
 		return -EINVAL;
 	r->version = get_u32(head + 8);
-	return r->version >= RECORD_READINGS_ONLY &&
+	return r->version >= RECORD_OLDEST &&
 	       r->version <= RECORD_VERSION ? 0 : -EPROTONOSUPPORT;
 }
 

@@ -8,7 +8,8 @@
  * differences from the one before: of each object a mask of the members that
  * moved, then those, in numbers of variable length; what stands still takes a byte
  * an object. A file that ends in the middle of a record, as after a crash, is read
- * up to the last whole one. Version 3 had snapshots alone, without that number.
+ * up to the last whole one. Versions 3 and 4 had snapshots alone, without that number;
+ * members that came since stand behind the others of their object.
  *
  * All of a snapshot is kept (record_fields.c), but for the rules of jobs: they
  * say who belongs to a job, which each QP has. A replay has no use for them.
@@ -22,8 +23,9 @@
 #include "io/io.h"
 #include "sim/record_code.h"
 
-#define RECORD_VERSION	4
-#define RECORD_READINGS_ONLY 3	/* the oldest that is read */
+#define RECORD_VERSION	5
+#define RECORD_READINGS_ONLY 4	/* the last without events */
+#define RECORD_OLDEST	3	/* that is read */
 
 /* What comes next in a file. */
 enum record_what {

@@ -5,12 +5,11 @@
 
 /*
  * Each structure's members in the order in which they are declared: N() one
- * value, A() an array, O() what is left out, L() one value of which older versions
- * do not know: it comes behind the others. FIELDS() does not compile with a
+ * value, A() an array, O() what is left out. FIELDS() does not compile with a
  * list that is shorter than its structure, so that a new member cannot be
  * forgotten; who adds one, or changes a type, raises RECORD_VERSION.
  */
-#define DEV(N, A, O, L, t)							\
+#define DEV(N, A, O, t)							\
 	N(t, has) N(t, index) N(t, caps)				\
 	N(t, ports) N(t, qps) N(t, uars) N(t, cqs) N(t, mrs)		\
 	A(t, name) A(t, provider)					\
@@ -28,9 +27,10 @@
 	N(t, mrs_unknown) N(t, mtts_unknown)				\
 	N(t, mr_bytes) N(t, mtts) N(t, mr_page_min) N(t, mr_page_max)	\
 	N(t, pcie_stalled_reads) N(t, pcie_stalled_writes)		\
-	N(t, pcie_stalled_read_seconds) N(t, pcie_stalled_write_seconds)
+	N(t, pcie_stalled_read_seconds) N(t, pcie_stalled_write_seconds) \
+	N(t, devx_qps) N(t, devx_created) N(t, devx_missed)
 
-#define PORT(N, A, O, L, t)						\
+#define PORT(N, A, O, t)						\
 	N(t, has) N(t, dev) N(t, index) N(t, state) N(t, link_layer)	\
 	N(t, speed)							\
 	N(t, tx_bytes) N(t, rx_bytes) N(t, tx_packets) N(t, rx_packets)	\
@@ -38,13 +38,13 @@
 	N(t, detail_time)						\
 	N(t, ecn_marked) N(t, cnp_sent) N(t, cnp_handled)
 
-#define PRIO(N, A, O, L, t)						\
+#define PRIO(N, A, O, t)						\
 	N(t, dev) N(t, port) N(t, index)				\
 	N(t, tx_bytes) N(t, rx_bytes) N(t, tx_packets) N(t, rx_packets)	\
 	N(t, tx_pauses) N(t, rx_pauses)					\
 	N(t, tx_pause_time) N(t, rx_pause_time)
 
-#define UAR(N, A, O, L, t)							\
+#define UAR(N, A, O, t)							\
 	N(t, has) N(t, dev) N(t, index) N(t, kind) N(t, qps)		\
 	N(t, owner)							\
 	N(t, created) N(t, doorbells) N(t, wrs)				\
@@ -53,7 +53,7 @@
 	N(t, sweeps) N(t, active) N(t, coactive)			\
 	N(t, context_uars) N(t, context_limit) N(t, recent_wrs)
 
-#define QP(N, A, O, L, t)							\
+#define QP(N, A, O, t)							\
 	N(t, has) N(t, dev) N(t, qpn) N(t, serial)			\
 	N(t, type) N(t, state) N(t, port) N(t, uar) N(t, job) N(t, tid)	\
 	N(t, owner) N(t, send_cq) N(t, recv_cq)				\
@@ -61,22 +61,22 @@
 	N(t, max_send_sge) N(t, max_recv_sge) N(t, max_inline)		\
 	N(t, level) N(t, tclass_asked) N(t, tclass)			\
 	N(t, sl_asked) N(t, sl)						\
-	N(t, dest_qpn) L(t, dlid)					\
-	L(t, udp_sport) L(t, lag_port) A(t, dgid)			\
+	N(t, dest_qpn) A(t, dgid)					\
 	N(t, adopted) N(t, class_pending) N(t, class_error)		\
 	N(t, doorbells) N(t, wrs) N(t, since) N(t, time)		\
-	N(t, wrs_since) N(t, wrs_absent) N(t, wrs_ambiguous)
+	N(t, wrs_since) N(t, wrs_absent) N(t, wrs_ambiguous)		\
+	N(t, dlid) N(t, udp_sport) N(t, lag_port) N(t, devx)
 
-#define OWNER(N, A, O, L, t)						\
+#define OWNER(N, A, O, t)						\
 	N(t, pid) N(t, uid) N(t, cgroup_id)				\
 	A(t, comm) A(t, exe) A(t, cgroup) A(t, kernel)
 
-#define JOB(N, A, O, L, t)							\
+#define JOB(N, A, O, t)							\
 	N(t, id) N(t, class) A(t, name)					\
 	O(t, rules) O(t, n_rules) O(t, stats) N(t, n_stats)		\
 	N(t, since) N(t, time)
 
-#define STAT(N, A, O, L, t)						\
+#define STAT(N, A, O, t)						\
 	N(t, has) N(t, dev) N(t, qps) N(t, level)			\
 	N(t, created) N(t, destroyed) N(t, rejected)			\
 	N(t, doorbells) N(t, wrs)					\
@@ -84,7 +84,7 @@
 	N(t, mrs) N(t, mtts_unknown)					\
 	N(t, mr_bytes) N(t, mtts) N(t, mr_page_min) N(t, mr_page_max)
 
-#define ACTION(N, A, O, L, t)						\
+#define ACTION(N, A, O, t)						\
 	N(t, kind) N(t, knob) N(t, value) N(t, clear) A(t, job)		\
 	N(t, has_dev) N(t, dev) N(t, qpn) N(t, serial) A(t, reason)	\
 	N(t, in_force) N(t, has_value) N(t, error)			\
@@ -93,12 +93,12 @@
 	A(t, lease_origin)
 
 /* What is behind the head is of its kind: record_event.c. */
-#define HEAD(N, A, O, L, t)						\
+#define HEAD(N, A, O, t)						\
 	N(t, time) N(t, kind) N(t, index) N(t, batch) N(t, lease)	\
 	N(t, expired) N(t, has_owner) N(t, uars) A(t, why)
 
 /* The arrays are record_tables[]. */
-#define SNAPSHOT(N, A, O, L, t)						\
+#define SNAPSHOT(N, A, O, t)						\
 	N(t, generation) N(t, time) N(t, admin)				\
 	O(t, devs) O(t, n_devs) O(t, cap_devs)				\
 	O(t, ports) O(t, n_ports) O(t, cap_ports)			\
@@ -121,13 +121,12 @@
 
 #define FIELDS(which, list, t)						\
 	static const struct record_field which##_fields[] = {		\
-		list(ENTRY, ENTRY, NO_ENTRY, NO_ENTRY, t)		\
-		list(NO_ENTRY, NO_ENTRY, NO_ENTRY, ENTRY, t)		\
+		list(ENTRY, ENTRY, NO_ENTRY, t)				\
 	};								\
 	static_assert(COUNT(which##_fields) <= RECORD_FIELDS_MAX, #t);	\
 	/* -Wextra wants an initializer of every member. */		\
 	static_assert(sizeof((struct t){				\
-		list(NOUGHT, NOUGHTS, NOUGHT, NOUGHT, t)			\
+		list(NOUGHT, NOUGHTS, NOUGHT, t)			\
 	}) <= RECORD_OBJECT_MAX, #t);
 
 #define COUNT(f) (sizeof(f) / sizeof((f)[0]))

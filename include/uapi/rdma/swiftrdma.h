@@ -361,6 +361,10 @@ enum swiftrdma_dev_attr {
 	SWIFTRDMA_DEV_A_PCIE_STALLED_WRITES,	/* u32, the same of writes */
 	SWIFTRDMA_DEV_A_PCIE_STALLED_READ_SECONDS, /* u64, of which that was over 30 % */
 	SWIFTRDMA_DEV_A_PCIE_STALLED_WRITE_SECONDS, /* u64 */
+	/* QPs made past RDMA core; absent: nobody knows how many there are. */
+	SWIFTRDMA_DEV_A_DEVX_QPS,	/* u32, of QPS, made since the provider came */
+	SWIFTRDMA_DEV_A_DEVX_CREATED,	/* u64, since then; not in CREATED */
+	SWIFTRDMA_DEV_A_DEVX_MISSED,	/* u64, that could not be noted */
 	__SWIFTRDMA_DEV_A_MAX
 };
 
@@ -498,6 +502,7 @@ enum swiftrdma_owner_attr {
  * @SWIFTRDMA_ABSENT_NO_ADDRESS: an IOMMU hides where the record is
  * @SWIFTRDMA_ABSENT_REFUSED: the device did not answer
  * @SWIFTRDMA_ABSENT_NO_MEMORY: there was no memory
+ * @SWIFTRDMA_ABSENT_DEVX: it was made past RDMA core, by a library's own command
  */
 enum swiftrdma_absent {
 	SWIFTRDMA_ABSENT_NONE,
@@ -508,6 +513,7 @@ enum swiftrdma_absent {
 	SWIFTRDMA_ABSENT_NO_ADDRESS,
 	SWIFTRDMA_ABSENT_REFUSED,
 	SWIFTRDMA_ABSENT_NO_MEMORY,
+	SWIFTRDMA_ABSENT_DEVX,
 };
 
 enum swiftrdma_qp_attr {
@@ -552,6 +558,11 @@ enum swiftrdma_qp_attr {
 	/* As overrides have it, and it is programmed: */
 	SWIFTRDMA_QP_A_UDP_SPORT,	/* u32 */
 	SWIFTRDMA_QP_A_LAG_PORT,	/* u32 */
+	/*
+	 * By a library's own command (mlx5's DEVX). Type, owner and UAR are known,
+	 * nothing else, and nothing of it can be changed.
+	 */
+	SWIFTRDMA_QP_A_DEVX,		/* flag: made past RDMA core */
 	__SWIFTRDMA_QP_A_MAX
 };
 

@@ -21,7 +21,7 @@ churn=$pid
 some() { [ "$(dev rxe0 created)" -ge 6 ]; }
 for ((i = 1; i <= $1; i++)); do
 	srdma_load_debug delay_at=5 delay_ms=1000 skip_grace="$2" || exit 2
-	wait_for 60 some || exit 3
+	wait_for 300 some || exit 3
 	srdma_unload || exit 4
 	echo "cycle $i"
 done
