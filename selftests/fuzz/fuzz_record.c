@@ -4,7 +4,8 @@
  * within is reached: it ends somewhere, and what was read can be replayed and
  * written again.
  *
- * The input is a record after the other, each with its length in two bytes.
+ * The input is a byte that says of which version, then a record after the other,
+ * each with its length in two bytes.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include "core/crowd.h"
 #include "policy/config.h"
 #include "sim/record.h"
+#include "sim/replay.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -50,41 +52,61 @@ static void look(const struct snapshot *s)
 
 	for (i = 0; i < s->n_qps; i++)
 		n += s->qps[i].adopted + s->qps[i].class_pending +
-		     s->qps[i].wrs_ambiguous;
-	if (n > 1 + 3 * s->n_qps)
+		     s->qps[i].wrs_ambiguous + s->qps[i].devx;
+	if (n > 1 + 4 * s->n_qps)
+		abort();
+}
+
+/* All that an event points to: what is not there is not said to be. */
+static void look_at(const struct io_event *e)
+{
+	size_t i, n = strlen(e->why) + e->expired;
+
+	if (e->qp)
+		n += e->qp->adopted + e->qp->class_pending;
+	if (e->owner)
+		n += strlen(e->owner->comm) + strlen(e->owner->cgroup);
+	if (e->action)
+		n += strlen(e->action->reason) + e->action->clear +
+		     e->action->in_force;
+	if (e->dev)
+		n += strlen(e->dev->name);
+	for (i = 0; i < e->n_uars; i++)
+		n += e->uars[i].qps != 0;
+	if (n > 4096 + e->n_uars)
 		abort();
 }
 
 /* From both of two adjacent readings, as a replay has them. */
 static void replay(struct record *was, struct record *is)
 {
-	static struct policy_decision out[8];
-	const struct config *cfg = policies();
-	const struct signal_opts opts = config_signal_opts(cfg);
-	struct policy_state st;
-	bool first = true;
 	struct crowd crowd;
-	struct signals s;
+	struct replay rp;
+	int what;
 
-	signals_init(&s);
-	policy_state_init(&st);
+	if (replay_begin(&rp, policies()))
+		return;
 	crowd_init(&crowd);
-	for (; record_next(is) == 1; first = false) {
+	while ((what = record_next(is)) > 0) {
+		if (what == RECORD_EVENT) {
+			look_at(&is->event.e);
+			if (replay_event(&rp, is->event.head.time, &is->event.e))
+				break;
+			continue;
+		}
 		look(&is->last);
-		if (signals_reserve(&s, &is->last) ||
-		    crowd_reserve(&crowd, &is->last))
+		if (crowd_reserve(&crowd, &is->last) ||
+		    replay_step(&rp, rp.readings ? &was->last : NULL, &is->last))
 			break;
-		signals_update(&s, first ? NULL : &was->last, &is->last, &opts);
-		crowd_update(&crowd, &s);
-		if (policy_state_reserve(&st, &cfg->policies, &s))
-			break;
-		policy_eval(&cfg->policies, &st, &s, is->last.time, out, 8);
-		if (record_next(was) != 1)
+		crowd_update(&crowd, &rp.sig);
+		do {
+			what = record_next(was);
+		} while (what == RECORD_EVENT);
+		if (what != RECORD_READING)
 			abort();
 	}
 	crowd_free(&crowd);
-	policy_state_free(&st);
-	signals_free(&s);
+	replay_end(&rp);
 }
 
 /* What a reader had is what a writer can write. */
@@ -99,6 +121,10 @@ static void write_again(const struct record *is)
 		return;
 	if (record_begin(&r, f) || record_write(&r, &is->last))
 		abort();
+	/* If there was any. */
+	if (is->event.e.why &&
+	    record_write_event(&r, is->event.head.time, &is->event.e))
+		abort();
 	record_end(&r);
 	fclose(f);
 	free(bytes);
@@ -106,11 +132,13 @@ static void write_again(const struct record *is)
 
 static size_t make_file(uint8_t *file, const uint8_t *data, size_t size)
 {
-	size_t at = 0, n = 12, len;
+	size_t at = size > 0, n = 12, len;
 	uint32_t crc;
 
 	memcpy(file, "SRDMArec", 8);
 	file[8] = RECORD_VERSION;
+	if (at)
+		file[8] -= data[0] % (RECORD_VERSION - RECORD_OLDEST + 1);
 	while (at + 2 <= size) {
 		len = data[at] | data[at + 1] << 8;
 		at += 2;

@@ -36,6 +36,7 @@ should_be() {
 		644 $1/share/bash-completion/completions/swiftrdma
 		$(for page in user/policies/*; do echo "644 $1/share/doc/swiftrdma/examples/${page##*/}"; done)
 		644 $1/share/man/man5/swiftrdma-policy.5
+		644 $1/share/man/man5/swiftrdma-scenario.5
 		644 $1/share/man/man8/swiftrdma-agent.8
 		644 $1/share/man/man8/swiftrdma.8
 	EOF

@@ -21,6 +21,13 @@ for file in user/policies/*.yaml user/sim/*.yaml selftests/bench/demo.yaml; do
 	like "... whose work is bounded" "$out" 'work of a tick, at most: .* for each job'
 done
 
+# What each claims is held as a bound (fleet.yaml below).
+claimed=$(grep -hoE '(run|load|the_port)\("[^)]*\)' selftests/unit/test_sim.c selftests/unit/test_sim_shipped.c)
+for file in user/policies/*.yaml user/sim/scenarios/*.yaml; do
+	name=$(basename "$file" .yaml)
+	[ "$file" = user/sim/scenarios/fleet.yaml ] || like "$file has a test" "$claimed" "\"$name\""
+done
+
 # The editors' schema knows what the loader knows.
 check "the shipped files fit the JSON Schema" selftests/host/schema_check.py \
 	user/policies/*.yaml user/sim/*.yaml selftests/bench/demo.yaml user/agent/etc/policy.yaml
@@ -41,6 +48,12 @@ is "... and names those that nobody can tell" "$(grep -E '^dev\.[a-z_]+, ' $man 
 	"$(words false | tr -d . | sort)"
 is "... and every criterion" "$(sed -nE '/^.SS criteria/,/^.SS policies/s/^\.BR ([a-z_0-9]+) .*/\1/p' $man | sort)" \
 	"$(sed -nE '/criteria_known\[\]/,/^};/s/^\t\{ "([a-z_0-9]+)", UNIT.*/\1/p' user/policy/criteria.c | sort)"
+
+# The keys that the loader takes are the strings of its lists.
+is "the manual has every key of a scenario" \
+	"$(sed -nE '/^\.SH KEYS/,/^\.SH EXAMPLE/{/^\.B(R)? ("?[a-z_]+|[a-z])/{s/\([^)]*\)//g;p}}' Documentation/man/swiftrdma-scenario.5 |
+		grep -oE '\b[a-z_]{3,}\b' | sort -u | grep -xFf <(sed -nE '/keys\[\] = \{/,/\};/p' user/sim/scenario.c | grep -oE '"[a-z_]+"' | tr -d '"'))" \
+	"$(sed -nE '/keys\[\] = \{/,/\};/p' user/sim/scenario.c | grep -oE '"[a-z_]+"' | tr -d '"' | sort -u)"
 
 file=user/policies/order.yaml
 swiftrdma policy compile $file >"$dir/derived" 2>&1
@@ -104,7 +117,7 @@ like "... against what was in force then" "$out" 'would: job j2: .* \(in force: 
 like "... and what was done" "$out" 'done:  job j3: level 1'
 like "... knob by knob" "$out" 'j2 +job.level +3 +[0-9.]+us +3 +1 +[0-9.]+ms +1 +[0-9.]+%'
 like "... and that nobody recorded latencies" "$out" 'latencies: the recording has none, neither p99 nor queue delay'
-like "... to the end" "$(tail -n 1 <<<"$out")" '^80 readings, [1-9]'
+like "... to the end" "$(tail -n 1 <<<"$out")" '^80 readings, 0 events, [1-9]'
 swiftrdma -j policy simulate "$dir/port.yaml" replay "$dir/rec" >"$dir/replay" 2>/dev/null
 is "... in JSON" "$(jq -c '[.readings, (.events | map(.event) | unique), (.knobs[] | select(.job == "j2") | [.knob, .would_acts, .would_value, .done_acts, .done_value, .agreed < 0.1])]' "$dir/replay")" \
 	'[80,["done","would"],["job.level",3,3,1,1,true]]'
@@ -118,7 +131,7 @@ like "... which is said" "$out" 'the last record is cut off; read up to there'
 { head -c 8 "$dir/rec"; printf '\001'; tail -c +10 "$dir/rec"; } >"$dir/old"
 out=$(swiftrdma policy simulate "$dir/port.yaml" replay "$dir/old" 2>&1)
 is "one of another version is refused" $? 1
-like "... which is said" "$out" 'of version 1, and this reads version 4; record it anew'
+like "... which is said" "$out" 'of version 1, and this reads versions 3 to 5; record it anew'
 out=$(swiftrdma policy simulate "$dir/port.yaml" replay "$dir/port.yaml" 2>&1)
 is "what is no recording is refused" $? 1
 like "... as such" "$out" 'not a recording of swiftrdma record'

@@ -56,10 +56,26 @@ lease=$(nlreq --lease ACT doit 'lease{origin=test ttl_ms=1}')
 event "a lease runs out" ".event == \"expired\" and .lease == $lease"
 kill "$monitor"
 
-# A listener that stands still while more happens than its socket holds.
+# Recordings, of readings that are too far apart to see any of what happens here.
+start_recording() {
+	rm -f /tmp/recording
+	swiftrdma -i 30 record /tmp/recording 2>/tmp/recorded &
+	recorder=$!
+	wait_for 30 begun
+}
+begun() { [ "$(stat -c %s /tmp/recording 2>/dev/null || echo 0)" -gt 12 ]; }
+# replayed FILTER: it is true of something in the replay of what there is by now.
+replayed() {
+	swiftrdma -j policy simulate user/policies/port.yaml replay /tmp/recording >/tmp/replayed 2>/dev/null &&
+		jq -e ".events | any(.[]; $1)" /tmp/replayed >/dev/null
+}
+
+# Listeners that stand still while more happens than their sockets hold.
 start_monitor
 point $? "the monitor hears, once more"
-kill -STOP "$monitor"
+start_recording
+point $? "a recording begins"
+kill -STOP "$monitor" "$recorder"
 churn --dev rxe0 --procs 2 --total 4000 --modify none >/tmp/churned
 # An event for each item: 256 of them cost one request.
 items="action{knob=7 value=1000 job=test reason=$(printf 'x%.0s' {1..250})}@256"
@@ -68,7 +84,7 @@ for _ in {1..60}; do
 	nlreq ACT doit "lease{id=$lease} $items" >/tmp/flood
 done
 is "the last of many batches" "$(cut -d' ' -f1 /tmp/flood)" 0
-kill -CONT "$monitor"
+kill -CONT "$monitor" "$recorder"
 event "it is told that it lost some" '.event == "lost"'
 qpsh_start b qpsh
 qp b create
@@ -76,7 +92,36 @@ event "and hears what comes after" ".event == \"created\" and .qpn == $last and 
 qpsh_stop b
 check "the flood was more than it saw" test "$(count '.event == "action"')" -lt $((60 * 256))
 check "what it saw was real" test "$(count '.event == "created"')" -gt 0
+check "a recording says so too" wait_for 60 \
+	replayed '.event == "lost" and .reason == "events came faster than they were read"'
+is "... in sum, and not how many" "$(jq -c '[.lost_events, .recorded_events > 0]' /tmp/replayed)" '[true,true]'
+kill -TERM "$recorder"
+wait "$recorder"
 like "the flood itself went on" "$(cat /tmp/churned)" 'created 4000 .*destroyed 4000 failed 0'
+
+# Recorded, and found again between the readings.
+start_recording
+point $? "another recording begins"
+qpsh_start r qpsh
+qp r create
+qpn=$last
+lease=$(nlreq --lease ACT doit 'lease{origin=test rank=3} action{knob=7 value=9 job=test reason=so}')
+nlreq ACT doit "lease{id=$lease ttl_ms=0}" >/dev/null
+qp r "destroy $qpn"
+max_qps='.job == "test" and .knob == "job.max_qps"'
+check "a QP's end is in the replay of what was written so far" wait_for 30 \
+	replayed ".event == \"destroyed\" and .qpn == $qpn"
+kill -TERM "$recorder"
+wait "$recorder"
+point $? "the recording ends when it is asked to"
+like "... and says what it has" "$(cat /tmp/recorded)" '^[1-9][0-9]* readings, [1-9][0-9]* events$'
+check "the QP's creation is in it" replayed \
+	".event == \"created\" and .qpn == $qpn and .pid == ${qpsh_pid[r]} and .dev == \"rxe0\" and .seconds > 0"
+check "an action is" replayed ".event == \"action\" and .job == \"test\" and .value == 9 and .reason == \"so\""
+check "what it did was done" replayed ".event == \"done\" and $max_qps and .value == 9"
+check "... until the lease ended" replayed ".event == \"done\" and $max_qps and (has(\"value\") | not)"
+is "nothing was lost" "$(jq .lost_events /tmp/replayed)" false
+qpsh_stop r
 
 # The module goes and comes back.
 check "it unloads below a listener" srdma_unload

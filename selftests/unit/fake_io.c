@@ -19,7 +19,7 @@
 static struct fake {
 	struct made scene;
 	bool loaded, disarmed;
-	int snapshot_error, act_error;
+	int snapshot_error, act_error, events_error;
 	char bad_job[SNAP_NAME];	/* a batch that names it is refused */
 	/* the lease, if any */
 	uint64_t lease, lease_end, last_lease, last_batch;
@@ -263,10 +263,27 @@ int io_levels_set(struct io *io, const struct io_level *levels, size_t n)
 	return 0;
 }
 
+int io_actions(struct io *io, struct snap_action **actions, size_t *n)
+{
+	(void)io;
+	*actions = NULL;
+	*n = 0;
+	return 0;
+}
+
+int io_addresses(const struct snapshot *snap, struct pair_addr **addrs,
+		 size_t *n)
+{
+	(void)snap;
+	*addrs = NULL;
+	*n = 0;
+	return 0;
+}
+
 int io_events_open(struct io *io)
 {
 	(void)io;
-	return 1000;
+	return fake.events_error ? fake.events_error : 1000;
 }
 
 int io_events_read(struct io *io, void (*cb)(const struct io_event *, void *),

@@ -66,6 +66,98 @@ static void test_all_five(void **state)
 	config_free(&cfg);
 }
 
+#define TRAIN(slo) "- {name: train, class: throughput, slo: {" slo "}, match: [{uid: 5}]}\n"
+
+static bool derived(const char *what)
+{
+	char *text = derive_text(&cfg);
+	bool has;
+
+	assert_non_null(text);
+	has = strstr(text, what);
+	free(text);
+	return has;
+}
+
+/* A promised rate is a port's matter: the class that p99 would be given. */
+static void test_rate(void **state)
+{
+	struct snap_dev dev = { .index = 3 };
+	struct snap_port port = { .dev = 3, .has = SNAP_BYTES };
+	const struct snapshot snap = { .ports = &port, .n_ports = 1 };
+	size_t i;
+
+	(void)state;
+	assert_true(load(JOBS TRAIN("byte_rate: 5Gbit/s")
+			 "order: kv > train > web > bulk\n", caps_all()));
+	assert_int_equal(rep.warnings, 0);
+	assert_true(derived("\n  - name: port-train\n"
+			    "    for: job train\n"
+			    "    cause: port\n"
+			    "    because: train has byte_rate >= 5 Gbit/s and goes before web\n"
+			    "    when: port.util > port_busy and job.byte_rate < job.slo_byte_rate\n"
+			    "    fallback: port.util > port_busy and (count(jobs of port where job.wr_rate > 0/s) > 1 or count(jobs of port where job.doorbell_rate > 0/s) > 1)\n"
+			    "    do: job.level += 1\n"
+			    "    ceiling: 6\n"
+			    "    cooldown: 500 ms\n"
+			    "    undo:\n"
+			    "      when: port.util < port_calm\n"));
+	/* It has no latency to lose; and who goes before it, it makes way for. */
+	assert_null(find("hol-train"));
+	assert_null(find("scale-train"));
+	assert_non_null(find("storm-train"));
+	/* One more that wants a class. */
+	assert_true(find("port-kv")->act[0].ceiling == 7);
+	assert_true(find("port-web")->act[0].ceiling == 5);
+	config_free(&cfg);
+	/* Where nobody measures rates. */
+	assert_true(load(JOBS TRAIN("byte_rate: 5Gbit/s") "order: train > bulk\n",
+			 caps_here()));
+	assert_false(find("port-train")->off);
+	assert_true(cfg.texts[find("port-train") - cfg.policies.v].by_fallback);
+	config_free(&cfg);
+	/* A device that counts doorbells alone, as rxe, and one that counts WRs alone. */
+	for (i = 0; i < 2; i++) {
+		dev.caps = i ? SWIFTRDMA_DEV_CAP_WRS : SWIFTRDMA_DEV_CAP_DOORBELLS;
+		assert_true(load(JOBS TRAIN("byte_rate: 5Gbit/s") "order: train > bulk\n",
+				 caps_dev(&snap, &dev)));
+		assert_false(find("port-train")->off);
+		assert_true(cfg.texts[find("port-train") - cfg.policies.v].by_fallback);
+		config_free(&cfg);
+	}
+	assert_true(load(JOBS TRAIN("byte_rate: 5Gbit/s") "order: train > bulk\n",
+			 caps_here()));
+	/* For the sake of a rate others yield, as for a latency's. */
+	assert_non_null(find("storm-bulk"));
+	assert_non_null(strstr(cfg.texts[find("storm-bulk") - cfg.policies.v].because,
+			       "train goes before bulk"));
+	config_free(&cfg);
+}
+
+/* Both promised: missing either is to suffer. */
+static void test_both(void **state)
+{
+	(void)state;
+	assert_true(load(JOBS TRAIN("byte_rate: 5Gbit/s, p99: 100us")
+			 "order: kv > train > bulk\n", caps_all()));
+	assert_int_equal(rep.warnings, 0);
+	assert_true(derived("    because: train has p99 <= 100 us and byte_rate >= 5 Gbit/s and goes before web\n"
+			    "    when: port.util > port_busy and (job.p99 > job.slo_p99 * slo_near or job.byte_rate < job.slo_byte_rate)\n"
+			    "    fallback: port.util > port_busy and job.qps > 0\n"));
+	assert_non_null(find("hol-train"));
+	config_free(&cfg);
+	assert_true(load("jobs:\n- {name: a, class: balanced, slo: {byte_rate: 1Gbit/s}, match: [{uid: 1}]}\n"
+			 "- {name: b, class: throughput, match: [{uid: 2}]}\norder: a > b\n",
+			 caps_all()));
+	assert_true(derived("and (job.p99 rising or job.byte_rate < job.slo_byte_rate)\n"));
+	config_free(&cfg);
+	/* Before nobody: nothing is done for it, and that is a file still. */
+	assert_true(load("jobs:\n" TRAIN("byte_rate: 1Gbit/s") "order: train\n", caps_all()));
+	assert_int_equal(cfg.policies.n, 0);
+	assert_true(derived("policies: []\n"));
+	config_free(&cfg);
+}
+
 /* The highest level of the file is the highest there is. */
 static void test_levels(void **state)
 {
@@ -147,6 +239,8 @@ static void test_device(void **state)
 	}
 }
 
+#define READ JOBS TRAIN("byte_rate: 1Gbit/s, p99: 1ms")
+
 /* What is printed is a file's policies section, and means the same. */
 static void test_read_again(void **state)
 {
@@ -155,11 +249,11 @@ static void test_read_again(void **state)
 	size_t i;
 
 	(void)state;
-	assert_true(load(JOBS "order: kv > web > bulk > odd\n", caps_all()));
+	assert_true(load(READ "order: kv > train > web > bulk > odd\n", caps_all()));
 	text = derive_text(&cfg);
 	assert_non_null(text);
 	was = cfg;
-	assert_true(asprintf(&whole, JOBS "%s", text) > 0);
+	assert_true(asprintf(&whole, READ "%s", text) > 0);
 	if (!load(whole, caps_all()))
 		fail_msg("line %u: %s", rep.v[0].line, rep.v[0].msg);
 	assert_false(cfg.derived);
@@ -202,6 +296,35 @@ static void test_refused(void **state)
 	     "f:5:1: more is promised than there is: 6 Gbit/s for a + 5 Gbit/s for b = 11 Gbit/s; the ports have 10 Gbit/s, 1 Gbit/s less");
 	/* The criterion is the operator's to change. */
 	assert_true(load("criteria: {base_latency: 1us}\njobs:\n- {name: a, class: latency, slo: {p99: 2us}, match: [{uid: 1}]}\norder: a\n", caps_all()));
+	config_free(&cfg);
+}
+
+/* A device knows the speed of its ports, where the file does not say another. */
+static void test_too_slow(void **state)
+{
+	static const char text[] = "jobs:\n" TRAIN("byte_rate: 30Gbit/s") "order: train\n";
+	static const char ports[] = "ports:\n- {dev: x, speed: 40Gbit/s}\njobs:\n"
+		TRAIN("byte_rate: 30Gbit/s") "order: train\n";
+	struct snap_dev dev = { .index = 3 };
+	struct snap_port p[] = {
+		{ .dev = 2, .has = SNAP_SPEED, .speed = 100000000000 },
+		{ .dev = 3, .has = SNAP_SPEED, .speed = 10000000000 },
+		{ .dev = 3, .has = SNAP_SPEED, .speed = 10000000000 },
+		{ .dev = 3, .speed = 10000000000 },
+	};
+	const struct snapshot snap = { .ports = p, .n_ports = 4 };
+	char line[512];
+
+	(void)state;
+	assert_false(load(text, caps_dev(&snap, &dev)));
+	report_line(&rep, 0, line, sizeof(line));
+	assert_string_equal(line, "f:2:1: more is promised than there is: 30 Gbit/s for train; the ports have 20 Gbit/s, 10 Gbit/s less");
+	assert_true(load(ports, caps_dev(&snap, &dev)));
+	config_free(&cfg);
+	dev.index = 2;
+	assert_true(load(text, caps_dev(&snap, &dev)));
+	config_free(&cfg);
+	assert_true(load(text, caps_here()));
 	config_free(&cfg);
 }
 
@@ -252,11 +375,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all_five),
+		cmocka_unit_test(test_rate),
+		cmocka_unit_test(test_both),
 		cmocka_unit_test(test_levels),
 		cmocka_unit_test(test_here),
 		cmocka_unit_test(test_device),
 		cmocka_unit_test(test_read_again),
 		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_too_slow),
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_shipped),
 	};

@@ -100,6 +100,19 @@ static void test_value_from_signals(void **state)
 	assert_int_equal(eval(2000), 0);
 }
 
+/* merge and scale both say how many QPs there ought to be. */
+static void test_scale(void **state)
+{
+	struct policy *p = add("p", "job kv", "port.util > 80%",
+			       "scale qps to job.qps * 2 + 1", "port.util < 60%");
+
+	(void)state;
+	p->act[0].ceiling = 64;
+	util(0.9);
+	assert_int_equal(eval(1000), 1);
+	assert_true(out[0].knob == SWIFTRDMA_KNOB_QPS && out[0].new == 5);
+}
+
 static void test_max_steps(void **state)
 {
 	struct policy *p = add("p", "job kv", "port.util > 80%",
@@ -297,6 +310,7 @@ int main(void)
 		EVAL_TEST(test_undo_fallback),
 		EVAL_TEST(test_several_knobs),
 		EVAL_TEST(test_value_from_signals),
+		EVAL_TEST(test_scale),
 		EVAL_TEST(test_max_steps),
 		EVAL_TEST(test_rate_and_order),
 		EVAL_TEST(test_causes),

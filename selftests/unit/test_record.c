@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Recorded snapshots: the same when read again, and readable when cut off. */
+/* Recorded snapshots and events: the same when read again, and readable when cut off. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,13 +18,56 @@ static size_t len;
 /* Three readings: the scene, more traffic, and a QP that has gone. */
 static struct made readings[3];
 
-static void record(void)
-{
-	FILE *f = open_memstream(&bytes, &len);
-	struct record r;
-	size_t i;
+/* One event of each kind, and one that is like the one before it. */
+static struct snap_qp born = {
+	.has = SNAP_OWNER | SNAP_STATE | SNAP_PORT, .qpn = 20, .serial = 20, .type = 2,
+	.job = 1, .port = 1, .owner = 7, .max_send_wr = 128, .since = 1050 * MS,
+};
+static struct snap_owner parent = {
+	.pid = 300, .uid = 5, .cgroup_id = 77, .comm = "kv", .exe = "kv", .cgroup = "/kv",
+};
+static struct snap_action done = {
+	.kind = 1, .knob = 1, .value = 3, .job = "kv", .reason = "port: so", .has_value = true,
+	.qps = 2, .qps_done = 2, .lease_id = 9, .lease_rank = 100,
+};
+static struct snap_dev full = {
+	.has = SNAP_CONGESTED, .name = "rxe0", .congestions = 4, .congestion_level = 2,
+};
+static struct snap_uar busy[2] = {
+	{ .has = SNAP_RECENT, .index = 3, .qps = 4, .recent_wrs = 1000 },
+	{ .has = SNAP_RECENT, .index = 2, .qps = 1, .recent_wrs = 10 },
+};
 
-	assert_non_null(f);
+static const struct io_event events[] = {
+	{ .kind = IO_EVENT_QP_CREATED, .qp = &born, .owner = &parent },
+	{ .kind = IO_EVENT_QP_CREATED, .qp = &born, .owner = &parent },
+	{ .kind = IO_EVENT_ACTION, .action = &done, .batch = 12, .index = 1 },
+	{ .kind = IO_EVENT_CONGESTION, .dev = &full, .uars = busy, .n_uars = 2 },
+	{ .kind = IO_EVENT_LOST, .why = "events came faster than they were read" },
+	{ .kind = IO_EVENT_LEASE_END, .lease = 9, .expired = true },
+	{ .kind = IO_EVENT_QP_DESTROYED, .qp = &born },
+};
+
+/* What comes when: readings and events, by their place in these. */
+static const struct {
+	enum record_what what;
+	size_t i;
+} items[] = {
+	{ RECORD_EVENT, 4 }, { RECORD_READING, 0 }, { RECORD_EVENT, 0 },
+	{ RECORD_EVENT, 1 }, { RECORD_EVENT, 2 }, { RECORD_READING, 1 },
+	{ RECORD_EVENT, 3 }, { RECORD_EVENT, 4 }, { RECORD_EVENT, 5 },
+	{ RECORD_READING, 2 }, { RECORD_EVENT, 6 }, { RECORD_EVENT, 0 },
+};
+
+#define ITEMS (sizeof(items) / sizeof(items[0]))
+
+static uint64_t event_time(size_t i)
+{
+	return (1000 + 10 * i) * MS;
+}
+
+static void make_readings(void)
+{
 	made_scene(&readings[0], 1000, 0);
 	made_scene(&readings[1], 1100, 250000);
 	readings[1].qps[1].wrs = 123456789012ULL;
@@ -33,9 +76,22 @@ static void record(void)
 	readings[2].s.n_jobs = 2;
 	readings[2].qps[0].doorbells = 5;
 	snprintf(readings[2].jobs[1].name, SNAP_NAME, "other");
+}
+
+static void record(void)
+{
+	FILE *f = open_memstream(&bytes, &len);
+	struct record r;
+	size_t i;
+
+	assert_non_null(f);
+	make_readings();
 	assert_int_equal(record_begin(&r, f), 0);
-	for (i = 0; i < 3; i++)
-		assert_int_equal(record_write(&r, &readings[i].s), 0);
+	for (i = 0; i < ITEMS; i++)
+		assert_int_equal(items[i].what == RECORD_READING ?
+				 record_write(&r, &readings[items[i].i].s) :
+				 record_write_event(&r, event_time(i),
+						    &events[items[i].i]), 0);
 	record_end(&r);
 	fclose(f);
 }
@@ -68,21 +124,60 @@ static void same(const struct snapshot *a, const struct snapshot *b)
 	}
 }
 
+static void same_event(const struct record_event *ev, size_t i)
+{
+	const struct io_event *a = &ev->e, *b = &events[items[i].i];
+	size_t k;
+
+	assert_int_equal(ev->head.time, event_time(i));
+	assert_int_equal(a->kind, b->kind);
+	assert_int_equal(a->batch, b->batch);
+	assert_int_equal(a->index, b->index);
+	assert_int_equal(a->lease, b->lease);
+	assert_int_equal(a->expired, b->expired);
+	assert_string_equal(a->why, b->why ? b->why : "");
+	assert_int_equal(!!a->qp, !!b->qp);
+	assert_int_equal(!!a->owner, !!b->owner);
+	assert_int_equal(!!a->action, !!b->action);
+	assert_int_equal(!!a->dev, !!b->dev);
+	assert_int_equal(a->n_uars, b->n_uars);
+	if (b->qp) {
+		struct snap_qp qp = *b->qp;
+
+		/* The owner comes with the event. */
+		qp.owner = 0;
+		assert_memory_equal(a->qp, &qp, sizeof(qp));
+	}
+	if (b->owner)
+		assert_memory_equal(a->owner, b->owner, sizeof(*a->owner));
+	if (b->action)
+		assert_memory_equal(a->action, b->action, sizeof(*a->action));
+	if (b->dev)
+		assert_memory_equal(a->dev, b->dev, sizeof(*a->dev));
+	for (k = 0; k < b->n_uars; k++)
+		assert_memory_equal(&a->uars[k], &b->uars[k], sizeof(*a->uars));
+}
+
 /* How many records of these bytes can be read. */
 static size_t readable(const char *p, size_t n, const char **problem)
 {
 	FILE *f = fmemopen((void *)p, n ? n : 1, "r");
 	struct record r;
 	size_t got = 0;
+	int what;
 
 	assert_non_null(f);
 	*problem = "not a recording";
 	if (n && !record_open(&r, f)) {
-		while (record_next(&r) == 1) {
-			if (got < 3)
-				same(&r.last, &readings[got].s);
-			got++;
+		for (; (what = record_next(&r)) > 0; got++) {
+			assert_true(got < ITEMS);
+			assert_int_equal(what, items[got].what);
+			if (what == RECORD_READING)
+				same(&r.last, &readings[items[got].i].s);
+			else
+				same_event(&r.event, got);
 		}
+		assert_int_equal(what, RECORD_END);
 		*problem = r.problem;
 		record_end(&r);
 	}
@@ -96,7 +191,7 @@ static void test_round_trip(void **state)
 
 	(void)state;
 	record();
-	assert_int_equal(readable(bytes, len, &problem), 3);
+	assert_int_equal(readable(bytes, len, &problem), ITEMS);
 	assert_null(problem);
 	free(bytes);
 }
@@ -118,8 +213,8 @@ static void test_cut_off(void **state)
 			assert_string_equal(problem, "the last record is cut off");
 		before = got;
 	}
-	assert_int_equal(before, 2);
-	assert_int_equal(steps, 2);
+	assert_int_equal(before, ITEMS - 1);
+	assert_int_equal(steps, ITEMS - 1);
 	free(bytes);
 }
 
@@ -133,11 +228,82 @@ static void test_damaged(void **state)
 	record();
 	for (i = 12; i < len; i++) {
 		bytes[i] ^= 0x10;
-		assert_true(readable(bytes, len, &problem) < 3);
+		assert_true(readable(bytes, len, &problem) < ITEMS);
 		assert_non_null(problem);
 		bytes[i] ^= 0x10;
 	}
 	free(bytes);
+}
+
+/*
+ * Version 3 had readings alone: the same three, written before there was another.
+ * What came into it since is nought. So had version 4, which knew more members.
+ */
+static unsigned char version3[] = {
+	0x53, 0x52, 0x44, 0x4d, 0x41, 0x72, 0x65, 0x63, 0x03, 0x00, 0x00, 0x00,
+	0xbf, 0x00, 0x00, 0x00, 0xca, 0xb6, 0x7e, 0x09, 0x06, 0x80, 0xa8, 0xd6,
+	0xb9, 0x07, 0x02, 0x01, 0x90, 0x82, 0xc0, 0x01, 0x06, 0x04, 0x72, 0x78,
+	0x65, 0x30, 0x02, 0x80, 0xa8, 0xd6, 0xb9, 0x07, 0x01, 0xa5, 0x08, 0x80,
+	0x18, 0x02, 0x80, 0xb4, 0x89, 0x13, 0x80, 0xa8, 0xd6, 0xb9, 0x07, 0x00,
+	0x02, 0x95, 0x0c, 0x06, 0x02, 0x04, 0x02, 0x80, 0xa8, 0xd6, 0xb9, 0x07,
+	0x95, 0x0c, 0x06, 0x04, 0x02, 0x02, 0x80, 0xa8, 0xd6, 0xb9, 0x07, 0x03,
+	0xfd, 0x83, 0x80, 0x80, 0x0c, 0xbe, 0x80, 0x01, 0x22, 0x22, 0x04, 0x06,
+	0x02, 0x02, 0x02, 0x02, 0x80, 0xa8, 0xd6, 0xb9, 0x07, 0xfd, 0x83, 0x80,
+	0x80, 0x0c, 0xbe, 0x80, 0x01, 0x24, 0x24, 0x04, 0x06, 0x02, 0x02, 0x02,
+	0x02, 0x80, 0xa8, 0xd6, 0xb9, 0x07, 0xfd, 0x8b, 0x80, 0x80, 0x0c, 0xbe,
+	0x80, 0x01, 0x26, 0x26, 0x04, 0x06, 0x02, 0x04, 0x04, 0x02, 0x02, 0x80,
+	0xa8, 0xd6, 0xb9, 0x07, 0x02, 0x01, 0xc8, 0x01, 0x01, 0x90, 0x03, 0x03,
+	0x3c, 0x0a, 0x75, 0x6e, 0x61, 0x73, 0x73, 0x69, 0x67, 0x6e, 0x65, 0x64,
+	0x02, 0x02, 0x80, 0xa8, 0xd6, 0xb9, 0x07, 0x01, 0x06, 0x3f, 0x02, 0x02,
+	0x02, 0x6b, 0x76, 0x02, 0x02, 0x80, 0xa8, 0xd6, 0xb9, 0x07, 0x05, 0x06,
+	0x04, 0x3f, 0x04, 0x06, 0x04, 0x62, 0x75, 0x6c, 0x6b, 0x02, 0x02, 0x80,
+	0xa8, 0xd6, 0xb9, 0x07, 0x05, 0x06, 0x02, 0x5e, 0x00, 0x00, 0x00, 0xaf,
+	0x9c, 0x92, 0x04, 0x02, 0x80, 0x84, 0xaf, 0x5f, 0x01, 0x80, 0x80, 0x80,
+	0x01, 0x80, 0x84, 0xaf, 0x5f, 0x01, 0xc0, 0x08, 0xa0, 0xc2, 0x1e, 0x80,
+	0x84, 0xaf, 0x5f, 0x00, 0x02, 0x80, 0x08, 0x80, 0x84, 0xaf, 0x5f, 0x80,
+	0x08, 0x80, 0x84, 0xaf, 0x5f, 0x03, 0x80, 0x80, 0x80, 0x80, 0x08, 0x80,
+	0x84, 0xaf, 0x5f, 0x80, 0x80, 0x80, 0x80, 0x0a, 0xa8, 0xe8, 0xc8, 0xe9,
+	0x97, 0x07, 0x80, 0x84, 0xaf, 0x5f, 0x80, 0x80, 0x80, 0x80, 0x08, 0x80,
+	0x84, 0xaf, 0x5f, 0x02, 0x00, 0x00, 0x03, 0x20, 0x80, 0x84, 0xaf, 0x5f,
+	0x00, 0x20, 0x80, 0x84, 0xaf, 0x5f, 0x00, 0x20, 0x80, 0x84, 0xaf, 0x5f,
+	0x00, 0x56, 0x00, 0x00, 0x00, 0x0d, 0x19, 0xfe, 0x0c, 0x02, 0x80, 0x84,
+	0xaf, 0x5f, 0x01, 0x80, 0x80, 0x80, 0x01, 0x80, 0x84, 0xaf, 0x5f, 0x01,
+	0xc0, 0x08, 0xa0, 0x9c, 0x01, 0x80, 0x84, 0xaf, 0x5f, 0x00, 0x02, 0x80,
+	0x08, 0x80, 0x84, 0xaf, 0x5f, 0x80, 0x08, 0x80, 0x84, 0xaf, 0x5f, 0x02,
+	0x80, 0x80, 0x80, 0x80, 0x09, 0x0a, 0x80, 0x84, 0xaf, 0x5f, 0x80, 0x80,
+	0x80, 0x80, 0x0a, 0xa7, 0xe8, 0xc8, 0xe9, 0x97, 0x07, 0x80, 0x84, 0xaf,
+	0x5f, 0x02, 0x00, 0x00, 0x02, 0x20, 0x80, 0x84, 0xaf, 0x5f, 0x00, 0x24,
+	0x05, 0x6f, 0x74, 0x68, 0x65, 0x72, 0x80, 0x84, 0xaf, 0x5f, 0x00,
+};
+
+static void read_old(unsigned char version)
+{
+	struct record r;
+	size_t i;
+	FILE *f;
+
+	version3[8] = version;
+	f = fmemopen(version3, sizeof(version3), "r");
+	assert_non_null(f);
+	assert_int_equal(record_open(&r, f), 0);
+	assert_int_equal(r.version, version);
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(record_next(&r), RECORD_READING);
+		same(&r.last, &readings[i].s);
+		assert_int_equal(r.last.qps[0].udp_sport, 0);
+	}
+	assert_int_equal(record_next(&r), RECORD_END);
+	assert_null(r.problem);
+	record_end(&r);
+	fclose(f);
+}
+
+static void test_old_version(void **state)
+{
+	(void)state;
+	make_readings();
+	read_old(3);
+	read_old(4);
 }
 
 /* Of another version: refused as such. */
@@ -153,6 +319,10 @@ static void test_version(void **state)
 	assert_non_null(f);
 	assert_int_equal(record_open(&r, f), -EPROTONOSUPPORT);
 	assert_int_equal(r.version, 1);
+	rewind(f);
+	bytes[8] = RECORD_VERSION + 1;
+	assert_int_equal(fflush(f), 0);
+	assert_int_equal(record_open(&r, f), -EPROTONOSUPPORT);
 	rewind(f);
 	bytes[0] = 's';
 	assert_int_equal(fflush(f), 0);
@@ -178,12 +348,19 @@ static void test_compact(void **state)
 	assert_int_equal(record_write(&r, s), 0);
 	objects = 1 + s->n_devs + s->n_ports + s->n_uars + s->n_qps +
 		  s->n_owners + 2 * s->n_jobs;
-	/* Length and checksum, and seven tables say how many they have. */
-	assert_int_equal(len - before, 8 + 7 + objects);
+	/* Length and checksum, what it is, and seven tables say how many they have. */
+	assert_int_equal(len - before, 8 + 1 + 7 + objects);
 	before = len;
 	s->qps[1].wrs += 1000;
 	assert_int_equal(record_write(&r, s), 0);
-	assert_true(len - before <= 8 + 7 + objects + 7);
+	assert_true(len - before <= 8 + 1 + 7 + objects + 7);
+	/* An event like the one before it: its mask and time, and two objects. */
+	assert_int_equal(record_write_event(&r, 1001 * MS, &events[0]), 0);
+	assert_int_equal(record_flush(&r), 0);
+	before = len;
+	assert_int_equal(record_write_event(&r, 1002 * MS, &events[0]), 0);
+	assert_int_equal(record_flush(&r), 0);
+	assert_true(len - before <= 8 + 1 + 1 + 4 + 2);
 	record_end(&r);
 	fclose(f);
 	free(bytes);
@@ -202,6 +379,7 @@ static void test_compact(void **state)
 #define GAPS_UAR	4
 #define GAPS_QP		8
 #define GAPS_STAT	8
+#define GAPS_ACTION	8
 
 static uint32_t noise;
 
@@ -352,12 +530,76 @@ static void test_whole(void **state)
 	free(bytes);
 }
 
+/* The action is the only object of an event that no reading has. */
+static void test_whole_action(void **state)
+{
+	static struct snap_action all;
+	const struct io_event e = { .kind = IO_EVENT_ACTION, .action = &all };
+	FILE *f = open_memstream(&bytes, &len);
+	struct record r;
+
+	(void)state;
+	noise = 9;
+	fill(&all, sizeof(all));
+	memset(&all.clear, 1, 1);
+	memset(&all.has_dev, 1, 1);
+	memset(&all.in_force, 1, 1);
+	memset(&all.has_value, 1, 1);
+	FILL_TEXT(all.job);
+	FILL_TEXT(all.reason);
+	FILL_TEXT(all.lease_origin);
+	assert_non_null(f);
+	assert_int_equal(record_begin(&r, f), 0);
+	assert_int_equal(record_write_event(&r, 1, &e), 0);
+	record_end(&r);
+	fclose(f);
+	f = fmemopen(bytes, len, "r");
+	assert_non_null(f);
+	assert_int_equal(record_open(&r, f), 0);
+	assert_int_equal(record_next(&r), RECORD_EVENT);
+	whole(r.event.e.action, &all, sizeof(all), GAPS_ACTION + 3);
+	record_end(&r);
+	fclose(f);
+	free(bytes);
+}
+
+/* Events that there are none of: a kind that nobody knows, more UARs than bytes. */
+static void test_no_event(void **state)
+{
+	static const unsigned char bodies[][8] = {
+		{ RECORD_EVENT, 0x02, 12 },		/* kind: 6 */
+		{ RECORD_EVENT, 0x82, 0x01, 8, 100, 0 },	/* kind 4, 50 UARs */
+		{ RECORD_EVENT + 1, 0 },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++) {
+		unsigned char file[12 + 8 + sizeof(bodies[0])] = "SRDMArec";
+		uint32_t crc = (uint32_t)crc32(0, bodies[i], sizeof(bodies[i]));
+		struct record r;
+		FILE *f;
+
+		file[8] = RECORD_VERSION;
+		file[12] = sizeof(bodies[i]);
+		memcpy(file + 16, &crc, 4);
+		memcpy(file + 20, bodies[i], sizeof(bodies[i]));
+		f = fmemopen(file, sizeof(file), "r");
+		assert_non_null(f);
+		assert_int_equal(record_open(&r, f), 0);
+		assert_int_equal(record_next(&r), RECORD_END);
+		assert_string_equal(r.problem, "a record makes no sense");
+		record_end(&r);
+		fclose(f);
+	}
+}
+
 /* What a file says of a bool need not be one. */
 static void test_bool(void **state)
 {
 	/* A QP whose 25th and 26th members after the first moved, by 1 and 5. */
 	static const unsigned char body[] = {
-		0x04, 0x0a,			/* admin: 5 */
+		RECORD_READING, 0x04, 0x0a,	/* admin: 5 */
 		0, 0, 0, 0,
 		1, 0x80, 0x80, 0x80, 0x30, 0x02, 0x0a,
 		0, 0,
@@ -398,8 +640,11 @@ int main(void)
 		cmocka_unit_test(test_cut_off),
 		cmocka_unit_test(test_damaged),
 		cmocka_unit_test(test_version),
+		cmocka_unit_test(test_old_version),
 		cmocka_unit_test(test_compact),
 		cmocka_unit_test(test_whole),
+		cmocka_unit_test(test_whole_action),
+		cmocka_unit_test(test_no_event),
 		cmocka_unit_test(test_bool),
 	};
 

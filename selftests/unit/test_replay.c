@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "io/io.h"
 #include "sim/replay.h"
 #include "unit/snap_build.h"
 
@@ -125,6 +126,171 @@ static void test_done_alone(void **state)
 	assert_null(replay_find(&rp, "bulk", SWIFTRDMA_KNOB_LEVEL));
 }
 
+/* --- Events -------------------------------------------------------------------- */
+
+static void happens(uint64_t ms, const struct io_event *e)
+{
+	assert_int_equal(replay_event(&rp, (1000 + ms) * MS, e), 0);
+}
+
+/* An override of kv's level, of this lease; 0 clears it. */
+static void acts(uint64_t ms, uint64_t lease, uint32_t rank, uint64_t level)
+{
+	const struct snap_action a = {
+		.knob = SWIFTRDMA_KNOB_LEVEL, .value = level, .clear = !level,
+		.has_value = level, .job = "kv", .lease_id = lease,
+		.lease_rank = rank,
+	};
+
+	happens(ms, &(struct io_event){ .kind = IO_EVENT_ACTION, .action = &a });
+}
+
+static void lease_ends(uint64_t ms, uint64_t lease)
+{
+	happens(ms, &(struct io_event){ .kind = IO_EVENT_LEASE_END, .lease = lease });
+}
+
+static bool kv_level(double v)
+{
+	const struct replay_knob *k = replay_find(&rp, "kv", SWIFTRDMA_KNOB_LEVEL);
+
+	return v != 0 ? k && k->done.has && k->done.v == v : k && !k->done.has;
+}
+
+/* What was set and taken back between two readings, which say nothing of it. */
+static void test_between(void **state)
+{
+	const struct replay_knob *k;
+
+	(void)state;
+	then(0, 0);
+	acts(20, 5, 100, 3);
+	assert_int_equal(rp.n_turned, 1);
+	assert_true(kv_level(3));
+	acts(70, 5, 100, 0);
+	assert_int_equal(rp.n_turned, 1);
+	assert_true(kv_level(0));
+	then(0, 0);
+	assert_int_equal(rp.n_turned, 0);
+	k = replay_find(&rp, "kv", SWIFTRDMA_KNOB_LEVEL);
+	assert_int_equal(k->done.turns, 2);
+	assert_int_equal(k->done.first, 20 * MS);
+	/* Nobody would have: 20 ms and 30 alike, 50 not. */
+	assert_int_equal(k->agreed, 50 * MS);
+	assert_int_equal(k->apart, 50 * MS);
+	assert_int_equal(rp.events, 2);
+	assert_int_equal(rp.readings, 2);
+}
+
+/* When it was done, rather than when it was read next; and what a lease held. */
+static void test_when(void **state)
+{
+	const struct replay_knob *k;
+
+	(void)state;
+	then(0, 0);
+	acts(40, 5, 100, 3);
+	then(0, 3);
+	assert_int_equal(rp.n_turned, 0);
+	k = replay_find(&rp, "kv", SWIFTRDMA_KNOB_LEVEL);
+	assert_int_equal(k->done.first, 40 * MS);
+	lease_ends(150, 6);
+	assert_true(kv_level(3));
+	lease_ends(160, 5);
+	assert_int_equal(rp.n_turned, 1);
+	assert_true(kv_level(0));
+	then(0, 0);
+	assert_int_equal(k->done.turns, 2);
+}
+
+/* The reading was faster than the event: it is the same act. */
+static void test_late(void **state)
+{
+	const struct replay_knob *k;
+
+	(void)state;
+	then(0, 0);
+	then(0, 2);
+	acts(90, 5, 100, 1);	/* and what was before it */
+	acts(90, 5, 100, 2);
+	assert_true(kv_level(2));
+	k = replay_find(&rp, "kv", SWIFTRDMA_KNOB_LEVEL);
+	assert_int_equal(k->done.turns, 1);
+	assert_int_equal(k->done.first, 100 * MS);
+	lease_ends(150, 5);
+	assert_true(kv_level(0));
+}
+
+/* Who has the higher rank holds, of equals the younger; a reading knows better. */
+static void test_ranks(void **state)
+{
+	(void)state;
+	then(0, 0);
+	acts(10, 5, 100, 3);
+	acts(20, 4, 200, 4);
+	assert_true(kv_level(4));
+	acts(30, 5, 100, 2);
+	assert_true(kv_level(4));
+	acts(40, 6, 200, 1);
+	assert_true(kv_level(1));
+	acts(50, 4, 200, 4);
+	assert_true(kv_level(1));
+	/* What lies beneath is there by the next reading. */
+	acts(60, 6, 200, 0);
+	assert_true(kv_level(0));
+	then(0, 4);
+	assert_true(kv_level(4));
+	/* Whose that is was not said since. */
+	acts(110, 7, 300, 1);
+	lease_ends(120, 6);
+	assert_true(kv_level(4));
+	then(0, 1);
+	assert_true(kv_level(1));
+}
+
+/* After a loss no lease is known to hold what it held. */
+static void test_lost(void **state)
+{
+	(void)state;
+	then(0, 0);
+	acts(10, 5, 100, 3);
+	happens(20, &(struct io_event){ .kind = IO_EVENT_LOST, .why = "so" });
+	lease_ends(30, 5);
+	assert_true(kv_level(3));
+	assert_int_equal(rp.losses, 1);
+	assert_int_equal(rp.events, 2);
+	then(0, 0);
+	assert_true(kv_level(0));
+}
+
+/* What is not in force of a whole job; and events before any reading. */
+static void test_not_a_jobs(void **state)
+{
+	struct snap_action a = {
+		.knob = SWIFTRDMA_KNOB_LEVEL, .value = 3, .has_value = true,
+		.lease_id = 5, .qpn = 17,
+	};
+	const struct io_event e = { .kind = IO_EVENT_ACTION, .action = &a };
+	const struct snap_qp qp = { .qpn = 17 };
+
+	(void)state;
+	happens(0, &(struct io_event){ .kind = IO_EVENT_QP_CREATED, .qp = &qp });
+	then(0, 0);
+	assert_int_equal(rp.last - rp.first, 0);
+	happens(10, &e);
+	snprintf(a.job, sizeof(a.job), "kv");
+	a.has_dev = true;
+	happens(20, &e);
+	a.has_dev = false;
+	a.knob = SWIFTRDMA_KNOB_CREDITS;
+	happens(30, &e);
+	assert_int_equal(rp.n_knobs, 0);
+	assert_int_equal(rp.events, 4);
+	/* Older than what was read last: time does not run backwards. */
+	happens(5, &e);
+	assert_int_equal(rp.last - rp.first, 30 * MS);
+}
+
 /* Other knobs, and of two devices the one that has more. */
 static void test_knobs(void **state)
 {
@@ -186,7 +352,8 @@ int main(void)
 #define T(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		T(test_against), T(test_done_alone), T(test_knobs),
-		T(test_absent),
+		T(test_absent), T(test_between), T(test_when), T(test_late),
+		T(test_ranks), T(test_lost), T(test_not_a_jobs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

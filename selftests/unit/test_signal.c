@@ -152,15 +152,20 @@ static void test_overridden_speed(void **state)
 {
 	struct signal_speed speed = { .dev = "rxe0", .port = 1,
 				      .speed = 40000000 };
-	struct signal_slo slo = { .job = "kv", .p99 = 50000 };
+	struct signal_slo slos[] = {
+		{ .job = "kv", .p99 = 50000 }, { .job = "bulk", .byte_rate = 5e9 },
+	};
 	struct signal_opts opts = { .speeds = &speed, .n_speeds = 1,
-				    .slos = &slo, .n_slos = 1 };
+				    .slos = slos, .n_slos = 2 };
 
 	(void)state;
 	run(&opts);
 	is_about(SIG_PORT_SPEED, 0, 40e6);
 	is_about(SIG_PORT_UTIL, 0, 0.5);
 	is_about(SIG_JOB_SLO_P99, 1, 50000);
+	is_absent(SIG_JOB_SLO_BYTE_RATE, 1);
+	is_about(SIG_JOB_SLO_BYTE_RATE, 2, 5e9);
+	is_absent(SIG_JOB_SLO_P99, 2);
 }
 
 static void test_busier_direction(void **state)

@@ -4,90 +4,17 @@
  * derived from jobs and order, and what it claims as a bound. All of it is a
  * model's word; the published figures are in the scenarios.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "unit/sim_rig.h"
 
-#include "sim/sim.h"
-
-static struct scenario sc;
-static struct sim_result without, with;
-static struct config cfg;
-
-static void load(const char *name)
-{
-	const struct caps all = caps_all();
-	struct report r;
-	char path[256];
-
-	snprintf(path, sizeof(path), TOP "/user/sim/scenarios/%s.yaml", name);
-	report_init(&r, path);
-	if (!scenario_load(&sc, path, &r)) {
-		report_print(&r, stderr);
-		fail();
-	}
-	assert_string_equal(sc.name, name);
-	assert_true(strlen(sc.claim) > 20);
-	report_init(&r, "policy.yaml");
-	if (!config_load_file_for(&cfg, &all, TOP "/user/sim/policy.yaml", &r)) {
-		report_print(&r, stderr);
-		fail();
-	}
-}
+#define POLICIES "sim/policy"
 
 static void run(const char *name)
 {
-	struct sim_options opt = { 0 };
-
-	load(name);
-	assert_int_equal(sim_run(&sc, &opt, &without), 0);
-	opt.cfg = &cfg;
-	assert_int_equal(sim_run(&sc, &opt, &with), 0);
-	config_free(&cfg);
-	assert_int_equal(without.decisions, 0);
-	assert_true(with.decisions > 0);
+	load(name, POLICIES);
+	run_both();
 }
-
-static size_t job(const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < sc.n_jobs; i++)
-		if (!strcmp(sc.jobs[i].name, name))
-			return i;
-	fail_msg("no job %s", name);
-	return 0;
-}
-
-static double p99(const struct sim_result *r, const char *name)
-{
-	return (double)sim_hist_quantile(&r->job[job(name)].latency, 0.99) /
-	       1000;
-}
-
-static double done(const struct sim_result *r, const char *name)
-{
-	return (double)r->job[job(name)].done;
-}
-
-static double met(const struct sim_result *r, const char *name)
-{
-	const struct sim_job_result *j = &r->job[job(name)];
-
-	return (double)j->met / j->ticks;
-}
-
-#define HOLDS(what, value, op, bound)					\
-	do {								\
-		double v_ = (value);					\
-		printf("# %s: " what ": %.3g, " #op " " #bound "\n",	\
-		       sc.name, v_);					\
-		assert_true(v_ op (bound));				\
-	} while (0)
 
 static void test_uar(void **state)
 {
@@ -146,6 +73,39 @@ static void test_port(void **state)
 	HOLDS("the port", with.tx_bps / (double)sc.nic.link_bps, >=, 0.95);
 	/* j2 > j3 */
 	HOLDS("j3 behind j2", p99(&with, "j3") / p99(&with, "j2"), >=, 1);
+}
+
+/* Who was promised a rate gets it, and takes no more than it has to send. */
+static void test_rate(void **state)
+{
+	const struct caps here = caps_here();
+	struct sim_options opt = { .cfg = &cfg };
+	struct report r;
+	double s;
+
+	(void)state;
+	run("rate");
+	s = (double)with.measured / 1e9;
+	HOLDS("train's Gbit/s, without", done(&without, "train") * 65536 * 8e-9 / s, <=, 15);
+	HOLDS("... with", done(&with, "train") * 65536 * 8e-9 / s, >=, 40);
+	HOLDS("train's target met, without", met(&without, "train"), <=, 0.01);
+	HOLDS("... with", met(&with, "train"), >=, 0.95);
+	HOLDS("bulk's Gbit/s, with", done(&with, "bulk") * 1048576 * 8e-9 / s, >=, 40);
+	HOLDS("the port", with.tx_bps / (double)sc.nic.link_bps, >=, 0.95);
+	/* It takes one step, since that was what it lacked. */
+	HOLDS("decisions", with.decisions, ==, 1);
+	/* Where nobody measures rates: that others send on a busy port will do. */
+	report_init(&r, "policy.yaml");
+	assert_true(config_load_file_for(&cfg, &here, TOP "/user/sim/policy.yaml", &r));
+	assert_int_equal(sim_run(&sc, &opt, &with), 0);
+	HOLDS("train's target met, by the fallback", met(&with, "train"), >=, 0.95);
+	/* It fills the port alone. */
+	sc.n_jobs = 1;
+	sc.jobs[0].rate *= 3;
+	assert_int_equal(sim_run(&sc, &opt, &with), 0);
+	HOLDS("the port, of train alone", with.tx_bps / (double)sc.nic.link_bps, >=, 0.95);
+	HOLDS("decisions", with.decisions, ==, 0);
+	config_free(&cfg);
 }
 
 static void test_hol(void **state)
@@ -210,7 +170,7 @@ static void test_scale(void **state)
 	size_t len;
 
 	(void)state;
-	load("scale");
+	load("scale", POLICIES);
 	assert_int_equal(sim_run(&sc, &opt, &without), 0);
 	opt.cfg = &cfg;
 	opt.csv = open_memstream(&csv, &len);
@@ -238,7 +198,7 @@ static void test_deterministic(void **state)
 	struct sim_result again;
 
 	(void)state;
-	load("storm");
+	load("storm", POLICIES);
 	opt.cfg = &cfg;
 	assert_int_equal(sim_run(&sc, &opt, &with), 0);
 	assert_int_equal(sim_run(&sc, &opt, &again), 0);
@@ -306,6 +266,7 @@ int main(void)
 		cmocka_unit_test(test_pages),
 		cmocka_unit_test(test_thrash),
 		cmocka_unit_test(test_port),
+		cmocka_unit_test(test_rate),
 		cmocka_unit_test(test_hol),
 		cmocka_unit_test(test_storm),
 		cmocka_unit_test(test_neighbour),

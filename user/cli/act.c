@@ -301,20 +301,12 @@ static void result(const struct io_event *e, void *arg)
 		  TONE_GOOD, &rows);
 }
 
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000ull + t.tv_nsec / 1000000;
-}
-
 static int wait_results(struct cli *cli, int fd, struct waiting *w)
 {
-	uint64_t end = now_ms() + RESULT_MS, now;
+	uint64_t end = cli_now_ms() + RESULT_MS, now;
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 
-	while (w->left && (now = now_ms()) < end) {
+	while (w->left && (now = cli_now_ms()) < end) {
 		if (poll(&p, 1, end - now) < 0 && errno != EINTR)
 			break;
 		if (io_events_read(cli->io, result, w) < 0)

@@ -3,6 +3,8 @@
 #ifndef SRDMA_CLI_CLI_H
 #define SRDMA_CLI_CLI_H
 
+#include <time.h>
+
 #include "cli/args.h"
 #include "cli/out.h"
 #include "core/crowd.h"
@@ -43,6 +45,20 @@ int cli_open(struct cli *cli);
 /* Say what io has to say. Returns CLI_ERROR. */
 int cli_io_error(const struct cli *cli);
 int cli_no_memory(void);
+
+/* ns of CLOCK_MONOTONIC, as snapshots have it. */
+static inline uint64_t cli_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static inline uint64_t cli_now_ms(void)
+{
+	return cli_now() / 1000000;
+}
 
 /**
  * cli_read - read what is to be shown into cli->snap

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "cli/cli.h"
+#include "cli/event.h"
 
 enum {
 	SHOW_QP = 1 << 0,
@@ -20,165 +21,32 @@ struct watch {
 	bool stale;	/* names of devices and jobs */
 };
 
-static void get_lease(const struct cli *cli, const void *row, struct cell *c)
+static unsigned int kind_of(const struct io_event *e)
 {
-	(void)cli;
-	cell_u64(c, ((const struct io_event *)row)->lease);
-}
-
-static const struct column lease_columns[] = {
-	{ "lease", "", 0, 0, get_lease },
-};
-
-static void get_why(const struct cli *cli, const void *row, struct cell *c)
-{
-	(void)row;
-	cell_str(c, io_error(cli->io));
-}
-
-static const struct column lost_columns[] = {
-	{ "reason", "", 0, 0, get_why },
-};
-
-static void get_dev(const struct cli *cli, const void *row, struct cell *c)
-{
-	(void)cli;
-	cell_str(c, ((const struct io_event *)row)->dev->name);
-}
-
-static void get_level(const struct cli *cli, const void *row, struct cell *c)
-{
-	const struct snap_dev *dev = ((const struct io_event *)row)->dev;
-
-	(void)cli;
-	if (snap_has(dev, SNAP_CONGESTED))
-		cell_u64(c, dev->congestion_level);
-}
-
-static void get_events(const struct cli *cli, const void *row, struct cell *c)
-{
-	(void)cli;
-	cell_u64(c, ((const struct io_event *)row)->dev->congestions);
-}
-
-/* The UAR on which most was posted just then, and how much. */
-static void get_busiest(const struct cli *cli, const void *row, struct cell *c)
-{
-	const struct io_event *e = row;
-
-	(void)cli;
-	if (e->n_uars)
-		cell_u64(c, e->uars[0].index);
-}
-
-static void get_busiest_wrs(const struct cli *cli, const void *row, struct cell *c)
-{
-	const struct io_event *e = row;
-
-	(void)cli;
-	if (e->n_uars && snap_has(&e->uars[0], SNAP_RECENT))
-		cell_u64(c, e->uars[0].recent_wrs);
-}
-
-static void get_busiest_qps(const struct cli *cli, const void *row, struct cell *c)
-{
-	const struct io_event *e = row;
-
-	(void)cli;
-	if (e->n_uars)
-		cell_u64(c, e->uars[0].qps);
-}
-
-static void get_busy(const struct cli *cli, const void *row, struct cell *c)
-{
-	(void)cli;
-	cell_u64(c, ((const struct io_event *)row)->n_uars);
-}
-
-static const struct column congestion_columns[] = {
-	{ "dev", "", 0, 0, get_dev },
-	{ "level", "level", 0, 0, get_level },
-	{ "events", "events", 0, 0, get_events },
-	{ "uar", "uar", 0, 0, get_busiest },
-	{ "uar_qps", "qps", 0, 0, get_busiest_qps },
-	{ "uar_recent_wrs", "wrs", 0, 0, get_busiest_wrs },
-	{ "busy_uars", "busy_uars", 0, 0, get_busy },
-};
-
-/*
- * The columns of qp show want an owner in the snapshot; the event has its own,
- * so for the time being it stands in for the snapshot's.
- */
-static void show_qp(struct watch *w, const struct io_event *e)
-{
-	struct cli *cli = w->cli;
-	struct snap_owner *owners = cli->snap.owners;
-	size_t n = cli->snap.n_owners;
-	struct snap_owner owner;
-	struct snap_qp qp = *e->qp;
-	struct rows rows = qp_rows(&cli->snap);
-
-	qp.owner = 0;
-	if (e->owner) {
-		owner = *e->owner;
-		cli->snap.owners = &owner;
-		cli->snap.n_owners = 1;
+	switch (e->kind) {
+	case IO_EVENT_QP_CREATED:
+	case IO_EVENT_QP_DESTROYED:
+		return SHOW_QP;
+	case IO_EVENT_ACTION:
+		return SHOW_ACTION;
+	case IO_EVENT_LEASE_END:
+		return SHOW_LEASE;
+	case IO_EVENT_CONGESTION:
+		return SHOW_CONGESTION;
+	case IO_EVENT_LOST:
+		break;
 	}
-	rows.base = &qp;
-	out_event(cli, &cli->out,
-		  e->kind == IO_EVENT_QP_CREATED ? "created" : "destroyed",
-		  e->kind == IO_EVENT_QP_CREATED ? TONE_GOOD : TONE_WARN,
-		  &rows);
-	cli->snap.owners = owners;
-	cli->snap.n_owners = n;
-}
-
-static void show_action(struct watch *w, const struct io_event *e)
-{
-	const struct snap_action *a = e->action;
-	struct rows rows = action_result_rows(a);
-
-	out_event(w->cli, &w->cli->out, "action",
-		  a->error ? TONE_BAD : a->qps_pending ? TONE_WARN : TONE_GOOD,
-		  &rows);
+	/* Always: whoever reads this must not trust what came before. */
+	return SHOW_ALL;
 }
 
 static void on_event(const struct io_event *e, void *arg)
 {
 	struct watch *w = arg;
-	struct cli *cli = w->cli;
-	struct rows rows;
 
-	switch (e->kind) {
-	case IO_EVENT_QP_CREATED:
-	case IO_EVENT_QP_DESTROYED:
-		if (w->show & SHOW_QP)
-			show_qp(w, e);
-		break;
-	case IO_EVENT_ACTION:
-		if (w->show & SHOW_ACTION)
-			show_action(w, e);
-		break;
-	case IO_EVENT_LEASE_END:
-		rows = ROWS(lease_columns, e, 1);
-		if (w->show & SHOW_LEASE)
-			out_event(cli, &cli->out,
-				  e->expired ? "expired" : "ended",
-				  TONE_PLAIN, &rows);
-		break;
-	case IO_EVENT_CONGESTION:
-		rows = ROWS(congestion_columns, e, 1);
-		if (w->show & SHOW_CONGESTION)
-			out_event(cli, &cli->out, "congestion", TONE_BAD,
-				  &rows);
-		break;
-	case IO_EVENT_LOST:
-		/* Always: whoever reads this must not trust what came before. */
-		rows = ROWS(lost_columns, e, 1);
-		out_event(cli, &cli->out, "lost", TONE_BAD, &rows);
-		w->stale = true;
-		break;
-	}
+	if (w->show & kind_of(e))
+		event_show(w->cli, e);
+	w->stale |= e->kind == IO_EVENT_LOST;
 }
 
 static int read_names(struct cli *cli)

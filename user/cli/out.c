@@ -128,6 +128,22 @@ static void text_event(const struct cli *cli, struct out *o,
 	putc_unlocked('\n', o->f);
 }
 
+/* @at: seconds, or NULL. */
+static void json_event(const struct cli *cli, struct out *o, const double *at,
+		       const char *event, const struct rows *rows)
+{
+	json_begin(&o->j, '{');
+	json_key(&o->j, "event");
+	json_str(&o->j, event);
+	if (at) {
+		json_key(&o->j, "seconds");
+		json_real(&o->j, *at);
+	}
+	if (rows->base)
+		json_fields(cli, o, rows, rows->base);
+	json_end(&o->j, '}');
+}
+
 void out_event(const struct cli *cli, struct out *o, const char *event,
 	       enum tone tone, const struct rows *rows)
 {
@@ -135,13 +151,19 @@ void out_event(const struct cli *cli, struct out *o, const char *event,
 		text_event(cli, o, event, tone, rows);
 	} else {
 		json_start(o);
-		json_begin(&o->j, '{');
-		json_key(&o->j, "event");
-		json_str(&o->j, event);
-		if (rows->base)
-			json_fields(cli, o, rows, rows->base);
-		json_end(&o->j, '}');
+		json_event(cli, o, NULL, event, rows);
 		putc_unlocked('\n', o->f);
 	}
 	fflush(o->f);
+}
+
+void out_event_at(const struct cli *cli, struct out *o, double seconds,
+		  const char *event, enum tone tone, const struct rows *rows)
+{
+	if (o->json) {
+		json_event(cli, o, &seconds, event, rows);
+	} else {
+		fprintf(o->f, "%9.3f s  ", seconds);
+		text_event(cli, o, event, tone, rows);
+	}
 }

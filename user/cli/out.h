@@ -107,6 +107,10 @@ void out_list(const struct cli *cli, struct out *o, const char *key,
 void out_event(const struct cli *cli, struct out *o, const char *event,
 	       enum tone tone, const struct rows *rows);
 
+/* The same of a recording: after the time, or in a list that the caller began. */
+void out_event_at(const struct cli *cli, struct out *o, double seconds,
+		  const char *event, enum tone tone, const struct rows *rows);
+
 static inline void cell_u64(struct cell *c, uint64_t v)
 {
 	c->kind = CELL_U64;

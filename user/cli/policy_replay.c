@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/event.h"
 #include "cli/policy.h"
 #include "core/told.h"
 #include "sim/record.h"
@@ -115,16 +116,40 @@ static void say_would(struct player *p, const struct policy_decision *d)
 	       k->told ? ")" : "");
 }
 
-static int step(struct player *p, const struct snapshot *was)
+static void say_all_done(struct player *p)
 {
+	size_t i;
+
+	for (i = 0; i < p->rp.n_turned; i++)
+		say_done(p, &p->rp.knobs[p->rp.turned[i]]);
+}
+
+static int step(struct player *p)
+{
+	const struct snapshot *was = p->rp.readings ? &p->was.last : NULL;
 	size_t i;
 
 	if (replay_step(&p->rp, was, &p->is.last))
 		return cli_no_memory();
-	for (i = 0; i < p->rp.n_turned; i++)
-		say_done(p, &p->rp.knobs[p->rp.turned[i]]);
+	say_all_done(p);
 	for (i = 0; i < p->rp.n_out; i++)
 		say_would(p, &p->rp.out[i]);
+	return CLI_OK;
+}
+
+/* In the words of the monitor, with the names of the reading before. */
+static int event(struct player *p)
+{
+	const struct record_event *ev = &p->is.event;
+	struct cli *cli = p->cli;
+	const struct snapshot mine = cli->snap;
+
+	if (replay_event(&p->rp, ev->head.time, &ev->e))
+		return cli_no_memory();
+	cli->snap = p->is.last;
+	event_show_at(cli, seconds(p), &ev->e);
+	cli->snap = mine;
+	say_all_done(p);
 	return CLI_OK;
 }
 
@@ -283,6 +308,10 @@ static int sum_up(struct player *p)
 		json_u64(j, p->rp.readings);
 		json_key(j, "decisions");
 		json_u64(j, p->rp.decisions);
+		json_key(j, "recorded_events");
+		json_u64(j, p->rp.events);
+		json_key(j, "lost_events");
+		json_boolean(j, p->rp.losses);
 		out_list(cli, &cli->out, "knobs", &knobs);
 		out_list(cli, &cli->out, "jobs", &jobs);
 		say_absent(p);
@@ -306,8 +335,11 @@ static int sum_up(struct player *p)
 	if (!has_latencies(&p->rp))
 		printf("latencies: the recording has none, neither p99 nor queue delay\n");
 	say_absent(p);
-	printf("%zu readings, %zu decisions that would have been made\n",
-	       p->rp.readings, p->rp.decisions);
+	if (p->rp.losses)
+		printf("events: some were lost, %zu times, how many nobody knows\n",
+		       p->rp.losses);
+	printf("%zu readings, %zu events, %zu decisions that would have been made\n",
+	       p->rp.readings, p->rp.events, p->rp.decisions);
 	return err;
 }
 
@@ -327,8 +359,9 @@ static int open_both(struct player *p)
 	if (!err)
 		err = record_open(&p->was, p->f[0]);
 	if (err == -EPROTONOSUPPORT) {
-		args_bad("%s: a recording of version %u, and this reads version %d; record it anew",
-			 p->path, p->is.version, RECORD_VERSION);
+		args_bad("%s: a recording of version %u, and this reads versions %d to %d; record it anew",
+			 p->path, p->is.version, RECORD_OLDEST,
+			 RECORD_VERSION);
 		return CLI_ERROR;
 	}
 	if (err) {
@@ -336,6 +369,17 @@ static int open_both(struct player *p)
 		return CLI_ERROR;
 	}
 	return CLI_OK;
+}
+
+/* The one that is behind goes to the next reading. */
+static int follow(struct player *p)
+{
+	int got;
+
+	do {
+		got = record_next(&p->was);
+	} while (got == RECORD_EVENT);
+	return got < 0 ? cli_no_memory() : CLI_OK;
 }
 
 static int play(struct player *p)
@@ -354,12 +398,12 @@ static int play(struct player *p)
 		json_key(j, "events");
 		json_begin(j, '[');
 	}
-	while ((got = record_next(&p->is)) == 1) {
-		err = step(p, p->rp.readings ? &p->was.last : NULL);
+	while ((got = record_next(&p->is)) > 0) {
+		err = got == RECORD_EVENT ? event(p) : step(p);
+		if (!err && got == RECORD_READING)
+			err = follow(p);
 		if (err)
 			return err;
-		if (record_next(&p->was) < 0)
-			return cli_no_memory();
 	}
 	if (got < 0)
 		return cli_no_memory();

@@ -28,14 +28,6 @@ struct run {
 	int sigfd, signal;
 };
 
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
 static void set_clock(struct top *t)
 {
 	time_t now = time(NULL);
@@ -68,7 +60,7 @@ static int trouble(struct run *r)
 	snprintf(r->top->trouble, sizeof(r->top->trouble), "%s",
 		 io_error(r->cli->io));
 	r->begun = false;
-	r->next = now_ms() + r->top->interval_ms;
+	r->next = cli_now_ms() + r->top->interval_ms;
 	return 0;
 }
 
@@ -77,7 +69,7 @@ static int begin(struct run *r)
 	int err = cli_begin(r->cli, &want);
 
 	r->step = 0;
-	r->began = now_ms();
+	r->began = cli_now_ms();
 	if (err == -ENOMEM)
 		return err;
 	if (err < 0)
@@ -109,9 +101,9 @@ static int step(struct run *r)
 		r->step = 0;
 		/* Steady, but what was missed is not made up for. */
 		r->began = r->next;
-		if (r->began + r->top->interval_ms <= now_ms() ||
-		    r->began > now_ms())
-			r->began = now_ms();
+		if (r->began + r->top->interval_ms <= cli_now_ms() ||
+		    r->began > cli_now_ms())
+			r->began = cli_now_ms();
 	}
 	schedule(r);
 	return err ? err : last;
@@ -204,7 +196,7 @@ static void keys(struct run *r)
 	if (paused && !r->top->paused)
 		r->begun = false;
 	if (r->top->read_now || (paused && !r->top->paused))
-		r->next = now_ms();
+		r->next = cli_now_ms();
 	if (interval != r->top->interval_ms)
 		r->step = CLI_STEPS_MAX;
 }
@@ -220,7 +212,7 @@ static int wait(struct run *r)
 		{ .fd = r->sigfd, .events = POLLIN },
 	};
 	bool idle = r->top->paused && !r->top->read_now;
-	uint64_t now = now_ms();
+	uint64_t now = cli_now_ms();
 	uint64_t ms = r->next > now ? r->next - now : 0;
 	struct timespec t = { (time_t)(ms / 1000), (long)(ms % 1000) * 1000000 };
 	struct signalfd_siginfo si;
@@ -250,7 +242,7 @@ static int loop(struct run *r)
 		keys(r);
 		if (r->top->quit)
 			break;
-		if (now_ms() >= r->next &&
+		if (cli_now_ms() >= r->next &&
 		    (!r->top->paused || r->top->read_now))
 			err = step(r);
 		/* Drawn anew in any case: it may be another size. */
@@ -293,7 +285,7 @@ static int watch(struct run *r)
 		return err;
 	if (screen_open(r->cli->out.color))
 		return CLI_ERROR;
-	r->next = now_ms();
+	r->next = cli_now_ms();
 	err = loop(r);
 	screen_close();
 	close(r->sigfd);

@@ -506,6 +506,14 @@ static void job_rates(struct signals *s, size_t i, const struct snap_job *was)
 		signal_set(s, SIG_JOB_DOORBELL_RATE, i, doorbell_sum);
 }
 
+static void set_slo(struct signals *s, size_t job, const struct signal_slo *slo)
+{
+	if (slo->p99)
+		signal_set(s, SIG_JOB_SLO_P99, job, (double)slo->p99);
+	if (slo->byte_rate > 0)
+		signal_set(s, SIG_JOB_SLO_BYTE_RATE, job, slo->byte_rate);
+}
+
 static void update_jobs(struct signals *s, const struct snapshot *old,
 			const struct signal_opts *opts)
 {
@@ -532,8 +540,7 @@ static void update_jobs(struct signals *s, const struct snapshot *old,
 			signal_set(s, SIG_JOB_CLASS, i, job->class);
 		for (k = 0; k < opts->n_slos; k++)
 			if (!strcmp(opts->slos[k].job, job->name))
-				signal_set(s, SIG_JOB_SLO_P99, i,
-					   (double)opts->slos[k].p99);
+				set_slo(s, i, &opts->slos[k]);
 		while (old && o < old->n_jobs && old->jobs[o].id < job->id)
 			o++;
 		if (old && o < old->n_jobs && old->jobs[o].id == job->id &&

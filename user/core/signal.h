@@ -31,7 +31,8 @@ struct signal_speed {
 /* What a job was promised. */
 struct signal_slo {
 	char job[SNAP_NAME];
-	uint64_t p99;		/* ns */
+	uint64_t p99;		/* ns; 0: nothing was said */
+	double byte_rate;	/* bit/s; likewise */
 };
 
 struct signal_opts {

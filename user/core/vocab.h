@@ -66,6 +66,7 @@ enum obj_kind {
 	X(JOB,	DOORBELL_RATE,	"job.doorbell_rate",	RATE,	 true)	\
 	X(JOB,	MTTS,		"job.mtts",		COUNT,	 true)	\
 	X(JOB,	SLO_P99,	"job.slo_p99",		TIME,	 true)	\
+	X(JOB,	SLO_BYTE_RATE,	"job.slo_byte_rate",	BITRATE, true)	\
 	X(JOB,	BYTE_RATE,	"job.byte_rate",	BITRATE, false)	\
 	X(JOB,	P50,		"job.p50",		TIME,	 false)	\
 	X(JOB,	P99,		"job.p99",		TIME,	 false)	\

@@ -123,18 +123,17 @@ static bool is_ours(const void *pos, size_t left)
 }
 
 /* What was heard so far says nothing of the module that comes. */
-static void lost(struct io *io, struct delivery *d, const char *why)
+static void lost(struct delivery *d, const char *why)
 {
-	srdma_fail(io, 0, "%s", why);
-	deliver(d, &(struct io_event){ .kind = IO_EVENT_LOST });
+	deliver(d, &(struct io_event){ .kind = IO_EVENT_LOST, .why = why });
 }
 
 static void take_ctrl(struct io *io, uint8_t cmd, struct delivery *d)
 {
 	if (cmd == CTRL_CMD_DELFAMILY)
-		lost(io, d, "the module was unloaded");
+		lost(d, "the module was unloaded");
 	else if (cmd == CTRL_CMD_NEWFAMILY && !join(io))
-		lost(io, d, "the module was loaded");
+		lost(d, "the module was loaded");
 }
 
 static bool fill_event(uint8_t cmd, const struct srdma_reading *r,
@@ -198,7 +197,7 @@ static int take_event(struct io *io, uint8_t cmd, const void *attrs,
 	if (err == -ENOMEM)
 		return srdma_fail(io, err, "out of memory");
 	if (err)
-		lost(io, d, "an event was malformed");
+		lost(d, "an event was malformed");
 	else if (fill_event(cmd, &r, &e))
 		deliver(d, &e);
 	return 0;
@@ -237,7 +236,7 @@ int io_events_read(struct io *io, void (*cb)(const struct io_event *, void *),
 		if (n == -EAGAIN)
 			break;
 		if (n == -ENOBUFS || n == -EMSGSIZE) {
-			lost(io, &d, "events came faster than they were read");
+			lost(&d, "events came faster than they were read");
 			continue;
 		}
 		if (n < 0)

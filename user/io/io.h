@@ -114,6 +114,7 @@ struct io_event {
 	size_t n_uars;
 	uint64_t lease;				/* LEASE_END */
 	bool expired;				/* LEASE_END: it ran out */
+	const char *why;			/* LOST: in words */
 };
 
 /**
@@ -121,8 +122,8 @@ struct io_event {
  *
  * Returns a file descriptor to poll for reading; io_events_read() then calls
  * @cb for each event there is and returns their number. ENOBUFS becomes one
- * IO_EVENT_LOST, and so do the unloading and loading of the module; io_error()
- * then says which. The descriptor belongs to @io and outlives the module.
+ * IO_EVENT_LOST, and so do the unloading and loading of the module. How many were
+ * lost nobody knows. The descriptor belongs to @io and outlives the module.
  */
 int io_events_open(struct io *io);
 int io_events_read(struct io *io, void (*cb)(const struct io_event *, void *),

@@ -59,6 +59,10 @@ struct caps caps_dev(const struct snapshot *snap, const struct snap_dev *dev)
 	if (!ports_have(snap, dev->index, SNAP_BYTES))
 		lacks |= SIG(PORT_UTIL) | SIG(PORT_TX_RATE) | SIG(PORT_RX_RATE);
 	caps.signals &= ~lacks;
+	for (i = 0; i < snap->n_ports; i++)
+		if (snap->ports[i].dev == dev->index &&
+		    snap_has(&snap->ports[i], SNAP_SPEED))
+			caps.speed += (double)snap->ports[i].speed;
 	if (!(dev->caps & SWIFTRDMA_DEV_CAP_RATES))
 		caps.knobs &= ~(1u << SWIFTRDMA_KNOB_BIT_RATE |
 				1u << SWIFTRDMA_KNOB_WEIGHT);
@@ -67,7 +71,7 @@ struct caps caps_dev(const struct snapshot *snap, const struct snap_dev *dev)
 
 struct caps caps_all(void)
 {
-	return (struct caps){ ~0ULL, ~0u };
+	return (struct caps){ .signals = ~0ULL, .knobs = ~0u };
 }
 
 static enum signal_id code_lacks(const struct caps *caps, const struct prog *p,

@@ -8,6 +8,7 @@
 struct caps {
 	uint64_t signals;	/* bit per enum signal_id */
 	uint32_t knobs;		/* bit per enum swiftrdma_knob */
+	double speed;		/* bit/s, of all ports of a device; 0: not known */
 };
 
 /* This system's kernel and agent. */

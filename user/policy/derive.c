@@ -42,6 +42,18 @@ static bool guarded(const struct config_job *j)
 	       j->class == SWIFTRDMA_JOB_CLASS_BALANCED;
 }
 
+/* Has a rate to lose, which it was promised. */
+static bool promised(const struct config_job *j)
+{
+	return j->slo_byte_rate > 0;
+}
+
+/* Has something to lose at a port, where a class is what helps. */
+static bool wants_class(const struct config_job *j)
+{
+	return guarded(j) || promised(j);
+}
+
 static bool outranks(const struct config_job *a, const struct config_job *b)
 {
 	return a->rank && (!b->rank || a->rank < b->rank);
@@ -55,7 +67,7 @@ static bool yields(const struct config *cfg, const struct config_job *j)
 	if (guarded(j))
 		return false;
 	for (i = 0; i < cfg->n_jobs; i++)
-		if (guarded(&cfg->jobs[i]) && outranks(&cfg->jobs[i], j))
+		if (wants_class(&cfg->jobs[i]) && outranks(&cfg->jobs[i], j))
 			return true;
 	return false;
 }
@@ -89,7 +101,7 @@ static uint32_t ceiling(const struct config *cfg, const struct config_job *job)
 		for (k = 0; strcmp(cfg->jobs[k].name, cfg->ranks[i].job); k++)
 			;
 		j = &cfg->jobs[k];
-		if (!guarded(j) || !outranks(j, job) || j->rank == last)
+		if (!wants_class(j) || !outranks(j, job) || j->rank == last)
 			continue;
 		last = j->rank;
 		before++;
@@ -104,14 +116,32 @@ static const char *suffers(const struct config_job *j)
 			    "job.p99 rising";
 }
 
+/* The same at a port, where it may send less than it was promised as well. */
+static void suffers_at_port(const struct config_job *j, char *buf, size_t cap)
+{
+	static const char slow[] = "job.byte_rate < job.slo_byte_rate";
+
+	if (!promised(j))
+		snprintf(buf, cap, "%s", suffers(j));
+	else if (!guarded(j))
+		snprintf(buf, cap, "%s", slow);
+	else
+		snprintf(buf, cap, "(%s or %s)", suffers(j), slow);
+}
+
 static void promise(const struct config_job *j, char *buf, size_t cap)
 {
-	char q[40];
+	char p99[40], rate[40];
 
-	if (j->slo_p99)
-		snprintf(buf, cap, "%s has p99 <= %s", j->name,
-			 quantity(q, sizeof(q), (double)j->slo_p99,
-				  UNIT_TIME));
+	quantity(p99, sizeof(p99), (double)j->slo_p99, UNIT_TIME);
+	quantity(rate, sizeof(rate), j->slo_byte_rate, UNIT_BITRATE);
+	if (j->slo_p99 && promised(j))
+		snprintf(buf, cap, "%s has p99 <= %s and byte_rate >= %s",
+			 j->name, p99, rate);
+	else if (j->slo_p99)
+		snprintf(buf, cap, "%s has p99 <= %s", j->name, p99);
+	else if (promised(j))
+		snprintf(buf, cap, "%s has byte_rate >= %s", j->name, rate);
 	else
 		snprintf(buf, cap, "%s is of class %s", j->name,
 			 vocab_word_name(UNIT_CLASS, j->class));
@@ -134,7 +164,7 @@ static const char *first_above(const struct config *cfg,
 	size_t i;
 
 	for (i = 0; i < cfg->n_jobs; i++)
-		if (guarded(&cfg->jobs[i]) && outranks(&cfg->jobs[i], j))
+		if (wants_class(&cfg->jobs[i]) && outranks(&cfg->jobs[i], j))
 			return cfg->jobs[i].name;
 	return "others";
 }
@@ -176,16 +206,24 @@ static void cooldown(struct writer *w)
 	put_criterion(w, "    cooldown: ", "cooldown");
 }
 
+/*
+ * A class makes way for what there is to send and no more, so that what the job
+ * leaves of the port is the others' still. Who has nothing but a rate to lose would
+ * fill a port by itself: where nobody measures its rate, others must send too. To be
+ * there is not enough, since the kernel's own QPs are on every port.
+ */
 static void port(struct writer *w, const struct config_job *j)
 {
-	char why[96];
+	char why[160], when[96];
 
 	promise(j, why, sizeof(why));
+	suffers_at_port(j, when, sizeof(when));
 	begin(w, "port", j, "port");
 	put(w, "    because: %s and goes before %s\n", why,
 	    first_below(w->cfg, j));
-	put(w, "    when: port.util > port_busy and %s\n", suffers(j));
-	put(w, "    fallback: port.util > port_busy and job.qps > 0\n");
+	put(w, "    when: port.util > port_busy and %s\n", when);
+	put(w, "    fallback: port.util > port_busy and %s\n", guarded(j) ? "job.qps > 0" :
+	    "(count(jobs of port where job.wr_rate > 0/s) > 1 or count(jobs of port where job.doorbell_rate > 0/s) > 1)");
 	put(w, "    do: job.level += 1\n    ceiling: %u\n",
 	    ceiling(w->cfg, j));
 	cooldown(w);
@@ -195,7 +233,7 @@ static void port(struct writer *w, const struct config_job *j)
 
 static void hol(struct writer *w, const struct config_job *j)
 {
-	char why[96];
+	char why[160];
 
 	promise(j, why, sizeof(why));
 	begin(w, "hol", j, "hol");
@@ -214,7 +252,7 @@ static void hol(struct writer *w, const struct config_job *j)
 
 static void uar(struct writer *w, const struct config_job *j)
 {
-	char why[96];
+	char why[160];
 
 	promise(j, why, sizeof(why));
 	begin(w, "uar", j, "uar");
@@ -230,7 +268,7 @@ static void uar(struct writer *w, const struct config_job *j)
 
 static void scale(struct writer *w, const struct config_job *j)
 {
-	char why[96];
+	char why[160];
 
 	if (!j->slo_p99)
 		return;
@@ -311,9 +349,11 @@ char *derive_text(const struct config *cfg)
 			if (j->rank != rank && (j->rank || rank <= cfg->n_jobs))
 				continue;
 			n += guarded(j) || yields(cfg, j);
+			if (wants_class(j) && leads(cfg, j)) {
+				port(&w, j);
+				n++;
+			}
 			if (guarded(j)) {
-				if (leads(cfg, j))
-					port(&w, j);
 				hol(&w, j);
 				uar(&w, j);
 				scale(&w, j);
@@ -375,6 +415,7 @@ static void check_bandwidth(const struct config *cfg, struct report *r)
 	char sum_text[256], have_text[40], over_text[40], q[40];
 	double sum = 0, have = 0;
 	unsigned int line = 0;
+	bool several = false;
 	struct text t, s;
 	size_t i;
 
@@ -384,8 +425,9 @@ static void check_bandwidth(const struct config *cfg, struct report *r)
 
 		if (j->slo_byte_rate <= 0)
 			continue;
+		several = sum > 0;
 		sum += j->slo_byte_rate;
-		if (s.len)
+		if (several)
 			text_str(&s, " + ");
 		text_str(&s, quantity(q, sizeof(q), j->slo_byte_rate,
 				      UNIT_BITRATE));
@@ -393,12 +435,17 @@ static void check_bandwidth(const struct config *cfg, struct report *r)
 		text_str(&s, j->name);
 		line = j->line;
 	}
+	/* The file's word is better than the device's, of a shaped port. */
 	for (i = 0; i < cfg->n_speeds; i++)
 		have += (double)cfg->speeds[i].speed;
-	if (!cfg->n_speeds || sum <= have)
+	if (!cfg->n_speeds)
+		have = cfg->caps.speed;
+	if (have <= 0 || sum <= have)
 		return;
-	text_str(&s, " = ");
-	units_format(&s, sum, UNIT_BITRATE);
+	if (several) {
+		text_str(&s, " = ");
+		units_format(&s, sum, UNIT_BITRATE);
+	}
 	text_init(&t, have_text, sizeof(have_text));
 	units_format(&t, have, UNIT_BITRATE);
 	text_init(&t, over_text, sizeof(over_text));

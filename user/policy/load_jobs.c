@@ -107,10 +107,11 @@ static void load_slo(struct config *cfg, struct config_job *job,
 	v = node_get(n, "byte_rate");
 	if (v)
 		get_value(r, v, "byte_rate", UNIT_BITRATE, 1, 1e14,
-			  &job->slo_byte_rate);
+			  &slo->byte_rate);
 	v = node_get(n, "p99");
-	if (!v || !get_time(r, v, "p99", 1, 3600000000000ULL, &slo->p99))
-		return;
+	if (v)
+		get_time(r, v, "p99", 1, 3600000000000ULL, &slo->p99);
+	job->slo_byte_rate = slo->byte_rate;
 	job->slo_p99 = slo->p99;
 	memcpy(slo->job, job->name, sizeof(slo->job));
 	cfg->n_slos++;

@@ -84,6 +84,19 @@
 	N(t, mrs) N(t, mtts_unknown)					\
 	N(t, mr_bytes) N(t, mtts) N(t, mr_page_min) N(t, mr_page_max)
 
+#define ACTION(N, A, O, t)						\
+	N(t, kind) N(t, knob) N(t, value) N(t, clear) A(t, job)		\
+	N(t, has_dev) N(t, dev) N(t, qpn) N(t, serial) A(t, reason)	\
+	N(t, in_force) N(t, has_value) N(t, error)			\
+	N(t, qps) N(t, qps_done) N(t, qps_pending) N(t, qps_unsupported) \
+	N(t, lease_id) N(t, lease_ttl_ms) N(t, lease_rank)		\
+	A(t, lease_origin)
+
+/* What is behind the head is of its kind: record_event.c. */
+#define HEAD(N, A, O, t)						\
+	N(t, time) N(t, kind) N(t, index) N(t, batch) N(t, lease)	\
+	N(t, expired) N(t, has_owner) N(t, uars) A(t, why)
+
 /* The arrays are record_tables[]. */
 #define SNAPSHOT(N, A, O, t)						\
 	N(t, generation) N(t, time) N(t, admin)				\
@@ -130,15 +143,21 @@ FIELDS(qp, QP, snap_qp)
 FIELDS(owner, OWNER, snap_owner)
 FIELDS(job, JOB, snap_job)
 FIELDS(stat, STAT, snap_job_stat)
+FIELDS(action, ACTION, snap_action)
+FIELDS(head, HEAD, record_event_head)
 FIELDS(snapshot, SNAPSHOT, snapshot)
 
 const struct record_table record_tables[RECORD_TABLES] = {
-	TABLE(dev, snap_dev, devs), TABLE(port, snap_port, ports),
-	TABLE(prio, snap_prio, prios),
-	TABLE(uar, snap_uar, uars), TABLE(qp, snap_qp, qps),
-	TABLE(owner, snap_owner, owners),
+	[RECORD_DEVS] = TABLE(dev, snap_dev, devs),
+	[RECORD_PORTS] = TABLE(port, snap_port, ports),
+	[RECORD_PRIOS] = TABLE(prio, snap_prio, prios),
+	[RECORD_UARS] = TABLE(uar, snap_uar, uars),
+	[RECORD_QPS] = TABLE(qp, snap_qp, qps),
+	[RECORD_OWNERS] = TABLE(owner, snap_owner, owners),
 	[RECORD_JOBS] = TABLE(job, snap_job, jobs),
 };
 
 const struct record_object record_stat = OBJECT(stat, snap_job_stat);
+const struct record_object record_action = OBJECT(action, snap_action);
+const struct record_object record_head = OBJECT(head, record_event_head);
 const struct record_object record_snapshot = OBJECT(snapshot, snapshot);

@@ -33,9 +33,30 @@ struct record_table {
 };
 
 /* Jobs come last: their devices' figures follow each. */
-enum { RECORD_TABLES = 7, RECORD_JOBS = RECORD_TABLES - 1 };
+enum {
+	RECORD_DEVS,
+	RECORD_PORTS,
+	RECORD_PRIOS,
+	RECORD_UARS,
+	RECORD_QPS,
+	RECORD_OWNERS,
+	RECORD_JOBS,
+	RECORD_TABLES,
+};
+
+/* What every event has; of most kinds only a part means something. */
+struct record_event_head {
+	uint64_t time;		/* when it was read */
+	uint32_t kind;		/* enum io_event_kind */
+	uint32_t index;
+	uint64_t batch, lease;
+	bool expired, has_owner;
+	uint32_t uars;
+	char why[SNAP_REASON];
+};
 
 extern const struct record_table record_tables[RECORD_TABLES];
-extern const struct record_object record_snapshot, record_stat;
+extern const struct record_object record_snapshot, record_stat, record_action,
+				  record_head;
 
 #endif /* SRDMA_SIM_RECORD_FIELDS_H */

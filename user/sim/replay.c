@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/io.h"
+
 /* One more of @size in *@array. NULL: no memory. */
 static void *grow(void *array, size_t n, size_t *cap, size_t size)
 {
@@ -54,6 +56,16 @@ static const struct {
 };
 
 #define N_RECORDED (sizeof(recorded) / sizeof(recorded[0]))
+
+static bool is_recorded(unsigned int knob)
+{
+	size_t i;
+
+	for (i = 0; i < N_RECORDED; i++)
+		if (recorded[i].knob == knob)
+			return true;
+	return false;
+}
 
 static double stat_value(const struct snap_job_stat *st, unsigned int knob)
 {
@@ -115,7 +127,6 @@ static struct replay_knob *get(struct replay *rp, const char *job,
 {
 	struct replay_knob *k = find(rp, job, knob);
 	struct text t;
-	size_t i;
 
 	if (k)
 		return k;
@@ -128,8 +139,7 @@ static struct replay_knob *get(struct replay *rp, const char *job,
 	text_init(&t, k->job, sizeof(k->job));
 	text_str(&t, job);
 	k->knob = knob;
-	for (i = 0; i < N_RECORDED; i++)
-		k->told |= recorded[i].knob == knob;
+	k->told = is_recorded(knob);
 	k->agreed = rp->last - rp->first;
 	k->would.first = REPLAY_NEVER;
 	k->done.first = REPLAY_NEVER;
@@ -156,27 +166,47 @@ static bool turn(struct replay *rp, struct replay_side *side, bool has, double v
 	return true;
 }
 
-/* The time since the reading before, under what both had said by then. */
-static void add_time(struct replay *rp, uint64_t now)
+/* The time since what was before, under what both had said by then. */
+static void advance(struct replay *rp, uint64_t now)
 {
 	size_t i;
 
+	/* What was read last of the events may be older than the reading. */
+	if (now < rp->last)
+		return;
 	for (i = 0; i < rp->n_knobs; i++) {
 		struct replay_knob *k = &rp->knobs[i];
 
 		*(same(&k->would, &k->done) ? &k->agreed : &k->apart) +=
 			now - rp->last;
 	}
+	rp->last = now;
 }
 
-static int note_done(struct replay *rp, const struct snapshot *is)
+/* The knob was turned, if it was: one of .turned. */
+static int turn_done(struct replay *rp, struct replay_knob *k, bool has, double v)
 {
+	size_t *t;
+
+	if (!turn(rp, &k->done, has, v))
+		return 0;
+	t = grow(rp->turned, rp->n_turned, &rp->cap_turned, sizeof(*t));
+	if (!t)
+		return -ENOMEM;
+	rp->turned = t;
+	t[rp->n_turned++] = (size_t)(k - rp->knobs);
+	return 0;
+}
+
+/* A reading has the last word: what differs from it no event explained. */
+static int note_reading(struct replay *rp, const struct snapshot *is)
+{
+	const struct replay_side *done;
 	struct replay_knob *k;
-	size_t i, r, *t;
+	size_t i, r;
 	double v;
 	bool has;
 
-	rp->n_turned = 0;
 	for (i = 0; i < is->n_jobs; i++)
 		for (r = 0; r < N_RECORDED; r++) {
 			has = in_force(&is->jobs[i], r, &v);
@@ -186,16 +216,93 @@ static int note_done(struct replay *rp, const struct snapshot *is)
 			k = get(rp, is->jobs[i].name, recorded[r].knob);
 			if (!k)
 				return -ENOMEM;
-			if (!turn(rp, &k->done, has, v))
-				continue;
-			t = grow(rp->turned, rp->n_turned, &rp->cap_turned,
-				 sizeof(*t));
-			if (!t)
+			done = &k->done;
+			if (done->has != has || (has && done->v != v))
+				k->lease = 0;
+			if (turn_done(rp, k, has, v))
 				return -ENOMEM;
-			rp->turned = t;
-			t[rp->n_turned++] = (size_t)(k - rp->knobs);
 		}
 	return 0;
+}
+
+/*
+ * An override holds unless another lease's of higher rank does, or a younger one's
+ * of the same. Of a value that was there before the recording nobody knows whose it
+ * is: whether it gives way the next reading says, and so what lies beneath one that
+ * is taken back.
+ */
+static bool prevails(const struct replay_knob *k, const struct snap_action *a)
+{
+	if (!k->done.has)
+		return true;
+	if (!k->lease)
+		return k->done.v == (double)a->value;
+	return a->lease_rank > k->rank ||
+	       (a->lease_rank == k->rank && a->lease_id >= k->lease);
+}
+
+static int note_action(struct replay *rp, const struct snap_action *a)
+{
+	struct replay_knob *k;
+
+	/* A QP's, and of one device, are not what is in force of the job. */
+	if (!a->job[0] || a->has_dev || (!a->clear && !a->has_value))
+		return 0;
+	if (!is_recorded(a->knob))
+		return 0;
+	k = get(rp, a->job, a->knob);
+	if (!k)
+		return -ENOMEM;
+	if (a->clear) {
+		if (!k->lease || k->lease != a->lease_id)
+			return 0;
+		k->lease = 0;
+		return turn_done(rp, k, false, 0);
+	}
+	if (!prevails(k, a))
+		return 0;
+	k->lease = a->lease_id;
+	k->rank = a->lease_rank;
+	return turn_done(rp, k, true, (double)a->value);
+}
+
+static int note_lease_end(struct replay *rp, uint64_t lease)
+{
+	size_t i;
+
+	for (i = 0; i < rp->n_knobs; i++) {
+		struct replay_knob *k = &rp->knobs[i];
+
+		if (!lease || k->lease != lease)
+			continue;
+		k->lease = 0;
+		if (turn_done(rp, k, false, 0))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int replay_event(struct replay *rp, uint64_t time, const struct io_event *e)
+{
+	size_t i;
+
+	rp->n_out = rp->n_turned = 0;
+	if (rp->readings)
+		advance(rp, time);
+	rp->events += e->kind != IO_EVENT_LOST;
+	switch (e->kind) {
+	case IO_EVENT_ACTION:
+		return note_action(rp, e->action);
+	case IO_EVENT_LEASE_END:
+		return note_lease_end(rp, e->lease);
+	case IO_EVENT_LOST:
+		rp->losses++;
+		for (i = 0; i < rp->n_knobs; i++)
+			rp->knobs[i].lease = 0;
+		return 0;
+	default:
+		return 0;
+	}
 }
 
 static int note_would(struct replay *rp)
@@ -301,7 +408,7 @@ int replay_step(struct replay *rp, const struct snapshot *was,
 {
 	const struct signal_opts opts = config_signal_opts(rp->cfg);
 
-	rp->n_out = 0;
+	rp->n_out = rp->n_turned = 0;
 	if (signals_reserve(&rp->sig, is))
 		return -ENOMEM;
 	signals_update(&rp->sig, was, is, &opts);
@@ -309,10 +416,9 @@ int replay_step(struct replay *rp, const struct snapshot *was,
 		return -ENOMEM;
 	if (!rp->readings++)
 		rp->first = rp->last = is->time;
-	add_time(rp, is->time);
-	rp->last = is->time;
+	advance(rp, is->time);
 	note_known(rp);
-	if (note_done(rp, is) || note_jobs(rp))
+	if (note_reading(rp, is) || note_jobs(rp))
 		return -ENOMEM;
 	/* As the agent: rates need two readings. */
 	if (!was)

@@ -2,7 +2,8 @@
 /*
  * A recording, reading by reading: what policies would have done, against what
  * was done. What was done is what the kernel had in force of each job when it was
- * read, whoever asked for it.
+ * read, whoever asked for it, and between two readings what the events say that
+ * was set and taken back.
  *
  * The loop is open: had something else been done, the readings after it would have
  * been others.
@@ -11,6 +12,8 @@
 #define SRDMA_SIM_REPLAY_H
 
 #include "policy/config.h"
+
+struct io_event;
 
 #define REPLAY_DECISIONS 256
 #define REPLAY_NEVER	UINT64_MAX
@@ -29,6 +32,9 @@ struct replay_knob {
 	bool told;		/* a recording says what is in force of it */
 	struct replay_side would, done;
 	uint64_t agreed, apart;	/* ns */
+	/* Whose is what was done, where an event said so; 0: not known. */
+	uint64_t lease;
+	uint32_t rank;
 };
 
 /* What a job had, where the recording tells: the worst that was read. */
@@ -45,12 +51,13 @@ struct replay {
 	struct policy_state st;
 	uint64_t first, last;
 	size_t readings, decisions;
+	size_t events, losses;	/* times that some were lost */
 	uint64_t known;		/* bit per enum signal_id that was ever known */
 	struct replay_knob *knobs;
 	size_t n_knobs, cap_knobs;
 	struct replay_job *jobs;
 	size_t n_jobs, cap_jobs;
-	/* Of the last reading: what would have been done, and what had been. */
+	/* Of the last reading or event: what would have been done, and what had been. */
 	struct policy_decision *out;
 	size_t n_out;
 	size_t *turned;		/* places in .knobs */
@@ -64,6 +71,9 @@ void replay_end(struct replay *rp);
 /* @was: the reading before; NULL: there is none. */
 int replay_step(struct replay *rp, const struct snapshot *was,
 		const struct snapshot *is);
+
+/* What happened between the reading before and the next, at @time (ns). */
+int replay_event(struct replay *rp, uint64_t time, const struct io_event *e);
 
 /* The same knob of the same job; NULL: nobody touched it. */
 const struct replay_knob *replay_find(const struct replay *rp, const char *job,

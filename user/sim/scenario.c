@@ -97,7 +97,7 @@ static void load_job(struct scenario *sc, const struct node *n,
 		     struct report *r)
 {
 	static const char *const keys[] = {
-		"name", "class", "slo", "arrival", "threads", "qps", "depth",
+		"name", "class", "slo", "byte_rate", "arrival", "threads", "qps", "depth",
 		"size", "rate", "uars", "mrs", "control_rate", "start", "stop",
 		"shares", "used", NULL
 	};
@@ -132,6 +132,7 @@ static void load_job(struct scenario *sc, const struct node *n,
 	get_u32(r, n, "uars", 1, 4096, &j->uars);
 	get_u32(r, n, "mrs", 0, 1u << 20, &j->mrs);
 	get_ns(r, n, "slo", 1, &j->slo_p99);
+	get_rate(r, n, "byte_rate", UNIT_BITRATE, 1, &j->slo_byte_rate);
 	get_ns(r, n, "start", 0, &j->start);
 	get_ns(r, n, "stop", 1, &j->stop);
 	get_rate(r, n, "rate", UNIT_RATE, 1, &j->rate);

@@ -42,8 +42,7 @@ static int count(struct sim *s)
 		j->n_qps = own ? is->qps : 0;
 		j->use_qps = own ? is->used : 0;
 		j->first_uar = s->n_uars;
-		j->n_uars = !own ? 0 : is->uars ? is->uars :
-			    is->qps < UARS ? UARS : UARS;
+		j->n_uars = !own ? 0 : is->uars ? is->uars : UARS;
 		j->first_thread = s->n_threads;
 		s->job[j->owner].threads += is->threads;
 		j->weight = 1;

@@ -31,6 +31,7 @@ struct sim_job {
 	char name[SNAP_NAME];
 	uint32_t class;
 	uint64_t slo_p99;	/* ns; 0: none */
+	double slo_byte_rate;	/* bit/s; 0: none */
 	enum sim_arrival arrival;
 	uint32_t threads, qps, depth, bytes;
 	uint32_t used;		/* of its QPs, until a policy says otherwise */
@@ -65,7 +66,7 @@ uint64_t sim_hist_quantile(const struct sim_hist *h, double q);
 struct sim_job_result {
 	struct sim_hist latency;	/* ns, after the warm-up */
 	uint64_t done, bytes, dropped;
-	uint32_t ticks, met;		/* with samples; of these within the target */
+	uint32_t ticks, met;		/* that could be judged; of these within the targets */
 };
 
 struct sim_result {
@@ -90,6 +91,11 @@ struct sim_options {
 	struct record *record;		/* what the agent would see; NULL: not kept */
 	struct sim_cost *cost;		/* added up; NULL: not measured */
 };
+
+static inline bool sim_promised(const struct sim_job *j)
+{
+	return j->slo_p99 || j->slo_byte_rate > 0;
+}
 
 bool scenario_load(struct scenario *sc, const char *path, struct report *r);
 bool scenario_load_text(struct scenario *sc, const char *text, size_t len,

@@ -163,19 +163,37 @@ static void fill_snap(struct sim *s, struct snapshot *sn)
 	sn->ports[0].time = ns;
 }
 
+/* @p99 0: nothing came to an end, which says something of the rate alone. */
+static void judge(struct sim *s, uint32_t n, double rate, uint64_t p99)
+{
+	struct sim_job_result *r = &s->res->job[n];
+	const struct sim_job *is = s->job[n].is;
+
+	if (s->now <= s->warm || !sim_promised(is) ||
+	    (!p99 && is->slo_byte_rate <= 0))
+		return;
+	r->ticks++;
+	r->met += (!is->slo_p99 || p99 <= is->slo_p99) &&
+		  rate >= is->slo_byte_rate;
+}
+
 static void set_job(struct sim *s, uint32_t n, double dt)
 {
 	struct sim_state *j = &s->job[n];
-	struct sim_job_result *r = &s->res->job[n];
+	double rate = (double)j->bytes_done * 8e9 / dt;
 	uint64_t p50, p99;
 
-	signal_set(&s->sig, SIG_JOB_BYTE_RATE, n + 1,
-		   (double)j->bytes_done * 8e9 / dt);
+	signal_set(&s->sig, SIG_JOB_BYTE_RATE, n + 1, rate);
 	if (j->is->slo_p99)
 		signal_set(&s->sig, SIG_JOB_SLO_P99, n + 1,
 			   (double)j->is->slo_p99);
-	if (!j->tick.n)
+	if (j->is->slo_byte_rate > 0)
+		signal_set(&s->sig, SIG_JOB_SLO_BYTE_RATE, n + 1,
+			   j->is->slo_byte_rate);
+	if (!j->tick.n) {
+		judge(s, n, rate, 0);
 		return;
+	}
 	p50 = sim_hist_quantile(&j->tick, 0.5);
 	p99 = sim_hist_quantile(&j->tick, 0.99);
 	signal_set(&s->sig, SIG_JOB_P50, n + 1, (double)p50);
@@ -185,10 +203,7 @@ static void set_job(struct sim *s, uint32_t n, double dt)
 			   (double)j->p99_prev);
 	j->p99_prev = p99;
 	j->has_prev = true;
-	if (s->now > s->warm && j->is->slo_p99) {
-		r->ticks++;
-		r->met += p99 <= j->is->slo_p99;
-	}
+	judge(s, n, rate, p99);
 }
 
 static void set_more(struct sim *s)

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* A scenario without policies and with them, and what came of it for each job. */
+#ifndef SELFTESTS_UNIT_SIM_RIG_H
+#define SELFTESTS_UNIT_SIM_RIG_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "sim/sim.h"
+
+static struct scenario sc;
+static struct sim_result without, with;
+static struct config cfg;
+
+/* A scenario, and policies of the tree for a device that has it all. */
+static inline void load(const char *name, const char *policies)
+{
+	const struct caps all = caps_all();
+	struct report r;
+	char path[256];
+
+	snprintf(path, sizeof(path), TOP "/user/sim/scenarios/%s.yaml", name);
+	report_init(&r, path);
+	if (!scenario_load(&sc, path, &r)) {
+		report_print(&r, stderr);
+		fail();
+	}
+	assert_string_equal(sc.name, name);
+	assert_true(strlen(sc.claim) > 20);
+	snprintf(path, sizeof(path), TOP "/user/%s.yaml", policies);
+	report_init(&r, path);
+	if (!config_load_file_for(&cfg, &all, path, &r)) {
+		report_print(&r, stderr);
+		fail();
+	}
+}
+
+/* Without, and with what was loaded, which is freed. */
+static inline void run_both(void)
+{
+	struct sim_options opt = { 0 };
+
+	assert_int_equal(sim_run(&sc, &opt, &without), 0);
+	opt.cfg = &cfg;
+	assert_int_equal(sim_run(&sc, &opt, &with), 0);
+	config_free(&cfg);
+	assert_int_equal(without.decisions, 0);
+	assert_true(with.decisions > 0);
+}
+
+static inline size_t job(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < sc.n_jobs; i++)
+		if (!strcmp(sc.jobs[i].name, name))
+			return i;
+	fail_msg("no job %s", name);
+	return 0;
+}
+
+static inline double p99(const struct sim_result *r, const char *name)
+{
+	return (double)sim_hist_quantile(&r->job[job(name)].latency, 0.99) /
+	       1000;
+}
+
+static inline double done(const struct sim_result *r, const char *name)
+{
+	return (double)r->job[job(name)].done;
+}
+
+static inline double met(const struct sim_result *r, const char *name)
+{
+	const struct sim_job_result *j = &r->job[job(name)];
+
+	return (double)j->met / j->ticks;
+}
+
+#define HOLDS(what, value, op, bound)					\
+	do {								\
+		double v_ = (value);					\
+		printf("# %s: " what ": %.3g, " #op " " #bound "\n",	\
+		       sc.name, v_);					\
+		assert_true(v_ op (bound));				\
+	} while (0)
+
+#endif /* SELFTESTS_UNIT_SIM_RIG_H */

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* What swiftrdma record keeps of a made-up kernel, and what a replay shows of it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "unit/fake_io.c"
+
+#include "cli/cli.h"
+#include "cli/policy.h"
+#include "sim/record.h"
+
+static char file[] = "/tmp/record.XXXXXX";
+static struct cli cli;
+static struct snap_qp qp;
+static struct snap_owner owner;
+
+static int setup(void **state)
+{
+	int fd;
+
+	(void)state;
+	/* not of this test */
+	(void)fake_disarm;
+	(void)fake_pass;
+	fake_reset();
+	memset(&cli, 0, sizeof(cli));
+	cli.interval_ms = 1;
+	cli.out.f = stdout;
+	signals_init(&cli.sig);
+	strcpy(file + sizeof(file) - 7, "XXXXXX");
+	fd = mkstemp(file);
+	if (fd < 0)
+		return -1;
+	close(fd);
+	qp = (struct snap_qp){ .has = SNAP_OWNER, .qpn = 20, .serial = 20, .job = 1 };
+	owner = (struct snap_owner){ .pid = 300, .comm = "kv" };
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	unlink(file);
+	snapshot_free(&cli.snap);
+	signals_free(&cli.sig);
+	io_close(cli.io);
+	fake_reset();
+	return 0;
+}
+
+static int record(const char *count)
+{
+	char *words[] = { file, "count", (char *)count };
+	struct args args = { words, 3 };
+
+	return noun_record.verbs[0].run(&cli, &args);
+}
+
+static void created(void)
+{
+	fake.event = (struct io_event){
+		.kind = IO_EVENT_QP_CREATED, .qp = &qp, .owner = &owner,
+	};
+	fake.event_due = true;
+}
+
+static void test_events(void **state)
+{
+	static const int want[] = {
+		RECORD_READING, RECORD_EVENT, RECORD_READING, RECORD_END,
+	};
+	struct record r;
+	size_t i;
+	FILE *f;
+
+	(void)state;
+	created();
+	assert_int_equal(record("2"), CLI_OK);
+	f = fopen(file, "r");
+	assert_non_null(f);
+	assert_int_equal(record_open(&r, f), 0);
+	for (i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+		assert_int_equal(record_next(&r), want[i]);
+		if (want[i] != RECORD_EVENT)
+			continue;
+		assert_int_equal(r.event.e.kind, IO_EVENT_QP_CREATED);
+		assert_int_equal(r.event.e.qp->qpn, 20);
+		assert_int_equal(r.event.e.owner->pid, 300);
+		assert_true(r.event.head.time > 0);
+	}
+	assert_null(r.problem);
+	record_end(&r);
+	fclose(f);
+}
+
+/* One who may not listen records figures, and that there were no events. */
+static void test_unprivileged(void **state)
+{
+	struct record r;
+	FILE *f;
+
+	(void)state;
+	fake.events_error = -EPERM;
+	created();
+	assert_int_equal(record("1"), CLI_OK);
+	assert_true(fake.event_due);
+	f = fopen(file, "r");
+	assert_non_null(f);
+	assert_int_equal(record_open(&r, f), 0);
+	assert_int_equal(record_next(&r), RECORD_EVENT);
+	assert_int_equal(r.event.e.kind, IO_EVENT_LOST);
+	assert_string_equal(r.event.e.why, "the fake says no");
+	assert_int_equal(record_next(&r), RECORD_READING);
+	assert_int_equal(record_next(&r), RECORD_END);
+	record_end(&r);
+	fclose(f);
+	fake.events_error = -EIO;
+	assert_int_equal(record("1"), CLI_ERROR);
+}
+
+/* A replay of what is recorded then, as JSON. */
+static char *replay(void)
+{
+	size_t len;
+	char *text;
+
+	assert_int_equal(record("2"), CLI_OK);
+	cli.out.json = true;
+	cli.out.f = open_memstream(&text, &len);
+	assert_non_null(cli.out.f);
+	assert_int_equal(policy_replay(&cli, TOP "/user/policies/port.yaml", file), CLI_OK);
+	fclose(cli.out.f);
+	return text;
+}
+
+/* Nobody's QP is not somebody else's. */
+static void test_no_owner(void **state)
+{
+	char *text;
+
+	(void)state;
+	created();
+	fake.event.owner = NULL;
+	text = replay();
+	assert_non_null(strstr(text, "\"qpn\":20,"));
+	assert_null(strstr(text, "\"pid\":"));
+	free(text);
+}
+
+/* With the names that the reading before it has, in a list with the decisions. */
+static void test_replay(void **state)
+{
+	char *text;
+
+	(void)state;
+	created();
+	text = replay();
+	assert_non_null(strstr(text, "\"events\":[{\"event\":\"created\",\"seconds\":"));
+	assert_non_null(strstr(text, "\"dev\":\"rxe0\",\"qpn\":20,"));
+	assert_non_null(strstr(text, "\"job\":\"kv\",\"pid\":300,"));
+	assert_non_null(strstr(text, "\"recorded_events\":1,\"lost_events\":false"));
+	free(text);
+}
+
+int main(void)
+{
+#define T(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		T(test_events), T(test_unprivileged), T(test_replay),
+		T(test_no_owner),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

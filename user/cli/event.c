@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include "cli/event.h"
+
+static void get_lease(const struct cli *cli, const void *row, struct cell *c)
+{
+	(void)cli;
+	cell_u64(c, ((const struct io_event *)row)->lease);
+}
+
+static const struct column lease_columns[] = {
+	{ "lease", "", 0, 0, get_lease },
+};
+
+static void get_why(const struct cli *cli, const void *row, struct cell *c)
+{
+	(void)cli;
+	cell_str(c, ((const struct io_event *)row)->why);
+}
+
+static const struct column lost_columns[] = {
+	{ "reason", "", 0, 0, get_why },
+};
+
+static void get_dev(const struct cli *cli, const void *row, struct cell *c)
+{
+	(void)cli;
+	cell_str(c, ((const struct io_event *)row)->dev->name);
+}
+
+static void get_level(const struct cli *cli, const void *row, struct cell *c)
+{
+	const struct snap_dev *dev = ((const struct io_event *)row)->dev;
+
+	(void)cli;
+	if (snap_has(dev, SNAP_CONGESTED))
+		cell_u64(c, dev->congestion_level);
+}
+
+static void get_events(const struct cli *cli, const void *row, struct cell *c)
+{
+	(void)cli;
+	cell_u64(c, ((const struct io_event *)row)->dev->congestions);
+}
+
+/* The UAR on which most was posted just then, and how much. */
+static void get_busiest(const struct cli *cli, const void *row, struct cell *c)
+{
+	const struct io_event *e = row;
+
+	(void)cli;
+	if (e->n_uars)
+		cell_u64(c, e->uars[0].index);
+}
+
+static void get_busiest_wrs(const struct cli *cli, const void *row, struct cell *c)
+{
+	const struct io_event *e = row;
+
+	(void)cli;
+	if (e->n_uars && snap_has(&e->uars[0], SNAP_RECENT))
+		cell_u64(c, e->uars[0].recent_wrs);
+}
+
+static void get_busiest_qps(const struct cli *cli, const void *row, struct cell *c)
+{
+	const struct io_event *e = row;
+
+	(void)cli;
+	if (e->n_uars)
+		cell_u64(c, e->uars[0].qps);
+}
+
+static void get_busy(const struct cli *cli, const void *row, struct cell *c)
+{
+	(void)cli;
+	cell_u64(c, ((const struct io_event *)row)->n_uars);
+}
+
+static const struct column congestion_columns[] = {
+	{ "dev", "", 0, 0, get_dev },
+	{ "level", "level", 0, 0, get_level },
+	{ "events", "events", 0, 0, get_events },
+	{ "uar", "uar", 0, 0, get_busiest },
+	{ "uar_qps", "qps", 0, 0, get_busiest_qps },
+	{ "uar_recent_wrs", "wrs", 0, 0, get_busiest_wrs },
+	{ "busy_uars", "busy_uars", 0, 0, get_busy },
+};
+
+/* @at: seconds into a recording, NULL: now. */
+static void say(struct cli *cli, const double *at, const char *event,
+		enum tone tone, const struct rows *rows)
+{
+	if (at)
+		out_event_at(cli, &cli->out, *at, event, tone, rows);
+	else
+		out_event(cli, &cli->out, event, tone, rows);
+}
+
+/*
+ * The columns of qp show want an owner in the snapshot; the event has its own,
+ * so for the time being it stands in for the snapshot's.
+ */
+static void show_qp(struct cli *cli, const double *at, const struct io_event *e)
+{
+	bool created = e->kind == IO_EVENT_QP_CREATED;
+	struct snap_owner *owners = cli->snap.owners;
+	size_t n = cli->snap.n_owners;
+	struct snap_owner owner;
+	struct snap_qp qp = *e->qp;
+	struct rows rows = qp_rows(&cli->snap);
+
+	qp.owner = 0;
+	if (e->owner) {
+		owner = *e->owner;
+		cli->snap.owners = &owner;
+		cli->snap.n_owners = 1;
+	} else {
+		qp.has &= ~(uint64_t)SNAP_OWNER;
+	}
+	rows.base = &qp;
+	say(cli, at, created ? "created" : "destroyed",
+	    created ? TONE_GOOD : TONE_WARN, &rows);
+	cli->snap.owners = owners;
+	cli->snap.n_owners = n;
+}
+
+static void show(struct cli *cli, const double *at, const struct io_event *e)
+{
+	const struct snap_action *a = e->action;
+	struct rows rows;
+
+	switch (e->kind) {
+	case IO_EVENT_QP_CREATED:
+	case IO_EVENT_QP_DESTROYED:
+		show_qp(cli, at, e);
+		break;
+	case IO_EVENT_ACTION:
+		rows = action_result_rows(a);
+		say(cli, at, "action", a->error ? TONE_BAD :
+		    a->qps_pending ? TONE_WARN : TONE_GOOD, &rows);
+		break;
+	case IO_EVENT_LEASE_END:
+		rows = ROWS(lease_columns, e, 1);
+		say(cli, at, e->expired ? "expired" : "ended", TONE_PLAIN, &rows);
+		break;
+	case IO_EVENT_CONGESTION:
+		rows = ROWS(congestion_columns, e, 1);
+		say(cli, at, "congestion", TONE_BAD, &rows);
+		break;
+	case IO_EVENT_LOST:
+		rows = ROWS(lost_columns, e, 1);
+		say(cli, at, "lost", TONE_BAD, &rows);
+		break;
+	}
+}
+
+void event_show(struct cli *cli, const struct io_event *e)
+{
+	show(cli, NULL, e);
+}
+
+void event_show_at(struct cli *cli, double seconds, const struct io_event *e)
+{
+	show(cli, &seconds, e);
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include "sim/record_event.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/text.h"
+
+static bool is_qp(uint32_t kind)
+{
+	return kind == IO_EVENT_QP_CREATED || kind == IO_EVENT_QP_DESTROYED;
+}
+
+/* --- Writing ---------------------------------------------------------------------- */
+
+static bool put(struct record_buf *to, size_t table, const void *was,
+		const void *is)
+{
+	return record_put_object(to, &record_tables[table].of, was, is);
+}
+
+static bool put_uars(struct record_buf *to, const struct io_event *e)
+{
+	size_t i;
+
+	for (i = 0; i < e->n_uars; i++)
+		if (!put(to, RECORD_UARS, record_nothing, &e->uars[i]))
+			return false;
+	return true;
+}
+
+static bool put_qp(struct record_buf *to, const struct record_event *was,
+		   const struct io_event *e)
+{
+	struct snap_qp qp = *e->qp;
+
+	/* A place in a table that is not recorded: the owner follows. */
+	qp.owner = 0;
+	return put(to, RECORD_QPS, &was->qp, &qp) &&
+	       (!e->owner || put(to, RECORD_OWNERS, &was->owner, e->owner));
+}
+
+bool record_event_put(struct record_buf *to, const struct record_event *was,
+		      uint64_t time, const struct io_event *e)
+{
+	struct record_event_head head = {
+		.time = time,
+		.kind = e->kind,
+		.index = e->index,
+		.batch = e->batch,
+		.lease = e->lease,
+		.expired = e->expired,
+		.has_owner = is_qp(e->kind) && e->owner,
+		.uars = (uint32_t)e->n_uars,
+	};
+	struct text t;
+
+	text_init(&t, head.why, sizeof(head.why));
+	text_str(&t, e->why ? e->why : "");
+	if (!record_put_object(to, &record_head, &was->head, &head))
+		return false;
+	switch (e->kind) {
+	case IO_EVENT_QP_CREATED:
+	case IO_EVENT_QP_DESTROYED:
+		return put_qp(to, was, e);
+	case IO_EVENT_ACTION:
+		return record_put_object(to, &record_action, &was->action,
+					 e->action);
+	case IO_EVENT_CONGESTION:
+		return put(to, RECORD_DEVS, &was->dev, e->dev) &&
+		       put_uars(to, e);
+	default:
+		return true;
+	}
+}
+
+/* --- Reading ---------------------------------------------------------------------- */
+
+static bool get(struct record_source *in, size_t table, void *obj)
+{
+	return record_get_object(in, &record_tables[table].of, obj);
+}
+
+static int get_uars(struct record_source *in, struct record_event *ev)
+{
+	char *uars = (char *)ev->uars;
+	size_t i, want = ev->head.uars;
+
+	/* An object takes a byte at least. */
+	if (want > record_left(in))
+		return 0;
+	/* They differ from nothing, each of them. */
+	ev->n_uars = 0;
+	if (!record_resize(&uars, &ev->n_uars, want, sizeof(*ev->uars)))
+		return -ENOMEM;
+	ev->uars = (struct snap_uar *)uars;
+	for (i = 0; i < want; i++)
+		if (!get(in, RECORD_UARS, &ev->uars[i]))
+			return 0;
+	return 1;
+}
+
+/* What belongs to its kind, and nothing else. 1, 0 or -ENOMEM. */
+static int get_objects(struct record_source *in, struct record_event *ev)
+{
+	struct io_event *e = &ev->e;
+	int got;
+
+	switch (e->kind) {
+	case IO_EVENT_QP_CREATED:
+	case IO_EVENT_QP_DESTROYED:
+		e->qp = &ev->qp;
+		e->owner = ev->head.has_owner ? &ev->owner : NULL;
+		return get(in, RECORD_QPS, &ev->qp) &&
+		       (!e->owner || get(in, RECORD_OWNERS, &ev->owner));
+	case IO_EVENT_ACTION:
+		e->action = &ev->action;
+		return record_get_object(in, &record_action, &ev->action);
+	case IO_EVENT_CONGESTION:
+		if (!get(in, RECORD_DEVS, &ev->dev))
+			return 0;
+		got = get_uars(in, ev);
+		e->dev = &ev->dev;
+		e->uars = ev->uars;
+		e->n_uars = ev->n_uars;
+		return got;
+	case IO_EVENT_LEASE_END:
+	case IO_EVENT_LOST:
+		return 1;
+	}
+	return 0;
+}
+
+int record_event_get(struct record_source *in, struct record_event *ev)
+{
+	const struct record_event_head *head = &ev->head;
+	int got;
+
+	if (!record_get_object(in, &record_head, &ev->head) ||
+	    head->kind > IO_EVENT_LOST)
+		return 0;
+	ev->e = (struct io_event){
+		.kind = (enum io_event_kind)head->kind,
+		.index = head->index,
+		.batch = head->batch,
+		.lease = head->lease,
+		.expired = head->expired,
+		.why = head->why,
+	};
+	got = get_objects(in, ev);
+	return got > 0 ? RECORD_EVENT : got;
+}
+
+void record_event_free(struct record_event *ev)
+{
+	free(ev->uars);
+	memset(ev, 0, sizeof(*ev));
+}
