@@ -55,20 +55,20 @@ static inline void srdma_debugfs_rename_dir(struct dentry *dir, const char *name
 }
 
 /*
- * 6.12 (and stable trees, 6.1.192 among them) added the third argument: QPs of the
+ * Newer kernels (and stable ones, 6.1.192 among them) added the third argument: QPs of the
  * driver's own, which were always counted before. Asked of the type, for no version
  * tells.
  */
-typedef int (*srdma_count_two)(struct ib_device *dev, enum rdma_restrack_type type);
-typedef int (*srdma_count_three)(struct ib_device *dev, enum rdma_restrack_type type, bool all);
+typedef int srdma_count_two(struct ib_device *dev, enum rdma_restrack_type type);
+typedef int srdma_count_three(struct ib_device *dev, enum rdma_restrack_type type, bool all);
 
 static inline int srdma_restrack_count(struct ib_device *dev, enum rdma_restrack_type type)
 {
 	void *f = rdma_restrack_count;
 
-	if (__builtin_types_compatible_p(typeof(&rdma_restrack_count), srdma_count_two))
-		return ((srdma_count_two)f)(dev, type);
-	return ((srdma_count_three)f)(dev, type, true);
+	if (__builtin_types_compatible_p(typeof(rdma_restrack_count), srdma_count_two))
+		return ((srdma_count_two *)f)(dev, type);
+	return ((srdma_count_three *)f)(dev, type, true);
 }
 
 /* 6.17 made the field private to its accessor. */
