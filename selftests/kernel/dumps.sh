@@ -31,10 +31,10 @@ check "they still come and go" alive "$churner"
 rm -f /tmp/quiet /tmp/delta
 dumpcheck since /tmp/quiet >/tmp/delta & delta=$!
 check "deltas begin" wait_for 60 grep -q begun /tmp/delta
-ib_send_bw -d rxe1 -n 200 -s 64 -q 4 -p 18600 >/tmp/bw.server 2>&1 & server=$!
+ib_send_bw -d rxe1 -F -n 200 -s 64 -q 4 -p 18600 >/tmp/bw.server 2>&1 & server=$!
 listening() { ss -tln | grep -q :18600; }
 check "traffic: a server" wait_for 60 listening
-ib_send_bw -d rxe0 -n 200 -s 64 -q 4 -p 18600 10.1.0.2 >/tmp/bw.client 2>&1 & client=$!
+ib_send_bw -d rxe0 -F -n 200 -s 64 -q 4 -p 18600 10.1.0.2 >/tmp/bw.client 2>&1 & client=$!
 swiftrdma job set one match comm=hold >/dev/null
 swiftrdma action set job one level 3 for 300s reason test >/dev/null
 kill -USR1 "$held"

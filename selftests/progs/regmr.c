@@ -29,6 +29,7 @@ static const int access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ;
 /* At a boundary of both kinds of pages, and present. Never given back. */
 static void *memory(uint64_t bytes, int advice)
 {
+	size_t page = advice == MADV_HUGEPAGE ? HUGE_PAGE : PAGE;
 	uint8_t *p = mmap(NULL, bytes + HUGE_PAGE, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -43,7 +44,7 @@ static void *memory(uint64_t bytes, int advice)
 	 * the other would lie one after the other, and the device map both as one.
 	 */
 	for (size_t even = 0; even < 2; even++)
-		for (size_t at = even ? 0 : PAGE; at < bytes; at += 2 * PAGE)
+		for (size_t at = even ? 0 : page; at < bytes; at += 2 * page)
 			p[at] = 1;
 	return p;
 }
