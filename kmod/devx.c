@@ -141,6 +141,21 @@ void srdma_devx_del(struct srdma_dev *dev, u32 qpn, u64 at)
 }
 EXPORT_SYMBOL_GPL(srdma_devx_del);
 
+bool srdma_devx_has(struct srdma_dev *dev, u32 qpn)
+{
+	struct srdma_qp *q;
+	bool has;
+
+	if (!atomic_read(&dev->n_devx))
+		return false;
+	rcu_read_lock();
+	q = srdma_table_find(&dev->qps, qpn);
+	has = q && test_bit(SRDMA_QP_DEVX, &q->flags);
+	rcu_read_unlock();
+	return has;
+}
+EXPORT_SYMBOL_GPL(srdma_devx_has);
+
 void srdma_devx_drop_all(struct srdma_dev *dev)
 {
 	struct srdma_walk w = SRDMA_WALK(&dev->qps, 0);

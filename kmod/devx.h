@@ -33,5 +33,7 @@ struct srdma_devx_qp {
 int srdma_devx_add(struct srdma_dev *dev, const struct srdma_devx_qp *d);
 void srdma_devx_del(struct srdma_dev *dev, u32 qpn, u64 at);
 void srdma_devx_drop_all(struct srdma_dev *dev);
+/* Is one of that number there? Any context. */
+bool srdma_devx_has(struct srdma_dev *dev, u32 qpn);
 
 #endif /* SRDMA_DEVX_H */

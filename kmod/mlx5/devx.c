@@ -44,12 +44,16 @@ struct srdma_devx_note {
 };
 
 /*
- * All of what follows, and srdma_mlx5.devx_*. Raw, for probes may not sleep on
- * any kernel; process context, taken inside nothing.
+ * The devices, and srdma_mlx5.devx_*. Raw, for probes may not sleep on any kernel;
+ * process context, taken inside nothing. Not where a probe is entered: it may be a
+ * breakpoint, which counts as an NMI.
  */
 static DEFINE_RAW_SPINLOCK(lock);
 static LIST_HEAD(devices);
 static bool probing;
+
+/* One was seen: from now on ends are of interest. Written once. */
+static bool any_seen;
 
 static struct srdma_mlx5 *device_of(const struct mlx5_core_dev *core)
 {
@@ -119,9 +123,10 @@ static void note_creation(struct srdma_mlx5 *md, const struct creation *c)
 		md->devx_missed++;
 		return;
 	}
+	WRITE_ONCE(any_seen, true);
 	get_task_struct(current);
 	n->qp.task = current;
-	n->qp.at = ktime_get_ns();
+	n->qp.at = ktime_get_mono_fast_ns();
 	n->qp.tid = task_pid_nr(current);
 	n->qp.qpn = MLX5_GET(create_qp_out, c->out, qpn);
 	n->qp.type = type_of(MLX5_GET(qpc, qpc, st));
@@ -167,21 +172,26 @@ static int destroy_begins(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	struct destruction *d = (struct destruction *)ri->data;
 	const void *in = (void *)regs_get_kernel_argument(regs, 1);
-	struct srdma_mlx5 *md;
-	unsigned long flags;
-	bool any;
 
-	if ((int)regs_get_kernel_argument(regs, 2) < (int)MLX5_ST_SZ_BYTES(destroy_qp_in) ||
+	if (!READ_ONCE(any_seen) ||
+	    (int)regs_get_kernel_argument(regs, 2) < (int)MLX5_ST_SZ_BYTES(destroy_qp_in) ||
 	    MLX5_GET(destroy_qp_in, in, opcode) != MLX5_CMD_OP_DESTROY_QP)
 		return 1;
 	d->core = (void *)regs_get_kernel_argument(regs, 0);
 	d->qpn = MLX5_GET(destroy_qp_in, in, qpn);
-	d->at = ktime_get_ns();
-	raw_spin_lock_irqsave(&lock, flags);
-	md = device_of(d->core);
-	any = md && (atomic_read(&md->dev->n_devx) || !list_empty(&md->devx_new));
-	raw_spin_unlock_irqrestore(&lock, flags);
-	return !any;
+	d->at = ktime_get_mono_fast_ns();
+	return 0;
+}
+
+/* Is one of that number in the table, or about to be? */
+static bool is_ours(struct srdma_mlx5 *md, u32 qpn)
+{
+	struct srdma_devx_note *n;
+
+	list_for_each_entry(n, &md->devx_new, node)
+		if (n->qp.task && n->qp.qpn == qpn)
+			return true;
+	return srdma_devx_has(md->dev, qpn);
 }
 
 static int destroy_done(struct kretprobe_instance *ri, struct pt_regs *regs)
@@ -195,13 +205,15 @@ static int destroy_done(struct kretprobe_instance *ri, struct pt_regs *regs)
 		return 0;
 	raw_spin_lock_irqsave(&lock, flags);
 	md = device_of(d->core);
-	n = md ? note(md) : NULL;
-	if (n) {
-		n->qp.task = NULL;
-		n->qp.at = d->at;
-		n->qp.qpn = d->qpn;
-	} else if (md) {
-		md->devx_doubt = true;
+	if (md && is_ours(md, d->qpn)) {
+		n = note(md);
+		if (n) {
+			n->qp.task = NULL;
+			n->qp.at = d->at;
+			n->qp.qpn = d->qpn;
+		} else {
+			md->devx_doubt = true;
+		}
 	}
 	raw_spin_unlock_irqrestore(&lock, flags);
 	return 0;
