@@ -5,9 +5,10 @@
  * mlx5_cmd_exec(), so a CREATE_QP that mlx5_cmd_do() got from mlx5_ib is DEVX's.
  * The end of any object goes through mlx5_cmd_exec().
  *
- * Both are watched by kernel probes, at their return. What these meet is noted without memory or
- * sleep, on any kind of kernel, and entered by a work; where there are no probes,
- * nobody knows how many such QPs there are. Nor of those older than this module.
+ * Both are watched by kernel probes, at their return. What these meet is noted
+ * without memory or sleep, on any kind of kernel, and entered by a work; where there
+ * are no probes, nobody knows how many such QPs there are. Nor of those older than
+ * this module.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
