@@ -9,7 +9,7 @@
  *         -> [pipe, a constant delay] -> done
  *
  * Integers only, no allocation, no clock of its own: the caller gives the
- * memory and says what time it is. The same file is compiled into a kernel
+ * memory and says what time it is. The same files are compiled into a kernel
  * module, driven by a real clock, and into programs driven by a virtual one.
  *
  * Time is picoseconds in 64 bits (213 days): at 200 Gbit/s a byte takes 40 ps,

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* What the model's files share, each function with the file that has it. */
+#ifndef SRDMA_MODEL_INTERNAL_H
+#define SRDMA_MODEL_INTERNAL_H
+
+#include "model/model.h"
+
+#ifdef __KERNEL__
+#include <linux/errno.h>
+#include <linux/math64.h>
+#include <linux/string.h>
+#else
+#include <errno.h>
+#include <string.h>
+
+static inline uint64_t div64_u64_rem(uint64_t a, uint64_t b, uint64_t *rem)
+{
+	*rem = a % b;
+	return a / b;
+}
+
+static inline uint64_t div_u64(uint64_t a, uint32_t b)
+{
+	return a / b;
+}
+#endif
+
+/* Sources of events: the UARs, then the units, the elements, and these two. */
+#define SRC_PU(m)	((m)->n.uars)
+#define SRC_ELEMENT(m)	(SRC_PU(m) + MODEL_PUS)
+#define SRC_PORT(m)	(SRC_ELEMENT(m) + (m)->n.elements)
+#define SRC_PIPE(m)	(SRC_PORT(m) + 1)
+#define SOURCES(n)	((n)->uars + MODEL_PUS + (n)->elements + 2)
+
+/* 10 Tbit/s: no product of rates and times overflows. */
+#define BPS_BOUND	(10 * MODEL_PS)
+
+/* Lists of WRs */
+
+#define EMPTY_LIST	((struct model_list){ MODEL_NONE, MODEL_NONE })
+
+static inline void wr_push(struct model *m, struct model_list *l, uint32_t wr)
+{
+	m->wr[wr].next = MODEL_NONE;
+	if (l->head == MODEL_NONE)
+		l->head = wr;
+	else
+		m->wr[l->tail].next = wr;
+	l->tail = wr;
+}
+
+static inline uint32_t wr_pop(struct model *m, struct model_list *l)
+{
+	uint32_t wr = l->head;
+
+	l->head = m->wr[wr].next;
+	return wr;
+}
+
+static inline void wr_free(struct model *m, uint32_t wr)
+{
+	m->wr[wr].next = m->free_wr;
+	m->free_wr = wr;
+}
+
+/* Its QP was flushed or closed since. */
+static inline bool wr_dead(const struct model *m, const struct model_wr *wr)
+{
+	return wr->epoch != m->qp[wr->qp].epoch;
+}
+
+/* event.c; a source has one time, the one it was given last */
+void model_schedule(struct model *m, uint32_t src, uint64_t when);
+void model_unschedule(struct model *m, uint32_t src);
+
+/* model.c: moves the clock; -EBUSY: an event would be left behind */
+int model_advance(struct model *m, uint64_t now);
+
+/* uar.c: a WR that was posted; what is due at a register */
+void model_uar_add(struct model *m, uint32_t wr);
+void model_uar_event(struct model *m, uint32_t u);
+/* Says that it is congested, or is not any more. */
+void model_uar_congestion(struct model *m, uint32_t u);
+/* Takes @q out of the register's queue, wherever in it. */
+void model_uar_forget(struct model *m, uint32_t q);
+
+/* cache.c; use: false, it was a miss and is fetched now */
+bool model_cache_use(struct model *m, enum model_kind kind, uint64_t key);
+/* The cache may have become smaller. */
+void model_cache_fit(struct model *m);
+void model_cache_init(struct model *m);
+
+/* unit.c: a WR that is in the NIC; what is due at a unit */
+void model_pu_add(struct model *m, uint32_t wr);
+void model_pu_event(struct model *m, uint32_t k);
+
+/* port.c: a WR that a unit is done with; what is due at the port */
+void model_port_add(struct model *m, uint32_t wr);
+void model_port_event(struct model *m);
+/* Puts the next packet on the wire, if there is one and it is free. */
+void model_port_start(struct model *m);
+/* What @q has there goes to another element and class. */
+void model_port_move(struct model *m, uint32_t q, uint32_t element, uint8_t cls);
+/* @q's WRs there, but for the one on the wire, are nobody's any more. */
+void model_port_forget(struct model *m, uint32_t q);
+/* An element may send again. */
+void model_element_unblock(struct model *m, uint32_t e);
+
+#endif

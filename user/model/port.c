@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The port: a packet a step, of the class, element and QP whose turn it is. From
+ * there a WR is in the pipe until it is done.
+ */
+#include "model/internal.h"
+
+#define WEIGHT_BOUND	1000U
+
+static struct model_group *group_of(struct model *m, uint32_t g)
+{
+	return &m->element[g / MODEL_CLASSES].group[g % MODEL_CLASSES];
+}
+
+/* The most a packet takes on the wire; what a turn is measured in. */
+static uint32_t packet_bytes(const struct model *m)
+{
+	return m->p.mtu + m->p.header;
+}
+
+static void group_list(struct model *m, uint32_t g)
+{
+	struct model_class *cls = &m->port.cls[g % MODEL_CLASSES];
+	struct model_group *group = group_of(m, g);
+
+	group->next = MODEL_NONE;
+	group->prev = cls->groups.tail;
+	if (group->prev == MODEL_NONE) {
+		cls->groups.head = g;
+		/* A class that was silent does not save up its share. */
+		if (cls->turn - m->port.turn < 0)
+			cls->turn = m->port.turn;
+	} else {
+		group_of(m, group->prev)->next = g;
+	}
+	cls->groups.tail = g;
+	group->listed = true;
+}
+
+static void group_unlist(struct model *m, uint32_t g)
+{
+	struct model_class *cls = &m->port.cls[g % MODEL_CLASSES];
+	struct model_group *group = group_of(m, g);
+
+	*(group->prev == MODEL_NONE ? &cls->groups.head : &group_of(m, group->prev)->next) =
+		group->next;
+	*(group->next == MODEL_NONE ? &cls->groups.tail : &group_of(m, group->next)->prev) =
+		group->prev;
+	group->listed = false;
+}
+
+static void ready_link(struct model *m, uint32_t g, uint32_t q)
+{
+	struct model_group *group = group_of(m, g);
+	struct model_qp *qp = &m->qp[q];
+
+	qp->ready_next = MODEL_NONE;
+	qp->ready_prev = group->qps.tail;
+	*(qp->ready_prev == MODEL_NONE ? &group->qps.head : &m->qp[qp->ready_prev].ready_next) = q;
+	group->qps.tail = q;
+}
+
+static void ready_unlink(struct model *m, uint32_t g, uint32_t q)
+{
+	struct model_group *group = group_of(m, g);
+	struct model_qp *qp = &m->qp[q];
+
+	*(qp->ready_prev == MODEL_NONE ? &group->qps.head : &m->qp[qp->ready_prev].ready_next) =
+		qp->ready_next;
+	*(qp->ready_next == MODEL_NONE ? &group->qps.tail : &m->qp[qp->ready_next].ready_prev) =
+		qp->ready_prev;
+}
+
+/* The QP has something to send, in its class and element. */
+static void qp_list(struct model *m, uint32_t q)
+{
+	struct model_qp *qp = &m->qp[q];
+	uint32_t g = qp->element * MODEL_CLASSES + qp->cls;
+	struct model_group *group = group_of(m, g);
+
+	qp->listed = true;
+	qp->deficit = (int32_t)packet_bytes(m);
+	ready_link(m, g, q);
+	if (!group->listed && !m->element[qp->element].blocked) {
+		group->deficit = (int32_t)(packet_bytes(m) * m->element[qp->element].weight);
+		group_list(m, g);
+	}
+}
+
+static void qp_unlist(struct model *m, uint32_t q)
+{
+	struct model_qp *qp = &m->qp[q];
+	uint32_t g = qp->element * MODEL_CLASSES + qp->cls;
+	struct model_group *group = group_of(m, g);
+
+	qp->listed = false;
+	ready_unlink(m, g, q);
+	if (group->listed && group->qps.head == MODEL_NONE)
+		group_unlist(m, g);
+}
+
+static bool class_may(const struct model *m, int c)
+{
+	return m->port.cls[c].groups.head != MODEL_NONE && !(m->port.paused & 1 << c);
+}
+
+/* Strict classes from the highest, else the one that had least of its share. */
+static int class_pick(const struct model *m)
+{
+	const struct model_class *cls = m->port.cls;
+	int c, best = -1;
+
+	for (c = MODEL_CLASSES - 1; c >= 0; c--)
+		if (m->p.strict & 1 << c && class_may(m, c))
+			return c;
+	for (c = MODEL_CLASSES - 1; c >= 0; c--)
+		if (class_may(m, c) &&
+		    (best < 0 || cls[c].turn - cls[best].turn < 0))
+			best = c;
+	return best;
+}
+
+/* Time of @bytes at @bps; the remainder stays in @carry for the next ones. */
+static uint64_t wire_ps(uint64_t bytes, uint64_t bps, uint64_t *carry)
+{
+	/* 2^20 bytes a go keep the product in 64 bits. */
+	uint64_t ps = 0, part;
+
+	while (bytes) {
+		part = bytes < 1 << 20 ? bytes : 1 << 20;
+		ps += div64_u64_rem(part * 8 * MODEL_PS + *carry, bps, carry);
+		bytes -= part;
+	}
+	return ps;
+}
+
+void model_element_unblock(struct model *m, uint32_t e)
+{
+	struct model_element *el = &m->element[e];
+	uint32_t c;
+
+	if (!el->blocked)
+		return;
+	el->blocked = false;
+	model_unschedule(m, SRC_ELEMENT(m) + e);
+	for (c = 0; c < MODEL_CLASSES; c++)
+		if (el->group[c].qps.head != MODEL_NONE) {
+			el->group[c].deficit = (int32_t)(packet_bytes(m) * el->weight);
+			group_list(m, e * MODEL_CLASSES + c);
+		}
+}
+
+/* The element sent @wire bytes: it may be too far ahead of its rate now. */
+static void element_charge(struct model *m, uint32_t e, uint64_t wire)
+{
+	struct model_element *el = &m->element[e];
+	uint32_t c;
+
+	el->sent_bytes += wire;
+	if (!el->max_bps)
+		return;
+	if (el->tat < m->now) {
+		el->tat = m->now;
+		el->carry = 0;
+	}
+	el->tat += wire_ps(wire, el->max_bps, &el->carry);
+	if (el->tat <= m->now + el->burst_ps)
+		return;
+	el->blocked = true;
+	el->blocks++;
+	for (c = 0; c < MODEL_CLASSES; c++)
+		if (el->group[c].listed)
+			group_unlist(m, e * MODEL_CLASSES + c);
+	model_schedule(m, SRC_ELEMENT(m) + e, el->tat - el->burst_ps);
+}
+
+/*
+ * Byte-deficit round robin on both levels: whoever sends may go below zero by
+ * one packet, pays for it in its next turn, and then is the last in the list.
+ */
+static void charge(struct model *m, uint32_t q, uint64_t wire)
+{
+	/* More than a packet goes only where it takes no time, and shares nothing. */
+	int32_t turn = (int32_t)(wire < packet_bytes(m) ? wire : packet_bytes(m));
+	struct model_qp *qp = &m->qp[q];
+	uint32_t g = qp->element * MODEL_CLASSES + qp->cls;
+	struct model_group *group = group_of(m, g);
+	struct model_class *cls = &m->port.cls[qp->cls];
+	uint32_t weight = m->p.weight[qp->cls] ? m->p.weight[qp->cls] : 1;
+
+	cls->sent_bytes += wire;
+	cls->packets++;
+	if (!(m->p.strict & 1 << qp->cls)) {
+		m->port.turn = cls->turn;
+		/* In 1/256 bytes; differences count, so it may wrap around. */
+		cls->turn += div_u64((uint64_t)turn << 8, weight);
+	}
+	qp->deficit -= turn;
+	if (qp->deficit <= 0) {
+		qp->deficit += packet_bytes(m);
+		ready_unlink(m, g, q);
+		ready_link(m, g, q);
+	}
+	group->deficit -= turn;
+	if (group->deficit <= 0) {
+		group->deficit += packet_bytes(m) * m->element[qp->element].weight;
+		group_unlist(m, g);
+		group_list(m, g);
+	}
+	element_charge(m, qp->element, wire);
+}
+
+/* The port sends, or cannot: time in which only pauses keep it from it is counted. */
+static void port_stall(struct model *m, bool sends)
+{
+	struct model_port *port = &m->port;
+	bool stalled = false;
+	int c;
+
+	for (c = 0; !sends && c < MODEL_CLASSES; c++)
+		stalled |= port->cls[c].groups.head != MODEL_NONE;
+	if (port->stalled && !stalled)
+		port->stalled_ps += m->now - port->stalled_at;
+	if (!port->stalled && stalled)
+		port->stalled_at = m->now;
+	port->stalled = stalled;
+}
+
+/* Puts the next packet on the wire; whoever sends it is charged at once. */
+void model_port_start(struct model *m)
+{
+	struct model_port *port = &m->port;
+	struct model_class *cls;
+	struct model_qp *qp;
+	struct model_wr *wr;
+	uint32_t q, bytes;
+	uint64_t ps, wire;
+	int c;
+
+	if (port->busy)
+		return;
+	c = class_pick(m);
+	port_stall(m, c >= 0);
+	if (c < 0)
+		return;
+	cls = &port->cls[c];
+	q = group_of(m, cls->groups.head)->qps.head;
+	qp = &m->qp[q];
+	wr = &m->wr[qp->ready.head];
+	bytes = wr->left;
+	if (bytes > m->p.mtu && (m->p.link_bps || m->element[qp->element].max_bps))
+		bytes = m->p.mtu;
+	wire = (uint64_t)bytes + m->p.header;
+	if (!wire)
+		wire = 1;	/* or a QP that sends nothing kept its turn for ever */
+	ps = m->p.link_bps ? wire_ps(wire, m->p.link_bps, &port->carry) : 0;
+
+	wr->left -= bytes;
+	cls->backlog -= bytes;
+	qp->ready_bytes -= bytes;
+	charge(m, q, wire);
+	port->last = MODEL_NONE;
+	if (!wr->left) {
+		port->last = wr_pop(m, &qp->ready);
+		cls->waiting--;
+		qp->n_ready--;
+		if (qp->ready.head == MODEL_NONE)
+			qp_unlist(m, q);
+	}
+	port->busy = true;
+	port->busy_ps += ps;
+	port->free_at = m->now + ps;
+	model_schedule(m, SRC_PORT(m), port->free_at);
+}
+
+void model_port_add(struct model *m, uint32_t w)
+{
+	struct model_wr *wr = &m->wr[w];
+	struct model_qp *qp = &m->qp[wr->qp];
+
+	wr_push(m, &qp->ready, w);
+	qp->n_ready++;
+	qp->ready_bytes += wr->bytes;
+	m->port.cls[qp->cls].backlog += wr->bytes;
+	m->port.cls[qp->cls].waiting++;
+	if (!qp->listed)
+		qp_list(m, wr->qp);
+	model_port_start(m);
+}
+
+void model_port_move(struct model *m, uint32_t q, uint32_t element, uint8_t cls)
+{
+	struct model_qp *qp = &m->qp[q];
+	bool listed = qp->listed;
+
+	if (listed)
+		qp_unlist(m, q);
+	m->port.cls[qp->cls].backlog -= qp->ready_bytes;
+	m->port.cls[qp->cls].waiting -= qp->n_ready;
+	qp->element = element;
+	qp->cls = cls;
+	m->port.cls[qp->cls].backlog += qp->ready_bytes;
+	m->port.cls[qp->cls].waiting += qp->n_ready;
+	if (listed)
+		qp_list(m, q);
+	model_port_start(m);
+}
+
+void model_port_forget(struct model *m, uint32_t q)
+{
+	struct model_qp *qp = &m->qp[q];
+
+	if (qp->listed)
+		qp_unlist(m, q);
+	m->port.cls[qp->cls].backlog -= qp->ready_bytes;
+	m->port.cls[qp->cls].waiting -= qp->n_ready;
+	while (qp->ready.head != MODEL_NONE) {
+		wr_free(m, wr_pop(m, &qp->ready));
+		m->inflight--;
+	}
+	qp->ready_bytes = 0;
+	qp->n_ready = 0;
+}
+
+void model_port_event(struct model *m)
+{
+	uint32_t wr = m->port.last;
+	uint64_t due = m->now + m->p.pipe_ps;
+
+	m->port.busy = false;
+	if (wr != MODEL_NONE) {
+		/* The pipe may have been shortened meanwhile: still in order. */
+		if (m->pipe.head != MODEL_NONE && due < m->wr[m->pipe.tail].due)
+			due = m->wr[m->pipe.tail].due;
+		m->wr[wr].due = due;
+		if (m->pipe.head == MODEL_NONE)
+			model_schedule(m, SRC_PIPE(m), due);
+		wr_push(m, &m->pipe, wr);
+	}
+	model_port_start(m);
+}
+
+int model_pause(struct model *m, uint8_t classes, uint64_t now)
+{
+	int err = model_advance(m, now);
+
+	if (err)
+		return err;
+	m->port.paused = classes;
+	model_port_start(m);
+	return 0;
+}
+
+int model_element_set(struct model *m, uint32_t e, uint64_t max_bps, uint32_t burst,
+		      uint32_t weight)
+{
+	struct model_element *el;
+	uint64_t carry = 0;
+
+	if (e >= m->n.elements || max_bps > BPS_BOUND || weight > WEIGHT_BOUND)
+		return -EINVAL;
+	el = &m->element[e];
+	el->weight = weight ? weight : 1;
+	el->max_bps = max_bps;
+	el->burst_ps = max_bps ? wire_ps(burst, max_bps, &carry) : 0;
+	el->tat = m->now;
+	el->carry = 0;
+	model_element_unblock(m, e);
+	model_port_start(m);
+	return 0;
+}

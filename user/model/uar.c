@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Doorbell registers: one server each, whose time grows with those who want it. */
+#include "model/internal.h"
+
+/* The WR is in the NIC. */
+static void grant(struct model *m, uint32_t wr)
+{
+	struct model_qp *qp = &m->qp[m->wr[wr].qp];
+
+	m->inflight++;
+	qp->inflight++;
+	m->uar[qp->uar].granted++;
+	model_pu_add(m, wr);
+}
+
+void model_uar_congestion(struct model *m, uint32_t u)
+{
+	struct model_uar *uar = &m->uar[u];
+
+	if (!uar->congested && m->p.uar_raise && uar->pending >= m->p.uar_raise) {
+		uar->congested = true;
+		m->congested++;
+		m->stats.raised++;
+	} else if (uar->congested && (!m->p.uar_raise || uar->pending <= m->p.uar_clear)) {
+		uar->congested = false;
+		m->congested--;
+		m->stats.cleared++;
+	} else {
+		return;
+	}
+	if (m->ops && m->ops->congestion)
+		m->ops->congestion(m->ctx, u, uar->congested, m->now);
+}
+
+/* The first QP of the list has the register now. */
+static void uar_serve(struct model *m, uint32_t u)
+{
+	struct model_uar *uar = &m->uar[u];
+
+	uar->serving = true;
+	uar->free_at = m->now + model_growth(MODEL_LOCK_UAR, m->p.uar_ps, uar->active);
+	model_schedule(m, u, uar->free_at);
+}
+
+static void uar_list(struct model *m, struct model_uar *uar, uint32_t q)
+{
+	m->qp[q].uar_next = MODEL_NONE;
+	if (uar->qps.head == MODEL_NONE)
+		uar->qps.head = q;
+	else
+		m->qp[uar->qps.tail].uar_next = q;
+	uar->qps.tail = q;
+	uar->active++;
+}
+
+static uint32_t uar_unlist(struct model *m, struct model_uar *uar)
+{
+	uint32_t q = uar->qps.head;
+
+	uar->qps.head = m->qp[q].uar_next;
+	uar->active--;
+	return q;
+}
+
+/*
+ * A thread alone at a register pays nothing that its own posting did not
+ * include; threads take turns, as with a fair lock, one WR each.
+ */
+void model_uar_add(struct model *m, uint32_t wr)
+{
+	uint32_t q = m->wr[wr].qp;
+	struct model_qp *qp = &m->qp[q];
+	struct model_uar *uar = &m->uar[qp->uar];
+	bool waits = qp->ungranted.head != MODEL_NONE;
+
+	if (!waits && (!m->p.uar_ps || (!uar->active &&
+					(m->now >= uar->free_at || uar->last_qp == q)))) {
+		uar->last_qp = q;
+		uar->free_at = m->now + m->p.uar_hold_ps;
+		grant(m, wr);
+		return;
+	}
+	wr_push(m, &qp->ungranted, wr);
+	uar->pending++;
+	m->ungranted++;
+	if (uar->pending > uar->peak)
+		uar->peak = uar->pending;
+	if (!waits) {
+		uar_list(m, uar, q);
+		if (uar->active == 1)
+			model_schedule(m, qp->uar, uar->free_at > m->now ? uar->free_at : m->now);
+	}
+	model_uar_congestion(m, qp->uar);
+}
+
+void model_uar_event(struct model *m, uint32_t u)
+{
+	struct model_uar *uar = &m->uar[u];
+	struct model_qp *qp;
+	uint32_t q, wr;
+
+	if (uar->serving) {
+		uar->serving = false;
+		q = uar_unlist(m, uar);
+		qp = &m->qp[q];
+		wr = wr_pop(m, &qp->ungranted);
+		if (qp->ungranted.head != MODEL_NONE)
+			uar_list(m, uar, q);
+		uar->pending--;
+		m->ungranted--;
+		uar->last_qp = q;
+		uar->contended++;
+		uar->wait_ps += m->now - m->wr[wr].posted;
+		grant(m, wr);
+	}
+	if (uar->active)
+		uar_serve(m, u);
+	model_uar_congestion(m, u);
+}
+
+/* Takes @q out of the register's queue, wherever in it. */
+void model_uar_forget(struct model *m, uint32_t q)
+{
+	struct model_qp *qp = &m->qp[q];
+	struct model_uar *uar = &m->uar[qp->uar];
+	uint32_t turns = uar->active, n = 0, other;
+
+	if (qp->ungranted.head == MODEL_NONE)
+		return;
+	while (qp->ungranted.head != MODEL_NONE) {
+		wr_free(m, wr_pop(m, &qp->ungranted));
+		n++;
+	}
+	uar->pending -= n;
+	m->ungranted -= n;
+	if (uar->qps.head == q && uar->serving) {
+		uar->serving = false;
+		model_schedule(m, qp->uar, m->now);
+	}
+	while (turns--) {
+		other = uar_unlist(m, uar);
+		if (other != q)
+			uar_list(m, uar, other);
+	}
+	if (!uar->active)
+		model_unschedule(m, qp->uar);
+	model_uar_congestion(m, qp->uar);
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Processing units: WQEs, what the cache lacks of their contexts, control verbs. */
+#include "model/internal.h"
+
+/* Marsaglia's xorshift32 */
+static uint32_t rnd(struct model *m)
+{
+	m->rng ^= m->rng << 13;
+	m->rng ^= m->rng >> 17;
+	m->rng ^= m->rng << 5;
+	return m->rng;
+}
+
+/* What the contexts of @wr cost that are not in the cache. */
+static uint64_t fetch_contexts(struct model *m, const struct model_wr *wr)
+{
+	const struct model_qp *qp = &m->qp[wr->qp];
+	unsigned int misses;
+
+	if (!m->p.cache_bytes)
+		return 0;
+	misses = !model_cache_use(m, MODEL_QPC, qp->qpn);
+	if (wr->mtt)
+		misses += !model_cache_use(m, MODEL_MTT, wr->mtt);
+	misses += !model_cache_use(m, MODEL_CQC, qp->cq);
+	m->stats.fetch_ps += (uint64_t)misses * m->p.fetch_ps;
+	return (uint64_t)misses * m->p.fetch_ps;
+}
+
+/*
+ * A unit's time for a WQE. Of O WRs in the NIC the WQEs of the last O - C were
+ * overwritten before their turn: that share of all is fetched again.
+ */
+static uint64_t wqe_ps(struct model *m)
+{
+	uint64_t ps = m->p.pu_ps, again = 0, swing;
+	uint32_t o = m->inflight, c = m->p.wqe_limit;
+
+	if (c && o > c) {
+		again = div_u64((uint64_t)(o - c) << 16, o);
+		again = (ps * m->p.wqe_refetch_q8 >> 8) * again >> 16;
+		m->stats.refetch_ps += again;
+		m->stats.refetched++;
+		ps += again;
+	}
+	if (m->p.jitter_pct) {
+		swing = div_u64(ps * m->p.jitter_pct, 100);
+		ps = ps - swing + (2 * swing * (rnd(m) >> 16) >> 16);
+	}
+	return ps;
+}
+
+static void pu_start(struct model *m, uint32_t k)
+{
+	struct model_pu *pu = &m->pu[k];
+	uint64_t ps = 0;
+
+	if (pu->busy)
+		return;
+	pu->stalled = pu->stall_ps != 0;
+	if (pu->stalled) {
+		ps = pu->stall_ps;
+		pu->stall_ps = 0;
+	} else if (pu->wrs.head == MODEL_NONE) {
+		return;
+	} else if (!wr_dead(m, &m->wr[pu->wrs.head])) {
+		ps = wqe_ps(m) + fetch_contexts(m, &m->wr[pu->wrs.head]);
+	}
+	pu->busy = true;
+	pu->busy_ps += ps;
+	pu->free_at = m->now + ps;
+	model_schedule(m, SRC_PU(m) + k, pu->free_at);
+}
+
+void model_pu_add(struct model *m, uint32_t wr)
+{
+	struct model_qp *qp = &m->qp[m->wr[wr].qp];
+
+	/* Another unit, or none, only between WRs, or they could overtake one another. */
+	if (!qp->in_pu) {
+		if (!m->p.pus) {
+			model_port_add(m, wr);
+			return;
+		}
+		qp->pu = qp->qpn % m->p.pus;
+	}
+	qp->in_pu++;
+	wr_push(m, &m->pu[qp->pu].wrs, wr);
+	pu_start(m, qp->pu);
+}
+
+static void pu_stall(struct model *m, uint32_t k, uint64_t ps)
+{
+	m->pu[k].stall_ps += ps;
+	pu_start(m, k);
+}
+
+void model_pu_event(struct model *m, uint32_t k)
+{
+	struct model_pu *pu = &m->pu[k];
+	uint32_t wr;
+
+	pu->busy = false;
+	if (!pu->stalled) {
+		wr = wr_pop(m, &pu->wrs);
+		pu->done++;
+		if (wr_dead(m, &m->wr[wr])) {
+			m->inflight--;
+			wr_free(m, wr);
+		} else {
+			m->qp[m->wr[wr].qp].in_pu--;
+			model_port_add(m, wr);
+		}
+	}
+	pu_start(m, k);
+}
+
+int model_control(struct model *m, uint64_t ps, uint64_t now, uint64_t *done)
+{
+	struct model_pu *pu = &m->pu[m->ctrl_pu];
+	int err = model_advance(m, now);
+
+	if (err)
+		return err;
+	m->stats.ctrl++;
+	*done = m->now;
+	if (!m->p.pus)
+		return 0;
+	if (!ps)
+		ps = m->p.ctrl_ps;
+	m->stats.ctrl_ps += ps;
+	*done = (pu->busy ? pu->free_at : m->now) + pu->stall_ps + ps;
+	pu_stall(m, m->ctrl_pu, ps);
+	m->ctrl_pu = (m->ctrl_pu + 1) % m->p.pus;
+	return 0;
+}
+
+int model_touch(struct model *m, uint32_t q, enum model_kind kind, uint64_t key,
+		uint64_t now)
+{
+	int err;
+
+	if (q >= m->n.qps || !m->qp[q].open || kind >= MODEL_KINDS)
+		return -EINVAL;
+	err = model_advance(m, now);
+	if (err)
+		return err;
+	if (!m->p.cache_bytes || model_cache_use(m, kind, key))
+		return 0;
+	m->stats.fetch_ps += m->p.fetch_ps;
+	if (m->p.pus)
+		pu_stall(m, m->qp[q].qpn % m->p.pus, m->p.fetch_ps);
+	return 1;
+}
