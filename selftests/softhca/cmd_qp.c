@@ -23,31 +23,12 @@ static void *sh_find_shared(struct sh_cmd *c, enum sh_kind kind, u32 id)
 	return o && (!o->uid || sh_find_own(c, kind, id)) ? o : NULL;
 }
 
-/* A doorbell record: eight bytes that do not cross a page. */
-static int sh_qp_dbrec(struct sh_cmd *c, struct sh_qp *qp, void *qpc)
-{
-	u64 addr = MLX5_GET64(qpc, qpc, dbr_addr);
-
-	if (MLX5_GET(qpc, qpc, dbr_umem_valid)) {
-		/* The PRM has the id in the last dword; these headers do not. */
-		u32 id = be32_to_cpup(qpc + MLX5_ST_SZ_BYTES(qpc) - 4);
-		struct sh_buf b = {};
-		int status = sh_buf_umem(c, &b, id, addr & ~7ULL, 8);
-
-		if (status)
-			return status;
-		qp->dbrec = sh_buf_at(&b, 0);
-		sh_buf_free(&b);
-		return MLX5_CMD_STAT_OK;
-	}
-	qp->dbrec = addr & 7 ? NULL : sh_virt(addr, 8);
-	return qp->dbrec ? MLX5_CMD_STAT_OK : MLX5_CMD_STAT_BAD_PARAM_ERR;
-}
-
 static int sh_qp_buf(struct sh_cmd *c, struct sh_qp *qp, void *qpc)
 {
 	__be32 *umem = qpc + MLX5_ST_SZ_BYTES(qpc);
-	int status = sh_qp_dbrec(c, qp, qpc);
+	/* The PRM has the record's id in the last dword; these headers do not. */
+	int status = sh_dbrec(c, &qp->dbrec, MLX5_GET64(qpc, qpc, dbr_addr),
+			      MLX5_GET(qpc, qpc, dbr_umem_valid), be32_to_cpu(umem[-1]));
 	u64 bytes = 0;
 
 	if (qp->has_rq)

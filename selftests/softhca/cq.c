@@ -37,27 +37,6 @@ static int sh_cq_buf(struct sh_cmd *c, struct sh_buf *b, void *cqc)
 			   MLX5_GET(cqc, cqc, page_offset));
 }
 
-/* A doorbell record: eight bytes that do not cross a page. */
-static int sh_cq_dbrec(struct sh_cmd *c, struct sh_cq *cq, void *cqc)
-{
-	u64 addr = MLX5_GET64(cqc, cqc, dbr_addr);
-
-	if (MLX5_GET(cqc, cqc, dbr_umem_valid)) {
-		/* The id sits where the PRM puts it; this kernel's headers do not. */
-		u32 id = be32_to_cpu(((__be32 *)cqc)[1]);
-		struct sh_buf b = {};
-		int status = sh_buf_umem(c, &b, id, addr & ~7ULL, 8);
-
-		if (status)
-			return status;
-		cq->dbrec = sh_buf_at(&b, 0);
-		sh_buf_free(&b);
-		return MLX5_CMD_STAT_OK;
-	}
-	cq->dbrec = addr & 7 ? NULL : sh_virt(addr, 8);
-	return cq->dbrec ? MLX5_CMD_STAT_OK : MLX5_CMD_STAT_BAD_PARAM_ERR;
-}
-
 int sh_cmd_create_cq(struct sh_cmd *c)
 {
 	void *cqc = MLX5_ADDR_OF(create_cq_in, c->in, cq_context);
@@ -79,7 +58,10 @@ int sh_cmd_create_cq(struct sh_cmd *c)
 	cq->cqe128 = MLX5_GET(cqc, cqc, cqe_sz);
 	cq->oi = MLX5_GET(cqc, cqc, oi);
 	memcpy(cq->cqc, cqc, sizeof(cq->cqc));
-	status = sh_cq_dbrec(c, cq, cqc);
+	/* The record's id sits where the PRM puts it; this kernel's headers do not. */
+	status = sh_dbrec(c, &cq->dbrec, MLX5_GET64(cqc, cqc, dbr_addr),
+			  MLX5_GET(cqc, cqc, dbr_umem_valid),
+			  be32_to_cpu(((__be32 *)cqc)[1]));
 	if (status)
 		goto err;
 	status = sh_cq_buf(c, &cq->buf, cqc);

@@ -409,6 +409,7 @@ void *sh_virt(u64 addr, u32 len);
 int sh_buf_load(struct sh_cmd *c, struct sh_buf *b, const __be64 *pas, u64 bytes, u8 shift,
 		u32 offset64);
 int sh_buf_umem(struct sh_cmd *c, struct sh_buf *b, u32 id, u64 start, u64 bytes);
+int sh_dbrec(struct sh_cmd *c, __be32 **rec, u64 addr, bool in_umem, u32 umem);
 void sh_buf_free(struct sh_buf *b);
 void *sh_buf_at(const struct sh_buf *b, u32 at);
 

@@ -234,3 +234,21 @@ void *sh_buf_at(const struct sh_buf *b, u32 at)
 		return NULL;
 	return phys_to_virt(b->pas[page] + (pos & ((1ULL << b->shift) - 1)));
 }
+
+/* A doorbell record: eight bytes that do not cross a page, maybe of registered memory. */
+int sh_dbrec(struct sh_cmd *c, __be32 **rec, u64 addr, bool in_umem, u32 umem)
+{
+	struct sh_buf b = {};
+	int status;
+
+	if (!in_umem) {
+		*rec = addr & 7 ? NULL : sh_virt(addr, 8);
+		return *rec ? MLX5_CMD_STAT_OK : MLX5_CMD_STAT_BAD_PARAM_ERR;
+	}
+	status = sh_buf_umem(c, &b, umem, addr & ~7ULL, 8);
+	if (status)
+		return status;
+	*rec = sh_buf_at(&b, 0);
+	sh_buf_free(&b);
+	return MLX5_CMD_STAT_OK;
+}
