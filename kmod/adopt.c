@@ -75,14 +75,9 @@ static struct srdma_qp *adopt_qp(struct srdma_dev *dev, struct ib_qp *ibqp)
 		srdma_qp_put(q);
 		goto err_job;
 	}
-	if (q->uar) {
-		atomic_inc(&q->uar->n_qps);
-		atomic64_inc(&q->uar->created);
-	}
 	atomic64_inc(&dev->adopted);
-	srdma_job_join(q);
+	srdma_qp_link(q);
 	srdma_enforce_qp(q);
-	trace_srdma_qp_create(q);
 	return q;
 
 err_job:

@@ -89,13 +89,8 @@ int srdma_devx_add(struct srdma_dev *dev, const struct srdma_devx_qp *d)
 		srdma_qp_abort(q);
 		return ret;
 	}
-	if (q->uar) {
-		atomic_inc(&q->uar->n_qps);
-		atomic64_inc(&q->uar->created);
-	}
 	atomic64_inc(&dev->devx_created);
-	srdma_job_join(q);
-	trace_srdma_qp_create(q);
+	srdma_qp_link(q);
 	srdma_notify_qp(SWIFTRDMA_CMD_QP_CREATED_NTF, q);
 	srdma_qp_unlock(q);
 	srdma_qp_put(q);

@@ -109,6 +109,16 @@ int srdma_dev_publish(struct srdma_dev *dev)
 	return ret;
 }
 
+void srdma_qp_link(struct srdma_qp *q)
+{
+	if (q->uar) {
+		atomic_inc(&q->uar->n_qps);
+		atomic64_inc(&q->uar->created);
+	}
+	srdma_job_join(q);
+	trace_srdma_qp_create(q);
+}
+
 void srdma_qp_unlink(struct srdma_qp *q)
 {
 	atomic_dec(&q->dev->n_qps);
@@ -463,12 +473,7 @@ void srdma_qp_publish(struct srdma_qp *q, struct ib_qp_init_attr *attr, struct i
 		return;
 	}
 	srdma_delay(SRDMA_DELAY_PUBLISHED);
-	if (q->uar) {
-		atomic_inc(&q->uar->n_qps);
-		atomic64_inc(&q->uar->created);
-	}
-	srdma_job_join(q);
-	trace_srdma_qp_create(q);
+	srdma_qp_link(q);
 	srdma_notify_qp(SWIFTRDMA_CMD_QP_CREATED_NTF, q);
 }
 

@@ -500,6 +500,8 @@ struct srdma_qp *srdma_qp_alloc(struct srdma_dev *dev, struct ib_qp *ibqp, bool 
 void srdma_qp_identify(struct srdma_qp *q);
 void srdma_qp_set_caps(struct srdma_qp *q, const struct ib_qp_cap *cap);
 int srdma_qp_insert(struct srdma_qp *q);
+/* It is in the table: its UAR and job count it. */
+void srdma_qp_link(struct srdma_qp *q);
 /* It is out of the table: uncount it. The table's reference is the caller's. */
 void srdma_qp_unlink(struct srdma_qp *q);
 

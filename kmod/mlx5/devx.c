@@ -195,10 +195,22 @@ static bool is_ours(struct srdma_mlx5 *md, u32 qpn)
 	return srdma_devx_has(md->dev, qpn);
 }
 
+static void note_end(struct srdma_mlx5 *md, const struct destruction *d)
+{
+	struct srdma_devx_note *n = note(md);
+
+	if (!n) {
+		md->devx_doubt = true;
+		return;
+	}
+	n->qp.task = NULL;
+	n->qp.at = d->at;
+	n->qp.qpn = d->qpn;
+}
+
 static int destroy_done(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	struct destruction *d = (struct destruction *)ri->data;
-	struct srdma_devx_note *n;
 	struct srdma_mlx5 *md;
 	unsigned long flags;
 
@@ -206,16 +218,8 @@ static int destroy_done(struct kretprobe_instance *ri, struct pt_regs *regs)
 		return 0;
 	raw_spin_lock_irqsave(&lock, flags);
 	md = device_of(d->core);
-	if (md && is_ours(md, d->qpn)) {
-		n = note(md);
-		if (n) {
-			n->qp.task = NULL;
-			n->qp.at = d->at;
-			n->qp.qpn = d->qpn;
-		} else {
-			md->devx_doubt = true;
-		}
-	}
+	if (md && is_ours(md, d->qpn))
+		note_end(md, d);
 	raw_spin_unlock_irqrestore(&lock, flags);
 	return 0;
 }
