@@ -17,6 +17,18 @@ int complain(const char *what)
 	return failed(what, errno ? errno : EIO);
 }
 
+int obey_lines(int (*obey)(const char *line))
+{
+	char line[128];
+	int ret = 0;
+
+	setlinebuf(stdout);
+	puts("ready");
+	while (!ret && fgets(line, sizeof(line), stdin) && strcmp(line, "quit\n"))
+		ret = obey(line);
+	return ret;
+}
+
 uint32_t vrnd(uint32_t *seed)
 {
 	*seed = *seed * 1664525 + 1013904223;

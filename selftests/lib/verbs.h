@@ -44,6 +44,12 @@ enum vstate { V_NONE, V_INIT, V_RTR, V_RTS };
 /* Says what failed, of which program, and why, by errno, which it returns negative. */
 int complain(const char *what);
 
+/*
+ * Says "ready", then has each line of standard input obeyed, until "quit" or its end,
+ * or until one is not; 0 or what obey() said.
+ */
+int obey_lines(int (*obey)(const char *line));
+
 /* The next of a row of numbers that is the same for the same seed; 24 bits. */
 uint32_t vrnd(uint32_t *seed);
 

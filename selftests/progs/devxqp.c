@@ -163,7 +163,6 @@ static int obey(const char *line)
 int main(int argc, char **argv)
 {
 	struct mlx5dv_obj obj = { 0 };
-	char line[64];
 
 	if (argc > 2 || vdev_open(&dev, argc == 2 ? argv[1] : NULL))
 		return 2;
@@ -181,10 +180,5 @@ int main(int argc, char **argv)
 		complain("PD and CQ");
 		return 2;
 	}
-	puts("ready");
-	fflush(stdout);
-	while (fgets(line, sizeof(line), stdin) && strcmp(line, "quit\n"))
-		if (obey(line))
-			return 1;
-	return 0;
+	return obey_lines(obey) ? 1 : 0;
 }

@@ -87,7 +87,8 @@ static void class(struct ibv_qp *qp)
 		printf("class %u\n", attr.ah_attr.grh.traffic_class);
 }
 
-static void obey(const char *line)
+/* Goes on after an error, which the test reads. */
+static int obey(const char *line)
 {
 	char word[16] = "", state[16] = "";
 	unsigned int qpn = 0, tclass = 0, sl = 0;
@@ -97,17 +98,17 @@ static void obey(const char *line)
 	sscanf(line, "%15s %n", word, &at);
 	if (!strcmp(word, "create")) {
 		create(line + at);
-		return;
+		return 0;
 	}
 	sscanf(line + at, "%u %15s %u %u", &qpn, state, &tclass, &sl);
 	qp = find(qpn);
 	if (!qp) {
 		error(ENOENT);
-		return;
+		return 0;
 	}
 	if (!strcmp(word, "class")) {
 		class(*qp);
-		return;
+		return 0;
 	}
 	if (!strcmp(word, "take")) {
 		ret = take(*qp, state, tclass, sl);
@@ -122,6 +123,7 @@ static void obey(const char *line)
 		error(ret);
 	else
 		puts("ok");
+	return 0;
 }
 
 int main(int argc, char **argv)
@@ -131,7 +133,6 @@ int main(int argc, char **argv)
 		{ 0 }
 	};
 	const char *name = "rxe0";
-	char line[128];
 	int c;
 
 	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
@@ -147,10 +148,7 @@ int main(int argc, char **argv)
 	cq = ibv_create_cq(dev.ctx, 16, NULL, NULL, 0);
 	if (!cq)
 		return 1;
-	setlinebuf(stdout);
-	puts("ready");
-	while (fgets(line, sizeof(line), stdin) && strcmp(line, "quit\n"))
-		obey(line);
+	obey_lines(obey);
 	while (n_qps)
 		ibv_destroy_qp(qps[--n_qps]);
 	ibv_destroy_cq(cq);

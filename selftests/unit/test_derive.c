@@ -79,6 +79,15 @@ static bool derived(const char *what)
 	return has;
 }
 
+/* Where nobody measures rates, who rings doorbells tells. */
+static void port_falls_back(struct caps caps)
+{
+	assert_true(load(JOBS TRAIN("byte_rate: 5Gbit/s") "order: train > bulk\n", caps));
+	assert_false(find("port-train")->off);
+	assert_true(cfg.texts[find("port-train") - cfg.policies.v].by_fallback);
+	config_free(&cfg);
+}
+
 /* A promised rate is a port's matter: the class that p99 would be given. */
 static void test_rate(void **state)
 {
@@ -110,20 +119,11 @@ static void test_rate(void **state)
 	assert_true(find("port-kv")->act[0].ceiling == 7);
 	assert_true(find("port-web")->act[0].ceiling == 5);
 	config_free(&cfg);
-	/* Where nobody measures rates. */
-	assert_true(load(JOBS TRAIN("byte_rate: 5Gbit/s") "order: train > bulk\n",
-			 caps_here()));
-	assert_false(find("port-train")->off);
-	assert_true(cfg.texts[find("port-train") - cfg.policies.v].by_fallback);
-	config_free(&cfg);
+	port_falls_back(caps_here());
 	/* A device that counts doorbells alone, as rxe, and one that counts WRs alone. */
 	for (i = 0; i < 2; i++) {
 		dev.caps = i ? SWIFTRDMA_DEV_CAP_WRS : SWIFTRDMA_DEV_CAP_DOORBELLS;
-		assert_true(load(JOBS TRAIN("byte_rate: 5Gbit/s") "order: train > bulk\n",
-				 caps_dev(&snap, &dev)));
-		assert_false(find("port-train")->off);
-		assert_true(cfg.texts[find("port-train") - cfg.policies.v].by_fallback);
-		config_free(&cfg);
+		port_falls_back(caps_dev(&snap, &dev));
 	}
 	assert_true(load(JOBS TRAIN("byte_rate: 5Gbit/s") "order: train > bulk\n",
 			 caps_here()));
