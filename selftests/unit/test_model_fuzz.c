@@ -88,12 +88,13 @@ static const struct model_ops ops = { on_done, on_congestion };
 
 static void check_heap(const struct model *m)
 {
+	const struct model_heap *h = &m->next;
 	uint32_t i;
 
-	for (i = 0; i < m->heap_n; i++) {
-		assert_int_equal(m->where[m->heap[i]], i);
-		assert_true(m->when[m->heap[i]] >= m->now);
-		assert_true(!i || m->when[m->heap[(i - 1) / 2]] <= m->when[m->heap[i]]);
+	for (i = 0; i < h->n; i++) {
+		assert_int_equal(h->where[h->heap[i]], i);
+		assert_true(h->when[h->heap[i]] >= m->now);
+		assert_true(!i || h->when[h->heap[(i - 1) / 2]] <= h->when[h->heap[i]]);
 	}
 }
 
@@ -162,7 +163,7 @@ static void check_books(const struct world *w)
 		for (wr = m->uar[i].qps.head; m->uar[i].active > k; wr = m->qp[wr].uar_next)
 			k++;
 		assert_true(!k == !m->uar[i].pending);
-		assert_true(!k || m->where[i] != MODEL_NONE);
+		assert_true(!k || m->next.where[i] != MODEL_NONE);
 	}
 	assert_int_equal(ungranted, m->ungranted);
 	assert_int_equal(congested, m->congested);

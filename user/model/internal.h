@@ -69,9 +69,15 @@ static inline bool wr_dead(const struct model *m, const struct model_wr *wr)
 	return wr->epoch != m->qp[wr->qp].epoch;
 }
 
-/* event.c; a source has one time, the one it was given last */
-void model_schedule(struct model *m, uint32_t src, uint64_t when);
-void model_unschedule(struct model *m, uint32_t src);
+static inline void schedule(struct model *m, uint32_t src, uint64_t when)
+{
+	model_heap_set(&m->next, src, when);
+}
+
+static inline void unschedule(struct model *m, uint32_t src)
+{
+	model_heap_clear(&m->next, src);
+}
 
 /* model.c: moves the clock; -EBUSY: an event would be left behind */
 int model_advance(struct model *m, uint64_t now);

@@ -24,7 +24,7 @@ static void pipe_event(struct model *m)
 	bool dead = wr_dead(m, wr);
 
 	if (m->pipe.head != MODEL_NONE)
-		model_schedule(m, SRC_PIPE(m), m->wr[m->pipe.head].due);
+		schedule(m, SRC_PIPE(m), m->wr[m->pipe.head].due);
 	m->inflight--;
 	wr_free(m, w);
 	if (dead)
@@ -45,8 +45,8 @@ static void pipe_event(struct model *m)
 
 bool model_next(const struct model *m, uint64_t *when)
 {
-	*when = m->heap_n ? m->when[m->heap[0]] : MODEL_NEVER;
-	return m->heap_n;
+	*when = model_heap_first(&m->next);
+	return m->next.n;
 }
 
 void model_run_until(struct model *m, uint64_t now)
@@ -54,10 +54,10 @@ void model_run_until(struct model *m, uint64_t now)
 	uint32_t src;
 
 	m->told = now;
-	while (m->heap_n && m->when[m->heap[0]] <= now) {
-		src = m->heap[0];
-		m->now = m->when[src];
-		model_unschedule(m, src);
+	while (m->next.n && model_heap_first(&m->next) <= now) {
+		src = m->next.heap[0];
+		m->now = m->next.when[src];
+		unschedule(m, src);
 		if (src < SRC_PU(m)) {
 			model_uar_event(m, src);
 		} else if (src < SRC_ELEMENT(m)) {
@@ -80,7 +80,7 @@ int model_advance(struct model *m, uint64_t now)
 {
 	if (now <= m->now)
 		return 0;
-	if (m->heap_n && m->when[m->heap[0]] < now)
+	if (m->next.n && model_heap_first(&m->next) < now)
 		return -EBUSY;
 	m->now = now;
 	return 0;
@@ -171,9 +171,9 @@ static void layout(const struct model_sizes *n, size_t at[PARTS + 1])
 	const struct model *m = NULL;
 	size_t sources = SOURCES(n);
 	size_t bytes[PARTS] = {
-		[PART_WHEN] = sources * sizeof(*m->when),
-		[PART_HEAP] = sources * sizeof(*m->heap),
-		[PART_WHERE] = sources * sizeof(*m->where),
+		[PART_WHEN] = sources * sizeof(*m->next.when),
+		[PART_HEAP] = sources * sizeof(*m->next.heap),
+		[PART_WHERE] = sources * sizeof(*m->next.where),
 		[PART_UAR] = n->uars * sizeof(*m->uar),
 		[PART_QP] = n->qps * sizeof(*m->qp),
 		[PART_WR] = n->wrs * sizeof(*m->wr),
@@ -222,9 +222,9 @@ int model_init(struct model *m, void *mem, const struct model_sizes *n,
 	m->ops = ops;
 	m->ctx = ctx;
 	m->rng = p->seed ? p->seed : 1;
-	m->when = (void *)(base + at[PART_WHEN]);
-	m->heap = (void *)(base + at[PART_HEAP]);
-	m->where = (void *)(base + at[PART_WHERE]);
+	m->next.when = (void *)(base + at[PART_WHEN]);
+	m->next.heap = (void *)(base + at[PART_HEAP]);
+	m->next.where = (void *)(base + at[PART_WHERE]);
 	m->uar = (void *)(base + at[PART_UAR]);
 	m->qp = (void *)(base + at[PART_QP]);
 	m->wr = (void *)(base + at[PART_WR]);
@@ -234,7 +234,7 @@ int model_init(struct model *m, void *mem, const struct model_sizes *n,
 	m->cache.mask = buckets(n) - 1;
 	model_cache_init(m);
 	for (i = 0; i < SOURCES(n); i++)
-		m->where[i] = MODEL_NONE;
+		m->next.where[i] = MODEL_NONE;
 	for (i = 0; i < n->wrs; i++)
 		m->wr[i].next = i + 1 < n->wrs ? i + 1 : MODEL_NONE;
 	for (i = 0; i < n->uars; i++) {

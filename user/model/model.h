@@ -123,6 +123,23 @@ struct model_sizes {
 	uint32_t contexts;	/* that the cache can hold, at least 1 */
 };
 
+/* Sources of events, by the time that each of them has, if it has one. */
+struct model_heap {
+	uint64_t *when;		/* of each source */
+	uint32_t *heap, *where;	/* sources by time; where each is, or MODEL_NONE */
+	uint32_t n;		/* that have one */
+};
+
+/* At the same time by source, so that the order is always the same. */
+void model_heap_set(struct model_heap *h, uint32_t src, uint64_t when);
+void model_heap_clear(struct model_heap *h, uint32_t src);
+
+/* The first one's, which is heap[0]; MODEL_NEVER: none has one. */
+static inline uint64_t model_heap_first(const struct model_heap *h)
+{
+	return h->n ? h->when[h->heap[0]] : MODEL_NEVER;
+}
+
 /* A linked list of indexes, first in first out. */
 struct model_list {
 	uint32_t head, tail;	/* MODEL_NONE: empty */
@@ -313,10 +330,7 @@ struct model {
 	struct model_port port;
 	struct model_cache cache;
 	struct model_stats stats;
-	/* What happens next: a heap of sources, each with one time at most. */
-	uint64_t *when;		/* of each source */
-	uint32_t *heap, *where;	/* sources by time; where each is, or MODEL_NONE */
-	uint32_t heap_n;
+	struct model_heap next;	/* what happens next: registers, units, ... */
 };
 
 /* Bytes of memory, aligned for a uint64_t, that model_init() wants. */

@@ -31,7 +31,7 @@ const struct criterion_known criteria_known[] = {
 	  "translations of a device above which its cache is contended: 2 MB of 8 bytes, or 1 GiB in pages of 4 KiB" },
 	{ "mtts_many", UNIT_COUNT, 131072,
 	  "and those of one job by which it is the one that fills it: half" },
-	{ "pages_credits", UNIT_COUNT, 16,
+	{ "pages_credits", UNIT_COUNT, 32,
 	  "outstanding work requests that such a job keeps: so many fetches at a time" },
 	{ "slo_near", UNIT_RATIO, 0.9,
 	  "share of a latency target at which it is about to be missed" },

@@ -18,45 +18,13 @@ double sim_random(struct sim *s)
 	return (s->rng + 0.5) / 4294967296.0;
 }
 
-/* --- The heap of threads, by when they go on ---------------------------------- */
-
-static bool sooner(const struct sim *s, uint32_t a, uint32_t b)
+/* When a thread goes on; MODEL_NEVER: when another lets go. */
+static void schedule(struct sim *s, uint32_t thread, uint64_t at)
 {
-	uint64_t x = s->thread[a].at, y = s->thread[b].at;
-
-	return x != y ? x < y : a < b;
-}
-
-static void put(struct sim *s, uint32_t at, uint32_t thread)
-{
-	s->heap[at] = thread;
-	s->thread[thread].heap = at;
-}
-
-static void sift(struct sim *s, uint32_t at, uint32_t thread)
-{
-	uint32_t child;
-
-	while (at && sooner(s, thread, s->heap[(at - 1) / 2])) {
-		put(s, at, s->heap[(at - 1) / 2]);
-		at = (at - 1) / 2;
-	}
-	while ((child = 2 * at + 1) < s->n_heap) {
-		if (child + 1 < s->n_heap &&
-		    sooner(s, s->heap[child + 1], s->heap[child]))
-			child++;
-		if (!sooner(s, s->heap[child], thread))
-			break;
-		put(s, at, s->heap[child]);
-		at = child;
-	}
-	put(s, at, thread);
-}
-
-void sim_schedule(struct sim *s, uint32_t thread, uint64_t at)
-{
-	s->thread[thread].at = at;
-	sift(s, s->thread[thread].heap, thread);
+	if (at == MODEL_NEVER)
+		model_heap_clear(&s->next, thread);
+	else
+		model_heap_set(&s->next, thread, at);
 }
 
 /* --- Locks ---------------------------------------------------------------------- */
@@ -85,7 +53,7 @@ static void serve_uar(struct sim *s, uint32_t u, uint64_t from)
 	const struct sim_uar *uar = &s->uar[u];
 	uint32_t n = uar->lock.n + uar->at_qps - uar->with_qp;
 
-	sim_schedule(s, uar->lock.head, from +
+	schedule(s, uar->lock.head, from +
 		     model_growth(MODEL_LOCK_UAR, s->sc->host.uar_lock_ps, n));
 }
 
@@ -93,7 +61,7 @@ static void serve_qp(struct sim *s, uint32_t q, uint64_t from)
 {
 	const struct sim_lock *l = &s->qp[q].lock;
 
-	sim_schedule(s, l->head, from +
+	schedule(s, l->head, from +
 		     model_growth(MODEL_LOCK_QP, s->sc->host.qp_lock_ps, l->n));
 }
 
@@ -213,6 +181,7 @@ static void ring(struct sim *s, uint32_t thread, uint64_t now)
 
 	t->left--;
 	t->out++;
+	s->job[t->job].begun--;
 	s->job[t->job].out++;
 	if (shared(s, t->job))
 		enqueue(s, w, now);
@@ -247,7 +216,7 @@ static void want_uar(struct sim *s, uint32_t thread, uint64_t now)
 	uar->waits++;
 	uar->with_qp += t->has_qp;
 	t->step = SIM_UAR_LOCK;
-	sim_schedule(s, thread, MODEL_NEVER);
+	schedule(s, thread, MODEL_NEVER);
 	if (l->n == 1)
 		serve_uar(s, u, l->free_at > now ? l->free_at : now);
 }
@@ -291,22 +260,22 @@ static void assign(struct sim *s, struct sim_thread *t)
 		move_qp(s, t->qp);
 }
 
-static bool may_post(const struct sim *s, const struct sim_thread *t)
+static bool may_post(const struct sim *s, const struct sim_state *j)
 {
-	const struct sim_state *j = &s->job[t->job];
-
-	return s->free_wr != NONE && (!j->credits || j->out < j->credits);
+	return s->free_wr != NONE &&
+	       (!j->credits || j->out + j->begun < j->credits);
 }
 
 /* The next WR of a thread that has just done something else. */
 void sim_begin(struct sim *s, uint32_t thread, uint64_t now)
 {
 	struct sim_thread *t = &s->thread[thread];
-	const struct sim_job *is = s->job[t->job].is;
+	struct sim_state *j = &s->job[t->job];
+	const struct sim_job *is = j->is;
 
 	if (is->stop && now >= is->stop * 1000) {
 		t->step = SIM_IDLE;
-		sim_schedule(s, thread, MODEL_NEVER);
+		schedule(s, thread, MODEL_NEVER);
 		return;
 	}
 	if (is->arrival == SIM_OPEN) {
@@ -321,19 +290,20 @@ void sim_begin(struct sim *s, uint32_t thread, uint64_t now)
 	} else if (!t->left && !t->out) {
 		t->left = is->depth;
 	}
-	if (!t->left || !may_post(s, t) ||
+	if (!t->left || !may_post(s, j) ||
 	    (is->arrival == SIM_OPEN && t->out >= is->depth)) {
 		t->step = SIM_IDLE;
-		sim_schedule(s, thread, is->arrival == SIM_OPEN && !t->left ?
+		schedule(s, thread, is->arrival == SIM_OPEN && !t->left ?
 			     t->next_arrival : MODEL_NEVER);
 		return;
 	}
 	if (is->arrival == SIM_OPEN)
 		t->backlog--;
 	assign(s, t);
+	j->begun++;
 	t->arrival = now;
 	t->step = SIM_CPU;
-	sim_schedule(s, thread, now + s->post_ps);
+	schedule(s, thread, now + s->post_ps);
 }
 
 void sim_thread_event(struct sim *s, uint32_t thread)
@@ -357,7 +327,7 @@ void sim_thread_event(struct sim *s, uint32_t thread)
 		line_up(s, l, thread);
 		s->uar[s->qp[t->qp].uar].at_qps++;
 		t->step = SIM_QP_LOCK;
-		sim_schedule(s, thread, MODEL_NEVER);
+		schedule(s, thread, MODEL_NEVER);
 		if (l->n == 1)
 			serve_qp(s, t->qp, now);
 		break;
@@ -376,14 +346,18 @@ void sim_thread_event(struct sim *s, uint32_t thread)
 	}
 }
 
+/* Threads that wait, in turn, as far as credits go. */
 void sim_wake_job(struct sim *s, uint32_t job)
 {
-	const struct sim_state *j = &s->job[job];
-	uint32_t i;
+	struct sim_state *j = &s->job[job];
+	uint32_t i, t;
 
-	for (i = 0; i < j->is->threads; i++)
-		if (s->thread[j->first_thread + i].step == SIM_IDLE)
-			sim_begin(s, j->first_thread + i, s->now);
+	for (i = 0; i < j->is->threads && may_post(s, j); i++) {
+		t = j->first_thread + j->woken;
+		j->woken = (j->woken + 1) % j->is->threads;
+		if (s->thread[t].step == SIM_IDLE)
+			sim_begin(s, t, s->now);
+	}
 }
 
 void sim_done(void *ctx, const struct model_done *done)
@@ -398,7 +372,7 @@ void sim_done(void *ctx, const struct model_done *done)
 	uint64_t least = s->m.p.pipe_ps + s->m.p.pu_ps +
 			 (s->m.p.link_bps ? (uint64_t)done->bytes * 8 * 1000000 /
 			  (s->m.p.link_bps / 1000000) : 0);
-	bool limited = j->credits && j->out >= j->credits;
+	bool limited = j->credits && j->out + j->begun >= j->credits;
 
 	s->now = done->at;
 	qp->out--;

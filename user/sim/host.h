@@ -42,8 +42,6 @@ struct sim_qp {
 
 struct sim_thread {
 	enum sim_step step;
-	uint64_t at;		/* ps; MODEL_NEVER: when another lets go */
-	uint32_t heap;		/* place in the heap */
 	uint32_t job, qp, nth;	/* which one of its job */
 	uint32_t left, out;
 	bool has_qp;
@@ -71,6 +69,8 @@ struct sim_state {
 	double create_rate;	/* negative: no limit */
 	uint64_t next_control;	/* ps */
 	uint32_t out;		/* WRs outstanding */
+	uint32_t begun;		/* WRs that threads are about to post */
+	uint32_t woken;		/* thread whose turn it is with a credit */
 	uint32_t head, tail;	/* WRs that wait for a shared QP */
 	int64_t turn;		/* bytes over weight sent of these */
 	uint64_t controls, wrs, bytes_done;
@@ -91,7 +91,7 @@ struct sim {
 	struct sim_uar *uar;
 	struct sim_wr *wr;
 	uint32_t free_wr;
-	uint32_t *heap, n_heap;
+	struct model_heap next;	/* when threads go on; who waits is not in it */
 	struct sim_state job[SIM_JOBS];
 	uint64_t now, end, warm;	/* ps */
 	uint64_t post_ps;
@@ -110,7 +110,6 @@ struct sim {
 };
 
 /* host.c */
-void sim_schedule(struct sim *s, uint32_t thread, uint64_t at);
 void sim_thread_event(struct sim *s, uint32_t thread);
 void sim_begin(struct sim *s, uint32_t thread, uint64_t now);
 void sim_done(void *ctx, const struct model_done *done);

@@ -77,12 +77,15 @@ static int allocate(struct sim *s)
 	p.uar_clear = 0;
 	p.seed = s->sc->seed;
 	s->thread = calloc(s->n_threads, sizeof(*s->thread));
-	s->heap = calloc(s->n_threads, sizeof(*s->heap));
+	s->next.when = calloc(s->n_threads, sizeof(*s->next.when));
+	s->next.heap = calloc(s->n_threads, sizeof(*s->next.heap));
+	s->next.where = calloc(s->n_threads, sizeof(*s->next.where));
 	s->qp = calloc(s->n_qps, sizeof(*s->qp));
 	s->uar = calloc(s->n_uars, sizeof(*s->uar));
 	s->wr = calloc(s->n_wrs, sizeof(*s->wr));
 	s->mem = malloc(model_bytes(&sizes));
-	if (!s->thread || !s->heap || !s->qp || !s->uar || !s->wr || !s->mem)
+	if (!s->thread || !s->next.when || !s->next.heap || !s->next.where ||
+	    !s->qp || !s->uar || !s->wr || !s->mem)
 		return -ENOMEM;
 	return model_init(&s->m, s->mem, &sizes, &p, &ops, s);
 }
@@ -138,12 +141,8 @@ static void set_up_threads(struct sim *s)
 		s->post_ps += s->post_ps * s->sc->host.share_q8 *
 			      (s->n_threads - s->sc->host.cores) /
 			      s->sc->host.cores >> 8;
-	for (i = 0; i < s->n_threads; i++) {
-		s->heap[i] = i;
-		s->thread[i].heap = i;
-		s->thread[i].at = MODEL_NEVER;
-	}
-	s->n_heap = s->n_threads;
+	for (i = 0; i < s->n_threads; i++)
+		s->next.where[i] = MODEL_NONE;
 	for (k = 0; k < s->sc->n_jobs; k++)
 		for (i = 0; i < s->job[k].is->threads; i++, t++) {
 			struct sim_thread *th = &s->thread[t];
@@ -153,8 +152,9 @@ static void set_up_threads(struct sim *s)
 			th->qp = s->job[s->job[k].owner].first_qp;
 			th->next_arrival = s->job[k].is->start * PS_PER_NS;
 			/* They do not start all at once. */
-			sim_schedule(s, t, s->job[k].is->start * PS_PER_NS +
-				     i * s->post_ps / 24);
+			model_heap_set(&s->next, t,
+				       s->job[k].is->start * PS_PER_NS +
+				       i * s->post_ps / 24);
 		}
 	for (i = 0; i < s->n_wrs; i++)
 		s->wr[i].next = i + 1 < s->n_wrs ? i + 1 : NONE;
@@ -214,7 +214,7 @@ static uint32_t next_control(const struct sim *s, uint64_t *at)
 static void run_until(struct sim *s, uint64_t until)
 {
 	for (;;) {
-		uint64_t when, ctrl, at = s->thread[s->heap[0]].at;
+		uint64_t when, ctrl, at = model_heap_first(&s->next);
 		uint32_t job = next_control(s, &ctrl);
 
 		if (!model_next(&s->m, &when))
@@ -228,7 +228,7 @@ static void run_until(struct sim *s, uint64_t until)
 			control(s, job);
 		} else if (at <= until) {
 			s->now = at;
-			sim_thread_event(s, s->heap[0]);
+			sim_thread_event(s, s->next.heap[0]);
 		} else {
 			break;
 		}
@@ -298,7 +298,9 @@ int sim_run(const struct scenario *sc, const struct sim_options *opt,
 		sum_up(s);
 	sim_view_free(s);
 	free(s->thread);
-	free(s->heap);
+	free(s->next.when);
+	free(s->next.heap);
+	free(s->next.where);
 	free(s->qp);
 	free(s->uar);
 	free(s->wr);
