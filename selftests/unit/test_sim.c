@@ -245,6 +245,10 @@ static void test_mistakes(void **state)
 	says("name: a\n", "s:1:1: a scenario lacks 'nic:'; for instance 'nic: {preset: cx5}'");
 	says("name: a\nnic: {preset: cx9}\njobs: [{name: k, class: latency, size: 64}]\n",
 	     "s:2:15: 'cx9' is no preset; there are off, cx5 and cx6");
+	says("name: a\nnic: {preset: cx5, control_time: 5ms}\njobs: [{name: k, class: latency, size: 64}]\n",
+	     "s:2:34: control_time 5ms is out of range; it is 1 ns to 4 ms");
+	says("name: a\nnic: {preset: 'off'}\njobs: [{name: k, class: latency, size: 64}]\n",
+	     "s:3:8: this NIC takes no time, and a job that posts as soon as it can would not end; it may have 'arrival: open'");
 	says("name: a\nnic: {preset: cx5}\njobs: []\n", "s:3:7: a scenario has 1 to 32 jobs");
 	says("name: a\nnic: {preset: cx5}\njobs: [{name: k, class: latency, size: 64, arrival: open}]\n",
 	     "s:3:8: open arrivals need a rate, as in 'rate: 100k/s'");
@@ -254,11 +258,46 @@ static void test_mistakes(void **state)
 	     "s:1:1: nothing is measured: 'warmup' takes all of 'time'");
 }
 
+static void judged(const char *job)
+{
+	struct sim_options opt = { 0 };
+	struct report r;
+	char text[512];
+
+	snprintf(text, sizeof(text),
+		 "name: a\nnic: {preset: %s}\ntime: 20ms\nwarmup: 2ms\ninterval: 1ms\n"
+		 "jobs: [{name: k, threads: 1, depth: 1, size: 64, %s}]\n",
+		 strstr(job, "open") ? "'off'" : "cx6", job);
+	report_init(&r, "s");
+	if (!scenario_load_text(&sc, text, strlen(text), &r)) {
+		report_print(&r, stderr);
+		fail();
+	}
+	assert_int_equal(sim_run(&sc, &opt, &without), 0);
+}
+
+/* A promise is judged in the ticks in which it could be kept, and no other. */
+static void test_judged(void **state)
+{
+	(void)state;
+	/* No time at all is a latency too. */
+	judged("class: latency, slo: 12us, arrival: open, rate: 10k/s");
+	assert_int_equal(without.job[0].ticks, 18);
+	assert_int_equal(without.job[0].met, 18);
+	judged("class: throughput, byte_rate: 1Mbit/s, start: 10ms, stop: 15ms");
+	assert_int_equal(without.job[0].ticks, 5);
+	assert_int_equal(without.job[0].met, 5);
+	judged("class: throughput, byte_rate: 1Tbit/s");
+	assert_int_equal(without.job[0].ticks, 18);
+	assert_int_equal(without.job[0].met, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_quantiles),
 		cmocka_unit_test(test_mistakes),
+		cmocka_unit_test(test_judged),
 		cmocka_unit_test(test_deterministic),
 		cmocka_unit_test(test_uar),
 		cmocka_unit_test(test_cache),

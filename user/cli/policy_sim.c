@@ -125,8 +125,7 @@ OF_RUN(p99, cell_real(c, quantile(res, 0.99)))
 OF_RUN(p999, cell_real(c, quantile(res, 0.999)))
 OF_RUN(wr_rate, cell_real(c, rate(r)))
 OF_RUN(byte_rate, cell_real(c, rate(r) * job->bytes * 8))
-OF_RUN(slo_met, if (sim_promised(job))
-	cell_real(c, res->ticks ? (double)res->met / res->ticks : 0))
+OF_RUN(slo_met, if (res->ticks) cell_real(c, (double)res->met / res->ticks))
 
 static const struct column columns[] = {
 	{ "simulated", NULL, 0, COL_JSON, get_simulated },

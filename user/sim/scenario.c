@@ -11,6 +11,7 @@
 
 #define NSEC_PER_MSEC 1000000ULL
 #define NSEC_PER_SEC 1000000000ULL
+#define CONTROL_MAX (4 * NSEC_PER_MSEC)	/* in ps it fits in 32 bits */
 
 static bool get_u32(struct report *r, const struct node *map, const char *key,
 		    uint32_t min, uint32_t max, uint32_t *v)
@@ -67,8 +68,8 @@ static void load_nic(struct scenario *sc, const struct node *n,
 		sc->nic.link_bps = (uint64_t)bps;
 	get_u32(r, n, "cache_bytes", 1024, 1u << 30, &sc->nic.cache_bytes);
 	get_u32(r, n, "wqe_limit", 1, 1u << 20, &sc->nic.wqe_limit);
-	get_ns(r, n, "control_time", 1, &ns);
-	if (ns && ns < 4000000)
+	v = node_get(n, "control_time");
+	if (v && get_time(r, v, "control_time", 1, CONTROL_MAX, &ns))
 		sc->nic.ctrl_ps = (uint32_t)(ns * 1000);
 }
 
@@ -140,6 +141,10 @@ static void load_job(struct scenario *sc, const struct node *n,
 	v = node_get(n, "arrival");
 	if (v)
 		load_arrival(j, v, r);
+	if (j->arrival != SIM_OPEN && !sc->nic.link_bps && !sc->nic.pipe_ps &&
+	    !sc->host.post_ps)
+		report_node(r, n, -1,
+			    "this NIC takes no time, and a job that posts as soon as it can would not end; it may have 'arrival: open'");
 	if (j->arrival == SIM_OPEN && j->rate <= 0)
 		report_node(r, n, -1,
 			    "open arrivals need a rate, as in 'rate: 100k/s'");

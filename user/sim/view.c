@@ -163,25 +163,45 @@ static void fill_snap(struct sim *s, struct snapshot *sn)
 	sn->ports[0].time = ns;
 }
 
-/* @p99 0: nothing came to an end, which says something of the rate alone. */
+/*
+ * What was promised is looked at in the ticks in which it could be kept: not before
+ * the job begins or after it has stopped. Where nothing came to an end, that says
+ * something of the rate alone.
+ */
 static void judge(struct sim *s, uint32_t n, double rate, uint64_t p99)
 {
 	struct sim_job_result *r = &s->res->job[n];
 	const struct sim_job *is = s->job[n].is;
+	uint64_t now = s->now / PS_PER_NS;
 
 	if (s->now <= s->warm || !sim_promised(is) ||
-	    (!p99 && is->slo_byte_rate <= 0))
+	    now < is->start + s->sc->interval || (is->stop && now > is->stop) ||
+	    (!s->job[n].tick.n && is->slo_byte_rate <= 0))
 		return;
 	r->ticks++;
 	r->met += (!is->slo_p99 || p99 <= is->slo_p99) &&
 		  rate >= is->slo_byte_rate;
 }
 
+static void set_latency(struct sim *s, uint32_t n, uint64_t p99)
+{
+	struct sim_state *j = &s->job[n];
+
+	signal_set(&s->sig, SIG_JOB_P50, n + 1,
+		   (double)sim_hist_quantile(&j->tick, 0.5));
+	signal_set(&s->sig, SIG_JOB_P99, n + 1, (double)p99);
+	if (j->has_prev)
+		signal_set(&s->sig, SIG_JOB_P99_PREV, n + 1,
+			   (double)j->p99_prev);
+	j->p99_prev = p99;
+	j->has_prev = true;
+}
+
 static void set_job(struct sim *s, uint32_t n, double dt)
 {
 	struct sim_state *j = &s->job[n];
 	double rate = (double)j->bytes_done * 8e9 / dt;
-	uint64_t p50, p99;
+	uint64_t p99 = sim_hist_quantile(&j->tick, 0.99);
 
 	signal_set(&s->sig, SIG_JOB_BYTE_RATE, n + 1, rate);
 	if (j->is->slo_p99)
@@ -190,19 +210,8 @@ static void set_job(struct sim *s, uint32_t n, double dt)
 	if (j->is->slo_byte_rate > 0)
 		signal_set(&s->sig, SIG_JOB_SLO_BYTE_RATE, n + 1,
 			   j->is->slo_byte_rate);
-	if (!j->tick.n) {
-		judge(s, n, rate, 0);
-		return;
-	}
-	p50 = sim_hist_quantile(&j->tick, 0.5);
-	p99 = sim_hist_quantile(&j->tick, 0.99);
-	signal_set(&s->sig, SIG_JOB_P50, n + 1, (double)p50);
-	signal_set(&s->sig, SIG_JOB_P99, n + 1, (double)p99);
-	if (j->has_prev)
-		signal_set(&s->sig, SIG_JOB_P99_PREV, n + 1,
-			   (double)j->p99_prev);
-	j->p99_prev = p99;
-	j->has_prev = true;
+	if (j->tick.n)
+		set_latency(s, n, p99);
 	judge(s, n, rate, p99);
 }
 
