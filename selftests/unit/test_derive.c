@@ -144,12 +144,18 @@ static void test_both(void **state)
 	assert_true(derived("    because: train has p99 <= 100 us and byte_rate >= 5 Gbit/s and goes before web\n"
 			    "    when: port.util > port_busy and (job.p99 > job.slo_p99 * slo_near or job.byte_rate < job.slo_byte_rate)\n"
 			    "    fallback: port.util > port_busy and job.qps > 0\n"));
-	assert_non_null(find("hol-train"));
+	/* What is not a port's matter is not for the rate's sake. */
+	assert_true(derived("  - name: hol-train\n    for: job train\n    cause: hol\n"
+			    "    because: train has p99 <= 100 us and may share QPs\n"));
+	assert_true(derived("    because: train has p99 <= 100 us and may share doorbell registers\n"));
+	assert_true(derived("  - name: scale-train\n    for: job train\n    cause: cache\n"
+			    "    because: train has p99 <= 100 us\n"));
 	config_free(&cfg);
 	assert_true(load("jobs:\n- {name: a, class: balanced, slo: {byte_rate: 1Gbit/s}, match: [{uid: 1}]}\n"
 			 "- {name: b, class: throughput, match: [{uid: 2}]}\norder: a > b\n",
 			 caps_all()));
 	assert_true(derived("and (job.p99 rising or job.byte_rate < job.slo_byte_rate)\n"));
+	assert_true(derived("    because: a is of class balanced and may share QPs\n"));
 	config_free(&cfg);
 	/* Before nobody: nothing is done for it, and that is a file still. */
 	assert_true(load("jobs:\n" TRAIN("byte_rate: 1Gbit/s") "order: train\n", caps_all()));

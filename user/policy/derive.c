@@ -129,18 +129,21 @@ static void suffers_at_port(const struct config_job *j, char *buf, size_t cap)
 		snprintf(buf, cap, "(%s or %s)", suffers(j), slow);
 }
 
-static void promise(const struct config_job *j, char *buf, size_t cap)
+/* @rated: the rate counts too, which is a port's matter alone. */
+static void promise(const struct config_job *j, bool rated, char *buf, size_t cap)
 {
 	char p99[40], rate[40];
 
+	rated &= promised(j);
+
 	quantity(p99, sizeof(p99), (double)j->slo_p99, UNIT_TIME);
 	quantity(rate, sizeof(rate), j->slo_byte_rate, UNIT_BITRATE);
-	if (j->slo_p99 && promised(j))
+	if (j->slo_p99 && rated)
 		snprintf(buf, cap, "%s has p99 <= %s and byte_rate >= %s",
 			 j->name, p99, rate);
 	else if (j->slo_p99)
 		snprintf(buf, cap, "%s has p99 <= %s", j->name, p99);
-	else if (promised(j))
+	else if (rated)
 		snprintf(buf, cap, "%s has byte_rate >= %s", j->name, rate);
 	else
 		snprintf(buf, cap, "%s is of class %s", j->name,
@@ -216,7 +219,7 @@ static void port(struct writer *w, const struct config_job *j)
 {
 	char why[160], when[96];
 
-	promise(j, why, sizeof(why));
+	promise(j, true, why, sizeof(why));
 	suffers_at_port(j, when, sizeof(when));
 	begin(w, "port", j, "port");
 	put(w, "    because: %s and goes before %s\n", why,
@@ -235,7 +238,7 @@ static void hol(struct writer *w, const struct config_job *j)
 {
 	char why[160];
 
-	promise(j, why, sizeof(why));
+	promise(j, false, why, sizeof(why));
 	begin(w, "hol", j, "hol");
 	put(w, "    because: %s and may share QPs\n", why);
 	put(w, "    when: %s and port.util < port_busy and qp.queue_delay > queue_delay\n",
@@ -254,7 +257,7 @@ static void uar(struct writer *w, const struct config_job *j)
 {
 	char why[160];
 
-	promise(j, why, sizeof(why));
+	promise(j, false, why, sizeof(why));
 	begin(w, "uar", j, "uar");
 	put(w, "    because: %s and may share doorbell registers\n", why);
 	put(w, "    when: dev.db_congestion > 0/s and uar.active_qps >= 2 and uar.coactive > uar_contended\n");
@@ -272,7 +275,7 @@ static void scale(struct writer *w, const struct config_job *j)
 
 	if (!j->slo_p99)
 		return;
-	promise(j, why, sizeof(why));
+	promise(j, false, why, sizeof(why));
 	begin(w, "scale", j, "cache");
 	put(w, "    because: %s\n", why);
 	put(w, "    when: dev.qpc_miss <= miss_low and dev.qps < qps_safe and job.p99 > job.slo_p99 * slo_near\n");
@@ -435,7 +438,7 @@ static void check_bandwidth(const struct config *cfg, struct report *r)
 		text_str(&s, j->name);
 		line = j->line;
 	}
-	/* The file's word is better than the device's, of a shaped port. */
+	/* The file's word is better than the device's, of a shaped port: of all there are. */
 	for (i = 0; i < cfg->n_speeds; i++)
 		have += (double)cfg->speeds[i].speed;
 	if (!cfg->n_speeds)
