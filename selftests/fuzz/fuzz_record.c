@@ -58,7 +58,7 @@ static void look(const struct snapshot *s)
 }
 
 /* All that an event points to: what is not there is not said to be. */
-static void look_at(const struct io_event *e)
+static void look_at(const struct snap_event *e)
 {
 	size_t i, n = strlen(e->why) + e->expired;
 

@@ -34,8 +34,8 @@ static struct fake {
 	char set[8][SNAP_NAME], removed[8][SNAP_NAME];
 	size_t n_set, n_removed, n_levels_set;
 	struct io_level levels[SWIFTRDMA_LEVEL_MAX + 1];
-	struct io_event event;
-	bool event_due;
+	struct snap_event event;
+	unsigned int events_due;	/* the same one, so many times */
 } fake;
 
 struct io {
@@ -286,13 +286,13 @@ int io_events_open(struct io *io)
 	return fake.events_error ? fake.events_error : 1000;
 }
 
-int io_events_read(struct io *io, void (*cb)(const struct io_event *, void *),
+int io_events_read(struct io *io, void (*cb)(const struct snap_event *, void *),
 		   void *arg)
 {
 	(void)io;
-	if (!fake.event_due)
+	if (!fake.events_due)
 		return 0;
-	fake.event_due = false;
+	fake.events_due--;
 	cb(&fake.event, arg);
 	return 1;
 }

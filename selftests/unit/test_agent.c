@@ -229,10 +229,10 @@ static void test_lease_ran_out(void **state)
 	assert_true(fake.lease && fake.lease != first);
 	assert_int_equal(fake.level[1], 1);
 	/* Told so by an event rather than by a refusal. */
-	fake.event = (struct io_event){ .kind = IO_EVENT_LEASE_END,
+	fake.event = (struct snap_event){ .kind = SNAP_EVENT_LEASE_END,
 					.lease = fake.lease,
 					.expired = true };
-	fake.event_due = true;
+	fake.events_due = 1;
 	fake.lease = 0;
 	fake.level[1] = -1;
 	agent_events(&agent);
@@ -317,7 +317,7 @@ static void test_module_loaded_anew(void **state)
  */
 static void test_module_disarmed(void **state)
 {
-	struct io_event ended = { .kind = IO_EVENT_LEASE_END };
+	struct snap_event ended = { .kind = SNAP_EVENT_LEASE_END };
 
 	(void)state;
 	tick(0, 0);
@@ -326,7 +326,7 @@ static void test_module_disarmed(void **state)
 	ended.lease = fake.lease;
 	fake_disarm();
 	fake.event = ended;
-	fake.event_due = true;
+	fake.events_due = 1;
 	agent_events(&agent);
 	fake_pass(1000, 0);
 	assert_int_equal(agent_tick(&agent), -ENODEV);
@@ -475,13 +475,13 @@ static void test_results(void **state)
 	tick(0, 0);
 	tick(100, 1);
 	assert_int_equal(agent.results_due, 1);
-	fake.event = (struct io_event){ .kind = IO_EVENT_ACTION,
+	fake.event = (struct snap_event){ .kind = SNAP_EVENT_ACTION,
 					.action = &done, .batch = 99 };
-	fake.event_due = true;
+	fake.events_due = 1;
 	agent_events(&agent);
 	assert_int_equal(agent.results_due, 1);	/* somebody else's */
 	fake.event.batch = fake.last_batch;
-	fake.event_due = true;
+	fake.events_due = 1;
 	agent_events(&agent);
 	assert_int_equal(agent.results_due, 0);
 }

@@ -418,10 +418,10 @@ static void events(void **state)
 
 	(void)state;
 	o.f = open_memstream(&text, &size);
-	out_event(NULL, &o, "created", TONE_GOOD, &rows);
+	out_event(NULL, &o, NULL, "created", TONE_GOOD, &rows);
 	o.json = true;
 	rows.n_columns = 2;
-	out_event(NULL, &o, "created", TONE_GOOD, &rows);
+	out_event(NULL, &o, NULL, "created", TONE_GOOD, &rows);
 	fclose(o.f);
 	assert_string_equal(text,
 			    "created name a n 5 error ETIMEDOUT text a\n"

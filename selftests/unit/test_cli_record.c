@@ -63,10 +63,10 @@ static int record(const char *count)
 
 static void created(void)
 {
-	fake.event = (struct io_event){
-		.kind = IO_EVENT_QP_CREATED, .qp = &qp, .owner = &owner,
+	fake.event = (struct snap_event){
+		.kind = SNAP_EVENT_QP_CREATED, .qp = &qp, .owner = &owner,
 	};
-	fake.event_due = true;
+	fake.events_due = 1;
 }
 
 static void test_events(void **state)
@@ -88,7 +88,7 @@ static void test_events(void **state)
 		assert_int_equal(record_next(&r), want[i]);
 		if (want[i] != RECORD_EVENT)
 			continue;
-		assert_int_equal(r.event.e.kind, IO_EVENT_QP_CREATED);
+		assert_int_equal(r.event.e.kind, SNAP_EVENT_QP_CREATED);
 		assert_int_equal(r.event.e.qp->qpn, 20);
 		assert_int_equal(r.event.e.owner->pid, 300);
 		assert_true(r.event.head.time > 0);
@@ -108,12 +108,12 @@ static void test_unprivileged(void **state)
 	fake.events_error = -EPERM;
 	created();
 	assert_int_equal(record("1"), CLI_OK);
-	assert_true(fake.event_due);
+	assert_int_equal(fake.events_due, 1);
 	f = fopen(file, "r");
 	assert_non_null(f);
 	assert_int_equal(record_open(&r, f), 0);
 	assert_int_equal(record_next(&r), RECORD_EVENT);
-	assert_int_equal(r.event.e.kind, IO_EVENT_LOST);
+	assert_int_equal(r.event.e.kind, SNAP_EVENT_LOST);
 	assert_string_equal(r.event.e.why, "the fake says no");
 	assert_int_equal(record_next(&r), RECORD_READING);
 	assert_int_equal(record_next(&r), RECORD_END);
@@ -123,14 +123,14 @@ static void test_unprivileged(void **state)
 	assert_int_equal(record("1"), CLI_ERROR);
 }
 
-/* A replay of what is recorded then, as JSON. */
-static char *replay(void)
+/* A replay of what is recorded then. */
+static char *replay(bool json)
 {
 	size_t len;
 	char *text;
 
 	assert_int_equal(record("2"), CLI_OK);
-	cli.out.json = true;
+	cli.out.json = json;
 	cli.out.f = open_memstream(&text, &len);
 	assert_non_null(cli.out.f);
 	assert_int_equal(policy_replay(&cli, TOP "/user/policies/port.yaml", file), CLI_OK);
@@ -146,7 +146,7 @@ static void test_no_owner(void **state)
 	(void)state;
 	created();
 	fake.event.owner = NULL;
-	text = replay();
+	text = replay(true);
 	assert_non_null(strstr(text, "\"qpn\":20,"));
 	assert_null(strstr(text, "\"pid\":"));
 	free(text);
@@ -159,7 +159,7 @@ static void test_replay(void **state)
 
 	(void)state;
 	created();
-	text = replay();
+	text = replay(true);
 	assert_non_null(strstr(text, "\"events\":[{\"event\":\"created\",\"seconds\":"));
 	assert_non_null(strstr(text, "\"dev\":\"rxe0\",\"qpn\":20,"));
 	assert_non_null(strstr(text, "\"job\":\"kv\",\"pid\":300,"));
@@ -167,12 +167,56 @@ static void test_replay(void **state)
 	free(text);
 }
 
+/* All that there are by the end, not a turn's worth of them. */
+static void test_many(void **state)
+{
+	char *text;
+
+	(void)state;
+	created();
+	fake.events_due = 100;
+	text = replay(true);
+	assert_int_equal(fake.events_due, 0);
+	assert_non_null(strstr(text, "\"recorded_events\":100,"));
+	free(text);
+}
+
+/* Whatever a file says of a job's name, a terminal does not obey it. */
+static void test_name(void **state)
+{
+	struct snap_action a = {
+		.knob = SWIFTRDMA_KNOB_LEVEL, .value = 3, .has_value = true,
+		.job = "\033[31mkv", .lease_id = 1, .in_force = true,
+	};
+	int out = dup(STDOUT_FILENO), to[2];
+	char text[4096];
+	ssize_t n;
+
+	(void)state;
+	fake.event = (struct snap_event){ .kind = SNAP_EVENT_ACTION, .action = &a };
+	fake.events_due = 1;
+	fflush(stdout);
+	assert_int_equal(pipe(to), 0);
+	dup2(to[1], STDOUT_FILENO);
+	free(replay(false));
+	fflush(stdout);
+	dup2(out, STDOUT_FILENO);
+	close(out);
+	close(to[1]);
+	n = read(to[0], text, sizeof(text) - 1);
+	close(to[0]);
+	assert_true(n > 0);
+	text[n] = '\0';
+	assert_non_null(strstr(text, "done:  job ?[31mkv: level 3"));
+	assert_null(strchr(text, '\033'));
+}
+
 int main(void)
 {
 #define T(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		T(test_events), T(test_unprivileged), T(test_replay),
-		T(test_no_owner),
+		T(test_no_owner), T(test_many), T(test_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

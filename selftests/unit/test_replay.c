@@ -128,7 +128,7 @@ static void test_done_alone(void **state)
 
 /* --- Events -------------------------------------------------------------------- */
 
-static void happens(uint64_t ms, const struct io_event *e)
+static void happens(uint64_t ms, const struct snap_event *e)
 {
 	assert_int_equal(replay_event(&rp, (1000 + ms) * MS, e), 0);
 }
@@ -142,12 +142,12 @@ static void acts(uint64_t ms, uint64_t lease, uint32_t rank, uint64_t level)
 		.lease_rank = rank,
 	};
 
-	happens(ms, &(struct io_event){ .kind = IO_EVENT_ACTION, .action = &a });
+	happens(ms, &(struct snap_event){ .kind = SNAP_EVENT_ACTION, .action = &a });
 }
 
 static void lease_ends(uint64_t ms, uint64_t lease)
 {
-	happens(ms, &(struct io_event){ .kind = IO_EVENT_LEASE_END, .lease = lease });
+	happens(ms, &(struct snap_event){ .kind = SNAP_EVENT_LEASE_END, .lease = lease });
 }
 
 static bool kv_level(double v)
@@ -235,9 +235,9 @@ static void test_ranks(void **state)
 	assert_true(kv_level(1));
 	acts(50, 4, 200, 4);
 	assert_true(kv_level(1));
-	/* What lies beneath is there by the next reading. */
+	/* What lies beneath the next reading says; until then nothing was taken back. */
 	acts(60, 6, 200, 0);
-	assert_true(kv_level(0));
+	assert_true(kv_level(1));
 	then(0, 4);
 	assert_true(kv_level(4));
 	/* Whose that is was not said since. */
@@ -254,7 +254,7 @@ static void test_lost(void **state)
 	(void)state;
 	then(0, 0);
 	acts(10, 5, 100, 3);
-	happens(20, &(struct io_event){ .kind = IO_EVENT_LOST, .why = "so" });
+	happens(20, &(struct snap_event){ .kind = SNAP_EVENT_LOST, .why = "so" });
 	lease_ends(30, 5);
 	assert_true(kv_level(3));
 	assert_int_equal(rp.losses, 1);
@@ -270,11 +270,11 @@ static void test_not_a_jobs(void **state)
 		.knob = SWIFTRDMA_KNOB_LEVEL, .value = 3, .has_value = true,
 		.lease_id = 5, .qpn = 17,
 	};
-	const struct io_event e = { .kind = IO_EVENT_ACTION, .action = &a };
+	const struct snap_event e = { .kind = SNAP_EVENT_ACTION, .action = &a };
 	const struct snap_qp qp = { .qpn = 17 };
 
 	(void)state;
-	happens(0, &(struct io_event){ .kind = IO_EVENT_QP_CREATED, .qp = &qp });
+	happens(0, &(struct snap_event){ .kind = SNAP_EVENT_QP_CREATED, .qp = &qp });
 	then(0, 0);
 	assert_int_equal(rp.last - rp.first, 0);
 	happens(10, &e);
@@ -342,9 +342,6 @@ static void test_absent(void **state)
 	then(0.5, 0);
 	assert_true(replay_lacks(&rp, 0) == p99);
 	assert_true(replay_lacks(&rp, 1) == delay);
-	assert_int_equal(rp.n_jobs, 2);
-	assert_false(rp.jobs[0].has_p99);
-	assert_false(rp.jobs[0].has_delay);
 }
 
 int main(void)

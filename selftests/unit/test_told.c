@@ -157,7 +157,7 @@ static void shown(bool json, const char *reason, const char *want)
 	o.f = open_memstream(&text, &len);
 	assert_non_null(o.f);
 	o.j.f = o.f;
-	out_event(&cli, &o, "action", TONE_GOOD, &rows);
+	out_event(&cli, &o, NULL, "action", TONE_GOOD, &rows);
 	fclose(o.f);
 	if (strcmp(text, want))
 		fail_msg("\n said: %s\nought: %s", text, want);

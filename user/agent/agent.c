@@ -380,13 +380,13 @@ int agent_tick(struct agent *a)
 	return evaluate(a, older, newer);
 }
 
-static void on_event(const struct io_event *ev, void *arg)
+static void on_event(const struct snap_event *ev, void *arg)
 {
 	struct agent *a = arg;
 	unsigned int i;
 
 	switch (ev->kind) {
-	case IO_EVENT_ACTION:
+	case SNAP_EVENT_ACTION:
 		for (i = 0; i < AGENT_BATCHES; i++)
 			if (ev->batch && a->batches[i] == ev->batch)
 				break;
@@ -396,7 +396,7 @@ static void on_event(const struct io_event *ev, void *arg)
 		if (a->results_due)
 			a->results_due--;
 		return;
-	case IO_EVENT_LEASE_END:
+	case SNAP_EVENT_LEASE_END:
 		if (!a->lease || ev->lease != a->lease)
 			return;
 		if (ev->expired)
@@ -404,17 +404,17 @@ static void on_event(const struct io_event *ev, void *arg)
 				"the lease ran out; its overrides will be issued anew");
 		a->lease = 0;
 		return;
-	case IO_EVENT_CONGESTION:
+	case SNAP_EVENT_CONGESTION:
 		log_msg(LOG_INFO, "dev %s: doorbells congested",
 			ev->dev ? ev->dev->name : "?");
 		return;
-	case IO_EVENT_LOST:
+	case SNAP_EVENT_LOST:
 		/* Every tick reads all there is: only log lines are missing. */
 		log_msg(LOG_WARNING, "some events were lost");
 		a->results_due = 0;
 		return;
-	case IO_EVENT_QP_CREATED:
-	case IO_EVENT_QP_DESTROYED:
+	case SNAP_EVENT_QP_CREATED:
+	case SNAP_EVENT_QP_DESTROYED:
 		return;
 	}
 }

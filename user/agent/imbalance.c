@@ -9,20 +9,12 @@
 
 #include "agent/agent.h"
 #include "agent/log.h"
+#include "core/text.h"
 
 #define NSEC_PER_SEC 1000000000ULL
 /* So many looks in a row, a second each. */
 #define SEEN_MIN 3
 #define GONE_MIN 10
-
-static void tame(char *to, const char *from)
-{
-	size_t i;
-
-	for (i = 0; from[i] && i + 1 < SNAP_COMM; i++)
-		to[i] = from[i] < 0x20 || from[i] > 0x7e ? '?' : from[i];
-	to[i] = '\0';
-}
 
 static const char *job_of(const struct snapshot *snap,
 			  const struct crowd_proc *p)
@@ -70,8 +62,10 @@ static void say(const struct agent *a, const struct crowd_proc *p,
 		.active = p->worst_active, .coactive = p->worst_coactive,
 		.advice = crowd_advise(p->advice),
 	};
+	struct text t;
 
-	tame(c->comm, snap->owners[p->owner].comm);
+	text_init(&t, c->comm, sizeof(c->comm));
+	text_tame(&t, snap->owners[p->owner].comm);
 	snprintf(c->name, sizeof(c->name), "%s", l.dev);
 	log_crowded(&l, snap->time);
 	c->said = true;

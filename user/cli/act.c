@@ -280,21 +280,21 @@ static bool has_failed(const struct snap_action *a)
 	return a->error && (a->qps_unsupported || !a->qps_pending);
 }
 
-static void result(const struct io_event *e, void *arg)
+static void result(const struct snap_event *e, void *arg)
 {
 	struct waiting *w = arg;
 	struct rows rows;
 	bool failed;
 
-	if (e->kind == IO_EVENT_LOST)
+	if (e->kind == SNAP_EVENT_LOST)
 		w->left = 0;
-	if (e->kind != IO_EVENT_ACTION || e->batch != w->batch || !w->left)
+	if (e->kind != SNAP_EVENT_ACTION || e->batch != w->batch || !w->left)
 		return;
 	w->left--;
 	failed = has_failed(e->action);
 	w->failed |= failed;
 	rows = action_result_rows(e->action);
-	out_event(w->cli, &w->cli->out,
+	out_event(w->cli, &w->cli->out, NULL,
 		  failed ? "failed" : e->action->qps_pending ? "pending" :
 		  "done",
 		  failed ? TONE_BAD : e->action->qps_pending ? TONE_WARN :

@@ -69,38 +69,6 @@ static void error_name(struct text *t, int64_t v)
 		text_fixed(t, v, 0);
 }
 
-/*
- * Names are a process's to choose: what would move the cursor is a '?'. That is
- * control characters of one byte, of two (U+0080 to U+009F, among them the
- * beginning of terminals' sequences), and bytes that are no UTF-8, which may be
- * the same to a terminal of another encoding. At most CELL_MAX bytes.
- */
-static size_t tame(char *to, const char *s)
-{
-	size_t n = 0;
-
-	while (n < CELL_MAX && s[n]) {
-		unsigned char c = s[n];
-		unsigned int len;
-
-		if (c < 0x80) {
-			to[n++] = c < 0x20 || c == 0x7f ? '?' : c;
-			continue;
-		}
-		len = text_utf8(s + n);
-		if (!len || n + len > CELL_MAX ||
-		    (c == 0xc2 && (unsigned char)s[n + 1] < 0xa0)) {
-			to[n++] = '?';
-			continue;
-		}
-		while (len--) {
-			to[n] = s[n];
-			n++;
-		}
-	}
-	return n;
-}
-
 static void format(struct text *t, const struct column *col,
 		   const struct cell *c)
 {
@@ -132,6 +100,8 @@ static void format(struct text *t, const struct column *col,
 			text_str(t, "-");
 		break;
 	case CELL_STR:
+		text_tame(t, c->str);
+		break;
 	case CELL_ABSENT:
 	case CELL_TABLE:
 		text_str(t, "-");
@@ -142,9 +112,6 @@ size_t cell_format(char *to, const struct column *col, const struct cell *c)
 {
 	struct text t;
 
-	/* What most cells are, without a detour. */
-	if (c->kind == CELL_STR)
-		return tame(to, c->str);
 	if (c->kind == CELL_ABSENT) {
 		*to = '-';
 		return 1;

@@ -4,7 +4,7 @@
 static void get_lease(const struct cli *cli, const void *row, struct cell *c)
 {
 	(void)cli;
-	cell_u64(c, ((const struct io_event *)row)->lease);
+	cell_u64(c, ((const struct snap_event *)row)->lease);
 }
 
 static const struct column lease_columns[] = {
@@ -14,7 +14,7 @@ static const struct column lease_columns[] = {
 static void get_why(const struct cli *cli, const void *row, struct cell *c)
 {
 	(void)cli;
-	cell_str(c, ((const struct io_event *)row)->why);
+	cell_str(c, ((const struct snap_event *)row)->why);
 }
 
 static const struct column lost_columns[] = {
@@ -24,12 +24,12 @@ static const struct column lost_columns[] = {
 static void get_dev(const struct cli *cli, const void *row, struct cell *c)
 {
 	(void)cli;
-	cell_str(c, ((const struct io_event *)row)->dev->name);
+	cell_str(c, ((const struct snap_event *)row)->dev->name);
 }
 
 static void get_level(const struct cli *cli, const void *row, struct cell *c)
 {
-	const struct snap_dev *dev = ((const struct io_event *)row)->dev;
+	const struct snap_dev *dev = ((const struct snap_event *)row)->dev;
 
 	(void)cli;
 	if (snap_has(dev, SNAP_CONGESTED))
@@ -39,13 +39,13 @@ static void get_level(const struct cli *cli, const void *row, struct cell *c)
 static void get_events(const struct cli *cli, const void *row, struct cell *c)
 {
 	(void)cli;
-	cell_u64(c, ((const struct io_event *)row)->dev->congestions);
+	cell_u64(c, ((const struct snap_event *)row)->dev->congestions);
 }
 
 /* The UAR on which most was posted just then, and how much. */
 static void get_busiest(const struct cli *cli, const void *row, struct cell *c)
 {
-	const struct io_event *e = row;
+	const struct snap_event *e = row;
 
 	(void)cli;
 	if (e->n_uars)
@@ -54,7 +54,7 @@ static void get_busiest(const struct cli *cli, const void *row, struct cell *c)
 
 static void get_busiest_wrs(const struct cli *cli, const void *row, struct cell *c)
 {
-	const struct io_event *e = row;
+	const struct snap_event *e = row;
 
 	(void)cli;
 	if (e->n_uars && snap_has(&e->uars[0], SNAP_RECENT))
@@ -63,7 +63,7 @@ static void get_busiest_wrs(const struct cli *cli, const void *row, struct cell 
 
 static void get_busiest_qps(const struct cli *cli, const void *row, struct cell *c)
 {
-	const struct io_event *e = row;
+	const struct snap_event *e = row;
 
 	(void)cli;
 	if (e->n_uars)
@@ -73,7 +73,7 @@ static void get_busiest_qps(const struct cli *cli, const void *row, struct cell 
 static void get_busy(const struct cli *cli, const void *row, struct cell *c)
 {
 	(void)cli;
-	cell_u64(c, ((const struct io_event *)row)->n_uars);
+	cell_u64(c, ((const struct snap_event *)row)->n_uars);
 }
 
 static const struct column congestion_columns[] = {
@@ -86,23 +86,13 @@ static const struct column congestion_columns[] = {
 	{ "busy_uars", "busy_uars", 0, 0, get_busy },
 };
 
-/* @at: seconds into a recording, NULL: now. */
-static void say(struct cli *cli, const double *at, const char *event,
-		enum tone tone, const struct rows *rows)
-{
-	if (at)
-		out_event_at(cli, &cli->out, *at, event, tone, rows);
-	else
-		out_event(cli, &cli->out, event, tone, rows);
-}
-
 /*
  * The columns of qp show want an owner in the snapshot; the event has its own,
  * so for the time being it stands in for the snapshot's.
  */
-static void show_qp(struct cli *cli, const double *at, const struct io_event *e)
+static void show_qp(struct cli *cli, const double *at, const struct snap_event *e)
 {
-	bool created = e->kind == IO_EVENT_QP_CREATED;
+	bool created = e->kind == SNAP_EVENT_QP_CREATED;
 	struct snap_owner *owners = cli->snap.owners;
 	size_t n = cli->snap.n_owners;
 	struct snap_owner owner;
@@ -118,48 +108,39 @@ static void show_qp(struct cli *cli, const double *at, const struct io_event *e)
 		qp.has &= ~(uint64_t)SNAP_OWNER;
 	}
 	rows.base = &qp;
-	say(cli, at, created ? "created" : "destroyed",
-	    created ? TONE_GOOD : TONE_WARN, &rows);
+	out_event(cli, &cli->out, at, created ? "created" : "destroyed",
+		  created ? TONE_GOOD : TONE_WARN, &rows);
 	cli->snap.owners = owners;
 	cli->snap.n_owners = n;
 }
 
-static void show(struct cli *cli, const double *at, const struct io_event *e)
+void event_show(struct cli *cli, const double *at, const struct snap_event *e)
 {
 	const struct snap_action *a = e->action;
 	struct rows rows;
 
 	switch (e->kind) {
-	case IO_EVENT_QP_CREATED:
-	case IO_EVENT_QP_DESTROYED:
+	case SNAP_EVENT_QP_CREATED:
+	case SNAP_EVENT_QP_DESTROYED:
 		show_qp(cli, at, e);
 		break;
-	case IO_EVENT_ACTION:
+	case SNAP_EVENT_ACTION:
 		rows = action_result_rows(a);
-		say(cli, at, "action", a->error ? TONE_BAD :
-		    a->qps_pending ? TONE_WARN : TONE_GOOD, &rows);
+		out_event(cli, &cli->out, at, "action", a->error ? TONE_BAD :
+			  a->qps_pending ? TONE_WARN : TONE_GOOD, &rows);
 		break;
-	case IO_EVENT_LEASE_END:
+	case SNAP_EVENT_LEASE_END:
 		rows = ROWS(lease_columns, e, 1);
-		say(cli, at, e->expired ? "expired" : "ended", TONE_PLAIN, &rows);
+		out_event(cli, &cli->out, at, e->expired ? "expired" : "ended",
+			  TONE_PLAIN, &rows);
 		break;
-	case IO_EVENT_CONGESTION:
+	case SNAP_EVENT_CONGESTION:
 		rows = ROWS(congestion_columns, e, 1);
-		say(cli, at, "congestion", TONE_BAD, &rows);
+		out_event(cli, &cli->out, at, "congestion", TONE_BAD, &rows);
 		break;
-	case IO_EVENT_LOST:
+	case SNAP_EVENT_LOST:
 		rows = ROWS(lost_columns, e, 1);
-		say(cli, at, "lost", TONE_BAD, &rows);
+		out_event(cli, &cli->out, at, "lost", TONE_BAD, &rows);
 		break;
 	}
-}
-
-void event_show(struct cli *cli, const struct io_event *e)
-{
-	show(cli, NULL, e);
-}
-
-void event_show_at(struct cli *cli, double seconds, const struct io_event *e)
-{
-	show(cli, &seconds, e);
 }

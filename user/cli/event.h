@@ -5,10 +5,10 @@
 
 #include "cli/cli.h"
 
-/* At once and flushed; names of devices and jobs are those in cli->snap. */
-void event_show(struct cli *cli, const struct io_event *e);
-
-/* The same of a recording, as one of the list that is being written. */
-void event_show_at(struct cli *cli, double seconds, const struct io_event *e);
+/*
+ * @at NULL: at once and flushed. Else seconds into a recording, as one of the list
+ * that is being written. Names of devices and jobs are those in cli->snap.
+ */
+void event_show(struct cli *cli, const double *at, const struct snap_event *e);
 
 #endif /* SRDMA_CLI_EVENT_H */

@@ -56,18 +56,11 @@ static struct figure figure(double v, enum unit unit)
 /* Names are a process's to choose. */
 static struct figure tame(const char *name)
 {
-	static const struct column col = { .show = SHOW_PLAIN };
-	struct cell c = { 0 };
-	char buf[CELL_MAX];
 	struct figure f;
-	size_t n;
+	struct text t;
 
-	cell_str(&c, name);
-	n = cell_format(buf, &col, &c);
-	if (n >= sizeof(f.s))
-		n = sizeof(f.s) - 1;
-	memcpy(f.s, buf, n);
-	f.s[n] = '\0';
+	text_init(&t, f.s, sizeof(f.s));
+	text_tame(&t, name);
 	return f;
 }
 

@@ -21,32 +21,32 @@ struct watch {
 	bool stale;	/* names of devices and jobs */
 };
 
-static unsigned int kind_of(const struct io_event *e)
+static unsigned int kind_of(const struct snap_event *e)
 {
 	switch (e->kind) {
-	case IO_EVENT_QP_CREATED:
-	case IO_EVENT_QP_DESTROYED:
+	case SNAP_EVENT_QP_CREATED:
+	case SNAP_EVENT_QP_DESTROYED:
 		return SHOW_QP;
-	case IO_EVENT_ACTION:
+	case SNAP_EVENT_ACTION:
 		return SHOW_ACTION;
-	case IO_EVENT_LEASE_END:
+	case SNAP_EVENT_LEASE_END:
 		return SHOW_LEASE;
-	case IO_EVENT_CONGESTION:
+	case SNAP_EVENT_CONGESTION:
 		return SHOW_CONGESTION;
-	case IO_EVENT_LOST:
+	case SNAP_EVENT_LOST:
 		break;
 	}
 	/* Always: whoever reads this must not trust what came before. */
 	return SHOW_ALL;
 }
 
-static void on_event(const struct io_event *e, void *arg)
+static void on_event(const struct snap_event *e, void *arg)
 {
 	struct watch *w = arg;
 
 	if (w->show & kind_of(e))
-		event_show(w->cli, e);
-	w->stale |= e->kind == IO_EVENT_LOST;
+		event_show(w->cli, NULL, e);
+	w->stale |= e->kind == SNAP_EVENT_LOST;
 }
 
 static int read_names(struct cli *cli)

@@ -144,26 +144,20 @@ static void json_event(const struct cli *cli, struct out *o, const double *at,
 	json_end(&o->j, '}');
 }
 
-void out_event(const struct cli *cli, struct out *o, const char *event,
-	       enum tone tone, const struct rows *rows)
+void out_event(const struct cli *cli, struct out *o, const double *at,
+	       const char *event, enum tone tone, const struct rows *rows)
 {
-	if (!o->json) {
-		text_event(cli, o, event, tone, rows);
-	} else {
+	if (at && !o->json)
+		fprintf(o->f, "%9.3f s  ", *at);
+	if (!at && o->json)
 		json_start(o);
-		json_event(cli, o, NULL, event, rows);
-		putc_unlocked('\n', o->f);
-	}
-	fflush(o->f);
-}
-
-void out_event_at(const struct cli *cli, struct out *o, double seconds,
-		  const char *event, enum tone tone, const struct rows *rows)
-{
-	if (o->json) {
-		json_event(cli, o, &seconds, event, rows);
-	} else {
-		fprintf(o->f, "%9.3f s  ", seconds);
+	if (o->json)
+		json_event(cli, o, at, event, rows);
+	else
 		text_event(cli, o, event, tone, rows);
-	}
+	if (at)
+		return;
+	if (o->json)
+		putc_unlocked('\n', o->f);
+	fflush(o->f);
 }

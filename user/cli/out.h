@@ -103,13 +103,13 @@ int out_rows(const struct cli *cli, struct out *o, const struct rows *rows);
 void out_list(const struct cli *cli, struct out *o, const char *key,
 	      const struct rows *rows);
 
-/* One row at once, flushed: "created dev rxe0 qpn 17 ..." or one JSON object. */
-void out_event(const struct cli *cli, struct out *o, const char *event,
-	       enum tone tone, const struct rows *rows);
-
-/* The same of a recording: after the time, or in a list that the caller began. */
-void out_event_at(const struct cli *cli, struct out *o, double seconds,
-		  const char *event, enum tone tone, const struct rows *rows);
+/*
+ * One row: "created dev rxe0 qpn 17 ..." or a JSON object. @at NULL: at once,
+ * flushed. Else seconds into a recording: after these, or in a list that the
+ * caller began.
+ */
+void out_event(const struct cli *cli, struct out *o, const double *at,
+	       const char *event, enum tone tone, const struct rows *rows);
 
 static inline void cell_u64(struct cell *c, uint64_t v)
 {

@@ -66,7 +66,7 @@ static void side_json(struct json *j, const char *key,
 static void say_done(struct player *p, const struct replay_knob *k)
 {
 	struct json *j = &p->cli->out.j;
-	char buf[64];
+	char job[SNAP_NAME], buf[64];
 	struct text t;
 
 	if (p->cli->out.json) {
@@ -75,9 +75,12 @@ static void say_done(struct player *p, const struct replay_knob *k)
 		json_end(j, '}');
 		return;
 	}
+	/* It is from a file. */
+	text_init(&t, job, sizeof(job));
+	text_tame(&t, k->job);
 	text_init(&t, buf, sizeof(buf));
 	value(&t, &k->done, k->knob);
-	printf("%9.3f s  done:  job %s: %s %s\n", seconds(p), k->job,
+	printf("%9.3f s  done:  job %s: %s %s\n", seconds(p), job,
 	       strchr(vocab_knob(k->knob)->name, '.') + 1, buf);
 }
 
@@ -143,11 +146,13 @@ static int event(struct player *p)
 	const struct record_event *ev = &p->is.event;
 	struct cli *cli = p->cli;
 	const struct snapshot mine = cli->snap;
+	double at;
 
 	if (replay_event(&p->rp, ev->head.time, &ev->e))
 		return cli_no_memory();
 	cli->snap = p->is.last;
-	event_show_at(cli, seconds(p), &ev->e);
+	at = seconds(p);
+	event_show(cli, &at, &ev->e);
 	cli->snap = mine;
 	say_all_done(p);
 	return CLI_OK;
@@ -210,28 +215,6 @@ static const struct column knob_columns[] = {
 	{ "agreed", "AGREED", SHOW_RATIO, 0, get_agreed },
 };
 
-#define OF_JOB(name, fill)						\
-	static void job_##name(const struct cli *cli, const void *row,	\
-			       struct cell *c)				\
-	{								\
-		const struct replay_job *j = row;			\
-									\
-		(void)cli;						\
-		fill;							\
-	}
-
-OF_JOB(name, cell_str(c, j->name))
-OF_JOB(p99, if (j->has_p99) cell_real(c, j->p99))
-OF_JOB(slo_met, if (j->judged) cell_real(c, (double)j->met / j->judged))
-OF_JOB(delay, if (j->has_delay) cell_real(c, j->queue_delay))
-
-static const struct column job_columns[] = {
-	{ "job", "JOB", 0, COL_LEFT, job_name },
-	{ "p99", "WORST-P99", SHOW_TIME, 0, job_p99 },
-	{ "slo_met", "SLO-MET", SHOW_RATIO, 0, job_slo_met },
-	{ "queue_delay", "WORST-DELAY", SHOW_TIME, 0, job_delay },
-};
-
 static bool read_by(const struct player *p, unsigned int sig, size_t n)
 {
 	return replay_lacks(&p->rp, n) >> sig & 1;
@@ -288,17 +271,10 @@ static void say_absent(struct player *p)
 		json_end(j, ']');
 }
 
-static bool has_latencies(const struct replay *rp)
-{
-	return rp->known >> SIG_JOB_P99 & 1 ||
-	       rp->known >> SIG_QP_QUEUE_DELAY & 1;
-}
-
 static int sum_up(struct player *p)
 {
 	struct cli *cli = p->cli;
 	struct rows knobs = ROWS(knob_columns, p->rp.knobs, p->rp.n_knobs);
-	struct rows jobs = ROWS(job_columns, p->rp.jobs, p->rp.n_jobs);
 	struct json *j = &cli->out.j;
 	int err = CLI_OK;
 
@@ -313,7 +289,6 @@ static int sum_up(struct player *p)
 		json_key(j, "lost_events");
 		json_boolean(j, p->rp.losses);
 		out_list(cli, &cli->out, "knobs", &knobs);
-		out_list(cli, &cli->out, "jobs", &jobs);
 		say_absent(p);
 		if (p->is.problem) {
 			json_key(j, "problem");
@@ -327,17 +302,10 @@ static int sum_up(struct player *p)
 		printf("\nwhat would have been done, against what was\n");
 		err = cli_show(cli, &knobs);
 	}
-	if (!err && has_latencies(&p->rp)) {
-		printf("\n");
-		err = cli_show(cli, &jobs);
-	}
-	printf("\n");
-	if (!has_latencies(&p->rp))
-		printf("latencies: the recording has none, neither p99 nor queue delay\n");
+	printf("\nlatencies: a recording has none, neither p99 nor queue delay\n");
 	say_absent(p);
 	if (p->rp.losses)
-		printf("events: some were lost, %zu times, how many nobody knows\n",
-		       p->rp.losses);
+		printf("events are missing, how many nobody knows: see 'lost' above\n");
 	printf("%zu readings, %zu events, %zu decisions that would have been made\n",
 	       p->rp.readings, p->rp.events, p->rp.decisions);
 	return err;

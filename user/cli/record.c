@@ -15,6 +15,9 @@
 
 #define INTERVAL_MS 100
 
+/* More than the socket has room for: what comes faster than that is not waited for. */
+#define TURNS 128
+
 static volatile sig_atomic_t ended;
 
 static void on_signal(int sig)
@@ -47,14 +50,14 @@ struct recorder {
 	int err;		/* of a write, 0 or -errno */
 };
 
-static void on_event(const struct io_event *e, void *arg)
+static void on_event(const struct snap_event *e, void *arg)
 {
 	struct recorder *rec = arg;
 
 	if (rec->err)
 		return;
 	rec->err = record_write_event(&rec->r, cli_now(), e);
-	rec->events += e->kind != IO_EVENT_LOST;
+	rec->events += e->kind != SNAP_EVENT_LOST;
 }
 
 static int write_error(const struct recorder *rec)
@@ -63,13 +66,18 @@ static int write_error(const struct recorder *rec)
 	return CLI_ERROR;
 }
 
-/* Those that are there by now. */
+/* All that are there by now. */
 static int keep_events(struct recorder *rec)
 {
+	int turn, got = 1;
+
 	if (rec->fd < 0)
 		return CLI_OK;
-	if (io_events_read(rec->cli->io, on_event, rec) < 0)
-		return cli_io_error(rec->cli);
+	for (turn = 0; turn < TURNS && got && !rec->err; turn++) {
+		got = io_events_read(rec->cli->io, on_event, rec);
+		if (got < 0)
+			return cli_io_error(rec->cli);
+	}
 	if (!rec->err)
 		rec->err = record_flush(&rec->r);
 	return rec->err ? write_error(rec) : CLI_OK;
@@ -88,7 +96,10 @@ static int wait_until(struct recorder *rec, uint64_t end)
 	return err;
 }
 
-/* What is known of the events before the reading comes before it. */
+/*
+ * What is known of the events before the reading comes before it. The first reading
+ * is what events are told by, the names of devices among it.
+ */
 static int keep_reading(struct recorder *rec)
 {
 	struct cli *cli = rec->cli;
@@ -108,7 +119,7 @@ static int keep_reading(struct recorder *rec)
 /* Figures are for everybody, events are not: without them, said in the file too. */
 static int listen_events(struct recorder *rec)
 {
-	struct io_event e = { .kind = IO_EVENT_LOST };
+	struct snap_event e = { .kind = SNAP_EVENT_LOST };
 
 	rec->fd = io_events_open(rec->cli->io);
 	if (rec->fd >= 0)

@@ -51,6 +51,26 @@ unsigned int text_utf8(const char *str)
 	return n;
 }
 
+void text_tame(struct text *t, const char *name)
+{
+	unsigned int len;
+
+	for (; *name && !t->cut; name += len) {
+		unsigned char c = (unsigned char)*name;
+
+		len = c < 0x80 ? 1 : text_utf8(name);
+		if (!len || c < 0x20 || c == 0x7f ||
+		    (c == 0xc2 && (unsigned char)name[1] < 0xa0)) {
+			text_mem(t, "?", 1);
+			len = 1;
+		} else if (t->len + len < t->cap) {
+			text_mem(t, name, len);
+		} else {
+			t->cut = true;	/* not in the middle of a character */
+		}
+	}
+}
+
 void text_u64(struct text *t, uint64_t v)
 {
 	char digits[20];

@@ -47,6 +47,13 @@ static inline void text_str(struct text *t, const char *s)
 void text_u64(struct text *t, uint64_t v);
 /* The length of the UTF-8 sequence at @str, 0: it is none (RFC 3629). */
 unsigned int text_utf8(const char *str);
+/*
+ * A name that a process or a file chose: what would move a terminal's cursor is a
+ * '?'. That is control characters of one byte, of two (U+0080 to U+009F, among them
+ * the beginning of terminals' sequences), and bytes that are no UTF-8, which may be
+ * the same to a terminal of another encoding.
+ */
+void text_tame(struct text *t, const char *name);
 /* Rounded to @decimals (0 to 9), trailing zeros dropped. */
 void text_fixed(struct text *t, double v, unsigned int decimals);
 

@@ -22,12 +22,12 @@
 #define TURN	256
 
 struct delivery {
-	void (*cb)(const struct io_event *event, void *arg);
+	void (*cb)(const struct snap_event *event, void *arg);
 	void *arg;
 	int n;
 };
 
-static void deliver(struct delivery *d, const struct io_event *event)
+static void deliver(struct delivery *d, const struct snap_event *event)
 {
 	d->cb(event, d->arg);
 	d->n++;
@@ -125,7 +125,7 @@ static bool is_ours(const void *pos, size_t left)
 /* What was heard so far says nothing of the module that comes. */
 static void lost(struct delivery *d, const char *why)
 {
-	deliver(d, &(struct io_event){ .kind = IO_EVENT_LOST, .why = why });
+	deliver(d, &(struct snap_event){ .kind = SNAP_EVENT_LOST, .why = why });
 }
 
 static void take_ctrl(struct io *io, uint8_t cmd, struct delivery *d)
@@ -137,7 +137,7 @@ static void take_ctrl(struct io *io, uint8_t cmd, struct delivery *d)
 }
 
 static bool fill_event(uint8_t cmd, const struct srdma_reading *r,
-		       struct io_event *e)
+		       struct snap_event *e)
 {
 	const struct snapshot *s = r->snap;
 
@@ -145,7 +145,7 @@ static bool fill_event(uint8_t cmd, const struct srdma_reading *r,
 	case SWIFTRDMA_CMD_QP_CREATED_NTF:
 	case SWIFTRDMA_CMD_QP_DESTROYED_NTF:
 		e->kind = cmd == SWIFTRDMA_CMD_QP_CREATED_NTF ?
-			IO_EVENT_QP_CREATED : IO_EVENT_QP_DESTROYED;
+			SNAP_EVENT_QP_CREATED : SNAP_EVENT_QP_DESTROYED;
 		if (!s->n_qps)
 			return false;
 		e->qp = &s->qps[0];
@@ -153,18 +153,18 @@ static bool fill_event(uint8_t cmd, const struct srdma_reading *r,
 			e->owner = &s->owners[e->qp->owner];
 		return true;
 	case SWIFTRDMA_CMD_ACT_NTF:
-		e->kind = IO_EVENT_ACTION;
+		e->kind = SNAP_EVENT_ACTION;
 		e->batch = r->batch;
 		e->index = r->action_index;
 		e->action = r->actions;
 		return r->n_actions;
 	case SWIFTRDMA_CMD_LEASE_NTF:
-		e->kind = IO_EVENT_LEASE_END;
+		e->kind = SNAP_EVENT_LEASE_END;
 		e->lease = r->lease.id;
 		e->expired = r->lease.expired;
 		return r->has_lease;
 	case SWIFTRDMA_CMD_CONGESTION_NTF:
-		e->kind = IO_EVENT_CONGESTION;
+		e->kind = SNAP_EVENT_CONGESTION;
 		e->dev = s->devs;
 		e->uars = s->uars;
 		e->n_uars = s->n_uars;
@@ -184,7 +184,7 @@ static int take_event(struct io *io, uint8_t cmd, const void *attrs,
 		.actions = io->event_actions,
 		.cap_actions = io->cap_event_actions,
 	};
-	struct io_event e = { 0 };
+	struct snap_event e = { 0 };
 	int err;
 
 	s->n_devs = s->n_ports = s->n_prios = s->n_uars = s->n_qps = 0;
@@ -220,7 +220,7 @@ static int take_message(struct io *io, const struct nlmsghdr *nlh,
 	return 0;
 }
 
-int io_events_read(struct io *io, void (*cb)(const struct io_event *, void *),
+int io_events_read(struct io *io, void (*cb)(const struct snap_event *, void *),
 		   void *arg)
 {
 	struct delivery d = { .cb = cb, .arg = arg };

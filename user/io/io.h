@@ -10,6 +10,7 @@
 #ifndef SRDMA_IO_IO_H
 #define SRDMA_IO_IO_H
 
+#include "core/event.h"
 #include "core/pair.h"
 #include "core/snapshot.h"
 
@@ -93,40 +94,16 @@ struct io_level {
 int io_levels(struct io *io, struct io_level *levels, size_t cap);
 int io_levels_set(struct io *io, const struct io_level *levels, size_t n);
 
-enum io_event_kind {
-	IO_EVENT_QP_CREATED,
-	IO_EVENT_QP_DESTROYED,
-	IO_EVENT_ACTION,
-	IO_EVENT_LEASE_END,
-	IO_EVENT_CONGESTION,
-	IO_EVENT_LOST,		/* some were lost: read anew */
-};
-
-struct io_event {
-	enum io_event_kind kind;
-	const struct snap_qp *qp;		/* QP_* */
-	const struct snap_owner *owner;		/* QP_* */
-	const struct snap_action *action;	/* ACTION */
-	uint64_t batch;				/* ACTION */
-	uint32_t index;				/* ACTION: place in its batch */
-	const struct snap_dev *dev;		/* CONGESTION */
-	const struct snap_uar *uars;		/* CONGESTION: busiest first */
-	size_t n_uars;
-	uint64_t lease;				/* LEASE_END */
-	bool expired;				/* LEASE_END: it ran out */
-	const char *why;			/* LOST: in words */
-};
-
 /**
  * io_events_open - listen to the module's events
  *
  * Returns a file descriptor to poll for reading; io_events_read() then calls
  * @cb for each event there is and returns their number. ENOBUFS becomes one
- * IO_EVENT_LOST, and so do the unloading and loading of the module. How many were
+ * SNAP_EVENT_LOST, and so do the unloading and loading of the module. How many were
  * lost nobody knows. The descriptor belongs to @io and outlives the module.
  */
 int io_events_open(struct io *io);
-int io_events_read(struct io *io, void (*cb)(const struct io_event *, void *),
+int io_events_read(struct io *io, void (*cb)(const struct snap_event *, void *),
 		   void *arg);
 
 #endif /* SRDMA_IO_IO_H */

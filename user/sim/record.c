@@ -11,7 +11,6 @@
 
 #define MAGIC		"SRDMArec"
 #define BYTES_MAX	(256u << 20)	/* of a record */
-#define OBJECTS_MAX	(4u << 20)
 
 static char **array_of(struct snapshot *s, const struct record_table *t)
 {
@@ -90,7 +89,7 @@ static uint32_t get_u32(const unsigned char *p)
 
 static int take(struct record *r);
 
-/* The buffer as a record, after what a reader will have by then was kept. */
+/* The buffer as a record. What a reader will have then is what the next differs from. */
 static int put_record(struct record *r)
 {
 	unsigned char head[8];
@@ -130,7 +129,7 @@ int record_write(struct record *r, const struct snapshot *s)
 	return err ? err : record_flush(r);
 }
 
-int record_write_event(struct record *r, uint64_t time, const struct io_event *e)
+int record_write_event(struct record *r, uint64_t time, const struct snap_event *e)
 {
 	r->buf.len = 0;
 	if (!record_put_number(&r->buf, RECORD_EVENT) ||
@@ -150,8 +149,7 @@ static int get_job(struct record_source *in, struct snap_job *job)
 		return 0;
 	want = job->n_stats;
 	job->n_stats = had;
-	/* An object takes a byte at least. */
-	if (want > record_left(in))
+	if (!record_may_have(in, want))
 		return 0;
 	if (!record_resize(&stats, &job->n_stats, want, sizeof(*job->stats)))
 		return -ENOMEM;
@@ -170,13 +168,14 @@ static int get_table(struct record *r, struct record_source *in, size_t which)
 	uint64_t want;
 	int got;
 
-	if (!record_get_number(in, &want) || want > OBJECTS_MAX ||
-	    want > record_left(in))
+	if (!record_get_number(in, &want) || !record_may_have(in, want))
 		return 0;
 	for (i = want; which == RECORD_JOBS && i < *n; i++) {
 		struct snap_job *job = (struct snap_job *)*array + i;
 
 		free(job->stats);
+		job->stats = NULL;
+		job->n_stats = 0;
 	}
 	if (!record_resize(array, n, want, t->of.size))
 		return -ENOMEM;

@@ -19,8 +19,7 @@
 
 #include <stdio.h>
 
-#include "core/snapshot.h"
-#include "io/io.h"
+#include "core/event.h"
 #include "sim/record_code.h"
 
 #define RECORD_VERSION	5
@@ -42,8 +41,8 @@ struct record_event {
 	struct snap_action action;
 	struct snap_dev dev;
 	struct snap_uar *uars;
-	size_t n_uars;
-	struct io_event e;
+	size_t n_uars;		/* there is room for */
+	struct snap_event e;
 };
 
 struct record {
@@ -61,7 +60,7 @@ int record_begin(struct record *r, FILE *f);
 /* Whole or not at all, and flushed. 0 or -errno; -EFBIG: no reader would take it. */
 int record_write(struct record *r, const struct snapshot *s);
 /* Events come in swarms: flushed with the next snapshot, or by record_flush(). */
-int record_write_event(struct record *r, uint64_t time, const struct io_event *e);
+int record_write_event(struct record *r, uint64_t time, const struct snap_event *e);
 int record_flush(struct record *r);
 /* -EINVAL: no recording; -EPROTONOSUPPORT: of another version, r->version. */
 int record_open(struct record *r, FILE *f);

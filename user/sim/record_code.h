@@ -24,6 +24,15 @@ static inline size_t record_left(const struct record_source *in)
 	return (size_t)(in->end - in->p);
 }
 
+/* Objects of a kind, at most. */
+#define RECORD_OBJECTS_MAX	(4u << 20)
+
+/* So many objects may follow: each takes a byte at least. */
+static inline bool record_may_have(const struct record_source *in, uint64_t n)
+{
+	return n <= RECORD_OBJECTS_MAX && n <= record_left(in);
+}
+
 /* Of what there was nothing before, the difference is from nothing. */
 extern const char record_nothing[RECORD_OBJECT_MAX];
 

@@ -7,11 +7,6 @@
 
 #include "core/text.h"
 
-static bool is_qp(uint32_t kind)
-{
-	return kind == IO_EVENT_QP_CREATED || kind == IO_EVENT_QP_DESTROYED;
-}
-
 /* --- Writing ---------------------------------------------------------------------- */
 
 static bool put(struct record_buf *to, size_t table, const void *was,
@@ -20,7 +15,7 @@ static bool put(struct record_buf *to, size_t table, const void *was,
 	return record_put_object(to, &record_tables[table].of, was, is);
 }
 
-static bool put_uars(struct record_buf *to, const struct io_event *e)
+static bool put_uars(struct record_buf *to, const struct snap_event *e)
 {
 	size_t i;
 
@@ -31,7 +26,7 @@ static bool put_uars(struct record_buf *to, const struct io_event *e)
 }
 
 static bool put_qp(struct record_buf *to, const struct record_event *was,
-		   const struct io_event *e)
+		   const struct snap_event *e)
 {
 	struct snap_qp qp = *e->qp;
 
@@ -42,7 +37,7 @@ static bool put_qp(struct record_buf *to, const struct record_event *was,
 }
 
 bool record_event_put(struct record_buf *to, const struct record_event *was,
-		      uint64_t time, const struct io_event *e)
+		      uint64_t time, const struct snap_event *e)
 {
 	struct record_event_head head = {
 		.time = time,
@@ -51,7 +46,7 @@ bool record_event_put(struct record_buf *to, const struct record_event *was,
 		.batch = e->batch,
 		.lease = e->lease,
 		.expired = e->expired,
-		.has_owner = is_qp(e->kind) && e->owner,
+		.has_owner = e->owner,
 		.uars = (uint32_t)e->n_uars,
 	};
 	struct text t;
@@ -61,13 +56,13 @@ bool record_event_put(struct record_buf *to, const struct record_event *was,
 	if (!record_put_object(to, &record_head, &was->head, &head))
 		return false;
 	switch (e->kind) {
-	case IO_EVENT_QP_CREATED:
-	case IO_EVENT_QP_DESTROYED:
+	case SNAP_EVENT_QP_CREATED:
+	case SNAP_EVENT_QP_DESTROYED:
 		return put_qp(to, was, e);
-	case IO_EVENT_ACTION:
+	case SNAP_EVENT_ACTION:
 		return record_put_object(to, &record_action, &was->action,
 					 e->action);
-	case IO_EVENT_CONGESTION:
+	case SNAP_EVENT_CONGESTION:
 		return put(to, RECORD_DEVS, &was->dev, e->dev) &&
 		       put_uars(to, e);
 	default:
@@ -87,8 +82,7 @@ static int get_uars(struct record_source *in, struct record_event *ev)
 	char *uars = (char *)ev->uars;
 	size_t i, want = ev->head.uars;
 
-	/* An object takes a byte at least. */
-	if (want > record_left(in))
+	if (!record_may_have(in, want))
 		return 0;
 	/* They differ from nothing, each of them. */
 	ev->n_uars = 0;
@@ -104,20 +98,20 @@ static int get_uars(struct record_source *in, struct record_event *ev)
 /* What belongs to its kind, and nothing else. 1, 0 or -ENOMEM. */
 static int get_objects(struct record_source *in, struct record_event *ev)
 {
-	struct io_event *e = &ev->e;
+	struct snap_event *e = &ev->e;
 	int got;
 
 	switch (e->kind) {
-	case IO_EVENT_QP_CREATED:
-	case IO_EVENT_QP_DESTROYED:
+	case SNAP_EVENT_QP_CREATED:
+	case SNAP_EVENT_QP_DESTROYED:
 		e->qp = &ev->qp;
 		e->owner = ev->head.has_owner ? &ev->owner : NULL;
 		return get(in, RECORD_QPS, &ev->qp) &&
 		       (!e->owner || get(in, RECORD_OWNERS, &ev->owner));
-	case IO_EVENT_ACTION:
+	case SNAP_EVENT_ACTION:
 		e->action = &ev->action;
 		return record_get_object(in, &record_action, &ev->action);
-	case IO_EVENT_CONGESTION:
+	case SNAP_EVENT_CONGESTION:
 		if (!get(in, RECORD_DEVS, &ev->dev))
 			return 0;
 		got = get_uars(in, ev);
@@ -125,8 +119,8 @@ static int get_objects(struct record_source *in, struct record_event *ev)
 		e->uars = ev->uars;
 		e->n_uars = ev->n_uars;
 		return got;
-	case IO_EVENT_LEASE_END:
-	case IO_EVENT_LOST:
+	case SNAP_EVENT_LEASE_END:
+	case SNAP_EVENT_LOST:
 		return 1;
 	}
 	return 0;
@@ -137,11 +131,10 @@ int record_event_get(struct record_source *in, struct record_event *ev)
 	const struct record_event_head *head = &ev->head;
 	int got;
 
-	if (!record_get_object(in, &record_head, &ev->head) ||
-	    head->kind > IO_EVENT_LOST)
+	if (!record_get_object(in, &record_head, &ev->head))
 		return 0;
-	ev->e = (struct io_event){
-		.kind = (enum io_event_kind)head->kind,
+	ev->e = (struct snap_event){
+		.kind = (enum snap_event_kind)head->kind,
 		.index = head->index,
 		.batch = head->batch,
 		.lease = head->lease,

@@ -7,7 +7,7 @@
 
 /* @was: the event before. False: no memory. */
 bool record_event_put(struct record_buf *to, const struct record_event *was,
-		      uint64_t time, const struct io_event *e);
+		      uint64_t time, const struct snap_event *e);
 /* RECORD_EVENT: @ev is the next one; 0: these bytes are none; -ENOMEM. */
 int record_event_get(struct record_source *in, struct record_event *ev);
 void record_event_free(struct record_event *ev);

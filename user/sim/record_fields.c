@@ -7,7 +7,9 @@
  * Each structure's members in the order in which they are declared: N() one
  * value, A() an array, O() what is left out. FIELDS() does not compile with a
  * list that is shorter than its structure, so that a new member cannot be
- * forgotten; who adds one, or changes a type, raises RECORD_VERSION.
+ * forgotten. Older files are read by the same lists: who adds a member, at the end
+ * of its structure, raises RECORD_VERSION; who puts it elsewhere, changes a type, or
+ * gives a bit of .has another meaning, raises RECORD_OLDEST as well.
  */
 #define DEV(N, A, O, t)							\
 	N(t, has) N(t, index) N(t, caps)				\

@@ -47,7 +47,7 @@ enum {
 /* What every event has; of most kinds only a part means something. */
 struct record_event_head {
 	uint64_t time;		/* when it was read */
-	uint32_t kind;		/* enum io_event_kind */
+	uint32_t kind;		/* enum snap_event_kind */
 	uint32_t index;
 	uint64_t batch, lease;
 	bool expired, has_owner;

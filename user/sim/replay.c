@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/io.h"
-
 /* One more of @size in *@array. NULL: no memory. */
 static void *grow(void *array, size_t n, size_t *cap, size_t size)
 {
@@ -37,7 +35,6 @@ void replay_end(struct replay *rp)
 	policy_state_free(&rp->st);
 	free(rp->out);
 	free(rp->knobs);
-	free(rp->jobs);
 	free(rp->turned);
 	memset(rp, 0, sizeof(*rp));
 }
@@ -219,6 +216,7 @@ static int note_reading(struct replay *rp, const struct snapshot *is)
 			done = &k->done;
 			if (done->has != has || (has && done->v != v))
 				k->lease = 0;
+			k->several &= has;
 			if (turn_done(rp, k, has, v))
 				return -ENOMEM;
 		}
@@ -228,8 +226,7 @@ static int note_reading(struct replay *rp, const struct snapshot *is)
 /*
  * An override holds unless another lease's of higher rank does, or a younger one's
  * of the same. Of a value that was there before the recording nobody knows whose it
- * is: whether it gives way the next reading says, and so what lies beneath one that
- * is taken back.
+ * is: whether it gives way the next reading says.
  */
 static bool prevails(const struct replay_knob *k, const struct snap_action *a)
 {
@@ -239,6 +236,13 @@ static bool prevails(const struct replay_knob *k, const struct snap_action *a)
 		return k->done.v == (double)a->value;
 	return a->lease_rank > k->rank ||
 	       (a->lease_rank == k->rank && a->lease_id >= k->lease);
+}
+
+/* So does what lies beneath, if anything may. */
+static int take_back(struct replay *rp, struct replay_knob *k)
+{
+	k->lease = 0;
+	return k->several ? 0 : turn_done(rp, k, false, 0);
 }
 
 static int note_action(struct replay *rp, const struct snap_action *a)
@@ -256,9 +260,9 @@ static int note_action(struct replay *rp, const struct snap_action *a)
 	if (a->clear) {
 		if (!k->lease || k->lease != a->lease_id)
 			return 0;
-		k->lease = 0;
-		return turn_done(rp, k, false, 0);
+		return take_back(rp, k);
 	}
+	k->several |= k->done.has && k->lease && k->lease != a->lease_id;
 	if (!prevails(k, a))
 		return 0;
 	k->lease = a->lease_id;
@@ -273,29 +277,26 @@ static int note_lease_end(struct replay *rp, uint64_t lease)
 	for (i = 0; i < rp->n_knobs; i++) {
 		struct replay_knob *k = &rp->knobs[i];
 
-		if (!lease || k->lease != lease)
-			continue;
-		k->lease = 0;
-		if (turn_done(rp, k, false, 0))
+		if (lease && k->lease == lease && take_back(rp, k))
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-int replay_event(struct replay *rp, uint64_t time, const struct io_event *e)
+int replay_event(struct replay *rp, uint64_t time, const struct snap_event *e)
 {
 	size_t i;
 
 	rp->n_out = rp->n_turned = 0;
 	if (rp->readings)
 		advance(rp, time);
-	rp->events += e->kind != IO_EVENT_LOST;
+	rp->events += e->kind != SNAP_EVENT_LOST;
 	switch (e->kind) {
-	case IO_EVENT_ACTION:
+	case SNAP_EVENT_ACTION:
 		return note_action(rp, e->action);
-	case IO_EVENT_LEASE_END:
+	case SNAP_EVENT_LEASE_END:
 		return note_lease_end(rp, e->lease);
-	case IO_EVENT_LOST:
+	case SNAP_EVENT_LOST:
 		rp->losses++;
 		for (i = 0; i < rp->n_knobs; i++)
 			rp->knobs[i].lease = 0;
@@ -321,63 +322,7 @@ static int note_would(struct replay *rp)
 	return 0;
 }
 
-/* --- What jobs had ---------------------------------------------------------------- */
-
-static struct replay_job *job_of(struct replay *rp, const char *name)
-{
-	struct replay_job *j;
-	struct text t;
-	size_t i;
-
-	for (i = 0; i < rp->n_jobs; i++)
-		if (!strcmp(rp->jobs[i].name, name))
-			return &rp->jobs[i];
-	j = grow(rp->jobs, rp->n_jobs, &rp->cap_jobs, sizeof(*j));
-	if (!j)
-		return NULL;
-	rp->jobs = j;
-	j += rp->n_jobs++;
-	memset(j, 0, sizeof(*j));
-	text_init(&t, j->name, sizeof(j->name));
-	text_str(&t, name);
-	return j;
-}
-
-static void worst(bool *has, double *most, double v)
-{
-	if (!*has || v > *most)
-		*most = v;
-	*has = true;
-}
-
-static int note_jobs(struct replay *rp)
-{
-	const struct signals *s = &rp->sig;
-	struct replay_job *j;
-	double v, slo;
-	size_t i;
-	uint32_t q;
-
-	for (i = 0; i < s->snap->n_jobs; i++) {
-		/* Job 0 stands for those that no rule claimed. */
-		if (!s->snap->jobs[i].id)
-			continue;
-		j = job_of(rp, s->snap->jobs[i].name);
-		if (!j)
-			return -ENOMEM;
-		if (signal_get(s, SIG_JOB_P99, i, &v)) {
-			worst(&j->has_p99, &j->p99, v);
-			if (signal_get(s, SIG_JOB_SLO_P99, i, &slo)) {
-				j->judged++;
-				j->met += v <= slo;
-			}
-		}
-		for (q = s->job_first[i]; q < s->job_first[i + 1]; q++)
-			if (signal_get(s, SIG_QP_QUEUE_DELAY, s->job_qps[q], &v))
-				worst(&j->has_delay, &j->queue_delay, v);
-	}
-	return 0;
-}
+/* --- Readings and events ----------------------------------------------------------- */
 
 static void note_known(struct replay *rp)
 {
@@ -418,7 +363,7 @@ int replay_step(struct replay *rp, const struct snapshot *was,
 		rp->first = rp->last = is->time;
 	advance(rp, is->time);
 	note_known(rp);
-	if (note_reading(rp, is) || note_jobs(rp))
+	if (note_reading(rp, is))
 		return -ENOMEM;
 	/* As the agent: rates need two readings. */
 	if (!was)

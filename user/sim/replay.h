@@ -11,9 +11,8 @@
 #ifndef SRDMA_SIM_REPLAY_H
 #define SRDMA_SIM_REPLAY_H
 
+#include "core/event.h"
 #include "policy/config.h"
-
-struct io_event;
 
 #define REPLAY_DECISIONS 256
 #define REPLAY_NEVER	UINT64_MAX
@@ -35,14 +34,7 @@ struct replay_knob {
 	/* Whose is what was done, where an event said so; 0: not known. */
 	uint64_t lease;
 	uint32_t rank;
-};
-
-/* What a job had, where the recording tells: the worst that was read. */
-struct replay_job {
-	char name[SNAP_NAME];
-	bool has_p99, has_delay;
-	double p99, queue_delay;	/* ns */
-	uint32_t judged, met;		/* readings with a p99 and a target */
+	bool several;		/* leases have asked for it since there was nothing */
 };
 
 struct replay {
@@ -55,8 +47,6 @@ struct replay {
 	uint64_t known;		/* bit per enum signal_id that was ever known */
 	struct replay_knob *knobs;
 	size_t n_knobs, cap_knobs;
-	struct replay_job *jobs;
-	size_t n_jobs, cap_jobs;
 	/* Of the last reading or event: what would have been done, and what had been. */
 	struct policy_decision *out;
 	size_t n_out;
@@ -73,7 +63,7 @@ int replay_step(struct replay *rp, const struct snapshot *was,
 		const struct snapshot *is);
 
 /* What happened between the reading before and the next, at @time (ns). */
-int replay_event(struct replay *rp, uint64_t time, const struct io_event *e);
+int replay_event(struct replay *rp, uint64_t time, const struct snap_event *e);
 
 /* The same knob of the same job; NULL: nobody touched it. */
 const struct replay_knob *replay_find(const struct replay *rp, const char *job,

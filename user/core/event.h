@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* What happened in the kernel between two snapshots, in the same words. */
+#ifndef SRDMA_CORE_EVENT_H
+#define SRDMA_CORE_EVENT_H
+
+#include "core/snapshot.h"
+
+/* Recordings keep these numbers: a new one goes to the end. */
+enum snap_event_kind {
+	SNAP_EVENT_QP_CREATED,
+	SNAP_EVENT_QP_DESTROYED,
+	SNAP_EVENT_ACTION,
+	SNAP_EVENT_LEASE_END,
+	SNAP_EVENT_CONGESTION,
+	SNAP_EVENT_LOST,	/* some were lost: read anew */
+};
+
+/* What it points to is whose it was got from, for as long as that says. */
+struct snap_event {
+	enum snap_event_kind kind;
+	const struct snap_qp *qp;		/* QP_* */
+	const struct snap_owner *owner;		/* QP_* */
+	const struct snap_action *action;	/* ACTION */
+	uint64_t batch;				/* ACTION */
+	uint32_t index;				/* ACTION: place in its batch */
+	const struct snap_dev *dev;		/* CONGESTION */
+	const struct snap_uar *uars;		/* CONGESTION: busiest first */
+	size_t n_uars;
+	uint64_t lease;				/* LEASE_END */
+	bool expired;				/* LEASE_END: it ran out */
+	const char *why;			/* LOST: in words */
+};
+
+#endif /* SRDMA_CORE_EVENT_H */
