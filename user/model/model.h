@@ -78,7 +78,7 @@ struct model_params {
 	/* Processing units. */
 	uint32_t pus;		/* up to MODEL_PUS */
 	uint32_t pu_ps;		/* a unit's time for a WQE */
-	uint32_t jitter_pct;	/* +-, uniform; 0..100 */
+	uint32_t jitter_pct;	/* +-, uniform, of that; 0..100 */
 	uint32_t ctrl_ps;	/* a unit's time for a control verb, by default */
 
 	/* Port. */

@@ -23,16 +23,16 @@ int model_preset_named(const char *name)
  */
 #define CX_PUS		16
 #define CX_PU_PS	147465		/* 16 units do 108.5 M WQEs/s */
-#define CX_JITTER_PCT	50		/* without, the knees are too sharp */
-#define CX_WQES		836
-#define CX_REFETCH_Q8	461		/* 1.8 */
-#define CX_PIPE_PS	2438000		/* of a READ, there and back */
-#define CX_UAR_PS	452000		/* exponent in growth.h, as the next one's */
-#define CX_QP_PS	1054000
-#define CX_POST_PS	211000		/* CPU time */
-#define CX_HOLD_PS	180000		/* of it, with a register's lock held */
+#define CX_JITTER_PCT	60		/* without, the knees are too sharp */
+#define CX_WQES		781
+#define CX_REFETCH_Q8	434		/* 1.7 */
+#define CX_PIPE_PS	2381000		/* of a READ, there and back */
+#define CX_UAR_PS	489000		/* exponent in growth.h, as the next one's */
+#define CX_QP_PS	1144000
+#define CX_POST_PS	221000		/* CPU time */
+#define CX_HOLD_PS	173000		/* of it, with a register's lock held */
 #define CX_CORES	48		/* of SMART's hosts, with two threads each */
-#define CX_SHARE_Q8	127		/* 0.5 */
+#define CX_SHARE_Q8	103		/* 0.4 */
 
 /*
  * The measurement that the paper cites in 3.2 (Husky): 96.6 and 48 Gbit/s at

@@ -266,6 +266,18 @@ static bool may_post(const struct sim *s, const struct sim_state *j)
 	       (!j->credits || j->out + j->begun < j->credits);
 }
 
+/*
+ * A WR's CPU time varies as a unit's does. Were it always the same, threads that wait
+ * for one another would fall into step and never meet at a lock.
+ */
+static uint64_t post_time(struct sim *s)
+{
+	double swing = (double)s->post_ps * s->sc->nic.jitter_pct / 100;
+
+	return s->post_ps + (uint64_t)(2 * swing * sim_random(s)) -
+	       (uint64_t)swing;
+}
+
 /* The next WR of a thread that has just done something else. */
 void sim_begin(struct sim *s, uint32_t thread, uint64_t now)
 {
@@ -303,7 +315,7 @@ void sim_begin(struct sim *s, uint32_t thread, uint64_t now)
 	j->begun++;
 	t->arrival = now;
 	t->step = SIM_CPU;
-	schedule(s, thread, now + s->post_ps);
+	schedule(s, thread, now + post_time(s));
 }
 
 void sim_thread_event(struct sim *s, uint32_t thread)
