@@ -16,6 +16,7 @@ enum srdma_delay_point {
 	SRDMA_DELAY_PUBLISHED,	/* a new QP is in the table, but of no job yet */
 	SRDMA_DELAY_UNKNOWN,	/* in modify, which did not find its QP */
 	SRDMA_DELAY_EMPTIED,	/* a job that goes has no QPs any more, but is there */
+	SRDMA_DELAY_DEVX,	/* a QP made past RDMA core was seen, but is not entered */
 };
 
 /* Steps of disarm that can be left out, bits of parameter skip_grace. */

@@ -8,6 +8,7 @@
  */
 #include <linux/export.h>
 
+#include "debug.h"
 #include "devx.h"
 #include "netlink.h"
 #include "trace.h"
@@ -55,10 +56,12 @@ static void join_page(struct srdma_qp *q, u32 index)
 
 int srdma_devx_add(struct srdma_dev *dev, const struct srdma_devx_qp *d)
 {
-	struct srdma_qp *q = srdma_qp_alloc(dev, NULL, true);
 	struct srdma_qp_hw *hw;
+	struct srdma_qp *q;
 	int ret = -ENOMEM;
 
+	srdma_delay(SRDMA_DELAY_DEVX);
+	q = srdma_qp_alloc(dev, NULL, true);
 	if (!q)
 		return ret;
 	set_bit(SRDMA_QP_DEAD, &q->flags);

@@ -33,9 +33,9 @@ start monitor swiftrdma -j monitor
 # Until it hears something, nothing that it misses counts.
 provoke() {
 	nlreq ACT doit "lease{id=$(nlreq --lease ACT doit 'lease{origin=provoke}') ttl_ms=0}" >/dev/null
-	grep -q . "$work/monitor"
+	grep -q . "$work/$1"
 }
-check "the monitor hears" wait_for 30 provoke
+check "the monitor hears" wait_for 30 provoke monitor
 qpsh_start a devxqp mlx5_0
 created=$(dev mlx5_0 created)
 qpn=() page=''
@@ -146,5 +146,21 @@ is "... and none is shown" "$(devx length)" 0
 qpsh_stop b
 qpsh_stop old
 check "unload" both_unload
+
+# --- The process goes before its QP is entered ---
+
+check "load, slow to enter them" eval "srdma_load_debug delay_at=256 delay_ms=2000 && mlx5_load"
+start gone swiftrdma -j monitor
+check "another monitor hears" wait_for 30 provoke gone
+qpsh_start b devxqp mlx5_0
+qp b create
+read -r _ number _ <<<"$answer"
+kill -9 "${qpsh_pid[b]}"
+wait "${qpsh_pid[b]}" 2>/dev/null
+gone_is() { jq -es "any(.[]; .event == \"$1\" and .qpn == $number and .kernel == \"exited\")" "$work/gone" >/dev/null 2>&1; }
+check "its QP is entered, as of one who has gone" wait_for 30 gone_is created
+check "... and ends" wait_for 30 gone_is destroyed
+is "none is left" "$(dev mlx5_0 devx_qps) $(dev mlx5_0 devx_created)" "0 1"
+check "unload after that" both_unload
 is "nothing in the kernel log" "$(mlx5_complaints)" ""
 ktap_end
