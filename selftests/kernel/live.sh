@@ -96,7 +96,7 @@ is "the audit finds both ends of each connection, alike" \
 	'[2,0,["alike","alike"]]'
 qpn=$(swiftrdma -j qp show dev rxe0 pid "${fleet_pid[ends]}" | jq '.[0].qpn')
 dest=$(swiftrdma -j qp show dev rxe0 qpn "$qpn" | jq '.[0].dest_qpn')
-swiftrdma action set dev rxe0 qpn "$qpn" level 3 for 60s >/dev/null
+swiftrdma action set dev rxe0 qpn "$qpn" level 3 for 600s >/dev/null
 check "a class raised at one end only is flagged" wait_for 10 audit_says '[1,1]'
 is "... with what each end asked for, is forced to and has" \
 	"$(audit | jq -c '.pairs | map([.dev, .qpn, .asked, .forced, .programmed,

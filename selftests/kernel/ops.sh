@@ -99,7 +99,7 @@ like "... whether it contends, and by which evidence" "$(tr -s ' \n' ' ' <"$work
 	"UAR: none, two or more of its QPs advanced in [0-9.]+ % of the readings, but there is no register"
 like "... what is not told, and why" "$(tr -s ' \n' ' ' <"$work/explain")" \
 	"work requests: this device's provider does not count them"
-swiftrdma action set job kv level 3 for 60s >/dev/null
+swiftrdma action set job kv level 3 for 600s >/dev/null
 like "a class that is forced is told from what was asked for" \
 	"$(swiftrdma -i 0.1 qp explain rxe0 "$qpn")" "level 3 is forced"
 is "... and in JSON, figures beside the words" \

@@ -94,7 +94,7 @@ for ((i = 1; i <= rounds; i++)); do
 	done
 	is "end $i: six conversations" "$n" 6
 	check "end $i: a job for them" swiftrdma job set talk match comm=lat
-	check "end $i: a class is put on them" swiftrdma action set job talk level 3 for 60s
+	check "end $i: a class is put on them" swiftrdma action set job talk level 3 for 600s
 	all() { [ "$(swiftrdma -j qp show job talk | jq 'map(select(.tclass == 96)) | length')" = 12 ]; }
 	check "end $i: they have it" wait_for 60 all
 	param delay_ms 150

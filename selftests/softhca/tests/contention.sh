@@ -12,6 +12,8 @@ cd "$(dirname "$0")/../../.." || exit 1
 . selftests/lib/ktap.sh
 # shellcheck source=selftests/lib/hca.sh
 . selftests/lib/hca.sh
+# shellcheck source=selftests/lib/proc.sh
+. selftests/lib/proc.sh
 
 scale=2000
 tmp=$(mktemp -d /tmp/contention.XXXXXX)
@@ -72,8 +74,8 @@ objects=$(cat $hca_debug/hca*/objects)
 
 check "64 QPs, a register each" crowd alone --registers 64 --duration 3 --events
 crowd four --registers 4 --duration 5 --events & pid=$!
-sleep 4
-is "4 registers have 16 QPs each" "$(placed 16)" 4
+crowded() { [ "$(placed 16)" = 4 ]; }
+check "4 registers have 16 QPs each" wait_for 30 crowded
 wait $pid
 check "64 QPs on 4 registers" [ -s "$tmp/four" ]
 alone=$(field rate "$tmp/alone") four=$(field rate "$tmp/four")
