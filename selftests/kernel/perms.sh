@@ -103,6 +103,7 @@ fi
 
 # Process ids are the reader's.
 qpsh_start inner unshare -pf /tmp/progs/qpsh && qp inner create
+point $? "a QP of a pid namespace"
 inner=$(pgrep -P "${qpsh_pid[inner]}")
 pids() { swiftrdma -j qp show qpn "$1" | jq -r '.[0].pid'; }
 is "from outside a pid namespace" "$(pids "$last")" "$inner"
