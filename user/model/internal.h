@@ -69,12 +69,12 @@ static inline bool wr_dead(const struct model *m, const struct model_wr *wr)
 	return wr->epoch != m->qp[wr->qp].epoch;
 }
 
-static inline void schedule(struct model *m, uint32_t src, uint64_t when)
+static inline void model_schedule(struct model *m, uint32_t src, uint64_t when)
 {
 	model_heap_set(&m->next, src, when);
 }
 
-static inline void unschedule(struct model *m, uint32_t src)
+static inline void model_unschedule(struct model *m, uint32_t src)
 {
 	model_heap_clear(&m->next, src);
 }

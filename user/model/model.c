@@ -24,7 +24,7 @@ static void pipe_event(struct model *m)
 	bool dead = wr_dead(m, wr);
 
 	if (m->pipe.head != MODEL_NONE)
-		schedule(m, SRC_PIPE(m), m->wr[m->pipe.head].due);
+		model_schedule(m, SRC_PIPE(m), m->wr[m->pipe.head].due);
 	m->inflight--;
 	wr_free(m, w);
 	if (dead)
@@ -57,7 +57,7 @@ void model_run_until(struct model *m, uint64_t now)
 	while (m->next.n && model_heap_first(&m->next) <= now) {
 		src = m->next.heap[0];
 		m->now = m->next.when[src];
-		unschedule(m, src);
+		model_unschedule(m, src);
 		if (src < SRC_PU(m)) {
 			model_uar_event(m, src);
 		} else if (src < SRC_ELEMENT(m)) {

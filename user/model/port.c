@@ -142,7 +142,7 @@ void model_element_unblock(struct model *m, uint32_t e)
 	if (!el->blocked)
 		return;
 	el->blocked = false;
-	unschedule(m, SRC_ELEMENT(m) + e);
+	model_unschedule(m, SRC_ELEMENT(m) + e);
 	for (c = 0; c < MODEL_CLASSES; c++)
 		if (el->group[c].qps.head != MODEL_NONE) {
 			el->group[c].deficit = (int32_t)(packet_bytes(m) * el->weight);
@@ -171,7 +171,7 @@ static void element_charge(struct model *m, uint32_t e, uint64_t wire)
 	for (c = 0; c < MODEL_CLASSES; c++)
 		if (el->group[c].listed)
 			group_unlist(m, e * MODEL_CLASSES + c);
-	schedule(m, SRC_ELEMENT(m) + e, el->tat - el->burst_ps);
+	model_schedule(m, SRC_ELEMENT(m) + e, el->tat - el->burst_ps);
 }
 
 /*
@@ -270,7 +270,7 @@ void model_port_start(struct model *m)
 	port->busy = true;
 	port->busy_ps += ps;
 	port->free_at = m->now + ps;
-	schedule(m, SRC_PORT(m), port->free_at);
+	model_schedule(m, SRC_PORT(m), port->free_at);
 }
 
 void model_port_add(struct model *m, uint32_t w)
@@ -334,7 +334,7 @@ void model_port_event(struct model *m)
 			due = m->wr[m->pipe.tail].due;
 		m->wr[wr].due = due;
 		if (m->pipe.head == MODEL_NONE)
-			schedule(m, SRC_PIPE(m), due);
+			model_schedule(m, SRC_PIPE(m), due);
 		wr_push(m, &m->pipe, wr);
 	}
 	model_port_start(m);

@@ -17,9 +17,10 @@ int model_preset_named(const char *name)
 }
 
 /*
- * Fitted on SMART's measurements of a ConnectX-6 (selftests/data/), all curves
- * at once; test_model_smart says how well. Nobody published such curves of a
- * ConnectX-5, so that preset differs only by its link.
+ * Fitted on SMART's measurements of a ConnectX-6 (selftests/data/), all curves at
+ * once, by the benchmark model_error, which says how well; but a unit's time is the
+ * published rate's. Nobody published such curves of a ConnectX-5, so that preset
+ * differs only by its link.
  */
 #define CX_PUS		16
 #define CX_PU_PS	147465		/* 16 units do 108.5 M WQEs/s */

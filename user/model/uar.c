@@ -39,7 +39,7 @@ static void uar_serve(struct model *m, uint32_t u)
 
 	uar->serving = true;
 	uar->free_at = m->now + model_growth(MODEL_LOCK_UAR, m->p.uar_ps, uar->active);
-	schedule(m, u, uar->free_at);
+	model_schedule(m, u, uar->free_at);
 }
 
 static void uar_list(struct model *m, struct model_uar *uar, uint32_t q)
@@ -88,7 +88,7 @@ void model_uar_add(struct model *m, uint32_t wr)
 	if (!waits) {
 		uar_list(m, uar, q);
 		if (uar->active == 1)
-			schedule(m, qp->uar, uar->free_at > m->now ? uar->free_at : m->now);
+			model_schedule(m, qp->uar, uar->free_at > m->now ? uar->free_at : m->now);
 	}
 	model_uar_congestion(m, qp->uar);
 }
@@ -135,7 +135,7 @@ void model_uar_forget(struct model *m, uint32_t q)
 	m->ungranted -= n;
 	if (uar->qps.head == q && uar->serving) {
 		uar->serving = false;
-		schedule(m, qp->uar, m->now);
+		model_schedule(m, qp->uar, m->now);
 	}
 	while (turns--) {
 		other = uar_unlist(m, uar);
@@ -143,6 +143,6 @@ void model_uar_forget(struct model *m, uint32_t q)
 			uar_list(m, uar, other);
 	}
 	if (!uar->active)
-		unschedule(m, qp->uar);
+		model_unschedule(m, qp->uar);
 	model_uar_congestion(m, qp->uar);
 }

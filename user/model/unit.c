@@ -69,7 +69,7 @@ static void pu_start(struct model *m, uint32_t k)
 	pu->busy = true;
 	pu->busy_ps += ps;
 	pu->free_at = m->now + ps;
-	schedule(m, SRC_PU(m) + k, pu->free_at);
+	model_schedule(m, SRC_PU(m) + k, pu->free_at);
 }
 
 void model_pu_add(struct model *m, uint32_t wr)
