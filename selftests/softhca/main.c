@@ -92,7 +92,7 @@ static int sh_poller(void *unused)
 		else if (now - last < SH_COOL_NS)
 			usleep_range(2000, 3000);
 		else
-			usleep_range(5000, 7000);
+			usleep_range(10000, 14000);
 		woke = ktime_get_ns();
 	}
 	return 0;

@@ -59,7 +59,7 @@ killed() {
 ktap_begin
 killed
 
-# Idle, the device looks for work 200 times a second and less.
+# Idle, the device looks for work 100 times a second and less.
 pid=$(pgrep -x softhca)
 sleep 1
 was=$(awk '{ print $14 + $15 }' "/proc/$pid/stat")
