@@ -48,13 +48,14 @@ static bool step_apply(struct eval *e, const struct step *step, uint32_t job,
 		       const struct binding *b, bool has_old, double old,
 		       double *new)
 {
-	struct prog_env env = {
-		.p = &e->set->prog, .s = e->s, .agg = e->st->truth.agg,
-		.now = e->now,
-	};
 	double n = step->n, least = 0;
 
 	if (step->expr.n) {
+		struct prog_env env = {
+			.p = &e->set->prog, .s = e->s,
+			.agg = e->st->truth.agg, .now = e->now,
+		};
+
 		n = prog_run(&env, step->expr, b);
 		if (n != n || n > 1e15 || n < -1e15)
 			return false;

@@ -158,7 +158,22 @@ static void find_rests(struct eval *e)
 		truth_rests_on(&r->when, prog, &p->fallback);
 		truth_rests_on(&r->undo, prog, &p->undo_not);
 		truth_rests_on(&r->undo, prog, &p->undo_fallback_not);
+		r->both = r->when;
+		truth_rests_on(&r->both, prog, &p->undo_not);
+		truth_rests_on(&r->both, prog, &p->undo_fallback_not);
 	}
+}
+
+static void rest_of(struct eval *e, struct policy_turn *turn)
+{
+	uint32_t i, o;
+
+	memset(&turn->rest, 0, sizeof(turn->rest));
+	for (i = turn->first; i < turn->end; i++)
+		for (o = 0; o < OBJ_UAR; o++)
+			turn->rest.need[o] |=
+				e->st->rests[e->st->whose[i] & ~STALE]
+					.both.need[o];
 }
 
 /* Whose turn comes when, and with which policies: worked out when jobs change. */
@@ -186,7 +201,10 @@ static void arrange(struct eval *e)
 		st->order[n].slot = (uint32_t)(slot - st->slots);
 		st->order[n].first = at;
 		at = list_policies(e, slot, job, at);
-		st->order[n++].end = at;
+		st->order[n].end = at;
+		st->order[n].asked = 0;
+		st->order[n].idle = false;
+		rest_of(e, &st->order[n++]);
 	}
 	if (at)
 		memset(st->answers, 0, at * sizeof(*st->answers));
@@ -258,22 +276,22 @@ static bool note(bool *was, uint64_t *since, enum tri t, uint64_t now)
 }
 
 /* Which condition answers: the state, or, where that cannot tell, the other. */
-static enum tri ask(struct eval *e, struct policy_answer *a, uint32_t n,
-		    uint32_t job, const struct cond **by)
+static enum tri ask(struct eval *e, struct policy_answer *a, bool same,
+		    uint32_t n, uint32_t job, const struct cond **by)
 {
 	const struct policy *p = &e->set->v[n];
 	const struct truth *t = &e->st->truth;
 	const struct prog *prog = &e->set->prog;
 	enum tri r;
 
-	if (!truth_same(t, job, &e->st->rests[n].when, a->asked)) {
+	if (!same) {
 		r = truth_some(t, prog, e->s, &p->when, job);
 		a->by_fallback = r == TRI_UNKNOWN && p->fallback.terms.n;
 		if (a->by_fallback)
 			r = truth_some(t, prog, e->s, &p->fallback, job);
 		a->is = (uint8_t)r;
 	}
-	a->asked = t->tick;
+	a->asked = true;
 	*by = a->by_fallback ? &p->fallback : &p->when;
 	return a->is;
 }
@@ -286,7 +304,8 @@ static enum tri ask_undo(struct eval *e, struct policy_answer *a,
 	const struct truth *t = &e->st->truth;
 	enum tri r;
 
-	if (!truth_same(t, job, &e->st->rests[n].undo, a->undo_asked)) {
+	if (!truth_same_job(t, job, a->undo_asked) ||
+	    !truth_same_rest(t, &e->st->rests[n].undo)) {
 		r = for_all(e, &p->undo_not, run, job);
 		a->undo_by_fallback = r == TRI_UNKNOWN &&
 				      p->undo_fallback.terms.n;
@@ -329,21 +348,25 @@ static bool taken(const struct policy *p, const struct policy_slot *slot,
 /* A policy's state on a job: not true; true; and it could act now; and where. */
 enum { FALSE, HOLDS, ACTS, FOUND };
 
+/* Does an act on a cause still settle? Then that one alone goes on. */
+static bool settling(const struct eval *e, const struct policy_slot *slot)
+{
+	return slot->caused && e->now - slot->cause_at < e->set->settle &&
+	       !e->st->at_once;
+}
+
 /*
  * Of the causes whose policies could act on this job now, the one whose signals
- * are furthest beyond their bounds. While an act on another cause settles, that
- * one alone goes on.
+ * are furthest beyond their bounds.
  */
-static enum cause weigh(struct eval *e, struct policy_slot *slot,
-			const struct policy_turn *turn, uint8_t *truth,
-			const struct cond **by, struct binding *where,
-			uint32_t *others)
+static enum cause weigh(struct eval *e, const struct policy_turn *turn,
+			uint8_t *truth, const struct cond **by,
+			struct binding *where)
 {
 	enum cause best = CAUSE_NONE;
 	double best_margin = 0;
-	uint32_t i, seen = 0;
+	uint32_t i;
 
-	*others = 0;
 	for (i = 0; i < turn->end - turn->first; i++) {
 		const struct policy *p =
 			&e->set->v[e->st->whose[turn->first + i] & ~STALE];
@@ -351,7 +374,6 @@ static enum cause weigh(struct eval *e, struct policy_slot *slot,
 
 		if (truth[i] != ACTS || p->cause == CAUSE_NONE)
 			continue;
-		seen |= 1u << p->cause;
 		first_true(e, by[i], turn->job, &where[i]);
 		truth[i] = FOUND;
 		m = why_margin(&e->set->prog, &e->st->truth, by[i], e->s,
@@ -361,10 +383,6 @@ static enum cause weigh(struct eval *e, struct policy_slot *slot,
 		best = p->cause;
 		best_margin = m;
 	}
-	if (slot->caused && e->now - slot->cause_at < e->set->settle &&
-	    !e->st->at_once)
-		best = slot->cause;
-	*others = seen & ~(1u << best);
 	return best;
 }
 
@@ -377,9 +395,12 @@ static bool could_act(struct eval *e, const struct policy_slot *slot,
 	       decide_moves(e, slot, n, job);
 }
 
-/* Is this policy's state true of the job? Else, has it something to take back? */
+/*
+ * Is this policy's state true of the job? Else, has it something to take back?
+ * @same: what was answered last is still right.
+ */
 static uint8_t look(struct eval *e, struct policy_slot *slot,
-		    const struct policy_turn *turn, uint32_t i,
+		    const struct policy_turn *turn, uint32_t i, bool same,
 		    const struct cond **by, bool *due)
 {
 	struct policy_answer *a = &e->st->answers[turn->first + i];
@@ -387,7 +408,7 @@ static uint8_t look(struct eval *e, struct policy_slot *slot,
 	struct policy_run *run = &slot->runs[n & ~STALE];
 
 	if (n & STALE || !note(&run->was_true, &run->true_since,
-			       ask(e, a, n, turn->job, by), e->now)) {
+			       ask(e, a, same, n, turn->job, by), e->now)) {
 		a->idle = !run->active;
 		*due = run->active;
 		return FALSE;
@@ -409,6 +430,7 @@ static void carry_out(struct eval *e, struct policy_slot *slot,
 	const struct policy *p = &e->set->v[n & ~STALE];
 	struct policy_run *run = &slot->runs[n & ~STALE];
 	const struct cond *undo;
+	enum tri back;
 
 	if (n & STALE) {
 		if (run->active)
@@ -421,19 +443,24 @@ static void carry_out(struct eval *e, struct policy_slot *slot,
 		decide_act(e, slot, n, turn->job, by, b, others, turned);
 		/* The undo is asked of the place where it was seen true. */
 		a->undo_asked = 0;
-	} else if (run->active &&
-		   note(&run->undo_was_true, &run->undo_since,
-			ask_undo(e, a, run, n, turn->job, &undo), e->now) &&
-		   !taken(p, slot, n, *turned) && decide_due(e, slot, n, true)) {
+	} else if (run->active) {
+		back = ask_undo(e, a, run, n, turn->job, &undo);
+		a->idle = back != TRI_TRUE;
+		if (!note(&run->undo_was_true, &run->undo_since, back,
+			  e->now) ||
+		    taken(p, slot, n, *turned) ||
+		    !decide_due(e, slot, n, true))
+			return;
 		first_true(e, undo, turn->job, b);
 		decide_undo(e, slot, n, turn->job, undo, b, turned);
 	}
 }
 
 static void eval_job(struct eval *e, struct policy_slot *slot,
-		     const struct policy_turn *turn)
+		     struct policy_turn *turn)
 {
 	const struct policy_answer *answers = e->st->answers + turn->first;
+	const struct truth *t = &e->st->truth;
 	const uint16_t *whose = e->st->whose + turn->first;
 	const struct cond *by[POLICY_SET_MAX];
 	struct binding where[POLICY_SET_MAX];
@@ -443,30 +470,35 @@ static void eval_job(struct eval *e, struct policy_slot *slot,
 	uint32_t others = 0, causes = 0;
 	unsigned int turned = 0;
 	enum cause cause = CAUSE_NONE;
-	bool is_due;
+	bool same_job, same, is_due;
 
+	same_job = truth_same_job(t, turn->job, turn->asked);
+	turn->asked = t->tick;
+	if (same_job && turn->idle && truth_same_rest(t, &turn->rest))
+		return;
 	for (i = 0; i < count; i++) {
-		uint32_t n = whose[i] & ~STALE;
+		const struct policy_rest *rest =
+			&e->st->rests[whose[i] & ~STALE];
 
+		same = same_job && answers[i].asked;
 		truth[i] = FALSE;
-		if (answers[i].idle &&
-		    truth_same(&e->st->truth, turn->job,
-			       &e->st->rests[n].when, answers[i].asked)) {
-			e->st->answers[turn->first + i].asked =
-				e->st->truth.tick;
+		if (same && answers[i].idle && truth_same_rest(t, &rest->both))
 			continue;
-		}
-		truth[i] = look(e, slot, turn, i, &by[i], &is_due);
+		same = same && truth_same_rest(t, &rest->when);
+		truth[i] = look(e, slot, turn, i, same, &by[i], &is_due);
 		if (!is_due)
 			continue;
 		due[n_due++] = (uint16_t)i;
 		if (truth[i] == ACTS)
-			causes |= 1u << e->set->v[n].cause;
+			causes |= 1u << e->set->v[whose[i]].cause;
 	}
 	causes &= ~(1u << CAUSE_NONE);
-	/* Telling causes apart takes more than one. */
-	if (causes & (causes - 1) || (causes && slot->caused))
-		cause = weigh(e, slot, turn, truth, by, where, &others);
+	if (causes && settling(e, slot))
+		cause = slot->cause;
+	else if (causes & (causes - 1))
+		cause = weigh(e, turn, truth, by, where);
+	if (cause != CAUSE_NONE)
+		others = causes & ~(1u << cause);
 	for (k = 0; k < n_due; k++) {
 		const struct policy *p;
 
@@ -481,6 +513,9 @@ static void eval_job(struct eval *e, struct policy_slot *slot,
 			  truth[i] == FALSE ? NULL : by[i], &where[i], others,
 			  &turned);
 	}
+	for (i = 0; i < count && answers[i].idle;)
+		i++;
+	turn->idle = i == count;
 }
 
 /* Which terms are worth working out for the QPs of which job. */

@@ -146,22 +146,30 @@ struct policy_budget {
 struct policy_turn {
 	uint32_t job, slot;
 	uint32_t first, end;
+	uint32_t asked;		/* the tick of struct truth that its answers are of */
+	bool idle;		/* all of them are */
+	struct truth_rest rest;	/* what they rest on, all together */
 };
 
 /*
- * What was answered of a policy's state and undo on a job, and in which tick of
- * struct truth: as long as nothing turned that it rests on, it is not asked again.
+ * What was answered of a policy's state and undo on a job: as long as nothing
+ * turned that it rests on, it is not asked again.
  */
 struct policy_answer {
-	uint32_t asked, undo_asked;	/* 0: never */
-	uint8_t is, undo_is;		/* enum tri */
+	bool asked;
+	uint32_t undo_asked;	/* the tick of struct truth; 0: never */
+	uint8_t is, undo_is;	/* enum tri */
 	bool by_fallback, undo_by_fallback;
-	bool idle;	/* not true, and it holds nothing: not to be looked at */
+	/*
+	 * Not true, and it holds nothing, or nothing that is to be taken back: it
+	 * need not be looked at until something turns that it rests on.
+	 */
+	bool idle;
 };
 
 /* What a policy's answers rest on besides its job. */
 struct policy_rest {
-	struct truth_rest when, undo;
+	struct truth_rest when, undo, both;
 };
 
 struct policy_state {

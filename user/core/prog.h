@@ -77,7 +77,8 @@ struct prog_atom {
 	uint8_t cmp;
 	uint16_t sig;
 	double value;
-	uint32_t text, text_len;	/* as it was written, in prog.text */
+	/* In prog.text: as it was written; of a simple one its bound, "> 80 %". */
+	uint32_t text, text_len;
 };
 
 enum agg_op {

@@ -496,14 +496,21 @@ void truth_ask(struct truth *t, const struct prog *p, uint32_t job,
 
 /* --- Answers ---------------------------------------------------------------- */
 
+static void masks_of(const struct truth *t, const struct binding *b,
+		     struct masks *m)
+{
+	unsigned int o;
+
+	for (o = 0; o < OBJ_KINDS; o++)
+		mask_of(t, o, b->at[o], m);
+}
+
 enum tri truth_at(const struct truth *t, const struct prog *p,
 		  struct prog_code terms, const struct binding *b)
 {
 	struct masks m;
-	unsigned int o;
 
-	for (o = 0; o < OBJ_KINDS; o++)
-		mask_of(t, o, b->at[o], &m);
+	masks_of(t, b, &m);
 	return prog_terms(p, terms, m.t, m.k);
 }
 
@@ -513,10 +520,12 @@ const struct prog_term *truth_which(const struct truth *t,
 				    const struct binding *b)
 {
 	struct prog_code one = { terms.first, 1 };
+	struct masks m;
 	unsigned int i;
 
+	masks_of(t, b, &m);
 	for (i = 0; i < terms.n; i++, one.first++)
-		if (truth_at(t, p, one, b) == TRI_TRUE)
+		if (prog_terms(p, one, m.t, m.k) == TRI_TRUE)
 			return &p->terms[one.first];
 	return NULL;
 }
@@ -614,20 +623,36 @@ enum tri truth_some(const struct truth *t, const struct prog *p,
 	return some;
 }
 
-/* Does what it says about itself and its UAR leave it open that one is true? */
-static bool may_be_true(const struct truth *t, const struct prog *p,
-			const struct cond *c, uint32_t qp)
+/*
+ * The terms of a condition that are asked of QPs: a mask of one word of .yes. None,
+ * where it has one that is not asked, or they are in several: look at each QP.
+ */
+static uint64_t terms_asked(const struct prog *p, const struct cond *c,
+			    unsigned int *word)
 {
-	size_t at = (size_t)qp * t->words;
+	const struct prog_term *term = p->terms + c->terms.first;
+	uint64_t bits = 0;
 	unsigned int i;
 
-	for (i = 0; i < c->terms.n; i++) {
-		uint16_t n = p->terms[c->terms.first + i].asked;
-
-		if (n == PROG_UNASKED || t->yes[at + n / 64] & 1ULL << n % 64)
-			return true;
+	*word = c->terms.n ? term->asked / 64 : 0;
+	for (i = 0; i < c->terms.n; i++, term++) {
+		if (term->asked == PROG_UNASKED || term->asked / 64 != *word)
+			return 0;
+		bits |= 1ULL << term->asked % 64;
 	}
-	return false;
+	return bits;
+}
+
+/* Past the QPs of which what they say of themselves and their UAR is not true. */
+static uint32_t pass_untrue(const struct truth *t, const struct signals *s,
+			    unsigned int word, uint64_t bits, uint32_t i,
+			    uint32_t end)
+{
+	const uint64_t *yes = t->yes + word;
+
+	while (i < end && !(yes[(size_t)s->job_qps[i] * t->words] & bits))
+		i++;
+	return i;
 }
 
 bool truth_first(const struct truth *t, const struct prog *p,
@@ -635,13 +660,15 @@ bool truth_first(const struct truth *t, const struct prog *p,
 		 struct binding *b)
 {
 	uint32_t i = s->job_first[job], end = s->job_first[job + 1];
+	unsigned int word;
+	uint64_t bits = c->kinds & ON_QPS ? terms_asked(p, c, &word) : 0;
 	struct span sp;
 
 	span_init(&sp, s, job, c->kinds);
 	for (;;) {
-		while (c->kinds & ON_QPS && i + sp.pos < end &&
-		       !may_be_true(t, p, c, s->job_qps[i + sp.pos]))
-			sp.pos++;
+		if (bits)
+			sp.pos = pass_untrue(t, s, word, bits, i + sp.pos,
+					     end) - i;
 		if (!span_next(&sp, b))
 			return false;
 		if (truth_at(t, p, c->terms, b) == TRI_TRUE)

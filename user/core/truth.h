@@ -99,13 +99,22 @@ struct truth_rest {
 void truth_rests_on(struct truth_rest *r, const struct prog *p,
 		    const struct cond *c);
 
-/* Is an answer about this job, given in tick @since, the same in this one? */
-static inline bool truth_same(const struct truth *t, uint32_t job,
-			      const struct truth_rest *r, uint32_t since)
+/*
+ * Is an answer about this job, given in tick @since, the same in this one? As far
+ * as it rests on the job, its QPs and their UARs;
+ */
+static inline bool truth_same_job(const struct truth *t, uint32_t job,
+				  uint32_t since)
 {
 	return since && since + 1 == t->tick && t->all_touched != t->tick &&
-	       t->touched[job] != t->tick &&
-	       !(r->need[OBJ_DEV] & t->flipped[OBJ_DEV]) &&
+	       t->touched[job] != t->tick;
+}
+
+/* and on devices and ports. */
+static inline bool truth_same_rest(const struct truth *t,
+				   const struct truth_rest *r)
+{
+	return !(r->need[OBJ_DEV] & t->flipped[OBJ_DEV]) &&
 	       !(r->need[OBJ_PORT] & t->flipped[OBJ_PORT]);
 }
 

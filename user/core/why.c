@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#define TERM_ATOMS (OBJ_KINDS * PROG_ATOMS)
+
 static void object_name(struct text *t, enum obj_kind kind,
 			const struct signals *s, const struct binding *b)
 {
@@ -54,10 +56,10 @@ static void reading(struct text *t, enum signal_id sig,
 }
 
 /* "port rxe0/1 util 97.3 % > 80 %" */
-static void simple(struct text *t, const struct prog_atom *a,
-		   const struct signals *s, const struct binding *b)
+static void simple(struct text *t, const struct prog *p,
+		   const struct prog_atom *a, const struct signals *s,
+		   const struct binding *b)
 {
-	const struct vocab_signal *vs = &vocab_signals[a->sig];
 	double v;
 
 	reading(t, a->sig, s, b);
@@ -67,9 +69,7 @@ static void simple(struct text *t, const struct prog_atom *a,
 	if (a->cmp == CMP_EQ && v == a->value)
 		return;
 	text_str(t, " ");
-	text_str(t, cmp_name(a->cmp));
-	text_str(t, " ");
-	vocab_format(t, a->value, vs->unit);
+	text_mem(t, p->text + a->text, a->text_len);
 }
 
 static bool seen_before(const struct prog_ins *first,
@@ -124,12 +124,11 @@ static const struct prog_term *telling(const struct prog *p,
 	return term;
 }
 
-/* In the order in which they were written. */
-static const struct prog_atom *next_atom(const struct prog *p,
-					 const struct prog_term *term,
-					 const struct prog_atom *after)
+/* The atoms of a term, in the order in which they were written: how many. */
+static unsigned int written(const struct prog *p, const struct prog_term *term,
+			    const struct prog_atom **v)
 {
-	const struct prog_atom *next = NULL;
+	unsigned int n = 0, k;
 	uint64_t need;
 	uint32_t o;
 
@@ -138,12 +137,11 @@ static const struct prog_atom *next_atom(const struct prog *p,
 			const struct prog_atom *a =
 				&p->atoms[o][__builtin_ctzll(need)];
 
-			if ((after && a->text <= after->text) ||
-			    (next && a->text >= next->text))
-				continue;
-			next = a;
+			for (k = n++; k && v[k - 1]->text > a->text; k--)
+				v[k] = v[k - 1];
+			v[k] = a;
 		}
-	return next;
+	return n;
 }
 
 void why_cond(struct text *t, const struct prog *p, const struct truth *tr,
@@ -151,17 +149,16 @@ void why_cond(struct text *t, const struct prog *p, const struct truth *tr,
 	      const struct binding *b)
 {
 	const struct prog_term *term = telling(p, tr, c, b);
-	const struct prog_atom *a = NULL;
-	bool more = false;
+	const struct prog_atom *v[TERM_ATOMS];
+	unsigned int i, n = term ? written(p, term, v) : 0;
 
-	while (term && (a = next_atom(p, term, a))) {
-		if (more)
+	for (i = 0; i < n; i++) {
+		if (i)
 			text_str(t, " and ");
-		more = true;
-		if (a->simple)
-			simple(t, a, s, b);
+		if (v[i]->simple)
+			simple(t, p, v[i], s, b);
 		else
-			complex(t, p, tr, a, s, b);
+			complex(t, p, tr, v[i], s, b);
 	}
 }
 
@@ -186,16 +183,15 @@ unsigned int why_values(struct policy_reading *out, unsigned int cap,
 			const struct prog *p, const struct cond *c,
 			const struct signals *s, const struct binding *b)
 {
-	unsigned int n = 0, i, j;
+	const struct prog_atom *v[TERM_ATOMS];
+	unsigned int n = 0, i, j, k, n_atoms;
 
 	for (i = 0; i < c->terms.n; i++) {
-		const struct prog_term *term = &p->terms[c->terms.first + i];
-		const struct prog_atom *a = NULL;
-
-		while ((a = next_atom(p, term, a)))
-			for (j = 0; j < a->code.n; j++) {
+		n_atoms = written(p, &p->terms[c->terms.first + i], v);
+		for (k = 0; k < n_atoms; k++)
+			for (j = 0; j < v[k]->code.n; j++) {
 				const struct prog_ins *in =
-					&p->ins[a->code.first + j];
+					&p->ins[v[k]->code.first + j];
 
 				if (in->op == PROG_SIGNAL)
 					n = add_value(out, n, cap, in->arg, s,
@@ -210,10 +206,12 @@ double why_margin(const struct prog *p, const struct truth *tr,
 		  const struct binding *b)
 {
 	const struct prog_term *term = truth_which(tr, p, c->terms, b);
-	const struct prog_atom *a = NULL;
+	const struct prog_atom *atoms[TERM_ATOMS], *a;
+	unsigned int i, n = term ? written(p, term, atoms) : 0;
 	double least = -1, v, m;
 
-	while (term && (a = next_atom(p, term, a))) {
+	for (i = 0; i < n; i++) {
+		a = atoms[i];
 		/* Only a bound can be exceeded by more or by less. */
 		if (!a->simple || a->cmp == CMP_EQ || a->cmp == CMP_NE ||
 		    a->value <= 0 || !read_signal(a->sig, s, b, &v))

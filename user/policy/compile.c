@@ -90,18 +90,35 @@ static bool keep_text(struct compiler *c, const char *s, size_t n)
 	return true;
 }
 
-static bool text_of(struct compiler *c, const struct literal *l,
-		    struct prog_atom *a)
+static bool keep_bound(struct compiler *c, const struct prog_atom *a)
+{
+	char buf[64];
+	struct text t;
+
+	text_init(&t, buf, sizeof(buf));
+	text_str(&t, cmp_name(a->cmp));
+	text_str(&t, " ");
+	vocab_format(&t, a->value, vocab_signals[a->sig].unit);
+	return keep_text(c, buf, t.len);
+}
+
+static bool keep_source(struct compiler *c, const struct literal *l)
 {
 	const struct ast *n = &c->x->n[l->node];
 	size_t end = n->end;
 
 	while (end > n->at && strchr(" \t\n", c->x->text[end - 1]))
 		end--;
+	return (!l->not || keep_text(c, "not ", 4)) &&
+	       keep_text(c, c->x->text + n->at, end - n->at);
+}
+
+/* What there will be to tell of it. */
+static bool text_of(struct compiler *c, const struct literal *l,
+		    struct prog_atom *a)
+{
 	a->text = c->p->n_text;
-	if (l->not && !keep_text(c, "not ", 4))
-		return false;
-	if (!keep_text(c, c->x->text + n->at, end - n->at))
+	if (!(a->simple ? keep_bound(c, a) : keep_source(c, l)))
 		return false;
 	a->text_len = c->p->n_text - a->text;
 	return true;
