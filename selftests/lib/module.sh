@@ -41,3 +41,9 @@ dmesg_complaints() {
 		     END { for (i = 0; i < n; i++) print line[i] }' |
 		grep -vE 'loading out-of-tree module|module verification failed|hrtimer: interrupt took|RT throttling activated'
 }
+
+# A suite that died left it loaded; that must not be the next one's failure too.
+if srdma_loaded; then
+	echo "# swiftrdma is still loaded, by a suite before that died"
+	srdma_unload || echo "# ... and cannot be unloaded"
+fi
