@@ -14,10 +14,11 @@
 #include "unit/snap_build.h"
 
 #define DECISIONS 8
+#define POLICIES 16
 
 static struct made scene;
 static struct signals sig;
-static struct policy pol[8];
+static struct policy pol[POLICIES];
 static struct policy_set set;
 static struct policy_state st;
 static struct policy_decision out[DECISIONS];
@@ -84,6 +85,7 @@ static inline struct policy *add(const char *name, const char *who,
 	struct policy *p = &pol[set.n++];
 	struct expr_error e;
 
+	assert_true(set.n <= POLICIES);
 	memset(p, 0, sizeof(*p));
 	snprintf(p->name, sizeof(p->name), "%s", name);
 	if (!expr_binding(who, p, &e))

@@ -373,7 +373,7 @@ static bool act_value(struct eval *e, const struct policy_slot *slot,
 }
 
 bool decide_moves(struct eval *e, const struct policy_slot *slot, uint32_t n,
-		  uint32_t job)
+		  uint32_t job, bool *stays)
 {
 	const struct policy *p = &e->set->v[n];
 	struct policy_decision d;
@@ -382,6 +382,7 @@ bool decide_moves(struct eval *e, const struct policy_slot *slot, uint32_t n,
 
 	memset(&b, 0xff, sizeof(b));
 	b.at[OBJ_JOB] = (int32_t)job;
+	*stays = true;
 	for (i = 0; i < p->n_act; i++) {
 		const struct step *step = &p->act[i];
 
@@ -391,6 +392,7 @@ bool decide_moves(struct eval *e, const struct policy_slot *slot, uint32_t n,
 		if (act_value(e, slot, step, job, &b, &d) ||
 		    (step->expr.n && d.new != d.new))
 			return true;
+		*stays &= slot->held[step->knob] && !step->expr.n;
 	}
 	return false;
 }

@@ -15,7 +15,12 @@ struct eval {
 	uint64_t now;
 	struct policy_decision *out;
 	size_t cap, n;
+	/* Per policy: did something turn that it rests on besides the job? */
+	uint8_t turned[POLICY_SET_MAX];
 };
+
+#define WHEN_TURNED 1
+#define UNDO_TURNED 2
 
 /* Held long enough, cooled down, steps left? */
 bool decide_due(const struct eval *e, const struct policy_slot *slot,
@@ -23,9 +28,12 @@ bool decide_due(const struct eval *e, const struct policy_slot *slot,
 /* Is there an act left of so many a second? */
 bool decide_budget(struct eval *e, uint32_t n);
 
-/* Would its act change anything? Without looking at more than the job. */
+/*
+ * Would its act change anything? Without looking at more than the job. If not,
+ * *@stays: nor will it, as long as the job's knobs stay what they are.
+ */
 bool decide_moves(struct eval *e, const struct policy_slot *slot, uint32_t n,
-		  uint32_t job);
+		  uint32_t job, bool *stays);
 
 /* Policy @n on @job, since @c is true of @b. Adds what it turned to @turned. */
 void decide_act(struct eval *e, struct policy_slot *slot, uint32_t n,

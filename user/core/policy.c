@@ -158,9 +158,6 @@ static void find_rests(struct eval *e)
 		truth_rests_on(&r->when, prog, &p->fallback);
 		truth_rests_on(&r->undo, prog, &p->undo_not);
 		truth_rests_on(&r->undo, prog, &p->undo_fallback_not);
-		r->both = r->when;
-		truth_rests_on(&r->both, prog, &p->undo_not);
-		truth_rests_on(&r->both, prog, &p->undo_fallback_not);
 	}
 }
 
@@ -169,11 +166,31 @@ static void rest_of(struct eval *e, struct policy_turn *turn)
 	uint32_t i, o;
 
 	memset(&turn->rest, 0, sizeof(turn->rest));
-	for (i = turn->first; i < turn->end; i++)
+	for (i = turn->first; i < turn->end; i++) {
+		const struct policy_rest *r =
+			&e->st->rests[e->st->whose[i] & ~STALE];
+
 		for (o = 0; o < OBJ_UAR; o++)
-			turn->rest.need[o] |=
-				e->st->rests[e->st->whose[i] & ~STALE]
-					.both.need[o];
+			turn->rest.need[o] |= r->when.need[o] |
+					      r->undo.need[o];
+	}
+}
+
+/* Of which policies something turned that they rest on besides the job. */
+static void find_turned(struct eval *e)
+{
+	const struct truth *t = &e->st->truth;
+	size_t n;
+
+	for (n = 0; n < e->set->n; n++) {
+		const struct policy_rest *r = &e->st->rests[n];
+
+		e->turned[n] = 0;
+		if (!truth_same_rest(t, &r->when))
+			e->turned[n] |= WHEN_TURNED;
+		if (!truth_same_rest(t, &r->undo))
+			e->turned[n] |= UNDO_TURNED;
+	}
 }
 
 /* Whose turn comes when, and with which policies: worked out when jobs change. */
@@ -304,8 +321,8 @@ static enum tri ask_undo(struct eval *e, struct policy_answer *a,
 	const struct truth *t = &e->st->truth;
 	enum tri r;
 
-	if (!truth_same_job(t, job, a->undo_asked) ||
-	    !truth_same_rest(t, &e->st->rests[n].undo)) {
+	if (e->turned[n] & UNDO_TURNED ||
+	    !truth_same_job(t, job, a->undo_asked)) {
 		r = for_all(e, &p->undo_not, run, job);
 		a->undo_by_fallback = r == TRI_UNKNOWN &&
 				      p->undo_fallback.terms.n;
@@ -386,13 +403,24 @@ static enum cause weigh(struct eval *e, const struct policy_turn *turn,
 	return best;
 }
 
-/* Could policy @n act now on a job of which its state is true? */
+/*
+ * Could policy @n act now on a job of which its state is true? If its knobs are
+ * another's, or as far as they go, not before a knob of the job changes.
+ */
 static bool could_act(struct eval *e, const struct policy_slot *slot,
-		      uint32_t n, uint32_t job)
+		      struct policy_answer *a, uint32_t n, uint32_t job)
 {
-	return decide_due(e, slot, n, false) &&
-	       !taken(&e->set->v[n], slot, n, 0) &&
-	       decide_moves(e, slot, n, job);
+	bool moves, stays;
+
+	a->idle = false;
+	if (!decide_due(e, slot, n, false))
+		return false;
+	moves = !taken(&e->set->v[n], slot, n, 0);
+	stays = true;
+	if (moves)
+		moves = decide_moves(e, slot, n, job, &stays);
+	a->idle = !moves && stays;
+	return moves;
 }
 
 /*
@@ -413,9 +441,8 @@ static uint8_t look(struct eval *e, struct policy_slot *slot,
 		*due = run->active;
 		return FALSE;
 	}
-	a->idle = false;
 	run->undo_was_true = false;
-	*due = could_act(e, slot, n, turn->job);
+	*due = could_act(e, slot, a, n, turn->job);
 	return *due ? ACTS : HOLDS;
 }
 
@@ -459,7 +486,7 @@ static void carry_out(struct eval *e, struct policy_slot *slot,
 static void eval_job(struct eval *e, struct policy_slot *slot,
 		     struct policy_turn *turn)
 {
-	const struct policy_answer *answers = e->st->answers + turn->first;
+	struct policy_answer *answers = e->st->answers + turn->first;
 	const struct truth *t = &e->st->truth;
 	const uint16_t *whose = e->st->whose + turn->first;
 	const struct cond *by[POLICY_SET_MAX];
@@ -477,14 +504,12 @@ static void eval_job(struct eval *e, struct policy_slot *slot,
 	if (same_job && turn->idle && truth_same_rest(t, &turn->rest))
 		return;
 	for (i = 0; i < count; i++) {
-		const struct policy_rest *rest =
-			&e->st->rests[whose[i] & ~STALE];
+		uint8_t rest = e->turned[whose[i] & ~STALE];
 
-		same = same_job && answers[i].asked;
 		truth[i] = FALSE;
-		if (same && answers[i].idle && truth_same_rest(t, &rest->both))
+		if (same_job && answers[i].idle && !rest)
 			continue;
-		same = same && truth_same_rest(t, &rest->when);
+		same = same_job && answers[i].asked && !(rest & WHEN_TURNED);
 		truth[i] = look(e, slot, turn, i, same, &by[i], &is_due);
 		if (!is_due)
 			continue;
@@ -513,6 +538,8 @@ static void eval_job(struct eval *e, struct policy_slot *slot,
 			  truth[i] == FALSE ? NULL : by[i], &where[i], others,
 			  &turned);
 	}
+	for (i = 0; i < count && turned; i++)
+		answers[i].idle = false;
 	for (i = 0; i < count && answers[i].idle;)
 		i++;
 	turn->idle = i == count;
@@ -557,6 +584,7 @@ size_t policy_eval(const struct policy_set *set, struct policy_state *st,
 	ask_about(&e);
 	truth_update(&st->truth, &set->prog, s, now);
 	arrange(&e);
+	find_turned(&e);
 	for (i = 0; i < st->n_order; i++)
 		eval_job(&e, &st->slots[st->order[i].slot], &st->order[i]);
 	return e.n;

@@ -161,15 +161,15 @@ struct policy_answer {
 	uint8_t is, undo_is;	/* enum tri */
 	bool by_fallback, undo_by_fallback;
 	/*
-	 * Not true, and it holds nothing, or nothing that is to be taken back: it
-	 * need not be looked at until something turns that it rests on.
+	 * Nothing to do, and not before something turns that it rests on, or a
+	 * knob of the job does: it was asked, and need not be looked at.
 	 */
 	bool idle;
 };
 
 /* What a policy's answers rest on besides its job. */
 struct policy_rest {
-	struct truth_rest when, undo, both;
+	struct truth_rest when, undo;
 };
 
 struct policy_state {
