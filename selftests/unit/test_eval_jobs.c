@@ -312,7 +312,7 @@ static void test_kept_answers(void **state)
 {
 	static struct policy_decision again[DECISIONS];
 	struct policy_state anew;
-	size_t i, n, decided = 0;
+	size_t i, n, decided = 0, passed_over = 0;
 	struct policy *p;
 	uint64_t ms;
 
@@ -349,9 +349,11 @@ static void test_kept_answers(void **state)
 	policy_state_init(&anew);
 	for (ms = 1000; ms < 300000; ms += 100) {
 		stir();
-		sig.readings++;
+		sig.readings += some(1) < 0.05 ? 2 : 1;
 		n = eval(ms);
 		decided += n;
+		for (i = 0; i < st.n_order; i++)
+			passed_over += st.order[i].idle;
 		assert_int_equal(policy_state_reserve(&anew, &set, &sig), 0);
 		anew.ordered = false;
 		assert_int_equal(policy_eval(&set, &anew, &sig, ms * MS, again,
@@ -375,6 +377,7 @@ static void test_kept_answers(void **state)
 		}
 	}
 	assert_true(decided > 500);
+	assert_true(passed_over > 100);
 	policy_state_free(&anew);
 }
 

@@ -78,6 +78,14 @@ static bool step_apply(struct eval *e, const struct step *step, uint32_t job,
 	return true;
 }
 
+bool decide_used_up(const struct eval *e, const struct policy_slot *slot,
+		    uint32_t n)
+{
+	const struct policy *p = &e->set->v[n];
+
+	return p->max_steps && slot->runs[n].steps >= p->max_steps;
+}
+
 bool decide_due(const struct eval *e, const struct policy_slot *slot,
 		uint32_t n, bool undo)
 {
@@ -88,7 +96,7 @@ bool decide_due(const struct eval *e, const struct policy_slot *slot,
 	uint64_t cooldown = undo ? p->undo_cooldown : p->cooldown;
 	unsigned int i, damp = 0;
 
-	if (!undo && p->max_steps && run->steps >= p->max_steps)
+	if (!undo && decide_used_up(e, slot, n))
 		return false;
 	if (e->st->at_once)
 		return true;

@@ -5,8 +5,6 @@
 
 #include "core/policy.h"
 
-#define POLICY_SET_MAX 256
-
 /* Everything one decision is made of, to keep argument lists short. */
 struct eval {
 	const struct policy_set *set;
@@ -17,11 +15,13 @@ struct eval {
 	size_t cap, n;
 	/* Per policy: did something turn that it rests on besides the job? */
 	uint8_t turned[POLICY_SET_MAX];
+#define WHEN_TURNED	1
+#define UNDO_TURNED	2
 };
 
-#define WHEN_TURNED 1
-#define UNDO_TURNED 2
-
+/* No steps left before an undo? */
+bool decide_used_up(const struct eval *e, const struct policy_slot *slot,
+		    uint32_t n);
 /* Held long enough, cooled down, steps left? */
 bool decide_due(const struct eval *e, const struct policy_slot *slot,
 		uint32_t n, bool undo);
@@ -30,7 +30,7 @@ bool decide_budget(struct eval *e, uint32_t n);
 
 /*
  * Would its act change anything? Without looking at more than the job. If not,
- * *@stays: nor will it, as long as the job's knobs stay what they are.
+ * *@stays: nor will it, as long as the job's knobs, and its class, are the same.
  */
 bool decide_moves(struct eval *e, const struct policy_slot *slot, uint32_t n,
 		  uint32_t job, bool *stays);

@@ -308,7 +308,6 @@ static enum tri ask(struct eval *e, struct policy_answer *a, bool same,
 			r = truth_some(t, prog, e->s, &p->fallback, job);
 		a->is = (uint8_t)r;
 	}
-	a->asked = true;
 	*by = a->by_fallback ? &p->fallback : &p->when;
 	return a->is;
 }
@@ -412,8 +411,9 @@ static bool could_act(struct eval *e, const struct policy_slot *slot,
 {
 	bool moves, stays;
 
-	a->idle = false;
-	if (!decide_due(e, slot, n, false))
+	/* Steps are given back by an undo alone. */
+	a->idle = decide_used_up(e, slot, n);
+	if (a->idle || !decide_due(e, slot, n, false))
 		return false;
 	moves = !taken(&e->set->v[n], slot, n, 0);
 	stays = true;
@@ -509,7 +509,7 @@ static void eval_job(struct eval *e, struct policy_slot *slot,
 		truth[i] = FALSE;
 		if (same_job && answers[i].idle && !rest)
 			continue;
-		same = same_job && answers[i].asked && !(rest & WHEN_TURNED);
+		same = same_job && !(rest & WHEN_TURNED);
 		truth[i] = look(e, slot, turn, i, same, &by[i], &is_due);
 		if (!is_due)
 			continue;
@@ -540,7 +540,8 @@ static void eval_job(struct eval *e, struct policy_slot *slot,
 	}
 	for (i = 0; i < count && turned; i++)
 		answers[i].idle = false;
-	for (i = 0; i < count && answers[i].idle;)
+	i = 0;
+	while (i < count && answers[i].idle)
 		i++;
 	turn->idle = i == count;
 }

@@ -13,6 +13,7 @@
 #include <rdma/swiftrdma.h>
 
 #define POLICY_KNOBS	(SWIFTRDMA_KNOB_UAR + 1)
+#define POLICY_SET_MAX	256	/* policies of a set */
 #define POLICY_STEPS	4	/* knobs that one action turns */
 #define POLICY_READINGS	12	/* signals that a decision tells */
 #define POLICY_MOVED	16	/* QPs of a job on UARs of our choice */
@@ -146,7 +147,7 @@ struct policy_budget {
 struct policy_turn {
 	uint32_t job, slot;
 	uint32_t first, end;
-	uint32_t asked;		/* the tick of struct truth that its answers are of */
+	uint32_t asked;		/* its answers are of this tick of struct truth */
 	bool idle;		/* all of them are */
 	struct truth_rest rest;	/* what they rest on, all together */
 };
@@ -156,13 +157,12 @@ struct policy_turn {
  * turned that it rests on, it is not asked again.
  */
 struct policy_answer {
-	bool asked;
 	uint32_t undo_asked;	/* the tick of struct truth; 0: never */
 	uint8_t is, undo_is;	/* enum tri */
 	bool by_fallback, undo_by_fallback;
 	/*
 	 * Nothing to do, and not before something turns that it rests on, or a
-	 * knob of the job does: it was asked, and need not be looked at.
+	 * knob of the job does: it need not be looked at.
 	 */
 	bool idle;
 };

@@ -285,11 +285,10 @@ static void touch(struct truth *t, enum obj_kind kind, uint32_t row,
 
 /*
  * Besides what is true of it, an answer about a job rests on which devices it has
- * QPs on: their number moves with that, unless there are several of them.
+ * QPs on; those that have QPs on several are asked about in every tick.
  */
 static void touch_jobs(struct pass *ps)
 {
-	const struct signal_table *tab = &ps->s->table[OBJ_JOB];
 	const struct snapshot *snap = ps->s->snap;
 	struct truth *t = ps->t;
 	size_t i;
@@ -297,11 +296,15 @@ static void touch_jobs(struct pass *ps)
 	memset(t->flipped, 0, sizeof(t->flipped));
 	if (ps->all)
 		t->all_touched = t->tick;
-	for (i = 0; i < tab->n_moved; i++)
-		t->touched[tab->list[i]] = t->tick;
-	for (i = 0; i < snap->n_jobs; i++)
-		if (snap->jobs[i].n_stats > 1)
+	for (i = 0; i < snap->n_jobs; i++) {
+		const struct snap_job *job = &snap->jobs[i];
+		uint32_t uses = job->n_stats && job->stats[0].qps ?
+				job->stats[0].dev + 1 : 0;
+
+		if (job->n_stats > 1 || uses != t->uses[i])
 			t->touched[i] = t->tick;
+		t->uses[i] = uses;
+	}
 }
 
 static void atoms(struct pass *ps, enum obj_kind kind)

@@ -61,6 +61,7 @@ struct truth {
 	 * all; and those that rest on these atoms of a device or a port.
 	 */
 	uint32_t *touched, all_touched;	/* ticks */
+	uint32_t *uses;			/* a device the job has QPs on, and 1 */
 	size_t cap_touched;
 	uint64_t flipped[OBJ_UAR];
 	/* Per kind and atom: terms that need it; @words of each. */
@@ -99,10 +100,7 @@ struct truth_rest {
 void truth_rests_on(struct truth_rest *r, const struct prog *p,
 		    const struct cond *c);
 
-/*
- * Is an answer about this job, given in tick @since, the same in this one? As far
- * as it rests on the job, its QPs and their UARs;
- */
+/* Is an answer of tick @since the same in this one, but for devices and ports? */
 static inline bool truth_same_job(const struct truth *t, uint32_t job,
 				  uint32_t since)
 {
@@ -110,7 +108,7 @@ static inline bool truth_same_job(const struct truth *t, uint32_t job,
 	       t->touched[job] != t->tick;
 }
 
-/* and on devices and ports. */
+/* Is it, as far as it rests on devices and ports? */
 static inline bool truth_same_rest(const struct truth *t,
 				   const struct truth_rest *r)
 {

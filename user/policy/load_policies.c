@@ -437,9 +437,9 @@ void load_policies(struct config *cfg, const struct node *n, struct report *r)
 
 	if (!check_list(r, n, "policies"))
 		return;
-	if (n->n > CONFIG_POLICIES_MAX) {
+	if (n->n > POLICY_SET_MAX) {
 		report_node(r, n, -1, "%zu policies; at most %d are possible",
-			    n->n, CONFIG_POLICIES_MAX);
+			    n->n, POLICY_SET_MAX);
 		return;
 	}
 	cfg->policies.v = get_array(r, n->n, sizeof(*cfg->policies.v));
