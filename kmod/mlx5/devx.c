@@ -56,6 +56,13 @@ static bool probing;
 /* One was seen: from now on ends are of interest. Written once. */
 static bool any_seen;
 
+/*
+ * mlx5_ib, as long as one of .devices is its; written under .lock. Read without it
+ * where a probe is entered, with preemption off: who clears it waits for those, and
+ * the driver for him.
+ */
+static const struct module *driver;
+
 static struct srdma_mlx5 *device_of(const struct mlx5_core_dev *core)
 {
 	struct srdma_mlx5 *md;
@@ -102,6 +109,27 @@ struct creation {
 	const void *in, *out;
 };
 
+/* Whom the function that is entered returns to. 0: nobody knows on this machine. */
+static unsigned long caller(struct pt_regs *regs)
+{
+#if defined(CONFIG_X86)
+	return regs_get_kernel_stack_nth(regs, 0);
+#elif defined(CONFIG_ARM64)
+	return procedure_link_pointer(regs);
+#else
+	return 0;
+#endif
+}
+
+/* Else a return would be watched for every QP that RDMA core makes. */
+static bool from_driver(struct pt_regs *regs)
+{
+	const struct module *ib = READ_ONCE(driver);
+	unsigned long addr = caller(regs);
+
+	return ib && (!addr || within_module(addr, ib));
+}
+
 /* 0: it is one, and to be looked at when it is done. */
 static int create_begins(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
@@ -112,7 +140,8 @@ static int create_begins(struct kretprobe_instance *ri, struct pt_regs *regs)
 	c->out = (void *)regs_get_kernel_argument(regs, 3);
 	return (int)regs_get_kernel_argument(regs, 2) < (int)MLX5_ST_SZ_BYTES(create_qp_in) ||
 	       (int)regs_get_kernel_argument(regs, 4) < (int)MLX5_ST_SZ_BYTES(create_qp_out) ||
-	       MLX5_GET(create_qp_in, c->in, opcode) != MLX5_CMD_OP_CREATE_QP;
+	       MLX5_GET(create_qp_in, c->in, opcode) != MLX5_CMD_OP_CREATE_QP ||
+	       !from_driver(regs);
 }
 
 static void note_creation(struct srdma_mlx5 *md, const struct creation *c)
@@ -326,6 +355,7 @@ void srdma_mlx5_devx_add(struct srdma_mlx5 *md)
 	md->devx = true;
 	raw_spin_lock_irq(&lock);
 	list_add(&md->devx_node, &devices);
+	WRITE_ONCE(driver, md->driver);
 	raw_spin_unlock_irq(&lock);
 }
 
@@ -333,12 +363,18 @@ void srdma_mlx5_devx_remove(struct srdma_mlx5 *md)
 {
 	struct srdma_devx_note *n;
 	struct srdma_devx_qp qp;
+	bool last;
 
 	if (!md->devx)
 		return;
 	raw_spin_lock_irq(&lock);
 	list_del(&md->devx_node);
+	last = list_empty(&devices);
+	if (last)
+		WRITE_ONCE(driver, NULL);
 	raw_spin_unlock_irq(&lock);
+	if (last)
+		synchronize_rcu();
 	cancel_work_sync(&md->devx_work);
 	while ((n = first_note(md, &qp)))
 		free_note(md, n);
