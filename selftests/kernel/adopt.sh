@@ -14,7 +14,7 @@ cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=selftests/lib/watch.sh
 . selftests/lib/watch.sh
 
-rounds=${ROUNDS:-2}
+rounds=${ROUNDS:-1}
 
 # What both sides can say of a device's QPs, sorted.
 core_says() {
