@@ -40,7 +40,7 @@ is "a shared file stays" "$(cat "$work/share/file")" kept
 
 # The guest panics once its output has been seen out here: what it had written a
 # moment before would be in the pipes of a machine that is gone.
-start panic --timeout 120 --share "$work/panic" -- sh -c '
+start panic --share "$work/panic" -- sh -c '
 	echo before
 	until [ -e "$VM_OUT/seen" ]; do sleep 0.1; done
 	echo c >/proc/sysrq-trigger; sleep 5' & panic=$!
@@ -56,7 +56,8 @@ check "output from before the panic arrives" grep -qx before "$work/panic.out"
 is "a WARNING is a failure although CMD succeeds" "$(status warn)" 125
 check "a WARNING is shown" grep -q 'WARNING: CPU: 0 PID: 1 at test' "$work/warn.err"
 
-start limit --timeout 30 -- sh -c 'sleep 4321' &
+# Shorter than any boot, which is not part of it.
+start limit --timeout 3 -- sh -c 'sleep 4321' &
 start rxe --timeout 200 --nic rxe -- sh -c '
 	tcpdump --immediate-mode -s 96 -l -nn -i v0 udp port 4791 >/tmp/dump 2>/tmp/err &
 	until grep -q listening /tmp/err; do sleep 0.1; done
@@ -75,9 +76,14 @@ check "the time limit names what was running" grep -q 'sleep 4321' "$work/limit.
 is "two rxe devices talk" "$(status rxe)" 0
 check "their packets cross the veth pair" [ "$(tail -n 1 "$work/rxe.out")" -ge 100 ]
 
+# None boots that fast; what hangs now and then is tried again.
+start unbooted --boot-timeout 1 -- true &
 start icount --icount --append 'srdma_test=1' -- sh -c 'nproc; cat /proc/cmdline' &
 start quoting -- sh -c 'printf "%s|" "$@"' sh 'a b' "it's" '$HOME' '"q"' &
 wait
+is "a guest that does not boot is no guest" "$(status unbooted)" 126
+is "... at the third attempt" "$(grep -c 'did not boot in 1 s, trying again' "$work/unbooted.err")" 2
+check "... and is told" grep -q 'did not boot in 1 s, 3 times' "$work/unbooted.err"
 is "--icount runs on one CPU" "$(head -n 1 "$work/icount.out")" 1
 check "--append reaches the kernel" grep -q 'srdma_test=1' "$work/icount.out"
 is "arguments arrive as they were given" "$(cat "$work/quoting.out")" "a b|it's|\$HOME|\"q\"|"

@@ -96,8 +96,6 @@ bool decide_due(const struct eval *e, const struct policy_slot *slot,
 	uint64_t cooldown = undo ? p->undo_cooldown : p->cooldown;
 	unsigned int i, damp = 0;
 
-	if (!undo && decide_used_up(e, slot, n))
-		return false;
 	if (e->st->at_once)
 		return true;
 	/* A damped way back would keep what is no longer wanted. */

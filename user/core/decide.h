@@ -22,7 +22,7 @@ struct eval {
 /* No steps left before an undo? */
 bool decide_used_up(const struct eval *e, const struct policy_slot *slot,
 		    uint32_t n);
-/* Held long enough, cooled down, steps left? */
+/* Held long enough, cooled down? */
 bool decide_due(const struct eval *e, const struct policy_slot *slot,
 		uint32_t n, bool undo);
 /* Is there an act left of so many a second? */

@@ -50,7 +50,7 @@ void truth_free(struct truth *t)
 	free(t->n_no);
 	free(t->asks);
 	free(t->touched);
-	free(t->uses);
+	free(t->used);
 	free(t->every);
 	truth_init(t);
 }
@@ -281,13 +281,13 @@ static bool reserve_touched(struct truth *t, size_t jobs)
 		return true;
 	cap = grown(t->cap_touched, jobs);
 	if (!grow(&t->touched, cap, sizeof(*t->touched)) ||
-	    !grow(&t->uses, cap, sizeof(*t->uses)))
+	    !grow(&t->used, cap, sizeof(*t->used)))
 		return false;
 	/* Where there was none, none was asked about either. */
 	memset(t->touched + t->cap_touched, 0,
 	       (cap - t->cap_touched) * sizeof(*t->touched));
-	memset(t->uses + t->cap_touched, 0,
-	       (cap - t->cap_touched) * sizeof(*t->uses));
+	memset(t->used + t->cap_touched, 0,
+	       (cap - t->cap_touched) * sizeof(*t->used));
 	t->cap_touched = cap;
 	return true;
 }

@@ -301,9 +301,9 @@ static void touch_jobs(struct pass *ps)
 		uint32_t uses = job->n_stats && job->stats[0].qps ?
 				job->stats[0].dev + 1 : 0;
 
-		if (job->n_stats > 1 || uses != t->uses[i])
+		if (job->n_stats > 1 || uses != t->used[i])
 			t->touched[i] = t->tick;
-		t->uses[i] = uses;
+		t->used[i] = uses;
 	}
 }
 

@@ -61,9 +61,10 @@ struct truth {
 	 * all; and those that rest on these atoms of a device or a port.
 	 */
 	uint32_t *touched, all_touched;	/* ticks */
-	uint32_t *uses;			/* a device the job has QPs on, and 1 */
-	size_t cap_touched;
 	uint64_t flipped[OBJ_UAR];
+	/* Per job, in the tick before: its only device and 1, or 0 without QPs. */
+	uint32_t *used;
+	size_t cap_touched;		/* of .touched and .used */
 	/* Per kind and atom: terms that need it; @words of each. */
 	uint64_t *needs[OBJ_KINDS];
 	uint32_t tick;

@@ -33,12 +33,6 @@ static const struct spelling {
 	{ "%",	    UNIT_RATIO,	  1,	100, true },
 };
 
-/* Those of one unit stand together, and the first of them formats. */
-static const uint8_t first_spelling[] = {
-	[UNIT_COUNT] = 0, [UNIT_TIME] = 3, [UNIT_BITRATE] = 7,
-	[UNIT_RATE] = 12, [UNIT_RATIO] = 16,
-};
-
 #define N_SPELLINGS (sizeof(spellings) / sizeof(spellings[0]))
 
 /* What other tools call it. */
@@ -161,17 +155,16 @@ const char *units_describe(enum unit unit)
 
 static const struct spelling *best_scale(double v, enum unit unit)
 {
-	const struct spelling *best, *sp;
+	const struct spelling *best = NULL, *sp = spellings;
 	const struct spelling *end = spellings + N_SPELLINGS;
 
-	if (unit > UNIT_RATIO)
-		return NULL;
-	/* In order: a larger one fits no more. */
-	best = spellings + first_spelling[unit];
-	for (sp = best + 1; sp < end && sp->unit == unit; sp++) {
+	/* Those of one unit stand together, in order: a larger one fits no more. */
+	while (sp < end && sp->unit != unit)
+		sp++;
+	for (; sp < end && sp->unit == unit; sp++) {
 		if (!sp->formats)
 			continue;
-		if (v * sp->div < sp->mul)
+		if (best && v * sp->div < sp->mul)
 			break;
 		best = sp;
 	}
