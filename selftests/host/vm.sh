@@ -27,7 +27,8 @@ start plain --share "$work/share" -- sh -c '
 	pwd; id -u; ulimit -n
 	head -c 300000 /dev/zero | tr "\0" x
 	echo kept >"$VM_OUT/file"
-	exit 255' &
+	printf "%s|" "$@" >"$VM_OUT/args"
+	exit 255' sh 'a b' "it's" '$HOME' '"q"' &
 start seven -- sh -c 'modprobe veth; sleep 1000 & exit 7' &
 wait
 is "status 255 comes back" "$(status plain)" 255
@@ -37,6 +38,7 @@ is "stdout is CMD's stdout and nothing else" \
 is "300000 bytes of stdout arrive" "$(tr -cd x <"$work/plain.out" | wc -c)" 300000
 check "stderr is CMD's stderr" grep -qx to-stderr "$work/plain.err"
 is "a shared file stays" "$(cat "$work/share/file")" kept
+is "arguments arrive as they were given" "$(cat "$work/share/args")" "a b|it's|\$HOME|\"q\"|"
 
 # The guest panics once its output has been seen out here: what it had written a
 # moment before would be in the pipes of a machine that is gone.
@@ -51,7 +53,7 @@ done
 touch "$work/panic/seen"
 wait
 is "a panic is a failure" "$(status panic)" 125
-check "a panic is shown" grep -q 'Kernel panic - not syncing' "$work/panic.err"
+check "a panic is shown" grep -q 'Kernel panic - not syncing: sysrq triggered' "$work/panic.err"
 check "output from before the panic arrives" grep -qx before "$work/panic.out"
 is "a WARNING is a failure although CMD succeeds" "$(status warn)" 125
 check "a WARNING is shown" grep -q 'WARNING: CPU: 0 PID: 1 at test' "$work/warn.err"
@@ -79,13 +81,11 @@ check "their packets cross the veth pair" [ "$(tail -n 1 "$work/rxe.out")" -ge 1
 # None boots that fast; what hangs now and then is tried again.
 start unbooted --boot-timeout 1 -- true &
 start icount --icount --append 'srdma_test=1' -- sh -c 'nproc; cat /proc/cmdline' &
-start quoting -- sh -c 'printf "%s|" "$@"' sh 'a b' "it's" '$HOME' '"q"' &
 wait
 is "a guest that does not boot is no guest" "$(status unbooted)" 126
 is "... at the third attempt" "$(grep -c 'did not boot in 1 s, trying again' "$work/unbooted.err")" 2
 check "... and is told" grep -q 'did not boot in 1 s, 3 times' "$work/unbooted.err"
 is "--icount runs on one CPU" "$(head -n 1 "$work/icount.out")" 1
 check "--append reaches the kernel" grep -q 'srdma_test=1' "$work/icount.out"
-is "arguments arrive as they were given" "$(cat "$work/quoting.out")" "a b|it's|\$HOME|\"q\"|"
 is "no VM leaves anything running" "$(pgrep -fc "qemu-system-x86_64.*$work")" 0
 ktap_end
