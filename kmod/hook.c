@@ -245,6 +245,7 @@ static int wrap_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	}
 	srdma_delay(SRDMA_DELAY_INSIDE);
 	q = srdma_qp_leave(dev, ibqp);
+	srdma_delay(SRDMA_DELAY_LEFT);
 	ret = dev->orig.destroy_qp(ibqp, udata);
 	if (q) {
 		if (ret)

@@ -276,6 +276,8 @@ static void qp_release(struct kref *ref)
 		WRITE_ONCE(hw->live, false);
 		WRITE_ONCE(hw->page, NULL);	/* who found it before is in an RCU section */
 		srdma_uar_put(page);
+		srdma_element_put(hw->element);
+		hw->element = NULL;
 	}
 	srdma_owner_put(q->owner);
 	srdma_table_free(&dev->qps, q);
@@ -367,7 +369,7 @@ struct srdma_qp_hw *srdma_qp_hw_make(struct srdma_qp *q)
 	}
 	hw->member = NULL;
 	hw->slot = SRDMA_NO_SLOT;
-	hw->element = 0;
+	hw->element = NULL;
 	WRITE_ONCE(hw->wrs_since, 0);
 	WRITE_ONCE(hw->counted, false);
 	WRITE_ONCE(hw->ambiguous, false);

@@ -6,7 +6,9 @@
 #include <linux/hashtable.h>
 #include <linux/kref.h>
 #include <linux/mutex.h>
+#include <linux/refcount.h>
 #include <linux/rwsem.h>
+#include <linux/slab.h>
 #include <linux/wait_bit.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
@@ -246,6 +248,23 @@ struct srdma_path {
 };
 
 /**
+ * struct srdma_element - a device's scheduling element, as long as any QP may be in it
+ * @ref: its maker's, and one of each QP that was bound to it and has not left it;
+ *	that of a QP which is destroyed ends when the driver is done with it
+ * @id: the device's
+ */
+struct srdma_element {
+	refcount_t ref;
+	u32 id;
+};
+
+static inline void srdma_element_put(struct srdma_element *e)
+{
+	if (e && refcount_dec_and_test(&e->ref))
+		kfree(e);
+}
+
+/**
  * struct srdma_qp_hw - what a provider with UAR pages knows of a QP
  * @live: it is known of the QP that there is; else left over from another one
  * @page: the UAR, with a reference and a member's place; NULL: not known. Set
@@ -253,7 +272,7 @@ struct srdma_path {
  * @member: that place, NULL: there was no memory for one
  * @wrs_since: ns
  * @slot: the provider's, SRDMA_NO_SLOT at first; under srdma_qp_lock()
- * @element: scheduling element that it is bound to, 0: none; the same
+ * @element: scheduling element that it is bound to, with a reference; the same
  * @counted: work requests are counted since @wrs_since
  * @ambiguous: but the count may be wrong
  * @sure: nothing of it is still to be found out
@@ -265,8 +284,9 @@ struct srdma_path {
 struct srdma_qp_hw {
 	struct srdma_uar *page;
 	struct srdma_member *member;
+	struct srdma_element *element;
 	u64 wrs_since;
-	u32 slot, element;
+	u32 slot;
 	bool live, counted, ambiguous, sure;
 	u8 absent;
 	struct srdma_path path[SRDMA_PATH_PARTS];

@@ -6,7 +6,9 @@
  * one at a time, and it is tried again until it is done. A QP that is destroyed, or
  * whose process is, leaves its element by itself.
  *
- * An element that QPs in a state of error still hold cannot go before they do.
+ * An element cannot go before all QPs have left it, those in a state of error and
+ * those whose destruction is under way included. The device would refuse, and
+ * mlx5_core log that; so each QP in it has a reference, and it is not asked before.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -37,15 +39,15 @@
  * struct srdma_shape - a job's element
  * @node: in srdma_mlx5.shapes
  * @job: id
- * @element: the device's
+ * @element: with a reference
  * @mbps: as programmed; 0: no limit
  * @share: as programmed; 0: the default
  * @wanted: in force
  */
 struct srdma_shape {
 	struct list_head node;
+	struct srdma_element *element;
 	u32 job;
-	u32 element;
 	u32 mbps;
 	u32 share;
 	bool wanted;
@@ -160,20 +162,22 @@ static struct srdma_shape *shape_find(struct srdma_mlx5 *md, u32 job)
 static int shape_new(struct srdma_mlx5 *md, u32 job, u32 mbps, u32 share)
 {
 	struct srdma_shape *s = kzalloc(sizeof(*s), GFP_KERNEL);
-	int ret = 0;
+	struct srdma_element *e = kzalloc(sizeof(*e), GFP_KERNEL);
+	int ret = s && e ? 0 : -ENOMEM;
 
-	if (!s)
-		return -ENOMEM;
-	if (!md->has_root)
+	if (!ret && !md->has_root)
 		ret = element_create(md, SCHEDULING_CONTEXT_ELEMENT_TYPE_TSAR, 0, 0, 0, &md->root);
 	md->has_root |= !ret;
 	if (!ret)
 		ret = element_create(md, SCHEDULING_CONTEXT_ELEMENT_TYPE_QUEUE_GROUP, md->root,
-				     mbps, share, &s->element);
+				     mbps, share, &e->id);
 	if (ret) {
+		kfree(e);
 		kfree(s);
 		return ret;
 	}
+	refcount_set(&e->ref, 1);
+	s->element = e;
 	s->job = job;
 	s->mbps = mbps;
 	s->share = share;
@@ -193,7 +197,7 @@ static int shape_want(struct srdma_mlx5 *md, u32 job, u32 mbps, u32 share)
 	s->wanted = true;
 	if (s->mbps == mbps && s->share == share)
 		return 0;
-	ret = element_modify(md, s->element, mbps, share);
+	ret = element_modify(md, s->element->id, mbps, share);
 	if (!ret) {
 		s->mbps = mbps;
 		s->share = share;
@@ -235,8 +239,8 @@ static u32 want_all(struct srdma_mlx5 *md)
 	}
 }
 
-/* The element a QP should be in. */
-static u32 element_of(struct srdma_mlx5 *md, const struct srdma_qp *q)
+/* The element a QP should be in; it stays for this pass. */
+static struct srdma_element *element_of(struct srdma_mlx5 *md, const struct srdma_qp *q)
 {
 	const struct srdma_job_dev *jd;
 	struct srdma_shape *s = NULL;
@@ -246,14 +250,14 @@ static u32 element_of(struct srdma_mlx5 *md, const struct srdma_qp *q)
 	if (jd)
 		s = shape_find(md, jd->job->id);
 	rcu_read_unlock();
-	return s && s->wanted ? s->element : 0;
+	return s && s->wanted ? s->element : NULL;
 }
 
 /* 1: it has to be tried again. The QP is held, alive. */
 static u32 place(struct srdma_mlx5 *md, struct srdma_qp *q)
 {
 	bool known = test_bit(SRDMA_QP_HAS_STATE, &q->flags);
-	u32 want = element_of(md, q);
+	struct srdma_element *want = element_of(md, q);
 	struct srdma_qp_hw *hw = srdma_qp_hw(q);
 
 	if (!hw && want)
@@ -264,9 +268,12 @@ static u32 place(struct srdma_mlx5 *md, struct srdma_qp *q)
 	if (known && q->state != IB_QPS_RTS)
 		return hw->element && q->state != IB_QPS_ERR;
 	/* Whether an old QP is in RTS, only the device knows. */
-	if (bind(md, q, want))
+	if (bind(md, q, want ? want->id : 0))
 		return known;
-	hw->element = want;
+	srdma_element_put(hw->element);
+	if (want)
+		refcount_inc(&want->ref);
+	WRITE_ONCE(hw->element, want);
 	srdma_qp_touch(q);
 	return 0;
 }
@@ -300,12 +307,14 @@ static u32 drop_all(struct srdma_mlx5 *md)
 	list_for_each_entry_safe(s, next, &md->shapes, node) {
 		if (s->wanted)
 			continue;
-		if (element_destroy(md, s->element)) {
+		if (refcount_read(&s->element->ref) > 1 ||
+		    element_destroy(md, s->element->id)) {
 			left++;
 			continue;
 		}
 		list_del(&s->node);
 		WRITE_ONCE(md->n_shapes, md->n_shapes - 1);
+		srdma_element_put(s->element);
 		kfree(s);
 	}
 	if (md->has_root && list_empty(&md->shapes))
@@ -337,6 +346,8 @@ void srdma_sched_exit(struct srdma_mlx5 *md)
 	if (drop_all(md))
 		pr_warn("%s: %u scheduling elements are left, QPs in error hold them\n",
 			md->dev->name, md->n_shapes);
-	list_for_each_entry_safe(s, next, &md->shapes, node)
+	list_for_each_entry_safe(s, next, &md->shapes, node) {
+		srdma_element_put(s->element);
 		kfree(s);
+	}
 }

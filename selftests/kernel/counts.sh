@@ -15,7 +15,7 @@ cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=selftests/lib/watch.sh
 . selftests/lib/watch.sh
 
-total=${TOTAL:-10000}
+total=${TOTAL:-4000}
 
 # figures DEV KEY...: of one dump, on one line.
 figures() {

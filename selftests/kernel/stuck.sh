@@ -76,7 +76,11 @@ nap 1
 said=$(level 3 60s)
 fleet_has some "client 96:$free server 96:$free" 5
 point $? "QPs of the same batch that do drain have the class"
-like "the result tells of those that wait" "$said" "qps $((2 * pairs)) .*qps_pending [1-$stuck]"
+like "the result tells of the QPs" "$said" "qps $((2 * pairs)) "
+# Some of the free ones may not drain in $drain_ms ms either, on a loaded machine.
+waiting=$(grep -oP 'qps_pending \K\d+' <<<"$said")
+[ "${waiting:-0}" -ge 1 ] && [ "${waiting:-0}" -lt $((2 * pairs)) ]
+point $? "... and of those that wait ($waiting)"
 list=$(pending)
 [ "$(jq length <<<"$list")" -ge 1 ]
 point $? "they are listed"

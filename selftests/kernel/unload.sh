@@ -120,6 +120,14 @@ wait $churn
 is "churn had no error" "$? $(field failed "$work/churn")" "0 0"
 only_gsi() { [ "$(rdma_qps)" = 2 ]; }
 check "no QP is left" wait_for 30 only_gsi
+
+# --- What a suite that died left loaded, the next one takes out ---
+
+check "it is left loaded" srdma_load
+# shellcheck source=selftests/lib/module.sh
+(. selftests/lib/module.sh)
+check "who comes next starts without it" eval '! srdma_loaded'
+
 echo 0 >/proc/sys/kernel/panic_on_warn
 [ -z "$mode" ] || echo "$mode" >$preempt
 is "the kernel did not complain" "$(dmesg_complaints)" ""

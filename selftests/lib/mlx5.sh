@@ -100,3 +100,12 @@ mlx5_complaints() {
 	dmesg_complaints |
 		grep -vE 'sched: RT throttling activated|mlx5_pci_vsc_init:.*vendor specific ID'
 }
+
+# What a suite before this one in the same VM left: no device, or another; its log.
+if [ -e /run/mlx5_suite ]; then
+	[ ! -d /sys/module/softhca ] || rmmod softhca
+	# shellcheck disable=SC2086
+	hca_load ${SOFTHCA_PARAMS:-} || echo "# no new device"
+	dmesg -C
+fi
+: >/run/mlx5_suite

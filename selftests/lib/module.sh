@@ -45,5 +45,6 @@ dmesg_complaints() {
 # A suite that died left it loaded; that must not be the next one's failure too.
 if srdma_loaded; then
 	echo "# swiftrdma is still loaded, by a suite before that died"
+	[ ! -d /sys/module/swiftrdma_mlx5 ] || rmmod swiftrdma_mlx5
 	srdma_unload || echo "# ... and cannot be unloaded"
 fi

@@ -37,7 +37,6 @@ end_bulk() { kill -9 "$pid"; wait "$pid" 2>/dev/null; }
 
 ktap_begin
 dmesg -C
-[ ! -e $hca_debug/hca0/elements ] || { rmmod softhca && hca_load; }
 check "load without a model" both_load
 swiftrdma job set bulk match cgroup=/bulk >/dev/null
 like "no rates without elements" "$(act job bulk bit_rate 1Gbit/s)" 'no scheduling elements|scheduling'
@@ -134,6 +133,24 @@ check "and comes: what is under a lease holds again" mlx5_load
 check "the rate is back" wait_for 60 rates_are 1000
 end_bulk
 check "killed under a lease" wait_for 60 eval '[ "$(elements)" = 2 ]'
+
+# QPs on their way out are in no table any more, and in their element still.
+bulk bulk
+check "there is a rate again" wait_for 30 at_work "$pid"
+param delay_ms 6000
+param delay_at 512
+end_bulk & ending=$!
+leaving() { [ "$(swiftrdma -j qp show job bulk | jq length)" -lt 16 ]; }
+check "its process is killed, and slow to go" wait_for 30 leaving
+release >/dev/null
+sleep 1
+is "meanwhile no device is asked for the element" \
+	"$(($(hca_gauge 0 objects sched_element) + $(hca_gauge 1 objects sched_element))) $(mlx5_complaints)" \
+	"2 "
+param delay_at 0
+wait $ending
+check "then it goes" wait_for 60 no_element
+check "a rate for who comes" act job bulk bit_rate 1Gbit/s for 300s
 bulk bulk
 check "mlx5_ib goes under a lease, under traffic" eval "end_bulk; modprobe -r mlx5_ib"
 is "no element is left" "$(elements)" 0

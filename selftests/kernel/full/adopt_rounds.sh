@@ -4,4 +4,4 @@
 # adopt.sh with many more races of the adoption with creates and destroys.
 
 cd "$(dirname "$0")/.." || exit 1
-ROUNDS=8 exec bash ./adopt.sh
+ROUNDS=4 exec bash ./adopt.sh

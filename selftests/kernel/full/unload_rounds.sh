@@ -4,4 +4,4 @@
 # unload.sh with more ways out at each place where callers can be held.
 
 cd "$(dirname "$0")/.." || exit 1
-ROUNDS=6 exec bash ./unload.sh
+ROUNDS=4 exec bash ./unload.sh
