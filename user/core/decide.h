@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Between policy.c, which says whose turn it is, and decide.c, which acts. */
+/* Between policy.c, which says what is due, and decide.c, which acts. */
 #ifndef SRDMA_CORE_DECIDE_H
 #define SRDMA_CORE_DECIDE_H
 

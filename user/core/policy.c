@@ -1,234 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-#include "core/policy.h"
 #include "core/decide.h"
-
-#include <string.h>
+#include "core/policy.h"
+#include "core/turn.h"
 
 const char *const cause_names[CAUSES] = {
 	[CAUSE_NONE] = "none", [CAUSE_UAR] = "uar", [CAUSE_CACHE] = "cache",
 	[CAUSE_PU] = "pu", [CAUSE_HOL] = "hol", [CAUSE_PORT] = "port",
 };
-
-static void slot_clear(struct policy_state *st, struct policy_slot *slot)
-{
-	struct policy_slot empty = {
-		.runs = slot->runs, .reasons = slot->reasons,
-	};
-
-	memset(slot->runs, 0, st->n_policies * sizeof(*slot->runs));
-	*slot = empty;
-}
-
-static bool slot_is(const struct policy_slot *slot, const struct snap_job *job)
-{
-	return slot->used && slot->job == job->id &&
-	       slot->since == job->since && !strcmp(slot->name, job->name);
-}
-
-/*
- * Jobs keep their order from one reading to the next, so the place of the one
- * before is nearly always right; else all slots are looked through.
- */
-static struct policy_slot *slot_find(struct policy_state *st,
-				     const struct snap_job *job, size_t hint)
-{
-	size_t i;
-
-	if (hint < st->n_slots && slot_is(&st->slots[hint], job))
-		return &st->slots[hint];
-	for (i = 0; i < st->n_slots; i++)
-		if (slot_is(&st->slots[i], job))
-			return &st->slots[i];
-	return NULL;
-}
-
-/* A job that is gone took its overrides with it. */
-static void slots_sweep(struct eval *e)
-{
-	const struct snapshot *snap = e->s->snap;
-	size_t i;
-
-	for (i = 0; i < e->st->n_slots; i++)
-		e->st->slots[i].seen = false;
-	for (i = 0; i < snap->n_jobs; i++) {
-		struct policy_slot *slot = slot_find(e->st, &snap->jobs[i], i);
-
-		if (slot)
-			slot->seen = true;
-	}
-	for (i = 0; i < e->st->n_slots; i++)
-		if (e->st->slots[i].used && !e->st->slots[i].seen)
-			slot_clear(e->st, &e->st->slots[i]);
-}
-
-static struct policy_slot *slot_get(struct policy_state *st,
-				    const struct snap_job *job, size_t hint)
-{
-	struct policy_slot *slot = slot_find(st, job, hint);
-	size_t i;
-
-	if (slot)
-		return slot;
-	if (hint < st->n_slots && !st->slots[hint].used)
-		slot = &st->slots[hint];
-	for (i = 0; i < st->n_slots && !slot; i++)
-		if (!st->slots[i].used)
-			slot = &st->slots[i];
-	if (!slot)
-		return NULL;
-	slot->used = true;
-	slot->job = job->id;
-	slot->since = job->since;
-	memcpy(slot->name, job->name, sizeof(slot->name));
-	return slot;
-}
-
-bool policy_applies(const struct policy *p, const char *job, uint32_t class)
-{
-	if (p->job[0])
-		return !strcmp(p->job, job);
-	return !p->classes || (class < 32 && p->classes & 1u << class);
-}
-
-static uint32_t rank_of(const struct policy_set *set, const char *job)
-{
-	size_t i;
-
-	for (i = 0; i < set->n_ranks; i++)
-		if (!strcmp(set->ranks[i].job, job))
-			return set->ranks[i].rank;
-	return UINT32_MAX;
-}
-
-/* By rank, and among equals as the kernel has them. */
-static void order_jobs(struct eval *e)
-{
-	const struct snapshot *snap = e->s->snap;
-	struct policy_state *st = e->st;
-	size_t i, k;
-
-	st->n_order = 0;
-	for (i = 0; i < snap->n_jobs && i < st->cap_order; i++) {
-		uint32_t rank = rank_of(e->set, snap->jobs[i].name);
-
-		for (k = st->n_order++; k > 0; k--) {
-			struct policy_turn *before = &st->order[k - 1];
-
-			if (rank_of(e->set, snap->jobs[before->job].name) <=
-			    rank)
-				break;
-			st->order[k] = *before;
-		}
-		st->order[k].job = (uint32_t)i;
-	}
-}
-
-/* In .whose: the policy was for this job, and still holds something of it. */
-#define STALE 0x8000
-
-static uint32_t list_policies(struct eval *e, const struct policy_slot *slot,
-			      const struct snap_job *job, uint32_t at)
-{
-	size_t n;
-
-	for (n = 0; n < e->set->n; n++) {
-		const struct policy *p = &e->set->v[n];
-
-		if (p->off)
-			continue;
-		if (policy_applies(p, job->name, job->class))
-			e->st->whose[at++] = (uint16_t)n;
-		else if (slot->runs[n].active)
-			e->st->whose[at++] = (uint16_t)n | STALE;
-	}
-	return at;
-}
-
-static void find_rests(struct eval *e)
-{
-	const struct prog *prog = &e->set->prog;
-	size_t n;
-
-	for (n = 0; n < e->set->n; n++) {
-		const struct policy *p = &e->set->v[n];
-		struct policy_rest *r = &e->st->rests[n];
-
-		memset(r, 0, sizeof(*r));
-		truth_rests_on(&r->when, prog, &p->when);
-		truth_rests_on(&r->when, prog, &p->fallback);
-		truth_rests_on(&r->undo, prog, &p->undo_not);
-		truth_rests_on(&r->undo, prog, &p->undo_fallback_not);
-	}
-}
-
-static void rest_of(struct eval *e, struct policy_turn *turn)
-{
-	uint32_t i, o;
-
-	memset(&turn->rest, 0, sizeof(turn->rest));
-	for (i = turn->first; i < turn->end; i++) {
-		const struct policy_rest *r =
-			&e->st->rests[e->st->whose[i] & ~STALE];
-
-		for (o = 0; o < OBJ_UAR; o++)
-			turn->rest.need[o] |= r->when.need[o] |
-					      r->undo.need[o];
-	}
-}
-
-/* Of which policies something turned that they rest on besides the job. */
-static void find_turned(struct eval *e)
-{
-	const struct truth *t = &e->st->truth;
-	size_t n;
-
-	for (n = 0; n < e->set->n; n++) {
-		const struct policy_rest *r = &e->st->rests[n];
-
-		e->turned[n] = 0;
-		if (!truth_same_rest(t, &r->when))
-			e->turned[n] |= WHEN_TURNED;
-		if (!truth_same_rest(t, &r->undo))
-			e->turned[n] |= UNDO_TURNED;
-	}
-}
-
-/* Whose turn comes when, and with which policies: worked out when jobs change. */
-static void arrange(struct eval *e)
-{
-	const struct snapshot *snap = e->s->snap;
-	struct policy_state *st = e->st;
-	size_t i, n = 0;
-	uint32_t at = 0;
-
-	if (st->ordered && st->order_of == e->s->topology)
-		return;
-	find_rests(e);
-	slots_sweep(e);
-	order_jobs(e);
-	for (i = 0; i < st->n_order; i++) {
-		const struct snap_job *job = &snap->jobs[st->order[i].job];
-		struct policy_slot *slot;
-
-		/* Job 0 stands for those that no rule claimed. */
-		slot = job->id ? slot_get(st, job, st->order[i].job) : NULL;
-		if (!slot)
-			continue;
-		st->order[n].job = st->order[i].job;
-		st->order[n].slot = (uint32_t)(slot - st->slots);
-		st->order[n].first = at;
-		at = list_policies(e, slot, job, at);
-		st->order[n].end = at;
-		st->order[n].asked = 0;
-		st->order[n].idle = false;
-		rest_of(e, &st->order[n++]);
-	}
-	if (at)
-		memset(st->answers, 0, at * sizeof(*st->answers));
-	st->n_order = n;
-	st->ordered = true;
-	st->order_of = e->s->topology;
-}
 
 static bool same_place(const struct policy_run *run, const struct signals *s,
 		       const struct binding *b)
@@ -385,7 +163,7 @@ static enum cause weigh(struct eval *e, const struct policy_turn *turn,
 
 	for (i = 0; i < turn->end - turn->first; i++) {
 		const struct policy *p =
-			&e->set->v[e->st->whose[turn->first + i] & ~STALE];
+			&e->set->v[e->st->whose[turn->first + i] & ~TURN_STALE];
 		double m;
 
 		if (truth[i] != ACTS || p->cause == CAUSE_NONE)
@@ -433,9 +211,9 @@ static uint8_t look(struct eval *e, struct policy_slot *slot,
 {
 	struct policy_answer *a = &e->st->answers[turn->first + i];
 	uint16_t n = e->st->whose[turn->first + i];
-	struct policy_run *run = &slot->runs[n & ~STALE];
+	struct policy_run *run = &slot->runs[n & ~TURN_STALE];
 
-	if (n & STALE || !note(&run->was_true, &run->true_since,
+	if (n & TURN_STALE || !note(&run->was_true, &run->true_since,
 			       ask(e, a, same, n, turn->job, by), e->now)) {
 		a->idle = !run->active;
 		*due = run->active;
@@ -454,14 +232,14 @@ static void carry_out(struct eval *e, struct policy_slot *slot,
 {
 	struct policy_answer *a = &e->st->answers[turn->first + i];
 	uint16_t n = e->st->whose[turn->first + i];
-	const struct policy *p = &e->set->v[n & ~STALE];
-	struct policy_run *run = &slot->runs[n & ~STALE];
+	const struct policy *p = &e->set->v[n & ~TURN_STALE];
+	struct policy_run *run = &slot->runs[n & ~TURN_STALE];
 	const struct cond *undo;
 	enum tri back;
 
-	if (n & STALE) {
+	if (n & TURN_STALE) {
 		if (run->active)
-			decide_disown(e, slot, n & ~STALE, turn->job, turned);
+			decide_disown(e, slot, n & ~TURN_STALE, turn->job, turned);
 	} else if (truth != FALSE) {
 		if (taken(p, slot, n, *turned) || !decide_budget(e, n))
 			return;
@@ -504,7 +282,7 @@ static void eval_job(struct eval *e, struct policy_slot *slot,
 	if (same_job && turn->idle && truth_same_rest(t, &turn->rest))
 		return;
 	for (i = 0; i < count; i++) {
-		uint8_t rest = e->turned[whose[i] & ~STALE];
+		uint8_t rest = e->turned[whose[i] & ~TURN_STALE];
 
 		truth[i] = FALSE;
 		if (same_job && answers[i].idle && !rest)
@@ -528,7 +306,7 @@ static void eval_job(struct eval *e, struct policy_slot *slot,
 		const struct policy *p;
 
 		i = due[k];
-		p = &e->set->v[whose[i] & ~STALE];
+		p = &e->set->v[whose[i] & ~TURN_STALE];
 		if (e->n + p->n_act > e->cap)
 			continue;
 		if (truth[i] != FALSE && p->cause != CAUSE_NONE &&
@@ -584,8 +362,8 @@ size_t policy_eval(const struct policy_set *set, struct policy_state *st,
 	st->ticks++;
 	ask_about(&e);
 	truth_update(&st->truth, &set->prog, s, now);
-	arrange(&e);
-	find_turned(&e);
+	turn_arrange(&e);
+	turn_find(&e);
 	for (i = 0; i < st->n_order; i++)
 		eval_job(&e, &st->slots[st->order[i].slot], &st->order[i]);
 	return e.n;
