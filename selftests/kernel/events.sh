@@ -44,7 +44,7 @@ event "it is destroyed, under its serial" \
 qpsh_stop a
 
 swiftrdma job set test match comm=none >/dev/null
-lease=$(nlreq --lease ACT doit 'lease{origin=test rank=3} action{knob=7 value=9 job=test reason=so} action{knob=1 value=2 job=test}')
+lease=$(nlreq --lease ACT doit 'lease{origin=test rank=3 ttl_ms=600000} action{knob=7 value=9 job=test reason=so} action{knob=1 value=2 job=test}')
 event "an action is done" ".event == \"action\" and .knob == \"max_qps\" and .value == 9 and .job == \"test\" and .reason == \"so\" and .lease == $lease"
 event "each item of a batch" ".event == \"action\" and .knob == \"level\" and .lease == $lease"
 nlreq ACT doit "lease{id=$lease} action{knob=1 clear job=test}" >/dev/null
@@ -105,7 +105,7 @@ point $? "another recording begins"
 qpsh_start r qpsh
 qp r create
 qpn=$last
-lease=$(nlreq --lease ACT doit 'lease{origin=test rank=3} action{knob=7 value=9 job=test reason=so}')
+lease=$(nlreq --lease ACT doit 'lease{origin=test rank=3 ttl_ms=600000} action{knob=7 value=9 job=test reason=so}')
 nlreq ACT doit "lease{id=$lease ttl_ms=0}" >/dev/null
 qp r "destroy $qpn"
 max_qps='.job == "test" and .knob == "job.max_qps"'

@@ -83,8 +83,8 @@ check "... and are exact" exact rxe0
 for i in 1 2; do
 	start churn churn --dev rxe0 --procs 3 --total 1000000 --seed $i
 	churn=$pid
-	busy() { [ "$(dev rxe0 created)" -ge 50 ]; }
-	check "round $i: churn" wait_for 30 busy
+	all_three() { [ "$(swiftrdma -j qp show comm churn | jq 'map(.pid) | unique | length')" = 3 ]; }
+	check "round $i: churn" wait_for 30 all_three
 	start del rdma link del rxe0
 	del=$pid
 	check "round $i: the device goes under it" wait_for 30 without rxe0
