@@ -45,7 +45,8 @@ void srdma_delay(enum srdma_delay_point point)
 
 	if (!(READ_ONCE(delay_at) & 1 << point))
 		return;
-	for (ms = READ_ONCE(delay_ms); ms; ms--)
+	/* Until it is over, or the point is not wanted any more. */
+	for (ms = READ_ONCE(delay_ms); ms && READ_ONCE(delay_at) & 1 << point; ms--)
 		mdelay(1);
 }
 

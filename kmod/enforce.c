@@ -247,10 +247,25 @@ static void shape(struct srdma_dev *dev)
 {
 	const struct srdma_provider_ops *ops = srdma_dev_provider(dev);
 
-	if (!ops->shape || !ops->shape(dev))
+	if (!ops->shape || !ops->shape(dev)) {
+		dev->shape_ms = 0;
 		return;
-	WRITE_ONCE(dev->reshape, 1);
-	run_by(jiffies + msecs_to_jiffies(RETRY_FIRST_MS));
+	}
+	dev->shape_ms = dev->shape_ms ? min(2 * dev->shape_ms, RETRY_LAST_MS) : RETRY_FIRST_MS;
+	dev->shape_at = jiffies + msecs_to_jiffies(dev->shape_ms);
+}
+
+/* On demand, and what could not be done then again, less and less often. */
+static void reshape(struct srdma_dev *dev)
+{
+	if (xchg(&dev->reshape, 0)) {
+		dev->shape_ms = 0;
+		shape(dev);
+	} else if (dev->shape_ms && time_after_eq(jiffies, dev->shape_at)) {
+		shape(dev);
+	}
+	if (dev->shape_ms)
+		run_by(dev->shape_at);
 }
 
 static void enforce_dev(struct srdma_dev *dev, struct slot *slots)
@@ -263,8 +278,7 @@ static void enforce_dev(struct srdma_dev *dev, struct slot *slots)
 		WRITE_ONCE(dev->reshape, 1);
 		rescan(dev);
 	}
-	if (xchg(&dev->reshape, 0))
-		shape(dev);
+	reshape(dev);
 	do {
 		n = 0;
 		while (n < ROUND) {

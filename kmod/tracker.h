@@ -92,6 +92,9 @@ struct srdma_orig_ops {
  * @unassigned: the one of id 0, which is there as long as the device is
  * @rescan: enforce.c must compare every QP; set by anyone
  * @reshape: so must its provider's shape(); set by anyone
+ * @shape_ms: how long it waits before it tries once more what it could not do, 0: it
+ *	could; enforce.c's own
+ * @shape_at: jiffies, when that is over; the same
  * @path_wants: overrides of parts of paths on it; srdma_ctl_lock, read by anyone
  * @giving_back: its provider or itself is about to go: nothing is in force any more
  * @since: ns, when counting began
@@ -140,6 +143,8 @@ struct srdma_dev {
 	struct srdma_job_dev *unassigned;
 	unsigned long rescan;
 	unsigned long reshape;
+	unsigned long shape_at;
+	u32 shape_ms;
 	u32 path_wants;
 	bool giving_back;
 
@@ -250,7 +255,8 @@ struct srdma_path {
 /**
  * struct srdma_element - a device's scheduling element, as long as any QP may be in it
  * @ref: its maker's, and one of each QP that was bound to it and has not left it;
- *	that of a QP which is destroyed ends when the driver is done with it
+ *	that of a QP which is destroyed ends when the driver is done with it, that
+ *	of one that lives longer than the tracker with the tracker's entry
  * @id: the device's
  */
 struct srdma_element {

@@ -61,6 +61,11 @@ int srdma_cmd(struct srdma_mlx5 *md, void *in, int in_size, void *out, int out_s
 	return measured(md, mlx5_cmd_exec, in, in_size, out, out_size);
 }
 
+int srdma_cmd_try(struct srdma_mlx5 *md, void *in, int in_size, void *out, int out_size)
+{
+	return measured(md, mlx5_cmd_do, in, in_size, out, out_size);
+}
+
 int srdma_cmd_read_reg(struct srdma_mlx5 *md, void *in, void *out, int size, u16 reg)
 {
 	u64 start = ktime_get_ns();

@@ -8,7 +8,8 @@
  *
  * An element cannot go before all QPs have left it, those in a state of error and
  * those whose destruction is under way included. The device would refuse, and
- * mlx5_core log that; so each QP in it has a reference, and it is not asked before.
+ * mlx5_core log that; so each QP in it has a reference, and it is not asked before,
+ * but for the last time.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -143,7 +144,7 @@ static int bind(struct srdma_mlx5 *md, const struct srdma_qp *q, u32 element)
 	tail = (void *)in + at;
 	tail[EXT_MASK_DWORD] = cpu_to_be32(OPT_QOS_GROUP);
 	tail[EXT_DWORD + EXT_GROUP] = cpu_to_be32(element);
-	ret = srdma_cmd(md, in, at + EXT_DWORD * sizeof(*in) + EXT_BYTES, out, sizeof(out));
+	ret = srdma_cmd_try(md, in, at + EXT_DWORD * sizeof(*in) + EXT_BYTES, out, sizeof(out));
 	kfree(in);
 	return ret;
 }
@@ -336,7 +337,10 @@ u32 srdma_mlx5_shape(struct srdma_dev *dev)
 	return left + drop_all(md);
 }
 
-/* Its QPs that were bound have been unbound, or are gone. */
+/*
+ * Its QPs have been unbound, or are gone; not those in a state of error, of which
+ * the tracker has let go by now, with their references: then the device refuses.
+ */
 void srdma_sched_exit(struct srdma_mlx5 *md)
 {
 	struct srdma_shape *s, *next;

@@ -58,8 +58,8 @@ check "output from before the panic arrives" grep -qx before "$work/panic.out"
 is "a WARNING is a failure although CMD succeeds" "$(status warn)" 125
 check "a WARNING is shown" grep -q 'WARNING: CPU: 0 PID: 1 at test' "$work/warn.err"
 
-# Shorter than any boot, which is not part of it.
-start limit --timeout 3 -- sh -c 'sleep 4321' &
+# Shorter than booting takes, which is not part of it.
+start limit --timeout 10 --share "$work/limit" -- sh -c 'touch "$VM_OUT/started"; sleep 4321' &
 start rxe --timeout 200 --nic rxe -- sh -c '
 	tcpdump --immediate-mode -s 96 -l -nn -i v0 udp port 4791 >/tmp/dump 2>/tmp/err &
 	until grep -q listening /tmp/err; do sleep 0.1; done
@@ -74,17 +74,18 @@ start rxe --timeout 200 --nic rxe -- sh -c '
 	grep -c "10.1.0.1.* > 10.1.0.2.4791" /tmp/dump' &
 wait
 is "the time limit is kept" "$(status limit)" 124
+check "... and is not what the boot takes" [ -e "$work/limit/started" ]
 check "the time limit names what was running" grep -q 'sleep 4321' "$work/limit.err"
 is "two rxe devices talk" "$(status rxe)" 0
 check "their packets cross the veth pair" [ "$(tail -n 1 "$work/rxe.out")" -ge 100 ]
 
 # None boots that fast; what hangs now and then is tried again.
-start unbooted --boot-timeout 1 -- true &
+start unbooted --boot-timeout 2 --share "$work/unbooted" -- true &
 start icount --icount --append 'srdma_test=1' -- sh -c 'nproc; cat /proc/cmdline' &
 wait
 is "a guest that does not boot is no guest" "$(status unbooted)" 126
-is "... at the third attempt" "$(grep -c 'did not boot in 1 s, trying again' "$work/unbooted.err")" 2
-check "... and is told" grep -q 'did not boot in 1 s, 3 times' "$work/unbooted.err"
+is "... at the third attempt" "$(grep -c 'did not boot in 2 s, trying again' "$work/unbooted.err")" 2
+check "... and is told" grep -q 'did not boot in 2 s, 3 times' "$work/unbooted.err"
 is "--icount runs on one CPU" "$(head -n 1 "$work/icount.out")" 1
 check "--append reaches the kernel" grep -q 'srdma_test=1' "$work/icount.out"
 is "no VM leaves anything running" "$(pgrep -fc "qemu-system-x86_64.*$work")" 0

@@ -79,8 +79,8 @@ point $? "QPs of the same batch that do drain have the class"
 like "the result tells of the QPs" "$said" "qps $((2 * pairs)) "
 # Some of the free ones may not drain in $drain_ms ms either, on a loaded machine.
 waiting=$(grep -oP 'qps_pending \K\d+' <<<"$said")
-[ "${waiting:-0}" -ge 1 ] && [ "${waiting:-0}" -lt $((2 * pairs)) ]
-point $? "... and of those that wait ($waiting)"
+[ "${waiting:-0}" -ge 1 ]
+point $? "... and that some of them wait ($waiting)"
 list=$(pending)
 [ "$(jq length <<<"$list")" -ge 1 ]
 point $? "they are listed"

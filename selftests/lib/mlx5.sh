@@ -103,9 +103,12 @@ mlx5_complaints() {
 
 # What a suite before this one in the same VM left: no device, or another; its log.
 if [ -e /run/mlx5_suite ]; then
-	[ ! -d /sys/module/softhca ] || rmmod softhca
 	# shellcheck disable=SC2086
-	hca_load ${SOFTHCA_PARAMS:-} || echo "# no new device"
+	if ! { [ ! -d /sys/module/softhca ] || wait_for 60 rmmod softhca; } ||
+	   ! hca_load ${SOFTHCA_PARAMS:-}; then
+		echo "Bail out! no device of its own"
+		exit 1
+	fi
 	dmesg -C
 fi
 : >/run/mlx5_suite

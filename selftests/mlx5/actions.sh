@@ -136,20 +136,40 @@ check "killed under a lease" wait_for 60 eval '[ "$(elements)" = 2 ]'
 
 # QPs on their way out are in no table any more, and in their element still.
 bulk bulk
-check "there is a rate again" wait_for 30 at_work "$pid"
-param delay_ms 6000
+was=$(waits 1000)
+check "there is a rate again" wait_for 30 held_up 1000 "$was"
+param delay_ms 60000
 param delay_at 512
-end_bulk & ending=$!
+kill -9 "$pid"
 leaving() { [ "$(swiftrdma -j qp show job bulk | jq length)" -lt 16 ]; }
 check "its process is killed, and slow to go" wait_for 30 leaving
 release >/dev/null
-sleep 1
-is "meanwhile no device is asked for the element" \
-	"$(($(hca_gauge 0 objects sched_element) + $(hca_gauge 1 objects sched_element))) $(mlx5_complaints)" \
-	"2 "
+both_are() { [ "$(elements) + $(hca_gauge 1 objects sched_element)" = "$1" ]; }
+held_by_one() { both_are "2 + 0" || both_are "0 + 2"; }
+check "what it is still in stays" wait_for 30 held_by_one
+is "... and the device is not asked for it" "$(mlx5_complaints)" ""
 param delay_at 0
-wait $ending
-check "then it goes" wait_for 60 no_element
+wait "$pid" 2>/dev/null
+check "then it goes" wait_for 60 both_are "0 + 0"
+
+# Which QP is in a state of error, the device knows first.
+act job bulk bit_rate 1Gbit/s for 300s >/dev/null
+ib_write_bw -d mlx5_1 -p 20301 -D 300 >/dev/null 2>&1 & server=$!
+sleep 2
+in_cgroup bulk ib_write_bw -d mlx5_0 -p 20301 -D 300 localhost >/dev/null 2>&1 & pid=$!
+one_at_work() { [ "$(swiftrdma -j qp show dev mlx5_0 pid "$pid" | jq '[.[] | select(.wrs > 0)] | length')" = 1 ]; }
+check "one QP is at work" wait_for 60 one_at_work
+check "it is in an element" wait_for 30 rates_are 1000
+kill -STOP "$pid"
+kill -9 "$server"
+wait "$server" 2>/dev/null
+in_error() { [ "$(rdma -j res show qp link mlx5_0/1 pid "$pid" | jq -r '.[0].state')" = ERR ]; }
+check "its peer goes, and it fails" wait_for 60 in_error
+release >/dev/null
+sleep 1
+is "it cannot leave its element, and that is no error" "$(elements) $(mlx5_complaints)" "2 "
+end_bulk
+check "until its process ends" wait_for 60 no_element
 check "a rate for who comes" act job bulk bit_rate 1Gbit/s for 300s
 bulk bulk
 check "mlx5_ib goes under a lease, under traffic" eval "end_bulk; modprobe -r mlx5_ib"

@@ -334,7 +334,7 @@ static void test_kept_answers(void **state)
 	    "dev.create_rate < 300/s");
 	add("late", "job kv", "job.p99 rising and dev.create_rate < 500/s",
 	    "job.max_qps = 9", "job.p99 falling");
-	/* Knobs of another's, acts that are used up or must wait, numbers that move. */
+	/* Knobs another holds, acts used up or that must wait, moving numbers. */
 	p->act[0].ceiling = 3;
 	add("first", "job kv", "uar.coactive > 70%", "job.level = 2",
 	    "uar.coactive < 30%");

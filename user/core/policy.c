@@ -213,8 +213,9 @@ static uint8_t look(struct eval *e, struct policy_slot *slot,
 	uint16_t n = e->st->whose[turn->first + i];
 	struct policy_run *run = &slot->runs[n & ~TURN_STALE];
 
-	if (n & TURN_STALE || !note(&run->was_true, &run->true_since,
-			       ask(e, a, same, n, turn->job, by), e->now)) {
+	if (n & TURN_STALE ||
+	    !note(&run->was_true, &run->true_since,
+		  ask(e, a, same, n, turn->job, by), e->now)) {
 		a->idle = !run->active;
 		*due = run->active;
 		return FALSE;
@@ -239,7 +240,8 @@ static void carry_out(struct eval *e, struct policy_slot *slot,
 
 	if (n & TURN_STALE) {
 		if (run->active)
-			decide_disown(e, slot, n & ~TURN_STALE, turn->job, turned);
+			decide_disown(e, slot, n & ~TURN_STALE, turn->job,
+				      turned);
 	} else if (truth != FALSE) {
 		if (taken(p, slot, n, *turned) || !decide_budget(e, n))
 			return;
@@ -363,7 +365,7 @@ size_t policy_eval(const struct policy_set *set, struct policy_state *st,
 	ask_about(&e);
 	truth_update(&st->truth, &set->prog, s, now);
 	turn_arrange(&e);
-	turn_find(&e);
+	turn_find_turned(&e);
 	for (i = 0; i < st->n_order; i++)
 		eval_job(&e, &st->slots[st->order[i].slot], &st->order[i]);
 	return e.n;

@@ -167,7 +167,7 @@ static void rest_of(struct eval *e, struct policy_turn *turn)
 	}
 }
 
-void turn_find(struct eval *e)
+void turn_find_turned(struct eval *e)
 {
 	const struct truth *t = &e->st->truth;
 	size_t n;

@@ -14,6 +14,6 @@
 /* Works that out when jobs or policies have changed. */
 void turn_arrange(struct eval *e);
 /* Of which policies something turned that they rest on besides the job. */
-void turn_find(struct eval *e);
+void turn_find_turned(struct eval *e);
 
 #endif /* SRDMA_CORE_TURN_H */

@@ -27,14 +27,13 @@ check "no UAR, no queues" refused
 echo N >$debug/refuse_uars
 is "what failed left nothing" "$(objects)" "$before"
 
+state_is() { [ "$(state)" = "$1" ]; }
 echo 0 >$debug/link
-sleep 0.5
-is "link down" "$(state)" "1: DOWN"
+check "link down" wait_for 30 state_is "1: DOWN"
 like "requests time out" "$(build/progs/hcabad mlx5_1 mlx5_0 2>&1 | head -n 5)" \
 	"transport retry counter exceeded"
 echo 1 >$debug/link
-sleep 0.5
-is "link up" "$(state)" "4: ACTIVE"
+check "link up" wait_for 30 state_is "4: ACTIVE"
 check "bytes pass again" build/progs/hcabytes mlx5_0 mlx5_1
 
 echo 2000 >$debug/delay_us
