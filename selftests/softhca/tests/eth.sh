@@ -216,7 +216,7 @@ echo 1 >$hca_debug/hca0/link
 check "link up" until_true 10 eval '[ "$(state 0)" = "4: ACTIVE" ]'
 is "counted" "$(($(hca_ppcnt 0 12 0 48) >> 32))" 1
 check "rping again" pair rping -s -a 10.2.0.2 -C 3 -V -- -c -a 10.2.0.2 -C 3 -V
-check "all objects are gone" until_true 10 eval '[ "$(cat $hca_debug/hca*/objects)" = "$objects" ]'
+check "all objects are gone" until_true 60 eval '[ "$(cat $hca_debug/hca*/objects)" = "$objects" ]'
 
 dmesg -C
 build/bench/crowd --duration 30 >/dev/null 2>&1 & pid=$!
