@@ -93,7 +93,7 @@ int srdma_mlx5_mr_shift(struct srdma_dev *dev, u32 lkey)
 		return -EAGAIN;
 	MLX5_SET(query_mkey_in, in, opcode, MLX5_CMD_OP_QUERY_MKEY);
 	MLX5_SET(query_mkey_in, in, mkey_index, mlx5_mkey_to_idx(lkey));
-	ret = measured(md, mlx5_cmd_do, in, sizeof(in), out, out_size);
+	ret = srdma_cmd_try(md, in, sizeof(in), out, out_size);
 	if (!ret)
 		ret = MLX5_GET(query_mkey_out, out, memory_key_mkey_entry.log_page_size);
 	kfree(out);

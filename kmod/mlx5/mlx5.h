@@ -252,7 +252,7 @@ bool srdma_mlx5_detail(void);
 
 /* cmd.c: a command, measured. May sleep. */
 int srdma_cmd(struct srdma_mlx5 *md, void *in, int in_size, void *out, int out_size);
-/* One that a QP's state may forbid, of which the device knows first: not logged. */
+/* One that may be refused, for the device knows first how a QP or key is: not logged. */
 int srdma_cmd_try(struct srdma_mlx5 *md, void *in, int in_size, void *out, int out_size);
 /* A register of @size bytes, by its number. As srdma_cmd(). */
 int srdma_cmd_read_reg(struct srdma_mlx5 *md, void *in, void *out, int size, u16 reg);
