@@ -17,20 +17,17 @@
 static struct dentry *root;
 
 /*
- * Reads "armed", with the reason where the last attempt to disarm was refused,
- * or "disarmed". Written "1" it disarms, "force" also where QPs keep a class
- * that is not their application's.
+ * Reads "armed" or "disarmed", with the reason where the last attempt to disarm was
+ * refused, or the module stays all the same. Written "1" it disarms, "force" also
+ * where QPs keep a class that is not their application's.
  */
 static int disarm_show(struct seq_file *m, void *v)
 {
 	char why[256];
 
-	if (!srdma_hook_armed()) {
-		seq_puts(m, "disarmed\n");
-		return 0;
-	}
 	srdma_hook_why(why, sizeof(why));
-	seq_printf(m, "armed%s%s\n", why[0] ? ": " : "", why);
+	seq_printf(m, "%s%s%s\n", srdma_hook_armed() ? "armed" : "disarmed",
+		   why[0] ? ": " : "", why);
 	return 0;
 }
 

@@ -36,8 +36,14 @@ static const struct kernel_param_ops drain_ms_ops = {
 module_param_cb(drain_ms, &drain_ms_ops, &drain_ms, 0644);
 MODULE_PARM_DESC(drain_ms, "longest pause of a QP whose class is changed, 1 to 1000 ms (100)");
 
-/* QPs changed side by side: each pauses while it drains, not while others do. */
-#define ROUND 64
+/*
+ * QPs changed side by side: each pauses while it drains, not while others do. So
+ * many that those which are stuck, each in its place for drain_ms, keep those which
+ * are not waiting for less than a second, up to some ten thousand of them.
+ */
+#define SLOTS 1024
+/* Of these so many are begun between two looks, which all in hand wait for. */
+#define BURST 64
 
 #define RETRY_FIRST_MS	200	/* doubled each time: a stuck QP pauses ever less */
 #define RETRY_LAST_MS	3200
@@ -64,6 +70,7 @@ struct slot {
 	struct srdma_qp *q;
 	const struct srdma_provider_ops *ops;
 	struct srdma_class want;
+	int err;	/* given up; -errno */
 	u64 begun;
 	u64 looked;	/* when it was last found not to be done with */
 };
@@ -106,7 +113,7 @@ static void finish(struct slot *s, int ret)
 		atomic64_inc(&q->dev->live_changed);
 	} else if (ret != -EOPNOTSUPP) {
 		q->retry_at = jiffies + backoff(q, ret);
-		if (ret != -EINTR && q->attempts < U16_MAX)
+		if (ret != -EINTR && q->attempts < U8_MAX)
 			q->attempts++;
 		atomic64_inc(&q->dev->live_failed);
 	}
@@ -126,7 +133,7 @@ static void finish(struct slot *s, int ret)
 static bool begin(struct slot *s, struct srdma_qp *q)
 {
 	const struct srdma_provider_ops *p = srdma_dev_provider(q->dev);
-	int ret = 0;
+	int level, ret = 0;
 
 	if (!srdma_qp_trylock(q)) {	/* its application has it */
 		mark(q);
@@ -137,15 +144,22 @@ static bool begin(struct slot *s, struct srdma_qp *q)
 		goto unlock;
 	if (!p->class_commit) {		/* ever: it is not tried again */
 		q->class_error = -EOPNOTSUPP;
+		srdma_qp_touch(q);
 		goto unlock;
 	}
 	s->q = q;
 	s->ops = p;	/* to its end, even if the device has another one by then */
+	s->err = 0;
 	s->begun = 0;
 	s->looked = 0;
 	rcu_read_lock();
+	level = srdma_qp_level(q);	/* first: if it changes now, it is tried again */
 	srdma_qp_desired(q, &s->want);
 	rcu_read_unlock();
+	if (q->tried != level) {
+		q->tried = level;
+		q->attempts = 0;
+	}
 	if (p->class_begin) {
 		s->begun = ktime_get_ns();
 		s->looked = s->begun;
@@ -181,28 +195,52 @@ static bool advance(struct slot *s)
 			return false;
 		}
 	}
-	if (ret)
+	s->err = ret;
+	if (ret) {
 		p->class_abort(s->q);
-	else
-		ret = p->class_commit(s->q, &s->want);
-	finish(s, ret);
+		return false;
+	}
+	finish(s, p->class_commit(s->q, &s->want));
 	return true;
 }
 
-static void run_round(struct slot *slots, int n)
+/*
+ * One look at all in hand; how many there still are. Those that are given up go on
+ * at once, and wait together for the grace period that class_abort() asks for.
+ */
+static int look(struct slot *slots, int n)
 {
+	bool gave_up = false;
 	int i;
 
-	while (n) {
-		for (i = 0; i < n; ) {
-			if (advance(&slots[i]))
-				slots[i] = slots[--n];
-			else
-				i++;
+	for (i = 0; i < n; ) {
+		if (advance(&slots[i])) {
+			slots[i] = slots[--n];
+		} else {
+			gave_up |= slots[i].err;
+			i++;
 		}
-		if (n)
-			usleep_range(100, 300);
 	}
+	if (!gave_up)
+		return n;
+	synchronize_rcu_expedited();
+	for (i = 0; i < n; ) {
+		if (slots[i].err) {
+			slots[i].ops->class_abort(slots[i].q);
+			finish(&slots[i], slots[i].err);
+			slots[i] = slots[--n];
+		} else {
+			i++;
+		}
+	}
+	return n;
+}
+
+/* Not now: it failed a while ago, and what it should have is still the same. */
+static bool resting(const struct srdma_qp *q)
+{
+	return q->class_error && time_before(jiffies, q->retry_at) && !READ_ONCE(hurry) &&
+	       q->tried == srdma_qp_level(q);
 }
 
 /* The next QP to be tried now, its mark taken off, with a reference. */
@@ -214,7 +252,7 @@ static struct srdma_qp *next_marked(struct srdma_walk *w)
 	while ((q = srdma_walk_next(w))) {
 		if (!test_bit(SRDMA_QP_MARKED, &q->flags))
 			continue;
-		if (q->class_error && time_before(jiffies, q->retry_at) && !READ_ONCE(hurry)) {
+		if (resting(q)) {
 			run_by(q->retry_at);
 			continue;
 		}
@@ -272,25 +310,26 @@ static void enforce_dev(struct srdma_dev *dev, struct slot *slots)
 {
 	struct srdma_walk w = SRDMA_WALK(&dev->qps, 0);
 	struct srdma_qp *q;
-	int n;
+	bool more = true;
+	int i, n = 0;
 
 	if (xchg(&dev->rescan, 0)) {
 		WRITE_ONCE(dev->reshape, 1);
 		rescan(dev);
 	}
 	reshape(dev);
-	do {
-		n = 0;
-		while (n < ROUND) {
+	while (more || n) {
+		for (i = 0; more && i < BURST && n < SLOTS; i++) {
 			q = next_marked(&w);
-			if (!q)
-				break;
-			if (begin(&slots[n], q))
+			more = q;
+			if (q && begin(&slots[n], q))
 				n++;
 		}
-		run_round(slots, n);
+		n = look(slots, n);
+		if (n)
+			usleep_range(100, 300);
 		cond_resched();
-	} while (q);
+	}
 }
 
 /* The next device at or after *index, with a reference. */
@@ -310,7 +349,7 @@ static struct srdma_dev *next_dev(unsigned long *index)
 
 static void enforce_work(struct work_struct *w)
 {
-	struct slot *slots = kcalloc(ROUND, sizeof(*slots), GFP_KERNEL);
+	struct slot *slots = kvcalloc(SLOTS, sizeof(*slots), GFP_KERNEL);
 	struct srdma_dev *dev;
 	unsigned long index = 0;
 	LIST_HEAD(asked);
@@ -325,7 +364,7 @@ static void enforce_work(struct work_struct *w)
 		enforce_dev(dev, slots);
 		srdma_dev_put(dev);
 	}
-	kfree(slots);
+	kvfree(slots);
 	srdma_batches_tell(&asked);
 	if (time_before(next_run, jiffies + FAR))
 		queue_delayed_work(wq, &work, time_after(next_run, jiffies) ?
@@ -367,20 +406,24 @@ void srdma_enforce_qp(struct srdma_qp *q)
 	srdma_enforce_run();
 }
 
-static int count_pending(void)
+/* QPs that are not as they should be; of these those beyond that into @never. */
+static int count_pending(int *never)
 {
 	struct srdma_dev *dev;
 	unsigned long index;
 	struct srdma_qp *q;
 	int n = 0;
 
+	*never = 0;
 	down_read(&srdma_devs_sem);
 	xa_for_each(&srdma_devs, index, dev) {
 		struct srdma_walk w = SRDMA_WALK(&dev->qps, 0);
 
 		while ((q = srdma_walk_get(&w))) {
-			n += srdma_qp_class_pending(q) ||
-			     srdma_path_pending(q, SRDMA_PATH_SPORT) ||
+			bool class = srdma_qp_class_pending(q);
+
+			*never += class && q->class_error == -EOPNOTSUPP;
+			n += class || srdma_path_pending(q, SRDMA_PATH_SPORT) ||
 			     srdma_path_pending(q, SRDMA_PATH_LAG);
 			srdma_qp_put(q);
 		}
@@ -389,7 +432,7 @@ static int count_pending(void)
 	return n;
 }
 
-int srdma_enforce_restore_all(void)
+int srdma_enforce_restore_all(int *never)
 {
 	int left, tries;
 
@@ -397,8 +440,8 @@ int srdma_enforce_restore_all(void)
 	for (tries = 0; tries < 5; tries++) {
 		srdma_enforce_rescan();
 		flush_delayed_work(&work);
-		left = count_pending();
-		if (!left)
+		left = count_pending(never);
+		if (left <= *never)
 			break;
 		msleep(RETRY_WANTED_MS);
 	}

@@ -50,9 +50,10 @@ const char *srdma_class_error_text(int err);
 void srdma_enforce_give_back(struct srdma_dev *dev);
 
 /*
- * Give every QP its application's class back and say how many could not be.
- * Blocks until a pass after now is over. Leases must have ended before.
+ * Give every QP its application's class back and say how many could not be, and of
+ * these how many never can while they are connected. Blocks until a pass after now
+ * is over. Leases must have ended before.
  */
-int srdma_enforce_restore_all(void);
+int srdma_enforce_restore_all(int *never);
 
 #endif /* SRDMA_ENFORCE_H */

@@ -596,7 +596,7 @@ static bool anything_above(void)
 
 int srdma_hook_disarm(bool force)
 {
-	int left, ret = 0;
+	int left, never, ret = 0;
 	bool above;
 
 	mutex_lock(&arm_lock);
@@ -613,11 +613,11 @@ int srdma_hook_disarm(bool force)
 	/* First: srdma_act() looks at it under the lock that ends leases. */
 	WRITE_ONCE(armed, false);
 	srdma_lease_end_all();
-	left = srdma_enforce_restore_all();
+	left = srdma_enforce_restore_all(&never);
 	if (left && !force) {
 		scnprintf(why, sizeof(why),
-			  "%d QPs cannot get their application's class back yet, see actions; they are being tried",
-			  left);
+			  "%d QPs cannot get their application's class back, see actions: %d not before they are connected anew, the rest is being tried",
+			  left, never);
 		WRITE_ONCE(armed, true);
 		goto busy;
 	}

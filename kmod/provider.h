@@ -51,6 +51,7 @@ enum srdma_path_part {
  *	its old class and goes on. NULL: the class of a connected QP cannot be
  *	changed; it is set at INIT->RTR only.
  * @class_abort: give up after @class_begin: the QP goes on with its old class.
+ *	Called twice, with an RCU grace period between the two.
  * @detach: the QP is about to go, or we are: leave nothing of ours in it. Held
  *	as in @class_begin. May be NULL.
  * @roce_tclass_only: on an Ethernet port a class is the traffic class alone; the

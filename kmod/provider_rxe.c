@@ -138,7 +138,17 @@ static int rxe_class_poll(struct srdma_qp *q)
 	return -EAGAIN;
 }
 
-static void rxe_back_to_work(struct srdma_qp *q)
+/*
+ * Back to work with the old class. rxe may have found the queue drained at this
+ * very moment: it looks and sets its state under a lock that modify does not
+ * take, so its word could come after ours, and the QP would stand still for good.
+ * It does so in softirq, so when we are called again it has said it, and our word
+ * is the last.
+ *
+ * A QP that fails between the look and the modify would be called back from ERR;
+ * the window is two instructions wide and no interface of rxe closes it.
+ */
+static void rxe_class_abort(struct srdma_qp *q)
 {
 	bool draining;
 
@@ -146,22 +156,6 @@ static void rxe_back_to_work(struct srdma_qp *q)
 		return;
 	if (!rxe_to_state(q, IB_QPS_RTS, IB_QP_CUR_STATE))
 		srdma_orig_kick(q);
-}
-
-/*
- * Back to work with the old class. rxe may have found the queue drained at this
- * very moment: it looks and sets its state under a lock that modify does not
- * take, so its word could come after ours, and the QP would stand still for good.
- * It does so in softirq: once that is over, our word is said again.
- *
- * A QP that fails between the look and the modify would be called back from ERR;
- * the window is two instructions wide and no interface of rxe closes it.
- */
-static void rxe_class_abort(struct srdma_qp *q)
-{
-	rxe_back_to_work(q);
-	synchronize_rcu_expedited();
-	rxe_back_to_work(q);
 }
 
 /*

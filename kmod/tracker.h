@@ -96,9 +96,19 @@ struct srdma_orig_ops {
  *	could; enforce.c's own
  * @shape_at: jiffies, when that is over; the same
  * @path_wants: overrides of parts of paths on it; srdma_ctl_lock, read by anyone
+ * @path_bids: the same, while override.c counts them
  * @giving_back: its provider or itself is about to go: nothing is in force any more
  * @since: ns, when counting began
- * @created: ... to @drain_max: counters of SWIFTRDMA_DEV_A_*
+ * @created: counter, as SWIFTRDMA_DEV_A_CREATED; so are all up to @drain_max
+ * @create_failed: the same
+ * @rejected: the same
+ * @destroyed: the same
+ * @modified: the same
+ * @adopted: the same
+ * @untracked: the same
+ * @live_changed: the same
+ * @live_failed: the same
+ * @drain_max: ns, the longest pause that a class change caused
  * @debugfs: directory, or NULL
  */
 struct srdma_dev {
@@ -145,7 +155,7 @@ struct srdma_dev {
 	unsigned long reshape;
 	unsigned long shape_at;
 	u32 shape_ms;
-	u32 path_wants;
+	u32 path_wants, path_bids;
 	bool giving_back;
 
 	u64 since;
@@ -343,20 +353,40 @@ enum srdma_qp_flag {
  * @level: override of this QP alone, packed as srdma_level_pack(); READ_ONCE
  * @qpn: number
  * @tid: creating thread, initial pid namespace; 0: unknown
- * @dest_qpn: ... to @dmac: the address vector and destination last asked for,
- *	under srdma_qp_lock(); netlink reads them racily, each is one word or
- *	constant while connected
+ * @send_cq: RDMA core's id of it
+ * @recv_cq: the same
+ * @max_send_wr: as the driver gave it; so are all up to @max_recv_sge
+ * @max_recv_wr: the same
+ * @max_inline: the same, bytes
+ * @max_send_sge: the same
+ * @max_recv_sge: the same
+ * @dest_qpn: this and all up to @hop_limit are the destination and the address
+ *	vector last asked for, under srdma_qp_lock(); netlink reads them racily,
+ *	each is one word or constant while connected
+ * @flow_label: of the GRH
  * @dlid: 0: it has none, on Ethernet
+ * @dgid: of the GRH
+ * @dmac: on Ethernet
+ * @sgid_index: of the GRH
+ * @hop_limit: of the GRH
+ * @type: enum ib_qp_type
+ * @state: enum ib_qp_state, the last that the application set
+ * @port: 0: not known
+ * @key_port: @port at creation, for srdma_qp_key()
+ * @tclass_asked: traffic class that the application asked for
+ * @tclass: and the one that is programmed
+ * @sl_asked: service level that the application asked for
+ * @sl: and the one that is programmed
  * @class_error: -errno of the last attempt to change the class; 0: none
- * @attempts: in a row that failed
+ * @attempts: in a row that failed, up to 255, to give it the level @tried
+ * @tried: -1: its application's class; enforce work only
+ * @rule: srdma_rule.id of the one that has counted it; under job->lock
  * @rules_gen: job.c, between admission and membership
  *
  * The memory is type-stable: what a reader finds without a lock may be another QP
  * by the time it looks. Plain fields may be read all the same; to follow a
  * pointer, take a reference or the lock, and compare after that. What stands
  * before @ibqp is therefore not initialised anew for each QP.
- *
- * @key_port is @port at creation, for srdma_qp_key().
  */
 struct srdma_qp {
 	struct kref ref;
@@ -396,7 +426,9 @@ struct srdma_qp {
 	u8 type, state, port, key_port;
 	u8 tclass_asked, tclass, sl_asked, sl;
 	s16 class_error;
-	u16 attempts;
+	u8 attempts;
+	s8 tried;
+	u32 rule;
 };
 
 #define SRDMA_CHUNK_BYTES	4096

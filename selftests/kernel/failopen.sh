@@ -103,7 +103,8 @@ like "... they are listed, with the reason" \
 	"$(swiftrdma -j action show | jq -c '[.[] | select(.kind == "pending")][0].reason')" 'did not drain'
 say=$(disarm 1 2>&1)
 like "to disarm is refused" "$say" 'busy'
-like "... with the reason" "$(<$srdma_debugfs/disarm)" "^armed: 16 QPs cannot get their application's class back"
+like "... with the reason" "$(<$srdma_debugfs/disarm)" \
+	"^armed: 16 QPs cannot get their application's class back, see actions: 0 not before"
 rmmod swiftrdma 2>/dev/null
 srdma_loaded
 point $? "... and the module stays"
@@ -113,4 +114,19 @@ fleet_has stuck 'client 96:8 server 96:8' 5
 point $? "... which leaves those QPs as they are, as said"
 fleet_signal stuck USR1
 fleet_end stuck "they work without the module: every message was delivered"
+
+# Those that nobody can change while they are connected: it says so, and waits for none.
+check "the module loads" srdma_load
+job_fleet
+level 3 1s >/dev/null
+fleet uc --type uc --pairs 3 --watch 50 --rate 100
+fleet_has uc 'client 96:3 server 96:3' 5
+point $? "UC QPs are connected in a raised class"
+over() { [ "$(swiftrdma -j action show | jq '[.[] | select(.kind == "override")] | length')" = 0 ]; }
+check "the lease ends" wait_for 30 over
+like "to disarm is refused" "$(disarm 1 2>&1)" 'busy'
+like "... with the reason" "$(<$srdma_debugfs/disarm)" \
+	"^armed: 6 QPs cannot .*: 6 not before they are connected anew"
+fleet_end uc "they end well"
+check "with them the reason is gone: the module unloads" srdma_unload
 ktap_end

@@ -149,6 +149,56 @@ timed_out=$(grep -c 'srdma_class:.* ret=-110 ' $srdma_trace/trace)
 [ "$timed_out" -lt "$interrupted" ]
 point $? "... and few run for $(<$param) ms ($timed_out)"
 
+# Many that are stuck, first in the table: the others wait for none of them.
+many=70
+echo 200 >$param
+fleet many --pairs $((many + free)) --stuck $many --watch 50 --rate 400
+sending() { swiftrdma -j qp show job fleet dev rxe0 | jq '[.[] | select(.doorbells > 0)] | length'; }
+all_send() { [ "$(sending)" -eq $((many + free)) ]; }
+check "many QPs send and are not heard" wait_for 30 all_send
+others=$(swiftrdma -j qp show job fleet dev rxe0 | jq -r "sort_by(.serial)[-$free:] | map(.qpn) | join(\" \")")
+echo >$srdma_trace/trace
+trace_class 1
+level 3 60s >/dev/null
+trace_class 0
+stuck_seen=$(grep -c 'srdma_class:.* ret=-110 ' $srdma_trace/trace)
+[ "$stuck_seen" -ge 4 ]
+point $? "a drain of theirs takes $(<$param) ms ($stuck_seen times)"
+is "those behind them are changed before the first of them is given up" \
+	"$(awk -v others="$others" '
+		BEGIN { split(others, a); for (i in a) other[a[i]] }
+		/srdma_class:/ && / ret=-110 / { exit }
+		/srdma_class:/ && /dev=rxe0 / && / ret=0 / {
+			match($0, /qpn=[0-9]+/); n += substr($0, RSTART + 4, RLENGTH - 4) in other
+		}
+		END { print n + 0 }' $srdma_trace/trace)" $free
+fleet_signal many USR1
+fleet_end many "... and the application ends well"
+swiftrdma action clear all >/dev/null
+
+# What failed rests before it is tried again, but not if it should have another class.
+echo 10 >$param
+level 3 300s >/dev/null
+fleet resting --pairs $stuck --stuck $stuck --watch 50 --rate 100
+fleet_has resting "stuck 96:$((2 * stuck))" 5
+point $? "stuck QPs have the class from the start"
+echo >$srdma_trace/trace
+trace_class 1
+level 5 300s >/dev/null
+swiftrdma job set empty match uid=77 >/dev/null
+often() { [ "$(grep -c 'srdma_class:.* ret=-110 .*attempts=4' $srdma_trace/trace)" -ge 1 ]; }
+check "one was tried some times for another" wait_for 20 often
+qpn=$(grep -oP 'srdma_class: dev=rxe0 qpn=\K\d+(?=.* ret=-110 .*attempts=4)' $srdma_trace/trace | head -n 1)
+echo >$srdma_trace/trace
+swiftrdma action clear all >/dev/null
+# It is answered after a pass.
+check "another job's override is in force" swiftrdma action set job empty level 1 for 1s
+trace_class 0
+[ "$(grep -cP "srdma_class: dev=rxe0 qpn=$qpn .* tclass=0x00 " $srdma_trace/trace)" -ge 1 ]
+point $? "it is tried at once for its own"
+fleet_signal resting USR1
+fleet_end resting "... and the application ends well"
+
 fleet last --pairs $stuck --stuck $stuck --rate 100 --watch 200
 level 3 10s >/dev/null &
 nap 1
