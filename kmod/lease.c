@@ -25,6 +25,7 @@
 #define WEIGHT_MAX	100
 
 LIST_HEAD(srdma_leases);
+LIST_HEAD(srdma_leases_strong);
 
 static u32 n_leases, n_overrides;
 static u64 next_lease_id = 1, next_batch_id = 1;
@@ -32,20 +33,10 @@ static u64 next_lease_id = 1, next_batch_id = 1;
 static void expire_work(struct work_struct *work);
 static DECLARE_DELAYED_WORK(expire, expire_work);
 
-static void override_free(struct srdma_override *o)
-{
-	if (o->job)
-		srdma_job_put(o->job);
-	kfree(o);
-}
-
 static void override_drop(struct srdma_override *o)
 {
-	if (!o->job)
-		srdma_override_unbid(o);
-	list_del(&o->node);
 	n_overrides--;
-	override_free(o);
+	srdma_override_drop(o);
 }
 
 static struct srdma_lease *lease_find(u64 id)
@@ -58,7 +49,7 @@ static struct srdma_lease *lease_find(u64 id)
 	return NULL;
 }
 
-/* Without a recompute: the caller may end several. */
+/* The caller recomputes, once for all that it ends. */
 static void lease_end(struct srdma_lease *l, bool expired)
 {
 	struct srdma_override *o, *next;
@@ -68,6 +59,7 @@ static void lease_end(struct srdma_lease *l, bool expired)
 	list_for_each_entry_safe(o, next, &l->overrides, node)
 		override_drop(o);
 	list_del(&l->node);
+	list_del(&l->strong_node);
 	n_leases--;
 	kfree(l);
 }
@@ -311,7 +303,7 @@ static struct srdma_override *make_override(const struct srdma_act_item *item,
 	return o;
 
 err:
-	override_free(o);
+	srdma_override_free(o);
 	return ERR_PTR(ret);
 }
 
@@ -332,7 +324,7 @@ static void lease_put_override(struct srdma_lease *l, struct srdma_override *o, 
 		if (same_target(old, o))
 			override_drop(old);
 	if (clear) {
-		override_free(o);
+		srdma_override_free(o);
 		return;
 	}
 	o->lease = l;
@@ -371,6 +363,21 @@ static struct srdma_batch *make_batch(const struct srdma_act_lease *lease,
 	return b;
 }
 
+/* Before the first one that is not stronger. */
+static void insert_strong(struct srdma_lease *l)
+{
+	struct list_head *at = &srdma_leases_strong;
+	struct srdma_lease *other;
+
+	list_for_each_entry(other, &srdma_leases_strong, strong_node) {
+		if (other->rank <= l->rank) {
+			at = &other->strong_node;
+			break;
+		}
+	}
+	list_add_tail(&l->strong_node, at);
+}
+
 static struct srdma_lease *lease_new(const struct srdma_act_lease *ask)
 {
 	struct srdma_lease *l = kzalloc(sizeof(*l), GFP_KERNEL);
@@ -382,6 +389,7 @@ static struct srdma_lease *lease_new(const struct srdma_act_lease *ask)
 	l->rank = ask->rank;
 	strscpy(l->origin, ask->origin ?: "", sizeof(l->origin));
 	list_add_tail(&l->node, &srdma_leases);
+	insert_strong(l);
 	n_leases++;
 	return l;
 }
@@ -489,7 +497,7 @@ int srdma_act(struct srdma_act_lease *ask, const struct srdma_act_item *items, i
 	up_read(&srdma_devs_sem);
 	for (i = 0; i < n; i++)
 		if (made[i])
-			override_free(made[i]);
+			srdma_override_free(made[i]);
 	kfree(made);
 	return ret;
 }

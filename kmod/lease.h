@@ -9,6 +9,8 @@
 /**
  * struct srdma_lease - overrides that live and die together
  * @node: in srdma_leases, oldest first
+ * @strong_node: in srdma_leases_strong, of higher rank first, of those that are
+ *	equal the youngest
  * @overrides: struct srdma_override
  * @id: never reused
  * @expires: ns, CLOCK_MONOTONIC
@@ -17,6 +19,7 @@
  */
 struct srdma_lease {
 	struct list_head node;
+	struct list_head strong_node;
 	struct list_head overrides;
 	u64 id;
 	u64 expires;
@@ -25,6 +28,7 @@ struct srdma_lease {
 };
 
 extern struct list_head srdma_leases;		/* srdma_ctl_lock */
+extern struct list_head srdma_leases_strong;	/* the same */
 
 /* One item of an ACT, checked for form by netlink. */
 struct srdma_act_item {

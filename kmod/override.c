@@ -11,6 +11,10 @@
 /* Class selectors CS0 to CS7, RFC 2474 section 4.2.2, and the SL of that number. */
 #define SELECTOR(n)	((n) << 3 << 8 | (n))
 
+/* Of QPs, dropped since the last recompute; srdma_ctl_lock, as the next one. */
+static LIST_HEAD(dropped);
+static u32 round;	/* SRDMA_ROUND, or 0 */
+
 /* DSCP << 8 | SL by level: one word, so that a reader gets a pair that is one. */
 static u16 levels[SWIFTRDMA_LEVEL_MAX + 1] = {
 	SELECTOR(0), SELECTOR(1), SELECTOR(2), SELECTOR(3),
@@ -60,10 +64,10 @@ static struct srdma_qp *override_qp(const struct srdma_override *o)
 	return q;
 }
 
-/* Leases are walked oldest first, so among equals the last one stays. */
+/* The strongest bids first. */
 static void bid(struct srdma_override **slot, struct srdma_override *o)
 {
-	if (!*slot || o->lease->rank >= (*slot)->lease->rank)
+	if (!*slot)
 		*slot = o;
 }
 
@@ -92,74 +96,76 @@ static void bid_job(struct srdma_override *o)
 	}
 }
 
-/* NULL: it is not about the path. It was made for the first override of it. */
-static struct srdma_path *path_of(const struct srdma_override *o, struct srdma_qp *q)
+/* The word of @q that an override of it is about; NULL: it has none. */
+static u32 *word_of(const struct srdma_override *o, struct srdma_qp *q)
 {
-	struct srdma_qp_hw *hw = srdma_qp_hw(q);
 	int part = srdma_path_part(o->knob);
+	struct srdma_qp_hw *hw;
 
-	return hw && part >= 0 ? &hw->path[part] : NULL;
+	if (part < 0)
+		return &q->level;
+	/* It was made for the first override of it. */
+	hw = srdma_qp_hw(q);
+	return hw ? &hw->path[part].want : NULL;
 }
 
-static void bid_path(const struct srdma_override *o, struct srdma_qp *q)
+static u32 pack(const struct srdma_override *o)
 {
-	struct srdma_path *p = path_of(o, q);
-
-	if (!p)
-		return;
-	q->dev->path_wants++;
-	if (!p->want || o->lease->rank >= srdma_path_rank(p->want))
-		WRITE_ONCE(p->want, srdma_path_pack(o->lease->rank, o->value));
+	return o->knob == SWIFTRDMA_KNOB_LEVEL ? srdma_level_pack(o->lease->rank, o->value) :
+						 srdma_path_pack(o->lease->rank, o->value);
 }
 
+/* What this recompute says of a QP. */
+static void say(struct srdma_qp *q, u32 *word, u32 to)
+{
+	if ((*word ^ to) & ~SRDMA_ROUND)
+		srdma_qp_touch(q);
+	WRITE_ONCE(*word, to);
+}
+
+/* Two that ask the same at the same rank are both in force. */
 static void bid_qp(struct srdma_override *o)
 {
 	struct srdma_qp *q = override_qp(o);
+	u32 *word = q ? word_of(o, q) : NULL;
 
-	if (!q)
-		return;
-	if (o->knob != SWIFTRDMA_KNOB_LEVEL) {
-		bid_path(o, q);
-	} else if (!q->level || o->lease->rank >= srdma_level_rank(q->level)) {
-		WRITE_ONCE(q->level, srdma_level_pack(o->lease->rank, o->value));
-		srdma_qp_touch(q);
+	if (word) {
+		if (srdma_path_part(o->knob) >= 0)
+			q->dev->path_bids++;
+		if (!*word || (*word & SRDMA_ROUND) != round)
+			say(q, word, pack(o) | round);
+		o->in_force = *word == (pack(o) | round);
 	}
-	srdma_qp_put(q);
+	if (q)
+		srdma_qp_put(q);
 }
 
-/* After all bids: two that ask the same at the same rank are both in force. */
-static void settle_qp(struct srdma_override *o)
+/* Nobody wants of this QP any more what was just dropped, unless there was a bid. */
+static void unbid_qp(struct srdma_override *o)
 {
 	struct srdma_qp *q = override_qp(o);
-	struct srdma_path *p;
+	u32 *word = q ? word_of(o, q) : NULL;
 
-	if (!q)
-		return;
-	if (o->knob == SWIFTRDMA_KNOB_LEVEL) {
-		o->in_force = q->level == srdma_level_pack(o->lease->rank, o->value);
-	} else {
-		p = path_of(o, q);
-		o->in_force = p && p->want == srdma_path_pack(o->lease->rank, o->value);
-	}
-	srdma_qp_put(q);
+	if (word && *word && (*word & SRDMA_ROUND) != round)
+		say(q, word, 0);
+	if (q)
+		srdma_qp_put(q);
 }
 
-/* bid_qp() of those that are left says it anew. */
-void srdma_override_unbid(struct srdma_override *o)
+void srdma_override_free(struct srdma_override *o)
 {
-	struct srdma_qp *q = override_qp(o);
-	struct srdma_path *p;
+	if (o->job)
+		srdma_job_put(o->job);
+	kfree(o);
+}
 
-	if (!q)
-		return;
-	p = path_of(o, q);
-	if (o->knob == SWIFTRDMA_KNOB_LEVEL) {
-		WRITE_ONCE(q->level, 0);
-		srdma_qp_touch(q);
-	} else if (p) {
-		WRITE_ONCE(p->want, 0);
-	}
-	srdma_qp_put(q);
+void srdma_override_drop(struct srdma_override *o)
+{
+	list_del(&o->node);
+	if (o->job)
+		srdma_override_free(o);
+	else
+		list_add(&o->node, &dropped);
 }
 
 static u64 won(struct srdma_override *o, u64 none)
@@ -205,41 +211,46 @@ static void settle(struct srdma_job_dev *jd)
 	spin_unlock(&jd->lock);
 }
 
-void srdma_override_recompute(void)
+static void bid_all(void)
 {
-	struct srdma_job_dev *jd;
 	struct srdma_override *o;
-	unsigned long index, id;
 	struct srdma_lease *l;
-	struct srdma_dev *dev;
 
-	lockdep_assert_held(&srdma_ctl_lock);
-	xa_for_each(&srdma_devs, index, dev) {
-		WRITE_ONCE(dev->path_wants, 0);
-		xa_for_each(&dev->jobs, id, jd)
-			memset(&jd->want, 0, sizeof(jd->want));
-	}
-	list_for_each_entry(l, &srdma_leases, node) {
-		list_for_each_entry(o, &l->overrides, node) {
+	list_for_each_entry(l, &srdma_leases_strong, strong_node) {
+		list_for_each_entry_reverse(o, &l->overrides, node) {
 			o->in_force = false;
-			if (!o->job)
-				srdma_override_unbid(o);
-		}
-	}
-	list_for_each_entry(l, &srdma_leases, node) {
-		list_for_each_entry(o, &l->overrides, node) {
 			if (o->job)
 				bid_job(o);
 			else
 				bid_qp(o);
 		}
 	}
-	xa_for_each(&srdma_devs, index, dev)
+}
+
+void srdma_override_recompute(void)
+{
+	struct srdma_override *o, *next;
+	struct srdma_job_dev *jd;
+	unsigned long index, id;
+	struct srdma_dev *dev;
+
+	lockdep_assert_held(&srdma_ctl_lock);
+	round ^= SRDMA_ROUND;
+	xa_for_each(&srdma_devs, index, dev) {
+		dev->path_bids = 0;
+		xa_for_each(&dev->jobs, id, jd)
+			memset(&jd->want, 0, sizeof(jd->want));
+	}
+	bid_all();
+	list_for_each_entry_safe(o, next, &dropped, node) {
+		unbid_qp(o);
+		list_del(&o->node);
+		srdma_override_free(o);
+	}
+	xa_for_each(&srdma_devs, index, dev) {
+		WRITE_ONCE(dev->path_wants, dev->path_bids);
 		xa_for_each(&dev->jobs, id, jd)
 			settle(jd);
-	list_for_each_entry(l, &srdma_leases, node)
-		list_for_each_entry(o, &l->overrides, node)
-			if (!o->job)
-				settle_qp(o);
+	}
 	srdma_enforce_rescan();
 }

@@ -47,8 +47,20 @@ struct srdma_override {
  * srdma_ctl_lock.
  */
 void srdma_override_recompute(void);
-/* Forget what a QP's own override said, before it goes. srdma_ctl_lock. */
-void srdma_override_unbid(struct srdma_override *o);
+/*
+ * Out of its lease, and freed. What one of a QP says holds until the next
+ * srdma_override_recompute(), which is to follow before srdma_ctl_lock is let go.
+ */
+void srdma_override_drop(struct srdma_override *o);
+/* One that never was part of a lease. */
+void srdma_override_free(struct srdma_override *o);
+
+/*
+ * Of each two recomputes one sets this bit in the words of QPs (of level and path),
+ * so that it knows which it has written. What is in force is otherwise the same word
+ * before, during and after a recompute that changes nothing for its QP.
+ */
+#define SRDMA_ROUND	BIT(30)
 
 /*
  * Class level packed into a word, so that it is read whole: bit 31 set, rank in

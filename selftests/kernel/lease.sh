@@ -43,6 +43,21 @@ swiftrdma job set test match comm=leased >/dev/null
 connect 34 3
 is "without an override the application's class" "$answer" 'class 34'
 
+# A QP's own changes nothing of others' that are in force.
+qpsh_start b qpsh --comm apart
+qp b 'create 2'
+read -r _ first _ second <<<"$answer"
+lease 10
+act "$id" "$(qp_level 3 "$first")"
+changed=$(nldump --dev rxe0 --what since --repeats 1 --between \
+	"nlreq ACT doit 'lease{id=$id ttl_ms=600000} $(qp_level 1 "$second")' >/dev/null" |
+	jq '.since.objects')
+is "an override of another QP changes that one alone" \
+	"$changed $(level_of "$first") $(level_of "$second")" "1 3 1"
+end "$id"
+is "... and its end ends both" "$(level_of "$first") $(level_of "$second")" "none none"
+qpsh_stop b
+
 lease 10
 low=$id
 act "$low" "$(job_level 1)"
@@ -82,11 +97,18 @@ act "$low" "$(qp_level 6 "$own")"
 is "a job's of higher rank goes before a QP's" "$(level_of "$own")" 4
 act "$high" "$(qp_level 7 "$own")"
 is "a QP's goes before its job's of equal rank" "$(level_of "$own")" 7
+raised=$own
 qp a "take $own rtr"
 qp a "class $own"
 is "... and is what it gets" "$answer" 'class 224'
 connect
 is "its job's others get theirs" "$answer" 'class 128'
+
+# Two of one QP.
+act "$low" "$(qp_level 5 "$own")"
+is "one of lower rank for the same QP changes nothing" "$(level_of "$own")" 7
+act "$high" "action{knob=1 clear dev_index=$dev qpn=$own}"
+is "... and the job's holds where the stronger is taken back" "$(level_of "$own")" 4
 
 end "$young"
 connect
@@ -97,6 +119,8 @@ is "cleared: the one of low rank" "$answer" 'class 96'
 end "$high"
 qp a create
 own=$last
+is "a QP's own that was outranked holds, when nothing stronger is left" \
+	"$(level_of "$raised")" 5
 is "nothing of an ended lease is left" "$(in_force | jq -c 'map(.[0]) | unique')" "[$low]"
 end "$low"
 connect 40 2
