@@ -280,13 +280,13 @@ void srdma_job_join(struct srdma_qp *q)
 	spin_lock(&jd->lock);
 	list_add_tail(&q->job_node, &jd->qps);
 	jd->created++;
+	if (jd != q->dev->unassigned)
+		srdma_rule_count(q);
 	spin_unlock(&jd->lock);
 
 	smp_mb();	/* on the list, then look: reassign_all() has it reversed */
 	if (q->rules_gen != READ_ONCE(srdma_rules_gen))
 		srdma_job_recheck();
-	else if (jd != q->dev->unassigned)
-		srdma_rule_count(q->owner);
 }
 
 static void unlink_member(struct srdma_job_dev *jd, struct srdma_qp *q)
@@ -364,7 +364,6 @@ static void reassign_all(void)
 
 	lockdep_assert_held(&srdma_ctl_lock);
 	smp_mb();	/* the new generation, then the table: see srdma_job_join() */
-	srdma_rules_uncount();
 	xa_for_each(&srdma_devs, index, dev) {
 		struct srdma_walk w = SRDMA_WALK(&dev->qps, 0);
 
@@ -374,8 +373,10 @@ static void reassign_all(void)
 			rcu_read_unlock();
 			if (jd != rcu_access_pointer(q->job))
 				job_move(q, jd);
-			if (!list_empty_careful(&q->job_node))
-				srdma_rule_count(q->owner);
+			spin_lock(&jd->lock);
+			if (!list_empty(&q->job_node))
+				srdma_rule_count(q);
+			spin_unlock(&jd->lock);
 			srdma_job_dev_put(jd);
 			srdma_qp_put(q);
 			cond_resched();

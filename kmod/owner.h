@@ -26,8 +26,8 @@ struct srdma_rule;
  * @comm: of the group leader, or the kernel user's name if longer fits @exe
  * @exe: basename of the executable; kernel users: their name
  * @cgroup: path in the unified hierarchy, initial cgroup namespace
- * @lock: makes one at a time write @rule and @rules_gen; taken inside nothing,
- *	takes nothing
+ * @lock: makes one at a time write @rule and @rules_gen; taken inside
+ *	srdma_job_dev.lock and srdma_dev.mr_lock, takes nothing
  * @rule: what matched under @rules_gen, NULL: unassigned. RCU.
  * @rules_gen: which rules @rule was found in; stored after it, so who reads this
  *	first reads that rule or a younger one

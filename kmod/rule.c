@@ -10,6 +10,7 @@
 #include "rule.h"
 
 static LIST_HEAD(rules);	/* srdma_rule.node; see there */
+static u32 last_id;		/* srdma_ctl_lock */
 u32 srdma_rules_gen = 1;
 
 static void rule_free_rcu(struct rcu_head *rcu)
@@ -66,15 +67,19 @@ void srdma_rules_changed(void)
 	smp_store_release(&srdma_rules_gen, srdma_rules_gen + 1);
 }
 
-void srdma_rule_count(struct srdma_owner *o)
+void srdma_rule_count(struct srdma_qp *q)
 {
 	struct srdma_rule *r;
-	u32 gen;
+	u32 gen, id;
 
 	rcu_read_lock();
-	r = srdma_rule_of(o, &gen);
-	if (r)
-		atomic64_inc(&r->matches);
+	r = srdma_rule_of(q->owner, &gen);
+	id = r ? r->id : 0;
+	if (q->rule != id) {
+		q->rule = id;
+		if (r)
+			atomic64_inc(&r->matches);
+	}
 	rcu_read_unlock();
 }
 
@@ -94,6 +99,7 @@ struct srdma_rule *srdma_rule_new(struct srdma_job *job, const char *origin,
 			return NULL;
 		}
 	}
+	r->id = ++last_id;
 	r->order = spec->order;
 	strscpy(r->origin, origin, sizeof(r->origin));
 	if (spec->comm)
@@ -144,14 +150,6 @@ int srdma_rules_remove(struct srdma_job *job, const char *origin)
 		n++;
 	}
 	return n;
-}
-
-void srdma_rules_uncount(void)
-{
-	struct srdma_rule *r;
-
-	list_for_each_entry(r, &rules, node)
-		atomic64_set(&r->matches, 0);
 }
 
 void srdma_rules_drop(struct srdma_job *job)

@@ -10,6 +10,7 @@
  * @node: in the list of all rules, by @order; RCU, written under srdma_ctl_lock
  * @rcu: frees it
  * @job: whose it is; a reference
+ * @id: never reused, from 1
  * @order: lower is asked first
  * @origin: who set it
  * @cgroup: glob, or NULL
@@ -17,13 +18,17 @@
  * @exe: empty: any
  * @has_uid: @uid is a condition
  * @has_pid: @pid is one
- * @matches: QPs assigned since the rules last changed, those alive then included
+ * @uid: effective
+ * @pid: process, initial pid namespace
+ * @matches: QPs that it assigned to @job since that was last set; kept when other
+ *	jobs change
  */
 struct srdma_rule {
 	struct list_head job_node;
 	struct list_head node;
 	struct rcu_head rcu;
 	struct srdma_job *job;
+	u32 id;
 	u32 order;
 	char origin[SWIFTRDMA_NAME_LEN];
 	char *cgroup;
@@ -59,9 +64,6 @@ int srdma_rules_remove(struct srdma_job *job, const char *origin);
 void srdma_rules_drop(struct srdma_job *job);
 /* From now on every owner asks anew. */
 void srdma_rules_changed(void);
-/* Count matches from nought. */
-void srdma_rules_uncount(void);
-
 /*
  * Which rules are in force, as a number that only grows; stored after a change of
  * them, under srdma_ctl_lock.
@@ -89,7 +91,7 @@ static inline struct srdma_rule *srdma_rule_of(struct srdma_owner *o, u32 *gen)
 	return srdma_rule_search(o, *gen);
 }
 
-/* A QP of this owner is a member of its job. */
-void srdma_rule_count(struct srdma_owner *o);
+/* A member of a job, which its rule counts once. Its job's lock is held. */
+void srdma_rule_count(struct srdma_qp *q);
 
 #endif /* SRDMA_RULE_H */
