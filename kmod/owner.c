@@ -99,19 +99,33 @@ static struct srdma_owner *owner_alloc(size_t path_len)
 	return o;
 }
 
+/* Of any thread: the one that made the QP, even the first of all, may have ended. */
+static struct file *exe_file(struct pid *pid)
+{
+	struct task_struct *leader, *t;
+	struct file *file = NULL;
+
+	rcu_read_lock();
+	leader = pid_task(pid, PIDTYPE_TGID);
+	if (leader) {
+		for_each_thread(leader, t) {
+			task_lock(t);
+			file = srdma_exe_file(t);
+			task_unlock(t);
+			if (file)
+				break;
+		}
+	}
+	rcu_read_unlock();
+	return file;
+}
+
 /* The basename only: the path's mount namespace would need explaining. */
-static void exe_name(struct task_struct *task, char *buf, size_t len)
+static void exe_name(struct task_struct *task, struct pid *pid, char *buf, size_t len)
 {
 	struct name_snapshot name;
-	struct file *file;
+	struct file *file = task == current ? srdma_exe_file(task) : exe_file(pid);
 
-	if (task == current) {
-		file = srdma_exe_file(task);
-	} else {
-		task_lock(task);
-		file = srdma_exe_file(task);
-		task_unlock(task);
-	}
 	if (!file)
 		return;
 	take_dentry_name_snapshot(&name, file->f_path.dentry);
@@ -170,17 +184,18 @@ static struct srdma_owner *owner_of_task(struct task_struct *task)
 	size_t len;
 
 	rcu_read_lock();
-	leader = READ_ONCE(task->group_leader);
 	key.pid = task_tgid(task);
+	/* Not by task->group_leader: of a thread that has ended nobody keeps it right. */
+	leader = key.pid ? pid_task(key.pid, PIDTYPE_TGID) : NULL;
+	if (!leader) {
+		rcu_read_unlock();
+		return NULL;
+	}
 	key.uid = task_cred_xxx(task, euid);
 	/* Without its lock: who reads while it changes sees one owner more. */
 	key.comm = leader->comm;
 	key.cgroup_id = cgroup_id_of(task);
 	key.exec_id = task->self_exec_id;
-	if (!key.pid) {
-		rcu_read_unlock();
-		return NULL;
-	}
 	hash = owner_hash(&key);
 	spin_lock(&owners_lock);
 	o = owner_find(&key, hash);
@@ -209,7 +224,7 @@ static struct srdma_owner *owner_of_task(struct task_struct *task)
 	o->exec_id = key.exec_id;
 	o->cgroup_id = key.cgroup_id;
 	memcpy(o->comm, comm, sizeof(o->comm));
-	exe_name(task, o->exe, sizeof(o->exe));
+	exe_name(task, key.pid, o->exe, sizeof(o->exe));
 	return owner_insert(o, &key, hash);
 
 err_path:

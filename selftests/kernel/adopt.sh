@@ -13,6 +13,8 @@ cd "$(dirname "$0")/../.." || exit 1
 . selftests/lib/proc.sh
 # shellcheck source=selftests/lib/watch.sh
 . selftests/lib/watch.sh
+. selftests/lib/qpsh.sh
+PATH=$PWD/build/progs:$PATH
 
 rounds=${ROUNDS:-1}
 
@@ -100,6 +102,20 @@ is "nothing is left of them on rxe0" "$(settled rxe0)" "1 1 1 1 1"
 is "nor on rxe1" "$(settled rxe1)" "1 1 1 1 1"
 is "each was destroyed once" "$(dev rxe0 destroyed) $(dev rxe1 destroyed)" \
 	"$(($(dev rxe0 adopted) - 1)) $(($(dev rxe1 adopted) - 1))"
+check "the module unloads" srdma_unload
+
+# --- Made by threads that have ended ---
+
+qpsh_start threads qpsh --threads --comm threads
+qp threads 'create 2'
+like "QPs of threads that have ended" "$answer" '^qp [0-9]+ qp [0-9]+$'
+check "the module loads" srdma_load
+swiftrdma job set threads match exe=qpsh >/dev/null
+qp threads create
+is "their owner is the process, with all that is to be known of it" \
+	"$(swiftrdma -j qp show comm threads | jq -c 'map([.pid, .exe, .adopted // false, .job])')" \
+	"[[${qpsh_pid[threads]},\"qpsh\",true,\"threads\"],[${qpsh_pid[threads]},\"qpsh\",true,\"threads\"],[${qpsh_pid[threads]},\"qpsh\",false,\"threads\"]]"
+qpsh_stop threads
 check "the module unloads" srdma_unload
 
 # --- While others come and go ---

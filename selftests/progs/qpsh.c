@@ -10,9 +10,12 @@
  *	quit				its QPs go, and it
  *
  * The end of stdin is another way to quit. --comm NAME: what it calls itself.
+ * --threads: each create is a thread's, which ends with it.
  */
 #include <errno.h>
 #include <getopt.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +30,7 @@ static struct vdev dev;
 static struct ibv_cq *cq;
 static struct ibv_qp *qps[QPS_MAX];
 static unsigned int n_qps;
+static bool threads;
 
 static void error(int err)
 {
@@ -56,6 +60,23 @@ static void create(const char *args)
 		qps[n_qps++] = qp;
 		printf("qp %u%s", qp->qp_num, n > 1 ? " " : "\n");
 	}
+}
+
+static void *create_here(void *args)
+{
+	create(args);
+	return NULL;
+}
+
+static void create_in_thread(const char *args)
+{
+	pthread_t thread;
+	int ret = pthread_create(&thread, NULL, create_here, (void *)args);
+
+	if (ret)
+		error(ret);
+	else
+		pthread_join(thread, NULL);
 }
 
 static int take(struct ibv_qp *qp, const char *state, uint8_t tclass, uint8_t sl)
@@ -97,7 +118,10 @@ static int obey(const char *line)
 
 	sscanf(line, "%15s %n", word, &at);
 	if (!strcmp(word, "create")) {
-		create(line + at);
+		if (threads)
+			create_in_thread(line + at);
+		else
+			create(line + at);
 		return 0;
 	}
 	sscanf(line + at, "%u %15s %u %u", &qpn, state, &tclass, &sl);
@@ -130,7 +154,7 @@ int main(int argc, char **argv)
 {
 	static const struct option longs[] = {
 		{ "dev", required_argument, NULL, 'd' }, { "comm", required_argument, NULL, 'c' },
-		{ 0 }
+		{ "threads", no_argument, NULL, 't' }, { 0 }
 	};
 	const char *name = "rxe0";
 	int c;
@@ -140,6 +164,8 @@ int main(int argc, char **argv)
 			name = optarg;
 		else if (c == 'c')
 			prctl(PR_SET_NAME, optarg);
+		else if (c == 't')
+			threads = true;
 		else
 			return 2;
 	}
