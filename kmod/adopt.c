@@ -26,7 +26,7 @@
 #define ASK_EVERY 4096
 
 /* What modify would have told. Only where it costs no firmware command. */
-static void adopt_query(struct srdma_qp *q)
+void srdma_adopt_query(struct srdma_qp *q)
 {
 	struct ib_qp_init_attr *init;
 	struct ib_qp_attr *attr;
@@ -68,7 +68,7 @@ static struct srdma_qp *adopt_qp(struct srdma_dev *dev, struct ib_qp *ibqp)
 	srdma_qp_identify(q);
 	RCU_INIT_POINTER(q->job, srdma_job_admit_adopted(dev, q->owner, &q->rules_gen));
 	q->uar = srdma_uar_of(dev, ibqp, user);
-	adopt_query(q);
+	srdma_adopt_query(q);
 
 	kref_get(&q->ref);	/* the caller's */
 	if (srdma_qp_insert(q)) {

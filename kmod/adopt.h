@@ -2,7 +2,7 @@
 #ifndef SRDMA_ADOPT_H
 #define SRDMA_ADOPT_H
 
-#include "tracker.h"
+#include "enforce.h"
 
 /* Take in what is older than the module. In the client's add(); may take seconds. */
 void srdma_dev_adopt(struct srdma_dev *dev);
@@ -12,5 +12,24 @@ void srdma_dev_adopt(struct srdma_dev *dev);
  * just done it. In the modify wrapper only: the caller's use keeps the QP alive.
  */
 void srdma_adopt(struct srdma_dev *dev, struct ib_qp *ibqp);
+
+/*
+ * What the driver knows of a QP that was taken in. It is nobody's yet, or locked. May
+ * sleep.
+ */
+void srdma_adopt_query(struct srdma_qp *q);
+
+/*
+ * In the modify wrapper, after the driver: the modify that told of the destination
+ * may have been under way when the hook went in.
+ */
+static inline void srdma_adopt_modified(struct srdma_qp *q)
+{
+	if (!test_bit(SRDMA_QP_ADOPTED, &q->flags) || test_bit(SRDMA_QP_HAS_AV, &q->flags) ||
+	    q->state < IB_QPS_RTR || q->state > IB_QPS_SQE)
+		return;
+	srdma_adopt_query(q);
+	srdma_enforce_qp(q);
+}
 
 #endif /* SRDMA_ADOPT_H */

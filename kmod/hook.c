@@ -188,6 +188,7 @@ static int modify_tracked(struct srdma_dev *dev, struct srdma_qp *q, struct ib_q
 		ops->qp_modified(q, attr, mask, ret);
 	if (!ret) {
 		srdma_enforce_modified(q, attr, used, mask);
+		srdma_adopt_modified(q);
 		atomic64_inc(&dev->modified);
 		srdma_qp_touch(q);
 	} else {

@@ -111,6 +111,22 @@ static int rxe_to_state(struct srdma_qp *q, enum ib_qp_state state, int mask)
 	return srdma_orig_modify(q, &attr, IB_QP_STATE | mask);
 }
 
+/*
+ * A modify that was under way when the hook went in, and is over since. Where it
+ * was the one to RTR, adopt.c finds out at the next.
+ */
+static bool rxe_came_to_rts(struct srdma_qp *q)
+{
+	struct ib_qp_init_attr init;
+	struct ib_qp_attr attr;
+
+	if (q->state != IB_QPS_RTR || !test_bit(SRDMA_QP_ADOPTED, &q->flags) ||
+	    srdma_orig_query(q, &attr, IB_QP_STATE, &init) || attr.qp_state != IB_QPS_RTS)
+		return false;
+	q->state = IB_QPS_RTS;
+	return true;
+}
+
 static int rxe_class_begin(struct srdma_qp *q)
 {
 	bool draining;
@@ -118,8 +134,9 @@ static int rxe_class_begin(struct srdma_qp *q)
 
 	if (q->type != IB_QPT_RC)
 		return -EOPNOTSUPP;
-	if (q->state != IB_QPS_RTS)
-		return -EBUSY;	/* RTR cannot be drained; SQD is the application's */
+	/* RTR cannot be drained; SQD is the application's. */
+	if (q->state != IB_QPS_RTS && !rxe_came_to_rts(q))
+		return -EBUSY;
 	ret = rxe_query(q, &draining);
 	if (ret)
 		return ret;

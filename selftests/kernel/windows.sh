@@ -17,7 +17,9 @@ cd "$(dirname "$0")/../.." || exit 1
 PATH=$PWD/build/progs:$PATH
 rounds=${ROUNDS:-5}
 
-param() { echo "$2" >/sys/module/swiftrdma/parameters/"$1"; }
+above_ko=build/above/$(uname -r)/above.ko
+# param MODULE NAME VALUE
+param() { echo "$3" >/sys/module/"$1"/parameters/"$2"; }
 
 ktap_begin
 mark_dmesg
@@ -46,8 +48,8 @@ like "a QP older than the module" "$answer" '^qp [0-9]+$'
 insmod "$srdma_debug_ko" delay_at=8 delay_ms=3000 & loading=$!
 hooked() { [ -e $srdma_debugfs/rxe0/summary ]; }
 check "the scan has begun" wait_for 60 hooked
-param delay_ms 6000
-param delay_at 64
+param swiftrdma delay_ms 6000
+param swiftrdma delay_at 64
 qp old "take $qpn init"
 is "its program modifies it meanwhile" "$answer" ok
 wait $loading
@@ -58,6 +60,46 @@ is "the module knows where the modify took it" \
 is "... and counts it" "$(dev rxe0 modified)" 1
 qpsh_stop old
 check "the module unloads" srdma_unload
+
+# A modify had begun before the hook went in, and ends after the scan has looked.
+check "another module holds each modify up" insmod "$above_ko" hold=0
+qpsh_start early qpsh --comm early
+qp early 'create 2'
+read -r _ first _ second <<<"$answer"
+qp early "take $first init" && qp early "take $second rtr"
+param above hold 1
+echo "take $first rtr" >&"${qpsh_in[early]}"
+check "the module loads meanwhile" srdma_load
+state() { swiftrdma -j qp show qpn "$1" | jq -r '.[0] | [.state, .dest_qpn] | map(tostring) | join(" ")'; }
+is "it saw the QP as it was before" "$(state "$first")" 'INIT null'
+param above hold 0
+IFS= read -r answer <&"${qpsh_out[early]}"
+is "the modify ends" "$answer" ok
+swiftrdma job set early match comm=early >/dev/null
+swiftrdma action set job early level 3 for 300s >/dev/null
+qp early "take $first rts"
+is "from the next on its destination is known" "$answer $(state "$first")" "ok RTS $first"
+class_of() { qp early "class $1" && [ "$answer" = 'class 96' ]; }
+check "... and its class is that of its job" wait_for 30 class_of "$first"
+swiftrdma action clear all >/dev/null
+check "the module unloads" srdma_unload
+
+# The same with the one to RTS, after which there is none.
+param above hold 1
+echo "take $second rts" >&"${qpsh_in[early]}"
+check "the module loads meanwhile" srdma_load
+is "it saw the QP as it was before" "$(state "$second")" "RTR $second"
+param above hold 0
+IFS= read -r answer <&"${qpsh_out[early]}"
+is "the modify ends" "$answer" ok
+swiftrdma job set early match comm=early >/dev/null
+swiftrdma action set job early level 3 for 300s >/dev/null
+check "its class can be changed" wait_for 30 class_of "$second"
+is "... and its state is known" "$(state "$second")" "RTS $second"
+swiftrdma action clear all >/dev/null
+check "the module unloads" srdma_unload
+qpsh_stop early
+check "... and the other" rmmod above
 
 is "the kernel did not complain" "$(dmesg_complaints)" ""
 ktap_end

@@ -2,10 +2,13 @@
 /*
  * Another module that wraps create_qp, loaded after swiftrdma, so that its
  * wrapper stands above. With leave=1 it is a bad neighbour: it leaves its wrapper
- * on a device that goes. For tests only.
+ * on a device that goes. With hold=0 it wraps modify_qp, too, and while that is 1
+ * holds it up; loaded before swiftrdma, so that a modify is under way past that. For
+ * tests only.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/delay.h>
 #include <linux/module.h>
 #include <linux/rcupdate.h>
 #include <rdma/ib_verbs.h>
@@ -13,6 +16,10 @@
 static bool leave;
 module_param(leave, bool, 0600);
 MODULE_PARM_DESC(leave, "do not take the wrapper off a device that goes");
+
+static int hold = -1;
+module_param(hold, int, 0600);
+MODULE_PARM_DESC(hold, "0 or 1 from the start: wrap modify_qp; 1: each modify waits for 0");
 
 static atomic_t calls;
 
@@ -39,12 +46,26 @@ static int above_create_qp(struct ib_qp *qp, struct ib_qp_init_attr *attr,
 	return below(qp, attr, udata);
 }
 
+static int (*modify_below)(struct ib_qp *qp, struct ib_qp_attr *attr, int mask,
+			   struct ib_udata *udata);
+
+static int above_modify_qp(struct ib_qp *qp, struct ib_qp_attr *attr, int mask,
+			   struct ib_udata *udata)
+{
+	while (READ_ONCE(hold) > 0)
+		msleep(10);
+	return modify_below(qp, attr, mask, udata);
+}
+
 static int above_add(struct ib_device *ibdev)
 {
 	if (strcmp(dev_name(&ibdev->dev), dev) || below)
 		return -EOPNOTSUPP;
 	below = ibdev->ops.create_qp;
 	ibdev->ops.create_qp = above_create_qp;
+	modify_below = ibdev->ops.modify_qp;
+	if (hold >= 0)
+		ibdev->ops.modify_qp = above_modify_qp;
 	return 0;
 }
 
@@ -53,6 +74,7 @@ static void above_remove(struct ib_device *ibdev, void *data)
 	if (ibdev->ops.create_qp != above_create_qp || leave)
 		return;
 	ibdev->ops.create_qp = below;
+	ibdev->ops.modify_qp = modify_below;
 }
 
 static struct ib_client client = {
@@ -70,7 +92,7 @@ static int __init above_init(void)
 static void __exit above_exit(void)
 {
 	ib_unregister_client(&client);
-	/* Callers that have the pointer in hand, or are inside: none sleeps for long. */
+	/* Callers that have the pointer in hand. A modify that waits is the test's to end. */
 	synchronize_rcu_tasks();
 }
 
