@@ -14,16 +14,13 @@
 /* QPs visited before others may run: about as long as a message takes to fill. */
 #define WALK_BATCH 1024
 
-/* Before the generation: what this finds belongs to this dump, not to the next. */
 static void refresh(u8 cmd)
 {
-	down_read(&srdma_devs_sem);
 	if (cmd == SWIFTRDMA_CMD_DEV_GET || cmd == SWIFTRDMA_CMD_JOB_GET)
 		srdma_provider_ask_all();
 	if (cmd == SWIFTRDMA_CMD_UAR_GET || cmd == SWIFTRDMA_CMD_QP_GET ||
 	    cmd == SWIFTRDMA_CMD_JOB_GET)
 		srdma_provider_refresh_all();
-	up_read(&srdma_devs_sem);
 }
 
 /*
@@ -38,9 +35,6 @@ int srdma_dump_start(struct netlink_callback *cb)
 		return -ENOMEM;
 	d->who = srdma_reader_of(cb->skb);
 	get_pid_ns(d->who.pid_ns);
-	refresh(genl_dumpit_info(cb)->op.cmd);
-	d->generation = atomic64_inc_return(&srdma_generation);
-	d->time = ktime_get_ns();
 	*(struct srdma_dump **)cb->ctx = d;
 	/*
 	 * Fewer and fuller messages than the default of a page or two; still what
@@ -70,8 +64,15 @@ static int dump_prepare(struct netlink_callback *cb, struct srdma_dump *d, bool 
 		ret = srdma_need_admin(&d->who, cb->extack);
 	if (!ret)
 		ret = srdma_filter_parse(&d->f, srdma_dump_attrs(cb), &d->who, cb->extack);
-	d->parsed = !ret;
-	return ret;
+	if (ret)
+		return ret;
+	/* Not sooner: it costs commands, and not everybody may have them sent. */
+	refresh(genl_dumpit_info(cb)->op.cmd);
+	/* Not later: what that found belongs to this dump, not to the next. */
+	d->generation = atomic64_inc_return(&srdma_generation);
+	d->time = ktime_get_ns();
+	d->parsed = true;
+	return 0;
 }
 
 static int dump_close(struct sk_buff *skb, struct netlink_callback *cb,
