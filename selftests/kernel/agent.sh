@@ -64,6 +64,8 @@ meaning() {
 	swiftrdma -j level show | jq -r --argjson l "$1" '.[] | select(.level == $l) | "\(.dscp)/\(.sl)"'
 }
 
+jobs() { swiftrdma -j job show | jq -c '[.[].job]'; }
+
 lease() { swiftrdma -j action show | jq -c '[.[] | select(.kind == "override") | .lease, .value]'; }
 
 ktap_begin
@@ -81,7 +83,8 @@ write_policy 3 1s '{level: 5, dscp: 46, sl: 2}'
 out=$(swiftrdma-agent --dry-run --once --config "$policy" 2>&1)
 point $? "a dry run ends well"
 like "... says what it would do, and why" "$out" 'dry run, would act: job fleet: up: job fleet qps 6 > 0: level 0 -> 3 \[tick 1, next in 200 ms\]$'
-is "... does nothing" "$(lease) $(dev rxe0 live_changed) $(meaning 5)" "[] 0 40/5"
+like "... to jobs and levels, too" "$out" 'would set job fleet: class latency, 1 rules'
+is "... does nothing" "$(lease) $(dev rxe0 live_changed) $(meaning 5) $(jobs)" '[] 0 40/5 ["unassigned"]'
 fleet_has job "^$own " 1
 point $? "... to no QP"
 
@@ -139,6 +142,17 @@ hears ' WATCHDOG=1$'
 point $? "it feeds the watchdog ($(count ' WATCHDOG=1$' notify) times)"
 hears ' STATUS=2 devices, .* QPs, 1 overrides held'
 point $? "it tells how things stand"
+
+# Somebody tries another file meanwhile.
+sed 's/name: fleet/name: other/' "$policy" >"$fleet_dir/other.yaml"
+out=$(swiftrdma-agent --dry-run --once --config "$fleet_dir/other.yaml" 2>&1)
+point $? "a dry run beside it, by another file, ends well"
+like "... says what would become of its job" "$out" 'would remove job fleet: not in the policy file'
+like "... and whose the QPs would be" "$out" \
+	"would act: job other: up: job other qps $((2 * pairs)) > 0: level 0 -> 3"
+is "... takes nothing from it" "$(lease) $(jobs)" "$first [\"unassigned\",\"fleet\"]"
+fleet_has job "^$(has 96) " 1
+point $? "... nor from the QPs"
 
 # Other policies, good and bad.
 write_policy 5 10s

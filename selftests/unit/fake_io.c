@@ -36,6 +36,10 @@ static struct fake {
 	struct io_level levels[SWIFTRDMA_LEVEL_MAX + 1];
 	struct snap_event event;
 	unsigned int events_due;	/* the same one, so many times */
+	/* instead of these, if there is one */
+	int (*events)(void (*cb)(const struct snap_event *, void *), void *arg);
+	struct snap_action held[FAKE_ACTIONS];	/* what io_actions() says */
+	size_t n_held;
 } fake;
 
 struct io {
@@ -89,7 +93,7 @@ static void free_jobs(struct snapshot *snap)
 {
 	size_t i;
 
-	for (i = 0; i < snap->n_jobs; i++) {
+	for (i = 0; i < snap->cap_jobs; i++) {
 		free(snap->jobs[i].rules);
 		free(snap->jobs[i].stats);
 	}
@@ -110,7 +114,7 @@ int io_snapshot(struct io *io, struct snapshot *snap, const struct io_want *want
 	free_jobs(snap);
 #define COPY(what) \
 	snap->what = copy(snap->what, s->what, s->n_##what, sizeof(*s->what)); \
-	snap->n_##what = s->n_##what
+	snap->n_##what = snap->cap_##what = s->n_##what
 	COPY(devs);
 	COPY(ports);
 	COPY(uars);
@@ -266,8 +270,8 @@ int io_levels_set(struct io *io, const struct io_level *levels, size_t n)
 int io_actions(struct io *io, struct snap_action **actions, size_t *n)
 {
 	(void)io;
-	*actions = NULL;
-	*n = 0;
+	*actions = copy(NULL, fake.held, fake.n_held, sizeof(*fake.held));
+	*n = fake.n_held;
 	return 0;
 }
 
@@ -290,6 +294,8 @@ int io_events_read(struct io *io, void (*cb)(const struct snap_event *, void *),
 		   void *arg)
 {
 	(void)io;
+	if (fake.events)
+		return fake.events(cb, arg);
 	if (!fake.events_due)
 		return 0;
 	fake.events_due--;

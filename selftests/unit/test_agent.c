@@ -10,9 +10,11 @@
 #include "unit/fake_io.c"
 
 #include "agent/agent.c"
+#include "agent/assume.c"
 #include "agent/imbalance.c"
 #include "agent/log.c"
 #include "agent/loop.c"
+#include "agent/result.c"
 #include "agent/sync.c"
 
 static const char policy[] =
@@ -147,6 +149,37 @@ static void test_acts_and_gives_back(void **state)
 	assert_int_equal(fake.level[2], -1);
 }
 
+/* What is written to @of from catch_begin() to catch_end(). */
+static FILE *caught, *catch_of;
+static int catch_was;
+
+static void catch_begin(FILE *of, int level, bool json)
+{
+	caught = tmpfile();
+	catch_of = of;
+	catch_was = dup(fileno(of));
+	assert_true(caught && catch_was >= 0);
+	fflush(of);
+	assert_true(dup2(fileno(caught), fileno(of)) == fileno(of));
+	log_open(level, json);
+}
+
+static const char *catch_end(void)
+{
+	static char text[4096];
+	ssize_t n;
+
+	fflush(catch_of);
+	dup2(catch_was, fileno(catch_of));
+	close(catch_was);
+	log_open(-1, false);
+	n = pread(fileno(caught), text, sizeof(text) - 1, 0);
+	assert_true(n >= 0);
+	text[n] = '\0';
+	fclose(caught);
+	return text;
+}
+
 /* The record of a decision, as --log-json prints it. */
 static void test_logged(void **state)
 {
@@ -157,24 +190,14 @@ static void test_logged(void **state)
 		"\"signals\":{\"port.util\":0.95,\"job.qps\":2},\"cooldown\":100000000,",
 		"\"reason\":\"port: port rxe0/1 util 95 % > 80 % and job kv qps 2 > 0: level 0 -> 1\"}\n",
 	};
-	char text[2048] = "", *at = text;
-	FILE *file = tmpfile();
-	int was = dup(1);
+	const char *text, *at;
 	size_t i;
 
 	(void)state;
-	assert_true(file && was >= 0);
-	fflush(stdout);
-	assert_true(dup2(fileno(file), 1) == 1);
-	log_open(-1, true);
+	catch_begin(stdout, -1, true);
 	tick(0, 0);
 	tick(100, 0.95);
-	fflush(stdout);
-	dup2(was, 1);
-	close(was);
-	log_open(-1, false);
-	assert_true(pread(fileno(file), text, sizeof(text) - 1, 0) > 0);
-	fclose(file);
+	at = text = catch_end();
 	for (i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
 		at = strstr(at, want[i]);
 		if (!at)
@@ -184,18 +207,131 @@ static void test_logged(void **state)
 	assert_int_equal(*at, 0);
 }
 
-static void test_dry_run(void **state)
+static void says(const char *text, const char *what)
 {
-	(void)state;
+	if (!strstr(text, what))
+		fail_msg("no '%s' in\n%s", what, text);
+}
+
+static void begin_dry(void)
+{
 	agent_free(&agent);
 	opt.dry_run = true;
 	begin();
+	strcpy(fake.scene.owners[0].comm, "kv");
+	strcpy(fake.scene.owners[1].comm, "bulk");
+}
+
+static void assert_nothing_sent(void)
+{
+	assert_int_equal(fake.n_set + fake.n_removed + fake.n_levels_set, 0);
+	assert_int_equal(fake.acts + fake.renewals, 0);
+}
+
+static const struct snap_job *read_job(const char *name)
+{
+	return agent_find_job(&agent.snap[agent.cur], name);
+}
+
+/* The jobs are nowhere but in the file, and yet their QPs are theirs. */
+static void test_dry_run(void **state)
+{
+	const char *text;
+	size_t i;
+
+	(void)state;
+	begin_dry();
+	fake.scene.s.n_jobs = 1;
+	for (i = 0; i < fake.scene.s.n_qps; i++)
+		fake.scene.qps[i].job = 0;
+	fake.scene.jobs[0].stats[0].qps = 3;
+	catch_begin(stderr, LOG_INFO, false);
+	tick(0, 0);
+	for (i = 0; i < 2; i++) {
+		fake.scene.qps[0].wrs += 100;
+		tick(100, 1);
+	}
+	text = catch_end();
+	says(text, "dry run, would set job kv: class latency, 1 rules\n");
+	says(text, "dry run, would set job bulk: class throughput, 1 rules\n");
+	says(text, "dry run, would set level 3: DSCP 26, SL 3\n");
+	says(text, "dry run, would act: job kv: port: port rxe0/1 util 100 % > 80 % and job kv qps 2 > 0: level 0 -> 1");
+	assert_nothing_sent();
+	assert_int_equal(policy_n_held(&agent.state), 1);
+	assert_int_equal(read_job("kv")->stats[0].qps, 2);
+	assert_int_equal(read_job("kv")->stats[0].wrs, 200);
+	assert_int_equal(read_job("bulk")->stats[0].qps, 1);
+	assert_int_equal(read_job("unassigned")->stats[0].qps, 0);
+	/* The next reading begins with what the kernel says. */
+	assert_int_equal(agent.snap[agent.cur].generation, 0);
+	/* Once is enough. */
+	assert_null(strstr(strstr(text, "set job kv") + 1, "set job kv"));
+}
+
+static void give_rule(struct snap_job *j, const char *origin, uint32_t order,
+		      const char *comm)
+{
+	struct snap_rule rule = { .order = order };
+
+	strcpy(rule.origin, origin);
+	strcpy(rule.comm, comm);
+	j->rules = copy(j->rules, &rule, 1, sizeof(rule));
+	j->n_rules = 1;
+}
+
+/* Beside the service, under another file: what that set stays as it is. */
+static void test_dry_run_beside(void **state)
+{
+	struct snap_job *kv = &fake.scene.jobs[1], *bulk = &fake.scene.jobs[2];
+	struct snap_job *old = made_job(&fake.scene, 3, "old", 2);
+	struct snap_job *hand = made_job(&fake.scene, 4, "hand", 2);
+	const char *text;
+
+	(void)state;
+	begin_dry();
+	made_stat(old, 0, 2);
+	made_stat(hand, 0, 0);
+	/* The file has kv in another class, and QPs of old are kv's by it. */
+	kv->class = 3;
+	give_rule(kv, AGENT_ORIGIN, 1000, "else");
+	give_rule(old, AGENT_ORIGIN, 1001, "kv");
+	give_rule(hand, "cli", 100, "bulk");
+	give_rule(bulk, AGENT_ORIGIN, 1001, "bulk");
+	fake.scene.qps[0].job = fake.scene.qps[1].job = 3;
+	kv->stats[0].qps = 0;
+	catch_begin(stderr, LOG_INFO, false);
 	tick(0, 0);
 	tick(100, 1);
+	text = catch_end();
+	says(text, "dry run, would set job kv: class latency");
+	says(text, "dry run, would remove job old: not in the policy file");
+	says(text, "dry run, would act: job kv: ");
+	assert_null(strstr(text, "job bulk"));
+	assert_nothing_sent();
+	assert_int_equal(old->n_rules, 1);
+	assert_int_equal(kv->class, 3);
+	assert_string_equal(kv->rules[0].comm, "else");
+	assert_null(read_job("old"));
+	assert_int_equal(read_job("kv")->class, 1);
+	assert_int_equal(read_job("kv")->stats[0].qps, 2);
+	/* Rules made by hand are asked first. */
+	assert_int_equal(read_job("hand")->stats[0].qps, 1);
+	assert_int_equal(read_job("bulk")->stats[0].qps, 0);
+}
+
+/* With the jobs of the file in the kernel, that has the better figures. */
+static void test_dry_run_in_sync(void **state)
+{
+	(void)state;
+	tick(0, 0);
+	fake.scene.jobs[1].stats[0].created = 7;
+	begin_dry();
+	fake.n_set = fake.n_levels_set = 0;
+	tick(0, 0);
 	tick(100, 1);
-	assert_int_equal(fake.n_set, 2);
-	assert_int_equal(fake.n_levels_set, 0);
-	assert_int_equal(fake.acts + fake.renewals, 0);
+	assert_nothing_sent();
+	assert_int_equal(read_job("kv")->stats[0].created, 7);
+	assert_int_equal(read_job("kv")->id, 1);
 	assert_int_equal(policy_n_held(&agent.state), 1);
 }
 
@@ -474,16 +610,98 @@ static void test_results(void **state)
 	(void)state;
 	tick(0, 0);
 	tick(100, 1);
-	assert_int_equal(agent.results_due, 1);
+	assert_int_equal(agent.n_due, 1);
 	fake.event = (struct snap_event){ .kind = SNAP_EVENT_ACTION,
 					.action = &done, .batch = 99 };
 	fake.events_due = 1;
 	agent_events(&agent);
-	assert_int_equal(agent.results_due, 1);	/* somebody else's */
+	assert_int_equal(agent.n_due, 1);	/* somebody else's */
 	fake.event.batch = fake.last_batch;
 	fake.events_due = 1;
 	agent_events(&agent);
-	assert_int_equal(agent.results_due, 0);
+	assert_int_equal(agent.n_due, 0);
+}
+
+static const char *lose_events(void)
+{
+	fake.event = (struct snap_event){ .kind = SNAP_EVENT_LOST,
+					.why = "so" };
+	fake.events_due = 1;
+	catch_begin(stderr, LOG_INFO, false);
+	agent_events(&agent);
+	return catch_end();
+}
+
+static void hold(uint64_t value, uint32_t done, uint32_t pending)
+{
+	fake.held[fake.n_held++] = (struct snap_action){
+		.knob = SWIFTRDMA_KNOB_LEVEL, .value = value, .has_value = true,
+		.job = "kv", .lease_id = fake.lease, .in_force = true,
+		.qps = 2, .qps_done = done, .qps_pending = pending,
+	};
+}
+
+/* Results that were lost are those of what the kernel holds. */
+static void test_results_lost(void **state)
+{
+	const char *text;
+
+	(void)state;
+	tick(0, 0);
+	tick(100, 1);
+	hold(1, 1, 1);
+	fake.held[0].error = -EBUSY;
+	text = lose_events();
+	says(text, "some events were lost: so\n");
+	says(text, "result (batch 1/0): job kv: job.level = 1: 2 QPs, 1 done, 1 to be tried again, 0 that");
+	/* Its event may come yet. */
+	assert_int_equal(agent.n_due, 1);
+	tick(100, 1);
+	assert_int_equal(agent.n_due, 2);
+	fake.n_held = 0;
+	hold(2, 2, 0);
+	text = lose_events();
+	says(text, "result (batch 1/0): job kv: not heard, and it no longer holds\n");
+	says(text, "result (batch 2/0): job kv: job.level = 2: 2 QPs, 2 done, 0 to");
+	assert_int_equal(agent.n_due, 0);
+	says(lose_events(), "some events were lost");
+	/* Somebody else's lease says nothing of ours. */
+	tick(100, 1);
+	fake.n_held = 0;
+	hold(3, 2, 0);
+	fake.held[0].lease_id++;
+	says(lose_events(), "result (batch 3/0): job kv: not heard");
+}
+
+/* A release leaves nothing but the QPs that it has not reached. */
+static void test_release_lost(void **state)
+{
+	int i;
+
+	(void)state;
+	tick(0, 0);
+	tick(100, 1);
+	agent.n_due = 0;
+	agent.batch[0] = (struct snap_action){
+		.knob = SWIFTRDMA_KNOB_LEVEL, .clear = true, .job = "kv",
+	};
+	agent_due_add(&agent, 7, 1);
+	fake.held[fake.n_held++] = (struct snap_action){
+		.kind = SWIFTRDMA_ACTION_KIND_PENDING, .job = "kv",
+		.knob = SWIFTRDMA_KNOB_LEVEL, .has_dev = true, .qpn = 17,
+		.error = -EBUSY,
+	};
+	says(lose_events(), "result (batch 7/0): job kv: job.level released: 2 QPs, 1 done, 1 to be tried again, 0 that cannot change while connected: ");
+	assert_int_equal(agent.n_due, 1);
+	fake.n_held = 0;
+	says(lose_events(), "result (batch 7/0): job kv: job.level released: 2 QPs, 2 done, 0 to");
+	assert_int_equal(agent.n_due, 0);
+	/* There is room for so many: the oldest go. */
+	for (i = 0; i < 5; i++)
+		agent_due_add(&agent, 10 + (uint64_t)i, SWIFTRDMA_BATCH_MAX);
+	assert_int_equal(agent.n_due, AGENT_DUE);
+	assert_int_equal(agent.due[0].batch, 13);
+	assert_int_equal(agent.due[AGENT_DUE - 1].batch, 14);
 }
 
 static void test_reading_fails(void **state)
@@ -514,7 +732,8 @@ int main(void)
 #define T(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		T(test_imbalance), T(test_acts_and_gives_back), T(test_logged),
-		T(test_dry_run),
+		T(test_dry_run), T(test_dry_run_beside),
+		T(test_dry_run_in_sync),
 		T(test_keeps_the_lease), T(test_lease_ran_out),
 		T(test_lease_lost_while_acting), T(test_one_bad_item),
 		T(test_module_away), T(test_module_loaded_anew),
@@ -522,6 +741,7 @@ int main(void)
 		T(test_not_allowed), T(test_reload), T(test_many_releases), T(test_stop),
 		T(test_levels_of_the_file), T(test_levels_set_by_hand),
 		T(test_foreign_rules_stay), T(test_results),
+		T(test_results_lost), T(test_release_lost),
 		T(test_reading_fails), T(test_once),
 	};
 

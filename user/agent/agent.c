@@ -32,7 +32,7 @@ static void disconnect(struct agent *a)
 	a->events_fd = -1;
 	a->readings = 0;
 	a->lease = 0;
-	a->results_due = 0;
+	a->n_due = 0;
 	/* The kernel forgot the overrides, so nothing is held. */
 	policy_state_free(&a->state);
 	a->state.at_once = a->opt.once;
@@ -149,11 +149,8 @@ static int send_batch(struct agent *a, const struct policy_decision *d,
 	if (err < 0)
 		return err;
 	a->renewed = a->snap[a->cur].time;
-	if (n) {
-		a->batches[a->n_batches++ % AGENT_BATCHES] = *batch;
-		a->results_due += (unsigned int)n;
-		a->acts += n;
-	}
+	agent_due_add(a, *batch, n);
+	a->acts += n;
 	return 0;
 }
 
@@ -375,26 +372,23 @@ int agent_tick(struct agent *a)
 		return away(a, "it was loaded anew");
 	}
 	a->readings++;
-	if (a->need_sync || (older && jobs_changed(older, newer)))
+	if (a->need_sync || (!a->opt.dry_run && older &&
+			     jobs_changed(older, newer)))
 		agent_sync(a, newer);
+	if (a->opt.dry_run && agent_assume(&a->cfg, &a->snap[a->cur]) < 0) {
+		log_msg(LOG_ERR, "out of memory");
+		return -ENOMEM;
+	}
 	return evaluate(a, older, newer);
 }
 
 static void on_event(const struct snap_event *ev, void *arg)
 {
 	struct agent *a = arg;
-	unsigned int i;
 
 	switch (ev->kind) {
 	case SNAP_EVENT_ACTION:
-		for (i = 0; i < AGENT_BATCHES; i++)
-			if (ev->batch && a->batches[i] == ev->batch)
-				break;
-		if (i == AGENT_BATCHES)
-			return;
-		log_result(ev->action, ev->batch, ev->index);
-		if (a->results_due)
-			a->results_due--;
+		agent_due_event(a, ev);
 		return;
 	case SNAP_EVENT_LEASE_END:
 		if (!a->lease || ev->lease != a->lease)
@@ -409,9 +403,9 @@ static void on_event(const struct snap_event *ev, void *arg)
 			ev->dev ? ev->dev->name : "?");
 		return;
 	case SNAP_EVENT_LOST:
-		/* Every tick reads all there is: only log lines are missing. */
-		log_msg(LOG_WARNING, "some events were lost");
-		a->results_due = 0;
+		/* Every tick reads all there is: only results are missing. */
+		log_msg(LOG_WARNING, "some events were lost: %s", ev->why);
+		a->lost = true;
 		return;
 	case SNAP_EVENT_QP_CREATED:
 	case SNAP_EVENT_QP_DESTROYED:
@@ -421,8 +415,12 @@ static void on_event(const struct snap_event *ev, void *arg)
 
 void agent_events(struct agent *a)
 {
-	if (a->io && a->events_fd >= 0)
-		io_events_read(a->io, on_event, a);
+	if (!a->io || a->events_fd < 0)
+		return;
+	io_events_read(a->io, on_event, a);
+	if (a->lost)
+		agent_due_read(a);
+	a->lost = false;
 }
 
 /*

@@ -2,7 +2,8 @@
 /*
  * swiftrdma-agent: one thread, one loop. agent.c is what happens in one turn
  * of it and the only place that holds both io and policy; loop.c says when;
- * sync.c keeps the kernel's job rules and levels those of the policy file.
+ * sync.c keeps the kernel's job rules and levels those of the policy file;
+ * assume.c does as if they were, in a dry run.
  */
 #ifndef SRDMA_AGENT_AGENT_H
 #define SRDMA_AGENT_AGENT_H
@@ -14,7 +15,7 @@
 
 #define AGENT_ORIGIN "agent"
 #define AGENT_CROWDED 32	/* processes that are told of at a time */
-#define AGENT_BATCHES 64	/* own batches whose results may be due */
+#define AGENT_DUE 512	/* results of own actions that are waited for */
 
 struct agent_options {
 	const char *config;
@@ -29,6 +30,13 @@ struct agent_crowded {
 	char comm[SNAP_COMM], name[SNAP_DEVNAME];
 	unsigned int seen, gone;	/* looks in a row */
 	bool now, said;
+};
+
+/* An action whose result was not heard yet. */
+struct agent_due {
+	uint64_t batch;
+	uint32_t index;			/* its place in there */
+	struct snap_action action;
 };
 
 struct agent {
@@ -47,9 +55,9 @@ struct agent {
 	struct snap_action batch[SWIFTRDMA_BATCH_MAX];
 	uint64_t lease;			/* 0: none */
 	uint64_t renewed;
-	uint64_t batches[AGENT_BATCHES];
-	unsigned int n_batches;
-	unsigned int results_due;
+	struct agent_due due[AGENT_DUE];	/* oldest first */
+	unsigned int n_due;
+	bool lost;			/* events were, among them results */
 	uint64_t ticks, acts;
 	struct crowd crowd;
 	struct agent_crowded crowded[AGENT_CROWDED];
@@ -64,6 +72,7 @@ uint64_t agent_interval(const struct agent *a);
 
 /**
  * agent_tick - connect if need be, read, decide, act
+ * @a: the agent
  *
  * 0; -ENODEV: the module is away, try again later; -EPERM: never will.
  */
@@ -81,8 +90,23 @@ void agent_status(const struct agent *a, char *buf, size_t cap);
 int agent_loop(struct agent *a);
 int agent_once(struct agent *a);
 
-/* sync.c: the jobs, and if need be the levels too. */
+/* sync.c: the jobs, and if need be the levels too; in a dry run in words alone. */
 void agent_sync(struct agent *a, const struct snapshot *snap);
+/* Are the kernel's jobs those of the file? */
+bool agent_in_sync(const struct config *cfg, const struct snapshot *snap);
+/* One of ours that the file does not name. */
+bool agent_left_over(const struct config *cfg, const struct snap_job *job);
+bool agent_rule(const struct snap_rule *rule);
+struct snap_job *agent_find_job(const struct snapshot *snap, const char *name);
+
+/* assume.c: make @snap what it would be if they were. 0 or -ENOMEM. */
+int agent_assume(const struct config *cfg, struct snapshot *snap);
+
+/* result.c: what became of what was asked for. */
+void agent_due_add(struct agent *a, uint64_t batch, size_t n);
+void agent_due_event(struct agent *a, const struct snap_event *ev);
+/* Results that were not heard, from what the kernel holds now. */
+void agent_due_read(struct agent *a);
 
 /* imbalance.c: say who crowds on UARs, after the signals were computed. */
 void agent_imbalance(struct agent *a);

@@ -29,7 +29,7 @@ static const char usage_text[] =
 "\n"
 "  -c, --config FILE    policy file (" CONFIG_DEFAULT "; - is standard input)\n"
 "      --check          read the file, say what is wrong with it, and exit\n"
-"      --dry-run        say what would be done; set job rules, but act on nothing\n"
+"      --dry-run        say what would be done, and do nothing\n"
 "      --once           decide once, and exit; what is done lasts one lease\n"
 "      --interval TIME  time between two readings, instead of the file's\n"
 "      --log-level LVL  err, warning, info (default) or debug\n"

@@ -4,6 +4,9 @@
  * Only differences are sent, so that this can be asked after every change, and
  * only rules of our own origin are touched. Levels have no origin: they are set
  * when the file is taken up, and who changes one later has the last word.
+ *
+ * A dry run sends nothing. A job alone already moves QPs out of limits and
+ * overrides that are in force, and other agents act on it. assume.c does without.
  */
 #include <string.h>
 
@@ -19,7 +22,7 @@ static bool rule_same(const struct snap_rule *a, const struct snap_rule *b)
 	       !strcmp(a->exe, b->exe);
 }
 
-static bool ours(const struct snap_rule *rule)
+bool agent_rule(const struct snap_rule *rule)
 {
 	return !strcmp(rule->origin, AGENT_ORIGIN);
 }
@@ -31,7 +34,7 @@ static bool job_same(const struct config_job *want, const struct snap_job *job)
 	if (want->class != job->class)
 		return false;
 	for (i = 0; i < job->n_rules; i++) {
-		if (!ours(&job->rules[i]))
+		if (!agent_rule(&job->rules[i]))
 			continue;
 		n++;
 		for (k = 0; k < want->n_rules; k++)
@@ -43,8 +46,7 @@ static bool job_same(const struct config_job *want, const struct snap_job *job)
 	return n == want->n_rules;
 }
 
-static const struct snap_job *find_job(const struct snapshot *snap,
-				       const char *name)
+struct snap_job *agent_find_job(const struct snapshot *snap, const char *name)
 {
 	size_t i;
 
@@ -54,51 +56,75 @@ static const struct snap_job *find_job(const struct snapshot *snap,
 	return NULL;
 }
 
-static bool wanted(const struct config *cfg, const char *name)
+static bool is_set(const struct snapshot *snap, const struct config_job *want)
+{
+	const struct snap_job *job = agent_find_job(snap, want->name);
+
+	return job && job_same(want, job);
+}
+
+bool agent_left_over(const struct config *cfg, const struct snap_job *job)
+{
+	size_t i, k;
+
+	for (k = 0; k < job->n_rules && !agent_rule(&job->rules[k]); k++)
+		;
+	for (i = 0; i < cfg->n_jobs; i++)
+		if (!strcmp(cfg->jobs[i].name, job->name))
+			return false;
+	return k < job->n_rules;
+}
+
+bool agent_in_sync(const struct config *cfg, const struct snapshot *snap)
 {
 	size_t i;
 
 	for (i = 0; i < cfg->n_jobs; i++)
-		if (!strcmp(cfg->jobs[i].name, name))
-			return true;
-	return false;
+		if (!is_set(snap, &cfg->jobs[i]))
+			return false;
+	for (i = 0; i < snap->n_jobs; i++)
+		if (agent_left_over(cfg, &snap->jobs[i]))
+			return false;
+	return true;
+}
+
+static void set_job(struct agent *a, const struct config_job *want)
+{
+	if (!a->opt.dry_run &&
+	    io_job_set(a->io, want->name, AGENT_ORIGIN, want->class,
+		       want->rules, want->n_rules) < 0)
+		log_msg(LOG_ERR, "job %s is not set: %s", want->name,
+			io_error(a->io));
+	else
+		log_msg(LOG_INFO, a->opt.dry_run ?
+			"dry run, would set job %s: class %s, %zu rules" :
+			"job %s set: class %s, %zu rules", want->name,
+			vocab_word_name(UNIT_CLASS, want->class),
+			want->n_rules);
+}
+
+static void remove_job(struct agent *a, const struct snap_job *job)
+{
+	if (!a->opt.dry_run && io_job_del(a->io, job->name, AGENT_ORIGIN) < 0)
+		log_msg(LOG_ERR, "job %s is not removed: %s", job->name,
+			io_error(a->io));
+	else
+		log_msg(LOG_INFO, a->opt.dry_run ?
+			"dry run, would remove job %s: not in the policy file" :
+			"job %s removed: no longer in the policy file",
+			job->name);
 }
 
 static void sync_jobs(struct agent *a, const struct snapshot *snap)
 {
-	size_t i, k;
+	size_t i;
 
-	for (i = 0; i < a->cfg.n_jobs; i++) {
-		const struct config_job *want = &a->cfg.jobs[i];
-		const struct snap_job *job = find_job(snap, want->name);
-
-		if (job && job_same(want, job))
-			continue;
-		if (io_job_set(a->io, want->name, AGENT_ORIGIN, want->class,
-			       want->rules, want->n_rules) < 0)
-			log_msg(LOG_ERR, "job %s is not set: %s", want->name,
-				io_error(a->io));
-		else
-			log_msg(LOG_INFO, "job %s set: class %s, %zu rules",
-				want->name,
-				vocab_word_name(UNIT_CLASS, want->class),
-				want->n_rules);
-	}
-	for (i = 0; i < snap->n_jobs; i++) {
-		const struct snap_job *job = &snap->jobs[i];
-
-		for (k = 0; k < job->n_rules && !ours(&job->rules[k]); k++)
-			;
-		if (k == job->n_rules || wanted(&a->cfg, job->name))
-			continue;
-		if (io_job_del(a->io, job->name, AGENT_ORIGIN) < 0)
-			log_msg(LOG_ERR, "job %s is not removed: %s",
-				job->name, io_error(a->io));
-		else
-			log_msg(LOG_INFO,
-				"job %s removed: no longer in the policy file",
-				job->name);
-	}
+	for (i = 0; i < a->cfg.n_jobs; i++)
+		if (!is_set(snap, &a->cfg.jobs[i]))
+			set_job(a, &a->cfg.jobs[i]);
+	for (i = 0; i < snap->n_jobs; i++)
+		if (agent_left_over(&a->cfg, &snap->jobs[i]))
+			remove_job(a, &snap->jobs[i]);
 }
 
 /* All levels: what the file does not name is as it is by default. */
@@ -144,24 +170,21 @@ static void sync_levels(struct agent *a)
 			want[n++] = want[i];
 	if (!n)
 		return;
-	if (io_levels_set(a->io, want, n) < 0) {
+	if (!a->opt.dry_run && io_levels_set(a->io, want, n) < 0) {
 		log_msg(LOG_ERR, "levels are not set: %s", io_error(a->io));
 		return;
 	}
 	for (i = 0; i < n; i++)
-		log_msg(LOG_INFO, "level %u set: DSCP %u, SL %u",
+		log_msg(LOG_INFO, a->opt.dry_run ?
+			"dry run, would set level %u: DSCP %u, SL %u" :
+			"level %u set: DSCP %u, SL %u",
 			want[i].level, want[i].dscp, want[i].sl);
 }
 
 void agent_sync(struct agent *a, const struct snapshot *snap)
 {
-	/*
-	 * A job's rules alone change nobody's traffic, and without them a dry
-	 * run would see no jobs; what a level means on the wire is another
-	 * matter.
-	 */
 	sync_jobs(a, snap);
-	if (a->need_sync && !a->opt.dry_run)
+	if (a->need_sync)
 		sync_levels(a);
 	a->need_sync = false;
 }
