@@ -63,6 +63,13 @@ start_recording() {
 	recorder=$!
 	wait_for 30 begun
 }
+# Both listeners' sockets had to let go of events.
+overflown() { [ "$(awk '$2 == 16 && $9 > 0' /proc/net/netlink | wc -l)" -ge 2 ]; }
+# settled ID: of every QP its beginning and its end were told, once, but for that one.
+settled() {
+	[ "$(jq -sc '[.[] | select(.event == "created" or .event == "destroyed")] | group_by(.id) |
+		map(select(map(.event) != ["created", "destroyed"]) | map([.event, .id]))' $log)" = "[[[\"created\",$1]]]" ]
+}
 begun() { [ "$(stat -c %s /tmp/recording 2>/dev/null || echo 0)" -gt 12 ]; }
 # replayed FILTER: it is true of something in the replay of what there is by now.
 replayed() {
@@ -75,6 +82,11 @@ start_monitor
 point $? "the monitor hears, once more"
 start_recording
 point $? "a recording begins"
+qpsh_start d qpsh
+qp d create
+qpn=$last
+serial=$(swiftrdma -j qp show qpn "$qpn" | jq '.[0].id')
+event "of a QP it hears in time" ".event == \"created\" and .id == $serial"
 kill -STOP "$monitor" "$recorder"
 churn --dev rxe0 --procs 2 --total 4000 --modify none >/tmp/churned
 # An event for each item: 256 of them cost one request.
@@ -84,12 +96,24 @@ for _ in {1..60}; do
 	nlreq ACT doit "lease{id=$lease} $items" >/tmp/flood
 done
 is "the last of many batches" "$(cut -d' ' -f1 /tmp/flood)" 0
+check "the listeners' sockets are full" wait_for 60 overflown
+# What happens now nobody hears.
+qp d "destroy $qpn"
+qp d create
+unheard=$(swiftrdma -j qp show qpn "$last" | jq '.[0].id')
+unheard_qpn=$last
 kill -CONT "$monitor" "$recorder"
 event "it is told that it lost some" '.event == "lost"'
+event "... and what it found by reading again" '.event == "lost" and .created >= 1 and .destroyed >= 1'
+event "... a QP that is gone" ".event == \"destroyed\" and .id == $serial and .qpn == $qpn and .dev == \"rxe0\""
+event "... and one that is there" \
+	".event == \"created\" and .id == $unheard and .qpn == $unheard_qpn and .pid == ${qpsh_pid[d]}"
 qpsh_start b qpsh
 qp b create
 event "and hears what comes after" ".event == \"created\" and .qpn == $last and .pid == ${qpsh_pid[b]}"
 qpsh_stop b
+check "every QP that it heard of has an end, once, but for the one that lives" wait_for 60 settled "$unheard"
+qpsh_stop d
 check "the flood was more than it saw" test "$(count '.event == "action"')" -lt $((60 * 256))
 check "what it saw was real" test "$(count '.event == "created"')" -gt 0
 check "a recording says so too" wait_for 60 \
