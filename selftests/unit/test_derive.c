@@ -300,6 +300,9 @@ static void test_refused(void **state)
 	     "f:4:1: job 'a': p99 <= 30 us cannot be met: 2.8 us for any request (base_latency) + 33 us for the packet that may be on the wire = 35.8 us");
 	says("ports:\n- {dev: x, speed: 10Gbit/s}\njobs:\n- {name: a, class: throughput, slo: {byte_rate: 6Gbit/s}, match: [{uid: 1}]}\n- {name: b, class: throughput, slo: {byte_rate: 5Gbit/s}, match: [{uid: 1}]}\norder: a > b\n",
 	     "f:5:1: more is promised than there is: 6 Gbit/s for a + 5 Gbit/s for b = 11 Gbit/s; the ports have 10 Gbit/s, 1 Gbit/s less");
+	/* A criterion that no policy can use: told where the policies were asked for. */
+	says(JOBS "criteria: {port_busy: 120%}\norder: kv > bulk\n",
+	     "f:7:8: order: the policy that follows from it is wrong, in 'when: port.util > port_busy and job.p99 > job.slo_p99 * slo_near': port.util: a ratio is between 0% and 100%; change what it rests on, under 'jobs:' or 'criteria:'");
 	/* The criterion is the operator's to change. */
 	assert_true(load("criteria: {base_latency: 1us}\njobs:\n- {name: a, class: latency, slo: {p99: 2us}, match: [{uid: 1}]}\norder: a\n", caps_all()));
 	config_free(&cfg);
@@ -336,12 +339,20 @@ static void test_too_slow(void **state)
 
 static void test_order(void **state)
 {
+	char own[1024] = "criteria:\n";
+	size_t n = strlen(own), i;
+
 	(void)state;
+	for (i = 0; i < 36; i++)
+		n += (size_t)snprintf(own + n, sizeof(own) - n, "  own_name_%zu: 1\n", i);
 	says(JOBS "order: kv > wbe\n", "f:6:13: order: no job 'wbe'; did you mean 'web'?");
+	says(JOBS "order: kv > zebra\n", "f:6:13: order: no job 'zebra' under 'jobs:'; add it there");
 	says(JOBS "order: kv > kv\n", "f:6:13: order: job 'kv' is named twice");
 	says(JOBS "order: kv >\n", "f:6:12: order: a job's name is expected here, as in 'kv > dlrm, web > bulk'");
 	says(JOBS "order: kv < web\n", "f:6:11: order: '< web' is not understood; jobs are separated by '>', equals by ','");
 	says("criteria: {port_bussy: 70%}\n", "f:1:12: unknown criterion 'port_bussy'; did you mean 'port_busy'? A new name should look less alike");
+	says("criteria: 70%\n", "f:1:11: criteria is a map of names and values, as in 'port_busy: 70%'");
+	says(own, "f:37:3: more than 64 criteria; there is room for 35 of your own");
 	says("criteria: {port_busy: 5us}\n", "f:1:23: port_busy: '5us' is a time; it should be a ratio, as in 80%");
 	says("criteria: {Mine: 5us}\n", "f:1:12: a criterion's name is made of a-z, 0-9 and _ and begins with a letter");
 	says("criteria: {mine: soon}\n", "f:1:18: mine: 'soon' is no number with a unit; write for instance 5us, 80% or 512");
@@ -349,6 +360,20 @@ static void test_order(void **state)
 	assert_true(load("criteria: {mine: 7us, port_busy: 70%}\npolicies:\n- {name: p, for: job, when: port.util > port_busy and qp.queue_delay > mine, do: job.level = 1, undo: {when: port.util < 60%}}\n", caps_all()));
 	assert_true(cfg.policies.prog.atoms[OBJ_PORT][0].value == 0.7);
 	assert_true(cfg.policies.prog.atoms[OBJ_QP][0].value == 7000);
+	config_free(&cfg);
+}
+
+/* Names that differ only where they are cut for a policy's. */
+static void test_long_names(void **state)
+{
+	(void)state;
+	assert_true(load("jobs:\n"
+		"- {name: aaaaaaaaaaaaaaaaaaaaaa1, class: latency, slo: {p99: 50us}, match: [{uid: 1}]}\n"
+		"- {name: aaaaaaaaaaaaaaaaaaaaaa2, class: latency, slo: {p99: 50us}, match: [{uid: 2}]}\n"
+		"- {name: eighteen-letters-x, class: latency, slo: {p99: 50us}, match: [{uid: 3}]}\n"
+		"order: eighteen-letters-x > aaaaaaaaaaaaaaaaaaaaaa1, aaaaaaaaaaaaaaaaaaaaaa2\n",
+		caps_all()));
+	assert_non_null(find("port-eighteen-letters-x"));
 	config_free(&cfg);
 }
 
@@ -390,6 +415,7 @@ int main(void)
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_too_slow),
 		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_long_names),
 		cmocka_unit_test(test_shipped),
 	};
 

@@ -35,6 +35,32 @@ static void says(const char *text, const char *want)
 	assert_int_equal(cfg.policies.n, 0);
 }
 
+/* What is too long to be written down: @n times @item, with its number for '#'. */
+static char *many(const char *before, unsigned int n, const char *item, const char *after)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+	const char *s;
+	unsigned int i;
+
+	assert_non_null(f);
+	fputs(before, f);
+	for (i = 0; i < n; i++)
+		for (s = item; *s; s++)
+			*s == '#' ? fprintf(f, "%u", i) : fputc(*s, f);
+	fputs(after, f);
+	fclose(f);
+	return text;
+}
+
+/* The same of such a text. */
+static void long_says(char *text, const char *want)
+{
+	says(text, want);
+	free(text);
+}
+
 #define JOB "jobs:\n- {name: kv, class: latency, match: [{comm: kv}]}\n"
 #define POLICY(when, act, rest) \
 	"policies:\n- name: p\n  for: job of class latency\n  when: " when \
@@ -130,6 +156,7 @@ static void test_yaml(void **state)
 	says("- a\n", "f:1:1: a policy file is a map with the keys agent, levels, ports, criteria, jobs, order, policies, not a list");
 	says("jobs: []\njobs: []\n", "f:2:1: 'jobs' is given twice, first in line 1; keep one of them");
 	says("[[[[[[[[[[[[[[[[[[[[", "f:1:17: nested deeper than 16; a policy file needs 6");
+	long_says(many("", 65, "k#: 1\n", ""), "f:65:1: more than 64 keys in one map; none of a policy file needs as many");
 	says("? [a]\n: b\n", "f:1:3: a list or map as a key; a key is a word and a colon");
 	says("a: \"x\\0y\"\n", "f:1:4: a NUL byte in a value; leave it out");
 	says("a: \xff\n", "f: byte 3 is not UTF-8 text (invalid leading UTF-8 octet); save the file as UTF-8");
@@ -144,6 +171,21 @@ static void test_keys(void **state)
 	says("agent: 5\n", "f:1:8: agent is a map with the keys interval, lease, rank, smoothing, not a single value");
 	says("jobs: {}\n", "f:1:7: jobs is a list, not a map; begin each entry with '- '");
 	says("jobs:\n", "f:1:6: jobs is a list, not nothing; begin each entry with '- '");
+	says("levels: 5\n", "f:1:9: levels is a list, not a single value; begin each entry with '- '");
+	says("levels:\n- 5\n", "f:2:3: a level is a map with the keys level, dscp, sl, not a single value");
+	says("ports: 5\n", "f:1:8: ports is a list, not a single value; begin each entry with '- '");
+	says("ports:\n- [rxe0]\n", "f:2:3: a port is a map with the keys dev, port, speed, not a list");
+	says("criteria: {mine: [5us]}\n", "f:1:18: mine is a single value, not a list");
+	says("jobs:\n- kv\n", "f:2:3: a job is a map with the keys name, class, match, slo, environment, not a single value");
+	says("jobs:\n- {name: kv, class: latency, match: 5}\n", "f:2:37: match is a list, not a single value; begin each entry with '- '");
+	says("jobs:\n- {name: kv, class: latency, match: [kv]}\n", "f:2:38: a match rule is a map with the keys cgroup, comm, exe, uid, pid, not a single value");
+	says("jobs:\n- {name: kv, class: latency, match: [{uid: 1}], slo: 50us}\n", "f:2:54: slo is a map with the keys p99, byte_rate, not a single value");
+	says(JOB "order: [kv]\n", "f:3:8: order is a single value, not a list");
+	says("policies: {}\n", "f:1:11: policies is a list, not a map; begin each entry with '- '");
+	says("policies:\n- p\n", "f:2:3: a policy is a map with the keys name, for, because, cause, when, fallback, hold, do, floor, ceiling, cooldown, max_steps, rate, rank, undo, not a single value");
+	says("policies:\n- {name: p, for: [job], when: dev.qps > 5, do: job.level = 1, undo: {when: dev.qps < 3}}\n", "f:2:18: for is a single value, not a list");
+	says("policies:\n- {name: p, for: job, when: dev.qps > 5, do: [job.level = 1], undo: {when: dev.qps < 3}}\n", "f:2:46: do is a single value, not a list");
+	says("policies:\n- {name: p, for: job, when: dev.qps > 5, do: job.level = 1, undo: dev.qps < 3}\n", "f:2:67: undo is a map with the keys when, fallback, hold, do, cooldown, not a single value");
 }
 
 static void test_agent(void **state)
@@ -170,6 +212,8 @@ static void test_levels_and_ports(void **state)
 	says("ports:\n- {dev: rxe0, speed: 20mbit}\n", "f:2:24: speed: unknown unit 'mbit'; write 'Mbit/s'");
 	says("ports:\n- {dev: rxe0, speed: 20ms}\n", "f:2:22: speed: '20ms' is a time; it should be a speed, as in 20Mbit/s (bit/s, kbit/s, Mbit/s, Gbit/s)");
 	says("ports:\n- {dev: rxe0, port: 0, speed: 20Mbit/s}\n", "f:2:21: port 0 is out of range; it is 1 to 255");
+	says("ports:\n- {dev: rxe0, speed: 20Mbit/s}\n- {dev: rxe0, port: 1, speed: 1Gbit/s}\n", "f:3:3: port rxe0/1 is given twice; keep one of them");
+	says("ports:\n- {dev: rxe0, speed: 20parsec}\n", "f:2:24: speed: unknown unit 'parsec'; this should be a speed, as in 20Mbit/s (bit/s, kbit/s, Mbit/s, Gbit/s)");
 	says("ports:\n- {speed: 20Mbit/s}\n", "f:2:3: a port lacks 'dev:'; for instance 'dev: rxe0'");
 }
 
@@ -191,13 +235,31 @@ static void test_jobs(void **state)
 	says("jobs:\n- {name: kv, class: latency, match: [{cgroup: kv.service}]}\n", "f:2:47: cgroup 'kv.service' matches no path; a path begins with '/', as in /system.slice/kv.service");
 	says("jobs:\n- {name: kv, class: latency, match: [{uid: 1}], slo: {p99: 5Gbit/s}}\n", "f:2:60: p99: '5Gbit/s' is a speed; it should be a time, as in 5us (ns, us, ms or s)");
 	says("jobs:\n- {name: unassigned, class: latency, match: [{uid: 1}]}\n", "f:2:10: 'unassigned' is what QPs of no job belong to; choose another name");
+	says("jobs:\n- {name: kv, class: latency, match: [{uid: 1}], slo: {}}\n", "f:2:54: an empty slo promises nothing; for instance 'slo: {p99: 50us}'");
+	long_says(many("jobs:\n", 1024, "- {name: j#, class: latency, match: [{uid: 1}]}\n", ""), "f:2:1: 1024 jobs; the kernel has room for 1023");
 	says(JOB "- {name: kv, class: balanced, match: [{uid: 1}]}\n", "f:3:10: job 'kv' is there already, in line 2; put all its rules under one 'match:'");
+}
+
+static void test_environment(void **state)
+{
+	(void)state;
+#define ENV "jobs:\n- name: kv\n  class: latency\n  match: [{uid: 1}]\n  environment: "
+	says(ENV "512\n", "f:5:16: environment is a map of names and values, as in {MLX5_TOTAL_UUARS: 512}");
+	long_says(many(ENV "{", 33, "V#: 1, ", "}\n"), "f:5:16: at most 32 variables, not 33");
+	says(ENV "{8UARS: 512}\n", "f:5:17: '8UARS' is no name of a variable; it is made of letters, digits and _ and begins with no digit");
+	says(ENV "{UU-ARS: 512}\n", "f:5:17: 'UU-ARS' is no name of a variable; it is made of letters, digits and _ and begins with no digit");
+	says(ENV "{'': 512}\n", "f:5:17: a variable's name is a single value, not nothing");
+	says(ENV "{UUARS: [512]}\n", "f:5:24: a variable's value is a single value, not a list");
+	long_says(many(ENV "{", 64, "A", ": 1}\n"), "f:5:17: a variable's name is 64 bytes long; at most 63 are possible");
+	long_says(many(ENV "{UUARS: ", 256, "1", "}\n"), "f:5:24: a variable's value is 256 bytes long; at most 255 are possible");
+#undef ENV
 }
 
 static void test_states(void **state)
 {
 	(void)state;
 	says(POLICY("port.utl > 80%", "job.level = 1", UNDO), "f:4:9: unknown signal 'port.utl'; did you mean 'port.util'?");
+	says(POLICY("zebra.stripes > 80%", "job.level = 1", UNDO), "f:4:9: unknown signal 'zebra.stripes'; swiftrdma-policy(5) lists them all, for instance port.util and job.qps");
 	says(POLICY("prt_busy < port.util", "job.level = 1", UNDO), "f:4:9: unknown name 'prt_busy'; did you mean 'port_busy'?");
 	says(POLICY("port.util > 5us", "job.level = 1", UNDO), "f:4:21: port.util: '5us' is a time; it should be a ratio, as in 80%");
 	says(POLICY("5us < port.util", "job.level = 1", UNDO), "f:4:9: port.util: '5us' is a time; it should be a ratio, as in 80%");
@@ -213,18 +275,33 @@ static void test_states(void **state)
 	says(POLICY("port.util > 80% || job.qps > 1", "job.level = 1", UNDO), "f:4:25: '||' is not understood; write 'or'");
 	says(POLICY("'!(port.util > 80%)'", "job.level = 1", UNDO), "f:4:10: '!' is not understood; write 'not'");
 	says(POLICY("port.util > 80% and", "job.level = 1", UNDO), "f:4:28: something is missing here: a signal, a number or a criterion");
+	says(POLICY("job.qps && dev.qps", "job.level = 1", UNDO), "f:4:17: '&&' is not understood; write 'and'");
+	says(POLICY("port.util || dev.qps", "job.level = 1", UNDO), "f:4:19: '||' is not understood; write 'or'");
+	says(POLICY("prt_busy >", "job.level = 1", UNDO), "f:4:9: unknown name 'prt_busy'; did you mean 'port_busy'?");
+	says(POLICY("prt_busy", "job.level = 1", UNDO), "f:4:9: unknown name 'prt_busy'; did you mean 'port_busy'?");
+	says(POLICY("job.p99 > 100 msec", "job.level = 1", UNDO), "f:4:23: unknown unit 'msec'; write 'ms'");
 	says(POLICY("(port.util > 80%", "job.level = 1", UNDO), "f:4:25: ')' is expected here");
 	says(POLICY("port.util > 80%)", "job.level = 1", UNDO), "f:4:24: ')' is not understood here; states are joined by 'and' and 'or'");
 	says(POLICY("port.util", "job.level = 1", UNDO), "f:4:18: 'port.util' is a ratio, not true or false; compare it, as in 'port.util > 80%'");
+	says(POLICY("port.tx_rate", "job.level = 1", UNDO), "f:4:21: 'port.tx_rate' is a speed, not true or false; compare it, as in 'port.tx_rate > 1Gbit/s'");
+	says(POLICY("job.p99", "job.level = 1", UNDO), "f:4:16: 'job.p99' is a time, not true or false; compare it, as in 'job.p99 > 5us'");
+	says(POLICY("job.wr_rate", "job.level = 1", UNDO), "f:4:20: 'job.wr_rate' is a rate, not true or false; compare it, as in 'job.wr_rate > 100/s'");
+	says(POLICY("job.class", "job.level = 1", UNDO), "f:4:18: 'job.class' is a class, not true or false; compare it, as in 'job.class == latency'");
+	says(POLICY("job.qps", "job.level = 1", UNDO), "f:4:16: 'job.qps' is a plain number, not true or false; compare it, as in 'job.qps > 1'");
 	says(POLICY("job.class > latency", "job.level = 1", UNDO), "f:4:21: job.class has no order; compare it with == or !=");
 	says(POLICY("qp.state == rts", "job.level = 1", UNDO), "f:4:21: qp.state: 'rts' is not a state; did you mean 'RTS'?");
 	says(POLICY("job.qps > 5 and job.qps < 3", "job.level = 1", UNDO), "f:4:9: this state is never true: its clauses contradict each other");
 	says(POLICY("job.qps > 5 and not job.qps > 4", "job.level = 1", UNDO), "f:4:9: this state is never true: its clauses contradict each other");
 	says(POLICY("job.qps < 0", "job.level = 1", UNDO), "f:4:9: this state is never true: its clauses contradict each other");
+	says(POLICY("port.util > 80%", "job.level = 1", "  fallback: job.qps < 0\n" UNDO), "f:6:13: this state is never true: its clauses contradict each other");
 	says(POLICY("\"port.utl > 80%\"", "job.level = 1", UNDO), "f:4:10: unknown signal 'port.utl'; did you mean 'port.util'?");
+	says(POLICY("port.util > $5", "job.level = 1", UNDO), "f:4:21: '$' is not understood here; a signal, a number or a criterion is expected");
+	says(POLICY("\xc2\xb5 > 5", "job.level = 1", UNDO), "f:4:9: '\xc2\xb5' is not understood here; a signal, a number or a criterion is expected");
+	says(POLICY("' '", "job.level = 1", UNDO), "f:4:10: an empty state; write for instance 'port.util > 80%'");
 	says(POLICY("''", "job.level = 1", UNDO), "f:4:9: when is a single value, not nothing");
 	says(POLICY("1 < 2", "job.level = 1", UNDO), "f:4:9: both sides are constants; one should be a signal");
 	says(POLICY("port.util + qp.queue_delay > 5us", "job.level = 1", UNDO), "f:4:19: a ratio and a time cannot be added");
+	says(POLICY("port.util - qp.queue_delay > 5us", "job.level = 1", UNDO), "f:4:19: a ratio and a time cannot be subtracted");
 	says(POLICY("qp.queue_delay * job.p99 > 5us", "job.level = 1", UNDO), "f:4:24: a time times a time has no meaning here");
 	says(POLICY("job.wr_rate / port.tx_rate > 5us", "job.level = 1", UNDO), "f:4:21: a rate divided by a speed has no meaning here");
 	says(POLICY("job.class + 1 > 5", "job.level = 1", UNDO), "f:4:19: a class cannot be calculated with");
@@ -238,13 +315,81 @@ static void test_states(void **state)
 	says(POLICY("max(qp.wr_rate over uars of dev) > 1/s", "job.level = 1", UNDO), "f:4:9: the uars of a dev are not of one of these each; look at what a uar belongs to");
 	says(POLICY("count(qps of uar where count(qps of uar) > 1) > 1", "job.level = 1", UNDO), "f:4:32: a quantifier within a quantifier is not possible");
 	says(POLICY("count(qps of uar where qp.wr_rate rising) > 1", "job.level = 1", UNDO), "f:4:32: nothing is remembered of each object of a quantifier; rising and falling are not possible in it");
+	says(POLICY("count(qps of uar where qp.wr_rate > 1/s for 5ms) > 1", "job.level = 1", UNDO), "f:4:32: nothing is remembered of each object of a quantifier; 'for' is not possible in it");
+	says(POLICY("count(qps of zebra) > 1", "job.level = 1", UNDO), "f:4:22: an object is expected here: uar, port, dev or job");
+	says(POLICY("count(qps) > 1", "job.level = 1", UNDO), "f:4:18: 'of' and whose they are is expected here, as in 'qps of uar'");
+	says(POLICY("count(qps of uar > 1", "job.level = 1", UNDO), "f:4:26: ')' is expected here");
 	says(POLICY("count qps > 1", "job.level = 1", UNDO), "f:4:15: write 'count(qps of uar)'");
+	says(POLICY("max qps > 1", "job.level = 1", UNDO), "f:4:13: write 'max(qp.queue_delay over qps of uar)'");
+	long_says(many("policies:\n- name: p\n  for: job\n  when: ", 25, "not ", "job.qps > 1\n  do: job.level = 1\n" UNDO), "f:4:105: nested too deeply");
 	says(POLICY("((((((((((((((((((((((((((port.util > 80%))))))))))))))))))))))))))", "job.level = 1", UNDO), "f:4:21: nested too deeply");
+}
+
+/* Three policies whose state is 80 % and @n more, numbered on. */
+static char *three(unsigned int n, const char *item)
+{
+	char *text = NULL, *more;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+	unsigned int i;
+
+	assert_non_null(f);
+	fprintf(f, "policies:\n");
+	for (i = 1; i <= 3; i++) {
+		char numbered[128];
+		size_t to = 0;
+		const char *s;
+
+		/* 10, 11, ...; 20, 21, ... */
+		for (s = item; *s && to + 2 < sizeof(numbered); s++) {
+			if (*s == '#')
+				numbered[to++] = (char)('0' + i);
+			numbered[to++] = *s;
+		}
+		numbered[to] = '\0';
+		more = many("port.util > 80%", n, numbered, "");
+		fprintf(f, "- name: p%u\n  for: job\n  when: %s\n  do: job.level = 1\n%s", i,
+			more, UNDO);
+		free(more);
+	}
+	fclose(f);
+	return text;
+}
+
+/* What a state, an action or a file has no room for. */
+static void test_room(void **state)
+{
+	static const char head[] = "policies:\n- name: p\n  for: job\n  when: ";
+	char *sum, *item;
+	size_t len = 0;
+	FILE *f;
+
+	(void)state;
+	long_says(many(head, 97, "1 + ", "job.qps > 5\n  do: job.level = 1\n" UNDO), "f:4:9: too long; split it into several policies");
+	long_says(many(head, 16, "job.qps == # or ", "job.qps == 99\n  do: job.level = 1\n" UNDO), "f:4:9: too many alternatives; make several policies of it");
+	says(POLICY("(job.qps == 1 or job.qps == 2 or job.qps == 3 or job.qps == 4 or job.qps == 5) and (job.level == 1 or job.level == 2 or job.level == 3 or job.level == 4)", "job.level = 1", UNDO), "f:4:9: too many alternatives; make several policies of it");
+	long_says(many(head, 32, "job.qps != # and ", "job.qps > 99\n  do: job.level = 1\n" UNDO), "f:4:9: too many alternatives; make several policies of it");
+	long_says(three(30, " and job.qps != #"), "f:14:101: more than 64 different conditions on one kind of object; split up the file");
+	long_says(three(10, " and (job.qps rising and job.level falling) for #s"), "f:14:100: more than 64 of rising, falling and for on one kind of object; split up the file");
+	long_says(three(25, " and count(qps of uar where qp.wr_rate > #/s) > 1"), "f:14:733: more than 64 different quantifiers; split up the file");
+	long_says(many("policies:\n", 257, "- {name: p#, for: job, when: port.util > 80%, do: job.level = 1, undo: {when: port.util < 60%}}\n", ""), "f:2:1: 257 policies; at most 256 are possible");
+	sum = many("job.max_qps = job.qps", 94, " + job.qps", "");
+	f = open_memstream(&item, &len);
+	assert_non_null(f);
+	fprintf(f, "- {name: p#, for: job, when: port.util > 80%%, do: %s, undo: {when: port.util < 60%%, do: %s}}\n", sum, sum);
+	fclose(f);
+	long_says(many("policies:\n", 256, item, ""), "f:175:53: the policies are too long together; split up the file");
+	free(sum);
+	free(item);
 }
 
 static void test_actions(void **state)
 {
 	(void)state;
+	says(POLICY("port.util > 80%", "zebra = 1", UNDO), "f:5:7: unknown knob 'zebra'; there are job.level, job.max_qps, job.create_rate, job.bit_rate, job.wr_rate, job.weight, job.credits, job.qps and qp.uar");
+	says(POLICY("port.util > 80%", "job.level += latency", UNDO), "f:5:20: job.level: 'latency' is not a number; it should be a plain number, as in 512");
+	says(POLICY("port.util > 80%", "job.level +=", UNDO), "f:5:19: job.level: a value is missing; it should be a plain number, as in 512");
+	says(POLICY("port.util > 80%", "job.level = 1, job.max_qps = 1, job.create_rate = 1/s, job.weight = 1, job.credits = 1", UNDO), "f:5:78: more than 4 knobs; make it two policies");
 	says(POLICY("port.util > 80%", "job.levelx += 1", UNDO), "f:5:7: unknown knob 'job.levelx'; did you mean 'job.level'?");
 	says(POLICY("port.util > 80%", "job.level = 8", UNDO), "f:5:19: job.level = 8 is out of range; it is 0 to 7");
 	says(POLICY("port.util > 80%", "job.level += 0", UNDO), "f:5:20: a step of 0 is out of range; it is above 0 and at most 7");
@@ -341,6 +486,11 @@ static void test_bindings(void **state)
 	says("policies:\n- {name: p, for: job of class quick, when: port.util > 80%, do: job.level = 1, undo: {when: port.util < 60%}}\n", "f:2:31: 'quick' is not a job class: latency, balanced, throughput, best-effort");
 	says(JOB "policies:\n- {name: p, for: job kw, when: port.util > 80%, do: job.level = 1, undo: {when: port.util < 60%}}\n", "f:4:3: policy 'p' is for job 'kw', which is not under 'jobs:'; did you mean 'kv'?");
 	says("policies:\n- {name: p, for: job of kind a, when: port.util > 80%, do: job.level = 1, undo: {when: port.util < 60%}}\n", "f:2:25: after 'job of' comes 'class' and its name");
+	says(JOB "policies:\n- {name: p, for: job zebra, when: port.util > 80%, do: job.level = 1, undo: {when: port.util < 60%}}\n", "f:4:3: policy 'p' is for job 'zebra', which is not under 'jobs:'; add it there");
+	says("policies:\n- {name: p, for: job aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa, when: port.util > 80%, do: job.level = 1, undo: {when: port.util < 60%}}\n", "f:2:22: a job's name has at most 31 characters");
+	says("policies:\n- {name: p, for: job kv only, when: port.util > 80%, do: job.level = 1, undo: {when: port.util < 60%}}\n", "f:2:25: 'only' is not understood here; a policy is for 'job', 'job of class latency or balanced' or 'job NAME'");
+	says("policies:\n- {name: p, for: job, when: port.util > 80%, do: job.level = 1, undo: {when: port.util < 60%}}\n- {name: p, for: job, when: dev.qps > 5, do: job.weight = 9, undo: {when: dev.qps < 3}}\n", "f:3:10: policy 'p' is there already, in line 2; choose another name");
+	says("policies:\n- {name: p q, for: job, when: port.util > 80%, do: job.level = 1, undo: {when: port.util < 60%}}\n", "f:2:11: 'p q': a policy's name is made of letters, digits and _ . - only");
 	says("policies:\n- {for: job}\n", "f:2:3: a policy lacks 'name:'; for instance 'name: port'");
 }
 
@@ -373,6 +523,26 @@ static void test_several(void **state)
 	assert_non_null(strstr(report_line(&rep, 2, line, sizeof(line)), "f:4:1:"));
 }
 
+/* Of many the first are told, and how many there are. */
+static void test_too_several(void **state)
+{
+	char *text = many("", 20, "k#: 1\n", ""), *said = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&said, &len);
+
+	(void)state;
+	assert_false(load(text));
+	assert_int_equal(rep.total, 20);
+	assert_non_null(f);
+	report_print(&rep, f);
+	fclose(f);
+	assert_non_null(strstr(said, "f:16:1: unknown key 'k15' in a policy file; "));
+	assert_null(strstr(said, "f:17:1:"));
+	assert_string_equal(strrchr(said, '^'), "^\nf: and 4 more\n");
+	free(said);
+	free(text);
+}
+
 static void test_bounds(void **state)
 {
 	size_t n = DOC_BYTES_MAX + 1, i;
@@ -386,12 +556,14 @@ static void test_bounds(void **state)
 	for (i = 0; i + 2 < 200000; i += 2)
 		memcpy(text + i, i ? "1," : "[ ", 2);
 	text[i] = '\0';
-	assert_false(load(text));
-	assert_non_null(strstr(rep.v[0].msg, "more than 65536 values"));
+	says(text, "f:1:131073: more than 65536 values in one file; split it up");
 	free(text);
 	report_init(&rep, "/nonexistent");
 	assert_false(config_load_file(&cfg, "/nonexistent", &rep));
 	assert_string_equal(rep.v[0].msg, "No such file or directory");
+	report_init(&rep, "/");
+	assert_false(config_load_file(&cfg, "/", &rep));
+	assert_string_equal(rep.v[0].msg, "Is a directory");
 }
 
 int main(void)
@@ -404,13 +576,16 @@ int main(void)
 		cmocka_unit_test(test_agent),
 		cmocka_unit_test(test_levels_and_ports),
 		cmocka_unit_test(test_jobs),
+		cmocka_unit_test(test_environment),
 		cmocka_unit_test(test_states),
+		cmocka_unit_test(test_room),
 		cmocka_unit_test(test_actions),
 		cmocka_unit_test(test_warnings),
 		cmocka_unit_test(test_caret),
 		cmocka_unit_test(test_bindings),
 		cmocka_unit_test(test_undo),
 		cmocka_unit_test(test_several),
+		cmocka_unit_test(test_too_several),
 		cmocka_unit_test(test_bounds),
 	};
 

@@ -249,6 +249,10 @@ static void test_mistakes(void **state)
 	     "s:2:34: control_time 5ms is out of range; it is 1 ns to 4 ms");
 	says("name: a\nnic: {preset: 'off'}\njobs: [{name: k, class: latency, size: 64}]\n",
 	     "s:3:8: this NIC takes no time, and a job that posts as soon as it can would not end; it may have 'arrival: open'");
+	says("name: a\nnic: {preset: cx5}\njobs: [{name: k, class: latency, size: 64, arrival: soon}]\n",
+	     "s:3:53: 'soon' is no arrival; there are closed, batch and open");
+	says("name: a\nnic: {preset: cx5}\ntime: 2s\ninterval: 1us\njobs: [{name: k, class: latency, size: 64}]\n",
+	     "s:1:1: more than a million ticks; make 'interval' longer");
 	says("name: a\nnic: {preset: cx5}\njobs: []\n", "s:3:7: a scenario has 1 to 32 jobs");
 	says("name: a\nnic: {preset: cx5}\njobs: [{name: k, class: latency, size: 64, arrival: open}]\n",
 	     "s:3:8: open arrivals need a rate, as in 'rate: 100k/s'");

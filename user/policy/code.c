@@ -80,7 +80,7 @@ static bool remember(struct compiler *c, const struct ast *n,
 {
 	if (c->p->n_mem[kind] == PROG_MEM)
 		return code_fail(c, n->at,
-			    "too many of rising, falling and for in one file");
+				 "more than 64 of rising, falling and for on one kind of object; split up the file");
 	*mem = c->p->n_mem[kind]++;
 	return true;
 }
@@ -141,7 +141,8 @@ static bool add_agg(struct compiler *c, const struct ast *n,
 			return true;
 		}
 	if (p->n_aggs == PROG_AGGS)
-		return code_fail(c, n->at, "too many quantifiers in one file");
+		return code_fail(c, n->at,
+				 "more than 64 different quantifiers; split up the file");
 	a = code_more(c, &p->aggs, p->n_aggs, sizeof(*p->aggs));
 	if (!a)
 		return false;

@@ -172,12 +172,31 @@ static const char *first_above(const struct config *cfg,
 	return "others";
 }
 
-/* A job's name is shortened, so that the policy's fits. */
+/* What is left for a job's name in a policy's. */
+#define JOB_ROOM 18
+
+/* FNV-1a, folded: of a long name the part that is cut tells, too. */
+static unsigned int name_hash(const char *name)
+{
+	uint32_t h = 2166136261u;
+
+	while (*name)
+		h = (h ^ (unsigned char)*name++) * 16777619u;
+	return (h ^ h >> 16) & 0xffff;
+}
+
 static void begin(struct writer *w, const char *what,
 		  const struct config_job *j, const char *cause)
 {
-	put(w, "\n  - name: %s-%.18s\n    for: job %s\n    cause: %s\n", what,
-	    j->name, j->name, cause);
+	char name[JOB_ROOM + 1];
+
+	if (strlen(j->name) <= JOB_ROOM)
+		strcpy(name, j->name);
+	else
+		snprintf(name, sizeof(name), "%.13s.%04x", j->name,
+			 name_hash(j->name));
+	put(w, "\n  - name: %s-%s\n    for: job %s\n    cause: %s\n", what,
+	    name, j->name, cause);
 }
 
 static void begin_yield(struct writer *w, const char *what,

@@ -194,7 +194,7 @@ static bool add_entry(struct reader *rd, struct node *parent, struct node *key,
 		/* Also keeps the search for twins from going quadratic. */
 		if (parent->n == DOC_KEYS_MAX) {
 			report_node(rd->r, key, -1,
-				    "more than %d keys in one map; a policy file needs 12",
+				    "more than %d keys in one map; none of a policy file needs as many",
 				    DOC_KEYS_MAX);
 			return false;
 		}

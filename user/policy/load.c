@@ -156,8 +156,9 @@ static void add_criterion(struct config *cfg, const struct node *e,
 		return;
 	}
 	if (cfg->criteria.n == CRITERIA_MAX) {
-		report_node(r, e->key, -1, "more than %d criteria",
-			    CRITERIA_MAX);
+		report_node(r, e->key, -1,
+			    "more than %d criteria; there is room for %zu of your own",
+			    CRITERIA_MAX, CRITERIA_MAX - criteria_n_known);
 		return;
 	}
 	if (e->key->len >= sizeof(cr->name) || !e->key->len ||
@@ -204,7 +205,8 @@ void load_criteria(struct config *cfg, const struct node *n, struct report *r)
 }
 
 /* In the language of the file, so that what runs is what compile prints. */
-static void load_derived(struct config *cfg, struct report *r)
+static void load_derived(struct config *cfg, const struct node *order,
+			 struct report *r)
 {
 	char *text = derive_text(cfg);
 	struct report inner;
@@ -223,8 +225,10 @@ static void load_derived(struct config *cfg, struct report *r)
 		doc_free(&doc);
 	}
 	if (inner.total)
-		report_at(r, 0, 0, "a derived policy is wrong: line %u: %s",
-			  inner.v[0].line, inner.v[0].msg);
+		report_node(r, order, 0,
+			    "order: the policy that follows from it is wrong, in '%.80s': %s; change what it rests on, under 'jobs:' or 'criteria:'",
+			    inner.v[0].source + strspn(inner.v[0].source, " "),
+			    inner.v[0].msg);
 	free(text);
 }
 
@@ -260,7 +264,7 @@ static void load_root(struct config *cfg, const struct node *root,
 	if (!r->total && node_get(root, "order"))
 		derive_check(cfg, r);
 	if (!r->total && node_get(root, "order") && !node_get(root, "policies"))
-		load_derived(cfg, r);
+		load_derived(cfg, node_get(root, "order"), r);
 	/* Across sections only what is whole in itself: no echo of errors. */
 	if (!r->total)
 		check_config(cfg, r);

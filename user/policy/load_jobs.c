@@ -147,7 +147,7 @@ static void load_environment(struct config_job *job, const struct node *n,
 			continue;
 		if (!good_name(env->name))
 			report_node(r, e->key, -1,
-				    "'%.40s' is no name of a variable",
+				    "'%.40s' is no name of a variable; it is made of letters, digits and _ and begins with no digit",
 				    env->name);
 		else if (get_string(r, e, "a variable's value", env->value,
 				    sizeof(env->value)))

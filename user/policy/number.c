@@ -323,7 +323,8 @@ int parse_atom(struct cursor *c)
 			   *c->p == '!' ? "not" : *c->p == '&' ? "and" : "or");
 	else
 		parse_fail(c, at,
-			   "'%.1s' is not understood here; a signal, a number or a criterion is expected",
+			   "'%.*s' is not understood here; a signal, a number or a criterion is expected",
+			   text_utf8(c->p) ? (int)text_utf8(c->p) : 1,
 			   text_utf8(c->p) || (unsigned char)*c->p < 0x80 ?
 			   c->p : "?");
 	return -1;
