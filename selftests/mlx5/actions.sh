@@ -86,6 +86,9 @@ swiftrdma job set bulk match cgroup=/bulk >/dev/null
 swiftrdma job set other match cgroup=/other >/dev/null
 is "no elements" "$(elements)" 0
 bulk bulk
+refused() { build/progs/nlreq ACT doit "lease{origin=t} action{knob=$1 value=$2 job=bulk}"; }
+like "a rate below the least is refused" "$(refused 2 999999)" '^ERANGE .*bit_rate is 1000000 to'
+like "... and a weight above the most" "$(refused 4 101)" '^ERANGE .*a weight is 1 to 100'
 check "a rate for a live job" act job bulk bit_rate 1Gbit/s for 300s
 check "the device has it" wait_for 60 rates_are 1000
 is "a node and a leaf" "$(elements)" 2
