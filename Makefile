@@ -132,7 +132,7 @@ help:
 	@echo 'make softhca      the software ConnectX of the tests: build/softhca/<KVER>/'
 	@echo 'make setup        install what building and testing needs (Debian 12)'
 	@echo 'make demo         the port experiment in a VM: who suffers, and what SwiftRDMA does about it'
-	@echo 'make check        all tests: units on the host, the module in a VM'
+	@echo 'make check        the tests: units on the host, the module in a VM'
 	@echo 'make check-full   check, then long tests, the rt kernel, the debug kernel if built, fuzzers'
 	@echo 'make unit         unit tests only'
 	@echo 'make bench        measurements, one JSON object a line'

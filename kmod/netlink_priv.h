@@ -73,9 +73,12 @@ static inline void srdma_set_why(struct netlink_ext_ack *extack,
  * struct srdma_filter - what a get asks for
  * @has: bits 1 << SWIFTRDMA_A_* of those that are set
  * @dev: device index; a name is resolved to it
- * @job: id
- *
- * The rest are the attributes' values.
+ * @port: number
+ * @uar: index
+ * @qpn: number
+ * @pid: in the reader's pid namespace
+ * @job: id; a name is resolved to it
+ * @since: generation
  */
 struct srdma_filter {
 	u32 has;

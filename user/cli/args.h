@@ -44,6 +44,7 @@ const char *args_next(struct args *a);
 /**
  * args_match - a word among several, which may be cut short
  * @words: NULL-terminated; of those that begin alike the first is meant
+ * @word: what was given
  *
  * Index or -1. The whole word goes before an abbreviation.
  */

@@ -62,6 +62,8 @@ static inline uint64_t cli_now_ms(void)
 
 /**
  * cli_read - read what is to be shown into cli->snap
+ * @cli: the command
+ * @want: what to read
  *
  * With --interval twice, that long apart, and rates in cli->sig; where UARs are
  * read also in between, so that uar.coactive says in what share of the readings

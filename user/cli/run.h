@@ -21,7 +21,14 @@ int run_policy_environment(const char *file, bool asked, const char *job);
 
 /**
  * run_cgroup_of - a path that the rules of @job match
+ * @snap: has the jobs
+ * @job: one of them
+ * @uid: whose process it is to be
  * @own: where we are; if it is the job's already, that is the answer
+ * @path: out
+ * @cap: its room
+ * @why: out, where there is none
+ * @why_cap: its room
  *
  * False: there is none, for the reason in @why.
  */

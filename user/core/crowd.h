@@ -70,6 +70,8 @@ int crowd_reserve(struct crowd *c, const struct snapshot *snap);
 
 /**
  * crowd_update - rank the processes of @sig's snapshot
+ * @c: the ranking
+ * @sig: signals
  *
  * crowd_reserve() comes first; nothing is allocated here. @sig and its snapshot
  * must stay as they are while @c is read.

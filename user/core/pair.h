@@ -49,6 +49,7 @@ struct pairs {
  * @p: zeroed, or of an earlier call
  * @snap: with devices, ports and all QPs
  * @addrs: of this host
+ * @n: how many
  *
  * 0 or -ENOMEM.
  */

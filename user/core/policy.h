@@ -238,7 +238,12 @@ int policy_state_reserve_jobs(struct policy_state *st,
 
 /**
  * policy_eval - decide
+ * @set: the policies
+ * @st: their state, with room for @s
+ * @s: the readings
  * @now: ns, of the snapshot's clock
+ * @out: the decisions
+ * @cap: room for them
  *
  * Work is bounded by what changed plus policies times jobs. At most one change
  * per job and knob: the first policy of the set that wants a knob has it until
@@ -259,6 +264,12 @@ size_t policy_n_held(const struct policy_state *st);
 
 /**
  * policy_carry - take over the run state of another set of policies
+ * @set: the new one
+ * @st: its state
+ * @old_set: the other one
+ * @old: its state
+ * @out: releases
+ * @cap: room for them
  *
  * A policy of the same name that turns the same knobs goes on where its
  * forerunner stood. Overrides held by policies that are gone come back in @out

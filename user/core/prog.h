@@ -162,11 +162,13 @@ const char *cmp_name(enum cmp cmp);
 
 /**
  * prog_verify - may this be run?
+ * @p: the program
+ * @why: out, where not: what is wrong
  *
  * Everything an instruction names exists, the stack neither under- nor
  * overflows, numbers and truths are not confused, memory is used by one
  * instruction only, an atom reads only what belongs to its object, and an
- * aggregate no other aggregate. @why: what is wrong.
+ * aggregate no other aggregate.
  */
 bool prog_verify(const struct prog *p, const char **why);
 /* The same of one piece of code: is it a number, or a truth, of @kind's objects? */

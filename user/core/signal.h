@@ -115,7 +115,10 @@ int signals_reserve(struct signals *s, const struct snapshot *snap);
 
 /**
  * signals_update - compute the signals of @newer
+ * @s: the signals
  * @older: the reading before; NULL: rates are absent
+ * @newer: the reading
+ * @opts: how
  *
  * signals_reserve() for @newer comes first; nothing is allocated here. @newer
  * must stay as it is while @s is read.

@@ -28,7 +28,10 @@ struct quantity {
 
 /**
  * units_parse - read a number with its unit
- * @s: text of @n bytes, blanks around allowed
+ * @s: text, blanks around allowed
+ * @n: its bytes
+ * @q: out
+ * @unit_at: out, may be NULL
  *
  * 0; -EINVAL: no number; -ERANGE: more digits than a double holds; -ENOENT:
  * the number is fine and *@unit_at is where an unknown unit begins.

@@ -21,8 +21,12 @@ struct srdma_answer {
 
 /**
  * srdma_answer - read what one recv() gave
+ * @buf: what it gave
+ * @len: bytes of that
  * @family: message type of answers
  * @seq: sequence number of the request
+ * @r: what is read goes there
+ * @a: how far the answer is
  *
  * Messages of another request are skipped. 0 or what srdma_parse() says.
  */
@@ -32,6 +36,10 @@ int srdma_answer(const void *buf, size_t len, uint16_t family, uint32_t seq,
 /**
  * srdma_attr_name - what the attribute at @offset of a request is called
  * @msg: the request, from its netlink header on
+ * @len: its bytes
+ * @offset: of the attribute
+ * @out: the name
+ * @cap: its room
  *
  * "action[2].value": nests by name, repeated ones counted from 1. Empty if
  * there is no attribute at @offset.

@@ -54,6 +54,9 @@ struct nl_msg *srdma_request(struct io *io, int cmd, bool dump, size_t size);
 
 /**
  * srdma_exchange - send a request and take in the whole answer
+ * @io: the connection
+ * @msg: the request
+ * @r: what is read goes there
  * @again: called before an interrupted dump is asked for anew, to drop what
  *	was read; NULL: not a dump
  *

@@ -38,6 +38,8 @@ struct io_want {
 
 /**
  * io_snapshot - read the kernel's figures into @snap
+ * @io: the connection
+ * @snap: zeroed, or of an earlier call
  * @want: what to read; NULL: everything
  *
  * Called again with the same unfiltered @want and @snap, it asks the kernel
@@ -58,10 +60,13 @@ int io_addresses(const struct snapshot *snap, struct pair_addr **addrs,
 
 /**
  * io_act - issue a batch under a lease
+ * @io: the connection
  * @lease: in: 0 for a new one; out: its id
  * @ttl_ms: lifetime from now; 0 ends the lease
  * @rank: of a new lease
  * @origin: of a new lease
+ * @actions: the items
+ * @n: how many
  * @batch: out, may be NULL: the number results refer to
  *
  * All or nothing. @n 0 with a lease keeps it alive. -ENODEV: the module is
@@ -73,6 +78,7 @@ int io_act(struct io *io, uint64_t *lease, uint32_t ttl_ms, uint32_t rank,
 
 /**
  * io_armed - does the module take changes?
+ * @io: the connection
  *
  * -ESHUTDOWN: it is disarmed. It can then still be read, but its devices are
  * gone from it, and so are leases and what they held.
@@ -96,6 +102,7 @@ int io_levels_set(struct io *io, const struct io_level *levels, size_t n);
 
 /**
  * io_events_open - listen to the module's events
+ * @io: the connection
  *
  * Returns a file descriptor to poll for reading; io_events_read() then calls
  * @cb for each event there is and returns their number. ENOBUFS becomes one

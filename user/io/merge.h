@@ -12,7 +12,9 @@ void srdma_sort_others(struct snapshot *snap);
 
 /**
  * srdma_merge_qps - replace the QPs that changed, add the new ones
+ * @snap: sorted too
  * @delta: sorted; of a QP that comes twice the last holds
+ * @n: QPs of it
  *
  * 0 or -ENOMEM, with @snap as it was.
  */

@@ -49,6 +49,7 @@ struct srdma_reading {
  * srdma_parse - take in the attributes of one message
  * @attrs: first attribute, after the generic netlink header
  * @len: bytes there are
+ * @r: what is read goes there
  *
  * 0, -EBADMSG: malformed; -ENOMEM.
  */

@@ -98,6 +98,9 @@ bool compile_number(struct prog *p, const struct expr *x, int root,
 
 /**
  * states_overlap - can both hold for the same readings?
+ * @p: has their code
+ * @a: one
+ * @b: the other
  * @touch: out: they cannot, but only a single value apart (> 80 %, <= 80 %)
  * @sure: out: nothing but comparisons of signals with constants went into it
  */

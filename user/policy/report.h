@@ -53,8 +53,10 @@ void report_print(const struct report *r, FILE *f);
 
 /**
  * suggest - the word that was probably meant
- * @word: what was written, @n bytes
+ * @word: what was written
+ * @n: its bytes
  * @pick: word number i, NULL after the last
+ * @arg: for @pick
  *
  * NULL if nothing is near.
  */

@@ -31,6 +31,12 @@
  * that is absent, never a zero. Sizes are bytes, speeds bit/s, times ns unless
  * the name ends in _MS.
  *
+ * Attributes
+ * ----------
+ *
+ * The comment at an entry of an attribute enum is its type; the one above the enum
+ * says what it means, and in what unit it is.
+ *
  * Commands
  * --------
  *
@@ -221,6 +227,31 @@
 #define SWIFTRDMA_LEASE_DEF_MS	5000
 #define SWIFTRDMA_LEASE_MAX_MS	3600000
 
+/**
+ * enum swiftrdma_cmd - commands and events
+ * @SWIFTRDMA_CMD_UNSPEC: not used
+ * @SWIFTRDMA_CMD_DEV_GET: devices (do, dump)
+ * @SWIFTRDMA_CMD_PORT_GET: ports (do, dump)
+ * @SWIFTRDMA_CMD_UAR_GET: UARs (do, dump)
+ * @SWIFTRDMA_CMD_QP_GET: QPs (do, dump)
+ * @SWIFTRDMA_CMD_JOB_GET: jobs, with their rules and figures (do, dump)
+ * @SWIFTRDMA_CMD_JOB_SET: create a job, or replace the rules that one origin gave
+ *	it (do)
+ * @SWIFTRDMA_CMD_JOB_DEL: take back the rules that one origin gave a job (do)
+ * @SWIFTRDMA_CMD_ACT: change knobs; keep or end a lease (do)
+ * @SWIFTRDMA_CMD_ACTION_GET: overrides, and QPs that are not yet as they should be
+ *	(dump)
+ * @SWIFTRDMA_CMD_LEVEL_GET: what class levels mean on the wire (dump)
+ * @SWIFTRDMA_CMD_LEVEL_SET: say what they mean (do)
+ * @SWIFTRDMA_CMD_QP_CREATED_NTF: event: there is a new QP
+ * @SWIFTRDMA_CMD_QP_DESTROYED_NTF: event: a QP is gone
+ * @SWIFTRDMA_CMD_ACT_NTF: event: how one item of an ACT went
+ * @SWIFTRDMA_CMD_LEASE_NTF: event: a lease ended
+ * @SWIFTRDMA_CMD_CONGESTION_NTF: event: doorbells of a device are congested
+ * @__SWIFTRDMA_CMD_MAX: one past the last
+ *
+ * What each takes and answers is in the opening comment.
+ */
 enum swiftrdma_cmd {
 	SWIFTRDMA_CMD_UNSPEC,
 	SWIFTRDMA_CMD_DEV_GET,
@@ -244,7 +275,33 @@ enum swiftrdma_cmd {
 
 #define SWIFTRDMA_CMD_MAX (__SWIFTRDMA_CMD_MAX - 1)
 
-/* Top level of every message. */
+/**
+ * enum swiftrdma_attr - top level of every message
+ * @SWIFTRDMA_A_UNSPEC: not used
+ * @SWIFTRDMA_A_PAD: aligns a u64
+ * @SWIFTRDMA_A_DEV_INDEX: request: the device, as `rdma dev` numbers it
+ * @SWIFTRDMA_A_DEV_NAME: request: the device, by name
+ * @SWIFTRDMA_A_PORT: request: the port
+ * @SWIFTRDMA_A_UAR: request: the UAR, by index
+ * @SWIFTRDMA_A_QPN: request: the QP, by number
+ * @SWIFTRDMA_A_PID: dump request: QPs of this process, in the reader's pid
+ *	namespace
+ * @SWIFTRDMA_A_JOB: request: the job, by name
+ * @SWIFTRDMA_A_SINCE: dump request: QPs that may have changed since the dump of
+ *	this generation
+ * @SWIFTRDMA_A_SNAPSHOT: ends a dump
+ * @SWIFTRDMA_A_DEV: a device
+ * @SWIFTRDMA_A_PORT_OBJ: a port
+ * @SWIFTRDMA_A_UAR_OBJ: a UAR
+ * @SWIFTRDMA_A_QP: a QP
+ * @SWIFTRDMA_A_JOB_OBJ: a job
+ * @SWIFTRDMA_A_LEASE: a lease
+ * @SWIFTRDMA_A_ACTION: an item of an ACT, and what became of it; an entry of
+ *	ACTION_GET
+ * @SWIFTRDMA_A_LEVEL: a class level
+ * @SWIFTRDMA_A_BATCH: number of an ACT, which its events bear
+ * @__SWIFTRDMA_A_MAX: one past the last
+ */
 enum swiftrdma_attr {
 	SWIFTRDMA_A_UNSPEC,
 	SWIFTRDMA_A_PAD,
@@ -271,12 +328,22 @@ enum swiftrdma_attr {
 
 #define SWIFTRDMA_A_MAX (__SWIFTRDMA_A_MAX - 1)
 
+/**
+ * enum swiftrdma_snapshot_attr - what ends a dump
+ * @SWIFTRDMA_SNAPSHOT_A_UNSPEC: not used
+ * @SWIFTRDMA_SNAPSHOT_A_PAD: aligns a u64
+ * @SWIFTRDMA_SNAPSHOT_A_GENERATION: of this dump: %SWIFTRDMA_A_SINCE of a later one
+ * @SWIFTRDMA_SNAPSHOT_A_TIME: when it began, ns
+ * @SWIFTRDMA_SNAPSHOT_A_COUNT: objects that match the filters, whether or not they
+ *	changed
+ * @__SWIFTRDMA_SNAPSHOT_A_MAX: one past the last
+ */
 enum swiftrdma_snapshot_attr {
 	SWIFTRDMA_SNAPSHOT_A_UNSPEC,
 	SWIFTRDMA_SNAPSHOT_A_PAD,
-	SWIFTRDMA_SNAPSHOT_A_GENERATION,	/* u64 */
-	SWIFTRDMA_SNAPSHOT_A_TIME,		/* u64, ns */
-	SWIFTRDMA_SNAPSHOT_A_COUNT,		/* u32 */
+	SWIFTRDMA_SNAPSHOT_A_GENERATION, /* u64 */
+	SWIFTRDMA_SNAPSHOT_A_TIME,	/* u64 */
+	SWIFTRDMA_SNAPSHOT_A_COUNT,	/* u32 */
 	__SWIFTRDMA_SNAPSHOT_A_MAX
 };
 
@@ -305,117 +372,205 @@ enum swiftrdma_dev_cap {
 	SWIFTRDMA_DEV_CAP_RATES		= 1 << 7,
 };
 
+/**
+ * enum swiftrdma_dev_attr - a device
+ * @SWIFTRDMA_DEV_A_UNSPEC: not used
+ * @SWIFTRDMA_DEV_A_PAD: aligns a u64
+ * @SWIFTRDMA_DEV_A_INDEX: as `rdma dev` shows it
+ * @SWIFTRDMA_DEV_A_NAME: name
+ * @SWIFTRDMA_DEV_A_PROVIDER: "rxe", "generic", ...
+ * @SWIFTRDMA_DEV_A_CAPS: bits
+ * @SWIFTRDMA_DEV_A_PORTS: how many it has
+ * @SWIFTRDMA_DEV_A_QPS: alive and tracked
+ * @SWIFTRDMA_DEV_A_UARS: known
+ * @SWIFTRDMA_DEV_A_CQS: alive
+ * @SWIFTRDMA_DEV_A_MRS: alive
+ * @SWIFTRDMA_DEV_A_CREATED: QPs created since SINCE
+ * @SWIFTRDMA_DEV_A_CREATE_FAILED: QPs refused by the driver
+ * @SWIFTRDMA_DEV_A_REJECTED: QPs refused by admission
+ * @SWIFTRDMA_DEV_A_DESTROYED: QPs destroyed
+ * @SWIFTRDMA_DEV_A_MODIFIED: successful modify_qp calls
+ * @SWIFTRDMA_DEV_A_ADOPTED: QPs taken in after they were made
+ * @SWIFTRDMA_DEV_A_UNTRACKED: QPs lost track of for lack of memory
+ * @SWIFTRDMA_DEV_A_LIVE_CHANGED: class changes of connected QPs
+ * @SWIFTRDMA_DEV_A_LIVE_FAILED: attempts at one that were given up
+ * @SWIFTRDMA_DEV_A_DRAIN_MAX: the longest pause so caused, ns
+ * @SWIFTRDMA_DEV_A_SINCE: when counting began, ns
+ * @SWIFTRDMA_DEV_A_TIME: when this was read, ns
+ * @SWIFTRDMA_DEV_A_QP_LIMIT: how many QPs there can be
+ * @SWIFTRDMA_DEV_A_CQ_LIMIT: how many CQs
+ * @SWIFTRDMA_DEV_A_MR_LIMIT: how many memory regions
+ * @SWIFTRDMA_DEV_A_UAR_LIMIT: how many UAR pages, those of drivers included
+ * @SWIFTRDMA_DEV_A_COMMANDS: firmware commands that the module sent to the NIC
+ * @SWIFTRDMA_DEV_A_COMMAND_TIME: how long all of these took, ns
+ * @SWIFTRDMA_DEV_A_SWEEPS: looks at all doorbell records
+ * @SWIFTRDMA_DEV_A_SWEEP_TIME: how long all of these took, ns
+ * @SWIFTRDMA_DEV_A_SWEEP_GAP: the longest time between two, ns
+ * @SWIFTRDMA_DEV_A_RECORDS: doorbell records looked at
+ * @SWIFTRDMA_DEV_A_HELD_PAGES: references to users' pages
+ * @SWIFTRDMA_DEV_A_CONGESTIONS: doorbell congestion events
+ * @SWIFTRDMA_DEV_A_CONGESTION_LEVEL: of the last one
+ * @SWIFTRDMA_DEV_A_CONGESTED_AT: when that came, ns
+ * @SWIFTRDMA_DEV_A_MTT_HITS: in the NIC's cache of translations
+ * @SWIFTRDMA_DEV_A_MTT_MISSES: the same
+ * @SWIFTRDMA_DEV_A_READ_STALL: device cycles that reads over PCI held up
+ * @SWIFTRDMA_DEV_A_MRS_UNKNOWN: of MRS: those older than the module, and the
+ *	kernel's
+ * @SWIFTRDMA_DEV_A_MR_BYTES: of the others, without those that are paged on demand
+ * @SWIFTRDMA_DEV_A_MTTS: translations that they take in the NIC
+ * @SWIFTRDMA_DEV_A_MTTS_UNKNOWN: memory regions that MTTS does not cover (yet)
+ * @SWIFTRDMA_DEV_A_MR_PAGE_MIN: the smallest page that they are mapped in, bytes
+ * @SWIFTRDMA_DEV_A_MR_PAGE_MAX: the largest, bytes
+ * @SWIFTRDMA_DEV_A_PCIE_STALLED_READS: share of the last second in which the PCI
+ *	bus held reads up, because the host granted no credits, %
+ * @SWIFTRDMA_DEV_A_PCIE_STALLED_WRITES: the same of writes, %
+ * @SWIFTRDMA_DEV_A_PCIE_STALLED_READ_SECONDS: seconds of which that was over 30 %
+ * @SWIFTRDMA_DEV_A_PCIE_STALLED_WRITE_SECONDS: the same of writes
+ * @SWIFTRDMA_DEV_A_DEVX_QPS: of QPS, those made past RDMA core since the provider
+ *	came; absent: nobody knows how many there are
+ * @SWIFTRDMA_DEV_A_DEVX_CREATED: how many were made since then; not in CREATED
+ * @SWIFTRDMA_DEV_A_DEVX_MISSED: that may have been missed
+ * @__SWIFTRDMA_DEV_A_MAX: one past the last
+ */
 enum swiftrdma_dev_attr {
 	SWIFTRDMA_DEV_A_UNSPEC,
 	SWIFTRDMA_DEV_A_PAD,
-	SWIFTRDMA_DEV_A_INDEX,		/* u32, as `rdma dev` shows it */
+	SWIFTRDMA_DEV_A_INDEX,		/* u32 */
 	SWIFTRDMA_DEV_A_NAME,		/* string */
-	SWIFTRDMA_DEV_A_PROVIDER,	/* string: "rxe", "generic", ... */
+	SWIFTRDMA_DEV_A_PROVIDER,	/* string */
 	SWIFTRDMA_DEV_A_CAPS,		/* u32, enum swiftrdma_dev_cap */
 	SWIFTRDMA_DEV_A_PORTS,		/* u32 */
-	SWIFTRDMA_DEV_A_QPS,		/* u32, alive and tracked */
+	SWIFTRDMA_DEV_A_QPS,		/* u32 */
 	SWIFTRDMA_DEV_A_UARS,		/* u32 */
 	SWIFTRDMA_DEV_A_CQS,		/* u32 */
 	SWIFTRDMA_DEV_A_MRS,		/* u32 */
-	SWIFTRDMA_DEV_A_CREATED,	/* u64, QPs created since SINCE */
-	SWIFTRDMA_DEV_A_CREATE_FAILED,	/* u64, refused by the driver */
-	SWIFTRDMA_DEV_A_REJECTED,	/* u64, refused by admission */
+	SWIFTRDMA_DEV_A_CREATED,	/* u64 */
+	SWIFTRDMA_DEV_A_CREATE_FAILED,	/* u64 */
+	SWIFTRDMA_DEV_A_REJECTED,	/* u64 */
 	SWIFTRDMA_DEV_A_DESTROYED,	/* u64 */
-	SWIFTRDMA_DEV_A_MODIFIED,	/* u64, successful modify_qp calls */
-	SWIFTRDMA_DEV_A_ADOPTED,	/* u64, QPs taken in after they were made */
-	SWIFTRDMA_DEV_A_UNTRACKED,	/* u64, QPs lost track of for lack of memory */
-	SWIFTRDMA_DEV_A_LIVE_CHANGED,	/* u64, class changes of connected QPs */
-	SWIFTRDMA_DEV_A_LIVE_FAILED,	/* u64, attempts that were given up */
-	SWIFTRDMA_DEV_A_DRAIN_MAX,	/* u64, ns, the longest pause so caused */
-	SWIFTRDMA_DEV_A_SINCE,		/* u64, ns */
-	SWIFTRDMA_DEV_A_TIME,		/* u64, ns */
-	SWIFTRDMA_DEV_A_QP_LIMIT,	/* u32, how many there can be */
+	SWIFTRDMA_DEV_A_MODIFIED,	/* u64 */
+	SWIFTRDMA_DEV_A_ADOPTED,	/* u64 */
+	SWIFTRDMA_DEV_A_UNTRACKED,	/* u64 */
+	SWIFTRDMA_DEV_A_LIVE_CHANGED,	/* u64 */
+	SWIFTRDMA_DEV_A_LIVE_FAILED,	/* u64 */
+	SWIFTRDMA_DEV_A_DRAIN_MAX,	/* u64 */
+	SWIFTRDMA_DEV_A_SINCE,		/* u64 */
+	SWIFTRDMA_DEV_A_TIME,		/* u64 */
+	SWIFTRDMA_DEV_A_QP_LIMIT,	/* u32 */
 	SWIFTRDMA_DEV_A_CQ_LIMIT,	/* u32 */
 	SWIFTRDMA_DEV_A_MR_LIMIT,	/* u32 */
-	SWIFTRDMA_DEV_A_UAR_LIMIT,	/* u32, pages, those of drivers included */
-	SWIFTRDMA_DEV_A_COMMANDS,	/* u64, that the module sent to the NIC */
-	SWIFTRDMA_DEV_A_COMMAND_TIME,	/* u64, ns, of all of these together */
-	SWIFTRDMA_DEV_A_SWEEPS,		/* u64, looks at all doorbell records */
-	SWIFTRDMA_DEV_A_SWEEP_TIME,	/* u64, ns, that they took */
-	SWIFTRDMA_DEV_A_SWEEP_GAP,	/* u64, ns, the longest between two */
-	SWIFTRDMA_DEV_A_RECORDS,	/* u32, doorbell records looked at */
-	SWIFTRDMA_DEV_A_HELD_PAGES,	/* u32, references to users' pages */
-	SWIFTRDMA_DEV_A_CONGESTIONS,	/* u64, doorbell congestion events */
-	SWIFTRDMA_DEV_A_CONGESTION_LEVEL, /* u32, of the last one */
-	SWIFTRDMA_DEV_A_CONGESTED_AT,	/* u64, ns, when that came */
-	SWIFTRDMA_DEV_A_MTT_HITS,	/* u64, in the NIC's cache of translations */
+	SWIFTRDMA_DEV_A_UAR_LIMIT,	/* u32 */
+	SWIFTRDMA_DEV_A_COMMANDS,	/* u64 */
+	SWIFTRDMA_DEV_A_COMMAND_TIME,	/* u64 */
+	SWIFTRDMA_DEV_A_SWEEPS,		/* u64 */
+	SWIFTRDMA_DEV_A_SWEEP_TIME,	/* u64 */
+	SWIFTRDMA_DEV_A_SWEEP_GAP,	/* u64 */
+	SWIFTRDMA_DEV_A_RECORDS,	/* u32 */
+	SWIFTRDMA_DEV_A_HELD_PAGES,	/* u32 */
+	SWIFTRDMA_DEV_A_CONGESTIONS,	/* u64 */
+	SWIFTRDMA_DEV_A_CONGESTION_LEVEL, /* u32 */
+	SWIFTRDMA_DEV_A_CONGESTED_AT,	/* u64 */
+	SWIFTRDMA_DEV_A_MTT_HITS,	/* u64 */
 	SWIFTRDMA_DEV_A_MTT_MISSES,	/* u64 */
-	SWIFTRDMA_DEV_A_READ_STALL,	/* u64, device cycles that reads over PCI held up */
-	/*
-	 * Memory regions. Those that processes registered since the module came are
-	 * known; of them are all of the following but the first.
-	 */
-	SWIFTRDMA_DEV_A_MRS_UNKNOWN,	/* u32, of MRS: older ones, and the kernel's */
-	SWIFTRDMA_DEV_A_MR_BYTES,	/* u64; without those that are paged on demand */
-	SWIFTRDMA_DEV_A_MTTS,		/* u64, translations that they take in the NIC */
-	SWIFTRDMA_DEV_A_MTTS_UNKNOWN,	/* u32, MRs that MTTS does not cover (yet) */
-	SWIFTRDMA_DEV_A_MR_PAGE_MIN,	/* u64, bytes, smallest page they are mapped in */
-	SWIFTRDMA_DEV_A_MR_PAGE_MAX,	/* u64, and largest */
-	/* What the PCI bus held up, because the host granted no credits. */
-	SWIFTRDMA_DEV_A_PCIE_STALLED_READS,	/* u32, % of the last second */
-	SWIFTRDMA_DEV_A_PCIE_STALLED_WRITES,	/* u32, the same of writes */
-	SWIFTRDMA_DEV_A_PCIE_STALLED_READ_SECONDS, /* u64, of which that was over 30 % */
+	SWIFTRDMA_DEV_A_READ_STALL,	/* u64 */
+	SWIFTRDMA_DEV_A_MRS_UNKNOWN,	/* u32 */
+	SWIFTRDMA_DEV_A_MR_BYTES,	/* u64 */
+	SWIFTRDMA_DEV_A_MTTS,		/* u64 */
+	SWIFTRDMA_DEV_A_MTTS_UNKNOWN,	/* u32 */
+	SWIFTRDMA_DEV_A_MR_PAGE_MIN,	/* u64 */
+	SWIFTRDMA_DEV_A_MR_PAGE_MAX,	/* u64 */
+	SWIFTRDMA_DEV_A_PCIE_STALLED_READS, /* u32 */
+	SWIFTRDMA_DEV_A_PCIE_STALLED_WRITES, /* u32 */
+	SWIFTRDMA_DEV_A_PCIE_STALLED_READ_SECONDS, /* u64 */
 	SWIFTRDMA_DEV_A_PCIE_STALLED_WRITE_SECONDS, /* u64 */
-	/* QPs made past RDMA core; absent: nobody knows how many there are. */
-	SWIFTRDMA_DEV_A_DEVX_QPS,	/* u32, of QPS, made since the provider came */
-	SWIFTRDMA_DEV_A_DEVX_CREATED,	/* u64, since then; not in CREATED */
-	SWIFTRDMA_DEV_A_DEVX_MISSED,	/* u64, that may have been missed */
+	SWIFTRDMA_DEV_A_DEVX_QPS,	/* u32 */
+	SWIFTRDMA_DEV_A_DEVX_CREATED,	/* u64 */
+	SWIFTRDMA_DEV_A_DEVX_MISSED,	/* u64 */
 	__SWIFTRDMA_DEV_A_MAX
 };
 
 #define SWIFTRDMA_DEV_A_MAX (__SWIFTRDMA_DEV_A_MAX - 1)
 
+/**
+ * enum swiftrdma_port_attr - a port
+ * @SWIFTRDMA_PORT_A_UNSPEC: not used
+ * @SWIFTRDMA_PORT_A_PAD: aligns a u64
+ * @SWIFTRDMA_PORT_A_DEV_INDEX: its device
+ * @SWIFTRDMA_PORT_A_INDEX: its number, from 1
+ * @SWIFTRDMA_PORT_A_STATE: IBA 14.2.5.6
+ * @SWIFTRDMA_PORT_A_LINK_LAYER: 1 InfiniBand, 2 Ethernet
+ * @SWIFTRDMA_PORT_A_SPEED: of all lanes, bit/s
+ * @SWIFTRDMA_PORT_A_NETDEV: name, where there is one
+ * @SWIFTRDMA_PORT_A_TX_BYTES: bytes sent
+ * @SWIFTRDMA_PORT_A_RX_BYTES: bytes received
+ * @SWIFTRDMA_PORT_A_TX_PACKETS: packets sent
+ * @SWIFTRDMA_PORT_A_RX_PACKETS: packets received
+ * @SWIFTRDMA_PORT_A_TIME: when this was read, ns
+ * @SWIFTRDMA_PORT_A_DETAIL_TIME: when the following was read, ns
+ * @SWIFTRDMA_PORT_A_ECN_MARKED: packets that came marked by a switch
+ * @SWIFTRDMA_PORT_A_CNP_SENT: notifications of these to the sender
+ * @SWIFTRDMA_PORT_A_CNP_HANDLED: such that came, and slowed a QP down
+ * @SWIFTRDMA_PORT_A_PRIO: one of each priority
+ * @__SWIFTRDMA_PORT_A_MAX: one past the last
+ *
+ * Bytes and packets count since the netdev was made, or the NIC reset. What follows
+ * DETAIL_TIME costs the NIC several commands, and is read once a second at most.
+ * Only an Ethernet port has it, since the NIC was reset.
+ */
 enum swiftrdma_port_attr {
 	SWIFTRDMA_PORT_A_UNSPEC,
 	SWIFTRDMA_PORT_A_PAD,
 	SWIFTRDMA_PORT_A_DEV_INDEX,	/* u32 */
 	SWIFTRDMA_PORT_A_INDEX,		/* u32 */
-	SWIFTRDMA_PORT_A_STATE,		/* u32, enum ib_port_state (IBA 14.2.5.6) */
-	SWIFTRDMA_PORT_A_LINK_LAYER,	/* u32, enum rdma_link_layer: 1 IB, 2 Ethernet */
-	SWIFTRDMA_PORT_A_SPEED,		/* u64, bit/s, of all lanes */
-	SWIFTRDMA_PORT_A_NETDEV,	/* string, where there is one */
+	SWIFTRDMA_PORT_A_STATE,		/* u32, enum ib_port_state */
+	SWIFTRDMA_PORT_A_LINK_LAYER,	/* u32, enum rdma_link_layer */
+	SWIFTRDMA_PORT_A_SPEED,		/* u64 */
+	SWIFTRDMA_PORT_A_NETDEV,	/* string */
 	SWIFTRDMA_PORT_A_TX_BYTES,	/* u64 */
 	SWIFTRDMA_PORT_A_RX_BYTES,	/* u64 */
 	SWIFTRDMA_PORT_A_TX_PACKETS,	/* u64 */
 	SWIFTRDMA_PORT_A_RX_PACKETS,	/* u64 */
-	/* Bytes and packets count since the netdev was made, or the NIC reset. */
-	SWIFTRDMA_PORT_A_TIME,		/* u64, ns */
-	/*
-	 * The rest costs the NIC several commands, and is read once a second at
-	 * most. Only an Ethernet port has it, since the NIC was reset.
-	 */
-	SWIFTRDMA_PORT_A_DETAIL_TIME,	/* u64, ns, when it was read */
-	SWIFTRDMA_PORT_A_ECN_MARKED,	/* u64, packets that a switch had marked */
-	SWIFTRDMA_PORT_A_CNP_SENT,	/* u64, notifications of these to the sender */
-	SWIFTRDMA_PORT_A_CNP_HANDLED,	/* u64, such that came, and slowed a QP down */
-	SWIFTRDMA_PORT_A_PRIO,		/* nest swiftrdma_prio_attr, repeated: one of each */
+	SWIFTRDMA_PORT_A_TIME,		/* u64 */
+	SWIFTRDMA_PORT_A_DETAIL_TIME,	/* u64 */
+	SWIFTRDMA_PORT_A_ECN_MARKED,	/* u64 */
+	SWIFTRDMA_PORT_A_CNP_SENT,	/* u64 */
+	SWIFTRDMA_PORT_A_CNP_HANDLED,	/* u64 */
+	SWIFTRDMA_PORT_A_PRIO,		/* nest swiftrdma_prio_attr, repeated */
 	__SWIFTRDMA_PORT_A_MAX
 };
 
 #define SWIFTRDMA_PORT_A_MAX (__SWIFTRDMA_PORT_A_MAX - 1)
 
-/*
- * A priority (IEEE 802.1p) of a port. What is paused is that priority alone, by
- * priority flow control: RX is what the port was told, and so could not send; TX
- * what it told the other side.
+/**
+ * enum swiftrdma_prio_attr - a priority (IEEE 802.1p) of a port
+ * @SWIFTRDMA_PRIO_A_UNSPEC: not used
+ * @SWIFTRDMA_PRIO_A_PAD: aligns a u64
+ * @SWIFTRDMA_PRIO_A_INDEX: 0 to 7
+ * @SWIFTRDMA_PRIO_A_TX_BYTES: bytes sent
+ * @SWIFTRDMA_PRIO_A_RX_BYTES: bytes received
+ * @SWIFTRDMA_PRIO_A_TX_PACKETS: packets sent
+ * @SWIFTRDMA_PRIO_A_RX_PACKETS: packets received
+ * @SWIFTRDMA_PRIO_A_TX_PAUSES: pause frames sent
+ * @SWIFTRDMA_PRIO_A_RX_PAUSES: pause frames received
+ * @SWIFTRDMA_PRIO_A_TX_PAUSE_TIME: how long these held for, ns
+ * @SWIFTRDMA_PRIO_A_RX_PAUSE_TIME: the same, ns
+ * @__SWIFTRDMA_PRIO_A_MAX: one past the last
+ *
+ * What is paused is that priority alone, by priority flow control: RX is what the
+ * port was told, and so could not send; TX what it told the other side.
  */
 enum swiftrdma_prio_attr {
 	SWIFTRDMA_PRIO_A_UNSPEC,
 	SWIFTRDMA_PRIO_A_PAD,
-	SWIFTRDMA_PRIO_A_INDEX,		/* u32, 0 to 7 */
+	SWIFTRDMA_PRIO_A_INDEX,		/* u32 */
 	SWIFTRDMA_PRIO_A_TX_BYTES,	/* u64 */
 	SWIFTRDMA_PRIO_A_RX_BYTES,	/* u64 */
 	SWIFTRDMA_PRIO_A_TX_PACKETS,	/* u64 */
 	SWIFTRDMA_PRIO_A_RX_PACKETS,	/* u64 */
-	SWIFTRDMA_PRIO_A_TX_PAUSES,	/* u64, frames */
-	SWIFTRDMA_PRIO_A_RX_PAUSES,	/* u64, frames */
-	SWIFTRDMA_PRIO_A_TX_PAUSE_TIME,	/* u64, ns */
-	SWIFTRDMA_PRIO_A_RX_PAUSE_TIME,	/* u64, ns */
+	SWIFTRDMA_PRIO_A_TX_PAUSES,	/* u64 */
+	SWIFTRDMA_PRIO_A_RX_PAUSES,	/* u64 */
+	SWIFTRDMA_PRIO_A_TX_PAUSE_TIME,	/* u64 */
+	SWIFTRDMA_PRIO_A_RX_PAUSE_TIME,	/* u64 */
 	__SWIFTRDMA_PRIO_A_MAX
 };
 
@@ -443,49 +598,83 @@ enum swiftrdma_uar_kind {
 	SWIFTRDMA_UAR_KIND_DEDICATED,
 };
 
+/**
+ * enum swiftrdma_uar_attr - a UAR, or the user context that stands for one
+ * @SWIFTRDMA_UAR_A_UNSPEC: not used
+ * @SWIFTRDMA_UAR_A_PAD: aligns a u64
+ * @SWIFTRDMA_UAR_A_DEV_INDEX: its device
+ * @SWIFTRDMA_UAR_A_INDEX: its number on that
+ * @SWIFTRDMA_UAR_A_KIND: what it is
+ * @SWIFTRDMA_UAR_A_QPS: alive
+ * @SWIFTRDMA_UAR_A_CREATED: QPs ever placed on it
+ * @SWIFTRDMA_UAR_A_DOORBELLS: rung on it
+ * @SWIFTRDMA_UAR_A_WRS: work requests posted on it; WQEBBs with
+ *	%SWIFTRDMA_DEV_CAP_WQEBBS
+ * @SWIFTRDMA_UAR_A_OWNER: who opened it
+ * @SWIFTRDMA_UAR_A_SINCE: since when it is known, ns
+ * @SWIFTRDMA_UAR_A_TIME: when this was read, ns
+ * @SWIFTRDMA_UAR_A_OWNERS: processes with QPs on it
+ * @SWIFTRDMA_UAR_A_THREADS: threads that created these
+ * @SWIFTRDMA_UAR_A_SWEEPS: of the device's sweeps, those since it is known
+ * @SWIFTRDMA_UAR_A_ACTIVE: of these, those in which a QP of it had advanced
+ * @SWIFTRDMA_UAR_A_COACTIVE: of these, those in which two or more had
+ * @SWIFTRDMA_UAR_A_CONTEXT_UARS: pages known of the context that opened it
+ * @SWIFTRDMA_UAR_A_CONTEXT_LIMIT: pages for QPs that this asked for; thread domains
+ *	take more
+ * @SWIFTRDMA_UAR_A_RECENT_WRS: the same as WRS, in the last quarter to half second;
+ *	in CONGESTION_NTF
+ * @__SWIFTRDMA_UAR_A_MAX: one past the last
+ */
 enum swiftrdma_uar_attr {
 	SWIFTRDMA_UAR_A_UNSPEC,
 	SWIFTRDMA_UAR_A_PAD,
 	SWIFTRDMA_UAR_A_DEV_INDEX,	/* u32 */
 	SWIFTRDMA_UAR_A_INDEX,		/* u32 */
 	SWIFTRDMA_UAR_A_KIND,		/* u32, enum swiftrdma_uar_kind */
-	SWIFTRDMA_UAR_A_QPS,		/* u32, alive */
-	SWIFTRDMA_UAR_A_CREATED,	/* u64, QPs ever placed on it */
+	SWIFTRDMA_UAR_A_QPS,		/* u32 */
+	SWIFTRDMA_UAR_A_CREATED,	/* u64 */
 	SWIFTRDMA_UAR_A_DOORBELLS,	/* u64 */
 	SWIFTRDMA_UAR_A_WRS,		/* u64 */
-	SWIFTRDMA_UAR_A_OWNER,		/* nest swiftrdma_owner_attr: who opened it */
-	SWIFTRDMA_UAR_A_SINCE,		/* u64, ns */
-	SWIFTRDMA_UAR_A_TIME,		/* u64, ns */
-	SWIFTRDMA_UAR_A_OWNERS,		/* u32, processes with QPs on it */
-	SWIFTRDMA_UAR_A_THREADS,	/* u32, threads that created these */
-	/*
-	 * Of the device's sweeps since this one is known: all, those in which a QP
-	 * of it had advanced, and those in which two or more had.
-	 */
+	SWIFTRDMA_UAR_A_OWNER,		/* nest swiftrdma_owner_attr */
+	SWIFTRDMA_UAR_A_SINCE,		/* u64 */
+	SWIFTRDMA_UAR_A_TIME,		/* u64 */
+	SWIFTRDMA_UAR_A_OWNERS,		/* u32 */
+	SWIFTRDMA_UAR_A_THREADS,	/* u32 */
 	SWIFTRDMA_UAR_A_SWEEPS,		/* u64 */
 	SWIFTRDMA_UAR_A_ACTIVE,		/* u64 */
 	SWIFTRDMA_UAR_A_COACTIVE,	/* u64 */
-	/* Of the context that opened it: pages known, pages for QPs it asked for. */
 	SWIFTRDMA_UAR_A_CONTEXT_UARS,	/* u32 */
-	SWIFTRDMA_UAR_A_CONTEXT_LIMIT,	/* u32; thread domains take more */
-	/* In CONGESTION_NTF: in the last quarter to half second. */
+	SWIFTRDMA_UAR_A_CONTEXT_LIMIT,	/* u32 */
 	SWIFTRDMA_UAR_A_RECENT_WRS,	/* u64 */
 	__SWIFTRDMA_UAR_A_MAX
 };
 
 #define SWIFTRDMA_UAR_A_MAX (__SWIFTRDMA_UAR_A_MAX - 1)
 
+/**
+ * enum swiftrdma_owner_attr - who has a QP, or opened a UAR
+ * @SWIFTRDMA_OWNER_A_UNSPEC: not used
+ * @SWIFTRDMA_OWNER_A_PAD: aligns a u64
+ * @SWIFTRDMA_OWNER_A_PID: process (thread group), in the reader's pid namespace
+ * @SWIFTRDMA_OWNER_A_UID: effective, initial user namespace
+ * @SWIFTRDMA_OWNER_A_COMM: of the group leader
+ * @SWIFTRDMA_OWNER_A_EXE: basename
+ * @SWIFTRDMA_OWNER_A_CGROUP: path in the unified hierarchy
+ * @SWIFTRDMA_OWNER_A_CGROUP_ID: its id
+ * @SWIFTRDMA_OWNER_A_KERNEL: name of a kernel user, who has this instead of all the
+ *	others
+ * @__SWIFTRDMA_OWNER_A_MAX: one past the last
+ */
 enum swiftrdma_owner_attr {
 	SWIFTRDMA_OWNER_A_UNSPEC,
 	SWIFTRDMA_OWNER_A_PAD,
-	SWIFTRDMA_OWNER_A_PID,		/* u32, process (thread group) */
-	SWIFTRDMA_OWNER_A_UID,		/* u32, effective, initial user ns */
-	SWIFTRDMA_OWNER_A_COMM,		/* string, of the group leader */
-	SWIFTRDMA_OWNER_A_EXE,		/* string, basename */
-	SWIFTRDMA_OWNER_A_CGROUP,	/* string, path in the unified hierarchy */
+	SWIFTRDMA_OWNER_A_PID,		/* u32 */
+	SWIFTRDMA_OWNER_A_UID,		/* u32 */
+	SWIFTRDMA_OWNER_A_COMM,		/* string */
+	SWIFTRDMA_OWNER_A_EXE,		/* string */
+	SWIFTRDMA_OWNER_A_CGROUP,	/* string */
 	SWIFTRDMA_OWNER_A_CGROUP_ID,	/* u64 */
-	/* A kernel user has this instead of all the others. */
-	SWIFTRDMA_OWNER_A_KERNEL,	/* string, its name */
+	SWIFTRDMA_OWNER_A_KERNEL,	/* string */
 	__SWIFTRDMA_OWNER_A_MAX
 };
 
@@ -516,58 +705,112 @@ enum swiftrdma_absent {
 	SWIFTRDMA_ABSENT_DEVX,
 };
 
+/**
+ * enum swiftrdma_qp_attr - a QP
+ * @SWIFTRDMA_QP_A_UNSPEC: not used
+ * @SWIFTRDMA_QP_A_PAD: aligns a u64
+ * @SWIFTRDMA_QP_A_DEV_INDEX: its device
+ * @SWIFTRDMA_QP_A_QPN: its number
+ * @SWIFTRDMA_QP_A_SERIAL: never reused
+ * @SWIFTRDMA_QP_A_TYPE: IBV_QPT_* are equal
+ * @SWIFTRDMA_QP_A_STATE: last set by the application; absent: unknown
+ * @SWIFTRDMA_QP_A_PORT: absent before INIT
+ * @SWIFTRDMA_QP_A_UAR: index; absent: unknown
+ * @SWIFTRDMA_QP_A_JOB: id
+ * @SWIFTRDMA_QP_A_OWNER: who made it
+ * @SWIFTRDMA_QP_A_TID: the thread that did; absent: unknown
+ * @SWIFTRDMA_QP_A_SEND_CQ: id as `rdma res show cq` has it
+ * @SWIFTRDMA_QP_A_RECV_CQ: the same
+ * @SWIFTRDMA_QP_A_MAX_SEND_WR: work requests that the send queue holds
+ * @SWIFTRDMA_QP_A_MAX_RECV_WR: the same of the receive queue
+ * @SWIFTRDMA_QP_A_MAX_SEND_SGE: pieces of memory of one work request
+ * @SWIFTRDMA_QP_A_MAX_RECV_SGE: the same
+ * @SWIFTRDMA_QP_A_MAX_INLINE: bytes
+ * @SWIFTRDMA_QP_A_ADOPTED: taken in after it was made
+ * @SWIFTRDMA_QP_A_DOORBELLS: rung
+ * @SWIFTRDMA_QP_A_WRS: work requests posted; WQEBBs with %SWIFTRDMA_DEV_CAP_WQEBBS
+ * @SWIFTRDMA_QP_A_LEVEL: class level in force; absent: none
+ * @SWIFTRDMA_QP_A_TCLASS_ASKED: traffic class, by the application
+ * @SWIFTRDMA_QP_A_TCLASS: traffic class, programmed
+ * @SWIFTRDMA_QP_A_SL_ASKED: service level, by the application
+ * @SWIFTRDMA_QP_A_SL: service level, programmed
+ * @SWIFTRDMA_QP_A_DEST_QPN: the peer's number
+ * @SWIFTRDMA_QP_A_DGID: its address, network order; with a GRH
+ * @SWIFTRDMA_QP_A_CLASS_PENDING: the class that is programmed is not yet the
+ *	desired one
+ * @SWIFTRDMA_QP_A_CLASS_ERROR: -errno of the last attempt to change it
+ * @SWIFTRDMA_QP_A_SINCE: since when it is tracked, ns
+ * @SWIFTRDMA_QP_A_TIME: when this was read, ns
+ * @SWIFTRDMA_QP_A_WRS_SINCE: since when WRS counts, where that is done QP by QP, ns
+ * @SWIFTRDMA_QP_A_WRS_AMBIGUOUS: it may have missed a wrap of the record
+ * @SWIFTRDMA_QP_A_WRS_ABSENT: why WRS is not there
+ * @SWIFTRDMA_QP_A_DLID: of the peer or its router; InfiniBand
+ * @SWIFTRDMA_QP_A_UDP_SPORT: UDP source port, where an override is programmed
+ * @SWIFTRDMA_QP_A_LAG_PORT: port of the NIC's link aggregation, the same
+ * @SWIFTRDMA_QP_A_DEVX: made past RDMA core, by a library's own command (mlx5's
+ *	DEVX)
+ * @__SWIFTRDMA_QP_A_MAX: one past the last
+ *
+ * Of a QP with DEVX type, owner and UAR are known, nothing else, and nothing of it
+ * can be changed.
+ */
 enum swiftrdma_qp_attr {
 	SWIFTRDMA_QP_A_UNSPEC,
 	SWIFTRDMA_QP_A_PAD,
 	SWIFTRDMA_QP_A_DEV_INDEX,	/* u32 */
 	SWIFTRDMA_QP_A_QPN,		/* u32 */
 	SWIFTRDMA_QP_A_SERIAL,		/* u64 */
-	SWIFTRDMA_QP_A_TYPE,		/* u32, enum ib_qp_type (IBV_QPT_* equal) */
-	SWIFTRDMA_QP_A_STATE,		/* u32, enum ib_qp_state; absent: unknown */
-	SWIFTRDMA_QP_A_PORT,		/* u32; absent before INIT */
-	SWIFTRDMA_QP_A_UAR,		/* u32; absent: unknown */
-	SWIFTRDMA_QP_A_JOB,		/* u32, job id */
+	SWIFTRDMA_QP_A_TYPE,		/* u32, enum ib_qp_type */
+	SWIFTRDMA_QP_A_STATE,		/* u32, enum ib_qp_state */
+	SWIFTRDMA_QP_A_PORT,		/* u32 */
+	SWIFTRDMA_QP_A_UAR,		/* u32 */
+	SWIFTRDMA_QP_A_JOB,		/* u32 */
 	SWIFTRDMA_QP_A_OWNER,		/* nest swiftrdma_owner_attr */
-	SWIFTRDMA_QP_A_TID,		/* u32, creating thread; absent: unknown */
-	SWIFTRDMA_QP_A_SEND_CQ,		/* u32, id as `rdma res show cq` has it */
+	SWIFTRDMA_QP_A_TID,		/* u32 */
+	SWIFTRDMA_QP_A_SEND_CQ,		/* u32 */
 	SWIFTRDMA_QP_A_RECV_CQ,		/* u32 */
 	SWIFTRDMA_QP_A_MAX_SEND_WR,	/* u32 */
 	SWIFTRDMA_QP_A_MAX_RECV_WR,	/* u32 */
 	SWIFTRDMA_QP_A_MAX_SEND_SGE,	/* u32 */
 	SWIFTRDMA_QP_A_MAX_RECV_SGE,	/* u32 */
-	SWIFTRDMA_QP_A_MAX_INLINE,	/* u32, bytes */
-	SWIFTRDMA_QP_A_ADOPTED,		/* flag: taken in after it was made */
+	SWIFTRDMA_QP_A_MAX_INLINE,	/* u32 */
+	SWIFTRDMA_QP_A_ADOPTED,		/* flag */
 	SWIFTRDMA_QP_A_DOORBELLS,	/* u64 */
 	SWIFTRDMA_QP_A_WRS,		/* u64 */
-	SWIFTRDMA_QP_A_LEVEL,		/* u32, class level in force; absent: none */
-	SWIFTRDMA_QP_A_TCLASS_ASKED,	/* u32, by the application */
-	SWIFTRDMA_QP_A_TCLASS,		/* u32, programmed */
+	SWIFTRDMA_QP_A_LEVEL,		/* u32 */
+	SWIFTRDMA_QP_A_TCLASS_ASKED,	/* u32 */
+	SWIFTRDMA_QP_A_TCLASS,		/* u32 */
 	SWIFTRDMA_QP_A_SL_ASKED,	/* u32 */
 	SWIFTRDMA_QP_A_SL,		/* u32 */
 	SWIFTRDMA_QP_A_DEST_QPN,	/* u32 */
-	SWIFTRDMA_QP_A_DGID,		/* binary, 16 bytes, network order; with a GRH */
-	SWIFTRDMA_QP_A_CLASS_PENDING,	/* flag: programmed is not yet desired */
-	SWIFTRDMA_QP_A_CLASS_ERROR,	/* s32, -errno of the last attempt */
-	SWIFTRDMA_QP_A_SINCE,		/* u64, ns, tracked since */
-	SWIFTRDMA_QP_A_TIME,		/* u64, ns */
-	/* Where work requests are counted QP by QP: */
-	SWIFTRDMA_QP_A_WRS_SINCE,	/* u64, ns, since when */
-	SWIFTRDMA_QP_A_WRS_AMBIGUOUS,	/* flag: may have missed a wrap of the record */
-	SWIFTRDMA_QP_A_WRS_ABSENT,	/* u32, enum swiftrdma_absent: why WRS is not there */
-	SWIFTRDMA_QP_A_DLID,		/* u32, of the peer or its router; InfiniBand */
-	/* As overrides have it, and it is programmed: */
+	SWIFTRDMA_QP_A_DGID,		/* binary, 16 bytes */
+	SWIFTRDMA_QP_A_CLASS_PENDING,	/* flag */
+	SWIFTRDMA_QP_A_CLASS_ERROR,	/* s32 */
+	SWIFTRDMA_QP_A_SINCE,		/* u64 */
+	SWIFTRDMA_QP_A_TIME,		/* u64 */
+	SWIFTRDMA_QP_A_WRS_SINCE,	/* u64 */
+	SWIFTRDMA_QP_A_WRS_AMBIGUOUS,	/* flag */
+	SWIFTRDMA_QP_A_WRS_ABSENT,	/* u32, enum swiftrdma_absent */
+	SWIFTRDMA_QP_A_DLID,		/* u32 */
 	SWIFTRDMA_QP_A_UDP_SPORT,	/* u32 */
 	SWIFTRDMA_QP_A_LAG_PORT,	/* u32 */
-	/*
-	 * By a library's own command (mlx5's DEVX). Type, owner and UAR are known,
-	 * nothing else, and nothing of it can be changed.
-	 */
-	SWIFTRDMA_QP_A_DEVX,		/* flag: made past RDMA core */
+	SWIFTRDMA_QP_A_DEVX,		/* flag */
 	__SWIFTRDMA_QP_A_MAX
 };
 
 #define SWIFTRDMA_QP_A_MAX (__SWIFTRDMA_QP_A_MAX - 1)
 
+/**
+ * enum swiftrdma_job_class - what matters to a job
+ * @SWIFTRDMA_JOB_CLASS_NONE: nobody said
+ * @SWIFTRDMA_JOB_CLASS_LATENCY: how long a message takes
+ * @SWIFTRDMA_JOB_CLASS_BALANCED: both
+ * @SWIFTRDMA_JOB_CLASS_THROUGHPUT: how much gets through
+ * @SWIFTRDMA_JOB_CLASS_BEST_EFFORT: neither: it takes what is left
+ * @__SWIFTRDMA_JOB_CLASS_MAX: one past the last
+ *
+ * For policies to choose by; the kernel keeps it and makes no difference.
+ */
 enum swiftrdma_job_class {
 	SWIFTRDMA_JOB_CLASS_NONE,
 	SWIFTRDMA_JOB_CLASS_LATENCY,
@@ -579,66 +822,133 @@ enum swiftrdma_job_class {
 
 #define SWIFTRDMA_JOB_CLASS_MAX (__SWIFTRDMA_JOB_CLASS_MAX - 1)
 
+/**
+ * enum swiftrdma_job_attr - a job
+ * @SWIFTRDMA_JOB_A_UNSPEC: not used
+ * @SWIFTRDMA_JOB_A_PAD: aligns a u64
+ * @SWIFTRDMA_JOB_A_ID: 0: "unassigned"
+ * @SWIFTRDMA_JOB_A_NAME: [A-Za-z0-9_.-], 1 to 31 bytes
+ * @SWIFTRDMA_JOB_A_ORIGIN: who says so; JOB_SET and JOB_DEL only
+ * @SWIFTRDMA_JOB_A_CLASS: as JOB_SET last had it
+ * @SWIFTRDMA_JOB_A_RULE: which owners are it; in answers the oldest first
+ * @SWIFTRDMA_JOB_A_STAT: its figures, one of each device
+ * @SWIFTRDMA_JOB_A_SINCE: when it was created, ns
+ * @SWIFTRDMA_JOB_A_TIME: when this was read, ns
+ * @__SWIFTRDMA_JOB_A_MAX: one past the last
+ */
 enum swiftrdma_job_attr {
 	SWIFTRDMA_JOB_A_UNSPEC,
 	SWIFTRDMA_JOB_A_PAD,
 	SWIFTRDMA_JOB_A_ID,		/* u32 */
 	SWIFTRDMA_JOB_A_NAME,		/* string */
-	SWIFTRDMA_JOB_A_ORIGIN,		/* string, JOB_SET and JOB_DEL only */
+	SWIFTRDMA_JOB_A_ORIGIN,		/* string */
 	SWIFTRDMA_JOB_A_CLASS,		/* u32, enum swiftrdma_job_class */
 	SWIFTRDMA_JOB_A_RULE,		/* nest swiftrdma_rule_attr, repeated */
 	SWIFTRDMA_JOB_A_STAT,		/* nest swiftrdma_job_stat_attr, repeated */
-	SWIFTRDMA_JOB_A_SINCE,		/* u64, ns */
-	SWIFTRDMA_JOB_A_TIME,		/* u64, ns */
+	SWIFTRDMA_JOB_A_SINCE,		/* u64 */
+	SWIFTRDMA_JOB_A_TIME,		/* u64 */
 	__SWIFTRDMA_JOB_A_MAX
 };
 
 #define SWIFTRDMA_JOB_A_MAX (__SWIFTRDMA_JOB_A_MAX - 1)
 
+/**
+ * enum swiftrdma_rule_attr - a rule of a job: conditions on an owner
+ * @SWIFTRDMA_RULE_A_UNSPEC: not used
+ * @SWIFTRDMA_RULE_A_PAD: aligns a u64
+ * @SWIFTRDMA_RULE_A_ORDER: lower is asked first
+ * @SWIFTRDMA_RULE_A_ORIGIN: who gave it; in answers
+ * @SWIFTRDMA_RULE_A_CGROUP: glob on the cgroup path
+ * @SWIFTRDMA_RULE_A_COMM: exact
+ * @SWIFTRDMA_RULE_A_EXE: exact, basename
+ * @SWIFTRDMA_RULE_A_UID: effective, initial user namespace
+ * @SWIFTRDMA_RULE_A_PID: process, initial pid namespace
+ * @SWIFTRDMA_RULE_A_MATCHES: QPs that this rule assigned to its job since the job
+ *	was last set; kept when other jobs change; in answers
+ * @__SWIFTRDMA_RULE_A_MAX: one past the last
+ */
 enum swiftrdma_rule_attr {
 	SWIFTRDMA_RULE_A_UNSPEC,
 	SWIFTRDMA_RULE_A_PAD,
 	SWIFTRDMA_RULE_A_ORDER,		/* u32 */
-	SWIFTRDMA_RULE_A_ORIGIN,	/* string, in answers */
-	SWIFTRDMA_RULE_A_CGROUP,	/* string, glob */
+	SWIFTRDMA_RULE_A_ORIGIN,	/* string */
+	SWIFTRDMA_RULE_A_CGROUP,	/* string */
 	SWIFTRDMA_RULE_A_COMM,		/* string */
 	SWIFTRDMA_RULE_A_EXE,		/* string */
 	SWIFTRDMA_RULE_A_UID,		/* u32 */
 	SWIFTRDMA_RULE_A_PID,		/* u32 */
-	SWIFTRDMA_RULE_A_MATCHES,	/* u64, QPs it assigned, in answers */
+	SWIFTRDMA_RULE_A_MATCHES,	/* u64 */
 	__SWIFTRDMA_RULE_A_MAX
 };
 
 #define SWIFTRDMA_RULE_A_MAX (__SWIFTRDMA_RULE_A_MAX - 1)
 
-/* A job on one device. */
+/**
+ * enum swiftrdma_job_stat_attr - a job on one device
+ * @SWIFTRDMA_JOB_STAT_A_UNSPEC: not used
+ * @SWIFTRDMA_JOB_STAT_A_PAD: aligns a u64
+ * @SWIFTRDMA_JOB_STAT_A_DEV_INDEX: the device
+ * @SWIFTRDMA_JOB_STAT_A_QPS: alive
+ * @SWIFTRDMA_JOB_STAT_A_CREATED: QPs that became the job's
+ * @SWIFTRDMA_JOB_STAT_A_DESTROYED: QPs that ceased to be the job's
+ * @SWIFTRDMA_JOB_STAT_A_REJECTED: QPs refused by admission
+ * @SWIFTRDMA_JOB_STAT_A_DOORBELLS: rung
+ * @SWIFTRDMA_JOB_STAT_A_WRS: work requests posted; WQEBBs with
+ *	%SWIFTRDMA_DEV_CAP_WQEBBS
+ * @SWIFTRDMA_JOB_STAT_A_LEVEL: class level; absent: none in force
+ * @SWIFTRDMA_JOB_STAT_A_MAX_QPS: most QPs alive; absent: no limit
+ * @SWIFTRDMA_JOB_STAT_A_CREATE_RATE: most new QPs, 1/s; absent: no limit
+ * @SWIFTRDMA_JOB_STAT_A_BIT_RATE: ceiling, bit/s; absent: no limit
+ * @SWIFTRDMA_JOB_STAT_A_WEIGHT: share, 1 to 100; absent: the device's default
+ * @SWIFTRDMA_JOB_STAT_A_MRS: memory regions alive that its processes registered
+ *	since the module came
+ * @SWIFTRDMA_JOB_STAT_A_MR_BYTES: of these, without those that are paged on demand
+ * @SWIFTRDMA_JOB_STAT_A_MTTS: translations that they take in the NIC
+ * @SWIFTRDMA_JOB_STAT_A_MTTS_UNKNOWN: memory regions that MTTS does not cover (yet)
+ * @SWIFTRDMA_JOB_STAT_A_MR_PAGE_MIN: the smallest page that they are mapped in,
+ *	bytes
+ * @SWIFTRDMA_JOB_STAT_A_MR_PAGE_MAX: the largest, bytes
+ * @__SWIFTRDMA_JOB_STAT_A_MAX: one past the last
+ */
 enum swiftrdma_job_stat_attr {
 	SWIFTRDMA_JOB_STAT_A_UNSPEC,
 	SWIFTRDMA_JOB_STAT_A_PAD,
 	SWIFTRDMA_JOB_STAT_A_DEV_INDEX,	/* u32 */
 	SWIFTRDMA_JOB_STAT_A_QPS,	/* u32 */
-	SWIFTRDMA_JOB_STAT_A_CREATED,	/* u64, QPs that became the job's */
-	SWIFTRDMA_JOB_STAT_A_DESTROYED,	/* u64, QPs that ceased to be the job's */
+	SWIFTRDMA_JOB_STAT_A_CREATED,	/* u64 */
+	SWIFTRDMA_JOB_STAT_A_DESTROYED,	/* u64 */
 	SWIFTRDMA_JOB_STAT_A_REJECTED,	/* u64 */
 	SWIFTRDMA_JOB_STAT_A_DOORBELLS,	/* u64 */
 	SWIFTRDMA_JOB_STAT_A_WRS,	/* u64 */
-	SWIFTRDMA_JOB_STAT_A_LEVEL,	/* u32; absent: none in force */
-	SWIFTRDMA_JOB_STAT_A_MAX_QPS,	/* u64; absent: no limit */
-	SWIFTRDMA_JOB_STAT_A_CREATE_RATE, /* u64, 1/s; absent: no limit */
-	SWIFTRDMA_JOB_STAT_A_BIT_RATE,	/* u64, bit/s; absent: no limit */
-	SWIFTRDMA_JOB_STAT_A_WEIGHT,	/* u32; absent: the device's default */
-	/* Memory regions that its processes registered since the module came: */
-	SWIFTRDMA_JOB_STAT_A_MRS,	/* u32, alive */
-	SWIFTRDMA_JOB_STAT_A_MR_BYTES,	/* u64; without those that are paged on demand */
-	SWIFTRDMA_JOB_STAT_A_MTTS,	/* u64, translations that they take in the NIC */
-	SWIFTRDMA_JOB_STAT_A_MTTS_UNKNOWN, /* u32, MRs that MTTS does not cover (yet) */
-	SWIFTRDMA_JOB_STAT_A_MR_PAGE_MIN, /* u64, bytes, smallest page they are mapped in */
-	SWIFTRDMA_JOB_STAT_A_MR_PAGE_MAX, /* u64, and largest */
+	SWIFTRDMA_JOB_STAT_A_LEVEL,	/* u32 */
+	SWIFTRDMA_JOB_STAT_A_MAX_QPS,	/* u64 */
+	SWIFTRDMA_JOB_STAT_A_CREATE_RATE, /* u64 */
+	SWIFTRDMA_JOB_STAT_A_BIT_RATE,	/* u64 */
+	SWIFTRDMA_JOB_STAT_A_WEIGHT,	/* u32 */
+	SWIFTRDMA_JOB_STAT_A_MRS,	/* u32 */
+	SWIFTRDMA_JOB_STAT_A_MR_BYTES,	/* u64 */
+	SWIFTRDMA_JOB_STAT_A_MTTS,	/* u64 */
+	SWIFTRDMA_JOB_STAT_A_MTTS_UNKNOWN, /* u32 */
+	SWIFTRDMA_JOB_STAT_A_MR_PAGE_MIN, /* u64 */
+	SWIFTRDMA_JOB_STAT_A_MR_PAGE_MAX, /* u64 */
 	__SWIFTRDMA_JOB_STAT_A_MAX
 };
 
 #define SWIFTRDMA_JOB_STAT_A_MAX (__SWIFTRDMA_JOB_STAT_A_MAX - 1)
 
+/**
+ * enum swiftrdma_lease_attr - a lease
+ * @SWIFTRDMA_LEASE_A_UNSPEC: not used
+ * @SWIFTRDMA_LEASE_A_PAD: aligns a u64
+ * @SWIFTRDMA_LEASE_A_ID: never reused
+ * @SWIFTRDMA_LEASE_A_TTL_MS: lifetime from now, ms; in ACTION_GET what is left of
+ *	it
+ * @SWIFTRDMA_LEASE_A_RANK: 0 to %SWIFTRDMA_RANK_MAX; the highest holds
+ * @SWIFTRDMA_LEASE_A_ORIGIN: who has it
+ * @SWIFTRDMA_LEASE_A_EXPIRED: in LEASE_NTF: it ran out, rather than being ended by
+ *	request
+ * @__SWIFTRDMA_LEASE_A_MAX: one past the last
+ */
 enum swiftrdma_lease_attr {
 	SWIFTRDMA_LEASE_A_UNSPEC,
 	SWIFTRDMA_LEASE_A_PAD,
@@ -646,7 +956,6 @@ enum swiftrdma_lease_attr {
 	SWIFTRDMA_LEASE_A_TTL_MS,	/* u32 */
 	SWIFTRDMA_LEASE_A_RANK,		/* u32 */
 	SWIFTRDMA_LEASE_A_ORIGIN,	/* string */
-	/* In LEASE_NTF: it ran out, rather than being ended by request. */
 	SWIFTRDMA_LEASE_A_EXPIRED,	/* flag */
 	__SWIFTRDMA_LEASE_A_MAX
 };
@@ -655,6 +964,7 @@ enum swiftrdma_lease_attr {
 
 /**
  * enum swiftrdma_knob - what can be turned
+ * @SWIFTRDMA_KNOB_UNSPEC: not used
  * @SWIFTRDMA_KNOB_LEVEL: class level, 0 to %SWIFTRDMA_LEVEL_MAX (job, QP)
  * @SWIFTRDMA_KNOB_BIT_RATE: ceiling, bit/s (job)
  * @SWIFTRDMA_KNOB_WR_RATE: ceiling, WR/s (job)
@@ -668,6 +978,7 @@ enum swiftrdma_lease_attr {
  *	link aggregations spread flows, 1 to 65535 (QP)
  * @SWIFTRDMA_KNOB_LAG_PORT: port of the NIC's own link aggregation that it sends
  *	by, from 1 (QP)
+ * @__SWIFTRDMA_KNOB_MAX: one past the last
  *
  * The kernel enforces LEVEL, MAX_QPS and CREATE_RATE, and BIT_RATE and WEIGHT on
  * devices with %SWIFTRDMA_DEV_CAP_RATES: a ceiling, in steps of 1 Mbit/s, and a share
@@ -704,32 +1015,65 @@ enum swiftrdma_action_kind {
 	SWIFTRDMA_ACTION_KIND_PENDING,
 };
 
+/**
+ * enum swiftrdma_action_attr - an item of an ACT, or an entry of ACTION_GET
+ * @SWIFTRDMA_ACTION_A_UNSPEC: not used
+ * @SWIFTRDMA_ACTION_A_PAD: aligns a u64
+ * @SWIFTRDMA_ACTION_A_KIND: in ACTION_GET
+ * @SWIFTRDMA_ACTION_A_KNOB: what is turned
+ * @SWIFTRDMA_ACTION_A_VALUE: to what, in the knob's unit
+ * @SWIFTRDMA_ACTION_A_CLEAR: drop this lease's override instead; in requests and
+ *	ACT_NTF
+ * @SWIFTRDMA_ACTION_A_JOB: target: a job, by name
+ * @SWIFTRDMA_ACTION_A_DEV_INDEX: the device; absent with JOB: every device
+ * @SWIFTRDMA_ACTION_A_QPN: target: a QP of it
+ * @SWIFTRDMA_ACTION_A_QP_SERIAL: that very QP
+ * @SWIFTRDMA_ACTION_A_REASON: for people
+ * @SWIFTRDMA_ACTION_A_LEASE: whose it is; in answers, where its TTL_MS is the time
+ *	left
+ * @SWIFTRDMA_ACTION_A_IN_FORCE: not outranked; in answers
+ * @SWIFTRDMA_ACTION_A_INDEX: place in the batch; in ACT_NTF
+ * @SWIFTRDMA_ACTION_A_ERROR: 0 or -errno of the worst QP
+ * @SWIFTRDMA_ACTION_A_QPS: QPs concerned
+ * @SWIFTRDMA_ACTION_A_QPS_DONE: of these, those that have what is desired
+ * @SWIFTRDMA_ACTION_A_QPS_PENDING: of these, those that will be tried again
+ * @SWIFTRDMA_ACTION_A_QPS_UNSUPPORTED: of these, those that cannot be changed live
+ * @__SWIFTRDMA_ACTION_A_MAX: one past the last
+ */
 enum swiftrdma_action_attr {
 	SWIFTRDMA_ACTION_A_UNSPEC,
 	SWIFTRDMA_ACTION_A_PAD,
-	SWIFTRDMA_ACTION_A_KIND,	/* u32, in answers */
-	SWIFTRDMA_ACTION_A_KNOB,	/* u32 */
+	SWIFTRDMA_ACTION_A_KIND,	/* u32, enum swiftrdma_action_kind */
+	SWIFTRDMA_ACTION_A_KNOB,	/* u32, enum swiftrdma_knob */
 	SWIFTRDMA_ACTION_A_VALUE,	/* u64 */
-	SWIFTRDMA_ACTION_A_CLEAR,	/* flag, in requests and ACT_NTF */
+	SWIFTRDMA_ACTION_A_CLEAR,	/* flag */
 	SWIFTRDMA_ACTION_A_JOB,		/* string */
-	SWIFTRDMA_ACTION_A_DEV_INDEX,	/* u32; absent with JOB: every device */
+	SWIFTRDMA_ACTION_A_DEV_INDEX,	/* u32 */
 	SWIFTRDMA_ACTION_A_QPN,		/* u32 */
 	SWIFTRDMA_ACTION_A_QP_SERIAL,	/* u64 */
 	SWIFTRDMA_ACTION_A_REASON,	/* string */
-	/* In answers; its TTL_MS is the time left. */
 	SWIFTRDMA_ACTION_A_LEASE,	/* nest swiftrdma_lease_attr */
-	SWIFTRDMA_ACTION_A_IN_FORCE,	/* flag: not outranked, in answers */
-	SWIFTRDMA_ACTION_A_INDEX,	/* u32, place in the batch, in ACT_NTF */
-	SWIFTRDMA_ACTION_A_ERROR,	/* s32, 0 or -errno of the worst QP */
-	SWIFTRDMA_ACTION_A_QPS,		/* u32, QPs concerned */
-	SWIFTRDMA_ACTION_A_QPS_DONE,	/* u32, ... that have what is desired */
-	SWIFTRDMA_ACTION_A_QPS_PENDING,	/* u32, ... that will be tried again */
-	SWIFTRDMA_ACTION_A_QPS_UNSUPPORTED, /* u32, ... that cannot be changed live */
+	SWIFTRDMA_ACTION_A_IN_FORCE,	/* flag */
+	SWIFTRDMA_ACTION_A_INDEX,	/* u32 */
+	SWIFTRDMA_ACTION_A_ERROR,	/* s32 */
+	SWIFTRDMA_ACTION_A_QPS,		/* u32 */
+	SWIFTRDMA_ACTION_A_QPS_DONE,	/* u32 */
+	SWIFTRDMA_ACTION_A_QPS_PENDING,	/* u32 */
+	SWIFTRDMA_ACTION_A_QPS_UNSUPPORTED, /* u32 */
 	__SWIFTRDMA_ACTION_A_MAX
 };
 
 #define SWIFTRDMA_ACTION_A_MAX (__SWIFTRDMA_ACTION_A_MAX - 1)
 
+/**
+ * enum swiftrdma_level_attr - what a class level means on the wire
+ * @SWIFTRDMA_LEVEL_A_UNSPEC: not used
+ * @SWIFTRDMA_LEVEL_A_PAD: aligns a u64
+ * @SWIFTRDMA_LEVEL_A_LEVEL: 0 to %SWIFTRDMA_LEVEL_MAX
+ * @SWIFTRDMA_LEVEL_A_DSCP: 0 to 63
+ * @SWIFTRDMA_LEVEL_A_SL: 0 to 15
+ * @__SWIFTRDMA_LEVEL_A_MAX: one past the last
+ */
 enum swiftrdma_level_attr {
 	SWIFTRDMA_LEVEL_A_UNSPEC,
 	SWIFTRDMA_LEVEL_A_PAD,
