@@ -118,9 +118,11 @@ static u32 pack(const struct srdma_override *o)
 /* What this recompute says of a QP. */
 static void say(struct srdma_qp *q, u32 *word, u32 to)
 {
-	if ((*word ^ to) & ~SRDMA_ROUND)
-		srdma_qp_touch(q);
+	u32 was = *word;
+
 	WRITE_ONCE(*word, to);
+	if ((was ^ to) & ~SRDMA_ROUND)
+		srdma_qp_touch(q);
 }
 
 /* Two that ask the same at the same rank are both in force. */

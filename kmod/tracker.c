@@ -519,12 +519,16 @@ void srdma_qp_gone(struct srdma_qp *q)
 
 void srdma_qp_stay(struct srdma_qp *q)
 {
-	int ret;
+	struct srdma_qp_hw *hw = srdma_qp_hw(q);
+	int ret, part;
 
 	/* Held, so that whoever finds it in the table finds it alive or not. */
 	srdma_qp_lock(q);
 	atomic_dec(&q->dev->n_qps);
+	/* What is in force is worked out for those that are in the table. */
 	WRITE_ONCE(q->level, 0);
+	for (part = 0; hw && part < SRDMA_PATH_PARTS; part++)
+		WRITE_ONCE(hw->path[part].want, 0);
 	clear_bit(SRDMA_QP_DEAD, &q->flags);
 	clear_bit(SRDMA_QP_LISTED, &q->flags);	/* meanwhile it was not */
 	ret = srdma_qp_insert(q);
