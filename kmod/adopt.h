@@ -26,10 +26,12 @@ void srdma_adopt_query(struct srdma_qp *q);
 static inline void srdma_adopt_modified(struct srdma_qp *q)
 {
 	if (!test_bit(SRDMA_QP_ADOPTED, &q->flags) || test_bit(SRDMA_QP_HAS_AV, &q->flags) ||
+	    (q->type != IB_QPT_RC && q->type != IB_QPT_UC) ||
 	    q->state < IB_QPS_RTR || q->state > IB_QPS_SQE)
 		return;
 	srdma_adopt_query(q);
-	srdma_enforce_qp(q);
+	if (test_bit(SRDMA_QP_HAS_AV, &q->flags))
+		srdma_enforce_qp(q);
 }
 
 #endif /* SRDMA_ADOPT_H */

@@ -236,7 +236,10 @@ static int look(struct slot *slots, int n)
 	return n;
 }
 
-/* Not now: it failed a while ago, and what it should have is still the same. */
+/*
+ * Not now: it failed a while ago, and what it should have is still the same. A level
+ * that means something else by now is met when the time has come.
+ */
 static bool resting(const struct srdma_qp *q)
 {
 	return q->class_error && time_before(jiffies, q->retry_at) && !READ_ONCE(hurry) &&
@@ -421,10 +424,11 @@ static int count_pending(int *never)
 
 		while ((q = srdma_walk_get(&w))) {
 			bool class = srdma_qp_class_pending(q);
+			bool path = srdma_path_pending(q, SRDMA_PATH_SPORT) ||
+				    srdma_path_pending(q, SRDMA_PATH_LAG);
 
-			*never += class && q->class_error == -EOPNOTSUPP;
-			n += class || srdma_path_pending(q, SRDMA_PATH_SPORT) ||
-			     srdma_path_pending(q, SRDMA_PATH_LAG);
+			*never += class && !path && q->class_error == -EOPNOTSUPP;
+			n += class || path;
 			srdma_qp_put(q);
 		}
 	}

@@ -374,7 +374,8 @@ static void reassign_all(void)
 			if (jd != rcu_access_pointer(q->job))
 				job_move(q, jd);
 			spin_lock(&jd->lock);
-			if (!list_empty(&q->job_node))
+			/* If it just joined its old one, it asks for this once more. */
+			if (jd == rcu_access_pointer(q->job) && !list_empty(&q->job_node))
 				srdma_rule_count(q);
 			spin_unlock(&jd->lock);
 			srdma_job_dev_put(jd);
