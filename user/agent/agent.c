@@ -375,9 +375,16 @@ int agent_tick(struct agent *a)
 	if (a->need_sync || (!a->opt.dry_run && older &&
 			     jobs_changed(older, newer)))
 		agent_sync(a, newer);
-	if (a->opt.dry_run && agent_assume(&a->cfg, &a->snap[a->cur]) < 0) {
-		log_msg(LOG_ERR, "out of memory");
-		return -ENOMEM;
+	if (a->opt.dry_run) {
+		err = agent_assume(&a->cfg, &a->snap[a->cur]);
+		if (err < 0) {
+			log_msg(LOG_ERR, "out of memory");
+			return err;
+		}
+		/* Jobs are counted otherwise than at the last reading. */
+		if (err != a->assumed)
+			older = NULL;
+		a->assumed = err;
 	}
 	return evaluate(a, older, newer);
 }
@@ -468,6 +475,9 @@ void agent_reload(struct agent *a, struct config *cfg)
 	a->cfg = *cfg;
 	memset(cfg, 0, sizeof(*cfg));
 	a->need_sync = true;
+	/* Other jobs may have the numbers that those of the old file had. */
+	if (a->opt.dry_run)
+		a->readings = 0;
 }
 
 void agent_stop(struct agent *a)

@@ -58,6 +58,7 @@ struct agent {
 	struct agent_due due[AGENT_DUE];	/* oldest first */
 	unsigned int n_due;
 	bool lost;			/* events were, among them results */
+	int assumed;			/* what agent_assume() said last */
 	uint64_t ticks, acts;
 	struct crowd crowd;
 	struct agent_crowded crowded[AGENT_CROWDED];
@@ -99,7 +100,7 @@ bool agent_left_over(const struct config *cfg, const struct snap_job *job);
 bool agent_rule(const struct snap_rule *rule);
 struct snap_job *agent_find_job(const struct snapshot *snap, const char *name);
 
-/* assume.c: make @snap what it would be if they were. 0 or -ENOMEM. */
+/* assume.c: make @snap what it would be if they were. 0: it is; 1; or -ENOMEM. */
 int agent_assume(const struct config *cfg, struct snapshot *snap);
 
 /* result.c: what became of what was asked for. */

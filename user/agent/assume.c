@@ -4,9 +4,9 @@
  * which puts nothing there. Rules look at nothing but a QP's owner, so they are
  * asked here as the kernel asks them: those of the file and those that others set.
  *
- * A job whose QPs are others than the kernel says is counted from the QPs there
- * are. So its rates are unknown for an interval in which one of them went, and
- * what only the kernel sums up, its memory regions, is absent or as it was.
+ * All jobs are counted from the QPs there are, each reading alike. So the rates of one
+ * are unknown for an interval in which a QP of it went, and what only the kernel sums
+ * up, its memory regions, is absent or as it was.
  */
 #include <errno.h>
 #include <fnmatch.h>
@@ -28,7 +28,6 @@ struct assumed {
 	struct ask *asks;
 	size_t n;
 	uint32_t *job_of;	/* by owner */
-	bool *changed;		/* by job: it has other QPs */
 };
 
 static bool matches(const struct snap_rule *r, const struct snap_owner *o)
@@ -201,27 +200,16 @@ static size_t place(const struct snapshot *snap, uint32_t id)
 	return job ? (size_t)(job - snap->jobs) : snap->n_jobs;
 }
 
-static int move_qps(struct assumed *s, struct snapshot *snap)
+static void move_qps(const struct assumed *s, struct snapshot *snap)
 {
 	size_t i;
 
-	s->changed = calloc(snap->n_jobs + 1, sizeof(*s->changed));
-	if (!s->changed)
-		return -ENOMEM;
 	for (i = 0; i < snap->n_qps; i++) {
 		struct snap_qp *qp = &snap->qps[i];
-		uint32_t to;
 
-		if (!snap_has(qp, SNAP_OWNER) || qp->owner >= snap->n_owners)
-			continue;
-		to = s->job_of[qp->owner];
-		if (to == qp->job)
-			continue;
-		s->changed[place(snap, qp->job)] = true;
-		s->changed[place(snap, to)] = true;
-		qp->job = to;
+		if (snap_has(qp, SNAP_OWNER) && qp->owner < snap->n_owners)
+			qp->job = s->job_of[qp->owner];
 	}
-	return 0;
 }
 
 static void count_qp(struct snap_job *job, const struct snap_qp *qp)
@@ -240,12 +228,12 @@ static void count_qp(struct snap_job *job, const struct snap_qp *qp)
 	}
 }
 
-static void count_changed(const struct assumed *s, struct snapshot *snap)
+static void count_all(struct snapshot *snap)
 {
 	size_t i, k;
 
 	for (i = 0; i < snap->n_jobs; i++)
-		for (k = 0; s->changed[i] && k < snap->jobs[i].n_stats; k++) {
+		for (k = 0; k < snap->jobs[i].n_stats; k++) {
 			struct snap_job_stat *st = &snap->jobs[i].stats[k];
 
 			st->qps = 0;
@@ -253,7 +241,7 @@ static void count_changed(const struct assumed *s, struct snapshot *snap)
 		}
 	for (i = 0; i < snap->n_qps; i++) {
 		k = place(snap, snap->qps[i].job);
-		if (k < snap->n_jobs && s->changed[k])
+		if (k < snap->n_jobs)
 			count_qp(&snap->jobs[k], &snap->qps[i]);
 	}
 }
@@ -272,12 +260,11 @@ int agent_assume(const struct config *cfg, struct snapshot *snap)
 		err = list_rules(&s, cfg, snap);
 	if (!err)
 		err = ask_owners(&s, snap);
-	if (!err)
-		err = move_qps(&s, snap);
-	if (!err)
-		count_changed(&s, snap);
+	if (!err) {
+		move_qps(&s, snap);
+		count_all(snap);
+	}
 	free(s.asks);
 	free(s.job_of);
-	free(s.changed);
-	return err;
+	return err ? err : 1;
 }

@@ -83,6 +83,14 @@ static bool concerns(const struct snap_action *asked, const char *job,
 	return !strcmp(asked->job, job) && (!asked->has_dev || asked->dev == dev);
 }
 
+/* Of what kind of action the kernel says how far its QPs are. */
+static bool counts_qps(const struct snap_action *a)
+{
+	return !a->job[0] || a->knob == SWIFTRDMA_KNOB_LEVEL ||
+	       a->knob == SWIFTRDMA_KNOB_BIT_RATE ||
+	       a->knob == SWIFTRDMA_KNOB_WEIGHT;
+}
+
 /* Nothing is left of a release but the QPs that it has not reached. */
 static struct snap_action released(const struct agent *a,
 				   const struct snap_action *asked,
@@ -93,10 +101,14 @@ static struct snap_action released(const struct agent *a,
 	struct snap_action r = *asked;
 	size_t i;
 
+	if (!counts_qps(asked))
+		return r;
 	for (i = 0; i < snap->n_qps; i++)
 		r.qps += concerns(asked, job && snap->qps[i].job == job->id ?
 				  job->name : "", snap->qps[i].dev,
-				  snap->qps[i].qpn);
+				  snap->qps[i].qpn) &&
+			 (asked->job[0] || !asked->serial ||
+			  asked->serial == snap->qps[i].serial);
 	for (i = 0; i < n; i++) {
 		const struct snap_action *p = &held[i];
 
@@ -118,8 +130,7 @@ static struct snap_action released(const struct agent *a,
 	return r;
 }
 
-/* False: it is still under way, and its event may yet come. */
-static bool tell(const struct agent *a, const struct agent_due *due,
+static void tell(const struct agent *a, const struct agent_due *due,
 		 const struct snap_action *held, size_t n)
 {
 	const struct snap_action *o;
@@ -134,18 +145,18 @@ static bool tell(const struct agent *a, const struct agent_due *due,
 				"result (batch %llu/%u): job %s: not heard, and it no longer holds",
 				(unsigned long long)due->batch, due->index,
 				due->action.job);
-			return true;
+			return;
 		}
 		r = *o;
 	}
 	log_result(&r, due->batch, due->index);
-	return !r.qps_pending;
 }
 
+/* Once, as the kernel tells it once: what is pending then is said to be. */
 void agent_due_read(struct agent *a)
 {
 	struct snap_action *held;
-	unsigned int i, left = 0;
+	unsigned int i;
 	size_t n;
 
 	if (!a->n_due)
@@ -157,8 +168,7 @@ void agent_due_read(struct agent *a)
 		return;
 	}
 	for (i = 0; i < a->n_due; i++)
-		if (!tell(a, &a->due[i], held, n))
-			a->due[left++] = a->due[i];
-	a->n_due = left;
+		tell(a, &a->due[i], held, n);
+	a->n_due = 0;
 	free(held);
 }
