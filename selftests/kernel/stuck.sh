@@ -151,12 +151,12 @@ point $? "... and few run for $(<$param) ms ($timed_out)"
 
 # Many that are stuck, first in the table: the others wait for none of them.
 many=70
-echo 200 >$param
+echo 400 >$param
 fleet many --pairs $((many + free)) --stuck $many --watch 50 --rate 400
 sending() { swiftrdma -j qp show job fleet dev rxe0 | jq '[.[] | select(.doorbells > 0)] | length'; }
 all_send() { [ "$(sending)" -eq $((many + free)) ]; }
 check "many QPs send and are not heard" wait_for 30 all_send
-others=$(swiftrdma -j qp show job fleet dev rxe0 | jq -r "sort_by(.serial)[-$free:] | map(.qpn) | join(\" \")")
+others=$(swiftrdma -j qp show job fleet dev rxe0 | jq -r "sort_by(.id)[-$free:] | map(.qpn) | join(\" \")")
 echo >$srdma_trace/trace
 trace_class 1
 level 3 60s >/dev/null

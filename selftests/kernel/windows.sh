@@ -63,12 +63,14 @@ check "the module unloads" srdma_unload
 
 # A modify had begun before the hook went in, and ends after the scan has looked.
 check "another module holds each modify up" insmod "$above_ko" hold=0
+is_held() { [ "$(cat /sys/module/above/parameters/held)" = 1 ]; }
 qpsh_start early qpsh --comm early
 qp early 'create 2'
 read -r _ first _ second <<<"$answer"
 qp early "take $first init" && qp early "take $second rtr"
 param above hold 1
 echo "take $first rtr" >&"${qpsh_in[early]}"
+check "a modify is under way" wait_for 30 is_held
 check "the module loads meanwhile" srdma_load
 state() { swiftrdma -j qp show qpn "$1" | jq -r '.[0] | [.state, .dest_qpn] | map(tostring) | join(" ")'; }
 is "it saw the QP as it was before" "$(state "$first")" 'INIT null'
@@ -87,6 +89,7 @@ check "the module unloads" srdma_unload
 # The same with the one to RTS, after which there is none.
 param above hold 1
 echo "take $second rts" >&"${qpsh_in[early]}"
+check "a modify is under way" wait_for 30 is_held
 check "the module loads meanwhile" srdma_load
 is "it saw the QP as it was before" "$(state "$second")" "RTR $second"
 param above hold 0

@@ -21,7 +21,18 @@ static int hold = -1;
 module_param(hold, int, 0600);
 MODULE_PARM_DESC(hold, "0 or 1 from the start: wrap modify_qp; 1: each modify waits for 0");
 
+static atomic_t held;
+
 static atomic_t calls;
+
+static int get_held(char *buf, const struct kernel_param *kp)
+{
+	return sysfs_emit(buf, "%d\n", atomic_read(&held));
+}
+
+static const struct kernel_param_ops held_ops = { .get = get_held };
+module_param_cb(held, &held_ops, NULL, 0400);
+MODULE_PARM_DESC(held, "modifies that wait");
 
 static int get_calls(char *buf, const struct kernel_param *kp)
 {
@@ -52,8 +63,10 @@ static int (*modify_below)(struct ib_qp *qp, struct ib_qp_attr *attr, int mask,
 static int above_modify_qp(struct ib_qp *qp, struct ib_qp_attr *attr, int mask,
 			   struct ib_udata *udata)
 {
+	atomic_inc(&held);
 	while (READ_ONCE(hold) > 0)
 		msleep(10);
+	atomic_dec(&held);
 	return modify_below(qp, attr, mask, udata);
 }
 
