@@ -110,19 +110,13 @@ static void set_class(struct rdma_ah_attr *ah, const struct srdma_class *c)
 		ah->grh.traffic_class = c->tclass;
 }
 
-struct ib_qp_attr *srdma_enforce_modify(struct srdma_qp *q, struct ib_qp_attr *attr,
-					int mask)
+struct ib_qp_attr *srdma_enforce_av(struct srdma_qp *q, struct ib_qp_attr *attr)
 {
 	struct ib_qp_attr *forced;
 	struct srdma_level l;
 	struct srdma_class c;
 	int level;
 
-	/* The event of its drain may come before the driver returns. */
-	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_SQD)
-		set_bit(SRDMA_QP_APP_SQD, &q->flags);
-	if (!(mask & IB_QP_AV))
-		return attr;
 	rcu_read_lock();
 	level = srdma_qp_level(q);
 	rcu_read_unlock();
@@ -139,6 +133,18 @@ struct ib_qp_attr *srdma_enforce_modify(struct srdma_qp *q, struct ib_qp_attr *a
 	c.sl = own_sl(q, &attr->ah_attr) ? rdma_ah_get_sl(&attr->ah_attr) : l.sl;
 	set_class(&forced->ah_attr, &c);
 	return forced;
+}
+
+static bool nothing_in_force(const struct srdma_qp *q)
+{
+	struct srdma_job_dev *jd;
+	bool nothing;
+
+	rcu_read_lock();
+	jd = rcu_dereference(q->job);
+	nothing = !READ_ONCE(q->level) && !READ_ONCE(jd->level);
+	rcu_read_unlock();
+	return nothing;
 }
 
 static void remember_class(struct srdma_qp *q, const struct rdma_ah_attr *ah)
@@ -185,6 +191,9 @@ void srdma_enforce_modified(struct srdma_qp *q, const struct ib_qp_attr *asked,
 	if (!look)
 		return;
 	smp_mb();	/* its class, then the level; a rescan has it reversed */
+	/* As nearly always: it has just been given what it asked for. */
+	if (mask & IB_QP_AV && used == asked && nothing_in_force(q))
+		return;
 	if (srdma_qp_class_pending(q))
 		srdma_enforce_qp(q);
 }

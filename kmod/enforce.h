@@ -26,8 +26,17 @@ bool srdma_qp_desired(const struct srdma_qp *q, struct srdma_class *c);
  * In the modify wrapper, under srdma_qp_lock(): what to give to the driver, @attr
  * itself or a copy with the class that is in force, to be freed by the caller.
  */
-struct ib_qp_attr *srdma_enforce_modify(struct srdma_qp *q, struct ib_qp_attr *attr,
-					int mask);
+struct ib_qp_attr *srdma_enforce_av(struct srdma_qp *q, struct ib_qp_attr *attr);
+
+static inline struct ib_qp_attr *srdma_enforce_modify(struct srdma_qp *q,
+						      struct ib_qp_attr *attr, int mask)
+{
+	/* The event of its drain may come before the driver returns. */
+	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_SQD)
+		set_bit(SRDMA_QP_APP_SQD, &q->flags);
+	return mask & IB_QP_AV ? srdma_enforce_av(q, attr) : attr;
+}
+
 /* After the driver took @used: remember what the application @asked. */
 void srdma_enforce_modified(struct srdma_qp *q, const struct ib_qp_attr *asked,
 			    const struct ib_qp_attr *used, int mask);

@@ -290,12 +290,6 @@ void srdma_qp_put(struct srdma_qp *q)
 }
 EXPORT_SYMBOL_GPL(srdma_qp_put);
 
-bool srdma_qp_trylock(struct srdma_qp *q)
-{
-	return !test_and_set_bit_lock(SRDMA_QP_LOCKED, &q->flags);
-}
-EXPORT_SYMBOL_GPL(srdma_qp_trylock);
-
 /* A live change that holds it sees WANTED and gives way. */
 static bool lock_or_want(struct srdma_qp *q)
 {
@@ -310,11 +304,9 @@ static bool lock_or_want(struct srdma_qp *q)
  * Who waits says so before each look at the lock, not once: an unlock takes the
  * word back, and another may have the lock again before the waiter runs.
  */
-void srdma_qp_lock(struct srdma_qp *q)
+void srdma_qp_wait_lock(struct srdma_qp *q)
 {
-	might_sleep();
-	if (!srdma_qp_trylock(q))
-		wait_var_event(&q->flags, lock_or_want(q));
+	wait_var_event(&q->flags, lock_or_want(q));
 }
 
 void srdma_qp_unlock(struct srdma_qp *q)

@@ -546,9 +546,21 @@ struct srdma_qp *srdma_walk_get(struct srdma_walk *w);
  * A bit rather than a mutex, for enforce.c holds many at once and a drain is
  * polled, not slept in. Process context.
  */
-void srdma_qp_lock(struct srdma_qp *q);
-bool srdma_qp_trylock(struct srdma_qp *q);
+void srdma_qp_wait_lock(struct srdma_qp *q);
 void srdma_qp_unlock(struct srdma_qp *q);
+
+static inline bool srdma_qp_trylock(struct srdma_qp *q)
+{
+	return !test_and_set_bit_lock(SRDMA_QP_LOCKED, &q->flags);
+}
+
+/* Part of every modify and destroy, where there is nearly never anything to wait for. */
+static inline void srdma_qp_lock(struct srdma_qp *q)
+{
+	__might_sleep(__FILE__, __LINE__);
+	if (!srdma_qp_trylock(q))
+		srdma_qp_wait_lock(q);
+}
 
 /*
  * For adopt.c and devx.c: an entry of their own making, in the same steps. insert(): -EEXIST
