@@ -52,23 +52,19 @@ static void get_reason(const struct cli *cli, const void *row, struct cell *c)
 	cell_str(c, ((const struct loss *)row)->why);
 }
 
-static void get_created(const struct cli *cli, const void *row, struct cell *c)
-{
-	const struct loss *l = row;
+#define FOUND(field)							\
+	static void get_##field(const struct cli *cli, const void *row,	\
+				struct cell *c)				\
+	{								\
+		const struct loss *l = row;				\
+									\
+		(void)cli;						\
+		if (l->has)						\
+			cell_u64(c, l->field);				\
+	}
 
-	(void)cli;
-	if (l->has)
-		cell_u64(c, l->created);
-}
-
-static void get_destroyed(const struct cli *cli, const void *row, struct cell *c)
-{
-	const struct loss *l = row;
-
-	(void)cli;
-	if (l->has)
-		cell_u64(c, l->destroyed);
-}
+FOUND(created)
+FOUND(destroyed)
 
 static const struct column loss_columns[] = {
 	{ "reason", "", 0, 0, get_reason },

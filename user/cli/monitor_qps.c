@@ -5,21 +5,11 @@
 
 #define CAP_MIN 256
 
-#define CMP(a, b) (((a) > (b)) - ((a) < (b)))
-
-static int order(const struct qp_key *a, const struct qp_key *b)
-{
-	if (a->dev != b->dev)
-		return CMP(a->dev, b->dev);
-	return a->qpn != b->qpn ? CMP(a->qpn, b->qpn)
-				: CMP(a->serial, b->serial);
-}
-
 /* The end of a QP after its beginning. */
 static int by_qp(const void *x, const void *y)
 {
 	const struct qp_key *a = x, *b = y;
-	int c = order(a, b);
+	int c = SNAP_CMP_QP(a, b);
 
 	return c ? c : a->gone - b->gone;
 }
@@ -43,7 +33,7 @@ static void fold(struct qp_keys *k)
 	if (k->n)
 		qsort(k->v, k->n, sizeof(*k->v), by_qp);
 	for (i = 0; i < k->n; i++)
-		if ((i + 1 == k->n || order(&k->v[i], &k->v[i + 1])) &&
+		if ((i + 1 == k->n || SNAP_CMP_QP(&k->v[i], &k->v[i + 1])) &&
 		    !k->v[i].gone)
 			k->v[n++] = k->v[i];
 	k->n = n;
@@ -108,7 +98,7 @@ bool qp_keys_compare(struct qp_keys *found, struct qp_keys *known,
 		if (i == snap->n_qps)
 			c = 1;
 		else if (k < known->n)
-			c = order(&is, &known->v[k]);
+			c = SNAP_CMP_QP(&is, &known->v[k]);
 		if (c < 0) {
 			found->v[found->n++] = is;
 		} else if (c > 0) {

@@ -138,6 +138,14 @@ struct snap_uar {
 	uint64_t recent_wrs;
 };
 
+/* Which comes first, as by strcmp(). */
+#define SNAP_CMP(a, b) (((a) > (b)) - ((a) < (b)))
+/* Of two QPs, by what names them for good. */
+#define SNAP_CMP_QP(a, b)						\
+	((a)->dev != (b)->dev ? SNAP_CMP((a)->dev, (b)->dev) :		\
+	 (a)->qpn != (b)->qpn ? SNAP_CMP((a)->qpn, (b)->qpn) :		\
+				SNAP_CMP((a)->serial, (b)->serial))
+
 struct snap_qp {
 	uint64_t has;
 	uint32_t dev, qpn;

@@ -5,38 +5,27 @@
 
 #include "io/merge.h"
 
-#define CMP(a, b) (((a) > (b)) - ((a) < (b)))
-
-static int by_key(const struct snap_qp *a, const struct snap_qp *b)
-{
-	if (a->dev != b->dev)
-		return CMP(a->dev, b->dev);
-	if (a->qpn != b->qpn)
-		return CMP(a->qpn, b->qpn);
-	return CMP(a->serial, b->serial);
-}
-
 static int by_qp(const void *x, const void *y)
 {
 	const struct snap_qp *a = x, *b = y;
-	int c = by_key(a, b);
+	int c = SNAP_CMP_QP(a, b);
 
-	return c ? c : CMP(a->time, b->time);
+	return c ? c : SNAP_CMP(a->time, b->time);
 }
 
 static int by_dev(const void *x, const void *y)
 {
 	const struct snap_dev *a = x, *b = y;
 
-	return CMP(a->index, b->index);
+	return SNAP_CMP(a->index, b->index);
 }
 
 static int by_port(const void *x, const void *y)
 {
 	const struct snap_port *a = x, *b = y;
 
-	return a->dev != b->dev ? CMP(a->dev, b->dev)
-				: CMP(a->index, b->index);
+	return a->dev != b->dev ? SNAP_CMP(a->dev, b->dev)
+				: SNAP_CMP(a->index, b->index);
 }
 
 static int by_prio(const void *x, const void *y)
@@ -44,24 +33,24 @@ static int by_prio(const void *x, const void *y)
 	const struct snap_prio *a = x, *b = y;
 
 	if (a->dev != b->dev)
-		return CMP(a->dev, b->dev);
-	return a->port != b->port ? CMP(a->port, b->port)
-				  : CMP(a->index, b->index);
+		return SNAP_CMP(a->dev, b->dev);
+	return a->port != b->port ? SNAP_CMP(a->port, b->port)
+				  : SNAP_CMP(a->index, b->index);
 }
 
 static int by_uar(const void *x, const void *y)
 {
 	const struct snap_uar *a = x, *b = y;
 
-	return a->dev != b->dev ? CMP(a->dev, b->dev)
-				: CMP(a->index, b->index);
+	return a->dev != b->dev ? SNAP_CMP(a->dev, b->dev)
+				: SNAP_CMP(a->index, b->index);
 }
 
 static int by_job(const void *x, const void *y)
 {
 	const struct snap_job *a = x, *b = y;
 
-	return CMP(a->id, b->id);
+	return SNAP_CMP(a->id, b->id);
 }
 
 /* Dumps mostly come in the order wanted, QPs as they were created. */
@@ -111,7 +100,7 @@ static bool reserve(struct snapshot *snap, size_t n)
 
 static bool last_of_key(const struct snap_qp *delta, size_t n, size_t i)
 {
-	return i + 1 == n || by_key(&delta[i], &delta[i + 1]);
+	return i + 1 == n || SNAP_CMP_QP(&delta[i], &delta[i + 1]);
 }
 
 static struct snap_qp *find(struct snapshot *snap, const struct snap_qp *key)
@@ -120,7 +109,7 @@ static struct snap_qp *find(struct snapshot *snap, const struct snap_qp *key)
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
-		int c = by_key(&snap->qps[mid], key);
+		int c = SNAP_CMP_QP(&snap->qps[mid], key);
 
 		if (!c)
 			return &snap->qps[mid];
@@ -144,7 +133,7 @@ static void insert(struct snapshot *snap, const struct snap_qp *delta,
 	snap->n_qps = to;
 	while (to > from) {
 		const struct snap_qp *d = &delta[i - 1];
-		int c = from ? by_key(&snap->qps[from - 1], d) : -1;
+		int c = from ? SNAP_CMP_QP(&snap->qps[from - 1], d) : -1;
 
 		if (c > 0) {
 			snap->qps[--to] = snap->qps[--from];
