@@ -68,15 +68,19 @@ qpsh_start early qpsh --comm early
 qp early 'create 2'
 read -r _ first _ second <<<"$answer"
 qp early "take $first init" && qp early "take $second rtr"
-param above hold 1
-echo "take $first rtr" >&"${qpsh_in[early]}"
-check "a modify is under way" wait_for 30 is_held
-check "the module loads meanwhile" srdma_load
 state() { swiftrdma -j qp show qpn "$1" | jq -r '.[0] | [.state, .dest_qpn] | map(tostring) | join(" ")'; }
-is "it saw the QP as it was before" "$(state "$first")" 'INIT null'
-param above hold 0
-IFS= read -r answer <&"${qpsh_out[early]}"
-is "the modify ends" "$answer" ok
+# load_while QPN STATE BEFORE: the module comes while the QP is taken to STATE
+load_while() {
+	param above hold 1
+	echo "take $1 $2" >&"${qpsh_in[early]}"
+	check "a modify to $2 is under way" wait_for 30 is_held
+	check "the module loads meanwhile" srdma_load
+	is "it saw the QP as it was before" "$(state "$1")" "$3"
+	param above hold 0
+	IFS= read -r answer <&"${qpsh_out[early]}"
+	is "the modify ends" "$answer" ok
+}
+load_while "$first" rtr 'INIT null'
 swiftrdma job set early match comm=early >/dev/null
 swiftrdma action set job early level 3 for 300s >/dev/null
 qp early "take $first rts"
@@ -87,14 +91,7 @@ swiftrdma action clear all >/dev/null
 check "the module unloads" srdma_unload
 
 # The same with the one to RTS, after which there is none.
-param above hold 1
-echo "take $second rts" >&"${qpsh_in[early]}"
-check "a modify is under way" wait_for 30 is_held
-check "the module loads meanwhile" srdma_load
-is "it saw the QP as it was before" "$(state "$second")" "RTR $second"
-param above hold 0
-IFS= read -r answer <&"${qpsh_out[early]}"
-is "the modify ends" "$answer" ok
+load_while "$second" rts "RTR $second"
 swiftrdma job set early match comm=early >/dev/null
 swiftrdma action set job early level 3 for 300s >/dev/null
 check "its class can be changed" wait_for 30 class_of "$second"
