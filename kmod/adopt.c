@@ -13,6 +13,7 @@
 #include "compat.h"
 #include "debug.h"
 #include "enforce.h"
+#include "find.h"
 #include "trace.h"
 #include "uar.h"
 

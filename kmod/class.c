@@ -158,41 +158,28 @@ void srdma_enforce_refused(struct srdma_qp *q)
 	assign_bit(SRDMA_QP_APP_SQD, &q->flags, q->state == IB_QPS_SQD);
 }
 
-void srdma_enforce_modified(struct srdma_qp *q, const struct ib_qp_attr *asked,
-			    const struct ib_qp_attr *used, int mask)
+void srdma_enforce_reset(struct srdma_qp *q)
 {
-	bool look;
+	clear_bit(SRDMA_QP_HAS_AV, &q->flags);
+	q->dest_qpn = 0;
+	memset(q->dmac, 0, sizeof(q->dmac));
+}
 
-	if (mask & IB_QP_PORT)
-		q->port = asked->port_num;
-	if (mask & IB_QP_DEST_QPN)
-		q->dest_qpn = asked->dest_qp_num;
-	if (mask & IB_QP_AV) {
-		remember_av(q, &asked->ah_attr);
-		remember_class(q, &used->ah_attr);
-	}
-	/*
-	 * Otherwise its class is as right or wrong as before; and while it is held,
-	 * the work that meets it comes back.
-	 */
-	look = mask & IB_QP_AV || q->class_error;
-	if (mask & IB_QP_STATE) {
-		q->state = asked->qp_state;
-		set_bit(SRDMA_QP_HAS_STATE, &q->flags);
-		assign_bit(SRDMA_QP_APP_SQD, &q->flags, q->state == IB_QPS_SQD);
-		q->class_error = 0;
-		q->attempts = 0;
-		if (q->state == IB_QPS_RESET) {
-			clear_bit(SRDMA_QP_HAS_AV, &q->flags);
-			q->dest_qpn = 0;
-			memset(q->dmac, 0, sizeof(q->dmac));
-		}
-	}
-	if (!look)
-		return;
+void srdma_enforce_look(struct srdma_qp *q)
+{
 	smp_mb();	/* its class, then the level; a rescan has it reversed */
+	if (srdma_qp_class_pending(q))
+		srdma_enforce_qp(q);
+}
+
+void srdma_enforce_connected(struct srdma_qp *q, const struct ib_qp_attr *asked,
+			     const struct ib_qp_attr *used)
+{
+	remember_av(q, &asked->ah_attr);
+	remember_class(q, &used->ah_attr);
+	smp_mb();	/* as above */
 	/* As nearly always: it has just been given what it asked for. */
-	if (mask & IB_QP_AV && used == asked && nothing_in_force(q))
+	if (used == asked && nothing_in_force(q))
 		return;
 	if (srdma_qp_class_pending(q))
 		srdma_enforce_qp(q);

@@ -11,6 +11,7 @@
 
 #include "debugfs_priv.h"
 #include "enforce.h"
+#include "find.h"
 
 /* Position 0 is the header, any other is one more than the table's. */
 static struct srdma_qp *qp_at(struct srdma_dev *dev, loff_t *pos)

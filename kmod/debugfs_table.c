@@ -13,6 +13,7 @@
 #include "counters.h"
 #include "debugfs_priv.h"
 #include "enforce.h"
+#include "find.h"
 #include "mr.h"
 
 /* Stuck QPs that are shown: they have mostly one reason, and netlink has all. */

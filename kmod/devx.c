@@ -10,6 +10,7 @@
 
 #include "debug.h"
 #include "devx.h"
+#include "find.h"
 #include "netlink.h"
 #include "trace.h"
 #include "uar.h"

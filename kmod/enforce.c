@@ -13,6 +13,7 @@
 
 #include "debug.h"
 #include "enforce.h"
+#include "find.h"
 #include "results.h"
 #include "trace.h"
 

@@ -37,9 +37,41 @@ static inline struct ib_qp_attr *srdma_enforce_modify(struct srdma_qp *q,
 	return mask & IB_QP_AV ? srdma_enforce_av(q, attr) : attr;
 }
 
+/* Its parts that few modifies need, in the order in which they are called. */
+void srdma_enforce_reset(struct srdma_qp *q);
+void srdma_enforce_look(struct srdma_qp *q);
+void srdma_enforce_connected(struct srdma_qp *q, const struct ib_qp_attr *asked,
+			     const struct ib_qp_attr *used);
+
 /* After the driver took @used: remember what the application @asked. */
-void srdma_enforce_modified(struct srdma_qp *q, const struct ib_qp_attr *asked,
-			    const struct ib_qp_attr *used, int mask);
+static inline void srdma_enforce_modified(struct srdma_qp *q, const struct ib_qp_attr *asked,
+					  const struct ib_qp_attr *used, int mask)
+{
+	bool failed = q->class_error;
+
+	if (mask & IB_QP_PORT)
+		q->port = asked->port_num;
+	if (mask & IB_QP_DEST_QPN)
+		q->dest_qpn = asked->dest_qp_num;
+	if (mask & IB_QP_STATE) {
+		q->state = asked->qp_state;
+		set_bit(SRDMA_QP_HAS_STATE, &q->flags);
+		assign_bit(SRDMA_QP_APP_SQD, &q->flags, q->state == IB_QPS_SQD);
+		q->class_error = 0;
+		q->attempts = 0;
+		if (q->state == IB_QPS_RESET)
+			srdma_enforce_reset(q);
+	}
+	/*
+	 * Without an address its class is as right or wrong as before; and while it is
+	 * held, the work that meets it comes back.
+	 */
+	if (mask & IB_QP_AV)
+		srdma_enforce_connected(q, asked, used);
+	else if (failed)
+		srdma_enforce_look(q);
+}
+
 /* It took nothing: all is as it was before srdma_enforce_modify(). */
 void srdma_enforce_refused(struct srdma_qp *q);
 /* As srdma_enforce_modified() for a QP taken in, as the driver describes it. */

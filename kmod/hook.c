@@ -38,6 +38,7 @@
 #include "debugfs.h"
 #include "debug.h"
 #include "enforce.h"
+#include "find.h"
 #include "hook.h"
 #include "mr.h"
 #include "trace.h"
@@ -201,6 +202,17 @@ static int modify_tracked(struct srdma_dev *dev, struct srdma_qp *q, struct ib_q
 	return ret;
 }
 
+/*
+ * By us, or by the scan or another modify that was faster. Not inline, as all that
+ * is rare: each modify goes through what is.
+ */
+static noinline struct srdma_qp *adopt_lock_qp(struct srdma_dev *dev, struct ib_qp *ibqp)
+{
+	srdma_delay(SRDMA_DELAY_UNKNOWN);
+	srdma_adopt(dev, ibqp);
+	return srdma_qp_find_lock(dev, ibqp);
+}
+
 static int wrap_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 			  struct ib_udata *udata)
 {
@@ -215,12 +227,8 @@ static int wrap_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	}
 	srdma_delay(SRDMA_DELAY_INSIDE);
 	q = srdma_qp_find_lock(dev, ibqp);
-	if (!q) {
-		srdma_delay(SRDMA_DELAY_UNKNOWN);
-		/* By us, or by the scan or another modify that was faster. */
-		srdma_adopt(dev, ibqp);
-		q = srdma_qp_find_lock(dev, ibqp);
-	}
+	if (!q)
+		q = adopt_lock_qp(dev, ibqp);
 	if (q) {
 		ret = modify_tracked(dev, q, ibqp, attr, mask, udata);
 	} else {

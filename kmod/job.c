@@ -13,6 +13,7 @@
 
 #include "debug.h"
 #include "enforce.h"
+#include "find.h"
 #include "rule.h"
 #include "trace.h"
 
@@ -62,7 +63,7 @@ static void job_dev_release(struct kref *ref)
 	struct srdma_job_dev *jd = container_of(ref, struct srdma_job_dev, ref);
 
 	/* Each member has a reference. */
-	WARN_ON_ONCE(jd->n_qps || !list_empty(&jd->qps));
+	WARN_ON_ONCE(jd->n_qps || !hlist_empty(&jd->qps));
 	srdma_dev_put(jd->dev);
 	call_rcu(&jd->rcu, job_dev_free);
 }
@@ -82,7 +83,6 @@ static int job_dev_add(struct srdma_job *job, struct srdma_dev *dev)
 		return -ENOMEM;
 	kref_init(&jd->ref);
 	spin_lock_init(&jd->lock);
-	INIT_LIST_HEAD(&jd->qps);
 	jd->job = job;
 	jd->dev = dev;
 	jd->max_qps = SRDMA_NO_LIMIT;
@@ -278,7 +278,7 @@ void srdma_job_join(struct srdma_qp *q)
 	struct srdma_job_dev *jd = rcu_dereference_protected(q->job, 1);
 
 	spin_lock(&jd->lock);
-	list_add_tail(&q->job_node, &jd->qps);
+	hlist_add_head(&q->job_node, &jd->qps);
 	jd->created++;
 	if (jd != q->dev->unassigned)
 		srdma_rule_count(q);
@@ -291,7 +291,7 @@ void srdma_job_join(struct srdma_qp *q)
 
 static void unlink_member(struct srdma_job_dev *jd, struct srdma_qp *q)
 {
-	list_del_init(&q->job_node);
+	hlist_del_init(&q->job_node);
 	jd->n_qps--;
 	jd->destroyed++;
 	jd->doorbells += atomic64_read(&q->doorbells);
@@ -309,7 +309,7 @@ void srdma_job_leave(struct srdma_qp *q)
 		spin_lock(&jd->lock);
 		/* Unless it was moved before we had the lock: then once more. */
 		if (jd == rcu_access_pointer(q->job)) {
-			if (!list_empty(&q->job_node))
+			if (!hlist_unhashed(&q->job_node))
 				unlink_member(jd, q);
 			left = true;
 		}
@@ -332,13 +332,13 @@ static void job_move(struct srdma_qp *q, struct srdma_job_dev *to)
 
 	spin_lock(&a->lock);
 	spin_lock_nested(&b->lock, SINGLE_DEPTH_NESTING);
-	if (!list_empty(&q->job_node)) {
+	if (!hlist_unhashed(&q->job_node)) {
 		u64 doorbells = from->doorbells, wrs = from->wrs;
 
 		unlink_member(from, q);
 		to->doorbells -= from->doorbells - doorbells;
 		to->wrs -= from->wrs - wrs;
-		list_add_tail(&q->job_node, &to->qps);
+		hlist_add_head(&q->job_node, &to->qps);
 		to->n_qps++;
 		to->created++;
 		kref_get(&to->ref);
@@ -375,7 +375,7 @@ static void reassign_all(void)
 				job_move(q, jd);
 			spin_lock(&jd->lock);
 			/* If it just joined its old one, it asks for this once more. */
-			if (jd == rcu_access_pointer(q->job) && !list_empty(&q->job_node))
+			if (jd == rcu_access_pointer(q->job) && !hlist_unhashed(&q->job_node))
 				srdma_rule_count(q);
 			spin_unlock(&jd->lock);
 			srdma_job_dev_put(jd);
@@ -505,7 +505,7 @@ void srdma_job_stat(struct srdma_job_dev *jd, struct srdma_job_stat *st)
 	st->wrs = jd->wrs;
 	st->max_qps = jd->max_qps;
 	st->create_rate = jd->create_rate;
-	list_for_each_entry(q, &jd->qps, job_node) {
+	hlist_for_each_entry(q, &jd->qps, job_node) {
 		st->doorbells += atomic64_read(&q->doorbells);
 		st->wrs += atomic64_read(&q->wrs);
 	}

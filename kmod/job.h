@@ -77,7 +77,7 @@ struct srdma_job_dev {
 	struct srdma_job *job;
 	struct srdma_dev *dev;
 	spinlock_t lock;	/* membership, counters, limits */
-	struct list_head qps;
+	struct hlist_head qps;
 	u32 n_qps;
 	u64 created, destroyed, rejected;
 	u64 doorbells, wrs;

@@ -10,6 +10,7 @@
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
 
+#include "find.h"
 #include "hook.h"
 #include "netlink.h"
 #include "override.h"

@@ -191,7 +191,7 @@ void srdma_mr_added(struct srdma_dev *dev, struct ib_mr *ibmr, u64 iova, u64 len
 	mr = srdma_fail() ? NULL : kzalloc(sizeof(*mr), GFP_KERNEL);
 	if (!mr)
 		return;
-	owner = srdma_owner_current(NULL);
+	owner = srdma_owner_current();
 	if (!owner) {
 		kfree(mr);
 		return;

@@ -7,6 +7,7 @@
 #include <linux/math64.h>
 
 #include "enforce.h"
+#include "find.h"
 #include "netlink_priv.h"
 
 /* Overrides that are put in order at a time. */

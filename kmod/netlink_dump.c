@@ -9,6 +9,7 @@
 #include <linux/slab.h>
 #include <linux/xarray.h>
 
+#include "find.h"
 #include "netlink_priv.h"
 
 /* QPs visited before others may run: about as long as a message takes to fill. */

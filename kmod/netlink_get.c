@@ -5,6 +5,7 @@
 #include <linux/ktime.h>
 #include <rdma/ib_verbs.h>
 
+#include "find.h"
 #include "mr.h"
 #include "netlink_priv.h"
 

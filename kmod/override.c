@@ -6,6 +6,7 @@
  * (srdma_qp.level, srdma_path.want), which others read without srdma_ctl_lock.
  */
 #include "enforce.h"
+#include "find.h"
 #include "lease.h"
 
 /* Class selectors CS0 to CS7, RFC 2474 section 4.2.2, and the SL of that number. */
@@ -183,7 +184,7 @@ static void touch_members(struct srdma_job_dev *jd)
 	struct srdma_qp *q;
 
 	spin_lock(&jd->lock);
-	list_for_each_entry(q, &jd->qps, job_node)
+	hlist_for_each_entry(q, &jd->qps, job_node)
 		srdma_qp_touch(q);
 	spin_unlock(&jd->lock);
 }

@@ -159,7 +159,7 @@ static u64 cgroup_id_of(struct task_struct *task)
 }
 
 /* Would the key of @current find @o? An owner keeps its pid, so it is no other's. */
-static bool owner_is_current(const struct srdma_owner *o)
+bool srdma_owner_is_current(const struct srdma_owner *o)
 {
 	bool same;
 
@@ -234,12 +234,8 @@ err_pid:
 	return NULL;
 }
 
-struct srdma_owner *srdma_owner_current(struct srdma_owner *guess)
+struct srdma_owner *srdma_owner_current(void)
 {
-	if (guess && owner_is_current(guess)) {
-		srdma_owner_get(guess);
-		return guess;
-	}
 	return owner_of_task(current);
 }
 

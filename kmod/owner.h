@@ -52,14 +52,13 @@ struct srdma_owner {
 	char cgroup[];
 };
 
-/*
- * The calling process, or the named kernel user. May sleep. NULL: no memory. If
- * @guess (or NULL), which the caller holds, is the one, it need not be looked for.
- */
-struct srdma_owner *srdma_owner_current(struct srdma_owner *guess);
+/* The calling process, or the named kernel user. May sleep. NULL: no memory. */
+struct srdma_owner *srdma_owner_current(void);
 struct srdma_owner *srdma_owner_kernel(const char *name);
 /* Another process, of which the caller holds a task reference. May sleep. */
 struct srdma_owner *srdma_owner_task(struct task_struct *task);
+/* Is it @o, which the caller holds? Then it need not be looked for. */
+bool srdma_owner_is_current(const struct srdma_owner *o);
 
 void srdma_owner_put(struct srdma_owner *o);
 static inline void srdma_owner_get(struct srdma_owner *o)

@@ -20,10 +20,10 @@
 #include <linux/module.h>
 
 #include "enforce.h"
+#include "find.h"
 #include "hook.h"
 #include "mr.h"
 #include "provider.h"
-#include "tracker.h"
 
 static const struct srdma_provider_ops *const providers[] = {
 	&srdma_provider_rxe,

@@ -30,9 +30,9 @@
 #include <rdma/ib_cache.h>
 #include <rdma/ib_verbs.h>
 
+#include "find.h"
 #include "hook.h"
 #include "provider.h"
-#include "tracker.h"
 
 static bool rxe_match(struct ib_device *ibdev)
 {

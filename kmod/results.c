@@ -6,9 +6,10 @@
 #include <linux/slab.h>
 
 #include "enforce.h"
+#include "find.h"
 #include "netlink.h"
 
-/* Batches whose results are to be told; batches_lock, taken inside nothing. */
+/* Batches whose results are to be told; batches_lock, a leaf. */
 static LIST_HEAD(batches);
 static DEFINE_SPINLOCK(batches_lock);
 
@@ -85,7 +86,7 @@ void srdma_tally_job(struct srdma_job *job, bool any_dev, u32 index,
 		jd = xa_load(&dev->jobs, job->id);
 		if (jd) {
 			spin_lock(&jd->lock);
-			list_for_each_entry(q, &jd->qps, job_node)
+			hlist_for_each_entry(q, &jd->qps, job_node)
 				srdma_tally_qp(q, t);
 			spin_unlock(&jd->lock);
 		}
@@ -101,7 +102,7 @@ static void tally_rates(struct srdma_job_dev *jd, struct srdma_tally *t)
 	struct srdma_qp *q;
 
 	spin_lock(&jd->lock);
-	list_for_each_entry(q, &jd->qps, job_node) {
+	hlist_for_each_entry(q, &jd->qps, job_node) {
 		hw = srdma_qp_hw(q);
 		has = hw && READ_ONCE(hw->element);
 		t->qps++;

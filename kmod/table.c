@@ -2,19 +2,10 @@
 /*
  * Where the QPs of a device are: found by number, or one after the other.
  */
-#include <linux/hash.h>
 #include <linux/slab.h>
 
 #include "debug.h"
-#include "table.h"
-#include "tracker.h"
-
-#define CHAIN_BITS	13
-
-static u32 chain_of(u32 key)
-{
-	return hash_32(key, CHAIN_BITS);
-}
+#include "find.h"
 
 int srdma_table_init(struct srdma_table *t)
 {
@@ -27,11 +18,12 @@ int srdma_table_init(struct srdma_table *t)
 	spin_lock_init(&t->lock);
 	t->n_chunks = 0;
 	t->free = NULL;
+	t->spare = NULL;
 	t->closed = false;
-	t->bucket = kvmalloc_array(1 << CHAIN_BITS, sizeof(*t->bucket), GFP_KERNEL);
+	t->bucket = kvmalloc_array(1 << SRDMA_CHAIN_BITS, sizeof(*t->bucket), GFP_KERNEL);
 	if (!t->bucket)
 		return -ENOMEM;
-	for (i = 0; i < 1 << CHAIN_BITS; i++)
+	for (i = 0; i < 1 << SRDMA_CHAIN_BITS; i++)
 		INIT_HLIST_NULLS_HEAD(&t->bucket[i], i);
 	return 0;
 }
@@ -84,6 +76,9 @@ struct srdma_qp *srdma_table_alloc(struct srdma_table *t)
 
 	if (srdma_fail())
 		return NULL;
+	q = xchg(&t->spare, NULL);
+	if (q)
+		return q;
 	do {
 		spin_lock(&t->lock);
 		q = t->free;
@@ -96,6 +91,8 @@ struct srdma_qp *srdma_table_alloc(struct srdma_table *t)
 
 void srdma_table_free(struct srdma_table *t, struct srdma_qp *q)
 {
+	if (!READ_ONCE(t->spare) && !cmpxchg(&t->spare, NULL, q))
+		return;
 	spin_lock(&t->lock);
 	q->free = t->free;
 	t->free = q;
@@ -105,7 +102,7 @@ void srdma_table_free(struct srdma_table *t, struct srdma_qp *q)
 int srdma_table_add(struct srdma_table *t, struct srdma_qp *q)
 {
 	u32 key = srdma_qp_key(q);
-	struct hlist_nulls_head *head = &t->bucket[chain_of(key)];
+	struct hlist_nulls_head *head = &t->bucket[srdma_table_chain(key)];
 	struct hlist_nulls_node *n;
 	struct srdma_qp *other;
 	int ret = 0;
@@ -138,23 +135,8 @@ void srdma_table_close(struct srdma_table *t)
 	spin_unlock(&t->lock);
 }
 
-struct srdma_qp *srdma_table_find(const struct srdma_table *t, u32 key)
-{
-	u32 chain = chain_of(key);
-	struct hlist_nulls_node *n;
-	struct srdma_qp *q;
-
-	do {
-		hlist_nulls_for_each_entry_rcu(q, n, &t->bucket[chain], node)
-			if (srdma_qp_key(q) == key)
-				return q;
-		/* Ended on another chain: a QP that was passed had moved there. */
-	} while (get_nulls_value(n) != chain);
-	return NULL;
-}
-
 size_t srdma_table_bytes(const struct srdma_table *t)
 {
 	return READ_ONCE(t->n_chunks) * (size_t)SRDMA_CHUNK_BYTES +
-	       (sizeof(*t->bucket) << CHAIN_BITS);
+	       (sizeof(*t->bucket) << SRDMA_CHAIN_BITS);
 }

@@ -2,6 +2,7 @@
 #ifndef SRDMA_TABLE_H
 #define SRDMA_TABLE_H
 
+#include <linux/hash.h>
 #include <linux/mutex.h>
 #include <linux/rculist.h>
 #include <linux/rculist_nulls.h>
@@ -18,12 +19,14 @@ struct srdma_qp;
  *	or were. Only added to until the table goes, so they are as many as the
  *	device ever had at once.
  * @n_chunks: of @chunks; written under @grow_lock
- * @grow_lock: makes one caller at a time add a chunk; taken inside nothing,
+ * @grow_lock: makes one caller at a time add a chunk; taken inside srdma_dev.adopt_lock,
  *	outside @lock, may sleep for memory
  * @free: QPs that are nobody's, linked by srdma_qp.free; under @lock
+ * @spare: one more of them, or NULL: taken and put back without the lock, for who
+ *	makes and ends one QP after the other
  * @closed: nothing goes in any more; under @lock
- * @lock: protects @free, @closed, and the chains against other writers; taken
- *	inside nothing, takes nothing, process context or an RCU section of it
+ * @lock: protects @free, @closed, and the chains against other writers; a leaf,
+ *	process context or an RCU section of it
  *
  * A program that makes and ends QPs pays for the table with every one of them,
  * so it is a hash and a list of free objects, some fifty instructions each way;
@@ -43,9 +46,17 @@ struct srdma_table {
 	u32 n_chunks;
 	struct mutex grow_lock;	/* @n_chunks */
 	struct srdma_qp *free;
+	struct srdma_qp *spare;
 	bool closed;
 	spinlock_t lock;	/* @free, @closed, chains */
 };
+
+#define SRDMA_CHAIN_BITS	13
+
+static inline u32 srdma_table_chain(u32 key)
+{
+	return hash_32(key, SRDMA_CHAIN_BITS);
+}
 
 int srdma_table_init(struct srdma_table *t);
 /* It is empty, nobody can find it, and it has never been used or a grace period is over. */
@@ -61,9 +72,6 @@ int srdma_table_add(struct srdma_table *t, struct srdma_qp *q);
 void srdma_table_del(struct srdma_table *t, struct srdma_qp *q);
 /* Nothing is added from now on; what was is to be seen by the walks. */
 void srdma_table_close(struct srdma_table *t);
-
-/* By number. Any context; RCU section, or the device held. */
-struct srdma_qp *srdma_table_find(const struct srdma_table *t, u32 key);
 
 /* Bytes of the table, QPs included. */
 size_t srdma_table_bytes(const struct srdma_table *t);

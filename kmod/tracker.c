@@ -12,6 +12,7 @@
 #include "debugfs.h"
 #include "devx.h"
 #include "enforce.h"
+#include "find.h"
 #include "hook.h"
 #include "mr.h"
 #include "netlink.h"
@@ -191,77 +192,6 @@ void srdma_dev_forget(struct srdma_dev *dev)
 
 /* QPs */
 
-static u32 ib_qp_key(const struct ib_qp *ibqp)
-{
-	if (ibqp->qp_type == IB_QPT_SMI || ibqp->qp_type == IB_QPT_GSI)
-		return ibqp->qp_num | (u32)ibqp->port << 24;
-	return ibqp->qp_num;
-}
-
-struct srdma_qp *srdma_qp_find(struct srdma_dev *dev, const struct ib_qp *ibqp)
-{
-	struct srdma_qp *q = srdma_table_find(&dev->qps, ib_qp_key(ibqp));
-
-	return q && READ_ONCE(q->ibqp) == ibqp ? q : NULL;
-}
-
-struct srdma_qp *srdma_qp_find_lock(struct srdma_dev *dev, const struct ib_qp *ibqp)
-{
-	struct srdma_qp *q = srdma_table_find(&dev->qps, ib_qp_key(ibqp));
-
-	if (!q)
-		return NULL;
-	srdma_qp_lock(q);
-	if (srdma_qp_in_table(q) && q->ibqp == ibqp && !test_bit(SRDMA_QP_DEAD, &q->flags))
-		return q;
-	srdma_qp_unlock(q);
-	return NULL;
-}
-
-/*
- * A reference on what was found. What it is now, it is for as long as it is held,
- * so the caller compares after this. One that is not in the table is nobody's yet.
- */
-bool srdma_qp_hold(struct srdma_qp *q)
-{
-	if (!kref_get_unless_zero(&q->ref))
-		return false;
-	smp_rmb();	/* pairs with srdma_qp_alloc(): all of it is this QP's */
-	if (srdma_qp_in_table(q))
-		return true;
-	srdma_qp_put(q);
-	return false;
-}
-
-struct srdma_qp *srdma_qp_get_by_key(struct srdma_dev *dev, u32 key)
-{
-	struct srdma_qp *q;
-
-	rcu_read_lock();
-	q = srdma_table_find(&dev->qps, key);
-	if (q && !srdma_qp_hold(q))
-		q = NULL;
-	rcu_read_unlock();
-	if (q && srdma_qp_key(q) != key) {
-		srdma_qp_put(q);
-		q = NULL;
-	}
-	return q;
-}
-
-struct srdma_qp *srdma_walk_get(struct srdma_walk *w)
-{
-	struct srdma_qp *q;
-
-	rcu_read_lock();
-	do {
-		q = srdma_walk_next(w);
-	} while (q && !srdma_qp_hold(q));
-	rcu_read_unlock();
-	return q;
-}
-EXPORT_SYMBOL_GPL(srdma_walk_get);
-
 static void qp_release(struct kref *ref)
 {
 	struct srdma_qp *q = container_of(ref, struct srdma_qp, ref);
@@ -270,6 +200,8 @@ static void qp_release(struct kref *ref)
 	struct srdma_uar *page;
 
 	srdma_job_dev_put(rcu_dereference_protected(q->job, 1));
+	if (!test_bit(SRDMA_QP_UAR_OWNER, &q->flags))
+		srdma_owner_put(q->owner);
 	srdma_uar_put(q->uar);
 	if (hw) {
 		page = hw->page;
@@ -279,7 +211,6 @@ static void qp_release(struct kref *ref)
 		srdma_element_put(hw->element);
 		hw->element = NULL;
 	}
-	srdma_owner_put(q->owner);
 	srdma_table_free(&dev->qps, q);
 	srdma_dev_put(dev);
 }
@@ -289,35 +220,6 @@ void srdma_qp_put(struct srdma_qp *q)
 	kref_put(&q->ref, qp_release);
 }
 EXPORT_SYMBOL_GPL(srdma_qp_put);
-
-/* A live change that holds it sees WANTED and gives way. */
-static bool lock_or_want(struct srdma_qp *q)
-{
-	if (srdma_qp_trylock(q))
-		return true;
-	set_bit(SRDMA_QP_WANTED, &q->flags);
-	smp_mb__after_atomic();	/* pairs with srdma_qp_unlock() */
-	return srdma_qp_trylock(q);
-}
-
-/*
- * Who waits says so before each look at the lock, not once: an unlock takes the
- * word back, and another may have the lock again before the waiter runs.
- */
-void srdma_qp_wait_lock(struct srdma_qp *q)
-{
-	wait_var_event(&q->flags, lock_or_want(q));
-}
-
-void srdma_qp_unlock(struct srdma_qp *q)
-{
-	clear_bit_unlock(SRDMA_QP_LOCKED, &q->flags);
-	smp_mb__after_atomic();	/* pairs with lock_or_want() */
-	if (test_bit(SRDMA_QP_WANTED, &q->flags) &&
-	    test_and_clear_bit(SRDMA_QP_WANTED, &q->flags))
-		wake_up_var(&q->flags);
-}
-EXPORT_SYMBOL_GPL(srdma_qp_unlock);
 
 /* Everything but owner, job and UAR; the QP may not have its number yet. */
 struct srdma_qp *srdma_qp_alloc(struct srdma_dev *dev, struct ib_qp *ibqp, bool user)
@@ -341,7 +243,6 @@ struct srdma_qp *srdma_qp_alloc(struct srdma_dev *dev, struct ib_qp *ibqp, bool 
 	q->since = ktime_get_ns();
 	q->serial = atomic64_inc_return(&next_serial);
 	q->retry_at = jiffies;
-	INIT_LIST_HEAD(&q->job_node);
 	smp_wmb();	/* pairs with srdma_qp_hold() */
 	kref_init(&q->ref);
 	return q;
@@ -404,8 +305,13 @@ struct srdma_qp *srdma_qp_prepare(struct srdma_dev *dev, struct ib_qp *ibqp,
 		return ERR_PTR(-ENOMEM);
 	q->uar = srdma_uar_of(dev, ibqp, user);
 	/* Usually who opened the context is also who makes its QPs. */
-	q->owner = user ? srdma_owner_current(q->uar ? q->uar->owner : NULL) :
-			  srdma_owner_kernel(ibqp->res.kern_name);
+	if (user && q->uar && srdma_owner_is_current(q->uar->owner)) {
+		q->owner = q->uar->owner;
+		set_bit(SRDMA_QP_UAR_OWNER, &q->flags);
+	} else {
+		q->owner = user ? srdma_owner_current() :
+				  srdma_owner_kernel(ibqp->res.kern_name);
+	}
 	if (!q->owner)
 		goto err_nomem;
 	q->tid = user ? task_pid_nr(current) : 0;
@@ -484,7 +390,7 @@ struct srdma_qp *srdma_qp_leave(struct srdma_dev *dev, struct ib_qp *ibqp)
 	if (READ_ONCE(dev->adopting)) {
 		mutex_lock(&dev->adopt_lock);
 		if (dev->adopting &&
-		    xa_is_err(xa_store(&dev->left, ib_qp_key(ibqp), xa_mk_value(0),
+		    xa_is_err(xa_store(&dev->left, srdma_ib_qp_key(ibqp), xa_mk_value(0),
 				       GFP_KERNEL)))
 			dev->adopt_abort = true;
 		mutex_unlock(&dev->adopt_lock);

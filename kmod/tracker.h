@@ -9,7 +9,6 @@
 #include <linux/refcount.h>
 #include <linux/rwsem.h>
 #include <linux/slab.h>
-#include <linux/wait_bit.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
@@ -79,7 +78,7 @@ struct srdma_orig_ops {
  * @kernel_uar: stands for the kernel's own QPs where there are no UARs
  * @pages: the UARs of a NIC that has some, struct srdma_uar by the NIC's index.
  *	Readers: RCU. Writers: @page_lock.
- * @page_lock: and the lists of a context's pages; taken inside nothing
+ * @page_lock: and the lists of a context's pages; taken inside srdma_qp_lock()
  * @sweeps: looks at all doorbell records, where the provider has any
  * @mr_hash: struct srdma_mr by ib_mr; mr.c has this and what follows
  * @mr_lock: @mr_hash, @mr_users, @mr_ask, @mr_serial; taken inside nothing, takes
@@ -325,6 +324,7 @@ enum srdma_qp_flag {
 	SRDMA_QP_OWN_SL,	/* its class is the traffic class, not the service level */
 	SRDMA_QP_DEVX,		/* no ib_qp: made past RDMA core */
 	SRDMA_QP_LISTED,	/* RDMA core had it in its table; adopt.c */
+	SRDMA_QP_UAR_OWNER,	/* its owner lives as long as its UAR */
 };
 
 /**
@@ -334,7 +334,7 @@ enum srdma_qp_flag {
  * @ibqp: to be followed only under srdma_qp_lock() and not DEAD, or in a
  *	wrapper for this very QP
  * @dev: with a reference
- * @owner: with a reference
+ * @owner: with a reference, its own or, UAR_OWNER, that of @uar
  * @uar: with a reference; NULL: unknown. The context, where UARs are pages.
  * @hw: then there is this, from the first look on: see srdma_qp_hw(). It stays
  *	where it is for the next QP.
@@ -400,7 +400,7 @@ struct srdma_qp {
 	struct srdma_uar *uar;
 	struct srdma_job_dev __rcu *job;
 	union {
-		struct list_head job_node;
+		struct hlist_node job_node;
 		struct srdma_qp *free;
 	};
 	u64 serial;
@@ -480,87 +480,7 @@ void srdma_qp_abort(struct srdma_qp *q);
 struct srdma_qp *srdma_qp_leave(struct srdma_dev *dev, struct ib_qp *ibqp);
 void srdma_qp_gone(struct srdma_qp *q);
 void srdma_qp_stay(struct srdma_qp *q);
-
-static inline bool srdma_qp_in_table(const struct srdma_qp *q)
-{
-	return smp_load_acquire(&q->node.pprev);	/* pairs with srdma_table_add() */
-}
-
-/*
- * The next QP of a walk, NULL: there is none. RCU section, or the device held. To
- * pass one over costs some ten instructions: a dump of what changed passes nearly
- * all.
- */
-static inline struct srdma_qp *srdma_walk_next(struct srdma_walk *w)
-{
-	struct srdma_qp *q;
-
-	while (true) {
-		if (!w->chunk || w->pos - w->chunk->first >= SRDMA_CHUNK_QPS) {
-			w->chunk = xa_load(&w->t->chunks, w->pos / SRDMA_CHUNK_QPS);
-			if (!w->chunk)
-				return NULL;
-		}
-		q = &w->chunk->qp[w->pos++ - w->chunk->first];
-		if (srdma_qp_in_table(q))
-			return q;
-	}
-}
-
-/*
- * The entry of @ibqp, which lives. Any context; RCU section, or inside a wrapper.
- * Only while the device is being retired it may be another's: srdma_qp_is()
- * tells, asked after what was read.
- */
-struct srdma_qp *srdma_qp_find(struct srdma_dev *dev, const struct ib_qp *ibqp);
-static inline bool srdma_qp_is(const struct srdma_qp *q, const struct ib_qp *ibqp)
-{
-	smp_rmb();	/* what was read is of before; the table has it still */
-	return srdma_qp_in_table(q) && READ_ONCE(q->ibqp) == ibqp;
-}
-
-/* The same, with srdma_qp_lock() held and not dead. Inside a wrapper. */
-struct srdma_qp *srdma_qp_find_lock(struct srdma_dev *dev, const struct ib_qp *ibqp);
-/* By number; special QPs by port << 24 | qpn. With a reference. */
-struct srdma_qp *srdma_qp_get_by_key(struct srdma_dev *dev, u32 key);
 void srdma_qp_put(struct srdma_qp *q);
-
-/* QPNs have 24 bits (IBA 10.2.4.3); each port has its own QP 0 and 1. */
-static inline u32 srdma_qp_key(const struct srdma_qp *q)
-{
-	if (q->type == IB_QPT_SMI || q->type == IB_QPT_GSI)
-		return q->qpn | (u32)q->key_port << 24;	/* as restrack has it */
-	return q->qpn;
-}
-
-/*
- * A reference on a QP that was found or met in a walk; false: it is gone. RCU
- * section, or the device held. What it is it stays from now on: compare again.
- */
-bool srdma_qp_hold(struct srdma_qp *q);
-/* The next QP of a walk, with a reference. */
-struct srdma_qp *srdma_walk_get(struct srdma_walk *w);
-
-/*
- * One at a time on a QP: the application's modify and destroy, and enforce.c.
- * A bit rather than a mutex, for enforce.c holds many at once and a drain is
- * polled, not slept in. Process context.
- */
-void srdma_qp_wait_lock(struct srdma_qp *q);
-void srdma_qp_unlock(struct srdma_qp *q);
-
-static inline bool srdma_qp_trylock(struct srdma_qp *q)
-{
-	return !test_and_set_bit_lock(SRDMA_QP_LOCKED, &q->flags);
-}
-
-/* Part of every modify and destroy, where there is nearly never anything to wait for. */
-static inline void srdma_qp_lock(struct srdma_qp *q)
-{
-	__might_sleep(__FILE__, __LINE__);
-	if (!srdma_qp_trylock(q))
-		srdma_qp_wait_lock(q);
-}
 
 /*
  * For adopt.c and devx.c: an entry of their own making, in the same steps. insert(): -EEXIST

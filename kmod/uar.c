@@ -98,7 +98,7 @@ static struct srdma_uar *uar_of_ctx(struct srdma_dev *dev, struct ib_ucontext *c
 
 	owner = task ? srdma_owner_task(task) : NULL;
 	if (!owner)
-		owner = srdma_owner_current(NULL);
+		owner = srdma_owner_current();
 	if (!owner)
 		return NULL;
 	u = uar_alloc(dev, ctx, owner, SWIFTRDMA_UAR_KIND_CONTEXT);

@@ -20,6 +20,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "devx.h"
+#include "find.h"
 #include "mlx5.h"
 
 #if defined(CONFIG_KRETPROBES) && defined(CONFIG_HAVE_FUNCTION_ARG_ACCESS_API)

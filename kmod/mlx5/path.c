@@ -13,6 +13,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "enforce.h"
+#include "find.h"
 #include "mlx5.h"
 
 /* What these headers do not name: capabilities, and a bit of opt_param_mask_95_32. */

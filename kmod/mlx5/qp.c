@@ -19,6 +19,7 @@
 #include <rdma/mlx5-abi.h>
 
 #include "enforce.h"
+#include "find.h"
 #include "mlx5.h"
 #include "uar.h"
 

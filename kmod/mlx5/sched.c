@@ -19,6 +19,7 @@
 #include <linux/slab.h>
 
 #include "enforce.h"
+#include "find.h"
 #include "mlx5.h"
 
 /* What these headers do not name. */
