@@ -81,6 +81,10 @@ static bool own_sl(const struct srdma_qp *q, const struct rdma_ah_attr *ah)
 	return ah->type == RDMA_AH_ATTR_TYPE_ROCE && READ_ONCE(q->dev->provider)->roce_tclass_only;
 }
 
+/*
+ * Last of what there is to remember: who finds HAS_AV compares the class that is
+ * programmed with what it should be.
+ */
 static void remember_av(struct srdma_qp *q, const struct rdma_ah_attr *ah)
 {
 	const struct ib_global_route *grh = rdma_ah_read_grh(ah);
@@ -175,8 +179,8 @@ void srdma_enforce_look(struct srdma_qp *q)
 void srdma_enforce_connected(struct srdma_qp *q, const struct ib_qp_attr *asked,
 			     const struct ib_qp_attr *used)
 {
-	remember_av(q, &asked->ah_attr);
 	remember_class(q, &used->ah_attr);
+	remember_av(q, &asked->ah_attr);
 	smp_mb();	/* as above */
 	/* As nearly always: it has just been given what it asked for. */
 	if (used == asked && nothing_in_force(q))
@@ -194,6 +198,6 @@ void srdma_enforce_adopt(struct srdma_qp *q, const struct ib_qp_attr *attr)
 	    (q->type != IB_QPT_RC && q->type != IB_QPT_UC))
 		return;
 	q->dest_qpn = attr->dest_qp_num;
-	remember_av(q, &attr->ah_attr);
 	remember_class(q, &attr->ah_attr);
+	remember_av(q, &attr->ah_attr);
 }

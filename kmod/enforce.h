@@ -37,7 +37,7 @@ static inline struct ib_qp_attr *srdma_enforce_modify(struct srdma_qp *q,
 	return mask & IB_QP_AV ? srdma_enforce_av(q, attr) : attr;
 }
 
-/* Its parts that few modifies need, in the order in which they are called. */
+/* The parts of srdma_enforce_modified() that few modifies need. */
 void srdma_enforce_reset(struct srdma_qp *q);
 void srdma_enforce_look(struct srdma_qp *q);
 void srdma_enforce_connected(struct srdma_qp *q, const struct ib_qp_attr *asked,

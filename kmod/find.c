@@ -70,7 +70,6 @@ void srdma_qp_wait_lock(struct srdma_qp *q)
 {
 	wait_var_event(&q->flags, lock_or_want(q));
 }
-EXPORT_SYMBOL_GPL(srdma_qp_wait_lock);
 
 void srdma_qp_wake(struct srdma_qp *q)
 {

@@ -16,7 +16,8 @@ struct srdma_rule;
 
 /**
  * struct srdma_owner - who created some QPs, shared by all of them
- * @ref: one per QP and UAR
+ * @ref: one per UAR, per owner of memory regions on a device (mr.c), and per QP that
+ *	does not live by its UAR's (SRDMA_QP_UAR_OWNER)
  * @rcu: frees it, so that an RCU reader of a QP may follow qp->owner
  * @node: in the owner table, under its lock
  * @pid: the process, with a reference; NULL: a kernel user

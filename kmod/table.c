@@ -50,7 +50,7 @@ static int grow(struct srdma_table *t)
 	int i, ret = 0;
 
 	mutex_lock(&t->grow_lock);
-	if (READ_ONCE(t->free))
+	if (READ_ONCE(t->free) || READ_ONCE(t->spare))
 		goto out;
 	c = kzalloc(sizeof(*c), GFP_KERNEL);
 	ret = -ENOMEM;
@@ -76,10 +76,10 @@ struct srdma_qp *srdma_table_alloc(struct srdma_table *t)
 
 	if (srdma_fail())
 		return NULL;
-	q = xchg(&t->spare, NULL);
-	if (q)
-		return q;
 	do {
+		q = xchg(&t->spare, NULL);
+		if (q)
+			return q;
 		spin_lock(&t->lock);
 		q = t->free;
 		if (q)
