@@ -120,8 +120,10 @@ def views():
     point(top.sees(r"^ 1 UARs \[2 QPs\]") and top.sees(r"^rxe\d +\d+ +RC +RTS +.*\bcrowd"),
           "2 shows QPs")
     top.press("/rxe1\r")
+    # The title comes first, and what is read may end behind it.
     point(top.sees(r"filter: rxe1 \(\d+ of \d+\)") and top.sees(r"^rxe1 ") and
-          not re.search(r"^rxe0 ", top.text(), re.M), "/ filters them")
+          top.until("no rxe0", lambda: not re.search(r"^rxe0 ", top.text(), re.M)),
+          "/ filters them")
     top.press("\033")
     point(top.sees(r"^rxe0 "), "Escape shows all again")
     top.press("3")
