@@ -47,6 +47,7 @@
 #define MAX_PAIRS 2048
 #define SEEN_SIZE 65536		/* QPs whose packets were seen, open addressing */
 #define ROCE_PORT 4791
+#define RNR_TIMER_NS 655360000	/* encoding 0, the longest: IB_RNR_TIMER_655_36 */
 
 struct options {
 	const char *dev[2], *wire;
@@ -98,7 +99,7 @@ struct fleet {
 	struct sums sum;
 	int timer, signals, wire;
 	uint64_t next;		/* end to post on */
-	uint64_t ticks, watched;
+	uint64_t begun, ticks, watched;
 	uint32_t rand;
 	bool released, done;
 	char classes[4096];
@@ -227,7 +228,7 @@ static int end_connect(struct fleet *f, struct pair *p, int i)
 	struct vdev *dev = &f->side[i].dev;
 	struct ibv_qp *qp = p->end[i].qp;
 	const struct vpeer *to = &p->end[!i].addr;
-	/* 655 ms, the longest there is: till then a queue that waits is not drained. */
+	/* The longest: till it runs out, a queue that waits is not drained. */
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTS, .min_rnr_timer = 0 };
 	int ret;
 
@@ -306,6 +307,17 @@ static int post_send(struct fleet *f, struct pair *p, int i)
 	return 0;
 }
 
+/*
+ * A queue that is not heard is drained for a moment each time that its RNR timer
+ * has run out. Never all of them in the same moment: so they do not begin in one.
+ */
+static bool begins_later(const struct fleet *f, const struct pair *p)
+{
+	uint64_t turn = p - f->pairs;
+
+	return p->stuck && now_ns() - f->begun < turn * RNR_TIMER_NS / f->o->stuck;
+}
+
 /* So many messages on the ends whose turn it is and that have room. */
 static int send_some(struct fleet *f, uint64_t n)
 {
@@ -318,7 +330,7 @@ static int send_some(struct fleet *f, uint64_t n)
 
 		f->next = (f->next + 1) % ends;
 		if (p->gone || (i && (p->stuck || !f->o->both)) || p->end[i].draining ||
-		    p->end[i].outstanding >= f->o->depth)
+		    p->end[i].outstanding >= f->o->depth || begins_later(f, p))
 			continue;
 		ret = post_send(f, p, i);
 		n--;
@@ -755,6 +767,7 @@ static int run(struct fleet *f)
 	uint64_t end = f->o->duration_ns ? now_ns() + f->o->duration_ns : UINT64_MAX;
 	int ret = 0;
 
+	f->begun = now_ns();
 	while (!ret && !f->done && now_ns() < end)
 		ret = turn(f, fds);
 	/* What is on its way must still arrive. */

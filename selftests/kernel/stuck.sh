@@ -35,6 +35,10 @@ paused() {
 		END { print n ? int(max / 1000) : -1 }' $srdma_trace/trace
 }
 
+# Only a QP that has sent can be stuck.
+sending() { swiftrdma -j qp show job fleet dev rxe0 | jq '[.[] | select(.doorbells > 0)] | length'; }
+n_send() { [ "$(sending)" -eq "$1" ]; }
+
 # When the attempts on one QP timed out, in ms since the first, for the QP that
 # had most.
 attempts() {
@@ -72,7 +76,7 @@ is "drain_ms outside of 1 to 1000 is refused" "$(<$param)" $drain_ms
 trace_class 1
 
 fleet some --pairs $pairs --stuck $stuck --watch 50 --rate 200
-nap 1
+check "all send" wait_for 10 n_send $pairs
 said=$(level 3 60s)
 fleet_has some "client 96:$free server 96:$free" 5
 point $? "QPs of the same batch that do drain have the class"
@@ -101,10 +105,14 @@ point $? "all have their own class back when it is taken back"
 fleet_end some "every message was delivered"
 
 # The other way: a lease ends while they are stuck.
-level 3 $((3 * slowness))s >/dev/null
+level 3 300s >/dev/null
+first=$(swiftrdma -j action show | jq 'map(.lease) | max')
 fleet later --pairs $pairs --stuck $stuck --watch 50 --rate 200
 fleet_has later "client 96:$free server 96:$free stuck 96:$((2 * stuck))" 5
 point $? "new QPs have the class in force from the start"
+check "... and all send" wait_for 10 n_send $pairs
+level 3 $((2 * slowness))s >/dev/null
+check "... that lease is released, another is about to end" swiftrdma action release "$first"
 fleet_has later "client 0:$free server 0:$free" 10
 point $? "at the lease's end those that drain have their own back"
 list=$(pending)
@@ -153,9 +161,7 @@ point $? "... and few run for $(<$param) ms ($timed_out)"
 many=70
 echo 100 >$param
 fleet many --pairs $((many + free)) --stuck $many --watch 50 --rate 400
-sending() { swiftrdma -j qp show job fleet dev rxe0 | jq '[.[] | select(.doorbells > 0)] | length'; }
-all_send() { [ "$(sending)" -eq $((many + free)) ]; }
-check "many QPs send and are not heard" wait_for 30 all_send
+check "many QPs send and are not heard" wait_for 30 n_send $((many + free))
 others=$(swiftrdma -j qp show job fleet dev rxe0 | jq -r "sort_by(.id)[-$free:] | map(.qpn) | join(\" \")")
 echo >$srdma_trace/trace
 trace_class 1
@@ -183,6 +189,7 @@ level 3 300s >/dev/null
 fleet resting --pairs $stuck --stuck $stuck --watch 50 --rate 100
 fleet_has resting "stuck 96:$((2 * stuck))" 5
 point $? "stuck QPs have the class from the start"
+check "... and send" wait_for 10 n_send $stuck
 echo >$srdma_trace/trace
 trace_class 1
 level 5 300s >/dev/null
