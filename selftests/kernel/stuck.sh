@@ -106,13 +106,13 @@ fleet_end some "every message was delivered"
 
 # The other way: a lease ends while they are stuck.
 level 3 300s >/dev/null
-first=$(swiftrdma -j action show | jq 'map(.lease) | max')
+long=$(swiftrdma -j action show | jq 'map(.lease) | max')
 fleet later --pairs $pairs --stuck $stuck --watch 50 --rate 200
 fleet_has later "client 96:$free server 96:$free stuck 96:$((2 * stuck))" 5
 point $? "new QPs have the class in force from the start"
 check "... and all send" wait_for 10 n_send $pairs
 level 3 $((2 * slowness))s >/dev/null
-check "... that lease is released, another is about to end" swiftrdma action release "$first"
+check "... that lease is released, another is about to end" swiftrdma action release "$long"
 fleet_has later "client 0:$free server 0:$free" 10
 point $? "at the lease's end those that drain have their own back"
 list=$(pending)

@@ -130,8 +130,8 @@ check "who comes next starts without it" eval '! srdma_loaded'
 
 echo 0 >/proc/sys/kernel/panic_on_warn
 [ -z "$mode" ] || echo "$mode" >$preempt
-# A queue whose peer is being killed does not drain, and goes with its process:
-# the one that is forced off says so, and no QP was left above.
+# A queue whose other end has just been killed does not drain. The module that is
+# forced off says that it keeps its class; it goes with its process, as shown above.
 is "the kernel did not complain" \
 	"$(dmesg_complaints | grep -v "QPs keep a class that is not their application's")" ""
 ktap_end
