@@ -170,8 +170,8 @@ static enum cause weigh(struct eval *e, const struct policy_turn *turn,
 			continue;
 		first_true(e, by[i], turn->job, &where[i]);
 		truth[i] = FOUND;
-		m = why_margin(&e->set->prog, &e->st->truth, by[i], e->s,
-			       &where[i]);
+		m = margin_cond(&e->set->prog, &e->st->truth, by[i], e->s,
+				&where[i]);
 		if (best != CAUSE_NONE && m <= best_margin)
 			continue;
 		best = p->cause;

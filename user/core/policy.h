@@ -291,9 +291,10 @@ void why_cond(struct text *t, const struct prog *p, const struct truth *tr,
 unsigned int why_values(struct policy_reading *out, unsigned int cap,
 			const struct prog *p, const struct cond *c,
 			const struct signals *s, const struct binding *b);
-/* By how much of their bounds the readings are beyond them; the least. */
-double why_margin(const struct prog *p, const struct truth *tr,
-		  const struct cond *c, const struct signals *s,
-		  const struct binding *b);
+
+/* margin.c: by how much of their bounds the readings are beyond them. Not negative. */
+double margin_cond(const struct prog *p, const struct truth *tr,
+		   const struct cond *c, const struct signals *s,
+		   const struct binding *b);
 
 #endif /* SRDMA_CORE_POLICY_H */

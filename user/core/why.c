@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* What a decision rests on: in words, in numbers, and how strongly. */
+/* What a decision rests on: in words, and in numbers. */
 #include "core/policy.h"
 
 #include <string.h>
@@ -199,29 +199,4 @@ unsigned int why_values(struct policy_reading *out, unsigned int cap,
 			}
 	}
 	return n;
-}
-
-double why_margin(const struct prog *p, const struct truth *tr,
-		  const struct cond *c, const struct signals *s,
-		  const struct binding *b)
-{
-	const struct prog_term *term = truth_which(tr, p, c->terms, b);
-	const struct prog_atom *atoms[TERM_ATOMS], *a;
-	unsigned int i, n = term ? written(p, term, atoms) : 0;
-	double least = -1, v, m;
-
-	for (i = 0; i < n; i++) {
-		a = atoms[i];
-		/* Only a bound can be exceeded by more or by less. */
-		if (!a->simple || a->cmp == CMP_EQ || a->cmp == CMP_NE ||
-		    a->value <= 0 || !read_signal(a->sig, s, b, &v))
-			continue;
-		if (a->cmp == CMP_GT || a->cmp == CMP_GE)
-			m = v / a->value - 1;
-		else
-			m = 1 - v / a->value;
-		if (least < 0 || m < least)
-			least = m;
-	}
-	return least < 0 ? 0 : least;
 }
