@@ -218,6 +218,7 @@ static int fill_uar(struct sk_buff *skb, const struct srdma_uar *u,
 		    const struct srdma_reader *who, u64 now, const u64 *recent)
 {
 	const struct srdma_dev *dev = u->dev;
+	const struct srdma_uar *context = u->context ? u->context : u;
 	struct nlattr *nest = nla_nest_start(skb, SWIFTRDMA_A_UAR_OBJ);
 	bool kernel = u->kind == SWIFTRDMA_UAR_KIND_KERNEL && dev->wrapped_post_send;
 
@@ -242,6 +243,9 @@ static int fill_uar(struct sk_buff *skb, const struct srdma_uar *u,
 	if (u->context && put_uar_page(skb, u))
 		return -EMSGSIZE;
 	if (recent && PUT_U64(skb, UAR, RECENT_WRS, *recent))
+		return -EMSGSIZE;
+	if (context->kind == SWIFTRDMA_UAR_KIND_CONTEXT &&
+	    PUT_U32(skb, UAR, CONTEXT, context->index))
 		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
 	return 0;

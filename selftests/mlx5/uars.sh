@@ -49,10 +49,18 @@ is "its context asked for 8 UARs" \
 	"$(awk -v u="$busiest" '$1 == u { print $12, $13 }' $srdma_debugfs/mlx5_0/uars)" "8 8"
 like "limit of the device" "$(summary mlx5_0 uar_limit)" '^[1-9][0-9]+$'
 
+is "they are of one context" \
+	"$(swiftrdma -j uar show mlx5_0 | jq '[.[] | select(.kind != "kernel").context] | unique | length')" 1
+
 MLX5_TOTAL_UUARS=512 wq_start many --qps 64
 check "64 QPs with 512 registers" wq many post 10
 equal "two processes"
 is "32 more UARs" "$(our_uars mlx5_0 | wc -l)" 40
+
+is "two processes have a context each" "$(swiftrdma -j uar show mlx5_0 |
+	jq -c '[.[] | select(.kind != "kernel") | [.pid, .context]] | unique | [length, (map(.[1]) | unique | length)]')" "[2,2]"
+is "the kernel has none" \
+	"$(swiftrdma -j uar show mlx5_0 | jq '[.[] | select(.kind == "kernel" and .context != null)] | length')" 0
 
 wq_start domains --qps 64 --domains 8
 check "64 QPs in 8 thread domains" wq domains post 10

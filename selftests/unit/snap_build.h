@@ -147,6 +147,10 @@ static inline void made_scene(struct made *m, uint64_t ms, uint64_t tx_bytes)
 	made_port(m, 0, tx_bytes)->speed = 20000000;
 	made_uar(m, 0, 1)->qps = 2;
 	made_uar(m, 0, 2)->qps = 1;
+	for (i = 0; i < 2; i++) {
+		m->uars[i].has |= SNAP_CONTEXT_ID;
+		m->uars[i].context = 1 + i;
+	}
 	for (i = 0; i < 3; i++) {
 		struct snap_qp *qp = made_qp(m, 0, 17 + i, i < 2 ? 1 : 2);
 

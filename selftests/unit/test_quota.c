@@ -254,6 +254,14 @@ static void test_best_effort_is_left_something(void **state)
 	(void)p;
 }
 
+static void add_uar(uint32_t index, uint32_t context)
+{
+	struct snap_uar *uar = made_uar(&scene, 0, index);
+
+	uar->has |= SNAP_CONTEXT_ID;
+	uar->context = context;
+}
+
 /* The busiest QP goes to the UAR with least to do, one at a time. */
 static void test_migrate(void **state)
 {
@@ -262,7 +270,7 @@ static void test_migrate(void **state)
 	(void)state;
 	add("p", "job kv", "uar.coactive > 50%", "migrate to lightest uar",
 	    "uar.coactive < 20%");
-	made_uar(&scene, 0, 3)->qps = 0;
+	add_uar(3, 1);
 	scene_changed();
 	signal_set(&sig, SIG_UAR_COACTIVE, 0, 0.9);
 	signal_set(&sig, SIG_UAR_WR_RATE, 0, 1000);
@@ -294,6 +302,42 @@ static void test_migrate(void **state)
 	assert_int_equal(eval(5000), 0);
 }
 
+/* However little there is to do on the UARs of others: they are not its own. */
+static void test_migrate_within_context(void **state)
+{
+	(void)state;
+	add("p", "job kv", "uar.coactive > 50%", "migrate to lightest uar",
+	    "uar.coactive < 20%");
+	/* 1 and 4 are kv's; 2 is bulk's, 3 is of another context of kv's process. */
+	add_uar(3, 3);
+	add_uar(4, 1);
+	scene_changed();
+	signal_set(&sig, SIG_UAR_COACTIVE, 0, 0.9);
+	signal_set(&sig, SIG_UAR_WR_RATE, 0, 1000);
+	signal_set(&sig, SIG_UAR_WR_RATE, 1, 1);
+	signal_set(&sig, SIG_UAR_WR_RATE, 2, 0);
+	signal_set(&sig, SIG_UAR_WR_RATE, 3, 500);
+	assert_int_equal(eval(1000), 1);
+	assert_true(out[0].old == 1 && out[0].new == 4);
+}
+
+static void test_migrate_nowhere(void **state)
+{
+	(void)state;
+	add("p", "job kv", "uar.coactive > 50%", "migrate to lightest uar",
+	    "uar.coactive < 20%");
+	signal_set(&sig, SIG_UAR_COACTIVE, 0, 0.9);
+	signal_set(&sig, SIG_UAR_WR_RATE, 0, 1000);
+	signal_set(&sig, SIG_UAR_WR_RATE, 1, 1);
+	assert_int_equal(eval(1000), 0);
+	/* Nor where it is not known whose they are. */
+	add_uar(3, 1);
+	scene.uars[0].has &= ~SNAP_CONTEXT_ID;
+	scene_changed();
+	signal_set(&sig, SIG_UAR_COACTIVE, 0, 0.9);
+	assert_int_equal(eval(5000), 0);
+}
+
 static void test_off(void **state)
 {
 	(void)state;
@@ -317,6 +361,8 @@ int main(void)
 		EVAL_TEST(test_damping),
 		EVAL_TEST(test_best_effort_is_left_something),
 		EVAL_TEST(test_migrate),
+		EVAL_TEST(test_migrate_within_context),
+		EVAL_TEST(test_migrate_nowhere),
 		EVAL_TEST(test_off),
 	};
 

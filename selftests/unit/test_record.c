@@ -377,7 +377,7 @@ static void test_compact(void **state)
 #define GAPS_DEV	12
 #define GAPS_PORT	0
 #define GAPS_PRIO	4
-#define GAPS_UAR	4
+#define GAPS_UAR 0
 #define GAPS_QP		8
 #define GAPS_STAT	8
 #define GAPS_ACTION	8

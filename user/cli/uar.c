@@ -14,7 +14,7 @@
 		const struct snap_uar *uar = row;			\
 									\
 		(void)cli;						\
-		if (!(bit) || snap_has(uar, bit))			\
+		if ((bit) == 0 || snap_has(uar, bit))			\
 			cell_u64(c, uar->field);			\
 	}
 
@@ -31,6 +31,7 @@ NUMBER(qps, qps, 0)
 NUMBER(created, created, 0)
 NUMBER(doorbells, doorbells, SNAP_DOORBELLS)
 NUMBER(wrs, wrs, SNAP_WRS)
+NUMBER(context, context, SNAP_CONTEXT_ID)
 NUMBER(context_uars, context_uars, SNAP_CONTEXT)
 NUMBER(context_limit, context_limit, SNAP_LIMIT)
 NUMBER(sweeps, sweeps, SNAP_SWEEPS)
@@ -212,6 +213,7 @@ static const struct column columns[] = {
 	{ "exe", "EXE", 0, COL_LEFT | COL_DETAIL, get_exe },
 	{ "kernel", "KERNEL", 0, COL_LEFT | COL_DETAIL, get_kernel },
 	{ "cgroup", "CGROUP", 0, COL_LEFT | COL_DETAIL, get_cgroup },
+	{ "context", "CTX", 0, COL_DETAIL, get_context },
 	{ "context_uars", "CTX-UARS", 0, COL_DETAIL, get_context_uars },
 	{ "context_limit", "CTX-LIMIT", 0, COL_DETAIL, get_context_limit },
 	{ "sweeps", NULL, 0, COL_JSON, get_sweeps },

@@ -299,21 +299,29 @@ static int32_t busiest(struct eval *e, const struct policy_slot *slot,
 	return best;
 }
 
-/* Of the device's UARs the one with least to do: work requests, then QPs. */
+/*
+ * Of the UARs of the QP's own context the one with least to do: work requests, then
+ * QPs. Those of other contexts are mapped by their processes alone.
+ */
 static int32_t lightest(struct eval *e, int32_t qp)
 {
 	const struct signals *s = e->s;
+	const struct snap_uar *uars = s->snap->uars;
 	int32_t best = -1, own = s->qps[qp].uar;
 	double least_rate = 0, least_qps = 0;
 	struct members m;
 	uint32_t i;
 
-	if (s->qps[qp].dev < 0)
+	if (s->qps[qp].dev < 0 || own < 0 ||
+	    !snap_has(&uars[own], SNAP_CONTEXT_ID))
 		return -1;
 	members_init(&m, s, OBJ_DEV, (uint32_t)s->qps[qp].dev, OBJ_UAR);
 	while (members_next(&m, &i)) {
 		double rate = 0, qps = 0;
 
+		if (!snap_has(&uars[i], SNAP_CONTEXT_ID) ||
+		    uars[i].context != uars[own].context)
+			continue;
 		signal_get(s, SIG_UAR_WR_RATE, i, &rate);
 		signal_get(s, SIG_UAR_QPS, i, &qps);
 		if (best >= 0 && (rate > least_rate ||

@@ -23,7 +23,7 @@ enum step_op {
 	STEP_SUB,
 	STEP_SET,
 	STEP_RELEASE,	/* drop the override: the application's own again */
-	STEP_LIGHTEST,	/* qp.uar: the one with least to do on the device */
+	STEP_LIGHTEST,	/* qp.uar: of its context, the one with least to do */
 };
 
 struct step {

@@ -68,6 +68,7 @@ enum snap_field {
 	SNAP_SEND_CQ	= 1ull << 39,	/* qp */
 	SNAP_RECV_CQ	= 1ull << 40,	/* qp */
 	SNAP_DETAIL	= 1ull << 37,	/* port: detail_time */
+	SNAP_CONTEXT_ID	= 1ull << 41,	/* uar: context */
 };
 
 #define snap_has(obj, field) (((obj)->has & (field)) != 0)
@@ -130,6 +131,7 @@ struct snap_uar {
 	uint64_t has;
 	uint32_t dev, index, kind, qps;
 	uint32_t owner;		/* index into snapshot.owners */
+	uint32_t context;	/* its number: QPs of others cannot ring the UAR */
 	uint64_t created, doorbells, wrs;
 	uint64_t since, time;
 	uint32_t owners, threads;

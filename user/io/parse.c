@@ -227,6 +227,7 @@ static const struct srdma_field uar_fields[] = {
 	F(SWIFTRDMA_UAR_A_CONTEXT_LIMIT, U32, snap_uar, context_limit,
 	  SNAP_LIMIT),
 	F(SWIFTRDMA_UAR_A_RECENT_WRS, U64, snap_uar, recent_wrs, SNAP_RECENT),
+	F(SWIFTRDMA_UAR_A_CONTEXT, U32, snap_uar, context, SNAP_CONTEXT_ID),
 };
 
 static const struct srdma_set uar_set = {

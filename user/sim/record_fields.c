@@ -53,7 +53,7 @@
 	N(t, since) N(t, time)						\
 	N(t, owners) N(t, threads)					\
 	N(t, sweeps) N(t, active) N(t, coactive)			\
-	N(t, context_uars) N(t, context_limit) N(t, recent_wrs)
+	N(t, context_uars) N(t, context_limit) N(t, recent_wrs) N(t, context)
 
 #define QP(N, A, O, t)							\
 	N(t, has) N(t, dev) N(t, qpn) N(t, serial)			\

@@ -99,7 +99,7 @@ static void load_job(struct scenario *sc, const struct node *n,
 {
 	static const char *const keys[] = {
 		"name", "class", "slo", "byte_rate", "arrival", "threads", "qps", "depth",
-		"size", "rate", "uars", "mrs", "control_rate", "start", "stop",
+		"size", "rate", "uars", "spare_uars", "mrs", "control_rate", "start", "stop",
 		"shares", "used", NULL
 	};
 	struct sim_job *j = &sc->jobs[sc->n_jobs];
@@ -131,6 +131,7 @@ static void load_job(struct scenario *sc, const struct node *n,
 	get_u32(r, n, "used", 1, j->qps, &j->used);
 	get_u32(r, n, "depth", 1, 1024, &j->depth);
 	get_u32(r, n, "uars", 1, 4096, &j->uars);
+	get_u32(r, n, "spare_uars", 0, 4096, &j->spare_uars);
 	get_u32(r, n, "mrs", 0, 1u << 20, &j->mrs);
 	get_ns(r, n, "slo", 1, &j->slo_p99);
 	get_rate(r, n, "byte_rate", UNIT_BITRATE, 1, &j->slo_byte_rate);

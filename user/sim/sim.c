@@ -42,7 +42,8 @@ static int count(struct sim *s)
 		j->n_qps = own ? is->qps : 0;
 		j->use_qps = own ? is->used : 0;
 		j->first_uar = s->n_uars;
-		j->n_uars = !own ? 0 : is->uars ? is->uars : UARS;
+		j->n_uars = !own ? 0 : (is->uars ? is->uars : UARS) +
+				       is->spare_uars;
 		j->first_thread = s->n_threads;
 		s->job[j->owner].threads += is->threads;
 		j->weight = 1;
@@ -97,7 +98,7 @@ static uint32_t place(const struct sim *s, const struct sim_state *j,
 	uint32_t i, best = UARS_OWN;
 
 	if (j->is->uars)
-		return j->first_uar + q % j->n_uars;
+		return j->first_uar + q % j->is->uars;
 	if (q < UARS_OWN)
 		return j->first_uar + q;
 	for (i = UARS_OWN + 1; i < UARS; i++)

@@ -37,6 +37,7 @@ struct sim_job {
 	uint32_t used;		/* of its QPs, until a policy says otherwise */
 	double rate;		/* requests a second, of each thread, if open */
 	uint32_t uars;		/* registers for its QPs; 0: as libmlx5 places them */
+	uint32_t spare_uars;	/* and those of its context without QPs */
 	uint32_t mrs;		/* memory regions in use, in turn */
 	double control_rate;	/* control verbs a second */
 	uint64_t start, stop;	/* ns; 0: from the start, to the end */

@@ -125,8 +125,9 @@ static void fill_snap(struct sim *s, struct snapshot *sn)
 	sn->devs[0].mtt_misses = s->m.stats.misses[MODEL_MTT];
 	for (i = 0; i < s->n_uars; i++)
 		sn->uars[i] = (struct snap_uar){
-			.has = SNAP_WRS, .index = i, .since = 1, .time = ns,
-			.wrs = s->uar[i].wrs,
+			.has = SNAP_WRS | SNAP_CONTEXT_ID, .index = i,
+			.since = 1, .time = ns, .wrs = s->uar[i].wrs,
+			.context = s->uar[i].job,
 		};
 	for (i = 0; i < sn->n_jobs; i++) {
 		sn->jobs[i].time = ns;

@@ -623,6 +623,8 @@ enum swiftrdma_uar_kind {
  *	take more
  * @SWIFTRDMA_UAR_A_RECENT_WRS: the same as WRS, in the last quarter to half second;
  *	in CONGESTION_NTF
+ * @SWIFTRDMA_UAR_A_CONTEXT: number on its device of the user context that it belongs
+ *	to: QPs of another context cannot ring it; absent for the kernel's
  * @__SWIFTRDMA_UAR_A_MAX: one past the last
  */
 enum swiftrdma_uar_attr {
@@ -646,6 +648,7 @@ enum swiftrdma_uar_attr {
 	SWIFTRDMA_UAR_A_CONTEXT_UARS,	/* u32 */
 	SWIFTRDMA_UAR_A_CONTEXT_LIMIT,	/* u32 */
 	SWIFTRDMA_UAR_A_RECENT_WRS,	/* u64 */
+	SWIFTRDMA_UAR_A_CONTEXT,	/* u32 */
 	__SWIFTRDMA_UAR_A_MAX
 };
 
