@@ -56,9 +56,9 @@ static void test_all_five(void **state)
 	for (i = 1; i < CAUSES; i++)
 		if (!seen[i])
 			fail_msg("nothing for %s", cause_names[i]);
-	/* Who goes first may rise further. */
-	assert_true(find("port-kv")->act[0].ceiling == 7);
-	assert_true(find("port-web")->act[0].ceiling == 6);
+	/* Two that are to be told apart, and apart from the rest. */
+	assert_true(find("port-kv")->act[0].ceiling == 2);
+	assert_true(find("port-web")->act[0].ceiling == 1);
 	assert_null(find("port-bulk"));
 	assert_non_null(find("storm-bulk"));
 	assert_non_null(strstr(cfg.texts[0].because, "p99 <= 50 us"));
@@ -107,7 +107,7 @@ static void test_rate(void **state)
 			    "    when: port.util > port_busy and job.byte_rate < job.slo_byte_rate\n"
 			    "    fallback: port.util > port_busy and (count(jobs of port where job.wr_rate > 0/s) > 1 or count(jobs of port where job.doorbell_rate > 0/s) > 1)\n"
 			    "    do: job.level += 1\n"
-			    "    ceiling: 6\n"
+			    "    ceiling: 2\n"
 			    "    cooldown: 500 ms\n"
 			    "    undo:\n"
 			    "      when: port.util < port_calm\n"));
@@ -116,8 +116,8 @@ static void test_rate(void **state)
 	assert_null(find("scale-train"));
 	assert_non_null(find("storm-train"));
 	/* One more that wants a class. */
-	assert_true(find("port-kv")->act[0].ceiling == 7);
-	assert_true(find("port-web")->act[0].ceiling == 5);
+	assert_true(find("port-kv")->act[0].ceiling == 3);
+	assert_true(find("port-web")->act[0].ceiling == 1);
 	config_free(&cfg);
 	port_falls_back(caps_here());
 	/* A device that counts doorbells alone, as rxe, and one that counts WRs alone. */
@@ -164,17 +164,62 @@ static void test_both(void **state)
 	config_free(&cfg);
 }
 
-/* The highest level of the file is the highest there is. */
-static void test_levels(void **state)
+#define LEVEL(n) "- {level: " #n ", dscp: " #n "}\n"
+
+/*
+ * One step for each place in the order whose jobs are raised, within the levels that
+ * are set; of too few those that come last share the lowest.
+ */
+static const struct {
+	const char *levels, *order;
+	unsigned int kv, train, web;	/* 0: has no policy for the port */
+} ceilings[] = {
+	{ LEVEL(1) LEVEL(2) LEVEL(3), "kv > bulk", 1, 0, 0 },
+	{ LEVEL(1) LEVEL(2) LEVEL(3), "kv > web > bulk, odd", 2, 0, 1 },
+	{ LEVEL(1) LEVEL(2) LEVEL(3), "kv > train > web > bulk", 3, 2, 1 },
+	{ LEVEL(1) LEVEL(2) LEVEL(3), "kv, web > train > bulk", 2, 1, 2 },
+	/* The last of the order still goes before jobs without a place in it. */
+	{ LEVEL(1) LEVEL(2) LEVEL(3), "kv > web", 2, 0, 1 },
+	/* Who is not raised needs no step, wherever it stands. */
+	{ LEVEL(1) LEVEL(2) LEVEL(3), "kv > bulk > web > odd", 2, 0, 1 },
+	{ LEVEL(1) LEVEL(2) LEVEL(3), "bulk > kv > odd", 1, 0, 0 },
+	/* Those that are set, in whatever order, and level 0 is no step. */
+	{ LEVEL(6) LEVEL(0) LEVEL(2) LEVEL(5), "kv > train > web > bulk", 6, 5, 2 },
+	{ LEVEL(6) LEVEL(2) LEVEL(5), "kv > bulk", 2, 0, 0 },
+	/* Too few. */
+	{ LEVEL(3) LEVEL(4), "kv > train > web > bulk", 4, 3, 3 },
+	{ LEVEL(3), "kv > train > web > bulk", 3, 3, 3 },
+};
+
+static void has_ceiling(const char *name, unsigned int ceiling, unsigned int i)
 {
+	const struct policy *p = find(name);
+	double is = p ? p->act[0].ceiling : 0;
+
+	if (is != ceiling)
+		fail_msg("case %u, %s: %s has %g, not %u", i,
+			 ceilings[i].order, name, is, ceiling);
+}
+
+static void test_ceilings(void **state)
+{
+	unsigned int i;
+	char text[1024];
+
 	(void)state;
-	assert_true(load("levels:\n- {level: 2, dscp: 10}\n- {level: 3, dscp: 26}\n"
-			 JOBS "order: kv, web > bulk\n", caps_all()));
-	assert_true(find("port-kv")->act[0].ceiling == 3);
-	assert_true(find("port-web")->act[0].ceiling == 3);
-	/* Who has no place in the order is not asked to yield to those last. */
-	assert_non_null(find("merge-odd"));
-	config_free(&cfg);
+	for (i = 0; i < sizeof(ceilings) / sizeof(ceilings[0]); i++) {
+		snprintf(text, sizeof(text), "levels:\n%s" JOBS
+			 TRAIN("byte_rate: 5Gbit/s") "order: %s\n",
+			 ceilings[i].levels, ceilings[i].order);
+		assert_true(load(text, caps_all()));
+		has_ceiling("port-kv", ceilings[i].kv, i);
+		has_ceiling("port-train", ceilings[i].train, i);
+		has_ceiling("port-web", ceilings[i].web, i);
+		/* Who has no place in the order is not asked to yield to those last. */
+		assert_true(strstr(ceilings[i].order, "odd") ||
+			    find("merge-odd"));
+		config_free(&cfg);
+	}
 }
 
 /* Here nobody measures p99: the fallback acts, and the rest is idle. */
@@ -408,7 +453,7 @@ int main(void)
 		cmocka_unit_test(test_all_five),
 		cmocka_unit_test(test_rate),
 		cmocka_unit_test(test_both),
-		cmocka_unit_test(test_levels),
+		cmocka_unit_test(test_ceilings),
 		cmocka_unit_test(test_here),
 		cmocka_unit_test(test_device),
 		cmocka_unit_test(test_read_again),

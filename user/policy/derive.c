@@ -82,31 +82,51 @@ static bool leads(const struct config *cfg, const struct config_job *j)
 	return false;
 }
 
-/* The first class level that is left for this place in the order. */
-static uint32_t ceiling(const struct config *cfg, const struct config_job *job)
+/* Is its class raised, when a port is busy? */
+static bool raised(const struct config *cfg, const struct config_job *j)
 {
-	uint32_t top = 0, before = 0, last = 0;
+	return wants_class(j) && leads(cfg, j);
+}
+
+/* Places in the order whose jobs' classes are raised, from @from up to @to. */
+static uint32_t raised_ranks(const struct config *cfg, uint32_t from, uint32_t to)
+{
+	uint32_t rank, n = 0;
 	size_t i;
 
-	for (i = 0; i < cfg->n_levels; i++)
-		if (cfg->levels[i].level > top)
-			top = cfg->levels[i].level;
-	if (!top)
-		top = SWIFTRDMA_LEVEL_MAX;
-	/* Groups of equals that go first, and want levels too. */
-	for (i = 0; i < cfg->n_ranks; i++) {
-		const struct config_job *j;
-		size_t k;
-
-		for (k = 0; strcmp(cfg->jobs[k].name, cfg->ranks[i].job); k++)
-			;
-		j = &cfg->jobs[k];
-		if (!wants_class(j) || !outranks(j, job) || j->rank == last)
-			continue;
-		last = j->rank;
-		before++;
+	for (rank = from; rank <= to; rank++) {
+		for (i = 0; i < cfg->n_jobs; i++)
+			if (cfg->jobs[i].rank == rank &&
+			    raised(cfg, &cfg->jobs[i]))
+				break;
+		n += i < cfg->n_jobs;
 	}
-	return top > before ? top - before : 1;
+	return n;
+}
+
+/*
+ * A level for each place in the order that is to be told apart from those after it,
+ * and no more: a switch has few queues. Where fewer levels are set than there are
+ * such places, the last ones share the lowest.
+ */
+static uint32_t ceiling(const struct config *cfg, const struct config_job *job)
+{
+	uint32_t level[SWIFTRDMA_LEVEL_MAX + 1], n = 0, l, before, step;
+	bool set[SWIFTRDMA_LEVEL_MAX + 1] = { false }, any = false;
+	size_t i;
+
+	for (i = 0; i < cfg->n_levels; i++) {
+		set[cfg->levels[i].level] = true;
+		any |= cfg->levels[i].level > 0;
+	}
+	for (l = 1; l <= SWIFTRDMA_LEVEL_MAX; l++)
+		if (set[l] || !any)
+			level[n++] = l;
+	before = raised_ranks(cfg, 1, job->rank - 1);
+	step = raised_ranks(cfg, job->rank, (uint32_t)cfg->n_jobs);
+	if (before + step > n)
+		step = n > before ? n - before : 1;
+	return level[step - 1];
 }
 
 /* What shows that the job suffers, and what it was promised. */
