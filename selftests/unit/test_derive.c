@@ -194,7 +194,18 @@ static const struct {
 static void has_ceiling(const char *name, unsigned int ceiling, unsigned int i)
 {
 	const struct policy *p = find(name);
-	double is = p ? p->act[0].ceiling : 0;
+	const struct step *st = p ? &p->act[0] : NULL;
+	double is = !st ? 0 : st->op == STEP_SET ? st->n : st->ceiling;
+
+	/* No step ends at a level that is not set. */
+	for (double l = st ? st->floor > 1 ? st->floor : 1 : 9;
+	     l <= is && st->op == STEP_ADD; l++) {
+		char text[32];
+
+		snprintf(text, sizeof(text), "level: %g,", l);
+		if (!strstr(ceilings[i].levels, text))
+			fail_msg("case %u: %s goes to level %g", i, name, l);
+	}
 
 	if (is != ceiling)
 		fail_msg("case %u, %s: %s has %g, not %u", i,

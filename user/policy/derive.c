@@ -107,10 +107,12 @@ static uint32_t raised_ranks(const struct config *cfg, uint32_t from, uint32_t t
 /*
  * A level for each place in the order that is to be told apart from those after it,
  * and no more: a switch has few queues. Where fewer levels are set than there are
- * such places, the last ones share the lowest.
+ * such places, the last ones share the lowest. Where levels are left out, a step
+ * does not go through them.
  */
-static uint32_t ceiling(const struct config *cfg, const struct config_job *job)
+static void put_level(struct writer *w, const struct config_job *job)
 {
+	const struct config *cfg = w->cfg;
 	uint32_t level[SWIFTRDMA_LEVEL_MAX + 1], n = 0, l, before, step;
 	bool set[SWIFTRDMA_LEVEL_MAX + 1] = { false }, any = false;
 	size_t i;
@@ -126,7 +128,15 @@ static uint32_t ceiling(const struct config *cfg, const struct config_job *job)
 	step = raised_ranks(cfg, job->rank, (uint32_t)cfg->n_jobs);
 	if (before + step > n)
 		step = n > before ? n - before : 1;
-	return level[step - 1];
+	l = level[step - 1];
+	if (l - level[0] != step - 1) {
+		put(w, "    do: job.level = %u\n", l);
+		return;
+	}
+	put(w, "    do: job.level += 1\n");
+	if (level[0] > 1)
+		put(w, "    floor: %u\n", level[0]);
+	put(w, "    ceiling: %u\n", l);
 }
 
 /* What shows that the job suffers, and what it was promised. */
@@ -266,8 +276,7 @@ static void port(struct writer *w, const struct config_job *j)
 	put(w, "    when: port.util > port_busy and %s\n", when);
 	put(w, "    fallback: port.util > port_busy and %s\n", guarded(j) ? "job.qps > 0" :
 	    "(count(jobs of port where job.wr_rate > 0/s) > 1 or count(jobs of port where job.doorbell_rate > 0/s) > 1)");
-	put(w, "    do: job.level += 1\n    ceiling: %u\n",
-	    ceiling(w->cfg, j));
+	put_level(w, j);
 	cooldown(w);
 	put(w, "    undo:\n      when: port.util < port_calm\n");
 	hold(w);
