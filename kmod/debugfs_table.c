@@ -409,10 +409,14 @@ static void show_override(struct seq_file *m, const struct srdma_override *o)
 		snprintf(target, sizeof(target), "job %s", o->job->name);
 	else
 		snprintf(target, sizeof(target), "qp %u", o->key & 0xffffff);
-	seq_printf(m, "%8llu %4u %-16s %8lld %-11s %10llu %-36s %-8s %s\n", l->id, l->rank,
+	seq_printf(m, "%8llu %4u %-16s %8lld %-11s %10llu %-36s %-9s", l->id, l->rank,
 		   l->origin, div_s64(max(left, 0LL), NSEC_PER_MSEC), knob_name(o->knob),
-		   o->value, target, o->in_force ? "yes" : "outranked",
-		   o->reason[0] ? o->reason : "-");
+		   o->value, target, o->in_force ? "yes" : "outranked");
+	if (o->decision)
+		seq_printf(m, " %-31s %10llu", o->decision->policy, o->decision->tick);
+	else
+		seq_printf(m, " %-31s %10s", "-", "-");
+	seq_printf(m, " %s\n", o->reason[0] ? o->reason : "-");
 }
 
 static void show_overrides(struct seq_file *m, const struct srdma_dev *dev)
@@ -420,7 +424,7 @@ static void show_overrides(struct seq_file *m, const struct srdma_dev *dev)
 	struct srdma_override *o;
 	struct srdma_lease *l;
 
-	seq_puts(m, "   lease rank origin            left_ms knob             value target                               in_force reason\n");
+	seq_puts(m, "   lease rank origin            left_ms knob             value target                               in_force  policy                                tick reason\n");
 	mutex_lock(&srdma_ctl_lock);
 	list_for_each_entry(l, &srdma_leases, node)
 		list_for_each_entry(o, &l->overrides, node)

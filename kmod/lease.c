@@ -279,6 +279,7 @@ static struct srdma_override *make_override(const struct srdma_act_item *item,
 	o->any_dev = !item->has_dev;
 	o->dev = item->dev;
 	strscpy(o->reason, item->reason ?: "", sizeof(o->reason));
+	o->decision = srdma_decision_get(item->decision);
 	if (item->job && srdma_path_part(item->knob) >= 0) {
 		*why = "udp_sport and lag_port are of a single QP, not of a job";
 		ret = -EOPNOTSUPP;
@@ -360,6 +361,7 @@ static struct srdma_batch *make_batch(const struct srdma_act_lease *lease,
 		to->key = o->key;
 		to->serial = o->serial;
 		strscpy(to->reason, o->reason, sizeof(to->reason));
+		to->decision = srdma_decision_get(o->decision);
 	}
 	return b;
 }

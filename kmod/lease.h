@@ -41,6 +41,7 @@ struct srdma_act_item {
 	u32 qpn;
 	u64 serial;
 	const char *reason;	/* NULL: none */
+	struct srdma_decision *decision;	/* the caller's reference, or NULL */
 };
 
 #define SRDMA_ENFORCED								\

@@ -233,6 +233,8 @@ static int put_item(struct sk_buff *skb, const struct srdma_batch *b, int item,
 	if (i->reason[0] &&
 	    nla_put_string(skb, SWIFTRDMA_ACTION_A_REASON, i->reason))
 		return -EMSGSIZE;
+	if (srdma_fill_decision(skb, i->decision))
+		return -EMSGSIZE;
 	lease = nla_nest_start(skb, SWIFTRDMA_ACTION_A_LEASE);
 	if (!lease ||
 	    nla_put_u64_64bit(skb, SWIFTRDMA_LEASE_A_ID, b->lease.id,

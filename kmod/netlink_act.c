@@ -19,7 +19,25 @@ static const struct nla_policy lease_policy[SWIFTRDMA_LEASE_A_ORIGIN + 1] = {
 	[SWIFTRDMA_LEASE_A_ORIGIN]	= SRDMA_NAME_POLICY,
 };
 
-static const struct nla_policy action_policy[SWIFTRDMA_ACTION_A_REASON + 1] = {
+static const struct nla_policy reading_policy[SWIFTRDMA_READING_A_VALUE + 1] = {
+	[SWIFTRDMA_READING_A_SIGNAL]	= SRDMA_NAME_POLICY,
+	[SWIFTRDMA_READING_A_VALUE]	= { .type = NLA_S64 },
+};
+
+static const struct nla_policy decision_policy[SWIFTRDMA_DECISION_A_READING + 1] = {
+	[SWIFTRDMA_DECISION_A_POLICY]	= SRDMA_NAME_POLICY,
+	[SWIFTRDMA_DECISION_A_TICK]	= { .type = NLA_U64 },
+	[SWIFTRDMA_DECISION_A_COOLDOWN]	= { .type = NLA_U64 },
+	[SWIFTRDMA_DECISION_A_STEPS_LEFT] = { .type = NLA_U32 },
+	[SWIFTRDMA_DECISION_A_ACTS_LEFT] = { .type = NLA_U32 },
+	[SWIFTRDMA_DECISION_A_DEV_INDEX] = { .type = NLA_U32 },
+	[SWIFTRDMA_DECISION_A_PORT]	= { .type = NLA_U32 },
+	[SWIFTRDMA_DECISION_A_UAR]	= { .type = NLA_U32 },
+	[SWIFTRDMA_DECISION_A_QPN]	= NLA_POLICY_FULL_RANGE(NLA_U32, &qpn_range),
+	[SWIFTRDMA_DECISION_A_READING]	= NLA_POLICY_NESTED(reading_policy),
+};
+
+static const struct nla_policy action_policy[SWIFTRDMA_ACTION_A_DECISION + 1] = {
 	[SWIFTRDMA_ACTION_A_KNOB]	= NLA_POLICY_RANGE(NLA_U32, SWIFTRDMA_KNOB_LEVEL,
 							   SWIFTRDMA_KNOB_MAX),
 	[SWIFTRDMA_ACTION_A_VALUE]	= { .type = NLA_U64 },
@@ -30,6 +48,7 @@ static const struct nla_policy action_policy[SWIFTRDMA_ACTION_A_REASON + 1] = {
 	[SWIFTRDMA_ACTION_A_QP_SERIAL]	= { .type = NLA_U64 },
 	[SWIFTRDMA_ACTION_A_REASON]	= { .type = NLA_NUL_STRING,
 					    .len = SWIFTRDMA_REASON_LEN - 1 },
+	[SWIFTRDMA_ACTION_A_DECISION]	= NLA_POLICY_NESTED(decision_policy),
 };
 
 const struct nla_policy srdma_act_policy[SWIFTRDMA_A_ACTION + 1] = {
@@ -148,14 +167,91 @@ static int parse_value(struct srdma_act_item *item, struct nlattr **tb,
 	return 0;
 }
 
+static int check_reading(const struct nlattr *nest, struct netlink_ext_ack *extack)
+{
+	struct nlattr *tb[SWIFTRDMA_READING_A_VALUE + 1];
+	int ret;
+
+	ret = srdma_parse_nest(tb, SWIFTRDMA_READING_A_VALUE, nest, reading_policy, 0, extack);
+	if (ret)
+		return ret;
+	if (!tb[SWIFTRDMA_READING_A_SIGNAL])
+		return srdma_missing(extack, nest, SWIFTRDMA_READING_A_SIGNAL,
+				     "a reading of what? SIGNAL is missing");
+	if (!srdma_is_name(nla_data(tb[SWIFTRDMA_READING_A_SIGNAL]))) {
+		NL_SET_ERR_MSG_ATTR(extack, tb[SWIFTRDMA_READING_A_SIGNAL],
+				    "a signal is 1 to 31 of A-Z a-z 0-9 _ . -");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int check_readings(const struct nlattr *decision, struct netlink_ext_ack *extack)
+{
+	const struct nlattr *nla;
+	int rem, ret, n = 0;
+
+	nla_for_each_nested(nla, decision, rem) {
+		if (nla_type(nla) != SWIFTRDMA_DECISION_A_READING)
+			continue;
+		if (n++ == SWIFTRDMA_READINGS_MAX) {
+			NL_SET_ERR_MSG_ATTR(extack, nla, "more than 12 readings in a decision");
+			return -E2BIG;
+		}
+		ret = check_reading(nla, extack);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+/* What it says is kept in the form it has here, which is bounded: no attribute is twice. */
+static int parse_decision(struct srdma_act_item *item, const struct nlattr *nest,
+			  struct netlink_ext_ack *extack)
+{
+	struct nlattr *tb[SWIFTRDMA_DECISION_A_READING + 1];
+	struct nlattr *policy, *tick;
+	struct srdma_decision *d;
+	int ret;
+
+	ret = srdma_parse_nest(tb, SWIFTRDMA_DECISION_A_READING, nest, decision_policy,
+			       BIT_ULL(SWIFTRDMA_DECISION_A_READING), extack);
+	if (!ret)
+		ret = check_readings(nest, extack);
+	if (ret)
+		return ret;
+	policy = tb[SWIFTRDMA_DECISION_A_POLICY];
+	if (!policy)
+		return srdma_missing(extack, nest, SWIFTRDMA_DECISION_A_POLICY,
+				     "whose decision? POLICY is missing");
+	tick = tb[SWIFTRDMA_DECISION_A_TICK];
+	if (!tick)
+		return srdma_missing(extack, nest, SWIFTRDMA_DECISION_A_TICK,
+				     "a decision is of a tick: TICK is missing");
+	if (!srdma_is_name(nla_data(policy))) {
+		NL_SET_ERR_MSG_ATTR(extack, policy, "a policy is 1 to 31 of A-Z a-z 0-9 _ . -");
+		return -EINVAL;
+	}
+	d = kmalloc(struct_size(d, attrs, nla_len(nest)), GFP_KERNEL_ACCOUNT);
+	if (!d)
+		return -ENOMEM;
+	refcount_set(&d->refs, 1);
+	d->tick = nla_get_u64(tick);
+	strscpy(d->policy, nla_data(policy), sizeof(d->policy));
+	d->len = nla_len(nest);
+	memcpy(d->attrs, nla_data(nest), d->len);
+	item->decision = d;
+	return 0;
+}
+
 static int parse_item(struct srdma_act_item *item, const struct nlattr *nest,
 		      struct netlink_ext_ack *extack)
 {
-	struct nlattr *tb[SWIFTRDMA_ACTION_A_REASON + 1];
+	struct nlattr *tb[SWIFTRDMA_ACTION_A_DECISION + 1];
 	struct nlattr *knob;
 	int ret;
 
-	ret = srdma_parse_nest(tb, SWIFTRDMA_ACTION_A_REASON, nest, action_policy, 0,
+	ret = srdma_parse_nest(tb, SWIFTRDMA_ACTION_A_DECISION, nest, action_policy, 0,
 			       extack);
 	if (ret)
 		return ret;
@@ -184,6 +280,8 @@ static int parse_item(struct srdma_act_item *item, const struct nlattr *nest,
 		ret = parse_value(item, tb, nest, extack);
 	if (!ret && tb[SWIFTRDMA_ACTION_A_REASON])
 		item->reason = nla_data(tb[SWIFTRDMA_ACTION_A_REASON]);
+	if (!ret && tb[SWIFTRDMA_ACTION_A_DECISION])
+		ret = parse_decision(item, tb[SWIFTRDMA_ACTION_A_DECISION], extack);
 	return ret;
 }
 
@@ -239,6 +337,15 @@ static int parse_items(struct srdma_act_item *items, struct genl_info *info)
 	return 0;
 }
 
+static void free_items(struct srdma_act_item *items, int n)
+{
+	int i;
+
+	for (i = 0; items && i < n; i++)
+		srdma_decision_put(items[i].decision);
+	kvfree(items);
+}
+
 int srdma_act_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct nlattr *nest = info->attrs[SWIFTRDMA_A_LEASE];
@@ -273,7 +380,7 @@ int srdma_act_doit(struct sk_buff *skb, struct genl_info *info)
 	if (!reply)
 		return -ENOMEM;
 	if (n) {
-		items = kcalloc(n, sizeof(*items), GFP_KERNEL);
+		items = kvcalloc(n, sizeof(*items), GFP_KERNEL);
 		ret = items ? parse_items(items, info) : -ENOMEM;
 		if (ret)
 			goto err;
@@ -284,11 +391,11 @@ int srdma_act_doit(struct sk_buff *skb, struct genl_info *info)
 			      why ?: "the batch was not applied");
 		goto err;
 	}
-	kfree(items);
+	free_items(items, n);
 	return act_reply(reply, info, &lease, batch);
 
 err:
-	kfree(items);
+	free_items(items, n);
 	nlmsg_free(reply);
 	return ret;
 }

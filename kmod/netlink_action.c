@@ -81,6 +81,7 @@ static int put_override(struct sk_buff *skb, const struct srdma_override *o)
 	if (ret || put_lease(skb, o->lease) ||
 	    (o->reason[0] &&
 	     nla_put_string(skb, SWIFTRDMA_ACTION_A_REASON, o->reason)) ||
+	    srdma_fill_decision(skb, o->decision) ||
 	    (o->in_force && nla_put_flag(skb, SWIFTRDMA_ACTION_A_IN_FORCE)))
 		return -EMSGSIZE;
 	/* A limit is in force at once; a class and a path have to reach the QPs. */

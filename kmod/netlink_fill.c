@@ -274,6 +274,13 @@ int srdma_fill_tally(struct sk_buff *skb, const struct srdma_tally *t)
 	return 0;
 }
 
+int srdma_fill_decision(struct sk_buff *skb, const struct srdma_decision *d)
+{
+	if (!d)
+		return 0;
+	return nla_put(skb, SWIFTRDMA_ACTION_A_DECISION | NLA_F_NESTED, d->len, d->attrs);
+}
+
 int srdma_fill_snapshot(struct sk_buff *skb, const struct srdma_dump *d)
 {
 	struct nlattr *nest = nla_nest_start(skb, SWIFTRDMA_A_SNAPSHOT);

@@ -188,6 +188,8 @@ int srdma_put_owner(struct sk_buff *skb, int type, const struct srdma_owner *o,
 int srdma_fill_qp(struct sk_buff *skb, const struct srdma_qp *q,
 		  const struct srdma_reader *who, u64 now);
 int srdma_fill_tally(struct sk_buff *skb, const struct srdma_tally *t);
+/* @d: NULL: nothing is filled in. */
+int srdma_fill_decision(struct sk_buff *skb, const struct srdma_decision *d);
 int srdma_fill_snapshot(struct sk_buff *skb, const struct srdma_dump *d);
 
 /* netlink_get.c */

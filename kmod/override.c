@@ -159,6 +159,7 @@ void srdma_override_free(struct srdma_override *o)
 {
 	if (o->job)
 		srdma_job_put(o->job);
+	srdma_decision_put(o->decision);
 	kfree(o);
 }
 

@@ -3,10 +3,45 @@
 #define SRDMA_OVERRIDE_H
 
 #include <linux/list.h>
+#include <linux/netlink.h>
+#include <linux/refcount.h>
+#include <linux/slab.h>
 
 #include "job.h"
 
 struct srdma_lease;
+
+/**
+ * struct srdma_decision - what a policy decided an override by, told as it came
+ * @refs: an override's, and that of a batch whose results are still to be told
+ * @tick: %SWIFTRDMA_DECISION_A_TICK
+ * @policy: %SWIFTRDMA_DECISION_A_POLICY
+ * @len: bytes of @attrs
+ * @attrs: the payload of %SWIFTRDMA_ACTION_A_DECISION, validated by netlink_act.c
+ *
+ * Never changes. The kernel makes no use of it.
+ */
+struct srdma_decision {
+	refcount_t refs;
+	u64 tick;
+	char policy[SWIFTRDMA_NAME_LEN];
+	u16 len;
+	u8 attrs[] __aligned(NLA_ALIGNTO);
+};
+
+/* NULL: there is none. */
+static inline struct srdma_decision *srdma_decision_get(struct srdma_decision *d)
+{
+	if (d)
+		refcount_inc(&d->refs);
+	return d;
+}
+
+static inline void srdma_decision_put(struct srdma_decision *d)
+{
+	if (d && refcount_dec_and_test(&d->refs))
+		kfree(d);
+}
 
 /*
  * Overrides are desired state. Each belongs to a lease; recomputing what is in
@@ -27,6 +62,7 @@ struct srdma_lease;
  * @serial: of the QP
  * @in_force: not outranked on at least one device
  * @reason: as given
+ * @decision: what a policy decided it by, with a reference; NULL: nobody said
  */
 struct srdma_override {
 	struct list_head node;
@@ -40,6 +76,7 @@ struct srdma_override {
 	u64 serial;
 	bool in_force;
 	char reason[SWIFTRDMA_REASON_LEN];
+	struct srdma_decision *decision;
 };
 
 /*

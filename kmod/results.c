@@ -194,9 +194,11 @@ void srdma_batch_free(struct srdma_batch *b)
 {
 	int i;
 
-	for (i = 0; i < b->n; i++)
+	for (i = 0; i < b->n; i++) {
 		if (b->items[i].job)
 			srdma_job_put(b->items[i].job);
+		srdma_decision_put(b->items[i].decision);
+	}
 	kvfree(b);
 }
 

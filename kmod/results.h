@@ -30,6 +30,7 @@ struct srdma_batch_item {
 	u32 key;
 	u64 serial;
 	char reason[SWIFTRDMA_REASON_LEN];
+	struct srdma_decision *decision;	/* reference, or NULL */
 };
 
 struct srdma_batch {

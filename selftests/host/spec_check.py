@@ -12,7 +12,7 @@ import sys
 import yaml
 
 FAMILY = "SWIFTRDMA_"
-TYPES = ("u32", "u64", "s32", "string", "flag", "binary", "nest")
+TYPES = ("u32", "u64", "s32", "s64", "string", "flag", "binary", "nest")
 
 
 def c_name(prefix, name):

@@ -122,17 +122,24 @@ point $? "it acts"
 is "it keeps CAP_NET_ADMIN and nothing else" "$(caps $agent)" "3*0000000000001000 1*1"
 says 'result .* job fleet: .* 6 QPs, 6 done'
 point $? "it says how it went"
-why='up: job fleet qps 6 > 0: level 0 -> 3 \[tick [1-9][0-9]*, next in 200 ms\]'
+why='up: job fleet qps 6 > 0: level 0 -> 3$'
 like "the decision is kept with what it did, and why" \
 	"$(swiftrdma action show)" "override +fleet .* level +3 +yes .* agent .* $why"
-is "... in numbers, too" \
-	"$(swiftrdma -j action show | jq -c '.[] | select(.kind == "override") | [.policy, .tick > 0, .cooldown, .origin, .in_force]')" \
-	'["up",true,200000000,"agent",true]'
+is "... by which policy, when, and by which signals" \
+	"$(swiftrdma -j action show | jq -c '.[] | select(.kind == "override") | [.policy, .tick > 0, .cooldown, .origin, .in_force, .signals]')" \
+	'["up",true,200000000,"agent",true,{"job.qps":6}]'
+like "... also in debugfs" "$(cat $srdma_debugfs/rxe0/actions)" " up +[1-9][0-9]* $why"
 wait_for 10 grep -q '"tick"' "$fleet_dir/heard"
 is "whoever listened to the module heard of it" \
-	"$(told '[.job, .knob, .value, .policy, .tick > 0, .cooldown]' | head -n 1)" \
-	'["fleet","level",3,"up",true,200000000]'
-like "... in the same words" "$(told .reason | head -n 1)" "$why"
+	"$(told '[.job, .knob, .value, .policy, .tick > 0, .cooldown, .signals]' | head -n 1)" \
+	'["fleet","level",3,"up",true,200000000,{"job.qps":6}]'
+is "... in the same words" "$(told .reason | head -n 1)" \
+	'"up: job fleet qps 6 > 0: level 0 -> 3"'
+swiftrdma action set job fleet max_qps 100000 for 10s reason 'up: by me: level 0 -> 7 [tick 9]' >/dev/null
+is "whoever writes so is not taken for a policy" \
+	"$(swiftrdma -j action show | jq -c '.[] | select(.knob == "max_qps") | [.reason, .policy, .tick]')" \
+	'["up: by me: level 0 -> 7 [tick 9]",null,null]'
+swiftrdma action clear job fleet >/dev/null
 kill $listens
 first=$(lease)
 like "it holds a lease" "$first" '^\[[0-9]+,3\]$'

@@ -89,8 +89,11 @@ serial=$(swiftrdma -j qp show qpn "$qpn" | jq '.[0].id')
 event "of a QP it hears in time" ".event == \"created\" and .id == $serial"
 kill -STOP "$monitor" "$recorder"
 churn --dev rxe0 --procs 2 --total 4000 --modify none >/tmp/churned
-# An event for each item: 256 of them cost one request.
-items="action{knob=7 value=1000 job=test reason=$(printf 'x%.0s' {1..250})}@256"
+# An event for each item: 256 of them cost one request, here of all that an item may have.
+name31=$(printf 'n%.0s' {1..31})
+items="action{knob=7 value=1000 job=test reason=$(printf 'x%.0s' {1..255}) decision{policy=$name31"
+items+=" tick=1 cooldown=2 steps_left=3 acts_left=4 dev_index=5 port=6 uar=7 qpn=8"
+items+=" reading{signal=$name31 value=9}@12}}@256"
 lease=$(nlreq --lease ACT doit "lease{origin=test}")
 for _ in {1..60}; do
 	nlreq ACT doit "lease{id=$lease} $items" >/tmp/flood
@@ -115,6 +118,9 @@ qpsh_stop b
 check "every QP that it heard of has an end, once, but for the one that lives" wait_for 60 settled "$unheard"
 qpsh_stop d
 check "the flood was more than it saw" test "$(count '.event == "action"')" -lt $((60 * 256))
+is "each action came whole, with all that it was decided by" \
+	"$(jq -c 'select(.event == "action" and .policy) | [(.reason | length), .policy, .tick, .cooldown, .steps_left, .acts_left, .seen_port, .seen_uar, .seen_qpn, .signals]' "$log" | sort -u)" \
+	"[255,\"$name31\",1,2,3,4,6,7,8,{\"$name31\":0.000009}]"
 check "what it saw was real" test "$(count '.event == "created"')" -gt 0
 check "a recording says so too" wait_for 60 \
 	replayed '.event == "lost" and .reason == "events came faster than they were read"'

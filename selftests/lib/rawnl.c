@@ -50,6 +50,26 @@ static const struct rawnl_attr lease_attrs[] = {
 	{ .name = NULL }
 };
 
+static const struct rawnl_attr reading_attrs[] = {
+	STR("signal", SWIFTRDMA_READING_A_SIGNAL, SWIFTRDMA_NAME_LEN - 1),
+	U64("value", SWIFTRDMA_READING_A_VALUE),
+	{ .name = NULL }
+};
+
+static const struct rawnl_attr decision_attrs[] = {
+	STR("policy", SWIFTRDMA_DECISION_A_POLICY, SWIFTRDMA_NAME_LEN - 1),
+	U64("tick", SWIFTRDMA_DECISION_A_TICK),
+	U64("cooldown", SWIFTRDMA_DECISION_A_COOLDOWN),
+	U32("steps_left", SWIFTRDMA_DECISION_A_STEPS_LEFT),
+	U32("acts_left", SWIFTRDMA_DECISION_A_ACTS_LEFT),
+	U32("dev_index", SWIFTRDMA_DECISION_A_DEV_INDEX),
+	U32("port", SWIFTRDMA_DECISION_A_PORT),
+	U32("uar", SWIFTRDMA_DECISION_A_UAR),
+	U32("qpn", SWIFTRDMA_DECISION_A_QPN),
+	NEST("reading", SWIFTRDMA_DECISION_A_READING, true, reading_attrs),
+	{ .name = NULL }
+};
+
 static const struct rawnl_attr action_attrs[] = {
 	U32("knob", SWIFTRDMA_ACTION_A_KNOB),
 	U64("value", SWIFTRDMA_ACTION_A_VALUE),
@@ -59,6 +79,7 @@ static const struct rawnl_attr action_attrs[] = {
 	U32("qpn", SWIFTRDMA_ACTION_A_QPN),
 	U64("qp_serial", SWIFTRDMA_ACTION_A_QP_SERIAL),
 	STR("reason", SWIFTRDMA_ACTION_A_REASON, SWIFTRDMA_REASON_LEN - 1),
+	NEST("decision", SWIFTRDMA_ACTION_A_DECISION, false, decision_attrs),
 	{ .name = NULL }
 };
 
@@ -487,7 +508,7 @@ int rawnl_open(struct rawnl *nl, int fd)
 	struct rawnl_req *req = malloc(sizeof(*req));
 	struct rawnl found = { .fd = -1 };
 	struct rawnl_reply reply;
-	int one = 1, err;
+	int one = 1, room = sizeof(req->buf), err;
 
 	memset(nl, 0, sizeof(*nl));
 	nl->seq = SEQ_START;
@@ -499,6 +520,7 @@ int rawnl_open(struct rawnl *nl, int fd)
 	}
 	setsockopt(nl->fd, SOL_NETLINK, NETLINK_EXT_ACK, &one, sizeof(one));
 	setsockopt(nl->fd, SOL_NETLINK, NETLINK_CAP_ACK, &one, sizeof(one));
+	setsockopt(nl->fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
 
 	rawnl_encode(req, CTRL_CMD_GETFAMILY, false, NULL, NULL, RAWNL_RIGHT);
 	put(req, CTRL_ATTR_FAMILY_NAME, SWIFTRDMA_GENL_NAME, sizeof(SWIFTRDMA_GENL_NAME));

@@ -19,7 +19,7 @@
 
 #include <rdma/swiftrdma.h>
 
-#define RAWNL_MAX	(256 * 1024)
+#define RAWNL_MAX	(512 * 1024)
 
 enum rawnl_kind { RAWNL_U32, RAWNL_U64, RAWNL_STR, RAWNL_FLAG, RAWNL_NEST };
 

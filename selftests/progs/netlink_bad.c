@@ -48,7 +48,9 @@ static const struct good goods[] = {
 	{ SWIFTRDMA_CMD_JOB_DEL, DO, "job_obj{name=new origin=test}", true },
 	{ SWIFTRDMA_CMD_ACT, DO,
 	  "lease{ttl_ms=60000 rank=9 origin=test} "
-	  "action{knob=1 value=3 job=there dev_index=$dev reason=why} "
+	  "action{knob=1 value=3 job=there dev_index=$dev reason=why "
+	  "decision{policy=p tick=1 cooldown=2 steps_left=3 acts_left=4 dev_index=$dev port=1 "
+	  "uar=$uar qpn=$qpn reading{signal=port.util value=1} reading{signal=job.qps}}} "
 	  "action{knob=1 value=3 dev_index=$dev qpn=$qpn qp_serial=$serial}", true },
 	{ SWIFTRDMA_CMD_ACT, DO,
 	  "lease{id=$lease ttl_ms=60000} action{knob=1 clear job=there reason=why}", true },
@@ -235,6 +237,7 @@ static const struct bad bads[] = {
 
 #undef MIDDLE
 #define MIDDLE(item)	"lease{id=$lease} " GOOD_ITEM " " item " " GOOD_ITEM
+#define DECIDED(by)	MIDDLE("action{knob=1 value=1 job=there " by "}")
 	{ SWIFTRDMA_CMD_ACT, DO, MIDDLE("action{^knob=0 value=1 job=there}"), ERANGE, 0, RANGE },
 	{ SWIFTRDMA_CMD_ACT, DO, MIDDLE("action{^knob=12 value=1 job=there}"), ERANGE, 0, RANGE },
 	/* rxe has no such elements, so nobody gets to the range of a rate or a weight. */
@@ -259,6 +262,21 @@ static const struct bad bads[] = {
 	  EINVAL, 0, "goes with a QPN" },
 	{ SWIFTRDMA_CMD_ACT, DO, MIDDLE("action{knob=1 value=1 dev_index=$dev ^qpn=0x1000000}"),
 	  ERANGE, 0, RANGE },
+	{ SWIFTRDMA_CMD_ACT, DO, DECIDED("^decision{tick=1}"), EINVAL,
+	  SWIFTRDMA_DECISION_A_POLICY, "POLICY is missing" },
+	{ SWIFTRDMA_CMD_ACT, DO, DECIDED("^decision{policy=p}"), EINVAL,
+	  SWIFTRDMA_DECISION_A_TICK, "TICK is missing" },
+	{ SWIFTRDMA_CMD_ACT, DO, DECIDED("decision{^policy=a:b tick=1}"), EINVAL, 0,
+	  "a policy is" },
+	{ SWIFTRDMA_CMD_ACT, DO, DECIDED("decision{policy=p tick=1 ^qpn=0x1000000}"), ERANGE, 0,
+	  RANGE },
+	{ SWIFTRDMA_CMD_ACT, DO, DECIDED("decision{policy=p tick=1 ^reading{value=1}}"), EINVAL,
+	  SWIFTRDMA_READING_A_SIGNAL, "SIGNAL is missing" },
+	{ SWIFTRDMA_CMD_ACT, DO, DECIDED("decision{policy=p tick=1 reading{^signal=a/b}}"), EINVAL,
+	  0, "a signal is" },
+	{ SWIFTRDMA_CMD_ACT, DO,
+	  DECIDED("decision{policy=p tick=1 reading{signal=job.qps value=1}@12 ^reading{signal=a}}"),
+	  E2BIG, 0, "more than 12 readings" },
 
 	{ SWIFTRDMA_CMD_ACTION_GET, DUMP, "^dev_index=1", EINVAL, 0, UNSUPPORTED },
 	{ SWIFTRDMA_CMD_LEVEL_GET, DUMP, "^job=there", EINVAL, 0, UNSUPPORTED },

@@ -117,6 +117,25 @@ static void test_imbalance(void **state)
 	assert_int_equal(c->pid, 0);
 }
 
+/* By what policy, when, where and by which readings. */
+static void assert_decided(const struct snap_decision *d, uint64_t tick)
+{
+	assert_string_equal(d->policy, "port");
+	assert_int_equal(d->tick, tick);
+	assert_int_equal(d->has & SNAP_SEEN_DEV, SNAP_SEEN_DEV);
+	assert_int_equal(d->has & SNAP_SEEN_PORT, SNAP_SEEN_PORT);
+	assert_false(d->has & (SNAP_SEEN_UAR | SNAP_SEEN_QP | SNAP_STEPS_LEFT |
+			       SNAP_ACTS_LEFT));
+	assert_int_equal(d->dev, 0);
+	assert_int_equal(d->port, 1);
+	assert_int_equal(d->n_readings, 2);
+	assert_string_equal(d->readings[0].signal, "port.util");
+	assert_true(d->readings[0].known);
+	assert_int_equal(d->readings[0].value, 950000);
+	assert_string_equal(d->readings[1].signal, "job.qps");
+	assert_int_equal(d->readings[1].value, 2000000);
+}
+
 static void test_acts_and_gives_back(void **state)
 {
 	int i;
@@ -132,7 +151,8 @@ static void test_acts_and_gives_back(void **state)
 	assert_int_equal(fake.rank, 42);
 	assert_int_equal(fake.ttl_ms, 2000);
 	assert_string_equal(fake.got[0].reason,
-			    "port: port rxe0/1 util 95 % > 80 % and job kv qps 2 > 0: level 0 -> 1 [tick 2, next in 100 ms]");
+			    "port: port rxe0/1 util 95 % > 80 % and job kv qps 2 > 0: level 0 -> 1");
+	assert_decided(&fake.got[0].decision, 2);
 	assert_false(fake.got[0].has_dev);
 	for (i = 0; i < 5; i++)
 		tick(100, 0.95);

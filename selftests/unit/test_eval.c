@@ -13,11 +13,11 @@ static void test_port_policy(void **state)
 	util(0.973);
 	assert_int_equal(eval(1000), 1);
 	assert_string_equal(out[0].job, "kv");
-	assert_string_equal(out[0].dev, "rxe0");
-	assert_int_equal(out[0].port, 1);
+	assert_string_equal(out[0].seen.dev, "rxe0");
+	assert_int_equal(out[0].seen.port, 1);
 	assert_int_equal(out[0].knob, SWIFTRDMA_KNOB_LEVEL);
 	assert_true(out[0].old == 0 && out[0].new == 3);
-	assert_true(out[0].values[0].v == 0.973 && out[0].values[1].v == 2);
+	assert_true(out[0].seen.values[0].v == 0.973 && out[0].seen.values[1].v == 2);
 	assert_false(out[0].undo);
 	assert_string_equal(out[0].reason,
 			    "port: port rxe0/1 util 97.3 % > 80 % and job kv qps 2 > 0: level 0 -> 3");

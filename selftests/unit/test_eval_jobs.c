@@ -129,7 +129,7 @@ static void test_two_ports(void **state)
 	assert_int_equal(eval(1100), 0);
 	signal_set(&sig, SIG_PORT_UTIL, 1, 0.9);
 	assert_int_equal(eval(1200), 1);
-	assert_true(out[0].has_port && out[0].port == 2);
+	assert_true(out[0].seen.has_port && out[0].seen.port == 2);
 	assert_non_null(strstr(out[0].reason, "port rxe0/2 util 90 %"));
 }
 
@@ -148,7 +148,7 @@ static void test_unknown_port(void **state)
 	signal_set(&sig, SIG_QP_OUTSTANDING, 1, 9);
 	assert_int_equal(eval(1000), 1);
 	assert_int_equal(out[0].knob, SWIFTRDMA_KNOB_WEIGHT);
-	assert_false(out[0].has_port);
+	assert_false(out[0].seen.has_port);
 	signal_set(&sig, SIG_QP_OUTSTANDING, 0, 9);
 	assert_int_equal(eval(1100), 1);
 	assert_int_equal(out[0].knob, SWIFTRDMA_KNOB_CREDITS);

@@ -327,6 +327,59 @@ static void actions(void **state)
 	assert_int_equal(f->r.actions[0].error, -EOPNOTSUPP);
 }
 
+static void put_reading(struct nl_msg *msg, const char *signal, int64_t value)
+{
+	struct nlattr *nest = nla_nest_start(msg, SWIFTRDMA_DECISION_A_READING);
+
+	nla_put_string(msg, SWIFTRDMA_READING_A_SIGNAL, signal);
+	if (value)
+		nla_put_s64(msg, SWIFTRDMA_READING_A_VALUE, value);
+	nla_nest_end(msg, nest);
+}
+
+static void decided(void **state)
+{
+	struct fixture *f = *state;
+	struct nlattr *nest = nla_nest_start(f->msg, SWIFTRDMA_A_ACTION), *in;
+	const struct snap_decision *d;
+
+	in = nla_nest_start(f->msg, SWIFTRDMA_ACTION_A_DECISION);
+	nla_put_string(f->msg, SWIFTRDMA_DECISION_A_POLICY, "port");
+	nla_put_u64(f->msg, SWIFTRDMA_DECISION_A_TICK, 1ull << 40);
+	nla_put_u32(f->msg, SWIFTRDMA_DECISION_A_STEPS_LEFT, 0);
+	nla_put_u32(f->msg, SWIFTRDMA_DECISION_A_UAR, 9);
+	put_reading(f->msg, "port.util", -5);
+	put_reading(f->msg, "job.p99", 0);
+	nla_nest_end(f->msg, in);
+	nla_nest_end(f->msg, nest);
+	assert_int_equal(parse(f), 0);
+	d = &f->r.actions[0].decision;
+	assert_string_equal(d->policy, "port");
+	assert_int_equal(d->tick, 1ull << 40);
+	assert_int_equal(d->has, SNAP_STEPS_LEFT | SNAP_SEEN_UAR);
+	assert_int_equal(d->uar, 9);
+	assert_int_equal(d->n_readings, 2);
+	assert_string_equal(d->readings[0].signal, "port.util");
+	assert_true(d->readings[0].known && d->readings[0].value == -5);
+	assert_string_equal(d->readings[1].signal, "job.p99");
+	assert_false(d->readings[1].known);
+}
+
+static void too_many_readings(void **state)
+{
+	struct fixture *f = *state;
+	struct nlattr *nest = nla_nest_start(f->msg, SWIFTRDMA_A_ACTION), *in;
+
+	in = nla_nest_start(f->msg, SWIFTRDMA_ACTION_A_DECISION);
+	nla_put_string(f->msg, SWIFTRDMA_DECISION_A_POLICY, "port");
+	nla_put_u64(f->msg, SWIFTRDMA_DECISION_A_TICK, 1);
+	for (int i = 0; i <= SWIFTRDMA_READINGS_MAX; i++)
+		put_reading(f->msg, "port.util", 1);
+	nla_nest_end(f->msg, in);
+	nla_nest_end(f->msg, nest);
+	assert_int_equal(parse(f), -EBADMSG);
+}
+
 static void too_many_levels(void **state)
 {
 	struct fixture *f = *state;
@@ -356,6 +409,8 @@ int main(void)
 		IO_TEST(jobs),
 		IO_TEST(job_goes_on),
 		IO_TEST(actions),
+		IO_TEST(decided),
+		IO_TEST(too_many_readings),
 		IO_TEST(too_many_levels),
 	};
 

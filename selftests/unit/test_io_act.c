@@ -10,6 +10,7 @@
 
 static struct io the_io = { .family = 30 };
 static unsigned int sent;
+static size_t longest;
 
 int srdma_fail(struct io *io, int err, const char *fmt, ...)
 {
@@ -39,8 +40,9 @@ int srdma_exchange(struct io *io, struct nl_msg *msg, struct srdma_reading *r,
 		   void (*again)(struct srdma_reading *r))
 {
 	(void)io;
-	(void)msg;
 	(void)again;
+	if (nlmsg_hdr(msg)->nlmsg_len > longest)
+		longest = nlmsg_hdr(msg)->nlmsg_len;
 	if (!sent++)
 		return 1;
 	r->has_lease = true;
@@ -83,11 +85,43 @@ static void new_lease(void **state)
 	assert_int_equal(lease, 1);
 }
 
+static void fill(char *s, size_t cap)
+{
+	memset(s, 'x', cap - 1);
+}
+
+/* As many items as there may be, with all that each may have. */
+static void full_batch(void **state)
+{
+	static struct snap_action a[SWIFTRDMA_BATCH_MAX];
+	uint64_t lease = 0;
+
+	(void)state;
+	fill(a[0].reason, sizeof(a[0].reason));
+	fill(a[0].decision.policy, sizeof(a[0].decision.policy));
+	a[0].decision.has = ~0ull;
+	a[0].decision.n_readings = SNAP_READINGS;
+	for (size_t i = 0; i < SNAP_READINGS; i++) {
+		fill(a[0].decision.readings[i].signal, SNAP_NAME);
+		a[0].decision.readings[i].known = true;
+	}
+	a[0].serial = 1;
+	for (size_t i = 1; i < SWIFTRDMA_BATCH_MAX; i++)
+		a[i] = a[0];
+	fill(a[1].job, sizeof(a[1].job));
+	a[1].has_dev = true;
+	sent = 1;
+	assert_int_equal(io_act(&the_io, &lease, 1000, 9, "cli", a, SWIFTRDMA_BATCH_MAX,
+				NULL), 0);
+	assert_true(longest > SWIFTRDMA_BATCH_MAX * 1000 && longest < SRDMA_SEND);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lease_of_the_old_module),
 		cmocka_unit_test(new_lease),
+		cmocka_unit_test(full_batch),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,6 +10,7 @@
 #include <zlib.h>
 
 #include "sim/record.h"
+#include "sim/record_event.h"
 #include "unit/snap_build.h"
 
 static char *bytes;
@@ -29,6 +30,22 @@ static struct snap_owner parent = {
 static struct snap_action done = {
 	.kind = 1, .knob = 1, .value = 3, .job = "kv", .reason = "port: so", .has_value = true,
 	.qps = 2, .qps_done = 2, .lease_id = 9, .lease_rank = 100,
+	.decision = {
+		.has = SNAP_SEEN_DEV | SNAP_COOLDOWN, .policy = "port", .tick = 7,
+		.cooldown = 1000000000, .dev = 3, .n_readings = 2,
+		.readings = { { "port.util", true, 973000 }, { "job.p99", false, 0 } },
+	},
+};
+/* By hand: what the one before it was decided by is not its own. */
+static struct snap_action by_hand = {
+	.kind = 1, .knob = 1, .value = 2, .job = "kv", .has_value = true, .lease_id = 10,
+};
+static struct snap_action less = {
+	.kind = 1, .knob = 1, .value = 2, .job = "kv", .has_value = true, .lease_id = 9,
+	.decision = {
+		.policy = "port", .tick = 8, .n_readings = 1,
+		.readings = { { "port.util", true, -1 } },
+	},
 };
 static struct snap_dev full = {
 	.has = SNAP_CONGESTED, .name = "rxe0", .congestions = 4, .congestion_level = 2,
@@ -46,6 +63,8 @@ static const struct snap_event events[] = {
 	{ .kind = SNAP_EVENT_LOST, .why = "events came faster than they were read" },
 	{ .kind = SNAP_EVENT_LEASE_END, .lease = 9, .expired = true },
 	{ .kind = SNAP_EVENT_QP_DESTROYED, .qp = &born },
+	{ .kind = SNAP_EVENT_ACTION, .action = &by_hand, .batch = 13 },
+	{ .kind = SNAP_EVENT_ACTION, .action = &less, .batch = 14 },
 };
 
 /* What comes when: readings and events, by their place in these. */
@@ -57,6 +76,7 @@ static const struct {
 	{ RECORD_EVENT, 1 }, { RECORD_EVENT, 2 }, { RECORD_READING, 1 },
 	{ RECORD_EVENT, 3 }, { RECORD_EVENT, 4 }, { RECORD_EVENT, 5 },
 	{ RECORD_READING, 2 }, { RECORD_EVENT, 6 }, { RECORD_EVENT, 0 },
+	{ RECORD_EVENT, 7 }, { RECORD_EVENT, 8 }, { RECORD_EVENT, 2 },
 };
 
 #define ITEMS (sizeof(items) / sizeof(items[0]))
@@ -150,8 +170,15 @@ static void same_event(const struct record_event *ev, size_t i)
 	}
 	if (b->owner)
 		assert_memory_equal(a->owner, b->owner, sizeof(*a->owner));
-	if (b->action)
-		assert_memory_equal(a->action, b->action, sizeof(*a->action));
+	if (b->action) {
+		struct snap_action action = *a->action;
+
+		/* Behind the last one may be what another event had. */
+		for (k = action.decision.n_readings; k < SNAP_READINGS; k++)
+			memset(&action.decision.readings[k], 0,
+			       sizeof(action.decision.readings[k]));
+		assert_memory_equal(&action, b->action, sizeof(action));
+	}
 	if (b->dev)
 		assert_memory_equal(a->dev, b->dev, sizeof(*a->dev));
 	for (k = 0; k < b->n_uars; k++)
@@ -307,6 +334,57 @@ static void test_old_version(void **state)
 	read_old(4);
 }
 
+/* Version 5 had no decisions. */
+static void test_old_action(void **state)
+{
+	FILE *f = open_memstream(&bytes, &len);
+	struct record r;
+
+	(void)state;
+	assert_non_null(f);
+	assert_int_equal(record_begin(&r, f), 0);
+	assert_int_equal(record_write_event(&r, 1, &events[7]), 0);
+	record_end(&r);
+	fclose(f);
+	bytes[8] = 5;
+	f = fmemopen(bytes, len, "r");
+	assert_non_null(f);
+	assert_int_equal(record_open(&r, f), 0);
+	assert_int_equal(record_next(&r), RECORD_EVENT);
+	assert_memory_equal(r.event.e.action, &by_hand, sizeof(by_hand));
+	assert_int_equal(record_next(&r), RECORD_END);
+	assert_null(r.problem);
+	record_end(&r);
+	fclose(f);
+	free(bytes);
+}
+
+/* More readings than there is room for. */
+static void test_too_many_readings(void **state)
+{
+	static struct snap_action many;
+	const struct snap_event e = { .kind = SNAP_EVENT_ACTION, .action = &many };
+	struct record_event ev = { 0 };
+	struct record_buf buf = { 0 };
+	struct record_source in;
+	const struct record_event nothing = { 0 };
+
+	(void)state;
+	strcpy(many.decision.policy, "p");
+	many.decision.n_readings = SNAP_READINGS;
+	assert_true(record_event_put(&buf, &nothing, 1, &e));
+	in = (struct record_source){ buf.p, buf.p + buf.len };
+	assert_int_equal(record_event_get(&in, &ev), RECORD_EVENT);
+	record_event_free(&ev);
+	/* The last byte of the decision: its readings, doubled. */
+	assert_int_equal(buf.p[buf.len - SNAP_READINGS - 1], 2 * SNAP_READINGS);
+	buf.p[buf.len - SNAP_READINGS - 1] += 2;
+	in = (struct record_source){ buf.p, buf.p + buf.len };
+	assert_int_equal(record_event_get(&in, &ev), 0);
+	record_event_free(&ev);
+	free(buf.p);
+}
+
 /* Of another version: refused as such. */
 static void test_version(void **state)
 {
@@ -381,6 +459,8 @@ static void test_compact(void **state)
 #define GAPS_QP		8
 #define GAPS_STAT	8
 #define GAPS_ACTION	8
+#define GAPS_DECISION	4
+#define GAPS_READING	7
 
 static uint32_t noise;
 
@@ -538,6 +618,7 @@ static void test_whole_action(void **state)
 	const struct snap_event e = { .kind = SNAP_EVENT_ACTION, .action = &all };
 	FILE *f = open_memstream(&bytes, &len);
 	struct record r;
+	size_t i;
 
 	(void)state;
 	noise = 9;
@@ -549,6 +630,12 @@ static void test_whole_action(void **state)
 	FILL_TEXT(all.job);
 	FILL_TEXT(all.reason);
 	FILL_TEXT(all.lease_origin);
+	FILL_TEXT(all.decision.policy);
+	all.decision.n_readings = SNAP_READINGS;
+	for (i = 0; i < SNAP_READINGS; i++) {
+		FILL_TEXT(all.decision.readings[i].signal);
+		memset(&all.decision.readings[i].known, 1, 1);
+	}
 	assert_non_null(f);
 	assert_int_equal(record_begin(&r, f), 0);
 	assert_int_equal(record_write_event(&r, 1, &e), 0);
@@ -558,7 +645,10 @@ static void test_whole_action(void **state)
 	assert_non_null(f);
 	assert_int_equal(record_open(&r, f), 0);
 	assert_int_equal(record_next(&r), RECORD_EVENT);
-	whole(r.event.e.action, &all, sizeof(all), GAPS_ACTION + 3);
+	/* The number of readings has three bytes that are nought. */
+	whole(r.event.e.action, &all, sizeof(all),
+	      GAPS_ACTION + 3 + GAPS_DECISION + 1 + 3 +
+	      SNAP_READINGS * (GAPS_READING + 1));
 	record_end(&r);
 	fclose(f);
 	free(bytes);
@@ -653,6 +743,8 @@ int main(void)
 		cmocka_unit_test(test_damaged),
 		cmocka_unit_test(test_version),
 		cmocka_unit_test(test_old_version),
+		cmocka_unit_test(test_old_action),
+		cmocka_unit_test(test_too_many_readings),
 		cmocka_unit_test(test_compact),
 		cmocka_unit_test(test_whole),
 		cmocka_unit_test(test_whole_action),

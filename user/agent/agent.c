@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "agent/log.h"
-#include "core/told.h"
 
 #define NSEC_PER_MSEC 1000000ULL
 
@@ -100,7 +99,53 @@ static int connect_module(struct agent *a)
 	return 0;
 }
 
-static void to_action(const struct policy_decision *d, struct snap_action *act)
+/* In millionths, as the kernel keeps a reading: it has no real numbers. */
+static void to_reading(const struct policy_reading *from, struct snap_reading *to)
+{
+	double v = from->v * 1e6;
+	struct text t;
+
+	text_init(&t, to->signal, sizeof(to->signal));
+	text_str(&t, vocab_signals[from->sig].name);
+	to->known = from->v == from->v;
+	if (!to->known)
+		return;
+	/* The nearest that a double has below 2^63. */
+	v = v > 9223372036854774784.0 ? 9223372036854774784.0 :
+	    v < -9223372036854774784.0 ? -9223372036854774784.0 : v;
+	to->value = (int64_t)(v < 0 ? v - 0.5 : v + 0.5);
+}
+
+static void to_decision(const struct agent *a, const struct policy_decision *d,
+			struct snap_decision *to)
+{
+	const struct policy_seen *seen = &d->seen;
+	unsigned int i;
+
+	memcpy(to->policy, a->cfg.policies.v[d->policy].name,
+	       sizeof(to->policy));
+	to->tick = d->tick;
+	to->cooldown = d->cooldown;
+	to->steps_left = d->steps_left;
+	to->acts_left = d->acts_left;
+	to->dev = seen->dev_index;
+	to->port = seen->port;
+	to->uar = seen->uar;
+	to->qpn = seen->qpn;
+	to->has = (d->cooldown ? SNAP_COOLDOWN : 0) |
+		  (d->steps_left != UINT32_MAX ? SNAP_STEPS_LEFT : 0) |
+		  (d->acts_left != UINT32_MAX ? SNAP_ACTS_LEFT : 0) |
+		  (seen->has_dev ? SNAP_SEEN_DEV : 0) |
+		  (seen->has_port ? SNAP_SEEN_PORT : 0) |
+		  (seen->has_uar ? SNAP_SEEN_UAR : 0) |
+		  (seen->has_qp ? SNAP_SEEN_QP : 0);
+	for (i = 0; i < seen->n_values; i++)
+		to_reading(&seen->values[i], &to->readings[i]);
+	to->n_readings = seen->n_values;
+}
+
+static void to_action(const struct agent *a, const struct policy_decision *d,
+		      struct snap_action *act)
 {
 	memset(act, 0, sizeof(*act));
 	act->knob = d->knob;
@@ -114,7 +159,8 @@ static void to_action(const struct policy_decision *d, struct snap_action *act)
 	} else {
 		memcpy(act->job, d->job, sizeof(act->job));
 	}
-	told_write(act->reason, sizeof(act->reason), d);
+	memcpy(act->reason, d->reason, sizeof(act->reason));
+	to_decision(a, d, &act->decision);
 }
 
 /* Three ticks at least, also where the command line made them longer. */
@@ -142,7 +188,7 @@ static int send_batch(struct agent *a, const struct policy_decision *d,
 	int err;
 
 	for (i = 0; i < n; i++)
-		to_action(&d[i], &a->batch[i]);
+		to_action(a, &d[i], &a->batch[i]);
 	*batch = 0;
 	err = io_act(a->io, &a->lease, ttl, a->cfg.rank, AGENT_ORIGIN,
 		     a->batch, n, batch);

@@ -7,8 +7,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "core/told.h"
-
 static int max_level = LOG_INFO;
 static bool to_journal, to_json;
 
@@ -88,13 +86,13 @@ static void json_values(const struct policy_decision *d)
 	unsigned int i;
 
 	printf(",\"signals\":{");
-	for (i = 0; i < d->n_values; i++) {
+	for (i = 0; i < d->seen.n_values; i++) {
 		printf("%s\"%s\":", i ? "," : "",
-		       vocab_signals[d->values[i].sig].name);
-		if (d->values[i].v != d->values[i].v)
+		       vocab_signals[d->seen.values[i].sig].name);
+		if (d->seen.values[i].v != d->seen.values[i].v)
 			printf("null");
 		else
-			printf("%.9g", d->values[i].v);
+			printf("%.9g", d->seen.values[i].v);
 	}
 	putchar('}');
 }
@@ -122,14 +120,14 @@ static void json_causes(const struct policy *p,
 /* The objects for which the state was true; the target is told apart. */
 static void json_bindings(const struct policy_decision *d)
 {
-	if (d->has_dev)
-		json_string("dev", d->dev);
-	if (d->has_port)
-		printf(",\"port\":%u", d->port);
-	if (d->has_uar)
-		printf(",\"uar\":%u", d->uar);
-	if (d->has_seen_qp)
-		printf(",\"seen_qpn\":%u", d->seen_qpn);
+	if (d->seen.has_dev)
+		json_string("dev", d->seen.dev);
+	if (d->seen.has_port)
+		printf(",\"port\":%u", d->seen.port);
+	if (d->seen.has_uar)
+		printf(",\"uar\":%u", d->seen.uar);
+	if (d->seen.has_qp)
+		printf(",\"seen_qpn\":%u", d->seen.qpn);
 }
 
 static void json_quota(const struct policy_decision *d)
@@ -146,15 +144,17 @@ static void json_quota(const struct policy_decision *d)
 void log_decision(const struct policy *p, const struct policy_decision *d,
 		  bool dry_run, uint64_t batch, uint64_t now)
 {
-	char said[SNAP_REASON];
+	char quota[128];
+	struct text t;
 
-	told_write(said, sizeof(said), d);
+	text_init(&t, quota, sizeof(quota));
+	why_quota(&t, d);
 	if (dry_run)
-		log_msg(LOG_INFO, "dry run, would act: job %s: %s", d->job,
-			said);
+		log_msg(LOG_INFO, "dry run, would act: job %s: %s%s", d->job,
+			d->reason, quota);
 	else
-		log_msg(LOG_INFO, "act (batch %llu): job %s: %s",
-			(unsigned long long)batch, d->job, said);
+		log_msg(LOG_INFO, "act (batch %llu): job %s: %s%s",
+			(unsigned long long)batch, d->job, d->reason, quota);
 	if (!to_json)
 		return;
 	printf("{\"event\":\"decision\",\"time\":%llu,\"tick\":%llu,\"dry_run\":%s",

@@ -7,7 +7,6 @@
 
 #include "cli/cli.h"
 #include "core/text.h"
-#include "core/told.h"
 
 const char *action_knob_name(uint32_t knob)
 {
@@ -186,55 +185,63 @@ GETTER(reason)
 	cell_str(c, ((const struct snap_action *)row)->reason);
 }
 
-/* What the agent's words say in numbers. */
-GETTER(policy)
+/* What a policy decided it by. */
+
+static bool decided(const struct snap_decision *d, uint64_t field)
 {
-	struct told t;
+	return d->policy[0] && (!field || snap_has(d, field));
+}
+
+#define DECISION(name, field, fill)					\
+	GETTER(name)							\
+	{								\
+		const struct snap_decision *d =				\
+			&((const struct snap_action *)row)->decision;	\
+									\
+		(void)cli;						\
+		if (decided(d, field))					\
+			fill;						\
+	}
+
+DECISION(policy, 0, cell_str(c, d->policy))
+DECISION(tick, 0, cell_u64(c, d->tick))
+DECISION(cooldown, SNAP_COOLDOWN, cell_u64(c, d->cooldown))
+DECISION(steps_left, SNAP_STEPS_LEFT, cell_u64(c, d->steps_left))
+DECISION(acts_left, SNAP_ACTS_LEFT, cell_u64(c, d->acts_left))
+DECISION(seen_dev, SNAP_SEEN_DEV, view_dev_name(cli, d->dev, c))
+DECISION(seen_port, SNAP_SEEN_PORT, cell_u64(c, d->port))
+DECISION(seen_uar, SNAP_SEEN_UAR, cell_u64(c, d->uar))
+DECISION(seen_qpn, SNAP_SEEN_QP, cell_u64(c, d->qpn))
+
+GETTER(signal)
+{
+	(void)cli;
+	cell_str(c, ((const struct snap_reading *)row)->signal);
+}
+
+GETTER(reading)
+{
+	const struct snap_reading *rd = row;
 
 	(void)cli;
-	if (!told_read(((const struct snap_action *)row)->reason, &t))
+	if (rd->known)
+		cell_real(c, (double)rd->value / 1e6);
+}
+
+static const struct column reading_columns[] = {
+	{ "signal", "", 0, 0, get_signal },
+	{ "value", "", 0, 0, get_reading },
+};
+
+GETTER(signals)
+{
+	const struct snap_decision *d = &((const struct snap_action *)row)->decision;
+
+	(void)cli;
+	if (!decided(d, 0))
 		return;
-	memcpy(c->buf, t.policy, sizeof(t.policy));
-	cell_str(c, c->buf);
-}
-
-GETTER(tick)
-{
-	struct told t;
-
-	(void)cli;
-	if (told_read(((const struct snap_action *)row)->reason, &t))
-		cell_u64(c, t.tick);
-}
-
-GETTER(cooldown)
-{
-	struct told t;
-
-	(void)cli;
-	if (told_read(((const struct snap_action *)row)->reason, &t) &&
-	    t.has_cooldown)
-		cell_u64(c, t.cooldown);
-}
-
-GETTER(steps_left)
-{
-	struct told t;
-
-	(void)cli;
-	if (told_read(((const struct snap_action *)row)->reason, &t) &&
-	    t.steps_left != UINT32_MAX)
-		cell_u64(c, t.steps_left);
-}
-
-GETTER(acts_left)
-{
-	struct told t;
-
-	(void)cli;
-	if (told_read(((const struct snap_action *)row)->reason, &t) &&
-	    t.acts_left != UINT32_MAX)
-		cell_u64(c, t.acts_left);
+	c->kind = CELL_MAP;
+	c->table = ROWS(reading_columns, d->readings, d->n_readings);
 }
 
 static const struct column columns[] = {
@@ -261,6 +268,11 @@ static const struct column columns[] = {
 	{ "cooldown", "COOLDOWN", SHOW_TIME, COL_DETAIL, get_cooldown },
 	{ "steps_left", "STEPS-LEFT", 0, COL_DETAIL, get_steps_left },
 	{ "acts_left", "ACTS-LEFT", 0, COL_DETAIL, get_acts_left },
+	{ "seen_dev", "SEEN-DEV", 0, COL_LEFT | COL_DETAIL, get_seen_dev },
+	{ "seen_port", "SEEN-PORT", 0, COL_DETAIL, get_seen_port },
+	{ "seen_uar", "SEEN-UAR", 0, COL_DETAIL, get_seen_uar },
+	{ "seen_qpn", "SEEN-QPN", 0, COL_DETAIL, get_seen_qpn },
+	{ "signals", NULL, 0, COL_JSON, get_signals },
 	{ "reason", "REASON", 0, COL_LEFT, get_reason },
 };
 
@@ -280,10 +292,15 @@ static const struct column result_columns[] = {
 	{ "qps_unsupported", "", 0, 0, get_qps_unsupported },
 	{ "error", "", SHOW_ERRNO, 0, get_error },
 	{ "policy", "", 0, COL_JSON, get_policy },
-	{ "tick", "", 0, COL_JSON, get_tick },
-	{ "cooldown", "", 0, COL_JSON, get_cooldown },
-	{ "steps_left", "", 0, COL_JSON, get_steps_left },
-	{ "acts_left", "", 0, COL_JSON, get_acts_left },
+	{ "tick", "", 0, 0, get_tick },
+	{ "cooldown", "", SHOW_TIME, 0, get_cooldown },
+	{ "steps_left", "", 0, 0, get_steps_left },
+	{ "acts_left", "", 0, 0, get_acts_left },
+	{ "seen_dev", "", 0, COL_JSON, get_seen_dev },
+	{ "seen_port", "", 0, COL_JSON, get_seen_port },
+	{ "seen_uar", "", 0, COL_JSON, get_seen_uar },
+	{ "seen_qpn", "", 0, COL_JSON, get_seen_qpn },
+	{ "signals", "", 0, COL_JSON, get_signals },
 	{ "reason", "", 0, 0, get_reason },
 };
 

@@ -104,6 +104,7 @@ static void format(struct text *t, const struct column *col,
 		break;
 	case CELL_ABSENT:
 	case CELL_TABLE:
+	case CELL_MAP:
 		text_str(t, "-");
 	}
 }

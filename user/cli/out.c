@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include <math.h>
+
 #include "cli/table.h"
 
 bool out_shown(const struct out *o, const struct column *col)
@@ -14,12 +16,31 @@ bool out_shown(const struct out *o, const struct column *col)
 static void json_rows(const struct cli *cli, struct out *o,
 		      const struct rows *rows);
 
-static void json_cell(const struct cli *cli, struct out *o,
-		      const struct column *col, const struct cell *c)
+static void json_value(const struct cli *cli, struct out *o,
+		       const struct cell *c);
+
+/* An unknown value is null: its key says that it was looked at. */
+static void json_map(const struct cli *cli, struct out *o,
+		     const struct rows *rows)
+{
+	struct json *j = &o->j;
+	struct cell key, value;
+
+	json_begin(j, '{');
+	for (size_t i = 0; i < rows->n; i++) {
+		out_get(cli, &rows->columns[0], out_row(rows, i), &key);
+		out_get(cli, &rows->columns[1], out_row(rows, i), &value);
+		json_key(j, key.str);
+		json_value(cli, o, &value);
+	}
+	json_end(j, '}');
+}
+
+static void json_value(const struct cli *cli, struct out *o,
+		       const struct cell *c)
 {
 	struct json *j = &o->j;
 
-	json_key(j, col->key);
 	switch (c->kind) {
 	case CELL_U64:
 		json_u64(j, c->u64);
@@ -45,7 +66,11 @@ static void json_cell(const struct cli *cli, struct out *o,
 	case CELL_TABLE:
 		json_rows(cli, o, &c->table);
 		break;
+	case CELL_MAP:
+		json_map(cli, o, &c->table);
+		break;
 	case CELL_ABSENT:
+		json_real(j, NAN);
 		break;
 	}
 }
@@ -61,8 +86,10 @@ static void json_fields(const struct cli *cli, struct out *o,
 		if (!out_shown(o, col))
 			continue;
 		out_get(cli, col, row, &c);
-		if (c.kind != CELL_ABSENT)
-			json_cell(cli, o, col, &c);
+		if (c.kind == CELL_ABSENT)
+			continue;
+		json_key(&o->j, col->key);
+		json_value(cli, o, &c);
 	}
 }
 

@@ -25,6 +25,7 @@ enum cell_kind {
 	CELL_FLAG,		/* JSON only if set */
 	CELL_WORDS,		/* a NULL-terminated array of strings */
 	CELL_TABLE,		/* rows of their own */
+	CELL_MAP,		/* JSON only: the same, of two columns: keys and values */
 };
 
 /* How text shows a number. JSON has it as it is. */

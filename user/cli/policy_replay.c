@@ -10,7 +10,6 @@
 #include "cli/cli.h"
 #include "cli/event.h"
 #include "cli/policy.h"
-#include "core/told.h"
 #include "sim/record.h"
 #include "sim/replay.h"
 
@@ -89,7 +88,7 @@ static void say_would(struct player *p, const struct policy_decision *d)
 	const struct replay_knob *k = replay_find(&p->rp, d->job, d->knob);
 	const struct policy *by = &p->cfg.policies.v[d->policy];
 	struct json *j = &p->cli->out.j;
-	char said[SNAP_REASON], buf[64];
+	char quota[128], buf[64];
 	struct text t;
 
 	if (p->cli->out.json) {
@@ -111,12 +110,13 @@ static void say_would(struct player *p, const struct policy_decision *d)
 		json_end(j, '}');
 		return;
 	}
-	told_write(said, sizeof(said), d);
+	text_init(&t, quota, sizeof(quota));
+	why_quota(&t, d);
 	text_init(&t, buf, sizeof(buf));
 	value(&t, &k->done, d->knob);
-	printf("%9.3f s  would: job %s: %s%s%s%s\n", seconds(p), d->job, said,
-	       k->told ? " (in force: " : "", k->told ? buf : "",
-	       k->told ? ")" : "");
+	printf("%9.3f s  would: job %s: %s%s%s%s%s\n", seconds(p), d->job,
+	       d->reason, quota, k->told ? " (in force: " : "",
+	       k->told ? buf : "", k->told ? ")" : "");
 }
 
 static void say_all_done(struct player *p)

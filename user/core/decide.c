@@ -214,7 +214,8 @@ static void reason(struct eval *e, struct policy_slot *slot,
 	if (t.cut)
 		text_str(&t, "...");
 	text_mem(&t, tail, end.len);
-	memcpy(slot->reasons[d->policy], d->reason, t.len + 1);
+	memcpy(slot->evidence[d->policy].reason, d->reason, t.len + 1);
+	slot->evidence[d->policy].seen = d->seen;
 }
 
 /* What all decisions of one act have in common. */
@@ -225,6 +226,7 @@ static struct policy_decision *begin(struct eval *e, uint32_t n, uint32_t job,
 	struct policy_decision *d = &e->out[e->n];
 	const struct snapshot *snap = e->s->snap;
 	const struct policy *p = &e->set->v[n];
+	struct policy_seen *seen = &d->seen;
 
 	memset(d, 0, sizeof(*d));
 	d->tick = e->st->ticks;
@@ -238,24 +240,25 @@ static struct policy_decision *begin(struct eval *e, uint32_t n, uint32_t job,
 	if (!c)
 		return d;
 	if (b->at[OBJ_DEV] >= 0) {
-		d->has_dev = true;
-		memcpy(d->dev, snap->devs[b->at[OBJ_DEV]].name,
-		       sizeof(d->dev));
+		seen->has_dev = true;
+		memcpy(seen->dev, snap->devs[b->at[OBJ_DEV]].name,
+		       sizeof(seen->dev));
+		seen->dev_index = snap->devs[b->at[OBJ_DEV]].index;
 	}
 	if (b->at[OBJ_PORT] >= 0) {
-		d->has_port = true;
-		d->port = snap->ports[b->at[OBJ_PORT]].index;
+		seen->has_port = true;
+		seen->port = snap->ports[b->at[OBJ_PORT]].index;
 	}
 	if (b->at[OBJ_UAR] >= 0) {
-		d->has_uar = true;
-		d->uar = snap->uars[b->at[OBJ_UAR]].index;
+		seen->has_uar = true;
+		seen->uar = snap->uars[b->at[OBJ_UAR]].index;
 	}
 	if (b->at[OBJ_QP] >= 0) {
-		d->has_seen_qp = true;
-		d->seen_qpn = snap->qps[b->at[OBJ_QP]].qpn;
+		seen->has_qp = true;
+		seen->qpn = snap->qps[b->at[OBJ_QP]].qpn;
 	}
-	d->n_values = why_values(d->values, POLICY_READINGS, &e->set->prog, c,
-				 e->s, b);
+	seen->n_values = why_values(seen->values, POLICY_READINGS,
+				    &e->set->prog, c, e->s, b);
 	return d;
 }
 

@@ -15,7 +15,7 @@
 #define POLICY_KNOBS	(SWIFTRDMA_KNOB_UAR + 1)
 #define POLICY_SET_MAX	256	/* policies of a set */
 #define POLICY_STEPS	4	/* knobs that one action turns */
-#define POLICY_READINGS	12	/* signals that a decision tells */
+#define POLICY_READINGS	SWIFTRDMA_READINGS_MAX	/* signals that a decision tells */
 #define POLICY_MOVED	16	/* QPs of a job on UARs of our choice */
 
 enum step_op {
@@ -118,6 +118,26 @@ struct policy_moved {
 	uint32_t uar, policy;
 };
 
+struct policy_reading {
+	enum signal_id sig;
+	double v;		/* NaN: absent */
+};
+
+/* Where a state was seen true, and by what readings. */
+struct policy_seen {
+	bool has_dev, has_port, has_uar, has_qp;
+	char dev[SNAP_DEVNAME];
+	uint32_t dev_index, port, uar, qpn;
+	unsigned int n_values;
+	struct policy_reading values[POLICY_READINGS];
+};
+
+/* What a decision that is in force rested on, to be told again. */
+struct policy_evidence {
+	char reason[SNAP_REASON];
+	struct policy_seen seen;
+};
+
 struct policy_slot {
 	bool used, seen;
 	uint32_t job;
@@ -134,7 +154,7 @@ struct policy_slot {
 	uint64_t cause_at;
 	/* One per policy; apart from what is looked at in every tick. */
 	struct policy_run *runs;
-	char (*reasons)[SNAP_REASON];
+	struct policy_evidence *evidence;
 };
 
 /* Acts that a policy may still take, refilled as time goes by. */
@@ -175,7 +195,7 @@ struct policy_rest {
 struct policy_state {
 	struct policy_slot *slots;
 	struct policy_run *runs;
-	char (*reasons)[SNAP_REASON];
+	struct policy_evidence *evidence;
 	struct policy_budget *budgets;
 	size_t n_slots, n_policies;
 	struct truth truth;
@@ -191,21 +211,13 @@ struct policy_state {
 	bool at_once;		/* take holds and cooldowns as passed */
 };
 
-struct policy_reading {
-	enum signal_id sig;
-	double v;		/* NaN: absent */
-};
-
 /* A decision, with what it rests on. */
 struct policy_decision {
 	uint64_t tick;			/* of policy_eval(), from 1 */
 	uint32_t policy;
 	uint32_t job_id;
 	char job[SNAP_NAME];
-	/* The objects for which the state was seen. */
-	bool has_dev, has_port, has_uar, has_seen_qp;
-	char dev[SNAP_DEVNAME];
-	uint32_t port, uar, seen_qpn;
+	struct policy_seen seen;
 	bool has_qp;			/* the target is a QP, not the job */
 	uint32_t dev_index, qpn;
 	uint64_t serial;
@@ -214,8 +226,6 @@ struct policy_decision {
 	unsigned int step;		/* which one of the policy's */
 	bool has_old;
 	double old, new;		/* .new: nothing if .release */
-	unsigned int n_values;
-	struct policy_reading values[POLICY_READINGS];
 	uint64_t cooldown;		/* ns until the next one may follow */
 	uint32_t steps_left;		/* of max_steps; UINT32_MAX: no limit */
 	uint32_t acts_left;		/* of rate, over all jobs; the same */
@@ -291,6 +301,8 @@ void why_cond(struct text *t, const struct prog *p, const struct truth *tr,
 unsigned int why_values(struct policy_reading *out, unsigned int cap,
 			const struct prog *p, const struct cond *c,
 			const struct signals *s, const struct binding *b);
+/* " [tick 7, next in 1 s, 2 steps left]": for people, who read the rest before it. */
+void why_quota(struct text *t, const struct policy_decision *d);
 
 /* margin.c: by how much of their bounds the readings are beyond them. Not negative. */
 double margin_cond(const struct prog *p, const struct truth *tr,

@@ -18,7 +18,7 @@ void policy_state_free(struct policy_state *st)
 {
 	free(st->slots);
 	free(st->runs);
-	free(st->reasons);
+	free(st->evidence);
 	free(st->budgets);
 	free(st->rests);
 	free(st->order);
@@ -33,7 +33,7 @@ static int reserve_slots(struct policy_state *st, const struct policy_set *set,
 {
 	struct policy_slot *slots;
 	struct policy_run *runs;
-	char (*reasons)[SNAP_REASON];
+	struct policy_evidence *evidence;
 	size_t n = st->n_slots ? st->n_slots : 16, i;
 
 	if (jobs <= st->n_slots && st->n_slots)
@@ -42,29 +42,29 @@ static int reserve_slots(struct policy_state *st, const struct policy_set *set,
 		n *= 2;
 	slots = calloc(n, sizeof(*slots));
 	runs = calloc(n * set->n + 1, sizeof(*runs));
-	reasons = calloc(n * set->n + 1, sizeof(*reasons));
-	if (!slots || !runs || !reasons) {
+	evidence = calloc(n * set->n + 1, sizeof(*evidence));
+	if (!slots || !runs || !evidence) {
 		free(slots);
 		free(runs);
-		free(reasons);
+		free(evidence);
 		return -ENOMEM;
 	}
 	if (st->n_slots) {
 		i = st->n_slots * st->n_policies;
 		memcpy(slots, st->slots, st->n_slots * sizeof(*slots));
 		memcpy(runs, st->runs, i * sizeof(*runs));
-		memcpy(reasons, st->reasons, i * sizeof(*reasons));
+		memcpy(evidence, st->evidence, i * sizeof(*evidence));
 	}
 	for (i = 0; i < n; i++) {
 		slots[i].runs = runs + i * set->n;
-		slots[i].reasons = reasons + i * set->n;
+		slots[i].evidence = evidence + i * set->n;
 	}
 	free(st->slots);
 	free(st->runs);
-	free(st->reasons);
+	free(st->evidence);
 	st->slots = slots;
 	st->runs = runs;
-	st->reasons = reasons;
+	st->evidence = evidence;
 	st->n_slots = n;
 	st->n_policies = set->n;
 	return 0;
@@ -223,8 +223,8 @@ static void describe(struct policy_decision *d, const struct policy_slot *slot,
 	d->tick = slot->runs[d->policy].tick;
 	d->steps_left = UINT32_MAX;
 	d->acts_left = UINT32_MAX;
-	memcpy(d->reason, slot->reasons[slot->holder[knob]],
-	       sizeof(d->reason));
+	memcpy(d->reason, slot->evidence[d->policy].reason, sizeof(d->reason));
+	d->seen = slot->evidence[d->policy].seen;
 }
 
 static void describe_moved(struct policy_decision *d,
@@ -342,7 +342,7 @@ static void carry_slot(const struct policy_set *set, struct policy_slot *to,
 			continue;
 		n = (size_t)(p - set->v);
 		to->runs[n] = from->runs[i];
-		memcpy(to->reasons[n], from->reasons[i], sizeof(to->reasons[n]));
+		to->evidence[n] = from->evidence[i];
 		for (k = 0; k < POLICY_KNOBS; k++) {
 			if (!from->held[k] || from->holder[k] != i)
 				continue;

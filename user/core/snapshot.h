@@ -222,6 +222,37 @@ struct snapshot {
 	struct snap_owner *owners;	size_t n_owners, cap_owners;
 };
 
+#define SNAP_READINGS	12	/* SWIFTRDMA_READINGS_MAX */
+
+/* A signal, as a decision saw it. */
+struct snap_reading {
+	char signal[SNAP_NAME];
+	bool known;
+	int64_t value;		/* in millionths of its unit */
+};
+
+/* Bits of .has of a decision. */
+enum snap_decision_field {
+	SNAP_COOLDOWN	= 1ull << 0,
+	SNAP_STEPS_LEFT	= 1ull << 1,
+	SNAP_ACTS_LEFT	= 1ull << 2,
+	SNAP_SEEN_DEV	= 1ull << 3,
+	SNAP_SEEN_PORT	= 1ull << 4,
+	SNAP_SEEN_UAR	= 1ull << 5,
+	SNAP_SEEN_QP	= 1ull << 6,
+};
+
+/* What a policy decided an action by: its state, where and by which readings it was true. */
+struct snap_decision {
+	uint64_t has;
+	char policy[SNAP_NAME];	/* empty: nobody said */
+	uint64_t tick, cooldown;
+	uint32_t steps_left, acts_left;
+	uint32_t dev, port, uar, qpn;
+	uint32_t n_readings;
+	struct snap_reading readings[SNAP_READINGS];
+};
+
 /* One knob change asked for, or found in force. */
 struct snap_action {
 	uint32_t kind;		/* enum swiftrdma_action_kind */
@@ -240,6 +271,7 @@ struct snap_action {
 	uint64_t lease_id;
 	uint32_t lease_ttl_ms, lease_rank;
 	char lease_origin[SNAP_NAME];
+	struct snap_decision decision;
 };
 
 #endif /* SRDMA_CORE_SNAPSHOT_H */

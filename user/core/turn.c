@@ -6,7 +6,7 @@
 static void slot_clear(struct policy_state *st, struct policy_slot *slot)
 {
 	struct policy_slot empty = {
-		.runs = slot->runs, .reasons = slot->reasons,
+		.runs = slot->runs, .evidence = slot->evidence,
 	};
 
 	memset(slot->runs, 0, st->n_policies * sizeof(*slot->runs));

@@ -200,3 +200,24 @@ unsigned int why_values(struct policy_reading *out, unsigned int cap,
 	}
 	return n;
 }
+
+void why_quota(struct text *t, const struct policy_decision *d)
+{
+	text_str(t, " [tick ");
+	text_u64(t, d->tick);
+	if (d->cooldown) {
+		text_str(t, ", next in ");
+		units_format(t, (double)d->cooldown, UNIT_TIME);
+	}
+	if (d->steps_left != UINT32_MAX) {
+		text_str(t, ", ");
+		text_u64(t, d->steps_left);
+		text_str(t, " steps left");
+	}
+	if (d->acts_left != UINT32_MAX) {
+		text_str(t, ", ");
+		text_u64(t, d->acts_left);
+		text_str(t, " acts left");
+	}
+	text_str(t, "]");
+}

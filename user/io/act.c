@@ -9,10 +9,18 @@
 #include "io/conn.h"
 
 /* Attributes of one item at their longest, rounded up. */
-#define ACTION_ROOM	(SWIFTRDMA_REASON_LEN + SWIFTRDMA_NAME_LEN + 128)
+#define READING_ROOM	(SWIFTRDMA_NAME_LEN + 32)
+#define DECISION_ROOM	(SWIFTRDMA_NAME_LEN + 128 + \
+			 SWIFTRDMA_READINGS_MAX * READING_ROOM)
+#define ACTION_ROOM	(SWIFTRDMA_REASON_LEN + SWIFTRDMA_NAME_LEN + 128 + \
+			 DECISION_ROOM)
 #define RULE_ROOM	(SWIFTRDMA_PATH_LEN + SWIFTRDMA_EXE_LEN + \
 			 SWIFTRDMA_COMM_LEN + 96)
 #define LEASE_ROOM	128
+
+_Static_assert(LEASE_ROOM + SWIFTRDMA_BATCH_MAX * ACTION_ROOM < SRDMA_SEND,
+	       "a full batch fits the socket");
+_Static_assert(SNAP_READINGS == SWIFTRDMA_READINGS_MAX, "room for all readings");
 
 /* An interrupted dump begins anew. */
 static void drop(struct srdma_reading *r)
@@ -104,6 +112,59 @@ static int put_target(struct nl_msg *msg, const struct snap_action *a)
 	return err;
 }
 
+static int put_reading(struct nl_msg *msg, const struct snap_reading *rd)
+{
+	struct nlattr *nest = nla_nest_start(msg, SWIFTRDMA_DECISION_A_READING);
+	int err = nest ? 0 : -NLE_NOMEM;
+
+	if (!err)
+		err = nla_put_string(msg, SWIFTRDMA_READING_A_SIGNAL, rd->signal);
+	if (!err && rd->known)
+		err = nla_put_s64(msg, SWIFTRDMA_READING_A_VALUE, rd->value);
+	if (!err)
+		nla_nest_end(msg, nest);
+	return err;
+}
+
+static int put_seen(struct nl_msg *msg, const struct snap_decision *d)
+{
+	int err = 0;
+
+	if (snap_has(d, SNAP_SEEN_DEV))
+		err = nla_put_u32(msg, SWIFTRDMA_DECISION_A_DEV_INDEX, d->dev);
+	if (!err && snap_has(d, SNAP_SEEN_PORT))
+		err = nla_put_u32(msg, SWIFTRDMA_DECISION_A_PORT, d->port);
+	if (!err && snap_has(d, SNAP_SEEN_UAR))
+		err = nla_put_u32(msg, SWIFTRDMA_DECISION_A_UAR, d->uar);
+	if (!err && snap_has(d, SNAP_SEEN_QP))
+		err = nla_put_u32(msg, SWIFTRDMA_DECISION_A_QPN, d->qpn);
+	return err;
+}
+
+static int put_decision(struct nl_msg *msg, const struct snap_decision *d)
+{
+	struct nlattr *nest = nla_nest_start(msg, SWIFTRDMA_ACTION_A_DECISION);
+	int err = nest ? 0 : -NLE_NOMEM;
+
+	if (!err)
+		err = nla_put_string(msg, SWIFTRDMA_DECISION_A_POLICY, d->policy);
+	if (!err)
+		err = nla_put_u64(msg, SWIFTRDMA_DECISION_A_TICK, d->tick);
+	if (!err && snap_has(d, SNAP_COOLDOWN))
+		err = nla_put_u64(msg, SWIFTRDMA_DECISION_A_COOLDOWN, d->cooldown);
+	if (!err && snap_has(d, SNAP_STEPS_LEFT))
+		err = nla_put_u32(msg, SWIFTRDMA_DECISION_A_STEPS_LEFT, d->steps_left);
+	if (!err && snap_has(d, SNAP_ACTS_LEFT))
+		err = nla_put_u32(msg, SWIFTRDMA_DECISION_A_ACTS_LEFT, d->acts_left);
+	if (!err)
+		err = put_seen(msg, d);
+	for (uint32_t i = 0; i < d->n_readings && !err; i++)
+		err = put_reading(msg, &d->readings[i]);
+	if (!err)
+		nla_nest_end(msg, nest);
+	return err;
+}
+
 static int put_action(struct nl_msg *msg, const struct snap_action *a)
 {
 	struct nlattr *nest = nla_nest_start(msg, SWIFTRDMA_A_ACTION);
@@ -120,6 +181,8 @@ static int put_action(struct nl_msg *msg, const struct snap_action *a)
 	if (!err && a->reason[0])
 		err = nla_put_string(msg, SWIFTRDMA_ACTION_A_REASON,
 				     a->reason);
+	if (!err && a->decision.policy[0])
+		err = put_decision(msg, &a->decision);
 	if (!err)
 		nla_nest_end(msg, nest);
 	return err;

@@ -63,6 +63,25 @@ static const char *const action[] = {
 	[SWIFTRDMA_ACTION_A_QPN] = "qpn",
 	[SWIFTRDMA_ACTION_A_QP_SERIAL] = "serial",
 	[SWIFTRDMA_ACTION_A_REASON] = "reason",
+	[SWIFTRDMA_ACTION_A_DECISION] = "decision",
+};
+
+static const char *const decision[] = {
+	[SWIFTRDMA_DECISION_A_POLICY] = "policy",
+	[SWIFTRDMA_DECISION_A_TICK] = "tick",
+	[SWIFTRDMA_DECISION_A_COOLDOWN] = "cooldown",
+	[SWIFTRDMA_DECISION_A_STEPS_LEFT] = "steps_left",
+	[SWIFTRDMA_DECISION_A_ACTS_LEFT] = "acts_left",
+	[SWIFTRDMA_DECISION_A_DEV_INDEX] = "dev",
+	[SWIFTRDMA_DECISION_A_PORT] = "port",
+	[SWIFTRDMA_DECISION_A_UAR] = "uar",
+	[SWIFTRDMA_DECISION_A_QPN] = "qpn",
+	[SWIFTRDMA_DECISION_A_READING] = "reading",
+};
+
+static const char *const reading[] = {
+	[SWIFTRDMA_READING_A_SIGNAL] = "signal",
+	[SWIFTRDMA_READING_A_VALUE] = "value",
 };
 
 static const char *const level[] = {
@@ -84,9 +103,16 @@ static const struct names *inside(const struct names *in, unsigned int type)
 		[SWIFTRDMA_A_LEVEL] = NAMES(level),
 	};
 	static const struct names rules = NAMES(rule);
+	static const struct names decisions = NAMES(decision);
+	static const struct names readings = NAMES(reading);
 
 	if (in == &sets[SWIFTRDMA_A_JOB_OBJ] && type == SWIFTRDMA_JOB_A_RULE)
 		return &rules;
+	if (in == &sets[SWIFTRDMA_A_ACTION] &&
+	    type == SWIFTRDMA_ACTION_A_DECISION)
+		return &decisions;
+	if (in == &decisions && type == SWIFTRDMA_DECISION_A_READING)
+		return &readings;
 	if (in == &top_names && type < sizeof(sets) / sizeof(sets[0]))
 		return &sets[type];
 	return &none;
@@ -96,7 +122,8 @@ static bool repeats(const struct names *in, unsigned int type)
 {
 	return in == &top_names ? type == SWIFTRDMA_A_ACTION ||
 				  type == SWIFTRDMA_A_LEVEL
-				: inside(in, type) != &none;
+				: inside(in, type) != &none &&
+				  in->names != action;
 }
 
 struct path {
@@ -126,7 +153,7 @@ static void append(struct path *p, const struct names *in, unsigned int type,
 
 /*
  * Walk down to the attribute at @at, writing the names on the way. Returns the
- * set inside of it, NULL if there is no attribute there. Requests nest three
+ * set inside of it, NULL if there is no attribute there. Requests nest four
  * deep at most.
  */
 static const struct names *descend(const void *pos, size_t left,

@@ -44,6 +44,8 @@ struct io {
 };
 
 #define SRDMA_BUF	(256 * 1024)
+/* What a request may take: a full batch, with reasons and decisions. */
+#define SRDMA_SEND	(512 * 1024)
 
 /* Note an error in words and return it. */
 int srdma_fail(struct io *io, int err, const char *fmt, ...)

@@ -117,6 +117,58 @@ struct action {
 	uint32_t index;
 };
 
+static const struct srdma_field reading_fields[] = {
+	F(SWIFTRDMA_READING_A_SIGNAL, STR, snap_reading, signal, 0),
+	F(SWIFTRDMA_READING_A_VALUE, U64, snap_reading, value, 0),
+};
+
+static const struct srdma_set reading_set = {
+	FIELDS(reading_fields), BIT(SWIFTRDMA_READING_A_SIGNAL), NO_HAS, NULL,
+};
+
+static int decision_nest(struct srdma_reading *r, void *obj, int type,
+			 const void *data, size_t len)
+{
+	struct snap_decision *d = obj;
+	struct snap_reading *to;
+	uint64_t seen;
+	int err;
+
+	(void)type;
+	if (d->n_readings >= SNAP_READINGS)
+		return -EBADMSG;
+	to = &d->readings[d->n_readings];
+	err = srdma_fill(&reading_set, r, to, data, len, &seen);
+	if (err)
+		return err;
+	to->known = seen & BIT(SWIFTRDMA_READING_A_VALUE);
+	d->n_readings++;
+	return 0;
+}
+
+static const struct srdma_field decision_fields[] = {
+	F(SWIFTRDMA_DECISION_A_POLICY, STR, snap_decision, policy, 0),
+	F(SWIFTRDMA_DECISION_A_TICK, U64, snap_decision, tick, 0),
+	F(SWIFTRDMA_DECISION_A_COOLDOWN, U64, snap_decision, cooldown,
+	  SNAP_COOLDOWN),
+	F(SWIFTRDMA_DECISION_A_STEPS_LEFT, U32, snap_decision, steps_left,
+	  SNAP_STEPS_LEFT),
+	F(SWIFTRDMA_DECISION_A_ACTS_LEFT, U32, snap_decision, acts_left,
+	  SNAP_ACTS_LEFT),
+	F(SWIFTRDMA_DECISION_A_DEV_INDEX, U32, snap_decision, dev,
+	  SNAP_SEEN_DEV),
+	F(SWIFTRDMA_DECISION_A_PORT, U32, snap_decision, port, SNAP_SEEN_PORT),
+	F(SWIFTRDMA_DECISION_A_UAR, U32, snap_decision, uar, SNAP_SEEN_UAR),
+	F(SWIFTRDMA_DECISION_A_QPN, U32, snap_decision, qpn, SNAP_SEEN_QP),
+	N(SWIFTRDMA_DECISION_A_READING, 0),
+};
+
+static const struct srdma_set decision_set = {
+	FIELDS(decision_fields),
+	BIT(SWIFTRDMA_DECISION_A_POLICY) | BIT(SWIFTRDMA_DECISION_A_TICK),
+	offsetof(struct snap_decision, has), decision_nest,
+};
+
 static int action_nest(struct srdma_reading *r, void *obj, int type,
 		       const void *data, size_t len)
 {
@@ -124,7 +176,9 @@ static int action_nest(struct srdma_reading *r, void *obj, int type,
 	struct srdma_lease lease = { 0 };
 	int err;
 
-	(void)type;
+	if (type == SWIFTRDMA_ACTION_A_DECISION)
+		return srdma_fill(&decision_set, r, &a->decision, data, len,
+				  NULL);
 	err = srdma_fill(&lease_set, r, &lease, data, len, NULL);
 	if (err)
 		return err;
@@ -154,6 +208,7 @@ static const struct srdma_field action_fields[] = {
 	F(SWIFTRDMA_ACTION_A_QPS_PENDING, U32, action, a.qps_pending, 0),
 	F(SWIFTRDMA_ACTION_A_QPS_UNSUPPORTED, U32, action, a.qps_unsupported,
 	  0),
+	N(SWIFTRDMA_ACTION_A_DECISION, 0),
 };
 
 static const struct srdma_set action_set = {

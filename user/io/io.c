@@ -61,7 +61,7 @@ int srdma_resolve(struct io *io)
 
 static int open_socket(struct io *io)
 {
-	int one = 1, room = 512 * 1024, fd, err;
+	int one = 1, room = SRDMA_SEND, fd, err;
 
 	io->sk = nl_socket_alloc();
 	if (!io->sk)
@@ -74,8 +74,9 @@ static int open_socket(struct io *io)
 	/* Errors in words; the request is not sent back, it is at hand. */
 	setsockopt(fd, SOL_NETLINK, NETLINK_EXT_ACK, &one, sizeof(one));
 	setsockopt(fd, SOL_NETLINK, NETLINK_CAP_ACK, &one, sizeof(one));
-	/* libnl's default, 32 KiB, is less than a full batch with reasons. */
-	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
+	/* libnl's default, 32 KiB, is less than a full batch, and so may the host's most be. */
+	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof(room)) < 0)
+		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
 	setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
 	return 0;
 }

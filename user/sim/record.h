@@ -22,7 +22,7 @@
 #include "core/event.h"
 #include "sim/record_code.h"
 
-#define RECORD_VERSION	5
+#define RECORD_VERSION	6
 #define RECORD_READINGS_ONLY 4	/* the last without events */
 #define RECORD_OLDEST	3	/* that is read */
 
@@ -39,6 +39,7 @@ struct record_event {
 	struct snap_qp qp;
 	struct snap_owner owner;
 	struct snap_action action;
+	struct snap_decision decision;	/* the last there was */
 	struct snap_dev dev;
 	struct snap_uar *uars;
 	size_t n_uars;		/* there is room for */

@@ -36,6 +36,20 @@ static bool put_qp(struct record_buf *to, const struct record_event *was,
 	       (!e->owner || put(to, RECORD_OWNERS, &was->owner, e->owner));
 }
 
+static bool put_decision(struct record_buf *to, const struct snap_decision *was,
+			 const struct snap_decision *is)
+{
+	uint32_t i;
+
+	if (!record_put_object(to, &record_decision, was, is))
+		return false;
+	for (i = 0; i < is->n_readings; i++)
+		if (!record_put_object(to, &record_reading, &was->readings[i],
+				       &is->readings[i]))
+			return false;
+	return true;
+}
+
 bool record_event_put(struct record_buf *to, const struct record_event *was,
 		      uint64_t time, const struct snap_event *e)
 {
@@ -48,6 +62,7 @@ bool record_event_put(struct record_buf *to, const struct record_event *was,
 		.expired = e->expired,
 		.has_owner = e->owner,
 		.uars = (uint32_t)e->n_uars,
+		.decided = e->action && e->action->decision.policy[0],
 	};
 	struct text t;
 
@@ -61,7 +76,9 @@ bool record_event_put(struct record_buf *to, const struct record_event *was,
 		return put_qp(to, was, e);
 	case SNAP_EVENT_ACTION:
 		return record_put_object(to, &record_action, &was->action,
-					 e->action);
+					 e->action) &&
+		       (!head.decided || put_decision(to, &was->decision,
+						      &e->action->decision));
 	case SNAP_EVENT_CONGESTION:
 		return put(to, RECORD_DEVS, &was->dev, e->dev) &&
 		       put_uars(to, e);
@@ -95,6 +112,32 @@ static int get_uars(struct record_source *in, struct record_event *ev)
 	return 1;
 }
 
+static bool get_decision(struct record_source *in, struct snap_decision *d)
+{
+	uint32_t i;
+
+	if (!record_get_object(in, &record_decision, d) ||
+	    d->n_readings > SNAP_READINGS)
+		return false;
+	for (i = 0; i < d->n_readings; i++)
+		if (!record_get_object(in, &record_reading, &d->readings[i]))
+			return false;
+	return true;
+}
+
+static int get_action(struct record_source *in, struct record_event *ev)
+{
+	if (!record_get_object(in, &record_action, &ev->action))
+		return 0;
+	memset(&ev->action.decision, 0, sizeof(ev->action.decision));
+	if (!ev->head.decided)
+		return 1;
+	if (!get_decision(in, &ev->decision))
+		return 0;
+	ev->action.decision = ev->decision;
+	return 1;
+}
+
 /* What belongs to its kind, and nothing else. 1, 0 or -ENOMEM. */
 static int get_objects(struct record_source *in, struct record_event *ev)
 {
@@ -110,7 +153,7 @@ static int get_objects(struct record_source *in, struct record_event *ev)
 		       (!e->owner || get(in, RECORD_OWNERS, &ev->owner));
 	case SNAP_EVENT_ACTION:
 		e->action = &ev->action;
-		return record_get_object(in, &record_action, &ev->action);
+		return get_action(in, ev);
 	case SNAP_EVENT_CONGESTION:
 		if (!get(in, RECORD_DEVS, &ev->dev))
 			return 0;

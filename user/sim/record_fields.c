@@ -5,13 +5,13 @@
 
 /*
  * Each structure's members in the order in which they are declared: N() one
- * value, A() an array, O() what is left out. FIELDS() does not compile with a
- * list that is shorter than its structure, so that a new member cannot be
- * forgotten. Older files are read by the same lists: who adds a member, at the end
+ * value, A() an array, O() a value that is left out, S() a structure or several that
+ * are. FIELDS() does not compile with a list that is shorter than its structure, so
+ * that a new member cannot be forgotten. Older files are read by the same lists: who adds a member, at the end
  * of its structure, raises RECORD_VERSION; who puts it elsewhere, changes a type, or
  * gives a bit of .has another meaning, raises RECORD_OLDEST as well.
  */
-#define DEV(N, A, O, t)							\
+#define DEV(N, A, O, S, t)						\
 	N(t, has) N(t, index) N(t, caps)				\
 	N(t, ports) N(t, qps) N(t, uars) N(t, cqs) N(t, mrs)		\
 	A(t, name) A(t, provider)					\
@@ -32,7 +32,7 @@
 	N(t, pcie_stalled_read_seconds) N(t, pcie_stalled_write_seconds) \
 	N(t, devx_qps) N(t, devx_created) N(t, devx_missed)
 
-#define PORT(N, A, O, t)						\
+#define PORT(N, A, O, S, t)						\
 	N(t, has) N(t, dev) N(t, index) N(t, state) N(t, link_layer)	\
 	N(t, speed)							\
 	N(t, tx_bytes) N(t, rx_bytes) N(t, tx_packets) N(t, rx_packets)	\
@@ -40,13 +40,13 @@
 	N(t, detail_time)						\
 	N(t, ecn_marked) N(t, cnp_sent) N(t, cnp_handled)
 
-#define PRIO(N, A, O, t)						\
+#define PRIO(N, A, O, S, t)						\
 	N(t, dev) N(t, port) N(t, index)				\
 	N(t, tx_bytes) N(t, rx_bytes) N(t, tx_packets) N(t, rx_packets)	\
 	N(t, tx_pauses) N(t, rx_pauses)					\
 	N(t, tx_pause_time) N(t, rx_pause_time)
 
-#define UAR(N, A, O, t)							\
+#define UAR(N, A, O, S, t)						\
 	N(t, has) N(t, dev) N(t, index) N(t, kind) N(t, qps)		\
 	N(t, owner)							\
 	N(t, created) N(t, doorbells) N(t, wrs)				\
@@ -55,7 +55,7 @@
 	N(t, sweeps) N(t, active) N(t, coactive)			\
 	N(t, context_uars) N(t, context_limit) N(t, recent_wrs) N(t, context)
 
-#define QP(N, A, O, t)							\
+#define QP(N, A, O, S, t)						\
 	N(t, has) N(t, dev) N(t, qpn) N(t, serial)			\
 	N(t, type) N(t, state) N(t, port) N(t, uar) N(t, job) N(t, tid)	\
 	N(t, owner) N(t, send_cq) N(t, recv_cq)				\
@@ -69,16 +69,16 @@
 	N(t, wrs_since) N(t, wrs_absent) N(t, wrs_ambiguous)		\
 	N(t, dlid) N(t, udp_sport) N(t, lag_port) N(t, devx)
 
-#define OWNER(N, A, O, t)						\
+#define OWNER(N, A, O, S, t)						\
 	N(t, pid) N(t, uid) N(t, cgroup_id)				\
 	A(t, comm) A(t, exe) A(t, cgroup) A(t, kernel)
 
-#define JOB(N, A, O, t)							\
+#define JOB(N, A, O, S, t)						\
 	N(t, id) N(t, class) A(t, name)					\
 	O(t, rules) O(t, n_rules) O(t, stats) N(t, n_stats)		\
 	N(t, since) N(t, time)
 
-#define STAT(N, A, O, t)						\
+#define STAT(N, A, O, S, t)						\
 	N(t, has) N(t, dev) N(t, qps) N(t, level)			\
 	N(t, created) N(t, destroyed) N(t, rejected)			\
 	N(t, doorbells) N(t, wrs)					\
@@ -86,21 +86,31 @@
 	N(t, mrs) N(t, mtts_unknown)					\
 	N(t, mr_bytes) N(t, mtts) N(t, mr_page_min) N(t, mr_page_max)
 
-#define ACTION(N, A, O, t)						\
+#define ACTION(N, A, O, S, t)						\
 	N(t, kind) N(t, knob) N(t, value) N(t, clear) A(t, job)		\
 	N(t, has_dev) N(t, dev) N(t, qpn) N(t, serial) A(t, reason)	\
 	N(t, in_force) N(t, has_value) N(t, error)			\
 	N(t, qps) N(t, qps_done) N(t, qps_pending) N(t, qps_unsupported) \
 	N(t, lease_id) N(t, lease_ttl_ms) N(t, lease_rank)		\
-	A(t, lease_origin)
+	A(t, lease_origin) S(t, decision)
+
+/* Its readings follow it. */
+#define DECISION(N, A, O, S, t)						\
+	N(t, has) A(t, policy) N(t, tick) N(t, cooldown)		\
+	N(t, steps_left) N(t, acts_left)				\
+	N(t, dev) N(t, port) N(t, uar) N(t, qpn)			\
+	N(t, n_readings) S(t, readings)
+
+#define READING(N, A, O, S, t)						\
+	A(t, signal) N(t, known) N(t, value)
 
 /* What is behind the head is of its kind: record_event.c. */
-#define HEAD(N, A, O, t)						\
+#define HEAD(N, A, O, S, t)						\
 	N(t, time) N(t, kind) N(t, index) N(t, batch) N(t, lease)	\
-	N(t, expired) N(t, has_owner) N(t, uars) A(t, why)
+	N(t, expired) N(t, has_owner) N(t, uars) A(t, why) N(t, decided)
 
 /* The arrays are record_tables[]. */
-#define SNAPSHOT(N, A, O, t)						\
+#define SNAPSHOT(N, A, O, S, t)						\
 	N(t, generation) N(t, time) N(t, admin)				\
 	O(t, devs) O(t, n_devs) O(t, cap_devs)				\
 	O(t, ports) O(t, n_ports) O(t, cap_ports)			\
@@ -115,20 +125,21 @@
 	.kind = _Generic(((struct t *)0)->m, bool: RECORD_BOOL,		\
 			 char *: RECORD_TEXT, uint8_t *: RECORD_BYTES,	\
 			 uint32_t: RECORD_NUMBER, int32_t: RECORD_NUMBER, \
-			 uint64_t: RECORD_NUMBER) },
+			 uint64_t: RECORD_NUMBER, int64_t: RECORD_NUMBER) },
 #define NO_ENTRY(t, m)
 
 #define NOUGHT(t, m) 0,
 #define NOUGHTS(t, m) { 0 },
+#define NONE(t, m) {},
 
 #define FIELDS(which, list, t)						\
 	static const struct record_field which##_fields[] = {		\
-		list(ENTRY, ENTRY, NO_ENTRY, t)				\
+		list(ENTRY, ENTRY, NO_ENTRY, NO_ENTRY, t)		\
 	};								\
 	static_assert(COUNT(which##_fields) <= RECORD_FIELDS_MAX, #t);	\
 	/* -Wextra wants an initializer of every member. */		\
 	static_assert(sizeof((struct t){				\
-		list(NOUGHT, NOUGHTS, NOUGHT, t)			\
+		list(NOUGHT, NOUGHTS, NOUGHT, NONE, t)			\
 	}) <= RECORD_OBJECT_MAX, #t);
 
 #define COUNT(f) (sizeof(f) / sizeof((f)[0]))
@@ -146,6 +157,8 @@ FIELDS(owner, OWNER, snap_owner)
 FIELDS(job, JOB, snap_job)
 FIELDS(stat, STAT, snap_job_stat)
 FIELDS(action, ACTION, snap_action)
+FIELDS(decision, DECISION, snap_decision)
+FIELDS(reading, READING, snap_reading)
 FIELDS(head, HEAD, record_event_head)
 FIELDS(snapshot, SNAPSHOT, snapshot)
 
@@ -161,5 +174,7 @@ const struct record_table record_tables[RECORD_TABLES] = {
 
 const struct record_object record_stat = OBJECT(stat, snap_job_stat);
 const struct record_object record_action = OBJECT(action, snap_action);
+const struct record_object record_decision = OBJECT(decision, snap_decision);
+const struct record_object record_reading = OBJECT(reading, snap_reading);
 const struct record_object record_head = OBJECT(head, record_event_head);
 const struct record_object record_snapshot = OBJECT(snapshot, snapshot);

@@ -7,7 +7,7 @@
 
 /* A mask has a bit for each field of an object. */
 #define RECORD_FIELDS_MAX	64
-#define RECORD_OBJECT_MAX	1024	/* bytes */
+#define RECORD_OBJECT_MAX	2048	/* bytes */
 
 enum record_kind {
 	RECORD_NUMBER,
@@ -53,10 +53,11 @@ struct record_event_head {
 	bool expired, has_owner;
 	uint32_t uars;
 	char why[SNAP_REASON];
+	bool decided;		/* a decision follows the action */
 };
 
 extern const struct record_table record_tables[RECORD_TABLES];
 extern const struct record_object record_snapshot, record_stat, record_action,
-				  record_head;
+				  record_decision, record_reading, record_head;
 
 #endif /* SRDMA_SIM_RECORD_FIELDS_H */

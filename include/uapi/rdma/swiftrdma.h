@@ -124,6 +124,23 @@
  *		SWIFTRDMA_ACTION_A_QP_SERIAL: u64	that very QP, or -ESTALE;
  *							with CLEAR it may be gone
  *		SWIFTRDMA_ACTION_A_REASON: string	logged and shown
+ *		SWIFTRDMA_ACTION_A_DECISION: nest	what a policy decided it by
+ *			SWIFTRDMA_DECISION_A_POLICY: string, [A-Za-z0-9_.-]
+ *			SWIFTRDMA_DECISION_A_TICK: u64
+ *			SWIFTRDMA_DECISION_A_COOLDOWN: u64
+ *			SWIFTRDMA_DECISION_A_STEPS_LEFT: u32
+ *			SWIFTRDMA_DECISION_A_ACTS_LEFT: u32
+ *			SWIFTRDMA_DECISION_A_DEV_INDEX: u32
+ *			SWIFTRDMA_DECISION_A_PORT: u32
+ *			SWIFTRDMA_DECISION_A_UAR: u32
+ *			SWIFTRDMA_DECISION_A_QPN: u32
+ *			SWIFTRDMA_DECISION_A_READING: nest, repeated, up to
+ *						%SWIFTRDMA_READINGS_MAX
+ *				SWIFTRDMA_READING_A_SIGNAL: string
+ *				SWIFTRDMA_READING_A_VALUE: s64
+ *
+ * The kernel makes no use of a DECISION. It keeps it with the override and tells it,
+ * as it came, in ACT_NTF and ACTION_GET; POLICY and TICK are required in it.
  *
  * The batch is validated as a whole: one bad item and nothing is applied. The
  * lease's time starts anew with each ACT that names it, also one without
@@ -221,6 +238,7 @@
 #define SWIFTRDMA_LEVEL_MAX	7
 #define SWIFTRDMA_RANK_MAX	255
 #define SWIFTRDMA_BATCH_MAX	256	/* items of one ACT */
+#define SWIFTRDMA_READINGS_MAX	12	/* of one decision */
 #define SWIFTRDMA_JOBS_MAX	1024
 #define SWIFTRDMA_RULES_MAX	64	/* of one job and origin */
 #define SWIFTRDMA_LEASES_MAX	1024
@@ -1041,6 +1059,7 @@ enum swiftrdma_action_kind {
  * @SWIFTRDMA_ACTION_A_QPS_DONE: of these, those that have what is desired
  * @SWIFTRDMA_ACTION_A_QPS_PENDING: of these, those that will be tried again
  * @SWIFTRDMA_ACTION_A_QPS_UNSUPPORTED: of these, those that cannot be changed live
+ * @SWIFTRDMA_ACTION_A_DECISION: what a policy decided it by; absent: nobody said
  * @__SWIFTRDMA_ACTION_A_MAX: one past the last
  */
 enum swiftrdma_action_attr {
@@ -1063,10 +1082,64 @@ enum swiftrdma_action_attr {
 	SWIFTRDMA_ACTION_A_QPS_DONE,	/* u32 */
 	SWIFTRDMA_ACTION_A_QPS_PENDING,	/* u32 */
 	SWIFTRDMA_ACTION_A_QPS_UNSUPPORTED, /* u32 */
+	SWIFTRDMA_ACTION_A_DECISION,	/* nest swiftrdma_decision_attr */
 	__SWIFTRDMA_ACTION_A_MAX
 };
 
 #define SWIFTRDMA_ACTION_A_MAX (__SWIFTRDMA_ACTION_A_MAX - 1)
+
+/**
+ * enum swiftrdma_decision_attr - what a policy decided an action by
+ * @SWIFTRDMA_DECISION_A_UNSPEC: not used
+ * @SWIFTRDMA_DECISION_A_PAD: aligns a u64
+ * @SWIFTRDMA_DECISION_A_POLICY: its name, [A-Za-z0-9_.-], 1 to 31 bytes
+ * @SWIFTRDMA_DECISION_A_TICK: in which it was decided, counted by who decides
+ * @SWIFTRDMA_DECISION_A_COOLDOWN: until the policy may act on this job again, ns
+ * @SWIFTRDMA_DECISION_A_STEPS_LEFT: acts before it is undone; absent: no limit
+ * @SWIFTRDMA_DECISION_A_ACTS_LEFT: of its rate, over all jobs; absent: no limit
+ * @SWIFTRDMA_DECISION_A_DEV_INDEX: the device for which the policy's state was true
+ * @SWIFTRDMA_DECISION_A_PORT: the port of it
+ * @SWIFTRDMA_DECISION_A_UAR: the UAR of it
+ * @SWIFTRDMA_DECISION_A_QPN: the QP of it
+ * @SWIFTRDMA_DECISION_A_READING: what the state looks at
+ * @__SWIFTRDMA_DECISION_A_MAX: one past the last
+ */
+enum swiftrdma_decision_attr {
+	SWIFTRDMA_DECISION_A_UNSPEC,
+	SWIFTRDMA_DECISION_A_PAD,
+	SWIFTRDMA_DECISION_A_POLICY,	/* string */
+	SWIFTRDMA_DECISION_A_TICK,	/* u64 */
+	SWIFTRDMA_DECISION_A_COOLDOWN,	/* u64 */
+	SWIFTRDMA_DECISION_A_STEPS_LEFT, /* u32 */
+	SWIFTRDMA_DECISION_A_ACTS_LEFT,	/* u32 */
+	SWIFTRDMA_DECISION_A_DEV_INDEX,	/* u32 */
+	SWIFTRDMA_DECISION_A_PORT,	/* u32 */
+	SWIFTRDMA_DECISION_A_UAR,	/* u32 */
+	SWIFTRDMA_DECISION_A_QPN,	/* u32 */
+	SWIFTRDMA_DECISION_A_READING,	/* nest swiftrdma_reading_attr, repeated */
+	__SWIFTRDMA_DECISION_A_MAX
+};
+
+#define SWIFTRDMA_DECISION_A_MAX (__SWIFTRDMA_DECISION_A_MAX - 1)
+
+/**
+ * enum swiftrdma_reading_attr - a signal, as a decision saw it
+ * @SWIFTRDMA_READING_A_UNSPEC: not used
+ * @SWIFTRDMA_READING_A_PAD: aligns an s64
+ * @SWIFTRDMA_READING_A_SIGNAL: its name in policy files, "port.util"
+ * @SWIFTRDMA_READING_A_VALUE: in millionths of its unit (1, 1/s, bit/s, bytes, ns);
+ *	absent: it was unknown
+ * @__SWIFTRDMA_READING_A_MAX: one past the last
+ */
+enum swiftrdma_reading_attr {
+	SWIFTRDMA_READING_A_UNSPEC,
+	SWIFTRDMA_READING_A_PAD,
+	SWIFTRDMA_READING_A_SIGNAL,	/* string */
+	SWIFTRDMA_READING_A_VALUE,	/* s64 */
+	__SWIFTRDMA_READING_A_MAX
+};
+
+#define SWIFTRDMA_READING_A_MAX (__SWIFTRDMA_READING_A_MAX - 1)
 
 /**
  * enum swiftrdma_level_attr - what a class level means on the wire
