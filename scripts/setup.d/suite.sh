@@ -8,7 +8,7 @@
 #   suite_update SUITE               once a run: download the suite's lists
 #   suite_apt SUITE COMMAND ARG...   an apt program (apt-get, apt-cache) in that suite
 #   suite_fetch SUITE DIR PACKAGE    download a package's file into DIR
-#   suite_source SUITE DIR PACKAGE   download and unpack its source into DIR
+#   suite_fetch_source SUITE DIR PACKAGE   download its upstream source's archive
 #
 # Packages can be downloaded and unpacked this way, not installed: the suite's state
 # says that no package is installed.
@@ -71,6 +71,7 @@ suite_fetch() {
 	(cd "$2" && suite_apt "$1" apt-get -qq download "$3") >>"$build/vm/apt/$1/log" 2>&1
 }
 
-suite_source() {
-	(cd "$2" && suite_apt "$1" apt-get -qq source "$3") >>"$build/vm/apt/$1/log" 2>&1
+# The upstream source alone: Debian's part of it is the packaging.
+suite_fetch_source() {
+	(cd "$2" && suite_apt "$1" apt-get -qq source --download-only --tar-only "$3") >>"$build/vm/apt/$1/log" 2>&1
 }
