@@ -72,7 +72,7 @@ progs:
 	@mkdir -p $(BUILD)
 	@flock $(BUILD)/.user.lock $(MAKE) $(PARALLEL) -C user BUILD=$(BUILD)
 
-bench-progs host-bench-progs unit-progs fuzz-progs:
+bench-progs host-bench-progs unit-progs fuzz-progs clients-progs:
 	@mkdir -p $(BUILD)
 	@flock $(BUILD)/.selftests.lock $(MAKE) $(PARALLEL) -f selftests/progs.mk BUILD=$(BUILD) $(@:-progs=)
 
@@ -83,8 +83,9 @@ setup:
 
 check: setup
 	@scripts/check
-check-full: setup
-	@scripts/check --full
+check-full:
+	@scripts/setup --full
+	@scripts/check-full
 
 unit: unit-progs
 	@scripts/check --only unit
@@ -133,7 +134,7 @@ help:
 	@echo 'make setup        install what building and testing needs (Debian 12)'
 	@echo 'make demo         the port experiment in a VM: who suffers, and what SwiftRDMA does about it'
 	@echo 'make check        the tests: units on the host, the module in a VM'
-	@echo 'make check-full   check, then long tests, the rt kernel, the debug kernel if built, fuzzers'
+	@echo 'make check-full   every suite on five kernels, fuzzers, other RDMA programs; goes on where it was'
 	@echo 'make unit         unit tests only'
 	@echo 'make bench        measurements, one JSON object a line'
 	@echo 'make lint         warnings, sparse, checkpatch, shellcheck, codespell, layering rules'
@@ -141,5 +142,5 @@ help:
 	@echo 'make uninstall    remove exactly what install put'
 	@echo 'make clean        remove what was built; distclean: also kernels and tools of setup'
 
-.PHONY: all modules module module-debug module-above softhca progs bench-progs host-bench-progs unit-progs fuzz-progs setup check \
+.PHONY: all modules module module-debug module-above softhca progs bench-progs host-bench-progs unit-progs fuzz-progs clients-progs setup check \
 	check-full unit demo bench lint install uninstall clean distclean help

@@ -7,6 +7,7 @@
 #   bench/*.c       one program each; lib/*.c is linked into all of these
 #   bench/host/*.c  what needs no kernel, against the libraries as they are shipped
 #   progs/*.c       the same, for the tests of the module
+#   clients/*.c     MPI programs, for those that run other people's programs
 
 ROOT := $(abspath $(dir $(lastword $(MAKEFILE_LIST)))/..)
 BUILD ?= $(ROOT)/build
@@ -29,6 +30,8 @@ opt_objs := $(patsubst $(ROOT)/user/%.c,$(BUILD)/user-opt/%.o,$(filter-out $(ROO
 
 progs := $(patsubst $(ROOT)/selftests/progs/%.c,$(BUILD)/progs/%,$(wildcard $(ROOT)/selftests/progs/*.c))
 
+clients := $(patsubst $(ROOT)/selftests/clients/%.c,$(BUILD)/clients/%,$(wildcard $(ROOT)/selftests/clients/*.c))
+
 CLANG ?= clang
 # The alternative that benchmarks compare with, where it is installed.
 LUAJIT := $(shell pkg-config --exists luajit && echo -DHAVE_LUAJIT $$(pkg-config --cflags luajit))
@@ -43,6 +46,7 @@ all: unit bench
 unit: $(unit)
 bench: $(bench) $(host_bench) $(progs)
 fuzz: $(fuzz)
+clients: $(clients)
 
 host-bench: $(host_bench)
 
@@ -52,6 +56,11 @@ $(BUILD)/user-fuzz/all.a: $(fuzz_objs)
 # What is in them is said here.
 $(BUILD)/user-asan/all.a $(BUILD)/user-fuzz/all.a: $(ROOT)/selftests/progs.mk
 	@mkdir -p $(@D) && rm -f $@ && ar rcs $@ $(filter %.o,$^)
+
+$(BUILD)/clients/%: $(ROOT)/selftests/clients/%.c
+	@mkdir -p $(@D)
+	@echo "  MPI     $*"
+	@mpicc $(ALL_CFLAGS) $(DEPS) $< -o $@
 
 $(BUILD)/unit/%: $(ROOT)/selftests/unit/%.c $(BUILD)/user-asan/all.a
 	@mkdir -p $(@D)
@@ -97,7 +106,8 @@ $(BUILD)/selftests/lib/%.o: $(ROOT)/selftests/lib/%.c
 	@mkdir -p $(@D)
 	@$(CC) $(ALL_CFLAGS) $(INCLUDES) -c $< -o $@
 
--include $(wildcard $(BUILD)/user-asan/*/*.d $(BUILD)/user-fuzz/*/*.d $(BUILD)/user-opt/*/*.d $(BUILD)/unit/*.d $(BUILD)/fuzz/*.d $(BUILD)/bench/*.d $(BUILD)/progs/*.d $(BUILD)/selftests/lib/*.d)
+-include $(wildcard $(BUILD)/user-asan/*/*.d $(BUILD)/user-fuzz/*/*.d $(BUILD)/user-opt/*/*.d $(BUILD)/unit/*.d $(BUILD)/fuzz/*.d $(BUILD)/bench/*.d $(BUILD)/progs/*.d $(BUILD)/clients/*.d \
+	$(BUILD)/selftests/lib/*.d)
 .PHONY: all unit bench host-bench fuzz
 .SECONDARY:
 .DELETE_ON_ERROR:

@@ -1,0 +1,54 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# rdma-core's own test suite, of Debian's python3-pyverbs: each of its tests has the
+# same verdict without and with the module, whatever that is.
+#
+#   scripts/vm --nic rxe|softhca|softhca-eth -- selftests/clients/pyverbs.sh
+
+cd "$(dirname "$0")/../.." || exit 1
+# shellcheck source=selftests/lib/clients.sh
+. selftests/lib/clients.sh
+
+mkdir "$work/tests"
+cp /usr/share/doc/rdma-core/tests/* "$work/tests/"
+gunzip "$work"/tests/*.gz
+
+# What the tests choose at random is the same in each run.
+cat >"$work/seeded.py" <<'END'
+import random, runpy, sys, unittest
+
+plain = unittest.TestCase.run
+
+def seeded(self, result=None):
+    random.seed(self.id())
+    return plain(self, result)
+
+unittest.TestCase.run = seeded
+sys.argv = sys.argv[1:]
+sys.path.insert(0, sys.argv[0].rpartition('/')[0])
+runpy.run_path(sys.argv[0], run_name='__main__')
+END
+
+# Verdicts, test by test. A test that fails makes the whole fail, which is no matter
+# here: the verdict is what must not change. A test with a description has two lines.
+run_tests() {
+	PYTHONHASHSEED=0 timeout 700 python3 "$work/seeded.py" "$work/tests/run_tests.py" -v \
+		--dev "${dev[0]}" >"$work/py.out" 2>"$work/py.err"
+	grep -q '^Ran [1-9][0-9]* tests' "$work/py.err" || { tail -n 30 "$work/py.err" >&2; return 1; }
+	awk '/^test_[a-zA-Z0-9_]+ \(/ { name = $1 " " $2 }
+	     name && / \.\.\. (ok|FAIL|ERROR|skipped|expected failure)/ {
+		sub(/.* \.\.\. /, ""); print name, $0; name = "" }' "$work/py.err" | sort
+}
+
+more_points() {
+	local passed
+
+	passed=$(grep -c ' ok$' "$work/0.without.out")
+	note "$passed of $(wc -l <"$work/0.without.out") pass, $(grep -c skipped "$work/0.without.out") are skipped"
+	is "many of them pass" $((passed > 80)) 1
+	note "$(diff "$work/0.without.out" "$work/0.with.out")"
+}
+
+client "rdma-core's tests" run_tests
+compare_clients
