@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# shellcheck shell=bash
+#
+# Part of scripts/check-full: the table of its parts, and the matrix of their results.
+#
+#   parts           KERNEL/SUITE, in the order in which they are run
+#   part_cmd[PART]  how it is run
+#   part_deps[PART] files and directories that its result depends on
+
+parts=()
+declare -A part_cmd=() part_deps=()
+kernels='stock rt bpo new debug'
+
+# A suite gets half an hour, and once more if the guest hangs: never more than an hour.
+limit=1700
+
+# What all suites in a VM depend on, and those of the software ConnectX.
+vm_deps='kmod include user scripts/vm scripts/vm.d selftests/lib selftests/progs selftests/bench
+	selftests/modules selftests/Makefile selftests/progs.mk Makefile version.mk'
+hca_deps="$vm_deps $(printf '%s ' selftests/softhca/*.[ch] selftests/softhca/Kbuild)"
+
+# part KERNEL/SUITE DEPS CMD...
+part() {
+	local name=$1
+
+	parts+=("$name")
+	part_deps[$name]=$(xargs <<<"$2")
+	shift 2
+	part_cmd[$name]=$(printf '%q ' "$@")
+}
+
+# vm_part KERNEL SUITE NIC SCRIPT [VAR=VALUE|WRAPPER]...: SCRIPT in a VM.
+vm_part() {
+	local kernel=$1 suite=$2 nic=$3 script=$4 deps=$vm_deps options=()
+
+	shift 4
+	[ "$nic" = rxe ] || deps=$hca_deps
+	# KASAN's shadow needs room.
+	[ "$kernel" != debug ] || options=(--mem 4G)
+	part "$kernel/$suite" "$deps $script" in_vm $limit "$kernel-${suite//\//-}" \
+		--kernel "$kernel" --nic "$nic" "${options[@]}" -- env FULL="$([ "$kernel" != stock ] || echo 1)" \
+		"$@" bash "$script"
+}
+
+host_parts() {
+	local file name
+
+	part host/unit 'user include selftests/unit selftests/lib selftests/data' unit_tests
+	for file in selftests/host/*.sh; do
+		name=$(basename "$file" .sh)
+		part "host/$name" "$vm_deps scripts Documentation README.md selftests/host selftests/kernel/unload.sh" \
+			logged "host-$name" timeout -k 5 $limit "$file"
+	done
+	for file in selftests/fuzz/fuzz_*.c; do
+		name=$(basename "$file" .c)
+		part "host/$name" "user include $file selftests/fuzz/corpus/$name" fuzz_test "$name"
+	done
+}
+
+kernel_parts() {
+	local kernel=$1 file name nic client
+
+	for file in selftests/kernel/*.sh; do
+		name=$(basename "$file" .sh)
+		vm_part "$kernel" "kernel/$name" rxe "$file"
+		part_deps[$kernel/kernel/$name]+=" selftests/kernel/top.py"
+	done
+	for file in selftests/kernel/full/*.sh; do
+		name=$(basename "$file" .sh)
+		# The long ones are for one kernel, those that race for the one that preempts, too.
+		case $kernel/$name in
+		stock/*|rt/cycles|rt/unload_rounds|rt/storm) ;;
+		*) continue ;;
+		esac
+		vm_part "$kernel" "kernel/full/$name" rxe "$file"
+		part_deps[$kernel/kernel/full/$name]+=" selftests/kernel"
+	done
+	for file in selftests/mlx5/*.sh; do
+		name=$(basename "$file" .sh)
+		case $name in eth|ports) nic=softhca-eth ;; *) nic=softhca ;; esac
+		vm_part "$kernel" "mlx5/$name" $nic "$file"
+	done
+	for file in selftests/softhca/tests/*.sh; do
+		name=$(basename "$file" .sh)
+		case $name in eth) nic=softhca-eth ;; *) nic=softhca ;; esac
+		vm_part "$kernel" "softhca/$name" $nic "$file"
+	done
+	for client in selftests/clients/*.sh; do
+		name=$(basename "$client" .sh)
+		# Those that connect by rdma_cm alone need IP addresses, which say on what they run.
+		for nic in $(sed -n 's/^#   scripts\/vm --nic \([a-z|-]*\) .*/\1/p' "$client" | tr '|' ' '); do
+			vm_part "$kernel" "clients/$name-$nic" "$nic" "$client"
+			part_deps[$kernel/clients/$name-$nic]+=" selftests/clients/allreduce.c"
+		done
+	done
+	newest_rdma_core_parts "$kernel"
+}
+
+# The same suites, whose programs run with the newest rdma-core.
+newest_rdma_core_parts() {
+	local kernel=$1 with=selftests/lib/newest-rdma-core
+
+	vm_part "$kernel" rdma-core/counts rxe selftests/kernel/counts.sh $with
+	vm_part "$kernel" rdma-core/pingpong-rxe rxe selftests/clients/pingpong.sh $with
+	vm_part "$kernel" rdma-core/pingpong-softhca softhca selftests/clients/pingpong.sh $with
+	vm_part "$kernel" rdma-core/pingpong-softhca-eth softhca-eth selftests/clients/pingpong.sh $with
+	vm_part "$kernel" rdma-core/uars softhca selftests/mlx5/uars.sh $with
+	vm_part "$kernel" rdma-core/records softhca selftests/mlx5/records.sh $with
+	vm_part "$kernel" rdma-core/devx softhca selftests/mlx5/devx.sh $with
+	vm_part "$kernel" rdma-core/eth softhca-eth selftests/mlx5/eth.sh $with
+}
+
+all_parts() {
+	local kernel
+
+	host_parts
+	for kernel in $kernels; do
+		kernel_parts "$kernel"
+	done
+}
+
+unit_tests() {
+	local test
+
+	for test in build/unit/test_*; do
+		[ -e "selftests/unit/${test##*/}.c" ] || continue
+		CMOCKA_MESSAGE_OUTPUT=TAP timeout -k 5 300 "$test" 2>&1 || echo "not ok - ${test##*/}: status $?"
+	done | logged host-unit cat
+}
+
+# A million executions, from where the last run got to.
+fuzz_test() { logged "host-$1" run_fuzzer "$1" "build/fuzz/corpus/$1" 1500 -runs=1000000; }
+
+# The cell of a part: its last run's commit, and what failed.
+cell() {
+	local id failed
+
+	read -r _ id _ failed _ < <(state_of "$1"; echo)
+	case ${failed:-} in
+	'') [ -n "${part_cmd[$1]:-}" ] && echo "not run" || echo "\-" ;;
+	0) echo "$id" ;;
+	*) echo "$id **$failed failed**" ;;
+	esac
+}
+
+# Between two lines of testing.rst. A suite of the host has no kernel of its own.
+matrix() {
+	local doc=Documentation/testing.rst kernel suite row
+	local rule='==========================  ======================  ======================  ======================  ======================  ======================'
+	local suites
+
+	mapfile -t suites < <(printf '%s\n' "${parts[@]#*/}" | awk '!seen[$0]++')
+	{
+		sed '/^\.\. the matrix begins/q' $doc
+		printf '\n%s\n%-26s  %-22s  %-22s  %-22s  %-22s  %s\n%s\n' "$rule" suite stock rt 6.12 new debug "$rule"
+		for suite in "${suites[@]}"; do
+			if [ -n "${part_cmd[host/$suite]:-}" ]; then
+				printf '%-26s  %s\n' "$suite" "$(cell "host/$suite")"
+				continue
+			fi
+			row=$(printf '%-26s' "$suite")
+			for kernel in $kernels; do
+				row+=$(printf '  %-22s' "$(cell "$kernel/$suite")")
+			done
+			echo "${row%"${row##*[! ]}"}"
+		done
+		printf '%s\n\n' "$rule"
+		sed -n '/^\.\. the matrix ends/,$p' $doc
+	} >$logs/testing.rst
+	cp $logs/testing.rst $doc
+}

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# shellcheck shell=bash
+#
+# Part of scripts/check and scripts/check-full: running what prints TAP. The caller
+# has set $logs, a directory.
+
+: "${logs:?}"
+
+# With the time since the start: how long what takes is the first question of a slow run.
+say() { printf -- '-- %d:%02d %s\n' $((SECONDS / 60)) $((SECONDS % 60)) "$*"; }
+
+# logged NAME CMD...: CMD's stdout is a TAP log; what went wrong is shown live.
+logged() {
+	local log=$logs/$1.log status
+
+	shift
+	"$@" 2>"${log%.log}.err" | tee "$log" |
+		grep --line-buffered -E '^(ok [0-9]+ selftests:|not ok|# not ok)'
+	status=${PIPESTATUS[0]}
+	echo "# exit: $status" >>"$log"
+	[ "$status" -eq 0 ] || tail -n 60 "${log%.log}.err" >&2
+	return "$status"
+}
+
+# in_vm SECONDS NAME CMD...: logged, and once more if the guest came to a standstill:
+# QEMU's multi-threaded emulation now and then hangs a guest that patches its own
+# code. A deadlock of ours does the same twice.
+in_vm() {
+	local seconds=$1 name=$2
+
+	shift 2
+	logged "$name" scripts/vm --timeout "$seconds" "$@"
+	[ $? -eq 124 ] || return
+	say "$name: no end in $seconds s, once more"
+	logged "$name" scripts/vm --timeout "$seconds" "$@"
+}
+
+# run_fuzzer NAME CORPUS SECONDS ARG...: a libFuzzer program, which goes on with CORPUS
+# and with what is stored.
+run_fuzzer() {
+	local name=$1 corpus=$2 seconds=$3 known=$PWD/selftests/fuzz/corpus/$1 args count status
+
+	shift 3
+	mkdir -p "$corpus"
+	args=("$@" -timeout=10 -rss_limit_mb=2048 -verbosity=0 -print_final_stats=1
+	      "-max_total_time=$seconds" "$(realpath "$corpus")")
+	[ ! -d "$known" ] || args+=("$known")
+	(cd build/fuzz && "./$name" "${args[@]}") >"$logs/$name.err" 2>&1
+	status=$?
+	count=$(sed -n 's/^stat::number_of_executed_units: *//p' "$logs/$name.err")
+	if [ $status -eq 0 ] && [ "${count:-0}" -gt 0 ]; then
+		echo "ok 1 - $name, $count executions without a finding"
+	else
+		tail -n 40 "$logs/$name.err" >&2
+		echo "not ok 1 - $name"
+	fi
+	echo "1..1"
+}
