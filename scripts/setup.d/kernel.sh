@@ -5,7 +5,7 @@
 #
 #   build/vm/kernel/<KVER>/boot/vmlinuz-<KVER>, lib/modules/<KVER>/
 #   build/vm/kernel/<KVER>/vmlinux         uncompressed, boots in half the time
-#   build/vm/kernel/{stock,rt,bpo,debug}   which version has that role
+#   build/vm/kernel/{stock,rt,bpo,new,debug}   which version has that role
 
 : "${build:?}" "${kernels:?}"
 
@@ -19,17 +19,7 @@ kernel_ready() {
 	kver=$(readlink "$kernels/$1") || return 1
 	[ -e "$kernels/$kver/lib/modules/$kver/modules.dep" ] &&
 		[ -e "$kernels/$kver/boot/vmlinuz-$kver" ] &&
-		[ -e "$(headers_dir "$kver")/Makefile" ]
-}
-
-# fetch DIR PACKAGE: download one package's file into DIR, unprivileged where
-# apt's sandbox user cannot write there.
-fetch() {
-	(cd "$1" && apt-get -qq -o APT::Sandbox::User=root download "$2" >/dev/null 2>&1)
-}
-
-fetch_or_update() {
-	fetch "$@" || { apt_update; fetch "$@"; } || die "cannot download $2"
+		[ -e "$kernels/$kver/lib/modules/$kver/build/Makefile" ]
 }
 
 # The concrete package a metapackage stands for.
@@ -64,13 +54,15 @@ extract_vmlinux() {
 	mv "$out.tmp" "$out"
 }
 
+# kernel_unpack KVER PACKAGE FETCH...: FETCH DIR PACKAGE downloads it.
 kernel_unpack() {
 	local kver=$1 package=$2 dir=$kernels/$1 tmp
 
+	shift 2
 	[ -e "$dir/lib/modules/$kver/modules.dep" ] && return 0
 	say "kernel for the VM: $package (unpacked, not installed)"
 	tmp=$(mktemp -d "$kernels/.new.XXXXXX")
-	fetch_or_update "$tmp" "$package"
+	"$@" "$tmp" "$package"
 	dpkg -x "$tmp"/linux-image-*.deb "$tmp"
 	rm -rf "${tmp:?}"/*.deb "${tmp:?}/usr/share"
 	chmod 755 "$tmp"
@@ -114,7 +106,7 @@ kernel_setup() {
 		kver=${package#linux-image-}
 		kernel_headers "$kver" || { tail -n 20 "$build/apt.log" >&2; die "cannot install linux-headers-$kver"; }
 	fi
-	kernel_unpack "$kver" "$package"
+	kernel_unpack "$kver" "$package" fetch_or_update
 	ln -sfn "$kver" "$kernels/$role"
 }
 
@@ -126,8 +118,8 @@ headers_unpack() {
 	say "kernel headers: linux-headers-$kver (unpacked, not installed)"
 	tmp=$(mktemp -d "$kernels/.new.XXXXXX")
 	for package in "linux-headers-$kver" \
-		       $(apt-cache depends "linux-headers-$kver" | sed -n 's/.*Depends: \(linux-\(headers\|kbuild\)-.*\)/\1/p'); do
-		fetch_or_update "$tmp" "$package"
+		       $(suite_apt bookworm-backports apt-cache depends "linux-headers-$kver" | sed -n 's/.*Depends: \(linux-\(headers\|kbuild\)-.*\)/\1/p'); do
+		fetch_suite bookworm-backports "$tmp" "$package"
 	done
 	for package in "$tmp"/*.deb; do
 		dpkg -x "$package" "$tmp/x"
@@ -143,17 +135,27 @@ headers_unpack() {
 	rm -rf "$tmp"
 }
 
+fetch_suite() { suite_fetch "$@" || die "cannot download $3 of $1"; }
+
+# newest_in REGEX SUITE...: of the packages with such a name, the newest by its name.
+newest_in() {
+	local regex=$1 suite
+
+	shift
+	for suite; do
+		suite_apt "$suite" apt-cache search --names-only "$regex"
+	done | cut -d' ' -f1 | sort -V | tail -n 1
+}
+
 kernel_setup_backports() {
 	local package kver
 
-	package=$(apt-cache search --names-only '^linux-image-6\.12\.[0-9]+\+deb12-amd64$' |
-		  cut -d' ' -f1 | sort -V | tail -n 1)
-	if [ -z "$package" ]; then
-		say "no 6.12 kernel: apt's sources do not hold bookworm-backports"
-		return 0
-	fi
+	kernel_ready bpo && return 0
+	suite_update bookworm-backports || true
+	package=$(newest_in '^linux-image-6\.12\.[0-9.]+\+deb12-amd64$' bookworm-backports)
+	[ -n "$package" ] || die "bookworm-backports has no 6.12 kernel"
 	kver=${package#linux-image-}
-	kernel_unpack "$kver" "$package"
+	kernel_unpack "$kver" "$package" fetch_suite bookworm-backports
 	headers_unpack "$kver"
 	ln -sfn "$kver" "$kernels/bpo"
 }
