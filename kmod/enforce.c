@@ -72,6 +72,7 @@ struct slot {
 	const struct srdma_provider_ops *ops;
 	struct srdma_class want;
 	int err;	/* given up; -errno */
+	bool at_once;	/* it needs no pause: class_change() is next */
 	u64 begun;
 	u64 looked;	/* when it was last found not to be done with */
 };
@@ -151,6 +152,7 @@ static bool begin(struct slot *s, struct srdma_qp *q)
 	s->q = q;
 	s->ops = p;	/* to its end, even if the device has another one by then */
 	s->err = 0;
+	s->at_once = false;
 	s->begun = 0;
 	s->looked = 0;
 	rcu_read_lock();
@@ -166,7 +168,12 @@ static bool begin(struct slot *s, struct srdma_qp *q)
 		s->looked = s->begun;
 		ret = p->class_begin(q);
 	}
-	if (!ret)
+	if (ret > 0) {
+		s->at_once = true;
+		s->begun = 0;
+		s->looked = 0;
+	}
+	if (ret >= 0)
 		return true;
 	finish(s, ret);
 	return false;
@@ -203,6 +210,38 @@ static bool advance(struct slot *s)
 	}
 	finish(s, p->class_commit(s->q, &s->want));
 	return true;
+}
+
+/*
+ * Change those in hand that need no pause, no more than were begun since the last
+ * look; how many others there are.
+ */
+static int change_at_once(struct slot *slots, int n)
+{
+	const struct srdma_provider_ops *p = NULL;
+	struct srdma_class_change c[BURST];
+	int i, m = 0;
+
+	for (i = 0; i < n; i++) {
+		if (!slots[i].at_once)
+			continue;
+		p = slots[i].ops;
+		c[m++] = (struct srdma_class_change) {
+			.q = slots[i].q, .want = slots[i].want, .err = -ETIMEDOUT,
+		};
+	}
+	if (!p)
+		return n;
+	if (!srdma_never_drain())
+		p->class_change(c, m);
+	/* From the end, so that what takes a place that is free was looked at already. */
+	for (i = n - 1; i >= 0; i--) {
+		if (slots[i].at_once) {
+			finish(&slots[i], c[--m].err);
+			slots[i] = slots[--n];
+		}
+	}
+	return n;
 }
 
 /*
@@ -329,7 +368,7 @@ static void enforce_dev(struct srdma_dev *dev, struct slot *slots)
 			if (q && begin(&slots[n], q))
 				n++;
 		}
-		n = look(slots, n);
+		n = look(slots, change_at_once(slots, n));
 		if (n)
 			usleep_range(100, 300);
 		cond_resched();

@@ -423,6 +423,14 @@ int srdma_orig_modify(struct srdma_qp *q, struct ib_qp_attr *attr, int mask)
 	return q->dev->orig.modify_qp(q->ibqp, attr, mask, NULL);
 }
 
+bool srdma_orig_modify_is_drivers(const struct srdma_qp *q)
+{
+	const struct module *driver = q->dev->ibdev->ops.owner;
+
+	/* A driver that is built in belongs to no module. */
+	return !driver || within_module((unsigned long)q->dev->orig.modify_qp, driver);
+}
+
 int srdma_orig_query(struct srdma_qp *q, struct ib_qp_attr *attr, int mask,
 		     struct ib_qp_init_attr *init)
 {

@@ -23,6 +23,8 @@ void srdma_hook_wait(void);
 
 /* The driver's own ops, for those who may not touch ib_device.ops. */
 int srdma_orig_modify(struct srdma_qp *q, struct ib_qp_attr *attr, int mask);
+/* It is the driver's own, and not the wrapper of a module that came before us. */
+bool srdma_orig_modify_is_drivers(const struct srdma_qp *q);
 int srdma_orig_query(struct srdma_qp *q, struct ib_qp_attr *attr, int mask,
 		     struct ib_qp_init_attr *init);
 /* Ring the QP's doorbell without work: a driver may have missed one. */

@@ -23,6 +23,18 @@ struct srdma_class {
 	u8 sl;
 };
 
+/**
+ * struct srdma_class_change - one QP's, of several that are made together
+ * @q: the QP, held as in &srdma_provider_ops.class_begin
+ * @want: its new class
+ * @err: 0 or -errno, the answer
+ */
+struct srdma_class_change {
+	struct srdma_qp *q;
+	struct srdma_class want;
+	int err;
+};
+
 /* The parts of a QP's path that can be overridden. */
 enum srdma_path_part {
 	SRDMA_PATH_SPORT,	/* SWIFTRDMA_KNOB_UDP_SPORT */
@@ -41,15 +53,17 @@ enum srdma_path_part {
  *	provider that says so is taken; the generic one says so always.
  * @class_begin: start to change the class of a QP in RTS. Process context, may
  *	sleep but not for long; the QP is held (srdma_qp_lock()), so neither the
- *	application's modify nor its destroy can run. 0: poll from now on;
- *	-errno: the QP is as it was; -EOPNOTSUPP: and will not be tried again.
- *	NULL: there is nothing to begin.
+ *	application's modify nor its destroy can run. 0: poll from now on; 1: the
+ *	QP needs no pause, @class_change is next; -errno: the QP is as it was;
+ *	-EOPNOTSUPP: and will not be tried again. NULL: there is nothing to begin.
  * @class_poll: 0: ready to commit; -EAGAIN: ask again; other -errno: the QP
  *	cannot get there. Same context as @class_begin. NULL: @class_begin pauses
  *	nothing.
  * @class_commit: program @c and let the QP go on. On -errno the QP still has
  *	its old class and goes on. NULL: the class of a connected QP cannot be
  *	changed; it is set at INIT->RTR only.
+ * @class_change: change @n QPs at once, for each of which @class_begin said 1. Same
+ *	context as @class_begin.
  * @class_abort: give up after @class_begin: the QP goes on with its old class.
  *	Called twice, with an RCU grace period between the two.
  * @detach: the QP is about to go, or we are: leave nothing of ours in it. Held
@@ -100,6 +114,7 @@ struct srdma_provider_ops {
 	int (*class_begin)(struct srdma_qp *q);
 	int (*class_poll)(struct srdma_qp *q);
 	int (*class_commit)(struct srdma_qp *q, const struct srdma_class *c);
+	void (*class_change)(struct srdma_class_change *c, int n);
 	void (*class_abort)(struct srdma_qp *q);
 	void (*detach)(struct srdma_qp *q);
 

@@ -1,10 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * rdma_rxe, the software RoCE device: each ibv_post_send() ends in ops.post_send,
- * so doorbells are counted there; and the address vector of a connected QP can
- * be changed while its send queue is drained (IBA 10.3.1, SQD).
+ * so doorbells are counted there; and the address vector of a connected QP can be
+ * changed, in one of two ways.
  *
- * What rxe does (6.1, rxe_qp.c, rxe_req.c, rxe_comp.c) and what follows:
+ * At once, where rxe takes an address vector in any state (since 6.4 it checks a
+ * modify against the state only if that sets the state; rxe_qp.c, rxe_qp_from_attr).
+ * It fills the vector with zeros before it writes the new one, and takes no lock:
+ * a requester, responder or receiver that reads it meanwhile on another CPU finds no
+ * address, and an error there is the end of the QP. So it is written while all other
+ * CPUs are stopped. Code that was interrupted in the middle of reading it goes on
+ * with the same addresses and either class. In rxe up to 7.3 nothing on the way of a
+ * modify of nothing but the address vector sleeps or takes a lock.
+ *
+ * There SQD is of no use: a queue that is empty and has wrapped is never found
+ * drained, since what is looked at is the state of a slot that is not in use
+ * (rxe_req.c, req_check_sq_drain_done).
+ *
+ * Before that, with the send queue drained (IBA 10.3.1, SQD). What rxe does (6.1,
+ * rxe_qp.c, rxe_req.c, rxe_comp.c) and what follows:
  *
  * While it drains, any state but ERR is refused (rxe_qp_chk_attr), and with
  * rnr_retry 7 against a peer that posts no receives the drain never ends. But
@@ -27,6 +41,8 @@
  */
 #include <linux/etherdevice.h>
 #include <linux/rcupdate.h>
+#include <linux/slab.h>
+#include <linux/stop_machine.h>
 #include <rdma/ib_cache.h>
 #include <rdma/ib_verbs.h>
 
@@ -85,17 +101,15 @@ static void rxe_detach(struct srdma_qp *q)
 }
 
 /* The state as the device has it; a QP that failed is none of ours any more. */
-static int rxe_query(struct srdma_qp *q, bool *draining)
+static int rxe_query(struct srdma_qp *q, struct ib_qp_attr *attr)
 {
 	struct ib_qp_init_attr init;
-	struct ib_qp_attr attr;
-	int ret = srdma_orig_query(q, &attr, IB_QP_STATE, &init);
+	int ret = srdma_orig_query(q, attr, IB_QP_STATE, &init);
 
 	if (ret)
 		return ret;
-	*draining = attr.sq_draining;
-	if (attr.qp_state != IB_QPS_RTS && attr.qp_state != IB_QPS_SQD) {
-		q->state = attr.qp_state;
+	if (attr->qp_state < IB_QPS_RTR || attr->qp_state > IB_QPS_SQD) {
+		q->state = attr->qp_state;
 		return -ENOTCONN;
 	}
 	return 0;
@@ -112,44 +126,49 @@ static int rxe_to_state(struct srdma_qp *q, enum ib_qp_state state, int mask)
 }
 
 /*
- * A modify that was under way when the hook went in, and is over since. Where it
- * was the one to RTR, adopt.c finds out at the next.
+ * Does the driver take, in a state that does not allow it, what leaves the state as
+ * it is? No version tells. It is asked with a destination, which may be given with a
+ * change to RTR only: the one that the QP has, so nothing changes.
  */
-static bool rxe_came_to_rts(struct srdma_qp *q)
+static bool rxe_changes_at_once(struct srdma_qp *q, struct ib_qp_attr *now)
 {
-	struct ib_qp_init_attr init;
-	struct ib_qp_attr attr;
-
-	if (q->state != IB_QPS_RTR || !test_bit(SRDMA_QP_ADOPTED, &q->flags) ||
-	    srdma_orig_query(q, &attr, IB_QP_STATE, &init) || attr.qp_state != IB_QPS_RTS)
-		return false;
-	q->state = IB_QPS_RTS;
-	return true;
+	return !srdma_orig_modify(q, now, IB_QP_DEST_QPN);
 }
 
 static int rxe_class_begin(struct srdma_qp *q)
 {
-	bool draining;
+	struct ib_qp_attr attr;
 	int ret;
 
+	if (q->type != IB_QPT_RC && q->type != IB_QPT_UC)
+		return -EOPNOTSUPP;
+	ret = rxe_query(q, &attr);
+	if (ret)
+		return ret;
+	/*
+	 * A modify that was under way when the hook went in, and is over since. Where it
+	 * was the one to RTR, adopt.c finds out at the next.
+	 */
+	if (q->state == IB_QPS_RTR && test_bit(SRDMA_QP_ADOPTED, &q->flags))
+		q->state = attr.qp_state;
+	/* With all CPUs stopped nobody's code runs that is not known to be fit for it. */
+	if (rxe_changes_at_once(q, &attr))
+		return srdma_orig_modify_is_drivers(q) ? 1 : -EOPNOTSUPP;
 	if (q->type != IB_QPT_RC)
 		return -EOPNOTSUPP;
 	/* RTR cannot be drained; SQD is the application's. */
-	if (q->state != IB_QPS_RTS && !rxe_came_to_rts(q))
+	if (q->state != IB_QPS_RTS)
 		return -EBUSY;
-	ret = rxe_query(q, &draining);
-	if (ret)
-		return ret;
 	rxe_filter_install(q);
 	return rxe_to_state(q, IB_QPS_SQD, 0);
 }
 
 static int rxe_class_poll(struct srdma_qp *q)
 {
-	bool draining = true;
-	int ret = rxe_query(q, &draining);
+	struct ib_qp_attr attr;
+	int ret = rxe_query(q, &attr);
 
-	if (ret || !draining)
+	if (ret || !attr.sq_draining)
 		return ret;
 	srdma_orig_kick(q);
 	return -EAGAIN;
@@ -167,9 +186,9 @@ static int rxe_class_poll(struct srdma_qp *q)
  */
 static void rxe_class_abort(struct srdma_qp *q)
 {
-	bool draining;
+	struct ib_qp_attr attr;
 
-	if (rxe_query(q, &draining))
+	if (rxe_query(q, &attr))
 		return;
 	if (!rxe_to_state(q, IB_QPS_RTS, IB_QP_CUR_STATE))
 		srdma_orig_kick(q);
@@ -201,13 +220,13 @@ static void rxe_set_dmac(struct srdma_qp *q, struct rdma_ah_attr *ah)
 	rdma_put_gid_attr(local);
 }
 
-static int rxe_set_av(struct srdma_qp *q, const struct srdma_class *c)
+/* The QP's address vector with class @c; on -errno, too, rxe_av_put() is to follow. */
+static int rxe_av_get(struct srdma_qp *q, const struct srdma_class *c, struct ib_qp_attr *attr)
 {
+	struct rdma_ah_attr *ah = &attr->ah_attr;
 	const struct ib_gid_attr *sgid;
-	struct ib_qp_attr attr = {};
-	struct rdma_ah_attr *ah = &attr.ah_attr;
-	int ret;
 
+	memset(attr, 0, sizeof(*attr));
 	sgid = rdma_get_gid_attr(q->ibqp->device, q->port, q->sgid_index);
 	if (IS_ERR(sgid))
 		return PTR_ERR(sgid);
@@ -218,19 +237,63 @@ static int rxe_set_av(struct srdma_qp *q, const struct srdma_class *c)
 			q->hop_limit, c->tclass);
 	ah->grh.sgid_attr = sgid;
 	rxe_set_dmac(q, ah);
-	ret = srdma_orig_modify(q, &attr, IB_QP_AV);
-	rdma_put_gid_attr(sgid);
-	return ret;
+	return 0;
+}
+
+static void rxe_av_put(struct ib_qp_attr *attr)
+{
+	if (attr->ah_attr.grh.sgid_attr)
+		rdma_put_gid_attr(attr->ah_attr.grh.sgid_attr);
 }
 
 static int rxe_class_commit(struct srdma_qp *q, const struct srdma_class *c)
 {
-	int ret = rxe_set_av(q, c);
-	int back = rxe_to_state(q, IB_QPS_RTS, 0);
+	struct ib_qp_attr attr;
+	int back, ret;
 
+	ret = rxe_av_get(q, c, &attr);
+	if (!ret)
+		ret = srdma_orig_modify(q, &attr, IB_QP_AV);
+	rxe_av_put(&attr);
+	back = rxe_to_state(q, IB_QPS_RTS, 0);
 	if (!back)
 		srdma_orig_kick(q);
 	return ret ?: back;
+}
+
+struct rxe_changes {
+	struct srdma_class_change *c;
+	struct ib_qp_attr *attr;
+	int n;
+};
+
+/* No other CPU runs, and interrupts are off. */
+static int rxe_write_avs(void *arg)
+{
+	const struct rxe_changes *all = arg;
+	int i;
+
+	for (i = 0; i < all->n; i++) {
+		if (!all->c[i].err)
+			all->c[i].err = srdma_orig_modify(all->c[i].q, &all->attr[i], IB_QP_AV);
+	}
+	return 0;
+}
+
+static void rxe_class_change(struct srdma_class_change *c, int n)
+{
+	struct rxe_changes all = { .c = c, .n = n };
+	int i;
+
+	all.attr = kvmalloc_array(n, sizeof(*all.attr), GFP_KERNEL);
+	for (i = 0; i < n; i++)
+		c[i].err = all.attr ? rxe_av_get(c[i].q, &c[i].want, &all.attr[i]) : -ENOMEM;
+	if (!all.attr)
+		return;
+	stop_machine(rxe_write_avs, &all, NULL);
+	for (i = 0; i < n; i++)
+		rxe_av_put(&all.attr[i]);
+	kvfree(all.attr);
 }
 
 const struct srdma_provider_ops srdma_provider_rxe = {
@@ -243,6 +306,7 @@ const struct srdma_provider_ops srdma_provider_rxe = {
 	.class_begin = rxe_class_begin,
 	.class_poll = rxe_class_poll,
 	.class_commit = rxe_class_commit,
+	.class_change = rxe_class_change,
 	.class_abort = rxe_class_abort,
 	.detach = rxe_detach,
 };

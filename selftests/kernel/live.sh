@@ -136,12 +136,19 @@ n=$(grep -c "srdma_class: dev=rxe1 qpn=$qp .* ret=0 " $srdma_trace/trace)
 [ "$n" -ge 20 ]
 point $? "... which is at least 20 changes of each QP ($n)"
 level 5 3s >/dev/null
-# The others may still be on their way, these are not.
-is "UC QPs are said to be impossible to change" \
-	"$(nap 1; swiftrdma -j action show | jq -c '[.[] | select(.kind == "override")][0].qps_unsupported')" \
-	$((2 * pairs))
-fleet_has uc "client 0:$pairs server 0:$pairs .* wire 0:$((2 * pairs))" 10
-point $? "... and keep their own class"
+if rxe_at_once; then
+	fleet_has uc "client 160:$pairs server 160:$pairs .* wire 160:$((2 * pairs))" 10
+	point $? "UC QPs are changed, too"
+	fleet_has uc "client 0:$pairs server 0:$pairs .* wire 0:$((2 * pairs))" 10
+	point $? "... and have their own class back at the lease's end"
+else
+	# The others may still be on their way, these are not.
+	is "UC QPs are said to be impossible to change" \
+		"$(nap 1; swiftrdma -j action show | jq -c '[.[] | select(.kind == "override")][0].qps_unsupported')" \
+		$((2 * pairs))
+	fleet_has uc "client 0:$pairs server 0:$pairs .* wire 0:$((2 * pairs))" 10
+	point $? "... and keep their own class"
+fi
 fleet_end rc "RC: nothing lost, no error, no event"
 fleet_end large "large messages: nothing lost, no error, no event"
 fleet_end uc "UC: nothing lost, no error, no event"

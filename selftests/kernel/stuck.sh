@@ -66,6 +66,48 @@ backs_off() {
 	[ $n -ge 2 ]
 }
 
+# Where nothing has to be drained, nothing is stuck.
+at_once() {
+	local said
+
+	trace_class 1
+	fleet some --pairs $pairs --stuck $stuck --watch 50 --rate 200
+	check "all send" wait_for 10 n_send $pairs
+	said=$(level 3 300s)
+	like "where no queue is drained, none is waited for" "$said" \
+		"qps $((2 * pairs)) qps_done $((2 * pairs)) qps_pending 0"
+	fleet_has some "client 96:$free server 96:$free stuck 96:$((2 * stuck))" 5
+	point $? "QPs whose peers post no receives have the class as all others"
+	is "no QP was paused" "$(paused pause_ns 0) $(dev rxe0 drain_max)" "0 0"
+	check "the module unloads while they wait" srdma_unload
+	fleet_has some "client 0:$free server 0:$free stuck 0:$((2 * stuck))" 5
+	point $? "... and they have their own class back"
+	fleet_signal some USR1
+	fleet_end some "every message was delivered"
+
+	# Of those that an application drains, posts to or destroys meanwhile, too.
+	check "the module loads" srdma_load
+	job_fleet
+	fleet many --pairs 100 --stuck 60 --rate 400
+	fleet wanted --pairs $stuck --stuck $stuck --rate 100 --modify 40 --churn 2
+	fleet idle --pairs $pairs --both --rate 2 --depth 4
+	check "many send and are not heard" wait_for 30 n_send $((100 + stuck + pairs))
+	echo >$srdma_trace/trace
+	trace_class 1
+	check "levels are changed 12 times" flip 12
+	trace_class 0
+	is "no attempt failed but for the application's sake" \
+		"$(grep -E 'srdma_class:.* ret=-' $srdma_trace/trace | grep -vE ' ret=-107 ')" ''
+	check "the module unloads" srdma_unload
+	fleet_signal many USR1
+	fleet_end many "every message was delivered"
+	fleet_signal wanted USR1
+	fleet_end wanted "calls of the application succeed"
+	[ "$(sum call_us)" -gt 0 ] && [ "$(sum call_us)" -lt 2000000 ]
+	point $? "... and are not held up ($(sum call_us) us at most)"
+	fleet_end idle "QPs that are idle for most of the time notice nothing"
+}
+
 ktap_begin
 check "the module loads with drain_ms=$drain_ms" srdma_load drain_ms=$drain_ms
 job_fleet
@@ -73,6 +115,10 @@ for bad in 0 1001 -1 x; do
 	echo $bad 2>/dev/null >$param
 done 2>/dev/null
 is "drain_ms outside of 1 to 1000 is refused" "$(<$param)" $drain_ms
+if rxe_at_once; then
+	at_once
+	ktap_end
+fi
 trace_class 1
 
 fleet some --pairs $pairs --stuck $stuck --watch 50 --rate 200

@@ -86,7 +86,17 @@ swiftrdma action set job early level 3 for 300s >/dev/null
 qp early "take $first rts"
 is "from the next on its destination is known" "$answer $(state "$first")" "ok RTS $first"
 class_of() { qp early "class $1" && [ "$answer" = 'class 96' ]; }
-check "... and its class is that of its job" wait_for 30 class_of "$first"
+cannot() { swiftrdma -j action show | jq -e ".[] | select(.kind == \"pending\" and .qpn == $1) | .error == -95"; }
+# With all CPUs stopped only the driver's own modify may be called.
+may_have_class() {
+	if rxe_at_once; then
+		check "$2 that it cannot have another class below the other module's wrapper" \
+			wait_for 30 cannot "$1"
+	else
+		check "$2 that its class is that of its job" wait_for 30 class_of "$1"
+	fi
+}
+may_have_class "$first" "... and"
 swiftrdma action clear all >/dev/null
 check "the module unloads" srdma_unload
 
@@ -94,7 +104,7 @@ check "the module unloads" srdma_unload
 load_while "$second" rts "RTR $second"
 swiftrdma job set early match comm=early >/dev/null
 swiftrdma action set job early level 3 for 300s >/dev/null
-check "its class can be changed" wait_for 30 class_of "$second"
+may_have_class "$second" "so is"
 is "... and its state is known" "$(state "$second")" "RTS $second"
 swiftrdma action clear all >/dev/null
 check "the module unloads" srdma_unload
