@@ -15,10 +15,10 @@
 #include <net/genetlink.h>
 #include <net/sock.h>
 
-/* 6.7 moved the parsed attributes of a dump into struct genl_info. */
+/* 6.6 moved the parsed attributes of a dump into struct genl_info. */
 static inline struct nlattr **srdma_dump_attrs(struct netlink_callback *cb)
 {
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0)
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
 	return genl_dumpit_info(cb)->info.attrs;
 #else
 	return genl_dumpit_info(cb)->attrs;
@@ -70,6 +70,15 @@ static inline int srdma_restrack_count(struct ib_device *dev, enum rdma_restrack
 		return ((srdma_count_two *)f)(dev, type);
 	return ((srdma_count_three *)f)(dev, type, true);
 }
+
+/* 6.17 gave reg_user_mr a DMA handle, before the last parameter. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
+#define SRDMA_DMAH_PARAM	struct ib_dmah *dmah,
+#define SRDMA_DMAH_ARG		dmah,
+#else
+#define SRDMA_DMAH_PARAM
+#define SRDMA_DMAH_ARG
+#endif
 
 /* 6.17 made the field private to its accessor. */
 static inline kuid_t srdma_sk_uid(struct sock *sk)

@@ -34,6 +34,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "adopt.h"
+#include "compat.h"
 #include "counters.h"
 #include "debugfs.h"
 #include "debug.h"
@@ -332,7 +333,7 @@ static void wrap_dealloc_ucontext(struct ib_ucontext *ctx)
 }
 
 static struct ib_mr *wrap_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova,
-				      int access, struct ib_udata *udata)
+				      int access, SRDMA_DMAH_PARAM struct ib_udata *udata)
 {
 	struct srdma_dev *dev;
 	struct ib_mr *mr;
@@ -341,11 +342,12 @@ static struct ib_mr *wrap_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u
 	dev = enter(pd->device, &idx);
 	if (dev) {
 		srdma_delay(SRDMA_DELAY_INSIDE);
-		mr = dev->orig.reg_user_mr(pd, start, length, iova, access, udata);
+		mr = dev->orig.reg_user_mr(pd, start, length, iova, access, SRDMA_DMAH_ARG udata);
 		if (!IS_ERR(mr))
 			srdma_mr_added(dev, mr, iova, length, access & IB_ACCESS_ON_DEMAND);
 	} else {
-		mr = late_op(pd->device, reg_user_mr)(pd, start, length, iova, access, udata);
+		mr = late_op(pd->device, reg_user_mr)(pd, start, length, iova, access,
+						      SRDMA_DMAH_ARG udata);
 	}
 	leave(idx);
 	return mr;

@@ -3,6 +3,7 @@
 #define SRDMA_TRACKER_H
 
 #include <linux/atomic.h>
+#include <linux/container_of.h>
 #include <linux/hashtable.h>
 #include <linux/kref.h>
 #include <linux/mutex.h>
@@ -26,21 +27,15 @@ struct srdma_job_dev;
  * Constant from the device's publication on.
  */
 struct srdma_orig_ops {
-	int (*create_qp)(struct ib_qp *qp, struct ib_qp_init_attr *attr,
-			 struct ib_udata *udata);
-	int (*modify_qp)(struct ib_qp *qp, struct ib_qp_attr *attr, int mask,
-			 struct ib_udata *udata);
-	int (*destroy_qp)(struct ib_qp *qp, struct ib_udata *udata);
-	int (*post_send)(struct ib_qp *qp, const struct ib_send_wr *wr,
-			 const struct ib_send_wr **bad_wr);
-	int (*alloc_ucontext)(struct ib_ucontext *ctx, struct ib_udata *udata);
-	void (*dealloc_ucontext)(struct ib_ucontext *ctx);
-	struct ib_mr *(*reg_user_mr)(struct ib_pd *pd, u64 start, u64 length, u64 iova,
-				     int access, struct ib_udata *udata);
-	struct ib_mr *(*rereg_user_mr)(struct ib_mr *mr, int flags, u64 start, u64 length,
-				       u64 iova, int access, struct ib_pd *pd,
-				       struct ib_udata *udata);
-	int (*dereg_mr)(struct ib_mr *mr, struct ib_udata *udata);
+	typeof_member(struct ib_device, ops.create_qp) create_qp;
+	typeof_member(struct ib_device, ops.modify_qp) modify_qp;
+	typeof_member(struct ib_device, ops.destroy_qp) destroy_qp;
+	typeof_member(struct ib_device, ops.post_send) post_send;
+	typeof_member(struct ib_device, ops.alloc_ucontext) alloc_ucontext;
+	typeof_member(struct ib_device, ops.dealloc_ucontext) dealloc_ucontext;
+	typeof_member(struct ib_device, ops.reg_user_mr) reg_user_mr;
+	typeof_member(struct ib_device, ops.rereg_user_mr) rereg_user_mr;
+	typeof_member(struct ib_device, ops.dereg_mr) dereg_mr;
 };
 
 /**
