@@ -97,6 +97,7 @@ static void sh_caps_general(struct sh_hca *h, void *p)
 	MLX5_SET(cmd_hca_cap, p, log_max_pd, 16);
 	MLX5_SET(cmd_hca_cap, p, log_max_xrcd, 10);
 	MLX5_SET(cmd_hca_cap, p, log_max_rmp, 15);
+	MLX5_SET(cmd_hca_cap, p, log_max_sq, 15);
 	MLX5_SET(cmd_hca_cap, p, log_max_wq_sz, 15);
 	MLX5_SET(cmd_hca_cap, p, log_max_uctx, 12);
 	MLX5_SET(cmd_hca_cap, p, log_max_umem, 16);
@@ -119,8 +120,8 @@ static void sh_caps_general(struct sh_hca *h, void *p)
 
 static void sh_caps_qos(void *p)
 {
-	/* There are no raw send queues, but without this bit libmlx5 does not look at
-	 * the next two.
+	/* Raw send queues send nothing (sq.c), but without this bit libmlx5 does not
+	 * look at the next two.
 	 */
 	MLX5_SET(qos_cap, p, nic_sq_scheduling, 1);
 	MLX5_SET(qos_cap, p, nic_bw_share, 1);

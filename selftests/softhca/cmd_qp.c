@@ -15,14 +15,6 @@
 #define SH_QPC_EXT	BIT(7)	/* in the byte before the QPN: it is there */
 #define SH_EXT_QOS_GROUP 1	/* of the requester; in dwords */
 
-/* A queue that a user's QP shares with others may be the driver's own. */
-static void *sh_find_shared(struct sh_cmd *c, enum sh_kind kind, u32 id)
-{
-	struct sh_obj *o = sh_find(c->hca, kind, id);
-
-	return o && (!o->uid || sh_find_own(c, kind, id)) ? o : NULL;
-}
-
 static int sh_qp_buf(struct sh_cmd *c, struct sh_qp *qp, void *qpc)
 {
 	__be32 *umem = qpc + MLX5_ST_SZ_BYTES(qpc);
@@ -95,29 +87,9 @@ static int sh_create_qp(struct sh_cmd *c)
 	qp->scq = scq;
 	qp->rcq = rcq;
 	qp->srq = srq;
-	qp->tx = kzalloc(sizeof(*qp->tx), GFP_KERNEL);
-	qp->rx = kzalloc(sizeof(*qp->rx), GFP_KERNEL);
-	status = qp->tx && qp->rx ? sh_qp_buf(c, qp, qpc) : MLX5_CMD_STAT_INT_ERR;
-	if (!status && sh_contention_open(qp))
-		status = MLX5_CMD_STAT_INT_ERR;
-	if (status) {
-		sh_buf_free(&qp->buf);
-		kfree(qp->tx);
-		kfree(qp->rx);
-		sh_del(c->hca, SH_QP, qp);
+	status = sh_qp_open(c, qp, sh_qp_buf(c, qp, qpc));
+	if (status)
 		return status;
-	}
-
-	INIT_LIST_HEAD(&qp->run);
-	INIT_LIST_HEAD(&qp->on_err);
-	list_add_tail(&qp->on_uar, &uar->qps);
-	uar->nqps++;
-	if (scq)
-		scq->nqps++;
-	if (rcq)
-		rcq->nqps++;
-	if (srq)
-		srq->nqps++;
 	if (st == MLX5_QPC_ST_QP1)
 		c->hca->qp1 = qp->obj.id;
 	if (st == MLX5_QPC_ST_QP0)
@@ -128,7 +100,7 @@ static int sh_create_qp(struct sh_cmd *c)
 
 static int sh_destroy_qp(struct sh_cmd *c)
 {
-	struct sh_qp *qp = sh_find_own(c, SH_QP, MLX5_GET(destroy_qp_in, c->in, qpn));
+	struct sh_qp *qp = sh_qp_own(c, MLX5_GET(destroy_qp_in, c->in, qpn));
 
 	if (!qp)
 		return MLX5_CMD_STAT_BAD_RES_ERR;
@@ -267,7 +239,7 @@ static int sh_take_group(struct sh_cmd *c, struct sh_qp *qp, const __be32 *opt_h
 /* All transitions have the layout of the first. */
 static int sh_modify_qp(struct sh_cmd *c)
 {
-	struct sh_qp *qp = sh_find_own(c, SH_QP, MLX5_GET(rst2init_qp_in, c->in, qpn));
+	struct sh_qp *qp = sh_qp_own(c, MLX5_GET(rst2init_qp_in, c->in, qpn));
 	u32 opt = MLX5_GET(rst2init_qp_in, c->in, opt_param_mask);
 	void *in = MLX5_ADDR_OF(rst2init_qp_in, c->in, qpc);
 	__be32 *opt_high = in + MLX5_ST_SZ_BYTES(qpc) + 8;
@@ -331,7 +303,7 @@ static int sh_modify_qp(struct sh_cmd *c)
 
 static int sh_attach_mcg(struct sh_cmd *c)
 {
-	struct sh_qp *qp = sh_find_own(c, SH_QP, MLX5_GET(attach_to_mcg_in, c->in, qpn));
+	struct sh_qp *qp = sh_qp_own(c, MLX5_GET(attach_to_mcg_in, c->in, qpn));
 	struct sh_mcg *mcg;
 
 	if (!qp)
@@ -348,7 +320,7 @@ static int sh_attach_mcg(struct sh_cmd *c)
 
 static int sh_detach_mcg(struct sh_cmd *c)
 {
-	struct sh_qp *qp = sh_find_own(c, SH_QP, MLX5_GET(detach_from_mcg_in, c->in, qpn));
+	struct sh_qp *qp = sh_qp_own(c, MLX5_GET(detach_from_mcg_in, c->in, qpn));
 	struct sh_mcg *mcg;
 
 	if (!qp)

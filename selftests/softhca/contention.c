@@ -291,7 +291,7 @@ static void sh_contention_wait(struct sh_qp *qp)
 		list_add_tail(&qp->on_wait, &qp->hca->contention->waiting);
 }
 
-/* mlx5_ib finds out whether write combining works by hundreds of NOPs, and gives
+/* The driver finds out whether write combining works by hundreds of NOPs, and gives
  * them a tenth of a second, which is no time where a second is stretched.
  */
 static bool sh_contention_spared(struct sh_qp *qp, const struct sh_tx *tx)

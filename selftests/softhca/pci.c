@@ -13,6 +13,7 @@
 #include <linux/platform_device.h>
 
 #include "softhca.h"
+#include "compat.h"
 
 #define SH_PCI_DOMAIN	0x10000
 #define SH_CAP_EXP	0x40
@@ -137,54 +138,9 @@ static struct irq_chip sh_irq_chip = {
 	.irq_set_affinity = sh_set_affinity,
 };
 
-static irq_hw_number_t sh_hwirq(unsigned int devfn, unsigned int index)
-{
-	return 1 + index + (devfn << 11);
-}
-
-static irq_hw_number_t sh_get_hwirq(struct msi_domain_info *info, msi_alloc_info_t *arg)
-{
-	struct pci_dev *pdev = msi_desc_to_pci_dev(arg->desc);
-
-	return sh_hwirq(pdev->devfn, arg->desc->msi_index);
-}
-
-static int sh_msi_init(struct irq_domain *domain, struct msi_domain_info *info,
-		       unsigned int virq, irq_hw_number_t hwirq, msi_alloc_info_t *arg)
-{
-	irq_domain_set_info(domain, virq, hwirq, info->chip, NULL, handle_simple_irq, NULL,
-			    NULL);
-	return 0;
-}
-
-static int sh_msi_prepare(struct irq_domain *domain, struct device *dev, int nvec,
-			  msi_alloc_info_t *arg)
-{
-	memset(arg, 0, sizeof(*arg));
-	return 0;
-}
-
-static void sh_set_desc(msi_alloc_info_t *arg, struct msi_desc *desc)
-{
-	arg->desc = desc;
-}
-
-static struct msi_domain_ops sh_msi_ops = {
-	.get_hwirq = sh_get_hwirq,
-	.msi_init = sh_msi_init,
-	.msi_prepare = sh_msi_prepare,
-	.set_desc = sh_set_desc,
-};
-
-static struct msi_domain_info sh_msi_info = {
-	.flags = MSI_FLAG_USE_DEF_DOM_OPS | MSI_FLAG_USE_DEF_CHIP_OPS | MSI_FLAG_PCI_MSIX,
-	.ops = &sh_msi_ops,
-	.chip = &sh_irq_chip,
-};
-
 void sh_pci_irq(struct sh_hca *h, int vector)
 {
-	unsigned int virq = irq_find_mapping(sh_pci.irqs, sh_hwirq(PCI_DEVFN(h->index, 0), vector));
+	unsigned int virq = irq_find_mapping(sh_pci.irqs, sh_hwirq(h->index, vector));
 
 	if (virq)
 		generic_handle_irq_safe(virq);
@@ -236,10 +192,9 @@ int sh_pci_add(void)
 	sh_pci.fwnode = irq_domain_alloc_named_fwnode("softhca");
 	if (!sh_pci.fwnode)
 		goto err_window;
-	sh_pci.irqs = pci_msi_create_irq_domain(sh_pci.fwnode, &sh_msi_info, NULL);
+	sh_pci.irqs = sh_msi_domain(sh_pci.fwnode, &sh_irq_chip);
 	if (!sh_pci.irqs)
 		goto err_fwnode;
-	irq_domain_update_bus_token(sh_pci.irqs, DOMAIN_BUS_VMD_MSI);
 
 	sh_pci.sysdata.domain = SH_PCI_DOMAIN;
 	sh_pci.sysdata.node = NUMA_NO_NODE;

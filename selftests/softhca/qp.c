@@ -6,6 +6,45 @@
 
 #include "softhca.h"
 
+/* The QP of a command, if whoever sent it may touch it. A lone send queue has a number
+ * of the same kind, and commands of its own.
+ */
+struct sh_qp *sh_qp_own(struct sh_cmd *c, u32 qpn)
+{
+	struct sh_qp *qp = sh_find_own(c, SH_QP, qpn);
+
+	return qp && qp->st != SH_ST_SQ ? qp : NULL;
+}
+
+/* The last step of a command that makes a QP, whose queue was loaded with that
+ * status: in RST. Where that fails the QP is gone.
+ */
+int sh_qp_open(struct sh_cmd *c, struct sh_qp *qp, int status)
+{
+	qp->tx = kzalloc(sizeof(*qp->tx), GFP_KERNEL);
+	qp->rx = kzalloc(sizeof(*qp->rx), GFP_KERNEL);
+	if (!status && (!qp->tx || !qp->rx || sh_contention_open(qp)))
+		status = MLX5_CMD_STAT_INT_ERR;
+	if (status) {
+		sh_buf_free(&qp->buf);
+		kfree(qp->tx);
+		kfree(qp->rx);
+		sh_del(c->hca, SH_QP, qp);
+		return status;
+	}
+	INIT_LIST_HEAD(&qp->run);
+	INIT_LIST_HEAD(&qp->on_err);
+	list_add_tail(&qp->on_uar, &qp->uar->qps);
+	qp->uar->nqps++;
+	if (qp->scq)
+		qp->scq->nqps++;
+	if (qp->rcq)
+		qp->rcq->nqps++;
+	if (qp->srq)
+		qp->srq->nqps++;
+	return MLX5_CMD_STAT_OK;
+}
+
 /* Is there a WQE that may be executed? Where sq_go is ahead of what was posted,
  * user space changed the size of a WQE after its doorbell: wait for those behind.
  */

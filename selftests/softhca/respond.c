@@ -425,7 +425,7 @@ static void sh_deliver_ud(struct sh_qp *qp, struct sh_qp *peer)
 
 static bool sh_can_receive(const struct sh_qp *qp)
 {
-	return qp && qp->st != MLX5_QPC_ST_RC && qp->st != MLX5_QPC_ST_UC &&
+	return qp && qp->st != MLX5_QPC_ST_RC && qp->st != MLX5_QPC_ST_UC && qp->st != SH_ST_SQ &&
 	       (qp->state == MLX5_QPC_STATE_RTR || qp->state == MLX5_QPC_STATE_RTS ||
 		qp->state == MLX5_QPC_STATE_SQER);
 }

@@ -38,6 +38,7 @@
 #define SH_NO_VLAN	0xffff
 #define SH_GRH		40
 #define SH_MTU		4096
+#define SH_ST_SQ	0xff	/* service type: none, it is a send queue alone */
 #define SH_OBJ_SCHED	0x26	/* type of a general object: scheduling element */
 #define SH_SCHEDS	4096	/* scheduling elements; 0 is the default one */
 
@@ -403,6 +404,7 @@ u32 sh_tables_destroy(struct sh_hca *h, bool tell);
 void *sh_new(struct sh_cmd *c, enum sh_kind kind, size_t size, int *status);
 void *sh_find(struct sh_hca *h, enum sh_kind kind, u32 id);
 void *sh_find_own(struct sh_cmd *c, enum sh_kind kind, u32 id);
+void *sh_find_shared(struct sh_cmd *c, enum sh_kind kind, u32 id);
 void sh_del(struct sh_hca *h, enum sh_kind kind, void *obj);
 bool sh_phys_ok(u64 addr, u64 len);
 void *sh_virt(u64 addr, u32 len);
@@ -476,6 +478,8 @@ int sh_cmd_dealloc_uar(struct sh_cmd *c);
 bool sh_uar_poll(struct sh_hca *h);
 
 /* qp.c */
+struct sh_qp *sh_qp_own(struct sh_cmd *c, u32 qpn);
+int sh_qp_open(struct sh_cmd *c, struct sh_qp *qp, int status);
 void sh_qp_kick(struct sh_qp *qp);
 void sh_qp_go(struct sh_qp *qp);
 bool sh_qp_ready(const struct sh_qp *qp);
@@ -486,6 +490,9 @@ void sh_qp_fatal(struct sh_qp *qp, u8 event);
 void sh_qp_free(struct sh_hca *h, struct sh_qp *qp);
 bool sh_qp_flush_rq(struct sh_qp *qp);
 struct sh_qset *sh_qp_counters(struct sh_qp *qp);
+
+/* sq.c: send queues alone */
+sh_cmd_fn sh_cmd_sq(u16 op);
 
 /* srq.c */
 int sh_cmd_create_rmp(struct sh_cmd *c);

@@ -80,6 +80,14 @@ void *sh_find_own(struct sh_cmd *c, enum sh_kind kind, u32 id)
 	       obj : NULL;
 }
 
+/* A queue that a user's QP shares with others may be the driver's own. */
+void *sh_find_shared(struct sh_cmd *c, enum sh_kind kind, u32 id)
+{
+	struct sh_obj *o = sh_find(c->hca, kind, id);
+
+	return o && (!o->uid || sh_find_own(c, kind, id)) ? o : NULL;
+}
+
 void sh_del(struct sh_hca *h, enum sh_kind kind, void *p)
 {
 	struct sh_obj *obj = p;

@@ -6,7 +6,7 @@
 
 int sh_cmd_query_qp(struct sh_cmd *c)
 {
-	struct sh_qp *qp = sh_find_own(c, SH_QP, MLX5_GET(query_qp_in, c->in, qpn));
+	struct sh_qp *qp = sh_qp_own(c, MLX5_GET(query_qp_in, c->in, qpn));
 	void *qpc = MLX5_ADDR_OF(query_qp_out, c->out, qpc);
 
 	if (!qp)

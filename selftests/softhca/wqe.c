@@ -54,7 +54,7 @@ static bool sh_wqe_legal(const struct sh_qp *qp, u8 op)
 		return true;
 	case MLX5_OPCODE_SEND:
 	case MLX5_OPCODE_SEND_IMM:
-		return qp->st != MLX5_QPC_ST_REG_UMR;
+		return qp->st != MLX5_QPC_ST_REG_UMR && qp->st != SH_ST_SQ;
 	case MLX5_OPCODE_RDMA_WRITE:
 	case MLX5_OPCODE_RDMA_WRITE_IMM:
 		return qp->st == MLX5_QPC_ST_RC || qp->st == MLX5_QPC_ST_UC;

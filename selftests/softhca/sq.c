@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Send queues without a QP. There are no frames here that they could send; what they
+ * execute are NOPs, by which mlx5_core (since 6.9; before that, mlx5_ib with a QP)
+ * finds out whether write combining works. A NOP refers to no memory, so the PD is
+ * not looked at, and mlx5_core gives none where it has made no netdev.
+ */
+#include "softhca.h"
+
+static int sh_create_sq(struct sh_cmd *c)
+{
+	void *sqc = MLX5_ADDR_OF(create_sq_in, c->in, ctx);
+	void *wq = MLX5_ADDR_OF(sqc, sqc, wq);
+	struct sh_uar *uar = sh_find_own(c, SH_UAR, MLX5_GET(wq, wq, uar_page));
+	struct sh_cq *cq = sh_find_shared(c, SH_CQ, MLX5_GET(sqc, sqc, cqn));
+	u8 log = MLX5_GET(wq, wq, log_wq_sz);
+	struct sh_qp *qp;
+	int status;
+
+	if (MLX5_GET(wq, wq, wq_type) != MLX5_WQ_TYPE_CYCLIC || log > 15 ||
+	    1U << MLX5_GET(wq, wq, log_wq_stride) != MLX5_SEND_WQE_BB ||
+	    MLX5_GET(sqc, sqc, state) != MLX5_SQC_STATE_RST ||
+	    MLX5_GET(sqc, sqc, hairpin) || MLX5_GET(sqc, sqc, qos_queue_group_id) ||
+	    MLX5_GET(wq, wq, dbr_umem_valid) || MLX5_GET(wq, wq, wq_umem_valid))
+		return MLX5_CMD_STAT_BAD_PARAM_ERR;
+	if (!uar || !cq)
+		return MLX5_CMD_STAT_BAD_RES_ERR;
+	qp = sh_new(c, SH_QP, sizeof(*qp), &status);
+	if (!qp)
+		return status;
+	qp->hca = c->hca;
+	qp->st = SH_ST_SQ;
+	qp->user_index = MLX5_GET(sqc, sqc, user_index);
+	qp->has_sq = true;
+	qp->log_sq = log;
+	qp->uar = uar;
+	qp->scq = cq;
+	status = sh_dbrec(c, &qp->dbrec, MLX5_GET64(wq, wq, dbr_addr), false, 0);
+	if (!status)
+		status = sh_buf_load(c, &qp->buf, MLX5_ADDR_OF(wq, wq, pas),
+				     (u64)MLX5_SEND_WQE_BB << log,
+				     MLX5_GET(wq, wq, log_wq_pg_sz) + 12,
+				     MLX5_GET(wq, wq, page_offset));
+	status = sh_qp_open(c, qp, status);
+	if (!status)
+		MLX5_SET(create_sq_out, c->out, sqn, qp->obj.id);
+	return status;
+}
+
+static struct sh_qp *sh_sq_own(struct sh_cmd *c, u32 sqn)
+{
+	struct sh_qp *qp = sh_find_own(c, SH_QP, sqn);
+
+	return qp && qp->st == SH_ST_SQ ? qp : NULL;
+}
+
+static u8 sh_sq_state(const struct sh_qp *qp)
+{
+	switch (qp->state) {
+	case MLX5_QPC_STATE_RST:
+		return MLX5_SQC_STATE_RST;
+	case MLX5_QPC_STATE_RTS:
+		return MLX5_SQC_STATE_RDY;
+	default:
+		return MLX5_SQC_STATE_ERR;
+	}
+}
+
+static int sh_modify_sq(struct sh_cmd *c)
+{
+	struct sh_qp *qp = sh_sq_own(c, MLX5_GET(modify_sq_in, c->in, sqn));
+	void *sqc = MLX5_ADDR_OF(modify_sq_in, c->in, ctx);
+
+	if (!qp)
+		return MLX5_CMD_STAT_BAD_RES_ERR;
+	if (MLX5_GET(modify_sq_in, c->in, sq_state) != sh_sq_state(qp))
+		return MLX5_CMD_STAT_BAD_RES_STATE_ERR;
+	/* Rates and scheduling elements */
+	if (MLX5_GET64(modify_sq_in, c->in, modify_bitmask))
+		return MLX5_CMD_STAT_BAD_PARAM_ERR;
+	switch (MLX5_GET(sqc, sqc, state)) {
+	case MLX5_SQC_STATE_RST:
+		sh_qp_reset(qp);
+		return MLX5_CMD_STAT_OK;
+	case MLX5_SQC_STATE_RDY:
+		if (qp->state == MLX5_QPC_STATE_ERR)
+			return MLX5_CMD_STAT_BAD_RES_STATE_ERR;
+		qp->state = MLX5_QPC_STATE_RTS;
+		sh_qp_kick(qp);
+		sh_qp_go(qp);
+		return MLX5_CMD_STAT_OK;
+	case MLX5_SQC_STATE_ERR:
+		sh_qp_to_err(qp);
+		return MLX5_CMD_STAT_OK;
+	}
+	return MLX5_CMD_STAT_BAD_PARAM_ERR;
+}
+
+static int sh_destroy_sq(struct sh_cmd *c)
+{
+	struct sh_qp *qp = sh_sq_own(c, MLX5_GET(destroy_sq_in, c->in, sqn));
+
+	if (!qp)
+		return MLX5_CMD_STAT_BAD_RES_ERR;
+	sh_qp_free(c->hca, qp);
+	return MLX5_CMD_STAT_OK;
+}
+
+static const struct sh_cmd_entry sh_table[] = {
+	{ MLX5_CMD_OP_CREATE_SQ, sh_create_sq },
+	{ MLX5_CMD_OP_MODIFY_SQ, sh_modify_sq },
+	{ MLX5_CMD_OP_DESTROY_SQ, sh_destroy_sq },
+};
+
+sh_cmd_fn sh_cmd_sq(u16 op)
+{
+	return sh_cmd_lookup(sh_table, ARRAY_SIZE(sh_table), op);
+}
