@@ -72,6 +72,8 @@ static void sh_cmd_one(struct sh_hca *h, int slot)
 	lay = sh_virt(h->cmdq + slot * sizeof(*lay), sizeof(*lay));
 	if (!lay || !(READ_ONCE(lay->status_own) & 1))
 		return;
+	if (sh_knob_hold(h, slot, be16_to_cpu(((struct sh_cmd_hdr *)lay->in)->opcode)))
+		return;
 	h->cmds++;
 	c.inlen = min(be32_to_cpu(lay->inlen), SH_MAX_MBOX);
 	c.outlen = min(be32_to_cpu(lay->outlen), SH_MAX_MBOX);
@@ -88,6 +90,7 @@ static void sh_cmd_one(struct sh_hca *h, int slot)
 		c.op = be16_to_cpu(hdr->opcode);
 		c.op_mod = be16_to_cpu(hdr->op_mod);
 		c.uid = be16_to_cpu(hdr->uid);
+		h->served[min_t(u16, c.op, SH_OPCODES - 1)]++;
 		status = sh_cmd_dispatch(&c);
 		sh_contention_command(h);
 	}

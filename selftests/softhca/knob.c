@@ -4,6 +4,8 @@
  *
  * softhca/hcaN/fail_command	"OPCODE STATUS COUNT", hexadecimal, hexadecimal,
  *				decimal: the next commands fail so
+ * softhca/hcaN/hold_command	"OPCODE", hexadecimal: such commands are not answered until
+ *				this is 0 again; read: how many there are
  * softhca/hcaN/delay_us	every command takes so much longer
  * softhca/hcaN/drop_cqes	so many completions of users are never written
  * softhca/hcaN/hold_us		every send completion comes so much later
@@ -13,6 +15,7 @@
  * softhca/hcaN/health		health syndrome
  * softhca/hcaN/pause		"PRIORITY 1|0": stop or go, as a switch may tell the port
  *				(wire.c)
+ * softhca/hcaN/commands	served, by opcode, read only
  * softhca/hcaN/objects		counts, read only
  * softhca/hcaN/uars		UARs in use, read only
  */
@@ -69,6 +72,63 @@ static const struct file_operations sh_fail_fops = {
 	.open = simple_open,
 	.write = sh_fail_write,
 };
+
+/* True: not now. */
+bool sh_knob_hold(struct sh_hca *h, int slot, u16 op)
+{
+	if (!h->knob.hold_opcode || h->knob.hold_opcode != op)
+		return false;
+	h->knob.held |= 1U << slot;
+	return true;
+}
+
+static ssize_t sh_hold_write(struct file *f, const char __user *buf, size_t count, loff_t *pos)
+{
+	struct sh_hca *h = f->private_data;
+	u32 op, held;
+	int err;
+
+	err = kstrtou32_from_user(buf, count, 16, &op);
+	if (err)
+		return err;
+	mutex_lock(&softhca.lock);
+	h->knob.hold_opcode = op;
+	held = h->knob.held;
+	h->knob.held = 0;
+	sh_cmd_run(h, held);
+	mutex_unlock(&softhca.lock);
+	return count;
+}
+
+static ssize_t sh_hold_read(struct file *f, char __user *buf, size_t count, loff_t *pos)
+{
+	struct sh_hca *h = f->private_data;
+	char line[16];
+
+	return simple_read_from_buffer(buf, count, pos, line,
+				       scnprintf(line, sizeof(line), "%u\n",
+						 hweight32(READ_ONCE(h->knob.held))));
+}
+
+static const struct file_operations sh_hold_fops = {
+	.open = simple_open,
+	.read = sh_hold_read,
+	.write = sh_hold_write,
+};
+
+static int sh_commands_show(struct seq_file *s, void *unused)
+{
+	struct sh_hca *h = s->private;
+	int op;
+
+	mutex_lock(&softhca.lock);
+	for (op = 0; op < SH_OPCODES; op++)
+		if (h->served[op])
+			seq_printf(s, "%#x %u\n", op, h->served[op]);
+	mutex_unlock(&softhca.lock);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(sh_commands);
 
 static ssize_t sh_event_write(struct file *f, const char __user *buf, size_t count, loff_t *pos)
 {
@@ -185,6 +245,8 @@ void sh_knob_add(struct sh_hca *h)
 	debugfs_create_file("event", 0200, h->dir, h, &sh_event_fops);
 	debugfs_create_file_unsafe("link", 0600, h->dir, h, &sh_link_fops);
 	debugfs_create_file_unsafe("health", 0200, h->dir, h, &sh_health_fops);
+	debugfs_create_file("hold_command", 0600, h->dir, h, &sh_hold_fops);
+	debugfs_create_file("commands", 0400, h->dir, h, &sh_commands_fops);
 	debugfs_create_file("objects", 0400, h->dir, h, &sh_objects_fops);
 	debugfs_create_file("uars", 0400, h->dir, h, &sh_uars_fops);
 	debugfs_create_u32("delay_us", 0600, h->dir, &h->knob.delay_us);

@@ -316,10 +316,14 @@ struct sh_frames {
 	u64 tx, rx, tx_bytes, rx_bytes;
 };
 
+#define SH_OPCODES	0x1000	/* that are counted apart */
+
 /* What debugfs asks for. */
 struct sh_knobs {
 	u32 fail_opcode, fail_count;
 	u8 fail_status;
+	u32 hold_opcode;	/* 0: none */
+	u32 held;	/* slots of the command queue with such commands */
 	u32 delay_us;
 	u32 drop_cqes;
 	u32 hold_us;
@@ -357,6 +361,7 @@ struct sh_hca {
 	struct sh_contention *contention;	/* NULL: nothing takes time */
 	struct dentry *dir;
 	u64 cmds, cqes, eqes, events_lost;
+	u32 served[SH_OPCODES];	/* commands, by opcode */
 	u32 left;	/* objects that no driver destroyed */
 	char node_desc[64];
 	u8 hca_cap[MLX5_ST_SZ_BYTES(cmd_hca_cap)];
@@ -613,5 +618,6 @@ void sh_count_multicast(struct sh_qp *qp, struct sh_hca *to);
 /* knob.c */
 void sh_knob_add(struct sh_hca *h);
 int sh_knob_cmd(struct sh_cmd *c);
+bool sh_knob_hold(struct sh_hca *h, int slot, u16 op);
 
 #endif
