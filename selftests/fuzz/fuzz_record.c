@@ -98,7 +98,7 @@ static void replay(struct record *was, struct record *is)
 		if (crowd_reserve(&crowd, &is->last) ||
 		    replay_step(&rp, rp.readings ? &was->last : NULL, &is->last))
 			break;
-		crowd_update(&crowd, &rp.sig);
+		crowd_update(&crowd, &rp.sig, 0.1);
 		do {
 			what = record_next(was);
 		} while (what == RECORD_EVENT);

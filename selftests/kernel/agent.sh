@@ -21,6 +21,7 @@ write_policy() {
 		  interval: 100ms
 		  lease: $2
 		levels: [$3]
+		ports: [{dev: rxe0, speed: 20Mbit/s}]
 		jobs:
 		  - name: fleet
 		    class: latency
@@ -119,6 +120,11 @@ hears ' READY=1$'
 point $? "the agent tells the service manager when it is ready"
 fleet_has job "^$(has 96) " 10
 point $? "it acts"
+is "ports are as fast as its file says" \
+	"$(swiftrdma -j port show rxe0 | jq -c '.[0] | [.speed, .device_speed > 20000000]')" "[20000000,true]"
+qpn=$(swiftrdma -j qp show dev rxe0 job fleet | jq '.[0].qpn')
+like "... as who explains a QP knows" "$(swiftrdma -i 0.1 qp explain rxe0 "$qpn" | tr -s ' \n' ' ')" \
+	"busy, of 20 Mbit/s .* those of $policy, by which the agent runs \(pid $agent\)"
 is "it keeps CAP_NET_ADMIN and nothing else" "$(caps $agent)" "3*0000000000001000 1*1"
 says 'result .* job fleet: .* 6 QPs, 6 done'
 point $? "it says how it went"
@@ -202,6 +208,8 @@ now_ms; asked=$now
 kill -TERM $agent
 wait $agent
 point $? "on SIGTERM it ends well"
+is "... and nobody goes by its file any more" \
+	"$(swiftrdma -j port show rxe0 | jq -c '.[0].speed > 20000000') $(ls /run/swiftrdma)" "true "
 like "... giving up its lease" "$(<"$fleet_dir/agent")" 'lease ended'
 fleet_has job "^$own " 20
 point $? "... so that the QPs have their own class back"

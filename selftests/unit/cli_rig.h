@@ -27,8 +27,9 @@ static inline void rig_begin(void)
 /* The second reading, with what the first one makes of it. */
 static inline void rig_read(void)
 {
-	struct signal_opts opts = { .tau = 1 };
+	struct signal_opts opts = cli_signal_opts(&cli);
 
+	opts.tau = 1;
 	cli.snap = is.s;
 	assert_int_equal(signals_reserve(&cli.sig, &cli.snap), 0);
 	signals_update(&cli.sig, &was.s, &cli.snap, &opts);
@@ -39,6 +40,7 @@ static inline void rig_end(void)
 {
 	signals_free(&cli.sig);
 	crowd_free(&cli.crowd);
+	running_free(&cli.running);
 }
 
 #endif /* SELFTESTS_UNIT_CLI_RIG_H */

@@ -14,6 +14,7 @@
 #include "agent/imbalance.c"
 #include "agent/log.c"
 #include "agent/loop.c"
+#include "agent/publish.c"
 #include "agent/result.c"
 #include "agent/sync.c"
 
@@ -74,6 +75,72 @@ static void tick(uint64_t ms, double share)
 {
 	fake_pass(ms, share);
 	assert_int_equal(agent_tick(&agent), 0);
+}
+
+/* What is in its file; false: there is none, or nobody has it locked. */
+static bool published(const char *dir, struct running *r)
+{
+	char path[96], text[8192];
+	size_t n;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/agent.yaml", dir);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	assert_int_equal(flock(fileno(f), LOCK_SH | LOCK_NB), -1);
+	n = fread(text, 1, sizeof(text), f);
+	fclose(f);
+	return running_read(r, text, n);
+}
+
+/* What it runs by is there to be read as long as it runs. */
+static void test_publish(void **state)
+{
+	static const char ports[] = "ports: [{dev: rxe0, speed: 20Mbit/s}]\n"
+		"criteria: {port_busy: 70%}\n";
+	char dir[] = "/tmp/agent.XXXXXX", own[64];
+	struct config cfg;
+	struct running r;
+	mode_t mask;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(own, sizeof(own), "%s/own", dir);
+	agent.opt.run_dir = own;
+	agent.opt.config = "/none/such.yaml";
+	/* As under systemd, but for everybody to read. */
+	mask = umask(0077);
+	agent_publish(&agent);
+	umask(mask);
+	assert_true(published(own, &r));
+	assert_string_equal(r.file, "/none/such.yaml");
+	assert_int_equal(r.pid, getpid());
+	assert_int_equal(r.cfg.n_speeds, 0);
+	running_free(&r);
+	config(&cfg, ports);
+	agent_reload(&agent, &cfg);
+	assert_true(published(own, &r));
+	assert_int_equal(r.cfg.n_speeds, 1);
+	assert_int_equal(r.cfg.speeds[0].speed, 20000000);
+	assert_true(criteria_value(&r.cfg.criteria, "port_busy") == 0.7);
+	running_free(&r);
+	agent_unpublish(&agent);
+	assert_false(published(own, &r));
+	/* What only tries a file says nothing. */
+	agent.opt.dry_run = true;
+	agent_publish(&agent);
+	agent.opt.dry_run = false;
+	agent.opt.once = true;
+	agent_publish(&agent);
+	assert_false(published(own, &r));
+	/* Where there is no such place, it runs all the same. */
+	agent.opt.once = false;
+	agent.opt.run_dir = "/none/such/place";
+	agent_publish(&agent);
+	tick(0, 0);
+	assert_int_equal(rmdir(own), 0);
+	assert_int_equal(rmdir(dir), 0);
 }
 
 /* Said once when it has lasted, forgotten when it is long over. */
@@ -756,7 +823,8 @@ int main(void)
 {
 #define T(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(test_imbalance), T(test_acts_and_gives_back), T(test_logged),
+		T(test_publish), T(test_imbalance), T(test_acts_and_gives_back),
+		T(test_logged),
 		T(test_dry_run), T(test_dry_run_beside),
 		T(test_dry_run_in_sync),
 		T(test_keeps_the_lease), T(test_lease_ran_out),

@@ -113,8 +113,8 @@ static void crowded(void **state)
 	must_say(EXPLAIN_CLASS, "no level is forced");
 	must_say(EXPLAIN_RATE, "1000/s blocks of 64 bytes in its send queue");
 	must_say(EXPLAIN_RATE, "that is 25 % of the 4000/s of its UAR");
-	must_say(EXPLAIN_CONTENTION, "UAR: yes, two or more of its 4 QPs advanced in 100 %");
-	must_say(EXPLAIN_CONTENTION, "port: none, mlx5_0/1 is 50 % busy");
+	must_say(EXPLAIN_CONTENTION, "UAR: yes, two or more of its 4 QPs advanced in 100 % of the readings (uar_contended: 50 %)");
+	must_say(EXPLAIN_CONTENTION, "port: none, mlx5_0/1 is 50 % busy, of 10 Gbit/s (port_busy: 80 %)");
 	must_say(EXPLAIN_UNTOLD, "doorbells: this device's provider does not count them");
 	must_say(EXPLAIN_UNTOLD, "which threads post");
 	must_say(EXPLAIN_UNTOLD, "NIC's cache: this device does not tell");
@@ -207,9 +207,83 @@ static void device_signals(void **state)
 	post(0, 1000);
 	explain(0);
 	must_say(EXPLAIN_CONTENTION, "doorbells of the device: yes, congestion was raised 5/s");
-	must_say(EXPLAIN_CONTENTION, "cache: yes, 30 % of its lookups of translations miss");
+	must_say(EXPLAIN_CONTENTION, "cache: yes, 30 % of its lookups of translations miss (miss_high: 30 %)");
 	must_say(EXPLAIN_CONTENTION, "nearly all in use, 500 of 512");
 	must_say(EXPLAIN_RATE, "may have wrapped unseen");
+}
+
+static bool verdict(const char *text)
+{
+	explain(0);
+	return said(EXPLAIN_CONTENTION, text);
+}
+
+/* Every verdict is by a bound of the policies: those of the file that is run by. */
+static void same_bounds(void **state)
+{
+	struct criteria *c = &cli.running.cfg.criteria;
+	struct signal_speed speed = { .dev = "mlx5_0", .port = 1, .speed = 5000000000 };
+
+	(void)state;
+	cli.looked = true;
+	criteria_init(c);
+	is.devs[0].has = was.devs[0].has = SNAP_MTT | SNAP_PCIE;
+	is.devs[0].pcie_stalled_reads = 9;
+	is.devs[0].mtt_hits = 75;
+	is.devs[0].mtt_misses = 25;
+	is.devs[0].qps = 600;
+	is.ports[0].tx_bytes = 625000000;
+	assert_true(verdict("port: none, mlx5_0/1 is 50 % busy"));
+	assert_true(verdict("cache: some, 25 %"));
+	assert_true(verdict("cache: 600 QPs and 0 MRs are many, their contexts may not fit into it (qps_warn: 512)"));
+	assert_true(verdict("PCIe: hardly any, stalled 9 % of the time (pcie_stalled: 10 %)"));
+	assert_false(verdict("bounds and port speeds are those of"));
+	for (size_t i = 0; i < c->n; i++) {
+		struct criterion *cr = &c->v[i];
+
+		if (!strcmp(cr->name, "port_busy"))
+			cr->v = 0.4;
+		if (!strcmp(cr->name, "miss_high"))
+			cr->v = 0.2;
+		if (!strcmp(cr->name, "qps_warn"))
+			cr->v = 1000;
+		if (!strcmp(cr->name, "pcie_stalled"))
+			cr->v = 0.05;
+	}
+	cli.running.pid = 212;
+	strcpy(cli.running.file, "/p.yaml");
+	assert_true(verdict("port: yes, mlx5_0/1 is 50 % busy, of 10 Gbit/s (port_busy: 40 %)"));
+	assert_true(verdict("cache: yes, 25 % of its lookups of translations miss (miss_high: 20 %)"));
+	assert_true(verdict("PCIe: yes, stalled 9 % of the time (pcie_stalled: 5 %)"));
+	assert_false(verdict("QPs and 0 MRs are many"));
+	assert_true(verdict("bounds and port speeds are those of /p.yaml, by which the agent runs (pid 212)"));
+	/* A port is as fast as that file says. */
+	cli.running.cfg.speeds = &speed;
+	cli.running.cfg.n_speeds = 1;
+	assert_true(verdict("port: yes, mlx5_0/1 is 100 % busy, of 5 Gbit/s"));
+	cli.running.cfg.speeds = NULL;
+}
+
+/* Between the two bounds of a UAR there is some. */
+static void some(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct snap_uar *uar = &(i ? &is : &was)->uars[0];
+
+		uar->has |= SNAP_SWEEPS;
+		uar->sweeps = 100 * i;
+		uar->active = 100 * i;
+		uar->coactive = 40 * i;
+	}
+	post(0, 1000);
+	explain(0);
+	must_say(EXPLAIN_CONTENTION, "UAR: some, two or more of its 4 QPs advanced in 40 % of the readings (uar_contended: 50 %)");
+	must_say(EXPLAIN_ADVICE, "MLX5_TOTAL_UUARS=512");
+	is.uars[0].coactive = 15;
+	explain(0);
+	must_say(EXPLAIN_CONTENTION, "UAR: hardly any, two or more of its QPs advanced in 15 % of the readings (uar_calm: 20 %)");
+	must_say(EXPLAIN_ADVICE, "nothing: no contention is seen");
 }
 
 /* The other end, as far as it is seen. */
@@ -244,6 +318,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(crowded), TEST(alone), TEST(in_turns), TEST(forced),
 		TEST(absent), TEST(device_signals), TEST(peer),
+		TEST(same_bounds), TEST(some),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

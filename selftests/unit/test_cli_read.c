@@ -108,11 +108,33 @@ static void steps(void **state)
 	is_about(SIG_UAR_COACTIVE, 0, 1);
 }
 
+/* A port is as fast as the file says that the agent runs by. */
+static void port_speed(void **state)
+{
+	struct signal_speed speed = { .dev = "rxe0", .port = 1, .speed = 10000000 };
+
+	(void)state;
+	cli.looked = true;
+	assert_int_equal(cli_begin(&cli, &want), 0);
+	fake_pass(100, 0.4);
+	assert_int_equal(cli_step(&cli, &want, true), 0);
+	is_about(SIG_PORT_UTIL, 0, 0.4);
+	cli_turn(&cli);
+	cli.looked = true;
+	cli.running.cfg.speeds = &speed;
+	cli.running.cfg.n_speeds = 1;
+	fake_pass(100, 0.4);
+	assert_int_equal(cli_step(&cli, &want, true), 0);
+	is_about(SIG_PORT_UTIL, 0, 0.8);
+	is_about(SIG_PORT_SPEED, 0, 10000000);
+	cli.running.cfg.speeds = NULL;
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(together), TEST(sweeps), TEST(steps),
+		TEST(together), TEST(sweeps), TEST(steps), TEST(port_speed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -75,7 +75,7 @@ static void look(bool alone)
 	assert_int_equal(signals_reserve(&sig, &is.s), 0);
 	signals_update(&sig, alone ? NULL : &was.s, &is.s, &opts);
 	assert_int_equal(crowd_reserve(&crowd, &is.s), 0);
-	crowd_update(&crowd, &sig);
+	crowd_update(&crowd, &sig, 0.1);
 }
 
 static void ranked(void **state)

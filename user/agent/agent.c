@@ -17,6 +17,7 @@ void agent_init(struct agent *a, const struct agent_options *opt,
 	a->cfg = *cfg;
 	memset(cfg, 0, sizeof(*cfg));
 	a->events_fd = -1;
+	a->published = -1;
 	signals_init(&a->sig);
 	crowd_init(&a->crowd);
 	policy_state_init(&a->state);
@@ -39,6 +40,7 @@ static void disconnect(struct agent *a)
 
 void agent_free(struct agent *a)
 {
+	agent_unpublish(a);
 	disconnect(a);
 	snapshot_free(&a->snap[0]);
 	snapshot_free(&a->snap[1]);
@@ -521,6 +523,7 @@ void agent_reload(struct agent *a, struct config *cfg)
 	a->cfg = *cfg;
 	memset(cfg, 0, sizeof(*cfg));
 	a->need_sync = true;
+	agent_publish(a);
 	/* Other jobs may have the numbers that those of the old file had. */
 	if (a->opt.dry_run)
 		a->readings = 0;

@@ -19,6 +19,7 @@
 
 struct agent_options {
 	const char *config;
+	const char *run_dir;	/* where to say what it runs by; NULL: nowhere */
 	bool once, dry_run, check, json;
 	uint64_t interval;	/* ns; 0: the file says */
 	int log_level;
@@ -63,6 +64,7 @@ struct agent {
 	struct crowd crowd;
 	struct agent_crowded crowded[AGENT_CROWDED];
 	uint64_t looked;		/* when UARs were, ns */
+	int published;			/* what it runs by, locked; -1: not said */
 };
 
 /* Takes over @cfg. */
@@ -111,6 +113,10 @@ void agent_due_read(struct agent *a);
 
 /* imbalance.c: say who crowds on UARs, after the signals were computed. */
 void agent_imbalance(struct agent *a);
+
+/* publish.c: say what it runs by, or that it does not run any more. */
+void agent_publish(struct agent *a);
+void agent_unpublish(struct agent *a);
 
 /* privs.c: keep CAP_NET_ADMIN and nothing else. 0 or -errno. */
 int privs_drop(void);

@@ -119,7 +119,8 @@ void agent_imbalance(struct agent *a)
 	a->looked = snap->time;
 	if (crowd_reserve(&a->crowd, snap) < 0)
 		return;
-	crowd_update(&a->crowd, &a->sig);
+	crowd_update(&a->crowd, &a->sig,
+		     criteria_value(&a->cfg.criteria, "uar_calm"));
 	for (i = 0; i < a->crowd.n_procs; i++) {
 		const struct crowd_proc *p = &a->crowd.procs[i];
 

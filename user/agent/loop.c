@@ -182,6 +182,7 @@ int agent_loop(struct agent *a)
 		log_msg(LOG_ERR, "no event loop: %s", strerror(-err));
 		return EXIT_FAILURE;
 	}
+	agent_publish(a);
 	/*
 	 * Ready also while the module is away: whoever orders a unit after
 	 * this one wants the agent, and the agent then waits for the module.

@@ -7,8 +7,8 @@
 
 #include "agent/agent.h"
 #include "agent/log.h"
+#include "policy/running.h"
 
-#define CONFIG_DEFAULT "/etc/swiftrdma/policy.yaml"
 #define EXIT_USAGE 2
 
 enum {
@@ -152,6 +152,7 @@ int main(int argc, char **argv)
 {
 	struct agent_options opt = {
 		.config = CONFIG_DEFAULT,
+		.run_dir = RUNNING_DIR,
 		.log_level = LOG_INFO,
 	};
 	struct config cfg;

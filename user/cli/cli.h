@@ -10,6 +10,7 @@
 #include "core/crowd.h"
 #include "core/signal.h"
 #include "io/io.h"
+#include "policy/running.h"
 
 /* Who says so, in rules and leases of this command. */
 #define CLI_ORIGIN	"cli"
@@ -22,6 +23,10 @@ struct cli {
 	struct signals sig;
 	unsigned int steps;	/* of the reading that is under way */
 	struct crowd crowd;	/* of .sig, after cli_crowd() */
+	/* Where an agent says what it runs by, and what one would; NULL: nowhere */
+	const char *run_file, *policy_file;
+	struct running running;	/* after cli_running() */
+	bool looked;
 };
 
 struct verb {
@@ -85,6 +90,15 @@ void cli_turn(struct cli *cli);
 /* Rank who crowds on UARs, and count what shares each has. CLI_OK or, said. */
 int cli_crowd(struct cli *cli);
 int cli_show(struct cli *cli, const struct rows *rows);
+
+/*
+ * running.c: what the agent runs by, or, where none does, would. Looked up once an
+ * interval. Without a file the devices' own speeds and the known criteria.
+ */
+const struct running *cli_running(struct cli *cli);
+struct signal_opts cli_signal_opts(struct cli *cli);
+/* Of what was looked up, as by cli_crowd(). */
+double cli_criterion(const struct cli *cli, const char *name);
 
 /* view.c: names for numbers, found in cli->snap. */
 const struct snap_dev *view_dev(const struct cli *cli, uint32_t index);

@@ -9,14 +9,6 @@
 
 #include "cli/table.h"
 
-/* As policies that ship have it. */
-#define PORT_BUSY	0.8
-#define CACHE_MISSES	0.1
-#define PCIE_STALLS	0.1
-
-/* From this many on, QPs alone may be more than a NIC's cache holds. */
-#define MANY_QPS	1000
-
 const char *const explain_topics[EXPLAIN_TOPICS] = {
 	"qp", "uar", "class", "rate", "contention", "untold", "advice",
 };
@@ -61,6 +53,22 @@ static struct figure tame(const char *name)
 
 	text_init(&t, f.s, sizeof(f.s));
 	text_tame(&t, name);
+	return f;
+}
+
+/* "port_busy: 80 %", a bound of the policies. */
+static struct figure bound(const struct cli *cli, const char *name)
+{
+	const struct criteria *c = &cli->running.cfg.criteria;
+	const struct criterion *is = criteria_find(c, name, strlen(name));
+	struct figure f;
+	struct text t;
+
+	text_init(&t, f.s, sizeof(f.s));
+	text_str(&t, name);
+	text_str(&t, ": ");
+	if (is)
+		units_format(&t, is->v, is->unit);
 	return f;
 }
 
@@ -332,18 +340,20 @@ static void contention_uar(const struct about *a, struct explain *e)
 		say(e, EXPLAIN_CONTENTION,
 		    "UAR: none, two or more of its QPs advanced in %s of the readings, but there is no register to contend for",
 		    figure(coactive, UNIT_RATIO).s);
-	else if (coactive <= CROWD_COACTIVE)
+	else if (coactive <= cli_criterion(a->cli, "uar_calm"))
 		say(e, EXPLAIN_CONTENTION,
-		    "UAR: hardly any, two or more of its QPs advanced in %s of the readings",
-		    figure(coactive, UNIT_RATIO).s);
+		    "UAR: hardly any, two or more of its QPs advanced in %s of the readings (%s)",
+		    figure(coactive, UNIT_RATIO).s, bound(a->cli, "uar_calm").s);
 	else if (a->uar->qps <= CROWD_PAGE_QPS)
 		say(e, EXPLAIN_CONTENTION,
 		    "UAR: little at most, both its QPs advanced in %s of the readings, but a page has a register for each",
 		    figure(coactive, UNIT_RATIO).s);
 	else
 		say(e, EXPLAIN_CONTENTION,
-		    "UAR: yes, two or more of its %u QPs advanced in %s of the readings",
-		    a->uar->qps, figure(coactive, UNIT_RATIO).s);
+		    "UAR: %s, two or more of its %u QPs advanced in %s of the readings (%s)",
+		    coactive > cli_criterion(a->cli, "uar_contended") ? "yes" : "some",
+		    a->uar->qps, figure(coactive, UNIT_RATIO).s,
+		    bound(a->cli, "uar_contended").s);
 	if (crowd_is_page(a->uar->kind))
 		say(e, EXPLAIN_UNTOLD,
 		    "which threads post: nobody but the program knows; QPs of one thread wait for no lock");
@@ -365,9 +375,17 @@ static void contention_beyond(const struct about *a, struct explain *e)
 		    figure(v, UNIT_RATE).s);
 }
 
+static bool port_busy(const struct about *a, double util)
+{
+	return util > cli_criterion(a->cli, "port_busy");
+}
+
 static void contention_port(const struct about *a, struct explain *e)
 {
-	double util;
+	double util, speed = 0;
+
+	if (a->port)
+		signal_get(a->sig, SIG_PORT_SPEED, (size_t)a->ref.port, &speed);
 
 	if (!a->port) {
 		say(e, EXPLAIN_UNTOLD, "contention on a port: %s",
@@ -379,9 +397,11 @@ static void contention_port(const struct about *a, struct explain *e)
 		    "contention on its port: its %s is not told",
 		    snap_has(a->port, SNAP_BYTES) ? "speed" : "traffic");
 	} else {
-		say(e, EXPLAIN_CONTENTION, "port: %s, %s/%u is %s busy",
-		    util > PORT_BUSY ? "yes" : "none", a->dev ? a->dev->name : "?",
-		    a->port->index, figure(util, UNIT_RATIO).s);
+		say(e, EXPLAIN_CONTENTION, "port: %s, %s/%u is %s busy, of %s (%s)",
+		    port_busy(a, util) ? "yes" : "none",
+		    a->dev ? a->dev->name : "?", a->port->index,
+		    figure(util, UNIT_RATIO).s, figure(speed, UNIT_BITRATE).s,
+		    bound(a->cli, "port_busy").s);
 	}
 	if (a->port)
 		contention_beyond(a, e);
@@ -402,17 +422,19 @@ static void contention_cache(const struct about *a, struct explain *e)
 
 	worst = qpc > mtt ? qpc : mtt;
 	if (has_qpc || has_mtt)
-		say(e, EXPLAIN_CONTENTION, "cache: %s, %s of its lookups of %s miss",
-		    worst > CACHE_MISSES ? "yes" : "hardly any",
-		    figure(worst, UNIT_RATIO).s,
-		    has_mtt && mtt >= qpc ? "translations" : "contexts");
+		say(e, EXPLAIN_CONTENTION, "cache: %s, %s of its lookups of %s miss (%s)",
+		    worst >= cli_criterion(a->cli, "miss_high") ? "yes" :
+		    worst > cli_criterion(a->cli, "miss_low") ? "some" :
+		    "hardly any", figure(worst, UNIT_RATIO).s,
+		    has_mtt && mtt >= qpc ? "translations" : "contexts",
+		    bound(a->cli, "miss_high").s);
 	else
 		say(e, EXPLAIN_UNTOLD, "contention in the NIC's cache: %s",
 		    why_absent(SIG_DEV_MTT_MISS));
-	if (a->dev && a->dev->qps >= MANY_QPS)
+	if (a->dev && a->dev->qps > cli_criterion(a->cli, "qps_warn"))
 		say(e, EXPLAIN_CONTENTION,
-		    "cache: %u QPs and %u MRs are many, their contexts may not fit into it",
-		    a->dev->qps, a->dev->mrs);
+		    "cache: %u QPs and %u MRs are many, their contexts may not fit into it (%s)",
+		    a->dev->qps, a->dev->mrs, bound(a->cli, "qps_warn").s);
 }
 
 static void contention_limit(const struct about *a, struct explain *e)
@@ -439,12 +461,28 @@ static void contention_nic(const struct about *a, struct explain *e)
 		say(e, EXPLAIN_UNTOLD, "congestion of the device's doorbells: %s",
 		    why_absent(SIG_DEV_DB_CONGESTION));
 	if (signal_get(a->sig, SIG_DEV_PCIE_STALL, row, &v))
-		say(e, EXPLAIN_CONTENTION, "PCIe: %s, stalled %s of the time",
-		    v > PCIE_STALLS ? "yes" : "hardly any",
-		    figure(v, UNIT_RATIO).s);
+		say(e, EXPLAIN_CONTENTION, "PCIe: %s, stalled %s of the time (%s)",
+		    v > cli_criterion(a->cli, "pcie_stalled") ? "yes" : "hardly any",
+		    figure(v, UNIT_RATIO).s, bound(a->cli, "pcie_stalled").s);
 	else
 		say(e, EXPLAIN_UNTOLD, "stalls of PCIe: %s",
 		    why_absent(SIG_DEV_PCIE_STALL));
+}
+
+/* Whose word it is what counts as busy. */
+static void say_bounds(const struct about *a, struct explain *e)
+{
+	const struct running *r = &a->cli->running;
+
+	if (r->pid)
+		say(e, EXPLAIN_CONTENTION,
+		    "bounds and port speeds are those of %s, by which the agent runs (pid %u)",
+		    strcmp(r->file, "-") ? r->file : "its standard input",
+		    r->pid);
+	else if (r->file[0])
+		say(e, EXPLAIN_CONTENTION,
+		    "bounds and port speeds are those of %s, by which an agent would run",
+		    r->file);
 }
 
 static void advise(const struct about *a, struct explain *e)
@@ -469,7 +507,7 @@ static void advise(const struct about *a, struct explain *e)
 		    "or make the QPs of each thread in a thread domain of their own (ibv_alloc_td(3)), if the program can be changed");
 	if (a->port && a->job && a->job->id &&
 	    signal_get(a->sig, SIG_PORT_UTIL, (size_t)a->ref.port, &util) &&
-	    util > PORT_BUSY)
+	    port_busy(a, util))
 		say(e, EXPLAIN_ADVICE,
 		    "raise the class of its job while the port is busy: swiftrdma action set job %s level N, or a policy that does",
 		    a->job->name);
@@ -495,5 +533,6 @@ void explain_qp(const struct cli *cli, struct explain *e)
 	contention_cache(&a, e);
 	contention_nic(&a, e);
 	contention_limit(&a, e);
+	say_bounds(&a, e);
 	advise(&a, e);
 }

@@ -16,7 +16,7 @@ enum explain_topic {
 	EXPLAIN_TOPICS,
 };
 
-#define EXPLAIN_LINES	24
+#define EXPLAIN_LINES	26
 #define EXPLAIN_LEN	320
 
 struct explain {

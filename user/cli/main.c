@@ -170,7 +170,10 @@ static int run(struct cli *cli, struct args *args)
 int main(int argc, char **argv)
 {
 	struct args args = { argv + 1, argc - 1 };
-	struct cli cli = { .out = { .f = stdout } };
+	struct cli cli = {
+		.out = { .f = stdout },
+		.run_file = RUNNING_FILE, .policy_file = CONFIG_DEFAULT,
+	};
 	const char *no_color = getenv("NO_COLOR");
 	int status = -1;
 
@@ -198,6 +201,7 @@ int main(int argc, char **argv)
 	snapshot_free(&cli.snap);
 	snapshot_free(&cli.older);
 	snapshot_free(&cli.spare);
+	running_free(&cli.running);
 	if (fflush(stdout) || ferror(stdout)) {
 		perror("swiftrdma: writing the output");
 		status = CLI_ERROR;

@@ -24,7 +24,7 @@
 	}
 
 NUMBER(port, index, 0)
-NUMBER(speed, speed, SNAP_SPEED)
+NUMBER(device_speed, speed, SNAP_SPEED)
 NUMBER(tx_bytes, tx_bytes, SNAP_BYTES)
 NUMBER(rx_bytes, rx_bytes, SNAP_BYTES)
 NUMBER(tx_packets, tx_packets, SNAP_BYTES)
@@ -41,6 +41,18 @@ RATE(rx_rate, SIG_PORT_RX_RATE)
 static void get_dev(const struct cli *cli, const void *row, struct cell *c)
 {
 	view_dev_name(cli, ((const struct snap_port *)row)->dev, c);
+}
+
+/* What UTIL is a share of: the file's word is better than the device's. */
+static void get_speed(const struct cli *cli, const void *row, struct cell *c)
+{
+	const struct snap_port *port = row;
+	const struct snap_dev *dev = view_dev(cli, port->dev);
+	const struct signal_opts opts = config_signal_opts(&cli->running.cfg);
+	double speed;
+
+	if (signals_port_speed(port, dev ? dev->name : "", &opts, &speed))
+		cell_u64(c, (uint64_t)speed);
 }
 
 static void get_state(const struct cli *cli, const void *row, struct cell *c)
@@ -138,6 +150,7 @@ static const struct column columns[] = {
 	{ "link_layer", "LINK", 0, COL_LEFT, get_link },
 	{ "netdev", "NETDEV", 0, COL_LEFT, get_netdev },
 	{ "speed", "SPEED", SHOW_BITRATE, 0, get_speed },
+	{ "device_speed", "DEV-SPEED", SHOW_BITRATE, COL_DETAIL, get_device_speed },
 	{ "util", "UTIL", SHOW_RATIO, COL_RATE, get_util },
 	{ "tx_rate", "TX-RATE", SHOW_BITRATE, COL_RATE, get_tx_rate },
 	{ "rx_rate", "RX-RATE", SHOW_BITRATE, COL_RATE, get_rx_rate },
@@ -194,6 +207,7 @@ static int show(struct cli *cli, struct args *args)
 			want.port);
 		return CLI_ERROR;
 	}
+	cli_running(cli);
 	rows = port_rows(&cli->snap);
 	return cli_show(cli, &rows);
 }

@@ -61,6 +61,7 @@ void cli_turn(struct cli *cli)
 {
 	swap(&cli->older, &cli->snap);
 	cli->steps = 0;
+	cli->looked = false;
 }
 
 /*
@@ -100,13 +101,14 @@ static void count_sweeps(struct cli *cli)
 int cli_step(struct cli *cli, const struct io_want *want, bool last)
 {
 	const struct snapshot *was = cli->steps ? &cli->snap : &cli->older;
-	struct signal_opts opts = { .tau = 1 };
+	struct signal_opts opts = cli_signal_opts(cli);
 	int err = io_snapshot(cli->io, &cli->spare, want);
 
 	if (err < 0)
 		return err;
 	if (signals_reserve(&cli->sig, &cli->spare))
 		return -ENOMEM;
+	opts.tau = 1;
 	if (cli->steps && cli->spare.time > was->time)
 		opts.tau = cli->steps * (cli->spare.time - was->time);
 	signals_update(&cli->sig, was, &cli->spare, &opts);
@@ -123,9 +125,12 @@ int cli_step(struct cli *cli, const struct io_want *want, bool last)
 /* What can be told of one reading: how many there are. */
 static int count(struct cli *cli)
 {
+	struct signal_opts opts;
+
 	if (signals_reserve(&cli->sig, &cli->snap))
 		return cli_no_memory();
-	signals_update(&cli->sig, NULL, &cli->snap, &(struct signal_opts){ 0 });
+	opts = cli_signal_opts(cli);
+	signals_update(&cli->sig, NULL, &cli->snap, &opts);
 	return CLI_OK;
 }
 
@@ -159,7 +164,9 @@ int cli_crowd(struct cli *cli)
 {
 	if (crowd_reserve(&cli->crowd, &cli->snap))
 		return cli_no_memory();
-	crowd_update(&cli->crowd, &cli->sig);
+	cli_running(cli);
+	crowd_update(&cli->crowd, &cli->sig,
+		     cli_criterion(cli, "uar_calm"));
 	return CLI_OK;
 }
 

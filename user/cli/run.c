@@ -55,7 +55,7 @@ static int environment(const struct run *r)
 	const char *uuars;
 	uint64_t n;
 
-	if (run_policy_environment(r->policy ? r->policy : RUN_POLICY,
+	if (run_policy_environment(r->policy ? r->policy : CONFIG_DEFAULT,
 				   r->policy, r->job) < 0)
 		return EXIT_OWN;
 	uuars = getenv("MLX5_TOTAL_UUARS");

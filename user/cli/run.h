@@ -9,8 +9,6 @@
 #include "core/snapshot.h"
 
 /* run_policy.c: what a policy file says of a job. */
-#define RUN_POLICY	"/etc/swiftrdma/policy.yaml"
-
 /*
  * Put the job's environment into ours. 1: done; 0: the file has no such job, or
  * there is no file and it is not @asked for; -1: it is wrong, and that was said.

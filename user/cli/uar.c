@@ -80,7 +80,7 @@ static void get_coactive(const struct cli *cli, const void *row, struct cell *c)
 {
 	view_signal(cli, SIG_UAR_COACTIVE,
 		    (const struct snap_uar *)row - cli->snap.uars, c);
-	if (c->kind == CELL_REAL && c->real > CROWD_COACTIVE)
+	if (c->kind == CELL_REAL && c->real > cli->crowd.calm)
 		c->tone = TONE_WARN;
 }
 

@@ -251,7 +251,7 @@ static void judge(const struct crowd *c, struct crowd_proc *p)
 		p->state = CROWD_CALM;
 	else if (!p->has_coactive)
 		p->state = CROWD_UNTOLD;
-	else if (p->worst_coactive <= CROWD_COACTIVE)
+	else if (p->worst_coactive <= c->calm)
 		p->state = CROWD_CALM;
 	else
 		p->state = p->worst_qps > CROWD_PAGE_QPS ? CROWD_HARD
@@ -333,9 +333,10 @@ static void share(struct crowd *c)
 	}
 }
 
-void crowd_update(struct crowd *c, const struct signals *sig)
+void crowd_update(struct crowd *c, const struct signals *sig, double calm)
 {
 	c->sig = sig;
+	c->calm = calm;
 	if (sig->snap->n_uars)
 		memset(c->uars, 0, sig->snap->n_uars * sizeof(*c->uars));
 	count_uar_threads(c);

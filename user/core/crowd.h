@@ -20,9 +20,6 @@
 #define CROWD_UUARS_SHARED 12
 #define CROWD_PAGE_QPS	2
 
-/* A UAR is contended if its QPs advance together in more than this share. */
-#define CROWD_COACTIVE	0.1
-
 enum crowd_state {
 	CROWD_CALM,	/* no UAR on which QPs advance together */
 	CROWD_UNTOLD,	/* QPs share a UAR; whether they contend nobody tells */
@@ -57,6 +54,7 @@ struct crowd_uar {
 
 struct crowd {
 	const struct signals *sig;
+	double calm;
 	struct crowd_uar *uars;		/* by row of the snapshot */
 	struct crowd_proc *procs;	/* worst first */
 	size_t n_procs, cap_uars, cap_procs, cap_keys;
@@ -72,11 +70,12 @@ int crowd_reserve(struct crowd *c, const struct snapshot *snap);
  * crowd_update - rank the processes of @sig's snapshot
  * @c: the ranking
  * @sig: signals
+ * @calm: a UAR is, if its QPs advance together in no more than this share
  *
  * crowd_reserve() comes first; nothing is allocated here. @sig and its snapshot
  * must stay as they are while @c is read.
  */
-void crowd_update(struct crowd *c, const struct signals *sig);
+void crowd_update(struct crowd *c, const struct signals *sig, double calm);
 
 /* The process that has this QP, by row; NULL: none that is ranked. */
 const struct crowd_proc *crowd_proc_of(const struct crowd *c, size_t qp);

@@ -161,17 +161,15 @@ static void update_devs(struct signals *s, const struct snapshot *old)
 	}
 }
 
-static bool port_speed(const struct snapshot *snap, const struct snap_port *p,
-		       const struct signal_opts *opts, double *speed)
+bool signals_port_speed(const struct snap_port *p, const char *dev,
+			const struct signal_opts *opts, double *speed)
 {
-	int32_t dev = signals_dev_row(snap, p->dev);
 	size_t i;
 
-	for (i = 0; dev >= 0 && i < opts->n_speeds; i++) {
+	for (i = 0; i < opts->n_speeds; i++) {
 		const struct signal_speed *o = &opts->speeds[i];
 
-		if (o->port == p->index &&
-		    !strcmp(o->dev, snap->devs[dev].name)) {
+		if (o->port == p->index && !strcmp(o->dev, dev)) {
 			*speed = (double)o->speed;
 			return true;
 		}
@@ -245,8 +243,12 @@ static void update_ports(struct signals *s, const struct snapshot *old,
 		const struct snap_port *p = &snap->ports[i], *was = NULL;
 		double speed = 0, tx = 0, rx = 0, util = 0;
 		bool has_speed, known;
+		int32_t dev;
 
-		has_speed = port_speed(snap, p, opts, &speed);
+		dev = signals_dev_row(snap, p->dev);
+		has_speed = signals_port_speed(p, dev < 0 ? "" :
+					       snap->devs[dev].name, opts,
+					       &speed);
 		if (has_speed)
 			signal_set(s, SIG_PORT_SPEED, i, speed);
 		while (old && o < old->n_ports &&

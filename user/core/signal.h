@@ -175,6 +175,10 @@ static inline void signal_forget(struct signals *s, enum signal_id id,
 	t->fresh[row] &= ~bit;
 }
 
+/* Of a port of @dev: what @opts says, or else the device. False: neither. */
+bool signals_port_speed(const struct snap_port *port, const char *dev,
+			const struct signal_opts *opts, double *speed);
+
 /* index.c: who belongs to whom in s->snap. */
 void signals_index(struct signals *s);
 /* Row of a device, by its index; -1: none. */

@@ -14,6 +14,8 @@
 #define CONFIG_INTERVAL_DEFAULT	100000000ULL	/* ns */
 #define CONFIG_LEASE_DEFAULT	2000000000ULL	/* ns */
 #define CONFIG_RANK_DEFAULT	10
+/* Where an agent is told nothing else. */
+#define CONFIG_DEFAULT		"/etc/swiftrdma/policy.yaml"
 #define CONFIG_COOLDOWN_DEFAULT	1000000000ULL	/* ns */
 #define CONFIG_NOTE		160
 

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include "policy/running.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "policy/schema.h"
+
+static void put_quoted(FILE *f, const char *s)
+{
+	putc('\'', f);
+	for (; *s; s++) {
+		if (*s == '\'')
+			putc('\'', f);
+		putc(*s, f);
+	}
+	putc('\'', f);
+}
+
+static void put_value(FILE *f, double v, enum unit unit)
+{
+	char buf[40];
+	struct text t;
+
+	text_init(&t, buf, sizeof(buf));
+	units_format_exact(&t, v, unit);
+	fputs(buf, f);
+}
+
+bool running_write(FILE *f, const char *file, uint32_t pid, const struct config *cfg)
+{
+	size_t i;
+
+	fputs("# What swiftrdma-agent runs by; swiftrdma(8) reads it.\nfile: ", f);
+	put_quoted(f, file);
+	fprintf(f, "\npid: %u\n", pid);
+	if (cfg->n_speeds)
+		fputs("ports:\n", f);
+	for (i = 0; i < cfg->n_speeds; i++) {
+		fputs("  - {dev: ", f);
+		put_quoted(f, cfg->speeds[i].dev);
+		fprintf(f, ", port: %u, speed: ", cfg->speeds[i].port);
+		put_value(f, (double)cfg->speeds[i].speed, UNIT_BITRATE);
+		fputs("}\n", f);
+	}
+	fputs("criteria:\n", f);
+	for (i = 0; i < cfg->criteria.n; i++) {
+		fprintf(f, "  %s: ", cfg->criteria.v[i].name);
+		put_value(f, cfg->criteria.v[i].v, cfg->criteria.v[i].unit);
+		putc('\n', f);
+	}
+	return !fflush(f) && !ferror(f);
+}
+
+static void read_root(struct running *r, const struct node *root, struct report *rep)
+{
+	static const char *const keys[] = {
+		"file", "pid", "ports", "criteria", NULL
+	};
+	const struct node *n;
+
+	if (!check_map(rep, root, "the agent's file", keys))
+		return;
+	n = need(rep, root, "file", "the agent's file", "file: policy.yaml");
+	if (n)
+		get_string(rep, n, "file", r->file, sizeof(r->file));
+	n = need(rep, root, "pid", "the agent's file", "pid: 212");
+	if (n)
+		get_uint(rep, n, "pid", 1, INT32_MAX, &r->pid);
+	n = node_get(root, "ports");
+	if (n)
+		load_ports(&r->cfg, n, rep);
+	n = node_get(root, "criteria");
+	if (n)
+		load_criteria(&r->cfg, n, rep);
+}
+
+bool running_read(struct running *r, const char *text, size_t len)
+{
+	struct report rep;
+	struct doc doc;
+
+	memset(r, 0, sizeof(*r));
+	criteria_init(&r->cfg.criteria);
+	report_init(&rep, RUNNING_FILE);
+	if (!doc_parse(&doc, text, len, &rep))
+		return false;
+	read_root(r, doc.root, &rep);
+	doc_free(&doc);
+	if (!rep.total)
+		return true;
+	running_free(r);
+	return false;
+}
+
+void running_free(struct running *r)
+{
+	config_free(&r->cfg);
+	memset(r, 0, sizeof(*r));
+}
