@@ -13,6 +13,7 @@ static void scene(struct made *m, uint64_t ms)
 	made_scene(m, ms, 0);
 	strcpy(m->devs[0].name, "mlx5_0");
 	strcpy(m->devs[0].provider, "mlx5");
+	m->devs[0].caps = SWIFTRDMA_DEV_CAP_WRS;
 	m->devs[0].has = SNAP_LIMIT | SNAP_UAR_LIMIT;
 	m->devs[0].uars = 2;
 	m->devs[0].uar_limit = 2;
@@ -70,6 +71,19 @@ static void prints(const struct rows *rows, const char *want)
 	free(text);
 }
 
+static void printed_has(const struct rows *rows, const char *what, bool has)
+{
+	size_t size;
+	char *text;
+
+	cli.out.f = open_memstream(&text, &size);
+	assert_int_equal(out_rows(&cli, &cli.out, rows), 0);
+	fclose(cli.out.f);
+	if (!strstr(text, what) == has)
+		fail_msg("%s: %s", what, text);
+	free(text);
+}
+
 static void uars(void **state)
 {
 	struct rows rows = uar_rows(&cli.snap);
@@ -96,6 +110,29 @@ static void one_uar(void **state)
 	       "    QPN  TYPE  STATE  JOB  PID  TID  OWNER  DOORBELLS   WRS  CGROUP\n"
 	       "     17  RC    RTS    kv   100    -  kv             -  1000  /kv\n"
 	       "     18  RC    RTS    kv   100    -  kv             -   500  /kv\n");
+}
+
+/* What is counted is named: blocks of 64 bytes, where that is what they are. */
+static void blocks(void **state)
+{
+	struct sorting by = { .key = "wqebbs" };
+	struct rows rows = uar_rows(&cli.snap);
+
+	(void)state;
+	cli.out.json = true;
+	printed_has(&rows, "\"wr_unit\":\"wr\"", true);
+	assert_int_equal(sort_rows(&cli, &rows, &by), CLI_USAGE);
+	is.devs[0].caps |= SWIFTRDMA_DEV_CAP_WQEBBS;
+	printed_has(&rows, "\"wr_unit\":\"wqebb\"", true);
+	/* Nothing is counted of which there is no unit. */
+	is.uars[0].has = is.uars[1].has = 0;
+	printed_has(&rows, "wr_unit", false);
+	is.uars[0].has = is.uars[1].has = SNAP_WRS;
+	cli.out.json = false;
+	printed_has(&rows, "  WQEBB/s  SHARE  DB/s  COACTIVE  DOORBELLS  WQEBBS  ", true);
+	printed_has(&rows, "WRS", false);
+	assert_int_equal(sort_rows(&cli, &rows, &by), CLI_OK);
+	free(by.order);
 }
 
 static void sorted(void **state)
@@ -130,7 +167,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(uars), TEST(one_uar), TEST(sorted), TEST(read_error),
+		TEST(uars), TEST(one_uar), TEST(blocks), TEST(sorted), TEST(read_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

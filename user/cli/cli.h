@@ -110,6 +110,8 @@ const struct snap_owner *view_owner(const struct cli *cli, bool has,
 				    uint32_t index);
 void view_signal(const struct cli *cli, enum signal_id id, size_t row,
 		 struct cell *c);
+/* wrs.c: what "wrs" of something on this device are. */
+void view_wr_unit(const struct cli *cli, uint32_t dev, struct cell *c);
 /* Why the WRs of a QP are not counted, as a word or in some; NULL: they are. */
 const char *view_absent(uint32_t why, bool words);
 /* Those columns of @from that bear @keys, in text without --details too. */

@@ -82,7 +82,7 @@ static const struct column congestion_columns[] = {
 	{ "events", "events", 0, 0, get_events },
 	{ "uar", "uar", 0, 0, get_busiest },
 	{ "uar_qps", "qps", 0, 0, get_busiest_qps },
-	{ "uar_recent_wrs", "wrs", 0, 0, get_busiest_wrs },
+	{ "uar_recent_wrs", "wqebbs", 0, 0, get_busiest_wrs },
 	{ "busy_uars", "busy_uars", 0, 0, get_busy },
 };
 

@@ -97,6 +97,14 @@ GETTER(stat, dev)
 	view_dev_name(cli, ((const struct snap_job_stat *)row)->dev, c);
 }
 
+GETTER(stat, wr_unit)
+{
+	const struct snap_job_stat *st = row;
+
+	if (snap_has(st, SNAP_WRS))
+		view_wr_unit(cli, st->dev, c);
+}
+
 static const struct column stat_columns[] = {
 	{ "dev", "DEV", 0, COL_LEFT, stat_dev },
 	{ "qps", "QPS", 0, 0, stat_qps },
@@ -104,7 +112,8 @@ static const struct column stat_columns[] = {
 	{ "destroyed", "DESTROYED", 0, 0, stat_destroyed },
 	{ "rejected", "REJECTED", 0, 0, stat_rejected },
 	{ "doorbells", "DOORBELLS", 0, 0, stat_doorbells },
-	{ "wrs", "WRS", 0, 0, stat_wrs },
+	{ "wrs", "WRS", 0, COL_WRS, stat_wrs },
+	{ "wr_unit", NULL, 0, COL_JSON, stat_wr_unit },
 	{ "level", "LEVEL", 0, 0, stat_level },
 	{ "max_qps", "MAX-QPS", 0, 0, stat_max_qps },
 	{ "create_rate", "CREATE/s", SHOW_RATE, 0, stat_create_rate },
@@ -195,7 +204,7 @@ static const struct column columns[] = {
 	{ "id", "ID", 0, 0, get_id },
 	{ "class", "CLASS", 0, COL_LEFT, get_class },
 	{ "qps", "QPS", 0, 0, get_qps },
-	{ "wr_rate", "WR/s", SHOW_RATE, COL_RATE, get_wr_rate },
+	{ "wr_rate", "WR/s", SHOW_RATE, COL_RATE | COL_WRS, get_wr_rate },
 	{ "doorbell_rate", "DB/s", SHOW_RATE, COL_RATE, get_doorbell_rate },
 	{ "rules", NULL, 0, 0, get_rules },
 	{ "devs", NULL, 0, 0, get_devs },

@@ -76,6 +76,7 @@ struct cell {
 #define COL_RATE	0x4	/* only with --interval */
 #define COL_JSON	0x8	/* not in text */
 #define COL_TEXT	0x10	/* not in JSON */
+#define COL_WRS		0x20	/* of work requests, or of the blocks that they take */
 
 struct column {
 	const char *key, *head;

@@ -187,6 +187,14 @@ GETTER(class_error)
 	c->tone = TONE_BAD;
 }
 
+static void get_wr_unit(const struct cli *cli, const void *row, struct cell *c)
+{
+	const struct snap_qp *qp = row;
+
+	if (snap_has(qp, SNAP_WRS))
+		view_wr_unit(cli, qp->dev, c);
+}
+
 static const struct column columns[] = {
 	{ "dev", "DEV", 0, COL_LEFT, get_dev },
 	{ "port", "PORT", 0, 0, get_port },
@@ -210,10 +218,11 @@ static const struct column columns[] = {
 	{ "max_send_sge", NULL, 0, COL_JSON, get_max_send_sge },
 	{ "max_recv_sge", NULL, 0, COL_JSON, get_max_recv_sge },
 	{ "max_inline", NULL, 0, COL_JSON, get_max_inline },
-	{ "wr_rate", "WR/s", SHOW_RATE, COL_RATE, get_wr_rate },
+	{ "wr_rate", "WR/s", SHOW_RATE, COL_RATE | COL_WRS, get_wr_rate },
 	{ "doorbell_rate", "DB/s", SHOW_RATE, COL_RATE, get_doorbell_rate },
 	{ "doorbells", "DOORBELLS", 0, 0, get_doorbells },
-	{ "wrs", "WRS", 0, 0, get_wrs },
+	{ "wrs", "WRS", 0, COL_WRS, get_wrs },
+	{ "wr_unit", NULL, 0, COL_JSON, get_wr_unit },
 	{ "level", "LEVEL", 0, 0, get_level },
 	{ "tclass", "TCLASS", 0, 0, get_tclass },
 	{ "tclass_asked", "ASKED", 0, 0, get_tclass_asked },

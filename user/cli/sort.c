@@ -42,7 +42,8 @@ int sort_parse(struct args *args, const char *word, struct sorting *s)
 	return -1;
 }
 
-static const struct column *find(const struct rows *rows, const char *key)
+static const struct column *find(const struct cli *cli, const struct rows *rows,
+				 const char *key)
 {
 	const struct column *near = NULL;
 
@@ -50,7 +51,8 @@ static const struct column *find(const struct rows *rows, const char *key)
 		const struct column *col = &rows->columns[i];
 
 		if (!strcmp(col->key, key) ||
-		    (col->head && !strcasecmp(col->head, key)))
+		    (col->head && (!strcasecmp(col->head, key) ||
+				   !strcasecmp(out_head(cli, col), key))))
 			return col;
 		if (!near && args_is(key, col->key))
 			near = col;
@@ -122,7 +124,7 @@ int sort_rows(const struct cli *cli, struct rows *rows, struct sorting *s)
 	if (!s->key && !s->top)
 		return CLI_OK;
 	if (s->key) {
-		col = find(rows, s->key);
+		col = find(cli, rows, s->key);
 		if (!col)
 			return no_such_column(rows, s->key);
 		if ((col->flags & COL_RATE) && !cli->out.rates)

@@ -101,7 +101,7 @@ static void measure(struct table *t)
 	c.u64 = 0;
 	c.str = NULL;
 	for (size_t k = 0; k < t->n; k++)
-		t->width[k] = strlen(t->cols[k]->head);
+		t->width[k] = strlen(out_head(t->cli, t->cols[k]));
 	for (size_t i = 0; i < t->rows->n; i++) {
 		const void *row = out_row(t->rows, i);
 
@@ -177,10 +177,11 @@ static void print_head(struct table *t)
 	char *p = blanks(t->line, t->indent);
 
 	for (size_t k = 0; k < t->n; k++) {
+		const char *head = out_head(t->cli, t->cols[k]);
+
 		if (k)
 			p = blanks(p, 2);
-		p = put_text(t, k, p, t->cols[k]->head,
-			     strlen(t->cols[k]->head), "\033[1m");
+		p = put_text(t, k, p, head, strlen(head), "\033[1m");
 	}
 	*p++ = '\n';
 	fwrite_unlocked(t->line, 1, p - t->line, t->out->f);

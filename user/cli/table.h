@@ -33,6 +33,9 @@ static inline void out_get(const struct cli *cli, const struct column *col,
 	col->get(cli, row, c);
 }
 
+/* wrs.c: what stands above a column, which has a head. */
+const char *out_head(const struct cli *cli, const struct column *col);
+
 /* cell.c: the text of a cell into %CELL_MAX bytes, without a NUL; its length. */
 size_t cell_format(char *to, const struct column *col, const struct cell *c);
 

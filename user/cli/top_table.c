@@ -143,6 +143,8 @@ static int take_table(struct top_table *t, const struct cli *cli,
 	struct rows rows = top_rows(cli, view);
 
 	t->n_cols = view_pick(&rows, keys[view], t->cols);
+	for (size_t k = 0; k < t->n_cols; k++)
+		t->cols[k].head = out_head(cli, &t->cols[k]);
 	t->n_rows = t->len = 0;
 	for (size_t i = 0; i < rows.n; i++)
 		if (take_row(t, cli, out_row(&rows, i)))

@@ -89,6 +89,14 @@ static void get_dev(const struct cli *cli, const void *row, struct cell *c)
 	view_dev_name(cli, ((const struct snap_uar *)row)->dev, c);
 }
 
+static void get_wr_unit(const struct cli *cli, const void *row, struct cell *c)
+{
+	const struct snap_uar *uar = row;
+
+	if (snap_has(uar, SNAP_WRS))
+		view_wr_unit(cli, uar->dev, c);
+}
+
 static void get_kind(const struct cli *cli, const void *row, struct cell *c)
 {
 	static const char *const names[] = {
@@ -200,13 +208,14 @@ static const struct column columns[] = {
 	{ "active_qps", "ACTIVE", 0, COL_RATE, get_active_qps },
 	{ "owners", "OWNERS", 0, 0, get_owners },
 	{ "threads", "THREADS", 0, 0, get_threads },
-	{ "wr_rate", "WR/s", SHOW_RATE, COL_RATE, get_wr_rate },
+	{ "wr_rate", "WR/s", SHOW_RATE, COL_RATE | COL_WRS, get_wr_rate },
 	{ "share", "SHARE", SHOW_RATIO, 0, get_share },
 	{ "doorbell_rate", "DB/s", SHOW_RATE, COL_RATE, get_doorbell_rate },
 	{ "coactive", "COACTIVE", SHOW_RATIO, COL_RATE, get_coactive },
 	{ "created", "CREATED", 0, COL_DETAIL, get_created },
 	{ "doorbells", "DOORBELLS", 0, 0, get_doorbells },
-	{ "wrs", "WRS", 0, 0, get_wrs },
+	{ "wrs", "WRS", 0, COL_WRS, get_wrs },
+	{ "wr_unit", NULL, 0, COL_JSON, get_wr_unit },
 	{ "pid", "PID", 0, 0, get_pid },
 	{ "uid", "UID", 0, COL_DETAIL, get_uid },
 	{ "comm", "COMM", 0, COL_LEFT, get_comm },
