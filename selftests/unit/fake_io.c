@@ -30,6 +30,7 @@ static struct fake {
 	size_t n_got, acts, renewals, ends, opens;
 	size_t handles;			/* open, and half open */
 	size_t tries;			/* that met act_error */
+	size_t snapshots;		/* that were read */
 	/* rules set and removed */
 	char set[8][SNAP_NAME], removed[8][SNAP_NAME];
 	size_t n_set, n_removed, n_levels_set;
@@ -110,6 +111,7 @@ int io_snapshot(struct io *io, struct snapshot *snap, const struct io_want *want
 		return -ENODEV;
 	if (fake.snapshot_error)
 		return fake.snapshot_error;
+	fake.snapshots++;
 	fake_expire();
 	free_jobs(snap);
 #define COPY(what) \

@@ -137,6 +137,54 @@ static void test_loss(void **state)
 	free(text);
 }
 
+static int last_job;
+
+static void of_job(void (*cb)(const struct snap_event *, void *), void *arg, uint32_t job)
+{
+	struct snap_qp qp = { .qpn = 30, .serial = 30, .job = job };
+	struct snap_event e = { .kind = SNAP_EVENT_QP_CREATED, .qp = &qp };
+
+	cb(&e, arg);
+}
+
+/* Jobs that come after the monitor, or are gone before it could ask. */
+static int new_jobs(void (*cb)(const struct snap_event *, void *), void *arg)
+{
+	switch (turn++) {
+	case 0:
+		made_job(&fake.scene, 7, "late", 1);
+		of_job(cb, arg, 7);
+		of_job(cb, arg, 7);
+		return 2;
+	case 1:
+		last_job = (int)fake.snapshots;
+		for (uint32_t i = 0; i < 50; i++)
+			of_job(cb, arg, 9 + i % 4);
+		last_job = (int)fake.snapshots - last_job;
+		return 50;
+	}
+	return -EIO;
+}
+
+static void test_names(void **state)
+{
+	char *text = monitor("qp", new_jobs), *at = text;
+
+	(void)state;
+	for (int i = 0; i < 52; i++) {
+		char want[128];
+
+		snprintf(want, sizeof(want), i < 2 ? "\"job\":\"late\"" : "\"job\":\"#%d\"", 9 + (i - 2) % 4);
+		*strchr(at, '\n') = '\0';
+		if (!strstr(at, want))
+			fail_msg("not %s but %s", want, at);
+		at += strlen(at) + 1;
+	}
+	/* One reading for each that is unknown, not for each event. */
+	assert_int_equal(last_job, 4);
+	free(text);
+}
+
 /* Who did not ask for QPs hears of none, but of the loss. */
 static void test_other_kinds(void **state)
 {
@@ -234,7 +282,7 @@ int main(void)
 {
 #define T(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(test_loss), T(test_other_kinds), T(test_reload), T(test_busy),
+		T(test_loss), T(test_names), T(test_other_kinds), T(test_reload), T(test_busy),
 		T(test_churn),
 	};
 

@@ -67,15 +67,6 @@ static void owner_cell(const struct cli *cli, const struct snap_qp *qp,
 		cell_str(c, o->kernel[0] ? o->kernel : o->comm);
 }
 
-static void job_cell(const struct cli *cli, const struct snap_qp *qp,
-		     struct cell *c)
-{
-	const struct snap_job *job = view_job(cli, qp->job);
-
-	if (job)
-		cell_str(c, job->name);
-}
-
 static void level_cell(const struct snap_qp *qp, struct cell *c)
 {
 	if (snap_has(qp, SNAP_LEVEL))
@@ -92,7 +83,7 @@ static void forced_cell(const struct end *e, struct cell *c)
 	BOTH(p##dev, i, view_dev_name(cli, qp->dev, c))			\
 	BOTH(p##qpn, i, cell_u64(c, qp->qpn))				\
 	BOTH(p##id, i, cell_u64(c, qp->serial))				\
-	BOTH(p##job, i, job_cell(cli, qp, c))				\
+	BOTH(p##job, i, view_job_name(cli, qp->job, c))				\
 	BOTH(p##pid, i, owner_cell(cli, qp, true, c))			\
 	BOTH(p##owner, i, owner_cell(cli, qp, false, c))		\
 	BOTH(p##level, i, level_cell(qp, c))				\

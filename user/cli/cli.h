@@ -104,6 +104,7 @@ double cli_criterion(const struct cli *cli, const char *name);
 const struct snap_dev *view_dev(const struct cli *cli, uint32_t index);
 void view_dev_name(const struct cli *cli, uint32_t index, struct cell *c);
 const struct snap_job *view_job(const struct cli *cli, uint32_t id);
+void view_job_name(const struct cli *cli, uint32_t id, struct cell *c);
 void view_word(enum unit unit, uint32_t value, struct cell *c);
 /* The owner's fields; NULL: the object has none. */
 const struct snap_owner *view_owner(const struct cli *cli, bool has,

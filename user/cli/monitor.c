@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/cli.h"
 #include "cli/event.h"
@@ -17,6 +18,9 @@
  * there that came after the loss, so what was lost lies behind that.
  */
 #define TURNS 128
+
+/* Jobs that went before their names were read: so many are remembered. */
+#define NAMELESS 8
 
 enum {
 	SHOW_QP = 1 << 0,
@@ -37,6 +41,9 @@ struct watch {
 	struct qp_keys known;
 	struct qp_keys found;	/* by reading again: their events may still come */
 	bool full;		/* out of memory */
+	struct snapshot names;	/* spare room for those of devices and jobs */
+	uint32_t nameless[NAMELESS];
+	unsigned int n_nameless;
 };
 
 /* A loss, with what reading again found. */
@@ -117,6 +124,39 @@ static bool is_news(struct watch *w, const struct snap_event *e)
 	return true;
 }
 
+#define SWAP(a, b) do { __typeof__(a) t_ = (a); (a) = (b); (b) = t_; } while (0)
+
+/* What came since the names were read, but was gone again, stays without one. */
+static bool is_nameless(const struct watch *w, uint32_t job)
+{
+	unsigned int i;
+
+	for (i = 0; i < NAMELESS; i++)
+		if (w->nameless[i] == job)
+			return true;
+	return false;
+}
+
+/* The device and the job that an event is about may be younger than their names. */
+static void read_names(struct watch *w, const struct snap_qp *qp)
+{
+	const struct io_want want = { .devs = true, .jobs = true };
+	struct snapshot *snap = &w->cli->snap, *names = &w->names;
+
+	if (view_dev(w->cli, qp->dev) && (view_job(w->cli, qp->job) || is_nameless(w, qp->job)))
+		return;
+	if (io_snapshot(w->cli->io, names, &want) < 0)
+		return;
+	SWAP(snap->devs, names->devs);
+	SWAP(snap->n_devs, names->n_devs);
+	SWAP(snap->cap_devs, names->cap_devs);
+	SWAP(snap->jobs, names->jobs);
+	SWAP(snap->n_jobs, names->n_jobs);
+	SWAP(snap->cap_jobs, names->cap_jobs);
+	if (!view_job(w->cli, qp->job))
+		w->nameless[w->n_nameless++ % NAMELESS] = qp->job;
+}
+
 static void on_event(const struct snap_event *e, void *arg)
 {
 	struct watch *w = arg;
@@ -129,6 +169,8 @@ static void on_event(const struct snap_event *e, void *arg)
 		w->away = false;
 		w->turns = 0;
 	} else if (w->show & kind_of(e) && is_news(w, e)) {
+		if (e->qp)
+			read_names(w, e->qp);
 		event_show(w->cli, NULL, e);
 	}
 }
@@ -149,6 +191,7 @@ static void begin(struct watch *w)
 	const struct snapshot *snap = &w->cli->snap;
 
 	w->module = snap->n_jobs ? snap->jobs[0].since : 0;
+	memset(w->nameless, 0, sizeof(w->nameless));
 	if (w->show & SHOW_QP && !qp_keys_take(&w->known, snap))
 		w->full = true;
 }
@@ -265,6 +308,7 @@ static int run(struct cli *cli, struct args *args)
 		err = watch(cli, &w);
 	qp_keys_free(&w.known);
 	qp_keys_free(&w.found);
+	snapshot_free(&w.names);
 	return err;
 }
 

@@ -122,13 +122,7 @@ GETTER(state)
 
 GETTER(job)
 {
-	const struct snap_qp *qp = row;
-	const struct snap_job *job = view_job(cli, qp->job);
-
-	if (job)
-		cell_str(c, job->name);
-	else if (qp->job)
-		cell_u64(c, qp->job);
+	view_job_name(cli, ((const struct snap_qp *)row)->job, c);
 }
 
 /* Whoever holds it, in one column. */

@@ -14,6 +14,13 @@ const struct snap_dev *view_dev(const struct cli *cli, uint32_t index)
 	return NULL;
 }
 
+/* What has no name that could be read; no name looks alike, and it is a string. */
+static void cell_number(struct cell *c, uint32_t n)
+{
+	snprintf(c->buf, sizeof(c->buf), "#%u", n);
+	cell_str(c, c->buf);
+}
+
 void view_dev_name(const struct cli *cli, uint32_t index, struct cell *c)
 {
 	const struct snap_dev *dev = view_dev(cli, index);
@@ -22,7 +29,7 @@ void view_dev_name(const struct cli *cli, uint32_t index, struct cell *c)
 	if (dev)
 		cell_str(c, dev->name);
 	else
-		cell_u64(c, index);
+		cell_number(c, index);
 }
 
 const struct snap_job *view_job(const struct cli *cli, uint32_t id)
@@ -41,6 +48,17 @@ const struct snap_job *view_job(const struct cli *cli, uint32_t id)
 			hi = mid;
 	}
 	return NULL;
+}
+
+void view_job_name(const struct cli *cli, uint32_t id, struct cell *c)
+{
+	const struct snap_job *job = view_job(cli, id);
+
+	/* Jobs are an administrator's to see; and one may have come since. */
+	if (job)
+		cell_str(c, job->name);
+	else if (id)
+		cell_number(c, id);
 }
 
 /* Lists have one or two words in each line: they are looked up once. */
