@@ -352,7 +352,7 @@ static int jobs_show(struct seq_file *m, void *v)
 	struct srdma_job_dev *jd;
 	unsigned long id;
 
-	seq_puts(m, "  id name                                qps    created  destroyed   rejected      doorbells            wrs  lvl    max_qps  creates/s\n");
+	seq_puts(m, "  id name                                qps    created  destroyed   rejected      doorbells            wrs  lvl    max_qps  creates/s      moved\n");
 	down_read(&srdma_devs_sem);
 	if (dev->ibdev)
 		srdma_provider_refresh(dev);
@@ -369,7 +369,7 @@ static int jobs_show(struct seq_file *m, void *v)
 			seq_printf(m, " %4d", st.level);
 		show_limit(m, st.max_qps);
 		show_limit(m, st.create_rate);
-		seq_putc(m, '\n');
+		seq_printf(m, " %10llu\n", st.moved);
 	}
 	mutex_unlock(&srdma_ctl_lock);
 	up_read(&srdma_devs_sem);

@@ -293,7 +293,6 @@ static void unlink_member(struct srdma_job_dev *jd, struct srdma_qp *q)
 {
 	hlist_del_init(&q->job_node);
 	jd->n_qps--;
-	jd->destroyed++;
 	jd->doorbells += atomic64_read(&q->doorbells);
 	jd->wrs += atomic64_read(&q->wrs);
 }
@@ -309,8 +308,10 @@ void srdma_job_leave(struct srdma_qp *q)
 		spin_lock(&jd->lock);
 		/* Unless it was moved before we had the lock: then once more. */
 		if (jd == rcu_access_pointer(q->job)) {
-			if (!hlist_unhashed(&q->job_node))
+			if (!hlist_unhashed(&q->job_node)) {
 				unlink_member(jd, q);
+				jd->destroyed++;
+			}
 			left = true;
 		}
 		spin_unlock(&jd->lock);
@@ -336,6 +337,7 @@ static void job_move(struct srdma_qp *q, struct srdma_job_dev *to)
 		u64 doorbells = from->doorbells, wrs = from->wrs;
 
 		unlink_member(from, q);
+		from->moved++;
 		to->doorbells -= from->doorbells - doorbells;
 		to->wrs -= from->wrs - wrs;
 		hlist_add_head(&q->job_node, &to->qps);
@@ -500,6 +502,7 @@ void srdma_job_stat(struct srdma_job_dev *jd, struct srdma_job_stat *st)
 	st->qps = jd->n_qps;
 	st->created = jd->created;
 	st->destroyed = jd->destroyed;
+	st->moved = jd->moved;
 	st->rejected = jd->rejected;
 	st->doorbells = jd->doorbells;
 	st->wrs = jd->wrs;

@@ -56,7 +56,8 @@ struct srdma_job {
  * @qps: srdma_qp.job_node
  * @n_qps: members, and admissions under way
  * @created: QPs that became the job's
- * @destroyed: QPs that ceased to be
+ * @destroyed: of these, those that were destroyed as members
+ * @moved: of these, those that became another job's
  * @rejected: refused by admission
  * @doorbells: of former members; modulo 2^64, so that a member that came with a
  *	count of its own is taken off here
@@ -79,7 +80,7 @@ struct srdma_job_dev {
 	spinlock_t lock;	/* membership, counters, limits */
 	struct hlist_head qps;
 	u32 n_qps;
-	u64 created, destroyed, rejected;
+	u64 created, destroyed, moved, rejected;
 	u64 doorbells, wrs;
 	u64 max_qps, create_rate;
 	u64 tokens, tokens_at;
@@ -94,7 +95,7 @@ struct srdma_job_dev {
 /* What JOB_GET and debugfs show of a job on a device. */
 struct srdma_job_stat {
 	u32 qps;
-	u64 created, destroyed, rejected, doorbells, wrs;
+	u64 created, destroyed, moved, rejected, doorbells, wrs;
 	u64 max_qps, create_rate;
 	int level;		/* -1: none in force */
 	u64 bit_rate;		/* 0: the same */

@@ -70,6 +70,7 @@ static int put_stat(struct sk_buff *skb, struct srdma_dev *dev, struct srdma_job
 	    nla_put_u32(skb, SWIFTRDMA_JOB_STAT_A_QPS, st.qps) ||
 	    PUT_STAT(skb, CREATED, st.created) ||
 	    PUT_STAT(skb, DESTROYED, st.destroyed) ||
+	    PUT_STAT(skb, MOVED, st.moved) ||
 	    PUT_STAT(skb, REJECTED, st.rejected))
 		return -EMSGSIZE;
 	/* A sum over user QPs that are not counted would be no sum. */

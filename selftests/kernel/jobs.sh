@@ -96,17 +96,17 @@ like "it takes back its own only" \
 is "the other's still hold" "$(jobs_of_a)" k
 
 # Figures: they move with the QPs and never go back.
-figures() { job "$1" '.devs[0] | [.qps, .created, .destroyed]'; }
+figures() { job "$1" '.devs[0] | [.qps, .created, .destroyed, .moved]'; }
 swiftrdma job del late
 swiftrdma job del k
 set_job k match comm=first
 before=$(figures k)
 set_job k match comm=none
-is "QPs that are taken away" "$before $(figures k) $(jobs_of_a)" '[3,3,0] [0,3,3] unassigned'
+is "QPs that are taken away" "$before $(figures k) $(jobs_of_a)" '[3,3,0,0] [0,3,0,3] unassigned'
 set_job k match comm=first
-is "... and come back" "$(figures k)" '[3,6,3]'
+is "... and come back" "$(figures k)" '[3,6,0,3]'
 qp a create && qp a "destroy $last"
-is "QPs created and destroyed" "$(figures k)" '[3,7,4]'
+is "QPs created and destroyed" "$(figures k)" '[3,7,1,3]'
 swiftrdma job del k
 is "without its job a QP is unassigned" "$(jobs_of_a)" unassigned
 like "the job is gone" "$(nlreq JOB_GET doit job=k)" '^ENOENT'

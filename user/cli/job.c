@@ -79,6 +79,7 @@ static const struct column rule_columns[] = {
 STAT(qps, 0)
 STAT(created, 0)
 STAT(destroyed, 0)
+STAT(moved, 0)
 STAT(rejected, 0)
 STAT(doorbells, SNAP_DOORBELLS)
 STAT(wrs, SNAP_WRS)
@@ -110,6 +111,7 @@ static const struct column stat_columns[] = {
 	{ "qps", "QPS", 0, 0, stat_qps },
 	{ "created", "CREATED", 0, 0, stat_created },
 	{ "destroyed", "DESTROYED", 0, 0, stat_destroyed },
+	{ "moved", "MOVED", 0, 0, stat_moved },
 	{ "rejected", "REJECTED", 0, 0, stat_rejected },
 	{ "doorbells", "DOORBELLS", 0, 0, stat_doorbells },
 	{ "wrs", "WRS", 0, COL_WRS, stat_wrs },

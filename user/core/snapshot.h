@@ -187,7 +187,7 @@ struct snap_rule {
 struct snap_job_stat {
 	uint64_t has;
 	uint32_t dev, qps, level;
-	uint64_t created, destroyed, rejected, doorbells, wrs;
+	uint64_t created, destroyed, moved, rejected, doorbells, wrs;
 	uint64_t max_qps, create_rate;
 	uint64_t bit_rate;
 	uint32_t weight;

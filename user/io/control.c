@@ -28,6 +28,7 @@ static const struct srdma_field stat_fields[] = {
 	F(SWIFTRDMA_JOB_STAT_A_QPS, U32, snap_job_stat, qps, 0),
 	F(SWIFTRDMA_JOB_STAT_A_CREATED, U64, snap_job_stat, created, 0),
 	F(SWIFTRDMA_JOB_STAT_A_DESTROYED, U64, snap_job_stat, destroyed, 0),
+	F(SWIFTRDMA_JOB_STAT_A_MOVED, U64, snap_job_stat, moved, 0),
 	F(SWIFTRDMA_JOB_STAT_A_REJECTED, U64, snap_job_stat, rejected, 0),
 	F(SWIFTRDMA_JOB_STAT_A_DOORBELLS, U64, snap_job_stat, doorbells,
 	  SNAP_DOORBELLS),

@@ -80,7 +80,7 @@
 
 #define STAT(N, A, O, S, t)						\
 	N(t, has) N(t, dev) N(t, qps) N(t, level)			\
-	N(t, created) N(t, destroyed) N(t, rejected)			\
+	N(t, created) N(t, destroyed) N(t, moved) N(t, rejected)	\
 	N(t, doorbells) N(t, wrs)					\
 	N(t, max_qps) N(t, create_rate) N(t, bit_rate) N(t, weight)	\
 	N(t, mrs) N(t, mtts_unknown)					\

@@ -911,7 +911,7 @@ enum swiftrdma_rule_attr {
  * @SWIFTRDMA_JOB_STAT_A_DEV_INDEX: the device
  * @SWIFTRDMA_JOB_STAT_A_QPS: alive
  * @SWIFTRDMA_JOB_STAT_A_CREATED: QPs that became the job's
- * @SWIFTRDMA_JOB_STAT_A_DESTROYED: QPs that ceased to be the job's
+ * @SWIFTRDMA_JOB_STAT_A_DESTROYED: QPs of the job that were destroyed
  * @SWIFTRDMA_JOB_STAT_A_REJECTED: QPs refused by admission
  * @SWIFTRDMA_JOB_STAT_A_DOORBELLS: rung
  * @SWIFTRDMA_JOB_STAT_A_WRS: work requests posted; WQEBBs with
@@ -929,6 +929,8 @@ enum swiftrdma_rule_attr {
  * @SWIFTRDMA_JOB_STAT_A_MR_PAGE_MIN: the smallest page that they are mapped in,
  *	bytes
  * @SWIFTRDMA_JOB_STAT_A_MR_PAGE_MAX: the largest, bytes
+ * @SWIFTRDMA_JOB_STAT_A_MOVED: QPs that became another job's: QPS is CREATED without
+ *	these and without DESTROYED
  * @__SWIFTRDMA_JOB_STAT_A_MAX: one past the last
  */
 enum swiftrdma_job_stat_attr {
@@ -952,6 +954,7 @@ enum swiftrdma_job_stat_attr {
 	SWIFTRDMA_JOB_STAT_A_MTTS_UNKNOWN, /* u32 */
 	SWIFTRDMA_JOB_STAT_A_MR_PAGE_MIN, /* u64 */
 	SWIFTRDMA_JOB_STAT_A_MR_PAGE_MAX, /* u64 */
+	SWIFTRDMA_JOB_STAT_A_MOVED,	/* u64 */
 	__SWIFTRDMA_JOB_STAT_A_MAX
 };
 
