@@ -7,7 +7,6 @@
  * the hook comes last, since with it applications start to pass through here.
  */
 #include <linux/module.h>
-#include <net/genetlink.h>
 
 #include "debugfs.h"
 #include "enforce.h"
@@ -71,4 +70,7 @@ MODULE_DESCRIPTION("SwiftRDMA: contention of a shared RDMA NIC, seen and steered
 MODULE_AUTHOR("SwiftRDMA");
 MODULE_LICENSE("GPL");
 MODULE_VERSION("0.1.0");
-MODULE_ALIAS_GENL_FAMILY(SWIFTRDMA_GENL_NAME);
+/*
+ * No alias of the netlink family: anybody may look a family up, and whoever does would
+ * load the module, and with that hook every RDMA device.
+ */

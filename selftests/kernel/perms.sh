@@ -32,8 +32,30 @@ all_denied() {
 	done
 }
 
+# The kernel asks for a module by running this, which finds ours by its name and by
+# each alias that it has, and writes down what was asked for.
+mods=/tmp/mods
+mkdir -p "$mods/lib/modules/$(uname -r)"
+cp "$srdma_ko" "$mods/lib/modules/$(uname -r)/"
+depmod -b $mods 2>/dev/null
+printf '#!/bin/sh\necho "$*" >>/tmp/asked\nexec modprobe -d %s "$@"\n' $mods >/tmp/modprobe
+chmod 755 /tmp/modprobe
+own_modprobe=$(cat /proc/sys/kernel/modprobe)
+echo /tmp/modprobe >/proc/sys/kernel/modprobe
+
+# look_up WHEN: a user looks for the family of a module that is not there.
+look_up() {
+	: >/tmp/asked
+	"${as_nobody[@]}" nlreq DEV_GET dump >/dev/null 2>&1
+	like "$1: a user's look for the family asks for a module" "$(cat /tmp/asked)" \
+		'family-swiftrdma$'
+	check "$1: ... and loads none" eval '! srdma_loaded'
+	! srdma_loaded || srdma_unload
+}
+
 ktap_begin
-check "the module loads" srdma_load
+look_up "before it was ever loaded"
+check "the module loads, asked for by its name" /tmp/modprobe swiftrdma
 qpsh_start root qpsh && qp root 'create 3'
 roots=$last
 qpsh_start nobody "${as_nobody[@]}" /tmp/progs/qpsh && qp nobody 'create 2'
@@ -123,4 +145,6 @@ for id in inner nobody root; do
 	qpsh_stop $id
 done
 check "it unloads" srdma_unload
+look_up "after disarm and rmmod"
+echo "$own_modprobe" >/proc/sys/kernel/modprobe
 ktap_end
