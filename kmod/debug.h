@@ -18,6 +18,7 @@ enum srdma_delay_point {
 	SRDMA_DELAY_EMPTIED,	/* a job that goes has no QPs any more, but is there */
 	SRDMA_DELAY_DEVX,	/* a QP made past RDMA core was seen, but is not entered */
 	SRDMA_DELAY_LEFT,	/* a QP that goes is not in the table, but still the device's */
+	SRDMA_DELAY_RULES,	/* a job has its new rules, and its old ones still */
 };
 
 /* Steps of disarm that can be left out, bits of parameter skip_grace. */

@@ -436,12 +436,7 @@ static int job_set(const char *name, const char *origin, u32 class,
 	}
 
 	job->class = class;
-	srdma_rules_remove(job, origin);
-	list_for_each_entry_safe(r, next, &made, job_node) {
-		list_del(&r->job_node);
-		srdma_rule_insert(r);
-	}
-	srdma_rules_changed();
+	srdma_rules_replace(job, origin, &made);
 	reassign_all();
 	return 0;
 

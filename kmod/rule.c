@@ -7,6 +7,7 @@
 #include <linux/pid.h>
 #include <linux/slab.h>
 
+#include "debug.h"
 #include "rule.h"
 
 static LIST_HEAD(rules);	/* srdma_rule.node; see there */
@@ -115,7 +116,8 @@ struct srdma_rule *srdma_rule_new(struct srdma_job *job, const char *origin,
 	return r;
 }
 
-void srdma_rule_insert(struct srdma_rule *r)
+/* After those of the same order: the older one is asked first. */
+static void rule_insert(struct srdma_rule *r)
 {
 	struct list_head *at = &rules;
 	struct srdma_rule *old;
@@ -136,6 +138,31 @@ static void rule_drop(struct srdma_rule *r)
 	list_del_rcu(&r->node);
 	srdma_rules_changed();	/* before it is freed: see srdma_rule_of() */
 	call_rcu(&r->rcu, rule_free_rcu);
+}
+
+/*
+ * The new rules first: with both in the list an owner is the job's if either set has
+ * it, so it changes over when the rule goes that it has now.
+ */
+void srdma_rules_replace(struct srdma_job *job, const char *origin, struct list_head *made)
+{
+	struct srdma_rule *r, *next;
+	LIST_HEAD(old);
+
+	list_for_each_entry_safe(r, next, &job->rules, job_node)
+		if (!strcmp(r->origin, origin))
+			list_move_tail(&r->job_node, &old);
+	list_for_each_entry_safe(r, next, made, job_node) {
+		list_del(&r->job_node);
+		rule_insert(r);
+	}
+	srdma_delay(SRDMA_DELAY_RULES);
+	/* A search that was past a new rule's place must not miss the old one as well. */
+	if (!list_empty(&old))
+		synchronize_rcu_expedited();
+	list_for_each_entry_safe(r, next, &old, job_node)
+		rule_drop(r);
+	srdma_rules_changed();
 }
 
 int srdma_rules_remove(struct srdma_job *job, const char *origin)

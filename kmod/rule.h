@@ -56,8 +56,12 @@ void srdma_rule_free(struct srdma_rule *r);
 
 /* All that follow: srdma_ctl_lock. */
 
-/* After those of the same order: the older one is asked first. */
-void srdma_rule_insert(struct srdma_rule *r);
+/*
+ * @made, by their @job_node, instead of those that @origin gave @job. At each moment
+ * every owner gets the answer that it got before or the one that it gets after this,
+ * never that of neither. May sleep.
+ */
+void srdma_rules_replace(struct srdma_job *job, const char *origin, struct list_head *made);
 /* Those that @origin gave @job; how many. */
 int srdma_rules_remove(struct srdma_job *job, const char *origin);
 /* All of them. */

@@ -167,4 +167,31 @@ for id in a b c d; do
 done
 is "QPs that are gone are still in a job's figures" "$(figures k | jq -c '.[0], .[1] == .[2]' | xargs)" '0 true'
 check "it unloads" srdma_unload
+
+# A job that is set again while its limit is reached: at no moment is a QP nobody's.
+param() { echo "$2" >/sys/module/swiftrdma/parameters/"$1"; }
+check "the debug build loads" srdma_load_debug
+set_job full match comm=full
+check "a limit" nlreq ACT doit \
+	'lease{origin=test ttl_ms=600000} action{knob=7 value=2 job=full}'
+qpsh_start full qpsh --comm full && qp full 'create 2'
+point $? "it is reached"
+param delay_ms 60000
+param delay_at 1024
+swiftrdma job set full match comm=full order 7 >/dev/null & setter=$!
+# It computes, in the kernel, for half a second: there is nothing else that takes so long.
+held_up() { [ "$(awk '{ print $15 }' /proc/$setter/stat)" -ge 50 ]; }
+check "the job gets other rules, and is held up in the middle" wait_for 60 held_up
+qp full create
+like "a new QP is refused meanwhile" "$answer" EDQUOT
+is "... and was not before or after it" "$(alive $setter && echo meanwhile)" meanwhile
+param delay_at 0
+wait $setter
+point $? "then the job has them"
+is "its QPs are those that it had" "$(job full '[.devs[0].qps, .rules[0].order, .rules[0].matches]')" \
+	'[2,7,2]'
+qp full create
+like "and its limit holds" "$answer" EDQUOT
+qpsh_stop full
+check "it unloads" srdma_unload
 ktap_end
