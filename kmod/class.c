@@ -19,7 +19,7 @@ bool srdma_qp_desired(const struct srdma_qp *q, struct srdma_class *c)
 	int level = srdma_qp_level(q);
 	struct srdma_level l;
 
-	if (level < 0 || READ_ONCE(q->dev->giving_back)) {
+	if (level < 0 || srdma_giving_back(q->dev)) {
 		c->tclass = q->tclass_asked;
 		c->sl = q->sl_asked;
 		return false;
@@ -124,7 +124,7 @@ struct ib_qp_attr *srdma_enforce_av(struct srdma_qp *q, struct ib_qp_attr *attr)
 	rcu_read_lock();
 	level = srdma_qp_level(q);
 	rcu_read_unlock();
-	if (level < 0 || READ_ONCE(q->dev->giving_back))
+	if (level < 0 || srdma_giving_back(q->dev))
 		return attr;
 	/* Without memory it stays to be done by the work. */
 	forced = kmemdup(attr, sizeof(*attr), GFP_KERNEL);

@@ -58,6 +58,10 @@ static DECLARE_DELAYED_WORK(work, enforce_work);
 /* Set while everything is given back: then no retry waits for its time. */
 static bool hurry;
 
+/* While the hook is to come out, and for good once it is: see srdma_giving_back(). */
+bool srdma_suspended;
+EXPORT_SYMBOL_GPL(srdma_suspended);
+
 /* Jiffies by which the work is to run again; the work's own. */
 static unsigned long next_run;
 
@@ -449,15 +453,13 @@ void srdma_enforce_qp(struct srdma_qp *q)
 	srdma_enforce_run();
 }
 
-/* QPs that are not as they should be; of these those beyond that into @never. */
-static int count_pending(int *never)
+static void count_pending(struct srdma_unrestored *left)
 {
 	struct srdma_dev *dev;
 	unsigned long index;
 	struct srdma_qp *q;
-	int n = 0;
 
-	*never = 0;
+	memset(left, 0, sizeof(*left));
 	down_read(&srdma_devs_sem);
 	xa_for_each(&srdma_devs, index, dev) {
 		struct srdma_walk w = SRDMA_WALK(&dev->qps, 0);
@@ -467,30 +469,40 @@ static int count_pending(int *never)
 			bool path = srdma_path_pending(q, SRDMA_PATH_SPORT) ||
 				    srdma_path_pending(q, SRDMA_PATH_LAG);
 
-			*never += class && !path && q->class_error == -EOPNOTSUPP;
-			n += class || path;
+			if (class || path) {
+				left->n++;
+				left->never += !path && q->class_error == -EOPNOTSUPP;
+				strscpy(left->dev, dev->name, sizeof(left->dev));
+				left->qpn = q->qpn;
+				left->error = class ? q->class_error : -EIO;
+			}
 			srdma_qp_put(q);
 		}
 	}
 	up_read(&srdma_devs_sem);
-	return n;
 }
 
-int srdma_enforce_restore_all(int *never)
+void srdma_enforce_suspend(struct srdma_unrestored *left)
 {
-	int left, tries;
+	int tries;
 
+	WRITE_ONCE(srdma_suspended, true);
 	WRITE_ONCE(hurry, true);
 	for (tries = 0; tries < 5; tries++) {
 		srdma_enforce_rescan();
 		flush_delayed_work(&work);
-		left = count_pending(never);
-		if (left <= *never)
+		count_pending(left);
+		if (left->n <= left->never)
 			break;
 		msleep(RETRY_WANTED_MS);
 	}
 	WRITE_ONCE(hurry, false);
-	return left;
+}
+
+void srdma_enforce_resume(void)
+{
+	WRITE_ONCE(srdma_suspended, false);
+	srdma_enforce_rescan();
 }
 
 void srdma_enforce_give_back(struct srdma_dev *dev)

@@ -90,11 +90,34 @@ const char *srdma_class_error_text(int err);
  */
 void srdma_enforce_give_back(struct srdma_dev *dev);
 
-/*
- * Give every QP its application's class back and say how many could not be, and of
- * these how many never can while they are connected. Blocks until a pass after now
- * is over. Leases must have ended before.
+/* Is nothing in force on @dev, whatever leases say? Any context. */
+extern bool srdma_suspended;
+static inline bool srdma_giving_back(const struct srdma_dev *dev)
+{
+	return READ_ONCE(dev->giving_back) || READ_ONCE(srdma_suspended);
+}
+
+/**
+ * struct srdma_unrestored - QPs that have not what their applications asked for
+ * @n: how many
+ * @never: of these, those that cannot have it while they are connected
+ * @dev: device of one of them, by name
+ * @qpn: of that one
+ * @error: -errno of the last attempt on it
  */
-int srdma_enforce_restore_all(int *never);
+struct srdma_unrestored {
+	int n, never;
+	char dev[IB_DEVICE_NAME_MAX];
+	u32 qpn;
+	int error;
+};
+
+/*
+ * Give every QP what its application asked for, and say what could not be. Leases live
+ * on, but nothing of theirs is in force until srdma_enforce_resume(). Blocks until a
+ * pass after now is over.
+ */
+void srdma_enforce_suspend(struct srdma_unrestored *left);
+void srdma_enforce_resume(void);
 
 #endif /* SRDMA_ENFORCE_H */

@@ -615,8 +615,9 @@ static bool anything_above(void)
 
 int srdma_hook_disarm(bool force)
 {
-	int left, never, ret = 0;
+	struct srdma_unrestored left;
 	bool above;
+	int ret = 0;
 
 	mutex_lock(&arm_lock);
 	if (!armed) {
@@ -631,17 +632,19 @@ int srdma_hook_disarm(bool force)
 
 	/* First: srdma_act() looks at it under the lock that ends leases. */
 	WRITE_ONCE(armed, false);
-	srdma_lease_end_all();
-	left = srdma_enforce_restore_all(&never);
-	if (left && !force) {
+	srdma_enforce_suspend(&left);
+	if (left.n && !force) {
 		scnprintf(why, sizeof(why),
-			  "%d QPs cannot get their application's class back, see actions: %d not before they are connected anew, the rest is being tried",
-			  left, never);
+			  "%d QPs cannot get their application's class back, %d of them not before they are connected anew (QP %u of %s: %s); all leases hold as before",
+			  left.n, left.never, left.qpn, left.dev,
+			  srdma_class_error_text(left.error));
+		srdma_enforce_resume();
 		WRITE_ONCE(armed, true);
 		goto busy;
 	}
-	if (left)
-		pr_warn("%d QPs keep a class that is not their application's\n", left);
+	srdma_lease_end_all();
+	if (left.n)
+		pr_warn("%d QPs keep a class that is not their application's\n", left.n);
 
 	ib_unregister_client(&client);
 	if (!list_empty(&orphans)) {

@@ -47,7 +47,7 @@ bool srdma_path_pending(const struct srdma_qp *q, enum srdma_path_part part)
 
 	if (!p || test_bit(SRDMA_QP_DEAD, &q->flags))
 		return false;
-	if (READ_ONCE(q->dev->giving_back))
+	if (srdma_giving_back(q->dev))
 		want = 0;
 	return want ? !READ_ONCE(p->set) || READ_ONCE(p->value) != srdma_path_value(want) :
 		      READ_ONCE(p->set) && has_path(q);

@@ -150,7 +150,7 @@ static u32 settle(struct srdma_mlx5 *md, struct srdma_qp *q)
 	for (part = 0; part < SRDMA_PATH_PARTS; part++) {
 		struct srdma_path *p = &hw->path[part];
 
-		want = READ_ONCE(md->dev->giving_back) ? 0 : READ_ONCE(p->want);
+		want = srdma_giving_back(md->dev) ? 0 : READ_ONCE(p->want);
 		if (!srdma_path_pending(q, part))
 			continue;
 		/* Before, it has none yet, and is looked at again when it gets there. */

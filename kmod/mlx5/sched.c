@@ -220,7 +220,7 @@ static u32 want_all(struct srdma_mlx5 *md)
 
 	list_for_each_entry(s, &md->shapes, node)
 		s->wanted = false;
-	if (READ_ONCE(dev->giving_back))
+	if (srdma_giving_back(dev))
 		return 0;
 	for (;; id++) {
 		rcu_read_lock();

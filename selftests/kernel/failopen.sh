@@ -104,7 +104,7 @@ like "... they are listed, with the reason" \
 say=$(disarm 1 2>&1)
 like "to disarm is refused" "$say" 'busy'
 like "... with the reason" "$(<$srdma_debugfs/disarm)" \
-	"^armed: 16 QPs cannot get their application's class back, see actions: 0 not before"
+	"^armed: 16 QPs cannot get their application's class back, 0 of them not before .* did not drain in time"
 rmmod swiftrdma 2>/dev/null
 srdma_loaded
 point $? "... and the module stays"
@@ -123,16 +123,27 @@ level 3 300s >/dev/null
 fleet uc --type uc --pairs 3 --watch 50 --rate 100
 fleet_has uc 'client 96:3 server 96:3' 5
 point $? "UC QPs are connected in a raised class"
-swiftrdma action clear all >/dev/null
 if rxe_at_once; then
+	swiftrdma action clear all >/dev/null
 	check "the module unloads" srdma_unload
 	fleet_has uc 'client 0:3 server 0:3' 5
 	point $? "... and they have their own class back"
 	fleet_end uc "... without noticing"
 else
-	like "to disarm is refused" "$(disarm 1 2>&1)" 'busy'
-	like "... with the reason" "$(<$srdma_debugfs/disarm)" \
-		"^armed: 6 QPs cannot .*: 6 not before they are connected anew"
+	fleet rc --pairs 2 --watch 50 --rate 100
+	fleet_has rc 'client 96:2 server 96:2' 5
+	point $? "so are RC QPs"
+	held() { swiftrdma -j action show | jq -c '[.[] | select(.kind == "override") | [.lease, .value, .in_force]]'; }
+	before=$(held)
+	like "to disarm is refused under a lease" "$(disarm 1 2>&1)" 'busy'
+	like "... with the reason, and for which QP" "$(<$srdma_debugfs/disarm)" \
+		"^armed: 6 QPs cannot .*, 6 of them not before they are connected anew \(QP [0-9]+ of rxe[01]: the class of such a QP is set when it is connected.*leases hold"
+	is "... and the lease goes on" "$(held)" "${before:-none}"
+	fleet_has rc 'client 96:2 server 96:2' 10
+	point $? "... in force: QPs that had their own class back have its class again"
+	fleet_end rc "they end well"
+	swiftrdma action clear all >/dev/null
+	like "to disarm is refused without a lease, too" "$(disarm 1 2>&1)" 'busy'
 	fleet_end uc "they end well"
 	check "with them the reason is gone: the module unloads" srdma_unload
 fi
