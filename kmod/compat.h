@@ -71,13 +71,20 @@ static inline int srdma_restrack_count(struct ib_device *dev, enum rdma_restrack
 	return ((srdma_count_three *)f)(dev, type, true);
 }
 
-/* 6.17 gave reg_user_mr a DMA handle, before the last parameter. */
+/* 6.17 gave those who register memory a struct ib_dmah, before what comes last. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
 #define SRDMA_DMAH_PARAM	struct ib_dmah *dmah,
 #define SRDMA_DMAH_ARG		dmah,
 #else
 #define SRDMA_DMAH_PARAM
 #define SRDMA_DMAH_ARG
+#endif
+
+/* 6.12 changed what reg_user_mr_dmabuf takes last. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+#define srdma_dmabuf_data	uverbs_attr_bundle
+#else
+#define srdma_dmabuf_data	ib_udata
 #endif
 
 /* 6.17 made the field private to its accessor. */

@@ -353,6 +353,29 @@ static struct ib_mr *wrap_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u
 	return mr;
 }
 
+/* Another device's memory, a GPU's for one; its file says which. */
+static struct ib_mr *wrap_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u64 iova,
+					     int fd, int access, SRDMA_DMAH_PARAM
+					     struct srdma_dmabuf_data *data)
+{
+	struct srdma_dev *dev;
+	struct ib_mr *mr;
+	int idx;
+
+	dev = enter(pd->device, &idx);
+	if (dev) {
+		mr = dev->orig.reg_user_mr_dmabuf(pd, offset, length, iova, fd, access,
+						  SRDMA_DMAH_ARG data);
+		if (!IS_ERR(mr))
+			srdma_mr_added(dev, mr, iova, length, access & IB_ACCESS_ON_DEMAND);
+	} else {
+		mr = late_op(pd->device, reg_user_mr_dmabuf)(pd, offset, length, iova, fd, access,
+							     SRDMA_DMAH_ARG data);
+	}
+	leave(idx);
+	return mr;
+}
+
 /* In place, or another region in its stead: then the old one's end comes by dereg_mr. */
 static struct ib_mr *rereg_tracked(struct srdma_dev *dev, struct ib_mr *mr, int flags, u64 start,
 				   u64 length, u64 iova, int access, struct ib_pd *pd,
@@ -463,6 +486,7 @@ void srdma_hook_wait(void)
 		X(dev, alloc_ucontext, wrap_alloc_ucontext);		\
 		X(dev, dealloc_ucontext, wrap_dealloc_ucontext);	\
 		X(dev, reg_user_mr, wrap_reg_user_mr);			\
+		X(dev, reg_user_mr_dmabuf, wrap_reg_user_mr_dmabuf);	\
 		X(dev, rereg_user_mr, wrap_rereg_user_mr);		\
 		X(dev, dereg_mr, wrap_dereg_mr);			\
 		if ((dev)->wrapped_post_send)				\

@@ -16,6 +16,7 @@
 
 #include <rdma/swiftrdma.h>
 
+#include "compat.h"
 #include "owner.h"
 #include "provider.h"
 #include "table.h"
@@ -34,6 +35,7 @@ struct srdma_orig_ops {
 	typeof_member(struct ib_device, ops.alloc_ucontext) alloc_ucontext;
 	typeof_member(struct ib_device, ops.dealloc_ucontext) dealloc_ucontext;
 	typeof_member(struct ib_device, ops.reg_user_mr) reg_user_mr;
+	typeof_member(struct ib_device, ops.reg_user_mr_dmabuf) reg_user_mr_dmabuf;
 	typeof_member(struct ib_device, ops.rereg_user_mr) rereg_user_mr;
 	typeof_member(struct ib_device, ops.dereg_mr) dereg_mr;
 };

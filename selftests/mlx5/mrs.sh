@@ -21,8 +21,12 @@ job() {
 }
 all_asked() { [ "$(job mtts_unknown)" = 0 ]; }
 
+above_ko=build/above/$(uname -r)/above.ko
+
 ktap_begin
 dmesg -C
+# Below ours, though its name is above: no driver here registers dma-bufs.
+check "a driver that takes memory of other devices" insmod "$above_ko" dev=mlx5_0 dmabuf=1
 qpsh_start old regmr mlx5_0
 qp old "reg 1048576"
 # Without what else a reading may ask of the device.
@@ -57,6 +61,12 @@ is "... in its new size" "$(job mrs mr_bytes mtts)" "2 1458176 356"
 is "dev has the same" "$(swiftrdma -j dev show mlx5_0 | jq -r '.[0] | "\(.mr_bytes) \(.mtts)"')" \
 	"1458176 356"
 
+qp a "dmabuf 1048576"
+like "memory of another device, a dma-buf" "$answer" '^dmabuf 3 '
+is "... is counted as any other" "$(job mrs mr_bytes mtts)" "3 2506752 612"
+qp a dereg
+is "... and gone" "$(job mrs mr_bytes mtts)" "2 1458176 356"
+
 # So many that one reading may not ask for all: it says of how many it does not know.
 for _ in {1..600}; do
 	qp a "reg 4096"
@@ -77,5 +87,6 @@ is "of what is older than it, too" "$(job mrs mr_bytes mtts)" "1 8192 2"
 qpsh_stop b
 qpsh_stop old
 check "unload" both_unload
+check "the driver is as it was" rmmod above
 is "nothing in the kernel log" "$(mlx5_complaints)" ""
 ktap_end

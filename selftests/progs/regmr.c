@@ -4,6 +4,9 @@
  * one line, which ends with what it has: regions, bytes.
  *
  *	reg BYTES [huge]	one more; huge: in pages of 2 MiB, where there are any
+ *	regs COUNT BYTES	so many more
+ *	dmabuf BYTES		one more, by the call for memory of other devices; above.ko
+ *				makes it this program's own (dmabuf=1)
  *	rereg BYTES		the last one anew, elsewhere
  *	dereg			the last one
  *	quit
@@ -62,7 +65,7 @@ static int answer(const char *what)
 
 static int obey(const char *line)
 {
-	uint64_t bytes;
+	uint64_t bytes, count;
 	char how[8] = "";
 	void *p;
 
@@ -75,6 +78,26 @@ static int obey(const char *line)
 			return complain("reg");
 		n++;
 		return answer("reg");
+	}
+	if (sscanf(line, "regs %" SCNu64 " %" SCNu64, &count, &bytes) == 2) {
+		p = memory(bytes, MADV_NOHUGEPAGE);
+		for (; p && count && n < MAX_MRS; count--, n++) {
+			mrs[n] = ibv_reg_mr(dev.pd, p, bytes, access_flags);
+			if (!mrs[n])
+				return complain("reg");
+		}
+		return answer("regs");
+	}
+	if (sscanf(line, "dmabuf %" SCNu64, &bytes) == 1) {
+		p = memory(bytes, MADV_NOHUGEPAGE);
+		if (!p || n == MAX_MRS)
+			return complain("memory");
+		mrs[n] = ibv_reg_dmabuf_mr(dev.pd, 0, bytes, (uintptr_t)p, 0,
+					   access_flags);
+		if (!mrs[n])
+			return complain("dmabuf");
+		n++;
+		return answer("dmabuf");
 	}
 	if (n && sscanf(line, "rereg %" SCNu64, &bytes) == 1) {
 		p = memory(bytes, MADV_NOHUGEPAGE);
