@@ -3,6 +3,7 @@
 #ifdef SWIFTRDMA_DEBUG
 #include <linux/atomic.h>
 #include <linux/delay.h>
+#include <linux/export.h>
 #include <linux/moduleparam.h>
 
 #include "debug.h"
@@ -14,7 +15,7 @@ MODULE_PARM_DESC(delay_ms, "how long each chosen point waits, ms");
 static uint delay_at;
 module_param(delay_at, uint, 0600);
 MODULE_PARM_DESC(delay_at,
-		 "points that wait: 1 entry, 2 inside, 4 exit, 8 adoption, 16 locked, 32 published, 64 unknown, 128 emptied, 256 devx, 512 left, 1024 rules");
+		 "points that wait: 1 entry, 2 inside, 4 exit, 8 adoption, 16 locked, 32 published, 64 unknown, 128 emptied, 256 devx, 512 left, 1024 rules, 2048 visit");
 
 static uint skip_grace;
 module_param(skip_grace, uint, 0600);
@@ -31,6 +32,10 @@ MODULE_PARM_DESC(never_drain, "no QP's send queue is ever seen drained, so no cl
 static uint adopt_looked;
 module_param(adopt_looked, uint, 0600);
 MODULE_PARM_DESC(adopt_looked, "QP numbers that scans for older QPs have looked at; written to, it goes on from there");
+
+static bool no_commands;
+module_param(no_commands, bool, 0600);
+MODULE_PARM_DESC(no_commands, "no firmware command may be sent for a reader's sake");
 
 static atomic_t allocs;
 
@@ -65,6 +70,12 @@ void srdma_adopt_looked(void)
 {
 	WRITE_ONCE(adopt_looked, adopt_looked + 1);
 }
+
+bool srdma_no_commands(void)
+{
+	return READ_ONCE(no_commands);
+}
+EXPORT_SYMBOL_GPL(srdma_no_commands);
 
 bool srdma_fail(void)
 {

@@ -19,6 +19,7 @@ enum srdma_delay_point {
 	SRDMA_DELAY_DEVX,	/* a QP made past RDMA core was seen, but is not entered */
 	SRDMA_DELAY_LEFT,	/* a QP that goes is not in the table, but still the device's */
 	SRDMA_DELAY_RULES,	/* a job has its new rules, and its old ones still */
+	SRDMA_DELAY_VISIT,	/* at each QP, or process with memory regions, that is summed up */
 };
 
 /* Steps of disarm that can be left out, bits of parameter skip_grace. */
@@ -34,12 +35,14 @@ bool srdma_skip_grace(enum srdma_grace step);
 bool srdma_fail(void);		/* parameter fail_alloc: every n-th says yes */
 bool srdma_never_drain(void);
 void srdma_adopt_looked(void);	/* at one more number; parameter adopt_looked */
+bool srdma_no_commands(void);	/* a reader may cause none now */
 #else
 static inline void srdma_delay(enum srdma_delay_point point) {}
 static inline bool srdma_skip_grace(enum srdma_grace step) { return false; }
 static inline bool srdma_fail(void) { return false; }
 static inline bool srdma_never_drain(void) { return false; }
 static inline void srdma_adopt_looked(void) {}
+static inline bool srdma_no_commands(void) { return false; }
 #endif
 
 #endif /* SRDMA_DEBUG_H */

@@ -24,6 +24,19 @@ LIST_HEAD(srdma_jobs);
 static u32 next_job_id;
 static u32 n_jobs;
 
+/* Members that are visited in one hold of their job's lock: some microseconds. */
+#define WALK_CHUNK 64
+
+/**
+ * struct srdma_job_walk - a walk over a job's members, which lets the lock go now and then
+ * @node: in srdma_job_dev.walks
+ * @next: the member that it visits next; whoever takes that out moves it on
+ */
+struct srdma_job_walk {
+	struct list_head node;
+	struct hlist_node *next;
+};
+
 static void reassign_work(struct work_struct *work);
 static DECLARE_WORK(reassign, reassign_work);
 
@@ -74,6 +87,18 @@ void srdma_job_dev_put(struct srdma_job_dev *jd)
 		kref_put(&jd->ref, job_dev_release);
 }
 
+struct srdma_job_dev *srdma_job_dev_get(struct srdma_dev *dev, u32 job)
+{
+	struct srdma_job_dev *jd;
+
+	rcu_read_lock();
+	jd = xa_load(&dev->jobs, job);
+	if (jd && !kref_get_unless_zero(&jd->ref))
+		jd = NULL;
+	rcu_read_unlock();
+	return jd;
+}
+
 static int job_dev_add(struct srdma_job *job, struct srdma_dev *dev)
 {
 	struct srdma_job_dev *jd = kzalloc(sizeof(*jd), GFP_KERNEL);
@@ -83,6 +108,7 @@ static int job_dev_add(struct srdma_job *job, struct srdma_dev *dev)
 		return -ENOMEM;
 	kref_init(&jd->ref);
 	spin_lock_init(&jd->lock);
+	INIT_LIST_HEAD(&jd->walks);
 	jd->job = job;
 	jd->dev = dev;
 	jd->max_qps = SRDMA_NO_LIMIT;
@@ -272,14 +298,20 @@ void srdma_job_unadmit(struct srdma_job_dev *jd)
 	spin_unlock(&jd->lock);
 }
 
+static void link_member(struct srdma_job_dev *jd, struct srdma_qp *q)
+{
+	hlist_add_head(&q->job_node, &jd->qps);
+	assign_bit(SRDMA_QP_SUMMED, &q->flags, jd->round);
+	jd->created++;
+}
+
 void srdma_job_join(struct srdma_qp *q)
 {
 	/* Nobody moves a QP that is not on a list yet. */
 	struct srdma_job_dev *jd = rcu_dereference_protected(q->job, 1);
 
 	spin_lock(&jd->lock);
-	hlist_add_head(&q->job_node, &jd->qps);
-	jd->created++;
+	link_member(jd, q);
 	if (jd != q->dev->unassigned)
 		srdma_rule_count(q);
 	spin_unlock(&jd->lock);
@@ -289,8 +321,23 @@ void srdma_job_join(struct srdma_qp *q)
 		srdma_job_recheck();
 }
 
+static void sum_member(struct srdma_job_dev *jd, struct srdma_qp *q)
+{
+	if (test_bit(SRDMA_QP_SUMMED, &q->flags) == jd->round)
+		return;
+	assign_bit(SRDMA_QP_SUMMED, &q->flags, jd->round);
+	jd->sum.doorbells += atomic64_read(&q->doorbells);
+	jd->sum.wrs += atomic64_read(&q->wrs);
+}
+
 static void unlink_member(struct srdma_job_dev *jd, struct srdma_qp *q)
 {
+	struct srdma_job_walk *w;
+
+	list_for_each_entry(w, &jd->walks, node)
+		if (w->next == &q->job_node)
+			w->next = q->job_node.next;
+	sum_member(jd, q);
 	hlist_del_init(&q->job_node);
 	jd->n_qps--;
 	jd->doorbells += atomic64_read(&q->doorbells);
@@ -340,9 +387,8 @@ static void job_move(struct srdma_qp *q, struct srdma_job_dev *to)
 		from->moved++;
 		to->doorbells -= from->doorbells - doorbells;
 		to->wrs -= from->wrs - wrs;
-		hlist_add_head(&q->job_node, &to->qps);
+		link_member(to, q);
 		to->n_qps++;
-		to->created++;
 		kref_get(&to->ref);
 		rcu_assign_pointer(q->job, to);
 		moved = true;
@@ -489,24 +535,60 @@ int srdma_job_del(const char *name, const char *origin)
 	return ret;
 }
 
+void srdma_job_walk(struct srdma_job_dev *jd, void (*visit)(struct srdma_qp *q, void *arg),
+		    void *arg)
+{
+	struct srdma_job_walk w;
+	struct srdma_qp *q;
+	int n;
+
+	spin_lock(&jd->lock);
+	w.next = jd->qps.first;
+	list_add(&w.node, &jd->walks);
+	while (w.next) {
+		for (n = 0; w.next && n < WALK_CHUNK; n++) {
+			q = hlist_entry(w.next, struct srdma_qp, job_node);
+			w.next = w.next->next;
+			visit(q, arg);
+		}
+		spin_unlock(&jd->lock);
+		cond_resched();
+		spin_lock(&jd->lock);
+	}
+	list_del(&w.node);
+	spin_unlock(&jd->lock);
+}
+
+static void visit_sum(struct srdma_qp *q, void *arg)
+{
+	srdma_delay(SRDMA_DELAY_VISIT);
+	sum_member(arg, q);
+}
+
+/*
+ * Doorbells and work requests are what former members had at one moment, and what each
+ * that was a member then has when it is visited, or when it leaves unvisited. So a sum
+ * is never less than an earlier one.
+ */
 void srdma_job_stat(struct srdma_job_dev *jd, struct srdma_job_stat *st)
 {
-	struct srdma_qp *q;
-
+	lockdep_assert_held(&srdma_ctl_lock);
 	spin_lock(&jd->lock);
 	st->qps = jd->n_qps;
 	st->created = jd->created;
 	st->destroyed = jd->destroyed;
 	st->moved = jd->moved;
 	st->rejected = jd->rejected;
-	st->doorbells = jd->doorbells;
-	st->wrs = jd->wrs;
 	st->max_qps = jd->max_qps;
 	st->create_rate = jd->create_rate;
-	hlist_for_each_entry(q, &jd->qps, job_node) {
-		st->doorbells += atomic64_read(&q->doorbells);
-		st->wrs += atomic64_read(&q->wrs);
-	}
+	jd->sum.doorbells = jd->doorbells;
+	jd->sum.wrs = jd->wrs;
+	jd->round = !jd->round;
+	spin_unlock(&jd->lock);
+	srdma_job_walk(jd, visit_sum, jd);
+	spin_lock(&jd->lock);
+	st->doorbells = jd->sum.doorbells;
+	st->wrs = jd->sum.wrs;
 	spin_unlock(&jd->lock);
 	srdma_mr_sum(jd->dev, jd, &st->mr);
 	st->level = srdma_level_of(READ_ONCE(jd->level));

@@ -53,7 +53,12 @@ struct srdma_job {
  * @dev: reference
  * @lock: protects membership, counters and limits; taken inside srdma_ctl_lock,
  *	and two of one device in order of job id. Not taken when a doorbell rings.
- * @qps: srdma_qp.job_node
+ * @qps: srdma_qp.job_node; those that come are put first
+ * @walks: struct srdma_job_walk of those that are under way
+ * @round: SRDMA_QP_SUMMED is this in members that @sum has, or does not need: changed
+ *	when a sum begins, so at rest it is this in all
+ * @sum: doorbells and work requests, while srdma_job_stat() adds them up; in it are the
+ *	former members that left before
  * @n_qps: members, and admissions under way
  * @created: QPs that became the job's
  * @destroyed: of these, those that were destroyed as members
@@ -79,6 +84,11 @@ struct srdma_job_dev {
 	struct srdma_dev *dev;
 	spinlock_t lock;	/* membership, counters, limits */
 	struct hlist_head qps;
+	struct list_head walks;
+	bool round;
+	struct {
+		u64 doorbells, wrs;
+	} sum;
 	u32 n_qps;
 	u64 created, destroyed, moved, rejected;
 	u64 doorbells, wrs;
@@ -151,6 +161,17 @@ void srdma_job_leave(struct srdma_qp *q);
 bool srdma_job_has(const struct srdma_job_dev *jd, struct srdma_owner *o);
 
 void srdma_job_dev_put(struct srdma_job_dev *jd);
+/* srdma_ctl_lock. May sleep. */
 void srdma_job_stat(struct srdma_job_dev *jd, struct srdma_job_stat *st);
+
+/*
+ * A visit to every member, with @jd's lock held: it must not sleep. Members that come
+ * meanwhile may be left out. The lock is let go now and then, for it is one that who
+ * makes or ends a QP waits for. May sleep; the caller holds @jd.
+ */
+void srdma_job_walk(struct srdma_job_dev *jd, void (*visit)(struct srdma_qp *q, void *arg),
+		    void *arg);
+/* With a reference, NULL: there is none. srdma_devs_sem or srdma_ctl_lock. */
+struct srdma_job_dev *srdma_job_dev_get(struct srdma_dev *dev, u32 job);
 
 #endif /* SRDMA_JOB_H */

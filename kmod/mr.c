@@ -20,7 +20,8 @@
 
 /**
  * struct srdma_mr_user - a process that has memory regions on a device
- * @node: in srdma_dev.mr_users
+ * @node: in srdma_dev.mr_users; readers: RCU
+ * @rcu: frees it
  * @owner: with a reference
  * @mrs: struct srdma_mr that point to it; with the last one it goes
  * @sum: what it has
@@ -28,7 +29,8 @@
  * All of it, and of struct srdma_mr, under srdma_dev.mr_lock.
  */
 struct srdma_mr_user {
-	struct list_head node;
+	struct hlist_node node;
+	struct rcu_head rcu;
 	struct srdma_owner *owner;
 	u32 mrs;
 	struct srdma_mr_sum sum;
@@ -61,7 +63,7 @@ void srdma_mr_init(struct srdma_dev *dev)
 	hash_init(dev->mr_hash);
 	spin_lock_init(&dev->mr_lock);
 	mutex_init(&dev->mr_ask_lock);
-	INIT_LIST_HEAD(&dev->mr_users);
+	hash_init(dev->mr_users);
 	INIT_LIST_HEAD(&dev->mr_ask);
 }
 
@@ -106,7 +108,7 @@ static struct srdma_mr_user *user_find(struct srdma_dev *dev, const struct srdma
 	struct srdma_mr_user *u;
 
 	lockdep_assert_held(&dev->mr_lock);
-	list_for_each_entry(u, &dev->mr_users, node)
+	hash_for_each_possible(dev->mr_users, u, node, (unsigned long)owner)
 		if (u->owner == owner)
 			return u;
 	return NULL;
@@ -134,7 +136,7 @@ static void user_free(struct srdma_mr_user *u)
 	if (!u)
 		return;
 	srdma_owner_put(u->owner);
-	kfree(u);
+	kfree_rcu(u, rcu);
 }
 
 /* One less that points to its user, who is to be freed by the caller, or NULL. */
@@ -142,7 +144,7 @@ static struct srdma_mr_user *user_drop(struct srdma_mr_user *u)
 {
 	if (--u->mrs)
 		return NULL;
-	list_del(&u->node);
+	hash_del_rcu(&u->node);
 	return u;
 }
 
@@ -156,7 +158,7 @@ static struct srdma_mr_user *user_join(struct srdma_dev *dev, struct srdma_owner
 		swap(u, *fresh);
 		u->owner = owner;
 		srdma_owner_get(owner);
-		list_add(&u->node, &dev->mr_users);
+		hash_add_rcu(dev->mr_users, &u->node, (unsigned long)owner);
 	}
 	if (u)
 		u->mrs++;
@@ -176,7 +178,7 @@ static void add(struct srdma_dev *dev, struct srdma_mr *mr, struct srdma_owner *
 		}
 		spin_unlock(&dev->mr_lock);
 		if (!mr->user)
-			fresh = kzalloc(sizeof(*fresh), GFP_KERNEL);
+			fresh = kzalloc(sizeof(*fresh), GFP_KERNEL_ACCOUNT);
 	} while (!mr->user && fresh);
 	kfree(fresh);
 	if (!mr->user)
@@ -188,7 +190,7 @@ void srdma_mr_added(struct srdma_dev *dev, struct ib_mr *ibmr, u64 iova, u64 len
 	struct srdma_owner *owner;
 	struct srdma_mr *mr;
 
-	mr = srdma_fail() ? NULL : kzalloc(sizeof(*mr), GFP_KERNEL);
+	mr = srdma_fail() ? NULL : kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
 	if (!mr)
 		return;
 	owner = srdma_owner_current();
@@ -283,7 +285,7 @@ void srdma_mr_drop_all(struct srdma_dev *dev)
 		user_free(user_drop(mr->user));
 		kfree(mr);
 	}
-	WARN_ON_ONCE(!list_empty(&dev->mr_users));
+	WARN_ON_ONCE(!hash_empty(dev->mr_users));
 }
 
 /* Asking */
@@ -350,16 +352,26 @@ static void sum_add(struct srdma_mr_sum *to, const struct srdma_mr_sum *from)
 		to->shifts[i] += from->shifts[i];
 }
 
+/* Who registers or ends a region waits for one process's figures at most. */
 void srdma_mr_sum(struct srdma_dev *dev, struct srdma_job_dev *jd, struct srdma_mr_sum *sum)
 {
 	struct srdma_mr_user *u;
+	int i;
 
 	memset(sum, 0, sizeof(*sum));
-	spin_lock(&dev->mr_lock);
-	list_for_each_entry(u, &dev->mr_users, node)
-		if (!jd || srdma_job_has(jd, u->owner))
+	for (i = 0; i < HASH_SIZE(dev->mr_users); i++) {
+		rcu_read_lock();
+		hlist_for_each_entry_rcu(u, &dev->mr_users[i], node) {
+			if (jd && !srdma_job_has(jd, u->owner))
+				continue;
+			srdma_delay(SRDMA_DELAY_VISIT);
+			spin_lock(&dev->mr_lock);
 			sum_add(sum, &u->sum);
-	spin_unlock(&dev->mr_lock);
+			spin_unlock(&dev->mr_lock);
+		}
+		rcu_read_unlock();
+		cond_resched();
+	}
 }
 
 bool srdma_mr_pages(const struct srdma_mr_sum *sum, u64 *smallest, u64 *largest)

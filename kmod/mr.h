@@ -53,7 +53,7 @@ void srdma_mr_ask(struct srdma_dev *dev);
 /* Can it be asked at all? */
 bool srdma_mr_askable(const struct srdma_dev *dev);
 
-/* Of a job, or with @jd NULL of all. */
+/* Of a job, or with @jd NULL of all. May sleep. */
 void srdma_mr_sum(struct srdma_dev *dev, struct srdma_job_dev *jd, struct srdma_mr_sum *sum);
 /* Smallest and largest page size, bytes; false: none is known. */
 bool srdma_mr_pages(const struct srdma_mr_sum *sum, u64 *smallest, u64 *largest);

@@ -180,14 +180,9 @@ static u64 won(struct srdma_override *o, u64 none)
 	return o->value;
 }
 
-static void touch_members(struct srdma_job_dev *jd)
+static void visit_touch(struct srdma_qp *q, void *arg)
 {
-	struct srdma_qp *q;
-
-	spin_lock(&jd->lock);
-	hlist_for_each_entry(q, &jd->qps, job_node)
-		srdma_qp_touch(q);
-	spin_unlock(&jd->lock);
+	srdma_qp_touch(q);
 }
 
 static void settle(struct srdma_job_dev *jd)
@@ -201,7 +196,7 @@ static void settle(struct srdma_job_dev *jd)
 		level = srdma_level_pack(o->lease->rank, won(o, 0));
 	if (level != jd->level) {
 		WRITE_ONCE(jd->level, level);
-		touch_members(jd);
+		srdma_job_walk(jd, visit_touch, NULL);
 	}
 	WRITE_ONCE(jd->bit_rate, won(jd->want.bit_rate, 0));
 	WRITE_ONCE(jd->weight, won(jd->want.weight, 0));

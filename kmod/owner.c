@@ -88,7 +88,8 @@ static struct srdma_owner *owner_insert(struct srdma_owner *o,
 
 static struct srdma_owner *owner_alloc(size_t path_len)
 {
-	struct srdma_owner *o = kzalloc(struct_size(o, cgroup, path_len + 1), GFP_KERNEL);
+	struct srdma_owner *o = kzalloc(struct_size(o, cgroup, path_len + 1),
+					GFP_KERNEL_ACCOUNT);
 
 	if (!o)
 		return NULL;

@@ -13,7 +13,7 @@ int srdma_table_init(struct srdma_table *t)
 
 	static_assert(sizeof(struct srdma_chunk) <= SRDMA_CHUNK_BYTES);
 
-	xa_init(&t->chunks);
+	xa_init_flags(&t->chunks, XA_FLAGS_ACCOUNT);
 	mutex_init(&t->grow_lock);
 	spin_lock_init(&t->lock);
 	t->n_chunks = 0;
@@ -52,7 +52,7 @@ static int grow(struct srdma_table *t)
 	mutex_lock(&t->grow_lock);
 	if (READ_ONCE(t->free) || READ_ONCE(t->spare))
 		goto out;
-	c = kzalloc(sizeof(*c), GFP_KERNEL);
+	c = kzalloc(sizeof(*c), GFP_KERNEL_ACCOUNT);
 	ret = -ENOMEM;
 	if (!c)
 		goto out;

@@ -59,11 +59,12 @@ struct srdma_dev *srdma_dev_new(struct ib_device *ibdev)
 	dev->since = ktime_get_ns();
 	INIT_WORK(&dev->release, dev_release_work);
 	mutex_init(&dev->adopt_lock);
+	mutex_init(&dev->learn_lock);
 	xa_init(&dev->left);
-	xa_init_flags(&dev->uars, XA_FLAGS_ALLOC);
+	xa_init_flags(&dev->uars, XA_FLAGS_ALLOC | XA_FLAGS_ACCOUNT);
 	hash_init(dev->uar_hash);
 	spin_lock_init(&dev->uar_lock);
-	xa_init(&dev->pages);
+	xa_init_flags(&dev->pages, XA_FLAGS_ACCOUNT);
 	mutex_init(&dev->page_lock);
 	xa_init(&dev->jobs);
 	srdma_mr_init(dev);
@@ -253,7 +254,7 @@ struct srdma_qp_hw *srdma_qp_hw_make(struct srdma_qp *q)
 	struct srdma_qp_hw *hw = q->hw;
 
 	if (!hw) {
-		hw = kzalloc(sizeof(*hw), GFP_KERNEL);
+		hw = kzalloc(sizeof(*hw), GFP_KERNEL_ACCOUNT);
 		if (!hw)
 			return NULL;
 		smp_store_release(&q->hw, hw);	/* pairs with srdma_qp_hw() */

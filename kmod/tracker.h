@@ -81,7 +81,7 @@ struct srdma_orig_ops {
  * @mr_lock: @mr_hash, @mr_users, @mr_ask, @mr_serial; taken inside nothing, takes
  *	srdma_owner.lock
  * @mr_ask_lock: makes one reader at a time ask
- * @mr_users: struct srdma_mr_user
+ * @mr_users: struct srdma_mr_user by owner. Readers: RCU. Writers: @mr_lock.
  * @mr_ask: struct srdma_mr that are still to be asked for, the oldest first
  * @mr_serial: of the last one
  * @jobs: struct srdma_job_dev by job id. Readers: RCU. Writers: srdma_ctl_lock.
@@ -142,7 +142,8 @@ struct srdma_dev {
 	DECLARE_HASHTABLE(mr_hash, 12);
 	spinlock_t mr_lock;	/* the rest of these */
 	struct mutex mr_ask_lock;	/* one reader at a time */
-	struct list_head mr_users, mr_ask;
+	DECLARE_HASHTABLE(mr_users, 8);
+	struct list_head mr_ask;
 	u64 mr_serial;
 
 	struct xarray jobs;
@@ -322,6 +323,10 @@ enum srdma_qp_flag {
 	SRDMA_QP_DEVX,		/* no ib_qp: made past RDMA core */
 	SRDMA_QP_LISTED,	/* RDMA core had it in its table; adopt.c */
 	SRDMA_QP_UAR_OWNER,	/* its owner lives as long as its UAR */
+	SRDMA_QP_SUMMED,	/* see srdma_job_dev.round; under that one's lock */
+	SRDMA_QP_ASKED,		/* of an adopted one: state and address are known, or never will be */
+	SRDMA_QP_UNSURE,	/* DEAD: its destroy may have begun before the hook; adopt.c */
+	SRDMA_QP_SEEN,		/* ... but it was used since */
 };
 
 /**

@@ -38,7 +38,7 @@ EXPORT_SYMBOL_GPL(srdma_uar_put);
 static struct srdma_uar *uar_alloc(struct srdma_dev *dev, void *ctx,
 				   struct srdma_owner *owner, u8 kind)
 {
-	struct srdma_uar *u = kzalloc(sizeof(*u), GFP_KERNEL);
+	struct srdma_uar *u = kzalloc(sizeof(*u), GFP_KERNEL_ACCOUNT);
 
 	if (!u)
 		return NULL;
@@ -267,7 +267,7 @@ void srdma_page_join(struct srdma_qp *q, struct srdma_uar *page)
 		if (m || fresh)
 			break;
 		spin_unlock(&page->lock);
-		fresh = kzalloc(sizeof(*fresh), GFP_KERNEL);
+		fresh = kzalloc(sizeof(*fresh), GFP_KERNEL_ACCOUNT);
 		if (!fresh) {
 			spin_lock(&page->lock);
 			break;

@@ -20,7 +20,7 @@ static struct srdma_block *block_of(struct srdma_mlx5 *md, u32 slot)
 
 int srdma_records_init(struct srdma_mlx5 *md)
 {
-	xa_init(&md->blocks);
+	xa_init_flags(&md->blocks, XA_FLAGS_ACCOUNT);
 	mutex_init(&md->grow_lock);
 	spin_lock_init(&md->slot_lock);
 	md->free = SRDMA_NO_SLOT;
@@ -43,12 +43,12 @@ void srdma_records_exit(struct srdma_mlx5 *md)
 
 static struct srdma_block *block_new(u32 first, u32 free)
 {
-	struct srdma_block *b = kzalloc(sizeof(*b), GFP_KERNEL);
+	struct srdma_block *b = kzalloc(sizeof(*b), GFP_KERNEL_ACCOUNT);
 	u32 i;
 
 	if (!b)
 		return NULL;
-	b->entry = kcalloc(SRDMA_BLOCK, sizeof(*b->entry), GFP_KERNEL);
+	b->entry = kcalloc(SRDMA_BLOCK, sizeof(*b->entry), GFP_KERNEL_ACCOUNT);
 	if (!b->entry) {
 		kfree(b);
 		return NULL;

@@ -15,7 +15,7 @@ cd "$(dirname "$0")/../.." || exit 1
 . selftests/lib/proc.sh
 # shellcheck source=selftests/lib/qpsh.sh
 . selftests/lib/qpsh.sh
-PATH=$PWD/build/progs:$PATH
+PATH=$PWD/build/progs:$PWD/build/bench:$PATH
 
 # job NAME: "MRS BYTES" on rxe0.
 job() { swiftrdma -j job show "$1" | jq -r '.[0].devs[] | select(.dev == "rxe0") | "\(.mrs) \(.mr_bytes)"'; }
@@ -97,4 +97,69 @@ cat <&"${qpsh_out[d]}" >/tmp/d
 wait "${qpsh_pid[d]}"
 is "which end well" "$? $(grep -c '^dereg 0 0$' /tmp/d)" "0 20"
 is "nothing in the kernel log" "$(dmesg_complaints)" ""
+# --- What a user can make grow is charged to the user's cgroup ---
+
+echo +memory >/sys/fs/cgroup/cgroup.subtree_control
+# grown CGROUP: bytes of kernel memory that 2000 regions and 500 QPs add to a new cgroup.
+slab() { awk '$1 == "slab" { print $2 }' "/sys/fs/cgroup/$1/memory.stat"; }
+grown() {
+	local before
+
+	qpsh_start "$1" in_cgroup "$1" regmr rxe0
+	in_cgroup "$1" hold --dev rxe0 --count 1 --no-stdin >/tmp/"$1" & holding=$!
+	wait_for 30 grep -q ^ready "/tmp/$1"
+	sleep 3		# the kernel adds its figures up every other second
+	before=$(slab "$1")
+	qp "$1" "regs 2000 4096"
+	kill $holding
+	wait $holding
+	in_cgroup "$1" hold --dev rxe0 --count 500 --no-stdin >/tmp/"$1.500" & holding=$!
+	wait_for 120 grep -q ^ready "/tmp/$1.500"
+	sleep 3
+	grown=$(($(slab "$1") - before))
+	kill $holding
+	wait $holding
+	qpsh_stop "$1"
+}
+grown without
+without=$grown
+check "the module loads" srdma_load
+grown with
+note "without the module $without bytes, with it $grown"
+is "a user who has more of them is charged for what the module keeps of them" \
+	"$((grown - without >= 2000 * 80 + 500 * 240 * 9 / 10))" 1
+check "the module unloads" srdma_unload
+
+# --- Whoever registers does not wait for who reads ---
+
+param() { echo "$2" >/sys/module/swiftrdma/parameters/"$1"; }
+check "the debug build loads" srdma_load_debug
+swiftrdma job set slow match comm=qpsh match comm=regmr >/dev/null
+for id in p1 p2 p3 p4; do
+	qpsh_start $id regmr rxe0 && qp $id "reg 4096"
+done
+qpsh_start q qpsh && qp q 'create 200'
+param delay_ms 2000
+param delay_at 2048
+swiftrdma -j dev show rxe0 >/dev/null & reader=$!
+sleep 2		# it reads by now, for eight seconds
+qp p4 "reg 4096"
+is "a region is registered while regions are added up" "$answer $(alive $reader && echo meanwhile)" \
+	"reg 2 8192 meanwhile"
+param delay_at 0
+wait $reader
+param delay_ms 50
+param delay_at 2048
+swiftrdma -j job show slow >/dev/null & reader=$!
+sleep 2		# for ten
+qp q create
+like "a QP is made while those of its job are added up" "$answer $(alive $reader && echo meanwhile)" \
+	'^qp [0-9]+ meanwhile$'
+param delay_at 0
+wait $reader
+is "and is counted" "$(swiftrdma -j job show slow | jq '.[0].devs[] | select(.dev == "rxe0").qps')" 201
+for id in p1 p2 p3 p4 q; do
+	qpsh_stop $id
+done
+check "the module unloads" srdma_unload
 ktap_end
