@@ -419,9 +419,10 @@ static int clear_there(struct cli *cli, const struct act *a,
 {
 	struct act batch = { .actions = a->actions, .clearing = true };
 	size_t cleared = 0;
-	int err = CLI_OK;
+	int err = CLI_OK, one;
 
-	for (size_t i = 0; i < n && !err; i++) {
+	/* What one of them could not give back must not keep the others. */
+	for (size_t i = 0; i < n; i++) {
 		uint64_t lease = there[i].lease_id;
 		uint32_t ttl_ms = there[i].lease_ttl_ms;
 
@@ -436,7 +437,8 @@ static int clear_there(struct cli *cli, const struct act *a,
 			}
 		}
 		cleared += batch.n;
-		err = issue(cli, &batch, lease, ttl_ms ? ttl_ms : 1);
+		one = issue(cli, &batch, lease, ttl_ms ? ttl_ms : 1);
+		err = err ? err : one;
 	}
 	if (!err && !cleared) {
 		fputs("swiftrdma: nothing to clear: see swiftrdma action show\n",
