@@ -8,6 +8,7 @@
  * done to it, so raising, lowering and giving back are the same thing, and an
  * attempt that failed is simply still to do.
  */
+#include <linux/export.h>
 #include <linux/slab.h>
 
 #include "enforce.h"
@@ -27,7 +28,7 @@ bool srdma_qp_desired(const struct srdma_qp *q, struct srdma_class *c)
 	l = srdma_level_get(level);
 	/* Without a GRH there is no traffic class, and on some links no service level. */
 	c->tclass = test_bit(SRDMA_QP_GRH, &q->flags) ? l.dscp << 2 | (q->tclass_asked & 3) : 0;
-	c->sl = test_bit(SRDMA_QP_OWN_SL, &q->flags) ? q->sl_asked : l.sl;
+	c->sl = srdma_qp_own_sl(q) ? q->sl_asked : l.sl;
 	return true;
 }
 
@@ -53,11 +54,85 @@ bool srdma_qp_class_pending(const struct srdma_qp *q)
 	return pending;
 }
 
+bool srdma_qp_connectable(const struct srdma_qp *q)
+{
+	return q->type == IB_QPT_RC || q->type == IB_QPT_UC || q->type == IB_QPT_XRC_INI ||
+	       q->type == IB_QPT_XRC_TGT;
+}
+
+/* A driver's own type may have an address or not: then its state of connection tells. */
+static enum srdma_standing unaddressed(const struct srdma_qp *q)
+{
+	u8 state = READ_ONCE(q->state);
+
+	if (test_bit(SRDMA_QP_DEVX, &q->flags))
+		return SRDMA_CANNOT;
+	if (!srdma_qp_connectable(q) && q->type != IB_QPT_DRIVER)
+		return SRDMA_CANNOT;
+	if (test_bit(SRDMA_QP_UNSURE, &q->flags) || !test_bit(SRDMA_QP_HAS_STATE, &q->flags))
+		return SRDMA_UNKNOWN;
+	if (state < IB_QPS_RTR)
+		return srdma_qp_connectable(q) ? SRDMA_UNCONNECTED : SRDMA_UNKNOWN;
+	if (state == IB_QPS_ERR || test_bit(SRDMA_QP_DEAD, &q->flags))
+		return SRDMA_UNCONNECTED;
+	return srdma_qp_connectable(q) ? SRDMA_UNKNOWN : SRDMA_CANNOT;
+}
+
+enum srdma_standing srdma_class_standing(const struct srdma_qp *q)
+{
+	struct srdma_class c;
+	bool wanted;
+	int err;
+
+	rcu_read_lock();
+	wanted = srdma_qp_desired(q, &c);
+	rcu_read_unlock();
+	if (!has_class(q))
+		return wanted ? unaddressed(q) : SRDMA_DONE;
+	if (c.tclass == q->tclass && c.sl == q->sl)
+		return SRDMA_DONE;
+	err = READ_ONCE(q->class_error);
+	return err == -EOPNOTSUPP || err == -EREMOTEIO ? SRDMA_CANNOT : SRDMA_PENDING;
+}
+
+static const char *unaddressed_text(const struct srdma_qp *q, enum srdma_standing s)
+{
+	if (test_bit(SRDMA_QP_DEVX, &q->flags))
+		return "made past RDMA core (DEVX): nothing of this QP can be changed";
+	if (s == SRDMA_CANNOT)
+		return "a QP of this type has no class: each of its work requests has its own";
+	if (test_bit(SRDMA_QP_UNSURE, &q->flags))
+		return "older than the module, perhaps on its way out: let alone until it is used";
+	return "not known yet: the QP is older than the module";
+}
+
+int srdma_class_why(const struct srdma_qp *q, enum srdma_standing s, char *buf, size_t len)
+{
+	const struct srdma_qp_hw *hw = srdma_qp_hw(q);
+	int err = has_class(q) ? READ_ONCE(q->class_error) : s == SRDMA_CANNOT ? -EOPNOTSUPP : 0;
+
+	if (!has_class(q))
+		strscpy(buf, unaddressed_text(q, s), len);
+	else if (err == -EREMOTEIO)
+		srdma_refusal_text(hw ? READ_ONCE(hw->syndrome) : 0, buf, len);
+	else
+		strscpy(buf, srdma_class_error_text(err), len);
+	return err;
+}
+
+void srdma_refusal_text(u32 syndrome, char *buf, size_t len)
+{
+	snprintf(buf, len, "the device refuses it, syndrome 0x%08x; tried again after a change",
+		 syndrome);
+}
+
 const char *srdma_class_error_text(int err)
 {
 	switch (err) {
 	case 0:
 		return "not tried yet";
+	case -EREMOTEIO:
+		return "the device refuses it";
 	case -EOPNOTSUPP:
 		return "the class of such a QP is set when it is connected, not later";
 	case -ETIMEDOUT:
@@ -103,7 +178,7 @@ static void remember_av(struct srdma_qp *q, const struct rdma_ah_attr *ah)
 	}
 	if (ah->type == RDMA_AH_ATTR_TYPE_ROCE)
 		memcpy(q->dmac, ah->roce.dmac, sizeof(q->dmac));
-	assign_bit(SRDMA_QP_OWN_SL, &q->flags, own_sl(q, ah));
+	assign_bit(SRDMA_QP_ROCE, &q->flags, ah->type == RDMA_AH_ATTR_TYPE_ROCE);
 	set_bit(SRDMA_QP_HAS_AV, &q->flags);
 }
 
@@ -194,10 +269,13 @@ void srdma_enforce_adopt(struct srdma_qp *q, const struct ib_qp_attr *attr)
 	q->state = attr->qp_state;
 	set_bit(SRDMA_QP_HAS_STATE, &q->flags);
 	q->port = attr->port_num;
-	if (q->state < IB_QPS_RTR || q->state == IB_QPS_ERR ||
-	    (q->type != IB_QPT_RC && q->type != IB_QPT_UC))
-		return;
-	q->dest_qpn = attr->dest_qp_num;
-	remember_class(q, &attr->ah_attr);
-	remember_av(q, &attr->ah_attr);
+	if (q->state >= IB_QPS_RTR && q->state != IB_QPS_ERR && srdma_qp_connectable(q)) {
+		q->dest_qpn = attr->dest_qp_num;
+		remember_class(q, &attr->ah_attr);
+		remember_av(q, &attr->ah_attr);
+	}
+	srdma_qp_touch(q);
+	if (srdma_qp_class_pending(q))
+		srdma_enforce_qp(q);
 }
+EXPORT_SYMBOL_GPL(srdma_enforce_adopt);

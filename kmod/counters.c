@@ -10,6 +10,7 @@
 
 #include "compat.h"
 #include "counters.h"
+#include "enforce.h"
 
 /*
  * On the path of every doorbell that passes through the kernel: two atomic
@@ -20,6 +21,12 @@ void srdma_count_post(struct srdma_qp *q, u32 wrs)
 {
 	struct srdma_uar *u = READ_ONCE(q->uar);
 
+	/* Whoever posts has not begun to end it. */
+	if (test_bit(SRDMA_QP_UNSURE, &q->flags) &&
+	    !test_and_set_bit(SRDMA_QP_SEEN, &q->flags)) {
+		WRITE_ONCE(q->dev->learn, true);
+		srdma_enforce_run();
+	}
 	atomic64_inc(&q->doorbells);
 	if (wrs)
 		atomic64_add(wrs, &q->wrs);

@@ -90,7 +90,12 @@ static const char *state_name(const struct srdma_qp *q)
 /* Asked for by the application, and programmed. */
 static void show_class(struct seq_file *m, const struct srdma_qp *q)
 {
+	static const char * const standings[] = {
+		[SRDMA_DONE] = "-", [SRDMA_PENDING] = "pending", [SRDMA_UNCONNECTED] = "-",
+		[SRDMA_UNKNOWN] = "unknown", [SRDMA_CANNOT] = "cannot",
+	};
 	int level = test_bit(SRDMA_QP_DEVX, &q->flags) ? -1 : srdma_qp_level(q);
+	enum srdma_standing s = srdma_class_standing(q);
 
 	if (level < 0)
 		seq_puts(m, "    -");
@@ -102,8 +107,8 @@ static void show_class(struct seq_file *m, const struct srdma_qp *q)
 			   READ_ONCE(q->dest_qpn));
 	else
 		seq_printf(m, " %9s %5s %8s", "-", "-", "-");
-	seq_printf(m, " %-7s", !srdma_qp_class_pending(q) ? "-" :
-		   READ_ONCE(q->class_error) ? "stuck" : "pending");
+	seq_printf(m, " %-7s", s == SRDMA_PENDING && READ_ONCE(q->class_error) ? "stuck" :
+		   standings[s]);
 }
 
 static void show_count(struct seq_file *m, const struct srdma_qp *q, u32 cap, u64 n)

@@ -436,15 +436,19 @@ static void show_overrides(struct seq_file *m, const struct srdma_dev *dev)
 static void show_pending(struct seq_file *m, struct srdma_dev *dev)
 {
 	struct srdma_walk w = SRDMA_WALK(&dev->qps, 0);
+	char why[SRDMA_WHY_LEN];
+	enum srdma_standing s;
 	struct srdma_qp *q;
 	u32 n = 0;
 
-	seq_puts(m, "\n     qpn     serial attempts why its class is not yet what it should be\n");
+	seq_puts(m, "\n     qpn     serial attempts why its class is not what it should be\n");
 	while ((q = srdma_walk_get(&w))) {
-		if (srdma_qp_class_pending(q) && n++ < PENDING_MAX)
+		s = srdma_class_standing(q);
+		if (s != SRDMA_DONE && s != SRDMA_UNCONNECTED && n++ < PENDING_MAX) {
+			srdma_class_why(q, s, why, sizeof(why));
 			seq_printf(m, "%8u %10llu %8u %s\n", q->qpn, q->serial,
-				   READ_ONCE(q->attempts),
-				   srdma_class_error_text(READ_ONCE(q->class_error)));
+				   READ_ONCE(q->attempts), why);
+		}
 		srdma_qp_put(q);
 		cond_resched();
 	}

@@ -106,23 +106,12 @@ err_put:
 }
 EXPORT_SYMBOL_GPL(srdma_devx_add);
 
-/* Unless somebody else does. The caller has a reference. */
+/* The caller has a reference. */
 static void drop(struct srdma_qp *q)
 {
-	bool first;
-
 	srdma_qp_lock(q);
-	first = srdma_qp_in_table(q);
-	if (first)
-		srdma_table_del(&q->dev->qps, q);
-	srdma_qp_unlock(q);
-	if (!first)
-		return;
-	atomic_dec(&q->dev->n_devx);
-	trace_srdma_qp_destroy(q);
-	srdma_notify_qp(SWIFTRDMA_CMD_QP_DESTROYED_NTF, q);
-	srdma_qp_unlink(q);
-	srdma_qp_put(q);	/* the table's */
+	if (srdma_qp_drop(q))
+		atomic_dec(&q->dev->n_devx);
 }
 
 void srdma_devx_del(struct srdma_dev *dev, u32 qpn, u64 at)

@@ -11,6 +11,7 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 
+#include "adopt.h"
 #include "debug.h"
 #include "enforce.h"
 #include "find.h"
@@ -102,6 +103,20 @@ static void raise_max(atomic64_t *v, s64 val)
 		;
 }
 
+/* The class that it should have is the one that the device has refused. */
+static bool was_refused(const struct srdma_qp *q)
+{
+	const struct srdma_qp_hw *hw = srdma_qp_hw(q);
+	struct srdma_class c;
+
+	if (READ_ONCE(q->class_error) != -EREMOTEIO || !hw)
+		return false;
+	rcu_read_lock();
+	srdma_qp_desired(q, &c);
+	rcu_read_unlock();
+	return hw->no_class.tclass == c.tclass && hw->no_class.sl == c.sl;
+}
+
 /* The end of an attempt; the QP is held and is let go. */
 static void finish(struct slot *s, int ret)
 {
@@ -117,6 +132,9 @@ static void finish(struct slot *s, int ret)
 		q->sl = s->want.sl;
 		q->attempts = 0;
 		atomic64_inc(&q->dev->live_changed);
+	} else if (ret == -EREMOTEIO) {
+		q->hw->no_class = s->want;
+		atomic64_inc(&q->dev->live_failed);
 	} else if (ret != -EOPNOTSUPP) {
 		q->retry_at = jiffies + backoff(q, ret);
 		if (ret != -EINTR && q->attempts < U8_MAX)
@@ -126,8 +144,8 @@ static void finish(struct slot *s, int ret)
 	trace_srdma_class(q, s->want.tclass, s->want.sl, ret, pause, looked);
 	srdma_qp_touch(q);
 	srdma_qp_unlock(q);
-	/* Still, or again; what cannot be done ever is not tried again. */
-	if (ret != -EOPNOTSUPP && srdma_qp_class_pending(q)) {
+	/* Still, or again; what cannot be done ever is not tried again, nor what was refused. */
+	if (ret != -EOPNOTSUPP && srdma_qp_class_pending(q) && !was_refused(q)) {
 		mark(q);
 		run_by(ret ? q->retry_at : jiffies);
 	}
@@ -146,7 +164,7 @@ static bool begin(struct slot *s, struct srdma_qp *q)
 		run_by(jiffies + msecs_to_jiffies(RETRY_WANTED_MS));
 		goto put;
 	}
-	if (!srdma_qp_class_pending(q))
+	if (!srdma_qp_class_pending(q) || (was_refused(q) && !srdma_giving_back(q->dev)))
 		goto unlock;
 	if (!p->class_commit) {		/* ever: it is not tried again */
 		q->class_error = -EOPNOTSUPP;
@@ -322,6 +340,8 @@ static void rescan(struct srdma_dev *dev)
 		if (srdma_qp_class_pending(q)) {
 			mark(q);
 			srdma_qp_touch(q);
+		} else if (srdma_class_standing(q) == SRDMA_UNKNOWN) {
+			WRITE_ONCE(dev->learn, true);
 		}
 		srdma_qp_put(q);
 		cond_resched();
@@ -353,6 +373,24 @@ static void reshape(struct srdma_dev *dev)
 		run_by(dev->shape_at);
 }
 
+/* What QPs have of which a class is wanted, and as many later as may not be asked now. */
+static void learn(struct srdma_dev *dev)
+{
+	const struct srdma_provider_ops *ops = srdma_dev_provider(dev);
+
+	if (!READ_ONCE(dev->learn))
+		return;
+	WRITE_ONCE(dev->learn, false);
+	down_read(&srdma_devs_sem);
+	if (dev->ibdev)
+		srdma_adopt_recheck(dev);
+	up_read(&srdma_devs_sem);
+	if (ops->learn && ops->learn(dev)) {
+		WRITE_ONCE(dev->learn, true);
+		run_by(jiffies + msecs_to_jiffies(RETRY_FIRST_MS));
+	}
+}
+
 static void enforce_dev(struct srdma_dev *dev, struct slot *slots)
 {
 	struct srdma_walk w = SRDMA_WALK(&dev->qps, 0);
@@ -364,6 +402,7 @@ static void enforce_dev(struct srdma_dev *dev, struct slot *slots)
 		WRITE_ONCE(dev->reshape, 1);
 		rescan(dev);
 	}
+	learn(dev);
 	reshape(dev);
 	while (more || n) {
 		for (i = 0; more && i < BURST && n < SLOTS; i++) {
@@ -471,7 +510,7 @@ static void count_pending(struct srdma_unrestored *left)
 
 			if (class || path) {
 				left->n++;
-				left->never += !path && q->class_error == -EOPNOTSUPP;
+				left->never += !path && srdma_class_standing(q) == SRDMA_CANNOT;
 				strscpy(left->dev, dev->name, sizeof(left->dev));
 				left->qpn = q->qpn;
 				left->error = class ? q->class_error : -EIO;

@@ -74,13 +74,41 @@ static inline void srdma_enforce_modified(struct srdma_qp *q, const struct ib_qp
 
 /* It took nothing: all is as it was before srdma_enforce_modify(). */
 void srdma_enforce_refused(struct srdma_qp *q);
-/* As srdma_enforce_modified() for a QP taken in, as the driver describes it. */
+/*
+ * As srdma_enforce_modified() for a QP taken in, as the driver describes it. It is nobody's
+ * yet, or held.
+ */
 void srdma_enforce_adopt(struct srdma_qp *q, const struct ib_qp_attr *attr);
+
+/* Is its class the traffic class alone, its service level the application's? */
+static inline bool srdma_qp_own_sl(const struct srdma_qp *q)
+{
+	return test_bit(SRDMA_QP_ROCE, &q->flags) && READ_ONCE(q->dev->provider)->roce_tclass_only;
+}
 
 /* Is the class of this QP not what it should be? RCU section or reference. */
 bool srdma_qp_class_pending(const struct srdma_qp *q);
 /* Is this part of its path not what it should be? The same. */
 bool srdma_path_pending(const struct srdma_qp *q, enum srdma_path_part part);
+/* Has a QP of this type an address, and with it a class, while it is connected? */
+bool srdma_qp_connectable(const struct srdma_qp *q);
+
+/* How a QP stands to what is wanted of it. */
+enum srdma_standing {
+	SRDMA_DONE,		/* it has that; or nothing is wanted */
+	SRDMA_PENDING,		/* it is tried, or will be tried again */
+	SRDMA_UNCONNECTED,	/* it gets that when it is connected */
+	SRDMA_UNKNOWN,		/* what it has is not known */
+	SRDMA_CANNOT,		/* it will not have it as it is now */
+	SRDMA_STANDINGS
+};
+
+/* Of its class. RCU section or reference. */
+enum srdma_standing srdma_class_standing(const struct srdma_qp *q);
+#define SRDMA_WHY_LEN	128
+/* Why it stands so, in words; -errno, or 0 where nothing failed. The same. */
+int srdma_class_why(const struct srdma_qp *q, enum srdma_standing s, char *buf, size_t len);
+void srdma_refusal_text(u32 syndrome, char *buf, size_t len);
 /* In words why a class could not be changed. */
 const char *srdma_class_error_text(int err);
 

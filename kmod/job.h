@@ -74,6 +74,9 @@ struct srdma_job {
  * @level: override in force, packed; READ_ONCE, written under srdma_ctl_lock
  * @bit_rate: in force, bit/s, 0: none; READ_ONCE, the same
  * @weight: in force, 0: none; READ_ONCE, the same
+ * @shape_error: -errno, why the device has no element for @bit_rate and @weight; 0: it has
+ *	one, or it is not known yet; READ_ONCE, the provider's
+ * @shape_syndrome: the device's reason
  * @want: override.c, while it works out what is in force: the override that wins
  *	for each knob; srdma_ctl_lock
  */
@@ -97,6 +100,8 @@ struct srdma_job_dev {
 	u32 level;
 	u32 weight;
 	u64 bit_rate;
+	int shape_error;
+	u32 shape_syndrome;
 	struct {
 		struct srdma_override *level, *max_qps, *create_rate, *bit_rate, *weight;
 	} want;

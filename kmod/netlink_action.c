@@ -29,27 +29,6 @@ static int put_lease(struct sk_buff *skb, const struct srdma_lease *l)
 	return 0;
 }
 
-static void tally_override(const struct srdma_override *o, struct srdma_tally *t)
-{
-	struct srdma_dev *dev;
-	struct srdma_qp *q;
-
-	if (o->job) {
-		srdma_tally_job(o->job, o->any_dev, o->dev, t);
-		return;
-	}
-	dev = xa_load(&srdma_devs, o->dev);
-	q = dev ? srdma_qp_get_by_key(dev, o->key) : NULL;
-	if (q && q->serial == o->serial && srdma_path_part(o->knob) >= 0)
-		srdma_tally_path(q, srdma_path_part(o->knob), t);
-	else if (q && q->serial == o->serial)
-		srdma_tally_qp(q, t);
-	else
-		t->error = -ENOENT;
-	if (q)
-		srdma_qp_put(q);
-}
-
 static int put_qp_name(struct sk_buff *skb, u32 dev, u32 qpn, u64 serial)
 {
 	if (nla_put_u32(skb, SWIFTRDMA_ACTION_A_DEV_INDEX, dev) ||
@@ -63,6 +42,10 @@ static int put_qp_name(struct sk_buff *skb, u32 dev, u32 qpn, u64 serial)
 static int put_override(struct sk_buff *skb, const struct srdma_override *o)
 {
 	struct nlattr *nest = nla_nest_start(skb, SWIFTRDMA_A_ACTION);
+	struct srdma_target target = {
+		.knob = o->knob, .job = o->job, .any_dev = o->any_dev,
+		.dev = o->dev, .key = o->key, .serial = o->serial,
+	};
 	struct srdma_tally t = {};
 	int ret = 0;
 
@@ -84,12 +67,9 @@ static int put_override(struct sk_buff *skb, const struct srdma_override *o)
 	    srdma_fill_decision(skb, o->decision) ||
 	    (o->in_force && nla_put_flag(skb, SWIFTRDMA_ACTION_A_IN_FORCE)))
 		return -EMSGSIZE;
-	/* A limit is in force at once; a class and a path have to reach the QPs. */
-	if (o->knob == SWIFTRDMA_KNOB_LEVEL || srdma_path_part(o->knob) >= 0) {
-		tally_override(o, &t);
-		if (srdma_fill_tally(skb, &t))
-			return -EMSGSIZE;
-	}
+	srdma_tally(&target, &t);
+	if (srdma_tallied(o->knob) && srdma_fill_tally(skb, &t))
+		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
 	return 0;
 }
@@ -172,28 +152,44 @@ static int dump_leases(struct sk_buff *skb, struct netlink_callback *cb,
 	return ret;
 }
 
-/* What of a QP waits; RCU section, or the QP is held. */
-static int pending_knob(const struct srdma_qp *q, int *err)
+/* What of a QP waits, or cannot be; RCU section, or the QP is held. */
+static int pending_knob(const struct srdma_qp *q, int *err, char why[SRDMA_WHY_LEN])
 {
 	const struct srdma_qp_hw *hw = srdma_qp_hw(q);
+	enum srdma_standing s = srdma_class_standing(q);
+	u32 syndrome;
 	int part;
 
-	*err = READ_ONCE(q->class_error);
+	*err = srdma_class_why(q, s, why, SRDMA_WHY_LEN);
 	/* One that was never tried is on its way, not stuck. */
-	if ((*err || READ_ONCE(q->attempts)) && srdma_qp_class_pending(q))
+	if (s == SRDMA_CANNOT || s == SRDMA_UNKNOWN ||
+	    (s == SRDMA_PENDING && (*err || READ_ONCE(q->attempts))))
 		return SWIFTRDMA_KNOB_LEVEL;
 	for (part = 0; hw && part < SRDMA_PATH_PARTS; part++) {
 		*err = READ_ONCE(hw->path[part].error);
-		if (*err && srdma_path_pending(q, part))
-			return part == SRDMA_PATH_SPORT ? SWIFTRDMA_KNOB_UDP_SPORT :
-							  SWIFTRDMA_KNOB_LAG_PORT;
+		if (!*err || !srdma_path_pending(q, part))
+			continue;
+		if (*err == -EREMOTEIO)
+			srdma_refusal_text(READ_ONCE(hw->syndrome), why, SRDMA_WHY_LEN);
+		else
+			strscpy(why, "the device did not change it", SRDMA_WHY_LEN);
+		return part == SRDMA_PATH_SPORT ? SWIFTRDMA_KNOB_UDP_SPORT :
+						  SWIFTRDMA_KNOB_LAG_PORT;
+	}
+	/* Where there is no element at all, that is its job's affair. */
+	if (hw && READ_ONCE(hw->no_element) &&
+	    srdma_rate_standing(q, err, &syndrome) == SRDMA_CANNOT) {
+		srdma_refusal_text(syndrome, why, SRDMA_WHY_LEN);
+		return SWIFTRDMA_KNOB_BIT_RATE;
 	}
 	return SWIFTRDMA_KNOB_UNSPEC;
 }
 
 /* RCU section. */
-static int put_pending(struct sk_buff *skb, const struct srdma_qp *q, int knob, int err)
+static int put_pending(struct sk_buff *skb, const struct srdma_qp *q, int knob, int err,
+		       const char *why)
 {
+	const struct srdma_qp_hw *hw = srdma_qp_hw(q);
 	struct nlattr *nest = nla_nest_start(skb, SWIFTRDMA_A_ACTION);
 	const struct srdma_job_dev *jd = rcu_dereference(q->job);
 	int level = knob == SWIFTRDMA_KNOB_LEVEL ? srdma_qp_level(q) : -1;
@@ -204,8 +200,9 @@ static int put_pending(struct sk_buff *skb, const struct srdma_qp *q, int knob, 
 	    put_qp_name(skb, q->dev->index, q->qpn, q->serial) ||
 	    (jd && nla_put_string(skb, SWIFTRDMA_ACTION_A_JOB, jd->job->name)) ||
 	    nla_put_s32(skb, SWIFTRDMA_ACTION_A_ERROR, err) ||
-	    nla_put_string(skb, SWIFTRDMA_ACTION_A_REASON, knob == SWIFTRDMA_KNOB_LEVEL ?
-			   srdma_class_error_text(err) : "the device did not change it"))
+	    nla_put_string(skb, SWIFTRDMA_ACTION_A_REASON, why) ||
+	    (hw && err == -EREMOTEIO &&
+	     nla_put_u32(skb, SWIFTRDMA_ACTION_A_SYNDROME, READ_ONCE(hw->syndrome))))
 		return -EMSGSIZE;
 	/* Without a level it is the application's own class that it waits for. */
 	if (level >= 0 && nla_put_u64_64bit(skb, SWIFTRDMA_ACTION_A_VALUE, level,
@@ -224,18 +221,19 @@ struct pending_dump {
 static int dump_pending_qp(struct srdma_qp *q, void *arg)
 {
 	struct pending_dump *p = arg;
+	char why[SRDMA_WHY_LEN];
 	int ret = 0, knob, err;
 	void *hdr;
 
 	/* Most have nothing to wait for. */
-	if ((!READ_ONCE(q->attempts) && !READ_ONCE(q->class_error) && !srdma_qp_hw(q)) ||
-	    !srdma_qp_hold(q))
+	if ((!READ_ONCE(q->attempts) && !READ_ONCE(q->class_error) && !srdma_qp_hw(q) &&
+	     test_bit(SRDMA_QP_HAS_AV, &q->flags)) || !srdma_qp_hold(q))
 		return 0;
-	knob = pending_knob(q, &err);
+	knob = pending_knob(q, &err, why);
 	if (knob == SWIFTRDMA_KNOB_UNSPEC)
 		goto out;
 	hdr = srdma_dump_put(p->skb, p->cb, SWIFTRDMA_CMD_ACTION_GET);
-	if (!hdr || put_pending(p->skb, q, knob, err)) {
+	if (!hdr || put_pending(p->skb, q, knob, err, why)) {
 		genlmsg_cancel(p->skb, hdr);
 		ret = -EMSGSIZE;
 		goto out;

@@ -265,11 +265,21 @@ int srdma_fill_busy(struct sk_buff *skb, const struct srdma_busy *b,
 
 int srdma_fill_tally(struct sk_buff *skb, const struct srdma_tally *t)
 {
+	const u32 *n = t->n;
+	u32 all = 0;
+	int i;
+
+	for (i = 0; i < SRDMA_STANDINGS; i++)
+		all += n[i];
 	if (nla_put_s32(skb, SWIFTRDMA_ACTION_A_ERROR, t->error) ||
-	    PUT_U32(skb, ACTION, QPS, t->qps) ||
-	    PUT_U32(skb, ACTION, QPS_DONE, t->done) ||
-	    PUT_U32(skb, ACTION, QPS_PENDING, t->pending) ||
-	    PUT_U32(skb, ACTION, QPS_UNSUPPORTED, t->unsupported))
+	    PUT_U32(skb, ACTION, QPS, all) ||
+	    PUT_U32(skb, ACTION, QPS_DONE, n[SRDMA_DONE]) ||
+	    PUT_U32(skb, ACTION, QPS_PENDING, n[SRDMA_PENDING]) ||
+	    PUT_U32(skb, ACTION, QPS_UNSUPPORTED, n[SRDMA_CANNOT]) ||
+	    PUT_U32(skb, ACTION, QPS_UNCONNECTED, n[SRDMA_UNCONNECTED]) ||
+	    PUT_U32(skb, ACTION, QPS_UNKNOWN, n[SRDMA_UNKNOWN]))
+		return -EMSGSIZE;
+	if (t->error == -EREMOTEIO && PUT_U32(skb, ACTION, SYNDROME, t->syndrome))
 		return -EMSGSIZE;
 	return 0;
 }

@@ -223,7 +223,7 @@ static void w_qp(u8 **w, const struct srdma_qp *q, const struct srdma_reader *wh
 		w_attr(w, SWIFTRDMA_QP_A_ADOPTED, 0);
 	if (test_bit(SRDMA_QP_DEVX, &q->flags))
 		w_attr(w, SWIFTRDMA_QP_A_DEVX, 0);
-	else
+	else if (!test_bit(SRDMA_QP_UNSURE, &q->flags))
 		w_caps(w, q);
 	w_counts(w, q);
 	rcu_read_lock();

@@ -19,6 +19,7 @@
 #include <linux/kernel.h>
 #include <linux/module.h>
 
+#include "adopt.h"
 #include "enforce.h"
 #include "find.h"
 #include "hook.h"
@@ -83,7 +84,8 @@ static void detach_qps(struct srdma_dev *dev)
 
 	while ((q = srdma_walk_get(&w))) {
 		srdma_qp_lock(q);
-		if (!test_bit(SRDMA_QP_DEAD, &q->flags))
+		if (!test_bit(SRDMA_QP_DEAD, &q->flags) ||
+		    test_bit(SRDMA_QP_UNSURE, &q->flags))
 			srdma_provider_detach(q);
 		srdma_qp_unlock(q);
 		srdma_qp_put(q);
@@ -189,6 +191,9 @@ void srdma_provider_refresh(struct srdma_dev *dev)
 	const struct srdma_provider_ops *ops = srdma_dev_provider(dev);
 
 	lockdep_assert_held(&srdma_devs_sem);
+	srdma_adopt_recheck(dev);
+	if (ops->learn)
+		ops->learn(dev);
 	if (ops->refresh)
 		ops->refresh(dev);
 }

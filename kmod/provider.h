@@ -55,13 +55,15 @@ enum srdma_path_part {
  *	sleep but not for long; the QP is held (srdma_qp_lock()), so neither the
  *	application's modify nor its destroy can run. 0: poll from now on; 1: the
  *	QP needs no pause, @class_change is next; -errno: the QP is as it was;
- *	-EOPNOTSUPP: and will not be tried again. NULL: there is nothing to begin.
+ *	-EOPNOTSUPP: and will not be tried again; -EREMOTEIO: nor will this class, until
+ *	the application modifies the QP or all is given back, for the device refuses it
+ *	(srdma_qp_hw.syndrome). NULL: there is nothing to begin.
  * @class_poll: 0: ready to commit; -EAGAIN: ask again; other -errno: the QP
  *	cannot get there. Same context as @class_begin. NULL: @class_begin pauses
  *	nothing.
  * @class_commit: program @c and let the QP go on. On -errno the QP still has
- *	its old class and goes on. NULL: the class of a connected QP cannot be
- *	changed; it is set at INIT->RTR only.
+ *	its old class and goes on; as in @class_begin. NULL: the class of a
+ *	connected QP cannot be changed; it is set at INIT->RTR only.
  * @class_change: change @n QPs at once, for each of which @class_begin said 1. Same
  *	context as @class_begin.
  * @class_abort: give up after @class_begin: the QP goes on with its old class.
@@ -85,6 +87,10 @@ enum srdma_path_part {
  * @qp_created: the driver made the QP, of which nobody knows yet
  * @qp_modify: before the driver changes the QP; held as in @class_begin
  * @qp_modified: and after
+ * @learn: find out what is not known of QPs (srdma_qp_unlearned()), some at a time; of how
+ *	many it still is not. For whoever reads, and where a level is wanted of such
+ *	QPs, so it may cost, but not without bounds. srdma_devs_sem is held, or it is
+ *	enforce.c's work.
  * @refresh: bring the counters of the device up to date. srdma_devs_sem is held.
  *	Called for whoever reads, so it may cost, but not without bounds.
  * @port_stat: add what passes the port's netdev by, and what no netdev tells.
@@ -126,6 +132,7 @@ struct srdma_provider_ops {
 	void (*qp_modify)(struct srdma_qp *q, const struct ib_qp_attr *attr, int mask);
 	void (*qp_modified)(struct srdma_qp *q, const struct ib_qp_attr *attr, int mask,
 			    int ret);
+	u32 (*learn)(struct srdma_dev *dev);
 	void (*refresh)(struct srdma_dev *dev);
 	void (*port_stat)(struct srdma_dev *dev, u32 port, struct srdma_port_stat *st);
 	u32 (*shape)(struct srdma_dev *dev);

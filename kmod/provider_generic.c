@@ -3,8 +3,7 @@
  * Any RDMA device: what RDMA core itself shows and lets be done. Doorbells bypass
  * the kernel, and a class is set when a QP is connected, not later.
  */
-#include "provider.h"
-#include "tracker.h"
+#include "adopt.h"
 
 static bool generic_match(struct ib_device *ibdev)
 {
@@ -15,4 +14,5 @@ const struct srdma_provider_ops srdma_provider_generic = {
 	.name = "generic",
 	.caps = SWIFTRDMA_DEV_CAP_CONTEXTS,
 	.match = generic_match,
+	.learn = srdma_adopt_learn,
 };

@@ -46,6 +46,7 @@
 #include <rdma/ib_cache.h>
 #include <rdma/ib_verbs.h>
 
+#include "adopt.h"
 #include "find.h"
 #include "hook.h"
 #include "provider.h"
@@ -303,6 +304,7 @@ const struct srdma_provider_ops srdma_provider_rxe = {
 	.wrap_post_send = true,
 	.query_is_cheap = true,
 	.match = rxe_match,
+	.learn = srdma_adopt_learn,
 	.class_begin = rxe_class_begin,
 	.class_poll = rxe_class_poll,
 	.class_commit = rxe_class_commit,

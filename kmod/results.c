@@ -5,7 +5,6 @@
  */
 #include <linux/slab.h>
 
-#include "enforce.h"
 #include "find.h"
 #include "netlink.h"
 
@@ -13,21 +12,35 @@
 static LIST_HEAD(batches);
 static DEFINE_SPINLOCK(batches_lock);
 
-void srdma_tally_qp(struct srdma_qp *q, struct srdma_tally *t)
+/* What the device refused says more than what nobody can, and that more than the rest. */
+static int weight(int error)
 {
-	t->qps++;
-	if (test_bit(SRDMA_QP_DEVX, &q->flags)) {
-		t->unsupported++;
-		t->error = t->error ?: -EOPNOTSUPP;
-	} else if (!srdma_qp_class_pending(q)) {
-		t->done++;
-	} else if (q->class_error == -EOPNOTSUPP) {
-		t->unsupported++;
-		t->error = t->error ?: q->class_error;
-	} else {
-		t->pending++;
-		t->error = q->class_error ?: t->error;
-	}
+	return error == -EREMOTEIO ? 3 : error == -EOPNOTSUPP ? 2 : !!error;
+}
+
+static void tally(struct srdma_tally *t, enum srdma_standing s, int error, u32 syndrome)
+{
+	t->n[s]++;
+	if ((s != SRDMA_CANNOT && s != SRDMA_PENDING) || weight(error) <= weight(t->error))
+		return;
+	t->error = error;
+	t->syndrome = error == -EREMOTEIO ? syndrome : 0;
+}
+
+static u32 syndrome_of(const struct srdma_qp *q)
+{
+	const struct srdma_qp_hw *hw = srdma_qp_hw(q);
+
+	return hw ? READ_ONCE(hw->syndrome) : 0;
+}
+
+static void tally_class(const struct srdma_qp *q, struct srdma_tally *t)
+{
+	enum srdma_standing s = srdma_class_standing(q);
+	int err = READ_ONCE(q->class_error);
+
+	/* One that has no class was never tried. */
+	tally(t, s, s == SRDMA_CANNOT && !err ? -EOPNOTSUPP : err, syndrome_of(q));
 }
 
 /* Before it has no path, in ERR none that matters, and RESET makes it forget. */
@@ -54,111 +67,134 @@ bool srdma_path_pending(const struct srdma_qp *q, enum srdma_path_part part)
 }
 EXPORT_SYMBOL_GPL(srdma_path_pending);
 
-void srdma_tally_path(struct srdma_qp *q, enum srdma_path_part part, struct srdma_tally *t)
+static enum srdma_standing path_standing(const struct srdma_qp *q, enum srdma_path_part part)
+{
+	const struct srdma_qp_hw *hw = srdma_qp_hw(q);
+	int err;
+
+	if (!srdma_path_pending(q, part))
+		return SRDMA_DONE;
+	if (!has_path(q))
+		return SRDMA_UNCONNECTED;
+	err = READ_ONCE(hw->path[part].error);
+	/* What the device refused it would refuse again. */
+	return err && err != -EAGAIN && err != -ENOMEM ? SRDMA_CANNOT : SRDMA_PENDING;
+}
+
+static void tally_path(const struct srdma_qp *q, enum srdma_path_part part, struct srdma_tally *t)
 {
 	const struct srdma_qp_hw *hw = srdma_qp_hw(q);
 
-	t->qps++;
-	if (!srdma_path_pending(q, part)) {
-		t->done++;
-		return;
-	}
-	t->error = READ_ONCE(hw->path[part].error);
-	/* What the device refused it would refuse again. */
-	if (t->error)
-		t->unsupported++;
-	else
-		t->pending++;
+	tally(t, path_standing(q, part), hw ? READ_ONCE(hw->path[part].error) : 0,
+	      syndrome_of(q));
 }
 
-void srdma_tally_job(struct srdma_job *job, bool any_dev, u32 index,
-		     struct srdma_tally *t)
+static void walk_job(struct srdma_job *job, bool any_dev, u32 index,
+		     void (*visit)(struct srdma_qp *q, void *arg), struct srdma_tally *t)
 {
 	struct srdma_job_dev *jd;
 	struct srdma_dev *dev;
 	unsigned long i;
-	struct srdma_qp *q;
 
 	xa_for_each(&srdma_devs, i, dev) {
 		if (!any_dev && dev->index != index)
 			continue;
-		rcu_read_lock();
-		jd = xa_load(&dev->jobs, job->id);
-		if (jd) {
-			spin_lock(&jd->lock);
-			hlist_for_each_entry(q, &jd->qps, job_node)
-				srdma_tally_qp(q, t);
-			spin_unlock(&jd->lock);
-		}
-		rcu_read_unlock();
-	}
-}
-
-/* Of QPs that are at work those that are in a scheduling element, or in none. */
-static void tally_rates(struct srdma_job_dev *jd, struct srdma_tally *t)
-{
-	bool want = READ_ONCE(jd->bit_rate) || READ_ONCE(jd->weight), has;
-	const struct srdma_qp_hw *hw;
-	struct srdma_qp *q;
-
-	spin_lock(&jd->lock);
-	hlist_for_each_entry(q, &jd->qps, job_node) {
-		hw = srdma_qp_hw(q);
-		has = hw && READ_ONCE(hw->element);
-		t->qps++;
-		if (!(jd->dev->caps & SWIFTRDMA_DEV_CAP_RATES) ||
-		    test_bit(SRDMA_QP_DEVX, &q->flags))
-			t->unsupported++;
-		else if (has == want || READ_ONCE(q->state) != IB_QPS_RTS)
-			t->done++;
-		else
-			t->pending++;
-	}
-	spin_unlock(&jd->lock);
-}
-
-static void tally_job_rates(const struct srdma_batch_item *item, struct srdma_tally *t)
-{
-	struct srdma_job_dev *jd;
-	struct srdma_dev *dev;
-	unsigned long i;
-
-	xa_for_each(&srdma_devs, i, dev) {
-		if (!item->any_dev && item->dev != i)
+		jd = srdma_job_dev_get(dev, job->id);
+		if (!jd)
 			continue;
-		rcu_read_lock();
-		jd = xa_load(&dev->jobs, item->job->id);
-		if (jd)
-			tally_rates(jd, t);
-		rcu_read_unlock();
+		srdma_job_walk(jd, visit, t);
+		srdma_job_dev_put(jd);
 	}
+}
+
+static void visit_class(struct srdma_qp *q, void *arg)
+{
+	tally_class(q, arg);
+}
+
+/* In an element or in none. */
+enum srdma_standing srdma_rate_standing(const struct srdma_qp *q, int *error, u32 *syndrome)
+{
+	/* Of a QP on its list its job's lock keeps it, of any other the RCU section does. */
+	const struct srdma_job_dev *jd = rcu_dereference_check(q->job, 1);
+	bool want = READ_ONCE(jd->bit_rate) || READ_ONCE(jd->weight);
+	const struct srdma_qp_hw *hw = srdma_qp_hw(q);
+	bool has = hw && READ_ONCE(hw->element);
+
+	*syndrome = READ_ONCE(jd->shape_syndrome);
+	*error = -EOPNOTSUPP;
+	if (want && (!(jd->dev->caps & SWIFTRDMA_DEV_CAP_RATES) ||
+		     test_bit(SRDMA_QP_DEVX, &q->flags)))
+		return SRDMA_CANNOT;
+	*error = want ? READ_ONCE(jd->shape_error) : 0;
+	if (*error)
+		return *error == -EREMOTEIO ? SRDMA_CANNOT : SRDMA_PENDING;
+	if (has == want)
+		return SRDMA_DONE;
+	if (!test_bit(SRDMA_QP_HAS_STATE, &q->flags))
+		return SRDMA_UNKNOWN;
+	/* To be given one when it is at work; or it leaves when its application ends it. */
+	if (READ_ONCE(q->state) != IB_QPS_RTS)
+		return SRDMA_UNCONNECTED;
+	*syndrome = syndrome_of(q);
+	*error = hw && READ_ONCE(hw->no_element) ? -EREMOTEIO : 0;
+	return *error ? SRDMA_CANNOT : SRDMA_PENDING;
+}
+
+static void visit_rate(struct srdma_qp *q, void *arg)
+{
+	enum srdma_standing s;
+	u32 syndrome;
+	int error;
+
+	s = srdma_rate_standing(q, &error, &syndrome);
+	tally(arg, s, error, syndrome);
+}
+
+static void tally_one(const struct srdma_target *target, struct srdma_tally *t)
+{
+	struct srdma_dev *dev = xa_load(&srdma_devs, target->dev);
+	struct srdma_qp *q = dev ? srdma_qp_get_by_key(dev, target->key) : NULL;
+	int part = srdma_path_part(target->knob);
+
+	if (!q || q->serial != target->serial)
+		t->error = -ENOENT;
+	else if (part >= 0)
+		tally_path(q, part, t);
+	else
+		tally_class(q, t);
+	if (q)
+		srdma_qp_put(q);
+}
+
+bool srdma_tallied(u32 knob)
+{
+	return knob == SWIFTRDMA_KNOB_LEVEL || knob == SWIFTRDMA_KNOB_BIT_RATE ||
+	       knob == SWIFTRDMA_KNOB_WEIGHT || srdma_path_part(knob) >= 0;
+}
+
+void srdma_tally(const struct srdma_target *target, struct srdma_tally *t)
+{
+	if (!srdma_tallied(target->knob))
+		return;
+	if (!target->job)
+		tally_one(target, t);
+	else
+		walk_job(target->job, target->any_dev, target->dev,
+			 target->knob == SWIFTRDMA_KNOB_LEVEL ? visit_class : visit_rate, t);
 }
 
 static void tell_item(struct srdma_batch *b, int i)
 {
-	struct srdma_batch_item *item = &b->items[i];
+	const struct srdma_batch_item *item = &b->items[i];
+	struct srdma_target target = {
+		.knob = item->knob, .job = item->job, .any_dev = item->any_dev,
+		.dev = item->dev, .key = item->key, .serial = item->serial,
+	};
 	struct srdma_tally t = {};
-	struct srdma_dev *dev;
-	struct srdma_qp *q;
 
 	down_read(&srdma_devs_sem);
-	if (item->job && item->knob == SWIFTRDMA_KNOB_LEVEL) {
-		srdma_tally_job(item->job, item->any_dev, item->dev, &t);
-	} else if (item->job && (item->knob == SWIFTRDMA_KNOB_BIT_RATE ||
-				 item->knob == SWIFTRDMA_KNOB_WEIGHT)) {
-		tally_job_rates(item, &t);
-	} else if (!item->job) {
-		dev = xa_load(&srdma_devs, item->dev);
-		q = dev ? srdma_qp_get_by_key(dev, item->key) : NULL;
-		if (q && q->serial == item->serial && srdma_path_part(item->knob) >= 0)
-			srdma_tally_path(q, srdma_path_part(item->knob), &t);
-		else if (q && q->serial == item->serial)
-			srdma_tally_qp(q, &t);
-		else
-			t.error = -ENOENT;
-		if (q)
-			srdma_qp_put(q);
-	}
+	srdma_tally(&target, &t);
 	up_read(&srdma_devs_sem);
 	srdma_notify_act(b, i, &t);
 }

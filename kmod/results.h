@@ -2,22 +2,47 @@
 #ifndef SRDMA_RESULTS_H
 #define SRDMA_RESULTS_H
 
+#include "enforce.h"
 #include "lease.h"
 
-/*
- * How the class change of a target stands; srdma_devs_sem for a job's, a reference
- * for a QP's.
+/**
+ * struct srdma_tally - how the QPs of a target stand to what is wanted of them
+ * @n: how many, by enum srdma_standing
+ * @error: 0 or -errno of one that could not be changed, rather of one that never will be
+ * @syndrome: the device's reason, where that is -EREMOTEIO
  */
 struct srdma_tally {
-	u32 qps, done, pending, unsupported;
+	u32 n[SRDMA_STANDINGS];
 	int error;
+	u32 syndrome;
 };
 
-void srdma_tally_job(struct srdma_job *job, bool any_dev, u32 dev,
-		     struct srdma_tally *t);
-void srdma_tally_qp(struct srdma_qp *q, struct srdma_tally *t);
-/* The same of a part of its path. */
-void srdma_tally_path(struct srdma_qp *q, enum srdma_path_part part, struct srdma_tally *t);
+/**
+ * struct srdma_target - what an override is of
+ * @knob: enum swiftrdma_knob
+ * @job: a job, or NULL: a QP
+ * @any_dev: on every device
+ * @dev: else on this one, by index
+ * @key: srdma_qp_key() of the QP
+ * @serial: of the QP
+ */
+struct srdma_target {
+	u32 knob;
+	struct srdma_job *job;
+	bool any_dev;
+	u32 dev;
+	u32 key;
+	u64 serial;
+};
+
+/*
+ * How its QPs stand, for knobs that have to reach them; a limit is in force at once, and
+ * has none. srdma_devs_sem; may sleep.
+ */
+void srdma_tally(const struct srdma_target *target, struct srdma_tally *t);
+bool srdma_tallied(u32 knob);
+/* Of a rate or weight of its job; RCU section, or the job's lock. -errno where it failed. */
+enum srdma_standing srdma_rate_standing(const struct srdma_qp *q, int *error, u32 *syndrome);
 
 /* A batch whose results are to be told after the next pass; owns @items. */
 struct srdma_batch_item {

@@ -8,6 +8,7 @@
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
 
+#include "adopt.h"
 #include "debug.h"
 #include "debugfs.h"
 #include "devx.h"
@@ -130,6 +131,15 @@ void srdma_qp_unlink(struct srdma_qp *q)
 	srdma_page_leave(q);
 }
 
+/* One that was UNSURE is not any more. The QP is held. */
+static bool not_unsure(struct srdma_qp *q)
+{
+	if (!test_and_clear_bit(SRDMA_QP_UNSURE, &q->flags))
+		return false;
+	atomic_dec(&q->dev->n_unsure);
+	return true;
+}
+
 /*
  * Let go of this QP, unless somebody has before: from here on ib_qp is not
  * touched. The entry stays in the table, which only who let go may change.
@@ -139,7 +149,7 @@ static bool qp_let_go(struct srdma_qp *q)
 	bool first;
 
 	srdma_qp_lock(q);
-	first = !test_and_set_bit(SRDMA_QP_DEAD, &q->flags);
+	first = !test_and_set_bit(SRDMA_QP_DEAD, &q->flags) || not_unsure(q);
 	if (first)
 		srdma_provider_detach(q);
 	srdma_qp_unlock(q);
@@ -348,6 +358,7 @@ int srdma_qp_insert(struct srdma_qp *q)
 	/* One whose end was missed is in the way: the number is this QP's now. */
 	if (ret == -EEXIST) {
 		srdma_devx_del(q->dev, srdma_qp_key(q), U64_MAX);
+		srdma_adopt_forget(q->dev, srdma_qp_key(q));
 		ret = srdma_table_add(&q->dev->qps, q);
 	}
 	if (ret)
@@ -397,6 +408,10 @@ struct srdma_qp *srdma_qp_leave(struct srdma_dev *dev, struct ib_qp *ibqp)
 		mutex_unlock(&dev->adopt_lock);
 	}
 	q = srdma_qp_find_lock(dev, ibqp);
+	if (!q && atomic_read(&dev->n_unsure)) {
+		srdma_adopt_used(dev, ibqp);
+		q = srdma_qp_find_lock(dev, ibqp);
+	}
 	if (!q)
 		return NULL;
 	set_bit(SRDMA_QP_DEAD, &q->flags);
@@ -405,6 +420,25 @@ struct srdma_qp *srdma_qp_leave(struct srdma_dev *dev, struct ib_qp *ibqp)
 	srdma_table_del(&dev->qps, q);
 	srdma_qp_unlock(q);
 	return q;
+}
+
+bool srdma_qp_drop(struct srdma_qp *q)
+{
+	bool first = srdma_qp_in_table(q);
+
+	if (first) {
+		not_unsure(q);
+		srdma_provider_detach(q);
+		srdma_table_del(&q->dev->qps, q);
+	}
+	srdma_qp_unlock(q);
+	if (!first)
+		return false;
+	trace_srdma_qp_destroy(q);
+	srdma_notify_qp(SWIFTRDMA_CMD_QP_DESTROYED_NTF, q);
+	srdma_qp_unlink(q);
+	srdma_qp_put(q);	/* the table's */
+	return true;
 }
 
 void srdma_qp_gone(struct srdma_qp *q)

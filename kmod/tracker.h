@@ -69,6 +69,11 @@ struct srdma_orig_ops {
  * @adopt_abort: no room in @left: the scan must stop
  * @left: keys of QPs whose destroy has begun while @adopting: the scan must not
  *	take them in; under @adopt_lock
+ * @learn_lock: makes one caller at a time find out what is not known of adopted QPs
+ * @unlearned: there are some without ASKED; set by anyone, before the QP's bit is cleared
+ * @learn: enforce.c is to find out, for a level is wanted of them; set by anyone
+ * @learn_at: jiffies before which no more commands are sent for that; @learn_lock
+ * @n_unsure: QPs that are UNSURE
  * @uars: struct srdma_uar by index. Readers: RCU. Writers: @uar_lock.
  * @uar_hash: the same by user context. Readers: RCU. Writers: @uar_lock.
  * @uar_lock: protects the two above; spinlock, taken inside nothing
@@ -130,6 +135,10 @@ struct srdma_dev {
 	bool adopting;
 	bool adopt_abort;
 	struct xarray left;
+	struct mutex learn_lock;	/* @learn_at */
+	bool unlearned, learn;
+	unsigned long learn_at;
+	atomic_t n_unsure;
 
 	struct xarray uars;
 	DECLARE_HASHTABLE(uar_hash, 6);
@@ -249,12 +258,13 @@ struct srdma_uar {
  *	under srdma_ctl_lock, read by anyone.
  * @value: programmed, while @set; under srdma_qp_lock(), as all that follows
  * @own: what was there before
+ * @refused: what the device refused, while @error is -EREMOTEIO
  * @error: -errno of the last attempt
  * @set: it is ours
  */
 struct srdma_path {
 	u32 want;
-	u16 value, own;
+	u16 value, own, refused;
 	s16 error;
 	bool set;
 };
@@ -265,10 +275,12 @@ struct srdma_path {
  *	that of a QP which is destroyed ends when the driver is done with it, that
  *	of one that lives longer than the tracker with the tracker's entry
  * @id: the device's
+ * @serial: ours, from 1, not reused
  */
 struct srdma_element {
 	refcount_t ref;
 	u32 id;
+	u32 serial;
 };
 
 static inline void srdma_element_put(struct srdma_element *e)
@@ -291,6 +303,11 @@ static inline void srdma_element_put(struct srdma_element *e)
  * @sure: nothing of it is still to be found out
  * @absent: enum swiftrdma_absent: else why not
  * @path: by enum srdma_path_part
+ * @syndrome: the device's reason for its last refusal of a command for this QP; what was
+ *	refused is not tried again until something changes, see provider.h
+ * @no_element: what was refused: srdma_element.serial of the one to be in, SRDMA_LEAVE: to
+ *	be in none, 0: nothing
+ * @no_class: and the class, while srdma_qp.class_error is -EREMOTEIO
  *
  * Its memory belongs to that of the QP and is as type-stable.
  */
@@ -303,9 +320,13 @@ struct srdma_qp_hw {
 	bool live, counted, ambiguous, sure;
 	u8 absent;
 	struct srdma_path path[SRDMA_PATH_PARTS];
+	u32 syndrome;
+	u32 no_element;
+	struct srdma_class no_class;
 };
 
 #define SRDMA_NO_SLOT	U32_MAX
+#define SRDMA_LEAVE	U32_MAX
 
 enum srdma_qp_flag {
 	SRDMA_QP_LOCKED,	/* srdma_qp_lock() */
@@ -319,7 +340,7 @@ enum srdma_qp_flag {
 	SRDMA_QP_APP_SQD,	/* the application itself is draining */
 	SRDMA_QP_GRH,		/* the address vector has a GRH */
 	SRDMA_QP_MARKED,	/* enforce.c has to look at it */
-	SRDMA_QP_OWN_SL,	/* its class is the traffic class, not the service level */
+	SRDMA_QP_ROCE,		/* the address vector is Ethernet's */
 	SRDMA_QP_DEVX,		/* no ib_qp: made past RDMA core */
 	SRDMA_QP_LISTED,	/* RDMA core had it in its table; adopt.c */
 	SRDMA_QP_UAR_OWNER,	/* its owner lives as long as its UAR */
@@ -496,6 +517,11 @@ int srdma_qp_insert(struct srdma_qp *q);
 void srdma_qp_link(struct srdma_qp *q);
 /* It is out of the table: uncount it. The table's reference is the caller's. */
 void srdma_qp_unlink(struct srdma_qp *q);
+/*
+ * One whose end did not pass a wrapper goes, unless somebody else has taken it out.
+ * False: somebody has. The caller has a reference and has locked it; unlocks it.
+ */
+bool srdma_qp_drop(struct srdma_qp *q);
 
 /*
  * Generations. A dump takes a new one and then reads; a change changes and then

@@ -11,6 +11,7 @@
 #include <linux/mlx5/qp.h>
 #include <rdma/ib_verbs.h>
 
+#include "enforce.h"
 #include "mlx5.h"
 
 /* What these headers do not name: a capability, and a bit of opt_param_mask. */
@@ -29,7 +30,10 @@ int srdma_mlx5_class_begin(struct srdma_qp *q)
 {
 	struct srdma_mlx5 *md = srdma_mlx5_of(q->dev);
 
-	if (!md->live_class || q->type != IB_QPT_RC || !test_bit(SRDMA_QP_OWN_SL, &q->flags))
+	if (!md->live_class || q->type != IB_QPT_RC || !srdma_qp_own_sl(q))
+		return -EOPNOTSUPP;
+	/* It was connected under another provider, which set the service level, too. */
+	if (q->sl != q->sl_asked)
 		return -EOPNOTSUPP;
 	return q->state == IB_QPS_RTS ? 0 : -EBUSY;
 }
@@ -38,12 +42,16 @@ int srdma_mlx5_class_commit(struct srdma_qp *q, const struct srdma_class *c)
 {
 	u32 in[MLX5_ST_SZ_DW(rts2rts_qp_in)] = {}, out[MLX5_ST_SZ_DW(rts2rts_qp_out)] = {};
 	void *qpc = MLX5_ADDR_OF(rts2rts_qp_in, in, qpc);
+	struct srdma_mlx5 *md = srdma_mlx5_of(q->dev);
+	u32 syndrome;
+	int ret;
 
 	MLX5_SET(rts2rts_qp_in, in, opcode, MLX5_CMD_OP_RTS2RTS_QP);
 	MLX5_SET(rts2rts_qp_in, in, qpn, q->qpn);
 	MLX5_SET(rts2rts_qp_in, in, opt_param_mask, OPT_DSCP);
 	MLX5_SET(ads, MLX5_ADDR_OF(qpc, qpc, primary_address_path), dscp, c->tclass >> 2);
-	return srdma_cmd(srdma_mlx5_of(q->dev), in, sizeof(in), out, sizeof(out));
+	ret = srdma_cmd_try(md, in, sizeof(in), out, sizeof(out), &syndrome);
+	return ret == -EREMOTEIO ? srdma_refused(md, q, "another DSCP", syndrome) : ret;
 }
 
 /* Nothing was begun. */

@@ -4,10 +4,14 @@
  * limited in number, for the firmware serves everybody's commands one by one. They
  * carry uid 0, the kernel's own.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/ktime.h>
 #include <linux/minmax.h>
+#include <linux/mlx5/qp.h>
 #include <linux/slab.h>
 
+#include "debug.h"
 #include "mlx5.h"
 
 /* A burst that takes a few ms of the firmware's time, and so many a second. */
@@ -26,6 +30,8 @@ bool srdma_cmd_may(struct srdma_mlx5 *md)
 	u64 now = ktime_get_ns(), dt;
 	bool may;
 
+	if (srdma_no_commands())
+		return false;
 	spin_lock(&md->cmd_lock);
 	dt = min_t(u64, now - md->tokens_at, NSEC_PER_SEC);
 	md->tokens = min(md->tokens + dt * RATE, (u64)BURST * NSEC_PER_SEC);
@@ -61,9 +67,32 @@ int srdma_cmd(struct srdma_mlx5 *md, void *in, int in_size, void *out, int out_s
 	return measured(md, mlx5_cmd_exec, in, in_size, out, out_size);
 }
 
-int srdma_cmd_try(struct srdma_mlx5 *md, void *in, int in_size, void *out, int out_size)
+/* Refused for what others have, or are doing, and not for what was asked. */
+static bool is_transient(u8 status)
 {
-	return measured(md, mlx5_cmd_do, in, in_size, out, out_size);
+	switch (status) {
+	case MLX5_CMD_STAT_RES_BUSY:
+	case MLX5_CMD_STAT_LIM_ERR:
+	case MLX5_CMD_STAT_NO_RES_ERR:
+		return true;
+	default:
+		return false;
+	}
+}
+
+int srdma_cmd_try(struct srdma_mlx5 *md, void *in, int in_size, void *out, int out_size,
+		  u32 *syndrome)
+{
+	int ret = measured(md, mlx5_cmd_do, in, in_size, out, out_size);
+
+	if (syndrome)
+		*syndrome = 0;
+	if (ret != -EREMOTEIO)
+		return ret;
+	/* Every answer begins alike. */
+	if (syndrome)
+		*syndrome = MLX5_GET(query_qp_out, out, syndrome);
+	return is_transient(MLX5_GET(query_qp_out, out, status)) ? -EAGAIN : ret;
 }
 
 int srdma_cmd_read_reg(struct srdma_mlx5 *md, void *in, void *out, int size, u16 reg)
@@ -73,6 +102,25 @@ int srdma_cmd_read_reg(struct srdma_mlx5 *md, void *in, void *out, int size, u16
 
 	counted(md, start);
 	return ret;
+}
+
+int srdma_refused(struct srdma_mlx5 *md, struct srdma_qp *q, const char *what, u32 syndrome)
+{
+	struct srdma_qp_hw *hw = srdma_qp_hw_make(q);
+	struct srdma_qpc qpc;
+
+	/* It may have failed, which the device knows first. */
+	if (!srdma_cmd_query_qp(md, q->qpn, &qpc) && qpc.state != IB_QPS_RTS) {
+		WRITE_ONCE(q->state, qpc.state);
+		srdma_qp_touch(q);
+		return -ENOTCONN;
+	}
+	if (!hw)
+		return -ENOMEM;
+	WRITE_ONCE(hw->syndrome, syndrome);
+	pr_warn_ratelimited("%s: QP %u: the device refuses %s, syndrome 0x%08x\n", md->dev->name,
+			    q->qpn, what, syndrome);
+	return -EREMOTEIO;
 }
 
 /*
@@ -93,33 +141,72 @@ int srdma_mlx5_mr_shift(struct srdma_dev *dev, u32 lkey)
 		return -EAGAIN;
 	MLX5_SET(query_mkey_in, in, opcode, MLX5_CMD_OP_QUERY_MKEY);
 	MLX5_SET(query_mkey_in, in, mkey_index, mlx5_mkey_to_idx(lkey));
-	ret = srdma_cmd_try(md, in, sizeof(in), out, out_size);
+	ret = srdma_cmd_try(md, in, sizeof(in), out, out_size, NULL);
 	if (!ret)
 		ret = MLX5_GET(query_mkey_out, out, memory_key_mkey_entry.log_page_size);
 	kfree(out);
 	return ret;
 }
 
+static u8 ib_state(u8 state)
+{
+	switch (state) {
+	case MLX5_QP_STATE_RST:
+		return IB_QPS_RESET;
+	case MLX5_QP_STATE_INIT:
+		return IB_QPS_INIT;
+	case MLX5_QP_STATE_RTR:
+		return IB_QPS_RTR;
+	case MLX5_QP_STATE_RTS:
+		return IB_QPS_RTS;
+	case MLX5_QP_STATE_SQER:
+		return IB_QPS_SQE;
+	case MLX5_QP_STATE_SQD:
+	case MLX5_QP_STATE_SQ_DRAINING:
+		return IB_QPS_SQD;
+	default:
+		return IB_QPS_ERR;
+	}
+}
+
+static void read_qpc(const void *c, struct srdma_qpc *qpc)
+{
+	const void *path = MLX5_ADDR_OF(qpc, c, primary_address_path);
+
+	qpc->uar_page = MLX5_GET(qpc, c, uar_page);
+	qpc->dbr_addr = MLX5_GET64(qpc, c, dbr_addr);
+	qpc->lag_port = MLX5_GET(qpc, c, lag_tx_port_affinity);
+	qpc->state = ib_state(MLX5_GET(qpc, c, state));
+	qpc->dest_qpn = MLX5_GET(qpc, c, remote_qpn);
+	qpc->udp_sport = MLX5_GET(ads, path, udp_sport);
+	qpc->port = MLX5_GET(ads, path, vhca_port_num);
+	qpc->dlid = MLX5_GET(ads, path, rlid);
+	qpc->sl = MLX5_GET(ads, path, sl);
+	qpc->dscp = MLX5_GET(ads, path, dscp);
+	qpc->eth_prio = MLX5_GET(ads, path, eth_prio);
+	qpc->grh = MLX5_GET(ads, path, grh);
+	qpc->tclass = MLX5_GET(ads, path, tclass);
+	qpc->flow_label = MLX5_GET(ads, path, flow_label);
+	qpc->hop_limit = MLX5_GET(ads, path, hop_limit);
+	qpc->sgid_index = MLX5_GET(ads, path, src_addr_index);
+	memcpy(qpc->dgid, MLX5_ADDR_OF(ads, path, rgid_rip), sizeof(qpc->dgid));
+	memcpy(qpc->dmac, MLX5_ADDR_OF(ads, path, rmac_47_32), sizeof(qpc->dmac));
+}
+
 int srdma_cmd_query_qp(struct srdma_mlx5 *md, u32 qpn, struct srdma_qpc *qpc)
 {
 	u32 in[MLX5_ST_SZ_DW(query_qp_in)] = {};
 	int out_size = MLX5_ST_SZ_BYTES(query_qp_out);
-	void *out = kzalloc(out_size, GFP_KERNEL), *c;
+	void *out = kzalloc(out_size, GFP_KERNEL);
 	int ret;
 
 	if (!out)
 		return -ENOMEM;
 	MLX5_SET(query_qp_in, in, opcode, MLX5_CMD_OP_QUERY_QP);
 	MLX5_SET(query_qp_in, in, qpn, qpn);
-	ret = srdma_cmd(md, in, sizeof(in), out, out_size);
-	if (!ret) {
-		c = MLX5_ADDR_OF(query_qp_out, out, qpc);
-		qpc->uar_page = MLX5_GET(qpc, c, uar_page);
-		qpc->dbr_addr = MLX5_GET64(qpc, c, dbr_addr);
-		qpc->lag_port = MLX5_GET(qpc, c, lag_tx_port_affinity);
-		c = MLX5_ADDR_OF(qpc, c, primary_address_path);
-		qpc->udp_sport = MLX5_GET(ads, c, udp_sport);
-	}
+	ret = srdma_cmd_try(md, in, sizeof(in), out, out_size, NULL);
+	if (!ret)
+		read_qpc(MLX5_ADDR_OF(query_qp_out, out, qpc), qpc);
 	kfree(out);
 	return ret;
 }

@@ -161,7 +161,7 @@ int srdma_record_add(struct srdma_mlx5 *md, struct srdma_qp *q, const __be32 *re
 	b = block_of(md, slot);
 	e = &b->entry[slot % SRDMA_BLOCK];
 	q->hw->slot = slot;
-	if (held)
+	if (held && test_bit(SRDMA_QP_USER, &q->flags))
 		atomic_inc(&md->held);
 	atomic_inc(&md->n_records);
 
@@ -219,7 +219,8 @@ void srdma_record_del(struct srdma_mlx5 *md, struct srdma_qp *q)
 	atomic_dec(&md->n_records);
 	if (held) {
 		put_page(held);
-		atomic_dec(&md->held);
+		if (test_bit(SRDMA_QP_USER, &q->flags))
+			atomic_dec(&md->held);
 	}
 }
 

@@ -122,7 +122,6 @@ static void mlx5_refresh(struct srdma_dev *dev)
 {
 	struct srdma_mlx5 *md = srdma_mlx5_of(dev);
 
-	srdma_mlx5_confirm(md);
 	if (md->sampling)
 		srdma_sampler_refresh(md);
 }
@@ -164,6 +163,7 @@ static const struct srdma_provider_ops mlx5_ops = {
 	.qp_created = srdma_mlx5_qp_created,
 	.qp_modify = srdma_mlx5_qp_modify,
 	.qp_modified = srdma_mlx5_qp_modified,
+	.learn = srdma_mlx5_learn,
 	.refresh = mlx5_refresh,
 	.shape = srdma_mlx5_shape,
 	.path_check = srdma_mlx5_path_check,

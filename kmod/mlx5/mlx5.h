@@ -145,6 +145,7 @@ struct srdma_mlx5_port {
  * @shapes: struct srdma_shape
  * @n_shapes: how many; anybody may read it
  * @root: the node they hang from
+ * @last_element: serial of the one that was made last
  * @has_root: there is one
  *
  * Paths (path.c):
@@ -212,7 +213,7 @@ struct srdma_mlx5 {
 	u32 congestion_level;
 
 	struct list_head shapes;
-	u32 n_shapes, root;
+	u32 n_shapes, root, last_element;
 	bool has_root;
 
 	atomic_t n_paths;
@@ -252,22 +253,40 @@ bool srdma_mlx5_detail(void);
 
 /* cmd.c: a command, measured. May sleep. */
 int srdma_cmd(struct srdma_mlx5 *md, void *in, int in_size, void *out, int out_size);
-/* One that may be refused, for the device knows first how a QP or key is: not logged. */
-int srdma_cmd_try(struct srdma_mlx5 *md, void *in, int in_size, void *out, int out_size);
+/*
+ * One that may be refused, for the device knows first how a QP or key is: not logged.
+ * -EREMOTEIO: it was, and *syndrome is the device's reason; -EAGAIN: it was, for something
+ * that passes.
+ */
+int srdma_cmd_try(struct srdma_mlx5 *md, void *in, int in_size, void *out, int out_size,
+		  u32 *syndrome);
+/*
+ * A QP, which is held, was to be in RTS, and @what was refused: -ENOTCONN: it is not in
+ * RTS any more, and its state is known now; else -EREMOTEIO: remembered and logged.
+ */
+int srdma_refused(struct srdma_mlx5 *md, struct srdma_qp *q, const char *what, u32 syndrome);
 /* A register of @size bytes, by its number. As srdma_cmd(). */
 int srdma_cmd_read_reg(struct srdma_mlx5 *md, void *in, void *out, int size, u16 reg);
 /* May one more be sent for a reader's sake? */
 bool srdma_cmd_may(struct srdma_mlx5 *md);
 void srdma_cmd_init(struct srdma_mlx5 *md);
 
-/* What QUERY_QP says of a QP. */
+/* What QUERY_QP says of a QP; @state is enum ib_qp_state. */
 struct srdma_qpc {
 	u32 uar_page;
 	u64 dbr_addr;
 	u16 udp_sport;
 	u8 lag_port;
+	u8 state;
+	u32 dest_qpn;
+	u8 port, sl, dscp, eth_prio, tclass, hop_limit, sgid_index;
+	bool grh;
+	u16 dlid;
+	u32 flow_label;
+	u8 dgid[16], dmac[6];
 };
 
+/* As srdma_cmd_try(). */
 int srdma_cmd_query_qp(struct srdma_mlx5 *md, u32 qpn, struct srdma_qpc *qpc);
 
 /* srdma_provider_ops. */
@@ -281,8 +300,7 @@ void srdma_mlx5_qp_modify(struct srdma_qp *q, const struct ib_qp_attr *attr, int
 void srdma_mlx5_qp_modified(struct srdma_qp *q, const struct ib_qp_attr *attr, int mask,
 			    int ret);
 void srdma_mlx5_detach(struct srdma_qp *q);
-/* Find out of every QP what is not known yet, as far as commands may be sent. */
-void srdma_mlx5_confirm(struct srdma_mlx5 *md);
+u32 srdma_mlx5_learn(struct srdma_dev *dev);
 
 /*
  * dbrec.c. The QP is held (srdma_qp_lock()), or nobody knows it yet. add(): begin

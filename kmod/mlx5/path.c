@@ -85,7 +85,7 @@ static int query(struct srdma_mlx5 *md, const struct srdma_qp *q, enum srdma_pat
 	return ret;
 }
 
-static int program(struct srdma_mlx5 *md, const struct srdma_qp *q, enum srdma_path_part part,
+static int program(struct srdma_mlx5 *md, struct srdma_qp *q, enum srdma_path_part part,
 		   u16 value)
 {
 	u32 in[MLX5_ST_SZ_DW(rts2rts_qp_in) + TAIL_BYTES / 4] = {};
@@ -93,6 +93,8 @@ static int program(struct srdma_mlx5 *md, const struct srdma_qp *q, enum srdma_p
 	void *qpc = MLX5_ADDR_OF(rts2rts_qp_in, in, qpc);
 	u32 out[MLX5_ST_SZ_DW(rts2rts_qp_out)] = {};
 	__be32 *tail = (void *)in + at;
+	u32 syndrome;
+	int ret;
 
 	MLX5_SET(rts2rts_qp_in, in, opcode, MLX5_CMD_OP_RTS2RTS_QP);
 	MLX5_SET(rts2rts_qp_in, in, qpn, q->qpn);
@@ -103,7 +105,10 @@ static int program(struct srdma_mlx5 *md, const struct srdma_qp *q, enum srdma_p
 		MLX5_SET(rts2rts_qp_in, in, opt_param_mask, MLX5_QP_OPTPAR_LAG_TX_AFF);
 		MLX5_SET(qpc, qpc, lag_tx_port_affinity, value);
 	}
-	return srdma_cmd(md, in, at + TAIL_BYTES, out, sizeof(out));
+	ret = srdma_cmd_try(md, in, at + TAIL_BYTES, out, sizeof(out), &syndrome);
+	return ret == -EREMOTEIO ? srdma_refused(md, q, part == SRDMA_PATH_SPORT ?
+						 "another UDP source port" : "another LAG port",
+						 syndrome) : ret;
 }
 
 static void now_set(struct srdma_mlx5 *md, struct srdma_path *p, bool set)
@@ -125,13 +130,16 @@ static int change(struct srdma_mlx5 *md, struct srdma_qp *q, enum srdma_path_par
 	if (!ret)
 		ret = program(md, q, part, value);
 	if (ret) {
+		p->refused = value;
 		WRITE_ONCE(p->error, ret);
+		srdma_qp_touch(q);
 		return ret;
 	}
 	is = p->own;
 	ret = query(md, q, part, &is);
 	if (!ret && is != value)
 		ret = -EIO;
+	p->refused = value;
 	WRITE_ONCE(p->error, ret);
 	WRITE_ONCE(p->value, is);
 	/* Whatever it is now, it is to be taken back. */
@@ -155,6 +163,10 @@ static u32 settle(struct srdma_mlx5 *md, struct srdma_qp *q)
 			continue;
 		/* Before, it has none yet, and is looked at again when it gets there. */
 		if (test_bit(SRDMA_QP_HAS_STATE, &q->flags) && q->state != IB_QPS_RTS)
+			continue;
+		/* What the device would not do it would not do again. */
+		if ((p->error == -EREMOTEIO || p->error == -EIO) && !srdma_giving_back(md->dev) &&
+		    p->refused == (want ? srdma_path_value(want) : p->own))
 			continue;
 		ret = change(md, q, part, p, want);
 		left += ret == -ENOMEM || ret == -EAGAIN;

@@ -18,6 +18,7 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/mlx5-abi.h>
 
+#include "adopt.h"
 #include "enforce.h"
 #include "find.h"
 #include "mlx5.h"
@@ -48,6 +49,12 @@ static bool has_send_queue(const struct srdma_qp *q)
 	default:
 		return true;
 	}
+}
+
+/* The special QPs have other numbers in the device. */
+static bool has_number(const struct srdma_qp *q)
+{
+	return q->type != IB_QPT_SMI && q->type != IB_QPT_GSI;
 }
 
 /* Nothing of it is to be asked any more. */
@@ -109,6 +116,8 @@ static void count_user(struct srdma_mlx5 *md, struct srdma_qp *q, u64 addr)
 static void count_dma(struct srdma_mlx5 *md, struct srdma_qp *q, u64 dma)
 {
 	bool user = test_bit(SRDMA_QP_USER, &q->flags);
+	/* The kernel's own stays as long as its QP, which an UNSURE one may have survived. */
+	bool hold = user || test_bit(SRDMA_QP_UNSURE, &q->flags);
 	struct iommu_domain *domain = iommu_get_domain_for_dev(md->core->device);
 	struct page *page;
 
@@ -122,11 +131,11 @@ static void count_dma(struct srdma_mlx5 *md, struct srdma_qp *q, u64 dma)
 	}
 	/* The QP is held, so it lives, and so its driver holds the page. */
 	page = pfn_to_page(PHYS_PFN(dma));
-	if (PageHighMem(page) || (user && !get_page_unless_zero(compound_head(page)))) {
+	if (PageHighMem(page) || (hold && !get_page_unless_zero(compound_head(page)))) {
 		never_counted(q->hw, SWIFTRDMA_ABSENT_NO_PAGE);
 		return;
 	}
-	count(md, q, page, user, offset_in_page(dma), true, SRDMA_ENTRY_ON);
+	count(md, q, page, hold, offset_in_page(dma), true, SRDMA_ENTRY_ON);
 }
 
 static bool read_request(struct mlx5_ib_create_qp *req, const struct ib_qp_init_attr *attr,
@@ -179,6 +188,16 @@ void srdma_mlx5_qp_modify(struct srdma_qp *q, const struct ib_qp_attr *attr, int
 		srdma_record_state(srdma_mlx5_of(q->dev), q, SRDMA_ENTRY_OFF);
 }
 
+/* In another state the device may take what it has refused. */
+static void forget_refusals(struct srdma_qp_hw *hw)
+{
+	int part;
+
+	WRITE_ONCE(hw->no_element, 0);
+	for (part = 0; part < SRDMA_PATH_PARTS; part++)
+		WRITE_ONCE(hw->path[part].error, 0);
+}
+
 void srdma_mlx5_qp_modified(struct srdma_qp *q, const struct ib_qp_attr *attr, int mask, int ret)
 {
 	struct srdma_mlx5 *md = srdma_mlx5_of(q->dev);
@@ -193,6 +212,7 @@ void srdma_mlx5_qp_modified(struct srdma_qp *q, const struct ib_qp_attr *attr, i
 	}
 	if (attr->qp_state == IB_QPS_RESET)
 		srdma_path_lost(md, q);
+	forget_refusals(srdma_qp_hw(q));
 	if (attr->qp_state == IB_QPS_INIT)
 		srdma_record_state(md, q, SRDMA_ENTRY_IDLE);
 	else if (attr->qp_state == IB_QPS_RTS)
@@ -212,33 +232,74 @@ void srdma_mlx5_detach(struct srdma_qp *q)
 		return;
 	srdma_record_del(md, q);
 	srdma_path_lost(md, q);
+	forget_refusals(hw);
+	if (q->class_error == -EREMOTEIO)
+		q->class_error = 0;
 	if (hw->sure) {
 		hw->sure = false;
 		atomic_dec(&md->n_sure);
 	}
 }
 
-/* A command's worth of knowledge about a QP, which is held and alive. */
-static void confirm(struct srdma_mlx5 *md, struct srdma_qp *q)
+/* State, address and class, as the driver would have given them to the NIC. */
+static void learn(struct srdma_qp *q, const struct srdma_qpc *qpc)
 {
+	struct ib_qp_attr attr = {
+		.qp_state = qpc->state,
+		.port_num = qpc->port,
+		.dest_qp_num = qpc->dest_qpn,
+	};
+	struct rdma_ah_attr *ah = &attr.ah_attr;
+	bool port = rdma_is_port_valid(q->dev->ibdev, qpc->port);
+	bool roce = port && rdma_port_get_link_layer(q->dev->ibdev, qpc->port) ==
+			    IB_LINK_LAYER_ETHERNET;
+
+	ah->type = roce ? RDMA_AH_ATTR_TYPE_ROCE : RDMA_AH_ATTR_TYPE_IB;
+	rdma_ah_set_sl(ah, roce ? qpc->eth_prio : qpc->sl);
+	rdma_ah_set_dlid(ah, qpc->dlid);
+	if (roce || qpc->grh) {
+		/* What a live change has written is the DSCP alone. */
+		rdma_ah_set_grh(ah, NULL, qpc->flow_label, qpc->sgid_index, qpc->hop_limit,
+				roce ? qpc->dscp << 2 | (qpc->tclass & 3) : qpc->tclass);
+		rdma_ah_set_dgid_raw(ah, (void *)qpc->dgid);
+	}
+	if (roce)
+		memcpy(ah->roce.dmac, qpc->dmac, sizeof(ah->roce.dmac));
+	/* A QP that has no port yet has no address either. */
+	if (port || qpc->state < IB_QPS_RTR || qpc->state == IB_QPS_ERR)
+		srdma_enforce_adopt(q, &attr);
+}
+
+/* A command's worth of knowledge about a QP, which is held. False: not all of it now. */
+static bool confirm(struct srdma_mlx5 *md, struct srdma_qp *q)
+{
+	bool old = srdma_qp_unlearned(q), idle = old && srdma_adopt_idle(q);
 	struct srdma_qp_hw *hw = srdma_qp_hw_make(q);
 	struct srdma_qpc qpc;
+	int ret;
 	u8 kind;
 
 	if (!hw)
-		return;
+		return true;
 	if (!md->sampling)
 		never_counted(hw, SWIFTRDMA_ABSENT_OFF);
-	if (!has_send_queue(q)) {
+	if (!has_send_queue(q) && !old) {
 		never_counted(hw, SWIFTRDMA_ABSENT_NO_QUEUE);
 		be_sure(md, hw);
-		return;
+		return true;
 	}
-	if (srdma_cmd_query_qp(md, q->qpn, &qpc)) {
-		if (!hw->counted)
-			never_counted(hw, SWIFTRDMA_ABSENT_REFUSED);
+	ret = has_number(q) ? srdma_cmd_query_qp(md, q->qpn, &qpc) : -EOPNOTSUPP;
+	if (idle)
+		set_bit(SRDMA_QP_ASKED, &q->flags);
+	if (idle && !ret)
+		learn(q, &qpc);
+	if (!has_send_queue(q))
+		never_counted(hw, SWIFTRDMA_ABSENT_NO_QUEUE);
+	else if (ret && !hw->counted)
+		never_counted(hw, SWIFTRDMA_ABSENT_REFUSED);
+	if (!has_send_queue(q) || ret || hw->sure) {
 		be_sure(md, hw);
-		return;
+		return idle || !old;
 	}
 	kind = !test_bit(SRDMA_QP_USER, &q->flags) ? SWIFTRDMA_UAR_KIND_KERNEL :
 	       test_bit(SRDMA_QP_ADOPTED, &q->flags) ? SWIFTRDMA_UAR_KIND_HW :
@@ -249,38 +310,61 @@ static void confirm(struct srdma_mlx5 *md, struct srdma_qp *q)
 	else if (md->sampling)
 		count_dma(md, q, qpc.dbr_addr);
 	be_sure(md, hw);
+	return idle || !old;
 }
 
+/* All that there is to be known is. Of those made past RDMA core there is nothing. */
 static bool is_sure(const struct srdma_qp *q)
 {
 	const struct srdma_qp_hw *hw = srdma_qp_hw(q);
 
-	return hw && READ_ONCE(hw->sure);
+	return test_bit(SRDMA_QP_DEVX, &q->flags) ||
+	       (hw && READ_ONCE(hw->sure) && !srdma_qp_unlearned(q));
 }
 
-void srdma_mlx5_confirm(struct srdma_mlx5 *md)
+/* 1: not all of it now. One that is UNSURE may have gone: the device knows, or does not. */
+static u32 confirm_one(struct srdma_mlx5 *md, struct srdma_qp *q, bool *may)
 {
-	struct srdma_walk w = SRDMA_WALK(&md->dev->qps, 0);
+	u32 left = 1;
+
+	if (is_sure(q))
+		return 0;
+	if (!*may || !srdma_qp_trylock(q))	/* its application has it: next time */
+		return left;
+	if ((test_bit(SRDMA_QP_DEAD, &q->flags) && !test_bit(SRDMA_QP_UNSURE, &q->flags)) ||
+	    is_sure(q)) {
+		left = 0;
+	} else {
+		*may = !has_number(q) || srdma_cmd_may(md);
+		if (*may)
+			left = !confirm(md, q);
+	}
+	srdma_qp_unlock(q);
+	return left;
+}
+
+u32 srdma_mlx5_learn(struct srdma_dev *dev)
+{
+	struct srdma_walk w = SRDMA_WALK(&dev->qps, 0);
+	struct srdma_mlx5 *md = srdma_mlx5_of(dev);
 	struct srdma_qp *q;
 	bool may = true;
+	u32 left = 0;
 
-	/* Of those made past RDMA core there is nothing to be asked. */
-	if (atomic_read(&md->n_sure) + atomic_read(&md->dev->n_devx) >=
-		    atomic_read(&md->dev->n_qps) ||
-	    !mutex_trylock(&md->confirm_lock))
-		return;
+	if (!READ_ONCE(dev->unlearned) &&
+	    atomic_read(&md->n_sure) + atomic_read(&dev->n_devx) >= atomic_read(&dev->n_qps))
+		return 0;
+	if (!mutex_trylock(&md->confirm_lock))
+		return 1;
+	WRITE_ONCE(dev->unlearned, false);
+	smp_mb();	/* then the QPs: who clears ASKED sets it before that */
 	while (may && (q = srdma_walk_get(&w))) {
-		/* Its application has it: next time. */
-		if (!is_sure(q) && srdma_qp_trylock(q)) {
-			if (!test_bit(SRDMA_QP_DEAD, &q->flags) && !is_sure(q)) {
-				may = !has_send_queue(q) || srdma_cmd_may(md);
-				if (may)
-					confirm(md, q);
-			}
-			srdma_qp_unlock(q);
-		}
+		left += confirm_one(md, q, &may);
 		srdma_qp_put(q);
 		cond_resched();
 	}
+	if (left)
+		WRITE_ONCE(dev->unlearned, true);
 	mutex_unlock(&md->confirm_lock);
+	return left;
 }

@@ -3,8 +3,8 @@
  * Rates and weights of jobs: a scheduling element for each job that has one in
  * force, and its QPs bound to that, live. All of it is made, changed and taken down
  * by one pass that compares what is with what should be; it is enforce.c's work,
- * one at a time, and it is tried again until it is done. A QP that is destroyed, or
- * whose process is, leaves its element by itself.
+ * one at a time, and it is tried again until it is done, or the device has refused it. A
+ * QP that is destroyed, or whose process is, leaves its element by itself.
  *
  * An element cannot go before all QPs have left it, those in a state of error and
  * those whose destruction is under way included. The device would refuse, and
@@ -41,10 +41,13 @@
  * struct srdma_shape - a job's element
  * @node: in srdma_mlx5.shapes
  * @job: id
- * @element: with a reference
- * @mbps: as programmed; 0: no limit
- * @share: as programmed; 0: the default
+ * @element: with a reference; NULL: the device has refused to make one
+ * @mbps: as last asked for; 0: no limit
+ * @share: the same; 0: the default
+ * @error: -errno of that; what was refused is not asked for again
+ * @syndrome: the device's reason
  * @wanted: in force
+ * @kept: the device has refused to end it
  */
 struct srdma_shape {
 	struct list_head node;
@@ -52,7 +55,9 @@ struct srdma_shape {
 	u32 job;
 	u32 mbps;
 	u32 share;
-	bool wanted;
+	int error;
+	u32 syndrome;
+	bool wanted, kept;
 };
 
 bool srdma_sched_can(struct srdma_mlx5 *md)
@@ -77,7 +82,7 @@ static void fill(void *ctx, u8 type, u32 parent, u32 mbps, u32 share)
 }
 
 static int element_create(struct srdma_mlx5 *md, u8 type, u32 parent, u32 mbps, u32 share,
-			  u32 *id)
+			  u32 *id, u32 *syndrome)
 {
 	u32 in[MLX5_ST_SZ_DW(create_scheduling_element_in)] = {};
 	u32 out[MLX5_ST_SZ_DW(create_scheduling_element_out)] = {};
@@ -89,12 +94,12 @@ static int element_create(struct srdma_mlx5 *md, u8 type, u32 parent, u32 mbps, 
 		 SCHEDULING_HIERARCHY_NIC);
 	fill(MLX5_ADDR_OF(create_scheduling_element_in, in, scheduling_context), type, parent,
 	     mbps, share);
-	ret = srdma_cmd(md, in, sizeof(in), out, sizeof(out));
+	ret = srdma_cmd_try(md, in, sizeof(in), out, sizeof(out), syndrome);
 	*id = MLX5_GET(create_scheduling_element_out, out, scheduling_element_id);
 	return ret;
 }
 
-static int element_modify(struct srdma_mlx5 *md, u32 id, u32 mbps, u32 share)
+static int element_modify(struct srdma_mlx5 *md, u32 id, u32 mbps, u32 share, u32 *syndrome)
 {
 	u32 in[MLX5_ST_SZ_DW(modify_scheduling_element_in)] = {};
 	u32 out[MLX5_ST_SZ_DW(modify_scheduling_element_out)] = {};
@@ -109,29 +114,36 @@ static int element_modify(struct srdma_mlx5 *md, u32 id, u32 mbps, u32 share)
 		 MODIFY_SCHEDULING_ELEMENT_IN_MODIFY_BITMASK_MAX_AVERAGE_BW);
 	fill(MLX5_ADDR_OF(modify_scheduling_element_in, in, scheduling_context),
 	     SCHEDULING_CONTEXT_ELEMENT_TYPE_QUEUE_GROUP, md->root, mbps, share);
-	return srdma_cmd(md, in, sizeof(in), out, sizeof(out));
+	return srdma_cmd_try(md, in, sizeof(in), out, sizeof(out), syndrome);
 }
 
 static int element_destroy(struct srdma_mlx5 *md, u32 id)
 {
 	u32 in[MLX5_ST_SZ_DW(destroy_scheduling_element_in)] = {};
 	u32 out[MLX5_ST_SZ_DW(destroy_scheduling_element_out)] = {};
+	u32 syndrome;
+	int ret;
 
 	MLX5_SET(destroy_scheduling_element_in, in, opcode,
 		 MLX5_CMD_OP_DESTROY_SCHEDULING_ELEMENT);
 	MLX5_SET(destroy_scheduling_element_in, in, scheduling_hierarchy,
 		 SCHEDULING_HIERARCHY_NIC);
 	MLX5_SET(destroy_scheduling_element_in, in, scheduling_element_id, id);
-	return srdma_cmd(md, in, sizeof(in), out, sizeof(out));
+	ret = srdma_cmd_try(md, in, sizeof(in), out, sizeof(out), &syndrome);
+	if (ret == -EREMOTEIO)
+		pr_warn_ratelimited("%s: the device does not let go of scheduling element %u, syndrome 0x%08x\n",
+				    md->dev->name, id, syndrome);
+	return ret;
 }
 
 /* Into an element, 0: into none. */
-static int bind(struct srdma_mlx5 *md, const struct srdma_qp *q, u32 element)
+static int bind(struct srdma_mlx5 *md, struct srdma_qp *q, u32 element)
 {
 	size_t size = MLX5_ST_SZ_BYTES(rts2rts_qp_in), at = MLX5_BYTE_OFF(rts2rts_qp_in, qpc) +
 		      MLX5_ST_SZ_BYTES(qpc);
 	u32 out[MLX5_ST_SZ_DW(rts2rts_qp_out)] = {};
 	__be32 *in, *tail;
+	u32 syndrome;
 	int ret;
 
 	/* The standard command already ends after the first eight of these bytes or more. */
@@ -145,9 +157,12 @@ static int bind(struct srdma_mlx5 *md, const struct srdma_qp *q, u32 element)
 	tail = (void *)in + at;
 	tail[EXT_MASK_DWORD] = cpu_to_be32(OPT_QOS_GROUP);
 	tail[EXT_DWORD + EXT_GROUP] = cpu_to_be32(element);
-	ret = srdma_cmd_try(md, in, at + EXT_DWORD * sizeof(*in) + EXT_BYTES, out, sizeof(out));
+	ret = srdma_cmd_try(md, in, at + EXT_DWORD * sizeof(*in) + EXT_BYTES, out, sizeof(out),
+			    &syndrome);
 	kfree(in);
-	return ret;
+	return ret == -EREMOTEIO ? srdma_refused(md, q, element ? "a scheduling element" :
+						 "to take it out of a scheduling element",
+						 syndrome) : ret;
 }
 
 static struct srdma_shape *shape_find(struct srdma_mlx5 *md, u32 job)
@@ -160,51 +175,83 @@ static struct srdma_shape *shape_find(struct srdma_mlx5 *md, u32 job)
 	return NULL;
 }
 
-/* The first element needs a node to hang from. */
-static int shape_new(struct srdma_mlx5 *md, u32 job, u32 mbps, u32 share)
+static struct srdma_shape *shape_new(struct srdma_mlx5 *md, u32 job)
 {
 	struct srdma_shape *s = kzalloc(sizeof(*s), GFP_KERNEL);
+
+	if (!s)
+		return NULL;
+	s->job = job;
+	list_add(&s->node, &md->shapes);
+	WRITE_ONCE(md->n_shapes, md->n_shapes + 1);
+	return s;
+}
+
+static void shape_free(struct srdma_mlx5 *md, struct srdma_shape *s)
+{
+	list_del(&s->node);
+	WRITE_ONCE(md->n_shapes, md->n_shapes - 1);
+	srdma_element_put(s->element);
+	kfree(s);
+}
+
+/* The first element needs a node to hang from. */
+static int shape_make(struct srdma_mlx5 *md, struct srdma_shape *s, u32 mbps, u32 share)
+{
 	struct srdma_element *e = kzalloc(sizeof(*e), GFP_KERNEL);
-	int ret = s && e ? 0 : -ENOMEM;
+	int ret = e ? 0 : -ENOMEM;
 
 	if (!ret && !md->has_root)
-		ret = element_create(md, SCHEDULING_CONTEXT_ELEMENT_TYPE_TSAR, 0, 0, 0, &md->root);
+		ret = element_create(md, SCHEDULING_CONTEXT_ELEMENT_TYPE_TSAR, 0, 0, 0, &md->root,
+				     &s->syndrome);
 	md->has_root |= !ret;
 	if (!ret)
 		ret = element_create(md, SCHEDULING_CONTEXT_ELEMENT_TYPE_QUEUE_GROUP, md->root,
-				     mbps, share, &e->id);
+				     mbps, share, &e->id, &s->syndrome);
 	if (ret) {
 		kfree(e);
-		kfree(s);
 		return ret;
 	}
 	refcount_set(&e->ref, 1);
+	e->serial = ++md->last_element;
 	s->element = e;
-	s->job = job;
-	s->mbps = mbps;
-	s->share = share;
-	s->wanted = true;
-	list_add(&s->node, &md->shapes);
-	WRITE_ONCE(md->n_shapes, md->n_shapes + 1);
 	return 0;
 }
 
-static int shape_want(struct srdma_mlx5 *md, u32 job, u32 mbps, u32 share)
+/* -errno: to be tried again. What the device refuses is in *@s. */
+static int shape_want(struct srdma_mlx5 *md, struct srdma_shape *s, u32 mbps, u32 share)
 {
-	struct srdma_shape *s = shape_find(md, job);
-	int ret;
-
-	if (!s)
-		return shape_new(md, job, mbps, share);
 	s->wanted = true;
-	if (s->mbps == mbps && s->share == share)
+	s->kept = false;
+	if (s->mbps == mbps && s->share == share && (s->element || s->error == -EREMOTEIO))
 		return 0;
-	ret = element_modify(md, s->element->id, mbps, share);
-	if (!ret) {
-		s->mbps = mbps;
-		s->share = share;
+	s->error = s->element ? element_modify(md, s->element->id, mbps, share, &s->syndrome) :
+				shape_make(md, s, mbps, share);
+	if (s->error && s->error != -EREMOTEIO) {
+		pr_warn_ratelimited("%s: no scheduling element for job %u: %d\n", md->dev->name,
+				    s->job, s->error);
+		return s->error;
 	}
-	return ret;
+	s->mbps = mbps;
+	s->share = share;
+	if (s->error)
+		pr_warn_ratelimited("%s: the device refuses %u Mbit/s, share %u for job %u, syndrome 0x%08x\n",
+				    md->dev->name, mbps, share, s->job, s->syndrome);
+	return 0;
+}
+
+/* What became of that, for the results. */
+static void tell_job(struct srdma_dev *dev, unsigned long id, int error, u32 syndrome)
+{
+	struct srdma_job_dev *jd;
+
+	rcu_read_lock();
+	jd = xa_load(&dev->jobs, id);
+	if (jd && READ_ONCE(jd->shape_error) != error) {
+		WRITE_ONCE(jd->shape_syndrome, syndrome);
+		WRITE_ONCE(jd->shape_error, error);
+	}
+	rcu_read_unlock();
 }
 
 /* What leases say of every job on this device. */
@@ -216,7 +263,6 @@ static u32 want_all(struct srdma_mlx5 *md)
 	unsigned long id = 0;
 	u32 left = 0, share;
 	u64 rate;
-	int ret;
 
 	list_for_each_entry(s, &md->shapes, node)
 		s->wanted = false;
@@ -230,14 +276,15 @@ static u32 want_all(struct srdma_mlx5 *md)
 		rcu_read_unlock();
 		if (!jd)
 			return left;
-		if (!rate && !share)
+		if (!rate && !share) {
+			tell_job(dev, id, 0, 0);
 			continue;
-		ret = shape_want(md, id, div_u64(rate + MBIT - 1, MBIT), share);
-		if (ret) {
-			pr_warn_ratelimited("%s: no scheduling element for job %lu: %d\n",
-					    dev->name, id, ret);
-			left++;
 		}
+		s = shape_find(md, id) ?: shape_new(md, id);
+		if (!s || shape_want(md, s, div_u64(rate + MBIT - 1, MBIT), share))
+			left++;
+		if (s)
+			tell_job(dev, id, s->error, s->syndrome);
 	}
 }
 
@@ -260,18 +307,29 @@ static u32 place(struct srdma_mlx5 *md, struct srdma_qp *q)
 {
 	bool known = test_bit(SRDMA_QP_HAS_STATE, &q->flags);
 	struct srdma_element *want = element_of(md, q);
+	u32 serial = want ? want->serial : SRDMA_LEAVE;
 	struct srdma_qp_hw *hw = srdma_qp_hw(q);
+	int ret;
 
 	if (!hw && want)
 		hw = srdma_qp_hw_make(q);
 	if (!hw || hw->element == want)
 		return 0;
+	/* What was refused is not asked for again, but to be let out for the last time. */
+	if (hw->no_element == serial && !srdma_giving_back(md->dev))
+		return 0;
 	/* One that is not there yet comes back when it is. */
 	if (known && q->state != IB_QPS_RTS)
 		return hw->element && q->state != IB_QPS_ERR;
 	/* Whether an old QP is in RTS, only the device knows. */
-	if (bind(md, q, want ? want->id : 0))
-		return known;
+	ret = bind(md, q, want ? want->id : 0);
+	if (ret == -EREMOTEIO) {
+		WRITE_ONCE(hw->no_element, serial);
+		srdma_qp_touch(q);
+	}
+	if (ret)
+		return known && ret != -EREMOTEIO && ret != -ENOTCONN;
+	WRITE_ONCE(hw->no_element, 0);
 	srdma_element_put(hw->element);
 	if (want)
 		refcount_inc(&want->ref);
@@ -300,25 +358,36 @@ static u32 place_all(struct srdma_mlx5 *md)
 	return left;
 }
 
-/* Elements that nobody wants, and the node when it bears none. */
-static u32 drop_all(struct srdma_mlx5 *md)
+/* An element that nobody wants. False: it is to be tried again. */
+static bool drop(struct srdma_mlx5 *md, struct srdma_shape *s)
+{
+	int ret = 0;
+
+	if (s->element && refcount_read(&s->element->ref) > 1)
+		return false;
+	if (s->element)
+		ret = element_destroy(md, s->element->id);
+	if (ret == -EREMOTEIO) {
+		s->kept = true;
+		return true;
+	}
+	if (!ret)
+		shape_free(md, s);
+	return !ret;
+}
+
+/*
+ * Elements that nobody wants, and the node when it bears none. With @last also those
+ * that the device has refused to end.
+ */
+static u32 drop_all(struct srdma_mlx5 *md, bool last)
 {
 	struct srdma_shape *s, *next;
 	u32 left = 0;
 
-	list_for_each_entry_safe(s, next, &md->shapes, node) {
-		if (s->wanted)
-			continue;
-		if (refcount_read(&s->element->ref) > 1 ||
-		    element_destroy(md, s->element->id)) {
-			left++;
-			continue;
-		}
-		list_del(&s->node);
-		WRITE_ONCE(md->n_shapes, md->n_shapes - 1);
-		srdma_element_put(s->element);
-		kfree(s);
-	}
+	list_for_each_entry_safe(s, next, &md->shapes, node)
+		if (!s->wanted && (!s->kept || last))
+			left += !drop(md, s);
 	if (md->has_root && list_empty(&md->shapes))
 		md->has_root = element_destroy(md, md->root);
 	return left;
@@ -335,7 +404,7 @@ u32 srdma_mlx5_shape(struct srdma_dev *dev)
 	if (list_empty(&md->shapes))
 		return left;
 	left += place_all(md);
-	return left + drop_all(md);
+	return left + drop_all(md, false);
 }
 
 /*
@@ -348,7 +417,8 @@ void srdma_sched_exit(struct srdma_mlx5 *md)
 
 	list_for_each_entry(s, &md->shapes, node)
 		s->wanted = false;
-	if (drop_all(md))
+	drop_all(md, true);
+	if (!list_empty(&md->shapes))
 		pr_warn("%s: %u scheduling elements are left, QPs in error hold them\n",
 			md->dev->name, md->n_shapes);
 	list_for_each_entry_safe(s, next, &md->shapes, node) {

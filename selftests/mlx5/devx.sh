@@ -75,11 +75,12 @@ is "nothing of them can be changed" "$?" 1
 like "... and that is said" "$say" 'made past RDMA core \(DEVX\): nothing of this QP can be changed'
 
 like "nor by a job's action" "$(swiftrdma action set job kv level 3 for 60s 2>&1)" \
-	'qps 4 qps_done 1 .* qps_unsupported 3 error EOPNOTSUPP'
+	'qps 4 qps_done 0 .* qps_unsupported 3 qps_unconnected 1 .* error EOPNOTSUPP'
 told() {
-	swiftrdma -j action show | jq -c '.[] | [.qps, .qps_done, .qps_unsupported]'
+	swiftrdma -j action show | jq -c '.[] | select(.kind == "override") |
+		[.qps, .qps_done, .qps_unsupported, .qps_unconnected]'
 }
-check "... which says so" wait_for 30 eval '[ "$(told)" = "[4,1,3]" ]'
+check "... which says so" wait_for 30 eval '[ "$(told)" = "[4,0,3,1]" ]'
 is "... and no level is shown" "$(devx 'map(.level) | unique | tojson')" "[null]"
 swiftrdma action clear all >/dev/null
 

@@ -3,6 +3,7 @@
  * qpsh: does with QPs what each line of its stdin says, and answers with one:
  *
  *	create [N]			qp QPN..., or: error ERRNO
+ *	ud				qp QPN, a UD QP that may send
  *	take QPN init|rtr|rts [TCLASS [SL]]	ok (connected to itself)
  *	class QPN			class TCLASS, as ibv_query_qp() has it (rxe
  *					keeps no SL)
@@ -60,6 +61,42 @@ static void create(const char *args)
 		qps[n_qps++] = qp;
 		printf("qp %u%s", qp->qp_num, n > 1 ? " " : "\n");
 	}
+}
+
+static struct ibv_qp *make_ud(void)
+{
+	struct ibv_qp_init_attr init = {
+		.send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_UD,
+		.cap = { .max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1 },
+	};
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = 1 };
+	struct ibv_qp *qp = ibv_create_qp(dev.pd, &init);
+
+	if (!qp)
+		return NULL;
+	if (!ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+			   IBV_QP_QKEY)) {
+		attr.qp_state = IBV_QPS_RTR;
+		if (!ibv_modify_qp(qp, &attr, IBV_QP_STATE)) {
+			attr.qp_state = IBV_QPS_RTS;
+			if (!ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN))
+				return qp;
+		}
+	}
+	ibv_destroy_qp(qp);
+	return NULL;
+}
+
+static void ud(void)
+{
+	struct ibv_qp *qp = n_qps < QPS_MAX ? make_ud() : NULL;
+
+	if (!qp) {
+		error(errno);
+		return;
+	}
+	qps[n_qps++] = qp;
+	printf("qp %u\n", qp->qp_num);
 }
 
 static void *create_here(void *args)
@@ -122,6 +159,10 @@ static int obey(const char *line)
 			create_in_thread(line + at);
 		else
 			create(line + at);
+		return 0;
+	}
+	if (!strcmp(word, "ud")) {
+		ud();
 		return 0;
 	}
 	sscanf(line + at, "%u %15s %u %u", &qpn, state, &tclass, &sl);

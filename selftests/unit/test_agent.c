@@ -778,7 +778,7 @@ static void test_release_lost(void **state)
 		.knob = SWIFTRDMA_KNOB_LEVEL, .has_dev = true, .qpn = 17,
 		.error = -EBUSY,
 	};
-	says(lose_events(), "result (batch 7/0): job kv: job.level released: 2 QPs, 1 done, 1 to be tried again, 0 that cannot change while connected: ");
+	says(lose_events(), "result (batch 7/0): job kv: job.level released: 2 QPs, 1 done, 1 to be tried again, 0 that cannot change: ");
 	assert_int_equal(agent.n_due, 0);
 	fake.n_held = 0;
 	agent_due_add(&agent, 8, 1);

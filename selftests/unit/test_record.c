@@ -458,7 +458,7 @@ static void test_compact(void **state)
 #define GAPS_UAR 0
 #define GAPS_QP		8
 #define GAPS_STAT	8
-#define GAPS_ACTION	8
+#define GAPS_ACTION	12
 #define GAPS_DECISION	4
 #define GAPS_READING	7
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include "agent/log.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -211,16 +212,29 @@ void log_result(const struct snap_action *a, uint64_t batch, uint32_t index)
 {
 	const struct vocab_knob *k = vocab_knob(a->knob);
 	const char *knob = k ? k->name : "knob";
-	char value[32] = "released";
+	char value[32] = "released", later[40] = "", unknown[48] = "";
+	char error[64] = "";
 
 	if (!a->clear)
 		snprintf(value, sizeof(value), "= %llu",
 			 (unsigned long long)a->value);
+	if (a->qps_unconnected)
+		snprintf(later, sizeof(later), ", %u when they connect",
+			 a->qps_unconnected);
+	if (a->qps_unknown)
+		snprintf(unknown, sizeof(unknown), ", %u that are not known",
+			 a->qps_unknown);
+	if (a->error == -EREMOTEIO)
+		snprintf(error, sizeof(error),
+			 ": the device refuses it, syndrome 0x%08x",
+			 a->syndrome);
+	else if (a->error)
+		snprintf(error, sizeof(error), ": %s", strerror(-a->error));
 	log_msg(a->error ? LOG_WARNING : LOG_INFO,
-		"result (batch %llu/%u): job %s: %s %s: %u QPs, %u done, %u to be tried again, %u that cannot change while connected%s%s",
+		"result (batch %llu/%u): job %s: %s %s: %u QPs, %u done, %u to be tried again, %u that cannot change%s%s%s",
 		(unsigned long long)batch, index, a->job, knob, value, a->qps,
-		a->qps_done, a->qps_pending, a->qps_unsupported,
-		a->error ? ": " : "", a->error ? strerror(-a->error) : "");
+		a->qps_done, a->qps_pending, a->qps_unsupported, later,
+		unknown, error);
 	if (!to_json)
 		return;
 	printf("{\"event\":\"result\",\"batch\":%llu,\"index\":%u",
@@ -231,7 +245,10 @@ void log_result(const struct snap_action *a, uint64_t batch, uint32_t index)
 		printf(",\"value\":null");
 	else
 		printf(",\"value\":%llu", (unsigned long long)a->value);
-	printf(",\"qps\":%u,\"qps_done\":%u,\"qps_pending\":%u,\"qps_unsupported\":%u,\"error\":%d}\n",
+	printf(",\"qps\":%u,\"qps_done\":%u,\"qps_pending\":%u,\"qps_unsupported\":%u,\"qps_unconnected\":%u,\"qps_unknown\":%u,\"error\":%d",
 	       a->qps, a->qps_done, a->qps_pending, a->qps_unsupported,
-	       a->error);
+	       a->qps_unconnected, a->qps_unknown, a->error);
+	if (a->syndrome)
+		printf(",\"syndrome\":%u", a->syndrome);
+	puts("}");
 }

@@ -116,8 +116,11 @@ static struct snap_action released(const struct agent *a,
 		    p->knob != asked->knob ||
 		    !concerns(asked, p->job, p->dev, p->qpn))
 			continue;
-		r.error = p->error;
-		if (p->error == -EOPNOTSUPP)
+		if (p->error) {
+			r.error = p->error;
+			r.syndrome = p->syndrome;
+		}
+		if (p->error == -EOPNOTSUPP || p->error == -EREMOTEIO)
 			r.qps_unsupported++;
 		else
 			r.qps_pending++;

@@ -280,6 +280,20 @@ static bool has_failed(const struct snap_action *a)
 	return a->error && (a->qps_unsupported || !a->qps_pending);
 }
 
+static bool is_over(const struct snap_action *a)
+{
+	return !a->qps_pending && !a->qps_unknown;
+}
+
+static const char *result_word(const struct snap_action *a)
+{
+	if (has_failed(a))
+		return "failed";
+	if (!is_over(a))
+		return a->qps_pending ? "pending" : "unknown";
+	return a->qps_unconnected && !a->qps_done ? "later" : "done";
+}
+
 static void result(const struct snap_event *e, void *arg)
 {
 	struct waiting *w = arg;
@@ -294,11 +308,9 @@ static void result(const struct snap_event *e, void *arg)
 	failed = has_failed(e->action);
 	w->failed |= failed;
 	rows = action_result_rows(e->action);
-	out_event(w->cli, &w->cli->out, NULL,
-		  failed ? "failed" : e->action->qps_pending ? "pending" :
-		  "done",
-		  failed ? TONE_BAD : e->action->qps_pending ? TONE_WARN :
-		  TONE_GOOD, &rows);
+	out_event(w->cli, &w->cli->out, NULL, result_word(e->action),
+		  failed ? TONE_BAD : is_over(e->action) ? TONE_GOOD :
+		  TONE_WARN, &rows);
 }
 
 static int wait_results(struct cli *cli, int fd, struct waiting *w)

@@ -30,6 +30,8 @@ NUMBER(qps, qps)
 NUMBER(qps_done, qps_done)
 NUMBER(qps_pending, qps_pending)
 NUMBER(qps_unsupported, qps_unsupported)
+NUMBER(qps_unconnected, qps_unconnected)
+NUMBER(qps_unknown, qps_unknown)
 
 static bool is_pending(const struct snap_action *a)
 {
@@ -179,6 +181,15 @@ GETTER(error)
 	c->tone = TONE_BAD;
 }
 
+GETTER(syndrome)
+{
+	const struct snap_action *a = row;
+
+	(void)cli;
+	if (a->syndrome)
+		cell_u64(c, a->syndrome);
+}
+
 GETTER(reason)
 {
 	(void)cli;
@@ -261,8 +272,11 @@ static const struct column columns[] = {
 	{ "qps", "QPS", 0, 0, get_qps },
 	{ "qps_done", "DONE", 0, 0, get_qps_done },
 	{ "qps_pending", "PENDING", 0, 0, get_qps_pending },
-	{ "qps_unsupported", "UNSUPP", 0, 0, get_qps_unsupported },
+	{ "qps_unsupported", "CANNOT", 0, 0, get_qps_unsupported },
+	{ "qps_unconnected", "LATER", 0, 0, get_qps_unconnected },
+	{ "qps_unknown", "UNKNOWN", 0, 0, get_qps_unknown },
 	{ "error", "ERROR", SHOW_ERRNO, COL_LEFT, get_error },
+	{ "syndrome", "SYNDROME", 0, COL_DETAIL, get_syndrome },
 	{ "policy", "POLICY", 0, COL_LEFT | COL_DETAIL, get_policy },
 	{ "tick", "TICK", 0, COL_DETAIL, get_tick },
 	{ "cooldown", "COOLDOWN", SHOW_TIME, COL_DETAIL, get_cooldown },
@@ -290,7 +304,10 @@ static const struct column result_columns[] = {
 	{ "qps_done", "", 0, 0, get_qps_done },
 	{ "qps_pending", "", 0, 0, get_qps_pending },
 	{ "qps_unsupported", "", 0, 0, get_qps_unsupported },
+	{ "qps_unconnected", "", 0, 0, get_qps_unconnected },
+	{ "qps_unknown", "", 0, 0, get_qps_unknown },
 	{ "error", "", SHOW_ERRNO, 0, get_error },
+	{ "syndrome", "", 0, 0, get_syndrome },
 	{ "policy", "", 0, COL_JSON, get_policy },
 	{ "tick", "", 0, 0, get_tick },
 	{ "cooldown", "", SHOW_TIME, 0, get_cooldown },
@@ -347,8 +364,10 @@ const struct noun noun_action = {
 	"KNOB   := { level | max_qps | create_rate | bit_rate | wr_rate | weight |\n"
 	"            credits | qps | uar | udp_sport | lag_port }\n"
 	"\n"
-	"Overrides in force, and QPs whose class is not yet what it should be, with\n"
-	"the reason. set makes all the changes or none, for TIME (default 5s, at most\n"
+	"Overrides in force, with how many QPs have what they ask for (DONE), will be\n"
+	"tried again, CANNOT have it as they are, have it LATER, when they connect, or\n"
+	"are not known about; and QPs whose class is not what it should be, with the\n"
+	"reason. set makes all the changes or none, for TIME (default 5s, at most\n"
 	"1h), and says under which lease; then every QP goes back to what its\n"
 	"application asked for. Among leases the highest rank holds (default 100).\n"
 	"clear takes back what this command set, or what lease ID holds; release ends\n"

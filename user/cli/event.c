@@ -127,7 +127,8 @@ void event_show(struct cli *cli, const double *at, const struct snap_event *e)
 	case SNAP_EVENT_ACTION:
 		rows = action_result_rows(a);
 		out_event(cli, &cli->out, at, "action", a->error ? TONE_BAD :
-			  a->qps_pending ? TONE_WARN : TONE_GOOD, &rows);
+			  a->qps_pending || a->qps_unknown ? TONE_WARN :
+			  TONE_GOOD, &rows);
 		break;
 	case SNAP_EVENT_LEASE_END:
 		rows = ROWS(lease_columns, e, 1);

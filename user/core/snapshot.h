@@ -272,6 +272,8 @@ struct snap_action {
 	uint32_t lease_ttl_ms, lease_rank;
 	char lease_origin[SNAP_NAME];
 	struct snap_decision decision;
+	uint32_t qps_unconnected, qps_unknown;
+	uint32_t syndrome;	/* of the device, with -EREMOTEIO */
 };
 
 #endif /* SRDMA_CORE_SNAPSHOT_H */

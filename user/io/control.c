@@ -210,6 +210,10 @@ static const struct srdma_field action_fields[] = {
 	F(SWIFTRDMA_ACTION_A_QPS_UNSUPPORTED, U32, action, a.qps_unsupported,
 	  0),
 	N(SWIFTRDMA_ACTION_A_DECISION, 0),
+	F(SWIFTRDMA_ACTION_A_QPS_UNCONNECTED, U32, action, a.qps_unconnected,
+	  0),
+	F(SWIFTRDMA_ACTION_A_QPS_UNKNOWN, U32, action, a.qps_unknown, 0),
+	F(SWIFTRDMA_ACTION_A_SYNDROME, U32, action, a.syndrome, 0),
 };
 
 static const struct srdma_set action_set = {

@@ -92,7 +92,8 @@
 	N(t, in_force) N(t, has_value) N(t, error)			\
 	N(t, qps) N(t, qps_done) N(t, qps_pending) N(t, qps_unsupported) \
 	N(t, lease_id) N(t, lease_ttl_ms) N(t, lease_rank)		\
-	A(t, lease_origin) S(t, decision)
+	A(t, lease_origin) S(t, decision)				\
+	N(t, qps_unconnected) N(t, qps_unknown) N(t, syndrome)
 
 /* Its readings follow it. */
 #define DECISION(N, A, O, S, t)						\

@@ -158,7 +158,7 @@
  * meanwhile listed by ACTION_GET with the reason.
  *
  * %SWIFTRDMA_CMD_ACTION_GET (dump): overrides in force, and QPs whose class is
- * not yet what it should be.
+ * not what it should be.
  *
  * %SWIFTRDMA_CMD_LEVEL_GET (dump), %SWIFTRDMA_CMD_LEVEL_SET (do): the table
  * that says what a class level means on the wire. SET takes one or more
@@ -1032,7 +1032,8 @@ enum swiftrdma_knob {
  * enum swiftrdma_action_kind - what an entry of ACTION_GET stands for
  * @SWIFTRDMA_ACTION_KIND_OVERRIDE: an override of a live lease
  * @SWIFTRDMA_ACTION_KIND_PENDING: a QP whose class, or other KNOB, is not what it
- *	should be; JOB, DEV_INDEX, QPN and QP_SERIAL say which, ERROR and REASON why
+ *	should be, or not known; JOB, DEV_INDEX, QPN and QP_SERIAL say which, ERROR and
+ *	REASON why. One that is not connected is not among them.
  */
 enum swiftrdma_action_kind {
 	SWIFTRDMA_ACTION_KIND_OVERRIDE,
@@ -1057,12 +1058,21 @@ enum swiftrdma_action_kind {
  *	left
  * @SWIFTRDMA_ACTION_A_IN_FORCE: not outranked; in answers
  * @SWIFTRDMA_ACTION_A_INDEX: place in the batch; in ACT_NTF
- * @SWIFTRDMA_ACTION_A_ERROR: 0 or -errno of the worst QP
- * @SWIFTRDMA_ACTION_A_QPS: QPs concerned
+ * @SWIFTRDMA_ACTION_A_ERROR: 0 or -errno of the worst QP; -EREMOTEIO: the device refuses
+ * @SWIFTRDMA_ACTION_A_QPS: QPs concerned: the sum of all QPS_... below
  * @SWIFTRDMA_ACTION_A_QPS_DONE: of these, those that have what is desired
  * @SWIFTRDMA_ACTION_A_QPS_PENDING: of these, those that will be tried again
- * @SWIFTRDMA_ACTION_A_QPS_UNSUPPORTED: of these, those that cannot be changed live
+ * @SWIFTRDMA_ACTION_A_QPS_UNSUPPORTED: of these, those that will not have it as they are:
+ *	they cannot be changed while they are connected, or not at all, or the device has
+ *	refused it
  * @SWIFTRDMA_ACTION_A_DECISION: what a policy decided it by; absent: nobody said
+ * @SWIFTRDMA_ACTION_A_QPS_UNCONNECTED: of these, those that are not connected and will have
+ *	it when they are
+ * @SWIFTRDMA_ACTION_A_QPS_UNKNOWN: of these, those of which it is not known (yet) what they
+ *	have: they are older than the module
+ * @SWIFTRDMA_ACTION_A_SYNDROME: with an ERROR of -EREMOTEIO: the reason that the device gave
+ *	for its refusal, in its firmware's numbers. It is asked again only when something
+ *	changes: what is desired, or the QP's state
  * @__SWIFTRDMA_ACTION_A_MAX: one past the last
  */
 enum swiftrdma_action_attr {
@@ -1086,6 +1096,9 @@ enum swiftrdma_action_attr {
 	SWIFTRDMA_ACTION_A_QPS_PENDING,	/* u32 */
 	SWIFTRDMA_ACTION_A_QPS_UNSUPPORTED, /* u32 */
 	SWIFTRDMA_ACTION_A_DECISION,	/* nest swiftrdma_decision_attr */
+	SWIFTRDMA_ACTION_A_QPS_UNCONNECTED, /* u32 */
+	SWIFTRDMA_ACTION_A_QPS_UNKNOWN,	/* u32 */
+	SWIFTRDMA_ACTION_A_SYNDROME,	/* u32 */
 	__SWIFTRDMA_ACTION_A_MAX
 };
 

@@ -147,9 +147,15 @@ static int skip(struct kprobe *p, struct pt_regs *regs)
 	return 1;
 }
 
+/* Without one the probe may become a jump, which goes back to where it came from. */
+static void skipped(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
+{
+}
+
 static struct kprobe begin_del = {
 	.symbol_name = "rdma_restrack_begin_del",
 	.pre_handler = skip,
+	.post_handler = skipped,
 };
 
 static int above_add(struct ib_device *ibdev)

@@ -1,0 +1,124 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# QPs whose destroy began before the hook was in place, and sleeps in the driver, while
+# RDMA core still lists them: they are not taken in, or are let alone and go by themselves.
+
+cd "$(dirname "$0")/../.." || exit 1
+# shellcheck source=selftests/lib/ktap.sh
+. selftests/lib/ktap.sh
+# shellcheck source=selftests/lib/module.sh
+. selftests/lib/module.sh
+# shellcheck source=selftests/lib/proc.sh
+. selftests/lib/proc.sh
+# shellcheck source=selftests/lib/watch.sh
+. selftests/lib/watch.sh
+# shellcheck source=selftests/lib/qpsh.sh
+. selftests/lib/qpsh.sh
+# shellcheck source=selftests/lib/nvme.sh
+. selftests/lib/nvme.sh
+PATH=$PWD/build/progs:$PATH
+
+above_ko=build/above/$(uname -r)/above.ko
+above() { echo "$2" >/sys/module/above/parameters/"$1"; }
+held() { [ "$(cat /sys/module/above/parameters/held_destroys)" -ge "$1" ]; }
+# The numbers of QPs, but for the GSI's: as RDMA core has them, and as we do.
+core() { rdma -j res show qp link "$1" | jq -c '[.[] | select(.type != "GSI").lqpn] | sort'; }
+ours() { swiftrdma -j qp show dev "$1" | jq -c '[.[] | select(.type != "GSI").qpn] | sort'; }
+is_core() { [ "$(core "$1")" = "$2" ]; }
+
+ktap_begin
+mark_dmesg
+check "a driver that sleeps in its destroy, a core that lists what is destroyed" \
+	insmod "$above_ko" hold_destroy=0 listed=1
+
+# --- A process's ---
+
+qpsh_start a qpsh --comm a && qp a 'create 3'
+read -r _ first _ second _ third <<<"$answer"
+for qpn in $first $second $third; do
+	qp a "take $qpn rts"
+done
+above hold_destroy 1
+echo "destroy $first" >&"${qpsh_in[a]}"
+check "a destroy sleeps in the driver" wait_for 30 held 1
+is "RDMA core lists the QP" "$(core rxe0)" "[$first,$second,$third]"
+check "the module loads" srdma_load
+is "it has taken in those that are not being destroyed" "$(ours rxe0)" "[$second,$third]"
+swiftrdma job set all match exe=qpsh >/dev/null
+like "a level is tried on those alone" "$(swiftrdma action set job all level 3 for 300s 2>&1)" \
+	'qps 2 qps_done 2'
+above hold_destroy 0
+IFS= read -r answer <&"${qpsh_out[a]}"
+is "the destroy ends" "$answer" ok
+check "RDMA core does not list it any more" wait_for 30 is_core rxe0 "[$second,$third]"
+like "the others can be changed" "$(swiftrdma action set job all level 5 for 300s 2>&1)" 'qps 2 qps_done 2'
+is "nothing is left of it" "$(ours rxe0) $(dev rxe0 untracked)" "[$second,$third] 0"
+above hold_destroy 1
+echo "destroy $second" >&"${qpsh_in[a]}"
+check "another sleeps, which has passed the hook" wait_for 30 held 1
+is "... and is gone for us" "$(ours rxe0)" "[$third]"
+above hold_destroy 0
+IFS= read -r answer <&"${qpsh_out[a]}"
+swiftrdma action clear all >/dev/null
+qpsh_stop a
+check "the module unloads" srdma_unload
+
+# A process that dies: its context is torn down.
+qpsh_start b qpsh --comm b && qp b 'create 2'
+above hold_destroy 1
+kill -9 "${qpsh_pid[b]}"
+check "the end of a process sleeps in the driver" wait_for 30 held 1
+check "the module loads" srdma_load
+srdma_seen=$(ours rxe0)
+above hold_destroy 0
+check "it ends" wait_for 30 is_core rxe0 '[]'
+is "nothing is left of it (there was $srdma_seen)" "$(ours rxe0) $(dev rxe0 untracked)" "[] 0"
+is "... in jobs and UARs" "$(settled rxe0)" "1 1 1 1 1"
+check "the module unloads" srdma_unload
+
+# --- The kernel's, which say nothing of themselves ---
+
+if modprobe -q -a nvme-rdma nvmet-rdma null_blk; then
+	check "an nvme target over rdma" nvmet_up
+	check "a host connects" nvme connect -t rdma -a 10.1.0.2 -s 4420 -n srdma -i 1
+	queues=$(core rxe0)
+	note "its queues: $queues"
+	above hold_destroy 1
+	nvme disconnect -n srdma >/dev/null & disconnecting=$!
+	check "their destroy sleeps in the driver" wait_for 60 held 1
+	check "the module loads" srdma_load
+	swiftrdma job set all match exe=rdma_cm >/dev/null
+	known=$(ours rxe0)
+	note "known: $known"
+	swiftrdma action set job all level 3 for 300s >"$work/said" 2>&1
+	is "of those that it knows nothing more is known, and nothing is changed" \
+		"$(swiftrdma -j qp show dev rxe0 | jq -c '[.[] | select(.type != "GSI") | [.state, .send_cq, .tclass]] | unique')" \
+		"[[null,null,null]]"
+	above hold_destroy 0
+	wait $disconnecting
+	point $? "the host is disconnected"
+	check "RDMA core lists none of them" wait_for 60 is_core rxe0 '[]'
+	is "nor do we" "$(ours rxe0)" '[]'
+	is "nothing is left of them" "$(settled rxe0)" "1 1 1 1 1"
+	swiftrdma action clear all >/dev/null
+	check "another host" nvme connect -t rdma -a 10.1.0.2 -s 4420 -n srdma -i 1
+	check "the module unloads" srdma_unload
+	check "it loads beside that" srdma_load
+	swiftrdma job set all match exe=rdma_cm >/dev/null
+	check "its QPs are used" dd if=/dev/urandom of=/dev/nvme0n1 bs=4k count=20 oflag=direct status=none
+	io_known() {
+		[ "$(swiftrdma -j qp show dev rxe0 | jq '[.[] | select(.type != "GSI" and .state == "RTS" and .send_cq)] | length')" -ge 1 ]
+	}
+	check "... and so they are known" wait_for 30 io_known
+	check "the host is disconnected" nvme disconnect -n srdma
+	is "nothing is left of it" "$(ours rxe0)" '[]'
+	check "the target goes" nvmet_down
+	check "the module unloads" srdma_unload
+else
+	skip "the kernel's QPs" "no nvme over rdma in this kernel"
+fi
+
+check "the driver is as it was" rmmod above
+is "the kernel did not complain" "$(dmesg_complaints)" ""
+ktap_end
