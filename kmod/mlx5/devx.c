@@ -32,6 +32,9 @@ MODULE_PARM_DESC(devx, "watch mlx5_core's commands by kernel probes for QPs made
 /* Creations and ends that are noted but not entered yet. */
 #define NOTES	256
 
+/* Until it is tried again to send commands that may not be sent now. */
+#define ASK_MS	100
+
 /* Commands that sleep at once and are still seen, of each kind. */
 #define ACTIVE	256
 
@@ -299,20 +302,34 @@ static bool in_doubt(struct srdma_mlx5 *md)
 	return doubt;
 }
 
-/* Then the device knows which there are: those whose numbers it does not know are not. */
-static void ask_all(struct srdma_mlx5 *md)
+/*
+ * Then the device knows which there are: those whose numbers it does not know are not.
+ * A command each, so as many at a time as readers may cause, and the rest later.
+ */
+static void ask_some(struct work_struct *work)
 {
-	struct srdma_walk w = SRDMA_WALK(&md->dev->qps, 0);
+	struct srdma_mlx5 *md = container_of(work, struct srdma_mlx5, devx_ask.work);
+	struct srdma_walk w;
 	struct srdma_qpc qpc;
 	struct srdma_qp *q;
+	bool may = true;
 
-	while ((q = srdma_walk_get(&w))) {
-		if (test_bit(SRDMA_QP_DEVX, &q->flags) &&
-		    srdma_cmd_query_qp(md, q->qpn, &qpc))
-			srdma_devx_del(md->dev, q->qpn, U64_MAX);
+	if (xchg(&md->devx_again, false))
+		md->devx_pos = 0;
+	w = (struct srdma_walk)SRDMA_WALK(&md->dev->qps, md->devx_pos);
+	while (may && (q = srdma_walk_get(&w))) {
+		if (test_bit(SRDMA_QP_DEVX, &q->flags)) {
+			may = srdma_cmd_may(md);
+			if (may && srdma_cmd_query_qp(md, q->qpn, &qpc) == -EREMOTEIO)
+				srdma_devx_del(md->dev, q->qpn, U64_MAX);
+		}
 		srdma_qp_put(q);
 		cond_resched();
 	}
+	if (may)
+		return;
+	md->devx_pos = w.pos - 1;	/* the one that was not asked for */
+	schedule_delayed_work(&md->devx_ask, msecs_to_jiffies(ASK_MS));
 }
 
 static void enter_notes(struct work_struct *work)
@@ -331,8 +348,10 @@ static void enter_notes(struct work_struct *work)
 		}
 		free_note(md, n);
 	}
-	if (in_doubt(md))
-		ask_all(md);
+	if (in_doubt(md)) {
+		WRITE_ONCE(md->devx_again, true);
+		mod_delayed_work(system_wq, &md->devx_ask, 0);
+	}
 }
 
 void srdma_mlx5_devx_add(struct srdma_mlx5 *md)
@@ -342,6 +361,7 @@ void srdma_mlx5_devx_add(struct srdma_mlx5 *md)
 	INIT_LIST_HEAD(&md->devx_new);
 	INIT_LIST_HEAD(&md->devx_free);
 	INIT_WORK(&md->devx_work, enter_notes);
+	INIT_DELAYED_WORK(&md->devx_ask, ask_some);
 	md->driver = md->dev->ibdev->ops.owner;
 	/* A driver that is part of the kernel has no bounds to tell its callers by. */
 	if (!probing || !md->driver)
@@ -377,6 +397,7 @@ void srdma_mlx5_devx_remove(struct srdma_mlx5 *md)
 	if (last)
 		synchronize_rcu();
 	cancel_work_sync(&md->devx_work);
+	cancel_delayed_work_sync(&md->devx_ask);
 	while ((n = first_note(md, &qp)))
 		free_note(md, n);
 	srdma_devx_drop_all(md->dev);

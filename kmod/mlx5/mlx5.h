@@ -162,6 +162,9 @@ struct srdma_mlx5_port {
  * @devx_doubt: ends for which there was none
  * @devx_nmissed: commands whose end was not seen, of all devices, when last asked
  * @devx_work: enters them
+ * @devx_ask: asks the device which of them there are, once some end was missed; its own:
+ * @devx_pos: the place in the table where it goes on
+ * @devx_again: set by anyone: it is to begin anew
  *
  * Ports (port.c):
  * @port_lock: @port
@@ -224,8 +227,10 @@ struct srdma_mlx5 {
 	struct srdma_devx_note *devx_notes;
 	struct list_head devx_new, devx_free;
 	u64 devx_missed, devx_nmissed;
-	bool devx_doubt;
+	bool devx_doubt, devx_again;
 	struct work_struct devx_work;
+	struct delayed_work devx_ask;
+	unsigned long devx_pos;
 
 	struct mutex port_lock;	/* @port */
 	struct srdma_mlx5_port port[SRDMA_PORTS];

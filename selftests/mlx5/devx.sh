@@ -163,5 +163,37 @@ check "its QP is entered, as of one who has gone" wait_for 30 gone_is created
 check "... and ends" wait_for 30 gone_is destroyed
 is "none is left" "$(dev mlx5_0 devx_qps) $(dev mlx5_0 devx_created)" "0 1"
 check "unload after that" both_unload
+# --- Ends that were not seen ---
+#
+# While none can be entered, more end than can be noted: then the device is asked which there
+# are, but for no more than readers may cause.
+
+mlx5_ko=build/kmod/$(uname -r)-debug/swiftrdma_mlx5.ko
+param() { echo "$2" >/sys/module/swiftrdma/parameters/"$1"; }
+check "load" eval "srdma_load_debug && mlx5_load detail=0 diag=0"
+qpsh_start many devxqp mlx5_0
+for _ in {1..300}; do
+	qp many create
+done
+check "300 are there" wait_for 60 there_are 300
+param delay_ms 60000
+param delay_at 256
+qp many create
+for _ in {1..301}; do
+	qp many destroy
+done
+param no_commands 1
+param delay_at 0
+some_left() { [ "$(dev mlx5_0 devx_qps)" -lt 100 ]; }
+check "some ends were noted" wait_for 60 some_left
+sleep 2
+left=$(dev mlx5_0 devx_qps) was=$(summary mlx5_0 commands)
+note "$left are left"
+is "of the others the device is not asked as long as it may not be" \
+	"$((left >= 40)) $(sleep 2; dev mlx5_0 devx_qps) $(($(summary mlx5_0 commands) - was))" "1 $left 0"
+param no_commands 0
+check "then it is" wait_for 60 there_are 0
+qpsh_stop many
+check "unload" both_unload
 is "nothing in the kernel log" "$(mlx5_complaints)" ""
 ktap_end

@@ -18,7 +18,7 @@
 
 #include "verbs.h"
 
-#define MAX_QPS		256
+#define MAX_QPS		512
 #define PAGE		4096
 
 /* The queue and the doorbell record of each, in a page of its own. */
