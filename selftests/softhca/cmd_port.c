@@ -82,15 +82,23 @@ static int sh_query_vport_state(struct sh_cmd *c)
 	return MLX5_CMD_STAT_OK;
 }
 
-/* Nobody answers management queries here: opensm is not at home. */
+/* Of management queries one is answered, for the VL of each SL, as a subnet manager would
+ * have set it; opensm asks for more.
+ */
 static int sh_mad_ifc(struct sh_cmd *c)
 {
-	struct ib_mad_hdr *mad;
+	__be64 sl2vl = cpu_to_be64(c->hca->port.sl2vl);
+	struct ib_smp *mad;
+	bool known;
 
 	mad = MLX5_ADDR_OF(mad_ifc_out, c->out, response_mad_packet);
 	memcpy(mad, MLX5_ADDR_OF(mad_ifc_in, c->in, mad), 256);
+	known = mad->mgmt_class == IB_MGMT_CLASS_SUBN_DIRECTED_ROUTE &&
+		mad->method == IB_MGMT_METHOD_GET && mad->attr_id == IB_SMP_ATTR_SL_TO_VL_TABLE;
 	mad->method |= IB_MGMT_METHOD_RESP;
-	mad->status = cpu_to_be16(IB_MGMT_MAD_STATUS_UNSUPPORTED_METHOD_ATTRIB);
+	mad->status = known ? 0 : cpu_to_be16(IB_MGMT_MAD_STATUS_UNSUPPORTED_METHOD_ATTRIB);
+	if (known)
+		memcpy(mad->data, &sl2vl, sizeof(sl2vl));
 	return MLX5_CMD_STAT_OK;
 }
 

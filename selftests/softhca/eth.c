@@ -11,16 +11,13 @@
 #include <linux/etherdevice.h>
 #include <linux/ethtool.h>
 #include <linux/netdevice.h>
+#include <linux/rtnetlink.h>
 
 #include "softhca.h"
 
 /* With RoCE's headers, 4096 bytes fit. */
 #define SH_ETH_MTU	4200
 #define SH_ETH_MAX_MTU	9978
-
-struct sh_eth {
-	struct sh_hca *hca;
-};
 
 static bool sh_eth_takes(const struct net_device *to, const u8 *dest)
 {
@@ -101,25 +98,26 @@ static const struct ethtool_ops sh_eth_ethtool_ops = {
 int sh_eth_add(struct sh_hca *h, struct device *parent)
 {
 	struct net_device *dev;
-	struct sh_eth *eth;
 	int err;
 
-	dev = alloc_netdev(sizeof(*eth), "hca%d", NET_NAME_ENUM, ether_setup);
+	dev = alloc_netdev(sizeof(struct sh_dcb), "hca%d", NET_NAME_ENUM, ether_setup);
 	if (!dev)
 		return -ENOMEM;
-	eth = netdev_priv(dev);
-	eth->hca = h;
 	SET_NETDEV_DEV(dev, parent);
 	dev->netdev_ops = &sh_eth_ops;
 	dev->ethtool_ops = &sh_eth_ethtool_ops;
 	dev->mtu = SH_ETH_MTU;
 	dev->max_mtu = SH_ETH_MAX_MTU;
 	eth_hw_addr_set(dev, h->mac);
+	sh_dcb_init(dev, h);
 	err = register_netdev(dev);
 	if (err) {
 		free_netdev(dev);
 		return err;
 	}
+	rtnl_lock();
+	sh_dcb_start(dev);
+	rtnl_unlock();
 	h->netdev = dev;
 	return 0;
 }
@@ -128,9 +126,16 @@ void sh_eth_remove_all(void)
 {
 	int i;
 
-	for (i = 0; i < softhca.nhcas; i++)
-		if (softhca.hca[i]->netdev)
-			unregister_netdev(softhca.hca[i]->netdev);
+	for (i = 0; i < softhca.nhcas; i++) {
+		struct net_device *dev = softhca.hca[i]->netdev;
+
+		if (!dev)
+			continue;
+		rtnl_lock();
+		sh_dcb_stop(dev);
+		unregister_netdevice(dev);
+		rtnl_unlock();
+	}
 	/* Only now does none send to another any more. */
 	for (i = 0; i < softhca.nhcas; i++) {
 		struct net_device *dev = softhca.hca[i]->netdev;

@@ -251,6 +251,7 @@ void sh_knob_add(struct sh_hca *h)
 	debugfs_create_file("uars", 0400, h->dir, h, &sh_uars_fops);
 	debugfs_create_u32("delay_us", 0600, h->dir, &h->knob.delay_us);
 	debugfs_create_u32("drop_cqes", 0600, h->dir, &h->knob.drop_cqes);
+	debugfs_create_x64("sl2vl", 0600, h->dir, &h->port.sl2vl);
 	debugfs_create_u32("hold_us", 0600, h->dir, &h->knob.hold_us);
 	sh_gauges_add(h);
 	sh_wire_add(h);

@@ -155,6 +155,7 @@ static struct sh_hca *sh_hca_create(int index)
 	h->port.up = true;
 	h->port.lid = index + 1;
 	h->port.cap_mask = 0x02514868;
+	h->port.sl2vl = 0x0123456701234567ULL;
 	h->port.guid = 0x0002c90300500f00ULL + index;
 	/* The GUID without its middle, as a ConnectX's are. */
 	u64_to_ether_addr((h->port.guid >> 40) << 24 | (h->port.guid & SH_MASK24), h->mac);

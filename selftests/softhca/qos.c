@@ -60,6 +60,20 @@ void sh_qos_init(struct sh_qos *q)
 	sh_qos_rank(q, group);
 }
 
+/* All of the mapping at once; 0 or -errno, and then nothing has changed. */
+int sh_qos_set(struct sh_hca *h, const u8 *prio_tc, const u8 *group, const u8 *share)
+{
+	struct sh_qos *q = &h->qos;
+	int err = sh_qos_rank(q, group);
+
+	if (err)
+		return err;
+	memcpy(q->prio_tc, prio_tc, sizeof(q->prio_tc));
+	memcpy(q->share, share, sizeof(q->share));
+	sh_contention_reclass(h);
+	return 0;
+}
+
 void sh_qos_model(const struct sh_qos *q, u8 *strict, u8 *weight)
 {
 	int tc;

@@ -272,6 +272,7 @@ struct sh_port {
 	bool up;
 	u16 lid;
 	u32 cap_mask;
+	u64 sl2vl;	/* a digit for each SL, SL 0 in the uppermost */
 	u64 guid;
 	u64 tx_bytes, rx_bytes, tx_pkts, rx_pkts;	/* multicast apart */
 	u64 tx_mc, rx_mc, tx_mc_bytes, rx_mc_bytes;
@@ -297,6 +298,14 @@ struct sh_qos {
 	u8 cls[8];	/* of traffic classes: the model's classes, */
 	u8 strict;	/* and which of these are strict */
 	u8 pfc_tx, pfc_rx;	/* priorities that it may pause, that it pauses for */
+};
+
+/* What the driver of an Ethernet port's netdev remembers; under RTNL. */
+struct sh_dcb {
+	struct sh_hca *hca;
+	u8 tsa[8];	/* of traffic classes: strict (0), or a share of what is left */
+	u8 dcbx;
+	u8 dscps;	/* that were given a priority */
 };
 
 /* The end of the wire where what others send arrives; see wire.c. */
@@ -571,6 +580,11 @@ void sh_eth_remove_all(void);
 void sh_eth_link(struct sh_hca *h);
 u32 sh_eth_mtu(const struct sh_hca *h);
 void sh_eth_stats(const struct sh_hca *h, struct sh_frames *f);
+
+/* dcb.c: of that netdev, whose private data is a struct sh_dcb */
+void sh_dcb_init(struct net_device *dev, struct sh_hca *h);
+void sh_dcb_start(struct net_device *dev);
+void sh_dcb_stop(struct net_device *dev);
 bool sh_port_active(const struct sh_hca *h);
 
 /* roce.c: addresses */
@@ -581,6 +595,7 @@ u8 sh_roce_head(u8 *head, struct sh_hca *from, const struct mlx5_av *av, u64 len
 
 /* qos.c: priorities and classes */
 void sh_qos_init(struct sh_qos *q);
+int sh_qos_set(struct sh_hca *h, const u8 *prio_tc, const u8 *group, const u8 *share);
 void sh_qos_model(const struct sh_qos *q, u8 *strict, u8 *weight);
 u8 sh_qos_prio(const struct sh_hca *h, const struct sh_qp *qp, const struct sh_tx *tx);
 u8 sh_qos_class_of(const struct sh_hca *h, u8 prio);

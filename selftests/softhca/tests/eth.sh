@@ -146,6 +146,39 @@ wait $pid 2>/dev/null
 # --- Registers ----------------------------------------------------------------
 
 value() { hca_register "$@" | tr '\n' ' '; }
+refused() { ! "$@" >/dev/null 2>&1; }
+
+# DCB of the netdev, which sets the same.
+if [ -n "$(dcb app show dev hca0 2>/dev/null)" ]; then
+	like "dcb: each DSCP has a priority" "$(dcb app show dev hca0 dscp-prio)" 'CS3:3 .*CS6:6'
+	like "... each priority a class" "$(dcb ets show dev hca0)" 'prio-tc 0:0 1:1 2:2 3:3 4:4 5:5 6:6 7:7'
+	check "another priority for a DSCP" dcb app replace dev hca0 dscp-prio 24:5
+	before=$(sent 0 5)
+	lat --tclass 96 --count 20 >/dev/null
+	check "... sends it there" [ "$(sent 0 5)" -gt "$before" ]
+	is "... and has one entry" "$(dcb app show dev hca0 dscp-prio | grep -o 'CS3:.')" CS3:5
+	check "another class for a priority" dcb ets set dev hca0 prio-tc 5:2
+	is "... is the register's" "$(value 0 read 400a 00010005 00000000)" "00010005 00000002 "
+	check "two classes share, the others are strict" \
+		dcb ets set dev hca0 tc-tsa 0:ets 1:ets tc-bw 0:20 1:80
+	like "... in the registers" "$(value 0 read 4005 00010000 "$(printf '%0152d' 0)")" \
+		"^00010000 00000000 00000014 00000000 00000050 00000000 00010064 "
+	like "... and so it is shown" "$(dcb ets show dev hca0)" 'tc-tsa 0:ets 1:ets 2:strict'
+	check "no shares of more than all" refused dcb ets set dev hca0 tc-bw 0:30 1:80
+	check "pause of a priority" dcb pfc set dev hca0 prio-pfc 3:on
+	is "... in the register" "$(value 0 read 5007 "$(printf '%064d' 0)" | cut -d' ' -f3-4)" "00080000 00080000"
+	check "the last DSCP that goes" dcb app flush dev hca0 dscp-prio
+	is "... leaves the PCP trusted" "$(value 0 read 4002 00010000 00000000)" "00010000 00000001 "
+	check "the first that comes" dcb app add dev hca0 dscp-prio 24:3
+	is "... the DSCP" "$(value 0 read 4002 00010000 00000000)" "00010000 00000002 "
+	for ((i = 0; i < 64; i++)); do echo "$i:$((i / 8))"; done |
+		xargs dcb app replace dev hca0 dscp-prio
+	check "as it was" eval "dcb pfc set dev hca0 prio-pfc all:off &&
+		dcb ets set dev hca0 tc-tsa all:strict tc-bw all:0 prio-tc 5:5"
+else
+	skip "dcb of the netdev" "this kernel has no CONFIG_DCB"
+fi
+
 is "QPTS: DSCP is trusted" "$(value 0 read 4002 00010000 00000000)" "00010000 00000002 "
 check "... or the PCP" hca_register 0 write 4002 00010000 00000001
 before=$(sent 0 0)
@@ -154,8 +187,7 @@ check "then the DSCP is nothing" [ "$(sent 0 0)" -gt "$before" ]
 before=$(sent 0 6)
 lat --sl 6 --count 20 >/dev/null
 check "... and the SL is" [ "$(sent 0 6)" -gt "$before" ]
-refused() { ! hca_register "$@" >/dev/null; }
-check "no other trust" refused 0 write 4002 00010000 00000003
+check "no other trust" refused hca_register 0 write 4002 00010000 00000003
 hca_register 0 write 4002 00010000 00000002 >/dev/null
 
 is "QTCT: a class each" "$(value 0 read 400a 00010005 00000000)" "00010005 00000005 "
@@ -167,7 +199,7 @@ check "QPDPM" hca_register 0 write 4013 00010000 00000000 00000000 00008004 "$(p
 before=$(sent 0 4)
 lat --tclass 20 --count 20 >/dev/null
 check "... sends it there" [ "$(sent 0 4)" -gt "$before" ]
-check "no priority 9" refused 0 write 4013 00010000 00008009 "$(printf '%0248d' 0)"
+check "no priority 9" refused hca_register 0 write 4013 00010000 00008009 "$(printf '%0248d' 0)"
 
 # ets GROUP_AND_SHARE...: of traffic classes 0 to 7, eight hexadecimal digits each
 ets() {
@@ -180,12 +212,12 @@ check "QETCR: two share, the others are strict" ets c0000014 c0000050 c0020064 c
 	c0050064 c0060064 c0070064
 like "... can be read" "$(value 0 read 4005 00010000 "$(printf '%0152d' 0)")" \
 	"^00010000 00000000 00000014 00000000 00000050 00000000 00020064 "
-check "no sharing above others" refused 0 write 4005 0001000000000000 \
+check "no sharing above others" refused hca_register 0 write 4005 0001000000000000 \
 	c000006400000000 "$(printf 'c007006400000000%.0s' 1 2 3 4 5 6 7)" 0000000000000000
 check "PFCC" hca_register 0 write 5007 00010000 00ff00ff 00080000 00090000 "$(printf '%032d' 0)"
 is "... can be read" "$(value 0 read 5007 "$(printf '%064d' 0)" | cut -d' ' -f2-4)" \
 	"00ff00ff 00080000 00090000"
-check "no pause for all" refused 0 write 5007 00010000 00000000 80000000 80000000 "$(printf '%032d' 0)"
+check "no pause for all" refused hca_register 0 write 5007 00010000 00000000 80000000 80000000 "$(printf '%032d' 0)"
 
 # --- Groups of counters ----------------------------------------------------------
 
@@ -226,8 +258,7 @@ kill -9 $pid 2>/dev/null
 wait $pid 2>/dev/null
 is "nothing is left" "$(dmesg | grep -c ' 0 objects left')" 2
 check "nor the netdevs" [ ! -e /sys/class/net/hca0 ]
-refused() { ! insmod "build/softhca/$VM_KVER/softhca.ko" link=token; }
-check "no load with another link" refused
+check "no load with another link" refused insmod "build/softhca/$VM_KVER/softhca.ko" link=token
 
 if [ -z "${FULL:-}" ]; then
 	rm -rf "$tmp"
