@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* How the ports of this host are reached, from sysfs: the module keeps none of it. */
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,6 +10,7 @@
 
 #include "io/address.h"
 #include "io/attr.h"
+#include "io/file.h"
 
 #define TEXT	64
 
@@ -35,58 +35,44 @@ static struct pair_addr *add(struct list *l, const struct snap_port *port)
 	return a;
 }
 
+struct port {
+	struct list *list;
+	const struct snap_port *snap;
+};
+
 /* Reading the place of a GID that is not there fails, or gives zeros. */
-static bool read_file(int dir, const char *name, char *text)
-{
-	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd >= 0 ? read(fd, text, TEXT - 1) : -1;
-
-	if (fd >= 0)
-		close(fd);
-	if (n <= 0)
-		return false;
-	text[n] = '\0';
-	text[strcspn(text, "\n")] = '\0';
-	return true;
-}
-
-static void take_gids(struct list *l, const struct snap_port *port, int dir)
+static int take_gid(int dir, const char *name, void *arg)
 {
 	static const uint8_t none[sizeof(((struct pair_addr *)0)->gid)];
-	int fd = openat(dir, "gids", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *gids = fd >= 0 ? fdopendir(fd) : NULL;
-	const struct dirent *e;
+	const struct port *p = arg;
+	uint8_t gid[sizeof(none)];
+	struct pair_addr *a;
+	char text[TEXT];
 
-	if (!gids) {
-		if (fd >= 0)
-			close(fd);
-		return;
-	}
-	while (!l->err && (e = readdir(gids))) {
-		uint8_t gid[sizeof(none)];
-		struct pair_addr *a;
-		char text[TEXT];
+	if (srdma_file_text(dir, name, text, sizeof(text)) ||
+	    inet_pton(AF_INET6, text, gid) != 1 ||
+	    !memcmp(gid, none, sizeof(none)))
+		return 0;
+	a = add(p->list, p->snap);
+	if (a)
+		memcpy(a->gid, gid, sizeof(a->gid));
+	return p->list->err;
+}
 
-		if (e->d_name[0] == '.' || !read_file(fd, e->d_name, text) ||
-		    inet_pton(AF_INET6, text, gid) != 1 ||
-		    !memcmp(gid, none, sizeof(none)))
-			continue;
-		a = add(l, port);
-		if (a)
-			memcpy(a->gid, gid, sizeof(a->gid));
-	}
-	closedir(gids);
+static unsigned long number(int dir, const char *name)
+{
+	char text[TEXT];
+
+	return srdma_file_text(dir, name, text, sizeof(text)) ? 0 :
+		strtoul(text, NULL, 0);
 }
 
 static void take_lids(struct list *l, const struct snap_port *port, int dir)
 {
-	char text[TEXT];
-	unsigned long lid, lmc = 0;
+	unsigned long lid = number(dir, "lid");
+	unsigned long lmc = number(dir, "lid_mask_count");
 	struct pair_addr *a;
 
-	lid = read_file(dir, "lid", text) ? strtoul(text, NULL, 0) : 0;
-	if (read_file(dir, "lid_mask_count", text))
-		lmc = strtoul(text, NULL, 0);
 	/* 0 is no LID; the permissive one is everybody's */
 	if (!lid || lid >= 0xffff || lmc > 7)
 		return;
@@ -124,7 +110,9 @@ int srdma_addresses(const char *sys, const struct snapshot *snap,
 		if (dir < 0)
 			continue;
 		take_lids(&l, port, dir);
-		take_gids(&l, port, dir);
+		if (!l.err)
+			l.err = srdma_file_each(dir, "gids", take_gid,
+						&(struct port){ &l, port });
 		close(dir);
 	}
 	if (l.err) {

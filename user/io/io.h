@@ -11,6 +11,7 @@
 #define SRDMA_IO_IO_H
 
 #include "core/event.h"
+#include "core/host.h"
 #include "core/pair.h"
 #include "core/snapshot.h"
 
@@ -57,6 +58,17 @@ void snapshot_free(struct snapshot *snap);
  */
 int io_addresses(const struct snapshot *snap, struct pair_addr **addrs,
 		 size_t *n);
+
+/*
+ * What the machine says of itself, whether or not the module is loaded, and as
+ * far as whoever asks may see it; host_free() frees it. 0 or -errno.
+ */
+int io_host(struct host *host);
+void host_free(struct host *host);
+/* The module alone. */
+int io_host_module(struct host_module *m);
+/* How much memory processes of a unit may lock, or HOST_NO_LIMIT. -ENOENT: no unit. */
+int io_unit_memlock(const char *unit, uint64_t *bytes);
 
 /**
  * io_act - issue a batch under a lease

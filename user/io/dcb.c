@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * DCB of a network interface (dcbnl, IEEE 802.1Qaz): which priority a DSCP has,
+ * which traffic class a priority, how these are served, which may be paused.
+ */
+#include <errno.h>
+#include <linux/dcbnl.h>
+#include <linux/rtnetlink.h>
+#include <netlink/attr.h>
+#include <netlink/msg.h>
+#include <netlink/netlink.h>
+#include <string.h>
+
+#include "io/dcb.h"
+#include "io/host.h"
+
+/* Of kernels later than these headers: which selectors are trusted. */
+#define DCB_APP_TRUST_TABLE	11
+
+static void take_ets(const struct nlattr *a, struct host_dcb *dcb)
+{
+	struct ieee_ets ets;
+
+	if (nla_len(a) < (int)sizeof(ets))
+		return;
+	memcpy(&ets, nla_data(a), sizeof(ets));
+	dcb->has_ets = true;
+	for (int i = 0; i < HOST_PRIOS; i++) {
+		dcb->prio_tc[i] = ets.prio_tc[i] % HOST_PRIOS;
+		dcb->tsa[i] = ets.tc_tsa[i];
+		dcb->share[i] = ets.tc_tx_bw[i];
+	}
+}
+
+static void take_pfc(const struct nlattr *a, struct host_dcb *dcb)
+{
+	struct ieee_pfc pfc;
+
+	if (nla_len(a) < (int)sizeof(pfc))
+		return;
+	memcpy(&pfc, nla_data(a), sizeof(pfc));
+	dcb->has_pfc = true;
+	dcb->pfc = pfc.pfc_en;
+}
+
+/* Of a DSCP with several priorities the greatest holds, as in the kernel. */
+static void take_apps(struct nlattr *table, struct host_dcb *dcb)
+{
+	const struct nlattr *a;
+	struct dcb_app app;
+	int left;
+
+	nla_for_each_nested(a, table, left) {
+		if (nla_type(a) != DCB_ATTR_IEEE_APP ||
+		    nla_len(a) < (int)sizeof(app))
+			continue;
+		memcpy(&app, nla_data(a), sizeof(app));
+		if (app.selector != IEEE_8021QAZ_APP_SEL_DSCP ||
+		    app.protocol >= HOST_DSCPS || app.priority >= HOST_PRIOS)
+			continue;
+		if (!(dcb->dscps & 1ull << app.protocol) ||
+		    dcb->dscp_prio[app.protocol] < app.priority)
+			dcb->dscp_prio[app.protocol] = app.priority;
+		dcb->dscps |= 1ull << app.protocol;
+	}
+}
+
+static bool trusts_dscp(struct nlattr *table)
+{
+	const struct nlattr *a;
+	int left;
+
+	nla_for_each_nested(a, table, left)
+		if (nla_len(a) >= 1 &&
+		    *(const uint8_t *)nla_data(a) == IEEE_8021QAZ_APP_SEL_DSCP)
+			return true;
+	return false;
+}
+
+void srdma_dcb_parse(const void *attrs, size_t len, struct host_dcb *dcb)
+{
+	struct nlattr *top[DCB_ATTR_MAX + 1], *ieee[DCB_APP_TRUST_TABLE + 1];
+
+	if (nla_parse(top, DCB_ATTR_MAX, (struct nlattr *)attrs, (int)len,
+		      NULL) < 0 || !top[DCB_ATTR_IEEE] ||
+	    nla_parse_nested(ieee, DCB_APP_TRUST_TABLE, top[DCB_ATTR_IEEE],
+			     NULL) < 0) {
+		dcb->error = -EBADMSG;
+		return;
+	}
+	if (ieee[DCB_ATTR_IEEE_ETS])
+		take_ets(ieee[DCB_ATTR_IEEE_ETS], dcb);
+	if (ieee[DCB_ATTR_IEEE_PFC])
+		take_pfc(ieee[DCB_ATTR_IEEE_PFC], dcb);
+	if (ieee[DCB_ATTR_IEEE_APP_TABLE])
+		take_apps(ieee[DCB_ATTR_IEEE_APP_TABLE], dcb);
+	/*
+	 * A driver without a table of what it trusts (mlx5, bnxt, ice) trusts
+	 * DSCPs as soon as one has a priority, and else PCPs.
+	 */
+	dcb->trusts_dscp = ieee[DCB_APP_TRUST_TABLE] ?
+		trusts_dscp(ieee[DCB_APP_TRUST_TABLE]) : dcb->dscps != 0;
+	if (top[DCB_ATTR_DCBX] && nla_len(top[DCB_ATTR_DCBX]) >= 1) {
+		dcb->has_dcbx = true;
+		dcb->by_host = nla_get_u8(top[DCB_ATTR_DCBX]) &
+			       DCB_CAP_DCBX_HOST;
+	}
+}
+
+static int take_answer(struct nl_msg *msg, void *arg)
+{
+	struct nlmsghdr *nlh = nlmsg_hdr(msg);
+
+	if (nlh->nlmsg_type == RTM_GETDCB &&
+	    nlmsg_valid_hdr(nlh, sizeof(struct dcbmsg)))
+		srdma_dcb_parse(nlmsg_attrdata(nlh, sizeof(struct dcbmsg)),
+				nlmsg_attrlen(nlh, sizeof(struct dcbmsg)), arg);
+	return NL_STOP;
+}
+
+static int take_error(struct sockaddr_nl *from, struct nlmsgerr *e, void *arg)
+{
+	(void)from;
+	((struct host_dcb *)arg)->error = e->error ? e->error : -EBADMSG;
+	return NL_STOP;
+}
+
+/* A socket for each, so that the rest of an answer is nobody else's. */
+static void ask(const char *name, struct host_dcb *dcb)
+{
+	struct dcbmsg head = { .cmd = DCB_CMD_IEEE_GET };
+	struct nl_msg *msg = nlmsg_alloc_simple(RTM_GETDCB, NLM_F_REQUEST);
+	struct nl_cb *cb = nl_cb_alloc(NL_CB_DEFAULT);
+	struct nl_sock *sk = nl_socket_alloc();
+	int err = -NLE_NOMEM;
+
+	if (!msg || !cb || !sk ||
+	    nlmsg_append(msg, &head, sizeof(head), NLMSG_ALIGNTO) ||
+	    nla_put_string(msg, DCB_ATTR_IFNAME, name))
+		goto out;
+	nl_socket_disable_auto_ack(sk);
+	nl_cb_set(cb, NL_CB_VALID, NL_CB_CUSTOM, take_answer, dcb);
+	nl_cb_err(cb, NL_CB_CUSTOM, take_error, dcb);
+	err = nl_connect(sk, NETLINK_ROUTE);
+	if (!err)
+		err = nl_send_auto(sk, msg);
+	if (err >= 0)
+		err = nl_recvmsgs(sk, cb);
+out:
+	if (err < 0 && !dcb->error)
+		dcb->error = err == -NLE_NOMEM ? -ENOMEM : -EIO;
+	nl_socket_free(sk);
+	nl_cb_put(cb);
+	nlmsg_free(msg);
+}
+
+void srdma_dcb(struct host *h)
+{
+	for (size_t i = 0; i < h->n_nets; i++)
+		ask(h->nets[i].name, &h->nets[i].dcb);
+}

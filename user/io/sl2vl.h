@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+#ifndef SRDMA_IO_SL2VL_H
+#define SRDMA_IO_SL2VL_H
+
+#include "core/host.h"
+
+/* Ask an InfiniBand port of device @name; or why not is in .sl2vl_error. */
+void srdma_sl2vl(struct host_port *port, const char *name);
+
+#endif /* SRDMA_IO_SL2VL_H */
