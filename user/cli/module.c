@@ -7,67 +7,17 @@
 
 #include "cli/cli.h"
 
-#define SYSFS	"/sys/module/swiftrdma/"
 #define DEBUGFS	"/sys/kernel/debug/swiftrdma/disarm"
-
-/* The start of a small file, without its last newline. 0 or -errno. */
-static int read_file(const char *path, char *buf, size_t cap)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n;
-
-	buf[0] = '\0';
-	if (fd < 0)
-		return -errno;
-	n = read(fd, buf, cap - 1);
-	if (n < 0)
-		n = -errno;
-	close(fd);
-	if (n < 0)
-		return n;
-	while (n && buf[n - 1] == '\n')
-		n--;
-	buf[n] = '\0';
-	return 0;
-}
-
-struct state {
-	bool loaded;
-	char version[64], initstate[32], refcnt[16];
-	char armed[1024];	/* the module's own words, or why there are none */
-};
-
-static void read_state(struct state *s)
-{
-	int err;
-
-	memset(s, 0, sizeof(*s));
-	s->loaded = !access(SYSFS, F_OK);
-	if (!s->loaded)
-		return;
-	read_file(SYSFS "version", s->version, sizeof(s->version));
-	read_file(SYSFS "initstate", s->initstate, sizeof(s->initstate));
-	read_file(SYSFS "refcnt", s->refcnt, sizeof(s->refcnt));
-	err = read_file(DEBUGFS, s->armed, sizeof(s->armed));
-	if (err)
-		snprintf(s->armed, sizeof(s->armed), "unknown: %s: %s", DEBUGFS,
-			 strerror(-err));
-	/* One cell, whatever the number of lines. */
-	for (char *p = s->armed; *p; p++)
-		if (*p == '\n')
-			*p = ';';
-}
 
 #define STR(name)							\
 	static void get_##name(const struct cli *cli, const void *row,	\
 			       struct cell *c)				\
 	{								\
 		(void)cli;						\
-		cell_str(c, ((const struct state *)row)->name);		\
+		cell_str(c, ((const struct host_module *)row)->name);	\
 	}
 
 STR(version)
-STR(armed)
 
 static void get_module(const struct cli *cli, const void *row, struct cell *c)
 {
@@ -78,12 +28,26 @@ static void get_module(const struct cli *cli, const void *row, struct cell *c)
 
 static void get_state(const struct cli *cli, const void *row, struct cell *c)
 {
-	const struct state *s = row;
+	const struct host_module *m = row;
 
 	(void)cli;
-	c->tone = s->loaded ? TONE_GOOD : TONE_WARN;
-	cell_str(c, !s->loaded ? "unloaded" :
-		 s->initstate[0] ? s->initstate : "loaded");
+	c->tone = m->loaded ? TONE_GOOD : TONE_WARN;
+	cell_str(c, !m->loaded ? "unloaded" :
+		 m->initstate[0] ? m->initstate : "loaded");
+}
+
+static void get_hooks(const struct cli *cli, const void *row, struct cell *c)
+{
+	const struct host_module *m = row;
+
+	(void)cli;
+	if (m->hooks_error) {
+		snprintf(c->buf, sizeof(c->buf), "unknown: %s: %s", DEBUGFS,
+			 strerror(-m->hooks_error));
+		cell_str(c, c->buf);
+	} else {
+		cell_str(c, m->hooks);
+	}
 }
 
 static void get_refcnt(const struct cli *cli, const void *row, struct cell *c)
@@ -91,7 +55,8 @@ static void get_refcnt(const struct cli *cli, const void *row, struct cell *c)
 	uint64_t n;
 
 	(void)cli;
-	if (args_number(((const struct state *)row)->refcnt, UINT64_MAX, &n))
+	if (args_number(((const struct host_module *)row)->refcnt, UINT64_MAX,
+			&n))
 		cell_u64(c, n);
 }
 
@@ -100,30 +65,35 @@ static const struct column columns[] = {
 	{ "state", "STATE", 0, COL_LEFT, get_state },
 	{ "version", "VERSION", 0, COL_LEFT, get_version },
 	{ "refcnt", "REFS", 0, 0, get_refcnt },
-	{ "hooks", "HOOKS", 0, COL_LEFT, get_armed },
+	{ "hooks", "HOOKS", 0, COL_LEFT, get_hooks },
 };
 
 static int show(struct cli *cli, struct args *args)
 {
-	struct state state;
+	struct host_module m = { .loaded = false };
 	struct rows rows;
 	int err = args_end(args);
 
 	if (err)
 		return err;
-	read_state(&state);
-	rows = ROWS(columns, &state, 1);
+	io_host_module(&m);
+	/* One cell, whatever the number of lines. */
+	for (char *p = m.hooks; *p; p++)
+		if (*p == '\n')
+			*p = ';';
+	rows = ROWS(columns, &m, 1);
 	return cli_show(cli, &rows);
 }
 
 static int explain(int err)
 {
-	char why[1024];
+	struct host_module m = { .loaded = false };
 
+	io_host_module(&m);
 	switch (err) {
 	case -ENOENT:
 		fprintf(stderr, "swiftrdma: %s is not there: %s\n", DEBUGFS,
-			access(SYSFS, F_OK) ? "swiftrdma.ko is not loaded" :
+			!m.loaded ? "swiftrdma.ko is not loaded" :
 			"mount debugfs: mount -t debugfs none /sys/kernel/debug");
 		break;
 	case -EACCES:
@@ -132,8 +102,8 @@ static int explain(int err)
 		break;
 	case -EBUSY:
 		fputs("swiftrdma: the module cannot let go yet:\n", stderr);
-		if (!read_file(DEBUGFS, why, sizeof(why)) && why[0])
-			fprintf(stderr, "%s\n", why);
+		if (m.hooks[0])
+			fprintf(stderr, "%s\n", m.hooks);
 		fputs("'module disarm force' leaves QPs that cannot be restored as they are; another module's wrapper has to go first\n",
 		      stderr);
 		break;
