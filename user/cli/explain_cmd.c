@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 #include "cli/explain.h"
+#include "cli/table.h"
 
 #define INTERVAL_MS	1000
 #define ENVIRON_MAX	(128 * 1024)
-#define WIDTH		80
 #define INDENT		12
 
 static ssize_t read_environ(uint32_t pid, char *buf, size_t cap)
@@ -63,28 +63,6 @@ static char *find_environment(const struct cli *cli, size_t row)
 	return NULL;
 }
 
-/* Words until the line is full, the next one below. */
-static void print_folded(FILE *f, const char *s)
-{
-	size_t at = INDENT;
-
-	while (*s) {
-		size_t n = strcspn(s, " ");
-
-		if (at > INDENT && at + 1 + n > WIDTH) {
-			fprintf(f, "\n%*s", INDENT, "");
-			at = INDENT;
-		} else if (at > INDENT) {
-			putc(' ', f);
-			at++;
-		}
-		fwrite(s, 1, n, f);
-		at += n;
-		s += n + (s[n] == ' ');
-	}
-	putc('\n', f);
-}
-
 static void print_text(const struct out *o, const struct explain *e)
 {
 	for (size_t i = 0; i < e->n; i++) {
@@ -94,7 +72,7 @@ static void print_text(const struct out *o, const struct explain *e)
 		fprintf(o->f, "%s%-*s%s", o->color && first ? "\033[1m" : "",
 			INDENT, first ? name : "",
 			o->color && first ? "\033[0m" : "");
-		print_folded(o->f, e->line[i].text);
+		out_folded(o->f, INDENT, e->line[i].text);
 	}
 }
 

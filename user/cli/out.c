@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include <math.h>
+#include <string.h>
 
 #include "cli/table.h"
+
+#define WIDTH	80
 
 bool out_shown(const struct out *o, const struct column *col)
 {
@@ -187,4 +190,25 @@ void out_event(const struct cli *cli, struct out *o, const double *at,
 	if (o->json)
 		putc_unlocked('\n', o->f);
 	fflush(o->f);
+}
+
+void out_folded(FILE *f, size_t indent, const char *s)
+{
+	size_t at = indent;
+
+	while (*s) {
+		size_t n = strcspn(s, " ");
+
+		if (at > indent && at + 1 + n > WIDTH) {
+			fprintf(f, "\n%*s", (int)indent, "");
+			at = indent;
+		} else if (at > indent) {
+			putc(' ', f);
+			at++;
+		}
+		fwrite(s, 1, n, f);
+		at += n;
+		s += n + (s[n] == ' ');
+	}
+	putc('\n', f);
 }

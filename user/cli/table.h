@@ -43,4 +43,7 @@ size_t cell_format(char *to, const struct column *col, const struct cell *c);
 int table_print(const struct cli *cli, struct out *o, const struct rows *rows,
 		unsigned int indent);
 
+/* Words until the line is full, the next ones below the first, which is at @indent. */
+void out_folded(FILE *f, size_t indent, const char *s);
+
 #endif /* SRDMA_CLI_TABLE_H */
