@@ -343,7 +343,7 @@ static void fake_disarm(void)
 }
 
 /* Time goes by, in which the port sends at @share of its 20 Mbit/s. */
-static void fake_pass(uint64_t ms, double share)
+__attribute__((unused)) static void fake_pass(uint64_t ms, double share)
 {
 	struct snapshot *s = &fake.scene.s;
 	size_t i;

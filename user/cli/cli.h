@@ -16,6 +16,7 @@
 #define CLI_ORIGIN	"cli"
 
 struct cli {
+	const char *version;
 	struct io *io;
 	struct out out;
 	uint32_t interval_ms;	/* 0: totals only */
@@ -43,7 +44,8 @@ struct noun {
 
 extern const struct noun noun_dev, noun_port, noun_uar, noun_qp, noun_job,
 			 noun_action, noun_level, noun_monitor, noun_module,
-			 noun_top, noun_run, noun_policy, noun_record;
+			 noun_top, noun_run, noun_policy, noun_record,
+			 noun_doctor;
 
 /* Connect, once. CLI_OK or, after saying why, CLI_ERROR. */
 int cli_open(struct cli *cli);

@@ -11,7 +11,7 @@
 static const struct noun *const nouns[] = {
 	&noun_dev, &noun_port, &noun_uar, &noun_qp, &noun_job, &noun_action,
 	&noun_level, &noun_monitor, &noun_module, &noun_top, &noun_run,
-	&noun_policy, &noun_record,
+	&noun_policy, &noun_record, &noun_doctor,
 };
 
 #define N_NOUNS	(sizeof(nouns) / sizeof(nouns[0]))
@@ -20,7 +20,7 @@ static const char usage[] =
 	"Usage: swiftrdma [ OPTIONS ] OBJECT { COMMAND | help }\n"
 	"\n"
 	"OBJECT  := { dev | port | uar | qp | job | action | level | monitor | module |\n"
-	"             top | run | policy | record }\n"
+	"             top | run | policy | record | doctor }\n"
 	"OPTIONS := { -j[son] | -p[retty] | -d[etails] | -i[nterval] SEC |\n"
 	"             -c[olor][={auto|always|never}] | -V[ersion] | -h[elp] }\n"
 	"\n"
@@ -173,6 +173,7 @@ int main(int argc, char **argv)
 	struct cli cli = {
 		.out = { .f = stdout },
 		.run_file = RUNNING_FILE, .policy_file = CONFIG_DEFAULT,
+		.version = VERSION,
 	};
 	const char *no_color = getenv("NO_COLOR");
 	int status = -1;

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Of the doctor: devices, which functions they are, and their ports. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rdma/swiftrdma.h>
+
+#include "cli/doctor.h"
+
+/* As enum ib_port_state. */
+#define PORT_INIT	2
+#define PORT_ACTIVE	4
+
+static const char *function_words(const struct host_dev *dev)
+{
+	switch (dev->function) {
+	case HOST_SOFTWARE:
+		return "a device of software";
+	case HOST_PF:
+		return "a physical function (PF)";
+	case HOST_VF:
+		return "a virtual function (VF), whose rates, priorities and firmware are its PF's";
+	case HOST_SF:
+		return "a subfunction (SF), whose rates, priorities and firmware are its PF's";
+	}
+	return "";
+}
+
+static void judge_dev(struct doctor *d, const struct host_dev *dev)
+{
+	const struct snap_dev *s = doctor_snap_dev(d, dev->name);
+
+	doctor_say(d, DOCTOR_DEVICE, DOCTOR_FINE, "function", dev->name,
+		   "%s%s%s%s%s%s%s", function_words(dev),
+		   dev->bus[0] ? " at " : "", dev->bus,
+		   dev->driver[0] ? ", driver " : "", dev->driver,
+		   dev->firmware[0] ? ", firmware " : "", dev->firmware);
+	if (!d->answers || d->armed == -ESHUTDOWN)
+		return;
+	if (!s) {
+		doctor_say(d, DOCTOR_DEVICE, DOCTOR_WARNING, "known", dev->name,
+			   "the module does not have it, though it is armed; the kernel log says why");
+		doctor_mend(d, "dmesg | grep swiftrdma");
+	} else if (s->untracked) {
+		doctor_say(d, DOCTOR_DEVICE, DOCTOR_WARNING, "untracked",
+			   dev->name,
+			   "%llu of its QPs were not taken in for lack of memory, until they go",
+			   (unsigned long long)s->untracked);
+	}
+}
+
+/* What a level does there to a connection that is up. */
+static void judge_live(struct doctor *d, const struct host_port *port,
+		       const struct host_dev *dev, const char *object)
+{
+	const struct snap_dev *s = doctor_snap_dev(d, dev->name);
+
+	if (!s)
+		return;
+	if (port->link_layer == 1) {
+		doctor_say(d, DOCTOR_DEVICE, DOCTOR_FINE, "live_class", object,
+			   "on InfiniBand a level is the service level that a QP connects with, and stays");
+		doctor_detail(d);
+	} else if (s->caps & SWIFTRDMA_DEV_CAP_LIVE_CLASS) {
+		doctor_say(d, DOCTOR_DEVICE, DOCTOR_FINE, "live_class", object,
+			   "the class of a connected QP can be changed");
+		doctor_detail(d);
+	} else if (!strcmp(s->provider, "mlx5")) {
+		doctor_say(d, DOCTOR_DEVICE, DOCTOR_WARNING, "live_class",
+			   object,
+			   "firmware %s cannot change the DSCP of a connected QP (rts2rts_qp_dscp): a level holds for QPs that connect after it was given",
+			   dev->firmware);
+		doctor_mend(d, "mstflint -d %s -i FIRMWARE.bin burn", dev->bus);
+	} else {
+		doctor_say(d, DOCTOR_DEVICE, DOCTOR_FINE, "live_class", object,
+			   "a level holds for QPs that connect after it was given: its driver cannot change others");
+		doctor_detail(d);
+	}
+}
+
+static const struct host_net *find_net(const struct host *h, uint32_t port)
+{
+	for (size_t i = 0; i < h->n_nets; i++)
+		if (h->nets[i].port == port)
+			return &h->nets[i];
+	return NULL;
+}
+
+static void judge_port(struct doctor *d, uint32_t at)
+{
+	const struct host_port *port = &d->host->ports[at];
+	const struct host_dev *dev = &d->host->devs[port->dev];
+	const struct host_net *net = find_net(d->host, at);
+	char object[DOCTOR_OBJECT];
+
+	snprintf(object, sizeof(object), "%s/%u", dev->name, port->index);
+	if (port->state == PORT_ACTIVE) {
+		doctor_say(d, DOCTOR_DEVICE, DOCTOR_FINE, "port", object,
+			   "active, %s%s%s",
+			   port->link_layer == 1 ? "InfiniBand" :
+			   port->link_layer == 2 ? "Ethernet" : "",
+			   net ? ", " : "", net ? net->name : "");
+		doctor_detail(d);
+	} else if (port->link_layer == 1 && port->state >= PORT_INIT) {
+		doctor_say(d, DOCTOR_DEVICE, DOCTOR_ERROR, "port", object,
+			   "the link is up, and no subnet manager has made the port active: one must run on some host or switch");
+		doctor_mend(d, "systemctl start opensm");
+	} else if (net && !net->up) {
+		doctor_say(d, DOCTOR_DEVICE, DOCTOR_WARNING, "port", object,
+			   "down, as its interface %s is, or the cable", net->name);
+		doctor_mend(d, "ip link set %s up", net->name);
+	} else {
+		doctor_say(d, DOCTOR_DEVICE, DOCTOR_WARNING, "port", object,
+			   "down: look at the cable and at what is at its other end");
+	}
+	judge_live(d, port, dev, object);
+}
+
+void doctor_devices(struct doctor *d)
+{
+	const struct host *h = d->host;
+
+	if (!h->n_devs) {
+		doctor_say(d, DOCTOR_DEVICE, DOCTOR_WARNING, "any", "-",
+			   "there is no RDMA device: the NIC's driver for it is not loaded, or there is no such NIC");
+		doctor_mend(d, "modprobe mlx5_ib");
+	}
+	for (size_t i = 0; i < h->n_devs; i++) {
+		judge_dev(d, &h->devs[i]);
+		for (uint32_t k = 0; k < h->n_ports; k++)
+			if (h->ports[k].dev == i)
+				judge_port(d, k);
+	}
+}

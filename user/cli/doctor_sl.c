@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Of the doctor: what a class level comes to on InfiniBand. Its service level (SL)
+ * is sent in a virtual lane (VL), by a table that the subnet manager (SM) sets.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/doctor.h"
+
+struct sls {
+	struct doctor *d;
+	const struct host_port *port;
+	char object[DOCTOR_OBJECT];
+	uint64_t base;		/* bit per SL that applications ask for */
+	uint16_t base_vls, vls;	/* bit per VL: theirs; those that are taken */
+};
+
+/* An SL with a VL that nobody has; -1: the table has none. */
+static int free_sl(struct sls *s)
+{
+	for (int sl = 0; sl < HOST_SLS; sl++) {
+		uint8_t vl = s->port->sl2vl[sl];
+
+		if (vl == HOST_VL_NONE || s->vls >> vl & 1)
+			continue;
+		s->vls |= (uint16_t)(1u << vl);
+		return sl;
+	}
+	return -1;
+}
+
+static void mend(struct sls *s, uint32_t level)
+{
+	int sl = free_sl(s);
+
+	if (sl >= 0)
+		doctor_mend(s->d, "swiftrdma level set %u sl %d%s", level, sl,
+			    doctor_level_note(s->d));
+	else
+		doctor_mend(s->d, "printf 'qos TRUE\\nqos_sl2vl 0,1,2,3,4,5,6,7,0,1,2,3,4,5,6,7\\n' >>/etc/opensm/opensm.conf && systemctl restart opensm  # where the SM runs");
+}
+
+static void judge_asking(struct sls *s)
+{
+	int err = s->port->sl2vl_error;
+
+	if (err == -ENOENT) {
+		doctor_say(s->d, DOCTOR_QOS, DOCTOR_UNSEEN, "sl2vl", s->object,
+			   "the VL of each SL cannot be asked for without ib_umad");
+		doctor_mend(s->d, "modprobe ib_umad");
+	} else if (err == -EACCES || err == -EPERM) {
+		doctor_say(s->d, DOCTOR_QOS, DOCTOR_UNSEEN, "sl2vl", s->object,
+			   "the VL of each SL only root can ask for");
+	} else {
+		doctor_say(s->d, DOCTOR_QOS, DOCTOR_UNSEEN, "sl2vl", s->object,
+			   "the port does not tell the VL of each SL: %s",
+			   strerror(err < 0 ? -err : err));
+	}
+}
+
+/* @taken: VLs of lower levels. */
+static bool judge_level(struct sls *s, const struct io_level *l, uint16_t taken)
+{
+	uint8_t vl = s->port->sl2vl[l->sl % HOST_SLS];
+
+	if (vl == HOST_VL_NONE) {
+		doctor_say(s->d, DOCTOR_QOS, DOCTOR_ERROR, "no_vl", s->object,
+			   "level %u: SL %u has no VL, so that what is sent in it is dropped",
+			   l->level, l->sl);
+	} else if (s->base_vls >> vl & 1) {
+		doctor_say(s->d, DOCTOR_QOS, DOCTOR_ERROR, "no_effect",
+			   s->object,
+			   "level %u: SL %u is VL %u, which traffic has that is not raised: it has no effect",
+			   l->level, l->sl, vl);
+	} else if (taken >> vl & 1) {
+		doctor_say(s->d, DOCTOR_QOS, DOCTOR_WARNING, "alike", s->object,
+			   "level %u: SL %u is VL %u, which a lower level has: a step from one to the other changes nothing",
+			   l->level, l->sl, vl);
+	} else {
+		doctor_say(s->d, DOCTOR_QOS, DOCTOR_FINE, "level", s->object,
+			   "level %u: SL %u, VL %u", l->level, l->sl, vl);
+		doctor_detail(s->d);
+		return true;
+	}
+	mend(s, l->level);
+	return false;
+}
+
+void doctor_sls(struct doctor *d, const struct host_port *port,
+		const struct io_level *levels, size_t n)
+{
+	struct sls s = { .d = d, .port = port };
+	uint16_t taken = 0;
+	size_t judged = 0;
+	uint32_t qps;
+
+	snprintf(s.object, sizeof(s.object), "%s/%u",
+		 d->host->devs[port->dev].name, port->index);
+	if (port->sl2vl_error) {
+		judge_asking(&s);
+		return;
+	}
+	s.base = doctor_asked(d, port, true, &qps);
+	for (int sl = 0; sl < HOST_SLS; sl++)
+		if (s.base >> sl & 1)
+			s.base_vls |= (uint16_t)(1u << port->sl2vl[sl]);
+	s.vls = s.base_vls;
+	for (size_t i = 0; i < n; i++)
+		s.vls |= (uint16_t)(1u << port->sl2vl[levels[i].sl % HOST_SLS]);
+	for (size_t i = 0; i < n; i++) {
+		if (s.base >> levels[i].sl % HOST_SLS & 1)
+			continue;
+		judged++;
+		if (judge_level(&s, &levels[i], taken))
+			taken |= (uint16_t)(1u << port->sl2vl[levels[i].sl %
+							     HOST_SLS]);
+	}
+	if (judged && !doctor_ails(d, DOCTOR_QOS, s.object))
+		doctor_say(d, DOCTOR_QOS, DOCTOR_FINE, "levels", s.object,
+			   "each of %zu levels has a VL of its own; which goes first the SM's VL arbitration says, which is not asked for",
+			   judged);
+}
