@@ -20,6 +20,7 @@ enum srdma_delay_point {
 	SRDMA_DELAY_LEFT,	/* a QP that goes is not in the table, but still the device's */
 	SRDMA_DELAY_RULES,	/* a job has its new rules, and its old ones still */
 	SRDMA_DELAY_VISIT,	/* at each QP, or process with memory regions, that is summed up */
+	SRDMA_DELAY_STAMP,	/* a QP has changed, and the change's generation was read */
 };
 
 /* Steps of disarm that can be left out, bits of parameter skip_grace. */

@@ -26,6 +26,26 @@ DEFINE_XARRAY(srdma_devs);
 atomic64_t srdma_generation = ATOMIC64_INIT(1);
 EXPORT_SYMBOL_GPL(srdma_generation);
 
+/*
+ * A dump may take its generation between the reading here and the stamp. It passes
+ * over the QP then, and so would the next one, whose changes are those since that
+ * generation. So the stamp is right only if the generation is the same after it.
+ */
+void srdma_qp_stamp(struct srdma_qp *q)
+{
+	s64 gen, old;
+
+	do {
+		gen = atomic64_read(&srdma_generation);
+		srdma_delay(SRDMA_DELAY_STAMP);
+		old = atomic64_read(&q->stamp);
+		while (old < gen && !atomic64_try_cmpxchg(&q->stamp, &old, gen))
+			;
+		smp_mb();	/* pairs with atomic64_inc_return() in the dump */
+	} while (gen != atomic64_read(&srdma_generation));
+}
+EXPORT_SYMBOL_GPL(srdma_qp_stamp);
+
 static atomic64_t next_serial;
 static struct workqueue_struct *release_wq;
 

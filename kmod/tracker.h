@@ -530,15 +530,18 @@ bool srdma_qp_drop(struct srdma_qp *q);
  */
 extern atomic64_t srdma_generation;
 
+/* Stamp a QP that has changed with the generation of now. Any context. */
+void srdma_qp_stamp(struct srdma_qp *q);
+
+/*
+ * A QP has changed: the next dump of changes has it. If the stamp is that of now
+ * already, but whoever wrote it is not done, srdma_qp_stamp() looks once more there.
+ */
 static inline void srdma_qp_touch(struct srdma_qp *q)
 {
-	s64 gen, old;
-
 	smp_mb();	/* pairs with atomic64_inc_return() in the dump */
-	gen = atomic64_read(&srdma_generation);
-	old = atomic64_read(&q->stamp);
-	while (old < gen && !atomic64_try_cmpxchg(&q->stamp, &old, gen))
-		;
+	if (atomic64_read(&q->stamp) < atomic64_read(&srdma_generation))
+		srdma_qp_stamp(q);
 }
 
 /* Its ops find what its dev_add() has made. Wrapper, srdma_devs_sem or enforce.c's work. */

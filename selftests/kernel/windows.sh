@@ -111,5 +111,25 @@ check "the module unloads" srdma_unload
 qpsh_stop early
 check "... and the other" rmmod above
 
+# A dump of changes begins after a change has read its generation, before the stamp.
+qpsh_start late qpsh --comm late
+qp late create
+check "the module loads" srdma_load_debug
+rm -f "$work/quiet"
+dumpcheck since "$work/quiet" >"$work/delta" & delta=$!
+check "dumps of changes begin" wait_for 60 grep -q begun "$work/delta"
+param swiftrdma delay_ms 10000
+param swiftrdma delay_at 4096
+swiftrdma job set late match comm=late >/dev/null & setting=$!
+sleep 1
+param swiftrdma delay_at 0
+wait "$setting"
+touch "$work/quiet"
+wait "$delta"
+like "there were many before the stamp" "$(cat "$work/delta")" '^# [0-9]{2,} deltas'
+like "a later one has the change" "$(cat "$work/delta")" '^ok - deltas lack no change'
+qpsh_stop late
+check "the module unloads" srdma_unload
+
 is "the kernel did not complain" "$(dmesg_complaints)" ""
 ktap_end
