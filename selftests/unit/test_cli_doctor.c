@@ -276,7 +276,7 @@ static void finds_the_file(void **state)
 	assert_non_null(strstr(text, "/proc/6/cwd/kv.yaml"));
 	host.n_agents = 1;
 	run_doctor("agent");
-	assert_non_null(strstr(text, RUN_POLICY));
+	assert_non_null(strstr(text, CONFIG_DEFAULT));
 	unlink(path);
 }
 

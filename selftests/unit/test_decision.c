@@ -129,13 +129,13 @@ static void test_shown(void **state)
 
 	(void)state;
 	shown(false, &d, "p: x: level 0 -> 1",
-	      "action job kv knob level value 1 lease 4 qps 2 qps_done 2 qps_pending 0 qps_unsupported 0 tick 2 cooldown 500ms steps_left 2 acts_left 4 reason p: x: level 0 -> 1\n");
+	      "action job kv knob level value 1 lease 4 qps 2 qps_done 2 qps_pending 0 qps_unsupported 0 qps_unconnected 0 qps_unknown 0 tick 2 cooldown 500ms steps_left 2 acts_left 4 reason p: x: level 0 -> 1\n");
 	shown(true, &d, "p: x: level 0 -> 1",
-	      "{\"event\":\"action\",\"job\":\"kv\",\"knob\":\"level\",\"value\":1,\"lease\":4,\"qps\":2,\"qps_done\":2,\"qps_pending\":0,\"qps_unsupported\":0,\"policy\":\"p\",\"tick\":2,\"cooldown\":500000000,\"steps_left\":2,\"acts_left\":4,\"seen_dev\":\"rxe0\",\"seen_port\":1,\"seen_uar\":9,\"seen_qpn\":18,\"signals\":{\"port.util\":0.973,\"job.p99\":null},\"reason\":\"p: x: level 0 -> 1\"}\n");
+	      "{\"event\":\"action\",\"job\":\"kv\",\"knob\":\"level\",\"value\":1,\"lease\":4,\"qps\":2,\"qps_done\":2,\"qps_pending\":0,\"qps_unsupported\":0,\"qps_unconnected\":0,\"qps_unknown\":0,\"policy\":\"p\",\"tick\":2,\"cooldown\":500000000,\"steps_left\":2,\"acts_left\":4,\"seen_dev\":\"rxe0\",\"seen_port\":1,\"seen_uar\":9,\"seen_qpn\":18,\"signals\":{\"port.util\":0.973,\"job.p99\":null},\"reason\":\"p: x: level 0 -> 1\"}\n");
 	shown(true, &least, "p: x: level 0 -> 1",
-	      "{\"event\":\"action\",\"job\":\"kv\",\"knob\":\"level\",\"value\":1,\"lease\":4,\"qps\":2,\"qps_done\":2,\"qps_pending\":0,\"qps_unsupported\":0,\"policy\":\"p\",\"tick\":3,\"signals\":{},\"reason\":\"p: x: level 0 -> 1\"}\n");
+	      "{\"event\":\"action\",\"job\":\"kv\",\"knob\":\"level\",\"value\":1,\"lease\":4,\"qps\":2,\"qps_done\":2,\"qps_pending\":0,\"qps_unsupported\":0,\"qps_unconnected\":0,\"qps_unknown\":0,\"policy\":\"p\",\"tick\":3,\"signals\":{},\"reason\":\"p: x: level 0 -> 1\"}\n");
 	shown(true, NULL, "by hand",
-	      "{\"event\":\"action\",\"job\":\"kv\",\"knob\":\"level\",\"value\":1,\"lease\":4,\"qps\":2,\"qps_done\":2,\"qps_pending\":0,\"qps_unsupported\":0,\"reason\":\"by hand\"}\n");
+	      "{\"event\":\"action\",\"job\":\"kv\",\"knob\":\"level\",\"value\":1,\"lease\":4,\"qps\":2,\"qps_done\":2,\"qps_pending\":0,\"qps_unsupported\":0,\"qps_unconnected\":0,\"qps_unknown\":0,\"reason\":\"by hand\"}\n");
 }
 
 /* A reason may say what it likes: it decides nothing. */
@@ -143,7 +143,7 @@ static void test_forged(void **state)
 {
 	(void)state;
 	shown(true, NULL, "p: x: level 0 -> 1 [tick 2, next in 500 ms, 2 steps left]",
-	      "{\"event\":\"action\",\"job\":\"kv\",\"knob\":\"level\",\"value\":1,\"lease\":4,\"qps\":2,\"qps_done\":2,\"qps_pending\":0,\"qps_unsupported\":0,\"reason\":\"p: x: level 0 -> 1 [tick 2, next in 500 ms, 2 steps left]\"}\n");
+	      "{\"event\":\"action\",\"job\":\"kv\",\"knob\":\"level\",\"value\":1,\"lease\":4,\"qps\":2,\"qps_done\":2,\"qps_pending\":0,\"qps_unsupported\":0,\"qps_unconnected\":0,\"qps_unknown\":0,\"reason\":\"p: x: level 0 -> 1 [tick 2, next in 500 ms, 2 steps left]\"}\n");
 }
 
 int main(void)

@@ -83,7 +83,7 @@ static void find_file(struct gathered *g, const char *file)
 	}
 	if (file || !g->file[0])
 		snprintf(g->file, sizeof(g->file), "%s",
-			 file ? file : RUN_POLICY);
+			 file ? file : CONFIG_DEFAULT);
 	g->d.file = g->file;
 	g->d.file_there = !access(g->file, F_OK);
 }
