@@ -27,8 +27,10 @@ bool srdma_qp_desired(const struct srdma_qp *q, struct srdma_class *c)
 	}
 	l = srdma_level_get(level);
 	/* Without a GRH there is no traffic class, and on some links no service level. */
-	c->tclass = test_bit(SRDMA_QP_GRH, &q->flags) ? l.dscp << 2 | (q->tclass_asked & 3) : 0;
-	c->sl = srdma_qp_own_sl(q) ? q->sl_asked : l.sl;
+	c->tclass = q->tclass_asked;
+	if (l.has_dscp && test_bit(SRDMA_QP_GRH, &q->flags))
+		c->tclass = l.dscp << 2 | (q->tclass_asked & 3);
+	c->sl = !l.has_sl || srdma_qp_own_sl(q) ? q->sl_asked : l.sl;
 	return true;
 }
 
@@ -182,18 +184,10 @@ static void remember_av(struct srdma_qp *q, const struct rdma_ah_attr *ah)
 	set_bit(SRDMA_QP_HAS_AV, &q->flags);
 }
 
-static void set_class(struct rdma_ah_attr *ah, const struct srdma_class *c)
-{
-	rdma_ah_set_sl(ah, c->sl);
-	if (rdma_ah_get_ah_flags(ah) & IB_AH_GRH)
-		ah->grh.traffic_class = c->tclass;
-}
-
 struct ib_qp_attr *srdma_enforce_av(struct srdma_qp *q, struct ib_qp_attr *attr)
 {
 	struct ib_qp_attr *forced;
 	struct srdma_level l;
-	struct srdma_class c;
 	int level;
 
 	rcu_read_lock();
@@ -206,11 +200,11 @@ struct ib_qp_attr *srdma_enforce_av(struct srdma_qp *q, struct ib_qp_attr *attr)
 	if (!forced)
 		return attr;
 	l = srdma_level_get(level);
-	c.tclass = l.dscp << 2;
-	if (rdma_ah_get_ah_flags(&attr->ah_attr) & IB_AH_GRH)
-		c.tclass |= attr->ah_attr.grh.traffic_class & 3;
-	c.sl = own_sl(q, &attr->ah_attr) ? rdma_ah_get_sl(&attr->ah_attr) : l.sl;
-	set_class(&forced->ah_attr, &c);
+	if (l.has_dscp && rdma_ah_get_ah_flags(&attr->ah_attr) & IB_AH_GRH)
+		forced->ah_attr.grh.traffic_class = l.dscp << 2 |
+						    (attr->ah_attr.grh.traffic_class & 3);
+	if (l.has_sl && !own_sl(q, &attr->ah_attr))
+		rdma_ah_set_sl(&forced->ah_attr, l.sl);
 	return forced;
 }
 

@@ -190,12 +190,24 @@ static int find_qp(const struct srdma_act_item *item, struct srdma_override *o,
 	return ret;
 }
 
+/* A level is a DSCP and an SL of this site, which nobody but its operator knows. */
+static int check_level(const struct srdma_act_item *item, const char **why)
+{
+	struct srdma_level l;
+
+	*why = "a class level is 0 to 7";
+	if (item->value > SWIFTRDMA_LEVEL_MAX)
+		return -ERANGE;
+	*why = "this level has no meaning yet: say first 'swiftrdma level set 3 dscp 26 sl 3'";
+	l = srdma_level_get(item->value);
+	return item->clear || srdma_level_is_set(&l) ? 0 : -ENODATA;
+}
+
 static int check_value(const struct srdma_act_item *item, const char **why)
 {
 	switch (item->knob) {
 	case SWIFTRDMA_KNOB_LEVEL:
-		*why = "a class level is 0 to 7";
-		return item->value > SWIFTRDMA_LEVEL_MAX ? -ERANGE : 0;
+		return check_level(item, why);
 	case SWIFTRDMA_KNOB_MAX_QPS:
 		*why = "max_qps is 0 to 2^32-1";
 		return item->value > U32_MAX ? -ERANGE : 0;

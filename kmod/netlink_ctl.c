@@ -268,19 +268,23 @@ static int dump_levels(struct sk_buff *skb, struct netlink_callback *cb,
 	struct nlattr *nest;
 	void *hdr;
 
-	for (; d->key <= SWIFTRDMA_LEVEL_MAX; d->key++, d->count++) {
+	for (; d->key <= SWIFTRDMA_LEVEL_MAX; d->key++) {
 		level = srdma_level_get(d->key);
+		if (!srdma_level_is_set(&level))
+			continue;
 		hdr = srdma_dump_put(skb, cb, SWIFTRDMA_CMD_LEVEL_GET);
 		nest = hdr ? nla_nest_start(skb, SWIFTRDMA_A_LEVEL) : NULL;
 		if (!nest ||
 		    nla_put_u32(skb, SWIFTRDMA_LEVEL_A_LEVEL, d->key) ||
-		    nla_put_u32(skb, SWIFTRDMA_LEVEL_A_DSCP, level.dscp) ||
-		    nla_put_u32(skb, SWIFTRDMA_LEVEL_A_SL, level.sl)) {
+		    (level.has_dscp &&
+		     nla_put_u32(skb, SWIFTRDMA_LEVEL_A_DSCP, level.dscp)) ||
+		    (level.has_sl && nla_put_u32(skb, SWIFTRDMA_LEVEL_A_SL, level.sl))) {
 			genlmsg_cancel(skb, hdr);
 			return -EMSGSIZE;
 		}
 		nla_nest_end(skb, nest);
 		genlmsg_end(skb, hdr);
+		d->count++;
 	}
 	return 0;
 }

@@ -233,15 +233,18 @@ static int parse_level(struct srdma_level_row *row, const struct nlattr *nest,
 	if (!tb[SWIFTRDMA_LEVEL_A_LEVEL])
 		return srdma_missing(extack, nest, SWIFTRDMA_LEVEL_A_LEVEL,
 				     "which level? LEVEL is missing");
-	if (!tb[SWIFTRDMA_LEVEL_A_DSCP])
+	if (!tb[SWIFTRDMA_LEVEL_A_DSCP] && !tb[SWIFTRDMA_LEVEL_A_SL])
 		return srdma_missing(extack, nest, SWIFTRDMA_LEVEL_A_DSCP,
-				     "the level's DSCP is missing");
-	if (!tb[SWIFTRDMA_LEVEL_A_SL])
-		return srdma_missing(extack, nest, SWIFTRDMA_LEVEL_A_SL,
-				     "the level's SL is missing");
-	row->level = nla_get_u32(tb[SWIFTRDMA_LEVEL_A_LEVEL]);
-	row->dscp = nla_get_u32(tb[SWIFTRDMA_LEVEL_A_DSCP]);
-	row->sl = nla_get_u32(tb[SWIFTRDMA_LEVEL_A_SL]);
+				     "a level is a DSCP, an SL or both");
+	*row = (struct srdma_level_row){ .level = nla_get_u32(tb[SWIFTRDMA_LEVEL_A_LEVEL]) };
+	if (tb[SWIFTRDMA_LEVEL_A_DSCP]) {
+		row->is.has_dscp = true;
+		row->is.dscp = nla_get_u32(tb[SWIFTRDMA_LEVEL_A_DSCP]);
+	}
+	if (tb[SWIFTRDMA_LEVEL_A_SL]) {
+		row->is.has_sl = true;
+		row->is.sl = nla_get_u32(tb[SWIFTRDMA_LEVEL_A_SL]);
+	}
 	return 0;
 }
 

@@ -9,24 +9,30 @@
 #include "find.h"
 #include "lease.h"
 
-/* Class selectors CS0 to CS7, RFC 2474 section 4.2.2, and the SL of that number. */
-#define SELECTOR(n)	((n) << 3 << 8 | (n))
-
 /* Of QPs, dropped since the last recompute; srdma_ctl_lock, as the next one. */
 static LIST_HEAD(dropped);
 static u32 round;	/* SRDMA_ROUND, or 0 */
 
-/* DSCP << 8 | SL by level: one word, so that a reader gets a pair that is one. */
-static u16 levels[SWIFTRDMA_LEVEL_MAX + 1] = {
-	SELECTOR(0), SELECTOR(1), SELECTOR(2), SELECTOR(3),
-	SELECTOR(4), SELECTOR(5), SELECTOR(6), SELECTOR(7),
-};
+/* A level has a DSCP, in bits 8 to 13; it has an SL, in bits 0 to 3. */
+#define LEVEL_DSCP	BIT(15)
+#define LEVEL_SL	BIT(7)
+
+/* By level; one word, so that a reader gets a pair that is one. 0: not set. */
+static u16 levels[SWIFTRDMA_LEVEL_MAX + 1];
 
 struct srdma_level srdma_level_get(u32 level)
 {
 	u16 packed = READ_ONCE(levels[level]);
 
-	return (struct srdma_level){ .dscp = packed >> 8, .sl = packed & 0xff };
+	return (struct srdma_level){
+		.has_dscp = packed & LEVEL_DSCP, .has_sl = packed & LEVEL_SL,
+		.dscp = packed >> 8 & 0x3f, .sl = packed & 0xf,
+	};
+}
+
+static u16 level_pack(const struct srdma_level *l)
+{
+	return (l->has_dscp ? LEVEL_DSCP | l->dscp << 8 : 0) | (l->has_sl ? LEVEL_SL | l->sl : 0);
 }
 
 void srdma_levels_set(const struct srdma_level_row *rows, int n)
@@ -35,7 +41,7 @@ void srdma_levels_set(const struct srdma_level_row *rows, int n)
 
 	mutex_lock(&srdma_ctl_lock);
 	for (i = 0; i < n; i++)
-		WRITE_ONCE(levels[rows[i].level], rows[i].dscp << 8 | rows[i].sl);
+		WRITE_ONCE(levels[rows[i].level], level_pack(&rows[i].is));
 	mutex_unlock(&srdma_ctl_lock);
 	srdma_enforce_rescan();
 }

@@ -144,14 +144,25 @@ static inline int srdma_path_part(u32 knob)
 /* The level in force for a QP, -1: none. RCU section. */
 int srdma_qp_level(const struct srdma_qp *q);
 
-/* The level table. get: any context. set: validated by the caller. */
+/*
+ * The level table: what it does not say is as the application asked for. A level
+ * that has neither was never set, and none in force is such a one. get: any context.
+ * set: validated by the caller; takes srdma_ctl_lock.
+ */
 struct srdma_level {
+	bool has_dscp, has_sl;
 	u8 dscp, sl;
 };
 
 struct srdma_level srdma_level_get(u32 level);
+static inline bool srdma_level_is_set(const struct srdma_level *l)
+{
+	return l->has_dscp || l->has_sl;
+}
+
 struct srdma_level_row {
-	u32 level, dscp, sl;
+	u32 level;
+	struct srdma_level is;
 };
 
 void srdma_levels_set(const struct srdma_level_row *rows, int n);

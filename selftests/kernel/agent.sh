@@ -14,14 +14,16 @@ policy=$fleet_dir/policy.yaml
 own="client 0:$pairs server 0:$pairs"
 has() { echo "client $1:$pairs server $1:$pairs"; }
 
-# write_policy LEVEL LEASE [LEVELS]: the table's entry, if any.
+# write_policy LEVEL LEASE [MEANING]: of level 5.
 write_policy() {
 	cat >"$policy" <<-EOF2
 		agent:
 		  interval: 100ms
 		  lease: $2
-		levels: [$3]
 		ports: [{dev: rxe0, speed: 20Mbit/s}]
+		levels:
+		  - {level: 3, dscp: 24, sl: 3}
+		  - {level: 5, ${3:-dscp: 40, sl: 5}}
 		jobs:
 		  - name: fleet
 		    class: latency
@@ -79,7 +81,7 @@ point $? "one of them decides once on an idle machine"
 like "... and finds nothing to do" "$out" 'nothing to do'
 
 fleet job --pairs $pairs --both --watch 50 --rate 100
-write_policy 3 1s '{level: 5, dscp: 46, sl: 2}'
+write_policy 3 1s 'dscp: 46, sl: 2'
 
 before=$(jobs)
 out=$(swiftrdma-agent --dry-run --once --config "$policy" 2>&1)
@@ -173,7 +175,7 @@ write_policy 5 10s
 kill -HUP $agent
 fleet_has job "^$(has 160) " 10
 point $? "on SIGHUP it goes by the new file"
-is "... also where that leaves a level its default" "$(meaning 5)" 40/5
+is "... and by what its levels mean" "$(meaning 5)" 40/5
 hears ' RELOADING=1$' && [ "$(count ' READY=1$' notify)" -eq 2 ]
 point $? "... and tells the service manager"
 sed -i 's/job.level = 5/job.levle = 6/' "$policy"

@@ -20,6 +20,7 @@ cat >"$fleet_dir/policy" <<-EOF2
 	agent:
 	  interval: 200ms
 	  lease: ${lease_ms}ms
+	levels: [{level: 3, dscp: 24}]
 	jobs:
 	  - name: fleet
 	    class: latency

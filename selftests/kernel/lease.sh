@@ -25,6 +25,7 @@ job_level() { echo "action{knob=1 value=$1 job=test reason=because}"; }
 qp_level() { echo "action{knob=1 value=$1 dev_index=$dev qpn=$2}"; }
 # The level of a QP that is not connected yet, as it is in force.
 level_of() { swiftrdma -j qp show qpn "$1" | jq -r '.[0].level // "none"'; }
+sl_of() { swiftrdma -j qp show qpn "$1" | jq '.[0].sl'; }
 # connect [TCLASS [SL]]: what a new QP is given when it asks for this.
 connect() {
 	qp a create
@@ -36,10 +37,34 @@ connect() {
 in_force() { swiftrdma -j action show | jq -c '[.[] | select(.kind == "override") | [.lease, .in_force // false]] | sort'; }
 
 ktap_begin
-check "the module loads" srdma_load
+check "the module loads" insmod "$srdma_ko"
 dev=$(dev rxe0 index)
 qpsh_start a qpsh --comm leased
 swiftrdma job set test match comm=leased >/dev/null
+
+# Nobody but this site knows what a level is.
+is "no level means anything yet" "$(swiftrdma -j level show)" '[]'
+like "... so that nothing is raised to one, with what to write" \
+	"$(nlreq ACT doit "lease{origin=test} $(job_level 3)")" "^ENODATA .*'swiftrdma level set 3 dscp 26 sl 3'"
+like "... no QP either" "$(swiftrdma action set dev rxe0 qpn 1 level 3 2>&1)" 'no meaning yet'
+is "... and nothing is in force" "$(in_force)" '[]'
+lease 10
+is "taking back is no matter of levels" \
+	"$(nlreq ACT doit "lease{id=$id} action{knob=1 clear job=test}" | cut -d' ' -f1)" 0
+check "a level may be an SL alone" swiftrdma level set 3 sl 2
+is "... and is shown as such" "$(swiftrdma -j level show | jq -c .)" '[{"level":3,"sl":2}]'
+act "$id" "$(job_level 3)"
+connect 34 3
+is "... the traffic class stays the application's" "$answer $(sl_of "$new")" 'class 34 2'
+qp a "destroy $new"
+check "... or a DSCP alone" nlreq LEVEL_SET doit 'level{level=3 dscp=9}'
+connect 34 3
+is "... then the SL stays" "$answer $(sl_of "$new")" 'class 38 3'
+qp a "destroy $new"
+like "the others still mean nothing" "$(nlreq ACT doit "lease{id=$id} $(job_level 4)")" ENODATA
+is "... and change nothing of what is in force" "$(in_force)" "[[$id,true]]"
+end "$id"
+check "all levels are set" srdma_levels
 connect 34 3
 is "without an override the application's class" "$answer" 'class 34'
 

@@ -8,8 +8,13 @@ srdma_debug_ko=build/kmod/$(uname -r)-debug/swiftrdma.ko
 srdma_debugfs=/sys/kernel/debug/swiftrdma
 PATH=$PWD/build/bin:$PWD/build/bench:$PATH
 
-srdma_load() { insmod "$srdma_ko" "$@"; }
-srdma_load_debug() { insmod "$srdma_debug_ko" "$@"; }
+# Levels mean nothing until they are set. In the suites level n is DSCP 8 n and SL n.
+srdma_levels() {
+	swiftrdma level set 0 dscp 0 sl 0 1 dscp 8 sl 1 2 dscp 16 sl 2 3 dscp 24 sl 3 \
+		4 dscp 32 sl 4 5 dscp 40 sl 5 6 dscp 48 sl 6 7 dscp 56 sl 7
+}
+srdma_load() { insmod "$srdma_ko" "$@" && srdma_levels; }
+srdma_load_debug() { insmod "$srdma_debug_ko" "$@" && srdma_levels; }
 srdma_loaded() { [ -d /sys/module/swiftrdma ]; }
 
 # A dump under way, a debugfs file being read, keeps the module in use for as long

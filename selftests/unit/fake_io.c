@@ -250,12 +250,13 @@ int io_job_del(struct io *io, const char *name, const char *origin)
 
 int io_levels(struct io *io, struct io_level *levels, size_t cap)
 {
-	size_t i;
+	size_t i, n = 0;
 
 	(void)io;
-	for (i = 0; i < cap && i <= SWIFTRDMA_LEVEL_MAX; i++)
-		levels[i] = fake.levels[i];
-	return (int)i;
+	for (i = 0; n < cap && i <= SWIFTRDMA_LEVEL_MAX; i++)
+		if (fake.levels[i].has_dscp || fake.levels[i].has_sl)
+			levels[n++] = fake.levels[i];
+	return (int)n;
 }
 
 int io_levels_set(struct io *io, const struct io_level *levels, size_t n)
@@ -305,15 +306,6 @@ int io_events_read(struct io *io, void (*cb)(const struct snap_event *, void *),
 	return 1;
 }
 
-/* As a module that was just loaded has them. */
-static void fake_default_levels(void)
-{
-	uint32_t i;
-
-	for (i = 0; i <= SWIFTRDMA_LEVEL_MAX; i++)
-		fake.levels[i] = (struct io_level){ i, 8 * i, i };
-}
-
 static void fake_reset(void)
 {
 	size_t i;
@@ -326,7 +318,6 @@ static void fake_reset(void)
 	fake.handles = handles;
 	memset(fake.level, -1, sizeof(fake.level));
 	fake.loaded = true;
-	fake_default_levels();
 	made_scene(&fake.scene, 1000, 0);
 }
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "unit/fake_io.c"
+#include "unit/levels.h"
 
 #include "agent/agent.c"
 #include "agent/assume.c"
@@ -20,7 +21,7 @@
 
 static const char policy[] =
 	"agent: {interval: 100ms, lease: 2s, rank: 42, smoothing: 1ns}\n"
-	"levels:\n- {level: 3, dscp: 26}\n- {level: 1, dscp: 8, sl: 1}\n"
+	"levels:\n- {level: 3, dscp: 26}\n- {level: 1, dscp: 8, sl: 1}\n- {level: 2, sl: 4}\n"
 	"jobs:\n"
 	"- {name: kv, class: latency, match: [{comm: kv}]}\n"
 	"- {name: bulk, class: throughput, match: [{comm: bulk}]}\n"
@@ -37,6 +38,7 @@ static void config(struct config *cfg, const char *text)
 	struct report r;
 
 	report_init(&r, "f");
+	text = with_levels(text);
 	if (!config_load_text(cfg, text, strlen(text), &r)) {
 		report_print(&r, stderr);
 		fail();
@@ -210,7 +212,7 @@ static void test_acts_and_gives_back(void **state)
 	(void)state;
 	tick(0, 0);
 	assert_int_equal(fake.n_set, 2);
-	assert_int_equal(fake.n_levels_set, 1);
+	assert_int_equal(fake.n_levels_set, 3);
 	tick(100, 0.5);
 	assert_int_equal(fake.acts, 0);
 	tick(100, 0.95);
@@ -341,7 +343,9 @@ static void test_dry_run(void **state)
 	text = catch_end();
 	says(text, "dry run, would set job kv: class latency, 1 rules\n");
 	says(text, "dry run, would set job bulk: class throughput, 1 rules\n");
-	says(text, "dry run, would set level 3: DSCP 26, SL 3\n");
+	says(text, "dry run, would set level 3: DSCP 26\n");
+	says(text, "dry run, would set level 1: DSCP 8, SL 1\n");
+	says(text, "dry run, would set level 2: SL 4\n");
 	says(text, "dry run, would act: job kv: port: port rxe0/1 util 100 % > 80 % and job kv qps 2 > 0: level 0 -> 1");
 	assert_nothing_sent();
 	assert_int_equal(policy_n_held(&agent.state), 1);
@@ -613,31 +617,41 @@ static void test_reload(void **state)
 	assert_int_equal(fake.lease, 0);
 }
 
-static void assert_level(uint32_t level, uint32_t dscp, uint32_t sl)
+/* -1: it is not said. */
+static void assert_level(uint32_t level, int dscp, int sl)
 {
-	assert_int_equal(fake.levels[level].dscp, dscp);
-	assert_int_equal(fake.levels[level].sl, sl);
+	const struct io_level *l = &fake.levels[level];
+
+	assert_int_equal(l->has_dscp ? (int)l->dscp : -1, dscp);
+	assert_int_equal(l->has_sl ? (int)l->sl : -1, sl);
 }
 
-/* What a former file, or an agent before this one, made of a level ends. */
+/* Those that it does not have stay: nothing of it rests on them. */
 static void test_levels_of_the_file(void **state)
 {
 	struct config cfg;
 
 	(void)state;
-	fake.levels[5] = (struct io_level){ 5, 46, 9 };
+	fake.levels[1] = (struct io_level){ 1, 46, 9, true, true };
+	fake.levels[2] = (struct io_level){ 2, 46, 4, true, true };
+	fake.levels[3] = (struct io_level){ 3, 26, 0, true, false };
+	fake.levels[5] = (struct io_level){ 5, 46, 9, true, true };
 	tick(0, 0);
-	assert_level(3, 26, 3);
-	assert_level(5, 40, 5);
-	config(&cfg, "levels:\n- {level: 4, dscp: 33, sl: 2}\n");
+	assert_int_equal(fake.n_levels_set, 2);
+	assert_level(1, 8, 1);
+	assert_level(2, -1, 4);
+	assert_level(3, 26, -1);
+	assert_level(5, 46, 9);
+	config(&cfg, "levels:\n- {level: 4, dscp: 33, sl: 2}\n- {level: 1, dscp: 9}\n");
 	agent_reload(&agent, &cfg);
 	tick(100, 0);
-	assert_level(3, 24, 3);
+	assert_level(1, 9, -1);
+	assert_level(3, 26, -1);
 	assert_level(4, 33, 2);
 	config(&cfg, "jobs: []\n");
 	agent_reload(&agent, &cfg);
 	tick(100, 0);
-	assert_level(4, 32, 4);
+	assert_level(4, 33, 2);
 }
 
 /* The file is taken up when it is read, not whenever jobs come and go. */
@@ -645,10 +659,10 @@ static void test_levels_set_by_hand(void **state)
 {
 	(void)state;
 	tick(0, 0);
-	fake.levels[6] = (struct io_level){ 6, 1, 1 };
+	fake.levels[1] = (struct io_level){ 1, 1, 1, true, true };
 	made_job(&fake.scene, 3, "mine", 2);
 	tick(100, 0);
-	assert_level(6, 1, 1);
+	assert_level(1, 1, 1);
 }
 
 /* More releases than a batch holds: what stays comes back under a new lease. */

@@ -42,7 +42,7 @@ int io_levels(struct io *io, struct io_level *levels, size_t cap)
 {
 	(void)io;
 	for (uint32_t i = 0; i < cap; i++)
-		levels[i] = (struct io_level){ i, 8 * i, i };
+		levels[i] = (struct io_level){ i, 8 * i, i, true, true };
 	return (int)cap;
 }
 

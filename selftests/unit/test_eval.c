@@ -27,6 +27,45 @@ static void test_port_policy(void **state)
 	assert_int_equal(policy_n_held(&st), 1);
 }
 
+static double level_at(uint64_t ms)
+{
+	assert_int_equal(eval(ms), 1);
+	return out[0].release ? -1 : out[0].new;
+}
+
+/* Up and down by those levels that are set. */
+static void test_levels_that_are_set(void **state)
+{
+	struct policy *p = add("p", "job kv", "port.util > 80%",
+			       "job.level += 1", "port.util < 60%");
+
+	(void)state;
+	step(&p->undo[0], "job.level -= 1");
+	p->n_undo = 1;
+	p->undo[0].ceiling = SWIFTRDMA_LEVEL_MAX;
+	set.levels = 1u << 2 | 1u << 5;
+	util(0.9);
+	assert_true(level_at(1000) == 2);
+	assert_true(level_at(2000) == 5);
+	/* The last one it is. */
+	assert_int_equal(eval(3000), 0);
+	util(0.1);
+	assert_true(level_at(4000) == 2);
+	assert_true(level_at(5000) == -1);
+	/* Not beyond the ceiling: the one below it that is set. */
+	p->act[0].ceiling = 4;
+	p->act[0].n = 3;
+	util(0.9);
+	assert_true(level_at(6000) == 2);
+	assert_int_equal(eval(7000), 0);
+	util(0.1);
+	assert_true(level_at(8000) == -1);
+	/* None that it may set. */
+	p->act[0].ceiling = 1;
+	util(0.9);
+	assert_int_equal(eval(9000), 0);
+}
+
 /* A QP whose job is not among those that were read asks nothing of nobody. */
 static void test_unknown_job(void **state)
 {
@@ -235,6 +274,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		EVAL_TEST(test_port_policy),
+		EVAL_TEST(test_levels_that_are_set),
 		EVAL_TEST(test_unknown_job),
 		EVAL_TEST(test_every_operator),
 		EVAL_TEST(test_steps_and_bounds),

@@ -380,6 +380,28 @@ static void too_many_readings(void **state)
 	assert_int_equal(parse(f), -EBADMSG);
 }
 
+static void levels(void **state)
+{
+	struct fixture *f = *state;
+
+	for (uint32_t i = 1; i < 4; i++) {
+		struct nlattr *nest = nla_nest_start(f->msg, SWIFTRDMA_A_LEVEL);
+
+		nla_put_u32(f->msg, SWIFTRDMA_LEVEL_A_LEVEL, i);
+		if (i != 2)
+			nla_put_u32(f->msg, SWIFTRDMA_LEVEL_A_DSCP, 8 * i);
+		if (i != 3)
+			nla_put_u32(f->msg, SWIFTRDMA_LEVEL_A_SL, i);
+		nla_nest_end(f->msg, nest);
+	}
+	assert_int_equal(parse(f), 0);
+	assert_int_equal(f->r.n_levels, 3);
+	assert_true(f->r.levels[0].has_dscp && f->r.levels[0].has_sl);
+	assert_true(f->r.levels[0].dscp == 8 && f->r.levels[0].sl == 1);
+	assert_true(!f->r.levels[1].has_dscp && f->r.levels[1].has_sl);
+	assert_true(f->r.levels[2].has_dscp && !f->r.levels[2].has_sl);
+}
+
 static void too_many_levels(void **state)
 {
 	struct fixture *f = *state;
@@ -411,6 +433,7 @@ int main(void)
 		IO_TEST(actions),
 		IO_TEST(decided),
 		IO_TEST(too_many_readings),
+		IO_TEST(levels),
 		IO_TEST(too_many_levels),
 	};
 

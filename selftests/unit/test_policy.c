@@ -10,6 +10,7 @@
 
 #include "policy/config.h"
 #include "policy/doc.h"
+#include "unit/levels.h"
 
 static struct config cfg;
 static struct report rep;
@@ -17,6 +18,7 @@ static struct report rep;
 static bool load(const char *text)
 {
 	report_init(&rep, "f");
+	text = with_levels(text);
 	return config_load_text(&cfg, text, strlen(text), &rep);
 }
 
@@ -94,8 +96,10 @@ static void test_whole_file(void **state)
 	assert_int_equal(cfg.rank, 20);
 	assert_int_equal(cfg.smoothing, 300000000);
 	assert_int_equal(cfg.n_levels, 2);
-	assert_int_equal(cfg.levels[0].sl, 2);
-	assert_int_equal(cfg.levels[1].sl, 1);
+	assert_true(cfg.levels[0].has_sl && cfg.levels[0].sl == 2);
+	assert_true(cfg.levels[1].has_dscp && cfg.levels[1].dscp == 10);
+	assert_false(cfg.levels[1].has_sl);
+	assert_int_equal(cfg.policies.levels, 1u << 3 | 1u << 1);
 	assert_int_equal(cfg.n_speeds, 1);
 	assert_int_equal(cfg.speeds[0].speed, 20000000);
 	assert_int_equal(cfg.speeds[0].port, 1);
@@ -201,11 +205,35 @@ static void test_agent(void **state)
 	says("agent: {rank: 1234567890123456789}\n", "f:1:15: rank: '1234567890123456789' has too many digits; 15 are enough");
 }
 
+/* What a level is on the wire nobody guesses. */
+static void test_levels_needed(void **state)
+{
+	(void)state;
+	says("# no levels:\n" POLICY("port.util > 80%", "job.level += 1", UNDO),
+	     "f:6:7: the policy raises a class level, and this file does not say what one is on the wire; add for instance 'levels: [{level: 1, dscp: 10, sl: 1}]', with what your switches and hosts take for more urgent");
+	says("# no levels:\n" POLICY("port.util > 80%", "job.max_qps = 8, job.level = job.qps", UNDO),
+	     "f:6:7: the policy raises a class level, and this file does not say what one is on the wire; add for instance 'levels: [{level: 1, dscp: 10, sl: 1}]', with what your switches and hosts take for more urgent");
+	says("levels: [{level: 4, dscp: 1}]\n" POLICY("port.util > 80%", "job.level = 5", UNDO),
+	     "f:6:7: no class level that the policy may set is among 'levels:'; add it there");
+	says("levels: [{level: 4, dscp: 1}]\n" POLICY("port.util > 80%", "job.level += 1", "  ceiling: 3\n" UNDO),
+	     "f:6:7: no class level that the policy may set is among 'levels:'; add it there");
+	says("levels: [{level: 0, dscp: 1}]\n" POLICY("port.util > 80%", "job.level += 1", UNDO),
+	     "f:6:7: no class level that the policy may set is among 'levels:'; add it there");
+	assert_true(load("levels: [{level: 4, dscp: 1}]\n" POLICY("port.util > 80%", "job.level += 1", UNDO)));
+	config_free(&cfg);
+	says("# no levels:\n" JOB "- {name: bulk, class: throughput, match: [{comm: b}]}\norder: kv > bulk\n",
+	     "f:5:8: order: at a busy port 'kv' goes first by a higher class level, and this file does not say what one is on the wire; add for instance 'levels: [{level: 1, dscp: 10, sl: 1}]', with what your switches and hosts take for more urgent");
+	/* Nobody is raised. */
+	assert_true(load("# no levels:\n" POLICY("dev.qps > 5", "job.max_qps = 1", "  undo: {when: dev.qps < 3}\n")));
+	config_free(&cfg);
+}
+
 static void test_levels_and_ports(void **state)
 {
 	(void)state;
 	says("levels:\n- {level: 8, dscp: 1}\n", "f:2:11: level 8 is out of range; it is 0 to 7");
-	says("levels:\n- {level: 1}\n", "f:2:3: a level lacks 'dscp:'; for instance 'dscp: 26'");
+	says("levels:\n- {level: 1}\n", "f:2:3: a level lacks 'dscp:', 'sl:' or both; for instance 'dscp: 26'");
+	says("levels:\n- {dscp: 1}\n", "f:2:3: a level lacks 'level:'; for instance 'level: 3'");
 	says("levels:\n- {level: 1, dscp: 64}\n", "f:2:20: dscp 64 is out of range; it is 0 to 63");
 	says("levels:\n- {level: 1, dscp: 1, sl: 16}\n", "f:2:27: sl 16 is out of range; it is 0 to 15");
 	says("levels:\n- {level: 1, dscp: 1}\n- {level: 1, dscp: 2}\n", "f:3:3: level 1 is given twice; keep one of them");
@@ -574,6 +602,7 @@ int main(void)
 		cmocka_unit_test(test_yaml),
 		cmocka_unit_test(test_keys),
 		cmocka_unit_test(test_agent),
+		cmocka_unit_test(test_levels_needed),
 		cmocka_unit_test(test_levels_and_ports),
 		cmocka_unit_test(test_jobs),
 		cmocka_unit_test(test_environment),

@@ -13,6 +13,7 @@
 
 static const char policies[] =
 	"agent: {smoothing: 1ns}\n"
+	"levels: [{level: 1, dscp: 8}, {level: 2, dscp: 16}, {level: 3, dscp: 24}]\n"
 	"jobs:\n"
 	"- {name: kv, class: latency, slo: {p99: 50us}, match: [{comm: kv}]}\n"
 	"- {name: bulk, class: throughput, match: [{comm: bulk}]}\n"

@@ -12,6 +12,7 @@
 
 #include "agent/agent.h"
 #include "agent/log.h"
+#include "core/text.h"
 
 static bool rule_same(const struct snap_rule *a, const struct snap_rule *b)
 {
@@ -127,36 +128,39 @@ static void sync_jobs(struct agent *a, const struct snapshot *snap)
 			remove_job(a, &snap->jobs[i]);
 }
 
-/* All levels: what the file does not name is as it is by default. */
-static void wanted_levels(const struct config *cfg,
-			  struct io_level level[SWIFTRDMA_LEVEL_MAX + 1])
-{
-	uint32_t i;
-	size_t k;
-
-	for (i = 0; i <= SWIFTRDMA_LEVEL_MAX; i++)
-		level[i] = (struct io_level){ .level = i, .dscp = 8 * i,
-					      .sl = i };
-	for (k = 0; k < cfg->n_levels; k++) {
-		const struct config_level *l = &cfg->levels[k];
-
-		level[l->level].dscp = l->dscp;
-		level[l->level].sl = l->sl;
-	}
-}
-
 static bool has_level(const struct io_level *have, int n,
-		      const struct io_level *want)
+		      const struct config_level *want)
 {
 	int i;
 
 	for (i = 0; i < n; i++)
 		if (have[i].level == want->level)
-			return have[i].dscp == want->dscp &&
+			return have[i].has_dscp == want->has_dscp &&
+			       have[i].has_sl == want->has_sl &&
+			       have[i].dscp == want->dscp &&
 			       have[i].sl == want->sl;
 	return false;
 }
 
+static void say_level(const struct agent *a, const struct io_level *l)
+{
+	char text[64];
+	struct text t;
+
+	text_init(&t, text, sizeof(text));
+	if (l->has_dscp) {
+		text_str(&t, "DSCP ");
+		text_u64(&t, l->dscp);
+	}
+	if (l->has_sl) {
+		text_str(&t, l->has_dscp ? ", SL " : "SL ");
+		text_u64(&t, l->sl);
+	}
+	log_msg(LOG_INFO, a->opt.dry_run ? "dry run, would set level %u: %s" :
+		"level %u set: %s", l->level, text);
+}
+
+/* Those of the file. What others have set besides, nothing of it rests on. */
 static void sync_levels(struct agent *a)
 {
 	struct io_level have[SWIFTRDMA_LEVEL_MAX + 1];
@@ -164,10 +168,16 @@ static void sync_levels(struct agent *a)
 	size_t n = 0, i;
 	int got = io_levels(a->io, have, SWIFTRDMA_LEVEL_MAX + 1);
 
-	wanted_levels(&a->cfg, want);
-	for (i = 0; i <= SWIFTRDMA_LEVEL_MAX; i++)
-		if (!has_level(have, got, &want[i]))
-			want[n++] = want[i];
+	for (i = 0; i < a->cfg.n_levels; i++) {
+		const struct config_level *l = &a->cfg.levels[i];
+
+		if (!has_level(have, got, l))
+			want[n++] = (struct io_level){
+				.level = l->level, .dscp = l->dscp,
+				.sl = l->sl, .has_dscp = l->has_dscp,
+				.has_sl = l->has_sl,
+			};
+	}
 	if (!n)
 		return;
 	if (!a->opt.dry_run && io_levels_set(a->io, want, n) < 0) {
@@ -175,10 +185,7 @@ static void sync_levels(struct agent *a)
 		return;
 	}
 	for (i = 0; i < n; i++)
-		log_msg(LOG_INFO, a->opt.dry_run ?
-			"dry run, would set level %u: DSCP %u, SL %u" :
-			"level %u set: DSCP %u, SL %u",
-			want[i].level, want[i].dscp, want[i].sl);
+		say_level(a, &want[i]);
 }
 
 void agent_sync(struct agent *a, const struct snapshot *snap)

@@ -208,7 +208,8 @@ static void take_end(const struct audit *a, const struct snap_qp *qp,
 	for (int i = 0; i < a->n_levels && snap_has(qp, SNAP_LEVEL); i++) {
 		if (a->levels[i].level != qp->level)
 			continue;
-		e->has_forced = true;
+		e->has_forced = by_sl ? a->levels[i].has_sl :
+					a->levels[i].has_dscp;
 		/* The low bits, ECN, stay the application's. */
 		e->forced = by_sl ? a->levels[i].sl :
 			    a->levels[i].dscp << 2 | (qp->tclass_asked & 3);

@@ -5,23 +5,21 @@
 
 #define LEVELS	(SWIFTRDMA_LEVEL_MAX + 1)
 
-#define NUMBER(name)							\
+#define NUMBER(name, has, value)					\
 	static void get_##name(const struct cli *cli, const void *row,	\
 			       struct cell *c)				\
 	{								\
+		const struct io_level *l = row;				\
+									\
 		(void)cli;						\
-		cell_u64(c, ((const struct io_level *)row)->name);	\
+		if (has)						\
+			cell_u64(c, value);				\
 	}
 
-NUMBER(level)
-NUMBER(dscp)
-NUMBER(sl)
-
-static void get_tclass(const struct cli *cli, const void *row, struct cell *c)
-{
-	(void)cli;
-	cell_u64(c, ((const struct io_level *)row)->dscp << 2);
-}
+NUMBER(level, true, l->level)
+NUMBER(dscp, l->has_dscp, l->dscp)
+NUMBER(tclass, l->has_dscp, l->dscp << 2)
+NUMBER(sl, l->has_sl, l->sl)
 
 static const struct column columns[] = {
 	{ "level", "LEVEL", 0, 0, get_level },
@@ -56,16 +54,11 @@ static struct io_level *find(struct io_level *levels, int n, uint32_t level)
 	return NULL;
 }
 
-struct change {
-	uint32_t level, dscp, sl;
-	bool has_dscp, has_sl;
-};
-
 /* LEVEL [ dscp N ] [ sl N ], repeated. */
-static int parse(struct args *args, struct change *changes, size_t *n)
+static int parse(struct args *args, struct io_level *changes, size_t *n)
 {
 	static const char *const keywords[] = { "dscp", "sl", "level", NULL };
-	struct change *ch = NULL;
+	struct io_level *ch = NULL;
 	uint64_t level;
 	int err = CLI_OK;
 
@@ -91,7 +84,7 @@ static int parse(struct args *args, struct change *changes, size_t *n)
 			err = args_bad("there are only %d levels", LEVELS);
 		} else {
 			ch = &changes[(*n)++];
-			*ch = (struct change){ .level = level };
+			*ch = (struct io_level){ .level = level };
 		}
 	}
 	for (size_t i = 0; i < *n && !err; i++)
@@ -105,10 +98,9 @@ static int parse(struct args *args, struct change *changes, size_t *n)
 
 static int set(struct cli *cli, struct args *args)
 {
-	struct change changes[LEVELS];
 	struct io_level now[LEVELS], levels[LEVELS];
 	size_t n = 0;
-	int had, err = parse(args, changes, &n);
+	int had, err = parse(args, levels, &n);
 
 	if (!err)
 		err = cli_open(cli);
@@ -118,14 +110,17 @@ static int set(struct cli *cli, struct args *args)
 	if (had < 0)
 		return cli_io_error(cli);
 	for (size_t i = 0; i < n; i++) {
-		const struct change *ch = &changes[i];
-		const struct io_level *was = find(now, had, ch->level);
+		struct io_level *l = &levels[i];
+		const struct io_level *was = find(now, had, l->level);
 
-		levels[i] = (struct io_level){
-			.level = ch->level,
-			.dscp = ch->has_dscp ? ch->dscp : was ? was->dscp : 0,
-			.sl = ch->has_sl ? ch->sl : was ? was->sl : 0,
-		};
+		if (was && was->has_dscp && !l->has_dscp) {
+			l->has_dscp = true;
+			l->dscp = was->dscp;
+		}
+		if (was && was->has_sl && !l->has_sl) {
+			l->has_sl = true;
+			l->sl = was->sl;
+		}
 	}
 	return io_levels_set(cli->io, levels, n) < 0 ? cli_io_error(cli)
 						     : CLI_OK;
@@ -141,5 +136,7 @@ const struct noun noun_level = {
 	"       swiftrdma level set LEVEL [ dscp N ] [ sl N ] [ LEVEL ... ]\n"
 	"\n"
 	"What a class level means on the wire: a DSCP (0 to 63; the traffic class is\n"
-	"four times that) on Ethernet, a service level (0 to 15) on InfiniBand.\n",
+	"four times that), a service level (0 to 15) or both; the other stays as the\n"
+	"application asked for. A level that was never set means nothing, and QPs cannot\n"
+	"be raised to it.\n",
 };

@@ -43,6 +43,27 @@ static double whole(double v)
 	return v < 0 ? -(double)(uint64_t)-v : (double)(uint64_t)v;
 }
 
+/* Of the class levels that are set the next one on the way, *@v itself if it is. */
+static bool next_level(const struct policy_set *set, const struct step *step,
+		       double *v)
+{
+	uint32_t from = (uint32_t)step->floor, to = (uint32_t)step->ceiling;
+	uint32_t l = (uint32_t)*v, up;
+
+	for (up = l; step->op != STEP_SUB && up <= to; up++)
+		if (set->levels & 1u << up) {
+			*v = up;
+			return true;
+		}
+	/* Beyond the last there is none: the last one it is. */
+	while (!(set->levels & 1u << l)) {
+		if (l-- == from)
+			return false;
+	}
+	*v = l;
+	return true;
+}
+
 /* False: there is no value to add to, or none to be had. */
 static bool step_apply(struct eval *e, const struct step *step, uint32_t job,
 		       const struct binding *b, bool has_old, double old,
@@ -75,7 +96,8 @@ static bool step_apply(struct eval *e, const struct step *step, uint32_t job,
 		*new = least;
 	if (*new > step->ceiling)
 		*new = step->ceiling;
-	return true;
+	return step->knob != SWIFTRDMA_KNOB_LEVEL || !e->set->levels ||
+	       next_level(e->set, step, new);
 }
 
 bool decide_used_up(const struct eval *e, const struct policy_slot *slot,

@@ -81,6 +81,8 @@ struct policy_set {
 	struct prog prog;
 	const struct policy_rank *ranks;
 	size_t n_ranks;
+	/* Bit per class level that means something; 0: each does. */
+	uint32_t levels;
 	/* ns after an act in which no other cause is acted on; 0: none. */
 	uint64_t settle;
 	/* A knob that turned more often within this time is damped; 0: never. */

@@ -272,9 +272,11 @@ int io_levels_set(struct io *io, const struct io_level *levels, size_t n)
 		err = !nest ||
 		      nla_put_u32(msg, SWIFTRDMA_LEVEL_A_LEVEL,
 				  levels[i].level) ||
-		      nla_put_u32(msg, SWIFTRDMA_LEVEL_A_DSCP,
-				  levels[i].dscp) ||
-		      nla_put_u32(msg, SWIFTRDMA_LEVEL_A_SL, levels[i].sl);
+		      (levels[i].has_dscp &&
+		       nla_put_u32(msg, SWIFTRDMA_LEVEL_A_DSCP,
+				   levels[i].dscp)) ||
+		      (levels[i].has_sl &&
+		       nla_put_u32(msg, SWIFTRDMA_LEVEL_A_SL, levels[i].sl));
 		if (!err)
 			nla_nest_end(msg, nest);
 	}

@@ -331,10 +331,13 @@ int srdma_take_action(struct srdma_reading *r, const void *data, size_t len)
 int srdma_take_level(struct srdma_reading *r, const void *data, size_t len)
 {
 	struct io_level level = { 0 };
-	int err = srdma_fill(&level_set, r, &level, data, len, NULL);
+	uint64_t seen;
+	int err = srdma_fill(&level_set, r, &level, data, len, &seen);
 
 	if (err)
 		return err;
+	level.has_dscp = seen & BIT(SWIFTRDMA_LEVEL_A_DSCP);
+	level.has_sl = seen & BIT(SWIFTRDMA_LEVEL_A_SL);
 	if (r->n_levels >= SRDMA_LEVELS)
 		return -EBADMSG;
 	r->levels[r->n_levels++] = level;

@@ -104,11 +104,13 @@ int io_job_set(struct io *io, const char *name, const char *origin,
 	       uint32_t class, const struct snap_rule *rules, size_t n);
 int io_job_del(struct io *io, const char *name, const char *origin);
 
+/* What it does not have stays as the application asked for. */
 struct io_level {
 	uint32_t level, dscp, sl;
+	bool has_dscp, has_sl;
 };
 
-/* The table, sorted by level; their number or -errno. */
+/* Those that are set, sorted by level; their number or -errno. */
 int io_levels(struct io *io, struct io_level *levels, size_t cap);
 int io_levels_set(struct io *io, const struct io_level *levels, size_t n);
 

@@ -19,8 +19,10 @@
 #define CONFIG_COOLDOWN_DEFAULT	1000000000ULL	/* ns */
 #define CONFIG_NOTE		160
 
+/* What it does not have stays as the application asked for. */
 struct config_level {
 	uint32_t level, dscp, sl;
+	bool has_dscp, has_sl;
 };
 
 /* What a program of the job is to be started with, by swiftrdma run. */
@@ -90,5 +92,7 @@ bool config_load_file_for(struct config *cfg, const struct caps *caps,
 			  const char *path, struct report *r);
 void config_free(struct config *cfg);
 struct signal_opts config_signal_opts(const struct config *cfg);
+/* Bit per class level that the file says the meaning of. */
+uint32_t config_levels(const struct config *cfg);
 
 #endif /* SRDMA_POLICY_CONFIG_H */

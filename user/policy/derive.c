@@ -88,6 +88,16 @@ static bool raised(const struct config *cfg, const struct config_job *j)
 	return wants_class(j) && leads(cfg, j);
 }
 
+const struct config_job *derive_raises(const struct config *cfg)
+{
+	size_t i;
+
+	for (i = 0; i < cfg->n_jobs; i++)
+		if (raised(cfg, &cfg->jobs[i]))
+			return &cfg->jobs[i];
+	return NULL;
+}
+
 /* Places in the order whose jobs' classes are raised, from @from up to @to. */
 static uint32_t raised_ranks(const struct config *cfg, uint32_t from, uint32_t to)
 {
@@ -107,36 +117,22 @@ static uint32_t raised_ranks(const struct config *cfg, uint32_t from, uint32_t t
 /*
  * A level for each place in the order that is to be told apart from those after it,
  * and no more: a switch has few queues. Where fewer levels are set than there are
- * such places, the last ones share the lowest. Where levels are left out, a step
- * does not go through them.
+ * such places, the last ones share the lowest. A step goes to the next that is set.
  */
 static void put_level(struct writer *w, const struct config_job *job)
 {
 	const struct config *cfg = w->cfg;
 	uint32_t level[SWIFTRDMA_LEVEL_MAX + 1], n = 0, l, before, step;
-	bool set[SWIFTRDMA_LEVEL_MAX + 1] = { false }, any = false;
-	size_t i;
+	uint32_t set = config_levels(cfg);
 
-	for (i = 0; i < cfg->n_levels; i++) {
-		set[cfg->levels[i].level] = true;
-		any |= cfg->levels[i].level > 0;
-	}
 	for (l = 1; l <= SWIFTRDMA_LEVEL_MAX; l++)
-		if (set[l] || !any)
+		if (set & 1u << l)
 			level[n++] = l;
 	before = raised_ranks(cfg, 1, job->rank - 1);
 	step = raised_ranks(cfg, job->rank, (uint32_t)cfg->n_jobs);
 	if (before + step > n)
 		step = n > before ? n - before : 1;
-	l = level[step - 1];
-	if (l - level[0] != step - 1) {
-		put(w, "    do: job.level = %u\n", l);
-		return;
-	}
-	put(w, "    do: job.level += 1\n");
-	if (level[0] > 1)
-		put(w, "    floor: %u\n", level[0]);
-	put(w, "    ceiling: %u\n", l);
+	put(w, "    do: job.level += 1\n    ceiling: %u\n", level[step - 1]);
 }
 
 /* What shows that the job suffers, and what it was promised. */

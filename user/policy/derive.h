@@ -11,6 +11,8 @@
 
 /* "policies: ..." for free(); NULL: no memory. */
 char *derive_text(const struct config *cfg);
+/* A job that policies raise to class levels; NULL: there is none. */
+const struct config_job *derive_raises(const struct config *cfg);
 /* Reports what cannot be met, with the arithmetic. */
 void derive_check(const struct config *cfg, struct report *r);
 

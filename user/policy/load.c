@@ -64,14 +64,19 @@ void load_levels(struct config *cfg, const struct node *n, struct report *r)
 		v = need(r, e, "level", "a level", "level: 3");
 		ok = v && get_uint(r, v, "level", 0, SWIFTRDMA_LEVEL_MAX,
 				   &l.level);
-		l.dscp = 8 * l.level;
-		l.sl = l.level;
-		v = need(r, e, "dscp", "a level", "dscp: 26");
+		v = node_get(e, "dscp");
+		l.has_dscp = v;
 		if (v)
 			ok &= get_uint(r, v, "dscp", 0, 63, &l.dscp);
 		v = node_get(e, "sl");
+		l.has_sl = v;
 		if (v)
 			ok &= get_uint(r, v, "sl", 0, 15, &l.sl);
+		if (!l.has_dscp && !l.has_sl) {
+			report_node(r, e, -1,
+				    "a level lacks 'dscp:', 'sl:' or both; for instance 'dscp: 26'");
+			ok = false;
+		}
 		for (i = 0; ok && i < cfg->n_levels; i++)
 			if (cfg->levels[i].level == l.level) {
 				report_node(r, e, -1,
@@ -208,10 +213,18 @@ void load_criteria(struct config *cfg, const struct node *n, struct report *r)
 static void load_derived(struct config *cfg, const struct node *order,
 			 struct report *r)
 {
-	char *text = derive_text(cfg);
+	const struct config_job *raised = derive_raises(cfg);
 	struct report inner;
 	struct doc doc;
+	char *text;
 
+	if (raised && !(config_levels(cfg) & ~1u)) {
+		report_node(r, order, 0,
+			    "order: at a busy port '%s' goes first by a higher class level, and this file does not say what one is on the wire; add for instance '" LEVELS_EXAMPLE "', with what your switches and hosts take for more urgent",
+			    raised->name);
+		return;
+	}
+	text = derive_text(cfg);
 	report_init(&inner, "<derived>");
 	if (!text) {
 		report_at(r, 0, 0, "out of memory");
@@ -278,6 +291,7 @@ static void set_up(struct config *cfg)
 
 	set->ranks = cfg->ranks;
 	set->n_ranks = cfg->n_ranks;
+	set->levels = config_levels(cfg);
 	set->settle = (uint64_t)criteria_value(cr, "settle");
 	set->turns = (uint32_t)criteria_value(cr, "turns");
 	set->turns_within = (uint64_t)criteria_value(cr, "turns_within");
@@ -393,6 +407,16 @@ void config_free(struct config *cfg)
 	prog_free(&cfg->policies.prog);
 	free(cfg->texts);
 	memset(cfg, 0, sizeof(*cfg));
+}
+
+uint32_t config_levels(const struct config *cfg)
+{
+	uint32_t set = 0;
+	size_t i;
+
+	for (i = 0; i < cfg->n_levels; i++)
+		set |= 1u << cfg->levels[i].level;
+	return set;
 }
 
 struct signal_opts config_signal_opts(const struct config *cfg)

@@ -132,6 +132,40 @@ static void get_bound(struct reading *rd, const struct node *n,
 			    n->text);
 }
 
+/* Class levels that a step may set, a bit each. */
+static uint32_t reached(const struct step *st)
+{
+	uint32_t from = (uint32_t)st->floor, to = (uint32_t)st->ceiling;
+
+	if (st->op == STEP_SET && !st->expr.n)
+		from = to = (uint32_t)st->n;
+	else if (!from && st->op != STEP_SET)
+		from = 1;	/* up from nothing, and down to it */
+	return from > to ? 0 : (2u << to) - (1u << from);
+}
+
+/* What a level is on the wire is this site's: a policy must not guess. */
+static void check_levels(struct reading *rd, const struct node *n)
+{
+	uint32_t set = config_levels(rd->cfg);
+	const struct policy *p = rd->p;
+	unsigned int i;
+
+	for (i = 0; i < p->n_act; i++) {
+		const struct step *st = &p->act[i];
+
+		if (st->knob != SWIFTRDMA_KNOB_LEVEL || set & reached(st))
+			continue;
+		if (!set)
+			report_node(rd->r, n, 0,
+				    "the policy raises a class level, and this file does not say what one is on the wire; add for instance '%s', with what your switches and hosts take for more urgent",
+				    LEVELS_EXAMPLE);
+		else
+			report_node(rd->r, n, 0,
+				    "no class level that the policy may set is among 'levels:'; add it there");
+	}
+}
+
 static void load_bounds(struct reading *rd, const struct node *n)
 {
 	struct policy *p = rd->p;
@@ -426,8 +460,10 @@ static void load_policy(struct reading *rd, const struct node *n)
 		load_undo(rd, v, has_act);
 		check_gap(rd, v);
 	}
-	if (rd->r->total == before)
-		check_caps(rd, n);
+	if (rd->r->total != before)
+		return;
+	check_levels(rd, node_get(n, "do"));
+	check_caps(rd, n);
 }
 
 void load_policies(struct config *cfg, const struct node *n, struct report *r)

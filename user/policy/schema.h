@@ -36,6 +36,9 @@ bool get_time(struct report *r, const struct node *n, const char *what,
 /* A zeroed array for @n entries; reports when there is no memory. */
 void *get_array(struct report *r, size_t n, size_t size);
 
+/* What a file without class levels is told to write. */
+#define LEVELS_EXAMPLE "levels: [{level: 1, dscp: 10, sl: 1}]"
+
 /* The sections. */
 void load_agent(struct config *cfg, const struct node *n, struct report *r);
 void load_levels(struct config *cfg, const struct node *n, struct report *r);

@@ -161,16 +161,19 @@
  * not what it should be.
  *
  * %SWIFTRDMA_CMD_LEVEL_GET (dump), %SWIFTRDMA_CMD_LEVEL_SET (do): the table
- * that says what a class level means on the wire. SET takes one or more
+ * that says what a class level means on the wire. SET replaces the meaning of one
+ * or more, each a DSCP, a service level or both,
  *
  *	SWIFTRDMA_A_LEVEL: nest, repeated
  *		SWIFTRDMA_LEVEL_A_LEVEL: u32	0 to %SWIFTRDMA_LEVEL_MAX
  *		SWIFTRDMA_LEVEL_A_DSCP: u32	0 to 63
  *		SWIFTRDMA_LEVEL_A_SL: u32	0 to 15
  *
- * Until set, level n is DSCP 8 n (the class selector CSn, RFC 2474 section
- * 4.2.2) and SL n. The two low bits of the traffic class (ECN) stay the
- * application's.
+ * and GET lists those that are set. Until it is set a level means nothing, and
+ * an ACT that asks for it is refused (-ENODATA): which DSCP is lossless and goes
+ * before others, and which SL the subnet manager has a path for, is this site's. What
+ * a level does not say stays as the application asked for, and so do the two low
+ * bits of the traffic class (ECN). A level once set stays so until the module goes.
  *
  * Notifications
  * -------------
@@ -207,7 +210,8 @@
  * Each comes with an extack message, and with the offending attribute where
  * there is one. -EINVAL: malformed, missing or contradictory; -ERANGE: a value
  * out of bounds; -ENODEV, -ENOENT: no such device, no such object; -ESTALE: the
- * QPN is now another QP; -EPERM; -EOPNOTSUPP: the knob is not enforced by the
+ * QPN is now another QP; -ENODATA: a class level that nobody set; -EPERM;
+ * -EOPNOTSUPP: the knob is not enforced by the
  * kernel, or not by this device; -E2BIG: too many items; -ENOSPC: a table is
  * full; -ESHUTDOWN: the module is disarmed.
  *
@@ -989,7 +993,8 @@ enum swiftrdma_lease_attr {
 /**
  * enum swiftrdma_knob - what can be turned
  * @SWIFTRDMA_KNOB_UNSPEC: not used
- * @SWIFTRDMA_KNOB_LEVEL: class level, 0 to %SWIFTRDMA_LEVEL_MAX (job, QP)
+ * @SWIFTRDMA_KNOB_LEVEL: class level, 0 to %SWIFTRDMA_LEVEL_MAX, one that LEVEL_SET
+ *	has given a meaning (job, QP)
  * @SWIFTRDMA_KNOB_BIT_RATE: ceiling, bit/s (job)
  * @SWIFTRDMA_KNOB_WR_RATE: ceiling, WR/s (job)
  * @SWIFTRDMA_KNOB_WEIGHT: share of the job among others (job)
@@ -1162,8 +1167,8 @@ enum swiftrdma_reading_attr {
  * @SWIFTRDMA_LEVEL_A_UNSPEC: not used
  * @SWIFTRDMA_LEVEL_A_PAD: aligns a u64
  * @SWIFTRDMA_LEVEL_A_LEVEL: 0 to %SWIFTRDMA_LEVEL_MAX
- * @SWIFTRDMA_LEVEL_A_DSCP: 0 to 63
- * @SWIFTRDMA_LEVEL_A_SL: 0 to 15
+ * @SWIFTRDMA_LEVEL_A_DSCP: 0 to 63; absent: as the application asked for
+ * @SWIFTRDMA_LEVEL_A_SL: 0 to 15; absent: the same
  * @__SWIFTRDMA_LEVEL_A_MAX: one past the last
  */
 enum swiftrdma_level_attr {

@@ -33,6 +33,7 @@
 
 /* The five contentions for each class, with the thresholds of the criteria. */
 static const char policies[] =
+	"levels: [{level: 1, dscp: 10}, {level: 2, dscp: 18}, {level: 3, dscp: 26}]\n"
 	"policies:\n"
 	"- {name: p1, for: job of class latency, cause: port, when: port.util > port_busy and job.p99 rising, do: job.level += 1, ceiling: 3, undo: {when: port.util < port_calm, hold: 2s}}\n"
 	"- {name: p2, for: job of class balanced, cause: port, when: port.util > port_busy and job.p99 rising, do: job.level += 1, ceiling: 2, undo: {when: port.util < port_calm, hold: 2s}}\n"

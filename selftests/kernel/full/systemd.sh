@@ -20,6 +20,7 @@ write_policy() {
 	mkdir -p "${policy%/*}"
 	cat >"$policy" <<-EOF
 		agent: {interval: 100ms, lease: 1s}
+		levels: [{level: 3, dscp: 24}, {level: 5, dscp: 40}]
 		jobs:
 		  - {name: fleet, class: latency, match: [{cgroup: /fleet}]}
 		policies:
