@@ -170,11 +170,24 @@ is "... takes nothing from it" "$(lease) $(jobs)" "$first [\"unassigned\",\"flee
 fleet_has job "^$(has 96) " 1
 point $? "... nor from the QPs"
 
+# Somebody starts another one.
+figures() { swiftrdma -j job show fleet | jq -c '.[0] | [.id, .since, (.devs | map(.created))]'; }
+before=$(figures)
+out=$(swiftrdma-agent --once --config "$fleet_dir/other.yaml" 2>&1)
+is "a second agent does not run" $? 1
+like "... and says which one does" "$out" \
+	"another agent runs on this host: process $agent holds /var/lib/swiftrdma/agent.lock"
+is "... which the lock says too" "$(cat /var/lib/swiftrdma/agent.lock)" "$agent"
+is "... takes nothing from it" "$(lease) $(jobs) $(figures)" "$first [\"unassigned\",\"fleet\"] $before"
+
 # Other policies, good and bad.
 write_policy 5 10s
+sed -i 's,cgroup: /fleet,cgroup: /flee?,' "$policy"
 kill -HUP $agent
 fleet_has job "^$(has 160) " 10
 point $? "on SIGHUP it goes by the new file"
+is "... a job that is in both goes on counting, by another rule" \
+	"$(figures) $(swiftrdma -j job show fleet | jq -r '.[0].rules[].cgroup')" "$before /flee?"
 is "... and by what its levels mean" "$(meaning 5)" 40/5
 hears ' RELOADING=1$' && [ "$(count ' READY=1$' notify)" -eq 2 ]
 point $? "... and tells the service manager"
@@ -205,6 +218,20 @@ fleet_has job "^$(has 160) " 10
 point $? "... and acts on the QPs that the module took in"
 [ "$(count 'is away' agent)" -eq 1 ]
 point $? "... and said so once, not with each try"
+
+# It dies, and another takes over what it left.
+kill -KILL $agent
+wait $agent 2>/dev/null
+is "an agent that dies leaves its rules" "$(jobs)" '["unassigned","fleet"]'
+swiftrdma job set mine match cgroup=/mine >/dev/null
+swiftrdma-agent --once --config "$fleet_dir/other.yaml" >/dev/null 2>&1
+point $? "another takes its place, by another file"
+is "... and takes back what is not in that, of its own kind" "$(jobs)" '["unassigned","mine","other"]'
+write_policy 5 10s
+NOTIFY_SOCKET=$fleet_dir/socket WATCHDOG_USEC=1000000 \
+	swiftrdma-agent --config "$policy" >"$fleet_dir/agent" 2>&1 & agent=$!
+fleet_has job "^$(has 160) " 10
+point $? "the next one acts again"
 
 now_ms; asked=$now
 kill -TERM $agent

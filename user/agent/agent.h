@@ -118,6 +118,14 @@ void agent_imbalance(struct agent *a);
 void agent_publish(struct agent *a);
 void agent_unpublish(struct agent *a);
 
+#define AGENT_LOCK "/var/lib/swiftrdma/agent.lock"
+
+/*
+ * lock.c: be the one agent of this host, until the process ends. A descriptor, or
+ * -errno with the reason in words; -EBUSY: another is.
+ */
+int agent_lock(const char *path, char *why, size_t cap);
+
 /* privs.c: keep CAP_NET_ADMIN and nothing else. 0 or -errno. */
 int privs_drop(void);
 

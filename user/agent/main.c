@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent/agent.h"
 #include "agent/log.h"
@@ -37,6 +38,7 @@ static const char usage_text[] =
 "      --version\n"
 "  -h, --help\n"
 "\n"
+"There is one agent a host, whose process holds " AGENT_LOCK ".\n"
 "SIGHUP reads the file again; SIGTERM and SIGINT stop and release everything.\n"
 "See swiftrdma-agent(8) and swiftrdma-policy(5).\n";
 
@@ -123,8 +125,19 @@ static int run(const struct agent_options *opt, struct config *cfg)
 {
 	/* Large: it holds a whole batch. */
 	struct agent *a = malloc(sizeof(*a));
-	int err, status;
+	char why[512];
+	int err, status, lock = -1;
 
+	/* A dry run sends nothing, so that it may be made beside another agent. */
+	if (!opt->dry_run) {
+		lock = agent_lock(AGENT_LOCK, why, sizeof(why));
+		if (lock < 0) {
+			log_msg(LOG_ERR, "%s", why);
+			config_free(cfg);
+			free(a);
+			return EXIT_FAILURE;
+		}
+	}
 	if (!a) {
 		log_msg(LOG_ERR, "out of memory");
 		config_free(cfg);
@@ -145,6 +158,8 @@ static int run(const struct agent_options *opt, struct config *cfg)
 	status = opt->once ? agent_once(a) : agent_loop(a);
 	agent_free(a);
 	free(a);
+	if (lock >= 0)
+		close(lock);
 	return status;
 }
 

@@ -2,7 +2,8 @@
 /*
  * The job rules and levels of the policy file against those in the kernel.
  * Only differences are sent, so that this can be asked after every change, and
- * only rules of our own origin are touched. Levels have no origin: they are set
+ * only rules of our own origin are touched: those of this agent, or of one before it
+ * that is dead (lock.c). Levels have no origin: they are set
  * when the file is taken up, and who changes one later has the last word.
  *
  * A dry run sends nothing. A job alone already moves QPs out of limits and
