@@ -352,7 +352,7 @@ static int jobs_show(struct seq_file *m, void *v)
 	struct srdma_job_dev *jd;
 	unsigned long id;
 
-	seq_puts(m, "  id name                                qps    created  destroyed   rejected      doorbells            wrs  lvl    max_qps  creates/s      moved\n");
+	seq_puts(m, "  id name                                qps    created  destroyed   rejected    creates   modifies   commands command_mean_ns      doorbells            wrs  lvl    max_qps  creates/s      moved\n");
 	down_read(&srdma_devs_sem);
 	if (dev->ibdev)
 		srdma_provider_refresh(dev);
@@ -361,6 +361,8 @@ static int jobs_show(struct seq_file *m, void *v)
 		srdma_job_stat(jd, &st);
 		seq_printf(m, "%4u %-32s %7u %10llu %10llu %10llu", jd->job->id,
 			   jd->job->name, st.qps, st.created, st.destroyed, st.rejected);
+		seq_printf(m, " %10llu %10llu %10llu %15llu", st.creates, st.modifies, st.commands,
+			   st.commands ? div64_u64(st.command_ns, st.commands) : 0);
 		show_sum(m, dev, SWIFTRDMA_DEV_CAP_DOORBELLS, st.doorbells);
 		show_sum(m, dev, SWIFTRDMA_DEV_CAP_WRS, st.wrs);
 		if (st.level < 0)

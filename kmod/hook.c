@@ -144,6 +144,7 @@ static int wrap_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	struct srdma_dev *dev;
 	struct srdma_qp *q;
 	int idx, ret;
+	u64 began;
 
 	dev = enter(ibqp->device, &idx);
 	if (!dev) {
@@ -157,7 +158,10 @@ static int wrap_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 		ret = PTR_ERR(q);
 		goto out;
 	}
+	began = local_clock();
 	ret = dev->orig.create_qp(ibqp, attr, udata);
+	if (!IS_ERR(q))
+		srdma_job_charge(q, began, false);
 	if (ret) {
 		atomic64_inc(&dev->create_failed);
 		if (!IS_ERR(q))
@@ -179,13 +183,16 @@ static int modify_tracked(struct srdma_dev *dev, struct srdma_qp *q, struct ib_q
 {
 	const struct srdma_provider_ops *ops = srdma_dev_provider(dev);
 	struct ib_qp_attr *used;
+	u64 began;
 	int ret;
 
 	srdma_delay(SRDMA_DELAY_LOCKED);
 	used = srdma_enforce_modify(q, attr, mask);
 	if (ops->qp_modify)
 		ops->qp_modify(q, attr, mask);
+	began = local_clock();
 	ret = dev->orig.modify_qp(ibqp, used, mask, udata);
+	srdma_job_charge(q, began, true);
 	if (ops->qp_modified)
 		ops->qp_modified(q, attr, mask, ret);
 	if (!ret) {
@@ -247,6 +254,7 @@ static int wrap_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	struct srdma_dev *dev;
 	struct srdma_qp *q;
 	int idx, ret;
+	u64 began;
 
 	dev = enter(ibqp->device, &idx);
 	if (!dev) {
@@ -256,8 +264,10 @@ static int wrap_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	srdma_delay(SRDMA_DELAY_INSIDE);
 	q = srdma_qp_leave(dev, ibqp);
 	srdma_delay(SRDMA_DELAY_LEFT);
+	began = local_clock();
 	ret = dev->orig.destroy_qp(ibqp, udata);
 	if (q) {
+		srdma_job_charge(q, began, false);
 		if (ret)
 			srdma_qp_stay(q);
 		else

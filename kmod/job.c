@@ -312,6 +312,8 @@ void srdma_job_join(struct srdma_qp *q)
 
 	spin_lock(&jd->lock);
 	link_member(jd, q);
+	if (!test_bit(SRDMA_QP_ADOPTED, &q->flags))
+		jd->creates++;
 	if (jd != q->dev->unassigned)
 		srdma_rule_count(q);
 	spin_unlock(&jd->lock);
@@ -579,6 +581,7 @@ void srdma_job_stat(struct srdma_job_dev *jd, struct srdma_job_stat *st)
 	st->destroyed = jd->destroyed;
 	st->moved = jd->moved;
 	st->rejected = jd->rejected;
+	st->creates = jd->creates;
 	st->max_qps = jd->max_qps;
 	st->create_rate = jd->create_rate;
 	jd->sum.doorbells = jd->doorbells;
@@ -591,6 +594,9 @@ void srdma_job_stat(struct srdma_job_dev *jd, struct srdma_job_stat *st)
 	st->wrs = jd->sum.wrs;
 	spin_unlock(&jd->lock);
 	srdma_mr_sum(jd->dev, jd, &st->mr);
+	st->modifies = atomic64_read(&jd->modifies);
+	st->commands = atomic64_read(&jd->commands);
+	st->command_ns = atomic64_read(&jd->command_ns);
 	st->level = srdma_level_of(READ_ONCE(jd->level));
 	st->bit_rate = READ_ONCE(jd->bit_rate);
 	st->weight = READ_ONCE(jd->weight);

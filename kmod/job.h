@@ -5,6 +5,7 @@
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/sched/clock.h>
 #include <linux/spinlock.h>
 
 #include "mr.h"
@@ -67,6 +68,11 @@ struct srdma_job {
  * @doorbells: of former members; modulo 2^64, so that a member that came with a
  *	count of its own is taken off here
  * @wrs: the same
+ * @creates: QPs that its processes created; @created has those that were moved to
+ *	it and taken in, too
+ * @modifies: calls of modify of its QPs, by their application; without @lock
+ * @commands: calls of the driver's create, modify and destroy; the same
+ * @command_ns: time spent in them; the same
  * @max_qps: limit in force
  * @create_rate: limit in force, 1/s
  * @tokens: of the bucket, in 1/NSEC_PER_SEC of a QP
@@ -95,6 +101,8 @@ struct srdma_job_dev {
 	u32 n_qps;
 	u64 created, destroyed, moved, rejected;
 	u64 doorbells, wrs;
+	u64 creates;
+	atomic64_t modifies, commands, command_ns;
 	u64 max_qps, create_rate;
 	u64 tokens, tokens_at;
 	u32 level;
@@ -111,6 +119,7 @@ struct srdma_job_dev {
 struct srdma_job_stat {
 	u32 qps;
 	u64 created, destroyed, moved, rejected, doorbells, wrs;
+	u64 creates, modifies, commands, command_ns;
 	u64 max_qps, create_rate;
 	int level;		/* -1: none in force */
 	u64 bit_rate;		/* 0: the same */
@@ -161,6 +170,26 @@ struct srdma_job_dev *srdma_job_admit_adopted(struct srdma_dev *dev,
 					      struct srdma_owner *owner,
 					      u32 *rules_gen);
 void srdma_job_leave(struct srdma_qp *q);
+
+/*
+ * A call of the driver's that a QP's application caused and that began at @began,
+ * local_clock(), is over: it is its job's. That clock costs a fraction of what ktime
+ * does, and where it steps back between two CPUs nothing is added.
+ */
+static inline void srdma_job_charge(struct srdma_qp *q, u64 began, bool modify)
+{
+	s64 ns = local_clock() - began;
+	struct srdma_job_dev *jd;
+
+	rcu_read_lock();
+	jd = rcu_dereference(q->job);
+	atomic64_inc(&jd->commands);
+	if (modify)
+		atomic64_inc(&jd->modifies);
+	if (ns > 0)
+		atomic64_add(ns, &jd->command_ns);
+	rcu_read_unlock();
+}
 
 /* Would a new QP of this owner be the job's? Any context. */
 bool srdma_job_has(const struct srdma_job_dev *jd, struct srdma_owner *o);

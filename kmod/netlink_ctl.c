@@ -88,7 +88,11 @@ static int put_stat(struct sk_buff *skb, struct srdma_dev *dev, struct srdma_job
 		return -EMSGSIZE;
 	if (st.weight && nla_put_u32(skb, SWIFTRDMA_JOB_STAT_A_WEIGHT, st.weight))
 		return -EMSGSIZE;
-	if (put_mrs(skb, dev, &st.mr))
+	if (put_mrs(skb, dev, &st.mr) ||
+	    PUT_STAT(skb, CREATES, st.creates) ||
+	    PUT_STAT(skb, MODIFIES, st.modifies) ||
+	    PUT_STAT(skb, COMMANDS, st.commands) ||
+	    PUT_STAT(skb, COMMAND_TIME, st.command_ns))
 		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
 	return 0;

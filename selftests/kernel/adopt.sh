@@ -76,6 +76,7 @@ is "all were adopted" "$(dev rxe0 adopted) $(dev rxe1 adopted)" \
 is "... and say so" "$(swiftrdma -j qp show | jq 'map(.adopted) | all')" true
 is "none was created or lost" \
 	"$(dev rxe0 created) $(dev rxe0 untracked) $(dev rxe1 created) $(dev rxe1 untracked)" "0 0 0 0"
+is "... nor created by a job" "$(dev_jobs rxe0 creates) $(dev_jobs rxe0 qps)" "0 $(rdma_qps rxe0)"
 is "owner, cgroup and address of the connected" \
 	"$(swiftrdma -j qp show uid 1234 | jq -r '.[] | [.pid, .comm, .exe, .cgroup, .dgid] | map(tostring) | join(" ")' | sort | uniq -c | sed 's/^ *//')" \
 	"30 ${hold_pid[connected]} hold hold /adopt ::ffff:10.1.0.1

@@ -63,6 +63,10 @@ is "no QP is left, none was lost or refused" \
 is "the other device saw nothing" "$(figures rxe1 created modified destroyed)" "0 0 0"
 is "the job's totals stay when its QPs are gone" \
 	"$(job churning created) $(job churning destroyed) $(job churning qps)" "$total $total 0"
+is "... and so do its own calls: create, modify, all three" \
+	"$(job churning creates) $(job churning modifies) $(job churning commands)" \
+	"$total $(field modified "$work/churn") $((2 * $(probe_hits rxe_create_qp) + $(probe_hits rxe_modify_qp)))"
+check "... which took time" test "$(job churning command_time)" -gt $((total * 1000))
 is "its rule says how often it matched" \
 	"$(swiftrdma -j job show churning | jq '.[0].rules[0].matches')" "$total"
 is "the contexts are gone too" "$(figures rxe0 uars)" 1

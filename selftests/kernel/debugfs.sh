@@ -66,7 +66,7 @@ like "qps: class, asked and programmed" "$(grep -E "^ *$qpn " $srdma_debugfs/rxe
 is "jobs: id, QPs, created, rejected" \
 	"$(awk '$2 == "test" { print $1, $3, $4, $6 }' $srdma_debugfs/rxe0/jobs)" \
 	"$(swiftrdma -j job show test | jq -r '.[0] | "\(.id) \(.devs[0] | "\(.qps) \(.created) \(.rejected)")"')"
-is "jobs: level and limit" "$(awk '$2 == "test" { print $9, $10 }' $srdma_debugfs/rxe0/jobs)" '5 3'
+is "jobs: level and limit" "$(awk '$2 == "test" { print $13, $14 }' $srdma_debugfs/rxe0/jobs)" '5 3'
 like "actions: the override, its lease and why" "$(cat $srdma_debugfs/rxe0/actions)" \
 	"^ *$lease +9 test +[0-9]+ level +5 job test +yes +- +- because\$"
 is "uars: index, QPs, process" "$(awk '$2 == "context" { print $1, $3, $14 }' $srdma_debugfs/rxe0/uars)" \

@@ -107,6 +107,8 @@ set_job k match comm=first
 is "... and come back" "$(figures k)" '[3,6,0,3]'
 qp a create && qp a "destroy $last"
 is "QPs created and destroyed" "$(figures k)" '[3,7,1,3]'
+is "... of which its processes created one, by two calls" \
+	"$(job k '.devs[0] | [.creates, .modifies, .commands]')" '[1,0,2]'
 swiftrdma job del k
 is "without its job a QP is unassigned" "$(jobs_of_a)" unassigned
 like "the job is gone" "$(nlreq JOB_GET doit job=k)" '^ENOENT'

@@ -101,6 +101,46 @@ static void test_first_reading(void **state)
 	is_absent(SIG_JOB_WR_RATE, 1);
 }
 
+static void controls(struct made *m, uint64_t creates, uint64_t rejected,
+		     uint64_t modifies, uint64_t commands, uint64_t ns)
+{
+	struct snap_job_stat *st = &m->jobs[1].stats[0];
+
+	st->has |= SNAP_COMMANDS;
+	st->creates = creates;
+	st->rejected = rejected;
+	st->modifies = modifies;
+	st->commands = commands;
+	st->command_time = ns;
+}
+
+/* What a job asks of the control path, whoever's its QPs have become. */
+static void test_controls(void **state)
+{
+	(void)state;
+	controls(&was, 100, 10, 1000, 500, 5000000);
+	controls(&is, 120, 15, 1030, 550, 5100000);
+	is.jobs[1].stats[0].created = 9999;
+	run(&no_opts);
+	/* In 100 ms: 20 and 5 refused; 50 commands that took 2 us each. */
+	is_about(SIG_JOB_CREATES, 1, 250);
+	is_about(SIG_JOB_MODIFIES, 1, 300);
+	is_about(SIG_JOB_COMMAND_TIME, 1, 2000);
+	/* An older module does not say. */
+	is_absent(SIG_JOB_CREATES, 2);
+	/* Nothing was asked. */
+	controls(&is, 100, 10, 1000, 500, 5000000);
+	run(&no_opts);
+	is_about(SIG_JOB_CREATES, 1, 0);
+	is_absent(SIG_JOB_COMMAND_TIME, 1);
+	/* The device was pulled out and came again. */
+	controls(&is, 3, 0, 5, 8, 1000);
+	run(&no_opts);
+	is_absent(SIG_JOB_CREATES, 1);
+	is_absent(SIG_JOB_MODIFIES, 1);
+	is_absent(SIG_JOB_COMMAND_TIME, 1);
+}
+
 /* The module was loaded anew: counters stepped back, or count since later. */
 static void test_step_back(void **state)
 {
@@ -435,6 +475,7 @@ int main(void)
 #define T(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		T(test_rates), T(test_first_reading), T(test_port_details), T(test_port_details_row),
+		T(test_controls),
 		T(test_dev_details), T(test_step_back),
 		T(test_absent_figures), T(test_overridden_speed),
 		T(test_busier_direction), T(test_smoothing), T(test_coactive),

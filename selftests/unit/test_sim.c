@@ -125,6 +125,29 @@ static void test_storm(void **state)
 	HOLDS("kv's target met", met(&with, "kv"), >=, 0.99);
 }
 
+/* Who storms is limited, once and for as long as it does, and nobody else is. */
+static void test_storm_alone(void **state)
+{
+	struct sim_options opt = { .cfg = &cfg };
+	char *log = NULL;
+	size_t len = 0;
+
+	(void)state;
+	load("storm", POLICIES);
+	opt.log = open_memstream(&log, &len);
+	assert_non_null(opt.log);
+	assert_int_equal(sim_run(&sc, &opt, &with), 0);
+	fclose(opt.log);
+	config_free(&cfg);
+	if (!strstr(log, "job batch: storm-batch: ") ||
+	    !strstr(log, "create_rate none -> 100/s"))
+		fail_msg("batch is not limited:\n%s", log);
+	if (strstr(strstr(log, "storm-batch") + 1, "storm-") ||
+	    strstr(log, "job nfs"))
+		fail_msg("more than that:\n%s", log);
+	free(log);
+}
+
 static void test_neighbour(void **state)
 {
 	(void)state;
@@ -312,6 +335,7 @@ int main(void)
 		cmocka_unit_test(test_rate),
 		cmocka_unit_test(test_hol),
 		cmocka_unit_test(test_storm),
+		cmocka_unit_test(test_storm_alone),
 		cmocka_unit_test(test_neighbour),
 		cmocka_unit_test(test_all),
 	};

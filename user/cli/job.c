@@ -92,6 +92,10 @@ STAT(mtts, SNAP_MTTS)
 STAT(mtts_unknown, SNAP_MTTS)
 STAT(mr_page_min, SNAP_MR_PAGES)
 STAT(mr_page_max, SNAP_MR_PAGES)
+STAT(creates, SNAP_COMMANDS)
+STAT(modifies, SNAP_COMMANDS)
+STAT(commands, SNAP_COMMANDS)
+STAT(command_time, SNAP_COMMANDS)
 
 GETTER(stat, dev)
 {
@@ -125,6 +129,10 @@ static const struct column stat_columns[] = {
 	{ "mtts_unknown", NULL, 0, COL_JSON, stat_mtts_unknown },
 	{ "mr_page_min", NULL, SHOW_BYTES, COL_JSON, stat_mr_page_min },
 	{ "mr_page_max", "MR-PAGE", SHOW_BYTES, 0, stat_mr_page_max },
+	{ "creates", "CREATES", 0, COL_DETAIL, stat_creates },
+	{ "modifies", "MODIFIES", 0, COL_DETAIL, stat_modifies },
+	{ "commands", "COMMANDS", 0, COL_DETAIL, stat_commands },
+	{ "command_time", "CMD-TIME", SHOW_TIME, COL_DETAIL, stat_command_time },
 };
 
 GETTER(get, job)
@@ -171,6 +179,24 @@ GETTER(get, doorbell_rate)
 		    (const struct snap_job *)row - cli->snap.jobs, c);
 }
 
+GETTER(get, creates)
+{
+	view_signal(cli, SIG_JOB_CREATES,
+		    (const struct snap_job *)row - cli->snap.jobs, c);
+}
+
+GETTER(get, modifies)
+{
+	view_signal(cli, SIG_JOB_MODIFIES,
+		    (const struct snap_job *)row - cli->snap.jobs, c);
+}
+
+GETTER(get, command_time)
+{
+	view_signal(cli, SIG_JOB_COMMAND_TIME,
+		    (const struct snap_job *)row - cli->snap.jobs, c);
+}
+
 GETTER(get, rules)
 {
 	const struct snap_job *job = row;
@@ -208,6 +234,9 @@ static const struct column columns[] = {
 	{ "qps", "QPS", 0, 0, get_qps },
 	{ "wr_rate", "WR/s", SHOW_RATE, COL_RATE | COL_WRS, get_wr_rate },
 	{ "doorbell_rate", "DB/s", SHOW_RATE, COL_RATE, get_doorbell_rate },
+	{ "creates", "CREATES/s", SHOW_RATE, COL_RATE, get_creates },
+	{ "modifies", "MODIFIES/s", SHOW_RATE, COL_RATE, get_modifies },
+	{ "command_time", "CMD-TIME", SHOW_TIME, COL_RATE, get_command_time },
 	{ "rules", NULL, 0, 0, get_rules },
 	{ "devs", NULL, 0, 0, get_devs },
 	{ "since", NULL, 0, COL_JSON, get_since },

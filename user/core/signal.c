@@ -508,6 +508,52 @@ static void job_rates(struct signals *s, size_t i, const struct snap_job *was)
 		signal_set(s, SIG_JOB_DOORBELL_RATE, i, doorbell_sum);
 }
 
+static void add_controls(struct snap_job_stat *sum, const struct snap_job_stat *st)
+{
+	sum->creates += st->creates + st->rejected;
+	sum->modifies += st->modifies;
+	sum->commands += st->commands;
+	sum->command_time += st->command_time;
+}
+
+/*
+ * What its processes ask of the control path, on all devices: also the QPs that
+ * admission refused them, so that a storm is not over because it is held up.
+ */
+static void job_controls(struct signals *s, size_t i, const struct snap_job *was)
+{
+	const struct snap_job *job = &s->snap->jobs[i];
+	struct snap_job_stat is = { 0 }, old = { 0 };
+	size_t k, o;
+
+	for (k = 0; k < job->n_stats; k++) {
+		const struct snap_job_stat *st = &job->stats[k];
+
+		if (!snap_has(st, SNAP_COMMANDS))
+			return;
+		add_controls(&is, st);
+		for (o = 0; o < was->n_stats; o++) {
+			if (was->stats[o].dev != st->dev)
+				continue;
+			/* Stepped back: the device was pulled out in between. */
+			if (!snap_has(&was->stats[o], SNAP_COMMANDS) ||
+			    was->stats[o].commands > st->commands)
+				return;
+			add_controls(&old, &was->stats[o]);
+		}
+	}
+	if (!job->n_stats)
+		return;
+	set_rate(s, SIG_JOB_CREATES, i, old.creates, is.creates, was->time,
+		 job->time);
+	set_rate(s, SIG_JOB_MODIFIES, i, old.modifies, is.modifies, was->time,
+		 job->time);
+	if (is.commands > old.commands && is.command_time >= old.command_time)
+		signal_set(s, SIG_JOB_COMMAND_TIME, i,
+			   (double)(is.command_time - old.command_time) /
+			   (double)(is.commands - old.commands));
+}
+
 static void set_slo(struct signals *s, size_t job, const struct signal_slo *slo)
 {
 	if (slo->p99)
@@ -546,8 +592,10 @@ static void update_jobs(struct signals *s, const struct snapshot *old,
 		while (old && o < old->n_jobs && old->jobs[o].id < job->id)
 			o++;
 		if (old && o < old->n_jobs && old->jobs[o].id == job->id &&
-		    old->jobs[o].since == job->since)
+		    old->jobs[o].since == job->since) {
 			job_rates(s, i, &old->jobs[o]);
+			job_controls(s, i, &old->jobs[o]);
+		}
 	}
 }
 

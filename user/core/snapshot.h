@@ -49,7 +49,7 @@ enum snap_field {
 	SNAP_LIMIT	= 1ull << 19,	/* uar: context_limit; dev: qp, cq, mr_limit */
 	SNAP_CONTEXT	= 1ull << 20,	/* uar: context_uars */
 	SNAP_UAR_LIMIT	= 1ull << 21,
-	SNAP_COMMANDS	= 1ull << 22,	/* dev: commands, command_time */
+	SNAP_COMMANDS	= 1ull << 22,	/* dev, job: commands, command_time; job: creates, modifies */
 	SNAP_CONGESTION	= 1ull << 23,	/* dev: congestions */
 	SNAP_CONGESTED	= 1ull << 24,	/* dev: congestion_level, congested_at */
 	SNAP_MTT	= 1ull << 25,	/* dev: mtt_hits, mtt_misses */
@@ -193,6 +193,8 @@ struct snap_job_stat {
 	uint32_t weight;
 	uint32_t mrs, mtts_unknown;
 	uint64_t mr_bytes, mtts, mr_page_min, mr_page_max;
+	/* By its processes: moves and adoptions are not among these. */
+	uint64_t creates, modifies, commands, command_time;
 };
 
 struct snap_job {

@@ -65,6 +65,9 @@ enum obj_kind {
 	X(JOB,	WR_RATE,	"job.wr_rate",		RATE,	 true)	\
 	X(JOB,	DOORBELL_RATE,	"job.doorbell_rate",	RATE,	 true)	\
 	X(JOB,	MTTS,		"job.mtts",		COUNT,	 true)	\
+	X(JOB,	CREATES,	"job.creates",		RATE,	 true)	\
+	X(JOB,	MODIFIES,	"job.modifies",		RATE,	 true)	\
+	X(JOB,	COMMAND_TIME,	"job.command_time",	TIME,	 true)	\
 	X(JOB,	SLO_P99,	"job.slo_p99",		TIME,	 true)	\
 	X(JOB,	SLO_BYTE_RATE,	"job.slo_byte_rate",	BITRATE, true)	\
 	X(JOB,	BYTE_RATE,	"job.byte_rate",	BITRATE, false)	\

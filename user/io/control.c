@@ -51,6 +51,12 @@ static const struct srdma_field stat_fields[] = {
 	F(SWIFTRDMA_JOB_STAT_A_MR_PAGE_MIN, U64, snap_job_stat, mr_page_min, 0),
 	F(SWIFTRDMA_JOB_STAT_A_MR_PAGE_MAX, U64, snap_job_stat, mr_page_max,
 	  SNAP_MR_PAGES),
+	F(SWIFTRDMA_JOB_STAT_A_CREATES, U64, snap_job_stat, creates, 0),
+	F(SWIFTRDMA_JOB_STAT_A_MODIFIES, U64, snap_job_stat, modifies, 0),
+	F(SWIFTRDMA_JOB_STAT_A_COMMANDS, U64, snap_job_stat, commands,
+	  SNAP_COMMANDS),
+	F(SWIFTRDMA_JOB_STAT_A_COMMAND_TIME, U64, snap_job_stat, command_time,
+	  0),
 };
 
 static const struct srdma_set stat_set = {

@@ -53,6 +53,8 @@ const struct criterion_known criteria_known[] = {
 	  "and no longer below it" },
 	{ "create_limit", UNIT_RATE, 100,
 	  "new QPs a second that a job is left with in a storm" },
+	{ "storm_hold", UNIT_TIME, 1e9,
+	  "how long a job must have stormed: who connects to many at once is done by then" },
 	{ "base_latency", UNIT_TIME, 2800,
 	  "no request is answered sooner: post, unit, wire and back (fitted on ConnectX-6)" },
 	{ "starve_qps", UNIT_COUNT, 1,

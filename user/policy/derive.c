@@ -367,13 +367,18 @@ static void pages(struct writer *w, const struct config_job *j)
 	hold(w);
 }
 
+/*
+ * Who creates no more than it would be left with, or for a moment, is not the storm.
+ * While it is held up it still asks, which job.creates has too.
+ */
 static void storm(struct writer *w, const struct config_job *j)
 {
 	begin_yield(w, "storm", j, "pu");
-	put(w, "    when: dev.create_rate + dev.modify_rate > control_storm\n");
+	put(w, "    when: dev.create_rate + dev.modify_rate > control_storm and job.creates > create_limit\n");
+	put_criterion(w, "    hold: ", "storm_hold");
 	put_criterion(w, "    do: job.create_rate = ", "create_limit");
 	cooldown(w);
-	put(w, "    undo:\n      when: dev.create_rate + dev.modify_rate < control_calm\n");
+	put(w, "    undo:\n      when: dev.create_rate + dev.modify_rate < control_calm and job.creates < create_limit / 2\n");
 	hold(w);
 }
 

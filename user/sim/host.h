@@ -73,7 +73,7 @@ struct sim_state {
 	uint32_t woken;		/* thread whose turn it is with a credit */
 	uint32_t head, tail;	/* WRs that wait for a shared QP */
 	int64_t turn;		/* bytes over weight sent of these */
-	uint64_t controls, wrs, bytes_done;
+	uint64_t controls, refused, wrs, bytes_done;
 	struct sim_hist tick;	/* latency in this tick, ns */
 	uint64_t p99_prev;
 	bool has_prev;

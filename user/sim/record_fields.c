@@ -84,7 +84,8 @@
 	N(t, doorbells) N(t, wrs)					\
 	N(t, max_qps) N(t, create_rate) N(t, bit_rate) N(t, weight)	\
 	N(t, mrs) N(t, mtts_unknown)					\
-	N(t, mr_bytes) N(t, mtts) N(t, mr_page_min) N(t, mr_page_max)
+	N(t, mr_bytes) N(t, mtts) N(t, mr_page_min) N(t, mr_page_max)	\
+	N(t, creates) N(t, modifies) N(t, commands) N(t, command_time)
 
 #define ACTION(N, A, O, S, t)						\
 	N(t, kind) N(t, knob) N(t, value) N(t, clear) A(t, job)		\

@@ -187,15 +187,16 @@ static void control(struct sim *s, uint32_t n)
 		j->next_control = MODEL_NEVER;
 		return;
 	}
-	if (j->create_rate >= 0 && j->create_rate < rate)
-		rate = j->create_rate;
-	if (rate < 1)
-		rate = 1;
+	j->next_control = s->now +
+			  (uint64_t)(-log(sim_random(s)) * 1e12 / rate);
+	/* It asks as often as before, and is refused what is beyond the limit. */
+	if (j->create_rate >= 0 && sim_random(s) * rate > j->create_rate) {
+		j->refused++;
+		return;
+	}
 	model_control(&s->m, 0, s->now, &done);
 	j->controls++;
 	s->controls++;
-	j->next_control = s->now +
-			  (uint64_t)(-log(sim_random(s)) * 1e12 / rate);
 }
 
 static uint32_t next_control(const struct sim *s, uint64_t *at)

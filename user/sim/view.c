@@ -99,7 +99,7 @@ static bool is_open(const struct sim *s, uint32_t q)
 /* What the kernel would say is in force of a job. */
 static void fill_knobs(const struct sim_state *j, struct snap_job_stat *st)
 {
-	st->has = SNAP_WRS | SNAP_MTTS;
+	st->has = SNAP_WRS | SNAP_MTTS | SNAP_COMMANDS;
 	if (j->level)
 		st->has |= SNAP_LEVEL;
 	if (j->weighed)
@@ -112,6 +112,16 @@ static void fill_knobs(const struct sim_state *j, struct snap_job_stat *st)
 	st->weight = j->weight;
 	st->bit_rate = j->bit_rate;
 	st->create_rate = j->create_rate < 0 ? 0 : (uint64_t)j->create_rate;
+}
+
+/* A scenario's control verbs create and break connections: each counts as a QP. */
+static void fill_controls(const struct sim *s, const struct sim_state *j,
+			  struct snap_job_stat *st)
+{
+	st->creates = j->controls;
+	st->rejected = j->refused;
+	st->commands = j->controls;
+	st->command_time = j->controls * (s->sc->nic.ctrl_ps / PS_PER_NS);
 }
 
 static void fill_snap(struct sim *s, struct snapshot *sn)
@@ -136,8 +146,10 @@ static void fill_snap(struct sim *s, struct snapshot *sn)
 		/* A region of a scenario is one page, and has one translation. */
 		sn->jobs[i].stats[0].mtts = i ? s->sc->jobs[i - 1].mrs : 0;
 		sn->devs[0].mtts += sn->jobs[i].stats[0].mtts;
-		if (i)
-			fill_knobs(&s->job[i - 1], &sn->jobs[i].stats[0]);
+		if (!i)
+			continue;
+		fill_knobs(&s->job[i - 1], &sn->jobs[i].stats[0]);
+		fill_controls(s, &s->job[i - 1], &sn->jobs[i].stats[0]);
 	}
 	for (i = 0; i < s->n_qps; i++) {
 		const struct sim_qp *qp = &s->qp[i];

@@ -935,6 +935,12 @@ enum swiftrdma_rule_attr {
  * @SWIFTRDMA_JOB_STAT_A_MR_PAGE_MAX: the largest, bytes
  * @SWIFTRDMA_JOB_STAT_A_MOVED: QPs that became another job's: QPS is CREATED without
  *	these and without DESTROYED
+ * @SWIFTRDMA_JOB_STAT_A_CREATES: QPs that its processes created; CREATED has those
+ *	that were moved to it or are older than the module, too
+ * @SWIFTRDMA_JOB_STAT_A_MODIFIES: calls of modify of its QPs, by their application
+ * @SWIFTRDMA_JOB_STAT_A_COMMANDS: QPs that its processes had the driver create,
+ *	modify and destroy, whether or not it did
+ * @SWIFTRDMA_JOB_STAT_A_COMMAND_TIME: spent by the driver in these, ns
  * @__SWIFTRDMA_JOB_STAT_A_MAX: one past the last
  */
 enum swiftrdma_job_stat_attr {
@@ -959,6 +965,10 @@ enum swiftrdma_job_stat_attr {
 	SWIFTRDMA_JOB_STAT_A_MR_PAGE_MIN, /* u64 */
 	SWIFTRDMA_JOB_STAT_A_MR_PAGE_MAX, /* u64 */
 	SWIFTRDMA_JOB_STAT_A_MOVED,	/* u64 */
+	SWIFTRDMA_JOB_STAT_A_CREATES,	/* u64 */
+	SWIFTRDMA_JOB_STAT_A_MODIFIES,	/* u64 */
+	SWIFTRDMA_JOB_STAT_A_COMMANDS,	/* u64 */
+	SWIFTRDMA_JOB_STAT_A_COMMAND_TIME, /* u64 */
 	__SWIFTRDMA_JOB_STAT_A_MAX
 };
 
