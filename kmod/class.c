@@ -140,7 +140,7 @@ const char *srdma_class_error_text(int err)
 	case -ETIMEDOUT:
 		return "the send queue did not drain in time: does the peer post receives?";
 	case -EBUSY:
-		return "the QP is not in RTS";
+		return "cannot yet: not in RTS";
 	case -EINTR:
 		return "the application was modifying or destroying the QP";
 	case -ENOTCONN:

@@ -4,7 +4,8 @@
  *
  *	create [N]			qp QPN..., or: error ERRNO
  *	ud				qp QPN, a UD QP that may send
- *	take QPN init|rtr|rts [TCLASS [SL]]	ok (connected to itself)
+ *	take QPN init|rtr|rts [TCLASS [SL [PEER]]]	ok (connected to itself,
+ *					or to PEER's QPN of the same device)
  *	class QPN			class TCLASS, as ibv_query_qp() has it (rxe
  *					keeps no SL)
  *	destroy QPN			ok
@@ -116,18 +117,20 @@ static void create_in_thread(const char *args)
 		pthread_join(thread, NULL);
 }
 
-static int take(struct ibv_qp *qp, const char *state, uint8_t tclass, uint8_t sl)
+static int take(struct ibv_qp *qp, const char *state, uint8_t tclass, uint8_t sl, uint32_t to_qpn)
 {
-	struct vpeer self = vdev_peer(&dev, qp, 0);
+	struct vpeer peer = vdev_peer(&dev, qp, 0);
 	struct vconn conn = VCONN_DEFAULT;
 	int to = vstate_parse(state), ret = 0;
 
 	conn.tclass = tclass;
 	conn.sl = sl;
+	if (to_qpn)
+		peer.qpn = to_qpn;
 	if (to == V_INIT || qp->state == IBV_QPS_RESET)
 		ret = vqp_init(&dev, qp);
 	if (!ret && to >= V_RTR && qp->state == IBV_QPS_INIT)
-		ret = vqp_rtr(&dev, qp, &self, &conn);
+		ret = vqp_rtr(&dev, qp, &peer, &conn);
 	if (!ret && to >= V_RTS)
 		ret = vqp_rts(qp, 0, &conn);
 	return ret;
@@ -149,7 +152,7 @@ static void class(struct ibv_qp *qp)
 static int obey(const char *line)
 {
 	char word[16] = "", state[16] = "";
-	unsigned int qpn = 0, tclass = 0, sl = 0;
+	unsigned int qpn = 0, tclass = 0, sl = 0, peer = 0;
 	struct ibv_qp **qp;
 	int ret, at = 0;
 
@@ -165,7 +168,7 @@ static int obey(const char *line)
 		ud();
 		return 0;
 	}
-	sscanf(line + at, "%u %15s %u %u", &qpn, state, &tclass, &sl);
+	sscanf(line + at, "%u %15s %u %u %u", &qpn, state, &tclass, &sl, &peer);
 	qp = find(qpn);
 	if (!qp) {
 		error(ENOENT);
@@ -176,7 +179,7 @@ static int obey(const char *line)
 		return 0;
 	}
 	if (!strcmp(word, "take")) {
-		ret = take(*qp, state, tclass, sl);
+		ret = take(*qp, state, tclass, sl, peer);
 	} else if (!strcmp(word, "destroy")) {
 		ret = ibv_destroy_qp(*qp);
 		if (!ret)

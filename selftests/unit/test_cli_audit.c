@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* What qp audit says of made-up QPs. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -198,6 +199,19 @@ static void as_json(void **state)
 	says("", "\"level\":3,\"asked\":1,\"programmed\":97");
 }
 
+/* One that could not be raised when its peer was. */
+static void not_yet(void **state)
+{
+	(void)state;
+	m.qps[0].has |= SNAP_LEVEL | SNAP_CLASS_ERROR;
+	m.qps[0].level = 3;
+	m.qps[0].class_pending = true;
+	m.qps[0].class_error = -EBUSY;
+	says("", "differ   cannot yet: not in RTS\n");
+	json = true;
+	says("", "\"verdict\":\"differ\",\"why\":\"cannot yet: not in RTS\"");
+}
+
 static void service_levels(void **state)
 {
 	(void)state;
@@ -212,7 +226,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(flagged), TEST(nothing_to_flag), TEST(filters),
-		TEST(as_json), TEST(service_levels),
+		TEST(as_json), TEST(not_yet), TEST(service_levels),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

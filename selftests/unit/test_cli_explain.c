@@ -155,7 +155,7 @@ static void forced(void **state)
 	is.ports[0].tx_bytes = 1250000000;
 	explain(0);
 	must_say(EXPLAIN_CLASS, "level 5 is forced");
-	must_say(EXPLAIN_CLASS, "service level 2 is programmed, which is not yet what it should be: Operation not supported");
+	must_say(EXPLAIN_CLASS, "service level 2 is programmed, which is not yet what it should be: its class is set when it is connected, not later");
 	must_say(EXPLAIN_CONTENTION, "port: yes, mlx5_0/1 is 100 % busy");
 	must_say(EXPLAIN_ADVICE, "raise the class of its job");
 	/* On Ethernet the same is a traffic class. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* What a decision says of itself, and what the command shows of it. */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "unit/eval_rig.h"
@@ -138,6 +139,28 @@ static void test_shown(void **state)
 	      "{\"event\":\"action\",\"job\":\"kv\",\"knob\":\"level\",\"value\":1,\"lease\":4,\"qps\":2,\"qps_done\":2,\"qps_pending\":0,\"qps_unsupported\":0,\"qps_unconnected\":0,\"qps_unknown\":0,\"reason\":\"by hand\"}\n");
 }
 
+/* Of a result that is none yet the words, not the number alone. */
+static void test_not_yet(void **state)
+{
+	struct snap_action a = {
+		.knob = SWIFTRDMA_KNOB_LEVEL, .has_value = true, .value = 1, .job = "kv",
+		.qps = 2, .qps_pending = 2, .error = -EBUSY,
+	};
+	struct rows rows = action_result_rows(&a);
+	static struct cli cli;
+	struct out o = { .f = NULL };
+	char *text;
+	size_t len;
+
+	(void)state;
+	o.f = open_memstream(&text, &len);
+	assert_non_null(o.f);
+	out_event(&cli, &o, NULL, "action", TONE_BAD, &rows);
+	fclose(o.f);
+	assert_string_equal(text, "action job kv knob level value 1 qps 2 qps_done 0 qps_pending 2 qps_unsupported 0 error EBUSY why cannot yet: not in RTS\n");
+	free(text);
+}
+
 /* A reason may say what it likes: it decides nothing. */
 static void test_forged(void **state)
 {
@@ -152,6 +175,7 @@ int main(void)
 		EVAL_TEST(test_record),
 		EVAL_TEST(test_issued_anew),
 		EVAL_TEST(test_shown),
+		EVAL_TEST(test_not_yet),
 		EVAL_TEST(test_forged),
 	};
 

@@ -212,9 +212,13 @@ void log_result(const struct snap_action *a, uint64_t batch, uint32_t index)
 {
 	const struct vocab_knob *k = vocab_knob(a->knob);
 	const char *knob = k ? k->name : "knob";
+	const char *why = a->knob == SWIFTRDMA_KNOB_LEVEL ?
+			  vocab_class_error(a->error) : NULL;
 	char value[32] = "released", later[40] = "", unknown[48] = "";
-	char error[64] = "";
+	char refused[64];
 
+	if (!why && a->error)
+		why = strerror(-a->error);
 	if (!a->clear)
 		snprintf(value, sizeof(value), "= %llu",
 			 (unsigned long long)a->value);
@@ -224,17 +228,16 @@ void log_result(const struct snap_action *a, uint64_t batch, uint32_t index)
 	if (a->qps_unknown)
 		snprintf(unknown, sizeof(unknown), ", %u that are not known",
 			 a->qps_unknown);
-	if (a->error == -EREMOTEIO)
-		snprintf(error, sizeof(error),
-			 ": the device refuses it, syndrome 0x%08x",
-			 a->syndrome);
-	else if (a->error)
-		snprintf(error, sizeof(error), ": %s", strerror(-a->error));
+	if (a->error == -EREMOTEIO) {
+		snprintf(refused, sizeof(refused),
+			 "the device refuses it, syndrome 0x%08x", a->syndrome);
+		why = refused;
+	}
 	log_msg(a->error ? LOG_WARNING : LOG_INFO,
-		"result (batch %llu/%u): job %s: %s %s: %u QPs, %u done, %u to be tried again, %u that cannot change%s%s%s",
+		"result (batch %llu/%u): job %s: %s %s: %u QPs, %u done, %u to be tried again, %u that cannot change%s%s%s%s",
 		(unsigned long long)batch, index, a->job, knob, value, a->qps,
 		a->qps_done, a->qps_pending, a->qps_unsupported, later,
-		unknown, error);
+		unknown, why ? ": " : "", why ? why : "");
 	if (!to_json)
 		return;
 	printf("{\"event\":\"result\",\"batch\":%llu,\"index\":%u",

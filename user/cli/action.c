@@ -190,6 +190,16 @@ GETTER(syndrome)
 		cell_u64(c, a->syndrome);
 }
 
+/* The error in words, where these say more. */
+GETTER(why)
+{
+	const struct snap_action *a = row;
+
+	(void)cli;
+	if (a->knob == SWIFTRDMA_KNOB_LEVEL && !is_pending(a))
+		cell_str(c, vocab_class_error(a->error));
+}
+
 GETTER(reason)
 {
 	(void)cli;
@@ -277,6 +287,7 @@ static const struct column columns[] = {
 	{ "qps_unknown", "UNKNOWN", 0, 0, get_qps_unknown },
 	{ "error", "ERROR", SHOW_ERRNO, COL_LEFT, get_error },
 	{ "syndrome", "SYNDROME", 0, COL_DETAIL, get_syndrome },
+	{ "why", "WHY", 0, COL_LEFT | COL_DETAIL, get_why },
 	{ "policy", "POLICY", 0, COL_LEFT | COL_DETAIL, get_policy },
 	{ "tick", "TICK", 0, COL_DETAIL, get_tick },
 	{ "cooldown", "COOLDOWN", SHOW_TIME, COL_DETAIL, get_cooldown },
@@ -308,6 +319,7 @@ static const struct column result_columns[] = {
 	{ "qps_unknown", "", 0, 0, get_qps_unknown },
 	{ "error", "", SHOW_ERRNO, 0, get_error },
 	{ "syndrome", "", 0, 0, get_syndrome },
+	{ "why", "", 0, 0, get_why },
 	{ "policy", "", 0, COL_JSON, get_policy },
 	{ "tick", "", 0, 0, get_tick },
 	{ "cooldown", "", SHOW_TIME, 0, get_cooldown },

@@ -117,6 +117,7 @@ GETTER(verdict)
 		  l->verdict == PAIR_DIFFER ? TONE_BAD : TONE_WARN;
 }
 
+/* Of two that differ the end whose class could not be changed yet says it. */
 GETTER(why)
 {
 	const struct line *l = row;
@@ -124,6 +125,12 @@ GETTER(why)
 	(void)cli;
 	if (l->verdict > PAIR_DIFFER)
 		cell_str(c, verdicts[l->verdict].name);
+	for (int i = 0; i < 2 && c->kind == CELL_ABSENT; i++) {
+		const struct snap_qp *qp = l->end[i].qp;
+
+		if (qp && qp->class_pending && snap_has(qp, SNAP_CLASS_ERROR))
+			cell_str(c, vocab_class_error(qp->class_error));
+	}
 }
 
 static const struct column columns[] = {

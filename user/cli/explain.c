@@ -215,7 +215,8 @@ static void say_class(const struct about *a, struct explain *e)
 	    a->qp->class_error)
 		say(e, EXPLAIN_CLASS,
 		    "%s %u is programmed, which is not yet what it should be: %s",
-		    what, is, strerrordesc_np(-a->qp->class_error));
+		    what, is, vocab_class_error(a->qp->class_error) ?:
+			      strerrordesc_np(-a->qp->class_error));
 	else if (a->qp->class_pending)
 		say(e, EXPLAIN_CLASS,
 		    "%s %u is programmed, which is about to be changed", what, is);

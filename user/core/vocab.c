@@ -127,6 +127,25 @@ const char *vocab_word_name(enum unit unit, double v)
 	return NULL;
 }
 
+/* As the module's srdma_class_error_text(). */
+const char *vocab_class_error(int err)
+{
+	switch (err) {
+	case -EOPNOTSUPP:
+		return "its class is set when it is connected, not later";
+	case -ETIMEDOUT:
+		return "its send queue did not drain in time: does the peer post receives?";
+	case -EBUSY:
+		return "cannot yet: not in RTS";
+	case -EINTR:
+		return "its application was modifying or destroying it";
+	case -ENOTCONN:
+		return "not connected any more";
+	default:
+		return NULL;
+	}
+}
+
 void vocab_format(struct text *t, double v, enum unit unit)
 {
 	const char *word = unit < UNIT_CLASS ? NULL :

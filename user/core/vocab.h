@@ -126,6 +126,12 @@ extern const size_t vocab_n_words;
 int vocab_word(enum unit unit, const char *name, size_t n, double *v);
 const char *vocab_word_name(enum unit unit, double v);
 
+/*
+ * Why the class of a QP is not what it should be, by the -errno that the kernel has
+ * for it; NULL: it has no words of its own.
+ */
+const char *vocab_class_error(int err);
+
 /* A value of any unit, words included, in its usual form. */
 void vocab_format(struct text *t, double v, enum unit unit);
 

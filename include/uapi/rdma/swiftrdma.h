@@ -763,7 +763,8 @@ enum swiftrdma_absent {
  * @SWIFTRDMA_QP_A_DGID: its address, network order; with a GRH
  * @SWIFTRDMA_QP_A_CLASS_PENDING: the class that is programmed is not yet the
  *	desired one
- * @SWIFTRDMA_QP_A_CLASS_ERROR: -errno of the last attempt to change it
+ * @SWIFTRDMA_QP_A_CLASS_ERROR: -errno of the last attempt to change it; -EBUSY: it is
+ *	not in RTS, where alone this device can
  * @SWIFTRDMA_QP_A_SINCE: since when it is tracked, ns
  * @SWIFTRDMA_QP_A_TIME: when this was read, ns
  * @SWIFTRDMA_QP_A_WRS_SINCE: since when WRS counts, where that is done QP by QP, ns
