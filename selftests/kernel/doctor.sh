@@ -71,7 +71,8 @@ look device
 finds "an interface that is down" warning port rxe0/1 'as its interface v0 is'
 is "... is a warning" "$ended" 1
 mends "an interface that is down" port rxe0/1 device
-scripts/vm.d/crossed v0 v1 10.1.0 2>/dev/null
+# Its routes went with it.
+check "the wire is as it was" scripts/vm.d/crossed v0 v1 10.1.0
 
 # --- qos: nothing to be asked here ---------------------------------------------------
 

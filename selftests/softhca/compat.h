@@ -52,7 +52,6 @@ static bool sh_msi_init_dev(struct device *dev, struct irq_domain *domain,
 		return false;
 	info->flags &= SH_MSI_SUPPORTED;
 	info->flags |= SH_MSI_REQUIRED;
-	info->chip->irq_set_affinity = msi_domain_set_affinity;
 	return true;
 }
 

@@ -55,7 +55,9 @@ static inline struct host_dcb rig_dcb(void)
 
 static inline void rig_level(uint32_t level, uint32_t dscp, uint32_t sl)
 {
-	r.d.levels[r.d.n_levels++] = (struct io_level){ level, dscp, sl };
+	r.d.levels[r.d.n_levels++] = (struct io_level){
+		level, dscp, sl, true, true,
+	};
 }
 
 /* A ConnectX, mlx5_0, with one Ethernet port, hca0; levels 1 to 3. */

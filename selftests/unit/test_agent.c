@@ -754,7 +754,7 @@ static void test_results_lost(void **state)
 	fake.held[0].error = -EBUSY;
 	text = lose_events();
 	says(text, "some events were lost: so\n");
-	says(text, "result (batch 1/0): job kv: job.level = 1: 2 QPs, 1 done, 1 to be tried again, 0 that cannot change while connected: cannot yet: not in RTS\n");
+	says(text, "result (batch 1/0): job kv: job.level = 1: 2 QPs, 1 done, 1 to be tried again, 0 that cannot change: cannot yet: not in RTS\n");
 	/* Told once, as the kernel does, though one is still pending. */
 	assert_int_equal(agent.n_due, 0);
 	tick(100, 1);

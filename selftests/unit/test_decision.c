@@ -157,7 +157,7 @@ static void test_not_yet(void **state)
 	assert_non_null(o.f);
 	out_event(&cli, &o, NULL, "action", TONE_BAD, &rows);
 	fclose(o.f);
-	assert_string_equal(text, "action job kv knob level value 1 qps 2 qps_done 0 qps_pending 2 qps_unsupported 0 error EBUSY why cannot yet: not in RTS\n");
+	assert_string_equal(text, "action job kv knob level value 1 qps 2 qps_done 0 qps_pending 2 qps_unsupported 0 qps_unconnected 0 qps_unknown 0 error EBUSY why cannot yet: not in RTS\n");
 	free(text);
 }
 

@@ -343,11 +343,11 @@ static void agent_is_behind(void **state)
 	rig_fine();
 	rig_expect("jobs", DOCTOR_FINE, "all 2 jobs", "");
 	r.cfg.n_levels = 2;
-	r.cfg.levels[0] = (struct config_level){ 3, 26, 3 };
-	r.cfg.levels[1] = (struct config_level){ 5, 40, 5 };
+	r.cfg.levels[0] = (struct config_level){ 3, 26, 3, true, true };
+	r.cfg.levels[1] = (struct config_level){ 5, 40, 5, true, true };
 	rig_judge(doctor_agent);
 	rig_expect_of("level 3", "levels", DOCTOR_WARNING,
-		      "says DSCP 26 and SL 3, and the module has 24 and 3", NULL);
+		      "says DSCP 26 and SL 3, and the module has DSCP 24 and SL 3", NULL);
 	rig_expect_of("level 5", "levels", DOCTOR_WARNING, "no such level", NULL);
 	/* Others cannot see it. */
 	r.snap.admin = false;

@@ -47,8 +47,8 @@ static void levels_of_the_file(void **state)
 	(void)state;
 	r.d.cfg = &r.cfg;
 	r.cfg.n_levels = 2;
-	r.cfg.levels[0] = (struct config_level){ 3, 24, 3 };
-	r.cfg.levels[1] = (struct config_level){ 1, 8, 1 };
+	r.cfg.levels[0] = (struct config_level){ 3, 24, 3, true, true };
+	r.cfg.levels[1] = (struct config_level){ 1, 8, 1, true, true };
 	rig_judge(doctor_qos);
 	rig_expect("levels", DOCTOR_FINE, "each of 2 levels", "");
 	r.d.n_levels = -EPERM;
@@ -259,7 +259,7 @@ static void notifications(void **state)
 	/* The agent would set it again, by the file. */
 	r.d.cfg = &r.cfg;
 	r.cfg.n_levels = 1;
-	r.cfg.levels[0] = (struct config_level){ 6, 48, 6 };
+	r.cfg.levels[0] = (struct config_level){ 6, 48, 6, true, true };
 	rig_judge(doctor_qos);
 	rig_expect("cnp", DOCTOR_WARNING, NULL,
 		   "swiftrdma level set 6 dscp 49  # and in the policy file");

@@ -185,30 +185,53 @@ static void judge_jobs(struct doctor *d, const struct host_agent *a)
 	}
 }
 
+/* What a level means, in words. */
+static const char *level_words(char *buf, size_t len, bool has_dscp,
+			       uint32_t dscp, bool has_sl, uint32_t sl)
+{
+	if (has_dscp && has_sl)
+		snprintf(buf, len, "DSCP %u and SL %u", dscp, sl);
+	else if (has_dscp)
+		snprintf(buf, len, "DSCP %u", dscp);
+	else
+		snprintf(buf, len, "SL %u", sl);
+	return buf;
+}
+
+static bool is_alike(const struct config_level *want, const struct io_level *is)
+{
+	return is->has_dscp == want->has_dscp && is->has_sl == want->has_sl &&
+	       (!is->has_dscp || is->dscp == want->dscp) &&
+	       (!is->has_sl || is->sl == want->sl);
+}
+
 static void judge_levels(struct doctor *d, const struct host_agent *a)
 {
 	for (size_t i = 0; i < d->cfg->n_levels; i++) {
 		const struct config_level *want = &d->cfg->levels[i];
 		const struct io_level *is = NULL;
-		char object[16];
+		char object[16], says[32], has[32];
 
 		for (int k = 0; k < d->n_levels; k++)
 			if (d->levels[k].level == want->level)
 				is = &d->levels[k];
-		if (is && is->dscp == want->dscp && is->sl == want->sl)
+		if (is && is_alike(want, is))
 			continue;
+		level_words(says, sizeof(says), want->has_dscp, want->dscp,
+			    want->has_sl, want->sl);
 		snprintf(object, sizeof(object), "level %u", want->level);
 		if (is)
 			doctor_say(d, DOCTOR_AGENT, DOCTOR_WARNING, "levels",
 				   object,
-				   "%s says DSCP %u and SL %u, and the module has %u and %u",
-				   d->file, want->dscp, want->sl, is->dscp,
-				   is->sl);
+				   "%s says %s, and the module has %s",
+				   d->file, says,
+				   level_words(has, sizeof(has), is->has_dscp,
+					       is->dscp, is->has_sl, is->sl));
 		else
 			doctor_say(d, DOCTOR_AGENT, DOCTOR_WARNING, "levels",
 				   object,
-				   "%s says DSCP %u and SL %u, and the module has no such level",
-				   d->file, want->dscp, want->sl);
+				   "%s says %s, and the module has no such level",
+				   d->file, says);
 		mend_by_reload(d, a);
 	}
 }

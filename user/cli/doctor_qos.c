@@ -47,6 +47,8 @@ size_t doctor_levels(const struct doctor *d, struct io_level *levels)
 		put_level(levels, &n, (struct io_level){
 			.level = cfg->levels[k].level,
 			.dscp = cfg->levels[k].dscp, .sl = cfg->levels[k].sl,
+			.has_dscp = cfg->levels[k].has_dscp,
+			.has_sl = cfg->levels[k].has_sl,
 		});
 	return n;
 }
@@ -428,6 +430,8 @@ static void take_levels(struct qos *q, const struct io_level *levels, size_t n,
 	for (size_t i = 0; i < n; i++) {
 		uint32_t dscp = levels[i].dscp % HOST_DSCPS;
 
+		if (!levels[i].has_dscp)
+			continue;
 		if (asked >> dscp & 1) {
 			doctor_say(q->d, DOCTOR_QOS, DOCTOR_FINE, "level",
 				   q->object,

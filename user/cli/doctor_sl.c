@@ -108,9 +108,11 @@ void doctor_sls(struct doctor *d, const struct host_port *port,
 			s.base_vls |= (uint16_t)(1u << port->sl2vl[sl]);
 	s.vls = s.base_vls;
 	for (size_t i = 0; i < n; i++)
-		s.vls |= (uint16_t)(1u << port->sl2vl[levels[i].sl % HOST_SLS]);
+		if (levels[i].has_sl)
+			s.vls |= (uint16_t)(1u << port->sl2vl[levels[i].sl % HOST_SLS]);
 	for (size_t i = 0; i < n; i++) {
-		if (s.base >> levels[i].sl % HOST_SLS & 1)
+		if (!levels[i].has_sl ||
+		    s.base >> levels[i].sl % HOST_SLS & 1)
 			continue;
 		judged++;
 		if (judge_level(&s, &levels[i], taken))
