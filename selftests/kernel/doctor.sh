@@ -153,7 +153,7 @@ fleet_end fleet "the application noticed nothing"
 write_policy 40 other
 look agent
 finds "a job that the agent has not read" warning jobs other 'has not read the file'
-finds "... and a level" warning levels 'level 3' 'says DSCP 40 and SL 3, and the module has 24 and 3'
+finds "... and a level" warning levels 'level 3' 'says DSCP 40 and SL 3, and the module has DSCP 24 and SL 3'
 bash -c "$(of jobs other .mend)"
 check "... until it is told to, by the command" wait_for 20 agent_is jobs '' ok
 look agent
