@@ -345,7 +345,7 @@ enum srdma_qp_flag {
 	SRDMA_QP_LISTED,	/* RDMA core had it in its table; adopt.c */
 	SRDMA_QP_UAR_OWNER,	/* its owner lives as long as its UAR */
 	SRDMA_QP_SUMMED,	/* see srdma_job_dev.round; under that one's lock */
-	SRDMA_QP_ASKED,		/* of an adopted one: state and address are known, or never will be */
+	SRDMA_QP_ASKED,		/* adopted: state and address are known, or never will be */
 	SRDMA_QP_UNSURE,	/* DEAD: its destroy may have begun before the hook; adopt.c */
 	SRDMA_QP_SEEN,		/* ... but it was used since */
 };
