@@ -31,7 +31,7 @@ PATH=$top/build/bin:$PATH
 # even while the host has other work.
 rate=10000000
 bulk_bytes=32768
-raised=104		# level 3 is DSCP 26 in demo.yaml
+raised=104		# level 1 is DSCP 26 in demo.yaml
 bulk_seconds=120	# at most; it is ended when all is measured
 n_alone=200 n_dry=200 n_act=300
 least_util=80

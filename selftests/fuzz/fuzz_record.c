@@ -21,6 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* The five contentions, and whatever is derived for two jobs. */
 static const char text[] =
+	"levels: [{level: 1, dscp: 10}]\n"
 	"jobs:\n"
 	"- {name: kv, class: latency, match: [{comm: kv}], slo: {p99: 50us}}\n"
 	"- {name: bulk, class: throughput, match: [{uid: 1}]}\n"
