@@ -491,7 +491,7 @@ u32 srdma_adopt_learn(struct srdma_dev *dev)
 
 	if (!READ_ONCE(dev->unlearned))
 		return 0;
-	if (!mutex_trylock(&dev->learn_lock))
+	if ((!cheap && srdma_no_commands()) || !mutex_trylock(&dev->learn_lock))
 		return 1;
 	if (!cheap && time_before(jiffies, dev->learn_at)) {
 		mutex_unlock(&dev->learn_lock);

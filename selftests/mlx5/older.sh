@@ -38,8 +38,9 @@ is "four connected, two not, a UD QP" "$(rdma -j res show qp link mlx5_0/1 pid "
 
 # Nobody reads: that a level is wanted is enough. On InfiniBand it comes too late.
 mlx5_ko=build/kmod/$(uname -r)-debug/swiftrdma_mlx5.ko
-check "load, without what else a reading may ask of the device" eval \
-	"srdma_load_debug no_commands=1 && mlx5_load detail=0"
+check "load, and no command may be sent" srdma_load_debug no_commands=1
+is "who reads before the provider is there causes none" "$(dev mlx5_0 provider)" generic
+check "the provider, without what else a reading may ask of the device" mlx5_load detail=0
 swiftrdma job set mix match comm=mix >/dev/null
 is "as long as no command may be sent they are not known" "$(level mix 3)" "failed 7 0 0 1 0 6"
 is "... which the list says, too" "$(listed)" "7 0 0 1 0 6"
