@@ -111,7 +111,7 @@ static void ask_now(struct srdma_qp *q)
 {
 	bool idle = srdma_adopt_idle(q);
 
-	if (READ_ONCE(q->dev->provider)->query_is_cheap && !query(q) && idle)
+	if (q->dev->query_is_cheap && !query(q) && idle)
 		set_bit(SRDMA_QP_ASKED, &q->flags);
 	else
 		ask_later(q);
@@ -121,7 +121,7 @@ void srdma_adopt_ask_again(struct srdma_qp *q)
 {
 	bool wanted;
 
-	if (READ_ONCE(q->dev->provider)->query_is_cheap) {
+	if (q->dev->query_is_cheap) {
 		query(q);
 		return;
 	}
@@ -131,7 +131,7 @@ void srdma_adopt_ask_again(struct srdma_qp *q)
 	rcu_read_unlock();
 	if (wanted) {
 		WRITE_ONCE(q->dev->learn, true);
-		srdma_enforce_run();
+		srdma_enforce_run(q->dev);
 	}
 }
 
@@ -484,9 +484,9 @@ static u32 learn(struct srdma_qp *q, u32 *budget)
 
 u32 srdma_adopt_learn(struct srdma_dev *dev)
 {
-	bool cheap = srdma_dev_provider(dev)->query_is_cheap;
-	struct srdma_walk w = SRDMA_WALK(&dev->qps, 0);
+	bool cheap = dev->query_is_cheap;
 	u32 left = 0, budget = cheap ? U32_MAX : LEARN;
+	struct srdma_walk w = SRDMA_WALK(&dev->qps, 0);
 	struct srdma_qp *q;
 
 	if (!READ_ONCE(dev->unlearned))

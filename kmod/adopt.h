@@ -15,7 +15,10 @@ void srdma_adopt(struct srdma_dev *dev, struct ib_qp *ibqp);
 /* The same of the destroy wrapper. Whatever was UNSURE of it is not any more; is it known? */
 bool srdma_adopt_used(struct srdma_dev *dev, struct ib_qp *ibqp);
 
-/* Those that are UNSURE: have they been used since, or have they gone? srdma_devs_sem. */
+/*
+ * Those that are UNSURE: have they been used since, or have they gone? The device's work of
+ * enforce.c or refresh.c.
+ */
 void srdma_adopt_recheck(struct srdma_dev *dev);
 /* One of that number that is UNSURE is gone: its number is another's now. */
 void srdma_adopt_forget(struct srdma_dev *dev, u32 key);

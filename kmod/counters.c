@@ -3,6 +3,7 @@
  * Counting, and the figures that are read from elsewhere when somebody asks.
  * What is counted here is only ever added to; rates are user space's.
  */
+#include <linux/mm.h>
 #include <linux/netdevice.h>
 #include <rdma/ib_cache.h>
 #include <rdma/ib_verbs.h>
@@ -25,7 +26,7 @@ void srdma_count_post(struct srdma_qp *q, u32 wrs)
 	if (test_bit(SRDMA_QP_UNSURE, &q->flags) &&
 	    !test_and_set_bit(SRDMA_QP_SEEN, &q->flags)) {
 		WRITE_ONCE(q->dev->learn, true);
-		srdma_enforce_run();
+		srdma_enforce_run(q->dev);
 	}
 	atomic64_inc(&q->doorbells);
 	if (wrs)
@@ -66,7 +67,69 @@ static u64 lane_mbps(u16 speed)
 	}
 }
 
-static void netdev_stat(struct srdma_dev *dev, u32 port, struct srdma_port_stat *st)
+/**
+ * struct srdma_port - a port, as it was read last
+ * @st: the figures
+ * @error: -errno of the driver
+ * @link_at: jiffies when its link was read, for refresh.c's work alone
+ *
+ * Under srdma_dev.ports_lock, but for @link_at. Only that work writes it.
+ */
+struct srdma_port {
+	struct srdma_port_stat st;
+	int error;
+	unsigned long link_at;
+};
+
+/*
+ * An event tells when a link changes. But not all drivers tell when its speed does, so
+ * it is read again after a while.
+ */
+#define LINK_TIME	(10 * HZ)
+
+/* In the order of their numbers, which begin with 0 on a switch. */
+static struct srdma_port *port_of(struct srdma_dev *dev, u32 port)
+{
+	return &dev->ports[port - rdma_start_port(dev->ibdev)];
+}
+
+static void link_changed(struct ib_event_handler *handler, struct ib_event *event)
+{
+	struct srdma_dev *dev = container_of(handler, struct srdma_dev, link_event);
+
+	WRITE_ONCE(dev->link_stale, 1);
+}
+
+int srdma_ports_init(struct srdma_dev *dev)
+{
+	u32 n = rdma_end_port(dev->ibdev) - rdma_start_port(dev->ibdev) + 1, i;
+
+	spin_lock_init(&dev->ports_lock);
+	dev->ports = kvcalloc(n, sizeof(*dev->ports), GFP_KERNEL);
+	if (!dev->ports)
+		return -ENOMEM;
+	for (i = 0; i < n; i++)
+		dev->ports[i].error = -EAGAIN;
+	return 0;
+}
+
+void srdma_ports_exit(struct srdma_dev *dev)
+{
+	kvfree(dev->ports);
+}
+
+void srdma_ports_watch(struct srdma_dev *dev)
+{
+	INIT_IB_EVENT_HANDLER(&dev->link_event, dev->ibdev, link_changed);
+	ib_register_event_handler(&dev->link_event);
+}
+
+void srdma_ports_unwatch(struct srdma_dev *dev)
+{
+	ib_unregister_event_handler(&dev->link_event);
+}
+
+static void read_netdev(struct srdma_dev *dev, u32 port, struct srdma_port_stat *st)
 {
 	const struct ib_gid_attr *gid = rdma_get_gid_attr(dev->ibdev, port, 0);
 	struct rtnl_link_stats64 stats;
@@ -87,32 +150,97 @@ static void netdev_stat(struct srdma_dev *dev, u32 port, struct srdma_port_stat 
 	st->has_bytes = true;
 	strscpy(st->netdev, ndev->name, sizeof(st->netdev));
 	dev_get_stats(ndev, &stats);
-	st->tx_bytes = stats.tx_bytes;
-	st->rx_bytes = stats.rx_bytes;
-	st->tx_packets = stats.tx_packets;
-	st->rx_packets = stats.rx_packets;
+	st->tx_bytes += stats.tx_bytes;
+	st->rx_bytes += stats.rx_bytes;
+	st->tx_packets += stats.tx_packets;
+	st->rx_packets += stats.rx_packets;
 	dev_put(ndev);
 }
 
-int srdma_port_stat(struct srdma_dev *dev, u32 port, struct srdma_port_stat *st)
+static int read_link(struct srdma_dev *dev, const struct srdma_provider_ops *ops, u32 port,
+		     struct srdma_port_stat *st)
 {
-	const struct srdma_provider_ops *ops = srdma_dev_provider(dev);
 	struct ib_port_attr attr = {};
 	int ret, width;
 
-	memset(st, 0, sizeof(*st));
-	ret = ib_query_port(dev->ibdev, port, &attr);
+	ret = ops->query_port ? ops->query_port(dev, port, &attr) :
+				ib_query_port(dev->ibdev, port, &attr);
 	if (ret)
 		return ret;
 	width = ib_width_enum_to_int(attr.active_width);
 	st->state = attr.state;
 	st->link_layer = rdma_port_get_link_layer(dev->ibdev, port);
-	if (width > 0)
-		st->speed = lane_mbps(attr.active_speed) * width * 1000 * 1000;
-	netdev_stat(dev, port, st);
-	if (ops->port_stat)
-		ops->port_stat(dev, port, st);
+	st->speed = width > 0 ? lane_mbps(attr.active_speed) * width * 1000 * 1000 : 0;
 	return 0;
+}
+
+/*
+ * The netdev's bytes, and what passes it by. Both, or the former ones stay with their
+ * time.
+ */
+static void read_bytes(struct srdma_dev *dev, const struct srdma_provider_ops *ops, u32 port,
+		       struct srdma_port_stat *st)
+{
+	struct srdma_port_bytes more = {};
+	int ret = ops->port_bytes ? ops->port_bytes(dev, port, &more) : -EOPNOTSUPP;
+
+	if (ret && ret != -EOPNOTSUPP)
+		return;
+	st->at = ktime_get_ns();
+	st->has_netdev = false;
+	st->has_bytes = !ret;
+	st->tx_bytes = more.tx_bytes;
+	st->rx_bytes = more.rx_bytes;
+	st->tx_packets = more.tx_packets;
+	st->rx_packets = more.rx_packets;
+	read_netdev(dev, port, st);
+}
+
+static void read_port(struct srdma_dev *dev, const struct srdma_provider_ops *ops, u32 port,
+		      bool link)
+{
+	struct srdma_port *p = port_of(dev, port);
+	struct srdma_port_stat st = p->st;
+	int ret = 0;
+
+	if (link || p->error || time_after(jiffies, p->link_at + LINK_TIME)) {
+		p->link_at = jiffies;
+		ret = read_link(dev, ops, port, &st);
+	}
+	if (!ret) {
+		read_bytes(dev, ops, port, &st);
+		if (ops->port_detail) {
+			ops->port_detail(dev, port, &st);
+		} else {	/* they were another provider's */
+			st.has_cnp = false;
+			st.has_prios = false;
+		}
+	}
+	spin_lock(&dev->ports_lock);
+	p->error = ret;
+	p->st = st;
+	spin_unlock(&dev->ports_lock);
+}
+
+void srdma_ports_read(struct srdma_dev *dev, const struct srdma_provider_ops *ops)
+{
+	bool link = xchg(&dev->link_stale, 0) || dev->query_is_cheap;
+	u32 port;
+
+	rdma_for_each_port(dev->ibdev, port)
+		read_port(dev, ops, port, link);
+}
+
+int srdma_port_stat(struct srdma_dev *dev, u32 port, struct srdma_port_stat *st)
+{
+	struct srdma_port *p = port_of(dev, port);
+	int ret;
+
+	spin_lock(&dev->ports_lock);
+	*st = p->st;
+	ret = p->error;
+	spin_unlock(&dev->ports_lock);
+	return ret;
 }
 
 u32 srdma_dev_cqs(struct srdma_dev *dev)

@@ -2,10 +2,21 @@
 #ifndef SRDMA_COUNTERS_H
 #define SRDMA_COUNTERS_H
 
+#include <linux/ktime.h>
+
 #include "tracker.h"
 
 /* A post of @wrs work requests (0: unknown) rang a doorbell. Any context, RCU. */
 void srdma_count_post(struct srdma_qp *q, u32 wrs);
+
+/* When the figures of a device's QPs and UARs were read: they may be a sampler's. */
+static inline u64 srdma_counted_at(const struct srdma_dev *dev)
+{
+	u32 sampled = SWIFTRDMA_DEV_CAP_UARS | SWIFTRDMA_DEV_CAP_WRS;
+
+	return (READ_ONCE(dev->caps) & sampled) == sampled ? atomic64_read(&dev->wrs_at) :
+							     ktime_get_ns();
+}
 
 #define SRDMA_PRIOS	8	/* IEEE 802.1p */
 
@@ -15,10 +26,14 @@ struct srdma_prio_stat {
 	u64 tx_pauses, rx_pauses, tx_pause_ns, rx_pause_ns;
 };
 
-/* What PORT_GET and debugfs show of a port; bit/s, bytes, ns. */
+/*
+ * What PORT_GET and debugfs show of a port; bit/s, bytes, ns. @at: when bytes and
+ * packets were read; of a port that has none, its link.
+ */
 struct srdma_port_stat {
 	u32 state, link_layer;
 	u64 speed;
+	u64 at;
 	bool has_netdev, has_bytes, has_cnp, has_prios;
 	char netdev[IFNAMSIZ];
 	u64 tx_bytes, rx_bytes, tx_packets, rx_packets;
@@ -27,7 +42,23 @@ struct srdma_port_stat {
 	struct srdma_prio_stat prio[SRDMA_PRIOS];
 };
 
-/* Needs srdma_devs_sem. May sleep. -errno of the driver. */
+/* Bytes and packets that pass a port's netdev by. */
+struct srdma_port_bytes {
+	u64 tx_bytes, rx_bytes, tx_packets, rx_packets;
+};
+
+/* Room for the ports of a device. -ENOMEM. */
+int srdma_ports_init(struct srdma_dev *dev);
+void srdma_ports_exit(struct srdma_dev *dev);
+/* Hear of changes of their links, or no more. */
+void srdma_ports_watch(struct srdma_dev *dev);
+void srdma_ports_unwatch(struct srdma_dev *dev);
+/* Read them all. May send commands and sleep: refresh.c's work only. */
+void srdma_ports_read(struct srdma_dev *dev, const struct srdma_provider_ops *ops);
+/*
+ * A port as it was read last. -errno of the driver; -EAGAIN: it was not read yet. Of a
+ * port that there is. Any context.
+ */
 int srdma_port_stat(struct srdma_dev *dev, u32 port, struct srdma_port_stat *st);
 
 /* Objects of a device as RDMA core counts them. Needs srdma_devs_sem. */

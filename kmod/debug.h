@@ -21,6 +21,7 @@ enum srdma_delay_point {
 	SRDMA_DELAY_RULES,	/* a job has its new rules, and its old ones still */
 	SRDMA_DELAY_VISIT,	/* at each QP, or process with memory regions, that is summed up */
 	SRDMA_DELAY_STAMP,	/* a QP has changed, and the change's generation was read */
+	SRDMA_DELAY_STAT,	/* a reader is about to ask a device's provider for its figures */
 };
 
 /* Steps of disarm that can be left out, bits of parameter skip_grace. */

@@ -28,9 +28,9 @@ static void *qps_start(struct seq_file *m, loff_t *pos)
 {
 	struct srdma_dev *dev = m->private;
 
+	if (!*pos)
+		srdma_refresh(dev, BIT(SRDMA_REFRESH_QPS), true);
 	down_read(&srdma_devs_sem);
-	if (!*pos && dev->ibdev)
-		srdma_provider_refresh(dev);
 	return *pos ? qp_at(dev, pos) : SEQ_START_TOKEN;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What a device's debugfs files say, the QPs apart: whole tables, shown at once
- * under srdma_devs_sem. "-" is what the device cannot tell.
+ * under srdma_devs_sem, after what takes commands was found out without it. "-" is what
+ * the device cannot tell.
  */
 #include <linux/cred.h>
 #include <linux/debugfs.h>
@@ -11,6 +12,7 @@
 #include <linux/string_helpers.h>
 
 #include "counters.h"
+#include "debug.h"
 #include "debugfs_priv.h"
 #include "enforce.h"
 #include "find.h"
@@ -47,7 +49,7 @@ static struct srdma_dev *file_dev(struct seq_file *m)
 {
 	struct srdma_dev *dev = m->private;
 
-	return dev->ibdev ? dev : ERR_PTR(-ENODEV);
+	return srdma_dev_is_there(dev) ? dev : ERR_PTR(-ENODEV);
 }
 
 static void show_counter(struct seq_file *m, const char *name, atomic64_t *v)
@@ -65,11 +67,13 @@ static void show_cap(struct seq_file *m, struct srdma_dev *dev, u32 cap, const c
 }
 
 /* What the provider adds, and what it costs. */
-static void show_dev_stat(struct seq_file *m, struct srdma_dev *dev)
+static void show_dev_stat(struct seq_file *m, struct srdma_dev *dev,
+			  const struct srdma_provider_ops *ops)
 {
 	struct srdma_dev_stat st = {};
 
-	dev->provider->dev_stat(dev, &st);
+	srdma_delay(SRDMA_DELAY_STAT);
+	ops->dev_stat(dev, &st);
 	seq_puts(m, "\nprovider\n");
 	seq_printf(m, "uar_limit        %u\n", st.uar_limit);
 	seq_printf(m, "commands         %llu\n", st.commands);
@@ -122,21 +126,24 @@ static void show_mrs(struct seq_file *m, struct srdma_dev *dev)
 
 static int summary_show(struct seq_file *m, void *v)
 {
+	const struct srdma_provider_ops *ops;
 	struct srdma_dev *dev;
 	u32 qps;
 
+	srdma_refresh(m->private, BIT(SRDMA_REFRESH_DEV) | BIT(SRDMA_REFRESH_MRS), true);
 	down_read(&srdma_devs_sem);
 	dev = file_dev(m);
 	if (IS_ERR(dev)) {
 		up_read(&srdma_devs_sem);
 		return PTR_ERR(dev);
 	}
+	ops = srdma_dev_provider(dev);
 	qps = atomic_read(&dev->n_qps);
 	seq_printf(m, "device           %s (index %u)\n", dev->name, dev->index);
 	seq_printf(m, "ports            %u\n", dev->ibdev->phys_port_cnt);
 	seq_printf(m, "hook             %s%s\n", dev->hooked ? "in place" : "out",
 		   dev->wrapped_post_send ? ", post_send too" : "");
-	seq_printf(m, "provider         %s\n", dev->provider->name);
+	seq_printf(m, "provider         %s\n", ops->name);
 	show_cap(m, dev, SWIFTRDMA_DEV_CAP_DOORBELLS, "doorbells of user QPs",
 		 "the kernel does not see them, the signal is absent");
 	show_cap(m, dev, SWIFTRDMA_DEV_CAP_WRS, "work requests of user QPs",
@@ -169,8 +176,8 @@ static int summary_show(struct seq_file *m, void *v)
 	show_counter(m, "live_failed", &dev->live_failed);
 	show_counter(m, "drain_max_ns", &dev->drain_max);
 
-	if (dev->provider->dev_stat)
-		show_dev_stat(m, dev);
+	if (ops->dev_stat)
+		show_dev_stat(m, dev, ops);
 
 	seq_puts(m, "\nmemory\n");
 	seq_printf(m, "bytes_per_qp     %zu\n", SRDMA_QP_BYTES);
@@ -231,9 +238,8 @@ static int uars_show(struct seq_file *m, void *v)
 	u32 caps;
 
 	seq_puts(m, "     uar kind          qps    created      doorbells            wrs owners threads     sweeps     active   coactive ctx_uars limit     pid        uid name                  age_s\n");
+	srdma_refresh(dev, BIT(SRDMA_REFRESH_QPS), true);
 	down_read(&srdma_devs_sem);
-	if (dev->ibdev)
-		srdma_provider_refresh(dev);
 	rcu_read_lock();
 	xa_for_each(srdma_dev_uar_table(dev), index, u) {
 		caps = dev->caps;
@@ -265,6 +271,7 @@ static int ports_show(struct seq_file *m, void *v)
 	struct srdma_dev *dev;
 	u32 port;
 
+	srdma_refresh(m->private, BIT(SRDMA_REFRESH_PORTS), true);
 	seq_puts(m, "port state layer      mbit_per_s netdev                  tx_bytes           rx_bytes     tx_packets     rx_packets   ecn_marked     cnp_sent  cnp_handled\n");
 	down_read(&srdma_devs_sem);
 	dev = file_dev(m);
@@ -305,6 +312,7 @@ static int priorities_show(struct seq_file *m, void *v)
 	struct srdma_dev *dev;
 	u32 port, prio;
 
+	srdma_refresh(m->private, BIT(SRDMA_REFRESH_PORTS), true);
 	seq_puts(m, "port prio         tx_bytes         rx_bytes   tx_packets   rx_packets  tx_pauses  rx_pauses tx_pause_us rx_pause_us\n");
 	down_read(&srdma_devs_sem);
 	dev = file_dev(m);
@@ -353,9 +361,8 @@ static int jobs_show(struct seq_file *m, void *v)
 	unsigned long id;
 
 	seq_puts(m, "  id name                                qps    created  destroyed   rejected    creates   modifies   commands command_mean_ns      doorbells            wrs  lvl    max_qps  creates/s      moved\n");
+	srdma_refresh(dev, BIT(SRDMA_REFRESH_QPS) | BIT(SRDMA_REFRESH_MRS), true);
 	down_read(&srdma_devs_sem);
-	if (dev->ibdev)
-		srdma_provider_refresh(dev);
 	mutex_lock(&srdma_ctl_lock);
 	xa_for_each(&dev->jobs, id, jd) {
 		srdma_job_stat(jd, &st);

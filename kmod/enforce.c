@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What is in force, made true on the QPs that are connected already, by one work
- * item: it meets those that are marked, and tries again until it is done.
+ * What is in force, made true on the QPs that are connected already, by a work item of
+ * each device: it meets those that are marked, and tries again until it is done. It
+ * waits for its device's firmware commands, and so no other device waits for it.
  *
  * The work holds no lock that an application or a netlink request waits for,
  * except that of the QPs it is changing; and whoever waits for one of those is
@@ -52,24 +53,18 @@ MODULE_PARM_DESC(drain_ms, "longest pause of a QP whose class is changed, 1 to 1
 #define RETRY_WANTED_MS	10	/* the application only wanted to pass */
 #define FAR		(3600 * HZ)	/* nothing waits for so long */
 
+/* Unbound: passes of as many devices as there are run side by side. */
 static struct workqueue_struct *wq;
-static void enforce_work(struct work_struct *work);
-static DECLARE_DELAYED_WORK(work, enforce_work);
-
-/* Set while everything is given back: then no retry waits for its time. */
-static bool hurry;
 
 /* While the hook is to come out, and for good once it is: see srdma_giving_back(). */
 bool srdma_suspended;
 EXPORT_SYMBOL_GPL(srdma_suspended);
 
-/* Jiffies by which the work is to run again; the work's own. */
-static unsigned long next_run;
-
-static void run_by(unsigned long when)
+/* The device's work runs again by then. */
+static void run_by(struct srdma_dev *dev, unsigned long when)
 {
-	if (time_before(when, next_run))
-		next_run = when;
+	if (time_before(when, dev->enforce_by))
+		dev->enforce_by = when;
 }
 
 struct slot {
@@ -147,7 +142,7 @@ static void finish(struct slot *s, int ret)
 	/* Still, or again; what cannot be done ever is not tried again, nor what was refused. */
 	if (ret != -EOPNOTSUPP && srdma_qp_class_pending(q) && !was_refused(q)) {
 		mark(q);
-		run_by(ret ? q->retry_at : jiffies);
+		run_by(q->dev, ret ? q->retry_at : jiffies);
 	}
 	srdma_qp_put(q);
 	s->q = NULL;
@@ -161,7 +156,7 @@ static bool begin(struct slot *s, struct srdma_qp *q)
 
 	if (!srdma_qp_trylock(q)) {	/* its application has it */
 		mark(q);
-		run_by(jiffies + msecs_to_jiffies(RETRY_WANTED_MS));
+		run_by(q->dev, jiffies + msecs_to_jiffies(RETRY_WANTED_MS));
 		goto put;
 	}
 	if (!srdma_qp_class_pending(q) || (was_refused(q) && !srdma_giving_back(q->dev)))
@@ -304,7 +299,7 @@ static int look(struct slot *slots, int n)
  */
 static bool resting(const struct srdma_qp *q)
 {
-	return q->class_error && time_before(jiffies, q->retry_at) && !READ_ONCE(hurry) &&
+	return q->class_error && time_before(jiffies, q->retry_at) && !READ_ONCE(q->dev->hurry) &&
 	       q->tried == srdma_qp_level(q);
 }
 
@@ -318,7 +313,7 @@ static struct srdma_qp *next_marked(struct srdma_walk *w)
 		if (!test_bit(SRDMA_QP_MARKED, &q->flags))
 			continue;
 		if (resting(q)) {
-			run_by(q->retry_at);
+			run_by(q->dev, q->retry_at);
 			continue;
 		}
 		if (!srdma_qp_hold(q))
@@ -370,7 +365,7 @@ static void reshape(struct srdma_dev *dev)
 		shape(dev);
 	}
 	if (dev->shape_ms)
-		run_by(dev->shape_at);
+		run_by(dev, dev->shape_at);
 }
 
 /* What QPs have of which a class is wanted, and as many later as may not be asked now. */
@@ -381,13 +376,10 @@ static void learn(struct srdma_dev *dev)
 	if (!READ_ONCE(dev->learn))
 		return;
 	WRITE_ONCE(dev->learn, false);
-	down_read(&srdma_devs_sem);
-	if (dev->ibdev)
-		srdma_adopt_recheck(dev);
-	up_read(&srdma_devs_sem);
+	srdma_adopt_recheck(dev);
 	if (ops->learn && ops->learn(dev)) {
 		WRITE_ONCE(dev->learn, true);
-		run_by(jiffies + msecs_to_jiffies(RETRY_FIRST_MS));
+		run_by(dev, jiffies + msecs_to_jiffies(RETRY_FIRST_MS));
 	}
 }
 
@@ -418,53 +410,64 @@ static void enforce_dev(struct srdma_dev *dev, struct slot *slots)
 	}
 }
 
-/* The next device at or after *index, with a reference. */
-static struct srdma_dev *next_dev(unsigned long *index)
+void srdma_enforce_run(struct srdma_dev *dev)
 {
-	struct srdma_dev *dev;
-
-	down_read(&srdma_devs_sem);
-	dev = xa_find(&srdma_devs, index, ULONG_MAX, XA_PRESENT);
-	if (dev) {
-		srdma_dev_get(dev);
-		(*index)++;
-	}
-	up_read(&srdma_devs_sem);
-	return dev;
-}
-
-static void enforce_work(struct work_struct *w)
-{
-	struct slot *slots = kvcalloc(SLOTS, sizeof(*slots), GFP_KERNEL);
-	struct srdma_dev *dev;
-	unsigned long index = 0;
-	LIST_HEAD(asked);
-
-	if (!slots) {
-		queue_delayed_work(wq, &work, HZ / 10);
-		return;
-	}
-	srdma_batches_take(&asked);
-	next_run = jiffies + 2 * FAR;
-	while ((dev = next_dev(&index))) {
-		enforce_dev(dev, slots);
+	srdma_dev_get(dev);
+	/* What is queued already has a reference of its own. */
+	if (mod_delayed_work(wq, &dev->enforce, 0))
 		srdma_dev_put(dev);
+}
+
+/* Again, unless somebody has asked for it to be sooner. */
+static void run_later(struct srdma_dev *dev, unsigned long delay)
+{
+	srdma_dev_get(dev);
+	if (!queue_delayed_work(wq, &dev->enforce, delay))
+		srdma_dev_put(dev);
+}
+
+static void enforce_work(struct work_struct *work)
+{
+	struct srdma_dev *dev = container_of(to_delayed_work(work), struct srdma_dev, enforce);
+	struct slot *slots = kvcalloc(SLOTS, sizeof(*slots), GFP_KERNEL);
+	u64 asked = srdma_batches_asked();
+
+	dev->enforce_by = jiffies + 2 * FAR;
+	if (slots) {
+		enforce_dev(dev, slots);
+		kvfree(slots);
+		atomic64_set(&dev->enforced, asked);
+		srdma_batches_passed();
+	} else {
+		run_by(dev, jiffies + HZ / 10);
 	}
-	kvfree(slots);
-	srdma_batches_tell(&asked);
-	if (time_before(next_run, jiffies + FAR))
-		queue_delayed_work(wq, &work, time_after(next_run, jiffies) ?
-				   next_run - jiffies : 1);
+	if (time_before(dev->enforce_by, jiffies + FAR))
+		run_later(dev, time_after(dev->enforce_by, jiffies) ?
+			  dev->enforce_by - jiffies : 1);
+	srdma_dev_put(dev);
 }
 
-void srdma_enforce_flush(void)
+void srdma_enforce_dev_init(struct srdma_dev *dev)
 {
-	flush_workqueue(wq);
+	INIT_DELAYED_WORK(&dev->enforce, enforce_work);
 }
 
-void srdma_enforce_run(void)
+void srdma_enforce_dev_stop(struct srdma_dev *dev)
 {
-	mod_delayed_work(wq, &work, 0);
+	synchronize_rcu();	/* srdma_enforce_rescan() may have found it before */
+	if (cancel_delayed_work_sync(&dev->enforce))
+		srdma_dev_put(dev);
+}
+
+void srdma_enforce_flush(struct srdma_dev *dev)
+{
+	flush_work(&dev->enforce.work);
+}
+
+static void rescan_dev(struct srdma_dev *dev)
+{
+	WRITE_ONCE(dev->rescan, 1);
+	srdma_enforce_run(dev);
 }
 
 void srdma_enforce_rescan(void)
@@ -474,22 +477,21 @@ void srdma_enforce_rescan(void)
 
 	rcu_read_lock();
 	xa_for_each(&srdma_devs, index, dev)
-		WRITE_ONCE(dev->rescan, 1);
+		rescan_dev(dev);
 	rcu_read_unlock();
-	srdma_enforce_run();
 }
 
 void srdma_enforce_shape(struct srdma_dev *dev)
 {
 	WRITE_ONCE(dev->reshape, 1);
-	srdma_enforce_run();
+	srdma_enforce_run(dev);
 }
 EXPORT_SYMBOL_GPL(srdma_enforce_shape);
 
 void srdma_enforce_qp(struct srdma_qp *q)
 {
 	mark(q);
-	srdma_enforce_run();
+	srdma_enforce_run(q->dev);
 }
 
 static void count_pending(struct srdma_unrestored *left)
@@ -521,21 +523,37 @@ static void count_pending(struct srdma_unrestored *left)
 	up_read(&srdma_devs_sem);
 }
 
+static void hurry_all(bool hurry)
+{
+	struct srdma_dev *dev;
+	unsigned long index;
+
+	rcu_read_lock();
+	xa_for_each(&srdma_devs, index, dev)
+		WRITE_ONCE(dev->hurry, hurry);
+	rcu_read_unlock();
+}
+
 void srdma_enforce_suspend(struct srdma_unrestored *left)
 {
+	struct srdma_dev *dev;
+	unsigned long index;
 	int tries;
 
 	WRITE_ONCE(srdma_suspended, true);
-	WRITE_ONCE(hurry, true);
+	hurry_all(true);
 	for (tries = 0; tries < 5; tries++) {
 		srdma_enforce_rescan();
-		flush_delayed_work(&work);
+		for (index = 0; (dev = srdma_dev_next(&index)); ) {
+			flush_delayed_work(&dev->enforce);
+			srdma_dev_put(dev);
+		}
 		count_pending(left);
 		if (left->n <= left->never)
 			break;
 		msleep(RETRY_WANTED_MS);
 	}
-	WRITE_ONCE(hurry, false);
+	hurry_all(false);
 }
 
 void srdma_enforce_resume(void)
@@ -547,22 +565,20 @@ void srdma_enforce_resume(void)
 void srdma_enforce_give_back(struct srdma_dev *dev)
 {
 	WRITE_ONCE(dev->giving_back, true);
-	WRITE_ONCE(hurry, true);
-	srdma_enforce_rescan();
-	flush_delayed_work(&work);
-	WRITE_ONCE(hurry, false);
+	WRITE_ONCE(dev->hurry, true);
+	rescan_dev(dev);
+	flush_delayed_work(&dev->enforce);
+	WRITE_ONCE(dev->hurry, false);
 }
 
 int srdma_enforce_init(void)
 {
-	wq = alloc_ordered_workqueue("swiftrdma", 0);
+	wq = alloc_workqueue("swiftrdma", WQ_UNBOUND, 0);
 	return wq ? 0 : -ENOMEM;
 }
 
 /* No device is left, and nobody asks for anything any more. */
 void srdma_enforce_exit(void)
 {
-	cancel_delayed_work_sync(&work);
 	destroy_workqueue(wq);
-	srdma_batches_drop();
 }

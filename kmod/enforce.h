@@ -7,11 +7,16 @@
 int srdma_enforce_init(void);
 void srdma_enforce_exit(void);
 
-/* Until the pass that is on is over. */
-void srdma_enforce_flush(void);
+/*
+ * The work of a device. stop(): it is out of srdma_devs, and nobody is in its wrappers
+ * or its provider's ops. flush(): until the pass that is on is over.
+ */
+void srdma_enforce_dev_init(struct srdma_dev *dev);
+void srdma_enforce_dev_stop(struct srdma_dev *dev);
+void srdma_enforce_flush(struct srdma_dev *dev);
 
-/* A pass, soon: for results that wait to be told. Any process context. */
-void srdma_enforce_run(void);
+/* A pass over this device, soon. Any context. */
+void srdma_enforce_run(struct srdma_dev *dev);
 /* Look at every QP of every device again, soon. Any process context. */
 void srdma_enforce_rescan(void);
 /* Rates and weights on this device, soon. Any process context. */

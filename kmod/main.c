@@ -14,6 +14,7 @@
 #include "job.h"
 #include "lease.h"
 #include "netlink.h"
+#include "results.h"
 #include "tracker.h"
 
 static int __init srdma_init(void)
@@ -55,6 +56,7 @@ err_tracker:
 static void __exit srdma_exit(void)
 {
 	srdma_hook_exit();
+	srdma_batches_exit();
 	srdma_netlink_exit();
 	srdma_debugfs_exit();
 	srdma_lease_exit();

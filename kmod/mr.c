@@ -62,7 +62,6 @@ void srdma_mr_init(struct srdma_dev *dev)
 {
 	hash_init(dev->mr_hash);
 	spin_lock_init(&dev->mr_lock);
-	mutex_init(&dev->mr_ask_lock);
 	hash_init(dev->mr_users);
 	INIT_LIST_HEAD(&dev->mr_ask);
 }
@@ -300,16 +299,14 @@ bool srdma_mr_askable(const struct srdma_dev *dev)
  * was its own. Who is asked in vain is not asked again, unless it was too early for a
  * command.
  */
-void srdma_mr_ask(struct srdma_dev *dev)
+void srdma_mr_ask(struct srdma_dev *dev, const struct srdma_provider_ops *ops)
 {
-	const struct srdma_provider_ops *ops = srdma_dev_provider(dev);
 	u64 serial, last;
 	struct srdma_mr *mr;
 	u32 lkey;
 	int shift;
 
-	lockdep_assert_held(&srdma_devs_sem);
-	if (!ops->mr_shift || !mutex_trylock(&dev->mr_ask_lock))
+	if (!ops->mr_shift)
 		return;
 	spin_lock(&dev->mr_lock);
 	last = dev->mr_serial;
@@ -319,10 +316,8 @@ void srdma_mr_ask(struct srdma_dev *dev)
 		lkey = mr->lkey;
 		spin_unlock(&dev->mr_lock);
 		shift = ops->mr_shift(dev, lkey);
-		if (shift == -EAGAIN) {
-			mutex_unlock(&dev->mr_ask_lock);
+		if (shift == -EAGAIN)
 			return;
-		}
 		spin_lock(&dev->mr_lock);
 		mr = list_first_entry_or_null(&dev->mr_ask, struct srdma_mr, ask);
 		if (!mr || mr->serial != serial)
@@ -335,7 +330,6 @@ void srdma_mr_ask(struct srdma_dev *dev)
 		account(mr, 1);
 	}
 	spin_unlock(&dev->mr_lock);
-	mutex_unlock(&dev->mr_ask_lock);
 }
 
 /* Reading */

@@ -47,9 +47,9 @@ bool srdma_mr_where(struct srdma_dev *dev, const struct ib_mr *ibmr, u64 *iova, 
 
 /*
  * Have the provider find out how those are mapped of which that is not known. May
- * sleep; srdma_devs_sem is held.
+ * sleep and send commands: refresh.c's work only.
  */
-void srdma_mr_ask(struct srdma_dev *dev);
+void srdma_mr_ask(struct srdma_dev *dev, const struct srdma_provider_ops *ops);
 /* Can it be asked at all? */
 bool srdma_mr_askable(const struct srdma_dev *dev);
 

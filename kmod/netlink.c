@@ -15,27 +15,30 @@ static struct netlink_range_validation qpn_range = { .max = 0xffffff };
  * All of one length, so that the table of what was given can be looked at
  * without knowing the command; strict validation refuses what is not listed.
  */
-static const struct nla_policy dev_policy[SWIFTRDMA_A_SINCE + 1] = {
+static const struct nla_policy dev_policy[SWIFTRDMA_A_CACHED + 1] = {
 	[SWIFTRDMA_A_DEV_INDEX]	= { .type = NLA_U32 },
 	[SWIFTRDMA_A_DEV_NAME]	= { .type = NLA_NUL_STRING,
 				    .len = SWIFTRDMA_DEVNAME_LEN - 1 },
+	[SWIFTRDMA_A_CACHED]	= { .type = NLA_FLAG },
 };
 
-static const struct nla_policy port_policy[SWIFTRDMA_A_SINCE + 1] = {
+static const struct nla_policy port_policy[SWIFTRDMA_A_CACHED + 1] = {
 	[SWIFTRDMA_A_DEV_INDEX]	= { .type = NLA_U32 },
 	[SWIFTRDMA_A_DEV_NAME]	= { .type = NLA_NUL_STRING,
 				    .len = SWIFTRDMA_DEVNAME_LEN - 1 },
 	[SWIFTRDMA_A_PORT]	= { .type = NLA_U32 },
+	[SWIFTRDMA_A_CACHED]	= { .type = NLA_FLAG },
 };
 
-static const struct nla_policy uar_policy[SWIFTRDMA_A_SINCE + 1] = {
+static const struct nla_policy uar_policy[SWIFTRDMA_A_CACHED + 1] = {
 	[SWIFTRDMA_A_DEV_INDEX]	= { .type = NLA_U32 },
 	[SWIFTRDMA_A_DEV_NAME]	= { .type = NLA_NUL_STRING,
 				    .len = SWIFTRDMA_DEVNAME_LEN - 1 },
 	[SWIFTRDMA_A_UAR]	= { .type = NLA_U32 },
+	[SWIFTRDMA_A_CACHED]	= { .type = NLA_FLAG },
 };
 
-static const struct nla_policy qp_policy[SWIFTRDMA_A_SINCE + 1] = {
+static const struct nla_policy qp_policy[SWIFTRDMA_A_CACHED + 1] = {
 	[SWIFTRDMA_A_DEV_INDEX]	= { .type = NLA_U32 },
 	[SWIFTRDMA_A_DEV_NAME]	= { .type = NLA_NUL_STRING,
 				    .len = SWIFTRDMA_DEVNAME_LEN - 1 },
@@ -46,17 +49,19 @@ static const struct nla_policy qp_policy[SWIFTRDMA_A_SINCE + 1] = {
 	[SWIFTRDMA_A_JOB]	= { .type = NLA_NUL_STRING,
 				    .len = SWIFTRDMA_NAME_LEN - 1 },
 	[SWIFTRDMA_A_SINCE]	= { .type = NLA_U64 },
+	[SWIFTRDMA_A_CACHED]	= { .type = NLA_FLAG },
 };
 
-static const struct nla_policy job_policy[SWIFTRDMA_A_SINCE + 1] = {
+static const struct nla_policy job_policy[SWIFTRDMA_A_CACHED + 1] = {
 	[SWIFTRDMA_A_JOB]	= { .type = NLA_NUL_STRING,
 				    .len = SWIFTRDMA_NAME_LEN - 1 },
+	[SWIFTRDMA_A_CACHED]	= { .type = NLA_FLAG },
 };
 
 /* A command that takes no attribute. */
-static const struct nla_policy no_policy[SWIFTRDMA_A_SINCE + 1];
+static const struct nla_policy no_policy[SWIFTRDMA_A_CACHED + 1];
 
-#define OP_FILTERS(p)	.policy = (p), .maxattr = SWIFTRDMA_A_SINCE
+#define OP_FILTERS(p)	.policy = (p), .maxattr = SWIFTRDMA_A_CACHED
 #define OP_DUMP(fn)	.start = srdma_dump_start, .dumpit = (fn), .done = srdma_dump_done
 
 /*
@@ -276,7 +281,7 @@ void srdma_notify_congestion(struct srdma_dev *dev, const struct srdma_busy *top
 	if (!skb)
 		return;
 	down_read(&srdma_devs_sem);
-	ret = dev->ibdev ? srdma_fill_dev(skb, dev, now) : -ENODEV;
+	ret = srdma_dev_is_there(dev) ? srdma_fill_dev(skb, dev, now) : -ENODEV;
 	up_read(&srdma_devs_sem);
 	if (ret) {
 		nlmsg_free(skb);

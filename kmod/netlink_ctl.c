@@ -192,9 +192,9 @@ int srdma_job_get_doit(struct sk_buff *skb, struct genl_info *info)
 		return srdma_missing(info->extack, NULL, SWIFTRDMA_A_JOB,
 				     "which job? JOB is missing");
 
+	if (!info->attrs[SWIFTRDMA_A_CACHED])
+		srdma_refresh_all(srdma_refreshed_by(SWIFTRDMA_CMD_JOB_GET), true);
 	down_read(&srdma_devs_sem);
-	srdma_provider_ask_all();
-	srdma_provider_refresh_all();
 	mutex_lock(&srdma_ctl_lock);
 	job = srdma_job_find(nla_data(name));
 	if (job) {

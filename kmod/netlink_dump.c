@@ -15,13 +15,44 @@
 /* QPs visited before others may run: about as long as a message takes to fill. */
 #define WALK_BATCH 1024
 
-static void refresh(u8 cmd)
+u32 srdma_refreshed_by(u8 cmd)
 {
-	if (cmd == SWIFTRDMA_CMD_DEV_GET || cmd == SWIFTRDMA_CMD_JOB_GET)
-		srdma_provider_ask_all();
-	if (cmd == SWIFTRDMA_CMD_UAR_GET || cmd == SWIFTRDMA_CMD_QP_GET ||
-	    cmd == SWIFTRDMA_CMD_JOB_GET)
-		srdma_provider_refresh_all();
+	switch (cmd) {
+	case SWIFTRDMA_CMD_DEV_GET:
+		return BIT(SRDMA_REFRESH_DEV) | BIT(SRDMA_REFRESH_MRS);
+	case SWIFTRDMA_CMD_PORT_GET:
+		return BIT(SRDMA_REFRESH_PORTS);
+	case SWIFTRDMA_CMD_UAR_GET:
+	case SWIFTRDMA_CMD_QP_GET:
+		return BIT(SRDMA_REFRESH_QPS);
+	case SWIFTRDMA_CMD_JOB_GET:
+		return BIT(SRDMA_REFRESH_QPS) | BIT(SRDMA_REFRESH_MRS);
+	default:
+		return 0;
+	}
+}
+
+/* Of the one device that is asked for, or of all. */
+static void refresh(struct srdma_dump *d, u8 cmd)
+{
+	u32 kinds = srdma_refreshed_by(cmd);
+	struct srdma_dev *dev;
+
+	if (!kinds)
+		return;
+	if (!srdma_filter_has(&d->f, SWIFTRDMA_A_DEV_INDEX)) {
+		srdma_refresh_all(kinds, d->who.admin);
+		return;
+	}
+	down_read(&srdma_devs_sem);
+	dev = xa_load(&srdma_devs, d->f.dev);
+	if (dev)
+		srdma_dev_get(dev);
+	up_read(&srdma_devs_sem);
+	if (!dev)
+		return;
+	srdma_refresh(dev, kinds, d->who.admin);
+	srdma_dev_put(dev);
 }
 
 /*
@@ -56,6 +87,7 @@ int srdma_dump_done(struct netlink_callback *cb)
 
 static int dump_prepare(struct netlink_callback *cb, struct srdma_dump *d, bool admin)
 {
+	struct nlattr **attrs = srdma_dump_attrs(cb);
 	const struct nlmsghdr *nlh = cb->nlh;
 	int ret;
 
@@ -63,12 +95,16 @@ static int dump_prepare(struct netlink_callback *cb, struct srdma_dump *d, bool 
 				 nlmsg_attrlen(nlh, GENL_HDRLEN), 0, cb->extack);
 	if (!ret && admin)
 		ret = srdma_need_admin(&d->who, cb->extack);
-	if (!ret)
-		ret = srdma_filter_parse(&d->f, srdma_dump_attrs(cb), &d->who, cb->extack);
+	if (ret)
+		return ret;
+	down_read(&srdma_devs_sem);
+	ret = srdma_filter_parse(&d->f, attrs, &d->who, cb->extack);
+	up_read(&srdma_devs_sem);
 	if (ret)
 		return ret;
 	/* Not sooner: it costs commands, and not everybody may have them sent. */
-	refresh(genl_dumpit_info(cb)->op.cmd);
+	if (!attrs[SWIFTRDMA_A_CACHED])
+		refresh(d, genl_dumpit_info(cb)->op.cmd);
 	/* Not later: what that found belongs to this dump, not to the next. */
 	d->generation = atomic64_inc_return(&srdma_generation);
 	d->time = ktime_get_ns();
@@ -98,11 +134,12 @@ int srdma_dump_run(struct sk_buff *skb, struct netlink_callback *cb, bool admin,
 
 	if (d->closed)
 		return 0;
-	down_read(&srdma_devs_sem);
 	if (!d->parsed)
 		ret = dump_prepare(cb, d, admin);
-	if (!ret)
-		ret = fn(skb, cb, d);
+	if (ret)
+		return ret;
+	down_read(&srdma_devs_sem);
+	ret = fn(skb, cb, d);
 	up_read(&srdma_devs_sem);
 	if (!ret)
 		ret = dump_close(skb, cb, d);

@@ -6,6 +6,7 @@
 #include <linux/cred.h>
 #include <rdma/ib_verbs.h>
 
+#include "debug.h"
 #include "job.h"
 #include "mr.h"
 #include "netlink_priv.h"
@@ -68,13 +69,16 @@ static int put_dev_stat(struct sk_buff *skb, const struct srdma_dev_stat *st)
 	    (PUT_U32(skb, DEV, CONGESTION_LEVEL, st->congestion_level) ||
 	     PUT_U64(skb, DEV, CONGESTED_AT, st->congested_at)))
 		return -EMSGSIZE;
+	if ((st->mtt || st->stall) && PUT_U64(skb, DEV, DIAG_TIME, st->diag_at))
+		return -EMSGSIZE;
 	if (st->mtt && (PUT_U64(skb, DEV, MTT_HITS, st->mtt_hits) ||
 			PUT_U64(skb, DEV, MTT_MISSES, st->mtt_misses)))
 		return -EMSGSIZE;
 	if (st->stall && PUT_U64(skb, DEV, READ_STALL, st->read_stall))
 		return -EMSGSIZE;
 	if (st->pcie &&
-	    (PUT_U32(skb, DEV, PCIE_STALLED_READS, st->stalled_reads) ||
+	    (PUT_U64(skb, DEV, PCIE_TIME, st->pcie_at) ||
+	     PUT_U32(skb, DEV, PCIE_STALLED_READS, st->stalled_reads) ||
 	     PUT_U32(skb, DEV, PCIE_STALLED_WRITES, st->stalled_writes) ||
 	     PUT_U64(skb, DEV, PCIE_STALLED_READ_SECONDS, st->stalled_read_s) ||
 	     PUT_U64(skb, DEV, PCIE_STALLED_WRITE_SECONDS, st->stalled_write_s)))
@@ -89,6 +93,7 @@ static int put_dev_stat(struct sk_buff *skb, const struct srdma_dev_stat *st)
 
 int srdma_fill_dev(struct sk_buff *skb, struct srdma_dev *dev, u64 now)
 {
+	const struct srdma_provider_ops *ops = srdma_dev_provider(dev);
 	struct nlattr *nest = nla_nest_start(skb, SWIFTRDMA_A_DEV);
 	struct srdma_dev_stat st = {};
 	u32 uars;
@@ -98,7 +103,7 @@ int srdma_fill_dev(struct sk_buff *skb, struct srdma_dev *dev, u64 now)
 	uars = srdma_dev_uars(dev);
 	if (PUT_U32(skb, DEV, INDEX, dev->index) ||
 	    nla_put_string(skb, SWIFTRDMA_DEV_A_NAME, dev->name) ||
-	    nla_put_string(skb, SWIFTRDMA_DEV_A_PROVIDER, dev->provider->name) ||
+	    nla_put_string(skb, SWIFTRDMA_DEV_A_PROVIDER, ops->name) ||
 	    PUT_U32(skb, DEV, CAPS, dev->caps) ||
 	    PUT_U32(skb, DEV, PORTS, dev->ibdev->phys_port_cnt) ||
 	    PUT_U32(skb, DEV, QPS, atomic_read(&dev->n_qps)) ||
@@ -119,8 +124,9 @@ int srdma_fill_dev(struct sk_buff *skb, struct srdma_dev *dev, u64 now)
 	    PUT_U64(skb, DEV, TIME, now) ||
 	    put_limits(skb, &dev->ibdev->attrs))
 		return -EMSGSIZE;
-	if (dev->provider->dev_stat) {
-		dev->provider->dev_stat(dev, &st);
+	if (ops->dev_stat) {
+		srdma_delay(SRDMA_DELAY_STAT);
+		ops->dev_stat(dev, &st);
 		if (put_dev_stat(skb, &st))
 			return -EMSGSIZE;
 	}
@@ -166,7 +172,7 @@ static int put_port_detail(struct sk_buff *skb, const struct srdma_port_stat *st
 }
 
 int srdma_fill_port(struct sk_buff *skb, const struct srdma_dev *dev, u32 port,
-		    const struct srdma_port_stat *st, u64 now)
+		    const struct srdma_port_stat *st)
 {
 	struct nlattr *nest = nla_nest_start(skb, SWIFTRDMA_A_PORT_OBJ);
 
@@ -187,7 +193,7 @@ int srdma_fill_port(struct sk_buff *skb, const struct srdma_dev *dev, u32 port,
 	     PUT_U64(skb, PORT, TX_PACKETS, st->tx_packets) ||
 	     PUT_U64(skb, PORT, RX_PACKETS, st->rx_packets)))
 		return -EMSGSIZE;
-	if (PUT_U64(skb, PORT, TIME, now) || put_port_detail(skb, st))
+	if (PUT_U64(skb, PORT, TIME, st->at) || put_port_detail(skb, st))
 		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
 	return 0;

@@ -28,6 +28,21 @@ struct get {
 	void *hdr;
 };
 
+/* The device that the request names, with a reference. */
+static struct srdma_dev *get_dev(struct get *g, struct genl_info *info)
+{
+	struct srdma_dev *dev;
+	int ret;
+
+	down_read(&srdma_devs_sem);
+	ret = srdma_filter_parse(&g->f, info->attrs, &g->who, info->extack);
+	dev = ret ? ERR_PTR(ret) : srdma_filter_dev(&g->f, info->extack);
+	if (!IS_ERR(dev))
+		srdma_dev_get(dev);
+	up_read(&srdma_devs_sem);
+	return dev;
+}
+
 /* On success srdma_devs_sem is held until get_end(). */
 static int get_begin(struct get *g, struct sk_buff *skb, struct genl_info *info)
 {
@@ -49,23 +64,20 @@ static int get_begin(struct get *g, struct sk_buff *skb, struct genl_info *info)
 		goto err;
 	}
 
-	down_read(&srdma_devs_sem);
-	ret = srdma_filter_parse(&g->f, info->attrs, &g->who, info->extack);
-	if (ret)
-		goto err_unlock;
-	g->dev = srdma_filter_dev(&g->f, info->extack);
-	if (!IS_ERR(g->dev)) {
-		if (info->genlhdr->cmd == SWIFTRDMA_CMD_DEV_GET)
-			srdma_mr_ask(g->dev);
-		if (info->genlhdr->cmd == SWIFTRDMA_CMD_UAR_GET ||
-		    info->genlhdr->cmd == SWIFTRDMA_CMD_QP_GET)
-			srdma_provider_refresh(g->dev);
-		return 0;
+	g->dev = get_dev(g, info);
+	if (IS_ERR(g->dev)) {
+		ret = PTR_ERR(g->dev);
+		goto err;
 	}
-	ret = PTR_ERR(g->dev);
-
-err_unlock:
+	if (!info->attrs[SWIFTRDMA_A_CACHED])
+		srdma_refresh(g->dev, srdma_refreshed_by(info->genlhdr->cmd), g->who.admin);
+	down_read(&srdma_devs_sem);
+	if (srdma_dev_is_there(g->dev))
+		return 0;
 	up_read(&srdma_devs_sem);
+	srdma_dev_put(g->dev);
+	NL_SET_ERR_MSG(info->extack, "the device has just gone");
+	ret = -ENODEV;
 err:
 	nlmsg_free(g->skb);
 	return ret;
@@ -74,6 +86,7 @@ err:
 static int get_end(struct get *g, struct genl_info *info, int ret)
 {
 	up_read(&srdma_devs_sem);
+	srdma_dev_put(g->dev);
 	if (ret) {
 		nlmsg_free(g->skb);
 		return ret;
@@ -141,10 +154,12 @@ int srdma_port_get_doit(struct sk_buff *skb, struct genl_info *info)
 		ret = -ENOENT;
 	} else {
 		ret = srdma_port_stat(g.dev, g.f.port, &st);
-		if (ret)
+		if (ret == -EAGAIN)
+			NL_SET_ERR_MSG(info->extack, "the device has not told of its ports yet");
+		else if (ret)
 			NL_SET_ERR_MSG(info->extack, "the driver cannot tell the port's state");
 		else
-			ret = srdma_fill_port(g.skb, g.dev, g.f.port, &st, ktime_get_ns());
+			ret = srdma_fill_port(g.skb, g.dev, g.f.port, &st);
 	}
 	return get_end(&g, info, ret);
 }
@@ -155,11 +170,11 @@ static int dump_port(struct sk_buff *skb, struct netlink_callback *cb,
 	struct srdma_port_stat st;
 	void *hdr;
 
-	/* One port that its driver cannot read must not hide the others. */
+	/* One port that its driver cannot read, or has not yet, must not hide the others. */
 	if (srdma_port_stat(dev, port, &st))
 		return 0;
 	hdr = srdma_dump_put(skb, cb, SWIFTRDMA_CMD_PORT_GET);
-	if (!hdr || srdma_fill_port(skb, dev, port, &st, ktime_get_ns())) {
+	if (!hdr || srdma_fill_port(skb, dev, port, &st)) {
 		genlmsg_cancel(skb, hdr);
 		return -EMSGSIZE;
 	}
@@ -217,7 +232,7 @@ int srdma_uar_get_doit(struct sk_buff *skb, struct genl_info *info)
 	u = xa_load(srdma_dev_uar_table(g.dev), g.f.uar);
 	/* Another's looks like none: whether it exists is not the reader's either. */
 	if (u && srdma_reader_owns(&g.who, u->owner)) {
-		ret = srdma_fill_uar(g.skb, u, &g.who, ktime_get_ns());
+		ret = srdma_fill_uar(g.skb, u, &g.who, srdma_counted_at(g.dev));
 	} else {
 		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[SWIFTRDMA_A_UAR],
 				    "no such UAR, or not yours");
@@ -231,7 +246,7 @@ static int dump_uars(struct sk_buff *skb, struct netlink_callback *cb,
 		     struct srdma_dump *d, struct srdma_dev *dev)
 {
 	struct xarray *uars = srdma_dev_uar_table(dev);
-	u64 now = ktime_get_ns();
+	u64 now = srdma_counted_at(dev);
 	struct srdma_uar *u;
 	int ret = 0;
 	void *hdr;
@@ -354,7 +369,7 @@ int srdma_qp_get_doit(struct sk_buff *skb, struct genl_info *info)
 	q = srdma_qp_get_by_key(g.dev, key);
 	rcu_read_lock();
 	if (q && qp_matches(q, &g.f, &g.who)) {
-		ret = srdma_fill_qp(g.skb, q, &g.who, ktime_get_ns());
+		ret = srdma_fill_qp(g.skb, q, &g.who, srdma_counted_at(g.dev));
 	} else {
 		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[SWIFTRDMA_A_QPN],
 				    "no such QP, or not yours");
@@ -408,7 +423,7 @@ static int dump_qps(struct sk_buff *skb, struct netlink_callback *cb,
 		.skb = skb,
 		.cb = cb,
 		.d = d,
-		.now = ktime_get_ns(),
+		.now = srdma_counted_at(dev),
 	};
 	u64 since = 0;
 

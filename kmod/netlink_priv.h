@@ -91,6 +91,9 @@ static inline bool srdma_filter_has(const struct srdma_filter *f, int attr)
 	return f->has & BIT(attr);
 }
 
+/* What of a device a reader of this command wants up to date: srdma_refresh(). */
+u32 srdma_refreshed_by(u8 cmd);
+
 /*
  * The filters in @attrs. Needs srdma_devs_sem; takes srdma_ctl_lock if a job is
  * among them.
@@ -106,7 +109,8 @@ struct srdma_dev *srdma_filter_dev(const struct srdma_filter *f,
  * struct srdma_dump - a dump under way
  * @who: references are held
  * @f: filters
- * @parsed: @f is; done at the first message, where an error has its text
+ * @parsed: @f is, and what takes commands was found out; done at the first message,
+ *	where an error has its text
  * @closed: the snapshot message is out
  * @generation: taken before anything was read
  * @time: ns, at that moment
@@ -178,7 +182,7 @@ int srdma_walk_qps(struct srdma_dev *dev, unsigned long *pos, u64 since, u32 *pa
  */
 int srdma_fill_dev(struct sk_buff *skb, struct srdma_dev *dev, u64 now);
 int srdma_fill_port(struct sk_buff *skb, const struct srdma_dev *dev, u32 port,
-		    const struct srdma_port_stat *st, u64 now);
+		    const struct srdma_port_stat *st);
 int srdma_fill_uar(struct sk_buff *skb, const struct srdma_uar *u,
 		   const struct srdma_reader *who, u64 now);
 int srdma_fill_busy(struct sk_buff *skb, const struct srdma_busy *b,

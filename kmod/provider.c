@@ -9,7 +9,7 @@
  *	give back what is in force		it knows how, the generic one does not
  *	the device is the generic provider's	who comes now does not find it
  *	wait for the wrappers			who had it in hand
- *	wait for readers and for enforce.c	the same
+ *	wait for readers, refresh.c, enforce.c	the same
  *	detach every QP				meanwhile a QP's end does it itself
  *	wait for the wrappers			those ends
  *	dev_remove
@@ -23,20 +23,25 @@
 #include "enforce.h"
 #include "find.h"
 #include "hook.h"
-#include "mr.h"
 #include "provider.h"
+#include "refresh.h"
 
 static const struct srdma_provider_ops *const providers[] = {
 	&srdma_provider_rxe,
 };
 
+/* Stands for one that is being unregistered. */
+static const struct srdma_provider_ops going;
+
 /*
- * Registered ones, and the devices they have. Taken inside RDMA core's client locks
- * and outside srdma_devs_sem.
+ * Registered ones, and the devices that they have or are about to have. Held shortly;
+ * taken inside srdma_dev.provider_lock, takes nothing.
  */
 static DEFINE_MUTEX(providers_lock);
-static const struct srdma_provider_ops *registered[4];
-static LIST_HEAD(attached);
+static struct registration {
+	const struct srdma_provider_ops *ops;	/* NULL: a free place */
+	struct list_head devs;			/* srdma_dev.provider_node */
+} registered[4];
 
 const struct srdma_provider_ops *srdma_provider_of(struct ib_device *ibdev)
 {
@@ -58,23 +63,64 @@ void srdma_provider_detach(struct srdma_qp *q)
 		ops->detach(q);
 }
 
+static struct registration *registration_of(const struct srdma_provider_ops *ops)
+{
+	int i;
+
+	lockdep_assert_held(&providers_lock);
+	for (i = 0; i < ARRAY_SIZE(registered); i++)
+		if (registered[i].ops == ops)
+			return &registered[i];
+	return NULL;
+}
+
+/*
+ * Into the list of its provider, which from then on waits for the device before it
+ * goes. False: it goes already.
+ */
+static bool claim(struct srdma_dev *dev, const struct srdma_provider_ops *ops)
+{
+	struct registration *r;
+
+	mutex_lock(&providers_lock);
+	r = registration_of(ops);
+	if (r)
+		list_add(&dev->provider_node, &r->devs);
+	mutex_unlock(&providers_lock);
+	return r;
+}
+
+static void unclaim(struct srdma_dev *dev)
+{
+	mutex_lock(&providers_lock);
+	list_del(&dev->provider_node);
+	mutex_unlock(&providers_lock);
+}
+
 static void attach(struct srdma_dev *dev, const struct srdma_provider_ops *ops)
 {
 	int ret;
 
-	if (dev->attached || dev->provider != &srdma_provider_generic || !ops->match(dev->ibdev))
+	lockdep_assert_held(&dev->provider_lock);
+	if (dev->provider_closed || dev->attached || dev->provider != &srdma_provider_generic ||
+	    !claim(dev, ops))
 		return;
+	if (!ops->match(dev->ibdev)) {
+		unclaim(dev);
+		return;
+	}
 	dev->caps = ops->caps;
 	ret = ops->dev_add(dev);
 	if (ret) {
 		dev->caps = dev->provider->caps;
 		pr_warn("%s: not taken by provider %s: %d\n", dev->name, ops->name, ret);
+		unclaim(dev);
 		return;
 	}
-	list_add(&dev->provider_node, &attached);
 	WRITE_ONCE(dev->attached, ops);
 	smp_store_release(&dev->provider, ops);	/* who calls it finds priv */
 	srdma_enforce_rescan();	/* it may be able to do what the generic one was not */
+	srdma_refresh_start(dev, BIT(SRDMA_REFRESH_PORTS));
 }
 
 static void detach_qps(struct srdma_dev *dev)
@@ -98,6 +144,7 @@ static void release(struct srdma_dev *dev, bool stays)
 {
 	const struct srdma_provider_ops *ops = dev->attached;
 
+	lockdep_assert_held(&dev->provider_lock);
 	if (!ops)
 		return;
 	if (stays)
@@ -107,12 +154,13 @@ static void release(struct srdma_dev *dev, bool stays)
 	srdma_hook_wait();
 	down_write(&srdma_devs_sem);	/* who has it for reading is done with the ops */
 	up_write(&srdma_devs_sem);
-	srdma_enforce_flush();
+	srdma_refresh_flush(dev);
+	srdma_enforce_flush(dev);
 	detach_qps(dev);
 	WRITE_ONCE(dev->attached, NULL);
 	srdma_hook_wait();
 	ops->dev_remove(dev);
-	list_del(&dev->provider_node);
+	unclaim(dev);
 	if (stays) {
 		/* What another provider, or a QP's connection, can still do. */
 		WRITE_ONCE(dev->giving_back, false);
@@ -122,96 +170,90 @@ static void release(struct srdma_dev *dev, bool stays)
 
 int srdma_provider_register(const struct srdma_provider_ops *ops)
 {
+	struct registration *r;
+	unsigned long index = 0;
 	struct srdma_dev *dev;
-	unsigned long index;
-	int i, ret = -ENOSPC;
 
 	mutex_lock(&providers_lock);
-	for (i = 0; i < ARRAY_SIZE(registered) && ret; i++) {
-		if (registered[i])
-			continue;
-		registered[i] = ops;
-		ret = 0;
-	}
-	if (!ret) {
-		down_read(&srdma_devs_sem);
-		xa_for_each(&srdma_devs, index, dev)
-			attach(dev, ops);
-		up_read(&srdma_devs_sem);
+	r = registration_of(NULL);
+	if (r) {
+		INIT_LIST_HEAD(&r->devs);
+		r->ops = ops;
 	}
 	mutex_unlock(&providers_lock);
-	return ret;
+	if (!r)
+		return -ENOSPC;
+	while ((dev = srdma_dev_next(&index))) {
+		mutex_lock(&dev->provider_lock);
+		attach(dev, ops);
+		mutex_unlock(&dev->provider_lock);
+		srdma_dev_put(dev);
+	}
+	return 0;
 }
 EXPORT_SYMBOL_GPL(srdma_provider_register);
 
-void srdma_provider_unregister(const struct srdma_provider_ops *ops)
+/* A device that @r has, with a reference. */
+static struct srdma_dev *claimed(struct registration *r)
 {
-	struct srdma_dev *dev, *next;
-	int i;
+	struct srdma_dev *dev;
 
 	mutex_lock(&providers_lock);
-	for (i = 0; i < ARRAY_SIZE(registered); i++)
-		if (registered[i] == ops)
-			registered[i] = NULL;
-	list_for_each_entry_safe(dev, next, &attached, provider_node)
-		if (dev->attached == ops)
-			release(dev, true);
+	dev = list_first_entry_or_null(&r->devs, struct srdma_dev, provider_node);
+	if (dev)
+		srdma_dev_get(dev);
 	mutex_unlock(&providers_lock);
+	return dev;
+}
+
+void srdma_provider_unregister(const struct srdma_provider_ops *ops)
+{
+	struct registration *r;
+	struct srdma_dev *dev;
+
+	/* The place stays taken until all devices are out of its list. */
+	mutex_lock(&providers_lock);
+	r = registration_of(ops);
+	r->ops = &going;
+	mutex_unlock(&providers_lock);
+	while ((dev = claimed(r))) {
+		mutex_lock(&dev->provider_lock);
+		release(dev, true);
+		mutex_unlock(&dev->provider_lock);
+		srdma_dev_put(dev);
+	}
+	WRITE_ONCE(r->ops, NULL);
 }
 EXPORT_SYMBOL_GPL(srdma_provider_unregister);
 
 void srdma_provider_attach(struct srdma_dev *dev)
 {
+	const struct srdma_provider_ops *ops;
 	int i;
 
-	mutex_lock(&providers_lock);
-	for (i = 0; i < ARRAY_SIZE(registered); i++)
-		if (registered[i])
-			attach(dev, registered[i]);
-	mutex_unlock(&providers_lock);
+	mutex_lock(&dev->provider_lock);
+	for (i = 0; i < ARRAY_SIZE(registered); i++) {
+		ops = READ_ONCE(registered[i].ops);
+		if (ops && ops != &going)
+			attach(dev, ops);
+	}
+	mutex_unlock(&dev->provider_lock);
+	/* What a reader without privileges finds: it has nothing asked. */
+	srdma_refresh_start(dev, BIT(SRDMA_REFRESH_PORTS));
 }
 
 void srdma_provider_give_back(struct srdma_dev *dev)
 {
-	mutex_lock(&providers_lock);
+	mutex_lock(&dev->provider_lock);
+	dev->provider_closed = true;
 	if (dev->attached)
 		srdma_enforce_give_back(dev);
-	mutex_unlock(&providers_lock);
+	mutex_unlock(&dev->provider_lock);
 }
 
 void srdma_provider_release(struct srdma_dev *dev)
 {
-	mutex_lock(&providers_lock);
+	mutex_lock(&dev->provider_lock);
 	release(dev, false);
-	mutex_unlock(&providers_lock);
-}
-
-void srdma_provider_refresh(struct srdma_dev *dev)
-{
-	const struct srdma_provider_ops *ops = srdma_dev_provider(dev);
-
-	lockdep_assert_held(&srdma_devs_sem);
-	srdma_adopt_recheck(dev);
-	if (ops->learn)
-		ops->learn(dev);
-	if (ops->refresh)
-		ops->refresh(dev);
-}
-
-void srdma_provider_ask_all(void)
-{
-	struct srdma_dev *dev;
-	unsigned long index;
-
-	xa_for_each(&srdma_devs, index, dev)
-		srdma_mr_ask(dev);
-}
-
-void srdma_provider_refresh_all(void)
-{
-	struct srdma_dev *dev;
-	unsigned long index;
-
-	xa_for_each(&srdma_devs, index, dev)
-		srdma_provider_refresh(dev);
+	mutex_unlock(&dev->provider_lock);
 }

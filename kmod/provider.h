@@ -4,12 +4,16 @@
 
 #include <linux/types.h>
 
+#include "refresh.h"
+
 struct ib_device;
+struct ib_port_attr;
 struct ib_qp_attr;
 struct ib_qp_init_attr;
 struct ib_udata;
 struct srdma_dev;
 struct srdma_dev_stat;
+struct srdma_port_bytes;
 struct srdma_port_stat;
 struct srdma_qp;
 
@@ -47,8 +51,8 @@ enum srdma_path_part {
  * @name: shown to users
  * @caps: enum swiftrdma_dev_cap bits this provider stands for
  * @wrap_post_send: user doorbells pass through ops.post_send: count them there
- * @query_is_cheap: ops.query_qp costs no firmware command, so an adopted QP's
- *	state and address vector are read at once
+ * @query_is_cheap: ops.query_qp and .query_port cost no firmware command: an adopted
+ *	QP's state and address vector are read at once, and ports for any reader
  * @match: does this provider know the device? Any context. The first registered
  *	provider that says so is taken; the generic one says so always.
  * @class_begin: start to change the class of a QP in RTS. Process context, may
@@ -77,7 +81,8 @@ enum srdma_path_part {
  *
  * @dev_add: take the device in: srdma_dev.priv and .caps are the provider's from
  *	here on. With %SWIFTRDMA_DEV_CAP_UARS there, UARs are pages of the NIC, and
- *	@qp_created and @refresh find out which. -errno: the device stays with the generic provider.
+ *	@qp_created and @learn find out which. -errno: the device stays with the
+ *	generic provider.
  * @dev_remove: nobody is in any op of this device, and none follows
  *
  * Process context, may sleep:
@@ -87,24 +92,33 @@ enum srdma_path_part {
  * @qp_created: the driver made the QP, of which nobody knows yet
  * @qp_modify: before the driver changes the QP; held as in @class_begin
  * @qp_modified: and after
- * @learn: find out what is not known of QPs (srdma_qp_unlearned()), some at a time; of how
- *	many it still is not. For whoever reads, and where a level is wanted of such
- *	QPs, so it may cost, but not without bounds. srdma_devs_sem is held, or it is
- *	enforce.c's work.
- * @refresh: bring the counters of the device up to date. srdma_devs_sem is held.
- *	Called for whoever reads, so it may cost, but not without bounds.
- * @port_stat: add what passes the port's netdev by, and what no netdev tells.
- *	srdma_devs_sem is held.
  * @shape: make rates and weights of the device's jobs (srdma_job_dev.bit_rate and
  *	.weight) hold for their QPs, or none while srdma_dev.giving_back; how much is
- *	left to be tried again. enforce.c's work only.
- * @path_check: can a part of this QP's path be @value? 0, or -errno and *why, which
- *	is constant. srdma_devs_sem and srdma_ctl_lock are held: no commands. Where it
- *	is there, @shape also makes srdma_path.want hold, of all QPs.
+ *	left to be tried again. The device's work of enforce.c only.
+ *
+ * The device's work of refresh.c only, which holds no lock: they may send commands, as
+ * many as a reader may cause, and wait for the device:
+ *
+ * @learn: find out what is not known of QPs (srdma_qp_unlearned()), some at a time; of how
+ *	many it still is not. For whoever reads, and where a level is wanted of such
+ *	QPs: then it is the device's work of enforce.c.
+ * @refresh: find out what DEV_GET shows of the device alone and takes commands
+ * @query_port: as ib_query_port()
+ * @port_bytes: what passes the port's netdev by; -EAGAIN: not now; -EOPNOTSUPP: the
+ *	device does not tell
+ * @port_detail: what no netdev tells of a port; it may stay as it was read last
  * @mr_shift: the size of the pages that a user's memory region is mapped in, as a
  *	power of two, by its key; -EAGAIN: not now. The region may go meanwhile.
- *	srdma_devs_sem is held.
- * @dev_stat: what DEV_GET shows of the device alone. srdma_devs_sem is held.
+ *
+ * With srdma_devs_sem held: neither commands nor any wait for the device:
+ *
+ * @sample: have the sampler bring the work requests of QPs up to date: take the next
+ *	number of srdma_refresh.sample_asked, and when that is served, put it into
+ *	.sample_done, the time into srdma_dev.wrs_at, and wake .wait
+ * @path_check: can a part of this QP's path be @value? 0, or -errno and *why, which
+ *	is constant. srdma_ctl_lock is held, too. Where it is there, @shape also makes
+ *	srdma_path.want hold, of all QPs.
+ * @dev_stat: what DEV_GET shows of the device alone, as it was found out last
  *
  * Between class_begin and class_commit or class_abort the QP may be paused, so
  * the caller bounds that time (module parameter drain_ms).
@@ -132,13 +146,16 @@ struct srdma_provider_ops {
 	void (*qp_modify)(struct srdma_qp *q, const struct ib_qp_attr *attr, int mask);
 	void (*qp_modified)(struct srdma_qp *q, const struct ib_qp_attr *attr, int mask,
 			    int ret);
+	u32 (*shape)(struct srdma_dev *dev);
 	u32 (*learn)(struct srdma_dev *dev);
 	void (*refresh)(struct srdma_dev *dev);
-	void (*port_stat)(struct srdma_dev *dev, u32 port, struct srdma_port_stat *st);
-	u32 (*shape)(struct srdma_dev *dev);
+	int (*query_port)(struct srdma_dev *dev, u32 port, struct ib_port_attr *attr);
+	int (*port_bytes)(struct srdma_dev *dev, u32 port, struct srdma_port_bytes *b);
+	void (*port_detail)(struct srdma_dev *dev, u32 port, struct srdma_port_stat *st);
+	int (*mr_shift)(struct srdma_dev *dev, u32 lkey);
+	void (*sample)(struct srdma_dev *dev);
 	int (*path_check)(const struct srdma_qp *q, enum srdma_path_part part, u64 value,
 			  const char **why);
-	int (*mr_shift)(struct srdma_dev *dev, u32 lkey);
 	void (*dev_stat)(struct srdma_dev *dev, struct srdma_dev_stat *st);
 };
 
@@ -157,6 +174,7 @@ struct srdma_provider_ops {
  * @congestions: events
  * @congestion_level: of the last one
  * @congested_at: ns; 0: none came
+ * @diag_at: ns, when the next five were read
  * @mtt: the next two are known
  * @mtt_hits: in the device's cache
  * @mtt_misses: the same
@@ -166,7 +184,8 @@ struct srdma_provider_ops {
  * @devx_qps: there are
  * @devx_created: since the provider came
  * @devx_missed: that may have been missed
- * @pcie: the next four are known
+ * @pcie: the next five are known
+ * @pcie_at: ns, when they were read
  * @stalled_reads: % of the last second that the bus held reads up
  * @stalled_writes: the same of writes
  * @stalled_read_s: seconds in which that was over 30 %
@@ -182,6 +201,7 @@ struct srdma_dev_stat {
 	u64 congestions;
 	u32 congestion_level;
 	u64 congested_at;
+	u64 diag_at;
 	bool mtt;
 	u64 mtt_hits, mtt_misses;
 	bool stall;
@@ -190,6 +210,7 @@ struct srdma_dev_stat {
 	u32 devx_qps;
 	u64 devx_created, devx_missed;
 	bool pcie;
+	u64 pcie_at;
 	u32 stalled_reads, stalled_writes;
 	u64 stalled_read_s, stalled_write_s;
 };
@@ -215,11 +236,5 @@ void srdma_provider_unregister(const struct srdma_provider_ops *ops);
 void srdma_provider_attach(struct srdma_dev *dev);
 void srdma_provider_give_back(struct srdma_dev *dev);
 void srdma_provider_release(struct srdma_dev *dev);
-
-/* Bring counters up to date, of one device or all. srdma_devs_sem is held. */
-void srdma_provider_refresh(struct srdma_dev *dev);
-void srdma_provider_refresh_all(void);
-/* Find out what memory regions take, for whoever reads that. srdma_devs_sem is held. */
-void srdma_provider_ask_all(void);
 
 #endif /* SRDMA_PROVIDER_H */

@@ -8,9 +8,19 @@
 #include "find.h"
 #include "netlink.h"
 
-/* Batches whose results are to be told; batches_lock, a leaf. */
+/*
+ * How long the results of all devices are waited for. A pass takes less than a second,
+ * also where thousands of QPs are stuck.
+ */
+#define TELL_TIME	(3 * HZ)
+
+/* Batches whose results are to be told, and how many there were; batches_lock, a leaf. */
 static LIST_HEAD(batches);
 static DEFINE_SPINLOCK(batches_lock);
+static u64 last_seq;
+
+static void tell_work(struct work_struct *work);
+static DECLARE_DELAYED_WORK(tell, tell_work);
 
 /* What the device refused says more than what nobody can, and that more than the rest. */
 static int weight(int error)
@@ -199,31 +209,115 @@ static void tell_item(struct srdma_batch *b, int i)
 	srdma_notify_act(b, i, &t);
 }
 
-void srdma_batches_tell(struct list_head *taken)
+static bool concerns(const struct srdma_batch *b, const struct srdma_dev *dev)
 {
-	struct srdma_batch *b, *next;
 	int i;
 
-	list_for_each_entry_safe(b, next, taken, node) {
+	for (i = 0; i < b->n; i++)
+		if (b->items[i].any_dev || b->items[i].dev == dev->index)
+			return true;
+	return false;
+}
+
+/* Have all devices reached it? srdma_devs_sem. */
+static bool is_over(const struct srdma_batch *b)
+{
+	struct srdma_dev *dev;
+	unsigned long index;
+
+	xa_for_each(&srdma_devs, index, dev)
+		if (atomic64_read(&dev->enforced) < b->seq && concerns(b, dev))
+			return false;
+	return true;
+}
+
+/* Those that are to be told now, into @due; how long until the next one is, 0: never. */
+static unsigned long take_due(struct list_head *due)
+{
+	unsigned long now = jiffies, first = 0, left;
+	struct srdma_batch *b, *next;
+
+	down_read(&srdma_devs_sem);
+	spin_lock(&batches_lock);
+	list_for_each_entry_safe(b, next, &batches, node) {
+		b->over = is_over(b);
+		if (b->over || (!b->told && time_after_eq(now, b->added + TELL_TIME))) {
+			list_move_tail(&b->node, due);
+		} else if (!b->told) {
+			left = b->added + TELL_TIME - now;
+			first = first ? min(first, left) : left;
+		}
+	}
+	spin_unlock(&batches_lock);
+	up_read(&srdma_devs_sem);
+	return first;
+}
+
+static void tell_work(struct work_struct *work)
+{
+	struct srdma_batch *b, *next;
+	unsigned long wait;
+	LIST_HEAD(due);
+	int i;
+
+	wait = take_due(&due);
+	list_for_each_entry_safe(b, next, &due, node) {
 		for (i = 0; i < b->n; i++)
 			tell_item(b, i);
-		srdma_batch_free(b);
+		list_del(&b->node);
+		if (b->over) {
+			srdma_batch_free(b);
+			continue;
+		}
+		b->told = true;
+		spin_lock(&batches_lock);
+		list_add_tail(&b->node, &batches);
+		spin_unlock(&batches_lock);
+		wait = 1;	/* a pass may have ended while it was not there */
 	}
+	if (wait)
+		queue_delayed_work(system_unbound_wq, &tell, wait);
+}
+
+u64 srdma_batches_asked(void)
+{
+	u64 seq;
+
+	spin_lock(&batches_lock);
+	seq = last_seq;
+	spin_unlock(&batches_lock);
+	return seq;
+}
+
+void srdma_batches_passed(void)
+{
+	if (!list_empty_careful(&batches))
+		mod_delayed_work(system_unbound_wq, &tell, 0);
 }
 
 void srdma_batch_add(struct srdma_batch *b)
 {
+	struct srdma_dev *dev;
+	unsigned long index;
+	bool any = false;
+
+	lockdep_assert_held(&srdma_devs_sem);
+	b->added = jiffies;
 	spin_lock(&batches_lock);
+	b->seq = ++last_seq;
+	xa_for_each(&srdma_devs, index, dev) {
+		if (concerns(b, dev)) {
+			srdma_enforce_run(dev);
+			any = true;
+		}
+	}
+	/* From here on it may be told and freed at any time. */
 	list_add_tail(&b->node, &batches);
 	spin_unlock(&batches_lock);
-	srdma_enforce_run();
-}
-
-void srdma_batches_take(struct list_head *taken)
-{
-	spin_lock(&batches_lock);
-	list_splice_init(&batches, taken);
-	spin_unlock(&batches_lock);
+	if (any)
+		queue_delayed_work(system_unbound_wq, &tell, TELL_TIME);
+	else
+		mod_delayed_work(system_unbound_wq, &tell, 0);
 }
 
 void srdma_batch_free(struct srdma_batch *b)
@@ -238,10 +332,11 @@ void srdma_batch_free(struct srdma_batch *b)
 	kvfree(b);
 }
 
-void srdma_batches_drop(void)
+void srdma_batches_exit(void)
 {
 	struct srdma_batch *b, *next;
 
+	cancel_delayed_work_sync(&tell);
 	list_for_each_entry_safe(b, next, &batches, node)
 		srdma_batch_free(b);
 }

@@ -44,7 +44,7 @@ bool srdma_tallied(u32 knob);
 /* Of a rate or weight of its job; RCU section, or the job's lock. -errno where it failed. */
 enum srdma_standing srdma_rate_standing(const struct srdma_qp *q, int *error, u32 *syndrome);
 
-/* A batch whose results are to be told after the next pass; owns @items. */
+/* An item of a batch whose results are to be told. */
 struct srdma_batch_item {
 	u32 knob;
 	u64 value;
@@ -58,22 +58,44 @@ struct srdma_batch_item {
 	struct srdma_decision *decision;	/* reference, or NULL */
 };
 
+/**
+ * struct srdma_batch - a batch whose results are to be told
+ * @node: in results.c's list
+ * @id: as ACT answered it
+ * @lease: its lease, but for the origin
+ * @seq: devices that it concerns have reached it when their srdma_dev.enforced has
+ * @added: jiffies
+ * @told: once, as far as it went, for a device has not answered for long
+ * @over: all devices have reached it
+ * @n: how many items
+ * @items: they belong to it
+ */
 struct srdma_batch {
 	struct list_head node;
 	u64 id;
-	struct srdma_act_lease lease;	/* origin is not kept */
+	struct srdma_act_lease lease;
+	u64 seq;
+	unsigned long added;
+	bool told, over;
 	int n;
 	struct srdma_batch_item items[];
 };
 
-/* To be told after a pass that begins from now on. */
+/*
+ * To be told when each device that it concerns has made a pass that begins from now on;
+ * or, where one does not answer in time, then and once more when it has. Takes the
+ * batch over. srdma_devs_sem.
+ */
 void srdma_batch_add(struct srdma_batch *b);
 void srdma_batch_free(struct srdma_batch *b);
 
-/* enforce.c: those added before its pass, and after it tell and free them. */
-void srdma_batches_take(struct list_head *taken);
-void srdma_batches_tell(struct list_head *taken);
-/* The work is gone: free those that nobody will be told of. */
-void srdma_batches_drop(void);
+/*
+ * enforce.c: asked(): before a pass: srdma_batch.seq of the youngest that it will have
+ * reached. passed(): after one, when srdma_dev.enforced says so; or a device has gone.
+ */
+u64 srdma_batches_asked(void);
+void srdma_batches_passed(void);
+/* No device is left: free those that nobody will be told of. */
+void srdma_batches_exit(void);
 
 #endif /* SRDMA_RESULTS_H */

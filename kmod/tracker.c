@@ -9,6 +9,7 @@
 #include <linux/timekeeping.h>
 
 #include "adopt.h"
+#include "counters.h"
 #include "debug.h"
 #include "debugfs.h"
 #include "devx.h"
@@ -17,6 +18,7 @@
 #include "hook.h"
 #include "mr.h"
 #include "netlink.h"
+#include "results.h"
 #include "trace.h"
 #include "tracker.h"
 #include "uar.h"
@@ -58,6 +60,7 @@ static void dev_release_work(struct work_struct *work)
 	WARN_ON(atomic_read(&dev->n_qps));
 	synchronize_rcu();	/* who found a QP or the device without a reference */
 	srdma_table_destroy(&dev->qps);
+	srdma_ports_exit(dev);
 	xa_destroy(&dev->left);
 	xa_destroy(&dev->uars);
 	xa_destroy(&dev->pages);
@@ -77,6 +80,7 @@ struct srdma_dev *srdma_dev_new(struct ib_device *ibdev)
 	dev->ibdev = ibdev;
 	dev->provider = srdma_provider_of(ibdev);
 	dev->caps = dev->provider->caps;
+	dev->query_is_cheap = dev->provider->query_is_cheap;
 	dev->since = ktime_get_ns();
 	INIT_WORK(&dev->release, dev_release_work);
 	mutex_init(&dev->adopt_lock);
@@ -88,16 +92,39 @@ struct srdma_dev *srdma_dev_new(struct ib_device *ibdev)
 	xa_init_flags(&dev->pages, XA_FLAGS_ACCOUNT);
 	mutex_init(&dev->page_lock);
 	xa_init(&dev->jobs);
+	mutex_init(&dev->provider_lock);
+	srdma_enforce_dev_init(dev);
+	srdma_refresh_init(dev);
 	srdma_mr_init(dev);
-	if (srdma_table_init(&dev->qps)) {
-		kvfree(dev);
-		return NULL;
-	}
+	if (srdma_ports_init(dev))
+		goto err_dev;
+	if (srdma_table_init(&dev->qps))
+		goto err_ports;
 	dev->kernel_uar = srdma_uar_new_kernel(dev);
 	if (!dev->kernel_uar) {
 		srdma_dev_put(dev);
 		return NULL;
 	}
+	return dev;
+
+err_ports:
+	srdma_ports_exit(dev);
+err_dev:
+	kvfree(dev);
+	return NULL;
+}
+
+struct srdma_dev *srdma_dev_next(unsigned long *index)
+{
+	struct srdma_dev *dev;
+
+	down_read(&srdma_devs_sem);
+	dev = xa_find(&srdma_devs, index, ULONG_MAX, XA_PRESENT);
+	if (dev) {
+		srdma_dev_get(dev);
+		(*index)++;
+	}
+	up_read(&srdma_devs_sem);
 	return dev;
 }
 
@@ -116,6 +143,8 @@ int srdma_dev_publish(struct srdma_dev *dev)
 {
 	int ret;
 
+	/* What was asked for until now finds nothing here. */
+	atomic64_set(&dev->enforced, srdma_batches_asked());
 	down_write(&srdma_devs_sem);
 	mutex_lock(&srdma_ctl_lock);
 	ret = srdma_job_dev_added(dev);
@@ -129,6 +158,8 @@ int srdma_dev_publish(struct srdma_dev *dev)
 	if (!ret)
 		srdma_debugfs_add(dev);
 	up_write(&srdma_devs_sem);
+	if (!ret)
+		srdma_ports_watch(dev);
 	return ret;
 }
 
@@ -181,6 +212,9 @@ void srdma_dev_close(struct srdma_dev *dev)
 	down_write(&srdma_devs_sem);
 	xa_erase(&srdma_devs, dev->index);
 	up_write(&srdma_devs_sem);
+	srdma_batches_passed();	/* none waits for it any more */
+	srdma_refresh_stop(dev);
+	srdma_ports_unwatch(dev);
 	srdma_debugfs_remove(dev);
 
 	srdma_table_close(&dev->qps);
@@ -210,6 +244,7 @@ void srdma_dev_retire(struct srdma_dev *dev)
 /* The hook is out and nobody is in a wrapper of this device. */
 void srdma_dev_forget(struct srdma_dev *dev)
 {
+	srdma_enforce_dev_stop(dev);
 	down_write(&srdma_devs_sem);
 	dev->ibdev = NULL;
 	up_write(&srdma_devs_sem);

@@ -19,9 +19,11 @@
 #include "compat.h"
 #include "owner.h"
 #include "provider.h"
+#include "refresh.h"
 #include "table.h"
 
 struct srdma_job_dev;
+struct srdma_port;
 
 /*
  * The driver's own ops, as they were before hook.c put its wrappers there.
@@ -47,13 +49,25 @@ struct srdma_orig_ops {
  * @index: as `rdma dev` shows it
  * @name: follows renames; under srdma_devs_sem
  * @ibdev: there while the device is in srdma_devs (hold srdma_devs_sem), inside
- *	a wrapper, and while a QP of it is held with srdma_qp_lock() and not dead
+ *	a wrapper, in its work of refresh.c and enforce.c, and while a QP of it is held
+ *	with srdma_qp_lock() and not dead
  * @provider: changes between the generic one and one that is a module, see
  *	provider.c
  * @attached: that one, until it has let go of all QPs
+ * @provider_lock: makes one at a time change the provider. Held over commands of
+ *	this device, so nobody else's work waits for it. Taken inside RDMA core's
+ *	client locks, outside srdma_devs_sem.
  * @provider_node: in the list of devices that such a provider has
+ * @provider_closed: the device goes and gets no other provider; under @provider_lock
+ * @refresh: finds out what takes commands, see refresh.h
+ * @ports: struct srdma_port of each; counters.c
+ * @ports_lock: @ports; a leaf
+ * @link_stale: the link of a port has changed since it was read
+ * @link_event: tells that
+ * @wrs_at: ns, when the provider's sampler last brought QPs up to date; 0: never
  * @priv: its own
  * @caps: enum swiftrdma_dev_cap
+ * @query_is_cheap: as its first provider has it; constant
  * @orig: constant
  * @hook_node: in hook.c's table of devices
  * @hooked: ops of ours are in place; hook.c, from add() to remove()
@@ -69,7 +83,8 @@ struct srdma_orig_ops {
  * @adopt_abort: no room in @left: the scan must stop
  * @left: keys of QPs whose destroy has begun while @adopting: the scan must not
  *	take them in; under @adopt_lock
- * @learn_lock: makes one caller at a time find out what is not known of adopted QPs
+ * @learn_lock: makes one work at a time, refresh.c's or enforce.c's, find out what is
+ *	not known of adopted QPs
  * @unlearned: there are some without ASKED; set by anyone, before the QP's bit is cleared
  * @learn: enforce.c is to find out, for a level is wanted of them; set by anyone
  * @learn_at: jiffies before which no more commands are sent for that; @learn_lock
@@ -85,7 +100,6 @@ struct srdma_orig_ops {
  * @mr_hash: struct srdma_mr by ib_mr; mr.c has this and what follows
  * @mr_lock: @mr_hash, @mr_users, @mr_ask, @mr_serial; taken inside nothing, takes
  *	srdma_owner.lock
- * @mr_ask_lock: makes one reader at a time ask
  * @mr_users: struct srdma_mr_user by owner. Readers: RCU. Writers: @mr_lock.
  * @mr_ask: struct srdma_mr that are still to be asked for, the oldest first
  * @mr_serial: of the last one
@@ -96,6 +110,10 @@ struct srdma_orig_ops {
  * @shape_ms: how long it waits before it tries once more what it could not do, 0: it
  *	could; enforce.c's own
  * @shape_at: jiffies, when that is over; the same
+ * @enforce: a pass over its QPs, enforce.c's work; queued with a reference to the device
+ * @enforce_by: jiffies by which that is to run again; enforce.c's own
+ * @enforced: srdma_batch.seq of the last batch that a pass has seen which is over
+ * @hurry: everything is given back: no retry waits for its time
  * @path_wants: overrides of parts of paths on it; srdma_ctl_lock, read by anyone
  * @path_bids: the same, while override.c counts them
  * @giving_back: its provider or itself is about to go: nothing is in force any more
@@ -120,13 +138,22 @@ struct srdma_dev {
 	struct ib_device *ibdev;
 	const struct srdma_provider_ops *provider;
 	const struct srdma_provider_ops *attached;
+	struct mutex provider_lock;	/* a change of @provider */
 	struct list_head provider_node;
+	bool provider_closed;
 	void *priv;
+	struct srdma_refresh refresh;
+	struct srdma_port *ports;
+	spinlock_t ports_lock;	/* @ports */
+	unsigned long link_stale;
+	struct ib_event_handler link_event;
+	atomic64_t wrs_at;
 	u32 caps;
 	struct srdma_orig_ops orig;
 	struct hlist_node hook_node;
 	bool hooked;
 	bool wrapped_post_send;
+	bool query_is_cheap;
 
 	struct srdma_table qps;
 	atomic_t n_qps, n_devx;
@@ -150,7 +177,6 @@ struct srdma_dev {
 
 	DECLARE_HASHTABLE(mr_hash, 12);
 	spinlock_t mr_lock;	/* the rest of these */
-	struct mutex mr_ask_lock;	/* one reader at a time */
 	DECLARE_HASHTABLE(mr_users, 8);
 	struct list_head mr_ask;
 	u64 mr_serial;
@@ -161,6 +187,10 @@ struct srdma_dev {
 	unsigned long reshape;
 	unsigned long shape_at;
 	u32 shape_ms;
+	struct delayed_work enforce;
+	unsigned long enforce_by;
+	atomic64_t enforced;
+	bool hurry;
 	u32 path_wants, path_bids;
 	bool giving_back;
 
@@ -465,12 +495,23 @@ struct srdma_chunk {
 };
 
 /*
- * Devices. The semaphore protects the set, srdma_dev.name, and that
- * srdma_dev.ibdev stays; taken inside ib_core's client locks (add, remove,
- * rename) and outside srdma_ctl_lock.
+ * Devices. The semaphore protects the set, srdma_dev.name, and that srdma_dev.ibdev and
+ * .provider of a device in the set stay. Taken inside ib_core's client locks (add,
+ * remove, rename) and srdma_dev.provider_lock, outside srdma_ctl_lock. Leases and ACT
+ * need it, so it is held for as long as computing takes: never over a firmware command
+ * or over a wait for anything that a device does.
  */
 extern struct rw_semaphore srdma_devs_sem;
 extern struct xarray srdma_devs;		/* struct srdma_dev by index */
+
+/* Is it still in the set? srdma_devs_sem. */
+static inline bool srdma_dev_is_there(struct srdma_dev *dev)
+{
+	return xa_load(&srdma_devs, dev->index) == dev;
+}
+
+/* The next device at or after *index, with a reference. Takes the semaphore. */
+struct srdma_dev *srdma_dev_next(unsigned long *index);
 
 int srdma_tracker_init(void);
 void srdma_tracker_exit(void);
@@ -544,7 +585,11 @@ static inline void srdma_qp_touch(struct srdma_qp *q)
 		srdma_qp_stamp(q);
 }
 
-/* Its ops find what its dev_add() has made. Wrapper, srdma_devs_sem or enforce.c's work. */
+/*
+ * Its ops find what its dev_add() has made. Wrapper, srdma_devs_sem, or the device's
+ * work of enforce.c or refresh.c. Fetched once by who uses it more than once: it may
+ * be another one at the next look, which lacks the op that this one has.
+ */
 static inline const struct srdma_provider_ops *srdma_dev_provider(const struct srdma_dev *dev)
 {
 	return smp_load_acquire(&dev->provider);	/* pairs with attach() */

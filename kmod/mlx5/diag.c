@@ -4,9 +4,10 @@
  * commands and their layout are those of public drivers; these headers lack them.
  *
  * A device has one set of counters that are on, for everybody who asks: so ours
- * are switched on when somebody first reads, not before, and off when we go; and a
+ * are switched on when somebody who may first reads, not before, and off when we go; and a
  * parameter says that it should not be done at all.
  */
+#include <linux/ktime.h>
 #include <linux/mlx5/device.h>
 #include <linux/module.h>
 
@@ -51,7 +52,6 @@ void srdma_diag_init(struct srdma_mlx5 *md)
 	const __be32 *gen, *ids;
 	u32 n, i, k, room;
 
-	mutex_init(&md->diag_lock);
 	if (!diag || !MLX5_CAP_GEN(md->core, debug))
 		return;
 	gen = (const __be32 *)md->core->caps.hca[MLX5_CAP_GENERAL]->cur;
@@ -82,49 +82,55 @@ static void take(struct srdma_mlx5 *md, const struct value *v)
 {
 	u32 k;
 
+	lockdep_assert_held(&md->told_lock);
 	for (k = 0; k < SRDMA_DIAGS; k++)
 		if (be16_to_cpu(v->id) == wanted[k])
 			md->diag[k] = (u64)be32_to_cpu(v->high) << 32 | be32_to_cpu(v->low);
 }
 
-static int query(struct srdma_mlx5 *md)
+static void query(struct srdma_mlx5 *md)
 {
 	__be32 in[4] = {}, out[QUERY_VALUES + VALUE_DWORDS * SRDMA_DIAGS] = {};
 	u32 n = hweight32(md->diag_has), i;
-	int ret;
+	u64 now = ktime_get_ns();
 
 	in[0] = cpu_to_be32(OP_QUERY << OPCODE_SHIFT);
 	in[2] = cpu_to_be32(1 << QUERY_NUM_SHIFT);
-	ret = srdma_cmd(md, in, sizeof(in), out,
-			(QUERY_VALUES + VALUE_DWORDS * n) * sizeof(*out));
-	if (ret)
-		return ret;
+	if (srdma_cmd(md, in, sizeof(in), out,
+		      (QUERY_VALUES + VALUE_DWORDS * n) * sizeof(*out)))
+		return;
+	spin_lock(&md->told_lock);
 	for (i = 0; i < n; i++)
 		take(md, (const struct value *)&out[QUERY_VALUES + VALUE_DWORDS * i]);
-	return 0;
+	md->diag_at = now;
+	spin_unlock(&md->told_lock);
 }
 
 /* What does not work once is not tried again: its commands would be in the way. */
+void srdma_diag_refresh(struct srdma_mlx5 *md)
+{
+	if (!md->diag_has || !srdma_cmd_may(md))
+		return;
+	if (!md->diag_on)
+		md->diag_on = !set(md, md->diag_has);
+	if (md->diag_on)
+		query(md);
+	else
+		md->diag_has = 0;
+}
+
 void srdma_diag_stat(struct srdma_mlx5 *md, struct srdma_dev_stat *st)
 {
-	mutex_lock(&md->diag_lock);
-	if (md->diag_has && srdma_cmd_may(md)) {
-		if (!md->diag_on) {
-			md->diag_on = !set(md, md->diag_has);
-			if (!md->diag_on)
-				md->diag_has = 0;
-		}
-		if (md->diag_on && !query(md))
-			md->diag_known = true;
-	}
-	if (md->diag_known) {
+	spin_lock(&md->told_lock);
+	if (md->diag_at) {
+		st->diag_at = md->diag_at;
 		st->mtt = !(~md->diag_has & (BIT(SRDMA_DIAG_MTT_MISS) | BIT(SRDMA_DIAG_MTT_HIT)));
 		st->mtt_misses = md->diag[SRDMA_DIAG_MTT_MISS];
 		st->mtt_hits = md->diag[SRDMA_DIAG_MTT_HIT];
 		st->stall = md->diag_has & BIT(SRDMA_DIAG_READ_STALL);
 		st->read_stall = md->diag[SRDMA_DIAG_READ_STALL];
 	}
-	mutex_unlock(&md->diag_lock);
+	spin_unlock(&md->told_lock);
 }
 
 void srdma_diag_exit(struct srdma_mlx5 *md)

@@ -70,7 +70,8 @@ static int mlx5_dev_add(struct srdma_dev *dev)
 	md->shaping = srdma_sched_can(md);
 	md->live_class = srdma_class_can(md) && has_ethernet(dev->ibdev);
 	mutex_init(&md->confirm_lock);
-	srdma_ports_init(md);
+	spin_lock_init(&md->told_lock);
+	srdma_port_init(md);
 	srdma_pcie_init(md);
 	srdma_cmd_init(md);
 	ret = srdma_records_init(md);
@@ -122,8 +123,16 @@ static void mlx5_refresh(struct srdma_dev *dev)
 {
 	struct srdma_mlx5 *md = srdma_mlx5_of(dev);
 
+	srdma_diag_refresh(md);
+	srdma_pcie_refresh(md);
+}
+
+static void mlx5_sample(struct srdma_dev *dev)
+{
+	struct srdma_mlx5 *md = srdma_mlx5_of(dev);
+
 	if (md->sampling)
-		srdma_sampler_refresh(md);
+		srdma_sampler_ask(md);
 }
 
 static void mlx5_dev_stat(struct srdma_dev *dev, struct srdma_dev_stat *st)
@@ -163,13 +172,15 @@ static const struct srdma_provider_ops mlx5_ops = {
 	.qp_created = srdma_mlx5_qp_created,
 	.qp_modify = srdma_mlx5_qp_modify,
 	.qp_modified = srdma_mlx5_qp_modified,
+	.shape = srdma_mlx5_shape,
 	.learn = srdma_mlx5_learn,
 	.refresh = mlx5_refresh,
-	.shape = srdma_mlx5_shape,
-	.path_check = srdma_mlx5_path_check,
+	.port_bytes = srdma_mlx5_port_bytes,
+	.port_detail = srdma_mlx5_port_detail,
 	.mr_shift = srdma_mlx5_mr_shift,
+	.sample = mlx5_sample,
+	.path_check = srdma_mlx5_path_check,
 	.dev_stat = mlx5_dev_stat,
-	.port_stat = srdma_mlx5_port_stat,
 };
 
 static int __init srdma_mlx5_init(void)

@@ -82,13 +82,11 @@ enum srdma_diag {
 };
 
 /**
- * struct srdma_mlx5_port - what was read of a port last
- * @last: bytes and packets, and the details that the device has
- * @has_cnp: it tells of congestion notifications
- * @has_prios: and of each priority
+ * struct srdma_mlx5_port - what a port tells
+ * @has_cnp: congestion notifications
+ * @has_prios: each priority
  */
 struct srdma_mlx5_port {
-	struct srdma_port_stat last;
 	bool has_cnp, has_prios;
 };
 
@@ -111,7 +109,8 @@ struct srdma_mlx5_port {
  * @command_ns: how long they took
  *
  * QPs (qp.c):
- * @confirm_lock: makes one reader at a time ask for what is not known
+ * @confirm_lock: makes one work at a time ask for what is not known: refresh.c's or
+ *	enforce.c's
  * @n_sure: QPs of which nothing is to be asked
  *
  * Records (dbrec.c):
@@ -127,9 +126,6 @@ struct srdma_mlx5_port {
  * @thread: NULL: off
  * @wait: the thread's
  * @n_on: entries that are ON
- * @asked: a fresh sweep is asked for: the number of the last request
- * @done: and of the last one that is served
- * @served: readers wait here
  * @sweep_ns: time spent in sweeps
  * @gap_ns: the longest between two
  *
@@ -166,20 +162,17 @@ struct srdma_mlx5_port {
  * @devx_pos: the place in the table where it goes on
  * @devx_again: set by anyone: it is to begin anew
  *
- * Ports (port.c):
- * @port_lock: @port
+ * Ports (port.c), the work of refresh.c's alone:
  * @port: by number from 0
  *
- * PCI bus (pcie.c):
- * @pcie_lock: these
- * @has_pcie: the device tells what the bus held up
- * @pcie: what it told last; at: ns, 0: never
- *
- * Diagnostic counters (diag.c):
- * @diag_lock: all of these
- * @diag_has: bits of enum srdma_diag that the device has
+ * What the work of refresh.c found out last, and readers show. Only that work writes it,
+ * and no lock is held while it asks the device:
+ * @told_lock: all of these; a leaf
+ * @has_pcie: the device tells what the PCI bus held up (pcie.c)
+ * @pcie: what it told; at: ns, 0: never
+ * @diag_has: bits of enum srdma_diag that the device has (diag.c)
  * @diag_on: they are switched on
- * @diag_known: @diag was read
+ * @diag_at: ns, when @diag was read, 0: never
  * @diag: by enum srdma_diag
  */
 struct srdma_mlx5 {
@@ -193,7 +186,7 @@ struct srdma_mlx5 {
 	u64 tokens, tokens_at;
 	atomic64_t commands, command_ns;
 
-	struct mutex confirm_lock;	/* one reader at a time */
+	struct mutex confirm_lock;	/* one work at a time */
 	atomic_t n_sure;
 
 	struct xarray blocks;
@@ -204,9 +197,8 @@ struct srdma_mlx5 {
 	atomic_t n_records, held;
 
 	struct task_struct *thread;
-	wait_queue_head_t wait, served;
+	wait_queue_head_t wait;
 	atomic_t n_on;
-	atomic64_t asked, done;
 	u64 sweep_ns, gap_ns;
 
 	struct mlx5_eq *eq;
@@ -232,19 +224,17 @@ struct srdma_mlx5 {
 	struct delayed_work devx_ask;
 	unsigned long devx_pos;
 
-	struct mutex port_lock;	/* @port */
 	struct srdma_mlx5_port port[SRDMA_PORTS];
 
-	struct mutex pcie_lock;	/* has_pcie, pcie */
+	spinlock_t told_lock;	/* all that follows */
 	bool has_pcie;
-	struct {
+	struct srdma_pcie {
 		u64 at;
 		u32 reads, writes, read_s, write_s;
 	} pcie;
-
-	struct mutex diag_lock;	/* all that follows */
 	u32 diag_has;
-	bool diag_on, diag_known;
+	bool diag_on;
+	u64 diag_at;
 	u64 diag[SRDMA_DIAGS];
 };
 
@@ -362,7 +352,9 @@ void srdma_mlx5_devx_stat(struct srdma_mlx5 *md, struct srdma_dev_stat *st);
 /* sampler.c */
 int srdma_sampler_start(struct srdma_mlx5 *md);
 void srdma_sampler_stop(struct srdma_mlx5 *md);
-/* Until everything that moved before now is counted. May sleep. */
+/* Ask for everything that moved before now to be counted: srdma_provider_ops.sample. */
+s64 srdma_sampler_ask(struct srdma_mlx5 *md);
+/* And wait for it. May sleep. */
 void srdma_sampler_refresh(struct srdma_mlx5 *md);
 /* How long an entry that is ON may go without a look, ns. */
 u64 srdma_sampler_limit(void);
@@ -378,21 +370,24 @@ void srdma_events_stop(struct srdma_mlx5 *md);
 #define SRDMA_GET_HALVES(layout, p, field)				\
 	((u64)MLX5_GET(layout, p, field##_high) << 32 | MLX5_GET(layout, p, field##_low))
 
-/* pcie.c */
+/* pcie.c. refresh(): refresh.c's work. */
 void srdma_pcie_init(struct srdma_mlx5 *md);
+void srdma_pcie_refresh(struct srdma_mlx5 *md);
 void srdma_pcie_stat(struct srdma_mlx5 *md, struct srdma_dev_stat *st);
 
-/* port.c; stat(): srdma_provider_ops. */
-void srdma_ports_init(struct srdma_mlx5 *md);
-void srdma_mlx5_port_stat(struct srdma_dev *dev, u32 port, struct srdma_port_stat *st);
+/* port.c; bytes() and detail(): srdma_provider_ops. */
+void srdma_port_init(struct srdma_mlx5 *md);
+int srdma_mlx5_port_bytes(struct srdma_dev *dev, u32 port, struct srdma_port_bytes *b);
+void srdma_mlx5_port_detail(struct srdma_dev *dev, u32 port, struct srdma_port_stat *st);
 
 /* sched.c. shape(): srdma_provider_ops. */
 bool srdma_sched_can(struct srdma_mlx5 *md);
 u32 srdma_mlx5_shape(struct srdma_dev *dev);
 void srdma_sched_exit(struct srdma_mlx5 *md);
 
-/* diag.c: nothing is asked of the device before the first stat(). May sleep. */
+/* diag.c: nothing is asked of the device before the first refresh(): refresh.c's work. */
 void srdma_diag_init(struct srdma_mlx5 *md);
+void srdma_diag_refresh(struct srdma_mlx5 *md);
 void srdma_diag_stat(struct srdma_mlx5 *md, struct srdma_dev_stat *st);
 void srdma_diag_exit(struct srdma_mlx5 *md);
 

@@ -10,7 +10,6 @@
 
 void srdma_pcie_init(struct srdma_mlx5 *md)
 {
-	mutex_init(&md->pcie_lock);
 	md->has_pcie = srdma_mlx5_detail() && MLX5_CAP_GEN(md->core, mcam_reg) &&
 		       MLX5_CAP_MCAM_FEATURE(md->core, pcie_performance_group) &&
 		       MLX5_CAP_MCAM_FEATURE(md->core, pcie_outbound_stalled);
@@ -22,6 +21,7 @@ static void query(struct srdma_mlx5 *md)
 {
 	u32 in[MLX5_ST_SZ_DW(mpcnt_reg)] = {}, out[MLX5_ST_SZ_DW(mpcnt_reg)] = {};
 	void *set = MLX5_ADDR_OF(mpcnt_reg, out, counter_set);
+	struct srdma_pcie p = { .at = ktime_get_ns() };
 
 	MLX5_SET(mpcnt_reg, in, grp, MLX5_PCIE_PERFORMANCE_COUNTERS_GROUP);
 	/* What does not work once is not tried again. */
@@ -29,26 +29,33 @@ static void query(struct srdma_mlx5 *md)
 		md->has_pcie = false;
 		return;
 	}
-	md->pcie.at = ktime_get_ns();
-	md->pcie.reads = GET(set, outbound_stalled_reads);
-	md->pcie.writes = GET(set, outbound_stalled_writes);
-	md->pcie.read_s = GET(set, outbound_stalled_reads_events);
-	md->pcie.write_s = GET(set, outbound_stalled_writes_events);
+	p.reads = GET(set, outbound_stalled_reads);
+	p.writes = GET(set, outbound_stalled_writes);
+	p.read_s = GET(set, outbound_stalled_reads_events);
+	p.write_s = GET(set, outbound_stalled_writes_events);
+	spin_lock(&md->told_lock);
+	md->pcie = p;
+	spin_unlock(&md->told_lock);
 }
 
 /* They are figures of a second, so once in one is enough. */
-void srdma_pcie_stat(struct srdma_mlx5 *md, struct srdma_dev_stat *st)
+void srdma_pcie_refresh(struct srdma_mlx5 *md)
 {
-	mutex_lock(&md->pcie_lock);
 	if (md->has_pcie &&
 	    (!md->pcie.at || ktime_get_ns() - md->pcie.at >= NSEC_PER_SEC) && srdma_cmd_may(md))
 		query(md);
+}
+
+void srdma_pcie_stat(struct srdma_mlx5 *md, struct srdma_dev_stat *st)
+{
+	spin_lock(&md->told_lock);
 	if (md->has_pcie && md->pcie.at) {
 		st->pcie = true;
+		st->pcie_at = md->pcie.at;
 		st->stalled_reads = md->pcie.reads;
 		st->stalled_writes = md->pcie.writes;
 		st->stalled_read_s = md->pcie.read_s;
 		st->stalled_write_s = md->pcie.write_s;
 	}
-	mutex_unlock(&md->pcie_lock);
+	spin_unlock(&md->told_lock);
 }

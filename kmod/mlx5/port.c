@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What goes through a port. RDMA passes the netdev by, where there is one at all, so
- * its bytes are the firmware's to tell: a command for each reading, and what was
- * read last where too many are asked for. The bytes and pauses of each priority, and
- * the notifications of congestion, take nine more, so they are read seldom.
+ * its bytes are the firmware's to tell: a command for each reading, unless too many are
+ * asked for. The bytes and pauses of each priority, and the notifications of congestion,
+ * take nine more, so they are read seldom.
  */
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
@@ -14,13 +14,12 @@
 #define DETAIL_NS	NSEC_PER_SEC
 
 /* Both are Ethernet's. PPCNT of old firmware is not listed anywhere, as mlx5e has it. */
-void srdma_ports_init(struct srdma_mlx5 *md)
+void srdma_port_init(struct srdma_mlx5 *md)
 {
 	struct ib_device *ibdev = md->dev->ibdev;
 	struct srdma_mlx5_port *p;
 	u32 port;
 
-	mutex_init(&md->port_lock);
 	if (!srdma_mlx5_detail())
 		return;
 	rdma_for_each_port(ibdev, port) {
@@ -38,12 +37,18 @@ void srdma_ports_init(struct srdma_mlx5 *md)
 	(MLX5_GET64(query_vport_counter_out, out, dir##_ib_unicast.what) +	\
 	 MLX5_GET64(query_vport_counter_out, out, dir##_ib_multicast.what))
 
-static int query_bytes(struct srdma_mlx5 *md, u32 port, struct srdma_port_stat *st)
+int srdma_mlx5_port_bytes(struct srdma_dev *dev, u32 port, struct srdma_port_bytes *b)
 {
+	struct srdma_mlx5 *md = srdma_mlx5_of(dev);
 	u32 in[MLX5_ST_SZ_DW(query_vport_counter_in)] = {};
 	int out_size = MLX5_ST_SZ_BYTES(query_vport_counter_out), ret;
-	void *out = kzalloc(out_size, GFP_KERNEL);
+	void *out;
 
+	if (!MLX5_CAP_GEN(md->core, vport_counters))
+		return -EOPNOTSUPP;
+	if (!srdma_cmd_may(md))
+		return -EAGAIN;
+	out = kzalloc(out_size, GFP_KERNEL);
 	if (!out)
 		return -ENOMEM;
 	MLX5_SET(query_vport_counter_in, in, opcode, MLX5_CMD_OP_QUERY_VPORT_COUNTER);
@@ -51,11 +56,10 @@ static int query_bytes(struct srdma_mlx5 *md, u32 port, struct srdma_port_stat *
 		MLX5_SET(query_vport_counter_in, in, port_num, port);
 	ret = srdma_cmd(md, in, sizeof(in), out, out_size);
 	if (!ret) {
-		st->tx_bytes = SUM(out, transmitted, octets);
-		st->rx_bytes = SUM(out, received, octets);
-		st->tx_packets = SUM(out, transmitted, packets);
-		st->rx_packets = SUM(out, received, packets);
-		st->has_bytes = true;
+		b->tx_bytes = SUM(out, transmitted, octets);
+		b->rx_bytes = SUM(out, received, octets);
+		b->tx_packets = SUM(out, transmitted, packets);
+		b->rx_packets = SUM(out, received, packets);
 	}
 	kfree(out);
 	return ret;
@@ -109,67 +113,45 @@ static int query_cnp(struct srdma_mlx5 *md, struct srdma_port_stat *st)
 }
 
 /* All or nothing, so that the figures are of one time. What is refused stays unasked. */
-static void query_detail(struct srdma_mlx5 *md, u32 port, struct srdma_mlx5_port *p)
+static int query_detail(struct srdma_mlx5 *md, u32 port, struct srdma_port_stat *st)
 {
-	u64 now = ktime_get_ns();
-	struct srdma_port_stat *st;
+	struct srdma_mlx5_port *p = &md->port[port - 1];
 	u32 prio;
 
-	if (!p->has_cnp && !p->has_prios)
-		return;
-	if (p->last.detail_at && now - p->last.detail_at < DETAIL_NS)
-		return;
-	st = kzalloc(sizeof(*st), GFP_KERNEL);
-	if (!st)
-		return;
 	for (prio = 0; p->has_prios && prio < SRDMA_PRIOS; prio++) {
 		if (!srdma_cmd_may(md))
-			goto out;
+			return -EAGAIN;
 		if (query_prio(md, port, prio, &st->prio[prio]))
 			p->has_prios = false;
 	}
 	if (p->has_cnp) {
 		if (!srdma_cmd_may(md))
-			goto out;
+			return -EAGAIN;
 		if (query_cnp(md, st))
 			p->has_cnp = false;
 	}
-	p->last.has_prios = p->has_prios;
-	p->last.has_cnp = p->has_cnp;
-	p->last.ecn_marked = st->ecn_marked;
-	p->last.cnp_sent = st->cnp_sent;
-	p->last.cnp_handled = st->cnp_handled;
-	memcpy(p->last.prio, st->prio, sizeof(st->prio));
-	p->last.detail_at = now;
-out:
-	kfree(st);
+	return 0;
 }
 
-void srdma_mlx5_port_stat(struct srdma_dev *dev, u32 port, struct srdma_port_stat *st)
+void srdma_mlx5_port_detail(struct srdma_dev *dev, u32 port, struct srdma_port_stat *st)
 {
 	struct srdma_mlx5 *md = srdma_mlx5_of(dev);
-	struct srdma_port_stat *last;
+	struct srdma_mlx5_port *p;
+	struct srdma_port_stat *now;
+	u64 at = ktime_get_ns();
 
-	if (port > SRDMA_PORTS)
+	if (!port || port > SRDMA_PORTS)
 		return;
-	last = &md->port[port - 1].last;
-	mutex_lock(&md->port_lock);
-	if (MLX5_CAP_GEN(md->core, vport_counters) && srdma_cmd_may(md))
-		query_bytes(md, port, last);
-	query_detail(md, port, &md->port[port - 1]);
-	if (last->has_bytes) {
-		st->has_bytes = true;
-		st->tx_bytes += last->tx_bytes;
-		st->rx_bytes += last->rx_bytes;
-		st->tx_packets += last->tx_packets;
-		st->rx_packets += last->rx_packets;
+	p = &md->port[port - 1];
+	if ((!p->has_cnp && !p->has_prios) ||
+	    ((st->has_cnp || st->has_prios) && at - st->detail_at < DETAIL_NS))
+		return;
+	now = kmemdup(st, sizeof(*st), GFP_KERNEL);
+	if (now && !query_detail(md, port, now)) {
+		now->detail_at = at;
+		now->has_prios = p->has_prios;
+		now->has_cnp = p->has_cnp;
+		*st = *now;
 	}
-	st->has_cnp = last->has_cnp;
-	st->has_prios = last->has_prios;
-	st->detail_at = last->detail_at;
-	st->ecn_marked = last->ecn_marked;
-	st->cnp_sent = last->cnp_sent;
-	st->cnp_handled = last->cnp_handled;
-	memcpy(st->prio, last->prio, sizeof(st->prio));
-	mutex_unlock(&md->port_lock);
+	kfree(now);
 }

@@ -10,7 +10,8 @@
  * figures matter; the share bounds that, too.
  *
  * It alone looks at the records of the QPs at work. A reader waits for a sweep
- * that began after it asked; many readers share one.
+ * that began after it asked; many readers share one. While nobody asks, QPs are told
+ * four times a second.
  */
 #include <linux/hrtimer.h>
 #include <linux/kthread.h>
@@ -66,6 +67,9 @@ MODULE_PARM_DESC(max_rate, "WQEBBs a second that one QP can post, 1000 to 100000
 
 /* Of the figures that say which UAR is busy at this moment. */
 #define WINDOW_NS	(NSEC_PER_SEC / 4)
+
+/* Readers without privileges do not ask: for them, QPs are told so often. */
+#define PUSH_NS		(NSEC_PER_SEC / 4)
 
 bool srdma_sampler_wanted(void)
 {
@@ -151,7 +155,9 @@ static void sweep(struct srdma_mlx5 *md, bool push)
 
 static bool is_asked(struct srdma_mlx5 *md)
 {
-	return atomic64_read(&md->asked) != atomic64_read(&md->done);
+	struct srdma_refresh *r = &md->dev->refresh;
+
+	return atomic64_read(&r->sample_asked) != atomic64_read(&r->sample_done);
 }
 
 /* What the budget demands, come who may. */
@@ -192,19 +198,26 @@ static bool wait_for_work(struct srdma_mlx5 *md)
 static int sampler_thread(void *data)
 {
 	struct srdma_mlx5 *md = data;
-	u64 start, cost, due, period, asked;
+	struct srdma_dev *dev = md->dev;
+	struct srdma_refresh *r = &dev->refresh;
+	u64 start, cost, due, period;
+	s64 asked;
+	bool push;
 
 	while (!kthread_should_stop()) {
 		if (!wait_for_work(md))
 			continue;
-		asked = atomic64_read(&md->asked);
+		asked = atomic64_read(&r->sample_asked);
 		start = ktime_get_ns();
-		sweep(md, asked != atomic64_read(&md->done));
+		push = asked != atomic64_read(&r->sample_done) ||
+		       start - atomic64_read(&dev->wrs_at) >= PUSH_NS;
+		sweep(md, push);
 		cost = ktime_get_ns() - start;
 		WRITE_ONCE(md->sweep_ns, md->sweep_ns + cost);
-		if (asked != atomic64_read(&md->done)) {
-			atomic64_set(&md->done, asked);
-			wake_up_all(&md->served);
+		if (push) {
+			atomic64_set(&dev->wrs_at, start);
+			atomic64_set_release(&r->sample_done, asked);
+			wake_up_all(&r->wait);
 		}
 		due = div_u64(cost * (100 - READ_ONCE(budget)), READ_ONCE(budget));
 		period = (u64)READ_ONCE(period_us) * NSEC_PER_USEC;
@@ -213,25 +226,36 @@ static int sampler_thread(void *data)
 			nap(md, period - due);
 	}
 	/* Nobody waits for ever. */
-	atomic64_set(&md->done, S64_MAX);
-	wake_up_all(&md->served);
+	atomic64_set(&r->sample_done, S64_MAX);
+	wake_up_all(&r->wait);
 	return 0;
+}
+
+s64 srdma_sampler_ask(struct srdma_mlx5 *md)
+{
+	s64 number = atomic64_inc_return(&md->dev->refresh.sample_asked);
+
+	wake_up(&md->wait);
+	return number;
 }
 
 void srdma_sampler_refresh(struct srdma_mlx5 *md)
 {
-	s64 mine = atomic64_inc_return(&md->asked);
+	struct srdma_refresh *r = &md->dev->refresh;
+	s64 number = srdma_sampler_ask(md);
 
-	wake_up(&md->wait);
-	wait_event(md->served, atomic64_read(&md->done) >= mine);
+	wait_event(r->wait, atomic64_read_acquire(&r->sample_done) >= number);
 }
 
 int srdma_sampler_start(struct srdma_mlx5 *md)
 {
+	struct srdma_refresh *r = &md->dev->refresh;
 	struct task_struct *t;
 
 	init_waitqueue_head(&md->wait);
-	init_waitqueue_head(&md->served);
+	/* Requests to the sampler before this one were let go when it went. */
+	atomic64_set(&r->sample_done, atomic64_read(&r->sample_asked));
+	atomic64_set(&md->dev->wrs_at, ktime_get_ns());
 	t = kthread_create(sampler_thread, md, "swiftrdma/%s", md->dev->name);
 	if (IS_ERR(t))
 		return PTR_ERR(t);

@@ -136,7 +136,7 @@ like "... which is said" "$out" 'the last record is cut off; read up to there'
 { head -c 8 "$dir/rec"; printf '\001'; tail -c +10 "$dir/rec"; } >"$dir/old"
 out=$(swiftrdma policy simulate "$dir/port.yaml" replay "$dir/old" 2>&1)
 is "one of another version is refused" $? 1
-like "... which is said" "$out" 'of version 1, and this reads versions 3 to 6; record it anew'
+like "... which is said" "$out" 'of version 1, and this reads versions 3 to 7; record it anew'
 out=$(swiftrdma policy simulate "$dir/port.yaml" replay "$dir/port.yaml" 2>&1)
 is "what is no recording is refused" $? 1
 like "... as such" "$out" 'not a recording of swiftrdma record'

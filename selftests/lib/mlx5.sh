@@ -24,6 +24,15 @@ both_unload() { rmmod swiftrdma_mlx5 && srdma_unload; }
 # summary DEV NAME: a figure of the summary file.
 summary() { awk -v n="$2" '$1 == n { print $2 }' "$srdma_debugfs/$1/summary"; }
 
+# as_nobody CMD...: a program of ours, where any user may run it; such a reader has
+# nothing asked of a device.
+as_nobody() {
+	[ -x "/tmp/progs/$1" ] || install -D "$(command -v "$1")" "/tmp/progs/$1" || return
+	PATH=/tmp/progs:$PATH setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
+}
+# commands DEV: that were sent to it.
+commands() { as_nobody swiftrdma -j dev show "$1" | jq '.[0].commands'; }
+
 # A program of QPs that obeys: wq_start NAME ARG..., wq NAME COMMAND... , wq_end NAME.
 # wq prints the answer's lines, the last one says that it is over.
 declare -A wq_in wq_out wq_pid

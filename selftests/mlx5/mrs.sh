@@ -36,16 +36,16 @@ was=$(dev mlx5_0 mrs)
 is "older ones and the kernel's are unknown" "$(dev mlx5_0 mrs_unknown)" "$was"
 
 qpsh_start a regmr mlx5_0
-was=$(summary mlx5_0 commands)
+was=$(commands mlx5_0)
 qp a "reg 1048576"
 qp a "reg 1048576"
-is "to register sends no command of ours" "$(summary mlx5_0 commands)" "$was"
+is "to register sends no command of ours" "$(commands mlx5_0)" "$was"
 is "in small pages: a translation for each" "$(job mrs mr_bytes mtts mr_page_min mr_page_max)" \
 	"2 2097152 512 4096 4096"
-is "one command for each" "$(($(summary mlx5_0 commands) - was))" 2
+is "one command for each" "$(($(commands mlx5_0) - was))" 2
 swiftrdma job show >/dev/null
 swiftrdma dev show >/dev/null
-is "none is asked for twice" "$(($(summary mlx5_0 commands) - was))" 2
+is "none is asked for twice" "$(($(commands mlx5_0) - was))" 2
 if [ -e /sys/kernel/mm/transparent_hugepage ]; then
 	qp a "reg 33554432 huge"
 	is "in huge pages: few, as the device has mapped it" \

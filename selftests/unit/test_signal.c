@@ -431,6 +431,35 @@ static void test_port_details(void **state)
 	is_absent(SIG_PORT_CNP_RATE, 0);
 }
 
+/* A port that was not read anew: its figures are of the reading before, and hold. */
+static void test_port_not_read(void **state)
+{
+	double util, again;
+
+	(void)state;
+	run(&no_opts);
+	is_about(SIG_PORT_TX_RATE, 0, 20e6);
+	assert_true(signal_get(&sig, SIG_PORT_UTIL, 0, &util));
+
+	was.s.time = is.s.time;
+	was.ports[0] = is.ports[0];
+	is.s.time += 100 * MS;
+	run(&no_opts);
+	is_about(SIG_PORT_TX_RATE, 0, 20e6);
+	assert_true(signal_get(&sig, SIG_PORT_UTIL, 0, &again));
+	assert_true(again == util);
+
+	/* What came meanwhile is divided by the whole time. */
+	was.s.time = is.s.time;
+	is.s.time += 100 * MS;
+	is.ports[0].time += 200 * MS;
+	is.ports[0].tx_bytes += 500000;
+	run(&no_opts);
+	is_about(SIG_PORT_TX_RATE, 0, 20e6);
+	assert_true(signal_get(&sig, SIG_PORT_UTIL, 0, &again));
+	is_about(SIG_PORT_UTIL, 0, util);
+}
+
 /* Held values are a port's, not a row's. */
 static void test_port_details_row(void **state)
 {
@@ -476,6 +505,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_rates), T(test_first_reading), T(test_port_details), T(test_port_details_row),
 		T(test_controls),
+		T(test_port_not_read),
 		T(test_dev_details), T(test_step_back),
 		T(test_absent_figures), T(test_overridden_speed),
 		T(test_busier_direction), T(test_smoothing), T(test_coactive),

@@ -349,7 +349,7 @@ static int issue(struct cli *cli, struct act *a, uint64_t lease,
 /* Understand the words, then ask the module which device is which. */
 static int prepare(struct cli *cli, struct args *args, struct act *a)
 {
-	struct io_want want = { .devs = true };
+	struct io_want want = { .devs = true, .cached = { .devs = true } };
 	int err;
 
 	a->actions = calloc(SWIFTRDMA_BATCH_MAX, sizeof(*a->actions));

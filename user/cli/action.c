@@ -340,7 +340,7 @@ struct rows action_result_rows(const struct snap_action *action)
 
 static int show(struct cli *cli, struct args *args)
 {
-	struct io_want want = { .devs = true };
+	struct io_want want = { .devs = true, .cached = { .devs = true } };
 	struct snap_action *actions;
 	struct rows rows;
 	size_t n;

@@ -337,6 +337,7 @@ static int run(struct cli *cli, struct audit *a)
 {
 	struct io_want want = {
 		.devs = true, .ports = true, .qps = true, .jobs = true,
+		.cached = { .devs = true, .ports = true, .jobs = true },
 	};
 	uint32_t index;
 	int err = cli_read(cli, &want);

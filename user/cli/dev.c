@@ -79,6 +79,8 @@ SOME(pcie_stalled_write_seconds, SNAP_PCIE)
 SOME(devx_qps, SNAP_DEVX)
 SOME(devx_created, SNAP_DEVX)
 SOME(devx_missed, SNAP_DEVX)
+SOME(diag_time, SNAP_MTT | SNAP_READ_STALL)
+SOME(pcie_time, SNAP_PCIE)
 RATE(db_congestion, SIG_DEV_DB_CONGESTION)
 RATE(mtt_miss, SIG_DEV_MTT_MISS)
 RATE(qpc_miss, SIG_DEV_QPC_MISS)
@@ -295,6 +297,8 @@ static const struct column columns[] = {
 	{ "mtt_hits", NULL, 0, COL_JSON, get_mtt_hits },
 	{ "mtt_misses", NULL, 0, COL_JSON, get_mtt_misses },
 	{ "read_stall", NULL, 0, COL_JSON, get_read_stall },
+	{ "diag_time", NULL, 0, COL_JSON, get_diag_time },
+	{ "pcie_time", NULL, 0, COL_JSON, get_pcie_time },
 	{ "pcie_stalled_reads", NULL, 0, COL_JSON, get_pcie_stalled_reads },
 	{ "pcie_stalled_writes", NULL, 0, COL_JSON, get_pcie_stalled_writes },
 	{ "pcie_stalled_read_seconds", NULL, 0, COL_JSON,

@@ -256,7 +256,9 @@ static bool wanted(const struct cli *cli, const void *row, const void *arg)
 
 static int read_jobs(struct cli *cli)
 {
-	struct io_want want = { .devs = true, .jobs = true };
+	struct io_want want = {
+		.devs = true, .jobs = true, .cached = { .devs = true },
+	};
 	int err = cli_read(cli, &want);
 
 	if (!err && !cli->snap.admin) {

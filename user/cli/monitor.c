@@ -180,6 +180,7 @@ static int read_all(struct watch *w)
 {
 	struct io_want want = {
 		.devs = true, .jobs = true, .qps = w->show & SHOW_QP,
+		.cached = { .devs = true, .jobs = true },
 	};
 
 	return io_snapshot(w->cli->io, &w->cli->snap, &want);

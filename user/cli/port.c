@@ -174,7 +174,9 @@ struct rows port_rows(const struct snapshot *snap)
 
 static int show(struct cli *cli, struct args *args)
 {
-	struct io_want want = { .devs = true, .ports = true };
+	struct io_want want = {
+		.devs = true, .ports = true, .cached = { .devs = true },
+	};
 	const char *word = args_next(args);
 	char dev[SNAP_DEVNAME];
 	struct rows rows;

@@ -249,7 +249,10 @@ struct rows qp_rows(const struct snapshot *snap)
 
 static int show(struct cli *cli, struct args *args)
 {
-	struct io_want want = { .devs = true, .qps = true, .jobs = true };
+	struct io_want want = {
+		.devs = true, .qps = true, .jobs = true,
+		.cached = { .devs = true, .jobs = true },
+	};
 	struct sorting sorting = { 0 };
 	struct qp_filter f = { 0 };
 	struct rows rows;

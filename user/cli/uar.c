@@ -295,6 +295,7 @@ static int show(struct cli *cli, struct args *args)
 {
 	struct io_want want = {
 		.devs = true, .uars = true, .qps = true, .jobs = true,
+		.cached = { .devs = true, .jobs = true },
 	};
 	struct sorting sorting = { 0 };
 	struct filter f = { 0 };

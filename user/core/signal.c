@@ -30,16 +30,11 @@ static void set_rate(struct signals *s, enum signal_id id, size_t row,
 		signal_set(s, id, row, rate);
 }
 
-/*
- * The smoothed value of an object moves a step towards @raw. Backward Euler of
- * a first order low pass: stable for every step, and no exp().
- */
-static double smooth(struct signals *s, unsigned int kind, uint32_t dev,
-		     uint32_t index, bool known, double raw, uint64_t dt,
-		     uint64_t tau)
+/* As it was at the reading before; NULL: it was not there. */
+static const struct signal_smooth *smooth_before(const struct signals *s,
+						 unsigned int kind,
+						 uint32_t dev, uint32_t index)
 {
-	struct signal_smooth *now =
-		&s->smooth[kind][NOW][s->n_smooth[kind][NOW]++];
 	const struct signal_smooth *was = s->smooth[kind][BEFORE];
 	size_t lo = 0, hi = s->n_smooth[kind][BEFORE];
 
@@ -52,15 +47,41 @@ static double smooth(struct signals *s, unsigned int kind, uint32_t dev,
 		else
 			hi = mid;
 	}
+	if (lo == s->n_smooth[kind][BEFORE] || was[lo].dev != dev ||
+	    was[lo].index != index)
+		return NULL;
+	return &was[lo];
+}
+
+/*
+ * The smoothed value of an object moves a step towards @raw. Backward Euler of
+ * a first order low pass: stable for every step, and no exp().
+ */
+static double smooth(struct signals *s, unsigned int kind, uint32_t dev,
+		     uint32_t index, bool known, double raw, uint64_t dt,
+		     uint64_t tau)
+{
+	struct signal_smooth *now =
+		&s->smooth[kind][NOW][s->n_smooth[kind][NOW]++];
+	const struct signal_smooth *was = smooth_before(s, kind, dev, index);
+
 	now->dev = dev;
 	now->index = index;
 	now->has = known;
 	now->v = raw;
-	if (known && lo < s->n_smooth[kind][BEFORE] && was[lo].dev == dev &&
-	    was[lo].index == index && was[lo].has)
-		now->v = was[lo].v + (raw - was[lo].v) * (double)dt /
-				     (double)(tau + dt);
+	if (known && was && was->has)
+		now->v = was->v + (raw - was->v) * (double)dt /
+				  (double)(tau + dt);
 	return now->v;
+}
+
+/* An object that was not read anew: nothing has moved. */
+static void smooth_keep(struct signals *s, unsigned int kind, uint32_t dev,
+			uint32_t index)
+{
+	const struct signal_smooth *was = smooth_before(s, kind, dev, index);
+
+	smooth(s, kind, dev, index, was && was->has, was ? was->v : 0, 0, 1);
 }
 
 static void smooth_turn(struct signals *s)
@@ -80,6 +101,14 @@ static void smooth_turn(struct signals *s)
 	}
 }
 
+static void hold(struct signals *s, enum signal_id id, size_t row)
+{
+	double v;
+
+	if (signal_get(s, id, row, &v))
+		signal_set(s, id, row, v);
+}
+
 /* What share of @a and @b together came as @a. False: nothing came. */
 static bool share(uint64_t a, uint64_t b, double *ratio)
 {
@@ -90,7 +119,7 @@ static bool share(uint64_t a, uint64_t b, double *ratio)
 }
 
 static void dev_contention(struct signals *s, size_t i, const struct snap_dev *was,
-			   const struct snap_dev *d)
+			   const struct snap_dev *d, bool same)
 {
 	uint64_t has = was->has & d->has;
 	double ratio;
@@ -103,7 +132,11 @@ static void dev_contention(struct signals *s, size_t i, const struct snap_dev *w
 	if (has & SNAP_CONGESTION)
 		set_rate(s, SIG_DEV_DB_CONGESTION, i, was->congestions,
 			 d->congestions, was->time, d->time);
-	if (has & SNAP_MTT && d->mtt_misses >= was->mtt_misses &&
+	/* Not asked anew: what was known of the device in this row holds. */
+	if (has & SNAP_MTT && d->diag_time && d->diag_time == was->diag_time) {
+		if (same)
+			hold(s, SIG_DEV_MTT_MISS, i);
+	} else if (has & SNAP_MTT && d->mtt_misses >= was->mtt_misses &&
 	    d->mtt_hits >= was->mtt_hits &&
 	    share(d->mtt_misses - was->mtt_misses,
 		  d->mtt_hits - was->mtt_hits, &ratio))
@@ -157,7 +190,7 @@ static void update_devs(struct signals *s, const struct snapshot *old)
 			 was->time, d->time);
 		set_rate(s, SIG_DEV_MODIFY_RATE, i, was->modified, d->modified,
 			 was->time, d->time);
-		dev_contention(s, i, was, d);
+		dev_contention(s, i, was, d, o == i);
 	}
 }
 
@@ -198,14 +231,6 @@ static bool pauses(const struct snapshot *snap, const struct snap_port *p, uint6
 	return any;
 }
 
-static void hold(struct signals *s, enum signal_id id, size_t row)
-{
-	double v;
-
-	if (signal_get(s, id, row, &v))
-		signal_set(s, id, row, v);
-}
-
 /*
  * What the NIC is asked for more seldom than we look holds until it is asked
  * again: @same says that the row is still that port's.
@@ -231,6 +256,19 @@ static void port_details(struct signals *s, size_t i, const struct snapshot *old
 	if (snap_has(p, SNAP_CNP) && snap_has(was, SNAP_CNP))
 		set_rate(s, SIG_PORT_CNP_RATE, i, was->cnp_handled,
 			 p->cnp_handled, was->detail_time, p->detail_time);
+}
+
+/* Its bytes are those of the reading before, and so is what follows from them. */
+static void port_keep(struct signals *s, size_t i, bool same)
+{
+	const struct snap_port *p = &s->snap->ports[i];
+
+	if (same) {
+		hold(s, SIG_PORT_TX_RATE, i);
+		hold(s, SIG_PORT_RX_RATE, i);
+		hold(s, SIG_PORT_UTIL, i);
+	}
+	smooth_keep(s, SMOOTH_PORT, p->dev, p->index);
 }
 
 static void update_ports(struct signals *s, const struct snapshot *old,
@@ -261,6 +299,10 @@ static void update_ports(struct signals *s, const struct snapshot *old,
 			was = &old->ports[o];
 		if (was)
 			port_details(s, i, old, was, o == i);
+		if (was && was->time == p->time) {
+			port_keep(s, i, o == i);
+			continue;
+		}
 		known = was && snap_has(p, SNAP_BYTES) &&
 			snap_has(was, SNAP_BYTES) &&
 			per_second(was->tx_bytes, p->tx_bytes, was->time,

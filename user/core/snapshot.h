@@ -96,6 +96,7 @@ struct snap_dev {
 	uint64_t pcie_stalled_read_seconds, pcie_stalled_write_seconds;
 	uint32_t devx_qps;	/* made past RDMA core; of qps */
 	uint64_t devx_created, devx_missed;
+	uint64_t diag_time, pcie_time;	/* of mtt_*, read_stall; of pcie_* */
 };
 
 struct snap_port {

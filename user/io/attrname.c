@@ -29,6 +29,7 @@ static const char *const top[] = {
 	[SWIFTRDMA_A_LEASE] = "lease",
 	[SWIFTRDMA_A_ACTION] = "action",
 	[SWIFTRDMA_A_LEVEL] = "level",
+	[SWIFTRDMA_A_CACHED] = "cached",
 };
 
 static const char *const job[] = {

@@ -27,9 +27,16 @@ int io_open(struct io **io);
 void io_close(struct io *io);
 const char *io_error(const struct io *io);
 
-/* What io_snapshot() is to read; a QP filter makes it a one-shot reading. */
+/*
+ * What io_snapshot() is to read; a QP filter makes it a one-shot reading. Of what is
+ * cached the kernel gives what it read last and asks no device: for names, and whatever
+ * else takes no firmware command.
+ */
 struct io_want {
 	bool devs, ports, uars, qps, jobs;
+	struct {
+		bool devs, ports, jobs;
+	} cached;
 	const char *dev;	/* filters, NULL or 0: none */
 	const char *job;
 	uint32_t port, uar, pid;

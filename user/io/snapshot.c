@@ -90,8 +90,12 @@ static int put_filters(struct nl_msg *msg, int cmd, const struct io_want *w)
 	bool qp = cmd == SWIFTRDMA_CMD_QP_GET;
 	int err = 0;
 
+	if ((w->cached.devs && cmd == SWIFTRDMA_CMD_DEV_GET) ||
+	    (w->cached.ports && cmd == SWIFTRDMA_CMD_PORT_GET) ||
+	    (w->cached.jobs && cmd == SWIFTRDMA_CMD_JOB_GET))
+		err |= nla_put_flag(msg, SWIFTRDMA_A_CACHED);
 	if (cmd == SWIFTRDMA_CMD_JOB_GET)
-		return 0;
+		return err;
 	if (w->dev)
 		err |= nla_put_string(msg, SWIFTRDMA_A_DEV_NAME, w->dev);
 	if (w->port && (qp || cmd == SWIFTRDMA_CMD_PORT_GET))

@@ -22,7 +22,7 @@
 #include "core/event.h"
 #include "sim/record_code.h"
 
-#define RECORD_VERSION	6
+#define RECORD_VERSION	7
 #define RECORD_READINGS_ONLY 4	/* the last without events */
 #define RECORD_OLDEST	3	/* that is read */
 

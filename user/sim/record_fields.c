@@ -30,7 +30,8 @@
 	N(t, mr_bytes) N(t, mtts) N(t, mr_page_min) N(t, mr_page_max)	\
 	N(t, pcie_stalled_reads) N(t, pcie_stalled_writes)		\
 	N(t, pcie_stalled_read_seconds) N(t, pcie_stalled_write_seconds) \
-	N(t, devx_qps) N(t, devx_created) N(t, devx_missed)
+	N(t, devx_qps) N(t, devx_created) N(t, devx_missed)		\
+	N(t, diag_time) N(t, pcie_time)
 
 #define PORT(N, A, O, S, t)						\
 	N(t, has) N(t, dev) N(t, index) N(t, state) N(t, link_layer)	\

@@ -31,6 +31,15 @@
  * that is absent, never a zero. Sizes are bytes, speeds bit/s, times ns unless
  * the name ends in _MS.
  *
+ * Some figures take firmware commands: those of ports, those of DEV_GET that have a
+ * time of their own, UARs of QPs that are older than the module, translations of memory
+ * regions. They are read when somebody with CAP_NET_ADMIN asks for the object without
+ * %SWIFTRDMA_A_CACHED; the answer waits for the device, 2 s at the most. A device that
+ * has not answered by then holds no reader up until it does. A figure that was not read
+ * anew, also for the reason that too many commands were asked for, is the last one, with
+ * its time. So a rate is the difference of two figures by that of their own times, and
+ * unknown where these are equal.
+ *
  * Attributes
  * ----------
  *
@@ -52,6 +61,7 @@
  *	SWIFTRDMA_A_PID: u32		QPs of one process (QP_GET, dump)
  *	SWIFTRDMA_A_JOB: string		QPs of one job (QP_GET, dump); a job
  *	SWIFTRDMA_A_SINCE: u64		only what changed (QP_GET, dump)
+ *	SWIFTRDMA_A_CACHED: flag	what was read last (and JOB_GET)
  *
  * Each answer carries one object:
  *
@@ -150,7 +160,9 @@
  *	SWIFTRDMA_A_BATCH: u64
  *
  * Changes are applied after the answer; one %SWIFTRDMA_CMD_ACT_NTF per item
- * tells how it went. Overrides are desired state: what holds for a knob is the
+ * tells how it went, when all devices that the batch concerns have been gone over. If
+ * one does not answer for 3 s, they are told then, with its QPs as pending, and once
+ * more when it has. Overrides are desired state: what holds for a knob is the
  * value of the live lease of highest rank (the younger lease among equals, and
  * a QP's own override before its job's at equal rank), else what the
  * application asked for last. When a lease runs out, what it held is taken
@@ -182,7 +194,8 @@
  *
  *	SWIFTRDMA_CMD_QP_CREATED_NTF	SWIFTRDMA_A_QP
  *	SWIFTRDMA_CMD_QP_DESTROYED_NTF	SWIFTRDMA_A_QP, with its last figures
- *	SWIFTRDMA_CMD_ACT_NTF		SWIFTRDMA_A_BATCH, SWIFTRDMA_A_ACTION
+ *	SWIFTRDMA_CMD_ACT_NTF		SWIFTRDMA_A_BATCH, SWIFTRDMA_A_ACTION; once,
+ *					or twice where a device is slow
  *	SWIFTRDMA_CMD_LEASE_NTF		SWIFTRDMA_A_LEASE: it ended
  *	SWIFTRDMA_CMD_CONGESTION_NTF	SWIFTRDMA_A_DEV: doorbells congested;
  *					SWIFTRDMA_A_UAR_OBJ, repeated: the UARs
@@ -197,7 +210,8 @@
  * the sender) is needed to change anything, to read jobs, actions and levels,
  * and to hear events. Without it DEV_GET and PORT_GET answer in full, UAR_GET
  * and QP_GET show what the socket's opener (its effective uid) owns, and COUNT
- * counts just that.
+ * counts just that. Such a reader has nothing asked of a NIC and changes nothing:
+ * it gets what was read last.
  *
  * The family is there in every network namespace; a device is seen where RDMA
  * core lets it be used. A process id is that of the reader's pid namespace and
@@ -213,7 +227,7 @@
  * QPN is now another QP; -ENODATA: a class level that nobody set; -EPERM;
  * -EOPNOTSUPP: the knob is not enforced by the
  * kernel, or not by this device; -E2BIG: too many items; -ENOSPC: a table is
- * full; -ESHUTDOWN: the module is disarmed.
+ * full; -EAGAIN: the port was not read yet; -ESHUTDOWN: the module is disarmed.
  *
  * Creating a QP beyond a job's max_qps or create_rate fails with -EDQUOT.
  *
@@ -322,6 +336,7 @@ enum swiftrdma_cmd {
  *	ACTION_GET
  * @SWIFTRDMA_A_LEVEL: a class level
  * @SWIFTRDMA_A_BATCH: number of an ACT, which its events bear
+ * @SWIFTRDMA_A_CACHED: request: what was read last; no device is asked for anything
  * @__SWIFTRDMA_A_MAX: one past the last
  */
 enum swiftrdma_attr {
@@ -345,6 +360,7 @@ enum swiftrdma_attr {
 	SWIFTRDMA_A_ACTION,		/* nest swiftrdma_action_attr */
 	SWIFTRDMA_A_LEVEL,		/* nest swiftrdma_level_attr */
 	SWIFTRDMA_A_BATCH,		/* u64 */
+	SWIFTRDMA_A_CACHED,		/* flag */
 	__SWIFTRDMA_A_MAX
 };
 
@@ -418,7 +434,7 @@ enum swiftrdma_dev_cap {
  * @SWIFTRDMA_DEV_A_LIVE_FAILED: attempts at one that were given up
  * @SWIFTRDMA_DEV_A_DRAIN_MAX: the longest pause so caused, ns
  * @SWIFTRDMA_DEV_A_SINCE: when counting began, ns
- * @SWIFTRDMA_DEV_A_TIME: when this was read, ns
+ * @SWIFTRDMA_DEV_A_TIME: when this was read, but for what has a time of its own, ns
  * @SWIFTRDMA_DEV_A_QP_LIMIT: how many QPs there can be
  * @SWIFTRDMA_DEV_A_CQ_LIMIT: how many CQs
  * @SWIFTRDMA_DEV_A_MR_LIMIT: how many memory regions
@@ -452,6 +468,8 @@ enum swiftrdma_dev_cap {
  *	came; absent: nobody knows how many there are
  * @SWIFTRDMA_DEV_A_DEVX_CREATED: how many were made since then; not in CREATED
  * @SWIFTRDMA_DEV_A_DEVX_MISSED: that may have been missed
+ * @SWIFTRDMA_DEV_A_DIAG_TIME: when MTT_HITS, MTT_MISSES and READ_STALL were read, ns
+ * @SWIFTRDMA_DEV_A_PCIE_TIME: when PCIE_STALLED_... were, ns
  * @__SWIFTRDMA_DEV_A_MAX: one past the last
  */
 enum swiftrdma_dev_attr {
@@ -508,6 +526,8 @@ enum swiftrdma_dev_attr {
 	SWIFTRDMA_DEV_A_DEVX_QPS,	/* u32 */
 	SWIFTRDMA_DEV_A_DEVX_CREATED,	/* u64 */
 	SWIFTRDMA_DEV_A_DEVX_MISSED,	/* u64 */
+	SWIFTRDMA_DEV_A_DIAG_TIME,	/* u64 */
+	SWIFTRDMA_DEV_A_PCIE_TIME,	/* u64 */
 	__SWIFTRDMA_DEV_A_MAX
 };
 
@@ -527,7 +547,8 @@ enum swiftrdma_dev_attr {
  * @SWIFTRDMA_PORT_A_RX_BYTES: bytes received
  * @SWIFTRDMA_PORT_A_TX_PACKETS: packets sent
  * @SWIFTRDMA_PORT_A_RX_PACKETS: packets received
- * @SWIFTRDMA_PORT_A_TIME: when this was read, ns
+ * @SWIFTRDMA_PORT_A_TIME: when bytes and packets were read, or of a port that has none,
+ *	its link, ns
  * @SWIFTRDMA_PORT_A_DETAIL_TIME: when the following was read, ns
  * @SWIFTRDMA_PORT_A_ECN_MARKED: packets that came marked by a switch
  * @SWIFTRDMA_PORT_A_CNP_SENT: notifications of these to the sender
@@ -535,7 +556,8 @@ enum swiftrdma_dev_attr {
  * @SWIFTRDMA_PORT_A_PRIO: one of each priority
  * @__SWIFTRDMA_PORT_A_MAX: one past the last
  *
- * Bytes and packets count since the netdev was made, or the NIC reset. What follows
+ * STATE and SPEED are read anew when the driver tells that they have changed, and every
+ * 10 s. Bytes and packets count since the netdev was made, or the NIC reset. What follows
  * DETAIL_TIME costs the NIC several commands, and is read once a second at most.
  * Only an Ethernet port has it, since the NIC was reset.
  */
@@ -634,7 +656,8 @@ enum swiftrdma_uar_kind {
  *	%SWIFTRDMA_DEV_CAP_WQEBBS
  * @SWIFTRDMA_UAR_A_OWNER: who opened it
  * @SWIFTRDMA_UAR_A_SINCE: since when it is known, ns
- * @SWIFTRDMA_UAR_A_TIME: when this was read, ns
+ * @SWIFTRDMA_UAR_A_TIME: when this was read, ns; where WRS is counted by a sampler, when
+ *	that last told it, which it does four times a second, and when it is asked
  * @SWIFTRDMA_UAR_A_OWNERS: processes with QPs on it
  * @SWIFTRDMA_UAR_A_THREADS: threads that created these
  * @SWIFTRDMA_UAR_A_SWEEPS: of the device's sweeps, those since it is known
@@ -766,7 +789,7 @@ enum swiftrdma_absent {
  * @SWIFTRDMA_QP_A_CLASS_ERROR: -errno of the last attempt to change it; -EBUSY: it is
  *	not in RTS, where alone this device can
  * @SWIFTRDMA_QP_A_SINCE: since when it is tracked, ns
- * @SWIFTRDMA_QP_A_TIME: when this was read, ns
+ * @SWIFTRDMA_QP_A_TIME: as %SWIFTRDMA_UAR_A_TIME
  * @SWIFTRDMA_QP_A_WRS_SINCE: since when WRS counts, where that is done QP by QP, ns
  * @SWIFTRDMA_QP_A_WRS_AMBIGUOUS: it may have missed a wrap of the record
  * @SWIFTRDMA_QP_A_WRS_ABSENT: why WRS is not there

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef SRDMA_REFRESH_H
+#define SRDMA_REFRESH_H
+
+#include <linux/atomic.h>
+#include <linux/bits.h>
+#include <linux/types.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+
+struct srdma_dev;
+
+/*
+ * Figures that take firmware commands, or a while, to find out. A work item of each
+ * device finds them out when somebody asks. A reader waits for that work with no
+ * lock held and no longer than a bounded time, and then takes the figures that were
+ * found out last, with their time. So a device that does not answer keeps nobody from
+ * reading another one, and no lock of ours is ever held over a command.
+ */
+enum srdma_refresh_kind {
+	SRDMA_REFRESH_PORTS,	/* ports: link, bytes, priorities, congestion */
+	SRDMA_REFRESH_DEV,	/* figures of the device alone */
+	SRDMA_REFRESH_QPS,	/* what is not known of QPs yet, and work requests */
+	SRDMA_REFRESH_MRS,	/* how memory regions are mapped */
+	SRDMA_REFRESH_KINDS
+};
+
+/**
+ * struct srdma_refresh - that work, and what it was asked for
+ * @work: runs one step for each kind that was asked for
+ * @wait: readers
+ * @asked: by kind: number of the last request
+ * @done: by kind: and of the last one that was served
+ * @step_since: jiffies when the step that runs now began, 0: none runs
+ * @sample_asked: requests to the provider's sampler; it counts work requests without
+ *	commands, by itself, so its readers do not wait for @work
+ * @sample_done: the last of these that was served
+ */
+struct srdma_refresh {
+	struct work_struct work;
+	wait_queue_head_t wait;
+	atomic64_t asked[SRDMA_REFRESH_KINDS], done[SRDMA_REFRESH_KINDS];
+	unsigned long step_since;
+	atomic64_t sample_asked, sample_done;
+};
+
+void srdma_refresh_init(struct srdma_dev *dev);
+/* The device is out of srdma_devs. Waits for the step that runs. */
+void srdma_refresh_stop(struct srdma_dev *dev);
+/* The device has another provider: wait for the step that runs with the former one. */
+void srdma_refresh_flush(struct srdma_dev *dev);
+
+/*
+ * Bring the figures of @kinds (BIT(enum srdma_refresh_kind)) up to date: of @dev, to
+ * which the caller has a reference, or of all devices. Returns when they are, or when
+ * the device has not answered for a while. Takes srdma_devs_sem; the caller holds no
+ * lock. start() does not wait.
+ *
+ * Not for a reader without privileges: where that takes commands it gets what was
+ * found out last.
+ */
+void srdma_refresh(struct srdma_dev *dev, u32 kinds, bool admin);
+void srdma_refresh_all(u32 kinds, bool admin);
+void srdma_refresh_start(struct srdma_dev *dev, u32 kinds);
+
+#endif /* SRDMA_REFRESH_H */
