@@ -2,26 +2,46 @@
 /*
  * Firmware commands of ours: few, counted, measured. Those that a reader causes are
  * limited in number, for the firmware serves everybody's commands one by one. They
- * carry uid 0, the kernel's own.
+ * carry uid 0, the kernel's own. Those that the driver sends because we called it are
+ * counted by the probe of devx.c.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/ktime.h>
 #include <linux/minmax.h>
 #include <linux/mlx5/qp.h>
+#include <linux/module.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
+#include <rdma/ib_verbs.h>
 
 #include "debug.h"
 #include "mlx5.h"
 
-/* A burst that takes a few ms of the firmware's time, and so many a second. */
-#define BURST	256
-#define RATE	1000
+static uint max_commands = 1000;
+
+static int max_commands_set(const char *val, const struct kernel_param *kp)
+{
+	return param_set_uint_minmax(val, kp, 1, 100000);
+}
+
+static const struct kernel_param_ops max_commands_ops = {
+	.set = max_commands_set,
+	.get = param_get_uint,
+};
+module_param_cb(max_commands, &max_commands_ops, &max_commands, 0644);
+MODULE_PARM_DESC(max_commands, "most firmware commands that readers may cause on a device, 1 to 100000 a second, a quarter of them at once (1000)");
+
+/* A quarter second's worth: of the firmware's time they take a few ms. */
+static u64 burst(void)
+{
+	return max(READ_ONCE(max_commands) / 4, 1u) * (u64)NSEC_PER_SEC;
+}
 
 void srdma_cmd_init(struct srdma_mlx5 *md)
 {
 	spin_lock_init(&md->cmd_lock);
-	md->tokens = (u64)BURST * NSEC_PER_SEC;
+	md->tokens = burst();
 	md->tokens_at = ktime_get_ns();
 }
 
@@ -34,7 +54,7 @@ bool srdma_cmd_may(struct srdma_mlx5 *md)
 		return false;
 	spin_lock(&md->cmd_lock);
 	dt = min_t(u64, now - md->tokens_at, NSEC_PER_SEC);
-	md->tokens = min(md->tokens + dt * RATE, (u64)BURST * NSEC_PER_SEC);
+	md->tokens = min(md->tokens + dt * READ_ONCE(max_commands), burst());
 	md->tokens_at = now;
 	may = md->tokens >= NSEC_PER_SEC;
 	if (may)
@@ -121,6 +141,30 @@ int srdma_refused(struct srdma_mlx5 *md, struct srdma_qp *q, const char *what, u
 	pr_warn_ratelimited("%s: QP %u: the device refuses %s, syndrome 0x%08x\n", md->dev->name,
 			    q->qpn, what, syndrome);
 	return -EREMOTEIO;
+}
+
+void srdma_cmd_count_begin(struct srdma_mlx5 *md)
+{
+	md->caused_at = ktime_get_ns();
+	WRITE_ONCE(md->causes, current);
+}
+
+void srdma_cmd_count_end(struct srdma_mlx5 *md)
+{
+	WRITE_ONCE(md->causes, NULL);
+	atomic64_add(ktime_get_ns() - md->caused_at, &md->command_ns);
+}
+
+/* The driver sends several, for its state, its speed and more. */
+int srdma_mlx5_query_port(struct srdma_dev *dev, u32 port, struct ib_port_attr *attr)
+{
+	struct srdma_mlx5 *md = srdma_mlx5_of(dev);
+	int ret;
+
+	srdma_cmd_count_begin(md);
+	ret = ib_query_port(dev->ibdev, port, attr);
+	srdma_cmd_count_end(md);
+	return ret;
 }
 
 /*

@@ -15,6 +15,7 @@
 #include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/printk.h>
+#include <linux/rculist.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
@@ -51,7 +52,7 @@ struct srdma_devx_note {
 /*
  * The devices, and srdma_mlx5.devx_*. Raw, for probes may not sleep on any kernel;
  * process context, taken inside nothing. Not where a probe is entered: it may be a
- * breakpoint, which counts as an NMI.
+ * breakpoint, which counts as an NMI. There the list is read under RCU.
  */
 static DEFINE_RAW_SPINLOCK(lock);
 static LIST_HEAD(devices);
@@ -134,12 +135,26 @@ static bool from_driver(struct pt_regs *regs)
 	return ib && (!addr || within_module(addr, ib));
 }
 
+/*
+ * Each command that is waited for comes through mlx5_cmd_do(). Is it one that the driver
+ * sends because we have called it?
+ */
+static void count_caused(const struct mlx5_core_dev *core)
+{
+	struct srdma_mlx5 *md;
+
+	list_for_each_entry_rcu(md, &devices, devx_node, rcu_read_lock_sched_held())
+		if (READ_ONCE(md->causes) == current && md->core == core)
+			atomic64_inc(&md->commands);
+}
+
 /* 0: it is one, and to be looked at when it is done. */
 static int create_begins(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	struct creation *c = (struct creation *)ri->data;
 
 	c->core = (void *)regs_get_kernel_argument(regs, 0);
+	count_caused(c->core);
 	c->in = (void *)regs_get_kernel_argument(regs, 1);
 	c->out = (void *)regs_get_kernel_argument(regs, 3);
 	return (int)regs_get_kernel_argument(regs, 2) < (int)MLX5_ST_SZ_BYTES(create_qp_in) ||
@@ -375,7 +390,7 @@ void srdma_mlx5_devx_add(struct srdma_mlx5 *md)
 		list_add_tail(&md->devx_notes[i].node, &md->devx_free);
 	md->devx = true;
 	raw_spin_lock_irq(&lock);
-	list_add(&md->devx_node, &devices);
+	list_add_rcu(&md->devx_node, &devices);
 	WRITE_ONCE(driver, md->driver);
 	raw_spin_unlock_irq(&lock);
 }
@@ -384,18 +399,15 @@ void srdma_mlx5_devx_remove(struct srdma_mlx5 *md)
 {
 	struct srdma_devx_note *n;
 	struct srdma_devx_qp qp;
-	bool last;
 
 	if (!md->devx)
 		return;
 	raw_spin_lock_irq(&lock);
-	list_del(&md->devx_node);
-	last = list_empty(&devices);
-	if (last)
+	list_del_rcu(&md->devx_node);
+	if (list_empty(&devices))
 		WRITE_ONCE(driver, NULL);
 	raw_spin_unlock_irq(&lock);
-	if (last)
-		synchronize_rcu();
+	synchronize_rcu();
 	cancel_work_sync(&md->devx_work);
 	cancel_delayed_work_sync(&md->devx_ask);
 	while ((n = first_note(md, &qp)))

@@ -90,7 +90,9 @@ static int mlx5_dev_add(struct srdma_dev *dev)
 	dev->priv = md;
 	srdma_diag_init(md);
 	srdma_mlx5_devx_add(md);
+	srdma_cmd_count_begin(md);
 	srdma_events_start(md);
+	srdma_cmd_count_end(md);
 	if (md->eq)
 		dev->caps |= SWIFTRDMA_DEV_CAP_CONGESTION;
 	return 0;
@@ -106,7 +108,9 @@ static void mlx5_dev_remove(struct srdma_dev *dev)
 {
 	struct srdma_mlx5 *md = srdma_mlx5_of(dev);
 
+	srdma_cmd_count_begin(md);
 	srdma_events_stop(md);
+	srdma_cmd_count_end(md);
 	srdma_mlx5_devx_remove(md);
 	srdma_diag_exit(md);
 	srdma_sched_exit(md);
@@ -175,6 +179,7 @@ static const struct srdma_provider_ops mlx5_ops = {
 	.shape = srdma_mlx5_shape,
 	.learn = srdma_mlx5_learn,
 	.refresh = mlx5_refresh,
+	.query_port = srdma_mlx5_query_port,
 	.port_bytes = srdma_mlx5_port_bytes,
 	.port_detail = srdma_mlx5_port_detail,
 	.mr_shift = srdma_mlx5_mr_shift,

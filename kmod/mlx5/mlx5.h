@@ -105,8 +105,11 @@ struct srdma_mlx5_port {
  * @cmd_lock: @tokens and @tokens_at
  * @tokens: lazy commands that may be sent now, in 1/NSEC_PER_SEC
  * @tokens_at: ns
- * @commands: sent
+ * @commands: sent, by us or by the driver when we called it
  * @command_ns: how long they took
+ * @causes: thread that is in such a call: its commands are counted in devx.c. One at a
+ *	time: dev_add(), the work of refresh.c, dev_remove()
+ * @caused_at: ns, when it began
  *
  * QPs (qp.c):
  * @confirm_lock: makes one work at a time ask for what is not known: refresh.c's or
@@ -185,6 +188,8 @@ struct srdma_mlx5 {
 	spinlock_t cmd_lock;	/* tokens */
 	u64 tokens, tokens_at;
 	atomic64_t commands, command_ns;
+	struct task_struct *causes;
+	u64 caused_at;
 
 	struct mutex confirm_lock;	/* one work at a time */
 	atomic_t n_sure;
@@ -266,6 +271,10 @@ int srdma_cmd_read_reg(struct srdma_mlx5 *md, void *in, void *out, int size, u16
 bool srdma_cmd_may(struct srdma_mlx5 *md);
 void srdma_cmd_init(struct srdma_mlx5 *md);
 
+/* Around a call in which the driver sends commands for us. */
+void srdma_cmd_count_begin(struct srdma_mlx5 *md);
+void srdma_cmd_count_end(struct srdma_mlx5 *md);
+
 /* What QUERY_QP says of a QP; @state is enum ib_qp_state. */
 struct srdma_qpc {
 	u32 uar_page;
@@ -285,6 +294,7 @@ struct srdma_qpc {
 int srdma_cmd_query_qp(struct srdma_mlx5 *md, u32 qpn, struct srdma_qpc *qpc);
 
 /* srdma_provider_ops. */
+int srdma_mlx5_query_port(struct srdma_dev *dev, u32 port, struct ib_port_attr *attr);
 int srdma_mlx5_mr_shift(struct srdma_dev *dev, u32 lkey);
 
 /* qp.c: what a QP rings, and where its record is. srdma_provider_ops. */

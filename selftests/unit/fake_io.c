@@ -39,6 +39,7 @@ static struct fake {
 	unsigned int events_due;	/* the same one, so many times */
 	/* instead of these, if there is one */
 	int (*events)(void (*cb)(const struct snap_event *, void *), void *arg);
+	struct io_want want;		/* of the last reading */
 	struct snap_action held[FAKE_ACTIONS];	/* what io_actions() says */
 	size_t n_held;
 } fake;
@@ -106,7 +107,8 @@ int io_snapshot(struct io *io, struct snapshot *snap, const struct io_want *want
 	size_t i;
 
 	(void)io;
-	(void)want;
+	if (want)
+		fake.want = *want;
 	if (!fake.loaded)
 		return -ENODEV;
 	if (fake.snapshot_error)

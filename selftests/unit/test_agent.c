@@ -617,6 +617,43 @@ static void test_reload(void **state)
 	assert_int_equal(fake.lease, 0);
 }
 
+/* The policies' conditions; which objects a NIC is not asked for anew. */
+static void test_reads_what_is_looked_at(void **state)
+{
+	static const struct {
+		const char *when;
+		bool devs, ports, jobs;
+	} cases[] = {
+		{ NULL, true, true, true },
+		{ "job.qps > 3", true, true, true },
+		{ "job.qps > 3 and port.util > 80%", true, false, true },
+		{ "job.qps > 3 and sum(job.wr_rate over jobs of port) > 1k/s", true, false, true },
+		{ "job.qps > 3 and dev.mtt_miss > 5%", false, true, true },
+		{ "job.qps > 3 and job.mtts > 1000", true, true, false },
+		{ "job.qps > 3 and dev.mtt_miss > 5% and port.util > 1%", false, false, true },
+	};
+	struct config cfg;
+	char text[512];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		snprintf(text, sizeof(text),
+			 "jobs:\n- {name: kv, class: latency, match: [{comm: kv}]}\n%s%s%s",
+			 cases[i].when ? "policies:\n- {name: p, for: job of class latency, when: " : "",
+			 cases[i].when ? cases[i].when : "",
+			 cases[i].when ? ", do: job.max_qps = 9, undo: {when: job.qps < 1}}\n" : "");
+		config(&cfg, text);
+		agent_reload(&agent, &cfg);
+		tick(100, 0);
+		assert_true(fake.want.devs && fake.want.ports && fake.want.uars &&
+			    fake.want.qps && fake.want.jobs);
+		assert_int_equal(fake.want.cached.devs, cases[i].devs);
+		assert_int_equal(fake.want.cached.ports, cases[i].ports);
+		assert_int_equal(fake.want.cached.jobs, cases[i].jobs);
+	}
+}
+
 /* -1: it is not said. */
 static void assert_level(uint32_t level, int dscp, int sl)
 {
@@ -845,7 +882,8 @@ int main(void)
 		T(test_lease_lost_while_acting), T(test_one_bad_item),
 		T(test_module_away), T(test_module_loaded_anew),
 		T(test_module_disarmed), T(test_module_gone_while_acting),
-		T(test_not_allowed), T(test_reload), T(test_many_releases), T(test_stop),
+		T(test_not_allowed), T(test_reload),
+		T(test_reads_what_is_looked_at), T(test_many_releases), T(test_stop),
 		T(test_levels_of_the_file), T(test_levels_set_by_hand),
 		T(test_foreign_rules_stay), T(test_results),
 		T(test_results_lost), T(test_release_lost),

@@ -34,6 +34,36 @@ bool prog_compare(enum cmp cmp, double a, double b)
 	return false;
 }
 
+bool prog_reads(const struct prog *p, enum signal_id id)
+{
+	uint32_t i;
+	int kind;
+
+	for (i = 0; i < p->n_ins; i++)
+		if (p->ins[i].op == PROG_SIGNAL && p->ins[i].arg == id)
+			return true;
+	for (kind = 0; kind < OBJ_KINDS; kind++)
+		for (i = 0; i < p->n_atoms[kind]; i++)
+			if (p->atoms[kind][i].simple &&
+			    p->atoms[kind][i].sig == id)
+				return true;
+	return false;
+}
+
+bool prog_looks_at(const struct prog *p, enum obj_kind kind)
+{
+	enum signal_id id = vocab_first(kind), end = id + vocab_width(kind);
+	uint32_t i;
+
+	for (; id < end; id++)
+		if (prog_reads(p, id))
+			return true;
+	for (i = 0; i < p->n_aggs; i++)
+		if (p->aggs[i].of == kind || p->aggs[i].on == kind)
+			return true;
+	return p->n_atoms[kind] > 0;
+}
+
 void binding_of(const struct signals *s, enum obj_kind kind, uint32_t row,
 		struct binding *b)
 {

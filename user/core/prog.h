@@ -157,6 +157,10 @@ double prog_run(struct prog_env *env, struct prog_code code,
 enum tri prog_terms(const struct prog *p, struct prog_code terms,
 		    const uint64_t *t, const uint64_t *k);
 
+/* Does any of it look at this signal? At objects of this kind? */
+bool prog_reads(const struct prog *p, enum signal_id id);
+bool prog_looks_at(const struct prog *p, enum obj_kind kind);
+
 bool prog_compare(enum cmp cmp, double a, double b);
 const char *cmp_name(enum cmp cmp);
 

@@ -439,7 +439,9 @@ enum swiftrdma_dev_cap {
  * @SWIFTRDMA_DEV_A_CQ_LIMIT: how many CQs
  * @SWIFTRDMA_DEV_A_MR_LIMIT: how many memory regions
  * @SWIFTRDMA_DEV_A_UAR_LIMIT: how many UAR pages, those of drivers included
- * @SWIFTRDMA_DEV_A_COMMANDS: firmware commands that the module sent to the NIC
+ * @SWIFTRDMA_DEV_A_COMMANDS: firmware commands that the module sent to the NIC, and that
+ *	the NIC's driver sent because the module called it; not the latter where the kernel
+ *	has no probes, or with parameter devx=0
  * @SWIFTRDMA_DEV_A_COMMAND_TIME: how long all of these took, ns
  * @SWIFTRDMA_DEV_A_SWEEPS: looks at all doorbell records
  * @SWIFTRDMA_DEV_A_SWEEP_TIME: how long all of these took, ns
