@@ -20,7 +20,7 @@ extern struct genl_family srdma_genl_family;
  * @admin: CAP_NET_ADMIN in the initial user namespace: sees everything
  * @uid: else only what this user owns
  * @net: devices are seen as from here
- * @pid_ns: process ids are of this namespace
+ * @pid_ns: process ids are of this namespace, and so is what a user owns
  */
 struct srdma_reader {
 	bool admin;

@@ -88,9 +88,10 @@ static void w_owner(u8 **w, int type, const struct srdma_owner *o,
 		w_string(w, SWIFTRDMA_OWNER_A_COMM, o->comm);
 		if (o->exe[0])
 			w_string(w, SWIFTRDMA_OWNER_A_EXE, o->exe);
-		if (o->cgroup[0])
+		/* A path of the host's, which a container is not to see. */
+		if (o->cgroup[0] && who->admin)
 			w_string(w, SWIFTRDMA_OWNER_A_CGROUP, o->cgroup);
-		if (o->cgroup_id)
+		if (o->cgroup_id && who->admin)
 			w_u64(w, SWIFTRDMA_OWNER_A_CGROUP_ID, o->cgroup_id,
 			      SWIFTRDMA_OWNER_A_PAD);
 	}

@@ -23,11 +23,17 @@ struct srdma_reader srdma_reader_of(struct sk_buff *skb)
 	};
 }
 
+/*
+ * A uid alone does not tell containers apart that have no user namespace of their own.
+ * The number that a process had in a namespace stays with its struct pid, so the owner
+ * may have exited.
+ */
 bool srdma_reader_owns(const struct srdma_reader *who, const struct srdma_owner *o)
 {
 	if (who->admin)
 		return true;
-	return o && !srdma_owner_is_kernel(o) && uid_eq(o->uid, who->uid);
+	return o && !srdma_owner_is_kernel(o) && uid_eq(o->uid, who->uid) &&
+	       pid_nr_ns(o->pid, who->pid_ns);
 }
 
 bool srdma_reader_sees(const struct srdma_reader *who, const struct srdma_dev *dev)

@@ -136,12 +136,39 @@ is "from outside it is not" "$(nlreq QP_GET dump pid=1)" '0 0 0 -'
 is "a process that is not in there has none" \
 	"$("${in_ns[@]}" swiftrdma -j qp show qpn "$roots" | jq -r '.[0].pid // 0')" 0
 
+# A container that runs as root, in a pid namespace and without a user namespace: a uid
+# alone would not tell it from the host, or from another one.
+contained=(setpriv --bounding-set=-net_admin)
+qpsh_start next unshare -pf /tmp/progs/qpsh && qp next create
+point $? "a QP of another pid namespace"
+next_ns=(nsenter -t "$(pgrep -P "${qpsh_pid[next]}")" -p)
+of() { "$@" nlreq QP_GET dump; }
+qp inner create
+is "root of a container sees its own QPs" "$(of "${in_ns[@]}" "${contained[@]}")" '0 2 2 -'
+like "... this one" "$("${in_ns[@]}" "${contained[@]}" nlreq QP_GET doit "dev_index=$dev qpn=$last")" '^0 1'
+is "... and its UARs" "$("${in_ns[@]}" "${contained[@]}" nlreq UAR_GET dump)" '0 1 1 -'
+is "root of another one sees that one's" "$(of "${next_ns[@]}" "${contained[@]}")" '0 1 1 -'
+like "... and the first one's look like none" \
+	"$("${next_ns[@]}" "${contained[@]}" nlreq QP_GET doit "dev_index=$dev qpn=$last")" '^ENOENT 0 - no such QP'
+is "root of the host without the capability sees all of root's" "$(of "${contained[@]}")" '0 6 6 -'
+all_denied "root of a container" "${in_ns[@]}" "${contained[@]}" nlreq
+cgroup_of() { "${@:2}" swiftrdma -j qp show qpn "$1" | jq -r '.[0].cgroup'; }
+is "it sees no cgroup" "$(cgroup_of "$last" "${in_ns[@]}" "${contained[@]}")" null
+is "nor does a user, of an own QP" "$(cgroup_of "$own" "${as_nobody[@]}")" null
+like "with the capability it is seen" "$(cgroup_of "$own")" '^/'
+# A process of the container exits, and a child of it holds its QP.
+qpsh_start second "${in_ns[@]}" /tmp/progs/qpsh && qp second create && qp second leave
+like "a process of a container leaves its QP to a child" "$answer" '^child [0-9]'
+wait "${qpsh_pid[second]}"
+is "root of the container still sees it" "$(of "${in_ns[@]}" "${contained[@]}")" '0 3 3 -'
+is "... and that of another one does not" "$(of "${next_ns[@]}" "${contained[@]}")" '0 1 1 -'
+
 modes=$(find $srdma_debugfs -type f -printf '%m %f\n' | sort -u)
 is "debugfs is root's" "$modes" "$(printf '%s\n' '400 actions' '400 jobs' '400 ports' \
 	'400 priorities' '400 qps' '400 summary' '400 uars' '400 version' '600 disarm')"
 like "a user cannot read it" "$("${as_nobody[@]}" cat $srdma_debugfs/rxe0/qps 2>&1)" 'Permission denied'
 
-for id in inner nobody root; do
+for id in inner next nobody root; do
 	qpsh_stop $id
 done
 check "it unloads" srdma_unload

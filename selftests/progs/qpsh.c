@@ -9,6 +9,8 @@
  *	class QPN			class TCLASS, as ibv_query_qp() has it (rxe
  *					keeps no SL)
  *	destroy QPN			ok
+ *	leave				child PID: it holds the QPs and waits, and this
+ *					process ends
  *	quit				its QPs go, and it
  *
  * The end of stdin is another way to quit. --comm NAME: what it calls itself.
@@ -148,6 +150,23 @@ static void class(struct ibv_qp *qp)
 		printf("class %u\n", attr.ah_attr.grh.traffic_class);
 }
 
+/* The QPs have no process of their own any more that lives. */
+static void leave(void)
+{
+	pid_t child = fork();
+
+	if (child < 0) {
+		error(errno);
+		return;
+	}
+	if (!child)
+		for (;;)
+			pause();
+	printf("child %d\n", child);
+	fflush(stdout);
+	_exit(0);
+}
+
 /* Goes on after an error, which the test reads. */
 static int obey(const char *line)
 {
@@ -166,6 +185,10 @@ static int obey(const char *line)
 	}
 	if (!strcmp(word, "ud")) {
 		ud();
+		return 0;
+	}
+	if (!strcmp(word, "leave")) {
+		leave();
 		return 0;
 	}
 	sscanf(line + at, "%u %15s %u %u %u", &qpn, state, &tclass, &sl, &peer);

@@ -209,9 +209,11 @@
  * CAP_NET_ADMIN in the initial user namespace (of the socket's opener and of
  * the sender) is needed to change anything, to read jobs, actions and levels,
  * and to hear events. Without it DEV_GET and PORT_GET answer in full, UAR_GET
- * and QP_GET show what the socket's opener (its effective uid) owns, and COUNT
- * counts just that. Such a reader has nothing asked of a NIC and changes nothing:
- * it gets what was read last.
+ * and QP_GET show what the socket's opener (its effective uid) owns, of processes
+ * that are, or were, in the reader's pid namespace or one below it, and COUNT counts
+ * just that. So root of a container sees the container's, also where that has no user
+ * namespace of its own. No cgroup is shown, for its path is the host's. Such a reader
+ * has nothing asked of a NIC and changes nothing: it gets what was read last.
  *
  * The family is there in every network namespace; a device is seen where RDMA
  * core lets it be used. A process id is that of the reader's pid namespace and
@@ -709,8 +711,8 @@ enum swiftrdma_uar_attr {
  * @SWIFTRDMA_OWNER_A_UID: effective, initial user namespace
  * @SWIFTRDMA_OWNER_A_COMM: of the group leader
  * @SWIFTRDMA_OWNER_A_EXE: basename
- * @SWIFTRDMA_OWNER_A_CGROUP: path in the unified hierarchy
- * @SWIFTRDMA_OWNER_A_CGROUP_ID: its id
+ * @SWIFTRDMA_OWNER_A_CGROUP: path in the unified hierarchy; with CAP_NET_ADMIN
+ * @SWIFTRDMA_OWNER_A_CGROUP_ID: its id; the same
  * @SWIFTRDMA_OWNER_A_KERNEL: name of a kernel user, who has this instead of all the
  *	others
  * @__SWIFTRDMA_OWNER_A_MAX: one past the last
