@@ -124,6 +124,13 @@ static void show_mrs(struct seq_file *m, struct srdma_dev *dev)
 		seq_printf(m, "mr_pages         %llu to %llu bytes\n", smallest, largest);
 }
 
+static const char *const functions[] = {
+	[SWIFTRDMA_FUNCTION_PF] = "PF",
+	[SWIFTRDMA_FUNCTION_VF] = "VF",
+	[SWIFTRDMA_FUNCTION_SF] = "SF",
+	[SWIFTRDMA_FUNCTION_REPRESENTOR] = "representor",
+};
+
 static int summary_show(struct seq_file *m, void *v)
 {
 	const struct srdma_provider_ops *ops;
@@ -141,6 +148,8 @@ static int summary_show(struct seq_file *m, void *v)
 	qps = atomic_read(&dev->n_qps);
 	seq_printf(m, "device           %s (index %u)\n", dev->name, dev->index);
 	seq_printf(m, "ports            %u\n", dev->ibdev->phys_port_cnt);
+	if (dev->function)
+		seq_printf(m, "function         %s\n", functions[dev->function]);
 	seq_printf(m, "hook             %s%s\n", dev->hooked ? "in place" : "out",
 		   dev->wrapped_post_send ? ", post_send too" : "");
 	seq_printf(m, "provider         %s\n", ops->name);

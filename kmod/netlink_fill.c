@@ -124,6 +124,8 @@ int srdma_fill_dev(struct sk_buff *skb, struct srdma_dev *dev, u64 now)
 	    PUT_U64(skb, DEV, TIME, now) ||
 	    put_limits(skb, &dev->ibdev->attrs))
 		return -EMSGSIZE;
+	if (dev->function && PUT_U32(skb, DEV, FUNCTION, dev->function))
+		return -EMSGSIZE;
 	if (ops->dev_stat) {
 		srdma_delay(SRDMA_DELAY_STAT);
 		ops->dev_stat(dev, &st);

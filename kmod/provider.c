@@ -18,6 +18,8 @@
 
 #include <linux/kernel.h>
 #include <linux/module.h>
+#include <linux/pci.h>
+#include <linux/string.h>
 
 #include "adopt.h"
 #include "enforce.h"
@@ -51,6 +53,24 @@ const struct srdma_provider_ops *srdma_provider_of(struct ib_device *ibdev)
 		if (providers[i]->match(ibdev))
 			return providers[i];
 	return &srdma_provider_generic;
+}
+
+/*
+ * In a guest a virtual function looks like any other, so of one that the bus does not
+ * call virtual nothing is known here. Scalable functions are devices of the auxiliary
+ * bus, named for what they are.
+ */
+u8 srdma_function_of(const struct ib_device *ibdev)
+{
+	struct device *parent = ibdev->dev.parent;
+
+	if (!parent)
+		return SWIFTRDMA_FUNCTION_UNSPEC;
+	if (dev_is_pci(parent) && to_pci_dev(parent)->is_virtfn)
+		return SWIFTRDMA_FUNCTION_VF;
+	if (strstr(dev_name(parent), "_core.sf."))
+		return SWIFTRDMA_FUNCTION_SF;
+	return SWIFTRDMA_FUNCTION_UNSPEC;
 }
 
 void srdma_provider_detach(struct srdma_qp *q)
@@ -150,6 +170,7 @@ static void release(struct srdma_dev *dev, bool stays)
 	if (stays)
 		srdma_enforce_give_back(dev);
 	dev->caps = srdma_provider_generic.caps;
+	dev->function = srdma_function_of(dev->ibdev);
 	WRITE_ONCE(dev->provider, &srdma_provider_generic);
 	srdma_hook_wait();
 	down_write(&srdma_devs_sem);	/* who has it for reading is done with the ops */

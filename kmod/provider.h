@@ -79,7 +79,7 @@ enum srdma_path_part {
  *
  * The rest may be NULL. Of a provider that is a module of its own:
  *
- * @dev_add: take the device in: srdma_dev.priv and .caps are the provider's from
+ * @dev_add: take the device in: srdma_dev.priv, .caps and .function are the provider's from
  *	here on. With %SWIFTRDMA_DEV_CAP_UARS there, UARs are pages of the NIC, and
  *	@qp_created and @learn find out which. -errno: the device stays with the
  *	generic provider.
@@ -219,6 +219,8 @@ extern const struct srdma_provider_ops srdma_provider_generic;
 extern const struct srdma_provider_ops srdma_provider_rxe;
 
 const struct srdma_provider_ops *srdma_provider_of(struct ib_device *ibdev);
+/* enum swiftrdma_function, as the buses tell; UNSPEC: they do not. */
+u8 srdma_function_of(const struct ib_device *ibdev);
 void srdma_provider_detach(struct srdma_qp *q);
 
 /*

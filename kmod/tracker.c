@@ -81,6 +81,7 @@ struct srdma_dev *srdma_dev_new(struct ib_device *ibdev)
 	dev->provider = srdma_provider_of(ibdev);
 	dev->caps = dev->provider->caps;
 	dev->query_is_cheap = dev->provider->query_is_cheap;
+	dev->function = srdma_function_of(ibdev);
 	dev->since = ktime_get_ns();
 	INIT_WORK(&dev->release, dev_release_work);
 	mutex_init(&dev->adopt_lock);

@@ -68,6 +68,7 @@ struct srdma_orig_ops {
  * @priv: its own
  * @caps: enum swiftrdma_dev_cap
  * @query_is_cheap: as its first provider has it; constant
+ * @function: enum swiftrdma_function, as far as known; a provider may know better
  * @orig: constant
  * @hook_node: in hook.c's table of devices
  * @hooked: ops of ours are in place; hook.c, from add() to remove()
@@ -154,6 +155,7 @@ struct srdma_dev {
 	bool hooked;
 	bool wrapped_post_send;
 	bool query_is_cheap;
+	u8 function;
 
 	struct srdma_table qps;
 	atomic_t n_qps, n_devx;

@@ -52,7 +52,7 @@ void srdma_diag_init(struct srdma_mlx5 *md)
 	const __be32 *gen, *ids;
 	u32 n, i, k, room;
 
-	if (!diag || !MLX5_CAP_GEN(md->core, debug))
+	if (!diag || !srdma_mlx5_is_pf(md) || !MLX5_CAP_GEN(md->core, debug))
 		return;
 	gen = (const __be32 *)md->core->caps.hca[MLX5_CAP_GENERAL]->cur;
 	ids = (const __be32 *)md->core->caps.hca[MLX5_CAP_DEBUG]->cur;

@@ -6,6 +6,7 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/mlx5/eswitch.h>
 #include <linux/module.h>
 #include <linux/pci.h>
 #include <linux/slab.h>
@@ -55,6 +56,16 @@ static bool has_ethernet(struct ib_device *ibdev)
 	return false;
 }
 
+/* A scalable function is not on the PCI bus, and stays with the generic provider. */
+static u8 function_of(const struct mlx5_core_dev *core)
+{
+	if (mlx5_core_is_vf(core))
+		return SWIFTRDMA_FUNCTION_VF;
+	if (mlx5_eswitch_mode(core) == MLX5_ESWITCH_OFFLOADS)
+		return SWIFTRDMA_FUNCTION_REPRESENTOR;
+	return SWIFTRDMA_FUNCTION_PF;
+}
+
 static int mlx5_dev_add(struct srdma_dev *dev)
 {
 	struct srdma_mlx5 *md = kzalloc(sizeof(*md), GFP_KERNEL);
@@ -64,6 +75,7 @@ static int mlx5_dev_add(struct srdma_dev *dev)
 		return -ENOMEM;
 	md->dev = dev;
 	md->core = core_of(dev->ibdev);
+	dev->function = function_of(md->core);
 	md->uar_limit = uar_limit(md->core);
 	md->sampling = srdma_sampler_wanted();
 	INIT_LIST_HEAD(&md->shapes);

@@ -248,6 +248,12 @@ static inline struct srdma_mlx5 *srdma_mlx5_of(const struct srdma_dev *dev)
 	return dev->priv;
 }
 
+/* May it tell what is counted for the whole NIC? Another function would be misled. */
+static inline bool srdma_mlx5_is_pf(const struct srdma_mlx5 *md)
+{
+	return md->dev->function == SWIFTRDMA_FUNCTION_PF;
+}
+
 /* main.c: module parameter. */
 bool srdma_mlx5_detail(void);
 

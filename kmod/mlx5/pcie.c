@@ -10,7 +10,8 @@
 
 void srdma_pcie_init(struct srdma_mlx5 *md)
 {
-	md->has_pcie = srdma_mlx5_detail() && MLX5_CAP_GEN(md->core, mcam_reg) &&
+	md->has_pcie = srdma_mlx5_detail() && srdma_mlx5_is_pf(md) &&
+		       MLX5_CAP_GEN(md->core, mcam_reg) &&
 		       MLX5_CAP_MCAM_FEATURE(md->core, pcie_performance_group) &&
 		       MLX5_CAP_MCAM_FEATURE(md->core, pcie_outbound_stalled);
 }

@@ -13,14 +13,18 @@
 
 #define DETAIL_NS	NSEC_PER_SEC
 
-/* Both are Ethernet's. PPCNT of old firmware is not listed anywhere, as mlx5e has it. */
+/*
+ * Both are Ethernet's, and the physical port's: of another function they would be those
+ * of all functions together. PPCNT of old firmware is not listed anywhere, as mlx5e has
+ * it.
+ */
 void srdma_port_init(struct srdma_mlx5 *md)
 {
 	struct ib_device *ibdev = md->dev->ibdev;
 	struct srdma_mlx5_port *p;
 	u32 port;
 
-	if (!srdma_mlx5_detail())
+	if (!srdma_mlx5_detail() || !srdma_mlx5_is_pf(md))
 		return;
 	rdma_for_each_port(ibdev, port) {
 		if (port > SRDMA_PORTS ||
@@ -44,7 +48,9 @@ int srdma_mlx5_port_bytes(struct srdma_dev *dev, u32 port, struct srdma_port_byt
 	int out_size = MLX5_ST_SZ_BYTES(query_vport_counter_out), ret;
 	void *out;
 
-	if (!MLX5_CAP_GEN(md->core, vport_counters))
+	/* The command tells of the function that sends it, which is no representor's port. */
+	if (!MLX5_CAP_GEN(md->core, vport_counters) ||
+	    dev->function == SWIFTRDMA_FUNCTION_REPRESENTOR)
 		return -EOPNOTSUPP;
 	if (!srdma_cmd_may(md))
 		return -EAGAIN;

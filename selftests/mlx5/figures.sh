@@ -127,4 +127,24 @@ like "the other, too" "$(jq '.[0].commands' "$work/dev")" '^[0-9]'
 is "then it is another's" "$(dev mlx5_0 provider)" generic
 check "unload" srdma_unload
 is "nothing in the kernel log" "$(mlx5_complaints)" ""
+
+# A virtual function tells of itself alone.
+check "a device with a virtual function, on Ethernet" \
+	eval "wait_for 60 rmmod softhca && hca_load link=eth vfs=2"
+dmesg -C
+check "load" both_load
+is "which is which" "$(swiftrdma -j dev show | jq -c 'map([.dev, .function])')" '[["mlx5_0","pf"],["mlx5_1","vf"]]'
+like "in debugfs, too" "$(summary mlx5_1 function)" '^VF$'
+crowd --from mlx5_0 --to mlx5_1 --qps 4 --size 4096 --duration 3 >"$work/crowd"
+vport() { echo $(($(<"/sys/class/infiniband/mlx5_1/ports/1/counters/port_$1_data") * 4)); }
+rdma_bytes() {
+	swiftrdma -j port show mlx5_1/1 | jq -r '.[0].rx_bytes' >"$work/rx"
+	[ $(($(<"$work/rx") - $(</sys/class/net/hca1/statistics/rx_bytes))) -ge "$(vport rcv)" ]
+}
+check "its port's bytes are its own" rdma_bytes
+tells() { swiftrdma -j port show "mlx5_$1/1" | jq -c '.[0] | [has("prios"), has("cnp_sent")]'; }
+is "the physical function tells of the NIC's port" "$(tells 0)" '[true,true]'
+is "the virtual one does not" "$(tells 1)" '[false,false]'
+check "unload" both_unload
+is "nothing in the kernel log" "$(mlx5_complaints)" ""
 ktap_end

@@ -30,6 +30,10 @@ static int hcas = 2;
 module_param(hcas, int, 0444);
 MODULE_PARM_DESC(hcas, "number of HCAs, 1 to 4");
 
+static uint vfs;
+module_param(vfs, uint, 0444);
+MODULE_PARM_DESC(vfs, "bits of HCAs that are virtual functions, passed on alone as to a guest (0)");
+
 static ulong base = 0x60000000;
 module_param(base, ulong, 0444);
 MODULE_PARM_DESC(base, "physical address of 64 MiB reserved by memmap=64M$ADDRESS");
@@ -134,6 +138,7 @@ static struct sh_hca *sh_hca_create(int index)
 	if (!h)
 		return ERR_PTR(-ENOMEM);
 	h->index = index;
+	h->vf = vfs & BIT(index);
 	h->born_ns = ktime_get_ns();
 	sh_qos_init(&h->qos);
 	h->bar_phys = base + index * SH_BAR_SIZE;

@@ -87,7 +87,7 @@ static void sh_cfg_init(struct sh_hca *h)
 	u8 *c = h->cfg, *m = h->wmask;
 
 	sh_cfg_set(c, PCI_VENDOR_ID, 2, PCI_VENDOR_ID_MELLANOX);
-	sh_cfg_set(c, PCI_DEVICE_ID, 2, 0x1017);
+	sh_cfg_set(c, PCI_DEVICE_ID, 2, h->vf ? 0x1018 : 0x1017);
 	sh_cfg_set(c, PCI_STATUS, 2, PCI_STATUS_CAP_LIST);
 	sh_cfg_set(c, PCI_CLASS_DEVICE, 2, 0x0207);
 	sh_cfg_set(c, PCI_BASE_ADDRESS_0, 4, lower_32_bits(h->bar_phys) |

@@ -341,6 +341,7 @@ struct sh_knobs {
 
 struct sh_hca {
 	int index;
+	bool vf;
 	void __iomem *bar;
 	phys_addr_t bar_phys;
 	u8 cfg[PCI_CFG_SPACE_EXP_SIZE];

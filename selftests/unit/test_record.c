@@ -452,7 +452,7 @@ static void test_compact(void **state)
  * is not recorded comes back nought, and so do the gaps between members, whose
  * bytes are known.
  */
-#define GAPS_DEV	12
+#define GAPS_DEV	16
 #define GAPS_PORT	0
 #define GAPS_PRIO	4
 #define GAPS_UAR 0

@@ -102,6 +102,22 @@ static void get_provider(const struct cli *cli, const void *row,
 	cell_str(c, ((const struct snap_dev *)row)->provider);
 }
 
+static void get_function(const struct cli *cli, const void *row,
+			 struct cell *c)
+{
+	static const char *const names[] = {
+		[SWIFTRDMA_FUNCTION_PF] = "pf",
+		[SWIFTRDMA_FUNCTION_VF] = "vf",
+		[SWIFTRDMA_FUNCTION_SF] = "sf",
+		[SWIFTRDMA_FUNCTION_REPRESENTOR] = "representor",
+	};
+	uint32_t function = ((const struct snap_dev *)row)->function;
+
+	(void)cli;
+	if (function && function < sizeof(names) / sizeof(names[0]))
+		cell_str(c, names[function]);
+}
+
 static void get_caps(const struct cli *cli, const void *row, struct cell *c)
 {
 	static const struct {
@@ -239,6 +255,7 @@ static const struct column columns[] = {
 	{ "dev", "DEV", 0, COL_LEFT, get_name },
 	{ "index", "INDEX", 0, 0, get_index },
 	{ "provider", "PROVIDER", 0, COL_LEFT, get_provider },
+	{ "function", "FUNCTION", 0, COL_LEFT, get_function },
 	{ "ports", "PORTS", 0, 0, get_ports },
 	{ "qps", NULL, 0, COL_JSON, get_qps },
 	{ "qp_limit", NULL, 0, COL_JSON, get_qp_limit },

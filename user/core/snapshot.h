@@ -97,6 +97,7 @@ struct snap_dev {
 	uint32_t devx_qps;	/* made past RDMA core; of qps */
 	uint64_t devx_created, devx_missed;
 	uint64_t diag_time, pcie_time;	/* of mtt_*, read_stall; of pcie_* */
+	uint32_t function;	/* enum swiftrdma_function; 0: not known */
 };
 
 struct snap_port {

@@ -126,6 +126,7 @@ static const struct srdma_field dev_fields[] = {
 	F(SWIFTRDMA_DEV_A_DEVX_MISSED, U64, snap_dev, devx_missed, 0),
 	F(SWIFTRDMA_DEV_A_DIAG_TIME, U64, snap_dev, diag_time, 0),
 	F(SWIFTRDMA_DEV_A_PCIE_TIME, U64, snap_dev, pcie_time, 0),
+	F(SWIFTRDMA_DEV_A_FUNCTION, U32, snap_dev, function, 0),
 };
 
 static const struct srdma_set dev_set = {

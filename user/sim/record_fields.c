@@ -31,7 +31,7 @@
 	N(t, pcie_stalled_reads) N(t, pcie_stalled_writes)		\
 	N(t, pcie_stalled_read_seconds) N(t, pcie_stalled_write_seconds) \
 	N(t, devx_qps) N(t, devx_created) N(t, devx_missed)		\
-	N(t, diag_time) N(t, pcie_time)
+	N(t, diag_time) N(t, pcie_time) N(t, function)
 
 #define PORT(N, A, O, S, t)						\
 	N(t, has) N(t, dev) N(t, index) N(t, state) N(t, link_layer)	\

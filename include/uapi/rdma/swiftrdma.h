@@ -413,6 +413,23 @@ enum swiftrdma_dev_cap {
 };
 
 /**
+ * enum swiftrdma_function - which function of a NIC a device is
+ * @SWIFTRDMA_FUNCTION_UNSPEC: not used
+ * @SWIFTRDMA_FUNCTION_PF: a physical function
+ * @SWIFTRDMA_FUNCTION_VF: a virtual function
+ * @SWIFTRDMA_FUNCTION_SF: a scalable function
+ * @SWIFTRDMA_FUNCTION_REPRESENTOR: a physical function in switchdev mode, each of whose
+ *	ports stands for a port of the NIC's switch
+ */
+enum swiftrdma_function {
+	SWIFTRDMA_FUNCTION_UNSPEC,
+	SWIFTRDMA_FUNCTION_PF,
+	SWIFTRDMA_FUNCTION_VF,
+	SWIFTRDMA_FUNCTION_SF,
+	SWIFTRDMA_FUNCTION_REPRESENTOR,
+};
+
+/**
  * enum swiftrdma_dev_attr - a device
  * @SWIFTRDMA_DEV_A_UNSPEC: not used
  * @SWIFTRDMA_DEV_A_PAD: aligns a u64
@@ -474,7 +491,11 @@ enum swiftrdma_dev_cap {
  * @SWIFTRDMA_DEV_A_DEVX_MISSED: that may have been missed
  * @SWIFTRDMA_DEV_A_DIAG_TIME: when MTT_HITS, MTT_MISSES and READ_STALL were read, ns
  * @SWIFTRDMA_DEV_A_PCIE_TIME: when PCIE_STALLED_... were, ns
+ * @SWIFTRDMA_DEV_A_FUNCTION: of its NIC; absent: not known, or it is none of one
  * @__SWIFTRDMA_DEV_A_MAX: one past the last
+ *
+ * What is counted for a whole NIC (MTT_HITS to READ_STALL, PCIE_STALLED_...) only a
+ * physical function has.
  */
 enum swiftrdma_dev_attr {
 	SWIFTRDMA_DEV_A_UNSPEC,
@@ -532,6 +553,7 @@ enum swiftrdma_dev_attr {
 	SWIFTRDMA_DEV_A_DEVX_MISSED,	/* u64 */
 	SWIFTRDMA_DEV_A_DIAG_TIME,	/* u64 */
 	SWIFTRDMA_DEV_A_PCIE_TIME,	/* u64 */
+	SWIFTRDMA_DEV_A_FUNCTION,	/* u32, enum swiftrdma_function */
 	__SWIFTRDMA_DEV_A_MAX
 };
 
@@ -563,7 +585,8 @@ enum swiftrdma_dev_attr {
  * STATE and SPEED are read anew when the driver tells that they have changed, and every
  * 10 s. Bytes and packets count since the netdev was made, or the NIC reset. What follows
  * DETAIL_TIME costs the NIC several commands, and is read once a second at most.
- * Only an Ethernet port has it, since the NIC was reset.
+ * Only an Ethernet port of a physical function has it, since the NIC was reset. A port's
+ * bytes are its function's own; of a representor only those of its netdev are known.
  */
 enum swiftrdma_port_attr {
 	SWIFTRDMA_PORT_A_UNSPEC,
