@@ -355,6 +355,35 @@ static void test_refused(void **state)
 	config_free(&cfg);
 }
 
+/* Each job has its own: of many alike the file can make one. */
+static void test_too_many(void **state)
+{
+	char *text = NULL;
+	size_t len = 0, n;
+	FILE *f = open_memstream(&text, &len);
+	unsigned int i;
+	char line[1024];
+
+	(void)state;
+	assert_non_null(f);
+	fputs("jobs:\n", f);
+	for (i = 0; i < 80; i++)
+		fprintf(f, "- {name: j%u, class: latency, slo: {p99: 50us}, match: [{uid: %u}]}\n", i, i);
+	fputs("order: j0", f);
+	for (i = 1; i < 80; i++)
+		fprintf(f, " > j%u", i);
+	fputs("\n", f);
+	fclose(f);
+	assert_false(load(text, caps_all()));
+	free(text);
+	assert_int_equal(rep.total, 1);
+	report_line(&rep, 0, line, sizeof(line));
+	n = strspn(line + strlen("f:82:8: order: "), "0123456789");
+	assert_true(n == 3);
+	assert_string_equal(line + strlen("f:82:8: order: ") + n,
+			    " policies follow from it, for 80 jobs, and 256 are possible; make one job of those that are alike (its 'match:' takes several rules, and a cgroup wildcards), or write 'policies:' for classes of jobs, as in 'for: job of class latency'");
+}
+
 /* A device knows the speed of its ports, where the file does not say another. */
 static void test_too_slow(void **state)
 {
@@ -460,6 +489,7 @@ int main(void)
 		cmocka_unit_test(test_device),
 		cmocka_unit_test(test_read_again),
 		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_too_many),
 		cmocka_unit_test(test_too_slow),
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_long_names),

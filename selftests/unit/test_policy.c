@@ -149,8 +149,6 @@ static void test_shipped(void **state)
 static void test_yaml(void **state)
 {
 	(void)state;
-	says("", "f: the file is empty; it should have sections 'jobs:' and 'policies:'");
-	says("# nothing\n", "f: the file is empty; it should have sections 'jobs:' and 'policies:'");
 	says("jobs:\n\t- name: kv\n", "f:2:1: a tab in the indentation; YAML indents with spaces");
 	says("jobs: [\n", "f:2:1: not YAML: did not find expected node content while parsing a flow node; see the examples in swiftrdma-policy(5)");
 	says("jobs: &a []\npolicies: *a\n", "f:1:7: an anchor (&name) is not understood here; write the value out where it is needed");
@@ -164,6 +162,28 @@ static void test_yaml(void **state)
 	says("? [a]\n: b\n", "f:1:3: a list or map as a key; a key is a word and a colon");
 	says("a: \"x\\0y\"\n", "f:1:4: a NUL byte in a value; leave it out");
 	says("a: \xff\n", "f: byte 3 is not UTF-8 text (invalid leading UTF-8 octet); save the file as UTF-8");
+}
+
+/* An agent that is to do nothing, and levels and jobs of others stay as they are. */
+static void test_empty(void **state)
+{
+	static const char *const texts[] = { "", "\n", "# nothing\n", "---\n", "--- # yet\n...\n" };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		if (!load(texts[i])) {
+			report_print(&rep, stderr);
+			fail_msg("refused: '%s'", texts[i]);
+		}
+		assert_int_equal(rep.warnings, 0);
+		assert_int_equal(cfg.n_jobs, 0);
+		assert_int_equal(cfg.policies.n, 0);
+		assert_true(cfg.lease == CONFIG_LEASE_DEFAULT);
+		config_free(&cfg);
+	}
+	/* Not the same: somebody meant something by it. */
+	says("''\n", "f:1:1: a policy file is a map with the keys agent, levels, ports, criteria, jobs, order, policies, not nothing");
 }
 
 static void test_keys(void **state)
@@ -400,7 +420,7 @@ static void test_room(void **state)
 	long_says(three(30, " and job.qps != #"), "f:14:101: more than 64 different conditions on one kind of object; split up the file");
 	long_says(three(10, " and (job.qps rising and job.level falling) for #s"), "f:14:100: more than 64 of rising, falling and for on one kind of object; split up the file");
 	long_says(three(25, " and count(qps of uar where qp.wr_rate > #/s) > 1"), "f:14:733: more than 64 different quantifiers; split up the file");
-	long_says(many("policies:\n", 257, "- {name: p#, for: job, when: port.util > 80%, do: job.level = 1, undo: {when: port.util < 60%}}\n", ""), "f:2:1: 257 policies; at most 256 are possible");
+	long_says(many("policies:\n", 257, "- {name: p#, for: job, when: port.util > 80%, do: job.level = 1, undo: {when: port.util < 60%}}\n", ""), "f:2:1: 257 policies; at most 256 are possible: one 'for: job of class latency' does for all jobs of that class");
 	sum = many("job.max_qps = job.qps", 94, " + job.qps", "");
 	f = open_memstream(&item, &len);
 	assert_non_null(f);
@@ -485,6 +505,43 @@ static void test_warnings(void **state)
 		    "- {name: q, for: job, when: job.qps > 5, do: job.level -= 1, rank: 1, undo: {when: job.qps < 3}}\n"));
 	assert_int_equal(rep.warnings, 0);
 	assert_string_equal(cfg.policies.v[0].name, "q");
+	config_free(&cfg);
+}
+
+/* What can never come true, or be done, or be for anybody: a mistake, but not a broken file. */
+static void test_never(void **state)
+{
+	static const char range[] = "this state is never true: no reading goes so far; a ratio is at most 100 %, a level at most 7";
+	char line[400];
+
+	(void)state;
+	snprintf(line, sizeof(line), "f:4:9: warning: %s", range);
+	warns(POLICY("dev.mtt_miss > 100%", "job.level = 1", "  undo: {when: dev.mtt_miss < 50%}\n"), line);
+	warns(POLICY("uar.coactive > 100%", "job.level = 1", "  undo: {when: uar.coactive < 50%}\n"), line);
+	warns(POLICY("job.level > 7", "job.max_qps = 9", "  undo: {when: job.level < 2}\n"), line);
+	snprintf(line, sizeof(line), "f:6:13: warning: %s", range);
+	warns(POLICY("port.util > 80%", "job.level = 1", "  fallback: dev.mtt_miss > 100%\n" UNDO), line);
+	/* There may be more of a port than the file says, and as many QPs as anybody likes. */
+	assert_true(load(POLICY("port.util > 99%", "job.level = 1", UNDO)));
+	assert_int_equal(rep.warnings, 0);
+	config_free(&cfg);
+	assert_true(load(POLICY("job.qps > 1000000", "job.level = 1", "  undo: {when: job.qps < 4}\n")));
+	assert_int_equal(rep.warnings, 0);
+	config_free(&cfg);
+	assert_true(load(POLICY("uar.coactive >= 100%", "job.level = 1", "  undo: {when: uar.coactive < 50%}\n")));
+	assert_int_equal(rep.warnings, 0);
+	config_free(&cfg);
+	/* Between two counts that follow one another there is none. */
+	says(POLICY("job.qps > 4 and job.qps < 5", "job.level = 1", UNDO), "f:4:9: this state is never true: its clauses contradict each other");
+	assert_true(load(POLICY("job.qps > 4 and job.qps < 6", "job.level = 1", "  undo: {when: job.qps < 4}\n")));
+	config_free(&cfg);
+
+	warns(POLICY("port.util > 80%", "job.weight += 1", "  ceiling: 1\n" UNDO),
+	      "f:6:12: warning: the policy never changes anything: job.weight begins there");
+	warns(JOB "policies:\n- {name: p, for: job of class throughput or balanced, when: port.util > 80%, do: job.level = 1, undo: {when: port.util < 60%}}\n",
+	      "f:4:3: warning: policy 'p' is for 'job of class throughput or balanced', and no job of this file is; it waits for one that is set by hand, as by 'swiftrdma job set'");
+	assert_true(load(JOB "policies:\n- {name: p, for: job of class throughput or latency, when: port.util > 80%, do: job.level = 1, undo: {when: port.util < 60%}}\n"));
+	assert_int_equal(rep.warnings, 0);
 	config_free(&cfg);
 }
 
@@ -600,6 +657,7 @@ int main(void)
 		cmocka_unit_test(test_whole_file),
 		cmocka_unit_test(test_shipped),
 		cmocka_unit_test(test_yaml),
+		cmocka_unit_test(test_empty),
 		cmocka_unit_test(test_keys),
 		cmocka_unit_test(test_agent),
 		cmocka_unit_test(test_levels_needed),
@@ -610,6 +668,7 @@ int main(void)
 		cmocka_unit_test(test_room),
 		cmocka_unit_test(test_actions),
 		cmocka_unit_test(test_warnings),
+		cmocka_unit_test(test_never),
 		cmocka_unit_test(test_caret),
 		cmocka_unit_test(test_bindings),
 		cmocka_unit_test(test_undo),

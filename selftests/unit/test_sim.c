@@ -262,12 +262,24 @@ static void says(const char *text, const char *want)
 		fail_msg("\n said: %s\nought: %s", line, want);
 }
 
+/* And it is the only one: one mistake is not told twice. */
+static void says_once(const char *text, const char *want)
+{
+	struct report r;
+
+	says(text, want);
+	report_init(&r, "s");
+	assert_false(scenario_load_text(&sc, text, strlen(text), &r));
+	assert_int_equal(r.total, 1);
+}
+
 static void test_mistakes(void **state)
 {
 	(void)state;
+	says("# nothing\n", "s: the file is empty; a scenario has 'name:', 'nic:' and 'jobs:'");
+	says_once("name: a\nnic: {preset: cx9}\njobs: [{name: k, class: latency, size: 64}]\n",
+		  "s:2:15: 'cx9' is no preset; there are off, cx5 and cx6");
 	says("name: a\n", "s:1:1: a scenario lacks 'nic:'; for instance 'nic: {preset: cx5}'");
-	says("name: a\nnic: {preset: cx9}\njobs: [{name: k, class: latency, size: 64}]\n",
-	     "s:2:15: 'cx9' is no preset; there are off, cx5 and cx6");
 	says("name: a\nnic: {preset: cx5, control_time: 5ms}\njobs: [{name: k, class: latency, size: 64}]\n",
 	     "s:2:34: control_time 5ms is out of range; it is 1 ns to 4 ms");
 	says("name: a\nnic: {preset: 'off'}\njobs: [{name: k, class: latency, size: 64}]\n",
@@ -283,6 +295,13 @@ static void test_mistakes(void **state)
 	     "s:3:52: no job 'l' before this one to share QPs with");
 	says("name: a\nnic: {preset: cx5}\ntime: 1ms\nwarmup: 2ms\njobs: [{name: k, class: latency, size: 64}]\n",
 	     "s:1:1: nothing is measured: 'warmup' takes all of 'time'");
+	/* All jobs share what there is. */
+	says_once("name: a\nnic: {preset: cx5}\njobs:\n- {name: k, class: latency, size: 64, threads: 4096}\n- {name: l, class: latency, size: 64, threads: 4096}\n- {name: m, class: latency, size: 64}\n",
+		  "s:5:3: 8192 threads up to here; all jobs together have at most 4096: give some of them fewer 'threads:'");
+	says_once("name: a\nnic: {preset: cx5}\njobs:\n- {name: k, class: latency, size: 64, qps: 60000}\n- {name: l, class: latency, size: 64, qps: 60000}\n",
+		  "s:5:3: 120000 queue pairs up to here; all jobs together have at most 65536: give some of them fewer 'qps:', or 'shares:'");
+	says_once("name: a\nnic: {preset: cx5}\njobs:\n- {name: k, class: latency, size: 64}\n- {name: l, class: latency, size: 64, shares: k}\n- {name: m, class: latency, size: 64, shares: l}\n",
+		  "s:6:47: job 'l' has no QPs of its own; share those of 'k', which it shares");
 }
 
 static void judged(const char *job)

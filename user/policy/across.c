@@ -66,6 +66,23 @@ static void check_job(const struct config *cfg, size_t n, struct report *r)
 		  p->name, p->job, near);
 }
 
+/* Nobody it is for is in the file: others may be set by hand, but that is rare. */
+static void check_class(const struct config *cfg, size_t n, struct report *r)
+{
+	const struct policy *p = &cfg->policies.v[n];
+	const struct config_policy *at = &cfg->texts[n];
+	size_t k;
+
+	if (!p->classes || !cfg->n_jobs)
+		return;
+	for (k = 0; k < cfg->n_jobs; k++)
+		if (policy_applies(p, cfg->jobs[k].name, cfg->jobs[k].class))
+			return;
+	report_warn(r, at->line, at->col,
+		    "policy '%s' is for '%s', and no job of this file is; it waits for one that is set by hand, as by 'swiftrdma job set'",
+		    p->name, at->who);
+}
+
 /* Could both be for one job? */
 static bool meet(const struct policy *a, const struct policy *b)
 {
@@ -142,6 +159,7 @@ void check_config(struct config *cfg, struct report *r)
 	for (i = 0; i < cfg->policies.n; i++) {
 		check_base(cfg, i, r);
 		check_job(cfg, i, r);
+		check_class(cfg, i, r);
 		check_pulls(cfg, i, r);
 	}
 	sort_ranks(cfg);

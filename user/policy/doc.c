@@ -346,11 +346,10 @@ bool doc_parse(struct doc *doc, const char *text, size_t len, struct report *r)
 				     len);
 	ok = read_all(&rd, text, len);
 	yaml_parser_delete(&rd.parser);
-	if (ok && !doc->root) {
-		report_at(r, 0, 0,
-			  "the file is empty; it should have sections 'jobs:' and 'policies:'");
-		ok = false;
-	}
+	/* "---" alone, and comments, are an empty value to YAML. */
+	if (ok && doc->root && doc->root->kind == NODE_SCALAR &&
+	    doc->root->plain && !doc->root->len)
+		doc->root = NULL;
 	if (!ok)
 		doc_free(doc);
 	return ok;

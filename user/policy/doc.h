@@ -38,7 +38,7 @@ struct node {
 };
 
 struct doc {
-	struct node *root;
+	struct node *root;		/* NULL: there is nothing in the file */
 	struct doc_block *blocks;
 };
 

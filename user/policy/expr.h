@@ -108,5 +108,7 @@ bool states_overlap(const struct prog *p, const struct cond *a,
 		    const struct cond *b, bool *touch, bool *sure);
 /* Can it be true at all? */
 bool state_possible(const struct prog *p, const struct cond *c);
+/* And for readings that there can be: ratios up to 100 %, levels up to 7? */
+bool state_in_range(const struct prog *p, const struct cond *c);
 
 #endif /* SRDMA_POLICY_EXPR_H */

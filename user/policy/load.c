@@ -214,6 +214,7 @@ static void load_derived(struct config *cfg, const struct node *order,
 			 struct report *r)
 {
 	const struct config_job *raised = derive_raises(cfg);
+	const struct node *list;
 	struct report inner;
 	struct doc doc;
 	char *text;
@@ -234,7 +235,13 @@ static void load_derived(struct config *cfg, const struct node *order,
 	inner.text_len = strlen(text);
 	cfg->derived = true;
 	if (doc_parse(&doc, text, strlen(text), &inner)) {
-		load_policies(cfg, node_get(doc.root, "policies"), &inner);
+		list = node_get(doc.root, "policies");
+		if (list->n > POLICY_SET_MAX)
+			report_node(r, order, 0,
+				    "order: %zu policies follow from it, for %zu jobs, and %d are possible; make one job of those that are alike (its 'match:' takes several rules, and a cgroup wildcards), or write 'policies:' for classes of jobs, as in 'for: job of class latency'",
+				    list->n, cfg->n_jobs, POLICY_SET_MAX);
+		else
+			load_policies(cfg, list, &inner);
 		doc_free(&doc);
 	}
 	if (inner.total)
@@ -317,7 +324,9 @@ bool config_load_text_for(struct config *cfg, const struct caps *caps,
 	r->text = text;
 	r->text_len = len;
 	if (doc_parse(&doc, text, len, r)) {
-		load_root(cfg, doc.root, r);
+		/* Nobody's jobs, nothing to do: so be it. */
+		if (doc.root)
+			load_root(cfg, doc.root, r);
 		doc_free(&doc);
 	}
 	r->text = NULL;

@@ -181,6 +181,11 @@ static void load_bounds(struct reading *rd, const struct node *n)
 				    node_get(n, "ceiling") :
 				    node_get(n, "floor"), 0,
 				    "the ceiling is below the floor; swap them");
+		else if (st->op == STEP_ADD && !st->expr.n &&
+			 st->knob == SWIFTRDMA_KNOB_WEIGHT && st->ceiling <= 1)
+			warn_node(rd->r, node_get(n, "ceiling"), 0,
+				  "the policy never changes anything: %s begins there",
+				  vocab_knob(st->knob)->name);
 		else if (st->op == STEP_SET && !st->expr.n &&
 			 (st->n < st->floor || st->n > st->ceiling))
 			report_node(rd->r, node_get(n, "do"), 0,
@@ -396,24 +401,33 @@ static bool load_do(struct reading *rd, const struct node *v)
 	return true;
 }
 
-static void load_states(struct reading *rd, const struct node *n)
+static void check_possible(struct reading *rd, const struct node *v,
+			   const struct cond *c)
 {
 	const struct prog *prog = &rd->cfg->policies.prog;
+
+	if (!state_possible(prog, c))
+		report_node(rd->r, v, 0,
+			    "this state is never true: its clauses contradict each other");
+	else if (!state_in_range(prog, c))
+		warn_node(rd->r, v, 0,
+			  "this state is never true: no reading goes so far; a ratio is at most 100 %%, a level at most %d",
+			  SWIFTRDMA_LEVEL_MAX);
+}
+
+static void load_states(struct reading *rd, const struct node *n)
+{
 	struct policy *p = rd->p;
 	const struct node *v;
 
 	v = need(rd->r, n, "when", "a policy",
 		 "when: port.util > 80% and job.qps > 0");
-	if (v && get_state(rd, v, "when", &p->when, NULL, &rd->text->when) &&
-	    !state_possible(prog, &p->when))
-		report_node(rd->r, v, 0,
-			    "this state is never true: its clauses contradict each other");
+	if (v && get_state(rd, v, "when", &p->when, NULL, &rd->text->when))
+		check_possible(rd, v, &p->when);
 	v = node_get(n, "fallback");
 	if (v && get_state(rd, v, "fallback", &p->fallback, NULL,
-			   &rd->text->fallback) &&
-	    !state_possible(prog, &p->fallback))
-		report_node(rd->r, v, 0,
-			    "this state is never true: its clauses contradict each other");
+			   &rd->text->fallback))
+		check_possible(rd, v, &p->fallback);
 }
 
 static void load_policy(struct reading *rd, const struct node *n)
@@ -474,7 +488,8 @@ void load_policies(struct config *cfg, const struct node *n, struct report *r)
 	if (!check_list(r, n, "policies"))
 		return;
 	if (n->n > POLICY_SET_MAX) {
-		report_node(r, n, -1, "%zu policies; at most %d are possible",
+		report_node(r, n, -1,
+			    "%zu policies; at most %d are possible: one 'for: job of class latency' does for all jobs of that class",
 			    n->n, POLICY_SET_MAX);
 		return;
 	}

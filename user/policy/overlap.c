@@ -37,14 +37,26 @@ enum left {
 	LEFT_NONE,
 };
 
-/* What both terms together leave of one signal's values. */
+/* The greatest reading that there can be. */
+static double highest(enum signal_id sig)
+{
+	if (sig == SIG_QP_LEVEL || sig == SIG_JOB_LEVEL)
+		return SWIFTRDMA_LEVEL_MAX;
+	/* A port may be faster than the file says. */
+	if (vocab_signals[sig].unit == UNIT_RATIO && sig != SIG_PORT_UTIL)
+		return 1;
+	return DBL_MAX;
+}
+
+/* What both terms together leave of one signal's values, up to the @highest. */
 static enum left signal_left(const struct prog *p, const struct prog_term *a,
-			     const struct prog_term *b, enum signal_id sig)
+			     const struct prog_term *b, enum signal_id sig,
+			     double highest)
 {
 	const struct vocab_signal *vs = &vocab_signals[sig];
 	uint64_t need = a->need[vs->obj] | (b ? b->need[vs->obj] : 0);
 	/* No signal is negative. */
-	struct interval in = { 0, DBL_MAX, false, false };
+	struct interval in = { 0, highest, false, false };
 	bool not = false;
 	uint32_t i;
 
@@ -55,6 +67,10 @@ static enum left signal_left(const struct prog *p, const struct prog_term *a,
 			narrow(&in, at->cmp, at->value);
 	}
 	if (in.lo > in.hi)
+		return LEFT_NONE;
+	/* Between two counts that follow one another there is none. */
+	if (vs->unit == UNIT_COUNT && in.lo_open && in.hi_open &&
+	    in.hi - in.lo <= 1)
 		return LEFT_NONE;
 	if (in.lo < in.hi)
 		return LEFT_SOME;
@@ -72,15 +88,15 @@ static enum left signal_left(const struct prog *p, const struct prog_term *a,
 	return not ? LEFT_NONE : LEFT_SOME;
 }
 
-
 static enum left terms_left(const struct prog *p, const struct prog_term *a,
-			    const struct prog_term *b)
+			    const struct prog_term *b, bool in_range)
 {
 	enum left least = LEFT_SOME, l;
 	unsigned int sig;
 
 	for (sig = 0; sig < SIGNALS; sig++) {
-		l = signal_left(p, a, b, sig);
+		l = signal_left(p, a, b, sig,
+				in_range ? highest(sig) : DBL_MAX);
 		if (l == LEFT_NONE)
 			return l;
 		if (l == LEFT_TOUCH)
@@ -112,7 +128,7 @@ bool states_overlap(const struct prog *p, const struct cond *a,
 		for (k = 0; k < b->terms.n; k++) {
 			const struct prog_term *x = &p->terms[a->terms.first + i];
 			const struct prog_term *y = &p->terms[b->terms.first + k];
-			enum left l = terms_left(p, x, y);
+			enum left l = terms_left(p, x, y, false);
 
 			if (l == LEFT_NONE)
 				continue;
@@ -125,13 +141,23 @@ bool states_overlap(const struct prog *p, const struct cond *a,
 	return overlap;
 }
 
-bool state_possible(const struct prog *p, const struct cond *c)
+static bool some_left(const struct prog *p, const struct cond *c, bool in_range)
 {
 	unsigned int i;
 
 	for (i = 0; i < c->terms.n; i++)
-		if (terms_left(p, &p->terms[c->terms.first + i], NULL) ==
-		    LEFT_SOME)
+		if (terms_left(p, &p->terms[c->terms.first + i], NULL,
+			       in_range) == LEFT_SOME)
 			return true;
 	return false;
+}
+
+bool state_possible(const struct prog *p, const struct cond *c)
+{
+	return some_left(p, c, false);
+}
+
+bool state_in_range(const struct prog *p, const struct cond *c)
+{
+	return some_left(p, c, true);
 }

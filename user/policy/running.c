@@ -85,7 +85,10 @@ bool running_read(struct running *r, const char *text, size_t len)
 	report_init(&rep, RUNNING_FILE);
 	if (!doc_parse(&doc, text, len, &rep))
 		return false;
-	read_root(r, doc.root, &rep);
+	if (doc.root)
+		read_root(r, doc.root, &rep);
+	else
+		report_at(&rep, 0, 0, "empty");
 	doc_free(&doc);
 	if (!rep.total)
 		return true;

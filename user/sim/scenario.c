@@ -37,7 +37,8 @@ static bool get_rate(struct report *r, const struct node *map, const char *key,
 	return !n || get_value(r, n, key, unit, min, 1e13, v);
 }
 
-static void load_nic(struct scenario *sc, const struct node *n,
+/* False: what the NIC takes its time for is not known. */
+static bool load_nic(struct scenario *sc, const struct node *n,
 		     struct report *r)
 {
 	static const char *const keys[] = {
@@ -51,16 +52,16 @@ static void load_nic(struct scenario *sc, const struct node *n,
 	int preset;
 
 	if (!check_map(r, n, "nic", keys))
-		return;
+		return false;
 	v = need(r, n, "preset", "nic", "preset: cx6");
 	if (!v || !get_text(r, v, "preset", &s))
-		return;
+		return false;
 	preset = model_preset_named(s);
 	if (preset < 0) {
 		report_node(r, v, 0,
 			    "'%.20s' is no preset; there are off, cx5 and cx6",
 			    s);
-		return;
+		return false;
 	}
 	model_preset((enum model_preset)preset, &sc->nic);
 	model_preset_host((enum model_preset)preset, &sc->host);
@@ -71,6 +72,7 @@ static void load_nic(struct scenario *sc, const struct node *n,
 	v = node_get(n, "control_time");
 	if (v && get_time(r, v, "control_time", 1, CONTROL_MAX, &ns))
 		sc->nic.ctrl_ps = (uint32_t)(ns * 1000);
+	return true;
 }
 
 static void load_arrival(struct sim_job *j, const struct node *n,
@@ -94,7 +96,31 @@ static void load_arrival(struct sim_job *j, const struct node *n,
 		    s);
 }
 
-static void load_job(struct scenario *sc, const struct node *n,
+/* All jobs together have no more than the simulator has room for. */
+static void check_room(const struct scenario *sc, const struct node *n,
+		       struct report *r)
+{
+	const struct sim_job *last = &sc->jobs[sc->n_jobs - 1];
+	uint32_t threads = 0, qps = 0, i;
+
+	for (i = 0; i < sc->n_jobs; i++) {
+		threads += sc->jobs[i].threads;
+		qps += sc->jobs[i].shares[0] ? 0 : sc->jobs[i].qps;
+	}
+	/* At the job that is too much, not at each after it. */
+	if (threads > SIM_THREADS && threads - last->threads <= SIM_THREADS)
+		report_node(r, n, -1,
+			    "%u threads up to here; all jobs together have at most %u: give some of them fewer 'threads:'",
+			    threads, SIM_THREADS);
+	if (last->shares[0])
+		return;
+	if (qps > SIM_QPS && qps - last->qps <= SIM_QPS)
+		report_node(r, n, -1,
+			    "%u queue pairs up to here; all jobs together have at most %u: give some of them fewer 'qps:', or 'shares:'",
+			    qps, SIM_QPS);
+}
+
+static void load_job(struct scenario *sc, const struct node *n, bool has_nic,
 		     struct report *r)
 {
 	static const char *const keys[] = {
@@ -142,7 +168,7 @@ static void load_job(struct scenario *sc, const struct node *n,
 	v = node_get(n, "arrival");
 	if (v)
 		load_arrival(j, v, r);
-	if (j->arrival != SIM_OPEN && !sc->nic.link_bps && !sc->nic.pipe_ps &&
+	if (has_nic && j->arrival != SIM_OPEN && !sc->nic.link_bps && !sc->nic.pipe_ps &&
 	    !sc->host.post_ps)
 		report_node(r, n, -1,
 			    "this NIC takes no time, and a job that posts as soon as it can would not end; it may have 'arrival: open'");
@@ -158,8 +184,13 @@ static void load_job(struct scenario *sc, const struct node *n,
 			report_node(r, v, 0,
 				    "no job '%s' before this one to share QPs with",
 				    j->shares);
+		else if (sc->jobs[i].shares[0])
+			report_node(r, v, 0,
+				    "job '%s' has no QPs of its own; share those of '%s', which it shares",
+				    j->shares, sc->jobs[i].shares);
 	}
 	sc->n_jobs++;
+	check_room(sc, n, r);
 }
 
 static void load_root(struct scenario *sc, const struct node *root,
@@ -170,6 +201,7 @@ static void load_root(struct scenario *sc, const struct node *root,
 		"window", "jobs", NULL
 	};
 	const struct node *v, *e;
+	bool has_nic;
 
 	if (!check_map(r, root, "a scenario", keys))
 		return;
@@ -180,8 +212,7 @@ static void load_root(struct scenario *sc, const struct node *root,
 	if (v)
 		get_string(r, v, "claim", sc->claim, sizeof(sc->claim));
 	v = need(r, root, "nic", "a scenario", "nic: {preset: cx5}");
-	if (v)
-		load_nic(sc, v, r);
+	has_nic = v && load_nic(sc, v, r);
 	get_u32(r, root, "seed", 1, UINT32_MAX - 1, &sc->seed);
 	get_u32(r, root, "window", 1, 4096, &sc->window);
 	get_ns(r, root, "time", 1000, &sc->time);
@@ -202,7 +233,7 @@ static void load_root(struct scenario *sc, const struct node *root,
 		return;
 	}
 	for (e = v->first; e; e = e->next)
-		load_job(sc, e, r);
+		load_job(sc, e, has_nic, r);
 }
 
 bool scenario_load_text(struct scenario *sc, const char *text, size_t len,
@@ -218,7 +249,11 @@ bool scenario_load_text(struct scenario *sc, const char *text, size_t len,
 	r->text = text;
 	r->text_len = len;
 	if (doc_parse(&doc, text, len, r)) {
-		load_root(sc, doc.root, r);
+		if (doc.root)
+			load_root(sc, doc.root, r);
+		else
+			report_at(r, 0, 0,
+				  "the file is empty; a scenario has 'name:', 'nic:' and 'jobs:'");
 		doc_free(&doc);
 	}
 	r->text = NULL;
