@@ -18,7 +18,7 @@ for file in user/policies/*.yaml user/sim/*.yaml selftests/bench/demo.yaml; do
 	out=$(swiftrdma policy check "$file" on anywhere 2>&1)
 	[ -z "$(grep -E 'warning|idle' <<<"$out")" ]
 	point $? "... and all of it can run on a device that has it all"
-	like "... whose work is bounded" "$out" 'work of a tick, at most: .* for each job'
+	like "... whose work is bounded" "$out" 'work of a tick, at most, .*: .* us for each job; with 10,000 QPs of 100 jobs'
 done
 
 # What each claims is held as a bound: policies and scenarios have namesakes, so a
@@ -71,6 +71,17 @@ out=$(swiftrdma policy explain $file kv)
 point $? "what will happen to a job is explained"
 like "... why" "$out" 'port-kv, because kv has p99 <= 50 us and goes before web'
 like "... with the thresholds" "$out" 'criteria: port_busy = 80 %'
+is "... wherever it is asked for" "$(swiftrdma policy explain $file kv on anywhere)" \
+	"$(swiftrdma policy explain $file on anywhere job kv)"
+like "... without what cannot run" "$(swiftrdma policy explain $file kv on anywhere)" '^judged for a device that measures and enforces everything$'
+like "this machine is asked, or one assumed" "$(swiftrdma policy check $file)" \
+	"^judged for (a ConnectX with swiftrdma_mlx5.ko, which is assumed, for this machine has no|this machine's )"
+is "an explanation in JSON, by a bundle of options" \
+	"$(swiftrdma -jp policy explain $file kv on anywhere | jq -c '[.[] | [.job, .slo_p99_ns, (.policies | map(.policy) | index("port-kv"))]]')" \
+	'[["kv",50000,0]]'
+is "what is derived, in JSON" \
+	"$(swiftrdma -j policy compile $file | jq -c '.[0] | [.policy, .undo_when, .because]')" \
+	'["port-kv","port.util < port_calm","kv has p99 <= 50 us and goes before web"]'
 like "... and of no other job" "$(grep -c '^[a-z].*:.*in the order' <<<"$out")" '^1$'
 
 sed 's/port.util > 80%/port.utl > 80%/' user/policies/port.yaml >"$dir/bad.yaml"

@@ -169,6 +169,10 @@ look policy
 finds "a policy that asks what rxe does not tell" warning capable cache 'on no device'
 like "... with the command that says more" "$(of capable cache .mend)" \
 	"^swiftrdma policy check $file on rxe[01]$"
+out=$(swiftrdma policy check "$file" 2>/dev/null)
+like "policy check asks this machine, and says so" "$out" \
+	"^judged for this machine's rxe0, rxe1; the agent \(pid $agent\) runs $file$"
+like "... that does not tell what the file asks" "$out" '^cache .* idle +nothing measures dev.mtt_miss here \(swiftrdma_mlx5.ko does,'
 kill $agent
 wait $agent 2>/dev/null
 swiftrdma-agent --dry-run --config "$file" >"$fleet_dir/agent" 2>&1 & agent=$!

@@ -482,11 +482,11 @@ static void test_warnings(void **state)
 {
 	(void)state;
 	warns(POLICY("job.p99 > 50us", "job.level = 1", "  undo: {when: job.p99 < 40us}\n"),
-	      "f:4:9: warning: nothing measures job.p99 here, and no 'fallback:' does without it: policy 'p' stays idle");
+	      "f:4:9: warning: nothing measures job.p99 here (libswiftrdma would, in the process), and no 'fallback:' does without it: policy 'p' stays idle");
 	warns(POLICY("port.util > 80%", "job.credits = 8", UNDO),
 	      "f:5:7: warning: nobody enforces job.credits here (libswiftrdma would): policy 'p' stays idle");
 	warns(POLICY("port.util > 80%", "job.level = 1", "  undo: {when: job.p99 < 5us and port.util < 60%}\n"),
-	      "f:6:16: warning: nothing measures job.p99 here, and no 'fallback:' does without it: policy 'p' stays idle");
+	      "f:6:16: warning: nothing measures job.p99 here (libswiftrdma would, in the process), and no 'fallback:' does without it: policy 'p' stays idle");
 	warns(POLICY("port.util rising", "job.level = 1", "  undo: {when: job.qps < 5}\n"),
 	      "f:6:16: warning: undo's state may be true at the same time as the policy's, which then goes first; exclude it, or give undo a 'hold: 1s'");
 	warns(POLICY("port.util > 80%", "job.level += 1", UNDO)

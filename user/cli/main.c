@@ -50,6 +50,26 @@ static int set_color(struct cli *cli, const char *when)
 	return args_bad("--color: '%s' is not auto, always or never", when);
 }
 
+static int option(struct cli *cli, struct args *args, const char *word);
+
+/* "-jp": options of one letter that take no value. */
+static bool is_bundle(const char *word)
+{
+	return word[1] != '-' && strlen(word) > 2 && strspn(word + 1, "jpd") == strlen(word + 1);
+}
+
+static int bundle(struct cli *cli, struct args *args, const char *word)
+{
+	int status = -1;
+
+	while (*++word && status < 0) {
+		const char one[] = { '-', *word, '\0' };
+
+		status = option(cli, args, one);
+	}
+	return status;
+}
+
 /* -1: go on; else an exit status. */
 static int option(struct cli *cli, struct args *args, const char *word)
 {
@@ -58,6 +78,8 @@ static int option(struct cli *cli, struct args *args, const char *word)
 	size_t n;
 	int k;
 
+	if (is_bundle(word))
+		return bundle(cli, args, word);
 	s = word + 1 + (word[1] == '-');
 	value = strchr(s, '=');
 	n = value ? (size_t)(value - s) : strlen(s);

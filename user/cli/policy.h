@@ -8,12 +8,52 @@
 
 struct cli;
 
-/* FILE [ on { here | anywhere | DEV } ] */
-int policy_file(struct cli *cli, struct args *args, const char **file,
-		struct caps *caps);
+/**
+ * struct policy_where - what a file is judged for
+ * @file: the file
+ * @snap: the devices that were asked; NULL: none, @caps is an assumption
+ * @only: the one of them that was named; NULL: all
+ * @caps: what the devices have together
+ * @text: what was asked, or is assumed, in words
+ */
+struct policy_where {
+	const char *file;
+	const struct snapshot *snap;
+	const struct snap_dev *only;
+	struct caps caps;
+	char text[480];
+};
+
+/**
+ * policy_where - FILE [ on { here | anywhere | DEV } ] and, in any order, [ JOB ]
+ * @cli: the command
+ * @args: its words, to the end
+ * @w: out, valid until the next reading
+ * @job: out, NULL if none is named; NULL: none may be
+ *
+ * CLI_OK or, said, an exit status.
+ */
+int policy_where(struct cli *cli, struct args *args, struct policy_where *w, const char **job);
+
+#define POLICY_NOTE	256
+
+/**
+ * policy_judge - load a file as each of the devices would run it
+ * @cfg: out
+ * @w: the file, and for what
+ * @say_warnings: to stderr, as mistakes in any case
+ * @notes: out, per policy on which devices it does not run, though on others; for free().
+ *	NULL: not wanted
+ */
+int policy_judge(struct config *cfg, const struct policy_where *w, bool say_warnings,
+		 char (**notes)[POLICY_NOTE]);
 /* What is wrong goes to stderr. */
 int policy_load(struct config *cfg, const char *file, const struct caps *caps,
 		bool say_warnings);
+
+/* policy_explain.c: compile and explain */
+int policy_compile(struct cli *cli, struct args *args);
+int policy_explain(struct cli *cli, struct args *args);
 
 /* policy_sim.c */
 int policy_simulate(struct cli *cli, struct args *args);

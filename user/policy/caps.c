@@ -26,6 +26,31 @@ static const struct {
 	{ SNAP_MTTS, SIG(DEV_MTTS) | SIG(JOB_MTTS) },
 };
 
+/* Figures of mlx5's that the module gets by its provider. */
+#define OF_MLX5	(SIG(UAR_DOORBELL_RATE) | SIG(QP_DOORBELL_RATE) | SIG(JOB_DOORBELL_RATE) | \
+		 SIG(UAR_WR_RATE) | SIG(QP_WR_RATE) | SIG(JOB_WR_RATE) | SIG(DEV_ACTIVE_QPS) | \
+		 SIG(UAR_ACTIVE_QPS) | SIG(UAR_COACTIVE) | SIG(DEV_MTTS) | SIG(JOB_MTTS))
+
+const char *caps_teller(enum signal_id sig)
+{
+	if (sig == SIG_DEV_QPC_MISS)
+		return "no device counts it";
+	if (!vocab_signals[sig].measured)
+		return "libswiftrdma would, in the process";
+	if (OF_MLX5 & 1ULL << sig)
+		return "swiftrdma_mlx5.ko does, for a ConnectX";
+	if (vocab_signals[sig].obj == OBJ_PORT)
+		return "the device's driver counts no bytes";
+	return "swiftrdma_mlx5.ko does, for a ConnectX whose firmware counts it";
+}
+
+const char *caps_enforcer(unsigned int knob)
+{
+	const char *who = vocab_knob(knob)->enforcer;
+
+	return who ? who : "swiftrdma_mlx5.ko, for a ConnectX with QoS for QPs,";
+}
+
 static bool ports_have(const struct snapshot *snap, uint32_t dev,
 		       uint64_t field)
 {

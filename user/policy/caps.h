@@ -22,6 +22,10 @@ struct caps caps_all(void);
 enum signal_id caps_lacks(const struct caps *caps, const struct prog *p,
 			  const struct cond *c);
 
+/* Of what it lacks: who would measure this, or turn that, on which machine. */
+const char *caps_teller(enum signal_id sig);
+const char *caps_enforcer(unsigned int knob);
+
 /* Bit per signal that it looks at. */
 uint64_t caps_reads(const struct prog *p, const struct cond *c);
 

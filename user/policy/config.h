@@ -86,7 +86,8 @@ bool config_load_text(struct config *cfg, const char *text, size_t len,
 /* The same for another system than this one. */
 bool config_load_text_for(struct config *cfg, const struct caps *caps,
 			  const char *text, size_t len, struct report *r);
-/* @path "-" is standard input. */
+/* @path "-" is standard input, here and below. NULL: @r says why; else for free(). */
+char *config_read(const char *path, size_t *len, struct report *r);
 bool config_load_file(struct config *cfg, const char *path, struct report *r);
 bool config_load_file_for(struct config *cfg, const struct caps *caps,
 			  const char *path, struct report *r);

@@ -353,36 +353,40 @@ bool config_load_file(struct config *cfg, const char *path, struct report *r)
 	return config_load_file_for(cfg, &caps, path, r);
 }
 
-bool config_load_file_for(struct config *cfg, const struct caps *caps,
-			  const char *path, struct report *r)
+char *config_read(const char *path, size_t *len, struct report *r)
 {
-	bool std = !strcmp(path, "-"), ok;
-	size_t cap = DOC_BYTES_MAX + 1, len;
+	bool std = !strcmp(path, "-");
+	size_t cap = DOC_BYTES_MAX + 1;
 	FILE *f = std ? stdin : fopen(path, "re");
-	char *text;
+	char *text = f ? malloc(cap) : NULL;
 
-	memset(cfg, 0, sizeof(*cfg));
 	if (!f) {
 		report_at(r, 0, 0, "%s", strerror(errno));
-		return false;
+		return NULL;
 	}
-	text = malloc(cap);
-	if (!text) {
+	if (!text)
 		report_at(r, 0, 0, "out of memory");
-		if (!std)
-			fclose(f);
-		return false;
-	}
 	errno = 0;
-	len = fread(text, 1, cap, f);
-	if (ferror(f)) {
+	*len = text ? fread(text, 1, cap, f) : 0;
+	if (text && ferror(f)) {
 		report_at(r, 0, 0, "%s", strerror(errno ? errno : EIO));
-		ok = false;
-	} else {
-		ok = config_load_text_for(cfg, caps, text, len, r);
+		free(text);
+		text = NULL;
 	}
 	if (!std)
 		fclose(f);
+	return text;
+}
+
+bool config_load_file_for(struct config *cfg, const struct caps *caps,
+			  const char *path, struct report *r)
+{
+	size_t len;
+	char *text = config_read(path, &len, r);
+	bool ok;
+
+	memset(cfg, 0, sizeof(*cfg));
+	ok = text && config_load_text_for(cfg, caps, text, len, r);
 	free(text);
 	return ok;
 }

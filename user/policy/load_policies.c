@@ -315,12 +315,12 @@ static void check_caps(struct reading *rd, const struct node *n)
 
 		snprintf(t->off, sizeof(t->off),
 			 "nobody enforces %s here (%s would)", k->name,
-			 k->enforcer ? k->enforcer : "another device");
+			 caps_enforcer(k->knob));
 		at = node_get(n, "do");
 	} else if (sig != SIGNALS) {
 		snprintf(t->off, sizeof(t->off),
-			 "nothing measures %s here, and no 'fallback:' does without it",
-			 vocab_signals[sig].name);
+			 "nothing measures %s here (%s), and no 'fallback:' does without it",
+			 vocab_signals[sig].name, caps_teller(sig));
 	}
 	p->off = t->off[0];
 	if (p->off && at && !rd->cfg->derived)
