@@ -84,6 +84,10 @@ is "root may hear events" "$(nlreq bind)" '0 0 - -'
 like "the command says so: job show" "$("${as_nobody[@]}" swiftrdma job show 2>&1)" CAP_NET_ADMIN
 like "the command says so: action show" "$("${as_nobody[@]}" swiftrdma action show 2>&1)" CAP_NET_ADMIN
 like "the command says so: monitor" "$("${as_nobody[@]}" swiftrdma monitor 2>&1)" CAP_NET_ADMIN
+like "an empty table says that it need not be" \
+	"$(setpriv --reuid 65533 --clear-groups swiftrdma qp show 2>&1 >/dev/null)" "only what your own processes have"
+is "... not to who has some" "$("${as_nobody[@]}" swiftrdma qp show 2>&1 >/dev/null)" ""
+is "... nor to root" "$(swiftrdma qp show pid 1 2>&1 >/dev/null)" ""
 is "the command shows a user own QPs" "$("${as_nobody[@]}" swiftrdma -j qp show | jq length)" 2
 
 all_denied "root with a user's socket" nlreq --socket-of $nobody

@@ -12,6 +12,7 @@
 
 #include "agent/agent.c"
 #include "agent/assume.c"
+#include "agent/hint.c"
 #include "agent/imbalance.c"
 #include "agent/log.c"
 #include "agent/loop.c"
@@ -779,6 +780,56 @@ static void hold(uint64_t value, uint32_t done, uint32_t pending)
 	};
 }
 
+/* A job that nobody is of is named, once, when there was time enough for somebody. */
+static void test_hint(void **state)
+{
+	static const char hint[] = "job kv: its rules have matched no queue pair in a minute";
+	const char *text;
+
+	(void)state;
+	catch_begin(stderr, LOG_INFO, false);
+	tick(0, 0);
+	tick(100, 0);
+	fake.scene.jobs[1].stats[0].qps = 0;
+	tick(30000, 0);
+	assert_null(strstr(catch_end(), hint));
+	catch_begin(stderr, LOG_INFO, false);
+	tick(31000, 0);
+	tick(61000, 0);
+	text = catch_end();
+	says(text, hint);
+	assert_null(strstr(strstr(text, hint) + 1, hint));
+	assert_null(strstr(text, "job bulk: its rules"));
+}
+
+/* What goes wrong each time is said some times, then that it went on. */
+static void test_said_too_often(void **state)
+{
+	const char *text;
+	size_t i, n = 0;
+
+	(void)state;
+	catch_begin(stderr, LOG_INFO, false);
+	for (i = 0; i < 70; i++)
+		log_msg(LOG_ERR, "job %zu is not set", i);
+	for (i = 0; i < 30; i++)
+		log_msg(LOG_INFO, "job %zu is set", i);
+	text = catch_end();
+	says(text, "job 19 is not set\n");
+	assert_null(strstr(text, "job 20 is not set"));
+	says(text, "job 29 is set\n");
+	for (i = 0; i < KINDS; i++)
+		kinds[i].since -= kinds[i].since ? WINDOW_NS : 0;
+	catch_begin(stderr, LOG_INFO, false);
+	for (i = 0; i < 2; i++)
+		log_msg(LOG_ERR, "job %zu is not set", i);
+	text = catch_end();
+	says(text, "... and 50 more like the next one\n");
+	for (; (text = strstr(text, "is not set")); text++)
+		n++;
+	assert_int_equal(n, 2);
+}
+
 /* Results that were lost are those of what the kernel holds. */
 static void test_results_lost(void **state)
 {
@@ -791,7 +842,7 @@ static void test_results_lost(void **state)
 	fake.held[0].error = -EBUSY;
 	text = lose_events();
 	says(text, "some events were lost: so\n");
-	says(text, "result (batch 1/0): job kv: job.level = 1: 2 QPs, 1 done, 1 to be tried again, 0 that cannot change: cannot yet: not in RTS\n");
+	says(text, "result (batch 1/1): job kv: job.level = 1: 2 QPs, 1 done, 1 to be tried again, 0 that cannot change: cannot yet: not in RTS\n");
 	/* Told once, as the kernel does, though one is still pending. */
 	assert_int_equal(agent.n_due, 0);
 	tick(100, 1);
@@ -799,7 +850,7 @@ static void test_results_lost(void **state)
 	fake.n_held = 0;
 	hold(2, 2, 0);
 	text = lose_events();
-	says(text, "result (batch 2/0): job kv: job.level = 2: 2 QPs, 2 done, 0 to");
+	says(text, "result (batch 2/1): job kv: job.level = 2: 2 QPs, 2 done, 0 to");
 	assert_null(strstr(text, "batch 1/"));
 	assert_int_equal(agent.n_due, 0);
 	says(lose_events(), "some events were lost");
@@ -808,7 +859,7 @@ static void test_results_lost(void **state)
 	fake.n_held = 0;
 	hold(3, 2, 0);
 	fake.held[0].lease_id++;
-	says(lose_events(), "result (batch 3/0): job kv: not heard");
+	says(lose_events(), "result (batch 3/1): job kv: not heard");
 }
 
 /* A release leaves nothing but the QPs that it has not reached. */
@@ -829,15 +880,15 @@ static void test_release_lost(void **state)
 		.knob = SWIFTRDMA_KNOB_LEVEL, .has_dev = true, .qpn = 17,
 		.error = -EBUSY,
 	};
-	says(lose_events(), "result (batch 7/0): job kv: job.level released: 2 QPs, 1 done, 1 to be tried again, 0 that cannot change: ");
+	says(lose_events(), "result (batch 7/1): job kv: job.level released: 2 QPs, 1 done, 1 to be tried again, 0 that cannot change: ");
 	assert_int_equal(agent.n_due, 0);
 	fake.n_held = 0;
 	agent_due_add(&agent, 8, 1);
-	says(lose_events(), "result (batch 8/0): job kv: job.level released: 2 QPs, 2 done, 0 to");
+	says(lose_events(), "result (batch 8/1): job kv: job.level released: 2 QPs, 2 done, 0 to");
 	/* Of a limit the kernel says of no QP how far it is. */
 	agent.batch[0].knob = SWIFTRDMA_KNOB_MAX_QPS;
 	agent_due_add(&agent, 9, 1);
-	says(lose_events(), "result (batch 9/0): job kv: job.max_qps released");
+	says(lose_events(), "result (batch 9/1): job kv: job.max_qps released");
 	assert_int_equal(agent.n_due, 0);
 	/* There is room for so many: the oldest go. */
 	for (i = 0; i < 5; i++)
@@ -886,7 +937,7 @@ int main(void)
 		T(test_reads_what_is_looked_at), T(test_many_releases), T(test_stop),
 		T(test_levels_of_the_file), T(test_levels_set_by_hand),
 		T(test_foreign_rules_stay), T(test_results),
-		T(test_results_lost), T(test_release_lost),
+		T(test_hint), T(test_said_too_often), T(test_results_lost), T(test_release_lost),
 		T(test_reading_fails), T(test_once),
 	};
 

@@ -41,7 +41,7 @@ int qp_audit(struct cli *cli, struct args *args)
 }
 
 /* What is left of the list, by QPN. */
-int cli_show(struct cli *cli, const struct rows *rows)
+int cli_show_own(struct cli *cli, const struct rows *rows)
 {
 	size_t len = 0;
 

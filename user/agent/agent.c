@@ -82,8 +82,9 @@ static int connect_module(struct agent *a)
 
 	/* Also what failed to open is to be closed, which away() does. */
 	if (err < 0)
-		return away(a, err == -ENOENT ? "it is not loaded" :
-						strerror(-err));
+		return away(a, err == -ENOENT ?
+				  "it is not loaded ('modprobe swiftrdma'; at each start, a line 'swiftrdma' in /etc/modules-load.d/swiftrdma.conf)" :
+				  strerror(-err));
 	err = disarmed(a);
 	if (err)
 		return err;
@@ -98,6 +99,7 @@ static int connect_module(struct agent *a)
 	a->away_said = false;
 	a->need_sync = true;
 	a->readings = 0;
+	a->hint_from = 0;
 	return 0;
 }
 
@@ -378,6 +380,7 @@ static int evaluate(struct agent *a, const struct snapshot *older,
 	if (!older)
 		return 0;
 	agent_imbalance(a);
+	agent_hint(a);
 	n = policy_eval(&a->cfg.policies, &a->state, &a->sig, newer->time,
 			a->decisions, SWIFTRDMA_BATCH_MAX);
 	if (!n || act(a, n) != -ENODEV)
@@ -543,6 +546,8 @@ void agent_reload(struct agent *a, struct config *cfg)
 	a->cfg = *cfg;
 	memset(cfg, 0, sizeof(*cfg));
 	a->need_sync = true;
+	a->hint_from = 0;
+	a->hinted = false;
 	agent_publish(a);
 	/* Other jobs may have the numbers that those of the old file had. */
 	if (a->opt.dry_run)

@@ -65,6 +65,8 @@ struct agent {
 	struct agent_crowded crowded[AGENT_CROWDED];
 	uint64_t looked;		/* when UARs were, ns */
 	int published;			/* what it runs by, locked; -1: not said */
+	uint64_t hint_from;		/* the first reading under this file, ns; 0: none yet */
+	bool hinted;
 };
 
 /* Takes over @cfg. */
@@ -104,6 +106,9 @@ struct snap_job *agent_find_job(const struct snapshot *snap, const char *name);
 
 /* assume.c: make @snap what it would be if they were. 0: it is; 1; or -ENOMEM. */
 int agent_assume(const struct config *cfg, struct snapshot *snap);
+
+/* hint.c: of jobs that match nothing */
+void agent_hint(struct agent *a);
 
 /* result.c: what became of what was asked for. */
 void agent_due_add(struct agent *a, uint64_t batch, size_t n);

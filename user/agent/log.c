@@ -7,9 +7,33 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 static int max_level = LOG_INFO;
 static bool to_journal, to_json;
+
+/*
+ * What goes wrong at each reading is said ten times a second. Of the warnings and
+ * errors of one kind, which is a format, BURST are said in WINDOW_NS; then how many more
+ * there were.
+ */
+#define KINDS		32
+#define BURST		20
+#define WINDOW_NS	10000000000ULL
+
+static struct kind {
+	const char *fmt;
+	uint64_t since;
+	unsigned int said, left_out;
+} kinds[KINDS];
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
 
 /* systemd names the journal's socket; stderr may have been redirected since. */
 static bool stderr_is_journal(void)
@@ -49,20 +73,63 @@ int log_level(const char *name)
 	return -1;
 }
 
+static void put(int level, const char *line)
+{
+	if (to_journal)
+		fprintf(stderr, "<%d>%s\n", level, line);
+	else
+		fprintf(stderr, "swiftrdma-agent: %s\n", line);
+}
+
+/* Its place; where none is free, that of the kind that was said least lately. */
+static struct kind *kind_of(const char *fmt)
+{
+	struct kind *k = &kinds[0];
+	size_t i;
+
+	for (i = 0; i < KINDS; i++) {
+		if (kinds[i].fmt == fmt)
+			return &kinds[i];
+		if (kinds[i].since < k->since)
+			k = &kinds[i];
+	}
+	*k = (struct kind){ .fmt = fmt };
+	return k;
+}
+
+static bool too_often(int level, const char *fmt)
+{
+	struct kind *k = kind_of(fmt);
+	uint64_t now = now_ns();
+	char line[64];
+
+	if (!k->since || now - k->since >= WINDOW_NS) {
+		if (k->left_out) {
+			snprintf(line, sizeof(line), "... and %u more like the next one",
+				 k->left_out);
+			put(level, line);
+		}
+		*k = (struct kind){ .fmt = fmt, .since = now };
+	}
+	if (k->said < BURST) {
+		k->said++;
+		return false;
+	}
+	k->left_out++;
+	return true;
+}
+
 void log_msg(int level, const char *fmt, ...)
 {
 	char line[1024];
 	va_list ap;
 
-	if (level > max_level)
+	if (level > max_level || (level <= LOG_WARNING && too_often(level, fmt)))
 		return;
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
-	if (to_journal)
-		fprintf(stderr, "<%d>%s\n", level, line);
-	else
-		fprintf(stderr, "swiftrdma-agent: %s\n", line);
+	put(level, line);
 }
 
 static void json_string(const char *key, const char *s)
@@ -215,7 +282,7 @@ void log_result(const struct snap_action *a, uint64_t batch, uint32_t index)
 	const char *why = a->knob == SWIFTRDMA_KNOB_LEVEL ?
 			  vocab_class_error(a->error) : NULL;
 	char value[32] = "released", later[40] = "", unknown[48] = "";
-	char refused[64];
+	char refused[64], line[1024];
 
 	if (!why && a->error)
 		why = strerror(-a->error);
@@ -233,11 +300,14 @@ void log_result(const struct snap_action *a, uint64_t batch, uint32_t index)
 			 "the device refuses it, syndrome 0x%08x", a->syndrome);
 		why = refused;
 	}
-	log_msg(a->error ? LOG_WARNING : LOG_INFO,
-		"result (batch %llu/%u): job %s: %s %s: %u QPs, %u done, %u to be tried again, %u that cannot change%s%s%s%s",
-		(unsigned long long)batch, index, a->job, knob, value, a->qps,
-		a->qps_done, a->qps_pending, a->qps_unsupported, later,
-		unknown, why ? ": " : "", why ? why : "");
+	/* As many as there were actions, and none of them alike: all are said. */
+	snprintf(line, sizeof(line),
+		 "result (batch %llu/%u): job %s: %s %s: %u QPs, %u done, %u to be tried again, %u that cannot change%s%s%s%s",
+		 (unsigned long long)batch, index + 1, a->job, knob, value, a->qps,
+		 a->qps_done, a->qps_pending, a->qps_unsupported, later,
+		 unknown, why ? ": " : "", why ? why : "");
+	if ((a->error ? LOG_WARNING : LOG_INFO) <= max_level)
+		put(a->error ? LOG_WARNING : LOG_INFO, line);
 	if (!to_json)
 		return;
 	printf("{\"event\":\"result\",\"batch\":%llu,\"index\":%u",

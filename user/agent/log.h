@@ -14,6 +14,7 @@
 void log_open(int level, bool json);
 /* "err", "warning", "info", "debug"; -1: no such level. */
 int log_level(const char *name);
+/* Warnings and errors of one @fmt: a few in some seconds, then how many there were. */
 void log_msg(int level, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /* @batch: 0 where nothing was issued */

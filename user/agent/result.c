@@ -146,7 +146,7 @@ static void tell(const struct agent *a, const struct agent_due *due,
 		if (!o) {
 			log_msg(LOG_WARNING,
 				"result (batch %llu/%u): job %s: not heard, and it no longer holds",
-				(unsigned long long)due->batch, due->index,
+				(unsigned long long)due->batch, due->index + 1,
 				due->action.job);
 			return;
 		}

@@ -92,6 +92,8 @@ void cli_turn(struct cli *cli);
 /* Rank who crowds on UARs, and count what shares each has. CLI_OK or, said. */
 int cli_crowd(struct cli *cli);
 int cli_show(struct cli *cli, const struct rows *rows);
+/* Of what users see only their own of, in a reading of the jobs too: where nothing is, why. */
+int cli_show_own(struct cli *cli, const struct rows *rows);
 
 /*
  * running.c: what the agent runs by, or, where none does, would. Looked up once an

@@ -269,7 +269,7 @@ static int show(struct cli *cli, struct args *args)
 	rows.arg = &f;
 	err = sort_rows(cli, &rows, &sorting);
 	if (!err)
-		err = cli_show(cli, &rows);
+		err = cli_show_own(cli, &rows);
 	free(sorting.order);
 	return err;
 }

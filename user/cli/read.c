@@ -174,3 +174,11 @@ int cli_show(struct cli *cli, const struct rows *rows)
 {
 	return out_rows(cli, &cli->out, rows) ? cli_no_memory() : CLI_OK;
 }
+
+int cli_show_own(struct cli *cli, const struct rows *rows)
+{
+	if (!rows->n && !cli->snap.admin)
+		fprintf(stderr,
+			"swiftrdma: only what your own processes have is shown; CAP_NET_ADMIN (root) sees all\n");
+	return cli_show(cli, rows);
+}
