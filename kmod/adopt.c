@@ -474,7 +474,7 @@ static u32 learn(struct srdma_qp *q, u32 *budget)
 		left = 0;
 	} else if (srdma_adopt_idle(q) && *budget) {
 		--*budget;
-		query(q);	/* who is asked in vain is not asked again */
+		query(q);	/* a QP that the driver cannot describe is not asked about again */
 		set_bit(SRDMA_QP_ASKED, &q->flags);
 		left = 0;
 	}

@@ -71,7 +71,7 @@ static inline int srdma_restrack_count(struct ib_device *dev, enum rdma_restrack
 	return ((srdma_count_three *)f)(dev, type, true);
 }
 
-/* 6.17 gave those who register memory a struct ib_dmah, before what comes last. */
+/* Since 6.17 the ops that register memory take a struct ib_dmah before the last parameter. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
 #define SRDMA_DMAH_PARAM	struct ib_dmah *dmah,
 #define SRDMA_DMAH_ARG		dmah,

@@ -172,9 +172,9 @@ struct srdma_job_dev *srdma_job_admit_adopted(struct srdma_dev *dev,
 void srdma_job_leave(struct srdma_qp *q);
 
 /*
- * A call of the driver's that a QP's application caused and that began at @began,
- * local_clock(), is over: it is its job's. That clock costs a fraction of what ktime
- * does, and where it steps back between two CPUs nothing is added.
+ * Charge a QP's job with a driver call that the QP's application caused and that began
+ * at @began (local_clock()). This clock costs a fraction of ktime's. It may step back
+ * between two CPUs; no time is added then.
  */
 static inline void srdma_job_charge(struct srdma_qp *q, u64 began, bool modify)
 {
@@ -200,8 +200,8 @@ void srdma_job_stat(struct srdma_job_dev *jd, struct srdma_job_stat *st);
 
 /*
  * A visit to every member, with @jd's lock held: it must not sleep. Members that come
- * meanwhile may be left out. The lock is let go now and then, for it is one that who
- * makes or ends a QP waits for. May sleep; the caller holds @jd.
+ * meanwhile may be left out. The lock is released every few members, because creating
+ * and destroying a QP waits for it. May sleep; the caller holds @jd.
  */
 void srdma_job_walk(struct srdma_job_dev *jd, void (*visit)(struct srdma_qp *q, void *arg),
 		    void *arg);

@@ -127,9 +127,9 @@ static int rxe_to_state(struct srdma_qp *q, enum ib_qp_state state, int mask)
 }
 
 /*
- * Does the driver take, in a state that does not allow it, what leaves the state as
- * it is? No version tells. It is asked with a destination, which may be given with a
- * change to RTR only: the one that the QP has, so nothing changes.
+ * Does the driver accept an attribute in a state that does not allow it, if the state
+ * stays as it is? Its version does not tell, so it is tried with the destination QPN,
+ * which only the change to RTR allows. The QP keeps the one that it has.
  */
 static bool rxe_changes_at_once(struct srdma_qp *q, struct ib_qp_attr *now)
 {

@@ -589,8 +589,8 @@ static inline void srdma_qp_touch(struct srdma_qp *q)
 
 /*
  * Its ops find what its dev_add() has made. Wrapper, srdma_devs_sem, or the device's
- * work of enforce.c or refresh.c. Fetched once by who uses it more than once: it may
- * be another one at the next look, which lacks the op that this one has.
+ * work of enforce.c or refresh.c. A function that uses it twice fetches it once: the
+ * provider may change in between, and the next one may lack the op.
  */
 static inline const struct srdma_provider_ops *srdma_dev_provider(const struct srdma_dev *dev)
 {

@@ -3,9 +3,9 @@
  * Diagnostic counters: a device lists in its capabilities which ones it has. The
  * commands and their layout are those of public drivers; these headers lack them.
  *
- * A device has one set of counters that are on, for everybody who asks: so ours
- * are switched on when somebody who may first reads, not before, and off when we go; and a
- * parameter says that it should not be done at all.
+ * A device has one set of counters that are on, shared by everybody. Ours are switched
+ * on at the first reading with CAP_NET_ADMIN, and off when the module goes. A parameter
+ * keeps them off.
  */
 #include <linux/ktime.h>
 #include <linux/mlx5/device.h>

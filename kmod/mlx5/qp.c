@@ -357,7 +357,7 @@ u32 srdma_mlx5_learn(struct srdma_dev *dev)
 	if (!mutex_trylock(&md->confirm_lock))
 		return 1;
 	WRITE_ONCE(dev->unlearned, false);
-	smp_mb();	/* then the QPs: who clears ASKED sets it before that */
+	smp_mb();	/* then the QPs: ask_later() sets it, then clears ASKED */
 	while (may && (q = srdma_walk_get(&w))) {
 		left += confirm_one(md, q, &may);
 		srdma_qp_put(q);

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "cli/audit.c"
+#include "unit/cli_words.h"
 #include "unit/snap_build.h"
 
 static struct made m;
@@ -63,17 +64,13 @@ int io_addresses(const struct snapshot *snap, struct pair_addr **addrs,
 
 static int run_audit(const char *line)
 {
-	char buf[128], *word[16];
 	struct cli cli = { .out = { .json = json } };
-	struct args args = { word, 0 };
+	struct args args = cli_words(line);
 	size_t size;
 	int err;
 
 	free(text);
 	text = NULL;
-	strcpy(buf, line);
-	for (char *w = strtok(buf, " "); w; w = strtok(NULL, " "))
-		word[args.n++] = w;
 	cli.out.f = open_memstream(&text, &size);
 	err = qp_audit(&cli, &args);
 	fclose(cli.out.f);

@@ -9,9 +9,11 @@
 #include <sys/stat.h>
 
 #include "cli/doctor.c"
+#include "unit/cli_words.h"
 #include "unit/fake_io.c"
 
 static struct host host;
+static struct running running;
 static char *text;
 static bool json, details, color;
 static uint64_t memlock;
@@ -33,6 +35,12 @@ int io_unit_memlock(const char *unit, uint64_t *bytes)
 	return !strcmp(unit, "kv.service") ? 0 : -ENOENT;
 }
 
+const struct running *cli_running(struct cli *cli)
+{
+	(void)cli;
+	return &running;
+}
+
 int cli_no_memory(void)
 {
 	return CLI_ERROR;
@@ -40,20 +48,16 @@ int cli_no_memory(void)
 
 static int run_doctor(const char *line)
 {
-	char buf[256], *word[16];
 	struct cli cli = {
 		.out = { .json = json, .details = details, .color = color },
 		.version = "1.0",
 	};
-	struct args args = { word, 0 };
+	struct args args = cli_words(line);
 	size_t size;
 	int ret;
 
 	free(text);
 	text = NULL;
-	strcpy(buf, line);
-	for (char *w = strtok(buf, " "); w; w = strtok(NULL, " "))
-		word[args.n++] = w;
 	cli.out.f = open_memstream(&text, &size);
 	ret = doctor(&cli, &args);
 	fclose(cli.out.f);
@@ -68,6 +72,7 @@ static int setup(void **state)
 	fake_reset();
 	json = details = color = false;
 	memset(&host, 0, sizeof(host));
+	memset(&running, 0, sizeof(running));
 	host.root = true;
 	host.self.may_lock = true;
 	host.procs_all = true;
@@ -251,30 +256,23 @@ static void reads_the_file(void **state)
 	assert_non_null(strstr(text, "there is no policy file"));
 }
 
-/* The agent's own, unless another is named; one that only says is not asked. */
+/* The agent's own, unless another is named; where none runs, what one would have. */
 static void finds_the_file(void **state)
 {
-	struct host_agent agents[2] = {
-		{ .pid = 5, .dry_run = true, .config = "/tmp/dry.yaml" },
-		{ .pid = 6, .config = "" },
-	};
-
 	(void)state;
 	write_policy(sound);
-	strcpy(agents[1].config, path);
-	host.agents = agents;
-	host.n_agents = 2;
 	json = true;
+	running.pid = 6;
+	snprintf(running.file, sizeof(running.file), "%s", path);
 	run_doctor("agent");
 	assert_non_null(strstr(text, path));
-	assert_null(strstr(text, "dry.yaml"));
 	run_doctor("agent file /tmp/none.yaml");
 	assert_non_null(strstr(text, "/tmp/none.yaml"));
-	/* as seen from where it was started */
-	strcpy(agents[1].config, "kv.yaml");
+	strcpy(running.file, "-");
 	run_doctor("agent");
-	assert_non_null(strstr(text, "/proc/6/cwd/kv.yaml"));
-	host.n_agents = 1;
+	assert_non_null(strstr(text, CONFIG_DEFAULT));
+	running.pid = 0;
+	snprintf(running.file, sizeof(running.file), "%s", path);
 	run_doctor("agent");
 	assert_non_null(strstr(text, CONFIG_DEFAULT));
 	unlink(path);

@@ -11,6 +11,7 @@
 #include "cli/qp_filter.c"
 #include "cli/sort.c"
 #include "cli/view.c"
+#include "unit/cli_words.h"
 #include "unit/snap_build.h"
 
 static struct made scene;
@@ -58,13 +59,9 @@ int cli_show_own(struct cli *cli, const struct rows *rows)
 
 static int run(const char *line)
 {
-	char buf[128], *word[16];
 	struct cli cli = { 0 };
-	struct args args = { word, 0 };
+	struct args args = cli_words(line);
 
-	strcpy(buf, line);
-	for (char *w = strtok(buf, " "); w; w = strtok(NULL, " "))
-		word[args.n++] = w;
 	return show(&cli, &args);
 }
 

@@ -210,7 +210,6 @@ static void with_agent(void)
 {
 	r.h.n_agents = 1;
 	r.agents[0].pid = 100;
-	strcpy(r.agents[0].config, "/etc/swiftrdma/policy.yaml");
 }
 
 static void with_unit(const char *active, const char *enabled, uint32_t pid)
@@ -279,10 +278,9 @@ static void agents_fight(void **state)
 	with_agent();
 	r.h.n_agents = 3;
 	r.agents[1].pid = 200;
-	strcpy(r.agents[1].config, "/root/other.yaml");
 	r.agents[2] = (struct host_agent){ .pid = 300, .dry_run = true };
 	rig_judge(doctor_agent);
-	rig_expect("alone", DOCTOR_ERROR, "beside process 100 process 200, by /root/other.yaml",
+	rig_expect("alone", DOCTOR_ERROR, "beside process 100 process 200",
 		   "kill 200");
 	assert_int_equal(rig_count(DOCTOR_ERROR), 1);
 	/* The service stays. */

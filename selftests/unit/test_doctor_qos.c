@@ -256,7 +256,7 @@ static void notifications(void **state)
 	rig_expect("cnp", DOCTOR_WARNING,
 		   "level 6 is DSCP 48, which congestion notifications (CNPs) have, by a ConnectX's default",
 		   "swiftrdma level set 6 dscp 49");
-	/* The agent would set it again, by the file. */
+	/* A file that has the level must change too, or the agent sets the level again. */
 	r.d.cfg = &r.cfg;
 	r.cfg.n_levels = 1;
 	r.cfg.levels[0] = (struct config_level){ 6, 48, 6, true, true };

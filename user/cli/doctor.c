@@ -28,7 +28,6 @@ struct gathered {
 	bool has_cfg;
 	struct report report;
 	struct doctor_policy *policies;
-	char file[SNAP_PATH + 32];
 	struct doctor d;
 };
 
@@ -67,33 +66,21 @@ static void read_module(struct cli *cli, struct gathered *g)
 }
 
 /* The file that the agent goes by, or would. */
-static void find_file(struct gathered *g, const char *file)
+static void find_file(struct cli *cli, struct gathered *g, const char *file)
 {
-	for (size_t i = 0; i < g->host.n_agents && !file; i++) {
-		const struct host_agent *a = &g->host.agents[i];
+	const struct running *r = cli_running(cli);
+	bool named = r->pid && strcmp(r->file, "-");
 
-		if (a->dry_run || !a->config[0] || !strcmp(a->config, "-"))
-			continue;
-		/* As seen from where it was started. */
-		if (a->config[0] == '/')
-			file = a->config;
-		else
-			snprintf(g->file, sizeof(g->file), "/proc/%u/cwd/%s",
-				 a->pid, a->config);
-	}
-	if (file || !g->file[0])
-		snprintf(g->file, sizeof(g->file), "%s",
-			 file ? file : CONFIG_DEFAULT);
-	g->d.file = g->file;
-	g->d.file_there = !access(g->file, F_OK);
+	g->d.file = file ? file : named ? r->file : CONFIG_DEFAULT;
+	g->d.file_there = !access(g->d.file, F_OK);
 }
 
 static void read_file(struct gathered *g)
 {
 	if (!g->d.file_there)
 		return;
-	report_init(&g->report, g->file);
-	g->has_cfg = config_load_file(&g->cfg, g->file, &g->report);
+	report_init(&g->report, g->d.file);
+	g->has_cfg = config_load_file(&g->cfg, g->d.file, &g->report);
 	g->d.report = &g->report;
 	if (g->has_cfg)
 		g->d.cfg = &g->cfg;
@@ -113,9 +100,9 @@ static bool read_policies(struct gathered *g)
 		struct config cfg;
 		struct report r;
 
-		report_init(&r, g->file);
+		report_init(&r, g->d.file);
 		/* Changed meanwhile, or not: it is judged as it was. */
-		if (!config_load_file_for(&cfg, &caps, g->file, &r))
+		if (!config_load_file_for(&cfg, &caps, g->d.file, &r))
 			continue;
 		for (size_t k = 0; k < cfg.policies.n && at < n; k++) {
 			struct doctor_policy *p = &g->policies[at];
@@ -328,7 +315,7 @@ static int examine(struct cli *cli, struct gathered *g, const struct asked *a)
 	d->host = &g->host;
 	d->version = cli->version;
 	read_module(cli, g);
-	find_file(g, a->file);
+	find_file(cli, g, a->file);
 	read_file(g);
 	if (!read_policies(g) || !read_units(g))
 		return STATUS_FAILED;

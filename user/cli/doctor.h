@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * swiftrdma doctor: doctor.c reads and prints; the other files judge what was read,
- * a file an area, and are pure.
+ * swiftrdma doctor: doctor.c reads and prints. Each of the other files judges one area
+ * of what was read, and reads nothing itself.
  */
 #ifndef SRDMA_CLI_DOCTOR_H
 #define SRDMA_CLI_DOCTOR_H

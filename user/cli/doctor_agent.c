@@ -106,8 +106,8 @@ static void judge_several(struct doctor *d, const struct host_agent *first)
 		if (a->dry_run || a->pid == stays)
 			continue;
 		doctor_say(d, DOCTOR_AGENT, DOCTOR_ERROR, "alone", UNIT,
-			   "two run: beside process %u process %u%s%s; they undo each other's work",
-			   stays, a->pid, a->config[0] ? ", by " : "", a->config);
+			   "two run: beside process %u process %u; they undo each other's work",
+			   stays, a->pid);
 		doctor_mend(d, "kill %u", a->pid);
 	}
 }

@@ -33,8 +33,8 @@ bool qos_lossless(const struct host_dcb *dcb, uint8_t prio);
 /* Does traffic that is not raised go in a lossless class? */
 bool qos_base_lossless(const struct qos *q);
 /*
- * Which of two traffic classes is served first: > 0: @a. Two that share, or of
- * which the device makes what it wants, wait for one another: 0.
+ * Which of two traffic classes is served first: > 0: @a; < 0: @b; 0: neither, because
+ * they share the bandwidth, or because only the device knows.
  */
 int qos_served(const struct host_dcb *dcb, uint8_t a, uint8_t b);
 

@@ -167,35 +167,18 @@ GETTER(get, qps)
 	cell_u64(c, qps);
 }
 
-GETTER(get, wr_rate)
-{
-	view_signal(cli, SIG_JOB_WR_RATE,
-		    (const struct snap_job *)row - cli->snap.jobs, c);
-}
+#define SIGNAL(name, id)						\
+	GETTER(get, name)						\
+	{								\
+		view_signal(cli, SIG_JOB_##id,				\
+			    (const struct snap_job *)row - cli->snap.jobs, c); \
+	}
 
-GETTER(get, doorbell_rate)
-{
-	view_signal(cli, SIG_JOB_DOORBELL_RATE,
-		    (const struct snap_job *)row - cli->snap.jobs, c);
-}
-
-GETTER(get, creates)
-{
-	view_signal(cli, SIG_JOB_CREATES,
-		    (const struct snap_job *)row - cli->snap.jobs, c);
-}
-
-GETTER(get, modifies)
-{
-	view_signal(cli, SIG_JOB_MODIFIES,
-		    (const struct snap_job *)row - cli->snap.jobs, c);
-}
-
-GETTER(get, command_time)
-{
-	view_signal(cli, SIG_JOB_COMMAND_TIME,
-		    (const struct snap_job *)row - cli->snap.jobs, c);
-}
+SIGNAL(wr_rate, WR_RATE)
+SIGNAL(doorbell_rate, DOORBELL_RATE)
+SIGNAL(creates, CREATES)
+SIGNAL(modifies, MODIFIES)
+SIGNAL(command_time, COMMAND_TIME)
 
 GETTER(get, rules)
 {

@@ -47,7 +47,6 @@ struct host_kernel {
 struct host_agent {
 	uint32_t pid;
 	bool dry_run;
-	char config[SNAP_PATH];
 };
 
 /* The unit of the agent, as systemd says. */

@@ -51,7 +51,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Names of @d, sorted; NULL: out of memory. */
+/* The names in directory @d, sorted. NULL: out of memory. */
 static char **read_names(DIR *d, size_t *n)
 {
 	const struct dirent *e;

@@ -85,30 +85,22 @@ static int is_device(int dir, const char *name, void *arg)
 	       !strncmp(to, device, sizeof(device) - 1);
 }
 
-/* "-c FILE", "-cFILE", "--config FILE", "--config=FILE"; and --dry-run */
-static void take_words(int dir, struct host_agent *a)
+/* Is --dry-run among the words of its command line? */
+static bool is_dry(int dir)
 {
 	char text[4096];
 	int fd = openat(dir, "cmdline", O_RDONLY | O_CLOEXEC);
 	ssize_t len = fd >= 0 ? read(fd, text, sizeof(text) - 1) : 0;
-	const char *s, *file = NULL;
+	const char *s;
 
 	if (fd >= 0)
 		close(fd);
 	len = len < 0 ? 0 : len;
 	text[len] = '\0';
-	for (s = text; s < text + len; s += strlen(s) + 1) {
+	for (s = text; s < text + len; s += strlen(s) + 1)
 		if (!strcmp(s, "--dry-run"))
-			a->dry_run = true;
-		else if (!strcmp(s, "-c") || !strcmp(s, "--config"))
-			file = s + strlen(s) + 1;
-		else if (!strncmp(s, "--config=", 9))
-			file = s + 9;
-		else if (!strncmp(s, "-c", 2))
-			file = s + 2;
-	}
-	if (file && file < text + len)
-		snprintf(a->config, sizeof(a->config), "%s", file);
+			return true;
+	return false;
 }
 
 static int take_agent(int dir, struct host *h, uint32_t pid)
@@ -119,7 +111,7 @@ static int take_agent(int dir, struct host *h, uint32_t pid)
 	if (!a)
 		return -ENOMEM;
 	a->pid = pid;
-	take_words(dir, a);
+	a->dry_run = is_dry(dir);
 	h->n_agents++;
 	return 0;
 }

@@ -160,9 +160,9 @@
  *	SWIFTRDMA_A_BATCH: u64
  *
  * Changes are applied after the answer; one %SWIFTRDMA_CMD_ACT_NTF per item
- * tells how it went, when all devices that the batch concerns have been gone over. If
- * one does not answer for 3 s, they are told then, with its QPs as pending, and once
- * more when it has. Overrides are desired state: what holds for a knob is the
+ * tells how it went, once every device that the batch concerns was gone over. If a
+ * device does not answer for 3 s, the results are told without it, with its QPs as
+ * pending, and told once more when it answers. Overrides are desired state: what holds for a knob is the
  * value of the live lease of highest rank (the younger lease among equals, and
  * a QP's own override before its job's at equal rank), else what the
  * application asked for last. When a lease runs out, what it held is taken
