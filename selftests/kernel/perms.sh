@@ -7,6 +7,7 @@
 cd "$(dirname "$0")/../.." || exit 1
 . selftests/lib/ktap.sh
 . selftests/lib/module.sh
+. selftests/lib/proc.sh
 . selftests/lib/qpsh.sh
 
 # Where any user may run them, whatever folder the project is in.
@@ -110,7 +111,9 @@ like "shared: another network namespace sees the devices" \
 	"$(ip netns exec other nlreq DEV_GET dump)" '^0 2 2 '
 is "shared: and the QPs" "$(ip netns exec other nlreq QP_GET dump)" '0 7 7 -'
 ip netns del other
-if said=$(rdma system set netns exclusive 2>&1); then
+# The kernel takes a namespace down after the command has ended, and refuses until then.
+exclusive() { said=$(rdma system set netns exclusive 2>&1); }
+if wait_for 20 exclusive; then
 	ip netns add other
 	is "exclusive: no device there" "$(ip netns exec other nlreq DEV_GET dump)" '0 0 0 -'
 	is "exclusive: no port" "$(ip netns exec other nlreq PORT_GET dump)" '0 0 0 -'
