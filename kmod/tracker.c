@@ -537,7 +537,7 @@ void srdma_qp_stay(struct srdma_qp *q)
 
 int srdma_tracker_init(void)
 {
-	release_wq = alloc_workqueue("swiftrdma_release", 0, 0);
+	release_wq = alloc_workqueue("swiftrdma_release", WQ_UNBOUND, 0);
 	return release_wq ? 0 : -ENOMEM;
 }
 
