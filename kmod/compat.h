@@ -71,6 +71,12 @@ static inline int srdma_restrack_count(struct ib_device *dev, enum rdma_restrack
 	return ((srdma_count_three *)f)(dev, type, true);
 }
 
+/* New names of the system's workqueues. 7.3 warns of the old ones. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 18, 0)
+#define system_dfl_wq		system_unbound_wq
+#define system_percpu_wq	system_wq
+#endif
+
 /* Since 6.17 the ops that register memory take a struct ib_dmah before the last parameter. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
 #define SRDMA_DMAH_PARAM	struct ib_dmah *dmah,

@@ -10,6 +10,7 @@
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
 
+#include "compat.h"
 #include "find.h"
 #include "hook.h"
 #include "netlink.h"
@@ -73,7 +74,7 @@ static void rearm_expiry(void)
 	list_for_each_entry(l, &srdma_leases, node)
 		first = min(first, l->expires);
 	if (first != U64_MAX)
-		mod_delayed_work(system_wq, &expire,
+		mod_delayed_work(system_percpu_wq, &expire,
 				 nsecs_to_jiffies(first > now ? first - now : 0) + 1);
 }
 

@@ -6,6 +6,7 @@
 #include <linux/jiffies.h>
 
 #include "adopt.h"
+#include "compat.h"
 #include "counters.h"
 #include "find.h"
 #include "mr.h"
@@ -123,7 +124,7 @@ static bool ask(struct srdma_dev *dev, u32 kinds, bool admin)
 		any = true;
 	}
 	if (any)
-		queue_work(system_unbound_wq, &dev->refresh.work);
+		queue_work(system_dfl_wq, &dev->refresh.work);
 	if (kinds & BIT(SRDMA_REFRESH_QPS) && ops->sample)
 		ops->sample(dev);
 	return true;

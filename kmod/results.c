@@ -5,6 +5,7 @@
  */
 #include <linux/slab.h>
 
+#include "compat.h"
 #include "find.h"
 #include "netlink.h"
 
@@ -276,7 +277,7 @@ static void tell_work(struct work_struct *work)
 		wait = 1;	/* a pass may have ended while it was not there */
 	}
 	if (wait)
-		queue_delayed_work(system_unbound_wq, &tell, wait);
+		queue_delayed_work(system_dfl_wq, &tell, wait);
 }
 
 u64 srdma_batches_asked(void)
@@ -292,7 +293,7 @@ u64 srdma_batches_asked(void)
 void srdma_batches_passed(void)
 {
 	if (!list_empty_careful(&batches))
-		mod_delayed_work(system_unbound_wq, &tell, 0);
+		mod_delayed_work(system_dfl_wq, &tell, 0);
 }
 
 void srdma_batch_add(struct srdma_batch *b)
@@ -315,9 +316,9 @@ void srdma_batch_add(struct srdma_batch *b)
 	list_add_tail(&b->node, &batches);
 	spin_unlock(&batches_lock);
 	if (any)
-		queue_delayed_work(system_unbound_wq, &tell, TELL_TIME);
+		queue_delayed_work(system_dfl_wq, &tell, TELL_TIME);
 	else
-		mod_delayed_work(system_unbound_wq, &tell, 0);
+		mod_delayed_work(system_dfl_wq, &tell, 0);
 }
 
 void srdma_batch_free(struct srdma_batch *b)

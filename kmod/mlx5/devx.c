@@ -20,6 +20,7 @@
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
 
+#include "compat.h"
 #include "devx.h"
 #include "find.h"
 #include "mlx5.h"
@@ -365,7 +366,7 @@ static void enter_notes(struct work_struct *work)
 	}
 	if (in_doubt(md)) {
 		WRITE_ONCE(md->devx_again, true);
-		mod_delayed_work(system_wq, &md->devx_ask, 0);
+		mod_delayed_work(system_percpu_wq, &md->devx_ask, 0);
 	}
 }
 

@@ -50,8 +50,13 @@ check "rxe0's counters are exact" exact rxe0
 
 # --- Gone, while programs have it open ---
 #
-# rxe cannot take a device from its users, so the removal waits for them; the
-# module has let go of it by then, and they go on.
+# Where rxe cannot take a device from its users, the removal waits for them; the
+# module has let go of it by then, and they go on. The rxe of newer kernels takes it away,
+# as a NIC's driver does: then their calls fail. Either is so without the module, too.
+takes=no
+! grep -qw rxe_disassociate_ucontext /proc/kallsyms || takes=yes
+# in_the_end FAILED: how a program that had it open sees its end.
+in_the_end() { if [ $takes = no ]; then [ "$1" = 0 ]; else [ "$1" != 0 ]; fi; }
 
 lat_start talk
 point $? "a conversation"
@@ -64,12 +69,13 @@ del=$pid
 check "rxe0 goes: the module does not have it any more" wait_for 30 without rxe0
 is "... nor debugfs" "$(dirs)" rxe1
 check "... nor any QP of it" eval '! swiftrdma -j qp show | grep -q rxe0'
-is "rxe1 is as it was" "$(dev rxe1 adopted) $(dev rxe1 qps)" "$before 2"
+is "nothing of rxe1 was taken in anew" "$(dev rxe1 adopted)" "$before"
+[ $takes = yes ] || is "... and it is as it was" "$(dev rxe1 qps)" 2
 kill $held
 wait $held
 point $? "QPs of a device that is gone can be destroyed"
 lat_stop talk
-point $? "... and the conversation ended without an error"
+check "... and the conversation ended without an error, or as the device was taken away" in_the_end $?
 wait $del
 point $? "the removal is over"
 is "RDMA core has one device" "$(rdma -j dev | jq -c 'map(.ifname)')" '["rxe1"]'
@@ -90,7 +96,8 @@ for i in 1 2; do
 	check "round $i: the device goes under it" wait_for 30 without rxe0
 	kill $churn 2>/dev/null
 	wait $churn
-	is "round $i: churn had no error" "$? $(field failed "$work/churn")" "0 0"
+	point $? "round $i: churn ends"
+	check "round $i: ... without an error, or as the device was taken away" in_the_end "$(field failed "$work/churn")"
 	wait $del
 	point $? "round $i: the removal is over"
 	rdma link add rxe0 type rxe netdev v0
