@@ -88,5 +88,16 @@ is "... at the third attempt" "$(grep -c 'did not boot in 2 s, trying again' "$w
 check "... and is told" grep -q 'did not boot in 2 s, 3 times' "$work/unbooted.err"
 is "--icount runs on one CPU" "$(head -n 1 "$work/icount.out")" 1
 check "--append reaches the kernel" grep -q 'srdma_test=1' "$work/icount.out"
+# report WORD...: what lockdep prints, with these words in it.
+report() {
+	printf '%s\n' '======================================================' \
+		'WARNING: possible circular locking dependency detected' "$@" ' </TASK>'
+}
+known() { awk -f scripts/vm.d/known.awk; }
+nvme=(nvme_mpath_remove_disk nvme_partition_scan_work)
+is "nvme's own lockdep report is passed over, and that alone" \
+	"$( (echo before; report "${nvme[@]}"; echo after) | known)" "$(printf '%s\n' before after)"
+is "... not with a function of ours" "$(report "${nvme[@]}" srdma_qp_put | known | wc -l)" 6
+is "... not half of it" "$(report nvme_mpath_remove_disk | known | wc -l)" 4
 is "no VM leaves anything running" "$(pgrep -fc "qemu-system-x86_64.*$work")" 0
 ktap_end

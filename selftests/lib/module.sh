@@ -44,6 +44,7 @@ dmesg_complaints() {
 	dmesg --level=emerg,alert,crit,err,warn |
 		awk '/swiftrdma-selftest mark/ { n = 0; next } { line[n++] = $0 }
 		     END { for (i = 0; i < n; i++) print line[i] }' |
+		awk -f scripts/vm.d/known.awk |
 		grep -vE 'loading out-of-tree module|module verification failed|hrtimer: interrupt took|RT throttling activated'
 }
 
