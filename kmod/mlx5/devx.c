@@ -3,9 +3,10 @@
  * QPs that are made past RDMA core. With DEVX a library sends the NIC's commands
  * itself; mlx5_ib hands them on to mlx5_cmd_do(). Its own go through
  * mlx5_cmd_exec(), so a CREATE_QP that mlx5_cmd_do() got from mlx5_ib is DEVX's.
- * The end of any object goes through mlx5_cmd_exec().
+ * The end of any object goes through mlx5_cmd_exec(), or, since 6.12, where a process
+ * ends that has many, through mlx5_cmd_exec_cb(), which does not wait.
  *
- * Both are watched by kernel probes, at their return. What these meet is noted
+ * All are watched by kernel probes, at their return. What these meet is noted
  * without memory or sleep, on any kind of kernel, and entered by a work; where there
  * are no probes, nobody knows how many such QPs there are. Nor of those older than
  * this module.
@@ -218,19 +219,36 @@ struct destruction {
 };
 
 /* 0: it may be of one of ours, and is to be looked at when it is done. */
-static int destroy_begins(struct kretprobe_instance *ri, struct pt_regs *regs)
+static int end_begins(struct destruction *d, const struct mlx5_core_dev *core,
+		      struct pt_regs *regs)
 {
-	struct destruction *d = (struct destruction *)ri->data;
 	const void *in = (void *)regs_get_kernel_argument(regs, 1);
 
 	if (!READ_ONCE(any_seen) ||
 	    (int)regs_get_kernel_argument(regs, 2) < (int)MLX5_ST_SZ_BYTES(destroy_qp_in) ||
 	    MLX5_GET(destroy_qp_in, in, opcode) != MLX5_CMD_OP_DESTROY_QP)
 		return 1;
-	d->core = (void *)regs_get_kernel_argument(regs, 0);
+	d->core = core;
 	d->qpn = MLX5_GET(destroy_qp_in, in, qpn);
 	d->at = ktime_get_mono_fast_ns();
 	return 0;
+}
+
+static int destroy_begins(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	return end_begins((struct destruction *)ri->data,
+			  (void *)regs_get_kernel_argument(regs, 0), regs);
+}
+
+/*
+ * The device has not agreed when this returns. If it does not, the driver asks it again
+ * and waits; the QP's context goes either way.
+ */
+static int async_begins(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	const struct mlx5_async_ctx *ctx = (void *)regs_get_kernel_argument(regs, 0);
+
+	return end_begins((struct destruction *)ri->data, ctx->dev, regs);
 }
 
 /* Is one of that number in the table, or about to be? */
@@ -281,6 +299,21 @@ static struct kretprobe destroy_probe = {
 	.maxactive = ACTIVE,
 };
 
+static struct kretprobe async_probe = {
+	.kp.symbol_name = "mlx5_cmd_exec_cb",
+	.entry_handler = async_begins,
+	.handler = destroy_done,
+	.data_size = sizeof(struct destruction),
+	.maxactive = ACTIVE,
+};
+
+static struct kretprobe *probes[] = { &create_probe, &destroy_probe, &async_probe };
+
+static u64 ends_missed(void)
+{
+	return READ_ONCE(destroy_probe.nmissed) + READ_ONCE(async_probe.nmissed);
+}
+
 /* The oldest note, into @qp. Its place stays, for a younger one may be its end. */
 static struct srdma_devx_note *first_note(struct srdma_mlx5 *md, struct srdma_devx_qp *qp)
 {
@@ -311,9 +344,9 @@ static bool in_doubt(struct srdma_mlx5 *md)
 	bool doubt;
 
 	raw_spin_lock_irq(&lock);
-	doubt = md->devx_doubt || md->devx_nmissed != READ_ONCE(destroy_probe.nmissed);
+	doubt = md->devx_doubt || md->devx_nmissed != ends_missed();
 	md->devx_doubt = false;
-	md->devx_nmissed = READ_ONCE(destroy_probe.nmissed);
+	md->devx_nmissed = ends_missed();
 	raw_spin_unlock_irq(&lock);
 	return doubt;
 }
@@ -383,7 +416,7 @@ void srdma_mlx5_devx_add(struct srdma_mlx5 *md)
 	if (!probing || !md->driver)
 		return;
 	atomic64_set(&md->dev->devx_created, 0);
-	md->devx_nmissed = destroy_probe.nmissed;
+	md->devx_nmissed = ends_missed();
 	md->devx_notes = kcalloc(NOTES, sizeof(*md->devx_notes), GFP_KERNEL);
 	if (!md->devx_notes)
 		return;
@@ -424,7 +457,7 @@ void srdma_mlx5_devx_stat(struct srdma_mlx5 *md, struct srdma_dev_stat *st)
 	st->devx_created = atomic64_read(&md->dev->devx_created);
 	/* And commands that were met by nobody, each of which may have made one. */
 	st->devx_missed = READ_ONCE(md->devx_missed) + READ_ONCE(create_probe.nmissed);
-	if (md->devx && READ_ONCE(md->devx_nmissed) != READ_ONCE(destroy_probe.nmissed))
+	if (md->devx && READ_ONCE(md->devx_nmissed) != ends_missed())
 		schedule_work(&md->devx_work);
 }
 
@@ -434,12 +467,7 @@ void srdma_mlx5_devx_init(void)
 
 	if (!watch)
 		return;
-	ret = register_kretprobe(&create_probe);
-	if (!ret) {
-		ret = register_kretprobe(&destroy_probe);
-		if (ret)
-			unregister_kretprobe(&create_probe);
-	}
+	ret = register_kretprobes(probes, ARRAY_SIZE(probes));
 	probing = !ret;
 	if (ret)
 		pr_info("QPs made past RDMA core (DEVX) are not seen: no probes: %d\n", ret);
@@ -449,8 +477,7 @@ void srdma_mlx5_devx_exit(void)
 {
 	if (!probing)
 		return;
-	unregister_kretprobe(&destroy_probe);
-	unregister_kretprobe(&create_probe);
+	unregister_kretprobes(probes, ARRAY_SIZE(probes));
 }
 
 #else

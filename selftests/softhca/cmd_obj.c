@@ -57,6 +57,7 @@ static int sh_ok(struct sh_cmd *c)
 static int sh_init_hca(struct sh_cmd *c)
 {
 	c->hca->inited = true;
+	sh_pci_uplink(c->hca);
 	return MLX5_CMD_STAT_OK;
 }
 

@@ -7,7 +7,9 @@
 
 #include <linux/irq.h>
 #include <linux/irqdomain.h>
+#include <linux/mlx5/driver.h>
 #include <linux/msi.h>
+#include <linux/netdevice.h>
 #include <linux/version.h>
 
 #include "softhca.h"
@@ -123,5 +125,20 @@ static inline struct irq_domain *sh_msi_domain(struct fwnode_handle *fwnode, str
 	return domain;
 }
 #endif
+
+/*
+ * Since 6.3 mlx5_ib does not look for a port's netdev, but takes the one of which mlx5_core
+ * says that it is its own. This is called while mlx5_core initialises @dev's parent,
+ * before mlx5_ib asks.
+ */
+static inline void sh_be_uplink(struct net_device *dev)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+	struct mlx5_core_dev *core = dev_get_drvdata(dev->dev.parent);
+
+	if (core)
+		WRITE_ONCE(core->mlx5e_res.uplink_netdev, dev);
+#endif
+}
 
 #endif /* SOFTHCA_COMPAT_H */

@@ -4,8 +4,8 @@
  *
  * mlx5_core's own netdev wants receive and send queues, flow tables and much else
  * that has nothing to do with RDMA; without the capabilities for these it makes
- * none. mlx5_ib takes any netdev whose parent is the PCI device for its port's, so
- * this one is enough for addresses: its frames (ARP, and TCP for whoever uses it)
+ * none. mlx5_ib takes this one in its place (see sh_be_uplink()), which is enough for
+ * addresses: its frames (ARP, and TCP for whoever uses it)
  * go to the other HCAs' netdevs, while RoCE's packets never become frames.
  */
 #include <linux/etherdevice.h>

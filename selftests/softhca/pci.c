@@ -235,6 +235,12 @@ err_parent:
 	return err;
 }
 
+void sh_pci_uplink(struct sh_hca *h)
+{
+	if (h->netdev)
+		sh_be_uplink(h->netdev);
+}
+
 void sh_pci_remove(void)
 {
 	pci_lock_rescan_remove();

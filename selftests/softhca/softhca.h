@@ -406,6 +406,8 @@ extern struct sh_device softhca;
 /* pci.c */
 int sh_pci_add(void);
 void sh_pci_remove(void);
+/* INIT_HCA: the netdev of an Ethernet port is mlx5_core's. */
+void sh_pci_uplink(struct sh_hca *h);
 void sh_pci_irq(struct sh_hca *h, int vector);
 
 /* bar.c */
