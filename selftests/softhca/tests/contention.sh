@@ -68,6 +68,7 @@ check "no load with an unknown preset" refused
 refused() { ! hca_load time_scale=0; }
 check "no load at no pace" refused
 check "load cx5" hca_load preset=cx5 time_scale=$scale
+check "bytes pass" hca_warm_up
 objects=$(cat $hca_debug/hca*/objects)
 
 # --- Doorbell registers ----------------------------------------------------

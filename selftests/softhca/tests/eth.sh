@@ -83,6 +83,7 @@ is "link layer" "$(cat /sys/class/infiniband/mlx5_0/ports/1/link_layer)" Etherne
 like "netdev" "$(rdma link show)" "mlx5_0/1 state ACTIVE physical_state LINK_UP netdev hca0"
 is "speed" "$(cat /sys/class/infiniband/mlx5_0/ports/1/rate)" "100 Gb/sec (4X EDR)"
 check "a GID for the IPv4 address" [ -n "$(gid 0)" ]
+check "bytes pass" hca_warm_up
 # shellcheck disable=SC2034 # eval does
 objects=$(cat $hca_debug/hca*/objects)
 

@@ -16,8 +16,9 @@ state() { cat /sys/class/infiniband/mlx5_0/ports/1/state; }
 objects() { cat $debug/objects; }
 
 ktap_begin
-before=$(objects)
 check "bytes pass" build/progs/hcabytes mlx5_0 mlx5_1
+# Newer drivers made a QP of their own for that, and keep it.
+before=$(objects)
 
 echo "500 8 1" >$debug/fail_command
 like "CREATE_QP fails once" "$(build/progs/hcabad mlx5_0 mlx5_1 2>&1 | head -n 1)" "^not ok"

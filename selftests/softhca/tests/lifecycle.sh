@@ -44,6 +44,7 @@ traffic() {
 killed() {
 	local before n
 
+	hca_warm_up
 	before=$(objects)
 	traffic 20100 64
 	point $? "64 QPs at work"
