@@ -146,21 +146,21 @@ cell() {
 # Between two lines of testing.rst. A suite of the host has no kernel of its own.
 matrix() {
 	local doc=Documentation/testing.rst kernel suite row
-	local rule='==========================  ======================  ======================  ======================  ======================  ======================'
+	local rule='============================  ========================  ========================  ========================  ========================  ========================'
 	local suites
 
 	mapfile -t suites < <(printf '%s\n' "${parts[@]#*/}" | awk '!seen[$0]++')
 	{
 		sed '/^\.\. the matrix begins/q' $doc
-		printf '\n%s\n%-26s  %-22s  %-22s  %-22s  %-22s  %s\n%s\n' "$rule" suite stock rt 6.12 new debug "$rule"
+		printf '\n%s\n%-28s  %-24s  %-24s  %-24s  %-24s  %s\n%s\n' "$rule" suite stock rt 6.12 new debug "$rule"
 		for suite in "${suites[@]}"; do
 			if [ -n "${part_cmd[host/$suite]:-}" ]; then
-				printf '%-26s  %s\n' "$suite" "$(cell "host/$suite")"
+				printf '%-28s  %s\n' "$suite" "$(cell "host/$suite")"
 				continue
 			fi
-			row=$(printf '%-26s' "$suite")
+			row=$(printf '%-28s' "$suite")
 			for kernel in $kernels; do
-				row+=$(printf '  %-22s' "$(cell "$kernel/$suite")")
+				row+=$(printf '  %-24s' "$(cell "$kernel/$suite")")
 			done
 			echo "${row%"${row##*[! ]}"}"
 		done
