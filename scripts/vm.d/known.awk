@@ -18,7 +18,7 @@ held {
 	held = held $0 "\n"
 	if (/<\/TASK>/) {
 		if (held !~ /nvme_mpath_remove_disk/ || held !~ /nvme_partition_scan_work/ ||
-		    held ~ /srdma|swiftrdma/)
+		    held ~ /srdma_|\[swiftrdma/)
 			printf "%s", held
 		held = ""
 	}
