@@ -21,12 +21,13 @@ classes() {
 classes_are() { [ "$(classes "$1")" = "$2" ]; }
 act() { swiftrdma action set job bulk "$@" 2>&1; }
 at_work() { [ "$(swiftrdma -j qp show dev mlx5_0 pid "$pid" | jq '[.[] | select(.wrs > 0)] | length')" -ge 8 ]; }
-# results REASON: of that action, as they were told one after the other.
-results() {
-	jq -sc "[.[] | select(.event == \"action\" and .reason == \"$1\") |
-		[.qps, .qps_done, .qps_pending]]" "$work/heard"
+# told REASON FILTER: does that hold for the results of that action, as [QPs, done,
+# pending] in the order in which they were told? A result that a slow machine has not
+# made within 3 s is told as pending, and told again.
+told() {
+	jq -se "[.[] | select(.event == \"action\" and .reason == \"$1\") |
+		[.qps, .qps_done, .qps_pending]] | $2" "$work/heard" >/dev/null
 }
-results_are() { [ "$(results "$1")" = "$2" ]; }
 listening() { grep -qE "^ *[0-9a-f]+ +16 .* [0-9a-f]*[1-9a-f][0-9a-f]* " /proc/net/netlink; }
 # None of what is said here waits for the first HCA, which still does not answer.
 still_held() { check "... and the first one still does not answer" held; }
@@ -44,26 +45,26 @@ swiftrdma -j monitor action >"$work/heard" 2>"$work/monitor" & monitor=$!
 wait_for 60 listening
 
 # Enforcement on one waits for a command.
-check "a level for a moment, on both" act level 3 for 8s reason first
+check "a level for a moment, on both" act level 3 for 12s reason first
 check "it is there, on one" wait_for 30 classes_are mlx5_0 '[96]'
 check "it is there, on the other" wait_for 30 classes_are mlx5_1 '[96]'
-is "told once, when both had made it" "$(results first)" '[[16,16,0]]'
+check "and told" wait_for 15 told first '.[-1] == [16, 16, 0]'
 hold $RTS2RTS_QP
 check "the lease runs out: the first NIC is asked to change a QP, and does not answer" wait_for 30 held
 check "the other one's QPs have their class back" wait_for 15 classes_are mlx5_1 '[0]'
 still_held
 check "a level on the other one" act dev mlx5_1 level 5 for 300s reason second
 check "is made" wait_for 15 classes_are mlx5_1 '[160]'
-check "and told" wait_for 15 results_are second '[[8,8,0]]'
+check "and told" wait_for 15 told second '.[-1] == [8, 8, 0]'
 still_held
 check "a level on both" act level 4 for 300s rank 200 reason third
 check "is made on the other one" wait_for 15 classes_are mlx5_1 '[128]'
 check "and told in time, with the first one's QPs as pending" \
-	wait_for 15 results_are third '[[16,8,8]]'
+	wait_for 15 told third 'length == 1 and .[0][0] == 16 and .[0][2] >= 8'
 still_held
 hold 0
 check "it answers: the first one's QPs have their level" wait_for 30 classes_are mlx5_0 '[128]'
-check "and that is told once more" wait_for 15 results_are third '[[16,8,8],[16,16,0]]'
+check "and that is told once more" wait_for 15 told third 'length == 2 and .[1] == [16, 16, 0]'
 check "all taken back" swiftrdma action clear all
 check "on the first" wait_for 30 classes_are mlx5_0 '[0]'
 check "on the other" wait_for 30 classes_are mlx5_1 '[0]'
