@@ -23,9 +23,10 @@ run_pingpong() {
 	awk '/^[0-9]+ (bytes|iters) in/ { print $1, $2 }' "$work/pp"
 }
 
-# run_perftest PROGRAM ARG...
+# run_perftest PROGRAM ARG... A request waits a second for its answer before it is sent
+# again: on a busy host rxe's threads may not run for as long as perftest waits by itself.
 run_perftest() {
-	local how=(-F -p 20001)
+	local how=(-F -p 20001 -u 18)
 
 	[ $nic = softhca ] || how+=(-x 1)
 	pair -p 20001 "$1" -d "${dev[1]}" "${how[@]}" "${@:2}" -- \
