@@ -81,7 +81,7 @@ check "the module unloads" srdma_unload
 
 if modprobe -q -a nvme-rdma nvmet-rdma null_blk; then
 	check "an nvme target over rdma" nvmet_up
-	check "a host connects" nvme connect -t rdma -a 10.1.0.2 -s 4420 -n srdma -i 1
+	check "a host connects" nvme connect -t rdma -a 10.1.0.2 -s 4420 -n srdma -i 1 -k 120
 	queues=$(core rxe0)
 	note "its queues: $queues"
 	above hold_destroy 1
@@ -102,7 +102,7 @@ if modprobe -q -a nvme-rdma nvmet-rdma null_blk; then
 	is "nor do we" "$(ours rxe0)" '[]'
 	is "nothing is left of them" "$(settled rxe0)" "1 1 1 1 1"
 	swiftrdma action clear all >/dev/null
-	check "another host" nvme connect -t rdma -a 10.1.0.2 -s 4420 -n srdma -i 1
+	check "another host" nvme connect -t rdma -a 10.1.0.2 -s 4420 -n srdma -i 1 -k 120
 	check "the module unloads" srdma_unload
 	check "it loads beside that" srdma_load
 	swiftrdma job set all match exe=rdma_cm >/dev/null

@@ -68,7 +68,7 @@ like "some the connection manager's" "$(swiftrdma -j qp show type GSI | jq 'map(
 # --- nvme over rdma ---
 
 check "an nvme target over rdma" nvmet_up
-check "a host connects" nvme connect -t rdma -a 10.1.0.2 -s 4420 -n srdma -i 1
+check "a host connects" nvme connect -t rdma -a 10.1.0.2 -s 4420 -n srdma -i 1 -k 120
 check "its disk appears" wait_for 30 test -b /dev/nvme0n1
 is "an admin and an I/O queue, at both ends" "$(count)" 4
 is "kernel QPs have their owner's name, as RDMA core has it" "$(our_kernel)" "$(core_kernel)"
