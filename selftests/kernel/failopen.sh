@@ -39,10 +39,11 @@ agent() {
 	swiftrdma-agent --config "$fleet_dir/policy" >"$fleet_dir/agent" 2>&1 & agent=$!
 }
 
-# What a look shows that was under way counts no earlier than the next one's end.
+# What a look shows that was under way counts no earlier than the next one's end; and a
+# change that is asked for by hand takes its time, too, on a kernel that is slow.
 in_time() {
-	note "given back $((classes_ms - $1)) ms after that"
-	[ $((classes_ms - $1)) -le $((lease_ms + 1000 + 2 * watch_ms)) ]
+	note "given back $((classes_ms - $1)) ms after that; by hand it takes $by_hand_ms ms"
+	[ $((classes_ms - $1)) -le $((lease_ms + 1000 + 2 * watch_ms + by_hand_ms)) ]
 	point $? "... within the lease and a second"
 }
 
@@ -51,6 +52,15 @@ disarm() { echo "$1" >$srdma_debugfs/disarm; }
 ktap_begin
 check "the module loads" srdma_load drain_ms=20
 fleet many --pairs $pairs --both --wire v0 --watch $watch_ms --rate 400
+job_fleet
+now_ms
+level 3 300s >/dev/null
+fleet_has many "$raised" 20
+point $? "by hand the class of $((2 * pairs)) live QPs is raised"
+by_hand_ms=$((classes_ms - now))
+swiftrdma action clear all >/dev/null
+fleet_has many "$own" 20
+point $? "... and given back"
 
 agent
 fleet_has many "$raised" 20
@@ -94,12 +104,13 @@ fleet_end many "no message was lost in all this, no error, no event"
 # Stuck ones: none is ever seen drained.
 check "the module loads" srdma_load_debug drain_ms=1 never_drain=1
 job_fleet
-level 3 2s >/dev/null
+level 3 300s >/dev/null
 fleet stuck --pairs 8 --watch 50 --rate 200
-fleet_has stuck 'client 96:8 server 96:8' 5
+fleet_has stuck 'client 96:8 server 96:8' 20
 point $? "QPs are connected in a raised class"
+swiftrdma action clear all >/dev/null
 pending() { [ "$(swiftrdma -j action show | jq '[.[] | select(.kind == "pending")] | length')" = 16 ]; }
-check "after the lease they are stuck in it" wait_for 30 pending
+check "when it is over they are stuck in it" wait_for 30 pending
 like "... they are listed, with the reason" \
 	"$(swiftrdma -j action show | jq -c '[.[] | select(.kind == "pending")][0].reason')" 'did not drain'
 say=$(disarm 1 2>&1)
