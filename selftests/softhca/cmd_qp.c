@@ -281,6 +281,7 @@ static int sh_modify_qp(struct sh_cmd *c)
 		break;
 	case MLX5_CMD_OP_RTR2RTS_QP:
 		sh_take_rts(qp, in, opt);
+		sh_contention_modify(qp);
 		fallthrough;
 	case MLX5_CMD_OP_SQERR2RTS_QP:
 	case MLX5_CMD_OP_SQD_RTS_QP:

@@ -154,6 +154,7 @@ static struct model_qp_attr sh_attr(const struct sh_qp *qp)
 		.uar = sh_register(qp),
 		.cq = qp->scq ? qp->scq->obj.id : 0,
 		.element = qp->sched,
+		.reads = 1U << MLX5_GET(qpc, qp->qpc, log_sra_max),
 		.cls = sh_qos_class(qp, NULL),
 	};
 }
@@ -318,6 +319,22 @@ static void sh_contention_class(struct sh_qp *qp, const struct sh_tx *tx)
 	model_qp_modify(&c->model, qp->obj.id, &attr);
 }
 
+/* What a WQE asks of the NIC: a request slot, or a payload from memory. */
+static enum model_op sh_contention_op(const struct sh_tx *tx)
+{
+	switch (tx->opcode) {
+	case MLX5_OPCODE_RDMA_READ:
+	case MLX5_OPCODE_ATOMIC_CS:
+	case MLX5_OPCODE_ATOMIC_FA:
+		return MODEL_READ;
+	case MLX5_OPCODE_NOP:
+	case MLX5_OPCODE_UMR:
+		return MODEL_INLINE;
+	default:
+		return tx->sgl.n && tx->sgl.seg[0].inl ? MODEL_INLINE : MODEL_WRITE;
+	}
+}
+
 /* Tells the model of all WQEs that are new. */
 void sh_contention_post(struct sh_qp *qp)
 {
@@ -346,7 +363,8 @@ void sh_contention_post(struct sh_qp *qp)
 		}
 		sh_contention_class(qp, tx);
 		cookie = qp->sq_told | (u64)tx->bbs << 16;
-		if (model_post(&c->model, qp->obj.id, min_t(u64, tx->sgl.len, U32_MAX),
+		if (model_post(&c->model, qp->obj.id, sh_contention_op(tx),
+			       min_t(u64, tx->sgl.len, U32_MAX),
 			       sh_sgl_key(qp->hca, &tx->sgl), cookie, c->now) == -ENOBUFS) {
 			sh_contention_wait(qp);
 			return;

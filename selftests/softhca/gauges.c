@@ -77,9 +77,10 @@ static int sh_units_show(struct seq_file *s, void *unused)
 	seq_puts(s, "unit wqes busy_us\n");
 	for (i = 0; i < m->p.pus; i++)
 		seq_printf(s, "%u %llu %llu\n", i, m->pu[i].done, sh_us(m->pu[i].busy_ps));
-	seq_printf(s, "in_nic %u\nrefetched %llu\nrefetch_us %llu\ncommands %llu\ncommand_us %llu\n",
-		   m->inflight, m->stats.refetched, sh_us(m->stats.refetch_ps), m->stats.ctrl,
-		   sh_us(m->stats.ctrl_ps));
+	seq_printf(s, "in_nic %u\nwqes %u of %u\nrefetched %llu\nrefetch_us %llu\nstalled %llu\n",
+		   m->inflight, m->n_held, m->p.wqe_limit, m->stats.refetched,
+		   sh_us(m->stats.refetch_ps), m->stats.stalled);
+	seq_printf(s, "commands %llu\ncommand_us %llu\n", m->stats.ctrl, sh_us(m->stats.ctrl_ps));
 	mutex_unlock(&softhca.lock);
 	return 0;
 }
@@ -154,10 +155,10 @@ static const struct {
 			  sizeof_field(struct model_params, field) }
 #define SH_ENTRY(name, kind) { name, offsetof(struct model_params, entry_bytes[kind]), 4 }
 #define SH_WEIGHT(i) { "weight" #i, offsetof(struct model_params, weight[i]), 1 }
-	SH_PARAM(seed), SH_PARAM(uar_ps), SH_PARAM(uar_hold_ps), SH_PARAM(uar_raise),
-	SH_PARAM(uar_clear), SH_PARAM(cache_bytes), SH_ENTRY("qpc_bytes", MODEL_QPC),
+	SH_PARAM(seed), SH_PARAM(uar_ps), SH_PARAM(uar_exp), SH_PARAM(uar_hold_ps),
+	SH_PARAM(uar_raise), SH_PARAM(uar_clear), SH_PARAM(cache_bytes), SH_ENTRY("qpc_bytes", MODEL_QPC),
 	SH_ENTRY("mtt_bytes", MODEL_MTT), SH_ENTRY("cqc_bytes", MODEL_CQC), SH_PARAM(fetch_ps),
-	SH_PARAM(wqe_limit), SH_PARAM(wqe_refetch_q8), SH_PARAM(pus), SH_PARAM(pu_ps),
+	SH_PARAM(wqe_limit), SH_PARAM(wqe_refetch_q8), SH_PARAM(pus), SH_PARAM(pu_ps), SH_PARAM(payload_ps),
 	SH_PARAM(jitter_pct), SH_PARAM(ctrl_ps), SH_PARAM(link_bps), SH_PARAM(mtu),
 	SH_PARAM(header), SH_PARAM(strict), SH_WEIGHT(0), SH_WEIGHT(1), SH_WEIGHT(2),
 	SH_WEIGHT(3), SH_WEIGHT(4), SH_WEIGHT(5), SH_WEIGHT(6), SH_WEIGHT(7),

@@ -84,7 +84,7 @@ static inline void rig_free(struct rig *r)
 /* The cookie is how many were posted before. */
 static inline void rig_post(struct rig *r, uint32_t qp, uint32_t bytes, uint64_t now)
 {
-	assert_int_equal(model_post(&r->m, qp, bytes, 0, r->m.stats.posted, now), 0);
+	assert_int_equal(model_post(&r->m, qp, MODEL_INLINE, bytes, 0, r->m.stats.posted, now), 0);
 }
 
 /* @n posts at once, which a unit or the port then works off. */

@@ -45,7 +45,7 @@ static void post(struct world *w, uint32_t qp, uint64_t now)
 
 	if (w->cookies == COOKIES)
 		return;
-	err = model_post(&w->m, qp, rnd_bytes(w), rnd(w, 30), w->cookies, now);
+	err = model_post(&w->m, qp, rnd(w, 3), rnd_bytes(w), rnd(w, 30), w->cookies, now);
 	if (err) {
 		assert_true(err == -ENOBUFS || (err == -EINVAL && !w->m.qp[qp].open));
 		return;
@@ -92,10 +92,14 @@ static void check_heap(const struct model *m)
 	uint32_t i;
 
 	for (i = 0; i < h->n; i++) {
-		assert_int_equal(h->where[h->heap[i]], i);
-		assert_true(h->when[h->heap[i]] >= m->now);
-		assert_true(!i || h->when[h->heap[(i - 1) / 2]] <= h->when[h->heap[i]]);
+		assert_int_equal(h->where[h->event[i].src], i);
+		assert_true(h->event[i].when >= m->now);
+		assert_true(!i || h->event[(i - 1) / 4].when <= h->event[i].when);
 	}
+	assert_true(h->n || model_heap_first(h) == MODEL_NEVER);
+	assert_true(m->port.due >= m->now && m->pipe_due >= m->now);
+	assert_int_equal(m->pipe_due == MODEL_NEVER, m->pipe.head == MODEL_NONE);
+	assert_true(m->pipe.head == MODEL_NONE || m->pipe_due == m->wr[m->pipe.head].due);
 }
 
 static void check_port(const struct model *m)
@@ -123,6 +127,8 @@ static void check_port(const struct model *m)
 	for (c = 0; c < MODEL_CLASSES; c++) {
 		assert_int_equal(m->port.cls[c].backlog, backlog[c]);
 		assert_int_equal(m->port.cls[c].waiting, waiting[c]);
+		assert_int_equal(m->port.listed >> c & 1,
+				 m->port.cls[c].groups.head != MODEL_NONE);
 		for (g = m->port.cls[c].groups.head; g != MODEL_NONE;
 		     g = m->element[g / MODEL_CLASSES].group[c].next) {
 			assert_int_equal(g % MODEL_CLASSES, c);
@@ -140,9 +146,30 @@ static void check_port(const struct model *m)
 		}
 	}
 	assert_int_equal(qps, listed);
-	/* Work conserving: with anyone to send there is a packet on the wire. */
-	for (c = 0; c < MODEL_CLASSES; c++)
-		assert_true(m->port.busy || m->port.cls[c].groups.head == MODEL_NONE);
+	/* Work conserving: with anything to send, the port looks when the wire is free. */
+	if (m->port.listed)
+		assert_int_equal(m->port.due, m->port.free_at);
+}
+
+/* WQEs that the NIC has are those of WRs in it; slots those of READs that go. */
+static void check_wqes(const struct model *m)
+{
+	uint32_t i, w, n;
+
+	assert_true(m->n_held <= m->inflight);
+	for (i = 0; i < m->n_held; i++)
+		assert_int_equal(m->wr[m->held[i]].held, i);
+	for (i = 0; i < m->n.qps; i++) {
+		const struct model_qp *qp = &m->qp[i];
+
+		if (!qp->open)
+			continue;
+		for (w = qp->stalled.head, n = 0; w != MODEL_NONE; w = m->wr[w].next, n++)
+			assert_int_equal(m->wr[w].held, MODEL_NONE);
+		assert_true(qp->slots + n <= qp->inflight);
+		/* What stands first has no slot, or it would go. */
+		assert_true(!n || qp->slots);
+	}
 }
 
 static void check_books(const struct world *w)
@@ -188,6 +215,7 @@ static void rnd_params(struct world *w, struct model_params *p)
 	memset(p, 0, sizeof(*p));
 	p->seed = rnd(w, 4);
 	p->uar_ps = rnd(w, 2) * rnd(w, 500000);
+	p->uar_exp = rnd(w, 2) * rnd(w, MODEL_EXP + 1);
 	p->uar_hold_ps = rnd(w, 2) * rnd(w, 200000);
 	p->uar_raise = rnd(w, 3) * (1 + rnd(w, 20));
 	p->uar_clear = p->uar_raise ? rnd(w, p->uar_raise) : 0;
@@ -199,6 +227,7 @@ static void rnd_params(struct world *w, struct model_params *p)
 	p->wqe_refetch_q8 = rnd(w, 1000);
 	p->pus = rnd(w, 4) * rnd(w, 9);
 	p->pu_ps = rnd(w, 300000);
+	p->payload_ps = rnd(w, 2) * rnd(w, 300000);
 	p->jitter_pct = rnd(w, 101);
 	p->ctrl_ps = rnd(w, 5000000);
 	p->link_bps = rnd(w, 4) ? 1000000000ULL * (1 + rnd(w, 400)) : 0;
@@ -255,6 +284,7 @@ static void act(struct world *w)
 			.qpn = w->m.qp[qp].open ? w->m.qp[qp].qpn : rnd(w, 1000),
 			.uar = rnd(w, sizes.uars), .cq = rnd(w, 10),
 			.element = rnd(w, sizes.elements), .cls = rnd(w, MODEL_CLASSES),
+			.reads = rnd(w, 6),
 		};
 		if (w->m.qp[qp].open)
 			model_qp_modify(&w->m, qp, &attr);
@@ -315,6 +345,7 @@ static void books_balance(void **state)
 			act(w);
 			check_heap(&w->m);
 			check_port(&w->m);
+			check_wqes(&w->m);
 			check_books(w);
 		}
 		w->echo = 0;
@@ -323,6 +354,7 @@ static void books_balance(void **state)
 		check_books(w);
 		/* Everything came out: nothing waits for ever, nothing was lost. */
 		assert_int_equal(w->m.inflight, 0);
+		assert_int_equal(w->m.n_held, 0);
 		assert_int_equal(w->m.ungranted, 0);
 		for (i = 0; i < w->cookies; i++)
 			assert_true(w->fate[i] == DONE || w->fate[i] == DROPPED);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* The contention model's processing units and its cache. */
+#include <math.h>
+#include <stdio.h>
+
 #include "model_rig.h"
 
 static struct model_params pu_params(uint32_t pus)
@@ -29,24 +32,158 @@ static void units_work_side_by_side(void **state)
 	rig_free(r);
 }
 
-static void beyond_the_limit_wqes_are_fetched_again(void **state)
+static void beyond_the_limit_wqes_displace_one_another(void **state)
+{
+	struct model_params p = pu_params(1);
+	uint64_t ps, last = 0;
+	unsigned int again = 0, i;
+	struct rig *r;
+
+	(void)state;
+	p.wqe_limit = 2;
+	p.wqe_refetch_q8 = 128;
+	p.pipe_ps = 10;
+	r = rig_new(&p, 1);
+	rig_burst(r, 0, 2, 8, 0);
+	assert_int_equal(r->m.n_held, 2);
+	rig_run(r);
+	assert_done(r, 1, 1, 2010);
+	assert_int_equal(r->m.n_held, 0);
+	assert_int_equal(r->m.stats.refetched, 0);
+
+	/* The first is executed at once; of the four two are there when it is their turn. */
+	rig_burst(r, 0, 4, 8, 10000);
+	assert_int_equal(r->m.inflight, 4);
+	assert_int_equal(r->m.n_held, 2);
+	rig_run(r);
+	for (i = 2; i < 6; i++) {
+		ps = r->done[i].at - (i == 2 ? 10010 : last);
+		assert_true(ps == 1000 || ps == 1500);
+		again += ps == 1500;
+		last = r->done[i].at;
+	}
+	assert_in_range(again, 1, 2);
+	assert_int_equal(r->m.stats.refetched, again);
+	assert_int_equal(r->m.stats.refetch_ps, again * 500);
+	/* A smaller limit holds from the next WR on. */
+	rig_burst(r, 0, 2, 8, 20000);
+	p.wqe_limit = 1;
+	assert_int_equal(model_set_params(&r->m, &p), 0);
+	rig_post(r, 0, 8, 20000);
+	assert_int_equal(r->m.n_held, 1);
+	rig_run(r);
+	assert_int_equal(r->m.n_held, 0);
+	rig_free(r);
+}
+
+/*
+ * Of so many WRs in the NIC as there is room for, none is fetched again; beyond, a
+ * share that grows from nothing: m = 1 - e^(-m n / limit), as a WQE that stays for n
+ * others meets m n that displace one.
+ */
+static void the_knee_is_no_cliff(void **state)
+{
+	struct model_params p = pu_params(1);
+	double share, want;
+	uint64_t when;
+	size_t done;
+	struct rig *r;
+	uint32_t n, i;
+
+	(void)state;
+	p.wqe_limit = 200;
+	for (n = 180; n <= 600; n += 60) {
+		r = rig_new(&p, 1);
+		rig_burst(r, 0, n, 8, 0);
+		for (done = 0; done < 20000; ) {
+			if (done == 5000)
+				memset(&r->m.stats, 0, sizeof(r->m.stats));
+			assert_true(model_next(&r->m, &when));
+			model_run_until(&r->m, when);
+			for (; done < r->n_done; done++)
+				rig_post(r, 0, 8, when);
+		}
+		share = (double)r->m.stats.refetched / r->m.stats.done;
+		for (want = 1, i = 0; i < 1000; i++)
+			want = 1 - exp(-want * n / 200);
+		printf("# %u WRs, room for 200: %.3f fetched again, %.3f by theory\n", n, share,
+		       want);
+		if (n <= 200)
+			assert_int_equal(r->m.stats.refetched, 0);
+		else
+			assert_true(fabs(share - want) < 0.04);
+		rig_free(r);
+	}
+}
+
+static void payloads_are_fetched(void **state)
 {
 	struct model_params p = pu_params(1);
 	struct rig *r;
 
 	(void)state;
-	p.wqe_limit = 2;
-	p.wqe_refetch_q8 = 256;
+	p.payload_ps = 300;
 	r = rig_new(&p, 1);
-	rig_burst(r, 0, 4, 8, 0);
+	assert_int_equal(model_post(&r->m, 0, MODEL_WRITE, 8, 0, 0, 0), 0);
+	assert_int_equal(model_post(&r->m, 0, MODEL_WRITE, 0, 0, 1, 0), 0);
+	assert_int_equal(model_post(&r->m, 0, MODEL_READ, 8, 0, 2, 0), 0);
+	assert_int_equal(model_post(&r->m, 0, MODEL_INLINE, 8, 0, 3, 0), 0);
 	rig_run(r);
-	/* The first began alone, the others with 4, 3 and 2 in the NIC. */
-	assert_done(r, 0, 0, 1000);
-	assert_done(r, 1, 1, 1000 + 1500);
-	assert_done(r, 2, 2, 1000 + 1500 + 1333);
-	assert_done(r, 3, 3, 1000 + 1500 + 1333 + 1000);
+	assert_done(r, 0, 0, 1300);
+	assert_done(r, 1, 1, 2300);
+	assert_done(r, 2, 2, 3300);
+	assert_done(r, 3, 3, 4300);
+	rig_free(r);
+}
+
+static void reads_hold_slots(void **state)
+{
+	struct model_qp_attr attr = { .qpn = 0, .cq = 0, .reads = 2 };
+	struct model_params p = pu_params(1);
+	struct rig *r;
+
+	(void)state;
+	p.pipe_ps = 10000;
+	p.wqe_limit = 100;
+	p.wqe_refetch_q8 = 64;
+	r = rig_new(&p, 2);
+	assert_int_equal(model_qp_modify(&r->m, 0, &attr), 0);
+	assert_int_equal(model_post(&r->m, 0, MODEL_READ, 8, 0, 0, 0), 0);
+	assert_int_equal(model_post(&r->m, 0, MODEL_READ, 8, 0, 1, 0), 0);
+	/* No slot for the third, and the WRITE may not overtake it; other QPs go on. */
+	assert_int_equal(model_post(&r->m, 0, MODEL_READ, 8, 0, 2, 0), 0);
+	assert_int_equal(model_post(&r->m, 0, MODEL_WRITE, 8, 0, 3, 0), 0);
+	assert_int_equal(model_post(&r->m, 1, MODEL_READ, 8, 0, 4, 0), 0);
+	assert_int_equal(r->m.inflight, 5);
+	assert_int_equal(r->m.n_held, 3);
+	assert_int_equal(r->m.qp[0].slots, 2);
+	assert_int_equal(r->m.stats.stalled, 2);
+	rig_run(r);
+	assert_done(r, 0, 0, 11000);
+	assert_done(r, 1, 1, 12000);
+	assert_done(r, 2, 4, 13000);
+	/* Both were out of the NIC, and are fetched again. */
+	assert_done(r, 3, 2, 11000 + 1250 + 10000);
+	assert_done(r, 4, 3, 11000 + 2500 + 10000);
 	assert_int_equal(r->m.stats.refetched, 2);
-	assert_int_equal(r->m.stats.refetch_ps, 833);
+	assert_int_equal(r->m.qp[0].slots, 0);
+
+	/* WRITEs want no slot, and a flushed QP has all of its own again. */
+	assert_int_equal(model_post(&r->m, 0, MODEL_READ, 8, 0, 5, 50000), 0);
+	assert_int_equal(model_post(&r->m, 0, MODEL_READ, 8, 0, 6, 50000), 0);
+	assert_int_equal(model_post(&r->m, 0, MODEL_WRITE, 8, 0, 7, 50000), 0);
+	assert_int_equal(r->m.stats.stalled, 2);
+	assert_int_equal(model_post(&r->m, 0, MODEL_READ, 8, 0, 8, 50000), 0);
+	assert_int_equal(r->m.stats.stalled, 3);
+	assert_int_equal(model_qp_flush(&r->m, 0), 4);
+	assert_int_equal(r->m.inflight, 3);
+	assert_int_equal(model_post(&r->m, 0, MODEL_READ, 8, 0, 9, 50000), 0);
+	assert_int_equal(model_post(&r->m, 0, MODEL_READ, 8, 0, 10, 50000), 0);
+	assert_int_equal(r->m.stats.stalled, 3);
+	rig_run(r);
+	assert_int_equal(r->n_done, 7);
+	assert_int_equal(r->m.inflight, 0);
+	assert_int_equal(r->m.n_held, 0);
 	rig_free(r);
 }
 
@@ -161,10 +298,10 @@ static void a_miss_costs_a_fetch(void **state)
 	struct rig *r = rig_new(&p, 2);
 
 	(void)state;
-	assert_int_equal(model_post(&r->m, 0, 8, 77, 0, 0), 0);
-	assert_int_equal(model_post(&r->m, 0, 8, 77, 1, 0), 0);
-	assert_int_equal(model_post(&r->m, 1, 8, 77, 2, 0), 0);
-	assert_int_equal(model_post(&r->m, 1, 8, 0, 3, 0), 0);
+	assert_int_equal(model_post(&r->m, 0, MODEL_INLINE, 8, 77, 0, 0), 0);
+	assert_int_equal(model_post(&r->m, 0, MODEL_INLINE, 8, 77, 1, 0), 0);
+	assert_int_equal(model_post(&r->m, 1, MODEL_INLINE, 8, 77, 2, 0), 0);
+	assert_int_equal(model_post(&r->m, 1, MODEL_INLINE, 8, 0, 3, 0), 0);
 	rig_run(r);
 	assert_done(r, 0, 0, 1000 + 3 * 7000);
 	assert_done(r, 1, 1, 22000 + 1000);
@@ -204,7 +341,7 @@ static void misses_cost_what_was_measured(void **state)
 		r = rig_new(&p, 16);
 		for (i = 0; i < 4000; i++) {
 			rng = rng * 1664525 + 1013904223;
-			model_post(&r->m, rng >> 28, 8, 1 + (rng >> 24 & 15), i, 0);
+			model_post(&r->m, rng >> 28, MODEL_INLINE, 8, 1 + (rng >> 24 & 15), i, 0);
 		}
 		rig_run(r);
 		misses = 0;
@@ -367,7 +504,10 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(units_work_side_by_side),
-		cmocka_unit_test(beyond_the_limit_wqes_are_fetched_again),
+		cmocka_unit_test(beyond_the_limit_wqes_displace_one_another),
+		cmocka_unit_test(the_knee_is_no_cliff),
+		cmocka_unit_test(payloads_are_fetched),
+		cmocka_unit_test(reads_hold_slots),
 		cmocka_unit_test(jitter_is_uniform_and_repeatable),
 		cmocka_unit_test(control_verbs_take_their_share),
 		cmocka_unit_test(units_change_live_in_order),

@@ -6,24 +6,30 @@
 
 static void growth_is_a_power(void **state)
 {
+	static const uint32_t exps[] = { 1, 290, 357, 500, 1000, MODEL_EXP };
+	static struct model_crowd c;
+	double want;
 	uint32_t n;
+	size_t i;
 
 	(void)state;
-	assert_int_equal(model_growth(MODEL_LOCK_UAR, 1000, 0), 0);
-	assert_int_equal(model_growth(MODEL_LOCK_UAR, 454000, 1), 454000);
-	assert_int_equal(model_growth(MODEL_LOCK_QP, 454000, 1), 454000);
-	for (n = 2; n <= 130; n++) {
-		double a = log(model_growth(MODEL_LOCK_UAR, 1000000000, n) / 1e9) / log(n);
-		double b = log(model_growth(MODEL_LOCK_QP, 1000000000, n) / 1e9) / log(n);
-
-		/* one exponent for the whole table, to what Q16 can hold */
-		assert_true(fabs(a - 0.357) < 1e-4);
-		assert_true(fabs(b - 0.290) < 1e-4);
+	for (i = 0; i < sizeof(exps) / sizeof(exps[0]); i++) {
+		model_crowd_init(&c, 454000, exps[i]);
+		assert_int_equal(model_crowd_ps(&c, 0), 0);
+		assert_int_equal(model_crowd_ps(&c, 1), 454000);
+		for (n = 2; n <= MODEL_CROWD; n++) {
+			want = 454000 * pow(n, exps[i] / 1000.0);
+			assert_true(fabs(model_crowd_ps(&c, n) / want - 1) < 2e-5);
+		}
+		assert_int_equal(model_crowd_ps(&c, MODEL_CROWD + 1), c.ps[MODEL_CROWD]);
+		assert_int_equal(model_crowd_ps(&c, UINT32_MAX), c.ps[MODEL_CROWD]);
 	}
-	assert_int_equal(model_growth(MODEL_LOCK_UAR, 1000, 131),
-			 model_growth(MODEL_LOCK_UAR, 1000, 130));
-	assert_int_equal(model_growth(MODEL_LOCK_UAR, UINT32_MAX, UINT32_MAX),
-			 model_growth(MODEL_LOCK_UAR, UINT32_MAX, 130));
+	/* The same for any number: nobody gets in the way of anybody. */
+	model_crowd_init(&c, 1000, 0);
+	assert_int_equal(model_crowd_ps(&c, MODEL_CROWD), 1000);
+	model_crowd_init(&c, UINT32_MAX, MODEL_EXP);
+	want = 130.0 * 130 * UINT32_MAX;
+	assert_true(fabs(model_crowd_ps(&c, MODEL_CROWD) / want - 1) < 2e-5);
 }
 
 static void alone_costs_nothing(void **state)
@@ -57,6 +63,7 @@ static void waiting_grows_with_who_waits(void **state)
 
 	(void)state;
 	p.uar_ps = 1000;
+	p.uar_exp = 500;
 	p.uar_hold_ps = 100;
 	r = rig_new(&p, 4);
 	rig_post(r, 0, 8, 0);
@@ -67,9 +74,9 @@ static void waiting_grows_with_who_waits(void **state)
 	assert_int_equal(r->m.uar[0].active, 3);
 	rig_run(r);
 	assert_done(r, 0, 0, 0);
-	at = 100 + model_growth(MODEL_LOCK_UAR, 1000, 3);
+	at = 100 + 1732;	/* the root of 3 */
 	assert_done(r, 1, 1, at);
-	at += model_growth(MODEL_LOCK_UAR, 1000, 2);
+	at += 1414;
 	assert_done(r, 2, 2, at);
 	at += 1000;
 	assert_done(r, 3, 3, at);
@@ -262,8 +269,8 @@ static void bad_arguments_are_refused(void **state)
 	attr.qpn = 1;
 	assert_int_equal(model_qp_modify(&r->m, 0, &attr), -EINVAL);
 	assert_int_equal(model_qp_modify(&r->m, 1, &attr), -EINVAL);
-	assert_int_equal(model_post(&r->m, 1, 8, 0, 0, 0), -EINVAL);
-	assert_int_equal(model_post(&r->m, 99, 8, 0, 0, 0), -EINVAL);
+	assert_int_equal(model_post(&r->m, 1, MODEL_INLINE, 8, 0, 0, 0), -EINVAL);
+	assert_int_equal(model_post(&r->m, 99, MODEL_INLINE, 8, 0, 0, 0), -EINVAL);
 	assert_int_equal(model_touch(&r->m, 0, MODEL_KINDS, 0, 0), -EINVAL);
 	assert_int_equal(model_element_set(&r->m, 4, 0, 0, 1), -EINVAL);
 	assert_int_equal(model_element_set(&r->m, 0, 0, 0, 1001), -EINVAL);
@@ -287,6 +294,9 @@ static void bad_arguments_are_refused(void **state)
 	bad.uar_clear = 4;
 	assert_int_equal(model_set_params(&r->m, &bad), -EINVAL);
 	bad = p;
+	bad.uar_exp = MODEL_EXP + 1;
+	assert_int_equal(model_set_params(&r->m, &bad), -EINVAL);
+	bad = p;
 	bad.link_bps = UINT64_MAX;
 	assert_int_equal(model_set_params(&r->m, &bad), -EINVAL);
 
@@ -301,11 +311,11 @@ static void bad_arguments_are_refused(void **state)
 	rig_post(r, 0, 8, 0);
 	rig_run(r);
 	rig_post(r, 0, 8, 1000);
-	assert_int_equal(model_post(&r->m, 0, 8, 0, 0, 2000), -EBUSY);
+	assert_int_equal(model_post(&r->m, 0, MODEL_INLINE, 8, 0, 0, 2000), -EBUSY);
 	assert_int_equal(model_control(&r->m, 0, 2000, &done), -EBUSY);
 	assert_int_equal(model_touch(&r->m, 0, MODEL_QPC, 0, 2000), -EBUSY);
 	/* A time that has gone by is taken as now. */
-	assert_int_equal(model_post(&r->m, 0, 8, 0, 2, 500), 0);
+	assert_int_equal(model_post(&r->m, 0, MODEL_INLINE, 8, 0, 2, 500), 0);
 	rig_run(r);
 	assert_done(r, 2, 2, 1100);
 	rig_free(r);
@@ -322,7 +332,7 @@ static void memory_is_bounded(void **state)
 	r = rig_new(&p, 1);
 	for (i = 0; i < rig_sizes.wrs; i++)
 		rig_post(r, 0, 8, 0);
-	assert_int_equal(model_post(&r->m, 0, 8, 0, 0, 0), -ENOBUFS);
+	assert_int_equal(model_post(&r->m, 0, MODEL_INLINE, 8, 0, 0, 0), -ENOBUFS);
 	rig_run(r);
 	rig_post(r, 0, 8, 5000);
 	rig_free(r);
@@ -365,6 +375,7 @@ static void presets_are_sane(void **state)
 		model_preset(i, &p);
 		model_preset_host(i, &h);
 		assert_int_equal(h.uar_lock_ps, p.uar_ps);
+		assert_int_equal(h.uar_exp, p.uar_exp);
 		r = rig_new(&p, 2);
 		rig_post(r, 0, 1 << 30, 0);
 		rig_post(r, 1, 0, 0);

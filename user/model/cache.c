@@ -43,6 +43,7 @@ static void cache_drop(struct model *m, uint32_t *slot)
 	*slot = c->ctx[i].hash_next;
 	age_unlink(c, i);
 	c->bytes -= m->p.entry_bytes[c->ctx[i].kind];
+	c->ctx[i].kind = MODEL_KINDS;
 	c->n--;
 	c->ctx[i].next = c->free;
 	c->free = i;
@@ -57,17 +58,21 @@ static void cache_evict(struct model *m)
 }
 
 /* False: a miss, now fetched. */
-bool model_cache_use(struct model *m, enum model_kind kind, uint64_t key)
+bool model_cache_use(struct model *m, enum model_kind kind, uint64_t key, uint32_t *at)
 {
 	struct model_cache *c = &m->cache;
 	uint32_t need = m->p.entry_bytes[kind];
-	uint32_t *slot = cache_slot(c, kind, key);
-	uint32_t i = *slot;
+	uint32_t *slot, i = *at;
 
+	if (i >= m->n.contexts || c->ctx[i].key != key || c->ctx[i].kind != kind)
+		i = *cache_slot(c, kind, key);
+	*at = i;
 	if (i != MODEL_NONE) {
 		m->stats.hits[kind]++;
-		age_unlink(c, i);
-		age_append(c, i);
+		if (i != c->age.tail) {
+			age_unlink(c, i);
+			age_append(c, i);
+		}
 		return true;
 	}
 	m->stats.misses[kind]++;
@@ -76,10 +81,10 @@ bool model_cache_use(struct model *m, enum model_kind kind, uint64_t key)
 	while (c->free == MODEL_NONE || c->bytes + need > m->p.cache_bytes)
 		cache_evict(m);
 	i = c->free;
+	*at = i;
 	c->free = c->ctx[i].next;
 	c->ctx[i].key = key;
 	c->ctx[i].kind = kind;
-	/* Eviction may have changed the chain. */
 	slot = &c->bucket[cache_bucket(c, kind, key)];
 	c->ctx[i].hash_next = *slot;
 	*slot = i;
@@ -110,8 +115,10 @@ void model_cache_init(struct model *m)
 
 	for (i = 0; i <= c->mask; i++)
 		c->bucket[i] = MODEL_NONE;
-	for (i = 0; i < m->n.contexts; i++)
+	for (i = 0; i < m->n.contexts; i++) {
+		c->ctx[i].kind = MODEL_KINDS;
 		c->ctx[i].next = i + 1 < m->n.contexts ? i + 1 : MODEL_NONE;
+	}
 	c->free = 0;
 	c->age.head = MODEL_NONE;
 	c->age.tail = MODEL_NONE;

@@ -25,12 +25,10 @@ static inline uint64_t div_u64(uint64_t a, uint32_t b)
 }
 #endif
 
-/* Sources of events: the UARs, then the units, the elements, and these two. */
+/* Sources of events in the heap: the UARs, then the units, then the elements. */
 #define SRC_PU(m)	((m)->n.uars)
 #define SRC_ELEMENT(m)	(SRC_PU(m) + MODEL_PUS)
-#define SRC_PORT(m)	(SRC_ELEMENT(m) + (m)->n.elements)
-#define SRC_PIPE(m)	(SRC_PORT(m) + 1)
-#define SOURCES(n)	((n)->uars + MODEL_PUS + (n)->elements + 2)
+#define SOURCES(n)	((n)->uars + MODEL_PUS + (n)->elements)
 
 /* 10 Tbit/s: no product of rates and times overflows. */
 #define BPS_BOUND	(10 * MODEL_PS)
@@ -57,8 +55,12 @@ static inline uint32_t wr_pop(struct model *m, struct model_list *l)
 	return wr;
 }
 
+/* wqe.c: its WQE leaves the NIC */
+void model_wqe_drop(struct model *m, uint32_t wr);
+
 static inline void wr_free(struct model *m, uint32_t wr)
 {
+	model_wqe_drop(m, wr);
 	m->wr[wr].next = m->free_wr;
 	m->free_wr = wr;
 }
@@ -67,6 +69,15 @@ static inline void wr_free(struct model *m, uint32_t wr)
 static inline bool wr_dead(const struct model *m, const struct model_wr *wr)
 {
 	return wr->epoch != m->qp[wr->qp].epoch;
+}
+
+/* Marsaglia's xorshift32 */
+static inline uint32_t model_random(struct model *m)
+{
+	m->rng ^= m->rng << 13;
+	m->rng ^= m->rng >> 17;
+	m->rng ^= m->rng << 5;
+	return m->rng;
 }
 
 static inline void model_schedule(struct model *m, uint32_t src, uint64_t when)
@@ -90,13 +101,21 @@ void model_uar_congestion(struct model *m, uint32_t u);
 /* Takes @q out of the register's queue, wherever in it. */
 void model_uar_forget(struct model *m, uint32_t q);
 
-/* cache.c; use: false, it was a miss and is fetched now */
-bool model_cache_use(struct model *m, enum model_kind kind, uint64_t key);
+/* wqe.c: a WR that is in the NIC; it is done; @q's WRs without a slot are nobody's */
+void model_wqe_add(struct model *m, uint32_t wr);
+void model_wqe_done(struct model *m, uint32_t wr);
+void model_wqe_forget(struct model *m, uint32_t q);
+
+/*
+ * cache.c; use: false, it was a miss and is fetched now. @at is where it may be, as
+ * the last use had it, and then where it is.
+ */
+bool model_cache_use(struct model *m, enum model_kind kind, uint64_t key, uint32_t *at);
 /* The cache may have become smaller. */
 void model_cache_fit(struct model *m);
 void model_cache_init(struct model *m);
 
-/* unit.c: a WR that is in the NIC; what is due at a unit */
+/* unit.c: a WR that may be executed; what is due at a unit */
 void model_pu_add(struct model *m, uint32_t wr);
 void model_pu_event(struct model *m, uint32_t k);
 

@@ -23,9 +23,10 @@ static void pipe_event(struct model *m)
 	};
 	bool dead = wr_dead(m, wr);
 
-	if (m->pipe.head != MODEL_NONE)
-		model_schedule(m, SRC_PIPE(m), m->wr[m->pipe.head].due);
+	m->pipe_due = m->pipe.head != MODEL_NONE ? m->wr[m->pipe.head].due : MODEL_NEVER;
 	m->inflight--;
+	if (!dead)
+		model_wqe_done(m, w);
 	wr_free(m, w);
 	if (dead)
 		return;
@@ -43,33 +44,33 @@ static void pipe_event(struct model *m)
 		m->ops->done(m->ctx, &done);
 }
 
-bool model_next(const struct model *m, uint64_t *when)
+/* At the same time in this order: registers, units, elements, port, pipe. */
+static void heap_event(struct model *m, uint32_t src)
 {
-	*when = model_heap_first(&m->next);
-	return m->next.n;
+	if (src < SRC_PU(m)) {
+		model_unschedule(m, src);
+		model_uar_event(m, src);
+	} else if (src < SRC_ELEMENT(m)) {
+		model_pu_event(m, src - SRC_PU(m));
+	} else {
+		model_element_unblock(m, src - SRC_ELEMENT(m));
+		model_port_start(m);
+	}
 }
 
 void model_run_until(struct model *m, uint64_t now)
 {
-	uint32_t src;
+	uint64_t when;
 
 	m->told = now;
-	while (m->next.n && model_heap_first(&m->next) <= now) {
-		src = m->next.heap[0];
-		m->now = m->next.when[src];
-		model_unschedule(m, src);
-		if (src < SRC_PU(m)) {
-			model_uar_event(m, src);
-		} else if (src < SRC_ELEMENT(m)) {
-			model_pu_event(m, src - SRC_PU(m));
-		} else if (src == SRC_PORT(m)) {
+	while ((when = model_first(m)) <= now && when != MODEL_NEVER) {
+		m->now = when;
+		if (model_heap_first(&m->next) == when)
+			heap_event(m, m->next.event->src);
+		else if (m->port.due == when)
 			model_port_event(m);
-		} else if (src == SRC_PIPE(m)) {
+		else
 			pipe_event(m);
-		} else {
-			model_element_unblock(m, src - SRC_ELEMENT(m));
-			model_port_start(m);
-		}
 	}
 	if (m->now < now)
 		m->now = now;
@@ -80,14 +81,14 @@ int model_advance(struct model *m, uint64_t now)
 {
 	if (now <= m->now)
 		return 0;
-	if (m->next.n && model_heap_first(&m->next) < now)
+	if (model_first(m) < now)
 		return -EBUSY;
 	m->now = now;
 	return 0;
 }
 
-int model_post(struct model *m, uint32_t q, uint32_t bytes, uint64_t mtt,
-	       uint64_t cookie, uint64_t now)
+int model_post(struct model *m, uint32_t q, enum model_op op, uint32_t bytes,
+	       uint64_t mtt, uint64_t cookie, uint64_t now)
 {
 	struct model_wr *wr;
 	struct model_qp *qp;
@@ -106,7 +107,8 @@ int model_post(struct model *m, uint32_t q, uint32_t bytes, uint64_t mtt,
 	m->free_wr = wr->next;
 	*wr = (struct model_wr) {
 		.cookie = cookie, .mtt = mtt, .posted = m->now, .qp = q,
-		.epoch = qp->epoch, .bytes = bytes, .left = bytes,
+		.epoch = qp->epoch, .bytes = bytes, .left = bytes, .held = MODEL_NONE,
+		.op = op,
 	};
 	qp->posted++;
 	qp->posted_bytes += bytes;
@@ -123,10 +125,19 @@ static bool params_ok(const struct model_params *p)
 	for (kind = 0; kind < MODEL_KINDS; kind++)
 		if (p->cache_bytes && !p->entry_bytes[kind])
 			return false;
-	return (!p->uar_raise || p->uar_clear < p->uar_raise) &&
+	return (!p->uar_raise || p->uar_clear < p->uar_raise) && p->uar_exp <= MODEL_EXP &&
 	       p->wqe_refetch_q8 <= REFETCH_BOUND && p->pus <= MODEL_PUS &&
 	       p->jitter_pct <= 100 && p->link_bps <= BPS_BOUND &&
 	       p->mtu && p->mtu <= PACKET_BOUND && p->header <= PACKET_BOUND;
+}
+
+/* And what is worked out of them once, not for each WR. */
+static void take_params(struct model *m, const struct model_params *p)
+{
+	m->p = *p;
+	m->jitter_q16 = (p->jitter_pct << 16) / 100;
+	m->port.wire_bytes = 0;
+	model_crowd_init(&m->crowd, p->uar_ps, p->uar_exp);
 }
 
 int model_set_params(struct model *m, const struct model_params *p)
@@ -136,7 +147,7 @@ int model_set_params(struct model *m, const struct model_params *p)
 
 	if (!params_ok(p))
 		return -EINVAL;
-	m->p = *p;
+	take_params(m, p);
 	if (p->seed != old.seed)
 		m->rng = p->seed ? p->seed : 1;
 	if (p->link_bps != old.link_bps)
@@ -161,7 +172,7 @@ static uint32_t buckets(const struct model_sizes *n)
 }
 
 enum part {
-	PART_WHEN, PART_HEAP, PART_WHERE, PART_UAR, PART_QP, PART_WR, PART_ELEMENT,
+	PART_EVENT, PART_WHERE, PART_UAR, PART_QP, PART_WR, PART_HELD, PART_ELEMENT,
 	PART_CONTEXT, PART_BUCKET, PARTS,
 };
 
@@ -171,12 +182,12 @@ static void layout(const struct model_sizes *n, size_t at[PARTS + 1])
 	const struct model *m = NULL;
 	size_t sources = SOURCES(n);
 	size_t bytes[PARTS] = {
-		[PART_WHEN] = sources * sizeof(*m->next.when),
-		[PART_HEAP] = sources * sizeof(*m->next.heap),
+		[PART_EVENT] = sources * sizeof(*m->next.event),
 		[PART_WHERE] = sources * sizeof(*m->next.where),
 		[PART_UAR] = n->uars * sizeof(*m->uar),
 		[PART_QP] = n->qps * sizeof(*m->qp),
 		[PART_WR] = n->wrs * sizeof(*m->wr),
+		[PART_HELD] = n->wrs * sizeof(*m->held),
 		[PART_ELEMENT] = n->elements * sizeof(*m->element),
 		[PART_CONTEXT] = n->contexts * sizeof(*m->cache.ctx),
 		[PART_BUCKET] = buckets(n) * sizeof(*m->cache.bucket),
@@ -218,23 +229,21 @@ int model_init(struct model *m, void *mem, const struct model_sizes *n,
 	memset(mem, 0, at[PARTS]);
 	memset(m, 0, sizeof(*m));
 	m->n = *n;
-	m->p = *p;
 	m->ops = ops;
 	m->ctx = ctx;
+	take_params(m, p);
 	m->rng = p->seed ? p->seed : 1;
-	m->next.when = (void *)(base + at[PART_WHEN]);
-	m->next.heap = (void *)(base + at[PART_HEAP]);
-	m->next.where = (void *)(base + at[PART_WHERE]);
+	model_heap_init(&m->next, (void *)(base + at[PART_EVENT]),
+			(void *)(base + at[PART_WHERE]), SOURCES(n));
 	m->uar = (void *)(base + at[PART_UAR]);
 	m->qp = (void *)(base + at[PART_QP]);
 	m->wr = (void *)(base + at[PART_WR]);
+	m->held = (void *)(base + at[PART_HELD]);
 	m->element = (void *)(base + at[PART_ELEMENT]);
 	m->cache.ctx = (void *)(base + at[PART_CONTEXT]);
 	m->cache.bucket = (void *)(base + at[PART_BUCKET]);
 	m->cache.mask = buckets(n) - 1;
 	model_cache_init(m);
-	for (i = 0; i < SOURCES(n); i++)
-		m->next.where[i] = MODEL_NONE;
 	for (i = 0; i < n->wrs; i++)
 		m->wr[i].next = i + 1 < n->wrs ? i + 1 : MODEL_NONE;
 	for (i = 0; i < n->uars; i++) {
@@ -250,7 +259,8 @@ int model_init(struct model *m, void *mem, const struct model_sizes *n,
 		m->pu[i].wrs = EMPTY_LIST;
 	for (c = 0; c < MODEL_CLASSES; c++)
 		m->port.cls[c].groups = EMPTY_LIST;
-	m->port.last = MODEL_NONE;
+	m->port.due = MODEL_NEVER;
 	m->pipe = EMPTY_LIST;
+	m->pipe_due = MODEL_NEVER;
 	return 0;
 }

@@ -4,6 +4,7 @@
  * contexts, work requests outstanding, processing units, the port.
  *
  *    post -> [UAR, one server a register] -> granted: "in the NIC"
+ *         -> [request slot of the QP, if it is a READ; room for its WQE]
  *         -> [PU of the QP, first in first out; cache misses stall it]
  *         -> [port: classes, elements, QPs, one packet a step]
  *         -> [pipe, a constant delay] -> done
@@ -45,6 +46,16 @@
 #define MODEL_PUS	64		/* processing units at most */
 #define MODEL_PS	1000000000000ULL	/* picoseconds in a second */
 
+/* What a WR wants of the NIC besides its WQE. */
+enum model_op {
+	MODEL_INLINE,	/* nothing: its payload, if it has one, is in the WQE */
+	MODEL_WRITE,	/* SEND or WRITE: a payload, from the host's memory */
+	MODEL_READ,	/* READ or atomic: a request slot of its QP until it is done */
+};
+
+/* Request slots of a ConnectX's QP at most: its max_qp_rd_atom. */
+#define MODEL_READS	16
+
 /* Kinds of context that share the cache. */
 enum model_kind {
 	MODEL_QPC,	/* QP context */
@@ -61,7 +72,8 @@ struct model_params {
 	uint32_t seed;		/* of the jitter; 0 is taken as 1 */
 
 	/* UAR: what one WR costs on a register that other QPs want too. */
-	uint32_t uar_ps;	/* with one QP wanting it; grows as model_growth() */
+	uint32_t uar_ps;	/* with one QP wanting it */
+	uint32_t uar_exp;	/* with n: times n^(uar_exp / 1000); up to MODEL_EXP */
 	uint32_t uar_hold_ps;	/* how long a WR that met nobody is in the way of others */
 	uint32_t uar_raise;	/* WRs waiting that raise congestion; 0: never */
 	uint32_t uar_clear;	/* WRs waiting that clear it; below uar_raise */
@@ -71,13 +83,14 @@ struct model_params {
 	uint32_t entry_bytes[MODEL_KINDS];	/* at least 1 if there is a cache */
 	uint32_t fetch_ps;	/* a PU waits so long for a context not in the cache */
 
-	/* WRs in the NIC beyond which their WQEs are fetched again. */
+	/* WQEs in the NIC, from doorbell to completion; more displace one another. */
 	uint32_t wqe_limit;
-	uint32_t wqe_refetch_q8;	/* WQE times that one more fetch costs, * 256 */
+	uint32_t wqe_refetch_q8;	/* WQE times that fetching it again costs, * 256 */
 
 	/* Processing units. */
 	uint32_t pus;		/* up to MODEL_PUS */
 	uint32_t pu_ps;		/* a unit's time for a WQE */
+	uint32_t payload_ps;	/* more, if it fetches a payload */
 	uint32_t jitter_pct;	/* +-, uniform, of that; 0..100 */
 	uint32_t ctrl_ps;	/* a unit's time for a control verb, by default */
 
@@ -97,9 +110,14 @@ struct model_host {
 	uint32_t post_ps;	/* CPU time of posting a WR */
 	uint32_t cores;		/* threads beyond these share a core */
 	uint32_t share_q8;	/* more CPU time when as many again share, * 256 */
-	uint32_t uar_lock_ps;	/* register lock, with one contender; model_growth() */
-	uint32_t uar_hold_ps;	/* part of post_ps in which the lock is held */
-	uint32_t qp_lock_ps;	/* lock of a QP that several threads use; likewise */
+	uint32_t load_q8;	/* more when as many threads as cores are there, * 256 */
+	uint32_t uar_lock_ps;	/* register lock, with one contender, */
+	uint32_t uar_exp;	/* and with n: times n^(uar_exp / 1000) */
+	uint32_t uar_hold_ps;	/* a post that met nobody keeps others from it so long */
+	/* Lock of a QP that several threads use: handed to the only one that waits, */
+	uint32_t qp_alone_ps;
+	uint32_t qp_lock_ps;	/* or while n wait: this, times n^(qp_exp / 1000) */
+	uint32_t qp_exp;
 };
 
 enum model_preset {
@@ -123,21 +141,29 @@ struct model_sizes {
 	uint32_t contexts;	/* that the cache can hold, at least 1 */
 };
 
+struct model_event {
+	uint64_t when;
+	uint32_t src;
+};
+
 /* Sources of events, by the time that each of them has, if it has one. */
 struct model_heap {
-	uint64_t *when;		/* of each source */
-	uint32_t *heap, *where;	/* sources by time; where each is, or MODEL_NONE */
+	struct model_event *event;	/* by time; at MODEL_NEVER if there is none */
+	uint32_t *where;	/* each source's, or MODEL_NONE */
 	uint32_t n;		/* that have one */
 };
 
+/* The caller gives the memory: an event and a place for each of the @sources. */
+void model_heap_init(struct model_heap *h, struct model_event *event, uint32_t *where,
+		     uint32_t sources);
 /* At the same time by source, so that the order is always the same. */
 void model_heap_set(struct model_heap *h, uint32_t src, uint64_t when);
 void model_heap_clear(struct model_heap *h, uint32_t src);
 
-/* The first one's, which is heap[0]; MODEL_NEVER: none has one. */
+/* The first one's, which is that of event[0].src; MODEL_NEVER: none has one. */
 static inline uint64_t model_heap_first(const struct model_heap *h)
 {
-	return h->n ? h->when[h->heap[0]] : MODEL_NEVER;
+	return h->event->when;
 }
 
 /* A linked list of indexes, first in first out. */
@@ -145,17 +171,22 @@ struct model_list {
 	uint32_t head, tail;	/* MODEL_NONE: empty */
 };
 
-/* Which two locks, or registers, grow how; see growth.h. */
-enum model_lock {
-	MODEL_LOCK_UAR,
-	MODEL_LOCK_QP,
+/* More contenders than this count as this; the measurements have 96. */
+#define MODEL_CROWD 130
+
+/* For how long one contender has a lock or register, by how many want it. */
+struct model_crowd {
+	uint64_t ps[MODEL_CROWD + 1];	/* itself included */
 };
 
-/*
- * Time for which one contender has a lock or register if @n want it, itself
- * included: @one * n^a, a the lock's. @n beyond 130 counts as 130.
- */
-uint64_t model_growth(enum model_lock lock, uint32_t one, uint32_t n);
+/* @one_ps * n^(@exp / 1000); @exp up to MODEL_EXP */
+void model_crowd_init(struct model_crowd *c, uint32_t one_ps, uint32_t exp);
+#define MODEL_EXP 2000
+
+static inline uint64_t model_crowd_ps(const struct model_crowd *c, uint32_t n)
+{
+	return c->ps[n < MODEL_CROWD ? n : MODEL_CROWD];
+}
 
 /* A doorbell register. Work of the QPs that want it is granted in turns. */
 struct model_uar {
@@ -173,29 +204,36 @@ struct model_uar {
 	uint32_t peak;		/* most WRs ever pending */
 };
 
+/* In the order of use: a WR's way through the NIC touches two lines and a half. */
 struct model_qp {
 	/* What it was opened with. */
 	uint32_t qpn, uar, cq, element;
+	uint32_t reads;		/* its request slots, 0: no bound */
 	uint8_t cls;
 	bool open;
 
-	uint32_t pu;		/* its processing unit, qpn modulo their number */
+	bool listed;		/* has WRs at the port, and is on the group's list */
 	uint32_t epoch;		/* WRs of an older one are nobody's any more */
-	struct model_list ungranted;	/* WRs waiting for the register */
-	uint32_t uar_next;	/* on the register's list */
-	struct model_list ready;	/* WRs at the port; only the head may go */
-	uint32_t ready_prev, ready_next;	/* on the group's list */
-	uint32_t n_ready;	/* WRs at the port */
-	bool listed;		/* is on it */
-	int32_t deficit;	/* bytes it may still send this turn */
+	uint32_t pu;		/* its processing unit, qpn modulo their number */
 	uint32_t in_pu;		/* WRs waiting for its unit, or in it */
 	uint32_t inflight;	/* WRs in the NIC: granted, not done */
-	uint64_t ready_bytes;	/* not sent, of WRs at the port */
-	uint64_t posted, done, dropped;	/* WRs, since it was opened */
-	uint64_t posted_bytes, done_bytes, dropped_bytes;
+	uint32_t slots;		/* request slots that are taken */
+	struct model_list ungranted;	/* WRs waiting for the register */
+	struct model_list stalled;	/* WRs waiting for a request slot, or behind one */
+	uint64_t posted, done;	/* WRs, since it was opened */
+	uint64_t posted_bytes, done_bytes;
+	struct model_list ready;	/* WRs at the port; only the head may go */
+	uint64_t ready_bytes;	/* not sent, of these */
+	uint32_t n_ready;	/* of these */
+	uint32_t at[MODEL_KINDS];	/* where its contexts were in the cache */
 	uint64_t last_done;	/* ps */
+	uint64_t dropped, dropped_bytes;
+	uint32_t uar_next;	/* on the register's list */
+	uint32_t ready_prev, ready_next;	/* on the group's list */
+	int32_t deficit;	/* bytes it may still send this turn */
 };
 
+/* One cache line. */
 struct model_wr {
 	uint64_t cookie;	/* the caller's */
 	uint64_t mtt;		/* cache key, 0: needs no translation */
@@ -204,6 +242,9 @@ struct model_wr {
 	uint32_t qp, epoch;
 	uint32_t bytes, left;	/* payload; not sent yet */
 	uint32_t next;		/* on whichever list it is */
+	uint32_t held;		/* where its WQE is in the NIC, MODEL_NONE: it is not */
+	uint8_t op;
+	bool stalled;		/* waited for a request slot, out of the NIC */
 };
 
 struct model_pu {
@@ -248,10 +289,12 @@ struct model_class {
 struct model_port {
 	struct model_class cls[MODEL_CLASSES];
 	int64_t turn;		/* of the class that sent last */
-	bool busy;		/* a packet is on the wire */
-	uint64_t free_at;	/* ps, if busy */
+	uint64_t free_at;	/* ps: until then a packet is on the wire */
+	uint64_t due;		/* ps: when the next one may begin; MODEL_NEVER: none waits */
 	uint64_t carry;		/* remainder, in 1/link_bps ps */
-	uint32_t last;		/* WR that ends with that packet */
+	uint32_t wire_bytes;	/* the packet before was so long, */
+	uint64_t wire_ps, wire_rest;	/* and took so long without the carry */
+	uint8_t listed;		/* classes, a bit each, that have something to send */
 	uint64_t busy_ps;	/* ever */
 	uint8_t paused;		/* classes, a bit each, that may not begin a packet */
 	bool stalled;		/* has something to send, but of such classes only */
@@ -285,7 +328,8 @@ struct model_stats {
 	uint64_t evictions;
 	uint64_t fetch_ps;	/* PUs stalled for contexts */
 	uint64_t refetch_ps;	/* PUs fetched WQEs again */
-	uint64_t refetched;	/* WQEs that may have been (beyond wqe_limit) */
+	uint64_t refetched;	/* how many */
+	uint64_t stalled;	/* WRs that waited for a request slot, or behind one */
 	uint64_t ctrl, ctrl_ps;	/* control verbs, and the PUs' time for them */
 	uint64_t raised, cleared;	/* congestion of UARs */
 	uint64_t late, late_max_ps;	/* completions told after their time */
@@ -316,12 +360,17 @@ struct model {
 	uint64_t now;		/* ps: latest time it was told or made an event at */
 	uint64_t told;		/* ps: what model_run_until() was called with */
 	uint32_t rng;
+	uint32_t jitter_q16;	/* jitter_pct, * 65536 */
 	uint32_t inflight;	/* WRs in the NIC: granted, not done */
 	uint32_t ungranted;	/* WRs waiting for a register */
+	struct model_crowd crowd;	/* how long a register is had */
 	uint32_t congested;	/* UARs that are */
 	uint32_t ctrl_pu;	/* whose turn it is with a control verb */
 	uint32_t free_wr;	/* list of unused */
 	struct model_list pipe;	/* WRs by due */
+	uint64_t pipe_due;	/* of the first, or MODEL_NEVER */
+	uint32_t *held;		/* WRs whose WQEs the NIC has */
+	uint32_t n_held;
 	struct model_uar *uar;
 	struct model_qp *qp;
 	struct model_wr *wr;
@@ -352,6 +401,7 @@ struct model_qp_attr {
 	uint32_t uar;
 	uint32_t cq;		/* cache key */
 	uint32_t element;
+	uint32_t reads;		/* request slots of READs, 0: no bound */
 	uint8_t cls;
 };
 
@@ -392,8 +442,8 @@ int model_pause(struct model *m, uint8_t classes, uint64_t now);
  * is taken as that. -ENOBUFS: as many WRs as there is memory for are in the
  * model; post again after the next one is done. -EINVAL: no such QP.
  */
-int model_post(struct model *m, uint32_t qp, uint32_t bytes, uint64_t mtt,
-	       uint64_t cookie, uint64_t now);
+int model_post(struct model *m, uint32_t qp, enum model_op op, uint32_t bytes,
+	       uint64_t mtt, uint64_t cookie, uint64_t now);
 
 /*
  * A control verb takes @ps (0: ctrl_ps) of a unit, each unit in its turn,
@@ -411,8 +461,22 @@ int model_touch(struct model *m, uint32_t qp, enum model_kind kind, uint64_t key
 /* The object is gone: its context leaves the cache. */
 void model_forget(struct model *m, enum model_kind kind, uint64_t key);
 
-/* The time of the next event; false: nothing is going on. */
-bool model_next(const struct model *m, uint64_t *when);
+/* The time of the next event; MODEL_NEVER: nothing is going on. */
+static inline uint64_t model_first(const struct model *m)
+{
+	uint64_t when = model_heap_first(&m->next);
+
+	if (m->port.due < when)
+		when = m->port.due;
+	return m->pipe_due < when ? m->pipe_due : when;
+}
+
+/* The same; false: nothing is going on. */
+static inline bool model_next(const struct model *m, uint64_t *when)
+{
+	*when = model_first(m);
+	return *when != MODEL_NEVER;
+}
 
 /* Makes everything happen that is due until @now, in order of time. */
 void model_run_until(struct model *m, uint64_t now);

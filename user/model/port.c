@@ -18,6 +18,13 @@ static uint32_t packet_bytes(const struct model *m)
 	return m->p.mtu + m->p.header;
 }
 
+/* A class that was silent does not save up its share. */
+static void class_wake(const struct model *m, struct model_class *cls)
+{
+	if (cls->turn - m->port.turn < 0)
+		cls->turn = m->port.turn;
+}
+
 static void group_list(struct model *m, uint32_t g)
 {
 	struct model_class *cls = &m->port.cls[g % MODEL_CLASSES];
@@ -27,9 +34,8 @@ static void group_list(struct model *m, uint32_t g)
 	group->prev = cls->groups.tail;
 	if (group->prev == MODEL_NONE) {
 		cls->groups.head = g;
-		/* A class that was silent does not save up its share. */
-		if (cls->turn - m->port.turn < 0)
-			cls->turn = m->port.turn;
+		m->port.listed |= 1 << g % MODEL_CLASSES;
+		class_wake(m, cls);
 	} else {
 		group_of(m, group->prev)->next = g;
 	}
@@ -46,6 +52,8 @@ static void group_unlist(struct model *m, uint32_t g)
 		group->next;
 	*(group->next == MODEL_NONE ? &cls->groups.tail : &group_of(m, group->next)->prev) =
 		group->prev;
+	if (cls->groups.head == MODEL_NONE)
+		m->port.listed &= ~(1 << g % MODEL_CLASSES);
 	group->listed = false;
 }
 
@@ -99,24 +107,20 @@ static void qp_unlist(struct model *m, uint32_t q)
 		group_unlist(m, g);
 }
 
-static bool class_may(const struct model *m, int c)
-{
-	return m->port.cls[c].groups.head != MODEL_NONE && !(m->port.paused & 1 << c);
-}
-
 /* Strict classes from the highest, else the one that had least of its share. */
 static int class_pick(const struct model *m)
 {
 	const struct model_class *cls = m->port.cls;
+	unsigned int may = m->port.listed & ~m->port.paused;
 	int c, best = -1;
 
-	for (c = MODEL_CLASSES - 1; c >= 0; c--)
-		if (m->p.strict & 1 << c && class_may(m, c))
-			return c;
-	for (c = MODEL_CLASSES - 1; c >= 0; c--)
-		if (class_may(m, c) &&
-		    (best < 0 || cls[c].turn - cls[best].turn < 0))
+	if (may & m->p.strict)
+		return 31 - __builtin_clz(may & m->p.strict);
+	for (; may; may &= ~(1U << c)) {
+		c = 31 - __builtin_clz(may);
+		if (best < 0 || cls[c].turn - cls[best].turn < 0)
 			best = c;
+	}
 	return best;
 }
 
@@ -174,6 +178,43 @@ static void element_charge(struct model *m, uint32_t e, uint64_t wire)
 	model_schedule(m, SRC_ELEMENT(m) + e, el->tat - el->burst_ps);
 }
 
+/* The same on the link, where most packets are as long as the one before. */
+static uint64_t link_ps(struct model *m, uint64_t bytes)
+{
+	struct model_port *port = &m->port;
+	uint64_t ps;
+
+	if (!m->p.link_bps)
+		return 0;
+	if (bytes != port->wire_bytes) {
+		port->wire_bytes = (uint32_t)bytes;
+		port->wire_rest = 0;
+		port->wire_ps = wire_ps(bytes, m->p.link_bps, &port->wire_rest);
+	}
+	ps = port->wire_ps;
+	port->carry += port->wire_rest;
+	if (port->carry >= m->p.link_bps) {
+		port->carry -= m->p.link_bps;
+		ps++;
+	}
+	return ps;
+}
+
+/* The class sent a packet of @wire bytes, @turn of which count for its share. */
+static void class_charge(struct model *m, uint32_t c, uint64_t wire, uint32_t turn)
+{
+	struct model_class *cls = &m->port.cls[c];
+	uint32_t weight = m->p.weight[c] ? m->p.weight[c] : 1;
+
+	cls->sent_bytes += wire;
+	cls->packets++;
+	if (m->p.strict & 1 << c)
+		return;
+	m->port.turn = cls->turn;
+	/* In 1/256 bytes; differences count, so it may wrap around. */
+	cls->turn += div_u64((uint64_t)turn << 8, weight);
+}
+
 /*
  * Byte-deficit round robin on both levels: whoever sends may go below zero by
  * one packet, pays for it in its next turn, and then is the last in the list.
@@ -185,16 +226,8 @@ static void charge(struct model *m, uint32_t q, uint64_t wire)
 	struct model_qp *qp = &m->qp[q];
 	uint32_t g = qp->element * MODEL_CLASSES + qp->cls;
 	struct model_group *group = group_of(m, g);
-	struct model_class *cls = &m->port.cls[qp->cls];
-	uint32_t weight = m->p.weight[qp->cls] ? m->p.weight[qp->cls] : 1;
 
-	cls->sent_bytes += wire;
-	cls->packets++;
-	if (!(m->p.strict & 1 << qp->cls)) {
-		m->port.turn = cls->turn;
-		/* In 1/256 bytes; differences count, so it may wrap around. */
-		cls->turn += div_u64((uint64_t)turn << 8, weight);
-	}
+	class_charge(m, qp->cls, wire, turn);
 	qp->deficit -= turn;
 	if (qp->deficit <= 0) {
 		qp->deficit += packet_bytes(m);
@@ -214,11 +247,8 @@ static void charge(struct model *m, uint32_t q, uint64_t wire)
 static void port_stall(struct model *m, bool sends)
 {
 	struct model_port *port = &m->port;
-	bool stalled = false;
-	int c;
+	bool stalled = !sends && port->listed;
 
-	for (c = 0; !sends && c < MODEL_CLASSES; c++)
-		stalled |= port->cls[c].groups.head != MODEL_NONE;
 	if (port->stalled && !stalled)
 		port->stalled_ps += m->now - port->stalled_at;
 	if (!port->stalled && stalled)
@@ -226,19 +256,46 @@ static void port_stall(struct model *m, bool sends)
 	port->stalled = stalled;
 }
 
+/* A packet of @wire bytes begins, the last one of @w unless that is MODEL_NONE. */
+static void transmit(struct model *m, uint64_t wire, uint32_t w)
+{
+	uint64_t ps = link_ps(m, wire), due;
+
+	m->port.busy_ps += ps;
+	m->port.free_at = m->now + ps;
+	/* What comes at the same time as a packet that takes none waits its turn, too. */
+	m->port.due = !ps || m->port.listed ? m->port.free_at : MODEL_NEVER;
+	if (w == MODEL_NONE)
+		return;
+	due = m->port.free_at + m->p.pipe_ps;
+	/* The pipe may have been shortened meanwhile: still in order. */
+	if (m->pipe.head == MODEL_NONE)
+		m->pipe_due = due;
+	else if (due < m->wr[m->pipe.tail].due)
+		due = m->wr[m->pipe.tail].due;
+	m->wr[w].due = due;
+	wr_push(m, &m->pipe, w);
+}
+
+/* Bytes on the wire of @bytes of payload. */
+static uint64_t wire_bytes(const struct model *m, uint32_t bytes)
+{
+	uint64_t wire = (uint64_t)bytes + m->p.header;
+
+	return wire ? wire : 1;	/* or a QP that sends nothing kept its turn for ever */
+}
+
 /* Puts the next packet on the wire; whoever sends it is charged at once. */
-void model_port_start(struct model *m)
+static void port_send(struct model *m)
 {
 	struct model_port *port = &m->port;
 	struct model_class *cls;
 	struct model_qp *qp;
 	struct model_wr *wr;
-	uint32_t q, bytes;
-	uint64_t ps, wire;
+	uint32_t q, bytes, last = MODEL_NONE;
+	uint64_t wire;
 	int c;
 
-	if (port->busy)
-		return;
 	c = class_pick(m);
 	port_stall(m, c >= 0);
 	if (c < 0)
@@ -250,27 +307,57 @@ void model_port_start(struct model *m)
 	bytes = wr->left;
 	if (bytes > m->p.mtu && (m->p.link_bps || m->element[qp->element].max_bps))
 		bytes = m->p.mtu;
-	wire = (uint64_t)bytes + m->p.header;
-	if (!wire)
-		wire = 1;	/* or a QP that sends nothing kept its turn for ever */
-	ps = m->p.link_bps ? wire_ps(wire, m->p.link_bps, &port->carry) : 0;
+	wire = wire_bytes(m, bytes);
 
 	wr->left -= bytes;
 	cls->backlog -= bytes;
 	qp->ready_bytes -= bytes;
 	charge(m, q, wire);
-	port->last = MODEL_NONE;
 	if (!wr->left) {
-		port->last = wr_pop(m, &qp->ready);
+		last = wr_pop(m, &qp->ready);
 		cls->waiting--;
 		qp->n_ready--;
 		if (qp->ready.head == MODEL_NONE)
 			qp_unlist(m, q);
 	}
-	port->busy = true;
-	port->busy_ps += ps;
-	port->free_at = m->now + ps;
-	model_schedule(m, SRC_PORT(m), port->free_at);
+	transmit(m, wire, last);
+}
+
+/* Something may have to be sent: now, or once the packet on the wire has ended. */
+void model_port_start(struct model *m)
+{
+	if (m->port.due != MODEL_NEVER)
+		return;
+	if (m->now >= m->port.free_at)
+		port_send(m);
+	else if (m->port.listed)
+		m->port.due = m->port.free_at;
+}
+
+void model_port_event(struct model *m)
+{
+	m->port.due = MODEL_NEVER;
+	port_send(m);
+}
+
+/* A WR of one packet that finds nobody at the port: as by the lists, without them. */
+static bool send_alone(struct model *m, uint32_t w)
+{
+	struct model_wr *wr = &m->wr[w];
+	struct model_qp *qp = &m->qp[wr->qp];
+	struct model_element *el = &m->element[qp->element];
+	uint64_t wire = wire_bytes(m, wr->bytes);
+
+	if (m->port.listed || m->port.due != MODEL_NEVER || m->now < m->port.free_at ||
+	    wr->bytes > m->p.mtu || el->max_bps || qp->listed || m->port.paused)
+		return false;
+	wr->left = 0;
+	port_stall(m, true);
+	class_wake(m, &m->port.cls[qp->cls]);
+	class_charge(m, qp->cls, wire, (uint32_t)wire);
+	el->sent_bytes += wire;
+	transmit(m, wire, w);
+	return true;
 }
 
 void model_port_add(struct model *m, uint32_t w)
@@ -278,6 +365,8 @@ void model_port_add(struct model *m, uint32_t w)
 	struct model_wr *wr = &m->wr[w];
 	struct model_qp *qp = &m->qp[wr->qp];
 
+	if (send_alone(m, w))
+		return;
 	wr_push(m, &qp->ready, w);
 	qp->n_ready++;
 	qp->ready_bytes += wr->bytes;
@@ -320,24 +409,6 @@ void model_port_forget(struct model *m, uint32_t q)
 	}
 	qp->ready_bytes = 0;
 	qp->n_ready = 0;
-}
-
-void model_port_event(struct model *m)
-{
-	uint32_t wr = m->port.last;
-	uint64_t due = m->now + m->p.pipe_ps;
-
-	m->port.busy = false;
-	if (wr != MODEL_NONE) {
-		/* The pipe may have been shortened meanwhile: still in order. */
-		if (m->pipe.head != MODEL_NONE && due < m->wr[m->pipe.tail].due)
-			due = m->wr[m->pipe.tail].due;
-		m->wr[wr].due = due;
-		if (m->pipe.head == MODEL_NONE)
-			model_schedule(m, SRC_PIPE(m), due);
-		wr_push(m, &m->pipe, wr);
-	}
-	model_port_start(m);
 }
 
 int model_pause(struct model *m, uint8_t classes, uint64_t now)

@@ -22,7 +22,8 @@ int model_qp_open(struct model *m, uint32_t q, const struct model_qp_attr *a)
 		.qpn = a->qpn, .uar = a->uar, .cq = a->cq, .element = a->element,
 		.cls = a->cls, .open = true, .epoch = epoch,
 		.pu = m->p.pus ? a->qpn % m->p.pus : 0,
-		.ungranted = EMPTY_LIST, .ready = EMPTY_LIST,
+		.ungranted = EMPTY_LIST, .stalled = EMPTY_LIST, .ready = EMPTY_LIST,
+		.at = { MODEL_NONE, MODEL_NONE, MODEL_NONE }, .reads = a->reads,
 	};
 	m->uar[a->uar].attached++;
 	return 0;
@@ -41,6 +42,7 @@ int model_qp_modify(struct model *m, uint32_t q, const struct model_qp_attr *a)
 	m->uar[a->uar].attached++;
 	qp->uar = a->uar;
 	qp->cq = a->cq;
+	qp->reads = a->reads;
 	if (a->element != qp->element || a->cls != qp->cls)
 		model_port_move(m, q, a->element, a->cls);
 	return 0;
@@ -60,6 +62,7 @@ uint32_t model_qp_flush(struct model *m, uint32_t q)
 	qp->dropped += lost;
 	qp->dropped_bytes = qp->posted_bytes - qp->done_bytes;
 	model_uar_forget(m, q);
+	model_wqe_forget(m, q);
 	model_port_forget(m, q);
 	/* Those on a unit, on the wire and in the pipe are freed on their way. */
 	qp->epoch++;

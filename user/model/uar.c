@@ -10,7 +10,7 @@ static void grant(struct model *m, uint32_t wr)
 	m->inflight++;
 	qp->inflight++;
 	m->uar[qp->uar].granted++;
-	model_pu_add(m, wr);
+	model_wqe_add(m, wr);
 }
 
 void model_uar_congestion(struct model *m, uint32_t u)
@@ -38,7 +38,7 @@ static void uar_serve(struct model *m, uint32_t u)
 	struct model_uar *uar = &m->uar[u];
 
 	uar->serving = true;
-	uar->free_at = m->now + model_growth(MODEL_LOCK_UAR, m->p.uar_ps, uar->active);
+	uar->free_at = m->now + model_crowd_ps(&m->crowd, uar->active);
 	model_schedule(m, u, uar->free_at);
 }
 

@@ -2,69 +2,59 @@
 /* Processing units: WQEs, what the cache lacks of their contexts, control verbs. */
 #include "model/internal.h"
 
-/* Marsaglia's xorshift32 */
-static uint32_t rnd(struct model *m)
-{
-	m->rng ^= m->rng << 13;
-	m->rng ^= m->rng >> 17;
-	m->rng ^= m->rng << 5;
-	return m->rng;
-}
-
 /* What the contexts of @wr cost that are not in the cache. */
 static uint64_t fetch_contexts(struct model *m, const struct model_wr *wr)
 {
-	const struct model_qp *qp = &m->qp[wr->qp];
+	struct model_qp *qp = &m->qp[wr->qp];
 	unsigned int misses;
 
 	if (!m->p.cache_bytes)
 		return 0;
-	misses = !model_cache_use(m, MODEL_QPC, qp->qpn);
+	misses = !model_cache_use(m, MODEL_QPC, qp->qpn, &qp->at[MODEL_QPC]);
 	if (wr->mtt)
-		misses += !model_cache_use(m, MODEL_MTT, wr->mtt);
-	misses += !model_cache_use(m, MODEL_CQC, qp->cq);
+		misses += !model_cache_use(m, MODEL_MTT, wr->mtt, &qp->at[MODEL_MTT]);
+	misses += !model_cache_use(m, MODEL_CQC, qp->cq, &qp->at[MODEL_CQC]);
 	m->stats.fetch_ps += (uint64_t)misses * m->p.fetch_ps;
 	return (uint64_t)misses * m->p.fetch_ps;
 }
 
-/*
- * A unit's time for a WQE. Of O WRs in the NIC the WQEs of the last O - C were
- * overwritten before their turn: that share of all is fetched again.
- */
-static uint64_t wqe_ps(struct model *m)
+/* A unit's time for a WQE, its payload, and the WQE again if it is not there any more. */
+static uint64_t wqe_ps(struct model *m, const struct model_wr *wr)
 {
-	uint64_t ps = m->p.pu_ps, again = 0, swing;
-	uint32_t o = m->inflight, c = m->p.wqe_limit;
+	unsigned int fetches = wr->stalled + (m->p.wqe_limit && wr->held == MODEL_NONE);
+	uint64_t ps = m->p.pu_ps, again, swing;
 
-	if (c && o > c) {
-		again = div_u64((uint64_t)(o - c) << 16, o);
-		again = (ps * m->p.wqe_refetch_q8 >> 8) * again >> 16;
+	if (wr->op == MODEL_WRITE && wr->bytes)
+		ps += m->p.payload_ps;
+	if (fetches) {
+		again = ((uint64_t)m->p.pu_ps * m->p.wqe_refetch_q8 >> 8) * fetches;
 		m->stats.refetch_ps += again;
-		m->stats.refetched++;
+		m->stats.refetched += fetches;
 		ps += again;
 	}
-	if (m->p.jitter_pct) {
-		swing = div_u64(ps * m->p.jitter_pct, 100);
-		ps = ps - swing + (2 * swing * (rnd(m) >> 16) >> 16);
+	if (m->jitter_q16) {
+		swing = ps * m->jitter_q16 >> 16;
+		ps = ps - swing + (2 * swing * (model_random(m) >> 16) >> 16);
 	}
 	return ps;
 }
 
+/* The next thing for a unit that has nothing to do. */
 static void pu_start(struct model *m, uint32_t k)
 {
 	struct model_pu *pu = &m->pu[k];
 	uint64_t ps = 0;
 
-	if (pu->busy)
-		return;
 	pu->stalled = pu->stall_ps != 0;
 	if (pu->stalled) {
 		ps = pu->stall_ps;
 		pu->stall_ps = 0;
 	} else if (pu->wrs.head == MODEL_NONE) {
+		model_unschedule(m, SRC_PU(m) + k);
 		return;
 	} else if (!wr_dead(m, &m->wr[pu->wrs.head])) {
-		ps = wqe_ps(m) + fetch_contexts(m, &m->wr[pu->wrs.head]);
+		ps = wqe_ps(m, &m->wr[pu->wrs.head]) +
+		     fetch_contexts(m, &m->wr[pu->wrs.head]);
 	}
 	pu->busy = true;
 	pu->busy_ps += ps;
@@ -86,13 +76,15 @@ void model_pu_add(struct model *m, uint32_t wr)
 	}
 	qp->in_pu++;
 	wr_push(m, &m->pu[qp->pu].wrs, wr);
-	pu_start(m, qp->pu);
+	if (!m->pu[qp->pu].busy)
+		pu_start(m, qp->pu);
 }
 
 static void pu_stall(struct model *m, uint32_t k, uint64_t ps)
 {
 	m->pu[k].stall_ps += ps;
-	pu_start(m, k);
+	if (!m->pu[k].busy)
+		pu_start(m, k);
 }
 
 void model_pu_event(struct model *m, uint32_t k)
@@ -138,6 +130,7 @@ int model_control(struct model *m, uint64_t ps, uint64_t now, uint64_t *done)
 int model_touch(struct model *m, uint32_t q, enum model_kind kind, uint64_t key,
 		uint64_t now)
 {
+	uint32_t nowhere = MODEL_NONE;
 	int err;
 
 	if (q >= m->n.qps || !m->qp[q].open || kind >= MODEL_KINDS)
@@ -145,7 +138,7 @@ int model_touch(struct model *m, uint32_t q, enum model_kind kind, uint64_t key,
 	err = model_advance(m, now);
 	if (err)
 		return err;
-	if (!m->p.cache_bytes || model_cache_use(m, kind, key))
+	if (!m->p.cache_bytes || model_cache_use(m, kind, key, &nowhere))
 		return 0;
 	m->stats.fetch_ps += m->p.fetch_ps;
 	if (m->p.pus)

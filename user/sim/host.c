@@ -10,12 +10,22 @@
 #include <math.h>
 #include <stdlib.h>
 
-double sim_random(struct sim *s)
+static uint32_t random32(struct sim *s)
 {
 	s->rng ^= s->rng << 13;
 	s->rng ^= s->rng >> 17;
 	s->rng ^= s->rng << 5;
-	return (s->rng + 0.5) / 4294967296.0;
+	return s->rng;
+}
+
+double sim_random(struct sim *s)
+{
+	return (random32(s) + 0.5) / 4294967296.0;
+}
+
+static uint64_t random_below(struct sim *s, uint64_t bound)
+{
+	return random32(s) * bound >> 32;
 }
 
 /* When a thread goes on; MODEL_NEVER: when another lets go. */
@@ -47,22 +57,26 @@ static void leave(struct sim *s, struct sim_lock *l, uint64_t now)
 	l->n--;
 }
 
-/* Who wants the register: at its own lock, or on the way at a QP's. */
+/* Threads on the way to the register: at the lock of one of its QPs. */
+static uint32_t coming(const struct sim_uar *uar)
+{
+	return uar->at_qps - uar->with_qp;
+}
+
+/* Those get in the way, too, but half as much as those in its own line. */
 static void serve_uar(struct sim *s, uint32_t u, uint64_t from)
 {
 	const struct sim_uar *uar = &s->uar[u];
-	uint32_t n = uar->lock.n + uar->at_qps - uar->with_qp;
+	uint32_t n = uar->lock.n + (coming(uar) + 1) / 2;
 
-	schedule(s, uar->lock.head, from +
-		     model_growth(MODEL_LOCK_UAR, s->sc->host.uar_lock_ps, n));
+	schedule(s, uar->lock.head, from + model_crowd_ps(&s->uar_crowd, n));
 }
 
 static void serve_qp(struct sim *s, uint32_t q, uint64_t from)
 {
 	const struct sim_lock *l = &s->qp[q].lock;
 
-	schedule(s, l->head, from +
-		     model_growth(MODEL_LOCK_QP, s->sc->host.qp_lock_ps, l->n));
+	schedule(s, l->head, from + model_crowd_ps(&s->qp_crowd, l->n));
 }
 
 /* --- Posting ----------------------------------------------------------------------- */
@@ -87,12 +101,10 @@ static void post(struct sim *s, uint32_t w, uint64_t now)
 	uint32_t bytes = j->is->bytes;
 	uint64_t mtt = 0;
 
-	if (j->is->mrs) {
-		mtt = 1 + ((uint64_t)wr->job << 32 |
-			   (uint32_t)(sim_random(s) * j->is->mrs));
-	}
+	if (j->is->mrs)
+		mtt = 1 + ((uint64_t)wr->job << 32 | random_below(s, j->is->mrs));
 	/* As many WRs as there are records of fit into the model. */
-	model_post(&s->m, wr->qp, bytes, mtt, w, now);
+	model_post(&s->m, wr->qp, j->is->op, bytes, mtt, w, now);
 	s->qp[wr->qp].wrs++;
 	s->qp[wr->qp].out++;
 	s->uar[s->qp[wr->qp].uar].wrs++;
@@ -204,8 +216,8 @@ static void want_uar(struct sim *s, uint32_t thread, uint64_t now)
 	struct sim_uar *uar = &s->uar[u];
 	struct sim_lock *l = &uar->lock;
 
-	if (l->users <= 1 ||
-	    (!l->n && (now >= l->free_at || l->last == thread))) {
+	if (l->users <= 1 || (!l->n && coming(uar) == t->has_qp &&
+			      (now >= l->free_at || l->last == thread))) {
 		/* Nobody meets it; but others meet it, while it writes. */
 		l->last = thread;
 		l->free_at = now + s->sc->host.uar_hold_ps;
@@ -221,11 +233,16 @@ static void want_uar(struct sim *s, uint32_t thread, uint64_t now)
 		serve_uar(s, u, l->free_at > now ? l->free_at : now);
 }
 
-uint32_t sim_sharers(const struct sim *s, uint32_t job)
+void sim_use_qps(struct sim_state *j, uint32_t qps)
 {
-	const struct sim_state *o = &s->job[s->job[job].owner];
+	j->use_qps = qps;
+	j->sharers = (j->threads + qps - 1) / qps;
+	j->spread = qps > j->threads ? qps / j->threads : 1;
+}
 
-	return (o->threads + o->use_qps - 1) / o->use_qps;
+static bool sole(const struct sim *s, const struct sim_thread *t)
+{
+	return s->job[s->job[t->job].owner].sharers <= 1;
 }
 
 static void move_qp(struct sim *s, uint32_t q)
@@ -234,7 +251,7 @@ static void move_qp(struct sim *s, uint32_t q)
 	struct model_qp_attr attr = {
 		.qpn = q, .uar = qp->want, .cq = q,
 		.element = s->job[qp->job].element,
-		.cls = (uint8_t)s->job[qp->job].level,
+		.cls = (uint8_t)s->job[qp->job].level, .reads = MODEL_READS,
 	};
 
 	s->uar[qp->uar].lock.users--;
@@ -248,15 +265,13 @@ static void assign(struct sim *s, struct sim_thread *t)
 {
 	const struct sim_state *j = &s->job[t->job], *o = &s->job[j->owner];
 	struct sim_qp *qp;
-	uint32_t own = o->use_qps > o->threads ? o->use_qps / o->threads : 1;
+	uint32_t nth = t->nth;
 
-	if (own > 1)
-		own = (uint32_t)(sim_random(s) * own);
-	else
-		own = 0;
-	t->qp = o->first_qp + (t->nth + own * o->threads) % o->use_qps;
+	if (o->spread > 1)
+		nth += (uint32_t)random_below(s, o->spread) * o->threads;
+	t->qp = o->first_qp + (nth < o->use_qps ? nth : nth % o->use_qps);
 	qp = &s->qp[t->qp];
-	if (qp->want != qp->uar && !qp->lock.n && sim_sharers(s, t->job) == 1)
+	if (qp->want != qp->uar && !qp->lock.n && sole(s, t))
 		move_qp(s, t->qp);
 }
 
@@ -264,18 +279,6 @@ static bool may_post(const struct sim *s, const struct sim_state *j)
 {
 	return s->free_wr != NONE &&
 	       (!j->credits || j->out + j->begun < j->credits);
-}
-
-/*
- * A WR's CPU time varies as a unit's does. Were it always the same, threads that wait
- * for one another would fall into step and never meet at a lock.
- */
-static uint64_t post_time(struct sim *s)
-{
-	double swing = (double)s->post_ps * s->sc->nic.jitter_pct / 100;
-
-	return s->post_ps + (uint64_t)(2 * swing * sim_random(s)) -
-	       (uint64_t)swing;
 }
 
 /* The next WR of a thread that has just done something else. */
@@ -315,7 +318,7 @@ void sim_begin(struct sim *s, uint32_t thread, uint64_t now)
 	j->begun++;
 	t->arrival = now;
 	t->step = SIM_CPU;
-	schedule(s, thread, now + post_time(s));
+	schedule(s, thread, now + s->post_least + random_below(s, s->post_span));
 }
 
 void sim_thread_event(struct sim *s, uint32_t thread)
@@ -331,7 +334,7 @@ void sim_thread_event(struct sim *s, uint32_t thread)
 		break;
 	case SIM_CPU:
 		l = &s->qp[t->qp].lock;
-		if (sim_sharers(s, t->job) <= 1) {
+		if (sole(s, t)) {
 			want_uar(s, thread, now);
 			break;
 		}
@@ -380,17 +383,14 @@ void sim_done(void *ctx, const struct model_done *done)
 	struct sim_thread *t = &s->thread[wr->thread];
 	struct sim_job_result *r = &s->res->job[wr->job];
 	struct sim_qp *qp = &s->qp[wr->qp];
-	uint64_t ns = (done->at - wr->arrival) / 1000;
-	uint64_t least = s->m.p.pipe_ps + s->m.p.pu_ps +
-			 (s->m.p.link_bps ? (uint64_t)done->bytes * 8 * 1000000 /
-			  (s->m.p.link_bps / 1000000) : 0);
+	uint64_t ps = done->at - wr->arrival, ns = ps / 1000;
 	bool limited = j->credits && j->out + j->begun >= j->credits;
 
 	s->now = done->at;
 	qp->out--;
 	qp->done++;
-	if (done->at - wr->arrival > least)
-		qp->wait_ps += done->at - wr->arrival - least;
+	if (ps > j->least_ps)
+		qp->wait_ps += ps - j->least_ps;
 	j->bytes_done += done->bytes;
 	j->out--;
 	t->out--;

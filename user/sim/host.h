@@ -63,6 +63,9 @@ struct sim_state {
 	uint32_t owner;		/* the job whose QPs it uses: itself, or another */
 	uint32_t use_qps;	/* knob job.qps: on so many of them */
 	uint32_t threads;	/* that use its QPs, of all jobs */
+	uint32_t sharers;	/* of these, how many use one of its QPs */
+	uint32_t spread;	/* QPs that one of these has to itself */
+	uint64_t least_ps;	/* what a WR takes if it meets nobody, once posted */
 	uint32_t level, weight, credits, element;
 	bool weighed;		/* job.weight is in force */
 	uint64_t bit_rate;
@@ -85,16 +88,21 @@ struct sim {
 	struct sim_result *res;
 	struct model m;
 	void *mem;
-	uint32_t n_threads, n_qps, n_uars, n_wrs;
+	uint32_t n_threads, n_qps, n_uars, n_wrs, n_mrs;
 	struct sim_thread *thread;
 	struct sim_qp *qp;
 	struct sim_uar *uar;
 	struct sim_wr *wr;
 	uint32_t free_wr;
 	struct model_heap next;	/* when threads go on; who waits is not in it */
+	struct model_event *event;	/* its memory */
+	uint32_t *where;
+	struct model_crowd uar_crowd, qp_crowd;
 	struct sim_state job[SIM_JOBS];
 	uint64_t now, end, warm;	/* ps */
-	uint64_t post_ps;
+	uint64_t post_ps, post_least, post_span;	/* CPU time of a WR; as it varies */
+	uint64_t control_at;		/* ps: when the next control verb comes */
+	uint32_t control_job;		/* and whose it is */
 	uint32_t rng;
 	uint32_t sharing;		/* jobs that use another's QPs */
 	/* view.c: what policies see */
@@ -115,8 +123,8 @@ void sim_begin(struct sim *s, uint32_t thread, uint64_t now);
 void sim_done(void *ctx, const struct model_done *done);
 double sim_random(struct sim *s);
 void sim_wake_job(struct sim *s, uint32_t job);
-/* How many threads use one of the job's QPs. */
-uint32_t sim_sharers(const struct sim *s, uint32_t job);
+/* The job's threads use @qps of its QPs from now on. */
+void sim_use_qps(struct sim_state *j, uint32_t qps);
 
 /* view.c */
 int sim_view_init(struct sim *s);

@@ -120,11 +120,25 @@ static void check_room(const struct scenario *sc, const struct node *n,
 			    qps, SIM_QPS);
 }
 
+static void load_op(struct sim_job *j, const struct node *n, struct report *r)
+{
+	const char *s;
+
+	if (!get_text(r, n, "op", &s))
+		return;
+	if (!strcmp(s, "write"))
+		j->op = MODEL_WRITE;
+	else if (!strcmp(s, "read"))
+		j->op = MODEL_READ;
+	else
+		report_node(r, n, 0, "'%.20s' is no operation; there are read and write", s);
+}
+
 static void load_job(struct scenario *sc, const struct node *n, bool has_nic,
 		     struct report *r)
 {
 	static const char *const keys[] = {
-		"name", "class", "slo", "byte_rate", "arrival", "threads", "qps", "depth",
+		"name", "class", "slo", "byte_rate", "arrival", "op", "threads", "qps", "depth",
 		"size", "rate", "uars", "spare_uars", "mrs", "control_rate", "start", "stop",
 		"shares", "used", NULL
 	};
@@ -168,6 +182,10 @@ static void load_job(struct scenario *sc, const struct node *n, bool has_nic,
 	v = node_get(n, "arrival");
 	if (v)
 		load_arrival(j, v, r);
+	j->op = MODEL_READ;
+	v = node_get(n, "op");
+	if (v)
+		load_op(j, v, r);
 	if (has_nic && j->arrival != SIM_OPEN && !sc->nic.link_bps && !sc->nic.pipe_ps &&
 	    !sc->host.post_ps)
 		report_node(r, n, -1,

@@ -13,6 +13,9 @@
 #define UARS 16
 #define UARS_OWN 4
 
+/* The NIC's cache has room for no more. */
+#define CONTEXTS 65536
+
 static uint32_t job_named(const struct scenario *sc, const char *name)
 {
 	uint32_t i;
@@ -56,6 +59,7 @@ static int count(struct sim *s)
 		s->n_uars += j->n_uars;
 		s->n_threads += is->threads;
 		s->n_wrs += is->threads * is->depth;
+		s->n_mrs += is->mrs;
 	}
 	if (!s->n_threads || s->n_threads > SIM_THREADS || !s->n_qps ||
 	    s->n_qps > SIM_QPS)
@@ -65,9 +69,12 @@ static int count(struct sim *s)
 
 static int allocate(struct sim *s)
 {
+	/* A QP has two contexts, a memory region one. */
+	const uint32_t contexts = 2 * s->n_qps + s->n_mrs;
 	const struct model_sizes sizes = {
 		.uars = s->n_uars, .qps = s->n_qps, .wrs = s->n_wrs,
-		.elements = SIM_JOBS + 1, .contexts = 65536,
+		.elements = SIM_JOBS + 1,
+		.contexts = contexts < CONTEXTS ? contexts : CONTEXTS,
 	};
 	struct model_params p = s->sc->nic;
 	static const struct model_ops ops = { .done = sim_done };
@@ -78,16 +85,16 @@ static int allocate(struct sim *s)
 	p.uar_clear = 0;
 	p.seed = s->sc->seed;
 	s->thread = calloc(s->n_threads, sizeof(*s->thread));
-	s->next.when = calloc(s->n_threads, sizeof(*s->next.when));
-	s->next.heap = calloc(s->n_threads, sizeof(*s->next.heap));
-	s->next.where = calloc(s->n_threads, sizeof(*s->next.where));
+	s->event = calloc(s->n_threads, sizeof(*s->event));
+	s->where = calloc(s->n_threads, sizeof(*s->where));
 	s->qp = calloc(s->n_qps, sizeof(*s->qp));
 	s->uar = calloc(s->n_uars, sizeof(*s->uar));
 	s->wr = calloc(s->n_wrs, sizeof(*s->wr));
 	s->mem = malloc(model_bytes(&sizes));
-	if (!s->thread || !s->next.when || !s->next.heap || !s->next.where ||
-	    !s->qp || !s->uar || !s->wr || !s->mem)
+	if (!s->thread || !s->event || !s->where || !s->qp || !s->uar || !s->wr ||
+	    !s->mem)
 		return -ENOMEM;
+	model_heap_init(&s->next, s->event, s->where, s->n_threads);
 	return model_init(&s->m, s->mem, &sizes, &p, &ops, s);
 }
 
@@ -121,6 +128,7 @@ static void set_up_job(struct sim *s, uint32_t n)
 		uint32_t q = j->first_qp + i, u = place(s, j, i);
 		struct model_qp_attr attr = {
 			.qpn = q, .uar = u, .cq = q, .element = j->element,
+			.reads = MODEL_READS,
 		};
 
 		s->qp[q].job = n;
@@ -133,17 +141,45 @@ static void set_up_job(struct sim *s, uint32_t n)
 	}
 }
 
+/* CPU time of a WR: more where other cores are busy, and where threads share one. */
+static void set_up_host(struct sim *s)
+{
+	const struct model_host *h = &s->sc->host;
+	uint64_t ps = h->post_ps;
+	uint32_t k;
+
+	if (h->cores) {
+		ps += ps * h->load_q8 * s->n_threads / h->cores >> 8;
+		if (s->n_threads > h->cores)
+			ps += (uint64_t)h->post_ps * h->share_q8 *
+			      (s->n_threads - h->cores) / h->cores >> 8;
+	}
+	/*
+	 * It varies as a unit's time does. Were it always the same, threads that wait
+	 * for one another would fall into step and never meet at a lock.
+	 */
+	s->post_ps = ps;
+	s->post_span = 2 * ps * s->sc->nic.jitter_pct / 100;
+	s->post_least = ps - s->post_span / 2;
+	model_crowd_init(&s->uar_crowd, h->uar_lock_ps, h->uar_exp);
+	model_crowd_init(&s->qp_crowd, h->qp_lock_ps, h->qp_exp);
+	s->qp_crowd.ps[1] = h->qp_alone_ps;
+	for (k = 0; k < s->sc->n_jobs; k++) {
+		struct sim_state *j = &s->job[k];
+
+		j->least_ps = s->sc->nic.pipe_ps + s->sc->nic.pu_ps;
+		if (s->sc->nic.link_bps)
+			j->least_ps += (uint64_t)j->is->bytes * 8 * 1000000 /
+				       (s->sc->nic.link_bps / 1000000);
+		if (j->owner == k)
+			sim_use_qps(j, j->use_qps);
+	}
+}
+
 static void set_up_threads(struct sim *s)
 {
 	uint32_t i, k, t = 0;
 
-	s->post_ps = s->sc->host.post_ps;
-	if (s->n_threads > s->sc->host.cores && s->sc->host.cores)
-		s->post_ps += s->post_ps * s->sc->host.share_q8 *
-			      (s->n_threads - s->sc->host.cores) /
-			      s->sc->host.cores >> 8;
-	for (i = 0; i < s->n_threads; i++)
-		s->next.where[i] = MODEL_NONE;
 	for (k = 0; k < s->sc->n_jobs; k++)
 		for (i = 0; i < s->job[k].is->threads; i++, t++) {
 			struct sim_thread *th = &s->thread[t];
@@ -161,6 +197,18 @@ static void set_up_threads(struct sim *s)
 		s->wr[i].next = i + 1 < s->n_wrs ? i + 1 : NONE;
 }
 
+/* Whose control verb is the next one. */
+static void first_control(struct sim *s)
+{
+	uint32_t i;
+
+	s->control_job = 0;
+	for (i = 1; i < s->sc->n_jobs; i++)
+		if (s->job[i].next_control < s->job[s->control_job].next_control)
+			s->control_job = i;
+	s->control_at = s->job[s->control_job].next_control;
+}
+
 static int set_up(struct sim *s)
 {
 	uint32_t i;
@@ -172,23 +220,27 @@ static int set_up(struct sim *s)
 		return err;
 	for (i = 0; i < s->sc->n_jobs; i++)
 		set_up_job(s, i);
+	set_up_host(s);
 	set_up_threads(s);
+	first_control(s);
 	return sim_view_init(s);
 }
 
 /* A control verb, and when the next one comes. */
-static void control(struct sim *s, uint32_t n)
+static void control(struct sim *s)
 {
-	struct sim_state *j = &s->job[n];
+	struct sim_state *j = &s->job[s->control_job];
 	double rate = j->is->control_rate;
 	uint64_t done;
 
 	if (j->is->stop && s->now >= j->is->stop * PS_PER_NS) {
 		j->next_control = MODEL_NEVER;
+		first_control(s);
 		return;
 	}
 	j->next_control = s->now +
 			  (uint64_t)(-log(sim_random(s)) * 1e12 / rate);
+	first_control(s);
 	/* It asks as often as before, and is refused what is beyond the limit. */
 	if (j->create_rate >= 0 && sim_random(s) * rate > j->create_rate) {
 		j->refused++;
@@ -199,38 +251,24 @@ static void control(struct sim *s, uint32_t n)
 	s->controls++;
 }
 
-static uint32_t next_control(const struct sim *s, uint64_t *at)
-{
-	uint32_t i, best = NONE;
-
-	*at = MODEL_NEVER;
-	for (i = 0; i < s->sc->n_jobs; i++)
-		if (s->job[i].next_control < *at) {
-			*at = s->job[i].next_control;
-			best = i;
-		}
-	return best;
-}
-
 /* Until @until: whatever comes first. */
 static void run_until(struct sim *s, uint64_t until)
 {
-	for (;;) {
-		uint64_t when, ctrl, at = model_heap_first(&s->next);
-		uint32_t job = next_control(s, &ctrl);
+	uint64_t when, at;
 
-		if (!model_next(&s->m, &when))
-			when = MODEL_NEVER;
+	for (;;) {
 		s->res->events++;
-		if (when <= at && when <= ctrl && when <= until) {
+		when = model_first(&s->m);
+		at = model_heap_first(&s->next);
+		if (when <= at && when <= s->control_at && when <= until) {
 			s->now = when;
 			model_run_until(&s->m, when);
-		} else if (ctrl <= at && ctrl <= until) {
-			s->now = ctrl;
-			control(s, job);
+		} else if (s->control_at <= at && s->control_at <= until) {
+			s->now = s->control_at;
+			control(s);
 		} else if (at <= until) {
 			s->now = at;
-			sim_thread_event(s, s->next.heap[0]);
+			sim_thread_event(s, s->next.event->src);
 		} else {
 			break;
 		}
@@ -293,6 +331,8 @@ int sim_run(const struct scenario *sc, const struct sim_options *opt,
 		run_until(s, at);
 		err = sim_view_tick(s);
 		progress(s, at);
+		if (opt->steady && opt->steady(opt->ctx, at / PS_PER_NS, res->wrs))
+			s->end = at;
 	}
 	if (opt->progress)
 		fprintf(opt->progress, "\r      \r");
@@ -300,9 +340,8 @@ int sim_run(const struct scenario *sc, const struct sim_options *opt,
 		sum_up(s);
 	sim_view_free(s);
 	free(s->thread);
-	free(s->next.when);
-	free(s->next.heap);
-	free(s->next.where);
+	free(s->event);
+	free(s->where);
 	free(s->qp);
 	free(s->uar);
 	free(s->wr);

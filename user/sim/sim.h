@@ -33,6 +33,7 @@ struct sim_job {
 	uint64_t slo_p99;	/* ns; 0: none */
 	double slo_byte_rate;	/* bit/s; 0: none */
 	enum sim_arrival arrival;
+	enum model_op op;
 	uint32_t threads, qps, depth, bytes;
 	uint32_t used;		/* of its QPs, until a policy says otherwise */
 	double rate;		/* requests a second, of each thread, if open */
@@ -91,6 +92,9 @@ struct sim_options {
 	FILE *progress;			/* NULL: none */
 	struct record *record;		/* what the agent would see; NULL: not kept */
 	struct sim_cost *cost;		/* added up; NULL: not measured */
+	/* Asked at each interval, with the time and what is done; true ends it. */
+	bool (*steady)(void *ctx, uint64_t ns, uint64_t wrs);
+	void *ctx;			/* of steady() */
 };
 
 static inline bool sim_promised(const struct sim_job *j)

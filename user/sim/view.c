@@ -273,7 +273,7 @@ static void set_class(struct sim *s, const struct sim_state *j)
 		const struct sim_qp *qp = &s->qp[o->first_qp + i];
 		struct model_qp_attr attr = {
 			.qpn = o->first_qp + i, .uar = qp->uar,
-			.cq = o->first_qp + i, .element = o->element,
+			.cq = o->first_qp + i, .element = o->element, .reads = MODEL_READS,
 			.cls = (uint8_t)(j->level < 8 ? j->level : 7),
 		};
 
@@ -307,7 +307,7 @@ static void apply(struct sim *s, const struct policy_decision *d)
 	case SWIFTRDMA_KNOB_QPS:
 		/* Threads go over when they post next. */
 		j = &s->job[j->owner];
-		j->use_qps = !v ? j->is->used : v < j->n_qps ? v : j->n_qps;
+		sim_use_qps(j, !v ? j->is->used : v < j->n_qps ? v : j->n_qps);
 		break;
 	case SWIFTRDMA_KNOB_CREATE_RATE:
 		j->create_rate = d->release ? -1 : d->new;
