@@ -57,14 +57,19 @@ int policy_explain(struct cli *cli, struct args *args);
 
 /* policy_sim.c */
 int policy_simulate(struct cli *cli, struct args *args);
-
 struct scenario;
+/*
+ * A file's policies as they run in @sc, which gets the file's jobs: their times are
+ * divided by @hurry; 0: by as much as the scenario looks more often, which it then is.
+ */
+int policy_load_for(struct config *cfg, const char *file, struct scenario *sc, double *hurry,
+		    bool say_warnings);
 
 /* policy_fleet.c: without policies, and with those of each file */
 int policy_fleet(struct cli *cli, const struct scenario *sc,
 		 const char *const *files, size_t n, uint32_t hosts);
 /* policy_replay.c: what would have been done, against what was */
-int policy_replay(struct cli *cli, const char *file, const char *recording);
+int policy_replay(struct cli *cli, const char *file, const char *recording, uint64_t hurry);
 /* policy_svg.c: of what is in the CSV of a simulation */
 int policy_svg(const struct scenario *sc, const char *csv, const char *svg);
 

@@ -118,26 +118,29 @@ int policy_fleet(struct cli *cli, const struct scenario *sc,
 {
 	struct variant *v = calloc(n + 1, sizeof(*v));
 	FILE *progress = isatty(STDERR_FILENO) ? stderr : NULL;
-	const struct caps all = caps_all();
+	struct scenario *own = malloc(sizeof(*own));
 	struct config cfg;
-	int err = v ? CLI_OK : cli_no_memory();
+	int err = v && own ? CLI_OK : cli_no_memory();
+	double hurry;
 	size_t k;
 
+	/* Without policies jobs are held to what the first file promises them. */
 	for (k = 0; !err && k <= n; k++) {
-		v[k].name = k ? shown(files[k - 1]) : NULL;
-		if (k)
-			err = policy_load(&cfg, files[k - 1], &all, true);
+		*own = *sc;
+		hurry = 0;
+		err = policy_load_for(&cfg, files[k ? k - 1 : 0], own, &hurry, k > 0);
 		if (err)
 			break;
-		if (fleet_run(sc, k ? &cfg : NULL, hosts, progress, &v[k].res)) {
+		v[k].name = k ? shown(files[k - 1]) : NULL;
+		if (fleet_run(own, k ? &cfg : NULL, hosts, progress, &v[k].res)) {
 			args_bad("the simulation failed");
 			err = CLI_ERROR;
 		}
-		if (k)
-			config_free(&cfg);
+		config_free(&cfg);
 	}
 	if (!err)
-		err = print(cli, sc, v, n + 1, hosts);
+		err = print(cli, own, v, n + 1, hosts);
+	free(own);
 	free(v);
 	return err;
 }

@@ -381,7 +381,7 @@ static int play(struct player *p)
 	return sum_up(p);
 }
 
-int policy_replay(struct cli *cli, const char *file, const char *recording)
+int policy_replay(struct cli *cli, const char *file, const char *recording, uint64_t hurry)
 {
 	const struct caps here = caps_here();
 	struct player p = { .cli = cli, .path = recording };
@@ -389,6 +389,8 @@ int policy_replay(struct cli *cli, const char *file, const char *recording)
 
 	if (err)
 		return err;
+	if (hurry)
+		config_hurry(&p.cfg, (double)hurry);
 	err = replay_begin(&p.rp, &p.cfg) ? cli_no_memory() : play(&p);
 	record_end(&p.was);
 	record_end(&p.is);

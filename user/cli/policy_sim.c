@@ -13,7 +13,9 @@
 
 struct request {
 	const char *file, *scenario, *replay, *csv, *record, *against, *svg;
+	const char *device;	/* in place of the scenario's; NULL: that */
 	uint64_t hosts;
+	uint64_t hurry;		/* 0: as fast as the scenario asks for */
 	bool without, log;
 };
 
@@ -21,7 +23,7 @@ static int parse(struct args *args, struct request *rq)
 {
 	static const char *const words[] = {
 		"scenario", "without", "csv", "log", "replay", "record",
-		"hosts", "against", "svg", NULL
+		"hosts", "against", "svg", "device", "hurry", NULL
 	};
 	const char *word;
 
@@ -68,8 +70,18 @@ static int parse(struct args *args, struct request *rq)
 			if (args_value(args, word, &rq->svg))
 				return CLI_USAGE;
 			break;
+		case 9:
+			if (args_value(args, word, &rq->device))
+				return CLI_USAGE;
+			break;
+		case 10:
+			if (args_u64(args, word, &rq->hurry))
+				return CLI_USAGE;
+			if (!rq->hurry)
+				return args_bad("hurry: 1 takes the file's times as they are");
+			break;
 		default:
-			return args_bad("'%s': expected scenario, replay, without, csv, svg, record, log, hosts or against",
+			return args_bad("'%s': expected scenario, replay, without, csv, svg, record, log, hosts, against, device or hurry",
 					word);
 		}
 	}
@@ -79,6 +91,8 @@ static int parse(struct args *args, struct request *rq)
 		return args_bad("against compares on many hosts: hosts 1000 against FILE");
 	if (rq->svg && !rq->csv)
 		return args_bad("svg draws what csv keeps: csv FILE svg FILE");
+	if (rq->device && rq->replay)
+		return args_bad("a recording is of the device it is of: device is for a scenario");
 	if (rq->hosts && (rq->replay || rq->csv || rq->record || rq->log))
 		return args_bad("of many hosts there is no csv, record, log or replay");
 	return CLI_OK;
@@ -119,12 +133,14 @@ OF_RUN(simulated, cell_flag(c, true))
 OF_RUN(scenario, cell_str(c, r->sc->name))
 OF_RUN(job, cell_str(c, job->name))
 OF_RUN(policies, cell_flag(c, r->policies))
+OF_RUN(device, cell_str(c, sim_device_name(r->sc->device)))
 OF_RUN(which, cell_str(c, r->policies ? "with" : "without"))
 OF_RUN(p50, cell_real(c, quantile(res, 0.5)))
 OF_RUN(p99, cell_real(c, quantile(res, 0.99)))
 OF_RUN(p999, cell_real(c, quantile(res, 0.999)))
 OF_RUN(wr_rate, cell_real(c, rate(r)))
-OF_RUN(byte_rate, cell_real(c, rate(r) * job->bytes * 8))
+OF_RUN(byte_rate, if (r->res->measured)
+		  cell_real(c, (double)res->bytes * 8e9 / (double)r->res->measured))
 OF_RUN(slo_met, if (res->ticks) cell_real(c, (double)res->met / res->ticks))
 
 static const struct column columns[] = {
@@ -132,6 +148,7 @@ static const struct column columns[] = {
 	{ "scenario", NULL, 0, COL_JSON, get_scenario },
 	{ "job", "JOB", 0, COL_LEFT, get_job },
 	{ "policies", NULL, 0, COL_JSON, get_policies },
+	{ "device", NULL, 0, COL_JSON, get_device },
 	{ "which", "POLICIES", 0, COL_LEFT | COL_TEXT, get_which },
 	{ "p50", "P50", SHOW_TIME, 0, get_p50 },
 	{ "p99", "P99", SHOW_TIME, 0, get_p99 },
@@ -141,7 +158,20 @@ static const struct column columns[] = {
 	{ "slo_met", "SLO-MET", SHOW_RATIO, 0, get_slo_met },
 };
 
-static int print(struct cli *cli, const struct scenario *sc,
+/* By what the policies decided, and how fast: what a user is to know of the figures. */
+static void say_how(const struct scenario *sc, double hurry)
+{
+	if (sc->device == SIM_ALL)
+		printf("device all: policies see signals and turn knobs that no live system has (libswiftrdma would)\n");
+	else
+		printf("device %s: policies see and do what an agent can there\n",
+		       sim_device_name(sc->device));
+	if (hurry > 1)
+		printf("the file's times are divided by %g, as a tick is %g us; its recording replays alike with hurry %g\n",
+		       hurry, (double)sc->interval / 1e3, hurry);
+}
+
+static int print(struct cli *cli, const struct scenario *sc, double hurry,
 		 const struct sim_result *with, const struct sim_result *without)
 {
 	struct result_row row[2 * SIM_JOBS];
@@ -157,8 +187,9 @@ static int print(struct cli *cli, const struct scenario *sc,
 	rows = ROWS(columns, row, n);
 	if (cli->out.json)
 		return cli_show(cli, &rows);
-	printf("simulated: %s\n%s%s\n", sc->name, sc->claim,
+	printf("simulated: %s\n%s%s", sc->name, sc->claim,
 	       sc->claim[0] ? "\n" : "");
+	say_how(sc, hurry);
 	err = cli_show(cli, &rows);
 	printf("\nport %.3g Gbit/s, QP context misses %.1f %%, %zu decisions, %.3g M requests, %.3g M events\n",
 	       with->tx_bps / 1e9, with->qpc_miss * 100, with->decisions,
@@ -209,51 +240,89 @@ static int one(const struct scenario *sc, const struct config *cfg,
 	return CLI_ERROR;
 }
 
-int policy_simulate(struct cli *cli, struct args *args)
+static int load_scenario(struct scenario *sc, const struct request *rq)
+{
+	struct report r;
+	int device;
+
+	report_init(&r, rq->scenario);
+	if (!scenario_load(sc, rq->scenario, &r)) {
+		report_print(&r, stderr);
+		return CLI_ERROR;
+	}
+	if (!rq->device)
+		return CLI_OK;
+	device = sim_device_named(rq->device);
+	if (device < 0)
+		return args_bad("device '%s': there are mlx5, rxe and all", rq->device);
+	sc->device = (enum sim_device)device;
+	return CLI_OK;
+}
+
+int policy_load_for(struct config *cfg, const char *file, struct scenario *sc, double *hurry,
+		    bool say_warnings)
+{
+	const struct caps caps = sim_caps(sc->device);
+	struct report r;
+	int err = policy_load(cfg, file, &caps, say_warnings);
+
+	if (err)
+		return err;
+	if (!*hurry)
+		*hurry = sim_hurry(sc, cfg);
+	config_hurry(cfg, *hurry);
+	report_init(&r, file);
+	scenario_take_jobs(sc, cfg, &r);
+	if (say_warnings)
+		report_print(&r, stderr);
+	return CLI_OK;
+}
+
+/* With the policies, without if that is wanted, and what came of it. */
+static int simulate(struct cli *cli, struct scenario *sc, const struct request *rq)
 {
 	struct sim_result *res = calloc(2, sizeof(*res));
-	struct scenario *sc = calloc(1, sizeof(*sc));
-	const struct caps all = caps_all();
+	double hurry = (double)rq->hurry;
 	struct config cfg = { 0 };
+	int err;
+
+	if (!res)
+		return cli_no_memory();
+	err = policy_load_for(&cfg, rq->file, sc, &hurry, true);
+	if (!err)
+		err = one(sc, &cfg, rq, &res[0]);
+	if (!err && rq->svg)
+		err = policy_svg(sc, rq->csv, rq->svg);
+	if (!err && rq->without)
+		err = one(sc, NULL, rq, &res[1]);
+	if (!err)
+		err = print(cli, sc, hurry, &res[0], rq->without ? &res[1] : NULL);
+	config_free(&cfg);
+	free(res);
+	return err;
+}
+
+int policy_simulate(struct cli *cli, struct args *args)
+{
+	struct scenario *sc;
 	struct request rq;
-	struct report r;
 	int err = parse(args, &rq);
 
-	if (!err && rq.replay) {
-		free(res);
-		free(sc);
-		return policy_replay(cli, rq.file, rq.replay);
-	}
-	if (!err && (!res || !sc))
-		err = cli_no_memory();
-	if (!err) {
-		report_init(&r, rq.scenario);
-		if (!scenario_load(sc, rq.scenario, &r)) {
-			report_print(&r, stderr);
-			err = CLI_ERROR;
-		}
-	}
+	if (err)
+		return err;
+	if (rq.replay)
+		return policy_replay(cli, rq.file, rq.replay, rq.hurry);
+	sc = calloc(1, sizeof(*sc));
+	if (!sc)
+		return cli_no_memory();
+	err = load_scenario(sc, &rq);
 	if (!err && rq.hosts) {
 		const char *files[] = { rq.file, rq.against };
 
-		err = policy_fleet(cli, sc, files, rq.against ? 2 : 1,
-				   (uint32_t)rq.hosts);
-		free(res);
-		free(sc);
-		return err;
+		err = policy_fleet(cli, sc, files, rq.against ? 2 : 1, (uint32_t)rq.hosts);
+	} else if (!err) {
+		err = simulate(cli, sc, &rq);
 	}
-	if (!err)
-		err = policy_load(&cfg, rq.file, &all, true);
-	if (!err)
-		err = one(sc, &cfg, &rq, &res[0]);
-	if (!err && rq.svg)
-		err = policy_svg(sc, rq.csv, rq.svg);
-	if (!err && rq.without)
-		err = one(sc, NULL, &rq, &res[1]);
-	if (!err)
-		err = print(cli, sc, &res[0], rq.without ? &res[1] : NULL);
-	config_free(&cfg);
-	free(res);
 	free(sc);
 	return err;
 }

@@ -343,11 +343,13 @@ struct model_done {
 };
 
 /*
- * Either may be NULL. From done() everything may be called but
- * model_run_until(), posts at the time it is given; from congestion() nothing.
+ * Each may be NULL. From done() everything may be called but
+ * model_run_until(), posts at the time it is given; from the others nothing.
  */
 struct model_ops {
 	void (*done)(void *ctx, const struct model_done *done);
+	/* A packet with so many bytes of the WR's payload begins. */
+	void (*sent)(void *ctx, uint64_t cookie, uint32_t bytes);
 	void (*congestion)(void *ctx, uint32_t uar, bool congested, uint64_t at);
 };
 

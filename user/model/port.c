@@ -256,16 +256,18 @@ static void port_stall(struct model *m, bool sends)
 	port->stalled = stalled;
 }
 
-/* A packet of @wire bytes begins, the last one of @w unless that is MODEL_NONE. */
-static void transmit(struct model *m, uint64_t wire, uint32_t w)
+/* A packet of @wire bytes, @bytes of them of @w's payload, begins; @last: the last one. */
+static void transmit(struct model *m, uint32_t w, uint64_t wire, uint32_t bytes, bool last)
 {
 	uint64_t ps = link_ps(m, wire), due;
 
+	if (m->ops && m->ops->sent)
+		m->ops->sent(m->ctx, m->wr[w].cookie, bytes);
 	m->port.busy_ps += ps;
 	m->port.free_at = m->now + ps;
 	/* What comes at the same time as a packet that takes none waits its turn, too. */
 	m->port.due = !ps || m->port.listed ? m->port.free_at : MODEL_NEVER;
-	if (w == MODEL_NONE)
+	if (!last)
 		return;
 	due = m->port.free_at + m->p.pipe_ps;
 	/* The pipe may have been shortened meanwhile: still in order. */
@@ -292,7 +294,7 @@ static void port_send(struct model *m)
 	struct model_class *cls;
 	struct model_qp *qp;
 	struct model_wr *wr;
-	uint32_t q, bytes, last = MODEL_NONE;
+	uint32_t q, w, bytes;
 	uint64_t wire;
 	int c;
 
@@ -303,7 +305,8 @@ static void port_send(struct model *m)
 	cls = &port->cls[c];
 	q = group_of(m, cls->groups.head)->qps.head;
 	qp = &m->qp[q];
-	wr = &m->wr[qp->ready.head];
+	w = qp->ready.head;
+	wr = &m->wr[w];
 	bytes = wr->left;
 	if (bytes > m->p.mtu && (m->p.link_bps || m->element[qp->element].max_bps))
 		bytes = m->p.mtu;
@@ -314,13 +317,13 @@ static void port_send(struct model *m)
 	qp->ready_bytes -= bytes;
 	charge(m, q, wire);
 	if (!wr->left) {
-		last = wr_pop(m, &qp->ready);
+		wr_pop(m, &qp->ready);
 		cls->waiting--;
 		qp->n_ready--;
 		if (qp->ready.head == MODEL_NONE)
 			qp_unlist(m, q);
 	}
-	transmit(m, wire, last);
+	transmit(m, w, wire, bytes, !wr->left);
 }
 
 /* Something may have to be sent: now, or once the packet on the wire has ended. */
@@ -356,7 +359,7 @@ static bool send_alone(struct model *m, uint32_t w)
 	class_wake(m, &m->port.cls[qp->cls]);
 	class_charge(m, qp->cls, wire, (uint32_t)wire);
 	el->sent_bytes += wire;
-	transmit(m, wire, w);
+	transmit(m, w, wire, wr->bytes, true);
 	return true;
 }
 

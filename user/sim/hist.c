@@ -11,10 +11,15 @@ static unsigned int bucket(uint64_t v)
 	return (e - 3) * 16 + (unsigned int)(v >> (e - 4) & 15);
 }
 
+void sim_hist_add_n(struct sim_hist *h, uint64_t v, uint64_t n)
+{
+	h->bucket[bucket(v)] += n;
+	h->n += n;
+}
+
 void sim_hist_add(struct sim_hist *h, uint64_t v)
 {
-	h->bucket[bucket(v)]++;
-	h->n++;
+	sim_hist_add_n(h, v, 1);
 }
 
 uint64_t sim_hist_quantile(const struct sim_hist *h, double q)

@@ -281,6 +281,30 @@ static bool may_post(const struct sim *s, const struct sim_state *j)
 	       (!j->credits || j->out + j->begun < j->credits);
 }
 
+static void next_arrival(struct sim_stream *st, double rate)
+{
+	st->rng ^= st->rng << 13;
+	st->rng ^= st->rng >> 17;
+	st->rng ^= st->rng << 5;
+	st->at += (uint64_t)(-log((st->rng + 0.5) / 4294967296.0) * 1e12 / rate);
+}
+
+void sim_first_arrival(struct sim *s, struct sim_thread *t)
+{
+	const struct sim_job *is = s->job[t->job].is;
+
+	t->come = (struct sim_stream){ .at = is->start * 1000, .rng = random32(s) };
+	if (is->arrival == SIM_OPEN)
+		next_arrival(&t->come, is->rate);
+	t->begun = t->come;
+}
+
+void sim_arrivals(struct sim_thread *t, double rate, uint64_t now)
+{
+	for (; t->come.at <= now; next_arrival(&t->come, rate))
+		t->backlog++;
+}
+
 /* The next WR of a thread that has just done something else. */
 void sim_begin(struct sim *s, uint32_t thread, uint64_t now)
 {
@@ -294,11 +318,7 @@ void sim_begin(struct sim *s, uint32_t thread, uint64_t now)
 		return;
 	}
 	if (is->arrival == SIM_OPEN) {
-		while (t->next_arrival <= now) {
-			t->backlog++;
-			t->next_arrival += (uint64_t)(-log(sim_random(s)) *
-						      1e12 / is->rate);
-		}
+		sim_arrivals(t, is->rate, now);
 		t->left = t->backlog;
 	} else if (is->arrival == SIM_CLOSED) {
 		t->left = is->depth - t->out;
@@ -309,14 +329,17 @@ void sim_begin(struct sim *s, uint32_t thread, uint64_t now)
 	    (is->arrival == SIM_OPEN && t->out >= is->depth)) {
 		t->step = SIM_IDLE;
 		schedule(s, thread, is->arrival == SIM_OPEN && !t->left ?
-			     t->next_arrival : MODEL_NEVER);
+			     t->come.at : MODEL_NEVER);
 		return;
 	}
-	if (is->arrival == SIM_OPEN)
+	t->arrival = now;
+	if (is->arrival == SIM_OPEN) {
 		t->backlog--;
+		t->arrival = t->begun.at;
+		next_arrival(&t->begun, is->rate);
+	}
 	assign(s, t);
 	j->begun++;
-	t->arrival = now;
 	t->step = SIM_CPU;
 	schedule(s, thread, now + s->post_least + random_below(s, s->post_span));
 }
@@ -391,16 +414,16 @@ void sim_done(void *ctx, const struct model_done *done)
 	qp->done++;
 	if (ps > j->least_ps)
 		qp->wait_ps += ps - j->least_ps;
-	j->bytes_done += done->bytes;
+	j->done++;
 	j->out--;
 	t->out--;
 	sim_hist_add(&j->tick, ns);
 	if (done->at >= s->warm) {
 		sim_hist_add(&r->latency, ns);
 		r->done++;
-		r->bytes += done->bytes;
 	}
 	s->res->wrs++;
+	wr->arrival = MODEL_NEVER;
 	wr->next = s->free_wr;
 	s->free_wr = (uint32_t)done->cookie;
 	if (shared(s, wr->job))
@@ -409,4 +432,14 @@ void sim_done(void *ctx, const struct model_done *done)
 		sim_wake_job(s, wr->job);
 	else if (t->step == SIM_IDLE)
 		sim_begin(s, wr->thread, done->at);
+}
+
+void sim_sent_bytes(void *ctx, uint64_t cookie, uint32_t bytes)
+{
+	struct sim *s = ctx;
+	uint32_t job = s->wr[cookie].job;
+
+	s->job[job].bytes += bytes;
+	if (s->m.now >= s->warm)
+		s->res->job[job].bytes += bytes;
 }

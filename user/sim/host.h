@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Between sim.c, which drives, host.c, threads and locks, and view.c, signals. */
+/*
+ * Between sim.c, which drives, host.c, threads and locks, wait.c, what has waited for
+ * how long, view.c, what policies see, and knob.c, what they change.
+ */
 #ifndef SRDMA_SIM_HOST_H
 #define SRDMA_SIM_HOST_H
 
@@ -40,6 +43,12 @@ struct sim_qp {
 	uint32_t out;
 };
 
+/* Times at which requests arrive, one after the other, at random. */
+struct sim_stream {
+	uint64_t at;		/* ps: the next one's */
+	uint32_t rng;
+};
+
 struct sim_thread {
 	enum sim_step step;
 	uint32_t job, qp, nth;	/* which one of its job */
@@ -47,13 +56,17 @@ struct sim_thread {
 	bool has_qp;
 	uint32_t next[2];	/* in line, for a QP and for a register */
 	uint64_t arrival;	/* of the WR that is being prepared */
-	uint64_t next_arrival;	/* open loop */
+	/*
+	 * Open loop: requests as they come, and the same again as they are begun. What
+	 * lies between the two waits; so nothing need be kept of each that does.
+	 */
+	struct sim_stream come, begun;
 	uint32_t backlog;	/* came, not begun */
 };
 
 struct sim_wr {
 	uint32_t thread, job, qp;
-	uint64_t arrival;
+	uint64_t arrival;	/* ps; MODEL_NEVER: not in use */
 	uint32_t next;		/* free, or in a shared QP's queue */
 };
 
@@ -76,8 +89,10 @@ struct sim_state {
 	uint32_t woken;		/* thread whose turn it is with a credit */
 	uint32_t head, tail;	/* WRs that wait for a shared QP */
 	int64_t turn;		/* bytes over weight sent of these */
-	uint64_t controls, refused, wrs, bytes_done;
-	struct sim_hist tick;	/* latency in this tick, ns */
+	uint64_t controls, refused, wrs;
+	/* In this tick: payload that left, WRs done, latencies in ns. */
+	uint64_t bytes, done;
+	struct sim_hist tick;
 	uint64_t p99_prev;
 	bool has_prev;
 };
@@ -105,6 +120,7 @@ struct sim {
 	uint32_t control_job;		/* and whose it is */
 	uint32_t rng;
 	uint32_t sharing;		/* jobs that use another's QPs */
+	uint64_t looked;		/* ps: when the tick began */
 	/* view.c: what policies see */
 	struct snapshot snap[2];
 	unsigned int cur;
@@ -123,8 +139,22 @@ void sim_begin(struct sim *s, uint32_t thread, uint64_t now);
 void sim_done(void *ctx, const struct model_done *done);
 double sim_random(struct sim *s);
 void sim_wake_job(struct sim *s, uint32_t job);
+/* Of an open loop's thread: its first request, and those until @now as its backlog. */
+void sim_first_arrival(struct sim *s, struct sim_thread *t);
+void sim_arrivals(struct sim_thread *t, double rate, uint64_t now);
 /* The job's threads use @qps of its QPs from now on. */
 void sim_use_qps(struct sim_state *j, uint32_t qps);
+
+void sim_sent_bytes(void *ctx, uint64_t cookie, uint32_t bytes);
+
+/* wait.c: what waits is as late as it is old, in the tick and, at the end, in all. */
+void sim_age_tick(struct sim *s);
+void sim_age_all(struct sim *s);
+/* Were the job's targets met in this tick? */
+void sim_judge(struct sim *s, uint32_t job, double bit_rate, uint64_t p99);
+
+/* knob.c: what policies decided is done. */
+void sim_apply(struct sim *s, const struct policy_decision *d);
 
 /* view.c */
 int sim_view_init(struct sim *s);

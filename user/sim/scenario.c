@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/text.h"
 #include "policy/doc.h"
 #include "policy/schema.h"
 
@@ -37,15 +38,49 @@ static bool get_rate(struct report *r, const struct node *map, const char *key,
 	return !n || get_value(r, n, key, unit, min, 1e13, v);
 }
 
+/* Place of a word in a list that ends with NULL. */
+static bool get_word(struct report *r, const struct node *n, const char *key,
+		     const char *const *words, unsigned int *place)
+{
+	char all[128];
+	struct text t;
+	const char *s;
+	unsigned int i;
+
+	if (!get_text(r, n, key, &s))
+		return false;
+	text_init(&t, all, sizeof(all));
+	for (i = 0; words[i]; i++) {
+		if (!strcmp(words[i], s)) {
+			*place = i;
+			return true;
+		}
+		text_str(&t, i ? words[i + 1] ? ", " : " and " : "");
+		text_str(&t, words[i]);
+	}
+	report_node(r, n, 0, "'%.20s' is no value of '%s'; there are %s", s, key, all);
+	return false;
+}
+
+static const char *const class_words[] = { "weighted", "strict", NULL };
+static const char *const device_words[] = {
+	[SIM_MLX5] = "mlx5", [SIM_RXE] = "rxe", [SIM_ALL] = "all", NULL
+};
+static const char *const arrival_words[] = {
+	[SIM_CLOSED] = "closed", [SIM_BATCH] = "batch", [SIM_OPEN] = "open", NULL
+};
+static const char *const op_words[] = { "read", "write", NULL };
+
 /* False: what the NIC takes its time for is not known. */
 static bool load_nic(struct scenario *sc, const struct node *n,
 		     struct report *r)
 {
 	static const char *const keys[] = {
 		"preset", "link", "cache_bytes", "wqe_limit", "control_time",
-		NULL
+		"classes", NULL
 	};
 	const struct node *v;
+	unsigned int word;
 	double bps = 0;
 	uint64_t ns = 0;
 	const char *s;
@@ -69,31 +104,15 @@ static bool load_nic(struct scenario *sc, const struct node *n,
 		sc->nic.link_bps = (uint64_t)bps;
 	get_u32(r, n, "cache_bytes", 1024, 1u << 30, &sc->nic.cache_bytes);
 	get_u32(r, n, "wqe_limit", 1, 1u << 20, &sc->nic.wqe_limit);
+	/* Equal shares, which is what ETS does on most fabrics. */
+	sc->nic.strict = 0;
+	v = node_get(n, "classes");
+	if (v && get_word(r, v, "classes", class_words, &word))
+		sc->nic.strict = word ? 0xff : 0;
 	v = node_get(n, "control_time");
 	if (v && get_time(r, v, "control_time", 1, CONTROL_MAX, &ns))
 		sc->nic.ctrl_ps = (uint32_t)(ns * 1000);
 	return true;
-}
-
-static void load_arrival(struct sim_job *j, const struct node *n,
-			 struct report *r)
-{
-	static const char *const words[] = {
-		[SIM_CLOSED] = "closed", [SIM_BATCH] = "batch",
-		[SIM_OPEN] = "open",
-	};
-	const char *s;
-	size_t i;
-
-	if (!get_text(r, n, "arrival", &s))
-		return;
-	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (!strcmp(words[i], s)) {
-			j->arrival = (enum sim_arrival)i;
-			return;
-		}
-	report_node(r, n, 0, "'%.20s' is no arrival; there are closed, batch and open",
-		    s);
 }
 
 /* All jobs together have no more than the simulator has room for. */
@@ -120,20 +139,6 @@ static void check_room(const struct scenario *sc, const struct node *n,
 			    qps, SIM_QPS);
 }
 
-static void load_op(struct sim_job *j, const struct node *n, struct report *r)
-{
-	const char *s;
-
-	if (!get_text(r, n, "op", &s))
-		return;
-	if (!strcmp(s, "write"))
-		j->op = MODEL_WRITE;
-	else if (!strcmp(s, "read"))
-		j->op = MODEL_READ;
-	else
-		report_node(r, n, 0, "'%.20s' is no operation; there are read and write", s);
-}
-
 static void load_job(struct scenario *sc, const struct node *n, bool has_nic,
 		     struct report *r)
 {
@@ -144,6 +149,7 @@ static void load_job(struct scenario *sc, const struct node *n, bool has_nic,
 	};
 	struct sim_job *j = &sc->jobs[sc->n_jobs];
 	const struct node *v;
+	unsigned int word;
 	double class;
 	size_t i;
 
@@ -180,12 +186,12 @@ static void load_job(struct scenario *sc, const struct node *n, bool has_nic,
 	get_rate(r, n, "rate", UNIT_RATE, 1, &j->rate);
 	get_rate(r, n, "control_rate", UNIT_RATE, 1, &j->control_rate);
 	v = node_get(n, "arrival");
-	if (v)
-		load_arrival(j, v, r);
+	if (v && get_word(r, v, "arrival", arrival_words, &word))
+		j->arrival = word;
 	j->op = MODEL_READ;
 	v = node_get(n, "op");
-	if (v)
-		load_op(j, v, r);
+	if (v && get_word(r, v, "op", op_words, &word))
+		j->op = word ? MODEL_WRITE : MODEL_READ;
 	if (has_nic && j->arrival != SIM_OPEN && !sc->nic.link_bps && !sc->nic.pipe_ps &&
 	    !sc->host.post_ps)
 		report_node(r, n, -1,
@@ -215,10 +221,11 @@ static void load_root(struct scenario *sc, const struct node *root,
 		      struct report *r)
 {
 	static const char *const keys[] = {
-		"name", "claim", "nic", "seed", "time", "warmup", "interval",
+		"name", "claim", "device", "nic", "seed", "time", "warmup", "interval",
 		"window", "jobs", NULL
 	};
 	const struct node *v, *e;
+	unsigned int word;
 	bool has_nic;
 
 	if (!check_map(r, root, "a scenario", keys))
@@ -229,6 +236,9 @@ static void load_root(struct scenario *sc, const struct node *root,
 	v = node_get(root, "claim");
 	if (v)
 		get_string(r, v, "claim", sc->claim, sizeof(sc->claim));
+	v = node_get(root, "device");
+	if (v && get_word(r, v, "device", device_words, &word))
+		sc->device = word;
 	v = need(r, root, "nic", "a scenario", "nic: {preset: cx5}");
 	has_nic = v && load_nic(sc, v, r);
 	get_u32(r, root, "seed", 1, UINT32_MAX - 1, &sc->seed);
@@ -240,6 +250,9 @@ static void load_root(struct scenario *sc, const struct node *root,
 	if (sc->warmup >= sc->time)
 		report_node(r, root, -1,
 			    "nothing is measured: 'warmup' takes all of 'time'");
+	if (sc->interval > sc->time)
+		report_node(r, root, -1,
+			    "policies would never look: 'interval' is longer than 'time'");
 	if (sc->time / sc->interval > 1000000)
 		report_node(r, root, -1,
 			    "more than a million ticks; make 'interval' longer");
@@ -297,4 +310,63 @@ bool scenario_load(struct scenario *sc, const char *path, struct report *r)
 	ok = ok && scenario_load_text(sc, text, len, r);
 	free(text);
 	return ok;
+}
+
+int sim_device_named(const char *name)
+{
+	int i;
+
+	for (i = 0; device_words[i]; i++)
+		if (!strcmp(device_words[i], name))
+			return i;
+	return -1;
+}
+
+const char *sim_device_name(enum sim_device device)
+{
+	return device_words[device];
+}
+
+struct caps sim_caps(enum sim_device device)
+{
+	return device == SIM_ALL ? caps_all() : caps_here();
+}
+
+double sim_hurry(const struct scenario *sc, const struct config *cfg)
+{
+	double by = (double)cfg->interval / (double)sc->interval;
+
+	return by > 1 ? by : 1;
+}
+
+static const struct config_job *job_of(const struct config *cfg, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < cfg->n_jobs; i++)
+		if (!strcmp(cfg->jobs[i].name, name))
+			return &cfg->jobs[i];
+	return NULL;
+}
+
+void scenario_take_jobs(struct scenario *sc, const struct config *cfg, struct report *r)
+{
+	size_t i;
+
+	for (i = 0; i < sc->n_jobs; i++) {
+		struct sim_job *j = &sc->jobs[i];
+		const struct config_job *c = job_of(cfg, j->name);
+
+		if (!c) {
+			report_warn(r, 0, 0,
+				    "it has no job '%s', which the scenario has: no policy is for it",
+				    j->name);
+			continue;
+		}
+		j->class = c->class;
+		if (c->slo_p99)
+			j->slo_p99 = c->slo_p99;
+		if (c->slo_byte_rate > 0)
+			j->slo_byte_rate = c->slo_byte_rate;
+	}
 }

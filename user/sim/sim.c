@@ -77,7 +77,7 @@ static int allocate(struct sim *s)
 		.contexts = contexts < CONTEXTS ? contexts : CONTEXTS,
 	};
 	struct model_params p = s->sc->nic;
-	static const struct model_ops ops = { .done = sim_done };
+	static const struct model_ops ops = { .done = sim_done, .sent = sim_sent_bytes };
 
 	/* The locks are the threads' here, and not charged twice. */
 	p.uar_ps = 0;
@@ -187,14 +187,17 @@ static void set_up_threads(struct sim *s)
 			th->job = k;
 			th->nth = i;
 			th->qp = s->job[s->job[k].owner].first_qp;
-			th->next_arrival = s->job[k].is->start * PS_PER_NS;
+			sim_first_arrival(s, th);
 			/* They do not start all at once. */
 			model_heap_set(&s->next, t,
 				       s->job[k].is->start * PS_PER_NS +
 				       i * s->post_ps / 24);
 		}
 	for (i = 0; i < s->n_wrs; i++)
-		s->wr[i].next = i + 1 < s->n_wrs ? i + 1 : NONE;
+		s->wr[i] = (struct sim_wr){
+			.arrival = MODEL_NEVER,
+			.next = i + 1 < s->n_wrs ? i + 1 : NONE,
+		};
 }
 
 /* Whose control verb is the next one. */
@@ -290,6 +293,7 @@ static void sum_up(struct sim *s)
 	double misses = (double)(s->m.stats.misses[MODEL_QPC] -
 				 s->misses_warm);
 
+	sim_age_all(s);
 	s->res->measured = (s->end - s->warm) / PS_PER_NS;
 	if (hits + misses > 0)
 		s->res->qpc_miss = misses / (hits + misses);
@@ -308,7 +312,8 @@ int sim_run(const struct scenario *sc, const struct sim_options *opt,
 	    struct sim_result *res)
 {
 	struct sim *s = calloc(1, sizeof(*s));
-	uint64_t at, step = sc->interval * PS_PER_NS;
+	const uint64_t step = sc->interval * PS_PER_NS;
+	uint64_t at;
 	bool warm = false;
 	int err;
 
@@ -322,7 +327,9 @@ int sim_run(const struct scenario *sc, const struct sim_options *opt,
 	s->end = sc->time * PS_PER_NS;
 	s->warm = sc->warmup * PS_PER_NS;
 	err = step && s->end > s->warm ? set_up(s) : -EINVAL;
-	for (at = step; !err && at <= s->end; at += step) {
+	for (at = 0; !err && at < s->end; ) {
+		/* The last tick is shorter where an interval does not divide the time. */
+		at = at + step < s->end ? at + step : s->end;
 		if (!warm && at > s->warm) {
 			run_until(s, s->warm);
 			mark_warm(s);

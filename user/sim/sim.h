@@ -27,6 +27,13 @@ enum sim_arrival {
 	SIM_OPEN,	/* comes when it comes, at a mean rate */
 };
 
+/* What the agent would be told of the simulated device, and what it could do there. */
+enum sim_device {
+	SIM_MLX5,	/* a ConnectX, as swiftrdma_mlx5.ko tells of it */
+	SIM_RXE,	/* rdma_rxe */
+	SIM_ALL,	/* each signal and knob that policies know: no live system's */
+};
+
 struct sim_job {
 	char name[SNAP_NAME];
 	uint32_t class;
@@ -50,6 +57,7 @@ struct scenario {
 	char claim[256];	/* what it reproduces, and the published figure */
 	struct model_params nic;
 	struct model_host host;
+	enum sim_device device;
 	uint32_t seed;
 	uint64_t time, warmup, interval;	/* ns */
 	uint32_t window;	/* WRs that a shared QP takes at a time */
@@ -63,11 +71,15 @@ struct sim_hist {
 };
 
 void sim_hist_add(struct sim_hist *h, uint64_t v);
+/* The same, @n times. */
+void sim_hist_add_n(struct sim_hist *h, uint64_t v, uint64_t n);
 uint64_t sim_hist_quantile(const struct sim_hist *h, double q);
 
 struct sim_job_result {
-	struct sim_hist latency;	/* ns, after the warm-up */
-	uint64_t done, bytes, dropped;
+	/* ns, after the warm-up, from arrival; of what still waits its age. */
+	struct sim_hist latency;
+	uint64_t done;
+	uint64_t bytes;			/* that left by the port, without headers */
 	uint32_t ticks, met;		/* that could be judged; of these within the targets */
 };
 
@@ -102,9 +114,26 @@ static inline bool sim_promised(const struct sim_job *j)
 	return j->slo_p99 || j->slo_byte_rate > 0;
 }
 
+/* "mlx5", "rxe", "all"; -1 for another. */
+int sim_device_named(const char *name);
+const char *sim_device_name(enum sim_device device);
+/* What policies for it are compiled for. */
+struct caps sim_caps(enum sim_device device);
+/*
+ * How many times as fast as an agent by @cfg it looks: config_hurry()'s argument, with
+ * which policies see as many readings in a scenario as on a live system.
+ */
+double sim_hurry(const struct scenario *sc, const struct config *cfg);
+
 bool scenario_load(struct scenario *sc, const char *path, struct report *r);
 bool scenario_load_text(struct scenario *sc, const char *text, size_t len,
 			struct report *r);
+
+/*
+ * What the policy file says of jobs counts: their class, and what they were promised.
+ * Jobs that it lacks are warned of in @r: policies do not know them.
+ */
+void scenario_take_jobs(struct scenario *sc, const struct config *cfg, struct report *r);
 
 /* 0, -ENOMEM, or -EINVAL for a scenario that makes no sense. */
 int sim_run(const struct scenario *sc, const struct sim_options *opt,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What policies see of the simulated device and what their decisions do to it:
- * the place that io has in the agent. Counters go through the same signals.c;
- * what the kernel cannot tell, and here is known, is set on top.
+ * What policies see of the simulated device: the place that io has in the agent.
+ * Counters go through the same signals.c. A device that tells all there is to know
+ * has, on top, what no kernel can tell and the simulator knows.
  */
 #include "sim/host.h"
 #include "sim/record.h"
@@ -14,6 +14,21 @@
 
 #define DECISIONS 256
 #define PS_PER_NS 1000ULL
+
+/* As of a device for which the module has all that it can have. */
+static void fill_caps(const struct sim *s, struct snap_dev *dev)
+{
+	dev->caps = SWIFTRDMA_DEV_CAP_LIVE_CLASS | SWIFTRDMA_DEV_CAP_CONTEXTS;
+	dev->has = SNAP_COMMANDS;
+	if (s->sc->device == SIM_RXE) {
+		strcpy(dev->provider, "rxe");
+		dev->caps |= SWIFTRDMA_DEV_CAP_DOORBELLS;
+		return;
+	}
+	strcpy(dev->provider, "mlx5");
+	dev->caps |= SWIFTRDMA_DEV_CAP_WRS | SWIFTRDMA_DEV_CAP_UARS | SWIFTRDMA_DEV_CAP_RATES;
+	dev->has |= SNAP_MTT | SNAP_MTTS;
+}
 
 static int make_snap(struct sim *s, struct snapshot *sn)
 {
@@ -40,8 +55,10 @@ static int make_snap(struct sim *s, struct snapshot *sn)
 	sn->n_jobs = jobs;
 	sn->n_owners = jobs;
 	strcpy(sn->devs[0].name, "sim0");
-	sn->devs[0].has = SNAP_MTT | SNAP_MTTS;
 	sn->devs[0].since = 1;
+	fill_caps(s, &sn->devs[0]);
+	if (s->sc->device == SIM_RXE)
+		sn->n_uars = 0;
 	sn->ports[0] = (struct snap_port){
 		.has = SNAP_BYTES | SNAP_SPEED, .index = 1,
 		.speed = s->sc->nic.link_bps,
@@ -52,7 +69,6 @@ static int make_snap(struct sim *s, struct snapshot *sn)
 		sn->jobs[i].since = 1;
 		sn->jobs[i].stats = &stats[i];
 		sn->jobs[i].n_stats = 1;
-		stats[i].has = SNAP_WRS | SNAP_MTTS;
 		if (!i)
 			continue;
 		sn->jobs[i].class = s->sc->jobs[i - 1].class;
@@ -99,7 +115,6 @@ static bool is_open(const struct sim *s, uint32_t q)
 /* What the kernel would say is in force of a job. */
 static void fill_knobs(const struct sim_state *j, struct snap_job_stat *st)
 {
-	st->has = SNAP_WRS | SNAP_MTTS | SNAP_COMMANDS;
 	if (j->level)
 		st->has |= SNAP_LEVEL;
 	if (j->weighed)
@@ -124,33 +139,49 @@ static void fill_controls(const struct sim *s, const struct sim_state *j,
 	st->command_time = j->controls * (s->sc->nic.ctrl_ps / PS_PER_NS);
 }
 
-static void fill_snap(struct sim *s, struct snapshot *sn)
+static void fill_uars(const struct sim *s, struct snapshot *sn)
 {
-	uint64_t ns = s->now / PS_PER_NS;
-	uint32_t i, n = 0;
+	uint32_t i;
 
-	sn->time = ns;
-	sn->devs[0].mtts = 0;
-	sn->devs[0].mtt_hits = s->m.stats.hits[MODEL_MTT];
-	sn->devs[0].mtt_misses = s->m.stats.misses[MODEL_MTT];
-	for (i = 0; i < s->n_uars; i++)
+	for (i = 0; i < sn->n_uars; i++)
 		sn->uars[i] = (struct snap_uar){
 			.has = SNAP_WRS | SNAP_CONTEXT_ID, .index = i,
-			.since = 1, .time = ns, .wrs = s->uar[i].wrs,
+			.since = 1, .time = sn->time, .wrs = s->uar[i].wrs,
 			.context = s->uar[i].job,
 		};
+}
+
+/* rxe counts doorbells, of which each work request has one here, and mlx5 WQEs. */
+static void fill_jobs(const struct sim *s, struct snapshot *sn)
+{
+	bool rxe = s->sc->device == SIM_RXE;
+	struct snap_job_stat *st;
+	uint32_t i;
+
+	sn->devs[0].mtts = 0;
 	for (i = 0; i < sn->n_jobs; i++) {
-		sn->jobs[i].time = ns;
-		sn->jobs[i].stats[0].qps = 0;
-		sn->jobs[i].stats[0].wrs = i ? s->job[i - 1].wrs : 0;
+		st = &sn->jobs[i].stats[0];
+		sn->jobs[i].time = sn->time;
+		st->has = rxe ? SNAP_DOORBELLS | SNAP_COMMANDS :
+				SNAP_WRS | SNAP_MTTS | SNAP_COMMANDS;
+		st->qps = 0;
+		st->wrs = i && !rxe ? s->job[i - 1].wrs : 0;
+		st->doorbells = i && rxe ? s->job[i - 1].wrs : 0;
 		/* A region of a scenario is one page, and has one translation. */
-		sn->jobs[i].stats[0].mtts = i ? s->sc->jobs[i - 1].mrs : 0;
-		sn->devs[0].mtts += sn->jobs[i].stats[0].mtts;
+		st->mtts = i && !rxe ? s->sc->jobs[i - 1].mrs : 0;
+		sn->devs[0].mtts += st->mtts;
 		if (!i)
 			continue;
-		fill_knobs(&s->job[i - 1], &sn->jobs[i].stats[0]);
-		fill_controls(s, &s->job[i - 1], &sn->jobs[i].stats[0]);
+		fill_knobs(&s->job[i - 1], st);
+		fill_controls(s, &s->job[i - 1], st);
 	}
+}
+
+static void fill_qps(const struct sim *s, struct snapshot *sn)
+{
+	bool rxe = s->sc->device == SIM_RXE;
+	uint32_t i, n = 0;
+
 	for (i = 0; i < s->n_qps; i++) {
 		const struct sim_qp *qp = &s->qp[i];
 		uint32_t job = 1 + seen_job(s, qp);
@@ -158,42 +189,37 @@ static void fill_snap(struct sim *s, struct snapshot *sn)
 		if (!is_open(s, i))
 			continue;
 		sn->qps[n++] = (struct snap_qp){
-			.has = SNAP_WRS | SNAP_STATE | SNAP_PORT | SNAP_UAR |
-			       SNAP_LEVEL | SNAP_OWNER,
+			.has = SNAP_STATE | SNAP_PORT | SNAP_LEVEL | SNAP_OWNER |
+			       (rxe ? SNAP_DOORBELLS : SNAP_WRS | SNAP_UAR),
 			.qpn = i, .serial = i + 1, .state = 3, .type = 2,
-			.port = 1, .uar = qp->uar, .job = job, .owner = job,
-			.level = s->job[qp->job].level, .wrs = qp->wrs,
-			.since = 1, .time = ns,
+			.port = 1, .uar = rxe ? 0 : qp->uar, .job = job, .owner = job,
+			.level = s->job[qp->job].level, .wrs = rxe ? 0 : qp->wrs,
+			.doorbells = rxe ? qp->wrs : 0, .since = 1, .time = sn->time,
 		};
-		sn->uars[qp->uar].qps++;
+		if (!rxe)
+			sn->uars[qp->uar].qps++;
 		sn->jobs[job].stats[0].qps++;
 	}
 	sn->n_qps = n;
-	sn->devs[0].qps = n;
+}
+
+static void fill_snap(struct sim *s, struct snapshot *sn)
+{
+	uint64_t ns = s->now / PS_PER_NS;
+
+	sn->time = ns;
+	if (s->sc->device != SIM_RXE) {
+		sn->devs[0].mtt_hits = s->m.stats.hits[MODEL_MTT];
+		sn->devs[0].mtt_misses = s->m.stats.misses[MODEL_MTT];
+	}
+	fill_uars(s, sn);
+	fill_jobs(s, sn);
+	fill_qps(s, sn);
+	sn->devs[0].qps = (uint32_t)sn->n_qps;
 	sn->devs[0].created = s->controls;
 	sn->devs[0].time = ns;
 	sn->ports[0].tx_bytes = sim_sent(s);
 	sn->ports[0].time = ns;
-}
-
-/*
- * What was promised is looked at in the ticks in which it could be kept: not before
- * the job begins or after it has stopped. Where nothing came to an end, that says
- * something of the rate alone.
- */
-static void judge(struct sim *s, uint32_t n, double rate, uint64_t p99)
-{
-	struct sim_job_result *r = &s->res->job[n];
-	const struct sim_job *is = s->job[n].is;
-	uint64_t now = s->now / PS_PER_NS;
-
-	if (s->now <= s->warm || !sim_promised(is) ||
-	    now < is->start + s->sc->interval || (is->stop && now > is->stop) ||
-	    (!s->job[n].tick.n && is->slo_byte_rate <= 0))
-		return;
-	r->ticks++;
-	r->met += (!is->slo_p99 || p99 <= is->slo_p99) &&
-		  rate >= is->slo_byte_rate;
 }
 
 static void set_latency(struct sim *s, uint32_t n, uint64_t p99)
@@ -213,27 +239,23 @@ static void set_latency(struct sim *s, uint32_t n, uint64_t p99)
 static void set_job(struct sim *s, uint32_t n, double dt)
 {
 	struct sim_state *j = &s->job[n];
-	double rate = (double)j->bytes_done * 8e9 / dt;
+	double rate = (double)j->bytes * 8e9 / dt;
 	uint64_t p99 = sim_hist_quantile(&j->tick, 0.99);
 
+	sim_judge(s, n, rate, p99);
+	if (s->sc->device != SIM_ALL)
+		return;
 	signal_set(&s->sig, SIG_JOB_BYTE_RATE, n + 1, rate);
-	if (j->is->slo_p99)
-		signal_set(&s->sig, SIG_JOB_SLO_P99, n + 1,
-			   (double)j->is->slo_p99);
-	if (j->is->slo_byte_rate > 0)
-		signal_set(&s->sig, SIG_JOB_SLO_BYTE_RATE, n + 1,
-			   j->is->slo_byte_rate);
 	if (j->tick.n)
 		set_latency(s, n, p99);
-	judge(s, n, rate, p99);
 }
 
-static void set_more(struct sim *s)
+static void set_more(struct sim *s, double dt)
 {
 	const struct snapshot *sn = s->sig.snap;
 	uint64_t hits = s->m.stats.hits[MODEL_QPC];
 	uint64_t misses = s->m.stats.misses[MODEL_QPC], waits = 0;
-	double dt = (double)s->sc->interval, all;
+	double all;
 	uint32_t i;
 
 	for (i = 0; i < sn->n_qps; i++) {
@@ -258,73 +280,6 @@ static void set_more(struct sim *s)
 	s->hits_before = hits;
 	s->misses_before = misses;
 	s->waits_before = waits;
-	for (i = 0; i < s->sc->n_jobs; i++)
-		set_job(s, i, dt);
-}
-
-/* --- Knobs ------------------------------------------------------------------------ */
-
-static void set_class(struct sim *s, const struct sim_state *j)
-{
-	const struct sim_state *o = &s->job[j->owner];
-	uint32_t i;
-
-	for (i = 0; i < o->n_qps; i++) {
-		const struct sim_qp *qp = &s->qp[o->first_qp + i];
-		struct model_qp_attr attr = {
-			.qpn = o->first_qp + i, .uar = qp->uar,
-			.cq = o->first_qp + i, .element = o->element, .reads = MODEL_READS,
-			.cls = (uint8_t)(j->level < 8 ? j->level : 7),
-		};
-
-		model_qp_modify(&s->m, o->first_qp + i, &attr);
-	}
-}
-
-static void apply(struct sim *s, const struct policy_decision *d)
-{
-	struct sim_state *j = NULL;
-	uint32_t i, v = d->release ? 0 : (uint32_t)d->new;
-
-	for (i = 0; i < s->sc->n_jobs; i++)
-		if (!strcmp(s->sc->jobs[i].name, d->job))
-			j = &s->job[i];
-	if (!j)
-		return;
-	switch (d->knob) {
-	case SWIFTRDMA_KNOB_LEVEL:
-		j->level = v;
-		set_class(s, j);
-		break;
-	case SWIFTRDMA_KNOB_WEIGHT:
-		j->weight = v ? v : 1;
-		j->weighed = !d->release;
-		break;
-	case SWIFTRDMA_KNOB_CREDITS:
-		j->credits = v;
-		sim_wake_job(s, (uint32_t)(j - s->job));
-		break;
-	case SWIFTRDMA_KNOB_QPS:
-		/* Threads go over when they post next. */
-		j = &s->job[j->owner];
-		sim_use_qps(j, !v ? j->is->used : v < j->n_qps ? v : j->n_qps);
-		break;
-	case SWIFTRDMA_KNOB_CREATE_RATE:
-		j->create_rate = d->release ? -1 : d->new;
-		break;
-	case SWIFTRDMA_KNOB_BIT_RATE:
-		/* A scheduling element of its own, as long as it has a limit. */
-		j->element = d->release ? 0 : 1 + (uint32_t)(j - s->job);
-		j->bit_rate = d->release ? 0 : (uint64_t)d->new;
-		if (j->element)
-			model_element_set(&s->m, j->element, j->bit_rate, 0, 1);
-		set_class(s, j);
-		break;
-	case SWIFTRDMA_KNOB_UAR:
-		if (!d->release && d->qpn < s->n_qps && v < s->n_uars)
-			s->qp[d->qpn].want = v;
-		break;
-	}
 }
 
 static void say(const struct sim *s, const struct policy_decision *d)
@@ -349,7 +304,7 @@ static void csv(const struct sim *s)
 			(double)s->now / 1e9, j->is->name,
 			(double)sim_hist_quantile(&j->tick, 0.5) / 1000,
 			(double)sim_hist_quantile(&j->tick, 0.99) / 1000,
-			(unsigned long long)j->tick.n, util, j->level,
+			(unsigned long long)j->done, util, j->level,
 			j->weight, j->credits, j->use_qps);
 	}
 }
@@ -401,22 +356,25 @@ static uint64_t cpu_ns(const struct sim *s)
 int sim_view_tick(struct sim *s)
 {
 	const struct config *cfg = s->opt->cfg;
-	struct signal_opts opts = { .tau = 2 * s->sc->interval };
+	struct signal_opts opts = { 0 };
 	struct snapshot *is = &s->snap[s->cur], *was = &s->snap[!s->cur];
+	double dt = (double)(s->now - s->looked) / PS_PER_NS;
 	size_t n = 0, i;
 	uint64_t at[4];
 
+	sim_age_tick(s);
 	fill_snap(s, is);
 	at[0] = cpu_ns(s);
 	if (signals_reserve(&s->sig, is))
 		return -ENOMEM;
 	if (cfg)
-		opts.slos = cfg->slos;
-	if (cfg)
-		opts.n_slos = cfg->n_slos;
+		opts = config_signal_opts(cfg);
 	signals_update(&s->sig, was->time ? was : NULL, is, &opts);
 	at[1] = cpu_ns(s);
-	set_more(s);
+	if (s->sc->device == SIM_ALL)
+		set_more(s, dt);
+	for (i = 0; i < s->sc->n_jobs; i++)
+		set_job(s, (uint32_t)i, dt);
 	at[2] = cpu_ns(s);
 	if (cfg && policy_state_reserve(&s->state, &cfg->policies, &s->sig))
 		return -ENOMEM;
@@ -429,7 +387,7 @@ int sim_view_tick(struct sim *s)
 		s->opt->cost->policies_ns += at[3] - at[2];
 	}
 	for (i = 0; i < n; i++) {
-		apply(s, &s->out[i]);
+		sim_apply(s, &s->out[i]);
 		say(s, &s->out[i]);
 	}
 	s->res->decisions += n;
@@ -438,8 +396,10 @@ int sim_view_tick(struct sim *s)
 		return -EIO;
 	for (i = 0; i < s->sc->n_jobs; i++) {
 		memset(&s->job[i].tick, 0, sizeof(s->job[i].tick));
-		s->job[i].bytes_done = 0;
+		s->job[i].bytes = 0;
+		s->job[i].done = 0;
 	}
+	s->looked = s->now;
 	s->cur = !s->cur;
 	return 0;
 }

@@ -159,20 +159,24 @@ static struct knob qps[] = {
 	{ 0 }
 };
 
+/* Mean errors; what a curve has beyond the goal of its file counts twice. */
 static double cost(const char *curves)
 {
-	const struct smart_file *f[] = { &threads, &depth };
-	double sum, over = 0;
-	int i, k;
+	static const struct {
+		struct smart_file *f;
+		double goal;
+	} of[] = { { &threads, GOAL_THREADS }, { &depth, GOAL_DEPTH } };
+	double sum = 0;
+	size_t k;
+	int i;
 
-	sum = smart_error(&threads, curves, &nic, &host) +
-	      smart_error(&depth, curves, &nic, &host);
-	/* A curve that is beyond its goal is worse than two that are not. */
-	for (k = 0; k < 2; k++)
-		for (i = 0; i < f[k]->n_curves; i++)
-			if (f[k]->curve[i].error > GOAL_CURVE)
-				over += f[k]->curve[i].error - GOAL_CURVE;
-	return sum + over;
+	for (k = 0; k < sizeof(of) / sizeof(of[0]); k++) {
+		sum += smart_error(of[k].f, curves, &nic, &host);
+		for (i = 0; i < of[k].f->n_curves; i++)
+			if (of[k].f->curve[i].error > of[k].goal)
+				sum += of[k].f->curve[i].error - of[k].goal;
+	}
+	return sum;
 }
 
 /* One knob a step up or down, if that is better. */

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* What policies decided, done to the simulated device and to the jobs on it. */
+#include "sim/host.h"
+
+#include <string.h>
+
+/* QPs get their job's class and scheduling element. */
+static void set_class(struct sim *s, const struct sim_state *j)
+{
+	const struct sim_state *o = &s->job[j->owner];
+	uint32_t i;
+
+	for (i = 0; i < o->n_qps; i++) {
+		const struct sim_qp *qp = &s->qp[o->first_qp + i];
+		struct model_qp_attr attr = {
+			.qpn = o->first_qp + i, .uar = qp->uar,
+			.cq = o->first_qp + i, .element = o->element, .reads = MODEL_READS,
+			.cls = (uint8_t)(j->level < 8 ? j->level : 7),
+		};
+
+		model_qp_modify(&s->m, o->first_qp + i, &attr);
+	}
+}
+
+/* A scheduling element of its own, as long as the job has a limit or a share. */
+static void set_element(struct sim *s, struct sim_state *j, uint32_t weight)
+{
+	bool needed = j->bit_rate || weight;
+
+	j->element = needed ? 1 + (uint32_t)(j - s->job) : 0;
+	if (needed)
+		model_element_set(&s->m, j->element, j->bit_rate, 0, weight ? weight : 1);
+	set_class(s, j);
+}
+
+/*
+ * In the process a weight divides a shared QP, which is libswiftrdma's business; of a
+ * ConnectX it divides the port.
+ */
+static void set_weight(struct sim *s, struct sim_state *j, uint32_t weight, bool release)
+{
+	j->weight = weight ? weight : 1;
+	j->weighed = !release;
+	if (s->sc->device == SIM_MLX5)
+		set_element(s, j, release ? 0 : weight);
+}
+
+static void set_qps(struct sim *s, struct sim_state *j, uint32_t qps)
+{
+	/* Threads go over when they post next. */
+	j = &s->job[j->owner];
+	sim_use_qps(j, !qps ? j->is->used : qps < j->n_qps ? qps : j->n_qps);
+}
+
+static struct sim_state *job_named(struct sim *s, const char *name)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->sc->n_jobs; i++)
+		if (!strcmp(s->sc->jobs[i].name, name))
+			return &s->job[i];
+	return NULL;
+}
+
+void sim_apply(struct sim *s, const struct policy_decision *d)
+{
+	struct sim_state *j = job_named(s, d->job);
+	uint32_t v = d->release ? 0 : (uint32_t)d->new;
+
+	if (!j)
+		return;
+	switch (d->knob) {
+	case SWIFTRDMA_KNOB_LEVEL:
+		j->level = v;
+		set_class(s, j);
+		break;
+	case SWIFTRDMA_KNOB_CREATE_RATE:
+		j->create_rate = d->release ? -1 : d->new;
+		break;
+	case SWIFTRDMA_KNOB_WEIGHT:
+		if (s->sc->device != SIM_RXE)
+			set_weight(s, j, v, d->release);
+		break;
+	case SWIFTRDMA_KNOB_BIT_RATE:
+		if (s->sc->device == SIM_RXE)
+			break;
+		j->bit_rate = d->release ? 0 : (uint64_t)d->new;
+		set_element(s, j, s->sc->device == SIM_MLX5 && j->weighed ? j->weight : 0);
+		break;
+	/* The rest is for libswiftrdma. */
+	case SWIFTRDMA_KNOB_CREDITS:
+		if (s->sc->device != SIM_ALL)
+			break;
+		j->credits = v;
+		sim_wake_job(s, (uint32_t)(j - s->job));
+		break;
+	case SWIFTRDMA_KNOB_QPS:
+		if (s->sc->device == SIM_ALL)
+			set_qps(s, j, v);
+		break;
+	case SWIFTRDMA_KNOB_UAR:
+		if (s->sc->device == SIM_ALL && !d->release && d->qpn < s->n_qps &&
+		    v < s->n_uars)
+			s->qp[d->qpn].want = v;
+		break;
+	}
+}
