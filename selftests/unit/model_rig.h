@@ -43,7 +43,9 @@ static void rig_congestion(void *ctx, uint32_t uar, bool congested, uint64_t at)
 	congested ? r->raised++ : r->cleared++;
 }
 
-static const struct model_ops rig_ops = { rig_done, rig_congestion };
+static const struct model_ops rig_ops = {
+	.done = rig_done, .congestion = rig_congestion,
+};
 
 static const struct model_sizes rig_sizes = {
 	.uars = 8, .qps = 16, .wrs = 4096, .elements = 4, .contexts = 64,

@@ -11,17 +11,17 @@
 
 #include <cmocka.h>
 
-#include "sim/sim.h"
+#include "sim/claim.h"
 
 static struct scenario sc;
 static struct sim_result without, with;
 static struct config cfg;
 
-/* A scenario, and policies of the tree for a device that has it all. */
+/* A scenario, and policies of the tree as they run there. */
 static inline void load(const char *name, const char *policies)
 {
-	const struct caps all = caps_all();
 	struct report r;
+	struct caps caps;
 	char path[256];
 
 	snprintf(path, sizeof(path), TOP "/user/sim/scenarios/%s.yaml", name);
@@ -34,10 +34,13 @@ static inline void load(const char *name, const char *policies)
 	assert_true(strlen(sc.claim) > 20);
 	snprintf(path, sizeof(path), TOP "/user/%s.yaml", policies);
 	report_init(&r, path);
-	if (!config_load_file_for(&cfg, &all, path, &r)) {
+	caps = sim_caps(sc.device);
+	if (!config_load_file_for(&cfg, &caps, path, &r)) {
 		report_print(&r, stderr);
 		fail();
 	}
+	config_hurry(&cfg, sim_hurry(&sc, &cfg));
+	scenario_take_jobs(&sc, &cfg, &r);
 }
 
 /* Without, and with what was loaded, which is freed. */
@@ -80,6 +83,21 @@ static inline double met(const struct sim_result *r, const char *name)
 	const struct sim_job_result *j = &r->job[job(name)];
 
 	return (double)j->met / j->ticks;
+}
+
+/* What the scenario says that it shows. */
+static inline void claims_hold(void)
+{
+	char text[160];
+	size_t i;
+
+	assert_true(sc.n_bounds > 0);
+	for (i = 0; i < sc.n_bounds; i++) {
+		sim_bound_text(&sc, &sc.bounds[i], &without, &with, text, sizeof(text));
+		printf("# %s: %s\n", sc.name, text);
+		if (!sim_holds(&sc.bounds[i], &without, &with))
+			fail_msg("%s: %s", sc.name, text);
+	}
 }
 
 #define HOLDS(what, value, op, bound)					\

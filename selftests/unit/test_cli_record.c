@@ -133,7 +133,7 @@ static char *replay(bool json)
 	cli.out.json = json;
 	cli.out.f = open_memstream(&text, &len);
 	assert_non_null(cli.out.f);
-	assert_int_equal(policy_replay(&cli, TOP "/user/policies/port.yaml", file), CLI_OK);
+	assert_int_equal(policy_replay(&cli, TOP "/user/policies/port.yaml", file, 0), CLI_OK);
 	fclose(cli.out.f);
 	return text;
 }

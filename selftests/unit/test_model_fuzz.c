@@ -84,7 +84,9 @@ static void on_congestion(void *ctx, uint32_t uar, bool congested, uint64_t at)
 	w->congested[uar] = congested;
 }
 
-static const struct model_ops ops = { on_done, on_congestion };
+static const struct model_ops ops = {
+	.done = on_done, .congestion = on_congestion,
+};
 
 static void check_heap(const struct model *m)
 {

@@ -5,33 +5,12 @@
  */
 #include "unit/sim_rig.h"
 
-/*
- * The files' times are those of a NIC and of people. A simulated one is run for
- * milliseconds, in which the same has to be seen.
- */
-static void hurry(void)
-{
-	size_t i;
-
-	cfg.policies.settle /= 500;
-	for (i = 0; i < cfg.policies.n; i++) {
-		struct policy *p = &cfg.policies.v[i];
-
-		p->hold /= 500;
-		p->cooldown /= 500;
-		p->undo_cooldown /= 500;
-		p->undo_hold /= 40;
-		p->rate *= 10000;
-	}
-}
-
 static void run(const char *policies, const char *scenario)
 {
 	char path[64];
 
 	snprintf(path, sizeof(path), "policies/%s", policies);
 	load(scenario, path);
-	hurry();
 	printf("# %s.yaml\n", policies);
 	run_both();
 }

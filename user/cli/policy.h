@@ -65,6 +65,8 @@ struct scenario;
 int policy_load_for(struct config *cfg, const char *file, struct scenario *sc, double *hurry,
 		    bool say_warnings);
 
+/* policy_sweep.c: over which values of its numbers a scenario's claim holds */
+int policy_sweep(struct cli *cli, const struct scenario *sc, const struct config *cfg);
 /* policy_fleet.c: without policies, and with those of each file */
 int policy_fleet(struct cli *cli, const struct scenario *sc,
 		 const char *const *files, size_t n, uint32_t hosts);

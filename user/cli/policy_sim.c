@@ -8,6 +8,7 @@
 
 #include "cli/cli.h"
 #include "cli/policy.h"
+#include "sim/claim.h"
 #include "sim/fleet.h"
 #include "sim/record.h"
 
@@ -16,14 +17,14 @@ struct request {
 	const char *device;	/* in place of the scenario's; NULL: that */
 	uint64_t hosts;
 	uint64_t hurry;		/* 0: as fast as the scenario asks for */
-	bool without, log;
+	bool without, log, sweep;
 };
 
 static int parse(struct args *args, struct request *rq)
 {
 	static const char *const words[] = {
 		"scenario", "without", "csv", "log", "replay", "record",
-		"hosts", "against", "svg", "device", "hurry", NULL
+		"hosts", "against", "svg", "device", "hurry", "sweep", NULL
 	};
 	const char *word;
 
@@ -80,8 +81,11 @@ static int parse(struct args *args, struct request *rq)
 			if (!rq->hurry)
 				return args_bad("hurry: 1 takes the file's times as they are");
 			break;
+		case 11:
+			rq->sweep = true;
+			break;
 		default:
-			return args_bad("'%s': expected scenario, replay, without, csv, svg, record, log, hosts, against, device or hurry",
+			return args_bad("'%s': expected scenario, replay, without, csv, svg, record, log, hosts, against, device, hurry or sweep",
 					word);
 		}
 	}
@@ -95,6 +99,8 @@ static int parse(struct args *args, struct request *rq)
 		return args_bad("a recording is of the device it is of: device is for a scenario");
 	if (rq->hosts && (rq->replay || rq->csv || rq->record || rq->log))
 		return args_bad("of many hosts there is no csv, record, log or replay");
+	if (rq->sweep && (rq->hosts || rq->replay || rq->csv || rq->record || rq->log))
+		return args_bad("sweep goes with a scenario, device and hurry alone");
 	return CLI_OK;
 }
 
@@ -177,6 +183,7 @@ static int print(struct cli *cli, const struct scenario *sc, double hurry,
 	struct result_row row[2 * SIM_JOBS];
 	struct rows rows;
 	size_t i, n = 0;
+	char text[160];
 	int err;
 
 	for (i = 0; i < sc->n_jobs; i++) {
@@ -194,9 +201,13 @@ static int print(struct cli *cli, const struct scenario *sc, double hurry,
 	printf("\nport %.3g Gbit/s, QP context misses %.1f %%, %zu decisions, %.3g M requests, %.3g M events\n",
 	       with->tx_bps / 1e9, with->qpc_miss * 100, with->decisions,
 	       (double)with->wrs / 1e6, (double)with->events / 1e6);
-	if (without)
-		printf("without policies: port %.3g Gbit/s, QP context misses %.1f %%\n",
-		       without->tx_bps / 1e9, without->qpc_miss * 100);
+	if (!without)
+		return err;
+	printf("without policies: port %.3g Gbit/s, QP context misses %.1f %%\n",
+	       without->tx_bps / 1e9, without->qpc_miss * 100);
+	for (i = 0; i < sc->n_bounds; i++)
+		printf("%s: %s\n", sim_holds(&sc->bounds[i], without, with) ? "holds" : "FAILS",
+		       sim_bound_text(sc, &sc->bounds[i], without, with, text, sizeof(text)));
 	return err;
 }
 
@@ -289,6 +300,12 @@ static int simulate(struct cli *cli, struct scenario *sc, const struct request *
 	if (!res)
 		return cli_no_memory();
 	err = policy_load_for(&cfg, rq->file, sc, &hurry, true);
+	if (!err && rq->sweep) {
+		err = policy_sweep(cli, sc, &cfg);
+		config_free(&cfg);
+		free(res);
+		return err;
+	}
 	if (!err)
 		err = one(sc, &cfg, rq, &res[0]);
 	if (!err && rq->svg)

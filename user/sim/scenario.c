@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Scenario files: which NIC, which jobs, how they behave, for how long. */
-#include "sim/sim.h"
+#include "sim/scenario.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -38,8 +38,7 @@ static bool get_rate(struct report *r, const struct node *map, const char *key,
 	return !n || get_value(r, n, key, unit, min, 1e13, v);
 }
 
-/* Place of a word in a list that ends with NULL. */
-static bool get_word(struct report *r, const struct node *n, const char *key,
+bool scenario_word(struct report *r, const struct node *n, const char *key,
 		     const char *const *words, unsigned int *place)
 {
 	char all[128];
@@ -100,6 +99,7 @@ static bool load_nic(struct scenario *sc, const struct node *n,
 	}
 	model_preset((enum model_preset)preset, &sc->nic);
 	model_preset_host((enum model_preset)preset, &sc->host);
+	scenario_note_nic(sc, n);
 	if (get_rate(r, n, "link", UNIT_BITRATE, 1e6, &bps) && bps > 0)
 		sc->nic.link_bps = (uint64_t)bps;
 	get_u32(r, n, "cache_bytes", 1024, 1u << 30, &sc->nic.cache_bytes);
@@ -107,7 +107,7 @@ static bool load_nic(struct scenario *sc, const struct node *n,
 	/* Equal shares, which is what ETS does on most fabrics. */
 	sc->nic.strict = 0;
 	v = node_get(n, "classes");
-	if (v && get_word(r, v, "classes", class_words, &word))
+	if (v && scenario_word(r, v, "classes", class_words, &word))
 		sc->nic.strict = word ? 0xff : 0;
 	v = node_get(n, "control_time");
 	if (v && get_time(r, v, "control_time", 1, CONTROL_MAX, &ns))
@@ -186,11 +186,11 @@ static void load_job(struct scenario *sc, const struct node *n, bool has_nic,
 	get_rate(r, n, "rate", UNIT_RATE, 1, &j->rate);
 	get_rate(r, n, "control_rate", UNIT_RATE, 1, &j->control_rate);
 	v = node_get(n, "arrival");
-	if (v && get_word(r, v, "arrival", arrival_words, &word))
+	if (v && scenario_word(r, v, "arrival", arrival_words, &word))
 		j->arrival = word;
 	j->op = MODEL_READ;
 	v = node_get(n, "op");
-	if (v && get_word(r, v, "op", op_words, &word))
+	if (v && scenario_word(r, v, "op", op_words, &word))
 		j->op = word ? MODEL_WRITE : MODEL_READ;
 	if (has_nic && j->arrival != SIM_OPEN && !sc->nic.link_bps && !sc->nic.pipe_ps &&
 	    !sc->host.post_ps)
@@ -221,7 +221,7 @@ static void load_root(struct scenario *sc, const struct node *root,
 		      struct report *r)
 {
 	static const char *const keys[] = {
-		"name", "claim", "device", "nic", "seed", "time", "warmup", "interval",
+		"name", "claim", "shows", "published", "sweep", "device", "nic", "seed", "time", "warmup", "interval",
 		"window", "jobs", NULL
 	};
 	const struct node *v, *e;
@@ -237,7 +237,7 @@ static void load_root(struct scenario *sc, const struct node *root,
 	if (v)
 		get_string(r, v, "claim", sc->claim, sizeof(sc->claim));
 	v = node_get(root, "device");
-	if (v && get_word(r, v, "device", device_words, &word))
+	if (v && scenario_word(r, v, "device", device_words, &word))
 		sc->device = word;
 	v = need(r, root, "nic", "a scenario", "nic: {preset: cx5}");
 	has_nic = v && load_nic(sc, v, r);
@@ -265,6 +265,7 @@ static void load_root(struct scenario *sc, const struct node *root,
 	}
 	for (e = v->first; e; e = e->next)
 		load_job(sc, e, has_nic, r);
+	scenario_load_claim(sc, root, r);
 }
 
 bool scenario_load_text(struct scenario *sc, const char *text, size_t len,

@@ -295,6 +295,7 @@ static void sum_up(struct sim *s)
 
 	sim_age_all(s);
 	s->res->measured = (s->end - s->warm) / PS_PER_NS;
+	s->res->lookups = (uint64_t)(hits + misses);
 	if (hits + misses > 0)
 		s->res->qpc_miss = misses / (hits + misses);
 	s->res->tx_bps = (double)(sim_sent(s) - s->sent_warm) * 8e9 /

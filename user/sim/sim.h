@@ -52,9 +52,57 @@ struct sim_job {
 	char shares[SNAP_NAME];	/* the job whose QPs it uses; empty: own ones */
 };
 
+enum sim_figure {
+	SIM_P99,
+	SIM_WR_RATE,
+	SIM_BYTE_RATE,
+	SIM_SLO_MET,	/* share of ticks */
+	SIM_MISSES,	/* of lookups of QP contexts, all jobs */
+	SIM_PORT,	/* bit/s sent, all jobs */
+	SIM_FIGURES,
+};
+
+static inline bool sim_figure_of_job(enum sim_figure f)
+{
+	return f < SIM_MISSES;
+}
+
+/* Of which run; or how many times better it is with policies. */
+enum sim_of {
+	SIM_WITHOUT,
+	SIM_WITH,
+	SIM_GAIN,
+};
+
+#define SIM_UNBOUNDED 1e300
+
+/* One thing that a scenario shows. */
+struct sim_bound {
+	enum sim_figure figure;
+	enum sim_of of;
+	uint32_t job;
+	double at_least, at_most;
+};
+
+#define SIM_BOUNDS	16
+#define SIM_SWEPT	32
+#define SIM_VALUES	16
+
+/* A number of the scenario that is published, or the values it is to be moved to. */
+struct sim_values {
+	char name[SNAP_NAME + 16];
+	size_t n;			/* 0: published, and not moved */
+	double v[SIM_VALUES];		/* ascending */
+};
+
 struct scenario {
 	char name[SNAP_NAME];
 	char claim[256];	/* what it reproduces, and the published figure */
+	struct sim_bound bounds[SIM_BOUNDS];	/* the same, to be checked */
+	size_t n_bounds;
+	struct sim_values values[SIM_SWEPT];
+	size_t n_values;
+	uint32_t nic_said;	/* bit per number of the NIC that is not the preset's */
 	struct model_params nic;
 	struct model_host host;
 	enum sim_device device;
@@ -88,7 +136,8 @@ struct sim_result {
 	uint64_t events, wrs;		/* of all the time */
 	uint64_t measured;		/* ns, after the warm-up */
 	size_t decisions;
-	double qpc_miss;		/* over all after the warm-up */
+	uint64_t lookups;		/* of QP contexts, after the warm-up */
+	double qpc_miss;		/* share of these */
 	double tx_bps;
 };
 

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* Between scenario.c, which reads a scenario, and scenario_claim.c, what it shows. */
+#ifndef SRDMA_SIM_SCENARIO_H
+#define SRDMA_SIM_SCENARIO_H
+
+#include "policy/doc.h"
+#include "policy/schema.h"
+#include "sim/sim.h"
+
+/* Place of a word in a list that ends with NULL. */
+bool scenario_word(struct report *r, const struct node *n, const char *key,
+		   const char *const *words, unsigned int *place);
+
+/* The sections shows, published and sweep; jobs must be there. */
+void scenario_load_claim(struct scenario *sc, const struct node *root, struct report *r);
+/* Which of the NIC's numbers the scenario says itself. */
+void scenario_note_nic(struct scenario *sc, const struct node *nic);
+
+#endif /* SRDMA_SIM_SCENARIO_H */
