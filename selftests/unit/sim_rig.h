@@ -17,11 +17,27 @@ static struct scenario sc;
 static struct sim_result without, with;
 static struct config cfg;
 
-/* A scenario, and policies of the tree as they run there. */
+/* Policies of the tree, as they run in the scenario that was loaded. */
+static inline void load_policies_for(const char *policies)
+{
+	struct caps caps = sim_caps(sc.device);
+	struct report r;
+	char path[256];
+
+	snprintf(path, sizeof(path), TOP "/user/%s.yaml", policies);
+	report_init(&r, path);
+	if (!config_load_file_for(&cfg, &caps, path, &r)) {
+		report_print(&r, stderr);
+		fail();
+	}
+	config_hurry(&cfg, sim_hurry(&sc, &cfg));
+	scenario_take_jobs(&sc, &cfg, &r);
+}
+
+/* A scenario, and policies of the tree. */
 static inline void load(const char *name, const char *policies)
 {
 	struct report r;
-	struct caps caps;
 	char path[256];
 
 	snprintf(path, sizeof(path), TOP "/user/sim/scenarios/%s.yaml", name);
@@ -32,15 +48,7 @@ static inline void load(const char *name, const char *policies)
 	}
 	assert_string_equal(sc.name, name);
 	assert_true(strlen(sc.claim) > 20);
-	snprintf(path, sizeof(path), TOP "/user/%s.yaml", policies);
-	report_init(&r, path);
-	caps = sim_caps(sc.device);
-	if (!config_load_file_for(&cfg, &caps, path, &r)) {
-		report_print(&r, stderr);
-		fail();
-	}
-	config_hurry(&cfg, sim_hurry(&sc, &cfg));
-	scenario_take_jobs(&sc, &cfg, &r);
+	load_policies_for(policies);
 }
 
 /* Without, and with what was loaded, which is freed. */

@@ -342,13 +342,18 @@ static void merge(struct writer *w, const struct config_job *j)
 	hold(w);
 }
 
+/*
+ * How many work requests a NIC holds is not to be read anywhere. A job has too many
+ * outstanding when its median is long and no port is busy: it is given fewer, until
+ * the median is short.
+ */
 static void credits(struct writer *w, const struct config_job *j)
 {
 	begin_yield(w, "credits", j, "cache");
-	put(w, "    when: sum(qp.outstanding over qps of dev) > outstanding_warn and job.qps > 0\n");
-	put(w, "    do: job.credits = outstanding_warn * job.qps / dev.qps\n");
+	put(w, "    when: job.p50 > base_latency * outstanding_wait and port.util < port_busy and sum(qp.outstanding over qps of job) > outstanding_least\n");
+	put(w, "    do: job.credits = sum(qp.outstanding over qps of job) * 75%%\n");
 	cooldown(w);
-	put(w, "    undo:\n      when: sum(qp.outstanding over qps of dev) < outstanding_warn / 2\n");
+	put(w, "    undo:\n      when: sum(qp.outstanding over qps of job) < outstanding_least / 2\n");
 	hold(w);
 }
 

@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The simulator decides as the agent does: with what a device of that kind tells, what
+ * the policy file says of jobs, and the file's times. And its figures count what waits.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "sim/record.h"
+#include "sim/replay.h"
+#include "unit/sim_rig.h"
+
+#define POLICIES "sim/policy"
+
+static const char *const scenarios[] = {
+	"all", "cache", "hol", "neighbour", "pages", "port", "rate", "scale", "storm",
+	"thrash", "uar",
+};
+
+#define SCENARIOS (sizeof(scenarios) / sizeof(scenarios[0]))
+
+/* "12.500 ms  job kv: why", as the simulator's log has it. */
+static void log_replayed(FILE *log, const struct replay *rp, uint64_t time)
+{
+	size_t i;
+
+	for (i = 0; i < rp->n_out; i++)
+		fprintf(log, "%9.3f ms  job %s: %s\n", (double)time / 1e6, rp->out[i].job,
+			rp->out[i].reason);
+}
+
+/* What would be decided over a recording, in the words of the simulator's log. */
+static char *replayed(FILE *recording)
+{
+	struct record is, was;
+	struct replay rp;
+	char *text = NULL;
+	size_t len = 0;
+	bool first = true;
+	FILE *log = open_memstream(&text, &len), *again = tmpfile();
+	char buf[4096];
+	size_t n;
+
+	assert_non_null(log);
+	assert_non_null(again);
+	rewind(recording);
+	while ((n = fread(buf, 1, sizeof(buf), recording)))
+		fwrite(buf, 1, n, again);
+	rewind(recording);
+	rewind(again);
+	assert_int_equal(record_open(&is, recording), 0);
+	assert_int_equal(record_open(&was, again), 0);
+	assert_int_equal(replay_begin(&rp, &cfg), 0);
+	while (record_next(&is) == RECORD_READING) {
+		assert_int_equal(replay_step(&rp, first ? NULL : &was.last, &is.last), 0);
+		log_replayed(log, &rp, is.last.time);
+		assert_int_equal(record_next(&was), RECORD_READING);
+		first = false;
+	}
+	replay_end(&rp);
+	record_end(&is);
+	record_end(&was);
+	fclose(again);
+	fclose(log);
+	return text;
+}
+
+static size_t alike(const char *name, enum sim_device device)
+{
+	struct sim_options opt = { .cfg = &cfg };
+	struct record rec;
+	FILE *f = tmpfile();
+	char *log = NULL, *again;
+	size_t len = 0, n;
+
+	assert_non_null(f);
+	load(name, POLICIES);
+	config_free(&cfg);
+	sc.device = device;
+	load_policies_for(POLICIES);
+	opt.log = open_memstream(&log, &len);
+	assert_int_equal(record_begin(&rec, f), 0);
+	opt.record = &rec;
+	assert_int_equal(sim_run(&sc, &opt, &with), 0);
+	record_end(&rec);
+	fclose(opt.log);
+	again = replayed(f);
+	if (strcmp(log, again))
+		fail_msg("%s, device %s, simulated:\n%s\nreplayed:\n%s", name,
+			 sim_device_name(device), log, again);
+	n = with.decisions;
+	printf("# %s, device %s: %zu decisions, and the replay's are the same\n", name,
+	       sim_device_name(device), n);
+	free(log);
+	free(again);
+	fclose(f);
+	config_free(&cfg);
+	return n;
+}
+
+/* Tick by tick: what it decided, and what the replay of its recording decides. */
+static void test_replays_alike(void **state)
+{
+	size_t i, mlx5 = 0, rxe = 0;
+
+	(void)state;
+	for (i = 0; i < SCENARIOS; i++) {
+		mlx5 += alike(scenarios[i], SIM_MLX5);
+		rxe += alike(scenarios[i], SIM_RXE);
+	}
+	assert_true(mlx5 > 10 && rxe > 10);
+}
+
+/* --- Waiting ------------------------------------------------------------------------- */
+
+static void text(const char *s)
+{
+	struct report r;
+
+	report_init(&r, "s");
+	if (!scenario_load_text(&sc, s, strlen(s), &r)) {
+		report_print(&r, stderr);
+		fail();
+	}
+}
+
+static void run_alone(void)
+{
+	struct sim_options opt = { 0 };
+
+	assert_int_equal(sim_run(&sc, &opt, &without), 0);
+}
+
+/* Of 5 M requests a second one thread posts a few hundred thousand: the rest waits. */
+static void test_overload_is_late(void **state)
+{
+	(void)state;
+	text("name: a\nnic: {preset: cx6}\ntime: 20ms\ninterval: 1ms\n"
+	     "jobs: [{name: k, class: latency, slo: 100us, arrival: open, rate: 5M/s, threads: 1, depth: 1, size: 64}]\n");
+	run_alone();
+	assert_true(without.job[0].done > 1000);
+	/* At the end the oldest that waits came 18 or more of 20 ms ago. */
+	HOLDS("p99, us", p99(&without, "k"), >=, 15000);
+	HOLDS("target met", met(&without, "k"), <=, 0.05);
+	/* With a twentieth of that nothing waits. */
+	sc.jobs[0].rate = 50000;
+	run_alone();
+	HOLDS("p99, us, at ease", p99(&without, "k"), <=, 20);
+	HOLDS("target met", met(&without, "k"), >=, 0.99);
+}
+
+/* Nothing of the job is ever done: strict classes let nobody else go. */
+static void test_starved_is_late(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	text("name: a\nnic: {preset: cx5, link: 1Gbit/s, classes: strict}\ntime: 40ms\nwarmup: 10ms\ninterval: 1ms\n"
+	     "jobs:\n- {name: hog, class: throughput, threads: 16, depth: 16, size: 1048576}\n"
+	     "- {name: k, class: latency, slo: 100us, arrival: open, rate: 10k/s, threads: 1, depth: 4, size: 1048576}\n");
+	sc.jobs[1].start = 5000000;
+	run_alone();
+	assert_int_equal(without.job[1].done, 0);
+	HOLDS("p99 of k, us", p99(&without, "k"), >=, 20000);
+	assert_true(without.job[1].ticks >= 25);
+	assert_int_equal(without.job[1].met, 0);
+	for (i = 0; i < 2; i++)
+		assert_true(without.job[i].latency.n > 0);
+}
+
+/* --- Windows ------------------------------------------------------------------------- */
+
+#define BULK "jobs: [{name: k, class: throughput, threads: 64, depth: 2, size: 1048576}]\n"
+
+/* What left in the time that is measured, whatever ended in it; no port sends more. */
+static void test_windows(void **state)
+{
+	static const char *const times[] = {
+		"time: 10ms\nwarmup: 1ms\ninterval: 1ms\n",
+		"time: 10ms\nwarmup: 9ms\ninterval: 1ms\n",
+		"time: 10ms\nwarmup: 3333us\ninterval: 700us\n",
+		"time: 10ms\nwarmup: 0ns\ninterval: 10ms\n",
+		"time: 9999us\nwarmup: 9500us\ninterval: 3ms\n",
+	};
+	char s[512];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+		snprintf(s, sizeof(s), "name: a\nnic: {preset: cx5}\n%s" BULK, times[i]);
+		text(s);
+		run_alone();
+		assert_int_equal(without.measured, sc.time - sc.warmup);
+		HOLDS("data, Gbit/s", without.job[0].bytes * 8.0 / without.measured, <=, 100);
+		HOLDS("data, Gbit/s", without.job[0].bytes * 8.0 / without.measured, >=, 90);
+		HOLDS("sent, Gbit/s", without.tx_bps / 1e9, <=, 100.1);
+	}
+}
+
+/* --- The file's jobs ----------------------------------------------------------------- */
+
+static void test_file_counts(void **state)
+{
+	static const char policies[] =
+		"jobs:\n- {name: k, class: latency, slo: {p99: 1us}, match: [{uid: 1}]}\n"
+		"policies:\n- {name: p, for: job k, when: port.util > 99%, do: job.max_qps = 1, undo: {when: port.util < 1%}}\n";
+	struct report r;
+
+	(void)state;
+	text("name: a\nnic: {preset: cx6}\njobs:\n"
+	     "- {name: k, class: throughput, slo: 1s, arrival: open, rate: 10k/s, size: 64}\n"
+	     "- {name: other, class: latency, arrival: open, rate: 10k/s, size: 64}\n");
+	report_init(&r, "policy.yaml");
+	assert_true(config_load_text(&cfg, policies, strlen(policies), &r));
+	report_init(&r, "policy.yaml");
+	scenario_take_jobs(&sc, &cfg, &r);
+	assert_int_equal(sc.jobs[0].slo_p99, 1000);
+	assert_int_equal(sc.jobs[0].class, SWIFTRDMA_JOB_CLASS_LATENCY);
+	assert_int_equal(r.total, 0);
+	assert_int_equal(r.warnings, 1);
+	assert_string_equal(r.v[0].msg,
+			    "it has no job 'other', which the scenario has: no policy is for it");
+	run_alone();
+	assert_int_equal(without.job[0].met, 0);
+	config_free(&cfg);
+}
+
+/* A file's times are shortened as much as a tick is shorter than the agent's. */
+static void test_hurry(void **state)
+{
+	static const char policies[] =
+		"agent: {interval: 200ms, smoothing: 400ms}\ncriteria: {settle: 2s}\n"
+		"jobs: [{name: k, class: latency, match: [{uid: 1}]}]\n"
+		"policies:\n- {name: p, for: job k, when: port.util > 99% for 1s, do: job.max_qps = 1, cooldown: 10s, rate: 3/s, undo: {when: port.util < 1%, hold: 5s}}\n";
+	struct policy *p;
+	struct report r;
+
+	(void)state;
+	text("name: a\nnic: {preset: cx6}\ntime: 10ms\ninterval: 1ms\njobs: [{name: k, class: latency, size: 64}]\n");
+	report_init(&r, "policy.yaml");
+	if (!config_load_text(&cfg, policies, strlen(policies), &r)) {
+		report_print(&r, stderr);
+		fail();
+	}
+	assert_true(sim_hurry(&sc, &cfg) == 200);
+	config_hurry(&cfg, 200);
+	p = &cfg.policies.v[0];
+	assert_int_equal(cfg.interval, 1000000);
+	assert_int_equal(cfg.smoothing, 2000000);
+	assert_int_equal(cfg.policies.settle, 10000000);
+	assert_int_equal(p->hold, 5000000);
+	assert_int_equal(p->cooldown, 50000000);
+	assert_int_equal(p->undo_hold, 25000000);
+	assert_true(p->rate == 600);
+	config_free(&cfg);
+}
+
+/* --- Classes ------------------------------------------------------------------------- */
+
+/* Weighted classes share; strict ones do not. */
+static void test_classes(void **state)
+{
+	static const char jobs[] =
+		"jobs:\n- {name: a, class: throughput, threads: 16, depth: 4, size: 65536}\n"
+		"- {name: b, class: throughput, threads: 16, depth: 4, size: 65536}\n";
+	char s[512];
+	int strict;
+
+	(void)state;
+	for (strict = 0; strict < 2; strict++) {
+		struct sim_options opt = { .cfg = &cfg };
+		struct report r;
+		static const char policies[] =
+			"levels: [{level: 1, dscp: 10}]\n"
+			"jobs: [{name: a, class: throughput, match: [{uid: 1}]}, {name: b, class: throughput, match: [{uid: 2}]}]\n"
+			"policies:\n- {name: p, for: job a, when: port.util > 10%, do: job.level = 1, undo: {when: port.util < 1%}}\n";
+
+		snprintf(s, sizeof(s), "name: a\nnic: {preset: cx5%s}\ntime: 20ms\nwarmup: 10ms\ninterval: 1ms\n%s",
+			 strict ? ", classes: strict" : "", jobs);
+		text(s);
+		report_init(&r, "policy.yaml");
+		assert_true(config_load_text(&cfg, policies, strlen(policies), &r));
+		config_hurry(&cfg, 100);
+		assert_int_equal(sim_run(&sc, &opt, &with), 0);
+		config_free(&cfg);
+		assert_true(with.decisions > 0);
+		if (strict)
+			HOLDS("b beside a's strict class", done(&with, "b") / done(&with, "a"), <=, 0.01);
+		else
+			HOLDS("b beside a's weighted class", fabs(done(&with, "b") / done(&with, "a") - 1), <=, 0.05);
+	}
+}
+
+/* --- Claims -------------------------------------------------------------------------- */
+
+static void test_void_fails(void **state)
+{
+	struct sim_bound b = {
+		.figure = SIM_P99, .of = SIM_GAIN, .at_least = 0, .at_most = SIM_UNBOUNDED,
+	};
+	char buf[160];
+	double v;
+	int i;
+
+	(void)state;
+	text("name: a\nnic: {preset: cx6}\njobs: [{name: k, class: latency, size: 64}]\n");
+	memset(&with, 0, sizeof(with));
+	with.measured = 1000000;
+	without = with;
+	for (i = 0; i < 1000; i++)
+		sim_hist_add(&with.job[0].latency, 1000);
+	/* Nothing without: not infinitely better. */
+	assert_false(sim_figure(&b, &without, &with, &v));
+	assert_false(sim_holds(&b, &without, &with));
+	assert_string_equal(sim_bound_text(&sc, &b, &without, &with, buf, sizeof(buf)),
+			    "p99 of k, times better with than without: void, too little to say");
+	for (i = 0; i < SIM_SAMPLES - 1; i++)
+		sim_hist_add(&without.job[0].latency, 2000);
+	assert_false(sim_holds(&b, &without, &with));
+	sim_hist_add(&without.job[0].latency, 2000);
+	assert_true(sim_figure(&b, &without, &with, &v));
+	assert_true(fabs(v - 2) < 0.1);
+	b.figure = SIM_SLO_MET;
+	b.of = SIM_WITH;
+	assert_false(sim_holds(&b, &without, &with));
+	b.figure = SIM_MISSES;
+	assert_false(sim_holds(&b, &without, &with));
+}
+
+static const struct sim_range *range(const struct sim_range *r, size_t n, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (!strcmp(r[i].param.name, name))
+			return &r[i];
+	fail_msg("%s is not swept", name);
+	return NULL;
+}
+
+/* A claim holds as far as it does, and the sweep says where it ends. */
+static void test_sweep(void **state)
+{
+	struct sim_range *r = calloc(SIM_PARAMS, sizeof(*r));
+	const struct sim_range *is;
+	size_t n;
+
+	(void)state;
+	load("storm", POLICIES);
+	assert_int_equal(sim_sweep(&sc, &cfg, r, &n, NULL), 0);
+	is = range(r, n, "nic.control_time");
+	printf("# storm: holds for a control_time of %g to %g us, tried %g to %g\n",
+	       is->from / 1e3, is->to / 1e3, is->tried_from / 1e3, is->tried_to / 1e3);
+	assert_true(is->value == 40000 && is->to == 160000 && is->tried_to == 160000);
+	assert_true(is->from > 5000 && is->tried_from < is->from);
+	assert_non_null(strstr(is->below, "p99 of kv"));
+	assert_string_equal(is->above, "");
+	config_free(&cfg);
+	load("uar", POLICIES);
+	assert_int_equal(sim_sweep(&sc, &cfg, r, &n, NULL), 0);
+	assert_true(range(r, n, "kv.size")->published);
+	assert_true(!range(r, n, "kv.uars")->published);
+	config_free(&cfg);
+	free(r);
+}
+
+static void says(const char *line, const char *want)
+{
+	struct report r;
+	char s[512], is[512];
+
+	snprintf(s, sizeof(s), "name: a\nnic: {preset: cx5}\n%s\njobs: [{name: k, class: latency, size: 64}]\n",
+		 line);
+	report_init(&r, "s");
+	assert_false(scenario_load_text(&sc, s, strlen(s), &r));
+	report_line(&r, 0, is, sizeof(is));
+	if (strcmp(is, want))
+		fail_msg("\n said: %s\nought: %s", is, want);
+}
+
+static void test_mistakes(void **state)
+{
+	(void)state;
+	says("device: cx9", "s:3:9: 'cx9' is no value of 'device'; there are mlx5, rxe and all");
+	says("shows: [{figure: p98, of: gain}]",
+	     "s:3:18: 'p98' is no value of 'figure'; there are p99, wr_rate, byte_rate, slo_met, misses and port");
+	says("shows: [{figure: p99, of: gain, job: x, at_least: 1}]",
+	     "s:3:38: the scenario has no job 'x'");
+	says("shows: [{figure: p99, of: gain, job: k}]",
+	     "s:3:9: a bound is missing: 'at_least', 'at_most', or both");
+	says("shows: [{figure: misses, of: with, job: k, at_most: 1%}]",
+	     "s:3:41: 'misses' is of all jobs together, not of one");
+	says("published: [k.deep]",
+	     "s:3:13: 'k.deep' is no number of this scenario; it is as in 'kv.depth', 'nic.link' or 'window'");
+	says("published: [k.size, k.size]", "s:3:21: 'k.size' is there already");
+	says("sweep: {k.size: [64, 32]}",
+	     "s:3:22: values go up; this one is not above the one before");
+	says("interval: 1s", "s:1:1: policies would never look: 'interval' is longer than 'time'");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_replays_alike),
+		cmocka_unit_test(test_overload_is_late),
+		cmocka_unit_test(test_starved_is_late),
+		cmocka_unit_test(test_windows),
+		cmocka_unit_test(test_file_counts),
+		cmocka_unit_test(test_hurry),
+		cmocka_unit_test(test_classes),
+		cmocka_unit_test(test_void_fails),
+		cmocka_unit_test(test_sweep),
+		cmocka_unit_test(test_mistakes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
