@@ -344,13 +344,14 @@ static void merge(struct writer *w, const struct config_job *j)
 
 /*
  * How many work requests a NIC holds is not to be read anywhere. A job has too many
- * outstanding when its median is long and no port is busy: it is given fewer, until
- * the median is short.
+ * outstanding when its tail is long though no context is missed: it is given fewer,
+ * until the tail is short.
  */
 static void credits(struct writer *w, const struct config_job *j)
 {
 	begin_yield(w, "credits", j, "cache");
-	put(w, "    when: job.p50 > base_latency * outstanding_wait and port.util < port_busy and sum(qp.outstanding over qps of job) > outstanding_least\n");
+	put(w, "    when: dev.qpc_miss <= miss_low and job.p99 > base_latency * outstanding_wait and sum(qp.outstanding over qps of job) > outstanding_least\n");
+	put(w, "    fallback: job.p99 > base_latency * outstanding_wait and sum(qp.outstanding over qps of job) > outstanding_least\n");
 	put(w, "    do: job.credits = sum(qp.outstanding over qps of job) * 75%%\n");
 	cooldown(w);
 	put(w, "    undo:\n      when: sum(qp.outstanding over qps of job) < outstanding_least / 2\n");
