@@ -30,7 +30,7 @@ static inline void load_policies_for(const char *policies)
 		report_print(&r, stderr);
 		fail();
 	}
-	config_hurry(&cfg, sim_hurry(&sc, &cfg));
+	assert_int_equal(config_hurry(&cfg, sim_hurry(&sc, &cfg)), 0);
 	scenario_take_jobs(&sc, &cfg, &r);
 }
 

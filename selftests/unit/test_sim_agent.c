@@ -234,6 +234,8 @@ static void test_hurry(void **state)
 		"policies:\n- {name: p, for: job k, when: port.util > 99% for 1s, do: job.max_qps = 1, cooldown: 10s, rate: 3/s, undo: {when: port.util < 1%, hold: 5s}}\n";
 	struct policy *p;
 	struct report r;
+	double held = 0;
+	uint32_t i;
 
 	(void)state;
 	text("name: a\nnic: {preset: cx6}\ntime: 10ms\ninterval: 1ms\njobs: [{name: k, class: latency, size: 64}]\n");
@@ -243,12 +245,15 @@ static void test_hurry(void **state)
 		fail();
 	}
 	assert_true(sim_hurry(&sc, &cfg) == 200);
-	config_hurry(&cfg, 200);
+	assert_int_equal(config_hurry(&cfg, 200), 0);
 	p = &cfg.policies.v[0];
 	assert_int_equal(cfg.interval, 1000000);
 	assert_int_equal(cfg.smoothing, 2000000);
 	assert_int_equal(cfg.policies.settle, 10000000);
-	assert_int_equal(p->hold, 5000000);
+	for (i = 0; i < cfg.policies.prog.n_ins; i++)
+		if (cfg.policies.prog.ins[i].op == PROG_HELD)
+			held = cfg.policies.prog.k[cfg.policies.prog.ins[i].arg];
+	assert_true(held == 5000000);
 	assert_int_equal(p->cooldown, 50000000);
 	assert_int_equal(p->undo_hold, 25000000);
 	assert_true(p->rate == 600);
@@ -280,7 +285,7 @@ static void test_classes(void **state)
 		text(s);
 		report_init(&r, "policy.yaml");
 		assert_true(config_load_text(&cfg, policies, strlen(policies), &r));
-		config_hurry(&cfg, 100);
+		assert_int_equal(config_hurry(&cfg, 100), 0);
 		assert_int_equal(sim_run(&sc, &opt, &with), 0);
 		config_free(&cfg);
 		assert_true(with.decisions > 0);

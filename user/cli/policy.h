@@ -69,7 +69,7 @@ int policy_load_for(struct config *cfg, const char *file, struct scenario *sc, d
 int policy_sweep(struct cli *cli, const struct scenario *sc, const struct config *cfg);
 /* policy_fleet.c: without policies, and with those of each file */
 int policy_fleet(struct cli *cli, const struct scenario *sc,
-		 const char *const *files, size_t n, uint32_t hosts);
+		 const char *const *files, size_t n, uint32_t hosts, uint64_t hurry);
 /* policy_replay.c: what would have been done, against what was */
 int policy_replay(struct cli *cli, const char *file, const char *recording, uint64_t hurry);
 /* policy_svg.c: of what is in the CSV of a simulation */

@@ -114,21 +114,21 @@ static const char *shown(const char *file)
 }
 
 int policy_fleet(struct cli *cli, const struct scenario *sc,
-		 const char *const *files, size_t n, uint32_t hosts)
+		 const char *const *files, size_t n, uint32_t hosts, uint64_t hurry)
 {
 	struct variant *v = calloc(n + 1, sizeof(*v));
 	FILE *progress = isatty(STDERR_FILENO) ? stderr : NULL;
 	struct scenario *own = malloc(sizeof(*own));
 	struct config cfg;
 	int err = v && own ? CLI_OK : cli_no_memory();
-	double hurry;
+	double by;
 	size_t k;
 
 	/* Without policies jobs are held to what the first file promises them. */
 	for (k = 0; !err && k <= n; k++) {
 		*own = *sc;
-		hurry = 0;
-		err = policy_load_for(&cfg, files[k ? k - 1 : 0], own, &hurry, k > 0);
+		by = (double)hurry;
+		err = policy_load_for(&cfg, files[k ? k - 1 : 0], own, &by, k > 0);
 		if (err)
 			break;
 		v[k].name = k ? shown(files[k - 1]) : NULL;

@@ -389,9 +389,8 @@ int policy_replay(struct cli *cli, const char *file, const char *recording, uint
 
 	if (err)
 		return err;
-	if (hurry)
-		config_hurry(&p.cfg, (double)hurry);
-	err = replay_begin(&p.rp, &p.cfg) ? cli_no_memory() : play(&p);
+	err = (hurry && config_hurry(&p.cfg, (double)hurry)) || replay_begin(&p.rp, &p.cfg) ?
+	      cli_no_memory() : play(&p);
 	record_end(&p.was);
 	record_end(&p.is);
 	for (i = 0; i < 2; i++)

@@ -281,7 +281,10 @@ int policy_load_for(struct config *cfg, const char *file, struct scenario *sc, d
 		return err;
 	if (!*hurry)
 		*hurry = sim_hurry(sc, cfg);
-	config_hurry(cfg, *hurry);
+	if (config_hurry(cfg, *hurry)) {
+		config_free(cfg);
+		return cli_no_memory();
+	}
 	report_init(&r, file);
 	scenario_take_jobs(sc, cfg, &r);
 	if (say_warnings)
@@ -336,7 +339,8 @@ int policy_simulate(struct cli *cli, struct args *args)
 	if (!err && rq.hosts) {
 		const char *files[] = { rq.file, rq.against };
 
-		err = policy_fleet(cli, sc, files, rq.against ? 2 : 1, (uint32_t)rq.hosts);
+		err = policy_fleet(cli, sc, files, rq.against ? 2 : 1, (uint32_t)rq.hosts,
+				   rq.hurry);
 	} else if (!err) {
 		err = simulate(cli, sc, &rq);
 	}

@@ -93,8 +93,8 @@ bool config_load_file_for(struct config *cfg, const struct caps *caps,
 			  const char *path, struct report *r);
 void config_free(struct config *cfg);
 struct signal_opts config_signal_opts(const struct config *cfg);
-/* Divides every time of the policies and of the smoothing by @by, at least 1. */
-void config_hurry(struct config *cfg, double by);
+/* Divides every time of the policies and of the smoothing by @by. 0 or -ENOMEM. */
+int config_hurry(struct config *cfg, double by);
 /* Bit per class level that the file says the meaning of. */
 uint32_t config_levels(const struct config *cfg);
 

@@ -6,16 +6,44 @@
  */
 #include "policy/config.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
 static uint64_t shorter(uint64_t ns, double by)
 {
 	return (uint64_t)((double)ns / by);
 }
 
-void config_hurry(struct config *cfg, double by)
+/* "for 1s": its time may be a constant of other expressions too, and gets one of its own. */
+static int shorten_held(struct prog *p, double by)
+{
+	uint32_t i, n = 0;
+	double *k;
+
+	for (i = 0; i < p->n_ins; i++)
+		n += p->ins[i].op == PROG_HELD;
+	if (!n)
+		return 0;
+	k = p->n_k + n <= PROG_CODE ? realloc(p->k, (p->n_k + n) * sizeof(*k)) : NULL;
+	if (!k)
+		return -ENOMEM;
+	p->k = k;
+	for (i = 0; i < p->n_ins; i++) {
+		if (p->ins[i].op != PROG_HELD)
+			continue;
+		k[p->n_k] = k[p->ins[i].arg] / by;
+		p->ins[i].arg = (uint16_t)p->n_k++;
+	}
+	return 0;
+}
+
+int config_hurry(struct config *cfg, double by)
 {
 	struct policy_set *set = &cfg->policies;
 	size_t i;
 
+	if (shorten_held(&set->prog, by))
+		return -ENOMEM;
 	cfg->smoothing = shorter(cfg->smoothing ? cfg->smoothing : SIGNAL_TAU_DEFAULT, by);
 	/* 0 would be the default again. */
 	if (!cfg->smoothing)
@@ -32,4 +60,5 @@ void config_hurry(struct config *cfg, double by)
 		p->undo_cooldown = shorter(p->undo_cooldown, by);
 		p->rate *= by;
 	}
+	return 0;
 }
