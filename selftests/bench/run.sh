@@ -11,7 +11,8 @@
 #
 #   selftests/bench/run.sh [ROW|GROUP]...	all without arguments
 #
-# Exit status 0: every row was measured. Whether goals hold is in the rows.
+# A row without a sample or a baseline is void, and says why. Exit status 0: every row was
+# measured, is JSON, and met its goal.
 
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
@@ -71,7 +72,11 @@ group() {
 }
 
 [ $# -gt 0 ] || set -- "${groups[@]}"
-for g; do
-	group "$g"
-done
-exit $failed
+
+{
+	for g; do
+		group "$g"
+	done
+	exit $failed
+} | "$rows/look.py"
+[ "${PIPESTATUS[*]}" = "0 0" ]

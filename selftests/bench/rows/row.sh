@@ -15,16 +15,50 @@ row_tmp=$(mktemp -d /tmp/row.XXXXXX)
 row_die() { printf '%s: %s\n' "${0##*/}" "$*" >&2; exit 1; }
 row_say() { printf '# %s: %s\n' "${0##*/}" "$*" >&2; }
 
-# row BENCH VALUE UNIT VS RATIO OP GOAL [KEY VALUE]...: OP and GOAL say what
-# becomes of the ratio, or, where there is none (VS and RATIO null), the value.
+# void_why VALUE VS RATIO [KEY VALUE]...: says why these are no measurement, or nothing:
+# no number, nothing to compare with, a sample too small, a model that ran late.
+void_why() {
+	local value=$1 vs=$2 ratio=$3 late=0 executed=0 samples=''
+
+	shift 3
+	while [ $# -gt 1 ]; do
+		case $1 in
+		late) late=$2 ;;
+		executed) executed=$2 ;;
+		samples) samples=$2 ;;
+		esac
+		shift 2
+	done
+	awk -v value="$value" -v vs="$vs" -v ratio="$ratio" -v late="$late" -v executed="$executed" \
+		-v samples="$samples" -v least="${ROW_SAMPLES:-100}" '
+		function number(x) { return x ~ /^[0-9]+(\.[0-9]*)?([eE][-+]?[0-9]+)?$/ }
+		BEGIN {
+			if (!number(value)) print "its value is no number"
+			else if (vs != "null" && (!number(vs) || vs == 0)) print "there is nothing to compare with"
+			else if (ratio != "null" && !number(ratio)) print "its ratio is no number"
+			else if (samples != "" && samples < least) print "a sample of " samples + 0
+			else if (late * 100 > executed) print "the model ran late"
+		}'
+}
+
+# row BENCH VALUE UNIT VS RATIO OP GOAL [KEY VALUE]...: OP and GOAL say what becomes of
+# the ratio, or, where there is none (VS and RATIO null), the value; "within": of one. A
+# row that is void says why, and has no figures.
 row() {
-	local bench=$1 value=$2 unit=$3 vs=$4 ratio=$5 op=$6 goal=$7 ok=false judged
+	local bench=$1 value=$2 unit=$3 vs=$4 ratio=$5 op=$6 goal=$7 ok=false judged why
 
 	shift 7
+	why=$(void_why "$value" "$vs" "$ratio" "$@")
+	if [ -n "$why" ]; then
+		jq -nc --arg bench "$bench" --arg why "$why" '{bench: $bench, ok: false, void: $why}'
+		return
+	fi
 	judged=$ratio
 	[ "$ratio" != null ] || judged=$value
-	if awk -v a="$judged" -v b="$goal" "BEGIN { exit !(a $op b) }"; then
-		ok=true
+	if [ "$op" = within ]; then
+		awk -v a="$judged" -v b="$goal" 'BEGIN { exit !(a - 1 <= b && 1 - a <= b) }' && ok=true
+	else
+		awk -v a="$judged" -v b="$goal" "BEGIN { exit !(a $op b) }" && ok=true
 	fi
 	printf '{"bench":"%s","value":%s,"unit":"%s","vs":%s,"ratio":%s,"goal":"%s %s","ok":%s' \
 		"$bench" "$value" "$unit" "$vs" "$ratio" "$op" "$goal" "$ok"
@@ -43,7 +77,8 @@ median() {
 # mean: likewise, as a whole number.
 mean() { awk '{ sum += $1 } END { printf "%.0f\n", sum / NR }'; }
 
-quotient() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.4g", a / b }'; }
+# Of nothing there is none.
+quotient() { awk -v a="$1" -v b="$2" 'BEGIN { if (b > 0) printf "%.4g", a / b; else printf "none" }'; }
 
 # json_field KEY: of a flat object on stdin.
 json_field() { sed -n "s/.*\"$1\":\([0-9.]*\).*/\1/p"; }
