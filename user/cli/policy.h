@@ -58,6 +58,7 @@ int policy_explain(struct cli *cli, struct args *args);
 /* policy_sim.c */
 int policy_simulate(struct cli *cli, struct args *args);
 struct scenario;
+const char *policy_basis(const struct scenario *sc);
 /*
  * A file's policies as they run in @sc, which gets the file's jobs: their times are
  * divided by @hurry; 0: by as much as the scenario looks more often, which it then is.

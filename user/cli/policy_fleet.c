@@ -92,8 +92,9 @@ static int print(struct cli *cli, const struct scenario *sc, const struct varian
 	rows = ROWS(columns, row, count);
 	if (cli->out.json)
 		return cli_show(cli, &rows);
-	printf("simulated: %s, %u hosts\n%s%s\n", sc->name, hosts, sc->claim,
+	printf("simulated: %s, %u hosts\n%s%s", sc->name, hosts, sc->claim,
 	       sc->claim[0] ? "\n" : "");
+	printf("NIC: %s\n", policy_basis(sc));
 	err = cli_show(cli, &rows);
 	printf("\n");
 	for (k = 0; k < n; k++)

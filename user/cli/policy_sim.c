@@ -104,6 +104,18 @@ static int parse(struct args *args, struct request *rq)
 	return CLI_OK;
 }
 
+/* What a NIC's figures rest on. */
+const char *policy_basis(const struct scenario *sc)
+{
+	static const char *const of[] = {
+		[MODEL_OFF] = "a NIC in which nothing takes time",
+		[MODEL_CX5] = "a ConnectX-6, fitted on measurements, with the link of a ConnectX-5, of which nobody published such",
+		[MODEL_CX6] = "a ConnectX-6, fitted on measurements",
+	};
+
+	return of[sc->preset];
+}
+
 /* A job under the policies, or without. */
 struct result_row {
 	const struct scenario *sc;
@@ -139,6 +151,7 @@ OF_RUN(simulated, cell_flag(c, true))
 OF_RUN(scenario, cell_str(c, r->sc->name))
 OF_RUN(job, cell_str(c, job->name))
 OF_RUN(policies, cell_flag(c, r->policies))
+OF_RUN(nic, cell_str(c, policy_basis(r->sc)))
 OF_RUN(device, cell_str(c, sim_device_name(r->sc->device)))
 OF_RUN(which, cell_str(c, r->policies ? "with" : "without"))
 OF_RUN(p50, cell_real(c, quantile(res, 0.5)))
@@ -154,6 +167,7 @@ static const struct column columns[] = {
 	{ "scenario", NULL, 0, COL_JSON, get_scenario },
 	{ "job", "JOB", 0, COL_LEFT, get_job },
 	{ "policies", NULL, 0, COL_JSON, get_policies },
+	{ "nic", NULL, 0, COL_JSON, get_nic },
 	{ "device", NULL, 0, COL_JSON, get_device },
 	{ "which", "POLICIES", 0, COL_LEFT | COL_TEXT, get_which },
 	{ "p50", "P50", SHOW_TIME, 0, get_p50 },
@@ -167,6 +181,7 @@ static const struct column columns[] = {
 /* By what the policies decided, and how fast: what a user is to know of the figures. */
 static void say_how(const struct scenario *sc, double hurry)
 {
+	printf("NIC: %s\n", policy_basis(sc));
 	if (sc->device == SIM_ALL)
 		printf("device all: policies see signals and turn knobs that no live system has (libswiftrdma would)\n");
 	else

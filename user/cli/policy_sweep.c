@@ -95,7 +95,8 @@ static void say_lost(const struct sweep_row *w)
 		printf("at %s %s: %s\n", w->range.param.name, w->tried_to, w->range.above);
 }
 
-static int show(struct cli *cli, const struct sim_range *ranges, size_t n)
+static int show(struct cli *cli, const struct scenario *sc, const struct sim_range *ranges,
+		size_t n)
 {
 	struct sweep_row *row = in_words(ranges, n);
 	struct rows rows;
@@ -106,7 +107,7 @@ static int show(struct cli *cli, const struct sim_range *ranges, size_t n)
 		return cli_no_memory();
 	rows = ROWS(columns, row, n);
 	if (!cli->out.json)
-		printf("\neach moved alone, on a NIC that is calibrated\n");
+		printf("\neach moved alone; NIC: %s\n", policy_basis(sc));
 	err = cli_show(cli, &rows);
 	for (i = 0; !cli->out.json && i < n; i++)
 		say_lost(&row[i]);
@@ -169,7 +170,7 @@ int policy_sweep(struct cli *cli, const struct scenario *sc, const struct config
 		err = CLI_ERROR;
 	}
 	if (!err)
-		err = show(cli, ranges, n);
+		err = show(cli, sc, ranges, n);
 	free(ranges);
 	free(res);
 	return err;

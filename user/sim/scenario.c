@@ -97,6 +97,7 @@ static bool load_nic(struct scenario *sc, const struct node *n,
 			    s);
 		return false;
 	}
+	sc->preset = (enum model_preset)preset;
 	model_preset((enum model_preset)preset, &sc->nic);
 	model_preset_host((enum model_preset)preset, &sc->host);
 	scenario_note_nic(sc, n);

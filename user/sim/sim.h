@@ -103,6 +103,7 @@ struct scenario {
 	struct sim_values values[SIM_SWEPT];
 	size_t n_values;
 	uint32_t nic_said;	/* bit per number of the NIC that is not the preset's */
+	enum model_preset preset;	/* what .nic and .host began as */
 	struct model_params nic;
 	struct model_host host;
 	enum sim_device device;

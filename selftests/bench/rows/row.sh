@@ -64,6 +64,7 @@ row() {
 		"$bench" "$value" "$unit" "$vs" "$ratio" "$op" "$goal" "$ok"
 	while [ $# -gt 1 ]; do
 		printf ',"%s":%s' "$1" "$2"
+		[ "$1" != simulated ] || printf ',"model":"a ConnectX-6, fitted, with the link of a ConnectX-5"'
 		shift 2
 	done
 	printf '}\n'
