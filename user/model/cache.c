@@ -94,6 +94,16 @@ bool model_cache_use(struct model *m, enum model_kind kind, uint64_t key, uint32
 	return false;
 }
 
+/* What @qp used last it will use soon: a hint for the CPU's caches. */
+void model_cache_expect(const struct model *m, const struct model_qp *qp)
+{
+	int kind;
+
+	for (kind = 0; kind < MODEL_KINDS; kind++)
+		if (qp->at[kind] < m->n.contexts)
+			__builtin_prefetch(&m->cache.ctx[qp->at[kind]], 1);
+}
+
 void model_forget(struct model *m, enum model_kind kind, uint64_t key)
 {
 	uint32_t *slot = cache_slot(&m->cache, kind, key);

@@ -111,6 +111,7 @@ void model_wqe_forget(struct model *m, uint32_t q);
  * the last use had it, and then where it is.
  */
 bool model_cache_use(struct model *m, enum model_kind kind, uint64_t key, uint32_t *at);
+void model_cache_expect(const struct model *m, const struct model_qp *qp);
 /* The cache may have become smaller. */
 void model_cache_fit(struct model *m);
 void model_cache_init(struct model *m);

@@ -447,6 +447,16 @@ int model_pause(struct model *m, uint8_t classes, uint64_t now);
 int model_post(struct model *m, uint32_t qp, enum model_op op, uint32_t bytes,
 	       uint64_t mtt, uint64_t cookie, uint64_t now);
 
+/* A hint: WRs of @qp come soon. Of many QPs most are in none of the CPU's caches. */
+static inline void model_expect(const struct model *m, uint32_t qp)
+{
+	const char *line = (const char *)&m->qp[qp];
+	size_t i;
+
+	for (i = 0; i < sizeof(*m->qp); i += 64)
+		__builtin_prefetch(line + i, 1);
+}
+
 /*
  * A control verb takes @ps (0: ctrl_ps) of a unit, each unit in its turn,
  * before the WQEs that wait for it. @done: when it is. -EBUSY as above.

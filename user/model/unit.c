@@ -74,6 +74,9 @@ void model_pu_add(struct model *m, uint32_t wr)
 		}
 		qp->pu = qp->qpn % m->p.pus;
 	}
+	/* A unit that is busy comes to it later. */
+	if (m->p.cache_bytes && m->pu[qp->pu].busy)
+		model_cache_expect(m, qp);
 	qp->in_pu++;
 	wr_push(m, &m->pu[qp->pu].wrs, wr);
 	if (!m->pu[qp->pu].busy)

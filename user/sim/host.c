@@ -270,6 +270,7 @@ static void assign(struct sim *s, struct sim_thread *t)
 	if (o->spread > 1)
 		nth += (uint32_t)random_below(s, o->spread) * o->threads;
 	t->qp = o->first_qp + (nth < o->use_qps ? nth : nth % o->use_qps);
+	model_expect(&s->m, t->qp);
 	qp = &s->qp[t->qp];
 	if (qp->want != qp->uar && !qp->lock.n && sole(s, t))
 		move_qp(s, t->qp);

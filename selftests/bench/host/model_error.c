@@ -179,44 +179,71 @@ static double cost(const char *curves)
 	return sum;
 }
 
-/* One knob a step up or down, if that is better. */
-static bool improve(const struct knob *k, const char *curves, double step, double *best)
+/* A knob a step up or down; false: there is no room. */
+static bool move(const struct knob *k, double step, bool down)
 {
-	uint32_t was = *k->v, by = (uint32_t)(was * step);
-	double is;
-	int way;
+	uint32_t by = (uint32_t)(*k->v * step);
 
 	if (!by)
 		by = 1;
-	for (way = 0; way < 2; way++) {
-		if (way ? was < by : was + by > k->max)
+	if (down ? *k->v < by : *k->v + by > k->max)
+		return false;
+	*k->v = down ? *k->v - by : *k->v + by;
+	return true;
+}
+
+/* One knob, or two of them at once if @l is not the same, if that is better. */
+static bool improve(const struct knob *k, const struct knob *l, const char *curves, double step,
+		    double *best)
+{
+	const uint32_t was[] = { *k->v, *l->v };
+	double is;
+	int way;
+
+	for (way = 0; way < (k == l ? 2 : 4); way++) {
+		*k->v = was[0];
+		*l->v = was[1];
+		if (!move(k, step, way & 1) || (k != l && !move(l, step, way & 2)))
 			continue;
-		*k->v = way ? was - by : was + by;
 		is = cost(curves);
 		if (is < *best) {
 			*best = is;
-			fprintf(stderr, "fit: %.3f, %s %u\n", is, k->what, *k->v);
+			fprintf(stderr, "fit: %.3f, %s %u, %s %u\n", is, k->what, *k->v,
+				l->what, *l->v);
 			return true;
 		}
 	}
-	*k->v = was;
+	*k->v = was[0];
+	*l->v = was[1];
 	return false;
 }
 
-/* Descent in one knob at a time, with ever smaller steps. */
-static void fit_on(const struct knob *knobs, const char *curves)
+static bool improve_any(const struct knob *knobs, bool pairs, const char *curves, double step,
+			double *best)
+{
+	const struct knob *k, *l;
+	bool better = false;
+
+	for (k = knobs; k->what; k++)
+		for (l = pairs ? knobs : k; l->what && (pairs ? l < k : l == k); l++)
+			better |= improve(k, l, curves, step, best);
+	return better;
+}
+
+/*
+ * Descent in one knob at a time, with ever smaller steps; with @pairs, where that leads
+ * nowhere, in two at once.
+ */
+static void fit_on(const struct knob *knobs, const char *curves, bool pairs)
 {
 	double best, step;
-	const struct knob *k;
-	bool better;
 
 	best = cost(curves);
 	fprintf(stderr, "fit: on %s, from %.3f\n", curves, best);
 	for (step = 0.08; step > 0.004; step /= 2)
-		do
-			for (better = false, k = knobs; k->what; k++)
-				better |= improve(k, curves, step, &best);
-		while (better);
+		while (improve_any(knobs, false, curves, step, &best) ||
+		       (pairs && improve_any(knobs, true, curves, step, &best)))
+			;
 }
 
 static void begin(struct knob *k)
@@ -252,9 +279,9 @@ static int fit(void)
 	begin(cpu_and_nic);
 	begin(registers);
 	begin(qps);
-	fit_on(cpu_and_nic, "per-doorbell");
-	fit_on(registers, "per-qp");
-	fit_on(qps, "shared-qp mul-4 mul-2");
+	fit_on(cpu_and_nic, "per-doorbell", false);
+	fit_on(registers, "per-qp", true);
+	fit_on(qps, "shared-qp mul-4 mul-2", true);
 	same = ends_at_preset(cpu_and_nic);
 	same = ends_at_preset(registers) && same;
 	same = ends_at_preset(qps) && same;
