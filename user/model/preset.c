@@ -23,19 +23,19 @@ int model_preset_named(const char *name)
  * differs only by its link.
  */
 #define CX_PU_PS	145000		/* 16 units do 110 M WQEs/s */
-#define CX_JITTER_PCT	65		/* without, the knees are too sharp */
-#define CX_WQES		719
-#define CX_REFETCH_Q8	170		/* 0.7 */
-#define CX_PIPE_PS	2376000		/* of a READ, there and back */
-#define CX_UAR_PS	459000
-#define CX_UAR_EXP	361
-#define CX_QP_ALONE_PS	820562
-#define CX_QP_PS	1176908
-#define CX_QP_EXP	283
-#define CX_POST_PS	233280		/* CPU time */
-#define CX_HOLD_PS	134678		/* with a register's lock held */
-#define CX_LOAD_Q8	25		/* 0.1 */
-#define CX_SHARE_Q8	100		/* 0.4 */
+#define CX_JITTER_PCT	60		/* without, the knees are too sharp */
+#define CX_WQES		755
+#define CX_REFETCH_Q8	174		/* 0.7 */
+#define CX_PIPE_PS	2424000		/* of a READ, there and back */
+#define CX_UAR_PS	531950
+#define CX_UAR_EXP	276
+#define CX_QP_ALONE_PS	799397
+#define CX_QP_PS	1164417
+#define CX_QP_EXP	285
+#define CX_POST_PS	224640		/* CPU time */
+#define CX_HOLD_PS	196589		/* with a register's lock held */
+#define CX_LOAD_Q8	26		/* 0.1 */
+#define CX_SHARE_Q8	108		/* 0.4 */
 
 /* Not fitted: 8 units do as well; the cores are those of SMART's hosts. */
 #define CX_PUS		16
