@@ -6,6 +6,7 @@
 #   parts           KERNEL/SUITE, in the order in which they are run
 #   part_cmd[PART]  how it is run
 #   part_deps[PART] files and directories that its result depends on
+#   $logs           where the results are
 
 parts=()
 declare -A part_cmd=() part_deps=()
@@ -166,6 +167,6 @@ matrix() {
 		done
 		printf '%s\n\n' "$rule"
 		sed -n '/^\.\. the matrix ends/,$p' $doc
-	} >$logs/testing.rst
-	cp $logs/testing.rst $doc
+	} >"${logs:?}/testing.rst"
+	cp "$logs/testing.rst" $doc
 }

@@ -3,10 +3,10 @@
 #
 # complaints FILE: print what a kernel log holds of the kinds of message that a
 # correct kernel and a correct module never print, each with a few lines of
-# context. Status 0 if there were any. What known.awk knows is none.
+# context. Status 0 if there were any. What known.awk, in $parts, knows is none.
 
 complaints() {
-	awk -f "$parts/known.awk" "$1" |
+	awk -f "${parts:?}/known.awk" "$1" |
 	grep -a -m 8 -A 24 -E \
 		-e 'WARNING: ' \
 		-e '(^|[^-])BUG: ' \

@@ -10,7 +10,7 @@ cd "$(dirname "$0")/../.." || exit 1
 
 # Of row.sh what needs no VM.
 eval "$(sed -n '/^void_why()/,/^}/p; /^row()/,/^}/p; /^quotient()/p' selftests/bench/rows/row.sh)"
-judge() { selftests/bench/rows/look.py 2>&1 >/dev/null; }
+judge() { { selftests/bench/rows/look.py >/dev/null; } 2>&1; }
 
 ktap_begin
 is "a row, and its ratio" "$(row a 5 us 2 "$(quotient 5 2)" '>=' 2)" \

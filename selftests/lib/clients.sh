@@ -20,6 +20,7 @@ if [ -d /sys/class/infiniband/rxe0 ]; then
 elif [ -e /sys/class/net/hca0 ]; then
 	nic=softhca-eth dev=(mlx5_0 mlx5_1) addr=(10.2.0.1 10.2.0.2) driver=mlx5_ib
 else
+	# shellcheck disable=SC2034 # the suites have addresses from here
 	nic=softhca dev=(mlx5_0 mlx5_1) addr=() driver=mlx5_ib
 fi
 export nic
@@ -135,9 +136,9 @@ compare_clients() {
 # starts when the server listens on the TCP port, or as told by the function server_up.
 # What the client says is the result.
 pair() {
-	local port='' server=() pid status up=up_after_a_while
+	local server=() pid status up=up_after_a_while
 
-	[ "$1" != -p ] || { port=$2 up="listening $2"; shift 2; }
+	[ "$1" != -p ] || { up="listening $2"; shift 2; }
 	while [ "$1" != -- ]; do
 		server+=("$1")
 		shift

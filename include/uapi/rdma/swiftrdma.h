@@ -162,8 +162,8 @@
  * Changes are applied after the answer; one %SWIFTRDMA_CMD_ACT_NTF per item
  * tells how it went, once every device that the batch concerns was gone over. If a
  * device does not answer for 3 s, the results are told without it, with its QPs as
- * pending, and told once more when it answers. Overrides are desired state: what holds for a knob is the
- * value of the live lease of highest rank (the younger lease among equals, and
+ * pending, and told once more when it answers. Overrides are desired state: what
+ * holds for a knob is the value of the live lease of highest rank (the younger lease among equals, and
  * a QP's own override before its job's at equal rank), else what the
  * application asked for last. When a lease runs out, what it held is taken
  * back in the same way; QPs that cannot be changed at once are tried again and
