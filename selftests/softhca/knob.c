@@ -235,6 +235,20 @@ static int sh_uars_show(struct seq_file *s, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(sh_uars);
 
+static int sh_lag_show(struct seq_file *s, void *unused)
+{
+	struct sh_hca *h = s->private;
+	int i;
+
+	seq_puts(s, "port messages bytes\n");
+	mutex_lock(&softhca.lock);
+	for (i = 0; i <= SH_LAG_PORTS; i++)
+		seq_printf(s, "%d %llu %llu\n", i, h->lag[i].msgs, h->lag[i].bytes);
+	mutex_unlock(&softhca.lock);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(sh_lag);
+
 void sh_knob_add(struct sh_hca *h)
 {
 	char name[8];
@@ -249,6 +263,8 @@ void sh_knob_add(struct sh_hca *h)
 	debugfs_create_file("commands", 0400, h->dir, h, &sh_commands_fops);
 	debugfs_create_file("objects", 0400, h->dir, h, &sh_objects_fops);
 	debugfs_create_file("uars", 0400, h->dir, h, &sh_uars_fops);
+	if (softhca.eth)
+		debugfs_create_file("lag", 0400, h->dir, h, &sh_lag_fops);
 	debugfs_create_u32("delay_us", 0600, h->dir, &h->knob.delay_us);
 	debugfs_create_u32("drop_cqes", 0600, h->dir, &h->knob.drop_cqes);
 	debugfs_create_x64("sl2vl", 0600, h->dir, &h->port.sl2vl);

@@ -8,13 +8,26 @@
 #include "softhca.h"
 
 #define SH_SYND_PROT	MLX5_CQE_SYNDROME_LOCAL_PROT_ERR
-#define SH_UMR_INLINE	BIT(7)
-#define SH_UMR_CHECK_FREE BIT(5)
-#define SH_UMR_CHECK_NOT_FREE BIT(4)
+#define SH_MAX_PIECES	65536	/* of indirect keys, in one message */
+
+static u8 sh_mkey_mode(const void *mkc)
+{
+	return MLX5_GET(mkc, mkc, access_mode_1_0) | MLX5_GET(mkc, mkc, access_mode_4_2) << 2;
+}
+
+/* Physical addresses, pages, or pieces of other keys; no signatures. */
+static bool sh_mkey_known(const void *mkc)
+{
+	u8 mode = sh_mkey_mode(mkc);
+
+	return (mode == MLX5_MKC_ACCESS_MODE_PA || mode == MLX5_MKC_ACCESS_MODE_MTT ||
+		mode == MLX5_MKC_ACCESS_MODE_KLMS) && !MLX5_GET(mkc, mkc, bsf_en);
+}
 
 int sh_cmd_create_mkey(struct sh_cmd *c)
 {
 	void *mkc = MLX5_ADDR_OF(create_mkey_in, c->in, memory_key_mkey_entry);
+	u8 mode = sh_mkey_mode(mkc);
 	u32 octwords = MLX5_GET(create_mkey_in, c->in, translations_octword_actual_size);
 	u32 room = MLX5_GET(mkc, mkc, translations_octword_size);
 	const __be64 *pas = MLX5_ADDR_OF(create_mkey_in, c->in, klm_pas_mtt);
@@ -26,6 +39,9 @@ int sh_cmd_create_mkey(struct sh_cmd *c)
 	    (void *)pas + octwords * 16ULL > c->in + max_t(u32, c->inlen, 0))
 		if (octwords)
 			return MLX5_CMD_STAT_BAD_INP_LEN_ERR;
+	if (!sh_mkey_known(mkc) || (mode == MLX5_MKC_ACCESS_MODE_KLMS &&
+				    max(room, octwords) > 1U << SH_LOG_MAX_KLMS))
+		return MLX5_CMD_STAT_BAD_PARAM_ERR;
 	if (!sh_find(c->hca, SH_PD, MLX5_GET(mkc, mkc, pd)) && !MLX5_GET(mkc, mkc, free))
 		return MLX5_CMD_STAT_BAD_RES_ERR;
 	mr = sh_new(c, SH_MKEY, sizeof(*mr), &status);
@@ -37,8 +53,7 @@ int sh_cmd_create_mkey(struct sh_cmd *c)
 	mr->pd = MLX5_GET(mkc, mkc, pd);
 	mr->qpn = MLX5_GET(mkc, mkc, qpn);
 	mr->key = MLX5_GET(mkc, mkc, mkey_7_0);
-	mr->mode = MLX5_GET(mkc, mkc, access_mode_1_0) |
-		   MLX5_GET(mkc, mkc, access_mode_4_2) << 2;
+	mr->mode = mode;
 	mr->shift = MLX5_GET(mkc, mkc, log_page_size);
 	mr->free = MLX5_GET(mkc, mkc, free);
 	mr->length64 = MLX5_GET(mkc, mkc, length64);
@@ -51,7 +66,14 @@ int sh_cmd_create_mkey(struct sh_cmd *c)
 	mr->rinval = MLX5_GET(mkc, mkc, en_rinval);
 	/* Two translations of a page each in an octword. */
 	mr->nmtt = 2 * max(room, octwords);
-	if (mr->mode == MLX5_MKC_ACCESS_MODE_MTT && mr->nmtt) {
+	if (mr->mode == MLX5_MKC_ACCESS_MODE_KLMS) {
+		mr->nmtt = 0;
+		mr->klm_room = max(room, octwords);
+		if (octwords && sh_klm_load(mr, pas, octwords)) {
+			sh_del(c->hca, SH_MKEY, mr);
+			return MLX5_CMD_STAT_BAD_PARAM_ERR;
+		}
+	} else if (mr->nmtt) {
 		mr->mtt = kvcalloc(mr->nmtt, sizeof(*mr->mtt), GFP_KERNEL);
 		if (!mr->mtt) {
 			sh_del(c->hca, SH_MKEY, mr);
@@ -79,6 +101,7 @@ void sh_mr_free(struct sh_hca *h, struct sh_mr *mr)
 {
 	sh_contention_forget_mr(h, mr);
 	kvfree(mr->mtt);
+	kvfree(mr->klm);
 	sh_del(h, SH_MKEY, mr);
 }
 
@@ -109,15 +132,13 @@ static bool sh_mr_allows(const struct sh_mr *mr, enum sh_access access)
 	}
 }
 
-struct sh_mr *sh_mr_get(struct sh_hca *h, u32 key, u32 pd, u64 addr, u64 len,
-			enum sh_access access)
+static struct sh_mr *sh_mr_get(struct sh_hca *h, u32 key, u32 pd, u64 addr, u64 len,
+			       enum sh_access access)
 {
 	struct sh_mr *mr = sh_find(h, SH_MKEY, key >> 8);
 
 	if (!mr || mr->key != (key & 0xff) || mr->free || mr->pd != pd ||
 	    !sh_mr_allows(mr, access) || addr + len < addr)
-		return NULL;
-	if (mr->mode != MLX5_MKC_ACCESS_MODE_PA && mr->mode != MLX5_MKC_ACCESS_MODE_MTT)
 		return NULL;
 	if (mr->length64 && mr->mode == MLX5_MKC_ACCESS_MODE_PA)
 		return mr;
@@ -126,8 +147,7 @@ struct sh_mr *sh_mr_get(struct sh_hca *h, u32 key, u32 pd, u64 addr, u64 len,
 	return mr;
 }
 
-/* The memory at addr, for as much of len as lies in a row. */
-void *sh_mr_map(struct sh_mr *mr, u64 addr, u64 *len)
+static void *sh_mr_map(struct sh_mr *mr, u64 addr, u64 *len)
 {
 	u64 size, at, pos, pa;
 
@@ -147,6 +167,66 @@ void *sh_mr_map(struct sh_mr *mr, u64 addr, u64 *len)
 	return pa ? sh_virt(pa + at, *len) : NULL;
 }
 
+/* What an indirect key needs of the keys in its list: it is the one that has rights for
+ * others, and they, like a memory window's region, have theirs for whoever owns them.
+ */
+static enum sh_access sh_local(enum sh_access access)
+{
+	return access == SH_LOCAL_READ || access == SH_REMOTE_READ ? SH_LOCAL_READ :
+								     SH_LOCAL_WRITE;
+}
+
+static bool sh_mr_check(struct sh_hca *h, u32 key, u32 pd, u64 addr, u64 len,
+			enum sh_access access, int depth, u32 *pieces)
+{
+	struct sh_mr *mr = sh_mr_get(h, key, pd, addr, len, access);
+	struct sh_piece p;
+
+	if (!mr || mr->mode != MLX5_MKC_ACCESS_MODE_KLMS)
+		return mr;
+	if (depth == SH_MAX_INDIRECTION)
+		return false;
+	for (addr -= mr->start; len; addr += p.len, len -= p.len) {
+		if (!sh_klm_at(mr, addr, &p) || ++*pieces > SH_MAX_PIECES)
+			return false;
+		p.len = min(p.len, len);
+		if (!sh_mr_check(h, p.key, pd, p.addr, p.len, sh_local(access), depth + 1, pieces))
+			return false;
+	}
+	return true;
+}
+
+/* May all of it be accessed by this key? */
+bool sh_mr_ok(struct sh_hca *h, u32 key, u32 pd, u64 addr, u64 len, enum sh_access access)
+{
+	u32 pieces = 0;
+
+	return sh_mr_check(h, key, pd, addr, len, access, 0, &pieces);
+}
+
+/* The memory at addr, for as much of len as lies in a row. */
+void *sh_mr_at(struct sh_hca *h, u32 key, u32 pd, u64 addr, u64 *len, enum sh_access access)
+{
+	struct sh_piece p;
+	struct sh_mr *mr;
+	int depth;
+
+	for (depth = 0; depth <= SH_MAX_INDIRECTION; depth++) {
+		mr = sh_mr_get(h, key, pd, addr, *len, access);
+		if (!mr)
+			return NULL;
+		if (mr->mode != MLX5_MKC_ACCESS_MODE_KLMS)
+			return sh_mr_map(mr, addr, len);
+		if (!sh_klm_at(mr, addr - mr->start, &p))
+			return NULL;
+		*len = min(*len, p.len);
+		key = p.key;
+		addr = p.addr;
+		access = sh_local(access);
+	}
+	return NULL;
+}
+
 /* Checks all of a list before a byte of it moves: 0 or the syndrome. */
 u8 sh_sgl_check(struct sh_hca *h, struct sh_sgl *sgl, u32 pd, enum sh_access access)
 {
@@ -155,7 +235,7 @@ u8 sh_sgl_check(struct sh_hca *h, struct sh_sgl *sgl, u32 pd, enum sh_access acc
 	for (i = 0; i < sgl->n; i++) {
 		struct sh_seg *s = &sgl->seg[i];
 
-		if (!s->inl && s->len && !sh_mr_get(h, s->lkey, pd, s->addr, s->len, access))
+		if (!s->inl && s->len && !sh_mr_ok(h, s->lkey, pd, s->addr, s->len, access))
 			return SH_SYND_PROT;
 	}
 	return 0;
@@ -164,7 +244,6 @@ u8 sh_sgl_check(struct sh_hca *h, struct sh_sgl *sgl, u32 pd, enum sh_access acc
 void *sh_sgl_map(struct sh_hca *h, struct sh_sgl *sgl, u32 pd, u64 at, enum sh_access access,
 		 u64 *len)
 {
-	struct sh_mr *mr;
 	u32 i;
 
 	for (i = 0; i < sgl->n; i++) {
@@ -177,8 +256,7 @@ void *sh_sgl_map(struct sh_hca *h, struct sh_sgl *sgl, u32 pd, u64 at, enum sh_a
 		*len = min_t(u64, *len, s->len - at);
 		if (s->inl)
 			return s->inl + at;
-		mr = sh_mr_get(h, s->lkey, pd, s->addr + at, *len, access);
-		return mr ? sh_mr_map(mr, s->addr + at, len) : NULL;
+		return sh_mr_at(h, s->lkey, pd, s->addr + at, len, access);
 	}
 	return NULL;
 }
@@ -232,13 +310,57 @@ static void sh_umr_fields(struct sh_mr *mr, u64 mask, const void *mkc)
 		mr->free = MLX5_GET(mkc, mkc, free);
 }
 
-/* The driver's own QP for key changes belongs to no protection domain. */
-static struct sh_mr *sh_umr_list(struct sh_qp *qp, u32 lkey, u64 addr)
+/* Reads from the list of a UMR that is in memory. The driver's own QP for key changes
+ * belongs to no protection domain.
+ */
+static bool sh_umr_read(struct sh_qp *qp, const struct mlx5_wqe_data_seg *seg, void *to, u64 bytes)
 {
+	u32 lkey = be32_to_cpu(seg->lkey), pd = qp->pd;
+	u64 addr = be64_to_cpu(seg->addr);
 	struct sh_mr *mr = sh_find(qp->hca, SH_MKEY, lkey >> 8);
-	u32 pd = mr && qp->st == MLX5_QPC_ST_REG_UMR ? mr->pd : qp->pd;
 
-	return sh_mr_get(qp->hca, lkey, pd, addr, 8, SH_LOCAL_READ);
+	if (mr && qp->st == MLX5_QPC_ST_REG_UMR)
+		pd = mr->pd;
+	while (bytes) {
+		u64 n = bytes;
+		void *from = sh_mr_at(qp->hca, lkey, pd, addr, &n, SH_LOCAL_READ);
+
+		if (!from)
+			return false;
+		memcpy(to, from, n);
+		to += n;
+		addr += n;
+		bytes -= n;
+	}
+	return true;
+}
+
+/* The new list of translations: pages from octword @first on, or all the pieces. */
+static u8 sh_umr_list(struct sh_mr *mr, const void *list, u32 first, u32 octwords)
+{
+	const __be64 *pa = list;
+	u32 i;
+
+	if (mr->mode == MLX5_MKC_ACCESS_MODE_KLMS)
+		return first || sh_klm_load(mr, list, octwords) ? MLX5_CQE_SYNDROME_MW_BIND_ERR : 0;
+	if (mr->mode != MLX5_MKC_ACCESS_MODE_MTT || 2 * ((u64)first + octwords) > mr->nmtt)
+		return MLX5_CQE_SYNDROME_MW_BIND_ERR;
+	for (i = 0; i < 2 * octwords; i++)
+		mr->mtt[2 * first + i] = be64_to_cpu(pa[i]) & ~0xfffULL;
+	return 0;
+}
+
+/* A user's QP may change keys of its own protection domain only, and of those only where
+ * an indirect one's pieces are, which are checked when they are used.
+ */
+static bool sh_umr_may(const struct sh_qp *qp, const struct sh_mr *mr, u32 octwords)
+{
+	if (!mr->umr)
+		return false;
+	if (!qp->obj.uid)
+		return true;
+	return mr->pd == qp->pd && mr->obj.uid == qp->obj.uid &&
+	       (!octwords || mr->mode == MLX5_MKC_ACCESS_MODE_KLMS);
 }
 
 /* Changes a key in the order of the send queue: its attributes, and its
@@ -247,57 +369,40 @@ static struct sh_mr *sh_umr_list(struct sh_qp *qp, u32 lkey, u64 addr)
 u8 sh_mr_umr(struct sh_qp *qp, const void *wqe, u32 bytes, u32 key)
 {
 	const struct mlx5_wqe_umr_ctrl_seg *umr = wqe;
+	const void *mkc = wqe + sizeof(*umr), *list = mkc + MLX5_ST_SZ_BYTES(mkc);
 	struct sh_mr *mr = sh_find(qp->hca, SH_MKEY, key >> 8);
-	const struct mlx5_wqe_data_seg *seg;
-	const void *mkc;
-	u32 first, n, i;
-	u64 mask;
+	u32 octwords, first = 0;
+	void *read = NULL;
+	u8 syndrome = 0;
 
 	if (bytes < sizeof(*umr) + MLX5_ST_SZ_BYTES(mkc))
 		return MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR;
-	mkc = wqe + sizeof(*umr);
-	mask = be64_to_cpu(umr->mkey_mask);
-	/* A user's QP may change its own protection domain's keys only, and not
-	 * where their memory is.
-	 */
-	if (!mr || !mr->umr || (qp->obj.uid && (mr->obj.uid != qp->obj.uid || mr->pd != qp->pd)))
+	octwords = be16_to_cpu(umr->xlt_octowords);
+	if (!mr || !sh_umr_may(qp, mr, octwords))
 		return MLX5_CQE_SYNDROME_MW_BIND_ERR;
-	if ((umr->flags & SH_UMR_CHECK_FREE && !mr->free) ||
-	    (umr->flags & SH_UMR_CHECK_NOT_FREE && mr->free))
+	/* Named for what they forbid. */
+	if ((umr->flags & MLX5_UMR_CHECK_NOT_FREE && !mr->free) ||
+	    (umr->flags & MLX5_UMR_CHECK_FREE && mr->free))
 		return MLX5_CQE_SYNDROME_MW_BIND_ERR;
-	first = be16_to_cpu(umr->xlt_offset) | be32_to_cpu(umr->xlt_offset_47_16) << 16;
-	n = 2 * be16_to_cpu(umr->xlt_octowords);
-	first *= 2;
-	if (umr->flags & SH_UMR_INLINE)
-		first = 0;
-	if (n && !(umr->flags & SH_UMR_INLINE)) {
-		u64 addr, len;
-
-		seg = mkc + MLX5_ST_SZ_BYTES(mkc);
-		if ((void *)(seg + 1) > wqe + bytes || qp->obj.uid ||
-		    mr->mode != MLX5_MKC_ACCESS_MODE_MTT || first + n < n ||
-		    first + n > mr->nmtt)
+	if (umr->flags & MLX5_UMR_TRANSLATION_OFFSET_EN)
+		first = be16_to_cpu(umr->xlt_offset) | be32_to_cpu(umr->xlt_offset_47_16) << 16;
+	else if (umr->bsf_octowords)	/* signatures */
+		return MLX5_CQE_SYNDROME_MW_BIND_ERR;
+	if (octwords && umr->flags & MLX5_UMR_INLINE) {
+		if (list + octwords * 16 > wqe + bytes)
 			return MLX5_CQE_SYNDROME_MW_BIND_ERR;
-		addr = be64_to_cpu(seg->addr);
-		for (i = 0; i < n; i++, addr += 8) {
-			struct sh_mr *list = sh_umr_list(qp, be32_to_cpu(seg->lkey), addr);
-			__be64 *pa;
-
-			len = 8;
-			pa = list ? sh_mr_map(list, addr, &len) : NULL;
-			if (!pa || len < 8)
-				return SH_SYND_PROT;
-			mr->mtt[first + i] = be64_to_cpu(*pa) & ~0xfffULL;
-		}
-	} else if (n) {
-		const __be64 *pa = mkc + MLX5_ST_SZ_BYTES(mkc);
-
-		if ((void *)(pa + n) > wqe + bytes || qp->obj.uid ||
-		    mr->mode != MLX5_MKC_ACCESS_MODE_MTT || n > mr->nmtt)
+	} else if (octwords) {
+		if (list + sizeof(struct mlx5_wqe_data_seg) > wqe + bytes)
 			return MLX5_CQE_SYNDROME_MW_BIND_ERR;
-		for (i = 0; i < n; i++)
-			mr->mtt[i] = be64_to_cpu(pa[i]) & ~0xfffULL;
+		read = kvmalloc(octwords * 16, GFP_KERNEL);
+		if (!read || !sh_umr_read(qp, list, read, octwords * 16))
+			syndrome = SH_SYND_PROT;
+		list = read;
 	}
-	sh_umr_fields(mr, mask, mkc);
-	return 0;
+	if (octwords && !syndrome)
+		syndrome = sh_umr_list(mr, list, first, octwords);
+	if (!syndrome)
+		sh_umr_fields(mr, be64_to_cpu(umr->mkey_mask), mkc);
+	kvfree(read);
+	return syndrome;
 }

@@ -57,6 +57,16 @@ void sh_count_message(struct sh_qp *qp, struct sh_hca *to, u64 bytes)
 	sh_count(&to->port, false, false, sh_qos_prio(to, qp, qp->tx), wire, pkts);
 }
 
+/* By the port of the LAG that the QP whose packets these are has, or by none. */
+void sh_count_lag(struct sh_qp *qp, u64 bytes)
+{
+	u8 port = MLX5_GET(qpc, qp->qpc, lag_tx_port_affinity);
+	struct sh_lag *lag = &qp->hca->lag[port <= SH_LAG_PORTS ? port : 0];
+
+	lag->msgs++;
+	lag->bytes += bytes;
+}
+
 /* Sent once, received (by @to) as often as somebody listens. */
 void sh_count_multicast(struct sh_qp *qp, struct sh_hca *to)
 {

@@ -182,7 +182,7 @@ static bool sh_remote_ok(struct sh_qp *qp, struct sh_qp *peer, bool enabled,
 		return false;
 	}
 	/* Nothing is touched, so nothing is checked. */
-	if (len && !sh_mr_get(peer->hca, tx->rkey, peer->pd, tx->raddr, len, access)) {
+	if (len && !sh_mr_ok(peer->hca, tx->rkey, peer->pd, tx->raddr, len, access)) {
 		sh_refuse(peer, MLX5_CQE_SYNDROME_REMOTE_ACCESS_ERR,
 			  MLX5_EVENT_TYPE_WQ_ACCESS_ERROR);
 		*syndrome = MLX5_CQE_SYNDROME_REMOTE_ACCESS_ERR;
@@ -215,15 +215,13 @@ static enum sh_result sh_rdma(struct sh_qp *qp, struct sh_qp *peer, u64 *budget,
 		u64 n = min(*budget, tx->sgl.len - tx->done);
 		u64 addr = tx->raddr + tx->done;
 		void *here, *there;
-		struct sh_mr *mr;
 
 		here = sh_sgl_map(qp->hca, &tx->sgl, qp->pd, tx->done, local, &n);
 		if (!here) {
 			*syndrome = MLX5_CQE_SYNDROME_LOCAL_PROT_ERR;
 			return SH_FAIL;
 		}
-		mr = sh_mr_get(peer->hca, tx->rkey, peer->pd, addr, n, remote);
-		there = mr ? sh_mr_map(mr, addr, &n) : NULL;
+		there = sh_mr_at(peer->hca, tx->rkey, peer->pd, addr, &n, remote);
 		if (!there) {
 			sh_refuse(peer, MLX5_CQE_SYNDROME_REMOTE_ACCESS_ERR,
 				  MLX5_EVENT_TYPE_WQ_ACCESS_ERROR);
@@ -252,7 +250,6 @@ static enum sh_result sh_rdma(struct sh_qp *qp, struct sh_qp *peer, u64 *budget,
 static enum sh_result sh_atomic(struct sh_qp *qp, struct sh_qp *peer, u8 *syndrome)
 {
 	struct sh_tx *tx = qp->tx;
-	struct sh_mr *mr;
 	u64 n = 8, old, *there;
 	void *here;
 
@@ -270,8 +267,7 @@ static enum sh_result sh_atomic(struct sh_qp *qp, struct sh_qp *peer, u8 *syndro
 		*syndrome = MLX5_CQE_SYNDROME_LOCAL_PROT_ERR;
 		return SH_FAIL;
 	}
-	mr = sh_mr_get(peer->hca, tx->rkey, peer->pd, tx->raddr, 8, SH_REMOTE_ATOMIC);
-	there = sh_mr_map(mr, tx->raddr, &n);
+	there = sh_mr_at(peer->hca, tx->rkey, peer->pd, tx->raddr, &n, SH_REMOTE_ATOMIC);
 	if (!there || n < 8) {
 		*syndrome = MLX5_CQE_SYNDROME_REMOTE_ACCESS_ERR;
 		return SH_FAIL;
@@ -325,6 +321,8 @@ enum sh_result sh_respond(struct sh_qp *qp, struct sh_qp *peer, u64 *budget, u8 
 	r = sh_respond_op(qp, peer, budget, syndrome);
 	if (r == SH_DONE) {
 		sh_count_message(qp, peer->hca, qp->tx->sgl.len);
+		/* What a read brings was sent by the other end. */
+		sh_count_lag(qp->tx->opcode == MLX5_OPCODE_RDMA_READ ? peer : qp, qp->tx->sgl.len);
 		sh_contention_received(peer, qp->tx, sh_is_rdma(qp->tx->opcode),
 				       sh_takes_rx(qp->tx->opcode));
 	}
@@ -480,4 +478,5 @@ void sh_respond_ud(struct sh_qp *qp)
 		return;
 	sh_deliver_ud(qp, peer);
 	sh_count_message(qp, h, tx->sgl.len);
+	sh_count_lag(qp, tx->sgl.len);
 }

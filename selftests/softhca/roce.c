@@ -161,7 +161,18 @@ static int sh_modify_nic_vport(struct sh_cmd *c)
 	return MLX5_CMD_STAT_OK;
 }
 
+/* Each of the LAG's ports is up for as long as the port is; no bond was made of them. */
+static int sh_query_lag(struct sh_cmd *c)
+{
+	void *lag = MLX5_ADDR_OF(query_lag_out, c->out, ctx);
+
+	MLX5_SET(lagc, lag, tx_remap_affinity_1, 1);
+	MLX5_SET(lagc, lag, tx_remap_affinity_2, 2);
+	return MLX5_CMD_STAT_OK;
+}
+
 static const struct sh_cmd_entry sh_table[] = {
+	{ MLX5_CMD_OP_QUERY_LAG, sh_query_lag },
 	{ MLX5_CMD_OP_SET_ROCE_ADDRESS, sh_set_roce_address },
 	{ MLX5_CMD_OP_QUERY_ROCE_ADDRESS, sh_query_roce_address },
 	{ MLX5_CMD_OP_QUERY_NIC_VPORT_CONTEXT, sh_query_nic_vport },

@@ -32,6 +32,8 @@
 #define SH_UARS		(SH_BAR_SIZE / PAGE_SIZE)
 #define SH_MASK24	0xffffff
 #define SH_MAX_SEGS	64
+#define SH_MAX_INDIRECTION 4	/* keys that refer to keys that refer to ... */
+#define SH_LOG_MAX_KLMS	16
 #define SH_MAX_WQE	1024
 #define SH_GIDS		8
 #define SH_ROCE_GIDS	128
@@ -138,6 +140,22 @@ struct sh_srq {
 	bool wq_sig;
 	bool failed;
 	bool xrc;
+	bool cyclic;	/* the next WQE is the one behind this, whatever this says, */
+	bool plain;	/* and has no room to say it */
+};
+
+/* A piece of another key's memory, in the list of an indirect key. */
+struct sh_klm {
+	u64 addr;
+	u64 end;	/* of it, in the list */
+	u32 key;
+	u16 stride;	/* added to the address at each repetition of the list */
+};
+
+/* Where a byte of an indirect key is, and how many follow it there. */
+struct sh_piece {
+	u64 addr, len;
+	u32 key;
 };
 
 struct sh_mr {
@@ -147,6 +165,8 @@ struct sh_mr {
 	u32 qpn;
 	u32 nmtt;
 	u64 *mtt;	/* page addresses; what is not mapped is 0 */
+	struct sh_klm *klm;	/* of an indirect key, in place of pages */
+	u32 nklm, klm_room, repeat;
 	u8 key;
 	u8 mode;
 	u8 shift;
@@ -281,6 +301,11 @@ struct sh_port {
 	u32 link_downs;
 };
 
+/* What went through one port of the LAG. */
+struct sh_lag {
+	u64 msgs, bytes;
+};
+
 /* What SET_ROCE_ADDRESS gave; no GID: not used. */
 struct sh_roce_addr {
 	u8 gid[16];
@@ -362,6 +387,7 @@ struct sh_hca {
 	/* If the link is Ethernet: */
 	u8 mac[ETH_ALEN];
 	bool roce_en;
+	struct sh_lag lag[SH_LAG_PORTS + 1];	/* 0: of QPs that chose none */
 	struct net_device *netdev;	/* from before drivers come until after they left */
 	struct sh_roce_addr roce[SH_ROCE_GIDS];
 	struct sh_qos qos;
@@ -531,15 +557,18 @@ enum sh_access {
 	SH_LOCAL_READ, SH_LOCAL_WRITE, SH_REMOTE_READ, SH_REMOTE_WRITE, SH_REMOTE_ATOMIC
 };
 
-struct sh_mr *sh_mr_get(struct sh_hca *h, u32 key, u32 pd, u64 addr, u64 len,
-			enum sh_access access);
-void *sh_mr_map(struct sh_mr *mr, u64 addr, u64 *len);
+bool sh_mr_ok(struct sh_hca *h, u32 key, u32 pd, u64 addr, u64 len, enum sh_access access);
+void *sh_mr_at(struct sh_hca *h, u32 key, u32 pd, u64 addr, u64 *len, enum sh_access access);
 u8 sh_sgl_check(struct sh_hca *h, struct sh_sgl *sgl, u32 pd, enum sh_access access);
 void *sh_sgl_map(struct sh_hca *h, struct sh_sgl *sgl, u32 pd, u64 at, enum sh_access access,
 		 u64 *len);
 int sh_mr_local_inval(struct sh_qp *qp, u32 key);
 u8 sh_mr_remote_inval(struct sh_qp *qp, u32 key);
 u8 sh_mr_umr(struct sh_qp *qp, const void *wqe, u32 bytes, u32 key);
+
+/* indirect.c: memory keys that are lists of pieces of others */
+int sh_klm_load(struct sh_mr *mr, const void *list, u32 octwords);
+bool sh_klm_at(const struct sh_mr *mr, u64 pos, struct sh_piece *piece);
 
 /* wqe.c */
 enum sh_rx_status { SH_RX_OK, SH_RX_NONE, SH_RX_BAD };
@@ -631,6 +660,7 @@ void sh_count_syndrome(struct sh_qp *qp, u8 syndrome, bool responder);
 int sh_reg_ppcnt(struct sh_cmd *c, void *reg, bool write);
 int sh_cmd_query_vport_counter(struct sh_cmd *c);
 void sh_count_message(struct sh_qp *qp, struct sh_hca *to, u64 bytes);
+void sh_count_lag(struct sh_qp *qp, u64 bytes);
 void sh_count_multicast(struct sh_qp *qp, struct sh_hca *to);
 
 /* knob.c */
