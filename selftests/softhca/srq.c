@@ -2,54 +2,82 @@
 /*
  * Shared receive queues: those of basic verbs (RMP) and of XRC.
  *
- * A WQE names the one that follows; the producer counts them in the doorbell
- * record.
+ * In a linked list a WQE names the one that follows, in a cyclic queue they follow one
+ * another; the producer counts them in the doorbell record.
  */
 #include "softhca.h"
 
-static int sh_srq_new(struct sh_cmd *c, struct sh_srq **out, const __be64 *pas, u64 dbr,
-		      u8 log_size, u8 log_stride, u8 shift, u32 offset)
+/* Where the umem ids and the offset of a wq are, which these headers do not name. */
+#define SH_WQ_DBR_UMEM	10	/* in dwords */
+#define SH_WQ_UMEM	11
+#define SH_WQ_UMEM_AT	6	/* in quadwords */
+
+static int sh_srq_new(struct sh_cmd *c, struct sh_srq **out, u32 pd, u8 log_size, u8 log_stride)
 {
 	struct sh_srq *srq;
 	int status;
 
 	if (log_size > 15 || log_stride < 4 || log_stride > 12)
 		return MLX5_CMD_STAT_BAD_PARAM_ERR;
+	if (!sh_find_own(c, SH_PD, pd))
+		return MLX5_CMD_STAT_BAD_RES_ERR;
 	srq = sh_new(c, SH_SRQ, sizeof(*srq), &status);
 	if (!srq)
 		return status;
 	srq->hca = c->hca;
+	srq->pd = pd;
 	srq->log_size = log_size;
 	srq->log_stride = log_stride;
-	srq->dbrec = dbr & 3 ? NULL : sh_virt(dbr, 4);
-	status = srq->dbrec ? sh_buf_load(c, &srq->buf, pas, 1ULL << (log_size + log_stride),
-					  shift, offset) : MLX5_CMD_STAT_BAD_PARAM_ERR;
-	if (status) {
-		sh_del(c->hca, SH_SRQ, srq);
-		return status;
-	}
 	*out = srq;
 	return MLX5_CMD_STAT_OK;
+}
+
+/* The last step of a create, whose queue was loaded with that status. */
+static int sh_srq_done(struct sh_cmd *c, struct sh_srq *srq, int status)
+{
+	if (status)
+		sh_srq_free(c->hca, srq);
+	return status;
+}
+
+static int sh_rmp_buf(struct sh_cmd *c, struct sh_srq *srq, void *wq)
+{
+	u64 bytes = 1ULL << (srq->log_size + srq->log_stride);
+	u32 id = be32_to_cpu(((__be32 *)wq)[SH_WQ_DBR_UMEM]);
+	int status;
+
+	status = sh_dbrec(c, &srq->dbrec, MLX5_GET64(wq, wq, dbr_addr),
+			  MLX5_GET(wq, wq, dbr_umem_valid), id);
+	if (status)
+		return status;
+	if (MLX5_GET(wq, wq, wq_umem_valid))
+		return sh_buf_umem(c, &srq->buf, be32_to_cpu(((__be32 *)wq)[SH_WQ_UMEM]),
+				   be64_to_cpu(((__be64 *)wq)[SH_WQ_UMEM_AT]), bytes);
+	return sh_buf_load(c, &srq->buf, MLX5_ADDR_OF(wq, wq, pas), bytes,
+			   MLX5_GET(wq, wq, log_wq_pg_sz) + 12, MLX5_GET(wq, wq, page_offset));
 }
 
 int sh_cmd_create_rmp(struct sh_cmd *c)
 {
 	void *rmpc = MLX5_ADDR_OF(create_rmp_in, c->in, ctx);
 	void *wq = MLX5_ADDR_OF(rmpc, rmpc, wq);
+	u8 type = MLX5_GET(wq, wq, wq_type);
 	struct sh_srq *srq;
 	int status;
 
-	status = sh_srq_new(c, &srq, MLX5_ADDR_OF(wq, wq, pas), MLX5_GET64(wq, wq, dbr_addr),
-			    MLX5_GET(wq, wq, log_wq_sz), MLX5_GET(wq, wq, log_wq_stride),
-			    MLX5_GET(wq, wq, log_wq_pg_sz) + 12,
-			    MLX5_GET(wq, wq, page_offset));
+	/* No queues whose WQEs take several messages */
+	if (type != MLX5_WQ_TYPE_LINKED_LIST && type != MLX5_WQ_TYPE_CYCLIC)
+		return MLX5_CMD_STAT_BAD_PARAM_ERR;
+	status = sh_srq_new(c, &srq, MLX5_GET(wq, wq, pd), MLX5_GET(wq, wq, log_wq_sz),
+			    MLX5_GET(wq, wq, log_wq_stride));
 	if (status)
 		return status;
-	srq->pd = MLX5_GET(wq, wq, pd);
+	srq->cyclic = type == MLX5_WQ_TYPE_CYCLIC;
+	srq->plain = srq->cyclic && MLX5_GET(rmpc, rmpc, basic_cyclic_rcv_wqe);
 	srq->lwm = MLX5_GET(wq, wq, lwm);
 	srq->wq_sig = MLX5_GET(wq, wq, wq_signature);
 	MLX5_SET(create_rmp_out, c->out, rmpn, srq->obj.id);
-	return MLX5_CMD_STAT_OK;
+	return sh_srq_done(c, srq, sh_rmp_buf(c, srq, wq));
 }
 
 int sh_cmd_create_xrc_srq(struct sh_cmd *c)
@@ -60,20 +88,31 @@ int sh_cmd_create_xrc_srq(struct sh_cmd *c)
 	struct sh_srq *srq;
 	int status;
 
-	status = sh_srq_new(c, &srq, MLX5_ADDR_OF(create_xrc_srq_in, c->in, pas), dbr,
+	/* Where the ids of its umems would be is not public. */
+	if (MLX5_GET(xrc_srqc, s, dbr_umem_valid))
+		return MLX5_CMD_STAT_BAD_PARAM_ERR;
+	status = sh_srq_new(c, &srq, MLX5_GET(xrc_srqc, s, pd),
 			    MLX5_GET(xrc_srqc, s, log_xrc_srq_size),
-			    MLX5_GET(xrc_srqc, s, log_rq_stride) + 4,
-			    MLX5_GET(xrc_srqc, s, log_page_size) + 12,
-			    MLX5_GET(xrc_srqc, s, page_offset));
+			    MLX5_GET(xrc_srqc, s, log_rq_stride) + 4);
 	if (status)
 		return status;
 	srq->xrc = true;
-	srq->pd = MLX5_GET(xrc_srqc, s, pd);
 	srq->lwm = MLX5_GET(xrc_srqc, s, lwm);
 	srq->cqn = MLX5_GET(xrc_srqc, s, cqn);
 	srq->wq_sig = MLX5_GET(xrc_srqc, s, wq_signature);
 	MLX5_SET(create_xrc_srq_out, c->out, xrc_srqn, srq->obj.id);
-	return MLX5_CMD_STAT_OK;
+	status = sh_dbrec(c, &srq->dbrec, dbr, false, 0);
+	if (!status)
+		status = sh_buf_load(c, &srq->buf, MLX5_ADDR_OF(create_xrc_srq_in, c->in, pas),
+				     1ULL << (srq->log_size + srq->log_stride),
+				     MLX5_GET(xrc_srqc, s, log_page_size) + 12,
+				     MLX5_GET(xrc_srqc, s, page_offset));
+	return sh_srq_done(c, srq, status);
+}
+
+static u8 sh_rmp_state(const struct sh_srq *srq)
+{
+	return srq->failed ? MLX5_RMPC_STATE_ERR : MLX5_RMPC_STATE_RDY;
 }
 
 int sh_cmd_modify_rmp(struct sh_cmd *c)
@@ -84,6 +123,19 @@ int sh_cmd_modify_rmp(struct sh_cmd *c)
 
 	if (!srq || srq->xrc)
 		return MLX5_CMD_STAT_BAD_RES_ERR;
+	if (MLX5_GET(modify_rmp_in, c->in, rmp_state) != sh_rmp_state(srq))
+		return MLX5_CMD_STAT_BAD_RES_STATE_ERR;
+	switch (MLX5_GET(rmpc, rmpc, state)) {
+	case MLX5_RMPC_STATE_RDY:
+		if (srq->failed)
+			return MLX5_CMD_STAT_BAD_RES_STATE_ERR;
+		break;
+	case MLX5_RMPC_STATE_ERR:
+		srq->failed = true;
+		break;
+	default:
+		return MLX5_CMD_STAT_BAD_PARAM_ERR;
+	}
 	if (MLX5_GET(rmp_bitmask, mask, lwm))
 		srq->lwm = MLX5_GET(wq, MLX5_ADDR_OF(rmpc, rmpc, wq), lwm);
 	return MLX5_CMD_STAT_OK;
@@ -107,7 +159,9 @@ int sh_cmd_query_rmp(struct sh_cmd *c)
 
 	if (!srq || srq->xrc)
 		return MLX5_CMD_STAT_BAD_RES_ERR;
-	MLX5_SET(rmpc, rmpc, state, srq->failed ? 3 : MLX5_RMPC_STATE_RDY);
+	MLX5_SET(rmpc, rmpc, state, sh_rmp_state(srq));
+	MLX5_SET(rmpc, rmpc, basic_cyclic_rcv_wqe, srq->plain);
+	MLX5_SET(wq, wq, wq_type, srq->cyclic ? MLX5_WQ_TYPE_CYCLIC : MLX5_WQ_TYPE_LINKED_LIST);
 	MLX5_SET(wq, wq, log_wq_sz, srq->log_size);
 	MLX5_SET(wq, wq, log_wq_stride, srq->log_stride);
 	MLX5_SET(wq, wq, pd, srq->pd);

@@ -188,7 +188,7 @@ static bool sh_wqe_parse_rx(struct sh_sgl *sgl, const u8 *wqe, u32 bytes)
 static enum sh_rx_status sh_srq_load(struct sh_qp *qp)
 {
 	struct sh_srq *srq = qp->srq;
-	u32 stride = 1U << srq->log_stride;
+	u32 stride = 1U << srq->log_stride, skip = 0;
 	struct mlx5_wqe_srq_next_seg *next;
 	struct sh_rx *rx = qp->rx;
 	u8 wqe[SH_MAX_WQE];
@@ -207,12 +207,15 @@ static enum sh_rx_status sh_srq_load(struct sh_qp *qp)
 	next = (void *)wqe;
 	rx->index = srq->next;
 	srq->taken++;
-	srq->next = be16_to_cpu(next->next_wqe_index) & ((1U << srq->log_size) - 1);
+	srq->next = (srq->cyclic ? srq->next + 1 : be16_to_cpu(next->next_wqe_index)) &
+		    ((1U << srq->log_size) - 1);
 	if (srq->lwm && left - 1 < srq->lwm) {
 		srq->lwm = 0;
 		sh_event_srq(srq, MLX5_EVENT_TYPE_SRQ_RQ_LIMIT);
 	}
-	if (!sh_wqe_parse_rx(&rx->sgl, wqe + sizeof(*next), stride - sizeof(*next)))
+	if (!srq->plain)
+		skip = sizeof(*next);
+	if (!sh_wqe_parse_rx(&rx->sgl, wqe + skip, stride - skip))
 		return SH_RX_BAD;
 	return SH_RX_OK;
 }
