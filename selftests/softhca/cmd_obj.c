@@ -32,15 +32,20 @@ static int sh_dealloc_##kind_name(struct sh_cmd *c)					\
 	return MLX5_CMD_STAT_OK;							\
 }
 
+/* Is it the protection domain, or the XRC domain, of something? */
 static bool sh_in_use(struct sh_hca *h, enum sh_kind kind, u32 id)
 {
+	struct sh_srq *srq;
 	struct sh_qp *qp;
 	unsigned long i;
 
-	if (kind != SH_PD)
+	if (kind != SH_PD && kind != SH_XRCD)
 		return false;
 	xa_for_each(&h->tab[SH_QP].xa, i, qp)
-		if (qp->pd == id)
+		if ((kind == SH_PD ? qp->pd : qp->xrcd) == id)
+			return true;
+	xa_for_each(&h->tab[SH_SRQ].xa, i, srq)
+		if ((kind == SH_PD ? srq->pd : srq->xrcd) == id)
 			return true;
 	return false;
 }

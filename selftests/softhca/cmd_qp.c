@@ -18,11 +18,15 @@
 static int sh_qp_buf(struct sh_cmd *c, struct sh_qp *qp, void *qpc)
 {
 	__be32 *umem = qpc + MLX5_ST_SZ_BYTES(qpc);
-	/* The PRM has the record's id in the last dword; these headers do not. */
-	int status = sh_dbrec(c, &qp->dbrec, MLX5_GET64(qpc, qpc, dbr_addr),
-			      MLX5_GET(qpc, qpc, dbr_umem_valid), be32_to_cpu(umem[-1]));
 	u64 bytes = 0;
+	int status;
 
+	/* The receiving end of XRC */
+	if (!qp->has_sq && qp->st == MLX5_QPC_ST_XRC)
+		return MLX5_CMD_STAT_OK;
+	/* The PRM has the record's id in the last dword; these headers do not. */
+	status = sh_dbrec(c, &qp->dbrec, MLX5_GET64(qpc, qpc, dbr_addr),
+			  MLX5_GET(qpc, qpc, dbr_umem_valid), be32_to_cpu(umem[-1]));
 	if (qp->has_rq)
 		bytes = 1ULL << (qp->log_rq + qp->log_rq_stride);
 	qp->sq_offset = bytes;
@@ -43,7 +47,7 @@ static int sh_qp_buf(struct sh_cmd *c, struct sh_qp *qp, void *qpc)
 static bool sh_st_known(u8 st)
 {
 	return st == MLX5_QPC_ST_RC || st == MLX5_QPC_ST_UC || st == MLX5_QPC_ST_UD ||
-	       st == MLX5_QPC_ST_QP0 || st == MLX5_QPC_ST_QP1 || st == MLX5_QPC_ST_REG_UMR;
+	       st == MLX5_QPC_ST_XRC || st == MLX5_QPC_ST_QP0 || st == MLX5_QPC_ST_QP1 || st == MLX5_QPC_ST_REG_UMR;
 }
 
 static int sh_create_qp(struct sh_cmd *c)
@@ -54,6 +58,7 @@ static int sh_create_qp(struct sh_cmd *c)
 	struct sh_uar *uar = sh_find_own(c, SH_UAR, MLX5_GET(qpc, qpc, uar_page));
 	struct sh_cq *scq = sh_find_shared(c, SH_CQ, scqn);
 	struct sh_cq *rcq = sh_find_shared(c, SH_CQ, rcqn);
+	bool tgt = st == MLX5_QPC_ST_XRC && MLX5_GET(qpc, qpc, no_sq);
 	struct sh_srq *srq = NULL;
 	struct sh_qp *qp;
 	int status;
@@ -63,8 +68,10 @@ static int sh_create_qp(struct sh_cmd *c)
 		return MLX5_CMD_STAT_BAD_PARAM_ERR;
 	if (rq_type == MLX5_SRQ_RQ)
 		srq = sh_find_shared(c, SH_SRQ, MLX5_GET(qpc, qpc, srqn_rmpn_xrqn));
-	if (!uar || (scqn && !scq) || (rcqn && !rcq) || (rq_type == MLX5_SRQ_RQ && !srq) ||
+	if ((!uar && !tgt) || (scqn && !scq) || (rcqn && !rcq) || (rq_type == MLX5_SRQ_RQ && !srq) ||
 	    (st != MLX5_QPC_ST_REG_UMR && !sh_find_own(c, SH_PD, MLX5_GET(qpc, qpc, pd))))
+		return MLX5_CMD_STAT_BAD_RES_ERR;
+	if (st == MLX5_QPC_ST_XRC && !sh_find_shared(c, SH_XRCD, MLX5_GET(qpc, qpc, xrcd)))
 		return MLX5_CMD_STAT_BAD_RES_ERR;
 	qp = sh_new(c, SH_QP, sizeof(*qp), &status);
 	if (!qp)
@@ -87,6 +94,18 @@ static int sh_create_qp(struct sh_cmd *c)
 	qp->scq = scq;
 	qp->rcq = rcq;
 	qp->srq = srq;
+	if (st == MLX5_QPC_ST_XRC) {
+		/* Each request names its SRQ; the one given here is the driver's own. */
+		qp->xrcd = MLX5_GET(qpc, qpc, xrcd);
+		qp->rcq = NULL;
+		qp->srq = NULL;
+	}
+	if (tgt) {
+		qp->uar = NULL;
+		qp->scq = NULL;
+		qp->pd = 0;
+		qp->user_index = 0;
+	}
 	status = sh_qp_open(c, qp, sh_qp_buf(c, qp, qpc));
 	if (status)
 		return status;

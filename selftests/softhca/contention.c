@@ -144,7 +144,8 @@ void sh_contention_exit(struct sh_hca *h)
 
 static u32 sh_register(const struct sh_qp *qp)
 {
-	return qp->uar->obj.id * SH_UAR_REGS + qp->reg;
+	/* A QP that never sends has none. */
+	return qp->uar ? qp->uar->obj.id * SH_UAR_REGS + qp->reg : 0;
 }
 
 static struct model_qp_attr sh_attr(const struct sh_qp *qp)
@@ -310,8 +311,7 @@ static void sh_contention_class(struct sh_qp *qp, const struct sh_tx *tx)
 	struct sh_contention *c = qp->hca->contention;
 	struct model_qp_attr attr;
 
-	if (qp->st == MLX5_QPC_ST_RC || qp->st == MLX5_QPC_ST_UC ||
-	    sh_qos_class(qp, tx) == c->model.qp[qp->obj.id].cls)
+	if (sh_qp_connected(qp) || sh_qos_class(qp, tx) == c->model.qp[qp->obj.id].cls)
 		return;
 	attr = sh_attr(qp);
 	attr.uar = c->model.qp[qp->obj.id].uar;

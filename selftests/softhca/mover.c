@@ -66,7 +66,7 @@ static void sh_fail(struct sh_qp *qp, u8 syndrome)
 	sh_count_syndrome(qp, syndrome, false);
 	if (qp->scq)
 		sh_cq_put_err(qp->scq, qp, MLX5_CQE_REQ_ERR, syndrome, tx->index, tx->opcode);
-	if (qp->st == MLX5_QPC_ST_RC) {
+	if (sh_qp_reliable(qp)) {
 		sh_qp_to_err(qp);
 	} else if (qp->state == MLX5_QPC_STATE_RTS) {
 		qp->state = MLX5_QPC_STATE_SQER;
@@ -175,7 +175,7 @@ static bool sh_step(struct sh_qp *qp, u64 now, u64 *budget)
 			sh_complete(qp);
 		return !syndrome;
 	}
-	if (qp->st != MLX5_QPC_ST_RC && qp->st != MLX5_QPC_ST_UC) {
+	if (!sh_qp_connected(qp)) {
 		if (tx->sgl.len > SH_MTU)
 			syndrome = MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR;
 		else

@@ -34,8 +34,11 @@ int sh_qp_open(struct sh_cmd *c, struct sh_qp *qp, int status)
 	}
 	INIT_LIST_HEAD(&qp->run);
 	INIT_LIST_HEAD(&qp->on_err);
-	list_add_tail(&qp->on_uar, &qp->uar->qps);
-	qp->uar->nqps++;
+	INIT_LIST_HEAD(&qp->on_uar);
+	if (qp->uar) {
+		list_add_tail(&qp->on_uar, &qp->uar->qps);
+		qp->uar->nqps++;
+	}
 	if (qp->scq)
 		qp->scq->nqps++;
 	if (qp->rcq)
@@ -167,7 +170,7 @@ void sh_qp_to_err(struct sh_qp *qp)
 	}
 	sh_qp_flush(qp);
 	sh_qp_flush_rq(qp);
-	if (qp->srq)
+	if (qp->srq && qp->st != MLX5_QPC_ST_XRC)
 		sh_event_qp(qp, MLX5_EVENT_TYPE_SRQ_LAST_WQE);
 	list_add_tail(&qp->on_err, &qp->hca->err);
 }
@@ -213,7 +216,8 @@ void sh_qp_free(struct sh_hca *h, struct sh_qp *qp)
 	list_del(&qp->on_uar);
 	sh_contention_close(qp);
 	sh_sched_unbind(qp);
-	qp->uar->nqps--;
+	if (qp->uar)
+		qp->uar->nqps--;
 	if (qp->scq)
 		qp->scq->nqps--;
 	if (qp->rcq)

@@ -40,7 +40,7 @@ struct sh_qp *sh_peer(struct sh_qp *qp)
 	if (!h)
 		return NULL;
 	peer = sh_find(h, SH_QP, MLX5_GET(qpc, qp->qpc, remote_qpn));
-	if (!peer || peer->st != qp->st ||
+	if (!peer || peer->st != qp->st || (qp->st == MLX5_QPC_ST_XRC && peer->has_sq) ||
 	    MLX5_GET(qpc, peer->qpc, remote_qpn) != qp->obj.id)
 		return NULL;
 	switch (peer->state) {
@@ -74,7 +74,7 @@ static void sh_refuse(struct sh_qp *peer, u8 syndrome, u8 event)
 {
 	sh_count_syndrome(peer, syndrome, true);
 	if (!peer->rx->active) {
-		if (peer->st == MLX5_QPC_ST_RC)
+		if (sh_qp_reliable(peer))
 			sh_qp_fatal(peer, event);
 		return;
 	}
@@ -297,6 +297,12 @@ static bool sh_takes_rx(u8 opcode)
 static enum sh_result sh_respond_op(struct sh_qp *qp, struct sh_qp *peer, u64 *budget,
 				    u8 *syndrome)
 {
+	if (peer->st == MLX5_QPC_ST_XRC && !sh_xrc_enter(peer, qp->tx->srqn)) {
+		sh_refuse(peer, MLX5_CQE_SYNDROME_REMOTE_INVAL_REQ_ERR,
+			  MLX5_EVENT_TYPE_WQ_INVAL_REQ_ERROR);
+		*syndrome = MLX5_CQE_SYNDROME_REMOTE_INVAL_REQ_ERR;
+		return SH_FAIL;
+	}
 	switch (qp->tx->opcode) {
 	case MLX5_OPCODE_RDMA_WRITE:
 	case MLX5_OPCODE_RDMA_WRITE_IMM:
@@ -326,6 +332,8 @@ enum sh_result sh_respond(struct sh_qp *qp, struct sh_qp *peer, u64 *budget, u8 
 		sh_contention_received(peer, qp->tx, sh_is_rdma(qp->tx->opcode),
 				       sh_takes_rx(qp->tx->opcode));
 	}
+	if (peer->st == MLX5_QPC_ST_XRC)
+		sh_xrc_leave(peer);
 	/* An unreliable connection loses what is not wanted, and goes on. */
 	if (qp->st != MLX5_QPC_ST_UC)
 		return r;
@@ -423,7 +431,7 @@ static void sh_deliver_ud(struct sh_qp *qp, struct sh_qp *peer)
 
 static bool sh_can_receive(const struct sh_qp *qp)
 {
-	return qp && qp->st != MLX5_QPC_ST_RC && qp->st != MLX5_QPC_ST_UC && qp->st != SH_ST_SQ &&
+	return qp && !sh_qp_connected(qp) && qp->st != SH_ST_SQ &&
 	       (qp->state == MLX5_QPC_STATE_RTR || qp->state == MLX5_QPC_STATE_RTS ||
 		qp->state == MLX5_QPC_STATE_SQER);
 }

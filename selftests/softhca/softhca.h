@@ -132,7 +132,8 @@ struct sh_srq {
 	__be32 *dbrec;
 	u32 pd;
 	u32 nqps;
-	u32 cqn;
+	u32 xrcd, user_index;	/* of XRC */
+	struct sh_cq *cq;
 	u16 next;	/* the WQE that the next message takes */
 	u16 taken;
 	u16 lwm;
@@ -201,6 +202,7 @@ struct sh_tx {
 	u8 bbs;
 	u16 index;
 	__be32 imm;
+	u32 srqn;	/* that an XRC request is for */
 	u64 raddr;
 	u32 rkey;
 	u64 done;
@@ -230,6 +232,7 @@ struct sh_qp {
 	struct sh_buf buf;
 	__be32 *dbrec;
 	u32 pd;
+	u32 xrcd;
 	u32 user_index;
 	u32 sq_offset;
 	u16 sq_ci, sq_pi;
@@ -534,6 +537,17 @@ void sh_qp_free(struct sh_hca *h, struct sh_qp *qp);
 bool sh_qp_flush_rq(struct sh_qp *qp);
 struct sh_qset *sh_qp_counters(struct sh_qp *qp);
 
+/* What is sent arrives, or its sender is told. */
+static inline bool sh_qp_reliable(const struct sh_qp *qp)
+{
+	return qp->st == MLX5_QPC_ST_RC || qp->st == MLX5_QPC_ST_XRC;
+}
+
+static inline bool sh_qp_connected(const struct sh_qp *qp)
+{
+	return sh_qp_reliable(qp) || qp->st == MLX5_QPC_ST_UC;
+}
+
 /* sq.c: send queues alone */
 sh_cmd_fn sh_cmd_sq(u16 op);
 
@@ -546,6 +560,10 @@ int sh_cmd_arm_xrc_srq(struct sh_cmd *c);
 int sh_cmd_query_xrc_srq(struct sh_cmd *c);
 int sh_cmd_destroy_srq(struct sh_cmd *c);
 void sh_srq_free(struct sh_hca *h, struct sh_srq *srq);
+
+/* xrc.c */
+bool sh_xrc_enter(struct sh_qp *tgt, u32 srqn);
+void sh_xrc_leave(struct sh_qp *tgt);
 
 /* mr.c */
 int sh_cmd_create_mkey(struct sh_cmd *c);

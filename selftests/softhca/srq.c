@@ -85,12 +85,16 @@ int sh_cmd_create_xrc_srq(struct sh_cmd *c)
 	void *s = MLX5_ADDR_OF(create_xrc_srq_in, c->in, xrc_srq_context_entry);
 	u64 dbr = (u64)MLX5_GET(xrc_srqc, s, db_record_addr_h) << 32 |
 		  MLX5_GET(xrc_srqc, s, db_record_addr_l) << 2;
+	u32 xrcd = MLX5_GET(xrc_srqc, s, xrcd);
+	struct sh_cq *cq = sh_find_shared(c, SH_CQ, MLX5_GET(xrc_srqc, s, cqn));
 	struct sh_srq *srq;
 	int status;
 
 	/* Where the ids of its umems would be is not public. */
 	if (MLX5_GET(xrc_srqc, s, dbr_umem_valid))
 		return MLX5_CMD_STAT_BAD_PARAM_ERR;
+	if (!cq || !sh_find_shared(c, SH_XRCD, xrcd))
+		return MLX5_CMD_STAT_BAD_RES_ERR;
 	status = sh_srq_new(c, &srq, MLX5_GET(xrc_srqc, s, pd),
 			    MLX5_GET(xrc_srqc, s, log_xrc_srq_size),
 			    MLX5_GET(xrc_srqc, s, log_rq_stride) + 4);
@@ -98,7 +102,10 @@ int sh_cmd_create_xrc_srq(struct sh_cmd *c)
 		return status;
 	srq->xrc = true;
 	srq->lwm = MLX5_GET(xrc_srqc, s, lwm);
-	srq->cqn = MLX5_GET(xrc_srqc, s, cqn);
+	srq->xrcd = xrcd;
+	srq->user_index = MLX5_GET(xrc_srqc, s, user_index);
+	srq->cq = cq;
+	cq->nqps++;
 	srq->wq_sig = MLX5_GET(xrc_srqc, s, wq_signature);
 	MLX5_SET(create_xrc_srq_out, c->out, xrc_srqn, srq->obj.id);
 	status = sh_dbrec(c, &srq->dbrec, dbr, false, 0);
@@ -182,12 +189,17 @@ int sh_cmd_query_xrc_srq(struct sh_cmd *c)
 	MLX5_SET(xrc_srqc, s, state, srq->failed ? MLX5_XRC_SRQC_STATE_ERROR : 0);
 	MLX5_SET(xrc_srqc, s, log_xrc_srq_size, srq->log_size);
 	MLX5_SET(xrc_srqc, s, pd, srq->pd);
+	MLX5_SET(xrc_srqc, s, xrcd, srq->xrcd);
+	MLX5_SET(xrc_srqc, s, cqn, srq->cq->obj.id);
+	MLX5_SET(xrc_srqc, s, user_index, srq->user_index);
 	MLX5_SET(xrc_srqc, s, lwm, srq->lwm);
 	return MLX5_CMD_STAT_OK;
 }
 
 void sh_srq_free(struct sh_hca *h, struct sh_srq *srq)
 {
+	if (srq->cq)
+		srq->cq->nqps--;
 	sh_buf_free(&srq->buf);
 	sh_del(h, SH_SRQ, srq);
 }

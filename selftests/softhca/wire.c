@@ -126,7 +126,7 @@ void sh_wire_done(struct sh_qp *qp, u16 index, u32 bytes, u64 at)
 	struct sh_qp *peer;
 	u8 opcode;
 
-	if (!softhca.eth || (qp->st != MLX5_QPC_ST_RC && qp->st != MLX5_QPC_ST_UC))
+	if (!softhca.eth || !sh_qp_connected(qp))
 		return;
 	ctrl = sh_buf_at(&qp->buf, qp->sq_offset + (index & ((1U << qp->log_sq) - 1)) *
 			 MLX5_SEND_WQE_BB);

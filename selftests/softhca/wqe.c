@@ -57,15 +57,14 @@ static bool sh_wqe_legal(const struct sh_qp *qp, u8 op)
 		return qp->st != MLX5_QPC_ST_REG_UMR && qp->st != SH_ST_SQ;
 	case MLX5_OPCODE_RDMA_WRITE:
 	case MLX5_OPCODE_RDMA_WRITE_IMM:
-		return qp->st == MLX5_QPC_ST_RC || qp->st == MLX5_QPC_ST_UC;
+		return sh_qp_connected(qp);
 	case MLX5_OPCODE_SEND_INVAL:
 	case MLX5_OPCODE_RDMA_READ:
 	case MLX5_OPCODE_ATOMIC_CS:
 	case MLX5_OPCODE_ATOMIC_FA:
-		return qp->st == MLX5_QPC_ST_RC;
+		return sh_qp_reliable(qp);
 	case MLX5_OPCODE_UMR:
-		return qp->st == MLX5_QPC_ST_RC || qp->st == MLX5_QPC_ST_UC ||
-		       qp->st == MLX5_QPC_ST_REG_UMR;
+		return sh_qp_connected(qp) || qp->st == MLX5_QPC_ST_REG_UMR;
 	default:
 		return false;
 	}
@@ -127,6 +126,14 @@ u8 sh_wqe_load_tx(const struct sh_qp *qp, struct sh_tx *tx, u16 index)
 			return MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR;
 		tx->av = dg->av;
 		p += sizeof(*dg);
+	}
+	if (qp->st == MLX5_QPC_ST_XRC) {
+		struct mlx5_wqe_xrc_seg *xrc = p;
+
+		if (p + sizeof(*xrc) > end)
+			return MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR;
+		tx->srqn = be32_to_cpu(xrc->xrc_srqn) & SH_MASK24;
+		p += sizeof(*xrc);
 	}
 	switch (tx->opcode) {
 	case MLX5_OPCODE_RDMA_WRITE:
