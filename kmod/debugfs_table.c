@@ -95,6 +95,9 @@ static void show_dev_stat(struct seq_file *m, struct srdma_dev *dev,
 			   st.mtt_misses);
 	if (st.stall)
 		seq_printf(m, "read_stall       %llu\n", st.read_stall);
+	if (st.qpc)
+		seq_printf(m, "qpc_hits         %llu\nqpc_misses       %llu\n", st.qpc_hits,
+			   st.qpc_misses);
 	if (st.pcie)
 		seq_printf(m, "pcie_stalled     reads %u %%, writes %u %% of the last second (over 30 %%: %llu s, %llu s)\n",
 			   st.stalled_reads, st.stalled_writes, st.stalled_read_s,

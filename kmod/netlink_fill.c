@@ -69,12 +69,15 @@ static int put_dev_stat(struct sk_buff *skb, const struct srdma_dev_stat *st)
 	    (PUT_U32(skb, DEV, CONGESTION_LEVEL, st->congestion_level) ||
 	     PUT_U64(skb, DEV, CONGESTED_AT, st->congested_at)))
 		return -EMSGSIZE;
-	if ((st->mtt || st->stall) && PUT_U64(skb, DEV, DIAG_TIME, st->diag_at))
+	if ((st->mtt || st->stall || st->qpc) && PUT_U64(skb, DEV, DIAG_TIME, st->diag_at))
 		return -EMSGSIZE;
 	if (st->mtt && (PUT_U64(skb, DEV, MTT_HITS, st->mtt_hits) ||
 			PUT_U64(skb, DEV, MTT_MISSES, st->mtt_misses)))
 		return -EMSGSIZE;
 	if (st->stall && PUT_U64(skb, DEV, READ_STALL, st->read_stall))
+		return -EMSGSIZE;
+	if (st->qpc && (PUT_U64(skb, DEV, QPC_HITS, st->qpc_hits) ||
+			PUT_U64(skb, DEV, QPC_MISSES, st->qpc_misses)))
 		return -EMSGSIZE;
 	if (st->pcie &&
 	    (PUT_U64(skb, DEV, PCIE_TIME, st->pcie_at) ||

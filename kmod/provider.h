@@ -174,12 +174,15 @@ struct srdma_provider_ops {
  * @congestions: events
  * @congestion_level: of the last one
  * @congested_at: ns; 0: none came
- * @diag_at: ns, when the next five were read
+ * @diag_at: ns, when the next eight were read
  * @mtt: the next two are known
  * @mtt_hits: in the device's cache
  * @mtt_misses: the same
  * @stall: the next one is known
  * @read_stall: cycles
+ * @qpc: the next two are known
+ * @qpc_hits: in the device's cache of QP contexts
+ * @qpc_misses: the same
  * @devx: QPs made past RDMA core are seen, and the next three are known
  * @devx_qps: there are
  * @devx_created: since the provider came
@@ -206,6 +209,8 @@ struct srdma_dev_stat {
 	u64 mtt_hits, mtt_misses;
 	bool stall;
 	u64 read_stall;
+	bool qpc;
+	u64 qpc_hits, qpc_misses;
 	bool devx;
 	u32 devx_qps;
 	u64 devx_created, devx_missed;

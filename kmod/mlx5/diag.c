@@ -24,11 +24,18 @@ MODULE_PARM_DESC(diag, "read diagnostic counters, when somebody asks (Y)");
 #define CAP_NUM_DWORD	20
 #define CAP_IDS_DWORD	16
 
-/* L0 cache of translations, and what reads over PCI held up. */
+/* L0 cache of translations, and what reads over PCI held up.
+ *
+ * Lookups of QP contexts have no public ids. Those here are the software ConnectX's, far
+ * from all that are public: a device that lists them under these ids is one, or another
+ * that took them over.
+ */
 static const u16 wanted[SRDMA_DIAGS] = {
 	[SRDMA_DIAG_MTT_MISS] = 0x801,
 	[SRDMA_DIAG_MTT_HIT] = 0x802,
 	[SRDMA_DIAG_READ_STALL] = 0x403,
+	[SRDMA_DIAG_QPC_MISS] = 0xf001,
+	[SRDMA_DIAG_QPC_HIT] = 0xf002,
 };
 
 #define OPCODE_SHIFT	16
@@ -129,6 +136,9 @@ void srdma_diag_stat(struct srdma_mlx5 *md, struct srdma_dev_stat *st)
 		st->mtt_hits = md->diag[SRDMA_DIAG_MTT_HIT];
 		st->stall = md->diag_has & BIT(SRDMA_DIAG_READ_STALL);
 		st->read_stall = md->diag[SRDMA_DIAG_READ_STALL];
+		st->qpc = !(~md->diag_has & (BIT(SRDMA_DIAG_QPC_MISS) | BIT(SRDMA_DIAG_QPC_HIT)));
+		st->qpc_misses = md->diag[SRDMA_DIAG_QPC_MISS];
+		st->qpc_hits = md->diag[SRDMA_DIAG_QPC_HIT];
 	}
 	spin_unlock(&md->told_lock);
 }

@@ -15,7 +15,7 @@
 
 /* Doorbell registers of a UAR page: BlueFlame buffers at 0x800, 0xa00, ... */
 #define SH_UAR_REGS	4
-#define SH_DIAGS	5
+#define SH_DIAGS	7
 
 /* All of it is under softhca.lock, like everything in the device. */
 struct sh_contention {

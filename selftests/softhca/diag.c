@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Diagnostic counters: what the contention model did, by the numbers that a
- * ConnectX has for such things. There are public numbers for few of them; for
- * misses of QP contexts, for one, there is none.
+ * ConnectX has for such things. There are public numbers for few of them; lookups of QP
+ * contexts have numbers that are this device's own.
  *
  * The commands are those of public drivers; these headers do not have them. A
  * user may not send them, only a kernel driver. Values are taken on demand, when
@@ -74,6 +74,16 @@ static u64 sh_mtt_hits(const struct model *m)
 	return m->stats.hits[MODEL_MTT];
 }
 
+static u64 sh_qpc_misses(const struct model *m)
+{
+	return m->stats.misses[MODEL_QPC];
+}
+
+static u64 sh_qpc_hits(const struct model *m)
+{
+	return m->stats.hits[MODEL_QPC];
+}
+
 /* In cycles, of which there are 1000 in a microsecond. */
 static u64 sh_read_stalls(const struct model *m)
 {
@@ -104,6 +114,8 @@ static const struct {
 	{ 0x0802, sh_mtt_hits },	/* L0 MTT hit */
 	{ 0x2003, sh_work_done },	/* sxw_qp_done_due_to_work_done */
 	{ 0x2004, sh_limited },		/* sxw_qp_done_due_to_limited */
+	{ 0xf001, sh_qpc_misses },	/* of our own, there is no public id; */
+	{ 0xf002, sh_qpc_hits },	/* nor for this */
 };
 
 void sh_diag_caps_general(__be32 *cap)

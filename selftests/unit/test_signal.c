@@ -278,7 +278,7 @@ static void test_sweeps(void **state)
 static void test_dev_contention(void **state)
 {
 	(void)state;
-	was.devs[0].has = is.devs[0].has = SNAP_CONGESTION | SNAP_MTT;
+	was.devs[0].has = is.devs[0].has = SNAP_CONGESTION | SNAP_MTT | SNAP_QPC;
 	was.devs[0].congestions = 5;
 	is.devs[0].congestions = 8;
 	was.devs[0].mtt_hits = is.devs[0].mtt_hits = 10;
@@ -290,6 +290,17 @@ static void test_dev_contention(void **state)
 	is.devs[0].mtt_misses = 10;
 	run(&no_opts);
 	is_about(SIG_DEV_MTT_MISS, 0, 0.25);
+	is_absent(SIG_DEV_QPC_MISS, 0);
+	was.devs[0].qpc_hits = 100;
+	was.devs[0].qpc_misses = 1000;
+	is.devs[0].qpc_hits = 160;
+	is.devs[0].qpc_misses = 1040;
+	run(&no_opts);
+	is_about(SIG_DEV_QPC_MISS, 0, 0.4);
+	/* The device was switched off in between. */
+	is.devs[0].qpc_misses = 40;
+	run(&no_opts);
+	is_absent(SIG_DEV_QPC_MISS, 0);
 	is.devs[0].has = 0;
 	run(&no_opts);
 	is_absent(SIG_DEV_DB_CONGESTION, 0);

@@ -66,6 +66,8 @@ SOME(congested_at, SNAP_CONGESTED)
 SOME(mtt_hits, SNAP_MTT)
 SOME(mtt_misses, SNAP_MTT)
 SOME(read_stall, SNAP_READ_STALL)
+SOME(qpc_hits, SNAP_QPC)
+SOME(qpc_misses, SNAP_QPC)
 SOME(mrs_unknown, SNAP_MRS)
 SOME(mr_bytes, SNAP_MRS)
 SOME(mtts, SNAP_MTTS)
@@ -79,7 +81,7 @@ SOME(pcie_stalled_write_seconds, SNAP_PCIE)
 SOME(devx_qps, SNAP_DEVX)
 SOME(devx_created, SNAP_DEVX)
 SOME(devx_missed, SNAP_DEVX)
-SOME(diag_time, SNAP_MTT | SNAP_READ_STALL)
+SOME(diag_time, SNAP_MTT | SNAP_READ_STALL | SNAP_QPC)
 SOME(pcie_time, SNAP_PCIE)
 RATE(db_congestion, SIG_DEV_DB_CONGESTION)
 RATE(mtt_miss, SIG_DEV_MTT_MISS)
@@ -314,6 +316,8 @@ static const struct column columns[] = {
 	{ "mtt_hits", NULL, 0, COL_JSON, get_mtt_hits },
 	{ "mtt_misses", NULL, 0, COL_JSON, get_mtt_misses },
 	{ "read_stall", NULL, 0, COL_JSON, get_read_stall },
+	{ "qpc_hits", NULL, 0, COL_JSON, get_qpc_hits },
+	{ "qpc_misses", NULL, 0, COL_JSON, get_qpc_misses },
 	{ "diag_time", NULL, 0, COL_JSON, get_diag_time },
 	{ "pcie_time", NULL, 0, COL_JSON, get_pcie_time },
 	{ "pcie_stalled_reads", NULL, 0, COL_JSON, get_pcie_stalled_reads },

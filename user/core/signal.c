@@ -118,6 +118,14 @@ static bool share(uint64_t a, uint64_t b, double *ratio)
 	return true;
 }
 
+/* Of the lookups between two snapshots; false if there were none, or it began anew. */
+static bool miss_ratio(uint64_t hits_before, uint64_t misses_before, uint64_t hits,
+		       uint64_t misses, double *ratio)
+{
+	return misses >= misses_before && hits >= hits_before &&
+	       share(misses - misses_before, hits - hits_before, ratio);
+}
+
 static void dev_contention(struct signals *s, size_t i, const struct snap_dev *was,
 			   const struct snap_dev *d, bool same)
 {
@@ -133,14 +141,19 @@ static void dev_contention(struct signals *s, size_t i, const struct snap_dev *w
 		set_rate(s, SIG_DEV_DB_CONGESTION, i, was->congestions,
 			 d->congestions, was->time, d->time);
 	/* Not asked anew: what was known of the device in this row holds. */
-	if (has & SNAP_MTT && d->diag_time && d->diag_time == was->diag_time) {
-		if (same)
+	if (d->diag_time && d->diag_time == was->diag_time) {
+		if (same && has & SNAP_MTT)
 			hold(s, SIG_DEV_MTT_MISS, i);
-	} else if (has & SNAP_MTT && d->mtt_misses >= was->mtt_misses &&
-	    d->mtt_hits >= was->mtt_hits &&
-	    share(d->mtt_misses - was->mtt_misses,
-		  d->mtt_hits - was->mtt_hits, &ratio))
+		if (same && has & SNAP_QPC)
+			hold(s, SIG_DEV_QPC_MISS, i);
+		return;
+	}
+	if (has & SNAP_MTT &&
+	    miss_ratio(was->mtt_hits, was->mtt_misses, d->mtt_hits, d->mtt_misses, &ratio))
 		signal_set(s, SIG_DEV_MTT_MISS, i, ratio);
+	if (has & SNAP_QPC &&
+	    miss_ratio(was->qpc_hits, was->qpc_misses, d->qpc_hits, d->qpc_misses, &ratio))
+		signal_set(s, SIG_DEV_QPC_MISS, i, ratio);
 }
 
 /*

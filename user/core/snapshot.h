@@ -69,6 +69,7 @@ enum snap_field {
 	SNAP_RECV_CQ	= 1ull << 40,	/* qp */
 	SNAP_DETAIL	= 1ull << 37,	/* port: detail_time */
 	SNAP_CONTEXT_ID	= 1ull << 41,	/* uar: context */
+	SNAP_QPC	= 1ull << 42,	/* dev: qpc_hits, qpc_misses */
 };
 
 #define snap_has(obj, field) (((obj)->has & (field)) != 0)
@@ -89,14 +90,14 @@ struct snap_dev {
 	uint32_t records, held_pages;
 	uint64_t congestions, congested_at;
 	uint32_t congestion_level;
-	uint64_t mtt_hits, mtt_misses, read_stall;
+	uint64_t mtt_hits, mtt_misses, read_stall, qpc_hits, qpc_misses;
 	uint32_t mrs_unknown, mtts_unknown;
 	uint64_t mr_bytes, mtts, mr_page_min, mr_page_max;
 	uint32_t pcie_stalled_reads, pcie_stalled_writes;	/* %, of the last second */
 	uint64_t pcie_stalled_read_seconds, pcie_stalled_write_seconds;
 	uint32_t devx_qps;	/* made past RDMA core; of qps */
 	uint64_t devx_created, devx_missed;
-	uint64_t diag_time, pcie_time;	/* of mtt_*, read_stall; of pcie_* */
+	uint64_t diag_time, pcie_time;	/* of mtt_* to qpc_*; of pcie_* */
 	uint32_t function;	/* enum swiftrdma_function; 0: not known */
 };
 

@@ -31,7 +31,7 @@ enum obj_kind {
 	X(DEV,	MODIFY_RATE,	"dev.modify_rate",	RATE,	 true)	\
 	X(DEV,	MTTS,		"dev.mtts",		COUNT,	 true)	\
 	X(DEV,	COMMAND_TIME,	"dev.command_time",	TIME,	 true)	\
-	X(DEV,	QPC_MISS,	"dev.qpc_miss",		RATIO,	 false)	\
+	X(DEV,	QPC_MISS,	"dev.qpc_miss",		RATIO,	 true)	\
 	X(DEV,	MTT_MISS,	"dev.mtt_miss",		RATIO,	 true)	\
 	X(DEV,	DB_CONGESTION,	"dev.db_congestion",	RATE,	 true)	\
 	X(DEV,	PCIE_STALL,	"dev.pcie_stall",	RATIO,	 true)	\

@@ -127,6 +127,8 @@ static const struct srdma_field dev_fields[] = {
 	F(SWIFTRDMA_DEV_A_DIAG_TIME, U64, snap_dev, diag_time, 0),
 	F(SWIFTRDMA_DEV_A_PCIE_TIME, U64, snap_dev, pcie_time, 0),
 	F(SWIFTRDMA_DEV_A_FUNCTION, U32, snap_dev, function, 0),
+	F(SWIFTRDMA_DEV_A_QPC_HITS, U64, snap_dev, qpc_hits, 0),
+	F(SWIFTRDMA_DEV_A_QPC_MISSES, U64, snap_dev, qpc_misses, SNAP_QPC),
 };
 
 static const struct srdma_set dev_set = {

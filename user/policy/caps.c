@@ -23,6 +23,7 @@ static const struct {
 } dev_figures[] = {
 	{ SNAP_CONGESTION, SIG(DEV_DB_CONGESTION) },
 	{ SNAP_MTT, SIG(DEV_MTT_MISS) },
+	{ SNAP_QPC, SIG(DEV_QPC_MISS) },
 	{ SNAP_MTTS, SIG(DEV_MTTS) | SIG(JOB_MTTS) },
 };
 
@@ -34,7 +35,7 @@ static const struct {
 const char *caps_teller(enum signal_id sig)
 {
 	if (sig == SIG_DEV_QPC_MISS)
-		return "no device counts it";
+		return "no ConnectX is known to count it";
 	if (!vocab_signals[sig].measured)
 		return "libswiftrdma would, in the process";
 	if (OF_MLX5 & 1ULL << sig)

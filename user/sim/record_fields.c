@@ -26,6 +26,7 @@
 	N(t, records) N(t, held_pages)					\
 	N(t, congestions) N(t, congested_at) N(t, congestion_level)	\
 	N(t, mtt_hits) N(t, mtt_misses) N(t, read_stall)		\
+	N(t, qpc_hits) N(t, qpc_misses)					\
 	N(t, mrs_unknown) N(t, mtts_unknown)				\
 	N(t, mr_bytes) N(t, mtts) N(t, mr_page_min) N(t, mr_page_max)	\
 	N(t, pcie_stalled_reads) N(t, pcie_stalled_writes)		\

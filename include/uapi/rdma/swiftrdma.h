@@ -489,12 +489,16 @@ enum swiftrdma_function {
  *	came; absent: nobody knows how many there are
  * @SWIFTRDMA_DEV_A_DEVX_CREATED: how many were made since then; not in CREATED
  * @SWIFTRDMA_DEV_A_DEVX_MISSED: that may have been missed
- * @SWIFTRDMA_DEV_A_DIAG_TIME: when MTT_HITS, MTT_MISSES and READ_STALL were read, ns
+ * @SWIFTRDMA_DEV_A_DIAG_TIME: when MTT_HITS, MTT_MISSES, READ_STALL, QPC_HITS and
+ *	QPC_MISSES were read, ns
  * @SWIFTRDMA_DEV_A_PCIE_TIME: when PCIE_STALLED_... were, ns
  * @SWIFTRDMA_DEV_A_FUNCTION: of its NIC; absent: not known, or it is none of one
+ * @SWIFTRDMA_DEV_A_QPC_HITS: in the NIC's cache of QP contexts; absent: it does not
+ *	count them, and no ConnectX is known to
+ * @SWIFTRDMA_DEV_A_QPC_MISSES: the same
  * @__SWIFTRDMA_DEV_A_MAX: one past the last
  *
- * What is counted for a whole NIC (MTT_HITS to READ_STALL, PCIE_STALLED_...) only a
+ * What is counted for a whole NIC (MTT_HITS to READ_STALL, QPC_..., PCIE_STALLED_...) only a
  * physical function has.
  */
 enum swiftrdma_dev_attr {
@@ -554,6 +558,8 @@ enum swiftrdma_dev_attr {
 	SWIFTRDMA_DEV_A_DIAG_TIME,	/* u64 */
 	SWIFTRDMA_DEV_A_PCIE_TIME,	/* u64 */
 	SWIFTRDMA_DEV_A_FUNCTION,	/* u32, enum swiftrdma_function */
+	SWIFTRDMA_DEV_A_QPC_HITS,	/* u64 */
+	SWIFTRDMA_DEV_A_QPC_MISSES,	/* u64 */
 	__SWIFTRDMA_DEV_A_MAX
 };
 
