@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the device says it can do. Nothing is said that it does not, except XRC:
- * mlx5_ib does not load without. There are XRC domains and SRQs, but no XRC QPs.
+ * What the device says it can do, and nothing that it does not. Documentation/softhca.rst
+ * has the test of each.
  */
 #include "softhca.h"
 
@@ -27,7 +27,7 @@ static void sh_caps_link(void *p)
 	MLX5_SET(cmd_hca_cap, p, ets, 1);
 	MLX5_SET(cmd_hca_cap, p, qcam_reg, 1);
 	MLX5_SET(cmd_hca_cap, p, cc_query_allowed, 1);
-	/* A QP has one, and it goes nowhere: there is one wire. */
+	/* They share one wire. */
 	MLX5_SET(cmd_hca_cap, p, num_lag_ports, SH_LAG_PORTS);
 	MLX5_SET(cmd_hca_cap, p, lag_tx_port_affinity, 1);
 	((__be32 *)p)[10] |= cpu_to_be32(SH_RTS2RTS_UDP_SPORT | SH_RTS2RTS_LAG);
