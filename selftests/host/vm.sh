@@ -81,6 +81,15 @@ check "their packets cross the veth pair" [ "$(tail -n 1 "$work/rxe.out")" -ge 1
 
 # None boots that fast; what hangs now and then is tried again.
 start unbooted --boot-timeout 2 --share "$work/unbooted" -- true &
+# A TSC of a tenth of what QEMU's counts: ten seconds in the guest are one out here. What
+# any host's counts is more than twice this.
+start clock --append tsc_early_khz=100000 --share "$work/clock" -- sh -c 'touch "$VM_OUT/ran"' &
+wait
+is "a guest whose clock is wrong is no guest" "$(status clock)" 126
+is "... at the third attempt" "$(grep -c "clock is wrong: .* trying again" "$work/clock.err")" 2
+check "... and is told" grep -q "clock is wrong: [0-9]* s passed in the guest, [0-9]* s outside, 3 times" "$work/clock.err"
+check "... before the command runs" [ ! -e "$work/clock/ran" ]
+
 start icount --icount --append 'srdma_test=1' -- sh -c 'nproc; cat /proc/cmdline' &
 wait
 is "a guest that does not boot is no guest" "$(status unbooted)" 126
