@@ -86,6 +86,7 @@ kernel_parts() {
 		case $name in eth) nic=softhca-eth ;; *) nic=softhca ;; esac
 		vm_part "$kernel" "softhca/$name" $nic "$file"
 	done
+	vm_part "$kernel" softhca/offers-eth softhca-eth selftests/softhca/tests/offers.sh
 	for client in selftests/clients/*.sh; do
 		name=$(basename "$client" .sh)
 		# Those that connect by rdma_cm alone need IP addresses, which say on what they run.

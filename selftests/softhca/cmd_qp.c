@@ -46,8 +46,9 @@ static int sh_qp_buf(struct sh_cmd *c, struct sh_qp *qp, void *qpc)
 
 static bool sh_st_known(u8 st)
 {
-	return st == MLX5_QPC_ST_RC || st == MLX5_QPC_ST_UC || st == MLX5_QPC_ST_UD ||
-	       st == MLX5_QPC_ST_XRC || st == MLX5_QPC_ST_QP0 || st == MLX5_QPC_ST_QP1 || st == MLX5_QPC_ST_REG_UMR;
+	return st == MLX5_QPC_ST_RC || st == MLX5_QPC_ST_XRC || st == MLX5_QPC_ST_UC ||
+	       st == MLX5_QPC_ST_UD || st == MLX5_QPC_ST_QP0 || st == MLX5_QPC_ST_QP1 ||
+	       st == MLX5_QPC_ST_REG_UMR;
 }
 
 static int sh_create_qp(struct sh_cmd *c)
@@ -68,7 +69,8 @@ static int sh_create_qp(struct sh_cmd *c)
 		return MLX5_CMD_STAT_BAD_PARAM_ERR;
 	if (rq_type == MLX5_SRQ_RQ)
 		srq = sh_find_shared(c, SH_SRQ, MLX5_GET(qpc, qpc, srqn_rmpn_xrqn));
-	if ((!uar && !tgt) || (scqn && !scq) || (rcqn && !rcq) || (rq_type == MLX5_SRQ_RQ && !srq) ||
+	if ((!uar && !tgt) || (scqn && !scq) || (rcqn && !rcq) ||
+	    (rq_type == MLX5_SRQ_RQ && !srq) ||
 	    (st != MLX5_QPC_ST_REG_UMR && !sh_find_own(c, SH_PD, MLX5_GET(qpc, qpc, pd))))
 		return MLX5_CMD_STAT_BAD_RES_ERR;
 	if (st == MLX5_QPC_ST_XRC && !sh_find_shared(c, SH_XRCD, MLX5_GET(qpc, qpc, xrcd)))

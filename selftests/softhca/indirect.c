@@ -12,7 +12,7 @@
 #include "softhca.h"
 
 #define SH_REPEAT	0x400	/* in place of the first octword's key */
-#define SH_KLM_2G	(1ULL << 31)	/* a byte count of 0 */
+#define SH_KLM_2G	BIT_ULL(31)	/* a byte count of 0 */
 
 struct sh_repeat {
 	__be32 bytes;
