@@ -109,5 +109,18 @@ is "nvme's own lockdep report is passed over, and that alone" \
 	"$( (echo before; report "${nvme[@]}"; echo after) | known)" "$(printf '%s\n' before after)"
 is "... not with a function of ours" "$(report "${nvme[@]}" srdma_qp_put | known | wc -l)" 7
 is "... not half of it" "$(report nvme_mpath_remove_disk | known | wc -l)" 4
+# kasan WORD...: the same of KASAN, with its stack and its memory.
+kasan() {
+	local line===================================================================
+
+	printf '%s\n' $line "BUG: KASAN: use-after-free in $1+0x628/0x700" "${@:2}" ' </TASK>' 'Memory state' $line
+}
+uevent=(kobject_uevent_env device_del remove_all_compat_devs)
+is "RDMA core's own use after free is passed over, and that alone" \
+	"$( (echo before; kasan "${uevent[@]}"; echo after) | known)" "$(printf '%s\n' before after)"
+is "... and what follows it is not" "$( (kasan "${uevent[@]}"; report x) | known | wc -l)" 4
+is "... not with a function of ours" "$(kasan "${uevent[@]}" srdma_qp_put | known | wc -l)" 8
+is "... not elsewhere" "$(kasan kobject_uevent_env device_del | known | wc -l)" 6
+is "... not another one" "$(kasan kfree remove_all_compat_devs | known | wc -l)" 6
 is "no VM leaves anything running" "$(pgrep -fc "qemu-system-x86_64.*$work")" 0
 ktap_end
