@@ -49,7 +49,7 @@ man=Documentation/man/swiftrdma-policy.5
 words() { sed -nE "s/^\tX\(.*\"([a-z_]+\.[a-z0-9_]+)\".*$1\).*/\1/p" user/core/vocab.h; }
 is "the manual has every signal" "$(sed -nE '/^.SH SIGNALS/,/^.PP/s/^\.BR ([a-z.0-9_]+) .*/\1/p' $man | sort)" \
 	"$(words true | sort)"
-is "... and names those that nobody can tell" "$(grep -E '^dev\.[a-z_]+, ' $man | tr -d ' .' | tr , '\n' | sort)" \
+is "... and names those that nobody can tell" "$(grep -E '^(dev|qp)\.[a-z_]+, ' $man | tr -d ' .' | tr , '\n' | sort)" \
 	"$(words false | tr -d . | sort)"
 is "... and every criterion" "$(sed -nE '/^.SS criteria/,/^.SS policies/s/^\.BR ([a-z_0-9]+) .*/\1/p' $man | sort)" \
 	"$(sed -nE '/criteria_known\[\]/,/^};/s/^\t\{ "([a-z_0-9]+)", UNIT.*/\1/p' user/policy/criteria.c | sort)"
