@@ -24,7 +24,7 @@ done
 # What each claims is held as a bound: policies and scenarios have namesakes, so a
 # policy counts where it is the first thing named (fleet.yaml below).
 shipped=$(grep -hoE '(run|the_port)\("[^"]*"' selftests/unit/test_sim_shipped.c)
-scenarios=$(sed -n '/scenarios\[\] = {/,/}/p' selftests/unit/test_sim.c)
+scenarios=$(sed -n '/scenarios\[\] = {/,/}/p' selftests/unit/sim_rig.h)
 for file in user/policies/*.yaml; do
 	like "$file has a test" "$shipped" "\"$(basename "$file" .yaml)\""
 done

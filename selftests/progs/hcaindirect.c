@@ -123,7 +123,7 @@ static int join(void)
 	       vqp_rts(a.qp, 0, &conn) ?: vqp_rts(b.qp, 0, &conn);
 }
 
-/* Fills a key of @b with @n pieces; the status of that. */
+/* Puts a list of @n pieces into a key of @b. Returns the status of that work request. */
 static int fill(int key, uint32_t access, int n, struct ibv_sge *sge)
 {
 	struct ibv_qp_ex *ex = ibv_qp_to_qp_ex(b.qp);

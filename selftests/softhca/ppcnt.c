@@ -57,7 +57,7 @@ void sh_count_message(struct sh_qp *qp, struct sh_hca *to, u64 bytes)
 	sh_count(&to->port, false, false, sh_qos_prio(to, qp, qp->tx), wire, pkts);
 }
 
-/* By the port of the LAG that the QP whose packets these are has, or by none. */
+/* Counts what @qp sends at the LAG port that the QP was given; entry 0 is for no port. */
 void sh_count_lag(struct sh_qp *qp, u64 bytes)
 {
 	u8 port = MLX5_GET(qpc, qp->qpc, lag_tx_port_affinity);

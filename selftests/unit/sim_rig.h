@@ -13,6 +13,14 @@
 
 #include "sim/claim.h"
 
+/* Those that are shipped, one for each contention; fleet.yaml has a test of its own. */
+static const char *const scenarios[] = {
+	"all", "cache", "hol", "neighbour", "pages", "port", "rate", "scale", "storm",
+	"thrash", "uar",
+};
+
+#define SCENARIOS (sizeof(scenarios) / sizeof(scenarios[0]))
+
 static struct scenario sc;
 static struct sim_result without, with;
 static struct config cfg;
@@ -54,11 +62,7 @@ static inline void load(const char *name, const char *policies)
 /* Without, and with what was loaded, which is freed. */
 static inline void run_both(void)
 {
-	struct sim_options opt = { 0 };
-
-	assert_int_equal(sim_run(&sc, &opt, &without), 0);
-	opt.cfg = &cfg;
-	assert_int_equal(sim_run(&sc, &opt, &with), 0);
+	assert_int_equal(sim_run_both(&sc, &cfg, &without, &with), 0);
 	config_free(&cfg);
 	assert_int_equal(without.decisions, 0);
 	assert_true(with.decisions > 0);
@@ -66,13 +70,11 @@ static inline void run_both(void)
 
 static inline size_t job(const char *name)
 {
-	size_t i;
+	uint32_t i = scenario_job(&sc, name);
 
-	for (i = 0; i < sc.n_jobs; i++)
-		if (!strcmp(sc.jobs[i].name, name))
-			return i;
-	fail_msg("no job %s", name);
-	return 0;
+	if (i == SIM_NO_JOB)
+		fail_msg("no job %s", name);
+	return i;
 }
 
 static inline double p99(const struct sim_result *r, const char *name)

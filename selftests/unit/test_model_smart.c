@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The simulator against measurements of a ConnectX-6, selftests/data/: the mean
- * absolute error of each curve on which its parameters were fitted, as a bound, at a
- * rate that is steady; and that more time changes nothing.
+ * The simulator against measurements of a ConnectX-6 (selftests/data/). The mean
+ * absolute error of each curve that the parameters were fitted on stays within a bound.
+ * The simulated rates are steady: a run that is ten times as long has the same rate.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -11,13 +11,6 @@
 
 #define POLICIES "sim/policy"
 
-static const char *const scenarios[] = {
-	"all", "cache", "hol", "neighbour", "pages", "port", "rate", "scale", "storm",
-	"thrash", "uar",
-};
-
-#define SCENARIOS (sizeof(scenarios) / sizeof(scenarios[0]))
-
 static void test_claims(void **state)
 {
 	size_t i;

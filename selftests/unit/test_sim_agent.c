@@ -12,13 +12,6 @@
 
 #define POLICIES "sim/policy"
 
-static const char *const scenarios[] = {
-	"all", "cache", "hol", "neighbour", "pages", "port", "rate", "scale", "storm",
-	"thrash", "uar",
-};
-
-#define SCENARIOS (sizeof(scenarios) / sizeof(scenarios[0]))
-
 /* "12.500 ms  job kv: why", as the simulator's log has it. */
 static void log_replayed(FILE *log, const struct replay *rp, uint64_t time)
 {

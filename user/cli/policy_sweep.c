@@ -115,16 +115,6 @@ static int show(struct cli *cli, const struct scenario *sc, const struct sim_ran
 	return err;
 }
 
-static int run(const struct scenario *sc, const struct config *cfg, struct sim_result *without,
-	       struct sim_result *with)
-{
-	struct sim_options opt = { 0 };
-	int err = sim_run(sc, &opt, without);
-
-	opt.cfg = cfg;
-	return err ? err : sim_run(sc, &opt, with);
-}
-
 /* What it shows as it is; false: not even that holds. */
 static bool say_claim(struct cli *cli, const struct scenario *sc, const struct sim_result *without,
 		      const struct sim_result *with)
@@ -160,7 +150,7 @@ int policy_sweep(struct cli *cli, const struct scenario *sc, const struct config
 		args_bad("%s says of no figure what it shows: 'shows: [{figure: p99, job: kv, of: gain, at_least: 2}]'",
 			 sc->name);
 		err = CLI_ERROR;
-	} else if (run(sc, cfg, &res[0], &res[1])) {
+	} else if (sim_run_both(sc, cfg, &res[0], &res[1])) {
 		args_bad("the simulation failed");
 		err = CLI_ERROR;
 	} else if (!say_claim(cli, sc, &res[0], &res[1])) {

@@ -94,7 +94,7 @@ bool model_cache_use(struct model *m, enum model_kind kind, uint64_t key, uint32
 	return false;
 }
 
-/* What @qp used last it will use soon: a hint for the CPU's caches. */
+/* Prefetches the contexts that @qp used last: its next WR is likely to need them. */
 void model_cache_expect(const struct model *m, const struct model_qp *qp)
 {
 	int kind;

@@ -71,13 +71,9 @@ static inline bool wr_dead(const struct model *m, const struct model_wr *wr)
 	return wr->epoch != m->qp[wr->qp].epoch;
 }
 
-/* Marsaglia's xorshift32 */
 static inline uint32_t model_random(struct model *m)
 {
-	m->rng ^= m->rng << 13;
-	m->rng ^= m->rng >> 17;
-	m->rng ^= m->rng << 5;
-	return m->rng;
+	return model_xorshift(&m->rng);
 }
 
 static inline void model_schedule(struct model *m, uint32_t src, uint64_t when)

@@ -56,6 +56,15 @@ enum model_op {
 /* Request slots of a ConnectX's QP at most: its max_qp_rd_atom. */
 #define MODEL_READS	16
 
+/* Marsaglia's xorshift32; @state is not 0. */
+static inline uint32_t model_xorshift(uint32_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 17;
+	*state ^= *state << 5;
+	return *state;
+}
+
 /* Kinds of context that share the cache. */
 enum model_kind {
 	MODEL_QPC,	/* QP context */

@@ -270,7 +270,7 @@ static void transmit(struct model *m, uint32_t w, uint64_t wire, uint32_t bytes,
 	if (!last)
 		return;
 	due = m->port.free_at + m->p.pipe_ps;
-	/* The pipe may have been shortened meanwhile: still in order. */
+	/* pipe_ps may be shorter now than for the WR before; WRs still end in order. */
 	if (m->pipe.head == MODEL_NONE)
 		m->pipe_due = due;
 	else if (due < m->wr[m->pipe.tail].due)

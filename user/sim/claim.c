@@ -51,6 +51,16 @@ bool sim_figure(const struct sim_bound *b, const struct sim_result *without,
 	return true;
 }
 
+int sim_run_both(const struct scenario *sc, const struct config *cfg,
+		 struct sim_result *without, struct sim_result *with)
+{
+	struct sim_options opt = { 0 };
+	int err = sim_run(sc, &opt, without);
+
+	opt.cfg = cfg;
+	return err ? err : sim_run(sc, &opt, with);
+}
+
 bool sim_holds(const struct sim_bound *b, const struct sim_result *without,
 	       const struct sim_result *with)
 {
@@ -59,7 +69,7 @@ bool sim_holds(const struct sim_bound *b, const struct sim_result *without,
 	return sim_figure(b, without, with, &v) && v >= b->at_least && v <= b->at_most;
 }
 
-static enum unit unit_of(const struct sim_bound *b)
+enum unit sim_bound_unit(const struct sim_bound *b)
 {
 	static const enum unit units[SIM_FIGURES] = {
 		[SIM_P99] = UNIT_TIME, [SIM_WR_RATE] = UNIT_RATE,
@@ -92,16 +102,16 @@ const char *sim_bound_text(const struct scenario *sc, const struct sim_bound *b,
 		text_str(&t, sc->jobs[b->job].name);
 	text_str(&t, runs[b->of]);
 	if (sim_figure(b, without, with, &v))
-		units_format(&t, v, unit_of(b));
+		units_format(&t, v, sim_bound_unit(b));
 	else
 		text_str(&t, "void, too little to say");
 	if (b->at_least > 0) {
 		text_str(&t, ", at least ");
-		units_format(&t, b->at_least, unit_of(b));
+		units_format(&t, b->at_least, sim_bound_unit(b));
 	}
 	if (b->at_most < SIM_UNBOUNDED) {
 		text_str(&t, ", at most ");
-		units_format(&t, b->at_most, unit_of(b));
+		units_format(&t, b->at_most, sim_bound_unit(b));
 	}
 	return buf;
 }

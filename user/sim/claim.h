@@ -18,12 +18,17 @@
  */
 bool sim_figure(const struct sim_bound *b, const struct sim_result *without,
 		const struct sim_result *with, double *v);
+enum unit sim_bound_unit(const struct sim_bound *b);
 bool sim_holds(const struct sim_bound *b, const struct sim_result *without,
 	       const struct sim_result *with);
-/* "p99 of j2, without to with: 7.13, at least 5"; returns @buf. */
+/* "p99 of j2, times better with than without: 7.13, at least 5"; returns @buf. */
 const char *sim_bound_text(const struct scenario *sc, const struct sim_bound *b,
 			   const struct sim_result *without,
 			   const struct sim_result *with, char *buf, size_t cap);
+
+/* Runs a scenario without policies and with those of @cfg. As sim_run(). */
+int sim_run_both(const struct scenario *sc, const struct config *cfg,
+		 struct sim_result *without, struct sim_result *with);
 
 /* --- Parameters -------------------------------------------------------------------- */
 
@@ -49,7 +54,7 @@ struct sim_range {
 	char below[128], above[128];
 };
 
-/* Those that are neither calibrated nor published, and those that are published. */
+/* Lists the numbers of a scenario that are chosen or published, not the calibrated ones. */
 size_t sim_params(const struct scenario *sc, struct sim_param *p, size_t cap);
 /* -1: there is none of that name. */
 int sim_param_named(const struct scenario *sc, const char *name, struct sim_param *p);

@@ -12,10 +12,7 @@
 
 static uint32_t random32(struct sim *s)
 {
-	s->rng ^= s->rng << 13;
-	s->rng ^= s->rng >> 17;
-	s->rng ^= s->rng << 5;
-	return s->rng;
+	return model_xorshift(&s->rng);
 }
 
 double sim_random(struct sim *s)
@@ -63,7 +60,7 @@ static uint32_t coming(const struct sim_uar *uar)
 	return uar->at_qps - uar->with_qp;
 }
 
-/* Those get in the way, too, but half as much as those in its own line. */
+/* Such threads slow the holder down by half as much as those in its own line: chosen. */
 static void serve_uar(struct sim *s, uint32_t u, uint64_t from)
 {
 	const struct sim_uar *uar = &s->uar[u];
@@ -284,10 +281,7 @@ static bool may_post(const struct sim *s, const struct sim_state *j)
 
 static void next_arrival(struct sim_stream *st, double rate)
 {
-	st->rng ^= st->rng << 13;
-	st->rng ^= st->rng >> 17;
-	st->rng ^= st->rng << 5;
-	st->at += (uint64_t)(-log((st->rng + 0.5) / 4294967296.0) * 1e12 / rate);
+	st->at += (uint64_t)(-log((model_xorshift(&st->rng) + 0.5) / 4294967296.0) * 1e12 / rate);
 }
 
 void sim_first_arrival(struct sim *s, struct sim_thread *t)

@@ -2,8 +2,6 @@
 /* What policies decided, done to the simulated device and to the jobs on it. */
 #include "sim/host.h"
 
-#include <string.h>
-
 /* QPs get their job's class and scheduling element. */
 static void set_class(struct sim *s, const struct sim_state *j)
 {
@@ -52,23 +50,14 @@ static void set_qps(struct sim *s, struct sim_state *j, uint32_t qps)
 	sim_use_qps(j, !qps ? j->is->used : qps < j->n_qps ? qps : j->n_qps);
 }
 
-static struct sim_state *job_named(struct sim *s, const char *name)
-{
-	uint32_t i;
-
-	for (i = 0; i < s->sc->n_jobs; i++)
-		if (!strcmp(s->sc->jobs[i].name, name))
-			return &s->job[i];
-	return NULL;
-}
-
 void sim_apply(struct sim *s, const struct policy_decision *d)
 {
-	struct sim_state *j = job_named(s, d->job);
-	uint32_t v = d->release ? 0 : (uint32_t)d->new;
+	uint32_t job = scenario_job(s->sc, d->job), v = d->release ? 0 : (uint32_t)d->new;
+	struct sim_state *j;
 
-	if (!j)
+	if (job == SIM_NO_JOB)
 		return;
+	j = &s->job[job];
 	switch (d->knob) {
 	case SWIFTRDMA_KNOB_LEVEL:
 		j->level = v;
@@ -92,7 +81,7 @@ void sim_apply(struct sim *s, const struct policy_decision *d)
 		if (s->sc->device != SIM_ALL)
 			break;
 		j->credits = v;
-		sim_wake_job(s, (uint32_t)(j - s->job));
+		sim_wake_job(s, job);
 		break;
 	case SWIFTRDMA_KNOB_QPS:
 		if (s->sc->device == SIM_ALL)

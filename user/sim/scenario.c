@@ -140,6 +140,16 @@ static void check_room(const struct scenario *sc, const struct node *n,
 			    qps, SIM_QPS);
 }
 
+uint32_t scenario_job(const struct scenario *sc, const char *name)
+{
+	uint32_t i;
+
+	for (i = 0; i < sc->n_jobs; i++)
+		if (!strcmp(sc->jobs[i].name, name))
+			return i;
+	return SIM_NO_JOB;
+}
+
 static void load_job(struct scenario *sc, const struct node *n, bool has_nic,
 		     struct report *r)
 {
@@ -152,7 +162,7 @@ static void load_job(struct scenario *sc, const struct node *n, bool has_nic,
 	const struct node *v;
 	unsigned int word;
 	double class;
-	size_t i;
+	uint32_t i;
 
 	if (!check_map(r, n, "a job", keys))
 		return;
@@ -161,10 +171,8 @@ static void load_job(struct scenario *sc, const struct node *n, bool has_nic,
 	v = need(r, n, "name", "a job", "name: kv");
 	if (!v || !get_name(r, v, "a job's name", j->name))
 		return;
-	for (i = 0; i < sc->n_jobs; i++)
-		if (!strcmp(sc->jobs[i].name, j->name))
-			report_node(r, v, 0, "job '%s' is there already",
-				    j->name);
+	if (scenario_job(sc, j->name) != SIM_NO_JOB)
+		report_node(r, v, 0, "job '%s' is there already", j->name);
 	v = need(r, n, "class", "a job", "class: latency");
 	if (v && get_value(r, v, "class", UNIT_CLASS, 0, 100, &class))
 		j->class = (uint32_t)class;
@@ -202,10 +210,8 @@ static void load_job(struct scenario *sc, const struct node *n, bool has_nic,
 			    "open arrivals need a rate, as in 'rate: 100k/s'");
 	v = node_get(n, "shares");
 	if (v && get_name(r, v, "shares", j->shares)) {
-		for (i = 0; i < sc->n_jobs; i++)
-			if (!strcmp(sc->jobs[i].name, j->shares))
-				break;
-		if (i == sc->n_jobs)
+		i = scenario_job(sc, j->shares);
+		if (i == SIM_NO_JOB)
 			report_node(r, v, 0,
 				    "no job '%s' before this one to share QPs with",
 				    j->shares);

@@ -10,10 +10,6 @@ static const char *const figure_words[] = {
 	[SIM_P99] = "p99", [SIM_WR_RATE] = "wr_rate", [SIM_BYTE_RATE] = "byte_rate",
 	[SIM_SLO_MET] = "slo_met", [SIM_MISSES] = "misses", [SIM_PORT] = "port", NULL
 };
-static const enum unit figure_units[] = {
-	[SIM_P99] = UNIT_TIME, [SIM_WR_RATE] = UNIT_RATE, [SIM_BYTE_RATE] = UNIT_BITRATE,
-	[SIM_SLO_MET] = UNIT_RATIO, [SIM_MISSES] = UNIT_RATIO, [SIM_PORT] = UNIT_BITRATE,
-};
 static const char *const of_words[] = {
 	[SIM_WITHOUT] = "without", [SIM_WITH] = "with", [SIM_GAIN] = "gain", NULL
 };
@@ -22,17 +18,13 @@ static bool load_job_name(const struct scenario *sc, const struct node *n, struc
 			  uint32_t *job)
 {
 	const char *s;
-	uint32_t i;
 
 	if (!get_text(r, n, "job", &s))
 		return false;
-	for (i = 0; i < sc->n_jobs; i++)
-		if (!strcmp(sc->jobs[i].name, s)) {
-			*job = i;
-			return true;
-		}
-	report_node(r, n, 0, "the scenario has no job '%.31s'", s);
-	return false;
+	*job = scenario_job(sc, s);
+	if (*job == SIM_NO_JOB)
+		report_node(r, n, 0, "the scenario has no job '%.31s'", s);
+	return *job != SIM_NO_JOB;
 }
 
 static void load_bound(struct scenario *sc, const struct node *n, struct report *r)
@@ -65,7 +57,7 @@ static void load_bound(struct scenario *sc, const struct node *n, struct report 
 		if (!job || !load_job_name(sc, job, r, &b->job))
 			return;
 	}
-	unit = b->of == SIM_GAIN ? UNIT_COUNT : figure_units[b->figure];
+	unit = sim_bound_unit(b);
 	least = node_get(n, "at_least");
 	most = node_get(n, "at_most");
 	if (!least && !most)

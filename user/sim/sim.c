@@ -16,16 +16,6 @@
 /* The NIC's cache has room for no more. */
 #define CONTEXTS 65536
 
-static uint32_t job_named(const struct scenario *sc, const char *name)
-{
-	uint32_t i;
-
-	for (i = 0; i < sc->n_jobs; i++)
-		if (!strcmp(sc->jobs[i].name, name))
-			return i;
-	return NONE;
-}
-
 static int count(struct sim *s)
 {
 	const struct scenario *sc = s->sc;
@@ -37,8 +27,8 @@ static int count(struct sim *s)
 		bool own = !is->shares[0];
 
 		j->is = is;
-		j->owner = own ? i : job_named(sc, is->shares);
-		if (j->owner == NONE || (!own && sc->jobs[j->owner].shares[0]))
+		j->owner = own ? i : scenario_job(sc, is->shares);
+		if (j->owner == SIM_NO_JOB || (!own && sc->jobs[j->owner].shares[0]))
 			return -EINVAL;
 		s->sharing += !own;
 		j->first_qp = s->n_qps;
@@ -329,7 +319,7 @@ int sim_run(const struct scenario *sc, const struct sim_options *opt,
 	s->warm = sc->warmup * PS_PER_NS;
 	err = step && s->end > s->warm ? set_up(s) : -EINVAL;
 	for (at = 0; !err && at < s->end; ) {
-		/* The last tick is shorter where an interval does not divide the time. */
+		/* If the interval does not divide the time, the last tick is shorter. */
 		at = at + step < s->end ? at + step : s->end;
 		if (!warm && at > s->warm) {
 			run_until(s, s->warm);

@@ -175,6 +175,10 @@ struct caps sim_caps(enum sim_device device);
  */
 double sim_hurry(const struct scenario *sc, const struct config *cfg);
 
+/* Place of a scenario's job. */
+#define SIM_NO_JOB	UINT32_MAX
+uint32_t scenario_job(const struct scenario *sc, const char *name);
+
 bool scenario_load(struct scenario *sc, const char *path, struct report *r);
 bool scenario_load_text(struct scenario *sc, const char *text, size_t len,
 			struct report *r);

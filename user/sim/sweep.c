@@ -213,7 +213,6 @@ static const struct sim_values *values_of(const struct scenario *sc, const char 
 /* -errno; 1: the claim holds; 0: not, and @lost says what is lost. */
 static int try(struct sweep *w, const struct sim_param *p, double v, char *lost, size_t cap)
 {
-	struct sim_options opt = { 0 };
 	size_t i;
 	int err;
 
@@ -222,10 +221,7 @@ static int try(struct sweep *w, const struct sim_param *p, double v, char *lost,
 		return -ERANGE;
 	if (w->progress)
 		fprintf(w->progress, "\r%-40s %4u runs ", p->name, ++w->runs);
-	err = sim_run(w->moved, &opt, w->without);
-	opt.cfg = w->cfg;
-	if (!err)
-		err = sim_run(w->moved, &opt, w->with);
+	err = sim_run_both(w->moved, w->cfg, w->without, w->with);
 	/* More threads or queue pairs than there is room for: not tried. */
 	if (err)
 		return err == -EINVAL ? -ERANGE : err;

@@ -161,13 +161,14 @@
  *
  * Changes are applied after the answer; one %SWIFTRDMA_CMD_ACT_NTF per item
  * tells how it went, once every device that the batch concerns was gone over. If a
- * device does not answer for 3 s, the results are told without it, with its QPs as
- * pending, and told once more when it answers. Overrides are desired state: what
- * holds for a knob is the value of the live lease of highest rank (the younger lease among equals, and
- * a QP's own override before its job's at equal rank), else what the
- * application asked for last. When a lease runs out, what it held is taken
- * back in the same way; QPs that cannot be changed at once are tried again and
- * meanwhile listed by ACTION_GET with the reason.
+ * device does not answer for 3 s, the module tells the results without that device,
+ * with its QPs as pending, and tells them once more when the device answers.
+ *
+ * An override is desired state. What holds for a knob is the value of the live lease
+ * of highest rank (the younger lease among equals, and a QP's own override before its
+ * job's at equal rank), else what the application asked for last. When a lease runs
+ * out, the module takes back what the lease held in the same way. It tries QPs that
+ * cannot be changed at once again; meanwhile ACTION_GET lists them with the reason.
  *
  * %SWIFTRDMA_CMD_ACTION_GET (dump): overrides in force, and QPs whose class is
  * not what it should be.

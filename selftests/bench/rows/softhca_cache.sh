@@ -61,8 +61,6 @@ cached() {
 
 	traffic "$1"
 	model=$(simulated "$1")
-	base=${base:-$gbps}
-	base_model=${base_model:-$model}
 	row softhca_cache "$(quotient "$gbps" "$base")" "of 256 QPs" "$(quotient "$model" "$base_model")" \
 		"$(quotient "$(quotient "$gbps" "$base")" "$(quotient "$model" "$base_model")")" \
 		within 0.1 qps "$1" gbps "$gbps" \
@@ -71,6 +69,9 @@ cached() {
 }
 
 hca_param 0 uar_ps 0
-for qps in 256 16 1024 4096; do
+traffic 256
+base=$gbps
+base_model=$(simulated 256)
+for qps in 16 1024 4096; do
 	cached $qps
 done
