@@ -13,3 +13,5 @@ ALL_CFLAGS := -std=gnu11 -Wall -Wextra -Werror -D_GNU_SOURCE -MMD -MP \
 	      -I$(ROOT)/include/uapi -I$(ROOT)/user $(PKG_CFLAGS) $(CFLAGS)
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -O1
 FUZZ := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -O1
+# The library in a process: two counters that are added to at once are not worth a vector.
+RUNTIME_CFLAGS := -fPIC -fvisibility=hidden -fno-tree-vectorize -fno-tree-slp-vectorize

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Contexts: the functions of each that programs call through pointers are replaced. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/lib.h"
+
+/* Contexts are few, and never freed: one that closes is used again. */
+static struct context *_Atomic contexts;
+
+struct context *context_find(const struct ibv_context *ctx)
+{
+	for (struct context *c = contexts; c; c = c->next)
+		if (c->key == ctx)
+			return c;
+	return NULL;
+}
+
+bool context_uses(const struct device *dev)
+{
+	for (const struct context *c = contexts; c; c = c->next)
+		if (c->key && c->dev == dev)
+			return true;
+	return false;
+}
+
+bool context_put_qpn(struct context *c, uint32_t qpn, struct qp *q)
+{
+	struct qpn_page *page;
+
+	if (qpn >> 24)
+		return false;
+	page = c->qpns[qpn >> QPN_LOW_BITS];
+	if (!page) {
+		page = calloc(1, sizeof(*page));
+		if (!page)
+			return false;
+		atomic_store_explicit(&c->qpns[qpn >> QPN_LOW_BITS], page, memory_order_release);
+	}
+	atomic_store_explicit(&page->qp[qpn & ((1 << QPN_LOW_BITS) - 1)], q, memory_order_release);
+	return true;
+}
+
+void context_drop_qpn(struct context *c, uint32_t qpn, const struct qp *q)
+{
+	/* The number may be a newer QP's by now. */
+	if (context_qp(c, qpn) == q)
+		context_put_qpn(c, qpn, NULL);
+}
+
+static struct ibv_qp *lib_create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr)
+{
+	struct context *c = context_find(ctx);
+	uint32_t asked = attr->cap.max_send_wr;
+	struct ibv_qp *qp = c->create_qp_ex(ctx, attr);
+
+	if (qp && *c->alive) {
+		struct qp_want want = {
+			.max_send_wr = asked > attr->cap.max_send_wr ? asked : attr->cap.max_send_wr,
+			.sig_all = attr->sq_sig_all, .ring = true,
+		};
+
+		created_qp(c, qp, &want);
+	}
+	return qp;
+}
+
+/* The receiving end of an XRC QP that another process made: nothing is posted to it. */
+static struct ibv_qp *lib_open_qp(struct ibv_context *ctx, struct ibv_qp_open_attr *attr)
+{
+	struct context *c = context_find(ctx);
+	struct ibv_qp *qp = c->open_qp(ctx, attr);
+
+	if (qp && *c->alive)
+		created_qp(c, qp, &(struct qp_want){ .ring = false });
+	return qp;
+}
+
+/* To tell whose completion an entry is, its QP must be readable. */
+static struct ibv_cq_ex *lib_create_cq_ex(struct ibv_context *ctx, struct ibv_cq_init_attr_ex *attr)
+{
+	struct context *c = context_find(ctx);
+	struct ibv_cq_init_attr_ex more = *attr;
+	struct ibv_cq_ex *cqx;
+	struct cq *cq;
+	int err;
+
+	if (!*c->alive)
+		return c->create_cq_ex(ctx, attr);
+	more.wc_flags |= IBV_WC_EX_WITH_QP_NUM | IBV_WC_EX_WITH_BYTE_LEN;
+	cqx = c->create_cq_ex(ctx, &more);
+	/* As the program asked, if that is what it fails for. */
+	if (!cqx && more.wc_flags != attr->wc_flags)
+		cqx = c->create_cq_ex(ctx, attr);
+	if (!cqx)
+		return NULL;
+	err = errno;
+	cq = cq_add(c, ibv_cq_ex_to_cq(cqx));
+	if (cq)
+		cq_patch(cq, cqx);
+	errno = err;
+	return cqx;
+}
+
+static void patch(struct context *c, struct ibv_context *ctx)
+{
+	struct verbs_context *v = verbs_get_ctx(ctx);
+
+	c->real = ctx->ops;
+	c->create_qp_ex = verbs_get_ctx_op(ctx, create_qp_ex) ? v->create_qp_ex : NULL;
+	c->create_cq_ex = verbs_get_ctx_op(ctx, create_cq_ex) ? v->create_cq_ex : NULL;
+	c->open_qp = verbs_get_ctx_op(ctx, open_qp) ? v->open_qp : NULL;
+	/* Known before its functions are ours: these look it up. */
+	atomic_store_explicit(&c->key, ctx, memory_order_release);
+	atomic_thread_fence(memory_order_seq_cst);
+
+	/* A pointer that is not set stays so: programs test some of them. */
+	if (ctx->ops.poll_cq)
+		ctx->ops.poll_cq = lib_poll_cq;
+	if (ctx->ops.post_send)
+		ctx->ops.post_send = lib_post_send;
+	if (ctx->ops.post_recv)
+		ctx->ops.post_recv = lib_post_recv;
+	if (ctx->ops.post_srq_recv)
+		ctx->ops.post_srq_recv = lib_post_srq_recv;
+	if (ctx->ops.bind_mw)
+		ctx->ops.bind_mw = lib_bind_mw;
+	if (c->create_qp_ex)
+		v->create_qp_ex = lib_create_qp_ex;
+	if (c->create_cq_ex)
+		v->create_cq_ex = lib_create_cq_ex;
+	if (c->open_qp)
+		v->open_qp = lib_open_qp;
+}
+
+/* QPs that the program left behind when it closed the context. */
+static void clear_qpns(struct context *c)
+{
+	for (int i = 0; i < QPN_PAGES; i++) {
+		struct qpn_page *page = c->qpns[i];
+
+		for (int k = 0; page && k < 1 << QPN_LOW_BITS; k++)
+			page->qp[k] = NULL;
+	}
+}
+
+static struct context *context_new(void)
+{
+	struct context *c;
+
+	for (c = contexts; c; c = c->next) {
+		if (!c->key) {
+			clear_qpns(c);
+			return c;
+		}
+	}
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return NULL;
+	c->qpns = calloc(QPN_PAGES, sizeof(*c->qpns));
+	if (!c->qpns) {
+		free(c);
+		return NULL;
+	}
+	c->next = contexts;
+	atomic_store_explicit(&contexts, c, memory_order_release);
+	return c;
+}
+
+struct context *context_watch(struct ibv_context *ctx)
+{
+	const alive_t *alive = life_begin();
+	struct context *c;
+	int err = errno;
+
+	if (!alive || !lib_lock())
+		return NULL;
+	c = context_find(ctx);
+	if (!c) {
+		struct device *dev = device_get(ctx->device->name);
+
+		c = dev ? context_new() : NULL;
+		if (c) {
+			c->alive = alive;
+			c->dev = dev;
+			patch(c, ctx);
+		}
+	}
+	lib_unlock();
+	errno = err;
+	return c;
+}
+
+/* Before the provider frees the context: its address may be the next one's. */
+void context_close(struct ibv_context *ctx)
+{
+	struct context *c = context_find(ctx);
+
+	if (c)
+		atomic_store_explicit(&c->key, NULL, memory_order_release);
+}

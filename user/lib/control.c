@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Reads the job's knobs from control. Any thread that finds a change reads and obeys it, and
+ * the last thing it stores is which change that was: threads that do so at once, or one that
+ * is late, leave at worst a number that is not the newest, and the next post reads again.
+ */
+#include <string.h>
+
+#include "lib/lib.h"
+
+#define TRIES 64
+
+static const __u64 never;
+
+void control_begin(struct device *dev)
+{
+	struct hands *h = &dev->hands;
+	uint64_t changes;
+
+	h->changes = &never;
+	if (!dev->control || !settings.control)
+		return;
+	h->job = (const void *)((const char *)dev->control + dev->control->job_off);
+	changes = __atomic_load_n(&h->job->changes, __ATOMIC_RELAXED);
+	/* The first post reads it. */
+	h->quiet = ~changes;
+	h->read = ~changes;
+	h->changes = &h->job->changes;
+	for (uint32_t k = 0; k < SWIFTRDMA_SHARE_HELD; k++)
+		control_state(dev, k, SWIFTRDMA_KNOB_STATE_IDLE);
+	/* Without the order of send queues nobody knows what is outstanding. */
+	if (settings.mode != MODE_LATENCY)
+		control_state(dev, SWIFTRDMA_SHARE_KNOB_CREDITS, SWIFTRDMA_KNOB_STATE_UNABLE);
+}
+
+void control_state(struct device *dev, enum swiftrdma_share_knob k, uint32_t state)
+{
+	__u32 *to = &dev->report->knob[k].state;
+
+	if (__atomic_load_n(to, __ATOMIC_RELAXED) != state)
+		__atomic_store_n(to, state, __ATOMIC_RELAXED);
+}
+
+/* The job's knobs as one; false: the kernel writes faster than this thread reads. */
+static bool read_knobs(const struct swiftrdma_block *b, struct swiftrdma_knob_value *knob,
+		       uint64_t *changes)
+{
+	for (int i = 0; i < TRIES; i++) {
+		*changes = __atomic_load_n(&b->changes, __ATOMIC_ACQUIRE);
+		for (uint32_t k = 0; k < SWIFTRDMA_SHARE_HELD; k++) {
+			const struct swiftrdma_knob_value *v = &b->knob[*changes & 1][k];
+
+			knob[k].value = __atomic_load_n(&v->value, __ATOMIC_RELAXED);
+			knob[k].until_ns = __atomic_load_n(&v->until_ns, __ATOMIC_RELAXED);
+		}
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (__atomic_load_n(&b->changes, __ATOMIC_RELAXED) == *changes)
+			return true;
+	}
+	return false;
+}
+
+static uint32_t state_of(const struct device *dev, enum swiftrdma_share_knob k, uint64_t value)
+{
+	bool credits = k == SWIFTRDMA_SHARE_KNOB_CREDITS;
+
+	if (credits && (settings.mode != MODE_LATENCY || dev->hands.unable))
+		return SWIFTRDMA_KNOB_STATE_UNABLE;
+	return value ? SWIFTRDMA_KNOB_STATE_IN_FORCE : SWIFTRDMA_KNOB_STATE_IDLE;
+}
+
+/* @value 0: the knob is not in force. */
+static void turn(struct device *dev, enum swiftrdma_share_knob k, uint64_t value, uint64_t now)
+{
+	struct swiftrdma_knob_report *r = &dev->report->knob[k];
+
+	if (k < BUCKETS)
+		pace_set_rate(&dev->hands.bucket[k], value, now);
+	else
+		credits_set(dev, value);
+	__atomic_store_n(&r->value, value, __ATOMIC_RELAXED);
+	control_state(dev, k, state_of(dev, k, value));
+}
+
+static void obey(struct device *dev, const struct swiftrdma_knob_value *knob, uint64_t changes,
+		 uint32_t state, uint64_t now)
+{
+	struct hands *h = &dev->hands;
+	uint64_t until = UINT64_MAX;
+	bool waiting = false;
+
+	for (uint32_t k = 0; k < SWIFTRDMA_SHARE_HELD; k++) {
+		bool set = knob[k].until_ns > now;
+		bool holds = set && state == SWIFTRDMA_CONTROL_LIVE;
+
+		/* No knob stops a process: the least value is 1. */
+		turn(dev, k, !holds ? 0 : knob[k].value ? knob[k].value : 1, now);
+		if (holds && knob[k].until_ns < until)
+			until = knob[k].until_ns;
+		waiting |= set && state != SWIFTRDMA_CONTROL_ENDED;
+	}
+	atomic_store_explicit(&h->until_ns, until, memory_order_relaxed);
+	atomic_store_explicit(&h->state, state, memory_order_relaxed);
+	__atomic_store_n(&dev->report->control_seen, changes, __ATOMIC_RELAXED);
+	/* While a knob holds, each post comes here, for the clock may end it. */
+	atomic_store_explicit(&h->quiet, waiting ? ~changes : changes, memory_order_release);
+	atomic_store_explicit(&h->read, changes, memory_order_release);
+}
+
+void control_update(struct device *dev, uint64_t now)
+{
+	struct swiftrdma_knob_value knob[SWIFTRDMA_SHARE_HELD];
+	struct hands *h = &dev->hands;
+	uint64_t changes, read, until;
+	uint32_t state;
+
+	if (!h->job)
+		return;
+	state = __atomic_load_n(&dev->control->state, __ATOMIC_RELAXED);
+	read = atomic_load_explicit(&h->read, memory_order_relaxed);
+	until = atomic_load_explicit(&h->until_ns, memory_order_relaxed);
+	if (__atomic_load_n(&h->job->changes, __ATOMIC_RELAXED) == read &&
+	    state == atomic_load_explicit(&h->state, memory_order_relaxed) && now < until)
+		return;
+	if (read_knobs(h->job, knob, &changes)) {
+		obey(dev, knob, changes, state, now);
+	} else if (now >= until || state != SWIFTRDMA_CONTROL_LIVE) {
+		/* What was read last has ended, and what is new could not be read. */
+		memset(knob, 0, sizeof(knob));
+		obey(dev, knob, read, state, now);
+	}
+}

@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Completion queues. Matching a completion with its request needs the order in which
+ * completions were taken from the queue. ibv_poll_cq() keeps it under .lock. Between
+ * start_poll and end_poll the provider's own lock does, and .lock must not be taken:
+ * ibv_poll_cq() takes the two in the other order.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/lib.h"
+
+static struct cq *free_first, *free_last;
+static uint32_t free_count;
+#define FREE_KEEP 64
+
+/* Of no completion. */
+static struct qp nobody = { .qpn = QPN_NONE };
+
+static struct cq *cq_alloc(void)
+{
+	struct cq *c = free_first;
+	struct stash *stash = NULL;
+
+	if (free_count <= FREE_KEEP) {
+		c = aligned_alloc(CACHE_LINE, sizeof(*c));
+	} else {
+		free_first = c->next_free;
+		free_count--;
+		stash = c->stash;
+	}
+	if (!c)
+		return NULL;
+	memset(c, 0, sizeof(*c));
+	/* Its memory stays. */
+	if (stash)
+		stash->head = stash->tail = 0;
+	c->stash = stash;
+	return c;
+}
+
+void cq_forget_all(void)
+{
+	free_first = NULL;
+	free_count = 0;
+}
+
+struct cq *cq_add(struct context *c, struct ibv_cq *cq)
+{
+	int err = errno;
+	struct cq *n;
+
+	if (!lib_lock())
+		return NULL;
+	n = cq_alloc();
+	if (n) {
+		n->alive = c->alive;
+		n->ctx = c;
+		n->key = cq;
+		n->last = &nobody;
+		n->poll_cq = c->real.poll_cq;
+		n->hands = &c->dev->hands;
+		n->cqe = cq->cqe > 0 ? (uint32_t)cq->cqe : 0;
+		n->has_channel = cq->channel;
+		if (!table_put(cq, n)) {
+			free(n);
+			n = NULL;
+		}
+	}
+	lib_unlock();
+	errno = err;
+	return n;
+}
+
+/* After the CQ was destroyed: @key may be another's address by now. */
+void cq_remove(struct ibv_cq *key, struct cq *c)
+{
+	int err = errno;
+
+	if (*c->alive && lib_lock()) {
+		table_drop(key, c);
+		atomic_store(&c->key, NULL);
+		c->next_free = NULL;
+		if (free_first)
+			free_last->next_free = c;
+		else
+			free_first = c;
+		free_last = c;
+		free_count++;
+		lib_unlock();
+	}
+	errno = err;
+}
+
+/* One poll of a queue, and what its completions have in common. */
+struct batch {
+	struct cq *cq;
+	bool ordered;		/* the completions come in order */
+	bool mine;		/* and the counters called owner are this thread's */
+	uint64_t now;		/* 0: not looked at yet */
+};
+
+static noinline struct qp *qp_of_slow(struct cq *c, uint32_t qpn)
+{
+	struct qp *q = context_qp(c->ctx, qpn);
+
+	if (q)
+		atomic_store_explicit(&c->last, q, memory_order_relaxed);
+	else
+		count_any(&c->ctx->dev->report->unmatched, 1);
+	return q;
+}
+
+static inline struct qp *qp_of(struct cq *c, uint32_t qpn)
+{
+	struct qp *q = atomic_load_explicit(&c->last, memory_order_relaxed);
+
+	if (likely(q->qpn == qpn))
+		return q;
+	return qp_of_slow(c, qpn);
+}
+
+/* Does the completion fit what was posted? wr_id is a check; the order decides. */
+static inline bool pops(const struct qp *q, uint64_t wr_id, uint32_t *end)
+{
+	uint32_t sig = atomic_load_explicit(&q->sig_done, memory_order_relaxed);
+	const struct signalled *s = &q->ring[sig & q->ring_mask];
+
+	*end = s->end;
+	return sig != atomic_load_explicit(&q->sig_posted, memory_order_acquire) &&
+	       s->wr_id == wr_id;
+}
+
+static noinline void complete_samples(struct batch *b, struct qp *q, uint32_t end)
+{
+	if (!b->now)
+		b->now = lib_clock();
+	qp_completed(q, end, b->now);
+}
+
+/* A QP without a ring has no poller that is alone by the bias of a lock. */
+static inline bool polls_alone(const struct batch *b, struct qp *q)
+{
+	return q->ring ? b->mine : claim(&q->poll_owner);
+}
+
+static always_inline void complete_send(struct batch *b, struct qp *q, uint64_t wr_id)
+{
+	struct swiftrdma_slot *s = q->slot;
+	bool mine = polls_alone(b, q);
+	uint32_t end, done;
+
+	count(&s->poll_owner.wcs, &s->poll_others.wcs, mine, 1);
+	if (!atomic_load_explicit(&q->order, memory_order_relaxed))
+		return;
+	if (unlikely(!b->ordered || !pops(q, wr_id, &end))) {
+		qp_lose_order(q, 0);
+		return;
+	}
+	done = atomic_load_explicit(&q->done, memory_order_relaxed);
+	atomic_store_explicit(&q->sig_done,
+			      atomic_load_explicit(&q->sig_done, memory_order_relaxed) + 1,
+			      memory_order_relaxed);
+	atomic_store_explicit(&q->done, end, memory_order_relaxed);
+	count(&s->poll_owner.wrs, &s->poll_others.wrs, mine, end - done);
+	if (unlikely(atomic_load_explicit(&q->lat_tail, memory_order_relaxed) !=
+		     atomic_load_explicit(&q->sampling.head, memory_order_relaxed)))
+		complete_samples(b, q, end);
+}
+
+static void complete_recv(const struct batch *b, struct qp *q, uint32_t bytes)
+{
+	struct swiftrdma_slot *s = q->slot;
+	bool mine = polls_alone(b, q);
+
+	count(&s->poll_owner.recv_wcs, &s->poll_others.recv_wcs, mine, 1);
+	count(&s->poll_owner.recv_bytes, &s->poll_others.recv_bytes, mine, bytes);
+}
+
+static void complete_error(struct qp *q)
+{
+	struct swiftrdma_slot *s = q->slot;
+
+	/* Of either queue: its completions may have two pollers. */
+	count_any(&s->poll_others.errors, 1);
+	qp_lose_order(q, SWIFTRDMA_SLOT_ERROR);
+}
+
+static bool is_recv(enum ibv_wc_opcode opcode)
+{
+	return opcode == IBV_WC_RECV || opcode == IBV_WC_RECV_RDMA_WITH_IMM ||
+	       opcode == IBV_WC_TM_RECV || opcode == IBV_WC_TM_NO_TAG;
+}
+
+/* Tag matching's own; they belong to no request that is counted. */
+static bool is_other(enum ibv_wc_opcode opcode)
+{
+	return opcode == IBV_WC_TM_ADD || opcode == IBV_WC_TM_DEL || opcode == IBV_WC_TM_SYNC;
+}
+
+/* Whatever is no success of a send queue. */
+static noinline void complete_other(struct batch *b, struct qp *q, const struct ibv_wc *wc)
+{
+	/* The opcode of an error means nothing. */
+	if (wc->status != IBV_WC_SUCCESS)
+		complete_error(q);
+	else if (is_recv(wc->opcode))
+		complete_recv(b, q, wc->byte_len);
+	else if (!is_other(wc->opcode))
+		complete_send(b, q, wc->wr_id);
+}
+
+static always_inline void complete(struct batch *b, uint32_t qpn, const struct ibv_wc *wc)
+{
+	struct qp *q = qp_of(b->cq, qpn);
+
+	if (unlikely(!q))
+		return;
+	if (likely(wc->status == IBV_WC_SUCCESS && !(wc->opcode & IBV_WC_RECV)))
+		complete_send(b, q, wc->wr_id);
+	else
+		complete_other(b, q, wc);
+}
+
+/* A QP that has an order loses it. */
+static noinline void complete_out_of_order(struct cq *c, struct qp *q, const struct ibv_wc *wc)
+{
+	struct batch b = { .cq = c };
+
+	if (wc->status == IBV_WC_SUCCESS && !(wc->opcode & IBV_WC_RECV))
+		complete_send(&b, q, wc->wr_id);
+	else
+		complete_other(&b, q, wc);
+}
+
+struct cq *_Atomic cq_cache[CACHE_SIZE];
+
+static noinline struct cq *find_slow(struct ibv_cq *cq)
+{
+	struct cq *c = table_find(cq);
+	struct context *ctx = context_find(cq->context);
+
+	if (!c && *ctx->alive)
+		c = cq_add(ctx, cq);
+	if (c)
+		atomic_store_explicit(&cq_cache[CACHE_INDEX(cq)], c, memory_order_release);
+	return c;
+}
+
+/* NULL: it was not found last. */
+static inline struct cq *cached(struct ibv_cq *cq)
+{
+	struct cq *c = atomic_load_explicit(&cq_cache[CACHE_INDEX(cq)], memory_order_acquire);
+
+	return likely(c && atomic_load_explicit(&c->key, memory_order_relaxed) == cq) ? c : NULL;
+}
+
+/* In whatever order threads took it. */
+static always_inline void complete_counted(struct cq *c, const struct ibv_wc *wc)
+{
+	struct qp *q = qp_of(c, wc->qp_num);
+
+	if (unlikely(!q))
+		return;
+	if (likely(wc->status == IBV_WC_SUCCESS && !(wc->opcode & IBV_WC_RECV) && !q->ring))
+		count(&q->slot->poll_owner.wcs, &q->slot->poll_others.wcs, claim(&q->poll_owner),
+		      1);
+	else
+		complete_out_of_order(c, q, wc);
+}
+
+static noinline int poll_counted(struct ibv_cq *cq, int n, struct ibv_wc *wc, struct cq *c)
+{
+	int got = c->poll_cq(cq, n, wc);
+
+	for (const struct ibv_wc *end = wc + got; wc < end; wc++)
+		complete_counted(c, wc);
+	return got;
+}
+
+/* The lock is lost; what is in the stash is not. */
+static noinline int poll_unlocked(struct ibv_cq *cq, int n, struct ibv_wc *wc, struct cq *c)
+{
+	int stashed = c->stash ? stash_give(c, n, wc) : 0;
+
+	return stashed ? stashed : poll_counted(cq, n, wc, c);
+}
+
+static always_inline int take(struct cq *c, struct ibv_cq *cq, int n, struct ibv_wc *wc,
+			      enum bias_token token)
+{
+	struct batch b = { .cq = c, .ordered = true, .mine = token == BIAS_OWNER };
+	int got = c->poll_cq(cq, n, wc);
+
+	for (int i = 0; i < got; i++)
+		complete(&b, wc[i].qp_num, &wc[i]);
+	return got;
+}
+
+/* The requests of these completions are no longer outstanding. */
+static void free_credits(const struct cq *c, const struct ibv_wc *wc, int n)
+{
+	if (!atomic_load_explicit(&c->hands->credits, memory_order_relaxed))
+		return;
+	for (int i = 0; i < n; i++) {
+		struct qp *q = context_qp(c->ctx, wc[i].qp_num);
+
+		if (q && q->ring)
+			credits_done(q);
+	}
+}
+
+int cq_take(struct cq *c, int n, struct ibv_wc *wc, enum bias_token token)
+{
+	int got = take(c, c->key, n, wc, token);
+
+	free_credits(c, wc, got);
+	return got;
+}
+
+/*
+ * What is outstanding is bounded, or was. An error of the provider's comes again; a completion
+ * that is not handed on does not.
+ */
+static noinline int poll_bounded(struct ibv_cq *cq, int n, struct ibv_wc *wc, struct cq *c,
+				 enum bias_token token)
+{
+	int stashed = c->stash ? stash_give(c, n, wc) : 0, got = 0;
+
+	if (stashed < n || !n) {
+		got = take(c, cq, n - stashed, wc + stashed, token);
+		free_credits(c, wc + stashed, got);
+	}
+	bias_unlock(&c->lock, token);
+	return stashed && got < 0 ? stashed : stashed + got;
+}
+
+static noinline int poll_ordered(struct ibv_cq *cq, int n, struct ibv_wc *wc, struct cq *c)
+{
+	enum bias_token token = bias_lock(&c->lock);
+	int got;
+
+	if (unlikely(token == BIAS_FAILED))
+		return poll_unlocked(cq, n, wc, c);
+	if (unlikely(atomic_load_explicit(&c->hands->credits, memory_order_relaxed) ||
+		     atomic_load_explicit(&c->stash, memory_order_relaxed)))
+		return poll_bounded(cq, n, wc, c, token);
+	got = take(c, cq, n, wc, token);
+	bias_unlock(&c->lock, token);
+	return got;
+}
+
+static always_inline int poll_found(struct ibv_cq *cq, int n, struct ibv_wc *wc, struct cq *c)
+{
+	if (unlikely(!*c->alive))
+		return c->poll_cq(cq, n, wc);
+	if (likely(settings.mode == MODE_LATENCY) &&
+	    likely(!atomic_load_explicit(&c->by_entry, memory_order_relaxed)))
+		return poll_ordered(cq, n, wc, c);
+	return poll_counted(cq, n, wc, c);
+}
+
+static noinline int poll_slow(struct ibv_cq *cq, int n, struct ibv_wc *wc)
+{
+	struct cq *c = find_slow(cq);
+
+	return c ? poll_found(cq, n, wc, c) : context_find(cq->context)->real.poll_cq(cq, n, wc);
+}
+
+/* Saves no registers of its own: each way ends in a call. */
+int lib_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
+{
+	struct cq *c = cached(cq);
+
+	return likely(c) ? poll_found(cq, n, wc, c) : poll_slow(cq, n, wc);
+}
+
+/* --- ibv_cq_ex ------------------------------------------------------------- */
+
+static void complete_entry(struct cq *c, struct ibv_cq_ex *cqx)
+{
+	struct batch b = { .cq = c, .ordered = true };
+	struct ibv_wc wc;
+
+	if (!cqx->read_qp_num)
+		return;
+	wc.status = cqx->status;
+	wc.wr_id = cqx->wr_id;
+	wc.opcode = wc.status == IBV_WC_SUCCESS ? cqx->read_opcode(cqx) : IBV_WC_SEND;
+	wc.byte_len = is_recv(wc.opcode) && cqx->read_byte_len ? cqx->read_byte_len(cqx) : 0;
+	wc.qp_num = cqx->read_qp_num(cqx);
+	complete(&b, wc.qp_num, &wc);
+	free_credits(c, &wc, 1);
+}
+
+static int lib_start_poll(struct ibv_cq_ex *cqx, struct ibv_poll_cq_attr *attr)
+{
+	struct cq *c = table_find(cqx);
+	int ret = c->start_poll(cqx, attr);
+
+	if (!*c->alive)
+		return ret;
+	if (unlikely(!atomic_load_explicit(&c->by_entry, memory_order_relaxed)))
+		atomic_store(&c->by_entry, true);
+	if (!ret)
+		complete_entry(c, cqx);
+	return ret;
+}
+
+static int lib_next_poll(struct ibv_cq_ex *cqx)
+{
+	struct cq *c = table_find(cqx);
+	int ret = c->next_poll(cqx);
+
+	if (!ret && *c->alive)
+		complete_entry(c, cqx);
+	return ret;
+}
+
+void cq_patch(struct cq *c, struct ibv_cq_ex *cqx)
+{
+	if (!cqx->start_poll || !cqx->next_poll)
+		return;
+	c->start_poll = cqx->start_poll;
+	c->next_poll = cqx->next_poll;
+	cqx->start_poll = lib_start_poll;
+	cqx->next_poll = lib_next_poll;
+}

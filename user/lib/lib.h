@@ -1,0 +1,532 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Internal to libswiftrdma.
+ *
+ * Invariants:
+ *  - Each wrapper calls the function it stands for exactly once, with the arguments it
+ *    got, whatever fails here. It returns that function's result and errno. ibv_poll_cq() is
+ *    the exception: it returns completions that the library has polled before (stash.c).
+ *  - An object found in the table (struct qp, struct cq) is never given back to
+ *    malloc, so that a thread which found it just before its destruction reads no
+ *    foreign memory.
+ *  - Nothing is written, in a report or in an object, unless *alive. The word lies in
+ *    memory that any kind of fork wipes in the child.
+ *
+ * Locks, outer first: lib_lock() (tables, slots; never taken while requests are posted or
+ * polled, except the first time); struct bias in a QP or a CQ; the provider's own.
+ */
+#ifndef LIB_LIB_H
+#define LIB_LIB_H
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <infiniband/verbs.h>
+#include <rdma/swiftrdma_share.h>
+
+#include "lib/control.h"
+#include "lib/swiftrdma.h"
+
+/* Else each use of a variable of another file would go through a table. */
+#pragma GCC visibility push(hidden)
+
+#define EXPORT __attribute__((visibility("default")))
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+#define noinline __attribute__((noinline))
+#define always_inline inline __attribute__((always_inline))
+#define CACHE_LINE 64
+
+/* --- life.c: settings, forks, the lock of everything that is not hot --------- */
+
+enum mode { MODE_OFF, MODE_COUNT, MODE_LATENCY };
+
+struct settings {
+	enum mode mode;
+	uint32_t sample_every;	/* 0: adapted to the rate */
+	bool control;		/* what the kernel says in control is obeyed */
+	const char *stats;	/* file that the figures go to at exit; NULL: none */
+};
+
+extern struct settings settings;
+
+/* 0 in a child of the process that set it up. */
+typedef _Atomic uint32_t alive_t;
+
+/* The word of this process, set up if it has none; NULL: the library is off. */
+const alive_t *life_begin(void);
+const alive_t *life_alive(void);
+/* False: it could not be had in time; nothing may be changed then. */
+bool lib_lock(void);
+void lib_unlock(void);
+
+/* --- lock.c: a spin lock that costs its first thread no atomic operation ------ */
+
+/*
+ * The lock is biased to the first thread that takes it: that thread only sets .inside.
+ * The second thread revokes the bias, once, with membarrier(2), and waits until the first is not
+ * inside; from then on .holder is an ordinary spin lock.
+ */
+struct bias {
+	_Atomic uintptr_t owner;	/* 0, a thread, or BIAS_SHARED */
+	_Atomic uint32_t inside;
+	_Atomic uintptr_t holder;
+};
+
+enum bias_token { BIAS_FAILED, BIAS_OWNER, BIAS_HELD, BIAS_NESTED };
+
+#define BIAS_SHARED ((uintptr_t)1)
+
+static inline uintptr_t self(void)
+{
+	return (uintptr_t)__builtin_thread_pointer();
+}
+
+enum bias_token bias_lock_slow(struct bias *b);
+
+/* BIAS_FAILED: a thread held it for seconds; the caller goes on without what it guards. */
+static inline enum bias_token bias_lock(struct bias *b)
+{
+	uintptr_t me = self();
+
+	if (likely(atomic_load_explicit(&b->owner, memory_order_relaxed) == me)) {
+		atomic_store_explicit(&b->inside, 1, memory_order_relaxed);
+		/* membarrier() of the thread that revokes is the other half of this. */
+		atomic_signal_fence(memory_order_seq_cst);
+		if (likely(atomic_load_explicit(&b->owner, memory_order_relaxed) == me))
+			return BIAS_OWNER;
+		atomic_store_explicit(&b->inside, 0, memory_order_release);
+	}
+	return bias_lock_slow(b);
+}
+
+static inline void bias_unlock(struct bias *b, enum bias_token token)
+{
+	if (likely(token == BIAS_OWNER))
+		atomic_store_explicit(&b->inside, 0, memory_order_release);
+	else if (token == BIAS_HELD)
+		atomic_store_explicit(&b->holder, 0, memory_order_release);
+}
+
+/* --- table.c: objects by address ---------------------------------------------- */
+
+struct table {
+	struct table *older;	/* a reader may be in it */
+	uint32_t shift;
+	size_t mask, used;
+	struct table_entry {
+		_Atomic uintptr_t key;
+		void *_Atomic value;	/* NULL: gone */
+	} entry[];
+};
+
+extern struct table *_Atomic objects;
+
+static inline size_t table_hash(const struct table *t, const void *key)
+{
+	return (size_t)(((uintptr_t)key >> 4) * 0x9e3779b97f4a7c15ull >> t->shift);
+}
+
+static inline void *table_find(const void *key)
+{
+	const struct table *t = atomic_load_explicit(&objects, memory_order_acquire);
+	size_t i;
+
+	if (unlikely(!t))
+		return NULL;
+	for (i = table_hash(t, key);; i = (i + 1) & t->mask) {
+		uintptr_t k = atomic_load_explicit(&t->entry[i].key, memory_order_acquire);
+
+		if (likely(k == (uintptr_t)key))
+			return atomic_load_explicit(&t->entry[i].value, memory_order_acquire);
+		if (!k)
+			return NULL;
+	}
+}
+
+/* With lib_lock() held. */
+bool table_put(const void *key, void *value);
+void table_drop(const void *key, const void *value);
+
+/* --- page.c: reports and control ----------------------------------------------- */
+
+/*
+ * A device that this process uses, whatever the number of contexts. There is another one
+ * of that name for each time that the process attached, the newest first; contexts that are
+ * open use the newest.
+ */
+struct device {
+	struct device *next;
+	char name[SWIFTRDMA_SHARE_NAME_LEN];
+	struct swiftrdma_report *report;
+	const struct swiftrdma_control *control;	/* NULL: no module */
+	struct swiftrdma_hist *latency, *hol;
+	struct swiftrdma_slot *slot;
+	uint32_t slots, generation;
+	uint32_t *dead;		/* slots of QPs that are gone, oldest first, a ring */
+	uint32_t dead_from, dead_count;
+	struct hands hands;
+};
+
+extern struct device *devices;
+
+/* Replaced by tests. 0, or a negative errno value. */
+extern int (*lib_share)(unsigned long cmd, void *arg);
+
+/* With lib_lock() held. */
+struct device *device_get(const char *name);
+struct swiftrdma_slot *slot_take(struct device *dev);
+void slot_give(struct device *dev, struct swiftrdma_slot *slot);
+void slot_add(struct swiftrdma_gone *sum, const struct swiftrdma_slot *slot);
+void device_forget_all(void);
+int page_ask(const char *job, uint64_t slo_p99_ns);
+bool control_job(const struct device *dev, struct swiftrdma_control_job *job);
+
+/* A counter of one thread, and the same one of all others. */
+/* The addition to owner is one instruction, which a relaxed load and store would not be. */
+static inline void count(__u64 *owner, __u64 *others, bool mine, uint64_t n)
+{
+	if (likely(mine))
+		*owner += n;
+	else
+		__atomic_fetch_add(others, n, __ATOMIC_RELAXED);
+}
+
+static inline void count_any(__u64 *counter, uint64_t n)
+{
+	__atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
+}
+
+static inline uint64_t figure(const __u64 *counter)
+{
+	return __atomic_load_n(counter, __ATOMIC_RELAXED);
+}
+
+/* --- context.c -------------------------------------------------------------------- */
+
+#define QPN_LOW_BITS 8
+#define QPN_PAGES (1 << (24 - QPN_LOW_BITS))
+
+struct qpn_page {
+	struct qp *_Atomic qp[1 << QPN_LOW_BITS];
+};
+
+struct context {
+	struct context *next;
+	struct ibv_context *_Atomic key;	/* NULL: closed */
+	const alive_t *alive;
+	struct device *dev;
+	struct ibv_context_ops real;
+	struct ibv_qp *(*create_qp_ex)(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr);
+	struct ibv_cq_ex *(*create_cq_ex)(struct ibv_context *ctx,
+					  struct ibv_cq_init_attr_ex *attr);
+	struct ibv_qp *(*open_qp)(struct ibv_context *ctx, struct ibv_qp_open_attr *attr);
+	struct qpn_page *_Atomic *qpns;
+};
+
+/* Patches the functions of a context, unless they are patched. */
+struct context *context_watch(struct ibv_context *ctx);
+/* Is a context of that device open? With lib_lock() held. */
+bool context_uses(const struct device *dev);
+struct context *context_find(const struct ibv_context *ctx);
+void context_close(struct ibv_context *ctx);
+/* With lib_lock() held. */
+bool context_put_qpn(struct context *c, uint32_t qpn, struct qp *q);
+void context_drop_qpn(struct context *c, uint32_t qpn, const struct qp *q);
+
+static inline struct qp *context_qp(const struct context *c, uint32_t qpn)
+{
+	struct qpn_page *page;
+
+	if (unlikely(qpn >> 24))
+		return NULL;
+	page = atomic_load_explicit(&c->qpns[qpn >> QPN_LOW_BITS], memory_order_acquire);
+	return page ? atomic_load_explicit(&page->qp[qpn & ((1 << QPN_LOW_BITS) - 1)],
+					   memory_order_acquire) : NULL;
+}
+
+/* --- latency.c ---------------------------------------------------------------------- */
+
+/* Replaced by tests. */
+extern uint64_t (*lib_clock)(void);
+
+#define PENDING_MAX 16	/* samples of a QP that wait for their completion */
+
+struct sample {
+	uint64_t posted_ns;
+	uint32_t seq;		/* of the request in its send queue */
+	_Atomic uint32_t weight;	/* 0: the post failed */
+	bool alone;		/* nothing was outstanding before it */
+};
+
+struct sampling {
+	int32_t countdown;	/* requests until the next sample, itself included */
+	uint32_t every, run, rnd;
+	uint32_t marked;	/* sequence number up to which requests have been weighed */
+	uint64_t last_ns;
+	struct sample pending[PENDING_MAX];
+	_Atomic uint32_t head;	/* written by who posts */
+};
+
+void sampling_reset(struct sampling *s, uint32_t seq);
+
+/* --- qp.c ------------------------------------------------------------------------------ */
+
+/* A signalled request that is outstanding. */
+struct signalled {
+	uint64_t wr_id;
+	uint32_t end;	/* requests that are complete when this one is */
+};
+
+/* Pointers of a struct ibv_qp_ex that wr_ex.c stands in for. */
+struct wr_real;
+
+#define QPN_NONE 0xffffffff
+
+struct qp {
+	/* Constant while the QP lives. */
+	const alive_t *alive;
+	int (*post_send)(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+	int (*post_recv)(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+	struct swiftrdma_slot *slot;
+	struct signalled *ring;
+	uint32_t qpn;		/* QPN_NONE: the QP is gone */
+	uint32_t ring_mask;
+	_Atomic bool order;	/* completions are matched with requests */
+	bool sig_all;
+	bool own_slot;		/* .slot is .spare_slot, not one of a report */
+	struct context *ctx;
+	struct ibv_qp *_Atomic key;	/* NULL: the QP is gone */
+	struct ibv_cq *send_cq;
+	struct wr_real *wr_real;	/* .wr_spare, or NULL */
+	const __u64 *changes;		/* the job's change counter in control */
+	_Atomic uint64_t quiet;		/* its value at which no knob is in force */
+	struct hands *hands;
+
+	/* The poster's, under .sq. */
+	struct bias sq __attribute__((aligned(CACHE_LINE)));
+	_Atomic uintptr_t post_owner;
+	_Atomic uint32_t posted;	/* requests, a sequence number */
+	_Atomic uint32_t sig_posted;	/* signalled ones */
+	/* Between wr_start and wr_complete. */
+	struct wr_build {
+		uint64_t bytes;
+		uint32_t n, sig;
+		enum bias_token token;
+		bool order;
+		uint8_t held;	/* knobs that wr_start waited for */
+	} build;
+
+	/* The poller's, under .lock of the CQ. */
+	_Atomic uintptr_t poll_owner __attribute__((aligned(CACHE_LINE)));
+	_Atomic uint32_t done;
+	_Atomic uint32_t sig_done;
+	_Atomic uint32_t hol_tail, lat_tail;
+
+	struct sampling sampling __attribute__((aligned(CACHE_LINE)));
+
+	/* Up to where the QP is in the sum of outstanding requests, see credits.c. */
+	_Atomic uint32_t credit_posted __attribute__((aligned(CACHE_LINE)));
+	_Atomic uint32_t credit_done;
+	struct qp *next_free;
+	/* Memory that stays when the struct is used again. */
+	struct wr_real *wr_spare;
+	struct swiftrdma_slot *spare_slot;
+	struct ring *rings;
+	struct qp *next_all;
+};
+
+/* How a QP is created; what its creator asked for and got. */
+struct qp_want {
+	uint32_t max_send_wr;
+	bool sig_all;
+	bool ring;	/* false: only count */
+};
+
+/* Tells of a new QP; does nothing if it is known. */
+struct qp *qp_add(struct context *c, struct ibv_qp *qp, const struct qp_want *want);
+void qp_remove(struct qp *q);
+/* After RESET: nothing is outstanding, and measuring begins anew. */
+void qp_reset(struct qp *q);
+/* Until the next RESET requests are only counted. */
+void qp_lose_order(struct qp *q, uint32_t flag);
+void qp_forget_all(void);
+/* All that ever were, by .next_all; those that are gone have no key. */
+struct qp *qp_all(void);
+
+/* For each post, with .sq held: push what is posted, then take it back or account for it. */
+static inline void qp_push(struct qp *q, uint64_t wr_id, uint32_t sig, uint32_t end)
+{
+	q->ring[sig & q->ring_mask] = (struct signalled){ .wr_id = wr_id, .end = end };
+}
+
+void qp_sample(struct qp *q, uint32_t from, uint32_t n);
+void qp_unsample(struct qp *q, uint32_t end);
+void qp_completed(struct qp *q, uint32_t done, uint64_t now);
+
+/* Before requests are posted: is it time for a sample? */
+static inline void qp_about_to_post(struct qp *q, uint32_t from, uint32_t n)
+{
+	q->sampling.countdown -= (int32_t)n;
+	if (unlikely(q->sampling.countdown <= 0))
+		qp_sample(q, from, n);
+}
+
+/* False: a knob is in force, or control has changed. Not in a child of a fork. */
+static inline bool control_quiet(const struct qp *q)
+{
+	return likely(__atomic_load_n(q->changes, __ATOMIC_RELAXED) ==
+		      atomic_load_explicit(&q->quiet, memory_order_relaxed));
+}
+
+/* Those that were found last, by address; never NULL. */
+#define CACHE_SIZE 256
+#define CACHE_INDEX(key) ((uintptr_t)(key) >> 9 & (CACHE_SIZE - 1))
+
+extern struct qp *_Atomic qp_cache[CACHE_SIZE];
+
+struct qp *qp_find_slow(const struct ibv_qp *qp);
+
+/* NULL: it was not found last. */
+static inline struct qp *qp_cached(const struct ibv_qp *qp)
+{
+	struct qp *q = atomic_load_explicit(&qp_cache[CACHE_INDEX(qp)], memory_order_acquire);
+
+	return likely(atomic_load_explicit(&q->key, memory_order_relaxed) == qp &&
+		      q->qpn == qp->qp_num) ? q : NULL;
+}
+
+static inline struct qp *qp_find(const struct ibv_qp *qp)
+{
+	struct qp *q = qp_cached(qp);
+
+	return likely(q) ? q : qp_find_slow(qp);
+}
+
+static inline bool claim(_Atomic uintptr_t *owner)
+{
+	uintptr_t me = self(), was = atomic_load_explicit(owner, memory_order_relaxed);
+
+	if (likely(was == me))
+		return true;
+	return !was && atomic_compare_exchange_strong(owner, &was, me);
+}
+
+/*
+ * Whether a thread has the counters called owner to itself. Where there is a ring, that
+ * is the thread to which the lock is biased, while it is; else the first that came.
+ */
+static inline bool posts_alone(struct qp *q, enum bias_token token)
+{
+	return token == BIAS_OWNER || (!q->ring && claim(&q->post_owner));
+}
+
+void count_posted_others(struct qp *q, uint64_t n, uint64_t bytes);
+
+static inline void count_posted(struct qp *q, bool mine, uint64_t n, uint64_t bytes)
+{
+	struct swiftrdma_posted *p = &q->slot->post_owner;
+
+	if (unlikely(!mine)) {
+		count_posted_others(q, n, bytes);
+		return;
+	}
+	p->wrs += n;
+	p->bytes += bytes;
+	p->calls++;
+}
+
+int lib_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr);
+int lib_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
+int lib_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
+int lib_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
+
+/* --- wr_ex.c ------------------------------------------------------------------------------ */
+
+/* Stands in for the functions of @qpx, again if the provider set them anew. */
+void wr_patch(struct qp *q, struct ibv_qp_ex *qpx);
+
+/* --- cq.c ---------------------------------------------------------------------------------- */
+
+struct cq {
+	const alive_t *alive;
+	struct ibv_cq *_Atomic key;	/* NULL: the CQ is gone */
+	struct context *ctx;
+	int (*poll_cq)(struct ibv_cq *cq, int n, struct ibv_wc *wc);
+	struct qp *_Atomic last;	/* of the completion before */
+	int (*start_poll)(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr);
+	int (*next_poll)(struct ibv_cq_ex *cq);
+	/* It is polled by start_poll, under the provider's lock and not under .lock. */
+	_Atomic bool by_entry;
+	struct cq *next_free;
+	struct bias lock __attribute__((aligned(CACHE_LINE)));
+	const struct hands *hands;
+	struct stash *_Atomic stash;	/* NULL: never needed */
+	uint32_t cqe;
+	_Atomic uint32_t exempt;	/* the bound on credits that it is not polled for */
+	bool has_channel;
+};
+
+extern struct cq *_Atomic cq_cache[CACHE_SIZE];
+
+struct cq *cq_add(struct context *c, struct ibv_cq *cq);
+/* Stands in for the functions of @cqx. */
+void cq_patch(struct cq *c, struct ibv_cq_ex *cqx);
+void cq_remove(struct ibv_cq *key, struct cq *c);
+void cq_forget_all(void);
+int lib_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc);
+/* With .lock held, polls and accounts for what came. */
+int cq_take(struct cq *c, int n, struct ibv_wc *wc, enum bias_token token);
+
+/* --- preload.c ------------------------------------------------------------------------------ */
+
+/* The functions of libibverbs that the library stands in for. Replaced by tests. */
+struct next {
+	struct ibv_context *(*open_device)(struct ibv_device *device);
+	struct ibv_context *(*import_device)(int cmd_fd);
+	int (*close_device)(struct ibv_context *ctx);
+	struct ibv_cq *(*create_cq)(struct ibv_context *ctx, int cqe, void *cq_context,
+				    struct ibv_comp_channel *channel, int comp_vector);
+	int (*destroy_cq)(struct ibv_cq *cq);
+	struct ibv_qp *(*create_qp)(struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
+	int (*modify_qp)(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);
+	int (*destroy_qp)(struct ibv_qp *qp);
+	struct ibv_qp_ex *(*qp_to_qp_ex)(struct ibv_qp *qp);
+};
+
+extern struct next next;
+
+struct mlx5dv_qp_init_attr;
+struct mlx5dv_cq_init_attr;
+
+EXPORT struct ibv_qp *mlx5dv_create_qp(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr,
+				       struct mlx5dv_qp_init_attr *dv);
+EXPORT struct ibv_cq_ex *mlx5dv_create_cq(struct ibv_context *ctx, struct ibv_cq_init_attr_ex *attr,
+					  struct mlx5dv_cq_init_attr *dv);
+
+/* After the provider made a QP or a CQ. */
+void created_qp(struct context *c, struct ibv_qp *qp, const struct qp_want *want);
+
+/* --- lookup.c ------------------------------------------------------------------------------ */
+
+/*
+ * The next library in the search order that has @name, because another library may be
+ * preloaded, too; where this library comes after @lib, that.
+ */
+void *lookup_next(const char *lib, const char *name, const char *version);
+
+/* --- figures.c, stats.c ------ */
+
+void figures_of_slot(struct swiftrdma_figures *f, const struct swiftrdma_slot *slot);
+void figures_of_device(struct swiftrdma_figures *f, const struct device *dev);
+void quantile_of(const struct swiftrdma_hist *h, double q, struct swiftrdma_quantile *r);
+/* One line of JSON for this process, appended to settings.stats. */
+void stats_write(void);
+
+#pragma GCC visibility pop
+
+#endif /* LIB_LIB_H */

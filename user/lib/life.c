@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* The process: settings, forks, the lock of all that is not hot, the end. */
+#include <linux/membarrier.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/lib.h"
+
+#define LOCK_WAIT_S 2
+#define SAMPLE_EVERY_MAX (1u << 20)
+
+struct settings settings = { .mode = MODE_LATENCY, .control = true };
+
+static pthread_once_t settings_once = PTHREAD_ONCE_INIT;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static const alive_t *_Atomic alive;
+
+/* An unknown value is no reason to fail. */
+static enum mode read_mode(const char *s)
+{
+	if (s && !strcmp(s, "off"))
+		return MODE_OFF;
+	if (s && !strcmp(s, "count"))
+		return MODE_COUNT;
+	return MODE_LATENCY;
+}
+
+bool lib_lock(void)
+{
+	struct timespec t;
+
+	if (!pthread_mutex_trylock(&lock))
+		return true;
+	/* In a child of a raw clone() its holder may not exist. */
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	t.tv_sec += LOCK_WAIT_S;
+	return !pthread_mutex_clocklock(&lock, CLOCK_MONOTONIC, &t);
+}
+
+void lib_unlock(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+static bool prepared;
+
+static void before_fork(void)
+{
+	prepared = lib_lock();
+}
+
+static void after_fork_in_parent(void)
+{
+	if (prepared)
+		lib_unlock();
+}
+
+static void after_fork_in_child(void)
+{
+	pthread_mutex_init(&lock, NULL);
+}
+
+static void read_settings(void)
+{
+	/* A set-user-ID program that is linked with the library writes no file by request. */
+	const char *s = secure_getenv("SWIFTRDMA_SAMPLE");
+	const char *control = secure_getenv("SWIFTRDMA_CONTROL");
+	unsigned long every = s ? strtoul(s, NULL, 10) : 0;
+
+	settings.mode = read_mode(secure_getenv("SWIFTRDMA_MODE"));
+	settings.control = !control || strcmp(control, "off");
+	settings.sample_every = every < SAMPLE_EVERY_MAX ? (uint32_t)every : SAMPLE_EVERY_MAX;
+	settings.stats = secure_getenv("SWIFTRDMA_STATS");
+	if (settings.stats)
+		settings.stats = strdup(settings.stats);
+	pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+const alive_t *life_alive(void)
+{
+	const alive_t *a = atomic_load_explicit(&alive, memory_order_acquire);
+
+	return a && *a ? a : NULL;
+}
+
+/* A child that opens devices itself starts anew: its parent's objects are not its own. */
+static const alive_t *begin(void)
+{
+	alive_t *word = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (word == MAP_FAILED)
+		return NULL;
+	if (madvise(word, (size_t)sysconf(_SC_PAGESIZE), MADV_WIPEONFORK)) {
+		munmap(word, (size_t)sysconf(_SC_PAGESIZE));
+		return NULL;
+	}
+	/* Where this fails, bias_lock_slow() is never asked to revoke a bias. */
+	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+	device_forget_all();
+	qp_forget_all();
+	cq_forget_all();
+	atomic_store(word, 1);
+	atomic_store(&alive, word);
+	return word;
+}
+
+const alive_t *life_begin(void)
+{
+	const alive_t *a;
+
+	pthread_once(&settings_once, read_settings);
+	if (settings.mode == MODE_OFF)
+		return NULL;
+	a = life_alive();
+	if (a || !lib_lock())
+		return a;
+	a = life_alive();
+	if (!a)
+		a = begin();
+	lib_unlock();
+	return a;
+}
+
+__attribute__((destructor)) static void end(void)
+{
+	if (life_alive() && settings.stats)
+		stats_write();
+}

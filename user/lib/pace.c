@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Waiting: rates, and the bound on how long a call waits for all knobs together.
+ *
+ * ibv_post_send() charges a list before it is posted, and gives back what the provider did not
+ * take. Between wr_start and wr_complete the provider holds its lock, and only wr_complete knows
+ * what there is to charge: so wr_start waits for what was charged before, and wr_complete
+ * charges without waiting.
+ */
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/lib.h"
+
+/*
+ * Below this a thread spins: the kernel may wake a thread 50 us late (its timer slack). What
+ * a thread sleeps too long it may send at once, as PACE_BURST_NS and PACE_LATE_NS say.
+ */
+#define SPIN_NS 100000
+
+/* Times of a bucket, in 1/256 ns: at 400 Gbit/s a bit takes 1/160 of a message of 64 bytes. */
+#define FINE_BITS 8
+#define FINE(ns) ((uint64_t)(ns) << FINE_BITS)
+/* More bits behind the point of a unit's cost; at one unit a second it fits 64 bits. */
+#define COST_BITS 24
+/* A later post finds at most this ahead, and so waits for PACE_WAIT_NS at most. */
+#define DEBT_MAX FINE(PACE_WAIT_NS + PACE_BURST_NS)
+
+static void wait_about(uint64_t ns)
+{
+	struct timespec t = { .tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000) };
+
+	if (ns < SPIN_NS)
+		__builtin_ia32_pause();
+	else
+		/* Not by the function of libc, in which a thread could be cancelled. */
+		syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &t, NULL);
+}
+
+void (*lib_wait)(uint64_t ns) = wait_about;
+
+/* --- waiting ---------------------------------------------------------------- */
+
+static uint64_t min_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+bool hold_on(struct hold *h, enum swiftrdma_share_knob k, uint64_t ns)
+{
+	struct swiftrdma_held *r = &h->dev->report->held[k];
+	uint64_t was = h->now, left;
+
+	if (!h->began)
+		h->began = h->now;
+	if (h->now - h->began >= PACE_WAIT_NS)
+		return false;
+	left = PACE_WAIT_NS - (h->now - h->began);
+	if (!(h->held & 1u << k)) {
+		h->held |= 1u << k;
+		count_any(&r->posts, 1);
+		count_any(&r->wrs, h->n);
+	}
+	lib_wait(min_u64(min_u64(ns, PACE_SLICE_NS), left));
+	/* A signal handler may have forked, and the child has no pages. */
+	if (!*h->q->alive)
+		return false;
+	h->now = lib_clock();
+	count_any(&r->ns, h->now - was);
+	control_update(h->dev, h->now);
+	return true;
+}
+
+void hold_pass(const struct hold *h, enum swiftrdma_share_knob k)
+{
+	if (*h->q->alive)
+		count_any(&h->dev->report->held[k].passed, 1);
+}
+
+/* --- a rate ------------------------------------------------------------------ */
+
+static uint64_t unit_cost(uint64_t rate)
+{
+	return (FINE(1000000000) << COST_BITS) / rate;
+}
+
+static uint64_t cost_of(const struct bucket *b, uint64_t units)
+{
+	unsigned __int128 cost = (unsigned __int128)units *
+				 atomic_load_explicit(&b->cost, memory_order_relaxed) >> COST_BITS;
+
+	return cost < DEBT_MAX ? (uint64_t)cost : DEBT_MAX;
+}
+
+/* How far .due is ahead of @now; of what was charged a year ago nothing is left. */
+static int64_t ahead_of(uint64_t due, uint64_t now)
+{
+	int64_t ahead = (int64_t)(due - FINE(now));
+
+	return ahead > (int64_t)(2 * DEBT_MAX) ? 0 : ahead;
+}
+
+/*
+ * .due after @cost is charged, without what could have been sent before @now; but a post that
+ * waited, and those that follow it at once, may use up to PACE_LATE_NS of that.
+ */
+static uint64_t due_after(struct bucket *b, int64_t ahead, uint64_t cost, uint64_t now, bool held)
+{
+	uint64_t late = atomic_load_explicit(&b->late_ns, memory_order_relaxed);
+
+	if (ahead < 0) {
+		if (!held && now - late > PACE_BURST_NS)
+			ahead = 0;
+		else if (ahead < -(int64_t)FINE(PACE_LATE_NS))
+			ahead = -(int64_t)FINE(PACE_LATE_NS);
+		if (ahead && late != now)
+			atomic_store_explicit(&b->late_ns, now, memory_order_relaxed);
+	}
+	ahead += (int64_t)cost;
+	if (ahead > (int64_t)DEBT_MAX)
+		ahead = (int64_t)DEBT_MAX;
+	return FINE(now) + (uint64_t)ahead;
+}
+
+static void charge(struct bucket *b, uint64_t cost, uint64_t now, bool held)
+{
+	uint64_t due = atomic_load_explicit(&b->due, memory_order_relaxed), next;
+
+	do
+		next = due_after(b, ahead_of(due, now), cost, now, held);
+	while (!atomic_compare_exchange_weak_explicit(&b->due, &due, next, memory_order_relaxed,
+						      memory_order_relaxed));
+}
+
+/* ns to wait; 0: the post may go, and is charged. */
+static uint64_t take(struct bucket *b, uint64_t cost, uint64_t now, bool held)
+{
+	uint64_t due = atomic_load_explicit(&b->due, memory_order_relaxed), next;
+	int64_t ahead;
+
+	do {
+		ahead = ahead_of(due, now);
+		if (ahead > (int64_t)FINE(PACE_BURST_NS))
+			return (((uint64_t)ahead - FINE(PACE_BURST_NS)) >> FINE_BITS) + 1;
+		if (!cost)
+			break;
+		next = due_after(b, ahead, cost, now, held);
+	} while (!atomic_compare_exchange_weak_explicit(&b->due, &due, next, memory_order_relaxed,
+							memory_order_relaxed));
+	return 0;
+}
+
+static bool in_force(const struct bucket *b)
+{
+	return atomic_load_explicit(&b->rate, memory_order_relaxed);
+}
+
+/* Debt is in time. The requests that it stands for take longer or shorter at another rate. */
+void pace_set_rate(struct bucket *b, uint64_t rate, uint64_t now)
+{
+	uint64_t was = atomic_load_explicit(&b->rate, memory_order_relaxed), due, next;
+	unsigned __int128 ahead;
+
+	/* One of several threads that read the same change converts the debt. */
+	if (was == rate || !atomic_compare_exchange_strong(&b->rate, &was, rate) || !rate)
+		return;
+	atomic_store_explicit(&b->cost, unit_cost(rate), memory_order_relaxed);
+	due = atomic_load_explicit(&b->due, memory_order_relaxed);
+	do {
+		next = FINE(now);
+		if (was && ahead_of(due, now) > 0) {
+			ahead = (unsigned __int128)ahead_of(due, now) * was / rate;
+			next += ahead < DEBT_MAX ? (uint64_t)ahead : DEBT_MAX;
+		}
+	} while (!atomic_compare_exchange_weak(&b->due, &due, next));
+}
+
+/* --- posting ------------------------------------------------------------------ */
+
+static void enter_rate(struct hold *h, enum swiftrdma_share_knob k, uint64_t units)
+{
+	struct bucket *b = &h->dev->hands.bucket[k];
+	uint64_t ns;
+
+	while (in_force(b)) {
+		ns = take(b, cost_of(b, units), h->now, h->held);
+		if (!ns)
+			return;
+		if (hold_on(h, k, ns))
+			continue;
+		hold_pass(h, k);
+		if (*h->q->alive)
+			charge(b, cost_of(b, units), h->now, false);
+		return;
+	}
+}
+
+static bool enter(struct hold *h, uint64_t bits)
+{
+	int err = errno;
+
+	h->now = lib_clock();
+	control_update(h->dev, h->now);
+	enter_rate(h, SWIFTRDMA_SHARE_KNOB_WR_RATE, h->n);
+	if (*h->q->alive)
+		enter_rate(h, SWIFTRDMA_SHARE_KNOB_BIT_RATE, bits);
+	if (*h->q->alive)
+		credits_enter(h);
+	errno = err;
+	if (!*h->q->alive)
+		return false;
+	/* Each QP has a copy, which its posts find in a cache line that they need anyway. */
+	atomic_store_explicit(&h->q->quiet, atomic_load_explicit(&h->dev->hands.quiet,
+								 memory_order_acquire),
+			      memory_order_relaxed);
+	return true;
+}
+
+bool pace_post(struct qp *q, uint32_t n, uint64_t bytes)
+{
+	struct hold h = { .q = q, .dev = q->ctx->dev, .n = n };
+
+	return enter(&h, 8 * bytes);
+}
+
+bool pace_wait(struct qp *q, uint32_t *held)
+{
+	struct hold h = { .q = q, .dev = q->ctx->dev };
+	bool alive = enter(&h, 0);
+
+	*held = h.held;
+	return alive;
+}
+
+void pace_charge(struct qp *q, uint32_t n, uint64_t bytes, uint32_t held)
+{
+	const uint64_t units[BUCKETS] = {
+		[SWIFTRDMA_SHARE_KNOB_WR_RATE] = n, [SWIFTRDMA_SHARE_KNOB_BIT_RATE] = 8 * bytes,
+	};
+	struct device *dev = q->ctx->dev;
+	uint64_t now = lib_clock();
+
+	for (uint32_t k = 0; k < BUCKETS; k++) {
+		struct bucket *b = &dev->hands.bucket[k];
+
+		if (in_force(b))
+			charge(b, cost_of(b, units[k]), now, held);
+	}
+	for (uint32_t k = 0; held && k < SWIFTRDMA_SHARE_HELD; k++)
+		if (held & 1u << k)
+			count_any(&dev->report->held[k].wrs, n);
+}
+
+void pace_return(struct qp *q, uint32_t n, uint64_t bytes)
+{
+	const uint64_t units[BUCKETS] = {
+		[SWIFTRDMA_SHARE_KNOB_WR_RATE] = n, [SWIFTRDMA_SHARE_KNOB_BIT_RATE] = 8 * bytes,
+	};
+
+	for (uint32_t k = 0; k < BUCKETS; k++) {
+		struct bucket *b = &q->ctx->dev->hands.bucket[k];
+
+		if (in_force(b))
+			atomic_fetch_sub_explicit(&b->due, cost_of(b, units[k]),
+						  memory_order_relaxed);
+	}
+}

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Posting by ibv_post_send(), ibv_post_recv(), ibv_post_srq_recv() and ibv_bind_mw(). */
+#include "lib/lib.h"
+
+/* A QP that was made where the library did not see it: its requests are counted. */
+static noinline struct qp *adopt(struct ibv_qp *qp)
+{
+	struct context *c = context_find(qp->context);
+
+	return c && *c->alive ? qp_add(c, qp, &(struct qp_want){ .ring = false }) : NULL;
+}
+
+static inline struct qp *find(struct ibv_qp *qp)
+{
+	struct qp *q = qp_find(qp);
+
+	return likely(q) ? q : adopt(qp);
+}
+
+static noinline uint64_t bytes_of_many(const struct ibv_send_wr *wr)
+{
+	uint64_t bytes = 0;
+
+	for (int i = 0; i < wr->num_sge; i++)
+		bytes += wr->sg_list[i].length;
+	return bytes;
+}
+
+static inline uint64_t bytes_of(const struct ibv_send_wr *wr)
+{
+	return likely(wr->num_sge == 1) ? wr->sg_list->length : bytes_of_many(wr);
+}
+
+/* A list, or what is left of one. */
+struct load {
+	uint64_t bytes;
+	uint32_t n, sig;
+};
+
+static inline struct load load_of(const struct qp *q, const struct ibv_send_wr *wr)
+{
+	struct load l = { 0 };
+
+	for (; wr; wr = wr->next) {
+		l.n++;
+		l.sig += q->sig_all || wr->send_flags & IBV_SEND_SIGNALED;
+		l.bytes += bytes_of(wr);
+	}
+	return l;
+}
+
+/* Stands for a bad_wr that the provider did not write. */
+static struct ibv_send_wr unset;
+
+/* A provider need not write bad_wr, and a program need not ask for it. */
+static inline int call_post(const struct qp *q, struct ibv_qp *qp, struct ibv_send_wr *wr,
+			    struct ibv_send_wr **bad_wr, struct ibv_send_wr **bad)
+{
+	int ret;
+
+	*bad = &unset;
+	ret = q->post_send(qp, wr, bad);
+	if (unlikely(ret) && *bad != &unset && bad_wr)
+		*bad_wr = *bad;
+	return ret;
+}
+
+/*
+ * What was posted of @l before @bad. The requests from @bad on have no completion that
+ * another thread could have polled, so the program still has them.
+ */
+static noinline struct load posted_of(const struct qp *q, struct load l,
+				      const struct ibv_send_wr *bad)
+{
+	struct load left = bad == &unset ? l : load_of(q, bad);
+
+	if (left.n > l.n)
+		left = l;
+	return (struct load){
+		.n = l.n - left.n, .sig = l.sig - left.sig, .bytes = l.bytes - left.bytes,
+	};
+}
+
+void count_posted_others(struct qp *q, uint64_t n, uint64_t bytes)
+{
+	struct swiftrdma_posted *p = &q->slot->post_others;
+
+	count_any(&p->wrs, n);
+	count_any(&p->bytes, bytes);
+	count_any(&p->calls, 1);
+}
+
+/* What most programs post. */
+static inline bool is_single(const struct ibv_send_wr *wr)
+{
+	return likely(wr) && !wr->next && wr->num_sge == 1;
+}
+
+/* The list is read before it is posted, for completions free requests. */
+static noinline int post_counted_list(struct ibv_qp *qp, struct ibv_send_wr *wr,
+				      struct ibv_send_wr **bad_wr, struct qp *q)
+{
+	struct load l = load_of(q, wr);
+	struct ibv_send_wr *bad;
+	int ret = call_post(q, qp, wr, bad_wr, &bad);
+
+	if (unlikely(ret))
+		l = posted_of(q, l, bad);
+	if (likely(l.n))
+		count_posted(q, posts_alone(q, BIAS_FAILED), l.n, l.bytes);
+	return ret;
+}
+
+/* Counts only. */
+static noinline int post_counted(struct ibv_qp *qp, struct ibv_send_wr *wr,
+				 struct ibv_send_wr **bad_wr, struct qp *q)
+{
+	struct ibv_send_wr *bad;
+	uint32_t bytes;
+	int ret;
+
+	if (unlikely(!is_single(wr)))
+		return post_counted_list(qp, wr, bad_wr, q);
+	bytes = wr->sg_list->length;
+	ret = call_post(q, qp, wr, bad_wr, &bad);
+	if (likely(!ret))
+		count_posted(q, posts_alone(q, BIAS_FAILED), 1, bytes);
+	return ret;
+}
+
+static inline struct load push_list(struct qp *q, const struct ibv_send_wr *wr, uint32_t from,
+				    uint32_t sig)
+{
+	struct load l = { 0 };
+
+	for (; wr; wr = wr->next) {
+		l.n++;
+		if (wr->send_flags & IBV_SEND_SIGNALED || q->sig_all)
+			qp_push(q, wr->wr_id, sig + l.sig++, from + l.n);
+		l.bytes += bytes_of(wr);
+	}
+	return l;
+}
+
+/* More than the ring holds cannot be outstanding: it is not the queue that was asked for. */
+static inline bool has_room(const struct qp *q, uint32_t sig)
+{
+	return sig <= q->ring_mask + 1;
+}
+
+/* Before requests are posted: the poller may know of them from here on. */
+static inline void announce(struct qp *q, uint32_t posted, uint32_t sig_posted)
+{
+	atomic_store_explicit(&q->posted, posted, memory_order_relaxed);
+	atomic_store_explicit(&q->sig_posted, sig_posted, memory_order_release);
+}
+
+/* Those from @posted on were not posted after all. */
+static noinline void take_back(struct qp *q, uint32_t posted, uint32_t sig_posted)
+{
+	announce(q, posted, sig_posted);
+	qp_unsample(q, posted);
+}
+
+/* With .sq held, as the next one. */
+static noinline int post_list(struct qp *q, struct ibv_qp *qp, struct ibv_send_wr *wr,
+			      struct ibv_send_wr **bad_wr, bool mine)
+{
+	uint32_t from = atomic_load_explicit(&q->posted, memory_order_relaxed);
+	uint32_t sig = atomic_load_explicit(&q->sig_posted, memory_order_relaxed);
+	struct load l = push_list(q, wr, from, sig);
+	struct ibv_send_wr *bad;
+	int ret;
+
+	if (unlikely(!has_room(q, l.sig)))
+		qp_lose_order(q, 0);
+	qp_about_to_post(q, from, l.n);
+	announce(q, from + l.n, sig + l.sig);
+	ret = call_post(q, qp, wr, bad_wr, &bad);
+	if (unlikely(ret)) {
+		l = posted_of(q, l, bad);
+		take_back(q, from + l.n, sig + l.sig);
+	}
+	if (likely(l.n))
+		count_posted(q, mine, l.n, l.bytes);
+	return ret;
+}
+
+static always_inline int post_one(struct qp *q, struct ibv_qp *qp, struct ibv_send_wr *wr,
+				  struct ibv_send_wr **bad_wr, bool mine)
+{
+	uint32_t from = atomic_load_explicit(&q->posted, memory_order_relaxed);
+	uint32_t sig = atomic_load_explicit(&q->sig_posted, memory_order_relaxed);
+	uint32_t bytes = wr->sg_list->length;
+	struct ibv_send_wr *bad;
+	int ret;
+
+	if (wr->send_flags & IBV_SEND_SIGNALED || q->sig_all) {
+		qp_push(q, wr->wr_id, sig, from + 1);
+		announce(q, from + 1, sig + 1);
+	} else {
+		announce(q, from + 1, sig);
+	}
+	qp_about_to_post(q, from, 1);
+	ret = call_post(q, qp, wr, bad_wr, &bad);
+	if (likely(!ret))
+		count_posted(q, mine, 1, bytes);
+	else
+		take_back(q, from, sig);
+	return ret;
+}
+
+static noinline int post_ordered(struct ibv_qp *qp, struct ibv_send_wr *wr,
+				 struct ibv_send_wr **bad_wr, struct qp *q)
+{
+	enum bias_token token = bias_lock(&q->sq);
+	int ret;
+
+	if (unlikely(token == BIAS_FAILED)) {
+		qp_lose_order(q, 0);
+		return post_counted(qp, wr, bad_wr, q);
+	}
+	/* The order may be gone since: what is pushed then is not looked at. */
+	ret = is_single(wr) ? post_one(q, qp, wr, bad_wr, token == BIAS_OWNER) :
+			      post_list(q, qp, wr, bad_wr, token == BIAS_OWNER);
+	bias_unlock(&q->sq, token);
+	return ret;
+}
+
+/*
+ * A knob is in force, or has changed. The list is read before the wait, and charged whole; no
+ * lock is held while the post waits.
+ */
+static noinline int post_paced(struct ibv_qp *qp, struct ibv_send_wr *wr,
+			       struct ibv_send_wr **bad_wr, struct qp *q)
+{
+	struct load l = load_of(q, wr), posted;
+	struct ibv_send_wr *bad = &unset;
+	int ret;
+
+	if (!pace_post(q, l.n, l.bytes))
+		return q->post_send(qp, wr, bad_wr);
+	ret = atomic_load_explicit(&q->order, memory_order_relaxed) ?
+		post_ordered(qp, wr, &bad, q) : post_counted(qp, wr, &bad, q);
+	if (unlikely(ret)) {
+		posted = posted_of(q, l, bad);
+		pace_return(q, l.n - posted.n, l.bytes - posted.bytes);
+		if (bad_wr && bad != &unset)
+			*bad_wr = bad;
+	}
+	if (atomic_load_explicit(&q->hands->credits, memory_order_relaxed))
+		credits_sync(q);
+	return ret;
+}
+
+static always_inline int post_found(struct ibv_qp *qp, struct ibv_send_wr *wr,
+				    struct ibv_send_wr **bad_wr, struct qp *q)
+{
+	if (unlikely(!*q->alive))
+		return q->post_send(qp, wr, bad_wr);
+	if (unlikely(!control_quiet(q)))
+		return post_paced(qp, wr, bad_wr, q);
+	if (likely(atomic_load_explicit(&q->order, memory_order_relaxed)))
+		return post_ordered(qp, wr, bad_wr, q);
+	return post_counted(qp, wr, bad_wr, q);
+}
+
+static noinline int post_slow(struct ibv_qp *qp, struct ibv_send_wr *wr,
+			      struct ibv_send_wr **bad_wr)
+{
+	struct qp *q = find(qp);
+
+	return q ? post_found(qp, wr, bad_wr, q) :
+		   context_find(qp->context)->real.post_send(qp, wr, bad_wr);
+}
+
+/* Saves no registers of its own: each way ends in a call. */
+int lib_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr)
+{
+	struct qp *q = qp_cached(qp);
+
+	return likely(q) ? post_found(qp, wr, bad_wr, q) : post_slow(qp, wr, bad_wr);
+}
+
+static struct ibv_recv_wr unset_recv;
+
+static uint32_t recv_count(const struct ibv_recv_wr *wr)
+{
+	uint32_t n = 0;
+
+	for (; wr; wr = wr->next)
+		n++;
+	return n;
+}
+
+/* Of @n; what the provider said of the rest is handed on. */
+static uint32_t recv_posted(uint32_t n, int ret, struct ibv_recv_wr *bad,
+			    struct ibv_recv_wr **bad_wr)
+{
+	uint32_t left = n;
+
+	if (bad != &unset_recv) {
+		if (bad_wr)
+			*bad_wr = bad;
+		left = recv_count(bad);
+	}
+	return !ret ? n : left < n ? n - left : 0;
+}
+
+int lib_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
+{
+	struct ibv_recv_wr *bad = &unset_recv;
+	struct qp *q = find(qp);
+	uint32_t n;
+	int ret;
+
+	if (unlikely(!q))
+		return context_find(qp->context)->real.post_recv(qp, wr, bad_wr);
+	if (unlikely(!*q->alive))
+		return q->post_recv(qp, wr, bad_wr);
+	n = recv_count(wr);
+	ret = q->post_recv(qp, wr, &bad);
+	n = recv_posted(n, ret, bad, bad_wr);
+	/* Not under .sq, which is the send queue's. */
+	count(&q->slot->post_owner.recv_wrs, &q->slot->post_others.recv_wrs,
+	      claim(&q->post_owner), n);
+	return ret;
+}
+
+int lib_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
+{
+	struct context *c = context_find(srq->context);
+	struct ibv_recv_wr *bad = &unset_recv;
+	uint32_t n;
+	int ret;
+
+	if (!*c->alive)
+		return c->real.post_srq_recv(srq, wr, bad_wr);
+	n = recv_count(wr);
+	ret = c->real.post_srq_recv(srq, wr, &bad);
+	count_any(&c->dev->report->srq_recv_wrs, recv_posted(n, ret, bad, bad_wr));
+	return ret;
+}
+
+/* A window is bound by a request in the send queue. */
+int lib_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
+{
+	struct context *c = context_find(qp->context);
+	struct qp *q = *c->alive ? find(qp) : NULL;
+	uint32_t sig, signalled;
+	enum bias_token token;
+	int ret;
+
+	if (!q || (!control_quiet(q) && !pace_post(q, 1, 0)))
+		return c->real.bind_mw(qp, mw, bind);
+	token = bias_lock(&q->sq);
+	sig = q->sig_posted;
+	signalled = q->sig_all || bind->send_flags & IBV_SEND_SIGNALED;
+	if (token == BIAS_FAILED)
+		qp_lose_order(q, 0);
+	if (token != BIAS_FAILED && q->order) {
+		if (signalled)
+			qp_push(q, bind->wr_id, sig, q->posted + 1);
+		q->posted++;
+		atomic_store_explicit(&q->sig_posted, sig + signalled, memory_order_release);
+		ret = c->real.bind_mw(qp, mw, bind);
+		if (ret) {
+			q->posted--;
+			atomic_store_explicit(&q->sig_posted, sig, memory_order_release);
+		}
+	} else {
+		ret = c->real.bind_mw(qp, mw, bind);
+	}
+	if (!ret)
+		count_posted(q, posts_alone(q, token), 1, 0);
+	bias_unlock(&q->sq, token);
+	if (ret)
+		pace_return(q, 1, 0);
+	if (atomic_load_explicit(&q->hands->credits, memory_order_relaxed))
+		credits_sync(q);
+	return ret;
+}

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Queue pairs. A QP with an order has a ring of its signalled requests that are
+ * outstanding, in the order of the send queue. A request is pushed before it is posted,
+ * since another thread may poll its completion before the post returns. A successful
+ * completion pops one entry, and with it the unsignalled requests before it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/lib.h"
+
+/*
+ * QPs that are gone, oldest first. So many are kept before one is used again: a thread
+ * that was interrupted while it accounted for a QP then finds it dead, and not cleared.
+ */
+static struct qp *free_first, *free_last;
+static uint32_t free_count;
+#define FREE_KEEP 1024
+
+/* More than any device's queue holds. */
+#define RING_WRS_MAX (1u << 20)
+
+static struct qp *_Atomic all;
+
+struct qp *qp_all(void)
+{
+	return atomic_load_explicit(&all, memory_order_acquire);
+}
+
+/* Cleared, but for the memory that it has. */
+static struct qp *qp_alloc(void)
+{
+	struct qp *q = free_first;
+
+	if (free_count > FREE_KEEP) {
+		free_first = q->next_free;
+		free_count--;
+		/* A walk over all QPs may be at this one, so its link stays. */
+		memset(q, 0, offsetof(struct qp, wr_spare));
+		return q;
+	}
+	q = aligned_alloc(CACHE_LINE, sizeof(*q));
+	if (!q)
+		return NULL;
+	memset(q, 0, sizeof(*q));
+	q->next_all = all;
+	atomic_store_explicit(&all, q, memory_order_release);
+	return q;
+}
+
+static void qp_free(struct qp *q)
+{
+	q->next_free = NULL;
+	if (free_first)
+		free_last->next_free = q;
+	else
+		free_first = q;
+	free_last = q;
+	free_count++;
+}
+
+void qp_forget_all(void)
+{
+	all = NULL;
+	free_first = NULL;
+	free_count = 0;
+}
+
+/* Rings of a struct qp, the largest first: a poller may be in an older one. */
+struct ring {
+	struct ring *older;
+	uint32_t mask;
+	struct signalled entry[];
+};
+
+static struct ring *ring_new(struct ring *older, uint32_t n)
+{
+	struct ring *r = calloc(1, sizeof(*r) + n * sizeof(r->entry[0]));
+
+	if (r) {
+		r->older = older;
+		r->mask = n - 1;
+	}
+	return r;
+}
+
+/* What the QP's struct had before is used again, if it is large enough. */
+static bool ring_fit(struct qp *q, const struct qp_want *want)
+{
+	uint32_t n = 4;
+	struct ring *r;
+
+	if (!want->ring || settings.mode != MODE_LATENCY || want->max_send_wr > RING_WRS_MAX)
+		return false;
+	while (n < 2 * want->max_send_wr)
+		n *= 2;
+	if (!q->rings || q->rings->mask < n - 1) {
+		r = ring_new(q->rings, n);
+		if (!r)
+			return false;
+		q->rings = r;
+	}
+	q->ring = q->rings->entry;
+	q->ring_mask = q->rings->mask;
+	return true;
+}
+
+static void slot_fill(struct qp *q, const struct ibv_qp *qp, const struct qp_want *want)
+{
+	struct device *dev = q->ctx->dev;
+	struct swiftrdma_slot *s = q->slot;
+
+	s->id.qpn = qp->qp_num;
+	s->id.type = qp->qp_type;
+	s->id.flags = q->order ? 0 : SWIFTRDMA_SLOT_NO_ORDER;
+	s->id.max_send_wr = want->max_send_wr;
+	s->id.created_ns = lib_clock();
+	__atomic_store_n(&s->id.generation, ++dev->generation, __ATOMIC_RELEASE);
+}
+
+/* A report has so many slots; a QP that gets none is counted all the same. */
+static bool own_slot(struct qp *q)
+{
+	if (!q->spare_slot)
+		q->spare_slot = aligned_alloc(CACHE_LINE, sizeof(*q->spare_slot));
+	if (!q->spare_slot)
+		return false;
+	q->slot = memset(q->spare_slot, 0, sizeof(*q->spare_slot));
+	q->own_slot = true;
+	q->ctx->dev->report->qps_unslotted++;
+	return true;
+}
+
+static struct qp *qp_new(struct context *c, struct ibv_qp *qp, const struct qp_want *want)
+{
+	struct device *dev = c->dev;
+	struct qp *q = qp_alloc();
+
+	if (!q)
+		return NULL;
+	q->alive = c->alive;
+	q->ctx = c;
+	q->hands = &dev->hands;
+	q->changes = dev->hands.changes;
+	q->quiet = dev->hands.quiet;
+	q->key = qp;
+	q->qpn = qp->qp_num;
+	q->post_send = c->real.post_send;
+	q->post_recv = c->real.post_recv;
+	q->send_cq = qp->send_cq;
+	q->sig_all = want->sig_all;
+	q->order = ring_fit(q, want);
+	sampling_reset(&q->sampling, 0);
+	q->slot = slot_take(dev);
+	if (!q->slot && !own_slot(q)) {
+		qp_free(q);
+		return NULL;
+	}
+	dev->report->qps++;
+	slot_fill(q, qp, want);
+	return q;
+}
+
+/* With lib_lock() held. What it counted stays, in its slot or in the sums. */
+static void retire(struct qp *q)
+{
+	struct device *dev = q->ctx->dev;
+
+	table_drop(q->key, q);
+	context_drop_qpn(q->ctx, q->qpn, q);
+	atomic_store(&q->key, NULL);
+	q->qpn = QPN_NONE;
+	credits_sync(q);
+	__atomic_fetch_or(&q->slot->id.flags, SWIFTRDMA_SLOT_DEAD, __ATOMIC_RELAXED);
+	if (q->own_slot)
+		slot_add(&dev->report->gone, q->slot);
+	else
+		slot_give(dev, q->slot);
+	qp_free(q);
+}
+
+struct qp *qp_add(struct context *c, struct ibv_qp *qp, const struct qp_want *want)
+{
+	int err = errno;
+	struct qp *q;
+
+	if (!lib_lock())
+		return NULL;
+	q = table_find(qp);
+	if (!q || q->qpn != qp->qp_num || q->ctx != c) {
+		/* One that was destroyed where the library could not see it. */
+		if (q && *q->alive)
+			retire(q);
+		q = qp_new(c, qp, want);
+		if (q && !(context_put_qpn(c, q->qpn, q) && table_put(qp, q))) {
+			retire(q);
+			q = NULL;
+		}
+	}
+	lib_unlock();
+	errno = err;
+	return q;
+}
+
+/* After the QP was destroyed: its address and its number may be another's by now. */
+void qp_remove(struct qp *q)
+{
+	int err = errno;
+
+	if (*q->alive && lib_lock()) {
+		if (q->key)
+			retire(q);
+		lib_unlock();
+	}
+	errno = err;
+}
+
+static struct qp nobody = { .qpn = QPN_NONE };
+struct qp *_Atomic qp_cache[CACHE_SIZE] = { [0 ... CACHE_SIZE - 1] = &nobody };
+
+struct qp *qp_find_slow(const struct ibv_qp *qp)
+{
+	struct qp *q = table_find(qp);
+
+	if (!q || q->qpn != qp->qp_num)
+		return NULL;
+	atomic_store_explicit(&qp_cache[CACHE_INDEX(qp)], q, memory_order_release);
+	return q;
+}
+
+static void set_flag(struct qp *q, uint32_t flag)
+{
+	__atomic_fetch_or(&q->slot->id.flags, flag, __ATOMIC_RELAXED);
+}
+
+void qp_lose_order(struct qp *q, uint32_t flag)
+{
+	set_flag(q, flag);
+	if (!atomic_exchange(&q->order, false))
+		return;
+	credits_sync(q);
+	set_flag(q, SWIFTRDMA_SLOT_NO_ORDER);
+	if (!(flag & SWIFTRDMA_SLOT_ERROR))
+		count_any(&q->slot->id.stopped, 1);
+}
+
+/*
+ * The program posts nothing meanwhile, but the completion queue may be polled for other
+ * QPs, and completions from before may come yet: those lose the order again.
+ */
+void qp_reset(struct qp *q)
+{
+	struct cq *cq = q->send_cq ? table_find(q->send_cq) : NULL;
+	enum bias_token post = bias_lock(&q->sq);
+	enum bias_token poll = cq ? bias_lock(&cq->lock) : BIAS_NESTED;
+	struct swiftrdma_figures f = { 0 };
+	uint32_t posted = q->posted;
+
+	if (q->ring && post != BIAS_FAILED && poll != BIAS_FAILED) {
+		figures_of_slot(&f, q->slot);
+		count_any(&q->slot->poll_others.dropped, f.wrs - f.done - f.dropped);
+		q->done = posted;
+		q->sig_done = q->sig_posted;
+		q->hol_tail = q->lat_tail = q->sampling.head;
+		sampling_reset(&q->sampling, posted);
+		__atomic_fetch_and(&q->slot->id.flags,
+				   ~(uint32_t)(SWIFTRDMA_SLOT_NO_ORDER | SWIFTRDMA_SLOT_ERROR),
+				   __ATOMIC_RELAXED);
+		atomic_store(&q->order, true);
+		credits_sync(q);
+	}
+	if (cq)
+		bias_unlock(&cq->lock, poll);
+	bias_unlock(&q->sq, post);
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Completions that a blocked post polled. ibv_poll_cq() gives them out before it polls, so the
+ * program gets all completions in the order of the queue. They were accounted for when the
+ * library polled them.
+ */
+#include <stdlib.h>
+
+#include "lib/lib.h"
+
+#define STASH_MIN 64
+#define STASH_MAX 4096
+
+bool stash_can(const struct cq *c)
+{
+	/*
+	 * A program may read an extended CQ entry by entry, with functions that know only the
+	 * provider's entries. A program that waits for an event after each few completions, as
+	 * perftest does, would wait for one that a stashed completion cannot make. One that polls
+	 * some other way has not taken .lock.
+	 */
+	return *c->alive && !c->start_poll && !c->has_channel && settings.mode == MODE_LATENCY &&
+	       atomic_load_explicit(&c->lock.owner, memory_order_relaxed);
+}
+
+/* Whether this thread may take .lock now, and should. */
+static bool may_lock(const struct cq *c, bool patient)
+{
+	uintptr_t me = self(), owner = atomic_load_explicit(&c->lock.owner, memory_order_relaxed);
+
+	/* In a signal handler that interrupted the poll of this CQ. */
+	if (atomic_load_explicit(&c->lock.holder, memory_order_relaxed) == me)
+		return false;
+	if (owner == me)
+		return !atomic_load_explicit(&c->lock.inside, memory_order_relaxed);
+	return owner == BIAS_SHARED || patient;
+}
+
+/* As large as the CQ, within bounds; a struct cq that is used again keeps it. */
+static struct stash *stash_of(struct cq *c)
+{
+	uint32_t n = STASH_MIN;
+	struct stash *s = c->stash;
+
+	if (s)
+		return s;
+	while (n < c->cqe && n < STASH_MAX)
+		n *= 2;
+	s = calloc(1, sizeof(*s) + n * sizeof(s->wc[0]));
+	if (s) {
+		s->mask = n - 1;
+		atomic_store_explicit(&c->stash, s, memory_order_release);
+	}
+	return s;
+}
+
+static uint32_t used(const struct stash *s)
+{
+	return atomic_load_explicit(&s->head, memory_order_relaxed) -
+	       atomic_load_explicit(&s->tail, memory_order_relaxed);
+}
+
+int stash_fill(struct cq *c, int max, bool patient)
+{
+	enum bias_token token;
+	struct stash *s;
+	uint32_t at, room;
+	int got = 0;
+
+	if (!may_lock(c, patient))
+		return 0;
+	token = bias_lock(&c->lock);
+	if (token != BIAS_OWNER && token != BIAS_HELD)
+		return 0;
+	s = stash_of(c);
+	if (s) {
+		at = s->head & s->mask;
+		room = s->mask + 1 - used(s);
+		if (room > s->mask + 1 - at)
+			room = s->mask + 1 - at;
+		if ((uint32_t)max > room)
+			max = (int)room;
+		got = max ? cq_take(c, max, &s->wc[at], token) : 0;
+		if (got > 0)
+			atomic_store_explicit(&s->head, s->head + (uint32_t)got,
+					      memory_order_release);
+	}
+	bias_unlock(&c->lock, token);
+	return got;
+}
+
+int stash_give(struct cq *c, int n, struct ibv_wc *wc)
+{
+	struct stash *s = atomic_load_explicit(&c->stash, memory_order_acquire);
+	uint32_t tail = atomic_load_explicit(&s->tail, memory_order_relaxed);
+	int got = 0;
+
+	while (got < n && tail != atomic_load_explicit(&s->head, memory_order_acquire)) {
+		wc[got] = s->wc[tail & s->mask];
+		/* Where .lock is lost another thread may take the same one. */
+		if (atomic_compare_exchange_weak(&s->tail, &tail, tail + 1)) {
+			tail++;
+			got++;
+		}
+	}
+	return got;
+}
+
+void stash_purge(struct ibv_cq *cq, uint32_t qpn)
+{
+	struct cq *c = cq ? table_find(cq) : NULL;
+	struct stash *s = c && *c->alive ? c->stash : NULL;
+	enum bias_token token;
+	uint32_t to;
+
+	if (!s || !used(s))
+		return;
+	token = bias_lock(&c->lock);
+	if (token != BIAS_FAILED) {
+		to = s->tail;
+		for (uint32_t i = s->tail; i != s->head; i++)
+			if (s->wc[i & s->mask].qp_num != qpn)
+				s->wc[to++ & s->mask] = s->wc[i & s->mask];
+		atomic_store(&s->head, to);
+	}
+	bias_unlock(&c->lock, token);
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* SWIFTRDMA_STATS=FILE: one line of JSON for each process that used a device, at its end. */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "lib/lib.h"
+
+static void times(FILE *f, const char *name, const struct swiftrdma_hist *h)
+{
+	struct swiftrdma_quantile p50, p99;
+
+	quantile_of(h, 0.5, &p50);
+	quantile_of(h, 0.99, &p99);
+	fprintf(f, ",\"%s\":{\"samples\":%" PRIu64 ",\"wrs\":%" PRIu64, name, p99.samples, p99.wrs);
+	/* Of nothing there is no mean, and no quantile. */
+	if (p99.samples)
+		fprintf(f, ",\"mean_ns\":%" PRIu64 ",\"p50_ns\":%" PRIu64 ",\"p99_ns\":%" PRIu64
+			",\"max_ns\":%" PRIu64 ",\"p99_samples_wanted\":%" PRIu64,
+			p99.mean_ns, p50.ns, p99.ns, p99.max_ns, p99.samples_wanted);
+	fputc('}', f);
+}
+
+/* Calls that waited for a knob; of knobs that none waited for there is nothing to say. */
+static void held(FILE *f, const struct swiftrdma_report *r)
+{
+	static const char *const name[SWIFTRDMA_SHARE_HELD] = { "wr_rate", "bit_rate", "credits" };
+	const char *before = "";
+
+	fputs(",\"held\":{", f);
+	for (uint32_t k = 0; k < SWIFTRDMA_SHARE_HELD; k++) {
+		const struct swiftrdma_held *h = &r->held[k];
+
+		if (!figure(&h->posts) && !figure(&h->passed))
+			continue;
+		fprintf(f, "%s\"%s\":{\"posts\":%" PRIu64 ",\"wrs\":%" PRIu64 ",\"ns\":%" PRIu64
+			",\"passed\":%" PRIu64 "}", before, name[k], figure(&h->posts),
+			figure(&h->wrs), figure(&h->ns), figure(&h->passed));
+		before = ",";
+	}
+	fputc('}', f);
+}
+
+static void device(FILE *f, const struct device *dev)
+{
+	struct swiftrdma_figures n;
+
+	figures_of_device(&n, dev);
+	fprintf(f, "{\"dev\":\"%s\",\"module\":%s,\"qps\":%" PRIu64 ",\"wrs\":%" PRIu64
+		",\"bytes\":%" PRIu64 ",\"calls\":%" PRIu64 ",\"recv_wrs\":%" PRIu64
+		",\"wcs\":%" PRIu64 ",\"done\":%" PRIu64 ",\"dropped\":%" PRIu64
+		",\"recv_wcs\":%" PRIu64 ",\"recv_bytes\":%" PRIu64 ",\"errors\":%" PRIu64
+		",\"stopped\":%" PRIu64 ",\"unmatched\":%" PRIu64,
+		dev->name, dev->control ? "true" : "false", n.qps, n.wrs, n.bytes, n.calls,
+		n.recv_wrs, n.wcs, n.done, n.dropped, n.recv_wcs, n.recv_bytes, n.errors,
+		n.stopped, n.unmatched);
+	times(f, "latency", dev->latency);
+	times(f, "hol", dev->hol);
+	held(f, dev->report);
+	fputc('}', f);
+}
+
+void stats_write(void)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+	int fd;
+
+	if (!f)
+		return;
+	fprintf(f, "{\"pid\":%d,\"program\":\"%s\",\"devices\":[", getpid(),
+		program_invocation_short_name);
+	if (lib_lock()) {
+		for (const struct device *dev = devices; dev; dev = dev->next) {
+			device(f, dev);
+			if (dev->next)
+				fputc(',', f);
+		}
+		lib_unlock();
+	}
+	fputs("]}\n", f);
+	fclose(f);
+	/* In one write, for several processes may share the file. */
+	fd = open(settings.stats, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+	if (fd >= 0) {
+		if (write(fd, text, size) < 0)
+			(void)0;
+		close(fd);
+	}
+	free(text);
+}

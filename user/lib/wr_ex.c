@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Posting by ibv_wr_*(). Each QP has function pointers of its own. From wr_start to
+ * wr_complete or wr_abort the QP is one thread's, by the provider's lock or the program's
+ * care; .sq is held as long, taken before the provider's, as ibv_post_send() takes it.
+ */
+#include <stdlib.h>
+
+#include "lib/lib.h"
+
+#define WR_STARTERS(X) \
+	X(wr_atomic_cmp_swp, (QPX, uint32_t rkey, uint64_t addr, uint64_t cmp, uint64_t swap), \
+	  (qpx, rkey, addr, cmp, swap)) \
+	X(wr_atomic_fetch_add, (QPX, uint32_t rkey, uint64_t addr, uint64_t n), \
+	  (qpx, rkey, addr, n)) \
+	X(wr_bind_mw, \
+	  (QPX, struct ibv_mw *mw, uint32_t rkey, const struct ibv_mw_bind_info *info), \
+	  (qpx, mw, rkey, info)) \
+	X(wr_local_inv, (QPX, uint32_t rkey), (qpx, rkey)) \
+	X(wr_rdma_read, (QPX, uint32_t rkey, uint64_t addr), (qpx, rkey, addr)) \
+	X(wr_rdma_write, (QPX, uint32_t rkey, uint64_t addr), (qpx, rkey, addr)) \
+	X(wr_rdma_write_imm, (QPX, uint32_t rkey, uint64_t addr, __be32 imm), \
+	  (qpx, rkey, addr, imm)) \
+	X(wr_send, (QPX), (qpx)) \
+	X(wr_send_imm, (QPX, __be32 imm), (qpx, imm)) \
+	X(wr_send_inv, (QPX, uint32_t rkey), (qpx, rkey)) \
+	X(wr_send_tso, (QPX, void *hdr, uint16_t hdr_sz, uint16_t mss), (qpx, hdr, hdr_sz, mss))
+#define QPX struct ibv_qp_ex *qpx
+
+struct wr_real {
+#define X(name, params, args) void (*name) params;
+	WR_STARTERS(X)
+#undef X
+	void (*wr_set_inline_data)(QPX, void *addr, size_t length);
+	void (*wr_set_inline_data_list)(QPX, size_t n, const struct ibv_data_buf *buf);
+	void (*wr_set_sge)(QPX, uint32_t lkey, uint64_t addr, uint32_t length);
+	void (*wr_set_sge_list)(QPX, size_t n, const struct ibv_sge *sge);
+	void (*wr_start)(QPX);
+	int (*wr_complete)(QPX);
+	void (*wr_abort)(QPX);
+};
+
+/* A patched QP is in the table until the provider has destroyed it. */
+static inline struct qp *find(const struct ibv_qp_ex *qpx)
+{
+	return table_find(qpx);
+}
+
+static void add_wr(struct qp *q, const struct ibv_qp_ex *qpx)
+{
+	struct wr_build *b = &q->build;
+
+	if (!*q->alive)
+		return;
+	b->n++;
+	if (!b->order || !(q->sig_all || qpx->wr_flags & IBV_SEND_SIGNALED))
+		return;
+	qp_push(q, qpx->wr_id, q->sig_posted + b->sig, q->posted + b->n);
+	b->sig++;
+}
+
+#define X(name, params, args) \
+static void lib_##name params \
+{ \
+	struct qp *q = find(qpx); \
+\
+	q->wr_real->name args; \
+	add_wr(q, qpx); \
+}
+WR_STARTERS(X)
+#undef X
+
+static void add_bytes(struct qp *q, uint64_t n)
+{
+	if (*q->alive)
+		q->build.bytes += n;
+}
+
+static void lib_wr_set_inline_data(QPX, void *addr, size_t length)
+{
+	struct qp *q = find(qpx);
+
+	q->wr_real->wr_set_inline_data(qpx, addr, length);
+	add_bytes(q, length);
+}
+
+static void lib_wr_set_inline_data_list(QPX, size_t n, const struct ibv_data_buf *buf)
+{
+	struct qp *q = find(qpx);
+
+	q->wr_real->wr_set_inline_data_list(qpx, n, buf);
+	for (size_t i = 0; i < n; i++)
+		add_bytes(q, buf[i].length);
+}
+
+static void lib_wr_set_sge(QPX, uint32_t lkey, uint64_t addr, uint32_t length)
+{
+	struct qp *q = find(qpx);
+
+	q->wr_real->wr_set_sge(qpx, lkey, addr, length);
+	add_bytes(q, length);
+}
+
+static void lib_wr_set_sge_list(QPX, size_t n, const struct ibv_sge *sge)
+{
+	struct qp *q = find(qpx);
+
+	q->wr_real->wr_set_sge_list(qpx, n, sge);
+	for (size_t i = 0; i < n; i++)
+		add_bytes(q, sge[i].length);
+}
+
+static void lib_wr_start(QPX)
+{
+	struct qp *q = find(qpx);
+	enum bias_token token = BIAS_NESTED;
+	uint32_t held = 0;
+
+	if (!*q->alive || (unlikely(!control_quiet(q)) && !pace_wait(q, &held))) {
+		q->wr_real->wr_start(qpx);
+		return;
+	}
+	if (q->order)
+		token = bias_lock(&q->sq);
+	if (token == BIAS_FAILED)
+		qp_lose_order(q, 0);
+	q->wr_real->wr_start(qpx);
+	q->build = (struct wr_build){ .token = token, .order = q->order, .held = (uint8_t)held };
+}
+
+/* Takes from the QP what was built, before another thread may start. */
+static int complete_counted(struct qp *q, QPX)
+{
+	struct wr_build b = q->build;
+	int ret;
+
+	ret = q->wr_real->wr_complete(qpx);
+	if (!ret && b.n)
+		count_posted(q, posts_alone(q, b.token), b.n, b.bytes);
+	bias_unlock(&q->sq, b.token);
+	return ret;
+}
+
+static int complete_ordered(struct qp *q, QPX)
+{
+	struct wr_build b = q->build;
+	uint32_t from = q->posted, sig = q->sig_posted;
+	int ret;
+
+	if (b.sig > q->ring_mask + 1)
+		qp_lose_order(q, 0);
+	qp_about_to_post(q, from, b.n);
+	atomic_store_explicit(&q->posted, from + b.n, memory_order_relaxed);
+	atomic_store_explicit(&q->sig_posted, sig + b.sig, memory_order_release);
+	ret = q->wr_real->wr_complete(qpx);
+	if (ret) {
+		/* All or none. */
+		atomic_store_explicit(&q->sig_posted, sig, memory_order_release);
+		atomic_store_explicit(&q->posted, from, memory_order_relaxed);
+		qp_unsample(q, from);
+	} else if (b.n) {
+		count_posted(q, posts_alone(q, b.token), b.n, b.bytes);
+	}
+	bias_unlock(&q->sq, b.token);
+	return ret;
+}
+
+/* What was built is in no lock's care any more: @b is a copy. */
+static int charge_completed(struct qp *q, const struct wr_build *b, int ret)
+{
+	if (!ret && b->n)
+		pace_charge(q, b->n, b->bytes, b->held);
+	if (atomic_load_explicit(&q->hands->credits, memory_order_relaxed))
+		credits_sync(q);
+	return ret;
+}
+
+static int lib_wr_complete(QPX)
+{
+	struct qp *q = find(qpx);
+	struct wr_build b;
+	int ret;
+
+	if (!*q->alive)
+		return q->wr_real->wr_complete(qpx);
+	b = q->build;
+	ret = b.order ? complete_ordered(q, qpx) : complete_counted(q, qpx);
+	return unlikely(!control_quiet(q)) ? charge_completed(q, &b, ret) : ret;
+}
+
+static void lib_wr_abort(QPX)
+{
+	struct qp *q = find(qpx);
+	enum bias_token token = q->build.token;
+
+	q->wr_real->wr_abort(qpx);
+	if (*q->alive)
+		bias_unlock(&q->sq, token);
+}
+
+/* A pointer that the provider left empty stays so: programs test them. */
+#define PATCH(name) do { \
+	if (qpx->name && qpx->name != lib_##name) { \
+		q->wr_real->name = qpx->name; \
+		qpx->name = lib_##name; \
+	} \
+} while (0)
+
+void wr_patch(struct qp *q, struct ibv_qp_ex *qpx)
+{
+	/* Only if the provider implements the interface for this QP. */
+	if (!qpx->wr_start || !qpx->wr_complete || !qpx->wr_abort)
+		return;
+	if (!q->wr_spare)
+		q->wr_spare = calloc(1, sizeof(*q->wr_spare));
+	q->wr_real = q->wr_spare;
+	if (!q->wr_real)
+		return;
+#define X(name, params, args) PATCH(name);
+	WR_STARTERS(X)
+#undef X
+	PATCH(wr_set_inline_data);
+	PATCH(wr_set_inline_data_list);
+	PATCH(wr_set_sge);
+	PATCH(wr_set_sge_list);
+	PATCH(wr_start);
+	PATCH(wr_complete);
+	PATCH(wr_abort);
+	__atomic_fetch_or(&q->slot->id.flags, SWIFTRDMA_SLOT_WR_API, __ATOMIC_RELAXED);
+}
