@@ -23,7 +23,11 @@ all: modules progs
 #
 # Kbuild makes its files next to the sources, so it gets a tree of symlinks, one
 # for each kernel and variant. The lock is for two makes at once.
+#
+# Without debug info, unless DEBUG_INFO=y: compiling takes a quarter less time, and a VM
+# loads modules of 0.5 MB instead of 20.
 
+KMAKE = $(MAKE) $(PARALLEL) -C $(KDIR) W=1 CONFIG_DEBUG_INFO=$(DEBUG_INFO) CONFIG_DEBUG_INFO_BTF_MODULES=
 MODULE_SRCS = cd $(ROOT) && find kmod include -name '*.[ch]' -o -name Kbuild
 
 define farm
@@ -32,7 +36,7 @@ define farm
 	@$(MODULE_SRCS) | while read -r f; do \
 		[ -L "$(1)/src/$$f" ] || { mkdir -p "$(1)/src/$${f%/*}"; ln -sfn "$(ROOT)/$$f" "$(1)/src/$$f"; }; \
 	done
-	@flock $(1)/.lock $(MAKE) $(PARALLEL) -C $(KDIR) M=$(1)/src/kmod W=1 CONFIG_DEBUG_INFO_BTF_MODULES= $(2) modules
+	+@flock $(1)/.lock $(KMAKE) M=$(1)/src/kmod $(2) modules
 	@find $(1)/src/kmod -name '*.ko' -exec cp -u -t $(1) {} +
 endef
 
@@ -44,6 +48,11 @@ module:
 module-debug:
 	$(call farm,$(BUILD)/kmod/$(KVER)-debug,SWIFTRDMA_DEBUG=y)
 
+# Without the probes of mlx5_core's commands: what a kernel without them, or who does not
+# want them, builds. `make module SWIFTRDMA_DEVX=n` does the same where it is the only one.
+module-nodevx:
+	$(call farm,$(BUILD)/kmod/$(KVER)-nodevx,SWIFTRDMA_DEVX=n)
+
 # The test HCA: never installed. Two variants of it would be one device twice, so
 # there is one, for whichever kernel.
 softhca:
@@ -54,16 +63,14 @@ softhca:
 	done
 	@mkdir -p $(BUILD)/softhca/$(KVER)/src/model
 	@ln -sf $(ROOT)/user/model/*.[ch] $(BUILD)/softhca/$(KVER)/src/model/
-	@flock $(BUILD)/softhca/$(KVER)/.lock $(MAKE) $(PARALLEL) -C $(KDIR) M=$(BUILD)/softhca/$(KVER)/src W=1 \
-		CONFIG_DEBUG_INFO_BTF_MODULES= modules
+	+@flock $(BUILD)/softhca/$(KVER)/.lock $(KMAKE) M=$(BUILD)/softhca/$(KVER)/src modules
 	@cp -u $(BUILD)/softhca/$(KVER)/src/softhca.ko $(BUILD)/softhca/$(KVER)/
 
 # A module of the tests that stands in the way of ours: never installed.
 module-above:
 	@mkdir -p $(BUILD)/above/$(KVER)/src
 	@ln -sf $(ROOT)/selftests/modules/above/above.c $(ROOT)/selftests/modules/above/Kbuild $(BUILD)/above/$(KVER)/src/
-	@flock $(BUILD)/above/$(KVER)/.lock $(MAKE) $(PARALLEL) -C $(KDIR) M=$(BUILD)/above/$(KVER)/src W=1 \
-		CONFIG_DEBUG_INFO_BTF_MODULES= modules
+	+@flock $(BUILD)/above/$(KVER)/.lock $(KMAKE) M=$(BUILD)/above/$(KVER)/src modules
 	@cp -u $(BUILD)/above/$(KVER)/src/above.ko $(BUILD)/above/$(KVER)/
 
 # --- The programs --------------------------------------------------------
@@ -71,6 +78,9 @@ module-above:
 progs:
 	@mkdir -p $(BUILD)
 	@flock $(BUILD)/.user.lock $(MAKE) $(PARALLEL) -C user BUILD=$(BUILD)
+
+# These link the libraries that are shipped.
+bench-progs host-bench-progs: progs
 
 bench-progs host-bench-progs unit-progs fuzz-progs clients-progs:
 	@mkdir -p $(BUILD)
@@ -121,7 +131,7 @@ uninstall:
 	@KVER=$(INSTALL_KVER) scripts/install uninstall
 
 clean:
-	rm -rf $(BUILD)/kmod $(BUILD)/user $(BUILD)/user-asan $(BUILD)/user-fuzz $(BUILD)/user-opt $(BUILD)/bin \
+	rm -rf $(BUILD)/kmod $(BUILD)/user $(BUILD)/user-asan $(BUILD)/user-fuzz $(BUILD)/bin \
 		$(BUILD)/unit $(BUILD)/fuzz $(BUILD)/bench $(BUILD)/selftests $(BUILD)/check \
 		$(BUILD)/vm/run $(BUILD)/vm/out
 distclean:
@@ -130,6 +140,7 @@ distclean:
 help:
 	@echo 'make              module (stock VM kernel, or KVER=/KDIR=) and programs, in build/'
 	@echo 'make modules      the module only, plain and with test knobs: build/kmod/<KVER>[-debug]/'
+	@echo '                  SWIFTRDMA_DEVX=n leaves out the kernel probes that see QPs made by DEVX'
 	@echo 'make softhca      the software ConnectX of the tests: build/softhca/<KVER>/'
 	@echo 'make setup        install what building and testing needs (Debian 12)'
 	@echo 'make demo         the port experiment in a VM: who suffers, and what SwiftRDMA does about it'
@@ -142,5 +153,5 @@ help:
 	@echo 'make uninstall    remove exactly what install put'
 	@echo 'make clean        remove what was built; distclean: also kernels and tools of setup'
 
-.PHONY: all modules module module-debug module-above softhca progs bench-progs host-bench-progs unit-progs fuzz-progs clients-progs setup check \
+.PHONY: all modules module module-debug module-nodevx module-above softhca progs bench-progs host-bench-progs unit-progs fuzz-progs clients-progs setup check \
 	check-full unit demo bench lint install uninstall clean distclean help

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Taking in the QPs that are older than the module: by a scan of RDMA core's own
- * table when the device is hooked, and, for one that was being created at that
- * moment and is in neither table yet, when it is first modified.
+ * Adoption of QPs that are older than the module. A scan of RDMA core's own table finds
+ * them when the device is hooked. A QP that was being created at that moment may be in
+ * neither table yet; it is adopted when it is first modified.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -15,39 +15,46 @@
 #include "debug.h"
 #include "enforce.h"
 #include "find.h"
-#include "hook.h"
+#include "lifecycle.h"
+#include "orig.h"
+#include "pass.h"
 #include "trace.h"
 #include "uar.h"
 
 /* QPNs have 24 bits (IBA 10.2.4.3); special QPs have their port above them. */
 #define MAX_QPN 0xffffff
 
-/* QPs that were not taken in and that the scan can bear in mind. */
+/* Numbers of QPs that could not be adopted, as many as the scan remembers. */
 #define LOST	64
 
-/* Numbers at least to be looked at before it is asked whether any are left to be found. */
+/* The scan looks at this many numbers at least before it counts unknown QPs again. */
 #define ASK_EVERY 4096
 
-/* QPs that are asked for at once where that takes a firmware command, and how often. */
-#define LEARN	64
-#define LEARN_EVERY (HZ / 10)
+/* QPs that one pass queries where a query is a firmware command, and the time between passes. */
+#define QUERY_BATCH	64
+#define QUERY_EVERY (HZ / 10)
 
 /*
- * Whether what RDMA core lists may be on its way out by a destroy that did not pass our
- * wrapper, for it began before the hook. RDMA core of some kernels lists a QP until its
- * driver is done with it, others take it off the list first.
+ * Liveness of a QP that RDMA core lists: LEAVING where a destroy that began before the
+ * hook, and so does not pass our wrapper, may be under way; UNSURE where that cannot be
+ * known. Some kernels list a QP until its driver has destroyed it, others take it off the
+ * list first.
  *
- * The object of a user's QP says it: -1 while one has it for itself, and that is whoever
- * makes or ends it; else how many calls are at it. An end that begins after that was
- * looked at finds our wrapper, which was put in place before it.
+ * The usecnt of a user QP's uobject tells: -1 while a create or destroy owns the object,
+ * else the number of other calls that use it. A destroy that begins after this was read
+ * finds our wrapper, which was put in place before.
  *
- * The kernel's users say nothing, and the object of an XRC target may go before it. Of these
- * nothing but the number is believed, and nothing is done to them, until they are used.
- * Special QPs go with their device only, and devices do not go while one is hooked.
+ * Kernel users have no such count, and the uobject of an XRC target may go before the QP.
+ * The module uses nothing but the number of these, and changes nothing on them, until they
+ * are used. Special QPs go with their device only, and a device does not go while it is
+ * being hooked.
  */
 enum liveness { LEAVING, UNSURE, ALIVE };
 
-/* struct ib_uqp_object, which RDMA core keeps to itself, begins with it. */
+/*
+ * ibqp->uobject points to a struct ib_uqp_object, which is private to RDMA core and begins
+ * with a struct ib_uobject.
+ */
 static const struct ib_uobject *uobject_of(const struct ib_qp *ibqp)
 {
 	return (const struct ib_uobject *)ibqp->uobject;
@@ -77,8 +84,8 @@ bool srdma_adopt_idle(const struct srdma_qp *q)
 }
 EXPORT_SYMBOL_GPL(srdma_adopt_idle);
 
-/* What modify would have told. -errno: the driver does not say. */
-static int query(struct srdma_qp *q)
+/* Ask the driver for what the modifies before the hook have set. -errno of the driver. */
+static int query_driver(struct srdma_qp *q)
 {
 	struct ib_qp_init_attr *init;
 	struct ib_qp_attr *attr;
@@ -98,23 +105,26 @@ static int query(struct srdma_qp *q)
 	return ret;
 }
 
-/* To be asked for when somebody reads, or when a class is wanted of it. */
-static void ask_later(struct srdma_qp *q)
+/* Have state and address queried later: when a reader asks, or when the QP should get a class. */
+static void query_later(struct srdma_qp *q)
 {
-	WRITE_ONCE(q->dev->unlearned, true);
-	smp_mb__before_atomic();	/* pairs with srdma_adopt_learn() */
-	clear_bit(SRDMA_QP_ASKED, &q->flags);
+	WRITE_ONCE(q->dev->unqueried, true);
+	smp_mb__before_atomic();	/* pairs with query_by_driver() */
+	clear_bit(SRDMA_QP_QUERIED, &q->flags);
 }
 
-/* Where that costs nothing it is asked for at once, but is sure only at rest. */
-static void ask_now(struct srdma_qp *q)
+/*
+ * Query at once where a query is no firmware command. The answer is final only if no call
+ * of the QP's user was under way.
+ */
+static void query_now(struct srdma_qp *q)
 {
 	bool idle = srdma_adopt_idle(q);
 
-	if (q->dev->query_is_cheap && !query(q) && idle)
-		set_bit(SRDMA_QP_ASKED, &q->flags);
+	if (q->dev->query_is_cheap && !query_driver(q) && idle)
+		set_bit(SRDMA_QP_QUERIED, &q->flags);
 	else
-		ask_later(q);
+		query_later(q);
 }
 
 void srdma_adopt_ask_again(struct srdma_qp *q)
@@ -122,22 +132,22 @@ void srdma_adopt_ask_again(struct srdma_qp *q)
 	bool wanted;
 
 	if (q->dev->query_is_cheap) {
-		query(q);
+		query_driver(q);
 		return;
 	}
-	ask_later(q);
+	query_later(q);
 	rcu_read_lock();
 	wanted = srdma_qp_level(q) >= 0;
 	rcu_read_unlock();
 	if (wanted) {
-		WRITE_ONCE(q->dev->learn, true);
-		srdma_enforce_run(q->dev);
+		WRITE_ONCE(q->dev->query_wanted, true);
+		srdma_pass_run(q->dev);
 	}
 }
 
 /*
- * The caller keeps the QP alive: by a restrack reference, or by being in its
- * modify. NULL: no memory, or it is there already.
+ * Enter @ibqp into the table. The caller keeps it alive, by a restrack reference or by
+ * being in its modify. NULL: no memory, or the QP is in the table already.
  */
 static struct srdma_qp *adopt_qp(struct srdma_dev *dev, struct ib_qp *ibqp, bool sure)
 {
@@ -160,7 +170,7 @@ static struct srdma_qp *adopt_qp(struct srdma_dev *dev, struct ib_qp *ibqp, bool
 	if (sure) {
 		srdma_qp_identify(q);
 		q->uar = srdma_uar_of(dev, ibqp, user);
-		ask_now(q);
+		query_now(q);
 	} else {
 		/* PD and CQs may have gone before it. */
 		q->uar = user ? NULL : srdma_uar_of(dev, ibqp, false);
@@ -177,7 +187,7 @@ static struct srdma_qp *adopt_qp(struct srdma_dev *dev, struct ib_qp *ibqp, bool
 	atomic64_inc(&dev->adopted);
 	srdma_qp_link(q);
 	if (sure)
-		srdma_enforce_qp(q);
+		srdma_pass_qp(q);
 	return q;
 
 err_job:
@@ -190,19 +200,19 @@ err:
 }
 
 /*
- * It was used since the hook is in place, so its end is still to come, by our wrapper. The
- * QP is held.
+ * An UNSURE QP was used after the hook was put in place, so its destroy will pass our
+ * wrapper. srdma_qp_lock() is held.
  */
-static void be_sure(struct srdma_qp *q)
+static void mark_sure(struct srdma_qp *q)
 {
 	if (!srdma_qp_in_table(q) || !test_and_clear_bit(SRDMA_QP_UNSURE, &q->flags))
 		return;
 	atomic_dec(&q->dev->n_unsure);
 	srdma_qp_identify(q);
-	ask_now(q);
+	query_now(q);
 	clear_bit(SRDMA_QP_DEAD, &q->flags);
 	srdma_qp_touch(q);
-	srdma_enforce_qp(q);
+	srdma_pass_qp(q);
 }
 
 bool srdma_adopt_used(struct srdma_dev *dev, struct ib_qp *ibqp)
@@ -215,28 +225,14 @@ bool srdma_adopt_used(struct srdma_dev *dev, struct ib_qp *ibqp)
 	is = q->ibqp == ibqp;
 	if (is && test_bit(SRDMA_QP_UNSURE, &q->flags)) {
 		srdma_qp_lock(q);
-		be_sure(q);
+		mark_sure(q);
 		srdma_qp_unlock(q);
 	}
 	srdma_qp_put(q);
 	return is;
 }
 
-void srdma_adopt_forget(struct srdma_dev *dev, u32 key)
-{
-	struct srdma_qp *q = srdma_qp_get_by_key(dev, key);
-
-	if (!q)
-		return;
-	srdma_qp_lock(q);
-	if (test_bit(SRDMA_QP_UNSURE, &q->flags))
-		srdma_qp_drop(q);
-	else
-		srdma_qp_unlock(q);
-	srdma_qp_put(q);
-}
-
-/* What RDMA core lists under an id, with a reference that holds its destroy up; NULL: nothing. */
+/* The QP that RDMA core lists under @id, with a reference that its destroy waits for; or NULL. */
 static struct ib_qp *core_qp(struct srdma_dev *dev, u32 id)
 {
 	struct rdma_restrack_entry *res;
@@ -258,15 +254,15 @@ struct scan {
 	u32 n_lost;
 };
 
-static void lose(struct scan *s, u32 id)
+static void remember_lost(struct scan *s, u32 id)
 {
 	if (s->n_lost < LOST)
 		s->lost[s->n_lost] = id;
 	s->n_lost++;
 }
 
-/* One id of the scan; false: stop. */
-static bool adopt_id(struct scan *s, u32 id)
+/* Adopt the QP of number @id, if there is one. False: the scan has to stop. */
+static bool adopt_number(struct scan *s, u32 id)
 {
 	struct srdma_dev *dev = s->dev;
 	struct ib_qp *ibqp = core_qp(dev, id);
@@ -284,13 +280,16 @@ static bool adopt_id(struct scan *s, u32 id)
 		q = srdma_qp_get_by_key(dev, id);
 		is = liveness(ibqp);
 		if (!q && is == LEAVING) {
-			lose(s, id);
+			remember_lost(s, id);
 		} else if (!q && !xa_load(&dev->left, id)) {
-			/* Unless its modify was faster, there was no memory. */
+			/*
+			 * NULL from both: there was no memory. Its modify may have been
+			 * faster.
+			 */
 			q = adopt_qp(dev, ibqp, is == ALIVE) ?: srdma_qp_get_by_key(dev, id);
 			if (!q) {
 				atomic64_inc(&dev->untracked);
-				lose(s, id);
+				remember_lost(s, id);
 			}
 		}
 	}
@@ -302,8 +301,8 @@ static bool adopt_id(struct scan *s, u32 id)
 	return go_on;
 }
 
-/* How many of the QPs we know RDMA core lists too, and did when last asked. */
-static int known(struct srdma_dev *dev)
+/* How many QPs of the table RDMA core listed at the previous count, and still lists. */
+static int count_known(struct srdma_dev *dev)
 {
 	struct srdma_walk w = SRDMA_WALK(&dev->qps, 0);
 	struct srdma_qp *q;
@@ -313,7 +312,10 @@ static int known(struct srdma_dev *dev)
 		struct ib_qp *ibqp = core_qp(dev, srdma_qp_key(q));
 
 		if (ibqp) {
-			/* If it has not left by now, then it is that very QP. */
+			/*
+			 * The restrack reference holds up a destroy, so a QP still in the
+			 * table is this one.
+			 */
 			if (ibqp == q->ibqp && srdma_qp_in_table(q) &&
 			    test_and_set_bit(SRDMA_QP_LISTED, &q->flags))
 				n++;
@@ -326,22 +328,22 @@ static int known(struct srdma_dev *dev)
 }
 
 /*
- * How many QPs RDMA core lists that we do not know: never too few, though QPs
- * come and go. What was listed before the count and still is after it, as the same
- * QP, is among those counted. So 0 means that all there were then are known; one
- * that was on its way into the list is found at its modify.
+ * How many QPs RDMA core lists that are not in the table. The result may be too large while
+ * QPs come and go, but never too small: a known QP is subtracted only if RDMA core listed
+ * it both before and after its own count. 0 therefore means that all QPs listed at that
+ * moment are known. A QP that was just being created is adopted at its modify.
  */
-static int unknown(struct srdma_dev *dev)
+static int count_unknown(struct srdma_dev *dev)
 {
 	int all;
 
-	known(dev);
+	count_known(dev);
 	all = srdma_restrack_count(dev->ibdev, RDMA_RESTRACK_QP);
-	return all - known(dev);
+	return all - count_known(dev);
 }
 
-/* Of the unknown those that the scan has met. */
-static int lost(struct scan *s)
+/* How many of the unknown QPs the scan has met and could not adopt. */
+static int count_lost(struct scan *s)
 {
 	int n = 0;
 	u32 i;
@@ -363,21 +365,20 @@ static int lost(struct scan *s)
 }
 
 /*
- * There is no list of the numbers to be had: all 2^24 would take seconds, so the
- * scan ends when nothing unknown is left. To ask that costs as much as looking
- * at some numbers for each QP there is; it is asked when all that were unknown
- * may have been met or have gone: after as many new ones, and every so often. Who
- * is between two steps of its creation just then counts as unknown, so it may take
- * some asking.
+ * RDMA core exports no list of its QPs' numbers, and to try all 2^24 takes seconds. So the
+ * scan ends when no unknown QP is left. Counting the unknown costs as much as looking at a
+ * few numbers for each QP, so the scan counts when it has adopted as many QPs as were
+ * unknown, and after a stretch of numbers that grows with the table. A QP in the middle of
+ * its creation counts as unknown, so several counts may be needed.
  */
-static void scan(struct scan *s)
+static void scan_numbers(struct scan *s)
 {
 	struct srdma_dev *dev = s->dev;
 	u32 id = 0;
 
 	for (;;) {
 		s64 met = atomic64_read(&dev->adopted);
-		s64 left = unknown(dev) - lost(s);
+		s64 left = count_unknown(dev) - count_lost(s);
 		u32 until = id + ASK_EVERY + 8 * atomic_read(&dev->n_qps);
 
 		if (left <= 0)
@@ -385,7 +386,7 @@ static void scan(struct scan *s)
 		for (; id < until && atomic64_read(&dev->adopted) - met < left; id++) {
 			if (id > MAX_QPN)
 				return;
-			if (!adopt_id(s, id)) {
+			if (!adopt_number(s, id)) {
 				pr_warn("%s: out of memory, some QPs older than the module are not tracked\n",
 					dev->name);
 				return;
@@ -403,10 +404,10 @@ void srdma_dev_adopt(struct srdma_dev *dev)
 
 	smp_mb();	/* the wrappers, then what liveness() reads */
 	rdma_for_each_port(dev->ibdev, port) {
-		adopt_id(&s, port << 24);
-		adopt_id(&s, port << 24 | 1);
+		adopt_number(&s, port << 24);
+		adopt_number(&s, port << 24 | 1);
 	}
-	scan(&s);
+	scan_numbers(&s);
 
 	mutex_lock(&dev->adopt_lock);
 	WRITE_ONCE(dev->adopting, false);
@@ -427,8 +428,8 @@ void srdma_adopt(struct srdma_dev *dev, struct ib_qp *ibqp)
 
 /* Finding out */
 
-/* Is it still listed? What RDMA core lists under its number may be another one. */
-static bool has_gone(struct srdma_dev *dev, const struct srdma_qp *q)
+/* Has RDMA core dropped this QP from its list, or does it list another QP under the number? */
+static bool is_unlisted(struct srdma_dev *dev, const struct srdma_qp *q)
 {
 	struct ib_qp *ibqp = core_qp(dev, srdma_qp_key(q));
 	bool gone = ibqp != q->ibqp;
@@ -438,76 +439,86 @@ static bool has_gone(struct srdma_dev *dev, const struct srdma_qp *q)
 	return gone;
 }
 
-/* The QP comes locked and leaves unlocked. */
-static void recheck(struct srdma_qp *q)
+/* The caller has locked the QP; this unlocks it. */
+static void recheck_qp(struct srdma_qp *q)
 {
 	if (test_bit(SRDMA_QP_SEEN, &q->flags)) {
-		be_sure(q);
-	} else if (test_bit(SRDMA_QP_UNSURE, &q->flags) && has_gone(q->dev, q)) {
+		mark_sure(q);
+	} else if (test_bit(SRDMA_QP_UNSURE, &q->flags) && is_unlisted(q->dev, q)) {
 		srdma_qp_drop(q);
 		return;
 	}
 	srdma_qp_unlock(q);
 }
 
-void srdma_adopt_recheck(struct srdma_dev *dev)
+/* Resolve UNSURE QPs: those used since the hook become sure, those not listed any more go. */
+static void recheck_unsure(struct srdma_dev *dev)
 {
 	struct srdma_walk w = SRDMA_WALK(&dev->qps, 0);
 	struct srdma_qp *q;
 
 	while (atomic_read(&dev->n_unsure) && (q = srdma_walk_get(&w))) {
 		if (test_bit(SRDMA_QP_UNSURE, &q->flags) && srdma_qp_trylock(q))
-			recheck(q);
+			recheck_qp(q);
 		srdma_qp_put(q);
 		cond_resched();
 	}
 }
 
-/* 1: not now. */
-static u32 learn(struct srdma_qp *q, u32 *budget)
+/* 1: the QP has to be asked for again later. */
+static u32 query_adopted(struct srdma_qp *q, u32 *budget)
 {
 	u32 left = 1;
 
 	if (!srdma_qp_trylock(q))
 		return left;
-	if (!srdma_qp_unlearned(q)) {
+	if (!srdma_qp_unqueried(q)) {
 		left = 0;
 	} else if (srdma_adopt_idle(q) && *budget) {
 		--*budget;
-		query(q);	/* a QP that the driver cannot describe is not asked about again */
-		set_bit(SRDMA_QP_ASKED, &q->flags);
+		query_driver(q);	/* once, also where the driver cannot describe the QP */
+		set_bit(SRDMA_QP_QUERIED, &q->flags);
 		left = 0;
 	}
 	srdma_qp_unlock(q);
 	return left;
 }
 
-u32 srdma_adopt_learn(struct srdma_dev *dev)
+/* srdma_provider_ops.query_qps() of a provider that has none, by the driver's own query_qp. */
+static u32 query_by_driver(struct srdma_dev *dev)
 {
 	bool cheap = dev->query_is_cheap;
-	u32 left = 0, budget = cheap ? U32_MAX : LEARN;
+	u32 left = 0, budget = cheap ? U32_MAX : QUERY_BATCH;
 	struct srdma_walk w = SRDMA_WALK(&dev->qps, 0);
 	struct srdma_qp *q;
 
-	if (!READ_ONCE(dev->unlearned))
+	if (!READ_ONCE(dev->unqueried))
 		return 0;
-	if ((!cheap && srdma_no_commands()) || !mutex_trylock(&dev->learn_lock))
+	if ((!cheap && srdma_no_commands()) || !mutex_trylock(&dev->query_lock))
 		return 1;
-	if (!cheap && time_before(jiffies, dev->learn_at)) {
-		mutex_unlock(&dev->learn_lock);
+	if (!cheap && time_before(jiffies, dev->query_at)) {
+		mutex_unlock(&dev->query_lock);
 		return 1;
 	}
-	dev->learn_at = jiffies + LEARN_EVERY;
-	WRITE_ONCE(dev->unlearned, false);
-	smp_mb();	/* then the QPs: pairs with ask_later() */
+	dev->query_at = jiffies + QUERY_EVERY;
+	WRITE_ONCE(dev->unqueried, false);
+	smp_mb();	/* then the QPs: pairs with query_later() */
 	while ((q = srdma_walk_get(&w))) {
-		if (srdma_qp_unlearned(q))
-			left += learn(q, &budget);
+		if (srdma_qp_unqueried(q))
+			left += query_adopted(q, &budget);
 		srdma_qp_put(q);
 		cond_resched();
 	}
 	if (left)
-		WRITE_ONCE(dev->unlearned, true);
-	mutex_unlock(&dev->learn_lock);
+		WRITE_ONCE(dev->unqueried, true);
+	mutex_unlock(&dev->query_lock);
 	return left;
+}
+
+u32 srdma_adopt_query_qps(struct srdma_dev *dev)
+{
+	const struct srdma_provider_ops *ops = srdma_dev_provider(dev);
+
+	recheck_unsure(dev);
+	return ops->query_qps ? ops->query_qps(dev) : query_by_driver(dev);
 }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The class of a QP: what it should have, by what override.c says is in force, and
- * that it gets that when it is connected. enforce.c sees to those that are
- * connected already.
+ * The class of a QP: which one the overrides in force (override.c) give it, and setting it
+ * when the QP is connected. enforce.c changes QPs that are connected already.
  *
- * Desired state: a QP is compared with what it should have, never with what was
- * done to it, so raising, lowering and giving back are the same thing, and an
- * attempt that failed is simply still to do.
+ * The class that the driver last took for a QP is compared with the desired one. So
+ * raising, lowering and giving back are the same operation, and a failed attempt stays to
+ * be done.
  */
 #include <linux/export.h>
 #include <linux/slab.h>
 
 #include "enforce.h"
+#include "pass.h"
 
 /* What a QP should have */
 
@@ -62,7 +62,7 @@ bool srdma_qp_connectable(const struct srdma_qp *q)
 	       q->type == IB_QPT_XRC_TGT;
 }
 
-/* A driver's own type may have an address or not: then its state of connection tells. */
+/* A QP of a driver's own type may or may not have an address; its state tells which. */
 static enum srdma_standing unaddressed(const struct srdma_qp *q)
 {
 	u8 state = READ_ONCE(q->state);
@@ -152,16 +152,13 @@ const char *srdma_class_error_text(int err)
 
 /* In the modify wrapper */
 
-/* What could not be changed live is not changed when the QP connects either. */
+/* A service level that no live change could take back is not changed at connect either. */
 static bool own_sl(const struct srdma_qp *q, const struct rdma_ah_attr *ah)
 {
 	return ah->type == RDMA_AH_ATTR_TYPE_ROCE && READ_ONCE(q->dev->provider)->roce_tclass_only;
 }
 
-/*
- * Last of what there is to remember: who finds HAS_AV compares the class that is
- * programmed with what it should be.
- */
+/* Set HAS_AV last: a reader that finds it compares the programmed class with the desired one. */
 static void remember_av(struct srdma_qp *q, const struct rdma_ah_attr *ah)
 {
 	const struct ib_global_route *grh = rdma_ah_read_grh(ah);
@@ -195,7 +192,7 @@ struct ib_qp_attr *srdma_enforce_av(struct srdma_qp *q, struct ib_qp_attr *attr)
 	rcu_read_unlock();
 	if (level < 0 || srdma_giving_back(q->dev))
 		return attr;
-	/* Without memory it stays to be done by the work. */
+	/* Without memory the QP connects with its own class, and enforce.c changes it later. */
 	forced = kmemdup(attr, sizeof(*attr), GFP_KERNEL);
 	if (!forced)
 		return attr;
@@ -234,15 +231,16 @@ void srdma_enforce_refused(struct srdma_qp *q)
 void srdma_enforce_reset(struct srdma_qp *q)
 {
 	clear_bit(SRDMA_QP_HAS_AV, &q->flags);
+	clear_bit(SRDMA_QP_SAW_AV, &q->flags);
 	q->dest_qpn = 0;
 	memset(q->dmac, 0, sizeof(q->dmac));
 }
 
 void srdma_enforce_look(struct srdma_qp *q)
 {
-	smp_mb();	/* its class, then the level; a rescan has it reversed */
+	smp_mb();	/* store the class, then read the level: a rescan does the reverse */
 	if (srdma_qp_class_pending(q))
-		srdma_enforce_qp(q);
+		srdma_pass_qp(q);
 }
 
 void srdma_enforce_connected(struct srdma_qp *q, const struct ib_qp_attr *asked,
@@ -250,12 +248,13 @@ void srdma_enforce_connected(struct srdma_qp *q, const struct ib_qp_attr *asked,
 {
 	remember_class(q, &used->ah_attr);
 	remember_av(q, &asked->ah_attr);
-	smp_mb();	/* as above */
-	/* As nearly always: it has just been given what it asked for. */
+	set_bit(SRDMA_QP_SAW_AV, &q->flags);
+	smp_mb();	/* pairs as in srdma_enforce_look() */
+	/* The common case: no override, the QP was given what it asked for. */
 	if (used == asked && nothing_in_force(q))
 		return;
 	if (srdma_qp_class_pending(q))
-		srdma_enforce_qp(q);
+		srdma_pass_qp(q);
 }
 
 void srdma_enforce_adopt(struct srdma_qp *q, const struct ib_qp_attr *attr)
@@ -263,13 +262,15 @@ void srdma_enforce_adopt(struct srdma_qp *q, const struct ib_qp_attr *attr)
 	q->state = attr->qp_state;
 	set_bit(SRDMA_QP_HAS_STATE, &q->flags);
 	q->port = attr->port_num;
-	if (q->state >= IB_QPS_RTR && q->state != IB_QPS_ERR && srdma_qp_connectable(q)) {
+	/* The driver knows the class that was forced, not the one that was asked for. */
+	if (q->state >= IB_QPS_RTR && q->state != IB_QPS_ERR && srdma_qp_connectable(q) &&
+	    !test_bit(SRDMA_QP_SAW_AV, &q->flags)) {
 		q->dest_qpn = attr->dest_qp_num;
 		remember_class(q, &attr->ah_attr);
 		remember_av(q, &attr->ah_attr);
 	}
 	srdma_qp_touch(q);
 	if (srdma_qp_class_pending(q))
-		srdma_enforce_qp(q);
+		srdma_pass_qp(q);
 }
 EXPORT_SYMBOL_GPL(srdma_enforce_adopt);

@@ -10,6 +10,7 @@
 #include <linux/fs.h>
 #include <linux/mm_types.h>
 #include <linux/sched.h>
+#include <linux/shmem_fs.h>
 #include <linux/version.h>
 #include <rdma/restrack.h>
 #include <net/genetlink.h>
@@ -56,8 +57,8 @@ static inline void srdma_debugfs_rename_dir(struct dentry *dir, const char *name
 
 /*
  * Newer kernels (and stable ones, 6.1.192 among them) added the third argument: QPs of the
- * driver's own, which were always counted before. Asked of the type, for no version
- * tells.
+ * driver's own, which were always counted before. Detected by the function's type, because
+ * stable kernels backported the change without a version that identifies it.
  */
 typedef int srdma_count_two(struct ib_device *dev, enum rdma_restrack_type type);
 typedef int srdma_count_three(struct ib_device *dev, enum rdma_restrack_type type, bool all);
@@ -69,6 +70,16 @@ static inline int srdma_restrack_count(struct ib_device *dev, enum rdma_restrack
 	if (__builtin_types_compatible_p(typeof(rdma_restrack_count), srdma_count_two))
 		return ((srdma_count_two *)f)(dev, type);
 	return ((srdma_count_three *)f)(dev, type, true);
+}
+
+/* 7.0 gave the flags of a mapping a type of their own. */
+static inline struct file *srdma_shmem_file(const char *name, loff_t size)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 0, 0)
+	return shmem_file_setup(name, size, EMPTY_VMA_FLAGS);
+#else
+	return shmem_file_setup(name, size, 0);
+#endif
 }
 
 /* New names of the system's workqueues. 7.3 warns of the old ones. */

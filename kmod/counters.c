@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Counting, and the figures that are read from elsewhere when somebody asks.
- * What is counted here is only ever added to; rates are user space's.
+ * Counters of posts, and port figures that are read from the driver on request. Counters
+ * only grow; user space computes rates from them.
  */
 #include <linux/mm.h>
 #include <linux/netdevice.h>
@@ -11,7 +11,7 @@
 
 #include "compat.h"
 #include "counters.h"
-#include "enforce.h"
+#include "pass.h"
 
 /*
  * On the path of every doorbell that passes through the kernel: two atomic
@@ -22,11 +22,11 @@ void srdma_count_post(struct srdma_qp *q, u32 wrs)
 {
 	struct srdma_uar *u = READ_ONCE(q->uar);
 
-	/* Whoever posts has not begun to end it. */
+	/* A post proves that no destroy of the QP has begun. */
 	if (test_bit(SRDMA_QP_UNSURE, &q->flags) &&
 	    !test_and_set_bit(SRDMA_QP_SEEN, &q->flags)) {
-		WRITE_ONCE(q->dev->learn, true);
-		srdma_enforce_run(q->dev);
+		WRITE_ONCE(q->dev->query_wanted, true);
+		srdma_pass_run(q->dev);
 	}
 	atomic64_inc(&q->doorbells);
 	if (wrs)
@@ -82,12 +82,12 @@ struct srdma_port {
 };
 
 /*
- * An event tells when a link changes. But not all drivers tell when its speed does, so
- * it is read again after a while.
+ * Time after which a link is read again without an event: not all drivers send one when
+ * only the speed changes.
  */
 #define LINK_TIME	(10 * HZ)
 
-/* In the order of their numbers, which begin with 0 on a switch. */
+/* Ports are kept in the order of their numbers, which begin with 0 on a switch. */
 static struct srdma_port *port_of(struct srdma_dev *dev, u32 port)
 {
 	return &dev->ports[port - rdma_start_port(dev->ibdev)];
@@ -104,18 +104,12 @@ int srdma_ports_init(struct srdma_dev *dev)
 {
 	u32 n = rdma_end_port(dev->ibdev) - rdma_start_port(dev->ibdev) + 1, i;
 
-	spin_lock_init(&dev->ports_lock);
 	dev->ports = kvcalloc(n, sizeof(*dev->ports), GFP_KERNEL);
 	if (!dev->ports)
 		return -ENOMEM;
 	for (i = 0; i < n; i++)
 		dev->ports[i].error = -EAGAIN;
 	return 0;
-}
-
-void srdma_ports_exit(struct srdma_dev *dev)
-{
-	kvfree(dev->ports);
 }
 
 void srdma_ports_watch(struct srdma_dev *dev)
@@ -175,8 +169,8 @@ static int read_link(struct srdma_dev *dev, const struct srdma_provider_ops *ops
 }
 
 /*
- * The netdev's bytes, and what passes it by. Both, or the former ones stay with their
- * time.
+ * Read the netdev's bytes and the RDMA bytes that bypass it. If either fails, the former
+ * figures stay, with their time.
  */
 static void read_bytes(struct srdma_dev *dev, const struct srdma_provider_ops *ops, u32 port,
 		       struct srdma_port_stat *st)
@@ -211,7 +205,7 @@ static void read_port(struct srdma_dev *dev, const struct srdma_provider_ops *op
 		read_bytes(dev, ops, port, &st);
 		if (ops->port_detail) {
 			ops->port_detail(dev, port, &st);
-		} else {	/* they were another provider's */
+		} else {	/* the former figures came from another provider */
 			st.has_cnp = false;
 			st.has_prios = false;
 		}

@@ -9,7 +9,10 @@
 /* A post of @wrs work requests (0: unknown) rang a doorbell. Any context, RCU. */
 void srdma_count_post(struct srdma_qp *q, u32 wrs);
 
-/* When the figures of a device's QPs and UARs were read: they may be a sampler's. */
+/*
+ * When the figures of a device's QPs and UARs were read: the sampler's time, where it
+ * counts them.
+ */
 static inline u64 srdma_counted_at(const struct srdma_dev *dev)
 {
 	u32 sampled = SWIFTRDMA_DEV_CAP_UARS | SWIFTRDMA_DEV_CAP_WRS;
@@ -42,22 +45,21 @@ struct srdma_port_stat {
 	struct srdma_prio_stat prio[SRDMA_PRIOS];
 };
 
-/* Bytes and packets that pass a port's netdev by. */
+/* RDMA bytes and packets, which bypass a port's netdev. */
 struct srdma_port_bytes {
 	u64 tx_bytes, rx_bytes, tx_packets, rx_packets;
 };
 
-/* Room for the ports of a device. -ENOMEM. */
+/* Allocate the device's ports, which are freed with the device. -ENOMEM. */
 int srdma_ports_init(struct srdma_dev *dev);
-void srdma_ports_exit(struct srdma_dev *dev);
-/* Hear of changes of their links, or no more. */
+/* Subscribe to link events of the device's ports, or unsubscribe. */
 void srdma_ports_watch(struct srdma_dev *dev);
 void srdma_ports_unwatch(struct srdma_dev *dev);
 /* Read them all. May send commands and sleep: refresh.c's work only. */
 void srdma_ports_read(struct srdma_dev *dev, const struct srdma_provider_ops *ops);
 /*
- * A port as it was read last. -errno of the driver; -EAGAIN: it was not read yet. Of a
- * port that there is. Any context.
+ * Figures of an existing port from the last reading. -errno of the driver; -EAGAIN: the
+ * port was not read yet. Any context.
  */
 int srdma_port_stat(struct srdma_dev *dev, u32 port, struct srdma_port_stat *st);
 

@@ -40,9 +40,9 @@ MODULE_PARM_DESC(no_commands, "no firmware command may be sent for a reader's sa
 static atomic_t allocs;
 
 /*
- * Outside SRCU the wait must not sleep: a voluntary sleep is a quiescent state
- * of RCU tasks, and no code sleeps there. Being preempted is what the test is
- * about, and that is let happen.
+ * The wait must not sleep: outside SRCU a voluntary sleep would be a quiescent state of RCU
+ * tasks, and the code under test never sleeps there. Preemption, which the test is about,
+ * stays enabled.
  */
 void srdma_delay(enum srdma_delay_point point)
 {
@@ -50,7 +50,7 @@ void srdma_delay(enum srdma_delay_point point)
 
 	if (!(READ_ONCE(delay_at) & 1 << point))
 		return;
-	/* Until it is over, or the point is not wanted any more. */
+	/* Stop early when the parameter no longer names the point. */
 	for (ms = READ_ONCE(delay_ms); ms && READ_ONCE(delay_at) & 1 << point; ms--)
 		mdelay(1);
 }
@@ -65,7 +65,7 @@ bool srdma_never_drain(void)
 	return READ_ONCE(never_drain);
 }
 
-/* Two devices that come at once may lose some; no test does that. */
+/* Not atomic: two scans at once may lose counts, and no test runs two. */
 void srdma_adopt_looked(void)
 {
 	WRITE_ONCE(adopt_looked, adopt_looked + 1);

@@ -19,7 +19,7 @@ enum srdma_delay_point {
 	SRDMA_DELAY_DEVX,	/* a QP made past RDMA core was seen, but is not entered */
 	SRDMA_DELAY_LEFT,	/* a QP that goes is not in the table, but still the device's */
 	SRDMA_DELAY_RULES,	/* a job has its new rules, and its old ones still */
-	SRDMA_DELAY_VISIT,	/* at each QP, or process with memory regions, that is summed up */
+	SRDMA_DELAY_VISIT,	/* at each QP or process that a sum visits */
 	SRDMA_DELAY_STAMP,	/* a QP has changed, and the change's generation was read */
 	SRDMA_DELAY_STAT,	/* a reader is about to ask a device's provider for its figures */
 };
@@ -34,10 +34,10 @@ enum srdma_grace {
 #ifdef SWIFTRDMA_DEBUG
 void srdma_delay(enum srdma_delay_point point);
 bool srdma_skip_grace(enum srdma_grace step);
-bool srdma_fail(void);		/* parameter fail_alloc: every n-th says yes */
+bool srdma_fail(void);		/* parameter fail_alloc: true at every n-th call */
 bool srdma_never_drain(void);
-void srdma_adopt_looked(void);	/* at one more number; parameter adopt_looked */
-bool srdma_no_commands(void);	/* a reader may cause none now */
+void srdma_adopt_looked(void);	/* count one number; parameter adopt_looked */
+bool srdma_no_commands(void);	/* readers may not send firmware commands now */
 #else
 static inline void srdma_delay(enum srdma_delay_point point) {}
 static inline bool srdma_skip_grace(enum srdma_grace step) { return false; }

@@ -5,24 +5,17 @@
 #include "uar.h"
 
 struct dentry;
+struct seq_file;
 
 /* A device's files, into its directory @dir. debugfs_table.c */
 void srdma_debugfs_tables(struct srdma_dev *dev, struct dentry *dir);
 /* The file of its QPs. debugfs_qps.c */
 void srdma_debugfs_qps(struct srdma_dev *dev, struct dentry *dir);
 
-/*
- * A process is its id in the initial namespace and its comm, a kernel user 0 and
- * its name.
- */
-static inline u32 srdma_owner_pid(const struct srdma_owner *o)
-{
-	return o ? pid_nr(o->pid) : 0;
-}
-
-/* As long as a name can get when each of its characters is escaped. */
-#define SRDMA_LABEL_LEN	(4 * SWIFTRDMA_EXE_LEN)
-
-const char *srdma_owner_label(const struct srdma_owner *o, char label[SRDMA_LABEL_LEN]);
+/* Print a column of @width: the value, or "-" where it is not known. */
+void srdma_show_number(struct seq_file *m, int width, bool known, u64 value);
+/* Print three columns: process id in the initial namespace, uid and name. */
+void srdma_show_owner(struct seq_file *m, const struct srdma_owner *o);
+u64 srdma_seconds_since(u64 since);
 
 #endif /* SRDMA_DEBUGFS_PRIV_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The table of a device's QPs. It is streamed: a read resumes at the place of
- * the QP that did not fit, so it holds no more than one of them.
+ * The table of a device's QPs. It is streamed: a read resumes at the place of the QP that
+ * did not fit, and holds a reference on one QP at a time.
  */
 #include <linux/cred.h>
 #include <linux/debugfs.h>
@@ -13,13 +13,13 @@
 #include "enforce.h"
 #include "find.h"
 
-/* Position 0 is the header, any other is one more than the table's. */
+/* Position 0 is the header; any other is one more than the QP's place in the table. */
 static struct srdma_qp *qp_at(struct srdma_dev *dev, loff_t *pos)
 {
 	struct srdma_walk w = SRDMA_WALK(&dev->qps, *pos - 1);
 	struct srdma_qp *q = srdma_walk_get(&w);
 
-	/* The walk stands one past the QP: that is its position. */
+	/* The walk is at the place after the QP's, which is the QP's position. */
 	*pos = q ? (loff_t)w.pos : *pos + 1;
 	return q;
 }
@@ -51,26 +51,13 @@ static void qps_stop(struct seq_file *m, void *v)
 
 static const char *type_name(u8 type)
 {
-	switch (type) {
-	case IB_QPT_SMI:
-		return "SMI";
-	case IB_QPT_GSI:
-		return "GSI";
-	case IB_QPT_RC:
-		return "RC";
-	case IB_QPT_UC:
-		return "UC";
-	case IB_QPT_UD:
-		return "UD";
-	case IB_QPT_RAW_PACKET:
-		return "RAW";
-	case IB_QPT_XRC_INI:
-		return "XRC_INI";
-	case IB_QPT_XRC_TGT:
-		return "XRC_TGT";
-	default:
-		return "OTHER";
-	}
+	static const char * const names[] = {
+		[IB_QPT_SMI] = "SMI", [IB_QPT_GSI] = "GSI", [IB_QPT_RC] = "RC",
+		[IB_QPT_UC] = "UC", [IB_QPT_UD] = "UD", [IB_QPT_RAW_PACKET] = "RAW",
+		[IB_QPT_XRC_INI] = "XRC_INI", [IB_QPT_XRC_TGT] = "XRC_TGT",
+	};
+
+	return type < ARRAY_SIZE(names) && names[type] ? names[type] : "OTHER";
 }
 
 static const char *state_name(const struct srdma_qp *q)
@@ -97,10 +84,7 @@ static void show_class(struct seq_file *m, const struct srdma_qp *q)
 	int level = test_bit(SRDMA_QP_DEVX, &q->flags) ? -1 : srdma_qp_level(q);
 	enum srdma_standing s = srdma_class_standing(q);
 
-	if (level < 0)
-		seq_puts(m, "    -");
-	else
-		seq_printf(m, " %4d", level);
+	srdma_show_number(m, 4, level >= 0, level);
 	if (test_bit(SRDMA_QP_HAS_AV, &q->flags))
 		seq_printf(m, " 0x%02x>0x%02x %2u>%-2u %8u", READ_ONCE(q->tclass_asked),
 			   READ_ONCE(q->tclass), READ_ONCE(q->sl_asked), READ_ONCE(q->sl),
@@ -111,41 +95,28 @@ static void show_class(struct seq_file *m, const struct srdma_qp *q)
 		   standings[s]);
 }
 
-static void show_count(struct seq_file *m, const struct srdma_qp *q, u32 cap, u64 n)
+static void show_counts(struct seq_file *m, const struct srdma_qp *q)
 {
+	const struct srdma_qp_hw *hw = srdma_qp_hw(q);
 	const struct srdma_dev *dev = q->dev;
-	const struct srdma_qp_hw *hw = srdma_qp_hw(q);
+	bool kernel = dev->wrapped_post_send && !test_bit(SRDMA_QP_USER, &q->flags);
+	bool wrs = kernel || dev->caps & SWIFTRDMA_DEV_CAP_WRS;
 
-	/* Some are not counted though the device can. */
-	if (cap == SWIFTRDMA_DEV_CAP_WRS && dev->caps & SWIFTRDMA_DEV_CAP_UARS &&
-	    !(hw && READ_ONCE(hw->counted)))
-		seq_printf(m, " %12s", "-");
-	else if (dev->caps & cap ||
-		 (dev->wrapped_post_send && !test_bit(SRDMA_QP_USER, &q->flags)))
-		seq_printf(m, " %12llu", n);
-	else
-		seq_printf(m, " %12s", "-");
-}
-
-/* Parts of its path that are an override's, and programmed. */
-static void show_path(struct seq_file *m, const struct srdma_qp *q)
-{
-	const struct srdma_qp_hw *hw = srdma_qp_hw(q);
-	int i;
-
-	for (i = 0; i < SRDMA_PATH_PARTS; i++)
-		if (hw && READ_ONCE(hw->path[i].set))
-			seq_printf(m, " %5u", READ_ONCE(hw->path[i].value));
-		else
-			seq_puts(m, "     -");
+	/* A sampler counts some QPs only. */
+	if (dev->caps & SWIFTRDMA_DEV_CAP_UARS)
+		wrs = wrs && hw && READ_ONCE(hw->counted);
+	srdma_show_number(m, 12, kernel || dev->caps & SWIFTRDMA_DEV_CAP_DOORBELLS,
+			  atomic64_read(&q->doorbells));
+	srdma_show_number(m, 12, wrs, atomic64_read(&q->wrs));
 }
 
 static int qps_show(struct seq_file *m, void *v)
 {
 	const struct srdma_job_dev *jd;
+	const struct srdma_qp_hw *hw;
 	const struct srdma_uar *uar;
 	const struct srdma_qp *q = v;
-	char label[SRDMA_LABEL_LEN];
+	int i;
 
 	if (v == SEQ_START_TOKEN) {
 		seq_puts(m, "     qpn     serial type    state port  uar  job     pid        uid name             send_wr recv_wr  lvl    tclass    sl     dest class      doorbells          wrs sport   lag      age_s\n");
@@ -154,20 +125,20 @@ static int qps_show(struct seq_file *m, void *v)
 	rcu_read_lock();
 	jd = rcu_dereference(q->job);
 	uar = srdma_qp_uar(q);
+	hw = srdma_qp_hw(q);
 	seq_printf(m, "%8u %10llu %-7s %-5s %4u", q->qpn, q->serial, type_name(q->type),
 		   state_name(q), READ_ONCE(q->port));
-	if (uar)
-		seq_printf(m, " %4u", uar->index);
-	else
-		seq_puts(m, "    -");
-	seq_printf(m, " %4u %7u %10u %-16s %7u %7u", jd ? jd->job->id : 0,
-		   srdma_owner_pid(q->owner), from_kuid(&init_user_ns, q->owner->uid),
-		   srdma_owner_label(q->owner, label), q->max_send_wr, q->max_recv_wr);
+	srdma_show_number(m, 4, uar, uar ? uar->index : 0);
+	seq_printf(m, " %4u", jd ? jd->job->id : 0);
+	srdma_show_owner(m, q->owner);
+	seq_printf(m, " %7u %7u", q->max_send_wr, q->max_recv_wr);
 	show_class(m, q);
-	show_count(m, q, SWIFTRDMA_DEV_CAP_DOORBELLS, atomic64_read(&q->doorbells));
-	show_count(m, q, SWIFTRDMA_DEV_CAP_WRS, atomic64_read(&q->wrs));
-	show_path(m, q);
-	seq_printf(m, " %10llu\n", div_u64(ktime_get_ns() - q->since, NSEC_PER_SEC));
+	show_counts(m, q);
+	/* Parts of its path that an override has programmed. */
+	for (i = 0; i < SRDMA_PATH_PARTS; i++)
+		srdma_show_number(m, 5, hw && READ_ONCE(hw->path[i].set),
+				  hw ? READ_ONCE(hw->path[i].value) : 0);
+	seq_printf(m, " %10llu\n", srdma_seconds_since(q->since));
 	rcu_read_unlock();
 	return 0;
 }

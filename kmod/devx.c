@@ -1,32 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * QPs that were made past RDMA core: by a library that sends the NIC's own
- * commands (mlx5's DEVX). They share its registers and caches with all others, so
- * they are in the table with them. But there is no ib_qp: from the first they are
- * as those are whose ib_qp is not to be touched any more, and so everything that
- * changes QPs passes them over.
+ * QPs that were made past RDMA core, by a library that sends the NIC's own commands (mlx5's
+ * DEVX). They share the NIC's registers and caches with all other QPs, so they are in the
+ * same table. They have no ib_qp: they are DEAD from the start, and so everything that
+ * changes QPs skips them.
  */
 #include <linux/export.h>
 
 #include "debug.h"
 #include "devx.h"
 #include "find.h"
-#include "netlink.h"
+#include "job.h"
+#include "lifecycle.h"
+#include "notify.h"
 #include "trace.h"
 #include "uar.h"
 
 /*
- * The UAR stands for a context, and which one made the QP the command does not say:
- * that of the page, if the same process rings it already, or if others' QPs do (then
- * it is shared, or was said to be; it is not taken from them); else the last one
- * that the process opened here.
+ * The user context of a DEVX QP, which the command does not name, by its UAR page. If the
+ * page is known, and the same process owns it or QPs ring it, it is the page's context: a
+ * page in use is not taken away from its context. Else it is the context that the process
+ * opened last on this device.
  */
 static struct srdma_uar *context_of(struct srdma_dev *dev, const struct srdma_owner *o, u32 page)
 {
 	struct srdma_uar *u, *found = NULL;
 	unsigned long index;
 
-	if (srdma_owner_is_kernel(o))	/* who made it has gone */
+	if (srdma_owner_is_kernel(o))	/* the process that made the QP has exited */
 		return NULL;
 	rcu_read_lock();
 	u = xa_load(&dev->pages, page);
@@ -73,7 +74,7 @@ int srdma_devx_add(struct srdma_dev *dev, const struct srdma_devx_qp *d)
 	q->tid = d->tid;
 	hw = srdma_qp_hw_make(q);
 	q->owner = srdma_owner_task(d->task);
-	if (!q->owner)	/* its process is gone already */
+	if (!q->owner)	/* the process has exited */
 		q->owner = srdma_owner_kernel("exited");
 	if (!hw || !q->owner)
 		goto err_put;
@@ -81,9 +82,9 @@ int srdma_devx_add(struct srdma_dev *dev, const struct srdma_devx_qp *d)
 	RCU_INIT_POINTER(q->job, srdma_job_admit_adopted(dev, q->owner, &q->rules_gen));
 	if (d->uar != SRDMA_NO_UAR)
 		join_page(q, d->uar);
-	/* Who would drop it waits until all of it is there. */
+	/* A concurrent drop waits for this lock until the QP is complete. */
 	srdma_qp_lock(q);
-	kref_get(&q->ref);	/* ours, to unlock it */
+	kref_get(&q->ref);	/* for the unlock below */
 	atomic_inc(&dev->n_devx);
 	ret = srdma_qp_insert(q);
 	if (ret) {
@@ -95,7 +96,7 @@ int srdma_devx_add(struct srdma_dev *dev, const struct srdma_devx_qp *d)
 	}
 	atomic64_inc(&dev->devx_created);
 	srdma_qp_link(q);
-	srdma_notify_qp(SWIFTRDMA_CMD_QP_CREATED_NTF, q);
+	srdma_notify(qp_created, q);
 	srdma_qp_unlock(q);
 	srdma_qp_put(q);
 	return 0;
@@ -107,11 +108,10 @@ err_put:
 EXPORT_SYMBOL_GPL(srdma_devx_add);
 
 /* The caller has a reference. */
-static void drop(struct srdma_qp *q)
+static void drop_qp(struct srdma_qp *q)
 {
 	srdma_qp_lock(q);
-	if (srdma_qp_drop(q))
-		atomic_dec(&q->dev->n_devx);
+	srdma_qp_drop(q);
 }
 
 void srdma_devx_del(struct srdma_dev *dev, u32 qpn, u64 at)
@@ -124,7 +124,7 @@ void srdma_devx_del(struct srdma_dev *dev, u32 qpn, u64 at)
 	if (!q)
 		return;
 	if (test_bit(SRDMA_QP_DEVX, &q->flags) && q->since < at)
-		drop(q);
+		drop_qp(q);
 	srdma_qp_put(q);
 }
 EXPORT_SYMBOL_GPL(srdma_devx_del);
@@ -151,7 +151,7 @@ void srdma_devx_drop_all(struct srdma_dev *dev)
 
 	while (atomic_read(&dev->n_devx) && (q = srdma_walk_get(&w))) {
 		if (test_bit(SRDMA_QP_DEVX, &q->flags))
-			drop(q);
+			drop_qp(q);
 		srdma_qp_put(q);
 		cond_resched();
 	}

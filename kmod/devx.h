@@ -5,8 +5,8 @@
 #include "tracker.h"
 
 /**
- * struct srdma_devx_qp - what is known of a QP that was made past RDMA core
- * @task: who made it; the caller has a reference
+ * struct srdma_devx_qp - what is known of a QP that was created without RDMA core
+ * @task: the task that created it; the caller has a reference
  * @at: ns, when it was made
  * @qpn: number
  * @uar: page that it rings; SRDMA_NO_UAR: none
@@ -33,7 +33,7 @@ struct srdma_devx_qp {
 int srdma_devx_add(struct srdma_dev *dev, const struct srdma_devx_qp *d);
 void srdma_devx_del(struct srdma_dev *dev, u32 qpn, u64 at);
 void srdma_devx_drop_all(struct srdma_dev *dev);
-/* Is one of that number there? Any context. */
+/* Is there a DEVX QP of this number? Any context. */
 bool srdma_devx_has(struct srdma_dev *dev, u32 qpn);
 
 #endif /* SRDMA_DEVX_H */

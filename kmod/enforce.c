@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What is in force, made true on the QPs that are connected already, by a work item of
- * each device: it meets those that are marked, and tries again until it is done. It
- * waits for its device's firmware commands, and so no other device waits for it.
+ * Applies overrides to QPs that are connected already. A work item of each device visits
+ * the marked QPs, and retries until all have what they should have. The work waits for its
+ * own device's firmware commands, so a slow device delays no other.
  *
- * The work holds no lock that an application or a netlink request waits for,
- * except that of the QPs it is changing; and whoever waits for one of those is
- * seen (SRDMA_QP_WANTED) and let go first.
+ * The work holds no lock that an application or a netlink request waits for, except
+ * srdma_qp_lock() of the QPs that it is changing. A thread that waits for one of those sets
+ * SRDMA_QP_WANTED. Where a change drains the send queue, the work then gives that QP up;
+ * where a change is a firmware command, the thread may wait for the commands of the QPs
+ * that were begun with it, at most SLOTS.
  */
 #include <linux/delay.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 
-#include "adopt.h"
 #include "debug.h"
 #include "enforce.h"
 #include "find.h"
+#include "pass.h"
 #include "results.h"
 #include "trace.h"
 
@@ -40,27 +42,20 @@ module_param_cb(drain_ms, &drain_ms_ops, &drain_ms, 0644);
 MODULE_PARM_DESC(drain_ms, "longest pause of a QP whose class is changed, 1 to 1000 ms (100)");
 
 /*
- * QPs changed side by side: each pauses while it drains, not while others do. So
- * many that those which are stuck, each in its place for drain_ms, keep those which
- * are not waiting for less than a second, up to some ten thousand of them.
+ * QPs that are changed at the same time; each pauses only while it drains itself. A stuck
+ * QP occupies its slot for drain_ms: with this many slots, ten thousand stuck QPs delay the
+ * others by less than a second.
  */
 #define SLOTS 1024
-/* Of these so many are begun between two looks, which all in hand wait for. */
+/* Changes that are begun between two polls; all QPs in slots wait for these. */
 #define BURST 64
 
-#define RETRY_FIRST_MS	200	/* doubled each time: a stuck QP pauses ever less */
+#define RETRY_FIRST_MS	200	/* doubled each time, so a stuck QP pauses less and less often */
 #define RETRY_LAST_MS	3200
-#define RETRY_WANTED_MS	10	/* the application only wanted to pass */
-#define FAR		(3600 * HZ)	/* nothing waits for so long */
+#define RETRY_WANTED_MS	10	/* the application's own call goes first */
+#define FAR		(3600 * HZ)	/* longer than any timeout in this file */
 
-/* Unbound: passes of as many devices as there are run side by side. */
-static struct workqueue_struct *wq;
-
-/* While the hook is to come out, and for good once it is: see srdma_giving_back(). */
-bool srdma_suspended;
-EXPORT_SYMBOL_GPL(srdma_suspended);
-
-/* The device's work runs again by then. */
+/* Have the device's work run again by @when. */
 static void run_by(struct srdma_dev *dev, unsigned long when)
 {
 	if (time_before(when, dev->enforce_by))
@@ -71,18 +66,18 @@ struct slot {
 	struct srdma_qp *q;
 	const struct srdma_provider_ops *ops;
 	struct srdma_class want;
-	int err;	/* given up; -errno */
-	bool at_once;	/* it needs no pause: class_change() is next */
+	int err;	/* -errno if the change was given up */
+	bool at_once;	/* the change needs no pause: class_change() makes it */
 	u64 begun;
-	u64 looked;	/* when it was last found not to be done with */
+	u64 looked;	/* when the change was last found unfinished */
 };
 
-static void mark(struct srdma_qp *q)
+static void mark_qp(struct srdma_qp *q)
 {
 	set_bit(SRDMA_QP_MARKED, &q->flags);
 }
 
-static unsigned long backoff(const struct srdma_qp *q, int err)
+static unsigned long retry_delay(const struct srdma_qp *q, int err)
 {
 	if (err == -EINTR)
 		return msecs_to_jiffies(RETRY_WANTED_MS);
@@ -98,7 +93,7 @@ static void raise_max(atomic64_t *v, s64 val)
 		;
 }
 
-/* The class that it should have is the one that the device has refused. */
+/* Did the device refuse the very class that the QP should have? */
 static bool was_refused(const struct srdma_qp *q)
 {
 	const struct srdma_qp_hw *hw = srdma_qp_hw(q);
@@ -112,11 +107,11 @@ static bool was_refused(const struct srdma_qp *q)
 	return hw->no_class.tclass == c.tclass && hw->no_class.sl == c.sl;
 }
 
-/* The end of an attempt; the QP is held and is let go. */
-static void finish(struct slot *s, int ret)
+/* End an attempt: record the result and unlock the QP. */
+static void finish_change(struct slot *s, int ret)
 {
 	struct srdma_qp *q = s->q;
-	/* What there is no waiting for pauses nothing: the NIC changes it at once. */
+	/* A provider without class_poll() changes the class at once, without a pause. */
 	u64 pause = s->begun && s->ops->class_poll ? ktime_get_ns() - s->begun : 0;
 	u64 looked = s->looked - s->begun;
 
@@ -131,7 +126,7 @@ static void finish(struct slot *s, int ret)
 		q->hw->no_class = s->want;
 		atomic64_inc(&q->dev->live_failed);
 	} else if (ret != -EOPNOTSUPP) {
-		q->retry_at = jiffies + backoff(q, ret);
+		q->retry_at = jiffies + retry_delay(q, ret);
 		if (ret != -EINTR && q->attempts < U8_MAX)
 			q->attempts++;
 		atomic64_inc(&q->dev->live_failed);
@@ -139,41 +134,44 @@ static void finish(struct slot *s, int ret)
 	trace_srdma_class(q, s->want.tclass, s->want.sl, ret, pause, looked);
 	srdma_qp_touch(q);
 	srdma_qp_unlock(q);
-	/* Still, or again; what cannot be done ever is not tried again, nor what was refused. */
+	/*
+	 * Retry if the class is still wrong, or wrong again, unless the change is
+	 * impossible or was refused.
+	 */
 	if (ret != -EOPNOTSUPP && srdma_qp_class_pending(q) && !was_refused(q)) {
-		mark(q);
+		mark_qp(q);
 		run_by(q->dev, ret ? q->retry_at : jiffies);
 	}
 	srdma_qp_put(q);
 	s->q = NULL;
 }
 
-/* Take a QP in hand. False: not now; the slot is free. */
-static bool begin(struct slot *s, struct srdma_qp *q)
+/* Begin to change a QP. False: nothing was begun, and the slot is free. */
+static bool begin_change(struct slot *s, struct srdma_qp *q)
 {
 	const struct srdma_provider_ops *p = srdma_dev_provider(q->dev);
 	int level, ret = 0;
 
-	if (!srdma_qp_trylock(q)) {	/* its application has it */
-		mark(q);
+	if (!srdma_qp_trylock(q)) {	/* its application is in a call */
+		mark_qp(q);
 		run_by(q->dev, jiffies + msecs_to_jiffies(RETRY_WANTED_MS));
 		goto put;
 	}
 	if (!srdma_qp_class_pending(q) || (was_refused(q) && !srdma_giving_back(q->dev)))
 		goto unlock;
-	if (!p->class_commit) {		/* ever: it is not tried again */
+	if (!p->class_commit) {		/* impossible: not retried */
 		q->class_error = -EOPNOTSUPP;
 		srdma_qp_touch(q);
 		goto unlock;
 	}
 	s->q = q;
-	s->ops = p;	/* to its end, even if the device has another one by then */
+	s->ops = p;	/* finishes the change even if the device gets another provider */
 	s->err = 0;
 	s->at_once = false;
 	s->begun = 0;
 	s->looked = 0;
 	rcu_read_lock();
-	level = srdma_qp_level(q);	/* first: if it changes now, it is tried again */
+	level = srdma_qp_level(q);	/* read first: a level that changes after this is retried */
 	srdma_qp_desired(q, &s->want);
 	rcu_read_unlock();
 	if (q->tried != level) {
@@ -192,7 +190,7 @@ static bool begin(struct slot *s, struct srdma_qp *q)
 	}
 	if (ret >= 0)
 		return true;
-	finish(s, ret);
+	finish_change(s, ret);
 	return false;
 
 unlock:
@@ -202,8 +200,8 @@ put:
 	return false;
 }
 
-/* One look at a QP in hand. True: it is done with. */
-static bool advance(struct slot *s)
+/* Poll a change that was begun. True: it has ended. */
+static bool advance_change(struct slot *s)
 {
 	const struct srdma_provider_ops *p = s->ops;
 	int ret = srdma_never_drain() ? -EAGAIN : p->class_poll ? p->class_poll(s->q) : 0;
@@ -225,13 +223,13 @@ static bool advance(struct slot *s)
 		p->class_abort(s->q);
 		return false;
 	}
-	finish(s, p->class_commit(s->q, &s->want));
+	finish_change(s, p->class_commit(s->q, &s->want));
 	return true;
 }
 
 /*
- * Change those in hand that need no pause, no more than were begun since the last
- * look; how many others there are.
+ * Make the changes that need no pause, at most BURST of them. Returns how many other slots
+ * are in use.
  */
 static int change_at_once(struct slot *slots, int n)
 {
@@ -251,10 +249,10 @@ static int change_at_once(struct slot *slots, int n)
 		return n;
 	if (!srdma_never_drain())
 		p->class_change(c, m);
-	/* From the end, so that what takes a place that is free was looked at already. */
+	/* From the end: the slot that moves into a free place was visited already. */
 	for (i = n - 1; i >= 0; i--) {
 		if (slots[i].at_once) {
-			finish(&slots[i], c[--m].err);
+			finish_change(&slots[i], c[--m].err);
 			slots[i] = slots[--n];
 		}
 	}
@@ -262,16 +260,16 @@ static int change_at_once(struct slot *slots, int n)
 }
 
 /*
- * One look at all in hand; how many there still are. Those that are given up go on
- * at once, and wait together for the grace period that class_abort() asks for.
+ * Poll all changes and return how many are left. Those that are given up are aborted
+ * together, because class_abort() waits for a grace period.
  */
-static int look(struct slot *slots, int n)
+static int poll_changes(struct slot *slots, int n)
 {
 	bool gave_up = false;
 	int i;
 
 	for (i = 0; i < n; ) {
-		if (advance(&slots[i])) {
+		if (advance_change(&slots[i])) {
 			slots[i] = slots[--n];
 		} else {
 			gave_up |= slots[i].err;
@@ -284,7 +282,7 @@ static int look(struct slot *slots, int n)
 	for (i = 0; i < n; ) {
 		if (slots[i].err) {
 			slots[i].ops->class_abort(slots[i].q);
-			finish(&slots[i], slots[i].err);
+			finish_change(&slots[i], slots[i].err);
 			slots[i] = slots[--n];
 		} else {
 			i++;
@@ -294,16 +292,16 @@ static int look(struct slot *slots, int n)
 }
 
 /*
- * Not now: it failed a while ago, and what it should have is still the same. A level
- * that means something else by now is met when the time has come.
+ * Does the QP wait for its retry time? Only as long as its level stays the same as at the
+ * failed attempt. A level whose meaning changed is applied at the retry.
  */
-static bool resting(const struct srdma_qp *q)
+static bool waits_for_retry(const struct srdma_qp *q)
 {
 	return q->class_error && time_before(jiffies, q->retry_at) && !READ_ONCE(q->dev->hurry) &&
 	       q->tried == srdma_qp_level(q);
 }
 
-/* The next QP to be tried now, its mark taken off, with a reference. */
+/* The next marked QP that is due, unmarked, with a reference; NULL: there is none. */
 static struct srdma_qp *next_marked(struct srdma_walk *w)
 {
 	struct srdma_qp *q;
@@ -312,7 +310,7 @@ static struct srdma_qp *next_marked(struct srdma_walk *w)
 	while ((q = srdma_walk_next(w))) {
 		if (!test_bit(SRDMA_QP_MARKED, &q->flags))
 			continue;
-		if (resting(q)) {
+		if (waits_for_retry(q)) {
 			run_by(q->dev, q->retry_at);
 			continue;
 		}
@@ -325,25 +323,25 @@ static struct srdma_qp *next_marked(struct srdma_walk *w)
 	return q;
 }
 
-/* Mark whoever is not as it should be. */
-static void rescan(struct srdma_dev *dev)
+/* Mark each QP whose class is not what it should be. */
+static void mark_pending(struct srdma_dev *dev)
 {
 	struct srdma_walk w = SRDMA_WALK(&dev->qps, 0);
 	struct srdma_qp *q;
 
 	while ((q = srdma_walk_get(&w))) {
 		if (srdma_qp_class_pending(q)) {
-			mark(q);
+			mark_qp(q);
 			srdma_qp_touch(q);
 		} else if (srdma_class_standing(q) == SRDMA_UNKNOWN) {
-			WRITE_ONCE(dev->learn, true);
+			WRITE_ONCE(dev->query_wanted, true);
 		}
 		srdma_qp_put(q);
 		cond_resched();
 	}
 }
 
-static void shape(struct srdma_dev *dev)
+static void shape_jobs(struct srdma_dev *dev)
 {
 	const struct srdma_provider_ops *ops = srdma_dev_provider(dev);
 
@@ -355,30 +353,27 @@ static void shape(struct srdma_dev *dev)
 	dev->shape_at = jiffies + msecs_to_jiffies(dev->shape_ms);
 }
 
-/* On demand, and what could not be done then again, less and less often. */
-static void reshape(struct srdma_dev *dev)
+/* Have the provider shape jobs: on request, and again, less and less often, while it fails. */
+static void shape_if_due(struct srdma_dev *dev)
 {
 	if (xchg(&dev->reshape, 0)) {
 		dev->shape_ms = 0;
-		shape(dev);
+		shape_jobs(dev);
 	} else if (dev->shape_ms && time_after_eq(jiffies, dev->shape_at)) {
-		shape(dev);
+		shape_jobs(dev);
 	}
 	if (dev->shape_ms)
 		run_by(dev, dev->shape_at);
 }
 
-/* What QPs have of which a class is wanted, and as many later as may not be asked now. */
-static void learn(struct srdma_dev *dev)
+/* Query QPs whose class is unknown and should change; the next pass queries what is left. */
+static void learn_classes(struct srdma_dev *dev)
 {
-	const struct srdma_provider_ops *ops = srdma_dev_provider(dev);
-
-	if (!READ_ONCE(dev->learn))
+	if (!READ_ONCE(dev->query_wanted))
 		return;
-	WRITE_ONCE(dev->learn, false);
-	srdma_adopt_recheck(dev);
-	if (ops->learn && ops->learn(dev)) {
-		WRITE_ONCE(dev->learn, true);
+	WRITE_ONCE(dev->query_wanted, false);
+	if (dev->refresh.query_qps(dev)) {
+		WRITE_ONCE(dev->query_wanted, true);
 		run_by(dev, jiffies + msecs_to_jiffies(RETRY_FIRST_MS));
 	}
 }
@@ -392,38 +387,22 @@ static void enforce_dev(struct srdma_dev *dev, struct slot *slots)
 
 	if (xchg(&dev->rescan, 0)) {
 		WRITE_ONCE(dev->reshape, 1);
-		rescan(dev);
+		mark_pending(dev);
 	}
-	learn(dev);
-	reshape(dev);
+	learn_classes(dev);
+	shape_if_due(dev);
 	while (more || n) {
 		for (i = 0; more && i < BURST && n < SLOTS; i++) {
 			q = next_marked(&w);
 			more = q;
-			if (q && begin(&slots[n], q))
+			if (q && begin_change(&slots[n], q))
 				n++;
 		}
-		n = look(slots, change_at_once(slots, n));
+		n = poll_changes(slots, change_at_once(slots, n));
 		if (n)
 			usleep_range(100, 300);
 		cond_resched();
 	}
-}
-
-void srdma_enforce_run(struct srdma_dev *dev)
-{
-	srdma_dev_get(dev);
-	/* What is queued already has a reference of its own. */
-	if (mod_delayed_work(wq, &dev->enforce, 0))
-		srdma_dev_put(dev);
-}
-
-/* Again, unless somebody has asked for it to be sooner. */
-static void run_later(struct srdma_dev *dev, unsigned long delay)
-{
-	srdma_dev_get(dev);
-	if (!queue_delayed_work(wq, &dev->enforce, delay))
-		srdma_dev_put(dev);
 }
 
 static void enforce_work(struct work_struct *work)
@@ -442,56 +421,14 @@ static void enforce_work(struct work_struct *work)
 		run_by(dev, jiffies + HZ / 10);
 	}
 	if (time_before(dev->enforce_by, jiffies + FAR))
-		run_later(dev, time_after(dev->enforce_by, jiffies) ?
+		srdma_pass_run_later(dev, time_after(dev->enforce_by, jiffies) ?
 			  dev->enforce_by - jiffies : 1);
 	srdma_dev_put(dev);
 }
 
 void srdma_enforce_dev_init(struct srdma_dev *dev)
 {
-	INIT_DELAYED_WORK(&dev->enforce, enforce_work);
-}
-
-void srdma_enforce_dev_stop(struct srdma_dev *dev)
-{
-	synchronize_rcu();	/* srdma_enforce_rescan() may have found it before */
-	if (cancel_delayed_work_sync(&dev->enforce))
-		srdma_dev_put(dev);
-}
-
-void srdma_enforce_flush(struct srdma_dev *dev)
-{
-	flush_work(&dev->enforce.work);
-}
-
-static void rescan_dev(struct srdma_dev *dev)
-{
-	WRITE_ONCE(dev->rescan, 1);
-	srdma_enforce_run(dev);
-}
-
-void srdma_enforce_rescan(void)
-{
-	struct srdma_dev *dev;
-	unsigned long index;
-
-	rcu_read_lock();
-	xa_for_each(&srdma_devs, index, dev)
-		rescan_dev(dev);
-	rcu_read_unlock();
-}
-
-void srdma_enforce_shape(struct srdma_dev *dev)
-{
-	WRITE_ONCE(dev->reshape, 1);
-	srdma_enforce_run(dev);
-}
-EXPORT_SYMBOL_GPL(srdma_enforce_shape);
-
-void srdma_enforce_qp(struct srdma_qp *q)
-{
-	mark(q);
-	srdma_enforce_run(q->dev);
+	srdma_pass_dev_init(dev, enforce_work);
 }
 
 static void count_pending(struct srdma_unrestored *left)
@@ -541,9 +478,10 @@ void srdma_enforce_suspend(struct srdma_unrestored *left)
 	int tries;
 
 	WRITE_ONCE(srdma_suspended, true);
+	srdma_wrappers_wait();	/* a connect that began before that may still force a class */
 	hurry_all(true);
 	for (tries = 0; tries < 5; tries++) {
-		srdma_enforce_rescan();
+		srdma_pass_rescan();
 		for (index = 0; (dev = srdma_dev_next(&index)); ) {
 			flush_delayed_work(&dev->enforce);
 			srdma_dev_put(dev);
@@ -559,26 +497,5 @@ void srdma_enforce_suspend(struct srdma_unrestored *left)
 void srdma_enforce_resume(void)
 {
 	WRITE_ONCE(srdma_suspended, false);
-	srdma_enforce_rescan();
-}
-
-void srdma_enforce_give_back(struct srdma_dev *dev)
-{
-	WRITE_ONCE(dev->giving_back, true);
-	WRITE_ONCE(dev->hurry, true);
-	rescan_dev(dev);
-	flush_delayed_work(&dev->enforce);
-	WRITE_ONCE(dev->hurry, false);
-}
-
-int srdma_enforce_init(void)
-{
-	wq = alloc_workqueue("swiftrdma", WQ_UNBOUND, 0);
-	return wq ? 0 : -ENOMEM;
-}
-
-/* No device is left, and nobody asks for anything any more. */
-void srdma_enforce_exit(void)
-{
-	destroy_workqueue(wq);
+	srdma_pass_rescan();
 }

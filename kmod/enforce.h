@@ -2,41 +2,25 @@
 #ifndef SRDMA_ENFORCE_H
 #define SRDMA_ENFORCE_H
 
-#include "lease.h"
+#include "override.h"
+#include "pass.h"
 
-int srdma_enforce_init(void);
-void srdma_enforce_exit(void);
-
-/*
- * The work of a device. stop(): it is out of srdma_devs, and nobody is in its wrappers
- * or its provider's ops. flush(): until the pass that is on is over.
- */
+/* The passes over a device's QPs are made here: see pass.h. */
 void srdma_enforce_dev_init(struct srdma_dev *dev);
-void srdma_enforce_dev_stop(struct srdma_dev *dev);
-void srdma_enforce_flush(struct srdma_dev *dev);
 
-/* A pass over this device, soon. Any context. */
-void srdma_enforce_run(struct srdma_dev *dev);
-/* Look at every QP of every device again, soon. Any process context. */
-void srdma_enforce_rescan(void);
-/* Rates and weights on this device, soon. Any process context. */
-void srdma_enforce_shape(struct srdma_dev *dev);
-/* Look at this QP again, soon. Any process context. */
-void srdma_enforce_qp(struct srdma_qp *q);
-
-/* The class this QP should have; false: its application's. RCU section. */
+/* The class that this QP should have. False: the one its application asked for. RCU section. */
 bool srdma_qp_desired(const struct srdma_qp *q, struct srdma_class *c);
 
 /*
- * In the modify wrapper, under srdma_qp_lock(): what to give to the driver, @attr
- * itself or a copy with the class that is in force, to be freed by the caller.
+ * In the modify wrapper, under srdma_qp_lock(): the attributes to pass to the driver.
+ * Either @attr itself, or a copy with the class in force, which the caller frees.
  */
 struct ib_qp_attr *srdma_enforce_av(struct srdma_qp *q, struct ib_qp_attr *attr);
 
 static inline struct ib_qp_attr *srdma_enforce_modify(struct srdma_qp *q,
 						      struct ib_qp_attr *attr, int mask)
 {
-	/* The event of its drain may come before the driver returns. */
+	/* Set before the driver's call: the drain event may come before the driver returns. */
 	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_SQD)
 		set_bit(SRDMA_QP_APP_SQD, &q->flags);
 	return mask & IB_QP_AV ? srdma_enforce_av(q, attr) : attr;
@@ -68,8 +52,8 @@ static inline void srdma_enforce_modified(struct srdma_qp *q, const struct ib_qp
 			srdma_enforce_reset(q);
 	}
 	/*
-	 * Without an address its class is as right or wrong as before; and while it is
-	 * held, the work that meets it comes back.
+	 * A modify without an address leaves the class as it was. While the QP is locked
+	 * here, enforce.c's work skips it and comes back.
 	 */
 	if (mask & IB_QP_AV)
 		srdma_enforce_connected(q, asked, used);
@@ -77,15 +61,18 @@ static inline void srdma_enforce_modified(struct srdma_qp *q, const struct ib_qp
 		srdma_enforce_look(q);
 }
 
-/* It took nothing: all is as it was before srdma_enforce_modify(). */
+/* The driver refused: everything is as before srdma_enforce_modify(). */
 void srdma_enforce_refused(struct srdma_qp *q);
 /*
- * As srdma_enforce_modified() for a QP taken in, as the driver describes it. It is nobody's
- * yet, or held.
+ * As srdma_enforce_modified(), for an adopted QP, with @attr from the driver. The QP is not
+ * in the table yet, or srdma_qp_lock() is held.
  */
 void srdma_enforce_adopt(struct srdma_qp *q, const struct ib_qp_attr *attr);
 
-/* Is its class the traffic class alone, its service level the application's? */
+/*
+ * Does an override change only the traffic class, and the service level stay the
+ * application's?
+ */
 static inline bool srdma_qp_own_sl(const struct srdma_qp *q)
 {
 	return test_bit(SRDMA_QP_ROCE, &q->flags) && READ_ONCE(q->dev->provider)->roce_tclass_only;
@@ -98,37 +85,27 @@ bool srdma_path_pending(const struct srdma_qp *q, enum srdma_path_part part);
 /* Has a QP of this type an address, and with it a class, while it is connected? */
 bool srdma_qp_connectable(const struct srdma_qp *q);
 
-/* How a QP stands to what is wanted of it. */
+/* State of a QP with respect to an override. */
 enum srdma_standing {
-	SRDMA_DONE,		/* it has that; or nothing is wanted */
-	SRDMA_PENDING,		/* it is tried, or will be tried again */
-	SRDMA_UNCONNECTED,	/* it gets that when it is connected */
-	SRDMA_UNKNOWN,		/* what it has is not known */
-	SRDMA_CANNOT,		/* it will not have it as it is now */
+	SRDMA_DONE,		/* the QP has what the override wants, or there is none */
+	SRDMA_PENDING,		/* the change is being made, or will be retried */
+	SRDMA_UNCONNECTED,	/* the QP gets it when it is connected */
+	SRDMA_UNKNOWN,		/* the QP's present value is not known */
+	SRDMA_CANNOT,		/* the change is impossible or was refused */
 	SRDMA_STANDINGS
 };
 
-/* Of its class. RCU section or reference. */
+/* The standing of the QP's class. RCU section or reference. */
 enum srdma_standing srdma_class_standing(const struct srdma_qp *q);
 #define SRDMA_WHY_LEN	128
-/* Why it stands so, in words; -errno, or 0 where nothing failed. The same. */
+/*
+ * The reason for standing @s, in words. Returns -errno, or 0 where nothing failed. RCU
+ * section or reference.
+ */
 int srdma_class_why(const struct srdma_qp *q, enum srdma_standing s, char *buf, size_t len);
 void srdma_refusal_text(u32 syndrome, char *buf, size_t len);
-/* In words why a class could not be changed. */
+/* The reason, in words, why a class change ended with @err. */
 const char *srdma_class_error_text(int err);
-
-/*
- * The device's provider, or the device, is about to go: give back what can be given
- * back, once, and put nothing in force until @dev->giving_back is reset. Blocks.
- */
-void srdma_enforce_give_back(struct srdma_dev *dev);
-
-/* Is nothing in force on @dev, whatever leases say? Any context. */
-extern bool srdma_suspended;
-static inline bool srdma_giving_back(const struct srdma_dev *dev)
-{
-	return READ_ONCE(dev->giving_back) || READ_ONCE(srdma_suspended);
-}
 
 /**
  * struct srdma_unrestored - QPs that have not what their applications asked for
@@ -146,9 +123,9 @@ struct srdma_unrestored {
 };
 
 /*
- * Give every QP what its application asked for, and say what could not be. Leases live
- * on, but nothing of theirs is in force until srdma_enforce_resume(). Blocks until a
- * pass after now is over.
+ * Give every QP the class that its application asked for, and report in @left which QPs
+ * could not get it. Leases stay, but have no effect until srdma_enforce_resume(). Blocks
+ * until a pass that begins after this call is over.
  */
 void srdma_enforce_suspend(struct srdma_unrestored *left);
 void srdma_enforce_resume(void);

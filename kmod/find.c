@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * What find.h need not have at hand: who holds a QP, and who waits for its lock.
- */
+/* References on QPs, and waiting for srdma_qp_lock(): the parts of find.h that are not inline. */
 #include <linux/export.h>
 #include <linux/rcupdate.h>
 #include <linux/wait_bit.h>
@@ -9,8 +7,8 @@
 #include "find.h"
 
 /*
- * What it is now, it is for as long as it is held, so the caller compares after
- * this. One that is not in the table is nobody's yet.
+ * A QP with a reference stays the same QP, so the caller checks which one it is after this.
+ * A QP that is not in the table is free or still being set up.
  */
 bool srdma_qp_hold(struct srdma_qp *q)
 {
@@ -52,7 +50,7 @@ struct srdma_qp *srdma_walk_get(struct srdma_walk *w)
 }
 EXPORT_SYMBOL_GPL(srdma_walk_get);
 
-/* A live change that holds it sees WANTED and gives way. */
+/* A live change that holds the lock sees WANTED and gives the QP up. */
 static bool lock_or_want(struct srdma_qp *q)
 {
 	if (srdma_qp_trylock(q))
@@ -63,8 +61,8 @@ static bool lock_or_want(struct srdma_qp *q)
 }
 
 /*
- * Who waits says so before each look at the lock, not once: an unlock takes the
- * word back, and another may have the lock again before the waiter runs.
+ * A waiter sets WANTED before each try, not once: an unlock clears it, and another thread
+ * may take the lock before the waiter runs.
  */
 void srdma_qp_wait_lock(struct srdma_qp *q)
 {

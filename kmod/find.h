@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * How a QP is found, held and locked.
- */
+/* Finding, holding and locking a QP. */
 #ifndef SRDMA_FIND_H
 #define SRDMA_FIND_H
 
@@ -20,7 +18,7 @@ static inline u32 srdma_qp_key(const struct srdma_qp *q)
 	return srdma_key(q->type, q->qpn, q->key_port);
 }
 
-/* Of a QP whose driver has made it. */
+/* The key of @ibqp, which its driver has already numbered. */
 static inline u32 srdma_ib_qp_key(const struct ib_qp *ibqp)
 {
 	return srdma_key(min_t(u32, ibqp->qp_type, IB_QPT_DRIVER), ibqp->qp_num, ibqp->port);
@@ -32,9 +30,8 @@ static inline bool srdma_qp_in_table(const struct srdma_qp *q)
 }
 
 /*
- * The next QP of a walk, NULL: there is none. RCU section, or the device held. To
- * pass one over costs some ten instructions: a dump of what changed passes nearly
- * all.
+ * The next QP of a walk; NULL: there is none. RCU section, or a reference on the device. A
+ * step takes some ten instructions, because a dump of changes skips nearly all QPs.
  */
 static inline struct srdma_qp *srdma_walk_next(struct srdma_walk *w)
 {
@@ -52,7 +49,7 @@ static inline struct srdma_qp *srdma_walk_next(struct srdma_walk *w)
 	}
 }
 
-/* By number, NULL: it is not there. Any context; RCU section, or the device held. */
+/* The QP of @key; NULL: there is none. Any context; RCU section, or a reference on the device. */
 static inline struct srdma_qp *srdma_table_find(const struct srdma_table *t, u32 key)
 {
 	u32 chain = srdma_table_chain(key);
@@ -63,15 +60,15 @@ static inline struct srdma_qp *srdma_table_find(const struct srdma_table *t, u32
 		hlist_nulls_for_each_entry_rcu(q, n, &t->bucket[chain], node)
 			if (srdma_qp_key(q) == key)
 				return q;
-		/* Ended on another chain: a QP that was passed had moved there. */
+		/* The walk ended on another chain: a QP on its way was reused and moved there. */
 	} while (get_nulls_value(n) != chain);
 	return NULL;
 }
 
 /*
- * The entry of @ibqp, which lives. Any context; RCU section, or inside a wrapper.
- * Only while the device is being retired it may be another's: srdma_qp_is()
- * tells, asked after what was read.
+ * The entry of @ibqp, which is alive; NULL: there is none. Any context; RCU section, or
+ * inside a wrapper. Only while the device is being retired can the entry become another
+ * QP's: srdma_qp_is(), called after the entry was read, tells.
  */
 static inline struct srdma_qp *srdma_qp_find(struct srdma_dev *dev, const struct ib_qp *ibqp)
 {
@@ -82,27 +79,28 @@ static inline struct srdma_qp *srdma_qp_find(struct srdma_dev *dev, const struct
 
 static inline bool srdma_qp_is(const struct srdma_qp *q, const struct ib_qp *ibqp)
 {
-	smp_rmb();	/* what was read is of before; the table has it still */
+	smp_rmb();	/* what the caller read, it read before this check */
 	return srdma_qp_in_table(q) && READ_ONCE(q->ibqp) == ibqp;
 }
 
 /*
- * A reference on a QP that was found or met in a walk; false: it is gone. RCU
- * section, or the device held. What it is it stays from now on: compare again.
+ * Take a reference on a QP that was found or visited by a walk; false: the QP is gone. RCU
+ * section, or a reference on the device. The QP stays the same from now on, but may have
+ * changed before: check again which one it is.
  */
 bool srdma_qp_hold(struct srdma_qp *q);
-/* By number; special QPs by port << 24 | qpn. With a reference. */
+/* The QP of @key (of special QPs port << 24 | qpn), with a reference; or NULL. */
 struct srdma_qp *srdma_qp_get_by_key(struct srdma_dev *dev, u32 key);
-/* The next QP of a walk, with a reference. */
+/* The next QP of a walk, with a reference; NULL: there is none. */
 struct srdma_qp *srdma_walk_get(struct srdma_walk *w);
 
 /*
- * One at a time on a QP: the application's modify and destroy, and enforce.c.
- * A bit rather than a mutex, for enforce.c holds many at once and a drain is
- * polled, not slept in. Process context.
+ * The lock of a QP, which excludes the application's modify and destroy and enforce.c from
+ * each other. It is a bit and not a mutex, because enforce.c holds many at once, and polls
+ * a drain instead of sleeping in it. Process context.
  *
- * Part of every modify and destroy, where there is nearly never anything to wait
- * for, nor anybody who does: so both ways are short, and the rest is elsewhere.
+ * Every modify and destroy takes it, and nearly always without contention: so the fast
+ * paths are inline, and waiting and waking are in find.c.
  */
 void srdma_qp_wait_lock(struct srdma_qp *q);
 void srdma_qp_wake(struct srdma_qp *q);
@@ -127,7 +125,10 @@ static inline void srdma_qp_unlock(struct srdma_qp *q)
 		srdma_qp_wake(q);
 }
 
-/* As srdma_qp_find(), with srdma_qp_lock() held and not dead. Inside a wrapper. */
+/*
+ * As srdma_qp_find(), and locked with srdma_qp_lock(); NULL if the QP is dead. Inside a
+ * wrapper.
+ */
 static __always_inline struct srdma_qp *srdma_qp_find_lock(struct srdma_dev *dev,
 							   const struct ib_qp *ibqp)
 {

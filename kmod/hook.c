@@ -3,10 +3,10 @@
  * The way into RDMA core, and safely out again. The only file that writes
  * ib_device.ops.
  *
- * An ib_client hears of every device and puts wrappers over the ops that make,
- * modify and end QPs (user contexts and memory regions too; and post_send where the
+ * An ib_client is told of every device, and replaces the ops that create, modify and destroy
+ * QPs by wrappers (also those of user contexts and memory regions, and post_send where the
  * provider's doorbells pass through it). ops is a plain writable structure embedded in
- * ib_device, read without a lock by whoever calls a verb.
+ * ib_device, which callers of verbs read without a lock.
  *
  * A caller may have read a pointer of ours and not be in the wrapper yet, be
  * asleep in the driver's op below it, or be on its way out of it. So the way out
@@ -36,61 +36,27 @@
 #include "adopt.h"
 #include "compat.h"
 #include "counters.h"
-#include "debugfs.h"
 #include "debug.h"
 #include "enforce.h"
 #include "find.h"
 #include "hook.h"
+#include "lease.h"
+#include "lifecycle.h"
 #include "mr.h"
+#include "notify.h"
 #include "trace.h"
 #include "uar.h"
 
-DEFINE_STATIC_SRCU(srdma_srcu);
-
-/* Arming and disarming, and @why; taken outside everything else of ours. */
+/* Serializes arming and disarming, protects @why; taken outside all other locks of ours. */
 static DEFINE_MUTEX(arm_lock);
-static bool armed;
 static char why[256];
 
 static struct ib_client client;
 
 /*
- * Hooked devices by ib_device. Readers: RCU or srdma_srcu. Writers: devs_lock,
- * taken inside nothing. Asked on every verb that is wrapped, and so not RDMA
- * core's client data, which is an index to be descended.
- */
-static DEFINE_HASHTABLE(devs, 4);
-static DEFINE_SPINLOCK(devs_lock);
-
-struct srdma_dev *srdma_dev_of(struct ib_device *ibdev)
-{
-	struct srdma_dev *dev;
-
-	hash_for_each_possible_rcu_notrace(devs, dev, hook_node, (unsigned long)ibdev)
-		if (dev->ibdev == ibdev)
-			return dev;
-	return NULL;
-}
-
-static void devs_add(struct srdma_dev *dev)
-{
-	spin_lock(&devs_lock);
-	hash_add_rcu(devs, &dev->hook_node, (unsigned long)dev->ibdev);
-	spin_unlock(&devs_lock);
-}
-
-static void devs_del(struct srdma_dev *dev)
-{
-	spin_lock(&devs_lock);
-	hash_del_rcu(&dev->hook_node);
-	spin_unlock(&devs_lock);
-}
-
-/*
- * A device that went while another module's wrapper stood above ours. Ours is
- * still called through that, so it must know where to go on to; it and this
- * module then stay for good. Added under arm_lock or ib_core's locks, never
- * removed.
+ * A device that went while another module's wrapper stood above ours. That wrapper still
+ * calls ours, which finds here the op to pass on to. The entry and this module then stay
+ * for good. Added under arm_lock or RDMA core's locks, never removed.
  */
 struct srdma_orphan {
 	struct list_head node;
@@ -103,16 +69,19 @@ static DEFINE_SPINLOCK(orphans_lock);
 
 /* The wrappers */
 
-/* Into a body: the device, or NULL if it goes or is gone. Then late_op(). */
-static __always_inline struct srdma_dev *enter(struct ib_device *ibdev, int *idx)
+/*
+ * Enter a wrapper's body. Returns the device, or NULL if it is going or gone: the wrapper
+ * then calls late_op().
+ */
+static __always_inline struct srdma_dev *enter_wrapper(struct ib_device *ibdev, int *idx)
 {
 	srdma_delay(SRDMA_DELAY_ENTRY);
 	*idx = srcu_read_lock(&srdma_srcu);
 	return srdma_dev_of(ibdev);
 }
 
-/* Out of it. The device may be gone from here on. */
-static __always_inline void leave(int idx)
+/* Leave a wrapper's body. The device may be gone from here on. */
+static __always_inline void leave_wrapper(int idx)
 {
 	srcu_read_unlock(&srdma_srcu, idx);
 	srdma_delay(SRDMA_DELAY_EXIT);
@@ -146,7 +115,7 @@ static int wrap_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	int idx, ret;
 	u64 began;
 
-	dev = enter(ibqp->device, &idx);
+	dev = enter_wrapper(ibqp->device, &idx);
 	if (!dev) {
 		ret = late_op(ibqp->device, create_qp)(ibqp, attr, udata);
 		goto out;
@@ -173,11 +142,11 @@ static int wrap_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 		atomic64_inc(&dev->untracked);
 	}
 out:
-	leave(idx);
+	leave_wrapper(idx);
 	return ret;
 }
 
-/* The QP comes locked, which also keeps it in the table, and leaves unlocked. */
+/* The caller has locked the QP, which also keeps it in the table; this unlocks it. */
 static int modify_tracked(struct srdma_dev *dev, struct srdma_qp *q, struct ib_qp *ibqp,
 			  struct ib_qp_attr *attr, int mask, struct ib_udata *udata)
 {
@@ -186,10 +155,10 @@ static int modify_tracked(struct srdma_dev *dev, struct srdma_qp *q, struct ib_q
 	u64 began;
 	int ret;
 
-	srdma_delay(SRDMA_DELAY_LOCKED);
 	used = srdma_enforce_modify(q, attr, mask);
 	if (ops->qp_modify)
 		ops->qp_modify(q, attr, mask);
+	srdma_delay(SRDMA_DELAY_LOCKED);
 	began = local_clock();
 	ret = dev->orig.modify_qp(ibqp, used, mask, udata);
 	srdma_job_charge(q, began, true);
@@ -211,8 +180,8 @@ static int modify_tracked(struct srdma_dev *dev, struct srdma_qp *q, struct ib_q
 }
 
 /*
- * By us, or by the scan or another modify that was faster. Not inline, as all that
- * is rare: each modify goes through what is.
+ * Adopt an unknown QP and lock it. The scan or another modify may have adopted it first.
+ * Not inline, because this is rare and every modify runs the code around the call.
  */
 static noinline struct srdma_qp *adopt_lock_qp(struct srdma_dev *dev, struct ib_qp *ibqp)
 {
@@ -228,7 +197,7 @@ static int wrap_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	struct srdma_qp *q;
 	int idx, ret;
 
-	dev = enter(ibqp->device, &idx);
+	dev = enter_wrapper(ibqp->device, &idx);
 	if (!dev) {
 		ret = late_op(ibqp->device, modify_qp)(ibqp, attr, mask, udata);
 		goto out;
@@ -245,8 +214,15 @@ static int wrap_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 			atomic64_inc(&dev->modified);
 	}
 out:
-	leave(idx);
+	leave_wrapper(idx);
 	return ret;
+}
+
+/* An UNSURE QP is found once it is known to be in use. */
+static noinline struct srdma_qp *leave_unsure(struct srdma_dev *dev, struct ib_qp *ibqp)
+{
+	srdma_adopt_used(dev, ibqp);
+	return srdma_qp_leave(dev, ibqp);
 }
 
 static int wrap_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
@@ -256,13 +232,15 @@ static int wrap_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	int idx, ret;
 	u64 began;
 
-	dev = enter(ibqp->device, &idx);
+	dev = enter_wrapper(ibqp->device, &idx);
 	if (!dev) {
 		ret = late_op(ibqp->device, destroy_qp)(ibqp, udata);
 		goto out;
 	}
 	srdma_delay(SRDMA_DELAY_INSIDE);
 	q = srdma_qp_leave(dev, ibqp);
+	if (!q && atomic_read(&dev->n_unsure))
+		q = leave_unsure(dev, ibqp);
 	srdma_delay(SRDMA_DELAY_LEFT);
 	began = local_clock();
 	ret = dev->orig.destroy_qp(ibqp, udata);
@@ -276,7 +254,7 @@ static int wrap_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 		atomic64_inc(&dev->destroyed);
 	}
 out:
-	leave(idx);
+	leave_wrapper(idx);
 	return ret;
 }
 
@@ -290,23 +268,23 @@ static int wrap_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	u32 wrs = 0;
 	int idx, ret;
 
-	dev = enter(ibqp->device, &idx);
+	dev = enter_wrapper(ibqp->device, &idx);
 	if (!dev) {
 		ret = late_op(ibqp->device, post_send)(ibqp, wr, bad_wr);
 		goto out;
 	}
 	for (w = wr; w; w = w->next)
 		wrs++;
-	/* For the UAR: while the device is being retired, the QP may just have gone. */
+	/* While the device is being retired, the QP may go now: the RCU section keeps its UAR. */
 	rcu_read_lock();
 	q = srdma_qp_find(dev, ibqp);
-	/* Before the driver's: a completion may end the QP. */
+	/* Count before the driver's call: a completion may end the QP. */
 	if (q)
 		srdma_count_post(q, wrs);
 	rcu_read_unlock();
 	ret = dev->orig.post_send(ibqp, wr, bad_wr);
 out:
-	leave(idx);
+	leave_wrapper(idx);
 	return ret;
 }
 
@@ -315,7 +293,7 @@ static int wrap_alloc_ucontext(struct ib_ucontext *ctx, struct ib_udata *udata)
 	struct srdma_dev *dev;
 	int idx, ret;
 
-	dev = enter(ctx->device, &idx);
+	dev = enter_wrapper(ctx->device, &idx);
 	if (dev) {
 		ret = dev->orig.alloc_ucontext(ctx, udata);
 		if (!ret)
@@ -323,7 +301,7 @@ static int wrap_alloc_ucontext(struct ib_ucontext *ctx, struct ib_udata *udata)
 	} else {
 		ret = late_op(ctx->device, alloc_ucontext)(ctx, udata);
 	}
-	leave(idx);
+	leave_wrapper(idx);
 	return ret;
 }
 
@@ -332,14 +310,14 @@ static void wrap_dealloc_ucontext(struct ib_ucontext *ctx)
 	struct srdma_dev *dev;
 	int idx;
 
-	dev = enter(ctx->device, &idx);
+	dev = enter_wrapper(ctx->device, &idx);
 	if (dev) {
 		srdma_uar_closed(dev, ctx);
 		dev->orig.dealloc_ucontext(ctx);
 	} else {
 		late_op(ctx->device, dealloc_ucontext)(ctx);
 	}
-	leave(idx);
+	leave_wrapper(idx);
 }
 
 static struct ib_mr *wrap_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova,
@@ -349,7 +327,7 @@ static struct ib_mr *wrap_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u
 	struct ib_mr *mr;
 	int idx;
 
-	dev = enter(pd->device, &idx);
+	dev = enter_wrapper(pd->device, &idx);
 	if (dev) {
 		srdma_delay(SRDMA_DELAY_INSIDE);
 		mr = dev->orig.reg_user_mr(pd, start, length, iova, access, SRDMA_DMAH_ARG udata);
@@ -359,11 +337,11 @@ static struct ib_mr *wrap_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u
 		mr = late_op(pd->device, reg_user_mr)(pd, start, length, iova, access,
 						      SRDMA_DMAH_ARG udata);
 	}
-	leave(idx);
+	leave_wrapper(idx);
 	return mr;
 }
 
-/* Another device's memory, a GPU's for one; its file says which. */
+/* Register another device's memory, for example a GPU's, named by its file. */
 static struct ib_mr *wrap_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u64 iova,
 					     int fd, int access, SRDMA_DMAH_PARAM
 					     struct srdma_dmabuf_data *data)
@@ -372,7 +350,7 @@ static struct ib_mr *wrap_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 l
 	struct ib_mr *mr;
 	int idx;
 
-	dev = enter(pd->device, &idx);
+	dev = enter_wrapper(pd->device, &idx);
 	if (dev) {
 		mr = dev->orig.reg_user_mr_dmabuf(pd, offset, length, iova, fd, access,
 						  SRDMA_DMAH_ARG data);
@@ -382,11 +360,14 @@ static struct ib_mr *wrap_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 l
 		mr = late_op(pd->device, reg_user_mr_dmabuf)(pd, offset, length, iova, fd, access,
 							     SRDMA_DMAH_ARG data);
 	}
-	leave(idx);
+	leave_wrapper(idx);
 	return mr;
 }
 
-/* In place, or another region in its stead: then the old one's end comes by dereg_mr. */
+/*
+ * The driver either changes the region in place, or returns another one; then dereg_mr
+ * follows for the old one.
+ */
 static struct ib_mr *rereg_tracked(struct srdma_dev *dev, struct ib_mr *mr, int flags, u64 start,
 				   u64 length, u64 iova, int access, struct ib_pd *pd,
 				   struct ib_udata *udata)
@@ -418,13 +399,13 @@ static struct ib_mr *wrap_rereg_user_mr(struct ib_mr *mr, int flags, u64 start, 
 	struct ib_mr *new;
 	int idx;
 
-	dev = enter(ibdev, &idx);
+	dev = enter_wrapper(ibdev, &idx);
 	if (dev)
 		new = rereg_tracked(dev, mr, flags, start, length, iova, access, pd, udata);
 	else
 		new = late_op(ibdev, rereg_user_mr)(mr, flags, start, length, iova, access, pd,
 						    udata);
-	leave(idx);
+	leave_wrapper(idx);
 	return new;
 }
 
@@ -434,7 +415,7 @@ static int wrap_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	struct srdma_mr *mr;
 	int idx, ret;
 
-	dev = enter(ibmr->device, &idx);
+	dev = enter_wrapper(ibmr->device, &idx);
 	if (!dev) {
 		ret = late_op(ibmr->device, dereg_mr)(ibmr, udata);
 		goto out;
@@ -447,43 +428,8 @@ static int wrap_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	else if (mr)
 		srdma_mr_gone(dev, mr);
 out:
-	leave(idx);
+	leave_wrapper(idx);
 	return ret;
-}
-
-/* For those who may not know ops */
-
-int srdma_orig_modify(struct srdma_qp *q, struct ib_qp_attr *attr, int mask)
-{
-	return q->dev->orig.modify_qp(q->ibqp, attr, mask, NULL);
-}
-
-bool srdma_orig_modify_is_drivers(const struct srdma_qp *q)
-{
-	const struct module *driver = q->dev->ibdev->ops.owner;
-
-	/* A driver that is built in belongs to no module. */
-	return !driver || within_module((unsigned long)q->dev->orig.modify_qp, driver);
-}
-
-int srdma_orig_query(struct srdma_qp *q, struct ib_qp_attr *attr, int mask,
-		     struct ib_qp_init_attr *init)
-{
-	if (!q->ibqp->device->ops.query_qp)
-		return -EOPNOTSUPP;
-	return q->ibqp->device->ops.query_qp(q->ibqp, attr, mask, init);
-}
-
-void srdma_orig_kick(struct srdma_qp *q)
-{
-	const struct ib_send_wr *bad;
-
-	q->dev->orig.post_send(q->ibqp, NULL, &bad);
-}
-
-void srdma_hook_wait(void)
-{
-	synchronize_srcu(&srdma_srcu);
 }
 
 /* In and out */
@@ -503,7 +449,7 @@ void srdma_hook_wait(void)
 			X(dev, post_send, wrap_post_send);		\
 	} while (0)
 
-/* A driver without the op keeps being without it. */
+/* An op that the driver does not have is not wrapped. */
 #define save_op(dev, op, wrapper)					\
 	((dev)->orig.op = (dev)->ibdev->ops.op)
 #define wrap_op(dev, op, wrapper)					\
@@ -524,7 +470,7 @@ void srdma_hook_wait(void)
 			above = now_;					\
 	} while (0)
 
-/* What stands above one of our wrappers, NULL: nothing. */
+/* A foreign op that replaced one of our wrappers, NULL: there is none. */
 static void *wrapper_above(struct srdma_dev *dev)
 {
 	void *above = NULL;
@@ -543,6 +489,7 @@ static int client_add(struct ib_device *ibdev)
 	dev = srdma_dev_new(ibdev);
 	if (!dev)
 		return -ENOMEM;
+	dev->refresh.query_qps = srdma_adopt_query_qps;
 	dev->adopting = true;
 	dev->wrapped_post_send = dev->provider->wrap_post_send;
 	ret = srdma_dev_publish(dev);
@@ -552,8 +499,8 @@ static int client_add(struct ib_device *ibdev)
 	srdma_provider_attach(dev);
 	for_each_op(save_op, dev);
 	ib_set_client_data(ibdev, &client, dev);
-	devs_add(dev);
-	smp_wmb();	/* who meets a wrapper finds the device */
+	srdma_dev_hash(dev);
+	smp_wmb();	/* a thread that enters a wrapper finds the device */
 	for_each_op(wrap_op, dev);
 	dev->hooked = true;
 	srdma_dev_adopt(dev);
@@ -564,12 +511,11 @@ static int client_add(struct ib_device *ibdev)
 	return 0;
 
 err_dev:
-	srdma_uar_drop_all(dev);
-	srdma_dev_put(dev);
+	srdma_dev_abort(dev);
 	return ret;
 }
 
-static void orphan(struct srdma_dev *dev, void *above)
+static void keep_orphan(struct srdma_dev *dev, void *above)
 {
 	struct srdma_orphan *o = kzalloc(sizeof(*o), GFP_KERNEL | __GFP_NOFAIL);
 
@@ -594,13 +540,13 @@ static void client_remove(struct ib_device *ibdev, void *data)
 	srdma_dev_retire(dev);
 	above = wrapper_above(dev);
 	if (above)
-		orphan(dev, above);
+		keep_orphan(dev, above);
 	else
 		for_each_op(restore_op, dev);
-	smp_wmb();	/* who does not find the device finds the ops restored */
+	smp_wmb();	/* a thread that does not find the device finds the ops restored */
 	dev->hooked = false;
 	ib_set_client_data(ibdev, &client, NULL);
-	devs_del(dev);
+	srdma_dev_unhash(dev);
 	if (!srdma_skip_grace(SRDMA_GRACE_SRCU))
 		synchronize_srcu(&srdma_srcu);
 	srdma_provider_release(dev);
@@ -616,7 +562,7 @@ static void client_rename(struct ib_device *ibdev, void *data)
 		return;
 	down_write(&srdma_devs_sem);
 	strscpy(dev->name, dev_name(&ibdev->dev), sizeof(dev->name));
-	srdma_debugfs_rename(dev);
+	srdma_notify(dev_renamed, dev);
 	up_write(&srdma_devs_sem);
 }
 
@@ -628,7 +574,7 @@ static struct ib_client client = {
 	.no_kverbs_req = true,
 };
 
-/* Wrappers above ours, into @why. srdma_devs_sem. */
+/* Is any of our wrappers covered by another? Described in @why. srdma_devs_sem. */
 static bool anything_above(void)
 {
 	unsigned long index;
@@ -654,7 +600,7 @@ int srdma_hook_disarm(bool force)
 	int ret = 0;
 
 	mutex_lock(&arm_lock);
-	if (!armed) {
+	if (!srdma_armed) {
 		ret = list_empty(&orphans) ? 0 : -EBUSY;
 		goto out;
 	}
@@ -664,8 +610,8 @@ int srdma_hook_disarm(bool force)
 	if (above)
 		goto busy;
 
-	/* First: srdma_act() looks at it under the lock that ends leases. */
-	WRITE_ONCE(armed, false);
+	/* Cleared first: srdma_act() checks it under the lock that ends leases. */
+	WRITE_ONCE(srdma_armed, false);
 	srdma_enforce_suspend(&left);
 	if (left.n && !force) {
 		scnprintf(why, sizeof(why),
@@ -673,7 +619,7 @@ int srdma_hook_disarm(bool force)
 			  left.n, left.never, left.qpn, left.dev,
 			  srdma_class_error_text(left.error));
 		srdma_enforce_resume();
-		WRITE_ONCE(armed, true);
+		WRITE_ONCE(srdma_armed, true);
 		goto busy;
 	}
 	srdma_lease_end_all();
@@ -706,11 +652,6 @@ busy:
 	return -EBUSY;
 }
 
-bool srdma_hook_armed(void)
-{
-	return READ_ONCE(armed);
-}
-
 void srdma_hook_why(char *buf, size_t len)
 {
 	mutex_lock(&arm_lock);
@@ -724,15 +665,18 @@ int srdma_hook_init(void)
 
 	if (ret)
 		return ret;
-	/* rmmod cannot be refused once it runs: from now on it must not. */
+	/*
+	 * A running rmmod cannot be refused, so this reference keeps it from running while
+	 * the hook is in place.
+	 */
 	__module_get(THIS_MODULE);
-	armed = true;
+	srdma_armed = true;
 	return 0;
 }
 
-/* Reached only disarmed, or from an init that failed. */
+/* Called only when disarmed, or from an init that failed. */
 void srdma_hook_exit(void)
 {
-	if (armed)
+	if (srdma_armed)
 		srdma_hook_disarm(true);
 }

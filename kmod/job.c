@@ -1,36 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Jobs: rules say which owners are one, and every QP of such an owner is the
- * job's. Admission and the job's figures are kept per device.
- *
- * An application that creates a QP never waits for a change of the rules: it
- * goes by those it found, and if they are old by the time its QP is a member, a
- * work item goes over all QPs once more.
+ * Jobs: rules match owners, and every QP of a matching owner belongs to the job. Admission
+ * limits and figures are kept per device. An application that creates a QP never waits for
+ * a change of the rules: its QP gets the job of the rules that were in force when it
+ * looked. If these have changed when the QP becomes a member, a work item assigns all QPs
+ * again.
  */
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
 
 #include "debug.h"
-#include "enforce.h"
 #include "find.h"
+#include "notify.h"
+#include "pass.h"
 #include "rule.h"
 #include "trace.h"
 
-/* What it protects is written in job.h. */
+/* job.h says what this protects. */
 DEFINE_MUTEX(srdma_ctl_lock);
 LIST_HEAD(srdma_jobs);
 
 static u32 next_job_id;
 static u32 n_jobs;
 
-/* Members that are visited in one hold of their job's lock: some microseconds. */
+/* Members that are visited while their job's lock is held once: some microseconds. */
 #define WALK_CHUNK 64
 
 /**
  * struct srdma_job_walk - a walk over a job's members, which lets the lock go now and then
  * @node: in srdma_job_dev.walks
- * @next: the member that it visits next; whoever takes that out moves it on
+ * @next: the member that it visits next; the thread that removes that member moves it on
  */
 struct srdma_job_walk {
 	struct list_head node;
@@ -68,6 +68,7 @@ static void job_dev_free(struct rcu_head *rcu)
 	struct srdma_job_dev *jd = container_of(rcu, struct srdma_job_dev, rcu);
 
 	srdma_job_put(jd->job);
+	kvfree(jd->report);
 	kfree(jd);
 }
 
@@ -165,7 +166,7 @@ static struct srdma_job *job_new(const char *name)
 	return job;
 }
 
-/* Out of every device. Its QPs must have been moved away. */
+/* Take the job out of every device. Its QPs must have been moved away. */
 static void job_remove(struct srdma_job *job)
 {
 	struct srdma_job_dev *jd;
@@ -181,7 +182,7 @@ static void job_remove(struct srdma_job *job)
 	srdma_job_put(job);
 }
 
-/* Onto every device. */
+/* Put the job onto every device. */
 static int job_insert(struct srdma_job *job)
 {
 	struct srdma_dev *dev;
@@ -214,22 +215,20 @@ static struct srdma_job_dev *job_dev_of(struct srdma_dev *dev, struct srdma_owne
 	return jd;
 }
 
-bool srdma_job_has(const struct srdma_job_dev *jd, struct srdma_owner *o)
+struct srdma_job_dev *srdma_job_dev_of(struct srdma_dev *dev, struct srdma_owner *o)
 {
-	struct srdma_rule *r;
-	bool has;
+	struct srdma_job_dev *jd;
 	u32 gen;
 
 	rcu_read_lock();
-	r = srdma_rule_of(o, &gen);
-	has = jd->job->id == (r ? r->job->id : 0);
+	jd = job_dev_of(dev, o, &gen);
 	rcu_read_unlock();
-	return has;
+	return jd;
 }
 
 /* Membership */
 
-/* A bucket of one second's worth. */
+/* The bucket holds one second's worth of tokens. */
 static bool take_token(struct srdma_job_dev *jd)
 {
 	u64 now = ktime_get_ns();
@@ -307,7 +306,7 @@ static void link_member(struct srdma_job_dev *jd, struct srdma_qp *q)
 
 void srdma_job_join(struct srdma_qp *q)
 {
-	/* Nobody moves a QP that is not on a list yet. */
+	/* A QP that is on no list yet is not moved. */
 	struct srdma_job_dev *jd = rcu_dereference_protected(q->job, 1);
 
 	spin_lock(&jd->lock);
@@ -318,7 +317,7 @@ void srdma_job_join(struct srdma_qp *q)
 		srdma_rule_count(q);
 	spin_unlock(&jd->lock);
 
-	smp_mb();	/* on the list, then look: reassign_all() has it reversed */
+	smp_mb();	/* join, then read the generation: reassign_all() does the reverse */
 	if (q->rules_gen != READ_ONCE(srdma_rules_gen))
 		srdma_job_recheck();
 }
@@ -355,7 +354,7 @@ void srdma_job_leave(struct srdma_qp *q)
 	do {
 		jd = rcu_dereference(q->job);
 		spin_lock(&jd->lock);
-		/* Unless it was moved before we had the lock: then once more. */
+		/* If the QP was moved before the lock was taken, try again with its new job. */
 		if (jd == rcu_access_pointer(q->job)) {
 			if (!hlist_unhashed(&q->job_node)) {
 				unlink_member(jd, q);
@@ -369,8 +368,8 @@ void srdma_job_leave(struct srdma_qp *q)
 }
 
 /*
- * What a QP rang as a member of its old job stays there: the new one starts with
- * as much taken off.
+ * Doorbells and work requests of the QP until now stay with its old job: the new one
+ * subtracts them from its own total.
  */
 static void job_move(struct srdma_qp *q, struct srdma_job_dev *to)
 {
@@ -403,7 +402,7 @@ static void job_move(struct srdma_qp *q, struct srdma_job_dev *to)
 	}
 }
 
-/* Ask the rules of every QP. srdma_devs_sem, srdma_ctl_lock. */
+/* Match every QP against the rules. srdma_devs_sem, srdma_ctl_lock. */
 static void reassign_all(void)
 {
 	unsigned long index;
@@ -413,7 +412,7 @@ static void reassign_all(void)
 	u32 gen;
 
 	lockdep_assert_held(&srdma_ctl_lock);
-	smp_mb();	/* the new generation, then the table: see srdma_job_join() */
+	smp_mb();	/* the new generation, then the table: pairs with srdma_job_join() */
 	xa_for_each(&srdma_devs, index, dev) {
 		struct srdma_walk w = SRDMA_WALK(&dev->qps, 0);
 
@@ -424,7 +423,7 @@ static void reassign_all(void)
 			if (jd != rcu_access_pointer(q->job))
 				job_move(q, jd);
 			spin_lock(&jd->lock);
-			/* If it just joined its old one, it asks for this once more. */
+			/* A QP that is just joining its old job requests another pass. */
 			if (jd == rcu_access_pointer(q->job) && !hlist_unhashed(&q->job_node))
 				srdma_rule_count(q);
 			spin_unlock(&jd->lock);
@@ -433,7 +432,8 @@ static void reassign_all(void)
 			cond_resched();
 		}
 	}
-	srdma_enforce_rescan();
+	srdma_notify(jobs_assigned);
+	srdma_pass_rescan();
 }
 
 void srdma_job_recheck(void)
@@ -445,7 +445,7 @@ static void reassign_work(struct work_struct *work)
 {
 	down_read(&srdma_devs_sem);
 	mutex_lock(&srdma_ctl_lock);
-	srdma_override_recompute();
+	srdma_notify(jobs_rechecked);
 	reassign_all();
 	mutex_unlock(&srdma_ctl_lock);
 	up_read(&srdma_devs_sem);
@@ -491,7 +491,7 @@ static int job_set(const char *name, const char *origin, u32 class,
 err:
 	if (is_new)
 		srdma_job_put(job);
-err_inserted:	/* job_insert() put it */
+err_inserted:	/* after job_insert() */
 	list_for_each_entry_safe(r, next, &made, job_node)
 		srdma_rule_free(r);
 	return ret;
@@ -526,10 +526,10 @@ int srdma_job_del(const char *name, const char *origin)
 		reassign_all();
 		if (list_empty(&job->rules)) {
 			srdma_delay(SRDMA_DELAY_EMPTIED);
-			srdma_lease_forget_job(job);
+			srdma_notify(job_removed, job);
 			job_remove(job);
-			/* Until now a pass still saw the rates it had. */
-			srdma_enforce_rescan();
+			/* A pass up to now may have used the job's rates. */
+			srdma_pass_rescan();
 		}
 	}
 	mutex_unlock(&srdma_ctl_lock);
@@ -561,16 +561,32 @@ void srdma_job_walk(struct srdma_job_dev *jd, void (*visit)(struct srdma_qp *q, 
 	spin_unlock(&jd->lock);
 }
 
+/* Would a new QP of this owner be the job's? */
+static bool job_has_owner(struct srdma_owner *o, const void *arg)
+{
+	const struct srdma_job_dev *jd = arg;
+	struct srdma_rule *r;
+	u32 gen;
+
+	r = srdma_rule_of(o, &gen);
+	return jd->job->id == (r ? r->job->id : 0);
+}
+
 static void visit_sum(struct srdma_qp *q, void *arg)
 {
 	srdma_delay(SRDMA_DELAY_VISIT);
 	sum_member(arg, q);
 }
 
+static u64 knob_or_none(const struct srdma_job_dev *jd, int place)
+{
+	return jd->knob[place].until ? jd->knob[place].value : U64_MAX;
+}
+
 /*
- * Doorbells and work requests are what former members had at one moment, and what each
- * that was a member then has when it is visited, or when it leaves unvisited. So a sum
- * is never less than an earlier one.
+ * Doorbells and work requests are summed over the former members at one moment, plus each
+ * member of that moment, counted when it is visited, or when it leaves before its visit. So
+ * a sum is never less than an earlier one.
  */
 void srdma_job_stat(struct srdma_job_dev *jd, struct srdma_job_stat *st)
 {
@@ -593,20 +609,32 @@ void srdma_job_stat(struct srdma_job_dev *jd, struct srdma_job_stat *st)
 	st->doorbells = jd->sum.doorbells;
 	st->wrs = jd->sum.wrs;
 	spin_unlock(&jd->lock);
-	srdma_mr_sum(jd->dev, jd, &st->mr);
+	srdma_mr_sum(jd->dev, job_has_owner, jd, &st->mr);
 	st->modifies = atomic64_read(&jd->modifies);
 	st->commands = atomic64_read(&jd->commands);
 	st->command_ns = atomic64_read(&jd->command_ns);
 	st->level = srdma_level_of(READ_ONCE(jd->level));
 	st->bit_rate = READ_ONCE(jd->bit_rate);
 	st->weight = READ_ONCE(jd->weight);
+	st->wr_rate = knob_or_none(jd, SWIFTRDMA_SHARE_KNOB_WR_RATE);
+	st->credits = knob_or_none(jd, SWIFTRDMA_SHARE_KNOB_CREDITS);
 }
+
+static void release_qp(struct srdma_qp *q)
+{
+	srdma_job_dev_put(rcu_dereference_protected(q->job, 1));
+}
+
+static const struct srdma_notifier notifier = {
+	.qp_released = release_qp,
+};
 
 int srdma_job_init(void)
 {
 	struct srdma_job *job;
 	int ret;
 
+	srdma_notify_register(&notifier);
 	mutex_lock(&srdma_ctl_lock);
 	job = job_new("unassigned");
 	ret = job ? job_insert(job) : -ENOMEM;
@@ -614,7 +642,7 @@ int srdma_job_init(void)
 	return ret;
 }
 
-/* No device is left, so no QP, and the family is gone, so no new rule. */
+/* No device is left, so there is no QP; the netlink family is gone, so there is no new rule. */
 void srdma_job_exit(void)
 {
 	struct srdma_job *job, *next;

@@ -8,9 +8,12 @@
 #include <linux/sched/clock.h>
 #include <linux/spinlock.h>
 
+#include <rdma/swiftrdma_share.h>
+
 #include "mr.h"
 #include "tracker.h"
 
+struct srdma_job_report;
 struct srdma_override;
 struct srdma_rule_spec;
 
@@ -23,6 +26,25 @@ extern struct mutex srdma_ctl_lock;
 
 /* Limits are U64_MAX where there is none. */
 #define SRDMA_NO_LIMIT	U64_MAX
+
+/*
+ * Class level packed into a word, so that it is read whole: bit 31 set, rank in
+ * bits 8..15, level in bits 0..7. 0: no override.
+ */
+static inline u32 srdma_level_pack(u32 rank, u32 level)
+{
+	return BIT(31) | rank << 8 | level;
+}
+
+static inline u32 srdma_level_rank(u32 packed)
+{
+	return packed >> 8 & 0xff;
+}
+
+static inline int srdma_level_of(u32 packed)
+{
+	return packed ? (int)(packed & 0xff) : -1;
+}
 
 /**
  * struct srdma_job - a named set of owners
@@ -46,6 +68,19 @@ struct srdma_job {
 	u64 since;
 };
 
+/* Knobs of a job that libraries enforce, by enum swiftrdma_share_knob. */
+#define SRDMA_JOB_KNOBS	SWIFTRDMA_SHARE_HELD
+
+/**
+ * struct srdma_job_knob - such a knob, in force
+ * @value: of all processes of the job on the device
+ * @until: ns, when the lease ends; 0: no knob is in force
+ * @lease: id of the lease
+ */
+struct srdma_job_knob {
+	u64 value, until, lease;
+};
+
 /**
  * struct srdma_job_dev - a job on one device
  * @ref: one of srdma_dev.jobs, one per QP and per admission under way
@@ -54,12 +89,12 @@ struct srdma_job {
  * @dev: reference
  * @lock: protects membership, counters and limits; taken inside srdma_ctl_lock,
  *	and two of one device in order of job id. Not taken when a doorbell rings.
- * @qps: srdma_qp.job_node; those that come are put first
- * @walks: struct srdma_job_walk of those that are under way
- * @round: SRDMA_QP_SUMMED is this in members that @sum has, or does not need: changed
- *	when a sum begins, so at rest it is this in all
- * @sum: doorbells and work requests, while srdma_job_stat() adds them up; in it are the
- *	former members that left before
+ * @qps: srdma_qp.job_node; a new member is put first
+ * @walks: struct srdma_job_walk of each walk under way
+ * @round: a member whose SRDMA_QP_SUMMED equals this needs no adding to @sum: it was added,
+ *	or came later. Flipped when a sum begins; between sums all members equal it.
+ * @sum: doorbells and work requests, while srdma_job_stat() adds them up. It starts with
+ *	the members that have left.
  * @n_qps: members, and admissions under way
  * @created: QPs that became the job's
  * @destroyed: of these, those that were destroyed as members
@@ -68,8 +103,8 @@ struct srdma_job {
  * @doorbells: of former members; modulo 2^64, so that a member that came with a
  *	count of its own is taken off here
  * @wrs: the same
- * @creates: QPs that its processes created; @created has those that were moved to
- *	it and taken in, too
+ * @creates: QPs that its processes created; @created also counts QPs that were moved to
+ *	the job or adopted
  * @modifies: calls of modify of its QPs, by their application; without @lock
  * @commands: calls of the driver's create, modify and destroy; the same
  * @command_ns: time spent in them; the same
@@ -83,6 +118,9 @@ struct srdma_job {
  * @shape_error: -errno, why the device has no element for @bit_rate and @weight; 0: it has
  *	one, or it is not known yet; READ_ONCE, the provider's
  * @shape_syndrome: the device's reason
+ * @report: what libraries reported, NULL: nothing yet; under srdma_share_lock
+ * @knob: in force in libraries; written under srdma_ctl_lock and srdma_share_lock, so one of
+ *	them is enough to read
  * @want: override.c, while it works out what is in force: the override that wins
  *	for each knob; srdma_ctl_lock
  */
@@ -110,12 +148,15 @@ struct srdma_job_dev {
 	u64 bit_rate;
 	int shape_error;
 	u32 shape_syndrome;
+	struct srdma_job_report *report;
+	struct srdma_job_knob knob[SRDMA_JOB_KNOBS];
 	struct {
 		struct srdma_override *level, *max_qps, *create_rate, *bit_rate, *weight;
+		struct srdma_override *wr_rate, *credits;
 	} want;
 };
 
-/* What JOB_GET and debugfs show of a job on a device. */
+/* Figures of a job on a device, for JOB_GET and debugfs. */
 struct srdma_job_stat {
 	u32 qps;
 	u64 created, destroyed, moved, rejected, doorbells, wrs;
@@ -124,6 +165,7 @@ struct srdma_job_stat {
 	int level;		/* -1: none in force */
 	u64 bit_rate;		/* 0: the same */
 	u32 weight;		/* 0: the same */
+	u64 wr_rate, credits;	/* U64_MAX: the same */
 	struct srdma_mr_sum mr;
 };
 
@@ -149,7 +191,7 @@ int srdma_job_set(const char *name, const char *origin, u32 class,
 /* -ENOENT: no such job, or no rule of this origin. */
 int srdma_job_del(const char *name, const char *origin);
 
-/* Every job on a new device; none on one that goes. srdma_ctl_lock. */
+/* Put every job onto a new device; take all jobs off a device that goes. srdma_ctl_lock. */
 int srdma_job_dev_added(struct srdma_dev *dev);
 void srdma_job_dev_removed(struct srdma_dev *dev);
 
@@ -161,9 +203,9 @@ struct srdma_job_dev *srdma_job_admit(struct srdma_dev *dev,
 				      struct srdma_owner *owner, u32 *rules_gen);
 void srdma_job_unadmit(struct srdma_job_dev *jd);
 
-/* The admitted QP is there: make it a member. */
+/* Make an admitted QP, which is in the table, a member of its job. */
 void srdma_job_join(struct srdma_qp *q);
-/* Ask rules and leases anew for every QP, soon; any context. */
+/* Have every QP matched against the rules and leases again, soon. Any context. */
 void srdma_job_recheck(void);
 /* Admission of a QP that exists already: never refused. */
 struct srdma_job_dev *srdma_job_admit_adopted(struct srdma_dev *dev,
@@ -191,9 +233,8 @@ static inline void srdma_job_charge(struct srdma_qp *q, u64 began, bool modify)
 	rcu_read_unlock();
 }
 
-/* Would a new QP of this owner be the job's? Any context. */
-bool srdma_job_has(const struct srdma_job_dev *jd, struct srdma_owner *o);
-
+/* The job that a new QP of this owner would get, with a reference. Any context. */
+struct srdma_job_dev *srdma_job_dev_of(struct srdma_dev *dev, struct srdma_owner *o);
 void srdma_job_dev_put(struct srdma_job_dev *jd);
 /* srdma_ctl_lock. May sleep. */
 void srdma_job_stat(struct srdma_job_dev *jd, struct srdma_job_stat *st);

@@ -15,7 +15,7 @@
  * @id: never reused
  * @expires: ns, CLOCK_MONOTONIC
  * @rank: higher wins
- * @origin: who
+ * @origin: the program that has it, such as "agent" or "cli"
  */
 struct srdma_lease {
 	struct list_head node;
@@ -30,24 +30,7 @@ struct srdma_lease {
 extern struct list_head srdma_leases;		/* srdma_ctl_lock */
 extern struct list_head srdma_leases_strong;	/* the same */
 
-/* One item of an ACT, checked for form by netlink. */
-struct srdma_act_item {
-	u32 knob;
-	u64 value;
-	bool clear;
-	const char *job;	/* or a QP: */
-	bool has_dev, has_serial;
-	u32 dev;
-	u32 qpn;
-	u64 serial;
-	const char *reason;	/* NULL: none */
-	struct srdma_decision *decision;	/* the caller's reference, or NULL */
-};
-
-#define SRDMA_ENFORCED								\
-	"the kernel enforces level, max_qps, create_rate, bit_rate, weight, udp_sport and lag_port only"
-
-/* What ACT asks of its lease. */
+/* Lease parameters of an ACT request. */
 struct srdma_act_lease {
 	u64 id;			/* 0: a new one; out: which */
 	u32 ttl_ms;		/* out too */
@@ -55,21 +38,26 @@ struct srdma_act_lease {
 	const char *origin;
 };
 
-/*
- * Validate all items, then put them under the lease. On error nothing is done,
- * *bad is the item (-1: the lease) and *why what is wrong with it. Takes
- * srdma_devs_sem and srdma_ctl_lock. May sleep.
- */
-int srdma_act(struct srdma_act_lease *lease, const struct srdma_act_item *items,
-	      int n, u64 *batch, int *bad, const char **why);
-
-/* Is there a device that enforces rates and weights of jobs? Takes srdma_devs_sem. */
-bool srdma_rates_possible(void);
-
+void srdma_lease_init(void);
 void srdma_lease_exit(void);
-/* End all leases: their effect is taken back by enforce.c. */
+/* End all leases; enforce.c takes their effect back. */
 void srdma_lease_end_all(void);
-/* srdma_ctl_lock is held: forget what targets a job that goes. */
-void srdma_lease_forget_job(struct srdma_job *job);
+
+/*
+ * For act.c, all under srdma_ctl_lock. A caller that ends or fills a lease calls
+ * srdma_override_recompute() afterwards.
+ */
+struct srdma_lease *srdma_lease_find(u64 id);
+/* A new lease without overrides, with the rank and origin of @ask. NULL: no memory. */
+struct srdma_lease *srdma_lease_new(const struct srdma_act_lease *ask);
+void srdma_lease_renew(struct srdma_lease *l, u32 ttl_ms);
+void srdma_lease_end(struct srdma_lease *l);
+/*
+ * Put @o into the lease, in place of its override of the same target. @clear: remove that
+ * override only, and free @o.
+ */
+void srdma_lease_set(struct srdma_lease *l, struct srdma_override *o, bool clear);
+bool srdma_leases_full(void);
+bool srdma_overrides_fit(int n);
 
 #endif /* SRDMA_LEASE_H */

@@ -9,12 +9,14 @@
 #include <linux/module.h>
 
 #include "debugfs.h"
+#include "disarm.h"
 #include "enforce.h"
 #include "hook.h"
 #include "job.h"
 #include "lease.h"
 #include "netlink.h"
 #include "results.h"
+#include "share.h"
 #include "tracker.h"
 
 static int __init srdma_init(void)
@@ -24,29 +26,36 @@ static int __init srdma_init(void)
 	ret = srdma_tracker_init();
 	if (ret)
 		return ret;
-	ret = srdma_enforce_init();
+	ret = srdma_pass_init();
 	if (ret)
 		goto err_tracker;
 	ret = srdma_job_init();
 	if (ret)
-		goto err_enforce;
-	srdma_debugfs_init();
+		goto err_pass;
+	srdma_override_init();
+	srdma_lease_init();
+	srdma_disarm_init(srdma_debugfs_init());
 	ret = srdma_netlink_init();
 	if (ret)
 		goto err_debugfs;
-	ret = srdma_hook_init();
+	ret = srdma_share_init();
 	if (ret)
 		goto err_netlink;
+	ret = srdma_hook_init();
+	if (ret)
+		goto err_share;
 	return 0;
 
+err_share:
+	srdma_share_exit();
 err_netlink:
 	srdma_netlink_exit();
 err_debugfs:
 	srdma_debugfs_exit();
 	srdma_lease_exit();
 	srdma_job_exit();
-err_enforce:
-	srdma_enforce_exit();
+err_pass:
+	srdma_pass_exit();
 err_tracker:
 	srdma_tracker_exit();
 	return ret;
@@ -56,12 +65,13 @@ err_tracker:
 static void __exit srdma_exit(void)
 {
 	srdma_hook_exit();
+	srdma_share_exit();
 	srdma_batches_exit();
 	srdma_netlink_exit();
 	srdma_debugfs_exit();
 	srdma_lease_exit();
 	srdma_job_exit();
-	srdma_enforce_exit();
+	srdma_pass_exit();
 	srdma_tracker_exit();
 }
 
@@ -73,6 +83,6 @@ MODULE_AUTHOR("SwiftRDMA");
 MODULE_LICENSE("GPL");
 MODULE_VERSION("0.1.0");
 /*
- * No alias of the netlink family: anybody may look a family up, and whoever does would
- * load the module, and with that hook every RDMA device.
+ * The module has no alias of its netlink family. Any user may look a family up, and with an
+ * alias the lookup would load the module, which hooks every RDMA device.
  */

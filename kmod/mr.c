@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory regions that processes register: how many, how large, and how many
- * translations the NIC has to keep for them, per process and so per job.
- *
- * Who registers one pays for a small allocation and an insertion into a hash; how the
- * driver has mapped it, which takes a command to find out, is asked when
- * somebody reads. Figures are kept by owner: whose job that is, is asked of the rules
- * at each reading.
+ * Memory regions that processes register: how many, how large, and how many translations
+ * the NIC keeps for them, per process and so per job. Registering a region costs its caller
+ * a small allocation and a hash insertion. The page size that the driver mapped it with
+ * takes a command to find out, so it is queried when a reader asks. Figures are kept by
+ * owner; each reading matches the owners against the rules to find the jobs.
  */
 #include <linux/hash.h>
 #include <linux/list.h>
@@ -73,7 +71,7 @@ static u64 mtts_of(const struct srdma_mr *mr)
 	return mr->length ? last - first + 1 : 0;
 }
 
-/* Add it to the figures of its user, or with @sign -1 take it off. */
+/* Add the region to its user's figures, or subtract it with @sign -1. */
 static void account(const struct srdma_mr *mr, int sign)
 {
 	struct srdma_mr_sum *sum = &mr->user->sum;
@@ -113,7 +111,7 @@ static struct srdma_mr_user *user_find(struct srdma_dev *dev, const struct srdma
 	return NULL;
 }
 
-/* To be found and counted. The lock is held. */
+/* Enter the region into the hash and count it. mr_lock is held. */
 static void insert(struct srdma_dev *dev, struct srdma_mr *mr)
 {
 	hash_add(dev->mr_hash, &mr->node, (unsigned long)mr->ibmr);
@@ -122,7 +120,7 @@ static void insert(struct srdma_dev *dev, struct srdma_mr *mr)
 	account(mr, 1);
 }
 
-/* And no more. */
+/* Undo insert(). mr_lock is held. */
 static void take_out(struct srdma_mr *mr)
 {
 	hash_del(&mr->node);
@@ -138,7 +136,10 @@ static void user_free(struct srdma_mr_user *u)
 	kfree_rcu(u, rcu);
 }
 
-/* One less that points to its user, who is to be freed by the caller, or NULL. */
+/*
+ * Drop a region's reference on its user. Returns the user if it was the last one, for the
+ * caller to free; else NULL.
+ */
 static struct srdma_mr_user *user_drop(struct srdma_mr_user *u)
 {
 	if (--u->mrs)
@@ -147,7 +148,10 @@ static struct srdma_mr_user *user_drop(struct srdma_mr_user *u)
 	return u;
 }
 
-/* @fresh is given over where there is no such user yet. */
+/*
+ * Find the owner's entry, or make one out of *@fresh, which then becomes NULL. NULL: there
+ * is neither.
+ */
 static struct srdma_mr_user *user_join(struct srdma_dev *dev, struct srdma_owner *owner,
 				       struct srdma_mr_user **fresh)
 {
@@ -207,8 +211,8 @@ void srdma_mr_added(struct srdma_dev *dev, struct ib_mr *ibmr, u64 iova, u64 len
 }
 
 /*
- * Out before the driver ends it: from then on its key, and its place in memory, may
- * be another one's.
+ * Take the region out before the driver deregisters it: after that its key and its address
+ * may be another region's.
  */
 struct srdma_mr *srdma_mr_leave(struct srdma_dev *dev, struct ib_mr *ibmr)
 {
@@ -295,9 +299,9 @@ bool srdma_mr_askable(const struct srdma_dev *dev)
 }
 
 /*
- * What is in the table when the answer has come was there all the time, so the key
- * was its own. Who is asked in vain is not asked again, unless it was too early for a
- * command.
+ * A region that is still in the list after the answer was there during the whole query, so
+ * the key was its own. A region whose query failed is not queried again, unless no command
+ * could be sent (-EAGAIN).
  */
 void srdma_mr_ask(struct srdma_dev *dev, const struct srdma_provider_ops *ops)
 {
@@ -321,10 +325,10 @@ void srdma_mr_ask(struct srdma_dev *dev, const struct srdma_provider_ops *ops)
 		spin_lock(&dev->mr_lock);
 		mr = list_first_entry_or_null(&dev->mr_ask, struct srdma_mr, ask);
 		if (!mr || mr->serial != serial)
-			continue;	/* it went, and its key may be another one's */
+			continue;	/* the region went, and its key may be another one's */
 		list_del_init(&mr->ask);
 		if (shift <= 0)
-			continue;	/* it will not be known */
+			continue;	/* its mapping stays unknown */
 		account(mr, -1);
 		mr->shift = shift;
 		account(mr, 1);
@@ -346,8 +350,12 @@ static void sum_add(struct srdma_mr_sum *to, const struct srdma_mr_sum *from)
 		to->shifts[i] += from->shifts[i];
 }
 
-/* Who registers or ends a region waits for one process's figures at most. */
-void srdma_mr_sum(struct srdma_dev *dev, struct srdma_job_dev *jd, struct srdma_mr_sum *sum)
+/*
+ * The lock is dropped between processes: a thread that registers or ends a region waits for
+ * the figures of one process at most.
+ */
+void srdma_mr_sum(struct srdma_dev *dev, srdma_owner_match *match, const void *arg,
+		  struct srdma_mr_sum *sum)
 {
 	struct srdma_mr_user *u;
 	int i;
@@ -356,7 +364,7 @@ void srdma_mr_sum(struct srdma_dev *dev, struct srdma_job_dev *jd, struct srdma_
 	for (i = 0; i < HASH_SIZE(dev->mr_users); i++) {
 		rcu_read_lock();
 		hlist_for_each_entry_rcu(u, &dev->mr_users[i], node) {
-			if (jd && !srdma_job_has(jd, u->owner))
+			if (match && !match(u->owner, arg))
 				continue;
 			srdma_delay(SRDMA_DELAY_VISIT);
 			spin_lock(&dev->mr_lock);

@@ -5,10 +5,9 @@
 #include "tracker.h"
 
 struct ib_mr;
-struct srdma_job_dev;
 struct srdma_mr;
 
-/* Page sizes from 4 KiB to 4 GiB are told apart. */
+/* Page sizes that are counted apart: 4 KiB to 4 GiB. */
 #define SRDMA_MR_SHIFT_MIN	12
 #define SRDMA_MR_SHIFTS		21
 
@@ -27,7 +26,7 @@ struct srdma_mr_sum {
 };
 
 void srdma_mr_init(struct srdma_dev *dev);
-/* Nobody is in a wrapper of the device any more. */
+/* Free all regions of a device. No thread is in a wrapper of it any more. */
 void srdma_mr_drop_all(struct srdma_dev *dev);
 
 /*
@@ -42,19 +41,22 @@ void srdma_mr_gone(struct srdma_dev *dev, struct srdma_mr *mr);
 void srdma_mr_stay(struct srdma_dev *dev, struct srdma_mr *mr);
 void srdma_mr_changed(struct srdma_dev *dev, struct ib_mr *ibmr, u64 iova, u64 length,
 		      bool paged);
-/* Where it is; false: not known. */
+/* Address and length of a region; false: not known. */
 bool srdma_mr_where(struct srdma_dev *dev, const struct ib_mr *ibmr, u64 *iova, u64 *length);
 
 /*
- * Have the provider find out how those are mapped of which that is not known. May
- * sleep and send commands: refresh.c's work only.
+ * Have the provider query the mapping of regions whose mapping is unknown. May sleep and
+ * send commands: refresh.c's work only.
  */
 void srdma_mr_ask(struct srdma_dev *dev, const struct srdma_provider_ops *ops);
-/* Can it be asked at all? */
+/* Can the device's provider query mappings? */
 bool srdma_mr_askable(const struct srdma_dev *dev);
 
-/* Of a job, or with @jd NULL of all. May sleep. */
-void srdma_mr_sum(struct srdma_dev *dev, struct srdma_job_dev *jd, struct srdma_mr_sum *sum);
+/* Does this owner count? RCU section. */
+typedef bool srdma_owner_match(struct srdma_owner *owner, const void *arg);
+/* Sum over the owners that @match accepts; NULL: over all. May sleep. */
+void srdma_mr_sum(struct srdma_dev *dev, srdma_owner_match *match, const void *arg,
+		  struct srdma_mr_sum *sum);
 /* Smallest and largest page size, bytes; false: none is known. */
 bool srdma_mr_pages(const struct srdma_mr_sum *sum, u64 *smallest, u64 *largest);
 

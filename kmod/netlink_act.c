@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * ACT: a batch of knob changes under a lease. All of it is checked for form here,
- * and for meaning by lease.c, before any of it is done.
+ * ACT: a batch of knob changes under a lease. This file checks the form of the whole
+ * request, act.c its meaning, before anything is changed.
  */
 #include <linux/slab.h>
 
-#include "lease.h"
+#include "act.h"
 #include "netlink_priv.h"
 
 static struct netlink_range_validation qpn_range = { .max = 0xffffff };
@@ -56,110 +56,137 @@ const struct nla_policy srdma_act_policy[SWIFTRDMA_A_ACTION + 1] = {
 	[SWIFTRDMA_A_ACTION]		= NLA_POLICY_NESTED(action_policy),
 };
 
+struct lease_request {
+	struct srdma_act_lease lease;
+	bool has_id;
+};
+
+#define LEASE_ARG(name, member, ...)						\
+	SRDMA_ARG(SWIFTRDMA_LEASE_A_##name, lease_request, member, __VA_ARGS__)
+static const struct srdma_arg lease_arg[] = {
+	LEASE_ARG(ID, lease.id, SRDMA_HAS(lease_request, has_id)),
+	LEASE_ARG(TTL_MS, lease.ttl_ms),
+	LEASE_ARG(RANK, lease.rank),
+	LEASE_ARG(ORIGIN, lease.origin, .is_name = true,
+		  .wrong = "an origin is 1 to 31 of A-Z a-z 0-9 _ . -"),
+};
+
+static const struct srdma_args lease_args = { SRDMA_ARGS(lease_policy, lease_arg) };
+
+struct reading_request {
+	const char *signal;
+};
+
+static const struct srdma_arg reading_arg[] = {
+	SRDMA_ARG(SWIFTRDMA_READING_A_SIGNAL, reading_request, signal, .is_name = true,
+		  .missing = "a reading of what? SIGNAL is missing",
+		  .wrong = "a signal is 1 to 31 of A-Z a-z 0-9 _ . -"),
+};
+
+static const struct srdma_args reading_args = { SRDMA_ARGS(reading_policy, reading_arg) };
+
+struct decision_request {
+	const char *policy;
+	u64 tick;
+};
+
+#define DECISION_ARG(name, member, ...)						\
+	SRDMA_ARG(SWIFTRDMA_DECISION_A_##name, decision_request, member, __VA_ARGS__)
+static const struct srdma_arg decision_arg[] = {
+	DECISION_ARG(POLICY, policy, .is_name = true,
+		     .missing = "whose decision? POLICY is missing",
+		     .wrong = "a policy is 1 to 31 of A-Z a-z 0-9 _ . -"),
+	DECISION_ARG(TICK, tick, .missing = "a decision is of a tick: TICK is missing"),
+};
+
+static const struct srdma_args decision_args = {
+	SRDMA_ARGS(decision_policy, decision_arg),
+	.repeatable = BIT_ULL(SWIFTRDMA_DECISION_A_READING),
+};
+
+#define ITEM_ARG(name, member, ...)						\
+	SRDMA_ARG(SWIFTRDMA_ACTION_A_##name, srdma_act_item, member, __VA_ARGS__)
+static const struct srdma_arg item_arg[] = {
+	ITEM_ARG(KNOB, knob, .missing = "which knob? KNOB is missing"),
+	ITEM_ARG(VALUE, value),
+	ITEM_ARG(CLEAR, clear),
+	ITEM_ARG(JOB, job),
+	ITEM_ARG(DEV_INDEX, dev, SRDMA_HAS(srdma_act_item, has_dev)),
+	ITEM_ARG(QPN, qpn),
+	ITEM_ARG(QP_SERIAL, serial, SRDMA_HAS(srdma_act_item, has_serial)),
+	ITEM_ARG(REASON, reason),
+};
+
+static const struct srdma_args item_args = { SRDMA_ARGS(action_policy, item_arg) };
+
 static int parse_lease(struct srdma_act_lease *lease, const struct nlattr *nest,
 		       bool has_items, struct netlink_ext_ack *extack)
 {
-	struct nlattr *tb[SWIFTRDMA_LEASE_A_ORIGIN + 1];
+	struct lease_request r = { .lease.ttl_ms = SWIFTRDMA_LEASE_DEF_MS };
+	struct nlattr *tb[ARRAY_SIZE(lease_policy)], *fixed;
 	int ret;
 
-	ret = srdma_parse_nest(tb, SWIFTRDMA_LEASE_A_ORIGIN, nest, lease_policy, 0, extack);
+	ret = srdma_take_nest(&lease_args, nest, tb, &r, extack);
 	if (ret)
 		return ret;
-	lease->ttl_ms = SWIFTRDMA_LEASE_DEF_MS;
-	if (tb[SWIFTRDMA_LEASE_A_TTL_MS])
-		lease->ttl_ms = nla_get_u32(tb[SWIFTRDMA_LEASE_A_TTL_MS]);
-
-	if (tb[SWIFTRDMA_LEASE_A_ID]) {
-		struct nlattr *fixed = tb[SWIFTRDMA_LEASE_A_RANK] ?:
-				       tb[SWIFTRDMA_LEASE_A_ORIGIN];
-
-		lease->id = nla_get_u64(tb[SWIFTRDMA_LEASE_A_ID]);
-		if (fixed) {
-			NL_SET_ERR_MSG_ATTR(extack, fixed,
-					    "RANK and ORIGIN are given once, to a new lease");
-			return -EINVAL;
-		}
-		if (!lease->ttl_ms && has_items) {
-			NL_SET_ERR_MSG_ATTR(extack, tb[SWIFTRDMA_LEASE_A_TTL_MS],
-					    "TTL_MS 0 ends the lease: it takes no ACTION");
-			return -EINVAL;
-		}
-		return 0;
-	}
-
-	if (!lease->ttl_ms)
-		return srdma_missing(extack, nest, SWIFTRDMA_LEASE_A_ID,
-				     "TTL_MS 0 ends a lease: which? ID is missing");
-	if (!tb[SWIFTRDMA_LEASE_A_ORIGIN])
-		return srdma_missing(extack, nest, SWIFTRDMA_LEASE_A_ORIGIN,
-				     "a new lease needs an ORIGIN, an old one its ID");
-	lease->origin = nla_data(tb[SWIFTRDMA_LEASE_A_ORIGIN]);
-	if (!srdma_is_name(lease->origin)) {
-		NL_SET_ERR_MSG_ATTR(extack, tb[SWIFTRDMA_LEASE_A_ORIGIN],
-				    "an origin is 1 to 31 of A-Z a-z 0-9 _ . -");
+	*lease = r.lease;
+	fixed = tb[SWIFTRDMA_LEASE_A_RANK] ?: tb[SWIFTRDMA_LEASE_A_ORIGIN];
+	if (r.has_id && fixed) {
+		NL_SET_ERR_MSG_ATTR(extack, fixed,
+				    "RANK and ORIGIN are given once, to a new lease");
 		return -EINVAL;
 	}
-	if (tb[SWIFTRDMA_LEASE_A_RANK])
-		lease->rank = nla_get_u32(tb[SWIFTRDMA_LEASE_A_RANK]);
+	if (r.has_id && !lease->ttl_ms && has_items) {
+		NL_SET_ERR_MSG_ATTR(extack, tb[SWIFTRDMA_LEASE_A_TTL_MS],
+				    "TTL_MS 0 ends the lease: it takes no ACTION");
+		return -EINVAL;
+	}
+	if (!r.has_id && !lease->ttl_ms)
+		return srdma_missing(extack, nest, SWIFTRDMA_LEASE_A_ID,
+				     "TTL_MS 0 ends a lease: which? ID is missing");
+	if (!r.has_id && !lease->origin)
+		return srdma_missing(extack, nest, SWIFTRDMA_LEASE_A_ORIGIN,
+				     "a new lease needs an ORIGIN, an old one its ID");
 	return 0;
 }
 
-/* A job, on one device or all, or one QP of a device. */
-static int parse_target(struct srdma_act_item *item, struct nlattr **tb,
+/* Check that the target is a job, on one device or all, or one QP of a device. */
+static int check_target(const struct srdma_act_item *item, struct nlattr **tb,
 			const struct nlattr *nest, struct netlink_ext_ack *extack)
 {
-	struct nlattr *job = tb[SWIFTRDMA_ACTION_A_JOB];
 	struct nlattr *qpn = tb[SWIFTRDMA_ACTION_A_QPN];
-	struct nlattr *serial = tb[SWIFTRDMA_ACTION_A_QP_SERIAL];
 
-	if (!job && !qpn)
+	if (!item->job && !qpn)
 		return srdma_missing(extack, nest, SWIFTRDMA_ACTION_A_JOB,
 				     "no target: JOB, or DEV_INDEX and QPN");
-	if (job && qpn) {
+	if (item->job && qpn) {
 		NL_SET_ERR_MSG_ATTR(extack, qpn, "the target is either a JOB or a QPN");
 		return -EINVAL;
 	}
-	if (serial && !qpn) {
-		NL_SET_ERR_MSG_ATTR(extack, serial, "QP_SERIAL goes with a QPN");
+	if (item->has_serial && !qpn) {
+		NL_SET_ERR_MSG_ATTR(extack, tb[SWIFTRDMA_ACTION_A_QP_SERIAL],
+				    "QP_SERIAL goes with a QPN");
 		return -EINVAL;
 	}
-	if (tb[SWIFTRDMA_ACTION_A_DEV_INDEX]) {
-		item->has_dev = true;
-		item->dev = nla_get_u32(tb[SWIFTRDMA_ACTION_A_DEV_INDEX]);
-	}
-	if (job) {
-		item->job = nla_data(job);
-		return 0;
-	}
-	if (!item->has_dev)
+	if (qpn && !item->has_dev)
 		return srdma_missing(extack, nest, SWIFTRDMA_ACTION_A_DEV_INDEX,
 				     "a QPN is one of a device: DEV_INDEX is missing");
-	item->qpn = nla_get_u32(qpn);
-	if (serial) {
-		item->has_serial = true;
-		item->serial = nla_get_u64(serial);
-	}
 	return 0;
 }
 
-static int parse_value(struct srdma_act_item *item, struct nlattr **tb,
+static int check_value(const struct srdma_act_item *item, struct nlattr **tb,
 		       const struct nlattr *nest, struct netlink_ext_ack *extack)
 {
 	struct nlattr *value = tb[SWIFTRDMA_ACTION_A_VALUE];
-	struct nlattr *clear = tb[SWIFTRDMA_ACTION_A_CLEAR];
 
-	if (!value && !clear)
+	if (!value && !item->clear)
 		return srdma_missing(extack, nest, SWIFTRDMA_ACTION_A_VALUE,
 				     "a VALUE to set, or CLEAR, is missing");
-	if (value && clear) {
-		NL_SET_ERR_MSG_ATTR(extack, clear, "either a VALUE or CLEAR");
+	if (value && item->clear) {
+		NL_SET_ERR_MSG_ATTR(extack, tb[SWIFTRDMA_ACTION_A_CLEAR],
+				    "either a VALUE or CLEAR");
 		return -EINVAL;
 	}
-	if (clear) {
-		item->clear = true;
-		return 0;
-	}
-	item->value = nla_get_u64(value);
 	if (item->knob == SWIFTRDMA_KNOB_LEVEL && item->value > SWIFTRDMA_LEVEL_MAX) {
 		NL_SET_ERR_MSG_ATTR(extack, value, "a class level is 0 to 7");
 		return -ERANGE;
@@ -167,27 +194,10 @@ static int parse_value(struct srdma_act_item *item, struct nlattr **tb,
 	return 0;
 }
 
-static int check_reading(const struct nlattr *nest, struct netlink_ext_ack *extack)
-{
-	struct nlattr *tb[SWIFTRDMA_READING_A_VALUE + 1];
-	int ret;
-
-	ret = srdma_parse_nest(tb, SWIFTRDMA_READING_A_VALUE, nest, reading_policy, 0, extack);
-	if (ret)
-		return ret;
-	if (!tb[SWIFTRDMA_READING_A_SIGNAL])
-		return srdma_missing(extack, nest, SWIFTRDMA_READING_A_SIGNAL,
-				     "a reading of what? SIGNAL is missing");
-	if (!srdma_is_name(nla_data(tb[SWIFTRDMA_READING_A_SIGNAL]))) {
-		NL_SET_ERR_MSG_ATTR(extack, tb[SWIFTRDMA_READING_A_SIGNAL],
-				    "a signal is 1 to 31 of A-Z a-z 0-9 _ . -");
-		return -EINVAL;
-	}
-	return 0;
-}
-
 static int check_readings(const struct nlattr *decision, struct netlink_ext_ack *extack)
 {
+	struct nlattr *tb[ARRAY_SIZE(reading_policy)];
+	struct reading_request r;
 	const struct nlattr *nla;
 	int rem, ret, n = 0;
 
@@ -198,88 +208,63 @@ static int check_readings(const struct nlattr *decision, struct netlink_ext_ack 
 			NL_SET_ERR_MSG_ATTR(extack, nla, "more than 12 readings in a decision");
 			return -E2BIG;
 		}
-		ret = check_reading(nla, extack);
+		ret = srdma_take_nest(&reading_args, nla, tb, &r, extack);
 		if (ret)
 			return ret;
 	}
 	return 0;
 }
 
-/* What it says is kept in the form it has here, which is bounded: no attribute is twice. */
+/* The attributes are kept as they came; no attribute is there twice, so they are bounded. */
 static int parse_decision(struct srdma_act_item *item, const struct nlattr *nest,
 			  struct netlink_ext_ack *extack)
 {
-	struct nlattr *tb[SWIFTRDMA_DECISION_A_READING + 1];
-	struct nlattr *policy, *tick;
+	struct nlattr *tb[ARRAY_SIZE(decision_policy)];
+	struct decision_request r = {};
 	struct srdma_decision *d;
 	int ret;
 
-	ret = srdma_parse_nest(tb, SWIFTRDMA_DECISION_A_READING, nest, decision_policy,
-			       BIT_ULL(SWIFTRDMA_DECISION_A_READING), extack);
+	ret = srdma_take_nest(&decision_args, nest, tb, &r, extack);
 	if (!ret)
 		ret = check_readings(nest, extack);
 	if (ret)
 		return ret;
-	policy = tb[SWIFTRDMA_DECISION_A_POLICY];
-	if (!policy)
-		return srdma_missing(extack, nest, SWIFTRDMA_DECISION_A_POLICY,
-				     "whose decision? POLICY is missing");
-	tick = tb[SWIFTRDMA_DECISION_A_TICK];
-	if (!tick)
-		return srdma_missing(extack, nest, SWIFTRDMA_DECISION_A_TICK,
-				     "a decision is of a tick: TICK is missing");
-	if (!srdma_is_name(nla_data(policy))) {
-		NL_SET_ERR_MSG_ATTR(extack, policy, "a policy is 1 to 31 of A-Z a-z 0-9 _ . -");
-		return -EINVAL;
-	}
 	d = kmalloc(struct_size(d, attrs, nla_len(nest)), GFP_KERNEL_ACCOUNT);
 	if (!d)
 		return -ENOMEM;
 	refcount_set(&d->refs, 1);
-	d->tick = nla_get_u64(tick);
-	strscpy(d->policy, nla_data(policy), sizeof(d->policy));
+	d->tick = r.tick;
+	strscpy(d->policy, r.policy, sizeof(d->policy));
 	d->len = nla_len(nest);
 	memcpy(d->attrs, nla_data(nest), d->len);
 	item->decision = d;
 	return 0;
 }
 
+static bool is_enforced(u32 knob)
+{
+	return knob == SWIFTRDMA_KNOB_LEVEL || knob == SWIFTRDMA_KNOB_MAX_QPS ||
+	       knob == SWIFTRDMA_KNOB_CREATE_RATE || knob == SWIFTRDMA_KNOB_BIT_RATE ||
+	       knob == SWIFTRDMA_KNOB_WEIGHT || knob == SWIFTRDMA_KNOB_WR_RATE ||
+	       knob == SWIFTRDMA_KNOB_CREDITS || srdma_path_part(knob) >= 0;
+}
+
 static int parse_item(struct srdma_act_item *item, const struct nlattr *nest,
 		      struct netlink_ext_ack *extack)
 {
-	struct nlattr *tb[SWIFTRDMA_ACTION_A_DECISION + 1];
-	struct nlattr *knob;
+	struct nlattr *tb[ARRAY_SIZE(action_policy)];
 	int ret;
 
-	ret = srdma_parse_nest(tb, SWIFTRDMA_ACTION_A_DECISION, nest, action_policy, 0,
-			       extack);
+	ret = srdma_take_nest(&item_args, nest, tb, item, extack);
 	if (ret)
 		return ret;
-	knob = tb[SWIFTRDMA_ACTION_A_KNOB];
-	if (!knob)
-		return srdma_missing(extack, nest, SWIFTRDMA_ACTION_A_KNOB,
-				     "which knob? KNOB is missing");
-	item->knob = nla_get_u32(knob);
-	if (item->knob != SWIFTRDMA_KNOB_LEVEL &&
-	    item->knob != SWIFTRDMA_KNOB_MAX_QPS &&
-	    item->knob != SWIFTRDMA_KNOB_CREATE_RATE &&
-	    item->knob != SWIFTRDMA_KNOB_BIT_RATE &&
-	    item->knob != SWIFTRDMA_KNOB_WEIGHT &&
-	    srdma_path_part(item->knob) < 0) {
-		NL_SET_ERR_MSG_ATTR(extack, knob, SRDMA_ENFORCED);
+	if (!is_enforced(item->knob)) {
+		NL_SET_ERR_MSG_ATTR(extack, tb[SWIFTRDMA_ACTION_A_KNOB], SRDMA_ENFORCED);
 		return -EOPNOTSUPP;
 	}
-	if ((item->knob == SWIFTRDMA_KNOB_BIT_RATE || item->knob == SWIFTRDMA_KNOB_WEIGHT) &&
-	    !tb[SWIFTRDMA_ACTION_A_CLEAR] && !srdma_rates_possible()) {
-		NL_SET_ERR_MSG_ATTR(extack, knob,
-				    "no device here enforces that: it takes scheduling elements for QPs");
-		return -EOPNOTSUPP;
-	}
-	ret = parse_target(item, tb, nest, extack);
+	ret = check_target(item, tb, nest, extack);
 	if (!ret)
-		ret = parse_value(item, tb, nest, extack);
-	if (!ret && tb[SWIFTRDMA_ACTION_A_REASON])
-		item->reason = nla_data(tb[SWIFTRDMA_ACTION_A_REASON]);
+		ret = check_value(item, tb, nest, extack);
 	if (!ret && tb[SWIFTRDMA_ACTION_A_DECISION])
 		ret = parse_decision(item, tb[SWIFTRDMA_ACTION_A_DECISION], extack);
 	return ret;
@@ -297,31 +282,19 @@ static const struct nlattr *nth_action(struct genl_info *info, int i)
 	return NULL;
 }
 
-static int act_reply(struct sk_buff *reply, struct genl_info *info,
+static int reply_act(struct srdma_msg *m, struct genl_info *info,
 		     const struct srdma_act_lease *lease, u64 batch)
 {
-	struct nlattr *nest;
-	void *hdr;
+	struct nlattr *nest = srdma_nest(m, SWIFTRDMA_A_LEASE);
 
-	hdr = genlmsg_put_reply(reply, info, &srdma_genl_family, 0, SWIFTRDMA_CMD_ACT);
-	nest = hdr ? nla_nest_start(reply, SWIFTRDMA_A_LEASE) : NULL;
-	if (!nest ||
-	    nla_put_u64_64bit(reply, SWIFTRDMA_LEASE_A_ID, lease->id,
-			      SWIFTRDMA_LEASE_A_PAD) ||
-	    nla_put_u32(reply, SWIFTRDMA_LEASE_A_TTL_MS, lease->ttl_ms)) {
-		nlmsg_free(reply);
-		return -EMSGSIZE;
-	}
-	nla_nest_end(reply, nest);
-	if (nla_put_u64_64bit(reply, SWIFTRDMA_A_BATCH, batch, SWIFTRDMA_A_PAD)) {
-		nlmsg_free(reply);
-		return -EMSGSIZE;
-	}
-	genlmsg_end(reply, hdr);
-	return genlmsg_reply(reply, info);
+	srdma_put_u64(m, SWIFTRDMA_LEASE_A_ID, lease->id);
+	srdma_put_u32(m, SWIFTRDMA_LEASE_A_TTL_MS, lease->ttl_ms);
+	srdma_nest_end(m, nest);
+	srdma_put_u64(m, SWIFTRDMA_A_BATCH, batch);
+	return srdma_reply_end(m, info, 0);
 }
 
-/* @items has room for all of them. */
+/* @items has an element for each ACTION. */
 static int parse_items(struct srdma_act_item *items, struct genl_info *info)
 {
 	const struct nlattr *nla;
@@ -353,8 +326,8 @@ int srdma_act_doit(struct sk_buff *skb, struct genl_info *info)
 	struct srdma_act_item *items = NULL;
 	struct srdma_act_lease lease = {};
 	const char *why = NULL;
-	struct sk_buff *reply;
 	int ret, n, bad = -1;
+	struct srdma_msg m;
 	u64 batch = 0;
 
 	ret = srdma_set_begin(skb, info, BIT_ULL(SWIFTRDMA_A_ACTION));
@@ -375,10 +348,10 @@ int srdma_act_doit(struct sk_buff *skb, struct genl_info *info)
 	if (ret)
 		return ret;
 
-	/* Everything that can fail comes before what cannot be taken back. */
-	reply = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
-	if (!reply)
-		return -ENOMEM;
+	/* Allocate the reply first: srdma_act() cannot be undone. */
+	ret = srdma_reply_begin(&m, info, GENLMSG_DEFAULT_SIZE);
+	if (ret)
+		return ret;
 	if (n) {
 		items = kvcalloc(n, sizeof(*items), GFP_KERNEL);
 		ret = items ? parse_items(items, info) : -ENOMEM;
@@ -392,10 +365,9 @@ int srdma_act_doit(struct sk_buff *skb, struct genl_info *info)
 		goto err;
 	}
 	free_items(items, n);
-	return act_reply(reply, info, &lease, batch);
+	return reply_act(&m, info, &lease, batch);
 
 err:
 	free_items(items, n);
-	nlmsg_free(reply);
-	return ret;
+	return srdma_reply_end(&m, info, ret);
 }

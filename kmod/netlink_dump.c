@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What all dumps share: cursors, and the message that closes them. A cursor is the
- * id (of a QP: the place) of the next object, not a count of those before it, so
- * what comes and goes between two messages moves nothing else.
+ * What all dumps share: cursors, and the message that ends them. A cursor is the id of the
+ * next object (of a QP, its place in the table), not a count of the objects before it, so
+ * an object that comes or goes between two messages does not move the others.
  */
 #include <linux/ktime.h>
 #include <linux/sched.h>
@@ -15,27 +15,14 @@
 /* QPs visited before others may run: about as long as a message takes to fill. */
 #define WALK_BATCH 1024
 
-u32 srdma_refreshed_by(u8 cmd)
+static const struct srdma_get *get_of(struct netlink_callback *cb)
 {
-	switch (cmd) {
-	case SWIFTRDMA_CMD_DEV_GET:
-		return BIT(SRDMA_REFRESH_DEV) | BIT(SRDMA_REFRESH_MRS);
-	case SWIFTRDMA_CMD_PORT_GET:
-		return BIT(SRDMA_REFRESH_PORTS);
-	case SWIFTRDMA_CMD_UAR_GET:
-	case SWIFTRDMA_CMD_QP_GET:
-		return BIT(SRDMA_REFRESH_QPS);
-	case SWIFTRDMA_CMD_JOB_GET:
-		return BIT(SRDMA_REFRESH_QPS) | BIT(SRDMA_REFRESH_MRS);
-	default:
-		return 0;
-	}
+	return &srdma_gets[genl_dumpit_info(cb)->op.cmd];
 }
 
-/* Of the one device that is asked for, or of all. */
-static void refresh(struct srdma_dump *d, u8 cmd)
+/* Bring the device that the filter names, or all devices, up to date. */
+static void refresh_devs(struct srdma_dump *d, u32 kinds)
 {
-	u32 kinds = srdma_refreshed_by(cmd);
 	struct srdma_dev *dev;
 
 	if (!kinds)
@@ -56,8 +43,8 @@ static void refresh(struct srdma_dump *d, u8 cmd)
 }
 
 /*
- * The sender's context: later messages are made in that of whoever reads them,
- * so what the sender may see is settled here.
+ * Runs in the context of the request's sender. Later messages are filled in the context of
+ * the process that reads the socket, so the sender's permissions are recorded here.
  */
 int srdma_dump_start(struct netlink_callback *cb)
 {
@@ -68,32 +55,28 @@ int srdma_dump_start(struct netlink_callback *cb)
 	d->who = srdma_reader_of(cb->skb);
 	get_pid_ns(d->who.pid_ns);
 	*(struct srdma_dump **)cb->ctx = d;
-	/*
-	 * Fewer and fuller messages than the default of a page or two; still what
-	 * netlink itself would use for a reader with a buffer of this size.
-	 */
+	/* Netlink's own limit for large readers; its default is a page or two. */
 	cb->min_dump_alloc = SKB_WITH_OVERHEAD(32768);
 	return 0;
 }
 
 int srdma_dump_done(struct netlink_callback *cb)
 {
-	struct srdma_dump *d = srdma_dump_of(cb);
+	struct srdma_dump *d = *(struct srdma_dump **)cb->ctx;
 
 	put_pid_ns(d->who.pid_ns);
 	kfree(d);
 	return 0;
 }
 
-static int dump_prepare(struct netlink_callback *cb, struct srdma_dump *d, bool admin)
+static int prepare_dump(struct netlink_callback *cb, struct srdma_dump *d)
 {
 	struct nlattr **attrs = srdma_dump_attrs(cb);
-	const struct nlmsghdr *nlh = cb->nlh;
+	const struct srdma_get *get = get_of(cb);
 	int ret;
 
-	ret = srdma_refuse_twice(nlmsg_attrdata(nlh, GENL_HDRLEN),
-				 nlmsg_attrlen(nlh, GENL_HDRLEN), 0, cb->extack);
-	if (!ret && admin)
+	ret = srdma_refuse_twice(cb->nlh, 0, cb->extack);
+	if (!ret && get->admin)
 		ret = srdma_need_admin(&d->who, cb->extack);
 	if (ret)
 		return ret;
@@ -102,48 +85,64 @@ static int dump_prepare(struct netlink_callback *cb, struct srdma_dump *d, bool 
 	up_read(&srdma_devs_sem);
 	if (ret)
 		return ret;
-	/* Not sooner: it costs commands, and not everybody may have them sent. */
-	if (!attrs[SWIFTRDMA_A_CACHED])
-		refresh(d, genl_dumpit_info(cb)->op.cmd);
-	/* Not later: what that found belongs to this dump, not to the next. */
+	/* After the checks: this sends commands, and not every reader may cause them. */
+	if (!attrs[SWIFTRDMA_A_CACHED]) {
+		refresh_devs(d, srdma_get_kinds(get, attrs));
+		if (get->collect)
+			get->collect(&d->who);
+	}
+	/* After the refresh: what that found belongs to this dump, not to the next. */
 	d->generation = atomic64_inc_return(&srdma_generation);
 	d->time = ktime_get_ns();
 	d->parsed = true;
 	return 0;
 }
 
-static int dump_close(struct sk_buff *skb, struct netlink_callback *cb,
-		      struct srdma_dump *d)
+void srdma_dump_msg(struct srdma_msg *m, struct sk_buff *skb, struct netlink_callback *cb)
 {
-	void *hdr = srdma_dump_put(skb, cb, genl_dumpit_info(cb)->op.cmd);
-
-	if (!hdr || srdma_fill_snapshot(skb, d)) {
-		genlmsg_cancel(skb, hdr);
-		return -EMSGSIZE;
-	}
-	genlmsg_end(skb, hdr);
-	d->closed = true;
-	return 0;
+	srdma_msg_begin(m, skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq, NLM_F_MULTI,
+			genl_dumpit_info(cb)->op.cmd);
 }
 
-int srdma_dump_run(struct sk_buff *skb, struct netlink_callback *cb, bool admin,
-		   srdma_dump_fn fn)
+int srdma_dump_msg_end(struct srdma_msg *m, struct srdma_dump *d)
 {
-	struct srdma_dump *d = srdma_dump_of(cb);
+	int ret = srdma_msg_end(m);
+
+	d->count += !ret;
+	return ret;
+}
+
+static int close_dump(struct sk_buff *skb, struct netlink_callback *cb,
+		      struct srdma_dump *d)
+{
+	struct srdma_msg m;
+	int ret;
+
+	srdma_dump_msg(&m, skb, cb);
+	srdma_fill_snapshot(&m, d);
+	ret = srdma_msg_end(&m);
+	d->closed = !ret;
+	return ret;
+}
+
+int srdma_dump_run(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	struct srdma_dump *d = *(struct srdma_dump **)cb->ctx;
+	const struct srdma_get *get = get_of(cb);
 	int ret = 0;
 
 	if (d->closed)
 		return 0;
 	if (!d->parsed)
-		ret = dump_prepare(cb, d, admin);
+		ret = prepare_dump(cb, d);
 	if (ret)
 		return ret;
 	down_read(&srdma_devs_sem);
-	ret = fn(skb, cb, d);
+	ret = get->dump ? get->dump(skb, cb, d) : srdma_dump_devs(skb, cb, d, get->dump_dev);
 	up_read(&srdma_devs_sem);
 	if (!ret)
-		ret = dump_close(skb, cb, d);
-	/* Full is not an error, unless not even one object fits. */
+		ret = close_dump(skb, cb, d);
+	/* A full message is no error, unless it has no object. */
 	return ret == -EMSGSIZE && skb->len ? skb->len : ret;
 }
 
@@ -175,10 +174,7 @@ int srdma_dump_devs(struct sk_buff *skb, struct netlink_callback *cb,
 	return 0;
 }
 
-/*
- * QPs are not referenced one by one: skipping what has not changed must cost next
- * to nothing.
- */
+/* Takes no reference on each QP: passing one that did not change takes few instructions. */
 int srdma_walk_qps(struct srdma_dev *dev, unsigned long *pos, u64 since, u32 *passed,
 		   srdma_qp_visit_fn visit, void *arg)
 {

@@ -1,317 +1,278 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Objects as nests of attributes. What is not known is left out; a nest that
- * does not fit is left out as a whole by the caller, who cancels the message.
+ * Writes objects other than QPs as nests of attributes. Unknown values are left out. The
+ * caller checks at the end of the message whether everything fitted.
  */
 #include <linux/cred.h>
-#include <rdma/ib_verbs.h>
+#include <linux/ktime.h>
+#include <linux/math64.h>
 
-#include "debug.h"
-#include "job.h"
-#include "mr.h"
+#include "enforce.h"
+#include "figures.h"
 #include "netlink_priv.h"
+#include "rule.h"
 
-/* Shorthand of this file: what it does not say is the same every time. */
-#define PUT_U64(skb, obj, name, value)						\
-	nla_put_u64_64bit(skb, SWIFTRDMA_##obj##_A_##name, value,		\
-			  SWIFTRDMA_##obj##_A_PAD)
-#define PUT_U32(skb, obj, name, value)						\
-	nla_put_u32(skb, SWIFTRDMA_##obj##_A_##name, value)
-
-static int put_limits(struct sk_buff *skb, const struct ib_device_attr *attr)
+void srdma_fill_dev(struct srdma_msg *m, struct srdma_dev *dev, u64 now)
 {
-	if (PUT_U32(skb, DEV, QP_LIMIT, attr->max_qp) ||
-	    PUT_U32(skb, DEV, CQ_LIMIT, attr->max_cq) ||
-	    PUT_U32(skb, DEV, MR_LIMIT, attr->max_mr))
-		return -EMSGSIZE;
-	return 0;
+	struct nlattr *nest = srdma_nest(m, SWIFTRDMA_A_DEV);
+	struct srdma_dev_figures f;
+
+	srdma_dev_figures(dev, now, &f);
+	srdma_put_text(m, SWIFTRDMA_DEV_A_PROVIDER, srdma_dev_provider(dev)->name);
+	srdma_put_attrs(m, &srdma_dev_attrs, dev);
+	srdma_put_attrs(m, &srdma_dev_figure_attrs, &f);
+	srdma_nest_end(m, nest);
 }
 
-/* Those that are not users', or older than the hook, are among the unknown. */
-static int put_mrs(struct sk_buff *skb, struct srdma_dev *dev)
+void srdma_fill_port(struct srdma_msg *m, const struct srdma_dev *dev, u32 port,
+		     const struct srdma_port_stat *st)
 {
-	struct srdma_mr_sum sum;
-	u64 smallest, largest;
-	u32 mrs;
+	struct nlattr *nest = srdma_nest(m, SWIFTRDMA_A_PORT_OBJ), *prio;
+	u32 i;
 
-	srdma_mr_sum(dev, NULL, &sum);
-	mrs = srdma_dev_mrs(dev);
-	if (PUT_U32(skb, DEV, MRS, mrs) ||
-	    PUT_U32(skb, DEV, MRS_UNKNOWN, mrs > sum.n ? mrs - sum.n : 0) ||
-	    PUT_U64(skb, DEV, MR_BYTES, sum.bytes))
-		return -EMSGSIZE;
-	if (srdma_mr_askable(dev) && (PUT_U64(skb, DEV, MTTS, sum.mtts) ||
-				      PUT_U32(skb, DEV, MTTS_UNKNOWN, sum.unasked)))
-		return -EMSGSIZE;
-	if (srdma_mr_pages(&sum, &smallest, &largest) &&
-	    (PUT_U64(skb, DEV, MR_PAGE_MIN, smallest) ||
-	     PUT_U64(skb, DEV, MR_PAGE_MAX, largest)))
-		return -EMSGSIZE;
-	return 0;
-}
-
-static int put_dev_stat(struct sk_buff *skb, const struct srdma_dev_stat *st)
-{
-	if ((st->uar_limit && PUT_U32(skb, DEV, UAR_LIMIT, st->uar_limit)) ||
-	    PUT_U64(skb, DEV, COMMANDS, st->commands) ||
-	    PUT_U64(skb, DEV, COMMAND_TIME, st->command_ns))
-		return -EMSGSIZE;
-	if (st->sampled &&
-	    (PUT_U64(skb, DEV, SWEEPS, st->sweeps) ||
-	     PUT_U64(skb, DEV, SWEEP_TIME, st->sweep_ns) ||
-	     PUT_U64(skb, DEV, SWEEP_GAP, st->gap_ns) ||
-	     PUT_U32(skb, DEV, RECORDS, st->records) ||
-	     PUT_U32(skb, DEV, HELD_PAGES, st->pages)))
-		return -EMSGSIZE;
-	if (st->congestion && PUT_U64(skb, DEV, CONGESTIONS, st->congestions))
-		return -EMSGSIZE;
-	if (st->congestion && st->congested_at &&
-	    (PUT_U32(skb, DEV, CONGESTION_LEVEL, st->congestion_level) ||
-	     PUT_U64(skb, DEV, CONGESTED_AT, st->congested_at)))
-		return -EMSGSIZE;
-	if ((st->mtt || st->stall || st->qpc) && PUT_U64(skb, DEV, DIAG_TIME, st->diag_at))
-		return -EMSGSIZE;
-	if (st->mtt && (PUT_U64(skb, DEV, MTT_HITS, st->mtt_hits) ||
-			PUT_U64(skb, DEV, MTT_MISSES, st->mtt_misses)))
-		return -EMSGSIZE;
-	if (st->stall && PUT_U64(skb, DEV, READ_STALL, st->read_stall))
-		return -EMSGSIZE;
-	if (st->qpc && (PUT_U64(skb, DEV, QPC_HITS, st->qpc_hits) ||
-			PUT_U64(skb, DEV, QPC_MISSES, st->qpc_misses)))
-		return -EMSGSIZE;
-	if (st->pcie &&
-	    (PUT_U64(skb, DEV, PCIE_TIME, st->pcie_at) ||
-	     PUT_U32(skb, DEV, PCIE_STALLED_READS, st->stalled_reads) ||
-	     PUT_U32(skb, DEV, PCIE_STALLED_WRITES, st->stalled_writes) ||
-	     PUT_U64(skb, DEV, PCIE_STALLED_READ_SECONDS, st->stalled_read_s) ||
-	     PUT_U64(skb, DEV, PCIE_STALLED_WRITE_SECONDS, st->stalled_write_s)))
-		return -EMSGSIZE;
-	if (st->devx &&
-	    (PUT_U32(skb, DEV, DEVX_QPS, st->devx_qps) ||
-	     PUT_U64(skb, DEV, DEVX_CREATED, st->devx_created) ||
-	     PUT_U64(skb, DEV, DEVX_MISSED, st->devx_missed)))
-		return -EMSGSIZE;
-	return 0;
-}
-
-int srdma_fill_dev(struct sk_buff *skb, struct srdma_dev *dev, u64 now)
-{
-	const struct srdma_provider_ops *ops = srdma_dev_provider(dev);
-	struct nlattr *nest = nla_nest_start(skb, SWIFTRDMA_A_DEV);
-	struct srdma_dev_stat st = {};
-	u32 uars;
-
-	if (!nest)
-		return -EMSGSIZE;
-	uars = srdma_dev_uars(dev);
-	if (PUT_U32(skb, DEV, INDEX, dev->index) ||
-	    nla_put_string(skb, SWIFTRDMA_DEV_A_NAME, dev->name) ||
-	    nla_put_string(skb, SWIFTRDMA_DEV_A_PROVIDER, ops->name) ||
-	    PUT_U32(skb, DEV, CAPS, dev->caps) ||
-	    PUT_U32(skb, DEV, PORTS, dev->ibdev->phys_port_cnt) ||
-	    PUT_U32(skb, DEV, QPS, atomic_read(&dev->n_qps)) ||
-	    PUT_U32(skb, DEV, UARS, uars) ||
-	    PUT_U32(skb, DEV, CQS, srdma_dev_cqs(dev)) ||
-	    put_mrs(skb, dev) ||
-	    PUT_U64(skb, DEV, CREATED, atomic64_read(&dev->created)) ||
-	    PUT_U64(skb, DEV, CREATE_FAILED, atomic64_read(&dev->create_failed)) ||
-	    PUT_U64(skb, DEV, REJECTED, atomic64_read(&dev->rejected)) ||
-	    PUT_U64(skb, DEV, DESTROYED, atomic64_read(&dev->destroyed)) ||
-	    PUT_U64(skb, DEV, MODIFIED, atomic64_read(&dev->modified)) ||
-	    PUT_U64(skb, DEV, ADOPTED, atomic64_read(&dev->adopted)) ||
-	    PUT_U64(skb, DEV, UNTRACKED, atomic64_read(&dev->untracked)) ||
-	    PUT_U64(skb, DEV, LIVE_CHANGED, atomic64_read(&dev->live_changed)) ||
-	    PUT_U64(skb, DEV, LIVE_FAILED, atomic64_read(&dev->live_failed)) ||
-	    PUT_U64(skb, DEV, DRAIN_MAX, atomic64_read(&dev->drain_max)) ||
-	    PUT_U64(skb, DEV, SINCE, dev->since) ||
-	    PUT_U64(skb, DEV, TIME, now) ||
-	    put_limits(skb, &dev->ibdev->attrs))
-		return -EMSGSIZE;
-	if (dev->function && PUT_U32(skb, DEV, FUNCTION, dev->function))
-		return -EMSGSIZE;
-	if (ops->dev_stat) {
-		srdma_delay(SRDMA_DELAY_STAT);
-		ops->dev_stat(dev, &st);
-		if (put_dev_stat(skb, &st))
-			return -EMSGSIZE;
+	srdma_put_u32(m, SWIFTRDMA_PORT_A_DEV_INDEX, dev->index);
+	srdma_put_u32(m, SWIFTRDMA_PORT_A_INDEX, port);
+	srdma_put_attrs(m, &srdma_port_attrs, st);
+	if (st->has_cnp || st->has_prios)
+		srdma_put_u64(m, SWIFTRDMA_PORT_A_DETAIL_TIME, st->detail_at);
+	for (i = 0; st->has_prios && i < SRDMA_PRIOS; i++) {
+		prio = srdma_nest(m, SWIFTRDMA_PORT_A_PRIO);
+		srdma_put_u32(m, SWIFTRDMA_PRIO_A_INDEX, i);
+		srdma_put_attrs(m, &srdma_prio_attrs, &st->prio[i]);
+		srdma_nest_end(m, prio);
 	}
-	nla_nest_end(skb, nest);
-	return 0;
+	srdma_nest_end(m, nest);
 }
 
-static int put_prio(struct sk_buff *skb, u32 index, const struct srdma_prio_stat *st)
-{
-	struct nlattr *nest = nla_nest_start(skb, SWIFTRDMA_PORT_A_PRIO);
-
-	if (!nest || PUT_U32(skb, PRIO, INDEX, index) ||
-	    PUT_U64(skb, PRIO, TX_BYTES, st->tx_bytes) ||
-	    PUT_U64(skb, PRIO, RX_BYTES, st->rx_bytes) ||
-	    PUT_U64(skb, PRIO, TX_PACKETS, st->tx_packets) ||
-	    PUT_U64(skb, PRIO, RX_PACKETS, st->rx_packets) ||
-	    PUT_U64(skb, PRIO, TX_PAUSES, st->tx_pauses) ||
-	    PUT_U64(skb, PRIO, RX_PAUSES, st->rx_pauses) ||
-	    PUT_U64(skb, PRIO, TX_PAUSE_TIME, st->tx_pause_ns) ||
-	    PUT_U64(skb, PRIO, RX_PAUSE_TIME, st->rx_pause_ns))
-		return -EMSGSIZE;
-	nla_nest_end(skb, nest);
-	return 0;
-}
-
-static int put_port_detail(struct sk_buff *skb, const struct srdma_port_stat *st)
-{
-	u32 prio;
-
-	if (!st->has_cnp && !st->has_prios)
-		return 0;
-	if (PUT_U64(skb, PORT, DETAIL_TIME, st->detail_at))
-		return -EMSGSIZE;
-	if (st->has_cnp &&
-	    (PUT_U64(skb, PORT, ECN_MARKED, st->ecn_marked) ||
-	     PUT_U64(skb, PORT, CNP_SENT, st->cnp_sent) ||
-	     PUT_U64(skb, PORT, CNP_HANDLED, st->cnp_handled)))
-		return -EMSGSIZE;
-	for (prio = 0; st->has_prios && prio < SRDMA_PRIOS; prio++)
-		if (put_prio(skb, prio, &st->prio[prio]))
-			return -EMSGSIZE;
-	return 0;
-}
-
-int srdma_fill_port(struct sk_buff *skb, const struct srdma_dev *dev, u32 port,
-		    const struct srdma_port_stat *st)
-{
-	struct nlattr *nest = nla_nest_start(skb, SWIFTRDMA_A_PORT_OBJ);
-
-	if (!nest)
-		return -EMSGSIZE;
-	if (PUT_U32(skb, PORT, DEV_INDEX, dev->index) ||
-	    PUT_U32(skb, PORT, INDEX, port) ||
-	    PUT_U32(skb, PORT, STATE, st->state) ||
-	    PUT_U32(skb, PORT, LINK_LAYER, st->link_layer))
-		return -EMSGSIZE;
-	if (st->speed && PUT_U64(skb, PORT, SPEED, st->speed))
-		return -EMSGSIZE;
-	if (st->has_netdev && nla_put_string(skb, SWIFTRDMA_PORT_A_NETDEV, st->netdev))
-		return -EMSGSIZE;
-	if (st->has_bytes &&
-	    (PUT_U64(skb, PORT, TX_BYTES, st->tx_bytes) ||
-	     PUT_U64(skb, PORT, RX_BYTES, st->rx_bytes) ||
-	     PUT_U64(skb, PORT, TX_PACKETS, st->tx_packets) ||
-	     PUT_U64(skb, PORT, RX_PACKETS, st->rx_packets)))
-		return -EMSGSIZE;
-	if (PUT_U64(skb, PORT, TIME, st->at) || put_port_detail(skb, st))
-		return -EMSGSIZE;
-	nla_nest_end(skb, nest);
-	return 0;
-}
-
-static int put_uar_page(struct sk_buff *skb, const struct srdma_uar *u)
-{
-	const struct srdma_uar *ctx = u->context;
-	const struct srdma_dev *dev = u->dev;
-	u32 limit = READ_ONCE(ctx->limit);
-
-	if (PUT_U32(skb, UAR, OWNERS, READ_ONCE(u->n_owners)) ||
-	    PUT_U32(skb, UAR, THREADS, READ_ONCE(u->n_members)))
-		return -EMSGSIZE;
-	if (dev->caps & SWIFTRDMA_DEV_CAP_WRS &&
-	    (PUT_U64(skb, UAR, SWEEPS, atomic64_read(&dev->sweeps) - u->sweeps0) ||
-	     PUT_U64(skb, UAR, ACTIVE, READ_ONCE(u->active)) ||
-	     PUT_U64(skb, UAR, COACTIVE, READ_ONCE(u->coactive))))
-		return -EMSGSIZE;
-	if (ctx->kind == SWIFTRDMA_UAR_KIND_CONTEXT &&
-	    (PUT_U32(skb, UAR, CONTEXT_UARS, READ_ONCE(ctx->n_pages)) ||
-	     (limit && PUT_U32(skb, UAR, CONTEXT_LIMIT, limit))))
-		return -EMSGSIZE;
-	return 0;
-}
-
-static int fill_uar(struct sk_buff *skb, const struct srdma_uar *u,
+void srdma_fill_uar(struct srdma_msg *m, const struct srdma_uar *u,
 		    const struct srdma_reader *who, u64 now, const u64 *recent)
 {
-	const struct srdma_dev *dev = u->dev;
-	const struct srdma_uar *context = u->context ? u->context : u;
-	struct nlattr *nest = nla_nest_start(skb, SWIFTRDMA_A_UAR_OBJ);
-	bool kernel = u->kind == SWIFTRDMA_UAR_KIND_KERNEL && dev->wrapped_post_send;
+	struct nlattr *nest = srdma_nest(m, SWIFTRDMA_A_UAR_OBJ);
+	struct srdma_uar_figures f;
 
-	if (!nest)
-		return -EMSGSIZE;
-	if (PUT_U32(skb, UAR, DEV_INDEX, dev->index) ||
-	    PUT_U32(skb, UAR, INDEX, u->index) ||
-	    PUT_U32(skb, UAR, KIND, srdma_uar_kind(u)) ||
-	    PUT_U32(skb, UAR, QPS, atomic_read(&u->n_qps)) ||
-	    PUT_U64(skb, UAR, CREATED, atomic64_read(&u->created)))
-		return -EMSGSIZE;
-	if ((kernel || dev->caps & SWIFTRDMA_DEV_CAP_DOORBELLS) &&
-	    PUT_U64(skb, UAR, DOORBELLS, atomic64_read(&u->doorbells)))
-		return -EMSGSIZE;
-	if ((kernel || dev->caps & SWIFTRDMA_DEV_CAP_WRS) &&
-	    PUT_U64(skb, UAR, WRS, atomic64_read(&u->wrs)))
-		return -EMSGSIZE;
-	if (u->owner && srdma_put_owner(skb, SWIFTRDMA_UAR_A_OWNER, u->owner, who))
-		return -EMSGSIZE;
-	if (PUT_U64(skb, UAR, SINCE, u->since) || PUT_U64(skb, UAR, TIME, now))
-		return -EMSGSIZE;
-	if (u->context && put_uar_page(skb, u))
-		return -EMSGSIZE;
-	if (recent && PUT_U64(skb, UAR, RECENT_WRS, *recent))
-		return -EMSGSIZE;
-	if (context->kind == SWIFTRDMA_UAR_KIND_CONTEXT &&
-	    PUT_U32(skb, UAR, CONTEXT, context->index))
-		return -EMSGSIZE;
-	nla_nest_end(skb, nest);
-	return 0;
+	srdma_uar_figures(u, now, &f);
+	srdma_put_attrs(m, &srdma_uar_attrs, &f);
+	if (recent)
+		srdma_put_u64(m, SWIFTRDMA_UAR_A_RECENT_WRS, *recent);
+	if (u->owner)
+		srdma_put_owner(m, SWIFTRDMA_UAR_A_OWNER, u->owner, who);
+	srdma_nest_end(m, nest);
 }
 
-int srdma_fill_uar(struct sk_buff *skb, const struct srdma_uar *u,
-		   const struct srdma_reader *who, u64 now)
+static void put_rule(struct srdma_msg *m, const struct srdma_rule *r)
 {
-	return fill_uar(skb, u, who, now, NULL);
+	struct nlattr *nest = srdma_nest(m, SWIFTRDMA_JOB_A_RULE);
+
+	srdma_put_u32(m, SWIFTRDMA_RULE_A_ORDER, r->order);
+	srdma_put_text(m, SWIFTRDMA_RULE_A_ORIGIN, r->origin);
+	if (r->cgroup)
+		srdma_put_text(m, SWIFTRDMA_RULE_A_CGROUP, r->cgroup);
+	if (r->comm[0])
+		srdma_put_text(m, SWIFTRDMA_RULE_A_COMM, r->comm);
+	if (r->exe[0])
+		srdma_put_text(m, SWIFTRDMA_RULE_A_EXE, r->exe);
+	if (r->has_uid)
+		srdma_put_u32(m, SWIFTRDMA_RULE_A_UID, from_kuid(&init_user_ns, r->uid));
+	if (r->has_pid)
+		srdma_put_u32(m, SWIFTRDMA_RULE_A_PID, r->pid);
+	srdma_put_u64(m, SWIFTRDMA_RULE_A_MATCHES, atomic64_read(&r->matches));
+	srdma_nest_end(m, nest);
 }
 
-int srdma_fill_busy(struct sk_buff *skb, const struct srdma_busy *b,
-		    const struct srdma_reader *who, u64 now)
+static void put_job_stats(struct srdma_msg *m, const struct srdma_job *job,
+			  const struct srdma_reader *who)
 {
-	return fill_uar(skb, b->uar, who, now, &b->recent);
+	struct srdma_job_figures f;
+	struct srdma_job_dev *jd;
+	struct srdma_dev *dev;
+	unsigned long index;
+	struct nlattr *nest;
+
+	xa_for_each(&srdma_devs, index, dev) {
+		jd = xa_load(&dev->jobs, job->id);
+		if (!jd || !srdma_reader_sees(who, dev))
+			continue;
+		nest = srdma_nest(m, SWIFTRDMA_JOB_A_STAT);
+		srdma_job_figures(dev, jd, &f);
+		srdma_put_attrs(m, &srdma_job_attrs, &f);
+		srdma_nest_end(m, nest);
+	}
 }
 
-int srdma_fill_tally(struct sk_buff *skb, const struct srdma_tally *t)
+bool srdma_fill_job(struct srdma_msg *m, const struct srdma_job *job,
+		    const struct srdma_reader *who, unsigned long *rule)
 {
-	const u32 *n = t->n;
+	struct nlattr *nest = srdma_nest(m, SWIFTRDMA_A_JOB_OBJ);
+	const struct srdma_rule *r;
+	unsigned long i = 0;
+	bool all = true;
+	u8 *whole;
+
+	lockdep_assert_held(&srdma_ctl_lock);
+	srdma_put_u32(m, SWIFTRDMA_JOB_A_ID, job->id);
+	srdma_put_text(m, SWIFTRDMA_JOB_A_NAME, job->name);
+	srdma_put_u32(m, SWIFTRDMA_JOB_A_CLASS, job->class);
+	srdma_put_u64(m, SWIFTRDMA_JOB_A_SINCE, job->since);
+	srdma_put_u64(m, SWIFTRDMA_JOB_A_TIME, ktime_get_ns());
+	put_job_stats(m, job, who);
+	list_for_each_entry(r, &job->rules, job_node) {
+		if (m->full)
+			break;
+		if (i++ < *rule)
+			continue;
+		whole = m->at;
+		put_rule(m, r);
+		if (m->full) {
+			srdma_msg_rewind(m, whole);
+			all = false;
+			break;
+		}
+		++*rule;
+	}
+	srdma_nest_end(m, nest);
+	return all && !m->full;
+}
+
+void srdma_fill_level(struct srdma_msg *m, u32 number, const struct srdma_level *level)
+{
+	struct nlattr *nest = srdma_nest(m, SWIFTRDMA_A_LEVEL);
+
+	srdma_put_u32(m, SWIFTRDMA_LEVEL_A_LEVEL, number);
+	if (level->has_dscp)
+		srdma_put_u32(m, SWIFTRDMA_LEVEL_A_DSCP, level->dscp);
+	if (level->has_sl)
+		srdma_put_u32(m, SWIFTRDMA_LEVEL_A_SL, level->sl);
+	srdma_nest_end(m, nest);
+}
+
+/* The QPs of an action, counted by standing. */
+static void put_tally(struct srdma_msg *m, const struct srdma_tally *t)
+{
 	u32 all = 0;
 	int i;
 
 	for (i = 0; i < SRDMA_STANDINGS; i++)
-		all += n[i];
-	if (nla_put_s32(skb, SWIFTRDMA_ACTION_A_ERROR, t->error) ||
-	    PUT_U32(skb, ACTION, QPS, all) ||
-	    PUT_U32(skb, ACTION, QPS_DONE, n[SRDMA_DONE]) ||
-	    PUT_U32(skb, ACTION, QPS_PENDING, n[SRDMA_PENDING]) ||
-	    PUT_U32(skb, ACTION, QPS_UNSUPPORTED, n[SRDMA_CANNOT]) ||
-	    PUT_U32(skb, ACTION, QPS_UNCONNECTED, n[SRDMA_UNCONNECTED]) ||
-	    PUT_U32(skb, ACTION, QPS_UNKNOWN, n[SRDMA_UNKNOWN]))
-		return -EMSGSIZE;
-	if (t->error == -EREMOTEIO && PUT_U32(skb, ACTION, SYNDROME, t->syndrome))
-		return -EMSGSIZE;
-	return 0;
+		all += t->n[i];
+	srdma_put_u32(m, SWIFTRDMA_ACTION_A_ERROR, t->error);
+	srdma_put_u32(m, SWIFTRDMA_ACTION_A_QPS, all);
+	srdma_put_u32(m, SWIFTRDMA_ACTION_A_QPS_DONE, t->n[SRDMA_DONE]);
+	srdma_put_u32(m, SWIFTRDMA_ACTION_A_QPS_PENDING, t->n[SRDMA_PENDING]);
+	srdma_put_u32(m, SWIFTRDMA_ACTION_A_QPS_UNSUPPORTED, t->n[SRDMA_CANNOT]);
+	srdma_put_u32(m, SWIFTRDMA_ACTION_A_QPS_UNCONNECTED, t->n[SRDMA_UNCONNECTED]);
+	srdma_put_u32(m, SWIFTRDMA_ACTION_A_QPS_UNKNOWN, t->n[SRDMA_UNKNOWN]);
+	if (t->error == -EREMOTEIO)
+		srdma_put_u32(m, SWIFTRDMA_ACTION_A_SYNDROME, t->syndrome);
 }
 
-int srdma_fill_decision(struct sk_buff *skb, const struct srdma_decision *d)
+/* The target: a job, on one device or all, or one QP. */
+static void put_target(struct srdma_msg *m, const struct srdma_job *job, bool any_dev, u32 dev,
+		       u32 qpn, u64 serial)
 {
-	if (!d)
-		return 0;
-	return nla_put(skb, SWIFTRDMA_ACTION_A_DECISION | NLA_F_NESTED, d->len, d->attrs);
+	if (job)
+		srdma_put_text(m, SWIFTRDMA_ACTION_A_JOB, job->name);
+	if (!job || !any_dev)
+		srdma_put_u32(m, SWIFTRDMA_ACTION_A_DEV_INDEX, dev);
+	if (job)
+		return;
+	srdma_put_u32(m, SWIFTRDMA_ACTION_A_QPN, qpn);
+	srdma_put_u64(m, SWIFTRDMA_ACTION_A_QP_SERIAL, serial);
 }
 
-int srdma_fill_snapshot(struct sk_buff *skb, const struct srdma_dump *d)
+static void put_reason(struct srdma_msg *m, const char *reason, const struct srdma_decision *d)
 {
-	struct nlattr *nest = nla_nest_start(skb, SWIFTRDMA_A_SNAPSHOT);
+	if (reason[0])
+		srdma_put_text(m, SWIFTRDMA_ACTION_A_REASON, reason);
+	if (d)
+		srdma_put_data(m, SWIFTRDMA_ACTION_A_DECISION | NLA_F_NESTED, d->attrs, d->len);
+}
 
-	if (!nest)
-		return -EMSGSIZE;
-	if (PUT_U64(skb, SNAPSHOT, GENERATION, d->generation) ||
-	    PUT_U64(skb, SNAPSHOT, TIME, d->time) ||
-	    PUT_U32(skb, SNAPSHOT, COUNT, d->count))
-		return -EMSGSIZE;
-	nla_nest_end(skb, nest);
-	return 0;
+void srdma_fill_override(struct srdma_msg *m, const struct srdma_override *o)
+{
+	struct nlattr *nest = srdma_nest(m, SWIFTRDMA_A_ACTION), *lease;
+	const struct srdma_lease *l = o->lease;
+	struct srdma_target target = {
+		.knob = o->knob, .job = o->job, .any_dev = o->any_dev,
+		.dev = o->dev, .key = o->key, .serial = o->serial,
+	};
+	struct srdma_tally t = {};
+	u64 now = ktime_get_ns();
+
+	srdma_put_u32(m, SWIFTRDMA_ACTION_A_KIND, SWIFTRDMA_ACTION_KIND_OVERRIDE);
+	srdma_put_u32(m, SWIFTRDMA_ACTION_A_KNOB, o->knob);
+	srdma_put_u64(m, SWIFTRDMA_ACTION_A_VALUE, o->value);
+	put_target(m, o->job, o->any_dev, o->dev, o->key & 0xffffff, o->serial);
+	lease = srdma_nest(m, SWIFTRDMA_ACTION_A_LEASE);
+	srdma_put_u64(m, SWIFTRDMA_LEASE_A_ID, l->id);
+	srdma_put_u32(m, SWIFTRDMA_LEASE_A_TTL_MS,
+		      l->expires > now ? div_u64(l->expires - now, NSEC_PER_MSEC) : 0);
+	srdma_put_u32(m, SWIFTRDMA_LEASE_A_RANK, l->rank);
+	srdma_put_text(m, SWIFTRDMA_LEASE_A_ORIGIN, l->origin);
+	srdma_nest_end(m, lease);
+	put_reason(m, o->reason, o->decision);
+	if (o->in_force)
+		srdma_put_flag(m, SWIFTRDMA_ACTION_A_IN_FORCE);
+	if (srdma_tallied(o->knob)) {
+		srdma_tally(&target, &t);
+		put_tally(m, &t);
+	}
+	srdma_nest_end(m, nest);
+}
+
+void srdma_fill_result(struct srdma_msg *m, const struct srdma_batch *b, int item,
+		       const struct srdma_tally *t)
+{
+	const struct srdma_batch_item *i = &b->items[item];
+	struct nlattr *nest, *lease;
+
+	srdma_put_u64(m, SWIFTRDMA_A_BATCH, b->id);
+	nest = srdma_nest(m, SWIFTRDMA_A_ACTION);
+	srdma_put_u32(m, SWIFTRDMA_ACTION_A_INDEX, item);
+	srdma_put_u32(m, SWIFTRDMA_ACTION_A_KNOB, i->knob);
+	if (i->clear)
+		srdma_put_flag(m, SWIFTRDMA_ACTION_A_CLEAR);
+	else
+		srdma_put_u64(m, SWIFTRDMA_ACTION_A_VALUE, i->value);
+	put_target(m, i->job, i->any_dev, i->dev, i->key & 0xffffff, i->serial);
+	put_reason(m, i->reason, i->decision);
+	lease = srdma_nest(m, SWIFTRDMA_ACTION_A_LEASE);
+	srdma_put_u64(m, SWIFTRDMA_LEASE_A_ID, b->lease.id);
+	srdma_put_u32(m, SWIFTRDMA_LEASE_A_RANK, b->lease.rank);
+	srdma_nest_end(m, lease);
+	put_tally(m, t);
+	srdma_nest_end(m, nest);
+}
+
+void srdma_fill_pending(struct srdma_msg *m, const struct srdma_qp *q, int knob, int err,
+			const char *why)
+{
+	struct nlattr *nest = srdma_nest(m, SWIFTRDMA_A_ACTION);
+	const struct srdma_job_dev *jd = rcu_dereference(q->job);
+	const struct srdma_qp_hw *hw = srdma_qp_hw(q);
+	int level = knob == SWIFTRDMA_KNOB_LEVEL ? srdma_qp_level(q) : -1;
+
+	srdma_put_u32(m, SWIFTRDMA_ACTION_A_KIND, SWIFTRDMA_ACTION_KIND_PENDING);
+	srdma_put_u32(m, SWIFTRDMA_ACTION_A_KNOB, knob);
+	put_target(m, NULL, false, q->dev->index, q->qpn, q->serial);
+	if (jd)
+		srdma_put_text(m, SWIFTRDMA_ACTION_A_JOB, jd->job->name);
+	srdma_put_u32(m, SWIFTRDMA_ACTION_A_ERROR, err);
+	srdma_put_text(m, SWIFTRDMA_ACTION_A_REASON, why);
+	if (hw && err == -EREMOTEIO)
+		srdma_put_u32(m, SWIFTRDMA_ACTION_A_SYNDROME, READ_ONCE(hw->syndrome));
+	/* No level: the QP is to get its application's own class back. */
+	if (level >= 0)
+		srdma_put_u64(m, SWIFTRDMA_ACTION_A_VALUE, level);
+	srdma_nest_end(m, nest);
+}
+
+void srdma_fill_snapshot(struct srdma_msg *m, const struct srdma_dump *d)
+{
+	struct nlattr *nest = srdma_nest(m, SWIFTRDMA_A_SNAPSHOT);
+
+	srdma_put_u64(m, SWIFTRDMA_SNAPSHOT_A_GENERATION, d->generation);
+	srdma_put_u64(m, SWIFTRDMA_SNAPSHOT_A_TIME, d->time);
+	srdma_put_u32(m, SWIFTRDMA_SNAPSHOT_A_COUNT, d->count);
+	if (READ_ONCE(srdma_armed))
+		srdma_put_flag(m, SWIFTRDMA_SNAPSHOT_A_ARMED);
+	srdma_nest_end(m, nest);
 }

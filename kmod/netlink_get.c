@@ -1,191 +1,124 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * DEV_GET, PORT_GET, UAR_GET, QP_GET: one object, or all that the reader sees.
+ * The commands that read one object, or all objects that the reader may see. The table at
+ * the end has for each command the permission that it needs and the functions that find its
+ * objects.
  */
 #include <linux/ktime.h>
 #include <rdma/ib_verbs.h>
 
+#include "enforce.h"
 #include "find.h"
-#include "mr.h"
 #include "netlink_priv.h"
+#include "share.h"
 
 /* QPNs 0 and 1 are the special QPs, one of each on each port (IBA 3.9.1). */
 #define LAST_SPECIAL_QPN 1
 
-/**
- * struct get - a do request: its reader, its filters, and its answer
- * @who: the sender
- * @f: what it asks for
- * @dev: the device; every do request names one
- * @skb: the answer
- * @hdr: its header
- */
-struct get {
-	struct srdma_reader who;
-	struct srdma_filter f;
-	struct srdma_dev *dev;
-	struct sk_buff *skb;
-	void *hdr;
-};
+/* A nest's length has 16 bits, so no answer about one job can be longer. */
+#define JOB_MSG_MAX	SZ_64K
 
 /* The device that the request names, with a reference. */
-static struct srdma_dev *get_dev(struct get *g, struct genl_info *info)
+static struct srdma_dev *find_dev(struct srdma_filter *f, const struct srdma_reader *who,
+				  struct genl_info *info)
 {
 	struct srdma_dev *dev;
 	int ret;
 
 	down_read(&srdma_devs_sem);
-	ret = srdma_filter_parse(&g->f, info->attrs, &g->who, info->extack);
-	dev = ret ? ERR_PTR(ret) : srdma_filter_dev(&g->f, info->extack);
+	ret = srdma_filter_parse(f, info->attrs, who, info->extack);
+	dev = ret ? ERR_PTR(ret) : srdma_filter_dev(f, info->extack);
 	if (!IS_ERR(dev))
 		srdma_dev_get(dev);
 	up_read(&srdma_devs_sem);
 	return dev;
 }
 
-/* On success srdma_devs_sem is held until get_end(). */
-static int get_begin(struct get *g, struct sk_buff *skb, struct genl_info *info)
+/* A do request for an object of a device. */
+int srdma_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	const struct nlmsghdr *nlh = info->nlhdr;
+	const struct srdma_get *get = &srdma_gets[info->genlhdr->cmd];
+	struct srdma_reader who = srdma_reader_of(skb);
+	struct srdma_filter f;
+	struct srdma_dev *dev;
+	struct srdma_msg m;
 	int ret;
 
-	g->who = srdma_reader_of(skb);
-	ret = srdma_refuse_twice(nlmsg_attrdata(nlh, GENL_HDRLEN),
-				 nlmsg_attrlen(nlh, GENL_HDRLEN), 0, info->extack);
+	ret = srdma_refuse_twice(info->nlhdr, 0, info->extack);
 	if (ret)
 		return ret;
-	g->skb = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
-	if (!g->skb)
-		return -ENOMEM;
-	g->hdr = genlmsg_put_reply(g->skb, info, &srdma_genl_family, 0,
-				   info->genlhdr->cmd);
-	if (WARN_ON(!g->hdr)) {
-		ret = -EMSGSIZE;
-		goto err;
-	}
-
-	g->dev = get_dev(g, info);
-	if (IS_ERR(g->dev)) {
-		ret = PTR_ERR(g->dev);
-		goto err;
-	}
+	dev = find_dev(&f, &who, info);
+	if (IS_ERR(dev))
+		return PTR_ERR(dev);
 	if (!info->attrs[SWIFTRDMA_A_CACHED])
-		srdma_refresh(g->dev, srdma_refreshed_by(info->genlhdr->cmd), g->who.admin);
+		srdma_refresh(dev, srdma_get_kinds(get, info->attrs), who.admin);
+	ret = srdma_reply_begin(&m, info, GENLMSG_DEFAULT_SIZE);
+	if (ret)
+		goto out;
 	down_read(&srdma_devs_sem);
-	if (srdma_dev_is_there(g->dev))
-		return 0;
-	up_read(&srdma_devs_sem);
-	srdma_dev_put(g->dev);
-	NL_SET_ERR_MSG(info->extack, "the device has just gone");
-	ret = -ENODEV;
-err:
-	nlmsg_free(g->skb);
-	return ret;
-}
-
-static int get_end(struct get *g, struct genl_info *info, int ret)
-{
-	up_read(&srdma_devs_sem);
-	srdma_dev_put(g->dev);
-	if (ret) {
-		nlmsg_free(g->skb);
-		return ret;
+	if (srdma_dev_is_there(dev)) {
+		ret = get->one(&m, dev, &f, &who, info);
+	} else {
+		NL_SET_ERR_MSG(info->extack, "the device has just gone");
+		ret = -ENODEV;
 	}
-	genlmsg_end(g->skb, g->hdr);
-	return genlmsg_reply(g->skb, info);
+	up_read(&srdma_devs_sem);
+	ret = srdma_reply_end(&m, info, ret);
+out:
+	srdma_dev_put(dev);
+	return ret;
 }
 
 /* DEV_GET */
 
-int srdma_dev_get_doit(struct sk_buff *skb, struct genl_info *info)
+static int get_dev(struct srdma_msg *m, struct srdma_dev *dev, struct srdma_filter *f,
+		   const struct srdma_reader *who, struct genl_info *info)
 {
-	struct get g;
-	int ret;
-
-	ret = get_begin(&g, skb, info);
-	if (ret)
-		return ret;
-	return get_end(&g, info, srdma_fill_dev(g.skb, g.dev, ktime_get_ns()));
+	srdma_fill_dev(m, dev, ktime_get_ns());
+	return 0;
 }
 
 static int dump_dev(struct sk_buff *skb, struct netlink_callback *cb,
 		    struct srdma_dump *d, struct srdma_dev *dev)
 {
-	void *hdr = srdma_dump_put(skb, cb, SWIFTRDMA_CMD_DEV_GET);
+	struct srdma_msg m;
 
-	if (!hdr || srdma_fill_dev(skb, dev, ktime_get_ns())) {
-		genlmsg_cancel(skb, hdr);
-		return -EMSGSIZE;
-	}
-	genlmsg_end(skb, hdr);
-	d->count++;
-	return 0;
-}
-
-static int dump_all_devs(struct sk_buff *skb, struct netlink_callback *cb,
-			 struct srdma_dump *d)
-{
-	return srdma_dump_devs(skb, cb, d, dump_dev);
-}
-
-int srdma_dev_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
-{
-	return srdma_dump_run(skb, cb, false, dump_all_devs);
+	srdma_dump_msg(&m, skb, cb);
+	srdma_fill_dev(&m, dev, ktime_get_ns());
+	return srdma_dump_msg_end(&m, d);
 }
 
 /* PORT_GET */
 
-int srdma_port_get_doit(struct sk_buff *skb, struct genl_info *info)
+static int get_port(struct srdma_msg *m, struct srdma_dev *dev, struct srdma_filter *f,
+		    const struct srdma_reader *who, struct genl_info *info)
 {
 	struct srdma_port_stat st;
-	struct get g;
 	int ret;
 
-	ret = get_begin(&g, skb, info);
-	if (ret)
-		return ret;
-	if (!srdma_filter_has(&g.f, SWIFTRDMA_A_PORT)) {
-		NL_SET_ERR_MSG(info->extack, "which port? PORT is missing");
-		NL_SET_ERR_ATTR_MISS(info->extack, NULL, SWIFTRDMA_A_PORT);
-		ret = -EINVAL;
-	} else if (!rdma_is_port_valid(g.dev->ibdev, g.f.port)) {
+	if (!srdma_filter_has(f, SWIFTRDMA_A_PORT))
+		return srdma_missing(info->extack, NULL, SWIFTRDMA_A_PORT,
+				     "which port? PORT is missing");
+	if (!rdma_is_port_valid(dev->ibdev, f->port)) {
 		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[SWIFTRDMA_A_PORT],
 				    "the device has no such port");
-		ret = -ENOENT;
-	} else {
-		ret = srdma_port_stat(g.dev, g.f.port, &st);
-		if (ret == -EAGAIN)
-			NL_SET_ERR_MSG(info->extack, "the device has not told of its ports yet");
-		else if (ret)
-			NL_SET_ERR_MSG(info->extack, "the driver cannot tell the port's state");
-		else
-			ret = srdma_fill_port(g.skb, g.dev, g.f.port, &st);
+		return -ENOENT;
 	}
-	return get_end(&g, info, ret);
-}
-
-static int dump_port(struct sk_buff *skb, struct netlink_callback *cb,
-		     struct srdma_dump *d, struct srdma_dev *dev, u32 port)
-{
-	struct srdma_port_stat st;
-	void *hdr;
-
-	/* One port that its driver cannot read, or has not yet, must not hide the others. */
-	if (srdma_port_stat(dev, port, &st))
-		return 0;
-	hdr = srdma_dump_put(skb, cb, SWIFTRDMA_CMD_PORT_GET);
-	if (!hdr || srdma_fill_port(skb, dev, port, &st)) {
-		genlmsg_cancel(skb, hdr);
-		return -EMSGSIZE;
-	}
-	genlmsg_end(skb, hdr);
-	d->count++;
-	return 0;
+	ret = srdma_port_stat(dev, f->port, &st);
+	if (ret == -EAGAIN)
+		NL_SET_ERR_MSG(info->extack, "the device has not told of its ports yet");
+	else if (ret)
+		NL_SET_ERR_MSG(info->extack, "the driver cannot tell the port's state");
+	else
+		srdma_fill_port(m, dev, f->port, &st);
+	return ret;
 }
 
 static int dump_ports(struct sk_buff *skb, struct netlink_callback *cb,
 		      struct srdma_dump *d, struct srdma_dev *dev)
 {
+	struct srdma_port_stat st;
+	struct srdma_msg m;
 	u32 port;
 	int ret;
 
@@ -193,53 +126,45 @@ static int dump_ports(struct sk_buff *skb, struct netlink_callback *cb,
 		if (port < d->key || (srdma_filter_has(&d->f, SWIFTRDMA_A_PORT) &&
 				      port != d->f.port))
 			continue;
-		ret = dump_port(skb, cb, d, dev, port);
+		d->key = port;
+		/*
+		 * Skip a port that its driver cannot read, or has not read yet: the others
+		 * are still shown.
+		 */
+		if (srdma_port_stat(dev, port, &st))
+			continue;
+		srdma_dump_msg(&m, skb, cb);
+		srdma_fill_port(&m, dev, port, &st);
+		ret = srdma_dump_msg_end(&m, d);
 		if (ret)
 			return ret;
-		d->key = port + 1;
 	}
 	return 0;
 }
 
-static int dump_all_ports(struct sk_buff *skb, struct netlink_callback *cb,
-			  struct srdma_dump *d)
-{
-	return srdma_dump_devs(skb, cb, d, dump_ports);
-}
-
-int srdma_port_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
-{
-	return srdma_dump_run(skb, cb, false, dump_all_ports);
-}
-
 /* UAR_GET */
 
-int srdma_uar_get_doit(struct sk_buff *skb, struct genl_info *info)
+static int get_uar(struct srdma_msg *m, struct srdma_dev *dev, struct srdma_filter *f,
+		   const struct srdma_reader *who, struct genl_info *info)
 {
 	struct srdma_uar *u;
-	struct get g;
-	int ret;
+	int ret = 0;
 
-	ret = get_begin(&g, skb, info);
-	if (ret)
-		return ret;
-	if (!srdma_filter_has(&g.f, SWIFTRDMA_A_UAR)) {
-		NL_SET_ERR_MSG(info->extack, "which UAR? UAR is missing");
-		NL_SET_ERR_ATTR_MISS(info->extack, NULL, SWIFTRDMA_A_UAR);
-		return get_end(&g, info, -EINVAL);
-	}
+	if (!srdma_filter_has(f, SWIFTRDMA_A_UAR))
+		return srdma_missing(info->extack, NULL, SWIFTRDMA_A_UAR,
+				     "which UAR? UAR is missing");
 	rcu_read_lock();
-	u = xa_load(srdma_dev_uar_table(g.dev), g.f.uar);
-	/* Another's looks like none: whether it exists is not the reader's either. */
-	if (u && srdma_reader_owns(&g.who, u->owner)) {
-		ret = srdma_fill_uar(g.skb, u, &g.who, srdma_counted_at(g.dev));
+	u = xa_load(srdma_dev_uar_table(dev), f->uar);
+	/* A reader must not learn whether another user's UAR exists. */
+	if (u && srdma_reader_owns(who, u->owner)) {
+		srdma_fill_uar(m, u, who, srdma_counted_at(dev), NULL);
 	} else {
 		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[SWIFTRDMA_A_UAR],
 				    "no such UAR, or not yours");
 		ret = -ENOENT;
 	}
 	rcu_read_unlock();
-	return get_end(&g, info, ret);
+	return ret;
 }
 
 static int dump_uars(struct sk_buff *skb, struct netlink_callback *cb,
@@ -248,8 +173,8 @@ static int dump_uars(struct sk_buff *skb, struct netlink_callback *cb,
 	struct xarray *uars = srdma_dev_uar_table(dev);
 	u64 now = srdma_counted_at(dev);
 	struct srdma_uar *u;
+	struct srdma_msg m;
 	int ret = 0;
-	void *hdr;
 
 	rcu_read_lock();
 	for (u = xa_find(uars, &d->key, ULONG_MAX, XA_PRESENT); u;
@@ -257,39 +182,25 @@ static int dump_uars(struct sk_buff *skb, struct netlink_callback *cb,
 		if (!srdma_reader_owns(&d->who, u->owner) ||
 		    (srdma_filter_has(&d->f, SWIFTRDMA_A_UAR) && u->index != d->f.uar))
 			continue;
-		hdr = srdma_dump_put(skb, cb, SWIFTRDMA_CMD_UAR_GET);
-		if (!hdr || srdma_fill_uar(skb, u, &d->who, now)) {
-			genlmsg_cancel(skb, hdr);
-			ret = -EMSGSIZE;
+		srdma_dump_msg(&m, skb, cb);
+		srdma_fill_uar(&m, u, &d->who, now, NULL);
+		ret = srdma_dump_msg_end(&m, d);
+		if (ret)
 			break;
-		}
-		genlmsg_end(skb, hdr);
-		d->count++;
 	}
 	rcu_read_unlock();
 	return ret;
 }
 
-static int dump_all_uars(struct sk_buff *skb, struct netlink_callback *cb,
-			 struct srdma_dump *d)
-{
-	return srdma_dump_devs(skb, cb, d, dump_uars);
-}
-
-int srdma_uar_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
-{
-	return srdma_dump_run(skb, cb, false, dump_all_uars);
-}
-
 /* QP_GET */
 
-/* Of the filters, those that the walk itself does not look at. */
+/* Is there a filter that the walk itself does not check? */
 static bool qp_filtered(const struct srdma_filter *f)
 {
 	return f->has & ~(BIT(SWIFTRDMA_A_DEV_INDEX) | BIT(SWIFTRDMA_A_SINCE));
 }
 
-/* A QP that is held; RCU section. */
+/* Does the QP match the filters? RCU section, and a reference on the QP. */
 static bool qp_matches(const struct srdma_qp *q, const struct srdma_filter *f,
 		       const struct srdma_reader *who)
 {
@@ -320,8 +231,8 @@ static bool qp_matches(const struct srdma_qp *q, const struct srdma_filter *f,
 	return true;
 }
 
-/* What of a do request can only mean something in a dump, or is missing. */
-static int qp_do_check(const struct srdma_filter *f, struct genl_info *info)
+/* Refuse a do request that has a filter of dumps, or does not name a QP. */
+static int check_qp_request(const struct srdma_filter *f, struct genl_info *info)
 {
 	static const u16 dump_only[] = {
 		SWIFTRDMA_A_PID, SWIFTRDMA_A_JOB, SWIFTRDMA_A_SINCE,
@@ -335,41 +246,33 @@ static int qp_do_check(const struct srdma_filter *f, struct genl_info *info)
 				    "a filter of dumps only");
 		return -EINVAL;
 	}
-	if (!srdma_filter_has(f, SWIFTRDMA_A_QPN)) {
-		NL_SET_ERR_MSG(info->extack, "which QP? QPN is missing");
-		NL_SET_ERR_ATTR_MISS(info->extack, NULL, SWIFTRDMA_A_QPN);
-		return -EINVAL;
-	}
-	if (f->qpn <= LAST_SPECIAL_QPN && !srdma_filter_has(f, SWIFTRDMA_A_PORT)) {
-		NL_SET_ERR_MSG(info->extack, "every port has QPs 0 and 1: PORT is missing");
-		NL_SET_ERR_ATTR_MISS(info->extack, NULL, SWIFTRDMA_A_PORT);
-		return -EINVAL;
-	}
+	if (!srdma_filter_has(f, SWIFTRDMA_A_QPN))
+		return srdma_missing(info->extack, NULL, SWIFTRDMA_A_QPN,
+				     "which QP? QPN is missing");
+	if (f->qpn <= LAST_SPECIAL_QPN && !srdma_filter_has(f, SWIFTRDMA_A_PORT))
+		return srdma_missing(info->extack, NULL, SWIFTRDMA_A_PORT,
+				     "every port has QPs 0 and 1: PORT is missing");
 	return 0;
 }
 
-int srdma_qp_get_doit(struct sk_buff *skb, struct genl_info *info)
+static int get_qp(struct srdma_msg *m, struct srdma_dev *dev, struct srdma_filter *f,
+		  const struct srdma_reader *who, struct genl_info *info)
 {
-	u32 key;
 	struct srdma_qp *q;
-	struct get g;
+	u32 key = f->qpn;
 	int ret;
 
-	ret = get_begin(&g, skb, info);
+	ret = check_qp_request(f, info);
 	if (ret)
 		return ret;
-	ret = qp_do_check(&g.f, info);
-	if (ret)
-		return get_end(&g, info, ret);
-	key = g.f.qpn;
-	if (g.f.qpn <= LAST_SPECIAL_QPN) {
-		key |= (u32)g.f.port << 24;
-		g.f.has &= ~BIT(SWIFTRDMA_A_PORT);	/* the key has it */
+	if (f->qpn <= LAST_SPECIAL_QPN) {
+		key |= (u32)f->port << 24;
+		f->has &= ~BIT(SWIFTRDMA_A_PORT);	/* the key contains the port */
 	}
-	q = srdma_qp_get_by_key(g.dev, key);
+	q = srdma_qp_get_by_key(dev, key);
 	rcu_read_lock();
-	if (q && qp_matches(q, &g.f, &g.who)) {
-		ret = srdma_fill_qp(g.skb, q, &g.who, srdma_counted_at(g.dev));
+	if (q && qp_matches(q, f, who)) {
+		srdma_fill_qp(m, q, who, srdma_counted_at(dev));
 	} else {
 		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[SWIFTRDMA_A_QPN],
 				    "no such QP, or not yours");
@@ -378,10 +281,11 @@ int srdma_qp_get_doit(struct sk_buff *skb, struct genl_info *info)
 	rcu_read_unlock();
 	if (q)
 		srdma_qp_put(q);
-	return get_end(&g, info, ret);
+	return ret;
 }
 
-struct qp_dump {
+/* A walk over the QPs of a device, for a dump. */
+struct qp_walk {
 	struct sk_buff *skb;
 	struct netlink_callback *cb;
 	struct srdma_dump *d;
@@ -390,27 +294,24 @@ struct qp_dump {
 
 static int dump_qp(struct srdma_qp *q, void *arg)
 {
-	struct qp_dump *qd = arg;
-	struct srdma_dump *d = qd->d;
-	/* Without SINCE this is 0, and no stamp is less. */
+	struct qp_walk *w = arg;
+	struct srdma_dump *d = w->d;
+	/* Without SINCE the filter is 0, so every QP has changed. */
 	bool changed = atomic64_read(&q->stamp) >= d->f.since;
+	struct srdma_msg m;
 	int ret = 0;
-	void *hdr;
 
 	if (!srdma_qp_hold(q))
 		return 0;
 	if (!qp_matches(q, &d->f, &d->who))
 		goto out;
-	if (changed) {
-		hdr = srdma_dump_put(qd->skb, qd->cb, SWIFTRDMA_CMD_QP_GET);
-		if (!hdr || srdma_fill_qp(qd->skb, q, &d->who, qd->now)) {
-			genlmsg_cancel(qd->skb, hdr);
-			ret = -EMSGSIZE;
-			goto out;
-		}
-		genlmsg_end(qd->skb, hdr);
+	if (!changed) {
+		d->count++;
+		goto out;
 	}
-	d->count++;
+	srdma_dump_msg(&m, w->skb, w->cb);
+	srdma_fill_qp(&m, q, &d->who, w->now);
+	ret = srdma_dump_msg_end(&m, d);
 out:
 	srdma_qp_put(q);
 	return ret;
@@ -419,27 +320,288 @@ out:
 static int dump_qps(struct sk_buff *skb, struct netlink_callback *cb,
 		    struct srdma_dump *d, struct srdma_dev *dev)
 {
-	struct qp_dump qd = {
-		.skb = skb,
-		.cb = cb,
-		.d = d,
-		.now = srdma_counted_at(dev),
-	};
+	struct qp_walk w = { .skb = skb, .cb = cb, .d = d, .now = srdma_counted_at(dev) };
 	u64 since = 0;
 
-	/* Where every QP is in the dump's set, those that did not change are only counted. */
+	/* If the filters let every QP pass, the walk itself counts and skips unchanged ones. */
 	if (d->who.admin && !qp_filtered(&d->f))
 		since = d->f.since;
-	return srdma_walk_qps(dev, &d->key, since, &d->count, dump_qp, &qd);
+	return srdma_walk_qps(dev, &d->key, since, &d->count, dump_qp, &w);
 }
 
-static int dump_all_qps(struct sk_buff *skb, struct netlink_callback *cb,
+/* JOB_GET */
+
+int srdma_job_get_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct nlattr *name = info->attrs[SWIFTRDMA_A_JOB];
+	struct srdma_reader who = srdma_reader_of(skb);
+	struct srdma_job *job;
+	size_t size = NLMSG_GOODSIZE;
+	struct srdma_msg m;
+	unsigned long rule;
+	int ret;
+
+	ret = srdma_need_admin(&who, info->extack);
+	if (!ret)
+		ret = srdma_refuse_twice(info->nlhdr, 0, info->extack);
+	if (ret)
+		return ret;
+	if (!name)
+		return srdma_missing(info->extack, NULL, SWIFTRDMA_A_JOB,
+				     "which job? JOB is missing");
+	if (!info->attrs[SWIFTRDMA_A_CACHED])
+		srdma_refresh_all(srdma_gets[SWIFTRDMA_CMD_JOB_GET].refresh, true);
+again:
+	ret = srdma_reply_begin(&m, info, size);
+	if (ret)
+		return ret;
+	down_read(&srdma_devs_sem);
+	mutex_lock(&srdma_ctl_lock);
+	job = srdma_job_find(nla_data(name));
+	rule = 0;
+	if (!job) {
+		NL_SET_ERR_MSG_ATTR(info->extack, name, "no such job");
+		ret = -ENOENT;
+	} else if (!srdma_fill_job(&m, job, &who, &rule)) {
+		ret = -EMSGSIZE;
+	}
+	mutex_unlock(&srdma_ctl_lock);
+	up_read(&srdma_devs_sem);
+	if (ret == -EMSGSIZE && 2 * size <= JOB_MSG_MAX) {
+		/* The answer's length depends on the job's rules: retry with a larger buffer. */
+		nlmsg_free(m.skb);
+		size *= 2;
+		goto again;
+	}
+	if (ret == -EMSGSIZE)
+		GENL_SET_ERR_MSG(info, "more rules than one message holds: ask for a dump");
+	return srdma_reply_end(&m, info, ret);
+}
+
+/*
+ * A job whose rules do not fit an empty message goes on in the next message under the
+ * same id, with the rest of its rules.
+ */
+static int dump_job(struct sk_buff *skb, struct netlink_callback *cb,
+		    struct srdma_dump *d, const struct srdma_job *job)
+{
+	bool alone = !skb->len, all;
+	unsigned long rule = d->sub;
+	struct srdma_msg m;
+	int ret;
+
+	srdma_dump_msg(&m, skb, cb);
+	all = srdma_fill_job(&m, job, &d->who, &rule);
+	if (!all && !(alone && rule > d->sub))
+		m.full = true;
+	ret = srdma_msg_end(&m);
+	if (ret)
+		return ret;
+	d->sub = rule;
+	return all ? 0 : -EMSGSIZE;
+}
+
+/* The list is in order of id. */
+static int dump_jobs(struct sk_buff *skb, struct netlink_callback *cb,
+		     struct srdma_dump *d)
+{
+	struct srdma_job *job;
+	int ret = 0;
+
+	mutex_lock(&srdma_ctl_lock);
+	list_for_each_entry(job, &srdma_jobs, node) {
+		if (job->id < d->key || (srdma_filter_has(&d->f, SWIFTRDMA_A_JOB) &&
+					 job->id != d->f.job))
+			continue;
+		if (job->id != d->key) {
+			d->key = job->id;
+			d->sub = 0;
+		}
+		ret = dump_job(skb, cb, d, job);
+		if (ret)
+			break;
+		d->count++;
+		d->key = job->id + 1;
+		d->sub = 0;
+	}
+	mutex_unlock(&srdma_ctl_lock);
+	return ret;
+}
+
+/* LEVEL_GET */
+
+static int dump_levels(struct sk_buff *skb, struct netlink_callback *cb,
+		       struct srdma_dump *d)
+{
+	struct srdma_level level;
+	struct srdma_msg m;
+	int ret;
+
+	for (; d->key <= SWIFTRDMA_LEVEL_MAX; d->key++) {
+		level = srdma_level_get(d->key);
+		if (!srdma_level_is_set(&level))
+			continue;
+		srdma_dump_msg(&m, skb, cb);
+		srdma_fill_level(&m, d->key, &level);
+		ret = srdma_dump_msg_end(&m, d);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+/* ACTION_GET: overrides, and the QPs that they, or their end, have not reached yet */
+
+static int dump_lease(struct sk_buff *skb, struct netlink_callback *cb,
+		      struct srdma_dump *d, const struct srdma_lease *l)
+{
+	struct srdma_override *o;
+	struct srdma_msg m;
+	int ret;
+
+	list_for_each_entry(o, &l->overrides, node) {
+		if (o->id < d->sub)
+			continue;
+		d->sub = o->id;
+		srdma_dump_msg(&m, skb, cb);
+		srdma_fill_override(&m, o);
+		ret = srdma_dump_msg_end(&m, d);
+		if (ret)
+			return ret;
+		d->sub++;
+	}
+	return 0;
+}
+
+static int dump_leases(struct sk_buff *skb, struct netlink_callback *cb,
+		       struct srdma_dump *d)
+{
+	struct srdma_lease *l;
+	int ret = 0;
+
+	mutex_lock(&srdma_ctl_lock);
+	list_for_each_entry(l, &srdma_leases, node) {
+		if (l->id < d->key)
+			continue;
+		if (l->id != d->key) {
+			d->key = l->id;
+			d->sub = 0;
+		}
+		ret = dump_lease(skb, cb, d, l);
+		if (ret)
+			break;
+		d->key = l->id + 1;
+		d->sub = 0;
+	}
+	mutex_unlock(&srdma_ctl_lock);
+	return ret;
+}
+
+/*
+ * The knob of a QP that waits, or that the QP will not have; UNSPEC: there is none. RCU
+ * section, or the QP is held.
+ */
+static int pending_knob(const struct srdma_qp *q, int *err, char why[SRDMA_WHY_LEN])
+{
+	const struct srdma_qp_hw *hw = srdma_qp_hw(q);
+	enum srdma_standing s = srdma_class_standing(q);
+	u32 syndrome;
+	int part;
+
+	*err = srdma_class_why(q, s, why, SRDMA_WHY_LEN);
+	/* A QP whose change was never tried is not listed: it is not stuck. */
+	if (s == SRDMA_CANNOT || s == SRDMA_UNKNOWN ||
+	    (s == SRDMA_PENDING && (*err || READ_ONCE(q->attempts))))
+		return SWIFTRDMA_KNOB_LEVEL;
+	for (part = 0; hw && part < SRDMA_PATH_PARTS; part++) {
+		*err = READ_ONCE(hw->path[part].error);
+		if (!*err || !srdma_path_pending(q, part))
+			continue;
+		if (*err == -EREMOTEIO)
+			srdma_refusal_text(READ_ONCE(hw->syndrome), why, SRDMA_WHY_LEN);
+		else
+			strscpy(why, "the device did not change it", SRDMA_WHY_LEN);
+		return part == SRDMA_PATH_SPORT ? SWIFTRDMA_KNOB_UDP_SPORT :
+						  SWIFTRDMA_KNOB_LAG_PORT;
+	}
+	/* If the device has no element for the job at all, the job's override reports that. */
+	if (hw && READ_ONCE(hw->no_element) &&
+	    srdma_rate_standing(q, err, &syndrome) == SRDMA_CANNOT) {
+		srdma_refusal_text(syndrome, why, SRDMA_WHY_LEN);
+		return SWIFTRDMA_KNOB_BIT_RATE;
+	}
+	return SWIFTRDMA_KNOB_UNSPEC;
+}
+
+static int dump_pending_qp(struct srdma_qp *q, void *arg)
+{
+	struct qp_walk *w = arg;
+	char why[SRDMA_WHY_LEN];
+	int ret = 0, knob, err;
+	struct srdma_msg m;
+
+	/* Most QPs have what they should have: skip them without taking a reference. */
+	if ((!READ_ONCE(q->attempts) && !READ_ONCE(q->class_error) && !srdma_qp_hw(q) &&
+	     test_bit(SRDMA_QP_HAS_AV, &q->flags)) || !srdma_qp_hold(q))
+		return 0;
+	knob = pending_knob(q, &err, why);
+	if (knob != SWIFTRDMA_KNOB_UNSPEC) {
+		srdma_dump_msg(&m, w->skb, w->cb);
+		srdma_fill_pending(&m, q, knob, err, why);
+		ret = srdma_dump_msg_end(&m, w->d);
+	}
+	srdma_qp_put(q);
+	return ret;
+}
+
+static int dump_pending(struct sk_buff *skb, struct netlink_callback *cb,
+			struct srdma_dump *d, struct srdma_dev *dev)
+{
+	struct qp_walk w = { .skb = skb, .cb = cb, .d = d };
+
+	return srdma_walk_qps(dev, &d->key, 0, NULL, dump_pending_qp, &w);
+}
+
+static int dump_actions(struct sk_buff *skb, struct netlink_callback *cb,
 			struct srdma_dump *d)
 {
-	return srdma_dump_devs(skb, cb, d, dump_qps);
+	int ret;
+
+	if (!d->phase) {
+		ret = dump_leases(skb, cb, d);
+		if (ret)
+			return ret;
+		d->phase = 1;
+		d->key = 0;
+	}
+	return srdma_dump_devs(skb, cb, d, dump_pending);
 }
 
-int srdma_qp_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
-{
-	return srdma_dump_run(skb, cb, false, dump_all_qps);
-}
+const struct srdma_get srdma_gets[SWIFTRDMA_CMD_MAX + 1] = {
+	[SWIFTRDMA_CMD_DEV_GET] = {
+		.refresh = BIT(SRDMA_REFRESH_DEV) | BIT(SRDMA_REFRESH_MRS),
+		.one = get_dev, .dump_dev = dump_dev,
+	},
+	[SWIFTRDMA_CMD_PORT_GET] = {
+		.refresh = BIT(SRDMA_REFRESH_PORTS),
+		.one = get_port, .dump_dev = dump_ports,
+	},
+	[SWIFTRDMA_CMD_UAR_GET] = {
+		.refresh = BIT(SRDMA_REFRESH_QPS),
+		.one = get_uar, .dump_dev = dump_uars,
+	},
+	[SWIFTRDMA_CMD_QP_GET] = {
+		.refresh = BIT(SRDMA_REFRESH_QPS),
+		.one = get_qp, .dump_dev = dump_qps,
+	},
+	[SWIFTRDMA_CMD_JOB_GET] = {
+		.admin = true,
+		.refresh = BIT(SRDMA_REFRESH_QPS) | BIT(SRDMA_REFRESH_MRS),
+		.dump = dump_jobs,
+	},
+	[SWIFTRDMA_CMD_ACTION_GET] = { .admin = true, .dump = dump_actions },
+	[SWIFTRDMA_CMD_LEVEL_GET] = { .admin = true, .dump = dump_levels },
+	[SWIFTRDMA_CMD_REPORT_GET] = {
+		.collect = srdma_collect_reports, .dump = srdma_dump_reports,
+	},
+};

@@ -8,12 +8,38 @@
 #include <linux/pid_namespace.h>
 #include <net/genetlink.h>
 
+#include "attr.h"
 #include "compat.h"
 #include "counters.h"
 #include "netlink.h"
 #include "uar.h"
 
-extern struct genl_family srdma_genl_family;
+/*
+ * The family. netlink.c sets it at init, because the files below need it for replies and do
+ * not know netlink.c.
+ */
+extern const struct genl_family *srdma_family;
+
+/* Messages */
+
+/* Begin a message of @cmd in @skb; attributes follow. */
+void srdma_msg_begin(struct srdma_msg *m, struct sk_buff *skb, u32 portid, u32 seq, int flags,
+		     u8 cmd);
+/* End the message. -EMSGSIZE: it did not fit, and @skb is as it was before the message. */
+int srdma_msg_end(struct srdma_msg *m);
+/* Begin an answer to @info in a new buffer with room for @size bytes. -ENOMEM. */
+int srdma_reply_begin(struct srdma_msg *m, struct genl_info *info, size_t size);
+/* Send the answer; or free it, if @ret is an error or the message did not fit. */
+int srdma_reply_end(struct srdma_msg *m, struct genl_info *info, int ret);
+
+/* Discard everything that was written from @at on. */
+static inline void srdma_msg_rewind(struct srdma_msg *m, u8 *at)
+{
+	m->at = at;
+	m->full = false;
+}
+
+/* Readers, and what they may do */
 
 /**
  * struct srdma_reader - on whose behalf something is read
@@ -33,33 +59,26 @@ struct srdma_reader {
 struct srdma_reader srdma_reader_of(struct sk_buff *skb);
 bool srdma_reader_owns(const struct srdma_reader *who, const struct srdma_owner *o);
 bool srdma_reader_sees(const struct srdma_reader *who, const struct srdma_dev *dev);
-
 /* -EPERM with a message, or 0. */
 int srdma_need_admin(const struct srdma_reader *who, struct netlink_ext_ack *extack);
-int srdma_need_armed(struct netlink_ext_ack *extack);
+
+/* Requests */
 
 /*
- * nla_parse() takes the last of several: refuse an attribute that is there
- * twice, unless its bit is in @repeatable.
+ * nla_parse() takes the last of several: refuse an attribute that is there twice, unless
+ * its bit is in @repeatable.
  */
-int srdma_refuse_twice(const struct nlattr *head, int len, u64 repeatable,
+int srdma_refuse_twice(const struct nlmsghdr *nlh, u64 repeatable,
 		       struct netlink_ext_ack *extack);
-
-/* What every change has to pass before anything else is looked at. */
+/* Checks that every command that changes something makes first. */
 int srdma_set_begin(struct sk_buff *skb, struct genl_info *info, u64 repeatable);
-/* nla_parse_nested() and srdma_refuse_twice(). */
-int srdma_parse_nest(struct nlattr **tb, int max, const struct nlattr *nest,
-		     const struct nla_policy *policy, u64 repeatable,
-		     struct netlink_ext_ack *extack);
 int srdma_count_attrs(const struct nlattr *head, int len, int type);
 /* -EINVAL: @type is missing in @nest (NULL: in the message). @why is constant. */
 int srdma_missing(struct netlink_ext_ack *extack, const struct nlattr *nest, int type,
 		  const char *why);
-/* Of a job or an origin; its length is the policy's affair. */
-bool srdma_is_name(const char *s);
 #define SRDMA_NAME_POLICY	{ .type = NLA_NUL_STRING, .len = SWIFTRDMA_NAME_LEN - 1 }
 
-/* A message that is set at run time, but constant for all time. */
+/* Set an error message that is chosen at run time; @why must be constant. */
 static inline void srdma_set_why(struct netlink_ext_ack *extack,
 				 const struct nlattr *attr, const char *why)
 {
@@ -68,6 +87,55 @@ static inline void srdma_set_why(struct netlink_ext_ack *extack,
 	extack->_msg = why;
 	extack->bad_attr = attr;
 }
+
+/**
+ * struct srdma_arg - an attribute of a request: where it goes, and what it has to be
+ * @type: its number
+ * @is_name: it has to be a name: [A-Za-z0-9_.-], 1 to 31 bytes
+ * @offset: of the member that takes it: a u32, a u64, a bool for a flag, a pointer for a
+ *	string
+ * @has: offset of a bool that becomes true with it, 0: there is none
+ * @missing: said where it is not there; NULL: it may be left out
+ * @wrong: said where it is no name, or an empty string; NULL: it may be either
+ */
+struct srdma_arg {
+	u8 type;
+	bool is_name;
+	u16 offset, has;
+	const char *missing, *wrong;
+};
+
+#define SRDMA_ARG(number, s, member, ...)					\
+	{ .type = (number), .offset = offsetof(struct s, member), __VA_ARGS__ }
+#define SRDMA_HAS(s, member)	.has = offsetof(struct s, member)
+
+/**
+ * struct srdma_args - the attributes of a nest, or of a request without one
+ * @policy: types and bounds, as the family's strict validation has them
+ * @max: the last of @policy
+ * @repeatable: bits of those that may be there more than once
+ * @arg: those that a structure takes
+ * @n: how many
+ */
+struct srdma_args {
+	const struct nla_policy *policy;
+	int max;
+	u64 repeatable;
+	const struct srdma_arg *arg;
+	int n;
+};
+
+#define SRDMA_ARGS(policy_, args)						\
+	.policy = (policy_), .max = ARRAY_SIZE(policy_) - 1,			\
+	.arg = (args), .n = ARRAY_SIZE(args)
+
+/*
+ * Take @nest apart into @tb, which has room for @args->max and one more, and what @args
+ * says into @obj, which is zeroed but for defaults. Pointers in @obj point into the
+ * message. -EINVAL with words.
+ */
+int srdma_take_nest(const struct srdma_args *args, const struct nlattr *nest,
+		    struct nlattr **tb, void *obj, struct netlink_ext_ack *extack);
 
 /**
  * struct srdma_filter - what a get asks for
@@ -91,19 +159,18 @@ static inline bool srdma_filter_has(const struct srdma_filter *f, int attr)
 	return f->has & BIT(attr);
 }
 
-/* What of a device a reader of this command wants up to date: srdma_refresh(). */
-u32 srdma_refreshed_by(u8 cmd);
-
 /*
- * The filters in @attrs. Needs srdma_devs_sem; takes srdma_ctl_lock if a job is
- * among them.
+ * Read the filters in @attrs. Needs srdma_devs_sem; takes srdma_ctl_lock if a job is among
+ * them.
  */
 int srdma_filter_parse(struct srdma_filter *f, struct nlattr **attrs,
 		       const struct srdma_reader *who,
 		       struct netlink_ext_ack *extack);
-/* The device that @f names, which a do request must. Needs srdma_devs_sem. */
+/* The device that @f names; a do request has to name one. Needs srdma_devs_sem. */
 struct srdma_dev *srdma_filter_dev(const struct srdma_filter *f,
 				   struct netlink_ext_ack *extack);
+
+/* Dumps */
 
 /**
  * struct srdma_dump - a dump under way
@@ -134,37 +201,55 @@ struct srdma_dump {
 	unsigned long sub;
 };
 
-int srdma_dump_start(struct netlink_callback *cb);
-int srdma_dump_done(struct netlink_callback *cb);
-
-static inline struct srdma_dump *srdma_dump_of(struct netlink_callback *cb)
-{
-	return *(struct srdma_dump **)cb->ctx;
-}
-
 /*
- * Emit the objects from the cursor on; -EMSGSIZE: @skb is full and the cursor is
- * at what did not fit.
+ * Write the objects from the cursor on; -EMSGSIZE: @skb is full and the cursor is at the
+ * object that did not fit.
  */
 typedef int (*srdma_dump_fn)(struct sk_buff *skb, struct netlink_callback *cb,
 			     struct srdma_dump *d);
 typedef int (*srdma_dump_dev_fn)(struct sk_buff *skb, struct netlink_callback *cb,
 				 struct srdma_dump *d, struct srdma_dev *dev);
 
-/* A dumpit: filters first, @fn under srdma_devs_sem, the snapshot message last. */
-int srdma_dump_run(struct sk_buff *skb, struct netlink_callback *cb, bool admin,
-		   srdma_dump_fn fn);
-/* @fn for each device that the reader sees and the filter lets through. */
+/**
+ * struct srdma_get - how the objects of a command are read
+ * @admin: only with CAP_NET_ADMIN
+ * @refresh: what of a device a reader of them wants up to date: srdma_refresh()
+ * @collect: and what else is brought up to date; may sleep, no lock is held. NULL: nothing
+ * @one: the object that a do request names, into its answer; srdma_devs_sem is held
+ * @dump: all of them; srdma_devs_sem is held
+ * @dump_dev: or all of a device
+ */
+struct srdma_get {
+	bool admin;
+	u32 refresh;
+	void (*collect)(const struct srdma_reader *who);
+	int (*one)(struct srdma_msg *m, struct srdma_dev *dev, struct srdma_filter *f,
+		   const struct srdma_reader *who, struct genl_info *info);
+	srdma_dump_fn dump;
+	srdma_dump_dev_fn dump_dev;
+};
+
+/* By command. */
+extern const struct srdma_get srdma_gets[SWIFTRDMA_CMD_MAX + 1];
+
+/* What a request with these attributes has brought up to date. */
+static inline u32 srdma_get_kinds(const struct srdma_get *get, struct nlattr **attrs)
+{
+	return get->refresh |
+	       (attrs[SWIFTRDMA_A_OUTSTANDING] ? BIT(SRDMA_REFRESH_OUTSTANDING) : 0);
+}
+
+/* .start, .dumpit and .done of every command. */
+int srdma_dump_start(struct netlink_callback *cb);
+int srdma_dump_run(struct sk_buff *skb, struct netlink_callback *cb);
+int srdma_dump_done(struct netlink_callback *cb);
+/* Call @fn for each device that the reader may see and the filter accepts. */
 int srdma_dump_devs(struct sk_buff *skb, struct netlink_callback *cb,
 		    struct srdma_dump *d, srdma_dump_dev_fn fn);
-
-/* A message of a dump. */
-static inline void *srdma_dump_put(struct sk_buff *skb, struct netlink_callback *cb,
-				   u8 cmd)
-{
-	return genlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq,
-			   &srdma_genl_family, NLM_F_MULTI, cmd);
-}
+/* Begin a message of a dump. */
+void srdma_dump_msg(struct srdma_msg *m, struct sk_buff *skb, struct netlink_callback *cb);
+/* End a message of a dump and count its object; -EMSGSIZE. */
+int srdma_dump_msg_end(struct srdma_msg *m, struct srdma_dump *d);
 
 /*
  * A visit to one QP; -errno ends the walk with @pos at this QP. RCU section: it
@@ -177,42 +262,43 @@ int srdma_walk_qps(struct srdma_dev *dev, unsigned long *pos, u64 since, u32 *pa
 		   srdma_qp_visit_fn visit, void *arg);
 
 /*
- * Objects as attributes of a message: 0 or -EMSGSIZE. @now is when they are
- * read. dev: needs srdma_devs_sem. uar, qp, owner: RCU section or a reference.
+ * Objects as attributes of a message. @now is when they are read. dev: needs
+ * srdma_devs_sem. uar, qp, owner, pending: RCU section or a reference. job, override:
+ * both locks.
  */
-int srdma_fill_dev(struct sk_buff *skb, struct srdma_dev *dev, u64 now);
-int srdma_fill_port(struct sk_buff *skb, const struct srdma_dev *dev, u32 port,
-		    const struct srdma_port_stat *st);
-int srdma_fill_uar(struct sk_buff *skb, const struct srdma_uar *u,
+void srdma_fill_dev(struct srdma_msg *m, struct srdma_dev *dev, u64 now);
+void srdma_fill_port(struct srdma_msg *m, const struct srdma_dev *dev, u32 port,
+		     const struct srdma_port_stat *st);
+/* @recent: work requests of late, in events; NULL: none. */
+void srdma_fill_uar(struct srdma_msg *m, const struct srdma_uar *u,
+		    const struct srdma_reader *who, u64 now, const u64 *recent);
+void srdma_put_owner(struct srdma_msg *m, int type, const struct srdma_owner *o,
+		     const struct srdma_reader *who);
+void srdma_fill_qp(struct srdma_msg *m, const struct srdma_qp *q,
 		   const struct srdma_reader *who, u64 now);
-int srdma_fill_busy(struct sk_buff *skb, const struct srdma_busy *b,
-		    const struct srdma_reader *who, u64 now);
-int srdma_put_owner(struct sk_buff *skb, int type, const struct srdma_owner *o,
-		    const struct srdma_reader *who);
-int srdma_fill_qp(struct sk_buff *skb, const struct srdma_qp *q,
-		  const struct srdma_reader *who, u64 now);
-int srdma_fill_tally(struct sk_buff *skb, const struct srdma_tally *t);
-/* @d: NULL: nothing is filled in. */
-int srdma_fill_decision(struct sk_buff *skb, const struct srdma_decision *d);
-int srdma_fill_snapshot(struct sk_buff *skb, const struct srdma_dump *d);
+/*
+ * A job with its rules from number *@rule on. False: not all of it fits, and *@rule is the
+ * first that does not; what is there is whole, if that moved.
+ */
+bool srdma_fill_job(struct srdma_msg *m, const struct srdma_job *job,
+		    const struct srdma_reader *who, unsigned long *rule);
+void srdma_fill_level(struct srdma_msg *m, u32 number, const struct srdma_level *level);
+void srdma_fill_override(struct srdma_msg *m, const struct srdma_override *o);
+void srdma_fill_pending(struct srdma_msg *m, const struct srdma_qp *q, int knob, int err,
+			const char *why);
+/* The result of an item of a batch. */
+void srdma_fill_result(struct srdma_msg *m, const struct srdma_batch *b, int item,
+		       const struct srdma_tally *t);
+void srdma_fill_snapshot(struct srdma_msg *m, const struct srdma_dump *d);
 
 /* netlink_get.c */
-int srdma_dev_get_doit(struct sk_buff *skb, struct genl_info *info);
-int srdma_dev_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
-int srdma_port_get_doit(struct sk_buff *skb, struct genl_info *info);
-int srdma_port_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
-int srdma_uar_get_doit(struct sk_buff *skb, struct genl_info *info);
-int srdma_uar_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
-int srdma_qp_get_doit(struct sk_buff *skb, struct genl_info *info);
-int srdma_qp_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
-
-/* netlink_ctl.c */
+int srdma_get_doit(struct sk_buff *skb, struct genl_info *info);
 int srdma_job_get_doit(struct sk_buff *skb, struct genl_info *info);
-int srdma_job_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
-int srdma_level_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
 
-/* netlink_action.c */
-int srdma_action_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
+/* netlink_report.c */
+void srdma_collect_reports(const struct srdma_reader *who);
+int srdma_dump_reports(struct sk_buff *skb, struct netlink_callback *cb,
+		       struct srdma_dump *d);
 
 /* netlink_set.c */
 extern const struct nla_policy srdma_job_set_policy[SWIFTRDMA_A_JOB_OBJ + 1];
@@ -225,5 +311,9 @@ int srdma_level_set_doit(struct sk_buff *skb, struct genl_info *info);
 /* netlink_act.c */
 extern const struct nla_policy srdma_act_policy[SWIFTRDMA_A_ACTION + 1];
 int srdma_act_doit(struct sk_buff *skb, struct genl_info *info);
+
+/* netlink_events.c: the multicast group exists; the group is about to go. */
+void srdma_events_init(void);
+void srdma_events_exit(void);
 
 #endif /* SRDMA_NETLINK_PRIV_H */

@@ -1,15 +1,68 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A request: who sends it, what that may see, and what it asks for.
+ * What all commands share: messages, readers and what they may do, requests taken apart.
  */
 #include <linux/capability.h>
 #include <linux/ctype.h>
 #include <linux/netlink.h>
 #include <linux/xarray.h>
+#include <net/net_namespace.h>
 #include <rdma/ib_verbs.h>
 
-#include "hook.h"
 #include "netlink_priv.h"
+
+const struct genl_family *srdma_family;
+
+/* Messages */
+
+static void begin_attrs(struct srdma_msg *m, struct sk_buff *skb, void *hdr)
+{
+	m->skb = skb;
+	m->hdr = hdr;
+	m->full = !hdr;
+	m->at = skb_tail_pointer(skb);
+	m->end = hdr ? m->at + skb_tailroom(skb) : m->at;
+}
+
+void srdma_msg_begin(struct srdma_msg *m, struct sk_buff *skb, u32 portid, u32 seq, int flags,
+		     u8 cmd)
+{
+	begin_attrs(m, skb, genlmsg_put(skb, portid, seq, srdma_family, flags, cmd));
+}
+
+int srdma_msg_end(struct srdma_msg *m)
+{
+	if (m->full) {
+		genlmsg_cancel(m->skb, m->hdr);
+		return -EMSGSIZE;
+	}
+	skb_put(m->skb, m->at - skb_tail_pointer(m->skb));
+	genlmsg_end(m->skb, m->hdr);
+	return 0;
+}
+
+int srdma_reply_begin(struct srdma_msg *m, struct genl_info *info, size_t size)
+{
+	struct sk_buff *skb = genlmsg_new(size, GFP_KERNEL);
+
+	if (!skb)
+		return -ENOMEM;
+	begin_attrs(m, skb, genlmsg_put_reply(skb, info, srdma_family, 0,
+					      info->genlhdr->cmd));
+	return 0;
+}
+
+int srdma_reply_end(struct srdma_msg *m, struct genl_info *info, int ret)
+{
+	if (!ret)
+		ret = srdma_msg_end(m);
+	if (!ret)
+		return genlmsg_reply(m->skb, info);
+	nlmsg_free(m->skb);
+	return ret;
+}
+
+/* Readers, and what they may do */
 
 struct srdma_reader srdma_reader_of(struct sk_buff *skb)
 {
@@ -24,9 +77,9 @@ struct srdma_reader srdma_reader_of(struct sk_buff *skb)
 }
 
 /*
- * A uid alone does not tell containers apart that have no user namespace of their own.
- * The number that a process had in a namespace stays with its struct pid, so the owner
- * may have exited.
+ * Containers without a user namespace of their own share uids, so the owner must also have
+ * a number in the reader's pid namespace. A struct pid keeps its numbers after its process
+ * has exited.
  */
 bool srdma_reader_owns(const struct srdma_reader *who, const struct srdma_owner *o)
 {
@@ -49,16 +102,10 @@ int srdma_need_admin(const struct srdma_reader *who, struct netlink_ext_ack *ext
 	return -EPERM;
 }
 
-int srdma_need_armed(struct netlink_ext_ack *extack)
-{
-	if (srdma_hook_armed())
-		return 0;
-	NL_SET_ERR_MSG(extack, "the module is disarmed: reload it to change anything");
-	return -ESHUTDOWN;
-}
+/* Requests */
 
-int srdma_refuse_twice(const struct nlattr *head, int len, u64 repeatable,
-		       struct netlink_ext_ack *extack)
+static int refuse_twice(const struct nlattr *head, int len, u64 repeatable,
+			struct netlink_ext_ack *extack)
 {
 	const struct nlattr *nla;
 	u64 seen = 0;
@@ -76,32 +123,26 @@ int srdma_refuse_twice(const struct nlattr *head, int len, u64 repeatable,
 	return 0;
 }
 
-/* What every change has to pass before anything else is looked at. */
+int srdma_refuse_twice(const struct nlmsghdr *nlh, u64 repeatable,
+		       struct netlink_ext_ack *extack)
+{
+	return refuse_twice(nlmsg_attrdata(nlh, GENL_HDRLEN), nlmsg_attrlen(nlh, GENL_HDRLEN),
+			    repeatable, extack);
+}
+
 int srdma_set_begin(struct sk_buff *skb, struct genl_info *info, u64 repeatable)
 {
 	struct srdma_reader who = srdma_reader_of(skb);
-	int ret;
-
-	ret = srdma_need_admin(&who, info->extack);
-	if (!ret)
-		ret = srdma_need_armed(info->extack);
-	if (!ret)
-		ret = srdma_refuse_twice(nlmsg_attrdata(info->nlhdr, GENL_HDRLEN),
-					 nlmsg_attrlen(info->nlhdr, GENL_HDRLEN),
-					 repeatable, info->extack);
-	return ret;
-}
-
-/* The message was validated as it came in; this only takes it apart. */
-int srdma_parse_nest(struct nlattr **tb, int max, const struct nlattr *nest,
-		     const struct nla_policy *policy, u64 repeatable,
-		     struct netlink_ext_ack *extack)
-{
-	int ret = nla_parse_nested(tb, max, nest, policy, extack);
+	int ret = srdma_need_admin(&who, info->extack);
 
 	if (ret)
 		return ret;
-	return srdma_refuse_twice(nla_data(nest), nla_len(nest), repeatable, extack);
+	if (!READ_ONCE(srdma_armed)) {
+		NL_SET_ERR_MSG(info->extack,
+			       "the module is disarmed: reload it to change anything");
+		return -ESHUTDOWN;
+	}
+	return srdma_refuse_twice(info->nlhdr, repeatable, info->extack);
 }
 
 int srdma_count_attrs(const struct nlattr *head, int len, int type)
@@ -122,7 +163,8 @@ int srdma_missing(struct netlink_ext_ack *extack, const struct nlattr *nest, int
 	return -EINVAL;
 }
 
-bool srdma_is_name(const char *s)
+/* Is @s a valid name of a job, origin, policy or signal? The netlink policy bounds its length. */
+static bool is_name(const char *s)
 {
 	if (!*s)
 		return false;
@@ -130,6 +172,55 @@ bool srdma_is_name(const char *s)
 		if (!isascii(*s) || !(isalnum(*s) || strchr("_.-", *s)))
 			return false;
 	return true;
+}
+
+static void take_arg(void *member, const struct nlattr *attr, int type)
+{
+	switch (type) {
+	case NLA_U32:
+		*(u32 *)member = nla_get_u32(attr);
+		break;
+	case NLA_U64:
+		*(u64 *)member = nla_get_u64(attr);
+		break;
+	case NLA_FLAG:
+		*(bool *)member = true;
+		break;
+	case NLA_NUL_STRING:
+		*(const char **)member = nla_data(attr);
+		break;
+	}
+}
+
+int srdma_take_nest(const struct srdma_args *args, const struct nlattr *nest,
+		    struct nlattr **tb, void *obj, struct netlink_ext_ack *extack)
+{
+	const struct srdma_arg *arg;
+	struct nlattr *attr;
+	int ret;
+
+	/* The message was validated as it came in; this only takes it apart. */
+	ret = nla_parse_nested(tb, args->max, nest, args->policy, extack);
+	if (!ret)
+		ret = refuse_twice(nla_data(nest), nla_len(nest), args->repeatable, extack);
+	if (ret)
+		return ret;
+	for (arg = args->arg; arg < args->arg + args->n; arg++) {
+		attr = tb[arg->type];
+		if (!attr && arg->missing)
+			return srdma_missing(extack, nest, arg->type, arg->missing);
+		if (!attr)
+			continue;
+		if (arg->wrong && !(arg->is_name ? is_name(nla_data(attr)) :
+				    *(const char *)nla_data(attr))) {
+			srdma_set_why(extack, attr, arg->wrong);
+			return -EINVAL;
+		}
+		take_arg(obj + arg->offset, attr, args->policy[arg->type].type);
+		if (arg->has)
+			*(bool *)(obj + arg->has) = true;
+	}
+	return 0;
 }
 
 static int filter_dev(struct srdma_filter *f, struct nlattr **attrs,
@@ -229,12 +320,10 @@ struct srdma_dev *srdma_filter_dev(const struct srdma_filter *f,
 	struct srdma_dev *dev;
 
 	lockdep_assert_held(&srdma_devs_sem);
-	if (!srdma_filter_has(f, SWIFTRDMA_A_DEV_INDEX)) {
-		NL_SET_ERR_MSG(extack, "which device? DEV_INDEX or DEV_NAME is missing");
-		NL_SET_ERR_ATTR_MISS(extack, NULL, SWIFTRDMA_A_DEV_INDEX);
-		return ERR_PTR(-EINVAL);
-	}
-	/* There: the filter was made from it under the same lock. */
+	if (!srdma_filter_has(f, SWIFTRDMA_A_DEV_INDEX))
+		return ERR_PTR(srdma_missing(extack, NULL, SWIFTRDMA_A_DEV_INDEX,
+					     "which device? DEV_INDEX or DEV_NAME is missing"));
+	/* The device exists: the filter was resolved under the same lock. */
 	dev = xa_load(&srdma_devs, f->dev);
 	return dev ?: ERR_PTR(-ENODEV);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * JOB_SET, JOB_DEL, LEVEL_SET: whether a request is well formed, and in words if
- * not. What it means is job.c's and override.c's to say.
+ * JOB_SET, JOB_DEL, LEVEL_SET: is a request well formed? If not, these functions say so
+ * in words. job.c and override.c know what it means.
  */
 #include <linux/slab.h>
 
@@ -52,69 +52,70 @@ const struct nla_policy srdma_level_set_policy[SWIFTRDMA_A_LEVEL + 1] = {
 	[SWIFTRDMA_A_LEVEL]		= NLA_POLICY_NESTED(level_policy),
 };
 
-/* NAME and ORIGIN, which JOB_SET and JOB_DEL both need. */
-static int job_names(struct nlattr **tb, const struct nlattr *nest,
-		     struct netlink_ext_ack *extack)
-{
-	struct nlattr *name = tb[SWIFTRDMA_JOB_A_NAME];
-	struct nlattr *origin = tb[SWIFTRDMA_JOB_A_ORIGIN];
+/* The arguments that JOB_SET and JOB_DEL share: a job by name, and an origin. */
+struct job_request {
+	const char *name, *origin;
+	u32 class;
+};
 
-	if (!name)
-		return srdma_missing(extack, nest, SWIFTRDMA_JOB_A_NAME,
-				     "the job's NAME is missing");
-	if (!origin)
-		return srdma_missing(extack, nest, SWIFTRDMA_JOB_A_ORIGIN,
-				     "ORIGIN is missing: whose rules are these?");
-	if (!srdma_is_name(nla_data(name))) {
-		NL_SET_ERR_MSG_ATTR(extack, name,
-				    "a job's name is 1 to 31 of A-Z a-z 0-9 _ . -");
-		return -EINVAL;
-	}
-	if (!srdma_is_name(nla_data(origin))) {
-		NL_SET_ERR_MSG_ATTR(extack, origin,
-				    "an origin is 1 to 31 of A-Z a-z 0-9 _ . -");
-		return -EINVAL;
-	}
-	return 0;
-}
+#define JOB_ARG(name, member, ...)						\
+	SRDMA_ARG(SWIFTRDMA_JOB_A_##name, job_request, member, __VA_ARGS__)
+static const struct srdma_arg job_arg[] = {
+	JOB_ARG(NAME, name, .missing = "the job's NAME is missing", .is_name = true,
+		.wrong = "a job's name is 1 to 31 of A-Z a-z 0-9 _ . -"),
+	JOB_ARG(ORIGIN, origin, .missing = "ORIGIN is missing: whose rules are these?",
+		.is_name = true, .wrong = "an origin is 1 to 31 of A-Z a-z 0-9 _ . -"),
+	JOB_ARG(CLASS, class),
+};
 
-/* NULL: not given. ERR_PTR: empty, which no owner's is. */
-static const char *rule_string(struct nlattr *attr, struct netlink_ext_ack *extack)
-{
-	if (!attr)
-		return NULL;
-	if (!*(char *)nla_data(attr)) {
-		NL_SET_ERR_MSG_ATTR(extack, attr,
-				    "an empty condition matches nothing: leave it out for any");
-		return ERR_PTR(-EINVAL);
-	}
-	return nla_data(attr);
-}
+static const struct srdma_args job_args = {
+	SRDMA_ARGS(job_policy, job_arg),
+	.repeatable = BIT_ULL(SWIFTRDMA_JOB_A_RULE),
+};
+
+static const struct srdma_args job_name_args = {
+	.policy = job_name_policy, .max = ARRAY_SIZE(job_name_policy) - 1,
+	.arg = job_arg, .n = 2,		/* NAME and ORIGIN */
+};
+
+#define RULE_ARG(name, member, ...)						\
+	SRDMA_ARG(SWIFTRDMA_RULE_A_##name, srdma_rule_spec, member, __VA_ARGS__)
+/* The message for an empty string, which no owner's attribute equals. */
+#define EMPTY "an empty condition matches nothing: leave it out for any"
+static const struct srdma_arg rule_arg[] = {
+	RULE_ARG(ORDER, order),
+	RULE_ARG(CGROUP, cgroup, .wrong = EMPTY),
+	RULE_ARG(COMM, comm, .wrong = EMPTY),
+	RULE_ARG(EXE, exe, .wrong = EMPTY),
+	RULE_ARG(UID, uid, SRDMA_HAS(srdma_rule_spec, has_uid)),
+	RULE_ARG(PID, pid, SRDMA_HAS(srdma_rule_spec, has_pid)),
+};
+
+static const struct srdma_args rule_args = { SRDMA_ARGS(rule_policy, rule_arg) };
+
+struct level_request {
+	u32 level, dscp, sl;
+	bool has_dscp, has_sl;
+};
+
+#define LEVEL_ARG(name, member, ...)						\
+	SRDMA_ARG(SWIFTRDMA_LEVEL_A_##name, level_request, member, __VA_ARGS__)
+static const struct srdma_arg level_arg[] = {
+	LEVEL_ARG(LEVEL, level, .missing = "which level? LEVEL is missing"),
+	LEVEL_ARG(DSCP, dscp, SRDMA_HAS(level_request, has_dscp)),
+	LEVEL_ARG(SL, sl, SRDMA_HAS(level_request, has_sl)),
+};
+
+static const struct srdma_args level_args = { SRDMA_ARGS(level_policy, level_arg) };
 
 static int parse_rule(struct srdma_rule_spec *r, const struct nlattr *nest,
 		      struct netlink_ext_ack *extack)
 {
-	struct nlattr *tb[SWIFTRDMA_RULE_A_PID + 1];
-	int ret;
+	struct nlattr *tb[ARRAY_SIZE(rule_policy)];
+	int ret = srdma_take_nest(&rule_args, nest, tb, r, extack);
 
-	ret = srdma_parse_nest(tb, SWIFTRDMA_RULE_A_PID, nest, rule_policy, 0, extack);
 	if (ret)
 		return ret;
-	if (tb[SWIFTRDMA_RULE_A_ORDER])
-		r->order = nla_get_u32(tb[SWIFTRDMA_RULE_A_ORDER]);
-	r->cgroup = rule_string(tb[SWIFTRDMA_RULE_A_CGROUP], extack);
-	r->comm = rule_string(tb[SWIFTRDMA_RULE_A_COMM], extack);
-	r->exe = rule_string(tb[SWIFTRDMA_RULE_A_EXE], extack);
-	if (IS_ERR(r->cgroup) || IS_ERR(r->comm) || IS_ERR(r->exe))
-		return -EINVAL;
-	if (tb[SWIFTRDMA_RULE_A_UID]) {
-		r->has_uid = true;
-		r->uid = nla_get_u32(tb[SWIFTRDMA_RULE_A_UID]);
-	}
-	if (tb[SWIFTRDMA_RULE_A_PID]) {
-		r->has_pid = true;
-		r->pid = nla_get_u32(tb[SWIFTRDMA_RULE_A_PID]);
-	}
 	if (!r->cgroup && !r->comm && !r->exe && !r->has_uid && !r->has_pid) {
 		NL_SET_ERR_MSG_ATTR(extack, nest,
 				    "a rule needs a condition: CGROUP, COMM, EXE, UID or PID");
@@ -153,38 +154,42 @@ static int parse_rules(const struct nlattr *nest, struct srdma_rule_spec **rules
 	return 0;
 }
 
-int srdma_job_set_doit(struct sk_buff *skb, struct genl_info *info)
+/* The job that a request names, and its attributes. */
+static int parse_job(const struct srdma_args *args, struct job_request *job, struct nlattr **tb,
+		     struct sk_buff *skb, struct genl_info *info)
 {
 	struct nlattr *nest = info->attrs[SWIFTRDMA_A_JOB_OBJ];
-	struct nlattr *tb[SWIFTRDMA_JOB_A_RULE + 1];
-	struct netlink_ext_ack *extack = info->extack;
-	u32 class = SWIFTRDMA_JOB_CLASS_NONE;
-	struct srdma_rule_spec *rules;
-	int ret, n;
+	int ret;
 
 	ret = srdma_set_begin(skb, info, 0);
 	if (ret)
 		return ret;
 	if (!nest)
-		return srdma_missing(extack, NULL, SWIFTRDMA_A_JOB_OBJ, "JOB_OBJ is missing");
-	ret = srdma_parse_nest(tb, SWIFTRDMA_JOB_A_RULE, nest, job_policy,
-			       BIT_ULL(SWIFTRDMA_JOB_A_RULE), extack);
-	if (!ret)
-		ret = job_names(tb, nest, extack);
+		return srdma_missing(info->extack, NULL, SWIFTRDMA_A_JOB_OBJ,
+				     "JOB_OBJ is missing");
+	return srdma_take_nest(args, nest, tb, job, info->extack);
+}
+
+int srdma_job_set_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct job_request job = { .class = SWIFTRDMA_JOB_CLASS_NONE };
+	struct netlink_ext_ack *extack = info->extack;
+	struct nlattr *tb[ARRAY_SIZE(job_policy)];
+	struct srdma_rule_spec *rules;
+	int ret, n;
+
+	ret = parse_job(&job_args, &job, tb, skb, info);
 	if (ret)
 		return ret;
-	if (tb[SWIFTRDMA_JOB_A_CLASS])
-		class = nla_get_u32(tb[SWIFTRDMA_JOB_A_CLASS]);
-	if (!strcmp(nla_data(tb[SWIFTRDMA_JOB_A_NAME]), "unassigned")) {
+	if (!strcmp(job.name, "unassigned")) {
 		NL_SET_ERR_MSG_ATTR(extack, tb[SWIFTRDMA_JOB_A_NAME],
 				    "\"unassigned\" is what no rule matches: it has none");
 		return -EINVAL;
 	}
-	ret = parse_rules(nest, &rules, &n, extack);
+	ret = parse_rules(info->attrs[SWIFTRDMA_A_JOB_OBJ], &rules, &n, extack);
 	if (ret)
 		return ret;
-	ret = srdma_job_set(nla_data(tb[SWIFTRDMA_JOB_A_NAME]),
-			    nla_data(tb[SWIFTRDMA_JOB_A_ORIGIN]), class, rules, n);
+	ret = srdma_job_set(job.name, job.origin, job.class, rules, n);
 	if (ret == -ENOSPC)
 		NL_SET_ERR_MSG_ATTR(extack, tb[SWIFTRDMA_JOB_A_NAME],
 				    "as many jobs as there can be (1024)");
@@ -196,23 +201,15 @@ int srdma_job_set_doit(struct sk_buff *skb, struct genl_info *info)
 
 int srdma_job_del_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct nlattr *nest = info->attrs[SWIFTRDMA_A_JOB_OBJ];
-	struct nlattr *tb[SWIFTRDMA_JOB_A_ORIGIN + 1];
 	struct netlink_ext_ack *extack = info->extack;
+	struct nlattr *tb[ARRAY_SIZE(job_name_policy)];
+	struct job_request job = {};
 	int ret;
 
-	ret = srdma_set_begin(skb, info, 0);
+	ret = parse_job(&job_name_args, &job, tb, skb, info);
 	if (ret)
 		return ret;
-	if (!nest)
-		return srdma_missing(extack, NULL, SWIFTRDMA_A_JOB_OBJ, "JOB_OBJ is missing");
-	ret = srdma_parse_nest(tb, SWIFTRDMA_JOB_A_ORIGIN, nest, job_name_policy, 0, extack);
-	if (!ret)
-		ret = job_names(tb, nest, extack);
-	if (ret)
-		return ret;
-	ret = srdma_job_del(nla_data(tb[SWIFTRDMA_JOB_A_NAME]),
-			    nla_data(tb[SWIFTRDMA_JOB_A_ORIGIN]));
+	ret = srdma_job_del(job.name, job.origin);
 	if (ret == -ENOENT)
 		NL_SET_ERR_MSG_ATTR(extack, tb[SWIFTRDMA_JOB_A_NAME],
 				    "no such job, or none of its rules is of this origin");
@@ -224,27 +221,19 @@ int srdma_job_del_doit(struct sk_buff *skb, struct genl_info *info)
 static int parse_level(struct srdma_level_row *row, const struct nlattr *nest,
 		       struct netlink_ext_ack *extack)
 {
-	struct nlattr *tb[SWIFTRDMA_LEVEL_A_SL + 1];
-	int ret;
+	struct nlattr *tb[ARRAY_SIZE(level_policy)];
+	struct level_request l = {};
+	int ret = srdma_take_nest(&level_args, nest, tb, &l, extack);
 
-	ret = srdma_parse_nest(tb, SWIFTRDMA_LEVEL_A_SL, nest, level_policy, 0, extack);
 	if (ret)
 		return ret;
-	if (!tb[SWIFTRDMA_LEVEL_A_LEVEL])
-		return srdma_missing(extack, nest, SWIFTRDMA_LEVEL_A_LEVEL,
-				     "which level? LEVEL is missing");
-	if (!tb[SWIFTRDMA_LEVEL_A_DSCP] && !tb[SWIFTRDMA_LEVEL_A_SL])
+	if (!l.has_dscp && !l.has_sl)
 		return srdma_missing(extack, nest, SWIFTRDMA_LEVEL_A_DSCP,
 				     "a level is a DSCP, an SL or both");
-	*row = (struct srdma_level_row){ .level = nla_get_u32(tb[SWIFTRDMA_LEVEL_A_LEVEL]) };
-	if (tb[SWIFTRDMA_LEVEL_A_DSCP]) {
-		row->is.has_dscp = true;
-		row->is.dscp = nla_get_u32(tb[SWIFTRDMA_LEVEL_A_DSCP]);
-	}
-	if (tb[SWIFTRDMA_LEVEL_A_SL]) {
-		row->is.has_sl = true;
-		row->is.sl = nla_get_u32(tb[SWIFTRDMA_LEVEL_A_SL]);
-	}
+	*row = (struct srdma_level_row){
+		.level = l.level,
+		.is = { .has_dscp = l.has_dscp, .has_sl = l.has_sl, .dscp = l.dscp, .sl = l.sl },
+	};
 	return 0;
 }
 
@@ -269,7 +258,7 @@ int srdma_level_set_doit(struct sk_buff *skb, struct genl_info *info)
 			NL_SET_ERR_MSG_ATTR(extack, nla, "this level is there twice");
 			return -EINVAL;
 		}
-		/* So there are never more rows than levels. */
+		/* No level may come twice, so there are never more rows than levels. */
 		seen |= BIT(row.level);
 		rows[n++] = row;
 	}

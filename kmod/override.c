@@ -1,23 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What is in force: of all overrides of all leases the one that wins for each knob
- * of each target. What comes out are a word per job and device
- * (srdma_job_dev.level), limits, rate and weight beside it, and a word per QP
- * (srdma_qp.level, srdma_path.want), which others read without srdma_ctl_lock.
+ * Computes what is in force: for each knob of each target the override that wins over all
+ * others. The result is a word per job and device (srdma_job_dev.level) with limits, rate
+ * and weight, and words per QP (srdma_qp.level, srdma_path.want), which are read without
+ * srdma_ctl_lock.
  */
-#include "enforce.h"
 #include "find.h"
+#include "knobs.h"
 #include "lease.h"
+#include "notify.h"
+#include "pass.h"
 
-/* Of QPs, dropped since the last recompute; srdma_ctl_lock, as the next one. */
+/* Overrides of QPs that were dropped since the last recompute; srdma_ctl_lock. */
 static LIST_HEAD(dropped);
-static u32 round;	/* SRDMA_ROUND, or 0 */
+static u32 round;	/* SRDMA_ROUND or 0; srdma_ctl_lock */
 
-/* A level has a DSCP, in bits 8 to 13; it has an SL, in bits 0 to 3. */
+/* Flags of a level: it has a DSCP, in bits 8 to 13; it has an SL, in bits 0 to 3. */
 #define LEVEL_DSCP	BIT(15)
 #define LEVEL_SL	BIT(7)
 
-/* By level; one word, so that a reader gets a pair that is one. 0: not set. */
+/*
+ * DSCP and SL by level, in one word, so that a reader gets both of the same setting. 0: not
+ * set.
+ */
 static u16 levels[SWIFTRDMA_LEVEL_MAX + 1];
 
 struct srdma_level srdma_level_get(u32 level)
@@ -43,7 +48,7 @@ void srdma_levels_set(const struct srdma_level_row *rows, int n)
 	for (i = 0; i < n; i++)
 		WRITE_ONCE(levels[rows[i].level], level_pack(&rows[i].is));
 	mutex_unlock(&srdma_ctl_lock);
-	srdma_enforce_rescan();
+	srdma_pass_rescan();
 }
 
 int srdma_qp_level(const struct srdma_qp *q)
@@ -71,14 +76,14 @@ static struct srdma_qp *override_qp(const struct srdma_override *o)
 	return q;
 }
 
-/* The strongest bids first. */
-static void bid(struct srdma_override **slot, struct srdma_override *o)
+/* Overrides are offered in order of strength, so the first one wins. */
+static void offer(struct srdma_override **slot, struct srdma_override *o)
 {
 	if (!*slot)
 		*slot = o;
 }
 
-static void bid_job(struct srdma_override *o)
+static void offer_to_job(struct srdma_override *o)
 {
 	struct srdma_job_dev *jd;
 	struct srdma_dev *dev;
@@ -91,19 +96,23 @@ static void bid_job(struct srdma_override *o)
 		if (!jd)
 			continue;
 		if (o->knob == SWIFTRDMA_KNOB_LEVEL)
-			bid(&jd->want.level, o);
+			offer(&jd->want.level, o);
 		else if (o->knob == SWIFTRDMA_KNOB_MAX_QPS)
-			bid(&jd->want.max_qps, o);
+			offer(&jd->want.max_qps, o);
 		else if (o->knob == SWIFTRDMA_KNOB_BIT_RATE)
-			bid(&jd->want.bit_rate, o);
+			offer(&jd->want.bit_rate, o);
 		else if (o->knob == SWIFTRDMA_KNOB_WEIGHT)
-			bid(&jd->want.weight, o);
+			offer(&jd->want.weight, o);
+		else if (o->knob == SWIFTRDMA_KNOB_WR_RATE)
+			offer(&jd->want.wr_rate, o);
+		else if (o->knob == SWIFTRDMA_KNOB_CREDITS)
+			offer(&jd->want.credits, o);
 		else
-			bid(&jd->want.create_rate, o);
+			offer(&jd->want.create_rate, o);
 	}
 }
 
-/* The word of @q that an override of it is about; NULL: it has none. */
+/* The word of @q that override @o writes; NULL: the QP does not have it. */
 static u32 *word_of(const struct srdma_override *o, struct srdma_qp *q)
 {
 	int part = srdma_path_part(o->knob);
@@ -111,19 +120,19 @@ static u32 *word_of(const struct srdma_override *o, struct srdma_qp *q)
 
 	if (part < 0)
 		return &q->level;
-	/* It was made for the first override of it. */
+	/* act.c made the srdma_qp_hw for the first override of a path. */
 	hw = srdma_qp_hw(q);
 	return hw ? &hw->path[part].want : NULL;
 }
 
-static u32 pack(const struct srdma_override *o)
+static u32 pack_override(const struct srdma_override *o)
 {
 	return o->knob == SWIFTRDMA_KNOB_LEVEL ? srdma_level_pack(o->lease->rank, o->value) :
 						 srdma_path_pack(o->lease->rank, o->value);
 }
 
-/* What this recompute says of a QP. */
-static void say(struct srdma_qp *q, u32 *word, u32 to)
+/* The word without its epoch bit is what readers see: only a change of that is a change. */
+static void write_word(struct srdma_qp *q, u32 *word, u32 to)
 {
 	u32 was = *word;
 
@@ -132,8 +141,11 @@ static void say(struct srdma_qp *q, u32 *word, u32 to)
 		srdma_qp_touch(q);
 }
 
-/* Two that ask the same at the same rank are both in force. */
-static void bid_qp(struct srdma_override *o)
+/*
+ * The first override offered wins; a later one with the same value and rank is in force as
+ * well.
+ */
+static void offer_to_qp(struct srdma_override *o)
 {
 	struct srdma_qp *q = override_qp(o);
 	u32 *word = q ? word_of(o, q) : NULL;
@@ -142,21 +154,21 @@ static void bid_qp(struct srdma_override *o)
 		if (srdma_path_part(o->knob) >= 0)
 			q->dev->path_bids++;
 		if (!*word || (*word & SRDMA_ROUND) != round)
-			say(q, word, pack(o) | round);
-		o->in_force = *word == (pack(o) | round);
+			write_word(q, word, pack_override(o) | round);
+		o->in_force = *word == (pack_override(o) | round);
 	}
 	if (q)
 		srdma_qp_put(q);
 }
 
-/* Nobody wants of this QP any more what was just dropped, unless there was a bid. */
-static void unbid_qp(struct srdma_override *o)
+/* Clear the word of a dropped override, unless this recompute has written another one. */
+static void clear_qp_word(struct srdma_override *o)
 {
 	struct srdma_qp *q = override_qp(o);
 	u32 *word = q ? word_of(o, q) : NULL;
 
 	if (word && *word && (*word & SRDMA_ROUND) != round)
-		say(q, word, 0);
+		write_word(q, word, 0);
 	if (q)
 		srdma_qp_put(q);
 }
@@ -178,7 +190,7 @@ void srdma_override_drop(struct srdma_override *o)
 		list_add(&o->node, &dropped);
 }
 
-static u64 won(struct srdma_override *o, u64 none)
+static u64 take_winner(struct srdma_override *o, u64 none)
 {
 	if (!o)
 		return none;
@@ -186,26 +198,71 @@ static u64 won(struct srdma_override *o, u64 none)
 	return o->value;
 }
 
+static void take_knob(const struct srdma_dev *dev, struct srdma_override *o,
+		      struct srdma_job_knob *knobs)
+{
+	int place = o ? srdma_share_knob(o->knob) : -1;
+
+	if (place < 0 || srdma_knob_is_dev(dev, place))
+		return;
+	o->in_force = true;
+	knobs[place] = (struct srdma_job_knob){
+		.value = o->value, .until = o->lease->expires, .lease = o->lease->id,
+	};
+}
+
+/* What libraries in the processes of the job enforce. */
+static void settle_knobs(struct srdma_job_dev *jd)
+{
+	struct srdma_job_knob knobs[SRDMA_JOB_KNOBS] = {};
+
+	take_knob(jd->dev, jd->want.bit_rate, knobs);
+	take_knob(jd->dev, jd->want.wr_rate, knobs);
+	take_knob(jd->dev, jd->want.credits, knobs);
+	srdma_knobs_set(jd, knobs);
+}
+
+void srdma_override_renewed(const struct srdma_lease *l)
+{
+	struct srdma_job_knob knobs[SRDMA_JOB_KNOBS];
+	struct srdma_job_dev *jd;
+	unsigned long index, id;
+	struct srdma_dev *dev;
+	int i;
+
+	lockdep_assert_held(&srdma_ctl_lock);
+	xa_for_each(&srdma_devs, index, dev) {
+		xa_for_each(&dev->jobs, id, jd) {
+			memcpy(knobs, jd->knob, sizeof(knobs));
+			for (i = 0; i < SRDMA_JOB_KNOBS; i++)
+				if (knobs[i].until && knobs[i].lease == l->id)
+					knobs[i].until = l->expires;
+			srdma_knobs_set(jd, knobs);
+		}
+	}
+}
+
 static void visit_touch(struct srdma_qp *q, void *arg)
 {
 	srdma_qp_touch(q);
 }
 
-static void settle(struct srdma_job_dev *jd)
+static void settle_job(struct srdma_job_dev *jd)
 {
 	struct srdma_override *o = jd->want.level;
-	u64 max_qps = won(jd->want.max_qps, SRDMA_NO_LIMIT);
-	u64 rate = won(jd->want.create_rate, SRDMA_NO_LIMIT);
+	u64 max_qps = take_winner(jd->want.max_qps, SRDMA_NO_LIMIT);
+	u64 rate = take_winner(jd->want.create_rate, SRDMA_NO_LIMIT);
 	u32 level = 0;
 
 	if (o)
-		level = srdma_level_pack(o->lease->rank, won(o, 0));
+		level = srdma_level_pack(o->lease->rank, take_winner(o, 0));
 	if (level != jd->level) {
 		WRITE_ONCE(jd->level, level);
 		srdma_job_walk(jd, visit_touch, NULL);
 	}
-	WRITE_ONCE(jd->bit_rate, won(jd->want.bit_rate, 0));
-	WRITE_ONCE(jd->weight, won(jd->want.weight, 0));
+	WRITE_ONCE(jd->bit_rate, take_winner(jd->want.bit_rate, 0));
+	WRITE_ONCE(jd->weight, take_winner(jd->want.weight, 0));
+	settle_knobs(jd);
 	spin_lock(&jd->lock);
 	jd->max_qps = max_qps;
 	if (jd->create_rate != rate) {
@@ -216,7 +273,7 @@ static void settle(struct srdma_job_dev *jd)
 	spin_unlock(&jd->lock);
 }
 
-static void bid_all(void)
+static void offer_all(void)
 {
 	struct srdma_override *o;
 	struct srdma_lease *l;
@@ -225,9 +282,9 @@ static void bid_all(void)
 		list_for_each_entry_reverse(o, &l->overrides, node) {
 			o->in_force = false;
 			if (o->job)
-				bid_job(o);
+				offer_to_job(o);
 			else
-				bid_qp(o);
+				offer_to_qp(o);
 		}
 	}
 }
@@ -246,16 +303,25 @@ void srdma_override_recompute(void)
 		xa_for_each(&dev->jobs, id, jd)
 			memset(&jd->want, 0, sizeof(jd->want));
 	}
-	bid_all();
+	offer_all();
 	list_for_each_entry_safe(o, next, &dropped, node) {
-		unbid_qp(o);
+		clear_qp_word(o);
 		list_del(&o->node);
 		srdma_override_free(o);
 	}
 	xa_for_each(&srdma_devs, index, dev) {
 		WRITE_ONCE(dev->path_wants, dev->path_bids);
 		xa_for_each(&dev->jobs, id, jd)
-			settle(jd);
+			settle_job(jd);
 	}
-	srdma_enforce_rescan();
+	srdma_pass_rescan();
+}
+
+static const struct srdma_notifier notifier = {
+	.jobs_rechecked = srdma_override_recompute,
+};
+
+void __init srdma_override_init(void)
+{
+	srdma_notify_register(&notifier);
 }

@@ -12,8 +12,8 @@
 struct srdma_lease;
 
 /**
- * struct srdma_decision - what a policy decided an override by, told as it came
- * @refs: an override's, and that of a batch whose results are still to be told
+ * struct srdma_decision - why a policy made an override, as user space described it
+ * @refs: one per override, and one per item of a batch that is not reported yet
  * @tick: %SWIFTRDMA_DECISION_A_TICK
  * @policy: %SWIFTRDMA_DECISION_A_POLICY
  * @len: bytes of @attrs
@@ -52,6 +52,7 @@ static inline void srdma_decision_put(struct srdma_decision *d)
 /**
  * struct srdma_override - one knob of one target, wanted by one lease
  * @node: in srdma_lease.overrides
+ * @id: never reused; a lease's overrides are in the order of it
  * @lease: whose
  * @knob: enum swiftrdma_knob
  * @value: in the knob's unit
@@ -62,10 +63,11 @@ static inline void srdma_decision_put(struct srdma_decision *d)
  * @serial: of the QP
  * @in_force: not outranked on at least one device
  * @reason: as given
- * @decision: what a policy decided it by, with a reference; NULL: nobody said
+ * @decision: why a policy made it, with a reference; NULL: not given
  */
 struct srdma_override {
 	struct list_head node;
+	u64 id;
 	struct srdma_lease *lease;
 	u32 knob;
 	u64 value;
@@ -79,46 +81,32 @@ struct srdma_override {
 	struct srdma_decision *decision;
 };
 
+void srdma_override_init(void);
+
 /*
  * Work out what is in force: the overrides, the jobs or the devices have changed.
  * srdma_ctl_lock.
  */
 void srdma_override_recompute(void);
+/* A lease lasts longer: so do the knobs that it holds in processes. srdma_ctl_lock. */
+void srdma_override_renewed(const struct srdma_lease *l);
 /*
- * Out of its lease, and freed. What one of a QP says holds until the next
- * srdma_override_recompute(), which is to follow before srdma_ctl_lock is let go.
+ * Out of its lease, and freed. A QP's override stays in force until
+ * srdma_override_recompute() runs. The caller must run it before releasing srdma_ctl_lock.
  */
 void srdma_override_drop(struct srdma_override *o);
-/* One that never was part of a lease. */
+/* Free an override that never was part of a lease. */
 void srdma_override_free(struct srdma_override *o);
 
 /*
- * Of each two recomputes one sets this bit in the words of QPs (of level and path),
- * so that it knows which it has written. What is in force is otherwise the same word
- * before, during and after a recompute that changes nothing for its QP.
+ * Epoch bit of the words of QPs (srdma_qp.level and srdma_path.want). Each recompute flips
+ * it and writes it into every word it visits; a word without the current bit was not
+ * visited, so no override applies to it any more. A recompute that changes nothing for a
+ * QP changes only this bit of the word.
  */
 #define SRDMA_ROUND	BIT(30)
 
-/*
- * Class level packed into a word, so that it is read whole: bit 31 set, rank in
- * bits 8..15, level in bits 0..7. 0: no override.
- */
-static inline u32 srdma_level_pack(u32 rank, u32 level)
-{
-	return BIT(31) | rank << 8 | level;
-}
-
-static inline u32 srdma_level_rank(u32 packed)
-{
-	return packed >> 8 & 0xff;
-}
-
-static inline int srdma_level_of(u32 packed)
-{
-	return packed ? (int)(packed & 0xff) : -1;
-}
-
-/* What is wanted of a part of a path: the rank in bits 16..23, the value below. */
+/* An override of a part of a path as a word: the rank in bits 16..23, the value below. */
 static inline u32 srdma_path_pack(u32 rank, u32 value)
 {
 	return BIT(31) | rank << 16 | value;
@@ -134,20 +122,20 @@ static inline u16 srdma_path_value(u32 packed)
 	return packed;
 }
 
-/* The part that a knob is about, -1: none. */
+/* The part of a path that @knob sets, -1: none. */
 static inline int srdma_path_part(u32 knob)
 {
 	return knob == SWIFTRDMA_KNOB_UDP_SPORT ? SRDMA_PATH_SPORT :
 	       knob == SWIFTRDMA_KNOB_LAG_PORT ? SRDMA_PATH_LAG : -1;
 }
 
-/* The level in force for a QP, -1: none. RCU section. */
+/* The level in force for @q, -1: none. RCU section. */
 int srdma_qp_level(const struct srdma_qp *q);
 
 /*
- * The level table: what it does not say is as the application asked for. A level
- * that has neither was never set, and none in force is such a one. get: any context.
- * set: validated by the caller; takes srdma_ctl_lock.
+ * An entry of the level table. A DSCP or SL that it does not have stays as the application
+ * asked for. A level with neither was never set, and no level in force is such a one. get:
+ * any context. set: validated by the caller; takes srdma_ctl_lock.
  */
 struct srdma_level {
 	bool has_dscp, has_sl;

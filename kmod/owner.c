@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who created a QP. Thousands of QPs of one process share one owner, so that a
- * QP's own memory stays small and a rule is matched once per process.
+ * Owners: the processes and kernel users that create QPs. Thousands of QPs of one process
+ * share one owner, so that a QP's own memory stays small and rules are matched once per
+ * process.
  */
 #include <linux/cgroup.h>
 #include <linux/cred.h>
@@ -66,7 +67,10 @@ static struct srdma_owner *owner_find(const struct owner_key *key, unsigned long
 	return NULL;
 }
 
-/* Publish @o unless somebody was faster; whichever is in the table. */
+/*
+ * Enter @o into the table, unless another thread has entered an equal one, and return the
+ * one in the table.
+ */
 static struct srdma_owner *owner_insert(struct srdma_owner *o,
 					const struct owner_key *key, unsigned long hash)
 {
@@ -100,7 +104,10 @@ static struct srdma_owner *owner_alloc(size_t path_len)
 	return o;
 }
 
-/* Of any thread: the one that made the QP, even the first of all, may have ended. */
+/*
+ * The executable, from any thread of the process: the thread that made the QP, and even the
+ * leader, may have exited.
+ */
 static struct file *exe_file(struct pid *pid)
 {
 	struct task_struct *leader, *t;
@@ -121,7 +128,7 @@ static struct file *exe_file(struct pid *pid)
 	return file;
 }
 
-/* The basename only: the path's mount namespace would need explaining. */
+/* The basename only: a path has a meaning only in its mount namespace. */
 static void exe_name(struct task_struct *task, struct pid *pid, char *buf, size_t len)
 {
 	struct name_snapshot name;
@@ -159,7 +166,10 @@ static u64 cgroup_id_of(struct task_struct *task)
 #endif
 }
 
-/* Would the key of @current find @o? An owner keeps its pid, so it is no other's. */
+/*
+ * Does the key of @current match @o? @o has a reference on its pid, so the struct pid
+ * cannot be another process's.
+ */
 bool srdma_owner_is_current(const struct srdma_owner *o)
 {
 	bool same;
@@ -186,14 +196,17 @@ static struct srdma_owner *owner_of_task(struct task_struct *task)
 
 	rcu_read_lock();
 	key.pid = task_tgid(task);
-	/* Not by task->group_leader: of a thread that has ended nobody keeps it right. */
+	/* Not by task->group_leader, which is not kept valid for a thread that has exited. */
 	leader = key.pid ? pid_task(key.pid, PIDTYPE_TGID) : NULL;
 	if (!leader) {
 		rcu_read_unlock();
 		return NULL;
 	}
 	key.uid = task_cred_xxx(task, euid);
-	/* Without its lock: who reads while it changes sees one owner more. */
+	/*
+	 * Read without the task's lock: a read during a change of the name makes one more
+	 * owner.
+	 */
 	key.comm = leader->comm;
 	key.cgroup_id = cgroup_id_of(task);
 	key.exec_id = task->self_exec_id;
@@ -273,7 +286,7 @@ static void owner_free(struct rcu_head *rcu)
 {
 	struct srdma_owner *o = container_of(rcu, struct srdma_owner, rcu);
 
-	/* Not earlier: an RCU reader of a QP may be translating it. */
+	/* Put the pid here and not earlier: an RCU reader of a QP may be translating it. */
 	put_pid(o->pid);
 	kfree(o);
 }

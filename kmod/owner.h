@@ -15,9 +15,9 @@ struct cgroup;
 struct srdma_rule;
 
 /**
- * struct srdma_owner - who created some QPs, shared by all of them
- * @ref: one per UAR, per owner of memory regions on a device (mr.c), and per QP that
- *	does not live by its UAR's (SRDMA_QP_UAR_OWNER)
+ * struct srdma_owner - the process or kernel user that created QPs, shared by all of them
+ * @ref: one per UAR, per thread on a UAR page, per owner of memory regions on a device
+ *	(mr.c), and per QP that has SRDMA_QP_UAR_OWNER clear
  * @rcu: frees it, so that an RCU reader of a QP may follow qp->owner
  * @node: in the owner table, under its lock
  * @pid: the process, with a reference; NULL: a kernel user
@@ -27,11 +27,11 @@ struct srdma_rule;
  * @comm: of the group leader, or the kernel user's name if longer fits @exe
  * @exe: basename of the executable; kernel users: their name
  * @cgroup: path in the unified hierarchy, initial cgroup namespace
- * @lock: makes one at a time write @rule and @rules_gen; taken inside
+ * @lock: serializes writers of @rule and @rules_gen; taken inside
  *	srdma_job_dev.lock and srdma_dev.mr_lock, takes nothing
  * @rule: what matched under @rules_gen, NULL: unassigned. RCU.
- * @rules_gen: which rules @rule was found in; stored after it, so who reads this
- *	first reads that rule or a younger one
+ * @rules_gen: which rules @rule was found in; stored after @rule, so a reader that reads
+ *	this first gets that rule or a younger one
  *
  * Everything but the match cache is constant after publication. A process that
  * moves to another cgroup, changes uid or execs gets a new owner for the QPs it
@@ -58,7 +58,7 @@ struct srdma_owner *srdma_owner_current(void);
 struct srdma_owner *srdma_owner_kernel(const char *name);
 /* Another process, of which the caller holds a task reference. May sleep. */
 struct srdma_owner *srdma_owner_task(struct task_struct *task);
-/* Is it @o, which the caller holds? Then it need not be looked for. */
+/* Is @o, which the caller holds, the owner of the calling process? Then no search is needed. */
 bool srdma_owner_is_current(const struct srdma_owner *o);
 
 void srdma_owner_put(struct srdma_owner *o);

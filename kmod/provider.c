@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which provider knows a device. Those of this module are asked first, then those
- * that other modules registered, then the generic one, which takes all.
+ * The provider of each device. Providers of this module are asked first, then those
+ * that other modules registered, then the generic one, which takes all devices.
  *
- * A provider that goes while its devices stay is taken from them in this order,
- * each step for one who may still be in its ops:
+ * A provider that is unregistered while its devices stay leaves them in these steps,
+ * each of which waits for threads that may still be in its ops:
  *
- *	give back what is in force		it knows how, the generic one does not
- *	the device is the generic provider's	who comes now does not find it
- *	wait for the wrappers			who had it in hand
+ *	give back what is in force		only this provider can
+ *	hand the device to the generic one	new callers do not find the provider
+ *	wait for the wrappers			callers that had found it
  *	wait for readers, refresh.c, enforce.c	the same
- *	detach every QP				meanwhile a QP's end does it itself
+ *	detach every QP				a QP destroyed meanwhile is detached by its end
  *	wait for the wrappers			those ends
  *	dev_remove
  */
@@ -21,10 +21,8 @@
 #include <linux/pci.h>
 #include <linux/string.h>
 
-#include "adopt.h"
-#include "enforce.h"
 #include "find.h"
-#include "hook.h"
+#include "pass.h"
 #include "provider.h"
 #include "refresh.h"
 
@@ -32,12 +30,12 @@ static const struct srdma_provider_ops *const providers[] = {
 	&srdma_provider_rxe,
 };
 
-/* Stands for one that is being unregistered. */
+/* Marks the place of a provider that is being unregistered. */
 static const struct srdma_provider_ops going;
 
 /*
- * Registered ones, and the devices that they have or are about to have. Held shortly;
- * taken inside srdma_dev.provider_lock, takes nothing.
+ * Protects the registered providers and the lists of their devices. Taken inside
+ * srdma_dev.provider_lock, takes nothing.
  */
 static DEFINE_MUTEX(providers_lock);
 static struct registration {
@@ -75,12 +73,17 @@ u8 srdma_function_of(const struct ib_device *ibdev)
 
 void srdma_provider_detach(struct srdma_qp *q)
 {
-	const struct srdma_provider_ops *ops = READ_ONCE(q->dev->attached);
+	const struct srdma_provider_ops *ops;
+	int idx;
 
+	/* Not every caller is in a wrapper; release_provider() waits for the section, too. */
+	idx = srcu_read_lock(&srdma_srcu);
+	ops = READ_ONCE(q->dev->attached);
 	if (!ops)
 		ops = q->dev->provider;
 	if (ops->detach)
 		ops->detach(q);
+	srcu_read_unlock(&srdma_srcu, idx);
 }
 
 static struct registration *registration_of(const struct srdma_provider_ops *ops)
@@ -95,10 +98,10 @@ static struct registration *registration_of(const struct srdma_provider_ops *ops
 }
 
 /*
- * Into the list of its provider, which from then on waits for the device before it
- * goes. False: it goes already.
+ * Put the device into its provider's list; unregistering waits for all devices in it.
+ * False: the provider is being unregistered.
  */
-static bool claim(struct srdma_dev *dev, const struct srdma_provider_ops *ops)
+static bool claim_dev(struct srdma_dev *dev, const struct srdma_provider_ops *ops)
 {
 	struct registration *r;
 
@@ -110,23 +113,23 @@ static bool claim(struct srdma_dev *dev, const struct srdma_provider_ops *ops)
 	return r;
 }
 
-static void unclaim(struct srdma_dev *dev)
+static void unclaim_dev(struct srdma_dev *dev)
 {
 	mutex_lock(&providers_lock);
 	list_del(&dev->provider_node);
 	mutex_unlock(&providers_lock);
 }
 
-static void attach(struct srdma_dev *dev, const struct srdma_provider_ops *ops)
+static void attach_provider(struct srdma_dev *dev, const struct srdma_provider_ops *ops)
 {
 	int ret;
 
 	lockdep_assert_held(&dev->provider_lock);
 	if (dev->provider_closed || dev->attached || dev->provider != &srdma_provider_generic ||
-	    !claim(dev, ops))
+	    !claim_dev(dev, ops))
 		return;
 	if (!ops->match(dev->ibdev)) {
-		unclaim(dev);
+		unclaim_dev(dev);
 		return;
 	}
 	dev->caps = ops->caps;
@@ -134,12 +137,12 @@ static void attach(struct srdma_dev *dev, const struct srdma_provider_ops *ops)
 	if (ret) {
 		dev->caps = dev->provider->caps;
 		pr_warn("%s: not taken by provider %s: %d\n", dev->name, ops->name, ret);
-		unclaim(dev);
+		unclaim_dev(dev);
 		return;
 	}
 	WRITE_ONCE(dev->attached, ops);
-	smp_store_release(&dev->provider, ops);	/* who calls it finds priv */
-	srdma_enforce_rescan();	/* it may be able to do what the generic one was not */
+	smp_store_release(&dev->provider, ops);	/* a caller of an op finds @priv */
+	srdma_pass_rescan();	/* the new provider may apply more than the generic one */
 	srdma_refresh_start(dev, BIT(SRDMA_REFRESH_PORTS));
 }
 
@@ -159,8 +162,8 @@ static void detach_qps(struct srdma_dev *dev)
 	}
 }
 
-/* @stays: the device does, with the generic provider. */
-static void release(struct srdma_dev *dev, bool stays)
+/* @stays: the device stays, with the generic provider. */
+static void release_provider(struct srdma_dev *dev, bool stays)
 {
 	const struct srdma_provider_ops *ops = dev->attached;
 
@@ -168,24 +171,24 @@ static void release(struct srdma_dev *dev, bool stays)
 	if (!ops)
 		return;
 	if (stays)
-		srdma_enforce_give_back(dev);
+		srdma_pass_give_back(dev);
 	dev->caps = srdma_provider_generic.caps;
 	dev->function = srdma_function_of(dev->ibdev);
 	WRITE_ONCE(dev->provider, &srdma_provider_generic);
-	srdma_hook_wait();
-	down_write(&srdma_devs_sem);	/* who has it for reading is done with the ops */
+	srdma_wrappers_wait();
+	down_write(&srdma_devs_sem);	/* readers of the semaphore have finished with the ops */
 	up_write(&srdma_devs_sem);
 	srdma_refresh_flush(dev);
-	srdma_enforce_flush(dev);
+	srdma_pass_flush(dev);
 	detach_qps(dev);
 	WRITE_ONCE(dev->attached, NULL);
-	srdma_hook_wait();
+	srdma_wrappers_wait();
 	ops->dev_remove(dev);
-	unclaim(dev);
-	if (stays) {
-		/* What another provider, or a QP's connection, can still do. */
+	unclaim_dev(dev);
+	if (stays && !dev->provider_closed) {
+		/* Another provider, or a QP's connect, may apply overrides again. */
 		WRITE_ONCE(dev->giving_back, false);
-		srdma_enforce_rescan();
+		srdma_pass_rescan();
 	}
 }
 
@@ -206,7 +209,7 @@ int srdma_provider_register(const struct srdma_provider_ops *ops)
 		return -ENOSPC;
 	while ((dev = srdma_dev_next(&index))) {
 		mutex_lock(&dev->provider_lock);
-		attach(dev, ops);
+		attach_provider(dev, ops);
 		mutex_unlock(&dev->provider_lock);
 		srdma_dev_put(dev);
 	}
@@ -214,8 +217,8 @@ int srdma_provider_register(const struct srdma_provider_ops *ops)
 }
 EXPORT_SYMBOL_GPL(srdma_provider_register);
 
-/* A device that @r has, with a reference. */
-static struct srdma_dev *claimed(struct registration *r)
+/* A device of provider @r, with a reference; NULL: there is none. */
+static struct srdma_dev *first_claimed(struct registration *r)
 {
 	struct srdma_dev *dev;
 
@@ -232,14 +235,14 @@ void srdma_provider_unregister(const struct srdma_provider_ops *ops)
 	struct registration *r;
 	struct srdma_dev *dev;
 
-	/* The place stays taken until all devices are out of its list. */
+	/* The place stays in use until all devices are out of its list. */
 	mutex_lock(&providers_lock);
 	r = registration_of(ops);
 	r->ops = &going;
 	mutex_unlock(&providers_lock);
-	while ((dev = claimed(r))) {
+	while ((dev = first_claimed(r))) {
 		mutex_lock(&dev->provider_lock);
-		release(dev, true);
+		release_provider(dev, true);
 		mutex_unlock(&dev->provider_lock);
 		srdma_dev_put(dev);
 	}
@@ -256,10 +259,10 @@ void srdma_provider_attach(struct srdma_dev *dev)
 	for (i = 0; i < ARRAY_SIZE(registered); i++) {
 		ops = READ_ONCE(registered[i].ops);
 		if (ops && ops != &going)
-			attach(dev, ops);
+			attach_provider(dev, ops);
 	}
 	mutex_unlock(&dev->provider_lock);
-	/* What a reader without privileges finds: it has nothing asked. */
+	/* Read the ports once now: a reader without privileges cannot have them read. */
 	srdma_refresh_start(dev, BIT(SRDMA_REFRESH_PORTS));
 }
 
@@ -268,13 +271,13 @@ void srdma_provider_give_back(struct srdma_dev *dev)
 	mutex_lock(&dev->provider_lock);
 	dev->provider_closed = true;
 	if (dev->attached)
-		srdma_enforce_give_back(dev);
+		srdma_pass_give_back(dev);
 	mutex_unlock(&dev->provider_lock);
 }
 
 void srdma_provider_release(struct srdma_dev *dev)
 {
 	mutex_lock(&dev->provider_lock);
-	release(dev, false);
+	release_provider(dev, false);
 	mutex_unlock(&dev->provider_lock);
 }

@@ -53,55 +53,62 @@ enum srdma_path_part {
  * @wrap_post_send: user doorbells pass through ops.post_send: count them there
  * @query_is_cheap: ops.query_qp and .query_port cost no firmware command: an adopted
  *	QP's state and address vector are read at once, and ports for any reader
- * @match: does this provider know the device? Any context. The first registered
+ * @match: does this provider know the device? Must not sleep. The first registered
  *	provider that says so is taken; the generic one says so always.
- * @class_begin: start to change the class of a QP in RTS. Process context, may
- *	sleep but not for long; the QP is held (srdma_qp_lock()), so neither the
- *	application's modify nor its destroy can run. 0: poll from now on; 1: the
- *	QP needs no pause, @class_change is next; -errno: the QP is as it was;
- *	-EOPNOTSUPP: and will not be tried again; -EREMOTEIO: nor will this class, until
- *	the application modifies the QP or all is given back, for the device refuses it
- *	(srdma_qp_hw.syndrome). NULL: there is nothing to begin.
+ * @class_begin: start to change the class of a connected QP, in RTR, RTS, SQD or SQE.
+ *	Process context, may sleep. The caller holds srdma_qp_lock() of this QP, and of
+ *	others that the same pass changes, so the op may only try the lock of another QP.
+ *	Neither the application's modify nor its destroy can run meanwhile. 0: poll from
+ *	now on; 1: the QP needs no pause, @class_change is next; -errno: the QP is as it
+ *	was, and is tried again later: -EBUSY, not in this state; -EOPNOTSUPP: the QP is
+ *	not tried again; -EREMOTEIO: the device refuses this class, which is not tried
+ *	again until the application modifies the QP or all is given back. An op that
+ *	returns -EREMOTEIO has given the QP a struct srdma_qp_hw, with the syndrome. NULL:
+ *	there is nothing to begin.
  * @class_poll: 0: ready to commit; -EAGAIN: ask again; other -errno: the QP
  *	cannot get there. Same context as @class_begin. NULL: @class_begin pauses
  *	nothing.
- * @class_commit: program @c and let the QP go on. On -errno the QP still has
- *	its old class and goes on; as in @class_begin. NULL: the class of a
+ * @class_commit: program @c and let the QP go on. Same context as @class_begin; may take
+ *	a firmware command. On -errno the QP goes on with its old class, or, if the device
+ *	never answered (-ETIMEDOUT), with one of the two. NULL: the class of a
  *	connected QP cannot be changed; it is set at INIT->RTR only.
  * @class_change: change @n QPs at once, for each of which @class_begin said 1. Same
  *	context as @class_begin.
  * @class_abort: give up after @class_begin: the QP goes on with its old class.
  *	Called twice, with an RCU grace period between the two.
- * @detach: the QP is about to go, or we are: leave nothing of ours in it. Held
- *	as in @class_begin. May be NULL.
+ * @detach: the QP is about to go, or the provider: leave nothing of the provider's in it.
+ *	srdma_qp_lock() is held unless the QP is not in the table yet. Called more than
+ *	once, also for QPs that the provider never saw; srdma_qp.ibqp may be followed only
+ *	if neither %SRDMA_QP_UNSURE nor %SRDMA_QP_DEVX is set. May be NULL.
  * @roce_tclass_only: on an Ethernet port a class is the traffic class alone; the
  *	service level stays the application's
  *
- * The rest may be NULL. Of a provider that is a module of its own:
+ * All that follow may be NULL. The two that a provider in a module of its own has:
  *
  * @dev_add: take the device in: srdma_dev.priv, .caps and .function are the provider's from
  *	here on. With %SWIFTRDMA_DEV_CAP_UARS there, UARs are pages of the NIC, and
- *	@qp_created and @learn find out which. -errno: the device stays with the
+ *	@qp_created and @query_qps find out which. -errno: the device stays with the
  *	generic provider.
- * @dev_remove: nobody is in any op of this device, and none follows
+ * @dev_remove: no thread is in an op of this device, and none will be
  *
  * Process context, may sleep:
  *
  * @context_pages: UAR pages that a context asks for, from the data that its
  *	library gave to alloc_ucontext; 0: it does not say
- * @qp_created: the driver made the QP, of which nobody knows yet
+ * @qp_created: the driver made the QP, which is not published yet
  * @qp_modify: before the driver changes the QP; held as in @class_begin
  * @qp_modified: and after
  * @shape: make rates and weights of the device's jobs (srdma_job_dev.bit_rate and
  *	.weight) hold for their QPs, or none while srdma_dev.giving_back; how much is
  *	left to be tried again. The device's work of enforce.c only.
  *
- * The device's work of refresh.c only, which holds no lock: they may send commands, as
- * many as a reader may cause, and wait for the device:
+ * Called from the device's work of refresh.c, which holds no lock: they may send commands,
+ * as many as a reader may cause, and wait for the device:
  *
- * @learn: find out what is not known of QPs (srdma_qp_unlearned()), some at a time; of how
- *	many it still is not. For whoever reads, and where a level is wanted of such
- *	QPs: then it is the device's work of enforce.c.
+ * @query_qps: find out what is not known of QPs (srdma_qp_unqueried()), some at a time; of how
+ *	many it still is not. The device's work of enforce.c calls it, too, where a level is
+ *	wanted of such QPs, so the op excludes itself. NULL: adopt.c asks the driver's own
+ *	query_qp for state and address.
  * @refresh: find out what DEV_GET shows of the device alone and takes commands
  * @query_port: as ib_query_port()
  * @port_bytes: what passes the port's netdev by; -EAGAIN: not now; -EOPNOTSUPP: the
@@ -110,11 +117,14 @@ enum srdma_path_part {
  * @mr_shift: the size of the pages that a user's memory region is mapped in, as a
  *	power of two, by its key; -EAGAIN: not now. The region may go meanwhile.
  *
- * With srdma_devs_sem held: neither commands nor any wait for the device:
+ * With srdma_devs_sem held: they may sleep, but neither send commands nor wait for the
+ * device:
  *
  * @sample: have the sampler bring the work requests of QPs up to date: take the next
  *	number of srdma_refresh.sample_asked, and when that is served, put it into
  *	.sample_done, the time into srdma_dev.wrs_at, and wake .wait
+ * @watch: a reader wants to know how much is outstanding in send queues, for some seconds
+ *	from now: a thread of the provider's own finds it out, by commands
  * @path_check: can a part of this QP's path be @value? 0, or -errno and *why, which
  *	is constant. srdma_ctl_lock is held, too. Where it is there, @shape also makes
  *	srdma_path.want hold, of all QPs.
@@ -147,13 +157,14 @@ struct srdma_provider_ops {
 	void (*qp_modified)(struct srdma_qp *q, const struct ib_qp_attr *attr, int mask,
 			    int ret);
 	u32 (*shape)(struct srdma_dev *dev);
-	u32 (*learn)(struct srdma_dev *dev);
+	u32 (*query_qps)(struct srdma_dev *dev);
 	void (*refresh)(struct srdma_dev *dev);
 	int (*query_port)(struct srdma_dev *dev, u32 port, struct ib_port_attr *attr);
 	int (*port_bytes)(struct srdma_dev *dev, u32 port, struct srdma_port_bytes *b);
 	void (*port_detail)(struct srdma_dev *dev, u32 port, struct srdma_port_stat *st);
 	int (*mr_shift)(struct srdma_dev *dev, u32 lkey);
 	void (*sample)(struct srdma_dev *dev);
+	void (*watch)(struct srdma_dev *dev);
 	int (*path_check)(const struct srdma_qp *q, enum srdma_path_part part, u64 value,
 			  const char **why);
 	void (*dev_stat)(struct srdma_dev *dev, struct srdma_dev_stat *st);
@@ -174,7 +185,7 @@ struct srdma_provider_ops {
  * @congestions: events
  * @congestion_level: of the last one
  * @congested_at: ns; 0: none came
- * @diag_at: ns, when the next eight were read
+ * @diag_at: ns, when those from @mtt to @qpc_misses were read
  * @mtt: the next two are known
  * @mtt_hits: in the device's cache
  * @mtt_misses: the same
@@ -229,16 +240,16 @@ u8 srdma_function_of(const struct ib_device *ibdev);
 void srdma_provider_detach(struct srdma_qp *q);
 
 /*
- * Providers that are modules of their own. Devices that are there already change
- * over to one when it comes, and back to the generic one when it goes; their QPs
- * stay. unregister() returns when nobody is in any op of it. Process context.
+ * Providers that are modules of their own. register(): existing devices that match change
+ * over to the provider, and their QPs stay. unregister(): its devices change back to the
+ * generic provider; returns when no thread is in any of its ops. Process context.
  */
 int srdma_provider_register(const struct srdma_provider_ops *ops);
 void srdma_provider_unregister(const struct srdma_provider_ops *ops);
 
 /*
- * A device came, and is in srdma_devs; it is about to go, and still is there; it goes,
- * and no QP of it is left.
+ * attach(): a new device is in srdma_devs. give_back(): the device is about to go, and is
+ * still in srdma_devs. release(): the device goes, and has no QP any more.
  */
 void srdma_provider_attach(struct srdma_dev *dev);
 void srdma_provider_give_back(struct srdma_dev *dev);

@@ -3,7 +3,7 @@
  * Any RDMA device: what RDMA core itself shows and lets be done. Doorbells bypass
  * the kernel, and a class is set when a QP is connected, not later.
  */
-#include "adopt.h"
+#include "tracker.h"
 
 static bool generic_match(struct ib_device *ibdev)
 {
@@ -14,5 +14,4 @@ const struct srdma_provider_ops srdma_provider_generic = {
 	.name = "generic",
 	.caps = SWIFTRDMA_DEV_CAP_CONTEXTS,
 	.match = generic_match,
-	.learn = srdma_adopt_learn,
 };

@@ -20,24 +20,23 @@
  * Before that, with the send queue drained (IBA 10.3.1, SQD). What rxe does (6.1,
  * rxe_qp.c, rxe_req.c, rxe_comp.c) and what follows:
  *
- * While it drains, any state but ERR is refused (rxe_qp_chk_attr), and with
- * rnr_retry 7 against a peer that posts no receives the drain never ends. But
- * the state check looks at cur_qp_state where the caller gives one, as RTS->RTS
- * legally may: that takes a draining QP back to work.
+ * While a QP drains, rxe refuses any state but ERR (rxe_qp_chk_attr), and with rnr_retry 7
+ * and a peer that posts no receives the drain never ends. But this check uses cur_qp_state if
+ * the caller gives it, as RTS->RTS legally may: such a modify returns a draining QP to RTS.
  *
- * It runs the completer of any but an RC QP beside the one that may be running
- * already (rxe_qp_drain, __rxe_do_task): a drain of a busy UC QP can lose a
- * completion. So only RC QPs are changed live.
+ * Except for RC QPs, rxe runs a second completer beside one that may be running already
+ * (rxe_qp_drain, __rxe_do_task), so the drain of a busy UC QP can lose a completion.
+ * Therefore only RC QPs are changed live.
  *
- * It takes no lock in modify: srdma_qp_lock() keeps the application's out.
+ * rxe takes no lock in modify: srdma_qp_lock() excludes the application's modify.
  *
- * It tells the application SQ_DRAINED, which never asked: a filter before the
- * QP's event handler swallows it. The event comes after the state, from another
- * CPU, so the filter stays once it is in, until the QP goes or we do.
+ * rxe sends the application an SQ_DRAINED event for which the application did not ask. A
+ * filter in front of the QP's event handler drops it. The event comes after the change of
+ * state, from another CPU, so the filter stays until the QP is destroyed or the module goes.
  *
- * It does not notice that the queue is drained when the last ACK comes after the
- * state (complete_ack() compares with a PSN that it updates only later), nor look
- * at its queue when it is back in RTS, until somebody rings.
+ * rxe does not notice that the queue is drained when the last ACK comes after the change of
+ * state (complete_ack() compares with a PSN that it updates only later). It does not look at
+ * its queue when the QP is back in RTS either, until the next doorbell.
  */
 #include <linux/etherdevice.h>
 #include <linux/rcupdate.h>
@@ -46,9 +45,8 @@
 #include <rdma/ib_cache.h>
 #include <rdma/ib_verbs.h>
 
-#include "adopt.h"
 #include "find.h"
-#include "hook.h"
+#include "orig.h"
 #include "provider.h"
 
 static bool rxe_match(struct ib_device *ibdev)
@@ -76,7 +74,7 @@ static void rxe_event_filter(struct ib_event *ev, void *ctx)
 	if (!q || !srdma_qp_is(q, ibqp)) {
 		swallow = false;
 		smp_rmb();	/* pairs with srdma_qp_leave() */
-		/* It was just let go: then the handler is back in its place. */
+		/* The QP was just detached, which restored its handler. */
 		handler = READ_ONCE(ibqp->event_handler);
 		if (handler == rxe_event_filter)
 			handler = NULL;
@@ -91,7 +89,7 @@ static void rxe_filter_install(struct srdma_qp *q)
 	if (test_and_set_bit(SRDMA_QP_FILTERED, &q->flags))
 		return;
 	WRITE_ONCE(q->saved_handler, q->ibqp->event_handler);
-	smp_wmb();	/* who meets the filter finds the handler */
+	smp_wmb();	/* an event that enters the filter finds the saved handler */
 	WRITE_ONCE(q->ibqp->event_handler, rxe_event_filter);
 }
 
@@ -101,7 +99,7 @@ static void rxe_detach(struct srdma_qp *q)
 		WRITE_ONCE(q->ibqp->event_handler, q->saved_handler);
 }
 
-/* The state as the device has it; a QP that failed is none of ours any more. */
+/* Query the state from the device; -ENOTCONN: the QP has failed, or is not connected. */
 static int rxe_query(struct srdma_qp *q, struct ib_qp_attr *attr)
 {
 	struct ib_qp_init_attr init;
@@ -147,17 +145,17 @@ static int rxe_class_begin(struct srdma_qp *q)
 	if (ret)
 		return ret;
 	/*
-	 * A modify that was under way when the hook went in, and is over since. Where it
-	 * was the one to RTR, adopt.c finds out at the next.
+	 * A modify to RTS was under way when the hook was put in place, and has ended
+	 * since. Of one to RTR adopt.c learns at the next modify.
 	 */
 	if (q->state == IB_QPS_RTR && test_bit(SRDMA_QP_ADOPTED, &q->flags))
 		q->state = attr.qp_state;
-	/* With all CPUs stopped nobody's code runs that is not known to be fit for it. */
+	/* While all CPUs are stopped only code that is known to allow it may run. */
 	if (rxe_changes_at_once(q, &attr))
 		return srdma_orig_modify_is_drivers(q) ? 1 : -EOPNOTSUPP;
 	if (q->type != IB_QPT_RC)
 		return -EOPNOTSUPP;
-	/* RTR cannot be drained; SQD is the application's. */
+	/* A QP in RTR cannot be drained; one in SQD is drained by its application. */
 	if (q->state != IB_QPS_RTS)
 		return -EBUSY;
 	rxe_filter_install(q);
@@ -176,14 +174,13 @@ static int rxe_class_poll(struct srdma_qp *q)
 }
 
 /*
- * Back to work with the old class. rxe may have found the queue drained at this
- * very moment: it looks and sets its state under a lock that modify does not
- * take, so its word could come after ours, and the QP would stand still for good.
- * It does so in softirq, so when we are called again it has said it, and our word
- * is the last.
+ * Return the QP to RTS with its old class. rxe may find the queue drained at the same time:
+ * it tests and sets the state under a lock that modify does not take, so it could set SQD
+ * after this modify, and the QP would send nothing any more. rxe does this in softirq, which
+ * has ended when this function is called again; that modify is then the last one.
  *
- * A QP that fails between the look and the modify would be called back from ERR;
- * the window is two instructions wide and no interface of rxe closes it.
+ * A QP that fails between the query and the modify would be moved from ERR to RTS. The
+ * window is two instructions wide, and no interface of rxe closes it.
  */
 static void rxe_class_abort(struct srdma_qp *q)
 {
@@ -196,9 +193,9 @@ static void rxe_class_abort(struct srdma_qp *q)
 }
 
 /*
- * rxe compares the destination's MAC with its own to find out that a packet need
- * not leave. Where we did not see the address being resolved, that is all that
- * must be right.
+ * rxe compares the destination's MAC with its own to find packets that stay on this host.
+ * If the address was resolved before the hook was in place, no more of it is needed than
+ * that this comparison has the right result.
  */
 static void rxe_set_dmac(struct srdma_qp *q, struct rdma_ah_attr *ah)
 {
@@ -221,7 +218,10 @@ static void rxe_set_dmac(struct srdma_qp *q, struct rdma_ah_attr *ah)
 	rdma_put_gid_attr(local);
 }
 
-/* The QP's address vector with class @c; on -errno, too, rxe_av_put() is to follow. */
+/*
+ * Build the QP's address vector with class @c. rxe_av_put() has to follow, after -errno as
+ * well.
+ */
 static int rxe_av_get(struct srdma_qp *q, const struct srdma_class *c, struct ib_qp_attr *attr)
 {
 	struct rdma_ah_attr *ah = &attr->ah_attr;
@@ -304,7 +304,6 @@ const struct srdma_provider_ops srdma_provider_rxe = {
 	.wrap_post_send = true,
 	.query_is_cheap = true,
 	.match = rxe_match,
-	.learn = srdma_adopt_learn,
 	.class_begin = rxe_class_begin,
 	.class_poll = rxe_class_poll,
 	.class_commit = rxe_class_commit,

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * What refresh.h says: figures that take commands are found out by a work item of
- * each device.
- */
+/* Refreshes figures that take commands, in a work item of each device. */
 #include <linux/jiffies.h>
 
-#include "adopt.h"
 #include "compat.h"
 #include "counters.h"
 #include "find.h"
@@ -13,10 +9,11 @@
 #include "refresh.h"
 
 /*
- * Longer than any of the steps takes on a device that works: hundreds of commands.
- * And short enough for an agent that had to wait for one to keep its lease.
+ * How long a reader waits for a device. Longer than any step (hundreds of commands) takes
+ * on a device that works, and short enough for an agent that waits for one device to keep
+ * its lease: an agent lets a third of the default 2 s pass before it renews.
  */
-#define ANSWER_TIME	(2 * HZ)
+#define ANSWER_TIME	(5 * HZ / 4)
 
 static void run_step(struct srdma_dev *dev, enum srdma_refresh_kind kind)
 {
@@ -31,9 +28,7 @@ static void run_step(struct srdma_dev *dev, enum srdma_refresh_kind kind)
 			ops->refresh(dev);
 		break;
 	case SRDMA_REFRESH_QPS:
-		srdma_adopt_recheck(dev);
-		if (ops->learn)
-			ops->learn(dev);
+		dev->refresh.query_qps(dev);
 		break;
 	case SRDMA_REFRESH_MRS:
 		srdma_mr_ask(dev, ops);
@@ -84,7 +79,7 @@ void srdma_refresh_flush(struct srdma_dev *dev)
 	flush_work(&dev->refresh.work);
 }
 
-/* Is there anything that this step would find out? */
+/* Does the device have figures of this kind to read? */
 static bool has_step(struct srdma_dev *dev, const struct srdma_provider_ops *ops,
 		     enum srdma_refresh_kind kind)
 {
@@ -92,8 +87,8 @@ static bool has_step(struct srdma_dev *dev, const struct srdma_provider_ops *ops
 	case SRDMA_REFRESH_DEV:
 		return ops->refresh;
 	case SRDMA_REFRESH_QPS:
-		/* Where asking costs, the provider has more to find out than these. */
-		return !dev->query_is_cheap || READ_ONCE(dev->unlearned) ||
+		/* Where queries are commands, QPs that were not adopted are queried, too. */
+		return !dev->query_is_cheap || READ_ONCE(dev->unqueried) ||
 		       atomic_read(&dev->n_unsure);
 	case SRDMA_REFRESH_MRS:
 		return ops->mr_shift;
@@ -102,14 +97,14 @@ static bool has_step(struct srdma_dev *dev, const struct srdma_provider_ops *ops
 	}
 }
 
-/* False: the device goes, or it takes commands and the reader may cause none. */
+/* False: the device is going, or refreshing takes commands and the reader may not cause any. */
 static bool may_ask(struct srdma_dev *dev, bool admin)
 {
 	lockdep_assert_held(&srdma_devs_sem);
 	return srdma_dev_is_there(dev) && (admin || dev->query_is_cheap);
 }
 
-static bool ask(struct srdma_dev *dev, u32 kinds, bool admin)
+static bool request_steps(struct srdma_dev *dev, u32 kinds, bool admin)
 {
 	const struct srdma_provider_ops *ops = srdma_dev_provider(dev);
 	enum srdma_refresh_kind kind;
@@ -127,10 +122,12 @@ static bool ask(struct srdma_dev *dev, u32 kinds, bool admin)
 		queue_work(system_dfl_wq, &dev->refresh.work);
 	if (kinds & BIT(SRDMA_REFRESH_QPS) && ops->sample)
 		ops->sample(dev);
+	if (kinds & BIT(SRDMA_REFRESH_OUTSTANDING) && ops->watch)
+		ops->watch(dev);
 	return true;
 }
 
-/* Are all requests served of which @asked has the numbers? */
+/* Have all requests up to the numbers in @asked been served? */
 static bool is_done(struct srdma_refresh *r, const s64 *asked)
 {
 	enum srdma_refresh_kind kind;
@@ -147,18 +144,23 @@ static void wait_until_done(struct srdma_dev *dev, u32 kinds)
 	s64 asked[SRDMA_REFRESH_KINDS] = {}, sample = 0;
 	unsigned long since = READ_ONCE(r->step_since);
 	enum srdma_refresh_kind kind;
+	long left;
 
 	for (kind = 0; kind < SRDMA_REFRESH_KINDS; kind++)
 		if (kinds & BIT(kind))
 			asked[kind] = atomic64_read(&r->asked[kind]);
 	if (kinds & BIT(SRDMA_REFRESH_QPS))
 		sample = atomic64_read(&r->sample_asked);
-	wait_event_killable_timeout(r->wait, atomic64_read_acquire(&r->sample_done) >= sample,
-				    ANSWER_TIME);
-	/* One reader has waited for it in vain: the others do not. */
-	if (since && time_after_eq(jiffies, since + ANSWER_TIME))
+	left = wait_event_killable_timeout(r->wait,
+					   atomic64_read_acquire(&r->sample_done) >= sample,
+					   ANSWER_TIME);
+	/*
+	 * The step that runs has kept a reader waiting in vain already: do not wait for it
+	 * again.
+	 */
+	if (left <= 0 || (since && time_after_eq(jiffies, since + ANSWER_TIME)))
 		return;
-	wait_event_killable_timeout(r->wait, is_done(r, asked), ANSWER_TIME);
+	wait_event_killable_timeout(r->wait, is_done(r, asked), left);
 }
 
 void srdma_refresh(struct srdma_dev *dev, u32 kinds, bool admin)
@@ -166,13 +168,13 @@ void srdma_refresh(struct srdma_dev *dev, u32 kinds, bool admin)
 	bool asked;
 
 	down_read(&srdma_devs_sem);
-	asked = ask(dev, kinds, admin);
+	asked = request_steps(dev, kinds, admin);
 	up_read(&srdma_devs_sem);
 	if (asked)
 		wait_until_done(dev, kinds);
 }
 
-/* All are asked before the first one is waited for. */
+/* Request the steps of all devices before waiting for the first one. */
 void srdma_refresh_all(u32 kinds, bool admin)
 {
 	struct srdma_dev *dev;
@@ -181,7 +183,7 @@ void srdma_refresh_all(u32 kinds, bool admin)
 
 	down_read(&srdma_devs_sem);
 	xa_for_each(&srdma_devs, index, dev)
-		ask(dev, kinds, admin);
+		request_steps(dev, kinds, admin);
 	up_read(&srdma_devs_sem);
 	for (index = 0; (dev = srdma_dev_next(&index)); ) {
 		down_read(&srdma_devs_sem);
@@ -196,6 +198,6 @@ void srdma_refresh_all(u32 kinds, bool admin)
 void srdma_refresh_start(struct srdma_dev *dev, u32 kinds)
 {
 	down_read(&srdma_devs_sem);
-	ask(dev, kinds, true);
+	request_steps(dev, kinds, true);
 	up_read(&srdma_devs_sem);
 }

@@ -11,22 +11,26 @@
 struct srdma_dev;
 
 /*
- * Figures that take firmware commands, or a while, to find out. A work item of each
- * device finds them out when somebody asks. A reader waits for that work with no
- * lock held and no longer than a bounded time, and then takes the figures that were
- * found out last, with their time. So a device that does not answer keeps nobody from
- * reading another one, and no lock of ours is ever held over a command.
+ * Figures that take firmware commands, or a while, to read. A work item of each device
+ * reads them when a reader asks. The reader waits for that work with no lock held and for a
+ * bounded time, and then takes the last figures that were read, with their time. So a
+ * device that does not answer does not keep readers from another one, and no lock that a
+ * reader takes is held over a command.
  */
 enum srdma_refresh_kind {
 	SRDMA_REFRESH_PORTS,	/* ports: link, bytes, priorities, congestion */
 	SRDMA_REFRESH_DEV,	/* figures of the device alone */
 	SRDMA_REFRESH_QPS,	/* what is not known of QPs yet, and work requests */
 	SRDMA_REFRESH_MRS,	/* how memory regions are mapped */
-	SRDMA_REFRESH_KINDS
+	SRDMA_REFRESH_KINDS,
+	/* No reader waits for these: */
+	SRDMA_REFRESH_OUTSTANDING = SRDMA_REFRESH_KINDS,	/* srdma_provider_ops.watch */
 };
 
 /**
  * struct srdma_refresh - that work, and what it was asked for
+ * @query_qps: finds out what is not known of QPs, some at a time; of how many it still is
+ *	not. adopt.c's, given by hook.c.
  * @work: runs one step for each kind that was asked for
  * @wait: readers
  * @asked: by kind: number of the last request
@@ -34,9 +38,10 @@ enum srdma_refresh_kind {
  * @step_since: jiffies when the step that runs now began, 0: none runs
  * @sample_asked: requests to the provider's sampler; it counts work requests without
  *	commands, by itself, so its readers do not wait for @work
- * @sample_done: the last of these that was served
+ * @sample_done: the last of these requests that was served
  */
 struct srdma_refresh {
+	u32 (*query_qps)(struct srdma_dev *dev);
 	struct work_struct work;
 	wait_queue_head_t wait;
 	atomic64_t asked[SRDMA_REFRESH_KINDS], done[SRDMA_REFRESH_KINDS];
@@ -45,9 +50,9 @@ struct srdma_refresh {
 };
 
 void srdma_refresh_init(struct srdma_dev *dev);
-/* The device is out of srdma_devs. Waits for the step that runs. */
+/* The device is out of srdma_devs. Waits for the running step. */
 void srdma_refresh_stop(struct srdma_dev *dev);
-/* The device has another provider: wait for the step that runs with the former one. */
+/* The device has another provider: wait for a step that runs with the former one. */
 void srdma_refresh_flush(struct srdma_dev *dev);
 
 /*

@@ -1,21 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What became of what was asked for: how the class or the rate of a target stands,
- * and after the pass that follows a batch the event that says so.
+ * Results: whether the QPs of a target have the class or rate that they should have, and
+ * the event that reports this for each item of a batch, after the pass that follows it.
  */
 #include <linux/slab.h>
 
 #include "compat.h"
 #include "find.h"
-#include "netlink.h"
+#include "knobs.h"
+#include "notify.h"
+#include "pass.h"
+#include "results.h"
+#include "share.h"
 
 /*
- * How long the results of all devices are waited for. A pass takes less than a second,
- * also where thousands of QPs are stuck.
+ * Time after which results are reported even if a device has not finished its pass. A pass
+ * takes less than a second, even with thousands of stuck QPs.
  */
 #define TELL_TIME	(3 * HZ)
+/* Until then, a look every so often whether the libraries in processes have answered. */
+#define ANSWER_TIME	(HZ / 20)
 
-/* Batches whose results are to be told, and how many there were; batches_lock, a leaf. */
+/*
+ * Batches whose results are not reported yet, and the last number given to one. Both under
+ * batches_lock, a leaf.
+ */
 static LIST_HEAD(batches);
 static DEFINE_SPINLOCK(batches_lock);
 static u64 last_seq;
@@ -23,16 +32,20 @@ static u64 last_seq;
 static void tell_work(struct work_struct *work);
 static DECLARE_DELAYED_WORK(tell, tell_work);
 
-/* What the device refused says more than what nobody can, and that more than the rest. */
-static int weight(int error)
+/*
+ * Which error to report of several: a device's refusal before an impossibility, and that
+ * before all others.
+ */
+static int error_weight(int error)
 {
 	return error == -EREMOTEIO ? 3 : error == -EOPNOTSUPP ? 2 : !!error;
 }
 
-static void tally(struct srdma_tally *t, enum srdma_standing s, int error, u32 syndrome)
+static void add_standing(struct srdma_tally *t, enum srdma_standing s, int error, u32 syndrome)
 {
 	t->n[s]++;
-	if ((s != SRDMA_CANNOT && s != SRDMA_PENDING) || weight(error) <= weight(t->error))
+	if ((s != SRDMA_CANNOT && s != SRDMA_PENDING) ||
+	    error_weight(error) <= error_weight(t->error))
 		return;
 	t->error = error;
 	t->syndrome = error == -EREMOTEIO ? syndrome : 0;
@@ -50,11 +63,11 @@ static void tally_class(const struct srdma_qp *q, struct srdma_tally *t)
 	enum srdma_standing s = srdma_class_standing(q);
 	int err = READ_ONCE(q->class_error);
 
-	/* One that has no class was never tried. */
-	tally(t, s, s == SRDMA_CANNOT && !err ? -EOPNOTSUPP : err, syndrome_of(q));
+	/* A QP that can have no class was never tried, so it has no error of its own. */
+	add_standing(t, s, s == SRDMA_CANNOT && !err ? -EOPNOTSUPP : err, syndrome_of(q));
 }
 
-/* Before it has no path, in ERR none that matters, and RESET makes it forget. */
+/* Before RTR a QP has no path, in ERR the path does not matter, and RESET clears it. */
 static bool has_path(const struct srdma_qp *q)
 {
 	u8 state = READ_ONCE(q->state);
@@ -88,7 +101,7 @@ static enum srdma_standing path_standing(const struct srdma_qp *q, enum srdma_pa
 	if (!has_path(q))
 		return SRDMA_UNCONNECTED;
 	err = READ_ONCE(hw->path[part].error);
-	/* What the device refused it would refuse again. */
+	/* The device would refuse the same again. */
 	return err && err != -EAGAIN && err != -ENOMEM ? SRDMA_CANNOT : SRDMA_PENDING;
 }
 
@@ -96,26 +109,8 @@ static void tally_path(const struct srdma_qp *q, enum srdma_path_part part, stru
 {
 	const struct srdma_qp_hw *hw = srdma_qp_hw(q);
 
-	tally(t, path_standing(q, part), hw ? READ_ONCE(hw->path[part].error) : 0,
-	      syndrome_of(q));
-}
-
-static void walk_job(struct srdma_job *job, bool any_dev, u32 index,
-		     void (*visit)(struct srdma_qp *q, void *arg), struct srdma_tally *t)
-{
-	struct srdma_job_dev *jd;
-	struct srdma_dev *dev;
-	unsigned long i;
-
-	xa_for_each(&srdma_devs, i, dev) {
-		if (!any_dev && dev->index != index)
-			continue;
-		jd = srdma_job_dev_get(dev, job->id);
-		if (!jd)
-			continue;
-		srdma_job_walk(jd, visit, t);
-		srdma_job_dev_put(jd);
-	}
+	add_standing(t, path_standing(q, part), hw ? READ_ONCE(hw->path[part].error) : 0,
+		     syndrome_of(q));
 }
 
 static void visit_class(struct srdma_qp *q, void *arg)
@@ -123,19 +118,20 @@ static void visit_class(struct srdma_qp *q, void *arg)
 	tally_class(q, arg);
 }
 
-/* In an element or in none. */
+/* Is the QP in a scheduling element exactly if it should be in one? */
 enum srdma_standing srdma_rate_standing(const struct srdma_qp *q, int *error, u32 *syndrome)
 {
-	/* Of a QP on its list its job's lock keeps it, of any other the RCU section does. */
+	/* The job stays: by its lock if the QP is on its list, else by the RCU section. */
 	const struct srdma_job_dev *jd = rcu_dereference_check(q->job, 1);
-	bool want = READ_ONCE(jd->bit_rate) || READ_ONCE(jd->weight);
+	bool can = jd->dev->caps & SWIFTRDMA_DEV_CAP_RATES;
+	/* Without elements a rate is for libraries to enforce. */
+	bool want = (can && READ_ONCE(jd->bit_rate)) || READ_ONCE(jd->weight);
 	const struct srdma_qp_hw *hw = srdma_qp_hw(q);
 	bool has = hw && READ_ONCE(hw->element);
 
 	*syndrome = READ_ONCE(jd->shape_syndrome);
 	*error = -EOPNOTSUPP;
-	if (want && (!(jd->dev->caps & SWIFTRDMA_DEV_CAP_RATES) ||
-		     test_bit(SRDMA_QP_DEVX, &q->flags)))
+	if (want && (!can || test_bit(SRDMA_QP_DEVX, &q->flags)))
 		return SRDMA_CANNOT;
 	*error = want ? READ_ONCE(jd->shape_error) : 0;
 	if (*error)
@@ -144,7 +140,7 @@ enum srdma_standing srdma_rate_standing(const struct srdma_qp *q, int *error, u3
 		return SRDMA_DONE;
 	if (!test_bit(SRDMA_QP_HAS_STATE, &q->flags))
 		return SRDMA_UNKNOWN;
-	/* To be given one when it is at work; or it leaves when its application ends it. */
+	/* The QP is bound when it gets to RTS, or leaves its element when it is destroyed. */
 	if (READ_ONCE(q->state) != IB_QPS_RTS)
 		return SRDMA_UNCONNECTED;
 	*syndrome = syndrome_of(q);
@@ -159,7 +155,65 @@ static void visit_rate(struct srdma_qp *q, void *arg)
 	int error;
 
 	s = srdma_rate_standing(q, &error, &syndrome);
-	tally(arg, s, error, syndrome);
+	add_standing(arg, s, error, syndrome);
+}
+
+/* A knob of a job that libraries enforce, and what its QPs' processes say of it. */
+struct library_tally {
+	const struct srdma_job_dev *jd;
+	int place;
+	struct srdma_tally *t;
+};
+
+static void visit_library(struct srdma_qp *q, void *arg)
+{
+	const struct library_tally *l = arg;
+	enum srdma_knob_answer a = q->owner ? srdma_knob_answer(l->jd, q->owner->pid, l->place) :
+					      SRDMA_KNOB_NOBODY;
+	bool wanted = l->jd->knob[l->place].until;
+
+	if (a == SRDMA_KNOB_WAITS)
+		add_standing(l->t, SRDMA_PENDING, 0, 0);
+	else if (a == SRDMA_KNOB_NOBODY && wanted)
+		add_standing(l->t, SRDMA_CANNOT, -EOPNOTSUPP, 0);
+	else
+		add_standing(l->t, SRDMA_DONE, 0, 0);
+}
+
+static void tally_library(struct srdma_job_dev *jd, int place, struct srdma_tally *t)
+{
+	struct library_tally l = { .jd = jd, .place = place, .t = t };
+
+	mutex_lock(&srdma_share_lock);
+	srdma_job_walk(jd, visit_library, &l);
+	mutex_unlock(&srdma_share_lock);
+}
+
+static void tally_job_dev(struct srdma_job_dev *jd, u32 knob, struct srdma_tally *t)
+{
+	int place = srdma_share_knob(knob);
+
+	if (place >= 0 && !srdma_knob_is_dev(jd->dev, place))
+		tally_library(jd, place, t);
+	else
+		srdma_job_walk(jd, knob == SWIFTRDMA_KNOB_LEVEL ? visit_class : visit_rate, t);
+}
+
+static void tally_job(const struct srdma_target *target, struct srdma_tally *t)
+{
+	struct srdma_job_dev *jd;
+	struct srdma_dev *dev;
+	unsigned long i;
+
+	xa_for_each(&srdma_devs, i, dev) {
+		if (!target->any_dev && dev->index != target->dev)
+			continue;
+		jd = srdma_job_dev_get(dev, target->job->id);
+		if (!jd)
+			continue;
+		tally_job_dev(jd, target->knob, t);
+		srdma_job_dev_put(jd);
+	}
 }
 
 static void tally_one(const struct srdma_target *target, struct srdma_tally *t)
@@ -181,7 +235,8 @@ static void tally_one(const struct srdma_target *target, struct srdma_tally *t)
 bool srdma_tallied(u32 knob)
 {
 	return knob == SWIFTRDMA_KNOB_LEVEL || knob == SWIFTRDMA_KNOB_BIT_RATE ||
-	       knob == SWIFTRDMA_KNOB_WEIGHT || srdma_path_part(knob) >= 0;
+	       knob == SWIFTRDMA_KNOB_WEIGHT || srdma_share_knob(knob) >= 0 ||
+	       srdma_path_part(knob) >= 0;
 }
 
 void srdma_tally(const struct srdma_target *target, struct srdma_tally *t)
@@ -191,26 +246,56 @@ void srdma_tally(const struct srdma_target *target, struct srdma_tally *t)
 	if (!target->job)
 		tally_one(target, t);
 	else
-		walk_job(target->job, target->any_dev, target->dev,
-			 target->knob == SWIFTRDMA_KNOB_LEVEL ? visit_class : visit_rate, t);
+		tally_job(target, t);
 }
 
-static void tell_item(struct srdma_batch *b, int i)
+static void tally_item(const struct srdma_batch_item *item, struct srdma_tally *t)
 {
-	const struct srdma_batch_item *item = &b->items[i];
 	struct srdma_target target = {
 		.knob = item->knob, .job = item->job, .any_dev = item->any_dev,
 		.dev = item->dev, .key = item->key, .serial = item->serial,
 	};
-	struct srdma_tally t = {};
 
 	down_read(&srdma_devs_sem);
-	srdma_tally(&target, &t);
+	srdma_tally(&target, t);
 	up_read(&srdma_devs_sem);
-	srdma_notify_act(b, i, &t);
 }
 
-static bool concerns(const struct srdma_batch *b, const struct srdma_dev *dev)
+static void tell_item(struct srdma_batch *b, int i)
+{
+	struct srdma_tally t = {};
+
+	tally_item(&b->items[i], &t);
+	srdma_notify(action_done, b, i, &t);
+}
+
+/* Is there a process that has not answered yet, and time to wait for it? */
+static bool awaits_library(const struct srdma_batch *b)
+{
+	int i;
+
+	if (b->told || time_after_eq(jiffies, b->added + TELL_TIME))
+		return false;
+	for (i = 0; i < b->n; i++) {
+		struct srdma_tally t = {};
+
+		if (srdma_share_knob(b->items[i].knob) < 0)
+			continue;
+		tally_item(&b->items[i], &t);
+		if (t.n[SRDMA_PENDING])
+			return true;
+	}
+	return false;
+}
+
+static void wait_again(struct srdma_batch *b)
+{
+	spin_lock(&batches_lock);
+	list_add_tail(&b->node, &batches);
+	spin_unlock(&batches_lock);
+}
+
+static bool batch_concerns(const struct srdma_batch *b, const struct srdma_dev *dev)
 {
 	int i;
 
@@ -220,19 +305,22 @@ static bool concerns(const struct srdma_batch *b, const struct srdma_dev *dev)
 	return false;
 }
 
-/* Have all devices reached it? srdma_devs_sem. */
-static bool is_over(const struct srdma_batch *b)
+/* Have all devices that the batch concerns made their pass? srdma_devs_sem. */
+static bool batch_is_over(const struct srdma_batch *b)
 {
 	struct srdma_dev *dev;
 	unsigned long index;
 
 	xa_for_each(&srdma_devs, index, dev)
-		if (atomic64_read(&dev->enforced) < b->seq && concerns(b, dev))
+		if (atomic64_read(&dev->enforced) < b->seq && batch_concerns(b, dev))
 			return false;
 	return true;
 }
 
-/* Those that are to be told now, into @due; how long until the next one is, 0: never. */
+/*
+ * Move the batches to be reported now to @due. Returns the time until the next one is due,
+ * 0: none waits.
+ */
 static unsigned long take_due(struct list_head *due)
 {
 	unsigned long now = jiffies, first = 0, left;
@@ -241,7 +329,7 @@ static unsigned long take_due(struct list_head *due)
 	down_read(&srdma_devs_sem);
 	spin_lock(&batches_lock);
 	list_for_each_entry_safe(b, next, &batches, node) {
-		b->over = is_over(b);
+		b->over = batch_is_over(b);
 		if (b->over || (!b->told && time_after_eq(now, b->added + TELL_TIME))) {
 			list_move_tail(&b->node, due);
 		} else if (!b->told) {
@@ -263,18 +351,21 @@ static void tell_work(struct work_struct *work)
 
 	wait = take_due(&due);
 	list_for_each_entry_safe(b, next, &due, node) {
+		list_del(&b->node);
+		if (awaits_library(b)) {
+			wait_again(b);
+			wait = wait ? min_t(unsigned long, wait, ANSWER_TIME) : ANSWER_TIME;
+			continue;
+		}
 		for (i = 0; i < b->n; i++)
 			tell_item(b, i);
-		list_del(&b->node);
 		if (b->over) {
 			srdma_batch_free(b);
 			continue;
 		}
 		b->told = true;
-		spin_lock(&batches_lock);
-		list_add_tail(&b->node, &batches);
-		spin_unlock(&batches_lock);
-		wait = 1;	/* a pass may have ended while it was not there */
+		wait_again(b);
+		wait = 1;	/* a pass may have ended while the batch was not in the list */
 	}
 	if (wait)
 		queue_delayed_work(system_dfl_wq, &tell, wait);
@@ -307,12 +398,12 @@ void srdma_batch_add(struct srdma_batch *b)
 	spin_lock(&batches_lock);
 	b->seq = ++last_seq;
 	xa_for_each(&srdma_devs, index, dev) {
-		if (concerns(b, dev)) {
-			srdma_enforce_run(dev);
+		if (batch_concerns(b, dev)) {
+			srdma_pass_run(dev);
 			any = true;
 		}
 	}
-	/* From here on it may be told and freed at any time. */
+	/* From here on tell_work() may report and free the batch at any time. */
 	list_add_tail(&b->node, &batches);
 	spin_unlock(&batches_lock);
 	if (any)

@@ -36,15 +36,18 @@ struct srdma_target {
 };
 
 /*
- * How its QPs stand, for knobs that have to reach them; a limit is in force at once, and
- * has none. srdma_devs_sem; may sleep.
+ * Count the target's QPs by standing. Only for knobs that are applied to QPs: a limit is in
+ * force at once, and its tally is empty. srdma_devs_sem; may sleep.
  */
 void srdma_tally(const struct srdma_target *target, struct srdma_tally *t);
 bool srdma_tallied(u32 knob);
-/* Of a rate or weight of its job; RCU section, or the job's lock. -errno where it failed. */
+/*
+ * The QP's standing for its job's rate or weight; *error is 0 or -errno. RCU section, or
+ * the job's lock.
+ */
 enum srdma_standing srdma_rate_standing(const struct srdma_qp *q, int *error, u32 *syndrome);
 
-/* An item of a batch whose results are to be told. */
+/* An item of a batch whose results will be reported. */
 struct srdma_batch_item {
 	u32 knob;
 	u64 value;
@@ -82,9 +85,9 @@ struct srdma_batch {
 };
 
 /*
- * To be told when each device that it concerns has made a pass that begins from now on;
- * or, where one does not answer in time, then and once more when it has. Takes the
- * batch over. srdma_devs_sem.
+ * Report the results of @b once every device that it concerns has made a pass that begins
+ * after this call. If a device does not answer in time, report then, and again when it has.
+ * Takes over the batch. srdma_devs_sem.
  */
 void srdma_batch_add(struct srdma_batch *b);
 void srdma_batch_free(struct srdma_batch *b);
@@ -95,7 +98,7 @@ void srdma_batch_free(struct srdma_batch *b);
  */
 u64 srdma_batches_asked(void);
 void srdma_batches_passed(void);
-/* No device is left: free those that nobody will be told of. */
+/* No device is left: free the batches that were not reported. */
 void srdma_batches_exit(void);
 
 #endif /* SRDMA_RESULTS_H */

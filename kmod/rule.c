@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The rules, in the order in which they are asked, and which of them has an owner.
- * The answer is kept with the owner until the rules change.
+ * The rules, in the order in which they are tried, and the match of an owner, which is
+ * cached in the owner until the rules change.
  */
 #include <linux/glob.h>
 #include <linux/pid.h>
@@ -116,7 +116,7 @@ struct srdma_rule *srdma_rule_new(struct srdma_job *job, const char *origin,
 	return r;
 }
 
-/* After those of the same order: the older one is asked first. */
+/* Insert after rules of the same order: the older one is tried first. */
 static void rule_insert(struct srdma_rule *r)
 {
 	struct list_head *at = &rules;
@@ -141,8 +141,8 @@ static void rule_drop(struct srdma_rule *r)
 }
 
 /*
- * The new rules first: with both in the list an owner is the job's if either set has
- * it, so it changes over when the rule goes that it has now.
+ * Insert the new rules first: while both sets are in the list, an owner that either set
+ * matches belongs to the job, and it changes over when its old rule goes.
  */
 void srdma_rules_replace(struct srdma_job *job, const char *origin, struct list_head *made)
 {
@@ -157,7 +157,7 @@ void srdma_rules_replace(struct srdma_job *job, const char *origin, struct list_
 		rule_insert(r);
 	}
 	srdma_delay(SRDMA_DELAY_RULES);
-	/* A search that was past a new rule's place must not miss the old one as well. */
+	/* A search that has passed the place of a new rule must still find the old one. */
 	if (!list_empty(&old))
 		synchronize_rcu_expedited();
 	list_for_each_entry_safe(r, next, &old, job_node)

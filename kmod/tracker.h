@@ -10,6 +10,7 @@
 #include <linux/refcount.h>
 #include <linux/rwsem.h>
 #include <linux/slab.h>
+#include <linux/srcu.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
@@ -48,31 +49,31 @@ struct srdma_orig_ops {
  * @release: frees it, a grace period after the last reference
  * @index: as `rdma dev` shows it
  * @name: follows renames; under srdma_devs_sem
- * @ibdev: there while the device is in srdma_devs (hold srdma_devs_sem), inside
- *	a wrapper, in its work of refresh.c and enforce.c, and while a QP of it is held
- *	with srdma_qp_lock() and not dead
+ * @ibdev: valid while the device is in srdma_devs (hold srdma_devs_sem), inside a wrapper,
+ *	in the device's works of refresh.c and enforce.c, and under srdma_qp_lock() of a QP
+ *	that is not dead
  * @provider: changes between the generic one and one that is a module, see
  *	provider.c
- * @attached: that one, until it has let go of all QPs
- * @provider_lock: makes one at a time change the provider. Held over commands of
- *	this device, so nobody else's work waits for it. Taken inside RDMA core's
- *	client locks, outside srdma_devs_sem.
+ * @attached: the one that is a module, until it has detached all QPs
+ * @provider_lock: serializes changes of the provider. Held over commands of this device,
+ *	so no other device's work waits for it. Taken inside RDMA core's client locks,
+ *	outside srdma_devs_sem.
  * @provider_node: in the list of devices that such a provider has
  * @provider_closed: the device goes and gets no other provider; under @provider_lock
- * @refresh: finds out what takes commands, see refresh.h
+ * @refresh: reads the figures that take commands, see refresh.h
  * @ports: struct srdma_port of each; counters.c
  * @ports_lock: @ports; a leaf
  * @link_stale: the link of a port has changed since it was read
- * @link_event: tells that
+ * @link_event: handler that sets @link_stale
  * @wrs_at: ns, when the provider's sampler last brought QPs up to date; 0: never
- * @priv: its own
+ * @priv: the provider's own
  * @caps: enum swiftrdma_dev_cap
  * @query_is_cheap: as its first provider has it; constant
  * @function: enum swiftrdma_function, as far as known; a provider may know better
  * @orig: constant
  * @hook_node: in hook.c's table of devices
- * @hooked: ops of ours are in place; hook.c, from add() to remove()
- * @wrapped_post_send: so is post_send
+ * @hooked: our wrappers are in place; hook.c, from add() to remove()
+ * @wrapped_post_send: that of post_send, too
  * @qps: the QPs, see table.h
  * @n_qps: QPs in @qps
  * @n_devx: of these, made past RDMA core; devx.c
@@ -81,14 +82,13 @@ struct srdma_orig_ops {
  *	that is not known yet; taken outside the locks of @qps and @left, held
  *	without sleeping long
  * @adopting: the scan is not over; under @adopt_lock
- * @adopt_abort: no room in @left: the scan must stop
+ * @adopt_abort: there was no memory for @left: the scan must stop
  * @left: keys of QPs whose destroy has begun while @adopting: the scan must not
  *	take them in; under @adopt_lock
- * @learn_lock: makes one work at a time, refresh.c's or enforce.c's, find out what is
- *	not known of adopted QPs
- * @unlearned: there are some without ASKED; set by anyone, before the QP's bit is cleared
- * @learn: enforce.c is to find out, for a level is wanted of them; set by anyone
- * @learn_at: jiffies before which no more commands are sent for that; @learn_lock
+ * @query_lock: serializes the works of refresh.c and enforce.c that query adopted QPs
+ * @unqueried: there are QPs without QUERIED; set by anyone, before the QP's bit is cleared
+ * @query_wanted: enforce.c has to query them, because some should get a level; set by anyone
+ * @query_at: jiffies before which no more queries are sent; @query_lock
  * @n_unsure: QPs that are UNSURE
  * @uars: struct srdma_uar by index. Readers: RCU. Writers: @uar_lock.
  * @uar_hash: the same by user context. Readers: RCU. Writers: @uar_lock.
@@ -102,22 +102,22 @@ struct srdma_orig_ops {
  * @mr_lock: @mr_hash, @mr_users, @mr_ask, @mr_serial; taken inside nothing, takes
  *	srdma_owner.lock
  * @mr_users: struct srdma_mr_user by owner. Readers: RCU. Writers: @mr_lock.
- * @mr_ask: struct srdma_mr that are still to be asked for, the oldest first
- * @mr_serial: of the last one
+ * @mr_ask: struct srdma_mr whose mapping is to be queried, the oldest first
+ * @mr_serial: serial of the youngest region
  * @jobs: struct srdma_job_dev by job id. Readers: RCU. Writers: srdma_ctl_lock.
  * @unassigned: the one of id 0, which is there as long as the device is
  * @rescan: enforce.c must compare every QP; set by anyone
- * @reshape: so must its provider's shape(); set by anyone
- * @shape_ms: how long it waits before it tries once more what it could not do, 0: it
- *	could; enforce.c's own
- * @shape_at: jiffies, when that is over; the same
- * @enforce: a pass over its QPs, enforce.c's work; queued with a reference to the device
- * @enforce_by: jiffies by which that is to run again; enforce.c's own
- * @enforced: srdma_batch.seq of the last batch that a pass has seen which is over
- * @hurry: everything is given back: no retry waits for its time
+ * @reshape: enforce.c must call the provider's shape(); set by anyone
+ * @shape_ms: time until shape() is called again after it failed, 0: it succeeded; enforce.c's
+ *	own
+ * @shape_at: jiffies, when that time is over; enforce.c's own
+ * @enforce: enforce.c's work, a pass over the QPs; queued with a reference to the device
+ * @enforce_by: jiffies by which that work has to run again; enforce.c's own
+ * @enforced: srdma_batch.seq of the youngest batch that a finished pass has seen
+ * @hurry: all classes are being given back, so no retry waits for its time
  * @path_wants: overrides of parts of paths on it; srdma_ctl_lock, read by anyone
- * @path_bids: the same, while override.c counts them
- * @giving_back: its provider or itself is about to go: nothing is in force any more
+ * @path_bids: @path_wants, while override.c recomputes it
+ * @giving_back: the device or its provider is about to go: no override is in force any more
  * @since: ns, when counting began
  * @created: counter, as SWIFTRDMA_DEV_A_CREATED; so are all up to @drain_max
  * @create_failed: the same
@@ -132,75 +132,97 @@ struct srdma_orig_ops {
  * @debugfs: directory, or NULL
  */
 struct srdma_dev {
+	/* Counts references by itself, and is freed by a work. */
 	struct kref ref;
 	struct work_struct release;
+
+	/* Constant from the device's publication on. */
 	u32 index;
-	char name[IB_DEVICE_NAME_MAX];
-	struct ib_device *ibdev;
-	const struct srdma_provider_ops *provider;
-	const struct srdma_provider_ops *attached;
-	struct mutex provider_lock;	/* a change of @provider */
-	struct list_head provider_node;
-	bool provider_closed;
-	void *priv;
-	struct srdma_refresh refresh;
-	struct srdma_port *ports;
-	spinlock_t ports_lock;	/* @ports */
-	unsigned long link_stale;
-	struct ib_event_handler link_event;
-	atomic64_t wrs_at;
-	u32 caps;
 	struct srdma_orig_ops orig;
-	struct hlist_node hook_node;
-	bool hooked;
 	bool wrapped_post_send;
 	bool query_is_cheap;
-	u8 function;
+	struct srdma_uar *kernel_uar;
+	struct srdma_job_dev *unassigned;
+	struct ib_event_handler link_event;
+	u64 since;
 
+	/* Written with srdma_devs_sem held for writing. */
+	char name[IB_DEVICE_NAME_MAX];
+	struct ib_device *ibdev;
+	struct dentry *debugfs;
+
+	/* Written under provider_lock; srdma_dev_provider() names their readers. */
+	struct mutex provider_lock;	/* up to @giving_back */
+	const struct srdma_provider_ops *provider;
+	const struct srdma_provider_ops *attached;
+	bool provider_closed;
+	void *priv;
+	u32 caps;
+	u8 function;
+	bool giving_back;
+
+	/* providers_lock (provider.c). */
+	struct list_head provider_node;
+
+	/* Written under hooked_lock (tracker.c), read under RCU or srdma_srcu. */
+	struct hlist_node hook_node;
+
+	/* hook.c's add() and remove(), which RDMA core never runs side by side. */
+	bool hooked;
+
+	/* Requests: any thread sets them without a lock; the work that serves them resets them. */
+	struct srdma_refresh refresh;
+	struct delayed_work enforce;
+	unsigned long link_stale, rescan, reshape;
+	bool unqueried, query_wanted, hurry;
+
+	/* ports_lock, for what they point to. */
+	spinlock_t ports_lock;		/* what @ports points to */
+	struct srdma_port *ports;
+
+	/* Has its own locks: see table.h. */
 	struct srdma_table qps;
-	atomic_t n_qps, n_devx;
-	atomic64_t devx_created;
+
+	/* adopt_lock. */
 	struct mutex adopt_lock;	/* adoption against unknown destroys */
 	bool adopting;
 	bool adopt_abort;
 	struct xarray left;
-	struct mutex learn_lock;	/* @learn_at */
-	bool unlearned, learn;
-	unsigned long learn_at;
-	atomic_t n_unsure;
 
+	/* query_lock. */
+	struct mutex query_lock;	/* @query_at */
+	unsigned long query_at;
+
+	/* Written under uar_lock, read under RCU. */
+	spinlock_t uar_lock;		/* @uars, @uar_hash */
 	struct xarray uars;
 	DECLARE_HASHTABLE(uar_hash, 6);
-	spinlock_t uar_lock;	/* @uars, @uar_hash */
-	struct srdma_uar *kernel_uar;
-	struct xarray pages;
-	struct mutex page_lock;		/* @pages */
-	atomic64_t sweeps;
 
+	/* Written under page_lock, read under RCU. */
+	struct mutex page_lock;		/* @pages */
+	struct xarray pages;
+
+	/* mr_lock; @mr_users is read under RCU. */
+	spinlock_t mr_lock;		/* up to @mr_serial */
 	DECLARE_HASHTABLE(mr_hash, 12);
-	spinlock_t mr_lock;	/* the rest of these */
 	DECLARE_HASHTABLE(mr_users, 8);
 	struct list_head mr_ask;
 	u64 mr_serial;
 
+	/* Written under srdma_ctl_lock; @jobs is read under RCU, @path_wants without a lock. */
 	struct xarray jobs;
-	struct srdma_job_dev *unassigned;
-	unsigned long rescan;
-	unsigned long reshape;
+	u32 path_wants, path_bids;
+
+	/* The device's pass alone (enforce.c). */
 	unsigned long shape_at;
 	u32 shape_ms;
-	struct delayed_work enforce;
 	unsigned long enforce_by;
-	atomic64_t enforced;
-	bool hurry;
-	u32 path_wants, path_bids;
-	bool giving_back;
 
-	u64 since;
+	/* Figures, atomic. */
+	atomic_t n_qps, n_devx, n_unsure;
+	atomic64_t wrs_at, sweeps, enforced, devx_created;
 	atomic64_t created, create_failed, rejected, destroyed, modified;
 	atomic64_t adopted, untracked, live_changed, live_failed, drain_max;
-
-	struct dentry *debugfs;
 };
 
 /**
@@ -226,7 +248,7 @@ struct srdma_member {
  * @kind: enum swiftrdma_uar_kind
  * @dev: with a reference
  * @ctx: key only, never followed; NULL: the kernel's
- * @owner: who opened it, with a reference
+ * @owner: the process that opened it, with a reference
  * @n_qps: alive on it
  * @created: QPs ever placed on it
  * @doorbells: rung on it, of QPs gone too
@@ -235,7 +257,7 @@ struct srdma_member {
  * @pages: of a context: its pages, under srdma_dev.page_lock
  * @n_pages: how many
  * @limit: of a context: pages it asked for, 0: not known
- * @closed: of a context: it has gone and gets no more pages; under @pages' lock
+ * @closed: of a context: it was closed and gets no more pages; under srdma_dev.page_lock
  *
  * What only pages have:
  *
@@ -243,14 +265,15 @@ struct srdma_member {
  * @page_node: in @context's @pages
  * @lock: @members and the two counts; taken inside nothing
  * @members: struct srdma_member
- * @n_owners: distinct owners among them
- * @n_members: how many
- * @spare: a member that is nobody's, or NULL; under @lock
+ * @n_owners: distinct owners among the members
+ * @n_members: how many members
+ * @spare: an unused member for the next QP, or NULL; under @lock
  * @sweeps0: srdma_dev.sweeps when it became known
- * @mark: the last sweep that found it active; the provider's, as all that follows
- * @twice: ... and two of its QPs
- * @active: sweeps that found it so
- * @coactive: the same
+ * @mark: the last sweep that found a QP of the page active; this and all that follows is
+ *	the provider's
+ * @twice: that sweep found a second QP active
+ * @active: sweeps that found a QP active
+ * @coactive: sweeps that found two or more active
  * @window: number of the stretch of time in which @now counts
  * @now: work requests seen in it
  * @before: work requests seen in the one before
@@ -258,26 +281,37 @@ struct srdma_member {
 struct srdma_uar {
 	struct kref ref;
 	struct rcu_head rcu;
-	struct hlist_node node;
+
+	/* Constant once it can be found. */
 	u32 index;
 	u8 kind;
 	struct srdma_dev *dev;
 	void *ctx;
 	struct srdma_owner *owner;
-	atomic_t n_qps;
-	atomic64_t created, doorbells, wrs;
+	struct srdma_uar *context;
 	u64 since;
+	u64 sweeps0;
+
+	/* srdma_dev.uar_lock. */
+	struct hlist_node node;
+
+	/* srdma_dev.page_lock; @n_pages and @limit are read without it. */
 	struct list_head pages;
+	struct list_head page_node;
 	u32 n_pages, limit;
 	bool closed;
 
-	struct srdma_uar *context;
-	struct list_head page_node;
-	spinlock_t lock;	/* @members, @n_owners, @n_members */
+	/* Atomic. */
+	atomic_t n_qps;
+	atomic64_t created, doorbells, wrs;
+
+	/* lock. */
+	spinlock_t lock;	/* up to @spare */
 	struct list_head members;
 	u32 n_owners, n_members;
 	struct srdma_member *spare;
-	u64 sweeps0;
+
+	/* Written by the provider's sampler alone, read by any thread. */
 	u64 mark;
 	bool twice;
 	u64 active, coactive;
@@ -322,18 +356,34 @@ static inline void srdma_element_put(struct srdma_element *e)
 }
 
 /**
+ * struct srdma_outstanding - what a provider found in a QP's send queue, at random times
+ * @samples: how often it looked
+ * @wqebbs: sum of the WQEBBs that were posted and not completed
+ * @squares: sum of their squares
+ * @drained: of srdma_qp.wrs as the provider counts it: what had been posted when the queue
+ *	was seen empty, or SRDMA_NOT_DRAINED: it was not. The provider's.
+ */
+struct srdma_outstanding {
+	u64 samples, wqebbs, squares;
+	u64 drained;
+};
+
+#define SRDMA_NOT_DRAINED	U64_MAX
+
+/**
  * struct srdma_qp_hw - what a provider with UAR pages knows of a QP
- * @live: it is known of the QP that there is; else left over from another one
+ * @live: the contents are this QP's; false: left over from an earlier QP
  * @page: the UAR, with a reference and a member's place; NULL: not known. Set
  *	once, under srdma_qp_lock() or before the QP is published.
  * @member: that place, NULL: there was no memory for one
  * @wrs_since: ns
  * @slot: the provider's, SRDMA_NO_SLOT at first; under srdma_qp_lock()
- * @element: scheduling element that it is bound to, with a reference; the same
+ * @element: scheduling element that the QP is bound to, with a reference; under
+ *	srdma_qp_lock()
  * @counted: work requests are counted since @wrs_since
- * @ambiguous: but the count may be wrong
- * @sure: nothing of it is still to be found out
- * @absent: enum swiftrdma_absent: else why not
+ * @ambiguous: the count may be wrong: the sampler may have missed a wrap
+ * @sure: everything that can be known of the QP's page and record is known
+ * @absent: enum swiftrdma_absent: why work requests are not counted
  * @path: by enum srdma_path_part
  * @syndrome: the device's reason for its last refusal of a command for this QP; what was
  *	refused is not tried again until something changes, see provider.h
@@ -341,7 +391,10 @@ static inline void srdma_element_put(struct srdma_element *e)
  *	be in none, 0: nothing
  * @no_class: and the class, while srdma_qp.class_error is -EREMOTEIO
  *
- * Its memory belongs to that of the QP and is as type-stable.
+ * @outstanding: NULL: its send queue was never sampled. It may be that of a QP that had this
+ *	memory before, without samples.
+ *
+ * Its memory, and that of @outstanding, belongs to that of the QP and is as type-stable.
  */
 struct srdma_qp_hw {
 	struct srdma_uar *page;
@@ -355,6 +408,7 @@ struct srdma_qp_hw {
 	u32 syndrome;
 	u32 no_element;
 	struct srdma_class no_class;
+	struct srdma_outstanding *outstanding;
 };
 
 #define SRDMA_NO_SLOT	U32_MAX
@@ -362,24 +416,25 @@ struct srdma_qp_hw {
 
 enum srdma_qp_flag {
 	SRDMA_QP_LOCKED,	/* srdma_qp_lock() */
-	SRDMA_QP_WANTED,	/* somebody waits for that lock: a drain gives up */
+	SRDMA_QP_WANTED,	/* a thread waits for that lock: a drain gives up */
 	SRDMA_QP_DEAD,		/* ib_qp is not to be touched any more */
 	SRDMA_QP_HAS_AV,	/* the address vector fields are valid */
+	SRDMA_QP_SAW_AV,	/* and from its application's modify, not from a query */
 	SRDMA_QP_HAS_STATE,	/* state is known */
 	SRDMA_QP_ADOPTED,	/* taken in after it was made */
 	SRDMA_QP_USER,		/* posts from user space */
 	SRDMA_QP_FILTERED,	/* provider put its event filter in */
 	SRDMA_QP_APP_SQD,	/* the application itself is draining */
 	SRDMA_QP_GRH,		/* the address vector has a GRH */
-	SRDMA_QP_MARKED,	/* enforce.c has to look at it */
+	SRDMA_QP_MARKED,	/* enforce.c has to visit the QP */
 	SRDMA_QP_ROCE,		/* the address vector is Ethernet's */
 	SRDMA_QP_DEVX,		/* no ib_qp: made past RDMA core */
 	SRDMA_QP_LISTED,	/* RDMA core had it in its table; adopt.c */
-	SRDMA_QP_UAR_OWNER,	/* its owner lives as long as its UAR */
+	SRDMA_QP_UAR_OWNER,	/* the UAR has the reference on its owner */
 	SRDMA_QP_SUMMED,	/* see srdma_job_dev.round; under that one's lock */
-	SRDMA_QP_ASKED,		/* adopted: state and address are known, or never will be */
+	SRDMA_QP_QUERIED,	/* adopted: state and address are known, or never will be */
 	SRDMA_QP_UNSURE,	/* DEAD: its destroy may have begun before the hook; adopt.c */
-	SRDMA_QP_SEEN,		/* ... but it was used since */
+	SRDMA_QP_SEEN,		/* UNSURE, but it was used since the hook */
 };
 
 /**
@@ -389,14 +444,14 @@ enum srdma_qp_flag {
  * @ibqp: to be followed only under srdma_qp_lock() and not DEAD, or in a
  *	wrapper for this very QP
  * @dev: with a reference
- * @owner: with a reference, its own or, UAR_OWNER, that of @uar
+ * @owner: with a reference of the QP, or, UAR_OWNER, by that of @uar
  * @uar: with a reference; NULL: unknown. The context, where UARs are pages.
- * @hw: then there is this, from the first look on: see srdma_qp_hw(). It stays
- *	where it is for the next QP.
+ * @hw: what a provider with UAR pages knows of the QP, see srdma_qp_hw(). Stays allocated
+ *	for the next QP in this memory.
  * @job: struct srdma_job_dev, with a reference. Changed under srdma_ctl_lock
  *	and the old one's lock; read under RCU.
  * @job_node: in job->qps under job->lock
- * @free: the next one that is nobody's; table.c
+ * @free: the next free QP; table.c
  * @serial: never reused
  * @stamp: generation of the last change, see srdma_qp_touch()
  * @doorbells: cumulative
@@ -404,7 +459,7 @@ enum srdma_qp_flag {
  * @since: ns, CLOCK_MONOTONIC
  * @flags: enum srdma_qp_flag, atomic bit operations
  * @saved_handler: the QP's own event handler while FILTERED; provider
- * @retry_at: jiffies before which enforce.c lets it alone; enforce work only
+ * @retry_at: jiffies before which enforce.c does not retry; enforce work only
  * @level: override of this QP alone, packed as srdma_level_pack(); READ_ONCE
  * @qpn: number
  * @tid: creating thread, initial pid namespace; 0: unknown
@@ -433,45 +488,60 @@ enum srdma_qp_flag {
  * @sl_asked: service level that the application asked for
  * @sl: and the one that is programmed
  * @class_error: -errno of the last attempt to change the class; 0: none
- * @attempts: in a row that failed, up to 255, to give it the level @tried
- * @tried: -1: its application's class; enforce work only
- * @rule: srdma_rule.id of the one that has counted it; under job->lock
+ * @attempts: failed attempts in a row, up to 255, to apply the level @tried
+ * @tried: level of the last attempt, -1: the application's class; enforce work only
+ * @rule: srdma_rule.id of the rule that has counted the QP; under job->lock
  * @rules_gen: job.c, between admission and membership
  *
- * The memory is type-stable: what a reader finds without a lock may be another QP
- * by the time it looks. Plain fields may be read all the same; to follow a
- * pointer, take a reference or the lock, and compare after that. What stands
- * before @ibqp is therefore not initialised anew for each QP.
+ * The memory is type-stable: what a reader finds without a lock may be another QP by the
+ * time it is read. Plain fields may be read all the same. To follow a pointer, a reader takes
+ * a reference or the lock, and then checks that the QP is still the one it looked for. The
+ * members before @ibqp are therefore not initialised anew for each QP.
  */
 struct srdma_qp {
+	/* Not set up anew for each QP: a reader without a reference may read these. */
 	struct kref ref;
 	u32 qpn;
-	struct hlist_nulls_node node;
-	unsigned long flags;
-	struct srdma_qp_hw *hw;
+	struct hlist_nulls_node node;	/* srdma_table.lock */
+	unsigned long flags;		/* atomic */
+	struct srdma_qp_hw *hw;		/* srdma_qp_lock() */
+
+	/* Constant while it is in the table. */
 	struct ib_qp *ibqp;
 	struct srdma_dev *dev;
 	struct srdma_owner *owner;
 	struct srdma_uar *uar;
+
+	/* Membership: srdma_job_dev.lock, and srdma_ctl_lock to change @job; @free: table.c */
 	struct srdma_job_dev __rcu *job;
 	union {
 		struct hlist_node job_node;
 		struct srdma_qp *free;
 	};
+
+	/* Atomic, but for the two that are constant. */
 	u64 serial;
 	atomic64_t stamp;
 	atomic64_t doorbells;
 	atomic64_t wrs;
 	u64 since;
+
+	/* srdma_qp_lock(); @saved_handler is read in the QP's event handler, too. */
 	void (*saved_handler)(struct ib_event *ev, void *ctx);
 	unsigned long retry_at;
+
+	/* Written under srdma_ctl_lock, read without it. */
 	u32 level;
+
+	/* Set before the QP is published, or, of an adopted one, under srdma_qp_lock(). */
 	u32 rules_gen;
 	u32 tid;
 	u32 send_cq, recv_cq;
 	u32 max_send_wr, max_recv_wr;
 	u32 max_inline;
 	u16 max_send_sge, max_recv_sge;
+
+	/* srdma_qp_lock(); but for @type and @key_port, which are constant. */
 	u32 dest_qpn;
 	u32 flow_label;
 	u32 dlid;
@@ -483,6 +553,8 @@ struct srdma_qp {
 	s16 class_error;
 	u8 attempts;
 	s8 tried;
+
+	/* srdma_job_dev.lock. */
 	u32 rule;
 };
 
@@ -506,7 +578,7 @@ struct srdma_chunk {
 extern struct rw_semaphore srdma_devs_sem;
 extern struct xarray srdma_devs;		/* struct srdma_dev by index */
 
-/* Is it still in the set? srdma_devs_sem. */
+/* Is @dev still in the set? srdma_devs_sem. */
 static inline bool srdma_dev_is_there(struct srdma_dev *dev)
 {
 	return xa_load(&srdma_devs, dev->index) == dev;
@@ -518,14 +590,8 @@ struct srdma_dev *srdma_dev_next(unsigned long *index);
 int srdma_tracker_init(void);
 void srdma_tracker_exit(void);
 
-struct srdma_dev *srdma_dev_new(struct ib_device *ibdev);
-int srdma_dev_publish(struct srdma_dev *dev);	/* into srdma_devs */
-/* Out of it, and no QP is taken in any more; the wrappers are still in place. */
-void srdma_dev_close(struct srdma_dev *dev);
-/* A grace period of the wrappers later: let go of all QPs. */
-void srdma_dev_retire(struct srdma_dev *dev);
-/* And the rest, once nobody is in a wrapper. */
-void srdma_dev_forget(struct srdma_dev *dev);
+/* A device without QPs, ports or provider. NULL: no memory. */
+struct srdma_dev *srdma_dev_alloc(struct ib_device *ibdev);
 void srdma_dev_put(struct srdma_dev *dev);
 static inline void srdma_dev_get(struct srdma_dev *dev)
 {
@@ -533,38 +599,27 @@ static inline void srdma_dev_get(struct srdma_dev *dev)
 }
 
 /*
- * A QP's life, called by the wrappers in this order. prepare(): owner, job,
- * admission; -EDQUOT is for the application, on -ENOMEM the QP goes untracked.
- * publish() or abort(). leave() before the driver's destroy, then gone(), or
- * stay() if the driver refused.
+ * For the wrappers: to find the device of an ib_device, in a wrapper or an RCU section, and
+ * to wait until every thread that is in a wrapper now has left it.
  */
-struct srdma_qp *srdma_qp_prepare(struct srdma_dev *dev, struct ib_qp *ibqp,
-				  struct ib_qp_init_attr *attr, bool user);
-void srdma_qp_publish(struct srdma_qp *q, struct ib_qp_init_attr *attr,
-		      struct ib_udata *udata);
-void srdma_qp_abort(struct srdma_qp *q);
-struct srdma_qp *srdma_qp_leave(struct srdma_dev *dev, struct ib_qp *ibqp);
-void srdma_qp_gone(struct srdma_qp *q);
-void srdma_qp_stay(struct srdma_qp *q);
-void srdma_qp_put(struct srdma_qp *q);
+extern struct srcu_struct srdma_srcu;
+struct srdma_dev *srdma_dev_of(struct ib_device *ibdev);
+void srdma_dev_hash(struct srdma_dev *dev);
+void srdma_dev_unhash(struct srdma_dev *dev);
+void srdma_wrappers_wait(void);
+
+/* The hook is in place, so ACT is accepted. hook.c writes it under arm_lock; READ_ONCE. */
+extern bool srdma_armed;
 
 /*
- * For adopt.c and devx.c: an entry of their own making, in the same steps. insert(): -EEXIST
- * where there is one already. @ibqp NULL: there is none, the type is the caller's.
+ * A QP that is in no table yet, without owner, job and UAR; it may not have its number yet.
+ * @ibqp NULL: there is none, and the caller sets the type. NULL: no memory. May sleep.
  */
 struct srdma_qp *srdma_qp_alloc(struct srdma_dev *dev, struct ib_qp *ibqp, bool user);
+void srdma_qp_put(struct srdma_qp *q);
+/* Copy the number, and what else only the driver's create_qp has set. */
 void srdma_qp_identify(struct srdma_qp *q);
 void srdma_qp_set_caps(struct srdma_qp *q, const struct ib_qp_cap *cap);
-int srdma_qp_insert(struct srdma_qp *q);
-/* It is in the table: its UAR and job count it. */
-void srdma_qp_link(struct srdma_qp *q);
-/* It is out of the table: uncount it. The table's reference is the caller's. */
-void srdma_qp_unlink(struct srdma_qp *q);
-/*
- * One whose end did not pass a wrapper goes, unless somebody else has taken it out.
- * False: somebody has. The caller has a reference and has locked it; unlocks it.
- */
-bool srdma_qp_drop(struct srdma_qp *q);
 
 /*
  * Generations. A dump takes a new one and then reads; a change changes and then
@@ -577,8 +632,8 @@ extern atomic64_t srdma_generation;
 void srdma_qp_stamp(struct srdma_qp *q);
 
 /*
- * A QP has changed: the next dump of changes has it. If the stamp is that of now
- * already, but whoever wrote it is not done, srdma_qp_stamp() looks once more there.
+ * A QP has changed: the next dump of changes contains it. A stamp that is current already
+ * may be another thread's that has not finished; srdma_qp_stamp() checks it there.
  */
 static inline void srdma_qp_touch(struct srdma_qp *q)
 {
@@ -588,27 +643,30 @@ static inline void srdma_qp_touch(struct srdma_qp *q)
 }
 
 /*
- * Its ops find what its dev_add() has made. Wrapper, srdma_devs_sem, or the device's
- * work of enforce.c or refresh.c. A function that uses it twice fetches it once: the
- * provider may change in between, and the next one may lack the op.
+ * The device's provider; its ops find what its dev_add() has made. In a wrapper, under
+ * srdma_devs_sem, or in the device's works of enforce.c and refresh.c. A function that
+ * needs it twice fetches it once, because the provider may change in between, and the next
+ * one may lack the op.
  */
 static inline const struct srdma_provider_ops *srdma_dev_provider(const struct srdma_dev *dev)
 {
-	return smp_load_acquire(&dev->provider);	/* pairs with attach() */
+	return smp_load_acquire(&dev->provider);	/* pairs with attach_provider() */
 }
 
-/* NULL: there is none yet. RCU section, or the QP is held. */
+/* What the provider knows of the QP; NULL: nothing yet. RCU section, or a reference. */
 static inline struct srdma_qp_hw *srdma_qp_hw(const struct srdma_qp *q)
 {
 	struct srdma_qp_hw *hw = smp_load_acquire(&q->hw);	/* pairs with its making */
 
-	return hw && smp_load_acquire(&hw->live) ? hw : NULL;	/* and all of it is there */
+	return hw && smp_load_acquire(&hw->live) ? hw : NULL;	/* pairs with srdma_qp_hw_make() */
 }
 
-/* The same, made if need be, NULL: no memory. By one at a time; may sleep. */
+/* As srdma_qp_hw(), made if need be; NULL: no memory. Callers exclude each other; may sleep. */
 struct srdma_qp_hw *srdma_qp_hw_make(struct srdma_qp *q);
+/* Of a QP that has the former: what is known of its send queue, NULL: no memory. The same. */
+struct srdma_outstanding *srdma_qp_outstanding(struct srdma_qp *q);
 
-/* The UAR to be shown of a QP, NULL: unknown. RCU section, or the QP is held. */
+/* The UAR to be shown of a QP; NULL: unknown. RCU section, or a reference. */
 static inline const struct srdma_uar *srdma_qp_uar(const struct srdma_qp *q)
 {
 	const struct srdma_qp_hw *hw;

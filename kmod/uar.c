@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * UARs: on a device that has none that we can see, the user context stands for
- * one, since on a device that has them they belong to one context each. Where a
- * provider knows the pages, each is an object of its own, which stays until its
- * context is closed, so that its figures outlive its QPs.
+ * UARs. On a device whose UAR pages are not visible, each user context stands for one,
+ * because a page belongs to one context only. Where a provider knows the pages, each page
+ * is an object of its own. It stays until its context is closed, so that its figures
+ * outlive its QPs.
  */
 #include <linux/export.h>
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
 
+#include "notify.h"
 #include "uar.h"
 
 static void uar_free(struct rcu_head *rcu)
@@ -16,7 +17,7 @@ static void uar_free(struct rcu_head *rcu)
 	kfree(container_of(rcu, struct srdma_uar, rcu));
 }
 
-/* To the depth of one: a context has none. */
+/* Recurses once at most: a context has no context. */
 static void uar_release(struct kref *ref)
 {
 	struct srdma_uar *u = container_of(ref, struct srdma_uar, ref);
@@ -83,7 +84,7 @@ static struct srdma_uar *uar_find(struct srdma_dev *dev, void *ctx)
 	return NULL;
 }
 
-/* The context's UAR, made if need be, with a reference. @task: who opened it. */
+/* The context's UAR, made if need be, with a reference. @task: the thread that opened it. */
 static struct srdma_uar *uar_of_ctx(struct srdma_dev *dev, struct ib_ucontext *ctx,
 				    struct task_struct *task)
 {
@@ -140,7 +141,7 @@ struct srdma_uar *srdma_uar_of(struct srdma_dev *dev, struct ib_qp *ibqp, bool u
 		kref_get(&dev->kernel_uar->ref);
 		return dev->kernel_uar;
 	}
-	/* An XRC target has no PD of its own, so nobody rings for it. */
+	/* An XRC target has no PD of its own, and posts nothing. */
 	uobj = ibqp->pd ? ibqp->pd->uobject : NULL;
 	if (!uobj || !uobj->context)
 		return NULL;
@@ -160,7 +161,7 @@ void srdma_uar_opened(struct srdma_dev *dev, struct ib_ucontext *ctx, struct ib_
 
 /* Pages */
 
-/* Out of the table; QPs that outlive it keep the object. @page_lock. */
+/* Drop a page that has left the table; QPs on it keep the object. @page_lock. */
 static void page_drop(struct srdma_dev *dev, struct srdma_uar *page)
 {
 	lockdep_assert_held(&dev->page_lock);
@@ -182,14 +183,17 @@ static void page_drop_all(struct srdma_dev *dev, struct srdma_uar *context)
 	mutex_unlock(&dev->page_lock);
 }
 
-/* What stood there before was another context's, which has given the page back. */
+/*
+ * An older entry of this index is another context's, which has returned the page to the
+ * device.
+ */
 static struct srdma_uar *page_make(struct srdma_dev *dev, struct srdma_uar *context, u32 index,
 				   u8 kind)
 {
 	struct srdma_uar *page, *old;
 
 	lockdep_assert_held(&dev->page_lock);
-	/* Nobody would drop the page again. */
+	/* No close would come to drop the page again. */
 	if (context->closed)
 		return NULL;
 	page = uar_alloc(dev, NULL, context->owner, kind);
@@ -237,7 +241,7 @@ struct srdma_uar *srdma_page_get(struct srdma_dev *dev, struct srdma_uar *contex
 }
 EXPORT_SYMBOL_GPL(srdma_page_get);
 
-/* The member that @q would be, and whether its owner is there at all. */
+/* The page's member for @owner and @tid, or NULL; and whether any member has this owner. */
 static struct srdma_member *member_find(struct srdma_uar *page, const struct srdma_owner *owner,
 					u32 tid, bool *owner_known)
 {
@@ -290,7 +294,7 @@ void srdma_page_join(struct srdma_qp *q, struct srdma_uar *page)
 	atomic_inc(&page->n_qps);
 	atomic64_inc(&page->created);
 	q->hw->member = m;
-	smp_store_release(&q->hw->page, page);	/* who finds it may look inside */
+	smp_store_release(&q->hw->page, page);	/* a reader that finds the page may read it */
 }
 EXPORT_SYMBOL_GPL(srdma_page_join);
 
@@ -318,7 +322,7 @@ void srdma_page_leave(struct srdma_qp *q)
 	page->n_members--;
 	member_find(page, owner, m->tid, &known);
 	page->n_owners -= !known;
-	/* The next QP's, most likely. */
+	/* Keep it for the next QP, which most likely needs one. */
 	if (!page->spare)
 		swap(m, page->spare);
 	spin_unlock(&page->lock);
@@ -335,7 +339,7 @@ u8 srdma_uar_kind(const struct srdma_uar *u)
 
 /* Contexts go */
 
-/* The entry goes with its context; QPs that outlive it keep the object. */
+/* Take a context's entry out of the table; QPs that outlive it keep the object. */
 static void uar_unhash(struct srdma_dev *dev, struct srdma_uar *u)
 {
 	xa_erase(&dev->uars, u->index);
@@ -355,6 +359,7 @@ void srdma_uar_closed(struct srdma_dev *dev, struct ib_ucontext *ctx)
 		return;
 	page_drop_all(dev, u);
 	uar_unhash(dev, u);
+	srdma_notify(context_closed, dev, u->owner);
 	srdma_uar_put(u);
 }
 

@@ -22,11 +22,19 @@ struct srdma_uar *srdma_page_get(struct srdma_dev *dev, struct srdma_uar *contex
 				 u8 kind);
 /* @q rings this page, of which it takes over the reference. May sleep. */
 void srdma_page_join(struct srdma_qp *q, struct srdma_uar *page);
-/* And no longer: @q is on its way out. */
+/* Undo srdma_page_join(): @q is being destroyed. */
 void srdma_page_leave(struct srdma_qp *q);
 
 /* enum swiftrdma_uar_kind, as it is at the moment. */
 u8 srdma_uar_kind(const struct srdma_uar *u);
+
+/* A UAR that was busy when doorbells were congested. */
+struct srdma_busy {
+	struct srdma_uar *uar;
+	u64 recent;
+};
+
+#define SRDMA_BUSY_MAX	8
 
 /* The device goes: give up the contexts' references. */
 void srdma_uar_drop_all(struct srdma_dev *dev);

@@ -5,7 +5,9 @@
 #   unit/test_*.c   cmocka programs, against libraries built with ASan and UBSan
 #   fuzz/fuzz_*.c   libFuzzer programs, where clang has its runtime
 #   bench/*.c       one program each; lib/*.c is linked into all of these
-#   bench/host/*.c  what needs no kernel, against the libraries as they are shipped
+#   */NAME/main.c   the same, of all files in that directory
+#   bench/host/*.c  what needs no kernel, against the libraries as they are shipped, which
+#                   `make progs` has made
 #   progs/*.c       the same, for the tests of the module
 #   clients/*.c     MPI programs, for those that run other people's programs
 
@@ -15,18 +17,21 @@ include $(ROOT)/user/flags.mk
 
 lib_srcs := $(wildcard $(ROOT)/user/core/*.c $(ROOT)/user/policy/*.c $(ROOT)/user/io/*.c \
 		       $(ROOT)/user/model/*.c $(ROOT)/user/sim/*.c)
+# The library in the process has a version of its own to tell.
+runtime_srcs := $(wildcard $(ROOT)/user/lib/*.c)
 # Of the command all but what needs a terminal.
 cli_srcs := $(filter-out %/main.c %/top_screen.c,$(wildcard $(ROOT)/user/cli/*.c))
-asan_objs := $(patsubst $(ROOT)/user/%.c,$(BUILD)/user-asan/%.o,$(lib_srcs) $(cli_srcs))
-fuzz_objs := $(patsubst $(ROOT)/user/%.c,$(BUILD)/user-fuzz/%.o,$(lib_srcs))
+asan_objs := $(patsubst $(ROOT)/user/%.c,$(BUILD)/user-asan/%.o,$(lib_srcs) $(cli_srcs) $(runtime_srcs))
+fuzz_objs := $(patsubst $(ROOT)/user/%.c,$(BUILD)/user-fuzz/%.o,$(lib_srcs) $(runtime_srcs))
 common_objs := $(patsubst $(ROOT)/selftests/lib/%.c,$(BUILD)/selftests/lib/%.o,$(wildcard $(ROOT)/selftests/lib/*.c))
 
 unit := $(patsubst $(ROOT)/selftests/unit/%.c,$(BUILD)/unit/%,$(wildcard $(ROOT)/selftests/unit/test_*.c))
 fuzz := $(patsubst $(ROOT)/selftests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard $(ROOT)/selftests/fuzz/fuzz_*.c))
 bench := $(patsubst $(ROOT)/selftests/bench/%.c,$(BUILD)/bench/%,$(wildcard $(ROOT)/selftests/bench/*.c))
+multi := $(patsubst $(ROOT)/selftests/%/main.c,%,$(wildcard $(addprefix $(ROOT)/selftests/,bench/*/main.c progs/*/main.c)))
 
 host_bench := $(patsubst $(ROOT)/selftests/bench/host/%.c,$(BUILD)/bench/%,$(wildcard $(ROOT)/selftests/bench/host/*.c))
-opt_objs := $(patsubst $(ROOT)/user/%.c,$(BUILD)/user-opt/%.o,$(filter-out $(ROOT)/user/io/%,$(lib_srcs)))
+shipped := $(addprefix $(BUILD)/user/lib,sim.a model.a policy.a core.a) $(BUILD)/bench/runtime.a
 
 progs := $(patsubst $(ROOT)/selftests/progs/%.c,$(BUILD)/progs/%,$(wildcard $(ROOT)/selftests/progs/*.c))
 
@@ -44,7 +49,7 @@ INCLUDES := -I$(ROOT)/selftests/lib -I$(ROOT)/selftests
 
 all: unit bench
 unit: $(unit)
-bench: $(bench) $(host_bench) $(progs)
+bench: $(bench) $(host_bench) $(progs) $(multi:%=$(BUILD)/%)
 fuzz: $(fuzz)
 clients: $(clients)
 
@@ -77,22 +82,28 @@ $(BUILD)/bench/%: $(ROOT)/selftests/bench/%.c $(common_objs)
 	@echo "  BENCH   $*"
 	@$(CC) $(ALL_CFLAGS) $(DEPS) $(INCLUDES) $< $(common_objs) $(BENCH_LIBS) -o $@
 
-$(BUILD)/user-opt/all.a: $(opt_objs)
-	@rm -f $@ && ar rcs $@ $^
-
-$(host_bench): $(BUILD)/bench/%: $(ROOT)/selftests/bench/host/%.c $(BUILD)/user-opt/all.a
+$(host_bench): $(BUILD)/bench/%: $(ROOT)/selftests/bench/host/%.c $(shipped)
 	@mkdir -p $(@D)
 	@echo "  BENCH   $*"
-	@$(CC) $(ALL_CFLAGS) $(LUAJIT) $(DEPS) $(INCLUDES) -DTOP='"$(ROOT)"' $< $(BUILD)/user-opt/all.a $(PKG_LIBS) $(LUAJIT_LIBS) -o $@
-
-$(BUILD)/user-opt/%.o: $(ROOT)/user/%.c $(ROOT)/user/flags.mk
-	@mkdir -p $(@D)
-	@$(CC) $(ALL_CFLAGS) -c $< -o $@
+	@$(CC) $(ALL_CFLAGS) $(LUAJIT) $(DEPS) $(INCLUDES) -DTOP='"$(ROOT)"' $< -Wl,--start-group $(shipped) -Wl,--end-group $(PKG_LIBS) $(LUAJIT_LIBS) -o $@
 
 $(BUILD)/progs/%: $(ROOT)/selftests/progs/%.c $(common_objs)
 	@mkdir -p $(@D)
 	@echo "  PROG    $*"
 	@$(CC) $(ALL_CFLAGS) $(DEPS) $(INCLUDES) $< $(common_objs) $(BENCH_LIBS) -o $@
+
+define multi_rule
+$(BUILD)/$(1): $(patsubst $(ROOT)/%.c,$(BUILD)/%.o,$(wildcard $(ROOT)/selftests/$(1)/*.c)) $(common_objs)
+	@mkdir -p $$(@D)
+	@echo "  PROG    $(notdir $(1))"
+	@$$(CC) $$(ALL_CFLAGS) $$^ $$(BENCH_LIBS) -o $$@
+endef
+$(foreach name,$(multi),$(eval $(call multi_rule,$(name))))
+
+# What libswiftrdma.so.1 is made of.
+$(BUILD)/bench/runtime.a: $(patsubst $(ROOT)/user/%.c,$(BUILD)/user/%.o,$(runtime_srcs))
+	@mkdir -p $(@D) && rm -f $@ && ar rcs $@ $^
+$(BUILD)/user-asan/lib/api.o $(BUILD)/user-fuzz/lib/api.o: ALL_CFLAGS += -DVERSION='"test"'
 
 $(BUILD)/user-asan/%.o: $(ROOT)/user/%.c $(ROOT)/user/flags.mk
 	@mkdir -p $(@D)
@@ -102,12 +113,12 @@ $(BUILD)/user-fuzz/%.o: $(ROOT)/user/%.c $(ROOT)/user/flags.mk
 	@mkdir -p $(@D)
 	@$(CLANG) $(ALL_CFLAGS) $(FUZZ) -c $< -o $@
 
-$(BUILD)/selftests/lib/%.o: $(ROOT)/selftests/lib/%.c
+$(BUILD)/selftests/%.o: $(ROOT)/selftests/%.c
 	@mkdir -p $(@D)
 	@$(CC) $(ALL_CFLAGS) $(INCLUDES) -c $< -o $@
 
--include $(wildcard $(BUILD)/user-asan/*/*.d $(BUILD)/user-fuzz/*/*.d $(BUILD)/user-opt/*/*.d $(BUILD)/unit/*.d $(BUILD)/fuzz/*.d $(BUILD)/bench/*.d $(BUILD)/progs/*.d $(BUILD)/clients/*.d \
-	$(BUILD)/selftests/lib/*.d)
+-include $(wildcard $(BUILD)/user-asan/*/*.d $(BUILD)/user-fuzz/*/*.d $(BUILD)/unit/*.d $(BUILD)/fuzz/*.d $(BUILD)/bench/*.d $(BUILD)/progs/*.d $(BUILD)/clients/*.d \
+	$(BUILD)/selftests/*/*.d $(BUILD)/selftests/*/*/*.d)
 .PHONY: all unit bench host-bench fuzz
 .SECONDARY:
 .DELETE_ON_ERROR:

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The class of a connected QP. On Ethernet RTS2RTS_QP changes the DSCP, without a
- * pause, where the firmware says that it can; on InfiniBand the class is the service
- * level, which stays what it was when the QP was connected.
+ * pause, if the firmware has that capability. On InfiniBand the class is the service level,
+ * which cannot be changed after the QP was connected.
  *
- * A QP belongs to the user context (uid) that made it, and no kernel interface says
- * which that is. The command goes with uid 0, the kernel's; a firmware that
- * insists on the QP's own refuses it, and that is what the result then says.
+ * A QP belongs to the user context (uid) that created it, and no kernel interface tells
+ * that uid. The command has uid 0, the kernel's. A firmware that accepts only the QP's own
+ * uid refuses the command, and the action's result has the refusal.
  */
 #include <linux/mlx5/qp.h>
 #include <rdma/ib_verbs.h>
@@ -14,7 +14,7 @@
 #include "enforce.h"
 #include "mlx5.h"
 
-/* What these headers do not name: a capability, and a bit of opt_param_mask. */
+/* Missing in the kernel's headers: a capability, and a bit of opt_param_mask. */
 #define CAP_DWORD		11
 #define CAP_RTS2RTS_DSCP	BIT(21)	/* bit 0x16a of cmd_hca_cap */
 #define OPT_DSCP		BIT(17)
@@ -32,7 +32,7 @@ int srdma_mlx5_class_begin(struct srdma_qp *q)
 
 	if (!md->live_class || q->type != IB_QPT_RC || !srdma_qp_own_sl(q))
 		return -EOPNOTSUPP;
-	/* It was connected under another provider, which set the service level, too. */
+	/* The QP was connected under another provider, which set the service level as well. */
 	if (q->sl != q->sl_asked)
 		return -EOPNOTSUPP;
 	return q->state == IB_QPS_RTS ? 0 : -EBUSY;
@@ -54,7 +54,7 @@ int srdma_mlx5_class_commit(struct srdma_qp *q, const struct srdma_class *c)
 	return ret == -EREMOTEIO ? srdma_refused(md, q, "another DSCP", syndrome) : ret;
 }
 
-/* Nothing was begun. */
+/* Nothing has to be undone, because class_begin() changed nothing. */
 void srdma_mlx5_class_abort(struct srdma_qp *q)
 {
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Firmware commands of ours: few, counted, measured. Those that a reader causes are
- * limited in number, for the firmware serves everybody's commands one by one. They
- * carry uid 0, the kernel's own. Those that the driver sends because we called it are
- * counted by the probe of devx.c.
+ * The module's firmware commands, counted and timed. Commands that a reader causes are
+ * limited in number, because the firmware serves the commands of all users one by one. They
+ * have uid 0, the kernel's. Commands that the driver sends because this module called it are
+ * counted by the probes of devx.c (srdma_mlx5.causes).
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -17,6 +17,15 @@
 
 #include "debug.h"
 #include "mlx5.h"
+
+static bool detail = true;
+module_param(detail, bool, 0444);
+MODULE_PARM_DESC(detail, "read what takes more commands, at the request of a reader, once a second: stalls of PCIe, priorities and congestion of ports (Y)");
+
+bool srdma_mlx5_detail(void)
+{
+	return detail;
+}
 
 static uint max_commands = 1000;
 
@@ -32,7 +41,15 @@ static const struct kernel_param_ops max_commands_ops = {
 module_param_cb(max_commands, &max_commands_ops, &max_commands, 0644);
 MODULE_PARM_DESC(max_commands, "most firmware commands that readers may cause on a device, 1 to 100000 a second, a quarter of them at once (1000)");
 
-/* A quarter second's worth: of the firmware's time they take a few ms. */
+u32 srdma_cmd_max(void)
+{
+	return READ_ONCE(max_commands);
+}
+
+/*
+ * Commands that may be sent at once: a quarter second's worth, a few ms of the firmware's
+ * time.
+ */
 static u64 burst(void)
 {
 	return max(READ_ONCE(max_commands) / 4, 1u) * (u64)NSEC_PER_SEC;
@@ -69,7 +86,7 @@ static void counted(struct srdma_mlx5 *md, u64 start)
 	atomic64_add(ktime_get_ns() - start, &md->command_ns);
 }
 
-/* By mlx5_cmd_exec(), or by mlx5_cmd_do(), which does not log a refusal. */
+/* Send by mlx5_cmd_exec(), or by mlx5_cmd_do(), which does not log a refusal. */
 static int measured(struct srdma_mlx5 *md,
 		    int (*command)(struct mlx5_core_dev *dev, void *in, int in_size, void *out,
 				   int out_size),
@@ -87,7 +104,7 @@ int srdma_cmd(struct srdma_mlx5 *md, void *in, int in_size, void *out, int out_s
 	return measured(md, mlx5_cmd_exec, in, in_size, out, out_size);
 }
 
-/* Refused for what others have, or are doing, and not for what was asked. */
+/* Was the command refused because of other users of the device, and not for its contents? */
 static bool is_transient(u8 status)
 {
 	switch (status) {
@@ -109,7 +126,7 @@ int srdma_cmd_try(struct srdma_mlx5 *md, void *in, int in_size, void *out, int o
 		*syndrome = 0;
 	if (ret != -EREMOTEIO)
 		return ret;
-	/* Every answer begins alike. */
+	/* Every answer begins with status and syndrome. */
 	if (syndrome)
 		*syndrome = MLX5_GET(query_qp_out, out, syndrome);
 	return is_transient(MLX5_GET(query_qp_out, out, status)) ? -EAGAIN : ret;
@@ -129,7 +146,7 @@ int srdma_refused(struct srdma_mlx5 *md, struct srdma_qp *q, const char *what, u
 	struct srdma_qp_hw *hw = srdma_qp_hw_make(q);
 	struct srdma_qpc qpc;
 
-	/* It may have failed, which the device knows first. */
+	/* If the QP has failed, the device knows it before the driver does. */
 	if (!srdma_cmd_query_qp(md, q->qpn, &qpc) && qpc.state != IB_QPS_RTS) {
 		WRITE_ONCE(q->state, qpc.state);
 		srdma_qp_touch(q);
@@ -155,7 +172,7 @@ void srdma_cmd_count_end(struct srdma_mlx5 *md)
 	atomic64_add(ktime_get_ns() - md->caused_at, &md->command_ns);
 }
 
-/* The driver sends several, for its state, its speed and more. */
+/* The driver sends several commands for this: state, speed and more. */
 int srdma_mlx5_query_port(struct srdma_dev *dev, u32 port, struct ib_port_attr *attr)
 {
 	struct srdma_mlx5 *md = srdma_mlx5_of(dev);
@@ -168,8 +185,8 @@ int srdma_mlx5_query_port(struct srdma_dev *dev, u32 port, struct ib_port_attr *
 }
 
 /*
- * Of a key that may be gone by now, so that a refusal is no error to be logged. With
- * a page size of 0 (a region that the device pages in, or none) there is none.
+ * Page size of the region of @lkey. The region may be gone by now, so a refusal is not
+ * logged. A page size of 0 (a region that the device pages in, or no region) has no shift.
  */
 int srdma_mlx5_mr_shift(struct srdma_dev *dev, u32 lkey)
 {
@@ -237,7 +254,15 @@ static void read_qpc(const void *c, struct srdma_qpc *qpc)
 	memcpy(qpc->dmac, MLX5_ADDR_OF(ads, path, rmac_47_32), sizeof(qpc->dmac));
 }
 
-int srdma_cmd_query_qp(struct srdma_mlx5 *md, u32 qpn, struct srdma_qpc *qpc)
+static void read_sq(const void *c, struct srdma_sq *sq)
+{
+	sq->posted = MLX5_GET(qpc, c, sw_sq_wqebb_counter);
+	sq->completed = MLX5_GET(qpc, c, hw_sq_wqebb_counter);
+	sq->log_size = MLX5_GET(qpc, c, log_sq_size);
+}
+
+/* QUERY_QP, of which @qpc or @sq is taken. */
+static int query_qp(struct srdma_mlx5 *md, u32 qpn, struct srdma_qpc *qpc, struct srdma_sq *sq)
 {
 	u32 in[MLX5_ST_SZ_DW(query_qp_in)] = {};
 	int out_size = MLX5_ST_SZ_BYTES(query_qp_out);
@@ -249,8 +274,20 @@ int srdma_cmd_query_qp(struct srdma_mlx5 *md, u32 qpn, struct srdma_qpc *qpc)
 	MLX5_SET(query_qp_in, in, opcode, MLX5_CMD_OP_QUERY_QP);
 	MLX5_SET(query_qp_in, in, qpn, qpn);
 	ret = srdma_cmd_try(md, in, sizeof(in), out, out_size, NULL);
-	if (!ret)
+	if (!ret && qpc)
 		read_qpc(MLX5_ADDR_OF(query_qp_out, out, qpc), qpc);
+	if (!ret && sq)
+		read_sq(MLX5_ADDR_OF(query_qp_out, out, qpc), sq);
 	kfree(out);
 	return ret;
+}
+
+int srdma_cmd_query_qp(struct srdma_mlx5 *md, u32 qpn, struct srdma_qpc *qpc)
+{
+	return query_qp(md, qpn, qpc, NULL);
+}
+
+int srdma_cmd_query_sq(struct srdma_mlx5 *md, u32 qpn, struct srdma_sq *sq)
+{
+	return query_qp(md, qpn, NULL, sq);
 }

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Doorbell records: memory in which a QP's library (or driver) says how far it has
- * filled the send queue, before it rings. The counter there has 16 bits and counts
- * WQEBBs, blocks of 64 bytes of which a work request takes one or more.
+ * Doorbell records. A doorbell record is memory in which a QP's library, or driver, writes
+ * how far it has filled the send queue, before it rings. The counter has 16 bits and counts
+ * WQEBBs, blocks of 64 bytes; a work request takes one or more.
  *
- * Reading it costs the application nothing. What moved is summed up here; it goes on
- * to the QP and its UAR when somebody asks, and when the QP goes.
+ * Reading a record costs the application nothing. The sums of what was posted stay here, and
+ * are added to the QP and its UAR at the request of a reader, and when the QP is destroyed.
  */
+#include <linux/math.h>
 #include <linux/mm.h>
+#include <linux/random.h>
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
 
@@ -27,7 +29,7 @@ int srdma_records_init(struct srdma_mlx5 *md)
 	return 0;
 }
 
-/* All records were let go, and the sampler is gone. */
+/* All records have been released, and the sampler has stopped. */
 void srdma_records_exit(struct srdma_mlx5 *md)
 {
 	struct srdma_block *b;
@@ -59,7 +61,7 @@ static struct srdma_block *block_new(u32 first, u32 free)
 	return b;
 }
 
-/* A block more, unless somebody else was faster. */
+/* Add a block, unless another thread has just added one. */
 static int grow(struct srdma_mlx5 *md)
 {
 	u32 first = md->n_blocks * SRDMA_BLOCK;
@@ -82,7 +84,7 @@ static int grow(struct srdma_mlx5 *md)
 		kfree(b);
 		goto out;
 	}
-	smp_store_release(&md->n_blocks, md->n_blocks + 1);	/* who counts it finds it */
+	smp_store_release(&md->n_blocks, md->n_blocks + 1);	/* readers find the block */
 	spin_lock(&md->slot_lock);
 	b->slot[SRDMA_BLOCK - 1].next = md->free;
 	md->free = first;
@@ -129,7 +131,7 @@ void srdma_record_push(struct srdma_entry *e, struct srdma_slot *s)
 	srdma_qp_touch(s->q);
 }
 
-/* With the block locked. The sampler may have slept until now. */
+/* The block is locked. Wakes the sampler for the first entry that is ON. */
 static void set_state(struct srdma_mlx5 *md, struct srdma_block *b, struct srdma_entry *e,
 		      enum srdma_entry_state state)
 {
@@ -177,13 +179,13 @@ int srdma_record_add(struct srdma_mlx5 *md, struct srdma_qp *q, const __be32 *re
 	set_state(md, b, e, state);
 	spin_unlock(&b->lock);
 
-	/* What went by while nobody looked is missing for good. */
+	/* Requests posted while the record was not read are missing for good. */
 	if (q->hw->counted)
 		WRITE_ONCE(q->hw->ambiguous, true);
 	else
 		WRITE_ONCE(q->hw->wrs_since, from_now ? ktime_get_ns() : q->since);
 	WRITE_ONCE(q->hw->absent, SWIFTRDMA_ABSENT_NONE);
-	smp_store_release(&q->hw->counted, true);	/* and since when */
+	smp_store_release(&q->hw->counted, true);	/* The count begins at this time. */
 	return 0;
 }
 
@@ -254,10 +256,56 @@ void srdma_record_page(struct srdma_mlx5 *md, struct srdma_qp *q)
 	b = block_of(md, slot);
 	e = &b->entry[slot % SRDMA_BLOCK];
 	spin_lock(&b->lock);
-	/* The page has missed what was counted before. */
+	/* Add what was counted before the page was known. */
 	if (!e->page && q->hw->page) {
 		e->page = q->hw->page;
 		atomic64_add(b->slot[slot % SRDMA_BLOCK].pushed, &e->page->wrs);
 	}
 	spin_unlock(&b->lock);
+}
+
+/* With the block locked. @q: the QP that has the slot, or NULL for any. */
+static bool read_posted(struct srdma_block *b, u32 slot, const struct srdma_qp *q,
+			struct srdma_posted *p)
+{
+	const struct srdma_entry *e = &b->entry[slot % SRDMA_BLOCK];
+	const struct srdma_qp *owner = b->slot[slot % SRDMA_BLOCK].q;
+
+	if (!owner || (q && owner != q) || e->state != SRDMA_ENTRY_ON || e->ambiguous)
+		return false;
+	p->slot = slot;
+	p->record = be32_to_cpu(READ_ONCE(*e->rec));
+	p->total = e->total + (u16)(p->record - e->last);
+	return true;
+}
+
+struct srdma_qp *srdma_record_draw(struct srdma_mlx5 *md, struct srdma_posted *p)
+{
+	u32 blocks = smp_load_acquire(&md->n_blocks);	/* pairs with grow() */
+	u32 slot = reciprocal_scale(get_random_u32(), blocks * SRDMA_BLOCK);
+	struct srdma_qp *q = NULL;
+	struct srdma_block *b;
+
+	if (!blocks)
+		return NULL;
+	b = block_of(md, slot);
+	spin_lock(&b->lock);
+	if (read_posted(b, slot, NULL, p)) {
+		q = b->slot[slot % SRDMA_BLOCK].q;
+		kref_get(&q->ref);	/* the entry goes before the QP does */
+	}
+	spin_unlock(&b->lock);
+	return q;
+}
+
+bool srdma_record_posted(struct srdma_mlx5 *md, const struct srdma_qp *q, u32 slot,
+			 struct srdma_posted *p)
+{
+	struct srdma_block *b = block_of(md, slot);
+	bool ok;
+
+	spin_lock(&b->lock);
+	ok = read_posted(b, slot, q, p);
+	spin_unlock(&b->lock);
+	return ok;
 }

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * QPs that are made past RDMA core. With DEVX a library sends the NIC's commands
- * itself; mlx5_ib hands them on to mlx5_cmd_do(). Its own go through
- * mlx5_cmd_exec(), so a CREATE_QP that mlx5_cmd_do() got from mlx5_ib is DEVX's.
- * The end of any object goes through mlx5_cmd_exec(), or, since 6.12, where a process
- * ends that has many, through mlx5_cmd_exec_cb(), which does not wait.
+ * QPs that are created without RDMA core. With DEVX a library composes the NIC's commands
+ * itself, and mlx5_ib passes them to mlx5_cmd_do(). The commands of mlx5_ib itself go through
+ * mlx5_cmd_exec(), so a CREATE_QP that mlx5_ib gives to mlx5_cmd_do() is a DEVX command.
+ * Objects end through mlx5_cmd_exec(), or, since 6.12, when a process with many objects
+ * exits, through mlx5_cmd_exec_cb(), which does not wait.
  *
- * All are watched by kernel probes, at their return. What these meet is noted
- * without memory or sleep, on any kind of kernel, and entered by a work; where there
- * are no probes, nobody knows how many such QPs there are. Nor of those older than
- * this module.
+ * Kernel probes see these functions return. A probe writes a note, for which it needs
+ * neither memory nor sleep on any kind of kernel, and a work item enters the QP. Without
+ * probes the number of such QPs is unknown, and so are QPs older than this module.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -28,56 +27,109 @@
 
 #if defined(CONFIG_KRETPROBES) && defined(CONFIG_HAVE_FUNCTION_ARG_ACCESS_API)
 
-static bool watch = true;
-module_param_named(devx, watch, bool, 0444);
+static bool enabled = true;
+module_param_named(devx, enabled, bool, 0444);
 MODULE_PARM_DESC(devx, "watch mlx5_core's commands by kernel probes for QPs made past RDMA core (Y)");
 
-/* Creations and ends that are noted but not entered yet. */
+/* Creations and ends of QPs that can wait to be entered. */
 #define NOTES	256
 
-/* Until it is tried again to send commands that may not be sent now. */
+/* Time until commands that may not be sent now are tried again. */
 #define ASK_MS	100
 
-/* Commands that sleep at once and are still seen, of each kind. */
+/* Commands of each kind that may sleep at the same time without being missed. */
 #define ACTIVE	256
 
 /**
- * struct srdma_devx_note - a QP that was made, or has come to its end
- * @node: in srdma_mlx5.devx_new or .devx_free
+ * struct note - a QP that was created or destroyed
+ * @node: in watch.new or .free
  * @qp: its task has a reference; NULL: the end of that number, which began at .at
  */
-struct srdma_devx_note {
+struct note {
 	struct list_head node;
 	struct srdma_devx_qp qp;
 };
 
+/**
+ * struct watch - a device whose commands are watched
+ * @node: in the list of devices
+ * @md: the device
+ * @driver: mlx5_ib
+ * @notes: as many as there are
+ * @new: those of QPs to be entered or taken out, the oldest first
+ * @free: those of none
+ * @missed: QPs for which there was none
+ * @nmissed: commands whose end was not seen, of all devices, when last asked
+ * @doubt: an end for which there was none, or a QP noted before ends were watched
+ * @work: enters notes
+ * @ask: asks the device which QPs there are, once some end was missed; its own is @pos
+ * @pos: the place in the table where it goes on
+ * @again: set by anyone: it is to begin anew
+ *
+ * From @new to @doubt under the lock.
+ */
+struct watch {
+	struct list_head node;
+	struct srdma_mlx5 *md;
+	const struct module *driver;
+	struct note notes[NOTES];
+	struct list_head new, free;
+	u64 missed, nmissed;
+	bool doubt;
+	struct work_struct work;
+	struct delayed_work ask;
+	unsigned long pos;
+	bool again;
+};
+
 /*
- * The devices, and srdma_mlx5.devx_*. Raw, for probes may not sleep on any kernel;
- * process context, taken inside nothing. Not where a probe is entered: it may be a
- * breakpoint, which counts as an NMI. There the list is read under RCU.
+ * Protects the list of devices, and the notes of each. Raw, because probes may not sleep on
+ * any kernel; process context, taken inside nothing. Not taken in entry handlers, which may
+ * run in a breakpoint that counts as an NMI: these read the list under RCU.
  */
 static DEFINE_RAW_SPINLOCK(lock);
 static LIST_HEAD(devices);
 static bool probing;
 
-/* One was seen: from now on ends are of interest. Written once. */
-static bool any_seen;
+/*
+ * The probes of ends cost every command some hundred instructions, so they are enabled when
+ * the first DEVX QP is entered. @ends_watched is set after that, under @ends_lock, which is
+ * taken by works inside nothing.
+ */
+static DEFINE_MUTEX(ends_lock);
+static bool ends_watched;
 
 /*
- * mlx5_ib, as long as one of .devices is its; written under .lock. Read without it
- * where a probe is entered, with preemption off: who clears it waits for those, and
- * the driver for him.
+ * mlx5_ib, while it drives one of .devices; written under .lock. Entry handlers read it
+ * without the lock, with preemption off. The thread that clears it waits for these handlers,
+ * and the driver's removal waits for that thread.
  */
 static const struct module *driver;
 
-static struct srdma_mlx5 *device_of(const struct mlx5_core_dev *core)
+static struct watch *watch_of_core(const struct mlx5_core_dev *core)
 {
-	struct srdma_mlx5 *md;
+	struct watch *w;
 
 	lockdep_assert_held(&lock);
-	list_for_each_entry(md, &devices, devx_node)
-		if (md->core == core)
-			return md;
+	list_for_each_entry(w, &devices, node)
+		if (w->md->core == core)
+			return w;
+	return NULL;
+}
+
+/* The device's watch, which stays until the device is removed; NULL: it has none. */
+static struct watch *watch_of(const struct srdma_mlx5 *md)
+{
+	struct watch *w;
+
+	raw_spin_lock_irq(&lock);
+	list_for_each_entry(w, &devices, node) {
+		if (w->md == md) {
+			raw_spin_unlock_irq(&lock);
+			return w;
+		}
+	}
+	raw_spin_unlock_irq(&lock);
 	return NULL;
 }
 
@@ -97,27 +149,27 @@ static u8 type_of(u8 st)
 	}
 }
 
-/* A free note, its place now in the row; NULL: there is none. */
-static struct srdma_devx_note *note(struct srdma_mlx5 *md)
+/* Move a free note to the end of watch.new and return it; NULL: there is none. */
+static struct note *take_note(struct watch *w)
 {
-	struct srdma_devx_note *n;
+	struct note *n;
 
 	lockdep_assert_held(&lock);
-	n = list_first_entry_or_null(&md->devx_free, struct srdma_devx_note, node);
+	n = list_first_entry_or_null(&w->free, struct note, node);
 	if (n)
-		list_move_tail(&n->node, &md->devx_new);
-	schedule_work(&md->devx_work);
+		list_move_tail(&n->node, &w->new);
+	schedule_work(&w->work);
 	return n;
 }
 
-/* The command that a thread waits for. */
+/* A command that a thread is executing, for its return handler. */
 struct creation {
 	const struct mlx5_core_dev *core;
 	const void *in, *out;
 };
 
-/* Whom the function that is entered returns to. 0: nobody knows on this machine. */
-static unsigned long caller(struct pt_regs *regs)
+/* Return address of the probed function, at its entry. 0: unknown on this architecture. */
+static unsigned long caller_address(struct pt_regs *regs)
 {
 #if defined(CONFIG_X86)
 	return regs_get_kernel_stack_nth(regs, 0);
@@ -128,29 +180,29 @@ static unsigned long caller(struct pt_regs *regs)
 #endif
 }
 
-/* Else a return would be watched for every QP that RDMA core makes. */
+/* Was the function called by mlx5_ib? Else each QP of RDMA core would take a return probe. */
 static bool from_driver(struct pt_regs *regs)
 {
 	const struct module *ib = READ_ONCE(driver);
-	unsigned long addr = caller(regs);
+	unsigned long addr = caller_address(regs);
 
 	return ib && (!addr || within_module(addr, ib));
 }
 
 /*
- * Each command that is waited for comes through mlx5_cmd_do(). Is it one that the driver
- * sends because we have called it?
+ * Count a command that the driver sends because this module called it. Every synchronous
+ * command passes through mlx5_cmd_do().
  */
 static void count_caused(const struct mlx5_core_dev *core)
 {
-	struct srdma_mlx5 *md;
+	struct watch *w;
 
-	list_for_each_entry_rcu(md, &devices, devx_node, rcu_read_lock_sched_held())
-		if (READ_ONCE(md->causes) == current && md->core == core)
-			atomic64_inc(&md->commands);
+	list_for_each_entry_rcu(w, &devices, node, rcu_read_lock_sched_held())
+		if (READ_ONCE(w->md->causes) == current && w->md->core == core)
+			atomic64_inc(&w->md->commands);
 }
 
-/* 0: it is one, and to be looked at when it is done. */
+/* 0: a CREATE_QP of the driver, so its return is probed. */
 static int create_begins(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	struct creation *c = (struct creation *)ri->data;
@@ -165,16 +217,18 @@ static int create_begins(struct kretprobe_instance *ri, struct pt_regs *regs)
 	       !from_driver(regs);
 }
 
-static void note_creation(struct srdma_mlx5 *md, const struct creation *c)
+static void note_creation(struct watch *w, const struct creation *c)
 {
 	const void *qpc = MLX5_ADDR_OF(create_qp_in, c->in, qpc);
-	struct srdma_devx_note *n = note(md);
+	struct note *n = take_note(w);
 
 	if (!n) {
-		md->devx_missed++;
+		w->missed++;
 		return;
 	}
-	WRITE_ONCE(any_seen, true);
+	/* The QP may be destroyed before the probes of ends are enabled. */
+	if (!READ_ONCE(ends_watched))
+		w->doubt = true;
 	get_task_struct(current);
 	n->qp.task = current;
 	n->qp.at = ktime_get_mono_fast_ns();
@@ -187,15 +241,15 @@ static void note_creation(struct srdma_mlx5 *md, const struct creation *c)
 static int create_done(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	struct creation *c = (struct creation *)ri->data;
-	struct srdma_mlx5 *md;
 	unsigned long flags;
+	struct watch *w;
 
 	if ((int)regs_return_value(regs))
 		return 0;
 	raw_spin_lock_irqsave(&lock, flags);
-	md = device_of(c->core);
-	if (md && within_module(get_kretprobe_retaddr(ri), md->driver))
-		note_creation(md, c);
+	w = watch_of_core(c->core);
+	if (w && within_module(get_kretprobe_retaddr(ri), w->driver))
+		note_creation(w, c);
 	raw_spin_unlock_irqrestore(&lock, flags);
 	return 0;
 }
@@ -209,8 +263,8 @@ static struct kretprobe create_probe = {
 };
 
 /*
- * The end of a QP: once the device has agreed to it. By then the number may be a
- * younger QP's, so it is told by when it began.
+ * A DESTROY_QP under way. It counts once the device has accepted it. By then the number may
+ * be a younger QP's, so the end applies to a QP older than @at.
  */
 struct destruction {
 	const struct mlx5_core_dev *core;
@@ -218,14 +272,13 @@ struct destruction {
 	u32 qpn;
 };
 
-/* 0: it may be of one of ours, and is to be looked at when it is done. */
+/* 0: the command may end a DEVX QP, so its return is probed. */
 static int end_begins(struct destruction *d, const struct mlx5_core_dev *core,
 		      struct pt_regs *regs)
 {
 	const void *in = (void *)regs_get_kernel_argument(regs, 1);
 
-	if (!READ_ONCE(any_seen) ||
-	    (int)regs_get_kernel_argument(regs, 2) < (int)MLX5_ST_SZ_BYTES(destroy_qp_in) ||
+	if ((int)regs_get_kernel_argument(regs, 2) < (int)MLX5_ST_SZ_BYTES(destroy_qp_in) ||
 	    MLX5_GET(destroy_qp_in, in, opcode) != MLX5_CMD_OP_DESTROY_QP)
 		return 1;
 	d->core = core;
@@ -241,8 +294,8 @@ static int destroy_begins(struct kretprobe_instance *ri, struct pt_regs *regs)
 }
 
 /*
- * The device has not agreed when this returns. If it does not, the driver asks it again
- * and waits; the QP's context goes either way.
+ * The device has not answered when this function returns. If it refuses, the driver repeats
+ * the command and waits; the QP goes either way.
  */
 static int async_begins(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
@@ -251,23 +304,23 @@ static int async_begins(struct kretprobe_instance *ri, struct pt_regs *regs)
 	return end_begins((struct destruction *)ri->data, ctx->dev, regs);
 }
 
-/* Is one of that number in the table, or about to be? */
-static bool is_ours(struct srdma_mlx5 *md, u32 qpn)
+/* Is a DEVX QP of this number in the table, or noted to be entered? */
+static bool is_ours(struct watch *w, u32 qpn)
 {
-	struct srdma_devx_note *n;
+	struct note *n;
 
-	list_for_each_entry(n, &md->devx_new, node)
+	list_for_each_entry(n, &w->new, node)
 		if (n->qp.task && n->qp.qpn == qpn)
 			return true;
-	return srdma_devx_has(md->dev, qpn);
+	return srdma_devx_has(w->md->dev, qpn);
 }
 
-static void note_end(struct srdma_mlx5 *md, const struct destruction *d)
+static void note_end(struct watch *w, const struct destruction *d)
 {
-	struct srdma_devx_note *n = note(md);
+	struct note *n = take_note(w);
 
 	if (!n) {
-		md->devx_doubt = true;
+		w->doubt = true;
 		return;
 	}
 	n->qp.task = NULL;
@@ -278,21 +331,22 @@ static void note_end(struct srdma_mlx5 *md, const struct destruction *d)
 static int destroy_done(struct kretprobe_instance *ri, struct pt_regs *regs)
 {
 	struct destruction *d = (struct destruction *)ri->data;
-	struct srdma_mlx5 *md;
 	unsigned long flags;
+	struct watch *w;
 
 	if ((int)regs_return_value(regs))
 		return 0;
 	raw_spin_lock_irqsave(&lock, flags);
-	md = device_of(d->core);
-	if (md && is_ours(md, d->qpn))
-		note_end(md, d);
+	w = watch_of_core(d->core);
+	if (w && is_ours(w, d->qpn))
+		note_end(w, d);
 	raw_spin_unlock_irqrestore(&lock, flags);
 	return 0;
 }
 
 static struct kretprobe destroy_probe = {
 	.kp.symbol_name = "mlx5_cmd_exec",
+	.kp.flags = KPROBE_FLAG_DISABLED,
 	.entry_handler = destroy_begins,
 	.handler = destroy_done,
 	.data_size = sizeof(struct destruction),
@@ -301,6 +355,7 @@ static struct kretprobe destroy_probe = {
 
 static struct kretprobe async_probe = {
 	.kp.symbol_name = "mlx5_cmd_exec_cb",
+	.kp.flags = KPROBE_FLAG_DISABLED,
 	.entry_handler = async_begins,
 	.handler = destroy_done,
 	.data_size = sizeof(struct destruction),
@@ -314,59 +369,64 @@ static u64 ends_missed(void)
 	return READ_ONCE(destroy_probe.nmissed) + READ_ONCE(async_probe.nmissed);
 }
 
-/* The oldest note, into @qp. Its place stays, for a younger one may be its end. */
-static struct srdma_devx_note *first_note(struct srdma_mlx5 *md, struct srdma_devx_qp *qp)
+/*
+ * Copy the oldest note to @qp. The note stays in the list, because a younger one may be its
+ * end.
+ */
+static struct note *first_note(struct watch *w, struct srdma_devx_qp *qp)
 {
-	struct srdma_devx_note *n;
+	struct note *n;
 
 	raw_spin_lock_irq(&lock);
-	n = list_first_entry_or_null(&md->devx_new, struct srdma_devx_note, node);
+	n = list_first_entry_or_null(&w->new, struct note, node);
 	if (n)
 		*qp = n->qp;
 	raw_spin_unlock_irq(&lock);
 	return n;
 }
 
-static void free_note(struct srdma_mlx5 *md, struct srdma_devx_note *n)
+static void free_note(struct watch *w, struct note *n)
 {
 	struct task_struct *task = n->qp.task;
 
 	raw_spin_lock_irq(&lock);
-	list_move(&n->node, &md->devx_free);
+	list_move(&n->node, &w->free);
 	raw_spin_unlock_irq(&lock);
 	if (task)
 		put_task_struct(task);
 }
 
-/* Was an end not seen since it was last asked? */
-static bool in_doubt(struct srdma_mlx5 *md)
+/* Was the end of a QP missed since this was last called? */
+static bool in_doubt(struct watch *w)
 {
 	bool doubt;
 
 	raw_spin_lock_irq(&lock);
-	doubt = md->devx_doubt || md->devx_nmissed != ends_missed();
-	md->devx_doubt = false;
-	md->devx_nmissed = ends_missed();
+	doubt = w->doubt || w->nmissed != ends_missed();
+	w->doubt = false;
+	w->nmissed = ends_missed();
 	raw_spin_unlock_irq(&lock);
 	return doubt;
 }
 
 /*
- * Then the device knows which there are: those whose numbers it does not know are not.
- * A command each, so as many at a time as readers may cause, and the rest later.
+ * After a missed end, ask the device about each DEVX QP and drop those that it does not
+ * know. Each takes a command, so only as many are sent as readers may cause, and the rest
+ * later.
  */
 static void ask_some(struct work_struct *work)
 {
-	struct srdma_mlx5 *md = container_of(work, struct srdma_mlx5, devx_ask.work);
-	struct srdma_walk w;
+	struct watch *w = container_of(work, struct watch, ask.work);
+	struct srdma_mlx5 *md = w->md;
+	struct srdma_walk walk;
 	struct srdma_qpc qpc;
 	struct srdma_qp *q;
 	bool may = true;
 
-	if (xchg(&md->devx_again, false))
-		md->devx_pos = 0;
-	w = (struct srdma_walk)SRDMA_WALK(&md->dev->qps, md->devx_pos);
-	while (may && (q = srdma_walk_get(&w))) {
+	if (xchg(&w->again, false))
+		w->pos = 0;
+	walk = (struct srdma_walk)SRDMA_WALK(&md->dev->qps, w->pos);
+	while (may && (q = srdma_walk_get(&walk))) {
 		if (test_bit(SRDMA_QP_DEVX, &q->flags)) {
 			may = srdma_cmd_may(md);
 			if (may && srdma_cmd_query_qp(md, q->qpn, &qpc) == -EREMOTEIO)
@@ -377,95 +437,123 @@ static void ask_some(struct work_struct *work)
 	}
 	if (may)
 		return;
-	md->devx_pos = w.pos - 1;	/* the one that was not asked for */
-	schedule_delayed_work(&md->devx_ask, msecs_to_jiffies(ASK_MS));
+	w->pos = walk.pos - 1;	/* the QP that was not asked about */
+	schedule_delayed_work(&w->ask, msecs_to_jiffies(ASK_MS));
+}
+
+/* Without these probes the ends are missed, and each new DEVX QP has the device asked. */
+static void watch_ends(void)
+{
+	int ret = 0;
+
+	if (READ_ONCE(ends_watched))
+		return;
+	mutex_lock(&ends_lock);
+	if (!ends_watched) {
+		ret = enable_kretprobe(&destroy_probe);
+		if (!ret)
+			ret = enable_kretprobe(&async_probe);
+		WRITE_ONCE(ends_watched, !ret);
+	}
+	mutex_unlock(&ends_lock);
+	if (ret)
+		pr_warn_once("the ends of QPs made past RDMA core (DEVX) are not seen: %d\n", ret);
 }
 
 static void enter_notes(struct work_struct *work)
 {
-	struct srdma_mlx5 *md = container_of(work, struct srdma_mlx5, devx_work);
-	struct srdma_devx_note *n;
+	struct watch *w = container_of(work, struct watch, work);
+	struct srdma_dev *dev = w->md->dev;
 	struct srdma_devx_qp qp;
+	struct note *n;
 
-	while ((n = first_note(md, &qp))) {
+	while ((n = first_note(w, &qp))) {
 		if (!qp.task) {
-			srdma_devx_del(md->dev, qp.qpn, qp.at);
-		} else if (srdma_devx_add(md->dev, &qp) == -ENOMEM) {
+			srdma_devx_del(dev, qp.qpn, qp.at);
+		} else if (srdma_devx_add(dev, &qp) == -ENOMEM) {
 			raw_spin_lock_irq(&lock);
-			md->devx_missed++;
+			w->missed++;
 			raw_spin_unlock_irq(&lock);
 		}
-		free_note(md, n);
+		free_note(w, n);
 	}
-	if (in_doubt(md)) {
-		WRITE_ONCE(md->devx_again, true);
-		mod_delayed_work(system_percpu_wq, &md->devx_ask, 0);
+	watch_ends();
+	if (in_doubt(w)) {
+		WRITE_ONCE(w->again, true);
+		mod_delayed_work(system_percpu_wq, &w->ask, 0);
 	}
 }
 
-void srdma_mlx5_devx_add(struct srdma_mlx5 *md)
+static void watch_dev(struct srdma_mlx5 *md)
 {
+	const struct module *ib = md->dev->ibdev->ops.owner;
+	struct watch *w;
 	int i;
 
-	INIT_LIST_HEAD(&md->devx_new);
-	INIT_LIST_HEAD(&md->devx_free);
-	INIT_WORK(&md->devx_work, enter_notes);
-	INIT_DELAYED_WORK(&md->devx_ask, ask_some);
-	md->driver = md->dev->ibdev->ops.owner;
-	/* A driver that is part of the kernel has no bounds to tell its callers by. */
-	if (!probing || !md->driver)
+	/* A driver that is built in has no address range by which its calls are recognised. */
+	if (!probing || !ib)
 		return;
-	atomic64_set(&md->dev->devx_created, 0);
-	md->devx_nmissed = ends_missed();
-	md->devx_notes = kcalloc(NOTES, sizeof(*md->devx_notes), GFP_KERNEL);
-	if (!md->devx_notes)
+	w = kvzalloc(sizeof(*w), GFP_KERNEL);
+	if (!w)
 		return;
+	INIT_LIST_HEAD(&w->new);
+	INIT_LIST_HEAD(&w->free);
+	INIT_WORK(&w->work, enter_notes);
+	INIT_DELAYED_WORK(&w->ask, ask_some);
+	w->md = md;
+	w->driver = ib;
+	w->nmissed = ends_missed();
 	for (i = 0; i < NOTES; i++)
-		list_add_tail(&md->devx_notes[i].node, &md->devx_free);
-	md->devx = true;
+		list_add_tail(&w->notes[i].node, &w->free);
+	atomic64_set(&md->dev->devx_created, 0);
 	raw_spin_lock_irq(&lock);
-	list_add_rcu(&md->devx_node, &devices);
-	WRITE_ONCE(driver, md->driver);
+	list_add_rcu(&w->node, &devices);
+	WRITE_ONCE(driver, ib);
 	raw_spin_unlock_irq(&lock);
 }
 
-void srdma_mlx5_devx_remove(struct srdma_mlx5 *md)
+static void unwatch_dev(struct srdma_mlx5 *md)
 {
-	struct srdma_devx_note *n;
+	struct watch *w = watch_of(md);
 	struct srdma_devx_qp qp;
+	struct note *n;
 
-	if (!md->devx)
+	if (!w)
 		return;
 	raw_spin_lock_irq(&lock);
-	list_del_rcu(&md->devx_node);
+	list_del_rcu(&w->node);
 	if (list_empty(&devices))
 		WRITE_ONCE(driver, NULL);
 	raw_spin_unlock_irq(&lock);
 	synchronize_rcu();
-	cancel_work_sync(&md->devx_work);
-	cancel_delayed_work_sync(&md->devx_ask);
-	while ((n = first_note(md, &qp)))
-		free_note(md, n);
+	cancel_work_sync(&w->work);
+	cancel_delayed_work_sync(&w->ask);
+	while ((n = first_note(w, &qp)))
+		free_note(w, n);
 	srdma_devx_drop_all(md->dev);
-	kfree(md->devx_notes);
+	kvfree(w);
 }
 
-void srdma_mlx5_devx_stat(struct srdma_mlx5 *md, struct srdma_dev_stat *st)
+static void fill_stat(struct srdma_mlx5 *md, struct srdma_dev_stat *st)
 {
-	st->devx = md->devx;
+	struct watch *w = watch_of(md);
+
+	if (!w)
+		return;
+	st->devx = true;
 	st->devx_qps = atomic_read(&md->dev->n_devx);
 	st->devx_created = atomic64_read(&md->dev->devx_created);
-	/* And commands that were met by nobody, each of which may have made one. */
-	st->devx_missed = READ_ONCE(md->devx_missed) + READ_ONCE(create_probe.nmissed);
-	if (md->devx && READ_ONCE(md->devx_nmissed) != ends_missed())
-		schedule_work(&md->devx_work);
+	/* Commands that no probe saw count too, as each may have made a QP. */
+	st->devx_missed = READ_ONCE(w->missed) + READ_ONCE(create_probe.nmissed);
+	if (READ_ONCE(w->nmissed) != ends_missed())
+		schedule_work(&w->work);
 }
 
-void srdma_mlx5_devx_init(void)
+static void register_probes(void)
 {
 	int ret;
 
-	if (!watch)
+	if (!enabled)
 		return;
 	ret = register_kretprobes(probes, ARRAY_SIZE(probes));
 	probing = !ret;
@@ -473,23 +561,30 @@ void srdma_mlx5_devx_init(void)
 		pr_info("QPs made past RDMA core (DEVX) are not seen: no probes: %d\n", ret);
 }
 
-void srdma_mlx5_devx_exit(void)
+static void unregister_probes(void)
 {
-	if (!probing)
-		return;
-	unregister_kretprobes(probes, ARRAY_SIZE(probes));
+	if (probing)
+		unregister_kretprobes(probes, ARRAY_SIZE(probes));
 }
 
 #else
 
-void srdma_mlx5_devx_add(struct srdma_mlx5 *md) {}
-void srdma_mlx5_devx_remove(struct srdma_mlx5 *md) {}
-void srdma_mlx5_devx_stat(struct srdma_mlx5 *md, struct srdma_dev_stat *st) {}
-void srdma_mlx5_devx_init(void)
+static void watch_dev(struct srdma_mlx5 *md) {}
+static void unwatch_dev(struct srdma_mlx5 *md) {}
+static void fill_stat(struct srdma_mlx5 *md, struct srdma_dev_stat *st) {}
+static void register_probes(void)
 {
 	pr_info("QPs made past RDMA core (DEVX) are not seen: this kernel has no probes\n");
 }
 
-void srdma_mlx5_devx_exit(void) {}
+static void unregister_probes(void) {}
 
 #endif
+
+const struct srdma_mlx5_part srdma_mlx5_devx = {
+	.init = register_probes,
+	.exit = unregister_probes,
+	.dev_add = watch_dev,
+	.dev_remove = unwatch_dev,
+	.dev_stat = fill_stat,
+};

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Diagnostic counters: a device lists in its capabilities which ones it has. The
- * commands and their layout are those of public drivers; these headers lack them.
+ * Diagnostic counters. A device lists in its capabilities which ones it has. The commands
+ * and their layout are those of public drivers; the kernel's headers lack them.
  *
- * A device has one set of counters that are on, shared by everybody. Ours are switched
- * on at the first reading with CAP_NET_ADMIN, and off when the module goes. A parameter
- * keeps them off.
+ * A device has one set of enabled counters, which all users of the device share. The module
+ * enables its counters at the first reading with CAP_NET_ADMIN, and disables them when it is
+ * unloaded. With the parameter diag=N it does not enable them.
  */
 #include <linux/ktime.h>
 #include <linux/mlx5/device.h>
@@ -15,7 +15,7 @@
 
 static bool diag = true;
 module_param(diag, bool, 0444);
-MODULE_PARM_DESC(diag, "read diagnostic counters, when somebody asks (Y)");
+MODULE_PARM_DESC(diag, "read diagnostic counters, at the request of a reader (Y)");
 
 #define OP_SET		0x820
 #define OP_QUERY	0x821
@@ -24,11 +24,10 @@ MODULE_PARM_DESC(diag, "read diagnostic counters, when somebody asks (Y)");
 #define CAP_NUM_DWORD	20
 #define CAP_IDS_DWORD	16
 
-/* L0 cache of translations, and what reads over PCI held up.
- *
- * Lookups of QP contexts have no public ids. Those here are the software ConnectX's, far
- * from all that are public: a device that lists them under these ids is one, or another
- * that took them over.
+/*
+ * The ids of the device's L0 cache of translations and of stalled PCI reads, as the public
+ * documentation of mlx5 lists them. Lookups of QP contexts have no public ids; those here
+ * are the software ConnectX's own, far from the public ones.
  */
 static const u16 wanted[SRDMA_DIAGS] = {
 	[SRDMA_DIAG_MTT_MISS] = 0x801,
@@ -95,7 +94,7 @@ static void take(struct srdma_mlx5 *md, const struct value *v)
 			md->diag[k] = (u64)be32_to_cpu(v->high) << 32 | be32_to_cpu(v->low);
 }
 
-static void query(struct srdma_mlx5 *md)
+static void read_counters(struct srdma_mlx5 *md)
 {
 	__be32 in[4] = {}, out[QUERY_VALUES + VALUE_DWORDS * SRDMA_DIAGS] = {};
 	u32 n = hweight32(md->diag_has), i;
@@ -113,7 +112,7 @@ static void query(struct srdma_mlx5 *md)
 	spin_unlock(&md->told_lock);
 }
 
-/* What does not work once is not tried again: its commands would be in the way. */
+/* After a failure counters are not read again, to spare the firmware the commands. */
 void srdma_diag_refresh(struct srdma_mlx5 *md)
 {
 	if (!md->diag_has || !srdma_cmd_may(md))
@@ -121,7 +120,7 @@ void srdma_diag_refresh(struct srdma_mlx5 *md)
 	if (!md->diag_on)
 		md->diag_on = !set(md, md->diag_has);
 	if (md->diag_on)
-		query(md);
+		read_counters(md);
 	else
 		md->diag_has = 0;
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Doorbell congestion: the device raises event 0x1a when registers are rung faster
- * than it serves them. mlx5_core does not ask for it, so there is an event queue of
- * ours that does; a device that does not know the event refuses that, and then
- * there is nothing to tell.
+ * Doorbell congestion. The device raises event 0x1a when registers are rung faster than it
+ * serves them. mlx5_core does not subscribe to the event, so this module has an event queue
+ * of its own for it. A device that does not have the event refuses that queue, and the
+ * figures of congestion are absent.
  *
- * The event says how congested the device is, not where. So those UARs are told with
- * it whose QPs posted most just then.
+ * The event tells how congested the device is, and not at which register. Therefore the
+ * module's notification lists the UARs whose QPs posted most at that time.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -16,10 +16,10 @@
 #include <linux/printk.h>
 
 #include "mlx5.h"
-#include "netlink.h"
+#include "notify.h"
 #include "uar.h"
 
-#define EVENTS	64	/* they come two to a spell of congestion */
+#define EVENTS	64	/* The device raises two events for one congestion. */
 
 /* Hard interrupt. */
 static int congestion_irq(struct notifier_block *nb, unsigned long type, void *data)
@@ -44,7 +44,7 @@ static int congestion_irq(struct notifier_block *nb, unsigned long type, void *d
 	return NOTIFY_OK;
 }
 
-/* Into its place among those that were busier, if it is busy enough. */
+/* Insert @u into the list of the busiest UARs, if it is busy enough. */
 static void rank(struct srdma_busy *top, int *n, struct srdma_uar *u, u64 recent)
 {
 	int i = *n;
@@ -81,7 +81,7 @@ static void congestion_work(struct work_struct *work)
 			rank(top, &n, u, recent);
 	}
 	mutex_unlock(&md->dev->page_lock);
-	srdma_notify_congestion(md->dev, top, n);
+	srdma_notify(congested, md->dev, top, n);
 	for (i = 0; i < n; i++)
 		srdma_uar_put(top[i].uar);
 }

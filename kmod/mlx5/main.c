@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * swiftrdma_mlx5: what a ConnectX can tell and do, for swiftrdma.ko. A module of its
- * own, so that swiftrdma.ko neither needs nor pins mlx5_core. It may come and go
- * while both are at work; the devices are then the generic provider's.
+ * swiftrdma_mlx5: the provider of ConnectX devices for swiftrdma.ko. It is a module of its
+ * own, so that swiftrdma.ko neither needs nor pins mlx5_core. It may be loaded and unloaded
+ * while swiftrdma.ko and mlx5_core work; without it the devices have the generic provider.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -15,16 +15,16 @@
 
 #include "mlx5.h"
 
-static bool detail = true;
-module_param(detail, bool, 0444);
-MODULE_PARM_DESC(detail, "read what takes more commands, when somebody asks, once a second: stalls of PCIe, priorities and congestion of ports (Y)");
+static const struct srdma_mlx5_part *const parts[] = {
+#ifdef SWIFTRDMA_DEVX
+	&srdma_mlx5_devx,
+#endif
+	NULL
+};
 
-bool srdma_mlx5_detail(void)
-{
-	return detail;
-}
+#define for_each_part(p) for (p = parts; *p; p++)
 
-/* NULL: not a device of mlx5_core's that we know how to find. */
+/* NULL: the device is not one of mlx5_core, or of a kind that cannot be found here. */
 static struct mlx5_core_dev *core_of(struct ib_device *ibdev)
 {
 	struct device *parent = ibdev->dev.parent;
@@ -69,6 +69,7 @@ static u8 function_of(const struct mlx5_core_dev *core)
 static int mlx5_dev_add(struct srdma_dev *dev)
 {
 	struct srdma_mlx5 *md = kzalloc(sizeof(*md), GFP_KERNEL);
+	const struct srdma_mlx5_part *const *p;
 	int ret;
 
 	if (!md)
@@ -81,7 +82,7 @@ static int mlx5_dev_add(struct srdma_dev *dev)
 	INIT_LIST_HEAD(&md->shapes);
 	md->shaping = srdma_sched_can(md);
 	md->live_class = srdma_class_can(md) && has_ethernet(dev->ibdev);
-	mutex_init(&md->confirm_lock);
+	mutex_init(&md->query_lock);
 	spin_lock_init(&md->told_lock);
 	srdma_port_init(md);
 	srdma_pcie_init(md);
@@ -93,6 +94,9 @@ static int mlx5_dev_add(struct srdma_dev *dev)
 		ret = srdma_sampler_start(md);
 		if (ret)
 			goto err_records;
+		ret = srdma_outstanding_start(md);
+		if (ret)
+			goto err_sampler;
 		dev->caps |= SWIFTRDMA_DEV_CAP_WRS | SWIFTRDMA_DEV_CAP_WQEBBS;
 	}
 	if (md->live_class)
@@ -101,7 +105,8 @@ static int mlx5_dev_add(struct srdma_dev *dev)
 		dev->caps |= SWIFTRDMA_DEV_CAP_RATES;
 	dev->priv = md;
 	srdma_diag_init(md);
-	srdma_mlx5_devx_add(md);
+	for_each_part(p)
+		(*p)->dev_add(md);
 	srdma_cmd_count_begin(md);
 	srdma_events_start(md);
 	srdma_cmd_count_end(md);
@@ -109,6 +114,8 @@ static int mlx5_dev_add(struct srdma_dev *dev)
 		dev->caps |= SWIFTRDMA_DEV_CAP_CONGESTION;
 	return 0;
 
+err_sampler:
+	srdma_sampler_stop(md);
 err_records:
 	srdma_records_exit(md);
 err_free:
@@ -119,16 +126,20 @@ err_free:
 static void mlx5_dev_remove(struct srdma_dev *dev)
 {
 	struct srdma_mlx5 *md = srdma_mlx5_of(dev);
+	const struct srdma_mlx5_part *const *p;
 
 	srdma_cmd_count_begin(md);
 	srdma_events_stop(md);
 	srdma_cmd_count_end(md);
-	srdma_mlx5_devx_remove(md);
+	for_each_part(p)
+		(*p)->dev_remove(md);
 	srdma_diag_exit(md);
 	srdma_sched_exit(md);
 	dev->priv = NULL;
-	if (md->sampling)
+	if (md->sampling) {
+		srdma_outstanding_stop(md);
 		srdma_sampler_stop(md);
+	}
 	srdma_records_exit(md);
 	pr_info("%s: let go, %d pages held, %d records\n", dev->name, atomic_read(&md->held),
 		atomic_read(&md->n_records));
@@ -151,9 +162,18 @@ static void mlx5_sample(struct srdma_dev *dev)
 		srdma_sampler_ask(md);
 }
 
+static void mlx5_watch(struct srdma_dev *dev)
+{
+	struct srdma_mlx5 *md = srdma_mlx5_of(dev);
+
+	if (md->sampling)
+		srdma_outstanding_watch(md);
+}
+
 static void mlx5_dev_stat(struct srdma_dev *dev, struct srdma_dev_stat *st)
 {
 	struct srdma_mlx5 *md = srdma_mlx5_of(dev);
+	const struct srdma_mlx5_part *const *p;
 
 	st->uar_limit = md->uar_limit;
 	st->commands = atomic64_read(&md->commands);
@@ -170,7 +190,8 @@ static void mlx5_dev_stat(struct srdma_dev *dev, struct srdma_dev_stat *st)
 	st->congested_at = atomic64_read(&md->congested_at);
 	srdma_diag_stat(md, st);
 	srdma_pcie_stat(md, st);
-	srdma_mlx5_devx_stat(md, st);
+	for_each_part(p)
+		(*p)->dev_stat(md, st);
 }
 
 static const struct srdma_provider_ops mlx5_ops = {
@@ -189,32 +210,43 @@ static const struct srdma_provider_ops mlx5_ops = {
 	.qp_modify = srdma_mlx5_qp_modify,
 	.qp_modified = srdma_mlx5_qp_modified,
 	.shape = srdma_mlx5_shape,
-	.learn = srdma_mlx5_learn,
+	.query_qps = srdma_mlx5_query_qps,
 	.refresh = mlx5_refresh,
 	.query_port = srdma_mlx5_query_port,
 	.port_bytes = srdma_mlx5_port_bytes,
 	.port_detail = srdma_mlx5_port_detail,
 	.mr_shift = srdma_mlx5_mr_shift,
 	.sample = mlx5_sample,
+	.watch = mlx5_watch,
 	.path_check = srdma_mlx5_path_check,
 	.dev_stat = mlx5_dev_stat,
 };
 
+static void exit_parts(void)
+{
+	const struct srdma_mlx5_part *const *p;
+
+	for_each_part(p)
+		(*p)->exit();
+}
+
 static int __init srdma_mlx5_init(void)
 {
+	const struct srdma_mlx5_part *const *p;
 	int ret;
 
-	srdma_mlx5_devx_init();
+	for_each_part(p)
+		(*p)->init();
 	ret = srdma_provider_register(&mlx5_ops);
 	if (ret)
-		srdma_mlx5_devx_exit();
+		exit_parts();
 	return ret;
 }
 
 static void __exit srdma_mlx5_exit(void)
 {
 	srdma_provider_unregister(&mlx5_ops);
-	srdma_mlx5_devx_exit();
+	exit_parts();
 }
 
 module_init(srdma_mlx5_init);

@@ -38,7 +38,7 @@ struct srdma_entry {
 
 enum srdma_entry_state {
 	SRDMA_ENTRY_OFF,	/* in RESET the record is the library's alone */
-	SRDMA_ENTRY_IDLE,	/* nothing is sent: looked at when somebody asks */
+	SRDMA_ENTRY_IDLE,	/* nothing is sent: read at the request of a reader */
 	SRDMA_ENTRY_ON,		/* looked at in every sweep */
 };
 
@@ -109,12 +109,12 @@ struct srdma_mlx5_port {
  * @tokens_at: ns
  * @commands: sent, by us or by the driver when we called it
  * @command_ns: how long they took
- * @causes: thread that is in such a call: its commands are counted in devx.c. One at a
- *	time: dev_add(), the work of refresh.c, dev_remove()
+ * @causes: the thread that is in such a call; the probes of devx.c count its commands. One
+ *	at a time: dev_add(), the work of refresh.c, dev_remove()
  * @caused_at: ns, when it began
  *
  * QPs (qp.c):
- * @confirm_lock: makes one work at a time ask for what is not known: refresh.c's or
+ * @query_lock: makes one work at a time ask for what is not known: refresh.c's or
  *	enforce.c's
  * @n_sure: QPs of which nothing is to be asked
  *
@@ -134,6 +134,11 @@ struct srdma_mlx5_port {
  * @sweep_ns: time spent in sweeps
  * @gap_ns: the longest between two
  *
+ * Looks at send queues (outstanding.c):
+ * @looks: the thread that takes them; only where there is a sampler
+ * @looks_wait: the thread's
+ * @watched_until: ns: a reader wants them until then; 0: no reader has asked yet
+ *
  * Doorbell congestion (event.c):
  * @eq: NULL: the device does not tell
  * @eq_nb: called in hard interrupt
@@ -144,28 +149,13 @@ struct srdma_mlx5_port {
  *
  * Scheduling elements (sched.c), all of it enforce.c's work's:
  * @shapes: struct srdma_shape
- * @n_shapes: how many; anybody may read it
+ * @n_shapes: how many; any thread may read it
  * @root: the node they hang from
  * @last_element: serial of the one that was made last
  * @has_root: there is one
  *
  * Paths (path.c):
  * @n_paths: parts of QPs' paths that are ours
- *
- * QPs made past RDMA core (devx.c), under its lock:
- * @driver: mlx5_ib
- * @devx: they are seen
- * @devx_node: in its list of devices
- * @devx_notes: as many as there are
- * @devx_new: those of QPs to be entered or taken out, the oldest first
- * @devx_free: those of none
- * @devx_missed: QPs for which there was none
- * @devx_doubt: ends for which there was none
- * @devx_nmissed: commands whose end was not seen, of all devices, when last asked
- * @devx_work: enters them
- * @devx_ask: asks the device which of them there are, once some end was missed; its own:
- * @devx_pos: the place in the table where it goes on
- * @devx_again: set by anyone: it is to begin anew
  *
  * Ports (port.c), the work of refresh.c's alone:
  * @port: by number from 0
@@ -193,7 +183,7 @@ struct srdma_mlx5 {
 	struct task_struct *causes;
 	u64 caused_at;
 
-	struct mutex confirm_lock;	/* one work at a time */
+	struct mutex query_lock;	/* one work at a time */
 	atomic_t n_sure;
 
 	struct xarray blocks;
@@ -208,6 +198,10 @@ struct srdma_mlx5 {
 	atomic_t n_on;
 	u64 sweep_ns, gap_ns;
 
+	struct task_struct *looks;
+	wait_queue_head_t looks_wait;
+	u64 watched_until;
+
 	struct mlx5_eq *eq;
 	struct notifier_block eq_nb;
 	struct work_struct congestion_work;
@@ -219,17 +213,6 @@ struct srdma_mlx5 {
 	bool has_root;
 
 	atomic_t n_paths;
-
-	struct module *driver;
-	bool devx;
-	struct list_head devx_node;
-	struct srdma_devx_note *devx_notes;
-	struct list_head devx_new, devx_free;
-	u64 devx_missed, devx_nmissed;
-	bool devx_doubt, devx_again;
-	struct work_struct devx_work;
-	struct delayed_work devx_ask;
-	unsigned long devx_pos;
 
 	struct srdma_mlx5_port port[SRDMA_PORTS];
 
@@ -250,21 +233,21 @@ static inline struct srdma_mlx5 *srdma_mlx5_of(const struct srdma_dev *dev)
 	return dev->priv;
 }
 
-/* May it tell what is counted for the whole NIC? Another function would be misled. */
+/* Is the device the physical function, whose figures may stand for the whole NIC? */
 static inline bool srdma_mlx5_is_pf(const struct srdma_mlx5 *md)
 {
 	return md->dev->function == SWIFTRDMA_FUNCTION_PF;
 }
 
-/* main.c: module parameter. */
+/* cmd.c: may figures that take many commands be read? A module parameter. */
 bool srdma_mlx5_detail(void);
 
 /* cmd.c: a command, measured. May sleep. */
 int srdma_cmd(struct srdma_mlx5 *md, void *in, int in_size, void *out, int out_size);
 /*
- * One that may be refused, for the device knows first how a QP or key is: not logged.
- * -EREMOTEIO: it was, and *syndrome is the device's reason; -EAGAIN: it was, for something
- * that passes.
+ * A command that the device may refuse, because a QP or key may have changed; a refusal is
+ * not logged. -EREMOTEIO: refused, with the device's reason in *syndrome; -EAGAIN: refused
+ * for now.
  */
 int srdma_cmd_try(struct srdma_mlx5 *md, void *in, int in_size, void *out, int out_size,
 		  u32 *syndrome);
@@ -275,8 +258,10 @@ int srdma_cmd_try(struct srdma_mlx5 *md, void *in, int in_size, void *out, int o
 int srdma_refused(struct srdma_mlx5 *md, struct srdma_qp *q, const char *what, u32 syndrome);
 /* A register of @size bytes, by its number. As srdma_cmd(). */
 int srdma_cmd_read_reg(struct srdma_mlx5 *md, void *in, void *out, int size, u16 reg);
-/* May one more be sent for a reader's sake? */
+/* May one more command be sent on behalf of a reader? */
 bool srdma_cmd_may(struct srdma_mlx5 *md);
+/* How many may be, a second. */
+u32 srdma_cmd_max(void);
 void srdma_cmd_init(struct srdma_mlx5 *md);
 
 /* Around a call in which the driver sends commands for us. */
@@ -298,8 +283,21 @@ struct srdma_qpc {
 	u8 dgid[16], dmac[6];
 };
 
+/**
+ * struct srdma_sq - what QUERY_QP says of a QP's send queue, all of one moment
+ * @posted: WQEBBs that the device knows of, in all, modulo 2^16
+ * @completed: of these, the ones that it has completed, with a CQE or without
+ * @log_size: WQEBBs that the queue holds, as a power of two; below 16, so that the
+ *	difference of the two is never ambiguous
+ */
+struct srdma_sq {
+	u16 posted, completed;
+	u8 log_size;
+};
+
 /* As srdma_cmd_try(). */
 int srdma_cmd_query_qp(struct srdma_mlx5 *md, u32 qpn, struct srdma_qpc *qpc);
+int srdma_cmd_query_sq(struct srdma_mlx5 *md, u32 qpn, struct srdma_sq *sq);
 
 /* srdma_provider_ops. */
 int srdma_mlx5_query_port(struct srdma_dev *dev, u32 port, struct ib_port_attr *attr);
@@ -313,25 +311,25 @@ void srdma_mlx5_qp_modify(struct srdma_qp *q, const struct ib_qp_attr *attr, int
 void srdma_mlx5_qp_modified(struct srdma_qp *q, const struct ib_qp_attr *attr, int mask,
 			    int ret);
 void srdma_mlx5_detach(struct srdma_qp *q);
-u32 srdma_mlx5_learn(struct srdma_dev *dev);
+u32 srdma_mlx5_query_qps(struct srdma_dev *dev);
 
 /*
- * dbrec.c. The QP is held (srdma_qp_lock()), or nobody knows it yet. add(): begin
- * to count the WQEBBs of @q, from what the record says or from nought; @held is
- * given over. 0, or -ENOMEM and @held is still the caller's.
+ * dbrec.c. The QP is locked (srdma_qp_lock()) or not published yet. add(): begin to count
+ * the WQEBBs of @q, from the record's present value or from zero; the record has the
+ * reference @held after that. 0, or -ENOMEM and @held is still the caller's.
  */
 int srdma_records_init(struct srdma_mlx5 *md);
 void srdma_records_exit(struct srdma_mlx5 *md);
 int srdma_record_add(struct srdma_mlx5 *md, struct srdma_qp *q, const __be32 *rec,
 		     struct page *held, bool from_now, enum srdma_entry_state state);
-/* One last look, then let go. */
+/* Read the record a last time, then release it. */
 void srdma_record_del(struct srdma_mlx5 *md, struct srdma_qp *q);
-/* A look, then the new state; from OFF it counts from nought. */
+/* Read the record, then set its state; a record that was OFF starts at 0. */
 void srdma_record_state(struct srdma_mlx5 *md, struct srdma_qp *q, enum srdma_entry_state state);
 /* Its UAR has become known. */
 void srdma_record_page(struct srdma_mlx5 *md, struct srdma_qp *q);
 
-/* Look at one; true: it moved, by *delta. The block is locked. */
+/* Read a record; true: it moved, by *delta. The block is locked. */
 static inline bool srdma_record_look(struct srdma_entry *e, u16 *delta)
 {
 	u16 now = be32_to_cpu(READ_ONCE(*e->rec));
@@ -344,7 +342,28 @@ static inline bool srdma_record_look(struct srdma_entry *e, u16 *delta)
 	return true;
 }
 
-/* What was counted goes to the QP, its UAR and its job. The block is locked. */
+/**
+ * struct srdma_posted - how much a QP has posted
+ * @slot: of its record
+ * @total: WQEBBs that were counted
+ * @record: what the record says
+ */
+struct srdma_posted {
+	u32 slot;
+	u64 total;
+	u16 record;
+};
+
+/*
+ * Draws one of all slots. NULL: no record is there, or it is not swept, or its count is
+ * ambiguous. Else its QP, with a reference.
+ */
+struct srdma_qp *srdma_record_draw(struct srdma_mlx5 *md, struct srdma_posted *p);
+/* False: the slot is not that QP's any more, or as in srdma_record_draw(). */
+bool srdma_record_posted(struct srdma_mlx5 *md, const struct srdma_qp *q, u32 slot,
+			 struct srdma_posted *p);
+
+/* Add what was counted to the QP, its UAR and its job. The block is locked. */
 void srdma_record_push(struct srdma_entry *e, struct srdma_slot *s);
 
 /* class.c: can the DSCP of a connected QP be changed? And srdma_provider_ops. */
@@ -357,22 +376,37 @@ void srdma_mlx5_class_abort(struct srdma_qp *q);
 int srdma_mlx5_path_check(const struct srdma_qp *q, enum srdma_path_part part, u64 value,
 			  const char **why);
 u32 srdma_mlx5_paths(struct srdma_mlx5 *md);
-/* Nothing of it is ours any more: it is connected anew, or goes. It is held. */
+/*
+ * The device has dropped our path settings: the QP was reset, or goes. srdma_qp_lock() is
+ * held.
+ */
 void srdma_path_lost(struct srdma_mlx5 *md, struct srdma_qp *q);
 
-/* devx.c: QPs made past RDMA core, seen by probes if the kernel has them. */
-void srdma_mlx5_devx_init(void);
-void srdma_mlx5_devx_exit(void);
-void srdma_mlx5_devx_add(struct srdma_mlx5 *md);
-void srdma_mlx5_devx_remove(struct srdma_mlx5 *md);
-void srdma_mlx5_devx_stat(struct srdma_mlx5 *md, struct srdma_dev_stat *st);
+/**
+ * struct srdma_mlx5_part - a part of the provider that can be left out of the build
+ * @init: with the module, before any device. Process context, as all of these.
+ * @exit: after the last device
+ * @dev_add: a device is about to be this provider's
+ * @dev_remove: it is not any more
+ * @dev_stat: what this part can tell of it; as srdma_provider_ops.dev_stat
+ */
+struct srdma_mlx5_part {
+	void (*init)(void);
+	void (*exit)(void);
+	void (*dev_add)(struct srdma_mlx5 *md);
+	void (*dev_remove)(struct srdma_mlx5 *md);
+	void (*dev_stat)(struct srdma_mlx5 *md, struct srdma_dev_stat *st);
+};
+
+/* devx.c, unless it is built with SWIFTRDMA_DEVX=n. Only main.c's list knows it. */
+extern const struct srdma_mlx5_part srdma_mlx5_devx;
 
 /* sampler.c */
 int srdma_sampler_start(struct srdma_mlx5 *md);
 void srdma_sampler_stop(struct srdma_mlx5 *md);
 /* Ask for everything that moved before now to be counted: srdma_provider_ops.sample. */
 s64 srdma_sampler_ask(struct srdma_mlx5 *md);
-/* And wait for it. May sleep. */
+/* srdma_sampler_ask(), and wait for it. May sleep. */
 void srdma_sampler_refresh(struct srdma_mlx5 *md);
 /* How long an entry that is ON may go without a look, ns. */
 u64 srdma_sampler_limit(void);
@@ -380,11 +414,16 @@ bool srdma_sampler_wanted(void);
 /* What was posted on this UAR in the last quarter to half second. */
 u64 srdma_sampler_recent(const struct srdma_uar *page);
 
+/* outstanding.c. watch(): a reader wants these figures for a while; any context. */
+int srdma_outstanding_start(struct srdma_mlx5 *md);
+void srdma_outstanding_stop(struct srdma_mlx5 *md);
+void srdma_outstanding_watch(struct srdma_mlx5 *md);
+
 /* event.c */
 void srdma_events_start(struct srdma_mlx5 *md);
 void srdma_events_stop(struct srdma_mlx5 *md);
 
-/* Of a structure of firmware's that has a counter in two halves. */
+/* A counter that the firmware's structure has in two halves. */
 #define SRDMA_GET_HALVES(layout, p, field)				\
 	((u64)MLX5_GET(layout, p, field##_high) << 32 | MLX5_GET(layout, p, field##_low))
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The path of a connected QP: the UDP source port, by which routers spread flows, and
- * the port of the NIC's own link aggregation. RTS2RTS_QP changes them, without a pause,
- * where the firmware says that it can. What was there before is asked for first, and
- * programmed again when nothing is in force any more.
+ * the port of the NIC's own link aggregation. RTS2RTS_QP changes them, without a pause, if the
+ * firmware has that capability. The QP's own value is queried before the first change, and
+ * programmed again when no override is in force any more.
  *
- * Firmware may take a LAG port and do nothing with it, so what it took is read back. As
- * in class.c the commands go with uid 0.
+ * Firmware may accept a LAG port without effect, so the value is read back after each change.
+ * As in class.c, the commands have uid 0.
  */
 #include <linux/mlx5/qp.h>
 #include <linux/slab.h>
@@ -16,7 +16,7 @@
 #include "find.h"
 #include "mlx5.h"
 
-/* What these headers do not name: capabilities, and a bit of opt_param_mask_95_32. */
+/* Missing in the kernel's headers: capabilities, and bits of opt_param_mask_95_32. */
 #define CAP_DWORD		10
 #define CAP_RTS2RTS_SPORT	BIT(14)	/* bit 0x151 of cmd_hca_cap */
 #define CAP_RTS2RTS_LAG		BIT(13)	/* bit 0x152 */
@@ -74,8 +74,8 @@ int srdma_mlx5_path_check(const struct srdma_qp *q, enum srdma_path_part part, u
 	return part == SRDMA_PATH_SPORT ? check_sport(md, value, why) : check_lag(md, value, why);
 }
 
-static int query(struct srdma_mlx5 *md, const struct srdma_qp *q, enum srdma_path_part part,
-		 u16 *value)
+static int query_path(struct srdma_mlx5 *md, const struct srdma_qp *q, enum srdma_path_part part,
+		      u16 *value)
 {
 	struct srdma_qpc qpc;
 	int ret = srdma_cmd_query_qp(md, q->qpn, &qpc);
@@ -85,8 +85,8 @@ static int query(struct srdma_mlx5 *md, const struct srdma_qp *q, enum srdma_pat
 	return ret;
 }
 
-static int program(struct srdma_mlx5 *md, struct srdma_qp *q, enum srdma_path_part part,
-		   u16 value)
+static int program_path(struct srdma_mlx5 *md, struct srdma_qp *q, enum srdma_path_part part,
+			u16 value)
 {
 	u32 in[MLX5_ST_SZ_DW(rts2rts_qp_in) + TAIL_BYTES / 4] = {};
 	size_t at = MLX5_BYTE_OFF(rts2rts_qp_in, qpc) + MLX5_ST_SZ_BYTES(qpc);
@@ -119,16 +119,16 @@ static void now_set(struct srdma_mlx5 *md, struct srdma_path *p, bool set)
 }
 
 /* The QP is held, alive, and may be in RTS. */
-static int change(struct srdma_mlx5 *md, struct srdma_qp *q, enum srdma_path_part part,
-		  struct srdma_path *p, u32 want)
+static int change_path(struct srdma_mlx5 *md, struct srdma_qp *q, enum srdma_path_part part,
+		       struct srdma_path *p, u32 want)
 {
 	u16 value = want ? srdma_path_value(want) : p->own, is;
 	int ret = 0;
 
 	if (!p->set)
-		ret = query(md, q, part, &p->own);
+		ret = query_path(md, q, part, &p->own);
 	if (!ret)
-		ret = program(md, q, part, value);
+		ret = program_path(md, q, part, value);
 	if (ret) {
 		p->refused = value;
 		WRITE_ONCE(p->error, ret);
@@ -136,19 +136,22 @@ static int change(struct srdma_mlx5 *md, struct srdma_qp *q, enum srdma_path_par
 		return ret;
 	}
 	is = p->own;
-	ret = query(md, q, part, &is);
+	ret = query_path(md, q, part, &is);
 	if (!ret && is != value)
 		ret = -EIO;
 	p->refused = value;
 	WRITE_ONCE(p->error, ret);
 	WRITE_ONCE(p->value, is);
-	/* Whatever it is now, it is to be taken back. */
+	/*
+	 * Even after an error the value may have changed, so it counts as ours, to be taken
+	 * back.
+	 */
 	now_set(md, p, want || ret);
 	srdma_qp_touch(q);
 	return ret;
 }
 
-/* 1: it has to be tried again. The QP is held, alive. */
+/* 1: to be tried again. srdma_qp_lock() is held, the QP is not dead. */
 static u32 settle(struct srdma_mlx5 *md, struct srdma_qp *q)
 {
 	struct srdma_qp_hw *hw = srdma_qp_hw(q);
@@ -161,14 +164,17 @@ static u32 settle(struct srdma_mlx5 *md, struct srdma_qp *q)
 		want = srdma_giving_back(md->dev) ? 0 : READ_ONCE(p->want);
 		if (!srdma_path_pending(q, part))
 			continue;
-		/* Before, it has none yet, and is looked at again when it gets there. */
+		/*
+		 * Before RTS the path cannot be changed; the modify to RTS requests another
+		 * pass.
+		 */
 		if (test_bit(SRDMA_QP_HAS_STATE, &q->flags) && q->state != IB_QPS_RTS)
 			continue;
-		/* What the device would not do it would not do again. */
+		/* The device would refuse the same again. */
 		if ((p->error == -EREMOTEIO || p->error == -EIO) && !srdma_giving_back(md->dev) &&
 		    p->refused == (want ? srdma_path_value(want) : p->own))
 			continue;
-		ret = change(md, q, part, p, want);
+		ret = change_path(md, q, part, p, want);
 		left += ret == -ENOMEM || ret == -EAGAIN;
 	}
 	return left;
@@ -189,7 +195,7 @@ u32 srdma_mlx5_paths(struct srdma_mlx5 *md)
 		return 0;
 	while ((q = srdma_walk_get(&w))) {
 		if (!pending(q)) {
-			;	/* nearly all */
+			;	/* nothing to do for nearly all QPs */
 		} else if (!srdma_qp_trylock(q)) {
 			left++;
 		} else {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the PCI bus held up: reads (of WQEs, contexts, translations and data) and
- * writes that the NIC had and for which the host granted no credits. The register and
- * its units: NVIDIA, "Understanding mlx5 ethtool Counters", outbound_pci_stalled_rd.
+ * Stalls of the PCI bus: times in which the NIC had reads (of WQEs, contexts, translations
+ * and data) or writes to send, and the host granted no credits. The register and its units:
+ * NVIDIA, "Understanding mlx5 ethtool Counters", outbound_pci_stalled_rd.
  */
 #include <linux/ktime.h>
 
@@ -18,14 +18,14 @@ void srdma_pcie_init(struct srdma_mlx5 *md)
 
 #define GET(set, field) MLX5_GET(pcie_perf_cntrs_grp_data_layout, set, field)
 
-static void query(struct srdma_mlx5 *md)
+static void read_counters(struct srdma_mlx5 *md)
 {
 	u32 in[MLX5_ST_SZ_DW(mpcnt_reg)] = {}, out[MLX5_ST_SZ_DW(mpcnt_reg)] = {};
 	void *set = MLX5_ADDR_OF(mpcnt_reg, out, counter_set);
 	struct srdma_pcie p = { .at = ktime_get_ns() };
 
 	MLX5_SET(mpcnt_reg, in, grp, MLX5_PCIE_PERFORMANCE_COUNTERS_GROUP);
-	/* What does not work once is not tried again. */
+	/* After a failure the register is not read again. */
 	if (srdma_cmd_read_reg(md, in, out, sizeof(in), MLX5_REG_MPCNT)) {
 		md->has_pcie = false;
 		return;
@@ -39,12 +39,12 @@ static void query(struct srdma_mlx5 *md)
 	spin_unlock(&md->told_lock);
 }
 
-/* They are figures of a second, so once in one is enough. */
+/* The register has figures of the last second, so one reading a second is enough. */
 void srdma_pcie_refresh(struct srdma_mlx5 *md)
 {
 	if (md->has_pcie &&
 	    (!md->pcie.at || ktime_get_ns() - md->pcie.at >= NSEC_PER_SEC) && srdma_cmd_may(md))
-		query(md);
+		read_counters(md);
 }
 
 void srdma_pcie_stat(struct srdma_mlx5 *md, struct srdma_dev_stat *st)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What goes through a port. RDMA passes the netdev by, where there is one at all, so
- * its bytes are the firmware's to tell: a command for each reading, unless too many are
- * asked for. The bytes and pauses of each priority, and the notifications of congestion,
- * take nine more, so they are read seldom.
+ * Counters of a port. RDMA traffic does not pass the netdev, so only the firmware has the
+ * port's bytes. A reading takes one command, within the limit on commands. The bytes and
+ * pauses of each priority, and the congestion notifications, take nine more commands, so they
+ * are read less often.
  */
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
@@ -14,9 +14,9 @@
 #define DETAIL_NS	NSEC_PER_SEC
 
 /*
- * Both are Ethernet's, and the physical port's: of another function they would be those
- * of all functions together. PPCNT of old firmware is not listed anywhere, as mlx5e has
- * it.
+ * Both registers exist on Ethernet only and count the physical port, so read from another
+ * function they would have the sums of all functions. Firmware that is too old to list PPCNT
+ * in its capabilities has it nevertheless; mlx5e assumes the same.
  */
 void srdma_port_init(struct srdma_mlx5 *md)
 {
@@ -48,7 +48,7 @@ int srdma_mlx5_port_bytes(struct srdma_dev *dev, u32 port, struct srdma_port_byt
 	int out_size = MLX5_ST_SZ_BYTES(query_vport_counter_out), ret;
 	void *out;
 
-	/* The command tells of the function that sends it, which is no representor's port. */
+	/* The command counts for the function that sends it; a representor's port is another's. */
 	if (!MLX5_CAP_GEN(md->core, vport_counters) ||
 	    dev->function == SWIFTRDMA_FUNCTION_REPRESENTOR)
 		return -EOPNOTSUPP;
@@ -118,7 +118,7 @@ static int query_cnp(struct srdma_mlx5 *md, struct srdma_port_stat *st)
 	return ret;
 }
 
-/* All or nothing, so that the figures are of one time. What is refused stays unasked. */
+/* Read all figures or none, so that they are of one time. A refused query is not repeated. */
 static int query_detail(struct srdma_mlx5 *md, u32 port, struct srdma_port_stat *st)
 {
 	struct srdma_mlx5_port *p = &md->port[port - 1];

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a QP rings, and where its doorbell record is.
+ * The UAR that a QP rings, and the place of its doorbell record.
  *
- * A library that manages its UARs itself says so when it creates the QP: flag,
- * index, and the address of the record. That is read from the same memory as the
- * driver reads it from, a little later: a process that changes it in between
- * deceives us about itself, and the firmware has checked that the UAR is its own
- * only for what the driver read. The page of the record is pinned by the driver
- * until the QP is destroyed, so a plain reference is enough, and is dropped first.
+ * A library that manages its UARs itself gives the driver a flag, the index of the UAR and
+ * the address of the record when it creates a QP. This module reads them from the same memory
+ * shortly after the driver did. A process that changes them in between falsifies only the
+ * figures of its own QP; the firmware has checked that the UAR belongs to the process for the
+ * values that the driver read. The driver pins the page of the record until the QP is
+ * destroyed, so a plain reference is enough here, which is dropped before that.
  *
- * Of all others (older than us, the kernel's, an older library's) QUERY_QP tells, a
- * command each: they are asked when somebody reads, a few at a time.
+ * For all other QPs (of older libraries, of the kernel, or older than this module) QUERY_QP
+ * has both. Each takes a command, so a few are queried at a time, at the request of a reader.
  */
 #include <linux/iommu.h>
 #include <linux/mm.h>
@@ -57,7 +57,7 @@ static bool has_number(const struct srdma_qp *q)
 	return q->type != IB_QPT_SMI && q->type != IB_QPT_GSI;
 }
 
-/* Nothing of it is to be asked any more. */
+/* Record that nothing more is to be queried of the QP. */
 static void be_sure(struct srdma_mlx5 *md, struct srdma_qp_hw *hw)
 {
 	if (!hw->sure) {
@@ -94,7 +94,7 @@ static void count(struct srdma_mlx5 *md, struct srdma_qp *q, struct page *page, 
 		put_page(page);
 }
 
-/* A user's record, by its address in the process that is here. */
+/* Count by a user's record, given by its address in the current process. */
 static void count_user(struct srdma_mlx5 *md, struct srdma_qp *q, u64 addr)
 {
 	struct page *page;
@@ -112,11 +112,14 @@ static void count_user(struct srdma_mlx5 *md, struct srdma_qp *q, u64 addr)
 	count(md, q, page, true, offset_in_page(addr), false, SRDMA_ENTRY_IDLE);
 }
 
-/* Any record, by the address that the device has. */
+/* Count by a record given by its DMA address. */
 static void count_dma(struct srdma_mlx5 *md, struct srdma_qp *q, u64 dma)
 {
 	bool user = test_bit(SRDMA_QP_USER, &q->flags);
-	/* The kernel's own stays as long as its QP, which an UNSURE one may have survived. */
+	/*
+	 * A kernel QP's record lives as long as the QP; an UNSURE QP may be gone, so its
+	 * page is held.
+	 */
 	bool hold = user || test_bit(SRDMA_QP_UNSURE, &q->flags);
 	struct iommu_domain *domain = iommu_get_domain_for_dev(md->core->device);
 	struct page *page;
@@ -129,7 +132,7 @@ static void count_dma(struct srdma_mlx5 *md, struct srdma_qp *q, u64 dma)
 		never_counted(q->hw, SWIFTRDMA_ABSENT_NO_PAGE);
 		return;
 	}
-	/* The QP is held, so it lives, and so its driver holds the page. */
+	/* srdma_qp_lock() keeps the QP alive, and so its driver holds the page. */
 	page = pfn_to_page(PHYS_PFN(dma));
 	if (PageHighMem(page) || (hold && !get_page_unless_zero(compound_head(page)))) {
 		never_counted(q->hw, SWIFTRDMA_ABSENT_NO_PAGE);
@@ -188,7 +191,7 @@ void srdma_mlx5_qp_modify(struct srdma_qp *q, const struct ib_qp_attr *attr, int
 		srdma_record_state(srdma_mlx5_of(q->dev), q, SRDMA_ENTRY_OFF);
 }
 
-/* In another state the device may take what it has refused. */
+/* In another state the device may accept what it has refused. */
 static void forget_refusals(struct srdma_qp_hw *hw)
 {
 	int part;
@@ -205,7 +208,7 @@ void srdma_mlx5_qp_modified(struct srdma_qp *q, const struct ib_qp_attr *attr, i
 	if (!(mask & IB_QP_STATE) || !srdma_qp_hw(q))
 		return;
 	if (ret) {
-		/* Refused: it goes on in the state that it had. */
+		/* The reset was refused, so the QP goes on in its former state. */
 		if (attr->qp_state == IB_QPS_RESET)
 			srdma_record_state(md, q, SRDMA_ENTRY_ON);
 		return;
@@ -220,7 +223,7 @@ void srdma_mlx5_qp_modified(struct srdma_qp *q, const struct ib_qp_attr *attr, i
 	if (attr->qp_state == IB_QPS_RTS &&
 	    (READ_ONCE(md->n_shapes) || READ_ONCE(q->dev->path_wants) ||
 	     atomic_read(&md->n_paths)))
-		srdma_enforce_shape(q->dev);
+		srdma_pass_shape(q->dev);
 }
 
 void srdma_mlx5_detach(struct srdma_qp *q)
@@ -242,7 +245,7 @@ void srdma_mlx5_detach(struct srdma_qp *q)
 }
 
 /* State, address and class, as the driver would have given them to the NIC. */
-static void learn(struct srdma_qp *q, const struct srdma_qpc *qpc)
+static void adopt_context(struct srdma_qp *q, const struct srdma_qpc *qpc)
 {
 	struct ib_qp_attr attr = {
 		.qp_state = qpc->state,
@@ -270,10 +273,10 @@ static void learn(struct srdma_qp *q, const struct srdma_qpc *qpc)
 		srdma_enforce_adopt(q, &attr);
 }
 
-/* A command's worth of knowledge about a QP, which is held. False: not all of it now. */
-static bool confirm(struct srdma_mlx5 *md, struct srdma_qp *q)
+/* Query a QP by a command. srdma_qp_lock() is held. False: to be continued later. */
+static bool query_locked(struct srdma_mlx5 *md, struct srdma_qp *q)
 {
-	bool old = srdma_qp_unlearned(q), idle = old && srdma_adopt_idle(q);
+	bool old = srdma_qp_unqueried(q), idle = old && srdma_adopt_idle(q);
 	struct srdma_qp_hw *hw = srdma_qp_hw_make(q);
 	struct srdma_qpc qpc;
 	int ret;
@@ -290,9 +293,9 @@ static bool confirm(struct srdma_mlx5 *md, struct srdma_qp *q)
 	}
 	ret = has_number(q) ? srdma_cmd_query_qp(md, q->qpn, &qpc) : -EOPNOTSUPP;
 	if (idle)
-		set_bit(SRDMA_QP_ASKED, &q->flags);
+		set_bit(SRDMA_QP_QUERIED, &q->flags);
 	if (idle && !ret)
-		learn(q, &qpc);
+		adopt_context(q, &qpc);
 	if (!has_send_queue(q))
 		never_counted(hw, SWIFTRDMA_ABSENT_NO_QUEUE);
 	else if (ret && !hw->counted)
@@ -313,23 +316,23 @@ static bool confirm(struct srdma_mlx5 *md, struct srdma_qp *q)
 	return idle || !old;
 }
 
-/* All that there is to be known is. Of those made past RDMA core there is nothing. */
+/* Is everything known that the device can tell? A DEVX QP is never queried. */
 static bool is_sure(const struct srdma_qp *q)
 {
 	const struct srdma_qp_hw *hw = srdma_qp_hw(q);
 
 	return test_bit(SRDMA_QP_DEVX, &q->flags) ||
-	       (hw && READ_ONCE(hw->sure) && !srdma_qp_unlearned(q));
+	       (hw && READ_ONCE(hw->sure) && !srdma_qp_unqueried(q));
 }
 
-/* 1: not all of it now. One that is UNSURE may have gone: the device knows, or does not. */
-static u32 confirm_one(struct srdma_mlx5 *md, struct srdma_qp *q, bool *may)
+/* Query one QP; 1: to be continued later. An UNSURE QP that the device does not know has gone. */
+static u32 query_idle(struct srdma_mlx5 *md, struct srdma_qp *q, bool *may)
 {
 	u32 left = 1;
 
 	if (is_sure(q))
 		return 0;
-	if (!*may || !srdma_qp_trylock(q))	/* its application has it: next time */
+	if (!*may || !srdma_qp_trylock(q))	/* its application is in a call: next time */
 		return left;
 	if ((test_bit(SRDMA_QP_DEAD, &q->flags) && !test_bit(SRDMA_QP_UNSURE, &q->flags)) ||
 	    is_sure(q)) {
@@ -337,13 +340,13 @@ static u32 confirm_one(struct srdma_mlx5 *md, struct srdma_qp *q, bool *may)
 	} else {
 		*may = !has_number(q) || srdma_cmd_may(md);
 		if (*may)
-			left = !confirm(md, q);
+			left = !query_locked(md, q);
 	}
 	srdma_qp_unlock(q);
 	return left;
 }
 
-u32 srdma_mlx5_learn(struct srdma_dev *dev)
+u32 srdma_mlx5_query_qps(struct srdma_dev *dev)
 {
 	struct srdma_walk w = SRDMA_WALK(&dev->qps, 0);
 	struct srdma_mlx5 *md = srdma_mlx5_of(dev);
@@ -351,20 +354,20 @@ u32 srdma_mlx5_learn(struct srdma_dev *dev)
 	bool may = true;
 	u32 left = 0;
 
-	if (!READ_ONCE(dev->unlearned) &&
+	if (!READ_ONCE(dev->unqueried) &&
 	    atomic_read(&md->n_sure) + atomic_read(&dev->n_devx) >= atomic_read(&dev->n_qps))
 		return 0;
-	if (!mutex_trylock(&md->confirm_lock))
+	if (!mutex_trylock(&md->query_lock))
 		return 1;
-	WRITE_ONCE(dev->unlearned, false);
-	smp_mb();	/* then the QPs: ask_later() sets it, then clears ASKED */
+	WRITE_ONCE(dev->unqueried, false);
+	smp_mb();	/* then the QPs: query_later() sets it, then clears QUERIED */
 	while (may && (q = srdma_walk_get(&w))) {
-		left += confirm_one(md, q, &may);
+		left += query_idle(md, q, &may);
 		srdma_qp_put(q);
 		cond_resched();
 	}
 	if (left)
-		WRITE_ONCE(dev->unlearned, true);
-	mutex_unlock(&md->confirm_lock);
+		WRITE_ONCE(dev->unqueried, true);
+	mutex_unlock(&md->query_lock);
 	return left;
 }

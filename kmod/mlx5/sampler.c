@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The sampler: a thread of each device that looks at all doorbell records of QPs at
- * work, again and again. A record counts to 65535 and begins anew, so a QP that
- * posts max_rate WQEBBs a second has to be looked at every 65536 / max_rate seconds;
- * one that had to wait for longer has its figure marked as ambiguous, for good.
+ * The sampler: a thread of each device that reads the doorbell records of all QPs that can
+ * send, again and again. A record counts to 65535 and begins anew, so a QP that posts max_rate
+ * WQEBBs a second has to be read every 65536 / max_rate seconds. The count of a QP that was
+ * read later than that is marked as ambiguous, for good.
  *
- * What it may cost is a share of one CPU: the more QPs, the longer it sleeps. It
- * is a real-time thread of the lowest priority, for a busy machine is where its
- * figures matter; the share bounds that, too.
+ * The sampler runs while any QP can send, whether or not there is a reader. If it stopped
+ * without readers, the wraps in the pause would be lost, and with them the count of each QP
+ * since its creation, of each QP that was destroyed in the pause, and of their UARs and jobs.
  *
- * It alone looks at the records of the QPs at work. A reader waits for a sweep
- * that began after it asked; many readers share one. While nobody asks, QPs are told
- * four times a second.
+ * Its share of one CPU is bounded by budget: the more QPs, the longer the thread sleeps. It
+ * is a real-time thread of the lowest priority, because its figures matter most on a busy
+ * machine; the budget bounds that, too.
+ *
+ * No other thread reads the records of QPs that can send. A reader of figures waits for a
+ * sweep that began after its request; many readers share one. Without requests, the counts
+ * are added to QPs and UARs four times a second.
  */
 #include <linux/hrtimer.h>
 #include <linux/kthread.h>
@@ -65,10 +69,10 @@ static const struct kernel_param_ops max_rate_ops = { .set = max_rate_set, .get 
 module_param_cb(max_rate, &max_rate_ops, &max_rate, 0644);
 MODULE_PARM_DESC(max_rate, "WQEBBs a second that one QP can post, 1000 to 1000000000 (10000000)");
 
-/* Of the figures that say which UAR is busy at this moment. */
+/* Window of the figures that tell which UARs are busy now. */
 #define WINDOW_NS	(NSEC_PER_SEC / 4)
 
-/* Readers without privileges do not ask: for them, QPs are told so often. */
+/* Interval of updates for readers without privileges, who cannot request one. */
 #define PUSH_NS		(NSEC_PER_SEC / 4)
 
 bool srdma_sampler_wanted(void)
@@ -81,7 +85,7 @@ u64 srdma_sampler_limit(void)
 	return div_u64(65536ULL * NSEC_PER_SEC, READ_ONCE(max_rate));
 }
 
-/* One of its QPs moved in this sweep: perhaps not the first. */
+/* A QP of the page moved in this sweep; it may not be the first. */
 static void mark(struct srdma_uar *page, u64 sweep, u64 window, u16 delta)
 {
 	if (page->mark != sweep) {
@@ -124,10 +128,7 @@ static void sweep_entry(struct srdma_block *b, u32 i, bool push, bool late, u64 
 		srdma_record_push(e, &b->slot[i]);
 }
 
-/*
- * A look at everything, 128 records at a time without being preempted; @push: and
- * tell the QPs.
- */
+/* Read all records, 128 at a time without being preempted. @push: add the counts to the QPs. */
 static void sweep(struct srdma_mlx5 *md, bool push)
 {
 	u64 number = atomic64_read(&md->dev->sweeps) + 1, limit = srdma_sampler_limit();
@@ -160,7 +161,7 @@ static bool is_asked(struct srdma_mlx5 *md)
 	return atomic64_read(&r->sample_asked) != atomic64_read(&r->sample_done);
 }
 
-/* What the budget demands, come who may. */
+/* Sleep as the budget demands, even if a reader asks meanwhile. */
 static void rest(u64 ns)
 {
 	ktime_t until = ktime_add_ns(ktime_get(), ns);
@@ -171,7 +172,7 @@ static void rest(u64 ns)
 	__set_current_state(TASK_RUNNING);
 }
 
-/* The rest of the period, unless somebody asks. */
+/* Sleep for @ns, unless a reader asks. */
 static void nap(struct srdma_mlx5 *md, u64 ns)
 {
 	ktime_t until = ktime_add_ns(ktime_get(), ns);
@@ -183,13 +184,16 @@ static void nap(struct srdma_mlx5 *md, u64 ns)
 	finish_wait(&md->wait, &wait);
 }
 
-/* True: there is something to look at. */
+/* Wait for a QP that can send, or for a reader. True: sweep now. */
 static bool wait_for_work(struct srdma_mlx5 *md)
 {
 	bool idle = !atomic_read(&md->n_on);
 
 	wait_event_idle(md->wait, kthread_should_stop() || is_asked(md) || atomic_read(&md->n_on));
-	/* A QP that has just come to work has done nothing yet, and may not live long. */
+	/*
+	 * A QP that has just become able to send has posted nothing yet, and may not live
+	 * long.
+	 */
 	if (idle && !is_asked(md))
 		nap(md, (u64)READ_ONCE(period_us) * NSEC_PER_USEC);
 	return is_asked(md) || atomic_read(&md->n_on);
@@ -225,7 +229,7 @@ static int sampler_thread(void *data)
 		if (due < period)
 			nap(md, period - due);
 	}
-	/* Nobody waits for ever. */
+	/* Release all waiting readers. */
 	atomic64_set(&r->sample_done, S64_MAX);
 	wake_up_all(&r->wait);
 	return 0;
@@ -253,7 +257,7 @@ int srdma_sampler_start(struct srdma_mlx5 *md)
 	struct task_struct *t;
 
 	init_waitqueue_head(&md->wait);
-	/* Requests to the sampler before this one were let go when it went. */
+	/* Readers that waited for an earlier sampler were released when it stopped. */
 	atomic64_set(&r->sample_done, atomic64_read(&r->sample_asked));
 	atomic64_set(&md->dev->wrs_at, ktime_get_ns());
 	t = kthread_create(sampler_thread, md, "swiftrdma/%s", md->dev->name);
@@ -265,7 +269,7 @@ int srdma_sampler_start(struct srdma_mlx5 *md)
 	return 0;
 }
 
-/* Readers are gone. */
+/* No reader is left. */
 void srdma_sampler_stop(struct srdma_mlx5 *md)
 {
 	kthread_stop(md->thread);

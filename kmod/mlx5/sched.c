@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Rates and weights of jobs: a scheduling element for each job that has one in
- * force, and its QPs bound to that, live. All of it is made, changed and taken down
- * by one pass that compares what is with what should be; it is enforce.c's work,
- * one at a time, and it is tried again until it is done, or the device has refused it. A
- * QP that is destroyed, or whose process is, leaves its element by itself.
+ * Rates and weights of jobs. Each job with a rate or weight in force has a scheduling element,
+ * to which its connected QPs are bound. One pass, run by the device's work of enforce.c,
+ * creates, changes and removes elements and bindings by comparing the actual state with the
+ * wanted one. It is repeated until everything is done or refused by the device. A QP that is
+ * destroyed leaves its element by itself.
  *
- * An element cannot go before all QPs have left it, those in a state of error and
- * those whose destruction is under way included. The device would refuse, and
- * mlx5_core log that; so each QP in it has a reference, and it is not asked before,
- * but for the last time.
+ * An element cannot be removed while a QP is bound to it, even one in the error state or one
+ * whose destruction is under way: the device would refuse, and mlx5_core would log the refusal.
+ * Therefore each bound QP has a reference on its element, and the module asks the device to
+ * remove an element with references only when the provider is unloaded.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -22,7 +22,7 @@
 #include "find.h"
 #include "mlx5.h"
 
-/* What these headers do not name. */
+/* Missing in the kernel's headers. */
 #define QOS_DWORD		1
 #define QOS_NIC_QP_SCHEDULING	BIT(30)
 #define GENERAL_DWORD		9
@@ -136,7 +136,7 @@ static int element_destroy(struct srdma_mlx5 *md, u32 id)
 	return ret;
 }
 
-/* Into an element, 0: into none. */
+/* Bind a QP to an element, 0: to none. */
 static int bind(struct srdma_mlx5 *md, struct srdma_qp *q, u32 element)
 {
 	size_t size = MLX5_ST_SZ_BYTES(rts2rts_qp_in), at = MLX5_BYTE_OFF(rts2rts_qp_in, qpc) +
@@ -218,7 +218,7 @@ static int shape_make(struct srdma_mlx5 *md, struct srdma_shape *s, u32 mbps, u3
 	return 0;
 }
 
-/* -errno: to be tried again. What the device refuses is in *@s. */
+/* Make or change a job's element. -errno: to be tried again. A refusal is recorded in *@s. */
 static int shape_want(struct srdma_mlx5 *md, struct srdma_shape *s, u32 mbps, u32 share)
 {
 	s->wanted = true;
@@ -240,7 +240,7 @@ static int shape_want(struct srdma_mlx5 *md, struct srdma_shape *s, u32 mbps, u3
 	return 0;
 }
 
-/* What became of that, for the results. */
+/* Record in the job why it has no element, for results.c. */
 static void tell_job(struct srdma_dev *dev, unsigned long id, int error, u32 syndrome)
 {
 	struct srdma_job_dev *jd;
@@ -254,7 +254,7 @@ static void tell_job(struct srdma_dev *dev, unsigned long id, int error, u32 syn
 	rcu_read_unlock();
 }
 
-/* What leases say of every job on this device. */
+/* Make or change the elements of all jobs that have a rate or weight. Returns how many failed. */
 static u32 want_all(struct srdma_mlx5 *md)
 {
 	struct srdma_dev *dev = md->dev;
@@ -302,7 +302,7 @@ static struct srdma_element *element_of(struct srdma_mlx5 *md, const struct srdm
 	return s && s->wanted ? s->element : NULL;
 }
 
-/* 1: it has to be tried again. The QP is held, alive. */
+/* 1: to be tried again. srdma_qp_lock() is held, the QP is not dead. */
 static u32 place(struct srdma_mlx5 *md, struct srdma_qp *q)
 {
 	bool known = test_bit(SRDMA_QP_HAS_STATE, &q->flags);
@@ -315,10 +315,13 @@ static u32 place(struct srdma_mlx5 *md, struct srdma_qp *q)
 		hw = srdma_qp_hw_make(q);
 	if (!hw || hw->element == want)
 		return 0;
-	/* What was refused is not asked for again, but to be let out for the last time. */
+	/*
+	 * A refused bind is not repeated, except to leave the element when everything is
+	 * given back.
+	 */
 	if (hw->no_element == serial && !srdma_giving_back(md->dev))
 		return 0;
-	/* One that is not there yet comes back when it is. */
+	/* A QP before RTS is bound when it gets there. */
 	if (known && q->state != IB_QPS_RTS)
 		return hw->element && q->state != IB_QPS_ERR;
 	/* Whether an old QP is in RTS, only the device knows. */
@@ -358,7 +361,7 @@ static u32 place_all(struct srdma_mlx5 *md)
 	return left;
 }
 
-/* An element that nobody wants. False: it is to be tried again. */
+/* Remove an element that is not wanted any more. False: it is to be tried again. */
 static bool drop(struct srdma_mlx5 *md, struct srdma_shape *s)
 {
 	int ret = 0;
@@ -377,8 +380,8 @@ static bool drop(struct srdma_mlx5 *md, struct srdma_shape *s)
 }
 
 /*
- * Elements that nobody wants, and the node when it bears none. With @last also those
- * that the device has refused to end.
+ * Remove elements that are not wanted any more, and the node when it has none. With @last
+ * also those that the device has refused to remove.
  */
 static u32 drop_all(struct srdma_mlx5 *md, bool last)
 {
@@ -408,8 +411,8 @@ u32 srdma_mlx5_shape(struct srdma_dev *dev)
 }
 
 /*
- * Its QPs have been unbound, or are gone; not those in a state of error, of which
- * the tracker has let go by now, with their references: then the device refuses.
+ * The QPs of the elements have been unbound or destroyed, except QPs in the error state. The
+ * tracker has dropped these by now, with their references, so the device may refuse.
  */
 void srdma_sched_exit(struct srdma_mlx5 *md)
 {

@@ -12,10 +12,10 @@ parts=()
 declare -A part_cmd=() part_deps=()
 kernels='stock rt bpo new debug'
 
-# A suite gets half an hour, and once more if the guest hangs: never more than an hour.
+# A suite gets half an hour, and another one if the guest hangs: at most an hour in all.
 limit=1700
 
-# What all suites in a VM depend on, and those of the software ConnectX.
+# Dependencies of all suites in a VM, and of those on the software ConnectX.
 vm_deps='kmod include user scripts/vm scripts/vm.d selftests/lib selftests/progs selftests/bench
 	selftests/modules selftests/Makefile selftests/progs.mk Makefile version.mk'
 hca_deps="$vm_deps $(printf '%s ' selftests/softhca/*.[ch] selftests/softhca/Kbuild)"
@@ -43,6 +43,10 @@ vm_part() {
 		"$@" bash "$script"
 }
 
+# The NICs that the head of a suite lists. Programs that connect only by rdma_cm, for instance,
+# need IP addresses, which choose the device.
+nics_of() { sed -n 's/^#   scripts\/vm --nic \([a-z|-]*\) .*/\1/p' "$1" | head -n 1 | tr '|' ' '; }
+
 host_parts() {
 	local file name
 
@@ -68,7 +72,7 @@ kernel_parts() {
 	done
 	for file in selftests/kernel/full/*.sh; do
 		name=$(basename "$file" .sh)
-		# The long ones are for one kernel, those that race for the one that preempts, too.
+		# The long suites run on one kernel, the racing ones also on the preemptible kernel.
 		case $kernel/$name in
 		stock/*|rt/cycles|rt/unload_rounds|rt/storm) ;;
 		*) continue ;;
@@ -89,10 +93,15 @@ kernel_parts() {
 	vm_part "$kernel" softhca/offers-eth softhca-eth selftests/softhca/tests/offers.sh
 	for client in selftests/clients/*.sh; do
 		name=$(basename "$client" .sh)
-		# Those that connect by rdma_cm alone need IP addresses, which say on what they run.
-		for nic in $(sed -n 's/^#   scripts\/vm --nic \([a-z|-]*\) .*/\1/p' "$client" | tr '|' ' '); do
+		for nic in $(nics_of "$client"); do
 			vm_part "$kernel" "clients/$name-$nic" "$nic" "$client"
 			part_deps[$kernel/clients/$name-$nic]+=" selftests/clients/allreduce.c"
+		done
+	done
+	for file in selftests/runtime/*.sh; do
+		name=$(basename "$file" .sh)
+		for nic in $(nics_of "$file"); do
+			vm_part "$kernel" "runtime/$name-$nic" "$nic" "$file"
 		done
 	done
 	newest_rdma_core_parts "$kernel"
@@ -126,14 +135,14 @@ unit_tests() {
 
 	for test in build/unit/test_*; do
 		[ -e "selftests/unit/${test##*/}.c" ] || continue
-		CMOCKA_MESSAGE_OUTPUT=TAP timeout -k 5 300 "$test" 2>&1 || echo "not ok - ${test##*/}: status $?"
+		CMOCKA_MESSAGE_OUTPUT=TAP timeout -k 5 900 "$test" 2>&1 || echo "not ok - ${test##*/}: status $?"
 	done | logged host-unit cat
 }
 
-# A million executions, from where the last run got to.
+# A million executions, continuing with the corpus of the last run.
 fuzz_test() { logged "host-$1" run_fuzzer "$1" "build/fuzz/corpus/$1" 1500 -runs=1000000; }
 
-# The cell of a part: its last run's commit, and what failed.
+# The cell of a part: the commit of its last run, and the number of failures.
 cell() {
 	local id failed
 
@@ -145,22 +154,23 @@ cell() {
 	esac
 }
 
-# Between two lines of testing.rst. A suite of the host has no kernel of its own.
+# Writes the table between two lines of testing.rst. A suite of the host has no kernel of
+# its own.
 matrix() {
 	local doc=Documentation/testing.rst kernel suite row
-	local rule='============================  ========================  ========================  ========================  ========================  ========================'
+	local rule='==============================  ========================  ========================  ========================  ========================  ========================'
 	local suites
 
 	mapfile -t suites < <(printf '%s\n' "${parts[@]#*/}" | awk '!seen[$0]++')
 	{
 		sed '/^\.\. the matrix begins/q' $doc
-		printf '\n%s\n%-28s  %-24s  %-24s  %-24s  %-24s  %s\n%s\n' "$rule" suite stock rt 6.12 new debug "$rule"
+		printf '\n%s\n%-30s  %-24s  %-24s  %-24s  %-24s  %s\n%s\n' "$rule" suite stock rt 6.12 new debug "$rule"
 		for suite in "${suites[@]}"; do
 			if [ -n "${part_cmd[host/$suite]:-}" ]; then
-				printf '%-28s  %s\n' "$suite" "$(cell "host/$suite")"
+				printf '%-30s  %s\n' "$suite" "$(cell "host/$suite")"
 				continue
 			fi
-			row=$(printf '%-28s' "$suite")
+			row=$(printf '%-30s' "$suite")
 			for kernel in $kernels; do
 				row+=$(printf '  %-24s' "$(cell "$kernel/$suite")")
 			done

@@ -6,25 +6,35 @@
 
 : "${logs:?}"
 
-# With the time since the start: how long what takes is the first question of a slow run.
+# Prefixes the time since the start, which tells which step of a run is slow.
 say() { printf -- '-- %d:%02d %s\n' $((SECONDS / 60)) $((SECONDS % 60)) "$*"; }
 
-# logged NAME CMD...: CMD's stdout is a TAP log; what went wrong is shown live.
+# The same for each line of stdin.
+say_lines() {
+	local line
+
+	while IFS= read -r line; do
+		say "$line"
+	done
+}
+
+# logged NAME CMD...: CMD's stdout is a TAP log; failures, and the end of each suite, are
+# printed at once.
 logged() {
 	local log=$logs/$1.log status
 
 	shift
 	"$@" 2>"${log%.log}.err" | tee "$log" |
-		grep --line-buffered -E '^(ok [0-9]+ selftests:|not ok|# not ok)'
+		grep --line-buffered -E '^(ok [0-9]+ selftests:|not ok|# not ok)' | say_lines
 	status=${PIPESTATUS[0]}
 	echo "# exit: $status" >>"$log"
 	[ "$status" -eq 0 ] || tail -n 60 "${log%.log}.err" >&2
 	return "$status"
 }
 
-# in_vm SECONDS NAME CMD...: logged, and once more if the guest came to a standstill:
-# QEMU's multi-threaded emulation now and then hangs a guest that patches its own
-# code. A deadlock of ours does the same twice.
+# in_vm SECONDS NAME CMD...: logged, and repeated once if the guest hung: QEMU's
+# multi-threaded emulation sometimes hangs a guest that patches its own code. A deadlock
+# of the module hangs it twice.
 in_vm() {
 	local seconds=$1 name=$2
 
@@ -33,6 +43,22 @@ in_vm() {
 	[ $? -eq 124 ] || return
 	say "$name: no end in $seconds s, once more"
 	logged "$name" scripts/vm --timeout "$seconds" "$@"
+}
+
+# run_lanes N FUNCTION ITEM...: calls FUNCTION for each item in order, N at a time.
+run_lanes() {
+	local n=$1 function=$2 item running=0
+
+	shift 2
+	for item; do
+		if ((running == n)); then
+			wait -n
+			running=$((running - 1))
+		fi
+		"$function" "$item" &
+		running=$((running + 1))
+	done
+	wait
 }
 
 # run_fuzzer NAME CORPUS SECONDS ARG...: a libFuzzer program, which goes on with CORPUS

@@ -13,8 +13,8 @@ as_root() {
 	fi
 }
 
-# Once a run: an archive that moved on answers 404 for yesterday's lists.
-# A source that cannot be reached is no reason to stop, others may have it all.
+# Once per run: an archive that has changed answers 404 for old lists.
+# Continues if a source cannot be reached, because others may have all packages.
 updated=
 apt_update() {
 	[ -z "$updated" ] || return 0

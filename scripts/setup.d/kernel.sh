@@ -43,8 +43,8 @@ extract_vmlinux() {
 	28b5) unpack="zstd -dc" ;;
 	*) return 1 ;;
 	esac
-	# The payload's last word is its unpacked size, which unpackers call
-	# trailing garbage; whether the result is ELF says if all went well.
+	# Unpackers call the payload's last word, its unpacked size, trailing garbage. The
+	# result is good if it is an ELF file.
 	tail -c +$((start + 1)) "$bzimage" | head -c "$length" |
 		$unpack >"$out.tmp" 2>/dev/null || true
 	if [ "$(head -c 4 "$out.tmp" | od -An -tx1 | tr -d ' ')" != 7f454c46 ]; then
@@ -100,7 +100,7 @@ kernel_setup() {
 	fi
 	[ -n "$package" ] || die "apt knows no $meta"
 	kver=${package#linux-image-}
-	# Headers first: if the lists are stale, this is where it shows.
+	# Headers first, because stale lists show here.
 	if ! kernel_headers "$kver"; then
 		package=$(kernel_of_metapackage "$meta")
 		kver=${package#linux-image-}
@@ -124,7 +124,7 @@ headers_unpack() {
 	for package in "$tmp"/*.deb; do
 		dpkg -x "$package" "$tmp/x"
 	done
-	# The one absolute path in them.
+	# The only absolute path in the headers.
 	# shellcheck disable=SC2016
 	sed -i 's,include /usr/src/,include $(dir $(realpath $(lastword $(MAKEFILE_LIST))))../,' "$tmp/x/$headers/Makefile"
 	# Beside the kernel: the links between them are relative.
@@ -137,7 +137,7 @@ headers_unpack() {
 
 fetch_suite() { suite_fetch "$@" || die "cannot download $3 of $1"; }
 
-# newest_in REGEX SUITE...: of the packages with such a name, the newest by its name.
+# newest_in REGEX SUITE...: the newest package, by name, whose name matches.
 newest_in() {
 	local regex=$1 suite
 

@@ -8,8 +8,8 @@
 : "${build:?}"
 rdma_core_dir=$build/vm/rdma-core
 
-# Of the libraries those that the suites use, and libefa, which perftest is linked
-# with: libraries of two versions do not go together.
+# Builds the libraries that the suites use, and libefa, which perftest is linked with,
+# because libraries of two versions do not work together.
 rdma_core_targets='ibverbs mlx5 rdmacm efa
 	ibv_devinfo ibv_rc_pingpong ibv_ud_pingpong rping udaddy'
 
@@ -34,7 +34,7 @@ rdma_core_setup() {
 	rdma_core_ready && return 0
 	rm -rf "$rdma_core_dir"
 	mkdir -p "$rdma_core_dir"
-	# What is built knows where it is, so this must be no link's name.
+	# The build contains its own path, which therefore must not be that of a link.
 	dir=$(cd "$rdma_core_dir" && pwd -P)
 	for suite in sid trixie; do
 		suite_update $suite && suite_fetch_source $suite "$dir" rdma-core && break

@@ -6,8 +6,10 @@
 #   selftests/bench/demo.sh [--by-hand] [--capture]
 #
 # A latency job (cgroup /kv) shares a port of 10 Mbit/s with a bulk job (cgroup
-# /bulk). Three phases: the latency job alone; both, with an agent that only
-# says what it would do; both, with the agent acting on the live QPs.
+# /bulk). Four phases: the latency job alone; both, with an agent that only
+# says what it would do; both, with the agent acting on the live QPs; and the
+# same by a target: the job's p99, which libswiftrdma measures in its process.
+# The target comes from the run alone, for time under emulation has no scale.
 #
 #   --by-hand   without module and agent: for phase three the latency job is
 #               started again with the raised class. What the port can do.
@@ -31,9 +33,13 @@ PATH=$top/build/bin:$PATH
 # even while the host has other work.
 rate=10000000
 bulk_bytes=32768
+config=$top/selftests/bench/demo.yaml
 raised=104		# level 1 is DSCP 26 in demo.yaml
 bulk_seconds=120	# at most; it is ended when all is measured
-n_alone=200 n_dry=200 n_act=300
+n_alone=200 n_dry=200 n_act=300 n_slo=300
+# Of the p99 alone, and one bulk packet: it may be on the wire, and no class overtakes it.
+slo_factor=3
+packet_us=$((4200 * 8 * 1000000 / rate))
 least_util=80
 
 by_hand='' capture=''
@@ -41,7 +47,7 @@ for arg; do
 	case $arg in
 	--by-hand) by_hand=1 ;;
 	--capture) capture=1 ;;
-	*) sed -n 's/^# \{0,1\}//; 4,19p' "$0" >&2; exit 2 ;;
+	*) sed -n 's/^# \{0,1\}//; 4,21p' "$0" >&2; exit 2 ;;
 	esac
 done
 
@@ -72,7 +78,8 @@ samples() { grep -c . "$dir/lat"; }
 has_samples() { [ "$(samples)" -ge "$1" ]; }
 
 start_kv() {
-	in_cgroup kv "$bench/lat" --client-dev rxe0 --server-dev rxe1 \
+	# As "swiftrdma run" starts it.
+	in_cgroup kv env LD_PRELOAD="$top/build/lib/libswiftrdma.so.1" "$bench/lat" --client-dev rxe0 --server-dev rxe1 \
 		--log "$dir/lat" "$@" >"$dir/kv" 2>&1 & kv=$!
 	pids+=("$kv")
 	wait_for 10 grep -q ^ready "$dir/kv" || fail "the latency job did not start: $(cat "$dir/kv")"
@@ -92,22 +99,25 @@ kv_classes() {
 }
 kv_has_class() { [ "$(kv_classes)" = "$1 $1" ]; }
 
-# perftest's default QP timeout is shorter than this port's queue.
+# perftest's default QP timeout is shorter than this port's queue. $1: of its logs' names.
 start_bulk() {
 	local args=(-s "$bulk_bytes" -q 1 -t 2 -u 18 -D "$bulk_seconds" -f 1 -F)
 
-	in_cgroup bulk ib_write_bw -d rxe1 "${args[@]}" >"$dir/bulk-server" 2>&1 &
+	bulk_log=$dir/bulk$1
+	in_cgroup bulk ib_write_bw -d rxe1 "${args[@]}" >"$dir/bulk-server$1" 2>&1 &
 	pids+=($!)
-	wait_for 10 listening 18515 || fail "ib_write_bw does not listen: $(cat "$dir/bulk-server")"
-	in_cgroup bulk ib_write_bw -d rxe0 "${args[@]}" 127.0.0.1 >"$dir/bulk" 2>&1 & bulk=$!
+	wait_for 10 listening 18515 || fail "ib_write_bw does not listen: $(cat "$dir/bulk-server$1")"
+	in_cgroup bulk ib_write_bw -d rxe0 "${args[@]}" 127.0.0.1 >"$bulk_log" 2>&1 & bulk=$!
 	pids+=("$bulk")
 }
 
 # perftest's own timer ends its measurement by SIGALRM and, one margin later, the
 # run: so it ends early but as it always does, with all its completions checked.
 end_bulk() {
+	alive "$bulk" || fail "the bulk job ended early: $(tail -5 "$bulk_log")"
+	say "the bulk job ends"
 	kill -ALRM "$bulk"
-	wait "$bulk"
+	wait "$bulk" || fail "the bulk job failed: $(tail -5 "$bulk_log")"
 }
 
 listening() { ss -Hltn "sport = :$1" | grep -q .; }
@@ -159,12 +169,12 @@ quantiles() {
 
 # --- The agent ---
 
-# start_agent LOG OPTION...
+# start_agent LOG CONFIG OPTION...
 start_agent() {
-	local log=$dir/agent-$1
+	local log=$dir/agent-$1 config=$2
 
-	shift
-	swiftrdma-agent "$@" --log-json --config "$top/selftests/bench/demo.yaml" \
+	shift 2
+	swiftrdma-agent "$@" --log-json --config "$config" \
 		>"$log.json" 2>"$log" & agent=$!
 	pids+=("$agent")
 	sleep 0.3
@@ -185,13 +195,43 @@ act() {
 	fi
 	now_ms
 	from[act]=$now
-	start_agent act
+	start_agent act "$config"
 	wait_for 10 kv_has_class "$raised" && return
 	# An agent that sees an idle port does right not to act.
 	phase_ends act
 	full_in act || return 1
 	cat "$dir/agent-act" >&2
 	fail "the latency job's classes are $(kv_classes), not $raised at both ends"
+}
+
+# The target is met, and its agent knows: a window of latencies is 5 s long at most.
+meets_target() { swiftrdma -j -i 5s job show kv | jq -e '.[0].slo_met' >/dev/null; }
+
+# The latency job alone again, under an agent with a target; then the bulk job comes back.
+act_by_target() {
+	local slo
+
+	wait_for 20 kv_has_class 0 || fail "the class did not come back: $(kv_classes)"
+	slo=$(quantiles alone | awk -v f="$slo_factor" -v packet="$packet_us" \
+		'{ print int(($2 + packet) * f) }')
+	echo "$slo" >"$dir/slo"
+	sed "s/name: kv,/name: kv, slo: {p99: ${slo}us},/" "$config" >"$dir/slo.yaml"
+	start_agent slo "$dir/slo.yaml"
+	wait_for 60 meets_target || fail "the target of $slo us is missed alone: $(swiftrdma -i 5s job show kv)"
+	start_bulk -again
+	say "the bulk job starts again"
+	wait_for 10 port_is_full || {
+		say "this run is void: the port does not fill up"
+		return 1
+	}
+	now_ms
+	from[slo]=$now
+	wait_for 40 kv_has_class "$raised" && return
+	phase_ends slo
+	full_in slo || return 1
+	cat "$dir/agent-slo" >&2
+	swiftrdma job show kv >&2
+	fail "the target of $slo us was missed, and the classes are $(kv_classes)"
 }
 
 start_capture() {
@@ -225,13 +265,13 @@ attempt() {
 	phase_lasts "$n_alone" 0.5
 	phase_ends alone
 
-	start_bulk
+	start_bulk ""
 	say "the bulk job starts"
 	wait_for 10 port_is_full || {
 		say "this run is void: the port does not fill up"
 		return 1
 	}
-	[ -n "$by_hand" ] || start_agent dry --dry-run
+	[ -n "$by_hand" ] || start_agent dry "$config" --dry-run
 	phase_starts dry "colocated, the agent says what it would do"
 	phase_lasts "$n_dry" 2
 	phase_ends dry
@@ -247,10 +287,17 @@ attempt() {
 	full_in act || return 1
 	kv_has_class "$raised" || fail "the class did not stay raised: $(kv_classes)"
 
-	alive "$bulk" || fail "the bulk job ended early: $(tail -5 "$dir/bulk")"
-	say "the bulk job ends"
-	end_bulk || fail "the bulk job failed: $(tail -5 "$dir/bulk")"
-	[ -n "$by_hand" ] || stop_agent
+	end_bulk
+	if [ -z "$by_hand" ]; then
+		stop_agent
+		act_by_target || return 1
+		phase_starts slo "colocated, the class is raised because the target was missed"
+		phase_lasts "$n_slo" 3
+		phase_ends slo
+		full_in slo || return 1
+		end_bulk
+		stop_agent
+	fi
 	kill "$kv"; wait "$kv" || fail "the latency job failed: $(tail -3 "$dir/kv")"
 	stop_all
 	[ -z "$by_hand" ] || cat "$dir/lat" >>"$dir/lat-plain"
@@ -262,7 +309,7 @@ attempt() {
 # All there were, also between the phases. perftest says so, and its client fails.
 count_errors() {
 	kv_errors=$(awk '$3 != 0' "$dir/lat" | wc -l)
-	bulk_errors=$(cat "$dir/bulk" "$dir/bulk-server" | grep -c 'Completion with error')
+	bulk_errors=$(cat "$dir"/bulk* | grep -c 'Completion with error')
 }
 
 mbit() { awk -v v="$1" 'BEGIN { if (v == "-") print v; else printf "%.2f", v / 1e6 }'; }
@@ -273,11 +320,12 @@ table() {
 
 	printf '\n%-32s %9s %9s %8s %14s %14s %10s\n' '' 'p50 (us)' 'p99 (us)' samples \
 		'bulk (Mbit/s)' 'port (Mbit/s)' 'util (min)'
-	for p in alone dry act; do
+	for p in $phases; do
 		case $p in
 		alone) name='latency job alone' ;;
 		dry) name='colocated, dry run' ;;
 		act) name='colocated, SwiftRDMA acting' ;;
+		slo) name='colocated, acting by a target' ;;
 		esac
 		printf '%-32s %9d %9d %8d %14s %14s %5.1f (%.0f) %%\n' "$name" "${p50[$p]}" "${p99[$p]}" "${n[$p]}" \
 			"$(mbit "${bulk[$p]}")" "$(mbit "${bps[$p]}")" "${util[$p]}" "${least[$p]}"
@@ -292,13 +340,15 @@ decisions() {
 	[ -z "$by_hand" ] || return 0
 	printf '\nthe agent, dry run:\n'; sed 's/^/  /' "$dir/agent-dry"
 	printf '\nthe agent, acting:\n'; sed 's/^/  /' "$dir/agent-act"
+	printf '\nthe agent, acting by a target of %s us for the p99:\n' "$(cat "$dir/slo")"
+	sed 's/^/  /' "$dir/agent-slo"
 }
 
 json() {
 	local p sep=''
 
 	printf '{"phases":{'
-	for p in alone dry act; do
+	for p in $phases; do
 		printf '%s"%s":{"p50_us":%d,"p99_us":%d,"samples":%d,"bulk_bit_s":%s,"port_bit_s":%s,"port_util":%s,"port_util_min":%s,"from_ms":%d,"to_ms":%d}' \
 			"$sep" "$p" "${p50[$p]}" "${p99[$p]}" "${n[$p]}" "${bulk[$p]/#-/null}" "${bps[$p]}" \
 			"${util[$p]}" "${least[$p]}" "${from[$p]}" "${to[$p]}"
@@ -318,16 +368,24 @@ holds() {
 	fi
 }
 
-conclude() {
-	local p bad=''
-	declare -A p50 p99 n util least bps bulk
-	local kv_errors bulk_errors r_dry r_act r_gain r_p99 bulk_average
+# How often the policy raised the class for the p99 that was measured.
+decided_by_p99() {
+	jq -s 'map(select(.event == "decision" and .new == 1 and .signals."job.p99" != null
+		and (.reason | test("p99") and (test("fallback") | not)))) | length' "$dir/agent-slo.json"
+}
 
-	for p in alone dry act; do
+conclude() {
+	local p bad='' phases='alone dry act'
+	declare -A p50 p99 n util least bps bulk
+	local slo kv_errors bulk_errors r_dry r_act r_gain r_p99 bulk_average
+
+	[ -n "$by_hand" ] || phases+=' slo'
+	for p in $phases; do
 		read -r p50[$p] p99[$p] n[$p] < <(quantiles "$p")
 		bulk[$p]=$(bulk_rate "$p")
 		read -r util[$p] least[$p] bps[$p] < <(port_util "$dir/port" "$rate" "${from[$p]}" "${to[$p]}")
 	done
+	[ -n "$by_hand" ] || slo=$(cat "$dir/slo")
 	count_errors
 	r_dry=$(ratio "${p50[dry]}" "${p50[alone]}")
 	r_act=$(ratio "${p50[act]}" "${p50[alone]}")
@@ -343,6 +401,12 @@ conclude() {
 	holds 'acting helps: p50 at most 3 times alone' "$r_act" '<=' 3
 	holds 'acting helps: p50 at least 10 times better than without' "$r_gain" '>=' 10
 	holds 'acting helps: p99 at least halved' "$r_p99" '>=' 2
+	if [ -z "$by_hand" ]; then
+		holds "the target of $slo us is met alone: p99" "${p99[alone]}" '<=' "$slo"
+		holds '... missed beside the bulk job: p99' "${p99[dry]}" '>' "$slo"
+		holds '... met when SwiftRDMA acts by it: p99' "${p99[slo]}" '<=' "$slo"
+		holds '... and the decision was made by the p99, not by the load of the port' "$(decided_by_p99)" '>=' 1
+	fi
 	holds 'no QP of the latency job had an error completion' "$kv_errors" '==' 0
 	holds 'nor one of the bulk job, by what perftest says' "$bulk_errors" '==' 0
 	[ -n "${bulk_average}" ] || { echo '  NO   the bulk job gave no result'; bad=1; }

@@ -10,15 +10,13 @@ cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=selftests/lib/clients.sh
 . selftests/lib/clients.sh
 
-# server_up: it listens by rdma_cm, which has no TCP port.
 # shellcheck disable=SC2034
-server_up='cm_listens fio'
 
 # fio_rdma VERB JOBS
 fio_rdma() {
 	local verb=$1 common=(--ioengine=rdma --port=4711 --bs=32k --size=2m --iodepth=4)
 
-	pair fio "${common[@]}" --name=receiver --rw=read -- \
+	pair -c fio fio "${common[@]}" --name=receiver --rw=read -- \
 		fio "${common[@]}" --name=sender --rw=write --hostname="${addr[1]}" --verb="$verb" \
 		--iodepth_batch_complete=1 --output-format=json --output="$work/fio" || return
 	jq -r '.jobs[] | "\(.jobname) error \(.error) writes \(.write.total_ios) bytes \(.write.io_bytes)"' "$work/fio"

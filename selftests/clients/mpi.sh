@@ -32,5 +32,5 @@ allreduce() {
 client "all-reduce of 2 ranks over rc_v" allreduce 2 rc_v
 client "all-reduce of 4 ranks over rc_v" allreduce 4 rc_v
 client "all-reduce of 2 ranks over ud_v" allreduce 2 ud_v
-[ $nic = rxe ] || client "all-reduce of 4 ranks over rc_x" allreduce 4 rc_x
+[ $nic = rxe ] || client --own "all-reduce of 4 ranks over rc_x" allreduce 4 rc_x
 compare_clients

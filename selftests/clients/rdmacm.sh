@@ -28,23 +28,21 @@ run_qperf() {
 }
 
 run_rstream() {
-	local args=(-S "$1" -C 20 -I 5 "${@:2}") server_up='cm_listens rstream'
+	local args=(-S "$1" -C 20 -I 5 "${@:2}")
 
-	pair rstream -b "${addr[1]}" "${args[@]}" -- rstream -s "${addr[1]}" "${args[@]}" >"$work/rstream" ||
+	pair -c rstream rstream -b "${addr[1]}" "${args[@]}" -- rstream -s "${addr[1]}" "${args[@]}" >"$work/rstream" ||
 		return
 	awk 'NR > 1 { print $1, $2, $3, $4, $5 }' "$work/rstream"
 }
 
 run_rping() {
-	local server_up='cm_listens rping'
 
-	pair rping -s -a "${addr[1]}" -C 20 -S 100 -- rping -c -v -a "${addr[1]}" -C 20 -S 100
+	pair -c rping rping -s -a "${addr[1]}" -C 20 -S 100 -- rping -c -v -a "${addr[1]}" -C 20 -S 100
 }
 
 run_udaddy() {
-	local server_up='cm_listens udaddy'
 
-	pair udaddy -b "${addr[1]}" -c 2 -C 20 -S 100 -- udaddy -s "${addr[1]}" -c 2 -C 20 -S 100
+	pair -c udaddy udaddy -b "${addr[1]}" -c 2 -C 20 -S 100 -- udaddy -s "${addr[1]}" -c 2 -C 20 -S 100
 }
 
 for test in rc_lat rc_bw rc_rdma_write_bw; do

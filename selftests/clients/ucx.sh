@@ -33,10 +33,10 @@ client "UCX over rc_v, latency" ucx rc_v tag_lat 100 8
 client "UCX over rc_v, 64 KiB" ucx rc_v tag_bw 50 65536
 client "UCX over ud_v, latency" ucx ud_v tag_lat 100 8
 if [ $nic != rxe ]; then
-	client "UCX over rc_x, its receive queue too with DEVX" ucx rc_x tag_bw 50 65536
-	client "UCX over rc_x with DEVX" ucx rc_x tag_lat 100 8 UCX_IB_MLX5_DEVX=y \
+	client --own "UCX over rc_x, its receive queue too with DEVX" ucx rc_x tag_bw 50 65536
+	client --own "UCX over rc_x with DEVX" ucx rc_x tag_lat 100 8 UCX_IB_MLX5_DEVX=y \
 		UCX_IB_MLX5_DEVX_OBJECTS=rcqp
-	client "UCX over rc_x without DEVX" ucx rc_x tag_lat 100 8 UCX_IB_MLX5_DEVX=n
+	client --own "UCX over rc_x without DEVX" ucx rc_x tag_lat 100 8 UCX_IB_MLX5_DEVX=n
 fi
 more_points() {
 	local i

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "policy/expr.h"
+#include "unit/verify.h"
 
 static void refused(const struct expr_error *e, size_t len)
 {

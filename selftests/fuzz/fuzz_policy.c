@@ -8,6 +8,7 @@
 
 #include "policy/config.h"
 #include "unit/snap_build.h"
+#include "unit/verify.h"
 
 static void evaluate(const struct config *cfg)
 {

@@ -12,6 +12,7 @@
 
 #include "core/policy.h"
 #include "unit/snap_build.h"
+#include "unit/verify.h"
 
 struct input {
 	const uint8_t *p;

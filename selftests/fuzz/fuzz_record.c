@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Any bytes as a recording, with checksums that are made right so that what is
- * within is reached: it ends somewhere, and what was read can be replayed and
- * written again.
+ * Any bytes as a recording: it ends somewhere, and what was read can be replayed,
+ * written again, and is the same when that is read.
  *
- * The input is a byte that says of which version, then a record after the other,
- * each with its length in two bytes.
+ * The first byte of the input says what the others are: the file behind its header, or
+ * what is in the records, each with its kind in a byte and its length in two. These are
+ * then written as a recorder does, so that what is within is reached.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include <zlib.h>
-
 #include "core/crowd.h"
+#include "io/recording.h"
 #include "policy/config.h"
-#include "sim/record.h"
 #include "sim/replay.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -56,12 +54,18 @@ static void look(const struct snapshot *s)
 		     s->qps[i].wrs_ambiguous + s->qps[i].devx;
 	if (n > 1 + 4 * s->n_qps)
 		abort();
+	for (i = 0; i < s->n_qps; i++)
+		if (snap_has(&s->qps[i], SNAP_OWNER) && s->qps[i].owner >= s->n_owners)
+			abort();
+	for (i = 0; i < s->n_uars; i++)
+		if (snap_has(&s->uars[i], SNAP_OWNER) && s->uars[i].owner >= s->n_owners)
+			abort();
 }
 
 /* All that an event points to: what is not there is not said to be. */
 static void look_at(const struct snap_event *e)
 {
-	size_t i, n = strlen(e->why) + e->expired;
+	size_t i, n = (e->why ? strlen(e->why) : 0) + e->expired;
 
 	if (e->qp)
 		n += e->qp->adopted + e->qp->class_pending;
@@ -78,106 +82,133 @@ static void look_at(const struct snap_event *e)
 		abort();
 }
 
-/* From both of two adjacent readings, as a replay has them. */
-static void replay(struct record *was, struct record *is)
+/* What a reader had is what a writer can write, and a reader then has. */
+static void write_again(const struct snapshot *s)
 {
-	struct crowd crowd;
-	struct replay rp;
-	int what;
-
-	if (replay_begin(&rp, policies()))
-		return;
-	crowd_init(&crowd);
-	while ((what = record_next(is)) > 0) {
-		if (what == RECORD_EVENT) {
-			look_at(&is->event.e);
-			if (replay_event(&rp, is->event.head.time, &is->event.e))
-				break;
-			continue;
-		}
-		look(&is->last);
-		if (crowd_reserve(&crowd, &is->last) ||
-		    replay_step(&rp, rp.readings ? &was->last : NULL, &is->last))
-			break;
-		crowd_update(&crowd, &rp.sig, 0.1);
-		do {
-			what = record_next(was);
-		} while (what == RECORD_EVENT);
-		if (what != RECORD_READING)
-			abort();
-	}
-	crowd_free(&crowd);
-	replay_end(&rp);
-}
-
-/* What a reader had is what a writer can write. */
-static void write_again(const struct record *is)
-{
-	struct record r;
+	const struct snapshot *again;
+	struct recorder *r;
+	struct player *p;
 	char *bytes;
 	size_t len;
 	FILE *f = open_memstream(&bytes, &len);
 
 	if (!f)
 		return;
-	if (record_begin(&r, f) || record_write(&r, &is->last))
+	r = recorder_open(f);
+	if (!r)
 		abort();
-	/* If there was any. */
-	if (is->event.e.why &&
-	    record_write_event(&r, is->event.head.time, &is->event.e))
+	recorder_snapshot(r, s);
+	if (recorder_close(r))
 		abort();
-	record_end(&r);
+	fclose(f);
+	f = fmemopen(bytes, len, "r");
+	if (!f || player_open(&p, f, NULL) || player_next(p) != PLAYER_READING)
+		abort();
+	again = player_snapshot(p);
+	if (again->n_devs != s->n_devs || again->n_uars != s->n_uars ||
+	    again->n_qps != s->n_qps || again->n_ports != s->n_ports ||
+	    again->time != s->time || again->generation != s->generation ||
+	    again->admin != s->admin || (s->admin && again->n_jobs != s->n_jobs))
+		abort();
+	if (s->n_qps && memcmp(&again->qps[0].has, &s->qps[0].has, sizeof(s->qps[0].has)))
+		abort();
+	player_close(p);
 	fclose(f);
 	free(bytes);
 }
 
-static size_t make_file(uint8_t *file, const uint8_t *data, size_t size)
+/* From both of two adjacent readings, as a replay has them. */
+static void replay(struct player *was, struct player *is)
 {
-	size_t at = size > 0, n = 12, len;
-	uint32_t crc;
+	struct crowd crowd;
+	struct replay rp;
+	uint64_t offset;
+	int what;
 
-	memcpy(file, "SRDMArec", 8);
-	file[8] = RECORD_VERSION;
-	if (at)
-		file[8] -= data[0] % (RECORD_VERSION - RECORD_OLDEST + 1);
-	while (at + 2 <= size) {
-		len = data[at] | data[at + 1] << 8;
-		at += 2;
+	if (replay_begin(&rp, policies()))
+		return;
+	crowd_init(&crowd);
+	while ((what = player_next(is)) > 0) {
+		const struct snapshot *s = player_snapshot(is);
+
+		if (what == PLAYER_EVENT) {
+			look_at(player_event(is));
+			if (replay_event(&rp, player_time(is), player_event(is)))
+				break;
+			continue;
+		}
+		look(s);
+		if (crowd_reserve(&crowd, s) ||
+		    replay_step(&rp, rp.readings ? player_snapshot(was) : NULL, s))
+			break;
+		crowd_update(&crowd, &rp.sig, 0.1);
+		do {
+			what = player_next(was);
+		} while (what == PLAYER_EVENT);
+		if (what != PLAYER_READING)
+			abort();
+	}
+	/* A reading that ended in the middle is half of one, and half of another. */
+	if (rp.readings && !player_problem(is, &offset))
+		write_again(player_snapshot(is));
+	crowd_free(&crowd);
+	replay_end(&rp);
+}
+
+/* A file of these records. */
+static void write_records(FILE *f, const uint8_t *data, size_t size)
+{
+	struct recorder *r = recorder_open(f);
+	size_t at = 0, len;
+
+	if (!r)
+		abort();
+	while (at + 3 <= size) {
+		uint8_t kind = data[at];
+
+		len = data[at + 1] | data[at + 2] << 8;
+		at += 3;
 		if (len > size - at)
 			len = size - at;
-		crc = (uint32_t)crc32(0, data + at, (uInt)len);
-		file[n] = (uint8_t)len;
-		file[n + 1] = (uint8_t)(len >> 8);
-		memcpy(file + n + 4, &crc, 4);
-		memcpy(file + n + 8, data + at, len);
+		recorder_put(r, (enum recording_kind)kind, at, data + at, len);
 		at += len;
-		n += 8 + len;
 	}
-	return n;
+	if (recorder_close(r))
+		abort();
+}
+
+static void write_bytes(FILE *f, const uint8_t *data, size_t size)
+{
+	struct recorder *r = recorder_open(f);
+
+	if (!r || recorder_close(r) || (size && fwrite(data, size, 1, f) != 1))
+		abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct record was, is;
+	struct player *was, *is;
+	char *file = NULL;
 	FILE *f[2];
-	uint8_t *file;
 	size_t n;
 
-	if (size > 16384)
+	if (!size || size > 16384)
 		return 0;
-	file = calloc(1, 12 + 5 * (size + 1));
-	if (!file)
+	f[0] = open_memstream(&file, &n);
+	if (!f[0])
 		return 0;
-	n = make_file(file, data, size);
+	if (data[0] & 1)
+		write_bytes(f[0], data + 1, size - 1);
+	else
+		write_records(f[0], data + 1, size - 1);
+	fclose(f[0]);
 	f[0] = fmemopen(file, n, "r");
 	f[1] = fmemopen(file, n, "r");
-	if (!f[0] || !f[1] || record_open(&was, f[0]) || record_open(&is, f[1]))
+	if (!f[0] || !f[1] || player_open(&was, f[0], NULL) || player_open(&is, f[1], NULL))
 		abort();
-	replay(&was, &is);
-	if (!is.problem)
-		write_again(&is);
-	record_end(&was);
-	record_end(&is);
+	replay(was, is);
+	player_close(was);
+	player_close(is);
 	fclose(f[0]);
 	fclose(f[1]);
 	free(file);

@@ -30,12 +30,19 @@ should_be() {
 		644 /lib/modules/$kver/extra/swiftrdma_mlx5.ko
 		755 $1/bin/swiftrdma
 		644 $1/include/rdma/swiftrdma.h
+		644 $1/include/rdma/swiftrdma_share.h
+		644 $1/include/swiftrdma.h
+		755 $1/lib/libswiftrdma.so.1
+		644 $1/lib/pkgconfig/swiftrdma.pc
 		644 $1/lib/swiftrdma/manifest
 		644 $1/lib/systemd/system/swiftrdma-agent.service
 		755 $1/sbin/swiftrdma-agent
 		644 $1/share/bash-completion/completions/swiftrdma
 		$(for page in user/policies/*; do echo "644 $1/share/doc/swiftrdma/examples/${page##*/}"; done)
+		644 $1/share/doc/swiftrdma/service-swiftrdma.conf
+		644 $1/share/man/man7/libswiftrdma.7
 		644 $1/share/man/man5/swiftrdma-policy.5
+		644 $1/share/man/man5/swiftrdma-recording.5
 		644 $1/share/man/man5/swiftrdma-scenario.5
 		644 $1/share/man/man8/swiftrdma-agent.8
 		644 $1/share/man/man8/swiftrdma.8

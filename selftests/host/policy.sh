@@ -44,13 +44,13 @@ like "... which are named" "$out" 'unknown key whom'
 swiftrdma policy compile user/policies/order.yaml >"$dir/derived.yaml"
 check "what is derived fits it too" selftests/host/schema_check.py "$dir/derived.yaml"
 
-# The manual and the vocabulary: what can be asked, and what nobody can tell.
+# The manual and the vocabulary: what can be asked, and what only the library can tell.
 man=Documentation/man/swiftrdma-policy.5
 words() { sed -nE "s/^\tX\(.*\"([a-z_]+\.[a-z0-9_]+)\".*$1\).*/\1/p" user/core/vocab.h; }
 is "the manual has every signal" "$(sed -nE '/^.SH SIGNALS/,/^.PP/s/^\.BR ([a-z.0-9_]+) .*/\1/p' $man | sort)" \
-	"$(words true | sort)"
-is "... and names those that nobody can tell" "$(grep -E '^(dev|qp)\.[a-z_]+, ' $man | tr -d ' .' | tr , '\n' | sort)" \
-	"$(words false | tr -d . | sort)"
+	"$(words '' | sort)"
+is "... and names those that only libswiftrdma can tell" \
+	"$(grep -E '^qp\.[a-z_]+, ' $man | tr -d ' ' | sed 's/\.$//' | tr , '\n' | sort)" "$(words true | sort)"
 is "... and every criterion" "$(sed -nE '/^.SS criteria/,/^.SS policies/s/^\.BR ([a-z_0-9]+) .*/\1/p' $man | sort)" \
 	"$(sed -nE '/criteria_known\[\]/,/^};/s/^\t\{ "([a-z_0-9]+)", UNIT.*/\1/p' user/policy/criteria.c | sort)"
 
@@ -73,9 +73,9 @@ like "... why" "$out" 'port-kv, because kv has p99 <= 50 us and goes before web'
 like "... with the thresholds" "$out" 'criteria: port_busy = 80 %'
 is "... wherever it is asked for" "$(swiftrdma policy explain $file kv on anywhere)" \
 	"$(swiftrdma policy explain $file on anywhere job kv)"
-like "... without what cannot run" "$(swiftrdma policy explain $file kv on anywhere)" '^judged for a device that measures and enforces everything$'
+like "... without what cannot run" "$(swiftrdma policy explain $file kv on anywhere)" '^checked for a device that measures and enforces everything$'
 like "this machine is asked, or one assumed" "$(swiftrdma policy check $file)" \
-	"^judged for (a ConnectX with swiftrdma_mlx5.ko, which is assumed, for this machine has no|this machine's )"
+	"^checked for (a ConnectX with swiftrdma_mlx5.ko, which is assumed, for this machine has no|this machine's )"
 is "an explanation in JSON, by a bundle of options" \
 	"$(swiftrdma -jp policy explain $file kv on anywhere | jq -c '[.[] | [.job, .slo_p99_ns, (.policies | map(.policy) | index("port-kv"))]]')" \
 	'[["kv",50000,0]]'
@@ -132,14 +132,14 @@ like "... and says what would have been done" "$out" 'job j2: port: port sim0/1 
 like "... against what was in force then" "$out" 'would: job j2: .* \(in force: 1\)'
 like "... and what was done" "$out" 'done:  job j3: level 1'
 like "... knob by knob" "$out" 'j2 +job.level +3 +[0-9.]+us +3 +3 +[0-9.]+ms +3 +[0-9.]+%'
-like "... and that nobody recorded latencies" "$out" 'latencies: a recording has none, neither p99 nor queue delay'
+like "... and that nobody recorded latencies" "$out" 'latencies: this recording has none, neither p99 nor queue delay: no process had libswiftrdma'
 like "... to the end" "$(tail -n 1 <<<"$out")" '^80 readings, 0 events, [1-9]'
 swiftrdma -j policy simulate "$dir/port.yaml" replay "$dir/rec" >"$dir/replay" 2>/dev/null
 is "... in JSON" "$(jq -c '[.readings, (.events | map(.event) | unique), (.knobs[] | select(.job == "j2") | [.knob, .would_acts, .would_value, .done_acts, .done_value, .agreed > 0.5])]' "$dir/replay")" \
 	'[80,["done","would"],["job.level",3,3,3,3,true]]'
 # The run itself decided as its replay does, at the same pace.
 out=$(swiftrdma policy simulate user/sim/policy.yaml scenario user/sim/scenarios/port.yaml record "$dir/rec" log 2>/dev/null)
-like "a run says how fast it took the file's times" "$out" 'replays alike with hurry 200'
+like "a run says how fast it took the file's times" "$out" 'replay a recording of this run with hurry 200'
 swiftrdma -j policy simulate user/sim/policy.yaml replay "$dir/rec" hurry 200 >"$dir/replay" 2>/dev/null
 is "... and its recording replays alike" \
 	"$(jq -r '.events[] | select(.event == "would") | .reason' "$dir/replay" | cut -d'[' -f1)" \
@@ -150,11 +150,11 @@ is "signals that a recording has none of are named, with who asked for them" \
 head -c 3000 "$dir/rec" >"$dir/cut"
 out=$(swiftrdma policy simulate "$dir/port.yaml" replay "$dir/cut" 2>&1)
 point $? "one that was cut off is replayed as far as it goes"
-like "... which is said" "$out" 'the last record is cut off; read up to there'
-{ head -c 8 "$dir/rec"; printf '\001'; tail -c +10 "$dir/rec"; } >"$dir/old"
+like "... which is said" "$out" 'cut: byte [0-9]+: the last record is cut off; the records before it were read'
+{ head -c 8 "$dir/rec"; printf '\007'; tail -c +10 "$dir/rec"; } >"$dir/old"
 out=$(swiftrdma policy simulate "$dir/port.yaml" replay "$dir/old" 2>&1)
 is "one of another version is refused" $? 1
-like "... which is said" "$out" 'of version 1, and this reads versions 3 to 7; record it anew'
+like "... which is said" "$out" 'old: the recording has version 7, and this swiftrdma reads version 8 only; record anew, or replay it with the swiftrdma that wrote it'
 out=$(swiftrdma policy simulate "$dir/port.yaml" replay "$dir/port.yaml" 2>&1)
 is "what is no recording is refused" $? 1
 like "... as such" "$out" 'not a recording of swiftrdma record'

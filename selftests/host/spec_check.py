@@ -24,6 +24,11 @@ class Header:
         self.text = open(path, encoding="utf-8").read()
         self.defines = dict(re.findall(r'^#define (\w+)\s+"?([^"\s/]+)"?', self.text, re.M))
         self.enums = {}
+        # The opening comment: which attributes repeat (""), or which enum a u32 is of.
+        self.tree = {}
+        for name, enum in re.findall(r"(\w+): (?:nest, repeated|u32\s+enum (swiftrdma_\w+))",
+                                     self.text):
+            self.tree.setdefault(name, []).append(enum)
         for name, body in re.findall(r"^enum (\w+) \{(.*?)^\};", self.text, re.S | re.M):
             self.enums[name] = self.entries(body)
 
@@ -55,13 +60,12 @@ class Header:
 
     def repeats(self, name, comment):
         """Said at the attribute, or where the opening comment shows its tree."""
-        return bool(re.search(r"\brepeated\b", comment) or
-                    re.search(rf"\b{name}: nest, repeated", self.text))
+        return bool(re.search(r"\brepeated\b", comment)) or \
+            any(not enum for enum in self.tree.get(name, []))
 
     def enum_of(self, name, comment):
-        named = re.search(r"enum (swiftrdma_\w+)", comment) or \
-            re.search(rf"\b{name}: u32\s+enum (swiftrdma_\w+)", self.text)
-        return named.group(1) if named else None
+        named = re.search(r"enum (swiftrdma_\w+)", comment)
+        return named.group(1) if named else next(filter(None, self.tree.get(name, [])), None)
 
 
 class Points:

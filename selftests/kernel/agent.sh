@@ -126,7 +126,7 @@ is "ports are as fast as its file says" \
 	"$(swiftrdma -j port show rxe0 | jq -c '.[0] | [.speed, .device_speed > 20000000]')" "[20000000,true]"
 qpn=$(swiftrdma -j qp show dev rxe0 job fleet | jq '.[0].qpn')
 like "... as who explains a QP knows" "$(swiftrdma -i 0.1 qp explain rxe0 "$qpn" | tr -s ' \n' ' ')" \
-	"busy, of 20 Mbit/s .* those of $policy, by which the agent runs \(pid $agent\)"
+	"busy, of 20 Mbit/s .* those of $policy, which the agent uses \(pid $agent\)"
 is "it keeps CAP_NET_ADMIN and nothing else" "$(caps $agent)" "3*0000000000001000 1*1"
 says 'result .* job fleet: .* 6 QPs, 6 done'
 point $? "it says how it went"

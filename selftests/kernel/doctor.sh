@@ -14,7 +14,6 @@ cd "$(dirname "$0")/../.." || exit 1
 . selftests/lib/doctor.sh
 
 file=/etc/swiftrdma/policy.yaml	# the guest's, gone with it
-installed=/lib/modules/$(uname -r)/extra
 nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups)
 
 write_policy() {
@@ -38,10 +37,10 @@ ktap_begin
 # --- module ---------------------------------------------------------------------
 
 look module
-finds "a module that is not there" error loaded swiftrdma.ko 'nor installed for this kernel'
+finds "a module that is not there" error loaded swiftrdma.ko 'and not installed for this kernel'
 is "... is an error" "$ended" 2
 like "... whose command builds it, too" "$(of loaded '' .mend)" '^make install && modprobe swiftrdma$'
-mkdir -p "$installed" && cp "$srdma_ko" "$installed/" && depmod
+check "the module is installed" install_modules "$srdma_ko"
 look module
 finds "one that is only not loaded" error loaded '' 'not loaded: nothing is counted'
 mends "an unloaded module" loaded '' module
@@ -50,7 +49,7 @@ finds "now it is armed" ok armed '' "version [0-9.]+ is loaded and armed"
 # Reloading has to be possible at any time, so no QP of a program yet.
 swiftrdma module disarm >/dev/null
 look module
-finds "a disarmed module" error armed '' 'it is disarmed'
+finds "a disarmed module" error armed '' 'the module is disarmed'
 mends "a disarmed module" armed '' module
 check "... which is armed again" srdma_loaded
 
@@ -68,7 +67,7 @@ finds "its port" ok port rxe0/1 'active, Ethernet, v0'
 finds "its live class" ok live_class rxe0/1 'can be changed'
 ip link set v0 down
 look device
-finds "an interface that is down" warning port rxe0/1 'as its interface v0 is'
+finds "an interface that is down" warning port rxe0/1 'its interface v0 is down'
 is "... is a warning" "$ended" 1
 mends "an interface that is down" port rxe0/1 device
 # Its routes went with it.
@@ -97,7 +96,7 @@ qp mem 'reg 999424'
 pid=${qpsh_pid[mem]}
 look limits
 finds "a process that has registered nearly all that it may" error memlock "regmr, pid $pid" \
-	'976 KiB of the 1 MiB'
+	'976 KiB of memory, and its limit is 1 MiB'
 like "... and would be refused more, as another is" \
 	"$(printf 'reg 999424\nreg 524288\n' | bash -c "ulimit -l 1024; exec ${nobody[*]} /tmp/progs/regmr" 2>&1)" \
 	'reg: Cannot allocate memory'
@@ -143,7 +142,7 @@ bash -c "exec $command" >"$fleet_dir/agent" 2>&1 & agent=$!
 agent_is() { look agent; [ "$(of "$1" "$2" .verdict | sort -u)" = "$3" ]; }
 check "... which mends it" wait_for 20 agent_is jobs '' ok
 look agent
-finds "it runs" ok runs swiftrdma-agent "process $agent, by $file"
+finds "it runs" ok runs swiftrdma-agent "process $agent, with $file"
 finds "it has nothing to change" ok lease '' 'holds no lease'
 fleet fleet --pairs 2 --both --watch 50 --rate 100
 holds() { look agent; grep -qE 'holds lease [0-9]+, with 1 change and [0-9]+ ms left' <<<"$found"; }
@@ -152,7 +151,7 @@ fleet_end fleet "the application noticed nothing"
 
 write_policy 40 other
 look agent
-finds "a job that the agent has not read" warning jobs other 'has not read the file'
+finds "a job that the agent has not read" warning jobs other 'the agent has not read it'
 finds "... and a level" warning levels 'level 3' 'says DSCP 40 and SL 3, and the module has DSCP 24 and SL 3'
 bash -c "$(of jobs other .mend)"
 check "... until it is told to, by the command" wait_for 20 agent_is jobs '' ok
@@ -171,14 +170,14 @@ like "... with the command that says more" "$(of capable cache .mend)" \
 	"^swiftrdma policy check $file on rxe[01]$"
 out=$(swiftrdma policy check "$file" 2>/dev/null)
 like "policy check asks this machine, and says so" "$out" \
-	"^judged for this machine's rxe0, rxe1; the agent \(pid $agent\) runs $file$"
+	"^checked for this machine's rxe0, rxe1; the agent \(pid $agent\) runs $file$"
 like "... that does not tell what the file asks" "$out" '^cache .* idle +nothing measures dev.mtt_miss here \(swiftrdma_mlx5.ko does,'
 kill $agent
 wait $agent 2>/dev/null
 swiftrdma-agent --dry-run --config "$file" >"$fleet_dir/agent" 2>&1 & agent=$!
 check "an agent that only says what it would do" wait_for 20 agent_is runs '' warning
 look agent
-finds "... is named as such" warning runs '' "process $agent only says"
+finds "... is named as such" warning runs '' "process $agent only logs"
 kill $agent
 wait $agent 2>/dev/null
 rm "$file"
@@ -187,15 +186,15 @@ rm "$file"
 
 looked=$("${nobody[@]}" /tmp/progs/swiftrdma doctor 2>&1)
 point $? "a user finds nothing wrong"
-like "... and is told what was not looked at" "$looked" '[1-9] that could not be looked at \(root sees more\)'
-like "... such as who is armed" "$looked" 'only$|root can see'
+like "... and is told what was not looked at" "$looked" '[1-9] unknown \(root sees more\)'
+like "... such as who uses RDMA" "$looked" 'only$|root can see'
 found=$("${nobody[@]}" /tmp/progs/swiftrdma -j doctor)
-finds "... in JSON, too" unknown armed swiftrdma.ko 'only root can see'
+finds "... and sees that the module is armed" ok armed swiftrdma.ko 'is loaded and armed'
 check "text for a pipe has no colours" eval '! swiftrdma doctor module | grep -q $'"'\033'"
 check "... for a terminal it has" eval 'script -qec "swiftrdma doctor module" /dev/null </dev/null | grep -q $'"'\033'"
 swiftrdma doctor modul_ >/dev/null 2>&1
 is "a check that there is not is neither a warning nor an error" $? 3
 
-rm -rf "$installed"
+uninstall_modules
 check "the module unloads" srdma_unload
 ktap_end

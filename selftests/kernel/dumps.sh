@@ -6,7 +6,7 @@
 cd "$(dirname "$0")/../.." || exit 1
 . selftests/lib/ktap.sh
 . selftests/lib/module.sh
-. selftests/lib/proc.sh
+. selftests/lib/traffic.sh
 PATH=$PWD/build/progs:$PATH
 stay=${STAY:-2000} dumps=${DUMPS:-100}
 
@@ -33,8 +33,7 @@ rm -f /tmp/quiet /tmp/delta
 dumpcheck since /tmp/quiet >/tmp/delta & delta=$!
 check "deltas begin" wait_for 60 grep -q begun /tmp/delta
 ib_send_bw -d rxe1 -F -n 200 -s 64 -q 4 -p 18600 >/tmp/bw.server 2>&1 & server=$!
-listening() { ss -tln | grep -q :18600; }
-check "traffic: a server" wait_for 60 listening
+check "traffic: a server" wait_for 60 listening 18600
 ib_send_bw -d rxe0 -F -n 200 -s 64 -q 4 -p 18600 10.1.0.2 >/tmp/bw.client 2>&1 & client=$!
 swiftrdma job set one match comm=hold >/dev/null
 swiftrdma action set job one level 3 for 300s reason test >/dev/null

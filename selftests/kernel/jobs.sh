@@ -168,6 +168,16 @@ for id in a b c d; do
 	qpsh_stop $id
 done
 is "QPs that are gone are still in a job's figures" "$(figures k | jq -c '.[0], .[1] == .[2]' | xargs)" '0 true'
+
+# A nest has a length of 16 bits: four times 64 long rules are more than one holds.
+glob=$(printf '/%0240d' 0)
+for origin in a b c d; do
+	nlreq JOB_SET doit "job_obj{name=long origin=$origin rule{cgroup=$glob}@64}" >/dev/null
+done
+like "a job that no answer holds is refused" "$(nlreq JOB_GET doit job=long)" \
+	'^EMSGSIZE 0 - more rules than one message holds'
+like "a dump has it, counted once" "$(nlreq JOB_GET dump job=long)" '^0 [2-9] 1 -$'
+is "with all its rules" "$(job long '.rules | length')" 256
 check "it unloads" srdma_unload
 
 # A job that is set again while its limit is reached: at no moment is a QP nobody's.

@@ -188,14 +188,14 @@ check "the default time" test "$(left)" -le 5000
 swiftrdma -j monitor lease >/tmp/events &
 monitor=$!
 lease 30 600000
-listening() { end_one && grep -q . /tmp/events; }
+monitor_hears() { end_one && grep -q . /tmp/events; }
 end_one() {
 	local id
 
 	lease 1
 	end "$id"
 }
-check "the monitor hears" wait_for 30 listening
+check "the monitor hears" wait_for 30 monitor_hears
 nlreq ACT doit "lease{id=$id ttl_ms=300} $(job_level 6)" >/dev/null
 expired() { grep -q "\"expired\".*\"lease\":$id\\b" /tmp/events; }
 check "a lease that runs out is an event" wait_for 30 expired

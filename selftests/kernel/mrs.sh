@@ -47,7 +47,7 @@ is "what the program counted" "$answer" "reg 40 $sum"
 is "and its job" "$(job kv)" "40 $sum"
 is "nobody else" "$(job unassigned)" "0 0"
 is "the device has all" "$(device)" "41 1 $sum"
-like "summary says so" "$(cat $srdma_debugfs/rxe0/summary)" '^mrs_unknown +1 '
+like "summary says so" "$(cat $srdma_debugfs/rxe0/summary)" '^mrs_unknown +1$'
 is "no translations where nobody can tell" \
 	"$(swiftrdma -j job show kv | jq '.[0].devs[0] | has("mtts")')" false
 qp a dereg

@@ -12,7 +12,7 @@ ktap_begin
 check "the module loads" srdma_load
 points_of build/progs/netlink_bad
 points_of build/progs/netlink_bad --fuzz 3000 --seed 1
-like "after that it still answers" "$(build/progs/nlreq DEV_GET dump)" '^0 2 2 '
+is "after that it still answers, armed" "$(build/progs/nlreq DEV_GET dump)" '0 2 2 -'
 
 echo 1 >$srdma_debugfs/disarm
 refused() {
@@ -23,5 +23,6 @@ refused JOB_DEL 'job_obj{name=x origin=t}'
 refused ACT 'lease{origin=t}'
 refused LEVEL_SET 'level{level=1 dscp=1 sl=1}'
 like "disarmed, jobs can be read" "$(build/progs/nlreq JOB_GET dump)" '^0 [1-9]'
+is "disarmed, a dump says so" "$(build/progs/nlreq DEV_GET dump)" '0 0 0 disarmed'
 check "it unloads" rmmod swiftrdma
 ktap_end

@@ -51,7 +51,7 @@ else
 		"$(swiftrdma -j action show | jq -r '.[] | select(.kind == "override") | .why')" "$not_yet"
 	is "the audit says why the two differ" "$(audited "$server")" "differ $not_yet"
 	like "so does the explanation" "$(swiftrdma -i 0.1 qp explain rxe0 "$server" | tr -s ' \n' ' ')" \
-		"not yet what it should be: $not_yet"
+		"and cannot be changed yet: $not_yet"
 fi
 qp a "take $server rts"
 check "in RTS it is raised" wait_for 10 has "$server" 96

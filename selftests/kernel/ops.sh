@@ -115,7 +115,7 @@ is "run starts a program in its job's cgroup" \
 	"$(swiftrdma run --job kv -- cat /proc/self/cgroup)" "0::/kv"
 is "... with the registers asked for, without what goes against them" \
 	"$(MLX5_SHUT_UP_BF=1 swiftrdma run --job kv --uuars 64 -- sh -c 'echo $MLX5_TOTAL_UUARS $MLX5_SHUT_UP_BF' 2>"$work/err")" 64
-like "... saying so" "$(cat "$work/err")" "MLX5_SHUT_UP_BF=1 is left out"
+like "... saying so" "$(cat "$work/err")" "MLX5_SHUT_UP_BF=1 is removed"
 cat >"$work/policy.yaml" <<-'EOF'
 	jobs:
 	  - name: kv
@@ -138,9 +138,9 @@ wait $pid
 is "... so signals are the program's" $? 143
 check "a program that is not there: 127" fails 127 "No such file" swiftrdma run --job kv -- /no/such
 check "one that cannot be executed: 126" fails 126 "denied" swiftrdma run --job kv -- /etc/passwd
-check "a job that is not there: 125" fails 125 "no job 'nobody': make it" swiftrdma run --job nobody -- true
+check "a job that is not there: 125" fails 125 "no job 'nobody': create it" swiftrdma run --job nobody -- true
 swiftrdma job set bycomm match comm=x >/dev/null
-check "a job whose rules name no cgroup" fails 125 "none of its rules names a cgroup" \
+check "a job whose rules name no cgroup" fails 125 "no rule of it has a cgroup as its only condition" \
 	swiftrdma run --job bycomm -- true
 swiftrdma job set glob match 'cgroup=/many/*' order 50
 is "a glob gives a cgroup that it matches" \
@@ -148,7 +148,7 @@ is "a glob gives a cgroup that it matches" \
 is "who is in such a cgroup already stays there" \
 	"$(in_cgroup many/mine swiftrdma run --job glob -- cat /proc/self/cgroup)" "0::/many/mine"
 swiftrdma job set first match 'cgroup=/kv*' order 1
-check "a cgroup that would be another job's is not taken" fails 125 "would be job first's" \
+check "a cgroup that would be another job's is not taken" fails 125 "belongs to job first" \
 	swiftrdma run --job kv -- true
 swiftrdma job del first
 check "without rights it says so" fails 125 "CAP_NET_ADMIN|not allowed" \

@@ -86,7 +86,7 @@ like "the command says so: job show" "$("${as_nobody[@]}" swiftrdma job show 2>&
 like "the command says so: action show" "$("${as_nobody[@]}" swiftrdma action show 2>&1)" CAP_NET_ADMIN
 like "the command says so: monitor" "$("${as_nobody[@]}" swiftrdma monitor 2>&1)" CAP_NET_ADMIN
 like "an empty table says that it need not be" \
-	"$(setpriv --reuid 65533 --clear-groups swiftrdma qp show 2>&1 >/dev/null)" "only what your own processes have"
+	"$(setpriv --reuid 65533 --clear-groups swiftrdma qp show 2>&1 >/dev/null)" "only objects of your own processes"
 is "... not to who has some" "$("${as_nobody[@]}" swiftrdma qp show 2>&1 >/dev/null)" ""
 is "... nor to root" "$(swiftrdma qp show pid 1 2>&1 >/dev/null)" ""
 is "the command shows a user own QPs" "$("${as_nobody[@]}" swiftrdma -j qp show | jq length)" 2
@@ -172,7 +172,7 @@ is "... and that of another one does not" "$(of "${next_ns[@]}" "${contained[@]}
 
 modes=$(find $srdma_debugfs -type f -printf '%m %f\n' | sort -u)
 is "debugfs is root's" "$modes" "$(printf '%s\n' '400 actions' '400 jobs' '400 ports' \
-	'400 priorities' '400 qps' '400 summary' '400 uars' '400 version' '600 disarm')"
+	'400 priorities' '400 qps' '400 reports' '400 summary' '400 uars' '400 version' '600 disarm')"
 like "a user cannot read it" "$("${as_nobody[@]}" cat $srdma_debugfs/rxe0/qps 2>&1)" 'Permission denied'
 
 for id in inner next nobody root; do

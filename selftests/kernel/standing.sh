@@ -51,4 +51,29 @@ for which in "older than the module" "new"; do
 done
 qpsh_stop new
 check "the module unloads" srdma_unload
+
+# A connect that began before a disarm gets the level's class, and the disarm waits for it.
+check "the module loads, with delays" srdma_load_debug
+swiftrdma job set mix match comm=mix >/dev/null
+qpsh_start late qpsh --comm mix && qp late create
+one=$last
+qp late "take $one init"
+like "a level before a QP connects" "$(level mix 3)" "1 0 0 0 1 0"
+echo 3000 >/sys/module/swiftrdma/parameters/delay_ms
+echo 16 >/sys/module/swiftrdma/parameters/delay_at
+echo "take $one rtr" >&"${qpsh_in[late]}"
+runs() { grep -q '^State:.R' "/proc/${qpsh_pid[late]}/status"; }
+check "it connects, for three seconds" wait_for 10 runs
+disarm() { echo 1 2>/dev/null >$srdma_debugfs/disarm; }
+disarm
+refused=$?
+IFS= read -r answer <&"${qpsh_out[late]}"
+is "it is connected" "$answer" ok
+echo 0 >/sys/module/swiftrdma/parameters/delay_at
+# Where a class is only changed in RTS, the disarm was refused.
+[ $refused = 0 ] || qp late "take $one rts"
+check "the module unloads" srdma_unload
+qp late "class $one"
+is "the QP has its own class" "$answer" "class 0"
+qpsh_stop late
 ktap_end

@@ -1,19 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Programs that are not ours, each run twice: without the module and with it. Alike
-# is: the same exit status, the same results, and as many QPs created and destroyed.
-# How many those are without the module, a probe of the driver's functions tells; of
-# QPs made past RDMA core (DEVX), the driver's statistics of its firmware commands.
+# Runs programs of other projects three times, without the module, with it, and with
+# libswiftrdma preloaded as well, and compares the exit status, the results, and the numbers
+# of QPs created and destroyed. Without the module these numbers come from probes of the
+# driver's functions, and for QPs created without RDMA core (DEVX) from the driver's
+# statistics of firmware commands.
 #
-#   client NAME CMD...   CMD, usually a function, runs a client to its end and prints
-#                        what must be the same both times
+#   client [--own] NAME CMD...
+#                        CMD, usually a function, runs a client to its end and prints
+#                        what must be the same each time. --own: the program writes its
+#                        requests itself, so the library sees only that it uses the device
 #   compare_clients      the points
 
 # shellcheck source=selftests/lib/mlx5.sh
 . selftests/lib/mlx5.sh
 # shellcheck source=selftests/lib/watch.sh
 . selftests/lib/watch.sh
+# shellcheck source=selftests/lib/traffic.sh
+. selftests/lib/traffic.sh
 
 if [ -d /sys/class/infiniband/rxe0 ]; then
 	nic=rxe dev=(rxe0 rxe1) addr=(10.1.0.1 10.1.0.2) driver=rxe
@@ -28,22 +33,22 @@ export nic
 module_load() { if [ $nic = rxe ]; then srdma_load; else both_load; fi; }
 module_unload() { if [ $nic = rxe ]; then srdma_unload; else both_unload; fi; }
 
-# What the kernel complained of since mark_dmesg, each kind once: a device that lacks
-# something says so with and without the module.
+# Complaints of the kernel since mark_dmesg, each kind once. A device that lacks something
+# complains with and without the module.
 complaints() {
 	if [ $nic = rxe ]; then dmesg_complaints; else mlx5_complaints; fi |
 		sed -E 's/^\[[^]]*\] //; s/\(pid [0-9]+\)//' | sort -u
 }
 
-# firmware COMMAND: how often the two devices were told to and did.
+# firmware COMMAND: how often the two devices executed the command successfully.
 firmware() {
 	cat /sys/kernel/debug/mlx5/*/commands/"$1"/n <(sed 's/^/-/' /sys/kernel/debug/mlx5/*/commands/"$1"/failed) |
 		awk '{ n += $1 } END { print n + 0 }'
 }
 
-# QPs asked for and gone, made and gone past RDMA core, as "ASKED GONE DEVX_MADE
-# DEVX_GONE", where no program runs: then as many of RDMA core's went as were made, and
-# of each the firmware knows.
+# QPs created and destroyed by RDMA core, and without it, as "ASKED GONE DEVX_MADE
+# DEVX_GONE". No program may run: then RDMA core has destroyed as many QPs as it created,
+# and the firmware counted each of them.
 by_driver() {
 	local gone
 
@@ -60,7 +65,7 @@ by_module() {
 		"\(sum(.created) + sum(.create_failed)) \(sum(.destroyed)) \(sum(.devx_created)) \(sum(.devx_created) - sum(.devx_qps))"'
 }
 
-# difference "BEFORE" "AFTER": of lists of figures.
+# difference "BEFORE" "AFTER": element by element, of two lists of figures.
 difference() {
 	local -a a b
 	local i
@@ -73,14 +78,21 @@ difference() {
 	echo "${b[*]}"
 }
 
-client_names=() client_cmds=()
+client_names=() client_cmds=() client_sees=()
 client() {
+	local sees=requests
+
+	if [ "$1" = --own ]; then
+		sees=device
+		shift
+	fi
+	client_sees+=("$sees")
 	client_names+=("$1")
 	shift
 	client_cmds+=("$(printf '%q ' "$@")")
 }
 
-# once I TAG: run a client, its results and all that is known of it in files.
+# once I TAG: run a client, and write its results and figures to files.
 once() {
 	local at=$work/$1.$2 before
 
@@ -88,6 +100,30 @@ once() {
 	(eval "${client_cmds[$1]}") >"$at.out" 2>"$at.err"
 	echo $? >"$at.status"
 	difference "$before" "$(by_driver)" >"$at.qps"
+}
+
+# Requests of both queues that libraries told the module of, of processes that are gone, too.
+told_by_libraries() {
+	build/progs/attach show | awk '$1 == "job" {
+		for (i = 3; i < NF; i++) if ($i == "wrs" || $i == "recv_wrs") n += $(i + 1) }
+		END { print n + 0 }'
+}
+
+compare_with_library() {
+	local i=$1 name=${client_names[$1]} before at=$work/$1 lib=$PWD/build/lib/libswiftrdma.so.1
+
+	before=$(told_by_libraries)
+	(export LD_PRELOAD=$lib SWIFTRDMA_STATS=$at.stats; once "$i" library)
+	is "$name: ends alike under the library" "$(cat "$at.library.status")" "$(cat "$at.without.status")"
+	cmp -s "$at.library.status" "$at.without.status" || note "$(tail -n 20 "$at.library.err")"
+	is "$name: has the same results under it" "$(cat "$at.library.out")" "$(cat "$at.without.out")"
+	is "$name: makes as many QPs under it" "$(cat "$at.library.qps")" "$(cat "$at.without.qps")"
+	if [ "${client_sees[$i]}" = requests ]; then
+		like "$name: its requests are seen" "$(($(told_by_libraries) - before))" '^[1-9]'
+	else
+		is "$name: its devices are seen" \
+			"$(jq -cs '[.[].devices[].module] | unique' "$at.stats")" '[true]'
+	fi
 }
 
 compare_one() {
@@ -105,6 +141,7 @@ compare_one() {
 	is "$name: makes as many QPs, $(cat "$at.without.qps")" \
 		"$(cat "$at.with.qps")" "$(cat "$at.without.qps")"
 	is "$name: they are all counted" "$(difference "$before" "$(by_module)")" "$(cat "$at.without.qps")"
+	compare_with_library "$i"
 }
 
 compare_clients() {
@@ -131,29 +168,3 @@ compare_clients() {
 		"$(complaints | comm -23 - "$work/complaints")" ""
 	ktap_end
 }
-
-# pair [-p PORT] SERVER... -- CLIENT...: both ends, and both must succeed. The client
-# starts when the server listens on the TCP port, or as told by the function server_up.
-# What the client says is the result.
-pair() {
-	local server=() pid status up=up_after_a_while
-
-	[ "$1" != -p ] || { up="listening $2"; shift 2; }
-	while [ "$1" != -- ]; do
-		server+=("$1")
-		shift
-	done
-	shift
-	[ -z "${server_up:-}" ] || up=$server_up
-	timeout $((120 * slowness)) "${server[@]}" >"$work/server.out" 2>"$work/server.err" & pid=$!
-	wait_for 60 $up || { cat "$work/server.err" >&2; kill $pid; return 1; }
-	timeout $((120 * slowness)) "$@"
-	status=$?
-	[ $status -eq 0 ] || kill $pid 2>/dev/null
-	wait $pid || { status=$?; tail -n 20 "$work/server.out" "$work/server.err" >&2; }
-	return $status
-}
-up_after_a_while() { sleep 3; }
-
-# For servers of rdma_cm: one of that name listens.
-cm_listens() { rdma res show cm_id | grep -q "state LISTEN.*comm $1"; }

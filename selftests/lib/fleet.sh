@@ -1,18 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # shellcheck shell=bash
 #
-# Programs of bench/fleet.c, and what they say about the classes of their QPs.
-# As few processes as may be: a fork takes up to a second in here. Needs ktap.sh,
+# Runs programs of bench/fleet/, which print the classes of their QPs. Starts as few
+# processes as possible, because a fork takes up to a second in the VM. Needs ktap.sh,
 # module.sh and proc.sh.
 
 # shellcheck disable=SC2154 # slowness: of proc.sh
 fleet_dir=$(mktemp -d /tmp/fleet.XXXXXX)
 declare -A fleet_pid
-exec {fleet_never}<> <(:)
 
-nap() { read -r -t "$1" -u "$fleet_never"; }
-
-# $now: time in ms of CLOCK_MONOTONIC, by 10 ms.
+# $now: CLOCK_MONOTONIC in ms, with a resolution of 10 ms.
 # shellcheck disable=SC2034
 now_ms() {
 	local up
@@ -48,7 +45,7 @@ fleet_lines() {
 	[ -n "$line" ]
 }
 
-# fleet_says NAME PATTERN SECONDS
+# fleet_says NAME PATTERN SECONDS: waits for a line that matches.
 fleet_says() {
 	local end=$((SECONDS + $3 * slowness + 1))
 
@@ -59,8 +56,8 @@ fleet_says() {
 	return 0
 }
 
-# fleet_has NAME PATTERN SECONDS: until the last classes match; they are then
-# $classes, and of $classes_ms.
+# fleet_has NAME PATTERN SECONDS: waits until the last classes match. They are then in
+# $classes, and their time in $classes_ms.
 fleet_has() {
 	local end=$((SECONDS + $3 * slowness + 1))
 
@@ -80,8 +77,7 @@ fleet_has() {
 
 fleet_signal() { kill "-$2" "${fleet_pid[${1}]}"; }
 
-# fleet_end NAME WORDS: stops it; a point that is its own verdict. $line is its
-# sum.
+# fleet_end NAME WORDS: stops the fleet; its own verdict is a point, its summary is $line.
 fleet_end() {
 	local status
 
@@ -105,10 +101,28 @@ sum() {
 
 job_fleet() { swiftrdma job set fleet class latency match cgroup=/fleet; }
 
-# level N TIME: for all fleets; says what became of it.
+# level N TIME: sets a level for all fleets, and prints the result.
 level() { swiftrdma action set job fleet level "$1" for "$2"; }
 
-# flip N: changes levels N times, some give way to the next, some run out.
+# rehearse_level NAME RAISED OWN: sets level 3 by hand and takes it back, and waits for the
+# classes of fleet NAME each time. $rehearsed_ms is the time of that. A lease during which
+# a test must see a level has to be longer by that time, or it ends too soon on a busy
+# machine.
+rehearse_level() {
+	local began
+
+	now_ms
+	began=$now
+	level 3 300s >/dev/null
+	fleet_has "$1" "$2" 30 || return
+	swiftrdma action clear all >/dev/null
+	fleet_has "$1" "$3" 30 || return
+	now_ms
+	rehearsed_ms=$((now - began))
+	note "to raise a class and to give it back by hand takes $rehearsed_ms ms"
+}
+
+# flip N: changes levels N times; some leases are replaced by the next, some expire.
 flip() {
 	local i said
 

@@ -3,31 +3,34 @@
 #
 # The software ConnectX of the VM: loading it, waiting for it, commands to it.
 
+# shellcheck source=selftests/lib/proc.sh
+. selftests/lib/proc.sh
+
 hca_debug=/sys/kernel/debug/softhca
 
 # hca_load [PARAM]...
 hca_load() {
+	[ -d /sys/module/mlx5_ib ] || modprobe -a mlx5_core mlx5_ib || return
 	insmod "build/softhca/$VM_KVER/softhca.ko" "$@" || return
 	[ ! -e /sys/class/net/hca0 ] || scripts/vm.d/crossed hca0 hca1 10.2.0 || return
 	hca_active
 }
 
-# Newer drivers make a QP of their own at the first memory region, and keep it.
+# Later suites of mlx5.sh in the same VM load a device of their own. A VM with rxe has none.
+hca_mark_used() { [ -d /sys/class/infiniband/rxe0 ] || : >/run/hca_used; }
+
+# Newer drivers create a QP of their own at the first memory region, and keep it.
 hca_warm_up() { build/progs/hcabytes mlx5_0 mlx5_1 >/dev/null; }
 
 hca_active() {
-	local dev n
+	local dev
 
 	for dev in mlx5_0 mlx5_1; do
-		for ((n = 0; n < 150; n++)); do
-			grep -qs ACTIVE "/sys/class/infiniband/$dev/ports/1/state" && break
-			sleep 0.2
-		done
-		[ $n -lt 150 ] || return 1
+		wait_for 30 grep -qs ACTIVE "/sys/class/infiniband/$dev/ports/1/state" || return
 	done
 }
 
-# hca_gauge HCA FILE NAME [COLUMN]: of the lines that begin with NAME, summed
+# hca_gauge HCA FILE NAME [COLUMN]: the sum over the lines that begin with NAME
 hca_gauge() {
 	awk -v n="$3" -v c="${4:-2}" '$1 == n { sum += $c } END { print sum + 0 }' \
 		"$hca_debug/hca$1/$2"
@@ -36,8 +39,8 @@ hca_gauge() {
 # hca_param HCA NAME VALUE
 hca_param() { echo "$2 $3" >"$hca_debug/hca$1/params"; }
 
-# hca_command OUTLEN HEX...: a command that mlx5_core itself passes on, to the first
-# HCA; its output in hex, a dword a line.
+# hca_command OUTLEN HEX...: sends a command to the first HCA through mlx5_core; prints the
+# output in hex, one dword per line.
 hca_command() { hca_command_to 0 "$@"; }
 
 # hca_command_to HCA OUTLEN HEX...
@@ -45,7 +48,7 @@ hca_command_to() {
 	local at=/sys/kernel/debug/mlx5/10000:00:0$1.0/cmd len=$2
 
 	shift 2
-	# In one write, which printf itself would end at a byte that is a newline.
+	# The command must be written at once; printf alone would split it at a newline byte.
 	# shellcheck disable=SC2059
 	printf "$(printf '%s' "$@" | sed 's/../\\x&/g')" |
 		dd of="$at/in" bs=64k iflag=fullblock status=none || return
@@ -54,8 +57,8 @@ hca_command_to() {
 	od -An -v -tx1 -w4 "$at/out" | tr -d ' '
 }
 
-# hca_register HCA read|write ID HEX...: a port register; what the device answers, a
-# dword a line, the register's own. Fails if the device refuses.
+# hca_register HCA read|write ID HEX...: accesses a port register; prints the register from
+# the device's answer, one dword per line. Fails if the device refuses.
 hca_register() {
 	local hca=$1 mode=1 id=$3 data out
 
@@ -68,8 +71,8 @@ hca_register() {
 	[ "${out[0]}" = 00000000 ]
 }
 
-# hca_ppcnt HCA GROUP PRIORITY DWORD: a counter of the port, by the place of its upper
-# half in the counter set; group in hexadecimal.
+# hca_ppcnt HCA GROUP PRIORITY DWORD: a counter of the port, by the dword of its upper half
+# in the counter set; the group is hexadecimal.
 hca_ppcnt() {
 	local r
 

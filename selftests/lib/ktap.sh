@@ -8,7 +8,7 @@ ktap_n=0 ktap_failed=0
 
 ktap_begin() { echo "TAP version 13"; }
 
-# point STATUS NAME: 0 is ok.
+# point STATUS NAME: a point; status 0 is ok.
 point() {
 	ktap_n=$((ktap_n + 1))
 	if [ "$1" -eq 0 ]; then
@@ -19,7 +19,7 @@ point() {
 	fi
 }
 
-# check NAME CMD...: CMD's own status decides; its output is shown as comments.
+# check NAME CMD...: the status of CMD decides; its output is printed as comments.
 check() {
 	local name=$1 out status
 
@@ -43,7 +43,7 @@ is() {
 	fi
 }
 
-# like NAME GOT PATTERN: an extended regular expression that is in GOT.
+# like NAME GOT PATTERN: GOT contains a match of an extended regular expression.
 like() {
 	if grep -qE -- "$3" <<<"$2"; then
 		point 0 "$1"
@@ -53,8 +53,8 @@ like() {
 	fi
 }
 
-# points_of CMD...: what CMD prints as "ok - NAME" and "not ok - NAME" are points,
-# the rest comments; that it came to its end is one more.
+# points_of CMD...: lines "ok - NAME" and "not ok - NAME" of CMD are points, other lines
+# are comments; one more point is that CMD came to its end.
 points_of() {
 	local line status
 
@@ -66,7 +66,7 @@ points_of() {
 		*) note "${line#\# }" ;;
 		esac
 	done < <("$@" 2>&1; echo "exit $?")
-	# 1 is: some of its points failed, and they are counted.
+	# Status 1 means that some points of CMD failed; these are counted already.
 	[ "$status" = 0 ] || [ "$status" = 1 ]
 	point $? "${1##*/} came to its end (status $status)"
 }

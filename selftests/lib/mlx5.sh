@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# swiftrdma_mlx5.ko in the VM, over the software ConnectX, and what the device says
-# of the same things. With what else such a suite needs.
+# Functions for suites of swiftrdma_mlx5.ko on the software ConnectX: they load the module
+# and read the device's own figures.
 
 # shellcheck source=selftests/lib/ktap.sh
 . selftests/lib/ktap.sh
@@ -10,8 +10,8 @@
 . selftests/lib/hca.sh
 # shellcheck source=selftests/lib/module.sh
 . selftests/lib/module.sh
-# shellcheck source=selftests/lib/proc.sh
-. selftests/lib/proc.sh
+# shellcheck source=selftests/lib/traffic.sh
+. selftests/lib/traffic.sh
 
 mlx5_ko=build/kmod/$(uname -r)/swiftrdma_mlx5.ko
 PATH=$PWD/build/progs:$PATH
@@ -19,22 +19,27 @@ work=${work:-$(mktemp -d)}
 
 mlx5_load() { insmod "$mlx5_ko" "$@"; }
 both_load() { srdma_load && mlx5_load "$@"; }
-both_unload() { rmmod swiftrdma_mlx5 && srdma_unload; }
+both_unload() {
+	echo 1 >$srdma_debugfs/disarm || return
+	rmmod swiftrdma_mlx5 || return
+	wait_for 10 srdma_unused
+	rmmod swiftrdma
+}
 
 # summary DEV NAME: a figure of the summary file.
 summary() { awk -v n="$2" '$1 == n { print $2 }' "$srdma_debugfs/$1/summary"; }
 
-# as_nobody CMD...: a program of ours, where any user may run it; such a reader has
-# nothing asked of a device.
+# as_nobody CMD...: runs one of our programs as an ordinary user. Such a reader causes no
+# commands to a device.
 as_nobody() {
 	[ -x "/tmp/progs/$1" ] || install -D "$(command -v "$1")" "/tmp/progs/$1" || return
 	PATH=/tmp/progs:$PATH setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
 }
-# commands DEV: that were sent to it.
+# commands DEV: the number of commands that were sent to it.
 commands() { as_nobody swiftrdma -j dev show "$1" | jq '.[0].commands'; }
 
-# A program of QPs that obeys: wq_start NAME ARG..., wq NAME COMMAND... , wq_end NAME.
-# wq prints the answer's lines, the last one says that it is over.
+# A program with QPs that executes commands: wq_start NAME ARG..., wq NAME COMMAND...,
+# wq_end NAME. wq prints the lines of the answer; the last one marks its end.
 declare -A wq_in wq_out wq_pid
 wq_start() {
 	local name=$1 in out
@@ -88,13 +93,13 @@ wq_kill() {
 	wq_forget "$1"
 }
 
-# The same of every QP, as "QPN WQEBBS" lines: the program's own and the module's.
+# The same for every QP, as lines "QPN WQEBBS", from the program and from the module.
 wq_said() { wq "$1" show | awk '$1 == "qp" { print $2, $3 }' | sort -n; }
 qp_said() {
 	swiftrdma -j qp show dev "$1" pid "$2" | jq -r '.[] | "\(.qpn) \(.wrs)"' | sort -n
 }
 
-# Of every UAR with QPs, or that had some, of users: "UAR QPS WQEBBS".
+# Each UAR of users that has or had QPs: "UAR QPS WQEBBS".
 hca_uars() {
 	awk 'NR > 1 && $2 && ($3 || $5) { print $1, $3, $5 }' "$hca_debug/hca$1/uars" | sort -n
 }
@@ -103,15 +108,16 @@ our_uars() {
 		jq -r '.[] | select(.kind != "kernel") | "\(.uar) \(.qps) \(.wrs)"' | sort -n
 }
 
-# As dmesg_complaints, but for what the device does: its poller is a real-time
-# thread, and under load a busy one; and it lacks a capability.
+# As dmesg_complaints, without complaints that the device causes: its poller is a real-time
+# thread, which is busy under load, and it lacks a capability.
 mlx5_complaints() {
 	dmesg_complaints |
 		grep -vE 'sched: RT throttling activated|mlx5_pci_vsc_init:.*vendor specific ID'
 }
 
-# What a suite before this one in the same VM left: no device, or another; its log.
-if [ -e /run/mlx5_suite ]; then
+# An earlier suite in the same VM may have left no device or another one, and messages in
+# the kernel log.
+if [ -e /run/hca_used ]; then
 	# shellcheck disable=SC2086
 	if ! { [ ! -d /sys/module/softhca ] || wait_for 60 rmmod softhca; } ||
 	   ! hca_load ${SOFTHCA_PARAMS:-}; then
@@ -120,4 +126,4 @@ if [ -e /run/mlx5_suite ]; then
 	fi
 	dmesg -C
 fi
-: >/run/mlx5_suite
+hca_mark_used

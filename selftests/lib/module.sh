@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# swiftrdma.ko in the VM: in, out, and what it says. Runs in the project's root.
+# Loads, unloads and reads swiftrdma.ko in the VM. Runs in the project's root.
+
+# shellcheck source=selftests/lib/proc.sh
+. selftests/lib/proc.sh
 
 srdma_ko=build/kmod/$(uname -r)/swiftrdma.ko
 srdma_debug_ko=build/kmod/$(uname -r)-debug/swiftrdma.ko
@@ -17,28 +20,23 @@ srdma_load() { insmod "$srdma_ko" "$@" && srdma_levels; }
 srdma_load_debug() { insmod "$srdma_debug_ko" "$@" && srdma_levels; }
 srdma_loaded() { [ -d /sys/module/swiftrdma ]; }
 
-# A dump under way, a debugfs file being read, keeps the module in use for as long
-# as it lasts.
+# A dump in progress, or a debugfs file that is being read, keeps the module in use.
+srdma_unused() { [ "$(</sys/module/swiftrdma/refcnt)" = 0 ]; }
 srdma_unload() {
-	local try
-
 	echo 1 >$srdma_debugfs/disarm || return
-	for ((try = 0; try < 100; try++)); do
-		[ "$(cat /sys/module/swiftrdma/refcnt)" = 0 ] && break
-		sleep 0.1
-	done
+	wait_for 10 srdma_unused
 	rmmod swiftrdma
 }
 
 # dev DEV KEY: one figure of a device.
 dev() { swiftrdma -j dev show "$1" | jq -r ".[0].$2"; }
 
-# qps [FILTER...]: how many QPs.
+# qps [FILTER...]: the number of QPs.
 qps() { swiftrdma -j qp show "$@" | jq length; }
 
-# Lines of the kernel log at warning level or above since mark_dmesg, but for
-# what every out-of-tree module causes, and a slow emulated CPU (on the rt kernel
-# its interrupt threads then take more than their share).
+# Lines of the kernel log at warning level or above since mark_dmesg, except those that
+# every out-of-tree module causes, and those of a slow emulated CPU (on the rt kernel its
+# interrupt threads take more than their share).
 mark_dmesg() { echo "swiftrdma-selftest mark $$ $SECONDS" >/dev/kmsg; }
 dmesg_complaints() {
 	dmesg --level=emerg,alert,crit,err,warn |
@@ -48,11 +46,11 @@ dmesg_complaints() {
 		grep -vE 'loading out-of-tree module|module verification failed|hrtimer: interrupt took|RT throttling activated'
 }
 
-# rxe changes the class of any connected QP, and pauses none for that: since 6.4. Before
-# that, those of RC QPs in RTS, with the send queue drained.
+# Since 6.4 rxe changes the class of any connected QP without a pause. Earlier kernels
+# change it for RC QPs in RTS only, with the send queue drained.
 rxe_at_once() { [ "$(printf '6.4\n%s\n' "$(uname -r)" | sort -V | head -n 1)" = 6.4 ]; }
 
-# A suite that died left it loaded; that must not be the next one's failure too.
+# A suite that died left the module loaded; the next suite must not fail because of that.
 if srdma_loaded; then
 	echo "# swiftrdma is still loaded, by a suite before that died"
 	[ ! -d /sys/module/swiftrdma_mlx5 ] || rmmod swiftrdma_mlx5

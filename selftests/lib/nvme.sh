@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# A target of nvme over rdma, of one disk without memory, at rxe1's address.
+# A target of NVMe over RDMA at rxe1's address, with one null disk.
 
 config=/sys/kernel/config
 target=$config/nvmet

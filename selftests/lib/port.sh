@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # shellcheck shell=bash
 #
-# A port that is a bottleneck, and what goes through it. For scripts in the VM.
+# Makes a port a bottleneck, and measures its traffic. For scripts in the VM.
 
-# port_shape NETDEV RATE TOS: strict priority for one TOS over all else, behind
-# one rate. The burst lets the wire catch up after the emulator stood still for
-# some 50 ms; a port with a queue has used it up. Every priomap entry is the same band, for rxe gives its packets no
-# priority; only the filter tells them apart.
+# port_shape NETDEV RATE TOS: one rate, behind which one TOS has strict priority over all
+# others. The burst lets the wire catch up after the emulator stood still for some 50 ms; a
+# port with a queue has used it up. Every priomap entry is the same band, because rxe gives
+# its packets no priority; only the filter separates them.
 port_shape() {
 	tc qdisc replace dev "$1" root handle 1: tbf rate "$2" burst 64kb limit 8mb
 	tc qdisc replace dev "$1" parent 1: handle 10: prio bands 3 \
@@ -16,7 +16,7 @@ port_shape() {
 		match ip tos "$3" 0xfc flowid 10:1
 }
 
-# Time in ms of CLOCK_MONOTONIC, by 10 ms; no process is forked for it.
+# CLOCK_MONOTONIC in ms, with a resolution of 10 ms, without a fork.
 now_ms() {
 	local up
 
@@ -25,7 +25,7 @@ now_ms() {
 }
 
 # port_watch NETDEV FILE: until killed, a line "ms bytes" four times a second.
-# What the device has sent was let through by the qdisc.
+# The qdisc passed on all that the device has sent.
 port_watch() {
 	local bytes never
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # shellcheck shell=bash
 #
-# Programs that do with QPs what a test tells them: qpsh_start, then qp.
+# Programs that execute a test's commands on QPs: qpsh_start, then qp.
 
 qpsh_dir=$(mktemp -d)
 declare -A qpsh_in qpsh_out qpsh_pid
 
-# qpsh_start ID CMD...: CMD runs qpsh, as whoever and in whatever it likes.
+# qpsh_start ID CMD...: CMD runs qpsh, as any user and in any namespace.
 qpsh_start() {
 	local id=$1 in out
 
@@ -21,7 +21,7 @@ qpsh_start() {
 	IFS= read -r answer <&"$out" && [ "$answer" = ready ]
 }
 
-# qp ID COMMAND: what was answered is in $answer, its last word in $last.
+# qp ID COMMAND: the answer is in $answer, its last word in $last.
 qp() {
 	echo "$2" >&"${qpsh_in[$1]}"
 	IFS= read -r answer <&"${qpsh_out[$1]}"
@@ -29,11 +29,11 @@ qp() {
 	last=${answer##* }
 }
 
-# qpsh_stop ID: and its QPs are gone.
+# qpsh_stop ID: ends the program, after which its QPs are gone.
 qpsh_stop() {
 	local in=${qpsh_in[$1]} out=${qpsh_out[$1]}
 
-	# Not just closed: programs started later hold the pipe, too.
+	# Closing the pipe would not do: programs that were started later hold it, too.
 	echo quit >&"$in"
 	exec {in}>&- {out}<&-
 	wait "${qpsh_pid[$1]}"

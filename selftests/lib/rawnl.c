@@ -12,10 +12,10 @@
 #include "rawnl.h"
 
 #define SEQ_START	1000
-/* No attribute set has so many. */
+/* More than any attribute set has. */
 #define UNKNOWN_TYPE	60
 
-/* The contract, as a request may use it. */
+/* The attributes of requests, as in the contract. */
 
 #define U32(n, t)	{ .name = n, .type = t, .kind = RAWNL_U32 }
 #define U64(n, t)	{ .name = n, .type = t, .kind = RAWNL_U64 }
@@ -99,6 +99,8 @@ static const struct rawnl_attr top_attrs[] = {
 	U32("pid", SWIFTRDMA_A_PID),
 	STR("job", SWIFTRDMA_A_JOB, SWIFTRDMA_NAME_LEN - 1),
 	U64("since", SWIFTRDMA_A_SINCE),
+	FLAG("cached", SWIFTRDMA_A_CACHED),
+	FLAG("outstanding", SWIFTRDMA_A_OUTSTANDING),
 	NEST("job_obj", SWIFTRDMA_A_JOB_OBJ, false, job_attrs),
 	NEST("lease", SWIFTRDMA_A_LEASE, false, lease_attrs),
 	NEST("action", SWIFTRDMA_A_ACTION, true, action_attrs),
@@ -112,13 +114,13 @@ static const char *const cmds[] = {
 	[SWIFTRDMA_CMD_JOB_GET] = "JOB_GET", [SWIFTRDMA_CMD_JOB_SET] = "JOB_SET",
 	[SWIFTRDMA_CMD_JOB_DEL] = "JOB_DEL", [SWIFTRDMA_CMD_ACT] = "ACT",
 	[SWIFTRDMA_CMD_ACTION_GET] = "ACTION_GET", [SWIFTRDMA_CMD_LEVEL_GET] = "LEVEL_GET",
-	[SWIFTRDMA_CMD_LEVEL_SET] = "LEVEL_SET",
+	[SWIFTRDMA_CMD_LEVEL_SET] = "LEVEL_SET", [SWIFTRDMA_CMD_REPORT_GET] = "REPORT_GET",
 };
 
 int rawnl_cmd(const char *name)
 {
 	for (size_t i = 1; i < sizeof(cmds) / sizeof(cmds[0]); i++)
-		if (!strcmp(cmds[i], name))
+		if (cmds[i] && !strcmp(cmds[i], name))
 			return i;
 	return -1;
 }
@@ -128,7 +130,7 @@ const char *rawnl_cmd_name(int cmd)
 	return cmds[cmd];
 }
 
-/* Text to nodes. A test with a mistake in it ends here. */
+/* Parses text into nodes. A test with a mistake in its text ends here. */
 
 static void bad_text(const char *text)
 {
@@ -315,7 +317,7 @@ static void put_node(const struct encoding *e, const struct rawnl_node *node,
 		len = len ? 2 * len : 4;
 	else if (wrong == RAWNL_EMPTY)
 		len = 0;
-	/* The bytes beyond a number that is too long are of no interest. */
+	/* The additional bytes of a number that is too long do not matter. */
 	if (len > sizeof(uint32_t) && data == &u32)
 		data = memset(text, 0, sizeof(text));
 	put(e->req, type, node->attr->kind == RAWNL_U64 && len > 8 ? text : data, len);
@@ -420,6 +422,7 @@ static void take_answer(struct rawnl_reply *reply, const void *attrs, size_t len
 		reply->has_count = true;
 		reply->count = rawnl_u32(snap, snap_len, SWIFTRDMA_SNAPSHOT_A_COUNT);
 		reply->generation = rawnl_u64(snap, snap_len, SWIFTRDMA_SNAPSHOT_A_GENERATION);
+		reply->armed = rawnl_find(snap, snap_len, SWIFTRDMA_SNAPSHOT_A_ARMED, NULL);
 		return;
 	}
 	reply->answers++;
@@ -427,7 +430,7 @@ static void take_answer(struct rawnl_reply *reply, const void *attrs, size_t len
 		fn(attrs, len, arg);
 }
 
-/* Is it the last message? */
+/* Is this the last message? */
 static bool take_message(const struct rawnl *nl, const struct nlmsghdr *nlh,
 			 struct rawnl_reply *reply, rawnl_answer_fn fn, void *arg)
 {

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * SMART's measurements of a ConnectX-6 (selftests/data/), and the simulator at each of
- * their points. A thread posts so many requests, with a doorbell each, waits for all
- * of them, and begins again.
- *
- * A point is simulated until its rate is steady: over so many rounds of all threads,
- * then over twice as many, and so on, until the rate is the same as before.
+ * SMART's measurements of a ConnectX-6 (selftests/data/), and a simulation of each of their
+ * points. A thread posts a batch of requests, with a doorbell each, waits for all of them,
+ * and begins again. A point is simulated until its rate is steady: the number of rounds of
+ * all threads is doubled until the rate no longer changes.
  */
 #ifndef SELFTESTS_SMART_H
 #define SELFTESTS_SMART_H
@@ -26,12 +24,12 @@ struct smart_point {
 	double model;	/* simulated */
 };
 
-/* The points of a file that were measured in the same way. */
+/* Points of a file that were measured in the same way. */
 struct smart_curve {
 	char mode[32];
 	struct smart_point *point;
 	int n;
-	double error;	/* mean of the absolute ones, % */
+	double error;	/* mean of the absolute errors, % */
 };
 
 struct smart_file {
@@ -40,7 +38,7 @@ struct smart_file {
 	struct smart_point point[SMART_POINTS];
 	struct smart_curve curve[SMART_CURVES];
 	int n, n_curves;
-	double error;	/* mean of the curves', % */
+	double error;	/* mean over the curves, % */
 };
 
 static inline void smart_read(struct smart_file *f, const char *name)
@@ -74,15 +72,15 @@ static inline void smart_read(struct smart_file *f, const char *name)
 	fclose(in);
 }
 
-/* In each so many rounds of all threads at first, and at least so many WRs. */
+/* Rounds of all threads in the first window, and the least number of WRs in it. */
 #define SMART_ROUNDS	8
 #define SMART_WRS	4000
 #define SMART_STEADY	0.005
-#define SMART_NEVER	(1ULL << 24)	/* WRs after which it is given up */
+#define SMART_NEVER	(1ULL << 24)	/* WRs after which a point is given up */
 
 struct smart_steady {
-	uint64_t ns, wrs, until;	/* where the window began and, in WRs, ends */
-	double rate, before;		/* WRs a ns, in the last two windows */
+	uint64_t ns, wrs, until;	/* start of the window, and its end in WRs */
+	double rate, before;		/* WRs per ns in the last two windows */
 	bool is;
 };
 
@@ -101,7 +99,7 @@ static inline bool smart_steady(void *ctx, uint64_t ns, uint64_t wrs)
 	return s->is || wrs > SMART_NEVER;
 }
 
-/* A point, until @steady says so. */
+/* Simulates a point until @steady is true. */
 static inline struct smart_steady smart_run(const char *mode, enum model_op op,
 					    const struct smart_point *p,
 					    const struct model_params *nic,
@@ -133,7 +131,7 @@ static inline struct smart_steady smart_run(const char *mode, enum model_op op,
 	j->used = j->qps;
 	if (!strcmp(mode, "per-doorbell") || !strcmp(mode, "work-req-throt"))
 		j->uars = j->qps;
-	/* SMART's throttle finds what the NIC can hold; here it is known. */
+	/* SMART's throttle finds how many requests the NIC can hold; here that is known. */
 	limit = (int)nic->wqe_limit / p->threads;
 	if (!strcmp(mode, "work-req-throt") && p->depth > limit)
 		j->depth = (uint32_t)limit;
@@ -148,7 +146,7 @@ static inline struct smart_steady smart_run(const char *mode, enum model_op op,
 	return steady;
 }
 
-/* All of a file; @only: curves whose names are in it, or NULL. */
+/* Simulates all points of a file; @only: names of curves, or NULL for all. */
 static inline double smart_error(struct smart_file *f, const char *only,
 				 const struct model_params *nic,
 				 const struct model_host *host)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # shellcheck shell=bash
 #
-# What the command says of how QPs stand to what is wanted of them, as
+# Numbers of QPs by the state of an override, as printed by the command:
 # "QPS DONE PENDING CANNOT LATER UNKNOWN".
 
-# words: the result in what "action set" prints, after its word.
+# words: the figures of the result that "action set" prints, after its first word.
 words() {
 	awk '{
 		delete v
@@ -14,19 +14,20 @@ words() {
 				v["qps_unconnected"], v["qps_unknown"]
 	}'
 }
-# level JOB N: sets it, under a lease that outlives the test.
+# level JOB N: sets a level under a lease that outlives the test.
 level() { swiftrdma action set job "$1" level "$2" for 3000s 2>&1 | words; }
-# The same of the one override that there is.
+# The same figures of the only override.
 listed() {
 	swiftrdma -j action show | jq -r '.[] | select(.kind == "override") | [.qps, .qps_done,
 		.qps_pending, .qps_unsupported, .qps_unconnected, .qps_unknown] | map(tostring) | join(" ")'
 }
-# QPs that are listed: number, error and reason.
+# Listed QPs: number, error and reason.
 reasons() {
 	swiftrdma -j action show | jq -r '.[] | select(.kind == "pending") |
 		"\(.qpn) \(.error // 0) \(.reason)"' | sed "s/ -95 / EOPNOTSUPP /" | sort -n
 }
-# in_debugfs DEV: "N WORD..." of the column that says how a QP's class stands, of jobs but 0.
+# in_debugfs DEV: "N WORD...", counts of the words in the column for the state of a QP's
+# class, of QPs with a job.
 in_debugfs() {
 	awk 'NR == 1 { at = index($0, "dest class") + 5; next }
 	     substr($0, index($0, " mix ")) ~ /^ mix / { print substr($0, at, 7) }' \

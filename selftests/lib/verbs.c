@@ -43,8 +43,8 @@ static bool is_ipv4(const union ibv_gid *gid)
 }
 
 /*
- * An IPv4 address where there is one: what the VM routes across its wire, and
- * where tc finds the TOS. Else the first entry there is.
+ * Prefers an IPv4 address, which the VM routes across its wire and whose TOS tc finds; else
+ * the first entry.
  */
 static int pick_gid(struct vdev *dev, int entries)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the verbs programs of the tests have in common: a device by name with
- * the address its packets will carry, and a reliable QP's way to RTS.
- *
- * Functions return 0 or -errno and have said on stderr what went wrong.
+ * Shared by the verbs programs of the tests: opening a device by name, with the address of
+ * its packets, and bringing a reliable QP to RTS. Functions return 0 or -errno, and have
+ * reported an error on stderr.
  */
 #ifndef SELFTESTS_VERBS_H
 #define SELFTESTS_VERBS_H
@@ -15,13 +14,13 @@ struct vdev {
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
 	union ibv_gid gid;
-	uint32_t index;		/* as `rdma dev` shows it */
+	uint32_t index;		/* the name in `rdma dev` */
 	uint8_t gid_index, port;
 	uint16_t lid;
 	enum ibv_mtu mtu;
 };
 
-/* What one end has to know of the other; sent as it is, both being this host. */
+/* What one end must know of the other; sent as it is, because both ends are on this host. */
 struct vpeer {
 	union ibv_gid gid;
 	uint64_t addr;
@@ -32,8 +31,8 @@ struct vpeer {
 struct vconn {
 	uint8_t tclass, sl;
 	uint8_t timeout;	/* 4.096 us << timeout */
-	uint8_t retry, rnr_retry;	/* rnr_retry 7: for ever */
-	uint8_t rd_atomic;	/* reads under way at a time; 0: one */
+	uint8_t retry, rnr_retry;	/* rnr_retry 7: infinite */
+	uint8_t rd_atomic;	/* outstanding reads; 0: one */
 };
 
 #define VCONN_DEFAULT { .timeout = 18, .retry = 7, .rnr_retry = 7 }
@@ -41,16 +40,19 @@ struct vconn {
 /* How far to take a QP. */
 enum vstate { V_NONE, V_INIT, V_RTR, V_RTS };
 
-/* Says what failed, of which program, and why, by errno, which it returns negative. */
+/* Reports what failed, with the name of the program and errno. Returns -errno. */
 int complain(const char *what);
 
 /*
- * Says "ready", then has each line of standard input obeyed, until "quit" or its end,
- * or until one is not; 0 or what obey() said.
+ * Prints "ready", then executes each line of standard input by obey(), until "quit", the
+ * end, or an error. 0 or the result of obey().
  */
 int obey_lines(int (*obey)(const char *line));
 
-/* The next of a row of numbers that is the same for the same seed; 24 bits. */
+/*
+ * The next of a sequence of random numbers of 24 bits; the same seed gives the same
+ * sequence.
+ */
 uint32_t vrnd(uint32_t *seed);
 
 /* @name NULL: the first device there is. */
@@ -58,16 +60,16 @@ int vdev_open(struct vdev *dev, const char *name);
 void vdev_close(struct vdev *dev);
 struct vpeer vdev_peer(const struct vdev *dev, const struct ibv_qp *qp, uint32_t psn);
 
-/* A domain for QPs that one thread alone uses; they get a doorbell register of it. */
+/* A thread domain: its QPs, which a single thread uses, get its doorbell register. */
 struct ibv_pd *vdev_thread_pd(struct vdev *dev);
 
-/* A QP that sends, @depth at a time, each with a completion. */
+/* A QP for @depth outstanding sends, each with a completion. */
 struct ibv_qp *vqp_sender(struct ibv_pd *pd, struct ibv_cq *cq, uint32_t depth);
-/* Two QPs to each other, to RTS. */
+/* Connects two QPs to each other, up to RTS. */
 int vqp_pair(struct vdev *dev_a, struct ibv_qp *a, struct vdev *dev_b, struct ibv_qp *b,
 	     const struct vconn *c);
 
-/* The smallest RC QP there is: one WR each way. */
+/* The smallest possible RC QP: one WR each way. */
 struct ibv_qp *vqp_small(struct vdev *dev, struct ibv_cq *cq);
 
 int vqp_init(struct vdev *dev, struct ibv_qp *qp);

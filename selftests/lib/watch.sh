@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# What others than the module say of the same things, to compare it with; and
-# the programs that make them happen. Goes with module.sh and proc.sh.
+# Figures from other sources than the module, to compare with the module's, and programs
+# that cause them. Needs module.sh and proc.sh.
+
+# shellcheck source=selftests/lib/traffic.sh
+. selftests/lib/traffic.sh
 
 tracing=/sys/kernel/tracing
 work=$(mktemp -d)
 
-# probes_on FUNCTION...: count the calls of kernel functions. Those of a module
-# must be taken off before it can go.
+# probes_on FUNCTION...: counts calls of kernel functions. Probes of a module's functions
+# must be removed before the module can be unloaded.
 probes_on() {
 	local f
 
@@ -24,21 +27,21 @@ probes_off() {
 	echo >$tracing/kprobe_events
 }
 
-# rdma_qps [DEV]: how many QPs RDMA core has.
+# rdma_qps [DEV]: the number of QPs that RDMA core has.
 rdma_qps() { rdma -j res show qp ${1:+link "$1"} | jq length; }
 
 # A job's figure, summed over devices: job JOB KEY.
 job() { swiftrdma -j job show "$1" | jq "[.[0].devs[].$2 // 0] | add"; }
-# The same over all jobs of one device.
+# The same figure, summed over all jobs of one device.
 dev_jobs() {
 	swiftrdma -j job show | jq --arg d "$1" "[.[].devs[] | select(.dev == \$d).$2 // 0] | add"
 }
 
-# field NAME FILE: the number after a word, of a program's last line.
+# field NAME FILE: the number after a word in the last line of a program's output.
 field() { tail -n 1 "$2" | grep -oP "\\b$1 \\K[0-9]+"; }
 
-# lat_start NAME [OPTION...]: a conversation across the two devices, until
-# lat_stop NAME. What it says is in $work/NAME.
+# lat_start NAME [OPTION...]: starts a ping-pong across the two devices, which lasts until
+# lat_stop NAME. Its output is in $work/NAME.
 declare -A lat_pid
 lat_start() {
 	local name=$1
@@ -53,10 +56,11 @@ lat_stop() {
 	wait "${lat_pid[$1]}"
 }
 
-# The QPN of a conversation's client.
+# The QPN of a ping-pong's client.
 lat_qpn() { awk '/^ready/ { print $4 }' "$work/$1"; }
 
-# start NAME CMD...: in the background, output in $work/NAME; $pid is its id.
+# start NAME CMD...: runs CMD in the background, with its output in $work/NAME; $pid is its
+# process id.
 start() {
 	local name=$1
 
@@ -66,28 +70,20 @@ start() {
 	pid=$!
 }
 
-listening() { [ -n "$(ss -Hltn "sport = :$1")" ]; }
-
-# perftest PROGRAM ARG...: both ends, the client's status. -F: a busy emulator's clocks
-# look to it as if the CPU changed its frequency, and then it gives up at the end.
+# perftest PROGRAM ARG...: runs both ends; the status is the client's. -F: on a busy
+# emulator perftest believes that the CPU changes its frequency, and would fail at the end.
 perftest() {
-	local server status
-
-	"$1" -d rxe1 -F "${@:2}" >"$work/server" 2>&1 &
-	server=$!
-	wait_for 120 listening 18515 || return 1
-	"$1" -d rxe0 -F "${@:2}" 10.1.0.2 >"$work/client" 2>&1
-	status=$?
-	wait $server || status=1
-	[ $status -eq 0 ] || cat "$work/client" "$work/server" >&2
-	return $status
+	pair -p 18515 "$1" -d rxe1 -F "${@:2}" -- "$1" -d rxe0 -F "${@:2}" 10.1.0.2 \
+		>"$work/client" 2>&1 && return
+	cat "$work/client" >&2
+	return 1
 }
 
-# armed: what the module says of itself.
+# armed: the module's own report of its state.
 armed() { cat /sys/kernel/debug/swiftrdma/disarm; }
 
-# settled DEV: what is left on a device where no program has a QP any more, as
-# the module, its jobs, its UARs and RDMA core say it. All are 1, the GSI.
+# settled DEV: the QPs left on a device when no program has one, according to the module,
+# its jobs, its UARs and RDMA core. Each number is 1, for the GSI.
 settled() {
 	echo "$(qps dev "$1") $(dev_jobs "$1" qps)" \
 		"$(swiftrdma -j uar show "$1" | jq 'map(.qps) | add')" \

@@ -63,7 +63,7 @@ wq_end class
 swiftrdma job set raised match cgroup=/raised >/dev/null
 act job raised level 3 for 300s >/dev/null
 in_cgroup raised ib_write_bw -d mlx5_0 -p 20300 -D 60 >/dev/null 2>&1 & server=$!
-sleep 2
+wait_for 60 listening 20300
 in_cgroup plain ib_write_bw -d mlx5_1 -p 20300 -D 60 localhost >/dev/null 2>&1 & client=$!
 audit() {
 	swiftrdma -j qp audit pid $server |
@@ -158,7 +158,7 @@ check "then it goes" wait_for 60 both_are "0 + 0"
 # Which QP is in a state of error, the device knows first.
 act job bulk bit_rate 1Gbit/s for 300s >/dev/null
 ib_write_bw -d mlx5_1 -p 20301 -D 300 >/dev/null 2>&1 & server=$!
-sleep 2
+wait_for 60 listening 20301
 in_cgroup bulk ib_write_bw -d mlx5_0 -p 20301 -D 300 localhost >/dev/null 2>&1 & pid=$!
 one_at_work() { [ "$(swiftrdma -j qp show dev mlx5_0 pid "$pid" | jq '[.[] | select(.wrs > 0)] | length')" = 1 ]; }
 check "one QP is at work" wait_for 60 one_at_work

@@ -61,7 +61,7 @@ is "text says so, too, in each row" "$(swiftrdma -d qp show dev mlx5_0 comm devx
 	awk 'NR == 1 { at = index($0, "DEVX"); next } { print substr($0, at, 4) }' |
 	sort -u | xargs)" yes
 like "explain says what they are" "$(swiftrdma -i 0.1 qp explain mlx5_0 "${qpn[0]}")" \
-	'made past RDMA core \(DEVX\)'
+	'created without RDMA core \(DEVX\)'
 
 qp a plain
 is "one of RDMA core's is none of them" "$(dev mlx5_0 devx_qps) $(dev mlx5_0 created)" \

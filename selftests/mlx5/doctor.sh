@@ -14,7 +14,6 @@ cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=selftests/lib/doctor.sh
 . selftests/lib/doctor.sh
 
-installed=/lib/modules/$(uname -r)/extra
 # Both are the guest's, gone with it. The file says which levels are judged.
 file=/etc/swiftrdma/policy.yaml
 mkdir -p "${file%/*}"
@@ -27,7 +26,7 @@ dmesg -C
 check "the module alone" srdma_load
 look module
 finds "a ConnectX without its provider" error provider mlx5_0 'swiftrdma_mlx5.ko is not loaded'
-mkdir -p "$installed" && cp "$srdma_ko" "$mlx5_ko" "$installed/" && depmod
+check "the modules are installed" install_modules "$srdma_ko" "$mlx5_ko"
 look module
 mends "a provider that is not loaded" provider mlx5_0 module
 finds "... has the other device, too" ok provider mlx5_1 'has it'
@@ -37,7 +36,7 @@ finds "kernel probes show DEVX" ok kprobes mlx5_0 'DEVX'
 rmmod swiftrdma_mlx5
 modprobe swiftrdma_mlx5 devx=0
 look kernel
-finds "a provider that does not watch" warning kprobes mlx5_0 'does not watch'
+finds "a provider that does not watch" warning kprobes mlx5_0 'probes are off'
 mends "a provider that does not watch" kprobes mlx5_0 kernel
 look device
 finds "which function it is" ok function mlx5_0 'PF\) at 10000:00:00.0, driver mlx5_core, firmware'
@@ -171,7 +170,8 @@ echo 0 >$hca_debug/hca0/link
 look device
 finds "a port that is down" warning port mlx5_0/1 'down'
 echo 1 >$hca_debug/hca0/link
-rm -r "$file" "$installed"
+rm "$file"
+uninstall_modules
 check "the modules unload" both_unload
 is "nothing in the kernel log" "$(mlx5_complaints)" ""
 ktap_end

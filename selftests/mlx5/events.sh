@@ -13,7 +13,6 @@ cd "$(dirname "$0")/../.." || exit 1
 
 heard() { jq -s "[.[] | select(.event == \"congestion\")$1] | length" "$work/heard"; }
 has_heard() { [ "$(heard "$1")" -ge 1 ]; }
-listening() { grep -qE "^ *[0-9a-f]+ +16 .* [0-9a-f]*[1-9a-f][0-9a-f]* " /proc/net/netlink; }
 posted() { [ "$(swiftrdma -j uar show mlx5_0 "$1" | jq '.[0].wrs')" -gt "$2" ]; }
 
 ktap_begin
@@ -24,7 +23,7 @@ check "loading sends few commands" few mlx5_0
 like "the device tells of congestion" "$(cat $srdma_debugfs/mlx5_0/summary)" 'yes +congestion'
 like "it has no counters without a model" "$(summary mlx5_0 mtt_hits)" '^$'
 swiftrdma -j monitor congestion >"$work/heard" 2>"$work/monitor" & monitor=$!
-wait_for 60 listening
+check "a listener" wait_for 60 listens_to_events $monitor
 
 # Two processes on a UAR each; the one that posts is named.
 wq_start busy --qps 16 --domains 1

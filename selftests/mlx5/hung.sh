@@ -28,7 +28,6 @@ told() {
 	jq -se "[.[] | select(.event == \"action\" and .reason == \"$1\") |
 		[.qps, .qps_done, .qps_pending]] | $2" "$work/heard" >/dev/null
 }
-listening() { grep -qE "^ *[0-9a-f]+ +16 .* [0-9a-f]*[1-9a-f][0-9a-f]* " /proc/net/netlink; }
 # None of what is said here waits for the first HCA, which still does not answer.
 still_held() { check "... and the first one still does not answer" held; }
 
@@ -42,7 +41,7 @@ in_cgroup bulk crowd --from mlx5_0 --to mlx5_1 --qps 8 --size 4096 --duration 90
 	>"$work/bulk" 2>&1 & pid=$!
 check "traffic between two NICs" wait_for 30 at_work
 swiftrdma -j monitor action >"$work/heard" 2>"$work/monitor" & monitor=$!
-wait_for 60 listening
+check "a listener" wait_for 60 listens_to_events $monitor
 
 # Enforcement on one waits for a command. How long a lease has to be for the NIC to be
 # held within it, a rehearsal says: on a busy host all of this takes many seconds.

@@ -92,7 +92,7 @@ is "no page is held" "$(summary mlx5_0 held_pages)" 0
 
 # perftest, while it runs: who is on which UAR.
 ib_write_bw -d mlx5_0 -p 20300 -q 64 -s 512 -D 60 >/dev/null 2>&1 & server=$!
-sleep 2
+wait_for 60 listening 20300
 ib_write_bw -d mlx5_1 -p 20300 -q 64 -s 512 -D 60 localhost >/dev/null 2>&1 & client=$!
 running() { [ "$(swiftrdma -j qp show dev mlx5_1 pid $client | jq '[.[] | select(.wrs > 0)] | length')" = 64 ]; }
 check "ib_write_bw -q 64 at work" wait_for 60 running

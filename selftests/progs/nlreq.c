@@ -4,7 +4,8 @@
  *
  *	ERROR ANSWERS COUNT MESSAGE
  *
- * with the errno by name ("0": none) and "-" for what there was not.
+ * with the errno by name ("0": none) and "-" for what there was not. MESSAGE is "disarmed"
+ * where a dump says that the module is.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -76,7 +77,8 @@ static int result(int err, const struct rawnl_reply *reply)
 		printf("%u ", reply->count);
 	else
 		printf("- ");
-	puts(reply->message[0] ? reply->message : "-");
+	puts(reply->message[0] ? reply->message :
+	     reply->has_count && !reply->armed ? "disarmed" : "-");
 	return !!err;
 }
 

@@ -14,7 +14,8 @@
  *	quit				its QPs go, and it
  *
  * The end of stdin is another way to quit. --comm NAME: what it calls itself.
- * --threads: each create is a thread's, which ends with it.
+ * --threads: each create is a thread's, which ends with it. --reopen N: the device is
+ * closed and opened again, N times, before that.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -221,10 +222,11 @@ int main(int argc, char **argv)
 {
 	static const struct option longs[] = {
 		{ "dev", required_argument, NULL, 'd' }, { "comm", required_argument, NULL, 'c' },
-		{ "threads", no_argument, NULL, 't' }, { 0 }
+		{ "threads", no_argument, NULL, 't' },
+		{ "reopen", required_argument, NULL, 'r' }, { 0 }
 	};
 	const char *name = "rxe0";
-	int c;
+	int reopen = 0, c;
 
 	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
 		if (c == 'd')
@@ -233,8 +235,15 @@ int main(int argc, char **argv)
 			prctl(PR_SET_NAME, optarg);
 		else if (c == 't')
 			threads = true;
+		else if (c == 'r')
+			reopen = atoi(optarg);
 		else
 			return 2;
+	}
+	for (; reopen > 0; reopen--) {
+		if (vdev_open(&dev, name))
+			return 1;
+		vdev_close(&dev);
 	}
 	if (vdev_open(&dev, name))
 		return 1;

@@ -18,6 +18,7 @@
  * softhca/hcaN/commands	served, by opcode, read only
  * softhca/hcaN/objects		counts, read only
  * softhca/hcaN/uars		UARs in use, read only
+ * softhca/hcaN/latency		of send queues, read only (latency.c)
  */
 #include <linux/debugfs.h>
 #include <linux/delay.h>
@@ -270,6 +271,7 @@ void sh_knob_add(struct sh_hca *h)
 	debugfs_create_x64("sl2vl", 0600, h->dir, &h->port.sl2vl);
 	debugfs_create_u32("hold_us", 0600, h->dir, &h->knob.hold_us);
 	sh_gauges_add(h);
+	sh_latency_add(h);
 	sh_wire_add(h);
 	debugfs_create_bool("refuse_uars", 0600, h->dir, &h->knob.refuse_uars);
 }

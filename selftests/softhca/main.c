@@ -52,6 +52,7 @@ static bool sh_poll(u64 now, bool *soon)
 
 	*soon = false;
 	mutex_lock(&softhca.lock);
+	softhca.look_ns = now;
 	for (i = 0; i < softhca.nhcas; i++)
 		*soon |= sh_contention_run(softhca.hca[i]);
 	for (i = 0; i < softhca.nhcas; i++) {

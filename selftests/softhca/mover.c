@@ -23,6 +23,10 @@ static void sh_complete(struct sh_qp *qp)
 {
 	struct sh_tx *tx = qp->tx;
 	struct mlx5_cqe64 cqe = {};
+	/* A NOP always completes: its BlueFlame copy, by which the driver finds out
+	 * whether write combining works, asks for it, and every copy arrives here.
+	 */
+	bool tell = (tx->ce_se & SH_CE_MASK) == SH_CE_ALWAYS || tx->opcode == MLX5_OPCODE_NOP;
 
 	tx->active = false;
 	qp->retries = 0;
@@ -30,12 +34,8 @@ static void sh_complete(struct sh_qp *qp)
 	qp->sq_ci += tx->bbs;
 	qp->msgs++;
 	sh_contention_executed(qp, tx->index);
-	/* A NOP always completes: its BlueFlame copy, by which the driver finds out
-	 * whether write combining works, asks for it, and every copy arrives here.
-	 */
-	if ((tx->ce_se & SH_CE_MASK) != SH_CE_ALWAYS && tx->opcode != MLX5_OPCODE_NOP)
-		return;
-	if (!qp->scq)
+	sh_latency_done(qp, tx->index, tell);
+	if (!tell || !qp->scq)
 		return;
 	cqe.srqn = cpu_to_be32(qp->user_index);
 	cqe.byte_cnt = cpu_to_be32(tx->sgl.len);

@@ -23,9 +23,10 @@ int sh_qp_open(struct sh_cmd *c, struct sh_qp *qp, int status)
 {
 	qp->tx = kzalloc(sizeof(*qp->tx), GFP_KERNEL);
 	qp->rx = kzalloc(sizeof(*qp->rx), GFP_KERNEL);
-	if (!status && (!qp->tx || !qp->rx || sh_contention_open(qp)))
+	if (!status && (!qp->tx || !qp->rx || sh_latency_open(qp) || sh_contention_open(qp)))
 		status = MLX5_CMD_STAT_INT_ERR;
 	if (status) {
+		sh_latency_close(qp);
 		sh_buf_free(&qp->buf);
 		kfree(qp->tx);
 		kfree(qp->rx);
@@ -82,6 +83,7 @@ void sh_qp_kick(struct sh_qp *qp)
 		return;
 	}
 	qp->uar->wqebbs += (u16)(pi - qp->sq_pi);
+	sh_latency_posted(qp, pi);
 	qp->sq_pi = pi;
 	switch (qp->state) {
 	case MLX5_QPC_STATE_RTS:
@@ -123,6 +125,7 @@ void sh_qp_flush(struct sh_qp *qp)
 	sh_contention_flush(qp);
 	while (qp->sq_ci != qp->sq_pi)
 		sh_flush_one(qp);
+	sh_latency_flush(qp);
 }
 
 static void sh_flush_rx(struct sh_qp *qp, u16 index)
@@ -192,6 +195,7 @@ void sh_qp_reset(struct sh_qp *qp)
 	qp->sq_ci = 0;
 	qp->sq_pi = 0;
 	qp->rq_ci = 0;
+	sh_latency_flush(qp);
 	sh_contention_flush(qp);
 	qp->come = false;
 	qp->wake_ns = 0;
@@ -215,6 +219,7 @@ void sh_qp_free(struct sh_hca *h, struct sh_qp *qp)
 	list_del(&qp->on_err);
 	list_del(&qp->on_uar);
 	sh_contention_close(qp);
+	sh_latency_close(qp);
 	sh_sched_unbind(qp);
 	if (qp->uar)
 		qp->uar->nqps--;

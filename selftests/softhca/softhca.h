@@ -219,6 +219,13 @@ struct sh_rx {
 	struct sh_sgl sgl;
 };
 
+/* Of a send queue, in WQEBBs; see latency.c. */
+struct sh_latency {
+	u64 wqebbs, own_ns;
+	u64 covered, covered_ns;
+	u16 uncovered;	/* the first one that no completion has told of */
+};
+
 struct sh_qp {
 	struct sh_obj obj;
 	struct list_head on_uar;
@@ -253,6 +260,8 @@ struct sh_qp {
 	u8 retries, rnr_retries;
 	u64 wake_ns;
 	u64 bytes, msgs;
+	u64 *rung;	/* ns, when the device saw the doorbell of a WQEBB, by its index */
+	struct sh_latency latency;
 	u32 mcgs;
 	struct sh_tx *tx;
 	struct sh_rx *rx;
@@ -423,6 +432,7 @@ struct sh_cmd {
 struct sh_device {
 	struct mutex lock;	/* everything above, against debugfs */
 	bool eth;	/* the link layer, else InfiniBand */
+	u64 look_ns;	/* when this look began: the device's own time */
 	int nhcas;
 	struct sh_hca *hca[SH_MAX_HCAS];
 	phys_addr_t base;
@@ -564,6 +574,14 @@ void sh_srq_free(struct sh_hca *h, struct sh_srq *srq);
 /* xrc.c */
 bool sh_xrc_enter(struct sh_qp *tgt, u32 srqn);
 void sh_xrc_leave(struct sh_qp *tgt);
+
+/* latency.c */
+int sh_latency_open(struct sh_qp *qp);
+void sh_latency_close(struct sh_qp *qp);
+void sh_latency_posted(struct sh_qp *qp, u16 pi);
+void sh_latency_done(struct sh_qp *qp, u16 first, bool completion);
+void sh_latency_flush(struct sh_qp *qp);
+void sh_latency_add(struct sh_hca *h);
 
 /* mr.c */
 int sh_cmd_create_mkey(struct sh_cmd *c);

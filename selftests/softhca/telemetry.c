@@ -13,6 +13,7 @@ int sh_cmd_query_qp(struct sh_cmd *c)
 		return MLX5_CMD_STAT_BAD_RES_ERR;
 	memcpy(qpc, qp->qpc, sizeof(qp->qpc));
 	MLX5_SET(qpc, qpc, state, qp->state);
+	/* Completed, with a CQE or without, and known by a doorbell: both of this look. */
 	MLX5_SET(qpc, qpc, hw_sq_wqebb_counter, qp->sq_ci);
 	MLX5_SET(qpc, qpc, sw_sq_wqebb_counter, qp->sq_pi);
 	MLX5_SET(qpc, qpc, hw_rq_counter, qp->rq_ci);

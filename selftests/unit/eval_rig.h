@@ -12,6 +12,7 @@
 #include "core/policy.h"
 #include "policy/expr.h"
 #include "unit/snap_build.h"
+#include "unit/verify.h"
 
 #define DECISIONS 8
 #define POLICIES 16

@@ -12,6 +12,7 @@
 #include <rdma/swiftrdma.h>
 
 #include "io/io.h"
+#include "unit/notify.h"
 #include "unit/snap_build.h"
 
 #define FAKE_ACTIONS 32
@@ -21,6 +22,7 @@ static struct fake {
 	bool loaded, disarmed;
 	int snapshot_error, act_error, events_error;
 	char bad_job[SNAP_NAME];	/* a batch that names it is refused */
+	char gone_job[SNAP_NAME];	/* the same, because the kernel has no such job any more */
 	/* the lease, if any */
 	uint64_t lease, lease_end, last_lease, last_batch;
 	uint32_t ttl_ms, rank;
@@ -42,6 +44,7 @@ static struct fake {
 	struct io_want want;		/* of the last reading */
 	struct snap_action held[FAKE_ACTIONS];	/* what io_actions() says */
 	size_t n_held;
+	struct recorder *recorder;	/* what is read goes there, too */
 } fake;
 
 struct io {
@@ -125,6 +128,8 @@ int io_snapshot(struct io *io, struct snapshot *snap, const struct io_want *want
 	COPY(qps);
 	COPY(jobs);
 	COPY(owners);
+	COPY(job_reports);
+	COPY(qp_reports);
 #undef COPY
 	for (i = 0; i < snap->n_jobs; i++) {
 		struct snap_job *j = &snap->jobs[i];
@@ -134,6 +139,9 @@ int io_snapshot(struct io *io, struct snapshot *snap, const struct io_want *want
 	}
 	snap->time = s->time;
 	snap->admin = s->admin;
+	snap->armed = !fake.disarmed;
+	if (fake.recorder)
+		recorder_snapshot(fake.recorder, s);
 	return 0;
 }
 
@@ -146,6 +154,8 @@ void snapshot_free(struct snapshot *snap)
 	free(snap->qps);
 	free(snap->jobs);
 	free(snap->owners);
+	free(snap->job_reports);
+	free(snap->qp_reports);
 	memset(snap, 0, sizeof(*snap));
 }
 
@@ -178,10 +188,12 @@ int io_act(struct io *io, uint64_t *lease, uint32_t ttl_ms, uint32_t rank,
 	fake_expire();
 	if (*lease && *lease != fake.lease)
 		return -ENOENT;
-	for (i = 0; i < n; i++)
-		if (!fake_job(actions[i].job) ||
-		    !strcmp(actions[i].job, fake.bad_job))
+	for (i = 0; i < n; i++) {
+		if (!fake_job(actions[i].job) || !strcmp(actions[i].job, fake.gone_job))
+			return -ENOENT;
+		if (!strcmp(actions[i].job, fake.bad_job))
 			return -EINVAL;
+	}
 	if (*lease && !ttl_ms) {
 		fake.lease = 0;
 		fake.ends++;
@@ -304,8 +316,16 @@ int io_events_read(struct io *io, void (*cb)(const struct snap_event *, void *),
 	if (!fake.events_due)
 		return 0;
 	fake.events_due--;
+	if (fake.recorder)
+		notify_record(fake.recorder, fake.scene.s.time, &fake.event);
 	cb(&fake.event, arg);
 	return 1;
+}
+
+void io_record(struct io *io, struct recorder *r)
+{
+	(void)io;
+	fake.recorder = r;
 }
 
 static void fake_reset(void)
@@ -324,7 +344,7 @@ static void fake_reset(void)
 }
 
 /* The module lets go: leases end, then its devices are gone from it. */
-static void fake_disarm(void)
+static inline void fake_disarm(void)
 {
 	fake.disarmed = true;
 	fake.lease = 0;
@@ -354,4 +374,6 @@ __attribute__((unused)) static void fake_pass(uint64_t ms, double share)
 		s->qps[i].time = s->time;
 	for (i = 0; i < s->n_jobs; i++)
 		s->jobs[i].time = s->time;
+	for (i = 0; i < s->n_job_reports; i++)
+		s->job_reports[i].sum.time = s->time;
 }

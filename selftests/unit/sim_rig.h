@@ -38,7 +38,7 @@ static inline void load_policies_for(const char *policies)
 		report_print(&r, stderr);
 		fail();
 	}
-	assert_int_equal(config_hurry(&cfg, sim_hurry(&sc, &cfg)), 0);
+	assert_int_equal(config_shorten_times(&cfg, sim_hurry(&sc, &cfg)), 0);
 	scenario_take_jobs(&sc, &cfg, &r);
 }
 

@@ -23,6 +23,8 @@ struct made {
 	struct snap_job jobs[8];
 	struct snap_job_stat stats[8][2];
 	struct snap_owner owners[4];
+	struct snap_job_report job_reports[4];
+	struct snap_qp_report qp_reports[8];
 };
 
 static inline void made_init(struct made *m, uint64_t ms)
@@ -30,6 +32,7 @@ static inline void made_init(struct made *m, uint64_t ms)
 	memset(m, 0, sizeof(*m));
 	m->s.time = ms * MS;
 	m->s.admin = true;
+	m->s.armed = true;
 	m->s.devs = m->devs;
 	m->s.ports = m->ports;
 	m->s.prios = m->prios;
@@ -37,6 +40,8 @@ static inline void made_init(struct made *m, uint64_t ms)
 	m->s.qps = m->qps;
 	m->s.jobs = m->jobs;
 	m->s.owners = m->owners;
+	m->s.job_reports = m->job_reports;
+	m->s.qp_reports = m->qp_reports;
 }
 
 static inline struct snap_dev *made_dev(struct made *m, uint32_t index)
@@ -132,6 +137,45 @@ static inline struct snap_job_stat *made_stat(struct snap_job *j, uint32_t dev,
 	st->dev = dev;
 	st->qps = qps;
 	return st;
+}
+
+/* What libraries in @processes processes of a job say; nothing yet. */
+static inline struct snap_job_report *made_job_report(struct made *m, uint32_t job,
+						      uint32_t dev, uint32_t processes)
+{
+	struct snap_job_report *r = &m->job_reports[m->s.n_job_reports++];
+
+	r->job = job;
+	r->dev = dev;
+	r->processes = processes;
+	r->sum.since = 1;
+	r->sum.time = m->s.time;
+	return r;
+}
+
+/* @samples of @weight requests each took between @ns and 2 % more. */
+static inline void made_latencies(struct snap_job_report *r, uint64_t ns, uint64_t samples,
+				  uint64_t weight)
+{
+	r->bucket[swiftrdma_hist_bucket(ns)] += samples * weight;
+	r->sum.samples += samples;
+	r->sum.latency_wrs += samples * weight;
+	r->sum.latency_sum += samples * weight * ns;
+	if (samples && r->sum.latency_max < ns)
+		r->sum.latency_max = ns;
+}
+
+static inline struct snap_qp_report *made_qp_report(struct made *m, const struct snap_qp *qp)
+{
+	struct snap_qp_report *r = &m->qp_reports[m->s.n_qp_reports++];
+
+	r->has = SNAP_OUTSTANDING;
+	r->dev = qp->dev;
+	r->qpn = qp->qpn;
+	r->serial = qp->serial;
+	r->sum.since = 1;
+	r->sum.time = m->s.time;
+	return r;
 }
 
 /*

@@ -12,7 +12,7 @@
 #include <json-c/json.h>
 
 /* Programs have no library: what is tested is compiled in. */
-#include "cli/act.c"
+#include "cli/action_set.c"
 #undef JOB
 #undef DEV
 #include "cli/args.c"
@@ -21,7 +21,7 @@
 #include "cli/out.c"
 #include "cli/table.c"
 
-/* What act.c calls of the rest, which here is not there. */
+/* What action_set.c calls of the rest, which here is not there. */
 int cli_open(struct cli *cli)
 {
 	(void)cli;
@@ -78,7 +78,7 @@ static int prepare_line(const char *line, struct act *a)
 
 	strcpy(buf, line);
 	words_of(buf, word, &args);
-	return prepare(&cli, &args, a);
+	return prepare_changes(&cli, &args, a);
 }
 
 static void action_grammar(void **state)
@@ -105,7 +105,7 @@ static void action_grammar(void **state)
 	assert_int_equal(a.ttl_ms, 10000);
 	assert_int_equal(a.rank, 7);
 	assert_string_equal(a.reason, "because");
-	finish(&a);
+	free_changes(&a);
 }
 
 static void action_grammar_clear(void **state)
@@ -123,7 +123,7 @@ static void action_grammar_clear(void **state)
 				&a.actions[0]));
 	assert_false(same_target(&(struct snap_action){ .job = "k" },
 				 &a.actions[0]));
-	finish(&a);
+	free_changes(&a);
 }
 
 static void action_grammar_bad(void **state)
@@ -145,7 +145,7 @@ static void action_grammar_bad(void **state)
 		struct act a = { .ttl_ms = 5000, .rank = 100 };
 
 		assert_int_equal(prepare_line(bad[i], &a), CLI_USAGE);
-		finish(&a);
+		free_changes(&a);
 	}
 }
 
@@ -163,8 +163,8 @@ static void action_too_many(void **state)
 		word[i] = "level";
 		word[i + 1] = "1";
 	}
-	assert_int_equal(prepare(&cli, &args, &a), CLI_USAGE);
-	finish(&a);
+	assert_int_equal(prepare_changes(&cli, &args, &a), CLI_USAGE);
+	free_changes(&a);
 }
 
 static void abbreviations(void **state)

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "cli/audit.c"
+#include "cli/qp_audit.c"
 #include "unit/cli_words.h"
 #include "unit/snap_build.h"
 
@@ -145,7 +145,7 @@ static void flagged(void **state)
 	(void)state;
 	says("", "rxe1   27  bulk  tclass      1      97  97  rxe0   17  kv       0       -   0  differ");
 	says("", "2 pairs with both ends on this host: 1 differs, 1 alike\n");
-	says("", "unknown: 1 QP (1 forced to a level) whose peer is not on this host: audit the other one\n");
+	says("", "unknown: 1 QP (1 forced to a level) whose peer is on another host: run the audit there, too\n");
 	assert_null(strstr(text, "alike  "));
 	says("all", "alike");
 	says("all", "rxe0   18  kv");

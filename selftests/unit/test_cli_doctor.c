@@ -8,7 +8,7 @@
 #include <json-c/json.h>
 #include <sys/stat.h>
 
-#include "cli/doctor.c"
+#include "cli/cmd_doctor.c"
 #include "unit/cli_words.h"
 #include "unit/fake_io.c"
 
@@ -59,7 +59,7 @@ static int run_doctor(const char *line)
 	free(text);
 	text = NULL;
 	cli.out.f = open_memstream(&text, &size);
-	ret = doctor(&cli, &args);
+	ret = run_checks(&cli, &args);
 	fclose(cli.out.f);
 	io_close(cli.io);
 	snapshot_free(&cli.snap);
@@ -103,7 +103,7 @@ static void asks_the_module(void **state)
 	assert_int_equal(run_doctor("module"), 0);
 	fake_disarm();
 	assert_int_equal(run_doctor("module"), 2);
-	assert_non_null(strstr(text, "it is disarmed"));
+	assert_non_null(strstr(text, "the module is disarmed"));
 	fake.snapshot_error = -EIO;
 	json = true;
 	assert_int_equal(run_doctor("module"), 2);
@@ -126,7 +126,7 @@ static void ends(void **state)
 	/* A thing that cannot be seen is none that is wrong. */
 	strcpy(host.kernel.release, "strange");
 	assert_int_equal(run_doctor("kernel"), 0);
-	assert_non_null(strstr(text, "1 that could not be looked at"));
+	assert_non_null(strstr(text, "1 unknown"));
 	assert_int_equal(run_doctor("health"), 3);
 	assert_int_equal(run_doctor("file"), 3);
 	assert_int_equal(run_doctor("--json"), 3);
@@ -140,12 +140,12 @@ static void prints(void **state)
 	fake.loaded = false;
 	assert_int_equal(run_doctor("module kernel"), 2);
 	assert_string_equal(text,
-		"module   error    swiftrdma.ko: it is not loaded: nothing is counted, and\n"
-		"                  nothing enforced\n"
+		"module   error    swiftrdma.ko: the module is not loaded: nothing is counted and\n"
+		"                  nothing is enforced\n"
 		"                  # modprobe swiftrdma\n"
-		"kernel   ok       6.1.0: it is one of those that are supported, 6.1 to 7.3\n"
+		"kernel   ok       6.1.0: this kernel is supported (6.1 to 7.3)\n"
 		"\n"
-		"1 error, 0 warnings, 1 fine, 0 that could not be looked at\n");
+		"1 error, 0 warnings, 1 fine, 0 unknown\n");
 	color = true;
 	run_doctor("module");
 	assert_non_null(strstr(text, "\033[31merror    \033[0mswiftrdma.ko"));
@@ -244,7 +244,7 @@ static void reads_the_file(void **state)
 	/* Its one device counts no misses. */
 	assert_non_null(strstr(text, "cache: it can run on no device of this host: "));
 	assert_non_null(strstr(text, "1 of 2 policies can run here"));
-	assert_non_null(strstr(text, "kv.service: job kv: it may register no more than 1 KiB"));
+	assert_non_null(strstr(text, "kv.service: job kv: the service may register no more"));
 	assert_null(strstr(text, "other.service"));
 	unlink(path);
 	write_policy("jobs: 5\n");

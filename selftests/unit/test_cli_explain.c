@@ -5,7 +5,7 @@
 
 #include <rdma/swiftrdma.h>
 
-#include "cli/explain.h"
+#include "cli/qp_explain.h"
 #include "unit/cli_rig.h"
 
 static struct explain e;
@@ -106,7 +106,7 @@ static void crowded(void **state)
 	must_say(EXPLAIN_QP, "QP 100 of mlx5_0, RC, RTS: of kv?[2J, pid 100");
 	must_say(EXPLAIN_QP, "job kv, cgroup /kv");
 	must_say(EXPLAIN_UAR, "27 (a page of the NIC, which its library asked for), with 3 other QPs, made by 3 threads");
-	must_say(EXPLAIN_UAR, "2 of them did something");
+	must_say(EXPLAIN_UAR, "2 of them posted work");
 	must_say(EXPLAIN_UAR, "its process has 5 QPs on 2 UARs");
 	must_say(EXPLAIN_UAR, "sets MLX5_SHUT_UP_BF=1");
 	must_say(EXPLAIN_CLASS, "asked for service level 2");
@@ -117,8 +117,8 @@ static void crowded(void **state)
 	must_say(EXPLAIN_CONTENTION, "port: none, mlx5_0/1 is 50 % busy, of 10 Gbit/s (port_busy: 80 %)");
 	must_say(EXPLAIN_UNTOLD, "doorbells: this device's provider does not count them");
 	must_say(EXPLAIN_UNTOLD, "which threads post");
-	must_say(EXPLAIN_UNTOLD, "NIC's cache: this device does not tell");
-	must_say(EXPLAIN_UNTOLD, "stalls of PCIe: this device does not tell");
+	must_say(EXPLAIN_UNTOLD, "NIC's cache: this device does not report it");
+	must_say(EXPLAIN_UNTOLD, "stalls of PCIe: this device does not report it");
 	must_say(EXPLAIN_ADVICE, "MLX5_TOTAL_UUARS=512");
 	must_say(EXPLAIN_ADVICE, "take MLX5_SHUT_UP_BF out");
 	must_say(EXPLAIN_ADVICE, "thread domain");
@@ -132,7 +132,7 @@ static void alone(void **state)
 	explain(4);
 	must_say(EXPLAIN_UAR, "28 (a page of the NIC, which its library asked for), alone");
 	must_say(EXPLAIN_CONTENTION, "UAR: none, no other QP rings it");
-	must_say(EXPLAIN_ADVICE, "nothing: no contention is seen");
+	must_say(EXPLAIN_ADVICE, "nothing: there is no sign of contention");
 	assert_false(said(EXPLAIN_UNTOLD, "which threads post"));
 }
 
@@ -142,7 +142,7 @@ static void in_turns(void **state)
 	post(0, 1000);
 	explain(0);
 	must_say(EXPLAIN_CONTENTION, "UAR: hardly any");
-	must_say(EXPLAIN_ADVICE, "nothing: no contention is seen");
+	must_say(EXPLAIN_ADVICE, "nothing: there is no sign of contention");
 }
 
 static void forced(void **state)
@@ -155,7 +155,7 @@ static void forced(void **state)
 	is.ports[0].tx_bytes = 1250000000;
 	explain(0);
 	must_say(EXPLAIN_CLASS, "level 5 is forced");
-	must_say(EXPLAIN_CLASS, "service level 2 is programmed, which is not yet what it should be: its class is set when it is connected, not later");
+	must_say(EXPLAIN_CLASS, "service level 2 is programmed, and cannot be changed yet: its class is set when it is connected, not later");
 	must_say(EXPLAIN_CONTENTION, "port: yes, mlx5_0/1 is 100 % busy");
 	must_say(EXPLAIN_ADVICE, "raise the class of its job");
 	/* On Ethernet the same is a traffic class. */
@@ -165,8 +165,8 @@ static void forced(void **state)
 	is.qps[0].udp_sport = 50000;
 	is.qps[0].lag_port = 2;
 	explain(0);
-	must_say(EXPLAIN_CLASS, "it is made to send from UDP port 50000");
-	must_say(EXPLAIN_CLASS, "it is made to send by port 2 of the NIC's link aggregation");
+	must_say(EXPLAIN_CLASS, "its UDP source port is set to 50000");
+	must_say(EXPLAIN_CLASS, "it is set to send through port 2 of the NIC's link aggregation");
 	must_say(EXPLAIN_CLASS, "traffic class 96 is programmed");
 }
 
@@ -235,7 +235,7 @@ static void same_bounds(void **state)
 	is.ports[0].tx_bytes = 625000000;
 	assert_true(verdict("port: none, mlx5_0/1 is 50 % busy"));
 	assert_true(verdict("cache: some, 25 %"));
-	assert_true(verdict("cache: 600 QPs and 0 MRs are many, their contexts may not fit into it (qps_warn: 512)"));
+	assert_true(verdict("cache: with 600 QPs and 0 MRs, the contexts may not fit into it (qps_warn: 512)"));
 	assert_true(verdict("PCIe: hardly any, stalled 9 % of the time (pcie_stalled: 10 %)"));
 	assert_false(verdict("bounds and port speeds are those of"));
 	for (size_t i = 0; i < c->n; i++) {
@@ -256,7 +256,7 @@ static void same_bounds(void **state)
 	assert_true(verdict("cache: yes, 25 % of its lookups of translations miss (miss_high: 20 %)"));
 	assert_true(verdict("PCIe: yes, stalled 9 % of the time (pcie_stalled: 5 %)"));
 	assert_false(verdict("QPs and 0 MRs are many"));
-	assert_true(verdict("bounds and port speeds are those of /p.yaml, by which the agent runs (pid 212)"));
+	assert_true(verdict("bounds and port speeds are those of /p.yaml, which the agent uses (pid 212)"));
 	/* A port is as fast as that file says. */
 	cli.running.cfg.speeds = &speed;
 	cli.running.cfg.n_speeds = 1;
@@ -283,7 +283,7 @@ static void some(void **state)
 	is.uars[0].coactive = 15;
 	explain(0);
 	must_say(EXPLAIN_CONTENTION, "UAR: hardly any, two or more of its QPs advanced in 15 % of the readings (uar_calm: 20 %)");
-	must_say(EXPLAIN_ADVICE, "nothing: no contention is seen");
+	must_say(EXPLAIN_ADVICE, "nothing: there is no sign of contention");
 }
 
 /* The other end, as far as it is seen. */
@@ -309,7 +309,7 @@ static void peer(void **state)
 	one.peer = PAIR_NONE;
 	one.verdict = PAIR_AWAY;
 	explain(0);
-	must_say(EXPLAIN_UNTOLD, "in which class its peer answers: that is on another host");
+	must_say(EXPLAIN_UNTOLD, "the class in which its peer answers: the peer is on another host");
 }
 
 int main(void)

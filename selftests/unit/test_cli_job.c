@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "cli/args.c"
-#include "cli/job.c"
+#include "cli/cmd_job.c"
 
 int cli_open(struct cli *cli)
 {
@@ -51,6 +51,13 @@ void view_word(enum unit unit, uint32_t value, struct cell *c)
 {
 	(void)unit;
 	cell_u64(c, value);
+}
+
+void view_wr_unit(const struct cli *cli, uint32_t index, struct cell *c)
+{
+	(void)cli;
+	(void)index;
+	cell_str(c, "wr");
 }
 
 void view_signal(const struct cli *cli, enum signal_id id, size_t row,
@@ -154,7 +161,7 @@ static void bad_words(void **state)
 static int run_word(int (*verb)(struct cli *cli, struct args *args), char *name)
 {
 	char *word[] = { name, "match", "uid=1" };
-	struct args args = { word, verb == del ? 1 : 3 };
+	struct args args = { word, verb == delete_job ? 1 : 3 };
 	struct cli cli = { 0 };
 
 	return verb(&cli, &args);
@@ -169,11 +176,11 @@ static void job_names(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		assert_int_equal(run_word(set, bad[i]), CLI_USAGE);
-		assert_int_equal(run_word(del, bad[i]), CLI_USAGE);
+		assert_int_equal(run_word(set_job, bad[i]), CLI_USAGE);
+		assert_int_equal(run_word(delete_job, bad[i]), CLI_USAGE);
 	}
-	assert_int_equal(run_word(set, "kv-1_a.b"), CLI_ERROR);
-	assert_int_equal(run_word(del, "kv-1_a.b"), CLI_ERROR);
+	assert_int_equal(run_word(set_job, "kv-1_a.b"), CLI_ERROR);
+	assert_int_equal(run_word(delete_job, "kv-1_a.b"), CLI_ERROR);
 }
 
 int main(void)

@@ -9,8 +9,7 @@
 
 #include "unit/fake_io.c"
 
-#include "cli/cli.h"
-#include "cli/monitor_qps.h"
+#include "cli/cmd_monitor.c"
 
 static struct cli cli;
 static int turn;

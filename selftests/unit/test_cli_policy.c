@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cli/args.c"
-#include "cli/policy_where.c"
+#include "cli/policy_target.c"
 #include "unit/snap_build.h"
 
 static struct made m;
@@ -110,7 +110,7 @@ static int teardown(void **state)
 	return unlink(file);
 }
 
-static int where(struct policy_where *w, const char **job, ...)
+static int where(struct policy_target *w, const char **job, ...)
 {
 	char *words[8] = { file };
 	struct args args = { words, 1 };
@@ -120,12 +120,12 @@ static int where(struct policy_where *w, const char **job, ...)
 	while ((words[args.n] = va_arg(ap, char *)))
 		args.n++;
 	va_end(ap);
-	return policy_where(&cli, &args, w, job);
+	return policy_target(&cli, &args, w, job);
 }
 
 static void test_words(void **state)
 {
-	struct policy_where w;
+	struct policy_target w;
 	const char *job;
 
 	(void)state;
@@ -146,11 +146,16 @@ static void test_words(void **state)
 
 static void test_machine(void **state)
 {
-	struct policy_where w;
+	struct policy_target w;
 
 	(void)state;
 	assert_int_equal(where(&w, NULL, NULL), CLI_OK);
-	assert_string_equal(w.text, "this machine's rxe0, rxe1; no agent runs here, so none of it is done");
+	assert_string_equal(w.text, "this machine's rxe0, rxe1; no agent runs here, so no policy is in effect");
+	/* The library alone tells p99; work requests, one of the devices does. */
+	assert_true(w.caps.library & 1ULL << SIG_JOB_P99);
+	assert_false(w.caps.library & 1ULL << SIG_JOB_WR_RATE);
+	assert_int_equal(where(&w, NULL, "on", "rxe1", NULL), CLI_OK);
+	assert_true(w.caps.library & 1ULL << SIG_JOB_WR_RATE);
 	agent.pid = 17;
 	strcpy(agent.file, "/etc/x.yaml");
 	assert_int_equal(where(&w, NULL, "on", "here", NULL), CLI_OK);
@@ -169,7 +174,7 @@ static void test_machine(void **state)
 	assert_non_null(strstr(w.text, "the moon is full"));
 }
 
-#define NO_MTT "nothing measures dev.mtt_miss here (swiftrdma_mlx5.ko does, for a ConnectX whose firmware counts it), and no 'fallback:' does without it"
+#define NO_MTT "nothing measures dev.mtt_miss here (swiftrdma_mlx5.ko does, for a ConnectX whose firmware counts it), and there is no 'fallback:' that works without it"
 
 static void test_devices(void **state)
 {
@@ -178,13 +183,13 @@ static void test_devices(void **state)
 	} want[] = {
 		{ "", "" },
 		{ "", "not on rxe0: " NO_MTT },
-		{ "", "not on rxe1: nothing measures qp.wr_rate here (swiftrdma_mlx5.ko does, for a ConnectX), and no 'fallback:' does without it" },
+		{ "", "not on rxe1: nothing measures qp.wr_rate here (swiftrdma_mlx5.ko does, for a ConnectX), and there is no 'fallback:' that works without it" },
 		/* What one measures does not help the other. */
-		{ "nothing measures qp.wr_rate here (swiftrdma_mlx5.ko does, for a ConnectX), and no 'fallback:' does without it", "" },
-		{ "nothing measures dev.db_congestion here (swiftrdma_mlx5.ko does, for a ConnectX whose firmware counts it), and no 'fallback:' does without it", "" },
+		{ "nothing measures qp.wr_rate here (swiftrdma_mlx5.ko does, for a ConnectX), and there is no 'fallback:' that works without it", "" },
+		{ "nothing measures dev.db_congestion here (swiftrdma_mlx5.ko does, for a ConnectX whose firmware counts it), and there is no 'fallback:' that works without it", "" },
 	};
 	char (*notes)[POLICY_NOTE];
-	struct policy_where w;
+	struct policy_target w;
 	struct config cfg;
 
 	(void)state;

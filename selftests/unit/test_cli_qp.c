@@ -7,10 +7,10 @@
 #include <cmocka.h>
 
 #include "cli/args.c"
-#include "cli/qp.c"
+#include "cli/cmd_qp.c"
 #include "cli/qp_filter.c"
 #include "cli/sort.c"
-#include "cli/view.c"
+#include "cli/view_names.c"
 #include "unit/cli_words.h"
 #include "unit/snap_build.h"
 
@@ -62,7 +62,7 @@ static int run(const char *line)
 	struct cli cli = { 0 };
 	struct args args = cli_words(line);
 
-	return show(&cli, &args);
+	return show_qps(&cli, &args);
 }
 
 /* QPs 17 and 18 of process 100, 19 of one in another pid namespace, a GSI. */
@@ -93,6 +93,8 @@ static void filters(void **state)
 		{ "", "17 18 19 1" }, { "pid 100", "17 18" },
 		{ "pid 0", "19" }, { "pid 7", "" }, { "uid 1000", "17 18" },
 		{ "uid 0", "19" }, { "comm kv", "17 18" },
+		/* As the rules of jobs have it. */
+		{ "comm ib_core", "1" }, { "comm ib_core uid 0", "" },
 		{ "cgroup /kv*", "17 18" }, { "type gsi", "1" },
 		{ "type RC state rts", "17 18 19" }, { "uar 2", "19" },
 		{ "uar 0", "" }, { "port 1 pid 100 uar 1", "17 18" },
@@ -119,6 +121,7 @@ static void bad_filters(void **state)
 		"pid", "pid -1", "pid x", "type XX", "state RTSS", "qpn 16777216",
 		"colour red", "-j", "state averyveryverylongstate",
 		"sort", "sort colour", "top", "top -1", "sort wr_rate",
+		"comm", "comm averylongcommand",
 	};
 
 	(void)state;

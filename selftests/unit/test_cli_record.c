@@ -11,8 +11,8 @@
 #include "unit/fake_io.c"
 
 #include "cli/cli.h"
-#include "cli/policy.h"
-#include "sim/record.h"
+#include "cli/cmd_policy.h"
+#include "io/recording.h"
 
 static char file[] = "/tmp/record.XXXXXX";
 static struct cli cli;
@@ -69,39 +69,51 @@ static void created(void)
 	fake.events_due = 1;
 }
 
+static struct player *play(FILE **f)
+{
+	struct player *p;
+
+	*f = fopen(file, "r");
+	assert_non_null(*f);
+	assert_int_equal(player_open(&p, *f, NULL), 0);
+	return p;
+}
+
 static void test_events(void **state)
 {
 	static const int want[] = {
-		RECORD_READING, RECORD_EVENT, RECORD_READING, RECORD_END,
+		PLAYER_READING, PLAYER_EVENT, PLAYER_READING, PLAYER_END,
 	};
-	struct record r;
+	const struct snap_event *e;
+	struct player *p;
+	uint64_t offset;
 	size_t i;
 	FILE *f;
 
 	(void)state;
 	created();
 	assert_int_equal(record("2"), CLI_OK);
-	f = fopen(file, "r");
-	assert_non_null(f);
-	assert_int_equal(record_open(&r, f), 0);
+	assert_null(fake.recorder);
+	p = play(&f);
 	for (i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
-		assert_int_equal(record_next(&r), want[i]);
-		if (want[i] != RECORD_EVENT)
+		assert_int_equal(player_next(p), want[i]);
+		if (want[i] != PLAYER_EVENT)
 			continue;
-		assert_int_equal(r.event.e.kind, SNAP_EVENT_QP_CREATED);
-		assert_int_equal(r.event.e.qp->qpn, 20);
-		assert_int_equal(r.event.e.owner->pid, 300);
-		assert_true(r.event.head.time > 0);
+		e = player_event(p);
+		assert_int_equal(e->kind, SNAP_EVENT_QP_CREATED);
+		assert_int_equal(e->qp->qpn, 20);
+		assert_int_equal(e->owner->pid, 300);
+		assert_true(player_time(p) > 0);
 	}
-	assert_null(r.problem);
-	record_end(&r);
+	assert_null(player_problem(p, &offset));
+	player_close(p);
 	fclose(f);
 }
 
 /* One who may not listen records figures, and that there were no events. */
 static void test_unprivileged(void **state)
 {
-	struct record r;
+	struct player *p;
 	FILE *f;
 
 	(void)state;
@@ -109,15 +121,13 @@ static void test_unprivileged(void **state)
 	created();
 	assert_int_equal(record("1"), CLI_OK);
 	assert_int_equal(fake.events_due, 1);
-	f = fopen(file, "r");
-	assert_non_null(f);
-	assert_int_equal(record_open(&r, f), 0);
-	assert_int_equal(record_next(&r), RECORD_EVENT);
-	assert_int_equal(r.event.e.kind, SNAP_EVENT_LOST);
-	assert_string_equal(r.event.e.why, "the fake says no");
-	assert_int_equal(record_next(&r), RECORD_READING);
-	assert_int_equal(record_next(&r), RECORD_END);
-	record_end(&r);
+	p = play(&f);
+	assert_int_equal(player_next(p), PLAYER_EVENT);
+	assert_int_equal(player_event(p)->kind, SNAP_EVENT_LOST);
+	assert_string_equal(player_event(p)->why, "the fake says no");
+	assert_int_equal(player_next(p), PLAYER_READING);
+	assert_int_equal(player_next(p), PLAYER_END);
+	player_close(p);
 	fclose(f);
 	fake.events_error = -EIO;
 	assert_int_equal(record("1"), CLI_ERROR);

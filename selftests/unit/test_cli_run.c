@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/run.h"
+#include "cli/cmd_run.c"
 
 static struct snap_rule kv_rules[2], other_rules[1];
 static struct snap_job jobs[2];
@@ -49,7 +49,7 @@ static bool find(const char *glob, const char *own)
 {
 	strcpy(kv_rules[0].cgroup, glob);
 	path[0] = why[0] = '\0';
-	return run_cgroup_of(&snap, &jobs[0], 1000, own, path, sizeof(path),
+	return job_cgroup_of(&snap, &jobs[0], 1000, own, path, sizeof(path),
 			     why, sizeof(why));
 }
 
@@ -72,7 +72,7 @@ static void paths(void **state)
 	assert_true(find("/kv*", "/kv/deep/in"));
 	assert_string_equal(path, "/kv/deep/in");
 	assert_false(find("/[kv]", "/user"));
-	assert_non_null(strstr(why, "none of its rules names a cgroup"));
+	assert_non_null(strstr(why, "no rule of it has a cgroup as its only condition"));
 }
 
 static void rules_that_say_more(void **state)
@@ -100,7 +100,7 @@ static void another_jobs(void **state)
 	strcpy(other_rules[0].cgroup, "/kv*");
 	other_rules[0].order = 99;
 	assert_false(find("/kv", "/"));
-	assert_non_null(strstr(why, "it would be job other's"));
+	assert_non_null(strstr(why, "belongs to job other"));
 	other_rules[0].order = 101;
 	assert_true(find("/kv", "/"));
 	/* Of equals the first of the snapshot, which is the older. */
@@ -132,42 +132,42 @@ static void hierarchy(void **state)
 {
 	const char *v1 = file("v1", "30 25 0:26 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n");
 	const char *own = file("own", "0::/user.slice\n");
-	struct run_cgroups c;
+	struct job_cgroups c;
 
 	(void)state;
-	assert_false(run_cgroups_find(&c, v1, own, why, sizeof(why)));
+	assert_false(job_cgroups_find(&c, v1, own, why, sizeof(why)));
 	assert_non_null(strstr(why, "cgroup v2) is not mounted"));
 	v1 = file("hybrid",
 		  "30 25 0:26 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n"
 		  "31 25 0:27 / /sys/fs/cgroup/two\\040words rw,nosuid shared:9 - cgroup2 cgroup2 rw\n");
 	own = file("own", "3:cpu:/elsewhere\n0::/user.slice\n");
-	assert_true(run_cgroups_find(&c, v1, own, why, sizeof(why)));
+	assert_true(job_cgroups_find(&c, v1, own, why, sizeof(why)));
 	assert_string_equal(c.mount, "/sys/fs/cgroup/two words");
 	assert_string_equal(c.own, "/user.slice");
 	v1 = file("ns", "31 25 0:27 /../.. /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
-	assert_false(run_cgroups_find(&c, v1, own, why, sizeof(why)));
+	assert_false(job_cgroups_find(&c, v1, own, why, sizeof(why)));
 	assert_non_null(strstr(why, "cgroup namespace"));
 	v1 = file("ok", "31 25 0:27 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
 	own = file("own", "3:cpu:/\n");
-	assert_false(run_cgroups_find(&c, v1, own, why, sizeof(why)));
+	assert_false(job_cgroups_find(&c, v1, own, why, sizeof(why)));
 }
 
 static void entering(void **state)
 {
-	struct run_cgroups c = { .own = "/here" };
+	struct job_cgroups c = { .own = "/here" };
 	char buf[128], got[8] = "";
 	FILE *f;
 
 	(void)state;
 	strcpy(c.mount, dir);
-	assert_true(run_cgroup_enter(&c, "/here", why, sizeof(why)));
+	assert_true(job_cgroup_enter(&c, "/here", why, sizeof(why)));
 	/* Made on the way; a plain directory has nothing to be written to. */
-	assert_false(run_cgroup_enter(&c, "/a/b", why, sizeof(why)));
+	assert_false(job_cgroup_enter(&c, "/a/b", why, sizeof(why)));
 	snprintf(buf, sizeof(buf), "%s/a/b", dir);
 	assert_int_equal(access(buf, F_OK), 0);
 	assert_non_null(strstr(why, "cgroup /a/b: No such file"));
 	file("a/b/cgroup.procs", "");
-	assert_true(run_cgroup_enter(&c, "/a/b", why, sizeof(why)));
+	assert_true(job_cgroup_enter(&c, "/a/b", why, sizeof(why)));
 	strcat(buf, "/cgroup.procs");
 	f = fopen(buf, "r");
 	assert_non_null(fgets(got, sizeof(got), f));
@@ -183,21 +183,21 @@ static void environment(void **state)
 		"- {name: plain, class: latency, match: [{comm: x}]}\n");
 
 	(void)state;
-	assert_int_equal(run_policy_environment("/no/such", false, "kv"), 0);
-	assert_int_equal(run_policy_environment("/no/such", true, "kv"), -1);
+	assert_int_equal(add_job_environment("/no/such", false, "kv"), 0);
+	assert_int_equal(add_job_environment("/no/such", true, "kv"), -1);
 	unsetenv("MLX5_TOTAL_UUARS");
-	assert_int_equal(run_policy_environment(good, true, "kv"), 1);
+	assert_int_equal(add_job_environment(good, true, "kv"), 1);
 	assert_string_equal(getenv("MLX5_TOTAL_UUARS"), "512");
 	assert_string_equal(getenv("WORDS"), "a b");
 	unsetenv("MLX5_TOTAL_UUARS");
-	assert_int_equal(run_policy_environment(good, true, "plain"), 1);
+	assert_int_equal(add_job_environment(good, true, "plain"), 1);
 	assert_null(getenv("MLX5_TOTAL_UUARS"));
-	assert_int_equal(run_policy_environment(good, false, "nobody"), 0);
-	assert_int_equal(run_policy_environment(good, true, "nobody"), -1);
-	assert_int_equal(run_policy_environment(file("bad.yaml",
+	assert_int_equal(add_job_environment(good, false, "nobody"), 0);
+	assert_int_equal(add_job_environment(good, true, "nobody"), -1);
+	assert_int_equal(add_job_environment(file("bad.yaml",
 		"jobs:\n- {name: kv, class: latency, match: [{comm: kv}],\n"
 		"   environment: {9BAD: 1}}\n"), false, "kv"), -1);
-	assert_int_equal(run_policy_environment(file("worse.yaml",
+	assert_int_equal(add_job_environment(file("worse.yaml",
 		"jobs:\n- {name: kv, class: latency, match: [{comm: kv}],\n"
 		"   environment: [x]}\n"), false, "kv"), -1);
 }

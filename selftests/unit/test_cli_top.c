@@ -9,7 +9,7 @@
 static struct top top;
 static struct top_frame frame;
 
-/* top_screen.c is not here: what top.c calls of it is never called. */
+/* top_screen.c is not here: what cmd_top.c calls of it is never called. */
 int screen_open(bool color)
 {
 	(void)color;
@@ -255,7 +255,7 @@ static void other_keys(void **state)
 	assert_false(top.quit);
 	assert_null(strstr(drawn(24, 80), "the QPs of a UAR"));
 	press("~");
-	assert_non_null(strstr(drawn(24, 80), "no such key"));
+	assert_non_null(strstr(drawn(24, 80), "this key has no function"));
 	snprintf(top.trouble, sizeof(top.trouble), "the module is away");
 	assert_non_null(strstr(drawn(24, 80), "\nthe module is away\n"));
 	press("q");

@@ -13,7 +13,7 @@ static void quota(const char *want)
 	struct text t;
 
 	text_init(&t, buf, sizeof(buf));
-	why_quota(&t, &out[0]);
+	reason_quota(&t, &out[0]);
 	assert_string_equal(buf, want);
 }
 

@@ -81,9 +81,14 @@ static bool derived(const char *what)
 	return has;
 }
 
-/* Where nobody measures rates, who rings doorbells tells. */
+/* Where nobody measures rates, who rings doorbells tells; libraries would. */
 static void port_falls_back(struct caps caps)
 {
+	assert_true(load(JOBS TRAIN("byte_rate: 5Gbit/s") "order: train > bulk\n", caps));
+	assert_false(find("port-train")->off);
+	assert_string_equal(cfg.texts[find("port-train") - cfg.policies.v].library, "job.byte_rate");
+	config_free(&cfg);
+	caps = caps_without_library(&caps);
 	assert_true(load(JOBS TRAIN("byte_rate: 5Gbit/s") "order: train > bulk\n", caps));
 	assert_false(find("port-train")->off);
 	assert_true(cfg.texts[find("port-train") - cfg.policies.v].by_fallback);
@@ -224,7 +229,7 @@ static void test_ceilings(void **state)
 	}
 }
 
-/* Here nobody measures p99: the fallback acts, and the rest is idle. */
+/* Of jobs without a library nobody measures p99: the fallback acts, and the rest is idle. */
 static void test_here(void **state)
 {
 	size_t i;
@@ -234,7 +239,9 @@ static void test_here(void **state)
 	for (i = 0; i < cfg.policies.n; i++)
 		if (!strcmp(cfg.policies.v[i].name, "port-kv")) {
 			assert_false(cfg.policies.v[i].off);
-			assert_true(cfg.texts[i].by_fallback);
+			assert_false(cfg.texts[i].by_fallback);
+			assert_string_equal(cfg.texts[i].library, "job.p99");
+			assert_true(cfg.policies.v[i].fallback.terms.n);
 		}
 	assert_false(find("storm-bulk")->off);
 	assert_true(find("merge-bulk")->off);
@@ -255,7 +262,8 @@ static void test_device(void **state)
 	static const char text[] = JOBS
 		"policies:\n"
 		"- {name: port, for: job kv, when: port.util > 80%, do: job.level += 1, undo: {when: port.util < 60%}}\n"
-		"- {name: rate, for: job bulk, when: job.qps > 1, do: job.bit_rate = 1Gbit/s, undo: {when: job.qps == 0}}\n"
+		"- {name: rate, for: job bulk, when: job.qps > 1, do: job.weight = 10, undo: {when: job.qps == 0}}\n"
+		"- {name: pace, for: job bulk, when: job.qps > 1, do: job.bit_rate = 1Gbit/s, undo: {when: job.qps == 0}}\n"
 		"- {name: ring, for: job bulk, when: qp.doorbell_rate > 1/s, do: job.max_qps = 1, undo: {when: qp.doorbell_rate == 0/s}}\n"
 		"- {name: post, for: job bulk, when: qp.wr_rate > 1/s, do: job.max_qps = 2, undo: {when: qp.wr_rate == 0/s}}\n"
 		"- {name: miss, for: job bulk, when: dev.mtt_miss > 30%, do: job.max_qps = 3, undo: {when: dev.mtt_miss < 10%}}\n"
@@ -286,6 +294,10 @@ static void test_device(void **state)
 		for (k = 0; k < 7; k++)
 			assert_true(runs(names[k]) == (k + 1 == i));
 		assert_true(runs("meet"));
+		/* Libraries enforce what the device does not. */
+		assert_true(runs("pace"));
+		assert_string_equal(cfg.texts[find("pace") - cfg.policies.v].library_knobs,
+				    i == 2 ? "" : "job.bit_rate");
 		assert_true(cfg.texts[find("meet") - cfg.policies.v].by_fallback ==
 			    (i != 3 && i != 4));
 		config_free(&cfg);
@@ -346,10 +358,10 @@ static void test_refused(void **state)
 	says("ports:\n- {dev: x, speed: 1Gbit/s}\njobs:\n- {name: a, class: latency, slo: {p99: 30us}, match: [{uid: 1}]}\norder: a\n",
 	     "f:4:1: job 'a': p99 <= 30 us cannot be met: 2.8 us for any request (base_latency) + 33 us for the packet that may be on the wire = 35.8 us");
 	says("ports:\n- {dev: x, speed: 10Gbit/s}\njobs:\n- {name: a, class: throughput, slo: {byte_rate: 6Gbit/s}, match: [{uid: 1}]}\n- {name: b, class: throughput, slo: {byte_rate: 5Gbit/s}, match: [{uid: 1}]}\norder: a > b\n",
-	     "f:5:1: more is promised than there is: 6 Gbit/s for a + 5 Gbit/s for b = 11 Gbit/s; the ports have 10 Gbit/s, 1 Gbit/s less");
+	     "f:5:1: the target rates exceed the ports: 6 Gbit/s for a + 5 Gbit/s for b = 11 Gbit/s; the ports have 10 Gbit/s, 1 Gbit/s less");
 	/* A criterion that no policy can use: told where the policies were asked for. */
 	says(JOBS "criteria: {port_busy: 120%}\norder: kv > bulk\n",
-	     "f:7:8: order: the policy that follows from it is wrong, in 'when: port.util > port_busy and job.p99 > job.slo_p99 * slo_near': port.util: a ratio is between 0% and 100%; change what it rests on, under 'jobs:' or 'criteria:'");
+	     "f:7:8: order: the policy derived from it is wrong, in 'when: port.util > port_busy and job.p99 > job.slo_p99 * slo_near': port.util: a ratio is between 0% and 100%; change its values under 'jobs:' or 'criteria:'");
 	/* The criterion is the operator's to change. */
 	assert_true(load("criteria: {base_latency: 1us}\njobs:\n- {name: a, class: latency, slo: {p99: 2us}, match: [{uid: 1}]}\norder: a\n", caps_all()));
 	config_free(&cfg);
@@ -381,7 +393,7 @@ static void test_too_many(void **state)
 	n = strspn(line + strlen("f:82:8: order: "), "0123456789");
 	assert_true(n == 3);
 	assert_string_equal(line + strlen("f:82:8: order: ") + n,
-			    " policies follow from it, for 80 jobs, and 256 are possible; make one job of those that are alike (its 'match:' takes several rules, and a cgroup wildcards), or write 'policies:' for classes of jobs, as in 'for: job of class latency'");
+			    " policies are derived from it for 80 jobs, and 256 are possible; combine similar jobs into one (its 'match:' takes several rules, and a cgroup wildcards), or write 'policies:' for classes of jobs, as in 'for: job of class latency'");
 }
 
 /* A device knows the speed of its ports, where the file does not say another. */
@@ -403,7 +415,7 @@ static void test_too_slow(void **state)
 	(void)state;
 	assert_false(load(text, caps_dev(&snap, &dev)));
 	report_line(&rep, 0, line, sizeof(line));
-	assert_string_equal(line, "f:2:1: more is promised than there is: 30 Gbit/s for train; the ports have 20 Gbit/s, 10 Gbit/s less");
+	assert_string_equal(line, "f:2:1: the target rates exceed the ports: 30 Gbit/s for train; the ports have 20 Gbit/s, 10 Gbit/s less");
 	assert_true(load(ports, caps_dev(&snap, &dev)));
 	config_free(&cfg);
 	dev.index = 2;
@@ -426,7 +438,7 @@ static void test_order(void **state)
 	says(JOBS "order: kv > kv\n", "f:6:13: order: job 'kv' is named twice");
 	says(JOBS "order: kv >\n", "f:6:12: order: a job's name is expected here, as in 'kv > dlrm, web > bulk'");
 	says(JOBS "order: kv < web\n", "f:6:11: order: '< web' is not understood; jobs are separated by '>', equals by ','");
-	says("criteria: {port_bussy: 70%}\n", "f:1:12: unknown criterion 'port_bussy'; did you mean 'port_busy'? A new name should look less alike");
+	says("criteria: {port_bussy: 70%}\n", "f:1:12: unknown criterion 'port_bussy'; did you mean 'port_busy'? A new criterion needs a less similar name");
 	says("criteria: 70%\n", "f:1:11: criteria is a map of names and values, as in 'port_busy: 70%'");
 	says(own, "f:34:3: more than 64 criteria; there is room for 32 of your own");
 	says("criteria: {port_busy: 5us}\n", "f:1:23: port_busy: '5us' is a time; it should be a ratio, as in 80%");

@@ -19,14 +19,14 @@ static void module_unloaded(void **state)
 	r.h.module.loaded = r.h.module.provider = false;
 	r.d.answers = false;
 	rig_judge(doctor_module);
-	rig_expect("loaded", DOCTOR_ERROR, "it is not loaded: ",
+	rig_expect("loaded", DOCTOR_ERROR, "the module is not loaded: ",
 		   "modprobe swiftrdma_mlx5");
 	r.h.module.provider_installed = false;
 	rig_judge(doctor_module);
 	rig_expect("loaded", DOCTOR_ERROR, NULL, "modprobe swiftrdma");
 	r.h.module.installed = false;
 	rig_judge(doctor_module);
-	rig_expect("loaded", DOCTOR_ERROR, "nor installed for this kernel",
+	rig_expect("loaded", DOCTOR_ERROR, "and not installed for this kernel",
 		   "make install && modprobe swiftrdma_mlx5");
 	r.devs[0].driver[0] = '\0';
 	r.h.module.installed = true;
@@ -40,14 +40,14 @@ static void module_disarmed(void **state)
 	strcpy(r.h.module.hooks, "disarmed: 2 QPs were left as they are");
 	rig_judge(doctor_module);
 	rig_expect("armed", DOCTOR_ERROR,
-		   "it is disarmed: 2 QPs were left as they are",
+		   "the module is disarmed: 2 QPs were left as they are",
 		   "rmmod swiftrdma_mlx5 && rmmod swiftrdma && modprobe swiftrdma_mlx5");
 	/* debugfs is not mounted, but whoever would change a thing is told */
 	r.h.module.hooks[0] = '\0';
 	r.h.module.hooks_error = -ENOENT;
 	r.d.armed = -ESHUTDOWN;
 	rig_judge(doctor_module);
-	rig_expect("armed", DOCTOR_ERROR, "it is disarmed: it sees no QP", NULL);
+	rig_expect("armed", DOCTOR_ERROR, "the module is disarmed: it sees no QP", NULL);
 	r.d.armed = 0;
 	rig_judge(doctor_module);
 	rig_expect("armed", DOCTOR_FINE, NULL, "");
@@ -55,7 +55,7 @@ static void module_disarmed(void **state)
 	r.d.armed = -EPERM;
 	r.h.module.hooks_error = -EACCES;
 	rig_judge(doctor_module);
-	rig_expect("armed", DOCTOR_UNSEEN, "only root can see", "");
+	rig_expect("armed", DOCTOR_UNSEEN, "could not be read: Operation not permitted", "");
 	strcpy(r.h.module.hooks, "armed: QP 17 of rxe0 is not drained");
 	rig_judge(doctor_module);
 	rig_expect("armed", DOCTOR_WARNING,
@@ -69,8 +69,8 @@ static void module_of_another_version(void **state)
 	strcpy(r.h.module.version, "0.9");
 	rig_judge(doctor_module);
 	rig_expect("version", DOCTOR_WARNING,
-		   "version 0.9 is loaded, and this command is of version 1.0",
-		   "rmmod swiftrdma_mlx5 && swiftrdma module disarm && rmmod swiftrdma && modprobe swiftrdma_mlx5");
+		   "version 0.9 is loaded, but this command has version 1.0",
+		   "swiftrdma module disarm && rmmod swiftrdma_mlx5 && rmmod swiftrdma && modprobe swiftrdma_mlx5");
 	strcpy(r.h.module.version, "1.0");
 	strcpy(r.h.module.provider_version, "0.9");
 	rig_judge(doctor_module);
@@ -121,7 +121,7 @@ static void loaded_at_boot(void **state)
 	r.h.unit = (struct host_unit){ .load = "loaded", .enabled = "enabled" };
 	r.h.module.at_boot = true;
 	rig_judge(doctor_module);
-	rig_expect("boot", DOCTOR_WARNING, "nothing loads swiftrdma_mlx5 then",
+	rig_expect("boot", DOCTOR_WARNING, "nothing loads swiftrdma_mlx5 at boot",
 		   "echo swiftrdma_mlx5 >/etc/modules-load.d/swiftrdma.conf");
 	r.h.module.provider_at_boot = true;
 	rig_judge(doctor_module);
@@ -178,7 +178,7 @@ static void kernel_lacks(void **state)
 	r.d.events = 0;
 	r.snap_devs[0].has = 0;
 	rig_judge(doctor_kernel);
-	rig_expect("kprobes", DOCTOR_WARNING, "does not watch for them",
+	rig_expect("kprobes", DOCTOR_WARNING, "the provider's probes are off",
 		   "rmmod swiftrdma_mlx5 && modprobe swiftrdma_mlx5 devx=1");
 	r.h.kernel.kprobes = HOST_NO;
 	rig_judge(doctor_kernel);
@@ -237,7 +237,7 @@ static void agent_missing(void **state)
 	with_file(2, 3);
 	rig_judge(doctor_agent);
 	rig_expect("runs", DOCTOR_WARNING,
-		   "so that /etc/swiftrdma/policy.yaml has no effect; jobs: 2, policies: 3",
+		   "so /etc/swiftrdma/policy.yaml has no effect; jobs: 2, policies: 3",
 		   "swiftrdma-agent --config /etc/swiftrdma/policy.yaml");
 	with_unit("inactive", "disabled", 0);
 	rig_judge(doctor_agent);
@@ -256,7 +256,7 @@ static void agent_runs(void **state)
 	with_agent();
 	rig_judge(doctor_agent);
 	rig_fine();
-	rig_expect("runs", DOCTOR_FINE, "process 100, by /etc/swiftrdma/policy.yaml",
+	rig_expect("runs", DOCTOR_FINE, "process 100, with /etc/swiftrdma/policy.yaml",
 		   "");
 	with_unit("active", "enabled", 100);
 	rig_judge(doctor_agent);
@@ -264,7 +264,7 @@ static void agent_runs(void **state)
 	rig_expect("runs", DOCTOR_FINE, "as a service", "");
 	with_unit("active", "disabled", 100);
 	rig_judge(doctor_agent);
-	rig_expect("runs", DOCTOR_WARNING, "not started at the next boot",
+	rig_expect("runs", DOCTOR_WARNING, "not be started at the next boot",
 		   "systemctl enable swiftrdma-agent");
 	r.agents[0].dry_run = true;
 	rig_judge(doctor_agent);
@@ -280,7 +280,7 @@ static void agents_fight(void **state)
 	r.agents[1].pid = 200;
 	r.agents[2] = (struct host_agent){ .pid = 300, .dry_run = true };
 	rig_judge(doctor_agent);
-	rig_expect("alone", DOCTOR_ERROR, "beside process 100 process 200",
+	rig_expect("alone", DOCTOR_ERROR, "process 100 and process 200",
 		   "kill 200");
 	assert_int_equal(rig_count(DOCTOR_ERROR), 1);
 	/* The service stays. */
@@ -360,7 +360,7 @@ static void agent_holds(void **state)
 	with_file(0, 1);
 	with_agent();
 	rig_judge(doctor_agent);
-	rig_expect("lease", DOCTOR_FINE, "it holds no lease", "");
+	rig_expect("lease", DOCTOR_FINE, "the agent holds no lease", "");
 	r.d.n_actions = 2;
 	r.actions[0] = (struct snap_action){
 		.lease_origin = "cli", .lease_id = 4, .lease_ttl_ms = 60000,
@@ -370,7 +370,7 @@ static void agent_holds(void **state)
 	};
 	rig_judge(doctor_agent);
 	rig_expect("lease", DOCTOR_FINE,
-		   "it holds lease 7, with 1 change and 1800 ms left", "");
+		   "the agent holds lease 7, with 1 change and 1800 ms left", "");
 }
 
 /* --- devices ---------------------------------------------------------------------- */
@@ -400,7 +400,7 @@ static void device_unknown(void **state)
 	(void)state;
 	r.snap.n_devs = 0;
 	rig_judge(doctor_devices);
-	rig_expect("known", DOCTOR_WARNING, "does not have it", "dmesg | grep swiftrdma");
+	rig_expect("known", DOCTOR_WARNING, "does not have this device", "dmesg | grep swiftrdma");
 	r.d.armed = -ESHUTDOWN;
 	rig_judge(doctor_devices);
 	rig_fine();
@@ -417,11 +417,11 @@ static void ports(void **state)
 	r.ports[0].state = 1;
 	r.nets[0].up = false;
 	rig_judge(doctor_devices);
-	rig_expect("port", DOCTOR_WARNING, "as its interface hca0 is",
+	rig_expect("port", DOCTOR_WARNING, "its interface hca0 is down",
 		   "ip link set hca0 up");
 	r.nets[0].up = true;
 	rig_judge(doctor_devices);
-	rig_expect("port", DOCTOR_WARNING, "look at the cable", "");
+	rig_expect("port", DOCTOR_WARNING, "check the cable", "");
 	r.ports[0].link_layer = 1;
 	r.ports[0].state = 2;
 	r.h.n_nets = 0;
@@ -430,7 +430,7 @@ static void ports(void **state)
 		   "systemctl start opensm");
 	r.ports[0].state = 1;
 	rig_judge(doctor_devices);
-	rig_expect("port", DOCTOR_WARNING, "look at the cable", "");
+	rig_expect("port", DOCTOR_WARNING, "check the cable", "");
 	r.ports[0].state = 4;
 	rig_judge(doctor_devices);
 	rig_fine();
@@ -446,7 +446,7 @@ static void live_class(void **state)
 	/* Not for want of firmware. */
 	strcpy(r.snap_devs[0].provider, "generic");
 	rig_judge(doctor_devices);
-	rig_expect("live_class", DOCTOR_FINE, "its driver cannot", "");
+	rig_expect("live_class", DOCTOR_FINE, "the driver cannot", "");
 	r.ports[0].link_layer = 1;
 	rig_judge(doctor_devices);
 	rig_expect("live_class", DOCTOR_FINE, "on InfiniBand", "");
@@ -499,7 +499,7 @@ static void limits_of_processes(void **state)
 	};
 	rig_judge(doctor_limits);
 	rig_expect_of("kv, pid 77", "memlock", DOCTOR_ERROR,
-		      "has registered 63 MiB of the 64 MiB of memory that it may: the next registration fails; its unit's limit is LimitMEMLOCK of kv.service",
+		      "has registered 63 MiB of memory, and its limit is 64 MiB: the next registration will fail; its unit's limit is LimitMEMLOCK of kv.service",
 		      "prlimit --pid 77 --memlock=unlimited:unlimited");
 	rig_expect_of("bulk, pid 78", "memlock", DOCTOR_FINE, "512 MiB of memory, without a limit", "");
 	rig_expect_of("processes", "memlock", DOCTOR_FINE, "1 of 2", "");
@@ -532,7 +532,7 @@ static void limits_of_units(void **state)
 	r.d.n_units = 2;
 	rig_judge(doctor_limits);
 	rig_expect_of("kv.service", "memlock_unit", DOCTOR_WARNING,
-		      "job kv: it may register no more than 8 MiB",
+		      "job kv: the service may register no more than 8 MiB",
 		      "mkdir -p /etc/systemd/system/kv.service.d && printf '[Service]\\nLimitMEMLOCK=infinity\\n' >/etc/systemd/system/kv.service.d/memlock.conf && systemctl daemon-reload && systemctl restart kv.service");
 	rig_expect_of("bulk.service", "memlock_unit", DOCTOR_FINE, "is infinity", "");
 	assert_string_equal(doctor_service("/system.slice/kv.service"),
@@ -558,7 +558,7 @@ static void limits_of_cgroups(void **state)
 	};
 	rig_judge(doctor_limits);
 	rig_expect_of("/kv mlx5_0", "rdma_max", DOCTOR_ERROR,
-		      "100 of 100 objects (hca_object: QPs, CQs, MRs, PDs): whatever makes another is refused",
+		      "100 of 100 objects (hca_object: QPs, CQs, MRs, PDs): creating another will fail",
 		      "echo 'mlx5_0 hca_object=max' >'/sys/fs/cgroup/kv/rdma.max'");
 	r.maxima[0].current = 90;
 	rig_judge(doctor_limits);
@@ -593,13 +593,13 @@ static void capabilities(void **state)
 	strcpy(policies[1].name, "port");
 	r.cfg.policies.v = policies;
 	rig_judge(doctor_policies);
-	rig_expect("capable", DOCTOR_UNSEEN, "through the module", "");
+	rig_expect("capable", DOCTOR_UNSEEN, "without the module it is unknown", "");
 	r.d.policies = can;
 	r.d.n_policies = 4;
 	rig_judge(doctor_policies);
 	rig_fine();
 	rig_expect_of("cache", "capable", DOCTOR_FINE,
-		      "1 of 2 devices; not on rxe0, for one: nothing here tells dev.mtt_miss",
+		      "1 of 2 devices; it cannot run on rxe0, for example: nothing here tells dev.mtt_miss",
 		      "");
 	rig_expect_of("/etc", "capable", DOCTOR_FINE, "2 of 2 policies", "");
 	strcpy(can[0].off, can[2].off);

@@ -35,7 +35,7 @@ static void no_level_is_set(void **state)
 		   "swiftrdma level set 1 dscp 10 sl 1 2 dscp 18 sl 2 3 dscp 26 sl 3");
 	r.d.n_levels = -EPERM;
 	rig_judge(doctor_qos);
-	rig_expect("set", DOCTOR_UNSEEN, "to CAP_NET_ADMIN alone", "");
+	rig_expect("set", DOCTOR_UNSEEN, "only to readers with CAP_NET_ADMIN", "");
 	r.d.answers = false;
 	rig_judge(doctor_qos);
 	rig_expect("set", DOCTOR_UNSEEN, "does not answer", "");
@@ -65,7 +65,7 @@ static void trusts_pcp(void **state)
 	r.d.levels[1].dscp = 18;
 	rig_judge(doctor_qos);
 	rig_expect("trust", DOCTOR_ERROR,
-		   "(PCP), not the DSCP: no effect of levels 1 (DSCP 8), 2 (DSCP 18), 3 (DSCP 24)",
+		   "(PCP), not the DSCP, so there is no effect of levels 1 (DSCP 8), 2 (DSCP 18), 3 (DSCP 24)",
 		   "dcb app add dev hca0 dscp-prio 8:1 18:2 24:3");
 	assert_int_equal(rig_count(DOCTOR_ERROR), 1);
 	/* A table of what is trusted, without DSCPs: though these have priorities */
@@ -111,7 +111,7 @@ static void leaves_the_lossless_class(void **state)
 	rig_level(4, 40, 4);
 	rig_judge(doctor_qos);
 	rig_expect("pfc", DOCTOR_ERROR,
-		   "levels 3 (DSCP 32, priority 4, traffic class 4, strict), 4 (DSCP 40, priority 5, traffic class 5, strict): no PFC there, so what is raised leaves the lossless class of traffic that is not raised (DSCP 26, priority 3, lossless, traffic class 3, strict; applications ask for it). The switch and the peers need PFC there, too",
+		   "levels 3 (DSCP 32, priority 4, traffic class 4, strict), 4 (DSCP 40, priority 5, traffic class 5, strict): no PFC on this priority, so raised traffic leaves the lossless class of traffic that is not raised (DSCP 26, priority 3, lossless, traffic class 3, strict; applications ask for it). The switch and the peers need PFC there, too",
 		   "dcb pfc set dev hca0 prio-pfc 4:on 5:on");
 	assert_int_equal(rig_count(DOCTOR_ERROR), 1);
 	dcb()->pfc |= 1 << 4 | 1 << 5;
@@ -254,7 +254,7 @@ static void notifications(void **state)
 	rig_level(6, 48, 6);
 	rig_judge(doctor_qos);
 	rig_expect("cnp", DOCTOR_WARNING,
-		   "level 6 is DSCP 48, which congestion notifications (CNPs) have, by a ConnectX's default",
+		   "level 6 is DSCP 48, the DSCP of congestion notifications (CNPs), by a ConnectX's default",
 		   "swiftrdma level set 6 dscp 49");
 	/* A file that has the level must change too, or the agent sets the level again. */
 	r.d.cfg = &r.cfg;
@@ -570,13 +570,13 @@ static void service_levels_unseen(void **state)
 	infiniband();
 	r.ports[0].sl2vl_error = -EACCES;
 	rig_judge(doctor_qos);
-	rig_expect("sl2vl", DOCTOR_UNSEEN, "only root can ask", "");
+	rig_expect("sl2vl", DOCTOR_UNSEEN, "only root can query", "");
 	r.ports[0].sl2vl_error = -ENOENT;
 	rig_judge(doctor_qos);
 	rig_expect("sl2vl", DOCTOR_UNSEEN, "without ib_umad", "modprobe ib_umad");
 	r.ports[0].sl2vl_error = -ETIMEDOUT;
 	rig_judge(doctor_qos);
-	rig_expect("sl2vl", DOCTOR_UNSEEN, "does not tell", "");
+	rig_expect("sl2vl", DOCTOR_UNSEEN, "did not answer", "");
 }
 
 int main(void)

@@ -40,7 +40,7 @@ static void run(const char *policies, struct fleet_result *res)
 		report_print(&r, stderr);
 		fail();
 	}
-	assert_int_equal(config_hurry(&cfg, sim_hurry(&sc, &cfg)), 0);
+	assert_int_equal(config_shorten_times(&cfg, sim_hurry(&sc, &cfg)), 0);
 	assert_int_equal(fleet_run(&sc, &cfg, HOSTS, NULL, res), 0);
 	config_free(&cfg);
 }

@@ -19,7 +19,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "io/host.h"
+#include "io/host_read.h"
 #include "io/io.h"
 
 static char top[] = "/tmp/test_host.XXXXXX";

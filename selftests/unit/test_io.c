@@ -14,6 +14,33 @@ static void put_owner(struct nl_msg *msg, int type, uint32_t pid,
 	nla_nest_end(msg, nest);
 }
 
+static void put_end(struct nl_msg *msg, uint32_t count, bool armed)
+{
+	struct nlattr *nest = nla_nest_start(msg, SWIFTRDMA_A_SNAPSHOT);
+
+	nla_put_u32(msg, SWIFTRDMA_SNAPSHOT_A_COUNT, count);
+	if (armed)
+		nla_put_flag(msg, SWIFTRDMA_SNAPSHOT_A_ARMED);
+	nla_nest_end(msg, nest);
+}
+
+/* A reading is of several dumps: one without the flag is enough. */
+static void end_of_dump(void **state)
+{
+	struct fixture *f = *state;
+
+	put_end(f->msg, 5, true);
+	assert_int_equal(parse(f), 0);
+	assert_true(f->r.has_end);
+	assert_int_equal(f->r.count, 5);
+	assert_false(f->r.disarmed);
+	put_end(f->msg, 6, false);
+	put_end(f->msg, 7, true);
+	assert_int_equal(parse(f), 0);
+	assert_int_equal(f->r.count, 7);
+	assert_true(f->r.disarmed);
+}
+
 static struct nlattr *start_qp(struct nl_msg *msg, uint32_t qpn,
 			       uint64_t serial)
 {
@@ -419,7 +446,7 @@ static void too_many_levels(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		IO_TEST(qp_in_full),
+		IO_TEST(qp_in_full), IO_TEST(end_of_dump),
 		IO_TEST(port_with_priorities),
 		IO_TEST(port_without_name),
 		IO_TEST(class_needs_all_four),

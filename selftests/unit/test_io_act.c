@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "io/act.c"
+#include "io/change.c"
 
 static struct io the_io = { .family = 30 };
 static unsigned int sent;

@@ -88,17 +88,20 @@ static const struct model_ops ops = {
 	.done = on_done, .congestion = on_congestion,
 };
 
-static void check_heap(const struct model *m)
+static void check_events(const struct model *m)
 {
-	const struct model_heap *h = &m->next;
-	uint32_t i;
+	const struct model_events *e = &m->next;
+	uint32_t i, winner;
 
-	for (i = 0; i < h->n; i++) {
-		assert_int_equal(h->where[h->event[i].src], i);
-		assert_true(h->event[i].when >= m->now);
-		assert_true(!i || h->event[(i - 1) / 4].when <= h->event[i].when);
+	for (i = 1; i < e->leaf; i++) {
+		winner = 2 * i + (e->when[2 * i + 1] < e->when[2 * i]);
+		assert_true(e->when[i] == e->when[winner]);
+		assert_true(e->when[i] == MODEL_NEVER || e->src[i] == e->src[winner]);
 	}
-	assert_true(h->n || model_heap_first(h) == MODEL_NEVER);
+	for (; i < 2 * e->leaf; i++) {
+		assert_true(e->when[i] >= m->now);
+		assert_true(e->when[i] == MODEL_NEVER || e->src[i] == i - e->leaf);
+	}
 	assert_true(m->port.due >= m->now && m->pipe_due >= m->now);
 	assert_int_equal(m->pipe_due == MODEL_NEVER, m->pipe.head == MODEL_NONE);
 	assert_true(m->pipe.head == MODEL_NONE || m->pipe_due == m->wr[m->pipe.head].due);
@@ -192,7 +195,7 @@ static void check_books(const struct world *w)
 		for (wr = m->uar[i].qps.head; m->uar[i].active > k; wr = m->qp[wr].uar_next)
 			k++;
 		assert_true(!k == !m->uar[i].pending);
-		assert_true(!k || m->next.where[i] != MODEL_NONE);
+		assert_true(!k || m->next.when[m->next.leaf + i] != MODEL_NEVER);
 	}
 	assert_int_equal(ungranted, m->ungranted);
 	assert_int_equal(congested, m->congested);
@@ -345,7 +348,7 @@ static void books_balance(void **state)
 		assert_int_equal(model_init(&w->m, mem, &sizes, &params, &ops, w), 0);
 		for (i = 0; i < 2500; i++) {
 			act(w);
-			check_heap(&w->m);
+			check_events(&w->m);
 			check_port(&w->m);
 			check_wqes(&w->m);
 			check_books(w);

@@ -37,6 +37,17 @@ static void says(const char *text, const char *want)
 	assert_int_equal(cfg.policies.n, 0);
 }
 
+static void accepts(const char *text)
+{
+	char line[1024];
+
+	if (!load(text)) {
+		report_line(&rep, 0, line, sizeof(line));
+		fail_msg("%s", line);
+	}
+	config_free(&cfg);
+}
+
 /* What is too long to be written down: @n times @item, with its number for '#'. */
 static char *many(const char *before, unsigned int n, const char *item, const char *after)
 {
@@ -230,9 +241,9 @@ static void test_levels_needed(void **state)
 {
 	(void)state;
 	says("# no levels:\n" POLICY("port.util > 80%", "job.level += 1", UNDO),
-	     "f:6:7: the policy raises a class level, and this file does not say what one is on the wire; add for instance 'levels: [{level: 1, dscp: 10, sl: 1}]', with what your switches and hosts take for more urgent");
+	     "f:6:7: the policy raises a class level, and this file does not define levels on the wire; add for instance 'levels: [{level: 1, dscp: 10, sl: 1}]', with values that your switches and hosts treat as more urgent");
 	says("# no levels:\n" POLICY("port.util > 80%", "job.max_qps = 8, job.level = job.qps", UNDO),
-	     "f:6:7: the policy raises a class level, and this file does not say what one is on the wire; add for instance 'levels: [{level: 1, dscp: 10, sl: 1}]', with what your switches and hosts take for more urgent");
+	     "f:6:7: the policy raises a class level, and this file does not define levels on the wire; add for instance 'levels: [{level: 1, dscp: 10, sl: 1}]', with values that your switches and hosts treat as more urgent");
 	says("levels: [{level: 4, dscp: 1}]\n" POLICY("port.util > 80%", "job.level = 5", UNDO),
 	     "f:6:7: no class level that the policy may set is among 'levels:'; add it there");
 	says("levels: [{level: 4, dscp: 1}]\n" POLICY("port.util > 80%", "job.level += 1", "  ceiling: 3\n" UNDO),
@@ -242,7 +253,7 @@ static void test_levels_needed(void **state)
 	assert_true(load("levels: [{level: 4, dscp: 1}]\n" POLICY("port.util > 80%", "job.level += 1", UNDO)));
 	config_free(&cfg);
 	says("# no levels:\n" JOB "- {name: bulk, class: throughput, match: [{comm: b}]}\norder: kv > bulk\n",
-	     "f:5:8: order: at a busy port 'kv' goes first by a higher class level, and this file does not say what one is on the wire; add for instance 'levels: [{level: 1, dscp: 10, sl: 1}]', with what your switches and hosts take for more urgent");
+	     "f:5:8: order: at a busy port 'kv' gets a higher class level, and this file does not define levels on the wire; add for instance 'levels: [{level: 1, dscp: 10, sl: 1}]', with values that your switches and hosts treat as more urgent");
 	/* Nobody is raised. */
 	assert_true(load("# no levels:\n" POLICY("dev.qps > 5", "job.max_qps = 1", "  undo: {when: dev.qps < 3}\n")));
 	config_free(&cfg);
@@ -275,17 +286,17 @@ static void test_jobs(void **state)
 	says("jobs:\n- {name: kv, class: fast, match: [{uid: 1}]}\n", "f:2:21: class: 'fast' is not a job class: latency, balanced, throughput, best-effort");
 	says("jobs:\n- {name: kv, class: latency}\n", "f:2:3: a job lacks 'match:'; for instance 'match: [{comm: kv-server}]'");
 	says("jobs:\n- {name: kv, class: latency, match: []}\n", "f:2:37: a job has 1 to 64 match rules, not 0");
-	says("jobs:\n- {name: kv, class: latency, match: [{}]}\n", "f:2:38: an empty rule would match nobody; give it cgroup, comm, exe, uid or pid");
+	says("jobs:\n- {name: kv, class: latency, match: [{}]}\n", "f:2:38: an empty rule would match no process; give it cgroup, comm, exe, uid or pid");
 	says("jobs:\n- {name: kv, class: latency, match: [{user: 1}]}\n", "f:2:39: unknown key 'user' in a match rule; known are cgroup, comm, exe, uid, pid");
 	says("jobs:\n- {name: kv, class: latency, match: [{uid: root}]}\n", "f:2:44: uid: 'root' is not a number; it should be a plain number, as in 512");
 	says("jobs:\n- {name: kv, class: latency, match: [{comm: averyveryverylongcomm}]}\n", "f:2:45: comm is 21 bytes long; at most 15 are possible");
 	says("jobs:\n- {name: kv, class: latency, match: [{exe: /usr/bin/kvd}]}\n", "f:2:44: exe is the last part of the path; write 'kvd'");
 	says("jobs:\n- {name: kv, class: latency, match: [{cgroup: kv.service}]}\n", "f:2:47: cgroup 'kv.service' matches no path; a path begins with '/', as in /system.slice/kv.service");
 	says("jobs:\n- {name: kv, class: latency, match: [{uid: 1}], slo: {p99: 5Gbit/s}}\n", "f:2:60: p99: '5Gbit/s' is a speed; it should be a time, as in 5us (ns, us, ms or s)");
-	says("jobs:\n- {name: unassigned, class: latency, match: [{uid: 1}]}\n", "f:2:10: 'unassigned' is what QPs of no job belong to; choose another name");
-	says("jobs:\n- {name: kv, class: latency, match: [{uid: 1}], slo: {}}\n", "f:2:54: an empty slo promises nothing; for instance 'slo: {p99: 50us}'");
+	says("jobs:\n- {name: unassigned, class: latency, match: [{uid: 1}]}\n", "f:2:10: 'unassigned' is reserved for QPs without a job; choose another name");
+	says("jobs:\n- {name: kv, class: latency, match: [{uid: 1}], slo: {}}\n", "f:2:54: an empty slo has no target; add one, for instance 'slo: {p99: 50us}'");
 	long_says(many("jobs:\n", 1024, "- {name: j#, class: latency, match: [{uid: 1}]}\n", ""), "f:2:1: 1024 jobs; the kernel has room for 1023");
-	says(JOB "- {name: kv, class: balanced, match: [{uid: 1}]}\n", "f:3:10: job 'kv' is there already, in line 2; put all its rules under one 'match:'");
+	says(JOB "- {name: kv, class: balanced, match: [{uid: 1}]}\n", "f:3:10: job 'kv' is already defined in line 2; put all its rules under one 'match:'");
 }
 
 static void test_environment(void **state)
@@ -294,8 +305,8 @@ static void test_environment(void **state)
 #define ENV "jobs:\n- name: kv\n  class: latency\n  match: [{uid: 1}]\n  environment: "
 	says(ENV "512\n", "f:5:16: environment is a map of names and values, as in {MLX5_TOTAL_UUARS: 512}");
 	long_says(many(ENV "{", 33, "V#: 1, ", "}\n"), "f:5:16: at most 32 variables, not 33");
-	says(ENV "{8UARS: 512}\n", "f:5:17: '8UARS' is no name of a variable; it is made of letters, digits and _ and begins with no digit");
-	says(ENV "{UU-ARS: 512}\n", "f:5:17: 'UU-ARS' is no name of a variable; it is made of letters, digits and _ and begins with no digit");
+	says(ENV "{8UARS: 512}\n", "f:5:17: '8UARS' is not the name of a variable; use letters, digits and _, and no digit at the beginning");
+	says(ENV "{UU-ARS: 512}\n", "f:5:17: 'UU-ARS' is not the name of a variable; use letters, digits and _, and no digit at the beginning");
 	says(ENV "{'': 512}\n", "f:5:17: a variable's name is a single value, not nothing");
 	says(ENV "{UUARS: [512]}\n", "f:5:24: a variable's value is a single value, not a list");
 	long_says(many(ENV "{", 64, "A", ": 1}\n"), "f:5:17: a variable's name is 64 bytes long; at most 63 are possible");
@@ -362,14 +373,17 @@ static void test_states(void **state)
 	says(POLICY("count(uars of job) > 1", "job.level = 1", UNDO), "f:4:9: no uars belong to a job; possible are qps of uar, port, dev or job, uars of dev, ports of dev or job, jobs of port");
 	says(POLICY("max(qp.wr_rate over uars of dev) > 1/s", "job.level = 1", UNDO), "f:4:9: the uars of a dev are not of one of these each; look at what a uar belongs to");
 	says(POLICY("count(qps of uar where count(qps of uar) > 1) > 1", "job.level = 1", UNDO), "f:4:32: a quantifier within a quantifier is not possible");
-	says(POLICY("count(qps of uar where qp.wr_rate rising) > 1", "job.level = 1", UNDO), "f:4:32: nothing is remembered of each object of a quantifier; rising and falling are not possible in it");
-	says(POLICY("count(qps of uar where qp.wr_rate > 1/s for 5ms) > 1", "job.level = 1", UNDO), "f:4:32: nothing is remembered of each object of a quantifier; 'for' is not possible in it");
+	says(POLICY("count(qps of uar where qp.wr_rate rising) > 1", "job.level = 1", UNDO), "f:4:32: rising and falling are not possible within a quantifier, which keeps no state of its objects");
+	says(POLICY("count(qps of uar where qp.wr_rate > 1/s for 5ms) > 1", "job.level = 1", UNDO), "f:4:32: 'for' is not possible within a quantifier, which keeps no state of its objects");
 	says(POLICY("count(qps of zebra) > 1", "job.level = 1", UNDO), "f:4:22: an object is expected here: uar, port, dev or job");
-	says(POLICY("count(qps) > 1", "job.level = 1", UNDO), "f:4:18: 'of' and whose they are is expected here, as in 'qps of uar'");
+	says(POLICY("count(qps) > 1", "job.level = 1", UNDO), "f:4:18: 'of' and an object are expected here, as in 'qps of uar'");
 	says(POLICY("count(qps of uar > 1", "job.level = 1", UNDO), "f:4:26: ')' is expected here");
 	says(POLICY("count qps > 1", "job.level = 1", UNDO), "f:4:15: write 'count(qps of uar)'");
 	says(POLICY("max qps > 1", "job.level = 1", UNDO), "f:4:13: write 'max(qp.queue_delay over qps of uar)'");
 	long_says(many("policies:\n- name: p\n  for: job\n  when: ", 25, "not ", "job.qps > 1\n  do: job.level = 1\n" UNDO), "f:4:105: nested too deeply");
+	/* Fewer parentheses than that, but more numbers than an evaluation keeps. */
+	says(POLICY("1 + 2 * (1 + 2 * (1 + 2 * (1 + 2 * (1 + 2 * (1 + 2 * (1 + 2 * (1 + 2 * (1 + 2 * (job.qps))))))))) > 5", "job.level = 1", UNDO), "f:4:76: nested too deeply");
+	accepts(POLICY("1 + 2 * (1 + 2 * (1 + 2 * (1 + 2 * (1 + 2 * (1 + 2 * (1 + 2 * (job.qps))))))) > 5", "job.level = 1", UNDO));
 	says(POLICY("((((((((((((((((((((((((((port.util > 80%))))))))))))))))))))))))))", "job.level = 1", UNDO), "f:4:21: nested too deeply");
 }
 
@@ -420,7 +434,7 @@ static void test_room(void **state)
 	long_says(three(30, " and job.qps != #"), "f:14:101: more than 64 different conditions on one kind of object; split up the file");
 	long_says(three(10, " and (job.qps rising and job.level falling) for #s"), "f:14:100: more than 64 of rising, falling and for on one kind of object; split up the file");
 	long_says(three(25, " and count(qps of uar where qp.wr_rate > #/s) > 1"), "f:14:733: more than 64 different quantifiers; split up the file");
-	long_says(many("policies:\n", 257, "- {name: p#, for: job, when: port.util > 80%, do: job.level = 1, undo: {when: port.util < 60%}}\n", ""), "f:2:1: 257 policies; at most 256 are possible: one 'for: job of class latency' does for all jobs of that class");
+	long_says(many("policies:\n", 257, "- {name: p#, for: job, when: port.util > 80%, do: job.level = 1, undo: {when: port.util < 60%}}\n", ""), "f:2:1: 257 policies; at most 256 are possible: one policy 'for: job of class latency' covers all jobs of that class");
 	sum = many("job.max_qps = job.qps", 94, " + job.qps", "");
 	f = open_memstream(&item, &len);
 	assert_non_null(f);
@@ -456,12 +470,12 @@ static void test_actions(void **state)
 	says(POLICY("port.util > 80%", "job.level = 1", "  ceiling: 9\n" UNDO), "f:6:12: ceiling 9 is out of range; it is 0 to 7");
 	says(POLICY("port.util > 80%", "job.level += 1", "  floor: 4\n  ceiling: 3\n" UNDO), "f:7:12: the ceiling is below the floor; swap them");
 	says(POLICY("port.util > 80%", "job.level = 5", "  ceiling: 3\n" UNDO), "f:5:7: the value set is outside floor and ceiling; it would never be reached");
-	says(POLICY("port.util > 80%", "job.level += 1, job.max_qps = 5", "  ceiling: 3\n" UNDO), "f:6:12: the policy turns 2 knobs; say of which, as in 'ceiling: {job.level: 3}'");
+	says(POLICY("port.util > 80%", "job.level += 1, job.max_qps = 5", "  ceiling: 3\n" UNDO), "f:6:12: the policy turns 2 knobs; name the knob, as in 'ceiling: {job.level: 3}'");
 	says(POLICY("port.util > 80%", "job.level += 1", "  ceiling: {job.weight: 3}\n" UNDO), "f:6:13: the policy does not turn 'job.weight'");
 	says(POLICY("port.util > 80%", "job.level = 5", "  cooldown: soon\n" UNDO), "f:6:13: cooldown: 'soon' is not a number; it should be a time, as in 5us (ns, us, ms or s)");
 	says(POLICY("port.util > 80%", "job.level = 5", "  max_steps: 0\n" UNDO), "f:6:14: max_steps 0 is out of range; it is 1 to 1000000");
 	says(POLICY("port.util > 80%", "job.level = 5", "  rate: 0/s\n" UNDO), "f:6:9: a rate of 0 would never let it act; leave 'rate:' out for no limit");
-	says(POLICY("port.util > 80%", "job.level = 5", "  cause: bad luck\n" UNDO), "f:6:10: 'bad luck' is no cause; there are uar, cache, pu, hol and port");
+	says(POLICY("port.util > 80%", "job.level = 5", "  cause: bad luck\n" UNDO), "f:6:10: 'bad luck' is not a cause; causes are uar, cache, pu, hol and port");
 }
 
 /* What this system cannot do is a warning: the rest of the file still works. */
@@ -478,15 +492,40 @@ static void warns(const char *text, const char *want)
 	config_free(&cfg);
 }
 
+/* On a system where nothing tells job.p99, libraries included. */
+static void test_lacking(void **state)
+{
+	const struct caps here = caps_here(), caps = caps_without_library(&here);
+	const char *text;
+	char line[1024];
+
+	(void)state;
+	report_init(&rep, "f");
+	text = with_levels(POLICY("job.p99 > 50us", "job.level = 1",
+				  "  undo: {when: job.p99 < 40us}\n"));
+	assert_true(config_load_text_for(&cfg, &caps, text, strlen(text), &rep));
+	assert_int_equal(rep.warnings, 1);
+	report_line(&rep, 0, line, sizeof(line));
+	assert_string_equal(line, "f:4:9: warning: nothing measures job.p99 here (libswiftrdma does, in the process), and there is no 'fallback:' that works without it: policy 'p' stays idle");
+	assert_true(cfg.policies.v[0].off);
+	config_free(&cfg);
+	text = with_levels(POLICY("job.p99 > 50us", "job.level = 1",
+				  "  fallback: port.util > 80%\n  undo: {when: job.p99 < 40us, fallback: port.util < 60%}\n"));
+	assert_true(config_load_text_for(&cfg, &caps, text, strlen(text), &rep));
+	assert_true(cfg.texts[0].by_fallback);
+	assert_string_equal(cfg.texts[0].library, "");
+	config_free(&cfg);
+}
+
 static void test_warnings(void **state)
 {
 	(void)state;
 	warns(POLICY("job.p99 > 50us", "job.level = 1", "  undo: {when: job.p99 < 40us}\n"),
-	      "f:4:9: warning: nothing measures job.p99 here (libswiftrdma would, in the process), and no 'fallback:' does without it: policy 'p' stays idle");
-	warns(POLICY("port.util > 80%", "job.credits = 8", UNDO),
-	      "f:5:7: warning: nobody enforces job.credits here (libswiftrdma would): policy 'p' stays idle");
+	      "f:4:9: warning: only libswiftrdma, in a job's processes, measures job.p99, and there is no 'fallback:' that works without it: for jobs without the library, the state of policy 'p' is unknown");
+	warns(POLICY("port.util > 80%", "job.qps = 8", UNDO),
+	      "f:5:7: warning: nothing enforces job.qps here (libswiftrdma would): policy 'p' stays idle");
 	warns(POLICY("port.util > 80%", "job.level = 1", "  undo: {when: job.p99 < 5us and port.util < 60%}\n"),
-	      "f:6:16: warning: nothing measures job.p99 here (libswiftrdma would, in the process), and no 'fallback:' does without it: policy 'p' stays idle");
+	      "f:6:16: warning: only libswiftrdma, in a job's processes, measures job.p99, and there is no 'fallback:' that works without it: for jobs without the library, the state of policy 'p' is unknown");
 	warns(POLICY("port.util rising", "job.level = 1", "  undo: {when: job.qps < 5}\n"),
 	      "f:6:16: warning: undo's state may be true at the same time as the policy's, which then goes first; exclude it, or give undo a 'hold: 1s'");
 	warns(POLICY("port.util > 80%", "job.level += 1", UNDO)
@@ -498,7 +537,8 @@ static void test_warnings(void **state)
 	config_free(&cfg);
 	assert_true(load(POLICY("job.p99 > 50us", "job.level = 1", "  fallback: port.util > 80%\n  undo: {when: job.p99 < 40us, fallback: port.util < 60%}\n")));
 	assert_int_equal(rep.warnings, 0);
-	assert_true(cfg.texts[0].by_fallback);
+	assert_false(cfg.texts[0].by_fallback);
+	assert_string_equal(cfg.texts[0].library, "job.p99");
 	config_free(&cfg);
 	/* An order between the two, by rank or because they exclude each other. */
 	assert_true(load(POLICY("port.util > 80%", "job.level += 1", "  rank: 2\n" UNDO)
@@ -511,7 +551,7 @@ static void test_warnings(void **state)
 /* What can never come true, or be done, or be for anybody: a mistake, but not a broken file. */
 static void test_never(void **state)
 {
-	static const char range[] = "this state is never true: no reading goes so far; a ratio is at most 100 %, a level at most 7";
+	static const char range[] = "this state is never true: no reading can reach it; a ratio is at most 100 %, a level at most 7";
 	char line[400];
 
 	(void)state;
@@ -537,9 +577,9 @@ static void test_never(void **state)
 	config_free(&cfg);
 
 	warns(POLICY("port.util > 80%", "job.weight += 1", "  ceiling: 1\n" UNDO),
-	      "f:6:12: warning: the policy never changes anything: job.weight begins there");
+	      "f:6:12: warning: the policy never changes anything: job.weight starts at that bound");
 	warns(JOB "policies:\n- {name: p, for: job of class throughput or balanced, when: port.util > 80%, do: job.level = 1, undo: {when: port.util < 60%}}\n",
-	      "f:4:3: warning: policy 'p' is for 'job of class throughput or balanced', and no job of this file is; it waits for one that is set by hand, as by 'swiftrdma job set'");
+	      "f:4:3: warning: policy 'p' is for 'job of class throughput or balanced', and this file has no such job; the policy waits for a job that is set by hand, as by 'swiftrdma job set'");
 	assert_true(load(JOB "policies:\n- {name: p, for: job of class throughput or latency, when: port.util > 80%, do: job.level = 1, undo: {when: port.util < 60%}}\n"));
 	assert_int_equal(rep.warnings, 0);
 	config_free(&cfg);
@@ -574,7 +614,7 @@ static void test_bindings(void **state)
 	says(JOB "policies:\n- {name: p, for: job zebra, when: port.util > 80%, do: job.level = 1, undo: {when: port.util < 60%}}\n", "f:4:3: policy 'p' is for job 'zebra', which is not under 'jobs:'; add it there");
 	says("policies:\n- {name: p, for: job aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa, when: port.util > 80%, do: job.level = 1, undo: {when: port.util < 60%}}\n", "f:2:22: a job's name has at most 31 characters");
 	says("policies:\n- {name: p, for: job kv only, when: port.util > 80%, do: job.level = 1, undo: {when: port.util < 60%}}\n", "f:2:25: 'only' is not understood here; a policy is for 'job', 'job of class latency or balanced' or 'job NAME'");
-	says("policies:\n- {name: p, for: job, when: port.util > 80%, do: job.level = 1, undo: {when: port.util < 60%}}\n- {name: p, for: job, when: dev.qps > 5, do: job.weight = 9, undo: {when: dev.qps < 3}}\n", "f:3:10: policy 'p' is there already, in line 2; choose another name");
+	says("policies:\n- {name: p, for: job, when: port.util > 80%, do: job.level = 1, undo: {when: port.util < 60%}}\n- {name: p, for: job, when: dev.qps > 5, do: job.weight = 9, undo: {when: dev.qps < 3}}\n", "f:3:10: policy 'p' is already defined in line 2; choose another name");
 	says("policies:\n- {name: p q, for: job, when: port.util > 80%, do: job.level = 1, undo: {when: port.util < 60%}}\n", "f:2:11: 'p q': a policy's name is made of letters, digits and _ . - only");
 	says("policies:\n- {for: job}\n", "f:2:3: a policy lacks 'name:'; for instance 'name: port'");
 }
@@ -587,8 +627,8 @@ static void test_undo(void **state)
 	says(POLICY("port.util > 80%", "job.level = 1", "  undo: {when: port.util < 90%}\n"), "f:6:16: undo's state can be true at the same time as the policy's; exclude it, as 'port.util < 60%' does 'port.util > 80%'");
 	says(POLICY("port.util > 80%", "job.level = 1", "  undo: {when: job.qps < 90}\n"), "f:6:16: undo's state can be true at the same time as the policy's; exclude it, as 'port.util < 60%' does 'port.util > 80%'");
 	says(POLICY("port.util > 80%", "job.level = 1", "  undo: {when: port.util <= 80%}\n"), "f:6:16: no gap between the policy's state and undo's: the knob would flap; leave a gap or give undo a 'hold: 1s'");
-	says(POLICY("port.util > 80%", "job.level = 1", "  undo: {when: port.util < 60%, do: release job.max_qps}\n"), "f:6:37: undo turns another knob than the policy; give back job.level");
-	says(POLICY("port.util > 80%", "job.level += 1", "  undo: {when: port.util < 60%, do: job.level += 1}\n"), "f:6:37: undo goes the same way as the policy; it should go back");
+	says(POLICY("port.util > 80%", "job.level = 1", "  undo: {when: port.util < 60%, do: release job.max_qps}\n"), "f:6:37: undo does not turn the knob of the policy; it must turn job.level");
+	says(POLICY("port.util > 80%", "job.level += 1", "  undo: {when: port.util < 60%, do: job.level += 1}\n"), "f:6:37: undo steps in the same direction as the policy; it should step the other way");
 	assert_true(load(POLICY("port.util > 80%", "job.level = 1", "  undo: {when: port.util <= 80%, hold: 1s}\n")));
 	config_free(&cfg);
 	assert_true(load(POLICY("dev.qps > 5", "job.level = 1", "  undo: {when: dev.qps <= 5}\n")));
@@ -667,7 +707,7 @@ int main(void)
 		cmocka_unit_test(test_states),
 		cmocka_unit_test(test_room),
 		cmocka_unit_test(test_actions),
-		cmocka_unit_test(test_warnings),
+		cmocka_unit_test(test_warnings), cmocka_unit_test(test_lacking),
 		cmocka_unit_test(test_never),
 		cmocka_unit_test(test_caret),
 		cmocka_unit_test(test_bindings),

@@ -18,7 +18,10 @@ static void test_fallback(void **state)
 	util(0.95);
 	assert_int_equal(eval(1100), 1);
 	assert_string_equal(out[0].reason,
-			    "p: port rxe0/1 util 95 % > 90 %: level 0 -> 3");
+			    "p: port rxe0/1 util 95 % > 90 %, by fallback as job kv p99 unknown: level 0 -> 3");
+	assert_int_equal(out[0].seen.n_values, 2);
+	assert_int_equal(out[0].seen.values[1].sig, SIG_JOB_P99);
+	assert_true(__builtin_isnan(out[0].seen.values[1].v));
 	util(0.5);
 	assert_int_equal(eval(2000), 1);
 	/* Now somebody does: then that counts, and it does not rise. */
@@ -28,6 +31,8 @@ static void test_fallback(void **state)
 	assert_int_equal(eval(4000), 0);
 	signal_set(&sig, SIG_JOB_P99, 1, 6000);
 	assert_int_equal(eval(4100), 1);
+	assert_non_null(strstr(out[0].reason, "p99"));
+	assert_null(strstr(out[0].reason, "fallback"));
 }
 
 static void test_undo_fallback(void **state)
@@ -177,7 +182,7 @@ static void test_causes(void **state)
 	assert_int_equal(eval(1000), 1);
 	assert_int_equal(out[0].policy, 1);
 	assert_int_equal(out[0].others, 1u << CAUSE_PORT);
-	assert_non_null(strstr(out[0].reason, "(not port, which fits less)"));
+	assert_non_null(strstr(out[0].reason, "(not port, less far beyond its bound)"));
 	/* Until that shows, it alone goes on, however things look. */
 	util(1);
 	signal_set(&sig, SIG_UAR_COACTIVE, 0, 0.55);
@@ -215,7 +220,7 @@ static void test_damping(void **state)
 			assert_int_equal(out[0].cooldown,
 					 (uint64_t)100 * MS << damped);
 			assert_non_null(strstr(out[0].reason,
-					       "it turned too often, waiting"));
+					       "it changed direction too often, waiting"));
 		}
 	}
 	assert_true(damped >= 3);

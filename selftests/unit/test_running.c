@@ -18,6 +18,9 @@
 	"ports:\n"							\
 	"- {dev: rxe0, speed: 20Mbit/s}\n"				\
 	"- {dev: \"it's\", port: 2, speed: 12345bit/s}\n"		\
+	"jobs:\n"							\
+	"- {name: kv, class: latency, match: [{uid: 5}], slo: {p99: 12345ns}}\n"	\
+	"- {name: web, class: balanced, match: [{uid: 6}], slo: {p99: 1ms, byte_rate: 3Gbit/s}}\n" \
 	"criteria: {port_busy: 70%, queue_delay: 7us, mine: 33/s}\n"
 
 static char dir[64], run_file[96], policy_file[96];
@@ -100,6 +103,13 @@ static void test_round_trip(void **state)
 	assert_string_equal(r.file, "/a b/it's: #1.yaml");
 	assert_int_equal(r.pid, 212);
 	has_speeds(&r.cfg);
+	assert_int_equal(r.cfg.n_slos, 2);
+	assert_string_equal(r.cfg.slos[0].job, "kv");
+	assert_int_equal(r.cfg.slos[0].p99, 12345);
+	assert_true(r.cfg.slos[0].byte_rate == 0);
+	assert_string_equal(r.cfg.slos[1].job, "web");
+	assert_int_equal(r.cfg.slos[1].p99, 1000000);
+	assert_true(r.cfg.slos[1].byte_rate == 3e9);
 	assert_int_equal(r.cfg.criteria.n, cfg.criteria.n);
 	for (i = 0; i < cfg.criteria.n; i++) {
 		assert_string_equal(r.cfg.criteria.v[i].name, cfg.criteria.v[i].name);
@@ -116,6 +126,8 @@ static void test_not_one(void **state)
 	static const char *const texts[] = {
 		"", "file: x\n", "pid: 1\n", "file: x\npid: 0\n",
 		"file: x\npid: 1\nports: [{dev: rxe0}]\n",
+		"file: x\npid: 1\nslos: [{job: kv}]\n",
+		"file: x\npid: 1\nslos: [{job: kv, slo: {}}]\n",
 		"file: x\npid: 1\njobs: []\n", "file: [\n",
 	};
 	struct running r;

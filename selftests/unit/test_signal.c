@@ -6,6 +6,8 @@
 
 #include <cmocka.h>
 
+#include <rdma/swiftrdma.h>
+
 #include "core/signal.h"
 #include "unit/snap_build.h"
 
@@ -510,6 +512,205 @@ static void test_dev_details(void **state)
 	is_absent(SIG_DEV_PCIE_STALL, 0);
 }
 
+/*
+ * Looks into the send queues of both QPs of kv, which are on a ConnectX now. Of each were
+ * @n looks, each of which saw @depth WQEBBs.
+ */
+static void look_at_kv(struct made *m, uint64_t n, uint64_t depth, uint64_t wrs)
+{
+	size_t i;
+
+	m->devs[0].caps |= SWIFTRDMA_DEV_CAP_WRS | SWIFTRDMA_DEV_CAP_WQEBBS;
+	for (i = 0; i < 2; i++) {
+		m->qps[i].has |= SNAP_LOOKS;
+		m->qps[i].outstanding_samples = n;
+		m->qps[i].outstanding_sum = n * depth;
+		m->qps[i].outstanding_squares = n * depth * depth;
+		m->qps[i].wrs = wrs;
+	}
+}
+
+/* 100 ms, 500 WQEBBs of each QP, 4 outstanding at any time: 4 / 5000/s. */
+static void test_latency(void **state)
+{
+	(void)state;
+	look_at_kv(&was, 10, 1, 1000);
+	look_at_kv(&is, 40, 0, 1500);
+	is.qps[0].outstanding_sum = is.qps[1].outstanding_sum = 10 + 30 * 4;
+	is.qps[0].outstanding_squares = is.qps[1].outstanding_squares = 10 + 30 * 16;
+	run(&no_opts);
+	is_about(SIG_QP_LATENCY, 0, 800e3);
+	is_about(SIG_QP_LATENCY, 1, 800e3);
+	is_about(SIG_JOB_LATENCY, 1, 800e3);
+	is_absent(SIG_QP_LATENCY, 2);
+	is_absent(SIG_JOB_LATENCY, 2);
+	/* The same reading once more tells nothing new, and nothing else. */
+	signals_update(&sig, &was.s, &is.s, &no_opts);
+	is_about(SIG_QP_LATENCY, 0, 800e3);
+	is_about(SIG_JOB_LATENCY, 1, 800e3);
+}
+
+/* A slow QP that does little and a fast one that does much: by their rates. */
+static void test_latency_weighted(void **state)
+{
+	(void)state;
+	look_at_kv(&was, 0, 0, 0);
+	look_at_kv(&is, 50, 9, 100);
+	is.qps[1].outstanding_sum = 50;
+	is.qps[1].outstanding_squares = 50;
+	is.qps[1].wrs = 900;
+	run(&no_opts);
+	is_about(SIG_QP_LATENCY, 0, 9e6);
+	is_about(SIG_QP_LATENCY, 1, 1e6 / 9);
+	/* (9 + 1) outstanding, 1000 in 100 ms: (9 ms * 100 + 0.11 ms * 900) / 1000 */
+	is_about(SIG_JOB_LATENCY, 1, 1e6);
+}
+
+/* Looks add up over readings until there are enough; of the job there are so sooner. */
+static void test_latency_gathers(void **state)
+{
+	(void)state;
+	look_at_kv(&was, 1, 2, 0);
+	look_at_kv(&is, 9, 2, 100);
+	run(&no_opts);
+	is_absent(SIG_QP_LATENCY, 0);
+	is_about(SIG_JOB_LATENCY, 1, 2e6);
+	look_at_kv(&was, 9, 2, 100);
+	look_at_kv(&is, 17, 2, 200);
+	was.s.time = is.s.time;
+	is.s.time += 100 * MS;
+	run(&no_opts);
+	is_about(SIG_QP_LATENCY, 0, 2e6);
+	/* It holds while the next is gathered, and then for 30 s. */
+	was.s.time = is.s.time;
+	is.s.time += 100 * MS;
+	was = is;
+	memcpy(&was.s, &is.s, sizeof(was.s));
+	was.s.devs = was.devs;
+	was.s.ports = was.ports;
+	was.s.uars = was.uars;
+	was.s.qps = was.qps;
+	was.s.jobs = was.jobs;
+	was.s.owners = was.owners;
+	is.s.time += 10000 * MS;
+	run(&no_opts);
+	is_about(SIG_QP_LATENCY, 0, 2e6);
+	was.s.time = is.s.time;
+	is.s.time += 30000 * MS;
+	run(&no_opts);
+	is_absent(SIG_QP_LATENCY, 0);
+	is_absent(SIG_JOB_LATENCY, 1);
+}
+
+/* One in ten looks sees something: a hundred looks leave an error of 30 %. */
+static void test_latency_error(void **state)
+{
+	(void)state;
+	look_at_kv(&was, 0, 0, 0);
+	look_at_kv(&is, 100, 0, 1000);
+	is.qps[0].outstanding_sum = is.qps[0].outstanding_squares = 10;
+	is.qps[1].outstanding_sum = is.qps[1].outstanding_squares = 10;
+	run(&no_opts);
+	is_absent(SIG_QP_LATENCY, 0);
+	is_absent(SIG_JOB_LATENCY, 1);
+	look_at_kv(&was, 100, 0, 1000);
+	look_at_kv(&is, 1000, 0, 10000);
+	was.qps[0].outstanding_sum = was.qps[0].outstanding_squares = 10;
+	was.qps[1].outstanding_sum = was.qps[1].outstanding_squares = 10;
+	is.qps[0].outstanding_sum = is.qps[0].outstanding_squares = 100;
+	is.qps[1].outstanding_sum = is.qps[1].outstanding_squares = 100;
+	was.s.time = is.s.time;
+	is.s.time += 900 * MS;
+	run(&no_opts);
+	/* 0.1 outstanding, 10000 a second */
+	is_about(SIG_QP_LATENCY, 0, 10e3);
+	is_about(SIG_JOB_LATENCY, 1, 10e3);
+}
+
+static void latency_again(void)
+{
+	signals_free(&sig);
+	signals_init(&sig);
+	made_scene(&was, 1000, 0);
+	made_scene(&is, 1100, 0);
+	look_at_kv(&was, 0, 0, 0);
+	look_at_kv(&is, 100, 4, 100);
+}
+
+static void test_latency_unknown(void **state)
+{
+	(void)state;
+	latency_again();
+	run(&no_opts);
+	is_about(SIG_JOB_LATENCY, 1, 4e6);
+	/* Of one QP the count is ambiguous, so of the job it is unknown. */
+	latency_again();
+	is.qps[0].wrs_ambiguous = true;
+	run(&no_opts);
+	is_absent(SIG_QP_LATENCY, 0);
+	is_about(SIG_QP_LATENCY, 1, 4e6);
+	is_absent(SIG_JOB_LATENCY, 1);
+	/* ... or it is not counted, but by a wrapper of a device that tells no WQEBBs. */
+	latency_again();
+	is.qps[0].has &= ~SNAP_WRS;
+	run(&no_opts);
+	is_absent(SIG_QP_LATENCY, 0);
+	is_absent(SIG_JOB_LATENCY, 1);
+	latency_again();
+	is.devs[0].caps = SWIFTRDMA_DEV_CAP_WRS;
+	run(&no_opts);
+	is_absent(SIG_QP_LATENCY, 0);
+	is_absent(SIG_JOB_LATENCY, 1);
+	/* One that sends nothing does not count. */
+	latency_again();
+	is.qps[0].has &= ~(SNAP_WRS | SNAP_LOOKS);
+	is.qps[0].state = 2;
+	run(&no_opts);
+	is_about(SIG_JOB_LATENCY, 1, 4e6);
+	/* Nothing was posted: no rate to divide by. */
+	latency_again();
+	is.qps[0].wrs = is.qps[1].wrs = 0;
+	run(&no_opts);
+	is_absent(SIG_QP_LATENCY, 0);
+	is_absent(SIG_JOB_LATENCY, 1);
+	/* Nobody looked. */
+	latency_again();
+	is.qps[0].has &= ~SNAP_LOOKS;
+	is.qps[1].has &= ~SNAP_LOOKS;
+	run(&no_opts);
+	is_absent(SIG_JOB_LATENCY, 1);
+	/* A counter stepped back: another QP's. */
+	latency_again();
+	was.qps[0].outstanding_samples = 1000;
+	run(&no_opts);
+	is_absent(SIG_QP_LATENCY, 0);
+	is_absent(SIG_JOB_LATENCY, 1);
+}
+
+/* Two devices are looked at in turns of their own: each stands for its QPs. */
+static void test_latency_devices(void **state)
+{
+	(void)state;
+	latency_again();
+	made_dev(&was, 1)->caps = SWIFTRDMA_DEV_CAP_WQEBBS;
+	made_dev(&is, 1)->caps = SWIFTRDMA_DEV_CAP_WQEBBS;
+	made_stat(&was.jobs[1], 1, 1);
+	made_stat(&is.jobs[1], 1, 1);
+	*made_qp(&was, 1, 1000, is.qps[0].job) = (struct snap_qp){
+		.has = SNAP_WRS | SNAP_STATE, .dev = 1, .qpn = 1000, .serial = 1000, .state = 3,
+		.job = is.qps[0].job, .since = 1,
+	};
+	is.qps[is.s.n_qps++] = was.qps[was.s.n_qps - 1];
+	is.qps[is.s.n_qps - 1].has |= SNAP_LOOKS;
+	is.qps[is.s.n_qps - 1].outstanding_samples = 10000;
+	is.qps[is.s.n_qps - 1].outstanding_sum = 20000;
+	is.qps[is.s.n_qps - 1].outstanding_squares = 40000;
+	is.qps[is.s.n_qps - 1].wrs = 800;
+	run(&no_opts);
+	/* 2 * 4 + 2 outstanding; 2 * 100 + 800 in 100 ms */
+	is_about(SIG_JOB_LATENCY, 1, 1e6);
+}
+
 int main(void)
 {
 #define T(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
@@ -522,6 +723,8 @@ int main(void)
 		T(test_busier_direction), T(test_smoothing), T(test_coactive),
 		T(test_sweeps), T(test_dev_contention), T(test_mtts),
 		T(test_new_and_reused), T(test_quiet_qp), T(test_index), T(test_empty),
+		T(test_latency), T(test_latency_weighted), T(test_latency_gathers),
+		T(test_latency_error), T(test_latency_unknown), T(test_latency_devices),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

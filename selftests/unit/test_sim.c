@@ -218,14 +218,14 @@ static void test_mistakes(void **state)
 	(void)state;
 	says("# nothing\n", "s: the file is empty; a scenario has 'name:', 'nic:' and 'jobs:'");
 	says_once("name: a\nnic: {preset: cx9}\njobs: [{name: k, class: latency, size: 64}]\n",
-		  "s:2:15: 'cx9' is no preset; there are off, cx5 and cx6");
+		  "s:2:15: 'cx9' is not a preset; presets are off, cx5 and cx6");
 	says("name: a\n", "s:1:1: a scenario lacks 'nic:'; for instance 'nic: {preset: cx5}'");
 	says("name: a\nnic: {preset: cx5, control_time: 5ms}\njobs: [{name: k, class: latency, size: 64}]\n",
 	     "s:2:34: control_time 5ms is out of range; it is 1 ns to 4 ms");
 	says("name: a\nnic: {preset: 'off'}\njobs: [{name: k, class: latency, size: 64}]\n",
-	     "s:3:8: this NIC takes no time, and a job that posts as soon as it can would not end; it may have 'arrival: open'");
+	     "s:3:8: requests take no time on this NIC, so a job that posts as soon as it can would never end; use 'arrival: open'");
 	says("name: a\nnic: {preset: cx5}\njobs: [{name: k, class: latency, size: 64, arrival: soon}]\n",
-	     "s:3:53: 'soon' is no value of 'arrival'; there are closed, batch and open");
+	     "s:3:53: 'soon' is not a value of 'arrival'; values are closed, batch and open");
 	says("name: a\nnic: {preset: cx5}\ntime: 2s\ninterval: 1us\njobs: [{name: k, class: latency, size: 64}]\n",
 	     "s:1:1: more than a million ticks; make 'interval' longer");
 	says("name: a\nnic: {preset: cx5}\njobs: []\n", "s:3:7: a scenario has 1 to 32 jobs");

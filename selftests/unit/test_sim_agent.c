@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "sim/record.h"
+#include "io/recording.h"
 #include "sim/replay.h"
 #include "unit/sim_rig.h"
 
@@ -25,7 +25,7 @@ static void log_replayed(FILE *log, const struct replay *rp, uint64_t time)
 /* What would be decided over a recording, in the words of the simulator's log. */
 static char *replayed(FILE *recording)
 {
-	struct record is, was;
+	struct player *is, *was;
 	struct replay rp;
 	char *text = NULL;
 	size_t len = 0;
@@ -41,27 +41,34 @@ static char *replayed(FILE *recording)
 		fwrite(buf, 1, n, again);
 	rewind(recording);
 	rewind(again);
-	assert_int_equal(record_open(&is, recording), 0);
-	assert_int_equal(record_open(&was, again), 0);
+	assert_int_equal(player_open(&is, recording, NULL), 0);
+	assert_int_equal(player_open(&was, again, NULL), 0);
 	assert_int_equal(replay_begin(&rp, &cfg), 0);
-	while (record_next(&is) == RECORD_READING) {
-		assert_int_equal(replay_step(&rp, first ? NULL : &was.last, &is.last), 0);
-		log_replayed(log, &rp, is.last.time);
-		assert_int_equal(record_next(&was), RECORD_READING);
+	while (player_next(is) == PLAYER_READING) {
+		assert_int_equal(replay_step(&rp, first ? NULL : player_snapshot(was),
+					     player_snapshot(is)), 0);
+		log_replayed(log, &rp, player_snapshot(is)->time);
+		assert_int_equal(player_next(was), PLAYER_READING);
 		first = false;
 	}
 	replay_end(&rp);
-	record_end(&is);
-	record_end(&was);
+	player_close(is);
+	player_close(was);
 	fclose(again);
 	fclose(log);
 	return text;
 }
 
+static int keep(void *recorder, const struct snapshot *s)
+{
+	recorder_snapshot(recorder, s);
+	return 0;
+}
+
 static size_t alike(const char *name, enum sim_device device)
 {
 	struct sim_options opt = { .cfg = &cfg };
-	struct record rec;
+	struct recorder *rec;
 	FILE *f = tmpfile();
 	char *log = NULL, *again;
 	size_t len = 0, n;
@@ -72,10 +79,12 @@ static size_t alike(const char *name, enum sim_device device)
 	sc.device = device;
 	load_policies_for(POLICIES);
 	opt.log = open_memstream(&log, &len);
-	assert_int_equal(record_begin(&rec, f), 0);
-	opt.record = &rec;
+	rec = recorder_open(f);
+	assert_non_null(rec);
+	opt.on_snapshot = keep;
+	opt.on_snapshot_arg = rec;
 	assert_int_equal(sim_run(&sc, &opt, &with), 0);
-	record_end(&rec);
+	assert_int_equal(recorder_close(rec), 0);
 	fclose(opt.log);
 	again = replayed(f);
 	if (strcmp(log, again))
@@ -212,7 +221,7 @@ static void test_file_counts(void **state)
 	assert_int_equal(r.total, 0);
 	assert_int_equal(r.warnings, 1);
 	assert_string_equal(r.v[0].msg,
-			    "it has no job 'other', which the scenario has: no policy is for it");
+			    "the policy file does not have job 'other' of the scenario, so no policy is for it");
 	run_alone();
 	assert_int_equal(without.job[0].met, 0);
 	config_free(&cfg);
@@ -238,7 +247,7 @@ static void test_hurry(void **state)
 		fail();
 	}
 	assert_true(sim_hurry(&sc, &cfg) == 200);
-	assert_int_equal(config_hurry(&cfg, 200), 0);
+	assert_int_equal(config_shorten_times(&cfg, 200), 0);
 	p = &cfg.policies.v[0];
 	assert_int_equal(cfg.interval, 1000000);
 	assert_int_equal(cfg.smoothing, 2000000);
@@ -278,7 +287,7 @@ static void test_classes(void **state)
 		text(s);
 		report_init(&r, "policy.yaml");
 		assert_true(config_load_text(&cfg, policies, strlen(policies), &r));
-		assert_int_equal(config_hurry(&cfg, 100), 0);
+		assert_int_equal(config_shorten_times(&cfg, 100), 0);
 		assert_int_equal(sim_run(&sc, &opt, &with), 0);
 		config_free(&cfg);
 		assert_true(with.decisions > 0);
@@ -311,7 +320,7 @@ static void test_void_fails(void **state)
 	assert_false(sim_figure(&b, &without, &with, &v));
 	assert_false(sim_holds(&b, &without, &with));
 	assert_string_equal(sim_bound_text(&sc, &b, &without, &with, buf, sizeof(buf)),
-			    "p99 of k, times better with than without: void, too little to say");
+			    "p99 of k, times better with than without: void, too few samples");
 	for (i = 0; i < SIM_SAMPLES - 1; i++)
 		sim_hist_add(&without.job[0].latency, 2000);
 	assert_false(sim_holds(&b, &without, &with));
@@ -379,21 +388,21 @@ static void says(const char *line, const char *want)
 static void test_mistakes(void **state)
 {
 	(void)state;
-	says("device: cx9", "s:3:9: 'cx9' is no value of 'device'; there are mlx5, rxe and all");
+	says("device: cx9", "s:3:9: 'cx9' is not a value of 'device'; values are mlx5, rxe and all");
 	says("shows: [{figure: p98, of: gain}]",
-	     "s:3:18: 'p98' is no value of 'figure'; there are p99, wr_rate, byte_rate, slo_met, misses and port");
+	     "s:3:18: 'p98' is not a value of 'figure'; values are p99, wr_rate, byte_rate, slo_met, misses and port");
 	says("shows: [{figure: p99, of: gain, job: x, at_least: 1}]",
 	     "s:3:38: the scenario has no job 'x'");
 	says("shows: [{figure: p99, of: gain, job: k}]",
 	     "s:3:9: a bound is missing: 'at_least', 'at_most', or both");
 	says("shows: [{figure: misses, of: with, job: k, at_most: 1%}]",
-	     "s:3:41: 'misses' is of all jobs together, not of one");
+	     "s:3:41: 'misses' is a figure of all jobs together; leave 'job:' out");
 	says("published: [k.deep]",
-	     "s:3:13: 'k.deep' is no number of this scenario; it is as in 'kv.depth', 'nic.link' or 'window'");
-	says("published: [k.size, k.size]", "s:3:21: 'k.size' is there already");
+	     "s:3:13: 'k.deep' is not a number of this scenario; numbers are, for instance, 'kv.depth', 'nic.link' or 'window'");
+	says("published: [k.size, k.size]", "s:3:21: 'k.size' is already listed");
 	says("sweep: {k.size: [64, 32]}",
-	     "s:3:22: values go up; this one is not above the one before");
-	says("interval: 1s", "s:1:1: policies would never look: 'interval' is longer than 'time'");
+	     "s:3:22: values must increase; this one is not above the one before");
+	says("interval: 1s", "s:1:1: policies would never be evaluated: 'interval' is longer than 'time'");
 }
 
 int main(void)

@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The verifier: each way in which a program can be unsound is refused. */
+/*
+ * What the compiler makes of the shipped policies is sound. And the rules for that:
+ * each way in which a program can be unsound is refused.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
 
-#include "core/prog.h"
+#include "policy/config.h"
+#include "sim/sim.h"
+#include "unit/verify.h"
 
 /* `port.util > 0.8`, of ports; a test spoils it in one place. */
 static struct prog_ins ins[24];
@@ -171,9 +177,50 @@ static void test_aggregates(void **state)
 	refused("an aggregate within an aggregate");
 }
 
+/* As each device would have them: what it lacks leaves policies out. */
+static void verify_file(const char *file, const struct caps *caps)
+{
+	struct config cfg;
+	struct report r;
+	char path[256];
+	const char *why;
+
+	snprintf(path, sizeof(path), TOP "/user/%s", file);
+	report_init(&r, path);
+	if (!config_load_file_for(&cfg, caps, path, &r)) {
+		report_print(&r, stderr);
+		fail();
+	}
+	assert_true(cfg.policies.prog.n_ins > 0);
+	if (!prog_verify(&cfg.policies.prog, &why))
+		fail_msg("%s: %s", file, why);
+	config_free(&cfg);
+}
+
+static void test_shipped(void **state)
+{
+	static const char *const files[] = {
+		"policies/cache.yaml", "policies/control.yaml", "policies/order.yaml",
+		"policies/paper-hol.yaml", "policies/paper-port.yaml", "policies/port.yaml",
+		"policies/uar.yaml", "sim/fleet-web.yaml", "sim/fleet.yaml",
+		"sim/policy.yaml",
+	};
+	struct caps caps;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		caps = caps_all();
+		verify_file(files[i], &caps);
+		caps = sim_caps(SIM_MLX5);
+		verify_file(files[i], &caps);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_shipped),
 		cmocka_unit_test_setup(test_sound, setup),
 		cmocka_unit_test_setup(test_stack, setup),
 		cmocka_unit_test_setup(test_types, setup),

@@ -24,7 +24,7 @@ void agent_init(struct agent *a, const struct agent_options *opt,
 	a->state.at_once = opt->once;
 }
 
-static void disconnect(struct agent *a)
+static void disconnect_module(struct agent *a)
 {
 	if (a->io)
 		io_close(a->io);
@@ -33,7 +33,7 @@ static void disconnect(struct agent *a)
 	a->readings = 0;
 	a->lease = 0;
 	a->n_due = 0;
-	/* The kernel forgot the overrides, so nothing is held. */
+	/* The kernel dropped the overrides, so no policy holds any. */
 	policy_state_free(&a->state);
 	a->state.at_once = a->opt.once;
 }
@@ -41,7 +41,7 @@ static void disconnect(struct agent *a)
 void agent_free(struct agent *a)
 {
 	agent_unpublish(a);
-	disconnect(a);
+	disconnect_module(a);
 	snapshot_free(&a->snap[0]);
 	snapshot_free(&a->snap[1]);
 	signals_free(&a->sig);
@@ -55,39 +55,36 @@ uint64_t agent_interval(const struct agent *a)
 	return a->opt.interval ? a->opt.interval : a->cfg.interval;
 }
 
-static int away(struct agent *a, const char *why)
+static int note_module_away(struct agent *a, const char *why)
 {
 	if (!a->away_said)
 		log_msg(LOG_WARNING, "swiftrdma.ko is away%s: %s",
 			a->opt.once ? "" : ", waiting for it", why);
 	a->away_said = true;
-	disconnect(a);
+	disconnect_module(a);
 	return -ENODEV;
 }
 
 /*
- * Disarmed, the module answers as if all devices had been pulled out. What is
- * wanted must not be judged by that.
+ * A disarmed module answers as if all devices had been removed. Policies must not act on
+ * such a reading.
  */
-static int disarmed(struct agent *a)
+static int leave_disarmed(struct agent *a)
 {
-	if (io_armed(a->io) != -ESHUTDOWN)
-		return 0;
-	return away(a, "it is disarmed and changes nothing until it is loaded anew");
+	return note_module_away(a, "it is disarmed and changes nothing until it is loaded anew");
 }
 
 static int connect_module(struct agent *a)
 {
 	int err = io_open(&a->io);
 
-	/* Also what failed to open is to be closed, which away() does. */
+	/* note_module_away() also closes a connection that failed to open. */
 	if (err < 0)
-		return away(a, err == -ENOENT ?
+		return note_module_away(a, err == -ENOENT ?
 				  "it is not loaded ('modprobe swiftrdma'; at each start, a line 'swiftrdma' in /etc/modules-load.d/swiftrdma.conf)" :
 				  strerror(-err));
-	err = disarmed(a);
-	if (err)
-		return err;
+	if (io_armed(a->io) == -ESHUTDOWN)
+		return leave_disarmed(a);
 	a->events_fd = io_events_open(a->io);
 	if (a->events_fd < 0) {
 		log_msg(LOG_WARNING, "no events, results will not be logged: %s",
@@ -103,7 +100,7 @@ static int connect_module(struct agent *a)
 	return 0;
 }
 
-/* In millionths, as the kernel keeps a reading: it has no real numbers. */
+/* The kernel has no floating point: it keeps readings in millionths. */
 static void to_reading(const struct policy_reading *from, struct snap_reading *to)
 {
 	double v = from->v * 1e6;
@@ -114,7 +111,7 @@ static void to_reading(const struct policy_reading *from, struct snap_reading *t
 	to->known = from->v == from->v;
 	if (!to->known)
 		return;
-	/* The nearest that a double has below 2^63. */
+	/* The greatest double below 2^63. */
 	v = v > 9223372036854774784.0 ? 9223372036854774784.0 :
 	    v < -9223372036854774784.0 ? -9223372036854774784.0 : v;
 	to->value = (int64_t)(v < 0 ? v - 0.5 : v + 0.5);
@@ -167,7 +164,7 @@ static void to_action(const struct agent *a, const struct policy_decision *d,
 	to_decision(a, d, &act->decision);
 }
 
-/* Three ticks at least, also where the command line made them longer. */
+/* At least three ticks, also if the command line set a longer tick. */
 static uint64_t lease_life(const struct agent *a)
 {
 	uint64_t least = 3 * agent_interval(a);
@@ -175,7 +172,7 @@ static uint64_t lease_life(const struct agent *a)
 	return a->cfg.lease > least ? a->cfg.lease : least;
 }
 
-/* Which releases what is under it. */
+/* Ending the lease releases its overrides. */
 static int end_lease(struct agent *a)
 {
 	int err = io_act(a->io, &a->lease, 0, 0, AGENT_ORIGIN, NULL, 0, NULL);
@@ -226,8 +223,65 @@ static void send_one_by_one(struct agent *a, const struct policy_decision *d,
 	}
 }
 
-/* Everything that should be in force, under a new lease. */
-static void reissue(struct agent *a)
+/* Is the knob enforced by libraries only, on all devices of this host? */
+static bool is_library_knob(const struct agent *a, uint32_t knob)
+{
+	const struct snapshot *snap = &a->snap[a->cur];
+
+	if (vocab_knob(knob)->library)
+		return true;
+	for (size_t i = 0; i < snap->n_devs; i++) {
+		const struct caps caps = caps_dev(snap, &snap->devs[i]);
+
+		if (!(caps.library_knobs & 1u << knob))
+			return false;
+	}
+	return snap->n_devs;
+}
+
+/* Is there a process of the job whose library can enforce the knob? */
+static bool has_library(const struct agent *a, const char *job_name, uint32_t knob)
+{
+	const struct snapshot *snap = &a->snap[a->cur];
+	const struct snap_job *job = agent_find_job(snap, job_name);
+
+	for (size_t i = 0; job && i < snap->n_job_reports; i++) {
+		const struct snap_job_report *r = &snap->job_reports[i];
+
+		for (uint32_t k = 0; r->job == job->id && k < r->n_held; k++)
+			if (r->held[k].knob == knob && r->held[k].processes)
+				return true;
+	}
+	return false;
+}
+
+/*
+ * The kernel refuses a knob that no process of the job can enforce. This function removes such
+ * decisions from @d and tells their policies that they failed, so a policy may decide again.
+ * Returns the number of decisions that remain.
+ */
+static size_t drop_unenforceable(struct agent *a, struct policy_decision *d, size_t n)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (d[i].release || !is_library_knob(a, d[i].knob) ||
+		    has_library(a, d[i].job, d[i].knob)) {
+			d[left++] = d[i];
+			continue;
+		}
+		if (!(a->without_library & 1u << d[i].knob))
+			log_msg(LOG_WARNING,
+				"not done: job %s: %s: no process of the job has libswiftrdma, which enforces %s (logged once)",
+				d[i].job, d[i].reason, vocab_knob(d[i].knob)->name);
+		a->without_library |= 1u << d[i].knob;
+		policy_failed(&a->state, &d[i]);
+	}
+	return left;
+}
+
+/* Sends all overrides that policies hold under a new lease. */
+static void reissue_overrides(struct agent *a)
 {
 	uint64_t batch;
 	size_t pos = 0, n;
@@ -245,10 +299,10 @@ static void reissue(struct agent *a)
 }
 
 /*
- * Without a lease, what was held before these decisions is no longer in force
- * either, and there is nothing left for a release to release.
+ * Without a lease the overrides of earlier decisions are gone too: if there are any, or
+ * if these decisions release some, all overrides have to be sent again.
  */
-static bool more_than_these(const struct agent *a, size_t n)
+static bool needs_full_reissue(const struct agent *a, size_t n)
 {
 	size_t i;
 
@@ -258,20 +312,20 @@ static bool more_than_these(const struct agent *a, size_t n)
 	return policy_n_held(&a->state) != n;
 }
 
-static void act_anew(struct agent *a, size_t n)
+static void log_and_reissue(struct agent *a, size_t n)
 {
 	size_t i;
 
-	/* Issuing anew needs the buffer these are in. */
+	/* Log first: reissue_overrides() uses the buffer of the decisions. */
 	for (i = 0; i < n; i++)
 		log_decision(&a->cfg.policies.v[a->decisions[i].policy],
 			     &a->decisions[i], false, 0,
 			     a->snap[a->cur].time);
-	reissue(a);
+	reissue_overrides(a);
 }
 
-/* -ENODEV: the module is gone, or another by now; the next reading finds out. */
-static int act(struct agent *a, size_t n)
+/* -ENODEV: the module was unloaded or reloaded; the next reading handles it. */
+static int send_decisions(struct agent *a, size_t n)
 {
 	const struct policy_decision *d = a->decisions;
 	uint64_t batch = 0, now = a->snap[a->cur].time;
@@ -285,8 +339,8 @@ static int act(struct agent *a, size_t n)
 				     true, 0, now);
 		return 0;
 	}
-	if (fresh && more_than_these(a, n)) {
-		act_anew(a, n);
+	if (fresh && needs_full_reissue(a, n)) {
+		log_and_reissue(a, n);
 		return 0;
 	}
 	err = send_batch(a, d, n, &batch);
@@ -295,14 +349,16 @@ static int act(struct agent *a, size_t n)
 		return err;
 	}
 	if (err == -ENOENT && !fresh) {
-		/*
-		 * The lease ran out, or one item names a job that has gone;
-		 * the state already holds what these decisions ask for.
-		 */
+		/* The lease expired, or one item names a job that is gone: renewing tells. */
+		if (send_batch(a, NULL, 0, &batch) >= 0) {
+			send_one_by_one(a, d, n, true);
+			return 0;
+		}
+		/* The policies' state already includes these decisions. */
 		log_msg(LOG_WARNING, "the lease is lost: %s",
 			io_error(a->io));
 		end_lease(a);
-		act_anew(a, n);
+		log_and_reissue(a, n);
 		return 0;
 	}
 	if (err < 0) {
@@ -315,7 +371,7 @@ static int act(struct agent *a, size_t n)
 	return 0;
 }
 
-/* At a third of its life, or each tick where ticks are further apart. */
+/* Renews the lease at a third of its life, or at each tick if ticks are longer. */
 static void keep_lease(struct agent *a)
 {
 	uint64_t batch;
@@ -328,7 +384,7 @@ static void keep_lease(struct agent *a)
 		return;
 	}
 	if (!a->lease) {
-		reissue(a);
+		reissue_overrides(a);
 		return;
 	}
 	if (a->snap[a->cur].time - a->renewed < lease_life(a) / 3)
@@ -336,10 +392,10 @@ static void keep_lease(struct agent *a)
 	if (send_batch(a, NULL, 0, &batch) >= 0)
 		return;
 	log_msg(LOG_WARNING, "the lease is lost: %s", io_error(a->io));
-	reissue(a);
+	reissue_overrides(a);
 }
 
-/* Jobs that came, went or were made anew since the reading before. */
+/* Were jobs added, removed or replaced since the reading before? */
 static bool jobs_changed(const struct snapshot *was, const struct snapshot *is)
 {
 	size_t i;
@@ -362,8 +418,8 @@ static bool module_reloaded(const struct snapshot *was,
 	       !is->jobs[0].id && was->jobs[0].since != is->jobs[0].since;
 }
 
-static int evaluate(struct agent *a, const struct snapshot *older,
-		    const struct snapshot *newer)
+static int evaluate_policies(struct agent *a, const struct snapshot *older,
+			     const struct snapshot *newer)
 {
 	struct signal_opts opts = config_signal_opts(&a->cfg);
 	size_t n;
@@ -380,17 +436,35 @@ static int evaluate(struct agent *a, const struct snapshot *older,
 	if (!older)
 		return 0;
 	agent_imbalance(a);
-	agent_hint(a);
+	agent_warn_unmatched(a);
 	n = policy_eval(&a->cfg.policies, &a->state, &a->sig, newer->time,
 			a->decisions, SWIFTRDMA_BATCH_MAX);
-	if (!n || act(a, n) != -ENODEV)
+	if (!a->opt.dry_run)
+		n = drop_unenforceable(a, a->decisions, n);
+	if (!n || send_decisions(a, n) != -ENODEV)
 		keep_lease(a);
 	return 0;
 }
 
+/* Reports of libraries are read where a policy or a target is about what only they tell. */
+static bool needs_reports(const struct agent *a)
+{
+	const struct prog *p = &a->cfg.policies.prog;
+	unsigned int i, k;
+
+	for (i = 0; i < SIGNALS; i++)
+		if (vocab_signals[i].library && prog_reads(p, i))
+			return true;
+	for (i = 0; i < a->cfg.policies.n; i++)
+		for (k = 0; k < a->cfg.policies.v[i].n_act; k++)
+			if (is_library_knob(a, a->cfg.policies.v[i].act[k].knob))
+				return true;
+	return a->cfg.n_slos || prog_reads(p, SIG_JOB_WR_RATE);
+}
+
 /*
- * Everything, but a NIC is not asked for figures that no policy looks at: each costs
- * it firmware commands, ten times a second.
+ * Reads all objects, but takes cached figures where no policy needs fresh ones: a fresh
+ * figure costs the NIC firmware commands at every tick.
  */
 static struct io_want what_to_read(const struct agent *a)
 {
@@ -398,7 +472,8 @@ static struct io_want what_to_read(const struct agent *a)
 
 	return (struct io_want){
 		.devs = true, .ports = true, .uars = true, .qps = true,
-		.jobs = true,
+		.jobs = true, .reports = needs_reports(a),
+		.outstanding = prog_reads(p, SIG_QP_LATENCY) || prog_reads(p, SIG_JOB_LATENCY),
 		.cached = {
 			.devs = !prog_looks_at(p, OBJ_DEV),
 			.ports = !prog_looks_at(p, OBJ_PORT),
@@ -421,7 +496,7 @@ int agent_tick(struct agent *a)
 	}
 	err = io_snapshot(a->io, &a->snap[!a->cur], &want);
 	if (err == -ENODEV || err == -ENOENT || err == -ESHUTDOWN)
-		return away(a, io_error(a->io));
+		return note_module_away(a, io_error(a->io));
 	if (err < 0) {
 		log_msg(LOG_ERR, "reading failed: %s", io_error(a->io));
 		return err == -EPERM ? err : 0;
@@ -434,13 +509,11 @@ int agent_tick(struct agent *a)
 			"not allowed to see jobs: run as root, or with CAP_NET_ADMIN in the initial user namespace");
 		return -EPERM;
 	}
-	/* After the reading, which may be of the time since. */
-	err = disarmed(a);
-	if (err)
-		return err;
+	if (!newer->armed)
+		return leave_disarmed(a);
 	if (older && module_reloaded(older, newer)) {
-		/* Events, lease and rules are gone; begin as at the start. */
-		return away(a, "it was loaded anew");
+		/* Events, lease and rules are gone: start over. */
+		return note_module_away(a, "it was loaded anew");
 	}
 	a->readings++;
 	if (a->need_sync || (!a->opt.dry_run && older &&
@@ -452,12 +525,12 @@ int agent_tick(struct agent *a)
 			log_msg(LOG_ERR, "out of memory");
 			return err;
 		}
-		/* Jobs are counted otherwise than at the last reading. */
+		/* The last reading counted jobs in another way: it cannot be compared. */
 		if (err != a->assumed)
 			older = NULL;
 		a->assumed = err;
 	}
-	return evaluate(a, older, newer);
+	return evaluate_policies(a, older, newer);
 }
 
 static void on_event(const struct snap_event *ev, void *arg)
@@ -481,7 +554,7 @@ static void on_event(const struct snap_event *ev, void *arg)
 			ev->dev ? ev->dev->name : "?");
 		return;
 	case SNAP_EVENT_LOST:
-		/* Every tick reads all there is: only results are missing. */
+		/* Each tick reads all objects, so only results of actions are missing. */
 		log_msg(LOG_WARNING, "some events were lost: %s", ev->why);
 		a->lost = true;
 		return;
@@ -502,11 +575,11 @@ void agent_events(struct agent *a)
 }
 
 /*
- * The releases of policies that are gone: @n of them, which may be more than
- * the buffer holds. Where no batch can carry them the lease ends, which takes
- * back all, and the next tick issues anew what is to stay.
+ * Sends the releases of policies that a new file dropped. @n may exceed the buffer: if a
+ * batch cannot carry them, the lease is ended, which releases all overrides, and the next
+ * tick sends the remaining ones again.
  */
-static void let_go(struct agent *a, size_t n)
+static void release_dropped(struct agent *a, size_t n)
 {
 	size_t fit = n < SWIFTRDMA_BATCH_MAX ? n : SWIFTRDMA_BATCH_MAX, i;
 	uint64_t batch = 0;
@@ -538,8 +611,8 @@ void agent_reload(struct agent *a, struct config *cfg)
 		config_free(cfg);
 		return;
 	}
-	let_go(a, policy_carry(&cfg->policies, &st, &a->cfg.policies,
-			       &a->state, a->decisions, SWIFTRDMA_BATCH_MAX));
+	release_dropped(a, policy_carry(&cfg->policies, &st, &a->cfg.policies,
+					&a->state, a->decisions, SWIFTRDMA_BATCH_MAX));
 	policy_state_free(&a->state);
 	config_free(&a->cfg);
 	a->state = st;
@@ -549,7 +622,7 @@ void agent_reload(struct agent *a, struct config *cfg)
 	a->hint_from = 0;
 	a->hinted = false;
 	agent_publish(a);
-	/* Other jobs may have the numbers that those of the old file had. */
+	/* Jobs of the new file may reuse numbers of the old file's jobs. */
 	if (a->opt.dry_run)
 		a->readings = 0;
 }

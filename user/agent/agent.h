@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * swiftrdma-agent: one thread, one loop. agent.c is what happens in one turn
- * of it and the only place that holds both io and policy; loop.c says when;
- * sync.c keeps the kernel's job rules and levels those of the policy file;
- * assume.c does as if they were, in a dry run.
+ * swiftrdma-agent: one thread, one loop. agent.c does the work of one tick and is the only
+ * file that uses both io and policy. loop.c has the timing. sync.c sets the job rules and
+ * levels of the policy file in the kernel; dry_run.c pretends to, for a dry run.
  */
 #ifndef SRDMA_AGENT_AGENT_H
 #define SRDMA_AGENT_AGENT_H
@@ -14,14 +13,14 @@
 #include "policy/config.h"
 
 #define AGENT_ORIGIN "agent"
-#define AGENT_CROWDED 32	/* processes that are told of at a time */
-#define AGENT_DUE 512	/* results of own actions that are waited for */
+#define AGENT_CROWDED 32	/* processes reported at a time */
+#define AGENT_DUE 512	/* actions whose results are outstanding */
 
 struct agent_options {
 	const char *config;
-	const char *run_dir;	/* where to say what it runs by; NULL: nowhere */
+	const char *run_dir;	/* of RUNNING_FILE; NULL: none */
 	bool once, dry_run, check, json;
-	uint64_t interval;	/* ns; 0: the file says */
+	uint64_t interval;	/* ns; 0: that of the file */
 	int log_level;
 };
 
@@ -29,14 +28,14 @@ struct agent_options {
 struct agent_crowded {
 	uint32_t pid, dev;		/* pid 0: free */
 	char comm[SNAP_COMM], name[SNAP_DEVNAME];
-	unsigned int seen, gone;	/* looks in a row */
+	unsigned int seen, gone;	/* checks in a row */
 	bool now, said;
 };
 
-/* An action whose result was not heard yet. */
+/* An action whose result is outstanding. */
 struct agent_due {
 	uint64_t batch;
-	uint32_t index;			/* its place in there */
+	uint32_t index;			/* in the batch */
 	struct snap_action action;
 };
 
@@ -45,8 +44,8 @@ struct agent {
 	struct config cfg;
 	struct io *io;
 	int events_fd;			/* -1: none */
-	bool away_said;			/* that the module is away */
-	bool need_sync;			/* of all the file says */
+	bool away_said;			/* logged that the module is away */
+	bool need_sync;			/* levels and jobs have to be set */
 	struct snapshot snap[2];
 	unsigned int cur;		/* the newer of the two */
 	unsigned int readings;		/* since the connection was made */
@@ -58,15 +57,17 @@ struct agent {
 	uint64_t renewed;
 	struct agent_due due[AGENT_DUE];	/* oldest first */
 	unsigned int n_due;
-	bool lost;			/* events were, among them results */
-	int assumed;			/* what agent_assume() said last */
+	bool lost;			/* events were lost, perhaps results */
+	int assumed;			/* last result of agent_assume() */
 	uint64_t ticks, acts;
 	struct crowd crowd;
 	struct agent_crowded crowded[AGENT_CROWDED];
-	uint64_t looked;		/* when UARs were, ns */
-	int published;			/* what it runs by, locked; -1: not said */
+	uint64_t looked;		/* time of the last check of UARs, ns */
+	int published;			/* descriptor of RUNNING_FILE, locked; -1: none */
 	uint64_t hint_from;		/* the first reading under this file, ns; 0: none yet */
 	bool hinted;
+	/* Knobs that were not set for want of a library, a bit each: that is logged once. */
+	uint32_t without_library;
 };
 
 /* Takes over @cfg. */
@@ -76,62 +77,65 @@ void agent_free(struct agent *a);
 uint64_t agent_interval(const struct agent *a);
 
 /**
- * agent_tick - connect if need be, read, decide, act
+ * agent_tick - connect if necessary, read, decide, act
  * @a: the agent
  *
  * 0; -ENODEV: the module is away, try again later; -EPERM: never will.
  */
 int agent_tick(struct agent *a);
-/* The events that wait on a->events_fd. */
+/* Handles the events on a->events_fd. */
 void agent_events(struct agent *a);
-/* Go on under another file; takes over @cfg. */
+/* Switches to another policy file; takes over @cfg. */
 void agent_reload(struct agent *a, struct config *cfg);
-/* Give up the lease, so that what it holds goes at once. */
+/* Ends the lease, which releases its overrides at once. */
 void agent_stop(struct agent *a);
-/* How things stand, in one line. */
+/* A status line. */
 void agent_status(const struct agent *a, char *buf, size_t cap);
 
 /* loop.c; both return the process's exit status. */
 int agent_loop(struct agent *a);
 int agent_once(struct agent *a);
 
-/* sync.c: the jobs, and if need be the levels too; in a dry run in words alone. */
+/* sync.c: sets jobs, and levels if a->need_sync; a dry run only logs. */
 void agent_sync(struct agent *a, const struct snapshot *snap);
-/* Are the kernel's jobs those of the file? */
+/* Do the kernel's jobs equal those of the file? */
 bool agent_in_sync(const struct config *cfg, const struct snapshot *snap);
-/* One of ours that the file does not name. */
+/* Has @job a rule of an agent though the file does not name it? */
 bool agent_left_over(const struct config *cfg, const struct snap_job *job);
 bool agent_rule(const struct snap_rule *rule);
 struct snap_job *agent_find_job(const struct snapshot *snap, const char *name);
 
-/* assume.c: make @snap what it would be if they were. 0: it is; 1; or -ENOMEM. */
+/*
+ * dry_run.c: change @snap as if the jobs of the file were in the kernel. 0: they are;
+ * 1: changed; or -ENOMEM.
+ */
 int agent_assume(const struct config *cfg, struct snapshot *snap);
 
-/* hint.c: of jobs that match nothing */
-void agent_hint(struct agent *a);
+/* unmatched.c: warns about jobs whose rules match no QP. */
+void agent_warn_unmatched(struct agent *a);
 
-/* result.c: what became of what was asked for. */
+/* result.c: waits for results of actions. */
 void agent_due_add(struct agent *a, uint64_t batch, size_t n);
 void agent_due_event(struct agent *a, const struct snap_event *ev);
-/* Results that were not heard, from what the kernel holds now. */
+/* Works out the outstanding results from the kernel's present state. */
 void agent_due_read(struct agent *a);
 
-/* imbalance.c: say who crowds on UARs, after the signals were computed. */
+/* imbalance.c: reports processes that crowd on UARs. The signals must be computed. */
 void agent_imbalance(struct agent *a);
 
-/* publish.c: say what it runs by, or that it does not run any more. */
+/* publish.c: writes RUNNING_FILE, or removes it. */
 void agent_publish(struct agent *a);
 void agent_unpublish(struct agent *a);
 
 #define AGENT_LOCK "/var/lib/swiftrdma/agent.lock"
 
 /*
- * lock.c: be the one agent of this host, until the process ends. A descriptor, or
- * -errno with the reason in words; -EBUSY: another is.
+ * lock.c: takes the lock of this host's agent until the process ends. Returns a
+ * descriptor, or -errno with the reason in @why; -EBUSY: another agent has it.
  */
 int agent_lock(const char *path, char *why, size_t cap);
 
-/* privs.c: keep CAP_NET_ADMIN and nothing else. 0 or -errno. */
+/* privs.c: drops all capabilities but CAP_NET_ADMIN. 0 or -errno. */
 int privs_drop(void);
 
 #endif /* SRDMA_AGENT_AGENT_H */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Which processes crowd on UARs, worst first, and what would help each. There is
- * nothing here that the agent could change itself: a library places its QPs when
- * they are made. So it is said, once when it has lasted and once when it is over.
+ * Reports processes that crowd on UARs, worst first, with advice. The agent cannot change
+ * this itself: a library places QPs when it creates them. So it logs each process once
+ * when crowding has lasted, and once when it is over.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,12 +12,12 @@
 #include "core/text.h"
 
 #define NSEC_PER_SEC 1000000000ULL
-/* So many looks in a row, a second each. */
+/* Checks in a row, one a second. */
 #define SEEN_MIN 3
 #define GONE_MIN 10
 
-static const char *job_of(const struct snapshot *snap,
-			  const struct crowd_proc *p)
+static const char *job_name_of(const struct snapshot *snap,
+			       const struct crowd_proc *p)
 {
 	uint32_t dev = snap->devs[p->dev].index;
 	size_t i, k;
@@ -32,7 +32,7 @@ static const char *job_of(const struct snapshot *snap,
 	return "unassigned";
 }
 
-static struct agent_crowded *find(struct agent *a, uint32_t dev, uint32_t pid)
+static struct agent_crowded *find_crowded(struct agent *a, uint32_t dev, uint32_t pid)
 {
 	struct agent_crowded *gone = NULL;
 	size_t i;
@@ -50,12 +50,12 @@ static struct agent_crowded *find(struct agent *a, uint32_t dev, uint32_t pid)
 	return gone;
 }
 
-static void say(const struct agent *a, const struct crowd_proc *p,
-		struct agent_crowded *c)
+static void report_crowding(const struct agent *a, const struct crowd_proc *p,
+			    struct agent_crowded *c)
 {
 	const struct snapshot *snap = &a->snap[a->cur];
 	struct log_crowd l = {
-		.dev = snap->devs[p->dev].name, .job = job_of(snap, p),
+		.dev = snap->devs[p->dev].name, .job = job_name_of(snap, p),
 		.comm = c->comm, .pid = c->pid,
 		.uar = snap->uars[p->worst].index, .qps = p->qps,
 		.uars = p->uars, .most = p->worst_qps,
@@ -71,22 +71,22 @@ static void say(const struct agent *a, const struct crowd_proc *p,
 	c->said = true;
 }
 
-static void look(struct agent *a, const struct crowd_proc *p)
+static void observe_process(struct agent *a, const struct crowd_proc *p)
 {
 	const struct snapshot *snap = &a->snap[a->cur];
 	struct agent_crowded *c;
 
-	c = find(a, snap->devs[p->dev].index, snap->owners[p->owner].pid);
+	c = find_crowded(a, snap->devs[p->dev].index, snap->owners[p->owner].pid);
 	if (!c)
 		return;
 	c->gone = 0;
 	c->now = true;
 	c->seen++;
 	if (!c->said && (c->seen >= SEEN_MIN || a->opt.once))
-		say(a, p, c);
+		report_crowding(a, p, c);
 }
 
-static void forget(struct agent *a)
+static void expire_crowded(struct agent *a)
 {
 	size_t i;
 
@@ -113,7 +113,7 @@ void agent_imbalance(struct agent *a)
 	const struct snapshot *snap = &a->snap[a->cur];
 	size_t i;
 
-	/* Ranking looks at each QP several times: not at every tick. */
+	/* Ranking visits each QP several times, too much for every tick. */
 	if (a->looked && snap->time - a->looked < NSEC_PER_SEC && !a->opt.once)
 		return;
 	a->looked = snap->time;
@@ -124,11 +124,11 @@ void agent_imbalance(struct agent *a)
 	for (i = 0; i < a->crowd.n_procs; i++) {
 		const struct crowd_proc *p = &a->crowd.procs[i];
 
-		/* Worst first: the rest is calm. */
+		/* Sorted worst first: the others do not crowd. */
 		if (p->state != CROWD_HARD)
 			break;
 		if (snap->owners[p->owner].pid)
-			look(a, p);
+			observe_process(a, p);
 	}
-	forget(a);
+	expire_crowded(a);
 }

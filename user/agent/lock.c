@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * One agent a host: the rules of origin "agent" in the kernel are those of the process
- * that holds this lock, and what an agent that is dead left there is its successor's.
- * The kernel lets go of the lock when the process ends, however it ends.
+ * Only one agent runs on a host. The process with this lock owns the rules of origin
+ * "agent" in the kernel, also those left by an earlier agent. The kernel drops the lock
+ * when the process ends, however it ends.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@ static int open_lock(const char *path)
 	const char *slash = strrchr(path, '/');
 	size_t n = slash ? (size_t)(slash - path) : 0;
 
-	/* As a service it has the directory from systemd. */
+	/* systemd creates the directory for the service. */
 	if (n && n < sizeof(dir)) {
 		memcpy(dir, path, n);
 		dir[n] = '\0';
@@ -29,8 +29,8 @@ static int open_lock(const char *path)
 	return open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
 }
 
-/* In another pid namespace the kernel does not say who, but the file does. */
-static long holder(int fd, const struct flock *l)
+/* F_GETLK has no pid for a holder in another pid namespace; the file has it. */
+static long find_holder(int fd, const struct flock *l)
 {
 	char text[32];
 	ssize_t n;
@@ -42,12 +42,12 @@ static long holder(int fd, const struct flock *l)
 	return strtol(text, NULL, 10);
 }
 
-static void sign(int fd)
+static void write_pid(int fd)
 {
 	char text[32];
 	int n = snprintf(text, sizeof(text), "%ld\n", (long)getpid());
 
-	/* For people: who holds the lock the kernel knows. */
+	/* Only for people; the kernel knows the holder. */
 	if (ftruncate(fd, 0) || pwrite(fd, text, (size_t)n, 0) < 0)
 		return;
 }
@@ -65,19 +65,19 @@ int agent_lock(const char *path, char *why, size_t cap)
 	do {
 		l = (struct flock){ .l_type = F_WRLCK, .l_whence = SEEK_SET };
 		if (!fcntl(fd, F_SETLK, &l)) {
-			sign(fd);
+			write_pid(fd);
 			return fd;
 		}
 		err = -errno;
 		l = (struct flock){ .l_type = F_WRLCK, .l_whence = SEEK_SET };
-		/* Gone in between: once more. */
+		/* The holder ended between both calls: try again. */
 	} while ((err == -EAGAIN || err == -EACCES) &&
 		 !fcntl(fd, F_GETLK, &l) && l.l_type == F_UNLCK);
 	if (err == -EAGAIN || err == -EACCES) {
 		err = -EBUSY;
 		snprintf(why, cap,
 			 "another agent runs on this host: process %ld holds %s; stop it first, or try a file beside it with --dry-run",
-			 holder(fd, &l), path);
+			 find_holder(fd, &l), path);
 	} else {
 		snprintf(why, cap, "no lock at %s: %s", path, strerror(-err));
 	}

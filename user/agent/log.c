@@ -2,6 +2,8 @@
 #include "agent/log.h"
 
 #include <errno.h>
+#include <json-c/json.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,9 +15,9 @@ static int max_level = LOG_INFO;
 static bool to_journal, to_json;
 
 /*
- * What goes wrong at each reading is said ten times a second. Of the warnings and
- * errors of one kind, which is a format, BURST are said in WINDOW_NS; then how many more
- * there were.
+ * Rate limit. An error at each reading would be logged ten times a second. Of warnings
+ * and errors with the same format, BURST are logged in WINDOW_NS, then how many were
+ * suppressed.
  */
 #define KINDS		32
 #define BURST		20
@@ -35,7 +37,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* systemd names the journal's socket; stderr may have been redirected since. */
+/* $JOURNAL_STREAM names the journal's socket; stderr may have been redirected. */
 static bool stderr_is_journal(void)
 {
 	const char *env = getenv("JOURNAL_STREAM");
@@ -52,7 +54,7 @@ void log_open(int level, bool json)
 	max_level = level;
 	to_json = json;
 	to_journal = stderr_is_journal();
-	/* Whoever follows a pipe sees a decision when it is made. */
+	/* A reader of a pipe gets each decision at once. */
 	setvbuf(stdout, NULL, _IOLBF, 0);
 }
 
@@ -73,7 +75,7 @@ int log_level(const char *name)
 	return -1;
 }
 
-static void put(int level, const char *line)
+static void write_line(int level, const char *line)
 {
 	if (to_journal)
 		fprintf(stderr, "<%d>%s\n", level, line);
@@ -81,7 +83,7 @@ static void put(int level, const char *line)
 		fprintf(stderr, "swiftrdma-agent: %s\n", line);
 }
 
-/* Its place; where none is free, that of the kind that was said least lately. */
+/* The entry of a format; if none is free, the one that was used least recently. */
 static struct kind *kind_of(const char *fmt)
 {
 	struct kind *k = &kinds[0];
@@ -107,7 +109,7 @@ static bool too_often(int level, const char *fmt)
 		if (k->left_out) {
 			snprintf(line, sizeof(line), "... and %u more like the next one",
 				 k->left_out);
-			put(level, line);
+			write_line(level, line);
 		}
 		*k = (struct kind){ .fmt = fmt, .since = now };
 	}
@@ -129,84 +131,136 @@ void log_msg(int level, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
-	put(level, line);
+	write_line(level, line);
 }
 
-static void json_string(const char *key, const char *s)
+static void add_str(struct json_object *to, const char *key, const char *v)
 {
-	printf(",\"%s\":\"", key);
-	for (; *s; s++) {
-		unsigned char c = (unsigned char)*s;
+	json_object_object_add(to, key, json_object_new_string(v));
+}
 
-		if (c == '"' || c == '\\')
-			printf("\\%c", c);
-		else if (c < 0x20)
-			printf("\\u%04x", c);
-		else
-			putchar(c);
+static void add_u64(struct json_object *to, const char *key, uint64_t v)
+{
+	json_object_object_add(to, key, json_object_new_uint64(v));
+}
+
+static void add_bool(struct json_object *to, const char *key, bool v)
+{
+	json_object_object_add(to, key, json_object_new_boolean(v));
+}
+
+/* JSON knows no NaN, and json-c would write 1 as 1.0. */
+static void add_real(struct json_object *to, const char *key, double v)
+{
+	struct json_object *o = NULL;
+
+	if (fabs(v) < 1e15 && v == trunc(v)) {
+		o = json_object_new_int64((int64_t)v);
+	} else if (isfinite(v)) {
+		o = json_object_new_double(v);
+		json_object_set_serializer(o, json_object_double_to_json_string, "%.9g", NULL);
 	}
-	putchar('"');
+	json_object_object_add(to, key, o);
 }
 
-/* What the state looked at, by the names it has in the policy file. */
-static void json_values(const struct policy_decision *d)
+static struct json_object *new_event(const char *event)
 {
+	struct json_object *o = json_object_new_object();
+
+	add_str(o, "event", event);
+	return o;
+}
+
+/* One line on stdout. Frees @o. */
+static void put_json(struct json_object *o)
+{
+	puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN |
+					       JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(o);
+}
+
+/* Values of the signals of the state, by their names in policy files. */
+static void add_values(struct json_object *to, const struct policy_decision *d)
+{
+	struct json_object *o = json_object_new_object();
 	unsigned int i;
 
-	printf(",\"signals\":{");
-	for (i = 0; i < d->seen.n_values; i++) {
-		printf("%s\"%s\":", i ? "," : "",
-		       vocab_signals[d->seen.values[i].sig].name);
-		if (d->seen.values[i].v != d->seen.values[i].v)
-			printf("null");
-		else
-			printf("%.9g", d->seen.values[i].v);
-	}
-	putchar('}');
+	for (i = 0; i < d->seen.n_values; i++)
+		add_real(o, vocab_signals[d->seen.values[i].sig].name,
+			 d->seen.values[i].v);
+	json_object_object_add(to, "signals", o);
 }
 
-/* What else was wrong, but explains less. */
-static void json_causes(const struct policy *p,
-			const struct policy_decision *d)
+/* Other causes that were true but fit less. */
+static void add_causes(struct json_object *to, const struct policy *p,
+		       const struct policy_decision *d)
 {
-	bool any = false;
+	struct json_object *rejected;
 	unsigned int i;
 
 	if (p->cause == CAUSE_NONE)
 		return;
-	json_string("cause", cause_names[p->cause]);
-	printf(",\"rejected\":[");
-	for (i = 1; i < CAUSES; i++) {
-		if (!(d->others & 1u << i))
-			continue;
-		printf("%s\"%s\"", any ? "," : "", cause_names[i]);
-		any = true;
-	}
-	putchar(']');
+	add_str(to, "cause", cause_names[p->cause]);
+	rejected = json_object_new_array();
+	for (i = 1; i < CAUSES; i++)
+		if (d->others & 1u << i)
+			json_object_array_add(rejected,
+					      json_object_new_string(cause_names[i]));
+	json_object_object_add(to, "rejected", rejected);
 }
 
-/* The objects for which the state was true; the target is told apart. */
-static void json_bindings(const struct policy_decision *d)
+/* The objects for which the state was true, besides the target. */
+static void add_bindings(struct json_object *to, const struct policy_decision *d)
 {
 	if (d->seen.has_dev)
-		json_string("dev", d->seen.dev);
+		add_str(to, "dev", d->seen.dev);
 	if (d->seen.has_port)
-		printf(",\"port\":%u", d->seen.port);
+		add_u64(to, "port", d->seen.port);
 	if (d->seen.has_uar)
-		printf(",\"uar\":%u", d->seen.uar);
+		add_u64(to, "uar", d->seen.uar);
 	if (d->seen.has_qp)
-		printf(",\"seen_qpn\":%u", d->seen.qpn);
+		add_u64(to, "seen_qpn", d->seen.qpn);
 }
 
-static void json_quota(const struct policy_decision *d)
+static void add_quota(struct json_object *to, const struct policy_decision *d)
 {
-	printf(",\"cooldown\":%llu", (unsigned long long)d->cooldown);
+	add_u64(to, "cooldown", d->cooldown);
 	if (d->steps_left != UINT32_MAX)
-		printf(",\"steps_left\":%u", d->steps_left);
+		add_u64(to, "steps_left", d->steps_left);
 	if (d->acts_left != UINT32_MAX)
-		printf(",\"acts_left\":%u", d->acts_left);
+		add_u64(to, "acts_left", d->acts_left);
 	if (d->damped)
-		printf(",\"damped\":%u", d->damped);
+		add_u64(to, "damped", d->damped);
+}
+
+static void put_decision(const struct policy *p, const struct policy_decision *d,
+			 bool dry_run, uint64_t batch, uint64_t now)
+{
+	struct json_object *o = new_event("decision");
+
+	add_u64(o, "time", now);
+	add_u64(o, "tick", d->tick);
+	add_bool(o, "dry_run", dry_run);
+	if (batch)
+		add_u64(o, "batch", batch);
+	if (p)
+		add_str(o, "policy", p->name);
+	add_str(o, "job", d->job);
+	add_bindings(o, d);
+	add_str(o, "knob", vocab_knob(d->knob)->name);
+	if (d->has_old)
+		add_real(o, "old", d->old);
+	add_real(o, "new", d->release ? NAN : d->new);
+	add_bool(o, "undo", d->undo);
+	if (p) {
+		add_values(o, d);
+		add_causes(o, p, d);
+	}
+	if (d->has_qp)
+		add_u64(o, "qpn", d->qpn);
+	add_quota(o, d);
+	add_str(o, "reason", d->reason);
+	put_json(o);
 }
 
 void log_decision(const struct policy *p, const struct policy_decision *d,
@@ -216,45 +270,21 @@ void log_decision(const struct policy *p, const struct policy_decision *d,
 	struct text t;
 
 	text_init(&t, quota, sizeof(quota));
-	why_quota(&t, d);
+	reason_quota(&t, d);
 	if (dry_run)
 		log_msg(LOG_INFO, "dry run, would act: job %s: %s%s", d->job,
 			d->reason, quota);
 	else
 		log_msg(LOG_INFO, "act (batch %llu): job %s: %s%s",
 			(unsigned long long)batch, d->job, d->reason, quota);
-	if (!to_json)
-		return;
-	printf("{\"event\":\"decision\",\"time\":%llu,\"tick\":%llu,\"dry_run\":%s",
-	       (unsigned long long)now, (unsigned long long)d->tick,
-	       dry_run ? "true" : "false");
-	if (batch)
-		printf(",\"batch\":%llu", (unsigned long long)batch);
-	if (p)
-		json_string("policy", p->name);
-	json_string("job", d->job);
-	json_bindings(d);
-	json_string("knob", vocab_knob(d->knob)->name);
-	if (d->has_old)
-		printf(",\"old\":%.9g", d->old);
-	if (d->release)
-		printf(",\"new\":null");
-	else
-		printf(",\"new\":%.9g", d->new);
-	printf(",\"undo\":%s", d->undo ? "true" : "false");
-	if (p) {
-		json_values(d);
-		json_causes(p, d);
-	}
-	if (d->has_qp)
-		printf(",\"qpn\":%u", d->qpn);
-	json_quota(d);
-	json_string("reason", d->reason);
-	puts("}");
+	if (to_json)
+		put_decision(p, d, dry_run, batch, now);
 }
 
 void log_crowded(const struct log_crowd *c, uint64_t now)
 {
+	struct json_object *o;
+
 	log_msg(LOG_WARNING,
 		"dev %s: %s (pid %u, job %s) crowds on UAR %u: %u of its %u QPs are there, %u active, together in %.0f %% of the time; it uses %u UAR%s%s%s",
 		c->dev, c->comm, c->pid, c->job, c->uar, c->most, c->qps,
@@ -262,17 +292,43 @@ void log_crowded(const struct log_crowd *c, uint64_t now)
 		c->advice ? ": " : "", c->advice ? c->advice : "");
 	if (!to_json)
 		return;
-	printf("{\"event\":\"uar_imbalance\",\"time\":%llu",
-	       (unsigned long long)now);
-	json_string("dev", c->dev);
-	json_string("job", c->job);
-	json_string("comm", c->comm);
-	printf(",\"pid\":%u,\"uar\":%u,\"qps\":%u,\"uars\":%u,\"most_on_uar\":%u,\"active_qps\":%u,\"coactive\":%.9g",
-	       c->pid, c->uar, c->qps, c->uars, c->most, c->active,
-	       c->coactive);
+	o = new_event("uar_imbalance");
+	add_u64(o, "time", now);
+	add_str(o, "dev", c->dev);
+	add_str(o, "job", c->job);
+	add_str(o, "comm", c->comm);
+	add_u64(o, "pid", c->pid);
+	add_u64(o, "uar", c->uar);
+	add_u64(o, "qps", c->qps);
+	add_u64(o, "uars", c->uars);
+	add_u64(o, "most_on_uar", c->most);
+	add_u64(o, "active_qps", c->active);
+	add_real(o, "coactive", c->coactive);
 	if (c->advice)
-		json_string("advice", c->advice);
-	puts("}");
+		add_str(o, "advice", c->advice);
+	put_json(o);
+}
+
+static void put_result(const struct snap_action *a, const char *knob, uint64_t batch,
+		       uint32_t index)
+{
+	struct json_object *o = new_event("result");
+
+	add_u64(o, "batch", batch);
+	add_u64(o, "index", index);
+	add_str(o, "job", a->job);
+	add_str(o, "knob", knob);
+	json_object_object_add(o, "value", a->clear ? NULL : json_object_new_uint64(a->value));
+	add_u64(o, "qps", a->qps);
+	add_u64(o, "qps_done", a->qps_done);
+	add_u64(o, "qps_pending", a->qps_pending);
+	add_u64(o, "qps_unsupported", a->qps_unsupported);
+	add_u64(o, "qps_unconnected", a->qps_unconnected);
+	add_u64(o, "qps_unknown", a->qps_unknown);
+	json_object_object_add(o, "error", json_object_new_int(a->error));
+	if (a->syndrome)
+		add_u64(o, "syndrome", a->syndrome);
+	put_json(o);
 }
 
 void log_result(const struct snap_action *a, uint64_t batch, uint32_t index)
@@ -300,28 +356,14 @@ void log_result(const struct snap_action *a, uint64_t batch, uint32_t index)
 			 "the device refuses it, syndrome 0x%08x", a->syndrome);
 		why = refused;
 	}
-	/* As many as there were actions, and none of them alike: all are said. */
+	/* No rate limit: there is one result for each action. */
 	snprintf(line, sizeof(line),
 		 "result (batch %llu/%u): job %s: %s %s: %u QPs, %u done, %u to be tried again, %u that cannot change%s%s%s%s",
 		 (unsigned long long)batch, index + 1, a->job, knob, value, a->qps,
 		 a->qps_done, a->qps_pending, a->qps_unsupported, later,
 		 unknown, why ? ": " : "", why ? why : "");
 	if ((a->error ? LOG_WARNING : LOG_INFO) <= max_level)
-		put(a->error ? LOG_WARNING : LOG_INFO, line);
-	if (!to_json)
-		return;
-	printf("{\"event\":\"result\",\"batch\":%llu,\"index\":%u",
-	       (unsigned long long)batch, index);
-	json_string("job", a->job);
-	json_string("knob", knob);
-	if (a->clear)
-		printf(",\"value\":null");
-	else
-		printf(",\"value\":%llu", (unsigned long long)a->value);
-	printf(",\"qps\":%u,\"qps_done\":%u,\"qps_pending\":%u,\"qps_unsupported\":%u,\"qps_unconnected\":%u,\"qps_unknown\":%u,\"error\":%d",
-	       a->qps, a->qps_done, a->qps_pending, a->qps_unsupported,
-	       a->qps_unconnected, a->qps_unknown, a->error);
-	if (a->syndrome)
-		printf(",\"syndrome\":%u", a->syndrome);
-	puts("}");
+		write_line(a->error ? LOG_WARNING : LOG_INFO, line);
+	if (to_json)
+		put_result(a, knob, batch, index);
 }

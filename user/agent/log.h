@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the agent says. Messages go to stderr, prefixed with their level where
- * stderr is the journal; decisions go there too, and with --log-json also to
- * stdout, one object per line.
+ * Log of the agent. Messages go to stderr, prefixed with their level if stderr is the
+ * journal. Decisions go there too, and with --log-json also to stdout, one object a line.
  */
 #ifndef SRDMA_AGENT_LOG_H
 #define SRDMA_AGENT_LOG_H
@@ -14,10 +13,10 @@
 void log_open(int level, bool json);
 /* "err", "warning", "info", "debug"; -1: no such level. */
 int log_level(const char *name);
-/* Warnings and errors of one @fmt: a few in some seconds, then how many there were. */
+/* Warnings and errors with the same @fmt are rate-limited. */
 void log_msg(int level, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* @batch: 0 where nothing was issued */
+/* @batch: 0 if nothing was sent */
 void log_decision(const struct policy *p, const struct policy_decision *d,
 		  bool dry_run, uint64_t batch, uint64_t now);
 

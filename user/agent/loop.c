@@ -15,9 +15,9 @@
 
 #define NSEC_PER_USEC 1000ULL
 #define USEC_PER_SEC 1000000ULL
-/* How often to look for a module that is away. */
+/* Time between attempts to connect to the module. */
 #define RETRY_USEC 500000ULL
-/* A status line is for people; systemd need not hear of every tick. */
+/* Least time between two status lines to systemd. */
 #define STATUS_USEC 1000000ULL
 
 struct loop {
@@ -39,7 +39,7 @@ static int on_events(sd_event_source *src, int fd, uint32_t revents, void *arg)
 	return 0;
 }
 
-/* The descriptor changes with every connection to the module. */
+/* Each connection to the module has another descriptor. */
 static void follow_events(struct loop *l, bool reconnected)
 {
 	int fd = l->agent->events_fd;
@@ -53,7 +53,7 @@ static void follow_events(struct loop *l, bool reconnected)
 		l->events_fd = -1;
 }
 
-static void status(struct loop *l, uint64_t now)
+static void notify_status(struct loop *l, uint64_t now)
 {
 	char line[256];
 
@@ -72,7 +72,7 @@ static int on_timer(sd_event_source *src, uint64_t usec, void *arg)
 	int err;
 
 	(void)usec;
-	/* epoll forgot a closed descriptor; a new one may bear its number. */
+	/* epoll drops closed descriptors, and a new one may have the same number. */
 	err = agent_tick(l->agent);
 	follow_events(l, l->agent->io != was || l->agent->readings <= 1);
 	if (err == -EPERM)
@@ -80,16 +80,16 @@ static int on_timer(sd_event_source *src, uint64_t usec, void *arg)
 	if (err == -ENODEV && step < RETRY_USEC)
 		step = RETRY_USEC;
 	sd_event_now(l->event, CLOCK_MONOTONIC, &now);
-	/* Steady ticks; those that were missed are not made up for. */
+	/* Ticks keep their rhythm; missed ticks are not repeated. */
 	l->next += step;
 	if (l->next <= now)
 		l->next = now + step;
-	status(l, now);
+	notify_status(l, now);
 	sd_event_source_set_time(src, l->next);
 	return sd_event_source_set_enabled(src, SD_EVENT_ONESHOT);
 }
 
-static void load_again(struct agent *a)
+static void reload_policies(struct agent *a)
 {
 	char line[REPORT_MSG + 512];
 	struct config cfg;
@@ -129,7 +129,7 @@ static int on_hup(sd_event_source *src, const struct signalfd_siginfo *si,
 	sd_event_now(l->event, CLOCK_MONOTONIC, &now);
 	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu",
 		   (unsigned long long)now);
-	load_again(l->agent);
+	reload_policies(l->agent);
 	sd_notify(0, "READY=1");
 	return 0;
 }
@@ -184,8 +184,8 @@ int agent_loop(struct agent *a)
 	}
 	agent_publish(a);
 	/*
-	 * Ready also while the module is away: whoever orders a unit after
-	 * this one wants the agent, and the agent then waits for the module.
+	 * The agent is ready even if the module is away: units ordered after it
+	 * need the agent, which then waits for the module.
 	 */
 	sd_notify(0, "READY=1");
 	err = sd_event_loop(l.event);
@@ -200,7 +200,7 @@ int agent_loop(struct agent *a)
 	return err;
 }
 
-static void nap(uint64_t ns)
+static void sleep_ns(uint64_t ns)
 {
 	struct timespec ts = {
 		.tv_sec = (time_t)(ns / (NSEC_PER_USEC * USEC_PER_SEC)),
@@ -212,8 +212,8 @@ static void nap(uint64_t ns)
 }
 
 /*
- * One decision needs three readings: the first is for what jobs there are, and
- * whether their rules are known to the kernel; the other two for the rates.
+ * A decision needs three readings: the first to set the jobs in the kernel, the other
+ * two for rates.
  */
 int agent_once(struct agent *a)
 {
@@ -222,15 +222,15 @@ int agent_once(struct agent *a)
 
 	for (i = 0; i < 3; i++) {
 		if (i == 2)
-			nap(agent_interval(a));
-		/* No decision before there is an interval to judge by. */
+			sleep_ns(agent_interval(a));
+		/* No decision before the interval of the last two readings. */
 		if (i == 1)
 			a->readings = 0;
 		err = agent_tick(a);
 		if (err < 0)
 			return EXIT_FAILURE;
 	}
-	/* Why a reading failed was said; the loop would try again. */
+	/* A failed reading was logged; agent_loop() would try again. */
 	if (a->readings < 2)
 		return EXIT_FAILURE;
 	if (!a->acts && !policy_n_held(&a->state))

@@ -25,20 +25,20 @@ enum {
 static const char usage_text[] =
 "Usage: swiftrdma-agent [OPTIONS]\n"
 "\n"
-"Watches the RDMA devices through swiftrdma.ko and acts on them as a policy\n"
-"file says.\n"
+"Evaluates the policies of a file on figures of swiftrdma.ko, and changes the\n"
+"settings of jobs accordingly.\n"
 "\n"
 "  -c, --config FILE    policy file (" CONFIG_DEFAULT "; - is standard input)\n"
-"      --check          read the file, say what is wrong with it, and exit\n"
-"      --dry-run        say what would be done, and do nothing\n"
-"      --once           decide once, and exit; what is done lasts one lease\n"
+"      --check          report mistakes in the file, and exit\n"
+"      --dry-run        log what would be done, and change nothing\n"
+"      --once           decide once, and exit; changes last one lease\n"
 "      --interval TIME  time between two readings, instead of the file's\n"
 "      --log-level LVL  err, warning, info (default) or debug\n"
 "      --log-json       decisions and results on stdout, one JSON object a line\n"
 "      --version\n"
 "  -h, --help\n"
 "\n"
-"There is one agent a host, whose process holds " AGENT_LOCK ".\n"
+"A host has one agent, which holds the lock " AGENT_LOCK ".\n"
 "SIGHUP reads the file again; SIGTERM and SIGINT stop and release everything.\n"
 "See swiftrdma-agent(8) and swiftrdma-policy(5).\n";
 
@@ -60,7 +60,7 @@ static int parse_interval(struct agent_options *opt, const char *arg)
 	return 0;
 }
 
-/* 0: go on; 1: done; -1: wrong usage. */
+/* 0: continue; 1: done; -1: wrong usage. */
 static int parse_options(struct agent_options *opt, int argc, char **argv)
 {
 	static const struct option longs[] = {
@@ -121,14 +121,14 @@ static int parse_options(struct agent_options *opt, int argc, char **argv)
 	return 0;
 }
 
-static int run(const struct agent_options *opt, struct config *cfg)
+static int run_agent(const struct agent_options *opt, struct config *cfg)
 {
-	/* Large: it holds a whole batch. */
+	/* Too large for the stack: it holds whole batches. */
 	struct agent *a = malloc(sizeof(*a));
 	char why[512];
 	int err, status, lock = -1;
 
-	/* A dry run sends nothing, so that it may be made beside another agent. */
+	/* A dry run sends nothing, so it needs no lock. */
 	if (!opt->dry_run) {
 		lock = agent_lock(AGENT_LOCK, why, sizeof(why));
 		if (lock < 0) {
@@ -190,5 +190,5 @@ int main(int argc, char **argv)
 		config_free(&cfg);
 		return EXIT_SUCCESS;
 	}
-	return run(&opt, &cfg);
+	return run_agent(&opt, &cfg);
 }

@@ -5,7 +5,7 @@
 
 #include "agent/agent.h"
 
-/* Dropping from the bounding set needs CAP_SETPCAP; without it it stays. */
+/* Dropping from the bounding set needs CAP_SETPCAP; without it the set stays. */
 static void drop_bounding(void)
 {
 	cap_value_t cap;

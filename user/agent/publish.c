@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * RUNNING_FILE says what this agent runs by. Its lock is held as long as the agent
- * lives, so what a killed one left behind is not believed. Each reload puts a new
- * file, which is locked already, in the place of the old one: who reads sees either.
+ * RUNNING_FILE has the settings of this agent. The agent holds a lock on the file, so
+ * readers ignore the file of an agent that was killed. A reload replaces the file by one
+ * that is already locked, so readers see either the old or the new one.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #include "agent/log.h"
 #include "policy/running.h"
 
-/* Of a path where other directories are, or what cannot be one. */
+/* The absolute path of @file, or "-" as it is. */
 static void whole_path(const char *file, char *buf, size_t cap)
 {
 	char *path = strcmp(file, "-") ? realpath(file, NULL) : NULL;
@@ -42,7 +42,7 @@ static int write_file(const struct agent *a, int dir, int fd)
 	return renameat(dir, "agent.yaml.new", dir, "agent.yaml") ? -errno : 0;
 }
 
-static int publish(struct agent *a, const char *path)
+static int write_running_file(struct agent *a, const char *path)
 {
 	int dir, fd, err;
 
@@ -54,7 +54,7 @@ static int publish(struct agent *a, const char *path)
 	unlinkat(dir, "agent.yaml.new", 0);
 	fd = openat(dir, "agent.yaml.new",
 		    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-	/* Everybody may read it, whatever the unit's umask. */
+	/* World-readable, whatever the umask. */
 	if (fd < 0 || fchmod(fd, 0644) || flock(fd, LOCK_EX | LOCK_NB))
 		err = -errno;
 	else
@@ -71,17 +71,17 @@ static int publish(struct agent *a, const char *path)
 	return 0;
 }
 
-/* What tries a file, or decides once, is not what the jobs here are steered by. */
+/* A dry run and --once are not the agent that controls the jobs. */
 void agent_publish(struct agent *a)
 {
 	int err;
 
 	if (!a->opt.run_dir || a->opt.dry_run || a->opt.once)
 		return;
-	err = publish(a, a->opt.run_dir);
+	err = write_running_file(a, a->opt.run_dir);
 	if (err)
 		log_msg(LOG_WARNING,
-			"%s/agent.yaml is not written: %s; 'swiftrdma port show' and 'qp explain' go by the file " CONFIG_DEFAULT " instead",
+			"%s/agent.yaml is not written: %s; 'swiftrdma port show' and 'qp explain' use the file " CONFIG_DEFAULT " instead",
 			a->opt.run_dir, strerror(-err));
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What became of what was asked for. The kernel tells it by an event for each
- * action; of those that were lost, what it holds now says how far they are.
+ * Logs the results of actions. The kernel sends an event for each action; after a loss
+ * of events the results are worked out from the overrides in force.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ void agent_due_add(struct agent *a, uint64_t batch, size_t n)
 {
 	unsigned int add = (unsigned int)n, i;
 
-	/* The oldest are the least likely to be heard of. */
+	/* Drop the oldest: their results are the least likely to come. */
 	if (a->n_due + add > AGENT_DUE)
 		drop_due(a, 0, a->n_due + add - AGENT_DUE);
 	for (i = 0; i < add; i++)
@@ -58,11 +58,11 @@ static bool same_target(const struct snap_action *a,
 	       (!a->has_dev || a->dev == b->dev);
 }
 
-/* The override that it made, if that is there and nothing took its place. */
-static const struct snap_action *override(const struct agent *a,
-					  const struct snap_action *asked,
-					  const struct snap_action *held,
-					  size_t n)
+/* The override of an action, unless another one replaced it. */
+static const struct snap_action *find_override(const struct agent *a,
+					       const struct snap_action *asked,
+					       const struct snap_action *held,
+					       size_t n)
 {
 	size_t i;
 
@@ -75,26 +75,26 @@ static const struct snap_action *override(const struct agent *a,
 	return NULL;
 }
 
-static bool concerns(const struct snap_action *asked, const char *job,
-		     uint32_t dev, uint32_t qpn)
+static bool action_concerns(const struct snap_action *asked, const char *job,
+			    uint32_t dev, uint32_t qpn)
 {
 	if (!asked->job[0])
 		return asked->dev == dev && asked->qpn == qpn;
 	return !strcmp(asked->job, job) && (!asked->has_dev || asked->dev == dev);
 }
 
-/* Of what kind of action the kernel says how far its QPs are. */
+/* Does the kernel count QPs for this kind of action? */
 static bool counts_qps(const struct snap_action *a)
 {
 	return !a->job[0] || a->knob == SWIFTRDMA_KNOB_LEVEL ||
-	       a->knob == SWIFTRDMA_KNOB_BIT_RATE ||
-	       a->knob == SWIFTRDMA_KNOB_WEIGHT;
+	       a->knob == SWIFTRDMA_KNOB_BIT_RATE || a->knob == SWIFTRDMA_KNOB_WR_RATE ||
+	       a->knob == SWIFTRDMA_KNOB_CREDITS || a->knob == SWIFTRDMA_KNOB_WEIGHT;
 }
 
-/* Nothing is left of a release but the QPs that it has not reached. */
-static struct snap_action released(const struct agent *a,
-				   const struct snap_action *asked,
-				   const struct snap_action *held, size_t n)
+/* A release leaves no override, only QPs that are pending. */
+static struct snap_action count_release(const struct agent *a,
+					const struct snap_action *asked,
+					const struct snap_action *held, size_t n)
 {
 	const struct snapshot *snap = &a->snap[a->cur];
 	const struct snap_job *job = agent_find_job(snap, asked->job);
@@ -104,9 +104,9 @@ static struct snap_action released(const struct agent *a,
 	if (!counts_qps(asked))
 		return r;
 	for (i = 0; i < snap->n_qps; i++)
-		r.qps += concerns(asked, job && snap->qps[i].job == job->id ?
-				  job->name : "", snap->qps[i].dev,
-				  snap->qps[i].qpn) &&
+		r.qps += action_concerns(asked, job && snap->qps[i].job == job->id ?
+					 job->name : "", snap->qps[i].dev,
+					 snap->qps[i].qpn) &&
 			 (asked->job[0] || !asked->serial ||
 			  asked->serial == snap->qps[i].serial);
 	for (i = 0; i < n; i++) {
@@ -114,7 +114,7 @@ static struct snap_action released(const struct agent *a,
 
 		if (p->kind != SWIFTRDMA_ACTION_KIND_PENDING ||
 		    p->knob != asked->knob ||
-		    !concerns(asked, p->job, p->dev, p->qpn))
+		    !action_concerns(asked, p->job, p->dev, p->qpn))
 			continue;
 		if (p->error) {
 			r.error = p->error;
@@ -125,7 +125,7 @@ static struct snap_action released(const struct agent *a,
 		else
 			r.qps_pending++;
 	}
-	/* The QPs are those of the last reading, what waits is of now. */
+	/* r.qps is of the last reading, the pending ones are of now, so these may be more. */
 	if (r.qps > r.qps_pending + r.qps_unsupported)
 		r.qps_done = r.qps - r.qps_pending - r.qps_unsupported;
 	else
@@ -133,19 +133,19 @@ static struct snap_action released(const struct agent *a,
 	return r;
 }
 
-static void tell(const struct agent *a, const struct agent_due *due,
-		 const struct snap_action *held, size_t n)
+static void log_missed_result(const struct agent *a, const struct agent_due *due,
+			      const struct snap_action *held, size_t n)
 {
 	const struct snap_action *o;
 	struct snap_action r;
 
 	if (due->action.clear) {
-		r = released(a, &due->action, held, n);
+		r = count_release(a, &due->action, held, n);
 	} else {
-		o = override(a, &due->action, held, n);
+		o = find_override(a, &due->action, held, n);
 		if (!o) {
 			log_msg(LOG_WARNING,
-				"result (batch %llu/%u): job %s: not heard, and it no longer holds",
+				"result (batch %llu/%u): job %s: the result was lost, and the override is no longer in force",
 				(unsigned long long)due->batch, due->index + 1,
 				due->action.job);
 			return;
@@ -155,7 +155,7 @@ static void tell(const struct agent *a, const struct agent_due *due,
 	log_result(&r, due->batch, due->index);
 }
 
-/* Once, as the kernel tells it once: what is pending then is said to be. */
+/* Logs each result once, as the kernel does, pending ones as pending. */
 void agent_due_read(struct agent *a)
 {
 	struct snap_action *held;
@@ -171,7 +171,7 @@ void agent_due_read(struct agent *a)
 		return;
 	}
 	for (i = 0; i < a->n_due; i++)
-		tell(a, &a->due[i], held, n);
+		log_missed_result(a, &a->due[i], held, n);
 	a->n_due = 0;
 	free(held);
 }

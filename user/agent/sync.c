@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The job rules and levels of the policy file against those in the kernel.
- * Only differences are sent, so that this can be asked after every change, and
- * only rules of our own origin are touched: those of this agent, or of one before it
- * that is dead (lock.c). Levels have no origin: they are set
- * when the file is taken up, and who changes one later has the last word.
+ * Sets the job rules and levels of the policy file in the kernel. Only differences are
+ * sent, so that this can be called after every change. Only rules of origin "agent" are
+ * changed: those of this agent or of an earlier one (lock.c). Levels have no origin: they
+ * are set once per file, and a later change by others stays.
  *
- * A dry run sends nothing. A job alone already moves QPs out of limits and
- * overrides that are in force, and other agents act on it. assume.c does without.
+ * A dry run sends nothing: setting a job already moves QPs out of limits and overrides
+ * that are in force, and other agents see it. dry_run.c needs no jobs in the kernel.
  */
 #include <string.h>
 
@@ -58,7 +57,7 @@ struct snap_job *agent_find_job(const struct snapshot *snap, const char *name)
 	return NULL;
 }
 
-static bool is_set(const struct snapshot *snap, const struct config_job *want)
+static bool job_in_kernel(const struct snapshot *snap, const struct config_job *want)
 {
 	const struct snap_job *job = agent_find_job(snap, want->name);
 
@@ -82,7 +81,7 @@ bool agent_in_sync(const struct config *cfg, const struct snapshot *snap)
 	size_t i;
 
 	for (i = 0; i < cfg->n_jobs; i++)
-		if (!is_set(snap, &cfg->jobs[i]))
+		if (!job_in_kernel(snap, &cfg->jobs[i]))
 			return false;
 	for (i = 0; i < snap->n_jobs; i++)
 		if (agent_left_over(cfg, &snap->jobs[i]))
@@ -95,7 +94,7 @@ static void set_job(struct agent *a, const struct config_job *want)
 	if (!a->opt.dry_run &&
 	    io_job_set(a->io, want->name, AGENT_ORIGIN, want->class,
 		       want->rules, want->n_rules) < 0)
-		log_msg(LOG_ERR, "job %s is not set: %s", want->name,
+		log_msg(LOG_ERR, "job %s could not be set: %s", want->name,
 			io_error(a->io));
 	else
 		log_msg(LOG_INFO, a->opt.dry_run ?
@@ -108,7 +107,7 @@ static void set_job(struct agent *a, const struct config_job *want)
 static void remove_job(struct agent *a, const struct snap_job *job)
 {
 	if (!a->opt.dry_run && io_job_del(a->io, job->name, AGENT_ORIGIN) < 0)
-		log_msg(LOG_ERR, "job %s is not removed: %s", job->name,
+		log_msg(LOG_ERR, "job %s could not be removed: %s", job->name,
 			io_error(a->io));
 	else
 		log_msg(LOG_INFO, a->opt.dry_run ?
@@ -122,7 +121,7 @@ static void sync_jobs(struct agent *a, const struct snapshot *snap)
 	size_t i;
 
 	for (i = 0; i < a->cfg.n_jobs; i++)
-		if (!is_set(snap, &a->cfg.jobs[i]))
+		if (!job_in_kernel(snap, &a->cfg.jobs[i]))
 			set_job(a, &a->cfg.jobs[i]);
 	for (i = 0; i < snap->n_jobs; i++)
 		if (agent_left_over(&a->cfg, &snap->jobs[i]))
@@ -143,7 +142,7 @@ static bool has_level(const struct io_level *have, int n,
 	return false;
 }
 
-static void say_level(const struct agent *a, const struct io_level *l)
+static void log_class_level(const struct agent *a, const struct io_level *l)
 {
 	char text[64];
 	struct text t;
@@ -161,7 +160,7 @@ static void say_level(const struct agent *a, const struct io_level *l)
 		"level %u set: %s", l->level, text);
 }
 
-/* Those of the file. What others have set besides, nothing of it rests on. */
+/* Sets the levels of the file. Other levels do not matter to its policies. */
 static void sync_levels(struct agent *a)
 {
 	struct io_level have[SWIFTRDMA_LEVEL_MAX + 1];
@@ -182,11 +181,11 @@ static void sync_levels(struct agent *a)
 	if (!n)
 		return;
 	if (!a->opt.dry_run && io_levels_set(a->io, want, n) < 0) {
-		log_msg(LOG_ERR, "levels are not set: %s", io_error(a->io));
+		log_msg(LOG_ERR, "levels could not be set: %s", io_error(a->io));
 		return;
 	}
 	for (i = 0; i < n; i++)
-		say_level(a, &want[i]);
+		log_class_level(a, &want[i]);
 }
 
 void agent_sync(struct agent *a, const struct snapshot *snap)

@@ -157,6 +157,6 @@ int args_end(const struct args *a)
 	if (args_left(a) && args_is_option(a->word[0]))
 		return args_late_option(a->word[0]);
 	if (args_left(a))
-		return args_bad("'%s' is one word too many", a->word[0]);
+		return args_bad("'%s' is not expected here: the command is complete before it", a->word[0]);
 	return CLI_OK;
 }

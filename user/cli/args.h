@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The words of a command, one after the other. What is wrong with one is said
- * at once on stderr, with what would be right; the functions then return
- * CLI_USAGE, the command's exit status.
+ * Reads the words of a command line in order. These functions print a mistake to stderr
+ * with the correct form, and return CLI_USAGE, the exit status of the command.
  */
 #ifndef SRDMA_CLI_ARGS_H
 #define SRDMA_CLI_ARGS_H
@@ -13,7 +12,7 @@
 
 #include "core/units.h"
 
-/* Exit statuses, which functions of the command return as they are. */
+/* Exit statuses. Functions of the command return them unchanged. */
 enum {
 	CLI_OK = 0,
 	CLI_ERROR = 1,
@@ -25,7 +24,7 @@ struct args {
 	int n;
 };
 
-/* An error on stderr, after the program's name. Returns CLI_USAGE. */
+/* Prints "swiftrdma: MESSAGE" to stderr. Returns CLI_USAGE. */
 int args_bad(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 static inline bool args_left(const struct args *a)
@@ -42,11 +41,11 @@ static inline const char *args_peek(const struct args *a)
 const char *args_next(struct args *a);
 
 /**
- * args_match - a word among several, which may be cut short
- * @words: NULL-terminated; of those that begin alike the first is meant
- * @word: what was given
+ * args_match - find a word, or an abbreviation of it, in a list
+ * @words: NULL-terminated; an ambiguous abbreviation matches the first
+ * @word: the word to find
  *
- * Index or -1. The whole word goes before an abbreviation.
+ * Returns its index or -1. An exact match wins over an abbreviation.
  */
 int args_match(const char *const *words, const char *word);
 bool args_is(const char *word, const char *full);
@@ -55,10 +54,10 @@ bool args_is(const char *word, const char *full);
 int args_value(struct args *a, const char *what, const char **value);
 int args_u32(struct args *a, const char *what, uint32_t max, uint32_t *v);
 int args_u64(struct args *a, const char *what, uint64_t *v);
-/* Bounded, without its NUL. */
+/* Copies at most @cap - 1 bytes; a longer value is an error. */
 int args_str(struct args *a, const char *what, char *buf, size_t cap);
 
-/* A number on its own; false: it is none, or greater than @max. */
+/* Reads a number. False: @s is not a number, or is greater than @max. */
 bool args_number(const char *s, uint64_t max, uint64_t *v);
 
 /* "10s", "500ms"; without a unit seconds. */
@@ -66,11 +65,12 @@ int args_time_ms(const char *s, const char *what, uint32_t *ms);
 /* A quantity of this unit, or a plain number, which is in base units. */
 int args_quantity(const char *s, const char *what, enum unit unit, double *v);
 
-/* What a word that nobody understands is told if it looks like an option. */
+/* Does @word begin with a dash? */
 bool args_is_option(const char *word);
+/* Prints that options come before the object. Returns CLI_USAGE. */
 int args_late_option(const char *word);
 
-/* Nothing may be left. */
+/* Fails if words are left. */
 int args_end(const struct args *a);
 
 #endif /* SRDMA_CLI_ARGS_H */

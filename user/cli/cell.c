@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* A value as text. */
+/* Formats a value as text. */
 #include <string.h>
 
 #include "cli/table.h"
 #include "core/text.h"
 #include "core/units.h"
 
-/* No blanks in a number: columns are what awk and cut see. */
-static void squeeze(struct text *t)
+/* Removes blanks from a number, so that awk and cut see it as one column. */
+static void drop_blanks(struct text *t)
 {
 	size_t to = 0;
 
@@ -18,7 +18,7 @@ static void squeeze(struct text *t)
 	t->buf[to] = '\0';
 }
 
-static void bytes(struct text *t, double v)
+static void format_bytes(struct text *t, double v)
 {
 	static const char *const units[] = { "B", "kB", "MB", "GB", "TB", "PB" };
 	size_t i = 0;
@@ -31,11 +31,11 @@ static void bytes(struct text *t, double v)
 	text_str(t, units[i]);
 }
 
-static void number(struct text *t, enum show show, double v)
+static void format_number(struct text *t, enum show show, double v)
 {
 	switch (show) {
 	case SHOW_BYTES:
-		bytes(t, v);
+		format_bytes(t, v);
 		break;
 	case SHOW_BITRATE:
 		units_format(t, v, UNIT_BITRATE);
@@ -56,7 +56,7 @@ static void number(struct text *t, enum show show, double v)
 	case SHOW_PLAIN:
 		text_fixed(t, v, 2);
 	}
-	squeeze(t);
+	drop_blanks(t);
 }
 
 static void error_name(struct text *t, int64_t v)
@@ -69,24 +69,24 @@ static void error_name(struct text *t, int64_t v)
 		text_fixed(t, v, 0);
 }
 
-static void format(struct text *t, const struct column *col,
-		   const struct cell *c)
+static void format_cell(struct text *t, const struct column *col,
+			const struct cell *c)
 {
 	switch (c->kind) {
 	case CELL_U64:
 		if (col->show == SHOW_PLAIN)
 			text_u64(t, c->u64);
 		else
-			number(t, col->show, c->u64);
+			format_number(t, col->show, c->u64);
 		break;
 	case CELL_S64:
 		if (col->show == SHOW_ERRNO)
 			error_name(t, c->s64);
 		else
-			number(t, col->show, c->s64);
+			format_number(t, col->show, c->s64);
 		break;
 	case CELL_REAL:
-		number(t, col->show, c->real);
+		format_number(t, col->show, c->real);
 		break;
 	case CELL_FLAG:
 		text_str(t, "yes");
@@ -118,6 +118,6 @@ size_t cell_format(char *to, const struct column *col, const struct cell *c)
 		return 1;
 	}
 	text_init(&t, to, CELL_MAX);
-	format(&t, col, c);
+	format_cell(&t, col, c);
 	return t.len;
 }

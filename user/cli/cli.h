@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* What the nouns of the command share. */
+/* Shared by all nouns of the command. */
 #ifndef SRDMA_CLI_CLI_H
 #define SRDMA_CLI_CLI_H
 
@@ -12,7 +12,7 @@
 #include "io/io.h"
 #include "policy/running.h"
 
-/* Who says so, in rules and leases of this command. */
+/* Origin of the rules and leases that this command sets. */
 #define CLI_ORIGIN	"cli"
 
 struct cli {
@@ -22,9 +22,9 @@ struct cli {
 	uint32_t interval_ms;	/* 0: totals only */
 	struct snapshot snap, older, spare;
 	struct signals sig;
-	unsigned int steps;	/* of the reading that is under way */
+	unsigned int steps;	/* done in the current interval */
 	struct crowd crowd;	/* of .sig, after cli_crowd() */
-	/* Where an agent says what it runs by, and what one would; NULL: nowhere */
+	/* RUNNING_FILE of an agent, and the policy file to use without one; NULL: none */
 	const char *run_file, *policy_file;
 	struct running running;	/* after cli_running() */
 	bool looked;
@@ -35,7 +35,7 @@ struct verb {
 	int (*run)(struct cli *cli, struct args *args);
 };
 
-/* The first verb is what a noun alone means. */
+/* The first verb is the default. */
 struct noun {
 	const char *name;
 	const struct verb *verbs;	/* ends with a NULL name */
@@ -47,9 +47,9 @@ extern const struct noun noun_dev, noun_port, noun_uar, noun_qp, noun_job,
 			 noun_top, noun_run, noun_policy, noun_record,
 			 noun_doctor;
 
-/* Connect, once. CLI_OK or, after saying why, CLI_ERROR. */
+/* Connects unless connected. CLI_OK, or CLI_ERROR with a message on stderr. */
 int cli_open(struct cli *cli);
-/* Say what io has to say. Returns CLI_ERROR. */
+/* Prints io_error(). Returns CLI_ERROR. */
 int cli_io_error(const struct cli *cli);
 int cli_no_memory(void);
 
@@ -68,99 +68,115 @@ static inline uint64_t cli_now_ms(void)
 }
 
 /**
- * cli_read - read what is to be shown into cli->snap
+ * cli_read - read objects into cli->snap
  * @cli: the command
  * @want: what to read
  *
- * With --interval twice, that long apart, and rates in cli->sig; where UARs are
- * read also in between, so that uar.coactive says in what share of the readings
- * their QPs advanced together.
+ * With --interval it reads twice, one interval apart, and computes rates into cli->sig.
+ * UARs are also read in between: uar.coactive is the share of readings in which two or
+ * more QPs of a UAR advanced.
  */
 int cli_read(struct cli *cli, const struct io_want *want);
 
 /*
- * The same in pieces, for who has other things to do meanwhile: the reading
- * that an interval begins with, CLI_STEPS_MAX steps at most, the last of which
- * ends it. They return what io_snapshot() does, or -ENOMEM.
+ * cli_read() in steps, for callers with an event loop: cli_begin() takes the first
+ * reading of an interval, cli_step() each further one, at most CLI_STEPS_MAX. Both
+ * return the result of io_snapshot(), or -ENOMEM.
  */
 #define CLI_STEPS_MAX	10
 unsigned int cli_steps(uint32_t interval_ms);
 int cli_begin(struct cli *cli, const struct io_want *want);
 int cli_step(struct cli *cli, const struct io_want *want, bool last);
-/* What was read last is what the next interval begins with. */
+/* Makes the last reading the first one of the next interval. */
 void cli_turn(struct cli *cli);
-/* Rank who crowds on UARs, and count what shares each has. CLI_OK or, said. */
+/* Ranks UARs by crowding into cli->crowd. CLI_OK, or CLI_ERROR with a message. */
 int cli_crowd(struct cli *cli);
 int cli_show(struct cli *cli, const struct rows *rows);
-/* Of what users see only their own of, in a reading of the jobs too: where nothing is, why. */
+/* cli_show() of objects that users see only their own of; explains an empty list. */
 int cli_show_own(struct cli *cli, const struct rows *rows);
 
 /*
- * running.c: what the agent runs by, or, where none does, would. Looked up once an
- * interval. Without a file the devices' own speeds and the known criteria.
+ * thresholds.c: port speeds and criteria of the running agent, else of the policy file,
+ * else the devices' own speeds and the default criteria. Looked up once per interval.
  */
 const struct running *cli_running(struct cli *cli);
 struct signal_opts cli_signal_opts(struct cli *cli);
-/* Of what was looked up, as by cli_crowd(). */
+/* The value of a criterion; cli_running() must have been called. */
 double cli_criterion(const struct cli *cli, const char *name);
 
-/* view.c: names for numbers, found in cli->snap. */
+/* view_names.c: names of the objects in cli->snap. */
 const struct snap_dev *view_dev(const struct cli *cli, uint32_t index);
 void view_dev_name(const struct cli *cli, uint32_t index, struct cell *c);
 const struct snap_job *view_job(const struct cli *cli, uint32_t id);
 void view_job_name(const struct cli *cli, uint32_t id, struct cell *c);
 void view_word(enum unit unit, uint32_t value, struct cell *c);
-/* The owner's fields; NULL: the object has none. */
+/* NULL: the object has no owner. */
 const struct snap_owner *view_owner(const struct cli *cli, bool has,
 				    uint32_t index);
 void view_signal(const struct cli *cli, enum signal_id id, size_t row,
 		 struct cell *c);
-/* wrs.c: what "wrs" of something on this device are. */
-void view_wr_unit(const struct cli *cli, uint32_t dev, struct cell *c);
-/* Why the WRs of a QP are not counted, as a word or in some; NULL: they are. */
+/* The unit of "wrs" on a device: "wr" or "wqebb"; nothing where they are not counted. */
+void view_wr_unit(const struct cli *cli, uint32_t index, struct cell *c);
+/* Why the WRs of a QP are not counted, as one word or a sentence; NULL: they are. */
 const char *view_absent(uint32_t why, bool words);
-/* Those columns of @from that bear @keys, in text without --details too. */
+/* Copies the columns of @from with these keys, and shows them without --details too. */
 size_t view_pick(const struct rows *from, const char *const *keys,
 		 struct column *cols);
-/* Index of the device called @name; says so if there is none. */
+/* Finds the index of a device. CLI_ERROR with a message if there is none. */
 int view_find_dev(const struct cli *cli, const char *name, uint32_t *index);
 
-/* qp.c: also what an event shows of a QP. */
+/* view_report.c: what libraries told. NULL, or false: there is none in the process, or job. */
+const struct snap_qp_report *view_qp_report(const struct cli *cli, const struct snap_qp *qp);
+const struct snap_job_report *view_job_report(const struct cli *cli, uint32_t job, uint32_t dev);
+/* The same job's in the reading before; NULL: it had none, or counting began anew. */
+const struct snap_job_report *view_older_report(const struct cli *cli,
+						const struct snap_job_report *r);
+/* Totals of a QP, with times and the requests they are of in the interval, if there is one. */
+bool view_qp_times(const struct cli *cli, const struct snap_qp *qp, struct snap_figures *f);
+/*
+ * p50 or p99 (@q) of a job, in the interval if there is one; what it takes to be told. Without
+ * .has, .samples are those that there are.
+ */
+bool view_quantile(const struct cli *cli, const struct snap_job *job, double q,
+		   struct signal_quantile *to);
+uint64_t view_samples_needed(double q);
+
+/* cmd_qp.c: also the columns of QP events. */
 struct rows qp_rows(const struct snapshot *snap);
-/* explain.c */
+/* qp_explain.c */
 int qp_explain(struct cli *cli, struct args *args);
-/* audit.c */
+/* qp_audit.c */
 int qp_audit(struct cli *cli, struct args *args);
-/* Find who talks to whom in cli->snap. CLI_OK or, said. */
+/* Finds the two QPs of each connection. CLI_OK, or CLI_ERROR with a message. */
 int cli_pairs(struct cli *cli, struct pairs *pairs);
-/* All there is of a kind, with the columns that its noun shows. */
+/* All objects of a kind, with the columns of its noun. */
 struct rows uar_rows(const struct snapshot *snap);
 struct rows job_rows(const struct snapshot *snap);
 struct rows port_rows(const struct snapshot *snap);
 
 /* sort.c: */
 struct sorting {
-	const char *key;	/* of a column; NULL: as they come */
-	uint32_t top;		/* that many at most; 0: all */
+	const char *key;	/* of a column; NULL: unsorted */
+	uint32_t top;		/* number of rows at most; 0: all */
 	uint32_t *order;	/* of the rows, to be freed */
 };
 
 /*
- * "sort KEY" or "top N", also with dashes: CLI_OK, CLI_USAGE, or -1 for a word
- * that is neither.
+ * Reads "sort KEY" or "top N", also with dashes. CLI_OK, CLI_USAGE, or -1 for another
+ * word.
  */
 int sort_parse(struct args *args, const char *word, struct sorting *s);
 /*
- * Greatest first, names by alphabet, what is absent at the end. Filters the rows
- * on the way. CLI_OK or, after saying why, CLI_USAGE or CLI_ERROR.
+ * Sorts numbers from the greatest, names by alphabet, absent values last. Also applies
+ * rows->want. CLI_OK, or CLI_USAGE or CLI_ERROR with a message on stderr.
  */
 int sort_rows(const struct cli *cli, struct rows *rows, struct sorting *s);
-/* action.c: how it went for one action, as its event says. */
+/* cmd_action.c: the result of one action, from its event. */
 struct rows action_result_rows(const struct snap_action *action);
 /* Name of a knob, without its object: "level". */
 const char *action_knob_name(uint32_t knob);
 
-/* act.c: changes asked for. */
+/* action_set.c */
 int act_set(struct cli *cli, struct args *args);
 int act_clear(struct cli *cli, struct args *args);
 int act_release(struct cli *cli, struct args *args);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * swiftrdma doctor: doctor.c reads and prints. Each of the other files judges one area
- * of what was read, and reads nothing itself.
+ * swiftrdma doctor. cmd_doctor.c reads and prints. Each doctor_*.c judges one area and
+ * reads nothing itself.
  */
 #ifndef SRDMA_CLI_DOCTOR_H
 #define SRDMA_CLI_DOCTOR_H
 
-#include "core/host.h"
+#include "core/host_info.h"
 #include "io/io.h"
 #include "policy/config.h"
 
@@ -23,10 +23,10 @@ enum doctor_area {
 
 extern const char *const doctor_areas[DOCTOR_AREAS + 1];
 
-/* The worse, the greater. */
+/* In order of severity. */
 enum doctor_verdict {
 	DOCTOR_FINE,
-	DOCTOR_UNSEEN,		/* could not be looked at */
+	DOCTOR_UNSEEN,		/* could not be checked */
 	DOCTOR_WARNING,
 	DOCTOR_ERROR,
 	DOCTOR_VERDICTS,
@@ -39,11 +39,11 @@ enum doctor_verdict {
 struct finding {
 	enum doctor_area area;
 	enum doctor_verdict verdict;
-	const char *rule;	/* what was judged, for programs: "pfc" */
-	bool detail;		/* of what is fine, more than most want to read */
+	const char *rule;	/* identifies the check for programs: "pfc" */
+	bool detail;		/* shown with --details only */
 	char object[DOCTOR_OBJECT];	/* "mlx5_0/1 hca0" */
 	char says[DOCTOR_SAYS];
-	char mend[DOCTOR_MEND];	/* a command; empty: none does */
+	char mend[DOCTOR_MEND];	/* a command that helps; empty: none */
 };
 
 /* Why a policy cannot run on a device, or empty. */
@@ -54,29 +54,29 @@ struct doctor_policy {
 
 #define DOCTOR_LEVELS	(SWIFTRDMA_LEVEL_MAX + 1)
 
-/* What is judged, and what was found. */
+/* Input and findings. */
 struct doctor {
 	const struct host *host;
 	const char *version;		/* of this command */
 
-	bool answers;			/* the module does; else .io_words */
-	int armed;			/* 0, -ESHUTDOWN, -EPERM, ... */
+	bool answers;			/* the module answers; else see .io_words */
+	int armed;			/* 0, -ESHUTDOWN, or why it could not be read */
 	int events;			/* 0 or -errno */
 	char io_words[256], event_words[256];
-	const struct snapshot *snap;	/* empty where it does not answer */
+	const struct snapshot *snap;	/* empty if the module does not answer */
 	struct io_level levels[DOCTOR_LEVELS];
 	int n_levels;			/* or -errno */
 	const struct snap_action *actions;
 	size_t n_actions;
 	int actions_error;
 
-	const char *file;		/* of policies */
+	const char *file;		/* policy file */
 	bool file_there;
-	const struct config *cfg;	/* NULL: it is not there, or wrong: */
+	const struct config *cfg;	/* NULL: the file is missing or has mistakes: */
 	const struct report *report;
 	const struct doctor_policy *policies;
 	size_t n_policies;
-	/* Units of systemd that jobs are, and what they may lock. */
+	/* systemd units that jobs name, and their limits of locked memory. */
 	struct doctor_unit {
 		const char *job;
 		char unit[SNAP_PATH];
@@ -89,7 +89,7 @@ struct doctor {
 	bool no_memory;
 };
 
-/* A finding; what follows it goes to the last one. */
+/* Adds a finding. doctor_mend() refers to the last one. */
 void doctor_say(struct doctor *d, enum doctor_area area,
 		enum doctor_verdict verdict, const char *rule,
 		const char *object, const char *fmt, ...)
@@ -97,17 +97,17 @@ void doctor_say(struct doctor *d, enum doctor_area area,
 void doctor_mend(struct doctor *d, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void doctor_detail(struct doctor *d);
-/* Is there something to mend of this object? */
+/* Does this object have a finding that is not fine? */
 bool doctor_ails(const struct doctor *d, enum doctor_area area,
 		 const char *object);
 
-/* NULL: the module does not have it, or does not answer. */
+/* NULL: the module does not know the device, or does not answer. */
 const struct snap_dev *doctor_snap_dev(const struct doctor *d, const char *name);
 bool doctor_is_mlx5(const struct host_dev *dev);
-/* "kv.service" of "/system.slice/kv.service"; NULL: this is none, or a pattern. */
+/* "kv.service" of "/system.slice/kv.service"; NULL: not a unit, or a pattern. */
 const char *doctor_service(const char *cgroup);
 
-/* What follows a command that sets a level, where the policy file does, too. */
+/* A shell comment behind a level command if the policy file sets levels too. */
 const char *doctor_level_note(const struct doctor *d);
 
 void doctor_module(struct doctor *d);
@@ -118,11 +118,11 @@ void doctor_limits(struct doctor *d);
 void doctor_policies(struct doctor *d);
 void doctor_qos(struct doctor *d);
 
-/* Between doctor_qos.c, of Ethernet ports, and doctor_sl.c, of InfiniBand's. */
+/* Shared by doctor_qos.c (Ethernet) and doctor_sl.c (InfiniBand). */
 
-/* Those that policies use, as far as that is known; their number. */
+/* The levels that policies use, as far as known. Returns their number. */
 size_t doctor_levels(const struct doctor *d, struct io_level *levels);
-/* DSCPs (or SLs) that applications ask for there; *qps: how many QPs do. */
+/* Bit per DSCP (or SL) that applications ask for on @port; *@qps: number of QPs. */
 uint64_t doctor_asked(const struct doctor *d, const struct host_port *port,
 		      bool sl, uint32_t *qps);
 void doctor_sls(struct doctor *d, const struct host_port *port,

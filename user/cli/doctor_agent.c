@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Of the doctor: the agent, its policy file, and what the module knows of both. */
+/* Doctor: the agent, its policy file, and their rules, leases and levels in the module. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,8 +9,8 @@
 #define UNIT	"swiftrdma-agent"
 #define ORIGIN	"agent"		/* of its rules and leases */
 
-/* One that acts; NULL: none does. */
-static const struct host_agent *acting(const struct host *h)
+/* The agent that is no dry run; NULL: there is none. */
+static const struct host_agent *find_acting(const struct host *h)
 {
 	for (size_t i = 0; i < h->n_agents; i++)
 		if (!h->agents[i].dry_run)
@@ -23,7 +23,7 @@ static bool is_unit(const struct host *h)
 	return !h->unit.error && !strcmp(h->unit.load, "loaded");
 }
 
-/* Tell the one that acts to read its file. */
+/* Adds the command that makes the agent read its file again. */
 static void mend_by_reload(struct doctor *d, const struct host_agent *a)
 {
 	if (is_unit(d->host) && d->host->unit.pid == a->pid)
@@ -40,7 +40,7 @@ static void judge_file(struct doctor *d)
 
 	if (!d->file_there) {
 		doctor_say(d, DOCTOR_AGENT, DOCTOR_FINE, "file", d->file,
-			   "there is no policy file, so nothing is decided by itself");
+			   "there is no policy file, so the agent decides nothing");
 		return;
 	}
 	for (size_t i = 0; d->report && i < d->report->n; i++) {
@@ -58,7 +58,7 @@ static void judge_file(struct doctor *d)
 			   d->cfg->n_jobs, d->cfg->policies.n);
 }
 
-/* --- who runs --------------------------------------------------------------------- */
+/* --- the process ------------------------------------------------------------------ */
 
 static void mend_by_start(struct doctor *d)
 {
@@ -68,7 +68,7 @@ static void mend_by_start(struct doctor *d)
 		doctor_mend(d, "swiftrdma-agent --config %s", d->file);
 }
 
-/* Does the file leave it something to do? */
+/* Does the policy file give an agent anything to do? */
 static bool is_wanted(const struct doctor *d)
 {
 	return d->cfg && (d->cfg->policies.n || d->cfg->n_jobs);
@@ -80,18 +80,18 @@ static void judge_none(struct doctor *d)
 
 	if (is_unit(d->host) && !strcmp(u->active, "failed")) {
 		doctor_say(d, DOCTOR_AGENT, DOCTOR_ERROR, "runs", UNIT,
-			   "it failed, and is not started again; journalctl -u "
+			   "it failed and is not started again; journalctl -u "
 			   UNIT " says why");
 		doctor_mend(d, "systemctl reset-failed " UNIT
 			    " && systemctl start " UNIT);
 	} else if (is_wanted(d)) {
 		doctor_say(d, DOCTOR_AGENT, DOCTOR_WARNING, "runs", UNIT,
-			   "it does not run, so that %s has no effect; jobs: %zu, policies: %zu",
+			   "the agent does not run, so %s has no effect; jobs: %zu, policies: %zu",
 			   d->file, d->cfg->n_jobs, d->cfg->policies.n);
 		mend_by_start(d);
 	} else {
 		doctor_say(d, DOCTOR_AGENT, DOCTOR_FINE, "runs", UNIT,
-			   "it does not run, and has nothing to do");
+			   "the agent does not run, and has nothing to do");
 	}
 }
 
@@ -106,7 +106,7 @@ static void judge_several(struct doctor *d, const struct host_agent *first)
 		if (a->dry_run || a->pid == stays)
 			continue;
 		doctor_say(d, DOCTOR_AGENT, DOCTOR_ERROR, "alone", UNIT,
-			   "two run: beside process %u process %u; they undo each other's work",
+			   "two agents run, process %u and process %u, and undo each other's changes",
 			   stays, a->pid);
 		doctor_mend(d, "kill %u", a->pid);
 	}
@@ -115,11 +115,11 @@ static void judge_several(struct doctor *d, const struct host_agent *first)
 static void judge_runs(struct doctor *d)
 {
 	const struct host *h = d->host;
-	const struct host_agent *a = acting(h);
+	const struct host_agent *a = find_acting(h);
 
 	if (!a && h->n_agents) {
 		doctor_say(d, DOCTOR_AGENT, DOCTOR_WARNING, "runs", UNIT,
-			   "process %u only says what it would do (--dry-run)",
+			   "process %u only logs what it would do (--dry-run)",
 			   h->agents[0].pid);
 		mend_by_start(d);
 		return;
@@ -132,17 +132,17 @@ static void judge_runs(struct doctor *d)
 	if (is_unit(h) && h->unit.pid && !strcmp(h->unit.active, "active") &&
 	    strncmp(h->unit.enabled, "enabled", 7)) {
 		doctor_say(d, DOCTOR_AGENT, DOCTOR_WARNING, "runs", UNIT,
-			   "it runs (process %u), and is not started at the next boot",
+			   "the agent runs (process %u), but will not be started at the next boot",
 			   a->pid);
 		doctor_mend(d, "systemctl enable " UNIT);
 		return;
 	}
 	doctor_say(d, DOCTOR_AGENT, DOCTOR_FINE, "runs", UNIT,
-		   "it runs, process %u, by %s%s", a->pid, d->file,
+		   "the agent runs, process %u, with %s%s", a->pid, d->file,
 		   h->unit.pid == a->pid ? ", as a service" : "");
 }
 
-/* --- what the module has of it ------------------------------------------------------ */
+/* --- its rules, leases and levels in the module --------------------------------------- */
 
 static const struct snap_job *find_job(const struct snapshot *s,
 				       const char *name)
@@ -172,7 +172,7 @@ static void judge_jobs(struct doctor *d, const struct host_agent *a)
 		if (!j->n_rules || (job && is_agents(job)))
 			continue;
 		doctor_say(d, DOCTOR_AGENT, DOCTOR_WARNING, "jobs", j->name,
-			   "the module does not have this job of %s: the agent has not read the file since it changed",
+			   "the module does not have this job of %s: the file changed, and the agent has not read it since",
 			   d->file);
 		mend_by_reload(d, a);
 		stale = true;
@@ -253,17 +253,17 @@ static void judge_lease(struct doctor *d)
 	}
 	if (n)
 		doctor_say(d, DOCTOR_AGENT, DOCTOR_FINE, "lease", UNIT,
-			   "it holds lease %llu, with %zu change%s and %u ms left",
+			   "the agent holds lease %llu, with %zu change%s and %u ms left",
 			   (unsigned long long)lease, n, n == 1 ? "" : "s",
 			   left);
 	else
 		doctor_say(d, DOCTOR_AGENT, DOCTOR_FINE, "lease", UNIT,
-			   "it holds no lease: no policy wants a change now");
+			   "the agent holds no lease: no policy wants a change now");
 }
 
 void doctor_agent(struct doctor *d)
 {
-	const struct host_agent *a = acting(d->host);
+	const struct host_agent *a = find_acting(d->host);
 
 	judge_file(d);
 	judge_runs(d);
@@ -271,7 +271,7 @@ void doctor_agent(struct doctor *d)
 		return;
 	if (!d->snap->admin || d->actions_error) {
 		doctor_say(d, DOCTOR_AGENT, DOCTOR_UNSEEN, "lease", UNIT,
-			   "which jobs it made and what it holds only CAP_NET_ADMIN can see");
+			   "the agent's jobs and lease are visible with CAP_NET_ADMIN only");
 		return;
 	}
 	if (d->cfg) {

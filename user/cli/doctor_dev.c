@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Of the doctor: devices, which functions they are, and their ports. */
+/* Doctor: devices, their kind of function, and their ports. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,17 +40,17 @@ static void judge_dev(struct doctor *d, const struct host_dev *dev)
 		return;
 	if (!s) {
 		doctor_say(d, DOCTOR_DEVICE, DOCTOR_WARNING, "known", dev->name,
-			   "the module does not have it, though it is armed; the kernel log says why");
+			   "the module is armed but does not have this device; the kernel log says why");
 		doctor_mend(d, "dmesg | grep swiftrdma");
 	} else if (s->untracked) {
 		doctor_say(d, DOCTOR_DEVICE, DOCTOR_WARNING, "untracked",
 			   dev->name,
-			   "%llu of its QPs were not taken in for lack of memory, until they go",
+			   "%llu of its QPs are not tracked, because memory ran out when they were created",
 			   (unsigned long long)s->untracked);
 	}
 }
 
-/* What a level does there to a connection that is up. */
+/* Judges whether a level changes a connected QP on this port. */
 static void judge_live(struct doctor *d, const struct host_port *port,
 		       const struct host_dev *dev, const char *object)
 {
@@ -60,7 +60,7 @@ static void judge_live(struct doctor *d, const struct host_port *port,
 		return;
 	if (port->link_layer == 1) {
 		doctor_say(d, DOCTOR_DEVICE, DOCTOR_FINE, "live_class", object,
-			   "on InfiniBand a level is the service level that a QP connects with, and stays");
+			   "on InfiniBand a level is a service level, which a QP keeps from when it connects");
 		doctor_detail(d);
 	} else if (s->caps & SWIFTRDMA_DEV_CAP_LIVE_CLASS) {
 		doctor_say(d, DOCTOR_DEVICE, DOCTOR_FINE, "live_class", object,
@@ -69,12 +69,12 @@ static void judge_live(struct doctor *d, const struct host_port *port,
 	} else if (!strcmp(s->provider, "mlx5")) {
 		doctor_say(d, DOCTOR_DEVICE, DOCTOR_WARNING, "live_class",
 			   object,
-			   "firmware %s cannot change the DSCP of a connected QP (rts2rts_qp_dscp): a level holds for QPs that connect after it was given",
+			   "firmware %s cannot change the DSCP of a connected QP (rts2rts_qp_dscp): a level reaches only QPs that connect later",
 			   dev->firmware);
 		doctor_mend(d, "mstflint -d %s -i FIRMWARE.bin burn", dev->bus);
 	} else {
 		doctor_say(d, DOCTOR_DEVICE, DOCTOR_FINE, "live_class", object,
-			   "a level holds for QPs that connect after it was given: its driver cannot change others");
+			   "a level reaches only QPs that connect later: the driver cannot change connected QPs");
 		doctor_detail(d);
 	}
 }
@@ -104,15 +104,15 @@ static void judge_port(struct doctor *d, uint32_t at)
 		doctor_detail(d);
 	} else if (port->link_layer == 1 && port->state >= PORT_INIT) {
 		doctor_say(d, DOCTOR_DEVICE, DOCTOR_ERROR, "port", object,
-			   "the link is up, and no subnet manager has made the port active: one must run on some host or switch");
+			   "the link is up, but no subnet manager has made the port active; one must run on a host or switch");
 		doctor_mend(d, "systemctl start opensm");
 	} else if (net && !net->up) {
 		doctor_say(d, DOCTOR_DEVICE, DOCTOR_WARNING, "port", object,
-			   "down, as its interface %s is, or the cable", net->name);
+			   "down: its interface %s is down, or the cable is unplugged", net->name);
 		doctor_mend(d, "ip link set %s up", net->name);
 	} else {
 		doctor_say(d, DOCTOR_DEVICE, DOCTOR_WARNING, "port", object,
-			   "down: look at the cable and at what is at its other end");
+			   "down: check the cable and the device at its other end");
 	}
 	judge_live(d, port, dev, object);
 }
@@ -123,7 +123,7 @@ void doctor_devices(struct doctor *d)
 
 	if (!h->n_devs) {
 		doctor_say(d, DOCTOR_DEVICE, DOCTOR_WARNING, "any", "-",
-			   "there is no RDMA device: the NIC's driver for it is not loaded, or there is no such NIC");
+			   "there is no RDMA device: the RDMA driver of the NIC is not loaded, or there is no RDMA NIC");
 		doctor_mend(d, "modprobe mlx5_ib");
 	}
 	for (size_t i = 0; i < h->n_devs; i++) {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* What the files that judge have in common. */
+/* Doctor: findings and look-ups shared by all doctor_*.c. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/doctor.h"
+#include "core/array.h"
 
 const char *const doctor_areas[DOCTOR_AREAS + 1] = {
 	"module", "kernel", "agent", "device", "limits", "policy", "qos", NULL,
@@ -18,19 +19,12 @@ void doctor_say(struct doctor *d, enum doctor_area area,
 	struct finding *f;
 	va_list ap;
 
-	if (d->n == d->cap) {
-		size_t cap = d->cap ? 2 * d->cap : 32;
-
-		f = realloc(d->found, cap * sizeof(*f));
-		if (!f) {
-			d->no_memory = true;
-			return;
-		}
-		d->found = f;
-		d->cap = cap;
+	f = array_next(&d->found, d->n, &d->cap, sizeof(*f));
+	if (!f) {
+		d->no_memory = true;
+		return;
 	}
-	f = &d->found[d->n++];
-	memset(f, 0, sizeof(*f));
+	d->n++;
 	f->area = area;
 	f->verdict = verdict;
 	f->rule = rule;
@@ -76,7 +70,7 @@ const struct snap_dev *doctor_snap_dev(const struct doctor *d, const char *name)
 	return NULL;
 }
 
-/* "mlx5_core", and "mlx5_core.sf" of a function that was carved out of another */
+/* "mlx5_core", and "mlx5_core.sf" for a subfunction */
 bool doctor_is_mlx5(const struct host_dev *dev)
 {
 	return !strncmp(dev->driver, "mlx5_core", 9);

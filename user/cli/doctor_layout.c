@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Of the doctor: how an Ethernet port could map and serve levels, as commands. */
+/* Doctor: the commands that make an Ethernet port map and serve levels as they should be. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,13 +9,13 @@
 struct command {
 	char s[DOCTOR_MEND];
 	size_t n;
-	bool cut;		/* it does not fit, so it is none */
+	bool cut;		/* it was cut, so it is not a command */
 };
 
-static void add(struct command *c, const char *fmt, ...)
+static void add_command(struct command *c, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-static void add(struct command *c, const char *fmt, ...)
+static void add_command(struct command *c, const char *fmt, ...)
 {
 	va_list ap;
 	int n;
@@ -29,38 +29,38 @@ static void add(struct command *c, const char *fmt, ...)
 		c->n += (size_t)n;
 }
 
-static uint8_t bit(unsigned int n)
+static uint8_t bit_of(unsigned int n)
 {
 	return (uint8_t)(1u << n);
 }
 
-/* Priorities of traffic that is not raised, and those that a level has now. */
+/* Priorities in use: of traffic without a level, and of the levels. */
 static uint8_t all_prios(const struct qos *q)
 {
 	uint8_t prios = 0;
 
 	for (size_t i = 0; i < q->n_base; i++)
-		prios |= bit(q->base[i].prio);
+		prios |= bit_of(q->base[i].prio);
 	for (size_t i = 0; i < q->n; i++)
 		if (q->way[i].mapped)
-			prios |= bit(q->way[i].prio);
+			prios |= bit_of(q->way[i].prio);
 	return prios;
 }
 
 /*
- * A priority that nobody has: the one that a DSCP has by its class selector (RFC
- * 2474), else the lowest. 0 is left to what is not mapped. -1: none is left.
+ * Finds a free priority: that of the DSCP's class selector (RFC 2474), else the lowest.
+ * 0 is reserved for unmapped traffic. -1: no priority is free.
  */
 static int free_prio(uint8_t *taken, uint32_t dscp)
 {
 	unsigned int prio = dscp >> 3;
 
-	if (!prio || *taken & bit(prio))
-		for (prio = 1; prio < HOST_PRIOS && *taken & bit(prio); prio++)
+	if (!prio || *taken & bit_of(prio))
+		for (prio = 1; prio < HOST_PRIOS && *taken & bit_of(prio); prio++)
 			;
 	if (prio == HOST_PRIOS)
 		return -1;
-	*taken |= bit(prio);
+	*taken |= bit_of(prio);
 	return (int)prio;
 }
 
@@ -69,7 +69,7 @@ void qos_mend_map(struct qos *q)
 	struct command c = { .n = 0 };
 	uint8_t taken = all_prios(q);
 
-	add(&c, "dcb app add dev %s dscp-prio", q->net->name);
+	add_command(&c, "dcb app add dev %s dscp-prio", q->net->name);
 	for (size_t i = 0; i < q->n; i++) {
 		bool again = q->way[i].mapped;
 		int prio;
@@ -79,9 +79,9 @@ void qos_mend_map(struct qos *q)
 		if (again)
 			continue;
 		prio = free_prio(&taken, q->way[i].dscp);
-		/* Two levels in one are better than one in none. */
-		add(&c, " %u:%d", q->way[i].dscp,
-		    prio < 0 ? HOST_PRIOS - 1 : prio);
+		/* Sharing a priority is better than having none. */
+		add_command(&c, " %u:%d", q->way[i].dscp,
+			    prio < 0 ? HOST_PRIOS - 1 : prio);
 	}
 	if (!c.cut)
 		doctor_mend(q->d, "%s", c.s);
@@ -89,7 +89,7 @@ void qos_mend_map(struct qos *q)
 
 /* --- a layout ------------------------------------------------------------------ */
 
-/* What is to be, beside what is. */
+/* The layout to set up; struct qos has the present one. */
 struct layout {
 	uint8_t prio[DOCTOR_LEVELS];	/* of each level's DSCP */
 	struct host_dcb dcb;		/* prio_tc, tsa, share, pfc */
@@ -100,21 +100,21 @@ static bool lay_prios(const struct qos *q, struct layout *l)
 	uint8_t taken = 0, all = all_prios(q);
 
 	for (size_t i = 0; i < q->n_base; i++)
-		taken |= bit(q->base[i].prio);
+		taken |= bit_of(q->base[i].prio);
 	for (size_t i = 0; i < q->n; i++) {
 		int prio = q->way[i].prio;
 
-		if (taken & bit(q->way[i].prio))
+		if (taken & bit_of(q->way[i].prio))
 			prio = free_prio(&all, q->way[i].dscp);
 		if (prio < 0)
 			return false;
-		taken |= bit((unsigned int)prio);
+		taken |= bit_of((unsigned int)prio);
 		l->prio[i] = (uint8_t)prio;
 	}
 	return true;
 }
 
-/* Traffic classes of what is not raised, and the greatest that is strict, or -1. */
+/* Traffic classes of traffic without a level. Returns the highest strict one, or -1. */
 static int base_tcs(const struct qos *q, const struct layout *l, uint8_t *tcs)
 {
 	int top = -1;
@@ -123,24 +123,24 @@ static int base_tcs(const struct qos *q, const struct layout *l, uint8_t *tcs)
 	for (size_t i = 0; i < q->n_base; i++) {
 		uint8_t tc = l->dcb.prio_tc[q->base[i].prio];
 
-		*tcs |= bit(tc);
+		*tcs |= bit_of(tc);
 		if (l->dcb.tsa[tc] == HOST_TSA_STRICT && tc > top)
 			top = tc;
 	}
 	return top;
 }
 
-/* How many classes are above @top that are not of @tcs. */
+/* Number of classes above @top that are not in @tcs. */
 static size_t left_above(uint8_t tcs, int top)
 {
 	size_t n = 0;
 
 	for (int tc = top + 1; tc < HOST_PRIOS; tc++)
-		n += !(tcs & bit((unsigned int)tc));
+		n += !(tcs & bit_of((unsigned int)tc));
 	return n;
 }
 
-/* A class of those that the device serves as it wants: levels get one alike. */
+/* A class served in a way that only the device knows; any will do for a level. */
 static int unordered_tc(const struct qos *q, const struct layout *l)
 {
 	uint8_t tc = 0;
@@ -155,8 +155,8 @@ static int unordered_tc(const struct qos *q, const struct layout *l)
 }
 
 /*
- * A class for each level, in their order: the one that it has, if that is free and
- * leaves enough for those that follow, else the lowest.
+ * Gives each level a class, in the order of levels: its present one if that is free and
+ * leaves enough classes for the next levels, else the lowest free one.
  */
 static bool lay_tcs(const struct qos *q, struct layout *l, uint8_t tcs, int top)
 {
@@ -164,17 +164,17 @@ static bool lay_tcs(const struct qos *q, struct layout *l, uint8_t tcs, int top)
 
 	for (size_t i = 0; i < q->n; i++) {
 		int tc = l->dcb.prio_tc[l->prio[i]];
-		bool keep = tc > top && !(tcs & bit((unsigned int)tc));
+		bool keep = tc > top && !(tcs & bit_of((unsigned int)tc));
 
 		if (like < 0 && left_above(tcs, tc) < q->n - i - 1)
 			keep = false;
 		for (int k = top + 1; !keep && k < HOST_PRIOS; k++) {
 			tc = k;
-			keep = !(tcs & bit((unsigned int)k));
+			keep = !(tcs & bit_of((unsigned int)k));
 		}
 		if (!keep)
 			return false;
-		tcs |= bit((unsigned int)tc);
+		tcs |= bit_of((unsigned int)tc);
 		l->dcb.prio_tc[l->prio[i]] = (uint8_t)tc;
 		l->dcb.tsa[tc] = like < 0 ? HOST_TSA_STRICT : l->dcb.tsa[like];
 		if (like < 0)
@@ -183,7 +183,7 @@ static bool lay_tcs(const struct qos *q, struct layout *l, uint8_t tcs, int top)
 	return true;
 }
 
-/* Of classes that still share the shares are 100 % together. */
+/* Makes the shares of the ETS classes add up to 100 %. */
 static void lay_shares(struct layout *l)
 {
 	int most = -1, sum = 0;
@@ -201,7 +201,7 @@ static void lay_shares(struct layout *l)
 		l->dcb.share[most] = (uint8_t)(l->dcb.share[most] + 100 - sum);
 }
 
-static bool lay(const struct qos *q, struct layout *l)
+static bool lay_out_port(const struct qos *q, struct layout *l)
 {
 	uint8_t tcs;
 	int top;
@@ -211,7 +211,7 @@ static bool lay(const struct qos *q, struct layout *l)
 		return false;
 	top = base_tcs(q, l, &tcs);
 	if (left_above(tcs, top) < q->n) {
-		/* What is not raised goes down, all of it. */
+		/* Move all traffic without a level to lower classes. */
 		for (size_t i = 0; i < q->n_base; i++)
 			l->dcb.prio_tc[q->base[i].prio] = 0;
 		top = base_tcs(q, l, &tcs);
@@ -220,7 +220,7 @@ static bool lay(const struct qos *q, struct layout *l)
 		return false;
 	lay_shares(l);
 	for (size_t i = 0; i < q->n && qos_base_lossless(q); i++)
-		l->dcb.pfc |= bit(l->prio[i]);
+		l->dcb.pfc |= bit_of(l->prio[i]);
 	return true;
 }
 
@@ -235,8 +235,8 @@ static void add_apps(const struct qos *q, const struct layout *l,
 		if (l->prio[i] == q->way[i].prio)
 			continue;
 		if (!any)
-			add(c, "dcb app replace dev %s dscp-prio", q->net->name);
-		add(c, " %u:%u", q->way[i].dscp, l->prio[i]);
+			add_command(c, "dcb app replace dev %s dscp-prio", q->net->name);
+		add_command(c, " %u:%u", q->way[i].dscp, l->prio[i]);
 		any = true;
 	}
 }
@@ -258,25 +258,25 @@ static void add_ets(const struct qos *q, const struct layout *l,
 	for (int i = 0; i < HOST_PRIOS; i++) {
 		if (is->prio_tc[i] == want->prio_tc[i])
 			continue;
-		add(&e, "%s %d:%u", any[0] ? "" : " prio-tc", i, want->prio_tc[i]);
+		add_command(&e, "%s %d:%u", any[0] ? "" : " prio-tc", i, want->prio_tc[i]);
 		any[0] = true;
 	}
 	for (int i = 0; i < HOST_PRIOS; i++) {
 		if (is->tsa[i] == want->tsa[i])
 			continue;
-		add(&e, "%s %d:%s", any[1] ? "" : " tc-tsa", i,
-		    tsa_word(want->tsa[i]));
+		add_command(&e, "%s %d:%s", any[1] ? "" : " tc-tsa", i,
+			    tsa_word(want->tsa[i]));
 		any[1] = true;
 	}
 	for (int i = 0; i < HOST_PRIOS; i++) {
 		if (is->share[i] == want->share[i])
 			continue;
-		add(&e, "%s %d:%u", any[2] ? "" : " tc-bw", i, want->share[i]);
+		add_command(&e, "%s %d:%u", any[2] ? "" : " tc-bw", i, want->share[i]);
 		any[2] = true;
 	}
 	if (e.n)
-		add(c, "%sdcb ets set dev %s%s", c->n ? " && " : "",
-		    q->net->name, e.s);
+		add_command(c, "%sdcb ets set dev %s%s", c->n ? " && " : "",
+			    q->net->name, e.s);
 	c->cut |= e.cut;
 }
 
@@ -287,10 +287,10 @@ static void add_pfc(const struct qos *q, const struct layout *l,
 
 	if (!more)
 		return;
-	add(c, "%sdcb pfc set dev %s prio-pfc", c->n ? " && " : "", q->net->name);
+	add_command(c, "%sdcb pfc set dev %s prio-pfc", c->n ? " && " : "", q->net->name);
 	for (unsigned int i = 0; i < HOST_PRIOS; i++)
-		if (more & bit(i))
-			add(c, " %u:on", i);
+		if (more & bit_of(i))
+			add_command(c, " %u:on", i);
 }
 
 void qos_mend_layout(struct qos *q)
@@ -298,7 +298,7 @@ void qos_mend_layout(struct qos *q)
 	struct command c = { .n = 0 };
 	struct layout l;
 
-	if (!lay(q, &l))
+	if (!lay_out_port(q, &l))
 		return;
 	add_apps(q, &l, &c);
 	add_ets(q, &l, &c);
@@ -309,7 +309,7 @@ void qos_mend_layout(struct qos *q)
 
 /* --- other DSCPs ------------------------------------------------------------------- */
 
-/* No level is it, and no application asks for it. */
+/* True if no level has this DSCP and no application asks for it. */
 static bool is_free(const struct qos *q, uint32_t dscp)
 {
 	for (size_t i = 0; i < q->n; i++)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Of the doctor: what an RDMA program may take. Registered memory is locked, so it
- * counts against RLIMIT_MEMLOCK; QPs and the like against the rdma controller.
+ * Doctor: resource limits of RDMA programs. Registered memory counts against
+ * RLIMIT_MEMLOCK, QPs and other objects against the rdma cgroup controller.
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,17 +10,17 @@
 #include "cli/table.h"
 #include "core/text.h"
 
-/* A limit below this is one that nobody chose for RDMA. */
+/* A lower limit is a default that was not chosen for RDMA. */
 #define MEMLOCK_SMALL	(1024ull * 1024 * 1024)
 
-/* Of a limit so much is used, or more: in percent. */
+/* Usage of a limit, in percent, from which on the doctor warns. */
 #define NEARLY	90
 
 struct size {
 	char s[24];
 };
 
-static struct size size(uint64_t bytes)
+static struct size format_size(uint64_t bytes)
 {
 	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
 	double v = (double)bytes;
@@ -59,11 +59,11 @@ static void judge_self(struct doctor *d)
 	} else if (p->memlock >= MEMLOCK_SMALL) {
 		doctor_say(d, DOCTOR_LIMITS, DOCTOR_FINE, "memlock", "shell",
 			   "a program of this shell may register %s of memory",
-			   size(p->memlock).s);
+			   format_size(p->memlock).s);
 	} else {
 		doctor_say(d, DOCTOR_LIMITS, DOCTOR_WARNING, "memlock", "shell",
 			   "a program of this shell may register no more than %s of memory (ulimit -l)",
-			   size(p->memlock).s);
+			   format_size(p->memlock).s);
 		if (p->memlock_hard > p->memlock)
 			doctor_mend(d, "ulimit -l hard");
 		else
@@ -83,20 +83,20 @@ static void judge_proc(struct doctor *d, const struct host_proc *p)
 	if (is_unlimited(p)) {
 		doctor_say(d, DOCTOR_LIMITS, DOCTOR_FINE, "memlock", object,
 			   "has registered %s of memory, without a limit",
-			   size(p->pinned).s);
+			   format_size(p->pinned).s);
 		doctor_detail(d);
 	} else if (p->pinned >= p->memlock / 100 * NEARLY) {
 		doctor_say(d, DOCTOR_LIMITS, DOCTOR_ERROR, "memlock", object,
-			   "has registered %s of the %s of memory that it may: the next registration fails%s%s",
-			   size(p->pinned).s, size(p->memlock).s,
+			   "has registered %s of memory, and its limit is %s: the next registration will fail%s%s",
+			   format_size(p->pinned).s, format_size(p->memlock).s,
 			   unit ? "; its unit's limit is LimitMEMLOCK of " : "",
 			   unit ? unit : "");
 		doctor_mend(d, "prlimit --pid %u --memlock=unlimited:unlimited",
 			    p->pid);
 	} else {
 		doctor_say(d, DOCTOR_LIMITS, DOCTOR_FINE, "memlock", object,
-			   "has registered %s of the %s of memory that it may",
-			   size(p->pinned).s, size(p->memlock).s);
+			   "has registered %s of memory, and its limit is %s",
+			   format_size(p->pinned).s, format_size(p->memlock).s);
 	}
 }
 
@@ -111,15 +111,15 @@ static void judge_procs(struct doctor *d)
 	}
 	if (free)
 		doctor_say(d, DOCTOR_LIMITS, DOCTOR_FINE, "memlock", "processes",
-			   "%zu of %zu that use RDMA may register any amount of memory",
+			   "%zu of %zu processes that use RDMA may register any amount of memory",
 			   free, h->n_procs);
 	if (!h->procs_all)
 		doctor_say(d, DOCTOR_LIMITS, DOCTOR_UNSEEN, "memlock",
 			   "processes",
-			   "which of other users' use RDMA only root can see");
+			   "only root can see which processes of other users use RDMA");
 }
 
-/* Units that jobs of the policy file are, running or not. */
+/* Judges the systemd units that jobs of the policy file name, running or not. */
 static void judge_units(struct doctor *d)
 {
 	for (size_t i = 0; i < d->n_units; i++) {
@@ -129,13 +129,13 @@ static void judge_units(struct doctor *d)
 			doctor_say(d, DOCTOR_LIMITS, DOCTOR_FINE, "memlock_unit",
 				   u->unit, "job %s: LimitMEMLOCK is %s", u->job,
 				   u->memlock == HOST_NO_LIMIT ? "infinity" :
-				   size(u->memlock).s);
+				   format_size(u->memlock).s);
 			continue;
 		}
 		doctor_say(d, DOCTOR_LIMITS, DOCTOR_WARNING, "memlock_unit",
 			   u->unit,
-			   "job %s: it may register no more than %s of memory (LimitMEMLOCK)",
-			   u->job, size(u->memlock).s);
+			   "job %s: the service may register no more than %s of memory (LimitMEMLOCK)",
+			   u->job, format_size(u->memlock).s);
 		mend_unit(d, u->unit);
 	}
 }
@@ -148,14 +148,14 @@ static void judge_maximum(struct doctor *d, const struct host_rdma_max *m)
 	const char *then = "";
 	char object[DOCTOR_OBJECT];
 
-	/* Two of them may name one device. */
+	/* Two cgroups may have limits for one device, so name both. */
 	snprintf(object, sizeof(object), "%.64s %.24s", m->cgroup, m->dev);
 	if (m->current >= m->max) {
 		verdict = DOCTOR_ERROR;
-		then = ": whatever makes another is refused";
+		then = ": creating another will fail";
 	} else if (m->current * 100 >= m->max * NEARLY) {
 		verdict = DOCTOR_WARNING;
-		then = ": that is nearly all";
+		then = ": the limit is nearly reached";
 	}
 	doctor_say(d, DOCTOR_LIMITS, verdict, "rdma_max", object,
 		   "%llu of %llu %s%s", (unsigned long long)m->current,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Of the doctor: the module and the kernel that it is in. */
+/* Doctor: the module and its kernel. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,15 +25,15 @@ static const struct host_dev *mlx5_dev(const struct host *h)
 	return NULL;
 }
 
-/* All of it out and in again. */
+/* Adds the command that unloads and loads all modules. */
 static void mend_by_reload(struct doctor *d, bool armed)
 {
 	const struct host_module *m = &d->host->module;
 	const char *name = m->provider ? "swiftrdma_mlx5" : "swiftrdma";
 
 	doctor_mend(d, "%s%srmmod swiftrdma && modprobe %s",
-		    m->provider ? "rmmod swiftrdma_mlx5 && " : "",
-		    armed ? "swiftrdma module disarm && " : "", name);
+		    armed ? "swiftrdma module disarm && " : "",
+		    m->provider ? "rmmod swiftrdma_mlx5 && " : "", name);
 }
 
 static void judge_load(struct doctor *d)
@@ -42,27 +42,27 @@ static void judge_load(struct doctor *d)
 	bool mlx5 = mlx5_dev(d->host);
 
 	doctor_say(d, DOCTOR_MODULE, DOCTOR_ERROR, "loaded", MODULE,
-		   "it is not loaded%s: nothing is counted, and nothing enforced",
-		   m->installed ? "" : ", nor installed for this kernel");
+		   "the module is not loaded%s: nothing is counted and nothing is enforced",
+		   m->installed ? "" : " and not installed for this kernel");
 	doctor_mend(d, "%smodprobe %s",
 		    m->installed ? "" : "make install && ",
 		    mlx5 && (m->provider_installed || !m->installed) ?
 			    "swiftrdma_mlx5" : "swiftrdma");
 }
 
-/* Of both, since one may have been loaded anew without the other. */
+/* Checks each module by itself: one may have been reloaded without the other. */
 static void judge_version(struct doctor *d, const char *name,
 			  const char *version)
 {
 	if (!version[0] || !strcmp(version, d->version))
 		return;
 	doctor_say(d, DOCTOR_MODULE, DOCTOR_WARNING, "version", name,
-		   "version %s is loaded, and this command is of version %s",
+		   "version %s is loaded, but this command has version %s",
 		   version, d->version);
 	mend_by_reload(d, true);
 }
 
-/* The module's own words, or else what it says to whoever would change a thing. */
+/* Uses the state of the hooks, else the error that a change would get. */
 static void judge_hooks(struct doctor *d)
 {
 	const struct host_module *m = &d->host->module;
@@ -70,12 +70,12 @@ static void judge_hooks(struct doctor *d)
 
 	if (!strncmp(m->hooks, "disarmed", 8) || d->armed == -ESHUTDOWN) {
 		doctor_say(d, DOCTOR_MODULE, DOCTOR_ERROR, "armed", MODULE,
-			   "it is disarmed%s: it sees no QP, and changes none",
+			   "the module is disarmed%s: it sees no QPs and changes none",
 			   why ? why : "");
 		mend_by_reload(d, false);
 	} else if (why) {
 		doctor_say(d, DOCTOR_MODULE, DOCTOR_WARNING, "armed", MODULE,
-			   "it is armed, and could not be disarmed%s", why);
+			   "the module is armed and could not be disarmed%s", why);
 		doctor_mend(d, "swiftrdma module disarm");
 	} else if (m->hooks[0] || !d->armed) {
 		doctor_say(d, DOCTOR_MODULE, DOCTOR_FINE, "armed", MODULE,
@@ -83,8 +83,8 @@ static void judge_hooks(struct doctor *d)
 			   m->version[0] ? m->version : "unknown");
 	} else {
 		doctor_say(d, DOCTOR_MODULE, DOCTOR_UNSEEN, "armed", MODULE,
-			   "version %s is loaded; whether it is armed only root can see",
-			   m->version[0] ? m->version : "unknown");
+			   "version %s is loaded; whether it is armed could not be read: %s",
+			   m->version[0] ? m->version : "unknown", strerror(-d->armed));
 	}
 }
 
@@ -95,13 +95,13 @@ static void judge_provider(struct doctor *d, const struct host_dev *dev)
 
 	if (!m->provider) {
 		doctor_say(d, DOCTOR_MODULE, DOCTOR_ERROR, "provider", dev->name,
-			   "it is a ConnectX, and %s is not loaded: no UARs, work requests, or classes of connected QPs",
+			   "the device is a ConnectX, but %s is not loaded: UARs and work requests are not seen, and classes of connected QPs cannot be changed",
 			   MLX5);
 		doctor_mend(d, "%smodprobe swiftrdma_mlx5",
 			    m->provider_installed ? "" : "make install && ");
 	} else if (s && strcmp(s->provider, "mlx5")) {
 		doctor_say(d, DOCTOR_MODULE, DOCTOR_ERROR, "provider", dev->name,
-			   "%s is loaded, and does not have this device (provider %s); the kernel log says why",
+			   "%s is loaded but does not have this device (provider %s); the kernel log says why",
 			   MLX5, s->provider);
 		doctor_mend(d, "rmmod swiftrdma_mlx5 && modprobe swiftrdma_mlx5");
 	} else if (s) {
@@ -111,7 +111,7 @@ static void judge_provider(struct doctor *d, const struct host_dev *dev)
 	}
 }
 
-/* An agent that systemd starts waits for a module that nobody loads. */
+/* An agent enabled in systemd needs the module loaded at boot. */
 static void judge_boot(struct doctor *d)
 {
 	const struct host_module *m = &d->host->module;
@@ -121,12 +121,12 @@ static void judge_boot(struct doctor *d)
 		return;
 	if (mlx5_dev(d->host) ? m->provider_at_boot : m->at_boot) {
 		doctor_say(d, DOCTOR_MODULE, DOCTOR_FINE, "boot", MODULE,
-			   "it is loaded at boot, as the agent is started");
+			   "the module is loaded at boot, when the agent is started");
 		doctor_detail(d);
 		return;
 	}
 	doctor_say(d, DOCTOR_MODULE, DOCTOR_WARNING, "boot", MODULE,
-		   "the agent is started at boot, and nothing loads %s then", name);
+		   "the agent is started at boot, but nothing loads %s at boot", name);
 	doctor_mend(d, "echo %s >/etc/modules-load.d/swiftrdma.conf", name);
 }
 
@@ -145,7 +145,7 @@ void doctor_module(struct doctor *d)
 		judge_hooks(d);
 	} else {
 		doctor_say(d, DOCTOR_MODULE, DOCTOR_ERROR, "answers", MODULE,
-			   "it is loaded, and does not answer: %s",
+			   "the module is loaded but does not answer: %s",
 			   d->io_words);
 		mend_by_reload(d, true);
 	}
@@ -164,7 +164,7 @@ static void judge_release(struct doctor *d)
 
 	if (sscanf(release, "%d.%d", &major, &minor) != 2) {
 		doctor_say(d, DOCTOR_KERNEL, DOCTOR_UNSEEN, "release", release,
-			   "this is no version as Linux has it");
+			   "the version of this kernel does not have the form of a Linux version");
 	} else if (major * 1000 + minor < FIRST_MAJOR * 1000 + FIRST_MINOR) {
 		doctor_say(d, DOCTOR_KERNEL, DOCTOR_ERROR, "release", release,
 			   "the module needs a kernel of %d.%d or later",
@@ -175,7 +175,7 @@ static void judge_release(struct doctor *d)
 			   LAST_MAJOR, LAST_MINOR);
 	} else {
 		doctor_say(d, DOCTOR_KERNEL, DOCTOR_FINE, "release", release,
-			   "it is one of those that are supported, %d.%d to %d.%d",
+			   "this kernel is supported (%d.%d to %d.%d)",
 			   FIRST_MAJOR, FIRST_MINOR, LAST_MAJOR, LAST_MINOR);
 	}
 }
@@ -192,10 +192,10 @@ static void judge_events(struct doctor *d)
 		doctor_detail(d);
 	} else if (d->events == -EPERM) {
 		doctor_say(d, DOCTOR_KERNEL, DOCTOR_UNSEEN, "events", release,
-			   "whether events are delivered only CAP_NET_ADMIN can see");
+			   "only CAP_NET_ADMIN can see whether events are delivered");
 	} else {
 		doctor_say(d, DOCTOR_KERNEL, DOCTOR_WARNING, "events", release,
-			   "no events: %s. A kernel that cannot keep them from others gets none; 6.1.67 and 6.7 are the first that can",
+			   "no events: %s. The module sends events only on kernels that can restrict them to privileged readers, from 6.1.67 and 6.7 on",
 			   d->event_words);
 	}
 }
@@ -214,16 +214,16 @@ static void judge_probes(struct doctor *d)
 		if (snap_has(s, SNAP_DEVX)) {
 			doctor_say(d, DOCTOR_KERNEL, DOCTOR_FINE, "kprobes",
 				   dev->name,
-				   "kernel probes show QPs made past RDMA core (DEVX)");
+				   "kernel probes see QPs that are created without RDMA core (DEVX)");
 			doctor_detail(d);
 		} else if (d->host->kernel.kprobes == HOST_NO) {
 			doctor_say(d, DOCTOR_KERNEL, DOCTOR_WARNING, "kprobes",
 				   dev->name,
-				   "QPs made past RDMA core (DEVX) are not seen, for this kernel has no return probes: boot one with CONFIG_KRETPROBES=y");
+				   "QPs that are created without RDMA core (DEVX) are not seen, because this kernel has no return probes: boot one with CONFIG_KRETPROBES=y");
 		} else {
 			doctor_say(d, DOCTOR_KERNEL, DOCTOR_WARNING, "kprobes",
 				   dev->name,
-				   "QPs made past RDMA core (DEVX) are not seen: the provider does not watch for them");
+				   "QPs that are created without RDMA core (DEVX) are not seen: the provider's probes are off");
 			doctor_mend(d, "rmmod swiftrdma_mlx5 && modprobe swiftrdma_mlx5 devx=1");
 		}
 	}

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Of the doctor: which policies of this host's file its devices can run. */
+/* Doctor: which policies of this host's file run on its devices. */
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/doctor.h"
 
-/* Of one policy: where it runs, and why it does not elsewhere. */
+/* Reports on which devices a policy runs, and why not on the others. */
 static void judge_policy(struct doctor *d, const char *name)
 {
 	const struct doctor_policy *off = NULL;
@@ -29,7 +29,7 @@ static void judge_policy(struct doctor *d, const char *name)
 			   runs == 1 ? "this host's device" : "all devices");
 	else if (runs)
 		doctor_say(d, DOCTOR_POLICY, DOCTOR_FINE, "capable", object,
-			   "it can run on %zu of %zu devices; not on %s, for one: %s",
+			   "it can run on %zu of %zu devices; it cannot run on %s, for example: %s",
 			   runs, runs + idle, off->dev, off->off);
 	else
 		doctor_say(d, DOCTOR_POLICY, DOCTOR_WARNING, "capable", object,
@@ -50,7 +50,7 @@ void doctor_policies(struct doctor *d)
 		return;
 	if (!d->n_policies) {
 		doctor_say(d, DOCTOR_POLICY, DOCTOR_UNSEEN, "capable", d->file,
-			   "which of its policies can run, devices say through the module");
+			   "without the module it is unknown which policies can run on the devices");
 		return;
 	}
 	for (size_t i = 0; i < set->n; i++)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Of the doctor: what a class level comes to on an Ethernet port. Its DSCP has a
- * priority there, if the port trusts DSCPs at all; the priority may be paused (PFC),
- * and has a traffic class, which is served before or after others (ETS). A level is
- * worth something if its traffic class is another than that of traffic which is not
- * raised, is served no later, and is lossless if the other is.
+ * Doctor: the effect of a class level on an Ethernet port. The port maps the level's DSCP
+ * to a priority if it trusts DSCPs. A priority may be lossless (PFC) and belongs to a
+ * traffic class, which is served before or after others (ETS). A level has an effect if
+ * its traffic class differs from that of traffic without a level, is served no later,
+ * and is lossless if the other one is.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -15,12 +15,12 @@
 
 #include "cli/doctor_qos.h"
 
-#define CNP_DSCP	48	/* of a ConnectX, unless it is told otherwise */
+#define CNP_DSCP	48	/* default of a ConnectX */
 
 #define RC		2	/* as enum ib_qp_type */
 #define UC		3
 
-/* In their order, whatever order the file has. */
+/* Keeps @levels sorted; the file may have any order. */
 static void put_level(struct io_level *levels, size_t *n, struct io_level l)
 {
 	size_t at = (*n)++;
@@ -53,7 +53,7 @@ size_t doctor_levels(const struct doctor *d, struct io_level *levels)
 	return n;
 }
 
-/* Of jobs, if any of these has a QP there; of all else. */
+/* Counts the QPs of jobs, or all QPs if no job has one on the port. */
 uint64_t doctor_asked(const struct doctor *d, const struct host_port *port,
 		      bool sl, uint32_t *qps)
 {
@@ -87,7 +87,7 @@ uint64_t doctor_asked(const struct doctor *d, const struct host_port *port,
 
 /* --- how a port maps and serves -------------------------------------------------- */
 
-/* What has no priority goes in priority 0, on most NICs: of DSCP 0 that is sure. */
+/* Most NICs send an unmapped DSCP in priority 0; only for DSCP 0 that is certain. */
 struct qos_way qos_way(const struct host_dcb *dcb, uint32_t dscp)
 {
 	bool has = dcb->trusts_dscp && dcb->dscps & 1ull << dscp;
@@ -132,11 +132,11 @@ struct list {
 	size_t n, items;
 };
 
-/* ", ITEM", or the first one. */
-static void item(struct list *l, const char *fmt, ...)
+/* Appends ", ITEM", without the comma for the first. */
+static void add_item(struct list *l, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-static void item(struct list *l, const char *fmt, ...)
+static void add_item(struct list *l, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -150,7 +150,7 @@ static void item(struct list *l, const char *fmt, ...)
 	l->n += strlen(l->s + l->n);
 }
 
-static const char *plural(const struct list *l)
+static const char *level_noun(const struct list *l)
 {
 	return l->items == 1 ? "level" : "levels";
 }
@@ -188,7 +188,7 @@ static struct words way_words(const struct host_dcb *dcb,
 
 /* --- judgements --------------------------------------------------------------------- */
 
-/* False: the port's map cannot be judged. */
+/* False: the port's DCB settings are not known. */
 static bool judge_dcb(struct qos *q, const struct host_dev *dev)
 {
 	const char *driver = q->net->driver;
@@ -197,14 +197,14 @@ static bool judge_dcb(struct qos *q, const struct host_dev *dev)
 		return true;
 	if (dev->function == HOST_VF || dev->function == HOST_SF)
 		doctor_say(q->d, DOCTOR_QOS, DOCTOR_UNSEEN, "dcb", q->object,
-			   "priorities and traffic classes are those of the PF's port: look there");
+			   "priorities and traffic classes are those of the PF's port: check that port");
 	else if (q->net->represents[0])
 		doctor_say(q->d, DOCTOR_QOS, DOCTOR_UNSEEN, "dcb", q->object,
 			   "it represents %s in the NIC's switch; priorities and traffic classes are those of the uplink",
 			   q->net->represents);
 	else if (!q->dcb->error || q->dcb->error == -EOPNOTSUPP)
 		doctor_say(q->d, DOCTOR_QOS, DOCTOR_UNSEEN, "dcb", q->object,
-			   "its driver%s%s has no DCB: which DSCP goes first is said by queueing (tc qdisc show dev %s) or by tools of the NIC's",
+			   "its driver%s%s has no DCB: queueing (tc qdisc show dev %s) or a tool of the NIC decides which DSCP goes first",
 			   driver[0] ? " " : "", driver, q->net->name);
 	else
 		doctor_say(q->d, DOCTOR_QOS, DOCTOR_UNSEEN, "dcb", q->object,
@@ -217,7 +217,7 @@ static void judge_dcbx(struct qos *q)
 	if (!q->dcb->has_dcbx || q->dcb->by_host)
 		return;
 	doctor_say(q->d, DOCTOR_QOS, DOCTOR_WARNING, "dcbx", q->object,
-		   "its firmware settles priorities and traffic classes with the switch (DCBX): what is set here lasts until that says otherwise");
+		   "its firmware negotiates priorities and traffic classes with the switch (DCBX), and may overwrite settings of this host");
 	doctor_mend(q->d, "dcb dcbx set dev %s host ieee", q->net->name);
 }
 
@@ -228,10 +228,10 @@ static bool judge_trust(struct qos *q)
 	if (q->dcb->trusts_dscp)
 		return true;
 	for (size_t i = 0; i < q->n; i++)
-		item(&l, "%u (DSCP %u)", q->level[i].level, q->way[i].dscp);
+		add_item(&l, "%u (DSCP %u)", q->level[i].level, q->way[i].dscp);
 	doctor_say(q->d, DOCTOR_QOS, DOCTOR_ERROR, "trust", q->object,
-		   "the port trusts the priority of a VLAN tag (PCP), not the DSCP: no effect of %s %s. Giving a DSCP a priority makes it trust DSCPs; the switch has to do the same",
-		   plural(&l), l.s);
+		   "the port trusts the priority of a VLAN tag (PCP), not the DSCP, so there is no effect of %s %s. The port trusts DSCPs once a DSCP has a priority; the switch must trust them, too",
+		   level_noun(&l), l.s);
 	qos_mend_map(q);
 	return false;
 }
@@ -242,17 +242,17 @@ static void judge_map(struct qos *q)
 
 	for (size_t i = 0; i < q->n; i++)
 		if (!q->way[i].mapped)
-			item(&l, "%u (DSCP %u)", q->level[i].level,
-			     q->way[i].dscp);
+			add_item(&l, "%u (DSCP %u)", q->level[i].level,
+				 q->way[i].dscp);
 	if (!l.items)
 		return;
 	doctor_say(q->d, DOCTOR_QOS, DOCTOR_ERROR, "unmapped", q->object,
-		   "%s %s: the DSCP has no priority here, so it goes where the firmware's default puts it, often with traffic that is not raised",
-		   plural(&l), l.s);
+		   "%s %s: the DSCP has no priority on this port, so it gets the firmware's default, often that of traffic that is not raised",
+		   level_noun(&l), l.s);
 	qos_mend_map(q);
 }
 
-/* Data in the class by which the NIC tells senders to slow down. */
+/* Checks for data in the priority of congestion notifications (CNP). */
 static void judge_cnp(struct qos *q, const struct host_dev *dev)
 {
 	int cnp = q->net->cnp_dscp;
@@ -263,7 +263,7 @@ static void judge_cnp(struct qos *q, const struct host_dev *dev)
 		if (q->way[i].dscp != cnp)
 			continue;
 		doctor_say(q->d, DOCTOR_QOS, DOCTOR_WARNING, "cnp", q->object,
-			   "level %u is DSCP %d, which congestion notifications (CNPs) have%s: raised data would delay what tells senders to slow down",
+			   "level %u is DSCP %d, the DSCP of congestion notifications (CNPs)%s: raised data would delay the CNPs that tell senders to slow down",
 			   q->level[i].level, cnp,
 			   q->net->cnp_dscp < 0 ? ", by a ConnectX's default" :
 						  "");
@@ -288,7 +288,7 @@ static void judge_same(struct qos *q)
 	}
 }
 
-/* What was found fault with goes out; what is left is mapped, and different. */
+/* Drops levels that are unmapped or have a lower level's DSCP; both have a finding. */
 static void drop_unmapped(struct qos *q)
 {
 	size_t n = 0;
@@ -306,7 +306,7 @@ static void drop_unmapped(struct qos *q)
 	q->n = n;
 }
 
-/* --- a level against traffic that is not raised ------------------------------------ */
+/* --- a level against traffic without a level --------------------------------------- */
 
 static bool leaves_lossless(const struct host_dcb *dcb, const struct qos_way *w,
 			    const struct qos_way *base)
@@ -343,7 +343,7 @@ static const struct comparison {
 	const char *says, *then;	/* before and after what is not raised */
 } comparisons[] = {
 	{ "pfc", DOCTOR_ERROR, leaves_lossless,
-	  "no PFC there, so what is raised leaves the lossless class of",
+	  "no PFC on this priority, so raised traffic leaves the lossless class of",
 	  ". The switch and the peers need PFC there, too" },
 	{ "no_effect", DOCTOR_ERROR, has_no_effect,
 	  "no effect in this NIC, in the traffic class of", "" },
@@ -354,27 +354,27 @@ static const struct comparison {
 
 #define N_COMPARISONS	(sizeof(comparisons) / sizeof(comparisons[0]))
 
-static void compare(struct qos *q, const struct comparison *c,
-		    const struct qos_way *base)
+static void report_difference(struct qos *q, const struct comparison *c,
+			      const struct qos_way *base)
 {
 	struct list l = { .n = 0 };
 
 	for (size_t i = 0; i < q->n; i++)
 		if (c->ails(q->dcb, &q->way[i], base))
-			item(&l, "%u (%s)", q->level[i].level,
-			     way_words(q->dcb, &q->way[i]).s);
+			add_item(&l, "%u (%s)", q->level[i].level,
+				 way_words(q->dcb, &q->way[i]).s);
 	if (!l.items)
 		return;
 	doctor_say(q->d, DOCTOR_QOS, c->verdict, c->rule, q->object,
 		   "%s %s: %s traffic that is not raised (%s; %s)%s",
-		   plural(&l), l.s, c->says, way_words(q->dcb, base).s,
+		   level_noun(&l), l.s, c->says, way_words(q->dcb, base).s,
 		   q->qps ? "applications ask for it" : "the default", c->then);
 	qos_mend_layout(q);
 }
 
 /* --- one level against another ------------------------------------------------------ */
 
-/* Of two levels the higher one is to be served first. */
+/* Checks that of two levels the higher one is served first. */
 static void judge_steps(struct qos *q)
 {
 	struct list alike = { .n = 0 }, late = { .n = 0 };
@@ -384,17 +384,17 @@ static void judge_steps(struct qos *q)
 			uint8_t high = q->way[i].tc, low = q->way[k].tc;
 
 			if (high == low)
-				item(&alike, "%u and %u (traffic class %u)",
-				     q->level[k].level, q->level[i].level, high);
+				add_item(&alike, "%u and %u (traffic class %u)",
+					 q->level[k].level, q->level[i].level, high);
 			else if (qos_served(q->dcb, high, low) < 0)
-				item(&late, "%u after %u (traffic classes %u and %u)",
-				     q->level[i].level, q->level[k].level, high,
-				     low);
+				add_item(&late, "%u after %u (traffic classes %u and %u)",
+					 q->level[i].level, q->level[k].level, high,
+					 low);
 		}
 	}
 	if (alike.items) {
 		doctor_say(q->d, DOCTOR_QOS, DOCTOR_WARNING, "alike", q->object,
-			   "two levels go to the same traffic class, so that a step from one to the other changes nothing: %s",
+			   "two levels have the same traffic class, so a step from one to the other changes nothing: %s",
 			   alike.s);
 		qos_mend_layout(q);
 	}
@@ -423,7 +423,7 @@ static void take_base(struct qos *q, uint64_t asked)
 			q->base[q->n_base++] = qos_way(q->dcb, dscp);
 }
 
-/* One that is the DSCP of traffic which is not raised raises nothing. */
+/* Leaves out levels with the DSCP of traffic without a level: they have no effect. */
 static void take_levels(struct qos *q, const struct io_level *levels, size_t n,
 			uint64_t asked)
 {
@@ -456,7 +456,7 @@ static void judge_classes(struct qos *q)
 		if (again)
 			continue;
 		for (size_t k = 0; k < N_COMPARISONS; k++)
-			compare(q, &comparisons[k], b);
+			report_difference(q, &comparisons[k], b);
 	}
 	judge_steps(q);
 }
@@ -501,14 +501,14 @@ void doctor_qos(struct doctor *d)
 
 	if (!n && d->n_levels < 0) {
 		doctor_say(d, DOCTOR_QOS, DOCTOR_UNSEEN, "set", "levels",
-			   "what they mean no policy file says, and the module %s",
-			   d->answers ? "says it to CAP_NET_ADMIN alone" :
+			   "the meaning of levels is unknown: no policy file gives it, and the module %s",
+			   d->answers ? "tells it only to readers with CAP_NET_ADMIN" :
 					"does not answer");
 		return;
 	}
 	if (!n) {
 		doctor_say(d, DOCTOR_QOS, DOCTOR_WARNING, "set", "levels",
-			   "no level has a meaning, so that no policy can raise a job: give some, under 'levels:' of the policy file or until the module goes");
+			   "no level has a meaning, so no policy can raise a job: define levels under 'levels:' of the policy file, or by this command until the module is unloaded");
 		doctor_mend(d, "swiftrdma level set 1 dscp 10 sl 1 2 dscp 18 sl 2 3 dscp 26 sl 3");
 		return;
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Of the doctor: what a class level comes to on InfiniBand. Its service level (SL)
- * is sent in a virtual lane (VL), by a table that the subnet manager (SM) sets.
+ * Doctor: the effect of a class level on InfiniBand. A table that the subnet manager (SM)
+ * sets maps the level's service level (SL) to a virtual lane (VL).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,10 +14,10 @@ struct sls {
 	const struct host_port *port;
 	char object[DOCTOR_OBJECT];
 	uint64_t base;		/* bit per SL that applications ask for */
-	uint16_t base_vls, vls;	/* bit per VL: theirs; those that are taken */
+	uint16_t base_vls, vls;	/* bit per VL: of those SLs; of them and of all levels */
 };
 
-/* An SL with a VL that nobody has; -1: the table has none. */
+/* Finds an SL whose VL is free. -1: there is none. */
 static int free_sl(struct sls *s)
 {
 	for (int sl = 0; sl < HOST_SLS; sl++) {
@@ -31,7 +31,7 @@ static int free_sl(struct sls *s)
 	return -1;
 }
 
-static void mend(struct sls *s, uint32_t level)
+static void advise_sl(struct sls *s, uint32_t level)
 {
 	int sl = free_sl(s);
 
@@ -48,14 +48,14 @@ static void judge_asking(struct sls *s)
 
 	if (err == -ENOENT) {
 		doctor_say(s->d, DOCTOR_QOS, DOCTOR_UNSEEN, "sl2vl", s->object,
-			   "the VL of each SL cannot be asked for without ib_umad");
+			   "the VL of each SL cannot be queried without ib_umad");
 		doctor_mend(s->d, "modprobe ib_umad");
 	} else if (err == -EACCES || err == -EPERM) {
 		doctor_say(s->d, DOCTOR_QOS, DOCTOR_UNSEEN, "sl2vl", s->object,
-			   "the VL of each SL only root can ask for");
+			   "only root can query the VL of each SL");
 	} else {
 		doctor_say(s->d, DOCTOR_QOS, DOCTOR_UNSEEN, "sl2vl", s->object,
-			   "the port does not tell the VL of each SL: %s",
+			   "the port did not answer which VL each SL has: %s",
 			   strerror(err < 0 ? -err : err));
 	}
 }
@@ -67,16 +67,16 @@ static bool judge_level(struct sls *s, const struct io_level *l, uint16_t taken)
 
 	if (vl == HOST_VL_NONE) {
 		doctor_say(s->d, DOCTOR_QOS, DOCTOR_ERROR, "no_vl", s->object,
-			   "level %u: SL %u has no VL, so that what is sent in it is dropped",
+			   "level %u: SL %u has no VL, so packets in it are dropped",
 			   l->level, l->sl);
 	} else if (s->base_vls >> vl & 1) {
 		doctor_say(s->d, DOCTOR_QOS, DOCTOR_ERROR, "no_effect",
 			   s->object,
-			   "level %u: SL %u is VL %u, which traffic has that is not raised: it has no effect",
+			   "level %u: SL %u is VL %u, which is also the VL of traffic that is not raised: the level has no effect",
 			   l->level, l->sl, vl);
 	} else if (taken >> vl & 1) {
 		doctor_say(s->d, DOCTOR_QOS, DOCTOR_WARNING, "alike", s->object,
-			   "level %u: SL %u is VL %u, which a lower level has: a step from one to the other changes nothing",
+			   "level %u: SL %u is VL %u, which is also the VL of a lower level: a step from one to the other changes nothing",
 			   l->level, l->sl, vl);
 	} else {
 		doctor_say(s->d, DOCTOR_QOS, DOCTOR_FINE, "level", s->object,
@@ -84,7 +84,7 @@ static bool judge_level(struct sls *s, const struct io_level *l, uint16_t taken)
 		doctor_detail(s->d);
 		return true;
 	}
-	mend(s, l->level);
+	advise_sl(s, l->level);
 	return false;
 }
 
@@ -121,6 +121,6 @@ void doctor_sls(struct doctor *d, const struct host_port *port,
 	}
 	if (judged && !doctor_ails(d, DOCTOR_QOS, s.object))
 		doctor_say(d, DOCTOR_QOS, DOCTOR_FINE, "levels", s.object,
-			   "each of %zu levels has a VL of its own; which goes first the SM's VL arbitration says, which is not asked for",
+			   "each of %zu levels has a VL of its own; the SM's VL arbitration, which is not queried, decides which goes first",
 			   judged);
 }

@@ -7,7 +7,7 @@
 
 #include "cli/cli.h"
 
-/* Of two that begin alike the first is meant by an abbreviation. */
+/* An ambiguous abbreviation means the first match. */
 static const struct noun *const nouns[] = {
 	&noun_dev, &noun_port, &noun_uar, &noun_qp, &noun_job, &noun_action,
 	&noun_level, &noun_monitor, &noun_module, &noun_top, &noun_run,
@@ -50,7 +50,7 @@ static int set_color(struct cli *cli, const char *when)
 	return args_bad("--color: '%s' is not auto, always or never", when);
 }
 
-static int option(struct cli *cli, struct args *args, const char *word);
+static int parse_option(struct cli *cli, struct args *args, const char *word);
 
 /* "-jp": options of one letter that take no value. */
 static bool is_bundle(const char *word)
@@ -58,20 +58,20 @@ static bool is_bundle(const char *word)
 	return word[1] != '-' && strlen(word) > 2 && strspn(word + 1, "jpd") == strlen(word + 1);
 }
 
-static int bundle(struct cli *cli, struct args *args, const char *word)
+static int parse_bundle(struct cli *cli, struct args *args, const char *word)
 {
 	int status = -1;
 
 	while (*++word && status < 0) {
 		const char one[] = { '-', *word, '\0' };
 
-		status = option(cli, args, one);
+		status = parse_option(cli, args, one);
 	}
 	return status;
 }
 
-/* -1: go on; else an exit status. */
-static int option(struct cli *cli, struct args *args, const char *word)
+/* -1: continue; else an exit status. */
+static int parse_option(struct cli *cli, struct args *args, const char *word)
 {
 	char name[32];
 	const char *value, *s;
@@ -79,7 +79,7 @@ static int option(struct cli *cli, struct args *args, const char *word)
 	int k;
 
 	if (is_bundle(word))
-		return bundle(cli, args, word);
+		return parse_bundle(cli, args, word);
 	s = word + 1 + (word[1] == '-');
 	value = strchr(s, '=');
 	n = value ? (size_t)(value - s) : strlen(s);
@@ -158,7 +158,7 @@ static int unknown_verb(const struct noun *noun, const char *word)
 	return CLI_USAGE;
 }
 
-static int run(struct cli *cli, struct args *args)
+static int run_verb(struct cli *cli, struct args *args)
 {
 	const char *word = args_next(args);
 	const struct noun *noun = find_noun(word);
@@ -169,7 +169,7 @@ static int run(struct cli *cli, struct args *args)
 		fputs(usage, stderr);
 		return CLI_USAGE;
 	}
-	/* What comes after -- is another program's. */
+	/* Words after -- belong to another program. */
 	for (int i = 0; i < args->n && strcmp(args->word[i], "--"); i++) {
 		if (is_help(args->word[i])) {
 			fputs(noun->help, stdout);
@@ -177,7 +177,7 @@ static int run(struct cli *cli, struct args *args)
 		}
 	}
 	verb = noun->verbs;
-	/* A noun whose only verb has no name takes its words itself. */
+	/* The unnamed verb of a noun takes all words. */
 	if (*verb->name && args_left(args)) {
 		word = args_next(args);
 		verb = find_verb(noun, word);
@@ -200,12 +200,12 @@ int main(int argc, char **argv)
 	const char *no_color = getenv("NO_COLOR");
 	int status = -1;
 
-	/* A file's buffer is one block by default, and lists are long. */
+	/* The default buffer of a file is one block, too small for long lists. */
 	if (!isatty(STDOUT_FILENO))
 		setvbuf(stdout, NULL, _IOFBF, 64 * 1024);
 	cli.out.color = isatty(STDOUT_FILENO) && !(no_color && *no_color);
 	while (status < 0 && args_left(&args) && *args_peek(&args) == '-')
-		status = option(&cli, &args, args_next(&args));
+		status = parse_option(&cli, &args, args_next(&args));
 	if (status < 0 && !args_left(&args)) {
 		fputs(usage, stderr);
 		status = CLI_USAGE;
@@ -216,7 +216,7 @@ int main(int argc, char **argv)
 	}
 	if (status < 0) {
 		signals_init(&cli.sig);
-		status = run(&cli, &args);
+		status = run_verb(&cli, &args);
 		signals_free(&cli.sig);
 		crowd_free(&cli.crowd);
 	}

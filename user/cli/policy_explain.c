@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* swiftrdma policy compile and explain: what follows from a file, for a reader. */
+/* swiftrdma policy compile and explain: print the policies that follow from a file. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
-#include "cli/policy.h"
+#include "cli/cmd_policy.h"
 #include "policy/derive.h"
 
-/* The file whose policies are shown, by its columns. */
+/* For the columns: the file whose policies are shown. */
 static const struct config *shown;
 
 #define TEXT(name, value)						\
@@ -33,7 +33,9 @@ TEXT(undo_when, t->undo_when)
 TEXT(undo_fallback, t->undo_fallback)
 TEXT(undo_do, t->undo_act)
 TEXT(because, t->because)
-TEXT(runs, t->off[0] ? "idle" : t->by_fallback ? "fallback" : "yes")
+TEXT(runs, policy_runs(t))
+TEXT(library, t->library)
+TEXT(library_knobs, t->library_knobs)
 TEXT(why, t->off)
 
 static void get_hold(const struct cli *cli, const void *row, struct cell *c)
@@ -55,16 +57,18 @@ static const struct column policy_columns[] = {
 	{ "undo_do", "UNDO_DO", 0, COL_LEFT, get_undo_do },
 	{ "because", "BECAUSE", 0, COL_LEFT, get_because },
 	{ "runs", "RUNS", 0, COL_LEFT, get_runs },
+	{ "library", "LIBRARY", 0, COL_LEFT, get_library },
+	{ "library_knobs", "LIBRARY-KNOBS", 0, COL_LEFT, get_library_knobs },
 	{ "why", "WHY", 0, COL_LEFT, get_why },
 };
 
 int policy_compile(struct cli *cli, struct args *args)
 {
-	struct policy_where w;
+	struct policy_target w;
 	struct config cfg;
 	struct rows rows;
 	char *text;
-	int err = policy_where(cli, args, &w, NULL);
+	int err = policy_target(cli, args, &w, NULL);
 
 	if (!err)
 		err = policy_judge(&cfg, &w, false, NULL);
@@ -146,6 +150,12 @@ static void say_policy(const struct config *cfg, size_t i)
 		say_quantity((double)p->hold, UNIT_TIME);
 		printf(" without a break\n");
 	}
+	if (t->library[0])
+		printf("             of jobs with libswiftrdma in their processes, which tells %s%s\n",
+		       t->library, t->fallback ? "" : "; of others this is unknown, and nothing happens");
+	if (t->library_knobs[0])
+		printf("             of jobs with libswiftrdma in their processes, which enforces %s\n",
+		       t->library_knobs);
 	if (t->fallback)
 		printf("    %s %s\n", t->by_fallback ? "here    " :
 						      "or else ",
@@ -154,16 +164,16 @@ static void say_policy(const struct config *cfg, size_t i)
 	say_bounds(p);
 	printf("\n    until    %s", t->undo_when);
 	if (t->undo_fallback)
-		printf(" (where that cannot be told: %s)", t->undo_fallback);
+		printf(" (where that is unknown: %s)", t->undo_fallback);
 	if (p->undo_hold) {
 		printf(", for ");
 		say_quantity((double)p->undo_hold, UNIT_TIME);
 	}
 	printf("; then %s\n", t->undo_act ? t->undo_act :
-					    "what the application chose itself");
+					    "what the application asked for");
 }
 
-static bool names(const char *text, const char *name)
+static bool text_names(const char *text, const char *name)
 {
 	size_t n = strlen(name);
 	const char *s = text;
@@ -192,10 +202,10 @@ static void say_criteria(const struct config *cfg)
 		for (k = 0; k < cfg->policies.n; k++) {
 			const struct config_policy *t = &cfg->texts[k];
 
-			if (names(t->when, c->name) || names(t->act, c->name) ||
-			    names(t->fallback, c->name) ||
-			    names(t->undo_when, c->name) ||
-			    names(t->undo_fallback, c->name))
+			if (text_names(t->when, c->name) || text_names(t->act, c->name) ||
+			    text_names(t->fallback, c->name) ||
+			    text_names(t->undo_when, c->name) ||
+			    text_names(t->undo_fallback, c->name))
 				break;
 		}
 		if (k == cfg->policies.n)
@@ -310,12 +320,12 @@ static bool is_named(const struct cli *cli, const void *row, const void *name)
 
 int policy_explain(struct cli *cli, struct args *args)
 {
-	struct policy_where w;
+	struct policy_target w;
 	struct config cfg;
 	struct rows rows;
 	const char *job;
 	size_t i, n = 0;
-	int err = policy_where(cli, args, &w, &job);
+	int err = policy_target(cli, args, &w, &job);
 
 	if (!err)
 		err = policy_judge(&cfg, &w, false, NULL);
@@ -327,7 +337,7 @@ int policy_explain(struct cli *cli, struct args *args)
 		if (job)
 			args_bad("%s: no job '%s'", w.file, job);
 		else
-			args_bad("%s: no 'jobs:' that anything could happen to", w.file);
+			args_bad("%s: the file has no 'jobs:', so there is nothing to explain", w.file);
 		config_free(&cfg);
 		return CLI_ERROR;
 	}
@@ -345,7 +355,7 @@ int policy_explain(struct cli *cli, struct args *args)
 			printf("\n");
 		}
 		say_criteria(&cfg);
-		printf("judged for %s\n", w.text);
+		printf("checked for %s\n", w.text);
 	}
 	config_free(&cfg);
 	return err;

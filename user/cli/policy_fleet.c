@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* swiftrdma policy simulate ... hosts N: the same on many hosts, each with its load. */
+/* swiftrdma policy simulate ... hosts N: many hosts with a random load each. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/policy.h"
+#include "cli/cmd_policy.h"
 #include "sim/fleet.h"
 
 #define VARIANTS 3		/* without, one file, the other */
@@ -37,13 +37,13 @@ struct fleet_row {
 		fill;							\
 	}
 
-/* Mean of a tick on one host. */
+/* CPU time per tick on one host. */
 static double tick_ns(const struct variant *v, uint64_t ns)
 {
 	return v->res.ticks ? (double)ns / (double)v->res.ticks : 0;
 }
 
-static double p99(const struct fleet_job *res, double q)
+static double p99_quantile(const struct fleet_job *res, double q)
 {
 	return (double)sim_hist_quantile(&res->p99, q);
 }
@@ -53,8 +53,8 @@ OF_FLEET(scenario, cell_str(c, r->sc->name))
 OF_FLEET(hosts, cell_u64(c, r->hosts))
 OF_FLEET(job, cell_str(c, job->name))
 OF_FLEET(policies, cell_str(c, v->name))
-OF_FLEET(p99, cell_real(c, p99(res, 0.5)))
-OF_FLEET(p99_worst, cell_real(c, p99(res, 0.99)))
+OF_FLEET(p99, cell_real(c, p99_quantile(res, 0.5)))
+OF_FLEET(p99_worst, cell_real(c, p99_quantile(res, 0.99)))
 OF_FLEET(wr_rate, cell_real(c, res->rate / r->hosts))
 OF_FLEET(hosts_met, if (sim_promised(job)) cell_real(c, (double)res->met / r->hosts))
 OF_FLEET(ticks_met, if (sim_promised(job)) cell_real(c, res->ticks_met / r->hosts))
@@ -78,8 +78,8 @@ static const struct column columns[] = {
 	{ "policies_time", NULL, 0, COL_JSON, get_policies_time },
 };
 
-static int print(struct cli *cli, const struct scenario *sc, const struct variant *v,
-		 size_t n, uint32_t hosts)
+static int print_fleet(struct cli *cli, const struct scenario *sc, const struct variant *v,
+		       size_t n, uint32_t hosts)
 {
 	struct fleet_row row[VARIANTS * SIM_JOBS];
 	struct rows rows;
@@ -98,7 +98,7 @@ static int print(struct cli *cli, const struct scenario *sc, const struct varian
 	err = cli_show(cli, &rows);
 	printf("\n");
 	for (k = 0; k < n; k++)
-		printf("%s: %.1f decisions a host; of a tick on one host %.2f us of CPU for signals, %.2f us for policies\n",
+		printf("%s: %.1f decisions per host; a tick takes one host %.2f us of CPU for signals, %.2f us for policies\n",
 		       v[k].name ? v[k].name : "without",
 		       (double)v[k].res.decisions / hosts,
 		       tick_ns(&v[k], v[k].res.cost.signals_ns) / 1000,
@@ -106,8 +106,8 @@ static int print(struct cli *cli, const struct scenario *sc, const struct varian
 	return err;
 }
 
-/* Of a path, what follows the last slash. */
-static const char *shown(const char *file)
+/* The last part of a path. */
+static const char *file_name(const char *file)
 {
 	const char *slash = strrchr(file, '/');
 
@@ -125,14 +125,14 @@ int policy_fleet(struct cli *cli, const struct scenario *sc,
 	double by;
 	size_t k;
 
-	/* Without policies jobs are held to what the first file promises them. */
+	/* The run without policies uses the targets of the first file's jobs. */
 	for (k = 0; !err && k <= n; k++) {
 		*own = *sc;
 		by = (double)hurry;
 		err = policy_load_for(&cfg, files[k ? k - 1 : 0], own, &by, k > 0);
 		if (err)
 			break;
-		v[k].name = k ? shown(files[k - 1]) : NULL;
+		v[k].name = k ? file_name(files[k - 1]) : NULL;
 		if (fleet_run(own, k ? &cfg : NULL, hosts, progress, &v[k].res)) {
 			args_bad("the simulation failed");
 			err = CLI_ERROR;
@@ -140,7 +140,7 @@ int policy_fleet(struct cli *cli, const struct scenario *sc,
 		config_free(&cfg);
 	}
 	if (!err)
-		err = print(cli, own, v, n + 1, hosts);
+		err = print_fleet(cli, own, v, n + 1, hosts);
 	free(own);
 	free(v);
 	return err;

@@ -1,35 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * swiftrdma policy simulate FILE replay RECORDING: what the policies would have
- * done, against what was done.
+ * swiftrdma policy simulate FILE replay RECORDING: compares what the policies would have
+ * done with what the recording says was done.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/cli.h"
-#include "cli/event.h"
-#include "cli/policy.h"
-#include "sim/record.h"
+#include "cli/event_text.h"
+#include "cli/cmd_policy.h"
+#include "io/recording.h"
 #include "sim/replay.h"
 
-struct player {
+struct replayed {
 	struct cli *cli;
 	const char *path;
 	struct config cfg;
 	struct replay rp;
 	/* The recording is read twice, one of the two a record behind. */
 	FILE *f[2];
-	struct record was, is;
+	struct player *was, *is;
 };
 
-static double seconds(const struct player *p)
+static double replayed_seconds(const struct replayed *p)
 {
 	return (double)(p->rp.last - p->rp.first) / 1e9;
 }
 
-static void value(struct text *t, const struct replay_side *side,
-		  unsigned int knob)
+static void format_value(struct text *t, const struct replay_side *side,
+			 unsigned int knob)
 {
 	if (side->has)
 		vocab_format(t, side->v, vocab_knob(knob)->unit);
@@ -62,28 +62,28 @@ static void side_json(struct json *j, const char *key,
 	json_real(j, side->v);
 }
 
-static void say_done(struct player *p, const struct replay_knob *k)
+static void say_done(struct replayed *p, const struct replay_knob *k)
 {
 	struct json *j = &p->cli->out.j;
 	char job[SNAP_NAME], buf[64];
 	struct text t;
 
 	if (p->cli->out.json) {
-		event_key(j, "done", seconds(p), k->job, k->knob);
+		event_key(j, "done", replayed_seconds(p), k->job, k->knob);
 		side_json(j, "value", &k->done);
 		json_end(j, '}');
 		return;
 	}
-	/* It is from a file. */
+	/* The name comes from a file, so it may have control characters. */
 	text_init(&t, job, sizeof(job));
 	text_tame(&t, k->job);
 	text_init(&t, buf, sizeof(buf));
-	value(&t, &k->done, k->knob);
-	printf("%9.3f s  done:  job %s: %s %s\n", seconds(p), job,
+	format_value(&t, &k->done, k->knob);
+	printf("%9.3f s  done:  job %s: %s %s\n", replayed_seconds(p), job,
 	       strchr(vocab_knob(k->knob)->name, '.') + 1, buf);
 }
 
-static void say_would(struct player *p, const struct policy_decision *d)
+static void say_would(struct replayed *p, const struct policy_decision *d)
 {
 	const struct replay_knob *k = replay_find(&p->rp, d->job, d->knob);
 	const struct policy *by = &p->cfg.policies.v[d->policy];
@@ -92,7 +92,7 @@ static void say_would(struct player *p, const struct policy_decision *d)
 	struct text t;
 
 	if (p->cli->out.json) {
-		event_key(j, "would", seconds(p), d->job, d->knob);
+		event_key(j, "would", replayed_seconds(p), d->job, d->knob);
 		json_key(j, "policy");
 		json_str(j, by->name);
 		json_key(j, "tick");
@@ -111,15 +111,15 @@ static void say_would(struct player *p, const struct policy_decision *d)
 		return;
 	}
 	text_init(&t, quota, sizeof(quota));
-	why_quota(&t, d);
+	reason_quota(&t, d);
 	text_init(&t, buf, sizeof(buf));
-	value(&t, &k->done, d->knob);
-	printf("%9.3f s  would: job %s: %s%s%s%s%s\n", seconds(p), d->job,
+	format_value(&t, &k->done, d->knob);
+	printf("%9.3f s  would: job %s: %s%s%s%s%s\n", replayed_seconds(p), d->job,
 	       d->reason, quota, k->told ? " (in force: " : "",
 	       k->told ? buf : "", k->told ? ")" : "");
 }
 
-static void say_all_done(struct player *p)
+static void say_all_done(struct replayed *p)
 {
 	size_t i;
 
@@ -127,12 +127,12 @@ static void say_all_done(struct player *p)
 		say_done(p, &p->rp.knobs[p->rp.turned[i]]);
 }
 
-static int step(struct player *p)
+static int step_reading(struct replayed *p)
 {
-	const struct snapshot *was = p->rp.readings ? &p->was.last : NULL;
+	const struct snapshot *was = p->rp.readings ? player_snapshot(p->was) : NULL;
 	size_t i;
 
-	if (replay_step(&p->rp, was, &p->is.last))
+	if (replay_step(&p->rp, was, player_snapshot(p->is)))
 		return cli_no_memory();
 	say_all_done(p);
 	for (i = 0; i < p->rp.n_out; i++)
@@ -140,19 +140,19 @@ static int step(struct player *p)
 	return CLI_OK;
 }
 
-/* In the words of the monitor, with the names of the reading before. */
-static int event(struct player *p)
+/* Prints an event as monitor does, with the names of the reading before it. */
+static int print_event(struct replayed *p)
 {
-	const struct record_event *ev = &p->is.event;
+	const struct snap_event *e = player_event(p->is);
 	struct cli *cli = p->cli;
 	const struct snapshot mine = cli->snap;
 	double at;
 
-	if (replay_event(&p->rp, ev->head.time, &ev->e))
+	if (replay_event(&p->rp, player_time(p->is), e))
 		return cli_no_memory();
-	cli->snap = p->is.last;
-	at = seconds(p);
-	event_show(cli, &at, &ev->e);
+	cli->snap = *player_snapshot(p->is);
+	at = replayed_seconds(p);
+	event_show(cli, &at, e);
 	cli->snap = mine;
 	say_all_done(p);
 	return CLI_OK;
@@ -176,11 +176,11 @@ static void side_cell(struct cell *c, const struct replay_knob *k,
 	struct text t;
 
 	text_init(&t, c->buf, sizeof(c->buf));
-	value(&t, side, k->knob);
+	format_value(&t, side, k->knob);
 	cell_str(c, c->buf);
 }
 
-static double agreed(const struct replay_knob *k)
+static double agreed_share(const struct replay_knob *k)
 {
 	uint64_t all = k->agreed + k->apart;
 
@@ -199,7 +199,7 @@ OF_KNOB(done_first, if (k->done.first != REPLAY_NEVER)
 	cell_u64(c, k->done.first))
 OF_KNOB(done_value, if (k->done.has) cell_real(c, k->done.v))
 OF_KNOB(done_text, if (k->told) side_cell(c, k, &k->done))
-OF_KNOB(agreed, if (k->told) cell_real(c, agreed(k)))
+OF_KNOB(agreed, if (k->told) cell_real(c, agreed_share(k)))
 
 static const struct column knob_columns[] = {
 	{ "job", "JOB", 0, COL_LEFT, get_job },
@@ -215,13 +215,13 @@ static const struct column knob_columns[] = {
 	{ "agreed", "AGREED", SHOW_RATIO, 0, get_agreed },
 };
 
-static bool read_by(const struct player *p, unsigned int sig, size_t n)
+static bool read_by(const struct replayed *p, unsigned int sig, size_t n)
 {
 	return replay_lacks(&p->rp, n) >> sig & 1;
 }
 
-/* Signals that a policy asks for and no reading has, and which policies these are. */
-static void say_absent(struct player *p)
+/* Prints the signals that no reading has, and the policies that need them. */
+static void say_absent(struct replayed *p)
 {
 	const struct policy_set *set = &p->cfg.policies;
 	struct json *j = &p->cli->out.j;
@@ -247,7 +247,7 @@ static void say_absent(struct player *p)
 			json_key(j, "policies");
 			json_begin(j, '[');
 		} else {
-			printf("absent from the recording: %s, which is asked for by ",
+			printf("absent from the recording: %s, used by ",
 			       vocab_signals[sig].name);
 		}
 		for (n = 0; n < set->n; n++) {
@@ -271,13 +271,16 @@ static void say_absent(struct player *p)
 		json_end(j, ']');
 }
 
-static int sum_up(struct player *p)
+static int sum_up(struct replayed *p)
 {
 	struct cli *cli = p->cli;
 	struct rows knobs = ROWS(knob_columns, p->rp.knobs, p->rp.n_knobs);
 	struct json *j = &cli->out.j;
+	const char *problem;
+	uint64_t offset;
 	int err = CLI_OK;
 
+	problem = player_problem(p->is, &offset);
 	if (cli->out.json) {
 		json_end(j, ']');
 		json_key(j, "readings");
@@ -290,9 +293,11 @@ static int sum_up(struct player *p)
 		json_boolean(j, p->rp.losses);
 		out_list(cli, &cli->out, "knobs", &knobs);
 		say_absent(p);
-		if (p->is.problem) {
+		if (problem) {
 			json_key(j, "problem");
-			json_str(j, p->is.problem);
+			json_str(j, problem);
+			json_key(j, "problem_at");
+			json_u64(j, offset);
 		}
 		json_end(j, '}');
 		putc('\n', cli->out.f);
@@ -302,10 +307,11 @@ static int sum_up(struct player *p)
 		printf("\nwhat would have been done, against what was\n");
 		err = cli_show(cli, &knobs);
 	}
-	printf("\nlatencies: a recording has none, neither p99 nor queue delay\n");
+	if (!(p->rp.known & (1ULL << SIG_JOB_P99 | 1ULL << SIG_QP_QUEUE_DELAY)))
+		printf("\nlatencies: this recording has none, neither p99 nor queue delay: no process had libswiftrdma\n");
 	say_absent(p);
 	if (p->rp.losses)
-		printf("events are missing, how many nobody knows: see 'lost' above\n");
+		printf("events are missing, see 'lost' above; their number is not known\n");
 	printf("%zu readings, %zu events, %zu decisions that would have been made\n",
 	       p->rp.readings, p->rp.events, p->rp.decisions);
 	return err;
@@ -313,47 +319,53 @@ static int sum_up(struct player *p)
 
 /* --- Reading ------------------------------------------------------------------------ */
 
-static int open_both(struct player *p)
+static int open_one(struct replayed *p, int i, struct player **player)
 {
+	uint32_t version;
 	int err;
 
-	p->f[0] = fopen(p->path, "re");
-	p->f[1] = fopen(p->path, "re");
-	if (!p->f[0] || !p->f[1]) {
+	p->f[i] = fopen(p->path, "re");
+	if (!p->f[i]) {
 		args_bad("%s: %s", p->path, strerror(errno));
 		return CLI_ERROR;
 	}
-	err = record_open(&p->is, p->f[1]);
+	err = player_open(player, p->f[i], &version);
 	if (!err)
-		err = record_open(&p->was, p->f[0]);
-	if (err == -EPROTONOSUPPORT) {
-		args_bad("%s: a recording of version %u, and this reads versions %d to %d; record it anew",
-			 p->path, p->is.version, RECORD_OLDEST,
-			 RECORD_VERSION);
-		return CLI_ERROR;
-	}
-	if (err) {
+		return CLI_OK;
+	if (err == -ENOMEM)
+		return cli_no_memory();
+	if (err == -EPROTONOSUPPORT)
+		args_bad("%s: the recording has version %u, and this swiftrdma reads version %d only; record anew, or replay it with the swiftrdma that wrote it",
+			 p->path, version, RECORDING_VERSION);
+	else
 		args_bad("%s: not a recording of swiftrdma record", p->path);
-		return CLI_ERROR;
-	}
-	return CLI_OK;
+	return CLI_ERROR;
 }
 
-/* The one that is behind goes to the next reading. */
-static int follow(struct player *p)
+static int open_both(struct replayed *p)
+{
+	int err = open_one(p, 0, &p->was);
+
+	return err ? err : open_one(p, 1, &p->is);
+}
+
+/* Moves the second reader of the recording on to the next reading. */
+static int follow_second(struct replayed *p)
 {
 	int got;
 
 	do {
-		got = record_next(&p->was);
-	} while (got == RECORD_EVENT);
+		got = player_next(p->was);
+	} while (got == PLAYER_EVENT);
 	return got < 0 ? cli_no_memory() : CLI_OK;
 }
 
-static int play(struct player *p)
+static int play_recording(struct replayed *p)
 {
 	struct out *o = &p->cli->out;
 	struct json *j = &o->j;
+	const char *problem;
+	uint64_t offset;
 	int err = open_both(p), got;
 
 	if (err)
@@ -366,33 +378,37 @@ static int play(struct player *p)
 		json_key(j, "events");
 		json_begin(j, '[');
 	}
-	while ((got = record_next(&p->is)) > 0) {
-		err = got == RECORD_EVENT ? event(p) : step(p);
-		if (!err && got == RECORD_READING)
-			err = follow(p);
+	while ((got = player_next(p->is)) > 0) {
+		err = got == PLAYER_EVENT ? print_event(p) : step_reading(p);
+		if (!err && got == PLAYER_READING)
+			err = follow_second(p);
 		if (err)
 			return err;
 	}
 	if (got < 0)
 		return cli_no_memory();
-	if (p->is.problem)
-		fprintf(stderr, "%s: %s; read up to there\n", p->path,
-			p->is.problem);
+	problem = player_problem(p->is, &offset);
+	if (problem)
+		fprintf(stderr, "%s: byte %llu: %s; the records before it were read\n", p->path,
+			(unsigned long long)offset, problem);
 	return sum_up(p);
 }
 
 int policy_replay(struct cli *cli, const char *file, const char *recording, uint64_t hurry)
 {
 	const struct caps here = caps_here();
-	struct player p = { .cli = cli, .path = recording };
+	struct replayed p = { .cli = cli, .path = recording };
 	int i, err = policy_load(&p.cfg, file, &here, true);
 
 	if (err)
 		return err;
-	err = (hurry && config_hurry(&p.cfg, (double)hurry)) || replay_begin(&p.rp, &p.cfg) ?
-	      cli_no_memory() : play(&p);
-	record_end(&p.was);
-	record_end(&p.is);
+	if ((hurry && config_shorten_times(&p.cfg, (double)hurry)) ||
+	    replay_begin(&p.rp, &p.cfg))
+		err = cli_no_memory();
+	else
+		err = play_recording(&p);
+	player_close(p.was);
+	player_close(p.is);
 	for (i = 0; i < 2; i++)
 		if (p.f[i])
 			fclose(p.f[i]);

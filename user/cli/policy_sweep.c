@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* swiftrdma policy simulate ... sweep: how far a scenario's claim reaches. */
+/* swiftrdma policy simulate ... sweep: the ranges in which a scenario's claim holds. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/policy.h"
+#include "cli/cmd_policy.h"
 #include "sim/claim.h"
 
 #define WORD 24
 
-/* A range, and its values in words: each row has a unit of its own. */
+/* A range, and its values as text, since each row has another unit. */
 struct sweep_row {
 	struct sim_range range;
 	char value[WORD], from[WORD], to[WORD], tried_from[WORD], tried_to[WORD];
@@ -95,8 +95,8 @@ static void say_lost(const struct sweep_row *w)
 		printf("at %s %s: %s\n", w->range.param.name, w->tried_to, w->range.above);
 }
 
-static int show(struct cli *cli, const struct scenario *sc, const struct sim_range *ranges,
-		size_t n)
+static int show_ranges(struct cli *cli, const struct scenario *sc, const struct sim_range *ranges,
+		       size_t n)
 {
 	struct sweep_row *row = in_words(ranges, n);
 	struct rows rows;
@@ -107,7 +107,7 @@ static int show(struct cli *cli, const struct scenario *sc, const struct sim_ran
 		return cli_no_memory();
 	rows = ROWS(columns, row, n);
 	if (!cli->out.json)
-		printf("\neach moved alone; NIC: %s\n", policy_basis(sc));
+		printf("\neach number was varied alone; NIC: %s\n", policy_basis(sc));
 	err = cli_show(cli, &rows);
 	for (i = 0; !cli->out.json && i < n; i++)
 		say_lost(&row[i]);
@@ -115,7 +115,7 @@ static int show(struct cli *cli, const struct scenario *sc, const struct sim_ran
 	return err;
 }
 
-/* What it shows as it is; false: not even that holds. */
+/* Prints the claim for the scenario's own numbers. False: it does not hold. */
 static bool say_claim(struct cli *cli, const struct scenario *sc, const struct sim_result *without,
 		      const struct sim_result *with)
 {
@@ -147,7 +147,7 @@ int policy_sweep(struct cli *cli, const struct scenario *sc, const struct config
 	if (!ranges || !res) {
 		err = cli_no_memory();
 	} else if (!sc->n_bounds) {
-		args_bad("%s says of no figure what it shows: 'shows: [{figure: p99, job: kv, of: gain, at_least: 2}]'",
+		args_bad("%s has no bound to test; add one, as in 'shows: [{figure: p99, job: kv, of: gain, at_least: 2}]'",
 			 sc->name);
 		err = CLI_ERROR;
 	} else if (sim_run_both(sc, cfg, &res[0], &res[1])) {
@@ -160,7 +160,7 @@ int policy_sweep(struct cli *cli, const struct scenario *sc, const struct config
 		err = CLI_ERROR;
 	}
 	if (!err)
-		err = show(cli, sc, ranges, n);
+		err = show_ranges(cli, sc, ranges, n);
 	free(ranges);
 	free(res);
 	return err;

@@ -1,21 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-#include <fnmatch.h>
 #include <string.h>
 
 #include "cli/qp_filter.h"
+#include "core/rule.h"
 
-static bool owner_wanted(const struct qp_filter *f, const struct snap_owner *o)
+static bool owner_wanted(const struct snap_rule *rule, const struct snap_owner *o)
 {
-	if (!f->comm && !f->cgroup && !f->has_uid && !f->has_pid)
+	if (!rule->comm[0] && !rule->cgroup[0] && !rule->has_uid && !rule->has_pid)
 		return true;
-	if (!o || (f->has_uid && (o->kernel[0] || o->uid != f->uid)))
-		return false;
-	if (f->has_pid && (o->kernel[0] || o->pid != f->pid))
-		return false;
-	if (f->comm && strcmp(f->comm, o->comm))
-		return false;
-	/* As the module's own rules match: a star also stands for slashes. */
-	return !f->cgroup || !fnmatch(f->cgroup, o->cgroup, 0);
+	return o && rule_matches(rule, o);
+}
+
+/* An empty word would be no filter at all. */
+static int text_filter(struct args *args, const char *what, char *to, size_t cap)
+{
+	struct text t;
+	const char *s;
+
+	if (args_value(args, what, &s))
+		return CLI_USAGE;
+	text_init(&t, to, cap);
+	text_str(&t, s);
+	if (!*s || t.cut)
+		return args_bad("%s: '%s' is %s", what, s,
+				*s ? "longer than any" : "empty");
+	return CLI_OK;
 }
 
 bool qp_wanted(const struct cli *cli, const void *row, const void *arg)
@@ -32,7 +41,7 @@ bool qp_wanted(const struct cli *cli, const void *row, const void *arg)
 		return false;
 	if (f->has_port && (!snap_has(qp, SNAP_PORT) || qp->port != f->port))
 		return false;
-	return owner_wanted(f, view_owner(cli, snap_has(qp, SNAP_OWNER), qp->owner));
+	return owner_wanted(&f->owner, view_owner(cli, snap_has(qp, SNAP_OWNER), qp->owner));
 }
 
 static int word_filter(struct args *args, const char *what, enum unit unit,
@@ -92,18 +101,18 @@ int qp_filter_parse(struct args *args, struct io_want *want,
 		want->has_qpn = true;
 		return args_u32(args, "qpn", 0xffffff, &want->qpn);
 	case PID:
-		f->has_pid = true;
-		if (args_u32(args, "pid", INT32_MAX, &f->pid))
+		f->owner.has_pid = true;
+		if (args_u32(args, "pid", INT32_MAX, &f->owner.pid))
 			return CLI_USAGE;
-		want->pid = f->pid;
+		want->pid = f->owner.pid;
 		return CLI_OK;
 	case JOB:
 		return args_value(args, "job", &want->job);
 	case COMM:
-		return args_value(args, "comm", &f->comm);
+		return text_filter(args, "comm", f->owner.comm, sizeof(f->owner.comm));
 	case UID:
-		f->has_uid = true;
-		return args_u32(args, "uid", UINT32_MAX, &f->uid);
+		f->owner.has_uid = true;
+		return args_u32(args, "uid", UINT32_MAX, &f->owner.uid);
 	case TYPE:
 		return word_filter(args, "type", UNIT_TYPE, &f->has_type,
 				   &f->type);
@@ -111,10 +120,11 @@ int qp_filter_parse(struct args *args, struct io_want *want,
 		return word_filter(args, "state", UNIT_STATE, &f->has_state,
 				   &f->state);
 	case CGROUP:
-		return args_value(args, "cgroup", &f->cgroup);
+		return text_filter(args, "cgroup", f->owner.cgroup,
+				   sizeof(f->owner.cgroup));
 	}
 	if (args_is_option(word))
 		return args_late_option(word);
-	return args_bad("'%s' is no filter; there are dev, port, uar, qpn, pid, job, comm, uid, type, state and cgroup, and sort and top",
+	return args_bad("'%s' is not a filter; filters are dev, port, uar, qpn, pid, job, comm, uid, type, state and cgroup, and sort and top",
 			word);
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* From the module to the screen: connect, read, perhaps often, print. */
+/* Connects, reads once or over an interval, prints. */
 #include <errno.h>
 #include <stdio.h>
 #include <time.h>
 
 #include "cli/cli.h"
 
-/* Readings of one interval are at least so far apart. */
+/* Least time between two readings of an interval. */
 #define STEP_MS	20
 
 int cli_io_error(const struct cli *cli)
@@ -36,7 +36,7 @@ static void wait_ms(uint32_t ms)
 		;
 }
 
-static void swap(struct snapshot *a, struct snapshot *b)
+static void swap_snapshots(struct snapshot *a, struct snapshot *b)
 {
 	struct snapshot tmp = *a;
 
@@ -59,14 +59,14 @@ int cli_begin(struct cli *cli, const struct io_want *want)
 
 void cli_turn(struct cli *cli)
 {
-	swap(&cli->older, &cli->snap);
+	swap_snapshots(&cli->older, &cli->snap);
 	cli->steps = 0;
 	cli->looked = false;
 }
 
 /*
- * Where the module itself looks, all its looks of the interval count, however
- * they fell into our steps; a step without any would make the mean begin anew.
+ * Where the module's sampler counts uar.coactive itself, use its counts of the whole
+ * interval. A single step may have no sweep, which would restart the mean.
  */
 static void count_sweeps(struct cli *cli)
 {
@@ -94,9 +94,9 @@ static void count_sweeps(struct cli *cli)
 }
 
 /*
- * With a time constant of n intervals the signals' low pass is the mean of all
- * n + 1 values so far, and with an endless one it keeps that mean, while the
- * rates become those from the first reading to the last.
+ * With a time constant of n intervals the signals' low pass is the mean of all n + 1
+ * values so far. The last step has an infinite time constant: it keeps that mean and
+ * computes rates from the first reading to the last.
  */
 int cli_step(struct cli *cli, const struct io_want *want, bool last)
 {
@@ -112,18 +112,20 @@ int cli_step(struct cli *cli, const struct io_want *want, bool last)
 	if (cli->steps && cli->spare.time > was->time)
 		opts.tau = cli->steps * (cli->spare.time - was->time);
 	signals_update(&cli->sig, was, &cli->spare, &opts);
-	swap(&cli->snap, &cli->spare);
+	swap_snapshots(&cli->snap, &cli->spare);
 	cli->steps++;
 	if (!last)
 		return 0;
 	opts.tau = UINT64_MAX / 2;
+	/* Of latencies, too, all that came from the first to the last. */
+	opts.window = 1;
 	signals_update(&cli->sig, &cli->older, &cli->snap, &opts);
 	count_sweeps(cli);
 	return 0;
 }
 
-/* What can be told of one reading: how many there are. */
-static int count(struct cli *cli)
+/* Computes the signals that one reading is enough for. */
+static int count_objects(struct cli *cli)
 {
 	struct signal_opts opts;
 
@@ -145,7 +147,7 @@ int cli_read(struct cli *cli, const struct io_want *want)
 	if (!ms) {
 		if (io_snapshot(cli->io, &cli->snap, want) < 0)
 			return cli_io_error(cli);
-		return want->uars ? count(cli) : CLI_OK;
+		return want->uars || want->reports ? count_objects(cli) : CLI_OK;
 	}
 	if (cli_begin(cli, want) < 0)
 		return cli_io_error(cli);
@@ -179,6 +181,6 @@ int cli_show_own(struct cli *cli, const struct rows *rows)
 {
 	if (!rows->n && !cli->snap.admin)
 		fprintf(stderr,
-			"swiftrdma: only what your own processes have is shown; CAP_NET_ADMIN (root) sees all\n");
+			"swiftrdma: only objects of your own processes are shown; with CAP_NET_ADMIN (root) all are\n");
 	return cli_show(cli, rows);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Rows in the order of a column. */
+/* Sorts rows by a column. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,8 +42,8 @@ int sort_parse(struct args *args, const char *word, struct sorting *s)
 	return -1;
 }
 
-static const struct column *find(const struct cli *cli, const struct rows *rows,
-				 const char *key)
+static const struct column *find_column(const struct cli *cli, const struct rows *rows,
+					const char *key)
 {
 	const struct column *near = NULL;
 
@@ -69,7 +69,7 @@ static int no_such_column(const struct rows *rows, const char *key)
 	return CLI_USAGE;
 }
 
-static void take(struct entry *e, const struct cell *c)
+static void take_cell(struct entry *e, const struct cell *c)
 {
 	switch (c->kind) {
 	case CELL_U64:
@@ -94,7 +94,7 @@ static void take(struct entry *e, const struct cell *c)
 	e->has = true;
 }
 
-static int compare(const void *pa, const void *pb)
+static int compare_entries(const void *pa, const void *pb)
 {
 	const struct entry *a = pa, *b = pb;
 	int d;
@@ -110,7 +110,7 @@ static int compare(const void *pa, const void *pb)
 	} else if (a->has && a->v != b->v) {
 		return a->v > b->v ? -1 : 1;
 	}
-	/* As they came. */
+	/* Equal: keep the order. */
 	return a->row < b->row ? -1 : a->row > b->row;
 }
 
@@ -124,11 +124,11 @@ int sort_rows(const struct cli *cli, struct rows *rows, struct sorting *s)
 	if (!s->key && !s->top)
 		return CLI_OK;
 	if (s->key) {
-		col = find(cli, rows, s->key);
+		col = find_column(cli, rows, s->key);
 		if (!col)
 			return no_such_column(rows, s->key);
 		if ((col->flags & COL_RATE) && !cli->out.rates)
-			return args_bad("sort: %s is a rate: give an interval first, as in swiftrdma -i 1 ...",
+			return args_bad("sort: %s is a rate and needs an interval, as in swiftrdma -i 1 ...",
 					col->key);
 	}
 	e = calloc(rows->n + 1, sizeof(*e));
@@ -145,12 +145,12 @@ int sort_rows(const struct cli *cli, struct rows *rows, struct sorting *s)
 		e[n].row = (uint32_t)i;
 		if (col) {
 			out_get(cli, col, row, &c);
-			take(&e[n], &c);
+			take_cell(&e[n], &c);
 		}
 		n++;
 	}
 	if (col)
-		qsort(e, n, sizeof(*e), compare);
+		qsort(e, n, sizeof(*e), compare_entries);
 	if (s->top && n > s->top)
 		n = s->top;
 	for (size_t i = 0; i < n; i++)

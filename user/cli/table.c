@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Rows as aligned text. Twice over the rows, first for the widths: values are
- * cheaper to get again than to keep. Neighbours mostly agree (the QPs of one
- * process), so a line is made of the one before it, cell by cell where they
- * differ.
+ * Prints rows as aligned text. It visits the rows twice, first for the widths, since
+ * getting a value again is cheaper than keeping it. Neighbouring rows mostly have equal
+ * cells (the QPs of one process), so each line starts as a copy of the line before, and
+ * only cells that differ are written.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <rdma/swiftrdma.h>
+
+#include "cli/cli.h"
 #include "cli/table.h"
 
 #define NEST_INDENT	4
 #define COLUMNS_MAX	64
 
-/* What colours add to a cell: a sequence before and one after. */
+/* Bytes of the two escape sequences around a coloured cell. */
 #define PAINT_MAX	16
 
 const char *const out_tones[] = {
@@ -24,7 +27,24 @@ const char *const out_tones[] = {
 	[TONE_BAD] = "\033[31m",
 };
 
-/* What a cell showed in the row before. */
+/*
+ * A column of work requests is headed by what is counted. Where a library posts past
+ * the kernel, its doorbell record counts blocks of 64 bytes of the send queue (WQEBBs).
+ * A request takes one or more of them. The QP's type and capacities bound how many, but
+ * only the program knows the size of each request, so blocks are not converted.
+ */
+const char *out_head(const struct cli *cli, const struct column *col)
+{
+	if (!(col->flags & COL_WRS))
+		return col->head;
+	/* Where one device counts blocks, no other device counts requests. */
+	for (size_t i = 0; i < cli->snap.n_devs; i++)
+		if (cli->snap.devs[i].caps & SWIFTRDMA_DEV_CAP_WQEBBS)
+			return col->show == SHOW_RATE ? "WQEBB/s" : "WQEBBS";
+	return col->head;
+}
+
+/* The value of a cell in the row before. */
 struct shown {
 	bool valid;
 	enum cell_kind kind;
@@ -39,7 +59,7 @@ struct table {
 	const struct rows *rows;
 	const struct column *cols[COLUMNS_MAX];	/* those shown */
 	size_t width[COLUMNS_MAX];
-	size_t at[COLUMNS_MAX];			/* in the line, uncoloured */
+	size_t at[COLUMNS_MAX];			/* column's offset in a line without colours */
 	struct shown shown[COLUMNS_MAX];
 	size_t n;
 	unsigned int indent;
@@ -52,7 +72,7 @@ static bool plain_number(const struct column *col, const struct cell *c)
 	return c->kind == CELL_U64 && col->show == SHOW_PLAIN;
 }
 
-static bool same(const struct shown *was, const struct cell *c)
+static bool is_same(const struct shown *was, const struct cell *c)
 {
 	if (c->kind != was->kind || c->tone != was->tone)
 		return false;
@@ -60,17 +80,17 @@ static bool same(const struct shown *was, const struct cell *c)
 	case CELL_U64:
 		return c->u64 == was->u64;
 	case CELL_STR:
-		/* By address; one made for the cell is overwritten. */
+		/* Compare addresses. A string in c->buf is overwritten by each row. */
 		return c->str == was->str && c->str != c->buf;
 	default:
 		return c->kind == CELL_ABSENT;
 	}
 }
 
-/* False if the cell shows what it did; else it is remembered. */
-static inline bool changed(struct shown *was, const struct cell *c)
+/* True, and remembers the value, if the cell differs from the row before. */
+static inline bool note_change(struct shown *was, const struct cell *c)
 {
-	if (same(was, c) && was->valid)
+	if (is_same(was, c) && was->valid)
 		return false;
 	was->valid = true;
 	was->kind = c->kind;
@@ -80,7 +100,7 @@ static inline bool changed(struct shown *was, const struct cell *c)
 	return true;
 }
 
-static size_t digits(uint64_t v)
+static size_t count_digits(uint64_t v)
 {
 	size_t n = 1;
 
@@ -91,7 +111,7 @@ static size_t digits(uint64_t v)
 	return n;
 }
 
-static void measure(struct table *t)
+static void measure_columns(struct table *t)
 {
 	uint64_t max[COLUMNS_MAX] = { 0 };
 	char scratch[CELL_MAX];
@@ -109,7 +129,7 @@ static void measure(struct table *t)
 			continue;
 		for (size_t k = 0; k < t->n; k++) {
 			out_get(t->cli, t->cols[k], row, &c);
-			if (!changed(&t->shown[k], &c))
+			if (!note_change(&t->shown[k], &c))
 				continue;
 			if (plain_number(t->cols[k], &c)) {
 				if (c.u64 > max[k])
@@ -124,21 +144,21 @@ static void measure(struct table *t)
 		}
 	}
 	for (size_t k = 0; k < t->n; k++)
-		if (digits(max[k]) > t->width[k])
-			t->width[k] = digits(max[k]);
+		if (count_digits(max[k]) > t->width[k])
+			t->width[k] = count_digits(max[k]);
 }
 
-static char *blanks(char *p, size_t n)
+static char *put_blanks(char *p, size_t n)
 {
 	return (char *)memset(p, ' ', n) + n;
 }
 
-static char *put(char *p, const char *s, size_t n)
+static char *put_bytes(char *p, const char *s, size_t n)
 {
 	return (char *)memcpy(p, s, n) + n;
 }
 
-/* Right-aligned in @width, which is enough. */
+/* Right-aligned; @width must suffice. */
 static char *put_number(char *p, size_t width, uint64_t v)
 {
 	char *end = p + width, *d = end;
@@ -147,7 +167,7 @@ static char *put_number(char *p, size_t width, uint64_t v)
 		*--d = '0' + v % 10;
 		v /= 10;
 	} while (v);
-	/* Mostly a few: the loop beats a call. */
+	/* A loop, since a call of memset() costs more for a few blanks. */
 	while (d > p)
 		*--d = ' ';
 	return end;
@@ -162,25 +182,25 @@ static char *put_text(const struct table *t, size_t k, char *p, const char *s,
 	if (!t->out->color)
 		color = NULL;
 	if (!left)
-		p = blanks(p, gap);
+		p = put_blanks(p, gap);
 	if (color)
-		p = put(p, color, strlen(color));
-	p = put(p, s, n);
+		p = put_bytes(p, color, strlen(color));
+	p = put_bytes(p, s, n);
 	if (color)
-		p = put(p, "\033[0m", 4);
-	/* Nothing trails on a line. */
-	return left && k + 1 < t->n ? blanks(p, gap) : p;
+		p = put_bytes(p, "\033[0m", 4);
+	/* No trailing blanks. */
+	return left && k + 1 < t->n ? put_blanks(p, gap) : p;
 }
 
 static void print_head(struct table *t)
 {
-	char *p = blanks(t->line, t->indent);
+	char *p = put_blanks(t->line, t->indent);
 
 	for (size_t k = 0; k < t->n; k++) {
 		const char *head = out_head(t->cli, t->cols[k]);
 
 		if (k)
-			p = blanks(p, 2);
+			p = put_blanks(p, 2);
 		p = put_text(t, k, p, head, strlen(head), "\033[1m");
 	}
 	*p++ = '\n';
@@ -207,16 +227,16 @@ static void print_row(struct table *t, const void *row)
 	c.u64 = 0;
 	c.str = NULL;
 	for (size_t k = 0; k < t->n; k++) {
-		/* Colours move what comes after; without, all has its place. */
+		/* Escape sequences move the cells after them; without colours offsets are fixed. */
 		bool placed = !t->out->color;
 
 		if (placed)
 			p = t->line + t->at[k];
 		else if (k)
-			p = blanks(p, 2);
+			p = put_blanks(p, 2);
 		out_get(t->cli, t->cols[k], row, &c);
-		/* The last cell says where the line ends. */
-		if (!placed || changed(&t->shown[k], &c) || k + 1 == t->n)
+		/* The last cell is always written: it sets the length of the line. */
+		if (!placed || note_change(&t->shown[k], &c) || k + 1 == t->n)
 			p = print_cell(t, k, p, &c);
 	}
 	*p++ = '\n';
@@ -262,7 +282,7 @@ int table_print(const struct cli *cli, struct out *o, const struct rows *rows,
 			t.cols[t.n++] = &rows->columns[i];
 		t.nested |= is_nested(&rows->columns[i]);
 	}
-	measure(&t);
+	measure_columns(&t);
 	memset(t.shown, 0, sizeof(t.shown));
 	for (size_t k = 0, at = indent; k < t.n; k++) {
 		t.at[k] = at;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* What out.c, which has the rows as JSON, and table.c, as text, share. */
+/* Shared by out.c, which prints rows as JSON, and table.c, as text. */
 #ifndef SRDMA_CLI_TABLE_H
 #define SRDMA_CLI_TABLE_H
 
@@ -33,7 +33,7 @@ static inline void out_get(const struct cli *cli, const struct column *col,
 	col->get(cli, row, c);
 }
 
-/* wrs.c: what stands above a column, which has a head. */
+/* table.c: the heading of a column that has one. */
 const char *out_head(const struct cli *cli, const struct column *col);
 
 /* cell.c: the text of a cell into %CELL_MAX bytes, without a NUL; its length. */
@@ -43,7 +43,7 @@ size_t cell_format(char *to, const struct column *col, const struct cell *c);
 int table_print(const struct cli *cli, struct out *o, const struct rows *rows,
 		unsigned int indent);
 
-/* Words until the line is full, the next ones below the first, which is at @indent. */
+/* Prints @s folded into lines that start at column @indent. */
 void out_folded(FILE *f, size_t indent, const char *s);
 
 #endif /* SRDMA_CLI_TABLE_H */

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * swiftrdma top, in pieces that know nothing of each other's business:
+ * swiftrdma top:
  *
- *	top_table.c	a reading becomes tables of text, which stay as they are
- *			until the next one; their order and filter
- *	top_keys.c	what a key does
- *	top_frame.c	what is to be seen, as lines of characters with an
- *			attribute each; pure, so that tests compare frames
- *	top_screen.c	the only one that knows curses
- *	top.c		the command: words, when to read, output without a screen
+ *	top_table.c	turns a reading into tables of text; sorts and filters them
+ *	top_keys.c	handles keys
+ *	top_frame.c	draws lines of characters with an attribute each; pure, so
+ *			that tests can compare frames
+ *	top_screen.c	shows a frame; the only file that uses curses
+ *	cmd_top.c	the command line, the timing, output without a screen
  */
 #ifndef SRDMA_CLI_TOP_H
 #define SRDMA_CLI_TOP_H
@@ -38,15 +37,15 @@ struct top_cell {
 struct top_table {
 	struct column cols[TOP_COLUMNS];
 	size_t n_cols;
-	bool empty[TOP_COLUMNS];	/* no row has anything there: not shown */
+	bool empty[TOP_COLUMNS];	/* no row has a value: the column is hidden */
 	struct top_cell *cells;
 	size_t n_rows, cap_cells;
 	char *text;
 	size_t len, cap_text;
 	uint32_t *shown;	/* rows that pass the filter, in order */
 	size_t n_shown, cap_shown;
-	/* how it is looked at */
-	int sort;		/* column; -1: nobody chose, so what there is */
+	/* the user's choices */
+	int sort;		/* column; -1: the default */
 	bool reverse;
 	size_t selected, first;	/* of the rows shown */
 	char filter[TOP_PROMPT];
@@ -59,8 +58,8 @@ struct top {
 	enum top_view view;
 	enum top_mode mode;
 	char prompt[TOP_PROMPT];	/* what was typed so far */
-	char message[160];		/* below; gone with the next key */
-	char trouble[160];		/* why there is nothing new */
+	char message[160];		/* bottom line, until the next key */
+	char trouble[160];		/* why there is no new reading */
 	char title[160], hottest[160];	/* the first lines */
 	char clock[16];
 	uint32_t interval_ms;
@@ -71,7 +70,7 @@ struct top {
 void top_init(struct top *t, uint32_t interval_ms);
 void top_free(struct top *t);
 
-/* Take over the reading in @cli. 0 or -ENOMEM. */
+/* Builds all tables from the reading in @cli. 0 or -ENOMEM. */
 int top_take(struct top *t, const struct cli *cli);
 /* Sort and filter anew. 0 or -ENOMEM. */
 int top_arrange(struct top_table *table);
@@ -111,7 +110,7 @@ struct top_frame {
 	char *text;		/* height * width, blanks where there is nothing */
 	uint8_t *attr;
 	size_t cap;
-	/* where the cursor belongs while something is typed; -1: nowhere */
+	/* cursor while a prompt is open; -1: none */
 	int cursor_y, cursor_x;
 };
 

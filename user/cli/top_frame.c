@@ -13,20 +13,20 @@
 static const char *const help[] = {
 	"1 2 3 4, Tab   UARs, QPs, jobs, ports",
 	"< >            sort by the column before, after",
-	"r              the other way round",
-	"/              filter: words that a line has, or COLUMN=VALUE; Esc: none",
+	"r              reverse the order",
+	"/              filter: words in a line, or COLUMN=VALUE; Esc: none",
 	"Enter          the QPs of a UAR, a job or a device",
 	"Up Down PgUp PgDn Home End",
 	"s              seconds between two readings (0.5, 200ms)",
 	"space          read now",
 	"p              pause, and go on",
-	"h ?            this",
+	"h ?            this help",
 	"q              quit",
 	"",
-	"COACTIVE       in what share of the readings two or more QPs of a UAR",
-	"               advanced: those contend for its doorbell registers",
+	"COACTIVE       share of readings in which two or more QPs of a UAR",
+	"               advanced: they contend for its doorbell registers",
 	"SHARE          of its device's work requests",
-	"-              the device cannot tell, or not yet",
+	"-              unknown on this device, or not read yet",
 	NULL,
 };
 
@@ -35,14 +35,14 @@ unsigned int top_page(unsigned int height)
 	return height > HEADER + FOOTER ? height - HEADER - FOOTER : 1;
 }
 
-/* At column @x of line @y; returns the column after it. */
-static unsigned int put(struct top_frame *f, unsigned int y, unsigned int x,
-			enum top_attr attr, const char *s, size_t n)
+/* Writes at column @x of line @y. Returns the column after the text. */
+static unsigned int put_text(struct top_frame *f, unsigned int y, unsigned int x,
+			     enum top_attr attr, const char *s, size_t n)
 {
 	if (y >= f->height)
 		return x;
 	for (size_t i = 0; i < n && x < f->width; i++, x++) {
-		/* One column each, whatever it was. */
+		/* Each byte takes one column, so replace bytes that might not. */
 		f->text[y * f->width + x] = s[i] < 0x20 || s[i] > 0x7e ? '?'
 								       : s[i];
 		f->attr[y * f->width + x] = (uint8_t)attr;
@@ -50,12 +50,12 @@ static unsigned int put(struct top_frame *f, unsigned int y, unsigned int x,
 	return x;
 }
 
-static unsigned int putf(struct top_frame *f, unsigned int y, unsigned int x,
-			 enum top_attr attr, const char *fmt, ...)
+static unsigned int put_format(struct top_frame *f, unsigned int y, unsigned int x,
+			       enum top_attr attr, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
 
-static unsigned int putf(struct top_frame *f, unsigned int y, unsigned int x,
-			 enum top_attr attr, const char *fmt, ...)
+static unsigned int put_format(struct top_frame *f, unsigned int y, unsigned int x,
+			       enum top_attr attr, const char *fmt, ...)
 {
 	char buf[512];
 	va_list ap;
@@ -63,16 +63,16 @@ static unsigned int putf(struct top_frame *f, unsigned int y, unsigned int x,
 	va_start(ap, fmt);
 	vsnprintf(buf, sizeof(buf), fmt, ap);
 	va_end(ap);
-	return put(f, y, x, attr, buf, strlen(buf));
+	return put_text(f, y, x, attr, buf, strlen(buf));
 }
 
-static void fill(struct top_frame *f, unsigned int y, enum top_attr attr)
+static void fill_line(struct top_frame *f, unsigned int y, enum top_attr attr)
 {
 	if (y < f->height)
 		memset(f->attr + y * f->width, attr, f->width);
 }
 
-static void measure(const struct top_table *t, size_t *width)
+static void measure_columns(const struct top_table *t, size_t *width)
 {
 	for (size_t k = 0; k < t->n_cols; k++)
 		width[k] = strlen(t->cols[k].head);
@@ -88,7 +88,7 @@ static unsigned int put_cell(struct top_frame *f, unsigned int y,
 {
 	unsigned int gap = (unsigned int)(width - n);
 
-	put(f, y, x + (right ? gap : 0), attr, s, n);
+	put_text(f, y, x + (right ? gap : 0), attr, s, n);
 	return x + (unsigned int)width + GAP;
 }
 
@@ -98,7 +98,7 @@ static void draw_heads(const struct top_table *t, struct top_frame *f,
 	int sorted = top_sorted_by(t);
 	unsigned int x = 0;
 
-	fill(f, y, TOP_ATTR_HEAD);
+	fill_line(f, y, TOP_ATTR_HEAD);
 	for (size_t k = 0; k < t->n_cols; k++) {
 		const char *head = t->cols[k].head;
 
@@ -117,7 +117,7 @@ static void draw_row(const struct top_table *t, struct top_frame *f,
 	unsigned int x = 0;
 
 	if (selected)
-		fill(f, y, TOP_ATTR_SELECTED);
+		fill_line(f, y, TOP_ATTR_SELECTED);
 	for (size_t k = 0; k < t->n_cols; k++) {
 		const struct top_cell *c = top_cell(t, row, k);
 
@@ -138,32 +138,32 @@ static void draw_tabs(const struct top *t, struct top_frame *f, unsigned int y)
 	for (unsigned int i = 0; i < TOP_VIEWS; i++) {
 		bool here = i == t->view;
 
-		x = putf(f, y, x, here ? TOP_ATTR_SELECTED : TOP_ATTR_DIM,
-			 here ? "[%u %s]" : " %u %s ", i + 1, top_names[i]);
+		x = put_format(f, y, x, here ? TOP_ATTR_SELECTED : TOP_ATTR_DIM,
+			       here ? "[%u %s]" : " %u %s ", i + 1, top_names[i]);
 	}
 	if (sorted >= 0)
-		x = putf(f, y, x + 1, TOP_ATTR_DIM, "sort: %s%s",
-			 table->cols[sorted].head,
-			 table->reverse ? " reversed" : "");
+		x = put_format(f, y, x + 1, TOP_ATTR_DIM, "sort: %s%s",
+			       table->cols[sorted].head,
+			       table->reverse ? " reversed" : "");
 	if (table->filter[0])
-		putf(f, y, x + 2, TOP_ATTR_WARN, "filter: %s (%zu of %zu)",
-		     table->filter, table->n_shown, table->n_rows);
+		put_format(f, y, x + 2, TOP_ATTR_WARN, "filter: %s (%zu of %zu)",
+			   table->filter, table->n_shown, table->n_rows);
 }
 
 static void draw_head(const struct top *t, struct top_frame *f)
 {
 	unsigned int x;
 
-	x = putf(f, 0, 0, TOP_ATTR_BOLD, "swiftrdma top");
-	x = putf(f, 0, x + 1, TOP_ATTR_PLAIN, "%s  %s", t->clock, t->title);
-	putf(f, 0, x, TOP_ATTR_PLAIN, "; every %g s", t->interval_ms / 1e3);
+	x = put_format(f, 0, 0, TOP_ATTR_BOLD, "swiftrdma top");
+	x = put_format(f, 0, x + 1, TOP_ATTR_PLAIN, "%s  %s", t->clock, t->title);
+	put_format(f, 0, x, TOP_ATTR_PLAIN, "; every %g s", t->interval_ms / 1e3);
 	if (t->paused)
-		putf(f, 0, f->width > 8 ? f->width - 8 : 0, TOP_ATTR_WARN,
-		     " paused ");
+		put_format(f, 0, f->width > 8 ? f->width - 8 : 0, TOP_ATTR_WARN,
+			   " paused ");
 	if (t->trouble[0])
-		putf(f, 1, 0, TOP_ATTR_BAD, "%s", t->trouble);
+		put_format(f, 1, 0, TOP_ATTR_BAD, "%s", t->trouble);
 	else
-		putf(f, 1, 0, TOP_ATTR_PLAIN, "%s", t->hottest);
+		put_format(f, 1, 0, TOP_ATTR_PLAIN, "%s", t->hottest);
 	draw_tabs(t, f, 2);
 }
 
@@ -175,29 +175,29 @@ static void draw_foot(const struct top *t, struct top_frame *f)
 	unsigned int y = f->height - 1;
 
 	if (t->mode == TOP_FILTER || t->mode == TOP_INTERVAL) {
-		unsigned int x = putf(f, y, 0, TOP_ATTR_BOLD, "%s",
-				      asks[t->mode]);
+		unsigned int x = put_format(f, y, 0, TOP_ATTR_BOLD, "%s",
+					    asks[t->mode]);
 
-		f->cursor_x = (int)putf(f, y, x, TOP_ATTR_PLAIN, "%s", t->prompt);
+		f->cursor_x = (int)put_format(f, y, x, TOP_ATTR_PLAIN, "%s", t->prompt);
 		f->cursor_y = (int)y;
 		if (f->cursor_x >= (int)f->width)
 			f->cursor_x = (int)f->width - 1;
 	} else if (t->message[0]) {
-		putf(f, y, 0, TOP_ATTR_WARN, "%s", t->message);
+		put_format(f, y, 0, TOP_ATTR_WARN, "%s", t->message);
 	} else {
-		putf(f, y, 0, TOP_ATTR_DIM,
-		     "q quit  h help  1-4 views  <> sort  r reverse  / filter  s interval  p pause");
+		put_format(f, y, 0, TOP_ATTR_DIM,
+			   "q quit  h help  1-4 views  <> sort  r reverse  / filter  s interval  p pause");
 	}
 }
 
 static void draw_help(struct top_frame *f)
 {
 	for (unsigned int i = 0; help[i]; i++)
-		putf(f, HEADER - 1 + i, 1, TOP_ATTR_PLAIN, "%s", help[i]);
+		put_format(f, HEADER - 1 + i, 1, TOP_ATTR_PLAIN, "%s", help[i]);
 }
 
-/* The selected row is always to be seen. */
-static void scroll(struct top_table *t, unsigned int page)
+/* Scrolls so that the selected row is visible. */
+static void scroll_to_selected(struct top_table *t, unsigned int page)
 {
 	if (t->selected < t->first)
 		t->first = t->selected;
@@ -244,8 +244,8 @@ int top_draw(struct top *t, struct top_frame *f)
 	if (t->mode == TOP_HELP) {
 		draw_help(f);
 	} else {
-		scroll(table, page);
-		measure(table, width);
+		scroll_to_selected(table, page);
+		measure_columns(table, width);
 		draw_heads(table, f, HEADER - 1, width);
 		for (unsigned int i = 0; i < page &&
 		     table->first + i < table->n_shown; i++)
@@ -274,13 +274,13 @@ int top_print(struct top *t, FILE *to, unsigned int width)
 	struct top_frame f = { 0 };
 	struct top all = *t;
 
-	measure(table, widths);
+	measure_columns(table, widths);
 	for (size_t k = 0; k < table->n_cols; k++)
 		room += widths[k] + GAP;
-	/* The tabs, too, are there in full. */
+	/* Wide enough for all tabs. */
 	all.width = width ? width : room < 512 ? 512 : (unsigned int)room;
 	all.height = (unsigned int)(HEADER + table->n_shown + FOOTER);
-	/* Nobody is there to select a row or to press a key. */
+	/* Without a keyboard no row is selected. */
 	all.table[t->view].selected = SIZE_MAX;
 	if (make_frame(&all, &f)) {
 		free(f.text);

@@ -4,24 +4,24 @@
 
 #include "cli/top.h"
 
-static void say(struct top *t, const char *text)
+static void set_message(struct top *t, const char *text)
 {
 	snprintf(t->message, sizeof(t->message), "%s", text);
 }
 
-static void arrange(struct top *t)
+static void arrange_table(struct top *t)
 {
 	if (top_arrange(&t->table[t->view]))
-		say(t, "out of memory");
+		set_message(t, "out of memory");
 }
 
 static void look_at(struct top *t, enum top_view view)
 {
 	t->view = view;
-	arrange(t);
+	arrange_table(t);
 }
 
-static void move(struct top *t, long by)
+static void move_selection(struct top *t, long by)
 {
 	struct top_table *table = &t->table[t->view];
 	long to = (long)table->selected + by;
@@ -46,10 +46,10 @@ static void sort_by(struct top *t, int step)
 			break;
 	}
 	table->sort = k;
-	arrange(t);
+	arrange_table(t);
 }
 
-/* The QPs of what is selected. */
+/* Shows the QPs of the selected row. */
 static void go_into(struct top *t)
 {
 	static const char *const of[TOP_VIEWS][3] = {
@@ -62,9 +62,9 @@ static void go_into(struct top *t)
 	size_t n = 0;
 
 	if (t->view == TOP_QPS || !from->n_shown) {
-		say(t, t->view == TOP_QPS ?
-		    "swiftrdma qp explain DEV QPN says where a QP stands" :
-		    "nothing is selected");
+		set_message(t, t->view == TOP_QPS ?
+			    "swiftrdma qp explain DEV QPN explains a QP" :
+			    "nothing is selected");
 		return;
 	}
 	filter[0] = '\0';
@@ -85,7 +85,7 @@ static void go_into(struct top *t)
 	look_at(t, TOP_QPS);
 }
 
-static void ask(struct top *t, enum top_mode mode)
+static void open_prompt(struct top *t, enum top_mode mode)
 {
 	t->mode = mode;
 	t->prompt[0] = '\0';
@@ -102,14 +102,14 @@ static void set_interval(struct top *t)
 		ms = q.unit == UNIT_TIME ? q.v / 1e6 :
 		     q.unit == UNIT_COUNT ? q.v * 1e3 : 0;
 	if (ms < 20 || ms > 3600e3) {
-		say(t, "the interval is a time from 20ms to 3600s, as in 0.5 or 500ms");
+		set_message(t, "the interval is a time from 20ms to 3600s, as in 0.5 or 500ms");
 		return;
 	}
 	t->interval_ms = (uint32_t)ms;
 	t->read_now = true;
 }
 
-static void answer(struct top *t)
+static void take_prompt(struct top *t)
 {
 	enum top_mode mode = t->mode;
 
@@ -119,15 +119,15 @@ static void answer(struct top *t)
 		return;
 	}
 	strcpy(t->table[t->view].filter, t->prompt);
-	arrange(t);
+	arrange_table(t);
 }
 
-static void type(struct top *t, int key)
+static void handle_prompt_key(struct top *t, int key)
 {
 	size_t n = strlen(t->prompt);
 
 	if (key == TOP_KEY_ENTER) {
-		answer(t);
+		take_prompt(t);
 	} else if (key == TOP_KEY_ESCAPE) {
 		t->mode = TOP_NORMAL;
 	} else if (key == TOP_KEY_BACKSPACE) {
@@ -139,7 +139,7 @@ static void type(struct top *t, int key)
 	}
 }
 
-static bool navigate(struct top *t, int key)
+static bool handle_navigation(struct top *t, int key)
 {
 	struct top_table *table = &t->table[t->view];
 	long page = top_page(t->height);
@@ -147,17 +147,17 @@ static bool navigate(struct top *t, int key)
 	switch (key) {
 	case TOP_KEY_UP:
 	case 'k':
-		move(t, -1);
+		move_selection(t, -1);
 		return true;
 	case TOP_KEY_DOWN:
 	case 'j':
-		move(t, 1);
+		move_selection(t, 1);
 		return true;
 	case TOP_KEY_PAGE_UP:
-		move(t, -page);
+		move_selection(t, -page);
 		return true;
 	case TOP_KEY_PAGE_DOWN:
-		move(t, page);
+		move_selection(t, page);
 		return true;
 	case TOP_KEY_HOME:
 	case 'g':
@@ -165,13 +165,13 @@ static bool navigate(struct top *t, int key)
 		return true;
 	case TOP_KEY_END:
 	case 'G':
-		move(t, (long)table->n_shown);
+		move_selection(t, (long)table->n_shown);
 		return true;
 	}
 	return false;
 }
 
-static void normal(struct top *t, int key)
+static void handle_normal_key(struct top *t, int key)
 {
 	struct top_table *table = &t->table[t->view];
 
@@ -179,7 +179,7 @@ static void normal(struct top *t, int key)
 		look_at(t, (enum top_view)(key - '1'));
 		return;
 	}
-	if (navigate(t, key))
+	if (handle_navigation(t, key))
 		return;
 	switch (key) {
 	case 'q':
@@ -207,15 +207,15 @@ static void normal(struct top *t, int key)
 	case 'r':
 	case 'R':
 		table->reverse = !table->reverse;
-		arrange(t);
+		arrange_table(t);
 		break;
 	case '/':
 	case 'f':
-		ask(t, TOP_FILTER);
+		open_prompt(t, TOP_FILTER);
 		break;
 	case 's':
 	case 'd':
-		ask(t, TOP_INTERVAL);
+		open_prompt(t, TOP_INTERVAL);
 		break;
 	case 'p':
 		t->paused = !t->paused;
@@ -226,13 +226,13 @@ static void normal(struct top *t, int key)
 	case TOP_KEY_ESCAPE:
 	case TOP_KEY_BACKSPACE:
 		table->filter[0] = '\0';
-		arrange(t);
+		arrange_table(t);
 		break;
 	case TOP_KEY_ENTER:
 		go_into(t);
 		break;
 	default:
-		say(t, "no such key; h shows those there are");
+		set_message(t, "this key has no function; h lists the keys");
 	}
 }
 
@@ -242,7 +242,7 @@ void top_key(struct top *t, int key)
 	if (t->mode == TOP_HELP)
 		t->mode = TOP_NORMAL;
 	else if (t->mode == TOP_NORMAL)
-		normal(t, key);
+		handle_normal_key(t, key);
 	else
-		type(t, key);
+		handle_prompt_key(t, key);
 }

@@ -5,7 +5,7 @@
 
 #include "cli/top.h"
 
-/* curses has a macro of that name, and this is another program's timeout. */
+/* Time to wait for the rest of an escape sequence. ESCDELAY is a macro of curses. */
 #define ESCAPE_MS 50
 
 static SCREEN *screen;
@@ -53,7 +53,7 @@ int screen_open(bool color)
 	nodelay(stdscr, TRUE);
 	curs_set(0);
 	choose_attrs(color);
-	/* Also where something ends the program without coming back here. */
+	/* Also restore the terminal if exit() is called elsewhere. */
 	atexit(screen_close);
 	return 0;
 }
@@ -76,7 +76,7 @@ void screen_size(struct top *t)
 	t->width = x > 0 ? (unsigned int)x : 1;
 }
 
-/* All of it each time: curses sends only what differs. */
+/* Writes all lines; curses sends only the differences. */
 void screen_show(const struct top_frame *f)
 {
 	erase();
@@ -127,6 +127,6 @@ int screen_key(void)
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		if (keys[i].from == key)
 			return keys[i].to;
-	/* What else curses has names for, nothing here has a meaning for. */
+	/* Other keys of curses have no meaning here. */
 	return key < 0x80 && key > 0 ? key : TOP_KEY_BACKTAB + 1;
 }

@@ -5,10 +5,11 @@
 
 #include "cli/table.h"
 #include "cli/top.h"
+#include "core/array.h"
 
 const char *const top_names[TOP_VIEWS] = { "UARs", "QPs", "Jobs", "Ports" };
 
-/* What 80 columns have room for comes first. */
+/* The columns that fit into 80 characters come first. */
 static const char *const keys[TOP_VIEWS][TOP_COLUMNS] = {
 	[TOP_UARS] = {
 		"dev", "uar", "kind", "qps", "active_qps", "threads", "wr_rate",
@@ -16,17 +17,20 @@ static const char *const keys[TOP_VIEWS][TOP_COLUMNS] = {
 	},
 	[TOP_QPS] = {
 		"dev", "qpn", "type", "state", "uar", "job", "pid", "owner",
-		"wr_rate", "doorbell_rate", "level", "tclass", "tclass_asked",
-		"tid", "cgroup",
+		"wr_rate", "doorbell_rate", "outstanding", "queue_delay", "latency",
+		"level", "tclass", "tclass_asked", "tid", "cgroup",
 	},
-	[TOP_JOBS] = { "job", "class", "qps", "wr_rate", "doorbell_rate" },
+	[TOP_JOBS] = {
+		"job", "class", "qps", "wr_rate", "doorbell_rate", "byte_rate", "p50",
+		"p99", "samples", "slo_p99", "slo_met",
+	},
 	[TOP_PORTS] = {
 		"dev", "port", "state", "link_layer", "speed", "util",
 		"tx_rate", "rx_rate", "netdev",
 	},
 };
 
-/* What a view is sorted by as long as nobody chose: the first there is any of. */
+/* Default sort keys: the first one with any value is used. */
 static const char *const usual[] = {
 	"wr_rate", "doorbell_rate", "util", "qps", NULL,
 };
@@ -64,23 +68,6 @@ void top_free(struct top *t)
 	}
 }
 
-static int grow(void *array, size_t *cap, size_t n, size_t size)
-{
-	size_t want = *cap ? *cap : 64;
-	void *p;
-
-	if (n <= *cap)
-		return 0;
-	while (want < n)
-		want *= 2;
-	p = realloc(*(void **)array, want * size);
-	if (!p)
-		return -ENOMEM;
-	*(void **)array = p;
-	*cap = want;
-	return 0;
-}
-
 static void take_key(struct top_cell *to, const struct cell *c)
 {
 	to->has_key = true;
@@ -99,8 +86,8 @@ static void take_key(struct top_cell *to, const struct cell *c)
 	}
 }
 
-/* A column each for a screen: what is not ASCII has widths of its own. */
-static void plain(char *s, size_t n)
+/* Replaces non-ASCII bytes, which may not take one column each. */
+static void replace_non_ascii(char *s, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (s[i] < 0x20 || s[i] > 0x7e)
@@ -112,9 +99,9 @@ static int take_row(struct top_table *t, const struct cli *cli, const void *row)
 	struct top_cell *to;
 	struct cell c;
 
-	if (grow(&t->cells, &t->cap_cells, (t->n_rows + 1) * t->n_cols,
-		 sizeof(*t->cells)) ||
-	    grow(&t->text, &t->cap_text, t->len + t->n_cols * CELL_MAX, 1))
+	if (!array_reserve(&t->cells, &t->cap_cells, (t->n_rows + 1) * t->n_cols,
+			   sizeof(*t->cells)) ||
+	    !array_reserve(&t->text, &t->cap_text, t->len + t->n_cols * CELL_MAX, 1))
 		return -ENOMEM;
 	to = &t->cells[t->n_rows * t->n_cols];
 	for (size_t k = 0; k < t->n_cols; k++, to++) {
@@ -124,7 +111,7 @@ static int take_row(struct top_table *t, const struct cli *cli, const void *row)
 		n = cell_format(t->text + t->len, &t->cols[k], &c);
 		if (n > TOP_WORD)
 			n = TOP_WORD;
-		plain(t->text + t->len, n);
+		replace_non_ascii(t->text + t->len, n);
 		*to = (struct top_cell){
 			.at = (uint32_t)t->len, .len = (uint16_t)n,
 			.tone = (uint8_t)c.tone, .has = c.kind != CELL_ABSENT,
@@ -168,7 +155,7 @@ static void sum_up(struct top *t, const struct cli *cli)
 	snprintf(t->title, sizeof(t->title),
 		 "devices %zu, UARs %zu, QPs %zu, jobs %zu%s", s->n_devs,
 		 s->n_uars, s->n_qps, s->n_jobs,
-		 s->admin ? "" : " (of others none is seen)");
+		 s->admin ? "" : " (your own only)");
 	t->hottest[0] = '\0';
 	if (!p || p->worst_qps < 2)
 		return;
@@ -182,7 +169,7 @@ static void sum_up(struct top *t, const struct cli *cli)
 		snprintf(t->hottest + strlen(t->hottest),
 			 sizeof(t->hottest) - strlen(t->hottest),
 			 ", coactive %.0f%%", 100 * p->worst_coactive);
-	plain(t->hottest, strlen(t->hottest));
+	replace_non_ascii(t->hottest, strlen(t->hottest));
 }
 
 int top_take(struct top *t, const struct cli *cli)
@@ -229,7 +216,7 @@ int top_sorted_by(const struct top_table *t)
 	return -1;
 }
 
-static bool contains(const char *s, size_t n, const char *word, size_t len)
+static bool contains_word(const char *s, size_t n, const char *word, size_t len)
 {
 	for (size_t i = 0; i + len <= n; i++)
 		if (!strncasecmp(s + i, word, len))
@@ -237,7 +224,7 @@ static bool contains(const char *s, size_t n, const char *word, size_t len)
 	return false;
 }
 
-/* "job=kv" is all of a cell, "kv" a part of any. */
+/* "job=kv" matches a whole cell of that column, "kv" a part of any cell. */
 static bool passes_word(const struct top_table *t, size_t row,
 			const char *word, size_t len)
 {
@@ -251,12 +238,12 @@ static bool passes_word(const struct top_table *t, size_t row,
 		       !strncasecmp(t->text + c[k].at, eq + 1, len);
 	}
 	for (size_t i = 0; i < t->n_cols; i++)
-		if (contains(t->text + c[i].at, c[i].len, word, len))
+		if (contains_word(t->text + c[i].at, c[i].len, word, len))
 			return true;
 	return false;
 }
 
-static bool passes(const struct top_table *t, size_t row)
+static bool passes_filter(const struct top_table *t, size_t row)
 {
 	const char *s = t->filter;
 
@@ -270,11 +257,11 @@ static bool passes(const struct top_table *t, size_t row)
 	return true;
 }
 
-/* qsort() passes nothing on. */
+/* For compare_rows(), since qsort() passes no context. */
 static const struct top_table *arranged;
 static int arranged_by;
 
-static int compare(const void *pa, const void *pb)
+static int compare_rows(const void *pa, const void *pb)
 {
 	const struct top_table *t = arranged;
 	uint32_t ra = *(const uint32_t *)pa, rb = *(const uint32_t *)pb;
@@ -283,7 +270,7 @@ static int compare(const void *pa, const void *pb)
 	size_t n = a->len < b->len ? a->len : b->len;
 	int d = 0;
 
-	/* What is absent is at the end, whichever way round the rest is. */
+	/* Absent values come last in either order. */
 	if (a->has != b->has)
 		return a->has ? -1 : 1;
 	if (a->has_key && b->has_key) {
@@ -301,15 +288,15 @@ static int compare(const void *pa, const void *pb)
 int top_arrange(struct top_table *t)
 {
 	t->n_shown = 0;
-	if (grow(&t->shown, &t->cap_shown, t->n_rows, sizeof(*t->shown)))
+	if (!array_reserve(&t->shown, &t->cap_shown, t->n_rows, sizeof(*t->shown)))
 		return -ENOMEM;
 	for (size_t i = 0; i < t->n_rows; i++)
-		if (passes(t, i))
+		if (passes_filter(t, i))
 			t->shown[t->n_shown++] = (uint32_t)i;
 	arranged = t;
 	arranged_by = top_sorted_by(t);
 	if (arranged_by >= 0 && t->n_shown)
-		qsort(t->shown, t->n_shown, sizeof(*t->shown), compare);
+		qsort(t->shown, t->n_shown, sizeof(*t->shown), compare_rows);
 	if (t->selected >= t->n_shown)
 		t->selected = t->n_shown ? t->n_shown - 1 : 0;
 	return 0;

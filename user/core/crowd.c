@@ -38,7 +38,7 @@ int crowd_reserve(struct crowd *c, const struct snapshot *snap)
 {
 	size_t procs = snap->n_owners * (snap->n_devs ? snap->n_devs : 1);
 
-	/* A process that is ranked has a QP. */
+	/* Every ranked process has a QP. */
 	if (procs > snap->n_qps)
 		procs = snap->n_qps;
 	if (reserve(&c->uars, &c->cap_uars, snap->n_uars, sizeof(*c->uars)) ||
@@ -63,7 +63,7 @@ static void sift(uint64_t *v, size_t at, size_t n)
 	}
 }
 
-/* In place, and without memory of its own as qsort() may want it. */
+/* Sorts in place; qsort() may allocate memory. */
 static void sort(uint64_t *v, size_t n)
 {
 	for (size_t i = n / 2; i-- > 0;)
@@ -93,7 +93,7 @@ static uint64_t proc_key(const struct signals *s, size_t i)
 	       (s->snap->qps[i].owner & 0xffffff);
 }
 
-/* Distinct threads that made the QPs of each UAR, if the module has no count. */
+/* Counts the distinct threads that created the QPs of each UAR, if the module has no count. */
 static void count_uar_threads(struct crowd *c)
 {
 	const struct signals *s = c->sig;
@@ -113,7 +113,7 @@ static void count_uar_threads(struct crowd *c)
 			c->uars[c->keys[i] >> 32].threads++;
 }
 
-/* One for each process, with the number of its QPs and UARs. */
+/* Makes an entry for each process, with the numbers of its QPs and UARs. */
 static void find_procs(struct crowd *c)
 {
 	const struct signals *s = c->sig;
@@ -198,7 +198,9 @@ static struct load load_of(const struct signals *s, size_t uar)
 	return l;
 }
 
-/* How many QPs contend there, on the average; of two alike the fuller is worse. */
+/*
+ * Average number of contending QPs on the UAR; of equal UARs the one with more QPs is worse.
+ */
 static double badness(const struct load *l)
 {
 	double together = l->has_coactive ? l->coactive * l->active : 0;
@@ -246,7 +248,7 @@ static void judge(const struct crowd *c, struct crowd_proc *p)
 {
 	uint32_t kind = c->sig->snap->uars[p->worst].kind;
 
-	/* Where contexts stand for UARs there is no register to contend for. */
+	/* Where user contexts replace UARs, there is no register to contend for. */
 	if (p->worst_qps < 2 || !crowd_is_page(kind))
 		p->state = CROWD_CALM;
 	else if (!p->has_coactive)
@@ -290,7 +292,7 @@ static void rank(struct crowd *c)
 	}
 }
 
-/* By what went through in the interval, or, without one, since it counts. */
+/* By the WRs of the interval or, without an interval, by the totals. */
 static bool wrs_of(const struct signals *s, size_t uar, bool rates, double *v)
 {
 	const struct snap_uar *u = &s->snap->uars[uar];
@@ -301,7 +303,7 @@ static bool wrs_of(const struct signals *s, size_t uar, bool rates, double *v)
 	return snap_has(u, SNAP_WRS);
 }
 
-/* UARs lie sorted by device. */
+/* UARs are sorted by device. */
 static void share_device(struct crowd *c, size_t from, size_t to)
 {
 	bool rates = false;
@@ -370,7 +372,7 @@ const char *crowd_advise(enum crowd_advice advice)
 	case CROWD_UUARS:
 		return "start it with MLX5_TOTAL_UUARS=512 in its environment (swiftrdma run --uuars 512), which gives each QP a doorbell register of its own";
 	case CROWD_DOMAINS:
-		return "it has more QPs than its library has registers to give: make the QPs of each thread in a thread domain of their own (ibv_alloc_td(3))";
+		return "it has more QPs than its library has registers: create the QPs of each thread in a thread domain of their own (ibv_alloc_td(3))";
 	}
 	return NULL;
 }

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Who crowds on which UARs. A UAR belongs to one process, so it is a process
- * whose QPs are spread well or badly, and who can be told what to do about it.
- *
- * What is looked at is what a kernel sees of an unmodified program: which QPs
- * ring which UAR, who made them, and whether they advance in the same interval.
- * Which thread posts on a QP nobody tells it.
+ * Finds processes whose QPs crowd on UARs. A UAR belongs to one process, so the process
+ * decides how its QPs are spread, and advice is for the process. The input is what a kernel
+ * sees of an unmodified program: which QPs ring which UAR, which threads created the QPs,
+ * and whether QPs advance in the same interval. Which thread posts on a QP is not known.
  */
 #ifndef SRDMA_CORE_CROWD_H
 #define SRDMA_CORE_CROWD_H
@@ -13,8 +11,8 @@
 #include "core/signal.h"
 
 /*
- * What libmlx5 gives a context when asked for all it has: all but 12 doorbell
- * registers are for one QP each (MLX5_MED_BFREGS_TSHOLD), two on a page.
+ * The most registers that libmlx5 gives a context: all but 12 of them serve one QP each
+ * (MLX5_MED_BFREGS_TSHOLD), two on a page.
  */
 #define CROWD_UUARS_MAX	512
 #define CROWD_UUARS_SHARED 12
@@ -22,13 +20,13 @@
 
 enum crowd_state {
 	CROWD_CALM,	/* no UAR on which QPs advance together */
-	CROWD_UNTOLD,	/* QPs share a UAR; whether they contend nobody tells */
+	CROWD_UNTOLD,	/* QPs share a UAR, and whether they contend is unknown */
 	CROWD_TWO,	/* two QPs of a page, which has two registers */
 	CROWD_HARD,	/* more than a page has registers */
 };
 
 enum crowd_advice {
-	CROWD_NOTHING,	/* there is nothing to be done */
+	CROWD_NOTHING,	/* nothing helps */
 	CROWD_UUARS,	/* MLX5_TOTAL_UUARS would give each QP a register */
 	CROWD_DOMAINS,	/* more QPs than registers: a thread domain per thread */
 };
@@ -47,9 +45,9 @@ struct crowd_proc {
 };
 
 struct crowd_uar {
-	uint32_t threads;	/* that made its QPs; 0: unknown */
+	uint32_t threads;	/* threads that created its QPs; 0: unknown */
 	bool has_share;
-	double share;		/* of all WRs of its device */
+	double share;		/* share of all WRs of its device */
 };
 
 struct crowd {
@@ -77,12 +75,12 @@ int crowd_reserve(struct crowd *c, const struct snapshot *snap);
  */
 void crowd_update(struct crowd *c, const struct signals *sig, double calm);
 
-/* The process that has this QP, by row; NULL: none that is ranked. */
+/* The process of QP @row; NULL: it is not ranked. */
 const struct crowd_proc *crowd_proc_of(const struct crowd *c, size_t qp);
 
-/* A page with doorbell registers, rather than what stands for one. */
+/* Is it a page with doorbell registers, not a user context? */
 bool crowd_is_page(uint32_t kind);
-/* What is to be done, as a sentence about "it". */
+/* The advice, as a sentence about "it". */
 const char *crowd_advise(enum crowd_advice advice);
 
 #endif /* SRDMA_CORE_CROWD_H */

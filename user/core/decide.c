@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* What one policy does to one job: steps, bounds, quotas, the way back. */
+/* The acts and undos of one policy on one job: steps, bounds, quotas. */
 #include "core/decide.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 #define NSEC_PER_SEC 1e9
 #define DAMP_MAX 6
 
-/* Where a knob stands before anything of ours holds it. */
+/* The value of a knob without any override. */
 static bool knob_base(const struct snap_job *job, unsigned int knob, double *v)
 {
 	size_t i;
@@ -16,7 +16,7 @@ static bool knob_base(const struct snap_job *job, unsigned int knob, double *v)
 		*v = 0;
 		return true;
 	}
-	/* Unless told otherwise all tasks on a shared QP weigh the same. */
+	/* By default all tasks on a shared QP have the same weight. */
 	if (knob == SWIFTRDMA_KNOB_WEIGHT) {
 		*v = 1;
 		return true;
@@ -38,12 +38,12 @@ static bool knob_base(const struct snap_job *job, unsigned int knob, double *v)
 	return false;
 }
 
-static double whole(double v)
+static double truncate_value(double v)
 {
 	return v < 0 ? -(double)(uint64_t)-v : (double)(uint64_t)v;
 }
 
-/* Of the class levels that are set the next one on the way, *@v itself if it is. */
+/* Moves *@v on, in the direction of the step, to a class level that is set. */
 static bool next_level(const struct policy_set *set, const struct step *step,
 		       double *v)
 {
@@ -55,7 +55,7 @@ static bool next_level(const struct policy_set *set, const struct step *step,
 			*v = up;
 			return true;
 		}
-	/* Beyond the last there is none: the last one it is. */
+	/* There is none: stay at the last one. */
 	while (!(set->levels & 1u << l)) {
 		if (l-- == from)
 			return false;
@@ -64,7 +64,7 @@ static bool next_level(const struct policy_set *set, const struct step *step,
 	return true;
 }
 
-/* False: there is no value to add to, or none to be had. */
+/* False: the old value or the new one is unknown. */
 static bool step_apply(struct eval *e, const struct step *step, uint32_t job,
 		       const struct binding *b, bool has_old, double old,
 		       double *new)
@@ -80,7 +80,7 @@ static bool step_apply(struct eval *e, const struct step *step, uint32_t job,
 		n = prog_run(&env, step->expr, b);
 		if (n != n || n > 1e15 || n < -1e15)
 			return false;
-		n = whole(n);
+		n = truncate_value(n);
 	}
 	if (step->op == STEP_SET)
 		*new = n;
@@ -120,7 +120,7 @@ bool decide_due(const struct eval *e, const struct policy_slot *slot,
 
 	if (e->st->at_once)
 		return true;
-	/* A damped way back would keep what is no longer wanted. */
+	/* An undo is never damped: it would keep overrides that are not needed. */
 	for (i = 0; !undo && i < p->n_act; i++)
 		if (slot->turns[p->act[i].knob].damp > damp)
 			damp = slot->turns[p->act[i].knob].damp;
@@ -146,7 +146,7 @@ bool decide_budget(struct eval *e, uint32_t n)
 	return b->left >= 1;
 }
 
-/* Up and down and up again: the policies work against each other, or the load. */
+/* Counts changes of direction: policies that work against each other, or the load. */
 static unsigned int note_turn(struct eval *e, struct policy_slot *slot,
 			      unsigned int knob, int way)
 {
@@ -172,7 +172,7 @@ static unsigned int note_turn(struct eval *e, struct policy_slot *slot,
 	return t->damp;
 }
 
-static void outcome(struct text *t, const struct policy_decision *d)
+static void write_outcome(struct text *t, const struct policy_decision *d)
 {
 	const struct vocab_knob *k = vocab_knob(d->knob);
 	bool first = true;
@@ -203,25 +203,32 @@ static void outcome(struct text *t, const struct policy_decision *d)
 		first = false;
 	}
 	if (!first)
-		text_str(t, ", which fits less)");
+		text_str(t, ", less far beyond its bound)");
 	if (d->damped) {
-		text_str(t, " (it turned too often, waiting ");
+		text_str(t, " (it changed direction too often, waiting ");
 		units_format(t, (double)d->cooldown, UNIT_TIME);
 		text_str(t, ")");
 	}
 }
 
-static void reason(struct eval *e, struct policy_slot *slot,
-		   struct policy_decision *d, const struct cond *c,
-		   const struct binding *b)
+/* The state that would have been asked instead of @c; NULL: @c is no fallback. */
+static const struct cond *replaced_state(const struct policy *p, const struct cond *c)
+{
+	return c == &p->fallback ? &p->when : c == &p->undo_fallback ? &p->undo_when : NULL;
+}
+
+static void write_reason(struct eval *e, struct policy_slot *slot,
+			 struct policy_decision *d, const struct cond *c,
+			 const struct binding *b)
 {
 	const struct policy *p = &e->set->v[d->policy];
+	const struct cond *when = replaced_state(p, c);
 	char tail[144];
 	struct text t, end;
 
 	text_init(&end, tail, sizeof(tail));
-	outcome(&end, d);
-	/* However many clauses there are, what came of them must fit. */
+	write_outcome(&end, d);
+	/* Keep room for the outcome, however long the conditions are. */
 	text_init(&t, d->reason, sizeof(d->reason) - end.len - 3);
 	text_str(&t, p->name);
 	text_str(&t, ": ");
@@ -230,7 +237,9 @@ static void reason(struct eval *e, struct policy_slot *slot,
 		text_str(&t, d->job);
 		text_str(&t, " uses nothing any more");
 	} else {
-		why_cond(&t, &e->set->prog, &e->st->truth, c, e->s, b);
+		reason_cond(&t, &e->set->prog, &e->st->truth, c, e->s, b);
+		if (when)
+			reason_fallback(&t, &e->set->prog, when, e->s, b);
 	}
 	t.cap = sizeof(d->reason);
 	if (t.cut)
@@ -240,10 +249,10 @@ static void reason(struct eval *e, struct policy_slot *slot,
 	slot->evidence[d->policy].seen = d->seen;
 }
 
-/* What all decisions of one act have in common. */
-static struct policy_decision *begin(struct eval *e, uint32_t n, uint32_t job,
-				     const struct cond *c,
-				     const struct binding *b, bool undo)
+/* Fills in the fields common to all decisions of one act. */
+static struct policy_decision *begin_decision(struct eval *e, uint32_t n, uint32_t job,
+					      const struct cond *c,
+					      const struct binding *b, bool undo)
 {
 	struct policy_decision *d = &e->out[e->n];
 	const struct snapshot *snap = e->s->snap;
@@ -279,21 +288,24 @@ static struct policy_decision *begin(struct eval *e, uint32_t n, uint32_t job,
 		seen->has_qp = true;
 		seen->qpn = snap->qps[b->at[OBJ_QP]].qpn;
 	}
-	seen->n_values = why_values(seen->values, POLICY_READINGS,
-				    &e->set->prog, c, e->s, b);
+	seen->n_values = reason_values(seen->values, POLICY_READINGS,
+				       &e->set->prog, c, e->s, b);
+	if (replaced_state(p, c))
+		seen->n_values = reason_unknown(seen->values, seen->n_values, POLICY_READINGS,
+						&e->set->prog, replaced_state(p, c), e->s, b);
 	return d;
 }
 
-static void held(struct policy_slot *slot, const struct policy_decision *d)
+static void note_held(struct policy_slot *slot, const struct policy_decision *d)
 {
 	slot->held[d->knob] = d->has_qp ? slot->n_moved > 0 : !d->release;
 	slot->holder[d->knob] = d->policy;
 	slot->value[d->knob] = d->new;
 }
 
-/* Which QP is to move: of those for which it is true the busiest. */
-static int32_t busiest(struct eval *e, const struct policy_slot *slot,
-		       const struct cond *c, uint32_t job)
+/* The QP to move: the busiest one for which the condition is true. */
+static int32_t find_busiest_qp(struct eval *e, const struct policy_slot *slot,
+			       const struct cond *c, uint32_t job)
 {
 	const struct snapshot *snap = e->s->snap;
 	int32_t best = -1;
@@ -325,10 +337,10 @@ static int32_t busiest(struct eval *e, const struct policy_slot *slot,
 }
 
 /*
- * Of the UARs of the QP's own context the one with least to do: work requests, then
- * QPs. Those of other contexts are mapped by their processes alone.
+ * The UAR of the QP's context with the least work requests, then QPs. A QP cannot use the
+ * UARs of another context.
  */
-static int32_t lightest(struct eval *e, int32_t qp)
+static int32_t find_lightest_uar(struct eval *e, int32_t qp)
 {
 	const struct signals *s = e->s;
 	const struct snap_uar *uars = s->snap->uars;
@@ -369,8 +381,8 @@ static bool act_migrate(struct eval *e, struct policy_slot *slot,
 
 	if (slot->n_moved == POLICY_MOVED)
 		return false;
-	qp = busiest(e, slot, c, job);
-	uar = qp < 0 ? -1 : lightest(e, qp);
+	qp = find_busiest_qp(e, slot, c, job);
+	uar = qp < 0 ? -1 : find_lightest_uar(e, qp);
 	if (uar < 0)
 		return false;
 	d->has_qp = true;
@@ -425,7 +437,7 @@ bool decide_moves(struct eval *e, const struct policy_slot *slot, uint32_t n,
 	for (i = 0; i < p->n_act; i++) {
 		const struct step *step = &p->act[i];
 
-		/* What is worked out from other objects has to be seen first. */
+		/* A value computed from other objects needs an evaluation. */
 		if (step->op == STEP_LIGHTEST)
 			return true;
 		if (act_value(e, slot, step, job, &b, &d) ||
@@ -447,7 +459,7 @@ void decide_act(struct eval *e, struct policy_slot *slot, uint32_t n,
 
 	for (i = 0; i < p->n_act && e->n < e->cap; i++) {
 		const struct step *step = &p->act[i];
-		struct policy_decision *d = begin(e, n, job, c, b, false);
+		struct policy_decision *d = begin_decision(e, n, job, c, b, false);
 
 		d->knob = step->knob;
 		d->step = i;
@@ -468,13 +480,13 @@ void decide_act(struct eval *e, struct policy_slot *slot, uint32_t n,
 			d->steps_left = p->max_steps - run->steps - 1;
 		if (p->rate > 0)
 			d->acts_left = (uint32_t)(e->st->budgets[n].left - 1);
-		reason(e, slot, d, c, b);
-		held(slot, d);
+		write_reason(e, slot, d, c, b);
+		note_held(slot, d);
 		*turned |= 1u << d->knob;
 		e->n++;
 		done++;
 	}
-	/* Looked for in vain: not again at every tick. */
+	/* Nothing found: start the cooldown, so as not to search at every tick. */
 	run->acted = true;
 	run->last = e->now;
 	if (!done)
@@ -495,7 +507,7 @@ void decide_act(struct eval *e, struct policy_slot *slot, uint32_t n,
 	}
 }
 
-/* Has stepping back come to where the policy began, or beyond? */
+/* Has an undo reached the value from before the policy's first act? */
 static bool back_home(const struct policy_run *run, unsigned int i, double old,
 		      double new)
 {
@@ -516,7 +528,7 @@ static const struct step *undo_step(const struct policy *p, unsigned int knob)
 	return NULL;
 }
 
-/* One QP a tick and policy, as the others are: the last that came first. */
+/* Moves one QP back per tick and policy, the last one first. */
 static void undo_moved(struct policy_slot *slot, struct policy_decision *d)
 {
 	const struct policy_moved *m = &slot->moved[--slot->n_moved];
@@ -546,7 +558,7 @@ void decide_undo(struct eval *e, struct policy_slot *slot, uint32_t n,
 
 		if (!slot->held[knob] || slot->holder[knob] != n)
 			continue;
-		d = begin(e, n, job, c, b, true);
+		d = begin_decision(e, n, job, c, b, true);
 		d->knob = knob;
 		d->step = i;
 		if (knob == SWIFTRDMA_KNOB_UAR) {
@@ -564,8 +576,8 @@ void decide_undo(struct eval *e, struct policy_slot *slot, uint32_t n,
 		note_turn(e, slot, knob, knob == SWIFTRDMA_KNOB_UAR ? 0 :
 			  (d->release ? run->from[i] : d->new) < d->old ? -1 :
 									   1);
-		reason(e, slot, d, c, b);
-		held(slot, d);
+		write_reason(e, slot, d, c, b);
+		note_held(slot, d);
 		*turned |= 1u << knob;
 		left |= slot->held[knob];
 		e->n++;
@@ -591,7 +603,7 @@ void decide_disown(struct eval *e, struct policy_slot *slot, uint32_t n,
 
 		while (slot->held[knob] && slot->holder[knob] == n &&
 		       e->n < e->cap) {
-			d = begin(e, n, job, NULL, NULL, true);
+			d = begin_decision(e, n, job, NULL, NULL, true);
 			d->release = true;
 			d->knob = knob;
 			d->has_old = true;
@@ -608,7 +620,7 @@ void decide_disown(struct eval *e, struct policy_slot *slot, uint32_t n,
 			text_str(&t, ", which this policy is not for: ");
 			text_str(&t, vocab_knob(knob)->name);
 			text_str(&t, " released");
-			held(slot, d);
+			note_held(slot, d);
 			*turned |= 1u << knob;
 			e->n++;
 		}

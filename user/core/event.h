@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* What happened in the kernel between two snapshots, in the same words. */
+/* Events of the kernel, with the structures of snapshots. */
 #ifndef SRDMA_CORE_EVENT_H
 #define SRDMA_CORE_EVENT_H
 
@@ -12,10 +12,10 @@ enum snap_event_kind {
 	SNAP_EVENT_ACTION,
 	SNAP_EVENT_LEASE_END,
 	SNAP_EVENT_CONGESTION,
-	SNAP_EVENT_LOST,	/* some were lost: read anew */
+	SNAP_EVENT_LOST,	/* events were lost: read a snapshot */
 };
 
-/* What it points to is whose it was got from, for as long as that says. */
+/* Pointers are owned by the source of the event, which says how long they are valid. */
 struct snap_event {
 	enum snap_event_kind kind;
 	const struct snap_qp *qp;		/* QP_* */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Who belongs to whom in a snapshot. QPs name their device, port, UAR and job
- * by number; a policy ranges over the QPs and ports of a job. The lists are
- * built by counting, so the cost is one pass over the QPs per list.
+ * Indexes which objects belong together. QPs name their device, port, UAR and job by number;
+ * a policy ranges over the QPs and ports of a job. The lists are built by counting, so the
+ * cost is one pass over the QPs per list.
  */
 #include "core/signal.h"
 
@@ -75,7 +75,7 @@ static int32_t job_row(const struct snapshot *snap, uint32_t id)
 	return lo < snap->n_jobs && snap->jobs[lo].id == id ? (int32_t)lo : -1;
 }
 
-/* Counts in first[1..n] become the start of each list, in first[0..n]. */
+/* Turns the counts in first[1..n] into the start of each list, in first[0..n]. */
 static void prefix_sum(uint32_t *first, size_t n)
 {
 	size_t i;
@@ -84,7 +84,7 @@ static void prefix_sum(uint32_t *first, size_t n)
 		first[i] += first[i - 1];
 }
 
-/* Undoes what filling the lists did to their starts. */
+/* Restores the starts, which filling the lists moved. */
 static void shift_back(uint32_t *first, size_t n)
 {
 	size_t i;
@@ -148,7 +148,7 @@ static void index_qps(struct signals *s)
 	shift_back(s->uar_first, snap->n_uars);
 }
 
-/* Of the devices each has one for QPs whose port is not known, and one has none. */
+/* Each device has a place for QPs whose port is unknown, and one place has no device. */
 static size_t mark_of(const struct snapshot *snap,
 		      const struct signal_qp_ref *ref)
 {
@@ -170,7 +170,7 @@ static void index_places(struct signals *s)
 		for (k = s->job_first[j]; k < s->job_first[j + 1]; k++) {
 			struct signal_qp_ref *ref = &s->qps[s->job_qps[k]];
 
-			/* One more than the place that was made for it last. */
+			/* The last place that was made for it, plus one. */
 			mark = &s->mark[mark_of(snap, ref)];
 			if (*mark <= s->place_first[j]) {
 				s->places[n] = (struct signal_place){
@@ -204,7 +204,7 @@ void signals_index(struct signals *s)
 		name(s, OBJ_UAR, i, snap->uars[i].dev, snap->uars[i].index,
 		     snap->uars[i].since);
 	for (i = 0; i < snap->n_jobs; i++)
-		/* Of another class, other policies are for it. */
+		/* A job of another class has other policies. */
 		name(s, OBJ_JOB, i, 0, snap->jobs[i].id, snap->jobs[i].since ^
 		     (uint64_t)snap->jobs[i].class << 56);
 	index_qps(s);

@@ -1,40 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * How strongly a state holds, so that causes that are true at once can be ranked.
+ * The margin of a state: how far its readings are beyond their bounds. It ranks causes
+ * that are true at once.
  *
- * A comparison has a margin: by how much of its own bound the reading is beyond it.
- * 5k/s is four times beyond 1k/s, whatever was added up or multiplied on the way.
- * "and" is as strong as its weakest part, "or" as its strongest.
+ * The margin of a comparison is the distance of the reading from the bound, relative to
+ * the bound: 5k/s against 1k/s is 4. The margin of "and" is that of its weakest part, of
+ * "or" that of its strongest.
  *
- * Some parts are no evidence and count neither for nor against: that there is less
- * of something than a bound, since a resource that is idle is not what a job waits
- * for; == and !=, which pick objects; rising and falling, which have no bound. Only
- * a job that sends less than it was promised suffers by what it lacks. A state that
- * says of resources nothing but that they are idle has a margin of 0, however much
- * its job suffers: it is not that resource.
+ * Some comparisons are no evidence and do not count: a reading below its bound, since a
+ * job does not wait for an idle resource (except for the job's own rate below its
+ * target); == and !=, which select objects; rising and falling, which have no bound. A
+ * state whose only comparisons of resources show them idle has a margin of 0: such a
+ * resource is not the cause, however much the job suffers.
  */
 #include "core/policy.h"
 
 #define NO_EVIDENCE __builtin_nan("")
-/* Beyond a bound of zero, of which no reading is a multiple. */
+/* Margin of a reading beyond a bound of 0, which has no relative distance. */
 #define UNSCALED __builtin_inf()
 
 struct reader {
 	const struct prog *p;
 	struct prog_env env;
 	const struct binding *b;
-	bool idle, busy;	/* a resource was seen to be so */
+	bool idle, busy;	/* a resource was compared as such */
 };
 
-/* What an expression reads. */
+/* One side of a comparison. */
 struct side {
 	struct prog_code code;
-	bool measured;		/* else constants, and what should be or has been */
-	bool resource;		/* of it, more than what the job has and gets */
-	bool yield;		/* what a job gets, of which less is worse */
+	bool measured;		/* false: constants, targets and earlier readings only */
+	bool resource;		/* reads a signal of another object than the job */
+	bool yield;		/* reads the job's rate, of which less is worse */
 };
 
-static unsigned int arity(enum prog_op op)
+static unsigned int operand_count(enum prog_op op)
 {
 	switch (op) {
 	case PROG_CONST:
@@ -52,20 +52,20 @@ static unsigned int arity(enum prog_op op)
 	}
 }
 
-/* The expression whose last instruction is the one before @end. */
+/* The expression that ends before instruction @end. */
 static struct prog_code last_expr(const struct prog *p, uint32_t end)
 {
 	uint32_t at = end, need = 1;
 
 	while (need) {
 		at--;
-		need += arity(p->ins[at].op);
+		need += operand_count(p->ins[at].op);
 		need--;
 	}
 	return (struct prog_code){ (uint16_t)at, (uint16_t)(end - at) };
 }
 
-/* What should be, or has been: a bound, on whichever side it stands. */
+/* Targets and earlier readings are bounds, on either side of a comparison. */
 static bool is_reference(unsigned int sig)
 {
 	return sig == SIG_JOB_SLO_P99 || sig == SIG_JOB_SLO_BYTE_RATE ||
@@ -93,7 +93,7 @@ static void read_side(const struct prog *p, struct prog_code code,
 	}
 }
 
-static double comparison(struct reader *r, struct prog_code code, bool not)
+static double comparison_margin(struct reader *r, struct prog_code code, bool not)
 {
 	uint32_t end = code.first + code.n - 1u;
 	const struct prog_ins *cmp = &r->p->ins[end];
@@ -133,17 +133,17 @@ static double comparison(struct reader *r, struct prog_code code, bool not)
 	return more ? m : -m;
 }
 
-static double weaker(double a, double b)
+static double weaker_margin(double a, double b)
 {
 	return a != a || b < a ? b : a;
 }
 
-static double stronger(double a, double b)
+static double stronger_margin(double a, double b)
 {
 	return a != a || b > a ? b : a;
 }
 
-static double margin(struct reader *r, struct prog_code code, bool not)
+static double expr_margin(struct reader *r, struct prog_code code, bool not)
 {
 	uint32_t end = code.first + code.n - 1u;
 	const struct prog_ins *in = &r->p->ins[end];
@@ -152,21 +152,21 @@ static double margin(struct reader *r, struct prog_code code, bool not)
 
 	switch ((enum prog_op)in->op) {
 	case PROG_CMP:
-		return comparison(r, code, not);
+		return comparison_margin(r, code, not);
 	case PROG_NOT:
-		return margin(r, last_expr(r->p, end), !not);
+		return expr_margin(r, last_expr(r->p, end), !not);
 	case PROG_HELD:
-		/* What has not held for so long may be true or false now. */
+		/* A condition that has not held for long may be true or false now. */
 		return not ? NO_EVIDENCE :
-			     margin(r, last_expr(r->p, end), false);
+			     expr_margin(r, last_expr(r->p, end), false);
 	case PROG_AND:
 	case PROG_OR:
 		b = last_expr(r->p, end);
 		a = last_expr(r->p, b.first);
-		x = margin(r, a, not);
-		y = margin(r, b, not);
-		return (in->op == PROG_AND) != not ? weaker(x, y) :
-						     stronger(x, y);
+		x = expr_margin(r, a, not);
+		y = expr_margin(r, b, not);
+		return (in->op == PROG_AND) != not ? weaker_margin(x, y) :
+						     stronger_margin(x, y);
 	default:
 		return NO_EVIDENCE;
 	}
@@ -184,7 +184,7 @@ static double term_margin(struct reader *r, const struct prog_term *term)
 			const struct prog_atom *a =
 				&r->p->atoms[o][__builtin_ctzll(need)];
 
-			least = weaker(least, margin(r, a->code, false));
+			least = weaker_margin(least, expr_margin(r, a->code, false));
 		}
 	return r->idle && !r->busy ? 0 : least;
 }
@@ -202,8 +202,8 @@ double margin_cond(const struct prog *p, const struct truth *tr,
 
 	for (i = 0; i < c->terms.n; i++, one.first++)
 		if (truth_at(tr, p, one, b) == TRI_TRUE)
-			best = stronger(best, term_margin(&r, &p->terms[one.first]));
-	/* There is some of what should not be: as much as twice a bound. */
+			best = stronger_margin(best, term_margin(&r, &p->terms[one.first]));
+	/* Beyond a bound of 0: count it like twice a bound. */
 	if (best == UNSCALED)
 		return 1;
 	return best > 0 ? best : 0;

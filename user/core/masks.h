@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What is true, and what is known, of one object of each kind. For truth.c, which
- * finds it out, and answer.c, which is asked.
+ * Truth masks of one object of each kind: which atoms are true, and which are known. truth.c
+ * computes them, truth_query.c evaluates them.
  */
 #ifndef SRDMA_CORE_MASKS_H
 #define SRDMA_CORE_MASKS_H
@@ -21,7 +21,7 @@ static inline void mask_of(const struct truth *t, enum obj_kind kind,
 	m->k[kind] = row >= 0 ? t->rows[kind].k[row] : 0;
 }
 
-/* The part of a term that is about objects of these kinds, @from .. @to. */
+/* The part of a term with atoms of kinds @from .. @to. */
 static inline enum tri part(const struct prog_term *term,
 			    const struct masks *m, enum obj_kind from,
 			    enum obj_kind to)

@@ -5,13 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/array.h"
+
 /* As in enum ib_qp_state and enum rdma_link_layer. */
 #define STATE_RTR	2
 #define STATE_SQE	5
 #define LINK_IB		1
 
-/* What both ends have of it is what each set; its low bits are ECN. */
-static uint32_t dscp(const struct snap_qp *qp)
+/* The low two bits of the traffic class are ECN, which may differ. */
+static uint32_t dscp_of(const struct snap_qp *qp)
 {
 	return qp->tclass >> 2;
 }
@@ -25,7 +27,7 @@ bool pair_by_sl(const struct snapshot *snap, const struct snap_qp *qp)
 	return false;
 }
 
-static bool connected(const struct snap_qp *qp)
+static bool is_connected(const struct snap_qp *qp)
 {
 	return snap_has(qp, SNAP_DEST) && snap_has(qp, SNAP_CLASS) &&
 	       snap_has(qp, SNAP_STATE) && qp->state >= STATE_RTR &&
@@ -39,7 +41,7 @@ static bool has_gid(const struct snap_qp *qp)
 	return memcmp(qp->dgid, none, sizeof(none)) != 0;
 }
 
-/* Is that where this QP sends to? */
+/* Does this QP send to address @a? */
 static bool leads_to(const struct snap_qp *qp, const struct pair_addr *a)
 {
 	if (has_gid(qp))
@@ -47,20 +49,13 @@ static bool leads_to(const struct snap_qp *qp, const struct pair_addr *a)
 	return qp->dlid && qp->dlid >= a->lid && qp->dlid - a->lid < a->n_lids;
 }
 
-/* Of two with that number the later one, which is the one alive. */
+/* A number may be in use anew: the last entry is the live QP. */
 static size_t find_qp(const struct snapshot *snap, uint32_t dev, uint32_t qpn)
 {
-	size_t lo = 0, hi = snap->n_qps;
+	const struct snap_qp *qps = snap->qps;
+	size_t lo = array_find(snap->n_qps, i, qps[i].dev < dev ||
+			       (qps[i].dev == dev && qps[i].qpn <= qpn));
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		const struct snap_qp *qp = &snap->qps[mid];
-
-		if (qp->dev < dev || (qp->dev == dev && qp->qpn <= qpn))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	if (!lo || snap->qps[lo - 1].dev != dev || snap->qps[lo - 1].qpn != qpn)
 		return PAIR_NONE;
 	return lo - 1;
@@ -69,7 +64,7 @@ static size_t find_qp(const struct snapshot *snap, uint32_t dev, uint32_t qpn)
 static bool leads_back(const struct snap_qp *peer, const struct snap_qp *qp,
 		       const struct pair_addr *addrs, size_t n)
 {
-	if (!connected(peer) || peer->dest_qpn != qp->qpn)
+	if (!is_connected(peer) || peer->dest_qpn != qp->qpn)
 		return false;
 	for (size_t i = 0; i < n; i++)
 		if (addrs[i].dev == qp->dev && leads_to(peer, &addrs[i]))
@@ -77,15 +72,15 @@ static bool leads_back(const struct snap_qp *peer, const struct snap_qp *qp,
 	return false;
 }
 
-static struct pair look(const struct snapshot *snap, size_t row,
-			const struct pair_addr *addrs, size_t n)
+static struct pair find_peer(const struct snapshot *snap, size_t row,
+			     const struct pair_addr *addrs, size_t n)
 {
 	const struct snap_qp *qp = &snap->qps[row], *peer;
 	struct pair p = { row, PAIR_NONE, PAIR_AWAY };
 
 	if (!has_gid(qp) && !qp->dlid)
 		p.verdict = PAIR_NOWHERE;
-	/* Two devices may have the same address, in namespaces for instance. */
+	/* Two devices may have the same address, for example in network namespaces. */
 	for (size_t i = 0; i < n; i++) {
 		size_t at;
 
@@ -107,14 +102,14 @@ static struct pair look(const struct snapshot *snap, size_t row,
 			p.verdict = qp->sl == peer->sl ? PAIR_ALIKE
 						       : PAIR_DIFFER;
 		else
-			p.verdict = dscp(qp) == dscp(peer) ? PAIR_ALIKE
+			p.verdict = dscp_of(qp) == dscp_of(peer) ? PAIR_ALIKE
 							   : PAIR_DIFFER;
 		break;
 	}
 	return p;
 }
 
-static int add(struct pairs *p, const struct snapshot *snap, struct pair one)
+static int add_pair(struct pairs *p, const struct snapshot *snap, struct pair one)
 {
 	if (one.peer != PAIR_NONE && !snap_has(&snap->qps[one.qp], SNAP_LEVEL) &&
 	    snap_has(&snap->qps[one.peer], SNAP_LEVEL)) {
@@ -123,15 +118,8 @@ static int add(struct pairs *p, const struct snapshot *snap, struct pair one)
 		one.qp = one.peer;
 		one.peer = tmp;
 	}
-	if (p->n == p->cap) {
-		size_t cap = p->cap ? 2 * p->cap : 64;
-		struct pair *more = realloc(p->pair, cap * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		p->pair = more;
-		p->cap = cap;
-	}
+	if (!array_reserve(&p->pair, &p->cap, p->n + 1, sizeof(one)))
+		return -ENOMEM;
 	p->pair[p->n++] = one;
 	return 0;
 }
@@ -143,13 +131,13 @@ int pair_find(struct pairs *p, const struct snapshot *snap,
 	for (size_t i = 0; i < snap->n_qps; i++) {
 		struct pair one;
 
-		if (!connected(&snap->qps[i]))
+		if (!is_connected(&snap->qps[i]))
 			continue;
-		one = look(snap, i, addrs, n);
-		/* Of two ends that found each other the first one tells. */
+		one = find_peer(snap, i, addrs, n);
+		/* Ends that found each other make one pair: the first one adds it. */
 		if (one.peer != PAIR_NONE && one.peer < i)
 			continue;
-		if (add(p, snap, one))
+		if (add_pair(p, snap, one))
 			return -ENOMEM;
 	}
 	return 0;

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Which QPs talk to each other, and whether both ends have the same class. What a
- * requester sends goes in its own QP's class, and what answers it (acknowledgements,
- * the data of reads) in the class of the other one: a class that is raised at one end
- * only helps in one direction.
+ * Finds the two QPs of each connection, and whether both have the same class. A requester
+ * sends in the class of its own QP; responses (acknowledgements, read data) use the class
+ * of the peer's QP. So raising one end helps one direction only.
  *
- * A QP knows its peer by address and number. Whose the address is the host's own
- * ports say; a peer that is elsewhere cannot be seen from here.
+ * A QP has the address and number of its peer. Addresses are looked up among the ports of
+ * this host; the class of a peer on another host is unknown.
  */
 #ifndef SRDMA_CORE_PAIR_H
 #define SRDMA_CORE_PAIR_H
 
 #include "core/snapshot.h"
 
-/* How a port of this host can be reached: by a GID, or by LIDs. */
+/* An address of a port of this host: a GID or a range of LIDs. */
 struct pair_addr {
 	uint32_t dev, port;
 	uint32_t lid, n_lids;	/* .n_lids 0: a GID */
@@ -23,11 +22,11 @@ struct pair_addr {
 enum pair_verdict {
 	PAIR_ALIKE,
 	PAIR_DIFFER,
-	/* What the peer has is unknown: */
-	PAIR_AWAY,	/* its address is none of this host's */
-	PAIR_HIDDEN,	/* no such QP is seen there: another user's, or not by verbs */
-	PAIR_LOOSE,	/* the QP there is not connected to this one */
-	PAIR_NOWHERE,	/* it is not told where the peer is */
+	/* The class of the peer is unknown: */
+	PAIR_AWAY,	/* the peer is on another host */
+	PAIR_HIDDEN,	/* the peer is on this host but not visible, as another user's */
+	PAIR_LOOSE,	/* the peer's QP is not connected to this one */
+	PAIR_NOWHERE,	/* the address of the peer is unknown */
 	PAIR_VERDICTS
 };
 
@@ -38,14 +37,14 @@ struct pair {
 	enum pair_verdict verdict;
 };
 
-/* Each connected QP is in one of them, the end that is forced to a level first. */
+/* Each connected QP is in one pair. A QP that is forced to a level comes first. */
 struct pairs {
 	struct pair *pair;
 	size_t n, cap;
 };
 
 /**
- * pair_find - find who talks to whom
+ * pair_find - find the two QPs of each connection
  * @p: zeroed, or of an earlier call
  * @snap: with devices, ports and all QPs
  * @addrs: of this host
@@ -57,7 +56,7 @@ int pair_find(struct pairs *p, const struct snapshot *snap,
 	      const struct pair_addr *addrs, size_t n);
 void pair_free(struct pairs *p);
 
-/* The one that QP @row is in, NULL: it is not connected. */
+/* The pair of QP @row; NULL: the QP is not connected. */
 const struct pair *pair_of(const struct pairs *p, size_t row);
 
 /* On InfiniBand the class is the service level, on Ethernet the DSCP. */

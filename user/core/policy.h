@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Policies: a state that is to be true for some object a job uses, knobs to
- * turn then, a quota, and a way back. policy_eval() is a pure function of its
- * arguments: no clock, no allocation, no output but @out and the run state it
- * is given.
+ * A policy has a state, which must be true for some object that a job uses, an action on
+ * knobs, quotas, and an undo. policy_eval() is a pure function of its arguments: no clock,
+ * no allocation, no output but @out and the run state.
  */
 #ifndef SRDMA_CORE_POLICY_H
 #define SRDMA_CORE_POLICY_H
@@ -15,26 +14,26 @@
 #define POLICY_KNOBS	(SWIFTRDMA_KNOB_UAR + 1)
 #define POLICY_SET_MAX	256	/* policies of a set */
 #define POLICY_STEPS	4	/* knobs that one action turns */
-#define POLICY_READINGS	SWIFTRDMA_READINGS_MAX	/* signals that a decision tells */
-#define POLICY_MOVED	16	/* QPs of a job on UARs of our choice */
+#define POLICY_READINGS	SWIFTRDMA_READINGS_MAX	/* readings kept with a decision */
+#define POLICY_MOVED	16	/* QPs of a job that policies have moved to another UAR */
 
 enum step_op {
 	STEP_ADD,
 	STEP_SUB,
 	STEP_SET,
-	STEP_RELEASE,	/* drop the override: the application's own again */
-	STEP_LIGHTEST,	/* qp.uar: of its context, the one with least to do */
+	STEP_RELEASE,	/* drop the override: the application's value holds */
+	STEP_LIGHTEST,	/* qp.uar: the least busy one of its context */
 };
 
 struct step {
 	enum step_op op;
 	unsigned int knob;	/* enum swiftrdma_knob */
 	double n;
-	struct prog_code expr;	/* not empty: @n comes from here */
+	struct prog_code expr;	/* computes @n, unless empty */
 	double floor, ceiling;
 };
 
-/* What a policy takes to be wrong, so that causes can be told apart. */
+/* The kind of contention that a policy acts on. */
 enum cause {
 	CAUSE_NONE,
 	CAUSE_UAR,
@@ -49,27 +48,27 @@ extern const char *const cause_names[CAUSES];
 
 struct policy {
 	char name[SNAP_NAME];
-	/* For whom: every job, those of some classes, or one by name. */
+	/* Applies to all jobs, to jobs of some classes, or to one job. */
 	uint32_t classes;		/* bit per class; 0: any */
 	char job[SNAP_NAME];		/* empty: any */
 	enum cause cause;
-	bool off;			/* cannot run here; the file's loader said why */
+	bool off;			/* cannot run here; config_policy.off says why */
 	struct cond when, fallback;
-	uint64_t hold;			/* ns that it must have been true */
+	uint64_t hold;			/* ns for which the state must have been true */
 	struct step act[POLICY_STEPS];
 	unsigned int n_act;
 	uint64_t cooldown;		/* ns between two acts on one job */
 	uint32_t max_steps;		/* acts before an undo; 0: no limit */
 	double rate;			/* acts a second, over all jobs; 0: no limit */
 	struct cond undo_when, undo_fallback;
-	/* Their contraries: what stands in the way of the undo. */
+	/* The contraries of both: they prevent the undo. */
 	struct cond undo_not, undo_fallback_not;
 	uint64_t undo_hold, undo_cooldown;
 	struct step undo[POLICY_STEPS];
-	unsigned int n_undo;		/* 0: release all that it turned */
+	unsigned int n_undo;		/* 0: release all knobs of its action */
 };
 
-/* Lower goes first. A job that is not named comes last. */
+/* Lower ranks are evaluated first, jobs without a rank last. */
 struct policy_rank {
 	char job[SNAP_NAME];
 	uint32_t rank;
@@ -81,36 +80,36 @@ struct policy_set {
 	struct prog prog;
 	const struct policy_rank *ranks;
 	size_t n_ranks;
-	/* Bit per class level that means something; 0: each does. */
+	/* Bit per class level that is set; 0: assume all are. */
 	uint32_t levels;
-	/* ns after an act in which no other cause is acted on; 0: none. */
+	/* ns after an act in which other causes do not act; 0: none. */
 	uint64_t settle;
 	/* A knob that turned more often within this time is damped; 0: never. */
 	uint32_t turns;
 	uint64_t turns_within;		/* ns */
-	/* What is left to a best-effort job, per knob. */
+	/* Lower bound of each knob of a best-effort job. */
 	double least[POLICY_KNOBS];
 };
 
-/* One policy on one job. */
+/* Run state of one policy on one job. */
 struct policy_run {
-	bool active;		/* it holds a knob of this job */
+	bool active;		/* the policy holds a knob of this job */
 	bool acted;
 	bool was_true, undo_was_true;
 	uint64_t true_since, undo_since, last;
 	uint32_t steps;
 	bool has_from[POLICY_STEPS];
-	double from[POLICY_STEPS];	/* the knobs before it touched them */
-	uint32_t dev, port;	/* where it was seen true */
+	double from[POLICY_STEPS];	/* values of the knobs before its first act */
+	uint32_t dev, port;	/* where the state was seen true */
 	uint64_t tick;		/* of its last act */
 };
 
-/* How restless a knob of a job is. */
+/* Changes of direction of a knob of a job. */
 struct policy_turns {
-	int8_t way;		/* of the last change: up, down, none yet */
+	int8_t way;		/* direction of the last change: 1, -1, 0 none yet */
 	uint8_t damp;		/* cooldowns are 2^damp times as long */
 	uint16_t n;
-	uint64_t since;		/* of the first of them, ns */
+	uint64_t since;		/* time of the first of them, ns */
 	uint64_t last;
 };
 
@@ -125,7 +124,7 @@ struct policy_reading {
 	double v;		/* NaN: absent */
 };
 
-/* Where a state was seen true, and by what readings. */
+/* Where a state was seen true, and the readings there. */
 struct policy_seen {
 	bool has_dev, has_port, has_uar, has_qp;
 	char dev[SNAP_DEVNAME];
@@ -134,7 +133,7 @@ struct policy_seen {
 	struct policy_reading values[POLICY_READINGS];
 };
 
-/* What a decision that is in force rested on, to be told again. */
+/* The reason of a decision in force, kept for sending it again. */
 struct policy_evidence {
 	char reason[SNAP_REASON];
 	struct policy_seen seen;
@@ -154,42 +153,42 @@ struct policy_slot {
 	enum cause cause;	/* last acted on */
 	bool caused;
 	uint64_t cause_at;
-	/* One per policy; apart from what is looked at in every tick. */
+	/* Per policy; separate from the fields that every tick reads. */
 	struct policy_run *runs;
 	struct policy_evidence *evidence;
 };
 
-/* Acts that a policy may still take, refilled as time goes by. */
+/* Acts left by a policy's rate, refilled over time. */
 struct policy_budget {
 	double left;
 	uint64_t at;
 };
 
-/* A job's turn in a tick: its policies are whose[first .. end). */
+/* A job in the schedule of a tick. Its policies are whose[first .. end). */
 struct policy_turn {
 	uint32_t job, slot;
 	uint32_t first, end;
-	uint32_t asked;		/* its answers are of this tick of struct truth */
-	bool idle;		/* all of them are */
-	struct truth_rest rest;	/* what they rest on, all together */
+	uint32_t asked;		/* tick of struct truth at which its answers were found */
+	bool idle;		/* all its answers are idle */
+	struct truth_rest rest;	/* union of their dependencies */
 };
 
 /*
- * What was answered of a policy's state and undo on a job: as long as nothing
- * turned that it rests on, it is not asked again.
+ * Cached truth of a policy's state and undo on a job, valid until a condition that it
+ * depends on changes.
  */
 struct policy_answer {
 	uint32_t undo_asked;	/* the tick of struct truth; 0: never */
 	uint8_t is, undo_is;	/* enum tri */
 	bool by_fallback, undo_by_fallback;
 	/*
-	 * Nothing to do, and not before something turns that it rests on, or a
-	 * knob of the job does: it need not be looked at.
+	 * Nothing is due before a condition that it depends on, or a knob of the job,
+	 * changes: skip it until then.
 	 */
 	bool idle;
 };
 
-/* What a policy's answers rest on besides its job. */
+/* The port and device conditions that a policy's answers depend on. */
 struct policy_rest {
 	struct truth_rest when, undo;
 };
@@ -201,19 +200,19 @@ struct policy_state {
 	struct policy_budget *budgets;
 	size_t n_slots, n_policies;
 	struct truth truth;
-	/* Rows of jobs by importance, and of each its slot and its policies. */
+	/* The schedule: jobs by rank, each with its slot and policies. */
 	struct policy_turn *order;
 	struct policy_rest *rests;	/* per policy */
 	uint16_t *whose;
 	struct policy_answer *answers;	/* one for each in .whose */
 	size_t cap_order, n_order;
-	uint64_t order_of;	/* the topology it was made for */
+	uint64_t order_of;	/* the topology it was built for */
 	bool ordered;
-	uint64_t ticks;		/* how often it was evaluated */
-	bool at_once;		/* take holds and cooldowns as passed */
+	uint64_t ticks;		/* number of evaluations */
+	bool at_once;		/* ignore holds and cooldowns */
 };
 
-/* A decision, with what it rests on. */
+/* A decision, with its reason. */
 struct policy_decision {
 	uint64_t tick;			/* of policy_eval(), from 1 */
 	uint32_t policy;
@@ -225,26 +224,26 @@ struct policy_decision {
 	uint64_t serial;
 	bool undo, release;
 	unsigned int knob;
-	unsigned int step;		/* which one of the policy's */
+	unsigned int step;		/* index of the policy's step */
 	bool has_old;
-	double old, new;		/* .new: nothing if .release */
+	double old, new;		/* .new is unused if .release */
 	uint64_t cooldown;		/* ns until the next one may follow */
 	uint32_t steps_left;		/* of max_steps; UINT32_MAX: no limit */
 	uint32_t acts_left;		/* of rate, over all jobs; the same */
 	unsigned int damped;		/* the cooldown is 2^damped times its own */
-	uint32_t others;		/* bit per cause that was true too, but fits less */
+	uint32_t others;		/* bit per cause that was true too, with a smaller margin */
 	char reason[SNAP_REASON];
 };
 
 void policy_state_init(struct policy_state *st);
 void policy_state_free(struct policy_state *st);
 /*
- * Room for @s under @set, which must be as it will be evaluated. 0 or -ENOMEM;
- * keeps what is there.
+ * Makes room for evaluating @set on @s, and keeps the run state. Call it after any change
+ * of either. 0 or -ENOMEM.
  */
 int policy_state_reserve(struct policy_state *st, const struct policy_set *set,
 			 const struct signals *s);
-/* The same for @jobs jobs, when there is no reading yet. */
+/* The same for @jobs jobs, before the first reading. */
 int policy_state_reserve_jobs(struct policy_state *st,
 			      const struct policy_set *set, size_t jobs);
 
@@ -266,10 +265,10 @@ size_t policy_eval(const struct policy_set *set, struct policy_state *st,
 		   const struct signals *s, uint64_t now,
 		   struct policy_decision *out, size_t cap);
 
-/* The decision could not be carried out: the knob is where it was. */
+/* Takes back a decision that could not be carried out. */
 void policy_failed(struct policy_state *st, const struct policy_decision *d);
 
-/* Every override that should be in force now, from entry *@pos on. */
+/* Lists the overrides that should be in force, from entry *@pos on. */
 size_t policy_held(const struct policy_set *set, const struct policy_state *st,
 		   size_t *pos, struct policy_decision *out, size_t cap);
 size_t policy_n_held(const struct policy_state *st);
@@ -292,21 +291,28 @@ size_t policy_carry(const struct policy_set *set, struct policy_state *st,
 		    const struct policy_state *old,
 		    struct policy_decision *out, size_t cap);
 
-/* Is this policy for jobs like this one? */
+/* Does the policy apply to this job? */
 bool policy_applies(const struct policy *p, const char *job, uint32_t class);
 
-/* why.c: in words. */
-void why_cond(struct text *t, const struct prog *p, const struct truth *tr,
-	      const struct cond *c, const struct signals *s,
-	      const struct binding *b);
-/* The signals that it looks at, read. Returns their number. */
-unsigned int why_values(struct policy_reading *out, unsigned int cap,
-			const struct prog *p, const struct cond *c,
-			const struct signals *s, const struct binding *b);
+/* reason.c: why a condition is true. */
+void reason_cond(struct text *t, const struct prog *p, const struct truth *tr,
+		 const struct cond *c, const struct signals *s,
+		 const struct binding *b);
+/* The readings of the condition's signals. Returns their number. */
+unsigned int reason_values(struct policy_reading *out, unsigned int cap,
+			   const struct prog *p, const struct cond *c,
+			   const struct signals *s, const struct binding *b);
+/* Adds those of the condition's signals that are unknown. Returns the new number. */
+unsigned int reason_unknown(struct policy_reading *out, unsigned int n, unsigned int cap,
+			    const struct prog *p, const struct cond *c,
+			    const struct signals *s, const struct binding *b);
+/* ", by fallback as job kv p99 unknown": why @when was not asked. */
+void reason_fallback(struct text *t, const struct prog *p, const struct cond *when,
+		     const struct signals *s, const struct binding *b);
 /* " [tick 7, next in 1 s, 2 steps left]": for people, who read the rest before it. */
-void why_quota(struct text *t, const struct policy_decision *d);
+void reason_quota(struct text *t, const struct policy_decision *d);
 
-/* margin.c: by how much of their bounds the readings are beyond them. Not negative. */
+/* margin.c: how far the readings are beyond their bounds, 0 or more. */
 double margin_cond(const struct prog *p, const struct truth *tr,
 		   const struct cond *c, const struct signals *s,
 		   const struct binding *b);

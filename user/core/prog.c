@@ -34,6 +34,35 @@ bool prog_compare(enum cmp cmp, double a, double b)
 	return false;
 }
 
+unsigned int prog_sees(enum obj_kind kind)
+{
+	switch (kind) {
+	case OBJ_QP:
+		return (1u << OBJ_KINDS) - 1;
+	case OBJ_UAR:
+	case OBJ_PORT:
+		return 1u << kind | 1u << OBJ_DEV;
+	default:
+		return 1u << kind;
+	}
+}
+
+bool prog_has_members(enum obj_kind on, enum obj_kind of)
+{
+	switch (of) {
+	case OBJ_QP:
+		return on != OBJ_QP;
+	case OBJ_UAR:
+		return on == OBJ_DEV;
+	case OBJ_PORT:
+		return on == OBJ_DEV || on == OBJ_JOB;
+	case OBJ_JOB:
+		return on == OBJ_PORT;
+	default:
+		return false;
+	}
+}
+
 bool prog_reads(const struct prog *p, enum signal_id id)
 {
 	uint32_t i;
@@ -122,8 +151,8 @@ static double either(double a, double b)
 }
 
 /*
- * An object is looked at again where its answer may be another at the next
- * tick without a signal that moved: what has risen has by then stood still.
+ * The object must be evaluated again at the next tick although no signal changes: a value
+ * that rose in this tick will not have risen then.
  */
 static double moved(struct prog_env *env, const struct prog_ins *in, double v)
 {
@@ -159,7 +188,7 @@ static double held(struct prog_env *env, const struct prog_ins *in, double v)
 	return 0;
 }
 
-/* The first place of the stack stays empty: it is where nothing is on it. */
+/* The first slot of the stack stays unused: it stands for the empty stack. */
 double prog_run(struct prog_env *env, struct prog_code code,
 		const struct binding *b)
 {

@@ -20,7 +20,7 @@
 #include "core/signal.h"
 
 #define PROG_STACK	16
-#define PROG_ATOMS	64	/* of one kind of object: a bit each */
+#define PROG_ATOMS	64	/* atoms of one kind of object, a bit each */
 #define PROG_CODE	65535	/* instructions, constants, terms of a set */
 #define PROG_MEM	64	/* numbers that an object's atoms may remember */
 #define PROG_AGGS	64
@@ -71,13 +71,13 @@ struct prog_code {
 
 struct prog_atom {
 	struct prog_code code;
-	uint8_t kind;		/* of the object it is asked of */
-	uint8_t others;		/* bit per kind it reads besides */
+	uint8_t kind;		/* kind of the object that it is evaluated for */
+	uint8_t others;		/* bit per other kind that it reads */
 	bool simple;		/* `signal cmp value`, as below */
 	uint8_t cmp;
 	uint16_t sig;
 	double value;
-	/* In prog.text: as it was written; of a simple one its bound, "> 80 %". */
+	/* Places in prog.text: the atom's source; of a simple atom, its bound ("> 80 %"). */
 	uint32_t text, text_len;
 };
 
@@ -89,11 +89,11 @@ enum agg_op {
 	AGG_COUNT,
 };
 
-/* One number of an object that comes from those that belong to it. */
+/* A number of an object that is computed over the objects that belong to it. */
 struct prog_agg {
 	uint8_t op;
-	uint8_t of, on;		/* kinds: members, and whose they are */
-	uint8_t reads;		/* bit per kind that value and where read */
+	uint8_t of, on;		/* kind of the members, and of their owner */
+	uint8_t reads;		/* bit per kind that .value and .where read */
 	struct prog_code value;	/* number; empty for AGG_COUNT */
 	struct prog_code where;	/* truth; empty: all */
 };
@@ -105,10 +105,10 @@ struct prog_term {
 
 #define PROG_UNASKED 0xffff
 
-/* True if one of its terms is. Of no terms: never. */
+/* True if one of its terms is true; never true without terms. */
 struct cond {
 	struct prog_code terms;
-	uint8_t kinds;		/* bit per kind that it looks at */
+	uint8_t kinds;		/* bit per kind that it reads */
 };
 
 struct prog {
@@ -121,8 +121,8 @@ struct prog {
 	uint32_t n_ins, n_k, n_terms, n_atoms[OBJ_KINDS], n_aggs, n_text;
 	uint32_t n_mem[OBJ_KINDS];
 	/*
-	 * Terms that look at QPs or UARs, and so are asked of each QP. What they
-	 * need of the job is left to the end: it is the same for all its QPs.
+	 * Terms that read QPs or UARs, and so are counted per QP. Their atoms of the job are
+	 * left to the end, because they are the same for all QPs of the job.
 	 */
 	uint16_t *asked;
 	uint32_t n_asked;
@@ -133,23 +133,26 @@ struct binding {
 	int32_t at[OBJ_KINDS];
 };
 
-/* The object at @row and what it belongs to. */
+/* Binds the object at @row and the objects that it belongs to. */
 void binding_of(const struct signals *s, enum obj_kind kind, uint32_t row,
 		struct binding *b);
 
-/* What a program reads besides the signals. */
+/* The inputs of a program besides the signals. */
 struct prog_env {
 	const struct prog *p;
 	const struct signals *s;
 	/* Aggregates: column i has a number per object of its kind. May be NULL. */
 	double *const *agg;
-	/* Memory of the object whose turn it is. NULL: of none, unknown. */
+	/* Memory of the evaluated object. NULL: none; what needs it is unknown. */
 	double *mem;
 	uint64_t now;
-	bool again;		/* out: may change though no signal does */
+	bool again;		/* out: the result may change although no signal does */
 };
 
-/* NaN: unknown. @code must have passed prog_verify(). */
+/*
+ * NaN: unknown. Nothing is checked: @code is the compiler's, whose output the tests
+ * hold against selftests/unit/verify.h.
+ */
 double prog_run(struct prog_env *env, struct prog_code code,
 		const struct binding *b);
 
@@ -157,36 +160,19 @@ double prog_run(struct prog_env *env, struct prog_code code,
 enum tri prog_terms(const struct prog *p, struct prog_code terms,
 		    const uint64_t *t, const uint64_t *k);
 
-/* Does any of it look at this signal? At objects of this kind? */
+/* Does the program read this signal? Objects of this kind? */
 bool prog_reads(const struct prog *p, enum signal_id id);
 bool prog_looks_at(const struct prog *p, enum obj_kind kind);
 
 bool prog_compare(enum cmp cmp, double a, double b);
 const char *cmp_name(enum cmp cmp);
 
-/**
- * prog_verify - may this be run?
- * @p: the program
- * @why: out, where not: what is wrong
- *
- * Everything an instruction names exists, the stack neither under- nor
- * overflows, numbers and truths are not confused, memory is used by one
- * instruction only, an atom reads only what belongs to its object, and an
- * aggregate no other aggregate.
- */
-bool prog_verify(const struct prog *p, const char **why);
-/* The same of one piece of code: is it a number, or a truth, of @kind's objects? */
-bool prog_verify_code(const struct prog *p, struct prog_code code, bool truth,
-		      unsigned int reads, const char **why);
-bool prog_verify_cond(const struct prog *p, const struct cond *c,
-		      const char **why);
-
-/* Kinds of which an object of @kind knows its own; itself included. */
+/* Kinds of the objects that an object of @kind belongs to, and @kind itself. */
 unsigned int prog_sees(enum obj_kind kind);
-/* Has an object of kind @on members of kind @of? */
+/* Does an object of kind @on have members of kind @of? */
 bool prog_has_members(enum obj_kind on, enum obj_kind of);
 
-/* Instructions that one object of this kind can cost in a tick. */
+/* The most instructions that one object of this kind takes in a tick. */
 uint32_t prog_work(const struct prog *p, enum obj_kind kind);
 
 void prog_free(struct prog *p);

@@ -91,7 +91,7 @@ static int reserve_order(struct policy_state *st, const struct policy_set *set)
 	if (!answers)
 		return -ENOMEM;
 	st->answers = answers;
-	/* What is new has no answers, and they are found by place. */
+	/* Answers are found by index, so those of a new set start empty. */
 	st->ordered = false;
 	st->cap_order = st->n_slots;
 	return 0;
@@ -135,7 +135,7 @@ static struct policy_slot *slot_by_name(struct policy_state *st,
 	return NULL;
 }
 
-/* The QP is not where it was to go, or still where it was to leave. */
+/* The QP has not reached its target UAR, or has not left its old one. */
 static void move_failed(struct policy_slot *slot,
 			const struct policy_decision *d)
 {
@@ -176,7 +176,7 @@ void policy_failed(struct policy_state *st, const struct policy_decision *d)
 
 	if (!slot || d->policy >= st->n_policies)
 		return;
-	/* It may hold a knob again of a job that it is no longer for. */
+	/* The policy may hold a knob of a job that it no longer applies to. */
 	st->ordered = false;
 	if (d->has_qp) {
 		move_failed(slot, d);
@@ -184,8 +184,8 @@ void policy_failed(struct policy_state *st, const struct policy_decision *d)
 	}
 	run = &slot->runs[d->policy];
 	/*
-	 * .last stays: what failed is tried again no sooner than a success
-	 * would have been followed up.
+	 * Keeps .last, so that a failed act is repeated no sooner than the next act after a
+	 * success.
 	 */
 	if (d->undo) {
 		slot->held[d->knob] = true;
@@ -197,8 +197,8 @@ void policy_failed(struct policy_state *st, const struct policy_decision *d)
 	if (run->steps)
 		run->steps--;
 	/*
-	 * A held value that could not be issued anew is not in force, and what
-	 * failed as a first step never was.
+	 * A held value that could not be set again is not in force; a first step that failed
+	 * never was.
 	 */
 	if ((d->has_old && d->old == d->new) || (run->has_from[i] == d->has_old &&
 	     (!d->has_old || run->from[i] == d->old))) {
@@ -241,7 +241,7 @@ static void describe_moved(struct policy_decision *d,
 	d->new = m->uar;
 }
 
-/* Each slot has a place for each knob, and then one for each QP it moved. */
+/* Entries of a slot: one for each knob, then one for each QP that was moved. */
 #define PLACES (POLICY_KNOBS + POLICY_MOVED)
 
 size_t policy_held(const struct policy_set *set, const struct policy_state *st,
@@ -367,7 +367,7 @@ static void gone(struct policy_decision *d, const struct policy_set *old_set)
 	text_str(&t, " released");
 }
 
-/* What a job's slot held and its successor does not. */
+/* Lists overrides that a job's old slot held and the new slot does not. */
 static size_t let_go(const struct policy_slot *to,
 		     const struct policy_slot *from,
 		     const struct policy_set *old_set,

@@ -3,34 +3,19 @@
 
 #include <string.h>
 
-#define NSEC_PER_SEC 1e9
-
 enum { SMOOTH_PORT, SMOOTH_UAR };
 enum { NOW, BEFORE };
-
-/*
- * One counter between two readings. False: it stepped back, so it is another
- * counter by now, or no time went by.
- */
-static bool per_second(uint64_t was, uint64_t is, uint64_t t0, uint64_t t1,
-		       double *rate)
-{
-	if (is < was || t1 <= t0)
-		return false;
-	*rate = (double)(is - was) * NSEC_PER_SEC / (double)(t1 - t0);
-	return true;
-}
 
 static void set_rate(struct signals *s, enum signal_id id, size_t row,
 		     uint64_t was, uint64_t is, uint64_t t0, uint64_t t1)
 {
 	double rate;
 
-	if (per_second(was, is, t0, t1, &rate))
+	if (signal_per_second(was, is, t0, t1, &rate))
 		signal_set(s, id, row, rate);
 }
 
-/* As it was at the reading before; NULL: it was not there. */
+/* The state at the reading before; NULL: the object is new. */
 static const struct signal_smooth *smooth_before(const struct signals *s,
 						 unsigned int kind,
 						 uint32_t dev, uint32_t index)
@@ -54,12 +39,12 @@ static const struct signal_smooth *smooth_before(const struct signals *s,
 }
 
 /*
- * The smoothed value of an object moves a step towards @raw. Backward Euler of
- * a first order low pass: stable for every step, and no exp().
+ * Moves the smoothed value of an object towards @raw: a first order low pass by backward
+ * Euler, which is stable for every step and needs no exp().
  */
-static double smooth(struct signals *s, unsigned int kind, uint32_t dev,
-		     uint32_t index, bool known, double raw, uint64_t dt,
-		     uint64_t tau)
+static double smooth_value(struct signals *s, unsigned int kind, uint32_t dev,
+			   uint32_t index, bool known, double raw, uint64_t dt,
+			   uint64_t tau)
 {
 	struct signal_smooth *now =
 		&s->smooth[kind][NOW][s->n_smooth[kind][NOW]++];
@@ -75,13 +60,13 @@ static double smooth(struct signals *s, unsigned int kind, uint32_t dev,
 	return now->v;
 }
 
-/* An object that was not read anew: nothing has moved. */
+/* Keeps the smoothed value of an object that was not read again. */
 static void smooth_keep(struct signals *s, unsigned int kind, uint32_t dev,
 			uint32_t index)
 {
 	const struct signal_smooth *was = smooth_before(s, kind, dev, index);
 
-	smooth(s, kind, dev, index, was && was->has, was ? was->v : 0, 0, 1);
+	smooth_value(s, kind, dev, index, was && was->has, was ? was->v : 0, 0, 1);
 }
 
 static void smooth_turn(struct signals *s)
@@ -101,7 +86,7 @@ static void smooth_turn(struct signals *s)
 	}
 }
 
-static void hold(struct signals *s, enum signal_id id, size_t row)
+static void hold_value(struct signals *s, enum signal_id id, size_t row)
 {
 	double v;
 
@@ -109,8 +94,8 @@ static void hold(struct signals *s, enum signal_id id, size_t row)
 		signal_set(s, id, row, v);
 }
 
-/* What share of @a and @b together came as @a. False: nothing came. */
-static bool share(uint64_t a, uint64_t b, double *ratio)
+/* The share of @a in @a + @b. False: both are 0, or the sum overflows. */
+static bool share_of(uint64_t a, uint64_t b, double *ratio)
 {
 	if (a + b < a || !(a + b))
 		return false;
@@ -118,12 +103,12 @@ static bool share(uint64_t a, uint64_t b, double *ratio)
 	return true;
 }
 
-/* Of the lookups between two snapshots; false if there were none, or it began anew. */
+/* Misses per lookup between two snapshots. False: no lookups, or counters stepped back. */
 static bool miss_ratio(uint64_t hits_before, uint64_t misses_before, uint64_t hits,
 		       uint64_t misses, double *ratio)
 {
 	return misses >= misses_before && hits >= hits_before &&
-	       share(misses - misses_before, hits - hits_before, ratio);
+	       share_of(misses - misses_before, hits - hits_before, ratio);
 }
 
 static void dev_contention(struct signals *s, size_t i, const struct snap_dev *was,
@@ -140,12 +125,12 @@ static void dev_contention(struct signals *s, size_t i, const struct snap_dev *w
 	if (has & SNAP_CONGESTION)
 		set_rate(s, SIG_DEV_DB_CONGESTION, i, was->congestions,
 			 d->congestions, was->time, d->time);
-	/* Not asked anew: what was known of the device in this row holds. */
+	/* The device was not queried again: keep the value. */
 	if (d->diag_time && d->diag_time == was->diag_time) {
 		if (same && has & SNAP_MTT)
-			hold(s, SIG_DEV_MTT_MISS, i);
+			hold_value(s, SIG_DEV_MTT_MISS, i);
 		if (same && has & SNAP_QPC)
-			hold(s, SIG_DEV_QPC_MISS, i);
+			hold_value(s, SIG_DEV_QPC_MISS, i);
 		return;
 	}
 	if (has & SNAP_MTT &&
@@ -157,8 +142,8 @@ static void dev_contention(struct signals *s, size_t i, const struct snap_dev *w
 }
 
 /*
- * A sum over regions is known once the device was asked for each of them: until
- * then it is too small.
+ * The sum is known once the device was queried for every region; before, it is too
+ * small.
  */
 static bool job_mtts(const struct snap_job *job, double *mtts)
 {
@@ -226,8 +211,8 @@ bool signals_port_speed(const struct snap_port *p, const char *dev,
 	return true;
 }
 
-/* Frames that told the port to pause a priority. False: it does not say. */
-static bool pauses(const struct snapshot *snap, const struct snap_port *p, uint64_t *sum)
+/* Sums up received pause frames over priorities. False: they are not counted. */
+static bool sum_pauses(const struct snapshot *snap, const struct snap_port *p, uint64_t *sum)
 {
 	bool any = false;
 	size_t i;
@@ -245,8 +230,8 @@ static bool pauses(const struct snapshot *snap, const struct snap_port *p, uint6
 }
 
 /*
- * What the NIC is asked for more seldom than we look holds until it is asked
- * again: @same says that the row is still that port's.
+ * The NIC is queried for these figures less often than once a tick, so they are kept
+ * until the next query. @same: the row is of the same port as before.
  */
 static void port_details(struct signals *s, size_t i, const struct snapshot *old,
 			 const struct snap_port *was, bool same)
@@ -258,12 +243,12 @@ static void port_details(struct signals *s, size_t i, const struct snapshot *old
 		return;
 	if (p->detail_time == was->detail_time) {
 		if (same) {
-			hold(s, SIG_PORT_PAUSE_RATE, i);
-			hold(s, SIG_PORT_CNP_RATE, i);
+			hold_value(s, SIG_PORT_PAUSE_RATE, i);
+			hold_value(s, SIG_PORT_CNP_RATE, i);
 		}
 		return;
 	}
-	if (pauses(old, was, &before) && pauses(s->snap, p, &now))
+	if (sum_pauses(old, was, &before) && sum_pauses(s->snap, p, &now))
 		set_rate(s, SIG_PORT_PAUSE_RATE, i, before, now,
 			 was->detail_time, p->detail_time);
 	if (snap_has(p, SNAP_CNP) && snap_has(was, SNAP_CNP))
@@ -271,15 +256,15 @@ static void port_details(struct signals *s, size_t i, const struct snapshot *old
 			 p->cnp_handled, was->detail_time, p->detail_time);
 }
 
-/* Its bytes are those of the reading before, and so is what follows from them. */
+/* Keeps the signals of a port whose counters were not read again. */
 static void port_keep(struct signals *s, size_t i, bool same)
 {
 	const struct snap_port *p = &s->snap->ports[i];
 
 	if (same) {
-		hold(s, SIG_PORT_TX_RATE, i);
-		hold(s, SIG_PORT_RX_RATE, i);
-		hold(s, SIG_PORT_UTIL, i);
+		hold_value(s, SIG_PORT_TX_RATE, i);
+		hold_value(s, SIG_PORT_RX_RATE, i);
+		hold_value(s, SIG_PORT_UTIL, i);
 	}
 	smooth_keep(s, SMOOTH_PORT, p->dev, p->index);
 }
@@ -318,9 +303,9 @@ static void update_ports(struct signals *s, const struct snapshot *old,
 		}
 		known = was && snap_has(p, SNAP_BYTES) &&
 			snap_has(was, SNAP_BYTES) &&
-			per_second(was->tx_bytes, p->tx_bytes, was->time,
+			signal_per_second(was->tx_bytes, p->tx_bytes, was->time,
 				   p->time, &tx) &&
-			per_second(was->rx_bytes, p->rx_bytes, was->time,
+			signal_per_second(was->rx_bytes, p->rx_bytes, was->time,
 				   p->time, &rx);
 		if (known) {
 			signal_set(s, SIG_PORT_TX_RATE, i, tx * 8);
@@ -330,8 +315,8 @@ static void update_ports(struct signals *s, const struct snapshot *old,
 		/* A link is full duplex: as busy as its busier direction. */
 		if (known)
 			util = (tx > rx ? tx : rx) * 8 / speed;
-		util = smooth(s, SMOOTH_PORT, p->dev, p->index, known, util,
-			      was ? p->time - was->time : 0, tau);
+		util = smooth_value(s, SMOOTH_PORT, p->dev, p->index, known, util,
+				    was ? p->time - was->time : 0, tau);
 		if (known)
 			signal_set(s, SIG_PORT_UTIL, i, util);
 	}
@@ -344,8 +329,8 @@ static void qp_rates(struct signals *s, size_t i, const struct snap_qp *was,
 	uint64_t doorbells = was ? was->doorbells : 0;
 	uint64_t wrs = was ? was->wrs : 0;
 	/*
-	 * The time in a QP is when it was read, and one that did not change is
-	 * not read again: what goes by is the time between the readings.
+	 * qp->time is when the QP was read, and a QP that did not change is not
+	 * read again. So use the time between the snapshots.
 	 */
 	uint64_t t0 = was ? old_time : qp->since;
 	uint64_t t1 = was ? s->snap->time : qp->time;
@@ -353,8 +338,8 @@ static void qp_rates(struct signals *s, size_t i, const struct snap_qp *was,
 
 	s->advanced[i] = 2;
 	/*
-	 * A QP that was not there before counts from nought at its own
-	 * beginning, unless it is older than the reading it was missing from.
+	 * A new QP counts from 0 since its creation, unless it is older than the
+	 * reading that did not have it.
 	 */
 	if (!was && qp->since < old_time)
 		return;
@@ -418,7 +403,7 @@ static void update_qps(struct signals *s, const struct snapshot *old)
 	}
 }
 
-/* Devices count their active QPs from the QPs themselves. */
+/* Counts the active QPs of each device. */
 static void update_active(struct signals *s)
 {
 	const struct snapshot *snap = s->snap;
@@ -442,9 +427,8 @@ static void update_active(struct signals *s)
 }
 
 /*
- * The ratio of intervals in which two or more of its QPs advanced. The module's
- * own sweeps are many to one reading of ours, so where it has them they say it
- * better. False: not known.
+ * The share of intervals in which two or more QPs of the UAR advanced. The module's
+ * sampler sweeps many times per reading, so its counts are preferred. False: unknown.
  */
 static bool uar_coactive(const struct snap_uar *u, const struct snap_uar *was,
 			 uint32_t seen, uint32_t active, double *ratio)
@@ -487,7 +471,7 @@ static void uar_members(struct signals *s, size_t i, const struct snap_uar *was,
 	signal_set(s, SIG_UAR_OWNERS, i,
 		   snap_has(u, SNAP_OWNERS) ? u->owners : owners);
 	known = uar_coactive(u, was, seen, active, &ratio);
-	ratio = smooth(s, SMOOTH_UAR, u->dev, u->index, known, ratio, dt, tau);
+	ratio = smooth_value(s, SMOOTH_UAR, u->dev, u->index, known, ratio, dt, tau);
 	if (known)
 		signal_set(s, SIG_UAR_COACTIVE, i, ratio);
 	if (seen)
@@ -529,36 +513,67 @@ static void update_uars(struct signals *s, const struct snapshot *old,
 	}
 }
 
+static const struct snap_job_stat *stat_of(const struct snap_job *job, uint32_t dev)
+{
+	size_t i;
+
+	for (i = 0; i < job->n_stats; i++)
+		if (job->stats[i].dev == dev)
+			return &job->stats[i];
+	return NULL;
+}
+
+/* Work requests of a job on a device: the kernel's count, else that of its libraries. */
+static enum signal_reported job_wrs(const struct signals *s, size_t i,
+				    const struct snapshot *older, const struct snap_job *was,
+				    const struct snap_job_stat *st, double *rate)
+{
+	const struct snap_job_stat *old = stat_of(was, st->dev);
+
+	if (!snap_has(st, SNAP_WRS))
+		return signals_reported_rate(s, older, i, st->dev,
+					     offsetof(struct snap_figures, wrs), rate);
+	return signal_per_second(old ? old->wrs : 0, st->wrs, was->time,
+				 s->snap->jobs[i].time, rate) ? REPORTED : REPORTED_IN_PART;
+}
+
 /*
- * A job's counters add up over its devices. A device it did not use before
- * counts from nought; a step back anywhere makes the whole sum unknown.
+ * Adds up a job's counters over its devices. A new device counts from 0; if any counter
+ * stepped back, or cannot be known, the sum is unknown.
  */
-static void job_rates(struct signals *s, size_t i, const struct snap_job *was)
+static void job_rates(struct signals *s, size_t i, const struct snapshot *older,
+		      const struct snap_job *was)
 {
 	const struct snap_job *job = &s->snap->jobs[i];
-	bool wrs = job->n_stats > 0, doorbells = wrs;
-	double wr_sum = 0, doorbell_sum = 0, r;
-	size_t k, o;
+	enum signal_reported wrs = REPORTED_NONE, bytes = REPORTED_NONE, is;
+	double wr_sum = 0, byte_sum = 0, doorbell_sum = 0, r;
+	bool doorbells = job->n_stats > 0;
+	size_t k;
 
 	for (k = 0; k < job->n_stats; k++) {
-		const struct snap_job_stat *st = &job->stats[k], *old = NULL;
+		const struct snap_job_stat *st = &job->stats[k], *old = stat_of(was, st->dev);
 
-		for (o = 0; o < was->n_stats && !old; o++)
-			if (was->stats[o].dev == st->dev)
-				old = &was->stats[o];
-		wrs = wrs && snap_has(st, SNAP_WRS) &&
-		      per_second(old ? old->wrs : 0, st->wrs, was->time,
-				 job->time, &r);
-		if (wrs)
+		is = wrs != REPORTED_IN_PART ? job_wrs(s, i, older, was, st, &r) : REPORTED_NONE;
+		if (is == REPORTED)
 			wr_sum += r;
+		wrs = is != REPORTED_NONE ? is : wrs;
+		is = bytes != REPORTED_IN_PART ?
+		     signals_reported_rate(s, older, i, st->dev,
+					   offsetof(struct snap_figures, bytes), &r) :
+		     REPORTED_NONE;
+		if (is == REPORTED)
+			byte_sum += r;
+		bytes = is != REPORTED_NONE ? is : bytes;
 		doorbells = doorbells && snap_has(st, SNAP_DOORBELLS) &&
-			    per_second(old ? old->doorbells : 0, st->doorbells,
-				       was->time, job->time, &r);
+			    signal_per_second(old ? old->doorbells : 0, st->doorbells,
+					      was->time, job->time, &r);
 		if (doorbells)
 			doorbell_sum += r;
 	}
-	if (wrs)
+	if (wrs == REPORTED)
 		signal_set(s, SIG_JOB_WR_RATE, i, wr_sum);
+	if (bytes == REPORTED)
+		signal_set(s, SIG_JOB_BYTE_RATE, i, byte_sum * 8);
 	if (doorbells)
 		signal_set(s, SIG_JOB_DOORBELL_RATE, i, doorbell_sum);
 }
@@ -572,8 +587,8 @@ static void add_controls(struct snap_job_stat *sum, const struct snap_job_stat *
 }
 
 /*
- * What its processes ask of the control path, on all devices: also the QPs that
- * admission refused them, so that a storm is not over because it is held up.
+ * Control path operations of the job's processes on all devices. QPs that admission
+ * refused count too, or a storm would seem over while it is limited.
  */
 static void job_controls(struct signals *s, size_t i, const struct snap_job *was)
 {
@@ -590,7 +605,7 @@ static void job_controls(struct signals *s, size_t i, const struct snap_job *was
 		for (o = 0; o < was->n_stats; o++) {
 			if (was->stats[o].dev != st->dev)
 				continue;
-			/* Stepped back: the device was pulled out in between. */
+			/* Stepped back: the device was removed in between. */
 			if (!snap_has(&was->stats[o], SNAP_COMMANDS) ||
 			    was->stats[o].commands > st->commands)
 				return;
@@ -648,13 +663,13 @@ static void update_jobs(struct signals *s, const struct snapshot *old,
 			o++;
 		if (old && o < old->n_jobs && old->jobs[o].id == job->id &&
 		    old->jobs[o].since == job->since) {
-			job_rates(s, i, &old->jobs[o]);
+			job_rates(s, i, old, &old->jobs[o]);
 			job_controls(s, i, &old->jobs[o]);
 		}
 	}
 }
 
-static void begin(struct signals *s, struct signal_table *t, size_t n)
+static void begin_table(struct signals *s, struct signal_table *t, size_t n)
 {
 	size_t i;
 
@@ -675,8 +690,8 @@ static void begin(struct signals *s, struct signal_table *t, size_t n)
 		memset(t->fresh, 0, n * sizeof(*t->fresh));
 }
 
-/* What this reading did not say is not known any more. */
-static void settle(struct signal_table *t)
+/* Makes signals that this reading did not set unknown. */
+static void drop_unread(struct signal_table *t)
 {
 	size_t i;
 
@@ -705,7 +720,7 @@ void signals_update(struct signals *s, const struct snapshot *older,
 	s->snap = newer;
 	s->readings++;
 	for (k = 0; k < OBJ_KINDS; k++)
-		begin(s, &s->table[k], n[k]);
+		begin_table(s, &s->table[k], n[k]);
 	smooth_turn(s);
 	signals_index(s);
 	update_devs(s, older);
@@ -713,7 +728,9 @@ void signals_update(struct signals *s, const struct snapshot *older,
 	update_qps(s, older);
 	update_active(s);
 	update_uars(s, older, tau);
+	signals_reports(s, older, opts->window ? opts->window : SIGNAL_WINDOW);
 	update_jobs(s, older, opts);
+	signals_queues(s, older);
 	for (k = 0; k < OBJ_KINDS; k++)
-		settle(&s->table[k]);
+		drop_unread(&s->table[k]);
 }

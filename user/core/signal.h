@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Two snapshots in, signals out: rates and ratios, one row per object of the
- * newer snapshot, plus an index that says which QPs and ports a job uses.
+ * Computes signals (rates and ratios) from two snapshots: one row for each object of the
+ * newer snapshot, and an index of the QPs and ports of each job.
  *
- * What cannot be told is absent, never zero: a counter the device lacks, an
- * object that was not there before, a counter that stepped back because the
- * module was loaded anew.
+ * An unknown signal is absent, never zero: the device lacks the counter, the object is
+ * new, or the counter stepped back because the module was reloaded.
  */
 #ifndef SRDMA_CORE_SIGNAL_H
 #define SRDMA_CORE_SIGNAL_H
@@ -21,18 +20,32 @@
  */
 #define SIGNAL_TAU_DEFAULT 200000000ULL
 
-/* The speed a port really has, where the device cannot know (a shaper). */
+/*
+ * Latencies of a job are sampled by libraries in its processes. Samples are gathered over a
+ * window, and the quantiles of one window hold until the next has enough samples. A window
+ * ends with SIGNAL_ENOUGH samples, of which ten lie beyond p99; or after SIGNAL_WINDOW ns,
+ * 50 times the default interval, because older samples say nothing about now. p99 then takes
+ * SIGNAL_P99_SAMPLES, of which one lies beyond it: a job that does little has a coarse p99
+ * rather than none. p50 takes SIGNAL_P50_SAMPLES, of which ten lie on either side. From
+ * fewer a quantile is absent.
+ */
+#define SIGNAL_P50_SAMPLES	20
+#define SIGNAL_P99_SAMPLES	100
+#define SIGNAL_ENOUGH		1000
+#define SIGNAL_WINDOW		5000000000ULL
+
+/* The real speed of a port behind a shaper, which the device cannot know. */
 struct signal_speed {
 	char dev[SNAP_DEVNAME];
 	uint32_t port;
 	uint64_t speed;		/* bit/s */
 };
 
-/* What a job was promised. */
+/* Targets of a job. */
 struct signal_slo {
 	char job[SNAP_NAME];
-	uint64_t p99;		/* ns; 0: nothing was said */
-	double byte_rate;	/* bit/s; likewise */
+	uint64_t p99;		/* ns; 0: none */
+	double byte_rate;	/* bit/s; 0: none */
 };
 
 struct signal_opts {
@@ -41,9 +54,10 @@ struct signal_opts {
 	const struct signal_slo *slos;
 	size_t n_slos;
 	uint64_t tau;		/* ns; 0: %SIGNAL_TAU_DEFAULT */
+	uint64_t window;	/* of latencies, ns; 0: %SIGNAL_WINDOW */
 };
 
-/* Which object a row is of. */
+/* The identity of a row's object. */
 struct signal_key {
 	uint32_t dev, index;	/* of a QP: its number; of a job: its id */
 	uint64_t since;		/* of a QP: its serial */
@@ -56,36 +70,78 @@ struct signal_table {
 	size_t n, cap;
 	unsigned int width;
 	struct signal_key *key;
-	uint32_t *fresh;	/* as .has, of what this reading said so far */
-	/* Rows whose signals are others than at the reading before. */
+	uint32_t *fresh;	/* like .has: signals that this reading has set so far */
+	/* Rows whose signals changed since the reading before. */
 	uint8_t *moved;
 	uint32_t *list;
 	size_t n_moved;
 };
 
-/* What a smoothed ratio was, by the object's own name. */
+/* A smoothed ratio, by the object's identity. */
 struct signal_smooth {
 	uint32_t dev, index;
 	bool has;
 	double v;
 };
 
-/* Rows of other tables that a QP belongs to; -1: none known. */
+/* Rows of the objects that a QP belongs to; -1: unknown. */
 struct signal_qp_ref {
 	int32_t dev, port, uar, job;
 	int32_t place;		/* of its job; -1: it has no job */
 };
 
-/* Where a job has QPs: on this port, or, of which port is not known, device. */
+/* A place where a job has QPs: a port, or a device if the port is unknown. */
 struct signal_place {
 	int32_t dev, port;	/* rows; -1: not known */
 	uint32_t qps;
 };
 
+/* A latency by the samples of a window. */
+struct signal_quantile {
+	bool has;
+	double ns;
+	uint64_t samples;	/* that it rests on */
+};
+
+/* Latencies of a job, and the window in which samples are gathered. */
+struct signal_latency {
+	uint32_t job;		/* id */
+	uint64_t reports;	/* which ones: changes with each that comes, goes or is reset */
+	bool open;		/* a window is */
+	uint64_t since;		/* when it began, ns */
+	uint64_t samples;	/* gathered in it so far, or in all when it was closed */
+	struct signal_quantile p50, p99, p99_prev;
+	/* Totals when the window began. */
+	uint64_t base_samples, *base;	/* SWIFTRDMA_HIST_BUCKETS */
+};
+
+/**
+ * struct signal_window - looks into the send queues of a QP, or of a job's QPs on a device
+ * @dev: the device
+ * @index: the QP's number, or the job's id
+ * @serial: of the QP; 0: a job's
+ * @samples: looks at random QPs of these at random times
+ * @sum: WQEBBs that were outstanding, over all looks
+ * @squares: the same of their squares
+ * @presence: how many QPs there were, times ns
+ * @wqebbs: posted
+ * @ns: how long the window has been open
+ * @latency: of the last window that was long enough, ns; of a job it is that of all devices,
+ *	in the first of its windows
+ * @known: there is such a one
+ */
+struct signal_window {
+	uint32_t dev, index;
+	uint64_t serial;
+	double samples, sum, squares, presence, wqebbs, ns;
+	double latency;
+	bool known;
+};
+
 struct signals {
 	const struct snapshot *snap;	/* the newer one */
-	uint64_t readings;		/* how often these were computed */
-	uint64_t topology;		/* how often rows became other objects */
+	uint64_t readings;		/* number of updates */
+	uint64_t topology;		/* changes whenever a row becomes another object's */
 	struct signal_table table[OBJ_KINDS];
 
 	struct signal_qp_ref *qps;	/* per QP */
@@ -98,19 +154,30 @@ struct signals {
 	uint32_t *place_first;
 	struct signal_place *places;
 	size_t cap_jobs, cap_uars, cap_places;
-	uint32_t *mark;			/* scratch: who saw this row last */
+	uint32_t *mark;			/* scratch: the last job that visited a row */
 	size_t cap_mark;
-	uint8_t *advanced;		/* per QP: 0 no, 1 yes, 2 cannot tell */
+	uint8_t *advanced;		/* per QP: 0 no, 1 yes, 2 unknown */
 
 	/* Smoothed state: [0] of this reading, [1] of the one before. */
 	struct signal_smooth *smooth[2][2];	/* ports, UARs */
 	size_t n_smooth[2][2], cap_smooth[2][2];
+
+	/* Jobs with a library, by id: [0] of this reading, [1] of the one before. */
+	struct signal_latency *latency[2];
+	size_t n_latency[2], cap_latency[2];
+	uint8_t *attached;		/* per owner: its process reports some QP */
+	size_t cap_attached;
+	/* signal_queue.c: as above, of QPs and of jobs */
+	struct signal_window *windows[2][2];
+	size_t n_windows[2][2], cap_windows[2][2];
+	int32_t *older;			/* per QP: its row in the reading before, or -1 */
+	uint64_t looked;		/* ns, the reading up to which windows were filled */
 };
 
 void signals_init(struct signals *s);
 void signals_free(struct signals *s);
 
-/* Room for a snapshot of @snap's size. 0 or -ENOMEM. Allocates only to grow. */
+/* Makes room for a snapshot of @snap's size. 0 or -ENOMEM. */
 int signals_reserve(struct signals *s, const struct snapshot *snap);
 
 /**
@@ -137,6 +204,19 @@ static inline bool signal_get(const struct signals *s, enum signal_id id,
 	if (row >= t->n || !(t->has[row] & (1u << n)))
 		return false;
 	*v = t->v[row * t->width + n];
+	return true;
+}
+
+/*
+ * The rate of a counter between two readings. False: the counter stepped back, so it was
+ * replaced by another one, or no time passed.
+ */
+static inline bool signal_per_second(uint64_t was, uint64_t is, uint64_t t0, uint64_t t1,
+				     double *rate)
+{
+	if (is < was || t1 <= t0)
+		return false;
+	*rate = (double)(is - was) * 1e9 / (double)(t1 - t0);
 	return true;
 }
 
@@ -175,11 +255,35 @@ static inline void signal_forget(struct signals *s, enum signal_id id,
 	t->fresh[row] &= ~bit;
 }
 
-/* Of a port of @dev: what @opts says, or else the device. False: neither. */
+/* Speed of a port of @dev, by @opts, else by the device. False: unknown. */
 bool signals_port_speed(const struct snap_port *port, const char *dev,
 			const struct signal_opts *opts, double *speed);
 
-/* index.c: who belongs to whom in s->snap. */
+/* signal_report.c: signals of what libraries in processes told, but for rates of jobs. */
+void signals_reports(struct signals *s, const struct snapshot *older, uint64_t window);
+
+enum signal_reported {
+	REPORTED_NONE,		/* the job has neither QPs nor a library there */
+	REPORTED_IN_PART,	/* a process of it has QPs and no library, or it is too early */
+	REPORTED,
+};
+
+/*
+ * The rate per second of a figure, a member of struct snap_figures by its offset, of job @row
+ * on one device. Call signals_reports() first.
+ */
+enum signal_reported signals_reported_rate(const struct signals *s, const struct snapshot *older,
+					   size_t row, uint32_t dev, size_t figure,
+					   double *rate);
+/* Of a job, by its id. NULL: no process with a library was in it. */
+const struct signal_latency *signals_latency(const struct signals *s, uint32_t job);
+/* Value below which the share @q of the weights in @bucket lies, ns. False: they are 0. */
+bool signals_quantile(const uint64_t *bucket, double q, double *ns);
+
+/* signal_queue.c: mean time of work requests in send queues, of QPs and jobs. */
+void signals_queues(struct signals *s, const struct snapshot *older);
+
+/* index.c: indexes which objects of s->snap belong together. */
 void signals_index(struct signals *s);
 /* Row of a device, by its index; -1: none. */
 int32_t signals_dev_row(const struct snapshot *snap, uint32_t dev);

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What was read of the kernel at one moment: plain data between io, which
- * fills it, and everything that looks at it. Nothing in here knows netlink.
+ * The state of the kernel's objects at one moment: plain data, filled by io. Nothing in
+ * here depends on netlink.
  *
- * Units: times ns of CLOCK_MONOTONIC, sizes bytes, speeds bit/s. Counters are
- * cumulative. What the device could not tell has its bit in .has cleared and
- * its value is meaningless: ask snap_has() first.
+ * Units: times in ns of CLOCK_MONOTONIC, sizes in bytes, speeds in bit/s. Counters are
+ * cumulative. A field is valid only if its bit in .has is set: check snap_has() first.
  *
  * Arrays are sorted: devs and ports by index, prios by (dev, port, index), uars
- * by (dev, index), qps by (dev, qpn, serial), jobs by id, so a reader may
- * bsearch or merge two snapshots in one pass.
+ * by (dev, index), qps and qp_reports by (dev, qpn, serial), jobs by id, job_reports by
+ * (job, dev), so a reader may bsearch or merge two snapshots in one pass.
  */
 #ifndef SRDMA_CORE_SNAPSHOT_H
 #define SRDMA_CORE_SNAPSHOT_H
@@ -17,6 +16,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <rdma/swiftrdma_share.h>
 
 #define SNAP_NAME	32	/* job, origin */
 #define SNAP_DEVNAME	64
@@ -70,6 +71,10 @@ enum snap_field {
 	SNAP_DETAIL	= 1ull << 37,	/* port: detail_time */
 	SNAP_CONTEXT_ID	= 1ull << 41,	/* uar: context */
 	SNAP_QPC	= 1ull << 42,	/* dev: qpc_hits, qpc_misses */
+	SNAP_OUTSTANDING = 1ull << 43,	/* report of a QP */
+	SNAP_LOOKS	= 1ull << 44,	/* qp: outstanding_* */
+	SNAP_WR_RATE	= 1ull << 45,	/* job on a device */
+	SNAP_CREDITS	= 1ull << 46,	/* the same */
 };
 
 #define snap_has(obj, field) (((obj)->has & (field)) != 0)
@@ -95,9 +100,9 @@ struct snap_dev {
 	uint64_t mr_bytes, mtts, mr_page_min, mr_page_max;
 	uint32_t pcie_stalled_reads, pcie_stalled_writes;	/* %, of the last second */
 	uint64_t pcie_stalled_read_seconds, pcie_stalled_write_seconds;
-	uint32_t devx_qps;	/* made past RDMA core; of qps */
+	uint32_t devx_qps;	/* created by DEVX, among qps */
 	uint64_t devx_created, devx_missed;
-	uint64_t diag_time, pcie_time;	/* of mtt_* to qpc_*; of pcie_* */
+	uint64_t diag_time, pcie_time;	/* when mtt_* to qpc_* were read; pcie_* */
 	uint32_t function;	/* enum swiftrdma_function; 0: not known */
 };
 
@@ -113,7 +118,7 @@ struct snap_port {
 	uint64_t ecn_marked, cnp_sent, cnp_handled;
 };
 
-/* A priority of an Ethernet port, of the port's detail_time. */
+/* A priority of an Ethernet port, read at the port's detail_time. */
 struct snap_prio {
 	uint32_t dev, port, index;
 	uint64_t tx_bytes, rx_bytes, tx_packets, rx_packets;
@@ -134,7 +139,7 @@ struct snap_uar {
 	uint64_t has;
 	uint32_t dev, index, kind, qps;
 	uint32_t owner;		/* index into snapshot.owners */
-	uint32_t context;	/* its number: QPs of others cannot ring the UAR */
+	uint32_t context;	/* number of the user context; only its QPs can ring the UAR */
 	uint64_t created, doorbells, wrs;
 	uint64_t since, time;
 	uint32_t owners, threads;
@@ -143,9 +148,9 @@ struct snap_uar {
 	uint64_t recent_wrs;
 };
 
-/* Which comes first, as by strcmp(). */
+/* Compares two numbers, as strcmp() does strings. */
 #define SNAP_CMP(a, b) (((a) > (b)) - ((a) < (b)))
-/* Of two QPs, by what names them for good. */
+/* Compares two QPs by device, number and serial. */
 #define SNAP_CMP_QP(a, b)						\
 	((a)->dev != (b)->dev ? SNAP_CMP((a)->dev, (b)->dev) :		\
 	 (a)->qpn != (b)->qpn ? SNAP_CMP((a)->qpn, (b)->qpn) :		\
@@ -171,8 +176,10 @@ struct snap_qp {
 	uint32_t wrs_absent;	/* enum swiftrdma_absent */
 	bool wrs_ambiguous;
 	uint32_t dlid;
-	uint32_t udp_sport, lag_port;	/* 0: nobody set it */
-	bool devx;		/* made past RDMA core */
+	uint32_t udp_sport, lag_port;	/* 0: not set */
+	bool devx;		/* created by DEVX, past RDMA core */
+	/* Looks into the send queue, WQEBBs outstanding in all of them, and their squares. */
+	uint64_t outstanding_samples, outstanding_sum, outstanding_squares;
 };
 
 struct snap_rule {
@@ -192,11 +199,11 @@ struct snap_job_stat {
 	uint32_t dev, qps, level;
 	uint64_t created, destroyed, moved, rejected, doorbells, wrs;
 	uint64_t max_qps, create_rate;
-	uint64_t bit_rate;
+	uint64_t bit_rate, wr_rate, credits;
 	uint32_t weight;
 	uint32_t mrs, mtts_unknown;
 	uint64_t mr_bytes, mtts, mr_page_min, mr_page_max;
-	/* By its processes: moves and adoptions are not among these. */
+	/* Operations of its processes; moved and adopted QPs do not count. */
 	uint64_t creates, modifies, commands, command_time;
 };
 
@@ -211,13 +218,57 @@ struct snap_job {
 };
 
 /*
- * Arrays grow by doubling and are kept from one reading to the next, so that
- * a steady state allocates nothing.
+ * What libraries in processes counted and measured. Times are those of .latency_wrs and
+ * .hol_wrs work requests, for which .samples were measured.
+ */
+struct snap_figures {
+	uint64_t wrs, bytes, recv_wrs, done, dropped, errors;
+	uint64_t samples, latency_wrs, latency_sum, latency_max;
+	uint64_t hol_wrs, hol_sum, hol_max;
+	uint64_t since, time;
+};
+
+/* Knobs that libraries enforce: job.wr_rate, job.bit_rate and job.credits. */
+#define SNAP_LIBRARY_KNOBS	3
+
+/* What the libraries in a job's processes make of such a knob on a device. */
+struct snap_held {
+	uint32_t knob;		/* enum swiftrdma_knob */
+	uint32_t processes;	/* that can enforce it */
+	uint32_t in_force;	/* of these: that do */
+	uint64_t posts, wrs, time, passed;	/* that waited for it; time over all threads, ns */
+};
+
+/* A job on a device that a process with the library was in; processes that ended included. */
+struct snap_job_report {
+	uint32_t dev, job;
+	uint32_t processes;	/* attached now */
+	bool distrusted;	/* a process reported what cannot be */
+	struct snap_figures sum;
+	uint32_t n_held;
+	struct snap_held held[SNAP_LIBRARY_KNOBS];
+	uint64_t bucket[SWIFTRDMA_HIST_BUCKETS];	/* latencies, by swiftrdma_hist_bucket() */
+};
+
+/* A live QP of a process with the library. */
+struct snap_qp_report {
+	uint64_t has;
+	uint32_t dev, qpn;
+	uint64_t serial;
+	uint32_t flags;		/* enum swiftrdma_slot_flags */
+	uint64_t outstanding;
+	struct snap_figures sum;
+};
+
+/*
+ * Arrays grow by doubling and are reused by the next reading, so a steady state allocates
+ * nothing.
  */
 struct snapshot {
 	uint64_t generation;	/* of the QP dump */
 	uint64_t time;
-	bool admin;		/* the reader may see all: jobs are there */
+	bool admin;		/* the reader is privileged: it sees all, and jobs */
+	bool armed;		/* the module took changes when it was read */
 	struct snap_dev *devs;		size_t n_devs, cap_devs;
 	struct snap_port *ports;	size_t n_ports, cap_ports;
 	struct snap_prio *prios;	size_t n_prios, cap_prios;
@@ -225,11 +276,13 @@ struct snapshot {
 	struct snap_qp *qps;		size_t n_qps, cap_qps;
 	struct snap_job *jobs;		size_t n_jobs, cap_jobs;
 	struct snap_owner *owners;	size_t n_owners, cap_owners;
+	struct snap_job_report *job_reports;	size_t n_job_reports, cap_job_reports;
+	struct snap_qp_report *qp_reports;	size_t n_qp_reports, cap_qp_reports;
 };
 
 #define SNAP_READINGS	12	/* SWIFTRDMA_READINGS_MAX */
 
-/* A signal, as a decision saw it. */
+/* The value of a signal when a decision was made. */
 struct snap_reading {
 	char signal[SNAP_NAME];
 	bool known;
@@ -247,10 +300,10 @@ enum snap_decision_field {
 	SNAP_SEEN_QP	= 1ull << 6,
 };
 
-/* What a policy decided an action by: its state, where and by which readings it was true. */
+/* Why a policy decided an action: the place and the readings of its state. */
 struct snap_decision {
 	uint64_t has;
-	char policy[SNAP_NAME];	/* empty: nobody said */
+	char policy[SNAP_NAME];	/* empty: unknown */
 	uint64_t tick, cooldown;
 	uint32_t steps_left, acts_left;
 	uint32_t dev, port, uar, qpn;

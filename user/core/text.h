@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Words and numbers appended to a buffer the caller owns. What does not fit is
- * cut and remembered in .cut; the buffer always ends with a NUL.
+ * Appends words and numbers to a buffer of the caller. Text that does not fit is cut,
+ * which sets .cut; the buffer always ends with a NUL.
  *
- * Not snprintf(): reasons are written while a policy is evaluated, which must
- * neither allocate nor depend on the process's locale.
+ * snprintf() is no option: reasons are written during evaluation, which must neither
+ * allocate nor depend on the locale.
  */
 #ifndef SRDMA_CORE_TEXT_H
 #define SRDMA_CORE_TEXT_H
@@ -21,12 +21,12 @@ struct text {
 };
 
 void text_init(struct text *t, char *buf, size_t cap);
-/* The same, where it may not fit. */
+/* The same for text that may not fit. */
 void text_cut(struct text *t, const char *s, size_t n);
 
 /*
- * Inline: a reason is made of some seventy pieces, most of which are written down
- * here, and of a length that is known.
+ * Inline, since a reason consists of some seventy pieces, most of them literals of known
+ * length.
  */
 static inline void text_mem(struct text *t, const char *s, size_t n)
 {
@@ -48,10 +48,9 @@ void text_u64(struct text *t, uint64_t v);
 /* The length of the UTF-8 sequence at @str, 0: it is none (RFC 3629). */
 unsigned int text_utf8(const char *str);
 /*
- * A name that a process or a file chose: what would move a terminal's cursor is a
- * '?'. That is control characters of one byte, of two (U+0080 to U+009F, among them
- * the beginning of terminals' sequences), and bytes that are no UTF-8, which may be
- * the same to a terminal of another encoding.
+ * Appends a name that a process or a file chose, with '?' for bytes that could control a
+ * terminal: ASCII control characters, U+0080 to U+009F, which include the start of escape
+ * sequences, and invalid UTF-8, which another encoding may read as such.
  */
 void text_tame(struct text *t, const char *name);
 /* Rounded to @decimals (0 to 9), trailing zeros dropped. */

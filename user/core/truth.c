@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A tick in order: aggregates whose members changed; atoms of objects that
- * changed, or whose owner changed where they look at that too; then, where the
- * truth of an atom turned, the terms that need it, of the QPs concerned.
+ * Updates the truth of conditions at a tick, in this order: aggregates with changed members;
+ * atoms of objects that changed, or whose atoms read an object that changed; and, for each
+ * atom whose truth changed, the terms with that atom, for the QPs concerned.
  */
 #include "core/masks.h"
 
@@ -13,7 +13,7 @@ struct pass {
 	const struct prog *p;
 	const struct signals *s;
 	uint64_t now;
-	bool all;		/* every object is new to us */
+	bool all;		/* no object has been evaluated yet */
 };
 
 static void want(struct truth_rows *r, uint32_t tick, uint32_t row)
@@ -51,7 +51,7 @@ static double add_up(struct pass *ps, const struct prog_agg *a, uint32_t row)
 		if (a->where.n && prog_run(&env, a->where, &b) != 1)
 			continue;
 		v = a->value.n ? prog_run(&env, a->value, &b) : 1;
-		/* What cannot tell is left out; of nothing there is no mean. */
+		/* Unknown members are left out; without members there is no mean. */
 		if (v != v)
 			continue;
 		sum += v;
@@ -144,7 +144,10 @@ static void aggregate(struct pass *ps, uint32_t which)
 
 /* --- Atoms ---------------------------------------------------------------- */
 
-/* What moved, what asked for it, and what looks at something that moved. */
+/*
+ * Objects that changed, objects that asked to be evaluated, and objects that read a changed
+ * object.
+ */
 static void gather(struct pass *ps, enum obj_kind kind)
 {
 	struct truth_rows *r = &ps->t->rows[kind];
@@ -204,7 +207,7 @@ static void turned(struct pass *ps, enum obj_kind kind, uint32_t row,
 	unsigned int w;
 	uint32_t qp;
 
-	/* The rest is left to whoever asks: see answer.c. */
+	/* truth_query.c evaluates the rest of a term on demand. */
 	if (!t->words || !(ON_QPS & 1u << kind))
 		return;
 	for (w = 0; w < t->words; w++)
@@ -273,7 +276,7 @@ static void run_others(struct prog_env *env, const struct truth_rows *r,
 	}
 }
 
-/* What QPs and their UARs say reaches a job as counts: see answer(). */
+/* Atoms of QPs and UARs reach a job as counts, see answer(). */
 static void touch(struct truth *t, enum obj_kind kind, uint32_t row,
 		  uint64_t bits)
 {
@@ -284,8 +287,8 @@ static void touch(struct truth *t, enum obj_kind kind, uint32_t row,
 }
 
 /*
- * Besides what is true of it, an answer about a job rests on which devices it has
- * QPs on; those that have QPs on several are asked about in every tick.
+ * An answer for a job also depends on the devices on which the job has QPs. Jobs with QPs on
+ * several devices are evaluated at every tick.
  */
 static void touch_jobs(struct pass *ps)
 {
@@ -409,7 +412,7 @@ void truth_update(struct truth *t, const struct prog *p,
 	uint32_t k;
 	size_t i;
 
-	/* A reading that we did not see may have moved anything. */
+	/* If a reading was missed, any signal may have changed. */
 	ps.all = !t->started || t->topology != s->topology ||
 		 s->readings - t->readings > 1;
 	t->started = true;

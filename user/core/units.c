@@ -12,7 +12,7 @@ static const struct spelling {
 	const char *name;
 	enum unit unit;
 	double mul, div;
-	bool formats;	/* chosen when writing; the largest that fits */
+	bool formats;	/* used for output: the largest that fits */
 } spellings[] = {
 	{ "",	    UNIT_COUNT,	  1,	1,   true },
 	{ "k",	    UNIT_COUNT,	  1e3,	1,   false },
@@ -35,7 +35,7 @@ static const struct spelling {
 
 #define N_SPELLINGS (sizeof(spellings) / sizeof(spellings[0]))
 
-/* What other tools call it. */
+/* Spellings of other tools. */
 static const struct {
 	const char *wrong, *right;
 } aliases[] = {
@@ -55,18 +55,18 @@ static const struct {
 	{ "qps", "/s" },	{ "wr/s", "/s" },	{ "K", "k" },
 };
 
-static bool blank(char c)
+static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t';
 }
 
-static bool digit(char c)
+static bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
 
-static double scale(double mantissa, unsigned int frac,
-		    const struct spelling *sp)
+static double scale_mantissa(double mantissa, unsigned int frac,
+			     const struct spelling *sp)
 {
 	double div = sp->div;
 
@@ -82,11 +82,11 @@ int units_parse(const char *s, size_t n, struct quantity *q, size_t *unit_at)
 	bool point = false;
 	size_t i = 0, k, len;
 
-	while (n && blank(s[n - 1]))
+	while (n && is_blank(s[n - 1]))
 		n--;
-	while (i < n && blank(s[i]))
+	while (i < n && is_blank(s[i]))
 		i++;
-	for (; i < n && (digit(s[i]) || (s[i] == '.' && !point)); i++) {
+	for (; i < n && (is_digit(s[i]) || (s[i] == '.' && !point)); i++) {
 		if (s[i] == '.') {
 			point = true;
 			continue;
@@ -99,7 +99,7 @@ int units_parse(const char *s, size_t n, struct quantity *q, size_t *unit_at)
 	}
 	if (!seen || s[i - 1] == '.')
 		return -EINVAL;
-	while (i < n && blank(s[i]))
+	while (i < n && is_blank(s[i]))
 		i++;
 	len = n - i;
 	for (k = 0; k < N_SPELLINGS; k++) {
@@ -107,7 +107,7 @@ int units_parse(const char *s, size_t n, struct quantity *q, size_t *unit_at)
 		    memcmp(spellings[k].name, s + i, len))
 			continue;
 		q->unit = spellings[k].unit;
-		q->v = scale((double)mantissa, frac, &spellings[k]);
+		q->v = scale_mantissa((double)mantissa, frac, &spellings[k]);
 		return 0;
 	}
 	if (unit_at)
@@ -119,7 +119,7 @@ const char *units_suggest(const char *s, size_t n)
 {
 	size_t i;
 
-	while (n && blank(s[n - 1]))
+	while (n && is_blank(s[n - 1]))
 		n--;
 	for (i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++)
 		if (strlen(aliases[i].wrong) == n &&
@@ -158,7 +158,7 @@ static const struct spelling *best_scale(double v, enum unit unit)
 	const struct spelling *best = NULL, *sp = spellings;
 	const struct spelling *end = spellings + N_SPELLINGS;
 
-	/* Those of one unit stand together, in order: a larger one fits no more. */
+	/* Entries of one unit are adjacent and sorted, so no larger one fits. */
 	while (sp < end && sp->unit != unit)
 		sp++;
 	for (; sp < end && sp->unit == unit; sp++) {
@@ -171,8 +171,8 @@ static const struct spelling *best_scale(double v, enum unit unit)
 	return best;
 }
 
-static void put(struct text *t, double v, const struct spelling *sp,
-		unsigned int decimals)
+static void write_scaled(struct text *t, double v, const struct spelling *sp,
+			 unsigned int decimals)
 {
 	text_fixed(t, sp ? v * sp->div / sp->mul : v, decimals);
 	if (!sp || !sp->name[0])
@@ -187,7 +187,7 @@ void units_format(struct text *t, double v, enum unit unit)
 	const struct spelling *sp = best_scale(v, unit);
 	double shown = sp ? v * sp->div / sp->mul : v;
 
-	put(t, v, sp, shown >= 10 ? 1 : 2);
+	write_scaled(t, v, sp, shown >= 10 ? 1 : 2);
 }
 
 void units_format_exact(struct text *t, double v, enum unit unit)
@@ -200,14 +200,14 @@ void units_format_exact(struct text *t, double v, enum unit unit)
 
 	for (decimals = 0; decimals <= 9; decimals++) {
 		text_init(&probe, buf, sizeof(buf));
-		put(&probe, v, sp, decimals);
+		write_scaled(&probe, v, sp, decimals);
 		if (!units_parse(buf, probe.len, &q, NULL) && q.v == v)
 			break;
 	}
-	/* A fraction with no end in this unit: the base unit is a last try. */
+	/* The number is an infinite fraction in this unit; try the base unit. */
 	if (decimals > 9) {
 		text_init(&probe, buf, sizeof(buf));
-		put(&probe, v, best_scale(0, unit), 9);
+		write_scaled(&probe, v, best_scale(0, unit), 9);
 	}
 	text_mem(t, buf, probe.len);
 }

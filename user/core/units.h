@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Quantities as operators write them ("5us", "20 Mbit/s", "80%") and as the
- * rest of the program counts them: times in ns, speeds in bit/s, rates in 1/s,
- * ratios as fractions of one. The only place where a unit's name is spelled.
+ * Quantities as operators write them ("5us", "20 Mbit/s", "80%") and in the base units of
+ * the program: times in ns, speeds in bit/s, rates in 1/s, ratios as fractions of one. This
+ * is the only place that spells the names of units.
  */
 #ifndef SRDMA_CORE_UNITS_H
 #define SRDMA_CORE_UNITS_H
@@ -15,7 +15,7 @@ enum unit {
 	UNIT_BITRATE,	/* bit/s */
 	UNIT_RATE,	/* 1/s */
 	UNIT_RATIO,
-	UNIT_ID,	/* a number that names something: equal or not */
+	UNIT_ID,	/* an identifier: only == and != make sense */
 	UNIT_CLASS,	/* the rest are words, see vocab.h */
 	UNIT_STATE,
 	UNIT_TYPE,
@@ -46,7 +46,7 @@ const char *units_describe(enum unit unit);
 
 /* For people: about three digits. */
 void units_format(struct text *t, double v, enum unit unit);
-/* For files: units_parse() gives back the very same value. */
+/* For files: units_parse() returns exactly the same value. */
 void units_format_exact(struct text *t, double v, enum unit unit);
 
 #endif /* SRDMA_CORE_UNITS_H */

@@ -15,9 +15,9 @@ const char *const vocab_objs[OBJ_KINDS] = {
 };
 
 const struct vocab_signal vocab_signals[SIGNALS] = {
-#define X(o, id, n, u, m) \
+#define X(o, id, n, u, l) \
 	[SIG_##o##_##id] = { .name = n, .obj = OBJ_##o, \
-			     .unit = UNIT_##u, .measured = m },
+			     .unit = UNIT_##u, .library = l },
 	VOCAB_SIGNALS(X)
 #undef X
 };
@@ -47,23 +47,17 @@ unsigned int vocab_width(enum obj_kind obj)
 }
 
 const struct vocab_knob vocab_knobs[] = {
-	{ "job.level", SWIFTRDMA_KNOB_LEVEL, UNIT_COUNT,
-	  0, SWIFTRDMA_LEVEL_MAX, NULL },
-	{ "job.max_qps", SWIFTRDMA_KNOB_MAX_QPS, UNIT_COUNT, 0, 1e9, NULL },
-	{ "job.create_rate", SWIFTRDMA_KNOB_CREATE_RATE, UNIT_RATE,
-	  0, 1e9, NULL },
-	{ "job.bit_rate", SWIFTRDMA_KNOB_BIT_RATE, UNIT_BITRATE, 1e6, 1e13,
-	  NULL },
-	{ "job.wr_rate", SWIFTRDMA_KNOB_WR_RATE, UNIT_RATE, 0, 1e10,
-	  "the NIC's scheduling elements or libswiftrdma" },
-	{ "job.weight", SWIFTRDMA_KNOB_WEIGHT, UNIT_COUNT, 1, 100, NULL },
-	{ "job.credits", SWIFTRDMA_KNOB_CREDITS, UNIT_COUNT, 1, 1e6,
-	  "libswiftrdma" },
-	{ "job.qps", SWIFTRDMA_KNOB_QPS, UNIT_COUNT, 1, 1e6, "libswiftrdma" },
-	{ "qp.uar", SWIFTRDMA_KNOB_UAR, UNIT_ID, 0, 4294967295.0,
-	  "libswiftrdma" },
-	{ "qp.udp_sport", SWIFTRDMA_KNOB_UDP_SPORT, UNIT_ID, 1, 65535, NULL },
-	{ "qp.lag_port", SWIFTRDMA_KNOB_LAG_PORT, UNIT_ID, 1, 15, NULL },
+	{ "job.level", SWIFTRDMA_KNOB_LEVEL, UNIT_COUNT, 0, SWIFTRDMA_LEVEL_MAX, NULL, false },
+	{ "job.max_qps", SWIFTRDMA_KNOB_MAX_QPS, UNIT_COUNT, 0, 1e9, NULL, false },
+	{ "job.create_rate", SWIFTRDMA_KNOB_CREATE_RATE, UNIT_RATE, 0, 1e9, NULL, false },
+	{ "job.bit_rate", SWIFTRDMA_KNOB_BIT_RATE, UNIT_BITRATE, 1e6, 1e13, NULL, false },
+	{ "job.wr_rate", SWIFTRDMA_KNOB_WR_RATE, UNIT_RATE, 0, 1e10, NULL, true },
+	{ "job.weight", SWIFTRDMA_KNOB_WEIGHT, UNIT_COUNT, 1, 100, NULL, false },
+	{ "job.credits", SWIFTRDMA_KNOB_CREDITS, UNIT_COUNT, 1, 1e6, NULL, true },
+	{ "job.qps", SWIFTRDMA_KNOB_QPS, UNIT_COUNT, 1, 1e6, "libswiftrdma", false },
+	{ "qp.uar", SWIFTRDMA_KNOB_UAR, UNIT_ID, 0, 4294967295.0, "libswiftrdma", false },
+	{ "qp.udp_sport", SWIFTRDMA_KNOB_UDP_SPORT, UNIT_ID, 1, 65535, NULL, false },
+	{ "qp.lag_port", SWIFTRDMA_KNOB_LAG_PORT, UNIT_ID, 1, 15, NULL, false },
 };
 
 const size_t vocab_n_policy_knobs = 9;

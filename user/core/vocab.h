@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The closed vocabulary: every signal a state may look at, every knob an
- * action may turn, every word that is a value. One spelling everywhere.
+ * The closed vocabulary: every signal that a state may read, every knob that an action may
+ * turn, every word that is a value. Each has one spelling everywhere.
  */
 #ifndef SRDMA_CORE_VOCAB_H
 #define SRDMA_CORE_VOCAB_H
@@ -18,65 +18,66 @@ enum obj_kind {
 };
 
 /*
- * X(object, ID, "spelling", unit, measured). What is not measured is part of
- * the vocabulary, but nothing on this system can tell it yet: it is always
- * absent, and a policy that asks for it is refused rather than never true.
+ * X(object, ID, "spelling", unit, library). A signal with @library is known only of processes
+ * that have libswiftrdma, and of jobs that have such processes; of others it is absent.
  */
 #define VOCAB_SIGNALS(X)						\
-	X(DEV,	QPS,		"dev.qps",		COUNT,	 true)	\
-	X(DEV,	ACTIVE_QPS,	"dev.active_qps",	COUNT,	 true)	\
-	X(DEV,	MRS,		"dev.mrs",		COUNT,	 true)	\
-	X(DEV,	CQS,		"dev.cqs",		COUNT,	 true)	\
-	X(DEV,	CREATE_RATE,	"dev.create_rate",	RATE,	 true)	\
-	X(DEV,	MODIFY_RATE,	"dev.modify_rate",	RATE,	 true)	\
-	X(DEV,	MTTS,		"dev.mtts",		COUNT,	 true)	\
-	X(DEV,	COMMAND_TIME,	"dev.command_time",	TIME,	 true)	\
-	X(DEV,	QPC_MISS,	"dev.qpc_miss",		RATIO,	 true)	\
-	X(DEV,	MTT_MISS,	"dev.mtt_miss",		RATIO,	 true)	\
-	X(DEV,	DB_CONGESTION,	"dev.db_congestion",	RATE,	 true)	\
-	X(DEV,	PCIE_STALL,	"dev.pcie_stall",	RATIO,	 true)	\
-	X(PORT, UTIL,		"port.util",		RATIO,	 true)	\
-	X(PORT, TX_RATE,	"port.tx_rate",		BITRATE, true)	\
-	X(PORT, RX_RATE,	"port.rx_rate",		BITRATE, true)	\
-	X(PORT, SPEED,		"port.speed",		BITRATE, true)	\
-	X(PORT, PAUSE_RATE,	"port.pause_rate",	RATE,	 true)	\
-	X(PORT, CNP_RATE,	"port.cnp_rate",	RATE,	 true)	\
-	X(UAR,	QPS,		"uar.qps",		COUNT,	 true)	\
-	X(UAR,	ACTIVE_QPS,	"uar.active_qps",	COUNT,	 true)	\
-	X(UAR,	OWNERS,		"uar.owners",		COUNT,	 true)	\
-	X(UAR,	WR_RATE,	"uar.wr_rate",		RATE,	 true)	\
-	X(UAR,	DOORBELL_RATE,	"uar.doorbell_rate",	RATE,	 true)	\
-	X(UAR,	COACTIVE,	"uar.coactive",		RATIO,	 true)	\
-	X(QP,	WR_RATE,	"qp.wr_rate",		RATE,	 true)	\
-	X(QP,	DOORBELL_RATE,	"qp.doorbell_rate",	RATE,	 true)	\
-	X(QP,	LEVEL,		"qp.level",		COUNT,	 true)	\
-	X(QP,	TCLASS,		"qp.tclass",		ID,	 true)	\
-	X(QP,	STATE,		"qp.state",		STATE,	 true)	\
-	X(QP,	TYPE,		"qp.type",		TYPE,	 true)	\
-	X(QP,	PID,		"qp.pid",		ID,	 true)	\
-	X(QP,	UAR,		"qp.uar",		ID,	 true)	\
-	X(QP,	PORT,		"qp.port",		ID,	 true)	\
-	X(QP,	JOB,		"qp.job",		ID,	 true)	\
-	X(QP,	QUEUE_DELAY,	"qp.queue_delay",	TIME,	 false)	\
-	X(QP,	OUTSTANDING,	"qp.outstanding",	COUNT,	 false)	\
-	X(JOB,	CLASS,		"job.class",		CLASS,	 true)	\
-	X(JOB,	QPS,		"job.qps",		COUNT,	 true)	\
-	X(JOB,	LEVEL,		"job.level",		COUNT,	 true)	\
-	X(JOB,	WR_RATE,	"job.wr_rate",		RATE,	 true)	\
-	X(JOB,	DOORBELL_RATE,	"job.doorbell_rate",	RATE,	 true)	\
-	X(JOB,	MTTS,		"job.mtts",		COUNT,	 true)	\
-	X(JOB,	CREATES,	"job.creates",		RATE,	 true)	\
-	X(JOB,	MODIFIES,	"job.modifies",		RATE,	 true)	\
-	X(JOB,	COMMAND_TIME,	"job.command_time",	TIME,	 true)	\
-	X(JOB,	SLO_P99,	"job.slo_p99",		TIME,	 true)	\
-	X(JOB,	SLO_BYTE_RATE,	"job.slo_byte_rate",	BITRATE, true)	\
-	X(JOB,	BYTE_RATE,	"job.byte_rate",	BITRATE, false)	\
-	X(JOB,	P50,		"job.p50",		TIME,	 false)	\
-	X(JOB,	P99,		"job.p99",		TIME,	 false)	\
-	X(JOB,	P99_PREV,	"job.p99_prev",		TIME,	 false)
+	X(DEV,	QPS,		"dev.qps",		COUNT,	 false)	\
+	X(DEV,	ACTIVE_QPS,	"dev.active_qps",	COUNT,	 false)	\
+	X(DEV,	MRS,		"dev.mrs",		COUNT,	 false)	\
+	X(DEV,	CQS,		"dev.cqs",		COUNT,	 false)	\
+	X(DEV,	CREATE_RATE,	"dev.create_rate",	RATE,	 false)	\
+	X(DEV,	MODIFY_RATE,	"dev.modify_rate",	RATE,	 false)	\
+	X(DEV,	MTTS,		"dev.mtts",		COUNT,	 false)	\
+	X(DEV,	COMMAND_TIME,	"dev.command_time",	TIME,	 false)	\
+	X(DEV,	QPC_MISS,	"dev.qpc_miss",		RATIO,	 false)	\
+	X(DEV,	MTT_MISS,	"dev.mtt_miss",		RATIO,	 false)	\
+	X(DEV,	DB_CONGESTION,	"dev.db_congestion",	RATE,	 false)	\
+	X(DEV,	PCIE_STALL,	"dev.pcie_stall",	RATIO,	 false)	\
+	X(PORT, UTIL,		"port.util",		RATIO,	 false)	\
+	X(PORT, TX_RATE,	"port.tx_rate",		BITRATE, false)	\
+	X(PORT, RX_RATE,	"port.rx_rate",		BITRATE, false)	\
+	X(PORT, SPEED,		"port.speed",		BITRATE, false)	\
+	X(PORT, PAUSE_RATE,	"port.pause_rate",	RATE,	 false)	\
+	X(PORT, CNP_RATE,	"port.cnp_rate",	RATE,	 false)	\
+	X(UAR,	QPS,		"uar.qps",		COUNT,	 false)	\
+	X(UAR,	ACTIVE_QPS,	"uar.active_qps",	COUNT,	 false)	\
+	X(UAR,	OWNERS,		"uar.owners",		COUNT,	 false)	\
+	X(UAR,	WR_RATE,	"uar.wr_rate",		RATE,	 false)	\
+	X(UAR,	DOORBELL_RATE,	"uar.doorbell_rate",	RATE,	 false)	\
+	X(UAR,	COACTIVE,	"uar.coactive",		RATIO,	 false)	\
+	X(QP,	WR_RATE,	"qp.wr_rate",		RATE,	 false)	\
+	X(QP,	DOORBELL_RATE,	"qp.doorbell_rate",	RATE,	 false)	\
+	X(QP,	LEVEL,		"qp.level",		COUNT,	 false)	\
+	X(QP,	TCLASS,		"qp.tclass",		ID,	 false)	\
+	X(QP,	STATE,		"qp.state",		STATE,	 false)	\
+	X(QP,	TYPE,		"qp.type",		TYPE,	 false)	\
+	X(QP,	PID,		"qp.pid",		ID,	 false)	\
+	X(QP,	UAR,		"qp.uar",		ID,	 false)	\
+	X(QP,	PORT,		"qp.port",		ID,	 false)	\
+	X(QP,	JOB,		"qp.job",		ID,	 false)	\
+	X(QP,	QUEUE_DELAY,	"qp.queue_delay",	TIME,	 true)	\
+	X(QP,	OUTSTANDING,	"qp.outstanding",	COUNT,	 true)	\
+	X(QP,	LATENCY,	"qp.latency",		TIME,	 false)	\
+	X(JOB,	CLASS,		"job.class",		CLASS,	 false)	\
+	X(JOB,	QPS,		"job.qps",		COUNT,	 false)	\
+	X(JOB,	LEVEL,		"job.level",		COUNT,	 false)	\
+	X(JOB,	WR_RATE,	"job.wr_rate",		RATE,	 false)	\
+	X(JOB,	DOORBELL_RATE,	"job.doorbell_rate",	RATE,	 false)	\
+	X(JOB,	MTTS,		"job.mtts",		COUNT,	 false)	\
+	X(JOB,	CREATES,	"job.creates",		RATE,	 false)	\
+	X(JOB,	MODIFIES,	"job.modifies",		RATE,	 false)	\
+	X(JOB,	COMMAND_TIME,	"job.command_time",	TIME,	 false)	\
+	X(JOB,	SLO_P99,	"job.slo_p99",		TIME,	 false)	\
+	X(JOB,	SLO_BYTE_RATE,	"job.slo_byte_rate",	BITRATE, false)	\
+	X(JOB,	BYTE_RATE,	"job.byte_rate",	BITRATE, true)	\
+	X(JOB,	P50,		"job.p50",		TIME,	 true)	\
+	X(JOB,	P99,		"job.p99",		TIME,	 true)	\
+	X(JOB,	P99_PREV,	"job.p99_prev",		TIME,	 true)	\
+	X(JOB,	LATENCY,	"job.latency",		TIME,	 false)
 
 enum signal_id {
-#define X(obj, id, name, unit, measured) SIG_##obj##_##id,
+#define X(obj, id, name, unit, library) SIG_##obj##_##id,
 	VOCAB_SIGNALS(X)
 #undef X
 	SIGNALS,
@@ -86,7 +87,7 @@ struct vocab_signal {
 	const char *name;
 	enum obj_kind obj;
 	enum unit unit;
-	bool measured;
+	bool library;
 };
 
 extern const struct vocab_signal vocab_signals[SIGNALS];
@@ -101,13 +102,15 @@ struct vocab_knob {
 	unsigned int knob;	/* enum swiftrdma_knob */
 	enum unit unit;
 	double min, max;
-	/* NULL: the kernel does; else who would. */
+	/* NULL: the knob is enforced here; else the component that would enforce it. */
 	const char *enforcer;
+	/* libswiftrdma enforces it, in a job's processes, and nothing else does. */
+	bool library;
 };
 
 extern const struct vocab_knob vocab_knobs[];
 extern const size_t vocab_n_knobs;
-/* Those that policies turn come first; the rest is set by hand. */
+/* Knobs of policies come first; the rest is set by hand only. */
 extern const size_t vocab_n_policy_knobs;
 
 const struct vocab_knob *vocab_knob(unsigned int knob);
@@ -127,8 +130,8 @@ int vocab_word(enum unit unit, const char *name, size_t n, double *v);
 const char *vocab_word_name(enum unit unit, double v);
 
 /*
- * Why the class of a QP is not what it should be, by the -errno that the kernel has
- * for it; NULL: it has no words of its own.
+ * Explains the -errno that the kernel reports for a QP whose class could not be changed.
+ * NULL: an ordinary errno.
  */
 const char *vocab_class_error(int err);
 

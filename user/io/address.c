@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* How the ports of this host are reached, from sysfs: the module keeps none of it. */
+/* Reads the addresses of this host's ports from sysfs; the module does not keep them. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/array.h"
 #include "io/address.h"
-#include "io/attr.h"
 #include "io/file.h"
 
 #define TEXT	64
@@ -22,7 +22,7 @@ struct list {
 
 static struct pair_addr *add(struct list *l, const struct snap_port *port)
 {
-	struct pair_addr *a = srdma_fresh((void **)&l->addr, l->n, &l->cap,
+	struct pair_addr *a = array_next(&l->addr, l->n, &l->cap,
 					  sizeof(*a));
 
 	if (!a) {
@@ -40,7 +40,7 @@ struct port {
 	const struct snap_port *snap;
 };
 
-/* Reading the place of a GID that is not there fails, or gives zeros. */
+/* Reading an empty entry of the GID table fails or gives zeros. */
 static int take_gid(int dir, const char *name, void *arg)
 {
 	static const uint8_t none[sizeof(((struct pair_addr *)0)->gid)];
@@ -73,7 +73,7 @@ static void take_lids(struct list *l, const struct snap_port *port, int dir)
 	unsigned long lmc = number(dir, "lid_mask_count");
 	struct pair_addr *a;
 
-	/* 0 is no LID; the permissive one is everybody's */
+	/* 0 is not a LID, and the permissive LID is not specific to a port */
 	if (!lid || lid >= 0xffff || lmc > 7)
 		return;
 	a = add(l, port);

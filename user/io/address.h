@@ -4,7 +4,7 @@
 
 #include "io/io.h"
 
-/* io_addresses() of another directory than sysfs' own. */
+/* io_addresses() for a directory other than sysfs. */
 int srdma_addresses(const char *sys, const struct snapshot *snap,
 		    struct pair_addr **addrs, size_t *n);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include <errno.h>
 #include <linux/genetlink.h>
+#include <netlink/msg.h>
 #include <string.h>
 
 #include "io/answer.h"
@@ -43,7 +44,7 @@ static void take_extack(struct srdma_answer *a, const void *pos, size_t left)
 	}
 }
 
-/* A number that is no errno would come out as a count, or as no error at all. */
+/* A number outside the range of errno could be taken for a count or for success. */
 static int take_errno(struct srdma_answer *a, int err)
 {
 	if (err > 0 || err < -MAX_ERRNO)
@@ -95,38 +96,34 @@ static int take_done(struct srdma_answer *a, const struct nlmsghdr *nlh)
 	return 0;
 }
 
+static int take_message(struct srdma_answer *a, const struct nlmsghdr *nlh,
+			uint16_t family, struct srdma_reading *r)
+{
+	a->interrupted |= nlh->nlmsg_flags & NLM_F_DUMP_INTR;
+	if (nlh->nlmsg_type == NLMSG_ERROR)
+		return take_error(a, nlh);
+	if (nlh->nlmsg_type == NLMSG_DONE)
+		return take_done(a, nlh);
+	if (nlh->nlmsg_type != family)
+		return 0;
+	if (!nlmsg_valid_hdr(nlh, GENL_HDRLEN))
+		return -EBADMSG;
+	return srdma_parse(nlmsg_attrdata(nlh, GENL_HDRLEN),
+			   (size_t)nlmsg_attrlen(nlh, GENL_HDRLEN), r);
+}
+
+/* Does not use libnl's nl_recvmsgs(), which copies each message first. */
 int srdma_answer(const void *buf, size_t len, uint16_t family, uint32_t seq,
 		 struct srdma_reading *r, struct srdma_answer *a)
 {
-	const struct nlmsghdr *nlh = buf;
-	int err = 0;
+	struct nlmsghdr *nlh = (struct nlmsghdr *)buf;
+	int left = (int)len, err = 0;
 
-	while (!err && !a->done && len >= NLMSG_HDRLEN) {
-		size_t n = nlh->nlmsg_len, step;
-
-		if (n < NLMSG_HDRLEN || n > len)
-			return -EBADMSG;
-		if (nlh->nlmsg_seq == seq) {
-			a->interrupted |= nlh->nlmsg_flags & NLM_F_DUMP_INTR;
-			if (nlh->nlmsg_type == NLMSG_ERROR)
-				err = take_error(a, nlh);
-			else if (nlh->nlmsg_type == NLMSG_DONE)
-				err = take_done(a, nlh);
-			else if (nlh->nlmsg_type != family)
-				;
-			else if (n < NLMSG_HDRLEN + GENL_HDRLEN)
-				err = -EBADMSG;
-			else
-				err = srdma_parse((const char *)nlh +
-						  NLMSG_HDRLEN + GENL_HDRLEN,
-						  n - NLMSG_HDRLEN -
-						  GENL_HDRLEN, r);
-		}
-		step = NLMSG_ALIGN(n);
-		if (step > len)
-			step = len;
-		nlh = (const struct nlmsghdr *)((const char *)nlh + step);
-		len -= step;
-	}
+	for (; nlmsg_ok(nlh, left) && !err && !a->done; nlh = nlmsg_next(nlh, &left))
+		if (nlh->nlmsg_seq == seq)
+			err = take_message(a, nlh, family, r);
+	/* A rest that is shorter than a header is padding. */
+	if (!err && !a->done && left >= NLMSG_HDRLEN)
+		err = -EBADMSG;
 	return err;
 }

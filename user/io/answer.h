@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A buffer of netlink messages as the kernel answers a request with: objects,
- * then an acknowledgement, the end of a dump, or an error in words. Pure.
+ * Parses the netlink messages with which the kernel answers a request: objects, then an
+ * acknowledgement, the end of a dump, or an error with an explanation. Pure
  */
 #ifndef SRDMA_IO_ANSWER_H
 #define SRDMA_IO_ANSWER_H
@@ -9,14 +9,14 @@
 #include "io/parse.h"
 
 struct srdma_answer {
-	bool done;		/* nothing more will come */
-	bool interrupted;	/* the dump may have missed something */
-	int error;		/* 0 or -errno, the kernel's */
+	bool done;		/* the answer is complete */
+	bool interrupted;	/* the dump may lack objects that changed meanwhile */
+	int error;		/* the kernel's result, 0 or -errno */
 	char message[256];	/* extack; empty: none */
 	bool has_offset, has_missing, has_missing_nest;
-	uint32_t offset;	/* of the offending attribute in the request */
-	uint32_t missing;	/* type of an attribute that is not there */
-	uint32_t missing_nest;	/* offset of the nest it is missing in */
+	uint32_t offset;	/* offset of the offending attribute in the request */
+	uint32_t missing;	/* type of a missing attribute */
+	uint32_t missing_nest;	/* offset of the nest that lacks it */
 };
 
 /**

@@ -1,39 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "io/attr.h"
-
-bool srdma_grow(void **array, size_t n, size_t *cap, size_t size)
-{
-	size_t want;
-	void *p;
-
-	if (n < *cap)
-		return true;
-	want = *cap ? 2 * *cap : 16;
-	p = realloc(*array, want * size);
-	if (!p)
-		return false;
-	*array = p;
-	*cap = want;
-	return true;
-}
-
-void *srdma_fresh(void **array, size_t n, size_t *cap, size_t size)
-{
-	if (!srdma_grow(array, n, cap, size))
-		return NULL;
-	return memset((char *)*array + n * size, 0, size);
-}
 
 const struct nlattr *srdma_next_attr(const void **pos, size_t *left, bool *bad)
 {
 	const struct nlattr *a = *pos;
 	size_t step;
 
-	/* What is shorter than a header is padding. */
+	/* A rest that is shorter than a header is padding. */
 	if (*left < sizeof(*a))
 		return NULL;
 	if (a->nla_len < sizeof(*a) || a->nla_len > *left) {
@@ -54,7 +30,7 @@ static bool put(const struct srdma_field *f, char *obj, const void *data,
 	char *to = obj + f->offset;
 	size_t n;
 
-	/* Nearly all there are. */
+	/* Nearly all attributes are of these kinds. */
 	if (f->kind <= U64) {
 		if (len != f->size)
 			return false;

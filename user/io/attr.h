@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The engine under parse.c and control.c: one table per attribute set says
+ * The engine under parse.c, control.c and encode.c: one table per attribute set says
  * where each attribute goes, one loop fills a structure from a nest in a
  * single pass. Attributes are read in place: libnl's accessors are calls into
  * a shared library, a handful for each of the thirty attributes of each QP.
@@ -63,11 +63,30 @@ const struct nlattr *srdma_next_attr(const void **pos, size_t *left, bool *bad);
 int srdma_fill(const struct srdma_set *set, struct srdma_reading *r, void *obj,
 	       const void *pos, size_t left, uint64_t *seen);
 
-/*
- * An element of an array, zeroed, that counts only once it is complete: the
- * caller adds one to the array's length. NULL: out of memory.
- */
-void *srdma_fresh(void **array, size_t n, size_t *cap, size_t size);
+/* What an action's attributes say that struct snap_action does not. */
+struct srdma_action {
+	struct snap_action a;
+	uint32_t index;		/* in its batch */
+};
+
+/* The end of a dump. */
+struct srdma_end {
+	uint64_t generation, time;
+	uint32_t count;
+	bool armed;
+};
+
+/* A QP has SNAP_CLASS if it has all of these attributes. */
+#define SRDMA_CLASS_BITS (BIT(SWIFTRDMA_QP_A_TCLASS) | BIT(SWIFTRDMA_QP_A_SL) |	\
+			  BIT(SWIFTRDMA_QP_A_TCLASS_ASKED) |			\
+			  BIT(SWIFTRDMA_QP_A_SL_ASKED))
+
+/* The tables that parse.c and control.c read by, and encode.c writes by. */
+extern const struct srdma_set srdma_owner_set, srdma_dev_set, srdma_prio_set,
+	srdma_port_set, srdma_uar_set, srdma_qp_set, srdma_end_set, srdma_rule_set,
+	srdma_stat_set, srdma_job_set, srdma_lease_set, srdma_reading_set,
+	srdma_decision_set, srdma_action_set, srdma_job_report_set, srdma_qp_report_set,
+	srdma_held_set;
 
 /* control.c: what is set rather than measured. */
 int srdma_take_job(struct srdma_reading *r, const void *data, size_t len);

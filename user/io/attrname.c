@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The names of a request's attributes, for the kernel points at one by offset. */
+/* Names of a request's attributes. The kernel reports a bad attribute by its offset. */
 #include <linux/genetlink.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,6 +30,7 @@ static const char *const top[] = {
 	[SWIFTRDMA_A_ACTION] = "action",
 	[SWIFTRDMA_A_LEVEL] = "level",
 	[SWIFTRDMA_A_CACHED] = "cached",
+	[SWIFTRDMA_A_OUTSTANDING] = "outstanding",
 };
 
 static const char *const job[] = {
@@ -94,8 +95,8 @@ static const char *const level[] = {
 static const struct names top_names = NAMES(top);
 static const struct names none;
 
-/* The set inside the nest @type of @in. */
-static const struct names *inside(const struct names *in, unsigned int type)
+/* The set of attributes inside the nest @type of set @in. */
+static const struct names *names_inside(const struct names *in, unsigned int type)
 {
 	static const struct names sets[] = {
 		[SWIFTRDMA_A_JOB_OBJ] = NAMES(job),
@@ -119,11 +120,11 @@ static const struct names *inside(const struct names *in, unsigned int type)
 	return &none;
 }
 
-static bool repeats(const struct names *in, unsigned int type)
+static bool is_repeated(const struct names *in, unsigned int type)
 {
 	return in == &top_names ? type == SWIFTRDMA_A_ACTION ||
 				  type == SWIFTRDMA_A_LEVEL
-				: inside(in, type) != &none &&
+				: names_inside(in, type) != &none &&
 				  in->names != action;
 }
 
@@ -132,8 +133,8 @@ struct path {
 	size_t cap, len;
 };
 
-static void append(struct path *p, const struct names *in, unsigned int type,
-		   unsigned int nth)
+static void append_name(struct path *p, const struct names *in, unsigned int type,
+			unsigned int nth)
 {
 	const char *name = type < in->n ? in->names[type] : NULL;
 	char index[16] = "", number[16];
@@ -143,7 +144,7 @@ static void append(struct path *p, const struct names *in, unsigned int type,
 		snprintf(number, sizeof(number), "#%u", type);
 		name = number;
 	}
-	if (repeats(in, type))
+	if (is_repeated(in, type))
 		snprintf(index, sizeof(index), "[%u]", nth);
 	n = snprintf(p->out + p->len, p->cap - p->len, "%s%s%s",
 		     p->len ? "." : "", name, index);
@@ -153,12 +154,11 @@ static void append(struct path *p, const struct names *in, unsigned int type,
 }
 
 /*
- * Walk down to the attribute at @at, writing the names on the way. Returns the
- * set inside of it, NULL if there is no attribute there. Requests nest four
- * deep at most.
+ * Descends to the attribute at @at and writes the names on the way. Returns the set
+ * inside the attribute, or NULL if there is none at @at. Requests nest at most four deep.
  */
-static const struct names *descend(const void *pos, size_t left,
-				   const char *at, struct path *p)
+static const struct names *descend_to(const void *pos, size_t left,
+				      const char *at, struct path *p)
 {
 	const struct names *in = &top_names;
 	const struct nlattr *a;
@@ -172,8 +172,8 @@ static const struct names *descend(const void *pos, size_t left,
 		last = type;
 		if (at >= (const char *)a + a->nla_len)
 			continue;
-		append(p, in, type, nth);
-		in = inside(in, type);
+		append_name(p, in, type, nth);
+		in = names_inside(in, type);
 		if (at == (const char *)a)
 			return in;
 		pos = (const char *)a + NLA_HDRLEN;
@@ -189,14 +189,14 @@ static const struct names *descend(const void *pos, size_t left,
 
 #define FIRST_ATTR	(NLMSG_HDRLEN + GENL_HDRLEN)
 
-static const struct names *locate(const void *msg, size_t len, uint32_t offset,
-				  struct path *p)
+static const struct names *locate_attr(const void *msg, size_t len, uint32_t offset,
+				       struct path *p)
 {
 	p->out[0] = '\0';
 	if (len < FIRST_ATTR || offset < FIRST_ATTR || offset >= len)
 		return NULL;
-	return descend((const char *)msg + FIRST_ATTR, len - FIRST_ATTR,
-		       (const char *)msg + offset, p);
+	return descend_to((const char *)msg + FIRST_ATTR, len - FIRST_ATTR,
+			  (const char *)msg + offset, p);
 }
 
 void srdma_attr_name(const void *msg, size_t len, uint32_t offset, char *out,
@@ -204,7 +204,7 @@ void srdma_attr_name(const void *msg, size_t len, uint32_t offset, char *out,
 {
 	struct path p = { .out = out, .cap = cap };
 
-	locate(msg, len, offset, &p);
+	locate_attr(msg, len, offset, &p);
 }
 
 void srdma_missing_name(const void *msg, size_t len, uint32_t nest,
@@ -214,9 +214,9 @@ void srdma_missing_name(const void *msg, size_t len, uint32_t nest,
 	const struct names *in = &top_names;
 
 	if (nest)
-		in = locate(msg, len, nest, &p);
+		in = locate_attr(msg, len, nest, &p);
 	else
 		out[0] = '\0';
 	if (in)
-		append(&p, in, type, 1);
+		append_name(&p, in, type, 1);
 }

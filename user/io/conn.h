@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* The handle, and the way a request goes: what the files of io share. */
+/* The connection and its requests, shared by the files of io. */
 #ifndef SRDMA_IO_CONN_H
 #define SRDMA_IO_CONN_H
 
@@ -7,8 +7,11 @@
 #include <netlink/netlink.h>
 
 #include "io/answer.h"
+#include "io/encode.h"
+#include "io/notification.h"
+#include "io/recording.h"
 
-/* Readings that a delta may be asked on top of: an agent turns two over. */
+/* Snapshots that can be updated by a delta. An agent uses two in turn. */
 #define SRDMA_KNOWN	4
 
 struct srdma_known {
@@ -21,7 +24,7 @@ struct srdma_known {
 struct io {
 	struct nl_sock *sk;
 	int family;
-	uint32_t epoch;		/* counts the modules seen: reloads */
+	uint32_t epoch;		/* number of modules seen; a reload counts */
 	uint32_t seq;
 	unsigned char *buf;
 	char err[768];
@@ -31,23 +34,23 @@ struct io {
 	struct snap_qp *delta;
 	size_t n_delta, cap_delta;
 
-	/* Where answers go of which only the lease, or nothing, is wanted. */
+	/* For answers whose objects are not wanted. */
 	struct snapshot scratch;
 	struct srdma_owners owners;
 
 	struct nl_sock *events;
 	unsigned char *event_buf;
-	struct snapshot event_snap;
-	struct srdma_owners event_owners;
-	struct snap_action *event_actions;
-	size_t cap_event_actions;
+	struct srdma_notification notification;
+
+	struct recorder *recorder;	/* NULL: nothing is recorded */
+	struct srdma_bytes *record;	/* messages of the reading under way */
 };
 
 #define SRDMA_BUF	(256 * 1024)
-/* What a request may take: a full batch, with reasons and decisions. */
+/* Size of the greatest request: a full batch with reasons and decisions. */
 #define SRDMA_SEND	(512 * 1024)
 
-/* Note an error in words and return it. */
+/* Sets the message of io_error() and returns @err. */
 int srdma_fail(struct io *io, int err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
@@ -55,33 +58,36 @@ int srdma_fail(struct io *io, int err, const char *fmt, ...)
 struct nl_msg *srdma_request(struct io *io, int cmd, bool dump, size_t size);
 
 /**
- * srdma_exchange - send a request and take in the whole answer
+ * srdma_exchange - send a request and read the whole answer
  * @io: the connection
  * @msg: the request
- * @r: what is read goes there
- * @again: called before an interrupted dump is asked for anew, to drop what
- *	was read; NULL: not a dump
+ * @r: receives the objects
+ * @again: drops what was read, before an interrupted dump is repeated; NULL: not a dump
  *
- * 0; -errno, explained; 1: the module was loaded anew since the last request,
- * @msg went nowhere and what the caller knew of the old one is void.
+ * 0; -errno, with a message; 1: the module was reloaded since the last request, @msg was
+ * not sent, and the caller's knowledge of the old module is void.
  */
 int srdma_exchange(struct io *io, struct nl_msg *msg, struct srdma_reading *r,
 		   void (*again)(struct srdma_reading *r));
 
-/* The same for what does not depend on the module's past. Frees @msg. */
+/* The same for requests that a reload does not affect. Frees @msg. */
 int srdma_call(struct io *io, struct nl_msg *msg, struct srdma_reading *r,
 	       void (*again)(struct srdma_reading *r));
 
-/* A reading that goes to the scratch snapshot, emptied. */
+/* Prepares @r to read into the scratch snapshot. */
 int srdma_reading_scratch(struct io *io, struct srdma_reading *r);
 
-/* Look the family up; a new one starts a new epoch. -ENOENT: no module. */
+/* Resolves the family id; a new id starts a new epoch. -ENOENT: no module. */
 int srdma_resolve(struct io *io);
 
-/* What to do about a module that is not there. */
+/* Advice for a module that is not loaded. */
 extern const char srdma_not_loaded[];
 
-/* One datagram of the kernel's into @buf; bytes or -errno. */
+/*
+ * Receives one datagram from the kernel into @buf. Returns its length or -errno. Not libnl's
+ * nl_recv(), which allocates a buffer for each and has one error for ENOBUFS, events lost,
+ * and ENOMEM.
+ */
 ssize_t srdma_recv(struct nl_sock *sk, void *buf, size_t cap, int flags);
 
 void srdma_events_close(struct io *io);

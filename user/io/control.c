@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The objects that are set rather than measured: jobs, actions, levels. */
+/* Parses the objects that are set, not measured: jobs, actions, levels. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <rdma/swiftrdma.h>
 
+#include "core/array.h"
 #include "io/attr.h"
 
 static const struct srdma_field rule_fields[] = {
@@ -19,7 +20,7 @@ static const struct srdma_field rule_fields[] = {
 	F(SWIFTRDMA_RULE_A_MATCHES, U64, snap_rule, matches, 0),
 };
 
-static const struct srdma_set rule_set = {
+const struct srdma_set srdma_rule_set = {
 	FIELDS(rule_fields), 0, NO_HAS, NULL,
 };
 
@@ -55,11 +56,13 @@ static const struct srdma_field stat_fields[] = {
 	F(SWIFTRDMA_JOB_STAT_A_MODIFIES, U64, snap_job_stat, modifies, 0),
 	F(SWIFTRDMA_JOB_STAT_A_COMMANDS, U64, snap_job_stat, commands,
 	  SNAP_COMMANDS),
+	F(SWIFTRDMA_JOB_STAT_A_WR_RATE, U64, snap_job_stat, wr_rate, SNAP_WR_RATE),
+	F(SWIFTRDMA_JOB_STAT_A_CREDITS, U64, snap_job_stat, credits, SNAP_CREDITS),
 	F(SWIFTRDMA_JOB_STAT_A_COMMAND_TIME, U64, snap_job_stat, command_time,
 	  0),
 };
 
-static const struct srdma_set stat_set = {
+const struct srdma_set srdma_stat_set = {
 	FIELDS(stat_fields), BIT(SWIFTRDMA_JOB_STAT_A_DEV_INDEX),
 	offsetof(struct snap_job_stat, has), NULL,
 };
@@ -75,13 +78,13 @@ static int job_nest(struct srdma_reading *r, void *obj, int type,
 		struct snap_job_stat *stat = &job->stats[job->n_stats];
 
 		memset(stat, 0, sizeof(*stat));
-		err = srdma_fill(&stat_set, r, stat, data, len, NULL);
+		err = srdma_fill(&srdma_stat_set, r, stat, data, len, NULL);
 		job->n_stats += !err;
 	} else {
 		struct snap_rule *rule = &job->rules[job->n_rules];
 
 		memset(rule, 0, sizeof(*rule));
-		err = srdma_fill(&rule_set, r, rule, data, len, &seen);
+		err = srdma_fill(&srdma_rule_set, r, rule, data, len, &seen);
 		if (err)
 			return err;
 		rule->has_uid = seen & BIT(SWIFTRDMA_RULE_A_UID);
@@ -101,7 +104,7 @@ static const struct srdma_field job_fields[] = {
 	F(SWIFTRDMA_JOB_A_TIME, U64, snap_job, time, 0),
 };
 
-static const struct srdma_set job_set = {
+const struct srdma_set srdma_job_set = {
 	FIELDS(job_fields),
 	BIT(SWIFTRDMA_JOB_A_ID) | BIT(SWIFTRDMA_JOB_A_NAME), NO_HAS, job_nest,
 };
@@ -114,14 +117,8 @@ static const struct srdma_field lease_fields[] = {
 	F(SWIFTRDMA_LEASE_A_EXPIRED, FLAG, srdma_lease, expired, 0),
 };
 
-static const struct srdma_set lease_set = {
+const struct srdma_set srdma_lease_set = {
 	FIELDS(lease_fields), BIT(SWIFTRDMA_LEASE_A_ID), NO_HAS, NULL,
-};
-
-/* What ACTION carries beside what snap_action holds. */
-struct action {
-	struct snap_action a;
-	uint32_t index;
 };
 
 static const struct srdma_field reading_fields[] = {
@@ -129,7 +126,7 @@ static const struct srdma_field reading_fields[] = {
 	F(SWIFTRDMA_READING_A_VALUE, U64, snap_reading, value, 0),
 };
 
-static const struct srdma_set reading_set = {
+const struct srdma_set srdma_reading_set = {
 	FIELDS(reading_fields), BIT(SWIFTRDMA_READING_A_SIGNAL), NO_HAS, NULL,
 };
 
@@ -145,7 +142,7 @@ static int decision_nest(struct srdma_reading *r, void *obj, int type,
 	if (d->n_readings >= SNAP_READINGS)
 		return -EBADMSG;
 	to = &d->readings[d->n_readings];
-	err = srdma_fill(&reading_set, r, to, data, len, &seen);
+	err = srdma_fill(&srdma_reading_set, r, to, data, len, &seen);
 	if (err)
 		return err;
 	to->known = seen & BIT(SWIFTRDMA_READING_A_VALUE);
@@ -170,7 +167,7 @@ static const struct srdma_field decision_fields[] = {
 	N(SWIFTRDMA_DECISION_A_READING, 0),
 };
 
-static const struct srdma_set decision_set = {
+const struct srdma_set srdma_decision_set = {
 	FIELDS(decision_fields),
 	BIT(SWIFTRDMA_DECISION_A_POLICY) | BIT(SWIFTRDMA_DECISION_A_TICK),
 	offsetof(struct snap_decision, has), decision_nest,
@@ -184,9 +181,9 @@ static int action_nest(struct srdma_reading *r, void *obj, int type,
 	int err;
 
 	if (type == SWIFTRDMA_ACTION_A_DECISION)
-		return srdma_fill(&decision_set, r, &a->decision, data, len,
+		return srdma_fill(&srdma_decision_set, r, &a->decision, data, len,
 				  NULL);
-	err = srdma_fill(&lease_set, r, &lease, data, len, NULL);
+	err = srdma_fill(&srdma_lease_set, r, &lease, data, len, NULL);
 	if (err)
 		return err;
 	a->lease_id = lease.id;
@@ -197,32 +194,32 @@ static int action_nest(struct srdma_reading *r, void *obj, int type,
 }
 
 static const struct srdma_field action_fields[] = {
-	F(SWIFTRDMA_ACTION_A_KIND, U32, action, a.kind, 0),
-	F(SWIFTRDMA_ACTION_A_KNOB, U32, action, a.knob, 0),
-	F(SWIFTRDMA_ACTION_A_VALUE, U64, action, a.value, 0),
-	F(SWIFTRDMA_ACTION_A_CLEAR, FLAG, action, a.clear, 0),
-	F(SWIFTRDMA_ACTION_A_JOB, STR, action, a.job, 0),
-	F(SWIFTRDMA_ACTION_A_DEV_INDEX, U32, action, a.dev, 0),
-	F(SWIFTRDMA_ACTION_A_QPN, U32, action, a.qpn, 0),
-	F(SWIFTRDMA_ACTION_A_QP_SERIAL, U64, action, a.serial, 0),
-	F(SWIFTRDMA_ACTION_A_REASON, STR, action, a.reason, 0),
+	F(SWIFTRDMA_ACTION_A_KIND, U32, srdma_action, a.kind, 0),
+	F(SWIFTRDMA_ACTION_A_KNOB, U32, srdma_action, a.knob, 0),
+	F(SWIFTRDMA_ACTION_A_VALUE, U64, srdma_action, a.value, 0),
+	F(SWIFTRDMA_ACTION_A_CLEAR, FLAG, srdma_action, a.clear, 0),
+	F(SWIFTRDMA_ACTION_A_JOB, STR, srdma_action, a.job, 0),
+	F(SWIFTRDMA_ACTION_A_DEV_INDEX, U32, srdma_action, a.dev, 0),
+	F(SWIFTRDMA_ACTION_A_QPN, U32, srdma_action, a.qpn, 0),
+	F(SWIFTRDMA_ACTION_A_QP_SERIAL, U64, srdma_action, a.serial, 0),
+	F(SWIFTRDMA_ACTION_A_REASON, STR, srdma_action, a.reason, 0),
 	N(SWIFTRDMA_ACTION_A_LEASE, 0),
-	F(SWIFTRDMA_ACTION_A_IN_FORCE, FLAG, action, a.in_force, 0),
-	F(SWIFTRDMA_ACTION_A_INDEX, U32, action, index, 0),
-	F(SWIFTRDMA_ACTION_A_ERROR, S32, action, a.error, 0),
-	F(SWIFTRDMA_ACTION_A_QPS, U32, action, a.qps, 0),
-	F(SWIFTRDMA_ACTION_A_QPS_DONE, U32, action, a.qps_done, 0),
-	F(SWIFTRDMA_ACTION_A_QPS_PENDING, U32, action, a.qps_pending, 0),
-	F(SWIFTRDMA_ACTION_A_QPS_UNSUPPORTED, U32, action, a.qps_unsupported,
+	F(SWIFTRDMA_ACTION_A_IN_FORCE, FLAG, srdma_action, a.in_force, 0),
+	F(SWIFTRDMA_ACTION_A_INDEX, U32, srdma_action, index, 0),
+	F(SWIFTRDMA_ACTION_A_ERROR, S32, srdma_action, a.error, 0),
+	F(SWIFTRDMA_ACTION_A_QPS, U32, srdma_action, a.qps, 0),
+	F(SWIFTRDMA_ACTION_A_QPS_DONE, U32, srdma_action, a.qps_done, 0),
+	F(SWIFTRDMA_ACTION_A_QPS_PENDING, U32, srdma_action, a.qps_pending, 0),
+	F(SWIFTRDMA_ACTION_A_QPS_UNSUPPORTED, U32, srdma_action, a.qps_unsupported,
 	  0),
 	N(SWIFTRDMA_ACTION_A_DECISION, 0),
-	F(SWIFTRDMA_ACTION_A_QPS_UNCONNECTED, U32, action, a.qps_unconnected,
+	F(SWIFTRDMA_ACTION_A_QPS_UNCONNECTED, U32, srdma_action, a.qps_unconnected,
 	  0),
-	F(SWIFTRDMA_ACTION_A_QPS_UNKNOWN, U32, action, a.qps_unknown, 0),
-	F(SWIFTRDMA_ACTION_A_SYNDROME, U32, action, a.syndrome, 0),
+	F(SWIFTRDMA_ACTION_A_QPS_UNKNOWN, U32, srdma_action, a.qps_unknown, 0),
+	F(SWIFTRDMA_ACTION_A_SYNDROME, U32, srdma_action, a.syndrome, 0),
 };
 
-static const struct srdma_set action_set = {
+const struct srdma_set srdma_action_set = {
 	FIELDS(action_fields), 0, NO_HAS, action_nest,
 };
 
@@ -238,7 +235,7 @@ static const struct srdma_set level_set = {
 
 _Static_assert(SRDMA_LEVELS == SWIFTRDMA_LEVEL_MAX + 1, "room for all levels");
 
-/* How many attributes of @type there are at the top of a nest. */
+/* The number of attributes of @type at the top of a nest. */
 static size_t count(const void *pos, size_t left, unsigned int type)
 {
 	const struct nlattr *a;
@@ -266,7 +263,7 @@ static bool reserve(void **array, size_t n, size_t want, size_t size)
 	return p;
 }
 
-/* A job whose rules filled a message goes on in the next, under the same id. */
+/* A job whose rules do not fit into one message continues in the next, with the same id. */
 static int go_on(struct snap_job *job, const struct snap_job *more)
 {
 	size_t n = job->n_rules + more->n_rules;
@@ -291,10 +288,10 @@ int srdma_take_job(struct srdma_reading *r, const void *data, size_t len)
 	struct snap_job *job;
 	int err;
 
-	if (!srdma_grow((void **)&snap->jobs, snap->n_jobs, &snap->cap_jobs,
-			sizeof(*job)))
+	if (!array_reserve(&snap->jobs, &snap->cap_jobs, snap->n_jobs + 1,
+			   sizeof(*job)))
 		return -ENOMEM;
-	/* A new place has no arrays yet. */
+	/* A new entry has no arrays yet. */
 	memset(&snap->jobs[had], 0, (snap->cap_jobs - had) * sizeof(*job));
 	job = &snap->jobs[snap->n_jobs];
 	if (!reserve((void **)&job->rules, job->n_rules, rules,
@@ -303,7 +300,7 @@ int srdma_take_job(struct srdma_reading *r, const void *data, size_t len)
 		     sizeof(*job->stats)))
 		return -ENOMEM;
 	*job = (struct snap_job){ .rules = job->rules, .stats = job->stats };
-	err = srdma_fill(&job_set, r, job, data, len, NULL);
+	err = srdma_fill(&srdma_job_set, r, job, data, len, NULL);
 	if (err)
 		return err;
 	if (snap->n_jobs && job[-1].id == job->id)
@@ -314,15 +311,15 @@ int srdma_take_job(struct srdma_reading *r, const void *data, size_t len)
 
 int srdma_take_action(struct srdma_reading *r, const void *data, size_t len)
 {
-	struct action action = { 0 };
+	struct srdma_action action = { 0 };
 	struct snap_action *to;
 	uint64_t seen;
 	int err;
 
-	err = srdma_fill(&action_set, r, &action, data, len, &seen);
+	err = srdma_fill(&srdma_action_set, r, &action, data, len, &seen);
 	if (err)
 		return err;
-	to = srdma_fresh((void **)&r->actions, r->n_actions, &r->cap_actions,
+	to = array_next(&r->actions, r->n_actions, &r->cap_actions,
 		   sizeof(*to));
 	if (!to)
 		return -ENOMEM;
@@ -354,5 +351,5 @@ int srdma_take_lease(struct srdma_reading *r, const void *data, size_t len)
 {
 	r->has_lease = true;
 	r->lease = (struct srdma_lease){ 0 };
-	return srdma_fill(&lease_set, r, &r->lease, data, len, NULL);
+	return srdma_fill(&srdma_lease_set, r, &r->lease, data, len, NULL);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * DCB of a network interface (dcbnl, IEEE 802.1Qaz): which priority a DSCP has,
- * which traffic class a priority, how these are served, which may be paused.
+ * Reads DCB settings of network interfaces (dcbnl, IEEE 802.1Qaz): DSCP to priority,
+ * priority to traffic class, ETS and PFC.
  */
 #include <errno.h>
 #include <linux/dcbnl.h>
@@ -12,9 +12,9 @@
 #include <string.h>
 
 #include "io/dcb.h"
-#include "io/host.h"
+#include "io/host_read.h"
 
-/* Of kernels later than these headers: which selectors are trusted. */
+/* The trusted selectors. Newer than the headers of older kernels. */
 #define DCB_APP_TRUST_TABLE	11
 
 static void take_ets(const struct nlattr *a, struct host_dcb *dcb)
@@ -43,7 +43,7 @@ static void take_pfc(const struct nlattr *a, struct host_dcb *dcb)
 	dcb->pfc = pfc.pfc_en;
 }
 
-/* Of a DSCP with several priorities the greatest holds, as in the kernel. */
+/* If a DSCP has several priorities the greatest one holds, as in the kernel. */
 static void take_apps(struct nlattr *table, struct host_dcb *dcb)
 {
 	const struct nlattr *a;
@@ -125,8 +125,8 @@ static int take_error(struct sockaddr_nl *from, struct nlmsgerr *e, void *arg)
 	return NL_STOP;
 }
 
-/* A socket for each, so that the rest of an answer is nobody else's. */
-static void ask(const char *name, struct host_dcb *dcb)
+/* A socket for each query, so that no query gets the rest of another's answer. */
+static void query_dcb(const char *name, struct host_dcb *dcb)
 {
 	struct dcbmsg head = { .cmd = DCB_CMD_IEEE_GET };
 	struct nl_msg *msg = nlmsg_alloc_simple(RTM_GETDCB, NLM_F_REQUEST);
@@ -157,5 +157,5 @@ out:
 void srdma_dcb(struct host *h)
 {
 	for (size_t i = 0; i < h->n_nets; i++)
-		ask(h->nets[i].name, &h->nets[i].dcb);
+		query_dcb(h->nets[i].name, &h->nets[i].dcb);
 }

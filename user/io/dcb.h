@@ -2,9 +2,9 @@
 #ifndef SRDMA_IO_DCB_H
 #define SRDMA_IO_DCB_H
 
-#include "core/host.h"
+#include "core/host_info.h"
 
-/* Ask the kernel for DCB of each interface; what went wrong is in its .error. */
+/* Reads the DCB settings of each interface, or sets its .error. */
 void srdma_dcb(struct host *h);
 
 #endif /* SRDMA_IO_DCB_H */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Events. The socket also listens to the generic netlink controller, which
- * tells when the module goes and comes back: its group then has another number.
+ * Events of the module. The socket also listens to the generic netlink controller, which
+ * announces the unloading and loading of the module; after that the module's group has
+ * another id.
  */
 #include <errno.h>
 #include <linux/genetlink.h>
@@ -12,13 +13,13 @@
 
 #include <rdma/swiftrdma.h>
 
-#include "io/attr.h"
 #include "io/conn.h"
+#include "io/recorder.h"
 
-/* A second of QP churn while the reader does something else. */
+/* Receive buffer, enough for a second of QP churn. */
 #define EVENT_ROOM	(8 * 1024 * 1024)
 
-/* Datagrams taken at a time, so that a flood leaves the caller a turn. */
+/* Datagrams per call at most, so that a flood of events cannot starve the caller. */
 #define TURN	256
 
 struct delivery {
@@ -27,13 +28,13 @@ struct delivery {
 	int n;
 };
 
-static void deliver(struct delivery *d, const struct snap_event *event)
+static void deliver_event(struct delivery *d, const struct snap_event *event)
 {
 	d->cb(event, d->arg);
 	d->n++;
 }
 
-static int join(struct io *io)
+static int join_groups(struct io *io)
 {
 	int fd = nl_socket_get_fd(io->events);
 	int group, err = srdma_resolve(io);
@@ -75,10 +76,10 @@ static int open_events(struct io *io)
 	fd = nl_socket_get_fd(io->events);
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room)) < 0)
 		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
-	/* Without it a reload goes unnoticed, which is no reason to fail. */
+	/* Without the controller's group reloads go unnoticed; that is no reason to fail. */
 	setsockopt(fd, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &group,
 		   sizeof(group));
-	err = join(io);
+	err = join_groups(io);
 	return err ? err : fd;
 }
 
@@ -100,123 +101,66 @@ void srdma_events_close(struct io *io)
 	io->events = NULL;
 	free(io->event_buf);
 	io->event_buf = NULL;
-	free(io->event_actions);
-	io->event_actions = NULL;
-	io->cap_event_actions = 0;
-	snapshot_free(&io->event_snap);
-	srdma_owners_free(&io->event_owners);
+	srdma_notification_free(&io->notification);
 }
 
-/* Does this message of the controller's speak of our family? */
-static bool is_ours(const void *pos, size_t left)
+/* Is this message of the controller about the module's family? */
+static bool is_ours(const struct nlmsghdr *nlh)
 {
-	static const char name[] = SWIFTRDMA_GENL_NAME;
-	const struct nlattr *a;
-	bool bad = false;
+	const struct nlattr *name = nlmsg_find_attr((struct nlmsghdr *)nlh, GENL_HDRLEN,
+						    CTRL_ATTR_FAMILY_NAME);
 
-	while ((a = srdma_next_attr(&pos, &left, &bad)))
-		if ((a->nla_type & NLA_TYPE_MASK) == CTRL_ATTR_FAMILY_NAME)
-			return a->nla_len == NLA_HDRLEN + sizeof(name) &&
-			       !memcmp((const char *)a + NLA_HDRLEN, name,
-				       sizeof(name));
-	return false;
+	return name && !nla_strcmp(name, SWIFTRDMA_GENL_NAME);
 }
 
-/* What was heard so far says nothing of the module that comes. */
-static void lost(struct delivery *d, const char *why)
+static uint8_t genl_command(const struct nlmsghdr *nlh)
 {
-	deliver(d, &(struct snap_event){ .kind = SNAP_EVENT_LOST, .why = why });
+	return ((const struct genlmsghdr *)nlmsg_data(nlh))->cmd;
+}
+
+/* Tells the caller to read a snapshot: events are missing. */
+static void report_loss(struct io *io, struct delivery *d, const char *why)
+{
+	if (io->recorder)
+		srdma_recorder_lost(io->recorder, why);
+	deliver_event(d, &(struct snap_event){ .kind = SNAP_EVENT_LOST, .why = why });
 }
 
 static void take_ctrl(struct io *io, uint8_t cmd, struct delivery *d)
 {
 	if (cmd == CTRL_CMD_DELFAMILY)
-		lost(d, "the module was unloaded");
-	else if (cmd == CTRL_CMD_NEWFAMILY && !join(io))
-		lost(d, "the module was loaded");
+		report_loss(io, d, "the module was unloaded");
+	else if (cmd == CTRL_CMD_NEWFAMILY && !join_groups(io))
+		report_loss(io, d, "the module was loaded");
 }
 
-static bool fill_event(uint8_t cmd, const struct srdma_reading *r,
-		       struct snap_event *e)
+static int take_event(struct io *io, const struct nlmsghdr *nlh, struct delivery *d)
 {
-	const struct snapshot *s = r->snap;
+	int got = srdma_notification_parse(&io->notification, genl_command(nlh),
+					   nlmsg_attrdata(nlh, GENL_HDRLEN),
+					   (size_t)nlmsg_attrlen(nlh, GENL_HDRLEN));
 
-	switch (cmd) {
-	case SWIFTRDMA_CMD_QP_CREATED_NTF:
-	case SWIFTRDMA_CMD_QP_DESTROYED_NTF:
-		e->kind = cmd == SWIFTRDMA_CMD_QP_CREATED_NTF ?
-			SNAP_EVENT_QP_CREATED : SNAP_EVENT_QP_DESTROYED;
-		if (!s->n_qps)
-			return false;
-		e->qp = &s->qps[0];
-		if (snap_has(e->qp, SNAP_OWNER))
-			e->owner = &s->owners[e->qp->owner];
-		return true;
-	case SWIFTRDMA_CMD_ACT_NTF:
-		e->kind = SNAP_EVENT_ACTION;
-		e->batch = r->batch;
-		e->index = r->action_index;
-		e->action = r->actions;
-		return r->n_actions;
-	case SWIFTRDMA_CMD_LEASE_NTF:
-		e->kind = SNAP_EVENT_LEASE_END;
-		e->lease = r->lease.id;
-		e->expired = r->lease.expired;
-		return r->has_lease;
-	case SWIFTRDMA_CMD_CONGESTION_NTF:
-		e->kind = SNAP_EVENT_CONGESTION;
-		e->dev = s->devs;
-		e->uars = s->uars;
-		e->n_uars = s->n_uars;
-		return s->n_devs;
+	if (got == -ENOMEM)
+		return srdma_fail(io, got, "out of memory");
+	if (got < 0) {
+		report_loss(io, d, "an event was malformed");
+	} else if (got) {
+		if (io->recorder)
+			srdma_recorder_event(io->recorder, nlh);
+		deliver_event(d, &io->notification.event);
 	}
-	return false;
-}
-
-static int take_event(struct io *io, uint8_t cmd, const void *attrs,
-		      size_t len, struct delivery *d)
-{
-	struct snapshot *s = &io->event_snap;
-	struct srdma_reading r = {
-		.snap = s,
-		.qps = &s->qps, .n_qps = &s->n_qps, .cap_qps = &s->cap_qps,
-		.owners = &io->event_owners,
-		.actions = io->event_actions,
-		.cap_actions = io->cap_event_actions,
-	};
-	struct snap_event e = { 0 };
-	int err;
-
-	s->n_devs = s->n_ports = s->n_prios = s->n_uars = s->n_qps = 0;
-	s->n_jobs = s->n_owners = 0;
-	if (srdma_owners_attach(&io->event_owners, s))
-		return srdma_fail(io, -ENOMEM, "out of memory");
-	err = srdma_parse(attrs, len, &r);
-	io->event_actions = r.actions;
-	io->cap_event_actions = r.cap_actions;
-	if (err == -ENOMEM)
-		return srdma_fail(io, err, "out of memory");
-	if (err)
-		lost(d, "an event was malformed");
-	else if (fill_event(cmd, &r, &e))
-		deliver(d, &e);
 	return 0;
 }
 
 static int take_message(struct io *io, const struct nlmsghdr *nlh,
 			struct delivery *d)
 {
-	const struct genlmsghdr *g = NLMSG_DATA(nlh);
-	const char *attrs = (const char *)g + GENL_HDRLEN;
-	size_t len = nlh->nlmsg_len;
-
-	if (len < NLMSG_HDRLEN + GENL_HDRLEN)
+	if (!nlmsg_valid_hdr(nlh, GENL_HDRLEN))
 		return 0;
-	len -= NLMSG_HDRLEN + GENL_HDRLEN;
 	if (nlh->nlmsg_type == io->family)
-		return take_event(io, g->cmd, attrs, len, d);
-	if (nlh->nlmsg_type == GENL_ID_CTRL && is_ours(attrs, len))
-		take_ctrl(io, g->cmd, d);
+		return take_event(io, nlh, d);
+	if (nlh->nlmsg_type == GENL_ID_CTRL && is_ours(nlh))
+		take_ctrl(io, genl_command(nlh), d);
 	return 0;
 }
 
@@ -231,25 +175,21 @@ int io_events_read(struct io *io, void (*cb)(const struct snap_event *, void *),
 	for (int i = 0; i < TURN && !err; i++) {
 		ssize_t n = srdma_recv(io->events, io->event_buf, SRDMA_BUF,
 				       MSG_DONTWAIT);
-		const struct nlmsghdr *nlh = (void *)io->event_buf;
+		struct nlmsghdr *nlh = (void *)io->event_buf;
+		int left;
 
 		if (n == -EAGAIN)
 			break;
 		if (n == -ENOBUFS || n == -EMSGSIZE) {
-			lost(&d, "events came faster than they were read");
+			report_loss(io, &d, "events came faster than they were read");
 			continue;
 		}
 		if (n < 0)
 			return srdma_fail(io, n, "netlink receive: %s",
 					  strerror(-n));
-		while (!err && n >= NLMSG_HDRLEN &&
-		       nlh->nlmsg_len >= NLMSG_HDRLEN && nlh->nlmsg_len <= n) {
-			size_t step = NLMSG_ALIGN(nlh->nlmsg_len);
-
+		for (left = (int)n; nlmsg_ok(nlh, left) && !err;
+		     nlh = nlmsg_next(nlh, &left))
 			err = take_message(io, nlh, &d);
-			n -= step < (size_t)n ? (ssize_t)step : n;
-			nlh = (const void *)((const char *)nlh + step);
-		}
 	}
 	return err ? err : d.n;
 }

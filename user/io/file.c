@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Small files and directories, as sysfs and procfs have them. */
+/* Reads small files and directories of sysfs and procfs. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "core/array.h"
 #include "io/file.h"
 
 int srdma_file_text(int dir, const char *path, char *buf, size_t cap)
@@ -21,7 +22,7 @@ int srdma_file_text(int dir, const char *path, char *buf, size_t cap)
 	buf[0] = '\0';
 	if (fd < 0)
 		return -errno;
-	/* procfs gives a page at a time. */
+	/* procfs returns at most a page per read. */
 	while ((n = read(fd, buf + len, cap - 1 - len)) > 0)
 		len += (size_t)n;
 	err = n < 0 ? -errno : 0;
@@ -56,20 +57,15 @@ static char **read_names(DIR *d, size_t *n)
 {
 	const struct dirent *e;
 	size_t cap = 0;
-	char **v = NULL, **more;
+	char **v = NULL;
 
 	*n = 0;
 	do {
 		e = readdir(d);
 		if (e && e->d_name[0] == '.')
 			continue;
-		if (*n == cap) {
-			cap = cap ? 2 * cap : 64;
-			more = realloc(v, cap * sizeof(*v));
-			if (!more)
-				goto fail;
-			v = more;
-		}
+		if (!array_reserve(&v, &cap, *n + 1, sizeof(*v)))
+			goto fail;
 		if (!e)
 			break;
 		v[*n] = strdup(e->d_name);

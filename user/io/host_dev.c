@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* RDMA devices, which functions they are, their ports, and the interfaces of these. */
+/* Reads RDMA devices, their PCI functions, their ports, and the interfaces of the ports. */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -9,14 +9,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "io/attr.h"
+#include "core/array.h"
 #include "io/file.h"
-#include "io/host.h"
+#include "io/host_read.h"
 
 #define CLASS	"sys/class/infiniband"
 #define NET	"sys/class/net"
 
-/* An interface on top of others, these on top of others: not for ever. */
+/* Bounds the depth of interfaces that are stacked on others. */
 #define DEPTH	4
 
 struct place {
@@ -27,12 +27,12 @@ struct place {
 };
 
 /* The path below the device's directory. */
-static void sub(char *path, size_t cap, const char *dev, const char *rest)
+static void dev_path(char *path, size_t cap, const char *dev, const char *rest)
 {
 	snprintf(path, cap, CLASS "/%s/%s", dev, rest);
 }
 
-static uint32_t number(int dir, const char *path)
+static uint32_t read_number(int dir, const char *path)
 {
 	char text[64];
 
@@ -43,8 +43,8 @@ static uint32_t number(int dir, const char *path)
 /* --- functions ---------------------------------------------------------------- */
 
 /*
- * Where it is on the bus stands in the link of its class:
- * ".../0000:00:03.0/mlx5_core.sf.2/infiniband/mlx5_2".
+ * The link in the device's class has its place on the bus:
+ * ".../0000:00:03.0/mlx5_core.sf.2/infiniband/mlx5_2"
  */
 static void take_bus(int root, struct host_dev *d)
 {
@@ -73,7 +73,7 @@ static void take_bus(int root, struct host_dev *d)
 		part[1] = part[0] ? part[0] : part[1];
 	}
 	snprintf(d->bus, sizeof(d->bus), "%s", part[1]);
-	sub(path, sizeof(path), d->name, "device/physfn");
+	dev_path(path, sizeof(path), d->name, "device/physfn");
 	if (d->function == HOST_PF && !faccessat(root, path, F_OK, 0))
 		d->function = HOST_VF;
 }
@@ -103,7 +103,7 @@ static int take_cnp_dscp(int root, const char *name, const char *bus)
 {
 	char path[160], text[32];
 
-	/* NVIDIA's driver has it there, the kernel's own in debugfs. */
+	/* NVIDIA's driver has the value in sysfs, the kernel's driver in debugfs. */
 	snprintf(path, sizeof(path), NET "/%s/ecn/roce_np/cnp_dscp", name);
 	if (srdma_file_text(root, path, text, sizeof(text))) {
 		snprintf(path, sizeof(path),
@@ -117,7 +117,7 @@ static int take_cnp_dscp(int root, const char *name, const char *bus)
 static int take_net(const struct place *p, const char *name)
 {
 	struct host *h = p->h;
-	struct host_net *net = srdma_fresh((void **)&h->nets, h->n_nets,
+	struct host_net *net = array_next(&h->nets, h->n_nets,
 					   &h->cap_nets, sizeof(*net));
 	char path[96], text[SNAP_NAME];
 
@@ -146,7 +146,7 @@ static int take_lower(int dir, const char *name, void *arg)
 	return strncmp(name, "lower_", 6) ? 0 : take_below(p, name + 6);
 }
 
-/* Those at the bottom: neither a bond nor a VLAN has DCB of its own. */
+/* Descends to physical interfaces, because a bond or a VLAN has no DCB of its own. */
 static int take_below(struct place *p, const char *name)
 {
 	size_t before = p->h->n_nets;
@@ -173,7 +173,7 @@ static int take_ndev(int dir, const char *name, void *arg)
 	if (srdma_file_text(dir, name, text, sizeof(text)) || !text[0])
 		return 0;
 	err = take_below(p, text);
-	/* The first GID's is the port's own. */
+	/* The interface of the first GID is the port's own. */
 	return err ? err : 1;
 }
 
@@ -209,7 +209,7 @@ static int take_port(int dir, const char *name, void *arg)
 	(void)dir;
 	if (!isdigit((unsigned char)name[0]))
 		return 0;
-	port = srdma_fresh((void **)&h->ports, h->n_ports, &h->cap_ports,
+	port = array_next(&h->ports, h->n_ports, &h->cap_ports,
 			   sizeof(*port));
 	if (!port)
 		return -ENOMEM;
@@ -220,7 +220,7 @@ static int take_port(int dir, const char *name, void *arg)
 		port->link_layer = !strcmp(text, "InfiniBand") ? 1 :
 				   !strcmp(text, "Ethernet") ? 2 : 0;
 	snprintf(path, sizeof(path), CLASS "/%s/ports/%.8s/state", dev, name);
-	port->state = number(p->root, path);
+	port->state = read_number(p->root, path);
 	port->tclass = take_tclass(p->root, dev, port->index);
 	p->port = (uint32_t)h->n_ports++;
 	if (port->link_layer != 2)
@@ -235,7 +235,7 @@ static int take_dev(int dir, const char *name, void *arg)
 {
 	struct place *p = arg;
 	struct host *h = p->h;
-	struct host_dev *d = srdma_fresh((void **)&h->devs, h->n_devs,
+	struct host_dev *d = array_next(&h->devs, h->n_devs,
 					 &h->cap_devs, sizeof(*d));
 	char path[160];
 
@@ -243,13 +243,13 @@ static int take_dev(int dir, const char *name, void *arg)
 	if (!d)
 		return -ENOMEM;
 	snprintf(d->name, sizeof(d->name), "%s", name);
-	sub(path, sizeof(path), d->name, "device/driver");
+	dev_path(path, sizeof(path), d->name, "device/driver");
 	srdma_file_link(p->root, path, d->driver, sizeof(d->driver));
-	sub(path, sizeof(path), d->name, "fw_ver");
+	dev_path(path, sizeof(path), d->name, "fw_ver");
 	srdma_file_text(p->root, path, d->firmware, sizeof(d->firmware));
 	take_bus(p->root, d);
 	p->dev = (uint32_t)h->n_devs++;
-	sub(path, sizeof(path), d->name, "ports");
+	dev_path(path, sizeof(path), d->name, "ports");
 	return srdma_file_each(p->root, path, take_port, p);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Processes that use RDMA, or are an agent, and what limits them. */
+/* Reads processes that use RDMA, processes of the agent, and their limits. */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -9,18 +9,18 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "io/attr.h"
+#include "core/array.h"
 #include "io/file.h"
-#include "io/host.h"
+#include "io/host_read.h"
 
 #define IPC_LOCK	14	/* bit of CapEff: CAP_IPC_LOCK */
 #define AGENT		"swiftrdma-agent"
 #define CGROUPS		"sys/fs/cgroup"
 
-/* A hierarchy deeper than that is not walked to its end. */
+/* Bounds the depth of the walk through a hierarchy. */
 #define DEPTH		16
 
-/* What follows @key at the beginning of a line; NULL: no line has it. */
+/* The text after @key at the beginning of a line; NULL: no line begins with it. */
 static const char *find_line(const char *text, const char *key)
 {
 	size_t n = strlen(key);
@@ -32,7 +32,7 @@ static const char *find_line(const char *text, const char *key)
 	return text ? text + n + strspn(text + n, " \t") : NULL;
 }
 
-static uint64_t limit(const char **s)
+static uint64_t parse_limit(const char **s)
 {
 	char *end;
 	uint64_t v;
@@ -64,8 +64,8 @@ void srdma_host_proc(int dir, struct host_proc *p)
 	srdma_file_text(dir, "limits", text, sizeof(text));
 	s = find_line(text, "Max locked memory");
 	if (s) {
-		p->memlock = limit(&s);
-		p->memlock_hard = limit(&s);
+		p->memlock = parse_limit(&s);
+		p->memlock_hard = parse_limit(&s);
 	}
 	srdma_file_text(dir, "cgroup", text, sizeof(text));
 	s = find_line(text, "0::");
@@ -105,7 +105,7 @@ static bool is_dry(int dir)
 
 static int take_agent(int dir, struct host *h, uint32_t pid)
 {
-	struct host_agent *a = srdma_fresh((void **)&h->agents, h->n_agents,
+	struct host_agent *a = array_next(&h->agents, h->n_agents,
 					   &h->cap_agents, sizeof(*a));
 
 	if (!a)
@@ -118,7 +118,7 @@ static int take_agent(int dir, struct host *h, uint32_t pid)
 
 static int take_user(int dir, struct host *h)
 {
-	struct host_proc *p = srdma_fresh((void **)&h->procs, h->n_procs,
+	struct host_proc *p = array_next(&h->procs, h->n_procs,
 					  &h->cap_procs, sizeof(*p));
 
 	if (!p)
@@ -199,7 +199,7 @@ static int take_maximum(struct walk *w, const char *line, size_t n,
 	s = find_line(now, key);
 	if (s)
 		find_value(s - 1, strcspn(s, "\n") + 1, what, &current);
-	m = srdma_fresh((void **)&h->maxima, h->n_maxima, &h->cap_maxima,
+	m = array_next(&h->maxima, h->n_maxima, &h->cap_maxima,
 			sizeof(*m));
 	if (!m)
 		return -ENOMEM;
@@ -233,13 +233,13 @@ static int take_maxima(int dir, struct walk *w)
 	return err;
 }
 
-static int enter(int dir, const char *name, void *arg)
+static int enter_cgroup(int dir, const char *name, void *arg)
 {
 	struct walk *w = arg;
 	size_t len = strlen(w->path), n = strlen(name);
 	int at, err;
 
-	/* What begins with the name of a controller is a file. */
+	/* A name that begins with a controller's name is a file, not a cgroup. */
 	if (len + n + 2 > sizeof(w->path) || w->depth == DEPTH)
 		return 0;
 	at = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -250,7 +250,7 @@ static int enter(int dir, const char *name, void *arg)
 	w->depth++;
 	err = take_maxima(at, w);
 	if (!err)
-		err = srdma_file_each(at, ".", enter, w);
+		err = srdma_file_each(at, ".", enter_cgroup, w);
 	w->depth--;
 	w->path[len] = '\0';
 	close(at);
@@ -269,7 +269,7 @@ int srdma_host_maxima(int root, struct host *h)
 		if (faccessat(root, path, F_OK, 0))
 			continue;
 		w.base = bases[i];
-		return srdma_file_each(root, bases[i], enter, &w);
+		return srdma_file_each(root, bases[i], enter_cgroup, &w);
 	}
 	return 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The connection: requests out, answers in, errors in words. */
+/* The connection: sends requests, receives answers, explains errors. */
 #include <errno.h>
 #include <netlink/genl/ctrl.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 
 #include "io/conn.h"
 
-/* A dump that others keep changing is given up after so many times. */
+/* Attempts at a dump that is interrupted by changes. */
 #define TRIES	8
 
 const char srdma_not_loaded[] =
@@ -71,7 +71,7 @@ static int open_socket(struct io *io)
 		return srdma_fail(io, -EIO, "generic netlink: %s",
 				  nl_geterror(err));
 	fd = nl_socket_get_fd(io->sk);
-	/* Errors in words; the request is not sent back, it is at hand. */
+	/* Ask for extack messages, and for errors without a copy of the request. */
 	setsockopt(fd, SOL_NETLINK, NETLINK_EXT_ACK, &one, sizeof(one));
 	setsockopt(fd, SOL_NETLINK, NETLINK_CAP_ACK, &one, sizeof(one));
 	/* libnl's default, 32 KiB, is less than a full batch, and so may the host's most be. */
@@ -141,16 +141,16 @@ ssize_t srdma_recv(struct nl_sock *sk, void *buf, size_t cap, int flags)
 
 	do {
 		n = recvmsg(nl_socket_get_fd(sk), &hdr, flags);
-		/* Another process may write to this socket too. */
+		/* Skip datagrams of other processes, which may send to this socket too. */
 	} while (n < 0 ? errno == EINTR : from.nl_pid != 0);
 	if (n < 0)
 		return -errno;
 	return hdr.msg_flags & MSG_TRUNC ? -EMSGSIZE : n;
 }
 
-/* The kernel's error, with its own words and the attribute's name. */
-static int explain(struct io *io, struct nl_msg *msg,
-		   const struct srdma_answer *a)
+/* Builds the message from the kernel's error, its extack and the attribute's name. */
+static int explain_error(struct io *io, struct nl_msg *msg,
+			 const struct srdma_answer *a)
 {
 	const struct nlmsghdr *nlh = nlmsg_hdr(msg);
 	const char *what = "attribute";
@@ -178,8 +178,7 @@ static int explain(struct io *io, struct nl_msg *msg,
 }
 
 /*
- * A family id that nobody has is -ENOENT without a word, and a missing object
- * is -ENOENT with one.
+ * An unused family id gives -ENOENT without extack, a missing object -ENOENT with one.
  */
 static bool maybe_gone(const struct srdma_answer *a)
 {
@@ -198,7 +197,15 @@ static int after_loss(struct io *io, struct nl_msg *msg,
 				  srdma_not_loaded);
 	if (err)
 		return err;
-	return io->epoch != epoch ? 1 : explain(io, msg, a);
+	return io->epoch != epoch ? 1 : explain_error(io, msg, a);
+}
+
+/* What goes out and comes in while a reading is recorded. */
+static int keep(struct io *io, const void *p, size_t len)
+{
+	if (!io->record || !srdma_bytes_add(io->record, p, len))
+		return 0;
+	return srdma_fail(io, -ENOMEM, "out of memory");
 }
 
 static int send_request(struct io *io, struct nl_msg *msg)
@@ -209,7 +216,7 @@ static int send_request(struct io *io, struct nl_msg *msg)
 	if (send(nl_socket_get_fd(io->sk), nlh, nlh->nlmsg_len, 0) < 0)
 		return srdma_fail(io, -errno, "netlink send: %s",
 				  strerror(errno));
-	return 0;
+	return keep(io, nlh, nlh->nlmsg_len);
 }
 
 static int exchange_once(struct io *io, struct nl_msg *msg,
@@ -224,6 +231,9 @@ static int exchange_once(struct io *io, struct nl_msg *msg,
 		if (n < 0)
 			return srdma_fail(io, n, "netlink receive: %s",
 					  strerror(-n));
+		err = keep(io, io->buf, n);
+		if (err)
+			return err;
 		err = srdma_answer(io->buf, n, nlmsg_hdr(msg)->nlmsg_type,
 				   io->seq, r, a);
 		if (err)
@@ -245,8 +255,8 @@ int srdma_exchange(struct io *io, struct nl_msg *msg, struct srdma_reading *r,
 		if (!err && maybe_gone(&a))
 			return after_loss(io, msg, &a);
 		if (!err && a.error)
-			err = explain(io, msg, &a);
-		/* ENOBUFS: an answer was dropped for want of memory. */
+			err = explain_error(io, msg, &a);
+		/* -ENOBUFS: the kernel dropped an answer for lack of memory. */
 		if (err != -ENOBUFS && (err || !a.interrupted))
 			return err;
 		if (!again)

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The whole way in and out: snapshots in, actions out, events by callback.
- * The only header of io that others include; netlink stays behind it.
+ * The interface of io: reads snapshots, sends actions, delivers events by callback. Other
+ * directories include no header of io but this and recording.h, and netlink is hidden behind
+ * them.
  *
- * All functions return 0 or a positive count on success, -errno otherwise;
- * io_error() then says in words what went wrong, the kernel's extack message
- * and offending attribute included. Not thread-safe: one io per thread.
+ * All functions return 0 or a positive count on success, else -errno. io_error() then
+ * explains the error, with the kernel's extack message and the offending attribute. Not
+ * thread-safe: use one struct io per thread.
  */
 #ifndef SRDMA_IO_IO_H
 #define SRDMA_IO_IO_H
 
 #include "core/event.h"
-#include "core/host.h"
+#include "core/host_info.h"
 #include "core/pair.h"
 #include "core/snapshot.h"
 
@@ -19,7 +20,7 @@ struct io;
 
 /**
  * io_open - connect to swiftrdma.ko
- * @io: where the handle goes; also on failure, for io_error(), and to be closed
+ * @io: out, the handle, to be closed; also set on failure, for io_error()
  *
  * -ENOENT: the module is not loaded (io_error() says how to load it).
  */
@@ -28,12 +29,15 @@ void io_close(struct io *io);
 const char *io_error(const struct io *io);
 
 /*
- * What io_snapshot() is to read; a QP filter makes it a one-shot reading. Of what is
- * cached the kernel gives what it read last and asks no device: for names, and whatever
- * else takes no firmware command.
+ * What io_snapshot() reads. A filter of QPs makes it a one-shot reading. For cached kinds
+ * the kernel returns the figures it has and sends no firmware command; enough for names.
+ * With .outstanding the kernel looks into send queues from now on for some seconds, by
+ * commands: for the latency of QPs and jobs.
  */
 struct io_want {
 	bool devs, ports, uars, qps, jobs;
+	bool reports;	/* what libraries in processes say: .job_reports, .qp_reports */
+	bool outstanding;
 	struct {
 		bool devs, ports, jobs;
 	} cached;
@@ -50,35 +54,37 @@ struct io_want {
  * @snap: zeroed, or of an earlier call
  * @want: what to read; NULL: everything
  *
- * Called again with the same unfiltered @want and @snap, it asks the kernel
- * only for the QPs that changed, merges them, and falls back to a full dump
- * when QPs went or the connection was lost: the result is the same as a full
- * dump. Reconnects when the module was reloaded (-ENODEV while it is away).
- * Jobs need CAP_NET_ADMIN; without, .jobs is left empty and .admin false.
+ * Called again with the same @snap and an unfiltered @want, it requests only the QPs that
+ * changed and merges them. If QPs are gone or the connection was lost, it falls back to
+ * a full dump, so the result is always that of a full dump. It reconnects after a reload
+ * of the module (-ENODEV while the module is unloaded). Jobs need CAP_NET_ADMIN; without
+ * it, .jobs and .job_reports are empty and .admin false. Reports of libraries are read
+ * whole, of one device if @want has one, whatever its other filters. A module that has no
+ * such command gives none.
  */
 int io_snapshot(struct io *io, struct snapshot *snap, const struct io_want *want);
 void snapshot_free(struct snapshot *snap);
 
 /*
- * How the devices and ports of @snap are reached, as sysfs says and as far as it
- * does; *@addrs is to be freed. 0 or -ENOMEM.
+ * Reads the addresses of the ports of @snap from sysfs, as far as it has them. The caller
+ * frees *@addrs. 0 or -ENOMEM.
  */
 int io_addresses(const struct snapshot *snap, struct pair_addr **addrs,
 		 size_t *n);
 
 /*
- * What the machine says of itself, whether or not the module is loaded, and as
- * far as whoever asks may see it; host_free() frees it. 0 or -errno.
+ * Reads the state of this host, with or without the module, as far as the user may see
+ * it. host_free() frees it. 0 or -errno.
  */
 int io_host(struct host *host);
 void host_free(struct host *host);
 /* The module alone. */
 int io_host_module(struct host_module *m);
-/* How much memory processes of a unit may lock, or HOST_NO_LIMIT. -ENOENT: no unit. */
+/* Limit of locked memory of a unit's processes, or HOST_NO_LIMIT. -ENOENT: no unit. */
 int io_unit_memlock(const char *unit, uint64_t *bytes);
 
 /**
- * io_act - issue a batch under a lease
+ * io_act - send a batch under a lease
  * @io: the connection
  * @lease: in: 0 for a new one; out: its id
  * @ttl_ms: lifetime from now; 0 ends the lease
@@ -86,10 +92,10 @@ int io_unit_memlock(const char *unit, uint64_t *bytes);
  * @origin: of a new lease
  * @actions: the items
  * @n: how many
- * @batch: out, may be NULL: the number results refer to
+ * @batch: out, may be NULL: the number that results refer to
  *
- * All or nothing. @n 0 with a lease keeps it alive. -ENODEV: the module is
- * gone, or is another than the one that gave the lease.
+ * The kernel takes all of a batch or nothing. @n 0 renews the lease. -ENODEV: the module
+ * is unloaded, or was reloaded since it granted the lease.
  */
 int io_act(struct io *io, uint64_t *lease, uint32_t ttl_ms, uint32_t rank,
 	   const char *origin, const struct snap_action *actions, size_t n,
@@ -99,8 +105,9 @@ int io_act(struct io *io, uint64_t *lease, uint32_t ttl_ms, uint32_t rank,
  * io_armed - does the module take changes?
  * @io: the connection
  *
- * -ESHUTDOWN: it is disarmed. It can then still be read, but its devices are
- * gone from it, and so are leases and what they held.
+ * 0: it does; -ESHUTDOWN: it is disarmed. It still answers readings, but without devices,
+ * and its leases and their overrides are gone. A snapshot says the same of the time when it
+ * was read (snapshot.armed).
  */
 int io_armed(struct io *io);
 
@@ -111,13 +118,13 @@ int io_job_set(struct io *io, const char *name, const char *origin,
 	       uint32_t class, const struct snap_rule *rules, size_t n);
 int io_job_del(struct io *io, const char *name, const char *origin);
 
-/* What it does not have stays as the application asked for. */
+/* A field that is not set leaves the application's value. */
 struct io_level {
 	uint32_t level, dscp, sl;
 	bool has_dscp, has_sl;
 };
 
-/* Those that are set, sorted by level; their number or -errno. */
+/* The levels that are set, sorted. Returns their number or -errno. */
 int io_levels(struct io *io, struct io_level *levels, size_t cap);
 int io_levels_set(struct io *io, const struct io_level *levels, size_t n);
 
@@ -125,10 +132,10 @@ int io_levels_set(struct io *io, const struct io_level *levels, size_t n);
  * io_events_open - listen to the module's events
  * @io: the connection
  *
- * Returns a file descriptor to poll for reading; io_events_read() then calls
- * @cb for each event there is and returns their number. ENOBUFS becomes one
- * SNAP_EVENT_LOST, and so do the unloading and loading of the module. How many were
- * lost nobody knows. The descriptor belongs to @io and outlives the module.
+ * Returns a file descriptor to poll for reading. io_events_read() calls @cb for each
+ * queued event and returns their number. ENOBUFS, and the unloading and loading of the
+ * module, give a SNAP_EVENT_LOST each; the number of lost events is unknown. The
+ * descriptor belongs to @io and stays valid when the module is unloaded.
  */
 int io_events_open(struct io *io);
 int io_events_read(struct io *io, void (*cb)(const struct snap_event *, void *),

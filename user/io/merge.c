@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/array.h"
 #include "io/merge.h"
 
 static int by_qp(const void *x, const void *y)
@@ -53,9 +54,23 @@ static int by_job(const void *x, const void *y)
 	return SNAP_CMP(a->id, b->id);
 }
 
-/* Dumps mostly come in the order wanted, QPs as they were created. */
-static void sort(void *base, size_t n, size_t size,
-		 int (*cmp)(const void *, const void *))
+static int by_job_report(const void *x, const void *y)
+{
+	const struct snap_job_report *a = x, *b = y;
+
+	return a->job != b->job ? SNAP_CMP(a->job, b->job) : SNAP_CMP(a->dev, b->dev);
+}
+
+static int by_qp_report(const void *x, const void *y)
+{
+	const struct snap_qp_report *a = x, *b = y;
+
+	return SNAP_CMP_QP(a, b);
+}
+
+/* Dumps are mostly sorted already; QPs come in the order of their creation. */
+static void sort_if_needed(void *base, size_t n, size_t size,
+			   int (*cmp)(const void *, const void *))
 {
 	const char *p = base;
 
@@ -69,33 +84,20 @@ static void sort(void *base, size_t n, size_t size,
 
 void srdma_sort_qps(struct snap_qp *qps, size_t n)
 {
-	sort(qps, n, sizeof(*qps), by_qp);
+	sort_if_needed(qps, n, sizeof(*qps), by_qp);
 }
 
 void srdma_sort_others(struct snapshot *snap)
 {
-	sort(snap->devs, snap->n_devs, sizeof(*snap->devs), by_dev);
-	sort(snap->ports, snap->n_ports, sizeof(*snap->ports), by_port);
-	sort(snap->prios, snap->n_prios, sizeof(*snap->prios), by_prio);
-	sort(snap->uars, snap->n_uars, sizeof(*snap->uars), by_uar);
-	sort(snap->jobs, snap->n_jobs, sizeof(*snap->jobs), by_job);
-}
-
-static bool reserve(struct snapshot *snap, size_t n)
-{
-	size_t cap = snap->cap_qps ? snap->cap_qps : 16;
-	void *p;
-
-	if (n <= snap->cap_qps)
-		return true;
-	while (cap < n)
-		cap *= 2;
-	p = realloc(snap->qps, cap * sizeof(*snap->qps));
-	if (!p)
-		return false;
-	snap->qps = p;
-	snap->cap_qps = cap;
-	return true;
+	sort_if_needed(snap->devs, snap->n_devs, sizeof(*snap->devs), by_dev);
+	sort_if_needed(snap->ports, snap->n_ports, sizeof(*snap->ports), by_port);
+	sort_if_needed(snap->prios, snap->n_prios, sizeof(*snap->prios), by_prio);
+	sort_if_needed(snap->uars, snap->n_uars, sizeof(*snap->uars), by_uar);
+	sort_if_needed(snap->jobs, snap->n_jobs, sizeof(*snap->jobs), by_job);
+	sort_if_needed(snap->job_reports, snap->n_job_reports, sizeof(*snap->job_reports),
+		       by_job_report);
+	sort_if_needed(snap->qp_reports, snap->n_qp_reports, sizeof(*snap->qp_reports),
+		       by_qp_report);
 }
 
 static bool last_of_key(const struct snap_qp *delta, size_t n, size_t i)
@@ -103,30 +105,21 @@ static bool last_of_key(const struct snap_qp *delta, size_t n, size_t i)
 	return i + 1 == n || SNAP_CMP_QP(&delta[i], &delta[i + 1]);
 }
 
-static struct snap_qp *find(struct snapshot *snap, const struct snap_qp *key)
+static struct snap_qp *find_qp(struct snapshot *snap, const struct snap_qp *key)
 {
-	size_t lo = 0, hi = snap->n_qps;
+	size_t at = array_find(snap->n_qps, i, SNAP_CMP_QP(&snap->qps[i], key) < 0);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		int c = SNAP_CMP_QP(&snap->qps[mid], key);
-
-		if (!c)
-			return &snap->qps[mid];
-		if (c < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	if (at < snap->n_qps && !SNAP_CMP_QP(&snap->qps[at], key))
+		return &snap->qps[at];
 	return NULL;
 }
 
 /*
- * From the end, so that every element moves once and none is overwritten
- * before it moved. Those found are already in place.
+ * Works from the end, so that each element moves once and is not overwritten before.
+ * QPs that were in @snap have been replaced already.
  */
-static void insert(struct snapshot *snap, const struct snap_qp *delta,
-		   size_t n, size_t fresh)
+static void insert_new(struct snapshot *snap, const struct snap_qp *delta,
+		       size_t n, size_t fresh)
 {
 	size_t from = snap->n_qps, to = from + fresh, i = n;
 
@@ -151,17 +144,18 @@ int srdma_merge_qps(struct snapshot *snap, const struct snap_qp *delta,
 	size_t fresh = 0;
 
 	for (size_t i = 0; i < n; i++)
-		if (last_of_key(delta, n, i) && !find(snap, &delta[i]))
+		if (last_of_key(delta, n, i) && !find_qp(snap, &delta[i]))
 			fresh++;
-	if (!reserve(snap, snap->n_qps + fresh))
+	if (!array_reserve(&snap->qps, &snap->cap_qps, snap->n_qps + fresh,
+			   sizeof(*snap->qps)))
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
-		struct snap_qp *qp = find(snap, &delta[i]);
+		struct snap_qp *qp = find_qp(snap, &delta[i]);
 
 		if (qp && last_of_key(delta, n, i))
 			*qp = delta[i];
 	}
 	if (fresh)
-		insert(snap, delta, n, fresh);
+		insert_new(snap, delta, n, fresh);
 	return 0;
 }

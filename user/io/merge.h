@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* The order of a snapshot's arrays, and laying a delta over them. Pure. */
+/* Sorts the arrays of a snapshot and merges a delta into them. Pure. */
 #ifndef SRDMA_IO_MERGE_H
 #define SRDMA_IO_MERGE_H
 
 #include "core/snapshot.h"
 
-/* By (dev, qpn, serial); of a QP read twice the older reading first. */
+/* Sorts by (dev, qpn, serial), and two readings of a QP by time. */
 void srdma_sort_qps(struct snap_qp *qps, size_t n);
-/* All but the QPs. */
+/* Sorts all arrays but the QPs. */
 void srdma_sort_others(struct snapshot *snap);
 
 /**

@@ -3,15 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/array.h"
 #include "io/owner.h"
-#include "io/parse.h"
 
 #define FIRST_SLOTS	64
 
 /*
- * Over the fields rather than the structure: most of its half kilobyte is the
- * unused end of strings. FNV-1a; nobody gains by making owners collide but who
- * may read them all anyway.
+ * Hashes the fields, not the structure, most of whose half kilobyte is the unused end of
+ * strings. FNV-1a suffices, because no process gains from collisions of owners.
  */
 static uint64_t mix(uint64_t h, const void *p, size_t len)
 {
@@ -103,8 +102,8 @@ int srdma_owner_intern(struct srdma_owners *o, const struct snap_owner *owner,
 		if (same(&snap->owners[*index], owner))
 			return 0;
 	}
-	if (!srdma_grow((void **)&snap->owners, snap->n_owners,
-			&snap->cap_owners, sizeof(*snap->owners)))
+	if (!array_reserve(&snap->owners, &snap->cap_owners, snap->n_owners + 1,
+			   sizeof(*snap->owners)))
 		return -ENOMEM;
 	*index = snap->n_owners;
 	snap->owners[snap->n_owners++] = *owner;

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Owners of QPs and UARs, each kept once. A process has many QPs and every one
- * of them comes with its owner in full.
+ * Keeps each owner of QPs and UARs once. A process has many QPs, and the message of each QP
+ * contains its owner in full.
  */
 #ifndef SRDMA_IO_OWNER_H
 #define SRDMA_IO_OWNER_H
 
 #include "core/snapshot.h"
 
-/* An owner nest: four strings at their longest, three numbers, headers. */
+/* The greatest size of an owner nest: four strings, three numbers, headers. */
 #define SRDMA_OWNER_NEST	512
 
 struct srdma_owners {
-	struct snapshot *snap;		/* whose .owners it fills */
+	struct snapshot *snap;		/* the snapshot whose .owners is filled */
 	uint32_t *slots;		/* index + 1; 0: free */
 	size_t n_slots;
 	/*
-	 * The last nest as it came: QPs of one process arrive in a row, and
-	 * comparing bytes is cheaper than reading them.
+	 * The bytes of the last nest. QPs of one process arrive in a row, and comparing
+	 * bytes is cheaper than parsing them.
 	 */
 	unsigned char last[SRDMA_OWNER_NEST];
 	size_t last_len;

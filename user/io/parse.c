@@ -5,13 +5,14 @@
 
 #include <rdma/swiftrdma.h>
 
+#include "core/array.h"
 #include "io/attr.h"
 
 static int take(const struct srdma_set *set, struct srdma_reading *r, void **array,
 		size_t *n, size_t *cap, size_t size, const void *data,
 		size_t len)
 {
-	void *obj = srdma_fresh(array, *n, cap, size);
+	void *obj = array_next(array, *n, cap, size);
 	int err = obj ? srdma_fill(set, r, obj, data, len, NULL) : -ENOMEM;
 
 	*n += !err;
@@ -32,7 +33,7 @@ static const struct srdma_field owner_fields[] = {
 	F(SWIFTRDMA_OWNER_A_KERNEL, STR, snap_owner, kernel, 0),
 };
 
-static const struct srdma_set owner_set = {
+const struct srdma_set srdma_owner_set = {
 	FIELDS(owner_fields), 0, NO_HAS, NULL,
 };
 
@@ -48,7 +49,7 @@ static int take_owner(struct srdma_reading *r, uint32_t *index,
 		return 0;
 	}
 	memset(&owner, 0, sizeof(owner));
-	err = srdma_fill(&owner_set, r, &owner, data, len, NULL);
+	err = srdma_fill(&srdma_owner_set, r, &owner, data, len, NULL);
 	if (err || !o)
 		return err;
 	err = srdma_owner_intern(o, &owner, index);
@@ -131,7 +132,7 @@ static const struct srdma_field dev_fields[] = {
 	F(SWIFTRDMA_DEV_A_QPC_MISSES, U64, snap_dev, qpc_misses, SNAP_QPC),
 };
 
-static const struct srdma_set dev_set = {
+const struct srdma_set srdma_dev_set = {
 	FIELDS(dev_fields),
 	BIT(SWIFTRDMA_DEV_A_INDEX) | BIT(SWIFTRDMA_DEV_A_NAME),
 	offsetof(struct snap_dev, has), NULL,
@@ -149,7 +150,7 @@ static const struct srdma_field prio_fields[] = {
 	F(SWIFTRDMA_PRIO_A_RX_PAUSE_TIME, U64, snap_prio, rx_pause_time, 0),
 };
 
-static const struct srdma_set prio_set = {
+const struct srdma_set srdma_prio_set = {
 	FIELDS(prio_fields), BIT(SWIFTRDMA_PRIO_A_INDEX), NO_HAS, NULL,
 };
 
@@ -157,7 +158,7 @@ static int port_nest(struct srdma_reading *r, void *obj, int type,
 		     const void *data, size_t len)
 {
 	(void)obj, (void)type;
-	return TAKE(&prio_set, prios, data, len);
+	return TAKE(&srdma_prio_set, prios, data, len);
 }
 
 static const struct srdma_field port_fields[] = {
@@ -180,7 +181,7 @@ static const struct srdma_field port_fields[] = {
 	N(SWIFTRDMA_PORT_A_PRIO, 0),
 };
 
-static const struct srdma_set port_set = {
+const struct srdma_set srdma_port_set = {
 	FIELDS(port_fields),
 	BIT(SWIFTRDMA_PORT_A_DEV_INDEX) | BIT(SWIFTRDMA_PORT_A_INDEX),
 	offsetof(struct snap_port, has), port_nest,
@@ -191,7 +192,7 @@ static int take_port(struct srdma_reading *r, const void *data, size_t len)
 {
 	struct snapshot *snap = r->snap;
 	size_t i = snap->n_prios;
-	int err = TAKE(&port_set, ports, data, len);
+	int err = TAKE(&srdma_port_set, ports, data, len);
 
 	if (err) {
 		snap->n_prios = i;
@@ -235,7 +236,7 @@ static const struct srdma_field uar_fields[] = {
 	F(SWIFTRDMA_UAR_A_CONTEXT, U32, snap_uar, context, SNAP_CONTEXT_ID),
 };
 
-static const struct srdma_set uar_set = {
+const struct srdma_set srdma_uar_set = {
 	FIELDS(uar_fields),
 	BIT(SWIFTRDMA_UAR_A_DEV_INDEX) | BIT(SWIFTRDMA_UAR_A_INDEX),
 	offsetof(struct snap_uar, has), uar_nest,
@@ -288,47 +289,139 @@ static const struct srdma_field qp_fields[] = {
 	F(SWIFTRDMA_QP_A_UDP_SPORT, U32, snap_qp, udp_sport, 0),
 	F(SWIFTRDMA_QP_A_LAG_PORT, U32, snap_qp, lag_port, 0),
 	F(SWIFTRDMA_QP_A_DEVX, FLAG, snap_qp, devx, 0),
+	F(SWIFTRDMA_QP_A_OUTSTANDING_SAMPLES, U64, snap_qp, outstanding_samples,
+	  SNAP_LOOKS),
+	F(SWIFTRDMA_QP_A_OUTSTANDING_SUM, U64, snap_qp, outstanding_sum, 0),
+	F(SWIFTRDMA_QP_A_OUTSTANDING_SQUARES, U64, snap_qp, outstanding_squares, 0),
 };
 
-static const struct srdma_set qp_set = {
+const struct srdma_set srdma_qp_set = {
 	FIELDS(qp_fields),
 	BIT(SWIFTRDMA_QP_A_DEV_INDEX) | BIT(SWIFTRDMA_QP_A_QPN) |
 		BIT(SWIFTRDMA_QP_A_SERIAL),
 	offsetof(struct snap_qp, has), qp_nest,
 };
 
-struct end {
-	uint64_t generation, time;
-	uint32_t count;
+#define FIGURE(name, report, member) \
+	F(SWIFTRDMA_REPORT_A_##name, U64, snap_##report##_report, sum.member, 0)
+#define FIGURES(report)						\
+	FIGURE(WRS, report, wrs),				\
+	FIGURE(BYTES, report, bytes),				\
+	FIGURE(RECV_WRS, report, recv_wrs),			\
+	FIGURE(DONE, report, done),				\
+	FIGURE(DROPPED, report, dropped),			\
+	FIGURE(ERRORS, report, errors),				\
+	FIGURE(SAMPLES, report, samples),			\
+	FIGURE(LATENCY_WRS, report, latency_wrs),		\
+	FIGURE(LATENCY_SUM, report, latency_sum),		\
+	FIGURE(LATENCY_MAX, report, latency_max),		\
+	FIGURE(HOL_WRS, report, hol_wrs),			\
+	FIGURE(HOL_SUM, report, hol_sum),			\
+	FIGURE(HOL_MAX, report, hol_max),			\
+	FIGURE(SINCE, report, since),				\
+	FIGURE(TIME, report, time)
+
+static const struct srdma_field held_fields[] = {
+	F(SWIFTRDMA_HELD_A_KNOB, U32, snap_held, knob, 0),
+	F(SWIFTRDMA_HELD_A_PROCESSES, U32, snap_held, processes, 0),
+	F(SWIFTRDMA_HELD_A_IN_FORCE, U32, snap_held, in_force, 0),
+	F(SWIFTRDMA_HELD_A_POSTS, U64, snap_held, posts, 0),
+	F(SWIFTRDMA_HELD_A_WRS, U64, snap_held, wrs, 0),
+	F(SWIFTRDMA_HELD_A_TIME, U64, snap_held, time, 0),
+	F(SWIFTRDMA_HELD_A_PASSED, U64, snap_held, passed, 0),
 };
+
+const struct srdma_set srdma_held_set = {
+	FIELDS(held_fields), BIT(SWIFTRDMA_HELD_A_KNOB), NO_HAS, NULL,
+};
+
+/* Knobs that a later module has beyond those that are known here are left out. */
+static int report_nest(struct srdma_reading *r, void *obj, int type, const void *data, size_t len)
+{
+	struct snap_job_report *report = obj;
+	struct snap_held held = { 0 };
+	int err = srdma_fill(&srdma_held_set, r, &held, data, len, NULL);
+
+	(void)type;
+	if (!err && report->n_held < SNAP_LIBRARY_KNOBS)
+		report->held[report->n_held++] = held;
+	return err;
+}
+
+static const struct srdma_field job_report_fields[] = {
+	F(SWIFTRDMA_REPORT_A_DEV_INDEX, U32, snap_job_report, dev, 0),
+	F(SWIFTRDMA_REPORT_A_JOB, U32, snap_job_report, job, 0),
+	F(SWIFTRDMA_REPORT_A_PROCESSES, U32, snap_job_report, processes, 0),
+	F(SWIFTRDMA_REPORT_A_LATENCY, BIN, snap_job_report, bucket, 0),
+	F(SWIFTRDMA_REPORT_A_DISTRUSTED, FLAG, snap_job_report, distrusted, 0),
+	N(SWIFTRDMA_REPORT_A_HELD, 0),
+	FIGURES(job),
+};
+
+const struct srdma_set srdma_job_report_set = {
+	FIELDS(job_report_fields),
+	BIT(SWIFTRDMA_REPORT_A_DEV_INDEX) | BIT(SWIFTRDMA_REPORT_A_JOB), NO_HAS, report_nest,
+};
+
+static const struct srdma_field qp_report_fields[] = {
+	F(SWIFTRDMA_REPORT_A_DEV_INDEX, U32, snap_qp_report, dev, 0),
+	F(SWIFTRDMA_REPORT_A_QPN, U32, snap_qp_report, qpn, 0),
+	F(SWIFTRDMA_REPORT_A_QP_SERIAL, U64, snap_qp_report, serial, 0),
+	F(SWIFTRDMA_REPORT_A_FLAGS, U32, snap_qp_report, flags, 0),
+	F(SWIFTRDMA_REPORT_A_OUTSTANDING, U64, snap_qp_report, outstanding, SNAP_OUTSTANDING),
+	FIGURES(qp),
+};
+
+const struct srdma_set srdma_qp_report_set = {
+	FIELDS(qp_report_fields),
+	BIT(SWIFTRDMA_REPORT_A_DEV_INDEX) | BIT(SWIFTRDMA_REPORT_A_QPN) |
+		BIT(SWIFTRDMA_REPORT_A_QP_SERIAL),
+	offsetof(struct snap_qp_report, has), NULL,
+};
+
+static bool has_attr(const void *pos, size_t left, unsigned int type)
+{
+	const struct nlattr *a;
+	bool bad = false;
+
+	while ((a = srdma_next_attr(&pos, &left, &bad)))
+		if ((a->nla_type & NLA_TYPE_MASK) == type)
+			return true;
+	return false;
+}
+
+/* A report names a job or a QP. */
+static int take_report(struct srdma_reading *r, const void *data, size_t len)
+{
+	if (has_attr(data, len, SWIFTRDMA_REPORT_A_JOB))
+		return TAKE(&srdma_job_report_set, job_reports, data, len);
+	return TAKE(&srdma_qp_report_set, qp_reports, data, len);
+}
 
 static const struct srdma_field end_fields[] = {
-	F(SWIFTRDMA_SNAPSHOT_A_GENERATION, U64, end, generation, 0),
-	F(SWIFTRDMA_SNAPSHOT_A_TIME, U64, end, time, 0),
-	F(SWIFTRDMA_SNAPSHOT_A_COUNT, U32, end, count, 0),
+	F(SWIFTRDMA_SNAPSHOT_A_GENERATION, U64, srdma_end, generation, 0),
+	F(SWIFTRDMA_SNAPSHOT_A_TIME, U64, srdma_end, time, 0),
+	F(SWIFTRDMA_SNAPSHOT_A_COUNT, U32, srdma_end, count, 0),
+	F(SWIFTRDMA_SNAPSHOT_A_ARMED, FLAG, srdma_end, armed, 0),
 };
 
-static const struct srdma_set end_set = {
+const struct srdma_set srdma_end_set = {
 	FIELDS(end_fields), BIT(SWIFTRDMA_SNAPSHOT_A_COUNT), NO_HAS, NULL,
 };
 
-#define CLASS_BITS (BIT(SWIFTRDMA_QP_A_TCLASS) | BIT(SWIFTRDMA_QP_A_SL) | \
-		    BIT(SWIFTRDMA_QP_A_TCLASS_ASKED) |			\
-		    BIT(SWIFTRDMA_QP_A_SL_ASKED))
-
 static int take_qp(struct srdma_reading *r, const void *data, size_t len)
 {
-	struct snap_qp *qp = srdma_fresh((void **)r->qps, *r->n_qps, r->cap_qps,
+	struct snap_qp *qp = array_next(r->qps, *r->n_qps, r->cap_qps,
 				   sizeof(*qp));
 	uint64_t seen;
 	int err;
 
 	if (!qp)
 		return -ENOMEM;
-	err = srdma_fill(&qp_set, r, qp, data, len, &seen);
+	err = srdma_fill(&srdma_qp_set, r, qp, data, len, &seen);
 	if (err)
 		return err;
-	if (ALL(seen, CLASS_BITS))
+	if (ALL(seen, SRDMA_CLASS_BITS))
 		qp->has |= SNAP_CLASS;
 	++*r->n_qps;
 	return 0;
@@ -336,8 +429,8 @@ static int take_qp(struct srdma_reading *r, const void *data, size_t len)
 
 static int take_end(struct srdma_reading *r, const void *data, size_t len)
 {
-	struct end end = { 0 };
-	int err = srdma_fill(&end_set, r, &end, data, len, NULL);
+	struct srdma_end end = { 0 };
+	int err = srdma_fill(&srdma_end_set, r, &end, data, len, NULL);
 
 	if (err)
 		return err;
@@ -345,6 +438,7 @@ static int take_end(struct srdma_reading *r, const void *data, size_t len)
 	r->generation = end.generation;
 	r->time = end.time;
 	r->count = end.count;
+	r->disarmed |= !end.armed;
 	return 0;
 }
 
@@ -355,17 +449,19 @@ static int take_object(struct srdma_reading *r, unsigned int type,
 	case SWIFTRDMA_A_QP:
 		return take_qp(r, data, len);
 	case SWIFTRDMA_A_DEV:
-		return TAKE(&dev_set, devs, data, len);
+		return TAKE(&srdma_dev_set, devs, data, len);
 	case SWIFTRDMA_A_PORT_OBJ:
 		return take_port(r, data, len);
 	case SWIFTRDMA_A_UAR_OBJ:
-		return TAKE(&uar_set, uars, data, len);
+		return TAKE(&srdma_uar_set, uars, data, len);
 	case SWIFTRDMA_A_JOB_OBJ:
 		return srdma_take_job(r, data, len);
 	case SWIFTRDMA_A_ACTION:
 		return srdma_take_action(r, data, len);
 	case SWIFTRDMA_A_LEVEL:
 		return srdma_take_level(r, data, len);
+	case SWIFTRDMA_A_REPORT:
+		return take_report(r, data, len);
 	case SWIFTRDMA_A_SNAPSHOT:
 		return take_end(r, data, len);
 	case SWIFTRDMA_A_LEASE:

@@ -11,7 +11,7 @@
 #include "io/io.h"
 #include "io/owner.h"
 
-/* Levels there can be; parse.c compares it with the contract. */
+/* The number of levels; compared with the contract at compile time. */
 #define SRDMA_LEVELS	8
 
 struct srdma_lease {
@@ -31,7 +31,7 @@ struct srdma_reading {
 	size_t *n_qps, *cap_qps;
 	struct srdma_owners *owners;
 
-	struct snap_action *actions;	/* malloc()ed, the caller's to free */
+	struct snap_action *actions;	/* malloc()ed, freed by the caller */
 	size_t n_actions, cap_actions;
 	uint32_t action_index;		/* of the last one */
 
@@ -43,6 +43,7 @@ struct srdma_reading {
 	uint64_t batch;
 	uint64_t generation, time;	/* the end of a dump */
 	uint32_t count;
+	bool disarmed;			/* was the module armed, at the end of any of the dumps */
 };
 
 /**
@@ -54,8 +55,5 @@ struct srdma_reading {
  * 0, -EBADMSG: malformed; -ENOMEM.
  */
 int srdma_parse(const void *attrs, size_t len, struct srdma_reading *r);
-
-/* Make room for one more element; false: out of memory. */
-bool srdma_grow(void **array, size_t n, size_t *cap, size_t size);
 
 #endif /* SRDMA_IO_PARSE_H */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Which virtual lane an InfiniBand port sends each service level in: the table that
- * the subnet manager has set, which the port's own management agent tells by a
- * directed route of no hop (IBA 14.2.5.8).
+ * Reads the virtual lane of each service level of an InfiniBand port. The subnet manager
+ * sets this table; the port's own management agent returns it for a directed route MAD
+ * without hops (IBA 14.2.5.8).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 #define TIMEOUT_MS	1000
 #define MAD_BYTES	256
 
-/* Of a MAD of subnet management (IBA 13.4.3, 14.2.1.2), and where. */
+/* Fields of a subnet management MAD (IBA 13.4.3, 14.2.1.2) and their offsets. */
 #define CLASS_DIRECTED	0x81
 #define METHOD_GET	0x01
 #define METHOD_RESPONSE	0x81
@@ -45,7 +45,7 @@ struct search {
 	char umad[32];
 };
 
-static int compare(int dir, const char *name, void *arg)
+static int match_umad(int dir, const char *name, void *arg)
 {
 	struct search *s = arg;
 	char path[64], dev[SNAP_DEVNAME], port[16];
@@ -63,7 +63,7 @@ static int compare(int dir, const char *name, void *arg)
 	return 1;
 }
 
-static int exchange(int fd, struct packet *p)
+static int exchange_mad(int fd, struct packet *p)
 {
 	struct ib_user_mad_reg_req reg = {
 		.mgmt_class = CLASS_DIRECTED, .mgmt_class_version = 1,
@@ -86,7 +86,7 @@ static int exchange(int fd, struct packet *p)
 	       n < (ssize_t)sizeof(*p) ? -EBADMSG : 0;
 }
 
-static int ask(int fd, uint8_t *vl)
+static int query_sl2vl(int fd, uint8_t *vl)
 {
 	struct packet p = {
 		.head = { .timeout_ms = TIMEOUT_MS },
@@ -100,10 +100,10 @@ static int ask(int fd, uint8_t *vl)
 	int err;
 
 	p.head.lid = 0xffff;
-	err = exchange(fd, &p);
+	err = exchange_mad(fd, &p);
 	if (err)
 		return err;
-	/* The uppermost bit of the status is the way that it goes. */
+	/* The uppermost bit of the status is the direction. */
 	if (p.mad[AT_METHOD] != METHOD_RESPONSE ||
 	    p.mad[AT_STATUS] & 0x7f || p.mad[AT_STATUS + 1])
 		return -EOPNOTSUPP;
@@ -118,7 +118,7 @@ void srdma_sl2vl(struct host_port *port, const char *name)
 	char path[64];
 	int fd;
 
-	srdma_file_each(AT_FDCWD, "/sys/class/infiniband_mad", compare, &s);
+	srdma_file_each(AT_FDCWD, "/sys/class/infiniband_mad", match_umad, &s);
 	if (!s.umad[0]) {
 		port->sl2vl_error = -ENOENT;
 		return;
@@ -129,6 +129,6 @@ void srdma_sl2vl(struct host_port *port, const char *name)
 		port->sl2vl_error = -errno;
 		return;
 	}
-	port->sl2vl_error = ask(fd, port->sl2vl);
+	port->sl2vl_error = query_sl2vl(fd, port->sl2vl);
 	close(fd);
 }

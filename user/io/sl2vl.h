@@ -2,9 +2,9 @@
 #ifndef SRDMA_IO_SL2VL_H
 #define SRDMA_IO_SL2VL_H
 
-#include "core/host.h"
+#include "core/host_info.h"
 
-/* Ask an InfiniBand port of device @name; or why not is in .sl2vl_error. */
+/* Queries an InfiniBand port of device @name, or sets .sl2vl_error. */
 void srdma_sl2vl(struct host_port *port, const char *name);
 
 #endif /* SRDMA_IO_SL2VL_H */

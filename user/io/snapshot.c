@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Snapshots: one dump per kind of object, of the QPs only what changed where
- * that is enough.
+ * Reads snapshots: one dump per kind of object. For QPs it requests only the changes if
+ * possible.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,11 +11,12 @@
 
 #include "io/conn.h"
 #include "io/merge.h"
+#include "io/recorder.h"
 
-/* Owners gone but kept, beside those there were, before they are dropped. */
+/* Owners without QPs that a snapshot may keep before a full dump drops them. */
 #define SPARE_OWNERS	256
 
-static bool filtered(const struct io_want *w)
+static bool is_filtered(const struct io_want *w)
 {
 	return w->dev || w->job || w->port || w->uar || w->pid || w->has_qpn;
 }
@@ -29,7 +30,7 @@ static struct srdma_known *find_known(struct io *io,
 	return NULL;
 }
 
-/* May the QPs in @snap be brought up to date rather than read anew? */
+/* Can the QPs in @snap be updated by a delta? */
 static bool can_delta(struct io *io, const struct snapshot *snap)
 {
 	const struct srdma_known *k = find_known(io, snap);
@@ -39,7 +40,7 @@ static bool can_delta(struct io *io, const struct snapshot *snap)
 	       snap->n_owners <= 2 * k->owners + SPARE_OWNERS;
 }
 
-static void forget(struct io *io, const struct snapshot *snap)
+static void forget_snapshot(struct io *io, const struct snapshot *snap)
 {
 	struct srdma_known *k = find_known(io, snap);
 
@@ -47,7 +48,7 @@ static void forget(struct io *io, const struct snapshot *snap)
 		k->snap = NULL;
 }
 
-static void remember(struct io *io, const struct snapshot *snap, bool full)
+static void remember_snapshot(struct io *io, const struct snapshot *snap, bool full)
 {
 	struct srdma_known *k = find_known(io, snap);
 
@@ -80,6 +81,11 @@ static void drop_jobs(struct srdma_reading *r)
 	r->snap->n_jobs = 0;
 }
 
+static void drop_reports(struct srdma_reading *r)
+{
+	r->snap->n_job_reports = r->snap->n_qp_reports = 0;
+}
+
 static void drop_qps(struct srdma_reading *r)
 {
 	*r->n_qps = 0;
@@ -102,6 +108,8 @@ static int put_filters(struct nl_msg *msg, int cmd, const struct io_want *w)
 		err |= nla_put_u32(msg, SWIFTRDMA_A_PORT, w->port);
 	if (w->uar && (qp || cmd == SWIFTRDMA_CMD_UAR_GET))
 		err |= nla_put_u32(msg, SWIFTRDMA_A_UAR, w->uar);
+	if (qp && w->outstanding)
+		err |= nla_put_flag(msg, SWIFTRDMA_A_OUTSTANDING);
 	if (qp && w->has_qpn)
 		err |= nla_put_u32(msg, SWIFTRDMA_A_QPN, w->qpn);
 	if (qp && w->pid)
@@ -112,9 +120,9 @@ static int put_filters(struct nl_msg *msg, int cmd, const struct io_want *w)
 }
 
 /* @since 0: everything. */
-static int dump(struct io *io, int cmd, const struct io_want *w,
-		uint64_t since, struct srdma_reading *r,
-		void (*drop)(struct srdma_reading *r))
+static int dump_objects(struct io *io, int cmd, const struct io_want *w,
+			uint64_t since, struct srdma_reading *r,
+			void (*drop)(struct srdma_reading *r))
 {
 	struct nl_msg *msg = srdma_request(io, cmd, true, 1024);
 	int err;
@@ -138,7 +146,7 @@ static int read_jobs(struct io *io, const struct io_want *w,
 	int err;
 
 	drop_jobs(r);
-	err = dump(io, SWIFTRDMA_CMD_JOB_GET, w, 0, r, drop_jobs);
+	err = dump_objects(io, SWIFTRDMA_CMD_JOB_GET, w, 0, r, drop_jobs);
 	r->snap->admin = !err;
 	if (err == -EPERM) {
 		drop_jobs(r);
@@ -147,9 +155,20 @@ static int read_jobs(struct io *io, const struct io_want *w,
 	return err;
 }
 
+/* The command is younger than the family: an older module has no reports. */
+static int read_reports(struct io *io, const struct io_want *w, struct srdma_reading *r)
+{
+	int err = dump_objects(io, SWIFTRDMA_CMD_REPORT_GET, w, 0, r, drop_reports);
+
+	if (err != -EOPNOTSUPP)
+		return err;
+	drop_reports(r);
+	return 0;
+}
+
 /*
- * Ask for what changed. 1: that is not enough, QPs are gone; -errno. The owners
- * of the snapshot stay, the QPs that did not change refer to them.
+ * Requests the QPs that changed. 1: QPs are gone, so a full dump is needed; -errno. Keeps
+ * the owners of the snapshot, since unchanged QPs refer to them.
  */
 static int read_delta(struct io *io, const struct io_want *w,
 		      struct srdma_reading *r)
@@ -162,7 +181,7 @@ static int read_delta(struct io *io, const struct io_want *w,
 	r->cap_qps = &io->cap_delta;
 	io->n_delta = 0;
 	r->has_end = false;
-	err = dump(io, SWIFTRDMA_CMD_QP_GET, w, snap->generation, r, drop_qps);
+	err = dump_objects(io, SWIFTRDMA_CMD_QP_GET, w, snap->generation, r, drop_qps);
 	if (err)
 		return err;
 	srdma_sort_qps(io->delta, io->n_delta);
@@ -189,7 +208,7 @@ static int read_qps(struct io *io, const struct io_want *w, bool delta,
 	r->cap_qps = &snap->cap_qps;
 	snap->n_qps = 0;
 	r->has_end = false;
-	err = dump(io, SWIFTRDMA_CMD_QP_GET, w, 0, r, drop_qps);
+	err = dump_objects(io, SWIFTRDMA_CMD_QP_GET, w, 0, r, drop_qps);
 	if (!err)
 		srdma_sort_qps(snap->qps, snap->n_qps);
 	return err;
@@ -199,7 +218,7 @@ static int read_qps(struct io *io, const struct io_want *w, bool delta,
 static int read_all(struct io *io, struct snapshot *snap,
 		    const struct io_want *w)
 {
-	bool delta = w->qps && !filtered(w) && can_delta(io, snap);
+	bool delta = w->qps && !is_filtered(w) && can_delta(io, snap);
 	struct srdma_reading r = {
 		.snap = snap,
 		.qps = &snap->qps, .n_qps = &snap->n_qps,
@@ -209,29 +228,52 @@ static int read_all(struct io *io, struct snapshot *snap,
 
 	snap->n_devs = snap->n_ports = snap->n_prios = 0;
 	snap->n_uars = snap->n_jobs = 0;
+	snap->n_job_reports = snap->n_qp_reports = 0;
 	snap->admin = false;
 	if (!delta)
 		snap->n_qps = snap->n_owners = 0;
 	if (srdma_owners_attach(&io->owners, snap))
 		return srdma_fail(io, -ENOMEM, "out of memory");
 
-	err = w->devs ? dump(io, SWIFTRDMA_CMD_DEV_GET, w, 0, &r, drop_devs) : 0;
+	err = w->devs ? dump_objects(io, SWIFTRDMA_CMD_DEV_GET, w, 0, &r, drop_devs) : 0;
 	if (!err && w->ports)
-		err = dump(io, SWIFTRDMA_CMD_PORT_GET, w, 0, &r, drop_ports);
+		err = dump_objects(io, SWIFTRDMA_CMD_PORT_GET, w, 0, &r, drop_ports);
 	if (!err && w->uars)
-		err = dump(io, SWIFTRDMA_CMD_UAR_GET, w, 0, &r, drop_uars);
+		err = dump_objects(io, SWIFTRDMA_CMD_UAR_GET, w, 0, &r, drop_uars);
 	if (!err && w->jobs)
 		err = read_jobs(io, w, &r);
+	if (!err && w->reports)
+		err = read_reports(io, w, &r);
 	if (!err && w->qps)
 		err = read_qps(io, w, delta, &r);
 	if (err)
 		return err;
 	srdma_sort_others(snap);
 	snap->time = r.time;
+	snap->armed = r.has_end && !r.disarmed;
 	snap->generation = w->qps ? r.generation : 0;
-	if (w->qps && !filtered(w) && r.has_end)
-		remember(io, snap, !delta);
+	if (w->qps && !is_filtered(w) && r.has_end)
+		remember_snapshot(io, snap, !delta);
 	return 0;
+}
+
+static int read_snapshot(struct io *io, struct snapshot *snap,
+			 const struct io_want *want)
+{
+	int err = read_all(io, snap, want);
+
+	if (err == 1) {
+		forget_snapshot(io, snap);
+		err = read_all(io, snap, want);
+	}
+	if (err == 1)
+		err = srdma_fail(io, -EAGAIN,
+				 "the module is being loaded and unloaded");
+	if (err) {
+		forget_snapshot(io, snap);
+		snap->generation = 0;
+	}
+	return err;
 }
 
 int io_snapshot(struct io *io, struct snapshot *snap,
@@ -239,25 +281,24 @@ int io_snapshot(struct io *io, struct snapshot *snap,
 {
 	static const struct io_want all = {
 		.devs = true, .ports = true, .uars = true, .qps = true,
-		.jobs = true,
+		.jobs = true, .reports = true,
 	};
 	int err;
 
-	if (!want)
-		want = &all;
-	err = read_all(io, snap, want);
-	if (err == 1) {
-		forget(io, snap);
-		err = read_all(io, snap, want);
-	}
-	if (err == 1)
-		err = srdma_fail(io, -EAGAIN,
-				 "the module is being loaded and unloaded");
-	if (err) {
-		forget(io, snap);
-		snap->generation = 0;
-	}
+	io->record = io->recorder ? srdma_recorder_begin(io->recorder) : NULL;
+	err = read_snapshot(io, snap, want ? want : &all);
+	if (!err && io->record)
+		srdma_recorder_commit(io->recorder);
+	io->record = NULL;
 	return err;
+}
+
+/* A player has no earlier reading to which the first one could be a delta. */
+void io_record(struct io *io, struct recorder *r)
+{
+	io->recorder = r;
+	for (int i = 0; i < SRDMA_KNOWN; i++)
+		io->known[i].snap = NULL;
 }
 
 void snapshot_free(struct snapshot *snap)
@@ -273,5 +314,7 @@ void snapshot_free(struct snapshot *snap)
 	free(snap->qps);
 	free(snap->jobs);
 	free(snap->owners);
+	free(snap->job_reports);
+	free(snap->qp_reports);
 	memset(snap, 0, sizeof(*snap));
 }

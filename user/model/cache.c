@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The cache of contexts, which the least recently used one leaves. */
+/* The cache of contexts, which evicts the least recently used context. */
 #include "model/internal.h"
 
 static uint32_t cache_bucket(const struct model_cache *c, enum model_kind kind, uint64_t key)

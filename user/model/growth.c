@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* How long contenders keep one another from a lock or register: a power of how many. */
+/* The time of a contended lock or register: a power of the number of contenders. */
 #include "model/internal.h"
 
 #define ONE_Q32 (1ULL << 32)

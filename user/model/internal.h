@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* What the model's files share, each function with the file that has it. */
+/* Declarations that the files of the model share, by the file that defines each function. */
 #ifndef SRDMA_MODEL_INTERNAL_H
 #define SRDMA_MODEL_INTERNAL_H
 
@@ -25,7 +25,7 @@ static inline uint64_t div_u64(uint64_t a, uint32_t b)
 }
 #endif
 
-/* Sources of events in the heap: the UARs, then the units, then the elements. */
+/* Sources of events in their order: the UARs, then the units, then the elements. */
 #define SRC_PU(m)	((m)->n.uars)
 #define SRC_ELEMENT(m)	(SRC_PU(m) + MODEL_PUS)
 #define SOURCES(n)	((n)->uars + MODEL_PUS + (n)->elements)
@@ -65,7 +65,7 @@ static inline void wr_free(struct model *m, uint32_t wr)
 	m->free_wr = wr;
 }
 
-/* Its QP was flushed or closed since. */
+/* Was its QP flushed or closed since? */
 static inline bool wr_dead(const struct model *m, const struct model_wr *wr)
 {
 	return wr->epoch != m->qp[wr->qp].epoch;
@@ -78,33 +78,33 @@ static inline uint32_t model_random(struct model *m)
 
 static inline void model_schedule(struct model *m, uint32_t src, uint64_t when)
 {
-	model_heap_set(&m->next, src, when);
+	model_events_set(&m->next, src, when);
 }
 
 static inline void model_unschedule(struct model *m, uint32_t src)
 {
-	model_heap_clear(&m->next, src);
+	model_events_set(&m->next, src, MODEL_NEVER);
 }
 
-/* model.c: moves the clock; -EBUSY: an event would be left behind */
+/* model.c: advances the clock; -EBUSY: an event before @now is still due */
 int model_advance(struct model *m, uint64_t now);
 
-/* uar.c: a WR that was posted; what is due at a register */
+/* uar.c: takes a posted WR; handles the event of a register */
 void model_uar_add(struct model *m, uint32_t wr);
 void model_uar_event(struct model *m, uint32_t u);
-/* Says that it is congested, or is not any more. */
+/* Reports that it became congested, or no longer is. */
 void model_uar_congestion(struct model *m, uint32_t u);
 /* Takes @q out of the register's queue, wherever in it. */
 void model_uar_forget(struct model *m, uint32_t q);
 
-/* wqe.c: a WR that is in the NIC; it is done; @q's WRs without a slot are nobody's */
+/* wqe.c: a WR enters the NIC; a WR is done; discards @q's WRs that wait for a slot */
 void model_wqe_add(struct model *m, uint32_t wr);
 void model_wqe_done(struct model *m, uint32_t wr);
 void model_wqe_forget(struct model *m, uint32_t q);
 
 /*
- * cache.c; use: false, it was a miss and is fetched now. @at is where it may be, as
- * the last use had it, and then where it is.
+ * cache.c. Use of a context; false: it was a miss and is fetched now. @at: in, the slot at
+ * the last use; out, its slot now.
  */
 bool model_cache_use(struct model *m, enum model_kind kind, uint64_t key, uint32_t *at);
 void model_cache_expect(const struct model *m, const struct model_qp *qp);
@@ -112,18 +112,18 @@ void model_cache_expect(const struct model *m, const struct model_qp *qp);
 void model_cache_fit(struct model *m);
 void model_cache_init(struct model *m);
 
-/* unit.c: a WR that may be executed; what is due at a unit */
+/* unit.c: takes a WR to execute; handles the event of a unit */
 void model_pu_add(struct model *m, uint32_t wr);
 void model_pu_event(struct model *m, uint32_t k);
 
-/* port.c: a WR that a unit is done with; what is due at the port */
+/* port.c: takes a WR from a unit; handles the event of the port */
 void model_port_add(struct model *m, uint32_t wr);
 void model_port_event(struct model *m);
 /* Puts the next packet on the wire, if there is one and it is free. */
 void model_port_start(struct model *m);
-/* What @q has there goes to another element and class. */
+/* Moves @q's WRs to another element and class. */
 void model_port_move(struct model *m, uint32_t q, uint32_t element, uint8_t cls);
-/* @q's WRs there, but for the one on the wire, are nobody's any more. */
+/* Discards @q's WRs there, except the one on the wire. */
 void model_port_forget(struct model *m, uint32_t q);
 /* An element may send again. */
 void model_element_unblock(struct model *m, uint32_t e);

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The NIC contention model: see model.h for what it is. Here is what drives it, and
- * its memory; a file has each stage of a work request's way: uar.c, unit.c with
- * cache.c, port.c.
+ * The NIC contention model, see model.h. This file drives the model and lays out its memory;
+ * the stages of a work request are in uar.c, unit.c with cache.c, and port.c.
  */
 #include "model/internal.h"
 
-/* A sane bound on each size, so that the sum in bytes fits in 32 bits. */
+/* Bounds each size, so that the sum in bytes fits in 32 bits. */
 #define SIZE_BOUND	(1U << 22)
-/* And on parameters, so that no product of them overflows. */
+/* Bounds the parameters, so that no product of them overflows. */
 #define PACKET_BOUND	(1U << 16)
 #define REFETCH_BOUND	(1U << 16)
 
@@ -44,8 +43,8 @@ static void pipe_event(struct model *m)
 		m->ops->done(m->ctx, &done);
 }
 
-/* At the same time in this order: registers, units, elements, port, pipe. */
-static void heap_event(struct model *m, uint32_t src)
+/* Order of events at the same time: registers, units, elements, port, pipe. */
+static void source_event(struct model *m, uint32_t src)
 {
 	if (src < SRC_PU(m)) {
 		model_unschedule(m, src);
@@ -58,25 +57,35 @@ static void heap_event(struct model *m, uint32_t src)
 	}
 }
 
+static void step(struct model *m, uint64_t when)
+{
+	m->now = when;
+	if (model_events_first(&m->next) == when)
+		source_event(m, model_events_source(&m->next));
+	else if (m->port.due == when)
+		model_port_event(m);
+	else
+		pipe_event(m);
+}
+
+void model_step(struct model *m, uint64_t when)
+{
+	m->told = when;
+	step(m, when);
+}
+
 void model_run_until(struct model *m, uint64_t now)
 {
 	uint64_t when;
 
 	m->told = now;
-	while ((when = model_first(m)) <= now && when != MODEL_NEVER) {
-		m->now = when;
-		if (model_heap_first(&m->next) == when)
-			heap_event(m, m->next.event->src);
-		else if (m->port.due == when)
-			model_port_event(m);
-		else
-			pipe_event(m);
-	}
+	while ((when = model_first(m)) <= now && when != MODEL_NEVER)
+		step(m, when);
 	if (m->now < now)
 		m->now = now;
 }
 
-/* Moves the clock, unless an event would be left behind. */
+/* Advances the clock, unless an event before that time is still due. */
 int model_advance(struct model *m, uint64_t now)
 {
 	if (now <= m->now)
@@ -131,7 +140,7 @@ static bool params_ok(const struct model_params *p)
 	       p->mtu && p->mtu <= PACKET_BOUND && p->header <= PACKET_BOUND;
 }
 
-/* And what is worked out of them once, not for each WR. */
+/* Values that are derived from the parameters once, not for each WR. */
 static void take_params(struct model *m, const struct model_params *p)
 {
 	m->p = *p;
@@ -172,18 +181,17 @@ static uint32_t buckets(const struct model_sizes *n)
 }
 
 enum part {
-	PART_EVENT, PART_WHERE, PART_UAR, PART_QP, PART_WR, PART_HELD, PART_ELEMENT,
+	PART_WHEN, PART_SRC, PART_UAR, PART_QP, PART_WR, PART_HELD, PART_ELEMENT,
 	PART_CONTEXT, PART_BUCKET, PARTS,
 };
 
-/* Where each array begins, in the caller's memory; at[PARTS]: where it ends. */
+/* Offset of each array in the caller's memory; at[PARTS]: the end of the last. */
 static void layout(const struct model_sizes *n, size_t at[PARTS + 1])
 {
 	const struct model *m = NULL;
-	size_t sources = SOURCES(n);
 	size_t bytes[PARTS] = {
-		[PART_EVENT] = sources * sizeof(*m->next.event),
-		[PART_WHERE] = sources * sizeof(*m->next.where),
+		[PART_WHEN] = model_events_nodes(SOURCES(n)) * sizeof(*m->next.when),
+		[PART_SRC] = model_events_nodes(SOURCES(n)) * sizeof(*m->next.src),
 		[PART_UAR] = n->uars * sizeof(*m->uar),
 		[PART_QP] = n->qps * sizeof(*m->qp),
 		[PART_WR] = n->wrs * sizeof(*m->wr),
@@ -233,8 +241,8 @@ int model_init(struct model *m, void *mem, const struct model_sizes *n,
 	m->ctx = ctx;
 	take_params(m, p);
 	m->rng = p->seed ? p->seed : 1;
-	model_heap_init(&m->next, (void *)(base + at[PART_EVENT]),
-			(void *)(base + at[PART_WHERE]), SOURCES(n));
+	model_events_init(&m->next, (void *)(base + at[PART_WHEN]),
+			  (void *)(base + at[PART_SRC]), SOURCES(n));
 	m->uar = (void *)(base + at[PART_UAR]);
 	m->qp = (void *)(base + at[PART_QP]);
 	m->wr = (void *)(base + at[PART_WR]);

@@ -41,19 +41,19 @@
 #endif
 
 #define MODEL_NONE	0xffffffffU	/* no index, no bound */
-#define MODEL_NEVER	0xffffffffffffffffULL	/* no time */
+#define MODEL_NEVER	0xfffffffffffffffeULL	/* no time; MODEL_NEVER + 1 does not overflow */
 #define MODEL_CLASSES	8		/* traffic classes of a port, 7 the highest */
 #define MODEL_PUS	64		/* processing units at most */
 #define MODEL_PS	1000000000000ULL	/* picoseconds in a second */
 
-/* What a WR wants of the NIC besides its WQE. */
+/* What a WR needs from the NIC besides its WQE. */
 enum model_op {
-	MODEL_INLINE,	/* nothing: its payload, if it has one, is in the WQE */
-	MODEL_WRITE,	/* SEND or WRITE: a payload, from the host's memory */
+	MODEL_INLINE,	/* nothing: a payload, if any, is inline in the WQE */
+	MODEL_WRITE,	/* SEND or WRITE: a payload in the host's memory */
 	MODEL_READ,	/* READ or atomic: a request slot of its QP until it is done */
 };
 
-/* Request slots of a ConnectX's QP at most: its max_qp_rd_atom. */
+/* The most request slots of a ConnectX's QP: its max_qp_rd_atom. */
 #define MODEL_READS	16
 
 /* Marsaglia's xorshift32; @state is not 0. */
@@ -80,52 +80,57 @@ enum model_kind {
 struct model_params {
 	uint32_t seed;		/* of the jitter; 0 is taken as 1 */
 
-	/* UAR: what one WR costs on a register that other QPs want too. */
-	uint32_t uar_ps;	/* with one QP wanting it */
+	/* UAR: the time of one WR on a register that several QPs use. */
+	uint32_t uar_ps;	/* with one contending QP */
 	uint32_t uar_exp;	/* with n: times n^(uar_exp / 1000); up to MODEL_EXP */
-	uint32_t uar_hold_ps;	/* how long a WR that met nobody is in the way of others */
-	uint32_t uar_raise;	/* WRs waiting that raise congestion; 0: never */
-	uint32_t uar_clear;	/* WRs waiting that clear it; below uar_raise */
+	uint32_t uar_hold_ps;	/* how long an uncontended WR delays others */
+	uint32_t uar_raise;	/* waiting WRs at which congestion is raised; 0: never */
+	uint32_t uar_clear;	/* waiting WRs at which it is cleared; below uar_raise */
 
 	/* Cache of contexts, in bytes of NIC memory. */
 	uint32_t cache_bytes;
 	uint32_t entry_bytes[MODEL_KINDS];	/* at least 1 if there is a cache */
-	uint32_t fetch_ps;	/* a PU waits so long for a context not in the cache */
+	uint32_t fetch_ps;	/* how long a PU waits for a context not in the cache */
 
-	/* WQEs in the NIC, from doorbell to completion; more displace one another. */
+	/*
+	 * WQEs that the NIC holds, from doorbell to completion; further ones displace
+	 * others.
+	 */
 	uint32_t wqe_limit;
-	uint32_t wqe_refetch_q8;	/* WQE times that fetching it again costs, * 256 */
+	uint32_t wqe_refetch_q8;	/* cost of fetching a WQE again, in WQE times * 256 */
 
 	/* Processing units. */
 	uint32_t pus;		/* up to MODEL_PUS */
 	uint32_t pu_ps;		/* a unit's time for a WQE */
-	uint32_t payload_ps;	/* more, if it fetches a payload */
+	uint32_t payload_ps;	/* additional time, if it fetches a payload */
 	uint32_t jitter_pct;	/* +-, uniform, of that; 0..100 */
 	uint32_t ctrl_ps;	/* a unit's time for a control verb, by default */
 
 	/* Port. */
 	uint64_t link_bps;	/* bit/s */
 	uint32_t mtu;		/* payload bytes of a packet, at least 1 */
-	uint32_t header;	/* bytes that each packet has besides */
+	uint32_t header;	/* bytes of each packet's headers */
 	uint8_t strict;		/* bit per class: strict priority, before all others */
-	uint8_t weight[MODEL_CLASSES];	/* share of a class that is not; 0 as 1 */
+	uint8_t weight[MODEL_CLASSES];	/* share of a class that is not strict; 0 means 1 */
 
 	uint32_t pipe_ps;	/* from the end of the last packet to the completion */
-	uint32_t late_ps;	/* a completion told later than this counts as late */
+	uint32_t late_ps;	/* a completion reported later than this counts as late */
 };
 
 /* The host's side, for callers that model threads; nothing here uses it. */
 struct model_host {
 	uint32_t post_ps;	/* CPU time of posting a WR */
 	uint32_t cores;		/* threads beyond these share a core */
-	uint32_t share_q8;	/* more CPU time when as many again share, * 256 */
-	uint32_t load_q8;	/* more when as many threads as cores are there, * 256 */
+	uint32_t share_q8;	/* more CPU time with twice as many threads, * 256 */
+	uint32_t load_q8;	/* additional CPU time when there is a thread per core, * 256 */
 	uint32_t uar_lock_ps;	/* register lock, with one contender, */
 	uint32_t uar_exp;	/* and with n: times n^(uar_exp / 1000) */
-	uint32_t uar_hold_ps;	/* a post that met nobody keeps others from it so long */
-	/* Lock of a QP that several threads use: handed to the only one that waits, */
+	uint32_t uar_hold_ps;	/* how long an uncontended post delays others */
+	/*
+	 * Lock of a QP that several threads use: time to hand it to the only waiting thread,
+	 */
 	uint32_t qp_alone_ps;
-	uint32_t qp_lock_ps;	/* or while n wait: this, times n^(qp_exp / 1000) */
+	uint32_t qp_lock_ps;	/* or with n waiting threads: this, times n^(qp_exp / 1000) */
 	uint32_t qp_exp;
 };
 
@@ -141,38 +146,41 @@ int model_preset_named(const char *name);
 void model_preset(enum model_preset preset, struct model_params *params);
 void model_preset_host(enum model_preset preset, struct model_host *host);
 
-/* How many of each the caller's memory is for. */
+/* The numbers of objects that the caller's memory is for. */
 struct model_sizes {
 	uint32_t uars;		/* doorbell registers (bfregs), at least 1 */
 	uint32_t qps;		/* at least 1 */
 	uint32_t wrs;		/* WRs posted and not done, of all QPs; at least 1 */
 	uint32_t elements;	/* scheduling elements, at least 1; 0 is the default one */
-	uint32_t contexts;	/* that the cache can hold, at least 1 */
+	uint32_t contexts;	/* contexts that the cache can hold, at least 1 */
 };
 
-struct model_event {
-	uint64_t when;
-	uint32_t src;
+/* Sources of events, ordered by the time of each source's next event. */
+struct model_events {
+	uint64_t *when;		/* of a node of the tree, 1 is the root */
+	uint32_t *src;		/* whose time that is */
+	uint32_t leaf;		/* node of source 0; then those of the others */
 };
 
-/* Sources of events, by the time that each of them has, if it has one. */
-struct model_heap {
-	struct model_event *event;	/* by time; at MODEL_NEVER if there is none */
-	uint32_t *where;	/* each source's, or MODEL_NONE */
-	uint32_t n;		/* that have one */
-};
+/* The caller provides the memory: a time and a source for each node of the tree. */
+size_t model_events_nodes(uint32_t sources);
+void model_events_init(struct model_events *e, uint64_t *when, uint32_t *src, uint32_t sources);
+/*
+ * Sets the time of a source; MODEL_NEVER: no event. Equal times are ordered by source, so
+ * the order is always the same.
+ */
+void model_events_set(struct model_events *e, uint32_t src, uint64_t when);
 
-/* The caller gives the memory: an event and a place for each of the @sources. */
-void model_heap_init(struct model_heap *h, struct model_event *event, uint32_t *where,
-		     uint32_t sources);
-/* At the same time by source, so that the order is always the same. */
-void model_heap_set(struct model_heap *h, uint32_t src, uint64_t when);
-void model_heap_clear(struct model_heap *h, uint32_t src);
-
-/* The first one's, which is that of event[0].src; MODEL_NEVER: none has one. */
-static inline uint64_t model_heap_first(const struct model_heap *h)
+/* The time of the first event; MODEL_NEVER: no source has one. */
+static inline uint64_t model_events_first(const struct model_events *e)
 {
-	return h->event->when;
+	return e->when[1];
+}
+
+/* And whose it is. */
+static inline uint32_t model_events_source(const struct model_events *e)
+{
+	return e->src[1];
 }
 
 /* A linked list of indexes, first in first out. */
@@ -180,10 +188,10 @@ struct model_list {
 	uint32_t head, tail;	/* MODEL_NONE: empty */
 };
 
-/* More contenders than this count as this; the measurements have 96. */
+/* A larger number of contenders counts as this; the measurements have 96. */
 #define MODEL_CROWD 130
 
-/* For how long one contender has a lock or register, by how many want it. */
+/* How long one contender has a lock or register, by the number of contenders. */
 struct model_crowd {
 	uint64_t ps[MODEL_CROWD + 1];	/* itself included */
 };
@@ -197,32 +205,32 @@ static inline uint64_t model_crowd_ps(const struct model_crowd *c, uint32_t n)
 	return c->ps[n < MODEL_CROWD ? n : MODEL_CROWD];
 }
 
-/* A doorbell register. Work of the QPs that want it is granted in turns. */
+/* A doorbell register. It grants the work of its QPs in turns. */
 struct model_uar {
 	struct model_list qps;	/* QPs with ungranted work, the one served first */
 	uint32_t attached;	/* QPs that use it */
 	uint32_t active;	/* QPs on the list */
 	uint32_t pending;	/* WRs not granted, of those QPs */
-	uint32_t last_qp;	/* whose WR was granted last; MODEL_NONE at first */
-	bool serving;		/* the first of them has it; else it is free at free_at */
+	uint32_t last_qp;	/* the QP whose WR was granted last; MODEL_NONE at first */
+	bool serving;		/* the first QP has the register; else it is free at free_at */
 	bool congested;
 	uint64_t free_at;	/* ps: until then a doorbell of another QP meets it busy */
 	uint64_t granted;	/* WRs, ever */
-	uint64_t contended;	/* of these: had to wait */
+	uint64_t contended;	/* WRs of these that had to wait */
 	uint64_t wait_ps;	/* summed over these */
 	uint32_t peak;		/* most WRs ever pending */
 };
 
-/* In the order of use: a WR's way through the NIC touches two lines and a half. */
+/* Fields are in the order of use: a WR on its way touches two and a half cache lines. */
 struct model_qp {
-	/* What it was opened with. */
+	/* The arguments of model_open(). */
 	uint32_t qpn, uar, cq, element;
-	uint32_t reads;		/* its request slots, 0: no bound */
+	uint32_t reads;		/* its request slots; 0: no bound */
 	uint8_t cls;
 	bool open;
 
 	bool listed;		/* has WRs at the port, and is on the group's list */
-	uint32_t epoch;		/* WRs of an older one are nobody's any more */
+	uint32_t epoch;		/* WRs of an older generation are discarded */
 	uint32_t pu;		/* its processing unit, qpn modulo their number */
 	uint32_t in_pu;		/* WRs waiting for its unit, or in it */
 	uint32_t inflight;	/* WRs in the NIC: granted, not done */
@@ -231,15 +239,15 @@ struct model_qp {
 	struct model_list stalled;	/* WRs waiting for a request slot, or behind one */
 	uint64_t posted, done;	/* WRs, since it was opened */
 	uint64_t posted_bytes, done_bytes;
-	struct model_list ready;	/* WRs at the port; only the head may go */
+	struct model_list ready;	/* WRs at the port; only the head may be sent */
 	uint64_t ready_bytes;	/* not sent, of these */
 	uint32_t n_ready;	/* of these */
-	uint32_t at[MODEL_KINDS];	/* where its contexts were in the cache */
+	uint32_t at[MODEL_KINDS];	/* slots in the cache where its contexts were last */
 	uint64_t last_done;	/* ps */
 	uint64_t dropped, dropped_bytes;
 	uint32_t uar_next;	/* on the register's list */
 	uint32_t ready_prev, ready_next;	/* on the group's list */
-	int32_t deficit;	/* bytes it may still send this turn */
+	int32_t deficit;	/* bytes that it may still send in this turn */
 };
 
 /* One cache line. */
@@ -249,49 +257,49 @@ struct model_wr {
 	uint64_t posted;	/* ps */
 	uint64_t due;		/* ps, in the pipe: when it is done */
 	uint32_t qp, epoch;
-	uint32_t bytes, left;	/* payload; not sent yet */
-	uint32_t next;		/* on whichever list it is */
-	uint32_t held;		/* where its WQE is in the NIC, MODEL_NONE: it is not */
+	uint32_t bytes, left;	/* bytes of payload; bytes not sent yet */
+	uint32_t next;		/* link of the list that it is on */
+	uint32_t held;		/* place of its WQE in the NIC; MODEL_NONE: not there */
 	uint8_t op;
-	bool stalled;		/* waited for a request slot, out of the NIC */
+	bool stalled;		/* waited for a request slot outside of the NIC */
 };
 
 struct model_pu {
-	struct model_list wrs;	/* the head is in work if busy */
+	struct model_list wrs;	/* WRs; the head is being executed if busy */
 	bool busy;
 	bool stalled;		/* busy with something else than the head */
-	uint64_t stall_ps;	/* work that goes first: control verbs, fetches */
+	uint64_t stall_ps;	/* time of work that goes first: control verbs, fetches */
 	uint64_t free_at;	/* ps, if busy */
 	uint64_t done;		/* WQEs, ever */
-	uint64_t busy_ps;	/* ever, stalls included */
+	uint64_t busy_ps;	/* total time, stalls included */
 };
 
 /* QPs of one element in one class. */
 struct model_group {
-	struct model_list qps;	/* that have WRs at the port; doubly linked */
+	struct model_list qps;	/* QPs with WRs at the port; doubly linked */
 	uint32_t prev, next;	/* on the class's list of groups */
-	bool listed;		/* is on it: has QPs, and its element may send */
+	bool listed;		/* on that list: it has QPs, and its element may send */
 	int32_t deficit;	/* bytes, this turn */
 };
 
-/* Scheduling element: a share of each class, and a rate in all together. */
+/* Scheduling element: a share of each class, and a rate over all classes. */
 struct model_element {
 	struct model_group group[MODEL_CLASSES];
 	uint32_t weight;	/* packets a turn, at least 1 */
 	uint64_t max_bps;	/* 0: no limit */
-	uint64_t burst_ps;	/* how far ahead of its rate it may get */
-	uint64_t tat;		/* ps: when what it sent would have left at its rate */
-	uint64_t carry;		/* remainder of that, in 1/max_bps ps */
-	bool blocked;		/* ahead by more: waits */
+	uint64_t burst_ps;	/* how far it may get ahead of its rate */
+	uint64_t tat;		/* ps: when the bytes sent would have left at its rate */
+	uint64_t carry;		/* remainder of the time, in 1/max_bps ps */
+	bool blocked;		/* further ahead than it may be, so it waits */
 	uint64_t sent_bytes;	/* with headers, ever */
-	uint64_t blocks;	/* how often it had to wait, ever */
+	uint64_t blocks;	/* number of times that it had to wait */
 };
 
 struct model_class {
 	struct model_list groups;	/* doubly linked */
-	int64_t turn;		/* bytes / weight sent, to be compared with others' */
+	int64_t turn;		/* bytes sent / weight, compared between classes */
 	uint64_t backlog;	/* bytes at the port, not sent */
-	uint32_t waiting;	/* WRs at the port, last packet not begun */
+	uint32_t waiting;	/* WRs at the port whose last packet has not begun */
 	uint64_t sent_bytes, packets;	/* with headers, ever */
 };
 
@@ -300,15 +308,15 @@ struct model_port {
 	int64_t turn;		/* of the class that sent last */
 	uint64_t free_at;	/* ps: until then a packet is on the wire */
 	uint64_t due;		/* ps: when the next one may begin; MODEL_NEVER: none waits */
-	uint64_t carry;		/* remainder, in 1/link_bps ps */
-	uint32_t wire_bytes;	/* the packet before was so long, */
-	uint64_t wire_ps, wire_rest;	/* and took so long without the carry */
-	uint8_t listed;		/* classes, a bit each, that have something to send */
+	uint64_t carry;		/* remainder of a packet's time, in 1/link_bps ps */
+	uint32_t wire_bytes;	/* bytes of the last packet, */
+	uint64_t wire_ps, wire_rest;	/* and its time without the carry */
+	uint8_t listed;		/* bit per class that has something to send */
 	uint64_t busy_ps;	/* ever */
-	uint8_t paused;		/* classes, a bit each, that may not begin a packet */
-	bool stalled;		/* has something to send, but of such classes only */
+	uint8_t paused;		/* bit per class that may not begin a packet */
+	bool stalled;		/* only such classes have something to send */
 	uint64_t stalled_at;	/* ps, if it is */
-	uint64_t stalled_ps;	/* ever, up to when it was not any more */
+	uint64_t stalled_ps;	/* total time of that, up to its last end */
 };
 
 /* A context in the cache. */
@@ -329,9 +337,9 @@ struct model_cache {
 	uint64_t bytes;		/* of these */
 };
 
-/* All since model_init(). */
+/* Totals since model_init(). */
 struct model_stats {
-	uint64_t posted, done, dropped;		/* WRs; the rest is in the model */
+	uint64_t posted, done, dropped;		/* WRs; posted minus done are in the model */
 	uint64_t posted_bytes, done_bytes, dropped_bytes;
 	uint64_t hits[MODEL_KINDS], misses[MODEL_KINDS];
 	uint64_t evictions;
@@ -339,9 +347,9 @@ struct model_stats {
 	uint64_t refetch_ps;	/* PUs fetched WQEs again */
 	uint64_t refetched;	/* how many */
 	uint64_t stalled;	/* WRs that waited for a request slot, or behind one */
-	uint64_t ctrl, ctrl_ps;	/* control verbs, and the PUs' time for them */
+	uint64_t ctrl, ctrl_ps;	/* control verbs, and the time of PUs that they took */
 	uint64_t raised, cleared;	/* congestion of UARs */
-	uint64_t late, late_max_ps;	/* completions told after their time */
+	uint64_t late, late_max_ps;	/* completions that were reported late */
 };
 
 struct model_done {
@@ -352,34 +360,34 @@ struct model_done {
 };
 
 /*
- * Each may be NULL. From done() everything may be called but
- * model_run_until(), posts at the time it is given; from the others nothing.
+ * Callbacks; each may be NULL. done() may call any function except model_run_until() and
+ * model_step(), and posts at the time that it is given. The other callbacks may call none.
  */
 struct model_ops {
 	void (*done)(void *ctx, const struct model_done *done);
-	/* A packet with so many bytes of the WR's payload begins. */
+	/* A packet with @bytes bytes of the WR's payload begins. */
 	void (*sent)(void *ctx, uint64_t cookie, uint32_t bytes);
 	void (*congestion)(void *ctx, uint32_t uar, bool congested, uint64_t at);
 };
 
-/* Some kilobytes: not for a kernel's stack. */
+/* Too large, at some kilobytes, for a kernel stack. */
 struct model {
 	struct model_params p;
 	struct model_sizes n;
 	const struct model_ops *ops;
 	void *ctx;
-	uint64_t now;		/* ps: latest time it was told or made an event at */
-	uint64_t told;		/* ps: what model_run_until() was called with */
+	uint64_t now;		/* ps: the latest time of a call or an event */
+	uint64_t told;		/* ps: the argument of model_run_until() */
 	uint32_t rng;
 	uint32_t jitter_q16;	/* jitter_pct, * 65536 */
 	uint32_t inflight;	/* WRs in the NIC: granted, not done */
 	uint32_t ungranted;	/* WRs waiting for a register */
-	struct model_crowd crowd;	/* how long a register is had */
+	struct model_crowd crowd;	/* how long a QP has a register */
 	uint32_t congested;	/* UARs that are */
-	uint32_t ctrl_pu;	/* whose turn it is with a control verb */
+	uint32_t ctrl_pu;	/* the unit that gets the next control verb */
 	uint32_t free_wr;	/* list of unused */
 	struct model_list pipe;	/* WRs by due */
-	uint64_t pipe_due;	/* of the first, or MODEL_NEVER */
+	uint64_t pipe_due;	/* the time of the first of them, or MODEL_NEVER */
 	uint32_t *held;		/* WRs whose WQEs the NIC has */
 	uint32_t n_held;
 	struct model_uar *uar;
@@ -390,21 +398,21 @@ struct model {
 	struct model_port port;
 	struct model_cache cache;
 	struct model_stats stats;
-	struct model_heap next;	/* what happens next: registers, units, ... */
+	struct model_events next;	/* next events of registers, units, ... */
 };
 
-/* Bytes of memory, aligned for a uint64_t, that model_init() wants. */
+/* The bytes of memory, aligned for a uint64_t, that model_init() needs. */
 size_t model_bytes(const struct model_sizes *sizes);
 
 /*
- * @mem and @ops stay in use for as long as the model is. Time begins at 0.
- * -EINVAL: sizes or parameters that make no sense.
+ * @mem and @ops must stay valid while the model is used. Time begins at 0. -EINVAL: invalid
+ * sizes or parameters.
  */
 int model_init(struct model *m, void *mem, const struct model_sizes *sizes,
 	       const struct model_params *params, const struct model_ops *ops,
 	       void *ctx);
 
-/* Holds for what begins from now on; work in progress ends as it was. -EINVAL. */
+/* Affects work that begins from now on; work in progress is not changed. -EINVAL. */
 int model_set_params(struct model *m, const struct model_params *params);
 
 struct model_qp_attr {
@@ -416,22 +424,22 @@ struct model_qp_attr {
 	uint8_t cls;
 };
 
-/* @qp: the caller's number for it, 0..qps-1. -EINVAL; -EBUSY: is open. */
+/* @qp: the caller's number for the QP, 0..qps-1. -EINVAL; -EBUSY: the QP is open. */
 int model_qp_open(struct model *m, uint32_t qp, const struct model_qp_attr *attr);
 
 /*
- * Class and element change at the next packet; the QPN may not. -EBUSY: another
- * UAR, and WRs still wait for the old one.
+ * Class and element change at the next packet. The QPN must not change. -EBUSY: the UAR
+ * changes, and WRs still wait for the old UAR.
  */
 int model_qp_modify(struct model *m, uint32_t qp, const struct model_qp_attr *attr);
 
 /*
- * Forgets the QP's WRs, in time linear to those not yet on a unit; says how
- * many they were in all. None of them is told as done. The QP stays open.
+ * Discards the WRs of the QP and returns their number. None of them is reported as done. The
+ * QP stays open. The time is linear in the WRs that are not yet on a unit.
  */
 uint32_t model_qp_flush(struct model *m, uint32_t qp);
 
-/* Flushes it and gives the number back. */
+/* Flushes the QP and frees its number. */
 void model_qp_close(struct model *m, uint32_t qp);
 
 /*
@@ -442,21 +450,24 @@ int model_element_set(struct model *m, uint32_t element, uint64_t max_bps,
 		      uint32_t burst, uint32_t weight);
 
 /*
- * Holds up classes, a bit each, that the other end of the wire wants to wait, and
- * lets the others go. A packet on the wire ends. -EBUSY as in model_post().
+ * Pauses the classes (a bit each) that the other end of the wire has paused, and resumes all
+ * others. A packet on the wire ends. -EBUSY as in model_post().
  */
 int model_pause(struct model *m, uint8_t classes, uint64_t now);
 
 /*
- * One WR with a doorbell of its own. @now: not after the next event, that is,
- * model_run_until(now) came first, else -EBUSY; a time before the model's own
- * is taken as that. -ENOBUFS: as many WRs as there is memory for are in the
- * model; post again after the next one is done. -EINVAL: no such QP.
+ * Posts one WR with a doorbell of its own. @now must not be after the next event: call
+ * model_run_until(now) first, else -EBUSY. A time before the model's time counts as the
+ * model's time. -ENOBUFS: the model has no memory for another WR; post again when the next
+ * one is done. -EINVAL: no such QP.
  */
 int model_post(struct model *m, uint32_t qp, enum model_op op, uint32_t bytes,
 	       uint64_t mtt, uint64_t cookie, uint64_t now);
 
-/* A hint: WRs of @qp come soon. Of many QPs most are in none of the CPU's caches. */
+/*
+ * A hint that WRs of @qp will be posted soon: prefetches the QP, since most of many QPs are
+ * not in the CPU's caches.
+ */
 static inline void model_expect(const struct model *m, uint32_t qp)
 {
 	const char *line = (const char *)&m->qp[qp];
@@ -467,39 +478,42 @@ static inline void model_expect(const struct model *m, uint32_t qp)
 }
 
 /*
- * A control verb takes @ps (0: ctrl_ps) of a unit, each unit in its turn,
- * before the WQEs that wait for it. @done: when it is. -EBUSY as above.
+ * A control verb takes @ps (0: ctrl_ps) of a unit; units take turns, and the verb goes
+ * before waiting WQEs. @done: out, when it will be done. -EBUSY as above.
  */
 int model_control(struct model *m, uint64_t ps, uint64_t now, uint64_t *done);
 
 /*
- * The receiving side of @qp uses a context; a miss stalls the QP's unit.
- * 1: it was one, 0: a hit; -EINVAL, -EBUSY as above.
+ * The receiving side of @qp uses a context; a miss stalls the QP's unit. 1: a miss; 0: a
+ * hit; -EINVAL, -EBUSY as above.
  */
 int model_touch(struct model *m, uint32_t qp, enum model_kind kind, uint64_t key,
 		uint64_t now);
 
-/* The object is gone: its context leaves the cache. */
+/* The object was destroyed: its context leaves the cache. */
 void model_forget(struct model *m, enum model_kind kind, uint64_t key);
 
-/* The time of the next event; MODEL_NEVER: nothing is going on. */
+/* The time of the next event; MODEL_NEVER: there is none. */
 static inline uint64_t model_first(const struct model *m)
 {
-	uint64_t when = model_heap_first(&m->next);
+	uint64_t when = model_events_first(&m->next);
 
 	if (m->port.due < when)
 		when = m->port.due;
 	return m->pipe_due < when ? m->pipe_due : when;
 }
 
-/* The same; false: nothing is going on. */
+/* The same; false: there is none. */
 static inline bool model_next(const struct model *m, uint64_t *when)
 {
 	*when = model_first(m);
 	return *when != MODEL_NEVER;
 }
 
-/* Makes everything happen that is due until @now, in order of time. */
+/* Processes all events that are due until @now, in order of time. */
 void model_run_until(struct model *m, uint64_t now);
+
+/* Processes the first event; @when is its time, which must not be MODEL_NEVER. */
+void model_step(struct model *m, uint64_t when);
 
 #endif

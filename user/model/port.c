@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The port: a packet a step, of the class, element and QP whose turn it is. From
- * there a WR is in the pipe until it is done.
+ * The port. Each step sends a packet of the class, element and QP whose turn it is. After
+ * its last packet a WR is in the pipe until it is done.
  */
 #include "model/internal.h"
 
@@ -12,13 +12,13 @@ static struct model_group *group_of(struct model *m, uint32_t g)
 	return &m->element[g / MODEL_CLASSES].group[g % MODEL_CLASSES];
 }
 
-/* The most a packet takes on the wire; what a turn is measured in. */
+/* The most that a packet takes on the wire, which is the unit of a turn. */
 static uint32_t packet_bytes(const struct model *m)
 {
 	return m->p.mtu + m->p.header;
 }
 
-/* A class that was silent does not save up its share. */
+/* A class that sent nothing does not save up its share. */
 static void class_wake(const struct model *m, struct model_class *cls)
 {
 	if (cls->turn - m->port.turn < 0)
@@ -107,7 +107,7 @@ static void qp_unlist(struct model *m, uint32_t q)
 		group_unlist(m, g);
 }
 
-/* Strict classes from the highest, else the one that had least of its share. */
+/* The highest strict class, else the class that has used least of its share. */
 static int class_pick(const struct model *m)
 {
 	const struct model_class *cls = m->port.cls;
@@ -124,10 +124,10 @@ static int class_pick(const struct model *m)
 	return best;
 }
 
-/* Time of @bytes at @bps; the remainder stays in @carry for the next ones. */
+/* Time of @bytes at @bps; the remainder stays in @carry for the next call. */
 static uint64_t wire_ps(uint64_t bytes, uint64_t bps, uint64_t *carry)
 {
-	/* 2^20 bytes a go keep the product in 64 bits. */
+	/* Steps of 2^20 bytes keep the product within 64 bits. */
 	uint64_t ps = 0, part;
 
 	while (bytes) {
@@ -154,7 +154,7 @@ void model_element_unblock(struct model *m, uint32_t e)
 		}
 }
 
-/* The element sent @wire bytes: it may be too far ahead of its rate now. */
+/* Charges @wire bytes to the element, which may now be too far ahead of its rate. */
 static void element_charge(struct model *m, uint32_t e, uint64_t wire)
 {
 	struct model_element *el = &m->element[e];
@@ -178,7 +178,7 @@ static void element_charge(struct model *m, uint32_t e, uint64_t wire)
 	model_schedule(m, SRC_ELEMENT(m) + e, el->tat - el->burst_ps);
 }
 
-/* The same on the link, where most packets are as long as the one before. */
+/* The same for the link. Most packets are as long as the one before, so its time is kept. */
 static uint64_t link_ps(struct model *m, uint64_t bytes)
 {
 	struct model_port *port = &m->port;
@@ -200,7 +200,7 @@ static uint64_t link_ps(struct model *m, uint64_t bytes)
 	return ps;
 }
 
-/* The class sent a packet of @wire bytes, @turn of which count for its share. */
+/* Charges a packet of @wire bytes to the class; @turn of them count for its share. */
 static void class_charge(struct model *m, uint32_t c, uint64_t wire, uint32_t turn)
 {
 	struct model_class *cls = &m->port.cls[c];
@@ -211,17 +211,20 @@ static void class_charge(struct model *m, uint32_t c, uint64_t wire, uint32_t tu
 	if (m->p.strict & 1 << c)
 		return;
 	m->port.turn = cls->turn;
-	/* In 1/256 bytes; differences count, so it may wrap around. */
+	/* In 1/256 bytes. It may wrap around, because only differences are used. */
 	cls->turn += div_u64((uint64_t)turn << 8, weight);
 }
 
 /*
- * Byte-deficit round robin on both levels: whoever sends may go below zero by
- * one packet, pays for it in its next turn, and then is the last in the list.
+ * Byte-deficit round robin on both levels: a sender's deficit may go below zero by one
+ * packet. The sender pays for that in its next turn, and moves to the end of the list.
  */
 static void charge(struct model *m, uint32_t q, uint64_t wire)
 {
-	/* More than a packet goes only where it takes no time, and shares nothing. */
+	/*
+	 * More than a packet is sent at once only where sending takes no time and shares
+	 * nothing.
+	 */
 	int32_t turn = (int32_t)(wire < packet_bytes(m) ? wire : packet_bytes(m));
 	struct model_qp *qp = &m->qp[q];
 	uint32_t g = qp->element * MODEL_CLASSES + qp->cls;
@@ -243,7 +246,7 @@ static void charge(struct model *m, uint32_t q, uint64_t wire)
 	element_charge(m, qp->element, wire);
 }
 
-/* The port sends, or cannot: time in which only pauses keep it from it is counted. */
+/* Counts the time in which the port has something to send and only pauses prevent it. */
 static void port_stall(struct model *m, bool sends)
 {
 	struct model_port *port = &m->port;
@@ -256,7 +259,7 @@ static void port_stall(struct model *m, bool sends)
 	port->stalled = stalled;
 }
 
-/* A packet of @wire bytes, @bytes of them of @w's payload, begins; @last: the last one. */
+/* A packet of @wire bytes begins, with @bytes of @w's payload; @last: it is the last one. */
 static void transmit(struct model *m, uint32_t w, uint64_t wire, uint32_t bytes, bool last)
 {
 	uint64_t ps = link_ps(m, wire), due;
@@ -265,12 +268,15 @@ static void transmit(struct model *m, uint32_t w, uint64_t wire, uint32_t bytes,
 		m->ops->sent(m->ctx, m->wr[w].cookie, bytes);
 	m->port.busy_ps += ps;
 	m->port.free_at = m->now + ps;
-	/* What comes at the same time as a packet that takes none waits its turn, too. */
+	/*
+	 * A packet that takes no time also ends a step, so that others at the same time get
+	 * their turn.
+	 */
 	m->port.due = !ps || m->port.listed ? m->port.free_at : MODEL_NEVER;
 	if (!last)
 		return;
 	due = m->port.free_at + m->p.pipe_ps;
-	/* pipe_ps may be shorter now than for the WR before; WRs still end in order. */
+	/* pipe_ps may have become shorter since the WR before; WRs still end in order. */
 	if (m->pipe.head == MODEL_NONE)
 		m->pipe_due = due;
 	else if (due < m->wr[m->pipe.tail].due)
@@ -284,10 +290,10 @@ static uint64_t wire_bytes(const struct model *m, uint32_t bytes)
 {
 	uint64_t wire = (uint64_t)bytes + m->p.header;
 
-	return wire ? wire : 1;	/* or a QP that sends nothing kept its turn for ever */
+	return wire ? wire : 1;	/* else a QP that sends nothing would keep its turn for ever */
 }
 
-/* Puts the next packet on the wire; whoever sends it is charged at once. */
+/* Puts the next packet on the wire and charges its sender at once. */
 static void port_send(struct model *m)
 {
 	struct model_port *port = &m->port;
@@ -326,7 +332,7 @@ static void port_send(struct model *m)
 	transmit(m, w, wire, bytes, !wr->left);
 }
 
-/* Something may have to be sent: now, or once the packet on the wire has ended. */
+/* Schedules the next send: now, or when the packet on the wire has ended. */
 void model_port_start(struct model *m)
 {
 	if (m->port.due != MODEL_NEVER)
@@ -343,7 +349,7 @@ void model_port_event(struct model *m)
 	port_send(m);
 }
 
-/* A WR of one packet that finds nobody at the port: as by the lists, without them. */
+/* Short cut for a WR of one packet at an idle port, with the same result as by the lists. */
 static bool send_alone(struct model *m, uint32_t w)
 {
 	struct model_wr *wr = &m->wr[w];

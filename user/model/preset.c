@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* What a NIC and its host are like, by name: fitted, or from what was published. */
+/* Parameters of a NIC and its host, by name: fitted or published. */
 #include "model/internal.h"
 
 static const char *const preset_names[MODEL_PRESETS] = {
@@ -23,10 +23,10 @@ int model_preset_named(const char *name)
  * differs only by its link.
  */
 #define CX_PU_PS	145000		/* 16 units do 110 M WQEs/s */
-#define CX_JITTER_PCT	60		/* without, the knees are too sharp */
+#define CX_JITTER_PCT	60		/* without it, the knees of the curves are too sharp */
 #define CX_WQES		755
 #define CX_REFETCH_Q8	174		/* 0.7 */
-#define CX_PIPE_PS	2424000		/* of a READ, there and back */
+#define CX_PIPE_PS	2424000		/* of a READ, both ways */
 #define CX_UAR_PS	531950
 #define CX_UAR_EXP	276
 #define CX_QP_ALONE_PS	799397
@@ -37,7 +37,7 @@ int model_preset_named(const char *name)
 #define CX_LOAD_Q8	26		/* 0.1 */
 #define CX_SHARE_Q8	108		/* 0.4 */
 
-/* Not fitted: 8 units do as well; the cores are those of SMART's hosts. */
+/* Not fitted: 8 units fit as well. The cores are those of SMART's hosts. */
 #define CX_PUS		16
 #define CX_CORES	48		/* with two threads each */
 
@@ -55,12 +55,12 @@ int model_preset_named(const char *name)
  */
 #define CX_FETCH_PS	(7 * CX_PU_PS / 3)
 
-/* What is in NIC memory, in the paper's 3.2, for a ConnectX-5. */
+/* Memory of a ConnectX-5 for contexts, from section 3.2 of the paper. */
 #define CX_CACHE_BYTES	(2U << 20)
 /*
- * And what a context takes of it: 375 bytes of a connection (Kalia et al.,
- * NSDI'19, the source of the paper's figure), the CQ and memory key contexts of
- * mlx5_ifc.h (cqc, mkc: 64 bytes each), and a line of translations.
+ * The size of each context: 375 bytes for a connection (Kalia et al., NSDI'19, the source of
+ * the paper's figure), 64 bytes each for the contexts of a CQ and a memory key in mlx5_ifc.h
+ * (cqc, mkc), and a line of translations.
  */
 #define CX_QPC_BYTES	375
 #define CX_MTT_BYTES	(64 + 64)
@@ -73,7 +73,7 @@ int model_preset_named(const char *name)
 #define CX_RAISE	(5000000 / CX_UAR_PS)
 #define CX_CLEAR	(CX_RAISE / 2)
 
-/* Assumed, for want of a published figure: some tens of WQEs' time. */
+/* Assumed to be the time of some tens of WQEs, because no figure was published. */
 #define CX_CTRL_PS	5000000
 
 void model_preset(enum model_preset preset, struct model_params *p)
@@ -84,7 +84,7 @@ void model_preset(enum model_preset preset, struct model_params *p)
 	p->strict = 0xff;
 	if (preset == MODEL_OFF)
 		return;
-	/* LRH, BTH, ICRC, VCRC: what each InfiniBand packet has (IBTA vol. 1, ch. 5) */
+	/* LRH, BTH, ICRC, VCRC of each InfiniBand packet (IBTA vol. 1, ch. 5) */
 	p->header = 8 + 12 + 4 + 2;
 	p->link_bps = preset == MODEL_CX5 ? 100000000000ULL : 200000000000ULL;
 	p->uar_ps = CX_UAR_PS;

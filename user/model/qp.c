@@ -64,7 +64,7 @@ uint32_t model_qp_flush(struct model *m, uint32_t q)
 	model_uar_forget(m, q);
 	model_wqe_forget(m, q);
 	model_port_forget(m, q);
-	/* Those on a unit, on the wire and in the pipe are freed on their way. */
+	/* WRs on a unit, on the wire and in the pipe are freed when they leave there. */
 	qp->epoch++;
 	qp->in_pu = 0;
 	qp->inflight = 0;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Doorbell registers: one server each, whose time grows with those who want it. */
+/*
+ * Doorbell registers: each is one server, whose service time grows with the number of
+ * contending QPs.
+ */
 #include "model/internal.h"
 
 /* The WR is in the NIC. */
@@ -32,7 +35,7 @@ void model_uar_congestion(struct model *m, uint32_t u)
 		m->ops->congestion(m->ctx, u, uar->congested, m->now);
 }
 
-/* The first QP of the list has the register now. */
+/* Grants the register to the first QP of the list. */
 static void uar_serve(struct model *m, uint32_t u)
 {
 	struct model_uar *uar = &m->uar[u];
@@ -63,8 +66,8 @@ static uint32_t uar_unlist(struct model *m, struct model_uar *uar)
 }
 
 /*
- * A thread alone at a register pays nothing that its own posting did not
- * include; threads take turns, as with a fair lock, one WR each.
+ * A thread alone at a register pays nothing beyond the time of its own post. Contending
+ * threads take turns of one WR, as with a fair lock.
  */
 void model_uar_add(struct model *m, uint32_t wr)
 {

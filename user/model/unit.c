@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Processing units: WQEs, what the cache lacks of their contexts, control verbs. */
+/*
+ * Processing units: execute WQEs, fetch contexts that the cache lacks, execute control
+ * verbs.
+ */
 #include "model/internal.h"
 
-/* What the contexts of @wr cost that are not in the cache. */
+/* The cost of the contexts of @wr that are not in the cache. */
 static uint64_t fetch_contexts(struct model *m, const struct model_wr *wr)
 {
 	struct model_qp *qp = &m->qp[wr->qp];
@@ -18,7 +21,10 @@ static uint64_t fetch_contexts(struct model *m, const struct model_wr *wr)
 	return (uint64_t)misses * m->p.fetch_ps;
 }
 
-/* A unit's time for a WQE, its payload, and the WQE again if it is not there any more. */
+/*
+ * A unit's time for a WQE and its payload, and for fetching the WQE again if it was
+ * displaced.
+ */
 static uint64_t wqe_ps(struct model *m, const struct model_wr *wr)
 {
 	unsigned int fetches = wr->stalled + (m->p.wqe_limit && wr->held == MODEL_NONE);
@@ -39,7 +45,7 @@ static uint64_t wqe_ps(struct model *m, const struct model_wr *wr)
 	return ps;
 }
 
-/* The next thing for a unit that has nothing to do. */
+/* Starts the next work of an idle unit. */
 static void pu_start(struct model *m, uint32_t k)
 {
 	struct model_pu *pu = &m->pu[k];
@@ -66,7 +72,10 @@ void model_pu_add(struct model *m, uint32_t wr)
 {
 	struct model_qp *qp = &m->qp[m->wr[wr].qp];
 
-	/* Another unit, or none, only between WRs, or they could overtake one another. */
+	/*
+	 * A QP changes its unit only when it has no WR there; else WRs could overtake one
+	 * another.
+	 */
 	if (!qp->in_pu) {
 		if (!m->p.pus) {
 			model_port_add(m, wr);
@@ -74,7 +83,7 @@ void model_pu_add(struct model *m, uint32_t wr)
 		}
 		qp->pu = qp->qpn % m->p.pus;
 	}
-	/* A unit that is busy comes to it later. */
+	/* A busy unit starts this work later. */
 	if (m->p.cache_bytes && m->pu[qp->pu].busy)
 		model_cache_expect(m, qp);
 	qp->in_pu++;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What a work request takes of the NIC from its doorbell to its completion: room for
- * its WQE, and, if it is a READ, a request slot of its QP.
+ * Resources of a work request in the NIC from its doorbell to its completion: room for its
+ * WQE and, for a READ, a request slot of its QP.
  *
- * The room is for so many WQEs of all QPs. When there is none, a new WQE displaces
- * one of those that are there, each as likely: a unit that comes to a displaced one
- * fetches it again. A QP has so many request slots; a WR that finds none stays in
- * the send queue, with those behind it, and its WQE is fetched again once it may go.
+ * The room is shared by the WQEs of all QPs. If there is none, a new WQE displaces a random
+ * one; a unit that reaches a displaced WQE fetches it again. A WR that finds no free request
+ * slot stays in the send queue, with those behind it, and its WQE is fetched again once it
+ * may go.
  */
 #include "model/internal.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* What a policy does ("job.level += 1, release job.weight"), and for whom. */
+/* Parses actions ("job.level += 1, release job.weight") and bindings. */
 #include <stdio.h>
 #include <string.h>
 
-#include "policy/parse.h"
+#include "policy/cursor.h"
 #include "policy/report.h"
 
 static const char *pick_knob(size_t i, const void *arg)
@@ -49,7 +49,7 @@ static bool find_knob(struct cursor *c, const struct vocab_knob **knob)
 			  parse_shown(n), c->p, all);
 }
 
-/* In the knob's unit, and within its range if that can be told now. */
+/* Checks the unit of a value, and its range if it is a constant. */
 static bool check_value(struct cursor *c, const struct vocab_knob *k,
 			struct action *a, size_t at, bool set)
 {
@@ -161,7 +161,7 @@ static bool parse_one(struct cursor *c, struct action *a)
 	return parse_value(c, k, a, a->step.op == STEP_SET);
 }
 
-static bool twice(struct cursor *c, const struct action *v, unsigned int n)
+static bool check_repeated(struct cursor *c, const struct action *v, unsigned int n)
 {
 	unsigned int i;
 
@@ -190,7 +190,7 @@ bool expr_action(const char *s, const struct criteria *cr, struct expr *x,
 			return parse_fail(&c, parse_at(&c),
 					  "more than %d knobs; make it two policies",
 					  POLICY_STEPS);
-		if (!parse_one(&c, &out[(*n)++]) || twice(&c, out, *n))
+		if (!parse_one(&c, &out[(*n)++]) || check_repeated(&c, out, *n))
 			return false;
 		if (!*c.p)
 			return true;

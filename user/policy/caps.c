@@ -6,40 +6,67 @@ struct caps caps_here(void)
 	struct caps caps = { 0 };
 	size_t i;
 
-	for (i = 0; i < SIGNALS; i++)
-		if (vocab_signals[i].measured)
-			caps.signals |= 1ULL << i;
-	for (i = 0; i < vocab_n_policy_knobs; i++)
-		if (!vocab_knobs[i].enforcer)
-			caps.knobs |= 1u << vocab_knobs[i].knob;
+	for (i = 0; i < SIGNALS; i++) {
+		caps.signals |= 1ULL << i;
+		if (vocab_signals[i].library)
+			caps.library |= 1ULL << i;
+	}
+	for (i = 0; i < vocab_n_policy_knobs; i++) {
+		if (vocab_knobs[i].enforcer)
+			continue;
+		caps.knobs |= 1u << vocab_knobs[i].knob;
+		if (vocab_knobs[i].library)
+			caps.library_knobs |= 1u << vocab_knobs[i].knob;
+	}
 	return caps;
+}
+
+struct caps caps_without_library(const struct caps *caps)
+{
+	struct caps less = *caps;
+
+	less.signals &= ~less.library;
+	less.library = 0;
+	less.knobs &= ~less.library_knobs;
+	less.library_knobs = 0;
+	return less;
 }
 
 #define SIG(id) (1ULL << SIG_##id)
 
-/* Signals that rest on a figure, and the figure. */
+/* Signals, and the figure of a device, or of its ports, that each is computed from. */
 static const struct {
 	uint64_t field, signals;
 } dev_figures[] = {
+	{ SNAP_COMMANDS, SIG(DEV_COMMAND_TIME) },
 	{ SNAP_CONGESTION, SIG(DEV_DB_CONGESTION) },
 	{ SNAP_MTT, SIG(DEV_MTT_MISS) },
 	{ SNAP_QPC, SIG(DEV_QPC_MISS) },
 	{ SNAP_MTTS, SIG(DEV_MTTS) | SIG(JOB_MTTS) },
+	{ SNAP_PCIE, SIG(DEV_PCIE_STALL) },
+}, port_figures[] = {
+	/* A port's speed may also come from the policy file. */
+	{ SNAP_BYTES, SIG(PORT_UTIL) | SIG(PORT_TX_RATE) | SIG(PORT_RX_RATE) },
+	{ SNAP_DETAIL, SIG(PORT_PAUSE_RATE) },
+	{ SNAP_CNP, SIG(PORT_CNP_RATE) },
 };
 
-/* Figures of mlx5's that the module gets by its provider. */
+/* Signals from figures that only the module's mlx5 provider has. */
 #define OF_MLX5	(SIG(UAR_DOORBELL_RATE) | SIG(QP_DOORBELL_RATE) | SIG(JOB_DOORBELL_RATE) | \
-		 SIG(UAR_WR_RATE) | SIG(QP_WR_RATE) | SIG(JOB_WR_RATE) | SIG(DEV_ACTIVE_QPS) | \
-		 SIG(UAR_ACTIVE_QPS) | SIG(UAR_COACTIVE) | SIG(DEV_MTTS) | SIG(JOB_MTTS))
+		 SIG(UAR_WR_RATE) | SIG(QP_WR_RATE) | SIG(DEV_ACTIVE_QPS) | \
+		 SIG(UAR_ACTIVE_QPS) | SIG(UAR_COACTIVE) | SIG(DEV_MTTS) | SIG(JOB_MTTS) | \
+		 SIG(QP_LATENCY) | SIG(JOB_LATENCY))
 
 const char *caps_teller(enum signal_id sig)
 {
 	if (sig == SIG_DEV_QPC_MISS)
 		return "no ConnectX is known to count it";
-	if (!vocab_signals[sig].measured)
-		return "libswiftrdma would, in the process";
+	if (vocab_signals[sig].library || sig == SIG_JOB_WR_RATE)
+		return "libswiftrdma does, in the process";
 	if (OF_MLX5 & 1ULL << sig)
 		return "swiftrdma_mlx5.ko does, for a ConnectX";
+	if (sig == SIG_PORT_PAUSE_RATE || sig == SIG_PORT_CNP_RATE)
+		return "swiftrdma_mlx5.ko does, for a ConnectX whose firmware counts it";
 	if (vocab_signals[sig].obj == OBJ_PORT)
 		return "the device's driver counts no bytes";
 	return "swiftrdma_mlx5.ko does, for a ConnectX whose firmware counts it";
@@ -75,23 +102,30 @@ struct caps caps_dev(const struct snapshot *snap, const struct snap_dev *dev)
 	if (!(dev->caps & SWIFTRDMA_DEV_CAP_DOORBELLS))
 		lacks |= SIG(UAR_DOORBELL_RATE) | SIG(QP_DOORBELL_RATE) |
 			 SIG(JOB_DOORBELL_RATE);
-	if (!(dev->caps & SWIFTRDMA_DEV_CAP_WRS))
-		lacks |= SIG(UAR_WR_RATE) | SIG(QP_WR_RATE) | SIG(JOB_WR_RATE);
-	/* Whether a QP did something is told by either. */
+	if (!(dev->caps & SWIFTRDMA_DEV_CAP_WRS)) {
+		lacks |= SIG(UAR_WR_RATE) | SIG(QP_WR_RATE);
+		caps.library |= SIG(JOB_WR_RATE);
+	}
+	/* Either counter shows that a QP was active. */
 	if (!(dev->caps & (SWIFTRDMA_DEV_CAP_DOORBELLS | SWIFTRDMA_DEV_CAP_WRS)))
 		lacks |= SIG(DEV_ACTIVE_QPS) | SIG(UAR_ACTIVE_QPS) |
 			 SIG(UAR_COACTIVE);
-	/* Its speed may also be the file's word. */
-	if (!ports_have(snap, dev->index, SNAP_BYTES))
-		lacks |= SIG(PORT_UTIL) | SIG(PORT_TX_RATE) | SIG(PORT_RX_RATE);
+	/* Its sampler is what looks into send queues. */
+	if (!(dev->caps & SWIFTRDMA_DEV_CAP_WQEBBS))
+		lacks |= SIG(QP_LATENCY) | SIG(JOB_LATENCY);
+	for (i = 0; i < sizeof(port_figures) / sizeof(port_figures[0]); i++)
+		if (!ports_have(snap, dev->index, port_figures[i].field))
+			lacks |= port_figures[i].signals;
 	caps.signals &= ~lacks;
 	for (i = 0; i < snap->n_ports; i++)
 		if (snap->ports[i].dev == dev->index &&
 		    snap_has(&snap->ports[i], SNAP_SPEED))
 			caps.speed += (double)snap->ports[i].speed;
-	if (!(dev->caps & SWIFTRDMA_DEV_CAP_RATES))
-		caps.knobs &= ~(1u << SWIFTRDMA_KNOB_BIT_RATE |
-				1u << SWIFTRDMA_KNOB_WEIGHT);
+	/* A rate that the device does not enforce, libraries do. */
+	if (!(dev->caps & SWIFTRDMA_DEV_CAP_RATES)) {
+		caps.knobs &= ~(1u << SWIFTRDMA_KNOB_WEIGHT);
+		caps.library_knobs |= 1u << SWIFTRDMA_KNOB_BIT_RATE;
+	}
 	return caps;
 }
 
@@ -139,7 +173,7 @@ static enum signal_id term_lacks(const struct caps *caps, const struct prog *p,
 	return SIGNALS;
 }
 
-/* One alternative that can be told is enough. */
+/* One alternative whose signals are all measured is enough. */
 enum signal_id caps_lacks(const struct caps *caps, const struct prog *p,
 			  const struct cond *c)
 {

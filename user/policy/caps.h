@@ -7,26 +7,31 @@
 
 struct caps {
 	uint64_t signals;	/* bit per enum signal_id */
+	uint64_t library;	/* those of them that only libswiftrdma can tell, in processes */
 	uint32_t knobs;		/* bit per enum swiftrdma_knob */
+	uint32_t library_knobs;	/* those of them that only libswiftrdma enforces, in processes */
 	double speed;		/* bit/s, of all ports of a device; 0: not known */
 };
 
 /* This system's kernel and agent. */
 struct caps caps_here(void);
-/* The same of one of its devices, which may lack some of that. */
+/* Of one device of this system, which may have fewer. */
 struct caps caps_dev(const struct snapshot *snap, const struct snap_dev *dev);
-/* A device that has it all, as the simulator's. */
+/* All capabilities, as of the simulator's device. */
 struct caps caps_all(void);
 
-/* A signal without which this state is never known; SIGNALS: it can be told. */
+/* Without what only libswiftrdma can tell and enforce. */
+struct caps caps_without_library(const struct caps *caps);
+
+/* A missing signal that keeps this state unknown for ever. SIGNALS: none. */
 enum signal_id caps_lacks(const struct caps *caps, const struct prog *p,
 			  const struct cond *c);
 
-/* Of what it lacks: who would measure this, or turn that, on which machine. */
+/* What would measure a signal that this system lacks, or set a knob. */
 const char *caps_teller(enum signal_id sig);
 const char *caps_enforcer(unsigned int knob);
 
-/* Bit per signal that it looks at. */
+/* Bit per signal that the condition reads. */
 uint64_t caps_reads(const struct prog *p, const struct cond *c);
 
 #endif /* SRDMA_POLICY_CAPS_H */

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A checked tree becomes terms of atoms, and each atom a straight line of
- * instructions. "not" goes down to the atoms and "or" comes up to the top; in
- * three-valued logic both are as sound as in that of two values.
+ * Compiles a checked tree into terms of atoms, and each atom into instructions without
+ * jumps. "not" is moved down to the atoms and "or" up to the top, which is as valid in
+ * three-valued logic as in two-valued logic.
  */
-#include "policy/code.h"
+#include "policy/codegen.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +25,8 @@ struct alternatives {
 
 /* --- Atoms -------------------------------------------------------------------- */
 
-/* The object that everything read belongs to. */
-static enum obj_kind finest(unsigned int reads)
+/* The finest kind of object that is read; the other objects follow from it. */
+static enum obj_kind finest_kind(unsigned int reads)
 {
 	unsigned int k;
 
@@ -51,8 +51,8 @@ static const enum cmp mirrored[] = {
 };
 
 /* `signal cmp constant`, whichever way round it was written. */
-static bool simple(const struct expr *x, const struct literal *l,
-		   struct prog_atom *a)
+static bool compile_simple(const struct expr *x, const struct literal *l,
+			   struct prog_atom *a)
 {
 	const struct ast *n = &x->n[l->node], *s, *k;
 	enum cmp cmp = n->arg;
@@ -113,7 +113,7 @@ static bool keep_source(struct compiler *c, const struct literal *l)
 	       keep_text(c, c->x->text + n->at, end - n->at);
 }
 
-/* What there will be to tell of it. */
+/* The source text of an atom, for reasons. */
 static bool text_of(struct compiler *c, const struct literal *l,
 		    struct prog_atom *a)
 {
@@ -124,7 +124,7 @@ static bool text_of(struct compiler *c, const struct literal *l,
 	return true;
 }
 
-static int twin(const struct prog *p, const struct prog_atom *a)
+static int find_twin(const struct prog *p, const struct prog_atom *a)
 {
 	const struct prog_atom *o = p->atoms[a->kind];
 	uint32_t i;
@@ -144,7 +144,7 @@ static bool add_atom(struct compiler *c, const struct literal *l,
 		     struct prog_term *term, uint8_t *kinds)
 {
 	const struct ast *n = &c->x->n[l->node];
-	enum obj_kind kind = finest(n->reads);
+	enum obj_kind kind = finest_kind(n->reads);
 	struct prog_atom a = {
 		.kind = (uint8_t)kind,
 		.others = (uint8_t)(n->reads & ~(1u << kind)),
@@ -154,15 +154,15 @@ static bool add_atom(struct compiler *c, const struct literal *l,
 	struct prog_atom *to;
 	int at;
 
-	simple(c->x, l, &a);
+	compile_simple(c->x, l, &a);
 	if (!text_of(c, l, &a) || !code_node(c, l->node, kind) ||
 	    (l->not && !code_emit(c, PROG_NOT, 0, 0)))
 		return false;
 	a.code.first = (uint16_t)first;
 	a.code.n = (uint16_t)(p->n_ins - first);
-	at = twin(p, &a);
+	at = find_twin(p, &a);
 	if (at >= 0) {
-		/* It is there already: its code is as good as ours. */
+		/* An equal atom exists: drop this code and use that one's. */
 		p->n_ins = first;
 		p->n_mem[kind] = mem;
 		p->n_text = text;
@@ -190,8 +190,8 @@ static bool too_many(struct compiler *c, int node)
 			 "too many alternatives; make several policies of it");
 }
 
-static bool cross(struct compiler *c, int node, const struct alternatives *a,
-		  const struct alternatives *b, struct alternatives *out)
+static bool cross_alternatives(struct compiler *c, int node, const struct alternatives *a,
+			       const struct alternatives *b, struct alternatives *out)
 {
 	unsigned int i, k;
 
@@ -210,8 +210,8 @@ static bool cross(struct compiler *c, int node, const struct alternatives *a,
 	return true;
 }
 
-static bool join(struct compiler *c, int node, const struct alternatives *a,
-		 const struct alternatives *b, struct alternatives *out)
+static bool join_alternatives(struct compiler *c, int node, const struct alternatives *a,
+			      const struct alternatives *b, struct alternatives *out)
 {
 	if (a->count + b->count > TERMS_MAX)
 		return too_many(c, node);
@@ -222,15 +222,15 @@ static bool join(struct compiler *c, int node, const struct alternatives *a,
 	return true;
 }
 
-static bool alternatives(struct compiler *c, int node, bool not,
-			 struct alternatives *out)
+static bool expand_node(struct compiler *c, int node, bool not,
+			struct alternatives *out)
 {
 	const struct ast *n = &c->x->n[node];
 	struct alternatives *ab;
 	bool ok;
 
 	if (n->op == AST_NOT)
-		return alternatives(c, n->a, !not, out);
+		return expand_node(c, n->a, !not, out);
 	if (n->op != AST_AND && n->op != AST_OR) {
 		out->count = 1;
 		out->n[0] = 1;
@@ -240,11 +240,11 @@ static bool alternatives(struct compiler *c, int node, bool not,
 	ab = malloc(2 * sizeof(*ab));
 	if (!ab)
 		return code_fail(c, 0, "out of memory");
-	ok = alternatives(c, n->a, not, &ab[0]) &&
-	     alternatives(c, n->b, not, &ab[1]) &&
+	ok = expand_node(c, n->a, not, &ab[0]) &&
+	     expand_node(c, n->b, not, &ab[1]) &&
 	     ((n->op == AST_AND) != not ?
-	      cross(c, node, &ab[0], &ab[1], out) :
-	      join(c, node, &ab[0], &ab[1], out));
+	      cross_alternatives(c, node, &ab[0], &ab[1], out) :
+	      join_alternatives(c, node, &ab[0], &ab[1], out));
 	free(ab);
 	return ok;
 }
@@ -266,7 +266,7 @@ static bool add_term(struct compiler *c, const struct literal *v,
 	return true;
 }
 
-/* Once it is known that the state looks at QPs at all. */
+/* Lists the terms of a state that reads QPs among those counted per QP. */
 static bool ask_of_qps(struct compiler *c, struct cond *out)
 {
 	struct prog *p = c->p;
@@ -285,7 +285,7 @@ static bool ask_of_qps(struct compiler *c, struct cond *out)
 	return true;
 }
 
-/* The program as it was, in what the arrays hold. */
+/* Restores the counts of @was; the arrays keep their size. */
 static void roll_back(struct prog *p, const struct prog *was)
 {
 	unsigned int k;
@@ -302,8 +302,8 @@ static void roll_back(struct prog *p, const struct prog *was)
 	}
 }
 
-/* The tree, whose quantifiers have become numbers; NULL: why is told. */
-static struct expr *hoisted(struct compiler *c, int root)
+/* A copy of the tree with quantifiers replaced by numbers. NULL, with an error. */
+static struct expr *hoist_quantifiers(struct compiler *c, int root)
 {
 	struct expr *own = malloc(sizeof(*own));
 	int i;
@@ -338,11 +338,11 @@ bool compile_state(struct prog *p, const struct expr *x, int root,
 		code_fail(&c, 0, "out of memory");
 		goto done;
 	}
-	own = hoisted(&c, root);
+	own = hoist_quantifiers(&c, root);
 	if (!own)
 		goto done;
 	c.x = own;
-	if (!alternatives(&c, root, how == COMPILE_CONTRARY, alt))
+	if (!expand_node(&c, root, how == COMPILE_CONTRARY, alt))
 		goto done;
 	out->terms.first = (uint16_t)p->n_terms;
 	for (i = 0; i < alt->count; i++)
@@ -363,7 +363,7 @@ bool compile_number(struct prog *p, const struct expr *x, int root,
 {
 	struct compiler c = { .p = p, .x = x, .e = e };
 	struct prog was = *p;
-	struct expr *own = hoisted(&c, root);
+	struct expr *own = hoist_quantifiers(&c, root);
 	bool ok = false;
 
 	out->first = (uint16_t)p->n_ins;

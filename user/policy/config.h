@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A policy file, read, checked and compiled into core's structures. All or
- * nothing: a file with one mistake gives no configuration at all.
+ * A policy file, read, checked and compiled into core's structures. A file with a
+ * mistake gives no configuration at all.
  */
 #ifndef SRDMA_POLICY_CONFIG_H
 #define SRDMA_POLICY_CONFIG_H
@@ -14,18 +14,18 @@
 #define CONFIG_INTERVAL_DEFAULT	100000000ULL	/* ns */
 #define CONFIG_LEASE_DEFAULT	2000000000ULL	/* ns */
 #define CONFIG_RANK_DEFAULT	10
-/* Where an agent is told nothing else. */
+/* The agent's default. */
 #define CONFIG_DEFAULT		"/etc/swiftrdma/policy.yaml"
 #define CONFIG_COOLDOWN_DEFAULT	1000000000ULL	/* ns */
 #define CONFIG_NOTE		160
 
-/* What it does not have stays as the application asked for. */
+/* A field that is not set leaves the application's value. */
 struct config_level {
 	uint32_t level, dscp, sl;
 	bool has_dscp, has_sl;
 };
 
-/* What a program of the job is to be started with, by swiftrdma run. */
+/* An environment variable that swiftrdma run sets for programs of the job. */
 #define CONFIG_ENV_MAX	32
 
 struct config_env {
@@ -45,15 +45,19 @@ struct config_job {
 	unsigned int line;
 };
 
-/* A policy as it is written, for whoever wants to read or print it. */
+/* The text of a policy, for printing. */
 struct config_policy {
 	unsigned int line, col;
 	char *who, *when, *fallback, *act, *undo_when, *undo_fallback,
 	     *undo_act;
 	char because[CONFIG_NOTE];	/* the intent it comes from */
-	char off[CONFIG_NOTE];		/* why it cannot run here; empty: it can */
-	bool by_fallback;		/* here its fallback decides */
-	uint32_t rank;			/* said to be its place; 0: not said */
+	char off[CONFIG_NOTE];		/* why the policy cannot run here; empty: it can */
+	bool by_fallback;		/* only its fallback can be measured here */
+	/* What its state needs of libswiftrdma in a job's processes: "job.p99"; empty: nothing */
+	char library[CONFIG_NOTE];
+	/* What its knobs need of the same: "job.credits" */
+	char library_knobs[CONFIG_NOTE];
+	uint32_t rank;			/* its 'rank:'; 0: none */
 };
 
 struct config {
@@ -73,20 +77,20 @@ struct config {
 	struct policy_rank *ranks;	/* jobs that the order names */
 	size_t n_ranks;
 	struct policy_set policies;
-	struct config_policy *texts;	/* one per policy */
+	struct config_policy *texts;	/* per policy */
 	bool derived;			/* the policies come from jobs and order */
 };
 
 /*
- * False: @r says why, @cfg is empty. True: @r may hold warnings. A file with an
- * order and without policies gets those that derive.h makes of it.
+ * False: @r has the errors, @cfg is empty. True: @r may have warnings. A file with an
+ * order and without policies gets policies from derive.h.
  */
 bool config_load_text(struct config *cfg, const char *text, size_t len,
 		      struct report *r);
-/* The same for another system than this one. */
+/* The same for the capabilities of another system. */
 bool config_load_text_for(struct config *cfg, const struct caps *caps,
 			  const char *text, size_t len, struct report *r);
-/* @path "-" is standard input, here and below. NULL: @r says why; else for free(). */
+/* Reads a file; "-" is standard input. NULL, with an error; else the caller frees it. */
 char *config_read(const char *path, size_t *len, struct report *r);
 bool config_load_file(struct config *cfg, const char *path, struct report *r);
 bool config_load_file_for(struct config *cfg, const struct caps *caps,
@@ -94,8 +98,8 @@ bool config_load_file_for(struct config *cfg, const struct caps *caps,
 void config_free(struct config *cfg);
 struct signal_opts config_signal_opts(const struct config *cfg);
 /* Divides every time of the policies and of the smoothing by @by. 0 or -ENOMEM. */
-int config_hurry(struct config *cfg, double by);
-/* Bit per class level that the file says the meaning of. */
+int config_shorten_times(struct config *cfg, double by);
+/* Bit per class level that the file sets. */
 uint32_t config_levels(const struct config *cfg);
 
 #endif /* SRDMA_POLICY_CONFIG_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Thresholds by name, so that a policy says "port_busy" and one line of a file
- * changes what that means everywhere.
+ * Named thresholds: a policy says "port_busy", and one line of a file changes its value
+ * for all policies.
  */
 #ifndef SRDMA_POLICY_CRITERIA_H
 #define SRDMA_POLICY_CRITERIA_H
@@ -22,12 +22,11 @@ struct criteria {
 	size_t n;
 };
 
-/* Those that every file knows, with what they mean. */
+/* The criteria with defaults. */
 struct criterion_known {
 	const char *name;
 	enum unit unit;
 	double v;
-	const char *what;
 };
 
 extern const struct criterion_known criteria_known[];

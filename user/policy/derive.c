@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A packet that is on the wire is not interrupted: the largest, with headers. */
+/* Bits of the largest packet with headers. A packet on the wire is not preempted. */
 #define PACKET_BITS (4122.0 * 8)
 
 struct writer {
@@ -14,10 +14,10 @@ struct writer {
 	FILE *f;
 };
 
-static void put(struct writer *w, const char *fmt, ...)
+static void put_text(struct writer *w, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-static void put(struct writer *w, const char *fmt, ...)
+static void put_text(struct writer *w, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -26,7 +26,7 @@ static void put(struct writer *w, const char *fmt, ...)
 	va_end(ap);
 }
 
-static const char *quantity(char *buf, size_t cap, double v, enum unit unit)
+static const char *format_quantity(char *buf, size_t cap, double v, enum unit unit)
 {
 	struct text t;
 
@@ -35,23 +35,23 @@ static const char *quantity(char *buf, size_t cap, double v, enum unit unit)
 	return buf;
 }
 
-/* Has latency to lose: its class says so, or its target. */
-static bool guarded(const struct config_job *j)
+/* Is the job sensitive to latency, by its class or its target? */
+static bool has_latency(const struct config_job *j)
 {
 	return j->slo_p99 || j->class == SWIFTRDMA_JOB_CLASS_LATENCY ||
 	       j->class == SWIFTRDMA_JOB_CLASS_BALANCED;
 }
 
-/* Has a rate to lose, which it was promised. */
-static bool promised(const struct config_job *j)
+/* Does the job have a target rate? */
+static bool has_rate_target(const struct config_job *j)
 {
 	return j->slo_byte_rate > 0;
 }
 
-/* Has something to lose at a port, where a class is what helps. */
+/* Would a class level at a port help the job? */
 static bool wants_class(const struct config_job *j)
 {
-	return guarded(j) || promised(j);
+	return has_latency(j) || has_rate_target(j);
 }
 
 static bool outranks(const struct config_job *a, const struct config_job *b)
@@ -59,12 +59,12 @@ static bool outranks(const struct config_job *a, const struct config_job *b)
 	return a->rank && (!b->rank || a->rank < b->rank);
 }
 
-/* Yields to somebody who has more to lose. */
-static bool yields(const struct config *cfg, const struct config_job *j)
+/* Does the job make way for a job that goes before it? */
+static bool yields_class(const struct config *cfg, const struct config_job *j)
 {
 	size_t i;
 
-	if (guarded(j))
+	if (has_latency(j))
 		return false;
 	for (i = 0; i < cfg->n_jobs; i++)
 		if (wants_class(&cfg->jobs[i]) && outranks(&cfg->jobs[i], j))
@@ -72,7 +72,7 @@ static bool yields(const struct config *cfg, const struct config_job *j)
 	return false;
 }
 
-static bool leads(const struct config *cfg, const struct config_job *j)
+static bool leads_any(const struct config *cfg, const struct config_job *j)
 {
 	size_t i;
 
@@ -82,10 +82,10 @@ static bool leads(const struct config *cfg, const struct config_job *j)
 	return false;
 }
 
-/* Is its class raised, when a port is busy? */
-static bool raised(const struct config *cfg, const struct config_job *j)
+/* Is the job's class raised when a port is busy? */
+static bool is_raised(const struct config *cfg, const struct config_job *j)
 {
-	return wants_class(j) && leads(cfg, j);
+	return wants_class(j) && leads_any(cfg, j);
 }
 
 const struct config_job *derive_raises(const struct config *cfg)
@@ -93,12 +93,12 @@ const struct config_job *derive_raises(const struct config *cfg)
 	size_t i;
 
 	for (i = 0; i < cfg->n_jobs; i++)
-		if (raised(cfg, &cfg->jobs[i]))
+		if (is_raised(cfg, &cfg->jobs[i]))
 			return &cfg->jobs[i];
 	return NULL;
 }
 
-/* Places in the order whose jobs' classes are raised, from @from up to @to. */
+/* Number of ranks, from @from to @to, that have a job whose class is raised. */
 static uint32_t raised_ranks(const struct config *cfg, uint32_t from, uint32_t to)
 {
 	uint32_t rank, n = 0;
@@ -107,7 +107,7 @@ static uint32_t raised_ranks(const struct config *cfg, uint32_t from, uint32_t t
 	for (rank = from; rank <= to; rank++) {
 		for (i = 0; i < cfg->n_jobs; i++)
 			if (cfg->jobs[i].rank == rank &&
-			    raised(cfg, &cfg->jobs[i]))
+			    is_raised(cfg, &cfg->jobs[i]))
 				break;
 		n += i < cfg->n_jobs;
 	}
@@ -115,9 +115,9 @@ static uint32_t raised_ranks(const struct config *cfg, uint32_t from, uint32_t t
 }
 
 /*
- * A level for each place in the order that is to be told apart from those after it,
- * and no more: a switch has few queues. Where fewer levels are set than there are
- * such places, the last ones share the lowest. A step goes to the next that is set.
+ * Uses one level for each rank that has to differ from the ranks after it, and no more: a
+ * switch has few queues. If the file sets fewer levels than that, the last ranks share
+ * the lowest level. Levels that are not set are skipped.
  */
 static void put_level(struct writer *w, const struct config_job *job)
 {
@@ -132,38 +132,38 @@ static void put_level(struct writer *w, const struct config_job *job)
 	step = raised_ranks(cfg, job->rank, (uint32_t)cfg->n_jobs);
 	if (before + step > n)
 		step = n > before ? n - before : 1;
-	put(w, "    do: job.level += 1\n    ceiling: %u\n", level[step - 1]);
+	put_text(w, "    do: job.level += 1\n    ceiling: %u\n", level[step - 1]);
 }
 
-/* What shows that the job suffers, and what it was promised. */
-static const char *suffers(const struct config_job *j)
+/* The condition for a job whose latency suffers. */
+static const char *latency_condition(const struct config_job *j)
 {
 	return j->slo_p99 ? "job.p99 > job.slo_p99 * slo_near" :
 			    "job.p99 rising";
 }
 
-/* The same at a port, where it may send less than it was promised as well. */
+/* The same at a port, where a rate below the target also counts. */
 static void suffers_at_port(const struct config_job *j, char *buf, size_t cap)
 {
 	static const char slow[] = "job.byte_rate < job.slo_byte_rate";
 
-	if (!promised(j))
-		snprintf(buf, cap, "%s", suffers(j));
-	else if (!guarded(j))
+	if (!has_rate_target(j))
+		snprintf(buf, cap, "%s", latency_condition(j));
+	else if (!has_latency(j))
 		snprintf(buf, cap, "%s", slow);
 	else
-		snprintf(buf, cap, "(%s or %s)", suffers(j), slow);
+		snprintf(buf, cap, "(%s or %s)", latency_condition(j), slow);
 }
 
-/* @rated: the rate counts too, which is a port's matter alone. */
-static void promise(const struct config_job *j, bool rated, char *buf, size_t cap)
+/* The targets of a job in words. @rated: with its rate, which only a port affects. */
+static void write_promise(const struct config_job *j, bool rated, char *buf, size_t cap)
 {
 	char p99[40], rate[40];
 
-	rated &= promised(j);
+	rated &= has_rate_target(j);
 
-	quantity(p99, sizeof(p99), (double)j->slo_p99, UNIT_TIME);
-	quantity(rate, sizeof(rate), j->slo_byte_rate, UNIT_BITRATE);
+	format_quantity(p99, sizeof(p99), (double)j->slo_p99, UNIT_TIME);
+	format_quantity(rate, sizeof(rate), j->slo_byte_rate, UNIT_BITRATE);
 	if (j->slo_p99 && rated)
 		snprintf(buf, cap, "%s has p99 <= %s and byte_rate >= %s",
 			 j->name, p99, rate);
@@ -198,10 +198,10 @@ static const char *first_above(const struct config *cfg,
 	return "others";
 }
 
-/* What is left for a job's name in a policy's. */
+/* Bytes for the job's name in the name of a policy. */
 #define JOB_ROOM 18
 
-/* FNV-1a, folded: of a long name the part that is cut tells, too. */
+/* FNV-1a, folded, so that long names stay different after they were cut. */
 static unsigned int name_hash(const char *name)
 {
 	uint32_t h = 2166136261u;
@@ -211,8 +211,8 @@ static unsigned int name_hash(const char *name)
 	return (h ^ h >> 16) & 0xffff;
 }
 
-static void begin(struct writer *w, const char *what,
-		  const struct config_job *j, const char *cause)
+static void begin_policy(struct writer *w, const char *what,
+			 const struct config_job *j, const char *cause)
 {
 	char name[JOB_ROOM + 1];
 
@@ -221,19 +221,19 @@ static void begin(struct writer *w, const char *what,
 	else
 		snprintf(name, sizeof(name), "%.13s.%04x", j->name,
 			 name_hash(j->name));
-	put(w, "\n  - name: %s-%s\n    for: job %s\n    cause: %s\n", what,
-	    name, j->name, cause);
+	put_text(w, "\n  - name: %s-%s\n    for: job %s\n    cause: %s\n", what,
+		 name, j->name, cause);
 }
 
 static void begin_yield(struct writer *w, const char *what,
 			const struct config_job *j, const char *cause)
 {
-	begin(w, what, j, cause);
-	put(w, "    because: %s goes before %s\n", first_above(w->cfg, j),
-	    j->name);
+	begin_policy(w, what, j, cause);
+	put_text(w, "    because: %s goes before %s\n", first_above(w->cfg, j),
+		 j->name);
 }
 
-/* What there is before it, and the value that a criterion has in this file. */
+/* Writes @before and the value of a criterion in this file. */
 static void put_criterion(struct writer *w, const char *before,
 			  const char *name)
 {
@@ -241,151 +241,152 @@ static void put_criterion(struct writer *w, const char *before,
 		criteria_find(&w->cfg->criteria, name, strlen(name));
 	char q[40];
 
-	put(w, "%s%s\n", before, quantity(q, sizeof(q), c->v, c->unit));
+	put_text(w, "%s%s\n", before, format_quantity(q, sizeof(q), c->v, c->unit));
 }
 
-static void hold(struct writer *w)
+static void write_hold(struct writer *w)
 {
 	put_criterion(w, "      hold: ", "undo_hold");
 }
 
-static void cooldown(struct writer *w)
+static void write_cooldown(struct writer *w)
 {
 	put_criterion(w, "    cooldown: ", "cooldown");
 }
 
 /*
- * A class makes way for what there is to send and no more, so that what the job
- * leaves of the port is the others' still. Who has nothing but a rate to lose would
- * fill a port by itself: where nobody measures its rate, others must send too. To be
- * there is not enough, since the kernel's own QPs are on every port.
+ * A class level serves a job first but leaves the rest of the port to other jobs. If the
+ * rate of a job that has only a target rate is not measured, a busy port is no sign of
+ * contention, because the job may fill the port alone. The condition then also needs other
+ * jobs that send; QPs on the port are not enough, since the kernel has QPs on every port.
  */
-static void port(struct writer *w, const struct config_job *j)
+static void derive_port(struct writer *w, const struct config_job *j)
 {
 	char why[160], when[96];
 
-	promise(j, true, why, sizeof(why));
+	write_promise(j, true, why, sizeof(why));
 	suffers_at_port(j, when, sizeof(when));
-	begin(w, "port", j, "port");
-	put(w, "    because: %s and goes before %s\n", why,
-	    first_below(w->cfg, j));
-	put(w, "    when: port.util > port_busy and %s\n", when);
-	put(w, "    fallback: port.util > port_busy and %s\n", guarded(j) ? "job.qps > 0" :
-	    "(count(jobs of port where job.wr_rate > 0/s) > 1 or count(jobs of port where job.doorbell_rate > 0/s) > 1)");
+	begin_policy(w, "port", j, "port");
+	put_text(w, "    because: %s and goes before %s\n", why,
+		 first_below(w->cfg, j));
+	put_text(w, "    when: port.util > port_busy and %s\n", when);
+	put_text(w, "    fallback: port.util > port_busy and %s\n", has_latency(j) ? "job.qps > 0" :
+		 "(count(jobs of port where job.wr_rate > 0/s) > 1 or count(jobs of port where job.doorbell_rate > 0/s) > 1)");
 	put_level(w, j);
-	cooldown(w);
-	put(w, "    undo:\n      when: port.util < port_calm\n");
-	hold(w);
+	write_cooldown(w);
+	put_text(w, "    undo:\n      when: port.util < port_calm\n");
+	write_hold(w);
 }
 
-static void hol(struct writer *w, const struct config_job *j)
+static void derive_hol(struct writer *w, const struct config_job *j)
 {
 	char why[160];
 
-	promise(j, false, why, sizeof(why));
-	begin(w, "hol", j, "hol");
-	put(w, "    because: %s and may share QPs\n", why);
-	put(w, "    when: %s and port.util < port_busy and qp.queue_delay > queue_delay\n",
-	    suffers(j));
-	put(w, "    fallback: port.util < port_busy and qp.queue_delay > queue_delay\n");
-	put(w, "    do: job.weight += 1\n    ceiling: 64\n");
-	/* What so many do not help has another cause: its policy's turn. */
-	put(w, "    max_steps: 8\n");
-	cooldown(w);
-	put(w, "    undo:\n      when: qp.queue_delay < queue_calm\n");
-	hold(w);
-	put(w, "      do: job.weight -= 1\n");
+	write_promise(j, false, why, sizeof(why));
+	begin_policy(w, "hol", j, "hol");
+	put_text(w, "    because: %s and may share QPs\n", why);
+	put_text(w, "    when: %s and port.util < port_busy and qp.queue_delay > queue_delay\n",
+		 latency_condition(j));
+	put_text(w, "    fallback: port.util < port_busy and qp.queue_delay > queue_delay\n");
+	put_text(w, "    do: job.weight += 1\n    ceiling: 64\n");
+	/* If so many steps do not help, another cause is to blame. */
+	put_text(w, "    max_steps: 8\n");
+	write_cooldown(w);
+	put_text(w, "    undo:\n      when: qp.queue_delay < queue_calm\n");
+	write_hold(w);
+	put_text(w, "      do: job.weight -= 1\n");
 }
 
-static void uar(struct writer *w, const struct config_job *j)
+static void derive_uar(struct writer *w, const struct config_job *j)
 {
 	char why[160];
 
-	promise(j, false, why, sizeof(why));
-	begin(w, "uar", j, "uar");
-	put(w, "    because: %s and may share doorbell registers\n", why);
-	put(w, "    when: dev.db_congestion > 0/s and uar.active_qps >= 2 and uar.coactive > uar_contended\n");
-	put(w, "    fallback: uar.wr_rate > uar_wr_rate and uar.active_qps >= 2 and uar.coactive > uar_contended\n");
-	put(w, "    do: migrate to lightest uar\n");
-	cooldown(w);
-	put(w, "    max_steps: %d\n", POLICY_MOVED);
+	write_promise(j, false, why, sizeof(why));
+	begin_policy(w, "uar", j, "uar");
+	put_text(w, "    because: %s and may share doorbell registers\n", why);
+	put_text(w, "    when: dev.db_congestion > 0/s and uar.active_qps >= 2 and uar.coactive > uar_contended\n");
+	put_text(w, "    fallback: uar.wr_rate > uar_wr_rate and uar.active_qps >= 2 and uar.coactive > uar_contended\n");
+	put_text(w, "    do: migrate to lightest uar\n");
+	write_cooldown(w);
+	put_text(w, "    max_steps: %d\n", POLICY_MOVED);
 	put_criterion(w, "    rate: ", "migrate_rate");
-	put(w, "    undo:\n      when: uar.wr_rate < uar_wr_rate / 100\n      hold: 30s\n");
+	put_text(w, "    undo:\n      when: uar.wr_rate < uar_wr_rate / 100\n      hold: 30s\n");
 }
 
-static void scale(struct writer *w, const struct config_job *j)
+static void derive_scale(struct writer *w, const struct config_job *j)
 {
 	char why[160];
 
 	if (!j->slo_p99)
 		return;
-	promise(j, false, why, sizeof(why));
-	begin(w, "scale", j, "cache");
-	put(w, "    because: %s\n", why);
-	put(w, "    when: dev.qpc_miss <= miss_low and dev.qps < qps_safe and job.p99 > job.slo_p99 * slo_near\n");
-	put(w, "    fallback: dev.active_qps < qps_safe and job.p99 > job.slo_p99 * slo_near\n");
-	put(w, "    do: scale to job.qps * 2\n    ceiling: 64\n    max_steps: 3\n");
-	cooldown(w);
-	put(w, "    undo:\n      when: dev.qpc_miss >= miss_high or job.p99 < job.slo_p99 * 50%%\n");
-	put(w, "      fallback: job.p99 < job.slo_p99 * 50%%\n      hold: 10s\n");
+	write_promise(j, false, why, sizeof(why));
+	begin_policy(w, "scale", j, "cache");
+	put_text(w, "    because: %s\n", why);
+	put_text(w, "    when: dev.qpc_miss <= miss_low and dev.qps < qps_safe and job.p99 > job.slo_p99 * slo_near\n");
+	put_text(w, "    fallback: dev.active_qps < qps_safe and job.p99 > job.slo_p99 * slo_near\n");
+	put_text(w, "    do: scale to job.qps * 2\n    ceiling: 64\n    max_steps: 3\n");
+	write_cooldown(w);
+	put_text(w, "    undo:\n      when: dev.qpc_miss >= miss_high or job.p99 < job.slo_p99 * 50%%\n");
+	put_text(w, "      fallback: job.p99 < job.slo_p99 * 50%%\n      hold: 10s\n");
 }
 
-static void merge(struct writer *w, const struct config_job *j)
+static void derive_merge(struct writer *w, const struct config_job *j)
 {
 	begin_yield(w, "merge", j, "cache");
-	put(w, "    when: dev.qpc_miss >= miss_high and dev.qps > qps_warn and job.qps > 1\n");
-	put(w, "    fallback: dev.active_qps > qps_warn and job.qps > 1\n");
-	put(w, "    do: merge to job.qps / 2\n");
-	cooldown(w);
-	put(w, "    undo:\n      when: dev.qpc_miss <= miss_low and dev.qps < qps_safe\n");
-	put(w, "      fallback: dev.active_qps < qps_safe\n");
-	hold(w);
+	put_text(w, "    when: dev.qpc_miss >= miss_high and dev.qps > qps_warn and job.qps > 1\n");
+	put_text(w, "    fallback: dev.active_qps > qps_warn and job.qps > 1\n");
+	put_text(w, "    do: merge to job.qps / 2\n");
+	write_cooldown(w);
+	put_text(w, "    undo:\n      when: dev.qpc_miss <= miss_low and dev.qps < qps_safe\n");
+	put_text(w, "      fallback: dev.active_qps < qps_safe\n");
+	write_hold(w);
 }
 
 /*
- * How many work requests a NIC holds is not to be read anywhere. A job has too many
- * outstanding when its tail is long though no context is missed: it is given fewer,
- * until the tail is short.
+ * The number of work requests that a NIC can hold is unknown. A job has too many
+ * outstanding if its p99 is high though no QP context is missed: its credits are reduced
+ * until p99 is low.
  */
-static void credits(struct writer *w, const struct config_job *j)
+static void derive_credits(struct writer *w, const struct config_job *j)
 {
 	begin_yield(w, "credits", j, "cache");
-	put(w, "    when: dev.qpc_miss <= miss_low and job.p99 > base_latency * outstanding_wait and sum(qp.outstanding over qps of job) > outstanding_least\n");
-	put(w, "    fallback: job.p99 > base_latency * outstanding_wait and sum(qp.outstanding over qps of job) > outstanding_least\n");
-	put(w, "    do: job.credits = sum(qp.outstanding over qps of job) * 75%%\n");
-	cooldown(w);
-	put(w, "    undo:\n      when: sum(qp.outstanding over qps of job) < outstanding_least / 2\n");
-	hold(w);
+	put_text(w, "    when: dev.qpc_miss <= miss_low and job.p99 > base_latency * outstanding_wait and sum(qp.outstanding over qps of job) > outstanding_least\n");
+	put_text(w, "    fallback: job.p99 > base_latency * outstanding_wait and sum(qp.outstanding over qps of job) > outstanding_least\n");
+	put_text(w, "    do: job.credits = sum(qp.outstanding over qps of job) * 75%%\n");
+	write_cooldown(w);
+	put_text(w, "    undo:\n      when: sum(qp.outstanding over qps of job) < outstanding_least / 2\n");
+	write_hold(w);
 }
 
 /*
- * Nobody can put a job's memory into larger pages for it. What it pushes out of
- * the cache, and what units wait for, grows with what it has outstanding.
+ * The page size of a job's memory cannot be changed. But both the translations that the
+ * job evicts from the cache and the waiting of processing units grow with its outstanding
+ * work requests, so these are limited.
  */
-static void pages(struct writer *w, const struct config_job *j)
+static void derive_pages(struct writer *w, const struct config_job *j)
 {
 	begin_yield(w, "pages", j, "cache");
-	put(w, "    when: dev.mtt_miss >= miss_high and dev.mtts > mtts_warn and job.mtts > mtts_many\n");
-	put(w, "    fallback: dev.mtts > mtts_warn and job.mtts > mtts_many\n");
-	put(w, "    do: job.credits = pages_credits\n");
-	cooldown(w);
-	put(w, "    undo:\n      when: job.mtts < mtts_many / 2 or dev.mtts < mtts_warn / 2\n");
-	hold(w);
+	put_text(w, "    when: dev.mtt_miss >= miss_high and dev.mtts > mtts_warn and job.mtts > mtts_many\n");
+	put_text(w, "    fallback: dev.mtts > mtts_warn and job.mtts > mtts_many\n");
+	put_text(w, "    do: job.credits = pages_credits\n");
+	write_cooldown(w);
+	put_text(w, "    undo:\n      when: job.mtts < mtts_many / 2 or dev.mtts < mtts_warn / 2\n");
+	write_hold(w);
 }
 
 /*
- * Who creates no more than it would be left with, or for a moment, is not the storm.
- * While it is held up it still asks, which job.creates has too.
+ * A job that creates no more than the limit, or only for a moment, does not cause the
+ * storm. job.creates also counts creations that admission refused.
  */
-static void storm(struct writer *w, const struct config_job *j)
+static void derive_storm(struct writer *w, const struct config_job *j)
 {
 	begin_yield(w, "storm", j, "pu");
-	put(w, "    when: dev.create_rate + dev.modify_rate > control_storm and job.creates > create_limit\n");
+	put_text(w, "    when: dev.create_rate + dev.modify_rate > control_storm and job.creates > create_limit\n");
 	put_criterion(w, "    hold: ", "storm_hold");
 	put_criterion(w, "    do: job.create_rate = ", "create_limit");
-	cooldown(w);
-	put(w, "    undo:\n      when: dev.create_rate + dev.modify_rate < control_calm and job.creates < create_limit / 2\n");
-	hold(w);
+	write_cooldown(w);
+	put_text(w, "    undo:\n      when: dev.create_rate + dev.modify_rate < control_calm and job.creates < create_limit / 2\n");
+	write_hold(w);
 }
 
 char *derive_text(const struct config *cfg)
@@ -398,33 +399,33 @@ char *derive_text(const struct config *cfg)
 	w.f = open_memstream(&text, &len);
 	if (!w.f)
 		return NULL;
-	put(&w, "policies:");
-	/* In the order of importance, and who has no place in it at the end. */
+	put_text(&w, "policies:");
+	/* In the order of ranks; jobs without a rank come last. */
 	for (rank = 1; rank <= cfg->n_jobs + 1; rank++)
 		for (i = 0; i < cfg->n_jobs; i++) {
 			const struct config_job *j = &cfg->jobs[i];
 
 			if (j->rank != rank && (j->rank || rank <= cfg->n_jobs))
 				continue;
-			n += guarded(j) || yields(cfg, j);
-			if (wants_class(j) && leads(cfg, j)) {
-				port(&w, j);
+			n += has_latency(j) || yields_class(cfg, j);
+			if (wants_class(j) && leads_any(cfg, j)) {
+				derive_port(&w, j);
 				n++;
 			}
-			if (guarded(j)) {
-				hol(&w, j);
-				uar(&w, j);
-				scale(&w, j);
-			} else if (yields(cfg, j)) {
-				storm(&w, j);
-				merge(&w, j);
-				pages(&w, j);
-				credits(&w, j);
+			if (has_latency(j)) {
+				derive_hol(&w, j);
+				derive_uar(&w, j);
+				derive_scale(&w, j);
+			} else if (yields_class(cfg, j)) {
+				derive_storm(&w, j);
+				derive_merge(&w, j);
+				derive_pages(&w, j);
+				derive_credits(&w, j);
 			}
 		}
 	if (!n)
-		put(&w, " []");
-	put(&w, "\n");
+		put_text(&w, " []");
+	put_text(&w, "\n");
 	if (fclose(w.f)) {
 		free(text);
 		return NULL;
@@ -432,7 +433,7 @@ char *derive_text(const struct config *cfg)
 	return text;
 }
 
-/* --- What cannot be met ------------------------------------------------------- */
+/* --- Targets that cannot be met ----------------------------------------------- */
 
 static void check_latency(const struct config *cfg, const struct config_job *j,
 			  struct report *r)
@@ -487,13 +488,13 @@ static void check_bandwidth(const struct config *cfg, struct report *r)
 		sum += j->slo_byte_rate;
 		if (several)
 			text_str(&s, " + ");
-		text_str(&s, quantity(q, sizeof(q), j->slo_byte_rate,
-				      UNIT_BITRATE));
+		text_str(&s, format_quantity(q, sizeof(q), j->slo_byte_rate,
+					     UNIT_BITRATE));
 		text_str(&s, " for ");
 		text_str(&s, j->name);
 		line = j->line;
 	}
-	/* The file's word is better than the device's, of a shaped port: of all there are. */
+	/* A speed in the file overrides the device's (a shaper): the least of all. */
 	for (i = 0; i < cfg->n_speeds; i++)
 		have += (double)cfg->speeds[i].speed;
 	if (!cfg->n_speeds)
@@ -509,7 +510,7 @@ static void check_bandwidth(const struct config *cfg, struct report *r)
 	text_init(&t, over_text, sizeof(over_text));
 	units_format(&t, sum - have, UNIT_BITRATE);
 	report_at(r, line, 1,
-		  "more is promised than there is: %s; the ports have %s, %s less",
+		  "the target rates exceed the ports: %s; the ports have %s, %s less",
 		  sum_text, have_text, over_text);
 }
 

@@ -15,6 +15,11 @@ struct doc_block {
 	char bytes[] __attribute__((aligned(16)));
 };
 
+/*
+ * Uses libyaml's events, not its yaml_document_t: a document has resolved aliases and
+ * forgotten anchors, which are refused here with line and column, and it is built as a whole
+ * before its size can be checked.
+ */
 struct reader {
 	yaml_parser_t parser;
 	struct doc *doc;
@@ -100,7 +105,7 @@ static void at_mark(struct reader *rd, const yaml_mark_t *m, const char *msg)
 		  "%s", msg);
 }
 
-/* libyaml's own words for a stray tab name a "token" and help nobody. */
+/* libyaml's own message for a stray tab names a "token", which does not help. */
 static void parser_error(struct reader *rd, const char *text, size_t len)
 {
 	yaml_parser_t *p = &rd->parser;
@@ -177,7 +182,7 @@ static struct node *scalar(struct reader *rd, const yaml_event_t *ev)
 	memcpy(n->text, ev->data.scalar.value, len);
 	n->len = len;
 	n->plain = style == YAML_PLAIN_SCALAR_STYLE;
-	/* On one line and as long as it was written: nothing was unescaped. */
+	/* The scalar is on one line and as long as its source, so nothing was unescaped. */
 	raw = ev->end_mark.index - ev->start_mark.index;
 	n->inline_text = ev->start_mark.line == ev->end_mark.line &&
 			 raw == len + (n->plain ? 0 : 2);
@@ -191,7 +196,7 @@ static bool add_entry(struct reader *rd, struct node *parent, struct node *key,
 	if (key) {
 		const struct node *twin;
 
-		/* Also keeps the search for twins from going quadratic. */
+		/* The bound also keeps the search for equal keys from becoming quadratic. */
 		if (parent->n == DOC_KEYS_MAX) {
 			report_node(rd->r, key, -1,
 				    "more than %d keys in one map; none of a policy file needs as many",
@@ -235,7 +240,7 @@ static const char *refused(const yaml_event_t *ev)
 	return NULL;
 }
 
-/* One parsed value goes where it belongs: false: stop. */
+/* Adds a parsed value to its parent. False: stop. */
 static bool place(struct reader *rd, struct node **stack, struct node **keys,
 		  unsigned int depth, struct node *n)
 {
@@ -346,7 +351,7 @@ bool doc_parse(struct doc *doc, const char *text, size_t len, struct report *r)
 				     len);
 	ok = read_all(&rd, text, len);
 	yaml_parser_delete(&rd.parser);
-	/* "---" alone, and comments, are an empty value to YAML. */
+	/* For YAML, a lone "---" or only comments are an empty value. */
 	if (ok && doc->root && doc->root->kind == NODE_SCALAR &&
 	    doc->root->plain && !doc->root->len)
 		doc->root = NULL;

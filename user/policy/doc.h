@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * YAML text as a tree whose nodes know their place. Bounded on purpose: a
- * policy file is small and plain, so aliases (and with them the files that
- * unfold to gigabytes), tags and several documents are refused.
+ * YAML text as a tree whose nodes have their line and column. The tree is bounded, because a
+ * policy file is small and plain: aliases (and with them files that expand to gigabytes),
+ * tags and several documents are refused.
  */
 #ifndef SRDMA_POLICY_DOC_H
 #define SRDMA_POLICY_DOC_H
@@ -38,17 +38,17 @@ struct node {
 };
 
 struct doc {
-	struct node *root;		/* NULL: there is nothing in the file */
+	struct node *root;		/* NULL: the file is empty */
 	struct doc_block *blocks;
 };
 
-/* False: @r says why, and there is nothing to free. */
+/* False: @r has the error, and nothing needs to be freed. */
 bool doc_parse(struct doc *doc, const char *text, size_t len,
 	       struct report *r);
 void doc_free(struct doc *doc);
 
 const struct node *node_get(const struct node *map, const char *key);
-/* Report at a place within a scalar, as well as that is known. */
+/* Reports a place within a scalar, as exactly as it is known. */
 void report_node(struct report *r, const struct node *node, size_t offset,
 		 const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* What is true or false: comparisons, "for", "not", "and", "or". */
+/* Parses states: comparisons, "for", "not", "and", "or". */
 #include "policy/expr.h"
 
 #include <string.h>
 
-#include "policy/parse.h"
+#include "policy/cursor.h"
 
 static bool take_cmp(struct cursor *c, enum cmp *cmp)
 {
@@ -26,7 +26,7 @@ static bool take_cmp(struct cursor *c, enum cmp *cmp)
 	return false;
 }
 
-/* A word is a value of the unit that it is compared with. */
+/* Gives a word the unit of the signal that it is compared with. */
 static bool settle_word(struct cursor *c, int word, int other)
 {
 	struct ast *w = &c->x->n[word];
@@ -48,26 +48,26 @@ static bool settle_word(struct cursor *c, int word, int other)
 	return true;
 }
 
-static bool zero(const struct ast *n)
+static bool is_zero(const struct ast *n)
 {
 	return n->op == AST_NUMBER && n->unit == UNIT_COUNT && n->v == 0;
 }
 
-/* Can these be compared, and how is it said if they cannot? */
-static bool comparable(struct cursor *c, const struct ast *x,
-		       const struct ast *y, size_t sign)
+/* False, with an error: the units of @x and @y differ. */
+static bool check_comparable(struct cursor *c, const struct ast *x,
+			     const struct ast *y, size_t sign)
 {
 	const char *s, *t;
 	int n = parse_what(c, x, &s), m = parse_what(c, y, &t);
 
-	if (x->unit == y->unit || zero(x) || zero(y))
+	if (x->unit == y->unit || is_zero(x) || is_zero(y))
 		return true;
 	if (x->unit == UNIT_ID && y->op == AST_NUMBER && y->unit == UNIT_COUNT)
 		return true;
 	if (parse_dimensionless(x->unit) && parse_dimensionless(y->unit) &&
 	    !(x->plain && y->plain))
 		return true;
-	/* What is wrong is most often the constant. */
+	/* Most often the constant is the mistake. */
 	if (y->op == AST_NUMBER)
 		return parse_fail(c, y->at, "%.*s: '%.*s' is %s; it should be %s",
 				  n, s, m, t, expr_unit_noun(y->unit),
@@ -97,7 +97,7 @@ static bool sound_cmp(struct cursor *c, enum cmp cmp, int a, int b,
 		return false;
 	x = &c->x->n[a];
 	y = &c->x->n[b];
-	if (!comparable(c, x, y, sign))
+	if (!check_comparable(c, x, y, sign))
 		return false;
 	n = parse_what(c, x, &s);
 	if (x->op == AST_SIGNAL && x->unit == UNIT_RATIO &&
@@ -156,7 +156,7 @@ static int parse_cmp(struct cursor *c)
 			return -1;
 		if (c->agg || c->x->n[a].unit >= UNIT_ID || !c->x->n[a].reads) {
 			parse_fail(c, at, c->agg ?
-				   "nothing is remembered of each object of a quantifier; rising and falling are not possible in it" :
+				   "rising and falling are not possible within a quantifier, which keeps no state of its objects" :
 				   "this neither rises nor falls");
 			return -1;
 		}
@@ -199,7 +199,7 @@ static int parse_held(struct cursor *c)
 			return -1;
 		if (c->agg) {
 			parse_fail(c, at,
-				   "nothing is remembered of each object of a quantifier; 'for' is not possible in it");
+				   "'for' is not possible within a quantifier, which keeps no state of its objects");
 			return -1;
 		}
 		c->unit = UNIT_TIME;
@@ -244,7 +244,7 @@ static int parse_not(struct cursor *c)
 	return a;
 }
 
-/* Truths that one word joins. */
+/* Operands that one word ("and" or "or") joins. */
 static int parse_joined(struct cursor *c, const char *word, enum ast_op op,
 			int (*parse)(struct cursor *c))
 {

@@ -2,8 +2,8 @@
 /*
  * The language inside a policy's strings: states ("port.util > 80% and job.p99
  * rising"), actions ("job.level += 1, job.weight += 1") and bindings ("job of
- * class latency"). Read into a small tree whose types and units are checked
- * while it grows; compile.c makes programs of it.
+ * class latency"). The parser builds a small tree and checks types and units on the
+ * way; compile.c makes programs of the tree.
  */
 #ifndef SRDMA_POLICY_EXPR_H
 #define SRDMA_POLICY_EXPR_H
@@ -22,7 +22,7 @@ struct expr_error {
 enum ast_op {
 	AST_NUMBER,
 	AST_SIGNAL,
-	AST_WORD,	/* "latency": a value once it is known of what */
+	AST_WORD,	/* "latency": a value of the unit it is compared with */
 	AST_AGG,	/* .a: value, .b: where; -1: none */
 	AST_ADD,
 	AST_SUB,
@@ -41,14 +41,14 @@ enum ast_op {
 struct ast {
 	enum ast_op op;
 	bool truth;		/* else a number, of .unit */
-	bool plain;		/* a signal or a constant as such: its unit is meant */
+	bool plain;		/* a signal or a constant by itself, with its own unit */
 	enum unit unit;
 	unsigned int arg;	/* enum cmp, enum agg_op, enum signal_id */
 	double v;
 	int a, b;
 	enum obj_kind of, on;
 	unsigned int reads;	/* bit per kind of object */
-	size_t at, end;		/* where it stands */
+	size_t at, end;		/* offsets in the text */
 };
 
 struct expr {
@@ -63,32 +63,32 @@ struct expr {
 bool expr_state(const char *s, const struct criteria *c, struct expr *x,
 		int *root, struct expr_error *e);
 
-/* One action: what is to be done, and, if it is worked out, from what. */
+/* One action, with the expression of its value, if any. */
 struct action {
 	struct step step;
-	int value;		/* node; -1: .step.n is it */
+	int value;		/* node; -1: a constant, .step.n */
 	size_t at;
 };
 
 bool expr_action(const char *s, const struct criteria *c, struct expr *x,
 		 struct action *out, unsigned int *n, struct expr_error *e);
 bool expr_binding(const char *s, struct policy *p, struct expr_error *e);
-/* A constant that must have @unit; words where the unit has them. */
+/* Reads a constant of @unit, or a word of it. */
 bool expr_value(const char *s, size_t n, enum unit unit, double *v,
 		struct expr_error *e);
 
-/* "a time": what a quantity of this unit is called. */
+/* "a time": names a quantity of this unit in messages. */
 const char *expr_unit_noun(enum unit unit);
 
 enum compile_how {
 	COMPILE_ASK,
-	COMPILE_TELL,		/* for truth_at() and words, not for truth_some() */
-	COMPILE_CONTRARY,	/* of the state, to be asked */
+	COMPILE_TELL,		/* for truth_at() and reasons, not for truth_some() */
+	COMPILE_CONTRARY,	/* the contrary of the state, for truth_some() */
 };
 
 /*
- * compile.c: into @p, after what it has. Also false if there is no memory, or
- * no room.
+ * compile.c: appends the state to @p. False, with an error, also if there is no memory
+ * or no room.
  */
 bool compile_state(struct prog *p, const struct expr *x, int root,
 		   enum compile_how how, struct cond *out,
@@ -99,16 +99,16 @@ bool compile_number(struct prog *p, const struct expr *x, int root,
 /**
  * states_overlap - can both hold for the same readings?
  * @p: has their code
- * @a: one
- * @b: the other
- * @touch: out: they cannot, but only a single value apart (> 80 %, <= 80 %)
- * @sure: out: nothing but comparisons of signals with constants went into it
+ * @a: a state
+ * @b: another state
+ * @touch: out: they cannot, but no value lies between them (> 80 %, <= 80 %)
+ * @sure: out: both consist only of comparisons of signals with constants
  */
 bool states_overlap(const struct prog *p, const struct cond *a,
 		    const struct cond *b, bool *touch, bool *sure);
-/* Can it be true at all? */
+/* Can the state be true at all? */
 bool state_possible(const struct prog *p, const struct cond *c);
-/* And for readings that there can be: ratios up to 100 %, levels up to 7? */
+/* Can it be true within the range of the signals: ratios to 100 %, levels to 7? */
 bool state_in_range(const struct prog *p, const struct cond *c);
 
 #endif /* SRDMA_POLICY_EXPR_H */

@@ -135,7 +135,7 @@ static const char *pick_known(size_t i, const void *arg)
 	return i < criteria_n_known ? criteria_known[i].name : NULL;
 }
 
-static bool known(const char *name)
+static bool is_criterion(const char *name)
 {
 	size_t i;
 
@@ -145,7 +145,7 @@ static bool known(const char *name)
 	return false;
 }
 
-/* A new name: it has the unit it is given. */
+/* A criterion of the file's own; its unit is that of its value. */
 static void add_criterion(struct config *cfg, const struct node *e,
 			  struct report *r)
 {
@@ -156,7 +156,7 @@ static void add_criterion(struct config *cfg, const struct node *e,
 
 	if (near) {
 		report_node(r, e->key, -1,
-			    "unknown criterion '%.40s'; did you mean '%s'? A new name should look less alike",
+			    "unknown criterion '%.40s'; did you mean '%s'? A new criterion needs a less similar name",
 			    e->key->text, near);
 		return;
 	}
@@ -198,7 +198,7 @@ void load_criteria(struct config *cfg, const struct node *n, struct report *r)
 		return;
 	}
 	for (e = n->first; e; e = e->next) {
-		if (!known(e->key->text)) {
+		if (!is_criterion(e->key->text)) {
 			add_criterion(cfg, e, r);
 			continue;
 		}
@@ -209,7 +209,7 @@ void load_criteria(struct config *cfg, const struct node *n, struct report *r)
 	}
 }
 
-/* In the language of the file, so that what runs is what compile prints. */
+/* Loads derived policies as text, so that policy compile prints what runs. */
 static void load_derived(struct config *cfg, const struct node *order,
 			 struct report *r)
 {
@@ -221,7 +221,7 @@ static void load_derived(struct config *cfg, const struct node *order,
 
 	if (raised && !(config_levels(cfg) & ~1u)) {
 		report_node(r, order, 0,
-			    "order: at a busy port '%s' goes first by a higher class level, and this file does not say what one is on the wire; add for instance '" LEVELS_EXAMPLE "', with what your switches and hosts take for more urgent",
+			    "order: at a busy port '%s' gets a higher class level, and this file does not define levels on the wire; add for instance '" LEVELS_EXAMPLE "', with values that your switches and hosts treat as more urgent",
 			    raised->name);
 		return;
 	}
@@ -238,7 +238,7 @@ static void load_derived(struct config *cfg, const struct node *order,
 		list = node_get(doc.root, "policies");
 		if (list->n > POLICY_SET_MAX)
 			report_node(r, order, 0,
-				    "order: %zu policies follow from it, for %zu jobs, and %d are possible; make one job of those that are alike (its 'match:' takes several rules, and a cgroup wildcards), or write 'policies:' for classes of jobs, as in 'for: job of class latency'",
+				    "order: %zu policies are derived from it for %zu jobs, and %d are possible; combine similar jobs into one (its 'match:' takes several rules, and a cgroup wildcards), or write 'policies:' for classes of jobs, as in 'for: job of class latency'",
 				    list->n, cfg->n_jobs, POLICY_SET_MAX);
 		else
 			load_policies(cfg, list, &inner);
@@ -246,7 +246,7 @@ static void load_derived(struct config *cfg, const struct node *order,
 	}
 	if (inner.total)
 		report_node(r, order, 0,
-			    "order: the policy that follows from it is wrong, in '%.80s': %s; change what it rests on, under 'jobs:' or 'criteria:'",
+			    "order: the policy derived from it is wrong, in '%.80s': %s; change its values under 'jobs:' or 'criteria:'",
 			    inner.v[0].source + strspn(inner.v[0].source, " "),
 			    inner.v[0].msg);
 	free(text);
@@ -285,12 +285,12 @@ static void load_root(struct config *cfg, const struct node *root,
 		derive_check(cfg, r);
 	if (!r->total && node_get(root, "order") && !node_get(root, "policies"))
 		load_derived(cfg, node_get(root, "order"), r);
-	/* Across sections only what is whole in itself: no echo of errors. */
+	/* Check across sections only if each has no error, to report no mistake twice. */
 	if (!r->total)
 		check_config(cfg, r);
 }
 
-/* What applies to all policies at once. */
+/* Settings of the whole set of policies. */
 static void set_up(struct config *cfg)
 {
 	const struct criteria *cr = &cfg->criteria;
@@ -324,7 +324,7 @@ bool config_load_text_for(struct config *cfg, const struct caps *caps,
 	r->text = text;
 	r->text_len = len;
 	if (doc_parse(&doc, text, len, r)) {
-		/* Nobody's jobs, nothing to do: so be it. */
+		/* An empty file is valid. */
 		if (doc.root)
 			load_root(cfg, doc.root, r);
 		doc_free(&doc);

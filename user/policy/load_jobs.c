@@ -4,7 +4,7 @@
 #include "policy/expr.h"
 #include "policy/schema.h"
 
-/* The kernel asks the rules in this order over all jobs: that of the file. */
+/* Order of the first rule. The kernel applies rules of all jobs in this order. */
 #define ORDER_FIRST 1000
 
 static bool load_rule(struct snap_rule *rule, const struct node *n,
@@ -20,7 +20,7 @@ static bool load_rule(struct snap_rule *rule, const struct node *n,
 		return false;
 	if (!n->n) {
 		report_node(r, n, -1,
-			    "an empty rule would match nobody; give it cgroup, comm, exe, uid or pid");
+			    "an empty rule would match no process; give it cgroup, comm, exe, uid or pid");
 		return false;
 	}
 	ok = true;
@@ -92,25 +92,34 @@ static bool load_match(struct config_job *job, const struct node *n,
 	return ok;
 }
 
+bool get_slo(struct report *r, const struct node *n, struct signal_slo *slo)
+{
+	static const char *const keys[] = { "p99", "byte_rate", NULL };
+	const struct node *v;
+	bool ok = true;
+
+	if (!check_map(r, n, "slo", keys))
+		return false;
+	if (!n->n) {
+		report_node(r, n, -1,
+			    "an empty slo has no target; add one, for instance 'slo: {p99: 50us}'");
+		ok = false;
+	}
+	v = node_get(n, "byte_rate");
+	if (v)
+		ok &= get_value(r, v, "byte_rate", UNIT_BITRATE, 1, 1e14, &slo->byte_rate);
+	v = node_get(n, "p99");
+	if (v)
+		ok &= get_time(r, v, "p99", 1, 3600000000000ULL, &slo->p99);
+	return ok;
+}
+
 static void load_slo(struct config *cfg, struct config_job *job,
 		     const struct node *n, struct report *r)
 {
-	static const char *const keys[] = { "p99", "byte_rate", NULL };
 	struct signal_slo *slo = &cfg->slos[cfg->n_slos];
-	const struct node *v;
 
-	if (!check_map(r, n, "slo", keys))
-		return;
-	if (!n->n)
-		report_node(r, n, -1,
-			    "an empty slo promises nothing; for instance 'slo: {p99: 50us}'");
-	v = node_get(n, "byte_rate");
-	if (v)
-		get_value(r, v, "byte_rate", UNIT_BITRATE, 1, 1e14,
-			  &slo->byte_rate);
-	v = node_get(n, "p99");
-	if (v)
-		get_time(r, v, "p99", 1, 3600000000000ULL, &slo->p99);
+	get_slo(r, n, slo);
 	job->slo_byte_rate = slo->byte_rate;
 	job->slo_p99 = slo->p99;
 	memcpy(slo->job, job->name, sizeof(slo->job));
@@ -147,7 +156,7 @@ static void load_environment(struct config_job *job, const struct node *n,
 			continue;
 		if (!good_name(env->name))
 			report_node(r, e->key, -1,
-				    "'%.40s' is no name of a variable; it is made of letters, digits and _ and begins with no digit",
+				    "'%.40s' is not the name of a variable; use letters, digits and _, and no digit at the beginning",
 				    env->name);
 		else if (get_string(r, e, "a variable's value", env->value,
 				    sizeof(env->value)))
@@ -254,16 +263,16 @@ static void load_job(struct config *cfg, const struct node *n,
 		for (i = 0; i < cfg->n_jobs; i++)
 			if (!strcmp(cfg->jobs[i].name, job->name))
 				report_node(r, v, 0,
-					    "job '%s' is there already, in line %u; put all its rules under one 'match:'",
+					    "job '%s' is already defined in line %u; put all its rules under one 'match:'",
 					    job->name, cfg->jobs[i].line);
 		if (!strcmp(job->name, "unassigned"))
 			report_node(r, v, 0,
-				    "'unassigned' is what QPs of no job belong to; choose another name");
+				    "'unassigned' is reserved for QPs without a job; choose another name");
 	}
 	v = need(r, n, "class", "a job", "class: latency");
 	if (v && get_value(r, v, "class", UNIT_CLASS, 0, 100, &class))
 		job->class = (uint32_t)class;
-	/* Counted even when half read: config_free() must see the rules. */
+	/* Count a job with errors too, so that config_free() frees its rules. */
 	cfg->n_jobs++;
 	v = need(r, n, "match", "a job", "match: [{comm: kv-server}]");
 	if (v)

@@ -8,7 +8,7 @@
 
 #define HOLD_MAX 3600000000000ULL	/* ns, an hour */
 
-/* What is read of one policy, and where that goes. */
+/* State of reading one policy. */
 struct reading {
 	struct config *cfg;
 	struct policy *p;
@@ -17,14 +17,14 @@ struct reading {
 	struct expr *x;		/* room for one expression */
 };
 
-static void keep(struct reading *rd, char **to, const char *s)
+static void keep_string(struct reading *rd, char **to, const char *s)
 {
 	*to = strdup(s);
 	if (!*to)
 		report_at(rd->r, 0, 0, "out of memory");
 }
 
-/* @not: the contrary too, unless NULL. */
+/* @not: out, the contrary; may be NULL. */
 static bool get_state(struct reading *rd, const struct node *n,
 		      const char *what, struct cond *c, struct cond *not,
 		      char **text)
@@ -44,7 +44,7 @@ static bool get_state(struct reading *rd, const struct node *n,
 		report_node(rd->r, n, e.at, "%s", e.msg);
 		return false;
 	}
-	keep(rd, text, s);
+	keep_string(rd, text, s);
 	return true;
 }
 
@@ -77,7 +77,7 @@ static bool get_steps(struct reading *rd, const struct node *n,
 		report_node(rd->r, n, e.at, "%s", e.msg);
 		return false;
 	}
-	keep(rd, text, s);
+	keep_string(rd, text, s);
 	return true;
 }
 
@@ -89,7 +89,7 @@ static bool get_binding(struct reading *rd, const struct node *n)
 	if (!get_text(rd->r, n, "for", &s))
 		return false;
 	if (expr_binding(s, rd->p, &e)) {
-		keep(rd, &rd->text->who, s);
+		keep_string(rd, &rd->text->who, s);
 		return true;
 	}
 	report_node(rd->r, n, e.at, "%s", e.msg);
@@ -127,24 +127,24 @@ static void get_bound(struct reading *rd, const struct node *n,
 	}
 	if (n->kind == NODE_SCALAR && p->n_act > 1)
 		report_node(rd->r, n, 0,
-			    "the policy turns %u knobs; say of which, as in '%s: {%s: %.20s}'",
+			    "the policy turns %u knobs; name the knob, as in '%s: {%s: %.20s}'",
 			    p->n_act, what, vocab_knob(p->act[0].knob)->name,
 			    n->text);
 }
 
 /* Class levels that a step may set, a bit each. */
-static uint32_t reached(const struct step *st)
+static uint32_t levels_reached(const struct step *st)
 {
 	uint32_t from = (uint32_t)st->floor, to = (uint32_t)st->ceiling;
 
 	if (st->op == STEP_SET && !st->expr.n)
 		from = to = (uint32_t)st->n;
 	else if (!from && st->op != STEP_SET)
-		from = 1;	/* up from nothing, and down to it */
+		from = 1;	/* a step up begins at 1, a step down ends there */
 	return from > to ? 0 : (2u << to) - (1u << from);
 }
 
-/* What a level is on the wire is this site's: a policy must not guess. */
+/* Each site has its own DSCPs and SLs, so a policy needs levels in the file. */
 static void check_levels(struct reading *rd, const struct node *n)
 {
 	uint32_t set = config_levels(rd->cfg);
@@ -154,11 +154,11 @@ static void check_levels(struct reading *rd, const struct node *n)
 	for (i = 0; i < p->n_act; i++) {
 		const struct step *st = &p->act[i];
 
-		if (st->knob != SWIFTRDMA_KNOB_LEVEL || set & reached(st))
+		if (st->knob != SWIFTRDMA_KNOB_LEVEL || set & levels_reached(st))
 			continue;
 		if (!set)
 			report_node(rd->r, n, 0,
-				    "the policy raises a class level, and this file does not say what one is on the wire; add for instance '%s', with what your switches and hosts take for more urgent",
+				    "the policy raises a class level, and this file does not define levels on the wire; add for instance '%s', with values that your switches and hosts treat as more urgent",
 				    LEVELS_EXAMPLE);
 		else
 			report_node(rd->r, n, 0,
@@ -184,7 +184,7 @@ static void load_bounds(struct reading *rd, const struct node *n)
 		else if (st->op == STEP_ADD && !st->expr.n &&
 			 st->knob == SWIFTRDMA_KNOB_WEIGHT && st->ceiling <= 1)
 			warn_node(rd->r, node_get(n, "ceiling"), 0,
-				  "the policy never changes anything: %s begins there",
+				  "the policy never changes anything: %s starts at that bound",
 				  vocab_knob(st->knob)->name);
 		else if (st->op == STEP_SET && !st->expr.n &&
 			 (st->n < st->floor || st->n > st->ceiling))
@@ -215,13 +215,13 @@ static void check_undo_steps(struct reading *rd, const struct node *v)
 
 		if (!act) {
 			report_node(rd->r, v, 0,
-				    "undo turns another knob than the policy; give back %s",
+				    "undo does not turn the knob of the policy; it must turn %s",
 				    vocab_knob(p->act[0].knob)->name);
 			continue;
 		}
 		if (u->op == act->op && act->op != STEP_SET)
 			report_node(rd->r, v, 0,
-				    "undo goes the same way as the policy; it should go back");
+				    "undo steps in the same direction as the policy; it should step the other way");
 		u->floor = act->floor;
 		u->ceiling = act->ceiling;
 	}
@@ -261,8 +261,8 @@ static void load_undo(struct reading *rd, const struct node *n, bool has_act)
 }
 
 /*
- * Hysteresis is not left to the operator's luck: what turns a knob and what
- * turns it back must not both be true, nor have nothing between them.
+ * Enforces hysteresis: the state and its undo must not be true at once, and there must
+ * be values between them.
  */
 static void check_gap(struct reading *rd, const struct node *undo)
 {
@@ -286,27 +286,80 @@ static void check_gap(struct reading *rd, const struct node *undo)
 	}
 }
 
-/* What this system cannot tell or do. The policy is kept, but stays idle. */
+/* Lists the signals of @c that are lacking @without libraries, if it is unknown then. */
+static void note_library(const struct caps *without, const struct prog *prog,
+			 const struct cond *c, char *note, size_t cap)
+{
+	uint64_t sigs = caps_reads(prog, c) & ~without->signals;
+	struct text t;
+	unsigned int i;
+
+	text_init(&t, note, cap);
+	if (caps_lacks(without, prog, c) == SIGNALS)
+		return;
+	for (i = 0; i < SIGNALS; i++) {
+		if (!(sigs & 1ULL << i))
+			continue;
+		text_str(&t, t.len ? ", " : "");
+		text_str(&t, vocab_signals[i].name);
+	}
+}
+
+/* Lists the knobs of @p that only libraries enforce. */
+static void note_library_knobs(const struct caps *caps, const struct policy *p, char *note,
+			       size_t cap)
+{
+	struct text t;
+
+	text_init(&t, note, cap);
+	for (unsigned int i = 0; i < p->n_act; i++) {
+		if (!(caps->library_knobs & 1u << p->act[i].knob))
+			continue;
+		text_str(&t, t.len ? ", " : "");
+		text_str(&t, vocab_knob(p->act[i].knob)->name);
+	}
+}
+
+static bool can_tell(const struct caps *caps, const struct prog *prog, const struct cond *c)
+{
+	return c->terms.n && caps_lacks(caps, prog, c) == SIGNALS;
+}
+
+/*
+ * A signal that a state of the policy needs, which neither it nor its fallback can do without.
+ * SIGNALS: there is none. @at: the state.
+ */
+static enum signal_id policy_lacks(const struct reading *rd, const struct caps *caps,
+				   const struct node *n, const struct node **at)
+{
+	const struct prog *prog = &rd->cfg->policies.prog;
+	const struct policy *p = rd->p;
+	enum signal_id sig = caps_lacks(caps, prog, &p->when);
+
+	*at = node_get(n, "when");
+	if (sig != SIGNALS && !can_tell(caps, prog, &p->fallback))
+		return sig;
+	*at = node_get(node_get(n, "undo"), "when");
+	sig = caps_lacks(caps, prog, &p->undo_when);
+	return can_tell(caps, prog, &p->undo_fallback) ? SIGNALS : sig;
+}
+
+/* A policy with a signal or a knob that this system lacks is kept, but off. */
 static void check_caps(struct reading *rd, const struct node *n)
 {
 	const struct prog *prog = &rd->cfg->policies.prog;
 	const struct caps *caps = &rd->cfg->caps;
+	const struct caps without = caps_without_library(caps);
 	struct config_policy *t = rd->text;
 	struct policy *p = rd->p;
-	enum signal_id sig = caps_lacks(caps, prog, &p->when), undo;
-	const struct node *at = node_get(n, "when");
+	const struct node *at;
+	enum signal_id sig = policy_lacks(rd, caps, n, &at);
 	unsigned int i;
 
-	t->by_fallback = sig != SIGNALS && p->fallback.terms.n &&
-			 caps_lacks(caps, prog, &p->fallback) == SIGNALS;
-	undo = caps_lacks(caps, prog, &p->undo_when);
-	if (undo != SIGNALS && p->undo_fallback.terms.n &&
-	    caps_lacks(caps, prog, &p->undo_fallback) == SIGNALS)
-		undo = SIGNALS;
-	if (sig == SIGNALS || t->by_fallback) {
-		sig = undo;
-		at = node_get(node_get(n, "undo"), "when");
-	}
+	t->by_fallback = !can_tell(caps, prog, &p->when) && can_tell(caps, prog, &p->fallback);
+	if (!t->by_fallback)
+		note_library(&without, prog, &p->when, t->library, sizeof(t->library));
+	note_library_knobs(caps, p, t->library_knobs, sizeof(t->library_knobs));
 	for (i = 0; i < p->n_act; i++)
 		if (!(caps->knobs & 1u << p->act[i].knob))
 			break;
@@ -314,18 +367,27 @@ static void check_caps(struct reading *rd, const struct node *n)
 		const struct vocab_knob *k = vocab_knob(p->act[i].knob);
 
 		snprintf(t->off, sizeof(t->off),
-			 "nobody enforces %s here (%s would)", k->name,
+			 "nothing enforces %s here (%s would)", k->name,
 			 caps_enforcer(k->knob));
 		at = node_get(n, "do");
 	} else if (sig != SIGNALS) {
 		snprintf(t->off, sizeof(t->off),
-			 "nothing measures %s here (%s), and no 'fallback:' does without it",
+			 "nothing measures %s here (%s), and there is no 'fallback:' that works without it",
 			 vocab_signals[sig].name, caps_teller(sig));
 	}
 	p->off = t->off[0];
-	if (p->off && at && !rd->cfg->derived)
+	if (rd->cfg->derived)
+		return;
+	if (p->off && at) {
 		warn_node(rd->r, at, 0, "%s: policy '%s' stays idle", t->off,
 			  p->name);
+		return;
+	}
+	sig = p->off ? SIGNALS : policy_lacks(rd, &without, n, &at);
+	if (sig != SIGNALS && at)
+		warn_node(rd->r, at, 0,
+			  "only libswiftrdma, in a job's processes, measures %s, and there is no 'fallback:' that works without it: for jobs without the library, the state of policy '%s' is unknown",
+			  vocab_signals[sig].name, p->name);
 }
 
 static void get_cause(struct reading *rd, const struct node *n)
@@ -341,7 +403,7 @@ static void get_cause(struct reading *rd, const struct node *n)
 			return;
 		}
 	report_node(rd->r, n, 0,
-		    "'%.40s' is no cause; there are uar, cache, pu, hol and port",
+		    "'%.40s' is not a cause; causes are uar, cache, pu, hol and port",
 		    s);
 }
 
@@ -378,7 +440,7 @@ static void load_name(struct reading *rd, const struct node *n)
 	for (i = 0; i + 1 < cfg->policies.n; i++)
 		if (!strcmp(cfg->policies.v[i].name, rd->p->name))
 			report_node(rd->r, v, 0,
-				    "policy '%s' is there already, in line %u; choose another name",
+				    "policy '%s' is already defined in line %u; choose another name",
 				    rd->p->name, cfg->texts[i].line);
 }
 
@@ -411,7 +473,7 @@ static void check_possible(struct reading *rd, const struct node *v,
 			    "this state is never true: its clauses contradict each other");
 	else if (!state_in_range(prog, c))
 		warn_node(rd->r, v, 0,
-			  "this state is never true: no reading goes so far; a ratio is at most 100 %%, a level at most %d",
+			  "this state is never true: no reading can reach it; a ratio is at most 100 %%, a level at most %d",
 			  SWIFTRDMA_LEVEL_MAX);
 }
 
@@ -489,7 +551,7 @@ void load_policies(struct config *cfg, const struct node *n, struct report *r)
 		return;
 	if (n->n > POLICY_SET_MAX) {
 		report_node(r, n, -1,
-			    "%zu policies; at most %d are possible: one 'for: job of class latency' does for all jobs of that class",
+			    "%zu policies; at most %d are possible: one policy 'for: job of class latency' covers all jobs of that class",
 			    n->n, POLICY_SET_MAX);
 		return;
 	}
@@ -503,7 +565,7 @@ void load_policies(struct config *cfg, const struct node *n, struct report *r)
 	for (e = n->first; e; e = e->next) {
 		rd.p = &cfg->policies.v[cfg->policies.n];
 		rd.text = &cfg->texts[cfg->policies.n];
-		/* Counted also when half read: its texts are to be freed. */
+		/* Count a policy with errors too, so that its texts are freed. */
 		cfg->policies.n++;
 		load_policy(&rd, e);
 	}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What states leave of the number line: whether one can be true at all, and
- * whether two can be at once. Only comparisons of a signal with a constant are
- * looked at; everything else is taken to be possible.
+ * Decides whether a state can be true at all, and whether two can be true at once, by the
+ * intervals that they leave of each signal. Only comparisons of a signal with a constant
+ * count; all other atoms are assumed to be possible.
  */
 #include <float.h>
 
@@ -13,7 +13,7 @@ struct interval {
 	bool lo_open, hi_open;
 };
 
-static void narrow(struct interval *in, enum cmp cmp, double v)
+static void narrow_interval(struct interval *in, enum cmp cmp, double v)
 {
 	bool open = cmp == CMP_GT || cmp == CMP_LT;
 
@@ -33,12 +33,12 @@ static void narrow(struct interval *in, enum cmp cmp, double v)
 
 enum left {
 	LEFT_SOME,
-	LEFT_TOUCH,	/* nothing, but by a single value only */
+	LEFT_TOUCH,	/* nothing, but no value lies between */
 	LEFT_NONE,
 };
 
-/* The greatest reading that there can be. */
-static double highest(enum signal_id sig)
+/* The greatest possible reading. */
+static double highest_reading(enum signal_id sig)
 {
 	if (sig == SIG_QP_LEVEL || sig == SIG_JOB_LEVEL)
 		return SWIFTRDMA_LEVEL_MAX;
@@ -48,7 +48,7 @@ static double highest(enum signal_id sig)
 	return DBL_MAX;
 }
 
-/* What both terms together leave of one signal's values, up to the @highest. */
+/* The values of one signal, up to @highest, for which both terms are true. */
 static enum left signal_left(const struct prog *p, const struct prog_term *a,
 			     const struct prog_term *b, enum signal_id sig,
 			     double highest)
@@ -64,17 +64,17 @@ static enum left signal_left(const struct prog *p, const struct prog_term *a,
 		const struct prog_atom *at = &p->atoms[vs->obj][i];
 
 		if (need & 1ULL << i && at->simple && at->sig == sig)
-			narrow(&in, at->cmp, at->value);
+			narrow_interval(&in, at->cmp, at->value);
 	}
 	if (in.lo > in.hi)
 		return LEFT_NONE;
-	/* Between two counts that follow one another there is none. */
+	/* No count lies between two successive counts. */
 	if (vs->unit == UNIT_COUNT && in.lo_open && in.hi_open &&
 	    in.hi - in.lo <= 1)
 		return LEFT_NONE;
 	if (in.lo < in.hi)
 		return LEFT_SOME;
-	/* Counts and words step by one: between them is a gap. */
+	/* Between successive counts or words there is always a gap. */
 	if (in.lo_open || in.hi_open)
 		return vs->unit == UNIT_COUNT || vs->unit >= UNIT_ID ?
 		       LEFT_NONE : LEFT_TOUCH;
@@ -96,7 +96,7 @@ static enum left terms_left(const struct prog *p, const struct prog_term *a,
 
 	for (sig = 0; sig < SIGNALS; sig++) {
 		l = signal_left(p, a, b, sig,
-				in_range ? highest(sig) : DBL_MAX);
+				in_range ? highest_reading(sig) : DBL_MAX);
 		if (l == LEFT_NONE)
 			return l;
 		if (l == LEFT_TOUCH)

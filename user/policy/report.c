@@ -14,7 +14,7 @@ void report_init(struct report *r, const char *name)
 	r->name = name;
 }
 
-static void quote(const struct report *r, struct report_entry *e)
+static void quote_line(const struct report *r, struct report_entry *e)
 {
 	const char *p = r->text, *end = r->text + r->text_len, *eol;
 	unsigned int line = 1;
@@ -34,8 +34,8 @@ static void quote(const struct report *r, struct report_entry *e)
 	e->source[n] = '\0';
 }
 
-static struct report_entry *add(struct report *r, unsigned int line,
-				unsigned int col)
+static struct report_entry *add_entry(struct report *r, unsigned int line,
+				      unsigned int col)
 {
 	struct report_entry *e;
 
@@ -45,14 +45,14 @@ static struct report_entry *add(struct report *r, unsigned int line,
 	memset(e, 0, sizeof(*e));
 	e->line = line;
 	e->col = col;
-	quote(r, e);
+	quote_line(r, e);
 	return e;
 }
 
 void report_add(struct report *r, bool warning, unsigned int line,
 		unsigned int col, const char *fmt, va_list ap)
 {
-	struct report_entry *e = add(r, line, col);
+	struct report_entry *e = add_entry(r, line, col);
 
 	if (warning)
 		r->warnings++;
@@ -113,14 +113,14 @@ const char *report_line(const struct report *r, size_t i, char *buf,
 	return buf;
 }
 
-static void caret(const struct report_entry *e, FILE *f)
+static void print_caret(const struct report_entry *e, FILE *f)
 {
 	unsigned int i;
 
 	if (!e->source[0] || e->col > strlen(e->source) + 1)
 		return;
 	fprintf(f, "    %s\n    ", e->source);
-	/* A tab is as wide below as above. */
+	/* Keep tabs, so that the caret is aligned. */
 	for (i = 0; i + 1 < e->col; i++)
 		if ((e->source[i] & 0xc0) != 0x80)
 			fputc(e->source[i] == '\t' ? '\t' : ' ', f);
@@ -134,7 +134,7 @@ void report_print(const struct report *r, FILE *f)
 
 	for (i = 0; i < r->n; i++) {
 		fprintf(f, "%s\n", report_line(r, i, buf, sizeof(buf)));
-		caret(&r->v[i], f);
+		print_caret(&r->v[i], f);
 	}
 	if (r->total + r->warnings > r->n)
 		fprintf(f, "%s: and %zu more\n", r->name,
@@ -148,8 +148,8 @@ static size_t min3(size_t a, size_t b, size_t c)
 	return m < c ? m : c;
 }
 
-/* Edits that turn one word into the other; case is half a mistake at most. */
-static size_t distance(const char *a, size_t n, const char *b, size_t m)
+/* Edit distance of two words; a difference in case counts half. */
+static size_t edit_distance(const char *a, size_t n, const char *b, size_t m)
 {
 	size_t row[WORD_MAX + 1], i, j;
 
@@ -174,7 +174,7 @@ const char *suggest(const char *word, size_t n,
 		    const char *(*pick)(size_t i, const void *arg),
 		    const void *arg)
 {
-	/* More than a third of the word wrong is another word. */
+	/* Suggest nothing if more than a third of the word differs. */
 	size_t best_d = n / 3 + 1, i;
 	const char *best = NULL, *w;
 
@@ -185,7 +185,7 @@ const char *suggest(const char *word, size_t n,
 
 		if (m > WORD_MAX)
 			continue;
-		d = distance(word, n, w, m);
+		d = edit_distance(word, n, w, m);
 		if (d < best_d || (d == best_d && !best)) {
 			best_d = d;
 			best = w;

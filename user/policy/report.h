@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What is wrong with a file, each with its place. Several are collected, so
- * that an operator does not learn of them one reload at a time.
+ * Mistakes of a file, each with its place. All of them are collected, so that an operator
+ * can correct them at once.
  */
 #ifndef SRDMA_POLICY_REPORT_H
 #define SRDMA_POLICY_REPORT_H
@@ -19,7 +19,7 @@
 struct report_entry {
 	unsigned int line, col;		/* from 1; 0: the file as a whole */
 	bool warning;
-	char source[REPORT_SOURCE];	/* the line itself, as far as it fits */
+	char source[REPORT_SOURCE];	/* the line, cut to fit */
 	char msg[REPORT_MSG];		/* "what is wrong; what would be right" */
 };
 
@@ -36,29 +36,29 @@ struct report {
 void report_init(struct report *r, const char *name);
 void report_at(struct report *r, unsigned int line, unsigned int col,
 	       const char *fmt, ...) __attribute__((format(printf, 4, 5)));
-/* Something to think about; the file is read all the same. */
+/* A warning does not keep the file from being used. */
 void report_warn(struct report *r, unsigned int line, unsigned int col,
 		 const char *fmt, ...) __attribute__((format(printf, 4, 5)));
-/* Either of the two. */
+/* An error or a warning. */
 void report_add(struct report *r, bool warning, unsigned int line,
 		unsigned int col, const char *fmt, va_list ap)
 	__attribute__((format(printf, 5, 0)));
-/* In order of line and column. */
+/* Sorts by line and column. */
 void report_sort(struct report *r);
 /* "file:line:col: message"; returns @buf. */
 const char *report_line(const struct report *r, size_t i, char *buf,
 			size_t cap);
-/* Each with its line of the file below, and a caret where it is. */
+/* Prints each message with its line of the file and a caret. */
 void report_print(const struct report *r, FILE *f);
 
 /**
- * suggest - the word that was probably meant
- * @word: what was written
- * @n: its bytes
- * @pick: word number i, NULL after the last
+ * suggest - find the known word that is most similar
+ * @word: the unknown word
+ * @n: its length
+ * @pick: returns known word number i, NULL after the last
  * @arg: for @pick
  *
- * NULL if nothing is near.
+ * Returns NULL if no word is similar enough.
  */
 const char *suggest(const char *word, size_t n,
 		    const char *(*pick)(size_t i, const void *arg),

@@ -27,6 +27,20 @@ static void put_value(FILE *f, double v, enum unit unit)
 	fputs(buf, f);
 }
 
+static void put_slo(FILE *f, const struct signal_slo *slo)
+{
+	fprintf(f, "  - {job: %s, slo: {", slo->job);
+	if (slo->p99) {
+		fputs("p99: ", f);
+		put_value(f, (double)slo->p99, UNIT_TIME);
+	}
+	if (slo->byte_rate > 0) {
+		fputs(slo->p99 ? ", byte_rate: " : "byte_rate: ", f);
+		put_value(f, slo->byte_rate, UNIT_BITRATE);
+	}
+	fputs("}}\n", f);
+}
+
 bool running_write(FILE *f, const char *file, uint32_t pid, const struct config *cfg)
 {
 	size_t i;
@@ -43,6 +57,10 @@ bool running_write(FILE *f, const char *file, uint32_t pid, const struct config 
 		put_value(f, (double)cfg->speeds[i].speed, UNIT_BITRATE);
 		fputs("}\n", f);
 	}
+	if (cfg->n_slos)
+		fputs("slos:\n", f);
+	for (i = 0; i < cfg->n_slos; i++)
+		put_slo(f, &cfg->slos[i]);
 	fputs("criteria:\n", f);
 	for (i = 0; i < cfg->criteria.n; i++) {
 		fprintf(f, "  %s: ", cfg->criteria.v[i].name);
@@ -52,10 +70,30 @@ bool running_write(FILE *f, const char *file, uint32_t pid, const struct config 
 	return !fflush(f) && !ferror(f);
 }
 
+static void read_slos(struct config *cfg, const struct node *n, struct report *rep)
+{
+	static const char *const keys[] = { "job", "slo", NULL };
+	const struct node *e, *job, *slo;
+
+	if (!check_list(rep, n, "slos"))
+		return;
+	cfg->slos = get_array(rep, n->n, sizeof(*cfg->slos));
+	for (e = n->first; e && cfg->slos; e = e->next) {
+		struct signal_slo *to = &cfg->slos[cfg->n_slos];
+
+		if (!check_map(rep, e, "a target", keys))
+			continue;
+		job = need(rep, e, "job", "a target", "job: kv");
+		slo = need(rep, e, "slo", "a target", "slo: {p99: 50us}");
+		if (job && slo && get_name(rep, job, "job", to->job) && get_slo(rep, slo, to))
+			cfg->n_slos++;
+	}
+}
+
 static void read_root(struct running *r, const struct node *root, struct report *rep)
 {
 	static const char *const keys[] = {
-		"file", "pid", "ports", "criteria", NULL
+		"file", "pid", "ports", "slos", "criteria", NULL
 	};
 	const struct node *n;
 
@@ -70,6 +108,9 @@ static void read_root(struct running *r, const struct node *root, struct report 
 	n = node_get(root, "ports");
 	if (n)
 		load_ports(&r->cfg, n, rep);
+	n = node_get(root, "slos");
+	if (n)
+		read_slos(&r->cfg, n, rep);
 	n = node_get(root, "criteria");
 	if (n)
 		load_criteria(&r->cfg, n, rep);

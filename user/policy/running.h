@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What an agent runs by, for commands that judge the same figures: which policy file,
- * the speeds that it gives ports, and its thresholds. The agent writes this at its
- * start and at each reload, in the language of policy files:
+ * The settings of the running agent, for commands that judge the same figures: its policy
+ * file, port speeds, targets of jobs and criteria. The agent writes them at its start and at
+ * each reload, in the language of policy files:
  *
  *   file: '/etc/swiftrdma/policy.yaml'
  *   pid: 212
  *   ports:
  *     - {dev: rxe0, port: 1, speed: 20Mbit/s}
+ *   slos:
+ *     - {job: kv, slo: {p99: 50us}}
  *   criteria:
  *     port_busy: 80%
  */
@@ -23,12 +25,12 @@
 struct running {
 	char file[RUNNING_PATH];	/* "-": standard input */
 	uint32_t pid;
-	struct config cfg;		/* .speeds and .criteria, nothing else */
+	struct config cfg;		/* .speeds, .slos and .criteria, nothing else */
 };
 
-/* @file: of @cfg. False: @f took not all of it. */
+/* @file: of @cfg. False: writing failed. */
 bool running_write(FILE *f, const char *file, uint32_t pid, const struct config *cfg);
-/* False: this is none. running_free() follows where it is one. */
+/* False: @text is not such a file. Else call running_free() later. */
 bool running_read(struct running *r, const char *text, size_t len);
 void running_free(struct running *r);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The pieces the sections of a policy file are read with. Each get_* reports
- * what is wrong and returns false; the caller goes on to find more mistakes.
+ * Readers of values in a policy file. Each get_* reports a mistake and returns false; the
+ * caller continues, to find more mistakes.
  */
 #ifndef SRDMA_POLICY_SCHEMA_H
 #define SRDMA_POLICY_SCHEMA_H
@@ -13,7 +13,7 @@
 bool check_map(struct report *r, const struct node *n, const char *what,
 	       const char *const *keys);
 bool check_list(struct report *r, const struct node *n, const char *what);
-/* The value of a key that must be there; NULL and a report if it is not. */
+/* The value of a required key; NULL, with an error, if it is missing. */
 const struct node *need(struct report *r, const struct node *map,
 			const char *key, const char *what,
 			const char *example);
@@ -23,7 +23,7 @@ bool get_text(struct report *r, const struct node *n, const char *what,
 /* 1 to @cap - 1 bytes. */
 bool get_string(struct report *r, const struct node *n, const char *what,
 		char *buf, size_t cap);
-/* What names a job, a policy: [A-Za-z0-9_.-], 1 to 31 bytes. */
+/* Name of a job or a policy: [A-Za-z0-9_.-], 1 to 31 bytes. */
 bool get_name(struct report *r, const struct node *n, const char *what,
 	      char *buf);
 bool get_uint(struct report *r, const struct node *n, const char *what,
@@ -33,10 +33,13 @@ bool get_value(struct report *r, const struct node *n, const char *what,
 bool get_time(struct report *r, const struct node *n, const char *what,
 	      uint64_t min, uint64_t max, uint64_t *ns);
 
-/* A zeroed array for @n entries; reports when there is no memory. */
+/* {p99: TIME, byte_rate: RATE}, at least one of them. */
+bool get_slo(struct report *r, const struct node *n, struct signal_slo *slo);
+
+/* A zeroed array of @n entries. NULL, with an error: no memory. */
 void *get_array(struct report *r, size_t n, size_t size);
 
-/* What a file without class levels is told to write. */
+/* Suggested to files without class levels. */
 #define LEVELS_EXAMPLE "levels: [{level: 1, dscp: 10, sl: 1}]"
 
 /* The sections. */
@@ -48,7 +51,7 @@ void load_jobs(struct config *cfg, const struct node *n, struct report *r);
 void load_order(struct config *cfg, const struct node *n, struct report *r);
 void load_policies(struct config *cfg, const struct node *n,
 		   struct report *r);
-/* What can only be seen with everything read. */
+/* cross_check.c: runs after all sections. */
 void check_config(struct config *cfg, struct report *r);
 
 #endif /* SRDMA_POLICY_SCHEMA_H */

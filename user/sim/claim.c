@@ -46,7 +46,7 @@ bool sim_figure(const struct sim_bound *b, const struct sim_result *without,
 	if (!figure_of(b, without, &before) || !figure_of(b, with, &after) ||
 	    before <= 0 || after <= 0)
 		return false;
-	/* Of a latency less is better. */
+	/* A lower latency is better. */
 	*v = b->figure == SIM_P99 ? before / after : after / before;
 	return true;
 }
@@ -86,7 +86,7 @@ const char *sim_bound_text(const struct scenario *sc, const struct sim_bound *b,
 {
 	static const char *const words[SIM_FIGURES] = {
 		[SIM_P99] = "p99 of ", [SIM_WR_RATE] = "requests of ",
-		[SIM_BYTE_RATE] = "data of ", [SIM_SLO_MET] = "ticks in which targets are met by ",
+		[SIM_BYTE_RATE] = "data of ", [SIM_SLO_MET] = "ticks that meet the targets of ",
 		[SIM_MISSES] = "QP context misses", [SIM_PORT] = "sent by the port",
 	};
 	static const char *const runs[] = {
@@ -104,7 +104,7 @@ const char *sim_bound_text(const struct scenario *sc, const struct sim_bound *b,
 	if (sim_figure(b, without, with, &v))
 		units_format(&t, v, sim_bound_unit(b));
 	else
-		text_str(&t, "void, too little to say");
+		text_str(&t, "void, too few samples");
 	if (b->at_least > 0) {
 		text_str(&t, ", at least ");
 		units_format(&t, b->at_least, sim_bound_unit(b));

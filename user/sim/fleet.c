@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Between @lo and @hi. */
+/* A random number between @lo and @hi. */
 static double between(uint64_t *state, double lo, double hi)
 {
 	uint64_t v = *state += 0x9e3779b97f4a7c15ULL;
@@ -23,7 +23,7 @@ void fleet_host(const struct scenario *sc, uint32_t host, struct scenario *to)
 
 	*to = *sc;
 	to->seed = 1 + (uint32_t)between(&state, 0, 4294967290.0);
-	/* Half as much or half as much again; of what is always busy, some threads. */
+	/* Varies a rate from half to one and a half times; for a closed loop, the threads. */
 	for (i = 0; i < to->n_jobs; i++) {
 		struct sim_job *j = &to->jobs[i];
 		double load = between(&state, 0.5, 1.5);

@@ -12,11 +12,14 @@
 #define FLEET_HOSTS	100000
 
 struct fleet_job {
-	/* Hosts on which it met its target nearly always: nothing done is not met. */
+	/*
+	 * Hosts on which the job met its target in nearly all ticks; a job that did nothing
+	 * did not.
+	 */
 	uint32_t met;
 	double ticks_met;	/* share of ticks, summed up over hosts */
 	double rate;		/* requests a second, summed up over hosts */
-	struct sim_hist p99;	/* of hosts on which something was done, ns */
+	struct sim_hist p99;	/* p99 of each host on which requests were done, ns */
 };
 
 struct fleet_result {
@@ -26,14 +29,14 @@ struct fleet_result {
 	struct sim_cost cost;
 };
 
-/* Of its ticks, on a host that met its target. */
+/* Share of ticks within the target on a host that counts as meeting it. */
 #define FLEET_MET 0.99
 
 /* 0 or as sim_run(). @cfg: NULL: without policies. @progress: NULL: none. */
 int fleet_run(const struct scenario *sc, const struct config *cfg,
 	      uint32_t hosts, FILE *progress, struct fleet_result *res);
 
-/* The scenario as it is on one host. */
+/* The scenario of one host. */
 void fleet_host(const struct scenario *sc, uint32_t host, struct scenario *to);
 
 #endif /* SRDMA_SIM_FLEET_H */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Threads and the locks between them. A WR costs CPU time, more where cores are
- * shared; then the lock of a QP that several threads use; within it the lock of
- * a doorbell register that several QPs use. Locks are fair, and take longer the
- * more want them, since the line that holds them moves between caches.
+ * Threads and their locks. Posting a WR takes CPU time, more where threads share cores; then
+ * the lock of the QP, if several threads use it; and within it the lock of the doorbell
+ * register, if several QPs use it. Locks are fair. They take longer the more threads
+ * contend, because their cache line moves between cores.
  */
 #include "sim/host.h"
 
@@ -25,13 +25,10 @@ static uint64_t random_below(struct sim *s, uint64_t bound)
 	return random32(s) * bound >> 32;
 }
 
-/* When a thread goes on; MODEL_NEVER: when another lets go. */
+/* When the thread continues; MODEL_NEVER: when another thread releases a lock. */
 static void schedule(struct sim *s, uint32_t thread, uint64_t at)
 {
-	if (at == MODEL_NEVER)
-		model_heap_clear(&s->next, thread);
-	else
-		model_heap_set(&s->next, thread, at);
+	model_events_set(&s->next, thread, at);
 }
 
 /* --- Locks ---------------------------------------------------------------------- */
@@ -60,7 +57,7 @@ static uint32_t coming(const struct sim_uar *uar)
 	return uar->at_qps - uar->with_qp;
 }
 
-/* Such threads slow the holder down by half as much as those in its own line: chosen. */
+/* Such a thread counts as half a contender of the register. This value is chosen. */
 static void serve_uar(struct sim *s, uint32_t u, uint64_t from)
 {
 	const struct sim_uar *uar = &s->uar[u];
@@ -100,7 +97,7 @@ static void post(struct sim *s, uint32_t w, uint64_t now)
 
 	if (j->is->mrs)
 		mtt = 1 + ((uint64_t)wr->job << 32 | random_below(s, j->is->mrs));
-	/* As many WRs as there are records of fit into the model. */
+	/* The model has room for as many WRs as there are records. */
 	model_post(&s->m, wr->qp, j->is->op, bytes, mtt, w, now);
 	s->qp[wr->qp].wrs++;
 	s->qp[wr->qp].out++;
@@ -109,8 +106,8 @@ static void post(struct sim *s, uint32_t w, uint64_t now)
 }
 
 /*
- * The queue in front of a shared QP: first come first served, or, once weights
- * are in force, who has had the least for its weight.
+ * The queue in front of a shared QP: first come, first served; with weights, the job that
+ * got the least for its weight goes first.
  */
 static uint32_t next_shared(struct sim *s, uint32_t owner)
 {
@@ -157,7 +154,7 @@ static void enqueue(struct sim *s, uint32_t w, uint64_t now)
 	uint32_t i;
 
 	if (j->head == NONE) {
-		/* Who was silent does not save up its share. */
+		/* A job that posted nothing does not save up its share. */
 		for (i = 0; i < s->sc->n_jobs; i++) {
 			o = &s->job[i];
 			if (o != j && o->owner == j->owner &&
@@ -215,7 +212,7 @@ static void want_uar(struct sim *s, uint32_t thread, uint64_t now)
 
 	if (l->users <= 1 || (!l->n && coming(uar) == t->has_qp &&
 			      (now >= l->free_at || l->last == thread))) {
-		/* Nobody meets it; but others meet it, while it writes. */
+		/* The thread is alone, but delays others while it writes. */
 		l->last = thread;
 		l->free_at = now + s->sc->host.uar_hold_ps;
 		ring(s, thread, now);
@@ -225,9 +222,10 @@ static void want_uar(struct sim *s, uint32_t thread, uint64_t now)
 	uar->waits++;
 	uar->with_qp += t->has_qp;
 	t->step = SIM_UAR_LOCK;
-	schedule(s, thread, MODEL_NEVER);
 	if (l->n == 1)
 		serve_uar(s, u, l->free_at > now ? l->free_at : now);
+	else
+		schedule(s, thread, MODEL_NEVER);
 }
 
 void sim_use_qps(struct sim_state *j, uint32_t qps)
@@ -257,7 +255,7 @@ static void move_qp(struct sim *s, uint32_t q)
 	model_qp_modify(&s->m, q, &attr);
 }
 
-/* Which of its job's QPs it uses next: any of its own, if it has several. */
+/* The QP that the thread uses next: a random one of its own, if it has several. */
 static void assign(struct sim *s, struct sim_thread *t)
 {
 	const struct sim_state *j = &s->job[t->job], *o = &s->job[j->owner];
@@ -300,7 +298,7 @@ void sim_arrivals(struct sim_thread *t, double rate, uint64_t now)
 		t->backlog++;
 }
 
-/* The next WR of a thread that has just done something else. */
+/* Starts the next WR of a thread that has become idle. */
 void sim_begin(struct sim *s, uint32_t thread, uint64_t now)
 {
 	struct sim_thread *t = &s->thread[thread];
@@ -356,13 +354,14 @@ void sim_thread_event(struct sim *s, uint32_t thread)
 			want_uar(s, thread, now);
 			break;
 		}
-		/* The QP's state is in another core's cache: it always costs. */
+		/* The QP's state is in another core's cache, which always costs time. */
 		line_up(s, l, thread);
 		s->uar[s->qp[t->qp].uar].at_qps++;
 		t->step = SIM_QP_LOCK;
-		schedule(s, thread, MODEL_NEVER);
 		if (l->n == 1)
 			serve_qp(s, t->qp, now);
+		else
+			schedule(s, thread, MODEL_NEVER);
 		break;
 	case SIM_QP_LOCK:
 		t->has_qp = true;
@@ -379,7 +378,13 @@ void sim_thread_event(struct sim *s, uint32_t thread)
 	}
 }
 
-/* Threads that wait, in turn, as far as credits go. */
+/* The batch is posted and not all of it is done, so sim_begin() would do nothing. */
+static bool in_batch(const struct sim_thread *t, const struct sim_job *is)
+{
+	return is->arrival == SIM_BATCH && !t->left && t->out;
+}
+
+/* Wakes waiting threads in turn, as far as credits allow. */
 void sim_wake_job(struct sim *s, uint32_t job)
 {
 	struct sim_state *j = &s->job[job];
@@ -387,8 +392,8 @@ void sim_wake_job(struct sim *s, uint32_t job)
 
 	for (i = 0; i < j->is->threads && may_post(s, j); i++) {
 		t = j->first_thread + j->woken;
-		j->woken = (j->woken + 1) % j->is->threads;
-		if (s->thread[t].step == SIM_IDLE)
+		j->woken = j->woken + 1 < j->is->threads ? j->woken + 1 : 0;
+		if (s->thread[t].step == SIM_IDLE && !in_batch(&s->thread[t], j->is))
 			sim_begin(s, t, s->now);
 	}
 }

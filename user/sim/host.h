@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Between sim.c, which drives, host.c, threads and locks, wait.c, what has waited for
- * how long, view.c, what policies see, and knob.c, what they change.
+ * Shared by sim.c, which drives the simulation; host.c, threads and locks; wait.c, ages of
+ * waiting work; view.c, the snapshots that policies get; and knob.c, the changes that they
+ * make.
  */
 #ifndef SRDMA_SIM_HOST_H
 #define SRDMA_SIM_HOST_H
@@ -17,33 +18,33 @@ enum sim_step {
 	SIM_UAR_LOCK,
 };
 
-/* A fair lock: the first in line has it. Lines are linked through threads. */
+/* A fair lock, which the first thread in line has. Lines are linked through threads. */
 struct sim_lock {
-	uint8_t chain;		/* who holds one of a QP may stand in a register's line */
+	uint8_t chain;		/* a holder of a QP's lock may be in the line of a register */
 	uint32_t head, tail, n;
-	uint32_t users;		/* what may take it: alone, it costs nothing */
+	uint32_t users;		/* the threads or QPs that use it; for one it is free of cost */
 	uint32_t last;		/* who had it last */
-	uint64_t free_at;	/* and until then has, if nobody is in line */
+	uint64_t free_at;	/* busy until then, if no thread is in line */
 };
 
 struct sim_uar {
 	struct sim_lock lock;
 	uint32_t job;
 	uint32_t at_qps;	/* threads in line for the locks of its QPs */
-	uint32_t with_qp;	/* of those in its own line, who hold such a lock */
+	uint32_t with_qp;	/* threads in its own line that hold such a lock */
 	uint64_t wrs, waits;
 };
 
 struct sim_qp {
 	struct sim_lock lock;
 	uint32_t job, uar;
-	uint32_t want;		/* the UAR it is to move to, once nobody is in line */
+	uint32_t want;		/* the UAR that it moves to once no thread is in line */
 	uint64_t wrs, done, wait_ps;	/* wait: of those done in this tick */
 	uint64_t done_before;
 	uint32_t out;
 };
 
-/* Times at which requests arrive, one after the other, at random. */
+/* A random sequence of arrival times. */
 struct sim_stream {
 	uint64_t at;		/* ps: the next one's */
 	uint32_t rng;
@@ -51,14 +52,14 @@ struct sim_stream {
 
 struct sim_thread {
 	enum sim_step step;
-	uint32_t job, qp, nth;	/* which one of its job */
+	uint32_t job, qp, nth;	/* index among the threads of its job */
 	uint32_t left, out;
 	bool has_qp;
-	uint32_t next[2];	/* in line, for a QP and for a register */
-	uint64_t arrival;	/* of the WR that is being prepared */
+	uint32_t next[2];	/* links in the lines of a QP and of a register */
+	uint64_t arrival;	/* the arrival of the WR that is being posted */
 	/*
-	 * Open loop: requests as they come, and the same again as they are begun. What
-	 * lies between the two waits; so nothing need be kept of each that does.
+	 * Open loop: the sequence of arrivals, and the same sequence again for requests that
+	 * begin. Requests between the two wait, so no record per waiting request is needed.
 	 */
 	struct sim_stream come, begun;
 	uint32_t backlog;	/* came, not begun */
@@ -109,19 +110,19 @@ struct sim {
 	struct sim_uar *uar;
 	struct sim_wr *wr;
 	uint32_t free_wr;
-	struct model_heap next;	/* when threads go on; who waits is not in it */
-	struct model_event *event;	/* its memory */
-	uint32_t *where;
+	struct model_events next;	/* when threads continue; waiting threads are not in it */
+	uint64_t *when;			/* its memory */
+	uint32_t *src;
 	struct model_crowd uar_crowd, qp_crowd;
 	struct sim_state job[SIM_JOBS];
 	uint64_t now, end, warm;	/* ps */
-	uint64_t post_ps, post_least, post_span;	/* CPU time of a WR; as it varies */
+	uint64_t post_ps, post_least, post_span;	/* CPU time of a WR, and its variation */
 	uint64_t control_at;		/* ps: when the next control verb comes */
 	uint32_t control_job;		/* and whose it is */
 	uint32_t rng;
-	uint32_t sharing;		/* jobs that use another's QPs */
+	uint32_t sharing;		/* jobs that use QPs of another job */
 	uint64_t looked;		/* ps: when the tick began */
-	/* view.c: what policies see */
+	/* view.c: the snapshots that policies get */
 	struct snapshot snap[2];
 	unsigned int cur;
 	struct signals sig;
@@ -139,28 +140,31 @@ void sim_begin(struct sim *s, uint32_t thread, uint64_t now);
 void sim_done(void *ctx, const struct model_done *done);
 double sim_random(struct sim *s);
 void sim_wake_job(struct sim *s, uint32_t job);
-/* Of an open loop's thread: its first request, and those until @now as its backlog. */
+/*
+ * Starts an open loop of a thread: its first request, and the requests until @now as
+ * backlog.
+ */
 void sim_first_arrival(struct sim *s, struct sim_thread *t);
 void sim_arrivals(struct sim_thread *t, double rate, uint64_t now);
-/* The job's threads use @qps of its QPs from now on. */
+/* Makes the threads of the job use @qps of its QPs from now on. */
 void sim_use_qps(struct sim_state *j, uint32_t qps);
 
 void sim_sent_bytes(void *ctx, uint64_t cookie, uint32_t bytes);
 
-/* wait.c: what waits is as late as it is old, in the tick and, at the end, in all. */
+/* wait.c: counts waiting requests with their ages, in the tick and, at the end, in all. */
 void sim_age_tick(struct sim *s);
 void sim_age_all(struct sim *s);
-/* Were the job's targets met in this tick? */
+/* Did the job meet its targets in this tick? */
 void sim_judge(struct sim *s, uint32_t job, double bit_rate, uint64_t p99);
 
-/* knob.c: what policies decided is done. */
+/* knob.c: applies the decisions of policies. */
 void sim_apply(struct sim *s, const struct policy_decision *d);
 
 /* view.c */
 int sim_view_init(struct sim *s);
 void sim_view_free(struct sim *s);
 int sim_view_tick(struct sim *s);
-/* Bytes that left by the port, with headers. */
+/* Bytes that the port sent, with headers. */
 uint64_t sim_sent(const struct sim *s);
 
 #endif /* SRDMA_SIM_HOST_H */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* What policies decided, done to the simulated device and to the jobs on it. */
+/* Applies the decisions of policies to the simulated device and its jobs. */
 #include "sim/host.h"
 
-/* QPs get their job's class and scheduling element. */
+/* Gives QPs the class and the scheduling element of their job. */
 static void set_class(struct sim *s, const struct sim_state *j)
 {
 	const struct sim_state *o = &s->job[j->owner];
@@ -20,7 +20,7 @@ static void set_class(struct sim *s, const struct sim_state *j)
 	}
 }
 
-/* A scheduling element of its own, as long as the job has a limit or a share. */
+/* A job has a scheduling element of its own while it has a limit or a share. */
 static void set_element(struct sim *s, struct sim_state *j, uint32_t weight)
 {
 	bool needed = j->bit_rate || weight;
@@ -31,10 +31,7 @@ static void set_element(struct sim *s, struct sim_state *j, uint32_t weight)
 	set_class(s, j);
 }
 
-/*
- * In the process a weight divides a shared QP, which is libswiftrdma's business; of a
- * ConnectX it divides the port.
- */
+/* With libswiftrdma a weight divides a shared QP; on a ConnectX it divides the port. */
 static void set_weight(struct sim *s, struct sim_state *j, uint32_t weight, bool release)
 {
 	j->weight = weight ? weight : 1;
@@ -45,7 +42,7 @@ static void set_weight(struct sim *s, struct sim_state *j, uint32_t weight, bool
 
 static void set_qps(struct sim *s, struct sim_state *j, uint32_t qps)
 {
-	/* Threads go over when they post next. */
+	/* Threads change their QP at their next post. */
 	j = &s->job[j->owner];
 	sim_use_qps(j, !qps ? j->is->used : qps < j->n_qps ? qps : j->n_qps);
 }
@@ -76,7 +73,7 @@ void sim_apply(struct sim *s, const struct policy_decision *d)
 		j->bit_rate = d->release ? 0 : (uint64_t)d->new;
 		set_element(s, j, s->sc->device == SIM_MLX5 && j->weighed ? j->weight : 0);
 		break;
-	/* The rest is for libswiftrdma. */
+	/* The other knobs would be libswiftrdma's. */
 	case SWIFTRDMA_KNOB_CREDITS:
 		if (s->sc->device != SIM_ALL)
 			break;

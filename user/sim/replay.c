@@ -5,19 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One more of @size in *@array. NULL: no memory. */
-static void *grow(void *array, size_t n, size_t *cap, size_t size)
-{
-	size_t want = *cap ? 2 * *cap : 16;
-	void *p;
-
-	if (n < *cap)
-		return array;
-	p = realloc(array, want * size);
-	if (p)
-		*cap = want;
-	return p;
-}
+#include "core/array.h"
 
 int replay_begin(struct replay *rp, const struct config *cfg)
 {
@@ -80,7 +68,7 @@ static double stat_value(const struct snap_job_stat *st, unsigned int knob)
 	}
 }
 
-/* Of several devices the one that has most of it. */
+/* The greatest value on any device of the job. */
 static bool in_force(const struct snap_job *job, size_t which, double *v)
 {
 	bool has = false;
@@ -118,7 +106,7 @@ const struct replay_knob *replay_find(const struct replay *rp, const char *job,
 	return find(rp, job, knob);
 }
 
-/* Until now nobody had touched it, which is to agree. */
+/* Until now neither side had touched the knob, which counts as agreement. */
 static struct replay_knob *get(struct replay *rp, const char *job,
 			       unsigned int knob)
 {
@@ -127,12 +115,10 @@ static struct replay_knob *get(struct replay *rp, const char *job,
 
 	if (k)
 		return k;
-	k = grow(rp->knobs, rp->n_knobs, &rp->cap_knobs, sizeof(*k));
+	k = array_next(&rp->knobs, rp->n_knobs, &rp->cap_knobs, sizeof(*k));
 	if (!k)
 		return NULL;
-	rp->knobs = k;
-	k += rp->n_knobs++;
-	memset(k, 0, sizeof(*k));
+	rp->n_knobs++;
 	text_init(&t, k->job, sizeof(k->job));
 	text_str(&t, job);
 	k->knob = knob;
@@ -148,7 +134,7 @@ static bool same(const struct replay_side *a, const struct replay_side *b)
 	return a->has == b->has && (!a->has || a->v == b->v);
 }
 
-/* False: it stands where it stood. */
+/* False: the value did not change. */
 static bool turn(struct replay *rp, struct replay_side *side, bool has, double v)
 {
 	const struct replay_side to = { .has = has, .v = v };
@@ -163,12 +149,12 @@ static bool turn(struct replay *rp, struct replay_side *side, bool has, double v
 	return true;
 }
 
-/* The time since what was before, under what both had said by then. */
+/* Adds the time since the last change, under the values that both sides had. */
 static void advance(struct replay *rp, uint64_t now)
 {
 	size_t i;
 
-	/* What was read last of the events may be older than the reading. */
+	/* An event may be older than the reading before it. */
 	if (now < rp->last)
 		return;
 	for (i = 0; i < rp->n_knobs; i++) {
@@ -180,22 +166,22 @@ static void advance(struct replay *rp, uint64_t now)
 	rp->last = now;
 }
 
-/* The knob was turned, if it was: one of .turned. */
+/* Counts a turn of the knob, if it was turned: an entry of .turned. */
 static int turn_done(struct replay *rp, struct replay_knob *k, bool has, double v)
 {
 	size_t *t;
 
 	if (!turn(rp, &k->done, has, v))
 		return 0;
-	t = grow(rp->turned, rp->n_turned, &rp->cap_turned, sizeof(*t));
+	t = array_next(&rp->turned, rp->n_turned, &rp->cap_turned, sizeof(*t));
 	if (!t)
 		return -ENOMEM;
-	rp->turned = t;
-	t[rp->n_turned++] = (size_t)(k - rp->knobs);
+	*t = (size_t)(k - rp->knobs);
+	rp->n_turned++;
 	return 0;
 }
 
-/* A reading has the last word: what differs from it no event explained. */
+/* A reading overrules the events: events cannot explain a value that differs. */
 static int note_reading(struct replay *rp, const struct snapshot *is)
 {
 	const struct replay_side *done;
@@ -224,9 +210,9 @@ static int note_reading(struct replay *rp, const struct snapshot *is)
 }
 
 /*
- * An override holds unless another lease's of higher rank does, or a younger one's
- * of the same. Of a value that was there before the recording nobody knows whose it
- * is: whether it gives way the next reading says.
+ * An override is in force unless another lease of higher rank, or a younger lease of equal
+ * rank, sets the knob. The lease of a value from before the recording is not known, so only
+ * the next reading tells whether that value gives way.
  */
 static bool prevails(const struct replay_knob *k, const struct snap_action *a)
 {
@@ -238,7 +224,7 @@ static bool prevails(const struct replay_knob *k, const struct snap_action *a)
 	       (a->lease_rank == k->rank && a->lease_id >= k->lease);
 }
 
-/* So does what lies beneath, if anything may. */
+/* The next reading also tells which value remains, if leases may remain. */
 static int take_back(struct replay *rp, struct replay_knob *k)
 {
 	k->lease = 0;
@@ -249,7 +235,7 @@ static int note_action(struct replay *rp, const struct snap_action *a)
 {
 	struct replay_knob *k;
 
-	/* A QP's, and of one device, are not what is in force of the job. */
+	/* Overrides of a QP or of one device are not the value in force for the job. */
 	if (!a->job[0] || a->has_dev || (!a->clear && !a->has_value))
 		return 0;
 	if (!is_recorded(a->knob))
@@ -365,7 +351,7 @@ int replay_step(struct replay *rp, const struct snapshot *was,
 	note_known(rp);
 	if (note_reading(rp, is))
 		return -ENOMEM;
-	/* As the agent: rates need two readings. */
+	/* As in the agent, rates need two readings. */
 	if (!was)
 		return 0;
 	rp->n_out = policy_eval(&rp->cfg->policies, &rp->st, &rp->sig, is->time,

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A recording, reading by reading: what policies would have done, against what
- * was done. What was done is what the kernel had in force of each job when it was
- * read, whoever asked for it, and between two readings what the events say that
- * was set and taken back.
- *
- * The loop is open: had something else been done, the readings after it would have
- * been others.
+ * Replays a recording, reading by reading, and compares what the policies would have done
+ * with what was done. What was done is the value that the kernel had in force for each job
+ * at each reading, whoever set it, and between two readings the changes in the recorded
+ * events. The loop is open: other actions would have led to other readings.
  */
 #ifndef SRDMA_SIM_REPLAY_H
 #define SRDMA_SIM_REPLAY_H
@@ -17,7 +14,7 @@
 #define REPLAY_DECISIONS 256
 #define REPLAY_NEVER	UINT64_MAX
 
-/* A knob of a job, as somebody set it: by the policies, or in the recording. */
+/* A knob of a job that the policies or the recording set. */
 struct replay_side {
 	bool has;
 	double v;
@@ -28,13 +25,13 @@ struct replay_side {
 struct replay_knob {
 	char job[SNAP_NAME];
 	unsigned int knob;	/* enum swiftrdma_knob */
-	bool told;		/* a recording says what is in force of it */
+	bool told;		/* the recording has its value in force */
 	struct replay_side would, done;
 	uint64_t agreed, apart;	/* ns */
-	/* Whose is what was done, where an event said so; 0: not known. */
+	/* The lease of the value that was set, from an event; 0: not known. */
 	uint64_t lease;
 	uint32_t rank;
-	bool several;		/* leases have asked for it since there was nothing */
+	bool several;		/* leases that have set it since it had no override */
 };
 
 struct replay {
@@ -43,11 +40,11 @@ struct replay {
 	struct policy_state st;
 	uint64_t first, last;
 	size_t readings, decisions;
-	size_t events, losses;	/* times that some were lost */
-	uint64_t known;		/* bit per enum signal_id that was ever known */
+	size_t events, losses;	/* times that events were lost */
+	uint64_t known;		/* bit per enum signal_id that was known in some reading */
 	struct replay_knob *knobs;
 	size_t n_knobs, cap_knobs;
-	/* Of the last reading or event: what would have been done, and what had been. */
+	/* At the last reading or event: decisions of the policies, and recorded changes. */
 	struct policy_decision *out;
 	size_t n_out;
 	size_t *turned;		/* places in .knobs */
@@ -62,14 +59,14 @@ void replay_end(struct replay *rp);
 int replay_step(struct replay *rp, const struct snapshot *was,
 		const struct snapshot *is);
 
-/* What happened between the reading before and the next, at @time (ns). */
+/* Takes an event at @time (ns), between the reading before and the next. */
 int replay_event(struct replay *rp, uint64_t time, const struct snap_event *e);
 
-/* The same knob of the same job; NULL: nobody touched it. */
+/* The same knob of the same job; NULL: neither side touched it. */
 const struct replay_knob *replay_find(const struct replay *rp, const char *job,
 				      unsigned int knob);
 
-/* Signals that policy @n looks at and that were never known. */
+/* Signals that policy @n reads and that were never known. */
 uint64_t replay_lacks(const struct replay *rp, size_t n);
 
 #endif /* SRDMA_SIM_REPLAY_H */

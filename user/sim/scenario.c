@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Scenario files: which NIC, which jobs, how they behave, for how long. */
+/* Reads scenario files: the NIC, the jobs and their behaviour, the times. */
 #include "sim/scenario.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 #define NSEC_PER_MSEC 1000000ULL
 #define NSEC_PER_SEC 1000000000ULL
-#define CONTROL_MAX (4 * NSEC_PER_MSEC)	/* in ps it fits in 32 bits */
+#define CONTROL_MAX (4 * NSEC_PER_MSEC)	/* so that in ps it fits in 32 bits */
 
 static bool get_u32(struct report *r, const struct node *map, const char *key,
 		    uint32_t min, uint32_t max, uint32_t *v)
@@ -57,7 +57,7 @@ bool scenario_word(struct report *r, const struct node *n, const char *key,
 		text_str(&t, i ? words[i + 1] ? ", " : " and " : "");
 		text_str(&t, words[i]);
 	}
-	report_node(r, n, 0, "'%.20s' is no value of '%s'; there are %s", s, key, all);
+	report_node(r, n, 0, "'%.20s' is not a value of '%s'; values are %s", s, key, all);
 	return false;
 }
 
@@ -70,7 +70,7 @@ static const char *const arrival_words[] = {
 };
 static const char *const op_words[] = { "read", "write", NULL };
 
-/* False: what the NIC takes its time for is not known. */
+/* False: the preset is not known. */
 static bool load_nic(struct scenario *sc, const struct node *n,
 		     struct report *r)
 {
@@ -93,7 +93,7 @@ static bool load_nic(struct scenario *sc, const struct node *n,
 	preset = model_preset_named(s);
 	if (preset < 0) {
 		report_node(r, v, 0,
-			    "'%.20s' is no preset; there are off, cx5 and cx6",
+			    "'%.20s' is not a preset; presets are off, cx5 and cx6",
 			    s);
 		return false;
 	}
@@ -105,7 +105,7 @@ static bool load_nic(struct scenario *sc, const struct node *n,
 		sc->nic.link_bps = (uint64_t)bps;
 	get_u32(r, n, "cache_bytes", 1024, 1u << 30, &sc->nic.cache_bytes);
 	get_u32(r, n, "wqe_limit", 1, 1u << 20, &sc->nic.wqe_limit);
-	/* Equal shares, which is what ETS does on most fabrics. */
+	/* Equal shares, as with ETS on most fabrics. */
 	sc->nic.strict = 0;
 	v = node_get(n, "classes");
 	if (v && scenario_word(r, v, "classes", class_words, &word))
@@ -116,7 +116,7 @@ static bool load_nic(struct scenario *sc, const struct node *n,
 	return true;
 }
 
-/* All jobs together have no more than the simulator has room for. */
+/* Checks that the simulator has room for the threads and QPs of all jobs. */
 static void check_room(const struct scenario *sc, const struct node *n,
 		       struct report *r)
 {
@@ -127,7 +127,7 @@ static void check_room(const struct scenario *sc, const struct node *n,
 		threads += sc->jobs[i].threads;
 		qps += sc->jobs[i].shares[0] ? 0 : sc->jobs[i].qps;
 	}
-	/* At the job that is too much, not at each after it. */
+	/* Reported for the job that exceeds the limit, not for each job after it. */
 	if (threads > SIM_THREADS && threads - last->threads <= SIM_THREADS)
 		report_node(r, n, -1,
 			    "%u threads up to here; all jobs together have at most %u: give some of them fewer 'threads:'",
@@ -172,7 +172,7 @@ static void load_job(struct scenario *sc, const struct node *n, bool has_nic,
 	if (!v || !get_name(r, v, "a job's name", j->name))
 		return;
 	if (scenario_job(sc, j->name) != SIM_NO_JOB)
-		report_node(r, v, 0, "job '%s' is there already", j->name);
+		report_node(r, v, 0, "job '%s' is already defined", j->name);
 	v = need(r, n, "class", "a job", "class: latency");
 	if (v && get_value(r, v, "class", UNIT_CLASS, 0, 100, &class))
 		j->class = (uint32_t)class;
@@ -204,7 +204,7 @@ static void load_job(struct scenario *sc, const struct node *n, bool has_nic,
 	if (has_nic && j->arrival != SIM_OPEN && !sc->nic.link_bps && !sc->nic.pipe_ps &&
 	    !sc->host.post_ps)
 		report_node(r, n, -1,
-			    "this NIC takes no time, and a job that posts as soon as it can would not end; it may have 'arrival: open'");
+			    "requests take no time on this NIC, so a job that posts as soon as it can would never end; use 'arrival: open'");
 	if (j->arrival == SIM_OPEN && j->rate <= 0)
 		report_node(r, n, -1,
 			    "open arrivals need a rate, as in 'rate: 100k/s'");
@@ -259,7 +259,7 @@ static void load_root(struct scenario *sc, const struct node *root,
 			    "nothing is measured: 'warmup' takes all of 'time'");
 	if (sc->interval > sc->time)
 		report_node(r, root, -1,
-			    "policies would never look: 'interval' is longer than 'time'");
+			    "policies would never be evaluated: 'interval' is longer than 'time'");
 	if (sc->time / sc->interval > 1000000)
 		report_node(r, root, -1,
 			    "more than a million ticks; make 'interval' longer");
@@ -337,7 +337,10 @@ const char *sim_device_name(enum sim_device device)
 
 struct caps sim_caps(enum sim_device device)
 {
-	return device == SIM_ALL ? caps_all() : caps_here();
+	const struct caps here = caps_here();
+
+	/* Simulated processes have no library. */
+	return device == SIM_ALL ? caps_all() : caps_without_library(&here);
 }
 
 double sim_hurry(const struct scenario *sc, const struct config *cfg)
@@ -367,7 +370,7 @@ void scenario_take_jobs(struct scenario *sc, const struct config *cfg, struct re
 
 		if (!c) {
 			report_warn(r, 0, 0,
-				    "it has no job '%s', which the scenario has: no policy is for it",
+				    "the policy file does not have job '%s' of the scenario, so no policy is for it",
 				    j->name);
 			continue;
 		}

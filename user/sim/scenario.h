@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Between scenario.c, which reads a scenario, and scenario_claim.c, what it shows. */
+/*
+ * Shared by scenario.c, which reads a scenario, and scenario_claim.c, which reads its claim.
+ */
 #ifndef SRDMA_SIM_SCENARIO_H
 #define SRDMA_SIM_SCENARIO_H
 
@@ -7,13 +9,13 @@
 #include "policy/schema.h"
 #include "sim/sim.h"
 
-/* Place of a word in a list that ends with NULL. */
+/* Index of a word in a list that ends with NULL. */
 bool scenario_word(struct report *r, const struct node *n, const char *key,
 		   const char *const *words, unsigned int *place);
 
-/* The sections shows, published and sweep; jobs must be there. */
+/* Reads the sections shows, published and sweep, after the jobs. */
 void scenario_load_claim(struct scenario *sc, const struct node *root, struct report *r);
-/* Which of the NIC's numbers the scenario says itself. */
+/* The numbers of the NIC that the scenario sets itself. */
 void scenario_note_nic(struct scenario *sc, const struct node *nic);
 
 #endif /* SRDMA_SIM_SCENARIO_H */

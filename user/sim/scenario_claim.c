@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* What a scenario file says that it shows, and which of its numbers are published. */
+/* Reads the claim of a scenario, and which of its numbers are published or swept. */
 #include "sim/scenario.h"
 
 #include <string.h>
@@ -50,7 +50,7 @@ static void load_bound(struct scenario *sc, const struct node *n, struct report 
 	b->of = word;
 	job = node_get(n, "job");
 	if (job && !sim_figure_of_job(b->figure))
-		report_node(r, job, 0, "'%s' is of all jobs together, not of one",
+		report_node(r, job, 0, "'%s' is a figure of all jobs together; leave 'job:' out",
 			    figure_words[b->figure]);
 	if (sim_figure_of_job(b->figure)) {
 		job = need(r, n, "job", "what it shows", "job: kv");
@@ -69,7 +69,10 @@ static void load_bound(struct scenario *sc, const struct node *n, struct report 
 	sc->n_bounds++;
 }
 
-/* A place for what is said of the number @n names; NULL: no number, or said before. */
+/*
+ * A new entry for the number that @n names. NULL, with an error: no such number, or listed
+ * before.
+ */
 static struct sim_values *values_for(struct scenario *sc, const struct node *n,
 				     const char *what, struct report *r, struct sim_param *p)
 {
@@ -78,13 +81,13 @@ static struct sim_values *values_for(struct scenario *sc, const struct node *n,
 
 	if (sim_param_named(sc, what, p)) {
 		report_node(r, n, 0,
-			    "'%.40s' is no number of this scenario; it is as in 'kv.depth', 'nic.link' or 'window'",
+			    "'%.40s' is not a number of this scenario; numbers are, for instance, 'kv.depth', 'nic.link' or 'window'",
 			    what);
 		return NULL;
 	}
 	for (i = 0; i < sc->n_values; i++)
 		if (!strcmp(sc->values[i].name, what)) {
-			report_node(r, n, 0, "'%.40s' is there already", what);
+			report_node(r, n, 0, "'%.40s' is already listed", what);
 			return NULL;
 		}
 	if (sc->n_values == SIM_SWEPT) {
@@ -129,7 +132,7 @@ static void load_swept(struct scenario *sc, const struct node *n, struct report 
 		if (!get_value(r, e, name, sim_param_unit(&p), 0, 1e15, &is))
 			return;
 		if (v->n && is <= v->v[v->n - 1]) {
-			report_node(r, e, 0, "values go up; this one is not above the one before");
+			report_node(r, e, 0, "values must increase; this one is not above the one before");
 			return;
 		}
 		v->v[v->n++] = is;
@@ -143,7 +146,7 @@ void scenario_load_claim(struct scenario *sc, const struct node *root, struct re
 	v = node_get(root, "shows");
 	if (v && check_list(r, v, "shows")) {
 		if (v->n > SIM_BOUNDS)
-			report_node(r, v, -1, "a scenario shows at most %d things", SIM_BOUNDS);
+			report_node(r, v, -1, "a scenario has at most %d bounds", SIM_BOUNDS);
 		for (n = v->first; n && sc->n_bounds < SIM_BOUNDS; n = n->next)
 			load_bound(sc, n, r);
 	}

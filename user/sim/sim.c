@@ -9,11 +9,11 @@
 
 #define PS_PER_NS 1000ULL
 
-/* libmlx5's registers: how many a process has, and the first of these alone. */
+/* libmlx5's registers: the number of a process, and of those that serve one QP each. */
 #define UARS 16
 #define UARS_OWN 4
 
-/* The NIC's cache has room for no more. */
+/* The NIC's cache has no room for more. */
 #define CONTEXTS 65536
 
 static int count(struct sim *s)
@@ -69,26 +69,29 @@ static int allocate(struct sim *s)
 	struct model_params p = s->sc->nic;
 	static const struct model_ops ops = { .done = sim_done, .sent = sim_sent_bytes };
 
-	/* The locks are the threads' here, and not charged twice. */
+	/*
+	 * Threads and their locks are simulated here, so the model must not charge them
+	 * again.
+	 */
 	p.uar_ps = 0;
 	p.uar_raise = 0;
 	p.uar_clear = 0;
 	p.seed = s->sc->seed;
 	s->thread = calloc(s->n_threads, sizeof(*s->thread));
-	s->event = calloc(s->n_threads, sizeof(*s->event));
-	s->where = calloc(s->n_threads, sizeof(*s->where));
+	s->when = calloc(model_events_nodes(s->n_threads), sizeof(*s->when));
+	s->src = calloc(model_events_nodes(s->n_threads), sizeof(*s->src));
 	s->qp = calloc(s->n_qps, sizeof(*s->qp));
 	s->uar = calloc(s->n_uars, sizeof(*s->uar));
 	s->wr = calloc(s->n_wrs, sizeof(*s->wr));
 	s->mem = malloc(model_bytes(&sizes));
-	if (!s->thread || !s->event || !s->where || !s->qp || !s->uar || !s->wr ||
+	if (!s->thread || !s->when || !s->src || !s->qp || !s->uar || !s->wr ||
 	    !s->mem)
 		return -ENOMEM;
-	model_heap_init(&s->next, s->event, s->where, s->n_threads);
+	model_events_init(&s->next, s->when, s->src, s->n_threads);
 	return model_init(&s->m, s->mem, &sizes, &p, &ops, s);
 }
 
-/* The first QPs have a register of their own, the others the least used. */
+/* The first QPs get registers of their own, each other QP the least used register. */
 static uint32_t place(const struct sim *s, const struct sim_state *j,
 		      uint32_t q)
 {
@@ -131,7 +134,7 @@ static void set_up_job(struct sim *s, uint32_t n)
 	}
 }
 
-/* CPU time of a WR: more where other cores are busy, and where threads share one. */
+/* CPU time of a WR: more if other cores are busy, and if threads share a core. */
 static void set_up_host(struct sim *s)
 {
 	const struct model_host *h = &s->sc->host;
@@ -145,8 +148,8 @@ static void set_up_host(struct sim *s)
 			      (s->n_threads - h->cores) / h->cores >> 8;
 	}
 	/*
-	 * It varies as a unit's time does. Were it always the same, threads that wait
-	 * for one another would fall into step and never meet at a lock.
+	 * It varies like a unit's time. With a constant time, threads that wait for one
+	 * another would fall into step and never meet at a lock.
 	 */
 	s->post_ps = ps;
 	s->post_span = 2 * ps * s->sc->nic.jitter_pct / 100;
@@ -178,8 +181,8 @@ static void set_up_threads(struct sim *s)
 			th->nth = i;
 			th->qp = s->job[s->job[k].owner].first_qp;
 			sim_first_arrival(s, th);
-			/* They do not start all at once. */
-			model_heap_set(&s->next, t,
+			/* Threads start at different times. */
+			model_events_set(&s->next, t,
 				       s->job[k].is->start * PS_PER_NS +
 				       i * s->post_ps / 24);
 		}
@@ -190,7 +193,7 @@ static void set_up_threads(struct sim *s)
 		};
 }
 
-/* Whose control verb is the next one. */
+/* Chooses the job of the next control verb. */
 static void first_control(struct sim *s)
 {
 	uint32_t i;
@@ -219,7 +222,7 @@ static int set_up(struct sim *s)
 	return sim_view_init(s);
 }
 
-/* A control verb, and when the next one comes. */
+/* Executes a control verb and schedules the next. */
 static void control(struct sim *s)
 {
 	struct sim_state *j = &s->job[s->control_job];
@@ -234,7 +237,7 @@ static void control(struct sim *s)
 	j->next_control = s->now +
 			  (uint64_t)(-log(sim_random(s)) * 1e12 / rate);
 	first_control(s);
-	/* It asks as often as before, and is refused what is beyond the limit. */
+	/* The job asks as often as before; requests beyond the limit are refused. */
 	if (j->create_rate >= 0 && sim_random(s) * rate > j->create_rate) {
 		j->refused++;
 		return;
@@ -244,7 +247,7 @@ static void control(struct sim *s)
 	s->controls++;
 }
 
-/* Until @until: whatever comes first. */
+/* Processes events in order until @until. */
 static void run_until(struct sim *s, uint64_t until)
 {
 	uint64_t when, at;
@@ -252,16 +255,16 @@ static void run_until(struct sim *s, uint64_t until)
 	for (;;) {
 		s->res->events++;
 		when = model_first(&s->m);
-		at = model_heap_first(&s->next);
+		at = model_events_first(&s->next);
 		if (when <= at && when <= s->control_at && when <= until) {
 			s->now = when;
-			model_run_until(&s->m, when);
+			model_step(&s->m, when);
 		} else if (s->control_at <= at && s->control_at <= until) {
 			s->now = s->control_at;
 			control(s);
 		} else if (at <= until) {
 			s->now = at;
-			sim_thread_event(s, s->next.event->src);
+			sim_thread_event(s, model_events_source(&s->next));
 		} else {
 			break;
 		}
@@ -338,8 +341,8 @@ int sim_run(const struct scenario *sc, const struct sim_options *opt,
 		sum_up(s);
 	sim_view_free(s);
 	free(s->thread);
-	free(s->event);
-	free(s->where);
+	free(s->when);
+	free(s->src);
 	free(s->qp);
 	free(s->uar);
 	free(s->wr);

@@ -14,24 +14,22 @@
 #include "model/model.h"
 #include "policy/config.h"
 
-struct record;
-
 #define SIM_JOBS	32
 #define SIM_THREADS	4096	/* of all jobs */
 #define SIM_QPS		65536
 #define SIM_BUCKETS	(64 * 16)
 
 enum sim_arrival {
-	SIM_CLOSED,	/* always so many outstanding */
-	SIM_BATCH,	/* posts so many, waits for all, begins again */
-	SIM_OPEN,	/* comes when it comes, at a mean rate */
+	SIM_CLOSED,	/* a fixed number outstanding at any time */
+	SIM_BATCH,	/* posts a batch, waits for all of it, begins again */
+	SIM_OPEN,	/* arrives at random, at a mean rate */
 };
 
-/* What the agent would be told of the simulated device, and what it could do there. */
+/* Which signals and knobs an agent would have on the simulated device. */
 enum sim_device {
-	SIM_MLX5,	/* a ConnectX, as swiftrdma_mlx5.ko tells of it */
+	SIM_MLX5,	/* a ConnectX with swiftrdma_mlx5.ko */
 	SIM_RXE,	/* rdma_rxe */
-	SIM_ALL,	/* each signal and knob that policies know: no live system's */
+	SIM_ALL,	/* every signal and knob; no live system has these */
 };
 
 struct sim_job {
@@ -42,14 +40,14 @@ struct sim_job {
 	enum sim_arrival arrival;
 	enum model_op op;
 	uint32_t threads, qps, depth, bytes;
-	uint32_t used;		/* of its QPs, until a policy says otherwise */
+	uint32_t used;		/* QPs in use, until a policy changes that */
 	double rate;		/* requests a second, of each thread, if open */
 	uint32_t uars;		/* registers for its QPs; 0: as libmlx5 places them */
-	uint32_t spare_uars;	/* and those of its context without QPs */
+	uint32_t spare_uars;	/* registers of its context without QPs */
 	uint32_t mrs;		/* memory regions in use, in turn */
 	double control_rate;	/* control verbs a second */
 	uint64_t start, stop;	/* ns; 0: from the start, to the end */
-	char shares[SNAP_NAME];	/* the job whose QPs it uses; empty: own ones */
+	char shares[SNAP_NAME];	/* the job whose QPs it uses; empty: its own */
 };
 
 enum sim_figure {
@@ -67,7 +65,7 @@ static inline bool sim_figure_of_job(enum sim_figure f)
 	return f < SIM_MISSES;
 }
 
-/* Of which run; or how many times better it is with policies. */
+/* The run of a figure; or how many times better it is with policies. */
 enum sim_of {
 	SIM_WITHOUT,
 	SIM_WITH,
@@ -76,7 +74,7 @@ enum sim_of {
 
 #define SIM_UNBOUNDED 1e300
 
-/* One thing that a scenario shows. */
+/* A bound on a figure: one part of a scenario's claim. */
 struct sim_bound {
 	enum sim_figure figure;
 	enum sim_of of;
@@ -88,22 +86,22 @@ struct sim_bound {
 #define SIM_SWEPT	32
 #define SIM_VALUES	16
 
-/* A number of the scenario that is published, or the values it is to be moved to. */
+/* A number of the scenario that is published, or the values of its sweep. */
 struct sim_values {
 	char name[SNAP_NAME + 16];
-	size_t n;			/* 0: published, and not moved */
+	size_t n;			/* 0: published, so not varied */
 	double v[SIM_VALUES];		/* ascending */
 };
 
 struct scenario {
 	char name[SNAP_NAME];
-	char claim[256];	/* what it reproduces, and the published figure */
-	struct sim_bound bounds[SIM_BOUNDS];	/* the same, to be checked */
+	char claim[256];	/* what the scenario reproduces, with the published figure */
+	struct sim_bound bounds[SIM_BOUNDS];	/* the same as bounds, which are tested */
 	size_t n_bounds;
 	struct sim_values values[SIM_SWEPT];
 	size_t n_values;
-	uint32_t nic_said;	/* bit per number of the NIC that is not the preset's */
-	enum model_preset preset;	/* what .nic and .host began as */
+	uint32_t nic_said;	/* bit per number of the NIC that the scenario sets */
+	enum model_preset preset;	/* the preset of .nic and .host */
 	struct model_params nic;
 	struct model_host host;
 	enum sim_device device;
@@ -114,7 +112,7 @@ struct scenario {
 	size_t n_jobs;
 };
 
-/* Counts by logarithm: 16 buckets from one power of two to the next. */
+/* A logarithmic histogram: 16 buckets between powers of two. */
 struct sim_hist {
 	uint64_t n, bucket[SIM_BUCKETS];
 };
@@ -125,11 +123,11 @@ void sim_hist_add_n(struct sim_hist *h, uint64_t v, uint64_t n);
 uint64_t sim_hist_quantile(const struct sim_hist *h, double q);
 
 struct sim_job_result {
-	/* ns, after the warm-up, from arrival; of what still waits its age. */
+	/* ns, after the warm-up, from arrival; for a waiting request its age. */
 	struct sim_hist latency;
 	uint64_t done;
 	uint64_t bytes;			/* that left by the port, without headers */
-	uint32_t ticks, met;		/* that could be judged; of these within the targets */
+	uint32_t ticks, met;		/* ticks that could be judged; ticks within the targets */
 };
 
 struct sim_result {
@@ -142,19 +140,24 @@ struct sim_result {
 	double tx_bps;
 };
 
-/* What an agent would spend on it: of this thread's time, not of the simulated. */
+/* CPU time that an agent would spend, measured on this thread, not simulated. */
 struct sim_cost {
 	uint64_t signals_ns, policies_ns;
 };
 
 struct sim_options {
 	const struct config *cfg;	/* NULL: without policies */
-	FILE *csv;			/* a line a tick and job; NULL: none */
+	FILE *csv;			/* a line per tick and job; NULL: none */
 	FILE *log;			/* decisions; NULL: none */
 	FILE *progress;			/* NULL: none */
-	struct record *record;		/* what the agent would see; NULL: not kept */
-	struct sim_cost *cost;		/* added up; NULL: not measured */
-	/* Asked at each interval, with the time and what is done; true ends it. */
+	/* Called at each tick with the agent's reading, if set. 0 or -errno. */
+	int (*on_snapshot)(void *arg, const struct snapshot *s);
+	void *on_snapshot_arg;
+	struct sim_cost *cost;		/* the sums; NULL: not measured */
+	/*
+	 * Called at each interval with the time and the completed requests; true ends the
+	 * run.
+	 */
 	bool (*steady)(void *ctx, uint64_t ns, uint64_t wrs);
 	void *ctx;			/* of steady() */
 };
@@ -167,15 +170,16 @@ static inline bool sim_promised(const struct sim_job *j)
 /* "mlx5", "rxe", "all"; -1 for another. */
 int sim_device_named(const char *name);
 const char *sim_device_name(enum sim_device device);
-/* What policies for it are compiled for. */
+/* The capabilities that policies are compiled for. */
 struct caps sim_caps(enum sim_device device);
 /*
- * How many times as fast as an agent by @cfg it looks: config_hurry()'s argument, with
- * which policies see as many readings in a scenario as on a live system.
+ * How many times faster than an agent with @cfg the simulator ticks. With this as the
+ * argument of config_shorten_times(), policies get as many readings in a scenario as on a
+ * live system.
  */
 double sim_hurry(const struct scenario *sc, const struct config *cfg);
 
-/* Place of a scenario's job. */
+/* Index of a scenario's job. */
 #define SIM_NO_JOB	UINT32_MAX
 uint32_t scenario_job(const struct scenario *sc, const char *name);
 
@@ -184,12 +188,12 @@ bool scenario_load_text(struct scenario *sc, const char *text, size_t len,
 			struct report *r);
 
 /*
- * What the policy file says of jobs counts: their class, and what they were promised.
- * Jobs that it lacks are warned of in @r: policies do not know them.
+ * Copies the class and the targets of jobs from the policy file. Adds a warning to @r for
+ * each job that the file lacks, because no policy is for it.
  */
 void scenario_take_jobs(struct scenario *sc, const struct config *cfg, struct report *r);
 
-/* 0, -ENOMEM, or -EINVAL for a scenario that makes no sense. */
+/* 0, -ENOMEM, or -EINVAL for an invalid scenario. */
 int sim_run(const struct scenario *sc, const struct sim_options *opt,
 	    struct sim_result *res);
 

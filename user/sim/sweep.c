@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Which numbers a scenario was given, and how far its claim reaches beyond them. */
+/* Lists the numbers of a scenario, and finds the range of each in which the claim holds. */
 #include "sim/claim.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ struct kind {
 #define JOB(n, u, s, field, min, max) \
 	{ n, UNIT_##u, STORE_##s, offsetof(struct sim_job, field), 1, min, max }
 
-/* What the preset says unless the scenario does is not moved, but for the first. */
+/* Numbers of the preset are not varied unless the scenario sets them, except the first. */
 static const struct kind kinds[] = {
 	NIC("nic.control_time", TIME, U32, nic.ctrl_ps, 1000, 1, 4e6),
 	NIC("nic.link", BITRATE, U64, nic.link_bps, 1, 1e6, 1e13),
@@ -92,7 +92,7 @@ static void put(struct scenario *sc, const struct sim_param *p, double v)
 	}
 }
 
-/* What was as many as these goes with them: a QP for each thread, a UAR for each QP. */
+/* Numbers that were equal stay equal: a QP for each thread, a UAR for each QP. */
 static void put_along(struct sim_job *j, uint32_t was, uint32_t is)
 {
 	if (j->uars == was)
@@ -134,7 +134,7 @@ static void name(const struct scenario *sc, struct sim_param *p)
 	text_str(&t, kinds[p->kind].name);
 }
 
-/* Does the scenario say it, and can it matter? */
+/* Does the scenario set the number, and can the number matter? */
 static bool is_said(const struct scenario *sc, const struct sim_param *p)
 {
 	const struct sim_job *j = &sc->jobs[p->job];
@@ -142,7 +142,7 @@ static bool is_said(const struct scenario *sc, const struct sim_param *p)
 	size_t i;
 
 	if (p->kind >= FIRST_OF_JOB) {
-		/* Those that are as many go along with them. */
+		/* Numbers that were equal change along. */
 		if (!strcmp(what, "qps"))
 			return !j->shares[0] && j->qps != j->threads;
 		if (!strcmp(what, "used"))
@@ -210,7 +210,7 @@ static const struct sim_values *values_of(const struct scenario *sc, const char 
 	return NULL;
 }
 
-/* -errno; 1: the claim holds; 0: not, and @lost says what is lost. */
+/* -errno; 1: the claim holds; 0: it fails, and @lost names the bound. */
 static int try(struct sweep *w, const struct sim_param *p, double v, char *lost, size_t cap)
 {
 	size_t i;
@@ -222,7 +222,7 @@ static int try(struct sweep *w, const struct sim_param *p, double v, char *lost,
 	if (w->progress)
 		fprintf(w->progress, "\r%-40s %4u runs ", p->name, ++w->runs);
 	err = sim_run_both(w->moved, w->cfg, w->without, w->with);
-	/* More threads or queue pairs than there is room for: not tried. */
+	/* Values with more threads or queue pairs than there is room for are not tried. */
 	if (err)
 		return err == -EINVAL ? -ERANGE : err;
 	for (i = 0; i < w->sc->n_bounds; i++)
@@ -234,7 +234,7 @@ static int try(struct sweep *w, const struct sim_param *p, double v, char *lost,
 	return 1;
 }
 
-/* From the scenario's value on, up or down, as far as the claim holds. */
+/* From the scenario's value up or down, as far as the claim holds. */
 static int walk(struct sweep *w, struct sim_range *r, const double *v, size_t n, bool up)
 {
 	double *held = up ? &r->to : &r->from;

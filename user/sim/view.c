@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What policies see of the simulated device: the place that io has in the agent.
- * Counters go through the same signals.c. A device that tells all there is to know
- * has, on top, what no kernel can tell and the simulator knows.
+ * Builds the snapshots of the simulated device, as io does in the agent. Counters go through
+ * the same signal.c. On a device with all signals, the simulator adds the signals that no
+ * kernel can measure.
  */
 #include "sim/host.h"
-#include "sim/record.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +14,7 @@
 #define DECISIONS 256
 #define PS_PER_NS 1000ULL
 
-/* As of a device for which the module has all that it can have. */
+/* A device of which the module measures everything that it can. */
 static void fill_caps(const struct sim *s, struct snap_dev *dev)
 {
 	dev->caps = SWIFTRDMA_DEV_CAP_LIVE_CLASS | SWIFTRDMA_DEV_CAP_CONTEXTS;
@@ -37,6 +36,7 @@ static int make_snap(struct sim *s, struct snapshot *sn)
 	size_t i;
 
 	sn->admin = true;
+	sn->armed = true;
 	sn->devs = calloc(1, sizeof(*sn->devs));
 	sn->ports = calloc(1, sizeof(*sn->ports));
 	sn->uars = calloc(s->n_uars, sizeof(*sn->uars));
@@ -69,6 +69,8 @@ static int make_snap(struct sim *s, struct snapshot *sn)
 		sn->jobs[i].since = 1;
 		sn->jobs[i].stats = &stats[i];
 		sn->jobs[i].n_stats = 1;
+		/* A job has one process, whose pid is the job's number. */
+		sn->owners[i].pid = (uint32_t)i;
 		if (!i)
 			continue;
 		sn->jobs[i].class = s->sc->jobs[i - 1].class;
@@ -77,7 +79,7 @@ static int make_snap(struct sim *s, struct snapshot *sn)
 	return 0;
 }
 
-/* A QP that several jobs share counts as that of the one that suffers in it. */
+/* A QP that several jobs share counts for the job that suffers in it. */
 static uint32_t seen_job(const struct sim *s, const struct sim_qp *qp)
 {
 	uint32_t i, job = qp->job;
@@ -99,7 +101,7 @@ uint64_t sim_sent(const struct sim *s)
 	return sent;
 }
 
-/* One that no thread uses is as good as closed, and before it begins not open. */
+/* A QP that no thread uses counts as closed; before its job begins it is not open. */
 static bool is_open(const struct sim *s, uint32_t q)
 {
 	const struct sim_qp *qp = &s->qp[q];
@@ -112,7 +114,7 @@ static bool is_open(const struct sim *s, uint32_t q)
 	       (!j->is->stop || ns < j->is->stop);
 }
 
-/* What the kernel would say is in force of a job. */
+/* The overrides in force of a job, as the kernel would list them. */
 static void fill_knobs(const struct sim_state *j, struct snap_job_stat *st)
 {
 	if (j->level)
@@ -151,7 +153,7 @@ static void fill_uars(const struct sim *s, struct snapshot *sn)
 		};
 }
 
-/* rxe counts doorbells, of which each work request has one here, and mlx5 WQEs. */
+/* rxe counts doorbells, one for each work request here, and mlx5 counts WQEs. */
 static void fill_jobs(const struct sim *s, struct snapshot *sn)
 {
 	bool rxe = s->sc->device == SIM_RXE;
@@ -392,7 +394,7 @@ int sim_view_tick(struct sim *s)
 	}
 	s->res->decisions += n;
 	csv(s);
-	if (s->opt->record && record_write(s->opt->record, is))
+	if (s->opt->on_snapshot && s->opt->on_snapshot(s->opt->on_snapshot_arg, is))
 		return -EIO;
 	for (i = 0; i < s->sc->n_jobs; i++) {
 		memset(&s->job[i].tick, 0, sizeof(s->job[i].tick));

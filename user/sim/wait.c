@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Work that waits and is not done. It is already as late as it is old, and who counts
- * what is done alone sees nothing of a job that starves. So what waits for longer than
- * 99 of 100 took that are done counts with its age; of what waits for less nobody can
- * say yet whether it will be late.
+ * Work that waits. Latencies of completed requests alone would hide a job that starves, so a
+ * waiting request counts with its age if it has waited for longer than 99 of 100 completed
+ * requests took. Requests that have waited for less do not count, because they may still be
+ * in time.
  */
 #include "sim/host.h"
 
-/* Steps in which the ages of a thread's backlog are counted. */
+/* Number of steps that divide the ages of a thread's backlog. */
 #define STEPS 32
 
-/* Histograms of all jobs, and from which age on something counts in each. */
+/* Histograms of all jobs, and the age from which a waiting request counts in each. */
 struct ages {
 	struct sim_hist *hist[SIM_JOBS];
 	uint64_t least[SIM_JOBS];	/* ns */
@@ -26,8 +26,9 @@ static void count_age(const struct sim *s, const struct ages *a, uint32_t job,
 }
 
 /*
- * What came to a thread and was not begun: from the oldest, whose arrival is known, to
- * now. Requests come at random with one rate, so their ages are spread evenly.
+ * Requests that arrived at a thread and have not begun, from the oldest, whose arrival is
+ * known, to now. Requests arrive at random with a constant rate, so their ages are
+ * distributed evenly.
  */
 static void count_backlog(const struct sim *s, const struct ages *a, const struct sim_thread *t)
 {
@@ -91,9 +92,9 @@ void sim_age_all(struct sim *s)
 }
 
 /*
- * What was promised is looked at in the ticks in which it could be kept: not those
- * that began in the warm-up, before the job did or end after it has stopped. Where
- * nothing came and nothing waited, that says something of the rate alone.
+ * Targets are judged in ticks in which they can be met, not in ticks that begin during the
+ * warm-up or before the job begins, or end after it stops. A tick without arrivals and
+ * without waiting requests judges only the rate.
  */
 void sim_judge(struct sim *s, uint32_t job, double bit_rate, uint64_t p99)
 {

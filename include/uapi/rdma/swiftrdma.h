@@ -33,12 +33,19 @@
  *
  * Some figures take firmware commands: those of ports, those of DEV_GET that have a
  * time of their own, UARs of QPs that are older than the module, translations of memory
- * regions. They are read when somebody with CAP_NET_ADMIN asks for the object without
- * %SWIFTRDMA_A_CACHED; the answer waits for the device, 2 s at the most. A device that
- * has not answered by then holds no reader up until it does. A figure that was not read
- * anew, also for the reason that too many commands were asked for, is the last one, with
- * its time. So a rate is the difference of two figures by that of their own times, and
- * unknown where these are equal.
+ * regions. The module sends these commands when a reader with CAP_NET_ADMIN asks for the
+ * object without %SWIFTRDMA_A_CACHED; the answer waits for the device, 1.25 s at the most.
+ * After that no reader waits for this device until it has answered. The module bounds how
+ * many commands it sends; a figure that was not read anew is the last one, with its time.
+ * So a rate is the difference of two figures divided by the difference of their own times,
+ * and unknown where these times are equal.
+ *
+ * The module learns by a firmware command how much is outstanding in a send queue. Where a
+ * device can tell (a ConnectX), the module looks at one random QP at a time, at random times,
+ * for 10 s from each QP_GET with %SWIFTRDMA_A_OUTSTANDING of a reader with CAP_NET_ADMIN.
+ * Between two readings that are not further apart, the mean of what it saw (SUM / SAMPLES)
+ * divided by the rate of WRS is the mean time of a WQEBB in the queue (Little's law), and
+ * SQUARES says how large the error of that mean may be.
  *
  * Attributes
  * ----------
@@ -62,6 +69,7 @@
  *	SWIFTRDMA_A_JOB: string		QPs of one job (QP_GET, dump); a job
  *	SWIFTRDMA_A_SINCE: u64		only what changed (QP_GET, dump)
  *	SWIFTRDMA_A_CACHED: flag	what was read last (and JOB_GET)
+ *	SWIFTRDMA_A_OUTSTANDING: flag	look into send queues from now on (QP_GET)
  *
  * Each answer carries one object:
  *
@@ -75,12 +83,17 @@
  *		SWIFTRDMA_SNAPSHOT_A_TIME: u64
  *		SWIFTRDMA_SNAPSHOT_A_COUNT: u32	objects that match the filters,
  *						whether or not they changed
+ *		SWIFTRDMA_SNAPSHOT_A_ARMED: flag	the module takes changes
  *
  * A QP_GET dump with %SWIFTRDMA_A_SINCE set to the generation of an earlier
  * one gives the QPs of which anything (counters included) may have changed
  * since that dump began; a change is never left out, some may come twice. QPs
  * that are gone are not listed: a reader that now holds more QPs than COUNT
  * knows that some went, and dumps in full.
+ *
+ * A module that is disarmed still answers, but its devices are gone from it, and so are
+ * leases and what they held. It is disarmed before its devices go: what a dump shows was
+ * read of an armed module if the message that ends the dump has ARMED.
  *
  * Dumps walk in order of id, QPs in that of their places in the module's table,
  * so an object that lives through the dump comes exactly once whatever is created
@@ -95,7 +108,7 @@
  *
  *	SWIFTRDMA_A_JOB_OBJ: nest
  *		SWIFTRDMA_JOB_A_NAME: string, [A-Za-z0-9_.-], 1 to 31 bytes
- *		SWIFTRDMA_JOB_A_ORIGIN: string	who says so ("agent", "cli")
+ *		SWIFTRDMA_JOB_A_ORIGIN: string	the program that set it ("agent", "cli")
  *		SWIFTRDMA_JOB_A_CLASS: u32	enum swiftrdma_job_class
  *		SWIFTRDMA_JOB_A_RULE: nest, repeated
  *			SWIFTRDMA_RULE_A_ORDER: u32	lower is asked first
@@ -105,11 +118,10 @@
  *			SWIFTRDMA_RULE_A_UID: u32	effective uid
  *			SWIFTRDMA_RULE_A_PID: u32	process, initial pid ns
  *
- * The conditions of one rule must all hold; a rule needs at least one. Over
- * all jobs the matching rule of lowest ORDER wins, the older one among equals.
- * The rules are asked of every QP there is and of every new one. comm and exe
- * are what a program says of itself: rules that grant something should match
- * cgroup or uid.
+ * An owner matches a rule if all conditions of the rule hold; a rule needs at least one.
+ * Over all jobs the matching rule of lowest ORDER wins, the older one among equals.
+ * The module matches every QP there is and every new one. A program sets its comm and exe
+ * itself: rules that grant something should match cgroup or uid.
  *
  * %SWIFTRDMA_CMD_JOB_DEL (do): takes back the rules one origin gave a job
  * (SWIFTRDMA_JOB_A_NAME, SWIFTRDMA_JOB_A_ORIGIN). A job without rules goes;
@@ -149,18 +161,18 @@
  *				SWIFTRDMA_READING_A_SIGNAL: string
  *				SWIFTRDMA_READING_A_VALUE: s64
  *
- * The kernel makes no use of a DECISION. It keeps it with the override and tells it,
- * as it came, in ACT_NTF and ACTION_GET; POLICY and TICK are required in it.
+ * The module does not use a DECISION. The module keeps it with the override and repeats it
+ * unchanged in ACT_NTF and ACTION_GET. A DECISION must have POLICY and TICK.
  *
- * The batch is validated as a whole: one bad item and nothing is applied. The
- * lease's time starts anew with each ACT that names it, also one without
- * items, which is how a lease is kept. The answer is the lease (ID, TTL_MS)
- * and
+ * The module validates the batch as a whole: if one item is bad, no item is applied. Each
+ * ACT that names a lease starts the lease's time anew; an ACT without items keeps the lease
+ * alive. The answer is the lease (ID, TTL_MS) and
  *
  *	SWIFTRDMA_A_BATCH: u64
  *
  * Changes are applied after the answer; one %SWIFTRDMA_CMD_ACT_NTF per item
- * tells how it went, once every device that the batch concerns was gone over. If a
+ * tells how it went, once every device that the batch concerns was gone over, and once the
+ * libraries that enforce a knob have answered, for which the module waits for 3 s. If a
  * device does not answer for 3 s, the module tells the results without that device,
  * with its QPs as pending, and tells them once more when the device answers.
  *
@@ -182,11 +194,31 @@
  *		SWIFTRDMA_LEVEL_A_DSCP: u32	0 to 63
  *		SWIFTRDMA_LEVEL_A_SL: u32	0 to 15
  *
- * and GET lists those that are set. Until it is set a level means nothing, and
- * an ACT that asks for it is refused (-ENODATA): which DSCP is lossless and goes
- * before others, and which SL the subnet manager has a path for, is this site's. What
- * a level does not say stays as the application asked for, and so do the two low
- * bits of the traffic class (ECN). A level once set stays so until the module goes.
+ * and GET lists the levels that are set. A level that was never set has no meaning, and
+ * an ACT that asks for it is refused (-ENODATA): each site decides which DSCP is lossless
+ * and goes before others, and which SL the subnet manager has a path for. Where a level
+ * has no DSCP, or no SL, the application's own stays; so do the two low bits of the traffic
+ * class (ECN). A level that was set stays set until the module is unloaded.
+ *
+ * %SWIFTRDMA_CMD_REPORT_GET (dump, SINCE, one device or all): what libraries in processes
+ * reported by the memory that rdma/swiftrdma_share.h describes. The module reads all
+ * reports when the dump begins, unless CACHED is there. First comes a message for each job
+ * and device that a process with the library was in, for readers with CAP_NET_ADMIN:
+ *
+ *	SWIFTRDMA_A_REPORT: nest
+ *		SWIFTRDMA_REPORT_A_DEV_INDEX, SWIFTRDMA_REPORT_A_JOB, figures,
+ *		SWIFTRDMA_REPORT_A_LATENCY: the histogram
+ *		SWIFTRDMA_REPORT_A_HELD: nest, repeated: posts that a knob held
+ *
+ * then one for each QP that is alive and that a library of its own process reports on:
+ *
+ *	SWIFTRDMA_A_REPORT: nest
+ *		SWIFTRDMA_REPORT_A_DEV_INDEX, SWIFTRDMA_REPORT_A_QPN,
+ *		SWIFTRDMA_REPORT_A_QP_SERIAL, figures
+ *
+ * The figures are the processes' own. The module makes sure that they only grow, and by no
+ * more than a NIC can do; where it counts the same (QP_GET, JOB_GET), its own figure holds.
+ * What a process reported stays in the sums of its job when the process is gone.
  *
  * Notifications
  * -------------
@@ -213,8 +245,9 @@
  * and QP_GET show what the socket's opener (its effective uid) owns, of processes
  * that are, or were, in the reader's pid namespace or one below it, and COUNT counts
  * just that. So root of a container sees the container's, also where that has no user
- * namespace of its own. No cgroup is shown, for its path is the host's. Such a reader
- * has nothing asked of a NIC and changes nothing: it gets what was read last.
+ * namespace of its own. Such a reader is shown no cgroup, because cgroup paths are the
+ * host's. For it the module sends no command to a NIC: it gets the figures that were read
+ * last.
  *
  * The family is there in every network namespace; a device is seen where RDMA
  * core lets it be used. A process id is that of the reader's pid namespace and
@@ -227,18 +260,20 @@
  * Each comes with an extack message, and with the offending attribute where
  * there is one. -EINVAL: malformed, missing or contradictory; -ERANGE: a value
  * out of bounds; -ENODEV, -ENOENT: no such device, no such object; -ESTALE: the
- * QPN is now another QP; -ENODATA: a class level that nobody set; -EPERM;
+ * QPN is now another QP; -ENODATA: a class level that was never set; -EPERM;
  * -EOPNOTSUPP: the knob is not enforced by the
- * kernel, or not by this device; -E2BIG: too many items; -ENOSPC: a table is
- * full; -EAGAIN: the port was not read yet; -ESHUTDOWN: the module is disarmed.
+ * kernel, or not by this device, or by no library in the job's processes; -E2BIG: too many
+ * items; -ENOSPC: a table is full; -EAGAIN: the port was not read yet; -ESHUTDOWN: the module
+ * is disarmed.
  *
  * Creating a QP beyond a job's max_qps or create_rate fails with -EDQUOT.
  *
  * Versions
  * --------
  *
- * Attributes and commands are only ever added. Unknown attributes in a request
- * are refused (strict validation), unknown ones in an answer must be skipped.
+ * Attributes and commands are only ever added; Documentation/ABI/netlink-names lists
+ * their numbers. The module refuses unknown attributes in a request (strict validation);
+ * a reader must skip unknown ones in an answer.
  */
 #ifndef _UAPI_RDMA_SWIFTRDMA_H
 #define _UAPI_RDMA_SWIFTRDMA_H
@@ -287,6 +322,7 @@
  * @SWIFTRDMA_CMD_ACT_NTF: event: how one item of an ACT went
  * @SWIFTRDMA_CMD_LEASE_NTF: event: a lease ended
  * @SWIFTRDMA_CMD_CONGESTION_NTF: event: doorbells of a device are congested
+ * @SWIFTRDMA_CMD_REPORT_GET: what libraries in processes reported (dump)
  * @__SWIFTRDMA_CMD_MAX: one past the last
  *
  * What each takes and answers is in the opening comment.
@@ -309,6 +345,7 @@ enum swiftrdma_cmd {
 	SWIFTRDMA_CMD_ACT_NTF,
 	SWIFTRDMA_CMD_LEASE_NTF,
 	SWIFTRDMA_CMD_CONGESTION_NTF,
+	SWIFTRDMA_CMD_REPORT_GET,
 	__SWIFTRDMA_CMD_MAX
 };
 
@@ -340,6 +377,9 @@ enum swiftrdma_cmd {
  * @SWIFTRDMA_A_LEVEL: a class level
  * @SWIFTRDMA_A_BATCH: number of an ACT, which its events bear
  * @SWIFTRDMA_A_CACHED: request: what was read last; no device is asked for anything
+ * @SWIFTRDMA_A_REPORT: what libraries reported of a job on a device, or of a QP
+ * @SWIFTRDMA_A_OUTSTANDING: request: look into send queues for 10 s from now; the answer has
+ *	what was seen until now. Ignored of a reader without CAP_NET_ADMIN, and with CACHED.
  * @__SWIFTRDMA_A_MAX: one past the last
  */
 enum swiftrdma_attr {
@@ -364,10 +404,111 @@ enum swiftrdma_attr {
 	SWIFTRDMA_A_LEVEL,		/* nest swiftrdma_level_attr */
 	SWIFTRDMA_A_BATCH,		/* u64 */
 	SWIFTRDMA_A_CACHED,		/* flag */
+	SWIFTRDMA_A_REPORT,		/* nest swiftrdma_report_attr */
+	SWIFTRDMA_A_OUTSTANDING,	/* flag */
 	__SWIFTRDMA_A_MAX
 };
 
 #define SWIFTRDMA_A_MAX (__SWIFTRDMA_A_MAX - 1)
+
+/**
+ * enum swiftrdma_report_attr - what libraries reported
+ * @SWIFTRDMA_REPORT_A_UNSPEC: not used
+ * @SWIFTRDMA_REPORT_A_PAD: aligns a u64
+ * @SWIFTRDMA_REPORT_A_DEV_INDEX: device
+ * @SWIFTRDMA_REPORT_A_JOB: id of the job; absent: this is a QP's
+ * @SWIFTRDMA_REPORT_A_QPN: the QP
+ * @SWIFTRDMA_REPORT_A_QP_SERIAL: the same, as %SWIFTRDMA_QP_A_SERIAL
+ * @SWIFTRDMA_REPORT_A_FLAGS: of a QP, enum swiftrdma_slot_flags
+ * @SWIFTRDMA_REPORT_A_PROCESSES: of a job: processes that are attached
+ * @SWIFTRDMA_REPORT_A_WRS: work requests that send queues took
+ * @SWIFTRDMA_REPORT_A_BYTES: bytes of these
+ * @SWIFTRDMA_REPORT_A_RECV_WRS: work requests that receive queues took, shared ones not
+ *	included
+ * @SWIFTRDMA_REPORT_A_DONE: work requests of send queues that are complete
+ * @SWIFTRDMA_REPORT_A_DROPPED: those of which nothing will be heard
+ * @SWIFTRDMA_REPORT_A_ERRORS: completions with an error, of both queues
+ * @SWIFTRDMA_REPORT_A_OUTSTANDING: of a QP, work requests that are not complete; absent
+ *	where the library cannot know
+ * @SWIFTRDMA_REPORT_A_SAMPLES: latencies that were measured
+ * @SWIFTRDMA_REPORT_A_LATENCY_WRS: work requests that these samples stand for
+ * @SWIFTRDMA_REPORT_A_LATENCY_SUM: sum of the latencies of LATENCY_WRS, ns
+ * @SWIFTRDMA_REPORT_A_LATENCY_MAX: the greatest latency since SINCE, ns
+ * @SWIFTRDMA_REPORT_A_HOL_WRS: work requests whose head-of-line wait is in HOL_SUM
+ * @SWIFTRDMA_REPORT_A_HOL_SUM: sum of these waits, ns
+ * @SWIFTRDMA_REPORT_A_HOL_MAX: the greatest one since SINCE, ns
+ * @SWIFTRDMA_REPORT_A_LATENCY: of a job: %SWIFTRDMA_HIST_BUCKETS u64 in the host's byte
+ *	order, the latencies by swiftrdma_hist_bucket(), each with the number of work
+ *	requests that it stands for
+ * @SWIFTRDMA_REPORT_A_DISTRUSTED: a process of the job reported what cannot be; the figures
+ *	have what can
+ * @SWIFTRDMA_REPORT_A_SINCE: when counting began, ns
+ * @SWIFTRDMA_REPORT_A_TIME: when this was read, ns
+ * @SWIFTRDMA_REPORT_A_HELD: of a job, one for each knob that a library can enforce or has
+ *	enforced: what became of it
+ * @__SWIFTRDMA_REPORT_A_MAX: one past the last
+ */
+enum swiftrdma_report_attr {
+	SWIFTRDMA_REPORT_A_UNSPEC,
+	SWIFTRDMA_REPORT_A_PAD,
+	SWIFTRDMA_REPORT_A_DEV_INDEX,	/* u32 */
+	SWIFTRDMA_REPORT_A_JOB,		/* u32 */
+	SWIFTRDMA_REPORT_A_QPN,		/* u32 */
+	SWIFTRDMA_REPORT_A_QP_SERIAL,	/* u64 */
+	SWIFTRDMA_REPORT_A_FLAGS,	/* u32 */
+	SWIFTRDMA_REPORT_A_PROCESSES,	/* u32 */
+	SWIFTRDMA_REPORT_A_WRS,		/* u64 */
+	SWIFTRDMA_REPORT_A_BYTES,	/* u64 */
+	SWIFTRDMA_REPORT_A_RECV_WRS,	/* u64 */
+	SWIFTRDMA_REPORT_A_DONE,	/* u64 */
+	SWIFTRDMA_REPORT_A_DROPPED,	/* u64 */
+	SWIFTRDMA_REPORT_A_ERRORS,	/* u64 */
+	SWIFTRDMA_REPORT_A_OUTSTANDING,	/* u64 */
+	SWIFTRDMA_REPORT_A_SAMPLES,	/* u64 */
+	SWIFTRDMA_REPORT_A_LATENCY_WRS,	/* u64 */
+	SWIFTRDMA_REPORT_A_LATENCY_SUM,	/* u64 */
+	SWIFTRDMA_REPORT_A_LATENCY_MAX,	/* u64 */
+	SWIFTRDMA_REPORT_A_HOL_WRS,	/* u64 */
+	SWIFTRDMA_REPORT_A_HOL_SUM,	/* u64 */
+	SWIFTRDMA_REPORT_A_HOL_MAX,	/* u64 */
+	SWIFTRDMA_REPORT_A_LATENCY,	/* binary */
+	SWIFTRDMA_REPORT_A_DISTRUSTED,	/* flag */
+	SWIFTRDMA_REPORT_A_SINCE,	/* u64 */
+	SWIFTRDMA_REPORT_A_TIME,	/* u64 */
+	SWIFTRDMA_REPORT_A_HELD,	/* nest swiftrdma_held_attr, repeated */
+	__SWIFTRDMA_REPORT_A_MAX
+};
+
+#define SWIFTRDMA_REPORT_A_MAX (__SWIFTRDMA_REPORT_A_MAX - 1)
+
+/**
+ * enum swiftrdma_held_attr - a knob that the libraries in a job's processes enforce, on a device
+ * @SWIFTRDMA_HELD_A_UNSPEC: not used
+ * @SWIFTRDMA_HELD_A_PAD: aligns a u64
+ * @SWIFTRDMA_HELD_A_KNOB: WR_RATE, BIT_RATE or CREDITS
+ * @SWIFTRDMA_HELD_A_PROCESSES: processes, attached now, whose library can enforce it
+ * @SWIFTRDMA_HELD_A_IN_FORCE: of these, those in which it is in force
+ * @SWIFTRDMA_HELD_A_POSTS: calls that waited for it
+ * @SWIFTRDMA_HELD_A_WRS: work requests of these
+ * @SWIFTRDMA_HELD_A_TIME: how long they waited, added up over all threads, ns
+ * @SWIFTRDMA_HELD_A_PASSED: calls of POSTS that were let through before their turn, for a call
+ *	waits for 1 s at most; what they posted is charged later
+ * @__SWIFTRDMA_HELD_A_MAX: one past the last
+ */
+enum swiftrdma_held_attr {
+	SWIFTRDMA_HELD_A_UNSPEC,
+	SWIFTRDMA_HELD_A_PAD,
+	SWIFTRDMA_HELD_A_KNOB,		/* u32, enum swiftrdma_knob */
+	SWIFTRDMA_HELD_A_PROCESSES,	/* u32 */
+	SWIFTRDMA_HELD_A_IN_FORCE,	/* u32 */
+	SWIFTRDMA_HELD_A_POSTS,		/* u64 */
+	SWIFTRDMA_HELD_A_WRS,		/* u64 */
+	SWIFTRDMA_HELD_A_TIME,		/* u64 */
+	SWIFTRDMA_HELD_A_PASSED,	/* u64 */
+	__SWIFTRDMA_HELD_A_MAX
+};
+
+#define SWIFTRDMA_HELD_A_MAX (__SWIFTRDMA_HELD_A_MAX - 1)
 
 /**
  * enum swiftrdma_snapshot_attr - what ends a dump
@@ -377,6 +518,8 @@ enum swiftrdma_attr {
  * @SWIFTRDMA_SNAPSHOT_A_TIME: when it began, ns
  * @SWIFTRDMA_SNAPSHOT_A_COUNT: objects that match the filters, whether or not they
  *	changed
+ * @SWIFTRDMA_SNAPSHOT_A_ARMED: the module's wrappers are in place and it takes changes;
+ *	absent: it is disarmed, and every change is refused with -ESHUTDOWN
  * @__SWIFTRDMA_SNAPSHOT_A_MAX: one past the last
  */
 enum swiftrdma_snapshot_attr {
@@ -385,6 +528,7 @@ enum swiftrdma_snapshot_attr {
 	SWIFTRDMA_SNAPSHOT_A_GENERATION, /* u64 */
 	SWIFTRDMA_SNAPSHOT_A_TIME,	/* u64 */
 	SWIFTRDMA_SNAPSHOT_A_COUNT,	/* u32 */
+	SWIFTRDMA_SNAPSHOT_A_ARMED,	/* flag */
 	__SWIFTRDMA_SNAPSHOT_A_MAX
 };
 
@@ -438,11 +582,11 @@ enum swiftrdma_function {
  * @SWIFTRDMA_DEV_A_NAME: name
  * @SWIFTRDMA_DEV_A_PROVIDER: "rxe", "generic", ...
  * @SWIFTRDMA_DEV_A_CAPS: bits
- * @SWIFTRDMA_DEV_A_PORTS: how many it has
- * @SWIFTRDMA_DEV_A_QPS: alive and tracked
- * @SWIFTRDMA_DEV_A_UARS: known
- * @SWIFTRDMA_DEV_A_CQS: alive
- * @SWIFTRDMA_DEV_A_MRS: alive
+ * @SWIFTRDMA_DEV_A_PORTS: how many ports it has
+ * @SWIFTRDMA_DEV_A_QPS: QPs alive and tracked
+ * @SWIFTRDMA_DEV_A_UARS: UARs known
+ * @SWIFTRDMA_DEV_A_CQS: CQs alive
+ * @SWIFTRDMA_DEV_A_MRS: memory regions alive
  * @SWIFTRDMA_DEV_A_CREATED: QPs created since SINCE
  * @SWIFTRDMA_DEV_A_CREATE_FAILED: QPs refused by the driver
  * @SWIFTRDMA_DEV_A_REJECTED: QPs refused by admission
@@ -451,8 +595,8 @@ enum swiftrdma_function {
  * @SWIFTRDMA_DEV_A_ADOPTED: QPs taken in after they were made
  * @SWIFTRDMA_DEV_A_UNTRACKED: QPs lost track of for lack of memory
  * @SWIFTRDMA_DEV_A_LIVE_CHANGED: class changes of connected QPs
- * @SWIFTRDMA_DEV_A_LIVE_FAILED: attempts at one that were given up
- * @SWIFTRDMA_DEV_A_DRAIN_MAX: the longest pause so caused, ns
+ * @SWIFTRDMA_DEV_A_LIVE_FAILED: attempts at such a change that were given up
+ * @SWIFTRDMA_DEV_A_DRAIN_MAX: the longest pause that such a change caused, ns
  * @SWIFTRDMA_DEV_A_SINCE: when counting began, ns
  * @SWIFTRDMA_DEV_A_TIME: when this was read, but for what has a time of its own, ns
  * @SWIFTRDMA_DEV_A_QP_LIMIT: how many QPs there can be
@@ -462,45 +606,47 @@ enum swiftrdma_function {
  * @SWIFTRDMA_DEV_A_COMMANDS: firmware commands that the module sent to the NIC, and that
  *	the NIC's driver sent because the module called it; not the latter where the kernel
  *	has no probes, or with parameter devx=0
- * @SWIFTRDMA_DEV_A_COMMAND_TIME: how long all of these took, ns
- * @SWIFTRDMA_DEV_A_SWEEPS: looks at all doorbell records
- * @SWIFTRDMA_DEV_A_SWEEP_TIME: how long all of these took, ns
- * @SWIFTRDMA_DEV_A_SWEEP_GAP: the longest time between two, ns
- * @SWIFTRDMA_DEV_A_RECORDS: doorbell records looked at
+ * @SWIFTRDMA_DEV_A_COMMAND_TIME: how long these commands took together, ns
+ * @SWIFTRDMA_DEV_A_SWEEPS: sweeps of the sampler: it read all doorbell records once in each
+ * @SWIFTRDMA_DEV_A_SWEEP_TIME: how long all sweeps took together, ns
+ * @SWIFTRDMA_DEV_A_SWEEP_GAP: the longest time between two sweeps, ns
+ * @SWIFTRDMA_DEV_A_RECORDS: doorbell records that a sweep reads
  * @SWIFTRDMA_DEV_A_HELD_PAGES: references to users' pages
  * @SWIFTRDMA_DEV_A_CONGESTIONS: doorbell congestion events
- * @SWIFTRDMA_DEV_A_CONGESTION_LEVEL: of the last one
- * @SWIFTRDMA_DEV_A_CONGESTED_AT: when that came, ns
- * @SWIFTRDMA_DEV_A_MTT_HITS: in the NIC's cache of translations
- * @SWIFTRDMA_DEV_A_MTT_MISSES: the same
+ * @SWIFTRDMA_DEV_A_CONGESTION_LEVEL: level of the last of these events
+ * @SWIFTRDMA_DEV_A_CONGESTED_AT: when that event came, ns
+ * @SWIFTRDMA_DEV_A_MTT_HITS: hits in the NIC's cache of translations
+ * @SWIFTRDMA_DEV_A_MTT_MISSES: misses in that cache
  * @SWIFTRDMA_DEV_A_READ_STALL: device cycles that reads over PCI held up
  * @SWIFTRDMA_DEV_A_MRS_UNKNOWN: of MRS: those older than the module, and the
  *	kernel's
- * @SWIFTRDMA_DEV_A_MR_BYTES: of the others, without those that are paged on demand
- * @SWIFTRDMA_DEV_A_MTTS: translations that they take in the NIC
+ * @SWIFTRDMA_DEV_A_MR_BYTES: bytes of the other regions, without those paged on demand
+ * @SWIFTRDMA_DEV_A_MTTS: translations that these regions take in the NIC
  * @SWIFTRDMA_DEV_A_MTTS_UNKNOWN: memory regions that MTTS does not cover (yet)
- * @SWIFTRDMA_DEV_A_MR_PAGE_MIN: the smallest page that they are mapped in, bytes
- * @SWIFTRDMA_DEV_A_MR_PAGE_MAX: the largest, bytes
+ * @SWIFTRDMA_DEV_A_MR_PAGE_MIN: the smallest page that these regions are mapped in, bytes
+ * @SWIFTRDMA_DEV_A_MR_PAGE_MAX: the largest such page, bytes
  * @SWIFTRDMA_DEV_A_PCIE_STALLED_READS: share of the last second in which the PCI
  *	bus held reads up, because the host granted no credits, %
- * @SWIFTRDMA_DEV_A_PCIE_STALLED_WRITES: the same of writes, %
- * @SWIFTRDMA_DEV_A_PCIE_STALLED_READ_SECONDS: seconds of which that was over 30 %
- * @SWIFTRDMA_DEV_A_PCIE_STALLED_WRITE_SECONDS: the same of writes
- * @SWIFTRDMA_DEV_A_DEVX_QPS: of QPS, those made past RDMA core since the provider
- *	came; absent: nobody knows how many there are
- * @SWIFTRDMA_DEV_A_DEVX_CREATED: how many were made since then; not in CREATED
- * @SWIFTRDMA_DEV_A_DEVX_MISSED: that may have been missed
+ * @SWIFTRDMA_DEV_A_PCIE_STALLED_WRITES: the same share for writes, %
+ * @SWIFTRDMA_DEV_A_PCIE_STALLED_READ_SECONDS: seconds in which the share for reads was over
+ *	30 %
+ * @SWIFTRDMA_DEV_A_PCIE_STALLED_WRITE_SECONDS: seconds in which that for writes was
+ * @SWIFTRDMA_DEV_A_DEVX_QPS: of QPS, those made past RDMA core since the provider was
+ *	loaded; absent: the module does not see such QPs
+ * @SWIFTRDMA_DEV_A_DEVX_CREATED: QPs made past RDMA core since then; not in CREATED
+ * @SWIFTRDMA_DEV_A_DEVX_MISSED: of such QPs, the most that the module may have missed
  * @SWIFTRDMA_DEV_A_DIAG_TIME: when MTT_HITS, MTT_MISSES, READ_STALL, QPC_HITS and
  *	QPC_MISSES were read, ns
  * @SWIFTRDMA_DEV_A_PCIE_TIME: when PCIE_STALLED_... were, ns
- * @SWIFTRDMA_DEV_A_FUNCTION: of its NIC; absent: not known, or it is none of one
- * @SWIFTRDMA_DEV_A_QPC_HITS: in the NIC's cache of QP contexts; absent: it does not
- *	count them, and no ConnectX is known to
- * @SWIFTRDMA_DEV_A_QPC_MISSES: the same
+ * @SWIFTRDMA_DEV_A_FUNCTION: which function of its NIC the device is; absent: not known,
+ *	or the device is no function of a NIC
+ * @SWIFTRDMA_DEV_A_QPC_HITS: hits in the NIC's cache of QP contexts; absent: the NIC does
+ *	not count them, and no ConnectX is known to
+ * @SWIFTRDMA_DEV_A_QPC_MISSES: misses in that cache
  * @__SWIFTRDMA_DEV_A_MAX: one past the last
  *
- * What is counted for a whole NIC (MTT_HITS to READ_STALL, QPC_..., PCIE_STALLED_...) only a
- * physical function has.
+ * Only a physical function has the figures that are counted for a whole NIC: MTT_HITS to
+ * READ_STALL, QPC_... and PCIE_STALLED_....
  */
 enum swiftrdma_dev_attr {
 	SWIFTRDMA_DEV_A_UNSPEC,
@@ -584,8 +730,8 @@ enum swiftrdma_dev_attr {
  *	its link, ns
  * @SWIFTRDMA_PORT_A_DETAIL_TIME: when the following was read, ns
  * @SWIFTRDMA_PORT_A_ECN_MARKED: packets that came marked by a switch
- * @SWIFTRDMA_PORT_A_CNP_SENT: notifications of these to the sender
- * @SWIFTRDMA_PORT_A_CNP_HANDLED: such that came, and slowed a QP down
+ * @SWIFTRDMA_PORT_A_CNP_SENT: congestion notifications sent for these packets
+ * @SWIFTRDMA_PORT_A_CNP_HANDLED: congestion notifications that came and slowed a QP down
  * @SWIFTRDMA_PORT_A_PRIO: one of each priority
  * @__SWIFTRDMA_PORT_A_MAX: one past the last
  *
@@ -630,8 +776,8 @@ enum swiftrdma_port_attr {
  * @SWIFTRDMA_PRIO_A_RX_PACKETS: packets received
  * @SWIFTRDMA_PRIO_A_TX_PAUSES: pause frames sent
  * @SWIFTRDMA_PRIO_A_RX_PAUSES: pause frames received
- * @SWIFTRDMA_PRIO_A_TX_PAUSE_TIME: how long these held for, ns
- * @SWIFTRDMA_PRIO_A_RX_PAUSE_TIME: the same, ns
+ * @SWIFTRDMA_PRIO_A_TX_PAUSE_TIME: how long the pauses sent held for, ns
+ * @SWIFTRDMA_PRIO_A_RX_PAUSE_TIME: how long the pauses received held for, ns
  * @__SWIFTRDMA_PRIO_A_MAX: one past the last
  *
  * What is paused is that priority alone, by priority flow control: RX is what the
@@ -663,7 +809,7 @@ enum swiftrdma_prio_attr {
  *	opened, and on which it places QPs
  * @SWIFTRDMA_UAR_KIND_DYNAMIC: a page that the library asked for, and on which it
  *	places QPs
- * @SWIFTRDMA_UAR_KIND_DEDICATED: such a page with one QP alive: nobody contends.
+ * @SWIFTRDMA_UAR_KIND_DEDICATED: such a page with one QP alive: no other QP contends.
  *	A page has several doorbell registers and only the library knows which one
  *	a QP rings, so two QPs of one page may or may not
  */
@@ -681,27 +827,27 @@ enum swiftrdma_uar_kind {
  * @SWIFTRDMA_UAR_A_UNSPEC: not used
  * @SWIFTRDMA_UAR_A_PAD: aligns a u64
  * @SWIFTRDMA_UAR_A_DEV_INDEX: its device
- * @SWIFTRDMA_UAR_A_INDEX: its number on that
+ * @SWIFTRDMA_UAR_A_INDEX: its number on that device
  * @SWIFTRDMA_UAR_A_KIND: what it is
- * @SWIFTRDMA_UAR_A_QPS: alive
+ * @SWIFTRDMA_UAR_A_QPS: QPs alive on it
  * @SWIFTRDMA_UAR_A_CREATED: QPs ever placed on it
- * @SWIFTRDMA_UAR_A_DOORBELLS: rung on it
+ * @SWIFTRDMA_UAR_A_DOORBELLS: doorbells rung on it
  * @SWIFTRDMA_UAR_A_WRS: work requests posted on it; WQEBBs with
  *	%SWIFTRDMA_DEV_CAP_WQEBBS
- * @SWIFTRDMA_UAR_A_OWNER: who opened it
+ * @SWIFTRDMA_UAR_A_OWNER: the process that opened it
  * @SWIFTRDMA_UAR_A_SINCE: since when it is known, ns
- * @SWIFTRDMA_UAR_A_TIME: when this was read, ns; where WRS is counted by a sampler, when
- *	that last told it, which it does four times a second, and when it is asked
+ * @SWIFTRDMA_UAR_A_TIME: when this was read, ns; where a sampler counts WRS, when the
+ *	sampler last wrote its counts, four times a second and for each reader
  * @SWIFTRDMA_UAR_A_OWNERS: processes with QPs on it
- * @SWIFTRDMA_UAR_A_THREADS: threads that created these
- * @SWIFTRDMA_UAR_A_SWEEPS: of the device's sweeps, those since it is known
- * @SWIFTRDMA_UAR_A_ACTIVE: of these, those in which a QP of it had advanced
- * @SWIFTRDMA_UAR_A_COACTIVE: of these, those in which two or more had
+ * @SWIFTRDMA_UAR_A_THREADS: threads that created these QPs
+ * @SWIFTRDMA_UAR_A_SWEEPS: sweeps of the device since the UAR is known
+ * @SWIFTRDMA_UAR_A_ACTIVE: of these sweeps, those in which a QP on the UAR had advanced
+ * @SWIFTRDMA_UAR_A_COACTIVE: of these sweeps, those in which two or more QPs had
  * @SWIFTRDMA_UAR_A_CONTEXT_UARS: pages known of the context that opened it
- * @SWIFTRDMA_UAR_A_CONTEXT_LIMIT: pages for QPs that this asked for; thread domains
- *	take more
- * @SWIFTRDMA_UAR_A_RECENT_WRS: the same as WRS, in the last quarter to half second;
- *	in CONGESTION_NTF
+ * @SWIFTRDMA_UAR_A_CONTEXT_LIMIT: pages for QPs that the context asked for; thread
+ *	domains take more
+ * @SWIFTRDMA_UAR_A_RECENT_WRS: of WRS, those of the last quarter to half second; in
+ *	CONGESTION_NTF
  * @SWIFTRDMA_UAR_A_CONTEXT: number on its device of the user context that it belongs
  *	to: QPs of another context cannot ring it; absent for the kernel's
  * @__SWIFTRDMA_UAR_A_MAX: one past the last
@@ -734,17 +880,16 @@ enum swiftrdma_uar_attr {
 #define SWIFTRDMA_UAR_A_MAX (__SWIFTRDMA_UAR_A_MAX - 1)
 
 /**
- * enum swiftrdma_owner_attr - who has a QP, or opened a UAR
+ * enum swiftrdma_owner_attr - the process or kernel user that has a QP or opened a UAR
  * @SWIFTRDMA_OWNER_A_UNSPEC: not used
  * @SWIFTRDMA_OWNER_A_PAD: aligns a u64
  * @SWIFTRDMA_OWNER_A_PID: process (thread group), in the reader's pid namespace
  * @SWIFTRDMA_OWNER_A_UID: effective, initial user namespace
- * @SWIFTRDMA_OWNER_A_COMM: of the group leader
- * @SWIFTRDMA_OWNER_A_EXE: basename
- * @SWIFTRDMA_OWNER_A_CGROUP: path in the unified hierarchy; with CAP_NET_ADMIN
- * @SWIFTRDMA_OWNER_A_CGROUP_ID: its id; the same
- * @SWIFTRDMA_OWNER_A_KERNEL: name of a kernel user, who has this instead of all the
- *	others
+ * @SWIFTRDMA_OWNER_A_COMM: comm of the group leader
+ * @SWIFTRDMA_OWNER_A_EXE: basename of the executable
+ * @SWIFTRDMA_OWNER_A_CGROUP: cgroup path in the unified hierarchy; with CAP_NET_ADMIN
+ * @SWIFTRDMA_OWNER_A_CGROUP_ID: id of that cgroup; with CAP_NET_ADMIN
+ * @SWIFTRDMA_OWNER_A_KERNEL: name of a kernel user; such an owner has no other attribute
  * @__SWIFTRDMA_OWNER_A_MAX: one past the last
  */
 enum swiftrdma_owner_attr {
@@ -767,8 +912,8 @@ enum swiftrdma_owner_attr {
  * @SWIFTRDMA_ABSENT_NONE: they are
  * @SWIFTRDMA_ABSENT_OFF: the sampler is switched off by a module parameter
  * @SWIFTRDMA_ABSENT_NO_QUEUE: the QP has no send queue of its own
- * @SWIFTRDMA_ABSENT_NOT_YET: what was there before the module is asked for a few
- *	QPs at a time, when somebody reads
+ * @SWIFTRDMA_ABSENT_NOT_YET: the QP is older than the module, which queries a few such QPs
+ *	each time that a reader asks
  * @SWIFTRDMA_ABSENT_NO_PAGE: the page with the doorbell record cannot be held
  * @SWIFTRDMA_ABSENT_NO_ADDRESS: an IOMMU hides where the record is
  * @SWIFTRDMA_ABSENT_REFUSED: the device did not answer
@@ -799,43 +944,46 @@ enum swiftrdma_absent {
  * @SWIFTRDMA_QP_A_PORT: absent before INIT
  * @SWIFTRDMA_QP_A_UAR: index; absent: unknown
  * @SWIFTRDMA_QP_A_JOB: id
- * @SWIFTRDMA_QP_A_OWNER: who made it
- * @SWIFTRDMA_QP_A_TID: the thread that did; absent: unknown
- * @SWIFTRDMA_QP_A_SEND_CQ: id as `rdma res show cq` has it
- * @SWIFTRDMA_QP_A_RECV_CQ: the same
+ * @SWIFTRDMA_QP_A_OWNER: the process or kernel user that made it
+ * @SWIFTRDMA_QP_A_TID: the thread that made it; absent: unknown
+ * @SWIFTRDMA_QP_A_SEND_CQ: CQ of its sends, by the id of `rdma res show cq`
+ * @SWIFTRDMA_QP_A_RECV_CQ: CQ of its receives, by the same id
  * @SWIFTRDMA_QP_A_MAX_SEND_WR: work requests that the send queue holds
- * @SWIFTRDMA_QP_A_MAX_RECV_WR: the same of the receive queue
- * @SWIFTRDMA_QP_A_MAX_SEND_SGE: pieces of memory of one work request
- * @SWIFTRDMA_QP_A_MAX_RECV_SGE: the same
- * @SWIFTRDMA_QP_A_MAX_INLINE: bytes
+ * @SWIFTRDMA_QP_A_MAX_RECV_WR: work requests that the receive queue holds
+ * @SWIFTRDMA_QP_A_MAX_SEND_SGE: pieces of memory of one send request
+ * @SWIFTRDMA_QP_A_MAX_RECV_SGE: pieces of memory of one receive request
+ * @SWIFTRDMA_QP_A_MAX_INLINE: bytes of inline data of one send request
  * @SWIFTRDMA_QP_A_ADOPTED: taken in after it was made
- * @SWIFTRDMA_QP_A_DOORBELLS: rung
+ * @SWIFTRDMA_QP_A_DOORBELLS: doorbells rung
  * @SWIFTRDMA_QP_A_WRS: work requests posted; WQEBBs with %SWIFTRDMA_DEV_CAP_WQEBBS
  * @SWIFTRDMA_QP_A_LEVEL: class level in force; absent: none
  * @SWIFTRDMA_QP_A_TCLASS_ASKED: traffic class, by the application
  * @SWIFTRDMA_QP_A_TCLASS: traffic class, programmed
  * @SWIFTRDMA_QP_A_SL_ASKED: service level, by the application
  * @SWIFTRDMA_QP_A_SL: service level, programmed
- * @SWIFTRDMA_QP_A_DEST_QPN: the peer's number
- * @SWIFTRDMA_QP_A_DGID: its address, network order; with a GRH
+ * @SWIFTRDMA_QP_A_DEST_QPN: number of the peer's QP
+ * @SWIFTRDMA_QP_A_DGID: the peer's address, network order; with a GRH
  * @SWIFTRDMA_QP_A_CLASS_PENDING: the class that is programmed is not yet the
  *	desired one
- * @SWIFTRDMA_QP_A_CLASS_ERROR: -errno of the last attempt to change it; -EBUSY: it is
- *	not in RTS, where alone this device can
+ * @SWIFTRDMA_QP_A_CLASS_ERROR: -errno of the last attempt to change the class; -EBUSY: this
+ *	device changes it in RTS only, and the QP is not in RTS
  * @SWIFTRDMA_QP_A_SINCE: since when it is tracked, ns
  * @SWIFTRDMA_QP_A_TIME: as %SWIFTRDMA_UAR_A_TIME
- * @SWIFTRDMA_QP_A_WRS_SINCE: since when WRS counts, where that is done QP by QP, ns
- * @SWIFTRDMA_QP_A_WRS_AMBIGUOUS: it may have missed a wrap of the record
- * @SWIFTRDMA_QP_A_WRS_ABSENT: why WRS is not there
- * @SWIFTRDMA_QP_A_DLID: of the peer or its router; InfiniBand
- * @SWIFTRDMA_QP_A_UDP_SPORT: UDP source port, where an override is programmed
- * @SWIFTRDMA_QP_A_LAG_PORT: port of the NIC's link aggregation, the same
+ * @SWIFTRDMA_QP_A_WRS_SINCE: since when a sampler counts WRS of this QP, ns
+ * @SWIFTRDMA_QP_A_WRS_AMBIGUOUS: the sampler may have missed a wrap of the doorbell record
+ * @SWIFTRDMA_QP_A_WRS_ABSENT: why WRS is absent
+ * @SWIFTRDMA_QP_A_DLID: LID of the peer or of its router; InfiniBand
+ * @SWIFTRDMA_QP_A_UDP_SPORT: UDP source port that an override has programmed
+ * @SWIFTRDMA_QP_A_LAG_PORT: port of the NIC's link aggregation that an override has
+ *	programmed
  * @SWIFTRDMA_QP_A_DEVX: made past RDMA core, by a library's own command (mlx5's
  *	DEVX)
+ * @SWIFTRDMA_QP_A_OUTSTANDING_SAMPLES: looks into its send queue at random times; absent: none
+ * @SWIFTRDMA_QP_A_OUTSTANDING_SUM: WQEBBs that were posted and not completed, summed over these
+ * @SWIFTRDMA_QP_A_OUTSTANDING_SQUARES: the sum of their squares
  * @__SWIFTRDMA_QP_A_MAX: one past the last
  *
- * Of a QP with DEVX type, owner and UAR are known, nothing else, and nothing of it
- * can be changed.
+ * A QP with DEVX has type, owner and UAR, no other attribute, and no knob.
  */
 enum swiftrdma_qp_attr {
 	SWIFTRDMA_QP_A_UNSPEC,
@@ -878,6 +1026,9 @@ enum swiftrdma_qp_attr {
 	SWIFTRDMA_QP_A_UDP_SPORT,	/* u32 */
 	SWIFTRDMA_QP_A_LAG_PORT,	/* u32 */
 	SWIFTRDMA_QP_A_DEVX,		/* flag */
+	SWIFTRDMA_QP_A_OUTSTANDING_SAMPLES,	/* u64 */
+	SWIFTRDMA_QP_A_OUTSTANDING_SUM,	/* u64 */
+	SWIFTRDMA_QP_A_OUTSTANDING_SQUARES,	/* u64 */
 	__SWIFTRDMA_QP_A_MAX
 };
 
@@ -885,7 +1036,7 @@ enum swiftrdma_qp_attr {
 
 /**
  * enum swiftrdma_job_class - what matters to a job
- * @SWIFTRDMA_JOB_CLASS_NONE: nobody said
+ * @SWIFTRDMA_JOB_CLASS_NONE: the job has no class
  * @SWIFTRDMA_JOB_CLASS_LATENCY: how long a message takes
  * @SWIFTRDMA_JOB_CLASS_BALANCED: both
  * @SWIFTRDMA_JOB_CLASS_THROUGHPUT: how much gets through
@@ -911,7 +1062,7 @@ enum swiftrdma_job_class {
  * @SWIFTRDMA_JOB_A_PAD: aligns a u64
  * @SWIFTRDMA_JOB_A_ID: 0: "unassigned"
  * @SWIFTRDMA_JOB_A_NAME: [A-Za-z0-9_.-], 1 to 31 bytes
- * @SWIFTRDMA_JOB_A_ORIGIN: who says so; JOB_SET and JOB_DEL only
+ * @SWIFTRDMA_JOB_A_ORIGIN: program that gives the rules; JOB_SET and JOB_DEL only
  * @SWIFTRDMA_JOB_A_CLASS: as JOB_SET last had it
  * @SWIFTRDMA_JOB_A_RULE: which owners are it; in answers the oldest first
  * @SWIFTRDMA_JOB_A_STAT: its figures, one of each device
@@ -939,8 +1090,8 @@ enum swiftrdma_job_attr {
  * enum swiftrdma_rule_attr - a rule of a job: conditions on an owner
  * @SWIFTRDMA_RULE_A_UNSPEC: not used
  * @SWIFTRDMA_RULE_A_PAD: aligns a u64
- * @SWIFTRDMA_RULE_A_ORDER: lower is asked first
- * @SWIFTRDMA_RULE_A_ORIGIN: who gave it; in answers
+ * @SWIFTRDMA_RULE_A_ORDER: rules of lower order are matched first
+ * @SWIFTRDMA_RULE_A_ORIGIN: program that gave the rule; in answers
  * @SWIFTRDMA_RULE_A_CGROUP: glob on the cgroup path
  * @SWIFTRDMA_RULE_A_COMM: exact
  * @SWIFTRDMA_RULE_A_EXE: exact, basename
@@ -971,11 +1122,11 @@ enum swiftrdma_rule_attr {
  * @SWIFTRDMA_JOB_STAT_A_UNSPEC: not used
  * @SWIFTRDMA_JOB_STAT_A_PAD: aligns a u64
  * @SWIFTRDMA_JOB_STAT_A_DEV_INDEX: the device
- * @SWIFTRDMA_JOB_STAT_A_QPS: alive
+ * @SWIFTRDMA_JOB_STAT_A_QPS: QPs alive
  * @SWIFTRDMA_JOB_STAT_A_CREATED: QPs that became the job's
  * @SWIFTRDMA_JOB_STAT_A_DESTROYED: QPs of the job that were destroyed
  * @SWIFTRDMA_JOB_STAT_A_REJECTED: QPs refused by admission
- * @SWIFTRDMA_JOB_STAT_A_DOORBELLS: rung
+ * @SWIFTRDMA_JOB_STAT_A_DOORBELLS: doorbells rung
  * @SWIFTRDMA_JOB_STAT_A_WRS: work requests posted; WQEBBs with
  *	%SWIFTRDMA_DEV_CAP_WQEBBS
  * @SWIFTRDMA_JOB_STAT_A_LEVEL: class level; absent: none in force
@@ -999,6 +1150,8 @@ enum swiftrdma_rule_attr {
  * @SWIFTRDMA_JOB_STAT_A_COMMANDS: QPs that its processes had the driver create,
  *	modify and destroy, whether or not it did
  * @SWIFTRDMA_JOB_STAT_A_COMMAND_TIME: spent by the driver in these, ns
+ * @SWIFTRDMA_JOB_STAT_A_WR_RATE: ceiling, WR/s; absent: no limit
+ * @SWIFTRDMA_JOB_STAT_A_CREDITS: most WRs outstanding; absent: no limit
  * @__SWIFTRDMA_JOB_STAT_A_MAX: one past the last
  */
 enum swiftrdma_job_stat_attr {
@@ -1027,6 +1180,8 @@ enum swiftrdma_job_stat_attr {
 	SWIFTRDMA_JOB_STAT_A_MODIFIES,	/* u64 */
 	SWIFTRDMA_JOB_STAT_A_COMMANDS,	/* u64 */
 	SWIFTRDMA_JOB_STAT_A_COMMAND_TIME, /* u64 */
+	SWIFTRDMA_JOB_STAT_A_WR_RATE,	/* u64 */
+	SWIFTRDMA_JOB_STAT_A_CREDITS,	/* u64 */
 	__SWIFTRDMA_JOB_STAT_A_MAX
 };
 
@@ -1037,10 +1192,9 @@ enum swiftrdma_job_stat_attr {
  * @SWIFTRDMA_LEASE_A_UNSPEC: not used
  * @SWIFTRDMA_LEASE_A_PAD: aligns a u64
  * @SWIFTRDMA_LEASE_A_ID: never reused
- * @SWIFTRDMA_LEASE_A_TTL_MS: lifetime from now, ms; in ACTION_GET what is left of
- *	it
+ * @SWIFTRDMA_LEASE_A_TTL_MS: lifetime from now, ms; in ACTION_GET the time that is left
  * @SWIFTRDMA_LEASE_A_RANK: 0 to %SWIFTRDMA_RANK_MAX; the highest holds
- * @SWIFTRDMA_LEASE_A_ORIGIN: who has it
+ * @SWIFTRDMA_LEASE_A_ORIGIN: program that holds it
  * @SWIFTRDMA_LEASE_A_EXPIRED: in LEASE_NTF: it ran out, rather than being ended by
  *	request
  * @__SWIFTRDMA_LEASE_A_MAX: one past the last
@@ -1080,8 +1234,15 @@ enum swiftrdma_lease_attr {
  * The kernel enforces LEVEL, MAX_QPS and CREATE_RATE, and BIT_RATE and WEIGHT on
  * devices with %SWIFTRDMA_DEV_CAP_RATES: a ceiling, in steps of 1 Mbit/s, and a share
  * (1 to 100) of what all jobs of one NIC get together. UDP_SPORT and LAG_PORT it
- * enforces on connected RC and UC QPs of an Ethernet port whose firmware can. The rest
- * is -EOPNOTSUPP, and so is what the device or the QP cannot.
+ * enforces on connected RC and UC QPs of an Ethernet port whose firmware can.
+ *
+ * WR_RATE and CREDITS, and BIT_RATE on other devices, are enforced by the libraries in the
+ * processes of the job (rdma/swiftrdma_share.h). Each device has the whole value, and its
+ * processes of the job have shares of it that follow their need. One process, on a device
+ * that is meant, has to be attached whose library can enforce the knob. A QP whose process has
+ * no such library is counted in QPS_UNSUPPORTED.
+ *
+ * The rest is -EOPNOTSUPP, and so is what the device, the QP or the processes cannot.
  */
 enum swiftrdma_knob {
 	SWIFTRDMA_KNOB_UNSPEC,
@@ -1102,7 +1263,7 @@ enum swiftrdma_knob {
 #define SWIFTRDMA_KNOB_MAX (__SWIFTRDMA_KNOB_MAX - 1)
 
 /**
- * enum swiftrdma_action_kind - what an entry of ACTION_GET stands for
+ * enum swiftrdma_action_kind - what an entry of ACTION_GET describes
  * @SWIFTRDMA_ACTION_KIND_OVERRIDE: an override of a live lease
  * @SWIFTRDMA_ACTION_KIND_PENDING: a QP whose class, or other KNOB, is not what it
  *	should be, or not known; JOB, DEV_INDEX, QPN and QP_SERIAL say which, ERROR and
@@ -1118,8 +1279,8 @@ enum swiftrdma_action_kind {
  * @SWIFTRDMA_ACTION_A_UNSPEC: not used
  * @SWIFTRDMA_ACTION_A_PAD: aligns a u64
  * @SWIFTRDMA_ACTION_A_KIND: in ACTION_GET
- * @SWIFTRDMA_ACTION_A_KNOB: what is turned
- * @SWIFTRDMA_ACTION_A_VALUE: to what, in the knob's unit
+ * @SWIFTRDMA_ACTION_A_KNOB: the knob
+ * @SWIFTRDMA_ACTION_A_VALUE: its new value, in the knob's unit
  * @SWIFTRDMA_ACTION_A_CLEAR: drop this lease's override instead; in requests and
  *	ACT_NTF
  * @SWIFTRDMA_ACTION_A_JOB: target: a job, by name
@@ -1127,8 +1288,8 @@ enum swiftrdma_action_kind {
  * @SWIFTRDMA_ACTION_A_QPN: target: a QP of it
  * @SWIFTRDMA_ACTION_A_QP_SERIAL: that very QP
  * @SWIFTRDMA_ACTION_A_REASON: for people
- * @SWIFTRDMA_ACTION_A_LEASE: whose it is; in answers, where its TTL_MS is the time
- *	left
+ * @SWIFTRDMA_ACTION_A_LEASE: the lease that the override belongs to; in answers, where its
+ *	TTL_MS is the time left
  * @SWIFTRDMA_ACTION_A_IN_FORCE: not outranked; in answers
  * @SWIFTRDMA_ACTION_A_INDEX: place in the batch; in ACT_NTF
  * @SWIFTRDMA_ACTION_A_ERROR: 0 or -errno of the worst QP; -EREMOTEIO: the device refuses
@@ -1137,12 +1298,12 @@ enum swiftrdma_action_kind {
  * @SWIFTRDMA_ACTION_A_QPS_PENDING: of these, those that will be tried again
  * @SWIFTRDMA_ACTION_A_QPS_UNSUPPORTED: of these, those that will not have it as they are:
  *	they cannot be changed while they are connected, or not at all, or the device has
- *	refused it
- * @SWIFTRDMA_ACTION_A_DECISION: what a policy decided it by; absent: nobody said
+ *	refused the change
+ * @SWIFTRDMA_ACTION_A_DECISION: what a policy decided the change by; absent: not given
  * @SWIFTRDMA_ACTION_A_QPS_UNCONNECTED: of these, those that are not connected and will have
- *	it when they are
- * @SWIFTRDMA_ACTION_A_QPS_UNKNOWN: of these, those of which it is not known (yet) what they
- *	have: they are older than the module
+ *	what is desired when they are
+ * @SWIFTRDMA_ACTION_A_QPS_UNKNOWN: of these, those whose present value the module does not
+ *	know (yet), because they are older than the module
  * @SWIFTRDMA_ACTION_A_SYNDROME: with an ERROR of -EREMOTEIO: the reason that the device gave
  *	for its refusal, in its firmware's numbers. It is asked again only when something
  *	changes: what is desired, or the QP's state
@@ -1182,7 +1343,7 @@ enum swiftrdma_action_attr {
  * @SWIFTRDMA_DECISION_A_UNSPEC: not used
  * @SWIFTRDMA_DECISION_A_PAD: aligns a u64
  * @SWIFTRDMA_DECISION_A_POLICY: its name, [A-Za-z0-9_.-], 1 to 31 bytes
- * @SWIFTRDMA_DECISION_A_TICK: in which it was decided, counted by who decides
+ * @SWIFTRDMA_DECISION_A_TICK: tick of the agent in which the policy decided
  * @SWIFTRDMA_DECISION_A_COOLDOWN: until the policy may act on this job again, ns
  * @SWIFTRDMA_DECISION_A_STEPS_LEFT: acts before it is undone; absent: no limit
  * @SWIFTRDMA_DECISION_A_ACTS_LEFT: of its rate, over all jobs; absent: no limit

@@ -6,6 +6,9 @@
 # software ConnectX: what is measured is our code and the drivers', no NIC's.
 #
 #   mlx5.sh create|post|sampler
+#
+# The row of the sampler has the instructions of a look at a QP, and as "a_second" all that
+# its thread executes in a second while these QPs are connected and idle.
 
 # shellcheck source=selftests/bench/rows/row.sh
 . selftests/bench/rows/row.sh
@@ -68,19 +71,26 @@ sampler)
 	mlx5_load || row_die "insmod of the provider failed"
 	wq_start many --dev mlx5_0 --qps "$qps"
 	swiftrdma qp show >/dev/null
+	thread=$(grep -lx swiftrdma/mlx5_0 /proc/[0-9]*/comm) || row_die "no thread of the sampler"
+	# Its CPU time and the clock, ns.
+	times() { awk '{ printf "%.0f ", FNR == NR ? $1 : $1 * 1e9 }' "${thread%comm}schedstat" /proc/uptime; }
 	figures() {
 		awk '$1 == "sweeps" { n = $2 } $1 == "sweep_mean_ns" { m = $2 }
 		     $1 == "records" { r = $2 } END { print n, n * m, r }' $srdma_debugfs/mlx5_0/summary
 	}
 	read -r sweeps ns _ < <(figures)
+	read -r cpu now < <(times)
 	enough() { [ "$(figures | cut -d' ' -f1)" -ge $((sweeps + 200)) ]; }
 	wait_for 120 enough || row_die "the sampler does not sweep"
+	read -r cpu1 now1 < <(times)
 	read -r sweeps1 ns1 records1 < <(figures)
 	[ "$records1" -ge "$qps" ] || row_die "only $records1 records"
 	row_say "$((sweeps1 - sweeps)) sweeps over $records1 records"
 	row mlx5_sampler "$(awk -v d=$((ns1 - ns)) -v n=$((sweeps1 - sweeps)) -v r="$records1" \
 		-v i=$insn_ns 'BEGIN { printf "%.1f", d / n / r / i }')" insns null null '<=' 50 \
-		qps "$qps" simulated true
+		qps "$qps" a_second "$(awk -v d="$cpu $cpu1 $now $now1" -v i=$insn_ns \
+			'BEGIN { split(d, t); printf "%.0f", (t[2] - t[1]) / (t[4] - t[3]) * 1e9 / i }')" \
+		simulated true
 	wq_end many
 	both_unload || row_die "unload failed"
 	;;

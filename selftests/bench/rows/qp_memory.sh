@@ -13,7 +13,7 @@ few=100
 # Bytes of live objects in the caches the module can take from: its own, the
 # general ones, and the nodes of its indexes.
 used() {
-	awk '/^(swiftrdma|srdma|kmalloc-[0-9]|radix_tree_node)/ { sum += $2 * $4 } END { printf "%d\n", sum }' /proc/slabinfo
+	awk '/^(swiftrdma|srdma|kmalloc-(cg-)?[0-9]|radix_tree_node)/ { sum += $2 * $4 } END { printf "%d\n", sum }' /proc/slabinfo
 }
 cache() { awk '/^(swiftrdma|srdma)/ { printf "%s\"%s\":{\"objects\":%d,\"bytes\":%d}", sep, $1, $2, $4; sep = "," }' /proc/slabinfo; }
 

@@ -62,6 +62,16 @@ kept() { note "late: $(hca_gauge 0 time late) of $(hca_gauge 0 time executed), $
 ktap_begin
 without() { [ ! -e $hca_debug/hca0/registers ]; }
 check "no preset, no model" without
+check "bytes pass" hca_warm_up
+
+# An idle device looks for work 100 times a second, or less often.
+pid=$(pgrep -x softhca)
+sleep 1
+was=$(awk '{ print $14 + $15 }' "/proc/$pid/stat")
+sleep 10
+now=$(awk '{ print $14 + $15 }' "/proc/$pid/stat")
+is "idle: below 5 % of a CPU ($((now - was)) ticks of 1000)" $((now - was < 50)) 1
+
 check "unload" rmmod softhca
 refused() { ! hca_load preset=cx7; }
 check "no load with an unknown preset" refused

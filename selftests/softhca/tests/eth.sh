@@ -12,6 +12,8 @@ cd "$(dirname "$0")/../../.." || exit 1
 . selftests/lib/ktap.sh
 # shellcheck source=selftests/lib/hca.sh
 . selftests/lib/hca.sh
+# shellcheck source=selftests/lib/traffic.sh
+. selftests/lib/traffic.sh
 
 tmp=$(mktemp -d /tmp/eth.XXXXXX)
 state() { cat "/sys/class/infiniband/mlx5_$1/ports/1/state"; }
@@ -24,46 +26,21 @@ prio_group=10
 sent() { hca_ppcnt "$1" $prio_group "$2" $tx_frames; }
 received() { hca_ppcnt "$1" $prio_group "$2" $rx_frames; }
 
-# until_true SECONDS CMD...
-until_true() {
-	local n=$(($1 * 5))
-
-	shift
-	while ((n-- > 0)); do
-		"$@" && return
-		sleep 0.2
-	done
-	return 1
-}
-
-# pair PORT_AND_SERVER_ARGS... -- CLIENT_ARGS...: PROGRAM on both ends
-pair() {
-	local server_args=() program=$1 server status
+# roce_pair PROGRAM SERVER_ARG... -- CLIENT_ARG...: PROGRAM on both ends.
+roce_pair() {
+	local program=$1 server=() how
 
 	shift
 	while [ "$1" != -- ]; do
-		server_args+=("$1")
+		server+=("$1")
 		shift
 	done
 	shift
 	# A busy emulator's clocks look to it like a CPU that changes its frequency.
-	case $program in ib_*) server_args+=(-F); set -- -F "$@" ;; esac
-	timeout 120 "$program" "${server_args[@]}" >"$tmp/server" 2>&1 & server=$!
-	# One that is too early is refused, and asks again.
-	for _ in 1 2 3 4 5 6 7 8; do
-		sleep 1
-		timeout 120 "$program" "$@" && break
-		kill -0 $server 2>/dev/null || break
-	done
-	status=$?
-	if [ $status -eq 0 ]; then
-		wait $server
-		status=$?
-	else
-		kill $server
-	fi
-	[ $status -eq 0 ] || cat "$tmp/server"
-	return $status
+	case $program in ib_*) server+=(-F); set -- -F "$@" ;; esac
+	how=(-c "$program")
+	[[ $program = ibv_* || ( $program = ib_* && " ${server[*]} " != *" -R "* ) ]] && how=(-p 18515)
+	pair "${how[@]}" "$program" "${server[@]}" -- "$program" "$@"
 }
 
 # gid HCA: the index of its RoCE v2 GID with an IPv4 address
@@ -99,30 +76,30 @@ fi
 for prog in "${programs[@]}"; do
 	args=(-g "$(gid 0)" -n 50)
 	[ $prog != ud ] || args+=(-s 2048)
-	check "ibv_${prog}_pingpong over RoCE" pair ibv_${prog}_pingpong -d mlx5_0 "${args[@]}" -- \
+	check "ibv_${prog}_pingpong over RoCE" roce_pair ibv_${prog}_pingpong -d mlx5_0 "${args[@]}" -- \
 		-d mlx5_1 "${args[@]}" localhost
 done
 
 before=$(sent 0 0)
-check "rping" pair rping -s -a 10.2.0.2 -C 10 -V -- -c -a 10.2.0.2 -C 10 -V
+check "rping" roce_pair rping -s -a 10.2.0.2 -C 10 -V -- -c -a 10.2.0.2 -C 10 -V
 check "... from one HCA to the other" [ "$(sent 0 0)" -gt "$before" ]
-check "rping, IPv6" pair rping -s -a ::0 -C 5 -V -- -c -a fe80::202:c9ff:fe50:f01%hca0 -C 5 -V
+check "rping, IPv6" roce_pair rping -s -a ::0 -C 5 -V -- -c -a fe80::202:c9ff:fe50:f01%hca0 -C 5 -V
 if [ -n "${FULL:-}" ]; then
-	check "udaddy" pair udaddy -- -s 10.2.0.2
-	check "ucmatose" pair ucmatose -- -s 10.2.0.2
-	check "ib_send_lat -R -e" pair ib_send_lat -R -d mlx5_1 -n 20 -e -- \
+	check "udaddy" roce_pair udaddy -- -s 10.2.0.2
+	check "ucmatose" roce_pair ucmatose -- -s 10.2.0.2
+	check "ib_send_lat -R -e" roce_pair ib_send_lat -R -d mlx5_1 -n 20 -e -- \
 		-R -d mlx5_0 -n 20 -e 10.2.0.2
-	check "ib_write_bw with a RoCE GID, 16 QPs" pair ib_write_bw -d mlx5_1 -x "$(gid 1)" \
+	check "ib_write_bw with a RoCE GID, 16 QPs" roce_pair ib_write_bw -d mlx5_1 -x "$(gid 1)" \
 		-n 32 -q 16 -- -d mlx5_0 -x "$(gid 0)" -n 32 -q 16 10.2.0.2
 fi
 for op in "${ops[@]}"; do
-	check "ib_${op}_bw -R" pair ib_${op}_bw -R -d mlx5_1 -n 50 -- -R -d mlx5_0 -n 50 10.2.0.2
+	check "ib_${op}_bw -R" roce_pair ib_${op}_bw -R -d mlx5_1 -n 50 -- -R -d mlx5_0 -n 50 10.2.0.2
 done
 
 # --- Priorities --------------------------------------------------------------
 
 before=$(sent 0 3) other=$(received 1 3)
-check "rdma_cm with a TOS" pair ib_write_bw -R -T 96 -d mlx5_1 -n 20 -- -R -T 96 -d mlx5_0 -n 20 10.2.0.2
+check "rdma_cm with a TOS" roce_pair ib_write_bw -R -T 96 -d mlx5_1 -n 20 -- -R -T 96 -d mlx5_0 -n 20 10.2.0.2
 check "DSCP 24 is priority 3 where it is sent" [ "$(sent 0 3)" -gt "$before" ]
 check "... and where it is received" [ "$(received 1 3)" -gt "$other" ]
 
@@ -130,7 +107,7 @@ check "... and where it is received" [ "$(received 1 3)" -gt "$other" ]
 before=$(sent 0 5)
 lat --tclass 96 --duration 60 >"$tmp/live" & pid=$!
 qpn_of() { rdma res show qp link mlx5_0/1 | sed -n 's/.*lqpn \([0-9]*\) .*state RTS.*comm lat.*/\1/p'; }
-until_true 20 eval '[ -n "$(qpn_of)" ]'
+wait_for 20 eval '[ -n "$(qpn_of)" ]'
 dscp_live() {
 	local out
 
@@ -140,7 +117,7 @@ dscp_live() {
 }
 is "not in priority 5 yet" "$(sent 0 5)" "$before"
 check "RTS2RTS_QP takes a DSCP" dscp_live 00020000
-check "a live QP goes to another priority" until_true 20 eval '[ "$(sent 0 5)" -gt "$before" ]'
+check "a live QP goes to another priority" wait_for 20 eval '[ "$(sent 0 5)" -gt "$before" ]'
 kill $pid
 wait $pid 2>/dev/null
 
@@ -224,7 +201,7 @@ check "no pause for all" refused hca_register 0 write 5007 00010000 00000000 800
 
 before=$(hca_ppcnt 0 00 0 0) bytes_in=$(hca_ppcnt 1 01 0 0) bytes_out=$(hca_ppcnt 0 01 0 10)
 bits=$(hca_ppcnt 1 16 0 2)
-check "write 64 KiB" pair ib_write_bw -d mlx5_1 -x "$(gid 1)" -n 5 -s 65536 -- \
+check "write 64 KiB" roce_pair ib_write_bw -d mlx5_1 -x "$(gid 1)" -n 5 -s 65536 -- \
 	-d mlx5_0 -x "$(gid 0)" -n 5 -s 65536 10.2.0.2
 check "802.3 counts frames" [ $(($(hca_ppcnt 0 00 0 0) - before)) -ge 80 ]
 check "RFC 2863 counts bytes out" [ $(($(hca_ppcnt 0 01 0 10) - bytes_out)) -ge $((5 * 65536)) ]
@@ -235,25 +212,25 @@ like "vport counters" "$(rdma statistic show link mlx5_0/1)" "np_ecn_marked_roce
 # --- Link ------------------------------------------------------------------------
 
 lat --qp-timeout 14 --duration 60 --log "$tmp/log" >/dev/null & pid=$!
-until_true 20 [ -s "$tmp/log" ]
+wait_for 20 [ -s "$tmp/log" ]
 echo 0 >$hca_debug/hca0/link
-check "link down" until_true 10 eval '[ "$(state 0)" = "1: DOWN" ]'
+check "link down" wait_for 10 eval '[ "$(state 0)" = "1: DOWN" ]'
 is "no carrier" "$(cat /sys/class/net/hca0/carrier)" 0
 # 12: transport retry counter exceeded
-check "requests time out" until_true 30 grep -q " 12$" "$tmp/log"
+check "requests time out" wait_for 30 grep -q " 12$" "$tmp/log"
 kill $pid 2>/dev/null
 wait $pid 2>/dev/null
 like "no address is found over it" "$(build/progs/hcabad mlx5_1 mlx5_0 2>&1 | head -n 1)" \
 	"timed out|unreachable"
 echo 1 >$hca_debug/hca0/link
-check "link up" until_true 10 eval '[ "$(state 0)" = "4: ACTIVE" ]'
+check "link up" wait_for 10 eval '[ "$(state 0)" = "4: ACTIVE" ]'
 is "counted" "$(($(hca_ppcnt 0 12 0 48) >> 32))" 1
-check "rping again" pair rping -s -a 10.2.0.2 -C 3 -V -- -c -a 10.2.0.2 -C 3 -V
-check "all objects are gone" until_true 60 eval '[ "$(cat $hca_debug/hca*/objects)" = "$objects" ]'
+check "rping again" roce_pair rping -s -a 10.2.0.2 -C 3 -V -- -c -a 10.2.0.2 -C 3 -V
+check "all objects are gone" wait_for 60 eval '[ "$(cat $hca_debug/hca*/objects)" = "$objects" ]'
 
 dmesg -C
 build/bench/crowd --duration 30 >/dev/null 2>&1 & pid=$!
-until_true 20 eval '[ -n "$(rdma res show qp | grep crowd)" ]'
+wait_for 20 eval '[ -n "$(rdma res show qp | grep crowd)" ]'
 check "unload under traffic" rmmod softhca
 kill -9 $pid 2>/dev/null
 wait $pid 2>/dev/null
@@ -271,7 +248,7 @@ fi
 check "load three, with a model" hca_load link=eth hcas=3 preset=cx5 time_scale=2000
 third() {
 	ip addr add 10.2.0.3/24 dev hca2 && ip link set hca2 up &&
-		until_true 20 eval '[ "$(state 2)" = "4: ACTIVE" ] && [ -n "$(gid 2)" ]'
+		wait_for 20 eval '[ "$(state 2)" = "4: ACTIVE" ] && [ -n "$(gid 2)" ]'
 }
 check "the third has an address" third
 for i in 0 1 2; do
@@ -303,7 +280,7 @@ check "together they get no more than one ($alone/s; $first/s, $second/s)" \
 # A switch that stops a priority, and lets it go.
 echo "0 1" >$hca_debug/hca0/pause
 build/bench/crowd --qps 2 --size 4096 --messages 100 --duration 60 >"$tmp/paused" & pid=$!
-check "a paused class waits" until_true 20 eval '[ "$(hca_gauge 0 classes 0 3)" -gt 0 ]'
+check "a paused class waits" wait_for 20 eval '[ "$(hca_gauge 0 classes 0 3)" -gt 0 ]'
 before=$(hca_gauge 0 classes 0 4)
 lat --tclass 96 --count 10 >"$tmp/lat"
 is "another goes past it" "$(field samples "$tmp/lat")" 10

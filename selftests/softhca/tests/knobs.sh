@@ -8,8 +8,11 @@
 cd "$(dirname "$0")/../../.." || exit 1
 # shellcheck source=selftests/lib/ktap.sh
 . selftests/lib/ktap.sh
+# shellcheck source=selftests/lib/hca.sh
+. selftests/lib/hca.sh
 # shellcheck source=selftests/lib/proc.sh
 . selftests/lib/proc.sh
+hca_mark_used
 
 debug=/sys/kernel/debug/softhca/hca0
 state() { cat /sys/class/infiniband/mlx5_0/ports/1/state; }

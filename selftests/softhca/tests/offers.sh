@@ -11,6 +11,8 @@ cd "$(dirname "$0")/../../.." || exit 1
 . selftests/lib/ktap.sh
 # shellcheck source=selftests/lib/hca.sh
 . selftests/lib/hca.sh
+# shellcheck source=selftests/lib/traffic.sh
+. selftests/lib/traffic.sh
 
 tmp=$(mktemp -d /tmp/offers.XXXXXX)
 eth=
@@ -34,30 +36,6 @@ verdicts() {
 	[ $n -ge $# ] || note "$(tail -n 20 "$tmp/err")"
 }
 
-# both SECONDS SERVER... -- CLIENT...: both ends have to succeed. A client that is too early
-# is refused, and asks again.
-both() {
-	local limit=$1 server=() pid status=1
-
-	shift
-	while [ "$1" != -- ]; do
-		server+=("$1")
-		shift
-	done
-	shift
-	timeout "$limit" "${server[@]}" >"$tmp/server" 2>&1 & pid=$!
-	for _ in 1 2 3 4 5 6 7 8; do
-		sleep 1
-		timeout "$limit" "$@"
-		status=$?
-		[ $status -ne 0 ] && kill -0 $pid 2>/dev/null || break
-	done
-	[ $status -eq 0 ] || kill $pid 2>/dev/null
-	wait $pid || status=1
-	[ $status -eq 0 ] || cat "$tmp/server"
-	return $status
-}
-
 # xsrq SERVER_DEV CLIENT_DEV ARG...: its server sends as soon as it has connected, whether or
 # not the client has, and gives up after 0.6 s, which the client may need under emulation.
 xsrq() {
@@ -65,7 +43,8 @@ xsrq() {
 
 	shift 2
 	for _ in 1 2 3 4 5 6 7 8; do
-		both 20 ibv_xsrq_pingpong -d "$a" "$@" -- ibv_xsrq_pingpong -d "$b" "$@" localhost && return
+		pair_limit=20 pair -p 18515 ibv_xsrq_pingpong -d "$a" "$@" -- \
+			ibv_xsrq_pingpong -d "$b" "$@" localhost && return
 	done
 	return 1
 }
@@ -124,7 +103,7 @@ verdicts test_xrc_traffic test_qp_ex_xrc_send test_xrc_atomic_fetch_and_add \
 
 points_of build/progs/hcarmp mlx5_0
 before=$(served 0x90c)
-check "UCX over rc_x, as it comes" both 120 env UCX_TLS=rc_x UCX_NET_DEVICES=mlx5_1:1 ucx_perftest -- \
+check "UCX over rc_x, as it comes" pair -p 13337 env UCX_TLS=rc_x UCX_NET_DEVICES=mlx5_1:1 ucx_perftest -- \
 	env UCX_TLS=rc_x UCX_NET_DEVICES=mlx5_0:1 ucx_perftest -t tag_bw -n 50 -s 65536 -w 5 -f localhost
 check "... makes such queues" [ "$(served 0x90c)" -gt "$before" ]
 
@@ -145,10 +124,6 @@ else
 fi
 
 left() { [ "$(cat $hca_debug/hca*/objects)" = "$objects" ]; }
-for _ in 1 2 3 4 5 6 7 8 9 10; do
-	left && break
-	sleep 1
-done
-check "all objects are gone" left
+check "all objects are gone" wait_for 10 left
 rm -rf "$tmp"
 ktap_end

@@ -9,31 +9,21 @@
 cd "$(dirname "$0")/../../.." || exit 1
 # shellcheck source=selftests/lib/ktap.sh
 . selftests/lib/ktap.sh
+# shellcheck source=selftests/lib/traffic.sh
+. selftests/lib/traffic.sh
 
 port=20000
 
-# pair SERVER_DEV CLIENT_DEV PROGRAM ARG...: both ends have to succeed. A client
-# that is too early is refused, and tries again.
-pair() {
-	local a=$1 b=$2 prog=$3 server n
+# pair_on SERVER_DEV CLIENT_DEV PROGRAM ARG...: PROGRAM on both ends.
+pair_on() {
+	local a=$1 b=$2 prog=$3
 
 	shift 3
 	port=$((port + 1))
 	# Or perftest takes a busy emulator's clocks for a CPU that changes its
 	# frequency, and gives up at the end.
 	case $prog in ib_*) set -- -F "$@" ;; esac
-	timeout 120 "$prog" -d "$a" -p $port "$@" >/tmp/server.$port 2>&1 & server=$!
-	for ((n = 0; n < 20; n++)); do
-		sleep 0.5
-		grep -q ":$(printf %04X $port) .* 0A " /proc/net/tcp /proc/net/tcp6 && break
-	done
-	if ! timeout 120 "$prog" -d "$b" -p $port "$@" localhost; then
-		kill $server
-		wait $server
-		cat /tmp/server.$port
-		return 1
-	fi
-	wait $server || { cat /tmp/server.$port; return 1; }
+	pair -p $port "$prog" -d "$a" -p $port "$@" -- "$prog" -d "$b" -p $port "$@" localhost
 }
 
 # both NAME PROGRAM ARG...
@@ -41,8 +31,8 @@ both() {
 	local name=$1
 
 	shift
-	check "$name, two HCAs" pair mlx5_0 mlx5_1 "$@"
-	check "$name, one HCA" pair mlx5_0 mlx5_0 "$@"
+	check "$name, two HCAs" pair_on mlx5_0 mlx5_1 "$@"
+	check "$name, one HCA" pair_on mlx5_0 mlx5_0 "$@"
 }
 
 ktap_begin
@@ -60,30 +50,29 @@ both "ibv_srq_pingpong" ibv_srq_pingpong -n 200 -c
 both "ibv_srq_pingpong -e" ibv_srq_pingpong -n 200 -e
 
 for op in send write read; do
-	check "ib_${op}_bw" pair mlx5_0 mlx5_1 "ib_${op}_bw" -n 100
+	check "ib_${op}_bw" pair_on mlx5_0 mlx5_1 "ib_${op}_bw" -n 100
 	check "ib_${op}_bw, 1 MiB, both directions" \
-		pair mlx5_0 mlx5_1 "ib_${op}_bw" -n 20 -s 1048576 -b
-	check "ib_${op}_bw -q 16" pair mlx5_0 mlx5_1 "ib_${op}_bw" -n 32 -s 512 -q 16
-	check "ib_${op}_lat" pair mlx5_0 mlx5_1 "ib_${op}_lat" -n 30
+		pair_on mlx5_0 mlx5_1 "ib_${op}_bw" -n 20 -s 1048576 -b
+	check "ib_${op}_bw -q 16" pair_on mlx5_0 mlx5_1 "ib_${op}_bw" -n 32 -s 512 -q 16
+	check "ib_${op}_lat" pair_on mlx5_0 mlx5_1 "ib_${op}_lat" -n 30
 done
-check "ib_send_bw -e" pair mlx5_0 mlx5_1 ib_send_bw -n 100 -e
-check "ib_send_lat -e" pair mlx5_0 mlx5_1 ib_send_lat -n 30 -e
-check "ib_write_bw inline" pair mlx5_0 mlx5_1 ib_write_bw -n 100 -s 64 -I 64
-check "ib_send_bw with SRQ" pair mlx5_0 mlx5_1 ib_send_bw -n 100 -s 256 -q 4 -r 512 --use-srq
-check "ib_send_bw over UC" pair mlx5_0 mlx5_1 ib_send_bw -n 100 -c UC
-check "ib_write_bw over UC" pair mlx5_0 mlx5_1 ib_write_bw -n 100 -c UC
-check "ib_send_bw over UD" pair mlx5_0 mlx5_1 ib_send_bw -n 100 -s 1024 -c UD
-check "ib_atomic_bw" pair mlx5_0 mlx5_1 ib_atomic_bw -n 50
-check "ib_atomic_lat, fetch and add" pair mlx5_0 mlx5_1 ib_atomic_lat -n 30 -A FETCH_AND_ADD
+check "ib_send_bw -e" pair_on mlx5_0 mlx5_1 ib_send_bw -n 100 -e
+check "ib_send_lat -e" pair_on mlx5_0 mlx5_1 ib_send_lat -n 30 -e
+check "ib_write_bw inline" pair_on mlx5_0 mlx5_1 ib_write_bw -n 100 -s 64 -I 64
+check "ib_send_bw with SRQ" pair_on mlx5_0 mlx5_1 ib_send_bw -n 100 -s 256 -q 4 -r 512 --use-srq
+check "ib_send_bw over UC" pair_on mlx5_0 mlx5_1 ib_send_bw -n 100 -c UC
+check "ib_write_bw over UC" pair_on mlx5_0 mlx5_1 ib_write_bw -n 100 -c UC
+check "ib_send_bw over UD" pair_on mlx5_0 mlx5_1 ib_send_bw -n 100 -s 1024 -c UD
+check "ib_atomic_bw" pair_on mlx5_0 mlx5_1 ib_atomic_bw -n 50
+check "ib_atomic_lat, fetch and add" pair_on mlx5_0 mlx5_1 ib_atomic_lat -n 30 -A FETCH_AND_ADD
 check "ib_write_bw with 512 doorbell registers" \
-	env MLX5_TOTAL_UUARS=512 bash -c "$(declare -f pair); port=21000
-		pair mlx5_0 mlx5_1 ib_write_bw -n 32 -s 512 -q 64"
+	eval 'MLX5_TOTAL_UUARS=512 pair_on mlx5_0 mlx5_1 ib_write_bw -n 32 -s 512 -q 64'
 
 rounds=2
 [ -z "${FULL:-}" ] || rounds=100
 for ((i = 1; i <= rounds; i++)); do
 	check "ib_write_bw -t 16 with 8 QPs, round $i" \
-		pair mlx5_0 mlx5_1 ib_write_bw -n 64 -s 512 -q 8 -t 16
+		pair_on mlx5_0 mlx5_1 ib_write_bw -n 64 -s 512 -q 8 -t 16
 done
 
 # five: pairs at once, of different programs, from either HCA to the other
@@ -94,7 +83,7 @@ five() {
 
 	for ((i = 0; i < 5; i++)); do
 		# shellcheck disable=SC2086
-		(pair mlx5_$((i % 2)) mlx5_$((1 - i % 2)) ${programs[i]}) & pids+=($!)
+		(pair_on mlx5_$((i % 2)) mlx5_$((1 - i % 2)) ${programs[i]}) & pids+=($!)
 		port=$((port + 1))
 	done
 	for pid in "${pids[@]}"; do
@@ -111,9 +100,9 @@ done
 
 if [ -n "${FULL:-}" ]; then
 	for op in send write read; do
-		check "ib_${op}_bw -a" pair mlx5_0 mlx5_1 "ib_${op}_bw" -a -n 10
+		check "ib_${op}_bw -a" pair_on mlx5_0 mlx5_1 "ib_${op}_bw" -a -n 10
 	done
-	check "ib_write_bw -q 64" pair mlx5_0 mlx5_1 ib_write_bw -n 64 -s 512 -q 64
+	check "ib_write_bw -q 64" pair_on mlx5_0 mlx5_1 ib_write_bw -n 64 -s 512 -q 64
 fi
 
 like "rdma res" "$(rdma res show)" "mlx5_0.*qp"

@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Knobs that the libraries in the processes of a job enforce. A job's ceiling is divided among
+ * its processes on a device by what they need: a work looks at what each of them sent, and
+ * for how long its posts were held, while there is more than one. A report that is false
+ * moves shares between processes of its own job only.
+ */
+#include <linux/ktime.h>
+#include <linux/math64.h>
+
+#include "compat.h"
+#include "knobs.h"
+#include "share.h"
+
+/* Less than that is no time to judge a process by. */
+#define WINDOW_MIN	(5 * NSEC_PER_MSEC)
+/* Bits that no NIC sends in a ns; report.c has the same bound, but on the process's whole life. */
+#define USE_PER_NS_MAX	8192
+
+static void look_work(struct work_struct *work);
+static DECLARE_DELAYED_WORK(look, look_work);
+
+static u64 n_looks;		/* srdma_share_lock */
+
+int srdma_share_knob(u32 knob)
+{
+	switch (knob) {
+	case SWIFTRDMA_KNOB_WR_RATE:
+		return SWIFTRDMA_SHARE_KNOB_WR_RATE;
+	case SWIFTRDMA_KNOB_BIT_RATE:
+		return SWIFTRDMA_SHARE_KNOB_BIT_RATE;
+	case SWIFTRDMA_KNOB_CREDITS:
+		return SWIFTRDMA_SHARE_KNOB_CREDITS;
+	default:
+		return -1;
+	}
+}
+
+bool srdma_knob_is_dev(const struct srdma_dev *dev, int place)
+{
+	return place == SWIFTRDMA_SHARE_KNOB_BIT_RATE && dev->caps & SWIFTRDMA_DEV_CAP_RATES;
+}
+
+/* Blocks in control */
+
+static struct swiftrdma_block *job_block(const struct srdma_share *s)
+{
+	return s->control.map + SWIFTRDMA_SHARE_UP(sizeof(struct swiftrdma_control));
+}
+
+/*
+ * Write the process's share of each knob in force into its block. With @less, the block
+ * gets no knob that it lacks, and no value that is greater than the one it has.
+ */
+static void write_block(struct srdma_share *s, bool less)
+{
+	struct swiftrdma_knob_value now[SWIFTRDMA_SHARE_KNOBS] = {}, *is;
+	struct swiftrdma_block *b = job_block(s);
+	int i;
+
+	is = b->knob[b->changes & 1];
+	for (i = 0; i < SRDMA_JOB_KNOBS; i++) {
+		const struct srdma_job_knob *knob = &s->jd->knob[i];
+
+		if (!knob->until || (less && !is[i].until_ns))
+			continue;
+		now[i].value = s->knob[i].need.share;
+		if (less)
+			now[i].value = min(now[i].value, is[i].value);
+		now[i].until_ns = knob->until;
+	}
+	srdma_latch(&b->changes, b->knob, now, sizeof(now));
+}
+
+/*
+ * Write what every process of the job may do. Shares that have become smaller are written
+ * first: at no time do the shares add up to more than the job has.
+ */
+static void write_blocks(struct srdma_job_dev *jd)
+{
+	struct srdma_share *s;
+
+	if (jd->report->processes > 1)
+		list_for_each_entry(s, &jd->report->shares, job_node)
+			write_block(s, true);
+	list_for_each_entry(s, &jd->report->shares, job_node)
+		write_block(s, false);
+}
+
+/* The process has to answer what its block says now about the knob. */
+static void expect_answer(struct srdma_share *s, int place)
+{
+	s->knob[place].asked = job_block(s)->changes;
+	s->knob[place].asked_wrs = s->given.wrs;
+}
+
+/* Every process has to. */
+static void expect_answers(struct srdma_job_dev *jd, int place)
+{
+	struct srdma_share *s;
+
+	list_for_each_entry(s, &jd->report->shares, job_node)
+		expect_answer(s, place);
+}
+
+/* Division */
+
+static bool has_knob(const struct srdma_job_dev *jd)
+{
+	int i;
+
+	for (i = 0; i < SRDMA_JOB_KNOBS; i++)
+		if (jd->knob[i].until)
+			return true;
+	return false;
+}
+
+/* True: a good part of what the job has moved to other processes. */
+static bool divide_knob(struct srdma_job_dev *jd, int place)
+{
+	struct srdma_need *first = NULL, **end = &first;
+	u64 total = jd->knob[place].value;
+	struct srdma_share *s;
+
+	list_for_each_entry(s, &jd->report->shares, job_node) {
+		*end = &s->knob[place].need;
+		end = &(*end)->next;
+	}
+	*end = NULL;
+	return srdma_divide(first, total, place == SWIFTRDMA_SHARE_KNOB_CREDITS, n_looks) >
+	       total / SRDMA_MOVED_PART;
+}
+
+static bool divide_job(struct srdma_job_dev *jd)
+{
+	bool moved = false;
+	int i;
+
+	for (i = 0; i < SRDMA_JOB_KNOBS; i++)
+		if (jd->knob[i].until)
+			moved |= divide_knob(jd, i);
+	write_blocks(jd);
+	return moved;
+}
+
+/* From now on the use is counted that the next look judges by. */
+static void begin_window(struct srdma_share *s, u64 now)
+{
+	int i;
+
+	s->looked = now;
+	s->looked_wrs = s->given.wrs;
+	s->looked_bytes = s->given.bytes;
+	for (i = 0; i < SRDMA_JOB_KNOBS; i++)
+		s->knob[i].looked_held = s->knob[i].held_ns;
+}
+
+/* The quotient of the division must fit 64 bits, whatever a report claims: else the CPU faults. */
+static u64 per_second(u64 n, u64 window)
+{
+	if (div64_u64(n, window) >= USE_PER_NS_MAX)
+		return USE_PER_NS_MAX * NSEC_PER_SEC;
+	return mul_u64_u64_div_u64(n, NSEC_PER_SEC, window);
+}
+
+/*
+ * What the process used of its share. How much of its credits it used between two looks is not
+ * known. A process that never had to wait is taken for one that did not use a quarter of
+ * them, unless as many are outstanding now.
+ */
+static u64 read_use(const struct srdma_share *s, int place, u64 window, bool held)
+{
+	u64 over = s->given.done + s->given.dropped, share = s->knob[place].need.share;
+
+	switch (place) {
+	case SWIFTRDMA_SHARE_KNOB_WR_RATE:
+		return per_second(s->given.wrs - s->looked_wrs, window);
+	case SWIFTRDMA_SHARE_KNOB_BIT_RATE:
+		return per_second((s->given.bytes - s->looked_bytes) * BITS_PER_BYTE, window);
+	default:
+		return held ? share : max(s->given.wrs > over ? s->given.wrs - over : 0,
+					  share - share / 4);
+	}
+}
+
+static void judge_needs(struct srdma_share *s, u64 now)
+{
+	const struct srdma_job_dev *jd = s->jd;
+	u64 window = now - s->looked;
+	int i;
+
+	if (window < WINDOW_MIN)
+		return;
+	for (i = 0; i < SRDMA_JOB_KNOBS; i++) {
+		u64 total = jd->knob[i].value, held = s->knob[i].held_ns - s->knob[i].looked_held;
+		struct srdma_use use = {
+			.used = read_use(s, i, window, held), .held = held, .window = window,
+			.share = s->knob[i].need.share,
+			.fair = div_u64(total, jd->report->processes),
+		};
+
+		if (jd->knob[i].until)
+			s->knob[i].need.want = srdma_want(&use, total);
+	}
+	begin_window(s, now);
+}
+
+static bool look_at_job(struct srdma_job_dev *jd)
+{
+	struct srdma_share *s;
+
+	jd->report->has_left = false;
+	list_for_each_entry(s, &jd->report->shares, job_node) {
+		srdma_report_read(s);
+		judge_needs(s, ktime_get_ns());
+		cond_resched();
+	}
+	return divide_job(jd);
+}
+
+/* A single process has all of its job's share, so its needs are not looked at. */
+static bool is_to_look_at(const struct srdma_job_dev *jd)
+{
+	return has_knob(jd) && (jd->report->processes > 1 || jd->report->has_left);
+}
+
+static void look_in(unsigned int ms)
+{
+	queue_delayed_work(system_dfl_wq, &look, msecs_to_jiffies(ms));
+}
+
+static void look_work(struct work_struct *work)
+{
+	static bool was_soon;
+	bool any = false, moved = false;
+	struct srdma_share *s;
+
+	mutex_lock(&srdma_share_lock);
+	srdma_shares_end_gone();
+	n_looks++;
+	list_for_each_entry(s, &srdma_shares, node) {
+		if (!s->jd || s->jd->report->look == n_looks || !is_to_look_at(s->jd))
+			continue;
+		s->jd->report->look = n_looks;
+		moved |= look_at_job(s->jd);
+		any = true;
+	}
+	was_soon = moved && !was_soon;
+	if (any)
+		look_in(was_soon ? SRDMA_LOOK_SOON_MS : SRDMA_LOOK_MS);
+	mutex_unlock(&srdma_share_lock);
+}
+
+/* What is in force */
+
+void srdma_knobs_set(struct srdma_job_dev *jd, const struct srdma_job_knob *to)
+{
+	bool changed[SRDMA_JOB_KNOBS];
+	struct srdma_share *s;
+	int i;
+
+	lockdep_assert_held(&srdma_ctl_lock);
+	if (!memcmp(jd->knob, to, sizeof(jd->knob)))
+		return;
+	mutex_lock(&srdma_share_lock);
+	for (i = 0; i < SRDMA_JOB_KNOBS; i++) {
+		changed[i] = to[i].value != jd->knob[i].value ||
+			     !to[i].until != !jd->knob[i].until;
+		if (!jd->report || jd->knob[i].until || !to[i].until)
+			continue;
+		/* What the processes need of it is not known yet. */
+		list_for_each_entry(s, &jd->report->shares, job_node) {
+			s->knob[i].need = (struct srdma_need){};
+			srdma_report_read(s);
+			begin_window(s, ktime_get_ns());
+		}
+	}
+	memcpy(jd->knob, to, sizeof(jd->knob));
+	if (jd->report) {
+		divide_job(jd);
+		for (i = 0; i < SRDMA_JOB_KNOBS; i++)
+			if (changed[i])
+				expect_answers(jd, i);
+		if (is_to_look_at(jd))
+			look_in(SRDMA_LOOK_MS);
+	}
+	mutex_unlock(&srdma_share_lock);
+}
+
+void srdma_knobs_join(struct srdma_share *s)
+{
+	struct srdma_job_dev *jd = s->jd;
+	int i;
+
+	lockdep_assert_held(&srdma_share_lock);
+	for (i = 0; i < SRDMA_JOB_KNOBS; i++)
+		s->knob[i].need = (struct srdma_need){};
+	begin_window(s, ktime_get_ns());
+	if (!has_knob(jd))
+		return;
+	divide_job(jd);
+	for (i = 0; i < SRDMA_JOB_KNOBS; i++)
+		expect_answer(s, i);
+	if (is_to_look_at(jd))
+		look_in(SRDMA_LOOK_MS);
+}
+
+/*
+ * The share of the process lies idle until the next look. Many processes of a job may end at
+ * once, and a division for each of them would take its time.
+ */
+void srdma_knobs_leave(struct srdma_share *s, struct srdma_job_dev *from)
+{
+	static const struct swiftrdma_knob_value none[SWIFTRDMA_SHARE_KNOBS];
+	struct swiftrdma_block *b = job_block(s);
+
+	lockdep_assert_held(&srdma_share_lock);
+	srdma_latch(&b->changes, b->knob, none, sizeof(none));
+	if (!has_knob(from) || !from->report->processes)
+		return;
+	from->report->has_left = true;
+	look_in(SRDMA_LOOK_SOON_MS);
+}
+
+/* Answers */
+
+static u32 knob_state(const struct srdma_share *s, int place)
+{
+	const struct swiftrdma_report *r = s->report.map;
+	u32 state = READ_ONCE(r->knob[place].state);
+
+	if (!srdma_report_is_readable(r) || state > SWIFTRDMA_KNOB_STATE_UNABLE)
+		return SWIFTRDMA_KNOB_STATE_NONE;
+	return state;
+}
+
+bool srdma_knobs_possible(struct srdma_job_dev *jd, int place)
+{
+	u32 able = 0, in_force;
+
+	mutex_lock(&srdma_share_lock);
+	srdma_knobs_count(jd, place, &able, &in_force);
+	mutex_unlock(&srdma_share_lock);
+	return able;
+}
+
+void srdma_knobs_count(const struct srdma_job_dev *jd, int place, u32 *able, u32 *in_force)
+{
+	const struct srdma_share *s;
+
+	lockdep_assert_held(&srdma_share_lock);
+	*able = 0;
+	*in_force = 0;
+	if (!jd->report)
+		return;
+	list_for_each_entry(s, &jd->report->shares, job_node) {
+		u32 state = knob_state(s, place);
+
+		*able += state != SWIFTRDMA_KNOB_STATE_NONE;
+		*in_force += state == SWIFTRDMA_KNOB_STATE_IN_FORCE;
+	}
+}
+
+/* Has the library seen the last change of the knob, or does it have the value of now? */
+static bool has_answered(const struct srdma_share *s, int place)
+{
+	const struct swiftrdma_report *r = s->report.map;
+
+	return (s64)(READ_ONCE(r->control_seen) - s->knob[place].asked) >= 0 ||
+	       (s->jd->knob[place].until &&
+		READ_ONCE(r->knob[place].value) == s->knob[place].need.share);
+}
+
+enum srdma_knob_answer srdma_knob_answer(const struct srdma_job_dev *jd, const struct pid *pid,
+					 int place)
+{
+	const struct srdma_share *s;
+	bool wanted = jd->knob[place].until, obeys;
+	u32 state;
+
+	lockdep_assert_held(&srdma_share_lock);
+	if (!jd->report)
+		return SRDMA_KNOB_NOBODY;
+	list_for_each_entry(s, &jd->report->shares, job_node) {
+		if (s->pid != pid)
+			continue;
+		state = knob_state(s, place);
+		if (state == SWIFTRDMA_KNOB_STATE_NONE || state == SWIFTRDMA_KNOB_STATE_UNABLE)
+			return SRDMA_KNOB_NOBODY;
+		/* A process that posts nothing obeys: its library reads control first. */
+		if (s->given.wrs == s->knob[place].asked_wrs)
+			return SRDMA_KNOB_OBEYS;
+		obeys = state == SWIFTRDMA_KNOB_STATE_IN_FORCE;
+		if (obeys != wanted)
+			return SRDMA_KNOB_WAITS;
+		return !wanted || has_answered(s, place) ? SRDMA_KNOB_OBEYS : SRDMA_KNOB_WAITS;
+	}
+	return SRDMA_KNOB_NOBODY;
+}
+
+void srdma_knobs_exit(void)
+{
+	cancel_delayed_work_sync(&look);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Knobs of a job that the libraries in its processes enforce. override.c decides which are in
+ * force; each process finds its share in the job's block of its control.
+ */
+#ifndef SRDMA_KNOBS_H
+#define SRDMA_KNOBS_H
+
+#include "job.h"
+
+struct pid;
+struct srdma_share;
+
+/* The place of @knob in reports and controls, -1: no library enforces it. */
+int srdma_share_knob(u32 knob);
+/* Does the device itself enforce the knob at this place? Then libraries do not. */
+bool srdma_knob_is_dev(const struct srdma_dev *dev, int place);
+
+/*
+ * @to, an element for each place, is in force for the job from now on. Writes to memory only.
+ * srdma_ctl_lock; takes srdma_share_lock.
+ */
+void srdma_knobs_set(struct srdma_job_dev *jd, const struct srdma_job_knob *to);
+
+/* Is there a process of the job whose library can enforce the knob? Takes srdma_share_lock. */
+bool srdma_knobs_possible(struct srdma_job_dev *jd, int place);
+
+/* What the library in a process does about a knob of the job. */
+enum srdma_knob_answer {
+	SRDMA_KNOB_NOBODY,	/* there is no library, or it cannot enforce the knob */
+	SRDMA_KNOB_WAITS,	/* it has not answered the last change yet */
+	SRDMA_KNOB_OBEYS,	/* it does what its control says */
+};
+
+/* srdma_share_lock. */
+enum srdma_knob_answer srdma_knob_answer(const struct srdma_job_dev *jd, const struct pid *pid,
+					 int place);
+/* How many processes of the job can enforce the knob, and how many of them do. The same. */
+void srdma_knobs_count(const struct srdma_job_dev *jd, int place, u32 *able, u32 *in_force);
+
+/* report.c, under srdma_share_lock: the process has joined its job; it has left its job. */
+void srdma_knobs_join(struct srdma_share *s);
+void srdma_knobs_leave(struct srdma_share *s, struct srdma_job_dev *from);
+
+/* There is no attachment any more. */
+void srdma_knobs_exit(void);
+
+#endif /* SRDMA_KNOBS_H */

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * How many WQEBBs are outstanding in send queues, at random times. QUERY_QP tells in one
+ * answer how far the queue was filled (sw_sq_wqebb_counter) and how much of it the device
+ * has completed (hw_sq_wqebb_counter); the sampler (sampler.c) counts the throughput. By
+ * Little's law the mean of the former divided by the latter is the mean time that a WQEBB
+ * spends in the queue, which user space works out from two readings.
+ *
+ * The law wants the time-average, so neither when a look is taken nor at which QP may depend
+ * on the traffic: a thread draws one of all records that are swept, each as likely as any
+ * other, at times whose distances are uniformly random. A look that cannot be taken is given
+ * up before its QP is known, for any other reason to give it up might be one of a full queue.
+ *
+ * A command may take longer where queues are full. So the times of looks do not follow from
+ * the ends of those before: a time that passes during a look is left out, and the mean
+ * distance is LOOKS_APART times what looks take, so that few are.
+ *
+ * Each look costs a command, or none where the queue was seen empty and nothing has been
+ * posted since. The thread sends a share of max_commands at the most, and none unless a
+ * reader asked for these figures within the last WATCH_NS.
+ */
+#include <linux/hrtimer.h>
+#include <linux/kthread.h>
+#include <linux/math64.h>
+#include <linux/module.h>
+#include <linux/random.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/timekeeping.h>
+#include <rdma/ib_verbs.h>
+
+#include "mlx5.h"
+
+static uint outstanding_share = 25;
+
+static int share_set(const char *val, const struct kernel_param *kp)
+{
+	return param_set_uint_minmax(val, kp, 0, 50);
+}
+
+static const struct kernel_param_ops share_ops = { .set = share_set, .get = param_get_uint };
+module_param_cb(outstanding_share, &share_ops, &outstanding_share, 0644);
+MODULE_PARM_DESC(outstanding_share, "share of max_commands that looks at send queues may take while a reader wants them, 0 to 50 %, 0: none (25)");
+
+/* Longer than the intervals at which agents and people read again. */
+#define WATCH_NS	(10ULL * NSEC_PER_SEC)
+
+/* After a command that the device refused, so that it is not asked for the same at once. */
+#define REFUSED_NS	NSEC_PER_SEC
+
+/* Times what a look takes: the mean distance between two of them at least. */
+#define LOOKS_APART	5
+
+/* Looks over which it is averaged what one takes, as a power of two. */
+#define TOOK_SHIFT	6
+
+/* Draws of a record until one is in use; of many records few may be. */
+#define DRAWS		64
+
+static bool is_watched(struct srdma_mlx5 *md)
+{
+	return ktime_get_ns() < READ_ONCE(md->watched_until) && READ_ONCE(outstanding_share);
+}
+
+void srdma_outstanding_watch(struct srdma_mlx5 *md)
+{
+	WRITE_ONCE(md->watched_until, ktime_get_ns() + WATCH_NS);
+	wake_up(&md->looks_wait);
+}
+
+/* Between nothing and twice the mean, each as likely. @took: by a look, ns */
+static u64 random_distance(u64 took)
+{
+	u32 rate = max(srdma_cmd_max() * READ_ONCE(outstanding_share) / 100, 1u);
+	u64 mean = max_t(u64, NSEC_PER_SEC / rate, LOOKS_APART * took);
+
+	return mul_u64_u32_shr(2 * mean, get_random_u32(), 32) + 1;
+}
+
+static void pause_until(u64 ns)
+{
+	ktime_t until = ns_to_ktime(ns);
+
+	set_current_state(TASK_IDLE);
+	if (!kthread_should_stop())
+		schedule_hrtimeout(&until, HRTIMER_MODE_ABS);
+	__set_current_state(TASK_RUNNING);
+}
+
+/* Only looks_thread() of the device writes these figures, so additions need no lock. */
+static void add_sample(struct srdma_qp *q, struct srdma_outstanding *o, u32 wqebbs)
+{
+	WRITE_ONCE(o->wqebbs, o->wqebbs + wqebbs);
+	WRITE_ONCE(o->squares, o->squares + (u64)wqebbs * wqebbs);
+	WRITE_ONCE(o->samples, o->samples + 1);
+	srdma_qp_touch(q);
+}
+
+/*
+ * Can the answer be true? The queue holds so many WQEBBs, all the device knows of has been
+ * posted, and what it does not know of yet fits the queue, beside what came meanwhile.
+ */
+static bool is_plausible(const struct srdma_sq *sq, u16 posted_before, u16 posted)
+{
+	u32 size = 1U << sq->log_size;
+
+	return (u16)(sq->posted - sq->completed) <= size &&
+	       (u16)(posted - sq->posted) <= size + (u16)(posted - posted_before);
+}
+
+/* A command. -errno: it was refused, or failed. */
+static int look(struct srdma_mlx5 *md, struct srdma_qp *q, const struct srdma_posted *before)
+{
+	struct srdma_outstanding *o = srdma_qp_outstanding(q);
+	struct srdma_posted after;
+	struct srdma_sq sq;
+	int ret = srdma_cmd_query_sq(md, q->qpn, &sq);
+
+	/* Whatever was answered may be another QP's by now, or of before a RESET. */
+	if (!srdma_record_posted(md, q, before->slot, &after))
+		return 0;
+	if (ret || !o)
+		return ret;
+	if (!is_plausible(&sq, before->record, after.record))
+		return 0;
+	if (sq.posted == sq.completed)
+		o->drained = after.total - (u16)(after.record - sq.posted);
+	else
+		o->drained = SRDMA_NOT_DRAINED;
+	add_sample(q, o, (u16)(sq.posted - sq.completed));
+	return 0;
+}
+
+/* One look at one QP. -errno: the device does not answer as it should. */
+static int take_sample(struct srdma_mlx5 *md)
+{
+	struct srdma_outstanding *o;
+	struct srdma_posted posted;
+	struct srdma_qp *q = NULL;
+	int draws, ret = 0;
+
+	if (!srdma_cmd_may(md))
+		return 0;
+	for (draws = 0; !q && draws < DRAWS; draws++)
+		q = srdma_record_draw(md, &posted);
+	if (!q)
+		return 0;
+	o = READ_ONCE(q->hw->outstanding);
+	if (o && o->samples && o->drained == posted.total)
+		add_sample(q, o, 0);
+	else
+		ret = look(md, q, &posted);
+	srdma_qp_put(q);
+	return ret;
+}
+
+static int looks_thread(void *data)
+{
+	struct srdma_mlx5 *md = data;
+	u64 next = 0, took = 0, start;
+
+	while (!kthread_should_stop()) {
+		wait_event_idle(md->looks_wait, kthread_should_stop() || is_watched(md));
+		start = ktime_get_ns();
+		/* After a pause without watchers it begins anew. */
+		if (next + WATCH_NS < start)
+			next = start;
+		while (next <= start)
+			next += random_distance(took);
+		pause_until(next);
+		if (kthread_should_stop() || !is_watched(md))
+			continue;
+		start = ktime_get_ns();
+		if (take_sample(md))
+			next += REFUSED_NS;
+		took += ((s64)(ktime_get_ns() - start) - (s64)took) >> TOOK_SHIFT;
+	}
+	return 0;
+}
+
+int srdma_outstanding_start(struct srdma_mlx5 *md)
+{
+	struct task_struct *t;
+
+	init_waitqueue_head(&md->looks_wait);
+	t = kthread_create(looks_thread, md, "swiftrdma-sq/%s", md->dev->name);
+	if (IS_ERR(t))
+		return PTR_ERR(t);
+	/* Else a busy machine would choose the times, and they would depend on the traffic. */
+	sched_set_fifo_low(t);
+	md->looks = t;
+	wake_up_process(t);
+	return 0;
+}
+
+void srdma_outstanding_stop(struct srdma_mlx5 *md)
+{
+	kthread_stop(md->looks);
+}

@@ -1,0 +1,445 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Reports of libraries in processes: read, bounded, added up. Nothing in a report is
+ * trusted. A figure is read once, counts only if it has grown, and grows by no more than
+ * any NIC could do in the time since the last look. So what a process invents falsifies
+ * its own job's sums, within those bounds, and nothing else.
+ */
+#include <linux/math64.h>
+#include <linux/slab.h>
+#include <linux/timekeeping.h>
+
+#include "find.h"
+#include "job.h"
+#include "knobs.h"
+#include "share.h"
+
+/*
+ * Bounds on growth. A ConnectX-7 does 0.2 WRs and 50 bytes a ns; several times that, so that
+ * nothing real is cut. Each WR that is outstanding adds a ns to the sums of times for
+ * each ns; a million of them is more than applications have.
+ */
+#define WRS_PER_NS	1
+#define BYTES_PER_NS	1024
+#define OUTSTANDING_MAX	BIT_ULL(20)
+/* Threads of a process whose posts are held at the same time, the same. */
+#define WAITERS_MAX	BIT_ULL(16)
+/* A look may find what was done before the last one, as far as a sample stands for it. */
+#define BURST_NS	(10 * NSEC_PER_MSEC)
+
+#define SLOT_FLAGS	(SWIFTRDMA_SLOT_DEAD | SWIFTRDMA_SLOT_NO_ORDER |	\
+			 SWIFTRDMA_SLOT_ERROR | SWIFTRDMA_SLOT_WR_API)
+#define QPN_MAX		0xffffff
+/* Slots that are read before others may run. */
+#define READ_BATCH	256
+
+/* What a slot says, each field read once. */
+struct slot_copy {
+	u64 generation;
+	u32 qpn, flags;
+	struct srdma_figures f;
+	u64 latency_max, hol_max;
+};
+
+/* Of one u64 that a process may change at any time. */
+static u64 read_figure(const u64 *p)
+{
+	return READ_ONCE(*p);
+}
+
+static u64 add_bounded(u64 a, u64 b)
+{
+	u64 sum;
+
+	return check_add_overflow(a, b, &sum) ? U64_MAX : sum;
+}
+
+static u64 mul_bounded(u64 a, u64 b)
+{
+	u64 product;
+
+	return check_mul_overflow(a, b, &product) ? U64_MAX : product;
+}
+
+static u64 what_is_left(u64 of, u64 used)
+{
+	return of > used ? of - used : 0;
+}
+
+/*
+ * The most that each figure of @have may grow by at @now: by what a NIC could have done since
+ * @from, when the last look began, and in all by what it could since @attached. The first
+ * alone would punish two looks in quick succession, for a sample's weight is counted as a
+ * whole, the second alone would let an idle process save up for years.
+ */
+static void bound_growth(struct srdma_figures *most, const struct srdma_figures *have,
+			 u64 from, u64 attached, u64 now)
+{
+	u64 look = now - from + BURST_NS, age = now - attached, *m = (u64 *)most, i;
+	const u64 *h = (const u64 *)have;
+	u64 times = mul_bounded(age, OUTSTANDING_MAX);
+
+	for (i = 0; i < SRDMA_FIGURES; i++)
+		m[i] = min(look * WRS_PER_NS, what_is_left(age * WRS_PER_NS, h[i]));
+	most->bytes = min(mul_bounded(look, BYTES_PER_NS),
+			  what_is_left(mul_bounded(age, BYTES_PER_NS), have->bytes));
+	/* A wait is counted as a whole at its end. */
+	most->latency_ns = what_is_left(times, have->latency_ns);
+	most->hol_ns = what_is_left(times, have->hol_ns);
+}
+
+/* A figure that the thread which owns a queue and all other threads count apart. */
+static u64 read_both(const u64 *owner, const u64 *others)
+{
+	return add_bounded(read_figure(owner), read_figure(others));
+}
+
+/* False: it is unused, or its process is about to use it for another QP. */
+static bool read_slot(const struct swiftrdma_slot *slot, struct slot_copy *copy)
+{
+	const struct swiftrdma_posted *p0 = &slot->post_owner, *p1 = &slot->post_others;
+	const struct swiftrdma_polled *d0 = &slot->poll_owner, *d1 = &slot->poll_others;
+	struct srdma_figures *f = &copy->f;
+
+	/* Pairs with the store-release by which the process finishes a slot's identity. */
+	copy->generation = smp_load_acquire(&slot->id.generation);
+	if (!copy->generation)
+		return false;
+	copy->qpn = READ_ONCE(slot->id.qpn);
+	copy->flags = READ_ONCE(slot->id.flags) & SLOT_FLAGS;
+	f->wrs = read_both(&p0->wrs, &p1->wrs);
+	f->bytes = read_both(&p0->bytes, &p1->bytes);
+	f->recv_wrs = read_both(&p0->recv_wrs, &p1->recv_wrs);
+	f->done = read_both(&d0->wrs, &d1->wrs);
+	f->dropped = read_both(&d0->dropped, &d1->dropped);
+	f->errors = read_both(&d0->errors, &d1->errors);
+	f->samples = read_figure(&slot->latency.samples);
+	f->latency_wrs = read_figure(&slot->latency.wrs);
+	f->latency_ns = read_figure(&slot->latency.sum_ns);
+	f->hol_wrs = read_figure(&slot->hol.wrs);
+	f->hol_ns = read_figure(&slot->hol.sum_ns);
+	copy->latency_max = read_figure(&slot->latency.max_ns);
+	copy->hol_max = read_figure(&slot->hol.max_ns);
+	smp_rmb();	/* all of it is of this generation */
+	return READ_ONCE(slot->id.generation) == copy->generation;
+}
+
+/* QPs that have no slot any more; the histograms have latencies of all QPs. */
+static void read_header(const struct swiftrdma_report *r, struct srdma_figures *f)
+{
+	const struct swiftrdma_hist *latency = (void *)r + SWIFTRDMA_REPORT_LATENCY_OFF;
+	const struct swiftrdma_hist *hol = (void *)r + SWIFTRDMA_REPORT_HOL_OFF;
+
+	f->wrs = read_figure(&r->gone.wrs);
+	f->bytes = read_figure(&r->gone.bytes);
+	f->recv_wrs = read_figure(&r->gone.recv_wrs);
+	f->done = read_figure(&r->gone.done_wrs);
+	f->dropped = read_figure(&r->gone.dropped);
+	f->errors = read_figure(&r->gone.errors);
+	f->samples = read_figure(&latency->samples);
+	f->latency_wrs = read_figure(&latency->wrs);
+	f->latency_ns = read_figure(&latency->sum_ns);
+	f->hol_wrs = read_figure(&hol->wrs);
+	f->hol_ns = read_figure(&hol->sum_ns);
+}
+
+/*
+ * @have grows to @now, but by @most at the most; what is above that counts when time allows
+ * it. @gained grows by as much. False: it had grown by more than is possible.
+ */
+static bool grow(u64 *have, u64 now, u64 most, u64 *gained)
+{
+	u64 by = what_is_left(now, *have);
+	bool possible = by <= most;
+
+	if (!possible)
+		by = most;
+	*have += by;
+	*gained = add_bounded(*gained, by);
+	return possible;
+}
+
+static bool grow_all(struct srdma_figures *have, const struct srdma_figures *now,
+		     const struct srdma_figures *most, struct srdma_figures *gained)
+{
+	u64 *h = (u64 *)have, *g = (u64 *)gained;
+	const u64 *n = (const u64 *)now, *m = (const u64 *)most;
+	bool possible = true;
+	size_t i;
+
+	for (i = 0; i < SRDMA_FIGURES; i++)
+		possible &= grow(&h[i], n[i], m[i], &g[i]);
+	return possible;
+}
+
+static void add_figures(struct srdma_figures *sum, const struct srdma_figures *f)
+{
+	const u64 *by = (const u64 *)f;
+	u64 *to = (u64 *)sum;
+	size_t i;
+
+	for (i = 0; i < SRDMA_FIGURES; i++)
+		to[i] = add_bounded(to[i], by[i]);
+}
+
+/* No time that was measured is longer than the attachment is old. */
+static bool grow_max(u64 *have, u64 now, u64 age)
+{
+	*have = max(*have, min(now, age));
+	return now <= age;
+}
+
+static bool has_shrunk(const struct srdma_figures *have, const struct srdma_figures *now)
+{
+	const u64 *h = (const u64 *)have, *n = (const u64 *)now;
+	size_t i;
+
+	for (i = 0; i < SRDMA_FIGURES; i++)
+		if (n[i] < h[i])
+			return true;
+	return false;
+}
+
+/* Is the QP of a slot the attachment's? Once found, that holds for its generation. */
+static void identify_slot(struct srdma_share *s, struct srdma_share_slot *is)
+{
+	struct srdma_qp *q = is->qpn > 1 ? srdma_qp_get_by_key(s->dev, is->qpn) : NULL;
+
+	is->foreign = is->qpn <= 1 || (q && (!q->owner || q->owner->pid != s->pid)) ?
+		      min(is->foreign + 1, 2) : 0;
+	if (q && !is->foreign)
+		is->serial = q->serial;
+	if (q)
+		srdma_qp_put(q);
+}
+
+/*
+ * Take what slot @i says into what is known of it. False: it says what cannot be. A number
+ * may be another process's for a moment, between the end of the QP and the mark in its
+ * slot; only at the second look it is false.
+ */
+static bool collect_slot(struct srdma_share *s, u32 i, const struct slot_copy *now, u64 stamp)
+{
+	struct srdma_share_slot *is = &s->slot[i];
+	struct srdma_figures most, gained = {};
+	u64 time = ktime_get_ns();
+	bool possible;
+
+	if (now->qpn > QPN_MAX)
+		return false;
+	if (is->generation != now->generation) {
+		memset(is, 0, sizeof(*is));
+		is->generation = now->generation;
+		is->qpn = now->qpn;
+	}
+	if (!is->serial && !(now->flags & SWIFTRDMA_SLOT_DEAD))
+		identify_slot(s, is);
+	else if (!is->serial)
+		is->foreign = 0;
+	if (is->foreign)
+		return is->foreign < 2;
+	possible = now->qpn == is->qpn && !has_shrunk(&is->sum, &now->f);
+	bound_growth(&most, &is->sum, s->collected, s->attached, time);
+	possible &= grow_all(&is->sum, &now->f, &most, &gained);
+	possible &= grow_max(&is->latency_max, now->latency_max, time - s->attached);
+	possible &= grow_max(&is->hol_max, now->hol_max, time - s->attached);
+	if (is->flags != now->flags || memchr_inv(&gained, 0, sizeof(gained)))
+		is->stamp = stamp;
+	is->flags = now->flags;
+	return possible;
+}
+
+/* What the slots add to @total. False: one says what cannot be. */
+static bool collect_slots(struct srdma_share *s, struct srdma_figures *total, u64 stamp)
+{
+	const struct swiftrdma_report *r = s->report.map;
+	const struct swiftrdma_slot *slot = (void *)r + SWIFTRDMA_REPORT_SLOTS_OFF;
+	u32 said = READ_ONCE(r->slots_used), used = min(said, s->slots), i;
+	bool possible = said <= s->slots;
+	struct slot_copy now;
+
+	for (i = 0; i < used; i++) {
+		if (i % READ_BATCH == READ_BATCH - 1)
+			cond_resched();
+		if (!read_slot(&slot[i], &now))
+			continue;
+		possible &= collect_slot(s, i, &now, stamp);
+		if (s->slot[i].foreign || now.qpn > QPN_MAX)
+			continue;
+		/* The histograms have the times already. */
+		total->wrs = add_bounded(total->wrs, now.f.wrs);
+		total->bytes = add_bounded(total->bytes, now.f.bytes);
+		total->recv_wrs = add_bounded(total->recv_wrs, now.f.recv_wrs);
+		total->done = add_bounded(total->done, now.f.done);
+		total->dropped = add_bounded(total->dropped, now.f.dropped);
+		total->errors = add_bounded(total->errors, now.f.errors);
+	}
+	return possible;
+}
+
+/* Buckets since the last look into the job's; the sum of all is bounded as one figure. */
+static bool collect_buckets(struct srdma_share *s, const struct swiftrdma_hist *hist,
+			    struct srdma_job_report *to, u64 most)
+{
+	bool possible = true;
+	u64 now, was;
+	int i;
+
+	for (i = 0; i < SWIFTRDMA_HIST_BUCKETS; i++) {
+		now = read_figure(&hist->bucket[i]);
+		was = s->seen_bucket[i];
+		possible &= now >= was && grow(&s->seen_bucket[i], now, most, &to->bucket[i]);
+		most -= s->seen_bucket[i] - was;
+	}
+	return possible;
+}
+
+/* A figure that grows in a job, and may not shrink. */
+static bool grow_held(u64 *seen, const u64 *figure, u64 most, u64 *gained)
+{
+	u64 now = read_figure(figure);
+
+	return now >= *seen && grow(seen, now, most, gained);
+}
+
+/*
+ * Posts that knobs held, and what the library does about each knob. False: there are more
+ * posts than is possible, or fewer than before.
+ */
+static bool collect_held(struct srdma_share *s, u64 look, u64 stamp)
+{
+	const struct swiftrdma_report *r = s->report.map;
+	u64 most = look * WRS_PER_NS;
+	bool possible = true;
+	int i;
+
+	for (i = 0; i < SWIFTRDMA_SHARE_HELD; i++) {
+		struct srdma_held *seen = &s->seen_held[i], was = *seen;
+		struct srdma_held *to = &s->jd->report->held[i];
+		u32 state = READ_ONCE(r->knob[i].state);
+
+		possible &= grow_held(&seen->posts, &r->held[i].posts, most, &to->posts);
+		possible &= grow_held(&seen->wrs, &r->held[i].wrs, most, &to->wrs);
+		possible &= grow_held(&seen->passed, &r->held[i].passed, most, &to->passed);
+		possible &= grow_held(&seen->ns, &r->held[i].ns, mul_bounded(look, WAITERS_MAX),
+				      &to->ns);
+		s->knob[i].held_ns += seen->ns - was.ns;
+		if (state != s->knob[i].state || memcmp(seen, &was, sizeof(was)))
+			s->jd->report->stamp = stamp;
+		s->knob[i].state = state;
+	}
+	return possible;
+}
+
+/* A report that was begun anew: what was accepted of the last one is the job's already. */
+static void forget_seen(struct srdma_share *s, u64 generation)
+{
+	s->generation = generation;
+	memset(&s->seen, 0, sizeof(s->seen));
+	memset(s->seen_held, 0, sizeof(s->seen_held));
+	memset(s->seen_bucket, 0, sizeof(s->seen_bucket));
+	memset(s->slot, 0, s->slots * sizeof(s->slot[0]));
+}
+
+bool srdma_report_is_readable(const struct swiftrdma_report *r)
+{
+	/* Pairs with the store-release by which the process finishes its header. */
+	return smp_load_acquire(&r->magic) == SWIFTRDMA_REPORT_MAGIC &&
+	       READ_ONCE(r->version) == SWIFTRDMA_SHARE_VERSION &&
+	       READ_ONCE(r->slots_off) == SWIFTRDMA_REPORT_SLOTS_OFF &&
+	       READ_ONCE(r->slot_size) == sizeof(struct swiftrdma_slot);
+}
+
+/* Times of the histograms, unlike totals of QPs, never step back. */
+static bool times_have_shrunk(const struct srdma_figures *seen, const struct srdma_figures *now)
+{
+	return now->samples < seen->samples || now->latency_wrs < seen->latency_wrs ||
+	       now->latency_ns < seen->latency_ns || now->hol_wrs < seen->hol_wrs ||
+	       now->hol_ns < seen->hol_ns;
+}
+
+/* What is new in the report, into the sums of the job that the process is in. */
+void srdma_report_read(struct srdma_share *s)
+{
+	const struct swiftrdma_report *r = s->report.map;
+	const struct swiftrdma_hist *latency = (void *)r + SWIFTRDMA_REPORT_LATENCY_OFF;
+	const struct swiftrdma_hist *hol = (void *)r + SWIFTRDMA_REPORT_HOL_OFF;
+	u64 stamp = atomic64_read(&srdma_generation), began = ktime_get_ns(), now;
+	struct srdma_job_report *to = s->jd->report;
+	struct srdma_figures total, most, gained = {};
+	bool possible;
+
+	if (!srdma_report_is_readable(r))
+		return;
+	if (READ_ONCE(r->generation) != s->generation)
+		forget_seen(s, READ_ONCE(r->generation));
+	read_header(r, &total);
+	smp_rmb();	/* a slot that is in gone has generation 0, or a new one */
+	possible = collect_slots(s, &total, stamp);
+	possible &= !times_have_shrunk(&s->seen, &total);
+	now = ktime_get_ns();
+	bound_growth(&most, &s->given, s->collected, s->attached, now);
+	possible &= grow_all(&s->seen, &total, &most, &gained);
+	add_figures(&s->given, &gained);
+	add_figures(&to->sum, &gained);
+	possible &= collect_held(s, now - s->collected + BURST_NS, stamp);
+	possible &= collect_buckets(s, latency, to, most.latency_wrs);
+	possible &= grow_max(&to->latency_max, read_figure(&latency->max_ns), now - s->attached);
+	possible &= grow_max(&to->hol_max, read_figure(&hol->max_ns), now - s->attached);
+	s->collected = began;
+	if (memchr_inv(&gained, 0, sizeof(gained)) || (!possible && !to->distrusted))
+		to->stamp = stamp;
+	to->distrusted |= !possible;
+}
+
+static bool report_alloc(struct srdma_job_dev *jd)
+{
+	if (jd->report)
+		return true;
+	jd->report = kvzalloc(sizeof(*jd->report), GFP_KERNEL);
+	if (!jd->report)
+		return false;
+	jd->report->since = ktime_get_ns();
+	INIT_LIST_HEAD(&jd->report->shares);
+	return true;
+}
+
+void srdma_report_detach(struct srdma_share *s)
+{
+	lockdep_assert_held(&srdma_share_lock);
+	if (!s->jd)
+		return;
+	list_del(&s->job_node);
+	s->jd->report->processes--;
+	s->jd->report->stamp = atomic64_read(&srdma_generation);
+	srdma_knobs_leave(s, s->jd);
+	srdma_job_dev_put(s->jd);
+	s->jd = NULL;
+}
+
+void srdma_report_assign(struct srdma_share *s)
+{
+	struct srdma_job_dev *jd = srdma_job_dev_of(s->dev, s->owner);
+
+	lockdep_assert_held(&srdma_share_lock);
+	if (jd == s->jd || !report_alloc(jd)) {
+		srdma_job_dev_put(jd);
+	} else {
+		if (s->jd)
+			srdma_report_read(s);	/* until now it was in the other job */
+		srdma_report_detach(s);
+		s->jd = jd;
+		list_add_tail(&s->job_node, &jd->report->shares);
+		jd->report->processes++;
+		jd->report->stamp = atomic64_read(&srdma_generation);
+		srdma_knobs_join(s);
+	}
+	srdma_control_set_job(s);
+}
+
+void srdma_report_collect(struct srdma_share *s)
+{
+	srdma_report_assign(s);
+	if (s->jd)
+		srdma_report_read(s);
+}

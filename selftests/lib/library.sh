@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Programs of others with libswiftrdma preloaded, in pairs, and what the library counted of
+# them. Goes with clients.sh.
+
+# shellcheck source=selftests/lib/clients.sh
+. selftests/lib/clients.sh
+
+lib=$PWD/build/lib/libswiftrdma.so.1
+stats=$work/stats
+perf=(-F -u 18)
+gid=()
+if [ $nic != softhca ]; then
+	perf+=(-x 1)
+	gid=(-g 1)
+fi
+
+# with_lib CMD...: all that CMD starts has the library, and writes its figures.
+with_lib() { (export LD_PRELOAD=$lib SWIFTRDMA_STATS=$stats; "$@"); }
+
+pingpong() {
+	local prog=ibv_$1_pingpong
+
+	shift
+	pair -p 18515 "$prog" -d "${dev[1]}" -n 100 "${gid[@]}" "$@" -- \
+		"$prog" -d "${dev[0]}" -n 100 "${gid[@]}" "$@" localhost >"$work/pp" || return
+	awk '/^[0-9]+ (bytes|iters) in/ { print $1, $2 }' "$work/pp"
+}
+
+perftest() {
+	pair -p 20001 "$1" -d "${dev[1]}" "${perf[@]}" -p 20001 "${@:2}" -- \
+		"$1" -d "${dev[0]}" "${perf[@]}" -p 20001 "${@:2}" localhost >"$work/pt" || return
+	awk '$1 ~ /^[0-9]+$/ { print $1, "bytes", $2, "iterations" }' "$work/pt"
+}
+
+# What both ends did, by device of the server and of the client: "SERVER CLIENT".
+figure() {
+	jq -rs --arg s "${dev[1]}" --arg c "${dev[0]}" "def of(\$d): map(.devices[] | select(.dev == \$d)) | map($1) | add;
+		\"\(of(\$s)) \(of(\$c))\"" "$stats"
+}

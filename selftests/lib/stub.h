@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * A provider without a device, for tests and measurements of libswiftrdma: a context, QPs
+ * and CQs in memory. A request that is posted completes at once, or, where .hold is
+ * set, when stub_complete() says so. Its locks are those of libmlx5: one in a QP, one in a CQ,
+ * both held between start and end of a batch; .unlocked leaves them out.
+ *
+ * Included once, by the program itself.
+ */
+#ifndef SELFTESTS_STUB_H
+#define SELFTESTS_STUB_H
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <infiniband/verbs.h>
+
+#define STUB_CQES 8192
+#define STUB_WRS 1024
+
+static struct ibv_device stub_device = { .name = "stub0" };
+
+static struct {
+	int hold, unlocked;
+	int fail_after;		/* number of requests of the next list that are posted; -1: all */
+	int leave_bad;		/* failing, bad_wr is not written */
+} stub = { .fail_after = -1 };
+
+struct stub_cqe {
+	uint64_t wr_id;
+	enum ibv_wc_status status;
+	enum ibv_wc_opcode opcode;
+	uint32_t qpn, bytes;
+};
+
+struct stub_cq {
+	struct ibv_cq_ex ex;
+	pthread_spinlock_t lock;
+	uint32_t head, tail;
+	struct stub_cqe cqe[STUB_CQES];
+};
+
+struct stub_wr {
+	uint64_t wr_id;
+	int signalled;
+};
+
+struct stub_qp {
+	struct ibv_qp_ex ex;
+	pthread_spinlock_t lock;
+	int sig_all, built, error;
+	uint32_t posted, done;	/* of .wr, where completions are held */
+	struct stub_wr wr[STUB_WRS], build[STUB_WRS];
+};
+
+static inline struct stub_cq *stub_cq(struct ibv_cq *cq)
+{
+	return (struct stub_cq *)cq;
+}
+
+static inline struct stub_qp *stub_qp(struct ibv_qp *qp)
+{
+	return (struct stub_qp *)qp;
+}
+
+static inline void stub_lock(pthread_spinlock_t *lock)
+{
+	if (!stub.unlocked)
+		pthread_spin_lock(lock);
+}
+
+static inline void stub_unlock(pthread_spinlock_t *lock)
+{
+	if (!stub.unlocked)
+		pthread_spin_unlock(lock);
+}
+
+static inline void stub_push(struct ibv_cq *ibcq, struct stub_cqe cqe)
+{
+	struct stub_cq *cq = stub_cq(ibcq);
+
+	stub_lock(&cq->lock);
+	cq->cqe[cq->head++ % STUB_CQES] = cqe;
+	stub_unlock(&cq->lock);
+}
+
+static inline void stub_done(struct stub_qp *q, const struct stub_wr *wr)
+{
+	if (wr->signalled || q->error)
+		stub_push(q->ex.qp_base.send_cq, (struct stub_cqe){
+			.wr_id = wr->wr_id, .qpn = q->ex.qp_base.qp_num,
+			.status = q->error ? IBV_WC_WR_FLUSH_ERR : IBV_WC_SUCCESS,
+			/* Of an error the opcode means nothing. */
+			.opcode = q->error ? IBV_WC_RECV : IBV_WC_RDMA_WRITE,
+		});
+}
+
+static inline void stub_take(struct stub_qp *q, uint64_t wr_id, int signalled)
+{
+	struct stub_wr wr = { .wr_id = wr_id, .signalled = signalled || q->sig_all };
+
+	if (stub.hold)
+		q->wr[q->posted++ % STUB_WRS] = wr;
+	else
+		stub_done(q, &wr);
+}
+
+/* Completes the next @n held requests. */
+static inline void stub_complete(struct ibv_qp *qp, int n)
+{
+	struct stub_qp *q = stub_qp(qp);
+
+	while (n-- > 0 && q->done != q->posted)
+		stub_done(q, &q->wr[q->done++ % STUB_WRS]);
+}
+
+static int stub_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	struct stub_qp *q = stub_qp(qp);
+	int left = stub.fail_after, ret = 0;
+
+	stub_lock(&q->lock);
+	for (; wr; wr = wr->next) {
+		if (!left--) {
+			if (!stub.leave_bad)
+				*bad = wr;
+			ret = ENOMEM;
+			break;
+		}
+		stub_take(q, wr->wr_id, wr->send_flags & IBV_SEND_SIGNALED);
+	}
+	stub_unlock(&q->lock);
+	return ret;
+}
+
+static int stub_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	for (; wr; wr = wr->next) {
+		if (!stub.fail_after--) {
+			*bad = wr;
+			return ENOMEM;
+		}
+		stub_push(qp->recv_cq, (struct stub_cqe){
+			.wr_id = wr->wr_id, .qpn = qp->qp_num, .opcode = IBV_WC_RECV, .bytes = 8,
+		});
+	}
+	return 0;
+}
+
+static int stub_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr,
+			      struct ibv_recv_wr **bad)
+{
+	(void)srq;
+	(void)wr;
+	(void)bad;
+	return 0;
+}
+
+static int stub_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
+{
+	(void)mw;
+	if (!stub.fail_after)
+		return ENOMEM;
+	stub_take(stub_qp(qp), bind->wr_id, bind->send_flags & IBV_SEND_SIGNALED);
+	return 0;
+}
+
+static int stub_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc)
+{
+	struct stub_cq *cq = stub_cq(ibcq);
+	int got;
+
+	stub_lock(&cq->lock);
+	for (got = 0; got < n && cq->tail != cq->head; got++, wc++) {
+		const struct stub_cqe *e = &cq->cqe[cq->tail++ % STUB_CQES];
+
+		wc->wr_id = e->wr_id;
+		wc->status = e->status;
+		wc->opcode = e->opcode;
+		wc->qp_num = e->qpn;
+		wc->byte_len = e->bytes;
+	}
+	stub_unlock(&cq->lock);
+	return got;
+}
+
+/* --- ibv_cq_ex ---------------------------------------------------------------- */
+
+static int stub_next_poll(struct ibv_cq_ex *cqx)
+{
+	struct stub_cq *cq = (struct stub_cq *)cqx;
+	const struct stub_cqe *e = &cq->cqe[cq->tail % STUB_CQES];
+
+	if (cq->tail == cq->head)
+		return ENOENT;
+	cq->tail++;
+	cqx->wr_id = e->wr_id;
+	cqx->status = e->status;
+	return 0;
+}
+
+static void stub_end_poll(struct ibv_cq_ex *cqx)
+{
+	stub_unlock(&((struct stub_cq *)cqx)->lock);
+}
+
+static int stub_start_poll(struct ibv_cq_ex *cqx, struct ibv_poll_cq_attr *attr)
+{
+	int ret;
+
+	(void)attr;
+	stub_lock(&((struct stub_cq *)cqx)->lock);
+	ret = stub_next_poll(cqx);
+	if (ret)
+		stub_end_poll(cqx);
+	return ret;
+}
+
+static const struct stub_cqe *stub_current(struct ibv_cq_ex *cqx)
+{
+	struct stub_cq *cq = (struct stub_cq *)cqx;
+
+	return &cq->cqe[(cq->tail - 1) % STUB_CQES];
+}
+
+static enum ibv_wc_opcode stub_read_opcode(struct ibv_cq_ex *cqx)
+{
+	return stub_current(cqx)->opcode;
+}
+
+static uint32_t stub_read_qp_num(struct ibv_cq_ex *cqx)
+{
+	return stub_current(cqx)->qpn;
+}
+
+static uint32_t stub_read_byte_len(struct ibv_cq_ex *cqx)
+{
+	return stub_current(cqx)->bytes;
+}
+
+static struct ibv_cq *stub_create_cq(struct ibv_context *ctx, int cqe, void *cq_context,
+				     struct ibv_comp_channel *channel, int vector)
+{
+	struct stub_cq *cq = calloc(1, sizeof(*cq));
+
+	(void)cqe;
+	(void)vector;
+	cq->ex.context = ctx;
+	cq->ex.cq_context = cq_context;
+	cq->ex.channel = channel;
+	pthread_spin_init(&cq->lock, PTHREAD_PROCESS_PRIVATE);
+	return ibv_cq_ex_to_cq(&cq->ex);
+}
+
+static struct ibv_cq_ex *stub_create_cq_ex(struct ibv_context *ctx,
+					   struct ibv_cq_init_attr_ex *attr)
+{
+	struct stub_cq *cq = stub_cq(stub_create_cq(ctx, 1, NULL, NULL, 0));
+
+	cq->ex.start_poll = stub_start_poll;
+	cq->ex.next_poll = stub_next_poll;
+	cq->ex.end_poll = stub_end_poll;
+	cq->ex.read_opcode = stub_read_opcode;
+	if (attr->wc_flags & IBV_WC_EX_WITH_QP_NUM)
+		cq->ex.read_qp_num = stub_read_qp_num;
+	if (attr->wc_flags & IBV_WC_EX_WITH_BYTE_LEN)
+		cq->ex.read_byte_len = stub_read_byte_len;
+	return &cq->ex;
+}
+
+static inline int stub_destroy_cq(struct ibv_cq *cq)
+{
+	free(stub_cq(cq));
+	return 0;
+}
+
+/* --- ibv_qp_ex ------------------------------------------------------------------ */
+
+static void stub_wr_start(struct ibv_qp_ex *qpx)
+{
+	stub_lock(&((struct stub_qp *)qpx)->lock);
+	((struct stub_qp *)qpx)->built = 0;
+}
+
+static void stub_build(struct ibv_qp_ex *qpx)
+{
+	struct stub_qp *q = (struct stub_qp *)qpx;
+
+	q->build[q->built++] = (struct stub_wr){
+		.wr_id = qpx->wr_id, .signalled = qpx->wr_flags & IBV_SEND_SIGNALED,
+	};
+}
+
+static void stub_wr_rdma_write(struct ibv_qp_ex *qpx, uint32_t rkey, uint64_t addr)
+{
+	(void)rkey;
+	(void)addr;
+	stub_build(qpx);
+}
+
+static void stub_wr_send(struct ibv_qp_ex *qpx)
+{
+	stub_build(qpx);
+}
+
+static void stub_wr_set_sge(struct ibv_qp_ex *qpx, uint32_t lkey, uint64_t addr, uint32_t length)
+{
+	(void)qpx;
+	(void)lkey;
+	(void)addr;
+	(void)length;
+}
+
+static int stub_wr_complete(struct ibv_qp_ex *qpx)
+{
+	struct stub_qp *q = (struct stub_qp *)qpx;
+	int ret = stub.fail_after < 0 ? 0 : ENOMEM;
+
+	for (int i = 0; !ret && i < q->built; i++)
+		stub_take(q, q->build[i].wr_id, q->build[i].signalled);
+	stub_unlock(&q->lock);
+	return ret;
+}
+
+static void stub_wr_abort(struct ibv_qp_ex *qpx)
+{
+	stub_unlock(&((struct stub_qp *)qpx)->lock);
+}
+
+static struct ibv_qp *stub_new_qp(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr)
+{
+	static uint32_t qpn = 16;
+	struct stub_qp *q = calloc(1, sizeof(*q));
+	struct ibv_qp *qp = &q->ex.qp_base;
+
+	pthread_spin_init(&q->lock, PTHREAD_PROCESS_PRIVATE);
+	qp->context = ctx;
+	qp->send_cq = attr->send_cq;
+	qp->recv_cq = attr->recv_cq;
+	qp->srq = attr->srq;
+	qp->qp_type = attr->qp_type;
+	qp->qp_num = qpn++;
+	q->sig_all = attr->sq_sig_all;
+	return qp;
+}
+
+static inline struct ibv_qp *stub_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	return stub_new_qp(pd->context, (struct ibv_qp_init_attr_ex *)attr);
+}
+
+static struct ibv_qp *stub_create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr)
+{
+	struct stub_qp *q = stub_qp(stub_new_qp(ctx, attr));
+
+	q->ex.wr_start = stub_wr_start;
+	q->ex.wr_rdma_write = stub_wr_rdma_write;
+	q->ex.wr_send = stub_wr_send;
+	q->ex.wr_set_sge = stub_wr_set_sge;
+	q->ex.wr_complete = stub_wr_complete;
+	q->ex.wr_abort = stub_wr_abort;
+	return &q->ex.qp_base;
+}
+
+/* Like libmlx5, sets wr_complete anew at RESET and RTS. */
+static inline int stub_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
+{
+	struct stub_qp *q = stub_qp(qp);
+
+	if (!(mask & IBV_QP_STATE))
+		return 0;
+	if (attr->qp_state == IBV_QPS_RESET) {
+		q->done = q->posted;
+		q->error = 0;
+	}
+	if (attr->qp_state == IBV_QPS_ERR)
+		q->error = 1;
+	if ((attr->qp_state == IBV_QPS_RESET || attr->qp_state == IBV_QPS_RTS) && q->ex.wr_start)
+		q->ex.wr_complete = stub_wr_complete;
+	return 0;
+}
+
+static inline int stub_destroy_qp(struct ibv_qp *qp)
+{
+	free(stub_qp(qp));
+	return 0;
+}
+
+static inline struct ibv_qp_ex *stub_to_qp_ex(struct ibv_qp *qp)
+{
+	return stub_qp(qp)->ex.wr_start ? &stub_qp(qp)->ex : NULL;
+}
+
+/* --- context ---------------------------------------------------------------------- */
+
+static struct ibv_context *stub_open_device(struct ibv_device *device)
+{
+	struct verbs_context *v = calloc(1, sizeof(*v));
+
+	v->sz = sizeof(*v);
+	v->create_qp_ex = stub_create_qp_ex;
+	v->create_cq_ex = stub_create_cq_ex;
+	v->context.abi_compat = __VERBS_ABI_IS_EXTENDED;
+	v->context.device = device;
+	v->context.ops.post_send = stub_post_send;
+	v->context.ops.post_recv = stub_post_recv;
+	v->context.ops.post_srq_recv = stub_post_srq_recv;
+	v->context.ops.bind_mw = stub_bind_mw;
+	v->context.ops.poll_cq = stub_poll_cq;
+	return &v->context;
+}
+
+static inline int stub_close_device(struct ibv_context *ctx)
+{
+	free(verbs_get_ctx(ctx));
+	return 0;
+}
+
+#endif /* SELFTESTS_STUB_H */

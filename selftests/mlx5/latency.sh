@@ -1,0 +1,178 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The mean time of work requests in send queues, of programs that know nothing of it: by
+# Little's law against what the device counted itself, exactly, and beside what the program
+# measured. And where it cannot be known it is absent.
+#
+#   scripts/vm --nic softhca -- selftests/mlx5/latency.sh
+#   scripts/vm --nic softhca -- env FULL=1 selftests/mlx5/latency.sh	more loads
+
+cd "$(dirname "$0")/../.." || exit 1
+# shellcheck source=selftests/lib/mlx5.sh
+. selftests/lib/mlx5.sh
+
+SECONDS_READ=15
+QUERY_QP=50b BAD_PARAM=3
+param() { echo "$2" >"/sys/module/swiftrdma_mlx5/parameters/$1"; }
+hold() { echo "$1" >$hca_debug/hca0/hold_us; }
+sent() { summary mlx5_0 commands; }
+looks() { swiftrdma -i "$1s" -j qp show dev mlx5_0 pid "$pid"; }
+# The latency of the only QP and of the job, "null" where there is none.
+qp_latency() { looks "${1:-4}" | jq '.[0].queue_latency'; }
+job_latency() { swiftrdma -i 4s -j job show load | jq '.[0].queue_latency'; }
+
+has_latency() { [ "$(qp_latency 8)" != null ]; }
+
+# queued_start US ARG...: a program of that load, and a device that takes US for each request
+queued_start() {
+	local us=$1
+
+	shift
+	queued --dev mlx5_0 --chance 80 --step 5000 "$@" >"$work/queued" 2>&1 & queued=$!
+	pid=$queued
+	wait_for 60 grep -q ready "$work/queued" || cat "$work/queued"
+	hold "$us"
+}
+queued_end() {
+	hold 0
+	kill -TERM "$queued"
+	wait "$queued"
+}
+
+# device: "QPN WQEBBS OWN_NS COVERED COVERED_NS" of each QP, as the device counts.
+device() { awk 'NR > 1' $hca_debug/hca0/latency | sort; }
+# reference COUNT SUM: mean of two columns' growth, over the program's QPs
+reference() {
+	join "$work/before" "$work/after" | join - <(sort "$work/qpns") |
+		awk -v n="$1" -v s="$2" '{ c += $(n + 4) - $n; t += $(s + 4) - $s } END { printf "%.0f", t / c }'
+}
+near() { awk -v a="$2" -v b="$3" -v p="$4" 'BEGIN { exit !(a > b * (1 - p / 100) && a < b * (1 + p / 100)) }'; }
+# near_to NAME GOT WANTED PERCENT
+near_to() { check "$1: $2 ns, the device says $3 ns" near "" "$2" "$3" "$4"; }
+
+# measure US QPS DEPTH SIGNAL
+measure() {
+	local name="$2 QPs, depth $3, signalled 1 in $4" qp job own covered was looked tries
+
+	queued_start "$1" --qps "$2" --depth "$3" --signal "$4"
+	swiftrdma -j qp show dev mlx5_0 pid "$pid" | jq '.[].qpn' >"$work/qpns"
+	sleep 3
+	was=$(sent)
+	# A machine that is busy with others may not get to enough looks: once more, then.
+	for ((tries = 1; tries <= 3; tries++)); do
+		device >"$work/before"
+		looks $SECONDS_READ >"$work/qp" & qp=$!
+		swiftrdma -i ${SECONDS_READ}s -j job show load >"$work/job"
+		wait $qp
+		device >"$work/after"
+		jq -e '.[0].queue_latency' "$work/job" >/dev/null && break
+	done
+	looked=$((($(sent) - was) / (tries < 3 ? tries : 3)))
+	queued_end
+	own=$(reference 2 3)
+	covered=$(reference 4 5)
+	job=$(jq '.[0].queue_latency' "$work/job")
+	near_to "$name: the job" "$job" "$own" 10
+	# Of each of many there are few looks, so each is less exact than their middle.
+	[ "$2" -gt 4 ] || near_to "$name: the QPs' median" \
+		"$(jq 'map(.queue_latency | values) | sort | .[length / 2 | floor]' "$work/qp")" "$own" 10
+	note "$looked commands in $SECONDS_READ s; until a completion covers it $covered ns; the program: $(sed -n 's/.*mean_ns //p' "$work/queued") ns; QPs with a value: $(jq 'map(.queue_latency | values) | length' "$work/qp")"
+	check "$name: commands are within the share" test "$looked" -le $((SECONDS_READ * 275 + 250))
+}
+
+ktap_begin
+dmesg -C
+# The device polls: let it sleep between two looks, or the commands of the kernel's normal
+# threads would wait for it while queues are full, and not while they are empty.
+echo 1000 >/sys/module/softhca/parameters/nap_us
+# No program here posts so much, and a QP with an ambiguous count has no latency: then a guest
+# may stand still for half a minute.
+check "load" both_load max_rate=2000 detail=0
+swiftrdma job set load match comm=queued >/dev/null
+
+# Slow enough for what a busy machine does to the guest: where its CPUs stand still, and that
+# is for some 10 ms, the device catches up first, and whoever looks sees the queue after that.
+measure 200000 1 1 1
+measure 50000 1 8 1
+measure 10000 1 64 16
+measure 50000 64 16 1
+measure 20000 64 64 16
+if [ -n "${FULL-}" ]; then
+	measure 10000 1 64 1
+	measure 20000 1 16 16
+	measure 50000 4 8 1
+	measure 200000 64 1 1
+fi
+
+# Only while somebody wants it.
+queued_start 50000 --depth 8
+sleep 11
+was=$(sent)
+is "who does not ask for an interval gets none" "$(swiftrdma -j qp show pid "$pid" | jq '.[0].queue_latency')" null
+sleep 2
+is "... and has no command sent" "$(sent)" "$was"
+as_nobody swiftrdma -i 2s -j qp show >/dev/null
+is "nor has a reader without privileges" "$(sent)" "$was"
+qp_latency 2 >/dev/null
+check "a reader who asks has" test "$(sent)" -gt "$was"
+sleep 11
+was=$(sent)
+sleep 2
+is "and none any more, 10 s after the last" "$(sent)" "$was"
+
+# Where it cannot be known.
+param outstanding_share 0
+is "no looks, no latency of a QP" "$(qp_latency)" null
+is "... nor of its job" "$(job_latency)" null
+is "... and no commands" "$(sent)" "$was"
+param outstanding_share 25
+check "with looks there is" wait_for 60 has_latency
+sleep 11
+echo "$QUERY_QP $BAD_PARAM 1000000" >$hca_debug/hca0/fail_command
+was=$(sent)
+is "a device that refuses the command: none" "$(qp_latency 8)" null
+check "... and it is not asked again at once: $(($(sent) - was)) commands" test $(($(sent) - was)) -le 20
+echo "$QUERY_QP $BAD_PARAM 0" >$hca_debug/hca0/fail_command
+sleep 2
+check "and when it answers again there is" wait_for 60 has_latency
+param max_rate 1000000000
+sleep 1
+param max_rate 2000
+is "the count is ambiguous" "$(swiftrdma -j qp show pid "$pid" | jq '.[0].wrs_ambiguous')" true
+is "so there is none" "$(qp_latency)" null
+is "... nor of its job" "$(job_latency)" null
+queued_end
+
+queued_start 1000 --depth 1 --step 1000000
+is "a QP that does nearly nothing has none" "$(qp_latency)" null
+queued_end
+
+# QPs that are older than the provider.
+rmmod swiftrdma_mlx5
+queued_start 50000 --depth 8
+check "the provider comes" mlx5_load max_rate=2000 detail=0
+swiftrdma qp show >/dev/null
+swiftrdma -j qp show pid "$pid" | jq '.[].qpn' >"$work/qpns"
+device >"$work/before"
+got=$(qp_latency $SECONDS_READ)
+device >"$work/after"
+near_to "a QP that is older than the provider" "$got" "$(reference 2 3)" 10
+queued_end
+rmmod swiftrdma_mlx5
+queued_start 50000 --depth 8
+echo "$QUERY_QP $BAD_PARAM 1000000" >$hca_debug/hca0/fail_command
+check "it comes again, and the device does not tell of a QP" mlx5_load max_rate=2000 detail=0
+swiftrdma qp show >/dev/null
+echo "$QUERY_QP $BAD_PARAM 0" >$hca_debug/hca0/fail_command
+is "its requests are not counted" "$(swiftrdma -j qp show pid "$pid" | jq '.[0].wrs')" null
+is "so its latency is unknown" "$(qp_latency)" null
+is "... and its job's" "$(job_latency)" null
+rmmod swiftrdma_mlx5
+check "without a sampler" mlx5_load max_rate=2000 detail=0 sampler=0
+is "none at all" "$(qp_latency)" null
+queued_end
+
+check "unload" both_unload
+is "nothing in the log" "$(mlx5_complaints)" ""
+ktap_end

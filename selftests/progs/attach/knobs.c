@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * A process that obeys the knobs in its control as a library would, without sending anything:
+ * a thread of it has a token bucket, and writes into the report what it would have sent.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "attach.h"
+
+#define KNOBS	SWIFTRDMA_SHARE_HELD
+#define BURST_NS	5000000.0
+#define WATCHED	64
+
+static const char *const names[KNOBS] = { "wr_rate", "bit_rate", "credits" };
+
+static struct {
+	struct share *share;
+	pthread_t thread;
+	bool runs, stop;
+	double wants;		/* WR/s */
+	double tokens, fraction;
+	uint64_t sent;
+} lib;
+
+static uint64_t monotonic(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static bool copy_block(const struct swiftrdma_control *c, struct swiftrdma_knob_value *to,
+		       uint64_t *changes)
+{
+	const struct swiftrdma_block *b = (const void *)((const char *)c + c->job_off);
+
+	if (__atomic_load_n(&c->state, __ATOMIC_ACQUIRE) != SWIFTRDMA_CONTROL_LIVE ||
+	    b->generation != 1)
+		return false;
+	do {
+		*changes = __atomic_load_n(&b->changes, __ATOMIC_ACQUIRE);
+		memcpy(to, b->knob[*changes & 1], sizeof(b->knob[0]));
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	} while (__atomic_load_n(&b->changes, __ATOMIC_RELAXED) != *changes);
+	return true;
+}
+
+static void report_knobs(const struct swiftrdma_knob_value *is, uint64_t changes, uint64_t now)
+{
+	struct swiftrdma_report *r = lib.share->report;
+
+	for (int k = 0; k < KNOBS; k++) {
+		bool in_force = is[k].until_ns > now;
+
+		r->knob[k].value = in_force ? is[k].value : 0;
+		r->knob[k].state = in_force ? SWIFTRDMA_KNOB_STATE_IN_FORCE :
+					      SWIFTRDMA_KNOB_STATE_IDLE;
+	}
+	__atomic_store_n(&r->control_seen, changes, __ATOMIC_RELEASE);
+}
+
+/* What it would have sent in @ns, and for how long it had to wait instead. */
+static void send_for(uint64_t ns, const struct swiftrdma_knob_value *rate, uint64_t now)
+{
+	struct swiftrdma_held *held = &lib.share->report->held[SWIFTRDMA_SHARE_KNOB_WR_RATE];
+	double wants = lib.wants * (double)ns / 1e9, sends = wants, burst;
+	uint64_t whole;
+
+	if (rate->until_ns > now) {
+		burst = (double)rate->value * BURST_NS / 1e9;
+		lib.tokens += (double)rate->value * (double)ns / 1e9;
+		/* A stretch that nobody ran for is made up for, as time passed. */
+		if (burst < (double)rate->value * (double)ns / 1e9)
+			burst = (double)rate->value * (double)ns / 1e9;
+		if (lib.tokens > (burst > 1 ? burst : 1))
+			lib.tokens = burst > 1 ? burst : 1;
+		if (sends > lib.tokens)
+			sends = lib.tokens;
+		lib.tokens -= sends;
+		if (sends < wants) {
+			held->posts++;
+			held->wrs++;
+			held->ns += (uint64_t)((double)ns * (1 - sends / wants));
+		}
+	}
+	lib.fraction += sends;
+	whole = (uint64_t)lib.fraction;
+	lib.fraction -= (double)whole;
+	lib.sent += whole;
+	__atomic_store_n(&lib.share->report->gone.wrs, lib.sent, __ATOMIC_RELAXED);
+}
+
+static void *obey_knobs(void *arg)
+{
+	struct swiftrdma_knob_value is[SWIFTRDMA_SHARE_KNOBS];
+	uint64_t last = monotonic(), now, changes;
+
+	(void)arg;
+	while (!__atomic_load_n(&lib.stop, __ATOMIC_ACQUIRE)) {
+		usleep(1000);
+		now = monotonic();
+		if (!copy_block(lib.share->control, is, &changes))
+			memset(is, 0, sizeof(is));
+		report_knobs(is, changes, now);
+		send_for(now - last, &is[SWIFTRDMA_SHARE_KNOB_WR_RATE], now);
+		last = now;
+	}
+	return NULL;
+}
+
+int knobs_library(struct share *s, bool on)
+{
+	if (lib.runs) {
+		__atomic_store_n(&lib.stop, true, __ATOMIC_RELEASE);
+		pthread_join(lib.thread, NULL);
+		memset(s->report->knob, 0, sizeof(s->report->knob));
+	}
+	memset(&lib, 0, sizeof(lib));
+	lib.share = s;
+	lib.runs = on && !pthread_create(&lib.thread, NULL, obey_knobs, NULL);
+	return lib.runs == on ? 0 : -EAGAIN;
+}
+
+void knobs_want(double rate)
+{
+	lib.wants = rate;
+}
+
+void knobs_show(const struct share *s)
+{
+	struct swiftrdma_knob_value is[SWIFTRDMA_SHARE_KNOBS];
+	uint64_t changes, now = monotonic();
+
+	if (!copy_block(s->control, is, &changes)) {
+		puts("knobs ended");
+		return;
+	}
+	printf("knobs");
+	for (int k = 0; k < KNOBS; k++)
+		if (is[k].until_ns)
+			printf(" %s %lu for %ld", names[k], (unsigned long)is[k].value,
+			       ((long)is[k].until_ns - (long)now) / 1000000);
+	putchar('\n');
+}
+
+/* The files of other processes, by their descriptors in /proc. */
+static bool map_files(const void **to, char **paths, int n)
+{
+	for (int i = 0; i < n; i++) {
+		int fd = open(paths[i], O_RDONLY);
+
+		to[i] = fd < 0 ? MAP_FAILED : mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
+		close(fd);
+		if (to[i] == MAP_FAILED)
+			return false;
+	}
+	return true;
+}
+
+static double sum_sent(const void **reports, int n)
+{
+	double sum = 0;
+
+	for (int i = 0; i < n; i++)
+		sum += (double)((const volatile struct swiftrdma_report *)reports[i])->gone.wrs;
+	return sum;
+}
+
+int knobs_measure(unsigned int ms, char **paths, int n)
+{
+	const void *reports[WATCHED];
+	uint64_t from, to;
+	double before;
+
+	if (n > WATCHED || !map_files(reports, paths, n))
+		return 2;
+	from = monotonic();
+	before = sum_sent(reports, n);
+	usleep(1000 * ms);
+	to = monotonic();
+	printf("%.0f\n", (sum_sent(reports, n) - before) * 1e9 / (double)(to - from));
+	return 0;
+}
+
+/* At one moment: no control changed between the first that is read and the last. */
+static bool read_all(const void **c, int n, int knob, uint64_t *sum)
+{
+	struct swiftrdma_knob_value is[SWIFTRDMA_SHARE_KNOBS];
+	uint64_t changes[WATCHED], again;
+
+	*sum = 0;
+	for (int i = 0; i < n; i++) {
+		if (!copy_block(c[i], is, &changes[i]))
+			return false;
+		*sum += is[knob].until_ns ? is[knob].value : 0;
+	}
+	for (int i = 0; i < n; i++)
+		if (!copy_block(c[i], is, &again) || again != changes[i])
+			return false;
+	return true;
+}
+
+int knobs_watch(const char *knob, uint64_t total, unsigned int ms, char **paths, int n)
+{
+	const void *c[WATCHED];
+	uint64_t end = monotonic() + ms * 1000000ull, sum, most = 0, seen = 0;
+	int k = 0;
+
+	while (k < KNOBS && strcmp(names[k], knob))
+		k++;
+	if (k == KNOBS || n > WATCHED || !map_files(c, paths, n))
+		return 2;
+	while (monotonic() < end) {
+		usleep(50);
+		if (!read_all(c, n, k, &sum))
+			continue;
+		seen++;
+		most = sum > most ? sum : most;
+	}
+	printf("# the shares were read %lu times, their sum was %lu at most\n", seen, most);
+	point(seen > 100 && most <= total && most > total - total / 2,
+	      "shares of %s add up to %lu at most", knob, total);
+	return !!failed_points;
+}

@@ -1,0 +1,242 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Knobs that libraries enforce: what the module writes into the controls of a job's processes,
+# for how long it holds, and how a ceiling is divided among them. The processes obey as a
+# library would, and send nothing.
+#
+#   scripts/vm --nic rxe -- env FULL=all selftests/runtime/knobs.sh
+#
+# FULL: random knobs, too, while processes do with their attachments whatever comes.
+
+cd "$(dirname "$0")/../.." || exit 1
+. selftests/lib/ktap.sh
+. selftests/lib/module.sh
+. selftests/lib/qpsh.sh
+PATH=$PWD/build/progs:$PATH
+
+# shell ID COMM: a process COMM with an attachment to rxe0 that does as it is told.
+shell() {
+	qpsh_start "$1" attach shell && qp "$1" "comm $2" && qp "$1" 'open rxe0' && qp "$1" 'attach 4'
+}
+# knobs NAME ID PATTERN: the knobs in the control of a process.
+knobs() {
+	qp "$2" knobs
+	like "$1" "$answer" "$3"
+}
+value() { qp "$1" knobs; awk -v k="$2" '{ for (i = 1; i < NF; i++) if ($i == k) print $(i + 1) }' <<<"$answer"; }
+left() { qp "$1" knobs; sed -n 's/.* for //p' <<<"$answer"; }
+
+# lease [TTL_MS [RANK]]: a new lease's id is in $id.
+lease() { id=$(nlreq --lease ACT doit "lease{origin=test rank=${2:-10} ttl_ms=${1:-600000}}"); }
+# set_knob KNOB VALUE [ID [TTL_MS]]: of the job paced.
+set_knob() { nlreq ACT doit "lease{id=${3:-$id} ttl_ms=${4:-600000}} action{knob=$1 value=$2 job=${job:-paced}}"; }
+clear_knob() { nlreq ACT doit "lease{id=${2:-$id} ttl_ms=600000} action{knob=$1 clear job=paced}" >/dev/null; }
+end() { nlreq ACT doit "lease{id=$1 ttl_ms=0}" >/dev/null; }
+bit_rate=2 wr_rate=3 credits=5
+
+# QPs of the knob's override: all, done, pending, unsupported.
+tally() {
+	swiftrdma -j action show | jq -rc "[.[] | select(.kind == \"override\" and .knob == \"$1\")][0] |
+		[.qps, .qps_done, .qps_pending, .qps_unsupported]"
+}
+is_tally() { [ "$(tally "$1")" = "$2" ]; }
+
+# sent_in MS ID...: what the processes sent together in that time, per second.
+declare -A report control
+sent_in() {
+	local ms=$1 files=() id
+
+	shift
+	for id; do files+=("${report[$id]}"); done
+	attach measure "$ms" "${files[@]}"
+}
+# is_near NAME VALUE WANTED PERCENT
+within() { [ "$1" -ge $(($2 * (100 - $3) / 100)) ] && [ "$1" -le $(($2 * (100 + $3) / 100)) ]; }
+is_near() { check "$1 ($2 of $3)" within "$2" "$3" "$4"; }
+# is_steady NAME WANTED PERCENT ID...: what they send in one of 15 stretches. An emulated CPU
+# sometimes gives a thread no time for tens of ms.
+is_steady() {
+	local name=$1 wanted=$2 percent=$3 try sent
+
+	shift 3
+	for try in {1..15}; do
+		sent=$(sent_in 1000 "$@")
+		! within "$sent" "$wanted" "$percent" || break
+	done
+	is_near "$name, at try $try" "$sent" "$wanted" "$percent"
+}
+
+ktap_begin
+mark_dmesg
+check "the module loads" srdma_load
+check "jobs" swiftrdma job set paced match comm=paced
+check "..." swiftrdma job set other match comm=other
+lease
+
+like "a job without processes cannot be paced" "$(set_knob $wr_rate 1000)" \
+	'^EOPNOTSUPP .*libswiftrdma enforces this, and no process of the job has it'
+shell a paced
+qp a qp
+like "... nor one whose processes enforce nothing" "$(set_knob $credits 10)" '^EOPNOTSUPP .*libswiftrdma'
+like "... nor by bits, on a device that cannot" "$(set_knob $bit_rate 1000000)" '^EOPNOTSUPP .*libswiftrdma'
+qp a 'library on'
+nap 0.2
+is "taking back is always possible" "$(nlreq ACT doit "lease{id=$id} action{knob=$wr_rate clear job=paced}" | cut -d' ' -f1)" 0
+like "with a library it can" "$(set_knob $wr_rate 1000)" '^0 '
+knobs "the value is in its control" a '^knobs wr_rate 1000 for (600000|59[0-9]{4})$'
+like "what it cannot be is refused" "$(set_knob $wr_rate 10000000001)" '^ERANGE'
+like "no credits are too few" "$(set_knob $credits 0)" '^ERANGE'
+like "two more" "$(set_knob $bit_rate 5000000) $(set_knob $credits 7)" '^0 .*0 '
+knobs "... are there, too" a '^knobs wr_rate 1000 for [0-9]+ bit_rate 5000000 for [0-9]+ credits 7 for [0-9]+$'
+check "the process has answered" wait_for 20 is_tally wr_rate '[1,1,0,0]'
+is "JOB_GET has them" "$(swiftrdma -j job show paced | jq -c '.[0].devs[] | select(.dev == "rxe0") | [.wr_rate, .bit_rate, .credits]')" '[1000,5000000,7]'
+is "another device has the value for itself" \
+	"$(swiftrdma -j job show paced | jq -c '.[0].devs[] | select(.dev == "rxe1") | .wr_rate')" 1000
+clear_knob $bit_rate
+clear_knob $credits
+knobs "what is taken back is gone at once" a '^knobs wr_rate 1000 for [0-9]+$'
+
+# Time.
+before=$(left a)
+nlreq ACT doit "lease{id=$id ttl_ms=1200000}" >/dev/null
+check "a lease that is renewed moves the time" test "$(left a)" -gt $((before + 500000))
+other=$id
+lease 600000
+before=$(left a)
+nlreq ACT doit "lease{id=$id ttl_ms=3000000}" >/dev/null
+check "... another one does not" test "$(left a)" -le "$before"
+lease 600000 20
+set_knob $wr_rate 300 >/dev/null
+is "the stronger lease holds" "$(value a wr_rate)" 300
+end "$id"
+is "... while it lasts" "$(value a wr_rate)" 1000
+end "$other"
+knobs "without a lease there is none" a '^knobs$'
+
+# Who keeps a lease alive is killed.
+lease 2000
+keep_alive() {
+	set_knob $wr_rate 700 "$1" 2000 >/dev/null
+	while nlreq ACT doit "lease{id=$1 ttl_ms=2000}" >/dev/null; do sleep 0.2; done
+}
+keep_alive "$id" & keeper=$!
+nap 4
+is "a lease that is kept holds" "$(value a wr_rate)" 700
+kill -KILL $keeper
+before=$(left a)
+check "... for the time that it has" test "$before" -gt 0 -a "$before" -le 2000
+is_free() { qp a knobs; [ "$answer" = knobs ]; }
+check "then it is gone" wait_for 20 is_free
+
+# Results.
+lease
+swiftrdma -j monitor action >/tmp/events & monitor=$!
+nap 0.5
+set_knob $wr_rate 1000 >/dev/null
+told() { grep -c "\"knob\":\"wr_rate\"" /tmp/events; }
+is_told() { [ "$(told)" -ge "$1" ]; }
+check "the result is told" wait_for 20 is_told 1
+like "... once the process has answered" "$(grep wr_rate /tmp/events)" '"qps":1,"qps_done":1,'
+qp a 'library off'
+shell b paced
+qp b qp
+set_knob $wr_rate 900 >/dev/null
+like "... is refused where no other one has it" "$(set_knob $wr_rate 900)" '^EOPNOTSUPP'
+qp a 'library on'
+nap 0.2
+like "... and not where one has" "$(set_knob $wr_rate 900)" '^0 '
+check "its QPs count as those that cannot" wait_for 20 is_tally wr_rate '[2,1,0,1]'
+kill "$monitor"
+qpsh_stop b
+
+# Division.
+rate=20000
+shell b paced
+shell c other
+for p in b c; do qp $p qp; qp $p 'library on'; done
+qp c 'want 1e9'
+set_knob $wr_rate $rate >/dev/null
+is "nobody knows yet what they need: halves" "$(value a wr_rate) $(value b wr_rate)" "$((rate / 2)) $((rate / 2))"
+knobs "another job is not held" c '^knobs$'
+for p in a b; do
+	qp $p files
+	read -r _ r c <<<"$answer"
+	report[$p]=/proc/${qpsh_pid[$p]}/fd/$r control[$p]=/proc/${qpsh_pid[$p]}/fd/$c
+done
+attach watch wr_rate $rate $((12000 * slowness)) "${control[@]}" >/tmp/watch & watch=$!
+qp a 'want 1e9'
+nap 2
+check "one that sends has nearly all" test "$(value a wr_rate)" -ge $((rate * 95 / 100))
+is_steady "... and uses it" $rate 3 a b
+qp b 'want 2000'
+nap 2
+is_steady "a small one has what it wants" 2000 3 b
+is_steady "... and together they have all" $rate 3 a b
+qp b 'want 1e9'
+is_near "in the second after a change nearly all" "$(sent_in 1000 a b)" $rate 10
+nap 1
+is_near "two that send have halves" "$(value b wr_rate)" $((rate / 2)) 3
+qp a 'want 0'
+is_near "one stops: the other one has its share within the second" "$(sent_in 1000 a b)" $rate 10
+qp a 'want 1e9'
+nap 1
+like "posts that were held are counted" "$(swiftrdma -j job show paced | jq -r '.[0].devs[] | select(.dev == "rxe0") | .held_posts')" '^[1-9]'
+wait $watch
+points_of cat /tmp/watch
+
+# A process in another job, and one that ends.
+qp b 'comm other'
+check "a rule takes a process out of the job" swiftrdma job set third match "pid=${qpsh_pid[b]}" order 1
+knobs "its knob is gone at once" b '^knobs$'
+has_all() { [ "$(value a wr_rate)" = $rate ]; }
+check "the other one has all" wait_for 10 has_all
+check "the rule goes" swiftrdma job del third
+points_of attach watch wr_rate $rate 1000 "${control[@]}"
+knobs "the process is back in the job" b '^knobs wr_rate'
+kill -KILL "${qpsh_pid[b]}"
+check "it is killed: the other one has all" wait_for 10 has_all
+set_knob $credits 1 >/dev/null
+is "one credit is one" "$(value a credits)" 1
+shell d paced
+is "... of which each has one" "$(value a credits) $(value d credits)" '1 1'
+
+# Random knobs while the fuzzer of attachments runs, whose processes are the job's, too.
+random_knobs() {
+	local i ids=()
+
+	for ((i = 0; i < 240 / slowness; i++)); do
+		case $((RANDOM % 6)) in
+		0) lease $((RANDOM % 3000 + 1)) $((RANDOM % 200)); ids+=("$id") ;;
+		1) [ ${#ids[@]} -eq 0 ] || end "${ids[RANDOM % ${#ids[@]}]}" ;;
+		2) clear_knob $((2 + RANDOM % 4)) "${ids[RANDOM % (${#ids[@]} + 1)]:-1}" ;;
+		3) swiftrdma job set fuzzed match comm=attach order $((RANDOM % 300)) ;;
+		*) set_knob $((2 + RANDOM % 4)) $((RANDOM * RANDOM % 3000000)) \
+			"${ids[RANDOM % (${#ids[@]} + 1)]:-1}" $((RANDOM % 2000 + 1)) ;;
+		esac
+	done >/dev/null 2>&1
+	echo over
+}
+if [ -n "${FULL:-}" ]; then
+	check "the fuzzer's processes are in the job" swiftrdma job set paced match comm=paced match comm=attach
+	attach fuzz rxe0 $RANDOM $((120 / slowness)) >/tmp/fuzz & fuzz=$!
+	is "random knobs" "$(random_knobs)" over
+	wait $fuzz
+	points_of cat /tmp/fuzz
+	check "the fuzzer's rule goes" swiftrdma job set paced match comm=paced
+	lease
+	set_knob $wr_rate $rate >/dev/null
+fi
+
+# The end.
+knobs "before the module goes" a '^knobs wr_rate'
+kill -STOP "${qpsh_pid[d]}"
+echo 1 >$srdma_debugfs/disarm
+knobs "disarmed, no knob holds" a '^knobs ended$'
+wait_for 10 srdma_unused
+check "it unloads" rmmod swiftrdma
+kill -CONT "${qpsh_pid[d]}"
+knobs "... a process that was stopped sees that, too" d '^knobs ended$'
+for p in a c d; do qpsh_stop $p; done
+is "the kernel complains of nothing" "$(dmesg_complaints)" ""
+ktap_end

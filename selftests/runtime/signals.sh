@@ -1,0 +1,148 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What the library in a process measures becomes signals: the latencies that job show, a
+# recording and the agent have are the program's own, from a log of each of its requests.
+#
+#   scripts/vm --nic rxe -- selftests/runtime/signals.sh
+
+cd "$(dirname "$0")/../.." || exit 1
+. selftests/lib/ktap.sh
+. selftests/lib/module.sh
+
+work=$(mktemp -d)
+agent=
+trap '[ -z "$agent" ] || kill "$agent" 2>/dev/null; rm -rf "$work"' EXIT
+
+# Every request is a sample, so that a slow machine has enough of them in a window of 5 s.
+export SWIFTRDMA_SAMPLE=1
+depth=8
+
+# start NAME [OPTION]... -- [LAT OPTION]...: lat in job kv, with OPTIONs of run.
+start() {
+	local name=$1 run=()
+
+	shift
+	while [ "$1" != -- ]; do
+		run+=("$1")
+		shift
+	done
+	shift
+	swiftrdma run --job kv "${run[@]}" -- lat --interval 200 --outstanding $depth --log "$work/$name.log" "$@" \
+		>"$work/$name.out" 2>"$work/$name.err" & pid=$!
+	wait_for 20 grep -q ^ready "$work/$name.out" || note "$(cat "$work/$name.err")"
+}
+
+# finish NAME: ends it; what it says of itself is in $work/NAME.out.
+finish() {
+	kill -TERM "$pid"
+	wait "$pid"
+}
+
+# of JOB KEY, with what was shown last.
+shown() { jq -r ".[] | select(.job == \"$1\") | .$2 // \"absent\"" "$work/shown"; }
+show_job() { swiftrdma -j "$@" job show kv >"$work/shown"; }
+
+# own NAME Q [FROM TO]: the quantile of the program's own log, ns, of what was posted between.
+own() {
+	awk -v from="${3:-0}" -v to="${4:-1e30}" '$1 >= from && $1 <= to { print $2 }' "$work/$1.log" |
+		sort -n | awk -v q="$2" '{ v[NR] = $1 } END { i = int(NR * q + 0.999999); print v[i < 1 ? 1 : i] }'
+}
+
+# near NAME GOT WANTED PERCENT
+near() {
+	awk -v a="$2" -v b="$3" -v p="$4" 'BEGIN { exit !(a + 0 == a && b > 0 && a >= b * (1 - p / 100) && a <= b * (1 + p / 100)) }'
+	point $? "$1: $2 ns, by its own log $3 ns"
+}
+
+qp_of() { awk -v "end=$2" '/^ready/ { print end == "client" ? $4 : $8 }' "$work/$1.out"; }
+qp_says() { swiftrdma -j "${@:2}" qp show dev rxe0 qpn "$(qp_of "$1" client)" | jq -r '.[0]'; }
+latencies_read() { show_job && [ "$(shown kv p99_samples)" != absent ] && [ "$(shown kv p99_samples)" -ge "$1" ]; }
+
+ktap_begin
+mark_dmesg
+check "the module is loaded" srdma_load
+check "a job" swiftrdma job set kv class latency match cgroup=/kv
+
+# --- without the library nothing is told, and not 0 ---
+start bare --no-library --
+show_job -i 1s
+is "without the library a job has no latency" "$(shown kv p50) $(shown kv p99) $(shown kv p99_samples)" "absent absent absent"
+is "... and no rate of bytes, nor of work requests where the device has none" "$(shown kv byte_rate) $(shown kv wr_rate)" "absent absent"
+is "... nor has its QP" "$(qp_says bare -i 1s | jq -r '[.outstanding, .latency, .library] | map(. == null) | all')" true
+like "qp explain says that it is not in the process" "$(swiftrdma qp explain rxe0 "$(qp_of bare client)")" \
+	'libswiftrdma would tell them, and is not in its process'
+finish bare
+
+# --- the whole life of a program ---
+start one -- --count 500000
+like "the library is attached" "$(wait_for 20 latencies_read 1000 && shown kv 'devs | map(.library_processes) | add')" '^[1-9]'
+check "enough is sampled for a window" wait_for 60 latencies_read 3000
+show_job -i 5s
+to=$(shown kv time)
+from=$((to - 5000000000))
+note "in 5 s: p50 $(shown kv p50) p99 $(shown kv p99) by $(shown kv p99_samples) samples, own p99 $(own one 0.99 $from "$to")"
+near "p50 of an interval" "$(shown kv p50)" "$(own one 0.5 $from "$to")" 10
+near "p99 of an interval" "$(shown kv p99)" "$(own one 0.99 $from "$to")" 20
+like "... says how many samples it is from" "$(shown kv p99_samples)" '^[1-9][0-9]{3,}$'
+like "the rate of work requests is the library's" "$(shown kv wr_rate)" '^[1-9]'
+check "... of 64 bytes each" jq -e '.[0] | .byte_rate / .wr_rate | . > 511 and . < 513' "$work/shown"
+posted=$(qp_says one | jq .reported_wrs)
+like "qp show counts its requests" "$posted" '^[1-9]'
+check "... has a latency and what is outstanding" \
+	jq -e ".latency > 0 and .queue_delay > 0 and .latency_max >= .latency and .outstanding <= $depth and .library" \
+	<<<"$(qp_says one -i 1s)"
+out=$(swiftrdma qp explain rxe0 "$(qp_of one client)")
+like "qp explain says what the library saw" "$out" 'libswiftrdma in its process saw requests take'
+like "... and the quantile of its job, or what it takes" "$out" 'p99 of its job( is|: [0-9]+ latencies)'
+like "top has it" "$(swiftrdma top jobs batch n 1 interval 2s)" 'P50'
+check "a recording" swiftrdma -i 100ms record "$work/rec" count 80
+finish one
+show_job
+near "p50 of the whole life" "$(shown kv p50)" "$(own one 0.5)" 5
+near "p99 of the whole life" "$(shown kv p99)" "$(own one 0.99)" 10
+is "... of as many requests as the program had" "$(shown kv 'devs | map(.reported_wrs // 0) | add')" \
+	"$(awk '/^samples/ { print $2 + $NF }' "$work/one.out")"
+is "no process is attached any more" "$(shown kv 'devs | map(.library_processes // 0) | add')" 0
+
+# --- policies decide by it, live and on the recording ---
+cat >"$work/policy.yaml" <<-EOF
+	agent: {interval: 100ms, lease: 4s}
+	levels: [{level: 1, dscp: 8, sl: 1}]
+	jobs: [{name: kv, class: latency, slo: {p99: 1us}, match: [{cgroup: /kv}]}]
+	policies:
+	  - name: slow
+	    for: job of class latency
+	    when: job.p99 > job.slo_p99
+	    fallback: job.qps > 1000
+	    do: job.level += 1
+	    ceiling: 1
+	    undo: {when: job.p99 < job.slo_p99 / 2, fallback: job.qps == 0}
+EOF
+like "what runs where" "$(swiftrdma -j policy check "$work/policy.yaml" 2>/dev/null | jq -r '.[0].runs')" '^library$'
+out=$(swiftrdma policy simulate "$work/policy.yaml" replay "$work/rec" 2>&1)
+like "the recording has the latencies: a policy would have acted by p99" "$out" 'would: job kv: slow: job.p99 > job.slo_p99 \(job kv p99 [0-9.]+ [mu]s, job kv slo_p99 1 us\)'
+swiftrdma-agent --config "$work/policy.yaml" --log-json >"$work/json" 2>"$work/agent" & agent=$!
+start two --
+check "the agent decides" wait_for 60 grep -q '"event": *"decision"' "$work/json"
+note "$(grep decision "$work/json" | head -n 1)"
+like "... by p99, which the log says" "$(grep decision "$work/json" | head -n 1)" 'slow: job.p99 > job.slo_p99 \(job kv p99 [0-9.]+ [mu]s'
+check "... with its value" jq -e 'select(.event == "decision") | .signals["job.p99"] > 1000' "$work/json"
+like "the command judges by the agent's target" "$(show_job; shown kv slo_p99) $(shown kv slo_met)" '^1000(\.0)? no$'
+kill "$agent"
+wait "$agent"
+agent=
+
+# --- a process of the job without it: no rate, and nothing counted twice ---
+first=$pid
+start three --no-library --
+show_job -i 3s
+is "with a process that has no library the job has no rate" "$(shown kv byte_rate) $(shown kv wr_rate)" "absent absent"
+like "... but the latency of those that have it" "$(shown kv p50)" '^[1-9]'
+finish three
+pid=$first
+finish two
+check "the job is gone" swiftrdma job del kv
+is "the kernel complains of nothing" "$(dmesg_complaints)" ""
+check "the module is unloaded" srdma_unload
+ktap_end

@@ -1,0 +1,639 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * libswiftrdma: a bound on outstanding requests. Requests complete when the test says so, most
+ * often while a post waits.
+ */
+#include <sched.h>
+
+#include "control_rig.h"
+
+#define CREDITS SWIFTRDMA_SHARE_KNOB_CREDITS
+
+static struct ibv_qp *completing;
+static int at_once;	/* requests that complete at each wait */
+
+static void complete_some(void)
+{
+	stub_complete(completing, at_once);
+}
+
+/* From here on requests complete only while posts wait, @n at a time. */
+static void hold_until_wait(struct ibv_qp *qp, int n)
+{
+	stub.hold = 1;
+	completing = qp;
+	at_once = n;
+	ctl.meanwhile = complete_some;
+}
+
+static int64_t outstanding(void)
+{
+	return ((struct qp *)table_find(rig.qp))->hands->outstanding;
+}
+
+static uint32_t in_flight(struct ibv_qp *qp)
+{
+	return stub_qp(qp)->posted - stub_qp(qp)->done;
+}
+
+/* The program polls, so that the library knows that it does. */
+static void poll_nothing(void)
+{
+	assert_int_equal(rig_poll(), 0);
+}
+
+static void test_bound_is_kept(void **state)
+{
+	uint32_t most = 0;
+	int polled = 0;
+
+	(void)state;
+	poll_nothing();
+	hold_until_wait(rig.qp, 1);
+	ctl_set(CREDITS, 8);
+	for (int i = 0; i < 1000; i++) {
+		assert_int_equal(rig_post(rig.qp, 1, 1), 0);
+		if (in_flight(rig.qp) > most)
+			most = in_flight(rig.qp);
+		if (i % 50 == 49)
+			polled += rig_poll();
+	}
+	assert_int_equal(most, 8);
+	assert_int_equal(held(CREDITS)->posts, 992);
+	assert_int_equal(held(CREDITS)->wrs, 992);
+	assert_int_equal(held(CREDITS)->passed, 0);
+	assert_int_equal(knob_state(CREDITS), SWIFTRDMA_KNOB_STATE_IN_FORCE);
+	assert_int_equal(ctl.report->knob[CREDITS].value, 8);
+	stub_complete(rig.qp, 8);
+	assert_int_equal(polled + rig_poll(), 1000);
+	assert_int_equal(outstanding(), 0);
+	assert_int_equal(rig_figures(rig.qp).done, 1000);
+	assert_int_equal(rig_figures(rig.qp).stopped, 0);
+}
+
+static void test_bound_of_1(void **state)
+{
+	(void)state;
+	poll_nothing();
+	hold_until_wait(rig.qp, 1);
+	ctl_set(CREDITS, 1);
+	for (int i = 0; i < 50; i++) {
+		assert_int_equal(rig_post(rig.qp, 1, 1), 0);
+		assert_int_equal(in_flight(rig.qp), 1);
+	}
+	assert_int_equal(held(CREDITS)->passed, 0);
+	/* 0 would be no bound to work with. */
+	ctl_set(CREDITS, 0);
+	assert_int_equal(rig_post(rig.qp, 1, 1), 0);
+	assert_int_equal(in_flight(rig.qp), 1);
+	assert_int_equal(held(CREDITS)->passed, 0);
+}
+
+/* What the library polled the program gets first, and all in the order of the queue. */
+static void test_order_of_the_stash(void **state)
+{
+	struct ibv_wc wc[7];
+	uint64_t first = 0, next = 0;
+	int n, total = 0;
+
+	(void)state;
+	poll_nothing();
+	hold_until_wait(rig.qp, 3);
+	ctl_set(CREDITS, 4);
+	for (int i = 0; i < 60; i++)
+		assert_int_equal(rig_post(rig.qp, 1, 1), 0);
+	stub_complete(rig.qp, 60);
+	while ((n = ibv_poll_cq(rig.cq, 7, wc)) > 0) {
+		for (int i = 0; i < n; i++) {
+			if (!first)
+				first = next = wc[i].wr_id;
+			assert_int_equal(wc[i].wr_id, next++);
+			assert_int_equal(wc[i].status, IBV_WC_SUCCESS);
+			assert_int_equal(wc[i].qp_num, rig.qp->qp_num);
+		}
+		total += n;
+	}
+	assert_int_equal(total, 60);
+	assert_int_equal(rig_figures(rig.qp).wcs, 60);
+	assert_int_equal(rig_figures(rig.qp).done, 60);
+}
+
+/* The stash is full: the post waits for as long as it may, and loses nothing. */
+static void test_full_stash(void **state)
+{
+	(void)state;
+	poll_nothing();
+	hold_until_wait(rig.qp, 1);
+	ctl_set(CREDITS, 1);
+	for (int i = 0; i < 80; i++)
+		assert_int_equal(rig_post(rig.qp, 1, 1), 0);
+	assert_true(held(CREDITS)->passed > 0);
+	stub_complete(rig.qp, 80);
+	assert_int_equal(rig_poll(), 80);
+	assert_int_equal(rig_figures(rig.qp).stopped, 0);
+}
+
+static void test_receives_in_the_stash(void **state)
+{
+	struct ibv_recv_wr recv = { .wr_id = 4711 }, *bad;
+	struct ibv_wc wc[4];
+
+	(void)state;
+	poll_nothing();
+	hold_until_wait(rig.qp, 1);
+	ctl_set(CREDITS, 1);
+	rig_post(rig.qp, 1, 1);
+	ibv_post_recv(rig.qp, &recv, &bad);
+	rig_post(rig.qp, 1, 1);
+	assert_int_equal(ibv_poll_cq(rig.cq, 4, wc), 2);
+	assert_int_equal(wc[0].opcode, IBV_WC_RECV);
+	assert_int_equal(wc[0].wr_id, 4711);
+	assert_int_equal(wc[0].byte_len, 8);
+	assert_int_equal(wc[1].opcode, IBV_WC_RDMA_WRITE);
+	assert_int_equal(rig_figures(rig.qp).recv_wcs, 1);
+}
+
+/* A list is not split: with nothing outstanding it goes whole. */
+static void test_list_longer_than_the_bound(void **state)
+{
+	(void)state;
+	poll_nothing();
+	hold_until_wait(rig.qp, 1);
+	ctl_set(CREDITS, 4);
+	assert_int_equal(rig_post(rig.qp, 16, 1), 0);
+	assert_int_equal(held(CREDITS)->posts, 0);
+	assert_int_equal(rig_post(rig.qp, 16, 1), 0);
+	assert_int_equal(in_flight(rig.qp), 16);
+	assert_int_equal(held(CREDITS)->passed, 0);
+	assert_int_equal(rig_poll(), 16);
+}
+
+/* The last one is signalled: it must be posted for the others to complete. */
+static void test_unsignalled(void **state)
+{
+	uint64_t from = rig.now;
+
+	(void)state;
+	poll_nothing();
+	hold_until_wait(rig.qp, 64);
+	ctl_set(CREDITS, 4);
+	for (int i = 0; i < 15; i++)
+		assert_int_equal(rig_post(rig.qp, 1, 0), 0);
+	assert_int_equal(rig_post(rig.qp, 1, 1), 0);
+	assert_int_equal(rig.now, from);
+	assert_int_equal(held(CREDITS)->passed, 12);
+	assert_int_equal(held(CREDITS)->posts, 0);
+	/* Now one is outstanding that can complete. */
+	assert_int_equal(rig_post(rig.qp, 1, 0), 0);
+	assert_int_equal(held(CREDITS)->posts, 1);
+	assert_int_equal(held(CREDITS)->passed, 12);
+	assert_int_equal(in_flight(rig.qp), 1);
+	assert_int_equal(rig_poll(), 1);
+	assert_int_equal(outstanding(), 1);
+}
+
+/* Of a QP whose outstanding requests all are unsignalled, and of another that waits for it. */
+static void test_unsignalled_of_another_qp(void **state)
+{
+	struct ibv_qp *other = rig_qp(rig.cq, 0);
+	uint64_t from = rig.now;
+
+	(void)state;
+	poll_nothing();
+	stub.hold = 1;
+	ctl_set(CREDITS, 4);
+	assert_int_equal(rig_post(other, 4, 0), 0);
+	assert_int_equal(rig_post(rig.qp, 1, 1), 0);
+	assert_int_equal(rig.now, from);
+	assert_int_equal(held(CREDITS)->passed, 1);
+	ibv_destroy_qp(other);
+	assert_int_equal(outstanding(), 1);
+}
+
+/* The bound is the device's; one thread with two QPs on two CQs does not wait for itself. */
+static void test_two_cqs(void **state)
+{
+	struct ibv_cq *cq = ibv_create_cq(rig.ctx, 1, NULL, NULL, 0);
+	struct ibv_qp *qp = rig_qp(cq, 0);
+	struct ibv_wc wc[8];
+	uint64_t from;
+
+	(void)state;
+	poll_nothing();
+	assert_int_equal(ibv_poll_cq(cq, 8, wc), 0);
+	hold_until_wait(qp, 1);
+	ctl_set(CREDITS, 4);
+	assert_int_equal(rig_post(qp, 4, 1), 0);
+	from = rig.now;
+	assert_int_equal(rig_post(rig.qp, 2, 1), 0);
+	assert_in_range(rig.now - from, 1, 2 * MS);
+	assert_int_equal(held(CREDITS)->passed, 0);
+	assert_int_equal(outstanding(), 4);
+	assert_int_equal(ibv_poll_cq(cq, 8, wc), 2);
+	ibv_destroy_qp(qp);
+	assert_int_equal(outstanding(), 2);
+	ibv_destroy_cq(cq);
+}
+
+/* What was posted before the bound counts, and what completes after it is gone does not. */
+static void test_bound_comes_and_goes(void **state)
+{
+	(void)state;
+	poll_nothing();
+	hold_until_wait(rig.qp, 1);
+	rig_post(rig.qp, 6, 1);
+	ctl_set(CREDITS, 8);
+	rig_post(rig.qp, 1, 1);
+	assert_int_equal(outstanding(), 7);
+	rig_post(rig.qp, 2, 1);
+	assert_int_equal(in_flight(rig.qp), 8);
+	ctl_clear(CREDITS);
+	rig_post(rig.qp, 9, 1);
+	stub_complete(rig.qp, 100);
+	assert_int_equal(rig_poll(), 18);
+	ctl_set(CREDITS, 2);
+	rig_post(rig.qp, 1, 1);
+	assert_int_equal(outstanding(), 1);
+	assert_int_equal(held(CREDITS)->posts, 1);
+}
+
+static void raise_bound(void)
+{
+	ctl_set(CREDITS, 100);
+}
+
+static void end_control(void)
+{
+	ctl_state(SWIFTRDMA_CONTROL_ENDED);
+}
+
+static void goes_on_when(void (*happens)(void))
+{
+	uint64_t from = rig.now;
+
+	poll_nothing();
+	stub.hold = 1;
+	ctl_set(CREDITS, 1);
+	rig_post(rig.qp, 1, 1);
+	ctl.meanwhile = happens;
+	rig_post(rig.qp, 1, 1);
+	assert_in_range(rig.now - from, 1, PACE_SLICE_NS);
+	assert_int_equal(held(CREDITS)->passed, 0);
+}
+
+static void test_raised_while_waiting(void **state)
+{
+	(void)state;
+	goes_on_when(raise_bound);
+}
+
+static void test_ended_while_waiting(void **state)
+{
+	(void)state;
+	goes_on_when(end_control);
+	assert_int_equal(knob_state(CREDITS), SWIFTRDMA_KNOB_STATE_IDLE);
+}
+
+static void test_ends_by_itself(void **state)
+{
+	(void)state;
+	poll_nothing();
+	stub.hold = 1;
+	ctl_set_until(CREDITS, 1, rig.now + 20 * MS);
+	rig_post(rig.qp, 1, 1);
+	rig_post(rig.qp, 1, 1);
+	assert_in_range(rig.now, 20 * MS, 33 * MS);
+	assert_int_equal(held(CREDITS)->passed, 0);
+}
+
+/* The peer waits for what is blocked: one wait, not one for each post. */
+static void test_nothing_completes(void **state)
+{
+	uint64_t from = rig.now;
+
+	(void)state;
+	poll_nothing();
+	stub.hold = 1;
+	ctl_set(CREDITS, 1);
+	for (int i = 0; i < 20; i++)
+		assert_int_equal(rig_post(rig.qp, 1, 1), 0);
+	assert_in_range(rig.now - from, S, S + 1);
+	assert_int_equal(held(CREDITS)->posts, 1);
+	assert_int_equal(held(CREDITS)->passed, 19);
+	/* Once something has, the bound holds again. */
+	stub_complete(rig.qp, 20);
+	assert_int_equal(rig_poll(), 20);
+	hold_until_wait(rig.qp, 1);
+	rig_post(rig.qp, 1, 1);
+	rig_post(rig.qp, 1, 1);
+	assert_int_equal(in_flight(rig.qp), 1);
+	assert_int_equal(held(CREDITS)->passed, 19);
+}
+
+/* A CQ that the program has never polled through the library is left alone. */
+static void test_unpolled_cq(void **state)
+{
+	uint64_t from = rig.now;
+
+	(void)state;
+	stub.hold = 1;
+	ctl_set(CREDITS, 1);
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(rig_post(rig.qp, 1, 1), 0);
+	assert_int_equal(rig.now, from);
+	assert_int_equal(knob_state(CREDITS), SWIFTRDMA_KNOB_STATE_UNABLE);
+	stub_complete(rig.qp, 5);
+	assert_int_equal(rig_poll(), 5);
+	/* It is kept to from then on. */
+	hold_until_wait(rig.qp, 1);
+	rig_post(rig.qp, 1, 1);
+	rig_post(rig.qp, 1, 1);
+	assert_int_equal(in_flight(rig.qp), 1);
+}
+
+static void test_qp_without_order(void **state)
+{
+	struct ibv_qp *qp = rig_qp(rig.cq, 0);
+
+	(void)state;
+	poll_nothing();
+	stub.hold = 1;
+	ctl_set(CREDITS, 2);
+	rig_post(qp, 2, 1);
+	assert_int_equal(outstanding(), 2);
+	qp_lose_order(table_find(qp), 0);
+	assert_int_equal(outstanding(), 0);
+	rig_post(qp, 3, 1);
+	assert_int_equal(outstanding(), 0);
+	assert_int_equal(held(CREDITS)->posts, 0);
+	assert_int_equal(knob_state(CREDITS), SWIFTRDMA_KNOB_STATE_UNABLE);
+	ibv_destroy_qp(qp);
+}
+
+static void test_failed_posts_do_not_count(void **state)
+{
+	struct ibv_send_wr wr[8], *bad;
+
+	(void)state;
+	poll_nothing();
+	stub.hold = 1;
+	ctl_set(CREDITS, 8);
+	stub.fail_after = 3;
+	assert_int_equal(rig_post_bad(rig.qp, 8, 1, &bad, wr), ENOMEM);
+	assert_int_equal(outstanding(), 3);
+	stub.fail_after = 0;
+	assert_int_equal(rig_post_bad(rig.qp, 5, 1, &bad, wr), ENOMEM);
+	assert_int_equal(outstanding(), 3);
+}
+
+/* As with libmlx5, a QP that is reset or gone has no completions any more. */
+static void test_reset_and_destroy(void **state)
+{
+	struct ibv_qp *qp = rig_qp(rig.cq, 0);
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
+	struct ibv_wc wc[8];
+
+	(void)state;
+	poll_nothing();
+	hold_until_wait(qp, 1);
+	ctl_set(CREDITS, 2);
+	for (int i = 0; i < 5; i++)
+		rig_post(qp, 1, 1);
+	completing = rig.qp;
+	stub_complete(qp, 1);
+	rig_post(rig.qp, 1, 1);
+	assert_int_equal(ibv_modify_qp(qp, &attr, IBV_QP_STATE), 0);
+	assert_int_equal(outstanding(), 1);
+	stub_complete(rig.qp, 1);
+	assert_int_equal(ibv_poll_cq(rig.cq, 8, wc), 1);
+	assert_int_equal(wc[0].qp_num, rig.qp->qp_num);
+	ibv_destroy_qp(qp);
+	assert_int_equal(outstanding(), 0);
+}
+
+/* --- completion queues that only the program may poll ------------------------------- */
+
+/* An event that a program waits for must find its completion in the queue. */
+static void test_channel(void **state)
+{
+	struct ibv_comp_channel channel = { 0 };
+	struct ibv_cq *cq = ibv_create_cq(rig.ctx, 1, NULL, &channel, 0);
+	struct ibv_qp *qp = rig_qp(cq, 0);
+	uint64_t from = rig.now;
+	struct ibv_wc wc[8];
+
+	(void)state;
+	assert_int_equal(ibv_poll_cq(cq, 8, wc), 0);
+	hold_until_wait(qp, 1);
+	ctl_set(CREDITS, 2);
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; i < 6; i++)
+			assert_int_equal(rig_post(qp, 1, 1), 0);
+		stub_complete(qp, 6);
+		/* None is in a stash. */
+		assert_int_equal(stub_cq(cq)->head - stub_cq(cq)->tail, 6);
+		assert_int_equal(ibv_poll_cq(cq, 8, wc), 6);
+	}
+	assert_in_range(rig.now - from, S, S + 1);
+	assert_int_equal(knob_state(CREDITS), SWIFTRDMA_KNOB_STATE_UNABLE);
+	ibv_destroy_qp(qp);
+	ibv_destroy_cq(cq);
+}
+
+/* Completions of an extended CQ go to nobody but the program; one fruitless wait is enough. */
+static void test_extended_cq(void **state)
+{
+	struct ibv_cq_init_attr_ex attr = { .cqe = 16 };
+	struct ibv_cq_ex *cqx = ibv_create_cq_ex(rig.ctx, &attr);
+	struct ibv_qp *qp = rig_qp(ibv_cq_ex_to_cq(cqx), 0);
+	struct ibv_poll_cq_attr poll = { 0 };
+	uint64_t from = rig.now;
+	int n = 0;
+
+	(void)state;
+	assert_int_equal(ibv_start_poll(cqx, &poll), ENOENT);
+	hold_until_wait(qp, 1);
+	ctl_set(CREDITS, 1);
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; i < 4; i++)
+			assert_int_equal(rig_post(qp, 1, 1), 0);
+		stub_complete(qp, 4);
+		for (int ret = ibv_start_poll(cqx, &poll); !ret; ret = ibv_next_poll(cqx))
+			n++;
+		ibv_end_poll(cqx);
+	}
+	assert_int_equal(n, 12);
+	assert_in_range(rig.now - from, S, S + 1);
+	assert_int_equal(knob_state(CREDITS), SWIFTRDMA_KNOB_STATE_UNABLE);
+	ibv_destroy_qp(qp);
+	ibv_destroy_cq(ibv_cq_ex_to_cq(cqx));
+}
+
+/* --- ibv_wr_*(), threads --------------------------------------------------------------- */
+
+static void test_wr_api(void **state)
+{
+	struct ibv_qp_init_attr_ex attr = {
+		.send_cq = rig.cq, .recv_cq = rig.cq, .qp_type = IBV_QPT_RC, .pd = &rig.pd,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		.send_ops_flags = IBV_QP_EX_WITH_SEND, .cap.max_send_wr = 64,
+	};
+	struct ibv_qp *qp = ibv_create_qp_ex(rig.ctx, &attr);
+	struct ibv_qp_ex *qpx = stub_to_qp_ex(qp);
+
+	(void)state;
+	poll_nothing();
+	hold_until_wait(qp, 1);
+	ctl_set(CREDITS, 4);
+	for (int i = 0; i < 20; i++) {
+		ibv_wr_start(qpx);
+		qpx->wr_flags = IBV_SEND_SIGNALED;
+		ibv_wr_send(qpx);
+		assert_int_equal(ibv_wr_complete(qpx), 0);
+		assert_true(in_flight(qp) <= 4);
+	}
+	assert_int_equal(held(CREDITS)->posts, 16);
+	assert_int_equal(held(CREDITS)->wrs, 16);
+	assert_int_equal(held(CREDITS)->passed, 0);
+	assert_int_equal(rig_poll(), 16);
+	ibv_destroy_qp(qp);
+	assert_int_equal(outstanding(), 0);
+}
+
+#define ROUNDS 20000
+
+static _Atomic int stop, polled, posted;
+
+static void *poll_always(void *arg)
+{
+	(void)arg;
+	while (!stop)
+		polled += rig_poll();
+	return NULL;
+}
+
+static void *post_always(void *arg)
+{
+	for (int i = 0; i < ROUNDS; i++) {
+		rig_post(arg, 1 + i % 3, 1 + i % 3);
+		/* A send queue has so many. */
+		for (posted++; posted - polled > STUB_WRS / 4;)
+			sched_yield();
+	}
+	return NULL;
+}
+
+static void real_wait(uint64_t ns)
+{
+	usleep((useconds_t)(ns / 1000));
+}
+
+static uint64_t real_clock(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * S + (uint64_t)t.tv_nsec;
+}
+
+/* Two threads post and one polls, with a bound and without: nothing is lost. */
+static void test_polling_in_another_thread(void **state)
+{
+	pthread_t poster[2], poller;
+
+	(void)state;
+	lib_clock = real_clock;
+	lib_wait = real_wait;
+	stop = polled = posted = 0;
+	poll_nothing();
+	ctl_set(CREDITS, 4);
+	pthread_create(&poller, NULL, poll_always, NULL);
+	for (int i = 0; i < 2; i++)
+		pthread_create(&poster[i], NULL, post_always, rig.qp);
+	for (int i = 0; i < 20; i++) {
+		usleep(1000);
+		if (i % 2)
+			ctl_clear(CREDITS);
+		else
+			ctl_set(CREDITS, (uint64_t)(1 + i % 5));
+	}
+	ctl_set(CREDITS, 2);
+	for (int i = 0; i < 2; i++)
+		pthread_join(poster[i], NULL);
+	stop = 1;
+	pthread_join(poller, NULL);
+	polled += rig_poll();
+	assert_int_equal(polled, 2 * ROUNDS);
+	assert_int_equal(rig_figures(rig.qp).done, rig_figures(rig.qp).wrs);
+	assert_int_equal(rig_figures(rig.qp).stopped, 0);
+	assert_int_equal(rig_figures(rig.qp).outstanding, 0);
+	assert_int_equal(outstanding(), 0);
+}
+
+/* Each thread posts and polls for itself, on one CQ: completions go through the stash. */
+static void *post_and_poll(void *arg)
+{
+	struct ibv_wc wc[4];
+
+	for (int i = 0; i < ROUNDS; i++) {
+		rig_post(arg, 1, 1);
+		if (i % 4 == 3)
+			polled += ibv_poll_cq(rig.cq, 4, wc);
+	}
+	return NULL;
+}
+
+static void test_threads_that_post_and_poll(void **state)
+{
+	struct ibv_qp *qp = rig_qp(rig.cq, 0);
+	pthread_t t[2];
+
+	(void)state;
+	lib_clock = real_clock;
+	lib_wait = real_wait;
+	polled = 0;
+	poll_nothing();
+	ctl_set(CREDITS, 2);
+	pthread_create(&t[0], NULL, post_and_poll, rig.qp);
+	pthread_create(&t[1], NULL, post_and_poll, qp);
+	for (int i = 0; i < 2; i++)
+		pthread_join(t[i], NULL);
+	polled += rig_poll();
+	assert_int_equal(polled, 2 * ROUNDS);
+	assert_int_equal(rig_figures(rig.qp).done, ROUNDS);
+	assert_int_equal(rig_figures(qp).done, ROUNDS);
+	assert_int_equal(rig_figures(qp).stopped, 0);
+	assert_int_equal(outstanding(), 0);
+	ibv_destroy_qp(qp);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CTL_TEST(test_bound_is_kept),
+		CTL_TEST(test_bound_of_1),
+		CTL_TEST(test_order_of_the_stash),
+		CTL_TEST(test_full_stash),
+		CTL_TEST(test_receives_in_the_stash),
+		CTL_TEST(test_list_longer_than_the_bound),
+		CTL_TEST(test_unsignalled),
+		CTL_TEST(test_unsignalled_of_another_qp),
+		CTL_TEST(test_two_cqs),
+		CTL_TEST(test_bound_comes_and_goes),
+		CTL_TEST(test_raised_while_waiting),
+		CTL_TEST(test_ended_while_waiting),
+		CTL_TEST(test_ends_by_itself),
+		CTL_TEST(test_nothing_completes),
+		CTL_TEST(test_unpolled_cq),
+		CTL_TEST(test_qp_without_order),
+		CTL_TEST(test_failed_posts_do_not_count),
+		CTL_TEST(test_reset_and_destroy),
+		CTL_TEST(test_channel),
+		CTL_TEST(test_extended_cq),
+		CTL_TEST(test_wr_api),
+		CTL_TEST(test_polling_in_another_thread),
+		CTL_TEST(test_threads_that_post_and_poll),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* swiftrdma doctor: checks this host's setup and reports what is wrong. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/doctor.h"
+#include "cli/job_cgroup.h"
+#include "cli/table.h"
+
+/* Exit status by the worst finding, as monitoring plug-ins expect it. */
+enum {
+	STATUS_FINE = 0,
+	STATUS_WARNING = 1,
+	STATUS_ERROR = 2,
+	STATUS_FAILED = 3,
+};
+
+/* Everything that was read. struct doctor points into it. */
+struct gathered {
+	struct host host;
+	struct snapshot none;
+	struct snap_action *actions;
+	struct config cfg;
+	bool has_cfg;
+	struct report report;
+	struct doctor_policy *policies;
+	struct doctor d;
+};
+
+/* --- reading ------------------------------------------------------------------ */
+
+/* Does the module answer this user? -EPERM is reported before any other error. */
+static void read_module(struct cli *cli, struct gathered *g)
+{
+	const struct io_want want = {
+		.devs = true, .ports = true, .qps = true, .jobs = true,
+	};
+	struct doctor *d = &g->d;
+	int err = io_open(&cli->io);
+
+	d->snap = &g->none;
+	d->n_levels = d->actions_error = d->armed = d->events = -ENODEV;
+	if (!err)
+		err = io_snapshot(cli->io, &cli->snap, &want);
+	d->answers = err >= 0;
+	if (err < 0) {
+		snprintf(d->io_words, sizeof(d->io_words), "%s",
+			 io_error(cli->io));
+		return;
+	}
+	d->snap = &cli->snap;
+	d->armed = io_armed(cli->io);
+	d->n_levels = io_levels(cli->io, d->levels, DOCTOR_LEVELS);
+	d->actions_error = io_actions(cli->io, &g->actions, &d->n_actions);
+	d->actions = g->actions;
+	d->events = io_events_open(cli->io);
+	if (d->events < 0)
+		snprintf(d->event_words, sizeof(d->event_words), "%s",
+			 io_error(cli->io));
+	else
+		d->events = 0;
+}
+
+/* The policy file of the running agent, or the one it would use. */
+static void find_file(struct cli *cli, struct gathered *g, const char *file)
+{
+	const struct running *r = cli_running(cli);
+	bool named = r->pid && strcmp(r->file, "-");
+
+	g->d.file = file ? file : named ? r->file : CONFIG_DEFAULT;
+	g->d.file_there = !access(g->d.file, F_OK);
+}
+
+static void read_file(struct gathered *g)
+{
+	if (!g->d.file_there)
+		return;
+	report_init(&g->report, g->d.file);
+	g->has_cfg = config_load_file(&g->cfg, g->d.file, &g->report);
+	g->d.report = &g->report;
+	if (g->has_cfg)
+		g->d.cfg = &g->cfg;
+}
+
+/* Loads the policies once for each device. */
+static bool read_policies(struct gathered *g)
+{
+	const struct snapshot *snap = g->d.snap;
+	size_t n = g->has_cfg ? g->cfg.policies.n * snap->n_devs : 0, at = 0;
+
+	g->policies = calloc(n + 1, sizeof(*g->policies));
+	if (!g->policies)
+		return false;
+	for (size_t i = 0; i < snap->n_devs && n; i++) {
+		const struct caps caps = caps_dev(snap, &snap->devs[i]);
+		struct config cfg;
+		struct report r;
+
+		report_init(&r, g->d.file);
+		/* The file may have changed since; the first reading is the one judged. */
+		if (!config_load_file_for(&cfg, &caps, g->d.file, &r))
+			continue;
+		for (size_t k = 0; k < cfg.policies.n && at < n; k++) {
+			struct doctor_policy *p = &g->policies[at];
+
+			if (k >= g->cfg.policies.n ||
+			    strcmp(cfg.policies.v[k].name,
+				   g->cfg.policies.v[k].name))
+				continue;
+			p->name = g->cfg.policies.v[k].name;
+			p->dev = snap->devs[i].name;
+			snprintf(p->off, sizeof(p->off), "%s", cfg.texts[k].off);
+			at++;
+		}
+		config_free(&cfg);
+	}
+	g->d.policies = g->policies;
+	g->d.n_policies = at;
+	return true;
+}
+
+static bool read_units(struct gathered *g)
+{
+	struct doctor *d = &g->d;
+	size_t n = 0;
+
+	for (size_t i = 0; g->has_cfg && i < g->cfg.n_jobs; i++)
+		n += g->cfg.jobs[i].n_rules;
+	d->units = calloc(n + 1, sizeof(*d->units));
+	if (!d->units)
+		return false;
+	for (size_t i = 0; n && i < g->cfg.n_jobs; i++) {
+		const struct config_job *j = &g->cfg.jobs[i];
+
+		for (size_t k = 0; k < j->n_rules; k++) {
+			struct doctor_unit *u = &d->units[d->n_units];
+			const char *unit = doctor_service(j->rules[k].cgroup);
+
+			if (!unit || io_unit_memlock(unit, &u->memlock))
+				continue;
+			u->job = j->name;
+			snprintf(u->unit, sizeof(u->unit), "%s", unit);
+			d->n_units++;
+		}
+	}
+	return true;
+}
+
+/* --- printing ------------------------------------------------------------------ */
+
+static const struct {
+	const char *word;
+	enum tone tone;
+} verdicts[DOCTOR_VERDICTS] = {
+	[DOCTOR_FINE] = { "ok", TONE_GOOD },
+	[DOCTOR_UNSEEN] = { "unknown", TONE_PLAIN },
+	[DOCTOR_WARNING] = { "warning", TONE_WARN },
+	[DOCTOR_ERROR] = { "error", TONE_BAD },
+};
+
+static void get_check(const struct cli *cli, const void *row, struct cell *c)
+{
+	(void)cli;
+	cell_str(c, doctor_areas[((const struct finding *)row)->area]);
+}
+
+static void get_verdict(const struct cli *cli, const void *row, struct cell *c)
+{
+	const struct finding *f = row;
+
+	(void)cli;
+	cell_str(c, verdicts[f->verdict].word);
+	c->tone = verdicts[f->verdict].tone;
+}
+
+#define STR(name)							\
+	static void get_##name(const struct cli *cli, const void *row,	\
+			       struct cell *c)				\
+	{								\
+		(void)cli;						\
+		cell_str(c, ((const struct finding *)row)->name);	\
+	}
+
+STR(rule)
+STR(object)
+STR(says)
+STR(mend)
+
+static const struct column columns[] = {
+	{ "check", NULL, 0, 0, get_check },
+	{ "verdict", NULL, 0, 0, get_verdict },
+	{ "rule", NULL, 0, 0, get_rule },
+	{ "object", NULL, 0, 0, get_object },
+	{ "says", NULL, 0, 0, get_says },
+	{ "mend", NULL, 0, 0, get_mend },
+};
+
+#define WORD	9	/* columns of a verdict */
+
+static void print_finding(const struct out *o, const struct finding *f,
+			  bool first)
+{
+	const char *tone = o->color ? out_tones[verdicts[f->verdict].tone] : NULL;
+	char line[sizeof(f->object) + sizeof(f->says) + 4];
+
+	fprintf(o->f, "%s%-*s%s", o->color && first ? "\033[1m" : "", WORD,
+		first ? doctor_areas[f->area] : "",
+		o->color && first ? "\033[0m" : "");
+	fprintf(o->f, "%s%-*s%s", tone ? tone : "", WORD,
+		verdicts[f->verdict].word, tone ? "\033[0m" : "");
+	snprintf(line, sizeof(line), "%s: %s", f->object, f->says);
+	out_folded(o->f, 2 * WORD, line);
+	/* On one line of any length, so that it can be copied. */
+	if (f->mend[0])
+		fprintf(o->f, "%*s# %s\n", 2 * WORD, "", f->mend);
+}
+
+static void print_text(const struct out *o, const struct doctor *d)
+{
+	size_t count[DOCTOR_VERDICTS] = { 0 };
+	int last = -1;
+
+	for (size_t i = 0; i < d->n; i++) {
+		const struct finding *f = &d->found[i];
+
+		count[f->verdict]++;
+		if (f->detail && !o->details)
+			continue;
+		print_finding(o, f, (int)f->area != last);
+		last = (int)f->area;
+	}
+	fprintf(o->f, "\n%zu error%s, %zu warning%s, %zu fine, %zu unknown%s\n",
+		count[DOCTOR_ERROR], count[DOCTOR_ERROR] == 1 ? "" : "s",
+		count[DOCTOR_WARNING], count[DOCTOR_WARNING] == 1 ? "" : "s",
+		count[DOCTOR_FINE], count[DOCTOR_UNSEEN],
+		count[DOCTOR_UNSEEN] && !d->host->root ?
+			" (root sees more)" : "");
+}
+
+static int exit_status(const struct doctor *d)
+{
+	enum doctor_verdict worst = DOCTOR_FINE;
+
+	for (size_t i = 0; i < d->n; i++)
+		if (d->found[i].verdict > worst)
+			worst = d->found[i].verdict;
+	return worst == DOCTOR_ERROR ? STATUS_ERROR :
+	       worst == DOCTOR_WARNING ? STATUS_WARNING : STATUS_FINE;
+}
+
+/* --- the command ------------------------------------------------------------------ */
+
+struct asked {
+	bool areas[DOCTOR_AREAS];
+	const char *file;
+};
+
+static int parse_areas(struct args *args, struct asked *a)
+{
+	bool any = false;
+
+	while (args_left(args)) {
+		const char *word = args_next(args);
+		int area;
+
+		if (!strcmp(word, "file")) {
+			if (args_value(args, "file", &a->file))
+				return STATUS_FAILED;
+			continue;
+		}
+		area = args_match(doctor_areas, word);
+		if (area < 0) {
+			if (args_is_option(word))
+				args_late_option(word);
+			else
+				args_bad("doctor: '%s' is neither a check nor 'file'; see swiftrdma doctor help",
+					 word);
+			return STATUS_FAILED;
+		}
+		a->areas[area] = any = true;
+	}
+	for (int i = 0; !any && i < DOCTOR_AREAS; i++)
+		a->areas[i] = true;
+	return STATUS_FINE;
+}
+
+static void judge_areas(struct doctor *d, const bool *areas)
+{
+	static void (*const judges[DOCTOR_AREAS])(struct doctor *d) = {
+		[DOCTOR_MODULE] = doctor_module,
+		[DOCTOR_KERNEL] = doctor_kernel,
+		[DOCTOR_AGENT] = doctor_agent,
+		[DOCTOR_DEVICE] = doctor_devices,
+		[DOCTOR_LIMITS] = doctor_limits,
+		[DOCTOR_POLICY] = doctor_policies,
+		[DOCTOR_QOS] = doctor_qos,
+	};
+
+	for (int i = 0; i < DOCTOR_AREAS; i++)
+		if (areas[i])
+			judges[i](d);
+}
+
+static int examine_host(struct cli *cli, struct gathered *g, const struct asked *a)
+{
+	struct doctor *d = &g->d;
+	struct rows rows;
+
+	if (io_host(&g->host))
+		return STATUS_FAILED;
+	d->host = &g->host;
+	d->version = cli->version;
+	read_module(cli, g);
+	find_file(cli, g, a->file);
+	read_file(g);
+	if (!read_policies(g) || !read_units(g))
+		return STATUS_FAILED;
+	judge_areas(d, a->areas);
+	if (d->no_memory)
+		return STATUS_FAILED;
+	if (cli->out.json) {
+		rows = ROWS(columns, d->found, d->n);
+		out_rows(cli, &cli->out, &rows);
+	} else {
+		print_text(&cli->out, d);
+	}
+	return exit_status(d);
+}
+
+static int run_checks(struct cli *cli, struct args *args)
+{
+	struct gathered *g = calloc(1, sizeof(*g));
+	struct asked asked = { .file = NULL };
+	int ret = parse_areas(args, &asked);
+
+	if (!g) {
+		cli_no_memory();
+		return STATUS_FAILED;
+	}
+	if (!ret) {
+		ret = examine_host(cli, g, &asked);
+		if (ret == STATUS_FAILED)
+			cli_no_memory();
+	}
+	free(g->d.found);
+	free(g->d.units);
+	free(g->policies);
+	free(g->actions);
+	if (g->has_cfg)
+		config_free(&g->cfg);
+	host_free(&g->host);
+	free(g);
+	return ret;
+}
+
+static const struct verb verbs[] = {
+	{ "", run_checks }, { 0 },
+};
+
+const struct noun noun_doctor = {
+	"doctor", verbs,
+	"Usage: swiftrdma doctor [ CHECK ... ] [ file FILE ]\n"
+	"\n"
+	"CHECK := { module | kernel | agent | device | limits | policy | qos }\n"
+	"\n"
+	"Checks everything that policies need to have an effect on this host. Prints each\n"
+	"fault, and after # the command that mends it. Changes nothing. -d also lists what\n"
+	"is right. FILE is the agent's policy file, by default the file of the running\n"
+	"agent or /etc/swiftrdma/policy.yaml. Exit status: 0 no fault, 1 warnings, 2\n"
+	"errors, 3 the checks could not run. What only root can see is unknown to other\n"
+	"users, which is not a fault.\n",
+};

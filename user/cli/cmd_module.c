@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+#define DEBUGFS	"/sys/kernel/debug/swiftrdma/disarm"
+
+#define STR(name)							\
+	static void get_##name(const struct cli *cli, const void *row,	\
+			       struct cell *c)				\
+	{								\
+		(void)cli;						\
+		cell_str(c, ((const struct host_module *)row)->name);	\
+	}
+
+STR(version)
+
+static void get_module(const struct cli *cli, const void *row, struct cell *c)
+{
+	(void)cli;
+	(void)row;
+	cell_str(c, "swiftrdma");
+}
+
+static void get_state(const struct cli *cli, const void *row, struct cell *c)
+{
+	const struct host_module *m = row;
+
+	(void)cli;
+	c->tone = m->loaded ? TONE_GOOD : TONE_WARN;
+	cell_str(c, !m->loaded ? "unloaded" :
+		 m->initstate[0] ? m->initstate : "loaded");
+}
+
+static void get_hooks(const struct cli *cli, const void *row, struct cell *c)
+{
+	const struct host_module *m = row;
+
+	(void)cli;
+	if (m->hooks_error) {
+		snprintf(c->buf, sizeof(c->buf), "unknown: %s: %s", DEBUGFS,
+			 strerror(-m->hooks_error));
+		cell_str(c, c->buf);
+	} else {
+		cell_str(c, m->hooks);
+	}
+}
+
+static void get_refcnt(const struct cli *cli, const void *row, struct cell *c)
+{
+	uint64_t n;
+
+	(void)cli;
+	if (args_number(((const struct host_module *)row)->refcnt, UINT64_MAX,
+			&n))
+		cell_u64(c, n);
+}
+
+static const struct column columns[] = {
+	{ "module", "MODULE", 0, COL_LEFT, get_module },
+	{ "state", "STATE", 0, COL_LEFT, get_state },
+	{ "version", "VERSION", 0, COL_LEFT, get_version },
+	{ "refcnt", "REFS", 0, 0, get_refcnt },
+	{ "hooks", "HOOKS", 0, COL_LEFT, get_hooks },
+};
+
+static int show_module(struct cli *cli, struct args *args)
+{
+	struct host_module m = { .loaded = false };
+	struct rows rows;
+	int err = args_end(args);
+
+	if (err)
+		return err;
+	io_host_module(&m);
+	/* Join the lines into one cell. */
+	for (char *p = m.hooks; *p; p++)
+		if (*p == '\n')
+			*p = ';';
+	rows = ROWS(columns, &m, 1);
+	return cli_show(cli, &rows);
+}
+
+static int explain_error(int err)
+{
+	struct host_module m = { .loaded = false };
+
+	io_host_module(&m);
+	switch (err) {
+	case -ENOENT:
+		fprintf(stderr, "swiftrdma: %s is not there: %s\n", DEBUGFS,
+			!m.loaded ? "swiftrdma.ko is not loaded" :
+			"mount debugfs: mount -t debugfs none /sys/kernel/debug");
+		break;
+	case -EACCES:
+	case -EPERM:
+		fputs("swiftrdma: only root can disarm the module\n", stderr);
+		break;
+	case -EBUSY:
+		fputs("swiftrdma: the module cannot be disarmed yet:\n", stderr);
+		if (m.hooks[0])
+			fprintf(stderr, "%s\n", m.hooks);
+		fputs("'module disarm force' disarms although QPs cannot be restored; a module that has wrapped this module's operations must be unloaded first\n",
+		      stderr);
+		break;
+	default:
+		fprintf(stderr, "swiftrdma: %s: %s\n", DEBUGFS, strerror(-err));
+	}
+	return CLI_ERROR;
+}
+
+static int disarm_module(struct cli *cli, struct args *args)
+{
+	const char *word = args_next(args), *text = "1\n";
+	int fd, err;
+
+	(void)cli;
+	if (word && !args_is(word, "force"))
+		return args_bad("'%s': only 'force' may follow 'disarm'", word);
+	if (word)
+		text = "force\n";
+	if (args_end(args))
+		return CLI_USAGE;
+	fd = open(DEBUGFS, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return explain_error(-errno);
+	err = write(fd, text, strlen(text)) < 0 ? -errno : 0;
+	close(fd);
+	if (err)
+		return explain_error(err);
+	puts("disarmed; rmmod swiftrdma now unloads it");
+	return CLI_OK;
+}
+
+static const struct verb verbs[] = {
+	{ "show", show_module }, { "list", show_module }, { "disarm", disarm_module }, { 0 },
+};
+
+const struct noun noun_module = {
+	"module", verbs,
+	"Usage: swiftrdma module [ show ]\n"
+	"       swiftrdma module disarm [ force ]\n"
+	"\n"
+	"Shows the state of the kernel module. While its hooks are in place, the module\n"
+	"holds a reference to itself. disarm gives every QP back the class that its\n"
+	"application asked for and removes the hooks, so that rmmod works. force does so\n"
+	"although QPs cannot be restored.\n",
+};

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * qp audit: compares the classes of both ends of each connection. Each end sets the class
+ * of what it sends, so a level helps both directions only if both ends have it.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rdma/swiftrdma.h>
+
+#include "cli/qp_filter.h"
+
+/* One end: the class its application asked for, its level's, and the programmed one. */
+struct end {
+	const struct snap_qp *qp;	/* NULL: not seen */
+	bool has_forced;
+	uint32_t asked, forced, programmed;
+};
+
+struct line {
+	struct end end[2];
+	enum pair_verdict verdict;
+	bool by_sl;
+};
+
+static const struct {
+	const char *name, *words;
+} verdicts[PAIR_VERDICTS] = {
+	[PAIR_ALIKE] = { "alike", NULL },
+	[PAIR_DIFFER] = { "differ", NULL },
+	[PAIR_AWAY] = { "away", "is on another host: run the audit there, too" },
+	[PAIR_HIDDEN] = { "hidden", "is on this host but not visible: it is another user's, or was not made by verbs" },
+	[PAIR_LOOSE] = { "loose", "is not connected back" },
+	[PAIR_NOWHERE] = { "nowhere", "has an unknown address" },
+};
+
+static const struct snap_qp *qp_of(const void *row, int i)
+{
+	return ((const struct line *)row)->end[i].qp;
+}
+
+#define GETTER(name)							\
+	static void get_##name(const struct cli *cli, const void *row,	\
+			       struct cell *c)
+
+/* One getter for the end itself, one for its peer. */
+#define BOTH(name, i, body)						\
+	GETTER(name)							\
+	{								\
+		const struct snap_qp *qp = qp_of(row, i);		\
+									\
+		(void)cli;						\
+		if (qp)							\
+			body;						\
+	}
+
+static void owner_cell(const struct cli *cli, const struct snap_qp *qp,
+		       bool pid, struct cell *c)
+{
+	const struct snap_owner *o = view_owner(cli, snap_has(qp, SNAP_OWNER),
+						qp->owner);
+
+	if (o && pid && !o->kernel[0])
+		cell_u64(c, o->pid);
+	else if (o && !pid)
+		cell_str(c, o->kernel[0] ? o->kernel : o->comm);
+}
+
+static void level_cell(const struct snap_qp *qp, struct cell *c)
+{
+	if (snap_has(qp, SNAP_LEVEL))
+		cell_u64(c, qp->level);
+}
+
+static void forced_cell(const struct end *e, struct cell *c)
+{
+	if (e->has_forced)
+		cell_u64(c, e->forced);
+}
+
+#define END(i, p)							\
+	BOTH(p##dev, i, view_dev_name(cli, qp->dev, c))			\
+	BOTH(p##qpn, i, cell_u64(c, qp->qpn))				\
+	BOTH(p##id, i, cell_u64(c, qp->serial))				\
+	BOTH(p##job, i, view_job_name(cli, qp->job, c))				\
+	BOTH(p##pid, i, owner_cell(cli, qp, true, c))			\
+	BOTH(p##owner, i, owner_cell(cli, qp, false, c))		\
+	BOTH(p##level, i, level_cell(qp, c))				\
+	BOTH(p##asked, i,						\
+	     cell_u64(c, ((const struct line *)row)->end[i].asked))	\
+	BOTH(p##forced, i,						\
+	     forced_cell(&((const struct line *)row)->end[i], c))	\
+	BOTH(p##programmed, i,						\
+	     cell_u64(c, ((const struct line *)row)->end[i].programmed)) \
+	BOTH(p##pending, i, cell_flag(c, qp->class_pending))
+
+END(0, )
+END(1, peer_)
+
+BOTH(dest_qpn, 0, cell_u64(c, qp->dest_qpn))
+
+GETTER(kind)
+{
+	(void)cli;
+	cell_str(c, ((const struct line *)row)->by_sl ? "sl" : "tclass");
+}
+
+GETTER(verdict)
+{
+	const struct line *l = row;
+
+	(void)cli;
+	cell_str(c, l->verdict <= PAIR_DIFFER ? verdicts[l->verdict].name
+					      : "unknown");
+	c->tone = l->verdict == PAIR_ALIKE ? TONE_GOOD :
+		  l->verdict == PAIR_DIFFER ? TONE_BAD : TONE_WARN;
+}
+
+/* The error of the end whose class could not be changed. */
+GETTER(why)
+{
+	const struct line *l = row;
+
+	(void)cli;
+	if (l->verdict > PAIR_DIFFER)
+		cell_str(c, verdicts[l->verdict].name);
+	for (int i = 0; i < 2 && c->kind == CELL_ABSENT; i++) {
+		const struct snap_qp *qp = l->end[i].qp;
+
+		if (qp && qp->class_pending && snap_has(qp, SNAP_CLASS_ERROR))
+			cell_str(c, vocab_class_error(qp->class_error));
+	}
+}
+
+static const struct column columns[] = {
+	{ "dev", "DEV", 0, COL_LEFT, get_dev },
+	{ "qpn", "QPN", 0, 0, get_qpn },
+	{ "id", NULL, 0, COL_JSON, get_id },
+	{ "job", "JOB", 0, COL_LEFT, get_job },
+	{ "pid", "PID", 0, COL_DETAIL, get_pid },
+	{ "owner", "OWNER", 0, COL_LEFT | COL_DETAIL, get_owner },
+	{ "kind", "CLASS", 0, COL_LEFT, get_kind },
+	{ "level", "LEVEL", 0, COL_DETAIL, get_level },
+	{ "asked", "ASKED", 0, 0, get_asked },
+	{ "forced", "FORCED", 0, 0, get_forced },
+	{ "programmed", "IS", 0, 0, get_programmed },
+	{ "class_pending", "PENDING", 0, COL_LEFT | COL_DETAIL, get_pending },
+	{ "dest_qpn", NULL, 0, COL_JSON, get_dest_qpn },
+	{ "peer_dev", "PEER", 0, COL_LEFT, get_peer_dev },
+	{ "peer_qpn", "QPN", 0, 0, get_peer_qpn },
+	{ "peer_id", NULL, 0, COL_JSON, get_peer_id },
+	{ "peer_job", "JOB", 0, COL_LEFT, get_peer_job },
+	{ "peer_pid", "PID", 0, COL_DETAIL, get_peer_pid },
+	{ "peer_owner", "OWNER", 0, COL_LEFT | COL_DETAIL, get_peer_owner },
+	{ "peer_level", "LEVEL", 0, COL_DETAIL, get_peer_level },
+	{ "peer_asked", "ASKED", 0, 0, get_peer_asked },
+	{ "peer_forced", "FORCED", 0, 0, get_peer_forced },
+	{ "peer_programmed", "IS", 0, 0, get_peer_programmed },
+	{ "peer_class_pending", "PENDING", 0, COL_LEFT | COL_DETAIL,
+	  get_peer_pending },
+	{ "verdict", "VERDICT", 0, COL_LEFT, get_verdict },
+	{ "why", "WHY", 0, COL_LEFT, get_why },
+};
+
+struct audit {
+	struct qp_filter filter;
+	struct io_want named;	/* filters; the kernel is not asked for them, see audit_pairs() */
+	bool all;
+	struct sorting sorting;
+	struct line *lines;
+	size_t n;
+	struct pairs pairs;
+	/* per verdict: connections, and how many of them are forced to a level */
+	size_t count[PAIR_VERDICTS], forced[PAIR_VERDICTS];
+	struct io_level levels[SWIFTRDMA_LEVEL_MAX + 1];
+	int n_levels;
+};
+
+int cli_pairs(struct cli *cli, struct pairs *pairs)
+{
+	struct pair_addr *addrs = NULL;
+	size_t n = 0;
+	int err = io_addresses(&cli->snap, &addrs, &n);
+
+	if (!err)
+		err = pair_find(pairs, &cli->snap, addrs, n);
+	free(addrs);
+	return err ? cli_no_memory() : CLI_OK;
+}
+
+static bool pair_wanted(const struct cli *cli, const struct audit *a,
+			const struct snap_qp *qp)
+{
+	const struct io_want *n = &a->named;
+	const struct snap_dev *dev;
+	const struct snap_job *job;
+
+	if (!qp || (n->has_qpn && qp->qpn != n->qpn))
+		return false;
+	dev = view_dev(cli, qp->dev);
+	job = view_job(cli, qp->job);
+	if ((n->dev && (!dev || strcmp(dev->name, n->dev))) ||
+	    (n->job && (!job || strcmp(job->name, n->job))))
+		return false;
+	return qp_wanted(cli, qp, &a->filter);
+}
+
+static void take_end(const struct audit *a, const struct snap_qp *qp,
+		     bool by_sl, struct end *e)
+{
+	e->qp = qp;
+	e->asked = by_sl ? qp->sl_asked : qp->tclass_asked;
+	e->programmed = by_sl ? qp->sl : qp->tclass;
+	for (int i = 0; i < a->n_levels && snap_has(qp, SNAP_LEVEL); i++) {
+		if (a->levels[i].level != qp->level)
+			continue;
+		e->has_forced = by_sl ? a->levels[i].has_sl :
+					a->levels[i].has_dscp;
+		/* The low two bits (ECN) stay as the application set them. */
+		e->forced = by_sl ? a->levels[i].sl :
+			    a->levels[i].dscp << 2 | (qp->tclass_asked & 3);
+	}
+}
+
+static int build_lines(struct cli *cli, struct audit *a)
+{
+	const struct snapshot *snap = &cli->snap;
+
+	a->lines = calloc(a->pairs.n + 1, sizeof(*a->lines));
+	if (!a->lines)
+		return cli_no_memory();
+	for (size_t i = 0; i < a->pairs.n; i++) {
+		const struct pair *p = &a->pairs.pair[i];
+		const struct snap_qp *qp = &snap->qps[p->qp];
+		const struct snap_qp *peer = p->peer == PAIR_NONE ? NULL :
+					     &snap->qps[p->peer];
+		struct line *l = &a->lines[a->n];
+
+		if (!pair_wanted(cli, a, qp) && !pair_wanted(cli, a, peer))
+			continue;
+		a->count[p->verdict]++;
+		/* A forced end is always the first of the pair. */
+		a->forced[p->verdict] += snap_has(qp, SNAP_LEVEL);
+		if (!a->all && p->verdict != PAIR_DIFFER)
+			continue;
+		l->verdict = p->verdict;
+		l->by_sl = pair_by_sl(snap, qp);
+		take_end(a, qp, l->by_sl, &l->end[0]);
+		if (peer)
+			take_end(a, peer, l->by_sl, &l->end[1]);
+		a->n++;
+	}
+	return CLI_OK;
+}
+
+static void print_sum(FILE *f, const struct audit *a)
+{
+	size_t n = a->count[PAIR_ALIKE] + a->count[PAIR_DIFFER];
+
+	fprintf(f, "%zu pair%s with both ends on this host: %zu differ%s, %zu alike\n",
+		n, n == 1 ? "" : "s", a->count[PAIR_DIFFER],
+		a->count[PAIR_DIFFER] == 1 ? "s" : "", a->count[PAIR_ALIKE]);
+	for (int v = PAIR_DIFFER + 1; v < PAIR_VERDICTS; v++) {
+		if (!a->count[v])
+			continue;
+		fprintf(f, "unknown: %zu QP%s", a->count[v],
+			a->count[v] == 1 ? "" : "s");
+		if (a->forced[v])
+			fprintf(f, " (%zu forced to a level)", a->forced[v]);
+		fprintf(f, " whose peer %s\n", verdicts[v].words);
+	}
+}
+
+static void json_sum(struct json *j, const size_t *count)
+{
+	json_begin(j, '{');
+	for (int v = 0; v < PAIR_VERDICTS; v++) {
+		json_key(j, verdicts[v].name);
+		json_u64(j, count[v]);
+	}
+	json_end(j, '}');
+}
+
+static int print_audit(struct cli *cli, struct audit *a)
+{
+	struct rows rows = ROWS(columns, a->lines, a->n);
+	struct out *o = &cli->out;
+	int err = sort_rows(cli, &rows, &a->sorting);
+
+	if (err)
+		return err;
+	if (!o->json) {
+		err = a->n ? cli_show(cli, &rows) : CLI_OK;
+		if (!err)
+			print_sum(o->f, a);
+		return err;
+	}
+	o->j = (struct json){ .f = o->f, .pretty = o->pretty, .first = true };
+	json_begin(&o->j, '{');
+	out_list(cli, o, "pairs", &rows);
+	json_key(&o->j, "count");
+	json_sum(&o->j, a->count);
+	json_key(&o->j, "forced");
+	json_sum(&o->j, a->forced);
+	json_end(&o->j, '}');
+	putc('\n', o->f);
+	return CLI_OK;
+}
+
+static int parse_audit(struct args *args, struct audit *a)
+{
+	int err = CLI_OK;
+
+	while (args_left(args) && !err) {
+		if (args_is(args_peek(args), "all")) {
+			args_next(args);
+			a->all = true;
+			continue;
+		}
+		err = qp_filter_parse(args, &a->named, &a->filter, &a->sorting);
+	}
+	return err;
+}
+
+static int no_job(const struct cli *cli, const char *name)
+{
+	for (size_t i = 0; i < cli->snap.n_jobs; i++)
+		if (!strcmp(cli->snap.jobs[i].name, name))
+			return CLI_OK;
+	fprintf(stderr, "swiftrdma: no job '%s' that you may see\n", name);
+	return CLI_ERROR;
+}
+
+/* Reads all QPs, since the peer of a wanted QP may be any of them. */
+static int audit_pairs(struct cli *cli, struct audit *a)
+{
+	struct io_want want = {
+		.devs = true, .ports = true, .qps = true, .jobs = true,
+		.cached = { .devs = true, .ports = true, .jobs = true },
+	};
+	uint32_t index;
+	int err = cli_read(cli, &want);
+
+	if (!err && a->named.dev)
+		err = view_find_dev(cli, a->named.dev, &index);
+	if (!err && a->named.job)
+		err = no_job(cli, a->named.job);
+	if (err)
+		return err;
+	if (cli->snap.admin)
+		a->n_levels = io_levels(cli->io, a->levels,
+					SWIFTRDMA_LEVEL_MAX + 1);
+	if (a->n_levels < 0)
+		return cli_io_error(cli);
+	err = cli_pairs(cli, &a->pairs);
+	if (!err)
+		err = build_lines(cli, a);
+	return err ? err : print_audit(cli, a);
+}
+
+int qp_audit(struct cli *cli, struct args *args)
+{
+	struct audit *a = calloc(1, sizeof(*a));
+	int err;
+
+	if (!a)
+		return cli_no_memory();
+	err = parse_audit(args, a);
+	if (!err)
+		err = audit_pairs(cli, a);
+	free(a->sorting.order);
+	free(a->lines);
+	pair_free(&a->pairs);
+	free(a);
+	return err;
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* qp explain: reads one interval, then prints sentences about one QP. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/qp_explain.h"
+#include "cli/table.h"
+
+#define INTERVAL_MS	1000
+#define ENVIRON_MAX	(128 * 1024)
+#define INDENT		12
+
+static ssize_t read_environ(uint32_t pid, char *buf, size_t cap)
+{
+	char path[32];
+	ssize_t n, len = 0;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/environ", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	while ((size_t)len < cap - 1 &&
+	       (n = read(fd, buf + len, cap - 1 - (size_t)len)) > 0)
+		len += n;
+	close(fd);
+	buf[len] = '\0';
+	return len;
+}
+
+/* "MLX5_TOTAL_UUARS=2 MLX5_SHUT_UP_BF=1"; NULL: it cannot be read. */
+static char *find_environment(const struct cli *cli, size_t row)
+{
+	static const char *const names[] = {
+		"MLX5_TOTAL_UUARS=", "MLX5_NUM_LOW_LAT_UUARS=",
+		"MLX5_SHUT_UP_BF=", "MLX5_SINGLE_THREADED=",
+	};
+	const struct snap_qp *qp = &cli->snap.qps[row];
+	const struct snap_owner *o = view_owner(cli, snap_has(qp, SNAP_OWNER),
+						qp->owner);
+	char *env, *found;
+	ssize_t len;
+	size_t n = 0;
+
+	if (!o || !o->pid || o->kernel[0])
+		return NULL;
+	env = malloc(ENVIRON_MAX);
+	found = calloc(1, 256);
+	len = env && found ? read_environ(o->pid, env, ENVIRON_MAX) : -1;
+	for (const char *s = env; len >= 0 && s < env + len; s += strlen(s) + 1)
+		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+			if (!strncmp(s, names[i], strlen(names[i])) && n < 256)
+				n += (size_t)snprintf(found + n, 256 - n,
+						      "%s%.40s", n ? " " : "",
+						      s);
+	free(env);
+	if (len >= 0)
+		return found;
+	free(found);
+	return NULL;
+}
+
+static void print_text(const struct out *o, const struct explain *e)
+{
+	for (size_t i = 0; i < e->n; i++) {
+		const char *name = explain_topics[e->line[i].topic];
+		bool first = !i || e->line[i].topic != e->line[i - 1].topic;
+
+		fprintf(o->f, "%s%-*s%s", o->color && first ? "\033[1m" : "",
+			INDENT, first ? name : "",
+			o->color && first ? "\033[0m" : "");
+		out_folded(o->f, INDENT, e->line[i].text);
+	}
+}
+
+/* The QP, its UAR and its port as objects, then the sentences. */
+static void print_json(const struct cli *cli, struct out *o,
+		       const struct explain *e)
+{
+	const struct signal_qp_ref *ref = &cli->sig.qps[e->qp];
+	struct rows rows = qp_rows(&cli->snap);
+
+	o->j = (struct json){ .f = o->f, .pretty = o->pretty, .first = true };
+	json_begin(&o->j, '{');
+	rows.base = &cli->snap.qps[e->qp];
+	rows.n = 1;
+	out_list(cli, o, "qp", &rows);
+	if (ref->uar >= 0) {
+		rows = uar_rows(&cli->snap);
+		rows.base = &cli->snap.uars[ref->uar];
+		rows.n = 1;
+		out_list(cli, o, "uar", &rows);
+	}
+	if (ref->port >= 0) {
+		rows = port_rows(&cli->snap);
+		rows.base = &cli->snap.ports[ref->port];
+		rows.n = 1;
+		out_list(cli, o, "port", &rows);
+	}
+	json_key(&o->j, "says");
+	json_begin(&o->j, '{');
+	for (int t = 0; t < EXPLAIN_TOPICS; t++) {
+		json_key(&o->j, explain_topics[t]);
+		json_begin(&o->j, '[');
+		for (size_t i = 0; i < e->n; i++)
+			if ((int)e->line[i].topic == t)
+				json_str(&o->j, e->line[i].text);
+		json_end(&o->j, ']');
+	}
+	json_end(&o->j, '}');
+	json_end(&o->j, '}');
+	putc('\n', o->f);
+}
+
+static int find_qp(const struct cli *cli, const char *dev, uint32_t qpn,
+		   size_t *row)
+{
+	uint32_t index;
+	int err = view_find_dev(cli, dev, &index);
+
+	if (err)
+		return err;
+	/* A number may be in use anew: the last entry is the live QP. */
+	for (size_t i = cli->snap.n_qps; i-- > 0;) {
+		const struct snap_qp *qp = &cli->snap.qps[i];
+
+		if (qp->dev == index && qp->qpn == qpn) {
+			*row = i;
+			return CLI_OK;
+		}
+	}
+	fprintf(stderr, "swiftrdma: no QP %u of %s that you may see\n", qpn,
+		dev);
+	return CLI_ERROR;
+}
+
+/* Sorts the lines by topic and keeps the order within a topic. */
+static void sort_by_topic(struct explain *e)
+{
+	for (size_t i = 1; i < e->n; i++)
+		for (size_t k = i; k && e->line[k].topic < e->line[k - 1].topic;
+		     k--) {
+			__typeof__(e->line[0]) tmp = e->line[k];
+
+			e->line[k] = e->line[k - 1];
+			e->line[k - 1] = tmp;
+		}
+}
+
+int qp_explain(struct cli *cli, struct args *args)
+{
+	struct io_want want = {
+		.devs = true, .ports = true, .uars = true, .qps = true,
+		.jobs = true, .reports = true,
+	};
+	const char *dev = args_next(args);
+	struct pairs pairs = { 0 };
+	struct explain *e;
+	char *environment;
+	uint32_t qpn;
+	int err;
+
+	if (!dev)
+		return args_bad("qp explain: a device and a QP number are missing, as in qp explain mlx5_0 17");
+	if (args_u32(args, "QPN", 0xffffff, &qpn) || args_end(args))
+		return CLI_USAGE;
+	if (!cli->interval_ms)
+		cli->interval_ms = INTERVAL_MS;
+	cli->out.rates = true;
+	err = cli_read(cli, &want);
+	if (!err)
+		err = cli_crowd(cli);
+	if (err)
+		return err;
+	e = calloc(1, sizeof(*e));
+	if (!e)
+		return cli_no_memory();
+	err = find_qp(cli, dev, qpn, &e->qp);
+	if (!err)
+		err = cli_pairs(cli, &pairs);
+	if (!err) {
+		e->pairs = &pairs;
+		environment = find_environment(cli, e->qp);
+		e->environment = environment;
+		explain_qp(cli, e);
+		sort_by_topic(e);
+		if (cli->out.json)
+			print_json(cli, &cli->out, e);
+		else
+			print_text(&cli->out, e);
+		free(environment);
+	}
+	pair_free(&pairs);
+	free(e);
+	return err;
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * swiftrdma run --check: what the library in the process would see of a program, by the
+ * functions that the program and its libraries ask for. The program is not run.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/run.h"
+#include "core/snapshot.h"
+
+struct image {
+	const char *at;
+	size_t size;
+};
+
+static bool image_open(struct image *im, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	void *at;
+
+	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size <= 0) {
+		if (fd >= 0)
+			close(fd);
+		return false;
+	}
+	at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	close(fd);
+	if (at == MAP_FAILED)
+		return false;
+	im->at = at;
+	im->size = (size_t)st.st_size;
+	return true;
+}
+
+static void image_close(struct image *im)
+{
+	munmap((void *)im->at, im->size);
+}
+
+/* @n things of @size bytes at @off, if the file has them; structures are aligned in it. */
+static const void *part(const struct image *im, uint64_t off, uint64_t n, uint64_t size)
+{
+	if (off > im->size || n > (im->size - off) / size || (size > 1 && off % 8))
+		return NULL;
+	return im->at + off;
+}
+
+static const Elf64_Ehdr *header(const struct image *im)
+{
+	const Elf64_Ehdr *h = part(im, 0, 1, sizeof(*h));
+
+	return h && !memcmp(h->e_ident, ELFMAG, SELFMAG) &&
+	       h->e_ident[EI_CLASS] == ELFCLASS64 ? h : NULL;
+}
+
+static bool has_prefix(const char *s, const char *prefix)
+{
+	return !strncmp(s, prefix, strlen(prefix));
+}
+
+static void look_at_symbol(struct run_seen *seen, const char *name)
+{
+	if (!strcmp(name, "ibv_open_device") || !strcmp(name, "ibv_create_qp"))
+		seen->verbs = true;
+	else if (!strcmp(name, "ibv_qp_to_qp_ex"))
+		seen->wr_api = true;
+	else if (has_prefix(name, "rdma_create_") || has_prefix(name, "rdma_resolve_"))
+		seen->cm = true;
+	else if (!strcmp(name, "mlx5dv_init_obj") || has_prefix(name, "mlx5dv_devx_"))
+		seen->direct = true;
+	else if (!strcmp(name, "dlopen"))
+		seen->loads = true;
+}
+
+/* Of each symbol that the file asks others for. */
+static void look_at_symbols(struct run_seen *seen, const struct image *im, const Elf64_Ehdr *h)
+{
+	const Elf64_Shdr *sh = part(im, h->e_shoff, h->e_shnum, sizeof(*sh));
+
+	for (uint32_t i = 0; sh && i < h->e_shnum; i++) {
+		const Elf64_Shdr *str = sh[i].sh_link < h->e_shnum ? &sh[sh[i].sh_link] : NULL;
+		uint64_t n = sh[i].sh_size / sizeof(Elf64_Sym);
+		const Elf64_Sym *sym = part(im, sh[i].sh_offset, n, sizeof(*sym));
+		const char *names = str ? part(im, str->sh_offset, str->sh_size, 1) : NULL;
+
+		if (sh[i].sh_type != SHT_DYNSYM || !sym || !names || !str->sh_size ||
+		    names[str->sh_size - 1])
+			continue;
+		for (uint64_t k = 0; k < n; k++)
+			if (sym[k].st_shndx == SHN_UNDEF && sym[k].st_name < str->sh_size)
+				look_at_symbol(seen, names + sym[k].st_name);
+	}
+}
+
+/* The RDMA libraries themselves ask for what they are made of. */
+static bool is_rdma_library(const char *path)
+{
+	const char *base = strrchr(path, '/');
+
+	base = base ? base + 1 : path;
+	return has_prefix(base, "libibverbs") || has_prefix(base, "libmlx5") ||
+	       has_prefix(base, "librdmacm") || has_prefix(base, "libswiftrdma");
+}
+
+static void look_at_library(struct run_seen *seen, const char *path)
+{
+	struct image im;
+	const Elf64_Ehdr *h;
+
+	if (is_rdma_library(path) || !image_open(&im, path))
+		return;
+	h = header(&im);
+	if (h)
+		look_at_symbols(seen, &im, h);
+	image_close(&im);
+}
+
+/* What the loader says it would load, as ldd(1) asks it. */
+static void look_at_libraries(struct run_seen *seen, const char *loader, const char *path)
+{
+	char line[SNAP_PATH + 64], file[SNAP_PATH];
+	int fd[2];
+	pid_t pid;
+	FILE *f;
+
+	if (pipe2(fd, O_CLOEXEC))
+		return;
+	pid = fork();
+	if (!pid) {
+		dup2(fd[1], 1);
+		execl(loader, loader, "--list", path, (char *)NULL);
+		_exit(127);
+	}
+	close(fd[1]);
+	f = fdopen(fd[0], "r");
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, " %*s => %255s (", file) == 1 && *file == '/')
+			look_at_library(seen, file);
+	}
+	if (f)
+		fclose(f);
+	else
+		close(fd[0]);
+	if (pid > 0)
+		waitpid(pid, NULL, 0);
+}
+
+static const char *loader_of(const struct image *im, const Elf64_Ehdr *h)
+{
+	const Elf64_Phdr *ph = part(im, h->e_phoff, h->e_phnum, sizeof(*ph));
+
+	for (uint32_t i = 0; ph && i < h->e_phnum; i++) {
+		const char *s = part(im, ph[i].p_offset, ph[i].p_filesz, 1);
+
+		if (ph[i].p_type == PT_INTERP && s && ph[i].p_filesz && !s[ph[i].p_filesz - 1])
+			return s;
+	}
+	return NULL;
+}
+
+bool run_check(struct run_seen *seen, const char *path)
+{
+	const Elf64_Ehdr *h;
+	const char *loader;
+	struct image im;
+	struct stat st;
+
+	memset(seen, 0, sizeof(*seen));
+	if (stat(path, &st) || !image_open(&im, path))
+		return false;
+	seen->privileged = st.st_mode & (S_ISUID | S_ISGID);
+	h = header(&im);
+	seen->elf = h;
+	loader = h ? loader_of(&im, h) : NULL;
+	if (loader) {
+		seen->dynamic = true;
+		look_at_symbols(seen, &im, h);
+		look_at_libraries(seen, loader, path);
+	}
+	image_close(&im);
+	return true;
+}
+
+#define KERNEL_STILL \
+	"the module still counts its QPs, their owner and state, and on mlx5 their doorbells"
+
+void run_check_print(const struct run_seen *seen, const char *path, FILE *f)
+{
+	if (!seen->elf) {
+		fprintf(f, "%s: not a 64-bit ELF file, such as a script; check the programs that it starts, which inherit the library\n",
+			path);
+		return;
+	}
+	if (!seen->dynamic || seen->privileged) {
+		fprintf(f, "%s: not seen: %s, so nothing can be preloaded; " KERNEL_STILL "\n", path,
+			!seen->dynamic ? "statically linked" : "set-user-ID or set-group-ID");
+		return;
+	}
+	if (seen->verbs)
+		fprintf(f, "%s: plain verbs: seen\n", path);
+	if (seen->wr_api)
+		fprintf(f, "%s: ibv_wr_*: seen\n", path);
+	if (seen->cm)
+		fprintf(f, "%s: rdma_cm: seen\n", path);
+	if (seen->direct)
+		fprintf(f, "%s: may write requests itself (mlx5dv): these are not seen; " KERNEL_STILL "\n",
+			path);
+	if (seen->loads)
+		fprintf(f, "%s: loads libraries while it runs: their calls of verbs are seen, unless they look functions up by handle (dlsym) or write requests themselves\n",
+			path);
+	else if (!seen->verbs && !seen->cm && !seen->direct)
+		fprintf(f, "%s: no RDMA\n", path);
+}

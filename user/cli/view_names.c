@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include <stdio.h>
+#include <string.h>
+
+#include <rdma/swiftrdma.h>
+
+#include "cli/cli.h"
+#include "core/array.h"
+
+const struct snap_dev *view_dev(const struct cli *cli, uint32_t index)
+{
+	for (size_t i = 0; i < cli->snap.n_devs; i++)
+		if (cli->snap.devs[i].index == index)
+			return &cli->snap.devs[i];
+	return NULL;
+}
+
+/* "#7", for an object whose name is unknown. No name begins with '#'. */
+static void cell_number(struct cell *c, uint32_t n)
+{
+	snprintf(c->buf, sizeof(c->buf), "#%u", n);
+	cell_str(c, c->buf);
+}
+
+void view_dev_name(const struct cli *cli, uint32_t index, struct cell *c)
+{
+	const struct snap_dev *dev = view_dev(cli, index);
+
+	/* The device may be newer than the last reading of devices. */
+	if (dev)
+		cell_str(c, dev->name);
+	else
+		cell_number(c, index);
+}
+
+const struct snap_job *view_job(const struct cli *cli, uint32_t id)
+{
+	const struct snap_job *jobs = cli->snap.jobs;
+	size_t at = array_find(cli->snap.n_jobs, i, jobs[i].id < id);
+
+	return at < cli->snap.n_jobs && jobs[at].id == id ? &jobs[at] : NULL;
+}
+
+void view_job_name(const struct cli *cli, uint32_t id, struct cell *c)
+{
+	const struct snap_job *job = view_job(cli, id);
+
+	/* Only administrators see jobs, and the job may be newer than the reading. */
+	if (job)
+		cell_str(c, job->name);
+	else if (id)
+		cell_number(c, id);
+}
+
+/* Caches words: each line of a list has one or two. */
+static const char *word_name(enum unit unit, uint32_t value)
+{
+	static const char *seen[UNIT_TYPE + 1][16];
+	const char **word;
+
+	if (unit > UNIT_TYPE || value >= 16)
+		return vocab_word_name(unit, value);
+	word = &seen[unit][value];
+	if (!*word)
+		*word = vocab_word_name(unit, value);
+	return *word;
+}
+
+void view_word(enum unit unit, uint32_t value, struct cell *c)
+{
+	const char *word = word_name(unit, value);
+
+	if (word)
+		cell_str(c, word);
+	else
+		cell_u64(c, value);
+}
+
+const struct snap_owner *view_owner(const struct cli *cli, bool has,
+				    uint32_t index)
+{
+	return has && index < cli->snap.n_owners ? &cli->snap.owners[index]
+						 : NULL;
+}
+
+void view_signal(const struct cli *cli, enum signal_id id, size_t row,
+		 struct cell *c)
+{
+	double v;
+
+	if (signal_get(&cli->sig, id, row, &v))
+		cell_real(c, v);
+}
+
+void view_wr_unit(const struct cli *cli, uint32_t index, struct cell *c)
+{
+	const struct snap_dev *dev = view_dev(cli, index);
+
+	if (dev && dev->caps & SWIFTRDMA_DEV_CAP_WQEBBS)
+		cell_str(c, "wqebb");
+	else if (dev && dev->caps & SWIFTRDMA_DEV_CAP_WRS)
+		cell_str(c, "wr");
+}
+
+const char *view_absent(uint32_t why, bool words)
+{
+	static const struct {
+		const char *name, *words;
+	} whys[] = {
+		[SWIFTRDMA_ABSENT_NONE] = { NULL, NULL },
+		[SWIFTRDMA_ABSENT_OFF] = {
+			"off", "the sampler is switched off by a module parameter" },
+		[SWIFTRDMA_ABSENT_NO_QUEUE] = {
+			"no-queue", "this QP has no send queue of its own" },
+		[SWIFTRDMA_ABSENT_NOT_YET] = {
+			"not-yet", "the QP is older than the module, which examines such QPs a few at a time: read again" },
+		[SWIFTRDMA_ABSENT_NO_PAGE] = {
+			"no-page", "the page with its doorbell record cannot be held" },
+		[SWIFTRDMA_ABSENT_NO_ADDRESS] = {
+			"no-address", "an IOMMU hides where its doorbell record is" },
+		[SWIFTRDMA_ABSENT_REFUSED] = {
+			"refused", "the device did not say where its doorbell record is" },
+		[SWIFTRDMA_ABSENT_NO_MEMORY] = {
+			"no-memory", "memory ran out" },
+		[SWIFTRDMA_ABSENT_DEVX] = {
+			"devx", "this QP was created without RDMA core (DEVX)" },
+	};
+
+	if (why >= sizeof(whys) / sizeof(whys[0]))
+		return words ? "for a reason this command does not know" : "?";
+	return words ? whys[why].words : whys[why].name;
+}
+
+size_t view_pick(const struct rows *from, const char *const *keys,
+		 struct column *cols)
+{
+	size_t n = 0;
+
+	for (; *keys; keys++) {
+		for (size_t i = 0; i < from->n_columns; i++) {
+			if (strcmp(from->columns[i].key, *keys))
+				continue;
+			cols[n] = from->columns[i];
+			cols[n++].flags &= ~COL_DETAIL;
+			break;
+		}
+	}
+	return n;
+}
+
+int view_find_dev(const struct cli *cli, const char *name, uint32_t *index)
+{
+	for (size_t i = 0; i < cli->snap.n_devs; i++) {
+		if (!strcmp(cli->snap.devs[i].name, name)) {
+			*index = cli->snap.devs[i].index;
+			return CLI_OK;
+		}
+	}
+	fprintf(stderr, "swiftrdma: no device '%s'; there %s", name,
+		cli->snap.n_devs ? "are:" : "is none");
+	for (size_t i = 0; i < cli->snap.n_devs; i++)
+		fprintf(stderr, " %s", cli->snap.devs[i].name);
+	putc('\n', stderr);
+	return CLI_ERROR;
+}

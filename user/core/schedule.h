@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The order in which jobs are evaluated, each with the policies that apply to it and the
+ * slot with its run state.
+ */
+#ifndef SRDMA_CORE_SCHEDULE_H
+#define SRDMA_CORE_SCHEDULE_H
+
+#include "core/decide.h"
+
+/* In .whose: the policy no longer applies to the job but still holds a knob of it. */
+#define TURN_STALE 0x8000
+
+/* Rebuilds the schedule if jobs or policies have changed. */
+void schedule_arrange(struct eval *e);
+/* Sets e->turned: which policies depend on a port or device condition that changed. */
+void schedule_find_changed(struct eval *e);
+
+#endif /* SRDMA_CORE_SCHEDULE_H */

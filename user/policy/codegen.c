@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Compiles an expression into instructions without jumps. */
+#include "policy/codegen.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+bool code_fail(struct compiler *c, size_t at, const char *msg)
+{
+	c->e->at = at;
+	snprintf(c->e->msg, sizeof(c->e->msg), "%s", msg);
+	return false;
+}
+
+/* Capacities are powers of two, so no array needs to store its capacity. */
+void *code_more(struct compiler *c, void *array, uint32_t n, size_t size)
+{
+	void **p = array;
+	void *q;
+
+	if (n & (n - 1))
+		return *p;
+	q = realloc(*p, (n ? 2 * (size_t)n : 1) * size);
+	if (!q) {
+		code_fail(c, 0, "out of memory");
+		return NULL;
+	}
+	*p = q;
+	return q;
+}
+
+bool code_full(struct compiler *c, uint32_t n)
+{
+	if (n < PROG_CODE)
+		return false;
+	code_fail(c, 0, "the policies are too long together; split up the file");
+	return true;
+}
+
+bool code_emit(struct compiler *c, enum prog_op op, unsigned int mem,
+	       unsigned int arg)
+{
+	struct prog *p = c->p;
+
+	if (code_full(c, p->n_ins) ||
+	    !code_more(c, &p->ins, p->n_ins, sizeof(*p->ins)))
+		return false;
+	p->ins[p->n_ins++] = (struct prog_ins){
+		.op = (uint8_t)op, .mem = (uint8_t)mem, .arg = (uint16_t)arg,
+	};
+	return true;
+}
+
+static bool find_constant(struct compiler *c, double v, unsigned int *which)
+{
+	struct prog *p = c->p;
+	uint32_t i;
+
+	for (i = 0; i < p->n_k; i++)
+		if (p->k[i] == v) {
+			*which = i;
+			return true;
+		}
+	if (code_full(c, p->n_k) || !code_more(c, &p->k, p->n_k, sizeof(*p->k)))
+		return false;
+	*which = p->n_k;
+	p->k[p->n_k++] = v;
+	return true;
+}
+
+static bool emit_constant(struct compiler *c, double v)
+{
+	unsigned int which;
+
+	return find_constant(c, v, &which) && code_emit(c, PROG_CONST, 0, which);
+}
+
+static bool reserve_memory(struct compiler *c, const struct ast *n,
+			   enum obj_kind kind, unsigned int *mem)
+{
+	if (c->p->n_mem[kind] == PROG_MEM)
+		return code_fail(c, n->at,
+				 "more than 64 of rising, falling and for on one kind of object; split up the file");
+	*mem = c->p->n_mem[kind]++;
+	return true;
+}
+
+bool code_same(const struct prog *p, struct prog_code a,
+		      struct prog_code b)
+{
+	uint32_t i;
+
+	if (a.n != b.n)
+		return false;
+	for (i = 0; i < a.n; i++) {
+		const struct prog_ins *x = &p->ins[a.first + i];
+		const struct prog_ins *y = &p->ins[b.first + i];
+
+		if (x->op != y->op || x->arg != y->arg)
+			return false;
+	}
+	return true;
+}
+
+static bool same_agg(const struct prog *p, const struct prog_agg *a,
+		     const struct prog_agg *b)
+{
+	return a->op == b->op && a->of == b->of && a->on == b->on &&
+	       code_same(p, a->value, b->value) &&
+	       code_same(p, a->where, b->where);
+}
+
+static bool add_agg(struct compiler *c, const struct ast *n,
+		    unsigned int *which)
+{
+	struct prog *p = c->p;
+	struct prog_agg *a, agg = {
+		.op = (uint8_t)n->arg, .of = (uint8_t)n->of,
+		.on = (uint8_t)n->on,
+	};
+	uint32_t begin = p->n_ins, first = begin;
+
+	if (n->a >= 0) {
+		agg.reads |= (uint8_t)c->x->n[n->a].reads;
+		if (!code_node(c, n->a, n->of))
+			return false;
+		agg.value.first = (uint16_t)first;
+		agg.value.n = (uint16_t)(p->n_ins - first);
+	}
+	first = p->n_ins;
+	if (n->b >= 0) {
+		agg.reads |= (uint8_t)c->x->n[n->b].reads;
+		if (!code_node(c, n->b, n->of))
+			return false;
+		agg.where.first = (uint16_t)first;
+		agg.where.n = (uint16_t)(p->n_ins - first);
+	}
+	for (*which = 0; *which < p->n_aggs; (*which)++)
+		if (same_agg(p, &p->aggs[*which], &agg)) {
+			p->n_ins = begin;
+			return true;
+		}
+	if (p->n_aggs == PROG_AGGS)
+		return code_fail(c, n->at,
+				 "more than 64 different quantifiers; split up the file");
+	a = code_more(c, &p->aggs, p->n_aggs, sizeof(*p->aggs));
+	if (!a)
+		return false;
+	*which = p->n_aggs;
+	p->aggs[p->n_aggs++] = agg;
+	return true;
+}
+
+/* Times are in ns and rates in 1/s, so their product has to be divided by 1e9. */
+static bool emit_scale(struct compiler *c, const struct ast *n)
+{
+	enum unit a = c->x->n[n->a].unit, b = c->x->n[n->b].unit;
+	double by = 1;
+
+	if (n->op == AST_MUL && ((a == UNIT_RATE && b == UNIT_TIME) ||
+				 (a == UNIT_TIME && b == UNIT_RATE)))
+		by = 1e-9;
+	if (n->op == AST_DIV && a == UNIT_COUNT &&
+	    (b == UNIT_TIME || b == UNIT_RATE))
+		by = 1e9;
+	return by == 1 || (emit_constant(c, by) && code_emit(c, PROG_MUL, 0, 0));
+}
+
+static bool emit_memory(struct compiler *c, const struct ast *n,
+			enum obj_kind kind)
+{
+	unsigned int mem, k = 0;
+
+	if (!reserve_memory(c, n, kind, &mem))
+		return false;
+	if (n->op == AST_FOR && !find_constant(c, n->v, &k))
+		return false;
+	return code_emit(c, n->op == AST_FOR ? PROG_HELD :
+		       n->op == AST_RISING ? PROG_RISING : PROG_FALLING,
+		    mem, k);
+}
+
+/* @depth: values on the stack when the node's code begins. */
+static bool emit_node(struct compiler *c, int i, enum obj_kind kind, unsigned int depth)
+{
+	const struct ast *n = &c->x->n[i];
+
+	/* A node leaves one value, and a product has a constant on top of that. */
+	if (depth + 1 + (n->op == AST_MUL || n->op == AST_DIV) > PROG_STACK)
+		return code_fail(c, n->at, "nested too deeply");
+	switch (n->op) {
+	case AST_AGG:
+		return code_emit(c, PROG_AGG, 0, (unsigned int)n->v - 1);
+	case AST_NUMBER:
+		return emit_constant(c, n->v);
+	case AST_SIGNAL:
+		return code_emit(c, PROG_SIGNAL, 0, n->arg);
+	case AST_WORD:
+		return code_fail(c, n->at, "not understood");
+	default:
+		break;
+	}
+	if (!emit_node(c, n->a, kind, depth))
+		return false;
+	if (n->b >= 0 && !emit_node(c, n->b, kind, depth + 1))
+		return false;
+	switch (n->op) {
+	case AST_ADD:
+		return code_emit(c, PROG_ADD, 0, 0);
+	case AST_SUB:
+		return code_emit(c, PROG_SUB, 0, 0);
+	case AST_MUL:
+		return code_emit(c, PROG_MUL, 0, 0) && emit_scale(c, n);
+	case AST_DIV:
+		return code_emit(c, PROG_DIV, 0, 0) && emit_scale(c, n);
+	case AST_NEG:
+		return code_emit(c, PROG_NEG, 0, 0);
+	case AST_CMP:
+		return code_emit(c, PROG_CMP, 0, n->arg);
+	case AST_AND:
+		return code_emit(c, PROG_AND, 0, 0);
+	case AST_OR:
+		return code_emit(c, PROG_OR, 0, 0);
+	case AST_NOT:
+		return code_emit(c, PROG_NOT, 0, 0);
+	default:
+		return emit_memory(c, n, kind);
+	}
+}
+
+bool code_node(struct compiler *c, int i, enum obj_kind kind)
+{
+	return emit_node(c, i, kind, 0);
+}
+
+/* Copies the tree and replaces each quantifier by its number. */
+bool code_hoist(struct compiler *c, struct expr *to, int i)
+{
+	unsigned int which = 0;
+	struct ast *n;
+
+	if (i < 0)
+		return true;
+	n = &to->n[i];
+	if (n->op != AST_AGG)
+		return code_hoist(c, to, n->a) && code_hoist(c, to, n->b);
+	if (n->v != 0)
+		return true;
+	if (!add_agg(c, n, &which))
+		return false;
+	/* .v: 1 + the quantifier's number, which refers to it from here on. */
+	n->v = 1 + which;
+	return true;
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Checks that need all policies of a file. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "policy/expr.h"
+#include "policy/schema.h"
+
+static const char *pick_job(size_t i, const void *arg)
+{
+	const struct config *cfg = arg;
+
+	return i < cfg->n_jobs ? cfg->jobs[i].name : NULL;
+}
+
+static bool someone_sets(const struct config *cfg, unsigned int knob)
+{
+	unsigned int k;
+	size_t i;
+
+	for (i = 0; i < cfg->policies.n; i++)
+		for (k = 0; k < cfg->policies.v[i].n_act; k++)
+			if (cfg->policies.v[i].act[k].knob == knob &&
+			    cfg->policies.v[i].act[k].op == STEP_SET)
+				return true;
+	return false;
+}
+
+static void check_base(const struct config *cfg, size_t n, struct report *r)
+{
+	const struct policy *p = &cfg->policies.v[n];
+	const struct config_policy *at = &cfg->texts[n];
+	unsigned int k;
+
+	for (k = 0; k < p->n_act; k++) {
+		const struct step *st = &p->act[k];
+		const char *name = vocab_knob(st->knob)->name;
+
+		if (st->op == STEP_SET || st->op == STEP_LIGHTEST ||
+		    st->knob == SWIFTRDMA_KNOB_LEVEL ||
+		    st->knob == SWIFTRDMA_KNOB_WEIGHT ||
+		    someone_sets(cfg, st->knob))
+			continue;
+		report_at(r, at->line, at->col,
+			  "policy '%s' steps %s, which has no value until it is set; use '%s = n'",
+			  p->name, name, name);
+	}
+}
+
+static void check_job(const struct config *cfg, size_t n, struct report *r)
+{
+	const struct policy *p = &cfg->policies.v[n];
+	const struct config_policy *at = &cfg->texts[n];
+	const char *near;
+	size_t k;
+
+	if (!p->job[0])
+		return;
+	for (k = 0; k < cfg->n_jobs; k++)
+		if (!strcmp(cfg->jobs[k].name, p->job))
+			return;
+	near = suggest(p->job, strlen(p->job), pick_job, cfg);
+	report_at(r, at->line, at->col,
+		  near ? "policy '%s' is for job '%s', which is not under 'jobs:'; did you mean '%s'?" :
+			 "policy '%s' is for job '%s', which is not under 'jobs:'; add it there",
+		  p->name, p->job, near);
+}
+
+/* Warns about a policy for a class that no job of the file has. */
+static void check_class(const struct config *cfg, size_t n, struct report *r)
+{
+	const struct policy *p = &cfg->policies.v[n];
+	const struct config_policy *at = &cfg->texts[n];
+	size_t k;
+
+	if (!p->classes || !cfg->n_jobs)
+		return;
+	for (k = 0; k < cfg->n_jobs; k++)
+		if (policy_applies(p, cfg->jobs[k].name, cfg->jobs[k].class))
+			return;
+	report_warn(r, at->line, at->col,
+		    "policy '%s' is for '%s', and this file has no such job; the policy waits for a job that is set by hand, as by 'swiftrdma job set'",
+		    p->name, at->who);
+}
+
+/* Can both policies apply to one job? */
+static bool share_a_job(const struct policy *a, const struct policy *b)
+{
+	if (a->job[0] && b->job[0])
+		return !strcmp(a->job, b->job);
+	if (a->job[0] || b->job[0])
+		return true;
+	return !a->classes || !b->classes || (a->classes & b->classes);
+}
+
+static int step_direction(const struct step *s)
+{
+	return s->op == STEP_ADD ? 1 : s->op == STEP_SUB ? -1 : 0;
+}
+
+/*
+ * Warns about policies that move a knob in opposite directions and may both be true. The
+ * first one in the file wins, which may not be intended.
+ */
+static void check_pulls(const struct config *cfg, size_t n, struct report *r)
+{
+	const struct policy *b = &cfg->policies.v[n];
+	bool touch, sure;
+	unsigned int i, k;
+	size_t o;
+
+	for (o = 0; o < n; o++) {
+		const struct policy *a = &cfg->policies.v[o];
+
+		if (!share_a_job(a, b) || (cfg->texts[o].rank && cfg->texts[n].rank &&
+					   cfg->texts[o].rank != cfg->texts[n].rank))
+			continue;
+		for (i = 0; i < a->n_act; i++)
+			for (k = 0; k < b->n_act; k++) {
+				if (a->act[i].knob != b->act[k].knob ||
+				    step_direction(&a->act[i]) * step_direction(&b->act[k]) >= 0 ||
+				    !states_overlap(&cfg->policies.prog,
+						    &a->when, &b->when, &touch,
+						    &sure))
+					continue;
+				report_warn(r, cfg->texts[n].line,
+					    cfg->texts[n].col,
+					    "policies '%s' and '%s' pull %s in opposite directions and can both be true; exclude one, or give each a 'rank:'",
+					    a->name, b->name,
+					    vocab_knob(a->act[i].knob)->name);
+			}
+	}
+}
+
+/* Sorts policies with a rank by it; the others keep their order. */
+static void sort_ranks(struct config *cfg)
+{
+	size_t i, k;
+
+	for (i = 1; i < cfg->policies.n; i++) {
+		struct policy p = cfg->policies.v[i];
+		struct config_policy t = cfg->texts[i];
+
+		for (k = i; t.rank && k > 0 && cfg->texts[k - 1].rank > t.rank;
+		     k--) {
+			cfg->policies.v[k] = cfg->policies.v[k - 1];
+			cfg->texts[k] = cfg->texts[k - 1];
+		}
+		cfg->policies.v[k] = p;
+		cfg->texts[k] = t;
+	}
+}
+
+void check_config(struct config *cfg, struct report *r)
+{
+	size_t i;
+
+	for (i = 0; i < cfg->policies.n; i++) {
+		check_base(cfg, i, r);
+		check_job(cfg, i, r);
+		check_class(cfg, i, r);
+		check_pulls(cfg, i, r);
+	}
+	sort_ranks(cfg);
+}
