@@ -17,6 +17,9 @@ static uint32_t free_count;
 /* Of no completion. */
 static struct qp nobody = { .qpn = QPN_NONE };
 
+static int poll_ordered(struct ibv_cq *cq, int n, struct ibv_wc *wc, struct cq *c);
+static int poll_counted(struct ibv_cq *cq, int n, struct ibv_wc *wc, struct cq *c);
+
 static struct cq *cq_alloc(void)
 {
 	struct cq *c = free_first;
@@ -58,6 +61,7 @@ struct cq *cq_add(struct context *c, struct ibv_cq *cq)
 		n->ctx = c;
 		n->key = cq;
 		n->last = &nobody;
+		n->poll = settings.mode == MODE_LATENCY ? poll_ordered : poll_counted;
 		n->poll_cq = c->real.poll_cq;
 		n->hands = &c->dev->hands;
 		n->cqe = cq->cqe > 0 ? (uint32_t)cq->cqe : 0;
@@ -79,7 +83,7 @@ void cq_remove(struct ibv_cq *key, struct cq *c)
 
 	if (*c->alive && lib_lock()) {
 		table_drop(key, c);
-		atomic_store(&c->key, NULL);
+		__atomic_store_n(&c->key, NULL, __ATOMIC_SEQ_CST);
 		c->next_free = NULL;
 		if (free_first)
 			free_last->next_free = c;
@@ -131,6 +135,21 @@ static inline bool pops(const struct qp *q, uint64_t wr_id, uint32_t *end)
 	       s->wr_id == wr_id;
 }
 
+static inline void pop(struct qp *q, uint32_t end)
+{
+	atomic_store_explicit(&q->sig_done,
+			      atomic_load_explicit(&q->sig_done, memory_order_relaxed) + 1,
+			      memory_order_relaxed);
+	atomic_store_explicit(&q->done, end, memory_order_relaxed);
+}
+
+/* Whether a sample waits for its completion. */
+static inline bool has_samples(const struct qp *q)
+{
+	return atomic_load_explicit(&q->lat_tail, memory_order_relaxed) !=
+	       atomic_load_explicit(&q->sampling.head, memory_order_relaxed);
+}
+
 static noinline void complete_samples(struct batch *b, struct qp *q, uint32_t end)
 {
 	if (!b->now)
@@ -158,13 +177,9 @@ static always_inline void complete_send(struct batch *b, struct qp *q, uint64_t 
 		return;
 	}
 	done = atomic_load_explicit(&q->done, memory_order_relaxed);
-	atomic_store_explicit(&q->sig_done,
-			      atomic_load_explicit(&q->sig_done, memory_order_relaxed) + 1,
-			      memory_order_relaxed);
-	atomic_store_explicit(&q->done, end, memory_order_relaxed);
+	pop(q, end);
 	count(&s->poll_owner.wrs, &s->poll_others.wrs, mine, end - done);
-	if (unlikely(atomic_load_explicit(&q->lat_tail, memory_order_relaxed) !=
-		     atomic_load_explicit(&q->sampling.head, memory_order_relaxed)))
+	if (unlikely(has_samples(q)))
 		complete_samples(b, q, end);
 }
 
@@ -198,6 +213,12 @@ static bool is_other(enum ibv_wc_opcode opcode)
 	return opcode == IBV_WC_TM_ADD || opcode == IBV_WC_TM_DEL || opcode == IBV_WC_TM_SYNC;
 }
 
+/* A success of a send queue. */
+static inline bool is_sent(const struct ibv_wc *wc)
+{
+	return wc->status == IBV_WC_SUCCESS && !(wc->opcode & IBV_WC_RECV);
+}
+
 /* Whatever is no success of a send queue. */
 static noinline void complete_other(struct batch *b, struct qp *q, const struct ibv_wc *wc)
 {
@@ -216,7 +237,7 @@ static always_inline void complete(struct batch *b, uint32_t qpn, const struct i
 
 	if (unlikely(!q))
 		return;
-	if (likely(wc->status == IBV_WC_SUCCESS && !(wc->opcode & IBV_WC_RECV)))
+	if (likely(is_sent(wc)))
 		complete_send(b, q, wc->wr_id);
 	else
 		complete_other(b, q, wc);
@@ -227,13 +248,11 @@ static noinline void complete_out_of_order(struct cq *c, struct qp *q, const str
 {
 	struct batch b = { .cq = c };
 
-	if (wc->status == IBV_WC_SUCCESS && !(wc->opcode & IBV_WC_RECV))
+	if (is_sent(wc))
 		complete_send(&b, q, wc->wr_id);
 	else
 		complete_other(&b, q, wc);
 }
-
-struct cq *_Atomic cq_cache[CACHE_SIZE];
 
 static noinline struct cq *find_slow(struct ibv_cq *cq)
 {
@@ -242,40 +261,47 @@ static noinline struct cq *find_slow(struct ibv_cq *cq)
 
 	if (!c && *ctx->alive)
 		c = cq_add(ctx, cq);
-	if (c)
-		atomic_store_explicit(&cq_cache[CACHE_INDEX(cq)], c, memory_order_release);
+	if (c && *c->alive && c->key == cq)
+		cache_cq(c);
 	return c;
 }
 
-/* NULL: it was not found last. */
-static inline struct cq *cached(struct ibv_cq *cq)
+/* In whatever order threads took them. */
+static noinline int complete_counted(struct cq *c, const struct ibv_wc *wc, int n)
 {
-	struct cq *c = atomic_load_explicit(&cq_cache[CACHE_INDEX(cq)], memory_order_acquire);
+	for (const struct ibv_wc *end = wc + n; wc < end; wc++) {
+		struct qp *q = qp_of(c, wc->qp_num);
 
-	return likely(c && atomic_load_explicit(&c->key, memory_order_relaxed) == cq) ? c : NULL;
+		if (unlikely(!q))
+			continue;
+		if (likely(is_sent(wc) && !q->ring))
+			count(&q->slot->poll_owner.wcs, &q->slot->poll_others.wcs,
+			      claim(&q->poll_owner), 1);
+		else
+			complete_out_of_order(c, q, wc);
+	}
+	return n;
 }
 
-/* In whatever order threads took it. */
-static always_inline void complete_counted(struct cq *c, const struct ibv_wc *wc)
+/* The only one that a poll found, of a QP without a ring that this thread alone counts. */
+static inline bool complete_counted_one(const struct cq *c, const struct ibv_wc *wc)
 {
-	struct qp *q = qp_of(c, wc->qp_num);
+	struct qp *q = atomic_load_explicit(&c->last, memory_order_relaxed);
 
-	if (unlikely(!q))
-		return;
-	if (likely(wc->status == IBV_WC_SUCCESS && !(wc->opcode & IBV_WC_RECV) && !q->ring))
-		count(&q->slot->poll_owner.wcs, &q->slot->poll_others.wcs, claim(&q->poll_owner),
-		      1);
-	else
-		complete_out_of_order(c, q, wc);
+	if (unlikely(q->qpn != wc->qp_num || !is_sent(wc) ||
+		     atomic_load_explicit(&q->poll_owner, memory_order_relaxed) != self()))
+		return false;
+	q->slot->poll_owner.wcs++;
+	return true;
 }
 
 static noinline int poll_counted(struct ibv_cq *cq, int n, struct ibv_wc *wc, struct cq *c)
 {
 	int got = c->poll_cq(cq, n, wc);
 
-	for (const struct ibv_wc *end = wc + got; wc < end; wc++)
-		complete_counted(c, wc);
-	return got;
+	if (likely(got == 1) && likely(complete_counted_one(c, wc)))
+		return 1;
+	return complete_counted(c, wc, got);
 }
 
 /* The lock is lost; what is in the stash is not. */
@@ -286,14 +312,20 @@ static noinline int poll_unlocked(struct ibv_cq *cq, int n, struct ibv_wc *wc, s
 	return stashed ? stashed : poll_counted(cq, n, wc, c);
 }
 
-static always_inline int take(struct cq *c, struct ibv_cq *cq, int n, struct ibv_wc *wc,
-			      enum bias_token token)
+static noinline void complete_all(struct cq *c, const struct ibv_wc *wc, int n,
+				  enum bias_token token)
 {
 	struct batch b = { .cq = c, .ordered = true, .mine = token == BIAS_OWNER };
+
+	for (int i = 0; i < n; i++)
+		complete(&b, wc[i].qp_num, &wc[i]);
+}
+
+static int take(struct cq *c, struct ibv_cq *cq, int n, struct ibv_wc *wc, enum bias_token token)
+{
 	int got = c->poll_cq(cq, n, wc);
 
-	for (int i = 0; i < got; i++)
-		complete(&b, wc[i].qp_num, &wc[i]);
+	complete_all(c, wc, got, token);
 	return got;
 }
 
@@ -335,44 +367,78 @@ static noinline int poll_bounded(struct ibv_cq *cq, int n, struct ibv_wc *wc, st
 	return stashed && got < 0 ? stashed : stashed + got;
 }
 
-static noinline int poll_ordered(struct ibv_cq *cq, int n, struct ibv_wc *wc, struct cq *c)
+static inline bool is_bounded(const struct cq *c)
 {
-	enum bias_token token = bias_lock(&c->lock);
+	return atomic_load_explicit(&c->hands->credits, memory_order_relaxed) ||
+	       atomic_load_explicit(&c->stash, memory_order_relaxed);
+}
+
+/* The bias is another thread's, or gone. */
+static noinline int poll_ordered_slow(struct ibv_cq *cq, int n, struct ibv_wc *wc, struct cq *c)
+{
+	enum bias_token token = bias_lock_slow(&c->lock);
 	int got;
 
 	if (unlikely(token == BIAS_FAILED))
 		return poll_unlocked(cq, n, wc, c);
-	if (unlikely(atomic_load_explicit(&c->hands->credits, memory_order_relaxed) ||
-		     atomic_load_explicit(&c->stash, memory_order_relaxed)))
+	if (unlikely(is_bounded(c)))
 		return poll_bounded(cq, n, wc, c, token);
 	got = take(c, cq, n, wc, token);
 	bias_unlock(&c->lock, token);
 	return got;
 }
 
-static always_inline int poll_found(struct ibv_cq *cq, int n, struct ibv_wc *wc, struct cq *c)
+/* The only one that a poll found, of the QP of the last one, and with no sample to look at. */
+static inline bool complete_one(const struct cq *c, const struct ibv_wc *wc)
 {
-	if (unlikely(!*c->alive))
-		return c->poll_cq(cq, n, wc);
-	if (likely(settings.mode == MODE_LATENCY) &&
-	    likely(!atomic_load_explicit(&c->by_entry, memory_order_relaxed)))
-		return poll_ordered(cq, n, wc, c);
-	return poll_counted(cq, n, wc, c);
+	struct qp *q = atomic_load_explicit(&c->last, memory_order_relaxed);
+	struct swiftrdma_polled *p;
+	uint32_t end;
+
+	if (unlikely(q->qpn != wc->qp_num || !is_sent(wc) ||
+		     !atomic_load_explicit(&q->order, memory_order_relaxed) ||
+		     !pops(q, wc->wr_id, &end) || has_samples(q)))
+		return false;
+	p = &q->slot->poll_owner;
+	p->wcs++;
+	p->wrs += end - atomic_load_explicit(&q->done, memory_order_relaxed);
+	pop(q, end);
+	return true;
+}
+
+static int poll_ordered(struct ibv_cq *cq, int n, struct ibv_wc *wc, struct cq *c)
+{
+	int got;
+
+	if (unlikely(!bias_enter(&c->lock)))
+		return poll_ordered_slow(cq, n, wc, c);
+	if (unlikely(is_bounded(c)))
+		return poll_bounded(cq, n, wc, c, BIAS_OWNER);
+	got = c->poll_cq(cq, n, wc);
+	if (likely(got == 1) && likely(complete_one(c, wc))) {
+		bias_unlock(&c->lock, BIAS_OWNER);
+		return 1;
+	}
+	complete_all(c, wc, got, BIAS_OWNER);
+	bias_unlock(&c->lock, BIAS_OWNER);
+	return got;
 }
 
 static noinline int poll_slow(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 {
 	struct cq *c = find_slow(cq);
 
-	return c ? poll_found(cq, n, wc, c) : context_find(cq->context)->real.poll_cq(cq, n, wc);
+	if (!c)
+		return context_find(cq->context)->real.poll_cq(cq, n, wc);
+	return *c->alive ? c->poll(cq, n, wc, c) : c->poll_cq(cq, n, wc);
 }
 
 /* Saves no registers of its own: each way ends in a call. */
 int lib_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 {
-	struct cq *c = cached(cq);
+	struct cq *c = cq_cached(cq);
 
-	return likely(c) ? poll_found(cq, n, wc, c) : poll_slow(cq, n, wc);
+	return likely(c) ? c->poll(cq, n, wc, c) : poll_slow(cq, n, wc);
 }
 
 /* --- ibv_cq_ex ------------------------------------------------------------- */
@@ -400,8 +466,10 @@ static int lib_start_poll(struct ibv_cq_ex *cqx, struct ibv_poll_cq_attr *attr)
 
 	if (!*c->alive)
 		return ret;
-	if (unlikely(!atomic_load_explicit(&c->by_entry, memory_order_relaxed)))
+	if (unlikely(!atomic_load_explicit(&c->by_entry, memory_order_relaxed))) {
 		atomic_store(&c->by_entry, true);
+		__atomic_store_n(&c->poll, poll_counted, __ATOMIC_RELAXED);
+	}
 	if (!ret)
 		complete_entry(c, cqx);
 	return ret;

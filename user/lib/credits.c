@@ -37,7 +37,7 @@ static void add(struct device *dev, uint32_t posted, uint32_t done)
 static bool is_counted(struct qp *q)
 {
 	return atomic_load_explicit(&q->order, memory_order_relaxed) &&
-	       atomic_load_explicit(&q->key, memory_order_relaxed);
+	       __atomic_load_n(&q->key, __ATOMIC_RELAXED);
 }
 
 void credits_sync(struct qp *q)

@@ -88,20 +88,26 @@ static inline uintptr_t self(void)
 
 enum bias_token bias_lock_slow(struct bias *b);
 
-/* BIAS_FAILED: a thread held it for seconds; the caller goes on without what it guards. */
-static inline enum bias_token bias_lock(struct bias *b)
+/* Takes it as BIAS_OWNER; false: it is not biased to this thread. */
+static inline bool bias_enter(struct bias *b)
 {
 	uintptr_t me = self();
 
-	if (likely(atomic_load_explicit(&b->owner, memory_order_relaxed) == me)) {
-		atomic_store_explicit(&b->inside, 1, memory_order_relaxed);
-		/* membarrier() of the thread that revokes is the other half of this. */
-		atomic_signal_fence(memory_order_seq_cst);
-		if (likely(atomic_load_explicit(&b->owner, memory_order_relaxed) == me))
-			return BIAS_OWNER;
-		atomic_store_explicit(&b->inside, 0, memory_order_release);
-	}
-	return bias_lock_slow(b);
+	if (unlikely(atomic_load_explicit(&b->owner, memory_order_relaxed) != me))
+		return false;
+	atomic_store_explicit(&b->inside, 1, memory_order_relaxed);
+	/* membarrier() of the thread that revokes is the other half of this. */
+	atomic_signal_fence(memory_order_seq_cst);
+	if (likely(atomic_load_explicit(&b->owner, memory_order_relaxed) == me))
+		return true;
+	atomic_store_explicit(&b->inside, 0, memory_order_release);
+	return false;
+}
+
+/* BIAS_FAILED: a thread held it for seconds; the caller goes on without what it guards. */
+static inline enum bias_token bias_lock(struct bias *b)
+{
+	return likely(bias_enter(b)) ? BIAS_OWNER : bias_lock_slow(b);
 }
 
 static inline void bias_unlock(struct bias *b, enum bias_token token)
@@ -288,8 +294,11 @@ struct wr_real;
 #define QPN_NONE 0xffffffff
 
 struct qp {
-	/* Constant while the QP lives. */
+	/* Constant while the QP lives, but for .post and .order. */
 	const alive_t *alive;
+	/* post_ordered() or post_counted(), as .order says. */
+	int (*post)(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad,
+		    struct qp *q);
 	int (*post_send)(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 	int (*post_recv)(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 	struct swiftrdma_slot *slot;
@@ -300,16 +309,17 @@ struct qp {
 	bool sig_all;
 	bool own_slot;		/* .slot is .spare_slot, not one of a report */
 	struct context *ctx;
-	struct ibv_qp *_Atomic key;	/* NULL: the QP is gone */
+	struct ibv_qp *key;		/* NULL: the QP is gone; written atomically */
 	struct ibv_cq *send_cq;
 	struct wr_real *wr_real;	/* .wr_spare, or NULL */
 	const __u64 *changes;		/* the job's change counter in control */
-	_Atomic uint64_t quiet;		/* its value at which no knob is in force */
+	uint64_t quiet;			/* its value at which no knob is in force; as .key */
 	struct hands *hands;
 
 	/* The poster's, under .sq. */
 	struct bias sq __attribute__((aligned(CACHE_LINE)));
-	_Atomic uintptr_t post_owner;
+	_Atomic uintptr_t post_owner;	/* see posts_alone() */
+	_Atomic uintptr_t recv_owner;
 	_Atomic uint32_t posted;	/* requests, a sequence number */
 	_Atomic uint32_t sig_posted;	/* signalled ones */
 	/* Between wr_start and wr_complete. */
@@ -379,33 +389,10 @@ static inline void qp_about_to_post(struct qp *q, uint32_t from, uint32_t n)
 /* False: a knob is in force, or control has changed. Not in a child of a fork. */
 static inline bool control_quiet(const struct qp *q)
 {
-	return likely(__atomic_load_n(q->changes, __ATOMIC_RELAXED) ==
-		      atomic_load_explicit(&q->quiet, memory_order_relaxed));
+	return likely(__atomic_load_n(q->changes, __ATOMIC_RELAXED) == q->quiet);
 }
-
-/* Those that were found last, by address; never NULL. */
-#define CACHE_SIZE 256
-#define CACHE_INDEX(key) ((uintptr_t)(key) >> 9 & (CACHE_SIZE - 1))
-
-extern struct qp *_Atomic qp_cache[CACHE_SIZE];
 
 struct qp *qp_find_slow(const struct ibv_qp *qp);
-
-/* NULL: it was not found last. */
-static inline struct qp *qp_cached(const struct ibv_qp *qp)
-{
-	struct qp *q = atomic_load_explicit(&qp_cache[CACHE_INDEX(qp)], memory_order_acquire);
-
-	return likely(atomic_load_explicit(&q->key, memory_order_relaxed) == qp &&
-		      q->qpn == qp->qp_num) ? q : NULL;
-}
-
-static inline struct qp *qp_find(const struct ibv_qp *qp)
-{
-	struct qp *q = qp_cached(qp);
-
-	return likely(q) ? q : qp_find_slow(qp);
-}
 
 static inline bool claim(_Atomic uintptr_t *owner)
 {
@@ -416,16 +403,27 @@ static inline bool claim(_Atomic uintptr_t *owner)
 	return !was && atomic_compare_exchange_strong(owner, &was, me);
 }
 
+/* The first thread that posts to a QP without a ring has its counters. */
+bool claim_posts(struct qp *q);
+
 /*
  * Whether a thread has the counters called owner to itself. Where there is a ring, that
  * is the thread to which the lock is biased, while it is; else the first that came.
  */
 static inline bool posts_alone(struct qp *q, enum bias_token token)
 {
-	return token == BIAS_OWNER || (!q->ring && claim(&q->post_owner));
+	return likely(token == BIAS_OWNER ||
+		      atomic_load_explicit(&q->post_owner, memory_order_relaxed) == self()) ||
+	       claim_posts(q);
 }
 
 void count_posted_others(struct qp *q, uint64_t n, uint64_t bytes);
+
+/* The requests are matched with their completions, or counted only. */
+int post_ordered(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr,
+		 struct qp *q);
+int post_counted(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr,
+		 struct qp *q);
 
 static inline void count_posted(struct qp *q, bool mine, uint64_t n, uint64_t bytes)
 {
@@ -454,8 +452,10 @@ void wr_patch(struct qp *q, struct ibv_qp_ex *qpx);
 
 struct cq {
 	const alive_t *alive;
-	struct ibv_cq *_Atomic key;	/* NULL: the CQ is gone */
+	struct ibv_cq *key;		/* NULL: the CQ is gone; written atomically */
 	struct context *ctx;
+	/* In the order of the queue, or not: see poll_ordered() and poll_counted(). */
+	int (*poll)(struct ibv_cq *cq, int n, struct ibv_wc *wc, struct cq *c);
 	int (*poll_cq)(struct ibv_cq *cq, int n, struct ibv_wc *wc);
 	struct qp *_Atomic last;	/* of the completion before */
 	int (*start_poll)(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr);
@@ -471,8 +471,6 @@ struct cq {
 	bool has_channel;
 };
 
-extern struct cq *_Atomic cq_cache[CACHE_SIZE];
-
 struct cq *cq_add(struct context *c, struct ibv_cq *cq);
 /* Stands in for the functions of @cqx. */
 void cq_patch(struct cq *c, struct ibv_cq_ex *cqx);
@@ -481,6 +479,64 @@ void cq_forget_all(void);
 int lib_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc);
 /* With .lock held, polls and accounts for what came. */
 int cq_take(struct cq *c, int n, struct ibv_wc *wc, enum bias_token token);
+
+/* --- life.c: QPs and CQs that were found last ------------------------------------------------ */
+
+#define CACHE_SIZE 256
+#define CACHE_INDEX(key) ((uintptr_t)(key) >> 9 & (CACHE_SIZE - 1))
+#define PAGE_BYTES 4096
+
+/*
+ * By address. A fork wipes this memory in the child: an object that is found here belongs to
+ * this process, and *alive need not be read. An entry is the distance in bytes from .none, so
+ * that a wiped entry stands for .none, which has no key.
+ */
+struct recent_qps {
+	struct qp none;
+	uintptr_t entry[CACHE_SIZE];
+} __attribute__((aligned(PAGE_BYTES)));
+
+struct recent_cqs {
+	struct cq none;
+	uintptr_t entry[CACHE_SIZE];
+} __attribute__((aligned(PAGE_BYTES)));
+
+extern struct recent_qps recent_qps;
+extern struct recent_cqs recent_cqs;
+
+/* NULL: it was not found last. */
+static inline struct qp *qp_cached(const struct ibv_qp *qp)
+{
+	struct qp *q = (void *)((uintptr_t)&recent_qps.none + recent_qps.entry[CACHE_INDEX(qp)]);
+
+	return likely(q->key == qp && q->qpn == qp->qp_num) ? q : NULL;
+}
+
+static inline struct cq *cq_cached(const struct ibv_cq *cq)
+{
+	struct cq *c = (void *)((uintptr_t)&recent_cqs.none + recent_cqs.entry[CACHE_INDEX(cq)]);
+
+	return likely(c->key == cq) ? c : NULL;
+}
+
+static inline void cache_qp(struct qp *q)
+{
+	__atomic_store_n(&recent_qps.entry[CACHE_INDEX(q->key)],
+			 (uintptr_t)q - (uintptr_t)&recent_qps.none, __ATOMIC_RELEASE);
+}
+
+static inline void cache_cq(struct cq *c)
+{
+	__atomic_store_n(&recent_cqs.entry[CACHE_INDEX(c->key)],
+			 (uintptr_t)c - (uintptr_t)&recent_cqs.none, __ATOMIC_RELEASE);
+}
+
+static inline struct qp *qp_find(const struct ibv_qp *qp)
+{
+	struct qp *q = qp_cached(qp);
+
+	return likely(q) ? q : qp_find_slow(qp);
+}
 
 /* --- preload.c ------------------------------------------------------------------------------ */
 

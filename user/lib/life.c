@@ -19,6 +19,9 @@ static pthread_once_t settings_once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static const alive_t *_Atomic alive;
 
+struct recent_qps recent_qps;
+struct recent_cqs recent_cqs;
+
 /* An unknown value is no reason to fail. */
 static enum mode read_mode(const char *s)
 {
@@ -95,7 +98,9 @@ static const alive_t *begin(void)
 
 	if (word == MAP_FAILED)
 		return NULL;
-	if (madvise(word, (size_t)sysconf(_SC_PAGESIZE), MADV_WIPEONFORK)) {
+	if (madvise(word, (size_t)sysconf(_SC_PAGESIZE), MADV_WIPEONFORK) ||
+	    madvise(&recent_qps, sizeof(recent_qps), MADV_WIPEONFORK) ||
+	    madvise(&recent_cqs, sizeof(recent_cqs), MADV_WIPEONFORK)) {
 		munmap(word, (size_t)sysconf(_SC_PAGESIZE));
 		return NULL;
 	}

@@ -211,9 +211,9 @@ static bool enter(struct hold *h, uint64_t bits)
 	if (!*h->q->alive)
 		return false;
 	/* Each QP has a copy, which its posts find in a cache line that they need anyway. */
-	atomic_store_explicit(&h->q->quiet, atomic_load_explicit(&h->dev->hands.quiet,
-								 memory_order_acquire),
-			      memory_order_relaxed);
+	__atomic_store_n(&h->q->quiet, atomic_load_explicit(&h->dev->hands.quiet,
+							    memory_order_acquire),
+			 __ATOMIC_RELAXED);
 	return true;
 }
 

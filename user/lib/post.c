@@ -81,6 +81,11 @@ static noinline struct load posted_of(const struct qp *q, struct load l,
 	};
 }
 
+noinline bool claim_posts(struct qp *q)
+{
+	return !q->ring && claim(&q->post_owner);
+}
+
 void count_posted_others(struct qp *q, uint64_t n, uint64_t bytes)
 {
 	struct swiftrdma_posted *p = &q->slot->post_others;
@@ -111,21 +116,21 @@ static noinline int post_counted_list(struct ibv_qp *qp, struct ibv_send_wr *wr,
 	return ret;
 }
 
-/* Counts only. */
-static noinline int post_counted(struct ibv_qp *qp, struct ibv_send_wr *wr,
-				 struct ibv_send_wr **bad_wr, struct qp *q)
+int post_counted(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr,
+		 struct qp *q)
 {
-	struct ibv_send_wr *bad;
 	uint32_t bytes;
 	int ret;
 
 	if (unlikely(!is_single(wr)))
 		return post_counted_list(qp, wr, bad_wr, q);
 	bytes = wr->sg_list->length;
-	ret = call_post(q, qp, wr, bad_wr, &bad);
-	if (likely(!ret))
-		count_posted(q, posts_alone(q, BIAS_FAILED), 1, bytes);
-	return ret;
+	/* Of one request that fails nothing is posted. */
+	ret = q->post_send(qp, wr, bad_wr);
+	if (unlikely(ret))
+		return ret;
+	count_posted(q, posts_alone(q, BIAS_FAILED), 1, bytes);
+	return 0;
 }
 
 static inline struct load push_list(struct qp *q, const struct ibv_send_wr *wr, uint32_t from,
@@ -192,7 +197,6 @@ static always_inline int post_one(struct qp *q, struct ibv_qp *qp, struct ibv_se
 	uint32_t from = atomic_load_explicit(&q->posted, memory_order_relaxed);
 	uint32_t sig = atomic_load_explicit(&q->sig_posted, memory_order_relaxed);
 	uint32_t bytes = wr->sg_list->length;
-	struct ibv_send_wr *bad;
 	int ret;
 
 	if (wr->send_flags & IBV_SEND_SIGNALED || q->sig_all) {
@@ -202,7 +206,7 @@ static always_inline int post_one(struct qp *q, struct ibv_qp *qp, struct ibv_se
 		announce(q, from + 1, sig);
 	}
 	qp_about_to_post(q, from, 1);
-	ret = call_post(q, qp, wr, bad_wr, &bad);
+	ret = q->post_send(qp, wr, bad_wr);
 	if (likely(!ret))
 		count_posted(q, mine, 1, bytes);
 	else
@@ -210,10 +214,11 @@ static always_inline int post_one(struct qp *q, struct ibv_qp *qp, struct ibv_se
 	return ret;
 }
 
-static noinline int post_ordered(struct ibv_qp *qp, struct ibv_send_wr *wr,
-				 struct ibv_send_wr **bad_wr, struct qp *q)
+/* The bias is another thread's, or gone. */
+static noinline int post_ordered_slow(struct ibv_qp *qp, struct ibv_send_wr *wr,
+				      struct ibv_send_wr **bad_wr, struct qp *q)
 {
-	enum bias_token token = bias_lock(&q->sq);
+	enum bias_token token = bias_lock_slow(&q->sq);
 	int ret;
 
 	if (unlikely(token == BIAS_FAILED)) {
@@ -224,6 +229,19 @@ static noinline int post_ordered(struct ibv_qp *qp, struct ibv_send_wr *wr,
 	ret = is_single(wr) ? post_one(q, qp, wr, bad_wr, token == BIAS_OWNER) :
 			      post_list(q, qp, wr, bad_wr, token == BIAS_OWNER);
 	bias_unlock(&q->sq, token);
+	return ret;
+}
+
+int post_ordered(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr,
+		 struct qp *q)
+{
+	int ret;
+
+	if (unlikely(!bias_enter(&q->sq)))
+		return post_ordered_slow(qp, wr, bad_wr, q);
+	ret = is_single(wr) ? post_one(q, qp, wr, bad_wr, true) :
+			      post_list(q, qp, wr, bad_wr, true);
+	bias_unlock(&q->sq, BIAS_OWNER);
 	return ret;
 }
 
@@ -240,8 +258,7 @@ static noinline int post_paced(struct ibv_qp *qp, struct ibv_send_wr *wr,
 
 	if (!pace_post(q, l.n, l.bytes))
 		return q->post_send(qp, wr, bad_wr);
-	ret = atomic_load_explicit(&q->order, memory_order_relaxed) ?
-		post_ordered(qp, wr, &bad, q) : post_counted(qp, wr, &bad, q);
+	ret = q->post(qp, wr, &bad, q);
 	if (unlikely(ret)) {
 		posted = posted_of(q, l, bad);
 		pace_return(q, l.n - posted.n, l.bytes - posted.bytes);
@@ -256,13 +273,9 @@ static noinline int post_paced(struct ibv_qp *qp, struct ibv_send_wr *wr,
 static always_inline int post_found(struct ibv_qp *qp, struct ibv_send_wr *wr,
 				    struct ibv_send_wr **bad_wr, struct qp *q)
 {
-	if (unlikely(!*q->alive))
-		return q->post_send(qp, wr, bad_wr);
 	if (unlikely(!control_quiet(q)))
 		return post_paced(qp, wr, bad_wr, q);
-	if (likely(atomic_load_explicit(&q->order, memory_order_relaxed)))
-		return post_ordered(qp, wr, bad_wr, q);
-	return post_counted(qp, wr, bad_wr, q);
+	return q->post(qp, wr, bad_wr, q);
 }
 
 static noinline int post_slow(struct ibv_qp *qp, struct ibv_send_wr *wr,
@@ -270,8 +283,9 @@ static noinline int post_slow(struct ibv_qp *qp, struct ibv_send_wr *wr,
 {
 	struct qp *q = find(qp);
 
-	return q ? post_found(qp, wr, bad_wr, q) :
-		   context_find(qp->context)->real.post_send(qp, wr, bad_wr);
+	if (!q)
+		return context_find(qp->context)->real.post_send(qp, wr, bad_wr);
+	return *q->alive ? post_found(qp, wr, bad_wr, q) : q->post_send(qp, wr, bad_wr);
 }
 
 /* Saves no registers of its own: each way ends in a call. */
@@ -323,7 +337,7 @@ int lib_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr 
 	n = recv_posted(n, ret, bad, bad_wr);
 	/* Not under .sq, which is the send queue's. */
 	count(&q->slot->post_owner.recv_wrs, &q->slot->post_others.recv_wrs,
-	      claim(&q->post_owner), n);
+	      claim(&q->recv_owner), n);
 	return ret;
 }
 

@@ -106,6 +106,12 @@ static bool ring_fit(struct qp *q, const struct qp_want *want)
 	return true;
 }
 
+static void set_order(struct qp *q, bool order)
+{
+	atomic_store(&q->order, order);
+	__atomic_store_n(&q->post, order ? post_ordered : post_counted, __ATOMIC_RELAXED);
+}
+
 static void slot_fill(struct qp *q, const struct ibv_qp *qp, const struct qp_want *want)
 {
 	struct device *dev = q->ctx->dev;
@@ -150,7 +156,7 @@ static struct qp *qp_new(struct context *c, struct ibv_qp *qp, const struct qp_w
 	q->post_recv = c->real.post_recv;
 	q->send_cq = qp->send_cq;
 	q->sig_all = want->sig_all;
-	q->order = ring_fit(q, want);
+	set_order(q, ring_fit(q, want));
 	sampling_reset(&q->sampling, 0);
 	q->slot = slot_take(dev);
 	if (!q->slot && !own_slot(q)) {
@@ -169,7 +175,7 @@ static void retire(struct qp *q)
 
 	table_drop(q->key, q);
 	context_drop_qpn(q->ctx, q->qpn, q);
-	atomic_store(&q->key, NULL);
+	__atomic_store_n(&q->key, NULL, __ATOMIC_SEQ_CST);
 	q->qpn = QPN_NONE;
 	credits_sync(q);
 	__atomic_fetch_or(&q->slot->id.flags, SWIFTRDMA_SLOT_DEAD, __ATOMIC_RELAXED);
@@ -216,16 +222,15 @@ void qp_remove(struct qp *q)
 	errno = err;
 }
 
-static struct qp nobody = { .qpn = QPN_NONE };
-struct qp *_Atomic qp_cache[CACHE_SIZE] = { [0 ... CACHE_SIZE - 1] = &nobody };
-
 struct qp *qp_find_slow(const struct ibv_qp *qp)
 {
 	struct qp *q = table_find(qp);
 
 	if (!q || q->qpn != qp->qp_num)
 		return NULL;
-	atomic_store_explicit(&qp_cache[CACHE_INDEX(qp)], q, memory_order_release);
+	/* The key is NULL where another thread has just destroyed the QP. */
+	if (*q->alive && q->key == qp)
+		cache_qp(q);
 	return q;
 }
 
@@ -239,6 +244,7 @@ void qp_lose_order(struct qp *q, uint32_t flag)
 	set_flag(q, flag);
 	if (!atomic_exchange(&q->order, false))
 		return;
+	set_order(q, false);
 	credits_sync(q);
 	set_flag(q, SWIFTRDMA_SLOT_NO_ORDER);
 	if (!(flag & SWIFTRDMA_SLOT_ERROR))
@@ -267,7 +273,7 @@ void qp_reset(struct qp *q)
 		__atomic_fetch_and(&q->slot->id.flags,
 				   ~(uint32_t)(SWIFTRDMA_SLOT_NO_ORDER | SWIFTRDMA_SLOT_ERROR),
 				   __ATOMIC_RELAXED);
-		atomic_store(&q->order, true);
+		set_order(q, true);
 		credits_sync(q);
 	}
 	if (cq)

@@ -248,18 +248,14 @@ int main(void)
 	side[CLOCK].ctx->ops.post_send = clock_post_send;
 	side[CLOCK].ctx->ops.poll_cq = clock_poll_cq;
 	for (int r = 0; r < RUNS; r++) {
-		/* Only the mode while requests run differs: it decides which lock is taken. */
 		stub.unlocked = 1;
 		for (int w = BARE; w <= CLOCK; w++) {
-			settings.mode = w == COUNT || w == PACE ? MODE_COUNT : MODE_LATENCY;
 			keep_min(&ns[w], run(&side[w], 1, WRS));
 			keep_min(&ns16[w], run(&side[w], LIST, WRS));
 		}
 		stub.unlocked = 0;
-		for (int w = BARE2; w <= LATENCY2; w++) {
-			settings.mode = w == COUNT2 ? MODE_COUNT : MODE_LATENCY;
+		for (int w = BARE2; w <= LATENCY2; w++)
 			keep_min(&ns[w], run_two(&side[w]));
-		}
 	}
 	row("lib_count", ns[BARE], ns[COUNT], 5, exact(&side[COUNT], 2ull * RUNS * WRS));
 	more("list16", ns16[BARE], ns16[COUNT]);
