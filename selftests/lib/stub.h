@@ -350,6 +350,16 @@ static inline struct ibv_qp *stub_create_qp(struct ibv_pd *pd, struct ibv_qp_ini
 	return stub_new_qp(pd->context, (struct ibv_qp_init_attr_ex *)attr);
 }
 
+/* The QP of another process. */
+static struct ibv_qp *stub_open_qp(struct ibv_context *ctx, struct ibv_qp_open_attr *attr)
+{
+	struct ibv_pd pd = { .context = ctx };
+	struct ibv_qp *qp = stub_create_qp(&pd, &(struct ibv_qp_init_attr){ .qp_type = attr->qp_type });
+
+	qp->qp_num = attr->qp_num;
+	return qp;
+}
+
 static struct ibv_qp *stub_create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr)
 {
 	struct stub_qp *q = stub_qp(stub_new_qp(ctx, attr));
@@ -400,6 +410,7 @@ static struct ibv_context *stub_open_device(struct ibv_device *device)
 
 	v->sz = sizeof(*v);
 	v->create_qp_ex = stub_create_qp_ex;
+	v->open_qp = stub_open_qp;
 	v->create_cq_ex = stub_create_cq_ex;
 	v->context.abi_compat = __VERBS_ABI_IS_EXTENDED;
 	v->context.device = device;

@@ -134,7 +134,7 @@ static inline struct swiftrdma_figures rig_device(void)
 
 static inline const struct swiftrdma_slot *rig_slot(struct ibv_qp *qp)
 {
-	return ((struct qp *)table_find(qp))->slot;
+	return ((struct qp *)table_find(&qps, qp))->slot;
 }
 
 #endif /* UNIT_LIB_RIG_H */

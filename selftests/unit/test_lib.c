@@ -117,7 +117,7 @@ static void test_weights_add_up(void **state)
 
 	(void)state;
 	settings.sample_every = 8;
-	sampling_reset(&((struct qp *)table_find(rig.qp))->sampling, 0);
+	sampling_reset(&((struct qp *)table_find(&qps, rig.qp))->sampling, 0);
 	for (int i = 0; i < 4000; i++) {
 		rig_post(rig.qp, 1 + i % 3, 1);
 		rig_poll();
@@ -393,9 +393,51 @@ static void test_no_module(void **state)
 	assert_int_equal(swiftrdma_read_job(rig.ctx, &info, sizeof(info)), -ENODEV);
 }
 
+/* What was outstanding when a QP went, or lost its order, is not waited for. */
+static void test_dropped(void **state)
+{
+	struct swiftrdma_figures f;
+
+	(void)state;
+	stub.hold = 1;
+	for (int i = 0; i < 10; i++)
+		rig_post(rig.qp, 1, 1);
+	set_state(rig.qp, IBV_QPS_ERR);
+	stub_complete(rig.qp, 10);
+	rig_poll();
+	assert_int_equal(rig_figures(rig.qp).dropped, 10);
+	ibv_destroy_qp(rig.qp);
+	rig.qp = rig_qp(rig.cq, 0);
+	for (int i = 0; i < 7; i++)
+		rig_post(rig.qp, 1, 0);
+	ibv_destroy_qp(rig.qp);
+	rig.qp = NULL;
+	f = rig_device();
+	assert_int_equal(f.wrs, 17);
+	assert_int_equal(f.done, 0);
+	assert_int_equal(f.dropped, 17);
+}
+
+/* A QP that another process created is not this one's to report. */
+static void test_opened_qp(void **state)
+{
+	struct ibv_qp_open_attr attr = { .qp_num = 0x1234, .qp_type = IBV_QPT_XRC_RECV };
+	uint32_t used = devices->report->slots_used;
+	struct ibv_qp *qp = ibv_open_qp(rig.ctx, &attr);
+
+	(void)state;
+	assert_non_null(table_find(&qps, qp));
+	assert_int_equal(devices->report->slots_used, used);
+	for (uint32_t i = 0; i < used; i++)
+		assert_int_not_equal(devices->slot[i].id.qpn, 0x1234);
+	ibv_destroy_qp(qp);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		RIG_TEST(test_dropped),
+		RIG_TEST(test_opened_qp),
 		RIG_TEST(test_counts_singles_and_lists),
 		RIG_TEST(test_unsignalled_end_with_the_next_signalled),
 		RIG_TEST(test_sig_all_signals_all),

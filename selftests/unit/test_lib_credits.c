@@ -28,7 +28,7 @@ static void hold_until_wait(struct ibv_qp *qp, int n)
 
 static int64_t outstanding(void)
 {
-	return ((struct qp *)table_find(rig.qp))->hands->outstanding;
+	return ((struct qp *)table_find(&qps, rig.qp))->knobs->outstanding;
 }
 
 static uint32_t in_flight(struct ibv_qp *qp)
@@ -361,7 +361,7 @@ static void test_qp_without_order(void **state)
 	ctl_set(CREDITS, 2);
 	rig_post(qp, 2, 1);
 	assert_int_equal(outstanding(), 2);
-	qp_lose_order(table_find(qp), 0);
+	qp_lose_order(table_find(&qps, qp), 0);
 	assert_int_equal(outstanding(), 0);
 	rig_post(qp, 3, 1);
 	assert_int_equal(outstanding(), 0);
@@ -500,6 +500,46 @@ static void test_wr_api(void **state)
 	assert_int_equal(outstanding(), 0);
 }
 
+/* Where nobody knows how many requests a batch will have, it is taken to be as the last one. */
+static void test_wr_batches(void **state)
+{
+	struct ibv_qp_init_attr_ex attr = {
+		.send_cq = rig.cq, .recv_cq = rig.cq, .qp_type = IBV_QPT_RC, .pd = &rig.pd,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		.send_ops_flags = IBV_QP_EX_WITH_SEND, .cap.max_send_wr = 64,
+	};
+	struct ibv_qp *qp = ibv_create_qp_ex(rig.ctx, &attr);
+	struct ibv_qp_ex *qpx = stub_to_qp_ex(qp);
+	uint32_t most = 0;
+
+	(void)state;
+	poll_nothing();
+	hold_until_wait(qp, 1);
+	ctl_set(CREDITS, 24);
+	for (int i = 0; i < 20; i++) {
+		ibv_wr_start(qpx);
+		for (int k = 0; k < 16; k++) {
+			qpx->wr_flags = IBV_SEND_SIGNALED;
+			ibv_wr_send(qpx);
+		}
+		if (i % 5 == 4)
+			ibv_wr_abort(qpx);
+		else
+			assert_int_equal(ibv_wr_complete(qpx), 0);
+		if (in_flight(qp) > most)
+			most = in_flight(qp);
+		rig_poll();
+	}
+	/* The first batch has all the room. */
+	assert_in_range(most, 16, 24);
+	assert_int_equal(held(CREDITS)->passed, 0);
+	assert_int_equal(knob_state(CREDITS), SWIFTRDMA_KNOB_STATE_IN_FORCE);
+	stub_complete(qp, 24);
+	rig_poll();
+	assert_int_equal(outstanding(), 0);
+	ibv_destroy_qp(qp);
+}
+
 #define ROUNDS 20000
 
 static _Atomic int stop, polled, posted;
@@ -607,6 +647,67 @@ static void test_threads_that_post_and_poll(void **state)
 	ibv_destroy_qp(qp);
 }
 
+static _Atomic int flying, over;
+static struct ibv_qp *flying_qps[4];
+
+static int count_flying(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	if (++flying > 4)
+		over++;
+	return stub_post_send(qp, wr, bad);
+}
+
+static void *complete_always(void *arg)
+{
+	while (!stop) {
+		for (int i = 0; i < 4; i++) {
+			struct stub_qp *q = stub_qp(flying_qps[i]);
+
+			pthread_spin_lock(&q->lock);
+			if (q->posted != q->done) {
+				flying--;
+				stub_complete(flying_qps[i], 1);
+			}
+			pthread_spin_unlock(&q->lock);
+		}
+	}
+	return arg;
+}
+
+/* The device completes at any moment: no post finds more outstanding than the bound. */
+static void test_bound_of_threads(void **state)
+{
+	pthread_t poster[4], device;
+
+	(void)state;
+	lib_clock = real_clock;
+	lib_wait = real_wait;
+	stub.hold = 1;
+	stop = flying = over = 0;
+	poll_nothing();
+	for (int i = 0; i < 4; i++) {
+		flying_qps[i] = rig_qp(rig.cq, 0);
+		((struct qp *)table_find(&qps, flying_qps[i]))->post_send = count_flying;
+	}
+	ctl_set(CREDITS, 4);
+	pthread_create(&device, NULL, complete_always, NULL);
+	for (int i = 0; i < 4; i++)
+		pthread_create(&poster[i], NULL, post_and_poll, flying_qps[i]);
+	for (int i = 0; i < 4; i++)
+		pthread_join(poster[i], NULL);
+	stop = 1;
+	pthread_join(device, NULL);
+	assert_int_equal(over, 0);
+	assert_int_equal(held(CREDITS)->passed, 0);
+	for (int i = 0; i < 4; i++) {
+		stub_complete(flying_qps[i], STUB_WRS);
+		rig_poll();
+		assert_int_equal(rig_figures(flying_qps[i]).done, ROUNDS);
+		ibv_destroy_qp(flying_qps[i]);
+	}
+	assert_int_equal(outstanding(), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -631,8 +732,10 @@ int main(void)
 		CTL_TEST(test_channel),
 		CTL_TEST(test_extended_cq),
 		CTL_TEST(test_wr_api),
+		CTL_TEST(test_wr_batches),
 		CTL_TEST(test_polling_in_another_thread),
 		CTL_TEST(test_threads_that_post_and_poll),
+		CTL_TEST(test_bound_of_threads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

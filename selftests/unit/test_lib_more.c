@@ -140,21 +140,6 @@ static void test_bias_is_revoked(void **state)
 	assert_int_equal(b.holder, 0);
 }
 
-/* A holder that is gone: after some seconds the caller goes on, and only counts. */
-static void test_lost_lock(void **state)
-{
-	struct qp *q = table_find(rig.qp);
-
-	(void)state;
-	q->sq.owner = BIAS_SHARED;
-	q->sq.holder = 4711;
-	assert_int_equal(rig_post(rig.qp, 1, 1), 0);
-	assert_int_equal(rig_post(rig.qp, 1, 1), 0);
-	assert_int_equal(rig_poll(), 2);
-	assert_int_equal(rig_figures(rig.qp).wrs, 2);
-	assert_int_equal(rig_figures(rig.qp).no_order, 1);
-}
-
 /* --- forks ------------------------------------------------------------------------- */
 
 /* The child uses what it inherited, and devices of its own; nothing reaches the parent. */
@@ -374,7 +359,6 @@ int main(void)
 		RIG_TEST(test_two_threads_counting),
 		RIG_TEST(test_qps_come_and_go_meanwhile),
 		RIG_TEST(test_bias_is_revoked),
-		RIG_TEST(test_lost_lock),
 		RIG_TEST(test_fork),
 		RIG_TEST(test_raw_clone),
 		RIG_TEST(test_wr_api),

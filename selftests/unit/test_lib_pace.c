@@ -79,7 +79,7 @@ static void test_no_clock_without_a_knob(void **state)
 	ctl_clear(WR_RATE);
 	rig_post(rig.qp, 1, 1);
 	rig_post(rig.qp, 1, 1);
-	sampling_reset(&((struct qp *)table_find(rig.qp))->sampling, 3);
+	sampling_reset(&((struct qp *)table_find(&qps, rig.qp))->sampling, 3);
 	lib_clock = counting_clock;
 	looks = 0;
 	for (int i = 0; i < 100; i++)
@@ -371,6 +371,33 @@ static void test_passed_calls_are_counted(void **state)
 	assert_in_range(held(WR_RATE)->ns, 3 * S - 3, 3 * S + 3);
 }
 
+/*
+ * Several threads, of which each may wait for a second, post more than a rate of a few requests
+ * a second allows: the library says that it cannot keep it, until the rate is another.
+ */
+static void charge_for_another_thread(void)
+{
+	pace_charge(table_find(&qps, rig.qp), 2, 0, 0);
+}
+
+static void test_rate_that_cannot_be_kept(void **state)
+{
+	(void)state;
+	ctl_set(WR_RATE, 1);
+	ctl.meanwhile = charge_for_another_thread;
+	for (int i = 0; i < 40; i++)
+		rig_post(rig.qp, 2, 1);
+	ctl.meanwhile = NULL;
+	assert_true(held(WR_RATE)->passed > 20);
+	assert_int_equal(knob_state(WR_RATE), SWIFTRDMA_KNOB_STATE_UNABLE);
+	ctl_set(WR_RATE, 1000);
+	rig_post(rig.qp, 1, 1);
+	assert_int_equal(knob_state(WR_RATE), SWIFTRDMA_KNOB_STATE_IN_FORCE);
+	for (int i = 0; i < 100; i++)
+		rig_post(rig.qp, 1, 1);
+	assert_int_equal(knob_state(WR_RATE), SWIFTRDMA_KNOB_STATE_IN_FORCE);
+}
+
 /* What the provider did not take is not charged. */
 static void test_failed_posts_are_not_charged(void **state)
 {
@@ -656,6 +683,7 @@ int main(void)
 		CTL_TEST(test_late_wakeups_do_not_lower_the_rate),
 		CTL_TEST(test_bound_of_the_wait),
 		CTL_TEST(test_passed_calls_are_counted),
+		CTL_TEST(test_rate_that_cannot_be_kept),
 		CTL_TEST(test_failed_posts_are_not_charged),
 		CTL_TEST(test_debt_follows_the_rate),
 		CTL_TEST(test_values_at_the_ends),

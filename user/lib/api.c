@@ -5,7 +5,7 @@
 #include "lib/lib.h"
 
 /* A program may have been built with a smaller structure, or a larger one. */
-static void give(void *to, size_t size, const void *from, size_t have)
+static void copy_sized(void *to, size_t size, const void *from, size_t have)
 {
 	memset(to, 0, size);
 	memcpy(to, from, size < have ? size : have);
@@ -48,7 +48,7 @@ EXPORT int swiftrdma_read_job(struct ibv_context *ctx, struct swiftrdma_job_info
 	memcpy(i.name, job.name, sizeof(i.name));
 	i.slo_p99_ns = job.slo_p99_ns;
 	i.refused = job.refused;
-	give(info, size, &i, sizeof(i));
+	copy_sized(info, size, &i, sizeof(i));
 	return 0;
 }
 
@@ -62,7 +62,7 @@ EXPORT int swiftrdma_read_device(struct ibv_context *ctx, struct swiftrdma_figur
 		return -ENOENT;
 	figures_of_device(&f, dev);
 	lib_unlock();
-	give(figures, size, &f, sizeof(f));
+	copy_sized(figures, size, &f, sizeof(f));
 	return 0;
 }
 
@@ -74,7 +74,7 @@ EXPORT int swiftrdma_read_qp(struct ibv_qp *qp, struct swiftrdma_figures *figure
 	if (!q || !*q->alive)
 		return -ENOENT;
 	figures_of_slot(&f, q->slot);
-	give(figures, size, &f, sizeof(f));
+	copy_sized(figures, size, &f, sizeof(f));
 	return 0;
 }
 
@@ -89,6 +89,6 @@ EXPORT int swiftrdma_read_quantile(struct ibv_context *ctx, enum swiftrdma_time 
 	if (!(q > 0 && q < 1) || (which != SWIFTRDMA_TIME_LATENCY && which != SWIFTRDMA_TIME_HOL))
 		return -EINVAL;
 	quantile_of(which == SWIFTRDMA_TIME_HOL ? dev->hol : dev->latency, q, &r);
-	give(result, size, &r, sizeof(r));
+	copy_sized(result, size, &r, sizeof(r));
 	return 0;
 }

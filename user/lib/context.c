@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Contexts: the functions of each that programs call through pointers are replaced. */
+/* Contexts: replaces the functions that programs call through a context's pointers. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/lib.h"
 
-/* Contexts are few, and never freed: one that closes is used again. */
+/* Contexts are few and never freed; the struct of a closed one is used again. */
 static struct context *_Atomic contexts;
 
 struct context *context_find(const struct ibv_context *ctx)
@@ -60,7 +60,7 @@ static struct ibv_qp *lib_create_qp_ex(struct ibv_context *ctx, struct ibv_qp_in
 			.sig_all = attr->sq_sig_all, .ring = true,
 		};
 
-		created_qp(c, qp, &want);
+		track_qp(c, qp, &want);
 	}
 	return qp;
 }
@@ -72,11 +72,11 @@ static struct ibv_qp *lib_open_qp(struct ibv_context *ctx, struct ibv_qp_open_at
 	struct ibv_qp *qp = c->open_qp(ctx, attr);
 
 	if (qp && *c->alive)
-		created_qp(c, qp, &(struct qp_want){ .ring = false });
+		track_qp(c, qp, &(struct qp_want){ .opened = true });
 	return qp;
 }
 
-/* To tell whose completion an entry is, its QP must be readable. */
+/* The CQ must tell the QP of each entry, because completions are accounted to QPs. */
 static struct ibv_cq_ex *lib_create_cq_ex(struct ibv_context *ctx, struct ibv_cq_init_attr_ex *attr)
 {
 	struct context *c = context_find(ctx);
@@ -89,7 +89,7 @@ static struct ibv_cq_ex *lib_create_cq_ex(struct ibv_context *ctx, struct ibv_cq
 		return c->create_cq_ex(ctx, attr);
 	more.wc_flags |= IBV_WC_EX_WITH_QP_NUM | IBV_WC_EX_WITH_BYTE_LEN;
 	cqx = c->create_cq_ex(ctx, &more);
-	/* As the program asked, if that is what it fails for. */
+	/* The provider may have refused the flags that were added. */
 	if (!cqx && more.wc_flags != attr->wc_flags)
 		cqx = c->create_cq_ex(ctx, attr);
 	if (!cqx)
@@ -102,7 +102,7 @@ static struct ibv_cq_ex *lib_create_cq_ex(struct ibv_context *ctx, struct ibv_cq
 	return cqx;
 }
 
-static void patch(struct context *c, struct ibv_context *ctx)
+static void replace_functions(struct context *c, struct ibv_context *ctx)
 {
 	struct verbs_context *v = verbs_get_ctx(ctx);
 
@@ -110,11 +110,11 @@ static void patch(struct context *c, struct ibv_context *ctx)
 	c->create_qp_ex = verbs_get_ctx_op(ctx, create_qp_ex) ? v->create_qp_ex : NULL;
 	c->create_cq_ex = verbs_get_ctx_op(ctx, create_cq_ex) ? v->create_cq_ex : NULL;
 	c->open_qp = verbs_get_ctx_op(ctx, open_qp) ? v->open_qp : NULL;
-	/* Known before its functions are ours: these look it up. */
+	/* The context must be known before its functions are replaced, because these look it up. */
 	atomic_store_explicit(&c->key, ctx, memory_order_release);
 	atomic_thread_fence(memory_order_seq_cst);
 
-	/* A pointer that is not set stays so: programs test some of them. */
+	/* Pointers that are not set stay unset, because programs test some of them. */
 	if (ctx->ops.poll_cq)
 		ctx->ops.poll_cq = lib_poll_cq;
 	if (ctx->ops.post_send)
@@ -133,7 +133,7 @@ static void patch(struct context *c, struct ibv_context *ctx)
 		v->open_qp = lib_open_qp;
 }
 
-/* QPs that the program left behind when it closed the context. */
+/* Forgets QPs that the program did not destroy before it closed the context. */
 static void clear_qpns(struct context *c)
 {
 	for (int i = 0; i < QPN_PAGES; i++) {
@@ -169,12 +169,14 @@ static struct context *context_new(void)
 
 struct context *context_watch(struct ibv_context *ctx)
 {
+	int err = errno;
 	const alive_t *alive = life_begin();
 	struct context *c;
-	int err = errno;
 
-	if (!alive || !lib_lock())
+	if (!alive || !lib_lock()) {
+		errno = err;
 		return NULL;
+	}
 	c = context_find(ctx);
 	if (!c) {
 		struct device *dev = device_get(ctx->device->name);
@@ -183,7 +185,7 @@ struct context *context_watch(struct ibv_context *ctx)
 		if (c) {
 			c->alive = alive;
 			c->dev = dev;
-			patch(c, ctx);
+			replace_functions(c, ctx);
 		}
 	}
 	lib_unlock();
@@ -191,7 +193,7 @@ struct context *context_watch(struct ibv_context *ctx)
 	return c;
 }
 
-/* Before the provider frees the context: its address may be the next one's. */
+/* Called before the provider frees the context, because the next one may get its address. */
 void context_close(struct ibv_context *ctx)
 {
 	struct context *c = context_find(ctx);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Reads the job's knobs from control. Any thread that finds a change reads and obeys it, and
- * the last thing it stores is which change that was: threads that do so at once, or one that
- * is late, leave at worst a number that is not the newest, and the next post reads again.
+ * Reads the job's knobs from control. A thread that finds a change reads the knobs and stores
+ * the change counter last. If two threads race, an older counter may remain; the next post then
+ * reads control again.
  */
 #include <string.h>
 
@@ -14,7 +14,7 @@ static const __u64 never;
 
 void control_begin(struct device *dev)
 {
-	struct hands *h = &dev->hands;
+	struct device_knobs *h = &dev->knobs;
 	uint64_t changes;
 
 	h->changes = &never;
@@ -22,13 +22,13 @@ void control_begin(struct device *dev)
 		return;
 	h->job = (const void *)((const char *)dev->control + dev->control->job_off);
 	changes = __atomic_load_n(&h->job->changes, __ATOMIC_RELAXED);
-	/* The first post reads it. */
+	/* The first post reads the knobs. */
 	h->quiet = ~changes;
 	h->read = ~changes;
 	h->changes = &h->job->changes;
 	for (uint32_t k = 0; k < SWIFTRDMA_SHARE_HELD; k++)
 		control_state(dev, k, SWIFTRDMA_KNOB_STATE_IDLE);
-	/* Without the order of send queues nobody knows what is outstanding. */
+	/* Outstanding requests are known only in the mode that keeps the order of send queues. */
 	if (settings.mode != MODE_LATENCY)
 		control_state(dev, SWIFTRDMA_SHARE_KNOB_CREDITS, SWIFTRDMA_KNOB_STATE_UNABLE);
 }
@@ -41,7 +41,7 @@ void control_state(struct device *dev, enum swiftrdma_share_knob k, uint32_t sta
 		__atomic_store_n(to, state, __ATOMIC_RELAXED);
 }
 
-/* The job's knobs as one; false: the kernel writes faster than this thread reads. */
+/* Reads a consistent set of the job's knobs; false: the kernel writes faster than that. */
 static bool read_knobs(const struct swiftrdma_block *b, struct swiftrdma_knob_value *knob,
 		       uint64_t *changes)
 {
@@ -60,32 +60,35 @@ static bool read_knobs(const struct swiftrdma_block *b, struct swiftrdma_knob_va
 	return false;
 }
 
-static uint32_t state_of(const struct device *dev, enum swiftrdma_share_knob k, uint64_t value)
+uint32_t control_state_of(const struct device *dev, enum swiftrdma_share_knob k, uint64_t value)
 {
 	bool credits = k == SWIFTRDMA_SHARE_KNOB_CREDITS;
 
-	if (credits && (settings.mode != MODE_LATENCY || dev->hands.unable))
+	if (credits && (settings.mode != MODE_LATENCY || dev->knobs.unable))
+		return SWIFTRDMA_KNOB_STATE_UNABLE;
+	if (!credits && pace_is_unable(&dev->knobs.bucket[k], value))
 		return SWIFTRDMA_KNOB_STATE_UNABLE;
 	return value ? SWIFTRDMA_KNOB_STATE_IN_FORCE : SWIFTRDMA_KNOB_STATE_IDLE;
 }
 
 /* @value 0: the knob is not in force. */
-static void turn(struct device *dev, enum swiftrdma_share_knob k, uint64_t value, uint64_t now)
+static void apply_knob(struct device *dev, enum swiftrdma_share_knob k, uint64_t value,
+		       uint64_t now)
 {
 	struct swiftrdma_knob_report *r = &dev->report->knob[k];
 
 	if (k < BUCKETS)
-		pace_set_rate(&dev->hands.bucket[k], value, now);
+		pace_set_rate(&dev->knobs.bucket[k], value, now);
 	else
 		credits_set(dev, value);
 	__atomic_store_n(&r->value, value, __ATOMIC_RELAXED);
-	control_state(dev, k, state_of(dev, k, value));
+	control_state(dev, k, control_state_of(dev, k, value));
 }
 
-static void obey(struct device *dev, const struct swiftrdma_knob_value *knob, uint64_t changes,
-		 uint32_t state, uint64_t now)
+static void apply_knobs(struct device *dev, const struct swiftrdma_knob_value *knob,
+			uint64_t changes, uint32_t state, uint64_t now)
 {
-	struct hands *h = &dev->hands;
+	struct device_knobs *h = &dev->knobs;
 	uint64_t until = UINT64_MAX;
 	bool waiting = false;
 
@@ -94,7 +97,7 @@ static void obey(struct device *dev, const struct swiftrdma_knob_value *knob, ui
 		bool holds = set && state == SWIFTRDMA_CONTROL_LIVE;
 
 		/* No knob stops a process: the least value is 1. */
-		turn(dev, k, !holds ? 0 : knob[k].value ? knob[k].value : 1, now);
+		apply_knob(dev, k, !holds ? 0 : knob[k].value ? knob[k].value : 1, now);
 		if (holds && knob[k].until_ns < until)
 			until = knob[k].until_ns;
 		waiting |= set && state != SWIFTRDMA_CONTROL_ENDED;
@@ -102,7 +105,7 @@ static void obey(struct device *dev, const struct swiftrdma_knob_value *knob, ui
 	atomic_store_explicit(&h->until_ns, until, memory_order_relaxed);
 	atomic_store_explicit(&h->state, state, memory_order_relaxed);
 	__atomic_store_n(&dev->report->control_seen, changes, __ATOMIC_RELAXED);
-	/* While a knob holds, each post comes here, for the clock may end it. */
+	/* While a knob holds, each post must look at the clock, which may end the knob. */
 	atomic_store_explicit(&h->quiet, waiting ? ~changes : changes, memory_order_release);
 	atomic_store_explicit(&h->read, changes, memory_order_release);
 }
@@ -110,7 +113,7 @@ static void obey(struct device *dev, const struct swiftrdma_knob_value *knob, ui
 void control_update(struct device *dev, uint64_t now)
 {
 	struct swiftrdma_knob_value knob[SWIFTRDMA_SHARE_HELD];
-	struct hands *h = &dev->hands;
+	struct device_knobs *h = &dev->knobs;
 	uint64_t changes, read, until;
 	uint32_t state;
 
@@ -123,10 +126,10 @@ void control_update(struct device *dev, uint64_t now)
 	    state == atomic_load_explicit(&h->state, memory_order_relaxed) && now < until)
 		return;
 	if (read_knobs(h->job, knob, &changes)) {
-		obey(dev, knob, changes, state, now);
+		apply_knobs(dev, knob, changes, state, now);
 	} else if (now >= until || state != SWIFTRDMA_CONTROL_LIVE) {
-		/* What was read last has ended, and what is new could not be read. */
+		/* The knobs read last have expired, and the new ones could not be read: none. */
 		memset(knob, 0, sizeof(knob));
-		obey(dev, knob, read, state, now);
+		apply_knobs(dev, knob, read, state, now);
 	}
 }

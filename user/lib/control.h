@@ -50,17 +50,21 @@ struct bucket {
 	_Atomic uint64_t cost;	/* of a unit, see unit_cost() */
 	_Atomic uint64_t due;	/* in 1/256 ns; wraps */
 	_Atomic uint64_t late_ns;	/* when a post last used what a late one had left */
+	/* The rate at which most posts that were held went through in the end; 0: none. */
+	_Atomic uint64_t unable_at;
+	/* Posts that were held, and of these what went through, up to the last judgement. */
+	_Atomic uint64_t judged_posts, judged_passed;
 };
 
 #define BUCKETS (SWIFTRDMA_SHARE_KNOB_BIT_RATE + 1)
 
-/* Of a device. */
-struct hands {
+/* The knobs of a device, and what its posts need to obey them. */
+struct device_knobs {
 	/* Read by each post or poll, and written only when a knob changes. */
 	_Atomic uint64_t credits __attribute__((aligned(64)));	/* bound; 0: not in force */
 	const __u64 *changes;			/* the job's change counter in control */
 	_Atomic uint64_t quiet;			/* its value at which no knob is in force */
-	const struct swiftrdma_block *job;	/* NULL: nobody controls the process */
+	const struct swiftrdma_block *job;	/* NULL: no module, or SWIFTRDMA_CONTROL=off */
 	_Atomic uint64_t read;			/* value of the change counter that was obeyed last */
 	_Atomic uint64_t until_ns;		/* when the first knob in force ends */
 	_Atomic uint32_t state;			/* of control */
@@ -70,6 +74,7 @@ struct hands {
 	/* Known only while .credits is set. */
 	_Atomic int64_t outstanding __attribute__((aligned(64)));
 	_Atomic uint64_t completed;
+	_Atomic uint64_t reservations;
 	_Atomic bool stalled;	/* a post waited in vain, and nothing has completed since */
 };
 
@@ -78,8 +83,16 @@ struct hold {
 	struct qp *q;
 	struct device *dev;
 	uint32_t n;		/* requests; 0: not known yet */
+	uint32_t want;		/* requests to reserve credits for, at least 1 */
+	uint32_t reserved;	/* .want once they are reserved, else 0 */
 	uint32_t held;		/* knobs that the call waited for, a bit for each */
 	uint64_t now, began;	/* .began 0: it has not waited yet */
+};
+
+/* What a post got from the knobs, to be settled after it. */
+struct pace_pass {
+	uint32_t reserved;	/* requests, for credits_posted() */
+	uint32_t held;		/* knobs that the call waited for, a bit for each */
 };
 
 /* --- control.c ------------------------------------------------------------- */
@@ -88,23 +101,31 @@ void control_begin(struct device *dev);
 /* Obeys what control says at @now. */
 void control_update(struct device *dev, uint64_t now);
 void control_state(struct device *dev, enum swiftrdma_share_knob k, uint32_t state);
+/* The state of knob @k while it has @value; 0: it is not in force. */
+uint32_t control_state_of(const struct device *dev, enum swiftrdma_share_knob k, uint64_t value);
 
 /* --- pace.c -------------------------------------------------------------------- */
 
-/* Waits for about so long, or for less. Replaced by tests. */
+/* Waits for at most about @ns. Replaced by tests. */
 extern void (*lib_wait)(uint64_t ns);
 
 /*
  * Before @n requests of so many bytes are posted: waits until the knobs let them through, and
- * charges them. False: this is a child of the process by now, and may touch nothing.
+ * charges them. False: the process forked during the wait, and this is the child; it must not
+ * touch memory of the library.
  */
-bool pace_post(struct qp *q, uint32_t n, uint64_t bytes);
-/* So many of them were not posted after all. */
+bool pace_post(struct qp *q, uint32_t n, uint64_t bytes, struct pace_pass *pass);
+/* Returns the charge of @n requests that the provider did not post. */
 void pace_return(struct qp *q, uint32_t n, uint64_t bytes);
-/* For requests that are not known yet: waits for what was charged before. */
-bool pace_wait(struct qp *q, uint32_t *held);
-/* They are known now, and posted; @held is from pace_wait(). */
+/*
+ * For requests that are not known yet, about @likely: waits for what was charged before. As
+ * pace_post().
+ */
+bool pace_wait(struct qp *q, uint32_t likely, struct pace_pass *pass);
+/* Charges @n requests after wr_complete posted them; @held is from pace_wait(). */
 void pace_charge(struct qp *q, uint32_t n, uint64_t bytes, uint32_t held);
+/* At this rate most posts that are held wait for as long as a call may, and go through. */
+bool pace_is_unable(const struct bucket *b, uint64_t rate);
 void pace_set_rate(struct bucket *b, uint64_t rate, uint64_t now);
 /*
  * Waits for @ns at most. False: the call has waited for as long as a call may, or the process
@@ -117,11 +138,13 @@ void hold_pass(const struct hold *h, enum swiftrdma_share_knob k);
 /* --- credits.c ----------------------------------------------------------------- */
 
 void credits_set(struct device *dev, uint64_t bound);
-/* Waits for room for h->n requests, and takes it. */
+/* Waits for room for h->want requests, and reserves it. */
 void credits_enter(struct hold *h);
-/* After requests were posted or completed, or were taken back: counts what is outstanding. */
+/* After a post, whether it failed or not: ends its reservation, and counts what is outstanding. */
+void credits_posted(struct qp *q, uint32_t reserved);
+/* Brings what the QP adds to the sum of outstanding requests up to date. */
 void credits_sync(struct qp *q);
-/* The same for a poller, which sees only what is done. */
+/* The same for a poller, which changes only what is done. */
 void credits_done(struct qp *q);
 
 /* --- stash.c -------------------------------------------------------------------- */
@@ -138,7 +161,7 @@ struct stash {
 
 /* Whether a blocked post may poll it at all. */
 bool stash_can(const struct cq *c);
-/* @patient: the thread that polls the CQ usually has had its time to do so. */
+/* @patient: PATIENCE_NS have passed in which the usual poller could have polled. */
 int stash_fill(struct cq *c, int max, bool patient);
 /* With .lock of the CQ held. Completions that were given out. */
 int stash_give(struct cq *c, int n, struct ibv_wc *wc);

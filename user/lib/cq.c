@@ -14,7 +14,7 @@ static struct cq *free_first, *free_last;
 static uint32_t free_count;
 #define FREE_KEEP 64
 
-/* Of no completion. */
+/* Placeholder of .last; its number matches no completion. */
 static struct qp nobody = { .qpn = QPN_NONE };
 
 static int poll_ordered(struct ibv_cq *cq, int n, struct ibv_wc *wc, struct cq *c);
@@ -35,7 +35,7 @@ static struct cq *cq_alloc(void)
 	if (!c)
 		return NULL;
 	memset(c, 0, sizeof(*c));
-	/* Its memory stays. */
+	/* Keep the stash of the recycled struct. */
 	if (stash)
 		stash->head = stash->tail = 0;
 	c->stash = stash;
@@ -63,10 +63,10 @@ struct cq *cq_add(struct context *c, struct ibv_cq *cq)
 		n->last = &nobody;
 		n->poll = settings.mode == MODE_LATENCY ? poll_ordered : poll_counted;
 		n->poll_cq = c->real.poll_cq;
-		n->hands = &c->dev->hands;
+		n->knobs = &c->dev->knobs;
 		n->cqe = cq->cqe > 0 ? (uint32_t)cq->cqe : 0;
 		n->has_channel = cq->channel;
-		if (!table_put(cq, n)) {
+		if (!table_put(&cqs, cq, n)) {
 			free(n);
 			n = NULL;
 		}
@@ -76,13 +76,13 @@ struct cq *cq_add(struct context *c, struct ibv_cq *cq)
 	return n;
 }
 
-/* After the CQ was destroyed: @key may be another's address by now. */
+/* Called after the CQ was destroyed, when @key may already be another CQ's address. */
 void cq_remove(struct ibv_cq *key, struct cq *c)
 {
 	int err = errno;
 
 	if (*c->alive && lib_lock()) {
-		table_drop(key, c);
+		table_drop(&cqs, key, c);
 		__atomic_store_n(&c->key, NULL, __ATOMIC_SEQ_CST);
 		c->next_free = NULL;
 		if (free_first)
@@ -96,12 +96,12 @@ void cq_remove(struct ibv_cq *key, struct cq *c)
 	errno = err;
 }
 
-/* One poll of a queue, and what its completions have in common. */
+/* The completions of one poll. */
 struct batch {
 	struct cq *cq;
-	bool ordered;		/* the completions come in order */
-	bool mine;		/* and the counters called owner are this thread's */
-	uint64_t now;		/* 0: not looked at yet */
+	bool ordered;		/* they come in the order of the queue */
+	bool mine;		/* this thread alone writes the counters called owner */
+	uint64_t now;		/* 0: the clock was not read yet */
 };
 
 static noinline struct qp *qp_of_slow(struct cq *c, uint32_t qpn)
@@ -124,8 +124,8 @@ static inline struct qp *qp_of(struct cq *c, uint32_t qpn)
 	return qp_of_slow(c, qpn);
 }
 
-/* Does the completion fit what was posted? wr_id is a check; the order decides. */
-static inline bool pops(const struct qp *q, uint64_t wr_id, uint32_t *end)
+/* Matches a completion with the oldest signalled request; wr_id is only a check. */
+static inline bool matches_oldest(const struct qp *q, uint64_t wr_id, uint32_t *end)
 {
 	uint32_t sig = atomic_load_explicit(&q->sig_done, memory_order_relaxed);
 	const struct signalled *s = &q->ring[sig & q->ring_mask];
@@ -135,12 +135,13 @@ static inline bool pops(const struct qp *q, uint64_t wr_id, uint32_t *end)
 	       s->wr_id == wr_id;
 }
 
-static inline void pop(struct qp *q, uint32_t end)
+static inline void retire_oldest(struct qp *q, uint32_t end)
 {
+	atomic_store_explicit(&q->done, end, memory_order_relaxed);
+	/* A thread that sees nothing signalled outstanding sees what is done, too. */
 	atomic_store_explicit(&q->sig_done,
 			      atomic_load_explicit(&q->sig_done, memory_order_relaxed) + 1,
-			      memory_order_relaxed);
-	atomic_store_explicit(&q->done, end, memory_order_relaxed);
+			      memory_order_release);
 }
 
 /* Whether a sample waits for its completion. */
@@ -150,20 +151,20 @@ static inline bool has_samples(const struct qp *q)
 	       atomic_load_explicit(&q->sampling.head, memory_order_relaxed);
 }
 
-static noinline void complete_samples(struct batch *b, struct qp *q, uint32_t end)
+static noinline void account_samples(struct batch *b, struct qp *q, uint32_t end)
 {
 	if (!b->now)
 		b->now = lib_clock();
 	qp_completed(q, end, b->now);
 }
 
-/* A QP without a ring has no poller that is alone by the bias of a lock. */
+/* Without a ring there is no biased lock, so the first thread that polls claims the counters. */
 static inline bool polls_alone(const struct batch *b, struct qp *q)
 {
 	return q->ring ? b->mine : claim(&q->poll_owner);
 }
 
-static always_inline void complete_send(struct batch *b, struct qp *q, uint64_t wr_id)
+static always_inline void account_send(struct batch *b, struct qp *q, uint64_t wr_id)
 {
 	struct swiftrdma_slot *s = q->slot;
 	bool mine = polls_alone(b, q);
@@ -172,18 +173,18 @@ static always_inline void complete_send(struct batch *b, struct qp *q, uint64_t 
 	count(&s->poll_owner.wcs, &s->poll_others.wcs, mine, 1);
 	if (!atomic_load_explicit(&q->order, memory_order_relaxed))
 		return;
-	if (unlikely(!b->ordered || !pops(q, wr_id, &end))) {
+	if (unlikely(!b->ordered || !matches_oldest(q, wr_id, &end))) {
 		qp_lose_order(q, 0);
 		return;
 	}
 	done = atomic_load_explicit(&q->done, memory_order_relaxed);
-	pop(q, end);
+	retire_oldest(q, end);
 	count(&s->poll_owner.wrs, &s->poll_others.wrs, mine, end - done);
 	if (unlikely(has_samples(q)))
-		complete_samples(b, q, end);
+		account_samples(b, q, end);
 }
 
-static void complete_recv(const struct batch *b, struct qp *q, uint32_t bytes)
+static void account_recv(const struct batch *b, struct qp *q, uint32_t bytes)
 {
 	struct swiftrdma_slot *s = q->slot;
 	bool mine = polls_alone(b, q);
@@ -192,11 +193,11 @@ static void complete_recv(const struct batch *b, struct qp *q, uint32_t bytes)
 	count(&s->poll_owner.recv_bytes, &s->poll_others.recv_bytes, mine, bytes);
 }
 
-static void complete_error(struct qp *q)
+static void account_error(struct qp *q)
 {
 	struct swiftrdma_slot *s = q->slot;
 
-	/* Of either queue: its completions may have two pollers. */
+	/* The completion may be of either queue, which two threads may poll. */
 	count_any(&s->poll_others.errors, 1);
 	qp_lose_order(q, SWIFTRDMA_SLOT_ERROR);
 }
@@ -207,56 +208,56 @@ static bool is_recv(enum ibv_wc_opcode opcode)
 	       opcode == IBV_WC_TM_RECV || opcode == IBV_WC_TM_NO_TAG;
 }
 
-/* Tag matching's own; they belong to no request that is counted. */
+/* Completions of tag matching, which belong to no request that is counted. */
 static bool is_other(enum ibv_wc_opcode opcode)
 {
 	return opcode == IBV_WC_TM_ADD || opcode == IBV_WC_TM_DEL || opcode == IBV_WC_TM_SYNC;
 }
 
-/* A success of a send queue. */
+/* A successful completion of a send queue. */
 static inline bool is_sent(const struct ibv_wc *wc)
 {
 	return wc->status == IBV_WC_SUCCESS && !(wc->opcode & IBV_WC_RECV);
 }
 
-/* Whatever is no success of a send queue. */
-static noinline void complete_other(struct batch *b, struct qp *q, const struct ibv_wc *wc)
+/* Errors, receives, and completions of tag matching. */
+static noinline void account_other(struct batch *b, struct qp *q, const struct ibv_wc *wc)
 {
 	/* The opcode of an error means nothing. */
 	if (wc->status != IBV_WC_SUCCESS)
-		complete_error(q);
+		account_error(q);
 	else if (is_recv(wc->opcode))
-		complete_recv(b, q, wc->byte_len);
+		account_recv(b, q, wc->byte_len);
 	else if (!is_other(wc->opcode))
-		complete_send(b, q, wc->wr_id);
+		account_send(b, q, wc->wr_id);
 }
 
-static always_inline void complete(struct batch *b, uint32_t qpn, const struct ibv_wc *wc)
+static always_inline void account_completion(struct batch *b, uint32_t qpn, const struct ibv_wc *wc)
 {
 	struct qp *q = qp_of(b->cq, qpn);
 
 	if (unlikely(!q))
 		return;
 	if (likely(is_sent(wc)))
-		complete_send(b, q, wc->wr_id);
+		account_send(b, q, wc->wr_id);
 	else
-		complete_other(b, q, wc);
+		account_other(b, q, wc);
 }
 
-/* A QP that has an order loses it. */
-static noinline void complete_out_of_order(struct cq *c, struct qp *q, const struct ibv_wc *wc)
+/* Accounts for a completion whose place in the queue is not known; the QP loses its order. */
+static noinline void account_unordered(struct cq *c, struct qp *q, const struct ibv_wc *wc)
 {
 	struct batch b = { .cq = c };
 
 	if (is_sent(wc))
-		complete_send(&b, q, wc->wr_id);
+		account_send(&b, q, wc->wr_id);
 	else
-		complete_other(&b, q, wc);
+		account_other(&b, q, wc);
 }
 
-static noinline struct cq *find_slow(struct ibv_cq *cq)
+static noinline struct cq *find_or_add_cq(struct ibv_cq *cq)
 {
-	struct cq *c = table_find(cq);
+	struct cq *c = cq_find(cq);
 	struct context *ctx = context_find(cq->context);
 
 	if (!c && *ctx->alive)
@@ -266,8 +267,8 @@ static noinline struct cq *find_slow(struct ibv_cq *cq)
 	return c;
 }
 
-/* In whatever order threads took them. */
-static noinline int complete_counted(struct cq *c, const struct ibv_wc *wc, int n)
+/* Counts completions without matching them with requests. */
+static noinline int count_unordered(struct cq *c, const struct ibv_wc *wc, int n)
 {
 	for (const struct ibv_wc *end = wc + n; wc < end; wc++) {
 		struct qp *q = qp_of(c, wc->qp_num);
@@ -278,13 +279,13 @@ static noinline int complete_counted(struct cq *c, const struct ibv_wc *wc, int 
 			count(&q->slot->poll_owner.wcs, &q->slot->poll_others.wcs,
 			      claim(&q->poll_owner), 1);
 		else
-			complete_out_of_order(c, q, wc);
+			account_unordered(c, q, wc);
 	}
 	return n;
 }
 
-/* The only one that a poll found, of a QP without a ring that this thread alone counts. */
-static inline bool complete_counted_one(const struct cq *c, const struct ibv_wc *wc)
+/* The usual case: one completion, of a QP without a ring whose counters this thread has. */
+static inline bool count_one(const struct cq *c, const struct ibv_wc *wc)
 {
 	struct qp *q = atomic_load_explicit(&c->last, memory_order_relaxed);
 
@@ -299,40 +300,41 @@ static noinline int poll_counted(struct ibv_cq *cq, int n, struct ibv_wc *wc, st
 {
 	int got = c->poll_cq(cq, n, wc);
 
-	if (likely(got == 1) && likely(complete_counted_one(c, wc)))
+	if (likely(got == 1) && likely(count_one(c, wc)))
 		return 1;
-	return complete_counted(c, wc, got);
+	return count_unordered(c, wc, got);
 }
 
-/* The lock is lost; what is in the stash is not. */
-static noinline int poll_unlocked(struct ibv_cq *cq, int n, struct ibv_wc *wc, struct cq *c)
+/* The lock is lost, but completions in the stash must still be given out, and first. */
+static int poll_unlocked(struct ibv_cq *cq, int n, struct ibv_wc *wc, struct cq *c)
 {
 	int stashed = c->stash ? stash_give(c, n, wc) : 0;
 
 	return stashed ? stashed : poll_counted(cq, n, wc, c);
 }
 
-static noinline void complete_all(struct cq *c, const struct ibv_wc *wc, int n,
-				  enum bias_token token)
+static noinline void account_all(struct cq *c, const struct ibv_wc *wc, int n,
+				 enum bias_token token)
 {
 	struct batch b = { .cq = c, .ordered = true, .mine = token == BIAS_OWNER };
 
 	for (int i = 0; i < n; i++)
-		complete(&b, wc[i].qp_num, &wc[i]);
+		account_completion(&b, wc[i].qp_num, &wc[i]);
 }
 
-static int take(struct cq *c, struct ibv_cq *cq, int n, struct ibv_wc *wc, enum bias_token token)
+static int poll_and_account(struct cq *c, struct ibv_cq *cq, int n, struct ibv_wc *wc,
+			    enum bias_token token)
 {
 	int got = c->poll_cq(cq, n, wc);
 
-	complete_all(c, wc, got, token);
+	account_all(c, wc, got, token);
 	return got;
 }
 
-/* The requests of these completions are no longer outstanding. */
+/* Subtracts the requests of these completions from the sum of outstanding requests. */
 static void free_credits(const struct cq *c, const struct ibv_wc *wc, int n)
 {
-	if (!atomic_load_explicit(&c->hands->credits, memory_order_relaxed))
+	if (!atomic_load_explicit(&c->knobs->credits, memory_order_relaxed))
 		return;
 	for (int i = 0; i < n; i++) {
 		struct qp *q = context_qp(c->ctx, wc[i].qp_num);
@@ -344,7 +346,7 @@ static void free_credits(const struct cq *c, const struct ibv_wc *wc, int n)
 
 int cq_take(struct cq *c, int n, struct ibv_wc *wc, enum bias_token token)
 {
-	int got = take(c, c->key, n, wc, token);
+	int got = poll_and_account(c, c->key, n, wc, token);
 
 	free_credits(c, wc, got);
 	return got;
@@ -360,7 +362,7 @@ static noinline int poll_bounded(struct ibv_cq *cq, int n, struct ibv_wc *wc, st
 	int stashed = c->stash ? stash_give(c, n, wc) : 0, got = 0;
 
 	if (stashed < n || !n) {
-		got = take(c, cq, n - stashed, wc + stashed, token);
+		got = poll_and_account(c, cq, n - stashed, wc + stashed, token);
 		free_credits(c, wc + stashed, got);
 	}
 	bias_unlock(&c->lock, token);
@@ -369,27 +371,29 @@ static noinline int poll_bounded(struct ibv_cq *cq, int n, struct ibv_wc *wc, st
 
 static inline bool is_bounded(const struct cq *c)
 {
-	return atomic_load_explicit(&c->hands->credits, memory_order_relaxed) ||
+	return atomic_load_explicit(&c->knobs->credits, memory_order_relaxed) ||
 	       atomic_load_explicit(&c->stash, memory_order_relaxed);
 }
 
-/* The bias is another thread's, or gone. */
+/* For threads that the lock is not biased to. */
 static noinline int poll_ordered_slow(struct ibv_cq *cq, int n, struct ibv_wc *wc, struct cq *c)
 {
 	enum bias_token token = bias_lock_slow(&c->lock);
 	int got;
 
-	if (unlikely(token == BIAS_FAILED))
+	if (unlikely(token == BIAS_FAILED)) {
+		__atomic_store_n(&c->poll, poll_unlocked, __ATOMIC_RELAXED);
 		return poll_unlocked(cq, n, wc, c);
+	}
 	if (unlikely(is_bounded(c)))
 		return poll_bounded(cq, n, wc, c, token);
-	got = take(c, cq, n, wc, token);
+	got = poll_and_account(c, cq, n, wc, token);
 	bias_unlock(&c->lock, token);
 	return got;
 }
 
-/* The only one that a poll found, of the QP of the last one, and with no sample to look at. */
-static inline bool complete_one(const struct cq *c, const struct ibv_wc *wc)
+/* The usual case: one completion, of the same QP as the one before, and no sample pending. */
+static inline bool account_one(const struct cq *c, const struct ibv_wc *wc)
 {
 	struct qp *q = atomic_load_explicit(&c->last, memory_order_relaxed);
 	struct swiftrdma_polled *p;
@@ -397,12 +401,12 @@ static inline bool complete_one(const struct cq *c, const struct ibv_wc *wc)
 
 	if (unlikely(q->qpn != wc->qp_num || !is_sent(wc) ||
 		     !atomic_load_explicit(&q->order, memory_order_relaxed) ||
-		     !pops(q, wc->wr_id, &end) || has_samples(q)))
+		     !matches_oldest(q, wc->wr_id, &end) || has_samples(q)))
 		return false;
 	p = &q->slot->poll_owner;
 	p->wcs++;
 	p->wrs += end - atomic_load_explicit(&q->done, memory_order_relaxed);
-	pop(q, end);
+	retire_oldest(q, end);
 	return true;
 }
 
@@ -415,25 +419,25 @@ static int poll_ordered(struct ibv_cq *cq, int n, struct ibv_wc *wc, struct cq *
 	if (unlikely(is_bounded(c)))
 		return poll_bounded(cq, n, wc, c, BIAS_OWNER);
 	got = c->poll_cq(cq, n, wc);
-	if (likely(got == 1) && likely(complete_one(c, wc))) {
+	if (likely(got == 1) && likely(account_one(c, wc))) {
 		bias_unlock(&c->lock, BIAS_OWNER);
 		return 1;
 	}
-	complete_all(c, wc, got, BIAS_OWNER);
+	account_all(c, wc, got, BIAS_OWNER);
 	bias_unlock(&c->lock, BIAS_OWNER);
 	return got;
 }
 
 static noinline int poll_slow(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 {
-	struct cq *c = find_slow(cq);
+	struct cq *c = find_or_add_cq(cq);
 
 	if (!c)
 		return context_find(cq->context)->real.poll_cq(cq, n, wc);
 	return *c->alive ? c->poll(cq, n, wc, c) : c->poll_cq(cq, n, wc);
 }
 
-/* Saves no registers of its own: each way ends in a call. */
+/* Each branch ends in a tail call, so the function saves no registers. */
 int lib_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 {
 	struct cq *c = cq_cached(cq);
@@ -443,7 +447,7 @@ int lib_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 
 /* --- ibv_cq_ex ------------------------------------------------------------- */
 
-static void complete_entry(struct cq *c, struct ibv_cq_ex *cqx)
+static void account_entry(struct cq *c, struct ibv_cq_ex *cqx)
 {
 	struct batch b = { .cq = c, .ordered = true };
 	struct ibv_wc wc;
@@ -455,13 +459,13 @@ static void complete_entry(struct cq *c, struct ibv_cq_ex *cqx)
 	wc.opcode = wc.status == IBV_WC_SUCCESS ? cqx->read_opcode(cqx) : IBV_WC_SEND;
 	wc.byte_len = is_recv(wc.opcode) && cqx->read_byte_len ? cqx->read_byte_len(cqx) : 0;
 	wc.qp_num = cqx->read_qp_num(cqx);
-	complete(&b, wc.qp_num, &wc);
+	account_completion(&b, wc.qp_num, &wc);
 	free_credits(c, &wc, 1);
 }
 
 static int lib_start_poll(struct ibv_cq_ex *cqx, struct ibv_poll_cq_attr *attr)
 {
-	struct cq *c = table_find(cqx);
+	struct cq *c = table_find(&cqs, cqx);
 	int ret = c->start_poll(cqx, attr);
 
 	if (!*c->alive)
@@ -471,17 +475,17 @@ static int lib_start_poll(struct ibv_cq_ex *cqx, struct ibv_poll_cq_attr *attr)
 		__atomic_store_n(&c->poll, poll_counted, __ATOMIC_RELAXED);
 	}
 	if (!ret)
-		complete_entry(c, cqx);
+		account_entry(c, cqx);
 	return ret;
 }
 
 static int lib_next_poll(struct ibv_cq_ex *cqx)
 {
-	struct cq *c = table_find(cqx);
+	struct cq *c = table_find(&cqs, cqx);
 	int ret = c->next_poll(cqx);
 
 	if (!ret && *c->alive)
-		complete_entry(c, cqx);
+		account_entry(c, cqx);
 	return ret;
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* What was counted, summed up: a QP's figures, a device's, a quantile. */
+/* Sums of what was counted: figures of a QP and of a device, and quantiles. */
 #include <string.h>
 
 #include "lib/lib.h"
 
-/* So many samples above a quantile make it a figure rather than an accident. */
+/* A quantile is reliable if this number of samples lies above it. */
 #define ABOVE 10
 
 static void from_sums(struct swiftrdma_figures *f, const struct swiftrdma_gone *s)
@@ -17,7 +17,7 @@ static void from_sums(struct swiftrdma_figures *f, const struct swiftrdma_gone *
 	};
 }
 
-static uint64_t outstanding(const struct swiftrdma_gone *s)
+static uint64_t outstanding_of(const struct swiftrdma_gone *s)
 {
 	uint64_t ended = s->done_wrs + s->dropped;
 
@@ -31,10 +31,10 @@ void figures_of_slot(struct swiftrdma_figures *f, const struct swiftrdma_slot *s
 	slot_add(&sum, slot);
 	from_sums(f, &sum);
 	f->no_order = !!(slot->id.flags & SWIFTRDMA_SLOT_NO_ORDER);
-	f->outstanding = f->no_order ? 0 : outstanding(&sum);
+	f->outstanding = f->no_order ? 0 : outstanding_of(&sum);
 }
 
-/* With lib_lock() held: QPs come and go under it. */
+/* Called with lib_lock() held, so that no QP comes or goes. */
 void figures_of_device(struct swiftrdma_figures *f, const struct device *dev)
 {
 	struct swiftrdma_gone sum = dev->report->gone;
@@ -77,7 +77,7 @@ void quantile_of(const struct swiftrdma_hist *h, double q, struct swiftrdma_quan
 		if ((double)below < q * (double)total)
 			continue;
 		r->ns = i == SWIFTRDMA_HIST_BUCKETS - 1 ? r->max_ns : swiftrdma_hist_floor(i + 1);
-		/* Of the highest bucket that has any the end is known better. */
+		/* The greatest time is known more exactly than the end of its bucket. */
 		if (r->ns > r->max_ns)
 			r->ns = r->max_ns;
 		return;

@@ -10,7 +10,7 @@
 #include "lib/lib.h"
 
 #define SAMPLE_NS 500000
-/* So many samples at one distance before the next: a short program has some too. */
+/* The distance grows only after this number of samples, so that short programs have some. */
 #define RUN 16
 #define EVERY_MAX 4096
 
@@ -24,7 +24,7 @@ static uint64_t monotonic(void)
 
 uint64_t (*lib_clock)(void) = monotonic;
 
-static uint32_t rnd(struct sampling *s)
+static uint32_t next_random(struct sampling *s)
 {
 	s->rnd ^= s->rnd << 13;
 	s->rnd ^= s->rnd >> 17;
@@ -32,10 +32,10 @@ static uint32_t rnd(struct sampling *s)
 	return s->rnd;
 }
 
-/* 1 to 2 * every - 1, every on average. */
-static void draw(struct sampling *s)
+/* Draws 1 to 2 * every - 1, which is every on average. */
+static void draw_countdown(struct sampling *s)
 {
-	s->countdown = s->every > 1 ? (int32_t)(1 + rnd(s) % (2 * s->every - 1)) : 1;
+	s->countdown = s->every > 1 ? (int32_t)(1 + next_random(s) % (2 * s->every - 1)) : 1;
 }
 
 void sampling_reset(struct sampling *s, uint32_t seq)
@@ -46,10 +46,10 @@ void sampling_reset(struct sampling *s, uint32_t seq)
 		s->rnd = (uint32_t)((uintptr_t)s >> 6) | 1;
 	s->last_ns = 0;
 	s->marked = seq;
-	draw(s);
+	draw_countdown(s);
 }
 
-static void adapt(struct sampling *s, uint64_t now)
+static void adapt_sampling(struct sampling *s, uint64_t now)
 {
 	uint64_t gap = now - s->last_ns;
 
@@ -66,7 +66,7 @@ static void adapt(struct sampling *s, uint64_t now)
 	}
 }
 
-static void max_any(__u64 *max, uint64_t ns)
+static void raise_max(__u64 *max, uint64_t ns)
 {
 	__u64 was = figure(max);
 
@@ -75,20 +75,21 @@ static void max_any(__u64 *max, uint64_t ns)
 		;
 }
 
-static void record(struct swiftrdma_hist *h, struct swiftrdma_times *t, uint64_t ns, uint32_t wrs)
+static void record_time(struct swiftrdma_hist *h, struct swiftrdma_times *t, uint64_t ns,
+			uint32_t wrs)
 {
 	count_any(&h->samples, 1);
 	count_any(&h->wrs, wrs);
 	count_any(&h->sum_ns, ns * wrs);
-	max_any(&h->max_ns, ns);
+	raise_max(&h->max_ns, ns);
 	count_any(&h->bucket[swiftrdma_hist_bucket(ns)], wrs);
 	count_any(&t->samples, 1);
 	count_any(&t->wrs, wrs);
 	count_any(&t->sum_ns, ns * wrs);
-	max_any(&t->max_ns, ns);
+	raise_max(&t->max_ns, ns);
 }
 
-/* Of the @n requests from @from on, which are about to be posted, take one as a sample. */
+/* Samples one of the @n requests from @from on, which are about to be posted. */
 void qp_sample(struct qp *q, uint32_t from, uint32_t n)
 {
 	struct sampling *s = &q->sampling;
@@ -98,10 +99,10 @@ void qp_sample(struct qp *q, uint32_t from, uint32_t n)
 
 	if (!n)
 		return;
-	/* .countdown is already that of the request after the last. */
-	at = s->every <= n ? rnd(s) % n : (uint32_t)(s->countdown + (int32_t)n - 1);
-	draw(s);
-	/* Its weight goes to the next sample. */
+	/* .countdown was already reduced by @n. */
+	at = s->every <= n ? next_random(s) % n : (uint32_t)(s->countdown + (int32_t)n - 1);
+	draw_countdown(s);
+	/* No room: the next sample represents these requests, too. */
 	if (head - atomic_load_explicit(&q->lat_tail, memory_order_acquire) >= PENDING_MAX ||
 	    head - atomic_load_explicit(&q->hol_tail, memory_order_acquire) >= PENDING_MAX)
 		return;
@@ -110,11 +111,11 @@ void qp_sample(struct qp *q, uint32_t from, uint32_t n)
 	p->weight = from + n - s->marked;
 	p->alone = !at && atomic_load_explicit(&q->done, memory_order_relaxed) == from;
 	s->marked = from + n;
-	adapt(s, p->posted_ns);
+	adapt_sampling(s, p->posted_ns);
 	atomic_store_explicit(&s->head, head + 1, memory_order_release);
 }
 
-/* The requests from @end on were not posted after all. */
+/* Takes back the sample, or a part of its weight, after the requests from @end on failed. */
 void qp_unsample(struct qp *q, uint32_t end)
 {
 	struct sampling *s = &q->sampling;
@@ -124,7 +125,7 @@ void qp_unsample(struct qp *q, uint32_t end)
 	if (!head || (int32_t)(s->marked - end) <= 0)
 		return;
 	if ((int32_t)(p->seq - end) >= 0) {
-		/* The poller may have passed it already: it stays, and counts for nothing. */
+		/* A poller may be at the sample, so it stays, with a weight of 0. */
 		s->marked -= p->weight;
 		p->weight = 0;
 	} else {
@@ -133,7 +134,7 @@ void qp_unsample(struct qp *q, uint32_t end)
 	}
 }
 
-/* All requests before @done are complete, as was found at @now. */
+/* Records the samples that end when all requests before @done are complete. */
 void qp_completed(struct qp *q, uint32_t done, uint64_t now)
 {
 	struct sampling *s = &q->sampling;
@@ -144,12 +145,12 @@ void qp_completed(struct qp *q, uint32_t done, uint64_t now)
 	for (; tail != head; tail++) {
 		const struct sample *p = &s->pending[tail % PENDING_MAX];
 
-		/* One that was not posted has a number that is a later request's by now. */
+		/* A request that failed has a number that a later request got. */
 		if (!p->weight)
 			continue;
 		if ((int32_t)(done - p->seq) < 0)
 			break;
-		record(dev->hol, &q->slot->hol, p->alone ? 0 : now - p->posted_ns, p->weight);
+		record_time(dev->hol, &q->slot->hol, p->alone ? 0 : now - p->posted_ns, p->weight);
 	}
 	atomic_store_explicit(&q->hol_tail, tail, memory_order_release);
 	tail = atomic_load_explicit(&q->lat_tail, memory_order_relaxed);
@@ -161,7 +162,7 @@ void qp_completed(struct qp *q, uint32_t done, uint64_t now)
 			continue;
 		if ((int32_t)(done - p->seq) <= 0)
 			break;
-		record(dev->latency, &q->slot->latency, ns, p->weight);
+		record_time(dev->latency, &q->slot->latency, ns, p->weight);
 		__atomic_fetch_add(&q->slot->coarse[swiftrdma_coarse_bucket(ns)], p->weight,
 				   __ATOMIC_RELAXED);
 	}

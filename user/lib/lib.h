@@ -10,7 +10,8 @@
  *    malloc, so that a thread which found it just before its destruction reads no
  *    foreign memory.
  *  - Nothing is written, in a report or in an object, unless *alive. The word lies in
- *    memory that any kind of fork wipes in the child.
+ *    memory that any kind of fork wipes in the child, and so do the objects found last
+ *    (struct recent_qps), for which *alive is not read.
  *
  * Locks, outer first: lib_lock() (tables, slots; never taken while requests are posted or
  * polled, except the first time); struct bias in a QP or a CQ; the provider's own.
@@ -31,7 +32,7 @@
 #include "lib/control.h"
 #include "lib/swiftrdma.h"
 
-/* Else each use of a variable of another file would go through a table. */
+/* Without this, each use of another file's variable would go through a table. */
 #pragma GCC visibility push(hidden)
 
 #define EXPORT __attribute__((visibility("default")))
@@ -41,26 +42,36 @@
 #define always_inline inline __attribute__((always_inline))
 #define CACHE_LINE 64
 
-/* --- life.c: settings, forks, the lock of everything that is not hot --------- */
+/* Tells the CPU that the thread spins. */
+static inline void cpu_relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield" ::: "memory");
+#endif
+}
+
+/* --- process.c: settings, forks, the lock of all that is not hot ------------- */
 
 enum mode { MODE_OFF, MODE_COUNT, MODE_LATENCY };
 
 struct settings {
 	enum mode mode;
 	uint32_t sample_every;	/* 0: adapted to the rate */
-	bool control;		/* what the kernel says in control is obeyed */
+	bool control;		/* obey the knobs in control */
 	const char *stats;	/* file that the figures go to at exit; NULL: none */
 };
 
 extern struct settings settings;
 
-/* 0 in a child of the process that set it up. */
+/* 1 in the process that set it up, 0 in its children. */
 typedef _Atomic uint32_t alive_t;
 
-/* The word of this process, set up if it has none; NULL: the library is off. */
+/* Returns the word of this process, and sets it up if there is none; NULL: the library is off. */
 const alive_t *life_begin(void);
 const alive_t *life_alive(void);
-/* False: it could not be had in time; nothing may be changed then. */
+/* False: the lock was not released in time; the caller must not change tables or slots. */
 bool lib_lock(void);
 void lib_unlock(void);
 
@@ -70,9 +81,14 @@ void lib_unlock(void);
  * The lock is biased to the first thread that takes it: that thread only sets .inside.
  * The second thread revokes the bias, once, with membarrier(2), and waits until the first is not
  * inside; from then on .holder is an ordinary spin lock.
+ *
+ * A holder may never release the lock, for instance after a longjmp() out of a signal handler.
+ * A thread that has waited for the holder for LOCK_PATIENCE_NS of its own running time therefore
+ * makes the lock a lost one, for good: nobody gets it any more, and what it guards is not changed
+ * any more.
  */
 struct bias {
-	_Atomic uintptr_t owner;	/* 0, a thread, or BIAS_SHARED */
+	_Atomic uintptr_t owner;	/* 0, a thread, BIAS_SHARED or BIAS_LOST */
 	_Atomic uint32_t inside;
 	_Atomic uintptr_t holder;
 };
@@ -80,6 +96,7 @@ struct bias {
 enum bias_token { BIAS_FAILED, BIAS_OWNER, BIAS_HELD, BIAS_NESTED };
 
 #define BIAS_SHARED ((uintptr_t)1)
+#define BIAS_LOST ((uintptr_t)2)
 
 static inline uintptr_t self(void)
 {
@@ -96,7 +113,7 @@ static inline bool bias_enter(struct bias *b)
 	if (unlikely(atomic_load_explicit(&b->owner, memory_order_relaxed) != me))
 		return false;
 	atomic_store_explicit(&b->inside, 1, memory_order_relaxed);
-	/* membarrier() of the thread that revokes is the other half of this. */
+	/* Pairs with membarrier() of the thread that revokes the bias. */
 	atomic_signal_fence(memory_order_seq_cst);
 	if (likely(atomic_load_explicit(&b->owner, memory_order_relaxed) == me))
 		return true;
@@ -104,7 +121,7 @@ static inline bool bias_enter(struct bias *b)
 	return false;
 }
 
-/* BIAS_FAILED: a thread held it for seconds; the caller goes on without what it guards. */
+/* BIAS_FAILED: the lock is lost; the caller goes on without what it guards. */
 static inline enum bias_token bias_lock(struct bias *b)
 {
 	return likely(bias_enter(b)) ? BIAS_OWNER : bias_lock_slow(b);
@@ -121,7 +138,7 @@ static inline void bias_unlock(struct bias *b, enum bias_token token)
 /* --- table.c: objects by address ---------------------------------------------- */
 
 struct table {
-	struct table *older;	/* a reader may be in it */
+	struct table *older;	/* kept, because a reader may be in it */
 	uint32_t shift;
 	size_t mask, used;
 	struct table_entry {
@@ -130,16 +147,17 @@ struct table {
 	} entry[];
 };
 
-extern struct table *_Atomic objects;
+/* struct qp by struct ibv_qp, struct cq by struct ibv_cq. */
+extern struct table *_Atomic qps, *_Atomic cqs;
 
 static inline size_t table_hash(const struct table *t, const void *key)
 {
 	return (size_t)(((uintptr_t)key >> 4) * 0x9e3779b97f4a7c15ull >> t->shift);
 }
 
-static inline void *table_find(const void *key)
+static inline void *table_find(struct table *_Atomic *table, const void *key)
 {
-	const struct table *t = atomic_load_explicit(&objects, memory_order_acquire);
+	const struct table *t = atomic_load_explicit(table, memory_order_acquire);
 	size_t i;
 
 	if (unlikely(!t))
@@ -155,10 +173,10 @@ static inline void *table_find(const void *key)
 }
 
 /* With lib_lock() held. */
-bool table_put(const void *key, void *value);
-void table_drop(const void *key, const void *value);
+bool table_put(struct table *_Atomic *table, const void *key, void *value);
+void table_drop(struct table *_Atomic *table, const void *key, const void *value);
 
-/* --- page.c: reports and control ----------------------------------------------- */
+/* --- attachment.c: reports and control ----------------------------------------- */
 
 /*
  * A device that this process uses, whatever the number of contexts. There is another one
@@ -175,12 +193,12 @@ struct device {
 	uint32_t slots, generation;
 	uint32_t *dead;		/* slots of QPs that are gone, oldest first, a ring */
 	uint32_t dead_from, dead_count;
-	struct hands hands;
+	struct device_knobs knobs;
 };
 
 extern struct device *devices;
 
-/* Replaced by tests. 0, or a negative errno value. */
+/* Calls the module; returns 0 or a negative errno value. Replaced by tests. */
 extern int (*lib_share)(unsigned long cmd, void *arg);
 
 /* With lib_lock() held. */
@@ -192,8 +210,10 @@ void device_forget_all(void);
 int page_ask(const char *job, uint64_t slo_p99_ns);
 bool control_job(const struct device *dev, struct swiftrdma_control_job *job);
 
-/* A counter of one thread, and the same one of all others. */
-/* The addition to owner is one instruction, which a relaxed load and store would not be. */
+/*
+ * A pair of counters. One thread alone adds to @owner, with one plain instruction, which a
+ * relaxed load and store would not be; all other threads add to @others atomically.
+ */
 static inline void count(__u64 *owner, __u64 *others, bool mine, uint64_t n)
 {
 	if (likely(mine))
@@ -234,7 +254,7 @@ struct context {
 	struct qpn_page *_Atomic *qpns;
 };
 
-/* Patches the functions of a context, unless they are patched. */
+/* Replaces the functions of a context, unless that was done before. */
 struct context *context_watch(struct ibv_context *ctx);
 /* Is a context of that device open? With lib_lock() held. */
 bool context_uses(const struct device *dev);
@@ -275,7 +295,7 @@ struct sampling {
 	uint32_t marked;	/* sequence number up to which requests have been weighed */
 	uint64_t last_ns;
 	struct sample pending[PENDING_MAX];
-	_Atomic uint32_t head;	/* written by who posts */
+	_Atomic uint32_t head;	/* written by the posting thread */
 };
 
 void sampling_reset(struct sampling *s, uint32_t seq);
@@ -288,7 +308,7 @@ struct signalled {
 	uint32_t end;	/* requests that are complete when this one is */
 };
 
-/* Pointers of a struct ibv_qp_ex that wr_ex.c stands in for. */
+/* The pointers of a struct ibv_qp_ex that wr_ex.c replaced. */
 struct wr_real;
 
 #define QPN_NONE 0xffffffff
@@ -302,19 +322,20 @@ struct qp {
 	int (*post_send)(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 	int (*post_recv)(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 	struct swiftrdma_slot *slot;
-	struct signalled *ring;
+	struct signalled *ring;		/* NULL: requests are counted only */
+	struct context *ctx;
+	const __u64 *changes;		/* the job's change counter in control */
+	uint64_t quiet;			/* its value at which no knob is in force; as .key */
+	struct device_knobs *knobs;
+	/* What follows is cleared before the struct is used for another QP. */
 	uint32_t qpn;		/* QPN_NONE: the QP is gone */
 	uint32_t ring_mask;
 	_Atomic bool order;	/* completions are matched with requests */
 	bool sig_all;
 	bool own_slot;		/* .slot is .spare_slot, not one of a report */
-	struct context *ctx;
 	struct ibv_qp *key;		/* NULL: the QP is gone; written atomically */
 	struct ibv_cq *send_cq;
 	struct wr_real *wr_real;	/* .wr_spare, or NULL */
-	const __u64 *changes;		/* the job's change counter in control */
-	uint64_t quiet;			/* its value at which no knob is in force; as .key */
-	struct hands *hands;
 
 	/* The poster's, under .sq. */
 	struct bias sq __attribute__((aligned(CACHE_LINE)));
@@ -328,8 +349,9 @@ struct qp {
 		uint32_t n, sig;
 		enum bias_token token;
 		bool order;
-		uint8_t held;	/* knobs that wr_start waited for */
+		struct pace_pass pass;
 	} build;
+	_Atomic uint32_t last_batch;	/* requests of the last wr_complete */
 
 	/* The poller's, under .lock of the CQ. */
 	_Atomic uintptr_t poll_owner __attribute__((aligned(CACHE_LINE)));
@@ -342,33 +364,35 @@ struct qp {
 	/* Up to where the QP is in the sum of outstanding requests, see credits.c. */
 	_Atomic uint32_t credit_posted __attribute__((aligned(CACHE_LINE)));
 	_Atomic uint32_t credit_done;
+	_Atomic uint32_t reserved;	/* requests that posts under way have credits for */
 	struct qp *next_free;
-	/* Memory that stays when the struct is used again. */
+	/* Kept when the struct is used for another QP. */
 	struct wr_real *wr_spare;
 	struct swiftrdma_slot *spare_slot;
 	struct ring *rings;
 	struct qp *next_all;
 };
 
-/* How a QP is created; what its creator asked for and got. */
+/* How a QP was created. */
 struct qp_want {
 	uint32_t max_send_wr;
 	bool sig_all;
 	bool ring;	/* false: only count */
+	bool opened;	/* by ibv_open_qp(): another process's QP, which gets no slot */
 };
 
-/* Tells of a new QP; does nothing if it is known. */
+/* Adds a new QP; does nothing if it is known. */
 struct qp *qp_add(struct context *c, struct ibv_qp *qp, const struct qp_want *want);
 void qp_remove(struct qp *q);
-/* After RESET: nothing is outstanding, and measuring begins anew. */
+/* Called after RESET: nothing is outstanding, and measuring begins anew. */
 void qp_reset(struct qp *q);
-/* Until the next RESET requests are only counted. */
+/* From now on until the next RESET requests are only counted. */
 void qp_lose_order(struct qp *q, uint32_t flag);
 void qp_forget_all(void);
-/* All that ever were, by .next_all; those that are gone have no key. */
+/* The first of all structs, linked by .next_all; those of destroyed QPs have no key. */
 struct qp *qp_all(void);
 
-/* For each post, with .sq held: push what is posted, then take it back or account for it. */
+/* Adds a signalled request to the ring, before it is posted; called with .sq held. */
 static inline void qp_push(struct qp *q, uint64_t wr_id, uint32_t sig, uint32_t end)
 {
 	q->ring[sig & q->ring_mask] = (struct signalled){ .wr_id = wr_id, .end = end };
@@ -378,7 +402,7 @@ void qp_sample(struct qp *q, uint32_t from, uint32_t n);
 void qp_unsample(struct qp *q, uint32_t end);
 void qp_completed(struct qp *q, uint32_t done, uint64_t now);
 
-/* Before requests are posted: is it time for a sample? */
+/* Called before requests are posted: takes a sample if it is time for one. */
 static inline void qp_about_to_post(struct qp *q, uint32_t from, uint32_t n)
 {
 	q->sampling.countdown -= (int32_t)n;
@@ -386,7 +410,7 @@ static inline void qp_about_to_post(struct qp *q, uint32_t from, uint32_t n)
 		qp_sample(q, from, n);
 }
 
-/* False: a knob is in force, or control has changed. Not in a child of a fork. */
+/* False: a knob is in force, or control has changed. Must not be called in a forked child. */
 static inline bool control_quiet(const struct qp *q)
 {
 	return likely(__atomic_load_n(q->changes, __ATOMIC_RELAXED) == q->quiet);
@@ -403,12 +427,12 @@ static inline bool claim(_Atomic uintptr_t *owner)
 	return !was && atomic_compare_exchange_strong(owner, &was, me);
 }
 
-/* The first thread that posts to a QP without a ring has its counters. */
+/* Lets the first thread that posts to a QP without a ring have its counters. */
 bool claim_posts(struct qp *q);
 
 /*
- * Whether a thread has the counters called owner to itself. Where there is a ring, that
- * is the thread to which the lock is biased, while it is; else the first that came.
+ * True if the calling thread alone writes the counters called owner: with a ring, the thread
+ * that the lock is biased to; without one, the first thread that posted.
  */
 static inline bool posts_alone(struct qp *q, enum bias_token token)
 {
@@ -419,7 +443,7 @@ static inline bool posts_alone(struct qp *q, enum bias_token token)
 
 void count_posted_others(struct qp *q, uint64_t n, uint64_t bytes);
 
-/* The requests are matched with their completions, or counted only. */
+/* Post to a QP with .order, and to one without. */
 int post_ordered(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr,
 		 struct qp *q);
 int post_counted(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr,
@@ -445,7 +469,7 @@ int lib_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
 
 /* --- wr_ex.c ------------------------------------------------------------------------------ */
 
-/* Stands in for the functions of @qpx, again if the provider set them anew. */
+/* Replaces the functions of @qpx, again if the provider has set them anew. */
 void wr_patch(struct qp *q, struct ibv_qp_ex *qpx);
 
 /* --- cq.c ---------------------------------------------------------------------------------- */
@@ -454,33 +478,39 @@ struct cq {
 	const alive_t *alive;
 	struct ibv_cq *key;		/* NULL: the CQ is gone; written atomically */
 	struct context *ctx;
-	/* In the order of the queue, or not: see poll_ordered() and poll_counted(). */
+	/* poll_ordered(), poll_counted() or, after the lock was lost, poll_unlocked(). */
 	int (*poll)(struct ibv_cq *cq, int n, struct ibv_wc *wc, struct cq *c);
 	int (*poll_cq)(struct ibv_cq *cq, int n, struct ibv_wc *wc);
 	struct qp *_Atomic last;	/* of the completion before */
 	int (*start_poll)(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr);
 	int (*next_poll)(struct ibv_cq_ex *cq);
-	/* It is polled by start_poll, under the provider's lock and not under .lock. */
+	/* The program polls by start_poll, under the provider's lock and not under .lock. */
 	_Atomic bool by_entry;
 	struct cq *next_free;
 	struct bias lock __attribute__((aligned(CACHE_LINE)));
-	const struct hands *hands;
+	const struct device_knobs *knobs;
 	struct stash *_Atomic stash;	/* NULL: never needed */
 	uint32_t cqe;
-	_Atomic uint32_t exempt;	/* the bound on credits that it is not polled for */
+	_Atomic uint32_t exempt;	/* epoch of the bound on credits that posts do not wait for */
 	bool has_channel;
 };
 
+/* NULL: the library does not know it. */
+static inline struct cq *cq_find(const struct ibv_cq *cq)
+{
+	return table_find(&cqs, cq);
+}
+
 struct cq *cq_add(struct context *c, struct ibv_cq *cq);
-/* Stands in for the functions of @cqx. */
+/* Replaces the functions of @cqx. */
 void cq_patch(struct cq *c, struct ibv_cq_ex *cqx);
 void cq_remove(struct ibv_cq *key, struct cq *c);
 void cq_forget_all(void);
 int lib_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc);
-/* With .lock held, polls and accounts for what came. */
+/* Polls, and accounts for the completions; called with .lock held. */
 int cq_take(struct cq *c, int n, struct ibv_wc *wc, enum bias_token token);
 
-/* --- life.c: QPs and CQs that were found last ------------------------------------------------ */
+/* --- process.c: QPs and CQs that were found last -------------------------------------------- */
 
 #define CACHE_SIZE 256
 #define CACHE_INDEX(key) ((uintptr_t)(key) >> 9 & (CACHE_SIZE - 1))
@@ -504,7 +534,7 @@ struct recent_cqs {
 extern struct recent_qps recent_qps;
 extern struct recent_cqs recent_cqs;
 
-/* NULL: it was not found last. */
+/* NULL: the cache entry holds another object. */
 static inline struct qp *qp_cached(const struct ibv_qp *qp)
 {
 	struct qp *q = (void *)((uintptr_t)&recent_qps.none + recent_qps.entry[CACHE_INDEX(qp)]);
@@ -540,7 +570,7 @@ static inline struct qp *qp_find(const struct ibv_qp *qp)
 
 /* --- preload.c ------------------------------------------------------------------------------ */
 
-/* The functions of libibverbs that the library stands in for. Replaced by tests. */
+/* The functions of libibverbs that the library's own replace. Replaced by tests. */
 struct next {
 	struct ibv_context *(*open_device)(struct ibv_device *device);
 	struct ibv_context *(*import_device)(int cmd_fd);
@@ -564,8 +594,8 @@ EXPORT struct ibv_qp *mlx5dv_create_qp(struct ibv_context *ctx, struct ibv_qp_in
 EXPORT struct ibv_cq_ex *mlx5dv_create_cq(struct ibv_context *ctx, struct ibv_cq_init_attr_ex *attr,
 					  struct mlx5dv_cq_init_attr *dv);
 
-/* After the provider made a QP or a CQ. */
-void created_qp(struct context *c, struct ibv_qp *qp, const struct qp_want *want);
+/* Called after the provider created a QP. */
+void track_qp(struct context *c, struct ibv_qp *qp, const struct qp_want *want);
 
 /* --- lookup.c ------------------------------------------------------------------------------ */
 
@@ -580,7 +610,7 @@ void *lookup_next(const char *lib, const char *name, const char *version);
 void figures_of_slot(struct swiftrdma_figures *f, const struct swiftrdma_slot *slot);
 void figures_of_device(struct swiftrdma_figures *f, const struct device *dev);
 void quantile_of(const struct swiftrdma_hist *h, double q, struct swiftrdma_quantile *r);
-/* One line of JSON for this process, appended to settings.stats. */
+/* Appends one line of JSON for this process to settings.stats. */
 void stats_write(void);
 
 #pragma GCC visibility pop

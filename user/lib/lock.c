@@ -7,34 +7,50 @@
 
 #include "lib/lib.h"
 
-/* Longer than a post or a poll that a scheduler interrupts; a lost lock costs as much, once. */
-#define WAIT_NS 2000000000ull
+/*
+ * Longer than a post or a poll that a scheduler interrupts. Only time in which the waiting thread
+ * runs counts: where the whole process was stopped, by a signal, a debugger or a freezer, the
+ * holder was, too.
+ */
+#define LOCK_PATIENCE_NS 2000000000ull
+/* The most that one step of waiting counts for. */
+#define STEP_NS_MAX 10000000ull
 #define SPINS 200
+#define YIELDS 1000
+/* A thread of a real-time priority that only yields would keep the holder from running. */
+#define NAP_NS 50000
 
 struct wait {
-	unsigned int spins;
-	uint64_t until;
+	unsigned int steps;
+	uint64_t last_ns, waited_ns;
 };
 
-static uint64_t now(void)
+static void pause_thread(unsigned int steps)
 {
-	struct timespec t;
+	struct timespec nap = { .tv_nsec = NAP_NS };
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
+	if (steps < YIELDS)
+		sched_yield();
+	else
+		syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &nap, NULL);
 }
 
-static bool wait_on(struct wait *w)
+/* False: the thread has waited for long enough. */
+static bool wait_a_moment(struct wait *w)
 {
-	if (++w->spins < SPINS) {
-		__builtin_ia32_pause();
+	uint64_t now, step;
+
+	if (++w->steps < SPINS) {
+		cpu_relax();
 		return true;
 	}
-	if (!w->until)
-		w->until = now() + WAIT_NS;
-	else if (now() > w->until)
+	now = lib_clock();
+	step = w->last_ns ? now - w->last_ns : 0;
+	w->last_ns = now;
+	w->waited_ns += step < STEP_NS_MAX ? step : STEP_NS_MAX;
+	if (w->waited_ns > LOCK_PATIENCE_NS)
 		return false;
-	sched_yield();
+	pause_thread(w->steps);
 	return true;
 }
 
@@ -50,56 +66,68 @@ static bool has_membarrier(void)
 	return known == 1;
 }
 
-static bool spin(struct bias *b, uintptr_t me)
+static bool spin_for_holder(struct bias *b, uintptr_t me)
 {
 	struct wait w = { 0 };
 	uintptr_t free = 0;
 
 	while (!atomic_compare_exchange_weak(&b->holder, &free, me)) {
-		if (free && !wait_on(&w))
+		if (atomic_load(&b->owner) == BIAS_LOST || (free && !wait_a_moment(&w)))
 			return false;
 		free = 0;
 	}
 	return true;
 }
 
-/* With .holder held: from here on the owner sees that it has to spin too. */
+/*
+ * With .holder held. From here on the owner sees that it has to take .holder, too. False: the
+ * owner stays inside, or nothing orders its accesses with those of this thread.
+ */
 static bool revoke_bias(struct bias *b)
 {
 	struct wait w = { 0 };
 
 	atomic_store(&b->owner, BIAS_SHARED);
-	syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+	if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0))
+		return false;
 	while (atomic_load(&b->inside)) {
-		if (!wait_on(&w))
+		if (!wait_a_moment(&w))
 			return false;
 	}
 	return true;
 }
 
-static enum bias_token take(struct bias *b)
+static enum bias_token lose_lock(struct bias *b)
+{
+	atomic_store(&b->owner, BIAS_LOST);
+	return BIAS_FAILED;
+}
+
+static enum bias_token acquire_slow(struct bias *b)
 {
 	uintptr_t me = self(), was = 0;
 
+	if (atomic_load(&b->owner) == BIAS_LOST)
+		return BIAS_FAILED;
 	/* A thread that posts from a signal handler, or twice between wr_start and complete. */
 	if (atomic_load_explicit(&b->holder, memory_order_relaxed) == me)
 		return BIAS_NESTED;
 	if (!atomic_load(&b->owner) &&
 	    atomic_compare_exchange_strong(&b->owner, &was, has_membarrier() ? me : BIAS_SHARED))
 		return bias_lock(b);
-	if (!spin(b, me))
-		return BIAS_FAILED;
-	if (atomic_load(&b->owner) != BIAS_SHARED && !revoke_bias(b)) {
-		atomic_store(&b->holder, 0);
-		return BIAS_FAILED;
-	}
+	if (!spin_for_holder(b, me))
+		return lose_lock(b);
+	was = atomic_load(&b->owner);
+	/* .holder stays taken where the lock is lost: no thread gets in by it. */
+	if (was == BIAS_LOST || (was != BIAS_SHARED && !revoke_bias(b)))
+		return lose_lock(b);
 	return BIAS_HELD;
 }
 
 enum bias_token bias_lock_slow(struct bias *b)
 {
 	int err = errno;
-	enum bias_token token = take(b);
+	enum bias_token token = acquire_slow(b);
 
 	errno = err;
 	return token;

@@ -13,7 +13,7 @@
 
 typedef void *(*lookup_fn)(void *handle, const char *name, const char *version);
 
-/* Constant once set; threads that find it at the same time find the same. */
+/* Constant once set; threads that set it at the same time store the same value. */
 static _Atomic lookup_fn libc_dlvsym;
 
 static lookup_fn get_libc_dlvsym(void)
@@ -65,7 +65,7 @@ static const struct replaced *find_replaced(const char *name)
 }
 
 /* @f: what libc found. Another version of the function is not replaced. */
-static noinline void *replace(void *f, const struct replaced *r)
+static noinline void *replacement_of(void *f, const struct replaced *r)
 {
 	int err = errno;
 	void *theirs = lookup_next(r->lib, r->name, r->version);
@@ -78,7 +78,8 @@ static noinline void *replace(void *f, const struct replaced *r)
  * libc finds out by its return address which library RTLD_NEXT is relative to. So that call
  * is the last one of this function, which the compiler turns into a jump (-O2).
  */
-static __attribute__((used)) void *lookup(void *handle, const char *name, const char *version)
+static __attribute__((used)) void *lookup_symbol(void *handle, const char *name,
+						 const char *version)
 {
 	lookup_fn find = get_libc_dlvsym();
 	const struct replaced *r = NULL;
@@ -91,7 +92,7 @@ static __attribute__((used)) void *lookup(void *handle, const char *name, const 
 	if (likely(!r))
 		return find(handle, name, version);
 	f = find(handle, name, version);
-	return f ? replace(f, r) : NULL;
+	return f ? replacement_of(f, r) : NULL;
 }
 
 /*
@@ -100,7 +101,7 @@ static __attribute__((used)) void *lookup(void *handle, const char *name, const 
  */
 #define VERSIONED(function, version)								\
 	__asm__(".symver " #function ", dlvsym@GLIBC_" version);				\
-	EXPORT __attribute__((alias("lookup")))							\
+	EXPORT __attribute__((alias("lookup_symbol")))							\
 	void *function(void *handle, const char *name, const char *version_of)
 
 VERSIONED(dlvsym_2_34, "2.34");

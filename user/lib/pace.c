@@ -18,13 +18,15 @@
  * a thread sleeps too long it may send at once, as PACE_BURST_NS and PACE_LATE_NS say.
  */
 #define SPIN_NS 100000
+/* Held posts after which a rate is judged: does it hold them, or do most of them go through? */
+#define JUDGED_POSTS 16
 
 /* Times of a bucket, in 1/256 ns: at 400 Gbit/s a bit takes 1/160 of a message of 64 bytes. */
 #define FINE_BITS 8
 #define FINE(ns) ((uint64_t)(ns) << FINE_BITS)
-/* More bits behind the point of a unit's cost; at one unit a second it fits 64 bits. */
+/* Fraction bits of a unit's cost, which at one unit a second still fits 64 bits. */
 #define COST_BITS 24
-/* A later post finds at most this ahead, and so waits for PACE_WAIT_NS at most. */
+/* The most that .due is ahead of the clock, so a post waits for PACE_WAIT_NS at most. */
 #define DEBT_MAX FINE(PACE_WAIT_NS + PACE_BURST_NS)
 
 static void wait_about(uint64_t ns)
@@ -32,9 +34,9 @@ static void wait_about(uint64_t ns)
 	struct timespec t = { .tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000) };
 
 	if (ns < SPIN_NS)
-		__builtin_ia32_pause();
+		cpu_relax();
 	else
-		/* Not by the function of libc, in which a thread could be cancelled. */
+		/* libc's function would be a cancellation point. */
 		syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &t, NULL);
 }
 
@@ -45,6 +47,30 @@ void (*lib_wait)(uint64_t ns) = wait_about;
 static uint64_t min_u64(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
+}
+
+/*
+ * A rate that is less than the threads of a process post in a second, one call each, cannot be
+ * kept: each call waits for as long as it may, and goes through.
+ */
+static void judge_rate(struct device *dev, enum swiftrdma_share_knob k)
+{
+	const struct swiftrdma_held *r = &dev->report->held[k];
+	struct bucket *b = &dev->knobs.bucket[k];
+	uint64_t posts = figure(&r->posts), passed = figure(&r->passed), rate = b->rate;
+	uint64_t since = posts - b->judged_posts;
+
+	if (since < JUDGED_POSTS || !rate)
+		return;
+	b->unable_at = 2 * (passed - b->judged_passed) > since ? rate : 0;
+	b->judged_posts = posts;
+	b->judged_passed = passed;
+	control_state(dev, k, control_state_of(dev, k, rate));
+}
+
+bool pace_is_unable(const struct bucket *b, uint64_t rate)
+{
+	return rate && rate / 2 < atomic_load_explicit(&b->unable_at, memory_order_relaxed);
 }
 
 bool hold_on(struct hold *h, enum swiftrdma_share_knob k, uint64_t ns)
@@ -58,12 +84,14 @@ bool hold_on(struct hold *h, enum swiftrdma_share_knob k, uint64_t ns)
 		return false;
 	left = PACE_WAIT_NS - (h->now - h->began);
 	if (!(h->held & 1u << k)) {
+		if (k < BUCKETS)
+			judge_rate(h->dev, k);
 		h->held |= 1u << k;
 		count_any(&r->posts, 1);
 		count_any(&r->wrs, h->n);
 	}
 	lib_wait(min_u64(min_u64(ns, PACE_SLICE_NS), left));
-	/* A signal handler may have forked, and the child has no pages. */
+	/* A signal handler may have forked, and this may be the child, which has no pages. */
 	if (!*h->q->alive)
 		return false;
 	h->now = lib_clock();
@@ -93,7 +121,7 @@ static uint64_t cost_of(const struct bucket *b, uint64_t units)
 	return cost < DEBT_MAX ? (uint64_t)cost : DEBT_MAX;
 }
 
-/* How far .due is ahead of @now; of what was charged a year ago nothing is left. */
+/* How far .due is ahead of @now. A far larger value is that of a clock that wrapped: 0. */
 static int64_t ahead_of(uint64_t due, uint64_t now)
 {
 	int64_t ahead = (int64_t)(due - FINE(now));
@@ -123,7 +151,7 @@ static uint64_t due_after(struct bucket *b, int64_t ahead, uint64_t cost, uint64
 	return FINE(now) + (uint64_t)ahead;
 }
 
-static void charge(struct bucket *b, uint64_t cost, uint64_t now, bool held)
+static void charge_bucket(struct bucket *b, uint64_t cost, uint64_t now, bool held)
 {
 	uint64_t due = atomic_load_explicit(&b->due, memory_order_relaxed), next;
 
@@ -133,8 +161,8 @@ static void charge(struct bucket *b, uint64_t cost, uint64_t now, bool held)
 						      memory_order_relaxed));
 }
 
-/* ns to wait; 0: the post may go, and is charged. */
-static uint64_t take(struct bucket *b, uint64_t cost, uint64_t now, bool held)
+/* Returns the ns to wait, or 0: the post may go, and was charged. */
+static uint64_t charge_or_wait(struct bucket *b, uint64_t cost, uint64_t now, bool held)
 {
 	uint64_t due = atomic_load_explicit(&b->due, memory_order_relaxed), next;
 	int64_t ahead;
@@ -151,12 +179,12 @@ static uint64_t take(struct bucket *b, uint64_t cost, uint64_t now, bool held)
 	return 0;
 }
 
-static bool in_force(const struct bucket *b)
+static bool rate_in_force(const struct bucket *b)
 {
 	return atomic_load_explicit(&b->rate, memory_order_relaxed);
 }
 
-/* Debt is in time. The requests that it stands for take longer or shorter at another rate. */
+/* Debt is a time; at another rate the requests that it stands for take another time. */
 void pace_set_rate(struct bucket *b, uint64_t rate, uint64_t now)
 {
 	uint64_t was = atomic_load_explicit(&b->rate, memory_order_relaxed), due, next;
@@ -178,58 +206,60 @@ void pace_set_rate(struct bucket *b, uint64_t rate, uint64_t now)
 
 /* --- posting ------------------------------------------------------------------ */
 
-static void enter_rate(struct hold *h, enum swiftrdma_share_knob k, uint64_t units)
+static void wait_for_rate(struct hold *h, enum swiftrdma_share_knob k, uint64_t units)
 {
-	struct bucket *b = &h->dev->hands.bucket[k];
+	struct bucket *b = &h->dev->knobs.bucket[k];
 	uint64_t ns;
 
-	while (in_force(b)) {
-		ns = take(b, cost_of(b, units), h->now, h->held);
+	while (rate_in_force(b)) {
+		ns = charge_or_wait(b, cost_of(b, units), h->now, h->held);
 		if (!ns)
 			return;
 		if (hold_on(h, k, ns))
 			continue;
 		hold_pass(h, k);
 		if (*h->q->alive)
-			charge(b, cost_of(b, units), h->now, false);
+			charge_bucket(b, cost_of(b, units), h->now, false);
 		return;
 	}
 }
 
-static bool enter(struct hold *h, uint64_t bits)
+static bool wait_for_knobs(struct hold *h, uint64_t bits)
 {
 	int err = errno;
 
 	h->now = lib_clock();
 	control_update(h->dev, h->now);
-	enter_rate(h, SWIFTRDMA_SHARE_KNOB_WR_RATE, h->n);
+	wait_for_rate(h, SWIFTRDMA_SHARE_KNOB_WR_RATE, h->n);
 	if (*h->q->alive)
-		enter_rate(h, SWIFTRDMA_SHARE_KNOB_BIT_RATE, bits);
+		wait_for_rate(h, SWIFTRDMA_SHARE_KNOB_BIT_RATE, bits);
 	if (*h->q->alive)
 		credits_enter(h);
 	errno = err;
 	if (!*h->q->alive)
 		return false;
 	/* Each QP has a copy, which its posts find in a cache line that they need anyway. */
-	__atomic_store_n(&h->q->quiet, atomic_load_explicit(&h->dev->hands.quiet,
+	__atomic_store_n(&h->q->quiet, atomic_load_explicit(&h->dev->knobs.quiet,
 							    memory_order_acquire),
 			 __ATOMIC_RELAXED);
 	return true;
 }
 
-bool pace_post(struct qp *q, uint32_t n, uint64_t bytes)
+bool pace_post(struct qp *q, uint32_t n, uint64_t bytes, struct pace_pass *pass)
 {
-	struct hold h = { .q = q, .dev = q->ctx->dev, .n = n };
+	struct hold h = { .q = q, .dev = q->ctx->dev, .n = n, .want = n ? n : 1 };
+	bool alive = wait_for_knobs(&h, 8 * bytes);
 
-	return enter(&h, 8 * bytes);
+	*pass = (struct pace_pass){ .reserved = h.reserved, .held = h.held };
+	return alive;
 }
 
-bool pace_wait(struct qp *q, uint32_t *held)
+bool pace_wait(struct qp *q, uint32_t likely, struct pace_pass *pass)
 {
-	struct hold h = { .q = q, .dev = q->ctx->dev };
-	bool alive = enter(&h, 0);
+	struct hold h = { .q = q, .dev = q->ctx->dev, .want = likely ? likely : 1 };
+	bool alive = wait_for_knobs(&h, 0);
 
-	*held = h.held;
+	*pass = (struct pace_pass){ .reserved = h.reserved, .held = h.held };
 	return alive;
 }
 
@@ -242,10 +272,10 @@ void pace_charge(struct qp *q, uint32_t n, uint64_t bytes, uint32_t held)
 	uint64_t now = lib_clock();
 
 	for (uint32_t k = 0; k < BUCKETS; k++) {
-		struct bucket *b = &dev->hands.bucket[k];
+		struct bucket *b = &dev->knobs.bucket[k];
 
-		if (in_force(b))
-			charge(b, cost_of(b, units[k]), now, held);
+		if (rate_in_force(b))
+			charge_bucket(b, cost_of(b, units[k]), now, held);
 	}
 	for (uint32_t k = 0; held && k < SWIFTRDMA_SHARE_HELD; k++)
 		if (held & 1u << k)
@@ -259,9 +289,9 @@ void pace_return(struct qp *q, uint32_t n, uint64_t bytes)
 	};
 
 	for (uint32_t k = 0; k < BUCKETS; k++) {
-		struct bucket *b = &q->ctx->dev->hands.bucket[k];
+		struct bucket *b = &q->ctx->dev->knobs.bucket[k];
 
-		if (in_force(b))
+		if (rate_in_force(b))
 			atomic_fetch_sub_explicit(&b->due, cost_of(b, units[k]),
 						  memory_order_relaxed);
 	}

@@ -2,19 +2,19 @@
 /* Posting by ibv_post_send(), ibv_post_recv(), ibv_post_srq_recv() and ibv_bind_mw(). */
 #include "lib/lib.h"
 
-/* A QP that was made where the library did not see it: its requests are counted. */
-static noinline struct qp *adopt(struct ibv_qp *qp)
+/* Counts the requests of a QP whose creation the library did not see. */
+static noinline struct qp *adopt_qp(struct ibv_qp *qp)
 {
 	struct context *c = context_find(qp->context);
 
 	return c && *c->alive ? qp_add(c, qp, &(struct qp_want){ .ring = false }) : NULL;
 }
 
-static inline struct qp *find(struct ibv_qp *qp)
+static inline struct qp *find_or_adopt_qp(struct ibv_qp *qp)
 {
 	struct qp *q = qp_find(qp);
 
-	return likely(q) ? q : adopt(qp);
+	return likely(q) ? q : adopt_qp(qp);
 }
 
 static noinline uint64_t bytes_of_many(const struct ibv_send_wr *wr)
@@ -31,7 +31,7 @@ static inline uint64_t bytes_of(const struct ibv_send_wr *wr)
 	return likely(wr->num_sge == 1) ? wr->sg_list->length : bytes_of_many(wr);
 }
 
-/* A list, or what is left of one. */
+/* What a list of requests, or a part of it, contains. */
 struct load {
 	uint64_t bytes;
 	uint32_t n, sig;
@@ -52,7 +52,7 @@ static inline struct load load_of(const struct qp *q, const struct ibv_send_wr *
 /* Stands for a bad_wr that the provider did not write. */
 static struct ibv_send_wr unset;
 
-/* A provider need not write bad_wr, and a program need not ask for it. */
+/* Neither need a provider write bad_wr, nor a program pass it. */
 static inline int call_post(const struct qp *q, struct ibv_qp *qp, struct ibv_send_wr *wr,
 			    struct ibv_send_wr **bad_wr, struct ibv_send_wr **bad)
 {
@@ -95,13 +95,13 @@ void count_posted_others(struct qp *q, uint64_t n, uint64_t bytes)
 	count_any(&p->calls, 1);
 }
 
-/* What most programs post. */
+/* The list that most programs post. */
 static inline bool is_single(const struct ibv_send_wr *wr)
 {
 	return likely(wr) && !wr->next && wr->num_sge == 1;
 }
 
-/* The list is read before it is posted, for completions free requests. */
+/* Reads the list before it is posted, because a completion may free its requests. */
 static noinline int post_counted_list(struct ibv_qp *qp, struct ibv_send_wr *wr,
 				      struct ibv_send_wr **bad_wr, struct qp *q)
 {
@@ -125,7 +125,7 @@ int post_counted(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr *
 	if (unlikely(!is_single(wr)))
 		return post_counted_list(qp, wr, bad_wr, q);
 	bytes = wr->sg_list->length;
-	/* Of one request that fails nothing is posted. */
+	/* If a list of one request fails, nothing of it was posted. */
 	ret = q->post_send(qp, wr, bad_wr);
 	if (unlikely(ret))
 		return ret;
@@ -147,27 +147,27 @@ static inline struct load push_list(struct qp *q, const struct ibv_send_wr *wr, 
 	return l;
 }
 
-/* More than the ring holds cannot be outstanding: it is not the queue that was asked for. */
+/* More signalled requests than the ring holds: the send queue is not the one asked for. */
 static inline bool has_room(const struct qp *q, uint32_t sig)
 {
 	return sig <= q->ring_mask + 1;
 }
 
-/* Before requests are posted: the poller may know of them from here on. */
-static inline void announce(struct qp *q, uint32_t posted, uint32_t sig_posted)
+/* Makes requests known to the poller, before they are posted. */
+static inline void publish_posted(struct qp *q, uint32_t posted, uint32_t sig_posted)
 {
 	atomic_store_explicit(&q->posted, posted, memory_order_relaxed);
 	atomic_store_explicit(&q->sig_posted, sig_posted, memory_order_release);
 }
 
-/* Those from @posted on were not posted after all. */
-static noinline void take_back(struct qp *q, uint32_t posted, uint32_t sig_posted)
+/* Takes back the requests from @posted on, which the provider did not post. */
+static noinline void unpublish_posted(struct qp *q, uint32_t posted, uint32_t sig_posted)
 {
-	announce(q, posted, sig_posted);
+	publish_posted(q, posted, sig_posted);
 	qp_unsample(q, posted);
 }
 
-/* With .sq held, as the next one. */
+/* Called with .sq held, as is post_one(). */
 static noinline int post_list(struct qp *q, struct ibv_qp *qp, struct ibv_send_wr *wr,
 			      struct ibv_send_wr **bad_wr, bool mine)
 {
@@ -180,11 +180,11 @@ static noinline int post_list(struct qp *q, struct ibv_qp *qp, struct ibv_send_w
 	if (unlikely(!has_room(q, l.sig)))
 		qp_lose_order(q, 0);
 	qp_about_to_post(q, from, l.n);
-	announce(q, from + l.n, sig + l.sig);
+	publish_posted(q, from + l.n, sig + l.sig);
 	ret = call_post(q, qp, wr, bad_wr, &bad);
 	if (unlikely(ret)) {
 		l = posted_of(q, l, bad);
-		take_back(q, from + l.n, sig + l.sig);
+		unpublish_posted(q, from + l.n, sig + l.sig);
 	}
 	if (likely(l.n))
 		count_posted(q, mine, l.n, l.bytes);
@@ -201,20 +201,20 @@ static always_inline int post_one(struct qp *q, struct ibv_qp *qp, struct ibv_se
 
 	if (wr->send_flags & IBV_SEND_SIGNALED || q->sig_all) {
 		qp_push(q, wr->wr_id, sig, from + 1);
-		announce(q, from + 1, sig + 1);
+		publish_posted(q, from + 1, sig + 1);
 	} else {
-		announce(q, from + 1, sig);
+		publish_posted(q, from + 1, sig);
 	}
 	qp_about_to_post(q, from, 1);
 	ret = q->post_send(qp, wr, bad_wr);
 	if (likely(!ret))
 		count_posted(q, mine, 1, bytes);
 	else
-		take_back(q, from, sig);
+		unpublish_posted(q, from, sig);
 	return ret;
 }
 
-/* The bias is another thread's, or gone. */
+/* For threads that the lock is not biased to. */
 static noinline int post_ordered_slow(struct ibv_qp *qp, struct ibv_send_wr *wr,
 				      struct ibv_send_wr **bad_wr, struct qp *q)
 {
@@ -225,7 +225,7 @@ static noinline int post_ordered_slow(struct ibv_qp *qp, struct ibv_send_wr *wr,
 		qp_lose_order(q, 0);
 		return post_counted(qp, wr, bad_wr, q);
 	}
-	/* The order may be gone since: what is pushed then is not looked at. */
+	/* If the order was lost meanwhile, what is pushed is not read. */
 	ret = is_single(wr) ? post_one(q, qp, wr, bad_wr, token == BIAS_OWNER) :
 			      post_list(q, qp, wr, bad_wr, token == BIAS_OWNER);
 	bias_unlock(&q->sq, token);
@@ -254,9 +254,10 @@ static noinline int post_paced(struct ibv_qp *qp, struct ibv_send_wr *wr,
 {
 	struct load l = load_of(q, wr), posted;
 	struct ibv_send_wr *bad = &unset;
+	struct pace_pass pass;
 	int ret;
 
-	if (!pace_post(q, l.n, l.bytes))
+	if (!pace_post(q, l.n, l.bytes, &pass))
 		return q->post_send(qp, wr, bad_wr);
 	ret = q->post(qp, wr, &bad, q);
 	if (unlikely(ret)) {
@@ -265,8 +266,7 @@ static noinline int post_paced(struct ibv_qp *qp, struct ibv_send_wr *wr,
 		if (bad_wr && bad != &unset)
 			*bad_wr = bad;
 	}
-	if (atomic_load_explicit(&q->hands->credits, memory_order_relaxed))
-		credits_sync(q);
+	credits_posted(q, pass.reserved);
 	return ret;
 }
 
@@ -281,14 +281,14 @@ static always_inline int post_found(struct ibv_qp *qp, struct ibv_send_wr *wr,
 static noinline int post_slow(struct ibv_qp *qp, struct ibv_send_wr *wr,
 			      struct ibv_send_wr **bad_wr)
 {
-	struct qp *q = find(qp);
+	struct qp *q = find_or_adopt_qp(qp);
 
 	if (!q)
 		return context_find(qp->context)->real.post_send(qp, wr, bad_wr);
 	return *q->alive ? post_found(qp, wr, bad_wr, q) : q->post_send(qp, wr, bad_wr);
 }
 
-/* Saves no registers of its own: each way ends in a call. */
+/* Each branch ends in a tail call, so the function saves no registers. */
 int lib_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr)
 {
 	struct qp *q = qp_cached(qp);
@@ -307,7 +307,7 @@ static uint32_t recv_count(const struct ibv_recv_wr *wr)
 	return n;
 }
 
-/* Of @n; what the provider said of the rest is handed on. */
+/* Returns how many of @n were posted, and hands the provider's bad_wr on. */
 static uint32_t recv_posted(uint32_t n, int ret, struct ibv_recv_wr *bad,
 			    struct ibv_recv_wr **bad_wr)
 {
@@ -324,7 +324,7 @@ static uint32_t recv_posted(uint32_t n, int ret, struct ibv_recv_wr *bad,
 int lib_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
 {
 	struct ibv_recv_wr *bad = &unset_recv;
-	struct qp *q = find(qp);
+	struct qp *q = find_or_adopt_qp(qp);
 	uint32_t n;
 	int ret;
 
@@ -335,7 +335,7 @@ int lib_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr 
 	n = recv_count(wr);
 	ret = q->post_recv(qp, wr, &bad);
 	n = recv_posted(n, ret, bad, bad_wr);
-	/* Not under .sq, which is the send queue's. */
+	/* .sq is not held here: it is the send queue's. */
 	count(&q->slot->post_owner.recv_wrs, &q->slot->post_others.recv_wrs,
 	      claim(&q->recv_owner), n);
 	return ret;
@@ -360,12 +360,13 @@ int lib_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_re
 int lib_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 {
 	struct context *c = context_find(qp->context);
-	struct qp *q = *c->alive ? find(qp) : NULL;
+	struct qp *q = *c->alive ? find_or_adopt_qp(qp) : NULL;
+	struct pace_pass pass = { 0 };
 	uint32_t sig, signalled;
 	enum bias_token token;
 	int ret;
 
-	if (!q || (!control_quiet(q) && !pace_post(q, 1, 0)))
+	if (!q || (!control_quiet(q) && !pace_post(q, 1, 0, &pass)))
 		return c->real.bind_mw(qp, mw, bind);
 	token = bias_lock(&q->sq);
 	sig = q->sig_posted;
@@ -390,7 +391,6 @@ int lib_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 	bias_unlock(&q->sq, token);
 	if (ret)
 		pace_return(q, 1, 0);
-	if (atomic_load_explicit(&q->hands->credits, memory_order_relaxed))
-		credits_sync(q);
+	credits_posted(q, pass.reserved);
 	return ret;
 }

@@ -12,7 +12,7 @@ static pthread_once_t next_once = PTHREAD_ONCE_INIT;
 #define FIND(member, version) \
 	(next.member ? (void *)next.member : lookup_next("libibverbs.so.1", "ibv_" #member, "IBVERBS_" version))
 
-static void find_next(void)
+static void look_up_next(void)
 {
 	next.open_device = FIND(open_device, "1.1");
 	next.import_device = FIND(import_device, "1.10");
@@ -25,17 +25,17 @@ static void find_next(void)
 	next.qp_to_qp_ex = FIND(qp_to_qp_ex, "1.6");
 }
 
-/* Not of this library: a program that has it is linked against one that does. */
-static bool begin(void)
+/* Looks up the next functions of these names, once. False: libibverbs is not loaded. */
+static bool find_next_functions(void)
 {
 	int err = errno;
 
-	pthread_once(&next_once, find_next);
+	pthread_once(&next_once, look_up_next);
 	errno = err;
 	return next.open_device && next.close_device && next.create_qp && next.create_cq;
 }
 
-static struct ibv_context *watched(struct ibv_context *ctx)
+static struct ibv_context *watch_opened(struct ibv_context *ctx)
 {
 	if (ctx)
 		context_watch(ctx);
@@ -44,30 +44,30 @@ static struct ibv_context *watched(struct ibv_context *ctx)
 
 EXPORT struct ibv_context *ibv_open_device(struct ibv_device *device)
 {
-	if (!begin()) {
+	if (!find_next_functions()) {
 		errno = ENOSYS;
 		return NULL;
 	}
-	return watched(next.open_device(device));
+	return watch_opened(next.open_device(device));
 }
 
 EXPORT struct ibv_context *ibv_import_device(int cmd_fd)
 {
-	if (!begin() || !next.import_device) {
+	if (!find_next_functions() || !next.import_device) {
 		errno = ENOSYS;
 		return NULL;
 	}
-	return watched(next.import_device(cmd_fd));
+	return watch_opened(next.import_device(cmd_fd));
 }
 
 EXPORT int ibv_close_device(struct ibv_context *ctx)
 {
-	begin();
+	find_next_functions();
 	context_close(ctx);
 	return next.close_device(ctx);
 }
 
-/* One that was opened where the library could not see it is watched from here on. */
+/* Starts to watch a context whose opening the library did not see. */
 static struct context *context_of(struct ibv_context *ctx)
 {
 	struct context *c = context_find(ctx);
@@ -77,7 +77,7 @@ static struct context *context_of(struct ibv_context *ctx)
 	return c && *c->alive ? c : NULL;
 }
 
-static struct ibv_cq *created_cq(struct ibv_context *ctx, struct ibv_cq *cq)
+static struct ibv_cq *track_created_cq(struct ibv_context *ctx, struct ibv_cq *cq)
 {
 	struct context *c = cq ? context_of(ctx) : NULL;
 
@@ -89,43 +89,43 @@ static struct ibv_cq *created_cq(struct ibv_context *ctx, struct ibv_cq *cq)
 EXPORT struct ibv_cq *ibv_create_cq(struct ibv_context *ctx, int cqe, void *cq_context,
 				    struct ibv_comp_channel *channel, int comp_vector)
 {
-	begin();
-	return created_cq(ctx, next.create_cq(ctx, cqe, cq_context, channel, comp_vector));
+	find_next_functions();
+	return track_created_cq(ctx, next.create_cq(ctx, cqe, cq_context, channel, comp_vector));
 }
 
 EXPORT int ibv_destroy_cq(struct ibv_cq *cq)
 {
-	struct cq *c = table_find(cq);
+	struct cq *c = cq_find(cq);
 	int ret;
 
-	begin();
+	find_next_functions();
 	ret = next.destroy_cq(cq);
 	if (!ret && c)
 		cq_remove(cq, c);
 	return ret;
 }
 
-void created_qp(struct context *c, struct ibv_qp *qp, const struct qp_want *want)
+void track_qp(struct context *c, struct ibv_qp *qp, const struct qp_want *want)
 {
 	int err = errno;
 	struct qp *q = qp_add(c, qp, want);
 	struct ibv_qp_ex *qpx;
 
-	begin();
+	find_next_functions();
 	qpx = q && next.qp_to_qp_ex ? next.qp_to_qp_ex(qp) : NULL;
 	if (qpx)
 		wr_patch(q, qpx);
 	errno = err;
 }
 
-/* @attr says what the provider gave; @asked is for one that does not say. */
-static struct ibv_qp *created(struct ibv_context *ctx, struct ibv_qp *qp, uint32_t asked,
-			      uint32_t got, bool sig_all)
+/* @got: what the provider gave; @asked: what counts where a provider does not tell. */
+static struct ibv_qp *track_created_qp(struct ibv_context *ctx, struct ibv_qp *qp, uint32_t asked,
+				       uint32_t got, bool sig_all)
 {
 	struct context *c = qp ? context_of(ctx) : NULL;
 
 	if (c)
-		created_qp(c, qp, &(struct qp_want){
+		track_qp(c, qp, &(struct qp_want){
 			.max_send_wr = asked > got ? asked : got, .sig_all = sig_all, .ring = true,
 		});
 	return qp;
@@ -136,8 +136,8 @@ EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *
 	uint32_t asked = attr->cap.max_send_wr;
 	struct ibv_context *ctx = pd->context;
 
-	begin();
-	return created(ctx, next.create_qp(pd, attr), asked, attr->cap.max_send_wr,
+	find_next_functions();
+	return track_created_qp(ctx, next.create_qp(pd, attr), asked, attr->cap.max_send_wr,
 		       attr->sq_sig_all);
 }
 
@@ -147,7 +147,7 @@ EXPORT int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 	struct ibv_qp_ex *qpx;
 	int ret, err;
 
-	begin();
+	find_next_functions();
 	ret = next.modify_qp(qp, attr, mask);
 	if (ret || !q || !*q->alive)
 		return ret;
@@ -171,7 +171,7 @@ EXPORT int ibv_destroy_qp(struct ibv_qp *qp)
 	struct qp *q = qp_find(qp);
 	int ret;
 
-	begin();
+	find_next_functions();
 	ret = next.destroy_qp(qp);
 	if (!ret && q) {
 		stash_purge(send_cq, q->qpn);
@@ -197,7 +197,7 @@ EXPORT struct ibv_qp *mlx5dv_create_qp(struct ibv_context *ctx, struct ibv_qp_in
 		errno = ENOSYS;
 		return NULL;
 	}
-	return created(ctx, real(ctx, attr, dv), asked, attr->cap.max_send_wr, attr->sq_sig_all);
+	return track_created_qp(ctx, real(ctx, attr, dv), asked, attr->cap.max_send_wr, attr->sq_sig_all);
 }
 
 EXPORT struct ibv_cq_ex *mlx5dv_create_cq(struct ibv_context *ctx, struct ibv_cq_init_attr_ex *attr,

@@ -28,7 +28,7 @@ struct qp *qp_all(void)
 	return atomic_load_explicit(&all, memory_order_acquire);
 }
 
-/* Cleared, but for the memory that it has. */
+/* Returns a cleared struct that keeps the memory it had. */
 static struct qp *qp_alloc(void)
 {
 	struct qp *q = free_first;
@@ -36,8 +36,12 @@ static struct qp *qp_alloc(void)
 	if (free_count > FREE_KEEP) {
 		free_first = q->next_free;
 		free_count--;
-		/* A walk over all QPs may be at this one, so its link stays. */
-		memset(q, 0, offsetof(struct qp, wr_spare));
+		/*
+		 * A walk over all QPs may be at this one, so its link stays, and a thread that
+		 * found it long ago may still follow the pointers before .qpn.
+		 */
+		memset((char *)q + offsetof(struct qp, qpn), 0,
+		       offsetof(struct qp, wr_spare) - offsetof(struct qp, qpn));
 		return q;
 	}
 	q = aligned_alloc(CACHE_LINE, sizeof(*q));
@@ -67,7 +71,7 @@ void qp_forget_all(void)
 	free_count = 0;
 }
 
-/* Rings of a struct qp, the largest first: a poller may be in an older one. */
+/* The rings of a struct qp, the largest first. A poller may still read an older one. */
 struct ring {
 	struct ring *older;
 	uint32_t mask;
@@ -85,7 +89,7 @@ static struct ring *ring_new(struct ring *older, uint32_t n)
 	return r;
 }
 
-/* What the QP's struct had before is used again, if it is large enough. */
+/* Uses the ring that the struct had before, if that is large enough. */
 static bool ring_fit(struct qp *q, const struct qp_want *want)
 {
 	uint32_t n = 4;
@@ -125,7 +129,7 @@ static void slot_fill(struct qp *q, const struct ibv_qp *qp, const struct qp_wan
 	__atomic_store_n(&s->id.generation, ++dev->generation, __ATOMIC_RELEASE);
 }
 
-/* A report has so many slots; a QP that gets none is counted all the same. */
+/* A QP for which the report has no slot is counted in a slot of its own. */
 static bool own_slot(struct qp *q)
 {
 	if (!q->spare_slot)
@@ -147,18 +151,19 @@ static struct qp *qp_new(struct context *c, struct ibv_qp *qp, const struct qp_w
 		return NULL;
 	q->alive = c->alive;
 	q->ctx = c;
-	q->hands = &dev->hands;
-	q->changes = dev->hands.changes;
-	q->quiet = dev->hands.quiet;
+	q->knobs = &dev->knobs;
+	q->changes = dev->knobs.changes;
+	q->quiet = dev->knobs.quiet;
 	q->key = qp;
 	q->qpn = qp->qp_num;
 	q->post_send = c->real.post_send;
 	q->post_recv = c->real.post_recv;
 	q->send_cq = qp->send_cq;
 	q->sig_all = want->sig_all;
+	q->ring = NULL;
 	set_order(q, ring_fit(q, want));
 	sampling_reset(&q->sampling, 0);
-	q->slot = slot_take(dev);
+	q->slot = want->opened ? NULL : slot_take(dev);
 	if (!q->slot && !own_slot(q)) {
 		qp_free(q);
 		return NULL;
@@ -168,15 +173,28 @@ static struct qp *qp_new(struct context *c, struct ibv_qp *qp, const struct qp_w
 	return q;
 }
 
-/* With lib_lock() held. What it counted stays, in its slot or in the sums. */
-static void retire(struct qp *q)
+/* Counts the outstanding requests of @q as dropped: they will not complete any more. */
+static void drop_outstanding(struct qp *q)
+{
+	struct swiftrdma_figures f;
+
+	if (!q->ring)
+		return;
+	figures_of_slot(&f, q->slot);
+	if (f.wrs > f.done + f.dropped)
+		count_any(&q->slot->poll_others.dropped, f.wrs - f.done - f.dropped);
+}
+
+/* Called with lib_lock() held. The QP's counts stay, in its slot or in the sums. */
+static void retire_qp(struct qp *q)
 {
 	struct device *dev = q->ctx->dev;
 
-	table_drop(q->key, q);
+	table_drop(&qps, q->key, q);
 	context_drop_qpn(q->ctx, q->qpn, q);
 	__atomic_store_n(&q->key, NULL, __ATOMIC_SEQ_CST);
 	q->qpn = QPN_NONE;
+	drop_outstanding(q);
 	credits_sync(q);
 	__atomic_fetch_or(&q->slot->id.flags, SWIFTRDMA_SLOT_DEAD, __ATOMIC_RELAXED);
 	if (q->own_slot)
@@ -193,14 +211,14 @@ struct qp *qp_add(struct context *c, struct ibv_qp *qp, const struct qp_want *wa
 
 	if (!lib_lock())
 		return NULL;
-	q = table_find(qp);
+	q = table_find(&qps, qp);
 	if (!q || q->qpn != qp->qp_num || q->ctx != c) {
-		/* One that was destroyed where the library could not see it. */
+		/* The library did not see that QP's destruction. */
 		if (q && *q->alive)
-			retire(q);
+			retire_qp(q);
 		q = qp_new(c, qp, want);
-		if (q && !(context_put_qpn(c, q->qpn, q) && table_put(qp, q))) {
-			retire(q);
+		if (q && !(context_put_qpn(c, q->qpn, q) && table_put(&qps, qp, q))) {
+			retire_qp(q);
 			q = NULL;
 		}
 	}
@@ -209,14 +227,14 @@ struct qp *qp_add(struct context *c, struct ibv_qp *qp, const struct qp_want *wa
 	return q;
 }
 
-/* After the QP was destroyed: its address and its number may be another's by now. */
+/* Called after the QP was destroyed, when another may have its address and number. */
 void qp_remove(struct qp *q)
 {
 	int err = errno;
 
 	if (*q->alive && lib_lock()) {
 		if (q->key)
-			retire(q);
+			retire_qp(q);
 		lib_unlock();
 	}
 	errno = err;
@@ -224,7 +242,7 @@ void qp_remove(struct qp *q)
 
 struct qp *qp_find_slow(const struct ibv_qp *qp)
 {
-	struct qp *q = table_find(qp);
+	struct qp *q = table_find(&qps, qp);
 
 	if (!q || q->qpn != qp->qp_num)
 		return NULL;
@@ -245,6 +263,7 @@ void qp_lose_order(struct qp *q, uint32_t flag)
 	if (!atomic_exchange(&q->order, false))
 		return;
 	set_order(q, false);
+	drop_outstanding(q);
 	credits_sync(q);
 	set_flag(q, SWIFTRDMA_SLOT_NO_ORDER);
 	if (!(flag & SWIFTRDMA_SLOT_ERROR))
@@ -257,15 +276,13 @@ void qp_lose_order(struct qp *q, uint32_t flag)
  */
 void qp_reset(struct qp *q)
 {
-	struct cq *cq = q->send_cq ? table_find(q->send_cq) : NULL;
+	struct cq *cq = q->send_cq ? cq_find(q->send_cq) : NULL;
 	enum bias_token post = bias_lock(&q->sq);
 	enum bias_token poll = cq ? bias_lock(&cq->lock) : BIAS_NESTED;
-	struct swiftrdma_figures f = { 0 };
 	uint32_t posted = q->posted;
 
 	if (q->ring && post != BIAS_FAILED && poll != BIAS_FAILED) {
-		figures_of_slot(&f, q->slot);
-		count_any(&q->slot->poll_others.dropped, f.wrs - f.done - f.dropped);
+		drop_outstanding(q);
 		q->done = posted;
 		q->sig_done = q->sig_posted;
 		q->hol_tail = q->lat_tail = q->sampling.head;

@@ -13,6 +13,8 @@
 
 bool stash_can(const struct cq *c)
 {
+	uintptr_t owner = atomic_load_explicit(&c->lock.owner, memory_order_relaxed);
+
 	/*
 	 * A program may read an extended CQ entry by entry, with functions that know only the
 	 * provider's entries. A program that waits for an event after each few completions, as
@@ -20,15 +22,15 @@ bool stash_can(const struct cq *c)
 	 * some other way has not taken .lock.
 	 */
 	return *c->alive && !c->start_poll && !c->has_channel && settings.mode == MODE_LATENCY &&
-	       atomic_load_explicit(&c->lock.owner, memory_order_relaxed);
+	       owner && owner != BIAS_LOST;
 }
 
-/* Whether this thread may take .lock now, and should. */
-static bool may_lock(const struct cq *c, bool patient)
+/* Whether this thread may take .lock, and should not leave it to the usual poller. */
+static bool may_take_lock(const struct cq *c, bool patient)
 {
 	uintptr_t me = self(), owner = atomic_load_explicit(&c->lock.owner, memory_order_relaxed);
 
-	/* In a signal handler that interrupted the poll of this CQ. */
+	/* This is a signal handler that interrupted the poll of this CQ. */
 	if (atomic_load_explicit(&c->lock.holder, memory_order_relaxed) == me)
 		return false;
 	if (owner == me)
@@ -36,7 +38,7 @@ static bool may_lock(const struct cq *c, bool patient)
 	return owner == BIAS_SHARED || patient;
 }
 
-/* As large as the CQ, within bounds; a struct cq that is used again keeps it. */
+/* Creates a stash as large as the CQ, within bounds. */
 static struct stash *stash_of(struct cq *c)
 {
 	uint32_t n = STASH_MIN;
@@ -54,7 +56,7 @@ static struct stash *stash_of(struct cq *c)
 	return s;
 }
 
-static uint32_t used(const struct stash *s)
+static uint32_t stash_used(const struct stash *s)
 {
 	return atomic_load_explicit(&s->head, memory_order_relaxed) -
 	       atomic_load_explicit(&s->tail, memory_order_relaxed);
@@ -67,7 +69,7 @@ int stash_fill(struct cq *c, int max, bool patient)
 	uint32_t at, room;
 	int got = 0;
 
-	if (!may_lock(c, patient))
+	if (!may_take_lock(c, patient))
 		return 0;
 	token = bias_lock(&c->lock);
 	if (token != BIAS_OWNER && token != BIAS_HELD)
@@ -75,7 +77,7 @@ int stash_fill(struct cq *c, int max, bool patient)
 	s = stash_of(c);
 	if (s) {
 		at = s->head & s->mask;
-		room = s->mask + 1 - used(s);
+		room = s->mask + 1 - stash_used(s);
 		if (room > s->mask + 1 - at)
 			room = s->mask + 1 - at;
 		if ((uint32_t)max > room)
@@ -97,7 +99,7 @@ int stash_give(struct cq *c, int n, struct ibv_wc *wc)
 
 	while (got < n && tail != atomic_load_explicit(&s->head, memory_order_acquire)) {
 		wc[got] = s->wc[tail & s->mask];
-		/* Where .lock is lost another thread may take the same one. */
+		/* If .lock is lost, another thread may take the same completion. */
 		if (atomic_compare_exchange_weak(&s->tail, &tail, tail + 1)) {
 			tail++;
 			got++;
@@ -108,12 +110,12 @@ int stash_give(struct cq *c, int n, struct ibv_wc *wc)
 
 void stash_purge(struct ibv_cq *cq, uint32_t qpn)
 {
-	struct cq *c = cq ? table_find(cq) : NULL;
+	struct cq *c = cq ? cq_find(cq) : NULL;
 	struct stash *s = c && *c->alive ? c->stash : NULL;
 	enum bias_token token;
 	uint32_t to;
 
-	if (!s || !used(s))
+	if (!s || !stash_used(s))
 		return;
 	token = bias_lock(&c->lock);
 	if (token != BIAS_FAILED) {

@@ -8,14 +8,14 @@
 
 #include "lib/lib.h"
 
-static void times(FILE *f, const char *name, const struct swiftrdma_hist *h)
+static void write_times(FILE *f, const char *name, const struct swiftrdma_hist *h)
 {
 	struct swiftrdma_quantile p50, p99;
 
 	quantile_of(h, 0.5, &p50);
 	quantile_of(h, 0.99, &p99);
 	fprintf(f, ",\"%s\":{\"samples\":%" PRIu64 ",\"wrs\":%" PRIu64, name, p99.samples, p99.wrs);
-	/* Of nothing there is no mean, and no quantile. */
+	/* Without a sample there is no mean and no quantile. */
 	if (p99.samples)
 		fprintf(f, ",\"mean_ns\":%" PRIu64 ",\"p50_ns\":%" PRIu64 ",\"p99_ns\":%" PRIu64
 			",\"max_ns\":%" PRIu64 ",\"p99_samples_wanted\":%" PRIu64,
@@ -23,8 +23,8 @@ static void times(FILE *f, const char *name, const struct swiftrdma_hist *h)
 	fputc('}', f);
 }
 
-/* Calls that waited for a knob; of knobs that none waited for there is nothing to say. */
-static void held(FILE *f, const struct swiftrdma_report *r)
+/* Calls that waited for a knob, of knobs that any call waited for. */
+static void write_held(FILE *f, const struct swiftrdma_report *r)
 {
 	static const char *const name[SWIFTRDMA_SHARE_HELD] = { "wr_rate", "bit_rate", "credits" };
 	const char *before = "";
@@ -43,7 +43,7 @@ static void held(FILE *f, const struct swiftrdma_report *r)
 	fputc('}', f);
 }
 
-static void device(FILE *f, const struct device *dev)
+static void write_device(FILE *f, const struct device *dev)
 {
 	struct swiftrdma_figures n;
 
@@ -56,9 +56,9 @@ static void device(FILE *f, const struct device *dev)
 		dev->name, dev->control ? "true" : "false", n.qps, n.wrs, n.bytes, n.calls,
 		n.recv_wrs, n.wcs, n.done, n.dropped, n.recv_wcs, n.recv_bytes, n.errors,
 		n.stopped, n.unmatched);
-	times(f, "latency", dev->latency);
-	times(f, "hol", dev->hol);
-	held(f, dev->report);
+	write_times(f, "latency", dev->latency);
+	write_times(f, "hol", dev->hol);
+	write_held(f, dev->report);
 	fputc('}', f);
 }
 
@@ -75,7 +75,7 @@ void stats_write(void)
 		program_invocation_short_name);
 	if (lib_lock()) {
 		for (const struct device *dev = devices; dev; dev = dev->next) {
-			device(f, dev);
+			write_device(f, dev);
 			if (dev->next)
 				fputc(',', f);
 		}
@@ -83,7 +83,7 @@ void stats_write(void)
 	}
 	fputs("]}\n", f);
 	fclose(f);
-	/* In one write, for several processes may share the file. */
+	/* One write, because several processes may share the file. */
 	fd = open(settings.stats, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
 	if (fd >= 0) {
 		if (write(fd, text, size) < 0)

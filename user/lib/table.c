@@ -9,9 +9,9 @@
 
 #define TABLE_MIN 64
 
-struct table *_Atomic objects;
+struct table *_Atomic qps, *_Atomic cqs;
 
-/* Where the key is, or would be; a table has free entries. */
+/* The entry of the key, or the free one where the key belongs; a table is never full. */
 static struct table_entry *entry_of(struct table *t, uintptr_t key)
 {
 	size_t i = table_hash(t, (const void *)key);
@@ -21,7 +21,7 @@ static struct table_entry *entry_of(struct table *t, uintptr_t key)
 	return &t->entry[i];
 }
 
-static struct table *grown(struct table *old)
+static struct table *copy_into_larger(struct table *old)
 {
 	size_t live = 0, size = TABLE_MIN;
 	struct table *t;
@@ -49,16 +49,16 @@ static struct table *grown(struct table *old)
 	return t;
 }
 
-bool table_put(const void *key, void *value)
+bool table_put(struct table *_Atomic *table, const void *key, void *value)
 {
-	struct table *t = objects;
+	struct table *t = *table;
 	struct table_entry *e;
 
 	if (!t || 2 * (t->used + 1) > t->mask) {
-		t = grown(t);
+		t = copy_into_larger(t);
 		if (!t)
 			return false;
-		atomic_store_explicit(&objects, t, memory_order_release);
+		atomic_store_explicit(table, t, memory_order_release);
 	}
 	e = entry_of(t, (uintptr_t)key);
 	atomic_store_explicit(&e->value, value, memory_order_release);
@@ -69,15 +69,15 @@ bool table_put(const void *key, void *value)
 	return true;
 }
 
-void table_drop(const void *key, const void *value)
+void table_drop(struct table *_Atomic *table, const void *key, const void *value)
 {
-	struct table *t = objects;
+	struct table *t = *table;
 	struct table_entry *e;
 
 	if (!t)
 		return;
 	e = entry_of(t, (uintptr_t)key);
-	/* The address may be a newer object's by now. */
+	/* The address may already be a newer object's. */
 	if (e->key && e->value == value)
 		atomic_store_explicit(&e->value, NULL, memory_order_release);
 }

@@ -41,12 +41,12 @@ struct wr_real {
 };
 
 /* A patched QP is in the table until the provider has destroyed it. */
-static inline struct qp *find(const struct ibv_qp_ex *qpx)
+static inline struct qp *find_patched_qp(const struct ibv_qp_ex *qpx)
 {
-	return table_find(qpx);
+	return table_find(&qps, qpx);
 }
 
-static void add_wr(struct qp *q, const struct ibv_qp_ex *qpx)
+static void note_request(struct qp *q, const struct ibv_qp_ex *qpx)
 {
 	struct wr_build *b = &q->build;
 
@@ -62,15 +62,15 @@ static void add_wr(struct qp *q, const struct ibv_qp_ex *qpx)
 #define X(name, params, args) \
 static void lib_##name params \
 { \
-	struct qp *q = find(qpx); \
+	struct qp *q = find_patched_qp(qpx); \
 \
 	q->wr_real->name args; \
-	add_wr(q, qpx); \
+	note_request(q, qpx); \
 }
 WR_STARTERS(X)
 #undef X
 
-static void add_bytes(struct qp *q, uint64_t n)
+static void note_bytes(struct qp *q, uint64_t n)
 {
 	if (*q->alive)
 		q->build.bytes += n;
@@ -78,45 +78,47 @@ static void add_bytes(struct qp *q, uint64_t n)
 
 static void lib_wr_set_inline_data(QPX, void *addr, size_t length)
 {
-	struct qp *q = find(qpx);
+	struct qp *q = find_patched_qp(qpx);
 
 	q->wr_real->wr_set_inline_data(qpx, addr, length);
-	add_bytes(q, length);
+	note_bytes(q, length);
 }
 
 static void lib_wr_set_inline_data_list(QPX, size_t n, const struct ibv_data_buf *buf)
 {
-	struct qp *q = find(qpx);
+	struct qp *q = find_patched_qp(qpx);
 
 	q->wr_real->wr_set_inline_data_list(qpx, n, buf);
 	for (size_t i = 0; i < n; i++)
-		add_bytes(q, buf[i].length);
+		note_bytes(q, buf[i].length);
 }
 
 static void lib_wr_set_sge(QPX, uint32_t lkey, uint64_t addr, uint32_t length)
 {
-	struct qp *q = find(qpx);
+	struct qp *q = find_patched_qp(qpx);
 
 	q->wr_real->wr_set_sge(qpx, lkey, addr, length);
-	add_bytes(q, length);
+	note_bytes(q, length);
 }
 
 static void lib_wr_set_sge_list(QPX, size_t n, const struct ibv_sge *sge)
 {
-	struct qp *q = find(qpx);
+	struct qp *q = find_patched_qp(qpx);
 
 	q->wr_real->wr_set_sge_list(qpx, n, sge);
 	for (size_t i = 0; i < n; i++)
-		add_bytes(q, sge[i].length);
+		note_bytes(q, sge[i].length);
 }
 
 static void lib_wr_start(QPX)
 {
-	struct qp *q = find(qpx);
+	struct qp *q = find_patched_qp(qpx);
 	enum bias_token token = BIAS_NESTED;
-	uint32_t held = 0;
+	struct pace_pass pass = { 0 };
 
-	if (!*q->alive || (unlikely(!control_quiet(q)) && !pace_wait(q, &held))) {
+	if (!*q->alive || (unlikely(!control_quiet(q)) &&
+			   !pace_wait(q, atomic_load_explicit(&q->last_batch, memory_order_relaxed),
+				      &pass))) {
 		q->wr_real->wr_start(qpx);
 		return;
 	}
@@ -125,10 +127,10 @@ static void lib_wr_start(QPX)
 	if (token == BIAS_FAILED)
 		qp_lose_order(q, 0);
 	q->wr_real->wr_start(qpx);
-	q->build = (struct wr_build){ .token = token, .order = q->order, .held = (uint8_t)held };
+	q->build = (struct wr_build){ .token = token, .order = q->order, .pass = pass };
 }
 
-/* Takes from the QP what was built, before another thread may start. */
+/* Reads what was built before the provider lets another thread start. */
 static int complete_counted(struct qp *q, QPX)
 {
 	struct wr_build b = q->build;
@@ -154,7 +156,7 @@ static int complete_ordered(struct qp *q, QPX)
 	atomic_store_explicit(&q->sig_posted, sig + b.sig, memory_order_release);
 	ret = q->wr_real->wr_complete(qpx);
 	if (ret) {
-		/* All or none. */
+		/* The provider posts all requests of a batch, or none. */
 		atomic_store_explicit(&q->sig_posted, sig, memory_order_release);
 		atomic_store_explicit(&q->posted, from, memory_order_relaxed);
 		qp_unsample(q, from);
@@ -165,19 +167,18 @@ static int complete_ordered(struct qp *q, QPX)
 	return ret;
 }
 
-/* What was built is in no lock's care any more: @b is a copy. */
+/* @b is a copy of q->build, which another thread may already overwrite. */
 static int charge_completed(struct qp *q, const struct wr_build *b, int ret)
 {
 	if (!ret && b->n)
-		pace_charge(q, b->n, b->bytes, b->held);
-	if (atomic_load_explicit(&q->hands->credits, memory_order_relaxed))
-		credits_sync(q);
+		pace_charge(q, b->n, b->bytes, b->pass.held);
+	credits_posted(q, b->pass.reserved);
 	return ret;
 }
 
 static int lib_wr_complete(QPX)
 {
-	struct qp *q = find(qpx);
+	struct qp *q = find_patched_qp(qpx);
 	struct wr_build b;
 	int ret;
 
@@ -185,20 +186,24 @@ static int lib_wr_complete(QPX)
 		return q->wr_real->wr_complete(qpx);
 	b = q->build;
 	ret = b.order ? complete_ordered(q, qpx) : complete_counted(q, qpx);
-	return unlikely(!control_quiet(q)) ? charge_completed(q, &b, ret) : ret;
+	/* The next wr_start expects a batch of the same size. */
+	atomic_store_explicit(&q->last_batch, b.n, memory_order_relaxed);
+	return unlikely(!control_quiet(q) || b.pass.reserved) ? charge_completed(q, &b, ret) : ret;
 }
 
 static void lib_wr_abort(QPX)
 {
-	struct qp *q = find(qpx);
-	enum bias_token token = q->build.token;
+	struct qp *q = find_patched_qp(qpx);
+	struct wr_build b = q->build;
 
 	q->wr_real->wr_abort(qpx);
-	if (*q->alive)
-		bias_unlock(&q->sq, token);
+	if (!*q->alive)
+		return;
+	bias_unlock(&q->sq, b.token);
+	credits_posted(q, b.pass.reserved);
 }
 
-/* A pointer that the provider left empty stays so: programs test them. */
+/* Pointers that the provider left empty stay so, because programs test them. */
 #define PATCH(name) do { \
 	if (qpx->name && qpx->name != lib_##name) { \
 		q->wr_real->name = qpx->name; \

@@ -16,7 +16,7 @@
 #define SLOTS 1024
 #define CONTROL_TRIES 64
 #define IOCTL_TRIES 16
-/* How often a process attaches to a device: the reports of each time stay mapped. */
+/* The most attachments of a process to one device: the report of each stays mapped. */
 #define ATTACHMENTS 8
 
 struct device *devices;
@@ -46,7 +46,7 @@ static uint64_t start_time(void)
  * The module reads and writes only what is in memory (-EFAULT), so that no caller can keep it
  * busy; @arg was just written, and seldom is not.
  */
-static int share(unsigned long cmd, void *arg)
+static int ioctl_share(unsigned long cmd, void *arg)
 {
 	int fd = open(SWIFTRDMA_SHARE_PATH, O_RDONLY | O_CLOEXEC), err = -EFAULT;
 	volatile uint32_t *size = arg;
@@ -61,9 +61,9 @@ static int share(unsigned long cmd, void *arg)
 	return err;
 }
 
-int (*lib_share)(unsigned long cmd, void *arg) = share;
+int (*lib_share)(unsigned long cmd, void *arg) = ioctl_share;
 
-static void *map(int fd, size_t bytes, int prot, int advice)
+static void *map_file(int fd, size_t bytes, int prot, int advice)
 {
 	void *p = mmap(NULL, bytes, prot,
 		       fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED, fd, 0);
@@ -77,7 +77,7 @@ static void *map(int fd, size_t bytes, int prot, int advice)
 	return p;
 }
 
-/* What the kernel says must hold what it says is in it. */
+/* Checks that the control file is as large as its header declares. */
 static bool control_fits(const struct swiftrdma_control *c, uint64_t bytes, uint32_t slots)
 {
 	return __atomic_load_n(&c->magic, __ATOMIC_ACQUIRE) == SWIFTRDMA_CONTROL_MAGIC &&
@@ -89,8 +89,8 @@ static bool control_fits(const struct swiftrdma_control *c, uint64_t bytes, uint
 	       c->blocks_off + (uint64_t)c->blocks * c->block_size <= bytes;
 }
 
-/* Both files, or none. */
-static bool attach(struct device *dev, const char *name)
+/* Maps both files, or none. */
+static bool attach_files(struct device *dev, const char *name)
 {
 	struct swiftrdma_attach a = {
 		.size = sizeof(a), .version = SWIFTRDMA_SHARE_VERSION, .slots = SLOTS,
@@ -104,9 +104,9 @@ static bool attach(struct device *dev, const char *name)
 	if (a.slots && a.slots <= SWIFTRDMA_SLOTS_MAX &&
 	    a.report_size >= swiftrdma_report_bytes(a.slots) &&
 	    a.control_size >= swiftrdma_control_bytes(a.slots)) {
-		dev->report = map(a.report_fd, a.report_size, PROT_READ | PROT_WRITE,
+		dev->report = map_file(a.report_fd, a.report_size, PROT_READ | PROT_WRITE,
 				  MADV_DONTFORK);
-		control = map(a.control_fd, a.control_size, PROT_READ, MADV_DONTFORK);
+		control = map_file(a.control_fd, a.control_size, PROT_READ, MADV_DONTFORK);
 		ok = dev->report && control && control_fits(control, a.control_size, a.slots);
 	}
 	close(a.report_fd);
@@ -150,7 +150,7 @@ static void fill_header(struct device *dev)
 	__atomic_store_n(&r->magic, SWIFTRDMA_REPORT_MAGIC, __ATOMIC_RELEASE);
 }
 
-/* @module: NULL is returned unless a module takes the report. */
+/* @module: true: return NULL unless a module takes the report. */
 static struct device *device_new(const char *name, bool module)
 {
 	struct device *dev = aligned_alloc(CACHE_LINE, sizeof(*dev));
@@ -159,13 +159,13 @@ static struct device *device_new(const char *name, bool module)
 		return NULL;
 	memset(dev, 0, sizeof(*dev));
 	snprintf(dev->name, sizeof(dev->name), "%s", name);
-	if (!attach(dev, name)) {
+	if (!attach_files(dev, name)) {
 		if (module) {
 			free(dev);
 			return NULL;
 		}
 		dev->slots = SLOTS;
-		dev->report = map(-1, swiftrdma_report_bytes(SLOTS), PROT_READ | PROT_WRITE,
+		dev->report = map_file(-1, swiftrdma_report_bytes(SLOTS), PROT_READ | PROT_WRITE,
 				  MADV_WIPEONFORK);
 	}
 	dev->dead = calloc(dev->slots, sizeof(*dev->dead));
@@ -184,7 +184,7 @@ static bool is_attached(const struct device *dev)
 			       SWIFTRDMA_CONTROL_LIVE;
 }
 
-/* The newest of that name, and how many there are. */
+/* Returns the newest attachment to the device @name; @n: the number of attachments to it. */
 static struct device *device_find(const char *name, unsigned int *n)
 {
 	struct device *dev, *newest = NULL;
@@ -222,43 +222,43 @@ struct device *device_get(const char *name)
 	return dev;
 }
 
-/* Those of the parent: what they map is not mapped here. */
+/* In a forked child: forget the parent's devices, whose memory is not mapped here. */
 void device_forget_all(void)
 {
 	devices = NULL;
 }
 
-static void add(__u64 *sum, const __u64 *n)
+static void add_counter(__u64 *sum, const __u64 *n)
 {
 	__atomic_store_n(sum, *sum + figure(n), __ATOMIC_RELAXED);
 }
 
 static void add_posted(struct swiftrdma_gone *sum, const struct swiftrdma_posted *p)
 {
-	add(&sum->wrs, &p->wrs);
-	add(&sum->bytes, &p->bytes);
-	add(&sum->calls, &p->calls);
-	add(&sum->recv_wrs, &p->recv_wrs);
+	add_counter(&sum->wrs, &p->wrs);
+	add_counter(&sum->bytes, &p->bytes);
+	add_counter(&sum->calls, &p->calls);
+	add_counter(&sum->recv_wrs, &p->recv_wrs);
 }
 
 static void add_polled(struct swiftrdma_gone *sum, const struct swiftrdma_polled *p)
 {
-	add(&sum->wcs, &p->wcs);
-	add(&sum->done_wrs, &p->wrs);
-	add(&sum->dropped, &p->dropped);
-	add(&sum->recv_wcs, &p->recv_wcs);
-	add(&sum->recv_bytes, &p->recv_bytes);
-	add(&sum->errors, &p->errors);
+	add_counter(&sum->wcs, &p->wcs);
+	add_counter(&sum->done_wrs, &p->wrs);
+	add_counter(&sum->dropped, &p->dropped);
+	add_counter(&sum->recv_wcs, &p->recv_wcs);
+	add_counter(&sum->recv_bytes, &p->recv_bytes);
+	add_counter(&sum->errors, &p->errors);
 }
 
 void slot_add(struct swiftrdma_gone *sum, const struct swiftrdma_slot *slot)
 {
-	/* What is done before what is posted, so that done is seldom the greater. */
+	/* Completed requests are read before posted ones, so that seldom more seem complete. */
 	add_polled(sum, &slot->poll_owner);
 	add_polled(sum, &slot->poll_others);
 	add_posted(sum, &slot->post_owner);
 	add_posted(sum, &slot->post_others);
-	add(&sum->stopped, &slot->id.stopped);
+	add_counter(&sum->stopped, &slot->id.stopped);
 	__atomic_store_n(&sum->qps, sum->qps + 1, __ATOMIC_RELAXED);
 }
 
@@ -272,14 +272,17 @@ static struct swiftrdma_slot *slot_reuse(struct device *dev)
 	dev->dead_from = (dev->dead_from + 1) % dev->slots;
 	dev->dead_count--;
 	__atomic_store_n(&slot->id.generation, 0, __ATOMIC_RELAXED);
-	/* A reader that finds these requests in gone does not find them in the slot too. */
+	/* A reader that finds these requests in gone does not find them in the slot, too. */
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	slot_add(&dev->report->gone, slot);
 	memset(slot, 0, sizeof(*slot));
 	return slot;
 }
 
-/* One that was never used, else the oldest of a QP that is gone: it is read for longer. */
+/*
+ * Takes an unused slot, else that of the QP destroyed first, so that readers see destroyed QPs
+ * for as long as possible.
+ */
 struct swiftrdma_slot *slot_take(struct device *dev)
 {
 	uint32_t used = dev->report->slots_used;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The process: settings, forks, the lock of all that is not hot, the end. */
+/* The process: settings, forks, the lock of tables and slots, statistics at the end. */
 #include <linux/membarrier.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static const alive_t *_Atomic alive;
 struct recent_qps recent_qps;
 struct recent_cqs recent_cqs;
 
-/* An unknown value is no reason to fail. */
+/* An unknown value means the default. */
 static enum mode read_mode(const char *s)
 {
 	if (s && !strcmp(s, "off"))
@@ -38,7 +38,7 @@ bool lib_lock(void)
 
 	if (!pthread_mutex_trylock(&lock))
 		return true;
-	/* In a child of a raw clone() its holder may not exist. */
+	/* In a child of a raw clone() the holder may not exist. */
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	t.tv_sec += LOCK_WAIT_S;
 	return !pthread_mutex_clocklock(&lock, CLOCK_MONOTONIC, &t);
@@ -49,21 +49,26 @@ void lib_unlock(void)
 	pthread_mutex_unlock(&lock);
 }
 
-static bool prepared;
+/* The thread that holds the lock while it forks, or 0. Written with the lock held. */
+static uintptr_t forking;
 
 static void before_fork(void)
 {
-	prepared = lib_lock();
+	if (lib_lock())
+		__atomic_store_n(&forking, self(), __ATOMIC_RELAXED);
 }
 
 static void after_fork_in_parent(void)
 {
-	if (prepared)
-		lib_unlock();
+	if (__atomic_load_n(&forking, __ATOMIC_RELAXED) != self())
+		return;
+	__atomic_store_n(&forking, 0, __ATOMIC_RELAXED);
+	lib_unlock();
 }
 
 static void after_fork_in_child(void)
 {
+	forking = 0;
 	pthread_mutex_init(&lock, NULL);
 }
 
@@ -90,8 +95,8 @@ const alive_t *life_alive(void)
 	return a && *a ? a : NULL;
 }
 
-/* A child that opens devices itself starts anew: its parent's objects are not its own. */
-static const alive_t *begin(void)
+/* A child that opens devices itself starts anew, without its parent's objects. */
+static const alive_t *create_alive_word(void)
 {
 	alive_t *word = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -104,7 +109,7 @@ static const alive_t *begin(void)
 		munmap(word, (size_t)sysconf(_SC_PAGESIZE));
 		return NULL;
 	}
-	/* Where this fails, bias_lock_slow() is never asked to revoke a bias. */
+	/* If this fails, bias_lock_slow() biases no lock. */
 	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
 	device_forget_all();
 	qp_forget_all();
@@ -126,12 +131,12 @@ const alive_t *life_begin(void)
 		return a;
 	a = life_alive();
 	if (!a)
-		a = begin();
+		a = create_alive_word();
 	lib_unlock();
 	return a;
 }
 
-__attribute__((destructor)) static void end(void)
+__attribute__((destructor)) static void write_stats_at_exit(void)
 {
 	if (life_alive() && settings.stats)
 		stats_write();
