@@ -71,10 +71,9 @@ struct device_knobs {
 	_Atomic uint32_t epoch;			/* values of the bound on credits so far */
 	_Atomic bool unable;			/* the bound does not hold for all QPs */
 	struct bucket bucket[BUCKETS] __attribute__((aligned(64)));
-	/* Known only while .credits is set. */
-	_Atomic int64_t outstanding __attribute__((aligned(64)));
+	/* Known only while .credits is set; see credits_outstanding(). */
+	_Atomic uint64_t outstanding __attribute__((aligned(64)));
 	_Atomic uint64_t completed;
-	_Atomic uint64_t reservations;
 	_Atomic bool stalled;	/* a post waited in vain, and nothing has completed since */
 };
 
@@ -138,13 +137,15 @@ void hold_pass(const struct hold *h, enum swiftrdma_share_knob k);
 /* --- credits.c ----------------------------------------------------------------- */
 
 void credits_set(struct device *dev, uint64_t bound);
+/* The requests that are outstanding or reserved; below 0 for an instant. */
+int64_t credits_outstanding(const struct device_knobs *knobs);
 /* Waits for room for h->want requests, and reserves it. */
 void credits_enter(struct hold *h);
 /* After a post, whether it failed or not: ends its reservation, and counts what is outstanding. */
 void credits_posted(struct qp *q, uint32_t reserved);
 /* Brings what the QP adds to the sum of outstanding requests up to date. */
 void credits_sync(struct qp *q);
-/* The same for a poller, which changes only what is done. */
+/* The same after a completion was polled. */
 void credits_done(struct qp *q);
 
 /* --- stash.c -------------------------------------------------------------------- */

@@ -2,15 +2,14 @@
 /*
  * A bound on the outstanding requests of the process's QPs on a device.
  *
- * The device's sum is .outstanding. Each QP has two sequence numbers up to which it is in
- * that sum, .credit_posted and .credit_done. A thread that moves one of them by an atomic
- * exchange adds the difference to the sum, so the sum is always that of all QPs' differences,
- * whatever threads do at once. While no bound is in force no thread moves them; a walk over all
- * QPs brings them up to date when a bound comes into force, and before a post waits.
+ * The sum for a device is in .outstanding. Each QP has two sequence numbers up to which its
+ * requests are in that sum, .credit_posted and .credit_done; credits_sync() brings them up to
+ * what is posted and done, under a lock of the QP. While no bound is in force no thread does so;
+ * a walk over all QPs does when a bound comes into force, and before a post waits.
  *
- * A post reserves its requests before it posts them: .reserved of the QP counts as posted. The
- * reservation ends after .posted has grown, so the sum may be too large meanwhile, and never
- * too small.
+ * A post reserves its requests in the sum before it posts them, and ends the reservation after
+ * they are in the sum as posted ones. So the sum may be too large meanwhile, and never too
+ * small.
  *
  * A blocked post may be all that keeps the program from polling. It therefore polls the
  * completion queues itself, into stashes (stash.c), and goes through
@@ -29,13 +28,28 @@
 /* Time in which only the usual poller of a CQ polls it. */
 #define PATIENCE_NS 1000000
 
-/* Adds the difference of two sequence numbers of a QP. */
-static void add_outstanding(struct device *dev, uint32_t posted, uint32_t done)
-{
-	int32_t d = (int32_t)(posted - done);
+/* In .outstanding: the sum below, and above it a number that each reservation increments. */
+#define SUM_BITS 40
 
-	if (d)
-		atomic_fetch_add_explicit(&dev->knobs.outstanding, d, memory_order_relaxed);
+static int64_t sum_of(uint64_t outstanding)
+{
+	return (int64_t)(outstanding << (64 - SUM_BITS)) >> (64 - SUM_BITS);
+}
+
+static uint64_t reservations_of(uint64_t outstanding)
+{
+	return (outstanding - (uint64_t)sum_of(outstanding)) >> SUM_BITS;
+}
+
+int64_t credits_outstanding(const struct device_knobs *knobs)
+{
+	return sum_of(atomic_load_explicit(&knobs->outstanding, memory_order_relaxed));
+}
+
+static void add_outstanding(struct device *dev, int64_t n)
+{
+	if (n)
+		atomic_fetch_add(&dev->knobs.outstanding, (uint64_t)n);
 }
 
 static bool is_counted(struct qp *q)
@@ -46,54 +60,59 @@ static bool is_counted(struct qp *q)
 
 void credits_sync(struct qp *q)
 {
-	/* In this order: a reservation that has ended meanwhile is in .posted. */
-	uint32_t reserved = atomic_load_explicit(&q->reserved, memory_order_acquire);
-	uint32_t posted = reserved + atomic_load_explicit(&q->posted, memory_order_relaxed);
-	/* A QP that was destroyed or has lost its order has nothing outstanding. */
-	uint32_t done = is_counted(q) ? atomic_load_explicit(&q->done, memory_order_relaxed) : posted;
-	struct device *dev = q->ctx->dev;
+	enum bias_token token = bias_lock(&q->credit_lock);
+	uint32_t posted, done;
 
-	add_outstanding(dev, posted, atomic_exchange(&q->credit_posted, posted));
-	add_outstanding(dev, atomic_exchange(&q->credit_done, done), done);
+	/* In a signal handler that interrupted this function; the interrupted call does it. */
+	if (token != BIAS_OWNER && token != BIAS_HELD)
+		return;
+	posted = atomic_load_explicit(&q->posted, memory_order_relaxed);
+	/* A QP that was destroyed or has lost its order has nothing outstanding. */
+	done = is_counted(q) ? atomic_load_explicit(&q->done, memory_order_relaxed) : posted;
+	add_outstanding(q->ctx->dev, (int64_t)(int32_t)(posted - q->credit_posted) -
+				     (int32_t)(done - q->credit_done));
+	q->credit_posted = posted;
+	q->credit_done = done;
+	bias_unlock(&q->credit_lock, token);
 }
 
 void credits_posted(struct qp *q, uint32_t reserved)
 {
-	if (reserved)
-		atomic_fetch_sub_explicit(&q->reserved, reserved, memory_order_release);
 	if (reserved || atomic_load_explicit(&q->knobs->credits, memory_order_relaxed))
 		credits_sync(q);
+	if (!reserved)
+		return;
+	add_outstanding(q->ctx->dev, -(int64_t)reserved);
+	atomic_fetch_sub(&q->reserved, reserved);
 }
 
 void credits_done(struct qp *q)
 {
-	uint32_t done = atomic_load_explicit(&q->done, memory_order_relaxed);
-	struct device_knobs *h = &q->ctx->dev->knobs;
+	struct device_knobs *knobs = &q->ctx->dev->knobs;
 
-	add_outstanding(q->ctx->dev, atomic_exchange(&q->credit_done, done), done);
-	atomic_fetch_add_explicit(&h->completed, 1, memory_order_relaxed);
-	if (atomic_load_explicit(&h->stalled, memory_order_relaxed))
-		atomic_store_explicit(&h->stalled, false, memory_order_relaxed);
+	credits_sync(q);
+	atomic_fetch_add_explicit(&knobs->completed, 1, memory_order_relaxed);
+	if (atomic_load_explicit(&knobs->stalled, memory_order_relaxed))
+		atomic_store_explicit(&knobs->stalled, false, memory_order_relaxed);
 }
 
 static bool reserve_credits(struct hold *h, uint64_t bound)
 {
-	_Atomic int64_t *sum = &h->dev->knobs.outstanding;
-	int64_t was = atomic_load_explicit(sum, memory_order_relaxed);
-	uint64_t room;
+	_Atomic uint64_t *outstanding = &h->dev->knobs.outstanding;
+	uint64_t was = atomic_load_explicit(outstanding, memory_order_relaxed), room;
+	int64_t sum;
 
 	do {
-		room = was <= 0 ? UINT64_MAX : (uint64_t)was < bound ? bound - (uint64_t)was : 0;
+		sum = sum_of(was);
+		room = sum <= 0 ? UINT64_MAX : (uint64_t)sum < bound ? bound - (uint64_t)sum : 0;
 		/* A list that is longer than the bound goes when nothing is outstanding. */
 		if (h->want > room)
 			return false;
-	} while (!atomic_compare_exchange_weak_explicit(sum, &was, was + h->want,
+	} while (!atomic_compare_exchange_weak_explicit(outstanding, &was,
+							was + h->want + (1ull << SUM_BITS),
 							memory_order_relaxed,
 							memory_order_relaxed));
-	/* In this order: a thread that syncs between the two finds too much, not too little. */
-	atomic_fetch_add_explicit(&h->q->credit_posted, h->want, memory_order_relaxed);
-	atomic_fetch_add_explicit(&h->q->reserved, h->want, memory_order_release);
-	atomic_fetch_add_explicit(&h->dev->knobs.reservations, 1, memory_order_relaxed);
+	atomic_fetch_add(&h->q->reserved, h->want);
 	h->reserved = h->want;
 	return true;
 }
@@ -190,12 +209,6 @@ static uint64_t pause_ns(const struct hold *h)
 	return waited / 8 < SLEEP_NS_MAX ? waited / 8 : SLEEP_NS_MAX;
 }
 
-/* Changes whenever a request gets its credits or completes. */
-static uint64_t count_moves(const struct device_knobs *knobs)
-{
-	return atomic_load(&knobs->reservations) + atomic_load(&knobs->completed);
-}
-
 /* Waits until there is room; false: there is none, and the call goes through. */
 static bool wait_for_room(struct hold *h)
 {
@@ -204,13 +217,13 @@ static bool wait_for_room(struct hold *h)
 
 	for (;;) {
 		uint64_t bound = atomic_load_explicit(&knobs->credits, memory_order_relaxed);
-		uint64_t moves = count_moves(knobs);
+		uint64_t was = atomic_load(&knobs->outstanding);
 		bool can = poll_for_credits(h);
 
 		if (!bound || reserve_credits(h, bound))
 			return true;
-		/* QPs changed during the walk, so it may have missed requests that can complete. */
-		can |= moves != count_moves(knobs);
+		/* Another post has taken the room meanwhile, and its requests can complete. */
+		can |= reservations_of(was) != reservations_of(atomic_load(&knobs->outstanding));
 		if (!can || atomic_load_explicit(&knobs->stalled, memory_order_relaxed))
 			return false;
 		if (!is_polled(h)) {

@@ -362,8 +362,8 @@ struct qp {
 	struct sampling sampling __attribute__((aligned(CACHE_LINE)));
 
 	/* Up to where the QP is in the sum of outstanding requests, see credits.c. */
-	_Atomic uint32_t credit_posted __attribute__((aligned(CACHE_LINE)));
-	_Atomic uint32_t credit_done;
+	struct bias credit_lock __attribute__((aligned(CACHE_LINE)));
+	uint32_t credit_posted, credit_done;	/* under .credit_lock */
 	_Atomic uint32_t reserved;	/* requests that posts under way have credits for */
 	struct qp *next_free;
 	/* Kept when the struct is used for another QP. */
