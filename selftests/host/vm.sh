@@ -84,6 +84,8 @@ check "their packets cross the veth pair" [ "$(tail -n 1 "$work/rxe.out")" -ge 1
 
 # None boots that fast; what hangs now and then is tried again.
 start unbooted --boot-timeout 2 --share "$work/unbooted" -- true &
+# Without an init the kernel panics.
+start dead --append rdinit=/none --share "$work/dead" -- true &
 # A TSC of a tenth of what QEMU's counts: ten seconds in the guest are one out here. What
 # any host's counts is more than twice this.
 # The first of three attempts is left out.
@@ -93,6 +95,10 @@ is "a guest whose clock is wrong is no guest" "$(status clock)" 126
 is "... and is tried again" "$(grep -c "clock is wrong: .* trying again" "$work/clock.err")" 1
 check "... and is told" grep -q "clock is wrong: [0-9]* s passed in the guest, [0-9]* s outside, 3 times" "$work/clock.err"
 check "... before the command runs" [ ! -e "$work/clock/ran" ]
+
+is "a guest that dies while it boots is no guest" "$(status dead)" 126
+is "... at the third attempt" "$(grep -c 'died while it booted, trying again' "$work/dead.err")" 2
+check "... and is told, with what its kernel said" grep -q 'Kernel panic - not syncing' "$work/dead.err"
 
 is "a guest that does not boot is no guest" "$(status unbooted)" 126
 is "... at the third attempt" "$(grep -c 'did not boot in 2 s, trying again' "$work/unbooted.err")" 2
