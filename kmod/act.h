@@ -4,22 +4,24 @@
 
 #include "lease.h"
 
-/* One item of an ACT, checked for form by netlink. */
+/**
+ * struct srdma_act_item - one item of an ACT, checked for form by netlink
+ * @target: but for .job and .any_dev
+ * @value: in the knob's unit
+ * @clear: remove the override of this target
+ * @has_dev: @target.dev is given
+ * @has_serial: @target.serial is given
+ * @job: name; NULL: the target is a QP
+ * @reason: NULL: none
+ * @decision: the caller's reference, or NULL
+ */
 struct srdma_act_item {
-	u32 knob;
+	struct srdma_target target;
 	u64 value;
-	bool clear;
-	const char *job;	/* or a QP: */
-	bool has_dev, has_serial;
-	u32 dev;
-	u32 qpn;
-	u64 serial;
-	const char *reason;	/* NULL: none */
-	struct srdma_decision *decision;	/* the caller's reference, or NULL */
+	bool clear, has_dev, has_serial;
+	const char *job, *reason;
+	struct srdma_decision *decision;
 };
-
-#define SRDMA_ENFORCED								\
-	"nothing enforces that yet: knobs are level, max_qps, create_rate, bit_rate, wr_rate, credits, weight, udp_sport and lag_port"
 
 /*
  * Validate all items, then put them under the lease. On error nothing is done,

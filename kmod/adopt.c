@@ -13,10 +13,10 @@
 #include "adopt.h"
 #include "compat.h"
 #include "debug.h"
+#include "driver_ops.h"
 #include "enforce.h"
 #include "find.h"
 #include "lifecycle.h"
-#include "orig.h"
 #include "pass.h"
 #include "trace.h"
 #include "uar.h"
@@ -36,13 +36,13 @@
 
 /*
  * Liveness of a QP that RDMA core lists: LEAVING where a destroy that began before the
- * hook, and so does not pass our wrapper, may be under way; UNSURE where that cannot be
+ * hook, and so does not pass the wrapper, may be under way; UNSURE where that cannot be
  * known. Some kernels list a QP until its driver has destroyed it, others take it off the
  * list first.
  *
- * The usecnt of a user QP's uobject tells: -1 while a create or destroy owns the object,
+ * The usecnt of a user QP's uobject shows it: -1 while a create or destroy owns the object,
  * else the number of other calls that use it. A destroy that begins after this was read
- * finds our wrapper, which was put in place before.
+ * finds the wrapper, which was put in place before.
  *
  * Kernel users have no such count, and the uobject of an XRC target may go before the QP.
  * The module uses nothing but the number of these, and changes nothing on them, until they
@@ -60,7 +60,7 @@ static const struct ib_uobject *uobject_of(const struct ib_qp *ibqp)
 	return (const struct ib_uobject *)ibqp->uobject;
 }
 
-static enum liveness liveness(const struct ib_qp *ibqp)
+static enum liveness read_liveness(const struct ib_qp *ibqp)
 {
 	const struct ib_uobject *uobj;
 
@@ -84,7 +84,7 @@ bool srdma_adopt_idle(const struct srdma_qp *q)
 }
 EXPORT_SYMBOL_GPL(srdma_adopt_idle);
 
-/* Ask the driver for what the modifies before the hook have set. -errno of the driver. */
+/* Query the driver for what modifies before the hook have set. -errno of the driver. */
 static int query_driver(struct srdma_qp *q)
 {
 	struct ib_qp_init_attr *init;
@@ -94,7 +94,7 @@ static int query_driver(struct srdma_qp *q)
 	attr = kzalloc(sizeof(*attr), GFP_KERNEL);
 	init = kzalloc(sizeof(*init), GFP_KERNEL);
 	if (attr && init)
-		ret = srdma_orig_query(q, attr, IB_QP_STATE | IB_QP_AV | IB_QP_CAP |
+		ret = srdma_driver_query(q, attr, IB_QP_STATE | IB_QP_AV | IB_QP_CAP |
 				       IB_QP_DEST_QPN | IB_QP_PORT, init);
 	if (!ret) {
 		srdma_qp_set_caps(q, &attr->cap);
@@ -160,7 +160,7 @@ static struct srdma_qp *adopt_qp(struct srdma_dev *dev, struct ib_qp *ibqp, bool
 	set_bit(SRDMA_QP_ADOPTED, &q->flags);
 	q->owner = user && ibqp->res.task ? srdma_owner_task(ibqp->res.task) :
 		   user ? NULL : srdma_owner_kernel(ibqp->res.kern_name);
-	if (!q->owner)	/* its process is gone, another one holds the context */
+	if (!q->owner)	/* the process has exited, another one holds the context */
 		q->owner = srdma_owner_kernel("exited");
 	if (!q->owner)
 		goto err;
@@ -172,7 +172,7 @@ static struct srdma_qp *adopt_qp(struct srdma_dev *dev, struct ib_qp *ibqp, bool
 		q->uar = srdma_uar_of(dev, ibqp, user);
 		query_now(q);
 	} else {
-		/* PD and CQs may have gone before it. */
+		/* PD and CQs may have been destroyed before the QP. */
 		q->uar = user ? NULL : srdma_uar_of(dev, ibqp, false);
 		set_bit(SRDMA_QP_DEAD, &q->flags);
 		set_bit(SRDMA_QP_UNSURE, &q->flags);
@@ -185,6 +185,9 @@ static struct srdma_qp *adopt_qp(struct srdma_dev *dev, struct ib_qp *ibqp, bool
 		goto err_job;
 	}
 	atomic64_inc(&dev->adopted);
+	/* A walk that queries QPs may have begun since query_later() and passed this place. */
+	if (srdma_qp_unqueried(q))
+		WRITE_ONCE(dev->unqueried, true);
 	srdma_qp_link(q);
 	if (sure)
 		srdma_pass_qp(q);
@@ -200,7 +203,7 @@ err:
 }
 
 /*
- * An UNSURE QP was used after the hook was put in place, so its destroy will pass our
+ * An UNSURE QP was used after the hook was put in place, so its destroy will pass the
  * wrapper. srdma_qp_lock() is held.
  */
 static void mark_sure(struct srdma_qp *q)
@@ -243,10 +246,10 @@ static struct ib_qp *core_qp(struct srdma_dev *dev, u32 id)
 
 /**
  * struct scan - a device's scan
- * @dev: its device
- * @lost: ids for which there was no memory, or which are just being made or ended: these
- *	are unknown as long as they live, or until they are modified
- * @n_lost: how many, also of those that @lost has no room for
+ * @dev: the device
+ * @lost: numbers of QPs that were not adopted, for lack of memory or because they are being
+ *	created or destroyed: they stay unknown until they are modified
+ * @n_lost: how many, also of those for which @lost has no room
  */
 struct scan {
 	struct srdma_dev *dev;
@@ -278,13 +281,13 @@ static bool adopt_number(struct scan *s, u32 id)
 	if (go_on) {
 		srdma_delay(SRDMA_DELAY_ADOPT);
 		q = srdma_qp_get_by_key(dev, id);
-		is = liveness(ibqp);
+		is = read_liveness(ibqp);
 		if (!q && is == LEAVING) {
 			remember_lost(s, id);
 		} else if (!q && !xa_load(&dev->left, id)) {
 			/*
-			 * NULL from both: there was no memory. Its modify may have been
-			 * faster.
+			 * Another thread, in a modify of the QP, may have adopted it first.
+			 * NULL from both: there was no memory.
 			 */
 			q = adopt_qp(dev, ibqp, is == ALIVE) ?: srdma_qp_get_by_key(dev, id);
 			if (!q) {
@@ -293,36 +296,32 @@ static bool adopt_number(struct scan *s, u32 id)
 			}
 		}
 	}
-	/* At once: a destroy of this QP waits for it. */
+	/* Released at once: a destroy of the QP waits for this reference. */
 	rdma_restrack_put(&ibqp->res);
 	mutex_unlock(&dev->adopt_lock);
-	if (q)
-		srdma_qp_put(q);
+	srdma_qp_put(q);
 	return go_on;
 }
 
 /* How many QPs of the table RDMA core listed at the previous count, and still lists. */
 static int count_known(struct srdma_dev *dev)
 {
-	struct srdma_walk w = SRDMA_WALK(&dev->qps, 0);
 	struct srdma_qp *q;
 	int n = 0;
 
-	while ((q = srdma_walk_get(&w))) {
+	srdma_for_each_qp(q, dev) {
 		struct ib_qp *ibqp = core_qp(dev, srdma_qp_key(q));
 
-		if (ibqp) {
-			/*
-			 * The restrack reference holds up a destroy, so a QP still in the
-			 * table is this one.
-			 */
-			if (ibqp == q->ibqp && srdma_qp_in_table(q) &&
-			    test_and_set_bit(SRDMA_QP_LISTED, &q->flags))
-				n++;
-			rdma_restrack_put(&ibqp->res);
-		}
-		srdma_qp_put(q);
-		cond_resched();
+		if (!ibqp)
+			continue;
+		/*
+		 * The restrack reference holds up a destroy, so a QP still in the table is
+		 * this one.
+		 */
+		if (ibqp == q->ibqp && srdma_qp_in_table(q) &&
+		    test_and_set_bit(SRDMA_QP_LISTED, &q->flags))
+			n++;
+		rdma_restrack_put(&ibqp->res);
 	}
 	return n;
 }
@@ -355,10 +354,8 @@ static int count_lost(struct scan *s)
 		if (!ibqp)
 			continue;
 		q = srdma_qp_get_by_key(s->dev, s->lost[i]);
-		if (q)
-			srdma_qp_put(q);
-		else
-			n++;
+		n += !q;
+		srdma_qp_put(q);
 		rdma_restrack_put(&ibqp->res);
 	}
 	return n;
@@ -402,7 +399,7 @@ void srdma_dev_adopt(struct srdma_dev *dev)
 	struct scan s = { .dev = dev };
 	u32 port;
 
-	smp_mb();	/* the wrappers, then what liveness() reads */
+	smp_mb();	/* the wrappers, then what read_liveness() reads */
 	rdma_for_each_port(dev->ibdev, port) {
 		adopt_number(&s, port << 24);
 		adopt_number(&s, port << 24 | 1);
@@ -422,11 +419,10 @@ void srdma_adopt(struct srdma_dev *dev, struct ib_qp *ibqp)
 	if (srdma_adopt_used(dev, ibqp))
 		return;
 	q = adopt_qp(dev, ibqp, true);
-	if (q)
-		srdma_qp_put(q);
+	srdma_qp_put(q);
 }
 
-/* Finding out */
+/* Queries */
 
 /* Has RDMA core dropped this QP from its list, or does it list another QP under the number? */
 static bool is_unlisted(struct srdma_dev *dev, const struct srdma_qp *q)
@@ -454,18 +450,16 @@ static void recheck_qp(struct srdma_qp *q)
 /* Resolve UNSURE QPs: those used since the hook become sure, those not listed any more go. */
 static void recheck_unsure(struct srdma_dev *dev)
 {
-	struct srdma_walk w = SRDMA_WALK(&dev->qps, 0);
 	struct srdma_qp *q;
 
-	while (atomic_read(&dev->n_unsure) && (q = srdma_walk_get(&w))) {
+	if (!atomic_read(&dev->n_unsure))
+		return;
+	srdma_for_each_qp(q, dev)
 		if (test_bit(SRDMA_QP_UNSURE, &q->flags) && srdma_qp_trylock(q))
 			recheck_qp(q);
-		srdma_qp_put(q);
-		cond_resched();
-	}
 }
 
-/* 1: the QP has to be asked for again later. */
+/* Returns 1 if the QP has to be queried again later. */
 static u32 query_adopted(struct srdma_qp *q, u32 *budget)
 {
 	u32 left = 1;
@@ -476,7 +470,7 @@ static u32 query_adopted(struct srdma_qp *q, u32 *budget)
 		left = 0;
 	} else if (srdma_adopt_idle(q) && *budget) {
 		--*budget;
-		query_driver(q);	/* once, also where the driver cannot describe the QP */
+		query_driver(q);	/* once, even if the driver cannot describe the QP */
 		set_bit(SRDMA_QP_QUERIED, &q->flags);
 		left = 0;
 	}
@@ -484,12 +478,11 @@ static u32 query_adopted(struct srdma_qp *q, u32 *budget)
 	return left;
 }
 
-/* srdma_provider_ops.query_qps() of a provider that has none, by the driver's own query_qp. */
+/* In place of srdma_provider_ops.query_qps() where a provider lacks it: queries the driver. */
 static u32 query_by_driver(struct srdma_dev *dev)
 {
 	bool cheap = dev->query_is_cheap;
 	u32 left = 0, budget = cheap ? U32_MAX : QUERY_BATCH;
-	struct srdma_walk w = SRDMA_WALK(&dev->qps, 0);
 	struct srdma_qp *q;
 
 	if (!READ_ONCE(dev->unqueried))
@@ -503,12 +496,9 @@ static u32 query_by_driver(struct srdma_dev *dev)
 	dev->query_at = jiffies + QUERY_EVERY;
 	WRITE_ONCE(dev->unqueried, false);
 	smp_mb();	/* then the QPs: pairs with query_later() */
-	while ((q = srdma_walk_get(&w))) {
+	srdma_for_each_qp(q, dev)
 		if (srdma_qp_unqueried(q))
 			left += query_adopted(q, &budget);
-		srdma_qp_put(q);
-		cond_resched();
-	}
 	if (left)
 		WRITE_ONCE(dev->unqueried, true);
 	mutex_unlock(&dev->query_lock);

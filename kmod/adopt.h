@@ -12,12 +12,12 @@ void srdma_dev_adopt(struct srdma_dev *dev);
  * adopted it. In the modify wrapper only: the modify keeps the QP alive.
  */
 void srdma_adopt(struct srdma_dev *dev, struct ib_qp *ibqp);
-/* In the destroy wrapper: the QP is in use, so it is not UNSURE any more. Is it in the table? */
+/* In the destroy wrapper: the QP is in use, so it becomes sure. True: it is in the table. */
 bool srdma_adopt_used(struct srdma_dev *dev, struct ib_qp *ibqp);
 
 /*
- * Find out state and address of adopted QPs, a limited number at a time. Returns how many
- * are left. Called through srdma_refresh.query_qps, by the device's works in enforce.c and
+ * Query state and address of adopted QPs, a limited number at a time. Returns how many are
+ * left. Called through srdma_refresh.query_qps, by the device's works in enforce.c and
  * refresh.c.
  */
 u32 srdma_adopt_query_qps(struct srdma_dev *dev);

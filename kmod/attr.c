@@ -6,8 +6,10 @@
 
 #include "attr.h"
 
-/* srdma_put_u64() does not ask which set it writes. */
+/* srdma_put_u64() pads with SWIFTRDMA_A_PAD in every set. */
 #define SAME_PAD(set)	static_assert(SWIFTRDMA_##set##_A_PAD == (int)SWIFTRDMA_A_PAD)
+SAME_PAD(REPORT);
+SAME_PAD(HELD);
 SAME_PAD(SNAPSHOT);
 SAME_PAD(DEV);
 SAME_PAD(PORT);

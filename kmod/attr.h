@@ -2,7 +2,7 @@
 /*
  * Attributes of answers. What lies in a plain structure is described by a table, one row
  * for each attribute: netlink writes the rows into messages, debugfs prints those that
- * have a label. The rest is written by hand, with the same functions.
+ * have a label. Other attributes are written by statements, with the same functions.
  */
 #ifndef SRDMA_ATTR_H
 #define SRDMA_ATTR_H
@@ -40,8 +40,8 @@ enum srdma_attr_when {
  * @n_names: how many @names there are
  * @offset: of the member
  * @gate: offset of the bool of %SRDMA_ATTR_GATED
- * @per: debugfs shows the value divided by the u64 at this offset, 0: it does not
- * @div: and divided by this, 0: it does not
+ * @per: debugfs divides the value by the u64 at this offset; 0: it does not
+ * @div: debugfs divides the value by this number, too; 0: it does not
  * @label: its name in debugfs; NULL: netlink alone has it
  * @names: debugfs shows the value by name
  */
@@ -164,7 +164,7 @@ static __always_inline void srdma_put_text(struct srdma_msg *m, int type, const 
 	srdma_put_data(m, type, s, strlen(s) + 1);
 }
 
-/* A nest's length is known when its last attribute is there. */
+/* Begin a nest; srdma_nest_end() writes its length. */
 static __always_inline struct nlattr *srdma_nest(struct srdma_msg *m, int type)
 {
 	void *p = srdma_put(m, type | NLA_F_NESTED, 0);

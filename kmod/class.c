@@ -63,7 +63,7 @@ bool srdma_qp_connectable(const struct srdma_qp *q)
 }
 
 /* A QP of a driver's own type may or may not have an address; its state tells which. */
-static enum srdma_standing unaddressed(const struct srdma_qp *q)
+static enum srdma_standing judge_unaddressed(const struct srdma_qp *q)
 {
 	u8 state = READ_ONCE(q->state);
 
@@ -90,7 +90,7 @@ enum srdma_standing srdma_class_standing(const struct srdma_qp *q)
 	wanted = srdma_qp_desired(q, &c);
 	rcu_read_unlock();
 	if (!has_class(q))
-		return wanted ? unaddressed(q) : SRDMA_DONE;
+		return wanted ? judge_unaddressed(q) : SRDMA_DONE;
 	if (c.tclass == q->tclass && c.sl == q->sl)
 		return SRDMA_DONE;
 	err = READ_ONCE(q->class_error);
@@ -236,7 +236,7 @@ void srdma_enforce_reset(struct srdma_qp *q)
 	memset(q->dmac, 0, sizeof(q->dmac));
 }
 
-void srdma_enforce_look(struct srdma_qp *q)
+void srdma_enforce_recheck(struct srdma_qp *q)
 {
 	smp_mb();	/* store the class, then read the level: a rescan does the reverse */
 	if (srdma_qp_class_pending(q))
@@ -249,8 +249,8 @@ void srdma_enforce_connected(struct srdma_qp *q, const struct ib_qp_attr *asked,
 	remember_class(q, &used->ah_attr);
 	remember_av(q, &asked->ah_attr);
 	set_bit(SRDMA_QP_SAW_AV, &q->flags);
-	smp_mb();	/* pairs as in srdma_enforce_look() */
-	/* The common case: no override, the QP was given what it asked for. */
+	smp_mb();	/* pairs as in srdma_enforce_recheck() */
+	/* The common case: no override, and the QP has the class that it asked for. */
 	if (used == asked && nothing_in_force(q))
 		return;
 	if (srdma_qp_class_pending(q))

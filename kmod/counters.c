@@ -123,10 +123,22 @@ void srdma_ports_unwatch(struct srdma_dev *dev)
 	ib_unregister_event_handler(&dev->link_event);
 }
 
+static void add_netdev_bytes(struct net_device *ndev, struct srdma_port_stat *st)
+{
+	struct rtnl_link_stats64 stats;
+
+	dev_get_stats(ndev, &stats);
+	st->has_bytes = true;
+	st->tx_bytes += stats.tx_bytes;
+	st->rx_bytes += stats.rx_bytes;
+	st->tx_packets += stats.tx_packets;
+	st->rx_packets += stats.rx_packets;
+}
+
+/* An uplink representor's netdev counts the physical port, so the traffic of all functions. */
 static void read_netdev(struct srdma_dev *dev, u32 port, struct srdma_port_stat *st)
 {
 	const struct ib_gid_attr *gid = rdma_get_gid_attr(dev->ibdev, port, 0);
-	struct rtnl_link_stats64 stats;
 	struct net_device *ndev;
 
 	if (IS_ERR(gid))
@@ -141,13 +153,9 @@ static void read_netdev(struct srdma_dev *dev, u32 port, struct srdma_port_stat 
 		return;
 
 	st->has_netdev = true;
-	st->has_bytes = true;
 	strscpy(st->netdev, ndev->name, sizeof(st->netdev));
-	dev_get_stats(ndev, &stats);
-	st->tx_bytes += stats.tx_bytes;
-	st->rx_bytes += stats.rx_bytes;
-	st->tx_packets += stats.tx_packets;
-	st->rx_packets += stats.rx_packets;
+	if (dev->function != SWIFTRDMA_FUNCTION_REPRESENTOR)
+		add_netdev_bytes(ndev, st);
 	dev_put(ndev);
 }
 

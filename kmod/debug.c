@@ -37,6 +37,10 @@ static bool no_commands;
 module_param(no_commands, bool, 0600);
 MODULE_PARM_DESC(no_commands, "no firmware command may be sent for a reader's sake");
 
+static bool representor;
+module_param(representor, bool, 0600);
+MODULE_PARM_DESC(representor, "a provider takes a physical function for one in switchdev mode");
+
 static atomic_t allocs;
 
 /*
@@ -76,6 +80,12 @@ bool srdma_no_commands(void)
 	return READ_ONCE(no_commands);
 }
 EXPORT_SYMBOL_GPL(srdma_no_commands);
+
+bool srdma_as_representor(void)
+{
+	return READ_ONCE(representor);
+}
+EXPORT_SYMBOL_GPL(srdma_as_representor);
 
 bool srdma_fail(void)
 {

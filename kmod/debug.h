@@ -38,6 +38,7 @@ bool srdma_fail(void);		/* parameter fail_alloc: true at every n-th call */
 bool srdma_never_drain(void);
 void srdma_adopt_looked(void);	/* count one number; parameter adopt_looked */
 bool srdma_no_commands(void);	/* readers may not send firmware commands now */
+bool srdma_as_representor(void);	/* physical functions count as representors */
 #else
 static inline void srdma_delay(enum srdma_delay_point point) {}
 static inline bool srdma_skip_grace(enum srdma_grace step) { return false; }
@@ -45,6 +46,7 @@ static inline bool srdma_fail(void) { return false; }
 static inline bool srdma_never_drain(void) { return false; }
 static inline void srdma_adopt_looked(void) {}
 static inline bool srdma_no_commands(void) { return false; }
+static inline bool srdma_as_representor(void) { return false; }
 #endif
 
 #endif /* SRDMA_DEBUG_H */

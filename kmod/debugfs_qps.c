@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The table of a device's QPs. It is streamed: a read resumes at the place of the QP that
- * did not fit, and holds a reference on one QP at a time.
+ * The tables of a device's QPs. They are streamed: a read resumes at the place of the QP that
+ * did not fit. Between two reads no lock is held.
  */
 #include <linux/cred.h>
 #include <linux/debugfs.h>
 #include <linux/ktime.h>
 #include <linux/math64.h>
+#include <linux/module.h>
 #include <linux/seq_file.h>
 
 #include "debugfs_priv.h"
 #include "enforce.h"
+#include "figures.h"
 #include "find.h"
+#include "share.h"
 
 /* Position 0 is the header; any other is one more than the QP's place in the table. */
 static struct srdma_qp *qp_at(struct srdma_dev *dev, loff_t *pos)
@@ -154,4 +157,111 @@ DEFINE_SEQ_ATTRIBUTE(qps);
 void srdma_debugfs_qps(struct srdma_dev *dev, struct dentry *dir)
 {
 	debugfs_create_file("qps", 0400, dir, dev, &qps_fops);
+}
+
+/* QPs of which a library reported. */
+
+/*
+ * Position 0 is the header; any other is one more than the attachment's id and the slot's
+ * number. Attachments are in the order of their ids.
+ */
+#define SLOT_BITS	14
+static_assert(BIT(SLOT_BITS) >= SWIFTRDMA_SLOTS_MAX);
+
+struct slot_walk {
+	struct srdma_dev *dev;
+	struct srdma_slot_figures f;
+	const struct srdma_figures *sum;
+};
+
+/* The first QP at @pos or after it. */
+static void *slot_at(struct slot_walk *w, loff_t *pos)
+{
+	u64 from = *pos - 1;
+	struct srdma_share *s;
+	unsigned long id;
+	u32 i;
+
+	xa_for_each_start(&srdma_shares, id, s, from >> SLOT_BITS) {
+		if (s->dev != w->dev)
+			continue;
+		i = id == from >> SLOT_BITS ? from & (BIT(SLOT_BITS) - 1) : 0;
+		for (; i < s->slots; i++) {
+			if (!s->slot[i].generation || !srdma_slot_figures(s, &s->slot[i], &w->f))
+				continue;
+			w->sum = &s->slot[i].sum;
+			*pos = 1 + ((u64)id << SLOT_BITS | i);
+			return w;
+		}
+		cond_resched();
+	}
+	return NULL;
+}
+
+static void *slots_start(struct seq_file *m, loff_t *pos)
+{
+	struct slot_walk *w = m->private;
+
+	if (!*pos)
+		srdma_shares_collect(w->dev, NULL, NULL);
+	down_read(&srdma_devs_sem);
+	mutex_lock(&srdma_share_lock);
+	return *pos ? slot_at(w, pos) : SEQ_START_TOKEN;
+}
+
+static void *slots_next(struct seq_file *m, void *v, loff_t *pos)
+{
+	++*pos;
+	return slot_at(m->private, pos);
+}
+
+static void slots_stop(struct seq_file *m, void *v)
+{
+	mutex_unlock(&srdma_share_lock);
+	up_read(&srdma_devs_sem);
+}
+
+static int slots_show(struct seq_file *m, void *v)
+{
+	const struct slot_walk *w = v;
+
+	if (v == SEQ_START_TOKEN) {
+		srdma_show_header(m, &srdma_slot_figure_attrs);
+		srdma_show_header(m, &srdma_reported_attrs);
+	} else {
+		srdma_show_columns(m, &srdma_slot_figure_attrs, &w->f);
+		srdma_show_columns(m, &srdma_reported_attrs, w->sum);
+	}
+	seq_putc(m, '\n');
+	return 0;
+}
+
+static const struct seq_operations slots_sops = {
+	.start	= slots_start,
+	.next	= slots_next,
+	.stop	= slots_stop,
+	.show	= slots_show,
+};
+
+static int slots_open(struct inode *inode, struct file *file)
+{
+	struct slot_walk *w = __seq_open_private(file, &slots_sops, sizeof(*w));
+
+	if (!w)
+		return -ENOMEM;
+	w->dev = inode->i_private;
+	return 0;
+}
+
+static const struct file_operations slots_fops = {
+	.owner		= THIS_MODULE,
+	.open		= slots_open,
+	.read		= seq_read,
+	.llseek		= seq_lseek,
+	.release	= seq_release_private,
+};
+
+void srdma_debugfs_slots(struct srdma_dev *dev, struct dentry *dir)
+{
+	debugfs_create_file("qp_reports", 0400, dir, dev, &slots_fops);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A device's debugfs files, except that of its QPs. Figures that take commands are
+ * A device's debugfs files, except those of its QPs. Figures that take commands are
  * refreshed first, without a lock; then the whole table is shown under srdma_devs_sem. "-"
  * stands for a figure that the device cannot tell. Lines and columns are the rows of
  * figures.c that have a label.
@@ -16,6 +16,7 @@
 #include "enforce.h"
 #include "figures.h"
 #include "find.h"
+#include "knobs.h"
 #include "lease.h"
 #include "share.h"
 
@@ -55,15 +56,19 @@ u64 srdma_seconds_since(u64 since)
 	return div_u64(ktime_get_ns() - since, NSEC_PER_SEC);
 }
 
+/* Is there a value to show? The mean of nothing is none. */
+static bool has_value(const struct srdma_attr *a, const void *obj)
+{
+	return srdma_attr_known(a, obj) && (!a->per || *(const u64 *)(obj + a->per));
+}
+
 /* The value in the unit that debugfs shows. */
 static u64 shown_value(const struct srdma_attr *a, const void *obj)
 {
-	u64 value = srdma_attr_value(a, obj), per;
+	u64 value = srdma_attr_value(a, obj);
 
-	if (a->per) {
-		per = *(const u64 *)(obj + a->per);
-		value = per ? div64_u64(value, per) : 0;
-	}
+	if (a->per)
+		value = div64_u64(value, *(const u64 *)(obj + a->per));
 	return a->div ? div_u64(value, a->div) : value;
 }
 
@@ -71,9 +76,14 @@ static void show_lines(struct seq_file *m, const struct srdma_attr_set *set, con
 {
 	const struct srdma_attr *a;
 
-	for (a = set->attr; a < set->attr + set->n; a++)
-		if (a->label && srdma_attr_known(a, obj))
+	for (a = set->attr; a < set->attr + set->n; a++) {
+		if (!a->label || !srdma_attr_known(a, obj))
+			continue;
+		if (has_value(a, obj))
 			seq_printf(m, "%-16s %llu\n", a->label, shown_value(a, obj));
+		else
+			seq_printf(m, "%-16s -\n", a->label);
+	}
 }
 
 /* Words are to the left of their column, numbers to the right. */
@@ -82,7 +92,7 @@ static int column(const struct srdma_attr *a)
 	return a->names || a->kind == SRDMA_ATTR_TEXT ? -a->width : a->width;
 }
 
-static void show_header(struct seq_file *m, const struct srdma_attr_set *set)
+void srdma_show_header(struct seq_file *m, const struct srdma_attr_set *set)
 {
 	const struct srdma_attr *a;
 
@@ -91,14 +101,14 @@ static void show_header(struct seq_file *m, const struct srdma_attr_set *set)
 			seq_printf(m, " %*s", column(a), a->label);
 }
 
-static void show_columns(struct seq_file *m, const struct srdma_attr_set *set, const void *obj)
+void srdma_show_columns(struct seq_file *m, const struct srdma_attr_set *set, const void *obj)
 {
 	const struct srdma_attr *a;
 	const char *word;
 	u64 value;
 
 	for (a = set->attr; a < set->attr + set->n; a++) {
-		bool known = srdma_attr_known(a, obj);
+		bool known = has_value(a, obj);
 
 		if (!a->label)
 			continue;
@@ -179,12 +189,12 @@ static void show_uars(struct seq_file *m, struct srdma_dev *dev)
 	unsigned long index;
 	struct srdma_uar *u;
 
-	show_header(m, &srdma_uar_attrs);
+	srdma_show_header(m, &srdma_uar_attrs);
 	seq_puts(m, "     pid        uid name                  age_s\n");
 	rcu_read_lock();
 	xa_for_each(srdma_dev_uar_table(dev), index, u) {
 		srdma_uar_figures(u, 0, &f);
-		show_columns(m, &srdma_uar_attrs, &f);
+		srdma_show_columns(m, &srdma_uar_attrs, &f);
 		srdma_show_owner(m, u->owner);
 		seq_printf(m, " %10llu\n", srdma_seconds_since(u->since));
 	}
@@ -197,13 +207,13 @@ static void show_ports(struct seq_file *m, struct srdma_dev *dev)
 	u32 port;
 
 	seq_puts(m, "port");
-	show_header(m, &srdma_port_attrs);
+	srdma_show_header(m, &srdma_port_attrs);
 	rdma_for_each_port(dev->ibdev, port) {
 		seq_printf(m, "\n%4u", port);
 		if (srdma_port_stat(dev, port, &st))
 			seq_puts(m, " -");
 		else
-			show_columns(m, &srdma_port_attrs, &st);
+			srdma_show_columns(m, &srdma_port_attrs, &st);
 	}
 	seq_putc(m, '\n');
 }
@@ -214,13 +224,13 @@ static void show_priorities(struct seq_file *m, struct srdma_dev *dev)
 	u32 port, prio;
 
 	seq_puts(m, "port prio");
-	show_header(m, &srdma_prio_attrs);
+	srdma_show_header(m, &srdma_prio_attrs);
 	rdma_for_each_port(dev->ibdev, port) {
 		if (srdma_port_stat(dev, port, &st) || !st.has_prios)
 			continue;
 		for (prio = 0; prio < SRDMA_PRIOS; prio++) {
 			seq_printf(m, "\n%4u %4u", port, prio);
-			show_columns(m, &srdma_prio_attrs, &st.prio[prio]);
+			srdma_show_columns(m, &srdma_prio_attrs, &st.prio[prio]);
 		}
 	}
 	seq_putc(m, '\n');
@@ -233,18 +243,49 @@ static void show_jobs(struct seq_file *m, struct srdma_dev *dev)
 	unsigned long id;
 
 	seq_printf(m, "%4s %-32s", "id", "name");
-	show_header(m, &srdma_job_attrs);
+	srdma_show_header(m, &srdma_job_attrs);
 	mutex_lock(&srdma_ctl_lock);
 	xa_for_each(&dev->jobs, id, jd) {
 		srdma_job_figures(dev, jd, &f);
 		seq_printf(m, "\n%4u %-32s", jd->job->id, jd->job->name);
-		show_columns(m, &srdma_job_attrs, &f);
+		srdma_show_columns(m, &srdma_job_attrs, &f);
 	}
 	mutex_unlock(&srdma_ctl_lock);
 	seq_putc(m, '\n');
 }
 
-/* Jobs that a process with a library was in. */
+static void show_job_report(struct seq_file *m, const struct srdma_job_dev *jd)
+{
+	struct srdma_report_figures f;
+
+	srdma_report_figures(jd->report, &f);
+	seq_printf(m, "\n%4u %-32s", jd->job->id, jd->job->name);
+	srdma_show_columns(m, &srdma_report_figure_attrs, &f);
+	srdma_show_columns(m, &srdma_reported_attrs, &jd->report->sum);
+	srdma_show_columns(m, &srdma_quantile_attrs, &f);
+}
+
+/* What became of each knob that libraries in the job's processes can enforce, or have. */
+static void show_held(struct seq_file *m, const struct srdma_job_dev *jd)
+{
+	const struct srdma_held *held;
+	u32 knob, able, in_force;
+	int place;
+
+	for (knob = 0; knob <= SWIFTRDMA_KNOB_MAX; knob++) {
+		place = srdma_knob_place(knob);
+		if (place < 0)
+			continue;
+		held = &jd->report->held[place];
+		srdma_knobs_count(jd, place, &able, &in_force);
+		if (able || held->posts)
+			seq_printf(m, "\n%4u %-32s %-11s %9u %8u %12llu %14llu %16llu %10llu",
+				   jd->job->id, jd->job->name, srdma_knob_table[knob].name, able,
+				   in_force, held->posts, held->wrs, held->ns, held->passed);
+	}
+}
+
+/* Jobs that a process with a library was in, then their knobs. */
 static void show_reports(struct seq_file *m, struct srdma_dev *dev)
 {
 	struct srdma_job_dev *jd;
@@ -252,31 +293,23 @@ static void show_reports(struct seq_file *m, struct srdma_dev *dev)
 
 	srdma_shares_collect(dev, NULL, NULL);
 	seq_printf(m, "%4s %-32s", "id", "name");
-	show_header(m, &srdma_report_attrs);
-	show_header(m, &srdma_reported_attrs);
+	srdma_show_header(m, &srdma_report_figure_attrs);
+	srdma_show_header(m, &srdma_reported_attrs);
+	srdma_show_header(m, &srdma_quantile_attrs);
 	mutex_lock(&srdma_ctl_lock);
 	mutex_lock(&srdma_share_lock);
-	xa_for_each(&dev->jobs, id, jd) {
-		if (!jd->report)
-			continue;
-		seq_printf(m, "\n%4u %-32s", jd->job->id, jd->job->name);
-		show_columns(m, &srdma_report_attrs, jd->report);
-		show_columns(m, &srdma_reported_attrs, &jd->report->sum);
-	}
+	xa_for_each(&dev->jobs, id, jd)
+		if (jd->report)
+			show_job_report(m, jd);
+	seq_printf(m, "\n\n%4s %-32s %-11s %9s %8s %12s %14s %16s %10s", "id", "name", "knob",
+		   "processes", "in_force", "held_posts", "held_wrs", "held_ns", "passed");
+	xa_for_each(&dev->jobs, id, jd)
+		if (jd->report)
+			show_held(m, jd);
 	mutex_unlock(&srdma_share_lock);
 	mutex_unlock(&srdma_ctl_lock);
 	seq_putc(m, '\n');
 }
-
-static const char *const knobs[SWIFTRDMA_KNOB_MAX + 1] = {
-	[SWIFTRDMA_KNOB_LEVEL] = "level",
-	[SWIFTRDMA_KNOB_MAX_QPS] = "max_qps",
-	[SWIFTRDMA_KNOB_CREATE_RATE] = "create_rate",
-	[SWIFTRDMA_KNOB_BIT_RATE] = "bit_rate",
-	[SWIFTRDMA_KNOB_WEIGHT] = "weight",
-	[SWIFTRDMA_KNOB_UDP_SPORT] = "udp_sport",
-	[SWIFTRDMA_KNOB_LAG_PORT] = "lag_port",
-};
 
 static void show_override(struct seq_file *m, const struct srdma_override *o)
 {
@@ -284,13 +317,14 @@ static void show_override(struct seq_file *m, const struct srdma_override *o)
 	s64 left = l->expires - ktime_get_ns();
 	char target[SWIFTRDMA_NAME_LEN + 8];
 
-	if (o->job)
-		snprintf(target, sizeof(target), "job %s", o->job->name);
+	if (o->target.job)
+		snprintf(target, sizeof(target), "job %s", o->target.job->name);
 	else
-		snprintf(target, sizeof(target), "qp %u", o->key & 0xffffff);
+		snprintf(target, sizeof(target), "qp %u", o->target.key & 0xffffff);
 	seq_printf(m, "%8llu %4u %-16s %8lld %-11s %10llu %-36s %-9s", l->id, l->rank,
-		   l->origin, div_s64(max(left, 0LL), NSEC_PER_MSEC), knobs[o->knob] ?: "other",
-		   o->value, target, o->in_force ? "yes" : "outranked");
+		   l->origin, div_s64(max(left, 0LL), NSEC_PER_MSEC),
+		   srdma_knob_table[o->target.knob].name, o->value, target,
+		   o->in_force ? "yes" : "outranked");
 	seq_printf(m, " %-31s", o->decision ? o->decision->policy : "-");
 	srdma_show_number(m, 10, o->decision, o->decision ? o->decision->tick : 0);
 	seq_printf(m, " %s\n", o->reason[0] ? o->reason : "-");
@@ -328,7 +362,7 @@ static void show_actions(struct seq_file *m, struct srdma_dev *dev)
 	mutex_lock(&srdma_ctl_lock);
 	list_for_each_entry(l, &srdma_leases, node)
 		list_for_each_entry(o, &l->overrides, node)
-			if ((o->job && o->any_dev) || o->dev == dev->index)
+			if ((o->target.job && o->target.any_dev) || o->target.dev == dev->index)
 				show_override(m, o);
 	mutex_unlock(&srdma_ctl_lock);
 	show_pending(m, dev);
@@ -376,5 +410,6 @@ void srdma_debugfs_tables(struct srdma_dev *dev, struct dentry *dir)
 	debugfs_create_file("priorities", 0400, dir, dev, &priorities_fops);
 	debugfs_create_file("jobs", 0400, dir, dev, &jobs_fops);
 	debugfs_create_file("reports", 0400, dir, dev, &reports_fops);
+	srdma_debugfs_slots(dev, dir);
 	debugfs_create_file("actions", 0400, dir, dev, &actions_fops);
 }

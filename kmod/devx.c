@@ -146,14 +146,12 @@ EXPORT_SYMBOL_GPL(srdma_devx_has);
 
 void srdma_devx_drop_all(struct srdma_dev *dev)
 {
-	struct srdma_walk w = SRDMA_WALK(&dev->qps, 0);
 	struct srdma_qp *q;
 
-	while (atomic_read(&dev->n_devx) && (q = srdma_walk_get(&w))) {
+	if (!atomic_read(&dev->n_devx))
+		return;
+	srdma_for_each_qp(q, dev)
 		if (test_bit(SRDMA_QP_DEVX, &q->flags))
 			drop_qp(q);
-		srdma_qp_put(q);
-		cond_resched();
-	}
 }
 EXPORT_SYMBOL_GPL(srdma_devx_drop_all);

@@ -25,10 +25,10 @@ struct srdma_devx_qp {
 #define SRDMA_NO_UAR	U32_MAX
 
 /*
- * For the provider, which sees such QPs come and go. Process context, may sleep.
- * add(): one caller at a time on a device. 0, -EEXIST: RDMA core made it after all,
- * -ENOMEM, -ESHUTDOWN. del(): the one that was made before @at (ns), for a younger
- * one may have its number. Before it forgets the device, the provider drops all.
+ * For the provider, which sees such QPs come and go. Process context, may sleep. add(): one
+ * caller at a time on a device; -EEXIST: RDMA core has made the QP, -ENOMEM, -ESHUTDOWN.
+ * del(): drop the QP of this number that was made before @at (ns); a younger QP may have the
+ * number by now. Before the provider leaves a device, it drops all such QPs.
  */
 int srdma_devx_add(struct srdma_dev *dev, const struct srdma_devx_qp *d);
 void srdma_devx_del(struct srdma_dev *dev, u32 qpn, u64 at);

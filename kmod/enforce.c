@@ -11,12 +11,12 @@
  * that were begun with it, at most SLOTS.
  */
 #include <linux/delay.h>
-#include <linux/module.h>
 #include <linux/slab.h>
 
 #include "debug.h"
 #include "enforce.h"
 #include "find.h"
+#include "param.h"
 #include "pass.h"
 #include "results.h"
 #include "trace.h"
@@ -26,20 +26,8 @@
  * port of 20 Mbit/s with 128 KB queued. Four times that is a bound that only a
  * QP that is stuck should meet.
  */
-static uint drain_ms = 100;
-
-static int drain_ms_set(const char *val, const struct kernel_param *kp)
-{
-	return param_set_uint_minmax(val, kp, 1, 1000);
-}
-
-static const struct kernel_param_ops drain_ms_ops = {
-	.set = drain_ms_set,
-	.get = param_get_uint,
-};
-
-module_param_cb(drain_ms, &drain_ms_ops, &drain_ms, 0644);
-MODULE_PARM_DESC(drain_ms, "longest pause of a QP whose class is changed, 1 to 1000 ms (100)");
+SRDMA_PARAM(drain_ms, 100, 1, 1000,
+	    "longest pause of a QP whose class is changed, 1 to 1000 ms (100)");
 
 /*
  * QPs that are changed at the same time; each pauses only while it drains itself. A stuck
@@ -56,20 +44,21 @@ MODULE_PARM_DESC(drain_ms, "longest pause of a QP whose class is changed, 1 to 1
 #define FAR		(3600 * HZ)	/* longer than any timeout in this file */
 
 /* Have the device's work run again by @when. */
-static void run_by(struct srdma_dev *dev, unsigned long when)
+static void request_run_by(struct srdma_dev *dev, unsigned long when)
 {
 	if (time_before(when, dev->enforce_by))
 		dev->enforce_by = when;
 }
 
+/* A QP whose class is being changed. */
 struct slot {
 	struct srdma_qp *q;
 	const struct srdma_provider_ops *ops;
 	struct srdma_class want;
 	int err;	/* -errno if the change was given up */
-	bool at_once;	/* the change needs no pause: class_change() makes it */
-	u64 begun;
-	u64 looked;	/* when the change was last found unfinished */
+	bool at_once;	/* the change needs no pause, so class_change() makes it */
+	u64 begun;	/* ns */
+	u64 looked;	/* ns, when the change was last found unfinished */
 };
 
 static void mark_qp(struct srdma_qp *q)
@@ -140,7 +129,7 @@ static void finish_change(struct slot *s, int ret)
 	 */
 	if (ret != -EOPNOTSUPP && srdma_qp_class_pending(q) && !was_refused(q)) {
 		mark_qp(q);
-		run_by(q->dev, ret ? q->retry_at : jiffies);
+		request_run_by(q->dev, ret ? q->retry_at : jiffies);
 	}
 	srdma_qp_put(q);
 	s->q = NULL;
@@ -154,7 +143,7 @@ static bool begin_change(struct slot *s, struct srdma_qp *q)
 
 	if (!srdma_qp_trylock(q)) {	/* its application is in a call */
 		mark_qp(q);
-		run_by(q->dev, jiffies + msecs_to_jiffies(RETRY_WANTED_MS));
+		request_run_by(q->dev, jiffies + msecs_to_jiffies(RETRY_WANTED_MS));
 		goto put;
 	}
 	if (!srdma_qp_class_pending(q) || (was_refused(q) && !srdma_giving_back(q->dev)))
@@ -164,12 +153,8 @@ static bool begin_change(struct slot *s, struct srdma_qp *q)
 		srdma_qp_touch(q);
 		goto unlock;
 	}
-	s->q = q;
-	s->ops = p;	/* finishes the change even if the device gets another provider */
-	s->err = 0;
-	s->at_once = false;
-	s->begun = 0;
-	s->looked = 0;
+	/* This provider finishes the change even if the device gets another one. */
+	*s = (struct slot){ .q = q, .ops = p };
 	rcu_read_lock();
 	level = srdma_qp_level(q);	/* read first: a level that changes after this is retried */
 	srdma_qp_desired(q, &s->want);
@@ -200,6 +185,12 @@ put:
 	return false;
 }
 
+static void abort_change(struct slot *s)
+{
+	if (s->ops->class_abort)
+		s->ops->class_abort(s->q);
+}
+
 /* Poll a change that was begun. True: it has ended. */
 static bool advance_change(struct slot *s)
 {
@@ -220,7 +211,7 @@ static bool advance_change(struct slot *s)
 	}
 	s->err = ret;
 	if (ret) {
-		p->class_abort(s->q);
+		abort_change(s);
 		return false;
 	}
 	finish_change(s, p->class_commit(s->q, &s->want));
@@ -281,7 +272,7 @@ static int poll_changes(struct slot *slots, int n)
 	synchronize_rcu_expedited();
 	for (i = 0; i < n; ) {
 		if (slots[i].err) {
-			slots[i].ops->class_abort(slots[i].q);
+			abort_change(&slots[i]);
 			finish_change(&slots[i], slots[i].err);
 			slots[i] = slots[--n];
 		} else {
@@ -311,7 +302,7 @@ static struct srdma_qp *next_marked(struct srdma_walk *w)
 		if (!test_bit(SRDMA_QP_MARKED, &q->flags))
 			continue;
 		if (waits_for_retry(q)) {
-			run_by(q->dev, q->retry_at);
+			request_run_by(q->dev, q->retry_at);
 			continue;
 		}
 		if (!srdma_qp_hold(q))
@@ -326,18 +317,15 @@ static struct srdma_qp *next_marked(struct srdma_walk *w)
 /* Mark each QP whose class is not what it should be. */
 static void mark_pending(struct srdma_dev *dev)
 {
-	struct srdma_walk w = SRDMA_WALK(&dev->qps, 0);
 	struct srdma_qp *q;
 
-	while ((q = srdma_walk_get(&w))) {
+	srdma_for_each_qp(q, dev) {
 		if (srdma_qp_class_pending(q)) {
 			mark_qp(q);
 			srdma_qp_touch(q);
 		} else if (srdma_class_standing(q) == SRDMA_UNKNOWN) {
 			WRITE_ONCE(dev->query_wanted, true);
 		}
-		srdma_qp_put(q);
-		cond_resched();
 	}
 }
 
@@ -363,7 +351,7 @@ static void shape_if_due(struct srdma_dev *dev)
 		shape_jobs(dev);
 	}
 	if (dev->shape_ms)
-		run_by(dev, dev->shape_at);
+		request_run_by(dev, dev->shape_at);
 }
 
 /* Query QPs whose class is unknown and should change; the next pass queries what is left. */
@@ -374,7 +362,7 @@ static void learn_classes(struct srdma_dev *dev)
 	WRITE_ONCE(dev->query_wanted, false);
 	if (dev->refresh.query_qps(dev)) {
 		WRITE_ONCE(dev->query_wanted, true);
-		run_by(dev, jiffies + msecs_to_jiffies(RETRY_FIRST_MS));
+		request_run_by(dev, jiffies + msecs_to_jiffies(RETRY_FIRST_MS));
 	}
 }
 
@@ -418,7 +406,7 @@ static void enforce_work(struct work_struct *work)
 		atomic64_set(&dev->enforced, asked);
 		srdma_batches_passed();
 	} else {
-		run_by(dev, jiffies + HZ / 10);
+		request_run_by(dev, jiffies + HZ / 10);
 	}
 	if (time_before(dev->enforce_by, jiffies + FAR))
 		srdma_pass_run_later(dev, time_after(dev->enforce_by, jiffies) ?
@@ -440,27 +428,24 @@ static void count_pending(struct srdma_unrestored *left)
 	memset(left, 0, sizeof(*left));
 	down_read(&srdma_devs_sem);
 	xa_for_each(&srdma_devs, index, dev) {
-		struct srdma_walk w = SRDMA_WALK(&dev->qps, 0);
-
-		while ((q = srdma_walk_get(&w))) {
+		srdma_for_each_qp(q, dev) {
 			bool class = srdma_qp_class_pending(q);
 			bool path = srdma_path_pending(q, SRDMA_PATH_SPORT) ||
 				    srdma_path_pending(q, SRDMA_PATH_LAG);
 
-			if (class || path) {
-				left->n++;
-				left->never += !path && srdma_class_standing(q) == SRDMA_CANNOT;
-				strscpy(left->dev, dev->name, sizeof(left->dev));
-				left->qpn = q->qpn;
-				left->error = class ? q->class_error : -EIO;
-			}
-			srdma_qp_put(q);
+			if (!class && !path)
+				continue;
+			left->n++;
+			left->never += !path && srdma_class_standing(q) == SRDMA_CANNOT;
+			strscpy(left->dev, dev->name, sizeof(left->dev));
+			left->qpn = q->qpn;
+			left->error = class ? q->class_error : -EIO;
 		}
 	}
 	up_read(&srdma_devs_sem);
 }
 
-static void hurry_all(bool hurry)
+static void skip_retry_delays(bool hurry)
 {
 	struct srdma_dev *dev;
 	unsigned long index;
@@ -479,7 +464,7 @@ void srdma_enforce_suspend(struct srdma_unrestored *left)
 
 	WRITE_ONCE(srdma_suspended, true);
 	srdma_wrappers_wait();	/* a connect that began before that may still force a class */
-	hurry_all(true);
+	skip_retry_delays(true);
 	for (tries = 0; tries < 5; tries++) {
 		srdma_pass_rescan();
 		for (index = 0; (dev = srdma_dev_next(&index)); ) {
@@ -491,7 +476,7 @@ void srdma_enforce_suspend(struct srdma_unrestored *left)
 			break;
 		msleep(RETRY_WANTED_MS);
 	}
-	hurry_all(false);
+	skip_retry_delays(false);
 }
 
 void srdma_enforce_resume(void)

@@ -28,7 +28,7 @@ static inline struct ib_qp_attr *srdma_enforce_modify(struct srdma_qp *q,
 
 /* The parts of srdma_enforce_modified() that few modifies need. */
 void srdma_enforce_reset(struct srdma_qp *q);
-void srdma_enforce_look(struct srdma_qp *q);
+void srdma_enforce_recheck(struct srdma_qp *q);
 void srdma_enforce_connected(struct srdma_qp *q, const struct ib_qp_attr *asked,
 			     const struct ib_qp_attr *used);
 
@@ -58,10 +58,10 @@ static inline void srdma_enforce_modified(struct srdma_qp *q, const struct ib_qp
 	if (mask & IB_QP_AV)
 		srdma_enforce_connected(q, asked, used);
 	else if (failed)
-		srdma_enforce_look(q);
+		srdma_enforce_recheck(q);
 }
 
-/* The driver refused: everything is as before srdma_enforce_modify(). */
+/* The driver refused the modify: undo srdma_enforce_modify(). */
 void srdma_enforce_refused(struct srdma_qp *q);
 /*
  * As srdma_enforce_modified(), for an adopted QP, with @attr from the driver. The QP is not
@@ -80,9 +80,9 @@ static inline bool srdma_qp_own_sl(const struct srdma_qp *q)
 
 /* Is the class of this QP not what it should be? RCU section or reference. */
 bool srdma_qp_class_pending(const struct srdma_qp *q);
-/* Is this part of its path not what it should be? The same. */
+/* Is this part of the QP's path not what it should be? RCU section or reference. */
 bool srdma_path_pending(const struct srdma_qp *q, enum srdma_path_part part);
-/* Has a QP of this type an address, and with it a class, while it is connected? */
+/* Does a QP of this type have an address, and with it a class, while it is connected? */
 bool srdma_qp_connectable(const struct srdma_qp *q);
 
 /* State of a QP with respect to an override. */
@@ -108,12 +108,12 @@ void srdma_refusal_text(u32 syndrome, char *buf, size_t len);
 const char *srdma_class_error_text(int err);
 
 /**
- * struct srdma_unrestored - QPs that have not what their applications asked for
+ * struct srdma_unrestored - QPs without the class or path that their applications asked for
  * @n: how many
- * @never: of these, those that cannot have it while they are connected
- * @dev: device of one of them, by name
- * @qpn: of that one
- * @error: -errno of the last attempt on it
+ * @never: of these, those whose class cannot be restored while they are connected
+ * @dev: name of the device of one such QP
+ * @qpn: number of that QP
+ * @error: -errno of the last attempt on that QP
  */
 struct srdma_unrestored {
 	int n, never;

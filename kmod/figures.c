@@ -4,10 +4,13 @@
  * columns in debugfs; in messages the order has no meaning.
  */
 #include <linux/ktime.h>
+#include <linux/math64.h>
+#include <linux/pid.h>
 #include <rdma/ib_verbs.h>
 
 #include "debug.h"
 #include "figures.h"
+#include "find.h"
 #include "mr.h"
 #include "share.h"
 
@@ -257,10 +260,10 @@ static const struct srdma_attr job_rows[] = {
 	J(CREATE_RATE, st.create_rate, .when = SRDMA_ATTR_NOT_ONES, .label = "creates/s",
 	  .width = 10),
 	J(MOVED, st.moved, .label = "moved", .width = 10),
-	J(BIT_RATE, st.bit_rate, .when = SRDMA_ATTR_NONZERO),
-	J(WEIGHT, st.weight, .when = SRDMA_ATTR_NONZERO),
-	J(WR_RATE, st.wr_rate, .when = SRDMA_ATTR_NOT_ONES),
-	J(CREDITS, st.credits, .when = SRDMA_ATTR_NOT_ONES),
+	J(BIT_RATE, st.bit_rate, .when = SRDMA_ATTR_NONZERO, .label = "bit_rate", .width = 16),
+	J(WEIGHT, st.weight, .when = SRDMA_ATTR_NONZERO, .label = "weight", .width = 6),
+	J(WR_RATE, st.wr_rate, .when = SRDMA_ATTR_NOT_ONES, .label = "wr_rate", .width = 11),
+	J(CREDITS, st.credits, .when = SRDMA_ATTR_NOT_ONES, .label = "credits", .width = 7),
 	J(MRS, st.mr.n),
 	J(MR_BYTES, st.mr.bytes),
 	J(MTTS, st.mr.mtts, JIF(mtts_known)),
@@ -285,15 +288,11 @@ void srdma_job_figures(struct srdma_dev *dev, struct srdma_job_dev *jd,
 
 #define JR(name, member, ...) \
 	SRDMA_ATTR(SWIFTRDMA_REPORT_A_##name, srdma_job_report, member, __VA_ARGS__)
-static const char * const yes_no[] = { "no", "yes" };
 static const struct srdma_attr report_rows[] = {
-	JR(PROCESSES, processes, .label = "processes", .width = 9),
-	JR(LATENCY_MAX, latency_max, .label = "latency_max_ns", .width = 14),
-	JR(HOL_MAX, hol_max, .label = "hol_max_ns", .width = 14),
+	JR(PROCESSES, processes),
+	JR(LATENCY_MAX, latency_max),
+	JR(HOL_MAX, hol_max),
 	JR(SINCE, since),
-	/* A flag on the wire, which no row writes. */
-	SRDMA_ATTR(0, srdma_job_report, distrusted, .label = "distrusted", .width = 10,
-		   .names = yes_no, .n_names = ARRAY_SIZE(yes_no)),
 };
 
 const struct srdma_attr_set srdma_report_attrs = SRDMA_ATTR_SET(report_rows);
@@ -303,6 +302,7 @@ const struct srdma_attr_set srdma_report_attrs = SRDMA_ATTR_SET(report_rows);
 #define PER_WR(member)	.per = offsetof(struct srdma_figures, member)
 static const struct srdma_attr reported_rows[] = {
 	RF(WRS, wrs, .label = "wrs", .width = 14),
+	RF(CALLS, calls),
 	RF(BYTES, bytes, .label = "bytes", .width = 18),
 	RF(RECV_WRS, recv_wrs, .label = "recv_wrs", .width = 14),
 	RF(DONE, done, .label = "done", .width = 14),
@@ -316,3 +316,130 @@ static const struct srdma_attr reported_rows[] = {
 };
 
 const struct srdma_attr_set srdma_reported_attrs = SRDMA_ATTR_SET(reported_rows);
+
+/* Attributes of number 0, which debugfs alone has. */
+#define DF(s, member, ...)	SRDMA_ATTR(0, s, member, __VA_ARGS__)
+#define RF_IF(member)		SRDMA_IF(srdma_report_figures, member)
+static const char * const yes_no[] = { "no", "yes" };
+static const struct srdma_attr report_figure_rows[] = {
+	DF(srdma_report_figures, processes, .label = "processes", .width = 9),
+	DF(srdma_report_figures, latency_max, RF_IF(measured), .label = "latency_max_ns",
+	   .width = 14),
+	DF(srdma_report_figures, hol_max, RF_IF(hol_measured), .label = "hol_max_ns",
+	   .width = 14),
+	DF(srdma_report_figures, distrusted, .label = "distrusted", .width = 10,
+	   .names = yes_no, .n_names = ARRAY_SIZE(yes_no)),
+};
+
+const struct srdma_attr_set srdma_report_figure_attrs = SRDMA_ATTR_SET(report_figure_rows);
+
+static const struct srdma_attr quantile_rows[] = {
+	DF(srdma_report_figures, p50, RF_IF(measured), .label = "p50_ns", .width = 12),
+	DF(srdma_report_figures, p99, RF_IF(measured), .label = "p99_ns", .width = 12),
+};
+
+const struct srdma_attr_set srdma_quantile_attrs = SRDMA_ATTR_SET(quantile_rows);
+
+#define SF_IF(member)	SRDMA_IF(srdma_slot_figures, member)
+static const struct srdma_attr slot_figure_rows[] = {
+	DF(srdma_slot_figures, qpn, .label = "qpn", .width = 8),
+	DF(srdma_slot_figures, serial, .label = "serial", .width = 10),
+	DF(srdma_slot_figures, job, SF_IF(in_job), .label = "job", .width = 4),
+	DF(srdma_slot_figures, pid, .label = "pid", .width = 7),
+	DF(srdma_slot_figures, flags, .label = "flags", .width = 21),
+	DF(srdma_slot_figures, outstanding, SF_IF(ordered), .label = "outstanding",
+	   .width = 11),
+	DF(srdma_slot_figures, latency_max, SF_IF(measured), .label = "latency_max_ns",
+	   .width = 14),
+	DF(srdma_slot_figures, hol_max, SF_IF(hol_measured), .label = "hol_max_ns",
+	   .width = 14),
+};
+
+const struct srdma_attr_set srdma_slot_figure_attrs = SRDMA_ATTR_SET(slot_figure_rows);
+
+/* Interpolated in the bucket in which the share @percent of all weights, @all, ends. */
+static u64 find_quantile(const struct srdma_job_report *r, u64 all, u32 percent)
+{
+	u64 rank = mul_u64_u64_div_u64(all, percent, 100) ?: 1, below = 0, floor;
+	u32 i, last = SWIFTRDMA_HIST_BUCKETS - 1;
+
+	for (i = 0; i < last && below + r->bucket[i] < rank; i++)
+		below += r->bucket[i];
+	floor = swiftrdma_hist_floor(i);
+	/* The last bucket has no end. */
+	if (i == last)
+		return floor;
+	return floor + mul_u64_u64_div_u64(rank - below, swiftrdma_hist_floor(i + 1) - floor,
+					   r->bucket[i]);
+}
+
+void srdma_report_figures(const struct srdma_job_report *r, struct srdma_report_figures *f)
+{
+	u64 all = 0;
+	u32 i;
+
+	lockdep_assert_held(&srdma_share_lock);
+	for (i = 0; i < SWIFTRDMA_HIST_BUCKETS; i++)
+		all += r->bucket[i];
+	*f = (struct srdma_report_figures) {
+		.processes = r->processes,
+		.latency_max = r->latency_max,
+		.hol_max = r->hol_max,
+		.distrusted = r->distrusted,
+		.measured = all,
+		.hol_measured = r->sum.hol_wrs,
+	};
+	if (!all)
+		return;
+	f->p50 = find_quantile(r, all, 50);
+	f->p99 = find_quantile(r, all, 99);
+}
+
+static void write_flags(u32 flags, char *to, size_t size)
+{
+	static const struct {
+		u32 flag;
+		const char *name;
+	} names[] = {
+		{ SWIFTRDMA_SLOT_NO_ORDER, "no_order" },
+		{ SWIFTRDMA_SLOT_ERROR, "error" },
+		{ SWIFTRDMA_SLOT_WR_API, "wr_api" },
+	};
+	size_t i, len = 0;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++)
+		if (flags & names[i].flag)
+			len += scnprintf(to + len, size - len, "%s%s", len ? "," : "",
+					 names[i].name);
+	if (!len)
+		strscpy(to, "-", size);
+}
+
+bool srdma_slot_figures(const struct srdma_share *s, const struct srdma_share_slot *slot,
+			struct srdma_slot_figures *f)
+{
+	struct srdma_qp *q = slot->serial ? srdma_qp_get_by_key(s->dev, slot->qpn) : NULL;
+	bool alive = q && q->serial == slot->serial;
+	u64 over = slot->sum.done + slot->sum.dropped;
+
+	lockdep_assert_held(&srdma_share_lock);
+	if (q)
+		srdma_qp_put(q);
+	if (!alive)
+		return false;
+	*f = (struct srdma_slot_figures) {
+		.qpn = slot->qpn,
+		.serial = slot->serial,
+		.in_job = s->jd,
+		.job = s->jd ? s->jd->job->id : 0,
+		.pid = pid_nr(s->pid),
+		.ordered = !(slot->flags & SWIFTRDMA_SLOT_NO_ORDER),
+		.outstanding = slot->sum.wrs > over ? slot->sum.wrs - over : 0,
+		.measured = slot->sum.latency_wrs,
+		.latency_max = slot->latency_max,
+		.hol_measured = slot->sum.hol_wrs,
+		.hol_max = slot->hol_max,
+	};
+	write_flags(slot->flags, f->flags, sizeof(f->flags));
+	return true;
+}

@@ -3,6 +3,8 @@
 #ifndef SRDMA_FIND_H
 #define SRDMA_FIND_H
 
+#include <linux/sched.h>
+
 #include "tracker.h"
 
 /* QPNs have 24 bits (IBA 10.2.4.3); each port has its own QP 0 and 1. */
@@ -68,7 +70,7 @@ static inline struct srdma_qp *srdma_table_find(const struct srdma_table *t, u32
 /*
  * The entry of @ibqp, which is alive; NULL: there is none. Any context; RCU section, or
  * inside a wrapper. Only while the device is being retired can the entry become another
- * QP's: srdma_qp_is(), called after the entry was read, tells.
+ * QP's: then srdma_qp_is(), called after the entry was read, is false.
  */
 static inline struct srdma_qp *srdma_qp_find(struct srdma_dev *dev, const struct ib_qp *ibqp)
 {
@@ -93,6 +95,20 @@ bool srdma_qp_hold(struct srdma_qp *q);
 struct srdma_qp *srdma_qp_get_by_key(struct srdma_dev *dev, u32 key);
 /* The next QP of a walk, with a reference; NULL: there is none. */
 struct srdma_qp *srdma_walk_get(struct srdma_walk *w);
+
+static inline void srdma_end_visit(struct srdma_qp *q)
+{
+	srdma_qp_put(q);
+	cond_resched();
+}
+
+/*
+ * Visit each QP of @dev, with a reference that ends with the visit: a break out of the loop
+ * would leak it. Sleeps between visits.
+ */
+#define srdma_for_each_qp(q, dev)						\
+	for (struct srdma_walk walk_ = SRDMA_WALK(&(dev)->qps, 0);		\
+	     ((q) = srdma_walk_get(&walk_)); srdma_end_visit(q))
 
 /*
  * The lock of a QP, which excludes the application's modify and destroy and enforce.c from

@@ -8,21 +8,20 @@
  * provider's doorbells pass through it). ops is a plain writable structure embedded in
  * ib_device, which callers of verbs read without a lock.
  *
- * A caller may have read a pointer of ours and not be in the wrapper yet, be
- * asleep in the driver's op below it, or be on its way out of it. So the way out
- * is, each step for one of these:
+ * A thread may have read the pointer to a wrapper and not have entered it yet, be asleep in
+ * the driver's op below it, or be about to return from it. The way out has a step for each:
  *
  *	restore the ops
  *	synchronize_rcu_tasks()		callers that were preempted with the pointer
  *					in hand have entered; synchronize_rcu() the
  *					same for softirq
  *	synchronize_srcu()		wrapper bodies are over
- *	synchronize_rcu_tasks()		and so are their last instructions
+ *	synchronize_rcu_tasks()		their last instructions are over
  *	free
  *
- * When a single device goes, the text stays, so only its data must be waited
- * for: wrappers find the device under SRCU, and one that comes too late finds none
- * and calls what then stands in ops.
+ * When a single device goes, the wrappers' code stays, so only the device's data must be
+ * waited for: a wrapper finds the device under SRCU. A wrapper that is entered too late finds
+ * no device, and calls what stands in ops by then.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -47,16 +46,16 @@
 #include "trace.h"
 #include "uar.h"
 
-/* Serializes arming and disarming, protects @why; taken outside all other locks of ours. */
+/* Serializes arming and disarming, protects @why; taken outside all other locks here. */
 static DEFINE_MUTEX(arm_lock);
 static char why[256];
 
 static struct ib_client client;
 
 /*
- * A device that went while another module's wrapper stood above ours. That wrapper still
- * calls ours, which finds here the op to pass on to. The entry and this module then stay
- * for good. Added under arm_lock or RDMA core's locks, never removed.
+ * A device that went while another module's wrapper had replaced the wrapper of this module.
+ * That wrapper still calls the one here, which finds the driver's op in this entry. Entry and
+ * module then stay for good. Added under arm_lock or RDMA core's locks, never removed.
  */
 struct srdma_orphan {
 	struct list_head node;
@@ -88,9 +87,9 @@ static __always_inline void leave_wrapper(int idx)
 }
 
 /*
- * A wrapper that was entered after its device was let go passes on to what is
- * in ops now: they are restored before the device is let go. On an orphan they
- * lead back here, so there it is the driver's own.
+ * The op that a wrapper calls if it is entered after its device was dropped: what stands in
+ * ops, which are restored before the device is dropped. On an orphan ops lead back to the
+ * wrapper, so there it is the driver's own op.
  */
 static noinline void *late_op_at(struct ib_device *ibdev, size_t offset, void **now)
 {
@@ -107,25 +106,36 @@ static noinline void *late_op_at(struct ib_device *ibdev, size_t offset, void **
 	((typeof((ibdev)->ops.op))late_op_at(ibdev,			\
 		offsetof(struct srdma_orig_ops, op), (void **)&(ibdev)->ops.op))
 
-static int wrap_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
-			  struct ib_udata *udata)
-{
-	struct srdma_dev *dev;
-	struct srdma_qp *q;
-	int idx, ret;
-	u64 began;
+/*
+ * The body of a wrapper of @op: track_@op() while the device is tracked, else what stands in
+ * ops by now.
+ */
+#define run_wrapper(ibdev, op, ...)					\
+({									\
+	struct ib_device *ibdev_ = (ibdev);				\
+	typeof(late_op(ibdev_, op)(__VA_ARGS__)) ret_;			\
+	struct srdma_dev *dev_;						\
+	int idx_;							\
+									\
+	dev_ = enter_wrapper(ibdev_, &idx_);				\
+	ret_ = dev_ ? track_##op(dev_, __VA_ARGS__) :			\
+		      late_op(ibdev_, op)(__VA_ARGS__);			\
+	leave_wrapper(idx_);						\
+	ret_;								\
+})
 
-	dev = enter_wrapper(ibqp->device, &idx);
-	if (!dev) {
-		ret = late_op(ibqp->device, create_qp)(ibqp, attr, udata);
-		goto out;
-	}
+static int track_create_qp(struct srdma_dev *dev, struct ib_qp *ibqp,
+			   struct ib_qp_init_attr *attr, struct ib_udata *udata)
+{
+	struct srdma_qp *q;
+	u64 began;
+	int ret;
+
 	srdma_delay(SRDMA_DELAY_INSIDE);
 	q = srdma_qp_prepare(dev, ibqp, attr, !!udata);
 	if (IS_ERR(q) && PTR_ERR(q) != -ENOMEM) {
 		atomic64_inc(&dev->rejected);
-		ret = PTR_ERR(q);
-		goto out;
+		return PTR_ERR(q);
 	}
 	began = local_clock();
 	ret = dev->orig.create_qp(ibqp, attr, udata);
@@ -141,14 +151,18 @@ static int wrap_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 		atomic64_inc(&dev->created);
 		atomic64_inc(&dev->untracked);
 	}
-out:
-	leave_wrapper(idx);
 	return ret;
 }
 
+static int wrap_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
+			  struct ib_udata *udata)
+{
+	return run_wrapper(ibqp->device, create_qp, ibqp, attr, udata);
+}
+
 /* The caller has locked the QP, which also keeps it in the table; this unlocks it. */
-static int modify_tracked(struct srdma_dev *dev, struct srdma_qp *q, struct ib_qp *ibqp,
-			  struct ib_qp_attr *attr, int mask, struct ib_udata *udata)
+static int modify_locked_qp(struct srdma_dev *dev, struct srdma_qp *q, struct ib_qp *ibqp,
+			    struct ib_qp_attr *attr, int mask, struct ib_udata *udata)
 {
 	const struct srdma_provider_ops *ops = srdma_dev_provider(dev);
 	struct ib_qp_attr *used;
@@ -190,53 +204,43 @@ static noinline struct srdma_qp *adopt_lock_qp(struct srdma_dev *dev, struct ib_
 	return srdma_qp_find_lock(dev, ibqp);
 }
 
-static int wrap_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
-			  struct ib_udata *udata)
+static int track_modify_qp(struct srdma_dev *dev, struct ib_qp *ibqp, struct ib_qp_attr *attr,
+			   int mask, struct ib_udata *udata)
 {
-	struct srdma_dev *dev;
 	struct srdma_qp *q;
-	int idx, ret;
+	int ret;
 
-	dev = enter_wrapper(ibqp->device, &idx);
-	if (!dev) {
-		ret = late_op(ibqp->device, modify_qp)(ibqp, attr, mask, udata);
-		goto out;
-	}
 	srdma_delay(SRDMA_DELAY_INSIDE);
 	q = srdma_qp_find_lock(dev, ibqp);
 	if (!q)
 		q = adopt_lock_qp(dev, ibqp);
-	if (q) {
-		ret = modify_tracked(dev, q, ibqp, attr, mask, udata);
-	} else {
-		ret = dev->orig.modify_qp(ibqp, attr, mask, udata);
-		if (!ret)
-			atomic64_inc(&dev->modified);
-	}
-out:
-	leave_wrapper(idx);
+	if (q)
+		return modify_locked_qp(dev, q, ibqp, attr, mask, udata);
+	ret = dev->orig.modify_qp(ibqp, attr, mask, udata);
+	if (!ret)
+		atomic64_inc(&dev->modified);
 	return ret;
 }
 
-/* An UNSURE QP is found once it is known to be in use. */
+static int wrap_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+			  struct ib_udata *udata)
+{
+	return run_wrapper(ibqp->device, modify_qp, ibqp, attr, mask, udata);
+}
+
+/* A destroy proves that an UNSURE QP is in use, so srdma_qp_leave() then finds it. */
 static noinline struct srdma_qp *leave_unsure(struct srdma_dev *dev, struct ib_qp *ibqp)
 {
 	srdma_adopt_used(dev, ibqp);
 	return srdma_qp_leave(dev, ibqp);
 }
 
-static int wrap_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
+static int track_destroy_qp(struct srdma_dev *dev, struct ib_qp *ibqp, struct ib_udata *udata)
 {
-	struct srdma_dev *dev;
 	struct srdma_qp *q;
-	int idx, ret;
 	u64 began;
+	int ret;
 
-	dev = enter_wrapper(ibqp->device, &idx);
-	if (!dev) {
-		ret = late_op(ibqp->device, destroy_qp)(ibqp, udata);
-		goto out;
-	}
 	srdma_delay(SRDMA_DELAY_INSIDE);
 	q = srdma_qp_leave(dev, ibqp);
 	if (!q && atomic_read(&dev->n_unsure))
@@ -253,26 +257,22 @@ static int wrap_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	} else if (!ret) {
 		atomic64_inc(&dev->destroyed);
 	}
-out:
-	leave_wrapper(idx);
 	return ret;
 }
 
+static int wrap_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
+{
+	return run_wrapper(ibqp->device, destroy_qp, ibqp, udata);
+}
+
 /* Any context: a kernel user may post from its completion handler. */
-static int wrap_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
-			  const struct ib_send_wr **bad_wr)
+static int track_post_send(struct srdma_dev *dev, struct ib_qp *ibqp, const struct ib_send_wr *wr,
+			   const struct ib_send_wr **bad_wr)
 {
 	const struct ib_send_wr *w;
-	struct srdma_dev *dev;
 	struct srdma_qp *q;
 	u32 wrs = 0;
-	int idx, ret;
 
-	dev = enter_wrapper(ibqp->device, &idx);
-	if (!dev) {
-		ret = late_op(ibqp->device, post_send)(ibqp, wr, bad_wr);
-		goto out;
-	}
 	for (w = wr; w; w = w->next)
 		wrs++;
 	/* While the device is being retired, the QP may go now: the RCU section keeps its UAR. */
@@ -282,29 +282,31 @@ static int wrap_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	if (q)
 		srdma_count_post(q, wrs);
 	rcu_read_unlock();
-	ret = dev->orig.post_send(ibqp, wr, bad_wr);
-out:
-	leave_wrapper(idx);
+	return dev->orig.post_send(ibqp, wr, bad_wr);
+}
+
+static int wrap_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
+			  const struct ib_send_wr **bad_wr)
+{
+	return run_wrapper(ibqp->device, post_send, ibqp, wr, bad_wr);
+}
+
+static int track_alloc_ucontext(struct srdma_dev *dev, struct ib_ucontext *ctx,
+				struct ib_udata *udata)
+{
+	int ret = dev->orig.alloc_ucontext(ctx, udata);
+
+	if (!ret)
+		srdma_uar_opened(dev, ctx, udata);
 	return ret;
 }
 
 static int wrap_alloc_ucontext(struct ib_ucontext *ctx, struct ib_udata *udata)
 {
-	struct srdma_dev *dev;
-	int idx, ret;
-
-	dev = enter_wrapper(ctx->device, &idx);
-	if (dev) {
-		ret = dev->orig.alloc_ucontext(ctx, udata);
-		if (!ret)
-			srdma_uar_opened(dev, ctx, udata);
-	} else {
-		ret = late_op(ctx->device, alloc_ucontext)(ctx, udata);
-	}
-	leave_wrapper(idx);
-	return ret;
+	return run_wrapper(ctx->device, alloc_ucontext, ctx, udata);
 }
 
+/* Not by run_wrapper(), which returns what the op returns. */
 static void wrap_dealloc_ucontext(struct ib_ucontext *ctx)
 {
 	struct srdma_dev *dev;
@@ -320,24 +322,35 @@ static void wrap_dealloc_ucontext(struct ib_ucontext *ctx)
 	leave_wrapper(idx);
 }
 
+static struct ib_mr *track_reg_user_mr(struct srdma_dev *dev, struct ib_pd *pd, u64 start,
+				       u64 length, u64 iova, int access,
+				       SRDMA_DMAH_PARAM struct ib_udata *udata)
+{
+	struct ib_mr *mr;
+
+	srdma_delay(SRDMA_DELAY_INSIDE);
+	mr = dev->orig.reg_user_mr(pd, start, length, iova, access, SRDMA_DMAH_ARG udata);
+	if (!IS_ERR(mr))
+		srdma_mr_added(dev, mr, iova, length, access & IB_ACCESS_ON_DEMAND);
+	return mr;
+}
+
 static struct ib_mr *wrap_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 				      int access, SRDMA_DMAH_PARAM struct ib_udata *udata)
 {
-	struct srdma_dev *dev;
-	struct ib_mr *mr;
-	int idx;
+	return run_wrapper(pd->device, reg_user_mr, pd, start, length, iova, access,
+			   SRDMA_DMAH_ARG udata);
+}
 
-	dev = enter_wrapper(pd->device, &idx);
-	if (dev) {
-		srdma_delay(SRDMA_DELAY_INSIDE);
-		mr = dev->orig.reg_user_mr(pd, start, length, iova, access, SRDMA_DMAH_ARG udata);
-		if (!IS_ERR(mr))
-			srdma_mr_added(dev, mr, iova, length, access & IB_ACCESS_ON_DEMAND);
-	} else {
-		mr = late_op(pd->device, reg_user_mr)(pd, start, length, iova, access,
-						      SRDMA_DMAH_ARG udata);
-	}
-	leave_wrapper(idx);
+static struct ib_mr *track_reg_user_mr_dmabuf(struct srdma_dev *dev, struct ib_pd *pd, u64 offset,
+					      u64 length, u64 iova, int fd, int access,
+					      SRDMA_DMAH_PARAM struct srdma_dmabuf_data *data)
+{
+	struct ib_mr *mr = dev->orig.reg_user_mr_dmabuf(pd, offset, length, iova, fd, access,
+							SRDMA_DMAH_ARG data);
+
+	if (!IS_ERR(mr))
+		srdma_mr_added(dev, mr, iova, length, access & IB_ACCESS_ON_DEMAND);
 	return mr;
 }
 
@@ -346,31 +359,17 @@ static struct ib_mr *wrap_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 l
 					     int fd, int access, SRDMA_DMAH_PARAM
 					     struct srdma_dmabuf_data *data)
 {
-	struct srdma_dev *dev;
-	struct ib_mr *mr;
-	int idx;
-
-	dev = enter_wrapper(pd->device, &idx);
-	if (dev) {
-		mr = dev->orig.reg_user_mr_dmabuf(pd, offset, length, iova, fd, access,
-						  SRDMA_DMAH_ARG data);
-		if (!IS_ERR(mr))
-			srdma_mr_added(dev, mr, iova, length, access & IB_ACCESS_ON_DEMAND);
-	} else {
-		mr = late_op(pd->device, reg_user_mr_dmabuf)(pd, offset, length, iova, fd, access,
-							     SRDMA_DMAH_ARG data);
-	}
-	leave_wrapper(idx);
-	return mr;
+	return run_wrapper(pd->device, reg_user_mr_dmabuf, pd, offset, length, iova, fd, access,
+			   SRDMA_DMAH_ARG data);
 }
 
 /*
  * The driver either changes the region in place, or returns another one; then dereg_mr
  * follows for the old one.
  */
-static struct ib_mr *rereg_tracked(struct srdma_dev *dev, struct ib_mr *mr, int flags, u64 start,
-				   u64 length, u64 iova, int access, struct ib_pd *pd,
-				   struct ib_udata *udata)
+static struct ib_mr *track_rereg_user_mr(struct srdma_dev *dev, struct ib_mr *mr, int flags,
+					 u64 start, u64 length, u64 iova, int access,
+					 struct ib_pd *pd, struct ib_udata *udata)
 {
 	bool moves = flags & IB_MR_REREG_TRANS;
 	u64 old_iova = 0, old_length = 0;
@@ -394,32 +393,15 @@ static struct ib_mr *wrap_rereg_user_mr(struct ib_mr *mr, int flags, u64 start, 
 					u64 iova, int access, struct ib_pd *pd,
 					struct ib_udata *udata)
 {
-	struct ib_device *ibdev = mr->device;
-	struct srdma_dev *dev;
-	struct ib_mr *new;
-	int idx;
-
-	dev = enter_wrapper(ibdev, &idx);
-	if (dev)
-		new = rereg_tracked(dev, mr, flags, start, length, iova, access, pd, udata);
-	else
-		new = late_op(ibdev, rereg_user_mr)(mr, flags, start, length, iova, access, pd,
-						    udata);
-	leave_wrapper(idx);
-	return new;
+	return run_wrapper(mr->device, rereg_user_mr, mr, flags, start, length, iova, access, pd,
+			   udata);
 }
 
-static int wrap_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
+static int track_dereg_mr(struct srdma_dev *dev, struct ib_mr *ibmr, struct ib_udata *udata)
 {
-	struct srdma_dev *dev;
 	struct srdma_mr *mr;
-	int idx, ret;
+	int ret;
 
-	dev = enter_wrapper(ibmr->device, &idx);
-	if (!dev) {
-		ret = late_op(ibmr->device, dereg_mr)(ibmr, udata);
-		goto out;
-	}
 	srdma_delay(SRDMA_DELAY_INSIDE);
 	mr = srdma_mr_leave(dev, ibmr);
 	ret = dev->orig.dereg_mr(ibmr, udata);
@@ -427,12 +409,15 @@ static int wrap_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 		srdma_mr_stay(dev, mr);
 	else if (mr)
 		srdma_mr_gone(dev, mr);
-out:
-	leave_wrapper(idx);
 	return ret;
 }
 
-/* In and out */
+static int wrap_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
+{
+	return run_wrapper(ibmr->device, dereg_mr, ibmr, udata);
+}
+
+/* Installing and removing the wrappers */
 
 #define for_each_op(X, dev)						\
 	do {								\
@@ -470,7 +455,7 @@ out:
 			above = now_;					\
 	} while (0)
 
-/* A foreign op that replaced one of our wrappers, NULL: there is none. */
+/* An op of another module that replaced one of the wrappers, NULL: there is none. */
 static void *wrapper_above(struct srdma_dev *dev)
 {
 	void *above = NULL;
@@ -574,7 +559,7 @@ static struct ib_client client = {
 	.no_kverbs_req = true,
 };
 
-/* Is any of our wrappers covered by another? Described in @why. srdma_devs_sem. */
+/* Did another module replace any of the wrappers? Says so in @why. srdma_devs_sem. */
 static bool anything_above(void)
 {
 	unsigned long index;

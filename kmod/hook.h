@@ -9,12 +9,12 @@ void srdma_hook_exit(void);
 
 /*
  * Take the wrappers out of all devices, wait until no thread is in them, and drop
- * the module's reference to itself, so that it can be unloaded. QPs whose class
- * cannot be given back, or a wrapper of another module above ours, are reasons
- * to refuse with -EBUSY and stay armed; @force overrides the former.
+ * the module's reference to itself, so that it can be unloaded. QPs whose class cannot be
+ * given back, or a wrapper of another module above one of this module, are reasons to refuse
+ * with -EBUSY and stay armed; @force overrides the former.
  */
 int srdma_hook_disarm(bool force);
-/* What the last refusal was for, "" if none; into a buffer of @len. */
+/* Copy the reason of the last refusal, or "", into @buf of @len bytes. */
 void srdma_hook_why(char *buf, size_t len);
 
 #endif /* SRDMA_HOOK_H */

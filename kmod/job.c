@@ -17,7 +17,7 @@
 #include "rule.h"
 #include "trace.h"
 
-/* job.h says what this protects. */
+/* See job.h. */
 DEFINE_MUTEX(srdma_ctl_lock);
 LIST_HEAD(srdma_jobs);
 
@@ -39,6 +39,14 @@ struct srdma_job_walk {
 
 static void reassign_work(struct work_struct *work);
 static DECLARE_WORK(reassign, reassign_work);
+
+/* What processes cause by asking takes this part of a CPU's time at most. */
+#define ASKED_PART	32
+#define ASKED_TIME	(HZ / 20)	/* between two passes, at least */
+
+static void asked_work(struct work_struct *work);
+static DECLARE_DELAYED_WORK(asked, asked_work);
+static unsigned long asked_next;	/* jiffies before which asked_work() does not run again */
 
 /* Objects */
 
@@ -201,27 +209,18 @@ static int job_insert(struct srdma_job *job)
 	return 0;
 }
 
-/* The job of this owner on this device, with a reference. RCU. */
-static struct srdma_job_dev *job_dev_of(struct srdma_dev *dev, struct srdma_owner *o,
-					u32 *gen)
+struct srdma_job_dev *srdma_job_dev_of(struct srdma_dev *dev, struct srdma_owner *o, u32 *gen)
 {
-	struct srdma_rule *r = srdma_rule_of(o, gen);
-	struct srdma_job_dev *jd = r ? xa_load(&dev->jobs, r->job->id) : NULL;
+	struct srdma_job_dev *jd;
+	struct srdma_rule *r;
 
+	rcu_read_lock();
+	r = srdma_rule_of(o, gen);
+	jd = r ? xa_load(&dev->jobs, r->job->id) : NULL;
 	if (!jd || !kref_get_unless_zero(&jd->ref)) {
 		jd = dev->unassigned;
 		kref_get(&jd->ref);
 	}
-	return jd;
-}
-
-struct srdma_job_dev *srdma_job_dev_of(struct srdma_dev *dev, struct srdma_owner *o)
-{
-	struct srdma_job_dev *jd;
-	u32 gen;
-
-	rcu_read_lock();
-	jd = job_dev_of(dev, o, &gen);
 	rcu_read_unlock();
 	return jd;
 }
@@ -246,14 +245,10 @@ static bool take_token(struct srdma_job_dev *jd)
 struct srdma_job_dev *srdma_job_admit(struct srdma_dev *dev,
 				      struct srdma_owner *owner, u32 *gen)
 {
+	struct srdma_job_dev *jd = srdma_job_dev_of(dev, owner, gen);
 	bool rate = false, full;
-	struct srdma_job_dev *jd;
 	u64 limit;
 	u32 n;
-
-	rcu_read_lock();
-	jd = job_dev_of(dev, owner, gen);
-	rcu_read_unlock();
 
 	spin_lock(&jd->lock);
 	limit = jd->max_qps;
@@ -279,11 +274,8 @@ struct srdma_job_dev *srdma_job_admit(struct srdma_dev *dev,
 struct srdma_job_dev *srdma_job_admit_adopted(struct srdma_dev *dev,
 					      struct srdma_owner *owner, u32 *gen)
 {
-	struct srdma_job_dev *jd;
+	struct srdma_job_dev *jd = srdma_job_dev_of(dev, owner, gen);
 
-	rcu_read_lock();
-	jd = job_dev_of(dev, owner, gen);
-	rcu_read_unlock();
 	spin_lock(&jd->lock);
 	jd->n_qps++;
 	spin_unlock(&jd->lock);
@@ -318,8 +310,8 @@ void srdma_job_join(struct srdma_qp *q)
 	spin_unlock(&jd->lock);
 
 	smp_mb();	/* join, then read the generation: reassign_all() does the reverse */
-	if (q->rules_gen != READ_ONCE(srdma_rules_gen))
-		srdma_job_recheck();
+	if (q->rules_gen != srdma_rules_gen_of(q->owner))
+		srdma_job_asked();
 }
 
 static void sum_member(struct srdma_job_dev *jd, struct srdma_qp *q)
@@ -414,12 +406,8 @@ static void reassign_all(void)
 	lockdep_assert_held(&srdma_ctl_lock);
 	smp_mb();	/* the new generation, then the table: pairs with srdma_job_join() */
 	xa_for_each(&srdma_devs, index, dev) {
-		struct srdma_walk w = SRDMA_WALK(&dev->qps, 0);
-
-		while ((q = srdma_walk_get(&w))) {
-			rcu_read_lock();
-			jd = job_dev_of(dev, q->owner, &gen);
-			rcu_read_unlock();
+		srdma_for_each_qp(q, dev) {
+			jd = srdma_job_dev_of(dev, q->owner, &gen);
 			if (jd != rcu_access_pointer(q->job))
 				job_move(q, jd);
 			spin_lock(&jd->lock);
@@ -428,8 +416,6 @@ static void reassign_all(void)
 				srdma_rule_count(q);
 			spin_unlock(&jd->lock);
 			srdma_job_dev_put(jd);
-			srdma_qp_put(q);
-			cond_resched();
 		}
 	}
 	srdma_notify(jobs_assigned);
@@ -449,6 +435,32 @@ static void reassign_work(struct work_struct *work)
 	reassign_all();
 	mutex_unlock(&srdma_ctl_lock);
 	up_read(&srdma_devs_sem);
+}
+
+void srdma_job_asked(void)
+{
+	unsigned long now = jiffies, next = READ_ONCE(asked_next);
+
+	queue_delayed_work(system_dfl_wq, &asked, time_after(next, now) ? next - now : 0);
+}
+
+static void asked_work(struct work_struct *work)
+{
+	u64 began, took;
+
+	/* It was queued while it ran, before it knew when to run again. */
+	if (time_before(jiffies, asked_next)) {
+		srdma_job_asked();
+		return;
+	}
+	down_read(&srdma_devs_sem);
+	mutex_lock(&srdma_ctl_lock);
+	began = ktime_get_ns();
+	reassign_all();
+	took = ktime_get_ns() - began;
+	mutex_unlock(&srdma_ctl_lock);
+	up_read(&srdma_devs_sem);
+	WRITE_ONCE(asked_next, jiffies + ASKED_TIME + nsecs_to_jiffies(took * ASKED_PART));
 }
 
 static int job_set(const char *name, const char *origin, u32 class,
@@ -613,7 +625,7 @@ void srdma_job_stat(struct srdma_job_dev *jd, struct srdma_job_stat *st)
 	st->modifies = atomic64_read(&jd->modifies);
 	st->commands = atomic64_read(&jd->commands);
 	st->command_ns = atomic64_read(&jd->command_ns);
-	st->level = srdma_level_of(READ_ONCE(jd->level));
+	st->level = srdma_packed_level(READ_ONCE(jd->level));
 	st->bit_rate = READ_ONCE(jd->bit_rate);
 	st->weight = READ_ONCE(jd->weight);
 	st->wr_rate = knob_or_none(jd, SWIFTRDMA_SHARE_KNOB_WR_RATE);
@@ -634,6 +646,7 @@ int srdma_job_init(void)
 	struct srdma_job *job;
 	int ret;
 
+	asked_next = jiffies;
 	srdma_notify_register(&notifier);
 	mutex_lock(&srdma_ctl_lock);
 	job = job_new("unassigned");
@@ -648,9 +661,10 @@ void srdma_job_exit(void)
 	struct srdma_job *job, *next;
 
 	cancel_work_sync(&reassign);
+	cancel_delayed_work_sync(&asked);
 	mutex_lock(&srdma_ctl_lock);
 	list_for_each_entry_safe(job, next, &srdma_jobs, node) {
-		srdma_rules_drop(job);
+		srdma_rules_remove(job, NULL);
 		job_remove(job);
 	}
 	mutex_unlock(&srdma_ctl_lock);

@@ -18,9 +18,9 @@ struct srdma_override;
 struct srdma_rule_spec;
 
 /*
- * The control plane's one lock: jobs, rules, leases, overrides, levels. Taken
- * inside srdma_devs_sem, outside every spinlock; never in an application's
- * path. Sleeping allowed.
+ * The control plane's one lock: jobs, rules, leases, overrides, levels. Taken inside
+ * srdma_devs_sem, outside every spinlock. No path of an application takes it. Its holder may
+ * sleep.
  */
 extern struct mutex srdma_ctl_lock;
 
@@ -28,22 +28,28 @@ extern struct mutex srdma_ctl_lock;
 #define SRDMA_NO_LIMIT	U64_MAX
 
 /*
- * Class level packed into a word, so that it is read whole: bit 31 set, rank in
- * bits 8..15, level in bits 0..7. 0: no override.
+ * An override in force, packed into a word, so that it is read whole: bit 31 set, rank in
+ * bits 16..23, value in bits 0..15. 0: no override.
  */
-static inline u32 srdma_level_pack(u32 rank, u32 level)
+static inline u32 srdma_pack(u32 rank, u32 value)
 {
-	return BIT(31) | rank << 8 | level;
+	return BIT(31) | rank << 16 | value;
 }
 
-static inline u32 srdma_level_rank(u32 packed)
+static inline u32 srdma_packed_rank(u32 packed)
 {
-	return packed >> 8 & 0xff;
+	return packed >> 16 & 0xff;
 }
 
-static inline int srdma_level_of(u32 packed)
+static inline u16 srdma_packed_value(u32 packed)
 {
-	return packed ? (int)(packed & 0xff) : -1;
+	return packed;
+}
+
+/* The level of a packed override, -1: none. */
+static inline int srdma_packed_level(u32 packed)
+{
+	return packed ? srdma_packed_value(packed) : -1;
 }
 
 /**
@@ -72,9 +78,9 @@ struct srdma_job {
 #define SRDMA_JOB_KNOBS	SWIFTRDMA_SHARE_HELD
 
 /**
- * struct srdma_job_knob - such a knob, in force
- * @value: of all processes of the job on the device
- * @until: ns, when the lease ends; 0: no knob is in force
+ * struct srdma_job_knob - a knob that is in force in libraries
+ * @value: for all processes of the job on the device together
+ * @until: ns, when the lease ends; 0: the knob is not in force
  * @lease: id of the lease
  */
 struct srdma_job_knob {
@@ -87,73 +93,84 @@ struct srdma_job_knob {
  * @rcu: frees it
  * @job: reference
  * @dev: reference
- * @lock: protects membership, counters and limits; taken inside srdma_ctl_lock,
- *	and two of one device in order of job id. Not taken when a doorbell rings.
+ * @lock: membership, counters and limits; taken inside srdma_ctl_lock, and two of one device
+ *	in order of job id. Not taken when a doorbell rings.
  * @qps: srdma_qp.job_node; a new member is put first
  * @walks: struct srdma_job_walk of each walk under way
- * @round: a member whose SRDMA_QP_SUMMED equals this needs no adding to @sum: it was added,
- *	or came later. Flipped when a sum begins; between sums all members equal it.
  * @sum: doorbells and work requests, while srdma_job_stat() adds them up. It starts with
  *	the members that have left.
+ * @round: a member whose SRDMA_QP_SUMMED equals this needs no adding to @sum: it was added,
+ *	or came later. Flipped when a sum begins; between sums all members equal it.
  * @n_qps: members, and admissions under way
  * @created: QPs that became the job's
  * @destroyed: of these, those that were destroyed as members
  * @moved: of these, those that became another job's
  * @rejected: refused by admission
- * @doorbells: of former members; modulo 2^64, so that a member that came with a
- *	count of its own is taken off here
- * @wrs: the same
  * @creates: QPs that its processes created; @created also counts QPs that were moved to
  *	the job or adopted
- * @modifies: calls of modify of its QPs, by their application; without @lock
- * @commands: calls of the driver's create, modify and destroy; the same
- * @command_ns: time spent in them; the same
+ * @doorbells: of former members; modulo 2^64, because the count that a member brought along
+ *	is subtracted here
+ * @wrs: the same
  * @max_qps: limit in force
  * @create_rate: limit in force, 1/s
  * @tokens: of the bucket, in 1/NSEC_PER_SEC of a QP
  * @tokens_at: ns, when it was last filled
- * @level: override in force, packed; READ_ONCE, written under srdma_ctl_lock
- * @bit_rate: in force, bit/s, 0: none; READ_ONCE, the same
- * @weight: in force, 0: none; READ_ONCE, the same
+ * @modifies: calls of modify of its QPs, by their application
+ * @commands: calls of the driver's create, modify and destroy
+ * @command_ns: time spent in them
+ * @level: override in force, packed as srdma_pack()
+ * @weight: in force, 0: none
+ * @bit_rate: in force, bit/s, 0: none
  * @shape_error: -errno, why the device has no element for @bit_rate and @weight; 0: it has
- *	one, or it is not known yet; READ_ONCE, the provider's
+ *	one, or it is not known yet
  * @shape_syndrome: the device's reason
- * @report: what libraries reported, NULL: nothing yet; under srdma_share_lock
- * @knob: in force in libraries; written under srdma_ctl_lock and srdma_share_lock, so one of
- *	them is enough to read
- * @want: override.c, while it works out what is in force: the override that wins
- *	for each knob; srdma_ctl_lock
+ * @report: what libraries reported, NULL: nothing yet
+ * @knob: in force in libraries
+ * @want: by knob: the override that wins, while override.c works out what is in force
+ *
+ * The comments in the structure name the lock of each group.
  */
 struct srdma_job_dev {
 	struct kref ref;
 	struct rcu_head rcu;
+
+	/* Constant. */
 	struct srdma_job *job;
 	struct srdma_dev *dev;
-	spinlock_t lock;	/* membership, counters, limits */
+
+	/* lock. */
+	spinlock_t lock;	/* this group */
 	struct hlist_head qps;
 	struct list_head walks;
-	bool round;
 	struct {
 		u64 doorbells, wrs;
 	} sum;
+	bool round;
 	u32 n_qps;
-	u64 created, destroyed, moved, rejected;
+	u64 created, destroyed, moved, rejected, creates;
 	u64 doorbells, wrs;
-	u64 creates;
-	atomic64_t modifies, commands, command_ns;
 	u64 max_qps, create_rate;
 	u64 tokens, tokens_at;
-	u32 level;
-	u32 weight;
+
+	/* Atomic. */
+	atomic64_t modifies, commands, command_ns;
+
+	/* Written under srdma_ctl_lock, read without it. */
+	u32 level, weight;
 	u64 bit_rate;
+
+	/* Written by the provider's shape() alone, read by any thread. */
 	int shape_error;
 	u32 shape_syndrome;
+
+	/* srdma_share_lock. */
 	struct srdma_job_report *report;
+
+	/* Written under srdma_ctl_lock and srdma_share_lock: one of them is enough to read. */
 	struct srdma_job_knob knob[SRDMA_JOB_KNOBS];
-	struct {
-		struct srdma_override *level, *max_qps, *create_rate, *bit_rate, *weight;
-		struct srdma_override *wr_rate, *credits;
-	} want;
+
+	/* srdma_ctl_lock. */
+	struct srdma_override *want[SWIFTRDMA_KNOB_MAX + 1];
 };
 
 /* Figures of a job on a device, for JOB_GET and debugfs. */
@@ -163,9 +180,9 @@ struct srdma_job_stat {
 	u64 creates, modifies, commands, command_ns;
 	u64 max_qps, create_rate;
 	int level;		/* -1: none in force */
-	u64 bit_rate;		/* 0: the same */
-	u32 weight;		/* 0: the same */
-	u64 wr_rate, credits;	/* U64_MAX: the same */
+	u64 bit_rate;		/* 0: none in force */
+	u32 weight;		/* 0: none in force */
+	u64 wr_rate, credits;	/* U64_MAX: none in force */
 	struct srdma_mr_sum mr;
 };
 
@@ -182,13 +199,12 @@ static inline void srdma_job_get(struct srdma_job *job)
 }
 
 /*
- * Replace the rules @origin gave job @name; the job is made if need be. All or
- * nothing. -ENOMEM, -ENOSPC. Process context; takes srdma_devs_sem and
- * srdma_ctl_lock.
+ * Replace the rules that @origin gave job @name; the job is made if need be. On error nothing
+ * is changed. -ENOMEM, -ENOSPC. Process context; takes srdma_devs_sem and srdma_ctl_lock.
  */
 int srdma_job_set(const char *name, const char *origin, u32 class,
 		  const struct srdma_rule_spec *rules, int n);
-/* -ENOENT: no such job, or no rule of this origin. */
+/* Remove the rules that @origin gave the job. -ENOENT: there is no such job, or no rule. */
 int srdma_job_del(const char *name, const char *origin);
 
 /* Put every job onto a new device; take all jobs off a device that goes. srdma_ctl_lock. */
@@ -205,8 +221,13 @@ void srdma_job_unadmit(struct srdma_job_dev *jd);
 
 /* Make an admitted QP, which is in the table, a member of its job. */
 void srdma_job_join(struct srdma_qp *q);
-/* Have every QP matched against the rules and leases again, soon. Any context. */
+/* Have a work match every QP against rules and leases again. Any context. */
 void srdma_job_recheck(void);
+/*
+ * The same of the rules, where a process has asked for another job: soon, but not more often
+ * than a bound on the time that it takes allows.
+ */
+void srdma_job_asked(void);
 /* Admission of a QP that exists already: never refused. */
 struct srdma_job_dev *srdma_job_admit_adopted(struct srdma_dev *dev,
 					      struct srdma_owner *owner,
@@ -233,8 +254,11 @@ static inline void srdma_job_charge(struct srdma_qp *q, u64 began, bool modify)
 	rcu_read_unlock();
 }
 
-/* The job that a new QP of this owner would get, with a reference. Any context. */
-struct srdma_job_dev *srdma_job_dev_of(struct srdma_dev *dev, struct srdma_owner *o);
+/*
+ * The job that a new QP of this owner would get, with a reference; and the generation of
+ * the rules that say so. Any context.
+ */
+struct srdma_job_dev *srdma_job_dev_of(struct srdma_dev *dev, struct srdma_owner *o, u32 *gen);
 void srdma_job_dev_put(struct srdma_job_dev *jd);
 /* srdma_ctl_lock. May sleep. */
 void srdma_job_stat(struct srdma_job_dev *jd, struct srdma_job_stat *st);

@@ -12,29 +12,17 @@
 #include "knobs.h"
 #include "share.h"
 
-/* Less than that is no time to judge a process by. */
+/* Shortest window that judge_needs() evaluates. */
 #define WINDOW_MIN	(5 * NSEC_PER_MSEC)
 /* Bits that no NIC sends in a ns; report.c has the same bound, but on the process's whole life. */
 #define USE_PER_NS_MAX	8192
+/* Looks take this part of a CPU's time at most: with very many processes there are fewer. */
+#define LOOK_PART	8
 
 static void look_work(struct work_struct *work);
 static DECLARE_DELAYED_WORK(look, look_work);
 
 static u64 n_looks;		/* srdma_share_lock */
-
-int srdma_share_knob(u32 knob)
-{
-	switch (knob) {
-	case SWIFTRDMA_KNOB_WR_RATE:
-		return SWIFTRDMA_SHARE_KNOB_WR_RATE;
-	case SWIFTRDMA_KNOB_BIT_RATE:
-		return SWIFTRDMA_SHARE_KNOB_BIT_RATE;
-	case SWIFTRDMA_KNOB_CREDITS:
-		return SWIFTRDMA_SHARE_KNOB_CREDITS;
-	default:
-		return -1;
-	}
-}
 
 bool srdma_knob_is_dev(const struct srdma_dev *dev, int place)
 {
@@ -67,7 +55,7 @@ static void write_block(struct srdma_share *s, bool less)
 		now[i].value = s->knob[i].need.share;
 		if (less)
 			now[i].value = min(now[i].value, is[i].value);
-		now[i].until_ns = knob->until;
+		now[i].until_ns = knob->until + s->clock_offset;
 	}
 	srdma_latch(&b->changes, b->knob, now, sizeof(now));
 }
@@ -87,20 +75,11 @@ static void write_blocks(struct srdma_job_dev *jd)
 		write_block(s, false);
 }
 
-/* The process has to answer what its block says now about the knob. */
+/* The process has to answer what its block says now about the knob. Its report was just read. */
 static void expect_answer(struct srdma_share *s, int place)
 {
 	s->knob[place].asked = job_block(s)->changes;
 	s->knob[place].asked_wrs = s->given.wrs;
-}
-
-/* Every process has to. */
-static void expect_answers(struct srdma_job_dev *jd, int place)
-{
-	struct srdma_share *s;
-
-	list_for_each_entry(s, &jd->report->shares, job_node)
-		expect_answer(s, place);
 }
 
 /* Division */
@@ -115,7 +94,7 @@ static bool has_knob(const struct srdma_job_dev *jd)
 	return false;
 }
 
-/* True: a good part of what the job has moved to other processes. */
+/* True: more than 1/SRDMA_MOVED_PART of the ceiling moved to other processes. */
 static bool divide_knob(struct srdma_job_dev *jd, int place)
 {
 	struct srdma_need *first = NULL, **end = &first;
@@ -170,7 +149,7 @@ static u64 per_second(u64 n, u64 window)
  */
 static u64 read_use(const struct srdma_share *s, int place, u64 window, bool held)
 {
-	u64 over = s->given.done + s->given.dropped, share = s->knob[place].need.share;
+	u64 share = s->knob[place].need.share;
 
 	switch (place) {
 	case SWIFTRDMA_SHARE_KNOB_WR_RATE:
@@ -178,8 +157,7 @@ static u64 read_use(const struct srdma_share *s, int place, u64 window, bool hel
 	case SWIFTRDMA_SHARE_KNOB_BIT_RATE:
 		return per_second((s->given.bytes - s->looked_bytes) * BITS_PER_BYTE, window);
 	default:
-		return held ? share : max(s->given.wrs > over ? s->given.wrs - over : 0,
-					  share - share / 4);
+		return held ? share : max(s->outstanding, share - share / 4);
 	}
 }
 
@@ -205,19 +183,6 @@ static void judge_needs(struct srdma_share *s, u64 now)
 	begin_window(s, now);
 }
 
-static bool look_at_job(struct srdma_job_dev *jd)
-{
-	struct srdma_share *s;
-
-	jd->report->has_left = false;
-	list_for_each_entry(s, &jd->report->shares, job_node) {
-		srdma_report_read(s);
-		judge_needs(s, ktime_get_ns());
-		cond_resched();
-	}
-	return divide_job(jd);
-}
-
 /* A single process has all of its job's share, so its needs are not looked at. */
 static bool is_to_look_at(const struct srdma_job_dev *jd)
 {
@@ -229,58 +194,114 @@ static void look_in(unsigned int ms)
 	queue_delayed_work(system_dfl_wq, &look, msecs_to_jiffies(ms));
 }
 
+static void look_at_process(struct srdma_share *s, void *arg)
+{
+	if (srdma_share_end_gone(s) || !s->jd || !is_to_look_at(s->jd))
+		return;
+	srdma_report_read(s);
+	judge_needs(s, ktime_get_ns());
+}
+
+/* What a look found. */
+struct look_result {
+	bool any, moved;
+};
+
+/* Divide what the job of @s has, unless this look has done that at another process of it. */
+static void look_at_job(struct srdma_share *s, void *arg)
+{
+	struct look_result *found = arg;
+
+	if (!s->jd || s->jd->report->look == n_looks || !is_to_look_at(s->jd))
+		return;
+	s->jd->report->look = n_looks;
+	s->jd->report->has_left = false;
+	found->moved |= divide_job(s->jd);
+	found->any = true;
+}
+
 static void look_work(struct work_struct *work)
 {
 	static bool was_soon;
-	bool any = false, moved = false;
-	struct srdma_share *s;
+	struct look_result found = {};
+	u64 began = ktime_get_ns(), took;
 
+	srdma_shares_walk(look_at_process, NULL);
 	mutex_lock(&srdma_share_lock);
-	srdma_shares_end_gone();
 	n_looks++;
-	list_for_each_entry(s, &srdma_shares, node) {
-		if (!s->jd || s->jd->report->look == n_looks || !is_to_look_at(s->jd))
-			continue;
-		s->jd->report->look = n_looks;
-		moved |= look_at_job(s->jd);
-		any = true;
-	}
-	was_soon = moved && !was_soon;
-	if (any)
-		look_in(was_soon ? SRDMA_LOOK_SOON_MS : SRDMA_LOOK_MS);
 	mutex_unlock(&srdma_share_lock);
+	srdma_shares_walk(look_at_job, &found);
+	was_soon = found.moved && !was_soon;
+	took = div_u64(ktime_get_ns() - began, NSEC_PER_MSEC) * LOOK_PART;
+	if (found.any)
+		look_in(max_t(u64, took, was_soon ? SRDMA_LOOK_SOON_MS : SRDMA_LOOK_MS));
 }
 
 /* What is in force */
 
-void srdma_knobs_set(struct srdma_job_dev *jd, const struct srdma_job_knob *to)
+/* Knobs that @to changes, a bit for each; in *@begun those that come into force. */
+static u32 find_changed(const struct srdma_job_dev *jd, const struct srdma_job_knob *to, u32 *begun)
 {
-	bool changed[SRDMA_JOB_KNOBS];
+	u32 changed = 0;
+	int i;
+
+	*begun = 0;
+	for (i = 0; i < SRDMA_JOB_KNOBS; i++) {
+		if (to[i].value != jd->knob[i].value || !to[i].until != !jd->knob[i].until)
+			changed |= BIT(i);
+		if (to[i].until && !jd->knob[i].until)
+			*begun |= BIT(i);
+	}
+	return changed;
+}
+
+/* What the processes need of these knobs is not known yet. */
+static void forget_needs(struct srdma_job_dev *jd, u32 knobs)
+{
 	struct srdma_share *s;
 	int i;
+
+	list_for_each_entry(s, &jd->report->shares, job_node)
+		for (i = 0; i < SRDMA_JOB_KNOBS; i++)
+			if (knobs & BIT(i))
+				s->knob[i].need = (struct srdma_need){};
+}
+
+/*
+ * The controls have the new values. Read the reports, so that what a process posts from now on
+ * tells whether it obeys, and what it needs of the knobs in @begun.
+ */
+static void begin_answers(struct srdma_job_dev *jd, u32 changed, u32 begun)
+{
+	struct srdma_share *s;
+	int i;
+
+	list_for_each_entry(s, &jd->report->shares, job_node) {
+		srdma_report_read(s);
+		if (begun)
+			begin_window(s, ktime_get_ns());
+		for (i = 0; i < SRDMA_JOB_KNOBS; i++)
+			if (changed & BIT(i))
+				expect_answer(s, i);
+		cond_resched();
+	}
+}
+
+void srdma_knobs_set(struct srdma_job_dev *jd, const struct srdma_job_knob *to)
+{
+	u32 changed, begun;
 
 	lockdep_assert_held(&srdma_ctl_lock);
 	if (!memcmp(jd->knob, to, sizeof(jd->knob)))
 		return;
 	mutex_lock(&srdma_share_lock);
-	for (i = 0; i < SRDMA_JOB_KNOBS; i++) {
-		changed[i] = to[i].value != jd->knob[i].value ||
-			     !to[i].until != !jd->knob[i].until;
-		if (!jd->report || jd->knob[i].until || !to[i].until)
-			continue;
-		/* What the processes need of it is not known yet. */
-		list_for_each_entry(s, &jd->report->shares, job_node) {
-			s->knob[i].need = (struct srdma_need){};
-			srdma_report_read(s);
-			begin_window(s, ktime_get_ns());
-		}
-	}
+	changed = find_changed(jd, to, &begun);
 	memcpy(jd->knob, to, sizeof(jd->knob));
 	if (jd->report) {
+		forget_needs(jd, begun);
 		divide_job(jd);
-		for (i = 0; i < SRDMA_JOB_KNOBS; i++)
-			if (changed[i])
-				expect_answers(jd, i);
+		if (changed)
+			begin_answers(jd, changed, begun);
 		if (is_to_look_at(jd))
 			look_in(SRDMA_LOOK_MS);
 	}
@@ -371,31 +392,40 @@ static bool has_answered(const struct srdma_share *s, int place)
 		READ_ONCE(r->knob[place].value) == s->knob[place].need.share);
 }
 
-enum srdma_knob_answer srdma_knob_answer(const struct srdma_job_dev *jd, const struct pid *pid,
-					 int place)
+static enum srdma_knob_answer read_answer(struct srdma_share *s, int place)
 {
-	const struct srdma_share *s;
-	bool wanted = jd->knob[place].until, obeys;
-	u32 state;
+	bool wanted = s->jd->knob[place].until, obeys;
+	u32 state = knob_state(s, place);
+
+	if (state == SWIFTRDMA_KNOB_STATE_NONE || state == SWIFTRDMA_KNOB_STATE_UNABLE)
+		return SRDMA_KNOB_NOBODY;
+	obeys = state == SWIFTRDMA_KNOB_STATE_IN_FORCE;
+	if (wanted ? obeys && has_answered(s, place) : !obeys)
+		return SRDMA_KNOB_OBEYS;
+	/* A process that has posted nothing since obeys: its library reads control first. */
+	srdma_report_read(s);
+	return s->given.wrs == s->knob[place].asked_wrs ? SRDMA_KNOB_OBEYS : SRDMA_KNOB_WAITS;
+}
+
+void srdma_knobs_ask(struct srdma_job_dev *jd, int place)
+{
+	struct srdma_share *s;
 
 	lockdep_assert_held(&srdma_share_lock);
 	if (!jd->report)
-		return SRDMA_KNOB_NOBODY;
+		return;
 	list_for_each_entry(s, &jd->report->shares, job_node) {
-		if (s->pid != pid)
-			continue;
-		state = knob_state(s, place);
-		if (state == SWIFTRDMA_KNOB_STATE_NONE || state == SWIFTRDMA_KNOB_STATE_UNABLE)
-			return SRDMA_KNOB_NOBODY;
-		/* A process that posts nothing obeys: its library reads control first. */
-		if (s->given.wrs == s->knob[place].asked_wrs)
-			return SRDMA_KNOB_OBEYS;
-		obeys = state == SWIFTRDMA_KNOB_STATE_IN_FORCE;
-		if (obeys != wanted)
-			return SRDMA_KNOB_WAITS;
-		return !wanted || has_answered(s, place) ? SRDMA_KNOB_OBEYS : SRDMA_KNOB_WAITS;
+		s->knob[place].answer = read_answer(s, place);
+		cond_resched();
 	}
-	return SRDMA_KNOB_NOBODY;
+}
+
+enum srdma_knob_answer srdma_knob_answer(const struct srdma_job_dev *jd, const struct pid *pid,
+					 int place)
+{
+	const struct srdma_share *s = srdma_share_find(jd->dev, pid);
+
+	return s && s->jd == jd ? s->knob[place].answer : SRDMA_KNOB_NOBODY;
 }
 
 void srdma_knobs_exit(void)

@@ -7,12 +7,11 @@
 #define SRDMA_KNOBS_H
 
 #include "job.h"
+#include "knob_table.h"
 
 struct pid;
 struct srdma_share;
 
-/* The place of @knob in reports and controls, -1: no library enforces it. */
-int srdma_share_knob(u32 knob);
 /* Does the device itself enforce the knob at this place? Then libraries do not. */
 bool srdma_knob_is_dev(const struct srdma_dev *dev, int place);
 
@@ -32,7 +31,12 @@ enum srdma_knob_answer {
 	SRDMA_KNOB_OBEYS,	/* it does what its control says */
 };
 
-/* srdma_share_lock. */
+/*
+ * Read what the library of each process of the job does about the knob. May sleep; under
+ * srdma_share_lock.
+ */
+void srdma_knobs_ask(struct srdma_job_dev *jd, int place);
+/* What that was of a process, while the lock was held. Does not sleep. */
 enum srdma_knob_answer srdma_knob_answer(const struct srdma_job_dev *jd, const struct pid *pid,
 					 int place);
 /* How many processes of the job can enforce the knob, and how many of them do. The same. */

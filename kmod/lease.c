@@ -16,6 +16,7 @@
 
 /* Limit on the overrides of all leases together, which bounds the cost of a recompute. */
 #define OVERRIDES_MAX	65536
+
 LIST_HEAD(srdma_leases);
 LIST_HEAD(srdma_leases_strong);
 
@@ -41,7 +42,10 @@ struct srdma_lease *srdma_lease_find(u64 id)
 	return NULL;
 }
 
-/* The caller calls srdma_override_recompute() once, after all leases that it ends. */
+/*
+ * Does not recompute: overrides of QPs stay in force until the caller, before it releases
+ * srdma_ctl_lock, calls srdma_override_recompute() once for all leases that it ends.
+ */
 static void lease_end(struct srdma_lease *l, bool expired)
 {
 	struct srdma_override *o, *next;
@@ -114,11 +118,11 @@ static void forget_job(struct srdma_job *job)
 	lockdep_assert_held(&srdma_ctl_lock);
 	list_for_each_entry(l, &srdma_leases, node)
 		list_for_each_entry_safe(o, next, &l->overrides, node)
-			if (o->job == job)
+			if (o->target.job == job)
 				override_drop(o);
 }
 
-static bool same_target(const struct srdma_override *a, const struct srdma_override *b)
+static bool same_target(const struct srdma_target *a, const struct srdma_target *b)
 {
 	if (a->knob != b->knob || a->job != b->job)
 		return false;
@@ -132,10 +136,10 @@ void srdma_lease_set(struct srdma_lease *l, struct srdma_override *o, bool clear
 	struct srdma_override *old, *next;
 
 	list_for_each_entry_safe(old, next, &l->overrides, node)
-		if (same_target(old, o))
+		if (same_target(&old->target, &o->target))
 			override_drop(old);
 	if (clear) {
-		srdma_override_free(o);
+		srdma_override_put(o);
 		return;
 	}
 	o->lease = l;

@@ -9,12 +9,12 @@
 /**
  * struct srdma_lease - overrides that live and die together
  * @node: in srdma_leases, oldest first
- * @strong_node: in srdma_leases_strong, of higher rank first, of those that are
- *	equal the youngest
+ * @strong_node: in srdma_leases_strong, by rank, the highest first; of equal rank, the
+ *	youngest first
  * @overrides: struct srdma_override
  * @id: never reused
  * @expires: ns, CLOCK_MONOTONIC
- * @rank: higher wins
+ * @rank: the override of the lease of highest rank wins
  * @origin: the program that has it, such as "agent" or "cli"
  */
 struct srdma_lease {
@@ -28,24 +28,24 @@ struct srdma_lease {
 };
 
 extern struct list_head srdma_leases;		/* srdma_ctl_lock */
-extern struct list_head srdma_leases_strong;	/* the same */
+extern struct list_head srdma_leases_strong;	/* srdma_ctl_lock */
 
 /* Lease parameters of an ACT request. */
 struct srdma_act_lease {
-	u64 id;			/* 0: a new one; out: which */
-	u32 ttl_ms;		/* out too */
+	u64 id;			/* 0: a new one, whose id is stored here */
+	u32 ttl_ms;		/* 0: end the lease */
 	u32 rank;
 	const char *origin;
 };
 
 void srdma_lease_init(void);
 void srdma_lease_exit(void);
-/* End all leases; enforce.c takes their effect back. */
+/* End all leases; passes take their effect back. */
 void srdma_lease_end_all(void);
 
 /*
- * For act.c, all under srdma_ctl_lock. A caller that ends or fills a lease calls
- * srdma_override_recompute() afterwards.
+ * For act.c, all under srdma_ctl_lock. None of these recomputes: a caller that ends or fills a
+ * lease calls srdma_override_recompute() before it releases the lock.
  */
 struct srdma_lease *srdma_lease_find(u64 id);
 /* A new lease without overrides, with the rank and origin of @ask. NULL: no memory. */
@@ -54,7 +54,7 @@ void srdma_lease_renew(struct srdma_lease *l, u32 ttl_ms);
 void srdma_lease_end(struct srdma_lease *l);
 /*
  * Put @o into the lease, in place of its override of the same target. @clear: remove that
- * override only, and free @o.
+ * override only. The caller's reference on @o is the lease's, or dropped.
  */
 void srdma_lease_set(struct srdma_lease *l, struct srdma_override *o, bool clear);
 bool srdma_leases_full(void);

@@ -28,7 +28,8 @@ void srdma_qp_link(struct srdma_qp *q)
 	trace_srdma_qp_create(q);
 }
 
-void srdma_qp_unlink(struct srdma_qp *q)
+/* The QP is out of the table: uncount it. The table's reference is the caller's now. */
+static void unlink_qp(struct srdma_qp *q)
 {
 	atomic_dec(&q->dev->n_qps);
 	srdma_job_leave(q);
@@ -38,7 +39,7 @@ void srdma_qp_unlink(struct srdma_qp *q)
 }
 
 /* Resolve UNSURE; true: the QP was UNSURE. srdma_qp_lock() is held. */
-static bool not_unsure(struct srdma_qp *q)
+static bool resolve_unsure(struct srdma_qp *q)
 {
 	if (!test_and_clear_bit(SRDMA_QP_UNSURE, &q->flags))
 		return false;
@@ -50,12 +51,12 @@ static bool not_unsure(struct srdma_qp *q)
  * Mark the QP DEAD and detach its provider: from here on ib_qp is not touched. True for the
  * first caller only, which alone may take the entry out of the table.
  */
-static bool qp_let_go(struct srdma_qp *q)
+static bool mark_dead_and_detach(struct srdma_qp *q)
 {
 	bool first;
 
 	srdma_qp_lock(q);
-	first = !test_and_set_bit(SRDMA_QP_DEAD, &q->flags) || not_unsure(q);
+	first = !test_and_set_bit(SRDMA_QP_DEAD, &q->flags) || resolve_unsure(q);
 	if (first)
 		srdma_provider_detach(q);
 	srdma_qp_unlock(q);
@@ -67,7 +68,7 @@ bool srdma_qp_drop(struct srdma_qp *q)
 	bool first = srdma_qp_in_table(q);
 
 	if (first) {
-		not_unsure(q);
+		resolve_unsure(q);
 		if (test_bit(SRDMA_QP_DEVX, &q->flags))
 			atomic_dec(&q->dev->n_devx);
 		srdma_provider_detach(q);
@@ -78,7 +79,7 @@ bool srdma_qp_drop(struct srdma_qp *q)
 		return false;
 	trace_srdma_qp_destroy(q);
 	srdma_notify(qp_destroyed, q);
-	srdma_qp_unlink(q);
+	unlink_qp(q);
 	srdma_qp_put(q);	/* the table's */
 	return true;
 }
@@ -183,20 +184,17 @@ void srdma_dev_close(struct srdma_dev *dev)
  */
 void srdma_dev_retire(struct srdma_dev *dev)
 {
-	struct srdma_walk w = SRDMA_WALK(&dev->qps, 0);
 	struct srdma_qp *q;
 
-	while ((q = srdma_walk_get(&w))) {
+	srdma_for_each_qp(q, dev) {
 		if (test_bit(SRDMA_QP_DEVX, &q->flags)) {
 			srdma_qp_lock(q);
 			srdma_qp_drop(q);
-		} else if (qp_let_go(q)) {
+		} else if (mark_dead_and_detach(q)) {
 			srdma_table_del(&dev->qps, q);
-			srdma_qp_unlink(q);
+			unlink_qp(q);
 			srdma_qp_put(q);	/* the table's */
 		}
-		srdma_qp_put(q);
-		cond_resched();
 	}
 }
 
@@ -323,7 +321,7 @@ void srdma_qp_gone(struct srdma_qp *q)
 	atomic64_inc(&q->dev->destroyed);
 	trace_srdma_qp_destroy(q);
 	srdma_notify(qp_destroyed, q);
-	srdma_qp_unlink(q);
+	unlink_qp(q);
 	srdma_qp_put(q);	/* the table's */
 }
 
@@ -355,6 +353,6 @@ void srdma_qp_stay(struct srdma_qp *q)
 	}
 	atomic64_inc(&q->dev->untracked);
 	atomic_inc(&q->dev->n_qps);
-	srdma_qp_unlink(q);
+	unlink_qp(q);
 	srdma_qp_put(q);
 }

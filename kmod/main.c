@@ -2,9 +2,9 @@
 /*
  * swiftrdma: contention of a shared RDMA NIC, seen and steered.
  *
- * A signal's way: hook -> tracker -> counters -> netlink, and back: netlink ->
- * lease -> enforce -> provider. init is a ladder in that order, exit its mirror;
- * the hook comes last, since with it applications start to pass through here.
+ * A signal's way: hook -> tracker -> counters -> netlink; an action's way: netlink -> lease ->
+ * enforce -> provider. init is a ladder, exit its mirror; the hook comes last, because with it
+ * applications start to pass through here.
  */
 #include <linux/module.h>
 
@@ -38,15 +38,17 @@ static int __init srdma_init(void)
 	ret = srdma_netlink_init();
 	if (ret)
 		goto err_debugfs;
-	ret = srdma_share_init();
+	srdma_share_init();
+	ret = srdma_attach_init();
 	if (ret)
 		goto err_netlink;
 	ret = srdma_hook_init();
 	if (ret)
-		goto err_share;
+		goto err_attach;
 	return 0;
 
-err_share:
+err_attach:
+	srdma_attach_exit();
 	srdma_share_exit();
 err_netlink:
 	srdma_netlink_exit();
@@ -65,6 +67,7 @@ err_tracker:
 static void __exit srdma_exit(void)
 {
 	srdma_hook_exit();
+	srdma_attach_exit();
 	srdma_share_exit();
 	srdma_batches_exit();
 	srdma_netlink_exit();

@@ -21,8 +21,8 @@
  * @node: in srdma_dev.mr_users; readers: RCU
  * @rcu: frees it
  * @owner: with a reference
- * @mrs: struct srdma_mr that point to it; with the last one it goes
- * @sum: what it has
+ * @mrs: struct srdma_mr that point here; the entry goes with the last one
+ * @sum: sums over these regions
  *
  * All of it, and of struct srdma_mr, under srdma_dev.mr_lock.
  */
@@ -37,14 +37,14 @@ struct srdma_mr_user {
 /**
  * struct srdma_mr - a memory region
  * @node: in srdma_dev.mr_hash
- * @ask: in srdma_dev.mr_ask, while it is to be asked for
+ * @ask: in srdma_dev.mr_ask, until its mapping is queried
  * @ibmr: key only, never followed
- * @user: whose
+ * @user: the process
  * @serial: never reused on this device
  * @iova: first address
  * @length: bytes; 0: paged in on demand
- * @lkey: of the driver's
- * @shift: of the pages that it is mapped in; 0: not known
+ * @lkey: the driver's key
+ * @shift: size of the pages that it is mapped in, as a power of two; 0: not known
  */
 struct srdma_mr {
 	struct hlist_node node;
@@ -72,7 +72,7 @@ static u64 mtts_of(const struct srdma_mr *mr)
 }
 
 /* Add the region to its user's figures, or subtract it with @sign -1. */
-static void account(const struct srdma_mr *mr, int sign)
+static void mr_account(const struct srdma_mr *mr, int sign)
 {
 	struct srdma_mr_sum *sum = &mr->user->sum;
 	u32 i;
@@ -89,7 +89,7 @@ static void account(const struct srdma_mr *mr, int sign)
 	sum->shifts[i] += sign;
 }
 
-static struct srdma_mr *find(struct srdma_dev *dev, const struct ib_mr *ibmr)
+static struct srdma_mr *mr_find(struct srdma_dev *dev, const struct ib_mr *ibmr)
 {
 	struct srdma_mr *mr;
 
@@ -112,20 +112,20 @@ static struct srdma_mr_user *user_find(struct srdma_dev *dev, const struct srdma
 }
 
 /* Enter the region into the hash and count it. mr_lock is held. */
-static void insert(struct srdma_dev *dev, struct srdma_mr *mr)
+static void mr_insert(struct srdma_dev *dev, struct srdma_mr *mr)
 {
 	hash_add(dev->mr_hash, &mr->node, (unsigned long)mr->ibmr);
 	if (!mr->shift && mr->length)
 		list_add_tail(&mr->ask, &dev->mr_ask);
-	account(mr, 1);
+	mr_account(mr, 1);
 }
 
-/* Undo insert(). mr_lock is held. */
-static void take_out(struct srdma_mr *mr)
+/* Undo mr_insert(). mr_lock is held. */
+static void mr_take_out(struct srdma_mr *mr)
 {
 	hash_del(&mr->node);
 	list_del_init(&mr->ask);
-	account(mr, -1);
+	mr_account(mr, -1);
 }
 
 static void user_free(struct srdma_mr_user *u)
@@ -168,7 +168,7 @@ static struct srdma_mr_user *user_join(struct srdma_dev *dev, struct srdma_owner
 	return u;
 }
 
-static void add(struct srdma_dev *dev, struct srdma_mr *mr, struct srdma_owner *owner)
+static void mr_add(struct srdma_dev *dev, struct srdma_mr *mr, struct srdma_owner *owner)
 {
 	struct srdma_mr_user *fresh = NULL;
 
@@ -177,7 +177,7 @@ static void add(struct srdma_dev *dev, struct srdma_mr *mr, struct srdma_owner *
 		mr->user = user_join(dev, owner, &fresh);
 		if (mr->user) {
 			mr->serial = ++dev->mr_serial;
-			insert(dev, mr);
+			mr_insert(dev, mr);
 		}
 		spin_unlock(&dev->mr_lock);
 		if (!mr->user)
@@ -206,7 +206,7 @@ void srdma_mr_added(struct srdma_dev *dev, struct ib_mr *ibmr, u64 iova, u64 len
 	mr->lkey = ibmr->lkey;
 	mr->iova = iova;
 	mr->length = paged ? 0 : length;
-	add(dev, mr, owner);
+	mr_add(dev, mr, owner);
 	srdma_owner_put(owner);
 }
 
@@ -219,9 +219,9 @@ struct srdma_mr *srdma_mr_leave(struct srdma_dev *dev, struct ib_mr *ibmr)
 	struct srdma_mr *mr;
 
 	spin_lock(&dev->mr_lock);
-	mr = find(dev, ibmr);
+	mr = mr_find(dev, ibmr);
 	if (mr)
-		take_out(mr);
+		mr_take_out(mr);
 	spin_unlock(&dev->mr_lock);
 	return mr;
 }
@@ -240,7 +240,7 @@ void srdma_mr_gone(struct srdma_dev *dev, struct srdma_mr *mr)
 void srdma_mr_stay(struct srdma_dev *dev, struct srdma_mr *mr)
 {
 	spin_lock(&dev->mr_lock);
-	insert(dev, mr);
+	mr_insert(dev, mr);
 	spin_unlock(&dev->mr_lock);
 }
 
@@ -250,15 +250,15 @@ void srdma_mr_changed(struct srdma_dev *dev, struct ib_mr *ibmr, u64 iova, u64 l
 	struct srdma_mr *mr;
 
 	spin_lock(&dev->mr_lock);
-	mr = find(dev, ibmr);
+	mr = mr_find(dev, ibmr);
 	if (mr) {
-		take_out(mr);
+		mr_take_out(mr);
 		mr->serial = ++dev->mr_serial;
 		mr->lkey = ibmr->lkey;
 		mr->iova = iova;
 		mr->length = paged ? 0 : length;
 		mr->shift = 0;
-		insert(dev, mr);
+		mr_insert(dev, mr);
 	}
 	spin_unlock(&dev->mr_lock);
 }
@@ -268,7 +268,7 @@ bool srdma_mr_where(struct srdma_dev *dev, const struct ib_mr *ibmr, u64 *iova, 
 	struct srdma_mr *mr;
 
 	spin_lock(&dev->mr_lock);
-	mr = find(dev, ibmr);
+	mr = mr_find(dev, ibmr);
 	if (mr) {
 		*iova = mr->iova;
 		*length = mr->length;
@@ -284,14 +284,14 @@ void srdma_mr_drop_all(struct srdma_dev *dev)
 	int i;
 
 	hash_for_each_safe(dev->mr_hash, i, next, mr, node) {
-		take_out(mr);
+		mr_take_out(mr);
 		user_free(user_drop(mr->user));
 		kfree(mr);
 	}
 	WARN_ON_ONCE(!hash_empty(dev->mr_users));
 }
 
-/* Asking */
+/* Queries */
 
 bool srdma_mr_askable(const struct srdma_dev *dev)
 {
@@ -325,13 +325,13 @@ void srdma_mr_ask(struct srdma_dev *dev, const struct srdma_provider_ops *ops)
 		spin_lock(&dev->mr_lock);
 		mr = list_first_entry_or_null(&dev->mr_ask, struct srdma_mr, ask);
 		if (!mr || mr->serial != serial)
-			continue;	/* the region went, and its key may be another one's */
+			continue;	/* the region is gone, and its key may be another one's */
 		list_del_init(&mr->ask);
 		if (shift <= 0)
 			continue;	/* its mapping stays unknown */
-		account(mr, -1);
+		mr_account(mr, -1);
 		mr->shift = shift;
-		account(mr, 1);
+		mr_account(mr, 1);
 	}
 	spin_unlock(&dev->mr_lock);
 }

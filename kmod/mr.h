@@ -13,11 +13,11 @@ struct srdma_mr;
 
 /**
  * struct srdma_mr_sum - users' memory regions, of a process, a job or a device
- * @n: alive, of those that were registered before our eyes
+ * @n: regions that are alive and were registered through the wrappers
  * @unasked: of @n, those whose translations are not known (yet)
- * @bytes: of @n, but for those that are paged in on demand
- * @mtts: translations that the others of @n take
- * @shifts: how many of these are mapped in pages of that size
+ * @bytes: of @n, without those that are paged in on demand
+ * @mtts: translations of those of @n whose translations are known
+ * @shifts: how many of these are mapped in pages of each size
  */
 struct srdma_mr_sum {
 	u32 n, unasked;
@@ -30,10 +30,10 @@ void srdma_mr_init(struct srdma_dev *dev);
 void srdma_mr_drop_all(struct srdma_dev *dev);
 
 /*
- * In the wrappers. added(): the driver has made it, @iova and @length are what it
- * was asked for; without memory it stays unknown. leave() before the driver's
- * dereg_mr, NULL: not known; then gone(), or stay() if the driver refused.
- * changed(): it has been registered anew in place.
+ * In the wrappers. added(): the driver has made the region, with the @iova and @length that
+ * the application asked for; without memory the region stays unknown. leave() before the
+ * driver's dereg_mr, NULL: not known; then gone(), or stay() if the driver refused.
+ * changed(): the region has been registered anew in place.
  */
 void srdma_mr_added(struct srdma_dev *dev, struct ib_mr *ibmr, u64 iova, u64 length, bool paged);
 struct srdma_mr *srdma_mr_leave(struct srdma_dev *dev, struct ib_mr *ibmr);

@@ -90,7 +90,7 @@ static struct genl_family srdma_genl_family __ro_after_init = {
 	.module		= THIS_MODULE,
 	.ops		= srdma_genl_ops,
 	.n_ops		= ARRAY_SIZE(srdma_genl_ops),
-	/* Nothing is older than strict validation here. */
+	/* All commands have strict validation. */
 	.resv_start_op	= SWIFTRDMA_CMD_UNSPEC + 1,
 #if SRDMA_HAVE_EVENTS
 	.mcgrps		= srdma_mcgrps,

@@ -56,18 +56,13 @@ const struct nla_policy srdma_act_policy[SWIFTRDMA_A_ACTION + 1] = {
 	[SWIFTRDMA_A_ACTION]		= NLA_POLICY_NESTED(action_policy),
 };
 
-struct lease_request {
-	struct srdma_act_lease lease;
-	bool has_id;
-};
-
 #define LEASE_ARG(name, member, ...)						\
-	SRDMA_ARG(SWIFTRDMA_LEASE_A_##name, lease_request, member, __VA_ARGS__)
+	SRDMA_ARG(SWIFTRDMA_LEASE_A_##name, srdma_act_lease, member, __VA_ARGS__)
 static const struct srdma_arg lease_arg[] = {
-	LEASE_ARG(ID, lease.id, SRDMA_HAS(lease_request, has_id)),
-	LEASE_ARG(TTL_MS, lease.ttl_ms),
-	LEASE_ARG(RANK, lease.rank),
-	LEASE_ARG(ORIGIN, lease.origin, .is_name = true,
+	LEASE_ARG(ID, id),
+	LEASE_ARG(TTL_MS, ttl_ms),
+	LEASE_ARG(RANK, rank),
+	LEASE_ARG(ORIGIN, origin, .is_name = true,
 		  .wrong = "an origin is 1 to 31 of A-Z a-z 0-9 _ . -"),
 };
 
@@ -107,13 +102,13 @@ static const struct srdma_args decision_args = {
 #define ITEM_ARG(name, member, ...)						\
 	SRDMA_ARG(SWIFTRDMA_ACTION_A_##name, srdma_act_item, member, __VA_ARGS__)
 static const struct srdma_arg item_arg[] = {
-	ITEM_ARG(KNOB, knob, .missing = "which knob? KNOB is missing"),
+	ITEM_ARG(KNOB, target.knob, .missing = "which knob? KNOB is missing"),
 	ITEM_ARG(VALUE, value),
 	ITEM_ARG(CLEAR, clear),
 	ITEM_ARG(JOB, job),
-	ITEM_ARG(DEV_INDEX, dev, SRDMA_HAS(srdma_act_item, has_dev)),
-	ITEM_ARG(QPN, qpn),
-	ITEM_ARG(QP_SERIAL, serial, SRDMA_HAS(srdma_act_item, has_serial)),
+	ITEM_ARG(DEV_INDEX, target.dev, SRDMA_HAS(srdma_act_item, has_dev)),
+	ITEM_ARG(QPN, target.key),
+	ITEM_ARG(QP_SERIAL, target.serial, SRDMA_HAS(srdma_act_item, has_serial)),
 	ITEM_ARG(REASON, reason),
 };
 
@@ -122,29 +117,27 @@ static const struct srdma_args item_args = { SRDMA_ARGS(action_policy, item_arg)
 static int parse_lease(struct srdma_act_lease *lease, const struct nlattr *nest,
 		       bool has_items, struct netlink_ext_ack *extack)
 {
-	struct lease_request r = { .lease.ttl_ms = SWIFTRDMA_LEASE_DEF_MS };
 	struct nlattr *tb[ARRAY_SIZE(lease_policy)], *fixed;
 	int ret;
 
-	ret = srdma_take_nest(&lease_args, nest, tb, &r, extack);
+	ret = srdma_take_nest(&lease_args, nest, tb, lease, extack);
 	if (ret)
 		return ret;
-	*lease = r.lease;
 	fixed = tb[SWIFTRDMA_LEASE_A_RANK] ?: tb[SWIFTRDMA_LEASE_A_ORIGIN];
-	if (r.has_id && fixed) {
+	if (lease->id && fixed) {
 		NL_SET_ERR_MSG_ATTR(extack, fixed,
 				    "RANK and ORIGIN are given once, to a new lease");
 		return -EINVAL;
 	}
-	if (r.has_id && !lease->ttl_ms && has_items) {
+	if (lease->id && !lease->ttl_ms && has_items) {
 		NL_SET_ERR_MSG_ATTR(extack, tb[SWIFTRDMA_LEASE_A_TTL_MS],
 				    "TTL_MS 0 ends the lease: it takes no ACTION");
 		return -EINVAL;
 	}
-	if (!r.has_id && !lease->ttl_ms)
+	if (!lease->id && !lease->ttl_ms)
 		return srdma_missing(extack, nest, SWIFTRDMA_LEASE_A_ID,
 				     "TTL_MS 0 ends a lease: which? ID is missing");
-	if (!r.has_id && !lease->origin)
+	if (!lease->id && !lease->origin)
 		return srdma_missing(extack, nest, SWIFTRDMA_LEASE_A_ORIGIN,
 				     "a new lease needs an ORIGIN, an old one its ID");
 	return 0;
@@ -174,8 +167,8 @@ static int check_target(const struct srdma_act_item *item, struct nlattr **tb,
 	return 0;
 }
 
-static int check_value(const struct srdma_act_item *item, struct nlattr **tb,
-		       const struct nlattr *nest, struct netlink_ext_ack *extack)
+static int check_value_given(const struct srdma_act_item *item, struct nlattr **tb,
+			     const struct nlattr *nest, struct netlink_ext_ack *extack)
 {
 	struct nlattr *value = tb[SWIFTRDMA_ACTION_A_VALUE];
 
@@ -187,8 +180,8 @@ static int check_value(const struct srdma_act_item *item, struct nlattr **tb,
 				    "either a VALUE or CLEAR");
 		return -EINVAL;
 	}
-	if (item->knob == SWIFTRDMA_KNOB_LEVEL && item->value > SWIFTRDMA_LEVEL_MAX) {
-		NL_SET_ERR_MSG_ATTR(extack, value, "a class level is 0 to 7");
+	if (item->target.knob == SWIFTRDMA_KNOB_LEVEL && item->value > SWIFTRDMA_LEVEL_MAX) {
+		srdma_set_why(extack, value, srdma_knob_table[SWIFTRDMA_KNOB_LEVEL].bounds);
 		return -ERANGE;
 	}
 	return 0;
@@ -215,7 +208,7 @@ static int check_readings(const struct nlattr *decision, struct netlink_ext_ack 
 	return 0;
 }
 
-/* The attributes are kept as they came; no attribute is there twice, so they are bounded. */
+/* The attributes are kept as they came. Their number is bounded, so their size is. */
 static int parse_decision(struct srdma_act_item *item, const struct nlattr *nest,
 			  struct netlink_ext_ack *extack)
 {
@@ -241,14 +234,6 @@ static int parse_decision(struct srdma_act_item *item, const struct nlattr *nest
 	return 0;
 }
 
-static bool is_enforced(u32 knob)
-{
-	return knob == SWIFTRDMA_KNOB_LEVEL || knob == SWIFTRDMA_KNOB_MAX_QPS ||
-	       knob == SWIFTRDMA_KNOB_CREATE_RATE || knob == SWIFTRDMA_KNOB_BIT_RATE ||
-	       knob == SWIFTRDMA_KNOB_WEIGHT || knob == SWIFTRDMA_KNOB_WR_RATE ||
-	       knob == SWIFTRDMA_KNOB_CREDITS || srdma_path_part(knob) >= 0;
-}
-
 static int parse_item(struct srdma_act_item *item, const struct nlattr *nest,
 		      struct netlink_ext_ack *extack)
 {
@@ -258,13 +243,13 @@ static int parse_item(struct srdma_act_item *item, const struct nlattr *nest,
 	ret = srdma_take_nest(&item_args, nest, tb, item, extack);
 	if (ret)
 		return ret;
-	if (!is_enforced(item->knob)) {
-		NL_SET_ERR_MSG_ATTR(extack, tb[SWIFTRDMA_ACTION_A_KNOB], SRDMA_ENFORCED);
+	if (!srdma_knob_table[item->target.knob].name) {
+		srdma_set_why(extack, tb[SWIFTRDMA_ACTION_A_KNOB], srdma_knob_unenforced);
 		return -EOPNOTSUPP;
 	}
 	ret = check_target(item, tb, nest, extack);
 	if (!ret)
-		ret = check_value(item, tb, nest, extack);
+		ret = check_value_given(item, tb, nest, extack);
 	if (!ret && tb[SWIFTRDMA_ACTION_A_DECISION])
 		ret = parse_decision(item, tb[SWIFTRDMA_ACTION_A_DECISION], extack);
 	return ret;
@@ -324,7 +309,7 @@ int srdma_act_doit(struct sk_buff *skb, struct genl_info *info)
 	struct nlattr *nest = info->attrs[SWIFTRDMA_A_LEASE];
 	struct netlink_ext_ack *extack = info->extack;
 	struct srdma_act_item *items = NULL;
-	struct srdma_act_lease lease = {};
+	struct srdma_act_lease lease = { .ttl_ms = SWIFTRDMA_LEASE_DEF_MS };
 	const char *why = NULL;
 	int ret, n, bad = -1;
 	struct srdma_msg m;

@@ -85,23 +85,23 @@ static int prepare_dump(struct netlink_callback *cb, struct srdma_dump *d)
 	up_read(&srdma_devs_sem);
 	if (ret)
 		return ret;
-	/* After the checks: this sends commands, and not every reader may cause them. */
+	/* After the checks: a refresh sends commands, and not every reader may cause them. */
 	if (!attrs[SWIFTRDMA_A_CACHED]) {
 		refresh_devs(d, srdma_get_kinds(get, attrs));
 		if (get->collect)
 			get->collect(&d->who);
 	}
-	/* After the refresh: what that found belongs to this dump, not to the next. */
+	/* After the refresh, so that changes that it found are in this dump, not in the next. */
 	d->generation = atomic64_inc_return(&srdma_generation);
 	d->time = ktime_get_ns();
 	d->parsed = true;
 	return 0;
 }
 
-void srdma_dump_msg(struct srdma_msg *m, struct sk_buff *skb, struct netlink_callback *cb)
+void srdma_dump_msg(struct srdma_msg *m, struct srdma_dump *d)
 {
-	srdma_msg_begin(m, skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq, NLM_F_MULTI,
-			genl_dumpit_info(cb)->op.cmd);
+	srdma_msg_begin(m, d->skb, NETLINK_CB(d->cb->skb).portid, d->cb->nlh->nlmsg_seq,
+			NLM_F_MULTI, genl_dumpit_info(d->cb)->op.cmd);
 }
 
 int srdma_dump_msg_end(struct srdma_msg *m, struct srdma_dump *d)
@@ -112,13 +112,12 @@ int srdma_dump_msg_end(struct srdma_msg *m, struct srdma_dump *d)
 	return ret;
 }
 
-static int close_dump(struct sk_buff *skb, struct netlink_callback *cb,
-		      struct srdma_dump *d)
+static int close_dump(struct srdma_dump *d)
 {
 	struct srdma_msg m;
 	int ret;
 
-	srdma_dump_msg(&m, skb, cb);
+	srdma_dump_msg(&m, d);
 	srdma_fill_snapshot(&m, d);
 	ret = srdma_msg_end(&m);
 	d->closed = !ret;
@@ -133,21 +132,22 @@ int srdma_dump_run(struct sk_buff *skb, struct netlink_callback *cb)
 
 	if (d->closed)
 		return 0;
+	d->skb = skb;
+	d->cb = cb;
 	if (!d->parsed)
 		ret = prepare_dump(cb, d);
 	if (ret)
 		return ret;
 	down_read(&srdma_devs_sem);
-	ret = get->dump ? get->dump(skb, cb, d) : srdma_dump_devs(skb, cb, d, get->dump_dev);
+	ret = get->dump ? get->dump(d) : srdma_dump_devs(d, get->dump_dev);
 	up_read(&srdma_devs_sem);
 	if (!ret)
-		ret = close_dump(skb, cb, d);
+		ret = close_dump(d);
 	/* A full message is no error, unless it has no object. */
 	return ret == -EMSGSIZE && skb->len ? skb->len : ret;
 }
 
-int srdma_dump_devs(struct sk_buff *skb, struct netlink_callback *cb,
-		    struct srdma_dump *d, srdma_dump_dev_fn fn)
+int srdma_dump_devs(struct srdma_dump *d, srdma_dump_dev_fn fn)
 {
 	unsigned long index = d->dev;
 	struct srdma_dev *dev;
@@ -160,15 +160,14 @@ int srdma_dump_devs(struct sk_buff *skb, struct netlink_callback *cb,
 		    (srdma_filter_has(&d->f, SWIFTRDMA_A_DEV_INDEX) &&
 		     d->f.dev != dev->index))
 			continue;
-		if (d->dev != index) {
-			d->dev = index;
-			d->key = 0;
-		}
-		ret = fn(skb, cb, d, dev);
+		if (d->dev != index)
+			srdma_dump_seek(d, 0);
+		d->dev = index;
+		ret = fn(d, dev);
 		if (ret)
 			return ret;
 		d->dev = index + 1;
-		d->key = 0;
+		srdma_dump_seek(d, 0);
 	}
 	d->dev = ULONG_MAX;
 	return 0;

@@ -28,7 +28,7 @@ static bool begin_event(struct srdma_msg *m, u8 cmd)
 		return false;
 	skb = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
 	if (!skb) {
-		/* Listeners get ENOBUFS, which tells them that they missed an event. */
+		/* Listeners get ENOBUFS, because they missed an event. */
 		genl_set_err(srdma_family, &init_net, 0, 0, -ENOBUFS);
 		return false;
 	}
@@ -101,7 +101,7 @@ static void action_done(const struct srdma_batch *b, int item, const struct srdm
 }
 
 /* Lists as many UARs as fit into the message. */
-static void congested(struct srdma_dev *dev, const struct srdma_busy *top, int n)
+static void send_congestion(struct srdma_dev *dev, const struct srdma_busy *top, int n)
 {
 	u64 now = ktime_get_ns();
 	struct srdma_msg m;
@@ -136,7 +136,7 @@ static const struct srdma_notifier notifier = {
 	.qp_destroyed = qp_destroyed,
 	.lease_ended = lease_ended,
 	.action_done = action_done,
-	.congested = congested,
+	.congested = send_congestion,
 };
 
 void __init srdma_events_init(void)

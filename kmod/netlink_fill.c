@@ -75,6 +75,10 @@ static void put_rule(struct srdma_msg *m, const struct srdma_rule *r)
 		srdma_put_u32(m, SWIFTRDMA_RULE_A_UID, from_kuid(&init_user_ns, r->uid));
 	if (r->has_pid)
 		srdma_put_u32(m, SWIFTRDMA_RULE_A_PID, r->pid);
+	if (r->asked)
+		srdma_put_flag(m, SWIFTRDMA_RULE_A_ASKED);
+	if (r->slo_p99_min)
+		srdma_put_u64(m, SWIFTRDMA_RULE_A_SLO_P99_MIN, r->slo_p99_min);
 	srdma_put_u64(m, SWIFTRDMA_RULE_A_MATCHES, atomic64_read(&r->matches));
 	srdma_nest_end(m, nest);
 }
@@ -164,24 +168,28 @@ static void put_tally(struct srdma_msg *m, const struct srdma_tally *t)
 		srdma_put_u32(m, SWIFTRDMA_ACTION_A_SYNDROME, t->syndrome);
 }
 
-/* The target: a job, on one device or all, or one QP. */
-static void put_target(struct srdma_msg *m, const struct srdma_job *job, bool any_dev, u32 dev,
-		       u32 qpn, u64 serial)
+static void put_qp_target(struct srdma_msg *m, u32 dev, u32 qpn, u64 serial)
 {
-	if (job)
-		srdma_put_text(m, SWIFTRDMA_ACTION_A_JOB, job->name);
-	if (!job || !any_dev)
-		srdma_put_u32(m, SWIFTRDMA_ACTION_A_DEV_INDEX, dev);
-	if (job)
-		return;
+	srdma_put_u32(m, SWIFTRDMA_ACTION_A_DEV_INDEX, dev);
 	srdma_put_u32(m, SWIFTRDMA_ACTION_A_QPN, qpn);
 	srdma_put_u64(m, SWIFTRDMA_ACTION_A_QP_SERIAL, serial);
 }
 
-static void put_reason(struct srdma_msg *m, const char *reason, const struct srdma_decision *d)
+/* Knob and target, which is a job, on one device or all, or one QP; and why. */
+static void put_override(struct srdma_msg *m, const struct srdma_override *o)
 {
-	if (reason[0])
-		srdma_put_text(m, SWIFTRDMA_ACTION_A_REASON, reason);
+	const struct srdma_decision *d = o->decision;
+	const struct srdma_target *t = &o->target;
+
+	srdma_put_u32(m, SWIFTRDMA_ACTION_A_KNOB, t->knob);
+	if (t->job)
+		srdma_put_text(m, SWIFTRDMA_ACTION_A_JOB, t->job->name);
+	else
+		put_qp_target(m, t->dev, t->key & 0xffffff, t->serial);
+	if (t->job && !t->any_dev)
+		srdma_put_u32(m, SWIFTRDMA_ACTION_A_DEV_INDEX, t->dev);
+	if (o->reason[0])
+		srdma_put_text(m, SWIFTRDMA_ACTION_A_REASON, o->reason);
 	if (d)
 		srdma_put_data(m, SWIFTRDMA_ACTION_A_DECISION | NLA_F_NESTED, d->attrs, d->len);
 }
@@ -190,17 +198,12 @@ void srdma_fill_override(struct srdma_msg *m, const struct srdma_override *o)
 {
 	struct nlattr *nest = srdma_nest(m, SWIFTRDMA_A_ACTION), *lease;
 	const struct srdma_lease *l = o->lease;
-	struct srdma_target target = {
-		.knob = o->knob, .job = o->job, .any_dev = o->any_dev,
-		.dev = o->dev, .key = o->key, .serial = o->serial,
-	};
 	struct srdma_tally t = {};
 	u64 now = ktime_get_ns();
 
 	srdma_put_u32(m, SWIFTRDMA_ACTION_A_KIND, SWIFTRDMA_ACTION_KIND_OVERRIDE);
-	srdma_put_u32(m, SWIFTRDMA_ACTION_A_KNOB, o->knob);
+	put_override(m, o);
 	srdma_put_u64(m, SWIFTRDMA_ACTION_A_VALUE, o->value);
-	put_target(m, o->job, o->any_dev, o->dev, o->key & 0xffffff, o->serial);
 	lease = srdma_nest(m, SWIFTRDMA_ACTION_A_LEASE);
 	srdma_put_u64(m, SWIFTRDMA_LEASE_A_ID, l->id);
 	srdma_put_u32(m, SWIFTRDMA_LEASE_A_TTL_MS,
@@ -208,11 +211,10 @@ void srdma_fill_override(struct srdma_msg *m, const struct srdma_override *o)
 	srdma_put_u32(m, SWIFTRDMA_LEASE_A_RANK, l->rank);
 	srdma_put_text(m, SWIFTRDMA_LEASE_A_ORIGIN, l->origin);
 	srdma_nest_end(m, lease);
-	put_reason(m, o->reason, o->decision);
 	if (o->in_force)
 		srdma_put_flag(m, SWIFTRDMA_ACTION_A_IN_FORCE);
-	if (srdma_tallied(o->knob)) {
-		srdma_tally(&target, &t);
+	if (srdma_knob_table[o->target.knob].tallied) {
+		srdma_tally(&o->target, &t);
 		put_tally(m, &t);
 	}
 	srdma_nest_end(m, nest);
@@ -227,16 +229,14 @@ void srdma_fill_result(struct srdma_msg *m, const struct srdma_batch *b, int ite
 	srdma_put_u64(m, SWIFTRDMA_A_BATCH, b->id);
 	nest = srdma_nest(m, SWIFTRDMA_A_ACTION);
 	srdma_put_u32(m, SWIFTRDMA_ACTION_A_INDEX, item);
-	srdma_put_u32(m, SWIFTRDMA_ACTION_A_KNOB, i->knob);
+	put_override(m, i->override);
 	if (i->clear)
 		srdma_put_flag(m, SWIFTRDMA_ACTION_A_CLEAR);
 	else
-		srdma_put_u64(m, SWIFTRDMA_ACTION_A_VALUE, i->value);
-	put_target(m, i->job, i->any_dev, i->dev, i->key & 0xffffff, i->serial);
-	put_reason(m, i->reason, i->decision);
+		srdma_put_u64(m, SWIFTRDMA_ACTION_A_VALUE, i->override->value);
 	lease = srdma_nest(m, SWIFTRDMA_ACTION_A_LEASE);
-	srdma_put_u64(m, SWIFTRDMA_LEASE_A_ID, b->lease.id);
-	srdma_put_u32(m, SWIFTRDMA_LEASE_A_RANK, b->lease.rank);
+	srdma_put_u64(m, SWIFTRDMA_LEASE_A_ID, b->lease);
+	srdma_put_u32(m, SWIFTRDMA_LEASE_A_RANK, b->rank);
 	srdma_nest_end(m, lease);
 	put_tally(m, t);
 	srdma_nest_end(m, nest);
@@ -252,7 +252,7 @@ void srdma_fill_pending(struct srdma_msg *m, const struct srdma_qp *q, int knob,
 
 	srdma_put_u32(m, SWIFTRDMA_ACTION_A_KIND, SWIFTRDMA_ACTION_KIND_PENDING);
 	srdma_put_u32(m, SWIFTRDMA_ACTION_A_KNOB, knob);
-	put_target(m, NULL, false, q->dev->index, q->qpn, q->serial);
+	put_qp_target(m, q->dev->index, q->qpn, q->serial);
 	if (jd)
 		srdma_put_text(m, SWIFTRDMA_ACTION_A_JOB, jd->job->name);
 	srdma_put_u32(m, SWIFTRDMA_ACTION_A_ERROR, err);

@@ -19,8 +19,8 @@
 #define JOB_MSG_MAX	SZ_64K
 
 /* The device that the request names, with a reference. */
-static struct srdma_dev *find_dev(struct srdma_filter *f, const struct srdma_reader *who,
-				  struct genl_info *info)
+static struct srdma_dev *hold_named_dev(struct srdma_filter *f, const struct srdma_reader *who,
+					struct genl_info *info)
 {
 	struct srdma_dev *dev;
 	int ret;
@@ -47,7 +47,7 @@ int srdma_get_doit(struct sk_buff *skb, struct genl_info *info)
 	ret = srdma_refuse_twice(info->nlhdr, 0, info->extack);
 	if (ret)
 		return ret;
-	dev = find_dev(&f, &who, info);
+	dev = hold_named_dev(&f, &who, info);
 	if (IS_ERR(dev))
 		return PTR_ERR(dev);
 	if (!info->attrs[SWIFTRDMA_A_CACHED])
@@ -78,12 +78,11 @@ static int get_dev(struct srdma_msg *m, struct srdma_dev *dev, struct srdma_filt
 	return 0;
 }
 
-static int dump_dev(struct sk_buff *skb, struct netlink_callback *cb,
-		    struct srdma_dump *d, struct srdma_dev *dev)
+static int dump_dev(struct srdma_dump *d, struct srdma_dev *dev)
 {
 	struct srdma_msg m;
 
-	srdma_dump_msg(&m, skb, cb);
+	srdma_dump_msg(&m, d);
 	srdma_fill_dev(&m, dev, ktime_get_ns());
 	return srdma_dump_msg_end(&m, d);
 }
@@ -114,8 +113,7 @@ static int get_port(struct srdma_msg *m, struct srdma_dev *dev, struct srdma_fil
 	return ret;
 }
 
-static int dump_ports(struct sk_buff *skb, struct netlink_callback *cb,
-		      struct srdma_dump *d, struct srdma_dev *dev)
+static int dump_ports(struct srdma_dump *d, struct srdma_dev *dev)
 {
 	struct srdma_port_stat st;
 	struct srdma_msg m;
@@ -133,7 +131,7 @@ static int dump_ports(struct sk_buff *skb, struct netlink_callback *cb,
 		 */
 		if (srdma_port_stat(dev, port, &st))
 			continue;
-		srdma_dump_msg(&m, skb, cb);
+		srdma_dump_msg(&m, d);
 		srdma_fill_port(&m, dev, port, &st);
 		ret = srdma_dump_msg_end(&m, d);
 		if (ret)
@@ -167,8 +165,7 @@ static int get_uar(struct srdma_msg *m, struct srdma_dev *dev, struct srdma_filt
 	return ret;
 }
 
-static int dump_uars(struct sk_buff *skb, struct netlink_callback *cb,
-		     struct srdma_dump *d, struct srdma_dev *dev)
+static int dump_uars(struct srdma_dump *d, struct srdma_dev *dev)
 {
 	struct xarray *uars = srdma_dev_uar_table(dev);
 	u64 now = srdma_counted_at(dev);
@@ -182,7 +179,7 @@ static int dump_uars(struct sk_buff *skb, struct netlink_callback *cb,
 		if (!srdma_reader_owns(&d->who, u->owner) ||
 		    (srdma_filter_has(&d->f, SWIFTRDMA_A_UAR) && u->index != d->f.uar))
 			continue;
-		srdma_dump_msg(&m, skb, cb);
+		srdma_dump_msg(&m, d);
 		srdma_fill_uar(&m, u, &d->who, now, NULL);
 		ret = srdma_dump_msg_end(&m, d);
 		if (ret)
@@ -279,23 +276,13 @@ static int get_qp(struct srdma_msg *m, struct srdma_dev *dev, struct srdma_filte
 		ret = -ENOENT;
 	}
 	rcu_read_unlock();
-	if (q)
-		srdma_qp_put(q);
+	srdma_qp_put(q);
 	return ret;
 }
 
-/* A walk over the QPs of a device, for a dump. */
-struct qp_walk {
-	struct sk_buff *skb;
-	struct netlink_callback *cb;
-	struct srdma_dump *d;
-	u64 now;
-};
-
 static int dump_qp(struct srdma_qp *q, void *arg)
 {
-	struct qp_walk *w = arg;
-	struct srdma_dump *d = w->d;
+	struct srdma_dump *d = arg;
 	/* Without SINCE the filter is 0, so every QP has changed. */
 	bool changed = atomic64_read(&q->stamp) >= d->f.since;
 	struct srdma_msg m;
@@ -309,24 +296,23 @@ static int dump_qp(struct srdma_qp *q, void *arg)
 		d->count++;
 		goto out;
 	}
-	srdma_dump_msg(&m, w->skb, w->cb);
-	srdma_fill_qp(&m, q, &d->who, w->now);
+	srdma_dump_msg(&m, d);
+	srdma_fill_qp(&m, q, &d->who, d->counted_at);
 	ret = srdma_dump_msg_end(&m, d);
 out:
 	srdma_qp_put(q);
 	return ret;
 }
 
-static int dump_qps(struct sk_buff *skb, struct netlink_callback *cb,
-		    struct srdma_dump *d, struct srdma_dev *dev)
+static int dump_qps(struct srdma_dump *d, struct srdma_dev *dev)
 {
-	struct qp_walk w = { .skb = skb, .cb = cb, .d = d, .now = srdma_counted_at(dev) };
 	u64 since = 0;
 
+	d->counted_at = srdma_counted_at(dev);
 	/* If the filters let every QP pass, the walk itself counts and skips unchanged ones. */
 	if (d->who.admin && !qp_filtered(&d->f))
 		since = d->f.since;
-	return srdma_walk_qps(dev, &d->key, since, &d->count, dump_qp, &w);
+	return srdma_walk_qps(dev, &d->key, since, &d->count, dump_qp, d);
 }
 
 /* JOB_GET */
@@ -382,15 +368,14 @@ again:
  * A job whose rules do not fit an empty message goes on in the next message under the
  * same id, with the rest of its rules.
  */
-static int dump_job(struct sk_buff *skb, struct netlink_callback *cb,
-		    struct srdma_dump *d, const struct srdma_job *job)
+static int dump_job(struct srdma_dump *d, const struct srdma_job *job)
 {
-	bool alone = !skb->len, all;
+	bool alone = !d->skb->len, all;
 	unsigned long rule = d->sub;
 	struct srdma_msg m;
 	int ret;
 
-	srdma_dump_msg(&m, skb, cb);
+	srdma_dump_msg(&m, d);
 	all = srdma_fill_job(&m, job, &d->who, &rule);
 	if (!all && !(alone && rule > d->sub))
 		m.full = true;
@@ -402,8 +387,7 @@ static int dump_job(struct sk_buff *skb, struct netlink_callback *cb,
 }
 
 /* The list is in order of id. */
-static int dump_jobs(struct sk_buff *skb, struct netlink_callback *cb,
-		     struct srdma_dump *d)
+static int dump_jobs(struct srdma_dump *d)
 {
 	struct srdma_job *job;
 	int ret = 0;
@@ -413,16 +397,12 @@ static int dump_jobs(struct sk_buff *skb, struct netlink_callback *cb,
 		if (job->id < d->key || (srdma_filter_has(&d->f, SWIFTRDMA_A_JOB) &&
 					 job->id != d->f.job))
 			continue;
-		if (job->id != d->key) {
-			d->key = job->id;
-			d->sub = 0;
-		}
-		ret = dump_job(skb, cb, d, job);
+		srdma_dump_seek(d, job->id);
+		ret = dump_job(d, job);
 		if (ret)
 			break;
 		d->count++;
-		d->key = job->id + 1;
-		d->sub = 0;
+		srdma_dump_seek(d, job->id + 1);
 	}
 	mutex_unlock(&srdma_ctl_lock);
 	return ret;
@@ -430,8 +410,7 @@ static int dump_jobs(struct sk_buff *skb, struct netlink_callback *cb,
 
 /* LEVEL_GET */
 
-static int dump_levels(struct sk_buff *skb, struct netlink_callback *cb,
-		       struct srdma_dump *d)
+static int dump_levels(struct srdma_dump *d)
 {
 	struct srdma_level level;
 	struct srdma_msg m;
@@ -441,7 +420,7 @@ static int dump_levels(struct sk_buff *skb, struct netlink_callback *cb,
 		level = srdma_level_get(d->key);
 		if (!srdma_level_is_set(&level))
 			continue;
-		srdma_dump_msg(&m, skb, cb);
+		srdma_dump_msg(&m, d);
 		srdma_fill_level(&m, d->key, &level);
 		ret = srdma_dump_msg_end(&m, d);
 		if (ret)
@@ -450,10 +429,9 @@ static int dump_levels(struct sk_buff *skb, struct netlink_callback *cb,
 	return 0;
 }
 
-/* ACTION_GET: overrides, and the QPs that they, or their end, have not reached yet */
+/* ACTION_GET: overrides, and QPs that do not have what is wanted of them */
 
-static int dump_lease(struct sk_buff *skb, struct netlink_callback *cb,
-		      struct srdma_dump *d, const struct srdma_lease *l)
+static int dump_lease(struct srdma_dump *d, const struct srdma_lease *l)
 {
 	struct srdma_override *o;
 	struct srdma_msg m;
@@ -463,7 +441,7 @@ static int dump_lease(struct sk_buff *skb, struct netlink_callback *cb,
 		if (o->id < d->sub)
 			continue;
 		d->sub = o->id;
-		srdma_dump_msg(&m, skb, cb);
+		srdma_dump_msg(&m, d);
 		srdma_fill_override(&m, o);
 		ret = srdma_dump_msg_end(&m, d);
 		if (ret)
@@ -473,8 +451,7 @@ static int dump_lease(struct sk_buff *skb, struct netlink_callback *cb,
 	return 0;
 }
 
-static int dump_leases(struct sk_buff *skb, struct netlink_callback *cb,
-		       struct srdma_dump *d)
+static int dump_leases(struct srdma_dump *d)
 {
 	struct srdma_lease *l;
 	int ret = 0;
@@ -483,23 +460,19 @@ static int dump_leases(struct sk_buff *skb, struct netlink_callback *cb,
 	list_for_each_entry(l, &srdma_leases, node) {
 		if (l->id < d->key)
 			continue;
-		if (l->id != d->key) {
-			d->key = l->id;
-			d->sub = 0;
-		}
-		ret = dump_lease(skb, cb, d, l);
+		srdma_dump_seek(d, l->id);
+		ret = dump_lease(d, l);
 		if (ret)
 			break;
-		d->key = l->id + 1;
-		d->sub = 0;
+		srdma_dump_seek(d, l->id + 1);
 	}
 	mutex_unlock(&srdma_ctl_lock);
 	return ret;
 }
 
 /*
- * The knob of a QP that waits, or that the QP will not have; UNSPEC: there is none. RCU
- * section, or the QP is held.
+ * The knob that the QP waits for, or cannot have; SWIFTRDMA_KNOB_UNSPEC: none. RCU section, or
+ * the QP is held.
  */
 static int pending_knob(const struct srdma_qp *q, int *err, char why[SRDMA_WHY_LEN])
 {
@@ -535,7 +508,7 @@ static int pending_knob(const struct srdma_qp *q, int *err, char why[SRDMA_WHY_L
 
 static int dump_pending_qp(struct srdma_qp *q, void *arg)
 {
-	struct qp_walk *w = arg;
+	struct srdma_dump *d = arg;
 	char why[SRDMA_WHY_LEN];
 	int ret = 0, knob, err;
 	struct srdma_msg m;
@@ -546,35 +519,31 @@ static int dump_pending_qp(struct srdma_qp *q, void *arg)
 		return 0;
 	knob = pending_knob(q, &err, why);
 	if (knob != SWIFTRDMA_KNOB_UNSPEC) {
-		srdma_dump_msg(&m, w->skb, w->cb);
+		srdma_dump_msg(&m, d);
 		srdma_fill_pending(&m, q, knob, err, why);
-		ret = srdma_dump_msg_end(&m, w->d);
+		ret = srdma_dump_msg_end(&m, d);
 	}
 	srdma_qp_put(q);
 	return ret;
 }
 
-static int dump_pending(struct sk_buff *skb, struct netlink_callback *cb,
-			struct srdma_dump *d, struct srdma_dev *dev)
+static int dump_pending(struct srdma_dump *d, struct srdma_dev *dev)
 {
-	struct qp_walk w = { .skb = skb, .cb = cb, .d = d };
-
-	return srdma_walk_qps(dev, &d->key, 0, NULL, dump_pending_qp, &w);
+	return srdma_walk_qps(dev, &d->key, 0, NULL, dump_pending_qp, d);
 }
 
-static int dump_actions(struct sk_buff *skb, struct netlink_callback *cb,
-			struct srdma_dump *d)
+static int dump_actions(struct srdma_dump *d)
 {
 	int ret;
 
 	if (!d->phase) {
-		ret = dump_leases(skb, cb, d);
+		ret = dump_leases(d);
 		if (ret)
 			return ret;
 		d->phase = 1;
-		d->key = 0;
+		srdma_dump_seek(d, 0);
 	}
-	return srdma_dump_devs(skb, cb, d, dump_pending);
+	return srdma_dump_devs(d, dump_pending);
 }
 
 const struct srdma_get srdma_gets[SWIFTRDMA_CMD_MAX + 1] = {

@@ -42,11 +42,11 @@ static inline void srdma_msg_rewind(struct srdma_msg *m, u8 *at)
 /* Readers, and what they may do */
 
 /**
- * struct srdma_reader - on whose behalf something is read
- * @admin: CAP_NET_ADMIN in the initial user namespace: sees everything
- * @uid: else only what this user owns
- * @net: devices are seen as from here
- * @pid_ns: process ids are of this namespace, and so is what a user owns
+ * struct srdma_reader - the sender of a request that reads
+ * @admin: has CAP_NET_ADMIN in the initial user namespace, so it sees everything
+ * @uid: otherwise it sees what this user owns
+ * @net: it sees the devices of this network namespace
+ * @pid_ns: process ids are of this namespace; an owner that has none here is not shown
  */
 struct srdma_reader {
 	bool admin;
@@ -70,7 +70,7 @@ int srdma_need_admin(const struct srdma_reader *who, struct netlink_ext_ack *ext
  */
 int srdma_refuse_twice(const struct nlmsghdr *nlh, u64 repeatable,
 		       struct netlink_ext_ack *extack);
-/* Checks that every command that changes something makes first. */
+/* The checks with which every command that changes something begins. */
 int srdma_set_begin(struct sk_buff *skb, struct genl_info *info, u64 repeatable);
 int srdma_count_attrs(const struct nlattr *head, int len, int type);
 /* -EINVAL: @type is missing in @nest (NULL: in the message). @why is constant. */
@@ -90,13 +90,13 @@ static inline void srdma_set_why(struct netlink_ext_ack *extack,
 
 /**
  * struct srdma_arg - an attribute of a request: where it goes, and what it has to be
- * @type: its number
+ * @type: number of the attribute
  * @is_name: it has to be a name: [A-Za-z0-9_.-], 1 to 31 bytes
  * @offset: of the member that takes it: a u32, a u64, a bool for a flag, a pointer for a
  *	string
- * @has: offset of a bool that becomes true with it, 0: there is none
- * @missing: said where it is not there; NULL: it may be left out
- * @wrong: said where it is no name, or an empty string; NULL: it may be either
+ * @has: offset of a bool that becomes true with the attribute, 0: there is none
+ * @missing: message if the attribute is missing; NULL: it may be left out
+ * @wrong: message if it is no name, or an empty string; NULL: it may be either
  */
 struct srdma_arg {
 	u8 type;
@@ -112,10 +112,10 @@ struct srdma_arg {
 /**
  * struct srdma_args - the attributes of a nest, or of a request without one
  * @policy: types and bounds, as the family's strict validation has them
- * @max: the last of @policy
- * @repeatable: bits of those that may be there more than once
- * @arg: those that a structure takes
- * @n: how many
+ * @max: number of the last attribute in @policy
+ * @repeatable: bits of attributes that may be there more than once
+ * @arg: attributes that a structure takes
+ * @n: elements of @arg
  */
 struct srdma_args {
 	const struct nla_policy *policy;
@@ -130,16 +130,16 @@ struct srdma_args {
 	.arg = (args), .n = ARRAY_SIZE(args)
 
 /*
- * Take @nest apart into @tb, which has room for @args->max and one more, and what @args
- * says into @obj, which is zeroed but for defaults. Pointers in @obj point into the
- * message. -EINVAL with words.
+ * Parse @nest into @tb, which has @args->max + 1 elements, and into the members of @obj that
+ * @args names. @obj is zeroed, but for defaults. Pointers in @obj point into the message.
+ * -EINVAL with a message.
  */
 int srdma_take_nest(const struct srdma_args *args, const struct nlattr *nest,
 		    struct nlattr **tb, void *obj, struct netlink_ext_ack *extack);
 
 /**
- * struct srdma_filter - what a get asks for
- * @has: bits 1 << SWIFTRDMA_A_* of those that are set
+ * struct srdma_filter - the objects that a request asks for
+ * @has: bits 1 << SWIFTRDMA_A_* of the filters that are set
  * @dev: device index; a name is resolved to it
  * @port: number
  * @uar: index
@@ -174,13 +174,16 @@ struct srdma_dev *srdma_filter_dev(const struct srdma_filter *f,
 
 /**
  * struct srdma_dump - a dump under way
- * @who: references are held
+ * @skb: the buffer that is being filled
+ * @cb: netlink's state of the dump
+ * @who: the reader, with references
  * @f: filters
- * @parsed: @f is, and what takes commands was found out; done at the first message,
- *	where an error has its text
- * @closed: the snapshot message is out
- * @generation: taken before anything was read
- * @time: ns, at that moment
+ * @parsed: @f is parsed and figures are refreshed; done at the first message, because an
+ *	error has its text there
+ * @closed: the snapshot message is written
+ * @generation: taken before any object was read
+ * @time: ns, when @generation was taken
+ * @counted_at: ns: when the figures of the device that is being walked were read
  * @count: objects that match, so far
  * @phase: of a dump that walks more than one table
  * @dev: cursor: index of the device
@@ -188,12 +191,15 @@ struct srdma_dev *srdma_filter_dev(const struct srdma_filter *f,
  * @sub: cursor within that object
  */
 struct srdma_dump {
+	struct sk_buff *skb;
+	struct netlink_callback *cb;
 	struct srdma_reader who;
 	struct srdma_filter f;
 	bool parsed;
 	bool closed;
 	u64 generation;
 	u64 time;
+	u64 counted_at;
 	u32 count;
 	u32 phase;
 	unsigned long dev;
@@ -201,23 +207,30 @@ struct srdma_dump {
 	unsigned long sub;
 };
 
+/* Move the cursor to the object @key of the device or list, unless it is there. */
+static inline void srdma_dump_seek(struct srdma_dump *d, unsigned long key)
+{
+	if (d->key != key) {
+		d->key = key;
+		d->sub = 0;
+	}
+}
+
 /*
- * Write the objects from the cursor on; -EMSGSIZE: @skb is full and the cursor is at the
- * object that did not fit.
+ * Write the objects from the cursor on; -EMSGSIZE: the buffer is full and the cursor is at
+ * the object that did not fit.
  */
-typedef int (*srdma_dump_fn)(struct sk_buff *skb, struct netlink_callback *cb,
-			     struct srdma_dump *d);
-typedef int (*srdma_dump_dev_fn)(struct sk_buff *skb, struct netlink_callback *cb,
-				 struct srdma_dump *d, struct srdma_dev *dev);
+typedef int (*srdma_dump_fn)(struct srdma_dump *d);
+typedef int (*srdma_dump_dev_fn)(struct srdma_dump *d, struct srdma_dev *dev);
 
 /**
  * struct srdma_get - how the objects of a command are read
  * @admin: only with CAP_NET_ADMIN
- * @refresh: what of a device a reader of them wants up to date: srdma_refresh()
- * @collect: and what else is brought up to date; may sleep, no lock is held. NULL: nothing
- * @one: the object that a do request names, into its answer; srdma_devs_sem is held
- * @dump: all of them; srdma_devs_sem is held
- * @dump_dev: or all of a device
+ * @refresh: kinds of figures that are refreshed first, see srdma_refresh()
+ * @collect: brings other figures up to date; may sleep, no lock is held. NULL: none
+ * @one: write the object that a do request names into its answer; srdma_devs_sem is held
+ * @dump: write all objects; srdma_devs_sem is held
+ * @dump_dev: or, instead, write all objects of a device
  */
 struct srdma_get {
 	bool admin;
@@ -232,7 +245,7 @@ struct srdma_get {
 /* By command. */
 extern const struct srdma_get srdma_gets[SWIFTRDMA_CMD_MAX + 1];
 
-/* What a request with these attributes has brought up to date. */
+/* Kinds of figures that are refreshed for a request with these attributes. */
 static inline u32 srdma_get_kinds(const struct srdma_get *get, struct nlattr **attrs)
 {
 	return get->refresh |
@@ -244,10 +257,9 @@ int srdma_dump_start(struct netlink_callback *cb);
 int srdma_dump_run(struct sk_buff *skb, struct netlink_callback *cb);
 int srdma_dump_done(struct netlink_callback *cb);
 /* Call @fn for each device that the reader may see and the filter accepts. */
-int srdma_dump_devs(struct sk_buff *skb, struct netlink_callback *cb,
-		    struct srdma_dump *d, srdma_dump_dev_fn fn);
+int srdma_dump_devs(struct srdma_dump *d, srdma_dump_dev_fn fn);
 /* Begin a message of a dump. */
-void srdma_dump_msg(struct srdma_msg *m, struct sk_buff *skb, struct netlink_callback *cb);
+void srdma_dump_msg(struct srdma_msg *m, struct srdma_dump *d);
 /* End a message of a dump and count its object; -EMSGSIZE. */
 int srdma_dump_msg_end(struct srdma_msg *m, struct srdma_dump *d);
 
@@ -286,7 +298,7 @@ void srdma_fill_level(struct srdma_msg *m, u32 number, const struct srdma_level 
 void srdma_fill_override(struct srdma_msg *m, const struct srdma_override *o);
 void srdma_fill_pending(struct srdma_msg *m, const struct srdma_qp *q, int knob, int err,
 			const char *why);
-/* The result of an item of a batch. */
+/* Write the result of an item of a batch. */
 void srdma_fill_result(struct srdma_msg *m, const struct srdma_batch *b, int item,
 		       const struct srdma_tally *t);
 void srdma_fill_snapshot(struct srdma_msg *m, const struct srdma_dump *d);
@@ -297,8 +309,7 @@ int srdma_job_get_doit(struct sk_buff *skb, struct genl_info *info);
 
 /* netlink_report.c */
 void srdma_collect_reports(const struct srdma_reader *who);
-int srdma_dump_reports(struct sk_buff *skb, struct netlink_callback *cb,
-		       struct srdma_dump *d);
+int srdma_dump_reports(struct srdma_dump *d);
 
 /* netlink_set.c */
 extern const struct nla_policy srdma_job_set_policy[SWIFTRDMA_A_JOB_OBJ + 1];
@@ -312,7 +323,7 @@ int srdma_level_set_doit(struct sk_buff *skb, struct genl_info *info);
 extern const struct nla_policy srdma_act_policy[SWIFTRDMA_A_ACTION + 1];
 int srdma_act_doit(struct sk_buff *skb, struct genl_info *info);
 
-/* netlink_events.c: the multicast group exists; the group is about to go. */
+/* netlink_events.c. init(): the multicast group exists. exit(): the group is about to go. */
 void srdma_events_init(void);
 void srdma_events_exit(void);
 

@@ -27,7 +27,7 @@ static bool reader_owns(const struct srdma_owner *owner, const void *who)
 	return srdma_reader_owns(who, owner);
 }
 
-/* What a reader may not see, it does not cause to be read either. */
+/* Reads only the reports of processes that the reader owns; with CAP_NET_ADMIN, all. */
 void srdma_collect_reports(const struct srdma_reader *who)
 {
 	srdma_shares_collect(NULL, reader_owns, who);
@@ -35,7 +35,7 @@ void srdma_collect_reports(const struct srdma_reader *who)
 
 static void fill_held(struct srdma_msg *m, const struct srdma_job_dev *jd, u32 knob)
 {
-	int place = srdma_share_knob(knob);
+	int place = srdma_knob_place(knob);
 	const struct srdma_held *held = &jd->report->held[place];
 	struct nlattr *nest;
 	u32 able, in_force;
@@ -54,11 +54,24 @@ static void fill_held(struct srdma_msg *m, const struct srdma_job_dev *jd, u32 k
 	srdma_nest_end(m, nest);
 }
 
+/* Of the objectives that are granted to processes of the job; 0: none is. */
+static u64 strictest_slo(const struct srdma_job_report *r)
+{
+	const struct srdma_share *s;
+	u64 slo = U64_MAX;
+
+	list_for_each_entry(s, &r->shares, job_node)
+		if (s->slo_p99)
+			slo = min(slo, s->slo_p99);
+	return slo == U64_MAX ? 0 : slo;
+}
+
 /* srdma_ctl_lock, srdma_share_lock. */
 static void fill_job_report(struct srdma_msg *m, const struct srdma_job_dev *jd)
 {
 	const struct srdma_job_report *r = jd->report;
 	struct nlattr *nest = srdma_nest(m, SWIFTRDMA_A_REPORT);
+	u64 slo_p99;
 
 	srdma_put_u32(m, SWIFTRDMA_REPORT_A_DEV_INDEX, jd->dev->index);
 	srdma_put_u32(m, SWIFTRDMA_REPORT_A_JOB, jd->job->id);
@@ -68,6 +81,9 @@ static void fill_job_report(struct srdma_msg *m, const struct srdma_job_dev *jd)
 		srdma_put_flag(m, SWIFTRDMA_REPORT_A_DISTRUSTED);
 	srdma_put_data(m, SWIFTRDMA_REPORT_A_LATENCY, r->bucket, sizeof(r->bucket));
 	srdma_put_u64(m, SWIFTRDMA_REPORT_A_TIME, ktime_get_ns());
+	slo_p99 = strictest_slo(r);
+	if (slo_p99)
+		srdma_put_u64(m, SWIFTRDMA_REPORT_A_SLO_P99, slo_p99);
 	fill_held(m, jd, SWIFTRDMA_KNOB_WR_RATE);
 	fill_held(m, jd, SWIFTRDMA_KNOB_BIT_RATE);
 	fill_held(m, jd, SWIFTRDMA_KNOB_CREDITS);
@@ -96,13 +112,14 @@ static void fill_qp_report(struct srdma_msg *m, const struct srdma_share *s,
 	srdma_put_attrs(m, &srdma_reported_attrs, &slot->sum);
 	if (count_outstanding(slot, &wrs))
 		srdma_put_u64(m, SWIFTRDMA_REPORT_A_OUTSTANDING, wrs);
+	if (s->dev->caps & SWIFTRDMA_DEV_CAP_DOORBELLS)
+		srdma_put_u64(m, SWIFTRDMA_REPORT_A_DOORBELLS, slot->doorbells);
 	srdma_put_u64(m, SWIFTRDMA_REPORT_A_SINCE, s->attached);
 	srdma_put_u64(m, SWIFTRDMA_REPORT_A_TIME, s->collected);
 	srdma_nest_end(m, nest);
 }
 
-static int dump_job_reports(struct sk_buff *skb, struct netlink_callback *cb,
-			    struct srdma_dump *d, struct srdma_dev *dev)
+static int dump_job_reports(struct srdma_dump *d, struct srdma_dev *dev)
 {
 	struct srdma_job_dev *jd;
 	struct srdma_msg m;
@@ -117,7 +134,7 @@ static int dump_job_reports(struct sk_buff *skb, struct netlink_callback *cb,
 			d->count++;	/* not written, but there */
 			continue;
 		}
-		srdma_dump_msg(&m, skb, cb);
+		srdma_dump_msg(&m, d);
 		fill_job_report(&m, jd);
 		ret = srdma_dump_msg_end(&m, d);
 		if (ret)
@@ -137,8 +154,7 @@ static bool is_alive(const struct srdma_share *s, const struct srdma_share_slot 
 	return alive;
 }
 
-static int dump_slots(struct sk_buff *skb, struct netlink_callback *cb, struct srdma_dump *d,
-		      const struct srdma_share *s)
+static int dump_slots(struct srdma_dump *d, const struct srdma_share *s)
 {
 	const struct srdma_share_slot *slot;
 	struct srdma_msg m;
@@ -152,7 +168,7 @@ static int dump_slots(struct sk_buff *skb, struct netlink_callback *cb, struct s
 			d->count++;
 			continue;
 		}
-		srdma_dump_msg(&m, skb, cb);
+		srdma_dump_msg(&m, d);
 		fill_qp_report(&m, s, slot);
 		ret = srdma_dump_msg_end(&m, d);
 		if (ret)
@@ -161,51 +177,57 @@ static int dump_slots(struct sk_buff *skb, struct netlink_callback *cb, struct s
 	return 0;
 }
 
-/* Attachments in order of id; the cursor is the id of the next one. */
-static int dump_qp_reports(struct sk_buff *skb, struct netlink_callback *cb,
-			   struct srdma_dump *d)
+static bool is_to_dump(const struct srdma_dump *d, const struct srdma_share *s)
 {
-	const struct srdma_share *s;
-	int ret;
-
-	list_for_each_entry(s, &srdma_shares, node) {
-		if (s->id < d->key || !srdma_reader_owns(&d->who, s->owner) ||
-		    !srdma_dev_is_there(s->dev) || !srdma_reader_sees(&d->who, s->dev) ||
-		    (srdma_filter_has(&d->f, SWIFTRDMA_A_DEV_INDEX) &&
-		     d->f.dev != s->dev->index))
-			continue;
-		if (s->id != d->key) {
-			d->key = s->id;
-			d->sub = 0;
-		}
-		ret = dump_slots(skb, cb, d, s);
-		if (ret)
-			return ret;
-		d->key = s->id + 1;
-		d->sub = 0;
-	}
-	return 0;
+	return srdma_reader_owns(&d->who, s->owner) && srdma_dev_is_there(s->dev) &&
+	       srdma_reader_sees(&d->who, s->dev) &&
+	       (!srdma_filter_has(&d->f, SWIFTRDMA_A_DEV_INDEX) || d->f.dev == s->dev->index);
 }
 
-/* Sums of jobs are for those who see every process of them. */
-int srdma_dump_reports(struct sk_buff *skb, struct netlink_callback *cb, struct srdma_dump *d)
+/* Attachments in order of id; the cursor is the id of the next one. */
+static int dump_qp_reports(struct srdma_dump *d)
 {
+	const struct srdma_share *s;
+	unsigned long id;
 	int ret = 0;
+
+	do {
+		id = d->key;
+		mutex_lock(&srdma_share_lock);
+		s = xa_find(&srdma_shares, &id, ULONG_MAX, XA_PRESENT);
+		if (s)
+			srdma_dump_seek(d, id);
+		if (s && is_to_dump(d, s))
+			ret = dump_slots(d, s);
+		if (s && !ret)
+			srdma_dump_seek(d, id + 1);
+		mutex_unlock(&srdma_share_lock);
+	} while (s && !ret);
+	return ret;
+}
+
+static int dump_jobs(struct srdma_dump *d)
+{
+	int ret;
 
 	mutex_lock(&srdma_ctl_lock);
 	mutex_lock(&srdma_share_lock);
-	if (!d->phase) {
-		if (d->who.admin)
-			ret = srdma_dump_devs(skb, cb, d, dump_job_reports);
-		if (!ret) {
-			d->phase = 1;
-			d->key = 0;
-			d->sub = 0;
-		}
-	}
-	if (!ret)
-		ret = dump_qp_reports(skb, cb, d);
+	ret = srdma_dump_devs(d, dump_job_reports);
 	mutex_unlock(&srdma_share_lock);
 	mutex_unlock(&srdma_ctl_lock);
 	return ret;
+}
+
+/* Only CAP_NET_ADMIN gets sums of jobs, because a sum contains every process of the job. */
+int srdma_dump_reports(struct srdma_dump *d)
+{
+	int ret = 0;
+
+	if (!d->phase && d->who.admin)
+		ret = dump_jobs(d);
+	if (!d->phase && !ret) {
+		d->phase = 1;
+		srdma_dump_seek(d, 0);
+	}
+	return ret ?: dump_qp_reports(d);
 }

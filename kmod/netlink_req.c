@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What all commands share: messages, readers and what they may do, requests taken apart.
+ * What all commands share: messages, permissions of readers, parsing of requests.
  */
 #include <linux/capability.h>
 #include <linux/ctype.h>
@@ -199,7 +199,7 @@ int srdma_take_nest(const struct srdma_args *args, const struct nlattr *nest,
 	struct nlattr *attr;
 	int ret;
 
-	/* The message was validated as it came in; this only takes it apart. */
+	/* The message was validated when it came in. */
 	ret = nla_parse_nested(tb, args->max, nest, args->policy, extack);
 	if (!ret)
 		ret = refuse_twice(nla_data(nest), nla_len(nest), args->repeatable, extack);

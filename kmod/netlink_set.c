@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * JOB_SET, JOB_DEL, LEVEL_SET: is a request well formed? If not, these functions say so
- * in words. job.c and override.c know what it means.
+ * JOB_SET, JOB_DEL, LEVEL_SET. This file checks the form of a request, and sets the message
+ * of an error; job.c and override.c carry the request out.
  */
 #include <linux/slab.h>
 
@@ -10,7 +10,7 @@
 
 static struct netlink_range_validation uid_range = { .max = U32_MAX - 1 };
 
-static const struct nla_policy rule_policy[SWIFTRDMA_RULE_A_PID + 1] = {
+static const struct nla_policy rule_policy[SWIFTRDMA_RULE_A_SLO_P99_MIN + 1] = {
 	[SWIFTRDMA_RULE_A_ORDER]	= { .type = NLA_U32 },
 	[SWIFTRDMA_RULE_A_CGROUP]	= { .type = NLA_NUL_STRING,
 					    .len = SWIFTRDMA_PATH_LEN - 1 },
@@ -20,6 +20,8 @@ static const struct nla_policy rule_policy[SWIFTRDMA_RULE_A_PID + 1] = {
 					    .len = SWIFTRDMA_EXE_LEN - 1 },
 	[SWIFTRDMA_RULE_A_UID]		= NLA_POLICY_FULL_RANGE(NLA_U32, &uid_range),
 	[SWIFTRDMA_RULE_A_PID]		= NLA_POLICY_MIN(NLA_U32, 1),
+	[SWIFTRDMA_RULE_A_ASKED]	= { .type = NLA_FLAG },
+	[SWIFTRDMA_RULE_A_SLO_P99_MIN]	= NLA_POLICY_MIN(NLA_U64, 1),
 };
 
 static const struct nla_policy job_policy[SWIFTRDMA_JOB_A_RULE + 1] = {
@@ -89,21 +91,18 @@ static const struct srdma_arg rule_arg[] = {
 	RULE_ARG(EXE, exe, .wrong = EMPTY),
 	RULE_ARG(UID, uid, SRDMA_HAS(srdma_rule_spec, has_uid)),
 	RULE_ARG(PID, pid, SRDMA_HAS(srdma_rule_spec, has_pid)),
+	RULE_ARG(ASKED, asked),
+	RULE_ARG(SLO_P99_MIN, slo_p99_min),
 };
 
 static const struct srdma_args rule_args = { SRDMA_ARGS(rule_policy, rule_arg) };
 
-struct level_request {
-	u32 level, dscp, sl;
-	bool has_dscp, has_sl;
-};
-
 #define LEVEL_ARG(name, member, ...)						\
-	SRDMA_ARG(SWIFTRDMA_LEVEL_A_##name, level_request, member, __VA_ARGS__)
+	SRDMA_ARG(SWIFTRDMA_LEVEL_A_##name, srdma_level_row, member, __VA_ARGS__)
 static const struct srdma_arg level_arg[] = {
 	LEVEL_ARG(LEVEL, level, .missing = "which level? LEVEL is missing"),
-	LEVEL_ARG(DSCP, dscp, SRDMA_HAS(level_request, has_dscp)),
-	LEVEL_ARG(SL, sl, SRDMA_HAS(level_request, has_sl)),
+	LEVEL_ARG(DSCP, is.dscp, SRDMA_HAS(srdma_level_row, is.has_dscp)),
+	LEVEL_ARG(SL, is.sl, SRDMA_HAS(srdma_level_row, is.has_sl)),
 };
 
 static const struct srdma_args level_args = { SRDMA_ARGS(level_policy, level_arg) };
@@ -116,9 +115,9 @@ static int parse_rule(struct srdma_rule_spec *r, const struct nlattr *nest,
 
 	if (ret)
 		return ret;
-	if (!r->cgroup && !r->comm && !r->exe && !r->has_uid && !r->has_pid) {
+	if (!r->cgroup && !r->comm && !r->exe && !r->has_uid && !r->has_pid && !r->asked) {
 		NL_SET_ERR_MSG_ATTR(extack, nest,
-				    "a rule needs a condition: CGROUP, COMM, EXE, UID or PID");
+				    "a rule needs a condition: CGROUP, COMM, EXE, UID, PID or ASKED");
 		return -EINVAL;
 	}
 	return 0;
@@ -222,19 +221,12 @@ static int parse_level(struct srdma_level_row *row, const struct nlattr *nest,
 		       struct netlink_ext_ack *extack)
 {
 	struct nlattr *tb[ARRAY_SIZE(level_policy)];
-	struct level_request l = {};
-	int ret = srdma_take_nest(&level_args, nest, tb, &l, extack);
+	int ret = srdma_take_nest(&level_args, nest, tb, row, extack);
 
-	if (ret)
-		return ret;
-	if (!l.has_dscp && !l.has_sl)
+	if (!ret && !srdma_level_is_set(&row->is))
 		return srdma_missing(extack, nest, SWIFTRDMA_LEVEL_A_DSCP,
 				     "a level is a DSCP, an SL or both");
-	*row = (struct srdma_level_row){
-		.level = l.level,
-		.is = { .has_dscp = l.has_dscp, .has_sl = l.has_sl, .dscp = l.dscp, .sl = l.sl },
-	};
-	return 0;
+	return ret;
 }
 
 int srdma_level_set_doit(struct sk_buff *skb, struct genl_info *info)
@@ -249,7 +241,7 @@ int srdma_level_set_doit(struct sk_buff *skb, struct genl_info *info)
 	if (ret)
 		return ret;
 	nlmsg_for_each_attr(nla, info->nlhdr, GENL_HDRLEN, rem) {
-		struct srdma_level_row row;
+		struct srdma_level_row row = {};
 
 		ret = parse_level(&row, nla, extack);
 		if (ret)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The module's one notifier: lower floors tell here what has happened, and do not know
- * which upper floors listen.
+ * The module's one notifier: lower floors call here what upper floors have registered, without
+ * naming them.
  */
 #include <linux/bug.h>
 #include <linux/export.h>

@@ -15,7 +15,7 @@ struct srdma_qp;
 struct srdma_tally;
 
 /**
- * struct srdma_notifier - what an upper floor wants to hear of a lower one
+ * struct srdma_notifier - functions of an upper floor that a lower one calls
  * @dev_added: a device is in srdma_devs. srdma_devs_sem is held for writing.
  * @dev_renamed: srdma_dev.name has changed. srdma_devs_sem is held for writing.
  * @dev_removed: a device has left srdma_devs; its QPs are still there. No lock is held
@@ -29,20 +29,20 @@ struct srdma_tally;
  *	application's destroy_qp, or where a QP is found to have gone. No spinlock is held;
  *	srdma_dev.adopt_lock may be, and srdma_qp_lock() of another QP.
  * @qp_released: the last reference to a QP was dropped. Any context.
- * @jobs_rechecked: every QP is about to be asked anew which job it belongs to.
+ * @jobs_rechecked: every QP is about to be matched against the rules again.
  *	srdma_devs_sem (reading) and srdma_ctl_lock are held.
- * @jobs_assigned: rules have changed, and every QP was asked anew which job it belongs to.
+ * @jobs_assigned: every QP was matched against the rules again.
  *	srdma_devs_sem (reading) and srdma_ctl_lock are held.
  * @job_removed: a job is about to go. srdma_devs_sem (reading) and srdma_ctl_lock are held.
- * @lease_ended: a lease is about to go, for its time is over or because that was asked.
+ * @lease_ended: a lease is about to go, because its time is over or on request.
  *	srdma_devs_sem (reading) and srdma_ctl_lock are held.
  * @action_done: how the target of an item of a batch stands now. In a work, without a lock.
  * @congested: doorbells of a device were congested; its UARs that were busy then, the
  *	busiest first, held by the caller. In a work of the provider, without a lock.
  *
- * All are called in process context and may sleep, but for @qp_released. NULL: not of
- * interest. Notifiers are called in the order in which they were registered. There is nothing
- * but such functions in here.
+ * All are called in process context and may sleep, but for @qp_released. NULL: not called.
+ * Notifiers are called in the order in which they were registered. The structure has no other
+ * members, so srdma_notify_register() copies it as an array.
  */
 struct srdma_notifier {
 	void (*dev_added)(struct srdma_dev *dev);

@@ -57,19 +57,19 @@ int srdma_qp_level(const struct srdma_qp *q)
 	struct srdma_job_dev *jd = rcu_dereference(q->job);
 	u32 job = jd ? READ_ONCE(jd->level) : 0;
 
-	if (own && (!job || srdma_level_rank(own) >= srdma_level_rank(job)))
-		return srdma_level_of(own);
-	return srdma_level_of(job);
+	if (own && (!job || srdma_packed_rank(own) >= srdma_packed_rank(job)))
+		return srdma_packed_level(own);
+	return srdma_packed_level(job);
 }
 
 /* What is in force */
 
-static struct srdma_qp *override_qp(const struct srdma_override *o)
+struct srdma_qp *srdma_target_qp(const struct srdma_target *t)
 {
-	struct srdma_dev *dev = xa_load(&srdma_devs, o->dev);
-	struct srdma_qp *q = dev ? srdma_qp_get_by_key(dev, o->key) : NULL;
+	struct srdma_dev *dev = xa_load(&srdma_devs, t->dev);
+	struct srdma_qp *q = dev ? srdma_qp_get_by_key(dev, t->key) : NULL;
 
-	if (q && q->serial != o->serial) {
+	if (q && q->serial != t->serial) {
 		srdma_qp_put(q);
 		q = NULL;
 	}
@@ -77,45 +77,26 @@ static struct srdma_qp *override_qp(const struct srdma_override *o)
 }
 
 /* Overrides are offered in order of strength, so the first one wins. */
-static void offer(struct srdma_override **slot, struct srdma_override *o)
-{
-	if (!*slot)
-		*slot = o;
-}
-
 static void offer_to_job(struct srdma_override *o)
 {
+	const struct srdma_target *t = &o->target;
 	struct srdma_job_dev *jd;
 	struct srdma_dev *dev;
 	unsigned long index;
 
 	xa_for_each(&srdma_devs, index, dev) {
-		if (!o->any_dev && o->dev != dev->index)
+		if (!t->any_dev && t->dev != dev->index)
 			continue;
-		jd = xa_load(&dev->jobs, o->job->id);
-		if (!jd)
-			continue;
-		if (o->knob == SWIFTRDMA_KNOB_LEVEL)
-			offer(&jd->want.level, o);
-		else if (o->knob == SWIFTRDMA_KNOB_MAX_QPS)
-			offer(&jd->want.max_qps, o);
-		else if (o->knob == SWIFTRDMA_KNOB_BIT_RATE)
-			offer(&jd->want.bit_rate, o);
-		else if (o->knob == SWIFTRDMA_KNOB_WEIGHT)
-			offer(&jd->want.weight, o);
-		else if (o->knob == SWIFTRDMA_KNOB_WR_RATE)
-			offer(&jd->want.wr_rate, o);
-		else if (o->knob == SWIFTRDMA_KNOB_CREDITS)
-			offer(&jd->want.credits, o);
-		else
-			offer(&jd->want.create_rate, o);
+		jd = xa_load(&dev->jobs, t->job->id);
+		if (jd && !jd->want[t->knob])
+			jd->want[t->knob] = o;
 	}
 }
 
 /* The word of @q that override @o writes; NULL: the QP does not have it. */
 static u32 *word_of(const struct srdma_override *o, struct srdma_qp *q)
 {
-	int part = srdma_path_part(o->knob);
+	int part = srdma_path_part(o->target.knob);
 	struct srdma_qp_hw *hw;
 
 	if (part < 0)
@@ -123,12 +104,6 @@ static u32 *word_of(const struct srdma_override *o, struct srdma_qp *q)
 	/* act.c made the srdma_qp_hw for the first override of a path. */
 	hw = srdma_qp_hw(q);
 	return hw ? &hw->path[part].want : NULL;
-}
-
-static u32 pack_override(const struct srdma_override *o)
-{
-	return o->knob == SWIFTRDMA_KNOB_LEVEL ? srdma_level_pack(o->lease->rank, o->value) :
-						 srdma_path_pack(o->lease->rank, o->value);
 }
 
 /* The word without its epoch bit is what readers see: only a change of that is a change. */
@@ -147,36 +122,37 @@ static void write_word(struct srdma_qp *q, u32 *word, u32 to)
  */
 static void offer_to_qp(struct srdma_override *o)
 {
-	struct srdma_qp *q = override_qp(o);
+	u32 packed = srdma_pack(o->lease->rank, o->value) | round;
+	struct srdma_qp *q = srdma_target_qp(&o->target);
 	u32 *word = q ? word_of(o, q) : NULL;
 
 	if (word) {
-		if (srdma_path_part(o->knob) >= 0)
+		if (srdma_path_part(o->target.knob) >= 0)
 			q->dev->path_bids++;
 		if (!*word || (*word & SRDMA_ROUND) != round)
-			write_word(q, word, pack_override(o) | round);
-		o->in_force = *word == (pack_override(o) | round);
+			write_word(q, word, packed);
+		o->in_force = *word == packed;
 	}
-	if (q)
-		srdma_qp_put(q);
+	srdma_qp_put(q);
 }
 
 /* Clear the word of a dropped override, unless this recompute has written another one. */
 static void clear_qp_word(struct srdma_override *o)
 {
-	struct srdma_qp *q = override_qp(o);
+	struct srdma_qp *q = srdma_target_qp(&o->target);
 	u32 *word = q ? word_of(o, q) : NULL;
 
 	if (word && *word && (*word & SRDMA_ROUND) != round)
 		write_word(q, word, 0);
-	if (q)
-		srdma_qp_put(q);
+	srdma_qp_put(q);
 }
 
-void srdma_override_free(struct srdma_override *o)
+void srdma_override_put(struct srdma_override *o)
 {
-	if (o->job)
-		srdma_job_put(o->job);
+	if (!o || !refcount_dec_and_test(&o->refs))
+		return;
+	if (o->target.job)
+		srdma_job_put(o->target.job);
 	srdma_decision_put(o->decision);
 	kfree(o);
 }
@@ -184,8 +160,8 @@ void srdma_override_free(struct srdma_override *o)
 void srdma_override_drop(struct srdma_override *o)
 {
 	list_del(&o->node);
-	if (o->job)
-		srdma_override_free(o);
+	if (o->target.job)
+		srdma_override_put(o);
 	else
 		list_add(&o->node, &dropped);
 }
@@ -198,27 +174,23 @@ static u64 take_winner(struct srdma_override *o, u64 none)
 	return o->value;
 }
 
-static void take_knob(const struct srdma_dev *dev, struct srdma_override *o,
-		      struct srdma_job_knob *knobs)
-{
-	int place = o ? srdma_share_knob(o->knob) : -1;
-
-	if (place < 0 || srdma_knob_is_dev(dev, place))
-		return;
-	o->in_force = true;
-	knobs[place] = (struct srdma_job_knob){
-		.value = o->value, .until = o->lease->expires, .lease = o->lease->id,
-	};
-}
-
-/* What libraries in the processes of the job enforce. */
-static void settle_knobs(struct srdma_job_dev *jd)
+/* Have the libraries in the job's processes enforce what is theirs. */
+static void apply_library_knobs(struct srdma_job_dev *jd)
 {
 	struct srdma_job_knob knobs[SRDMA_JOB_KNOBS] = {};
+	struct srdma_override *o;
+	int knob, place;
 
-	take_knob(jd->dev, jd->want.bit_rate, knobs);
-	take_knob(jd->dev, jd->want.wr_rate, knobs);
-	take_knob(jd->dev, jd->want.credits, knobs);
+	for (knob = 0; knob <= SWIFTRDMA_KNOB_MAX; knob++) {
+		o = jd->want[knob];
+		place = srdma_knob_place(knob);
+		if (!o || place < 0 || srdma_knob_is_dev(jd->dev, place))
+			continue;
+		o->in_force = true;
+		knobs[place] = (struct srdma_job_knob){
+			.value = o->value, .until = o->lease->expires, .lease = o->lease->id,
+		};
+	}
 	srdma_knobs_set(jd, knobs);
 }
 
@@ -247,22 +219,22 @@ static void visit_touch(struct srdma_qp *q, void *arg)
 	srdma_qp_touch(q);
 }
 
-static void settle_job(struct srdma_job_dev *jd)
+static void apply_winners(struct srdma_job_dev *jd)
 {
-	struct srdma_override *o = jd->want.level;
-	u64 max_qps = take_winner(jd->want.max_qps, SRDMA_NO_LIMIT);
-	u64 rate = take_winner(jd->want.create_rate, SRDMA_NO_LIMIT);
+	struct srdma_override *o = jd->want[SWIFTRDMA_KNOB_LEVEL];
+	u64 max_qps = take_winner(jd->want[SWIFTRDMA_KNOB_MAX_QPS], SRDMA_NO_LIMIT);
+	u64 rate = take_winner(jd->want[SWIFTRDMA_KNOB_CREATE_RATE], SRDMA_NO_LIMIT);
 	u32 level = 0;
 
 	if (o)
-		level = srdma_level_pack(o->lease->rank, take_winner(o, 0));
+		level = srdma_pack(o->lease->rank, take_winner(o, 0));
 	if (level != jd->level) {
 		WRITE_ONCE(jd->level, level);
 		srdma_job_walk(jd, visit_touch, NULL);
 	}
-	WRITE_ONCE(jd->bit_rate, take_winner(jd->want.bit_rate, 0));
-	WRITE_ONCE(jd->weight, take_winner(jd->want.weight, 0));
-	settle_knobs(jd);
+	WRITE_ONCE(jd->bit_rate, take_winner(jd->want[SWIFTRDMA_KNOB_BIT_RATE], 0));
+	WRITE_ONCE(jd->weight, take_winner(jd->want[SWIFTRDMA_KNOB_WEIGHT], 0));
+	apply_library_knobs(jd);
 	spin_lock(&jd->lock);
 	jd->max_qps = max_qps;
 	if (jd->create_rate != rate) {
@@ -281,7 +253,7 @@ static void offer_all(void)
 	list_for_each_entry(l, &srdma_leases_strong, strong_node) {
 		list_for_each_entry_reverse(o, &l->overrides, node) {
 			o->in_force = false;
-			if (o->job)
+			if (o->target.job)
 				offer_to_job(o);
 			else
 				offer_to_qp(o);
@@ -307,12 +279,12 @@ void srdma_override_recompute(void)
 	list_for_each_entry_safe(o, next, &dropped, node) {
 		clear_qp_word(o);
 		list_del(&o->node);
-		srdma_override_free(o);
+		srdma_override_put(o);
 	}
 	xa_for_each(&srdma_devs, index, dev) {
 		WRITE_ONCE(dev->path_wants, dev->path_bids);
 		xa_for_each(&dev->jobs, id, jd)
-			settle_job(jd);
+			apply_winners(jd);
 	}
 	srdma_pass_rescan();
 }

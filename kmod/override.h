@@ -8,12 +8,13 @@
 #include <linux/slab.h>
 
 #include "job.h"
+#include "knob_table.h"
 
 struct srdma_lease;
 
 /**
  * struct srdma_decision - why a policy made an override, as user space described it
- * @refs: one per override, and one per item of a batch that is not reported yet
+ * @refs: one per override, and one per item of an ACT
  * @tick: %SWIFTRDMA_DECISION_A_TICK
  * @policy: %SWIFTRDMA_DECISION_A_POLICY
  * @len: bytes of @attrs
@@ -50,32 +51,42 @@ static inline void srdma_decision_put(struct srdma_decision *d)
  */
 
 /**
- * struct srdma_override - one knob of one target, wanted by one lease
- * @node: in srdma_lease.overrides
- * @id: never reused; a lease's overrides are in the order of it
- * @lease: whose
+ * struct srdma_target - what an override is of
  * @knob: enum swiftrdma_knob
- * @value: in the knob's unit
- * @job: target, with a reference; NULL: a QP
  * @any_dev: the job on every device
+ * @job: with a reference, or NULL: a QP
  * @dev: device index, unless @any_dev
  * @key: srdma_qp_key() of the QP
  * @serial: of the QP
+ */
+struct srdma_target {
+	u32 knob;
+	bool any_dev;
+	struct srdma_job *job;
+	u32 dev;
+	u32 key;
+	u64 serial;
+};
+
+/**
+ * struct srdma_override - one knob of one target, wanted by one lease
+ * @node: in srdma_lease.overrides
+ * @refs: one of the lease, and one of the batch that made it until its results are reported
+ * @id: never reused; a lease's overrides are in the order of it
+ * @lease: its lease; not to be used after srdma_override_drop()
+ * @target: knob and target
+ * @value: in the knob's unit
  * @in_force: not outranked on at least one device
  * @reason: as given
  * @decision: why a policy made it, with a reference; NULL: not given
  */
 struct srdma_override {
 	struct list_head node;
+	refcount_t refs;
 	u64 id;
 	struct srdma_lease *lease;
-	u32 knob;
+	struct srdma_target target;
 	u64 value;
-	struct srdma_job *job;
-	bool any_dev;
-	u32 dev;
-	u32 key;
-	u64 serial;
 	bool in_force;
 	char reason[SWIFTRDMA_REASON_LEN];
 	struct srdma_decision *decision;
@@ -91,12 +102,16 @@ void srdma_override_recompute(void);
 /* A lease lasts longer: so do the knobs that it holds in processes. srdma_ctl_lock. */
 void srdma_override_renewed(const struct srdma_lease *l);
 /*
- * Out of its lease, and freed. A QP's override stays in force until
- * srdma_override_recompute() runs. The caller must run it before releasing srdma_ctl_lock.
+ * Take the override out of its lease, with the lease's reference. A QP's override stays in
+ * force until srdma_override_recompute() runs. The caller must run it before releasing
+ * srdma_ctl_lock.
  */
 void srdma_override_drop(struct srdma_override *o);
-/* Free an override that never was part of a lease. */
-void srdma_override_free(struct srdma_override *o);
+/* NULL: does nothing. */
+void srdma_override_put(struct srdma_override *o);
+
+/* The QP of @t, with a reference; NULL: it is gone. srdma_devs_sem or srdma_ctl_lock. */
+struct srdma_qp *srdma_target_qp(const struct srdma_target *t);
 
 /*
  * Epoch bit of the words of QPs (srdma_qp.level and srdma_path.want). Each recompute flips
@@ -105,29 +120,6 @@ void srdma_override_free(struct srdma_override *o);
  * QP changes only this bit of the word.
  */
 #define SRDMA_ROUND	BIT(30)
-
-/* An override of a part of a path as a word: the rank in bits 16..23, the value below. */
-static inline u32 srdma_path_pack(u32 rank, u32 value)
-{
-	return BIT(31) | rank << 16 | value;
-}
-
-static inline u32 srdma_path_rank(u32 packed)
-{
-	return packed >> 16 & 0xff;
-}
-
-static inline u16 srdma_path_value(u32 packed)
-{
-	return packed;
-}
-
-/* The part of a path that @knob sets, -1: none. */
-static inline int srdma_path_part(u32 knob)
-{
-	return knob == SWIFTRDMA_KNOB_UDP_SPORT ? SRDMA_PATH_SPORT :
-	       knob == SWIFTRDMA_KNOB_LAG_PORT ? SRDMA_PATH_LAG : -1;
-}
 
 /* The level in force for @q, -1: none. RCU section. */
 int srdma_qp_level(const struct srdma_qp *q);
@@ -139,7 +131,7 @@ int srdma_qp_level(const struct srdma_qp *q);
  */
 struct srdma_level {
 	bool has_dscp, has_sl;
-	u8 dscp, sl;
+	u32 dscp, sl;
 };
 
 struct srdma_level srdma_level_get(u32 level);

@@ -53,7 +53,7 @@ static bool owner_is(const struct srdma_owner *o, const struct owner_key *key)
 	       uid_eq(o->uid, key->uid) && !memcmp(o->comm, key->comm, TASK_COMM_LEN);
 }
 
-static struct srdma_owner *owner_find(const struct owner_key *key, unsigned long hash)
+static struct srdma_owner *find_locked(const struct owner_key *key, unsigned long hash)
 {
 	struct srdma_owner *o;
 
@@ -67,6 +67,16 @@ static struct srdma_owner *owner_find(const struct owner_key *key, unsigned long
 	return NULL;
 }
 
+static struct srdma_owner *owner_find(const struct owner_key *key, unsigned long hash)
+{
+	struct srdma_owner *o;
+
+	spin_lock(&owners_lock);
+	o = find_locked(key, hash);
+	spin_unlock(&owners_lock);
+	return o;
+}
+
 /*
  * Enter @o into the table, unless another thread has entered an equal one, and return the
  * one in the table.
@@ -77,7 +87,7 @@ static struct srdma_owner *owner_insert(struct srdma_owner *o,
 	struct srdma_owner *old;
 
 	spin_lock(&owners_lock);
-	old = owner_find(key, hash);
+	old = find_locked(key, hash);
 	if (!old) {
 		hash_add(owners, &o->node, hash);
 		n_owners++;
@@ -184,7 +194,7 @@ bool srdma_owner_is_current(const struct srdma_owner *o)
 	return same;
 }
 
-static struct srdma_owner *owner_of_task(struct task_struct *task)
+struct srdma_owner *srdma_owner_task(struct task_struct *task)
 {
 	struct task_struct *leader;
 	struct owner_key key = {};
@@ -211,9 +221,7 @@ static struct srdma_owner *owner_of_task(struct task_struct *task)
 	key.cgroup_id = cgroup_id_of(task);
 	key.exec_id = task->self_exec_id;
 	hash = owner_hash(&key);
-	spin_lock(&owners_lock);
 	o = owner_find(&key, hash);
-	spin_unlock(&owners_lock);
 	if (!o) {
 		get_pid(key.pid);
 		memcpy(comm, key.comm, sizeof(comm));	/* the leader may go */
@@ -248,16 +256,6 @@ err_pid:
 	return NULL;
 }
 
-struct srdma_owner *srdma_owner_current(void)
-{
-	return owner_of_task(current);
-}
-
-struct srdma_owner *srdma_owner_task(struct task_struct *task)
-{
-	return owner_of_task(task);
-}
-
 struct srdma_owner *srdma_owner_kernel(const char *name)
 {
 	char cut[SWIFTRDMA_EXE_LEN];
@@ -267,9 +265,7 @@ struct srdma_owner *srdma_owner_kernel(const char *name)
 
 	strscpy(cut, name ?: "kernel", sizeof(cut));
 	hash = owner_hash(&key);
-	spin_lock(&owners_lock);
 	o = owner_find(&key, hash);
-	spin_unlock(&owners_lock);
 	if (o)
 		return o;
 
@@ -305,6 +301,20 @@ void srdma_owner_put(struct srdma_owner *o)
 {
 	if (o)
 		kref_put_lock(&o->ref, owner_release, &owners_lock);
+}
+
+void srdma_owners_asked(struct pid *pid)
+{
+	struct owner_key key = { .pid = pid };
+	struct srdma_owner *o;
+
+	/* An owner that is entered later is matched after this, and so by the new wish. */
+	spin_lock(&owners_lock);
+	hash_for_each_possible(owners, o, node, owner_hash(&key))
+		if (o->pid == pid)
+			/* After the wish: pairs with srdma_rules_gen_of(). */
+			smp_store_release(&o->wishes, o->wishes + 1);
+	spin_unlock(&owners_lock);
 }
 
 u32 srdma_owner_count(void)

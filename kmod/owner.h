@@ -24,14 +24,15 @@ struct srdma_rule;
  * @exec_id: task_struct.self_exec_id: another program is another owner
  * @cgroup_id: kernfs id of the cgroup at creation
  * @uid: effective
- * @comm: of the group leader, or the kernel user's name if longer fits @exe
+ * @comm: of the group leader; of a kernel user, its name as far as it fits
  * @exe: basename of the executable; kernel users: their name
- * @cgroup: path in the unified hierarchy, initial cgroup namespace
  * @lock: serializes writers of @rule and @rules_gen; taken inside
  *	srdma_job_dev.lock and srdma_dev.mr_lock, takes nothing
- * @rule: what matched under @rules_gen, NULL: unassigned. RCU.
- * @rules_gen: which rules @rule was found in; stored after @rule, so a reader that reads
- *	this first gets that rule or a younger one
+ * @rule: the rule that matched under @rules_gen, NULL: unassigned. RCU.
+ * @rules_gen: srdma_rules_gen_of() when @rule was found; stored after @rule, so a reader
+ *	that reads this first gets that rule or a younger one
+ * @wishes: grows when the wish of the process changes, see wish.h
+ * @cgroup: path in the unified hierarchy, initial cgroup namespace
  *
  * Everything but the match cache is constant after publication. A process that
  * moves to another cgroup, changes uid or execs gets a new owner for the QPs it
@@ -47,18 +48,23 @@ struct srdma_owner {
 	kuid_t uid;
 	char comm[TASK_COMM_LEN];
 	char exe[SWIFTRDMA_EXE_LEN];
-	spinlock_t lock;	/* @rule and @rules_gen */
+	spinlock_t lock;	/* @rule, @rules_gen */
 	struct srdma_rule __rcu *rule;
 	u32 rules_gen;
+	u32 wishes;
 	char cgroup[];
 };
 
-/* The calling process, or the named kernel user. May sleep. NULL: no memory. */
-struct srdma_owner *srdma_owner_current(void);
-struct srdma_owner *srdma_owner_kernel(const char *name);
-/* Another process, of which the caller holds a task reference. May sleep. */
+/* The process of @task, which the caller holds; NULL: no memory, or it has exited. May sleep. */
 struct srdma_owner *srdma_owner_task(struct task_struct *task);
-/* Is @o, which the caller holds, the owner of the calling process? Then no search is needed. */
+/* The calling process; the named kernel user. NULL: no memory. May sleep. */
+static inline struct srdma_owner *srdma_owner_current(void)
+{
+	return srdma_owner_task(current);
+}
+
+struct srdma_owner *srdma_owner_kernel(const char *name);
+/* Is @o, which the caller holds, the owner of the calling process? Takes no search. */
 bool srdma_owner_is_current(const struct srdma_owner *o);
 
 void srdma_owner_put(struct srdma_owner *o);
@@ -71,6 +77,9 @@ static inline bool srdma_owner_is_kernel(const struct srdma_owner *o)
 {
 	return !o->pid;
 }
+
+/* The wish of process @pid has changed: the rules are to be asked anew for its owners. */
+void srdma_owners_asked(struct pid *pid);
 
 u32 srdma_owner_count(void);
 

@@ -79,7 +79,7 @@ void srdma_pass_dev_init(struct srdma_dev *dev, work_func_t pass)
 
 void srdma_pass_dev_stop(struct srdma_dev *dev)
 {
-	synchronize_rcu();	/* srdma_pass_rescan() may have found the device */
+	synchronize_rcu();	/* a thread in srdma_pass_rescan() may have found the device */
 	if (cancel_delayed_work_sync(&dev->enforce))
 		srdma_dev_put(dev);
 }

@@ -38,7 +38,7 @@ void srdma_pass_qp(struct srdma_qp *q);
 void srdma_pass_give_back(struct srdma_dev *dev);
 
 extern bool srdma_suspended;
-/* Are all overrides suspended on @dev? Any context. */
+/* Are all overrides on @dev suspended? Any context. */
 static inline bool srdma_giving_back(const struct srdma_dev *dev)
 {
 	return READ_ONCE(dev->giving_back) || READ_ONCE(srdma_suspended);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The provider of each device. Providers of this module are asked first, then those
- * that other modules registered, then the generic one, which takes all devices.
+ * The provider of each device. Providers of this module are tried first, then those that other
+ * modules registered, then the generic one, which takes all devices.
  *
  * A provider that is unregistered while its devices stay leaves them in these steps,
  * each of which waits for threads that may still be in its ops:
@@ -10,8 +10,8 @@
  *	hand the device to the generic one	new callers do not find the provider
  *	wait for the wrappers			callers that had found it
  *	wait for readers, refresh.c, enforce.c	the same
- *	detach every QP				a QP destroyed meanwhile is detached by its end
- *	wait for the wrappers			those ends
+ *	detach every QP				a QP destroyed meanwhile is detached by its destroy
+ *	wait for the wrappers			these destroys
  *	dev_remove
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -30,7 +30,7 @@ static const struct srdma_provider_ops *const providers[] = {
 	&srdma_provider_rxe,
 };
 
-/* Marks the place of a provider that is being unregistered. */
+/* Stands in the place of a provider that is being unregistered. */
 static const struct srdma_provider_ops going;
 
 /*
@@ -54,9 +54,9 @@ const struct srdma_provider_ops *srdma_provider_of(struct ib_device *ibdev)
 }
 
 /*
- * In a guest a virtual function looks like any other, so of one that the bus does not
- * call virtual nothing is known here. Scalable functions are devices of the auxiliary
- * bus, named for what they are.
+ * In a guest a virtual function looks like a physical one, so only a function that the bus
+ * calls virtual is known here. Scalable functions are devices of the auxiliary bus, whose
+ * names say so.
  */
 u8 srdma_function_of(const struct ib_device *ibdev)
 {
@@ -148,17 +148,14 @@ static void attach_provider(struct srdma_dev *dev, const struct srdma_provider_o
 
 static void detach_qps(struct srdma_dev *dev)
 {
-	struct srdma_walk w = SRDMA_WALK(&dev->qps, 0);
 	struct srdma_qp *q;
 
-	while ((q = srdma_walk_get(&w))) {
+	srdma_for_each_qp(q, dev) {
 		srdma_qp_lock(q);
 		if (!test_bit(SRDMA_QP_DEAD, &q->flags) ||
 		    test_bit(SRDMA_QP_UNSURE, &q->flags))
 			srdma_provider_detach(q);
 		srdma_qp_unlock(q);
-		srdma_qp_put(q);
-		cond_resched();
 	}
 }
 

@@ -28,10 +28,10 @@ struct srdma_class {
 };
 
 /**
- * struct srdma_class_change - one QP's, of several that are made together
+ * struct srdma_class_change - the change of a QP's class, one of several made together
  * @q: the QP, held as in &srdma_provider_ops.class_begin
  * @want: its new class
- * @err: 0 or -errno, the answer
+ * @err: 0 or -errno: set by the op
  */
 struct srdma_class_change {
 	struct srdma_qp *q;
@@ -47,14 +47,17 @@ enum srdma_path_part {
 };
 
 /**
- * struct srdma_provider_ops - what a kind of NIC can tell and do
+ * struct srdma_provider_ops - figures and changes that a kind of NIC offers
  * @name: shown to users
  * @caps: enum swiftrdma_dev_cap bits this provider stands for
  * @wrap_post_send: user doorbells pass through ops.post_send: count them there
  * @query_is_cheap: ops.query_qp and .query_port cost no firmware command: an adopted
  *	QP's state and address vector are read at once, and ports for any reader
+ * @roce_tclass_only: on an Ethernet port a class is the traffic class alone; the
+ *	service level stays the application's
  * @match: does this provider know the device? Must not sleep. The first registered
- *	provider that says so is taken; the generic one says so always.
+ *	provider that returns true is taken; the generic one always does. Called with
+ *	srdma_dev.provider_lock held, of a built-in provider without it.
  * @class_begin: start to change the class of a connected QP, in RTR, RTS, SQD or SQE.
  *	Process context, may sleep. The caller holds srdma_qp_lock() of this QP, and of
  *	others that the same pass changes, so the op may only try the lock of another QP.
@@ -65,23 +68,25 @@ enum srdma_path_part {
  *	again until the application modifies the QP or all is given back. An op that
  *	returns -EREMOTEIO has given the QP a struct srdma_qp_hw, with the syndrome. NULL:
  *	there is nothing to begin.
- * @class_poll: 0: ready to commit; -EAGAIN: ask again; other -errno: the QP
+ * @class_poll: 0: ready to commit; -EAGAIN: poll again; other -errno: the QP
  *	cannot get there. Same context as @class_begin. NULL: @class_begin pauses
  *	nothing.
  * @class_commit: program @c and let the QP go on. Same context as @class_begin; may take
  *	a firmware command. On -errno the QP goes on with its old class, or, if the device
  *	never answered (-ETIMEDOUT), with one of the two. NULL: the class of a
  *	connected QP cannot be changed; it is set at INIT->RTR only.
- * @class_change: change @n QPs at once, for each of which @class_begin said 1. Same
+ * @class_change: change @n QPs at once, for each of which @class_begin returned 1. Same
  *	context as @class_begin.
- * @class_abort: give up after @class_begin: the QP goes on with its old class.
- *	Called twice, with an RCU grace period between the two.
+ * @class_abort: give up after @class_begin: the QP goes on with its old class. Called
+ *	twice for each change, with an RCU grace period between the two calls. NULL: there is
+ *	nothing to undo.
  * @detach: the QP is about to go, or the provider: leave nothing of the provider's in it.
- *	srdma_qp_lock() is held unless the QP is not in the table yet. Called more than
- *	once, also for QPs that the provider never saw; srdma_qp.ibqp may be followed only
- *	if neither %SRDMA_QP_UNSURE nor %SRDMA_QP_DEVX is set. May be NULL.
- * @roce_tclass_only: on an Ethernet port a class is the traffic class alone; the
- *	service level stays the application's
+ *	Called inside srdma_srcu, with srdma_qp_lock() held unless the QP is not in the
+ *	table yet. srdma_dev.provider_lock may be held, too (the provider goes), or
+ *	srdma_dev.adopt_lock, or srdma_qp_lock() of a QP that takes this one's number. So
+ *	the op takes no lock inside which the provider waits for a QP or in @dev_remove.
+ *	Called more than once, also for QPs that the provider never saw; srdma_qp.ibqp may
+ *	be followed only if neither %SRDMA_QP_UNSURE nor %SRDMA_QP_DEVX is set. May be NULL.
  *
  * All that follow may be NULL. The two that a provider in a module of its own has:
  *
@@ -93,27 +98,28 @@ enum srdma_path_part {
  *
  * Process context, may sleep:
  *
- * @context_pages: UAR pages that a context asks for, from the data that its
- *	library gave to alloc_ucontext; 0: it does not say
+ * @context_pages: UAR pages that a context asks for, from the data that its library gave
+ *	to alloc_ucontext; 0: not known. Called inside srdma_srcu, in the application's
+ *	call, after the driver's op; no lock is held.
  * @qp_created: the driver made the QP, which is not published yet
  * @qp_modify: before the driver changes the QP; held as in @class_begin
  * @qp_modified: and after
  * @shape: make rates and weights of the device's jobs (srdma_job_dev.bit_rate and
- *	.weight) hold for their QPs, or none while srdma_dev.giving_back; how much is
- *	left to be tried again. The device's work of enforce.c only.
+ *	.weight) hold for their QPs, or none while srdma_dev.giving_back. Returns how much
+ *	is left to be tried again. The device's work of enforce.c only.
  *
  * Called from the device's work of refresh.c, which holds no lock: they may send commands,
  * as many as a reader may cause, and wait for the device:
  *
- * @query_qps: find out what is not known of QPs (srdma_qp_unqueried()), some at a time; of how
- *	many it still is not. The device's work of enforce.c calls it, too, where a level is
- *	wanted of such QPs, so the op excludes itself. NULL: adopt.c asks the driver's own
- *	query_qp for state and address.
- * @refresh: find out what DEV_GET shows of the device alone and takes commands
+ * @query_qps: find out what is not known of QPs (srdma_qp_unqueried()), some at a time.
+ *	Returns of how many QPs it is still not known. The device's work of enforce.c calls
+ *	the op, too, where a level is wanted of such QPs, so the op excludes itself. NULL:
+ *	adopt.c asks the driver's own query_qp for state and address.
+ * @refresh: read those figures of DEV_GET that take commands
  * @query_port: as ib_query_port()
- * @port_bytes: what passes the port's netdev by; -EAGAIN: not now; -EOPNOTSUPP: the
- *	device does not tell
- * @port_detail: what no netdev tells of a port; it may stay as it was read last
+ * @port_bytes: bytes and packets that bypass the port's netdev; -EAGAIN: not now;
+ *	-EOPNOTSUPP: the device does not count them
+ * @port_detail: figures of a port that no netdev has; they may stay as they were read last
  * @mr_shift: the size of the pages that a user's memory region is mapped in, as a
  *	power of two, by its key; -EAGAIN: not now. The region may go meanwhile.
  *
@@ -121,14 +127,14 @@ enum srdma_path_part {
  * device:
  *
  * @sample: have the sampler bring the work requests of QPs up to date: take the next
- *	number of srdma_refresh.sample_asked, and when that is served, put it into
- *	.sample_done, the time into srdma_dev.wrs_at, and wake .wait
+ *	number of srdma_refresh.sample_asked. When the sampler has served that number, it
+ *	puts the number into .sample_done, the time into srdma_dev.wrs_at, and wakes .wait.
  * @watch: a reader wants to know how much is outstanding in send queues, for some seconds
- *	from now: a thread of the provider's own finds it out, by commands
+ *	from now. A thread of the provider finds it out, by commands.
  * @path_check: can a part of this QP's path be @value? 0, or -errno and *why, which
- *	is constant. srdma_ctl_lock is held, too. Where it is there, @shape also makes
- *	srdma_path.want hold, of all QPs.
- * @dev_stat: what DEV_GET shows of the device alone, as it was found out last
+ *	is constant. srdma_ctl_lock is held, too. A provider with this op makes
+ *	srdma_path.want of all QPs hold in @shape.
+ * @dev_stat: the figures of DEV_GET that the provider has, as they were read last
  *
  * Between class_begin and class_commit or class_abort the QP may be paused, so
  * the caller bounds that time (module parameter drain_ms).
@@ -171,21 +177,21 @@ struct srdma_provider_ops {
 };
 
 /**
- * struct srdma_dev_stat - what only a provider can tell of a device
- * @uar_limit: pages it has; 0: not known
- * @commands: sent to it by the provider
- * @command_ns: how long these took
+ * struct srdma_dev_stat - figures of a device that only its provider has
+ * @uar_limit: UAR pages of the device; 0: not known
+ * @commands: commands that the provider sent
+ * @command_ns: time that these took
  * @sampled: the next five are known
  * @sweeps: looks at all doorbell records
- * @sweep_ns: that took so long
- * @gap_ns: the longest between two
- * @records: looked at
- * @pages: of users, to which a reference is held
+ * @sweep_ns: time that these took
+ * @gap_ns: longest time between two of them
+ * @records: doorbell records that are looked at
+ * @pages: users' pages to which a reference is held
  * @congestion: the next three are known
- * @congestions: events
- * @congestion_level: of the last one
- * @congested_at: ns; 0: none came
- * @diag_at: ns, when those from @mtt to @qpc_misses were read
+ * @congestions: events of congestion
+ * @congestion_level: of the last event
+ * @congested_at: ns, time of the last event; 0: there was none
+ * @diag_at: ns, when the figures from @mtt to @qpc_misses were read
  * @mtt: the next two are known
  * @mtt_hits: in the device's cache
  * @mtt_misses: the same
@@ -195,15 +201,15 @@ struct srdma_provider_ops {
  * @qpc_hits: in the device's cache of QP contexts
  * @qpc_misses: the same
  * @devx: QPs made past RDMA core are seen, and the next three are known
- * @devx_qps: there are
- * @devx_created: since the provider came
- * @devx_missed: that may have been missed
+ * @devx_qps: such QPs that are alive
+ * @devx_created: such QPs that were created since the provider came
+ * @devx_missed: such QPs that may have been missed
  * @pcie: the next five are known
  * @pcie_at: ns, when they were read
- * @stalled_reads: % of the last second that the bus held reads up
+ * @stalled_reads: % of the last second in which the bus held reads up
  * @stalled_writes: the same of writes
- * @stalled_read_s: seconds in which that was over 30 %
- * @stalled_write_s: the same
+ * @stalled_read_s: seconds of which @stalled_reads was over 30 %
+ * @stalled_write_s: the same of writes
  */
 struct srdma_dev_stat {
 	u32 uar_limit;
@@ -235,7 +241,7 @@ extern const struct srdma_provider_ops srdma_provider_generic;
 extern const struct srdma_provider_ops srdma_provider_rxe;
 
 const struct srdma_provider_ops *srdma_provider_of(struct ib_device *ibdev);
-/* enum swiftrdma_function, as the buses tell; UNSPEC: they do not. */
+/* enum swiftrdma_function by the bus of the device; UNSPEC: the bus does not show it. */
 u8 srdma_function_of(const struct ib_device *ibdev);
 void srdma_provider_detach(struct srdma_qp *q);
 

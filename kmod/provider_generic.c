@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Any RDMA device: what RDMA core itself shows and lets be done. Doorbells bypass
- * the kernel, and a class is set when a QP is connected, not later.
+ * Any RDMA device, with only what RDMA core itself offers. Doorbells bypass the kernel, and a
+ * class is set when a QP is connected, not later.
  */
 #include "tracker.h"
 

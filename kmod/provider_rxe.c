@@ -13,11 +13,10 @@
  * with the same addresses and either class. In rxe up to 7.3 nothing on the way of a
  * modify of nothing but the address vector sleeps or takes a lock.
  *
- * There SQD is of no use: a queue that is empty and has wrapped is never found
- * drained, since what is looked at is the state of a slot that is not in use
- * (rxe_req.c, req_check_sq_drain_done).
+ * There SQD is of no use: rxe looks at the state of a slot that is not in use, so it never
+ * finds a queue drained that is empty and has wrapped (rxe_req.c, req_check_sq_drain_done).
  *
- * Before that, with the send queue drained (IBA 10.3.1, SQD). What rxe does (6.1,
+ * On older kernels, with the send queue drained (IBA 10.3.1, SQD). What rxe does (6.1,
  * rxe_qp.c, rxe_req.c, rxe_comp.c) and what follows:
  *
  * While a QP drains, rxe refuses any state but ERR (rxe_qp_chk_attr), and with rnr_retry 7
@@ -45,8 +44,8 @@
 #include <rdma/ib_cache.h>
 #include <rdma/ib_verbs.h>
 
+#include "driver_ops.h"
 #include "find.h"
-#include "orig.h"
 #include "provider.h"
 
 static bool rxe_match(struct ib_device *ibdev)
@@ -103,7 +102,7 @@ static void rxe_detach(struct srdma_qp *q)
 static int rxe_query(struct srdma_qp *q, struct ib_qp_attr *attr)
 {
 	struct ib_qp_init_attr init;
-	int ret = srdma_orig_query(q, attr, IB_QP_STATE, &init);
+	int ret = srdma_driver_query(q, attr, IB_QP_STATE, &init);
 
 	if (ret)
 		return ret;
@@ -121,17 +120,17 @@ static int rxe_to_state(struct srdma_qp *q, enum ib_qp_state state, int mask)
 		.cur_qp_state = IB_QPS_RTS,
 	};
 
-	return srdma_orig_modify(q, &attr, IB_QP_STATE | mask);
+	return srdma_driver_modify(q, &attr, IB_QP_STATE | mask);
 }
 
 /*
  * Does the driver accept an attribute in a state that does not allow it, if the state
- * stays as it is? Its version does not tell, so it is tried with the destination QPN,
+ * stays as it is? No version shows it, so it is tried with the destination QPN,
  * which only the change to RTR allows. The QP keeps the one that it has.
  */
 static bool rxe_changes_at_once(struct srdma_qp *q, struct ib_qp_attr *now)
 {
-	return !srdma_orig_modify(q, now, IB_QP_DEST_QPN);
+	return !srdma_driver_modify(q, now, IB_QP_DEST_QPN);
 }
 
 static int rxe_class_begin(struct srdma_qp *q)
@@ -146,13 +145,13 @@ static int rxe_class_begin(struct srdma_qp *q)
 		return ret;
 	/*
 	 * A modify to RTS was under way when the hook was put in place, and has ended
-	 * since. Of one to RTR adopt.c learns at the next modify.
+	 * since. adopt.c learns of a modify to RTR at the next modify.
 	 */
 	if (q->state == IB_QPS_RTR && test_bit(SRDMA_QP_ADOPTED, &q->flags))
 		q->state = attr.qp_state;
 	/* While all CPUs are stopped only code that is known to allow it may run. */
 	if (rxe_changes_at_once(q, &attr))
-		return srdma_orig_modify_is_drivers(q) ? 1 : -EOPNOTSUPP;
+		return srdma_driver_modify_is_drivers(q) ? 1 : -EOPNOTSUPP;
 	if (q->type != IB_QPT_RC)
 		return -EOPNOTSUPP;
 	/* A QP in RTR cannot be drained; one in SQD is drained by its application. */
@@ -169,7 +168,7 @@ static int rxe_class_poll(struct srdma_qp *q)
 
 	if (ret || !attr.sq_draining)
 		return ret;
-	srdma_orig_kick(q);
+	srdma_driver_kick(q);
 	return -EAGAIN;
 }
 
@@ -189,7 +188,7 @@ static void rxe_class_abort(struct srdma_qp *q)
 	if (rxe_query(q, &attr))
 		return;
 	if (!rxe_to_state(q, IB_QPS_RTS, IB_QP_CUR_STATE))
-		srdma_orig_kick(q);
+		srdma_driver_kick(q);
 }
 
 /*
@@ -254,11 +253,11 @@ static int rxe_class_commit(struct srdma_qp *q, const struct srdma_class *c)
 
 	ret = rxe_av_get(q, c, &attr);
 	if (!ret)
-		ret = srdma_orig_modify(q, &attr, IB_QP_AV);
+		ret = srdma_driver_modify(q, &attr, IB_QP_AV);
 	rxe_av_put(&attr);
 	back = rxe_to_state(q, IB_QPS_RTS, 0);
 	if (!back)
-		srdma_orig_kick(q);
+		srdma_driver_kick(q);
 	return ret ?: back;
 }
 
@@ -276,7 +275,7 @@ static int rxe_write_avs(void *arg)
 
 	for (i = 0; i < all->n; i++) {
 		if (!all->c[i].err)
-			all->c[i].err = srdma_orig_modify(all->c[i].q, &all->attr[i], IB_QP_AV);
+			all->c[i].err = srdma_driver_modify(all->c[i].q, &all->attr[i], IB_QP_AV);
 	}
 	return 0;
 }

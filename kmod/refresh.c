@@ -155,7 +155,7 @@ static void wait_until_done(struct srdma_dev *dev, u32 kinds)
 					   atomic64_read_acquire(&r->sample_done) >= sample,
 					   ANSWER_TIME);
 	/*
-	 * The step that runs has kept a reader waiting in vain already: do not wait for it
+	 * A reader has waited in vain for the step that runs now: do not wait for that step
 	 * again.
 	 */
 	if (left <= 0 || (since && time_after_eq(jiffies, since + ANSWER_TIME)))

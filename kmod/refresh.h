@@ -28,13 +28,13 @@ enum srdma_refresh_kind {
 };
 
 /**
- * struct srdma_refresh - that work, and what it was asked for
- * @query_qps: finds out what is not known of QPs, some at a time; of how many it still is
- *	not. adopt.c's, given by hook.c.
- * @work: runs one step for each kind that was asked for
+ * struct srdma_refresh - the work that refreshes a device's figures, and its requests
+ * @query_qps: queries what is not known of QPs, some at a time; returns of how many QPs it
+ *	is still not known. srdma_adopt_query_qps(), set by hook.c.
+ * @work: runs one step for each kind with requests
  * @wait: readers
  * @asked: by kind: number of the last request
- * @done: by kind: and of the last one that was served
+ * @done: by kind: number of the last request that was served
  * @step_since: jiffies when the step that runs now began, 0: none runs
  * @sample_asked: requests to the provider's sampler; it counts work requests without
  *	commands, by itself, so its readers do not wait for @work
@@ -61,8 +61,8 @@ void srdma_refresh_flush(struct srdma_dev *dev);
  * the device has not answered for a while. Takes srdma_devs_sem; the caller holds no
  * lock. start() does not wait.
  *
- * Not for a reader without privileges: where that takes commands it gets what was
- * found out last.
+ * A reader without privileges (@admin false) causes no command: where commands are needed,
+ * it gets the figures that were read last.
  */
 void srdma_refresh(struct srdma_dev *dev, u32 kinds, bool admin);
 void srdma_refresh_all(u32 kinds, bool admin);

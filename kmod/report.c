@@ -22,9 +22,12 @@
 #define WRS_PER_NS	1
 #define BYTES_PER_NS	1024
 #define OUTSTANDING_MAX	BIT_ULL(20)
-/* Threads of a process whose posts are held at the same time, the same. */
+/* Threads of a process that knobs hold at the same time; more than applications have. */
 #define WAITERS_MAX	BIT_ULL(16)
-/* A look may find what was done before the last one, as far as a sample stands for it. */
+/*
+ * A sample reported now may stand for requests from before the last look, so each bound
+ * allows this much more time.
+ */
 #define BURST_NS	(10 * NSEC_PER_MSEC)
 
 #define SLOT_FLAGS	(SWIFTRDMA_SLOT_DEAD | SWIFTRDMA_SLOT_NO_ORDER |	\
@@ -108,6 +111,7 @@ static bool read_slot(const struct swiftrdma_slot *slot, struct slot_copy *copy)
 	copy->qpn = READ_ONCE(slot->id.qpn);
 	copy->flags = READ_ONCE(slot->id.flags) & SLOT_FLAGS;
 	f->wrs = read_both(&p0->wrs, &p1->wrs);
+	f->calls = read_both(&p0->calls, &p1->calls);
 	f->bytes = read_both(&p0->bytes, &p1->bytes);
 	f->recv_wrs = read_both(&p0->recv_wrs, &p1->recv_wrs);
 	f->done = read_both(&d0->wrs, &d1->wrs);
@@ -131,6 +135,7 @@ static void read_header(const struct swiftrdma_report *r, struct srdma_figures *
 	const struct swiftrdma_hist *hol = (void *)r + SWIFTRDMA_REPORT_HOL_OFF;
 
 	f->wrs = read_figure(&r->gone.wrs);
+	f->calls = read_figure(&r->gone.calls);
 	f->bytes = read_figure(&r->gone.bytes);
 	f->recv_wrs = read_figure(&r->gone.recv_wrs);
 	f->done = read_figure(&r->gone.done_wrs);
@@ -147,7 +152,7 @@ static void read_header(const struct swiftrdma_report *r, struct srdma_figures *
  * @have grows to @now, but by @most at the most; what is above that counts when time allows
  * it. @gained grows by as much. False: it had grown by more than is possible.
  */
-static bool grow(u64 *have, u64 now, u64 most, u64 *gained)
+static bool grow_figure(u64 *have, u64 now, u64 most, u64 *gained)
 {
 	u64 by = what_is_left(now, *have);
 	bool possible = by <= most;
@@ -168,7 +173,7 @@ static bool grow_all(struct srdma_figures *have, const struct srdma_figures *now
 	size_t i;
 
 	for (i = 0; i < SRDMA_FIGURES; i++)
-		possible &= grow(&h[i], n[i], m[i], &g[i]);
+		possible &= grow_figure(&h[i], n[i], m[i], &g[i]);
 	return possible;
 }
 
@@ -200,30 +205,66 @@ static bool has_shrunk(const struct srdma_figures *have, const struct srdma_figu
 	return false;
 }
 
-/* Is the QP of a slot the attachment's? Once found, that holds for its generation. */
-static void identify_slot(struct srdma_share *s, struct srdma_share_slot *is)
+static bool had_qp(const struct srdma_share *s, u32 qpn)
 {
-	struct srdma_qp *q = is->qpn > 1 ? srdma_qp_get_by_key(s->dev, is->qpn) : NULL;
+	return READ_ONCE(s->gone[qpn & s->gone_mask]) == qpn;
+}
 
-	is->foreign = is->qpn <= 1 || (q && (!q->owner || q->owner->pid != s->pid)) ?
-		      min(is->foreign + 1, 2) : 0;
-	if (q && !is->foreign)
+/*
+ * Has the process the QP of a slot, or had it? Once found, that holds for the slot's
+ * generation. A number may be another process's for a moment, between the end of the QP and
+ * the mark in its slot; only at the second look it is false.
+ */
+static void identify_slot(struct srdma_share *s, struct srdma_share_slot *is, bool is_dead)
+{
+	bool special = is->qpn <= 1, own;
+	struct srdma_qp *q = special ? NULL : srdma_qp_get_by_key(s->dev, is->qpn);
+
+	own = q && q->owner && q->owner->pid == s->pid;
+	if (own && !is_dead)
 		is->serial = q->serial;
+	is->is_own |= own || (!special && had_qp(s, is->qpn));
+	is->foreign = special || (q && !is->is_own && !is_dead) ? min(is->foreign + 1, 2) : 0;
 	if (q)
 		srdma_qp_put(q);
 }
 
-/*
- * Take what slot @i says into what is known of it. False: it says what cannot be. A number
- * may be another process's for a moment, between the end of the QP and the mark in its
- * slot; only at the second look it is false.
- */
+/* WRs that the QP of a slot was posted and of which nothing was heard; 0 where nobody knows. */
+static u64 outstanding_of(const struct srdma_share_slot *is)
+{
+	if (is->flags & (SWIFTRDMA_SLOT_DEAD | SWIFTRDMA_SLOT_NO_ORDER))
+		return 0;
+	return what_is_left(is->sum.wrs, add_bounded(is->sum.done, is->sum.dropped));
+}
+
+/* What is true of the slot's QP as long as that is there. True: the kernel counted more of it. */
+static bool look_at_qp(struct srdma_share *s, struct srdma_share_slot *is)
+{
+	bool counted = s->dev->caps & SWIFTRDMA_DEV_CAP_DOORBELLS;
+	u64 outstanding = outstanding_of(is), was = is->doorbells;
+	struct srdma_qp *q;
+
+	if (!is->serial || !(outstanding || counted))
+		return false;
+	q = srdma_qp_get_by_key(s->dev, is->qpn);
+	if (!q)
+		return false;
+	if (q->serial == is->serial) {
+		s->outstanding = add_bounded(s->outstanding, outstanding);
+		if (counted)
+			is->doorbells = atomic64_read(&q->doorbells);
+	}
+	srdma_qp_put(q);
+	return is->doorbells != was;
+}
+
+/* Take what slot @i says into what is known of it. False: it says what cannot be. */
 static bool collect_slot(struct srdma_share *s, u32 i, const struct slot_copy *now, u64 stamp)
 {
 	struct srdma_share_slot *is = &s->slot[i];
 	struct srdma_figures most, gained = {};
 	u64 time = ktime_get_ns();
-	bool possible;
+	bool is_dead = now->flags & SWIFTRDMA_SLOT_DEAD, possible, changed;
 
 	if (now->qpn > QPN_MAX)
 		return false;
@@ -232,20 +273,20 @@ static bool collect_slot(struct srdma_share *s, u32 i, const struct slot_copy *n
 		is->generation = now->generation;
 		is->qpn = now->qpn;
 	}
-	if (!is->serial && !(now->flags & SWIFTRDMA_SLOT_DEAD))
-		identify_slot(s, is);
-	else if (!is->serial)
-		is->foreign = 0;
-	if (is->foreign)
+	if (!is->is_own || (!is->serial && !is_dead))
+		identify_slot(s, is, is_dead);
+	if (!is->is_own)
 		return is->foreign < 2;
 	possible = now->qpn == is->qpn && !has_shrunk(&is->sum, &now->f);
 	bound_growth(&most, &is->sum, s->collected, s->attached, time);
 	possible &= grow_all(&is->sum, &now->f, &most, &gained);
 	possible &= grow_max(&is->latency_max, now->latency_max, time - s->attached);
 	possible &= grow_max(&is->hol_max, now->hol_max, time - s->attached);
-	if (is->flags != now->flags || memchr_inv(&gained, 0, sizeof(gained)))
-		is->stamp = stamp;
+	changed = is->flags != now->flags || memchr_inv(&gained, 0, sizeof(gained));
 	is->flags = now->flags;
+	changed |= look_at_qp(s, is);
+	if (changed)
+		is->stamp = stamp;
 	return possible;
 }
 
@@ -258,16 +299,18 @@ static bool collect_slots(struct srdma_share *s, struct srdma_figures *total, u6
 	bool possible = said <= s->slots;
 	struct slot_copy now;
 
+	s->outstanding = 0;
 	for (i = 0; i < used; i++) {
 		if (i % READ_BATCH == READ_BATCH - 1)
 			cond_resched();
 		if (!read_slot(&slot[i], &now))
 			continue;
 		possible &= collect_slot(s, i, &now, stamp);
-		if (s->slot[i].foreign || now.qpn > QPN_MAX)
+		if (!s->slot[i].is_own || now.qpn > QPN_MAX)
 			continue;
 		/* The histograms have the times already. */
 		total->wrs = add_bounded(total->wrs, now.f.wrs);
+		total->calls = add_bounded(total->calls, now.f.calls);
 		total->bytes = add_bounded(total->bytes, now.f.bytes);
 		total->recv_wrs = add_bounded(total->recv_wrs, now.f.recv_wrs);
 		total->done = add_bounded(total->done, now.f.done);
@@ -288,7 +331,8 @@ static bool collect_buckets(struct srdma_share *s, const struct swiftrdma_hist *
 	for (i = 0; i < SWIFTRDMA_HIST_BUCKETS; i++) {
 		now = read_figure(&hist->bucket[i]);
 		was = s->seen_bucket[i];
-		possible &= now >= was && grow(&s->seen_bucket[i], now, most, &to->bucket[i]);
+		possible &= now >= was &&
+			    grow_figure(&s->seen_bucket[i], now, most, &to->bucket[i]);
 		most -= s->seen_bucket[i] - was;
 	}
 	return possible;
@@ -299,7 +343,7 @@ static bool grow_held(u64 *seen, const u64 *figure, u64 most, u64 *gained)
 {
 	u64 now = read_figure(figure);
 
-	return now >= *seen && grow(seen, now, most, gained);
+	return now >= *seen && grow_figure(seen, now, most, gained);
 }
 
 /*
@@ -419,9 +463,12 @@ void srdma_report_detach(struct srdma_share *s)
 
 void srdma_report_assign(struct srdma_share *s)
 {
-	struct srdma_job_dev *jd = srdma_job_dev_of(s->dev, s->owner);
+	struct srdma_job_dev *jd;
+	u32 gen;
 
 	lockdep_assert_held(&srdma_share_lock);
+	srdma_share_refresh(s);
+	jd = srdma_job_dev_of(s->dev, s->owner, &gen);
 	if (jd == s->jd || !report_alloc(jd)) {
 		srdma_job_dev_put(jd);
 	} else {

@@ -3,6 +3,7 @@
  * Results: whether the QPs of a target have the class or rate that they should have, and
  * the event that reports this for each item of a batch, after the pass that follows it.
  */
+#include <linux/mm.h>
 #include <linux/slab.h>
 
 #include "compat.h"
@@ -17,7 +18,7 @@
  * Time after which results are reported even if a device has not finished its pass. A pass
  * takes less than a second, even with thousands of stuck QPs.
  */
-#define TELL_TIME	(3 * HZ)
+#define RESULTS_TIME	(3 * HZ)
 /* Until then, a look every so often whether the libraries in processes have answered. */
 #define ANSWER_TIME	(HZ / 20)
 
@@ -29,8 +30,8 @@ static LIST_HEAD(batches);
 static DEFINE_SPINLOCK(batches_lock);
 static u64 last_seq;
 
-static void tell_work(struct work_struct *work);
-static DECLARE_DELAYED_WORK(tell, tell_work);
+static void results_work(struct work_struct *work);
+static DECLARE_DELAYED_WORK(results, results_work);
 
 /*
  * Which error to report of several: a device's refusal before an impossibility, and that
@@ -58,7 +59,7 @@ static u32 syndrome_of(const struct srdma_qp *q)
 	return hw ? READ_ONCE(hw->syndrome) : 0;
 }
 
-static void tally_class(const struct srdma_qp *q, struct srdma_tally *t)
+static void tally_class(struct srdma_qp *q, void *t)
 {
 	enum srdma_standing s = srdma_class_standing(q);
 	int err = READ_ONCE(q->class_error);
@@ -86,7 +87,7 @@ bool srdma_path_pending(const struct srdma_qp *q, enum srdma_path_part part)
 		return false;
 	if (srdma_giving_back(q->dev))
 		want = 0;
-	return want ? !READ_ONCE(p->set) || READ_ONCE(p->value) != srdma_path_value(want) :
+	return want ? !READ_ONCE(p->set) || READ_ONCE(p->value) != srdma_packed_value(want) :
 		      READ_ONCE(p->set) && has_path(q);
 }
 EXPORT_SYMBOL_GPL(srdma_path_pending);
@@ -113,18 +114,13 @@ static void tally_path(const struct srdma_qp *q, enum srdma_path_part part, stru
 		     syndrome_of(q));
 }
 
-static void visit_class(struct srdma_qp *q, void *arg)
-{
-	tally_class(q, arg);
-}
-
 /* Is the QP in a scheduling element exactly if it should be in one? */
 enum srdma_standing srdma_rate_standing(const struct srdma_qp *q, int *error, u32 *syndrome)
 {
-	/* The job stays: by its lock if the QP is on its list, else by the RCU section. */
+	/* The job stays, because its lock is held if the QP is on its list, else by RCU. */
 	const struct srdma_job_dev *jd = rcu_dereference_check(q->job, 1);
 	bool can = jd->dev->caps & SWIFTRDMA_DEV_CAP_RATES;
-	/* Without elements a rate is for libraries to enforce. */
+	/* On a device without elements libraries enforce a rate. */
 	bool want = (can && READ_ONCE(jd->bit_rate)) || READ_ONCE(jd->weight);
 	const struct srdma_qp_hw *hw = srdma_qp_hw(q);
 	bool has = hw && READ_ONCE(hw->element);
@@ -148,17 +144,17 @@ enum srdma_standing srdma_rate_standing(const struct srdma_qp *q, int *error, u3
 	return *error ? SRDMA_CANNOT : SRDMA_PENDING;
 }
 
-static void visit_rate(struct srdma_qp *q, void *arg)
+static void tally_rate(struct srdma_qp *q, void *t)
 {
 	enum srdma_standing s;
 	u32 syndrome;
 	int error;
 
 	s = srdma_rate_standing(q, &error, &syndrome);
-	add_standing(arg, s, error, syndrome);
+	add_standing(t, s, error, syndrome);
 }
 
-/* A knob of a job that libraries enforce, and what its QPs' processes say of it. */
+/* For tally_library(): a knob of a job that libraries enforce. */
 struct library_tally {
 	const struct srdma_job_dev *jd;
 	int place;
@@ -185,18 +181,19 @@ static void tally_library(struct srdma_job_dev *jd, int place, struct srdma_tall
 	struct library_tally l = { .jd = jd, .place = place, .t = t };
 
 	mutex_lock(&srdma_share_lock);
+	srdma_knobs_ask(jd, place);
 	srdma_job_walk(jd, visit_library, &l);
 	mutex_unlock(&srdma_share_lock);
 }
 
 static void tally_job_dev(struct srdma_job_dev *jd, u32 knob, struct srdma_tally *t)
 {
-	int place = srdma_share_knob(knob);
+	int place = srdma_knob_place(knob);
 
 	if (place >= 0 && !srdma_knob_is_dev(jd->dev, place))
 		tally_library(jd, place, t);
 	else
-		srdma_job_walk(jd, knob == SWIFTRDMA_KNOB_LEVEL ? visit_class : visit_rate, t);
+		srdma_job_walk(jd, knob == SWIFTRDMA_KNOB_LEVEL ? tally_class : tally_rate, t);
 }
 
 static void tally_job(const struct srdma_target *target, struct srdma_tally *t)
@@ -218,30 +215,23 @@ static void tally_job(const struct srdma_target *target, struct srdma_tally *t)
 
 static void tally_one(const struct srdma_target *target, struct srdma_tally *t)
 {
-	struct srdma_dev *dev = xa_load(&srdma_devs, target->dev);
-	struct srdma_qp *q = dev ? srdma_qp_get_by_key(dev, target->key) : NULL;
+	struct srdma_qp *q = srdma_target_qp(target);
 	int part = srdma_path_part(target->knob);
 
-	if (!q || q->serial != target->serial)
+	if (!q) {
 		t->error = -ENOENT;
-	else if (part >= 0)
+		return;
+	}
+	if (part >= 0)
 		tally_path(q, part, t);
 	else
 		tally_class(q, t);
-	if (q)
-		srdma_qp_put(q);
-}
-
-bool srdma_tallied(u32 knob)
-{
-	return knob == SWIFTRDMA_KNOB_LEVEL || knob == SWIFTRDMA_KNOB_BIT_RATE ||
-	       knob == SWIFTRDMA_KNOB_WEIGHT || srdma_share_knob(knob) >= 0 ||
-	       srdma_path_part(knob) >= 0;
+	srdma_qp_put(q);
 }
 
 void srdma_tally(const struct srdma_target *target, struct srdma_tally *t)
 {
-	if (!srdma_tallied(target->knob))
+	if (!srdma_knob_table[target->knob].tallied)
 		return;
 	if (!target->job)
 		tally_one(target, t);
@@ -251,17 +241,12 @@ void srdma_tally(const struct srdma_target *target, struct srdma_tally *t)
 
 static void tally_item(const struct srdma_batch_item *item, struct srdma_tally *t)
 {
-	struct srdma_target target = {
-		.knob = item->knob, .job = item->job, .any_dev = item->any_dev,
-		.dev = item->dev, .key = item->key, .serial = item->serial,
-	};
-
 	down_read(&srdma_devs_sem);
-	srdma_tally(&target, t);
+	srdma_tally(&item->override->target, t);
 	up_read(&srdma_devs_sem);
 }
 
-static void tell_item(struct srdma_batch *b, int i)
+static void notify_result(struct srdma_batch *b, int i)
 {
 	struct srdma_tally t = {};
 
@@ -274,12 +259,12 @@ static bool awaits_library(const struct srdma_batch *b)
 {
 	int i;
 
-	if (b->told || time_after_eq(jiffies, b->added + TELL_TIME))
+	if (b->notified || time_after_eq(jiffies, b->added + RESULTS_TIME))
 		return false;
 	for (i = 0; i < b->n; i++) {
 		struct srdma_tally t = {};
 
-		if (srdma_share_knob(b->items[i].knob) < 0)
+		if (srdma_knob_place(b->items[i].override->target.knob) < 0)
 			continue;
 		tally_item(&b->items[i], &t);
 		if (t.n[SRDMA_PENDING])
@@ -299,9 +284,12 @@ static bool batch_concerns(const struct srdma_batch *b, const struct srdma_dev *
 {
 	int i;
 
-	for (i = 0; i < b->n; i++)
-		if (b->items[i].any_dev || b->items[i].dev == dev->index)
+	for (i = 0; i < b->n; i++) {
+		const struct srdma_target *t = &b->items[i].override->target;
+
+		if (t->any_dev || t->dev == dev->index)
 			return true;
+	}
 	return false;
 }
 
@@ -330,10 +318,10 @@ static unsigned long take_due(struct list_head *due)
 	spin_lock(&batches_lock);
 	list_for_each_entry_safe(b, next, &batches, node) {
 		b->over = batch_is_over(b);
-		if (b->over || (!b->told && time_after_eq(now, b->added + TELL_TIME))) {
+		if (b->over || (!b->notified && time_after_eq(now, b->added + RESULTS_TIME))) {
 			list_move_tail(&b->node, due);
-		} else if (!b->told) {
-			left = b->added + TELL_TIME - now;
+		} else if (!b->notified) {
+			left = b->added + RESULTS_TIME - now;
 			first = first ? min(first, left) : left;
 		}
 	}
@@ -342,7 +330,7 @@ static unsigned long take_due(struct list_head *due)
 	return first;
 }
 
-static void tell_work(struct work_struct *work)
+static void results_work(struct work_struct *work)
 {
 	struct srdma_batch *b, *next;
 	unsigned long wait;
@@ -358,17 +346,17 @@ static void tell_work(struct work_struct *work)
 			continue;
 		}
 		for (i = 0; i < b->n; i++)
-			tell_item(b, i);
+			notify_result(b, i);
 		if (b->over) {
 			srdma_batch_free(b);
 			continue;
 		}
-		b->told = true;
+		b->notified = true;
 		wait_again(b);
 		wait = 1;	/* a pass may have ended while the batch was not in the list */
 	}
 	if (wait)
-		queue_delayed_work(system_dfl_wq, &tell, wait);
+		queue_delayed_work(system_dfl_wq, &results, wait);
 }
 
 u64 srdma_batches_asked(void)
@@ -384,7 +372,7 @@ u64 srdma_batches_asked(void)
 void srdma_batches_passed(void)
 {
 	if (!list_empty_careful(&batches))
-		mod_delayed_work(system_dfl_wq, &tell, 0);
+		mod_delayed_work(system_dfl_wq, &results, 0);
 }
 
 void srdma_batch_add(struct srdma_batch *b)
@@ -403,24 +391,30 @@ void srdma_batch_add(struct srdma_batch *b)
 			any = true;
 		}
 	}
-	/* From here on tell_work() may report and free the batch at any time. */
+	/* From here on results_work() may report and free the batch at any time. */
 	list_add_tail(&b->node, &batches);
 	spin_unlock(&batches_lock);
 	if (any)
-		queue_delayed_work(system_dfl_wq, &tell, TELL_TIME);
+		queue_delayed_work(system_dfl_wq, &results, RESULTS_TIME);
 	else
-		mod_delayed_work(system_dfl_wq, &tell, 0);
+		mod_delayed_work(system_dfl_wq, &results, 0);
+}
+
+struct srdma_batch *srdma_batch_new(int n)
+{
+	struct srdma_batch *b = kvzalloc(struct_size(b, items, n), GFP_KERNEL);
+
+	if (b)
+		b->n = n;
+	return b;
 }
 
 void srdma_batch_free(struct srdma_batch *b)
 {
 	int i;
 
-	for (i = 0; i < b->n; i++) {
-		if (b->items[i].job)
-			srdma_job_put(b->items[i].job);
-		srdma_decision_put(b->items[i].decision);
-	}
+	for (i = 0; i < b->n; i++)
+		srdma_override_put(b->items[i].override);
 	kvfree(b);
 }
 
@@ -428,7 +422,7 @@ void srdma_batches_exit(void)
 {
 	struct srdma_batch *b, *next;
 
-	cancel_delayed_work_sync(&tell);
+	cancel_delayed_work_sync(&results);
 	list_for_each_entry_safe(b, next, &batches, node)
 		srdma_batch_free(b);
 }

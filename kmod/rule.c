@@ -9,6 +9,7 @@
 
 #include "debug.h"
 #include "rule.h"
+#include "wish.h"
 
 static LIST_HEAD(rules);	/* srdma_rule.node; see there */
 static u32 last_id;		/* srdma_ctl_lock */
@@ -30,8 +31,11 @@ void srdma_rule_free(struct srdma_rule *r)
 
 /* Matching */
 
-static bool rule_matches(const struct srdma_rule *r, const struct srdma_owner *o)
+static bool rule_matches(const struct srdma_rule *r, const struct srdma_owner *o,
+			 const struct srdma_wish *wish)
 {
+	if (r->asked && (!wish || strcmp(r->job->name, wish->job)))
+		return false;
 	if (r->comm[0] && strncmp(r->comm, o->comm, sizeof(o->comm)))
 		return false;
 	if (r->exe[0] && strcmp(r->exe, o->exe))
@@ -47,11 +51,12 @@ static bool rule_matches(const struct srdma_rule *r, const struct srdma_owner *o
 
 struct srdma_rule *srdma_rule_search(struct srdma_owner *o, u32 gen)
 {
+	const struct srdma_wish *wish = srdma_wish_of(o);
 	struct srdma_rule *r, *found = NULL;
 
 	spin_lock(&o->lock);
 	list_for_each_entry_rcu(r, &rules, node) {
-		if (rule_matches(r, o)) {
+		if (rule_matches(r, o, wish)) {
 			found = r;
 			break;
 		}
@@ -59,6 +64,22 @@ struct srdma_rule *srdma_rule_search(struct srdma_owner *o, u32 gen)
 	rcu_assign_pointer(o->rule, found);
 	smp_store_release(&o->rules_gen, gen);	/* pairs with srdma_rule_of() */
 	spin_unlock(&o->lock);
+	return found;
+}
+
+bool srdma_rules_name_job(const char *name, bool asked)
+{
+	const struct srdma_rule *r;
+	bool found = false;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(r, &rules, node) {
+		if ((r->asked || !asked) && !strcmp(r->job->name, name)) {
+			found = true;
+			break;
+		}
+	}
+	rcu_read_unlock();
 	return found;
 }
 
@@ -111,6 +132,8 @@ struct srdma_rule *srdma_rule_new(struct srdma_job *job, const char *origin,
 	r->uid = KUIDT_INIT(spec->uid);
 	r->has_pid = spec->has_pid;
 	r->pid = spec->pid;
+	r->asked = spec->asked;
+	r->slo_p99_min = spec->slo_p99_min;
 	srdma_job_get(job);
 	r->job = job;
 	return r;
@@ -171,18 +194,10 @@ int srdma_rules_remove(struct srdma_job *job, const char *origin)
 	int n = 0;
 
 	list_for_each_entry_safe(r, next, &job->rules, job_node) {
-		if (strcmp(r->origin, origin))
+		if (origin && strcmp(r->origin, origin))
 			continue;
 		rule_drop(r);
 		n++;
 	}
 	return n;
-}
-
-void srdma_rules_drop(struct srdma_job *job)
-{
-	struct srdma_rule *r, *next;
-
-	list_for_each_entry_safe(r, next, &job->rules, job_node)
-		rule_drop(r);
 }

@@ -9,17 +9,19 @@
  * @job_node: in srdma_job.rules; srdma_ctl_lock
  * @node: in the list of all rules, by @order; RCU, written under srdma_ctl_lock
  * @rcu: frees it
- * @job: whose it is; a reference
+ * @job: reference
  * @id: never reused, from 1
- * @order: lower is asked first
+ * @order: rules of lower order are tried first
  * @origin: the program that set it, such as "agent" or "cli"
  * @cgroup: glob, or NULL
  * @comm: empty: any
  * @exe: empty: any
  * @has_uid: @uid is a condition
- * @has_pid: @pid is one
+ * @has_pid: @pid is a condition
+ * @asked: the owner's process must have asked for @job
  * @uid: effective
  * @pid: process, initial pid namespace
+ * @slo_p99_min: ns, the least objective that an owner which matches is granted; 0: none is
  * @matches: QPs that it assigned to @job since that was last set; kept when other
  *	jobs change
  */
@@ -34,9 +36,10 @@ struct srdma_rule {
 	char *cgroup;
 	char comm[SWIFTRDMA_COMM_LEN];
 	char exe[SWIFTRDMA_EXE_LEN];
-	bool has_uid, has_pid;
+	bool has_uid, has_pid, asked;
 	kuid_t uid;
 	u32 pid;
+	u64 slo_p99_min;
 	atomic64_t matches;
 };
 
@@ -44,8 +47,9 @@ struct srdma_rule {
 struct srdma_rule_spec {
 	u32 order;
 	const char *cgroup, *comm, *exe;
-	bool has_uid, has_pid;
+	bool has_uid, has_pid, asked;
 	u32 uid, pid;
+	u64 slo_p99_min;
 };
 
 /* A new rule that is in no list, with a reference on @job; NULL: no memory. */
@@ -61,10 +65,8 @@ void srdma_rule_free(struct srdma_rule *r);
  * @job_node. At each moment an owner gets either its old match or its new one. May sleep.
  */
 void srdma_rules_replace(struct srdma_job *job, const char *origin, struct list_head *made);
-/* Remove the rules that @origin gave @job, and return how many there were. */
+/* Remove the rules that @origin (NULL: any) gave @job, and return how many there were. */
 int srdma_rules_remove(struct srdma_job *job, const char *origin);
-/* Remove all rules of @job. */
-void srdma_rules_drop(struct srdma_job *job);
 /* Invalidate the cached match of every owner. */
 void srdma_rules_changed(void);
 /*
@@ -72,6 +74,25 @@ void srdma_rules_changed(void);
  * srdma_ctl_lock.
  */
 extern u32 srdma_rules_gen;
+
+/*
+ * Generation of what decides about @o: the rules and the wish of its process. Both numbers
+ * only grow, so no two states have the same sum.
+ */
+static inline u32 srdma_rules_gen_of(const struct srdma_owner *o)
+{
+	/*
+	 * Pairs with srdma_rules_changed() and srdma_owners_asked(): the rules and the wish
+	 * that are read next are of this generation or a younger one.
+	 */
+	return smp_load_acquire(&srdma_rules_gen) + smp_load_acquire(&o->wishes);
+}
+
+/*
+ * Has any rule a job of this name? No job is without rules but "unassigned". @asked: does one
+ * match only those who ask?
+ */
+bool srdma_rules_name_job(const char *name, bool asked);
 
 /* Match @o against all rules; the answer is of generation @gen or a later one. RCU section. */
 struct srdma_rule *srdma_rule_search(struct srdma_owner *o, u32 gen);
@@ -82,8 +103,7 @@ struct srdma_rule *srdma_rule_search(struct srdma_owner *o, u32 gen);
  */
 static inline struct srdma_rule *srdma_rule_of(struct srdma_owner *o, u32 *gen)
 {
-	/* Pairs with srdma_rules_changed(): the list is of this generation or a younger one. */
-	*gen = smp_load_acquire(&srdma_rules_gen);
+	*gen = srdma_rules_gen_of(o);
 	/*
 	 * The generation changes after a rule has left the list and before RCU may free it.
 	 * So a cached rule of this generation or a later one, read in this RCU section,

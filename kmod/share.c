@@ -1,130 +1,221 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * /proc/swiftrdma, by which a process attaches, and the two files that it gets. The files
- * are plain shared memory: an open descriptor or a mapping of them keeps memory, never this
- * module. The door is in /proc for the same reason: a device node that a process holds
- * open keeps its module loaded, while proc closes its own files when the entry goes.
+ * The attachments: whose they are, how many a user may have, when they end, and the wishes of
+ * their processes. attach.c makes them, report.c reads what the processes write.
  */
-#include <linux/capability.h>
-#include <linux/file.h>
-#include <linux/fs.h>
-#include <linux/module.h>
+#include <linux/cred.h>
+#include <linux/hashtable.h>
+#include <linux/nsproxy.h>
 #include <linux/pid.h>
-#include <linux/proc_fs.h>
+#include <linux/sched/task.h>
 #include <linux/shmem_fs.h>
 #include <linux/slab.h>
+#include <linux/time_namespace.h>
 #include <linux/timekeeping.h>
-#include <linux/uaccess.h>
-#include <linux/vmalloc.h>
-#include <net/net_namespace.h>
-#include <rdma/ib_verbs.h>
+#include <linux/user_namespace.h>
 #include <uapi/linux/fcntl.h>
 
-#include "compat.h"
 #include "job.h"
-#include "knobs.h"
 #include "notify.h"
+#include "param.h"
+#include "rule.h"
 #include "share.h"
+#include "wish.h"
 
 /*
- * Attachments of a user, and their slots, at most. An attachment pins 20 KiB and 1.4 KiB
- * for each slot, so a user 3 GiB, which is charged to the memory cgroups of the processes. A
- * job of several hundred processes on several devices fits.
+ * Attachments of a user at most, and slots of all of these. An attachment takes 36 KiB and 0.7
+ * KiB for each slot, so a user 250 MiB, which is charged to the memory cgroups of the processes.
+ * A job of several hundred processes on several devices fits; where these get fewer slots than
+ * they would like, figures of some QPs come when the QP is gone.
  */
-static unsigned int max_attachments = 2048;
-module_param(max_attachments, uint, 0644);
-MODULE_PARM_DESC(max_attachments, "attachments of a user at most, each with 1024 slots on average");
+SRDMA_PARAM(max_attachments, 2048, 1, 65536,
+	    "attachments of a user at most, each with 128 slots on average");
+#define SLOTS_EACH	128
+#define SLOTS_LEAST	16
+/* An attachment gets this part of what is left to its user. */
+#define SLOTS_PART	4
 
-#define SLOTS_EACH	1024
-/* A process at its limit of memory is not measured; it is not ended for that. */
-#define SHARE_GFP	(GFP_USER | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
-/* Of a caller's structure; what this module does not know of it is read through. */
-#define ARG_MAX_BYTES	PAGE_SIZE
+#define SHARE_GFP	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
+#define PID_BITS	10
+#define USER_BITS	6
+
+/* A process may change its wish so often at once, and then after this time each. */
+#define ASKS_AT_ONCE	32
+#define ASK_TIME	(100 * NSEC_PER_MSEC)
 
 /* What it protects is written in share.h. */
 DEFINE_MUTEX(srdma_share_lock);
-LIST_HEAD(srdma_shares);
+DEFINE_XARRAY(srdma_shares);
 
-static u64 last_id;		/* srdma_share_lock */
+static unsigned long last_id;			/* srdma_share_lock */
+static DEFINE_HASHTABLE(by_pid, PID_BITS);	/* the same; read under RCU, too */
 
-/* The files */
+/* Users */
 
-static void file_destroy(struct srdma_share_file *f)
+/**
+ * struct srdma_share_user - a user who has attachments
+ * @node: in users
+ * @shares: struct srdma_share of those that can be found
+ * @uid: charged_user()
+ * @n: attachments, those that are being made included
+ * @slots: of all of these
+ *
+ * srdma_share_lock.
+ */
+struct srdma_share_user {
+	struct hlist_node node;
+	struct list_head shares;
+	kuid_t uid;
+	u32 n;
+	u64 slots;
+};
+
+static DEFINE_HASHTABLE(users, USER_BITS);
+
+/*
+ * The effective user, or the one who made the outermost user namespace around that without
+ * being root: else each subordinate user of a user would have limits of its own.
+ */
+static kuid_t charged_user(void)
 {
-	unsigned int i;
+	const struct user_namespace *ns;
+	kuid_t uid = current_euid();
 
-	vunmap(f->map);
-	for (i = 0; f->pages && i < f->n_pages && f->pages[i]; i++)
-		put_page(f->pages[i]);
-	kvfree(f->pages);
-	if (!IS_ERR_OR_NULL(f->file))
-		fput(f->file);
+	for (ns = current_user_ns(); ns != &init_user_ns; ns = ns->parent)
+		if (!uid_eq(ns->owner, GLOBAL_ROOT_UID))
+			uid = ns->owner;
+	return uid;
+}
+
+static struct srdma_share_user *user_get(kuid_t uid)
+{
+	struct srdma_share_user *u;
+
+	hash_for_each_possible(users, u, node, __kuid_val(uid))
+		if (uid_eq(u->uid, uid))
+			return u;
+	u = kzalloc(sizeof(*u), GFP_KERNEL_ACCOUNT);
+	if (!u)
+		return NULL;
+	INIT_LIST_HEAD(&u->shares);
+	u->uid = uid;
+	hash_add(users, &u->node, __kuid_val(uid));
+	return u;
+}
+
+static void user_put(struct srdma_share_user *u)
+{
+	if (u->n)
+		return;
+	hash_del(&u->node);
+	kfree(u);
 }
 
 /*
- * Shared memory of @bytes that neither shrinks nor grows, mapped here. Its pages are held
- * for as long as the attachment lasts, so they do not come from where pages must be movable.
+ * One more attachment, in place of @old (NULL: of none). *@slots becomes what it gets. Those
+ * that the user may still make are sure of SLOTS_LEAST.
  */
-static int file_create(struct srdma_share_file *f, const char *name, u64 bytes,
-		       umode_t mode, unsigned int seals)
+static int user_charge(struct srdma_share_user *u, const struct srdma_share *old, u32 *slots)
 {
-	struct inode *inode;
-	unsigned int i;
+	u32 limit = READ_ONCE(max_attachments), n = u->n - !!old;
+	u64 kept, left = (u64)limit * SLOTS_EACH;
 
-	f->n_pages = DIV_ROUND_UP_ULL(bytes, PAGE_SIZE);
-	f->pages = kvcalloc(f->n_pages, sizeof(*f->pages), SHARE_GFP | __GFP_ACCOUNT);
-	if (!f->pages)
-		return -ENOMEM;
-	f->file = srdma_shmem_file(name, (loff_t)f->n_pages << PAGE_SHIFT);
-	if (IS_ERR(f->file))
-		return PTR_ERR(f->file);
-	inode = file_inode(f->file);
-	inode->i_mode = S_IFREG | mode;
-	SHMEM_I(inode)->seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | seals;
-	mapping_set_gfp_mask(inode->i_mapping, GFP_USER);
-	for (i = 0; i < f->n_pages; i++) {
-		struct page *page = shmem_read_mapping_page_gfp(f->file->f_mapping, i, SHARE_GFP);
+	if (n >= limit)
+		return -EDQUOT;
+	kept = (u64)(limit - n - 1) * SLOTS_LEAST + u->slots - (old ? old->slots : 0);
+	left = left > kept ? left - kept : 0;
+	*slots = min_t(u64, *slots, max_t(u64, left / SLOTS_PART, SLOTS_LEAST));
+	u->n++;
+	u->slots += *slots;
+	return 0;
+}
 
-		if (IS_ERR(page))
-			return PTR_ERR(page);
-		set_page_dirty(page);
-		f->pages[i] = page;
-	}
-	f->map = vmap(f->pages, f->n_pages, VM_MAP, PAGE_KERNEL);
-	return f->map ? 0 : -ENOMEM;
+static void user_uncharge(struct srdma_share_user *u, u32 slots)
+{
+	lockdep_assert_held(&srdma_share_lock);
+	u->n--;
+	u->slots -= slots;
+	user_put(u);
+}
+
+/* End one attachment of the user whose process has gone. False: there is none. */
+static bool user_end_gone(struct srdma_share_user *u)
+{
+	struct srdma_share *s;
+
+	list_for_each_entry(s, &u->shares, user_node)
+		if (srdma_share_end_gone(s))
+			return true;
+	return false;
+}
+
+/* The calling process's attachment to @dev, where @u pays for it. */
+static struct srdma_share *own_attachment(const struct srdma_share_user *u,
+					  const struct srdma_dev *dev)
+{
+	struct srdma_share *s = srdma_share_find(dev, task_tgid(current));
+
+	return s && s->user == u ? s : NULL;
+}
+
+/* Charge the calling process's user for an attachment to @dev. */
+static struct srdma_share_user *charge_caller(const struct srdma_dev *dev, u32 *slots)
+{
+	struct srdma_share_user *u;
+	bool again;
+	int ret;
+
+	do {
+		again = false;
+		mutex_lock(&srdma_share_lock);
+		u = user_get(charged_user());
+		ret = u ? user_charge(u, own_attachment(u, dev), slots) : -ENOMEM;
+		if (ret == -EDQUOT)
+			again = user_end_gone(u);
+		else if (u)
+			user_put(u);
+		mutex_unlock(&srdma_share_lock);
+	} while (again);
+	return ret ? ERR_PTR(ret) : u;
 }
 
 /* Control */
 
-void srdma_latch(u64 *changes, void *copies, const void *now, size_t size)
-{
-	u64 was = *changes;
-
-	if (!memcmp(copies + (was & 1) * size, now, size))
-		return;
-	/*
-	 * A reader that finds a part of the new copy in the one that it reads finds another
-	 * change counter, too. Pairs with its load barrier.
-	 */
-	smp_wmb();
-	memcpy(copies + ((was + 1) & 1) * size, now, size);
-	/* Pairs with the process's load-acquire: the copy is whole before it is current. */
-	smp_store_release(changes, was + 1);
-}
-
 void srdma_control_set_job(struct srdma_share *s)
 {
-	struct swiftrdma_control *c = s->control.map;
 	const struct srdma_job *job = s->jd ? s->jd->job : NULL;
+	struct swiftrdma_control *c = s->control.map;
 	struct swiftrdma_control_job now = {};
+	const struct srdma_wish *wish;
+	const struct srdma_rule *rule;
+	bool has_job;
+	u32 gen;
 
 	if (job) {
 		now.job_id = job->id;
 		now.job_class = READ_ONCE(job->class);
 		strscpy(now.name, job->name, sizeof(now.name));
 	}
-	now.refused = s->asked_job[0] && strcmp(s->asked_job, now.name);
+	rcu_read_lock();
+	wish = srdma_wish_of(s->owner);
+	rule = srdma_rule_of(s->owner, &gen);
+	has_job = !wish || !wish->job[0] || !strcmp(wish->job, now.name);
+	/* The objective is meant for the job that was asked for. */
+	if (wish && has_job && rule && rule->job == job && rule->slo_p99_min &&
+	    wish->slo_p99 >= rule->slo_p99_min)
+		now.slo_p99_ns = wish->slo_p99;
+	now.refused = wish && (!has_job || now.slo_p99_ns != wish->slo_p99);
+	rcu_read_unlock();
+	if (s->jd && s->slo_p99 != now.slo_p99_ns)
+		s->jd->report->stamp = atomic64_read(&srdma_generation);
+	s->slo_p99 = now.slo_p99_ns;
 	srdma_latch(&c->changes, c->job, &now, sizeof(now));
+}
+
+static u64 job_block_end(void)
+{
+	return SWIFTRDMA_SHARE_UP(sizeof(struct swiftrdma_control)) +
+	       sizeof(struct swiftrdma_block);
 }
 
 static void control_open(struct srdma_share *s)
@@ -145,39 +236,62 @@ static void control_open(struct srdma_share *s)
 	smp_store_release(&c->magic, SWIFTRDMA_CONTROL_MAGIC);
 }
 
-/* Attachments */
+/* Processes */
 
-static void share_free(struct srdma_share *s)
-{
-	file_destroy(&s->report);
-	file_destroy(&s->control);
-	srdma_owner_put(s->owner);
-	put_pid(s->pid);
-	srdma_dev_put(s->dev);
-	kvfree(s);
-}
-
-/* The process keeps its mappings; the module neither reads nor writes them any more. */
-static void share_end(struct srdma_share *s)
-{
-	struct swiftrdma_control *c = s->control.map;
-
-	lockdep_assert_held(&srdma_share_lock);
-	srdma_report_collect(s);
-	WRITE_ONCE(c->state, SWIFTRDMA_CONTROL_ENDED);
-	srdma_report_detach(s);
-	list_del(&s->node);
-	share_free(s);
-}
-
-static struct srdma_share *share_find(struct srdma_dev *dev, struct pid *pid)
+struct srdma_share *srdma_share_find(const struct srdma_dev *dev, const struct pid *pid)
 {
 	struct srdma_share *s;
 
-	list_for_each_entry(s, &srdma_shares, node)
+	lockdep_assert_held(&srdma_share_lock);
+	hash_for_each_possible(by_pid, s, pid_node, (unsigned long)pid)
 		if (s->dev == dev && s->pid == pid)
 			return s;
 	return NULL;
+}
+
+/* Any attachment of the process, the next after @s; NULL: there is none. */
+static struct srdma_share *next_of_process(const struct pid *pid, struct srdma_share *s)
+{
+	if (!s)
+		s = hlist_entry_safe(by_pid[hash_min((unsigned long)pid, PID_BITS)].first,
+				     struct srdma_share, pid_node);
+	else
+		s = hlist_entry_safe(s->pid_node.next, struct srdma_share, pid_node);
+	while (s && s->pid != pid)
+		s = hlist_entry_safe(s->pid_node.next, struct srdma_share, pid_node);
+	return s;
+}
+
+#define for_each_of_process(s, pid) \
+	for (s = next_of_process(pid, NULL); s; s = next_of_process(pid, s))
+
+/* What the clocks of the process are ahead by. An exiting one has no namespaces any more. */
+static void read_clock_offset(struct srdma_share *s, struct task_struct *task)
+{
+#ifdef CONFIG_TIME_NS
+	task_lock(task);
+	if (task->nsproxy)
+		s->clock_offset =
+			timespec64_to_ns(&task->nsproxy->time_ns->offsets.monotonic);
+	task_unlock(task);
+#endif
+}
+
+void srdma_share_refresh(struct srdma_share *s)
+{
+	struct task_struct *task = get_pid_task(s->pid, PIDTYPE_TGID);
+	struct srdma_owner *owner;
+
+	lockdep_assert_held(&srdma_share_lock);
+	if (!task)
+		return;
+	owner = srdma_owner_task(task);
+	if (owner) {
+		srdma_owner_put(s->owner);
+		s->owner = owner;
+	}
+	read_clock_offset(s, task);
+	put_task_struct(task);
 }
 
 static bool has_context(struct srdma_dev *dev, struct pid *pid)
@@ -197,30 +311,6 @@ static bool has_context(struct srdma_dev *dev, struct pid *pid)
 	return found;
 }
 
-/* The process may have no other context. */
-static void context_closed(struct srdma_dev *dev, struct srdma_owner *owner)
-{
-	struct srdma_share *s;
-
-	mutex_lock(&srdma_share_lock);
-	s = share_find(dev, owner->pid);
-	if (s && !has_context(dev, owner->pid))
-		share_end(s);
-	mutex_unlock(&srdma_share_lock);
-}
-
-/* All its attachments end. */
-static void dev_removed(struct srdma_dev *dev)
-{
-	struct srdma_share *s, *next;
-
-	mutex_lock(&srdma_share_lock);
-	list_for_each_entry_safe(s, next, &srdma_shares, node)
-		if (s->dev == dev)
-			share_end(s);
-	mutex_unlock(&srdma_share_lock);
-}
-
 /*
  * A context outlives the process that opened it where a child has inherited it. A zombie's
  * pid is still attached: its attachment ends when its parent has waited for it.
@@ -235,360 +325,359 @@ static bool is_process_gone(const struct srdma_share *s)
 	return gone;
 }
 
-void srdma_shares_end_gone(void)
-{
-	struct srdma_share *s, *next;
+/* Attachments */
 
-	list_for_each_entry_safe(s, next, &srdma_shares, node)
-		if (is_process_gone(s))
-			share_end(s);
+static void share_release(struct srdma_share *s)
+{
+	srdma_share_file_close(&s->report);
+	srdma_share_file_close(&s->control);
+	srdma_owner_put(s->owner);
+	put_pid(s->pid);
+	srdma_dev_put(s->dev);
+	kvfree_rcu(s, rcu);
+}
+
+void srdma_share_free(struct srdma_share *s)
+{
+	mutex_lock(&srdma_share_lock);
+	user_uncharge(s->user, s->slots);
+	mutex_unlock(&srdma_share_lock);
+	share_release(s);
+}
+
+/* The process keeps its mappings; the module neither reads nor writes them any more. */
+static void share_end(struct srdma_share *s)
+{
+	struct swiftrdma_control *c = s->control.map;
+
+	lockdep_assert_held(&srdma_share_lock);
+	srdma_report_collect(s);
+	WRITE_ONCE(c->state, SWIFTRDMA_CONTROL_ENDED);
+	srdma_report_detach(s);
+	xa_erase(&srdma_shares, s->id);
+	hash_del_rcu(&s->pid_node);
+	list_del(&s->user_node);
+	user_uncharge(s->user, s->slots);
+	if (!next_of_process(s->pid, NULL))
+		srdma_wish_set(s->pid, NULL);
+	share_release(s);
+}
+
+bool srdma_share_end_gone(struct srdma_share *s)
+{
+	bool gone = is_process_gone(s);
+
+	if (gone)
+		share_end(s);
+	return gone;
+}
+
+/* Attachments that come later than the walk are not visited, so that it comes to its end. */
+void srdma_shares_walk(void (*visit)(struct srdma_share *s, void *arg), void *arg)
+{
+	unsigned long id = 0, last = READ_ONCE(last_id);
+	struct srdma_share *s;
+
+	do {
+		mutex_lock(&srdma_share_lock);
+		s = xa_find(&srdma_shares, &id, last, XA_PRESENT);
+		if (s)
+			visit(s, arg);
+		mutex_unlock(&srdma_share_lock);
+		cond_resched();
+		id++;
+	} while (s);
+}
+
+/* Ends the attachment if this was the process's last context of the device. */
+static void context_closed(struct srdma_dev *dev, struct srdma_owner *owner)
+{
+	struct srdma_share *s;
+
+	mutex_lock(&srdma_share_lock);
+	s = srdma_share_find(dev, owner->pid);
+	if (s && !has_context(dev, owner->pid))
+		share_end(s);
+	mutex_unlock(&srdma_share_lock);
+}
+
+/*
+ * Note that the process had the QP: what its library counted is read later. In the application's
+ * call, so it takes no lock.
+ */
+static void qp_destroyed(struct srdma_qp *q)
+{
+	const struct pid *pid = q->owner ? q->owner->pid : NULL;
+	struct srdma_share *s;
+
+	rcu_read_lock();
+	hash_for_each_possible_rcu(by_pid, s, pid_node, (unsigned long)pid)
+		if (s->pid == pid && s->dev == q->dev)
+			WRITE_ONCE(s->gone[q->qpn & s->gone_mask], q->qpn);
+	rcu_read_unlock();
+}
+
+static void end_of_dev(struct srdma_share *s, void *dev)
+{
+	if (s->dev == dev)
+		share_end(s);
+}
+
+/* No more attachments are made to it. */
+static void dev_removed(struct srdma_dev *dev)
+{
+	srdma_shares_walk(end_of_dev, dev);
+}
+
+struct collect {
+	const struct srdma_dev *dev;
+	bool (*wants)(const struct srdma_owner *owner, const void *arg);
+	const void *arg;
+};
+
+static void collect(struct srdma_share *s, void *arg)
+{
+	const struct collect *c = arg;
+
+	if ((c->dev && s->dev != c->dev) || (c->wants && !c->wants(s->owner, c->arg)))
+		return;
+	if (!srdma_share_end_gone(s))
+		srdma_report_collect(s);
 }
 
 void srdma_shares_collect(const struct srdma_dev *dev,
 			  bool (*wants)(const struct srdma_owner *owner, const void *arg),
 			  const void *arg)
 {
-	struct srdma_share *s, *next;
+	struct collect c = { .dev = dev, .wants = wants, .arg = arg };
 
-	mutex_lock(&srdma_share_lock);
-	list_for_each_entry_safe(s, next, &srdma_shares, node) {
-		if ((dev && s->dev != dev) || (wants && !wants(s->owner, arg)))
-			continue;
-		if (is_process_gone(s))
-			share_end(s);
-		else
-			srdma_report_collect(s);
-		cond_resched();
-	}
-	mutex_unlock(&srdma_share_lock);
+	srdma_shares_walk(collect, &c);
+}
+
+static void assign(struct srdma_share *s, void *arg)
+{
+	srdma_report_assign(s);
 }
 
 static void jobs_assigned(void)
 {
-	struct srdma_share *s;
-
-	mutex_lock(&srdma_share_lock);
-	list_for_each_entry(s, &srdma_shares, node)
-		srdma_report_assign(s);
-	mutex_unlock(&srdma_share_lock);
+	srdma_shares_walk(assign, NULL);
 }
 
-/* May the owner of @new have one more? */
-static bool fits_limits(const struct srdma_share *new)
+static int open_files(struct srdma_share *s)
 {
-	u64 shares = 1, slots = new->slots, limit;
-	const struct srdma_share *s;
+	u64 bytes = swiftrdma_report_bytes(s->slots);
+	int ret = srdma_share_file_open(&s->report, "swiftrdma-report", bytes, bytes, 0600, 0);
 
-	list_for_each_entry(s, &srdma_shares, node) {
-		if (!uid_eq(s->owner->uid, new->owner->uid))
-			continue;
-		shares++;
-		slots += s->slots;
-	}
-	limit = READ_ONCE(max_attachments);
-	return shares <= limit && slots <= limit * SLOTS_EACH;
+	if (ret)
+		return ret;
+	ret = srdma_share_file_open(&s->control, "swiftrdma-control",
+				    swiftrdma_control_bytes(s->slots), job_block_end(), 0444,
+				    F_SEAL_FUTURE_WRITE);
+	if (ret)
+		return ret;
+	/* The seal is what counts; this also refuses another mode, and opening for writing. */
+	file_inode(s->control.file)->i_flags |= S_IMMUTABLE;
+	return 0;
 }
 
-/* With a reference on @dev, which the share takes over on success. */
-static struct srdma_share *share_create(struct srdma_dev *dev, u32 slots)
+/*
+ * Destroyed QPs are found by the lowest bits of their numbers. Drivers give numbers in turn, so
+ * those that a process had of late are seldom in each other's place.
+ */
+static struct srdma_share *share_alloc(u32 slots)
 {
-	struct srdma_share *s;
+	u32 places = roundup_pow_of_two(4 * slots);
+	struct srdma_share *s = kvzalloc(struct_size(s, slot, slots) + places * sizeof(*s->gone),
+					 SHARE_GFP);
+
+	if (!s)
+		return NULL;
+	s->slots = slots;
+	s->gone = (u32 *)&s->slot[slots];
+	s->gone_mask = places - 1;
+	return s;
+}
+
+static struct srdma_share *share_make(struct srdma_dev *dev, u32 slots)
+{
+	struct srdma_share *s = share_alloc(slots);
 	int ret = -ENOMEM;
 
-	s = kvzalloc(struct_size(s, slot, slots), SHARE_GFP | __GFP_ACCOUNT);
 	if (!s)
 		return ERR_PTR(-ENOMEM);
-	s->slots = slots;
 	s->attached = ktime_get_ns();
 	s->collected = s->attached;
 	s->owner = srdma_owner_current();
-	if (!s->owner)
-		goto err_share;
-	ret = file_create(&s->report, "swiftrdma-report", swiftrdma_report_bytes(slots),
-			  0600, 0);
-	if (!ret)
-		ret = file_create(&s->control, "swiftrdma-control",
-				  swiftrdma_control_bytes(slots), 0444, F_SEAL_FUTURE_WRITE);
-	if (ret)
-		goto err_files;
-	/* The seal is what counts; this also refuses another mode, and opening for writing. */
-	file_inode(s->control.file)->i_flags |= S_IMMUTABLE;
+	if (s->owner)
+		ret = open_files(s);
+	if (ret) {
+		srdma_share_file_close(&s->report);
+		srdma_share_file_close(&s->control);
+		srdma_owner_put(s->owner);
+		kvfree(s);
+		return ERR_PTR(ret);
+	}
 	s->dev = dev;
 	s->pid = get_pid(task_tgid(current));
 	control_open(s);
 	return s;
-
-err_files:
-	file_destroy(&s->report);
-	file_destroy(&s->control);
-	srdma_owner_put(s->owner);
-err_share:
-	kvfree(s);
-	return ERR_PTR(ret);
 }
 
-/* Into the list, instead of the process's earlier one. The device is in srdma_devs. */
+struct srdma_share *srdma_share_new(struct srdma_dev *dev, u32 slots)
+{
+	struct srdma_share_user *user = charge_caller(dev, &slots);
+	struct srdma_share *s;
+
+	if (IS_ERR(user))
+		return ERR_CAST(user);
+	s = share_make(dev, slots);
+	if (!IS_ERR(s)) {
+		s->user = user;
+		return s;
+	}
+	mutex_lock(&srdma_share_lock);
+	user_uncharge(user, slots);
+	mutex_unlock(&srdma_share_lock);
+	return s;
+}
+
 static int share_insert(struct srdma_share *s)
 {
-	struct srdma_share *old;
-	int ret = 0;
-
-	mutex_lock(&srdma_share_lock);
-	old = share_find(s->dev, s->pid);
-	if (old)
-		share_end(old);
-	srdma_shares_end_gone();
-	if (!has_context(s->dev, s->pid)) {
-		ret = -ENXIO;	/* the process has not opened the device */
-	} else if (!fits_limits(s)) {
-		ret = -EDQUOT;
-	} else {
-		s->id = ++last_id;
-		list_add_tail(&s->node, &srdma_shares);
-		srdma_report_collect(s);
-	}
-	mutex_unlock(&srdma_share_lock);
-	return ret;
-}
-
-/* The door */
-
-/*
- * What an ioctl reads and writes has to be in memory. The end of the module waits for
- * ioctls that are under way, and the fault on a page of a file system or of a userfaultfd of
- * the caller's lasts for as long as the caller likes.
- */
-static int read_arg(void *to, size_t to_size, const void __user *from)
-{
-	u32 size;
+	struct srdma_share *old = srdma_share_find(s->dev, s->pid);
 	int ret;
 
-	pagefault_disable();
-	ret = get_user(size, (u32 __user *)from);	/* the first member of each */
-	if (!ret && size < to_size)
-		ret = -EINVAL;
-	else if (!ret && size > ARG_MAX_BYTES)
-		ret = -E2BIG;
-	else if (!ret)
-		ret = copy_struct_from_user(to, to_size, from, size);
-	pagefault_enable();
-	return ret;
-}
-
-static int write_arg(void __user *to, const void *from, size_t size)
-{
-	unsigned long left;
-
-	pagefault_disable();
-	left = copy_to_user(to, from, size);
-	pagefault_enable();
-	return left ? -EFAULT : 0;
-}
-
-/* By name or index, with a reference. srdma_devs_sem. */
-static struct srdma_dev *find_dev(const struct swiftrdma_attach *a)
-{
-	struct srdma_dev *dev;
-	unsigned long index;
-
-	xa_for_each(&srdma_devs, index, dev) {
-		if (a->dev_name[0] ? strcmp(dev->name, a->dev_name) : dev->index != a->dev_index)
-			continue;
-		if (!rdma_dev_access_netns(dev->ibdev, current->nsproxy->net_ns))
-			break;
-		srdma_dev_get(dev);
-		return dev;
+	if (!has_context(s->dev, s->pid))
+		return -ENXIO;
+	ret = xa_err(xa_store(&srdma_shares, last_id + 1, s, GFP_KERNEL_ACCOUNT));
+	if (ret)
+		return ret;
+	s->id = last_id + 1;
+	WRITE_ONCE(last_id, s->id);
+	hash_add_rcu(by_pid, &s->pid_node, (unsigned long)s->pid);
+	list_add(&s->user_node, &s->user->shares);
+	/* The new one is there already, so the wish of the process stays. */
+	if (old) {
+		s->asks_until = old->asks_until;
+		share_end(old);
 	}
-	return NULL;
-}
-
-/* Descriptors and files that a caller is about to get. */
-struct gift {
-	int report_fd, control_fd;
-	struct file *report, *control;
-};
-
-static void gift_take_back(struct gift *g)
-{
-	if (!IS_ERR_OR_NULL(g->control))
-		fput(g->control);
-	if (g->report)
-		fput(g->report);
-	if (g->control_fd >= 0)
-		put_unused_fd(g->control_fd);
-	if (g->report_fd >= 0)
-		put_unused_fd(g->report_fd);
-}
-
-/*
- * Control is opened anew, for reading: the descriptor that the module has could be written
- * to, but for the seal.
- */
-static int gift_prepare(struct gift *g, struct srdma_share *s)
-{
-	*g = (struct gift){ .report = get_file(s->report.file), .control_fd = -1 };
-	g->report_fd = get_unused_fd_flags(O_CLOEXEC);
-	if (g->report_fd < 0)
-		return g->report_fd;
-	g->control_fd = get_unused_fd_flags(O_CLOEXEC);
-	if (g->control_fd < 0)
-		return g->control_fd;
-	g->control = dentry_open(&s->control.file->f_path, O_RDONLY | O_LARGEFILE,
-				 current_cred());
-	return PTR_ERR_OR_ZERO(g->control);
-}
-
-static void gift_give(struct gift *g)
-{
-	fd_install(g->report_fd, g->report);
-	fd_install(g->control_fd, g->control);
-}
-
-/* Before the attachment exists: a caller that cannot be told gets nothing. */
-static int tell_caller(const struct gift *g, const struct srdma_share *s,
-		       struct swiftrdma_attach *a, void __user *arg)
-{
-	a->report_fd = g->report_fd;
-	a->control_fd = g->control_fd;
-	a->report_size = (u64)s->report.n_pages << PAGE_SHIFT;
-	a->control_size = (u64)s->control.n_pages << PAGE_SHIFT;
-	return write_arg(arg, a, sizeof(*a));
-}
-
-static int check_attach(const struct swiftrdma_attach *a)
-{
-	if (a->flags || a->reserved || a->version != SWIFTRDMA_SHARE_VERSION || !a->slots ||
-	    a->slots > SWIFTRDMA_SLOTS_MAX ||
-	    strnlen(a->dev_name, sizeof(a->dev_name)) == sizeof(a->dev_name))
-		return -EINVAL;
+	srdma_report_collect(s);
 	return 0;
 }
 
-/* The caller's reference on @dev is the share's, or put. */
-static int attach_dev(struct srdma_dev *dev, struct swiftrdma_attach *a, void __user *arg)
+int srdma_share_insert(struct srdma_share *s)
 {
-	struct srdma_share *s = share_create(dev, a->slots);
-	struct gift g;
 	int ret;
 
-	if (IS_ERR(s)) {
-		srdma_dev_put(dev);
-		return PTR_ERR(s);
-	}
-	ret = gift_prepare(&g, s) ?: tell_caller(&g, s, a, arg);
-	if (!ret) {
-		down_read(&srdma_devs_sem);
-		ret = srdma_dev_is_there(dev) ? share_insert(s) : -ENODEV;
-		up_read(&srdma_devs_sem);
-	}
-	/* From its insertion on, @s may end at any time. */
-	if (!ret) {
-		gift_give(&g);
-		return 0;
-	}
-	gift_take_back(&g);
-	share_free(s);
-	return ret;
-}
-
-static int attach(void __user *arg)
-{
-	struct swiftrdma_attach a;
-	struct srdma_dev *dev;
-	int ret;
-
-	ret = read_arg(&a, sizeof(a), arg) ?: check_attach(&a);
-	if (ret)
-		return ret;
-	if (!READ_ONCE(srdma_armed))
-		return -ESHUTDOWN;
-	down_read(&srdma_devs_sem);
-	dev = find_dev(&a);
-	if (dev) {
-		strscpy(a.dev_name, dev->name, sizeof(a.dev_name));
-		a.dev_index = dev->index;
-	}
-	up_read(&srdma_devs_sem);
-	return dev ? attach_dev(dev, &a, arg) : -ENODEV;
-}
-
-/* A wish is for every device that the process is attached to. */
-static int set_wish(const void __user *arg)
-{
-	struct swiftrdma_ask wish;
-	struct srdma_share *s;
-	int ret;
-
-	ret = read_arg(&wish, sizeof(wish), arg);
-	if (ret)
-		return ret;
-	if (wish.flags || wish.reserved ||
-	    strnlen(wish.job, sizeof(wish.job)) == sizeof(wish.job))
-		return -EINVAL;
-	ret = -ENOENT;
 	mutex_lock(&srdma_share_lock);
-	list_for_each_entry(s, &srdma_shares, node) {
-		if (s->pid != task_tgid(current))
-			continue;
-		strscpy(s->asked_job, wish.job, sizeof(s->asked_job));
-		s->asked_slo = wish.slo_p99_ns;
-		srdma_control_set_job(s);
-		ret = 0;
-	}
+	ret = share_insert(s);
 	mutex_unlock(&srdma_share_lock);
 	return ret;
 }
 
-static long share_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+/* Wishes */
+
+static bool is_wish(const struct srdma_wish *w, const char *job, u64 slo_p99)
 {
-	switch (cmd) {
-	case SWIFTRDMA_IOC_ATTACH:
-		return attach((void __user *)arg);
-	case SWIFTRDMA_IOC_ASK:
-		return set_wish((void __user *)arg);
-	default:
-		return -ENOTTY;
+	if (!w)
+		return !job[0] && !slo_p99;
+	return !strcmp(w->job, job) && w->slo_p99 == slo_p99;
+}
+
+static int pay_for_ask(struct pid *pid)
+{
+	struct srdma_share *s = next_of_process(pid, NULL);
+	u64 now = ktime_get_ns(), until = max(s->asks_until, now) + ASK_TIME;
+
+	if (until > now + ASKS_AT_ONCE * ASK_TIME)
+		return -EAGAIN;
+	for_each_of_process(s, pid)
+		s->asks_until = until;
+	return 0;
+}
+
+/* Can it matter to a QP whether its process asked for this job? */
+static bool is_asked_for(const struct srdma_wish *w)
+{
+	return w && srdma_rules_name_job(w->job, true);
+}
+
+static int change_wish(struct pid *pid, struct srdma_wish *now)
+{
+	const struct srdma_wish *was;
+	bool may_move = is_asked_for(now);
+	struct srdma_share *s;
+
+	rcu_read_lock();
+	was = srdma_wish_of(next_of_process(pid, NULL)->owner);
+	may_move |= is_asked_for(was);
+	rcu_read_unlock();
+	srdma_wish_set(pid, now);
+	srdma_owners_asked(pid);
+	for_each_of_process(s, pid)
+		srdma_report_assign(s);
+	if (may_move)
+		srdma_job_asked();
+	return 0;
+}
+
+static int ask(struct pid *pid, const char *job, u64 slo_p99)
+{
+	struct srdma_share *s = next_of_process(pid, NULL);
+	struct srdma_wish *w = NULL;
+	bool same;
+	int ret;
+
+	if (!s)
+		return -ENXIO;
+	srdma_share_refresh(s);
+	rcu_read_lock();
+	same = is_wish(srdma_wish_of(s->owner), job, slo_p99);
+	rcu_read_unlock();
+	if (same)
+		return 0;
+	ret = pay_for_ask(pid);
+	if (ret)
+		return ret;
+	if (job[0] && !srdma_rules_name_job(job, false))
+		return -ENOENT;
+	if (job[0] || slo_p99) {
+		w = kzalloc(sizeof(*w), GFP_KERNEL_ACCOUNT);
+		if (!w)
+			return -ENOMEM;
+		w->pid = pid;
+		w->exec_id = current->self_exec_id;
+		w->slo_p99 = slo_p99;
+		strscpy(w->job, job, sizeof(w->job));
 	}
+	return change_wish(pid, w);
 }
 
-#ifdef CONFIG_COMPAT
-static long share_compat_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+int srdma_share_ask(const char *job, u64 slo_p99)
 {
-	return share_ioctl(file, cmd, (unsigned long)compat_ptr(arg));
-}
-#endif
+	int ret;
 
-static const struct proc_ops share_ops = {
-	.proc_ioctl = share_ioctl,
-#ifdef CONFIG_COMPAT
-	.proc_compat_ioctl = share_compat_ioctl,
-#endif
-};
+	mutex_lock(&srdma_share_lock);
+	ret = ask(task_tgid(current), job, slo_p99);
+	mutex_unlock(&srdma_share_lock);
+	return ret;
+}
 
 static const struct srdma_notifier notifier = {
 	.context_closed = context_closed,
+	.qp_destroyed = qp_destroyed,
 	.dev_removed = dev_removed,
 	.jobs_assigned = jobs_assigned,
 };
 
-static struct proc_dir_entry *door;
-
-int __init srdma_share_init(void)
+void __init srdma_share_init(void)
 {
-	door = proc_create("swiftrdma", 0444, NULL, &share_ops);
-	if (!door)
-		return -ENOMEM;
 	srdma_notify_register(&notifier);
-	return 0;
 }
 
-/*
- * No device is left, so no attachment. Waits for ioctls that are under way, which wait for
- * nothing that a process decides.
- */
+/* No device is left, so no attachment. */
 void srdma_share_exit(void)
 {
-	proc_remove(door);
-	WARN_ON(!list_empty(&srdma_shares));
+	WARN_ON(!xa_empty(&srdma_shares));
 	srdma_knobs_exit();
 }

@@ -9,24 +9,27 @@
 
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/rcupdate.h>
 #include <linux/types.h>
-#include <linux/uidgid.h>
+#include <linux/xarray.h>
 
 #include <rdma/swiftrdma.h>
 #include <rdma/swiftrdma_share.h>
 
 #include "divide.h"
+#include "knobs.h"
+#include "share_file.h"
 
-struct file;
-struct page;
 struct pid;
 struct srdma_dev;
 struct srdma_job_dev;
 struct srdma_owner;
+struct srdma_share_user;
 
 /**
  * struct srdma_figures - what libraries reported, added up; each field only grows
  * @wrs: work requests that send queues took
+ * @calls: calls that posted them
  * @bytes: bytes of these
  * @recv_wrs: work requests that receive queues took, shared ones not included
  * @done: work requests of send queues that are complete
@@ -41,7 +44,7 @@ struct srdma_owner;
  * All are u64, and code goes over them as an array: see SRDMA_FIGURES.
  */
 struct srdma_figures {
-	u64 wrs, bytes, recv_wrs, done, dropped, errors;
+	u64 wrs, calls, bytes, recv_wrs, done, dropped, errors;
 	u64 samples, latency_wrs, latency_ns, hol_wrs, hol_ns;
 };
 
@@ -86,11 +89,13 @@ struct srdma_job_report {
 /**
  * struct srdma_share_slot - what the module accepted of a slot of a report
  * @generation: of the slot, 0: none seen
- * @serial: srdma_qp.serial of the QP, 0: not found, or not the owner's
+ * @serial: srdma_qp.serial of the QP, 0: it was not found while it was there
  * @stamp: generation of the last change
  * @flags: enum swiftrdma_slot_flags
  * @qpn: number
  * @foreign: looks in a row, 2 at most, at which the number was another process's QP
+ * @is_own: the process has the QP, or had it; until then nothing of the slot counts
+ * @doorbells: of the QP, as the kernel counts them, when the slot was read last
  * @latency_max: ns
  * @hol_max: ns
  * @sum: figures
@@ -101,17 +106,11 @@ struct srdma_share_slot {
 	u64 stamp;
 	u32 flags;
 	u32 qpn;
-	u32 foreign;
+	u8 foreign;
+	bool is_own;
+	u64 doorbells;
 	u64 latency_max, hol_max;
 	struct srdma_figures sum;
-};
-
-/* A shared memory file, mapped here for as long as its attachment lasts. */
-struct srdma_share_file {
-	struct file *file;
-	struct page **pages;
-	unsigned int n_pages;
-	void *map;
 };
 
 /**
@@ -119,6 +118,7 @@ struct srdma_share_file {
  * @need: what the process wants, and gets
  * @asked: change counter of the block of control, when the job's knob last changed
  * @asked_wrs: requests that the process had posted then
+ * @answer: what the library does about it, as srdma_knobs_ask() found last
  * @state: what the library said of the knob when the report was read last
  * @held_ns: how long posts were held, accepted since the attachment
  * @looked_held: the same, at the last look
@@ -126,18 +126,22 @@ struct srdma_share_file {
 struct srdma_share_knob {
 	struct srdma_need need;
 	u64 asked, asked_wrs;
+	enum srdma_knob_answer answer;
 	u32 state;
 	u64 held_ns, looked_held;
 };
 
 /**
  * struct srdma_share - an attachment: one process, one device
- * @node: in srdma_shares
+ * @rcu: frees it
+ * @pid_node: in the table by process; RCU
+ * @user_node: in srdma_share_user.shares of @user
  * @job_node: in srdma_job_report.shares of @jd
  * @id: never reused
  * @dev: with a reference
  * @pid: the process, with a reference
- * @owner: the process as rules see it, with a reference
+ * @owner: the process as rules saw it last, with a reference
+ * @user: whose attachment it is
  * @slots: QPs that the files have room for
  * @report: the process writes
  * @control: the module writes
@@ -149,36 +153,48 @@ struct srdma_share_knob {
  * @seen_bucket: buckets of the same
  * @seen_held: posts that were held, the same
  * @given: what was accepted since @attached
+ * @outstanding: WRs that are posted and not complete, of QPs whose order is known
+ * @clock_offset: ns, from CLOCK_MONOTONIC to what the process reads as that
+ * @slo_p99: ns, the objective that is granted; 0: none
+ * @asks_until: ns, when the process has paid for its asks; attach.c
  * @knob: of knobs that libraries enforce; knobs.c
  * @looked: ns, when knobs.c last looked what the process used
  * @looked_wrs: @given.wrs at that time
  * @looked_bytes: @given.bytes at that time
- * @asked_job: the job that the process would like to be in, empty: no wish
- * @asked_slo: ns, the p99 that it would like, 0: no wish
+ * @gone_mask: places of @gone, less 1
+ * @gone: numbers of QPs of the process that were destroyed, each at its lowest bits; written
+ *	by any thread without a lock
  * @slot: what was accepted of each slot
  *
- * srdma_share_lock protects all of it but what is constant from the attachment on: @id,
- * @dev, @pid, @owner, @slots, the files.
+ * srdma_share_lock protects all of it but @gone, and what is constant from the attachment on:
+ * @id, @dev, @pid, @user, @slots, the files.
  */
 struct srdma_share {
-	struct list_head node;
+	struct rcu_head rcu;
+	struct hlist_node pid_node;
+	struct list_head user_node;
 	struct list_head job_node;
-	u64 id;
+	unsigned long id;
 	struct srdma_dev *dev;
 	struct pid *pid;
 	struct srdma_owner *owner;
+	struct srdma_share_user *user;
 	u32 slots;
 	struct srdma_share_file report, control;
 	struct srdma_job_dev *jd;
 	u64 generation;
 	u64 collected, attached;
 	struct srdma_figures seen, given;
+	u64 outstanding;
+	s64 clock_offset;
+	u64 slo_p99;
+	u64 asks_until;
 	struct srdma_held seen_held[SWIFTRDMA_SHARE_HELD];
 	u64 seen_bucket[SWIFTRDMA_HIST_BUCKETS];
 	struct srdma_share_knob knob[SWIFTRDMA_SHARE_HELD];
 	u64 looked, looked_wrs, looked_bytes;
-	char asked_job[SWIFTRDMA_SHARE_JOB_LEN];
-	u64 asked_slo;
+	u32 gone_mask;
+	u32 *gone;
 	struct srdma_share_slot slot[];
 };
 
@@ -188,28 +204,50 @@ struct srdma_share {
  * or destroys a QP.
  */
 extern struct mutex srdma_share_lock;
-extern struct list_head srdma_shares;	/* struct srdma_share, in order of id */
+extern struct xarray srdma_shares;	/* struct srdma_share by id */
 
-int srdma_share_init(void);
+/* attach.c */
+int srdma_attach_init(void);
+void srdma_attach_exit(void);
+
+/* share.c */
+void srdma_share_init(void);
 void srdma_share_exit(void);
-
 /*
- * share.c. Of the attachments to @dev (NULL: to any device) that @wants accepts (NULL: all),
+ * A new attachment of the calling process, which nobody finds yet, with @slots slots or
+ * fewer. The caller's reference on @dev is its own, on success. -EDQUOT, -ENOMEM.
+ */
+struct srdma_share *srdma_share_new(struct srdma_dev *dev, u32 slots);
+/* Free one that was not inserted. */
+void srdma_share_free(struct srdma_share *s);
+/*
+ * From now on it can be found, in place of the process's earlier one, and may end at any time.
+ * -ENXIO: the process has not opened the device. srdma_devs_sem.
+ */
+int srdma_share_insert(struct srdma_share *s);
+/*
+ * The calling process asks for a job and an objective. -ENOENT: no such job; -ENXIO: it is not
+ * attached; -EAGAIN: it asks too often. Takes srdma_share_lock.
+ */
+int srdma_share_ask(const char *job, u64 slo_p99);
+/* Of a process and a device; NULL: there is none. srdma_share_lock. */
+struct srdma_share *srdma_share_find(const struct srdma_dev *dev, const struct pid *pid);
+/* @visit each attachment with srdma_share_lock, which is let go in between. It may end it. */
+void srdma_shares_walk(void (*visit)(struct srdma_share *s, void *arg), void *arg);
+/* End the attachment if its process has gone. True: it is freed. srdma_share_lock. */
+bool srdma_share_end_gone(struct srdma_share *s);
+/*
+ * Of the attachments to @dev (NULL: to any device) that @wants accepts (NULL: all),
  * end those whose process has gone, and add what the others reported since the last look
  * to the sums of their jobs. May sleep; takes srdma_share_lock.
  */
 void srdma_shares_collect(const struct srdma_dev *dev,
 			  bool (*wants)(const struct srdma_owner *owner, const void *arg),
 			  const void *arg);
-/* Write into control which job the process is in. srdma_share_lock. */
+/* Look how rules would see the process now, and what its clock says. srdma_share_lock. */
+void srdma_share_refresh(struct srdma_share *s);
+/* Write into control which job the process is in, and what of its wish holds. The same. */
 void srdma_control_set_job(struct srdma_share *s);
-/*
- * Make @now, of @size bytes, the current one of the two copies at @copies, unless it is that
- * already. One writer at a time.
- */
-void srdma_latch(u64 *changes, void *copies, const void *now, size_t size);
-/* End the attachments of processes that have gone. srdma_share_lock. */
-void srdma_shares_end_gone(void);
 
 /* report.c, under srdma_share_lock. */
 /* Add what is new in the report to the sums of the job that the process is in. */

@@ -55,7 +55,7 @@ void srdma_table_destroy(struct srdma_table *t)
 }
 
 /* Add a chunk, unless another thread has just added one. */
-static int grow(struct srdma_table *t)
+static int add_chunk(struct srdma_table *t)
 {
 	struct srdma_chunk *c;
 	int i, ret = 0;
@@ -96,7 +96,7 @@ struct srdma_qp *srdma_table_alloc(struct srdma_table *t)
 		if (q)
 			t->free = q->free;
 		spin_unlock(&t->lock);
-	} while (!q && !grow(t));
+	} while (!q && !add_chunk(t));
 	return q;
 }
 

@@ -193,7 +193,8 @@ static void qp_release(struct kref *ref)
 
 void srdma_qp_put(struct srdma_qp *q)
 {
-	kref_put(&q->ref, qp_release);
+	if (q)
+		kref_put(&q->ref, qp_release);
 }
 EXPORT_SYMBOL_GPL(srdma_qp_put);
 

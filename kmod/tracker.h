@@ -48,78 +48,73 @@ struct srdma_orig_ops {
  * @ref: one of the hook, one per QP, UAR and job_dev, one per reader
  * @release: frees it, a grace period after the last reference
  * @index: as `rdma dev` shows it
- * @name: follows renames; under srdma_devs_sem
+ * @orig: the driver's ops
+ * @wrapped_post_send: the provider's doorbells pass through post_send, which is wrapped
+ * @query_is_cheap: as in the ops of its first provider
+ * @kernel_uar: stands for the kernel's own QPs where there are no UARs
+ * @unassigned: the srdma_job_dev of id 0, which is there as long as the device is
+ * @link_event: handler that sets @link_stale
+ * @since: ns, when counting began
+ * @name: follows renames
  * @ibdev: valid while the device is in srdma_devs (hold srdma_devs_sem), inside a wrapper,
  *	in the device's works of refresh.c and enforce.c, and under srdma_qp_lock() of a QP
  *	that is not dead
- * @provider: changes between the generic one and one that is a module, see
- *	provider.c
- * @attached: the one that is a module, until it has detached all QPs
+ * @debugfs: directory, or NULL
  * @provider_lock: serializes changes of the provider. Held over commands of this device,
  *	so no other device's work waits for it. Taken inside RDMA core's client locks,
  *	outside srdma_devs_sem.
- * @provider_node: in the list of devices that such a provider has
- * @provider_closed: the device goes and gets no other provider; under @provider_lock
- * @refresh: reads the figures that take commands, see refresh.h
- * @ports: struct srdma_port of each; counters.c
- * @ports_lock: @ports; a leaf
- * @link_stale: the link of a port has changed since it was read
- * @link_event: handler that sets @link_stale
- * @wrs_at: ns, when the provider's sampler last brought QPs up to date; 0: never
+ * @provider: changes between the generic one and one that is a module, see provider.c
+ * @attached: the one that is a module, until it has detached all QPs
+ * @provider_closed: the device goes and gets no other provider
  * @priv: the provider's own
  * @caps: enum swiftrdma_dev_cap
- * @query_is_cheap: as its first provider has it; constant
  * @function: enum swiftrdma_function, as far as known; a provider may know better
- * @orig: constant
- * @hook_node: in hook.c's table of devices
- * @hooked: our wrappers are in place; hook.c, from add() to remove()
- * @wrapped_post_send: that of post_send, too
- * @qps: the QPs, see table.h
- * @n_qps: QPs in @qps
- * @n_devx: of these, made past RDMA core; devx.c
- * @devx_created: of these, since the provider came
- * @adopt_lock: makes one step of the adoption scan exclude the destroy of a QP
- *	that is not known yet; taken outside the locks of @qps and @left, held
- *	without sleeping long
- * @adopting: the scan is not over; under @adopt_lock
- * @adopt_abort: there was no memory for @left: the scan must stop
- * @left: keys of QPs whose destroy has begun while @adopting: the scan must not
- *	take them in; under @adopt_lock
+ * @giving_back: the device or its provider is about to go, so no override is in force
+ * @provider_node: in the list of devices that @attached has
+ * @hook_node: in tracker.c's table of hooked devices
+ * @hooked: the wrappers are in place
+ * @refresh: reads the figures that take commands, see refresh.h
+ * @enforce: enforce.c's work, a pass over the QPs; queued with a reference to the device
+ * @link_stale: the link of a port has changed since it was read
+ * @rescan: the pass has to compare every QP
+ * @reshape: the pass has to call the provider's shape()
+ * @unqueried: there are QPs without QUERIED; set before that bit of a QP is cleared
+ * @query_wanted: the pass has to query such QPs, because some should get a level
+ * @hurry: all classes are being given back, so no retry waits for its time
+ * @ports_lock: what @ports points to; a leaf
+ * @ports: struct srdma_port of each; counters.c
+ * @qps: the QPs
+ * @adopt_lock: makes one step of the adoption scan exclude the destroy of a QP that is not
+ *	known yet; taken outside the locks of @qps and @left, held without sleeping long
+ * @adopting: the scan is not over
+ * @adopt_abort: there was no memory for @left, so the scan must stop
+ * @left: keys of QPs whose destroy has begun while @adopting: the scan must not take them in
  * @query_lock: serializes the works of refresh.c and enforce.c that query adopted QPs
- * @unqueried: there are QPs without QUERIED; set by anyone, before the QP's bit is cleared
- * @query_wanted: enforce.c has to query them, because some should get a level; set by anyone
- * @query_at: jiffies before which no more queries are sent; @query_lock
- * @n_unsure: QPs that are UNSURE
- * @uars: struct srdma_uar by index. Readers: RCU. Writers: @uar_lock.
- * @uar_hash: the same by user context. Readers: RCU. Writers: @uar_lock.
- * @uar_lock: protects the two above; spinlock, taken inside nothing
- * @kernel_uar: stands for the kernel's own QPs where there are no UARs
- * @pages: the UARs of a NIC that has some, struct srdma_uar by the NIC's index.
- *	Readers: RCU. Writers: @page_lock.
- * @page_lock: and the lists of a context's pages; taken inside srdma_qp_lock()
- * @sweeps: looks at all doorbell records, where the provider has any
- * @mr_hash: struct srdma_mr by ib_mr; mr.c has this and what follows
- * @mr_lock: @mr_hash, @mr_users, @mr_ask, @mr_serial; taken inside nothing, takes
- *	srdma_owner.lock
- * @mr_users: struct srdma_mr_user by owner. Readers: RCU. Writers: @mr_lock.
+ * @query_at: jiffies before which no more queries are sent
+ * @uar_lock: spinlock, taken inside nothing
+ * @uars: struct srdma_uar of user contexts, by index
+ * @uar_hash: the same by user context
+ * @page_lock: also protects the lists of a context's pages; taken inside srdma_qp_lock()
+ * @pages: the UARs of a NIC that has some, struct srdma_uar by the NIC's index
+ * @mr_lock: taken inside nothing, takes srdma_owner.lock
+ * @mr_hash: struct srdma_mr by ib_mr
+ * @mr_users: struct srdma_mr_user by owner
  * @mr_ask: struct srdma_mr whose mapping is to be queried, the oldest first
  * @mr_serial: serial of the youngest region
- * @jobs: struct srdma_job_dev by job id. Readers: RCU. Writers: srdma_ctl_lock.
- * @unassigned: the one of id 0, which is there as long as the device is
- * @rescan: enforce.c must compare every QP; set by anyone
- * @reshape: enforce.c must call the provider's shape(); set by anyone
- * @shape_ms: time until shape() is called again after it failed, 0: it succeeded; enforce.c's
- *	own
- * @shape_at: jiffies, when that time is over; enforce.c's own
- * @enforce: enforce.c's work, a pass over the QPs; queued with a reference to the device
- * @enforce_by: jiffies by which that work has to run again; enforce.c's own
- * @enforced: srdma_batch.seq of the youngest batch that a finished pass has seen
- * @hurry: all classes are being given back, so no retry waits for its time
- * @path_wants: overrides of parts of paths on it; srdma_ctl_lock, read by anyone
+ * @jobs: struct srdma_job_dev by job id
+ * @path_wants: overrides of parts of paths on the device
  * @path_bids: @path_wants, while override.c recomputes it
- * @giving_back: the device or its provider is about to go: no override is in force any more
- * @since: ns, when counting began
- * @created: counter, as SWIFTRDMA_DEV_A_CREATED; so are all up to @drain_max
+ * @shape_at: jiffies, when shape() is called again after it failed
+ * @shape_ms: time from the failure until then, 0: shape() succeeded
+ * @enforce_by: jiffies by which the pass has to run again
+ * @n_qps: QPs in @qps
+ * @n_devx: of these, made past RDMA core
+ * @n_unsure: of these, UNSURE
+ * @wrs_at: ns, when the provider's sampler last brought QPs up to date; 0: never
+ * @sweeps: looks at all doorbell records, where the provider has any
+ * @enforced: srdma_batch.seq of the youngest batch that a finished pass has seen
+ * @devx_created: QPs made past RDMA core since the provider came
+ * @created: counter, as SWIFTRDMA_DEV_A_CREATED; so are all up to @live_failed
  * @create_failed: the same
  * @rejected: the same
  * @destroyed: the same
@@ -129,10 +124,11 @@ struct srdma_orig_ops {
  * @live_changed: the same
  * @live_failed: the same
  * @drain_max: ns, the longest pause that a class change caused
- * @debugfs: directory, or NULL
+ *
+ * The comments in the structure name the lock of each group.
  */
 struct srdma_dev {
-	/* Counts references by itself, and is freed by a work. */
+	/* Atomic; the last reference queues the work. */
 	struct kref ref;
 	struct work_struct release;
 
@@ -152,7 +148,7 @@ struct srdma_dev {
 	struct dentry *debugfs;
 
 	/* Written under provider_lock; srdma_dev_provider() names their readers. */
-	struct mutex provider_lock;	/* up to @giving_back */
+	struct mutex provider_lock;	/* this group */
 	const struct srdma_provider_ops *provider;
 	const struct srdma_provider_ops *attached;
 	bool provider_closed;
@@ -170,40 +166,40 @@ struct srdma_dev {
 	/* hook.c's add() and remove(), which RDMA core never runs side by side. */
 	bool hooked;
 
-	/* Requests: any thread sets them without a lock; the work that serves them resets them. */
+	/* Requests: any thread sets one without a lock; the work that serves it resets it. */
 	struct srdma_refresh refresh;
 	struct delayed_work enforce;
 	unsigned long link_stale, rescan, reshape;
 	bool unqueried, query_wanted, hurry;
 
-	/* ports_lock, for what they point to. */
-	spinlock_t ports_lock;		/* what @ports points to */
+	/* ports_lock. */
+	spinlock_t ports_lock;	/* what @ports points to */
 	struct srdma_port *ports;
 
 	/* Has its own locks: see table.h. */
 	struct srdma_table qps;
 
 	/* adopt_lock. */
-	struct mutex adopt_lock;	/* adoption against unknown destroys */
+	struct mutex adopt_lock;	/* this group */
 	bool adopting;
 	bool adopt_abort;
 	struct xarray left;
 
 	/* query_lock. */
-	struct mutex query_lock;	/* @query_at */
+	struct mutex query_lock;	/* this group */
 	unsigned long query_at;
 
 	/* Written under uar_lock, read under RCU. */
-	spinlock_t uar_lock;		/* @uars, @uar_hash */
+	spinlock_t uar_lock;	/* this group */
 	struct xarray uars;
 	DECLARE_HASHTABLE(uar_hash, 6);
 
 	/* Written under page_lock, read under RCU. */
-	struct mutex page_lock;		/* @pages */
+	struct mutex page_lock;	/* this group */
 	struct xarray pages;
 
 	/* mr_lock; @mr_users is read under RCU. */
-	spinlock_t mr_lock;		/* up to @mr_serial */
+	spinlock_t mr_lock;	/* this group */
 	DECLARE_HASHTABLE(mr_hash, 12);
 	DECLARE_HASHTABLE(mr_users, 8);
 	struct list_head mr_ask;
@@ -213,7 +209,7 @@ struct srdma_dev {
 	struct xarray jobs;
 	u32 path_wants, path_bids;
 
-	/* The device's pass alone (enforce.c). */
+	/* The device's pass (enforce.c) alone. */
 	unsigned long shape_at;
 	u32 shape_ms;
 	unsigned long enforce_by;
@@ -243,34 +239,30 @@ struct srdma_member {
  * struct srdma_uar - a UAR page, or the user context that stands for one
  * @ref: one of the context (of a page: of the device's table), one per QP and page
  * @rcu: frees it
- * @node: in srdma_dev.uar_hash
- * @index: in srdma_dev.uars
+ * @index: in srdma_dev.uars; of a page: the NIC's
  * @kind: enum swiftrdma_uar_kind
  * @dev: with a reference
- * @ctx: key only, never followed; NULL: the kernel's
- * @owner: the process that opened it, with a reference
+ * @ctx: key only, never followed; NULL: the kernel's, or a page
+ * @owner: the process that opened the context, with a reference
+ * @context: of a page: its context, with a reference; else NULL
+ * @since: ns
+ * @sweeps0: of a page: srdma_dev.sweeps when the page became known
+ * @node: in srdma_dev.uar_hash
+ * @pages: of a context: its pages
+ * @page_node: of a page: in @context's @pages
+ * @n_pages: of a context: how many it has
+ * @limit: of a context: pages that it asked for, 0: not known
+ * @closed: of a context: it was closed and gets no more pages
  * @n_qps: alive on it
  * @created: QPs ever placed on it
- * @doorbells: rung on it, of QPs gone too
- * @wrs: posted on it, where seen
- * @since: ns
- * @pages: of a context: its pages, under srdma_dev.page_lock
- * @n_pages: how many
- * @limit: of a context: pages it asked for, 0: not known
- * @closed: of a context: it was closed and gets no more pages; under srdma_dev.page_lock
- *
- * What only pages have:
- *
- * @context: whose it is, with a reference
- * @page_node: in @context's @pages
- * @lock: @members and the two counts; taken inside nothing
- * @members: struct srdma_member
+ * @doorbells: rung on it, also by QPs that are gone
+ * @wrs: posted on it, where they are seen
+ * @lock: taken inside nothing
+ * @members: of a page: struct srdma_member
  * @n_owners: distinct owners among the members
  * @n_members: how many members
- * @spare: an unused member for the next QP, or NULL; under @lock
- * @sweeps0: srdma_dev.sweeps when it became known
- * @mark: the last sweep that found a QP of the page active; this and all that follows is
- *	the provider's
+ * @spare: an unused member for the next QP, or NULL
+ * @mark: the last sweep that found a QP of the page active
  * @twice: that sweep found a second QP active
  * @active: sweeps that found a QP active
  * @coactive: sweeps that found two or more active
@@ -306,7 +298,7 @@ struct srdma_uar {
 	atomic64_t created, doorbells, wrs;
 
 	/* lock. */
-	spinlock_t lock;	/* up to @spare */
+	spinlock_t lock;	/* this group */
 	struct list_head members;
 	u32 n_owners, n_members;
 	struct srdma_member *spare;
@@ -320,13 +312,14 @@ struct srdma_uar {
 
 /**
  * struct srdma_path - a part of a QP's path that can be overridden
- * @want: what is in force, packed as srdma_path_pack(), 0: the driver's own. Written
- *	under srdma_ctl_lock, read by anyone.
- * @value: programmed, while @set; under srdma_qp_lock(), as all that follows
- * @own: what was there before
- * @refused: what the device refused, while @error is -EREMOTEIO
+ * @want: override in force, packed as srdma_pack(), 0: none, so the driver's value holds.
+ *	Written under srdma_ctl_lock, read by any thread.
+ * @value: the value that is programmed, while @set. This and all that follows is under
+ *	srdma_qp_lock().
+ * @own: the driver's value
+ * @refused: the value that the last attempt asked for
  * @error: -errno of the last attempt
- * @set: it is ours
+ * @set: this module has programmed @value
  */
 struct srdma_path {
 	u32 want;
@@ -337,11 +330,11 @@ struct srdma_path {
 
 /**
  * struct srdma_element - a device's scheduling element, as long as any QP may be in it
- * @ref: its maker's, and one of each QP that was bound to it and has not left it;
- *	that of a QP which is destroyed ends when the driver is done with it, that
- *	of one that lives longer than the tracker with the tracker's entry
- * @id: the device's
- * @serial: ours, from 1, not reused
+ * @ref: one of its srdma_shape, and one of each QP that was bound to it and has not left it.
+ *	A QP's reference ends after the driver's destroy, or with the QP's entry in the table
+ *	if the QP lives longer than that.
+ * @id: the device's number
+ * @serial: from 1, not reused
  */
 struct srdma_element {
 	refcount_t ref;
@@ -357,11 +350,11 @@ static inline void srdma_element_put(struct srdma_element *e)
 
 /**
  * struct srdma_outstanding - what a provider found in a QP's send queue, at random times
- * @samples: how often it looked
- * @wqebbs: sum of the WQEBBs that were posted and not completed
+ * @samples: looks at the queue
+ * @wqebbs: sum, over these looks, of the WQEBBs that were posted and not completed
  * @squares: sum of their squares
- * @drained: of srdma_qp.wrs as the provider counts it: what had been posted when the queue
- *	was seen empty, or SRDMA_NOT_DRAINED: it was not. The provider's.
+ * @drained: WQEBBs that had been posted in all when the last look found the queue empty, or
+ *	SRDMA_NOT_DRAINED. The provider's own.
  */
 struct srdma_outstanding {
 	u64 samples, wqebbs, squares;
@@ -372,29 +365,29 @@ struct srdma_outstanding {
 
 /**
  * struct srdma_qp_hw - what a provider with UAR pages knows of a QP
- * @live: the contents are this QP's; false: left over from an earlier QP
- * @page: the UAR, with a reference and a member's place; NULL: not known. Set
- *	once, under srdma_qp_lock() or before the QP is published.
+ * @page: the UAR, with a reference and a member's place; NULL: not known. Set once, under
+ *	srdma_qp_lock() or before the QP is published.
  * @member: that place, NULL: there was no memory for one
- * @wrs_since: ns
- * @slot: the provider's, SRDMA_NO_SLOT at first; under srdma_qp_lock()
  * @element: scheduling element that the QP is bound to, with a reference; under
  *	srdma_qp_lock()
+ * @wrs_since: ns, when the count of work requests began
+ * @slot: the provider's, SRDMA_NO_SLOT at first; under srdma_qp_lock()
+ * @live: the contents are this QP's; false: left over from an earlier QP
  * @counted: work requests are counted since @wrs_since
- * @ambiguous: the count may be wrong: the sampler may have missed a wrap
+ * @ambiguous: the count may be wrong, because the sampler may have missed a wrap
  * @sure: everything that can be known of the QP's page and record is known
  * @absent: enum swiftrdma_absent: why work requests are not counted
  * @path: by enum srdma_path_part
- * @syndrome: the device's reason for its last refusal of a command for this QP; what was
- *	refused is not tried again until something changes, see provider.h
- * @no_element: what was refused: srdma_element.serial of the one to be in, SRDMA_LEAVE: to
- *	be in none, 0: nothing
- * @no_class: and the class, while srdma_qp.class_error is -EREMOTEIO
- *
- * @outstanding: NULL: its send queue was never sampled. It may be that of a QP that had this
+ * @syndrome: the device's reason for its last refusal of a command for this QP. A refused
+ *	command is not repeated until something changes, see provider.h.
+ * @no_element: srdma_element.serial of the element that the device refused to bind the QP
+ *	to, SRDMA_LEAVE: it refused to unbind the QP, 0: it refused nothing
+ * @no_class: the class that the device refused, while srdma_qp.class_error is -EREMOTEIO
+ * @outstanding: NULL: the send queue was never sampled. It may be that of a QP that had this
  *	memory before, without samples.
  *
- * Its memory, and that of @outstanding, belongs to that of the QP and is as type-stable.
+ * The memory of this structure, and of @outstanding, belongs to that of the QP and is as
+ * type-stable.
  */
 struct srdma_qp_hw {
 	struct srdma_uar *page;
@@ -419,37 +412,39 @@ enum srdma_qp_flag {
 	SRDMA_QP_WANTED,	/* a thread waits for that lock: a drain gives up */
 	SRDMA_QP_DEAD,		/* ib_qp is not to be touched any more */
 	SRDMA_QP_HAS_AV,	/* the address vector fields are valid */
-	SRDMA_QP_SAW_AV,	/* and from its application's modify, not from a query */
+	SRDMA_QP_SAW_AV,	/* they are from its application's modify, not from a query */
 	SRDMA_QP_HAS_STATE,	/* state is known */
 	SRDMA_QP_ADOPTED,	/* taken in after it was made */
 	SRDMA_QP_USER,		/* posts from user space */
-	SRDMA_QP_FILTERED,	/* provider put its event filter in */
+	SRDMA_QP_FILTERED,	/* the provider's event filter is in place */
 	SRDMA_QP_APP_SQD,	/* the application itself is draining */
 	SRDMA_QP_GRH,		/* the address vector has a GRH */
 	SRDMA_QP_MARKED,	/* enforce.c has to visit the QP */
 	SRDMA_QP_ROCE,		/* the address vector is Ethernet's */
 	SRDMA_QP_DEVX,		/* no ib_qp: made past RDMA core */
-	SRDMA_QP_LISTED,	/* RDMA core had it in its table; adopt.c */
+	SRDMA_QP_LISTED,	/* RDMA core listed it at the last count; adopt.c */
 	SRDMA_QP_UAR_OWNER,	/* the UAR has the reference on its owner */
-	SRDMA_QP_SUMMED,	/* see srdma_job_dev.round; under that one's lock */
+	SRDMA_QP_SUMMED,	/* see srdma_job_dev.round; under srdma_job_dev.lock */
 	SRDMA_QP_QUERIED,	/* adopted: state and address are known, or never will be */
 	SRDMA_QP_UNSURE,	/* DEAD: its destroy may have begun before the hook; adopt.c */
-	SRDMA_QP_SEEN,		/* UNSURE, but it was used since the hook */
+	SRDMA_QP_SEEN,		/* UNSURE, but used since the hook */
 };
 
 /**
  * struct srdma_qp - a queue pair
  * @ref: one of the table, one per reader that follows a pointer of it
+ * @qpn: number
  * @node: in srdma_dev.qps; hashed while it is to be found
- * @ibqp: to be followed only under srdma_qp_lock() and not DEAD, or in a
- *	wrapper for this very QP
+ * @flags: enum srdma_qp_flag, atomic bit operations
+ * @hw: what a provider with UAR pages knows of the QP, see srdma_qp_hw(). Stays allocated
+ *	for the next QP in this memory.
+ * @ibqp: to be followed only under srdma_qp_lock() and not DEAD, or in a wrapper for this
+ *	very QP
  * @dev: with a reference
  * @owner: with a reference of the QP, or, UAR_OWNER, by that of @uar
  * @uar: with a reference; NULL: unknown. The context, where UARs are pages.
- * @hw: what a provider with UAR pages knows of the QP, see srdma_qp_hw(). Stays allocated
- *	for the next QP in this memory.
- * @job: struct srdma_job_dev, with a reference. Changed under srdma_ctl_lock
- *	and the old one's lock; read under RCU.
+ * @job: struct srdma_job_dev, with a reference. Changed under srdma_ctl_lock and the old
+ *	job's lock; read under RCU.
  * @job_node: in job->qps under job->lock
  * @free: the next free QP; table.c
  * @serial: never reused
@@ -457,11 +452,10 @@ enum srdma_qp_flag {
  * @doorbells: cumulative
  * @wrs: cumulative
  * @since: ns, CLOCK_MONOTONIC
- * @flags: enum srdma_qp_flag, atomic bit operations
  * @saved_handler: the QP's own event handler while FILTERED; provider
- * @retry_at: jiffies before which enforce.c does not retry; enforce work only
- * @level: override of this QP alone, packed as srdma_level_pack(); READ_ONCE
- * @qpn: number
+ * @retry_at: jiffies before which enforce.c does not retry; the pass alone
+ * @level: override of this QP alone, packed as srdma_pack()
+ * @rules_gen: generation of the rules at admission, until the QP is a member of its job
  * @tid: creating thread, initial pid namespace; 0: unknown
  * @send_cq: RDMA core's id of it
  * @recv_cq: the same
@@ -470,9 +464,9 @@ enum srdma_qp_flag {
  * @max_inline: the same, bytes
  * @max_send_sge: the same
  * @max_recv_sge: the same
- * @dest_qpn: this and all up to @hop_limit are the destination and the address
- *	vector last asked for, under srdma_qp_lock(); netlink reads them racily,
- *	each is one word or constant while connected
+ * @dest_qpn: this and all up to @hop_limit are the destination and the address vector that
+ *	the application asked for last. netlink reads them without the lock: each is one word,
+ *	or constant while the QP is connected.
  * @flow_label: of the GRH
  * @dlid: 0: it has none, on Ethernet
  * @dgid: of the GRH
@@ -484,14 +478,13 @@ enum srdma_qp_flag {
  * @port: 0: not known
  * @key_port: @port at creation, for srdma_qp_key()
  * @tclass_asked: traffic class that the application asked for
- * @tclass: and the one that is programmed
+ * @tclass: traffic class that is programmed
  * @sl_asked: service level that the application asked for
- * @sl: and the one that is programmed
+ * @sl: service level that is programmed
  * @class_error: -errno of the last attempt to change the class; 0: none
  * @attempts: failed attempts in a row, up to 255, to apply the level @tried
- * @tried: level of the last attempt, -1: the application's class; enforce work only
- * @rule: srdma_rule.id of the rule that has counted the QP; under job->lock
- * @rules_gen: job.c, between admission and membership
+ * @tried: level of the last attempt, -1: the application's class; the pass alone
+ * @rule: srdma_rule.id of the rule that has counted the QP
  *
  * The memory is type-stable: what a reader finds without a lock may be another QP by the
  * time it is read. Plain fields may be read all the same. To follow a pointer, a reader takes
@@ -512,14 +505,14 @@ struct srdma_qp {
 	struct srdma_owner *owner;
 	struct srdma_uar *uar;
 
-	/* Membership: srdma_job_dev.lock, and srdma_ctl_lock to change @job; @free: table.c */
+	/* srdma_job_dev.lock, and srdma_ctl_lock to change @job; @free: srdma_table.lock. */
 	struct srdma_job_dev __rcu *job;
 	union {
 		struct hlist_node job_node;
 		struct srdma_qp *free;
 	};
 
-	/* Atomic, but for the two that are constant. */
+	/* Atomic, but for @serial and @since, which are constant. */
 	u64 serial;
 	atomic64_t stamp;
 	atomic64_t doorbells;
@@ -562,29 +555,29 @@ struct srdma_qp {
 #define SRDMA_CHUNK_QPS							\
 	((SRDMA_CHUNK_BYTES - sizeof(unsigned long)) / sizeof(struct srdma_qp))
 
-/* What a table's memory is made of. @first: position of the first one. */
+/* A piece of a table's memory. @first: place of @qp[0] in the table. */
 struct srdma_chunk {
 	unsigned long first;
 	struct srdma_qp qp[SRDMA_CHUNK_QPS];
 };
 
 /*
- * Devices. The semaphore protects the set, srdma_dev.name, and that srdma_dev.ibdev and
- * .provider of a device in the set stay. Taken inside ib_core's client locks (add,
- * remove, rename) and srdma_dev.provider_lock, outside srdma_ctl_lock. Leases and ACT
- * need it, so it is held for as long as computing takes: never over a firmware command
- * or over a wait for anything that a device does.
+ * Devices. The semaphore protects the set and srdma_dev.name, and keeps srdma_dev.ibdev and
+ * .provider of a device in the set. Taken inside ib_core's client locks (add, remove,
+ * rename) and srdma_dev.provider_lock, outside srdma_ctl_lock. Leases and ACT need it, so
+ * it is held only while a thread computes, and never over a firmware command or another
+ * wait for a device.
  */
 extern struct rw_semaphore srdma_devs_sem;
 extern struct xarray srdma_devs;		/* struct srdma_dev by index */
 
-/* Is @dev still in the set? srdma_devs_sem. */
+/* Is @dev still in srdma_devs? srdma_devs_sem. */
 static inline bool srdma_dev_is_there(struct srdma_dev *dev)
 {
 	return xa_load(&srdma_devs, dev->index) == dev;
 }
 
-/* The next device at or after *index, with a reference. Takes the semaphore. */
+/* The next device at or after *index, with a reference. Takes srdma_devs_sem. */
 struct srdma_dev *srdma_dev_next(unsigned long *index);
 
 int srdma_tracker_init(void);
@@ -616,7 +609,7 @@ extern bool srdma_armed;
  * @ibqp NULL: there is none, and the caller sets the type. NULL: no memory. May sleep.
  */
 struct srdma_qp *srdma_qp_alloc(struct srdma_dev *dev, struct ib_qp *ibqp, bool user);
-void srdma_qp_put(struct srdma_qp *q);
+void srdma_qp_put(struct srdma_qp *q);	/* NULL: does nothing */
 /* Copy the number, and what else only the driver's create_qp has set. */
 void srdma_qp_identify(struct srdma_qp *q);
 void srdma_qp_set_caps(struct srdma_qp *q, const struct ib_qp_cap *cap);
@@ -645,8 +638,8 @@ static inline void srdma_qp_touch(struct srdma_qp *q)
 /*
  * The device's provider; its ops find what its dev_add() has made. In a wrapper, under
  * srdma_devs_sem, or in the device's works of enforce.c and refresh.c. A function that
- * needs it twice fetches it once, because the provider may change in between, and the next
- * one may lack the op.
+ * uses several ops fetches the provider once, because it may change in between, and the next
+ * provider may lack an op.
  */
 static inline const struct srdma_provider_ops *srdma_dev_provider(const struct srdma_dev *dev)
 {
@@ -663,7 +656,10 @@ static inline struct srdma_qp_hw *srdma_qp_hw(const struct srdma_qp *q)
 
 /* As srdma_qp_hw(), made if need be; NULL: no memory. Callers exclude each other; may sleep. */
 struct srdma_qp_hw *srdma_qp_hw_make(struct srdma_qp *q);
-/* Of a QP that has the former: what is known of its send queue, NULL: no memory. The same. */
+/*
+ * srdma_qp_hw.outstanding of a QP that has a srdma_qp_hw, made if need be; NULL: no memory.
+ * Callers exclude each other; may sleep.
+ */
 struct srdma_outstanding *srdma_qp_outstanding(struct srdma_qp *q);
 
 /* The UAR to be shown of a QP; NULL: unknown. RCU section, or a reference. */
@@ -683,7 +679,7 @@ static inline struct xarray *srdma_dev_uar_table(struct srdma_dev *dev)
 	return READ_ONCE(dev->caps) & SWIFTRDMA_DEV_CAP_UARS ? &dev->pages : &dev->uars;
 }
 
-/* Bytes of the module's own memory behind one QP, less what a chunk of them rounds up. */
+/* Bytes of the module's own memory for one QP, without what a chunk of them rounds up. */
 #define SRDMA_QP_BYTES	sizeof(struct srdma_qp)
 
 #endif /* SRDMA_TRACKER_H */

@@ -337,7 +337,7 @@ u8 srdma_uar_kind(const struct srdma_uar *u)
 	return u->kind;
 }
 
-/* Contexts go */
+/* Closing contexts */
 
 /* Take a context's entry out of the table; QPs that outlive it keep the object. */
 static void uar_unhash(struct srdma_dev *dev, struct srdma_uar *u)

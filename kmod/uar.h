@@ -25,7 +25,7 @@ void srdma_page_join(struct srdma_qp *q, struct srdma_uar *page);
 /* Undo srdma_page_join(): @q is being destroyed. */
 void srdma_page_leave(struct srdma_qp *q);
 
-/* enum swiftrdma_uar_kind, as it is at the moment. */
+/* enum swiftrdma_uar_kind at the moment: a page becomes dedicated, and ceases to be. */
 u8 srdma_uar_kind(const struct srdma_uar *u);
 
 /* A UAR that was busy when doorbells were congested. */
@@ -36,7 +36,7 @@ struct srdma_busy {
 
 #define SRDMA_BUSY_MAX	8
 
-/* The device goes: give up the contexts' references. */
+/* The device goes: drop all contexts and pages. */
 void srdma_uar_drop_all(struct srdma_dev *dev);
 
 #endif /* SRDMA_UAR_H */

@@ -40,21 +40,10 @@ int srdma_mlx5_class_begin(struct srdma_qp *q)
 
 int srdma_mlx5_class_commit(struct srdma_qp *q, const struct srdma_class *c)
 {
-	u32 in[MLX5_ST_SZ_DW(rts2rts_qp_in)] = {}, out[MLX5_ST_SZ_DW(rts2rts_qp_out)] = {};
+	u32 in[MLX5_ST_SZ_DW(rts2rts_qp_in)] = {};
 	void *qpc = MLX5_ADDR_OF(rts2rts_qp_in, in, qpc);
-	struct srdma_mlx5 *md = srdma_mlx5_of(q->dev);
-	u32 syndrome;
-	int ret;
 
-	MLX5_SET(rts2rts_qp_in, in, opcode, MLX5_CMD_OP_RTS2RTS_QP);
-	MLX5_SET(rts2rts_qp_in, in, qpn, q->qpn);
 	MLX5_SET(rts2rts_qp_in, in, opt_param_mask, OPT_DSCP);
 	MLX5_SET(ads, MLX5_ADDR_OF(qpc, qpc, primary_address_path), dscp, c->tclass >> 2);
-	ret = srdma_cmd_try(md, in, sizeof(in), out, sizeof(out), &syndrome);
-	return ret == -EREMOTEIO ? srdma_refused(md, q, "another DSCP", syndrome) : ret;
-}
-
-/* Nothing has to be undone, because class_begin() changed nothing. */
-void srdma_mlx5_class_abort(struct srdma_qp *q)
-{
+	return srdma_cmd_rts2rts(srdma_mlx5_of(q->dev), q, in, sizeof(in), "another DSCP");
 }

@@ -17,6 +17,7 @@
 
 #include "debug.h"
 #include "mlx5.h"
+#include "param.h"
 
 static bool detail = true;
 module_param(detail, bool, 0444);
@@ -27,19 +28,8 @@ bool srdma_mlx5_detail(void)
 	return detail;
 }
 
-static uint max_commands = 1000;
-
-static int max_commands_set(const char *val, const struct kernel_param *kp)
-{
-	return param_set_uint_minmax(val, kp, 1, 100000);
-}
-
-static const struct kernel_param_ops max_commands_ops = {
-	.set = max_commands_set,
-	.get = param_get_uint,
-};
-module_param_cb(max_commands, &max_commands_ops, &max_commands, 0644);
-MODULE_PARM_DESC(max_commands, "most firmware commands that readers may cause on a device, 1 to 100000 a second, a quarter of them at once (1000)");
+SRDMA_PARAM(max_commands, 1000, 1, 100000,
+	    "most firmware commands that readers may cause on a device, 1 to 100000 a second, a quarter of them at once (1000)");
 
 u32 srdma_cmd_max(void)
 {
@@ -50,7 +40,7 @@ u32 srdma_cmd_max(void)
  * Commands that may be sent at once: a quarter second's worth, a few ms of the firmware's
  * time.
  */
-static u64 burst(void)
+static u64 burst_tokens(void)
 {
 	return max(READ_ONCE(max_commands) / 4, 1u) * (u64)NSEC_PER_SEC;
 }
@@ -58,7 +48,7 @@ static u64 burst(void)
 void srdma_cmd_init(struct srdma_mlx5 *md)
 {
 	spin_lock_init(&md->cmd_lock);
-	md->tokens = burst();
+	md->tokens = burst_tokens();
 	md->tokens_at = ktime_get_ns();
 }
 
@@ -71,7 +61,7 @@ bool srdma_cmd_may(struct srdma_mlx5 *md)
 		return false;
 	spin_lock(&md->cmd_lock);
 	dt = min_t(u64, now - md->tokens_at, NSEC_PER_SEC);
-	md->tokens = min(md->tokens + dt * READ_ONCE(max_commands), burst());
+	md->tokens = min(md->tokens + dt * READ_ONCE(max_commands), burst_tokens());
 	md->tokens_at = now;
 	may = md->tokens >= NSEC_PER_SEC;
 	if (may)
@@ -80,28 +70,28 @@ bool srdma_cmd_may(struct srdma_mlx5 *md)
 	return may;
 }
 
-static void counted(struct srdma_mlx5 *md, u64 start)
+static void count_command(struct srdma_mlx5 *md, u64 start)
 {
 	atomic64_inc(&md->commands);
 	atomic64_add(ktime_get_ns() - start, &md->command_ns);
 }
 
 /* Send by mlx5_cmd_exec(), or by mlx5_cmd_do(), which does not log a refusal. */
-static int measured(struct srdma_mlx5 *md,
-		    int (*command)(struct mlx5_core_dev *dev, void *in, int in_size, void *out,
-				   int out_size),
-		    void *in, int in_size, void *out, int out_size)
+static int run_measured(struct srdma_mlx5 *md,
+			int (*command)(struct mlx5_core_dev *dev, void *in, int in_size,
+				       void *out, int out_size),
+			void *in, int in_size, void *out, int out_size)
 {
 	u64 start = ktime_get_ns();
 	int ret = command(md->core, in, in_size, out, out_size);
 
-	counted(md, start);
+	count_command(md, start);
 	return ret;
 }
 
 int srdma_cmd(struct srdma_mlx5 *md, void *in, int in_size, void *out, int out_size)
 {
-	return measured(md, mlx5_cmd_exec, in, in_size, out, out_size);
+	return run_measured(md, mlx5_cmd_exec, in, in_size, out, out_size);
 }
 
 /* Was the command refused because of other users of the device, and not for its contents? */
@@ -120,7 +110,7 @@ static bool is_transient(u8 status)
 int srdma_cmd_try(struct srdma_mlx5 *md, void *in, int in_size, void *out, int out_size,
 		  u32 *syndrome)
 {
-	int ret = measured(md, mlx5_cmd_do, in, in_size, out, out_size);
+	int ret = run_measured(md, mlx5_cmd_do, in, in_size, out, out_size);
 
 	if (syndrome)
 		*syndrome = 0;
@@ -137,11 +127,13 @@ int srdma_cmd_read_reg(struct srdma_mlx5 *md, void *in, void *out, int size, u16
 	u64 start = ktime_get_ns();
 	int ret = mlx5_core_access_reg(md->core, in, size, out, size, reg, 0, 0);
 
-	counted(md, start);
+	count_command(md, start);
 	return ret;
 }
 
-int srdma_refused(struct srdma_mlx5 *md, struct srdma_qp *q, const char *what, u32 syndrome)
+/* RTS2RTS_QP was refused: find out why. */
+static int explain_refusal(struct srdma_mlx5 *md, struct srdma_qp *q, const char *what,
+			   u32 syndrome)
 {
 	struct srdma_qp_hw *hw = srdma_qp_hw_make(q);
 	struct srdma_qpc qpc;
@@ -158,6 +150,19 @@ int srdma_refused(struct srdma_mlx5 *md, struct srdma_qp *q, const char *what, u
 	pr_warn_ratelimited("%s: QP %u: the device refuses %s, syndrome 0x%08x\n", md->dev->name,
 			    q->qpn, what, syndrome);
 	return -EREMOTEIO;
+}
+
+int srdma_cmd_rts2rts(struct srdma_mlx5 *md, struct srdma_qp *q, void *in, int size,
+		      const char *what)
+{
+	u32 out[MLX5_ST_SZ_DW(rts2rts_qp_out)] = {};
+	u32 syndrome;
+	int ret;
+
+	MLX5_SET(rts2rts_qp_in, in, opcode, MLX5_CMD_OP_RTS2RTS_QP);
+	MLX5_SET(rts2rts_qp_in, in, qpn, q->qpn);
+	ret = srdma_cmd_try(md, in, size, out, sizeof(out), &syndrome);
+	return ret == -EREMOTEIO ? explain_refusal(md, q, what, syndrome) : ret;
 }
 
 void srdma_cmd_count_begin(struct srdma_mlx5 *md)
@@ -191,43 +196,27 @@ int srdma_mlx5_query_port(struct srdma_dev *dev, u32 port, struct ib_port_attr *
 int srdma_mlx5_mr_shift(struct srdma_dev *dev, u32 lkey)
 {
 	struct srdma_mlx5 *md = srdma_mlx5_of(dev);
-	u32 in[MLX5_ST_SZ_DW(query_mkey_in)] = {};
-	int out_size = MLX5_ST_SZ_BYTES(query_mkey_out), ret;
-	void *out;
+	u32 in[MLX5_ST_SZ_DW(query_mkey_in)] = {}, out[MLX5_ST_SZ_DW(query_mkey_out)] = {};
+	int ret;
 
 	if (!srdma_cmd_may(md))
 		return -EAGAIN;
-	out = kzalloc(out_size, GFP_KERNEL);
-	if (!out)
-		return -EAGAIN;
 	MLX5_SET(query_mkey_in, in, opcode, MLX5_CMD_OP_QUERY_MKEY);
 	MLX5_SET(query_mkey_in, in, mkey_index, mlx5_mkey_to_idx(lkey));
-	ret = srdma_cmd_try(md, in, sizeof(in), out, out_size, NULL);
-	if (!ret)
-		ret = MLX5_GET(query_mkey_out, out, memory_key_mkey_entry.log_page_size);
-	kfree(out);
-	return ret;
+	ret = srdma_cmd_try(md, in, sizeof(in), out, sizeof(out), NULL);
+	return ret ?: MLX5_GET(query_mkey_out, out, memory_key_mkey_entry.log_page_size);
 }
 
 static u8 ib_state(u8 state)
 {
-	switch (state) {
-	case MLX5_QP_STATE_RST:
-		return IB_QPS_RESET;
-	case MLX5_QP_STATE_INIT:
-		return IB_QPS_INIT;
-	case MLX5_QP_STATE_RTR:
-		return IB_QPS_RTR;
-	case MLX5_QP_STATE_RTS:
-		return IB_QPS_RTS;
-	case MLX5_QP_STATE_SQER:
-		return IB_QPS_SQE;
-	case MLX5_QP_STATE_SQD:
-	case MLX5_QP_STATE_SQ_DRAINING:
-		return IB_QPS_SQD;
-	default:
-		return IB_QPS_ERR;
-	}
+	static const u8 states[] = {
+		[MLX5_QP_STATE_RST] = IB_QPS_RESET, [MLX5_QP_STATE_INIT] = IB_QPS_INIT,
+		[MLX5_QP_STATE_RTR] = IB_QPS_RTR, [MLX5_QP_STATE_RTS] = IB_QPS_RTS,
+		[MLX5_QP_STATE_SQER] = IB_QPS_SQE, [MLX5_QP_STATE_SQD] = IB_QPS_SQD,
+		[MLX5_QP_STATE_ERR] = IB_QPS_ERR, [MLX5_QP_STATE_SQ_DRAINING] = IB_QPS_SQD,
+	};
+
+	return state < ARRAY_SIZE(states) ? states[state] : IB_QPS_ERR;
 }
 
 static void read_qpc(const void *c, struct srdma_qpc *qpc)
@@ -261,24 +250,19 @@ static void read_sq(const void *c, struct srdma_sq *sq)
 	sq->log_size = MLX5_GET(qpc, c, log_sq_size);
 }
 
-/* QUERY_QP, of which @qpc or @sq is taken. */
+/* Send QUERY_QP, and read @qpc or @sq from the answer. */
 static int query_qp(struct srdma_mlx5 *md, u32 qpn, struct srdma_qpc *qpc, struct srdma_sq *sq)
 {
-	u32 in[MLX5_ST_SZ_DW(query_qp_in)] = {};
-	int out_size = MLX5_ST_SZ_BYTES(query_qp_out);
-	void *out = kzalloc(out_size, GFP_KERNEL);
+	u32 in[MLX5_ST_SZ_DW(query_qp_in)] = {}, out[MLX5_ST_SZ_DW(query_qp_out)] = {};
 	int ret;
 
-	if (!out)
-		return -ENOMEM;
 	MLX5_SET(query_qp_in, in, opcode, MLX5_CMD_OP_QUERY_QP);
 	MLX5_SET(query_qp_in, in, qpn, qpn);
-	ret = srdma_cmd_try(md, in, sizeof(in), out, out_size, NULL);
+	ret = srdma_cmd_try(md, in, sizeof(in), out, sizeof(out), NULL);
 	if (!ret && qpc)
 		read_qpc(MLX5_ADDR_OF(query_qp_out, out, qpc), qpc);
 	if (!ret && sq)
 		read_sq(MLX5_ADDR_OF(query_qp_out, out, qpc), sq);
-	kfree(out);
 	return ret;
 }
 

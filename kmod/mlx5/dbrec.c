@@ -20,13 +20,18 @@ static struct srdma_block *block_of(struct srdma_mlx5 *md, u32 slot)
 	return xa_load(&md->blocks, slot / SRDMA_BLOCK);
 }
 
-int srdma_records_init(struct srdma_mlx5 *md)
+void srdma_records_init(struct srdma_mlx5 *md)
 {
 	xa_init_flags(&md->blocks, XA_FLAGS_ACCOUNT);
 	mutex_init(&md->grow_lock);
 	spin_lock_init(&md->slot_lock);
 	md->free = SRDMA_NO_SLOT;
-	return 0;
+}
+
+static void block_free(struct srdma_block *b)
+{
+	kfree(b->entry);
+	kfree(b);
 }
 
 /* All records have been released, and the sampler has stopped. */
@@ -36,14 +41,13 @@ void srdma_records_exit(struct srdma_mlx5 *md)
 	unsigned long n;
 
 	WARN_ON(atomic_read(&md->n_records) || atomic_read(&md->held));
-	xa_for_each(&md->blocks, n, b) {
-		kfree(b->entry);
-		kfree(b);
-	}
+	xa_for_each(&md->blocks, n, b)
+		block_free(b);
 	xa_destroy(&md->blocks);
 }
 
-static struct srdma_block *block_new(u32 first, u32 free)
+/* A block whose slots are a list that begins with number @first. */
+static struct srdma_block *block_new(u32 first)
 {
 	struct srdma_block *b = kzalloc(sizeof(*b), GFP_KERNEL_ACCOUNT);
 	u32 i;
@@ -57,16 +61,16 @@ static struct srdma_block *block_new(u32 first, u32 free)
 	}
 	spin_lock_init(&b->lock);
 	for (i = 0; i < SRDMA_BLOCK; i++)
-		b->slot[i].next = i + 1 < SRDMA_BLOCK ? first + i + 1 : free;
+		b->slot[i].next = first + i + 1;
 	return b;
 }
 
 /* Add a block, unless another thread has just added one. */
-static int grow(struct srdma_mlx5 *md)
+static int add_block(struct srdma_mlx5 *md)
 {
-	u32 first = md->n_blocks * SRDMA_BLOCK;
 	struct srdma_block *b;
 	int ret = 0;
+	u32 first;
 
 	static_assert(sizeof(struct srdma_entry) * SRDMA_BLOCK <= PAGE_SIZE);
 
@@ -74,14 +78,13 @@ static int grow(struct srdma_mlx5 *md)
 	if (READ_ONCE(md->free) != SRDMA_NO_SLOT)
 		goto out;
 	first = md->n_blocks * SRDMA_BLOCK;
-	b = block_new(first, SRDMA_NO_SLOT);
+	b = block_new(first);
 	ret = -ENOMEM;
 	if (!b)
 		goto out;
 	ret = xa_err(xa_store(&md->blocks, md->n_blocks, b, GFP_KERNEL));
 	if (ret) {
-		kfree(b->entry);
-		kfree(b);
+		block_free(b);
 		goto out;
 	}
 	smp_store_release(&md->n_blocks, md->n_blocks + 1);	/* readers find the block */
@@ -104,7 +107,7 @@ static u32 slot_alloc(struct srdma_mlx5 *md)
 		if (slot != SRDMA_NO_SLOT)
 			md->free = block_of(md, slot)->slot[slot % SRDMA_BLOCK].next;
 		spin_unlock(&md->slot_lock);
-	} while (slot == SRDMA_NO_SLOT && !grow(md));
+	} while (slot == SRDMA_NO_SLOT && !add_block(md));
 	return slot;
 }
 
@@ -184,7 +187,6 @@ int srdma_record_add(struct srdma_mlx5 *md, struct srdma_qp *q, const __be32 *re
 		WRITE_ONCE(q->hw->ambiguous, true);
 	else
 		WRITE_ONCE(q->hw->wrs_since, from_now ? ktime_get_ns() : q->since);
-	WRITE_ONCE(q->hw->absent, SWIFTRDMA_ABSENT_NONE);
 	smp_store_release(&q->hw->counted, true);	/* The count begins at this time. */
 	return 0;
 }
@@ -281,7 +283,7 @@ static bool read_posted(struct srdma_block *b, u32 slot, const struct srdma_qp *
 
 struct srdma_qp *srdma_record_draw(struct srdma_mlx5 *md, struct srdma_posted *p)
 {
-	u32 blocks = smp_load_acquire(&md->n_blocks);	/* pairs with grow() */
+	u32 blocks = smp_load_acquire(&md->n_blocks);	/* pairs with add_block() */
 	u32 slot = reciprocal_scale(get_random_u32(), blocks * SRDMA_BLOCK);
 	struct srdma_qp *q = NULL;
 	struct srdma_block *b;

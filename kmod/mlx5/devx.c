@@ -43,7 +43,7 @@ MODULE_PARM_DESC(devx, "watch mlx5_core's commands by kernel probes for QPs made
 /**
  * struct note - a QP that was created or destroyed
  * @node: in watch.new or .free
- * @qp: its task has a reference; NULL: the end of that number, which began at .at
+ * @qp: .task, with a reference, created the QP; NULL: a destroy of .qpn, which began at .at
  */
 struct note {
 	struct list_head node;
@@ -55,16 +55,16 @@ struct note {
  * @node: in the list of devices
  * @md: the device
  * @driver: mlx5_ib
- * @notes: as many as there are
- * @new: those of QPs to be entered or taken out, the oldest first
- * @free: those of none
- * @missed: QPs for which there was none
- * @nmissed: commands whose end was not seen, of all devices, when last asked
- * @doubt: an end for which there was none, or a QP noted before ends were watched
+ * @notes: the notes
+ * @new: notes of QPs to be entered or dropped, the oldest first
+ * @free: unused notes
+ * @missed: QPs not noted because no note was free
+ * @nmissed: destroys that the probes missed, on all devices, when @doubt was last read
+ * @doubt: an end was not noted, or a QP was noted before the probes of ends were enabled
  * @work: enters notes
- * @ask: asks the device which QPs there are, once some end was missed; its own is @pos
- * @pos: the place in the table where it goes on
- * @again: set by anyone: it is to begin anew
+ * @ask: after a missed end, queries the device for each QP
+ * @pos: @ask's: place in the table where it continues
+ * @again: @ask has to begin anew; any thread sets it
  *
  * From @new to @doubt under the lock.
  */
@@ -100,7 +100,7 @@ static DEFINE_MUTEX(ends_lock);
 static bool ends_watched;
 
 /*
- * mlx5_ib, while it drives one of .devices; written under .lock. Entry handlers read it
+ * mlx5_ib, while it drives one of the devices; written under @lock. Entry handlers read it
  * without the lock, with preemption off. The thread that clears it waits for these handlers,
  * and the driver's removal waits for that thread.
  */
@@ -133,24 +133,18 @@ static struct watch *watch_of(const struct srdma_mlx5 *md)
 	return NULL;
 }
 
-static u8 type_of(u8 st)
+static u8 ib_type(u8 st)
 {
-	switch (st) {
-	case MLX5_QPC_ST_RC:
-		return IB_QPT_RC;
-	case MLX5_QPC_ST_UC:
-		return IB_QPT_UC;
-	case MLX5_QPC_ST_UD:
-		return IB_QPT_UD;
-	case MLX5_QPC_ST_XRC:
-		return IB_QPT_XRC_INI;
-	default:
-		return IB_QPT_DRIVER;
-	}
+	static const u8 types[] = {
+		[MLX5_QPC_ST_RC] = IB_QPT_RC, [MLX5_QPC_ST_UC] = IB_QPT_UC,
+		[MLX5_QPC_ST_UD] = IB_QPT_UD, [MLX5_QPC_ST_XRC] = IB_QPT_XRC_INI,
+	};
+
+	return st < ARRAY_SIZE(types) ? types[st] : IB_QPT_DRIVER;
 }
 
 /* Move a free note to the end of watch.new and return it; NULL: there is none. */
-static struct note *take_note(struct watch *w)
+static struct note *reserve_note(struct watch *w)
 {
 	struct note *n;
 
@@ -220,7 +214,7 @@ static int create_begins(struct kretprobe_instance *ri, struct pt_regs *regs)
 static void note_creation(struct watch *w, const struct creation *c)
 {
 	const void *qpc = MLX5_ADDR_OF(create_qp_in, c->in, qpc);
-	struct note *n = take_note(w);
+	struct note *n = reserve_note(w);
 
 	if (!n) {
 		w->missed++;
@@ -234,7 +228,7 @@ static void note_creation(struct watch *w, const struct creation *c)
 	n->qp.at = ktime_get_mono_fast_ns();
 	n->qp.tid = task_pid_nr(current);
 	n->qp.qpn = MLX5_GET(create_qp_out, c->out, qpn);
-	n->qp.type = type_of(MLX5_GET(qpc, qpc, st));
+	n->qp.type = ib_type(MLX5_GET(qpc, qpc, st));
 	n->qp.uar = MLX5_GET(qpc, qpc, no_sq) ? SRDMA_NO_UAR : MLX5_GET(qpc, qpc, uar_page);
 }
 
@@ -317,7 +311,7 @@ static bool is_ours(struct watch *w, u32 qpn)
 
 static void note_end(struct watch *w, const struct destruction *d)
 {
-	struct note *n = take_note(w);
+	struct note *n = reserve_note(w);
 
 	if (!n) {
 		w->doubt = true;
@@ -396,8 +390,8 @@ static void free_note(struct watch *w, struct note *n)
 		put_task_struct(task);
 }
 
-/* Was the end of a QP missed since this was last called? */
-static bool in_doubt(struct watch *w)
+/* Was the end of a QP missed since the last call? */
+static bool was_end_missed(struct watch *w)
 {
 	bool doubt;
 
@@ -410,11 +404,11 @@ static bool in_doubt(struct watch *w)
 }
 
 /*
- * After a missed end, ask the device about each DEVX QP and drop those that it does not
- * know. Each takes a command, so only as many are sent as readers may cause, and the rest
+ * After a missed end, query the device for each DEVX QP, and drop those that it does not
+ * know. Each query is a command, so only as many are sent as readers may cause, and the rest
  * later.
  */
-static void ask_some(struct work_struct *work)
+static void query_some_qps(struct work_struct *work)
 {
 	struct watch *w = container_of(work, struct watch, ask.work);
 	struct srdma_mlx5 *md = w->md;
@@ -437,11 +431,11 @@ static void ask_some(struct work_struct *work)
 	}
 	if (may)
 		return;
-	w->pos = walk.pos - 1;	/* the QP that was not asked about */
+	w->pos = walk.pos - 1;	/* the QP that was not queried */
 	schedule_delayed_work(&w->ask, msecs_to_jiffies(ASK_MS));
 }
 
-/* Without these probes the ends are missed, and each new DEVX QP has the device asked. */
+/* Without these probes ends are missed, and each new DEVX QP causes queries of the device. */
 static void watch_ends(void)
 {
 	int ret = 0;
@@ -478,7 +472,7 @@ static void enter_notes(struct work_struct *work)
 		free_note(w, n);
 	}
 	watch_ends();
-	if (in_doubt(w)) {
+	if (was_end_missed(w)) {
 		WRITE_ONCE(w->again, true);
 		mod_delayed_work(system_percpu_wq, &w->ask, 0);
 	}
@@ -499,7 +493,7 @@ static void watch_dev(struct srdma_mlx5 *md)
 	INIT_LIST_HEAD(&w->new);
 	INIT_LIST_HEAD(&w->free);
 	INIT_WORK(&w->work, enter_notes);
-	INIT_DELAYED_WORK(&w->ask, ask_some);
+	INIT_DELAYED_WORK(&w->ask, query_some_qps);
 	w->md = md;
 	w->driver = ib;
 	w->nmissed = ends_missed();

@@ -70,7 +70,7 @@ void srdma_diag_init(struct srdma_mlx5 *md)
 				md->diag_has |= BIT(k);
 }
 
-static int set(struct srdma_mlx5 *md, u32 has)
+static int enable_counters(struct srdma_mlx5 *md, u32 has)
 {
 	__be32 in[SET_IDS + SRDMA_DIAGS] = {}, out[4] = {};
 	u32 n = 0, k;
@@ -84,7 +84,7 @@ static int set(struct srdma_mlx5 *md, u32 has)
 	return srdma_cmd(md, in, (SET_IDS + n) * sizeof(*in), out, sizeof(out));
 }
 
-static void take(struct srdma_mlx5 *md, const struct value *v)
+static void store_counter(struct srdma_mlx5 *md, const struct value *v)
 {
 	u32 k;
 
@@ -94,7 +94,7 @@ static void take(struct srdma_mlx5 *md, const struct value *v)
 			md->diag[k] = (u64)be32_to_cpu(v->high) << 32 | be32_to_cpu(v->low);
 }
 
-static void read_counters(struct srdma_mlx5 *md)
+static void read_diag_counters(struct srdma_mlx5 *md)
 {
 	__be32 in[4] = {}, out[QUERY_VALUES + VALUE_DWORDS * SRDMA_DIAGS] = {};
 	u32 n = hweight32(md->diag_has), i;
@@ -107,7 +107,7 @@ static void read_counters(struct srdma_mlx5 *md)
 		return;
 	spin_lock(&md->told_lock);
 	for (i = 0; i < n; i++)
-		take(md, (const struct value *)&out[QUERY_VALUES + VALUE_DWORDS * i]);
+		store_counter(md, (const struct value *)&out[QUERY_VALUES + VALUE_DWORDS * i]);
 	md->diag_at = now;
 	spin_unlock(&md->told_lock);
 }
@@ -118,9 +118,9 @@ void srdma_diag_refresh(struct srdma_mlx5 *md)
 	if (!md->diag_has || !srdma_cmd_may(md))
 		return;
 	if (!md->diag_on)
-		md->diag_on = !set(md, md->diag_has);
+		md->diag_on = !enable_counters(md, md->diag_has);
 	if (md->diag_on)
-		read_counters(md);
+		read_diag_counters(md);
 	else
 		md->diag_has = 0;
 }
@@ -145,5 +145,5 @@ void srdma_diag_stat(struct srdma_mlx5 *md, struct srdma_dev_stat *st)
 void srdma_diag_exit(struct srdma_mlx5 *md)
 {
 	if (md->diag_on)
-		set(md, 0);
+		enable_counters(md, 0);
 }

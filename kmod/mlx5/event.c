@@ -5,8 +5,8 @@
  * of its own for it. A device that does not have the event refuses that queue, and the
  * figures of congestion are absent.
  *
- * The event tells how congested the device is, and not at which register. Therefore the
- * module's notification lists the UARs whose QPs posted most at that time.
+ * The event has a level of congestion, and no register. Therefore the module's notification
+ * lists the UARs whose QPs posted most at that time.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -45,7 +45,7 @@ static int congestion_irq(struct notifier_block *nb, unsigned long type, void *d
 }
 
 /* Insert @u into the list of the busiest UARs, if it is busy enough. */
-static void rank(struct srdma_busy *top, int *n, struct srdma_uar *u, u64 recent)
+static void insert_busiest(struct srdma_busy *top, int *n, struct srdma_uar *u, u64 recent)
 {
 	int i = *n;
 
@@ -78,7 +78,7 @@ static void congestion_work(struct work_struct *work)
 	xa_for_each(&md->dev->pages, index, u) {
 		recent = srdma_sampler_recent(u);
 		if (recent)
-			rank(top, &n, u, recent);
+			insert_busiest(top, &n, u, recent);
 	}
 	mutex_unlock(&md->dev->page_lock);
 	srdma_notify(congested, md->dev, top, n);

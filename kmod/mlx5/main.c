@@ -13,6 +13,7 @@
 #include <linux/string.h>
 #include <rdma/ib_verbs.h>
 
+#include "debug.h"
 #include "mlx5.h"
 
 static const struct srdma_mlx5_part *const parts[] = {
@@ -61,7 +62,7 @@ static u8 function_of(const struct mlx5_core_dev *core)
 {
 	if (mlx5_core_is_vf(core))
 		return SWIFTRDMA_FUNCTION_VF;
-	if (mlx5_eswitch_mode(core) == MLX5_ESWITCH_OFFLOADS)
+	if (mlx5_eswitch_mode(core) == MLX5_ESWITCH_OFFLOADS || srdma_as_representor())
 		return SWIFTRDMA_FUNCTION_REPRESENTOR;
 	return SWIFTRDMA_FUNCTION_PF;
 }
@@ -87,9 +88,7 @@ static int mlx5_dev_add(struct srdma_dev *dev)
 	srdma_port_init(md);
 	srdma_pcie_init(md);
 	srdma_cmd_init(md);
-	ret = srdma_records_init(md);
-	if (ret)
-		goto err_free;
+	srdma_records_init(md);
 	if (md->sampling) {
 		ret = srdma_sampler_start(md);
 		if (ret)
@@ -118,7 +117,6 @@ err_sampler:
 	srdma_sampler_stop(md);
 err_records:
 	srdma_records_exit(md);
-err_free:
 	kfree(md);
 	return ret;
 }
@@ -201,7 +199,6 @@ static const struct srdma_provider_ops mlx5_ops = {
 	.match = mlx5_match,
 	.class_begin = srdma_mlx5_class_begin,
 	.class_commit = srdma_mlx5_class_commit,
-	.class_abort = srdma_mlx5_class_abort,
 	.detach = srdma_mlx5_detach,
 	.dev_add = mlx5_dev_add,
 	.dev_remove = mlx5_dev_remove,

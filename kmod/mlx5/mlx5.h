@@ -20,12 +20,12 @@
  * @rec: the send counter; NULL: this place is free
  * @page: UAR, NULL: not known
  * @total: WQEBBs counted
- * @last: what @rec said
+ * @last: value of @rec at the last look
  * @state: enum srdma_entry_state
- * @ambiguous: it was not looked at for so long that a wrap may have been missed
+ * @ambiguous: a look came so late that a wrap may have been missed
  *
- * A look at one that has not moved touches this and the record: two cache lines,
- * for two entries share one.
+ * A look at a record that has not moved touches two cache lines: that of the record, and
+ * that of this entry and another one.
  */
 struct srdma_entry {
 	const __be32 *rec;
@@ -37,17 +37,17 @@ struct srdma_entry {
 };
 
 enum srdma_entry_state {
-	SRDMA_ENTRY_OFF,	/* in RESET the record is the library's alone */
-	SRDMA_ENTRY_IDLE,	/* nothing is sent: read at the request of a reader */
-	SRDMA_ENTRY_ON,		/* looked at in every sweep */
+	SRDMA_ENTRY_OFF,	/* not read: in RESET the library zeroes the record */
+	SRDMA_ENTRY_IDLE,	/* the QP cannot send: read at the request of a reader */
+	SRDMA_ENTRY_ON,		/* read in every sweep */
 };
 
 /**
- * struct srdma_slot - what else there is of an entry
- * @q: whose it is; the entry goes before the QP does
- * @held: page with the record, with a reference; NULL: the kernel's own
- * @pushed: of srdma_entry.total, what has been added to the QP and its UAR
- * @next: of a free one: the next, or SRDMA_NO_SLOT
+ * struct srdma_slot - the part of an entry that sweeps do not touch
+ * @q: the QP; the entry is released before the QP is
+ * @held: page of the record, with a reference; NULL: a kernel QP's, which needs none
+ * @pushed: part of srdma_entry.total that has been added to the QP and its UAR
+ * @next: while the slot is free: the next free slot, or SRDMA_NO_SLOT
  */
 struct srdma_slot {
 	struct srdma_qp *q;
@@ -60,14 +60,14 @@ struct srdma_slot {
 
 /**
  * struct srdma_block - entries that are swept under one lock
- * @lock: all of it; taken inside nothing, process context
- * @swept: ns, when it was looked at
+ * @lock: the block; taken inside nothing, process context
+ * @swept: ns, time of the last sweep
  * @n_on: entries that are ON
- * @entry: a page of them
- * @slot: the same by number
+ * @entry: SRDMA_BLOCK entries, a page of memory
+ * @slot: the slot of each entry
  */
 struct srdma_block {
-	spinlock_t lock;	/* all of it */
+	spinlock_t lock;	/* the block */
 	u64 swept;
 	u32 n_on;
 	struct srdma_entry *entry;
@@ -84,9 +84,9 @@ enum srdma_diag {
 };
 
 /**
- * struct srdma_mlx5_port - what a port tells
- * @has_cnp: congestion notifications
- * @has_prios: each priority
+ * struct srdma_mlx5_port - figures that a port has
+ * @has_cnp: of congestion notifications
+ * @has_prios: of each priority
  */
 struct srdma_mlx5_port {
 	bool has_cnp, has_prios;
@@ -96,127 +96,111 @@ struct srdma_mlx5_port {
 
 /**
  * struct srdma_mlx5 - an mlx5 device
- * @dev: core's
- * @core: mlx5_core's
- * @sampling: records are read at all
+ * @dev: swiftrdma.ko's device
+ * @core: mlx5_core's device
+ * @sampling: doorbell records are read
  * @live_class: the DSCP of a connected QP can be changed
  * @shaping: there are scheduling elements
  * @uar_limit: UAR pages of the device
- *
- * Commands (cmd.c):
- * @cmd_lock: @tokens and @tokens_at
- * @tokens: lazy commands that may be sent now, in 1/NSEC_PER_SEC
- * @tokens_at: ns
- * @commands: sent, by us or by the driver when we called it
- * @command_ns: how long they took
- * @causes: the thread that is in such a call; the probes of devx.c count its commands. One
- *	at a time: dev_add(), the work of refresh.c, dev_remove()
- * @caused_at: ns, when it began
- *
- * QPs (qp.c):
- * @query_lock: makes one work at a time ask for what is not known: refresh.c's or
- *	enforce.c's
- * @n_sure: QPs of which nothing is to be asked
- *
- * Records (dbrec.c):
- * @blocks: struct srdma_block by number, without holes; only added to
- * @n_blocks: of @blocks
- * @grow_lock: makes one at a time add a block; outside @slot_lock
- * @slot_lock: @free; taken inside nothing
- * @free: first slot that is free
- * @n_records: slots in use
- * @held: pages held
- *
- * Sampler (sampler.c):
- * @thread: NULL: off
- * @wait: the thread's
- * @n_on: entries that are ON
- * @sweep_ns: time spent in sweeps
- * @gap_ns: the longest between two
- *
- * Looks at send queues (outstanding.c):
- * @looks: the thread that takes them; only where there is a sampler
- * @looks_wait: the thread's
- * @watched_until: ns: a reader wants them until then; 0: no reader has asked yet
- *
- * Doorbell congestion (event.c):
- * @eq: NULL: the device does not tell
+ * @eq: event queue of doorbell congestion; NULL: the device has no such event
  * @eq_nb: called in hard interrupt
- * @congestion_work: tells it
- * @congestions: events
- * @congestion_level: of the last one
- * @congested_at: ns
- *
- * Scheduling elements (sched.c), all of it enforce.c's work's:
+ * @thread: the sampler, if @sampling
+ * @looks: the thread of outstanding.c, if @sampling
+ * @n_records: slots of doorbell records in use
+ * @held: users' pages held
+ * @n_on: entries that are ON
+ * @n_sure: QPs of which nothing is left to be queried
+ * @n_paths: parts of QPs' paths that this module has set
+ * @commands: commands that were sent by this module, or by the driver when it was called
+ * @command_ns: time that these took
+ * @congestions: events of congestion
+ * @congested_at: ns, time of the last event
+ * @wait: the sampler sleeps here
+ * @looks_wait: the thread of outstanding.c sleeps here
+ * @congestion_work: reports a congestion
+ * @watched_until: ns: a reader wants looks at send queues until then; 0: no reader has
+ * @congestion_level: of the last event
+ * @causes: the thread that calls the driver; the probes of devx.c count its commands. One at
+ *	a time: dev_add(), the work of refresh.c, dev_remove()
+ * @caused_at: ns, when that call began
+ * @sweep_ns: time spent in sweeps
+ * @gap_ns: longest time between two sweeps of a block
+ * @cmd_lock: a leaf
+ * @tokens: commands that readers may cause now, in 1/NSEC_PER_SEC
+ * @tokens_at: ns, when @tokens was last filled
+ * @query_lock: makes one work at a time query QPs: refresh.c's or enforce.c's
+ * @grow_lock: makes one thread at a time add a block; outside @slot_lock
+ * @blocks: struct srdma_block by number, without holes; only added to
+ * @n_blocks: of @blocks; read without a lock
+ * @slot_lock: taken inside nothing but @grow_lock
+ * @free: first free slot, or SRDMA_NO_SLOT
  * @shapes: struct srdma_shape
- * @n_shapes: how many; any thread may read it
- * @root: the node they hang from
- * @last_element: serial of the one that was made last
- * @has_root: there is one
- *
- * Paths (path.c):
- * @n_paths: parts of QPs' paths that are ours
- *
- * Ports (port.c), the work of refresh.c's alone:
+ * @n_shapes: of @shapes; read by any thread
+ * @root: the node that elements hang from
+ * @last_element: serial of the youngest element
+ * @has_root: @root exists
  * @port: by number from 0
- *
- * What the work of refresh.c found out last, and readers show. Only that work writes it,
- * and no lock is held while it asks the device:
- * @told_lock: all of these; a leaf
- * @has_pcie: the device tells what the PCI bus held up (pcie.c)
- * @pcie: what it told; at: ns, 0: never
- * @diag_has: bits of enum srdma_diag that the device has (diag.c)
- * @diag_on: they are switched on
+ * @told_lock: a leaf
+ * @has_pcie: the device has figures of stalls of the PCI bus
+ * @pcie: these figures; at: ns, when they were read, 0: never
+ * @diag_has: bits of enum srdma_diag that the device has
+ * @diag_on: these counters are enabled
  * @diag_at: ns, when @diag was read, 0: never
  * @diag: by enum srdma_diag
+ *
+ * The comments in the structure name the lock of each group.
  */
 struct srdma_mlx5 {
+	/* Constant from dev_add() to dev_remove(). */
 	struct srdma_dev *dev;
 	struct mlx5_core_dev *core;
-	bool sampling;
-	bool live_class, shaping;
+	bool sampling, live_class, shaping;
 	u32 uar_limit;
+	struct mlx5_eq *eq;
+	struct notifier_block eq_nb;
+	struct task_struct *thread, *looks;
 
-	spinlock_t cmd_lock;	/* tokens */
-	u64 tokens, tokens_at;
-	atomic64_t commands, command_ns;
+	/* Atomic, wait queues, and words that one thread stores at a time. */
+	atomic_t n_records, held, n_on, n_sure, n_paths;
+	atomic64_t commands, command_ns, congestions, congested_at;
+	wait_queue_head_t wait, looks_wait;
+	struct work_struct congestion_work;
+	u64 watched_until;
+	u32 congestion_level;
+
+	/* The thread that calls the driver. */
 	struct task_struct *causes;
 	u64 caused_at;
 
-	struct mutex query_lock;	/* one work at a time */
-	atomic_t n_sure;
-
-	struct xarray blocks;
-	u32 n_blocks;
-	struct mutex grow_lock;	/* @n_blocks */
-	spinlock_t slot_lock;	/* @free */
-	u32 free;
-	atomic_t n_records, held;
-
-	struct task_struct *thread;
-	wait_queue_head_t wait;
-	atomic_t n_on;
+	/* Written by the sampler alone, read by any thread. */
 	u64 sweep_ns, gap_ns;
 
-	struct task_struct *looks;
-	wait_queue_head_t looks_wait;
-	u64 watched_until;
+	/* cmd_lock. */
+	spinlock_t cmd_lock;	/* this group */
+	u64 tokens, tokens_at;
 
-	struct mlx5_eq *eq;
-	struct notifier_block eq_nb;
-	struct work_struct congestion_work;
-	atomic64_t congestions, congested_at;
-	u32 congestion_level;
+	/* Protects no member. */
+	struct mutex query_lock;	/* one work at a time */
 
+	/* Written under grow_lock. */
+	struct mutex grow_lock;	/* this group */
+	struct xarray blocks;
+	u32 n_blocks;
+
+	/* slot_lock. */
+	spinlock_t slot_lock;	/* this group */
+	u32 free;
+
+	/* The device's pass (enforce.c) alone. */
 	struct list_head shapes;
 	u32 n_shapes, root, last_element;
 	bool has_root;
 
-	atomic_t n_paths;
-
+	/* The work of refresh.c alone. */
 	struct srdma_mlx5_port port[SRDMA_PORTS];
 
-	spinlock_t told_lock;	/* all that follows */
+	/* Written by the work of refresh.c alone, under told_lock; read under told_lock. */
+	spinlock_t told_lock;	/* this group */
 	bool has_pcie;
 	struct srdma_pcie {
 		u64 at;
@@ -239,10 +223,10 @@ static inline bool srdma_mlx5_is_pf(const struct srdma_mlx5 *md)
 	return md->dev->function == SWIFTRDMA_FUNCTION_PF;
 }
 
-/* cmd.c: may figures that take many commands be read? A module parameter. */
+/* cmd.c: module parameter: may figures that take many commands be read? */
 bool srdma_mlx5_detail(void);
 
-/* cmd.c: a command, measured. May sleep. */
+/* cmd.c: send a command, count and time it. May sleep. */
 int srdma_cmd(struct srdma_mlx5 *md, void *in, int in_size, void *out, int out_size);
 /*
  * A command that the device may refuse, because a QP or key may have changed; a refusal is
@@ -252,23 +236,39 @@ int srdma_cmd(struct srdma_mlx5 *md, void *in, int in_size, void *out, int out_s
 int srdma_cmd_try(struct srdma_mlx5 *md, void *in, int in_size, void *out, int out_size,
 		  u32 *syndrome);
 /*
- * A QP, which is held, was to be in RTS, and @what was refused: -ENOTCONN: it is not in
- * RTS any more, and its state is known now; else -EREMOTEIO: remembered and logged.
+ * Complete and send RTS2RTS_QP: @in, of @size bytes, has all but opcode and QPN.
+ * srdma_qp_lock() is held. -ENOTCONN: the QP is not in RTS any more, and its state is known
+ * now; -EREMOTEIO: the device refuses @what, which is recorded in the QP and logged; else as
+ * srdma_cmd_try().
  */
-int srdma_refused(struct srdma_mlx5 *md, struct srdma_qp *q, const char *what, u32 syndrome);
-/* A register of @size bytes, by its number. As srdma_cmd(). */
+int srdma_cmd_rts2rts(struct srdma_mlx5 *md, struct srdma_qp *q, void *in, int size,
+		      const char *what);
+
+/*
+ * What follows the QPC in RTS2RTS_QP, of which the kernel's headers have only the beginning:
+ * eight bytes, opt_param_mask_95_32, and the extension of the QPC.
+ */
+#define SRDMA_RTS2RTS_BYTES	(MLX5_BYTE_OFF(rts2rts_qp_in, qpc) + MLX5_ST_SZ_BYTES(qpc))
+#define SRDMA_RTS2RTS_MASK	3	/* dword of the tail: the mask's lower half */
+
+static inline __be32 *srdma_rts2rts_tail(void *in)
+{
+	return in + SRDMA_RTS2RTS_BYTES;
+}
+
+/* Read register @reg, of @size bytes. As srdma_cmd(). */
 int srdma_cmd_read_reg(struct srdma_mlx5 *md, void *in, void *out, int size, u16 reg);
-/* May one more command be sent on behalf of a reader? */
+/* May one more command be sent on behalf of a reader? True: it is charged. */
 bool srdma_cmd_may(struct srdma_mlx5 *md);
-/* How many may be, a second. */
+/* How many such commands may be sent a second. */
 u32 srdma_cmd_max(void);
 void srdma_cmd_init(struct srdma_mlx5 *md);
 
-/* Around a call in which the driver sends commands for us. */
+/* Begin and end a call in which the driver sends commands on behalf of this module. */
 void srdma_cmd_count_begin(struct srdma_mlx5 *md);
 void srdma_cmd_count_end(struct srdma_mlx5 *md);
 
-/* What QUERY_QP says of a QP; @state is enum ib_qp_state. */
+/* A QP's context, as QUERY_QP returns it; @state is enum ib_qp_state. */
 struct srdma_qpc {
 	u32 uar_page;
 	u64 dbr_addr;
@@ -284,11 +284,11 @@ struct srdma_qpc {
 };
 
 /**
- * struct srdma_sq - what QUERY_QP says of a QP's send queue, all of one moment
+ * struct srdma_sq - a QP's send queue, as QUERY_QP returns it, at one moment
  * @posted: WQEBBs that the device knows of, in all, modulo 2^16
  * @completed: of these, the ones that it has completed, with a CQE or without
- * @log_size: WQEBBs that the queue holds, as a power of two; below 16, so that the
- *	difference of the two is never ambiguous
+ * @log_size: WQEBBs that the queue holds, as a power of two; below 16, so the difference
+ *	@posted - @completed is never ambiguous
  */
 struct srdma_sq {
 	u16 posted, completed;
@@ -318,7 +318,7 @@ u32 srdma_mlx5_query_qps(struct srdma_dev *dev);
  * the WQEBBs of @q, from the record's present value or from zero; the record has the
  * reference @held after that. 0, or -ENOMEM and @held is still the caller's.
  */
-int srdma_records_init(struct srdma_mlx5 *md);
+void srdma_records_init(struct srdma_mlx5 *md);
 void srdma_records_exit(struct srdma_mlx5 *md);
 int srdma_record_add(struct srdma_mlx5 *md, struct srdma_qp *q, const __be32 *rec,
 		     struct page *held, bool from_now, enum srdma_entry_state state);
@@ -326,10 +326,10 @@ int srdma_record_add(struct srdma_mlx5 *md, struct srdma_qp *q, const __be32 *re
 void srdma_record_del(struct srdma_mlx5 *md, struct srdma_qp *q);
 /* Read the record, then set its state; a record that was OFF starts at 0. */
 void srdma_record_state(struct srdma_mlx5 *md, struct srdma_qp *q, enum srdma_entry_state state);
-/* Its UAR has become known. */
+/* The QP's UAR has become known: count what was posted on the UAR, too. */
 void srdma_record_page(struct srdma_mlx5 *md, struct srdma_qp *q);
 
-/* Read a record; true: it moved, by *delta. The block is locked. */
+/* Read a record. True: it has moved, by *delta. The block is locked. */
 static inline bool srdma_record_look(struct srdma_entry *e, u16 *delta)
 {
 	u16 now = be32_to_cpu(READ_ONCE(*e->rec));
@@ -346,7 +346,7 @@ static inline bool srdma_record_look(struct srdma_entry *e, u16 *delta)
  * struct srdma_posted - how much a QP has posted
  * @slot: of its record
  * @total: WQEBBs that were counted
- * @record: what the record says
+ * @record: value of the record
  */
 struct srdma_posted {
 	u32 slot;
@@ -355,11 +355,11 @@ struct srdma_posted {
 };
 
 /*
- * Draws one of all slots. NULL: no record is there, or it is not swept, or its count is
- * ambiguous. Else its QP, with a reference.
+ * Draw one of all slots at random. Returns its QP, with a reference; NULL: the slot has no
+ * record, or the record is not swept, or its count is ambiguous.
  */
 struct srdma_qp *srdma_record_draw(struct srdma_mlx5 *md, struct srdma_posted *p);
-/* False: the slot is not that QP's any more, or as in srdma_record_draw(). */
+/* Read the record of @slot. False: the slot is not @q's any more, or as srdma_record_draw(). */
 bool srdma_record_posted(struct srdma_mlx5 *md, const struct srdma_qp *q, u32 slot,
 			 struct srdma_posted *p);
 
@@ -370,25 +370,24 @@ void srdma_record_push(struct srdma_entry *e, struct srdma_slot *s);
 bool srdma_class_can(struct srdma_mlx5 *md);
 int srdma_mlx5_class_begin(struct srdma_qp *q);
 int srdma_mlx5_class_commit(struct srdma_qp *q, const struct srdma_class *c);
-void srdma_mlx5_class_abort(struct srdma_qp *q);
 
-/* path.c. paths(): make what is wanted of them hold; how much is left to be tried again. */
+/* path.c. paths(): apply the overrides of paths; returns how much is left to be tried again. */
 int srdma_mlx5_path_check(const struct srdma_qp *q, enum srdma_path_part part, u64 value,
 			  const char **why);
 u32 srdma_mlx5_paths(struct srdma_mlx5 *md);
 /*
- * The device has dropped our path settings: the QP was reset, or goes. srdma_qp_lock() is
+ * The device has dropped the settings of the path: the QP was reset, or goes. srdma_qp_lock() is
  * held.
  */
 void srdma_path_lost(struct srdma_mlx5 *md, struct srdma_qp *q);
 
 /**
  * struct srdma_mlx5_part - a part of the provider that can be left out of the build
- * @init: with the module, before any device. Process context, as all of these.
- * @exit: after the last device
+ * @init: the module is loaded, and has no device yet. Process context, as all of these.
+ * @exit: the module is unloaded, and has no device any more
  * @dev_add: a device is about to be this provider's
- * @dev_remove: it is not any more
- * @dev_stat: what this part can tell of it; as srdma_provider_ops.dev_stat
+ * @dev_remove: a device is about to leave this provider
+ * @dev_stat: as srdma_provider_ops.dev_stat, for the figures of this part
  */
 struct srdma_mlx5_part {
 	void (*init)(void);
@@ -401,17 +400,21 @@ struct srdma_mlx5_part {
 /* devx.c, unless it is built with SWIFTRDMA_DEVX=n. Only main.c's list knows it. */
 extern const struct srdma_mlx5_part srdma_mlx5_devx;
 
-/* sampler.c */
+/*
+ * sampler.c. Start @fn in *@thread, a real-time thread of the lowest priority; the device's
+ * name follows @name. In such a thread, sleep until @ns, unless the thread is to stop.
+ */
+int srdma_thread_start(struct srdma_mlx5 *md, int (*fn)(void *md), const char *name,
+		       struct task_struct **thread);
+void srdma_sleep_until(u64 ns);
 int srdma_sampler_start(struct srdma_mlx5 *md);
 void srdma_sampler_stop(struct srdma_mlx5 *md);
 /* Ask for everything that moved before now to be counted: srdma_provider_ops.sample. */
 s64 srdma_sampler_ask(struct srdma_mlx5 *md);
-/* srdma_sampler_ask(), and wait for it. May sleep. */
+/* srdma_sampler_ask(), and wait until the request is served. May sleep. */
 void srdma_sampler_refresh(struct srdma_mlx5 *md);
-/* How long an entry that is ON may go without a look, ns. */
-u64 srdma_sampler_limit(void);
 bool srdma_sampler_wanted(void);
-/* What was posted on this UAR in the last quarter to half second. */
+/* WQEBBs that were posted on this UAR in the last quarter to half second. */
 u64 srdma_sampler_recent(const struct srdma_uar *page);
 
 /* outstanding.c. watch(): a reader wants these figures for a while; any context. */
@@ -442,7 +445,7 @@ bool srdma_sched_can(struct srdma_mlx5 *md);
 u32 srdma_mlx5_shape(struct srdma_dev *dev);
 void srdma_sched_exit(struct srdma_mlx5 *md);
 
-/* diag.c: nothing is asked of the device before the first refresh(): refresh.c's work. */
+/* diag.c. No command is sent before the first refresh(), in refresh.c's work. */
 void srdma_diag_init(struct srdma_mlx5 *md);
 void srdma_diag_refresh(struct srdma_mlx5 *md);
 void srdma_diag_stat(struct srdma_mlx5 *md, struct srdma_dev_stat *st);

@@ -8,8 +8,8 @@
  *
  * The law wants the time-average, so neither when a look is taken nor at which QP may depend
  * on the traffic: a thread draws one of all records that are swept, each as likely as any
- * other, at times whose distances are uniformly random. A look that cannot be taken is given
- * up before its QP is known, for any other reason to give it up might be one of a full queue.
+ * other, at times whose distances are uniformly random. A look is given up only before its QP
+ * is drawn: a later reason could depend on how full the queue is.
  *
  * A command may take longer where queues are full. So the times of looks do not follow from
  * the ends of those before: a time that passes during a look is left out, and the mean
@@ -19,28 +19,18 @@
  * posted since. The thread sends a share of max_commands at the most, and none unless a
  * reader asked for these figures within the last WATCH_NS.
  */
-#include <linux/hrtimer.h>
 #include <linux/kthread.h>
 #include <linux/math64.h>
-#include <linux/module.h>
 #include <linux/random.h>
-#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
 #include <rdma/ib_verbs.h>
 
 #include "mlx5.h"
+#include "param.h"
 
-static uint outstanding_share = 25;
-
-static int share_set(const char *val, const struct kernel_param *kp)
-{
-	return param_set_uint_minmax(val, kp, 0, 50);
-}
-
-static const struct kernel_param_ops share_ops = { .set = share_set, .get = param_get_uint };
-module_param_cb(outstanding_share, &share_ops, &outstanding_share, 0644);
-MODULE_PARM_DESC(outstanding_share, "share of max_commands that looks at send queues may take while a reader wants them, 0 to 50 %, 0: none (25)");
+SRDMA_PARAM(outstanding_share, 25, 0, 50,
+	    "share of max_commands that looks at send queues may take while a reader wants them, 0 to 50 %, 0: none (25)");
 
 /* Longer than the intervals at which agents and people read again. */
 #define WATCH_NS	(10ULL * NSEC_PER_SEC)
@@ -77,16 +67,6 @@ static u64 random_distance(u64 took)
 	return mul_u64_u32_shr(2 * mean, get_random_u32(), 32) + 1;
 }
 
-static void pause_until(u64 ns)
-{
-	ktime_t until = ns_to_ktime(ns);
-
-	set_current_state(TASK_IDLE);
-	if (!kthread_should_stop())
-		schedule_hrtimeout(&until, HRTIMER_MODE_ABS);
-	__set_current_state(TASK_RUNNING);
-}
-
 /* Only looks_thread() of the device writes these figures, so additions need no lock. */
 static void add_sample(struct srdma_qp *q, struct srdma_outstanding *o, u32 wqebbs)
 {
@@ -109,7 +89,8 @@ static bool is_plausible(const struct srdma_sq *sq, u16 posted_before, u16 poste
 }
 
 /* A command. -errno: it was refused, or failed. */
-static int look(struct srdma_mlx5 *md, struct srdma_qp *q, const struct srdma_posted *before)
+static int sample_queue(struct srdma_mlx5 *md, struct srdma_qp *q,
+			const struct srdma_posted *before)
 {
 	struct srdma_outstanding *o = srdma_qp_outstanding(q);
 	struct srdma_posted after;
@@ -149,7 +130,7 @@ static int take_sample(struct srdma_mlx5 *md)
 	if (o && o->samples && o->drained == posted.total)
 		add_sample(q, o, 0);
 	else
-		ret = look(md, q, &posted);
+		ret = sample_queue(md, q, &posted);
 	srdma_qp_put(q);
 	return ret;
 }
@@ -167,7 +148,7 @@ static int looks_thread(void *data)
 			next = start;
 		while (next <= start)
 			next += random_distance(took);
-		pause_until(next);
+		srdma_sleep_until(next);
 		if (kthread_should_stop() || !is_watched(md))
 			continue;
 		start = ktime_get_ns();
@@ -180,17 +161,12 @@ static int looks_thread(void *data)
 
 int srdma_outstanding_start(struct srdma_mlx5 *md)
 {
-	struct task_struct *t;
-
 	init_waitqueue_head(&md->looks_wait);
-	t = kthread_create(looks_thread, md, "swiftrdma-sq/%s", md->dev->name);
-	if (IS_ERR(t))
-		return PTR_ERR(t);
-	/* Else a busy machine would choose the times, and they would depend on the traffic. */
-	sched_set_fifo_low(t);
-	md->looks = t;
-	wake_up_process(t);
-	return 0;
+	/*
+	 * A real-time thread: on a busy machine the times of another one would depend on the
+	 * traffic.
+	 */
+	return srdma_thread_start(md, looks_thread, "swiftrdma-sq", &md->looks);
 }
 
 void srdma_outstanding_stop(struct srdma_mlx5 *md)

@@ -21,11 +21,9 @@
 #define CAP_RTS2RTS_SPORT	BIT(14)	/* bit 0x151 of cmd_hca_cap */
 #define CAP_RTS2RTS_LAG		BIT(13)	/* bit 0x152 */
 #define OPT_SPORT		BIT(2)
-/* That mask is behind the QPC and eight more bytes, eight itself. */
-#define MASK_DWORD		3
-#define TAIL_BYTES		16
+#define TAIL_BYTES		16	/* up to that mask */
 
-static bool can(struct srdma_mlx5 *md, u32 bit)
+static bool firmware_can(struct srdma_mlx5 *md, u32 bit)
 {
 	const __be32 *cap = (const __be32 *)md->core->caps.hca[MLX5_CAP_GENERAL]->cur;
 
@@ -35,7 +33,7 @@ static bool can(struct srdma_mlx5 *md, u32 bit)
 static int check_sport(struct srdma_mlx5 *md, u64 value, const char **why)
 {
 	*why = "this device's firmware cannot change the UDP source port of a connected QP";
-	if (!can(md, CAP_RTS2RTS_SPORT))
+	if (!firmware_can(md, CAP_RTS2RTS_SPORT))
 		return -EOPNOTSUPP;
 	*why = "this device sends from UDP source ports of its range only, mostly 49152 to 65535";
 	if (value < MLX5_CAP_ROCE(md->core, r_roce_min_src_udp_port) ||
@@ -44,7 +42,7 @@ static int check_sport(struct srdma_mlx5 *md, u64 value, const char **why)
 	return 0;
 }
 
-/* By the same signs as the driver, which then spreads its QPs over them. */
+/* Uses the capabilities by which mlx5_ib decides to spread its QPs over the LAG ports. */
 static int check_lag(struct srdma_mlx5 *md, u64 value, const char **why)
 {
 	u32 ports = MLX5_CAP_GEN(md->core, num_lag_ports);
@@ -53,7 +51,7 @@ static int check_lag(struct srdma_mlx5 *md, u64 value, const char **why)
 	if (!MLX5_CAP_GEN(md->core, lag_tx_port_affinity) || ports < 2)
 		return -EOPNOTSUPP;
 	*why = "this device's firmware cannot change the LAG port of a connected QP";
-	if (!can(md, CAP_RTS2RTS_LAG))
+	if (!firmware_can(md, CAP_RTS2RTS_LAG))
 		return -EOPNOTSUPP;
 	*why = "the device's link aggregation has fewer ports";
 	return value > ports ? -ERANGE : 0;
@@ -88,71 +86,55 @@ static int query_path(struct srdma_mlx5 *md, const struct srdma_qp *q, enum srdm
 static int program_path(struct srdma_mlx5 *md, struct srdma_qp *q, enum srdma_path_part part,
 			u16 value)
 {
-	u32 in[MLX5_ST_SZ_DW(rts2rts_qp_in) + TAIL_BYTES / 4] = {};
-	size_t at = MLX5_BYTE_OFF(rts2rts_qp_in, qpc) + MLX5_ST_SZ_BYTES(qpc);
+	u32 in[(SRDMA_RTS2RTS_BYTES + TAIL_BYTES) / sizeof(u32)] = {};
 	void *qpc = MLX5_ADDR_OF(rts2rts_qp_in, in, qpc);
-	u32 out[MLX5_ST_SZ_DW(rts2rts_qp_out)] = {};
-	__be32 *tail = (void *)in + at;
-	u32 syndrome;
-	int ret;
 
-	MLX5_SET(rts2rts_qp_in, in, opcode, MLX5_CMD_OP_RTS2RTS_QP);
-	MLX5_SET(rts2rts_qp_in, in, qpn, q->qpn);
 	if (part == SRDMA_PATH_SPORT) {
-		tail[MASK_DWORD] = cpu_to_be32(OPT_SPORT);
+		srdma_rts2rts_tail(in)[SRDMA_RTS2RTS_MASK] = cpu_to_be32(OPT_SPORT);
 		MLX5_SET(ads, MLX5_ADDR_OF(qpc, qpc, primary_address_path), udp_sport, value);
 	} else {
 		MLX5_SET(rts2rts_qp_in, in, opt_param_mask, MLX5_QP_OPTPAR_LAG_TX_AFF);
 		MLX5_SET(qpc, qpc, lag_tx_port_affinity, value);
 	}
-	ret = srdma_cmd_try(md, in, at + TAIL_BYTES, out, sizeof(out), &syndrome);
-	return ret == -EREMOTEIO ? srdma_refused(md, q, part == SRDMA_PATH_SPORT ?
-						 "another UDP source port" : "another LAG port",
-						 syndrome) : ret;
+	return srdma_cmd_rts2rts(md, q, in, sizeof(in), part == SRDMA_PATH_SPORT ?
+				 "another UDP source port" : "another LAG port");
 }
 
-static void now_set(struct srdma_mlx5 *md, struct srdma_path *p, bool set)
+static void set_ours(struct srdma_mlx5 *md, struct srdma_path *p, bool set)
 {
 	if (set != p->set)
 		atomic_add(set ? 1 : -1, &md->n_paths);
 	WRITE_ONCE(p->set, set);
 }
 
-/* The QP is held, alive, and may be in RTS. */
+/* srdma_qp_lock() is held, the QP is not dead and may be in RTS. */
 static int change_path(struct srdma_mlx5 *md, struct srdma_qp *q, enum srdma_path_part part,
 		       struct srdma_path *p, u32 want)
 {
-	u16 value = want ? srdma_path_value(want) : p->own, is;
+	u16 value = want ? srdma_packed_value(want) : p->own, is;
 	int ret = 0;
 
 	if (!p->set)
 		ret = query_path(md, q, part, &p->own);
 	if (!ret)
 		ret = program_path(md, q, part, value);
-	if (ret) {
-		p->refused = value;
-		WRITE_ONCE(p->error, ret);
-		srdma_qp_touch(q);
-		return ret;
+	if (!ret) {
+		is = p->own;
+		ret = query_path(md, q, part, &is);
+		if (!ret && is != value)
+			ret = -EIO;
+		WRITE_ONCE(p->value, is);
+		/* After an error the value may have changed, so it has to be taken back. */
+		set_ours(md, p, want || ret);
 	}
-	is = p->own;
-	ret = query_path(md, q, part, &is);
-	if (!ret && is != value)
-		ret = -EIO;
 	p->refused = value;
 	WRITE_ONCE(p->error, ret);
-	WRITE_ONCE(p->value, is);
-	/*
-	 * Even after an error the value may have changed, so it counts as ours, to be taken
-	 * back.
-	 */
-	now_set(md, p, want || ret);
 	srdma_qp_touch(q);
 	return ret;
 }
 
-/* 1: to be tried again. srdma_qp_lock() is held, the QP is not dead. */
-static u32 settle(struct srdma_mlx5 *md, struct srdma_qp *q)
+/* Returns how much is to be tried again. srdma_qp_lock() is held, the QP is not dead. */
+static u32 program_wanted_paths(struct srdma_mlx5 *md, struct srdma_qp *q)
 {
 	struct srdma_qp_hw *hw = srdma_qp_hw(q);
 	u32 left = 0, want;
@@ -172,7 +154,7 @@ static u32 settle(struct srdma_mlx5 *md, struct srdma_qp *q)
 			continue;
 		/* The device would refuse the same again. */
 		if ((p->error == -EREMOTEIO || p->error == -EIO) && !srdma_giving_back(md->dev) &&
-		    p->refused == (want ? srdma_path_value(want) : p->own))
+		    p->refused == (want ? srdma_packed_value(want) : p->own))
 			continue;
 		ret = change_path(md, q, part, p, want);
 		left += ret == -ENOMEM || ret == -EAGAIN;
@@ -180,31 +162,28 @@ static u32 settle(struct srdma_mlx5 *md, struct srdma_qp *q)
 	return left;
 }
 
-static bool pending(const struct srdma_qp *q)
+static bool has_pending_path(const struct srdma_qp *q)
 {
 	return srdma_path_pending(q, SRDMA_PATH_SPORT) || srdma_path_pending(q, SRDMA_PATH_LAG);
 }
 
 u32 srdma_mlx5_paths(struct srdma_mlx5 *md)
 {
-	struct srdma_walk w = SRDMA_WALK(&md->dev->qps, 0);
 	struct srdma_qp *q;
 	u32 left = 0;
 
 	if (!READ_ONCE(md->dev->path_wants) && !atomic_read(&md->n_paths))
 		return 0;
-	while ((q = srdma_walk_get(&w))) {
-		if (!pending(q)) {
-			;	/* nothing to do for nearly all QPs */
-		} else if (!srdma_qp_trylock(q)) {
+	srdma_for_each_qp(q, md->dev) {
+		if (!has_pending_path(q))
+			continue;	/* nearly all QPs */
+		if (!srdma_qp_trylock(q)) {
 			left++;
-		} else {
-			if (!test_bit(SRDMA_QP_DEAD, &q->flags))
-				left += settle(md, q);
-			srdma_qp_unlock(q);
+			continue;
 		}
-		srdma_qp_put(q);
-		cond_resched();
+		if (!test_bit(SRDMA_QP_DEAD, &q->flags))
+			left += program_wanted_paths(md, q);
+		srdma_qp_unlock(q);
 	}
 	return left;
 }
@@ -215,7 +194,7 @@ void srdma_path_lost(struct srdma_mlx5 *md, struct srdma_qp *q)
 	int part;
 
 	for (part = 0; part < SRDMA_PATH_PARTS; part++) {
-		now_set(md, &hw->path[part], false);
+		set_ours(md, &hw->path[part], false);
 		WRITE_ONCE(hw->path[part].error, 0);
 	}
 }

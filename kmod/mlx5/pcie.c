@@ -18,7 +18,7 @@ void srdma_pcie_init(struct srdma_mlx5 *md)
 
 #define GET(set, field) MLX5_GET(pcie_perf_cntrs_grp_data_layout, set, field)
 
-static void read_counters(struct srdma_mlx5 *md)
+static void read_pcie_counters(struct srdma_mlx5 *md)
 {
 	u32 in[MLX5_ST_SZ_DW(mpcnt_reg)] = {}, out[MLX5_ST_SZ_DW(mpcnt_reg)] = {};
 	void *set = MLX5_ADDR_OF(mpcnt_reg, out, counter_set);
@@ -44,7 +44,7 @@ void srdma_pcie_refresh(struct srdma_mlx5 *md)
 {
 	if (md->has_pcie &&
 	    (!md->pcie.at || ktime_get_ns() - md->pcie.at >= NSEC_PER_SEC) && srdma_cmd_may(md))
-		read_counters(md);
+		read_pcie_counters(md);
 }
 
 void srdma_pcie_stat(struct srdma_mlx5 *md, struct srdma_dev_stat *st)

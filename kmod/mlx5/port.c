@@ -45,8 +45,8 @@ int srdma_mlx5_port_bytes(struct srdma_dev *dev, u32 port, struct srdma_port_byt
 {
 	struct srdma_mlx5 *md = srdma_mlx5_of(dev);
 	u32 in[MLX5_ST_SZ_DW(query_vport_counter_in)] = {};
-	int out_size = MLX5_ST_SZ_BYTES(query_vport_counter_out), ret;
-	void *out;
+	u32 out[MLX5_ST_SZ_DW(query_vport_counter_out)] = {};
+	int ret;
 
 	/* The command counts for the function that sends it; a representor's port is another's. */
 	if (!MLX5_CAP_GEN(md->core, vport_counters) ||
@@ -54,21 +54,17 @@ int srdma_mlx5_port_bytes(struct srdma_dev *dev, u32 port, struct srdma_port_byt
 		return -EOPNOTSUPP;
 	if (!srdma_cmd_may(md))
 		return -EAGAIN;
-	out = kzalloc(out_size, GFP_KERNEL);
-	if (!out)
-		return -ENOMEM;
 	MLX5_SET(query_vport_counter_in, in, opcode, MLX5_CMD_OP_QUERY_VPORT_COUNTER);
 	if (MLX5_CAP_GEN(md->core, num_ports) == 2)
 		MLX5_SET(query_vport_counter_in, in, port_num, port);
-	ret = srdma_cmd(md, in, sizeof(in), out, out_size);
-	if (!ret) {
-		b->tx_bytes = SUM(out, transmitted, octets);
-		b->rx_bytes = SUM(out, received, octets);
-		b->tx_packets = SUM(out, transmitted, packets);
-		b->rx_packets = SUM(out, received, packets);
-	}
-	kfree(out);
-	return ret;
+	ret = srdma_cmd(md, in, sizeof(in), out, sizeof(out));
+	if (ret)
+		return ret;
+	b->tx_bytes = SUM(out, transmitted, octets);
+	b->rx_bytes = SUM(out, received, octets);
+	b->tx_packets = SUM(out, transmitted, packets);
+	b->rx_packets = SUM(out, received, packets);
+	return 0;
 }
 
 #define PRIO(set, field) SRDMA_GET_HALVES(eth_per_prio_grp_data_layout, set, field)
@@ -102,20 +98,17 @@ static int query_prio(struct srdma_mlx5 *md, u32 port, u32 prio, struct srdma_pr
 static int query_cnp(struct srdma_mlx5 *md, struct srdma_port_stat *st)
 {
 	u32 in[MLX5_ST_SZ_DW(query_cong_statistics_in)] = {};
-	int out_size = MLX5_ST_SZ_BYTES(query_cong_statistics_out), ret;
-	void *out = kzalloc(out_size, GFP_KERNEL);
+	u32 out[MLX5_ST_SZ_DW(query_cong_statistics_out)] = {};
+	int ret;
 
-	if (!out)
-		return -ENOMEM;
 	MLX5_SET(query_cong_statistics_in, in, opcode, MLX5_CMD_OP_QUERY_CONG_STATISTICS);
-	ret = srdma_cmd(md, in, sizeof(in), out, out_size);
-	if (!ret) {
-		st->ecn_marked = CONG(out, np_ecn_marked_roce_packets);
-		st->cnp_sent = CONG(out, np_cnp_sent);
-		st->cnp_handled = CONG(out, rp_cnp_handled);
-	}
-	kfree(out);
-	return ret;
+	ret = srdma_cmd(md, in, sizeof(in), out, sizeof(out));
+	if (ret)
+		return ret;
+	st->ecn_marked = CONG(out, np_ecn_marked_roce_packets);
+	st->cnp_sent = CONG(out, np_cnp_sent);
+	st->cnp_handled = CONG(out, rp_cnp_handled);
+	return 0;
 }
 
 /* Read all figures or none, so that they are of one time. A refused query is not repeated. */

@@ -58,7 +58,7 @@ static bool has_number(const struct srdma_qp *q)
 }
 
 /* Record that nothing more is to be queried of the QP. */
-static void be_sure(struct srdma_mlx5 *md, struct srdma_qp_hw *hw)
+static void mark_sure(struct srdma_mlx5 *md, struct srdma_qp_hw *hw)
 {
 	if (!hw->sure) {
 		hw->sure = true;
@@ -66,7 +66,7 @@ static void be_sure(struct srdma_mlx5 *md, struct srdma_qp_hw *hw)
 	}
 }
 
-static void never_counted(struct srdma_qp_hw *hw, enum swiftrdma_absent why)
+static void set_absent(struct srdma_qp_hw *hw, enum swiftrdma_absent why)
 {
 	WRITE_ONCE(hw->absent, why);
 }
@@ -82,38 +82,40 @@ static void take_page(struct srdma_mlx5 *md, struct srdma_qp *q, u32 index, u8 k
 		srdma_page_join(q, page);
 }
 
-static void count(struct srdma_mlx5 *md, struct srdma_qp *q, struct page *page, bool held,
-		  unsigned long offset, bool from_now, enum srdma_entry_state state)
+/*
+ * Count by the record at @offset of @page. This and the two functions below return why @q
+ * cannot be counted.
+ */
+static enum swiftrdma_absent start_counting(struct srdma_mlx5 *md, struct srdma_qp *q,
+					    struct page *page, bool held, unsigned long offset,
+					    bool from_now, enum srdma_entry_state state)
 {
 	const __be32 *rec = page_address(page) + offset + SEND_DBR;
 
 	if (!srdma_record_add(md, q, rec, held ? page : NULL, from_now, state))
-		return;
-	never_counted(q->hw, SWIFTRDMA_ABSENT_NO_MEMORY);
+		return SWIFTRDMA_ABSENT_NONE;
 	if (held)
 		put_page(page);
+	return SWIFTRDMA_ABSENT_NO_MEMORY;
 }
 
 /* Count by a user's record, given by its address in the current process. */
-static void count_user(struct srdma_mlx5 *md, struct srdma_qp *q, u64 addr)
+static enum swiftrdma_absent count_user(struct srdma_mlx5 *md, struct srdma_qp *q, u64 addr)
 {
 	struct page *page;
 
 	if (!IS_ALIGNED(addr, 2 * SEND_DBR) ||
-	    get_user_pages_fast(addr & PAGE_MASK, 1, 0, &page) != 1) {
-		never_counted(q->hw, SWIFTRDMA_ABSENT_NO_PAGE);
-		return;
-	}
+	    get_user_pages_fast(addr & PAGE_MASK, 1, 0, &page) != 1)
+		return SWIFTRDMA_ABSENT_NO_PAGE;
 	if (PageHighMem(page)) {
 		put_page(page);
-		never_counted(q->hw, SWIFTRDMA_ABSENT_NO_PAGE);
-		return;
+		return SWIFTRDMA_ABSENT_NO_PAGE;
 	}
-	count(md, q, page, true, offset_in_page(addr), false, SRDMA_ENTRY_IDLE);
+	return start_counting(md, q, page, true, offset_in_page(addr), false, SRDMA_ENTRY_IDLE);
 }
 
 /* Count by a record given by its DMA address. */
-static void count_dma(struct srdma_mlx5 *md, struct srdma_qp *q, u64 dma)
+static enum swiftrdma_absent count_dma(struct srdma_mlx5 *md, struct srdma_qp *q, u64 dma)
 {
 	bool user = test_bit(SRDMA_QP_USER, &q->flags);
 	/*
@@ -124,21 +126,15 @@ static void count_dma(struct srdma_mlx5 *md, struct srdma_qp *q, u64 dma)
 	struct iommu_domain *domain = iommu_get_domain_for_dev(md->core->device);
 	struct page *page;
 
-	if (domain && domain->type != IOMMU_DOMAIN_IDENTITY) {
-		never_counted(q->hw, SWIFTRDMA_ABSENT_NO_ADDRESS);
-		return;
-	}
-	if (!dma || !IS_ALIGNED(dma, 2 * SEND_DBR) || !pfn_valid(PHYS_PFN(dma))) {
-		never_counted(q->hw, SWIFTRDMA_ABSENT_NO_PAGE);
-		return;
-	}
+	if (domain && domain->type != IOMMU_DOMAIN_IDENTITY)
+		return SWIFTRDMA_ABSENT_NO_ADDRESS;
+	if (!dma || !IS_ALIGNED(dma, 2 * SEND_DBR) || !pfn_valid(PHYS_PFN(dma)))
+		return SWIFTRDMA_ABSENT_NO_PAGE;
 	/* srdma_qp_lock() keeps the QP alive, and so its driver holds the page. */
 	page = pfn_to_page(PHYS_PFN(dma));
-	if (PageHighMem(page) || (hold && !get_page_unless_zero(compound_head(page)))) {
-		never_counted(q->hw, SWIFTRDMA_ABSENT_NO_PAGE);
-		return;
-	}
-	count(md, q, page, hold, offset_in_page(dma), true, SRDMA_ENTRY_ON);
+	if (PageHighMem(page) || (hold && !get_page_unless_zero(compound_head(page))))
+		return SWIFTRDMA_ABSENT_NO_PAGE;
+	return start_counting(md, q, page, hold, offset_in_page(dma), true, SRDMA_ENTRY_ON);
 }
 
 static bool read_request(struct mlx5_ib_create_qp *req, const struct ib_qp_init_attr *attr,
@@ -163,25 +159,25 @@ void srdma_mlx5_qp_created(struct srdma_qp *q, const struct ib_qp_init_attr *att
 	if (!hw)
 		return;
 	if (!md->sampling)
-		never_counted(hw, SWIFTRDMA_ABSENT_OFF);
+		set_absent(hw, SWIFTRDMA_ABSENT_OFF);
 	if (!has_send_queue(q) || attr->rwq_ind_tbl) {
-		never_counted(hw, SWIFTRDMA_ABSENT_NO_QUEUE);
-		be_sure(md, hw);
+		set_absent(hw, SWIFTRDMA_ABSENT_NO_QUEUE);
+		mark_sure(md, hw);
 		return;
 	}
 	if (!read_request(&req, attr, udata))
 		return;
 	if (req.flags & MLX5_QP_FLAG_TYPE_DCT) {
-		never_counted(hw, SWIFTRDMA_ABSENT_NO_QUEUE);
-		be_sure(md, hw);
+		set_absent(hw, SWIFTRDMA_ABSENT_NO_QUEUE);
+		mark_sure(md, hw);
 		return;
 	}
 	if (req.flags & MLX5_QP_FLAG_UAR_PAGE_INDEX)
 		take_page(md, q, req.bfreg_index, SWIFTRDMA_UAR_KIND_DYNAMIC);
 	if (md->sampling)
-		count_user(md, q, req.db_addr);
+		set_absent(hw, count_user(md, q, req.db_addr));
 	if (hw->page)
-		be_sure(md, hw);
+		mark_sure(md, hw);
 }
 
 /* QPs that are at rest are not swept; in RESET the library zeroes the record. */
@@ -191,7 +187,7 @@ void srdma_mlx5_qp_modify(struct srdma_qp *q, const struct ib_qp_attr *attr, int
 		srdma_record_state(srdma_mlx5_of(q->dev), q, SRDMA_ENTRY_OFF);
 }
 
-/* In another state the device may accept what it has refused. */
+/* In another state the device may accept a command that it has refused. */
 static void forget_refusals(struct srdma_qp_hw *hw)
 {
 	int part;
@@ -244,7 +240,7 @@ void srdma_mlx5_detach(struct srdma_qp *q)
 	}
 }
 
-/* State, address and class, as the driver would have given them to the NIC. */
+/* Enter state, address and class of an adopted QP, read from its context. */
 static void adopt_context(struct srdma_qp *q, const struct srdma_qpc *qpc)
 {
 	struct ib_qp_attr attr = {
@@ -285,10 +281,10 @@ static bool query_locked(struct srdma_mlx5 *md, struct srdma_qp *q)
 	if (!hw)
 		return true;
 	if (!md->sampling)
-		never_counted(hw, SWIFTRDMA_ABSENT_OFF);
+		set_absent(hw, SWIFTRDMA_ABSENT_OFF);
 	if (!has_send_queue(q) && !old) {
-		never_counted(hw, SWIFTRDMA_ABSENT_NO_QUEUE);
-		be_sure(md, hw);
+		set_absent(hw, SWIFTRDMA_ABSENT_NO_QUEUE);
+		mark_sure(md, hw);
 		return true;
 	}
 	ret = has_number(q) ? srdma_cmd_query_qp(md, q->qpn, &qpc) : -EOPNOTSUPP;
@@ -297,11 +293,11 @@ static bool query_locked(struct srdma_mlx5 *md, struct srdma_qp *q)
 	if (idle && !ret)
 		adopt_context(q, &qpc);
 	if (!has_send_queue(q))
-		never_counted(hw, SWIFTRDMA_ABSENT_NO_QUEUE);
+		set_absent(hw, SWIFTRDMA_ABSENT_NO_QUEUE);
 	else if (ret && !hw->counted)
-		never_counted(hw, SWIFTRDMA_ABSENT_REFUSED);
+		set_absent(hw, SWIFTRDMA_ABSENT_REFUSED);
 	if (!has_send_queue(q) || ret || hw->sure) {
-		be_sure(md, hw);
+		mark_sure(md, hw);
 		return idle || !old;
 	}
 	kind = !test_bit(SRDMA_QP_USER, &q->flags) ? SWIFTRDMA_UAR_KIND_KERNEL :
@@ -311,12 +307,12 @@ static bool query_locked(struct srdma_mlx5 *md, struct srdma_qp *q)
 	if (hw->slot != SRDMA_NO_SLOT)
 		srdma_record_page(md, q);
 	else if (md->sampling)
-		count_dma(md, q, qpc.dbr_addr);
-	be_sure(md, hw);
+		set_absent(hw, count_dma(md, q, qpc.dbr_addr));
+	mark_sure(md, hw);
 	return idle || !old;
 }
 
-/* Is everything known that the device can tell? A DEVX QP is never queried. */
+/* Is nothing left to be queried of the QP? A DEVX QP is never queried. */
 static bool is_sure(const struct srdma_qp *q)
 {
 	const struct srdma_qp_hw *hw = srdma_qp_hw(q);

@@ -26,53 +26,22 @@
 #include <linux/timekeeping.h>
 
 #include "mlx5.h"
+#include "param.h"
 
 static bool sampler = true;
 module_param(sampler, bool, 0444);
 MODULE_PARM_DESC(sampler, "read doorbell records, to count work requests (Y)");
 
-static int param_set_within(const char *val, const struct kernel_param *kp, uint min, uint max)
-{
-	return param_set_uint_minmax(val, kp, min, max);
-}
+SRDMA_PARAM(period_us, 4000, 100, 1000000,
+	    "time between two sweeps, 100 to 1000000 us (4000)");
+SRDMA_PARAM(budget, 2, 1, 50, "most that sweeps may take of one CPU, 1 to 50 % (2)");
+SRDMA_PARAM(max_rate, 10000000, 1000, 1000000000,
+	    "WQEBBs a second that one QP can post, 1000 to 1000000000 (10000000)");
 
-static uint period_us = 4000;
-
-static int period_set(const char *val, const struct kernel_param *kp)
-{
-	return param_set_within(val, kp, 100, 1000000);
-}
-
-static const struct kernel_param_ops period_ops = { .set = period_set, .get = param_get_uint };
-module_param_cb(period_us, &period_ops, &period_us, 0644);
-MODULE_PARM_DESC(period_us, "time between two sweeps, 100 to 1000000 us (4000)");
-
-static uint budget = 2;
-
-static int budget_set(const char *val, const struct kernel_param *kp)
-{
-	return param_set_within(val, kp, 1, 50);
-}
-
-static const struct kernel_param_ops budget_ops = { .set = budget_set, .get = param_get_uint };
-module_param_cb(budget, &budget_ops, &budget, 0644);
-MODULE_PARM_DESC(budget, "most that sweeps may take of one CPU, 1 to 50 % (2)");
-
-static uint max_rate = 10000000;
-
-static int max_rate_set(const char *val, const struct kernel_param *kp)
-{
-	return param_set_within(val, kp, 1000, 1000000000);
-}
-
-static const struct kernel_param_ops max_rate_ops = { .set = max_rate_set, .get = param_get_uint };
-module_param_cb(max_rate, &max_rate_ops, &max_rate, 0644);
-MODULE_PARM_DESC(max_rate, "WQEBBs a second that one QP can post, 1000 to 1000000000 (10000000)");
-
-/* Window of the figures that tell which UARs are busy now. */
+/* Stretch of time over which srdma_sampler_recent() counts. */
 #define WINDOW_NS	(NSEC_PER_SEC / 4)
 
-/* Interval of updates for readers without privileges, who cannot request one. */
+/* Interval of updates without a request: readers without privileges cannot request one. */
 #define PUSH_NS		(NSEC_PER_SEC / 4)
 
 bool srdma_sampler_wanted(void)
@@ -80,13 +49,14 @@ bool srdma_sampler_wanted(void)
 	return sampler;
 }
 
-u64 srdma_sampler_limit(void)
+/* How long an entry that is ON may go without a look, ns. */
+static u64 gap_limit(void)
 {
 	return div_u64(65536ULL * NSEC_PER_SEC, READ_ONCE(max_rate));
 }
 
-/* A QP of the page moved in this sweep; it may not be the first. */
-static void mark(struct srdma_uar *page, u64 sweep, u64 window, u16 delta)
+/* Count that a QP of the page, not always the first, moved in this sweep. */
+static void count_active_sweep(struct srdma_uar *page, u64 sweep, u64 window, u16 delta)
 {
 	if (page->mark != sweep) {
 		page->mark = sweep;
@@ -123,16 +93,16 @@ static void sweep_entry(struct srdma_block *b, u32 i, bool push, bool late, u64 
 	if (late && e->state == SRDMA_ENTRY_ON)
 		e->ambiguous = true;
 	if ((push || e->state == SRDMA_ENTRY_ON) && srdma_record_look(e, &delta) && e->page)
-		mark(e->page, sweep, window, delta);
+		count_active_sweep(e->page, sweep, window, delta);
 	if (push)
 		srdma_record_push(e, &b->slot[i]);
 }
 
 /* Read all records, 128 at a time without being preempted. @push: add the counts to the QPs. */
-static void sweep(struct srdma_mlx5 *md, bool push)
+static void sweep_records(struct srdma_mlx5 *md, bool push)
 {
-	u64 number = atomic64_read(&md->dev->sweeps) + 1, limit = srdma_sampler_limit();
-	u32 n, i, blocks = smp_load_acquire(&md->n_blocks);	/* pairs with grow() */
+	u64 number = atomic64_read(&md->dev->sweeps) + 1, limit = gap_limit();
+	u32 n, i, blocks = smp_load_acquire(&md->n_blocks);	/* pairs with add_block() */
 	struct srdma_block *b;
 	u64 now, gap, window;
 
@@ -161,10 +131,9 @@ static bool is_asked(struct srdma_mlx5 *md)
 	return atomic64_read(&r->sample_asked) != atomic64_read(&r->sample_done);
 }
 
-/* Sleep as the budget demands, even if a reader asks meanwhile. */
-static void rest(u64 ns)
+void srdma_sleep_until(u64 ns)
 {
-	ktime_t until = ktime_add_ns(ktime_get(), ns);
+	ktime_t until = ns_to_ktime(ns);
 
 	set_current_state(TASK_IDLE);
 	if (!kthread_should_stop())
@@ -173,7 +142,7 @@ static void rest(u64 ns)
 }
 
 /* Sleep for @ns, unless a reader asks. */
-static void nap(struct srdma_mlx5 *md, u64 ns)
+static void sleep_until_asked(struct srdma_mlx5 *md, u64 ns)
 {
 	ktime_t until = ktime_add_ns(ktime_get(), ns);
 	DEFINE_WAIT(wait);
@@ -195,7 +164,7 @@ static bool wait_for_work(struct srdma_mlx5 *md)
 	 * long.
 	 */
 	if (idle && !is_asked(md))
-		nap(md, (u64)READ_ONCE(period_us) * NSEC_PER_USEC);
+		sleep_until_asked(md, (u64)READ_ONCE(period_us) * NSEC_PER_USEC);
 	return is_asked(md) || atomic_read(&md->n_on);
 }
 
@@ -215,7 +184,7 @@ static int sampler_thread(void *data)
 		start = ktime_get_ns();
 		push = asked != atomic64_read(&r->sample_done) ||
 		       start - atomic64_read(&dev->wrs_at) >= PUSH_NS;
-		sweep(md, push);
+		sweep_records(md, push);
 		cost = ktime_get_ns() - start;
 		WRITE_ONCE(md->sweep_ns, md->sweep_ns + cost);
 		if (push) {
@@ -225,9 +194,10 @@ static int sampler_thread(void *data)
 		}
 		due = div_u64(cost * (100 - READ_ONCE(budget)), READ_ONCE(budget));
 		period = (u64)READ_ONCE(period_us) * NSEC_PER_USEC;
-		rest(due);
+		/* As the budget demands, even if a reader asks meanwhile. */
+		srdma_sleep_until(ktime_get_ns() + due);
 		if (due < period)
-			nap(md, period - due);
+			sleep_until_asked(md, period - due);
 	}
 	/* Release all waiting readers. */
 	atomic64_set(&r->sample_done, S64_MAX);
@@ -251,22 +221,28 @@ void srdma_sampler_refresh(struct srdma_mlx5 *md)
 	wait_event(r->wait, atomic64_read_acquire(&r->sample_done) >= number);
 }
 
+int srdma_thread_start(struct srdma_mlx5 *md, int (*fn)(void *md), const char *name,
+		       struct task_struct **thread)
+{
+	struct task_struct *t = kthread_create(fn, md, "%s/%s", name, md->dev->name);
+
+	if (IS_ERR(t))
+		return PTR_ERR(t);
+	sched_set_fifo_low(t);
+	*thread = t;
+	wake_up_process(t);
+	return 0;
+}
+
 int srdma_sampler_start(struct srdma_mlx5 *md)
 {
 	struct srdma_refresh *r = &md->dev->refresh;
-	struct task_struct *t;
 
 	init_waitqueue_head(&md->wait);
 	/* Readers that waited for an earlier sampler were released when it stopped. */
 	atomic64_set(&r->sample_done, atomic64_read(&r->sample_asked));
 	atomic64_set(&md->dev->wrs_at, ktime_get_ns());
-	t = kthread_create(sampler_thread, md, "swiftrdma/%s", md->dev->name);
-	if (IS_ERR(t))
-		return PTR_ERR(t);
-	sched_set_fifo_low(t);
-	md->thread = t;
-	wake_up_process(t);
-	return 0;
+	return srdma_thread_start(md, sampler_thread, "swiftrdma", &md->thread);
 }
 
 /* No reader is left. */

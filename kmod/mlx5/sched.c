@@ -29,25 +29,22 @@
 #define GENERAL_QPC_EXTENSION	BIT(29)
 #define RTS2RTS_QPC_EXT		BIT(31)	/* of the dword with the QPN */
 #define OPT_QOS_GROUP		BIT(1)	/* of opt_param_mask_95_32 */
-/* After the QPC: eight bytes, that mask, and the extension with the group in dword 1. */
-#define EXT_MASK_DWORD		3
-#define EXT_DWORD		4
-#define EXT_GROUP		1
-#define EXT_BYTES		192
+#define GROUP_DWORD		5	/* of the tail: dword 1 of the extension */
+#define TAIL_BYTES		208	/* the extension has 192 bytes */
 
 #define MBIT	1000000
 
 /**
  * struct srdma_shape - a job's element
  * @node: in srdma_mlx5.shapes
- * @job: id
  * @element: with a reference; NULL: the device has refused to make one
- * @mbps: as last asked for; 0: no limit
- * @share: the same; 0: the default
- * @error: -errno of that; what was refused is not asked for again
+ * @job: id
+ * @mbps: rate of the last command; 0: no limit
+ * @share: share of the last command; 0: the default
+ * @error: -errno of that command; a refused command is not repeated
  * @syndrome: the device's reason
- * @wanted: in force
- * @kept: the device has refused to end it
+ * @wanted: the job has a rate or weight in force
+ * @kept: the device has refused to remove the element
  */
 struct srdma_shape {
 	struct list_head node;
@@ -73,7 +70,7 @@ bool srdma_sched_can(struct srdma_mlx5 *md)
 	       MLX5_CAP_QOS(md->core, log_max_qos_nic_queue_group);
 }
 
-static void fill(void *ctx, u8 type, u32 parent, u32 mbps, u32 share)
+static void fill_context(void *ctx, u8 type, u32 parent, u32 mbps, u32 share)
 {
 	MLX5_SET(scheduling_context, ctx, element_type, type);
 	MLX5_SET(scheduling_context, ctx, parent_element_id, parent);
@@ -92,8 +89,8 @@ static int element_create(struct srdma_mlx5 *md, u8 type, u32 parent, u32 mbps, 
 		 MLX5_CMD_OP_CREATE_SCHEDULING_ELEMENT);
 	MLX5_SET(create_scheduling_element_in, in, scheduling_hierarchy,
 		 SCHEDULING_HIERARCHY_NIC);
-	fill(MLX5_ADDR_OF(create_scheduling_element_in, in, scheduling_context), type, parent,
-	     mbps, share);
+	fill_context(MLX5_ADDR_OF(create_scheduling_element_in, in, scheduling_context), type,
+		     parent, mbps, share);
 	ret = srdma_cmd_try(md, in, sizeof(in), out, sizeof(out), syndrome);
 	*id = MLX5_GET(create_scheduling_element_out, out, scheduling_element_id);
 	return ret;
@@ -112,8 +109,8 @@ static int element_modify(struct srdma_mlx5 *md, u32 id, u32 mbps, u32 share, u3
 	MLX5_SET(modify_scheduling_element_in, in, modify_bitmask,
 		 MODIFY_SCHEDULING_ELEMENT_IN_MODIFY_BITMASK_BW_SHARE |
 		 MODIFY_SCHEDULING_ELEMENT_IN_MODIFY_BITMASK_MAX_AVERAGE_BW);
-	fill(MLX5_ADDR_OF(modify_scheduling_element_in, in, scheduling_context),
-	     SCHEDULING_CONTEXT_ELEMENT_TYPE_QUEUE_GROUP, md->root, mbps, share);
+	fill_context(MLX5_ADDR_OF(modify_scheduling_element_in, in, scheduling_context),
+		     SCHEDULING_CONTEXT_ELEMENT_TYPE_QUEUE_GROUP, md->root, mbps, share);
 	return srdma_cmd_try(md, in, sizeof(in), out, sizeof(out), syndrome);
 }
 
@@ -137,32 +134,16 @@ static int element_destroy(struct srdma_mlx5 *md, u32 id)
 }
 
 /* Bind a QP to an element, 0: to none. */
-static int bind(struct srdma_mlx5 *md, struct srdma_qp *q, u32 element)
+static int send_bind_command(struct srdma_mlx5 *md, struct srdma_qp *q, u32 element)
 {
-	size_t size = MLX5_ST_SZ_BYTES(rts2rts_qp_in), at = MLX5_BYTE_OFF(rts2rts_qp_in, qpc) +
-		      MLX5_ST_SZ_BYTES(qpc);
-	u32 out[MLX5_ST_SZ_DW(rts2rts_qp_out)] = {};
-	__be32 *in, *tail;
-	u32 syndrome;
-	int ret;
+	__be32 in[(SRDMA_RTS2RTS_BYTES + TAIL_BYTES) / sizeof(__be32)] = {};
+	__be32 *tail = srdma_rts2rts_tail(in);
 
-	/* The standard command already ends after the first eight of these bytes or more. */
-	size = max(size, at) + EXT_DWORD * sizeof(*in) + EXT_BYTES;
-	in = kzalloc(size, GFP_KERNEL);
-	if (!in)
-		return -ENOMEM;
-	MLX5_SET(rts2rts_qp_in, in, opcode, MLX5_CMD_OP_RTS2RTS_QP);
-	MLX5_SET(rts2rts_qp_in, in, qpn, q->qpn);
-	in[2] |= cpu_to_be32(RTS2RTS_QPC_EXT);
-	tail = (void *)in + at;
-	tail[EXT_MASK_DWORD] = cpu_to_be32(OPT_QOS_GROUP);
-	tail[EXT_DWORD + EXT_GROUP] = cpu_to_be32(element);
-	ret = srdma_cmd_try(md, in, at + EXT_DWORD * sizeof(*in) + EXT_BYTES, out, sizeof(out),
-			    &syndrome);
-	kfree(in);
-	return ret == -EREMOTEIO ? srdma_refused(md, q, element ? "a scheduling element" :
-						 "to take it out of a scheduling element",
-						 syndrome) : ret;
+	in[2] = cpu_to_be32(RTS2RTS_QPC_EXT);
+	tail[SRDMA_RTS2RTS_MASK] = cpu_to_be32(OPT_QOS_GROUP);
+	tail[GROUP_DWORD] = cpu_to_be32(element);
+	return srdma_cmd_rts2rts(md, q, in, sizeof(in), element ? "a scheduling element" :
+				 "to take it out of a scheduling element");
 }
 
 static struct srdma_shape *shape_find(struct srdma_mlx5 *md, u32 job)
@@ -195,7 +176,7 @@ static void shape_free(struct srdma_mlx5 *md, struct srdma_shape *s)
 	kfree(s);
 }
 
-/* The first element needs a node to hang from. */
+/* Make an element; the first one needs a node to hang from. */
 static int shape_make(struct srdma_mlx5 *md, struct srdma_shape *s, u32 mbps, u32 share)
 {
 	struct srdma_element *e = kzalloc(sizeof(*e), GFP_KERNEL);
@@ -218,7 +199,7 @@ static int shape_make(struct srdma_mlx5 *md, struct srdma_shape *s, u32 mbps, u3
 	return 0;
 }
 
-/* Make or change a job's element. -errno: to be tried again. A refusal is recorded in *@s. */
+/* Make or change a job's element. -errno: to be tried again. A refusal is recorded in @s. */
 static int shape_want(struct srdma_mlx5 *md, struct srdma_shape *s, u32 mbps, u32 share)
 {
 	s->wanted = true;
@@ -241,7 +222,7 @@ static int shape_want(struct srdma_mlx5 *md, struct srdma_shape *s, u32 mbps, u3
 }
 
 /* Record in the job why it has no element, for results.c. */
-static void tell_job(struct srdma_dev *dev, unsigned long id, int error, u32 syndrome)
+static void report_shape_error(struct srdma_dev *dev, unsigned long id, int error, u32 syndrome)
 {
 	struct srdma_job_dev *jd;
 
@@ -255,7 +236,7 @@ static void tell_job(struct srdma_dev *dev, unsigned long id, int error, u32 syn
 }
 
 /* Make or change the elements of all jobs that have a rate or weight. Returns how many failed. */
-static u32 want_all(struct srdma_mlx5 *md)
+static u32 update_elements(struct srdma_mlx5 *md)
 {
 	struct srdma_dev *dev = md->dev;
 	struct srdma_job_dev *jd;
@@ -277,18 +258,18 @@ static u32 want_all(struct srdma_mlx5 *md)
 		if (!jd)
 			return left;
 		if (!rate && !share) {
-			tell_job(dev, id, 0, 0);
+			report_shape_error(dev, id, 0, 0);
 			continue;
 		}
 		s = shape_find(md, id) ?: shape_new(md, id);
 		if (!s || shape_want(md, s, div_u64(rate + MBIT - 1, MBIT), share))
 			left++;
 		if (s)
-			tell_job(dev, id, s->error, s->syndrome);
+			report_shape_error(dev, id, s->error, s->syndrome);
 	}
 }
 
-/* The element a QP should be in; it stays for this pass. */
+/* The element that the QP should be in; it stays for this pass. */
 static struct srdma_element *element_of(struct srdma_mlx5 *md, const struct srdma_qp *q)
 {
 	const struct srdma_job_dev *jd;
@@ -302,8 +283,8 @@ static struct srdma_element *element_of(struct srdma_mlx5 *md, const struct srdm
 	return s && s->wanted ? s->element : NULL;
 }
 
-/* 1: to be tried again. srdma_qp_lock() is held, the QP is not dead. */
-static u32 place(struct srdma_mlx5 *md, struct srdma_qp *q)
+/* Returns 1 if it is to be tried again. srdma_qp_lock() is held, the QP is not dead. */
+static u32 bind_qp_to_element(struct srdma_mlx5 *md, struct srdma_qp *q)
 {
 	bool known = test_bit(SRDMA_QP_HAS_STATE, &q->flags);
 	struct srdma_element *want = element_of(md, q);
@@ -324,8 +305,8 @@ static u32 place(struct srdma_mlx5 *md, struct srdma_qp *q)
 	/* A QP before RTS is bound when it gets there. */
 	if (known && q->state != IB_QPS_RTS)
 		return hw->element && q->state != IB_QPS_ERR;
-	/* Whether an old QP is in RTS, only the device knows. */
-	ret = bind(md, q, want ? want->id : 0);
+	/* Only the device knows whether a QP older than the module is in RTS. */
+	ret = send_bind_command(md, q, want ? want->id : 0);
 	if (ret == -EREMOTEIO) {
 		WRITE_ONCE(hw->no_element, serial);
 		srdma_qp_touch(q);
@@ -341,28 +322,25 @@ static u32 place(struct srdma_mlx5 *md, struct srdma_qp *q)
 	return 0;
 }
 
-static u32 place_all(struct srdma_mlx5 *md)
+static u32 bind_all(struct srdma_mlx5 *md)
 {
-	struct srdma_walk w = SRDMA_WALK(&md->dev->qps, 0);
 	struct srdma_qp *q;
 	u32 left = 0;
 
-	while ((q = srdma_walk_get(&w))) {
+	srdma_for_each_qp(q, md->dev) {
 		if (!srdma_qp_trylock(q)) {
 			left++;
-		} else {
-			if (!test_bit(SRDMA_QP_DEAD, &q->flags))
-				left += place(md, q);
-			srdma_qp_unlock(q);
+			continue;
 		}
-		srdma_qp_put(q);
-		cond_resched();
+		if (!test_bit(SRDMA_QP_DEAD, &q->flags))
+			left += bind_qp_to_element(md, q);
+		srdma_qp_unlock(q);
 	}
 	return left;
 }
 
 /* Remove an element that is not wanted any more. False: it is to be tried again. */
-static bool drop(struct srdma_mlx5 *md, struct srdma_shape *s)
+static bool remove_element(struct srdma_mlx5 *md, struct srdma_shape *s)
 {
 	int ret = 0;
 
@@ -380,17 +358,17 @@ static bool drop(struct srdma_mlx5 *md, struct srdma_shape *s)
 }
 
 /*
- * Remove elements that are not wanted any more, and the node when it has none. With @last
- * also those that the device has refused to remove.
+ * Remove elements that are not wanted any more, and the node when no element hangs from it.
+ * With @last also those that the device has refused to remove.
  */
-static u32 drop_all(struct srdma_mlx5 *md, bool last)
+static u32 remove_elements(struct srdma_mlx5 *md, bool last)
 {
 	struct srdma_shape *s, *next;
 	u32 left = 0;
 
 	list_for_each_entry_safe(s, next, &md->shapes, node)
 		if (!s->wanted && (!s->kept || last))
-			left += !drop(md, s);
+			left += !remove_element(md, s);
 	if (md->has_root && list_empty(&md->shapes))
 		md->has_root = element_destroy(md, md->root);
 	return left;
@@ -403,11 +381,11 @@ u32 srdma_mlx5_shape(struct srdma_dev *dev)
 
 	if (!md->shaping)
 		return left;
-	left += want_all(md);
+	left += update_elements(md);
 	if (list_empty(&md->shapes))
 		return left;
-	left += place_all(md);
-	return left + drop_all(md, false);
+	left += bind_all(md);
+	return left + remove_elements(md, false);
 }
 
 /*
@@ -420,7 +398,7 @@ void srdma_sched_exit(struct srdma_mlx5 *md)
 
 	list_for_each_entry(s, &md->shapes, node)
 		s->wanted = false;
-	drop_all(md, true);
+	remove_elements(md, true);
 	if (!list_empty(&md->shapes))
 		pr_warn("%s: %u scheduling elements are left, QPs in error hold them\n",
 			md->dev->name, md->n_shapes);

@@ -87,6 +87,8 @@ refused "tracker.o calls netlink.o" \
 check "the module builds without devx.o" \
 	make --no-print-directory module-nodevx KVER="$kver"
 nodevx=build/kmod/$kver-nodevx
+check "and keeps to its floors" scripts/floors kmod/floors "$nodevx/src/kmod"
+check "so does that of mlx5" scripts/floors kmod/mlx5/floors "$nodevx/src/kmod/mlx5"
 # Without the headings of nm, because the directory's name has "devx".
 nm "$nodevx/swiftrdma.ko" "$nodevx/swiftrdma_mlx5.ko" | grep -v ':$' >"$work/nm" &&
 	! grep -E 'devx|kretprobe' "$work/nm" >"$work/out"

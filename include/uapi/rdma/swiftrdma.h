@@ -117,11 +117,20 @@
  *			SWIFTRDMA_RULE_A_EXE: string	exact, basename
  *			SWIFTRDMA_RULE_A_UID: u32	effective uid
  *			SWIFTRDMA_RULE_A_PID: u32	process, initial pid ns
+ *			SWIFTRDMA_RULE_A_ASKED: flag	its process asked for this job
+ *			SWIFTRDMA_RULE_A_SLO_P99_MIN: u64	ns; not a condition
  *
  * An owner matches a rule if all conditions of the rule hold; a rule needs at least one.
  * Over all jobs the matching rule of lowest ORDER wins, the older one among equals.
  * The module matches every QP there is and every new one. A program sets its comm and exe
  * itself: rules that grant something should match cgroup or uid.
+ *
+ * A process asks for a job by name, and for an objective, by %SWIFTRDMA_IOC_ASK
+ * (swiftrdma_share.h). A rule with ASKED matches only the owners whose process asked for the
+ * rule's job; its other conditions decide which processes get what they ask for. The process
+ * is granted its objective if the rule that matches it has SLO_P99_MIN, and the objective is
+ * not less than that. The strictest objective that is granted in a job is in the job's report
+ * (%SWIFTRDMA_REPORT_A_SLO_P99).
  *
  * %SWIFTRDMA_CMD_JOB_DEL (do): takes back the rules one origin gave a job
  * (SWIFTRDMA_JOB_A_NAME, SWIFTRDMA_JOB_A_ORIGIN). A job without rules goes;
@@ -446,6 +455,12 @@ enum swiftrdma_attr {
  * @SWIFTRDMA_REPORT_A_TIME: when this was read, ns
  * @SWIFTRDMA_REPORT_A_HELD: of a job, one for each knob that a library can enforce or has
  *	enforced: what became of it
+ * @SWIFTRDMA_REPORT_A_SLO_P99: of a job: the strictest objective that is granted to a process
+ *	which is attached, ns; absent: none is
+ * @SWIFTRDMA_REPORT_A_CALLS: calls that posted at least one work request to a send queue
+ * @SWIFTRDMA_REPORT_A_DOORBELLS: of a QP, doorbells that the kernel counted since the QP was
+ *	created, read right after CALLS; absent where the kernel does not see them. Each call
+ *	rings once, so what exceeds CALLS was posted past the library, or is on its way
  * @__SWIFTRDMA_REPORT_A_MAX: one past the last
  */
 enum swiftrdma_report_attr {
@@ -476,6 +491,9 @@ enum swiftrdma_report_attr {
 	SWIFTRDMA_REPORT_A_SINCE,	/* u64 */
 	SWIFTRDMA_REPORT_A_TIME,	/* u64 */
 	SWIFTRDMA_REPORT_A_HELD,	/* nest swiftrdma_held_attr, repeated */
+	SWIFTRDMA_REPORT_A_SLO_P99,	/* u64 */
+	SWIFTRDMA_REPORT_A_CALLS,	/* u64 */
+	SWIFTRDMA_REPORT_A_DOORBELLS,	/* u64 */
 	__SWIFTRDMA_REPORT_A_MAX
 };
 
@@ -1099,6 +1117,9 @@ enum swiftrdma_job_attr {
  * @SWIFTRDMA_RULE_A_PID: process, initial pid namespace
  * @SWIFTRDMA_RULE_A_MATCHES: QPs that this rule assigned to its job since the job
  *	was last set; kept when other jobs change; in answers
+ * @SWIFTRDMA_RULE_A_ASKED: the process asked for the rule's job by name
+ * @SWIFTRDMA_RULE_A_SLO_P99_MIN: not a condition: the least p99 that a process which matches
+ *	may have as its objective, ns; absent: it gets no objective
  * @__SWIFTRDMA_RULE_A_MAX: one past the last
  */
 enum swiftrdma_rule_attr {
@@ -1112,6 +1133,8 @@ enum swiftrdma_rule_attr {
 	SWIFTRDMA_RULE_A_UID,		/* u32 */
 	SWIFTRDMA_RULE_A_PID,		/* u32 */
 	SWIFTRDMA_RULE_A_MATCHES,	/* u64 */
+	SWIFTRDMA_RULE_A_ASKED,		/* flag */
+	SWIFTRDMA_RULE_A_SLO_P99_MIN,	/* u64 */
 	__SWIFTRDMA_RULE_A_MAX
 };
 

@@ -45,7 +45,8 @@
  *	struct swiftrdma_block[]	at .blocks_off, .blocks of .block_size bytes;
  *					block i belongs to the QP in slot i of report
  *
- * Units: times are ns; points in time are CLOCK_MONOTONIC; rates are per second.
+ * Units: times are ns; points in time are CLOCK_MONOTONIC as the process reads it, in its
+ * own time namespace; rates are per second.
  * All numbers are in the host's byte order and naturally aligned.
  *
  * Memory order in report
@@ -98,6 +99,10 @@
  * between two samples at that moment: its weight, which is what is added to the bucket.
  * .samples counts the samples, .wrs adds up their weights.
  *
+ * The kernel collects the buckets of the latency histogram, for the job, and of everything
+ * else the sums. The buckets of the head-of-line wait and struct swiftrdma_slot.coarse are for
+ * readers that have the file: the process itself (swiftrdma_read_quantile()), or a debugger.
+ *
  * Memory order in control
  * -----------------------
  *
@@ -109,6 +114,9 @@
  * wait: the counter then stays as it is, and the current copy is not written. A reader
  * bounds its attempts and keeps what it read last.
  *
+ * The kernel has no knob of a single QP yet, and writes no block of a QP. Their part of the
+ * file has no memory until it is read, or a later kernel writes there.
+ *
  * A knob holds until struct swiftrdma_knob_value.until_ns. Past that time the process
  * drops it by itself, whatever else the file says. When struct swiftrdma_control.state is
  * not %SWIFTRDMA_CONTROL_LIVE, no knob holds.
@@ -119,9 +127,9 @@
  * -EINVAL: unknown flags, reserved fields that are not zero, a size below that of version 1,
  * a name that is not terminated; -E2BIG: the caller's structure is larger than a page, or
  * than the kernel's and what the kernel does not know is not zero; -ENODEV: no such device;
- * -ENXIO: the process has not opened the device;
- * -EDQUOT: too many attachments, or slots, of this user; -EPERM: the job's rule does not allow what
- * was asked for; -ENOENT: no such job, or not attached; -ESHUTDOWN: the module is disarmed;
+ * -ENXIO: the process has not opened the device, or asks and is not attached; -ENOENT: there is
+ * no job of the name that was asked for; -EAGAIN: the process changes its wish too often;
+ * -EDQUOT: too many attachments of this user; -ESHUTDOWN: the module is disarmed;
  * -ENOTTY: unknown command; -ENOMEM: also where the process's memory cgroup has not enough;
  * -EFAULT: the caller's structure is no memory, or is not in memory at the moment. The kernel
  * does not wait for it, so that no caller can hold up the end of the module: a caller writes
@@ -164,7 +172,7 @@
  * @version: in: the %SWIFTRDMA_SHARE_VERSION that the caller writes. Out: the one
  *	that the kernel writes; the kernel refuses one that it cannot read (-EINVAL)
  * @slots: in: slots for QPs that the caller would like, 1 to %SWIFTRDMA_SLOTS_MAX. Out:
- *	those it got, at least 1
+ *	those it got, at least 1. A user who has many attachments gets fewer for each
  * @reserved: 0
  * @report_fd: out: the report file, O_RDWR | O_CLOEXEC
  * @control_fd: out: the control file, O_RDONLY | O_CLOEXEC
@@ -198,9 +206,14 @@ struct swiftrdma_attach {
  * @slo_p99_ns: in: the 99th percentile of latency that the process would like; 0: no wish
  * @reserved: 0
  *
- * Asking is not getting: the rules of the job decide whether a process may join it by
- * name, and its configuration whether a process may tighten its objective. Success
- * means that the kernel took note; what holds is in struct swiftrdma_control_job.
+ * Asking is not getting: the rules decide whether a process that asks is in the job, and
+ * whether it may have the objective (%SWIFTRDMA_RULE_A_ASKED, %SWIFTRDMA_RULE_A_SLO_P99_MIN).
+ * Success means that the kernel took note of the wish, in place of the former one. What holds
+ * is in struct swiftrdma_control_job when the call returns; QPs that exist follow soon after.
+ * The kernel decides anew when the rules change. After an error the former wish stands.
+ *
+ * The wish is the process's, for all its devices. It ends with the last attachment of the
+ * process, and when the process executes another program.
  */
 struct swiftrdma_ask {
 	__u32 size;
@@ -575,10 +588,10 @@ struct swiftrdma_block {
 
 /**
  * struct swiftrdma_control_job - what the kernel makes of the process
- * @job_id: the job that the process's QPs are in; 0: unassigned
+ * @job_id: the job that new QPs of the process are in; 0: unassigned
  * @job_class: enum swiftrdma_job_class of the job
- * @slo_p99_ns: the objective that holds; 0: none
- * @refused: 1: what the process asked for was refused
+ * @slo_p99_ns: the objective that the process asked for and was granted; 0: none
+ * @refused: 1: the process asked for another job, or for an objective and was not granted it
  * @reserved: 0
  * @name: of the job
  */

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Calls of the driver's own ops, past our wrappers. */
+/* Calls of the driver's own ops. */
 #include <linux/module.h>
 
-#include "orig.h"
+#include "driver_ops.h"
 
-int srdma_orig_modify(struct srdma_qp *q, struct ib_qp_attr *attr, int mask)
+int srdma_driver_modify(struct srdma_qp *q, struct ib_qp_attr *attr, int mask)
 {
 	return q->dev->orig.modify_qp(q->ibqp, attr, mask, NULL);
 }
 
-bool srdma_orig_modify_is_drivers(const struct srdma_qp *q)
+bool srdma_driver_modify_is_drivers(const struct srdma_qp *q)
 {
 	const struct module *driver = q->dev->ibdev->ops.owner;
 
@@ -17,15 +17,15 @@ bool srdma_orig_modify_is_drivers(const struct srdma_qp *q)
 	return !driver || within_module((unsigned long)q->dev->orig.modify_qp, driver);
 }
 
-int srdma_orig_query(struct srdma_qp *q, struct ib_qp_attr *attr, int mask,
-		     struct ib_qp_init_attr *init)
+int srdma_driver_query(struct srdma_qp *q, struct ib_qp_attr *attr, int mask,
+		       struct ib_qp_init_attr *init)
 {
 	if (!q->ibqp->device->ops.query_qp)
 		return -EOPNOTSUPP;
 	return q->ibqp->device->ops.query_qp(q->ibqp, attr, mask, init);
 }
 
-void srdma_orig_kick(struct srdma_qp *q)
+void srdma_driver_kick(struct srdma_qp *q)
 {
 	const struct ib_send_wr *bad;
 
