@@ -287,7 +287,7 @@ static void reissue_overrides(struct agent *a)
 	size_t pos = 0, n;
 
 	a->lease = 0;
-	while ((n = policy_held(&a->cfg.policies, &a->state, &pos,
+	while ((n = policy_held(&a->state, &pos,
 				a->decisions, SWIFTRDMA_BATCH_MAX))) {
 		if (send_batch(a, a->decisions, n, &batch) < 0)
 			send_one_by_one(a, a->decisions, n, false);
@@ -473,7 +473,8 @@ static struct io_want what_to_read(const struct agent *a)
 	return (struct io_want){
 		.devs = true, .ports = true, .uars = true, .qps = true,
 		.jobs = true, .reports = needs_reports(a),
-		.outstanding = prog_reads(p, SIG_QP_LATENCY) || prog_reads(p, SIG_JOB_LATENCY),
+		.outstanding = prog_reads(p, SIG_QP_LATENCY) || prog_reads(p, SIG_JOB_LATENCY) ||
+			       prog_reads(p, SIG_JOB_LATENCY_PREV),
 		.cached = {
 			.devs = !prog_looks_at(p, OBJ_DEV),
 			.ports = !prog_looks_at(p, OBJ_PORT),
@@ -520,7 +521,7 @@ int agent_tick(struct agent *a)
 			     jobs_changed(older, newer)))
 		agent_sync(a, newer);
 	if (a->opt.dry_run) {
-		err = agent_assume(&a->cfg, &a->snap[a->cur]);
+		err = agent_assume(a);
 		if (err < 0) {
 			log_msg(LOG_ERR, "out of memory");
 			return err;
@@ -621,6 +622,7 @@ void agent_reload(struct agent *a, struct config *cfg)
 	a->need_sync = true;
 	a->hint_from = 0;
 	a->hinted = false;
+	a->dropped_said = false;
 	agent_publish(a);
 	/* Jobs of the new file may reuse numbers of the old file's jobs. */
 	if (a->opt.dry_run)

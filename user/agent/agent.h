@@ -59,6 +59,7 @@ struct agent {
 	unsigned int n_due;
 	bool lost;			/* events were lost, perhaps results */
 	int assumed;			/* last result of agent_assume() */
+	bool dropped_said;		/* logged that it drops what libraries report */
 	uint64_t ticks, acts;
 	struct crowd crowd;
 	struct agent_crowded crowded[AGENT_CROWDED];
@@ -106,10 +107,10 @@ bool agent_rule(const struct snap_rule *rule);
 struct snap_job *agent_find_job(const struct snapshot *snap, const char *name);
 
 /*
- * dry_run.c: change @snap as if the jobs of the file were in the kernel. 0: they are;
- * 1: changed; or -ENOMEM.
+ * dry_run.c: change the last reading as if the jobs of the file were in the kernel. 0: they
+ * are; 1: changed; or -ENOMEM.
  */
-int agent_assume(const struct config *cfg, struct snapshot *snap);
+int agent_assume(struct agent *a);
 
 /* unmatched.c: warns about jobs whose rules match no QP. */
 void agent_warn_unmatched(struct agent *a);

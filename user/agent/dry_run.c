@@ -7,12 +7,17 @@
  * The figures of each job are summed up from the QPs in the snapshot. So the rates of a
  * job are unknown for an interval in which one of its QPs was destroyed, and figures that
  * only the kernel has, as of memory regions, are absent or unchanged.
+ *
+ * What libraries report of a job, its latencies among it, the kernel adds up by its own jobs.
+ * These sums are dropped where the file gives a job other QPs than it has in the kernel, and
+ * kept where it does not; so the p99 of a job with assumed members is unknown.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "agent/agent.h"
+#include "agent/log.h"
 #include "core/array.h"
 #include "core/rule.h"
 
@@ -29,6 +34,7 @@ struct assumed {
 	struct ask *asks;
 	size_t n;
 	uint32_t *job_of;	/* by owner */
+	bool *changed;		/* by row of a job: it gets or loses QPs */
 };
 
 static int compare_order(const void *x, const void *y)
@@ -181,16 +187,66 @@ static size_t find_job_row(const struct snapshot *snap, uint32_t id)
 	return job ? (size_t)(job - snap->jobs) : snap->n_jobs;
 }
 
-static void move_qps(const struct assumed *s, struct snapshot *snap)
+static int move_qps(struct assumed *s, struct snapshot *snap)
 {
 	size_t i;
 
+	/* The last one stands for jobs that the file drops. */
+	s->changed = calloc(snap->n_jobs + 1, sizeof(*s->changed));
+	if (!s->changed)
+		return -ENOMEM;
 	for (i = 0; i < snap->n_qps; i++) {
 		struct snap_qp *qp = &snap->qps[i];
+		uint32_t to;
 
-		if (snap_has(qp, SNAP_OWNER) && qp->owner < snap->n_owners)
-			qp->job = s->job_of[qp->owner];
+		if (!snap_has(qp, SNAP_OWNER) || qp->owner >= snap->n_owners)
+			continue;
+		to = s->job_of[qp->owner];
+		if (to == qp->job)
+			continue;
+		s->changed[find_job_row(snap, qp->job)] = true;
+		s->changed[find_job_row(snap, to)] = true;
+		qp->job = to;
 	}
+	return 0;
+}
+
+/* Drops the sums of jobs that have other members in the kernel. False: there are none. */
+static bool drop_reports(const struct assumed *s, struct snapshot *snap)
+{
+	size_t i, n = 0, row;
+
+	for (i = 0; i < snap->n_job_reports; i++) {
+		row = find_job_row(snap, snap->job_reports[i].job);
+		if (row < snap->n_jobs && !s->changed[row])
+			snap->job_reports[n++] = snap->job_reports[i];
+	}
+	if (n == snap->n_job_reports)
+		return false;
+	snap->n_job_reports = n;
+	return true;
+}
+
+static void say_dropped(struct agent *a, const struct assumed *s, const struct snapshot *snap)
+{
+	char names[128];
+	struct text t;
+	size_t i;
+
+	text_init(&t, names, sizeof(names));
+	for (i = 0; i < snap->n_jobs; i++) {
+		if (!s->changed[i])
+			continue;
+		text_str(&t, t.len ? ", " : "");
+		text_str(&t, snap->jobs[i].name);
+	}
+	/* A job without QPs that the file drops changes no other job. */
+	if (!t.len)
+		return;
+	a->dropped_said = true;
+	log_msg(LOG_INFO,
+		"dry run: the file changes whose processes these jobs have, so p99 and all else that libraries report by job is unknown of them: %s%s (logged once)",
+		names, t.cut ? "..." : "");
 }
 
 static void count_qp(struct snap_job *job, const struct snap_qp *qp)
@@ -227,8 +283,10 @@ static void count_qps(struct snapshot *snap)
 	}
 }
 
-int agent_assume(const struct config *cfg, struct snapshot *snap)
+int agent_assume(struct agent *a)
 {
+	struct snapshot *snap = &a->snap[a->cur];
+	const struct config *cfg = &a->cfg;
 	struct assumed s = { 0 };
 	int err;
 
@@ -241,11 +299,15 @@ int agent_assume(const struct config *cfg, struct snapshot *snap)
 		err = list_rules(&s, cfg, snap);
 	if (!err)
 		err = ask_owners(&s, snap);
+	if (!err)
+		err = move_qps(&s, snap);
 	if (!err) {
-		move_qps(&s, snap);
 		count_qps(snap);
+		if (drop_reports(&s, snap) && !a->dropped_said)
+			say_dropped(a, &s, snap);
 	}
 	free(s.asks);
 	free(s.job_of);
+	free(s.changed);
 	return err ? err : 1;
 }

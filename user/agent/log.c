@@ -266,17 +266,18 @@ static void put_decision(const struct policy *p, const struct policy_decision *d
 void log_decision(const struct policy *p, const struct policy_decision *d,
 		  bool dry_run, uint64_t batch, uint64_t now)
 {
-	char quota[128];
+	char quota[128], sent[40] = "";
 	struct text t;
 
 	text_init(&t, quota, sizeof(quota));
 	reason_quota(&t, d);
+	if (batch)
+		snprintf(sent, sizeof(sent), " (batch %llu)", (unsigned long long)batch);
 	if (dry_run)
 		log_msg(LOG_INFO, "dry run, would act: job %s: %s%s", d->job,
 			d->reason, quota);
 	else
-		log_msg(LOG_INFO, "act (batch %llu): job %s: %s%s",
-			(unsigned long long)batch, d->job, d->reason, quota);
+		log_msg(LOG_INFO, "act%s: job %s: %s%s", sent, d->job, d->reason, quota);
 	if (to_json)
 		put_decision(p, d, dry_run, batch, now);
 }

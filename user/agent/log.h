@@ -16,7 +16,7 @@ int log_level(const char *name);
 /* Warnings and errors with the same @fmt are rate-limited. */
 void log_msg(int level, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* @batch: 0 if nothing was sent */
+/* @batch: 0 if the decision has no batch of its own; none is logged then */
 void log_decision(const struct policy *p, const struct policy_decision *d,
 		  bool dry_run, uint64_t batch, uint64_t now);
 

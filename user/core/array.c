@@ -6,23 +6,39 @@
 
 #define FIRST	16
 
-bool array_reserve(void *array, size_t *cap, size_t want, size_t size)
+static bool grow_column(const struct array_column *c, size_t had, size_t rows)
 {
-	size_t n = *cap ? *cap : FIRST;
-	void *p;
+	size_t bytes = rows * c->size;
+	char *p;
 
-	if (want <= *cap)
-		return true;
-	while (n < want)
-		n *= 2;
 	/* A pointer to any type: memcpy() reads and writes it whatever the type is. */
-	memcpy(&p, array, sizeof(p));
-	p = realloc(p, n * size);
+	memcpy(&p, c->array, sizeof(p));
+	p = realloc(p, bytes ? bytes : 1);
 	if (!p)
 		return false;
-	memcpy(array, &p, sizeof(p));
-	*cap = n;
+	memset(p + had * c->size, 0, (rows - had) * c->size);
+	memcpy(c->array, &p, sizeof(p));
 	return true;
+}
+
+bool array_grow(const struct array_column *columns, size_t n, size_t *cap, size_t want)
+{
+	size_t rows = *cap ? *cap : FIRST;
+
+	if (want <= *cap && *cap)
+		return true;
+	while (rows < want)
+		rows *= 2;
+	for (size_t i = 0; i < n; i++)
+		if (!grow_column(&columns[i], *cap, rows))
+			return false;
+	*cap = rows;
+	return true;
+}
+
+bool array_reserve(void *array, size_t *cap, size_t want, size_t size)
+{
+	return array_grow(&(struct array_column){ array, size }, 1, cap, want);
 }
 
 void *array_next(void *array, size_t n, size_t *cap, size_t size)

@@ -7,6 +7,8 @@
 
 #include <rdma/swiftrdma.h>
 
+#include "core/array.h"
+
 void crowd_init(struct crowd *c)
 {
 	memset(c, 0, sizeof(*c));
@@ -20,20 +22,6 @@ void crowd_free(struct crowd *c)
 	crowd_init(c);
 }
 
-static int reserve(void *array, size_t *cap, size_t n, size_t size)
-{
-	void *p;
-
-	if (n <= *cap)
-		return 0;
-	p = realloc(*(void **)array, n * size);
-	if (!p)
-		return -ENOMEM;
-	*(void **)array = p;
-	*cap = n;
-	return 0;
-}
-
 int crowd_reserve(struct crowd *c, const struct snapshot *snap)
 {
 	size_t procs = snap->n_owners * (snap->n_devs ? snap->n_devs : 1);
@@ -41,44 +29,39 @@ int crowd_reserve(struct crowd *c, const struct snapshot *snap)
 	/* Every ranked process has a QP. */
 	if (procs > snap->n_qps)
 		procs = snap->n_qps;
-	if (reserve(&c->uars, &c->cap_uars, snap->n_uars, sizeof(*c->uars)) ||
-	    reserve(&c->procs, &c->cap_procs, procs, sizeof(*c->procs)) ||
-	    reserve(&c->keys, &c->cap_keys, snap->n_qps, sizeof(*c->keys)))
-		return -ENOMEM;
-	return 0;
+	return array_reserve(&c->uars, &c->cap_uars, snap->n_uars, sizeof(*c->uars)) &&
+	       array_reserve(&c->procs, &c->cap_procs, procs, sizeof(*c->procs)) &&
+	       array_reserve(&c->keys, &c->cap_keys, snap->n_qps, sizeof(*c->keys)) ?
+	       0 : -ENOMEM;
 }
 
-static void sift(uint64_t *v, size_t at, size_t n)
+/* --- keys ------------------------------------------------------------------------ */
+
+/* Restores the heap @v of @n elements after its element @at became smaller. */
+static void sift_down(uint64_t *v, size_t at, size_t n)
 {
 	for (size_t child; (child = 2 * at + 1) < n; at = child) {
-		uint64_t tmp;
-
 		if (child + 1 < n && v[child + 1] > v[child])
 			child++;
 		if (v[at] >= v[child])
 			return;
-		tmp = v[at];
-		v[at] = v[child];
-		v[child] = tmp;
+		array_swap(v[at], v[child]);
 	}
 }
 
-/* Sorts in place; qsort() may allocate memory. */
-static void sort(uint64_t *v, size_t n)
+/* Heapsort, because qsort() may allocate memory. */
+static void sort_keys(uint64_t *v, size_t n)
 {
 	for (size_t i = n / 2; i-- > 0;)
-		sift(v, i, n);
+		sift_down(v, i, n);
 	for (size_t i = n; i-- > 1;) {
-		uint64_t tmp = v[0];
-
-		v[0] = v[i];
-		v[i] = tmp;
-		sift(v, 0, i);
+		array_swap(v[0], v[i]);
+		sift_down(v, 0, i);
 	}
 }
 
-/* A QP of a program, on a UAR. */
-static bool counts(const struct signals *s, size_t i)
+/* True: QP @i is on a UAR and belongs to a process, not to the kernel. */
+static bool is_user_qp(const struct signals *s, size_t i)
 {
 	const struct snap_qp *qp = &s->snap->qps[i];
 
@@ -87,10 +70,10 @@ static bool counts(const struct signals *s, size_t i)
 	       !s->snap->owners[qp->owner].kernel[0];
 }
 
+/* Identifies the process of a QP on its device: the device's row above 24 bits of the owner. */
 static uint64_t proc_key(const struct signals *s, size_t i)
 {
-	return (uint64_t)s->qps[i].dev << 24 |
-	       (s->snap->qps[i].owner & 0xffffff);
+	return (uint64_t)s->qps[i].dev << 24 | (s->snap->qps[i].owner & 0xffffff);
 }
 
 /* Counts the distinct threads that created the QPs of each UAR, if the module has no count. */
@@ -103,17 +86,18 @@ static void count_uar_threads(struct crowd *c)
 		if (snap_has(&s->snap->uars[i], SNAP_OWNERS))
 			c->uars[i].threads = s->snap->uars[i].threads;
 	for (size_t i = 0; i < s->snap->n_qps; i++)
-		if (counts(s, i) && snap_has(&s->snap->qps[i], SNAP_TID) &&
+		if (is_user_qp(s, i) && snap_has(&s->snap->qps[i], SNAP_TID) &&
 		    !snap_has(&s->snap->uars[s->qps[i].uar], SNAP_OWNERS))
-			c->keys[n++] = (uint64_t)s->qps[i].uar << 32 |
-				       s->snap->qps[i].tid;
-	sort(c->keys, n);
+			c->keys[n++] = (uint64_t)s->qps[i].uar << 32 | s->snap->qps[i].tid;
+	sort_keys(c->keys, n);
 	for (size_t i = 0; i < n; i++)
 		if (!i || c->keys[i] != c->keys[i - 1])
 			c->uars[c->keys[i] >> 32].threads++;
 }
 
-/* Makes an entry for each process, with the numbers of its QPs and UARs. */
+/* --- processes ------------------------------------------------------------------- */
+
+/* Adds each process that has a QP on a UAR, with the numbers of its QPs and UARs. */
 static void find_procs(struct crowd *c)
 {
 	const struct signals *s = c->sig;
@@ -121,12 +105,12 @@ static void find_procs(struct crowd *c)
 	uint64_t last = UINT64_MAX;
 	size_t n = 0;
 
-	/* Device 16 bits, owner 24, UAR 24. */
+	/* A key has 16 bits of the device, 24 of the owner and 24 of the UAR. */
 	for (size_t i = 0; i < s->snap->n_qps; i++)
-		if (counts(s, i))
+		if (is_user_qp(s, i))
 			c->keys[n++] = proc_key(s, i) << 24 |
 				       (uint32_t)(s->qps[i].uar & 0xffffff);
-	sort(c->keys, n);
+	sort_keys(c->keys, n);
 	c->n_procs = 0;
 	for (size_t i = 0; i < n; i++) {
 		uint64_t key = c->keys[i];
@@ -144,21 +128,12 @@ static void find_procs(struct crowd *c)
 	}
 }
 
-static struct crowd_proc *find(const struct crowd *c, uint32_t dev,
-			       uint32_t owner)
+static struct crowd_proc *find_proc(const struct crowd *c, uint32_t dev, uint32_t owner)
 {
-	size_t lo = 0, hi = c->n_procs;
+	const struct crowd_proc key = { .dev = dev, .owner = owner };
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		const struct crowd_proc *p = &c->procs[mid];
-
-		if (p->dev < dev || (p->dev == dev && p->owner < owner))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return &c->procs[lo];
+	return &c->procs[array_find(c->n_procs, i,
+				    ARRAY_CMP_2(&c->procs[i], &key, dev, owner) < 0)];
 }
 
 static void count_proc_threads(struct crowd *c)
@@ -170,12 +145,12 @@ static void count_proc_threads(struct crowd *c)
 		const struct snap_qp *qp = &s->snap->qps[i];
 		struct crowd_proc *p;
 
-		if (!counts(s, i) || !snap_has(qp, SNAP_TID))
+		if (!is_user_qp(s, i) || !snap_has(qp, SNAP_TID))
 			continue;
-		p = find(c, (uint32_t)s->qps[i].dev, qp->owner);
+		p = find_proc(c, (uint32_t)s->qps[i].dev, qp->owner);
 		c->keys[n++] = (uint64_t)(p - c->procs) << 32 | qp->tid;
 	}
-	sort(c->keys, n);
+	sort_keys(c->keys, n);
 	for (size_t i = 0; i < n; i++)
 		if (!i || c->keys[i] != c->keys[i - 1])
 			c->procs[c->keys[i] >> 32].threads++;
@@ -187,7 +162,7 @@ struct load {
 	double coactive;
 };
 
-static struct load load_of(const struct signals *s, size_t uar)
+static struct load read_load(const struct signals *s, size_t uar)
 {
 	struct load l = { .qps = s->snap->uars[uar].qps };
 	double v;
@@ -198,10 +173,8 @@ static struct load load_of(const struct signals *s, size_t uar)
 	return l;
 }
 
-/*
- * Average number of contending QPs on the UAR; of equal UARs the one with more QPs is worse.
- */
-static double badness(const struct load *l)
+/* Orders UARs by the mean number of contending QPs, and equal ones by their QPs. */
+static double rate_contention(const struct load *l)
 {
 	double together = l->has_coactive ? l->coactive * l->active : 0;
 
@@ -217,16 +190,16 @@ static void find_worst(struct crowd *c)
 		struct load was, is;
 		uint32_t uar;
 
-		if (!counts(s, i))
+		if (!is_user_qp(s, i))
 			continue;
 		uar = (uint32_t)s->qps[i].uar;
-		p = find(c, (uint32_t)s->qps[i].dev, s->snap->qps[i].owner);
+		p = find_proc(c, (uint32_t)s->qps[i].dev, s->snap->qps[i].owner);
 		if (p->worst == uar)
 			continue;
-		is = load_of(s, uar);
+		is = read_load(s, uar);
 		if (p->worst != UINT32_MAX) {
-			was = load_of(s, p->worst);
-			if (badness(&is) <= badness(&was))
+			was = read_load(s, p->worst);
+			if (rate_contention(&is) <= rate_contention(&was))
 				continue;
 		}
 		p->worst = uar;
@@ -244,11 +217,12 @@ bool crowd_is_page(uint32_t kind)
 	       kind != SWIFTRDMA_UAR_KIND_KERNEL;
 }
 
-static void judge(const struct crowd *c, struct crowd_proc *p)
+/* Sets the state of a process by its most contended UAR, and the advice. */
+static void classify_process(const struct crowd *c, struct crowd_proc *p)
 {
 	uint32_t kind = c->sig->snap->uars[p->worst].kind;
 
-	/* Where user contexts replace UARs, there is no register to contend for. */
+	/* QPs contend for the registers of a page. A user context has none. */
 	if (p->worst_qps < 2 || !crowd_is_page(kind))
 		p->state = CROWD_CALM;
 	else if (!p->has_coactive)
@@ -267,7 +241,7 @@ static void judge(const struct crowd *c, struct crowd_proc *p)
 		p->advice = CROWD_DOMAINS;
 }
 
-static bool worse(const struct crowd_proc *a, const struct crowd_proc *b)
+static bool is_worse_process(const struct crowd_proc *a, const struct crowd_proc *b)
 {
 	struct load la = { a->worst_qps, a->worst_active, a->has_active,
 			   a->has_coactive, a->worst_coactive };
@@ -276,24 +250,26 @@ static bool worse(const struct crowd_proc *a, const struct crowd_proc *b)
 
 	if (a->state != b->state)
 		return a->state > b->state;
-	return badness(&la) > badness(&lb);
+	return rate_contention(&la) > rate_contention(&lb);
 }
 
-/* Processes are few; their order among equals is that of the snapshot. */
-static void rank(struct crowd *c)
+/* Insertion sort: processes are few, and equal ones keep the order of the snapshot. */
+static void rank_processes(struct crowd *c)
 {
 	for (size_t i = 1; i < c->n_procs; i++) {
 		struct crowd_proc p = c->procs[i];
 		size_t k = i;
 
-		for (; k && worse(&p, &c->procs[k - 1]); k--)
+		for (; k && is_worse_process(&p, &c->procs[k - 1]); k--)
 			c->procs[k] = c->procs[k - 1];
 		c->procs[k] = p;
 	}
 }
 
-/* By the WRs of the interval or, without an interval, by the totals. */
-static bool wrs_of(const struct signals *s, size_t uar, bool rates, double *v)
+/* --- shares of UARs -------------------------------------------------------------- */
+
+/* The UAR's rate of WRs, or their total. False: unknown. */
+static bool read_wrs(const struct signals *s, size_t uar, bool rates, double *v)
 {
 	const struct snap_uar *u = &s->snap->uars[uar];
 
@@ -303,26 +279,28 @@ static bool wrs_of(const struct signals *s, size_t uar, bool rates, double *v)
 	return snap_has(u, SNAP_WRS);
 }
 
-/* UARs are sorted by device. */
+/*
+ * Shares of the UARs from row @from to before @to, all those of one device: of the rates, or
+ * of the totals if no rate is known.
+ */
 static void share_device(struct crowd *c, size_t from, size_t to)
 {
 	bool rates = false;
 	double sum = 0, v;
 
 	for (size_t i = from; i < to; i++)
-		rates |= wrs_of(c->sig, i, true, &v);
+		rates |= read_wrs(c->sig, i, true, &v);
 	for (size_t i = from; i < to; i++)
-		if (wrs_of(c->sig, i, rates, &v))
+		if (read_wrs(c->sig, i, rates, &v))
 			sum += v;
 	for (size_t i = from; i < to; i++) {
-		c->uars[i].has_share = sum > 0 &&
-				       wrs_of(c->sig, i, rates, &v);
+		c->uars[i].has_share = sum > 0 && read_wrs(c->sig, i, rates, &v);
 		if (c->uars[i].has_share)
 			c->uars[i].share = v / sum;
 	}
 }
 
-static void share(struct crowd *c)
+static void compute_shares(struct crowd *c)
 {
 	const struct snapshot *snap = c->sig->snap;
 	size_t from = 0;
@@ -339,23 +317,22 @@ void crowd_update(struct crowd *c, const struct signals *sig, double calm)
 {
 	c->sig = sig;
 	c->calm = calm;
-	if (sig->snap->n_uars)
-		memset(c->uars, 0, sig->snap->n_uars * sizeof(*c->uars));
+	memset(c->uars, 0, sig->snap->n_uars * sizeof(*c->uars));
 	count_uar_threads(c);
-	share(c);
+	compute_shares(c);
 	find_procs(c);
 	count_proc_threads(c);
 	find_worst(c);
 	for (size_t i = 0; i < c->n_procs; i++)
-		judge(c, &c->procs[i]);
-	rank(c);
+		classify_process(c, &c->procs[i]);
+	rank_processes(c);
 }
 
 const struct crowd_proc *crowd_proc_of(const struct crowd *c, size_t qp)
 {
 	const struct signals *s = c->sig;
 
-	if (!counts(s, qp))
+	if (!is_user_qp(s, qp))
 		return NULL;
 	for (size_t i = 0; i < c->n_procs; i++)
 		if (c->procs[i].dev == (uint32_t)s->qps[qp].dev &&

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * Finds processes whose QPs crowd on UARs. A UAR belongs to one process, so the process
- * decides how its QPs are spread, and advice is for the process. The input is what a kernel
+ * decides how its QPs are spread, and advice is for the process. The input is what the kernel
  * sees of an unmodified program: which QPs ring which UAR, which threads created the QPs,
- * and whether QPs advance in the same interval. Which thread posts on a QP is not known.
+ * and whether QPs advance in the same interval. The kernel does not see which thread posts.
  */
 #ifndef SRDMA_CORE_CROWD_H
 #define SRDMA_CORE_CROWD_H
@@ -11,24 +11,24 @@
 #include "core/signal.h"
 
 /*
- * The most registers that libmlx5 gives a context: all but 12 of them serve one QP each
- * (MLX5_MED_BFREGS_TSHOLD), two on a page.
+ * libmlx5 gives a context at most 512 registers, two on a page. QPs share 12 of them
+ * (MLX5_MED_BFREGS_TSHOLD); each of the others serves one QP.
  */
 #define CROWD_UUARS_MAX	512
 #define CROWD_UUARS_SHARED 12
 #define CROWD_PAGE_QPS	2
 
 enum crowd_state {
-	CROWD_CALM,	/* no UAR on which QPs advance together */
-	CROWD_UNTOLD,	/* QPs share a UAR, and whether they contend is unknown */
-	CROWD_TWO,	/* two QPs of a page, which has two registers */
-	CROWD_HARD,	/* more than a page has registers */
+	CROWD_CALM,	/* on no UAR do QPs advance together */
+	CROWD_UNTOLD,	/* QPs share a UAR; it is unknown whether they contend */
+	CROWD_TWO,	/* two QPs contend on a page, which has two registers */
+	CROWD_HARD,	/* more QPs contend on a page than it has registers */
 };
 
 enum crowd_advice {
-	CROWD_NOTHING,	/* nothing helps */
-	CROWD_UUARS,	/* MLX5_TOTAL_UUARS would give each QP a register */
-	CROWD_DOMAINS,	/* more QPs than registers: a thread domain per thread */
+	CROWD_NOTHING,	/* no advice: the process does not crowd, or nothing helps */
+	CROWD_UUARS,	/* MLX5_TOTAL_UUARS gives each QP a register */
+	CROWD_DOMAINS,	/* more QPs than registers: use a thread domain for each thread */
 };
 
 /* A process on a device. */
@@ -68,19 +68,19 @@ int crowd_reserve(struct crowd *c, const struct snapshot *snap);
  * crowd_update - rank the processes of @sig's snapshot
  * @c: the ranking
  * @sig: signals
- * @calm: a UAR is, if its QPs advance together in no more than this share
+ * @calm: a UAR is calm if its QPs advance together in at most this share of the time
  *
- * crowd_reserve() comes first; nothing is allocated here. @sig and its snapshot
- * must stay as they are while @c is read.
+ * The caller must call crowd_reserve() first, because this function allocates nothing, and
+ * must not change @sig and its snapshot while @c is read.
  */
 void crowd_update(struct crowd *c, const struct signals *sig, double calm);
 
-/* The process of QP @row; NULL: it is not ranked. */
+/* The process of the QP in row @qp; NULL: the process is not ranked. */
 const struct crowd_proc *crowd_proc_of(const struct crowd *c, size_t qp);
 
-/* Is it a page with doorbell registers, not a user context? */
+/* True: a UAR of this kind is a page with doorbell registers, not a user context. */
 bool crowd_is_page(uint32_t kind);
-/* The advice, as a sentence about "it". */
+/* The advice in words, about "it", the process. NULL: none. */
 const char *crowd_advise(enum crowd_advice advice);
 
 #endif /* SRDMA_CORE_CROWD_H */

@@ -5,10 +5,11 @@
 #include <string.h>
 
 #define NSEC_PER_SEC 1e9
+/* The greatest policy_turns.damp. */
 #define DAMP_MAX 6
 
 /* The value of a knob without any override. */
-static bool knob_base(const struct snap_job *job, unsigned int knob, double *v)
+static bool read_base_value(const struct snap_job *job, unsigned int knob, double *v)
 {
 	size_t i;
 
@@ -24,13 +25,11 @@ static bool knob_base(const struct snap_job *job, unsigned int knob, double *v)
 	for (i = 0; i < job->n_stats; i++) {
 		const struct snap_job_stat *st = &job->stats[i];
 
-		if (knob == SWIFTRDMA_KNOB_MAX_QPS &&
-		    snap_has(st, SNAP_MAX_QPS)) {
+		if (knob == SWIFTRDMA_KNOB_MAX_QPS && snap_has(st, SNAP_MAX_QPS)) {
 			*v = (double)st->max_qps;
 			return true;
 		}
-		if (knob == SWIFTRDMA_KNOB_CREATE_RATE &&
-		    snap_has(st, SNAP_CREATE_RATE)) {
+		if (knob == SWIFTRDMA_KNOB_CREATE_RATE && snap_has(st, SNAP_CREATE_RATE)) {
 			*v = (double)st->create_rate;
 			return true;
 		}
@@ -43,9 +42,11 @@ static double truncate_value(double v)
 	return v < 0 ? -(double)(uint64_t)-v : (double)(uint64_t)v;
 }
 
-/* Moves *@v on, in the direction of the step, to a class level that is set. */
-static bool next_level(const struct policy_set *set, const struct step *step,
-		       double *v)
+/*
+ * Moves *@v in the direction of the step to a class level that is set; without one, *@v stays
+ * at the last level that is set. False: no level in the bounds is set.
+ */
+static bool move_to_level(const struct policy_set *set, const struct step *step, double *v)
 {
 	uint32_t from = (uint32_t)step->floor, to = (uint32_t)step->ceiling;
 	uint32_t l = (uint32_t)*v, up;
@@ -55,7 +56,6 @@ static bool next_level(const struct policy_set *set, const struct step *step,
 			*v = up;
 			return true;
 		}
-	/* There is none: stay at the last one. */
 	while (!(set->levels & 1u << l)) {
 		if (l-- == from)
 			return false;
@@ -64,17 +64,15 @@ static bool next_level(const struct policy_set *set, const struct step *step,
 	return true;
 }
 
-/* False: the old value or the new one is unknown. */
-static bool step_apply(struct eval *e, const struct step *step, uint32_t job,
-		       const struct binding *b, bool has_old, double old,
-		       double *new)
+/* The value after a step, within its bounds. False: the old or the new value is unknown. */
+static bool apply_step(struct eval *e, const struct step *step, uint32_t job,
+		       const struct binding *b, bool has_old, double old, double *new)
 {
 	double n = step->n, least = 0;
 
 	if (step->expr.n) {
 		struct prog_env env = {
-			.p = &e->set->prog, .s = e->s,
-			.agg = e->st->truth.agg, .now = e->now,
+			.p = &e->set->prog, .s = e->s, .agg = e->st->truth.agg, .now = e->now,
 		};
 
 		n = prog_run(&env, step->expr, b);
@@ -97,19 +95,17 @@ static bool step_apply(struct eval *e, const struct step *step, uint32_t job,
 	if (*new > step->ceiling)
 		*new = step->ceiling;
 	return step->knob != SWIFTRDMA_KNOB_LEVEL || !e->set->levels ||
-	       next_level(e->set, step, new);
+	       move_to_level(e->set, step, new);
 }
 
-bool decide_used_up(const struct eval *e, const struct policy_slot *slot,
-		    uint32_t n)
+bool decide_used_up(const struct eval *e, const struct policy_slot *slot, uint32_t n)
 {
 	const struct policy *p = &e->set->v[n];
 
 	return p->max_steps && slot->runs[n].steps >= p->max_steps;
 }
 
-bool decide_due(const struct eval *e, const struct policy_slot *slot,
-		uint32_t n, bool undo)
+bool decide_due(const struct eval *e, const struct policy_slot *slot, uint32_t n, bool undo)
 {
 	const struct policy *p = &e->set->v[n];
 	const struct policy_run *run = &slot->runs[n];
@@ -120,7 +116,7 @@ bool decide_due(const struct eval *e, const struct policy_slot *slot,
 
 	if (e->st->at_once)
 		return true;
-	/* An undo is never damped: it would keep overrides that are not needed. */
+	/* An undo is never damped, or overrides would stay that are not needed. */
 	for (i = 0; !undo && i < p->n_act; i++)
 		if (slot->turns[p->act[i].knob].damp > damp)
 			damp = slot->turns[p->act[i].knob].damp;
@@ -146,7 +142,10 @@ bool decide_budget(struct eval *e, uint32_t n)
 	return b->left >= 1;
 }
 
-/* Counts changes of direction: policies that work against each other, or the load. */
+/*
+ * Counts the changes of direction of a knob, which policies that work against each other or
+ * the load may cause. Returns the damping.
+ */
 static unsigned int note_turn(struct eval *e, struct policy_slot *slot,
 			      unsigned int knob, int way)
 {
@@ -172,6 +171,7 @@ static unsigned int note_turn(struct eval *e, struct policy_slot *slot,
 	return t->damp;
 }
 
+/* Appends what a decision does: ": level 0 -> 1". */
 static void write_outcome(struct text *t, const struct policy_decision *d)
 {
 	const struct vocab_knob *k = vocab_knob(d->knob);
@@ -211,18 +211,27 @@ static void write_outcome(struct text *t, const struct policy_decision *d)
 	}
 }
 
-/* The state that would have been asked instead of @c; NULL: @c is no fallback. */
-static const struct cond *replaced_state(const struct policy *p, const struct cond *c)
+/* The states that were evaluated before @c decided. */
+static struct passed_over find_passed_over(const struct policy *p, const struct cond *c)
 {
-	return c == &p->fallback ? &p->when : c == &p->undo_fallback ? &p->undo_when : NULL;
+	unsigned int i;
+
+	for (i = 0; i < p->n_fallback; i++)
+		if (c == &p->fallback[i])
+			return (struct passed_over){ &p->when, p->fallback, i };
+	for (i = 0; i < p->n_undo_fallback; i++)
+		if (c == &p->undo_fallback[i])
+			return (struct passed_over){ &p->undo_when, p->undo_fallback, i };
+	return (struct passed_over){ 0 };
 }
 
+/* Writes the reason of a decision, and keeps the reason for issuing it anew. */
 static void write_reason(struct eval *e, struct policy_slot *slot,
 			 struct policy_decision *d, const struct cond *c,
 			 const struct binding *b)
 {
 	const struct policy *p = &e->set->v[d->policy];
-	const struct cond *when = replaced_state(p, c);
+	const struct passed_over over = find_passed_over(p, c);
 	char tail[144];
 	struct text t, end;
 
@@ -238,8 +247,8 @@ static void write_reason(struct eval *e, struct policy_slot *slot,
 		text_str(&t, " uses nothing any more");
 	} else {
 		reason_cond(&t, &e->set->prog, &e->st->truth, c, e->s, b);
-		if (when)
-			reason_fallback(&t, &e->set->prog, when, e->s, b);
+		if (over.when)
+			reason_fallback(&t, &e->set->prog, &over, e->s, b);
 	}
 	t.cap = sizeof(d->reason);
 	if (t.cut)
@@ -249,53 +258,54 @@ static void write_reason(struct eval *e, struct policy_slot *slot,
 	slot->evidence[d->policy].seen = d->seen;
 }
 
-/* Fills in the fields common to all decisions of one act. */
+/* The objects of @b, and the readings of @c and of the states that were passed over. */
+static void set_seen(const struct eval *e, struct policy_seen *seen, const struct policy *p,
+		     const struct cond *c, const struct binding *b)
+{
+	const struct snapshot *snap = e->s->snap;
+	const struct passed_over over = find_passed_over(p, c);
+	int32_t dev = b->at[OBJ_DEV];
+
+	seen->has_dev = dev >= 0;
+	seen->has_port = b->at[OBJ_PORT] >= 0;
+	seen->has_uar = b->at[OBJ_UAR] >= 0;
+	seen->has_qp = b->at[OBJ_QP] >= 0;
+	if (seen->has_dev) {
+		memcpy(seen->dev, snap->devs[dev].name, sizeof(seen->dev));
+		seen->dev_index = snap->devs[dev].index;
+	}
+	if (seen->has_port)
+		seen->port = snap->ports[b->at[OBJ_PORT]].index;
+	if (seen->has_uar)
+		seen->uar = snap->uars[b->at[OBJ_UAR]].index;
+	if (seen->has_qp)
+		seen->qpn = snap->qps[b->at[OBJ_QP]].qpn;
+	seen->n_values = reason_values(seen->values, POLICY_READINGS, &e->set->prog, c, e->s, b);
+	seen->n_values = reason_unknown(seen->values, seen->n_values, POLICY_READINGS,
+					&e->set->prog, &over, e->s, b);
+}
+
+/* Sets the fields common to all decisions of one act. @c NULL: no state decided. */
 static struct policy_decision *begin_decision(struct eval *e, uint32_t n, uint32_t job,
 					      const struct cond *c,
 					      const struct binding *b, bool undo)
 {
 	struct policy_decision *d = &e->out[e->n];
-	const struct snapshot *snap = e->s->snap;
+	const struct snap_job *sj = &e->s->snap->jobs[job];
 	const struct policy *p = &e->set->v[n];
-	struct policy_seen *seen = &d->seen;
 
-	memset(d, 0, sizeof(*d));
-	d->tick = e->st->ticks;
-	d->policy = n;
-	d->undo = undo;
-	d->steps_left = UINT32_MAX;
-	d->acts_left = UINT32_MAX;
-	d->job_id = snap->jobs[job].id;
-	memcpy(d->job, snap->jobs[job].name, sizeof(d->job));
-	d->cooldown = undo ? p->undo_cooldown : p->cooldown;
-	if (!c)
-		return d;
-	if (b->at[OBJ_DEV] >= 0) {
-		seen->has_dev = true;
-		memcpy(seen->dev, snap->devs[b->at[OBJ_DEV]].name,
-		       sizeof(seen->dev));
-		seen->dev_index = snap->devs[b->at[OBJ_DEV]].index;
-	}
-	if (b->at[OBJ_PORT] >= 0) {
-		seen->has_port = true;
-		seen->port = snap->ports[b->at[OBJ_PORT]].index;
-	}
-	if (b->at[OBJ_UAR] >= 0) {
-		seen->has_uar = true;
-		seen->uar = snap->uars[b->at[OBJ_UAR]].index;
-	}
-	if (b->at[OBJ_QP] >= 0) {
-		seen->has_qp = true;
-		seen->qpn = snap->qps[b->at[OBJ_QP]].qpn;
-	}
-	seen->n_values = reason_values(seen->values, POLICY_READINGS,
-				       &e->set->prog, c, e->s, b);
-	if (replaced_state(p, c))
-		seen->n_values = reason_unknown(seen->values, seen->n_values, POLICY_READINGS,
-						&e->set->prog, replaced_state(p, c), e->s, b);
+	*d = (struct policy_decision){
+		.tick = e->st->ticks, .policy = n, .undo = undo,
+		.steps_left = UINT32_MAX, .acts_left = UINT32_MAX, .job_id = sj->id,
+		.cooldown = undo ? p->undo_cooldown : p->cooldown,
+	};
+	memcpy(d->job, sj->name, sizeof(d->job));
+	if (c)
+		set_seen(e, &d->seen, p, c, b);
 	return d;
 }
 
+/* Notes in the slot whether the knob of a decision is held, and its value. */
 static void note_held(struct policy_slot *slot, const struct policy_decision *d)
 {
 	slot->held[d->knob] = d->has_qp ? slot->n_moved > 0 : !d->release;
@@ -371,12 +381,11 @@ static int32_t find_lightest_uar(struct eval *e, int32_t qp)
 	return best == own ? -1 : best;
 }
 
-static bool act_migrate(struct eval *e, struct policy_slot *slot,
-			const struct cond *c, uint32_t job,
-			struct policy_decision *d)
+/* Decides which QP moves to which UAR. False: there is none. */
+static bool decide_migration(struct eval *e, struct policy_slot *slot, const struct cond *c,
+			     uint32_t job, struct policy_decision *d)
 {
 	const struct snapshot *snap = e->s->snap;
-	struct policy_moved *m;
 	int32_t qp, uar;
 
 	if (slot->n_moved == POLICY_MOVED)
@@ -392,17 +401,17 @@ static bool act_migrate(struct eval *e, struct policy_slot *slot,
 	d->has_old = snap_has(&snap->qps[qp], SNAP_UAR);
 	d->old = snap->qps[qp].uar;
 	d->new = snap->uars[uar].index;
-	m = &slot->moved[slot->n_moved++];
-	*m = (struct policy_moved){
+	slot->moved[slot->n_moved++] = (struct policy_moved){
 		.dev = d->dev_index, .qpn = d->qpn, .serial = d->serial,
 		.uar = snap->uars[uar].index, .policy = d->policy,
 	};
 	return true;
 }
 
-static bool act_value(struct eval *e, const struct policy_slot *slot,
-		      const struct step *step, uint32_t job,
-		      const struct binding *b, struct policy_decision *d)
+/* Decides the new value of a knob. False: it is unknown, or the act would change nothing. */
+static bool decide_value(struct eval *e, const struct policy_slot *slot,
+			 const struct step *step, uint32_t job,
+			 const struct binding *b, struct policy_decision *d)
 {
 	unsigned int knob = step->knob;
 
@@ -410,14 +419,14 @@ static bool act_value(struct eval *e, const struct policy_slot *slot,
 	d->has_old = slot->held[knob];
 	d->old = slot->value[knob];
 	if (!d->has_old)
-		d->has_old = knob_base(&e->s->snap->jobs[job], knob, &d->old);
+		d->has_old = read_base_value(&e->s->snap->jobs[job], knob, &d->old);
 	if (!d->has_old)
 		d->old = 0;
-	if (!step_apply(e, step, job, b, d->has_old, d->old, &d->new))
+	if (!apply_step(e, step, job, b, d->has_old, d->old, &d->new))
 		return false;
 	/*
-	 * Nothing would change. But setting a knob that nobody holds does, even
-	 * to the value it counts from: the application may have asked for more.
+	 * Setting a knob that no policy holds changes it even if the value is the base value:
+	 * the application may have asked for more.
 	 */
 	return !d->has_old || d->new != d->old ||
 	       (!slot->held[knob] && step->op == STEP_SET);
@@ -437,10 +446,10 @@ bool decide_moves(struct eval *e, const struct policy_slot *slot, uint32_t n,
 	for (i = 0; i < p->n_act; i++) {
 		const struct step *step = &p->act[i];
 
-		/* A value computed from other objects needs an evaluation. */
+		/* A value that is computed from other objects needs an evaluation. */
 		if (step->op == STEP_LIGHTEST)
 			return true;
-		if (act_value(e, slot, step, job, &b, &d) ||
+		if (decide_value(e, slot, step, job, &b, &d) ||
 		    (step->expr.n && d.new != d.new))
 			return true;
 		*stays &= slot->held[step->knob] && !step->expr.n;
@@ -465,8 +474,8 @@ void decide_act(struct eval *e, struct policy_slot *slot, uint32_t n,
 		d->step = i;
 		d->others = others;
 		if (step->op == STEP_LIGHTEST ?
-		    !act_migrate(e, slot, c, job, d) :
-		    !act_value(e, slot, step, job, b, d))
+		    !decide_migration(e, slot, c, job, d) :
+		    !decide_value(e, slot, step, job, b, d))
 			continue;
 		if (!was_active) {
 			run->has_from[i] = d->has_old;
@@ -486,7 +495,7 @@ void decide_act(struct eval *e, struct policy_slot *slot, uint32_t n,
 		e->n++;
 		done++;
 	}
-	/* Nothing found: start the cooldown, so as not to search at every tick. */
+	/* The cooldown starts even if nothing was found, or each tick would search. */
 	run->acted = true;
 	run->last = e->now;
 	if (!done)
@@ -507,8 +516,8 @@ void decide_act(struct eval *e, struct policy_slot *slot, uint32_t n,
 	}
 }
 
-/* Has an undo reached the value from before the policy's first act? */
-static bool back_home(const struct policy_run *run, unsigned int i, double old,
+/* True: an undo has reached the value from before the policy's first act. */
+static bool is_back_home(const struct policy_run *run, unsigned int i, double old,
 		      double new)
 {
 	if (new == old)
@@ -518,7 +527,7 @@ static bool back_home(const struct policy_run *run, unsigned int i, double old,
 	return old >= run->from[i] ? new <= run->from[i] : new >= run->from[i];
 }
 
-static const struct step *undo_step(const struct policy *p, unsigned int knob)
+static const struct step *find_undo_step(const struct policy *p, unsigned int knob)
 {
 	unsigned int i;
 
@@ -528,8 +537,8 @@ static const struct step *undo_step(const struct policy *p, unsigned int knob)
 	return NULL;
 }
 
-/* Moves one QP back per tick and policy, the last one first. */
-static void undo_moved(struct policy_slot *slot, struct policy_decision *d)
+/* Decides to move back the QP that was moved last. */
+static void move_back_qp(struct policy_slot *slot, struct policy_decision *d)
 {
 	const struct policy_moved *m = &slot->moved[--slot->n_moved];
 
@@ -553,7 +562,7 @@ void decide_undo(struct eval *e, struct policy_slot *slot, uint32_t n,
 
 	for (i = 0; i < p->n_act && e->n < e->cap; i++) {
 		unsigned int knob = p->act[i].knob;
-		const struct step *step = undo_step(p, knob);
+		const struct step *step = find_undo_step(p, knob);
 		struct policy_decision *d;
 
 		if (!slot->held[knob] || slot->holder[knob] != n)
@@ -562,20 +571,18 @@ void decide_undo(struct eval *e, struct policy_slot *slot, uint32_t n,
 		d->knob = knob;
 		d->step = i;
 		if (knob == SWIFTRDMA_KNOB_UAR) {
-			undo_moved(slot, d);
+			move_back_qp(slot, d);
 		} else {
 			d->has_old = true;
 			d->old = slot->value[knob];
-			if (!step || !step_apply(e, step, job, b, true, d->old,
-						 &d->new) ||
-			    back_home(run, i, d->old, d->new))
+			if (!step || !apply_step(e, step, job, b, true, d->old, &d->new) ||
+			    is_back_home(run, i, d->old, d->new))
 				d->release = true;
 		}
 		if (d->release)
 			d->new = 0;
 		note_turn(e, slot, knob, knob == SWIFTRDMA_KNOB_UAR ? 0 :
-			  (d->release ? run->from[i] : d->new) < d->old ? -1 :
-									   1);
+			  (d->release ? run->from[i] : d->new) < d->old ? -1 : 1);
 		write_reason(e, slot, d, c, b);
 		note_held(slot, d);
 		*turned |= 1u << knob;
@@ -601,25 +608,19 @@ void decide_disown(struct eval *e, struct policy_slot *slot, uint32_t n,
 		unsigned int knob = p->act[i].knob;
 		struct policy_decision *d;
 
-		while (slot->held[knob] && slot->holder[knob] == n &&
-		       e->n < e->cap) {
+		while (slot->held[knob] && slot->holder[knob] == n && e->n < e->cap) {
 			d = begin_decision(e, n, job, NULL, NULL, true);
 			d->release = true;
 			d->knob = knob;
 			d->has_old = true;
 			d->old = slot->value[knob];
 			if (knob == SWIFTRDMA_KNOB_UAR)
-				undo_moved(slot, d);
+				move_back_qp(slot, d);
 			text_init(&t, d->reason, sizeof(d->reason));
-			text_str(&t, p->name);
-			text_str(&t, ": job ");
-			text_str(&t, d->job);
-			text_str(&t, " is now of class ");
-			vocab_format(&t, e->s->snap->jobs[job].class,
-				     UNIT_CLASS);
-			text_str(&t, ", which this policy is not for: ");
-			text_str(&t, vocab_knob(knob)->name);
-			text_str(&t, " released");
+			text_add(&t, p->name, ": job ", d->job, " is now of class ");
+			vocab_format(&t, e->s->snap->jobs[job].class, UNIT_CLASS);
+			text_add(&t, ", which this policy is not for: ", vocab_knob(knob)->name,
+				 " released");
 			note_held(slot, d);
 			*turned |= 1u << knob;
 			e->n++;

@@ -5,7 +5,7 @@
 
 #include "core/policy.h"
 
-/* Context of an evaluation, to keep argument lists short. */
+/* One evaluation. */
 struct eval {
 	const struct policy_set *set;
 	struct policy_state *st;
@@ -13,29 +13,27 @@ struct eval {
 	uint64_t now;
 	struct policy_decision *out;
 	size_t cap, n;
-	/* Per policy: did a port or device condition change that it depends on? */
-	uint8_t turned[POLICY_SET_MAX];
-#define WHEN_TURNED	1
-#define UNDO_TURNED	2
+	/* Per policy: the answers that depend on a port or device condition that changed. */
+	uint8_t changed[POLICY_SET_MAX];
+#define WHEN_CHANGED	1
+#define UNDO_CHANGED	2
 };
 
-/* Has the policy used all its steps? Only an undo gives them back. */
-bool decide_used_up(const struct eval *e, const struct policy_slot *slot,
-		    uint32_t n);
-/* Have the hold time and the cooldown passed? */
-bool decide_due(const struct eval *e, const struct policy_slot *slot,
-		uint32_t n, bool undo);
-/* Does the policy's rate allow another act? */
+/* True: the policy has used all its steps. Only an undo gives them back. */
+bool decide_used_up(const struct eval *e, const struct policy_slot *slot, uint32_t n);
+/* True: the hold time and the cooldown have passed. */
+bool decide_due(const struct eval *e, const struct policy_slot *slot, uint32_t n, bool undo);
+/* True: the policy's rate allows another act. */
 bool decide_budget(struct eval *e, uint32_t n);
 
 /*
- * Would an act change anything, judged by the job alone? If not, *@stays is true if that
- * holds for as long as the knobs and the class of the job stay the same.
+ * True: an act would change something, judged by the job alone. If false, *@stays is true if
+ * the answer stays the same until a knob or the class of the job changes.
  */
 bool decide_moves(struct eval *e, const struct policy_slot *slot, uint32_t n,
 		  uint32_t job, bool *stays);
 
-/* Policy @n acts on @job because @c is true of @b. Adds the knobs to @turned. */
+/* Policy @n acts on @job because @c is true for @b. Adds the knobs to @turned. */
 void decide_act(struct eval *e, struct policy_slot *slot, uint32_t n,
 		uint32_t job, const struct cond *c, const struct binding *b,
 		uint32_t others, unsigned int *turned);

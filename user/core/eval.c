@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Finds the policies that are due on each job, and the cause that acts. */
 #include "core/decide.h"
-#include "core/policy.h"
 #include "core/schedule.h"
 
 const char *const cause_names[CAUSES] = {
@@ -8,8 +8,9 @@ const char *const cause_names[CAUSES] = {
 	[CAUSE_PU] = "pu", [CAUSE_HOL] = "hol", [CAUSE_PORT] = "port",
 };
 
-static bool same_place(const struct policy_run *run, const struct signals *s,
-		       const struct binding *b)
+/* True: @b is on the device and port where the policy acted last. */
+static bool is_same_place(const struct policy_run *run, const struct signals *s,
+			  const struct binding *b)
 {
 	const struct snapshot *snap = s->snap;
 
@@ -19,7 +20,7 @@ static bool same_place(const struct policy_run *run, const struct signals *s,
 	       snap->ports[b->at[OBJ_PORT]].index == run->port;
 }
 
-/* Is the contrary unknown at the place where the state was seen true? */
+/* True: the contrary @not is unknown at the place where the policy acted last. */
 static bool is_blind_there(struct eval *e, const struct cond *not,
 			   const struct policy_run *run, uint32_t job)
 {
@@ -28,36 +29,30 @@ static bool is_blind_there(struct eval *e, const struct cond *not,
 
 	span_init(&sp, e->s, job, not->kinds);
 	while (span_next(&sp, &b))
-		if (same_place(run, e->s, &b) &&
-		    truth_at(&e->st->truth, &e->set->prog, not->terms, &b) ==
-			    TRI_UNKNOWN)
+		if (is_same_place(run, e->s, &b) &&
+		    truth_at(&e->st->truth, &e->set->prog, not->terms, &b) == TRI_UNKNOWN)
 			return true;
 	return false;
 }
 
 /*
- * Is the condition true for every object that the job uses, that is, is its contrary @not
- * true for none? Also true if the job uses no object any more. An object for which it is
- * unknown does not count, or a port without counters would keep an override for ever. But
- * unknown at the place where the state was seen true gives unknown, or a port without a
- * reading for one tick would end an override.
+ * The truth of a condition for every object that the job uses: true if its contrary @not is
+ * true for none of them, so also if the job uses no object any more. An object for which @not
+ * is unknown does not count, or a port without counters would keep an override for ever. But if
+ * @not is unknown at the place where the policy acted, the result is unknown, or a port
+ * without a reading for one tick would end an override.
  */
 static enum tri holds_for_all(struct eval *e, const struct cond *not,
 			      const struct policy_run *run, uint32_t job)
 {
-	switch (truth_some(&e->st->truth, &e->set->prog, e->s, not, job)) {
-	case TRI_TRUE:
-		return TRI_FALSE;
-	case TRI_UNKNOWN:
-		if (is_blind_there(e, not, run, job))
-			return TRI_UNKNOWN;
-		return TRI_TRUE;
-	default:
-		return TRI_TRUE;
-	}
+	enum tri contrary = truth_some(&e->st->truth, &e->set->prog, e->s, not, job);
+
+	if (contrary == TRI_UNKNOWN && is_blind_there(e, not, run, job))
+		return TRI_UNKNOWN;
+	return contrary == TRI_TRUE ? TRI_FALSE : TRI_TRUE;
 }
 
-/* Records since when @t has been true without a break. */
+/* Records since when @t has been true without a break. Returns whether @t is true. */
 static bool note_since(bool *was, uint64_t *since, enum tri t, uint64_t now)
 {
 	if (t != TRI_TRUE) {
@@ -70,9 +65,12 @@ static bool note_since(bool *was, uint64_t *since, enum tri t, uint64_t now)
 	return true;
 }
 
-/* Evaluates the state, or its fallback if the state is unknown. @by: which one. */
-static enum tri ask_state(struct eval *e, struct policy_answer *a, bool same,
-			  uint32_t n, uint32_t job, const struct cond **by)
+/*
+ * Evaluates a policy's state and, while that is unknown, its fallbacks. @same: the last answer
+ * still holds. *@by: the state that decided.
+ */
+static enum tri evaluate_state(struct eval *e, struct policy_answer *a, bool same,
+			       uint32_t n, uint32_t job, const struct cond **by)
 {
 	const struct policy *p = &e->set->v[n];
 	const struct truth *t = &e->st->truth;
@@ -81,50 +79,51 @@ static enum tri ask_state(struct eval *e, struct policy_answer *a, bool same,
 
 	if (!same) {
 		r = truth_some(t, prog, e->s, &p->when, job);
-		a->by_fallback = r == TRI_UNKNOWN && p->fallback.terms.n;
-		if (a->by_fallback)
-			r = truth_some(t, prog, e->s, &p->fallback, job);
+		for (a->by = 0; r == TRI_UNKNOWN && a->by < p->n_fallback; a->by++)
+			r = truth_some(t, prog, e->s, &p->fallback[a->by], job);
 		a->is = (uint8_t)r;
 	}
-	*by = a->by_fallback ? &p->fallback : &p->when;
+	*by = a->by ? &p->fallback[a->by - 1] : &p->when;
 	return a->is;
 }
 
-static enum tri ask_undo(struct eval *e, struct policy_answer *a,
-			 const struct policy_run *run, uint32_t n, uint32_t job,
-			 const struct cond **by)
+/* The same for the state of the undo. */
+static enum tri evaluate_undo(struct eval *e, struct policy_answer *a,
+			      const struct policy_run *run, uint32_t n, uint32_t job,
+			      const struct cond **by)
 {
 	const struct policy *p = &e->set->v[n];
 	const struct truth *t = &e->st->truth;
 	enum tri r;
 
-	if (e->turned[n] & UNDO_TURNED ||
-	    !truth_same_job(t, job, a->undo_asked)) {
+	if (e->changed[n] & UNDO_CHANGED || !truth_same_job(t, job, a->undo_tick)) {
 		r = holds_for_all(e, &p->undo_not, run, job);
-		a->undo_by_fallback = r == TRI_UNKNOWN &&
-				      p->undo_fallback.terms.n;
-		if (a->undo_by_fallback)
-			r = holds_for_all(e, &p->undo_fallback_not, run, job);
+		for (a->undo_by = 0; r == TRI_UNKNOWN && a->undo_by < p->n_undo_fallback;
+		     a->undo_by++)
+			r = holds_for_all(e, &p->undo_fallback_not[a->undo_by], run, job);
 		a->undo_is = (uint8_t)r;
 	}
-	a->undo_asked = t->tick;
-	*by = a->undo_by_fallback ? &p->undo_fallback : &p->undo_when;
+	a->undo_tick = t->tick;
+	*by = a->undo_by ? &p->undo_fallback[a->undo_by - 1] : &p->undo_when;
 	return a->undo_is;
 }
 
-static bool first_true(struct eval *e, const struct cond *c, uint32_t job,
-		       struct binding *b)
+/* Binds the first objects for which @c is true, else the job alone. */
+static void bind_first_true(struct eval *e, const struct cond *c, uint32_t job,
+			    struct binding *b)
 {
 	if (truth_first(&e->st->truth, &e->set->prog, e->s, c, job, b))
-		return true;
+		return;
 	memset(b, 0xff, sizeof(*b));
 	b->at[OBJ_JOB] = (int32_t)job;
-	return false;
 }
 
-/* Does another policy hold a knob of this policy's action? */
-static bool knob_taken(const struct policy *p, const struct policy_slot *slot,
-		       uint32_t n, unsigned int turned)
+/*
+ * True: another policy holds a knob of the action of policy @n, or a knob of it has been set in
+ * this tick (@turned).
+ */
+static bool is_knob_taken(const struct policy *p, const struct policy_slot *slot,
+			  uint32_t n, unsigned int turned)
 {
 	unsigned int i;
 
@@ -139,39 +138,35 @@ static bool knob_taken(const struct policy *p, const struct policy_slot *slot,
 	return false;
 }
 
-/* A policy on a job: state not true; true; true and due; due, and the place is known. */
+/* A policy on a job: its state is not true; true; true and due; due, and its place is bound. */
 enum { FALSE, HOLDS, ACTS, FOUND };
 
-/* Is the settle time of the last act still running? Until then only its cause acts. */
+/* True: the settle time of the last act is not over. Until then only the cause of it acts. */
 static bool is_settling(const struct eval *e, const struct policy_slot *slot)
 {
 	return slot->caused && e->now - slot->cause_at < e->set->settle &&
 	       !e->st->at_once;
 }
 
-/*
- * Of the causes with policies that are due on this job, the one with the greatest
- * margin.
- */
-static enum cause strongest_cause(struct eval *e, const struct policy_turn *turn,
-				  uint8_t *truth, const struct cond **by,
-				  struct binding *where)
+/* Of the causes with policies that are due on this job, the one with the greatest margin. */
+static enum cause find_strongest_cause(struct eval *e, const struct policy_entry *entry,
+				       uint8_t *truth, const struct cond **by,
+				       struct binding *where)
 {
 	enum cause best = CAUSE_NONE;
 	double best_margin = 0;
 	uint32_t i;
 
-	for (i = 0; i < turn->end - turn->first; i++) {
+	for (i = 0; i < entry->end - entry->first; i++) {
 		const struct policy *p =
-			&e->set->v[e->st->whose[turn->first + i] & ~TURN_STALE];
+			&e->set->v[e->st->job_policies[entry->first + i] & ~ENTRY_STALE];
 		double m;
 
 		if (truth[i] != ACTS || p->cause == CAUSE_NONE)
 			continue;
-		first_true(e, by[i], turn->job, &where[i]);
+		bind_first_true(e, by[i], entry->job, &where[i]);
 		truth[i] = FOUND;
-		m = margin_cond(&e->set->prog, &e->st->truth, by[i], e->s,
-				&where[i]);
+		m = margin_cond(&e->set->prog, &e->st->truth, by[i], e->s, &where[i]);
 		if (best != CAUSE_NONE && m <= best_margin)
 			continue;
 		best = p->cause;
@@ -181,19 +176,18 @@ static enum cause strongest_cause(struct eval *e, const struct policy_turn *turn
 }
 
 /*
- * Can policy @n, whose state is true, act on the job now? If its knobs are held by another
- * policy or at their bounds, it cannot before a knob of the job changes.
+ * True: policy @n, whose state is true, can act on the job now. If another policy holds its
+ * knobs, or they are at their bounds, the answer stays false until a knob of the job changes.
  */
 static bool could_act(struct eval *e, const struct policy_slot *slot,
 		      struct policy_answer *a, uint32_t n, uint32_t job)
 {
 	bool moves, stays;
 
-	/* Only an undo gives steps back. */
 	a->idle = decide_used_up(e, slot, n);
 	if (a->idle || !decide_due(e, slot, n, false))
 		return false;
-	moves = !knob_taken(&e->set->v[n], slot, n, 0);
+	moves = !is_knob_taken(&e->set->v[n], slot, n, 0);
 	stays = true;
 	if (moves)
 		moves = decide_moves(e, slot, n, job, &stays);
@@ -202,119 +196,116 @@ static bool could_act(struct eval *e, const struct policy_slot *slot,
 }
 
 /*
- * Evaluates a policy's state on a job. *@due: an act, or an undo, may be due. @same: the
- * last answer still holds.
+ * Evaluates a policy on a job. @same: the last answer of its state still holds. *@due: an act
+ * or an undo may be due.
  */
-static uint8_t check_policy(struct eval *e, struct policy_slot *slot,
-			    const struct policy_turn *turn, uint32_t i, bool same,
-			    const struct cond **by, bool *due)
+static uint8_t evaluate_policy(struct eval *e, struct policy_slot *slot,
+			       const struct policy_entry *entry, uint32_t i, bool same,
+			       const struct cond **by, bool *due)
 {
-	struct policy_answer *a = &e->st->answers[turn->first + i];
-	uint16_t n = e->st->whose[turn->first + i];
-	struct policy_run *run = &slot->runs[n & ~TURN_STALE];
+	struct policy_answer *a = &e->st->answers[entry->first + i];
+	uint16_t n = e->st->job_policies[entry->first + i];
+	struct policy_run *run = &slot->runs[n & ~ENTRY_STALE];
 
-	if (n & TURN_STALE ||
+	if (n & ENTRY_STALE ||
 	    !note_since(&run->was_true, &run->true_since,
-			ask_state(e, a, same, n, turn->job, by), e->now)) {
+			evaluate_state(e, a, same, n, entry->job, by), e->now)) {
 		a->idle = !run->active;
 		*due = run->active;
 		return FALSE;
 	}
 	run->undo_was_true = false;
-	*due = could_act(e, slot, a, n, turn->job);
+	*due = could_act(e, slot, a, n, entry->job);
 	return *due ? ACTS : HOLDS;
 }
 
-/* Carries out what is due: an act, an undo, or the release of a job. */
+/* Decides what is due: an act, an undo, or the release of the job. */
 static void run_policy(struct eval *e, struct policy_slot *slot,
-		       const struct policy_turn *turn, uint32_t i, uint8_t truth,
+		       const struct policy_entry *entry, uint32_t i, uint8_t truth,
 		       const struct cond *by, struct binding *b,
 		       uint32_t others, unsigned int *turned)
 {
-	struct policy_answer *a = &e->st->answers[turn->first + i];
-	uint16_t n = e->st->whose[turn->first + i];
-	const struct policy *p = &e->set->v[n & ~TURN_STALE];
-	struct policy_run *run = &slot->runs[n & ~TURN_STALE];
+	struct policy_answer *a = &e->st->answers[entry->first + i];
+	uint16_t n = e->st->job_policies[entry->first + i];
+	const struct policy *p = &e->set->v[n & ~ENTRY_STALE];
+	struct policy_run *run = &slot->runs[n & ~ENTRY_STALE];
 	const struct cond *undo;
 	enum tri back;
 
-	if (n & TURN_STALE) {
+	if (n & ENTRY_STALE) {
 		if (run->active)
-			decide_disown(e, slot, n & ~TURN_STALE, turn->job,
-				      turned);
+			decide_disown(e, slot, n & ~ENTRY_STALE, entry->job, turned);
 	} else if (truth != FALSE) {
-		if (knob_taken(p, slot, n, *turned) || !decide_budget(e, n))
+		if (is_knob_taken(p, slot, n, *turned) || !decide_budget(e, n))
 			return;
 		if (truth == ACTS)
-			first_true(e, by, turn->job, b);
-		decide_act(e, slot, n, turn->job, by, b, others, turned);
-		/* The undo depends on the place of the act: evaluate it again. */
-		a->undo_asked = 0;
+			bind_first_true(e, by, entry->job, b);
+		decide_act(e, slot, n, entry->job, by, b, others, turned);
+		/* The undo's truth depends on the place of the act, so it is evaluated anew. */
+		a->undo_tick = 0;
 	} else if (run->active) {
-		back = ask_undo(e, a, run, n, turn->job, &undo);
+		back = evaluate_undo(e, a, run, n, entry->job, &undo);
 		a->idle = back != TRI_TRUE;
-		if (!note_since(&run->undo_was_true, &run->undo_since, back,
-				e->now) ||
-		    knob_taken(p, slot, n, *turned) ||
-		    !decide_due(e, slot, n, true))
+		if (!note_since(&run->undo_was_true, &run->undo_since, back, e->now) ||
+		    is_knob_taken(p, slot, n, *turned) || !decide_due(e, slot, n, true))
 			return;
-		first_true(e, undo, turn->job, b);
-		decide_undo(e, slot, n, turn->job, undo, b, turned);
+		bind_first_true(e, undo, entry->job, b);
+		decide_undo(e, slot, n, entry->job, undo, b, turned);
 	}
 }
 
 static void eval_job(struct eval *e, struct policy_slot *slot,
-		     struct policy_turn *turn)
+		     struct policy_entry *entry)
 {
-	struct policy_answer *answers = e->st->answers + turn->first;
+	struct policy_answer *answers = e->st->answers + entry->first;
 	const struct truth *t = &e->st->truth;
-	const uint16_t *whose = e->st->whose + turn->first;
+	const uint16_t *list = e->st->job_policies + entry->first;
 	const struct cond *by[POLICY_SET_MAX];
 	struct binding where[POLICY_SET_MAX];
 	uint8_t truth[POLICY_SET_MAX];
 	uint16_t due[POLICY_SET_MAX];
-	uint32_t i, k, n_due = 0, count = turn->end - turn->first;
+	uint32_t i, k, n_due = 0, count = entry->end - entry->first;
 	uint32_t others = 0, causes = 0;
 	unsigned int turned = 0;
 	enum cause cause = CAUSE_NONE;
 	bool same_job, same, is_due;
 
-	same_job = truth_same_job(t, turn->job, turn->asked);
-	turn->asked = t->tick;
-	if (same_job && turn->idle && truth_same_rest(t, &turn->rest))
+	same_job = truth_same_job(t, entry->job, entry->answered);
+	entry->answered = t->tick;
+	if (same_job && entry->idle && truth_same_deps(t, &entry->deps))
 		return;
 	for (i = 0; i < count; i++) {
-		uint8_t rest = e->turned[whose[i] & ~TURN_STALE];
+		uint8_t changed = e->changed[list[i] & ~ENTRY_STALE];
 
 		truth[i] = FALSE;
-		if (same_job && answers[i].idle && !rest)
+		if (same_job && answers[i].idle && !changed)
 			continue;
-		same = same_job && !(rest & WHEN_TURNED);
-		truth[i] = check_policy(e, slot, turn, i, same, &by[i], &is_due);
+		same = same_job && !(changed & WHEN_CHANGED);
+		truth[i] = evaluate_policy(e, slot, entry, i, same, &by[i], &is_due);
 		if (!is_due)
 			continue;
 		due[n_due++] = (uint16_t)i;
 		if (truth[i] == ACTS)
-			causes |= 1u << e->set->v[whose[i]].cause;
+			causes |= 1u << e->set->v[list[i]].cause;
 	}
 	causes &= ~(1u << CAUSE_NONE);
 	if (causes && is_settling(e, slot))
 		cause = slot->cause;
 	else if (causes & (causes - 1))
-		cause = strongest_cause(e, turn, truth, by, where);
+		cause = find_strongest_cause(e, entry, truth, by, where);
 	if (cause != CAUSE_NONE)
 		others = causes & ~(1u << cause);
 	for (k = 0; k < n_due; k++) {
 		const struct policy *p;
 
 		i = due[k];
-		p = &e->set->v[whose[i] & ~TURN_STALE];
+		p = &e->set->v[list[i] & ~ENTRY_STALE];
 		if (e->n + p->n_act > e->cap)
 			continue;
 		if (truth[i] != FALSE && p->cause != CAUSE_NONE &&
 		    cause != CAUSE_NONE && cause != p->cause)
 			continue;
-		run_policy(e, slot, turn, i, truth[i],
+		run_policy(e, slot, entry, i, truth[i],
 			   truth[i] == FALSE ? NULL : by[i], &where[i], others,
 			   &turned);
 	}
@@ -323,31 +314,34 @@ static void eval_job(struct eval *e, struct policy_slot *slot,
 	i = 0;
 	while (i < count && answers[i].idle)
 		i++;
-	turn->idle = i == count;
+	entry->idle = i == count;
 }
 
-/* Subscribes each job to the terms of its policies; others need no evaluation per QP. */
-static void ask_about(struct eval *e)
+/* Subscribes each job to the terms of its policies. */
+static void subscribe_jobs(struct eval *e)
 {
 	const struct snapshot *snap = e->s->snap;
 	struct truth *t = &e->st->truth;
 	const struct prog *prog = &e->set->prog;
 	uint32_t j, n;
 
-	if (truth_asks(t, e->s))
+	if (truth_is_subscribed(t, e->s))
 		return;
-	truth_ask_none(t, e->s);
+	truth_unsubscribe_all(t, e->s);
 	for (j = 0; j < snap->n_jobs; j++)
 		for (n = 0; n < e->set->n; n++) {
 			const struct policy *p = &e->set->v[n];
+			unsigned int i;
 
 			if (p->off || !policy_applies(p, snap->jobs[j].name,
 						      snap->jobs[j].class))
 				continue;
-			truth_ask(t, prog, j, &p->when);
-			truth_ask(t, prog, j, &p->fallback);
-			truth_ask(t, prog, j, &p->undo_not);
-			truth_ask(t, prog, j, &p->undo_fallback_not);
+			truth_subscribe(t, prog, j, &p->when);
+			for (i = 0; i < p->n_fallback; i++)
+				truth_subscribe(t, prog, j, &p->fallback[i]);
+			truth_subscribe(t, prog, j, &p->undo_not);
+			for (i = 0; i < p->n_undo_fallback; i++)
+				truth_subscribe(t, prog, j, &p->undo_fallback_not[i]);
 		}
 }
 
@@ -356,13 +350,12 @@ size_t policy_eval(const struct policy_set *set, struct policy_state *st,
 		   struct policy_decision *out, size_t cap)
 {
 	struct eval e = {
-		.set = set, .st = st, .s = s, .now = now,
-		.out = out, .cap = cap,
+		.set = set, .st = st, .s = s, .now = now, .out = out, .cap = cap,
 	};
 	size_t i;
 
 	st->ticks++;
-	ask_about(&e);
+	subscribe_jobs(&e);
 	truth_update(&st->truth, &set->prog, s, now);
 	schedule_arrange(&e);
 	schedule_find_changed(&e);

@@ -59,6 +59,7 @@ enum host_function {
 	HOST_PF,
 	HOST_VF,
 	HOST_SF,
+	HOST_REPRESENTOR,	/* a PF in switchdev mode; only the module tells */
 };
 
 struct host_dev {

@@ -1,78 +1,48 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Indexes which objects belong together. QPs name their device, port, UAR and job by number;
- * a policy ranges over the QPs and ports of a job. The lists are built by counting, so the
- * cost is one pass over the QPs per list.
+ * Finds which objects belong together. QPs name their device, port, UAR and job by number;
+ * a policy ranges over the QPs and ports of a job. The lists are built by counting, so each
+ * list costs one pass over the QPs.
  */
 #include "core/signal.h"
 
 #include <string.h>
 
+#include "core/array.h"
+
+static int32_t row_or_none(size_t row, size_t n)
+{
+	return row < n ? (int32_t)row : -1;
+}
+
 int32_t signals_dev_row(const struct snapshot *snap, uint32_t dev)
 {
-	size_t lo = 0, hi = snap->n_devs;
+	size_t n = snap->n_devs;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (snap->devs[mid].index < dev)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < snap->n_devs && snap->devs[lo].index == dev ?
-	       (int32_t)lo : -1;
+	return row_or_none(array_lookup(n, i, ARRAY_CMP(snap->devs[i].index, dev)), n);
 }
 
-static int32_t port_row(const struct snapshot *snap, uint32_t dev,
-			uint32_t index)
+static int32_t port_row(const struct snapshot *snap, uint32_t dev, uint32_t index)
 {
-	size_t lo = 0, hi = snap->n_ports;
+	const struct signal_key key = { .dev = dev, .index = index };
+	size_t n = snap->n_ports;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		const struct snap_port *p = &snap->ports[mid];
-
-		if (p->dev < dev || (p->dev == dev && p->index < index))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < snap->n_ports && snap->ports[lo].dev == dev &&
-	       snap->ports[lo].index == index ? (int32_t)lo : -1;
+	return row_or_none(array_lookup(n, i, SNAP_CMP_INDEX(&snap->ports[i], &key)), n);
 }
 
-static int32_t uar_row(const struct snapshot *snap, uint32_t dev,
-		       uint32_t index)
+static int32_t uar_row(const struct snapshot *snap, uint32_t dev, uint32_t index)
 {
-	size_t lo = 0, hi = snap->n_uars;
+	const struct signal_key key = { .dev = dev, .index = index };
+	size_t n = snap->n_uars;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		const struct snap_uar *u = &snap->uars[mid];
-
-		if (u->dev < dev || (u->dev == dev && u->index < index))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < snap->n_uars && snap->uars[lo].dev == dev &&
-	       snap->uars[lo].index == index ? (int32_t)lo : -1;
+	return row_or_none(array_lookup(n, i, SNAP_CMP_INDEX(&snap->uars[i], &key)), n);
 }
 
 static int32_t job_row(const struct snapshot *snap, uint32_t id)
 {
-	size_t lo = 0, hi = snap->n_jobs;
+	size_t n = snap->n_jobs;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (snap->jobs[mid].id < id)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < snap->n_jobs && snap->jobs[lo].id == id ? (int32_t)lo : -1;
+	return row_or_none(array_lookup(n, i, ARRAY_CMP(snap->jobs[i].id, id)), n);
 }
 
 /* Turns the counts in first[1..n] into the start of each list, in first[0..n]. */
@@ -84,7 +54,7 @@ static void prefix_sum(uint32_t *first, size_t n)
 		first[i] += first[i - 1];
 }
 
-/* Restores the starts, which filling the lists moved. */
+/* Restores the starts, each of which was moved to the end of its list when that was filled. */
 static void shift_back(uint32_t *first, size_t n)
 {
 	size_t i;
@@ -94,8 +64,9 @@ static void shift_back(uint32_t *first, size_t n)
 	first[0] = 0;
 }
 
-static void name(struct signals *s, enum obj_kind kind, size_t row,
-		 uint32_t dev, uint32_t index, uint64_t since)
+/* Sets the identity of a row. A new one changes the topology. */
+static void set_key(struct signals *s, enum obj_kind kind, size_t row,
+		    uint32_t dev, uint32_t index, uint64_t since)
 {
 	struct signal_key *key = &s->table[kind].key[row];
 
@@ -117,14 +88,12 @@ static void index_qps(struct signals *s)
 		struct signal_qp_ref was = s->qps[i], *ref = &s->qps[i];
 
 		ref->dev = signals_dev_row(snap, qp->dev);
-		ref->port = snap_has(qp, SNAP_PORT) ?
-			    port_row(snap, qp->dev, qp->port) : -1;
-		ref->uar = snap_has(qp, SNAP_UAR) ?
-			   uar_row(snap, qp->dev, qp->uar) : -1;
+		ref->port = snap_has(qp, SNAP_PORT) ? port_row(snap, qp->dev, qp->port) : -1;
+		ref->uar = snap_has(qp, SNAP_UAR) ? uar_row(snap, qp->dev, qp->uar) : -1;
 		ref->job = job_row(snap, qp->job);
-		/* Follows from the others. */
+		/* Not compared: the place follows from port and job. */
 		ref->place = was.place;
-		name(s, OBJ_QP, i, qp->dev, qp->qpn, qp->serial);
+		set_key(s, OBJ_QP, i, qp->dev, qp->qpn, qp->serial);
 		if (memcmp(&was, ref, sizeof(was)))
 			s->topology++;
 		if (ref->job >= 0)
@@ -148,12 +117,10 @@ static void index_qps(struct signals *s)
 	shift_back(s->uar_first, snap->n_uars);
 }
 
-/* Each device has a place for QPs whose port is unknown, and one place has no device. */
-static size_t mark_of(const struct snapshot *snap,
-		      const struct signal_qp_ref *ref)
+/* Marks are one for each port; for QPs without a port one for no device and one for each. */
+static size_t mark_of(const struct snapshot *snap, const struct signal_qp_ref *ref)
 {
-	return ref->port >= 0 ? (size_t)ref->port :
-				snap->n_ports + 1 + (size_t)ref->dev;
+	return ref->port >= 0 ? (size_t)ref->port : snap->n_ports + (size_t)(ref->dev + 1);
 }
 
 static void index_places(struct signals *s)
@@ -162,24 +129,20 @@ static void index_places(struct signals *s)
 	uint32_t n = 0, ports = 0, k, *mark;
 	size_t j;
 
-	memset(s->mark, 0, (snap->n_ports + snap->n_devs + 1) *
-			   sizeof(*s->mark));
+	memset(s->mark, 0, (snap->n_ports + snap->n_devs + 1) * sizeof(*s->mark));
 	for (j = 0; j < snap->n_jobs; j++) {
 		s->port_first[j] = ports;
 		s->place_first[j] = n;
 		for (k = s->job_first[j]; k < s->job_first[j + 1]; k++) {
 			struct signal_qp_ref *ref = &s->qps[s->job_qps[k]];
 
-			/* The last place that was made for it, plus one. */
+			/* The last place that was made for this mark, plus one. */
 			mark = &s->mark[mark_of(snap, ref)];
 			if (*mark <= s->place_first[j]) {
-				s->places[n] = (struct signal_place){
-					ref->dev, ref->port, 0,
-				};
+				s->places[n] = (struct signal_place){ ref->dev, ref->port, 0 };
 				*mark = ++n;
 				if (ref->port >= 0)
-					s->job_ports[ports++] =
-						(uint32_t)ref->port;
+					s->job_ports[ports++] = (uint32_t)ref->port;
 			}
 			ref->place = (int32_t)*mark - 1;
 			s->places[ref->place].qps++;
@@ -195,18 +158,16 @@ void signals_index(struct signals *s)
 	size_t i;
 
 	for (i = 0; i < snap->n_devs; i++)
-		name(s, OBJ_DEV, i, 0, snap->devs[i].index,
-		     snap->devs[i].since);
+		set_key(s, OBJ_DEV, i, 0, snap->devs[i].index, snap->devs[i].since);
 	for (i = 0; i < snap->n_ports; i++)
-		name(s, OBJ_PORT, i, snap->ports[i].dev, snap->ports[i].index,
-		     0);
+		set_key(s, OBJ_PORT, i, snap->ports[i].dev, snap->ports[i].index, 0);
 	for (i = 0; i < snap->n_uars; i++)
-		name(s, OBJ_UAR, i, snap->uars[i].dev, snap->uars[i].index,
-		     snap->uars[i].since);
+		set_key(s, OBJ_UAR, i, snap->uars[i].dev, snap->uars[i].index,
+			snap->uars[i].since);
 	for (i = 0; i < snap->n_jobs; i++)
-		/* A job of another class has other policies. */
-		name(s, OBJ_JOB, i, 0, snap->jobs[i].id, snap->jobs[i].since ^
-		     (uint64_t)snap->jobs[i].class << 56);
+		/* Other policies apply to a job once its class changes. */
+		set_key(s, OBJ_JOB, i, 0, snap->jobs[i].id,
+			snap->jobs[i].since ^ (uint64_t)snap->jobs[i].class << 56);
 	index_qps(s);
 	index_places(s);
 }
@@ -225,20 +186,9 @@ static uint32_t dev_of(const struct snapshot *snap, enum obj_kind of,
 }
 
 /* The first row of @of whose device is @dev or a later one. */
-static uint32_t first_of(const struct signals *s, enum obj_kind of,
-			 uint64_t dev)
+static uint32_t first_of(const struct signals *s, enum obj_kind of, uint64_t dev)
 {
-	uint32_t lo = 0, hi = (uint32_t)s->table[of].n;
-
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (dev_of(s->snap, of, mid) < dev)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return (uint32_t)array_find(s->table[of].n, i, dev_of(s->snap, of, (uint32_t)i) < dev);
 }
 
 void members_init(struct members *m, const struct signals *s, enum obj_kind on,
@@ -262,8 +212,7 @@ void members_init(struct members *m, const struct signals *s, enum obj_kind on,
 	} else if (of == OBJ_JOB) {
 		m->end = (uint32_t)snap->n_jobs;
 	} else {
-		dev = on == OBJ_DEV ? snap->devs[row].index :
-				      snap->ports[row].dev;
+		dev = on == OBJ_DEV ? snap->devs[row].index : snap->ports[row].dev;
 		m->pos = first_of(s, of, dev);
 		m->end = first_of(s, of, dev + 1);
 	}

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The margin of a state: how far its readings are beyond their bounds. It ranks causes
+ * The margin of a state: how far its readings are beyond their bounds. Margins rank causes
  * that are true at once.
  *
  * The margin of a comparison is the distance of the reading from the bound, relative to
  * the bound: 5k/s against 1k/s is 4. The margin of "and" is that of its weakest part, of
  * "or" that of its strongest.
  *
- * Some comparisons are no evidence and do not count: a reading below its bound, since a
+ * Some comparisons are no evidence and do not count: a reading below its bound, because a
  * job does not wait for an idle resource (except for the job's own rate below its
- * target); == and !=, which select objects; rising and falling, which have no bound. A
- * state whose only comparisons of resources show them idle has a margin of 0: such a
- * resource is not the cause, however much the job suffers.
+ * target); == and !=, which select objects; rising and falling, which have no bound. If all
+ * resources that a state compares are idle, its margin is 0: none of them is the cause,
+ * however much the job suffers.
  */
+#include "core/array.h"
 #include "core/policy.h"
 
 #define NO_EVIDENCE __builtin_nan("")
@@ -23,7 +24,7 @@ struct reader {
 	const struct prog *p;
 	struct prog_env env;
 	const struct binding *b;
-	bool idle, busy;	/* a resource was compared as such */
+	bool idle, busy;	/* a comparison says so of a resource */
 };
 
 /* One side of a comparison. */
@@ -31,7 +32,7 @@ struct side {
 	struct prog_code code;
 	bool measured;		/* false: constants, targets and earlier readings only */
 	bool resource;		/* reads a signal of another object than the job */
-	bool yield;		/* reads the job's rate, of which less is worse */
+	bool yield;		/* reads the job's rate, which should not be low */
 };
 
 static unsigned int operand_count(enum prog_op op)
@@ -59,21 +60,20 @@ static struct prog_code last_expr(const struct prog *p, uint32_t end)
 
 	while (need) {
 		at--;
-		need += operand_count(p->ins[at].op);
-		need--;
+		need += operand_count(p->ins[at].op) - 1;
 	}
 	return (struct prog_code){ (uint16_t)at, (uint16_t)(end - at) };
 }
 
-/* Targets and earlier readings are bounds, on either side of a comparison. */
+/* True: a target or an earlier reading, which is a bound on either side of a comparison. */
 static bool is_reference(unsigned int sig)
 {
 	return sig == SIG_JOB_SLO_P99 || sig == SIG_JOB_SLO_BYTE_RATE ||
 	       sig == SIG_JOB_P99_PREV || sig == SIG_PORT_SPEED;
 }
 
-static void read_side(const struct prog *p, struct prog_code code,
-		      struct side *side)
+/* Adds to @side what @code reads. */
+static void read_side(const struct prog *p, struct prog_code code, struct side *side)
 {
 	uint32_t i;
 
@@ -112,10 +112,7 @@ static double comparison_margin(struct reader *r, struct prog_code code, bool no
 	more ^= not;
 	/* "80% < port.util" */
 	if (!left.measured && right.measured) {
-		struct side t = left;
-
-		left = right;
-		right = t;
+		array_swap(left, right);
 		more = !more;
 	}
 	if (!left.measured)
@@ -156,7 +153,7 @@ static double expr_margin(struct reader *r, struct prog_code code, bool not)
 	case PROG_NOT:
 		return expr_margin(r, last_expr(r->p, end), !not);
 	case PROG_HELD:
-		/* A condition that has not held for long may be true or false now. */
+		/* If a condition has not held for long enough, it may still be true now. */
 		return not ? NO_EVIDENCE :
 			     expr_margin(r, last_expr(r->p, end), false);
 	case PROG_AND:
@@ -181,8 +178,7 @@ static double term_margin(struct reader *r, const struct prog_term *term)
 	r->idle = r->busy = false;
 	for (o = 0; o < OBJ_KINDS; o++)
 		for (need = term->need[o]; need; need &= need - 1) {
-			const struct prog_atom *a =
-				&r->p->atoms[o][__builtin_ctzll(need)];
+			const struct prog_atom *a = &r->p->atoms[o][__builtin_ctzll(need)];
 
 			least = weaker_margin(least, expr_margin(r, a->code, false));
 		}
@@ -203,7 +199,7 @@ double margin_cond(const struct prog *p, const struct truth *tr,
 	for (i = 0; i < c->terms.n; i++, one.first++)
 		if (truth_at(tr, p, one, b) == TRI_TRUE)
 			best = stronger_margin(best, term_margin(&r, &p->terms[one.first]));
-	/* Beyond a bound of 0: count it like twice a bound. */
+	/* A reading beyond a bound of 0 counts like one of twice its bound. */
 	if (best == UNSCALED)
 		return 1;
 	return best > 0 ? best : 0;

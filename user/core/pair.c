@@ -41,7 +41,7 @@ static bool has_gid(const struct snap_qp *qp)
 	return memcmp(qp->dgid, none, sizeof(none)) != 0;
 }
 
-/* Does this QP send to address @a? */
+/* True: the QP sends to address @a. */
 static bool leads_to(const struct snap_qp *qp, const struct pair_addr *a)
 {
 	if (has_gid(qp))
@@ -49,18 +49,16 @@ static bool leads_to(const struct snap_qp *qp, const struct pair_addr *a)
 	return qp->dlid && qp->dlid >= a->lid && qp->dlid - a->lid < a->n_lids;
 }
 
-/* A number may be in use anew: the last entry is the live QP. */
-static size_t find_qp(const struct snapshot *snap, uint32_t dev, uint32_t qpn)
+/* If a number was used again, the QP of the greatest serial is the live one. */
+static size_t find_live_qp(const struct snapshot *snap, uint32_t dev, uint32_t qpn)
 {
-	const struct snap_qp *qps = snap->qps;
-	size_t lo = array_find(snap->n_qps, i, qps[i].dev < dev ||
-			       (qps[i].dev == dev && qps[i].qpn <= qpn));
+	const struct snap_qp key = { .dev = dev, .qpn = qpn }, *qps = snap->qps;
+	size_t end = array_find(snap->n_qps, i, ARRAY_CMP_2(&qps[i], &key, dev, qpn) <= 0);
 
-	if (!lo || snap->qps[lo - 1].dev != dev || snap->qps[lo - 1].qpn != qpn)
-		return PAIR_NONE;
-	return lo - 1;
+	return end && !ARRAY_CMP_2(&qps[end - 1], &key, dev, qpn) ? end - 1 : PAIR_NONE;
 }
 
+/* True: the peer is connected to @qp, by one of the addresses of this host. */
 static bool leads_back(const struct snap_qp *peer, const struct snap_qp *qp,
 		       const struct pair_addr *addrs, size_t n)
 {
@@ -72,6 +70,7 @@ static bool leads_back(const struct snap_qp *peer, const struct snap_qp *qp,
 	return false;
 }
 
+/* Finds the peer of the QP in row @row, and compares their classes. */
 static struct pair find_peer(const struct snapshot *snap, size_t row,
 			     const struct pair_addr *addrs, size_t n)
 {
@@ -86,7 +85,7 @@ static struct pair find_peer(const struct snapshot *snap, size_t row,
 
 		if (!leads_to(qp, &addrs[i]))
 			continue;
-		at = find_qp(snap, addrs[i].dev, qp->dest_qpn);
+		at = find_live_qp(snap, addrs[i].dev, qp->dest_qpn);
 		if (at == PAIR_NONE) {
 			if (p.verdict == PAIR_AWAY)
 				p.verdict = PAIR_HIDDEN;
@@ -98,12 +97,10 @@ static struct pair find_peer(const struct snapshot *snap, size_t row,
 			continue;
 		}
 		p.peer = at;
-		if (pair_by_sl(snap, qp))
-			p.verdict = qp->sl == peer->sl ? PAIR_ALIKE
-						       : PAIR_DIFFER;
+		if (pair_by_sl(snap, qp) ? qp->sl == peer->sl : dscp_of(qp) == dscp_of(peer))
+			p.verdict = PAIR_ALIKE;
 		else
-			p.verdict = dscp_of(qp) == dscp_of(peer) ? PAIR_ALIKE
-							   : PAIR_DIFFER;
+			p.verdict = PAIR_DIFFER;
 		break;
 	}
 	return p;
@@ -112,12 +109,8 @@ static struct pair find_peer(const struct snapshot *snap, size_t row,
 static int add_pair(struct pairs *p, const struct snapshot *snap, struct pair one)
 {
 	if (one.peer != PAIR_NONE && !snap_has(&snap->qps[one.qp], SNAP_LEVEL) &&
-	    snap_has(&snap->qps[one.peer], SNAP_LEVEL)) {
-		size_t tmp = one.qp;
-
-		one.qp = one.peer;
-		one.peer = tmp;
-	}
+	    snap_has(&snap->qps[one.peer], SNAP_LEVEL))
+		array_swap(one.qp, one.peer);
 	if (!array_reserve(&p->pair, &p->cap, p->n + 1, sizeof(one)))
 		return -ENOMEM;
 	p->pair[p->n++] = one;
@@ -134,7 +127,7 @@ int pair_find(struct pairs *p, const struct snapshot *snap,
 		if (!is_connected(&snap->qps[i]))
 			continue;
 		one = find_peer(snap, i, addrs, n);
-		/* Ends that found each other make one pair: the first one adds it. */
+		/* Two ends that found each other make one pair, which the first end adds. */
 		if (one.peer != PAIR_NONE && one.peer < i)
 			continue;
 		if (add_pair(p, snap, one))

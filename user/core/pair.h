@@ -24,7 +24,7 @@ enum pair_verdict {
 	PAIR_DIFFER,
 	/* The class of the peer is unknown: */
 	PAIR_AWAY,	/* the peer is on another host */
-	PAIR_HIDDEN,	/* the peer is on this host but not visible, as another user's */
+	PAIR_HIDDEN,	/* the peer is on this host and not visible, such as another user's */
 	PAIR_LOOSE,	/* the peer's QP is not connected to this one */
 	PAIR_NOWHERE,	/* the address of the peer is unknown */
 	PAIR_VERDICTS
@@ -45,10 +45,10 @@ struct pairs {
 
 /**
  * pair_find - find the two QPs of each connection
- * @p: zeroed, or of an earlier call
- * @snap: with devices, ports and all QPs
- * @addrs: of this host
- * @n: how many
+ * @p: the pairs; zeroed, or of an earlier call
+ * @snap: a reading of devices, ports and all QPs
+ * @addrs: the addresses of this host
+ * @n: number of addresses
  *
  * 0 or -ENOMEM.
  */
@@ -56,10 +56,10 @@ int pair_find(struct pairs *p, const struct snapshot *snap,
 	      const struct pair_addr *addrs, size_t n);
 void pair_free(struct pairs *p);
 
-/* The pair of QP @row; NULL: the QP is not connected. */
+/* The pair of the QP in row @row; NULL: the QP is not connected. */
 const struct pair *pair_of(const struct pairs *p, size_t row);
 
-/* On InfiniBand the class is the service level, on Ethernet the DSCP. */
+/* True: the class of the QP is its service level (InfiniBand), not its DSCP (Ethernet). */
 bool pair_by_sl(const struct snapshot *snap, const struct snap_qp *qp);
 
 #endif /* SRDMA_CORE_PAIR_H */

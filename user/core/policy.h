@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * A policy has a state, which must be true for some object that a job uses, an action on
- * knobs, quotas, and an undo. policy_eval() is a pure function of its arguments: no clock,
- * no allocation, no output but @out and the run state.
+ * knobs, quotas, and an undo. policy_eval() reads no clock, allocates nothing, and writes
+ * only the decisions and the run state.
  */
 #ifndef SRDMA_CORE_POLICY_H
 #define SRDMA_CORE_POLICY_H
@@ -13,7 +13,8 @@
 
 #define POLICY_KNOBS	(SWIFTRDMA_KNOB_UAR + 1)
 #define POLICY_SET_MAX	256	/* policies of a set */
-#define POLICY_STEPS	4	/* knobs that one action turns */
+#define POLICY_STEPS	4	/* knobs that one action sets */
+#define POLICY_FALLBACKS 4	/* states to evaluate while the first is unknown */
 #define POLICY_READINGS	SWIFTRDMA_READINGS_MAX	/* readings kept with a decision */
 #define POLICY_MOVED	16	/* QPs of a job that policies have moved to another UAR */
 
@@ -53,19 +54,22 @@ struct policy {
 	char job[SNAP_NAME];		/* empty: any */
 	enum cause cause;
 	bool off;			/* cannot run here; config_policy.off says why */
-	struct cond when, fallback;
+	/* Fallbacks are evaluated in order: the first state whose truth is known decides. */
+	struct cond when, fallback[POLICY_FALLBACKS];
+	unsigned int n_fallback;
 	uint64_t hold;			/* ns for which the state must have been true */
 	struct step act[POLICY_STEPS];
 	unsigned int n_act;
 	uint64_t cooldown;		/* ns between two acts on one job */
 	uint32_t max_steps;		/* acts before an undo; 0: no limit */
 	double rate;			/* acts a second, over all jobs; 0: no limit */
-	struct cond undo_when, undo_fallback;
-	/* The contraries of both: they prevent the undo. */
-	struct cond undo_not, undo_fallback_not;
+	struct cond undo_when, undo_fallback[POLICY_FALLBACKS];
+	/* The contraries of the states of the undo. One that is true prevents the undo. */
+	struct cond undo_not, undo_fallback_not[POLICY_FALLBACKS];
+	unsigned int n_undo_fallback;
 	uint64_t undo_hold, undo_cooldown;
 	struct step undo[POLICY_STEPS];
-	unsigned int n_undo;		/* 0: release all knobs of its action */
+	unsigned int n_undo;		/* 0: the undo releases all knobs of the action */
 };
 
 /* Lower ranks are evaluated first, jobs without a rank last. */
@@ -82,9 +86,9 @@ struct policy_set {
 	size_t n_ranks;
 	/* Bit per class level that is set; 0: assume all are. */
 	uint32_t levels;
-	/* ns after an act in which other causes do not act; 0: none. */
+	/* ns after an act in which policies of other causes do not act. */
 	uint64_t settle;
-	/* A knob that turned more often within this time is damped; 0: never. */
+	/* A knob that changes direction more often within this time is damped; 0: never. */
 	uint32_t turns;
 	uint64_t turns_within;		/* ns */
 	/* Lower bound of each knob of a best-effort job. */
@@ -100,8 +104,8 @@ struct policy_run {
 	uint32_t steps;
 	bool has_from[POLICY_STEPS];
 	double from[POLICY_STEPS];	/* values of the knobs before its first act */
-	uint32_t dev, port;	/* where the state was seen true */
-	uint64_t tick;		/* of its last act */
+	uint32_t dev, port;	/* where the state was true at the last act */
+	uint64_t tick;		/* of the last act or undo */
 };
 
 /* Changes of direction of a knob of a job. */
@@ -109,10 +113,10 @@ struct policy_turns {
 	int8_t way;		/* direction of the last change: 1, -1, 0 none yet */
 	uint8_t damp;		/* cooldowns are 2^damp times as long */
 	uint16_t n;
-	uint64_t since;		/* time of the first of them, ns */
-	uint64_t last;
+	uint64_t since, last;	/* times of the first and the last of them, ns */
 };
 
+/* A QP that a policy has moved, and the UAR to which. */
 struct policy_moved {
 	uint32_t dev, qpn;
 	uint64_t serial;
@@ -124,7 +128,7 @@ struct policy_reading {
 	double v;		/* NaN: absent */
 };
 
-/* Where a state was seen true, and the readings there. */
+/* The objects for which a state was true, and the readings there. */
 struct policy_seen {
 	bool has_dev, has_port, has_uar, has_qp;
 	char dev[SNAP_DEVNAME];
@@ -133,12 +137,13 @@ struct policy_seen {
 	struct policy_reading values[POLICY_READINGS];
 };
 
-/* The reason of a decision in force, kept for sending it again. */
+/* The reason of a policy's last decision, for issuing its overrides anew. */
 struct policy_evidence {
 	char reason[SNAP_REASON];
 	struct policy_seen seen;
 };
 
+/* Run state of all policies on one job. */
 struct policy_slot {
 	bool used, seen;
 	uint32_t job;
@@ -146,11 +151,11 @@ struct policy_slot {
 	uint64_t since;
 	bool held[POLICY_KNOBS];
 	double value[POLICY_KNOBS];
-	uint32_t holder[POLICY_KNOBS];	/* policy, if held */
+	uint32_t holder[POLICY_KNOBS];	/* the policy that holds the knob */
 	struct policy_turns turns[POLICY_KNOBS];
 	struct policy_moved moved[POLICY_MOVED];
 	uint32_t n_moved;
-	enum cause cause;	/* last acted on */
+	enum cause cause;	/* of the last act, if .caused */
 	bool caused;
 	uint64_t cause_at;
 	/* Per policy; separate from the fields that every tick reads. */
@@ -164,13 +169,13 @@ struct policy_budget {
 	uint64_t at;
 };
 
-/* A job in the schedule of a tick. Its policies are whose[first .. end). */
-struct policy_turn {
-	uint32_t job, slot;
+/* A job in the schedule. Its policies are job_policies[first .. end). */
+struct policy_entry {
+	uint32_t job, slot;	/* row; place in .slots */
 	uint32_t first, end;
-	uint32_t asked;		/* tick of struct truth at which its answers were found */
+	uint32_t answered;	/* tick of struct truth of its answers */
 	bool idle;		/* all its answers are idle */
-	struct truth_rest rest;	/* union of their dependencies */
+	struct truth_deps deps;	/* union of its policies' dependencies */
 };
 
 /*
@@ -178,19 +183,19 @@ struct policy_turn {
  * depends on changes.
  */
 struct policy_answer {
-	uint32_t undo_asked;	/* the tick of struct truth; 0: never */
+	uint32_t undo_tick;	/* tick of struct truth of .undo_is; 0: never evaluated */
 	uint8_t is, undo_is;	/* enum tri */
-	bool by_fallback, undo_by_fallback;
+	uint8_t by, undo_by;		/* 0: the state decided; else that fallback, from 1 */
 	/*
-	 * Nothing is due before a condition that it depends on, or a knob of the job,
-	 * changes: skip it until then.
+	 * Nothing can be due until a condition that the answer depends on, or a knob of the
+	 * job, changes: the policy is skipped until then.
 	 */
 	bool idle;
 };
 
 /* The port and device conditions that a policy's answers depend on. */
-struct policy_rest {
-	struct truth_rest when, undo;
+struct policy_deps {
+	struct truth_deps when, undo;
 };
 
 struct policy_state {
@@ -201,15 +206,16 @@ struct policy_state {
 	size_t n_slots, n_policies;
 	struct truth truth;
 	/* The schedule: jobs by rank, each with its slot and policies. */
-	struct policy_turn *order;
-	struct policy_rest *rests;	/* per policy */
-	uint16_t *whose;
-	struct policy_answer *answers;	/* one for each in .whose */
+	struct policy_entry *order;
+	struct policy_deps *deps;	/* per policy */
+	size_t cap_policies;		/* of .deps and .budgets */
+	uint16_t *job_policies;
+	struct policy_answer *answers;	/* one for each of .job_policies */
 	size_t cap_order, n_order;
-	uint64_t order_of;	/* the topology it was built for */
+	uint64_t order_of;	/* the topology that the schedule was built for */
 	bool ordered;
 	uint64_t ticks;		/* number of evaluations */
-	bool at_once;		/* ignore holds and cooldowns */
+	bool at_once;		/* holds and cooldowns are ignored */
 };
 
 /* A decision, with its reason. */
@@ -227,23 +233,23 @@ struct policy_decision {
 	unsigned int step;		/* index of the policy's step */
 	bool has_old;
 	double old, new;		/* .new is unused if .release */
-	uint64_t cooldown;		/* ns until the next one may follow */
+	uint64_t cooldown;		/* ns until the next decision may follow */
 	uint32_t steps_left;		/* of max_steps; UINT32_MAX: no limit */
-	uint32_t acts_left;		/* of rate, over all jobs; the same */
+	uint32_t acts_left;		/* of rate, over all jobs; UINT32_MAX: no limit */
 	unsigned int damped;		/* the cooldown is 2^damped times its own */
-	uint32_t others;		/* bit per cause that was true too, with a smaller margin */
+	uint32_t others;		/* bit per cause that was also true, with a smaller margin */
 	char reason[SNAP_REASON];
 };
 
 void policy_state_init(struct policy_state *st);
 void policy_state_free(struct policy_state *st);
 /*
- * Makes room for evaluating @set on @s, and keeps the run state. Call it after any change
- * of either. 0 or -ENOMEM.
+ * Makes room for evaluating @set on @s, and keeps the run state. The caller must call it
+ * after each change of @set or @s. 0 or -ENOMEM.
  */
 int policy_state_reserve(struct policy_state *st, const struct policy_set *set,
 			 const struct signals *s);
-/* The same for @jobs jobs, before the first reading. */
+/* The same for @jobs jobs, without a reading. */
 int policy_state_reserve_jobs(struct policy_state *st,
 			      const struct policy_set *set, size_t jobs);
 
@@ -256,10 +262,10 @@ int policy_state_reserve_jobs(struct policy_state *st,
  * @out: the decisions
  * @cap: room for them
  *
- * Work is bounded by what changed plus policies times jobs. At most one change
- * per job and knob: the first policy of the set that wants a knob has it until
- * it gives it back. Jobs come in the order of their importance. Returns the
- * number of decisions; what does not fit into @cap is decided at a later call.
+ * Work is bounded by what changed plus policies times jobs. A job's knob gets at most one
+ * decision: the first policy of the set that acts on the knob holds it until its undo. Jobs
+ * are evaluated in the order of their ranks. Returns the number of decisions; decisions that
+ * do not fit into @cap are made at a later call.
  */
 size_t policy_eval(const struct policy_set *set, struct policy_state *st,
 		   const struct signals *s, uint64_t now,
@@ -268,9 +274,10 @@ size_t policy_eval(const struct policy_set *set, struct policy_state *st,
 /* Takes back a decision that could not be carried out. */
 void policy_failed(struct policy_state *st, const struct policy_decision *d);
 
-/* Lists the overrides that should be in force, from entry *@pos on. */
-size_t policy_held(const struct policy_set *set, const struct policy_state *st,
-		   size_t *pos, struct policy_decision *out, size_t cap);
+/* Lists the overrides that should be in force, from entry *@pos on. Returns their number. */
+size_t policy_held(const struct policy_state *st, size_t *pos, struct policy_decision *out,
+		   size_t cap);
+/* The number of all such overrides. */
 size_t policy_n_held(const struct policy_state *st);
 
 /**
@@ -282,19 +289,19 @@ size_t policy_n_held(const struct policy_state *st);
  * @out: releases
  * @cap: room for them
  *
- * A policy of the same name that turns the same knobs goes on where its
- * forerunner stood. Overrides held by policies that are gone come back in @out
- * as releases. Returns their number, also of those that did not fit into @cap.
+ * A policy that has the name and the knobs of an old one takes over the state of that one.
+ * @out gets a release for each override of an old policy that has no successor. Returns the
+ * number of releases, also of those that did not fit into @cap.
  */
 size_t policy_carry(const struct policy_set *set, struct policy_state *st,
 		    const struct policy_set *old_set,
 		    const struct policy_state *old,
 		    struct policy_decision *out, size_t cap);
 
-/* Does the policy apply to this job? */
+/* True: the policy is for this job. */
 bool policy_applies(const struct policy *p, const char *job, uint32_t class);
 
-/* reason.c: why a condition is true. */
+/* reason.c: appends why a condition is true. */
 void reason_cond(struct text *t, const struct prog *p, const struct truth *tr,
 		 const struct cond *c, const struct signals *s,
 		 const struct binding *b);
@@ -302,17 +309,25 @@ void reason_cond(struct text *t, const struct prog *p, const struct truth *tr,
 unsigned int reason_values(struct policy_reading *out, unsigned int cap,
 			   const struct prog *p, const struct cond *c,
 			   const struct signals *s, const struct binding *b);
-/* Adds those of the condition's signals that are unknown. Returns the new number. */
+
+/* The states that were unknown before another one decided, which is their fallback. */
+struct passed_over {
+	const struct cond *when;	/* NULL: there are none */
+	const struct cond *fallback;
+	unsigned int n;			/* fallbacks */
+};
+
+/* Adds to the @n readings of @out the unknown signals of @over. Returns the new number. */
 unsigned int reason_unknown(struct policy_reading *out, unsigned int n, unsigned int cap,
-			    const struct prog *p, const struct cond *c,
+			    const struct prog *p, const struct passed_over *over,
 			    const struct signals *s, const struct binding *b);
-/* ", by fallback as job kv p99 unknown": why @when was not asked. */
-void reason_fallback(struct text *t, const struct prog *p, const struct cond *when,
+/* Appends ", by fallback as job kv p99 unknown": the unknown signals of @over. */
+void reason_fallback(struct text *t, const struct prog *p, const struct passed_over *over,
 		     const struct signals *s, const struct binding *b);
-/* " [tick 7, next in 1 s, 2 steps left]": for people, who read the rest before it. */
+/* Appends " [tick 7, next in 1 s, 2 steps left]". */
 void reason_quota(struct text *t, const struct policy_decision *d);
 
-/* margin.c: how far the readings are beyond their bounds, 0 or more. */
+/* margin.c: how far the condition's readings are beyond their bounds, 0 or more. */
 double margin_cond(const struct prog *p, const struct truth *tr,
 		   const struct cond *c, const struct signals *s,
 		   const struct binding *b);

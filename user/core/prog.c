@@ -15,7 +15,7 @@ const char *cmp_name(enum cmp cmp)
 	return cmp_names[cmp];
 }
 
-bool prog_compare(enum cmp cmp, double a, double b)
+static bool compare_numbers(enum cmp cmp, double a, double b)
 {
 	switch (cmp) {
 	case CMP_GT:
@@ -118,32 +118,30 @@ void binding_of(const struct signals *s, enum obj_kind kind, uint32_t row,
 	}
 }
 
-static double read_signal(const struct prog_env *env, uint16_t sig,
+static double eval_signal(const struct prog_env *env, uint16_t sig,
 			  const struct binding *b)
 {
 	int32_t row = b->at[vocab_signals[sig].obj];
 	double v;
 
-	return row >= 0 && signal_get(env->s, sig, (size_t)row, &v) ? v :
-								      UNKNOWN;
+	return row >= 0 && signal_get(env->s, sig, (size_t)row, &v) ? v : UNKNOWN;
 }
 
-static double read_agg(const struct prog_env *env, uint16_t n,
-		       const struct binding *b)
+static double eval_agg(const struct prog_env *env, uint16_t n, const struct binding *b)
 {
 	int32_t row = b->at[env->p->aggs[n].on];
 
 	return env->agg && row >= 0 ? env->agg[n][row] : UNKNOWN;
 }
 
-static double both(double a, double b)
+static double eval_and(double a, double b)
 {
 	if (a == 0 || b == 0)
 		return 0;
 	return a != a || b != b ? UNKNOWN : 1;
 }
 
-static double either(double a, double b)
+static double eval_or(double a, double b)
 {
 	if (a == 1 || b == 1)
 		return 1;
@@ -151,10 +149,10 @@ static double either(double a, double b)
 }
 
 /*
- * The object must be evaluated again at the next tick although no signal changes: a value
- * that rose in this tick will not have risen then.
+ * True: the value rose or fell since the last tick. Without a change the answer is different at
+ * the next tick, so the object must then be evaluated again.
  */
-static double moved(struct prog_env *env, const struct prog_ins *in, double v)
+static double eval_moved(struct prog_env *env, const struct prog_ins *in, double v)
 {
 	double was, answer = UNKNOWN;
 
@@ -169,7 +167,8 @@ static double moved(struct prog_env *env, const struct prog_ins *in, double v)
 	return answer;
 }
 
-static double held(struct prog_env *env, const struct prog_ins *in, double v)
+/* True: the truth @v has been 1 for the time that the instruction has. */
+static double eval_held(struct prog_env *env, const struct prog_ins *in, double v)
 {
 	double *since;
 
@@ -188,7 +187,7 @@ static double held(struct prog_env *env, const struct prog_ins *in, double v)
 	return 0;
 }
 
-/* The first slot of the stack stays unused: it stands for the empty stack. */
+/* *@top is the top of the stack; stack[0] stands for the empty stack and stays unused. */
 double prog_run(struct prog_env *env, struct prog_code code,
 		const struct binding *b)
 {
@@ -202,10 +201,10 @@ double prog_run(struct prog_env *env, struct prog_code code,
 			*++top = env->p->k[in->arg];
 			break;
 		case PROG_SIGNAL:
-			*++top = read_signal(env, in->arg, b);
+			*++top = eval_signal(env, in->arg, b);
 			break;
 		case PROG_AGG:
-			*++top = read_agg(env, in->arg, b);
+			*++top = eval_agg(env, in->arg, b);
 			break;
 		case PROG_ADD:
 			top--;
@@ -229,25 +228,25 @@ double prog_run(struct prog_env *env, struct prog_code code,
 		case PROG_CMP:
 			top--;
 			*top = *top != *top || top[1] != top[1] ? UNKNOWN :
-			       prog_compare(in->arg, *top, top[1]);
+			       compare_numbers(in->arg, *top, top[1]);
 			break;
 		case PROG_AND:
 			top--;
-			*top = both(*top, top[1]);
+			*top = eval_and(*top, top[1]);
 			break;
 		case PROG_OR:
 			top--;
-			*top = either(*top, top[1]);
+			*top = eval_or(*top, top[1]);
 			break;
 		case PROG_NOT:
 			*top = 1 - *top;
 			break;
 		case PROG_RISING:
 		case PROG_FALLING:
-			*top = moved(env, in, *top);
+			*top = eval_moved(env, in, *top);
 			break;
 		case PROG_HELD:
-			*top = held(env, in, *top);
+			*top = eval_held(env, in, *top);
 			break;
 		case PROG_OPS:
 			break;

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Conditions and expressions of policies, compiled: what runs at each tick.
+ * Conditions and expressions of policies, compiled for evaluation at each tick.
  *
- * A condition is brought into the form "(a and b) or (a and c)", where each
- * atom looks at one object (and at what that object belongs to). An atom is a
- * straight line of instructions for a small stack machine: there are no jumps,
- * so that the work of a tick follows from the number of objects, and is known
- * when the file is read. Its truth is kept as two bits of a mask per object,
- * and a term is a comparison of masks. So an atom that several policies have in
- * common is evaluated once, and an object that did not change not at all.
+ * A condition has the form "(a and b) or (a and c)", where each atom reads one object (and
+ * the objects that it belongs to). An atom is a sequence of instructions for a small stack
+ * machine. There are no jumps, so the work of a tick follows from the number of objects and
+ * is known when the file is read. Two bits of a mask per object have the truth of an atom,
+ * and a term is a comparison of masks. So an atom that several policies have in common is
+ * evaluated once, and an object that did not change is not evaluated.
  *
- * Three-valued: a number that is absent is NaN, and so is a truth that is not
- * known. "and" is false if one side is, "or" true if one side is, whatever is
- * unknown.
+ * Logic is three-valued: a number that is absent is NaN, and so is a truth that is not
+ * known. "and" is false if one side is false, "or" is true if one side is true, even if the
+ * other side is unknown.
  */
 #ifndef SRDMA_CORE_PROG_H
 #define SRDMA_CORE_PROG_H
@@ -41,9 +40,9 @@ enum tri {
 };
 
 enum prog_op {
-	PROG_CONST,	/* -> n; arg: which */
+	PROG_CONST,	/* -> n; arg: place in prog.k */
 	PROG_SIGNAL,	/* -> n; arg: enum signal_id */
-	PROG_AGG,	/* -> n; arg: which */
+	PROG_AGG,	/* -> n; arg: place in prog.aggs */
 	PROG_ADD,	/* n n -> n */
 	PROG_SUB,
 	PROG_MUL,
@@ -71,8 +70,8 @@ struct prog_code {
 
 struct prog_atom {
 	struct prog_code code;
-	uint8_t kind;		/* kind of the object that it is evaluated for */
-	uint8_t others;		/* bit per other kind that it reads */
+	uint8_t kind;		/* kind of the objects that have the atom */
+	uint8_t others;		/* bit per other kind that the atom reads */
 	bool simple;		/* `signal cmp value`, as below */
 	uint8_t cmp;
 	uint16_t sig;
@@ -89,7 +88,7 @@ enum agg_op {
 	AGG_COUNT,
 };
 
-/* A number of an object that is computed over the objects that belong to it. */
+/* A number of an object, computed over its members (prog_has_members()). */
 struct prog_agg {
 	uint8_t op;
 	uint8_t of, on;		/* kind of the members, and of their owner */
@@ -100,15 +99,15 @@ struct prog_agg {
 
 struct prog_term {
 	uint64_t need[OBJ_KINDS];	/* atoms that must be true */
-	uint16_t asked;		/* its place in prog.asked; PROG_UNASKED: none */
+	uint16_t asked;		/* place of the term in prog.asked; PROG_UNASKED: none */
 };
 
 #define PROG_UNASKED 0xffff
 
-/* True if one of its terms is true; never true without terms. */
+/* A condition is true if one of its terms is true; never true without terms. */
 struct cond {
 	struct prog_code terms;
-	uint8_t kinds;		/* bit per kind that it reads */
+	uint8_t kinds;		/* bit per kind that the condition reads */
 };
 
 struct prog {
@@ -121,8 +120,8 @@ struct prog {
 	uint32_t n_ins, n_k, n_terms, n_atoms[OBJ_KINDS], n_aggs, n_text;
 	uint32_t n_mem[OBJ_KINDS];
 	/*
-	 * Terms that read QPs or UARs, and so are counted per QP. Their atoms of the job are
-	 * left to the end, because they are the same for all QPs of the job.
+	 * Terms that read QPs or UARs. struct truth counts the QPs for which their atoms of
+	 * these are true; the atoms of the job are the same for all its QPs.
 	 */
 	uint16_t *asked;
 	uint32_t n_asked;
@@ -143,36 +142,35 @@ struct prog_env {
 	const struct signals *s;
 	/* Aggregates: column i has a number per object of its kind. May be NULL. */
 	double *const *agg;
-	/* Memory of the evaluated object. NULL: none; what needs it is unknown. */
+	/* Memory of the evaluated object. NULL: none; instructions that need it give NaN. */
 	double *mem;
 	uint64_t now;
-	bool again;		/* out: the result may change although no signal does */
+	bool again;		/* out: the result may change without a change of signals */
 };
 
 /*
- * NaN: unknown. Nothing is checked: @code is the compiler's, whose output the tests
- * hold against selftests/unit/verify.h.
+ * Runs the code of an atom, an aggregate or a value. NaN: unknown. @code is not checked: it is
+ * from the compiler, whose output the tests check by selftests/unit/verify.h.
  */
 double prog_run(struct prog_env *env, struct prog_code code,
 		const struct binding *b);
 
-/* @t and @k: masks by kind. */
+/* True if one of the terms is. @t and @k: masks of the atoms that are true, and known, by kind. */
 enum tri prog_terms(const struct prog *p, struct prog_code terms,
 		    const uint64_t *t, const uint64_t *k);
 
-/* Does the program read this signal? Objects of this kind? */
+/* True: the program reads this signal; objects of this kind. */
 bool prog_reads(const struct prog *p, enum signal_id id);
 bool prog_looks_at(const struct prog *p, enum obj_kind kind);
 
-bool prog_compare(enum cmp cmp, double a, double b);
 const char *cmp_name(enum cmp cmp);
 
-/* Kinds of the objects that an object of @kind belongs to, and @kind itself. */
+/* Bit per kind of the objects that an object of @kind belongs to, and of @kind itself. */
 unsigned int prog_sees(enum obj_kind kind);
-/* Does an object of kind @on have members of kind @of? */
+/* True: objects of kind @on have members of kind @of. */
 bool prog_has_members(enum obj_kind on, enum obj_kind of);
 
-/* The most instructions that one object of this kind takes in a tick. */
+/* The greatest number of instructions for one object of this kind in a tick. */
 uint32_t prog_work(const struct prog *p, enum obj_kind kind);
 
 void prog_free(struct prog *p);

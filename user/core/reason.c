@@ -6,8 +6,8 @@
 
 #define TERM_ATOMS (OBJ_KINDS * PROG_ATOMS)
 
-static void object_name(struct text *t, enum obj_kind kind,
-			const struct signals *s, const struct binding *b)
+static void write_object(struct text *t, enum obj_kind kind,
+			 const struct signals *s, const struct binding *b)
 {
 	const struct snapshot *snap = s->snap;
 	int32_t row = b->at[kind], dev = b->at[OBJ_DEV];
@@ -31,8 +31,8 @@ static void object_name(struct text *t, enum obj_kind kind,
 				      snap->qps[row].qpn);
 }
 
-static bool read_signal(enum signal_id sig, const struct signals *s,
-			const struct binding *b, double *v)
+static bool read_bound_signal(enum signal_id sig, const struct signals *s,
+			      const struct binding *b, double *v)
 {
 	int32_t row = b->at[vocab_signals[sig].obj];
 
@@ -45,11 +45,11 @@ static void write_reading(struct text *t, enum signal_id sig,
 	const struct vocab_signal *vs = &vocab_signals[sig];
 	double v;
 
-	object_name(t, vs->obj, s, b);
+	write_object(t, vs->obj, s, b);
 	text_str(t, " ");
 	text_str(t, strchr(vs->name, '.') + 1);
 	text_str(t, " ");
-	if (read_signal(sig, s, b, &v))
+	if (read_bound_signal(sig, s, b, &v))
 		vocab_format(t, v, vs->unit);
 	else
 		text_str(t, "unknown");
@@ -63,7 +63,7 @@ static void write_simple(struct text *t, const struct prog *p,
 	double v;
 
 	write_reading(t, a->sig, s, b);
-	if (!read_signal(a->sig, s, b, &v))
+	if (!read_bound_signal(a->sig, s, b, &v))
 		return;
 	/* Not "class latency == latency". */
 	if (a->cmp == CMP_EQ && v == a->value)
@@ -72,8 +72,7 @@ static void write_simple(struct text *t, const struct prog *p,
 	text_mem(t, p->text + a->text, a->text_len);
 }
 
-static bool seen_before(const struct prog_ins *first,
-			const struct prog_ins *in)
+static bool is_repeated_signal(const struct prog_ins *first, const struct prog_ins *in)
 {
 	for (; first < in; first++)
 		if (first->op == PROG_SIGNAL && first->arg == in->arg)
@@ -81,7 +80,7 @@ static bool seen_before(const struct prog_ins *first,
 	return false;
 }
 
-/* The condition as it was written, and the values of its signals. */
+/* The atom as the policy file has it, and the values of its signals. */
 static void write_complex(struct text *t, const struct prog *p,
 			  const struct truth *tr, const struct prog_atom *a,
 			  const struct signals *s, const struct binding *b)
@@ -96,12 +95,11 @@ static void write_complex(struct text *t, const struct prog *p,
 			int32_t row = b->at[p->aggs[first[i].arg].on];
 
 			text_str(t, any ? ", it is " : " (it is ");
-			text_fixed(t, row < 0 ? 0 : tr->agg[first[i].arg][row],
-				   1);
+			text_fixed(t, row < 0 ? 0 : tr->agg[first[i].arg][row], 1);
 			any = true;
 			continue;
 		}
-		if (first[i].op != PROG_SIGNAL || seen_before(first, first + i))
+		if (first[i].op != PROG_SIGNAL || is_repeated_signal(first, first + i))
 			continue;
 		text_str(t, any ? ", " : " (");
 		write_reading(t, first[i].arg, s, b);
@@ -111,7 +109,7 @@ static void write_complex(struct text *t, const struct prog *p,
 		text_str(t, ")");
 }
 
-/* The term to describe: one that is true, else the first. */
+/* The term to describe: the first that is true, else the first. */
 static const struct prog_term *find_telling_term(const struct prog *p,
 						 const struct truth *tr,
 						 const struct cond *c,
@@ -124,7 +122,7 @@ static const struct prog_term *find_telling_term(const struct prog *p,
 	return term;
 }
 
-/* Lists the atoms of a term in the order of the text. Returns their number. */
+/* Lists the atoms of a term in the order of their texts. Returns their number. */
 static unsigned int list_atoms(const struct prog *p, const struct prog_term *term,
 			       const struct prog_atom **v)
 {
@@ -134,8 +132,7 @@ static unsigned int list_atoms(const struct prog *p, const struct prog_term *ter
 
 	for (o = 0; o < OBJ_KINDS; o++)
 		for (need = term->need[o]; need; need &= need - 1) {
-			const struct prog_atom *a =
-				&p->atoms[o][__builtin_ctzll(need)];
+			const struct prog_atom *a = &p->atoms[o][__builtin_ctzll(need)];
 
 			for (k = n++; k && v[k - 1]->text > a->text; k--)
 				v[k] = v[k - 1];
@@ -174,7 +171,7 @@ static unsigned int add_value(struct policy_reading *out, unsigned int n,
 	if (n == cap)
 		return n;
 	out[n].sig = sig;
-	if (!read_signal(sig, s, b, &out[n].v))
+	if (!read_bound_signal(sig, s, b, &out[n].v))
 		out[n].v = __builtin_nan("");
 	return n + 1;
 }
@@ -190,20 +187,18 @@ unsigned int reason_values(struct policy_reading *out, unsigned int cap,
 		n_atoms = list_atoms(p, &p->terms[c->terms.first + i], v);
 		for (k = 0; k < n_atoms; k++)
 			for (j = 0; j < v[k]->code.n; j++) {
-				const struct prog_ins *in =
-					&p->ins[v[k]->code.first + j];
+				const struct prog_ins *in = &p->ins[v[k]->code.first + j];
 
 				if (in->op == PROG_SIGNAL)
-					n = add_value(out, n, cap, in->arg, s,
-						      b);
+					n = add_value(out, n, cap, in->arg, s, b);
 			}
 	}
 	return n;
 }
 
-unsigned int reason_unknown(struct policy_reading *out, unsigned int n, unsigned int cap,
-			    const struct prog *p, const struct cond *c,
-			    const struct signals *s, const struct binding *b)
+static unsigned int add_unknown(struct policy_reading *out, unsigned int n, unsigned int cap,
+				const struct prog *p, const struct cond *c,
+				const struct signals *s, const struct binding *b)
 {
 	struct policy_reading all[POLICY_READINGS];
 	unsigned int i, n_all = reason_values(all, POLICY_READINGS, p, c, s, b);
@@ -214,16 +209,51 @@ unsigned int reason_unknown(struct policy_reading *out, unsigned int n, unsigned
 	return n;
 }
 
-void reason_fallback(struct text *t, const struct prog *p, const struct cond *when,
+unsigned int reason_unknown(struct policy_reading *out, unsigned int n, unsigned int cap,
+			    const struct prog *p, const struct passed_over *over,
+			    const struct signals *s, const struct binding *b)
+{
+	unsigned int i;
+
+	if (over->when)
+		n = add_unknown(out, n, cap, p, over->when, s, b);
+	for (i = 0; i < over->n; i++)
+		n = add_unknown(out, n, cap, p, &over->fallback[i], s, b);
+	return n;
+}
+
+/* True: @sig is the value of the window before that of @of, so it is unknown whenever @of is. */
+static bool is_previous_of(enum signal_id sig, enum signal_id of)
+{
+	return (sig == SIG_JOB_P99_PREV && of == SIG_JOB_P99) ||
+	       (sig == SIG_JOB_LATENCY_PREV && of == SIG_JOB_LATENCY);
+}
+
+/* True: another signal in @lacks implies that @sig is unknown. */
+static bool is_implied(const struct policy_reading *lacks, unsigned int n, enum signal_id sig)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		if (is_previous_of(sig, lacks[i].sig))
+			return true;
+	return false;
+}
+
+void reason_fallback(struct text *t, const struct prog *p, const struct passed_over *over,
 		     const struct signals *s, const struct binding *b)
 {
 	struct policy_reading lacks[POLICY_READINGS];
-	unsigned int i, n = reason_unknown(lacks, 0, POLICY_READINGS, p, when, s, b);
+	unsigned int i, n = reason_unknown(lacks, 0, POLICY_READINGS, p, over, s, b);
+	const char *sep = " as ";
 
 	text_str(t, ", by fallback");
 	for (i = 0; i < n; i++) {
-		text_str(t, i ? ", " : " as ");
+		if (is_implied(lacks, n, lacks[i].sig))
+			continue;
+		text_str(t, sep);
 		write_reading(t, lacks[i].sig, s, b);
+		sep = ", ";
 	}
 }
 

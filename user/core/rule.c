@@ -9,6 +9,9 @@ bool rule_matches(const struct snap_rule *rule, const struct snap_owner *owner)
 	bool kernel = owner->kernel[0];
 	const char *comm = kernel ? owner->kernel : owner->comm;
 
+	/* Only the module knows what a process asked for. */
+	if (rule->asked)
+		return false;
 	if (rule->comm[0] && strncmp(rule->comm, comm, SNAP_COMM - 1))
 		return false;
 	if (rule->exe[0] && strcmp(rule->exe, owner->exe))

@@ -8,7 +8,8 @@
 /*
  * Does the rule apply to a QP of this owner? The kernel gives the same answer: it compares
  * the command name in the 15 bytes that it keeps, a star in a cgroup also matches slashes,
- * and a kernel user has a name and nothing else.
+ * and a kernel user has a name and nothing else. A rule for processes that ask for its job
+ * matches none here, because only the module knows which do.
  */
 bool rule_matches(const struct snap_rule *rule, const struct snap_owner *owner);
 

@@ -3,41 +3,37 @@
 
 #include <string.h>
 
-static void slot_clear(struct policy_state *st, struct policy_slot *slot)
+static void clear_slot(struct policy_state *st, struct policy_slot *slot)
 {
-	struct policy_slot empty = {
-		.runs = slot->runs, .evidence = slot->evidence,
-	};
-
 	memset(slot->runs, 0, st->n_policies * sizeof(*slot->runs));
-	*slot = empty;
+	*slot = (struct policy_slot){ .runs = slot->runs, .evidence = slot->evidence };
 }
 
-static bool slot_is(const struct policy_slot *slot, const struct snap_job *job)
+static bool is_slot_of(const struct policy_slot *slot, const struct snap_job *job)
 {
 	return slot->used && slot->job == job->id &&
 	       slot->since == job->since && !strcmp(slot->name, job->name);
 }
 
 /*
- * Jobs mostly keep their row from one reading to the next, so @hint is nearly always
- * right; otherwise search all slots.
+ * Tries the slot @hint first, the row of the job, because jobs mostly keep their row from one
+ * reading to the next.
  */
-static struct policy_slot *slot_find(struct policy_state *st,
-				     const struct snap_job *job, size_t hint)
+static struct policy_slot *find_slot(struct policy_state *st, const struct snap_job *job,
+				     size_t hint)
 {
 	size_t i;
 
-	if (hint < st->n_slots && slot_is(&st->slots[hint], job))
+	if (hint < st->n_slots && is_slot_of(&st->slots[hint], job))
 		return &st->slots[hint];
 	for (i = 0; i < st->n_slots; i++)
-		if (slot_is(&st->slots[i], job))
+		if (is_slot_of(&st->slots[i], job))
 			return &st->slots[i];
 	return NULL;
 }
 
-/* Clears the slots of jobs that are gone: their overrides are gone too. */
-static void slots_sweep(struct eval *e)
+/* Clears the slots of jobs that are gone. Their overrides went with them. */
+static void sweep_slots(struct eval *e)
 {
 	const struct snapshot *snap = e->s->snap;
 	size_t i;
@@ -45,20 +41,21 @@ static void slots_sweep(struct eval *e)
 	for (i = 0; i < e->st->n_slots; i++)
 		e->st->slots[i].seen = false;
 	for (i = 0; i < snap->n_jobs; i++) {
-		struct policy_slot *slot = slot_find(e->st, &snap->jobs[i], i);
+		struct policy_slot *slot = find_slot(e->st, &snap->jobs[i], i);
 
 		if (slot)
 			slot->seen = true;
 	}
 	for (i = 0; i < e->st->n_slots; i++)
 		if (e->st->slots[i].used && !e->st->slots[i].seen)
-			slot_clear(e->st, &e->st->slots[i]);
+			clear_slot(e->st, &e->st->slots[i]);
 }
 
-static struct policy_slot *slot_get(struct policy_state *st,
-				    const struct snap_job *job, size_t hint)
+/* The slot of a job, a free one if it had none. NULL: no slot is free. */
+static struct policy_slot *get_slot(struct policy_state *st, const struct snap_job *job,
+				    size_t hint)
 {
-	struct policy_slot *slot = slot_find(st, job, hint);
+	struct policy_slot *slot = find_slot(st, job, hint);
 	size_t i;
 
 	if (slot)
@@ -84,7 +81,7 @@ bool policy_applies(const struct policy *p, const char *job, uint32_t class)
 	return !p->classes || (class < 32 && p->classes & 1u << class);
 }
 
-static uint32_t rank_of(const struct policy_set *set, const char *job)
+static uint32_t find_rank(const struct policy_set *set, const char *job)
 {
 	size_t i;
 
@@ -103,13 +100,12 @@ static void order_jobs(struct eval *e)
 
 	st->n_order = 0;
 	for (i = 0; i < snap->n_jobs && i < st->cap_order; i++) {
-		uint32_t rank = rank_of(e->set, snap->jobs[i].name);
+		uint32_t rank = find_rank(e->set, snap->jobs[i].name);
 
 		for (k = st->n_order++; k > 0; k--) {
-			struct policy_turn *before = &st->order[k - 1];
+			struct policy_entry *before = &st->order[k - 1];
 
-			if (rank_of(e->set, snap->jobs[before->job].name) <=
-			    rank)
+			if (find_rank(e->set, snap->jobs[before->job].name) <= rank)
 				break;
 			st->order[k] = *before;
 		}
@@ -117,6 +113,7 @@ static void order_jobs(struct eval *e)
 	}
 }
 
+/* Lists the policies of a job at .job_policies[@at]. Returns the place after them. */
 static uint32_t list_policies(struct eval *e, const struct policy_slot *slot,
 			      const struct snap_job *job, uint32_t at)
 {
@@ -128,42 +125,46 @@ static uint32_t list_policies(struct eval *e, const struct policy_slot *slot,
 		if (p->off)
 			continue;
 		if (policy_applies(p, job->name, job->class))
-			e->st->whose[at++] = (uint16_t)n;
+			e->st->job_policies[at++] = (uint16_t)n;
 		else if (slot->runs[n].active)
-			e->st->whose[at++] = (uint16_t)n | TURN_STALE;
+			e->st->job_policies[at++] = (uint16_t)n | ENTRY_STALE;
 	}
 	return at;
 }
 
-static void find_rests(struct eval *e)
+/* Finds the dependencies of each policy. */
+static void find_deps(struct eval *e)
 {
 	const struct prog *prog = &e->set->prog;
 	size_t n;
 
 	for (n = 0; n < e->set->n; n++) {
 		const struct policy *p = &e->set->v[n];
-		struct policy_rest *r = &e->st->rests[n];
+		struct policy_deps *d = &e->st->deps[n];
+		unsigned int i;
 
-		memset(r, 0, sizeof(*r));
-		truth_rests_on(&r->when, prog, &p->when);
-		truth_rests_on(&r->when, prog, &p->fallback);
-		truth_rests_on(&r->undo, prog, &p->undo_not);
-		truth_rests_on(&r->undo, prog, &p->undo_fallback_not);
+		memset(d, 0, sizeof(*d));
+		truth_add_deps(&d->when, prog, &p->when);
+		for (i = 0; i < p->n_fallback; i++)
+			truth_add_deps(&d->when, prog, &p->fallback[i]);
+		truth_add_deps(&d->undo, prog, &p->undo_not);
+		for (i = 0; i < p->n_undo_fallback; i++)
+			truth_add_deps(&d->undo, prog, &p->undo_fallback_not[i]);
 	}
 }
 
-static void rest_of(struct eval *e, struct policy_turn *turn)
+/* Joins the dependencies of the entry's policies. */
+static void join_deps(struct eval *e, struct policy_entry *entry)
 {
 	uint32_t i, o;
 
-	memset(&turn->rest, 0, sizeof(turn->rest));
-	for (i = turn->first; i < turn->end; i++) {
-		const struct policy_rest *r =
-			&e->st->rests[e->st->whose[i] & ~TURN_STALE];
+	memset(&entry->deps, 0, sizeof(entry->deps));
+	for (i = entry->first; i < entry->end; i++) {
+		const struct policy_deps *d =
+			&e->st->deps[e->st->job_policies[i] & ~ENTRY_STALE];
 
 		for (o = 0; o < OBJ_UAR; o++)
-			turn->rest.need[o] |= r->when.need[o] |
-					      r->undo.need[o];
+			entry->deps.need[o] |= d->when.need[o] | d->undo.need[o];
 	}
 }
 
@@ -173,13 +174,13 @@ void schedule_find_changed(struct eval *e)
 	size_t n;
 
 	for (n = 0; n < e->set->n; n++) {
-		const struct policy_rest *r = &e->st->rests[n];
+		const struct policy_deps *d = &e->st->deps[n];
 
-		e->turned[n] = 0;
-		if (!truth_same_rest(t, &r->when))
-			e->turned[n] |= WHEN_TURNED;
-		if (!truth_same_rest(t, &r->undo))
-			e->turned[n] |= UNDO_TURNED;
+		e->changed[n] = 0;
+		if (!truth_same_deps(t, &d->when))
+			e->changed[n] |= WHEN_CHANGED;
+		if (!truth_same_deps(t, &d->undo))
+			e->changed[n] |= UNDO_CHANGED;
 	}
 }
 
@@ -192,28 +193,28 @@ void schedule_arrange(struct eval *e)
 
 	if (st->ordered && st->order_of == e->s->topology)
 		return;
-	find_rests(e);
-	slots_sweep(e);
+	find_deps(e);
+	sweep_slots(e);
 	order_jobs(e);
 	for (i = 0; i < st->n_order; i++) {
-		const struct snap_job *job = &snap->jobs[st->order[i].job];
+		uint32_t row = st->order[i].job;
+		const struct snap_job *job = &snap->jobs[row];
+		struct policy_entry *entry = &st->order[n];
 		struct policy_slot *slot;
 
 		/* Job 0 has the QPs that match no rule; it has no policies. */
-		slot = job->id ? slot_get(st, job, st->order[i].job) : NULL;
+		slot = job->id ? get_slot(st, job, row) : NULL;
 		if (!slot)
 			continue;
-		st->order[n].job = st->order[i].job;
-		st->order[n].slot = (uint32_t)(slot - st->slots);
-		st->order[n].first = at;
+		*entry = (struct policy_entry){
+			.job = row, .slot = (uint32_t)(slot - st->slots), .first = at,
+		};
 		at = list_policies(e, slot, job, at);
-		st->order[n].end = at;
-		st->order[n].asked = 0;
-		st->order[n].idle = false;
-		rest_of(e, &st->order[n++]);
+		entry->end = at;
+		join_deps(e, entry);
+		n++;
 	}
-	if (at)
-		memset(st->answers, 0, at * sizeof(*st->answers));
+	memset(st->answers, 0, at * sizeof(*st->answers));
 	st->n_order = n;
 	st->ordered = true;
 	st->order_of = e->s->topology;

@@ -8,12 +8,12 @@
 
 #include "core/decide.h"
 
-/* In .whose: the policy no longer applies to the job but still holds a knob of it. */
-#define TURN_STALE 0x8000
+/* In .job_policies: the policy no longer applies to the job but still holds a knob of it. */
+#define ENTRY_STALE 0x8000
 
 /* Rebuilds the schedule if jobs or policies have changed. */
 void schedule_arrange(struct eval *e);
-/* Sets e->turned: which policies depend on a port or device condition that changed. */
+/* Sets e->changed: which policies depend on a port or device condition that changed. */
 void schedule_find_changed(struct eval *e);
 
 #endif /* SRDMA_CORE_SCHEDULE_H */

@@ -1,91 +1,67 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Signals of devices, ports, QPs and UARs, and the order in which all are computed. */
 #include "core/signal.h"
 
 #include <string.h>
 
+#include "core/array.h"
+
 enum { SMOOTH_PORT, SMOOTH_UAR };
 enum { NOW, BEFORE };
 
-static void set_rate(struct signals *s, enum signal_id id, size_t row,
-		     uint64_t was, uint64_t is, uint64_t t0, uint64_t t1)
-{
-	double rate;
-
-	if (signal_per_second(was, is, t0, t1, &rate))
-		signal_set(s, id, row, rate);
-}
+/* --- smoothed ratios ------------------------------------------------------------- */
 
 /* The state at the reading before; NULL: the object is new. */
-static const struct signal_smooth *smooth_before(const struct signals *s,
-						 unsigned int kind,
+static const struct signal_smooth *find_smoothed(const struct signals *s, unsigned int kind,
 						 uint32_t dev, uint32_t index)
 {
 	const struct signal_smooth *was = s->smooth[kind][BEFORE];
-	size_t lo = 0, hi = s->n_smooth[kind][BEFORE];
+	const struct signal_smooth key = { .dev = dev, .index = index };
+	size_t n = s->n_smooth[kind][BEFORE];
+	size_t at = array_lookup(n, i, SNAP_CMP_INDEX(&was[i], &key));
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (was[mid].dev < dev ||
-		    (was[mid].dev == dev && was[mid].index < index))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (lo == s->n_smooth[kind][BEFORE] || was[lo].dev != dev ||
-	    was[lo].index != index)
-		return NULL;
-	return &was[lo];
+	return at < n ? &was[at] : NULL;
 }
 
 /*
  * Moves the smoothed value of an object towards @raw: a first order low pass by backward
  * Euler, which is stable for every step and needs no exp().
  */
-static double smooth_value(struct signals *s, unsigned int kind, uint32_t dev,
-			   uint32_t index, bool known, double raw, uint64_t dt,
-			   uint64_t tau)
+static double smooth_value(struct signals *s, unsigned int kind, uint32_t dev, uint32_t index,
+			   bool known, double raw, uint64_t dt, uint64_t tau)
 {
-	struct signal_smooth *now =
-		&s->smooth[kind][NOW][s->n_smooth[kind][NOW]++];
-	const struct signal_smooth *was = smooth_before(s, kind, dev, index);
+	struct signal_smooth *now = &s->smooth[kind][NOW][s->n_smooth[kind][NOW]++];
+	const struct signal_smooth *was = find_smoothed(s, kind, dev, index);
 
-	now->dev = dev;
-	now->index = index;
-	now->has = known;
-	now->v = raw;
+	*now = (struct signal_smooth){ .dev = dev, .index = index, .has = known, .v = raw };
 	if (known && was && was->has)
-		now->v = was->v + (raw - was->v) * (double)dt /
-				  (double)(tau + dt);
+		now->v = was->v + (raw - was->v) * (double)dt / (double)(tau + dt);
 	return now->v;
 }
 
 /* Keeps the smoothed value of an object that was not read again. */
-static void smooth_keep(struct signals *s, unsigned int kind, uint32_t dev,
-			uint32_t index)
+static void keep_smoothed(struct signals *s, unsigned int kind, uint32_t dev, uint32_t index)
 {
-	const struct signal_smooth *was = smooth_before(s, kind, dev, index);
+	const struct signal_smooth *was = find_smoothed(s, kind, dev, index);
 
 	smooth_value(s, kind, dev, index, was && was->has, was ? was->v : 0, 0, 1);
 }
 
-static void smooth_turn(struct signals *s)
+/* Makes the values of the last reading those of the reading before. */
+static void shift_smoothed(struct signals *s)
 {
 	unsigned int k;
 
 	for (k = 0; k < 2; k++) {
-		struct signal_smooth *p = s->smooth[k][NOW];
-		size_t cap = s->cap_smooth[k][NOW];
-
-		s->smooth[k][NOW] = s->smooth[k][BEFORE];
-		s->cap_smooth[k][NOW] = s->cap_smooth[k][BEFORE];
-		s->smooth[k][BEFORE] = p;
-		s->cap_smooth[k][BEFORE] = cap;
+		array_swap(s->smooth[k][NOW], s->smooth[k][BEFORE]);
 		s->n_smooth[k][BEFORE] = s->n_smooth[k][NOW];
 		s->n_smooth[k][NOW] = 0;
 	}
 }
 
+/* --- devices --------------------------------------------------------------------- */
+
+/* Keeps the value of the reading before. */
 static void hold_value(struct signals *s, enum signal_id id, size_t row)
 {
 	double v;
@@ -94,24 +70,20 @@ static void hold_value(struct signals *s, enum signal_id id, size_t row)
 		signal_set(s, id, row, v);
 }
 
-/* The share of @a in @a + @b. False: both are 0, or the sum overflows. */
-static bool share_of(uint64_t a, uint64_t b, double *ratio)
-{
-	if (a + b < a || !(a + b))
-		return false;
-	*ratio = (double)a / (double)(a + b);
-	return true;
-}
-
-/* Misses per lookup between two snapshots. False: no lookups, or counters stepped back. */
+/* Misses per lookup between two readings. False: no lookups, or a counter stepped back. */
 static bool miss_ratio(uint64_t hits_before, uint64_t misses_before, uint64_t hits,
 		       uint64_t misses, double *ratio)
 {
-	return misses >= misses_before && hits >= hits_before &&
-	       share_of(misses - misses_before, hits - hits_before, ratio);
+	uint64_t h = hits - hits_before, m = misses - misses_before;
+
+	if (misses < misses_before || hits < hits_before || h + m < h || !(h + m))
+		return false;
+	*ratio = (double)m / (double)(h + m);
+	return true;
 }
 
-static void dev_contention(struct signals *s, size_t i, const struct snap_dev *was,
+/* @same: row @i was the same device's in the reading before. */
+static void set_contention(struct signals *s, size_t i, const struct snap_dev *was,
 			   const struct snap_dev *d, bool same)
 {
 	uint64_t has = was->has & d->has;
@@ -123,9 +95,9 @@ static void dev_contention(struct signals *s, size_t i, const struct snap_dev *w
 			   (double)(d->command_time - was->command_time) /
 			   (double)(d->commands - was->commands));
 	if (has & SNAP_CONGESTION)
-		set_rate(s, SIG_DEV_DB_CONGESTION, i, was->congestions,
-			 d->congestions, was->time, d->time);
-	/* The device was not queried again: keep the value. */
+		signal_set_rate(s, SIG_DEV_DB_CONGESTION, i, was->congestions, d->congestions,
+				was->time, d->time);
+	/* The device was not queried again: keep the values. */
 	if (d->diag_time && d->diag_time == was->diag_time) {
 		if (same && has & SNAP_MTT)
 			hold_value(s, SIG_DEV_MTT_MISS, i);
@@ -141,25 +113,6 @@ static void dev_contention(struct signals *s, size_t i, const struct snap_dev *w
 		signal_set(s, SIG_DEV_QPC_MISS, i, ratio);
 }
 
-/*
- * The sum is known once the device was queried for every region; before, it is too
- * small.
- */
-static bool job_mtts(const struct snap_job *job, double *mtts)
-{
-	size_t i;
-
-	*mtts = 0;
-	for (i = 0; i < job->n_stats; i++) {
-		const struct snap_job_stat *st = &job->stats[i];
-
-		if (!snap_has(st, SNAP_MTTS) || st->mtts_unknown)
-			return false;
-		*mtts += (double)st->mtts;
-	}
-	return job->n_stats > 0;
-}
-
 static void update_devs(struct signals *s, const struct snapshot *old)
 {
 	const struct snapshot *snap = s->snap;
@@ -169,28 +122,26 @@ static void update_devs(struct signals *s, const struct snapshot *old)
 		const struct snap_dev *d = &snap->devs[i], *was;
 
 		if (snap_has(d, SNAP_PCIE))
-			signal_set(s, SIG_DEV_PCIE_STALL, i,
-				   d->pcie_stalled_reads / 100.0);
-
+			signal_set(s, SIG_DEV_PCIE_STALL, i, d->pcie_stalled_reads / 100.0);
 		signal_set(s, SIG_DEV_QPS, i, d->qps);
 		signal_set(s, SIG_DEV_MRS, i, d->mrs);
 		signal_set(s, SIG_DEV_CQS, i, d->cqs);
 		if (snap_has(d, SNAP_MTTS) && !d->mtts_unknown)
 			signal_set(s, SIG_DEV_MTTS, i, (double)d->mtts);
-		while (old && o < old->n_devs && old->devs[o].index < d->index)
-			o++;
-		if (!old || o == old->n_devs || old->devs[o].index != d->index)
+		if (!old || !array_seek(old->n_devs, o, ARRAY_CMP(old->devs[o].index, d->index)))
 			continue;
 		was = &old->devs[o];
 		if (was->since != d->since)
 			continue;
-		set_rate(s, SIG_DEV_CREATE_RATE, i, was->created, d->created,
-			 was->time, d->time);
-		set_rate(s, SIG_DEV_MODIFY_RATE, i, was->modified, d->modified,
-			 was->time, d->time);
-		dev_contention(s, i, was, d, o == i);
+		signal_set_rate(s, SIG_DEV_CREATE_RATE, i, was->created, d->created, was->time,
+				d->time);
+		signal_set_rate(s, SIG_DEV_MODIFY_RATE, i, was->modified, d->modified, was->time,
+				d->time);
+		set_contention(s, i, was, d, o == i);
 	}
 }
+
+/* --- ports ----------------------------------------------------------------------- */
 
 bool signals_port_speed(const struct snap_port *p, const char *dev,
 			const struct signal_opts *opts, double *speed)
@@ -230,11 +181,11 @@ static bool sum_pauses(const struct snapshot *snap, const struct snap_port *p, u
 }
 
 /*
- * The NIC is queried for these figures less often than once a tick, so they are kept
- * until the next query. @same: the row is of the same port as before.
+ * Signals from figures that are kept until the NIC is queried for them again, which is not at
+ * each tick. @same: row @i was the same port's in the reading before.
  */
-static void port_details(struct signals *s, size_t i, const struct snapshot *old,
-			 const struct snap_port *was, bool same)
+static void set_port_details(struct signals *s, size_t i, const struct snapshot *old,
+			     const struct snap_port *was, bool same)
 {
 	const struct snap_port *p = &s->snap->ports[i];
 	uint64_t before, now;
@@ -249,15 +200,15 @@ static void port_details(struct signals *s, size_t i, const struct snapshot *old
 		return;
 	}
 	if (sum_pauses(old, was, &before) && sum_pauses(s->snap, p, &now))
-		set_rate(s, SIG_PORT_PAUSE_RATE, i, before, now,
-			 was->detail_time, p->detail_time);
+		signal_set_rate(s, SIG_PORT_PAUSE_RATE, i, before, now, was->detail_time,
+				p->detail_time);
 	if (snap_has(p, SNAP_CNP) && snap_has(was, SNAP_CNP))
-		set_rate(s, SIG_PORT_CNP_RATE, i, was->cnp_handled,
-			 p->cnp_handled, was->detail_time, p->detail_time);
+		signal_set_rate(s, SIG_PORT_CNP_RATE, i, was->cnp_handled, p->cnp_handled,
+				was->detail_time, p->detail_time);
 }
 
 /* Keeps the signals of a port whose counters were not read again. */
-static void port_keep(struct signals *s, size_t i, bool same)
+static void keep_port(struct signals *s, size_t i, bool same)
 {
 	const struct snap_port *p = &s->snap->ports[i];
 
@@ -266,7 +217,31 @@ static void port_keep(struct signals *s, size_t i, bool same)
 		hold_value(s, SIG_PORT_RX_RATE, i);
 		hold_value(s, SIG_PORT_UTIL, i);
 	}
-	smooth_keep(s, SMOOTH_PORT, p->dev, p->index);
+	keep_smoothed(s, SMOOTH_PORT, p->dev, p->index);
+}
+
+static void set_port_rates(struct signals *s, size_t i, const struct snap_port *was,
+			   const double *speed, uint64_t tau)
+{
+	const struct snap_port *p = &s->snap->ports[i];
+	double tx = 0, rx = 0, util = 0;
+	bool known;
+
+	known = was && snap_has(p, SNAP_BYTES) && snap_has(was, SNAP_BYTES) &&
+		signal_per_second(was->tx_bytes, p->tx_bytes, was->time, p->time, &tx) &&
+		signal_per_second(was->rx_bytes, p->rx_bytes, was->time, p->time, &rx);
+	if (known) {
+		signal_set(s, SIG_PORT_TX_RATE, i, tx * 8);
+		signal_set(s, SIG_PORT_RX_RATE, i, rx * 8);
+	}
+	known = known && speed;
+	/* A link is full duplex: as busy as its busier direction. */
+	if (known)
+		util = (tx > rx ? tx : rx) * 8 / *speed;
+	util = smooth_value(s, SMOOTH_PORT, p->dev, p->index, known, util,
+			    was ? p->time - was->time : 0, tau);
+	if (known)
+		signal_set(s, SIG_PORT_UTIL, i, util);
 }
 
 static void update_ports(struct signals *s, const struct snapshot *old,
@@ -277,96 +252,57 @@ static void update_ports(struct signals *s, const struct snapshot *old,
 
 	for (i = 0; i < snap->n_ports; i++) {
 		const struct snap_port *p = &snap->ports[i], *was = NULL;
-		double speed = 0, tx = 0, rx = 0, util = 0;
-		bool has_speed, known;
-		int32_t dev;
+		int32_t dev = signals_dev_row(snap, p->dev);
+		bool has_speed;
+		double speed;
 
-		dev = signals_dev_row(snap, p->dev);
-		has_speed = signals_port_speed(p, dev < 0 ? "" :
-					       snap->devs[dev].name, opts,
-					       &speed);
+		has_speed = signals_port_speed(p, dev < 0 ? "" : snap->devs[dev].name, opts, &speed);
 		if (has_speed)
 			signal_set(s, SIG_PORT_SPEED, i, speed);
-		while (old && o < old->n_ports &&
-		       (old->ports[o].dev < p->dev ||
-			(old->ports[o].dev == p->dev &&
-			 old->ports[o].index < p->index)))
-			o++;
-		if (old && o < old->n_ports && old->ports[o].dev == p->dev &&
-		    old->ports[o].index == p->index)
+		if (old && array_seek(old->n_ports, o, SNAP_CMP_INDEX(&old->ports[o], p)))
 			was = &old->ports[o];
 		if (was)
-			port_details(s, i, old, was, o == i);
-		if (was && was->time == p->time) {
-			port_keep(s, i, o == i);
-			continue;
-		}
-		known = was && snap_has(p, SNAP_BYTES) &&
-			snap_has(was, SNAP_BYTES) &&
-			signal_per_second(was->tx_bytes, p->tx_bytes, was->time,
-				   p->time, &tx) &&
-			signal_per_second(was->rx_bytes, p->rx_bytes, was->time,
-				   p->time, &rx);
-		if (known) {
-			signal_set(s, SIG_PORT_TX_RATE, i, tx * 8);
-			signal_set(s, SIG_PORT_RX_RATE, i, rx * 8);
-		}
-		known = known && has_speed;
-		/* A link is full duplex: as busy as its busier direction. */
-		if (known)
-			util = (tx > rx ? tx : rx) * 8 / speed;
-		util = smooth_value(s, SMOOTH_PORT, p->dev, p->index, known, util,
-				    was ? p->time - was->time : 0, tau);
-		if (known)
-			signal_set(s, SIG_PORT_UTIL, i, util);
+			set_port_details(s, i, old, was, o == i);
+		if (was && was->time == p->time)
+			keep_port(s, i, o == i);
+		else
+			set_port_rates(s, i, was, has_speed ? &speed : NULL, tau);
 	}
 }
 
-static void qp_rates(struct signals *s, size_t i, const struct snap_qp *was,
-		     uint64_t old_time)
+/* --- QPs ------------------------------------------------------------------------- */
+
+/* @was: the QP in the reading before, which is of @old_time; NULL: the QP is new. */
+static void set_qp_rates(struct signals *s, size_t i, const struct snap_qp *was,
+			 uint64_t old_time)
 {
 	const struct snap_qp *qp = &s->snap->qps[i];
 	uint64_t doorbells = was ? was->doorbells : 0;
 	uint64_t wrs = was ? was->wrs : 0;
 	/*
-	 * qp->time is when the QP was read, and a QP that did not change is not
-	 * read again. So use the time between the snapshots.
+	 * The time between the snapshots, because qp->time is older: a QP that did not change
+	 * is not read again.
 	 */
 	uint64_t t0 = was ? old_time : qp->since;
 	uint64_t t1 = was ? s->snap->time : qp->time;
 	uint64_t has = was ? was->has & qp->has : qp->has;
 
-	s->advanced[i] = 2;
 	/*
 	 * A new QP counts from 0 since its creation, unless it is older than the
 	 * reading that did not have it.
 	 */
-	if (!was && qp->since < old_time)
-		return;
-	if (was && was->since != qp->since)
+	if (was ? was->since != qp->since : qp->since < old_time)
 		return;
 	if (has & SNAP_WRS) {
-		set_rate(s, SIG_QP_WR_RATE, i, wrs, qp->wrs, t0, t1);
+		signal_set_rate(s, SIG_QP_WR_RATE, i, wrs, qp->wrs, t0, t1);
 		if (qp->wrs >= wrs)
 			s->advanced[i] = qp->wrs > wrs;
 	}
 	if (has & SNAP_DOORBELLS) {
-		set_rate(s, SIG_QP_DOORBELL_RATE, i, doorbells, qp->doorbells,
-			 t0, t1);
+		signal_set_rate(s, SIG_QP_DOORBELL_RATE, i, doorbells, qp->doorbells, t0, t1);
 		if (qp->doorbells >= doorbells && s->advanced[i] != 1)
 			s->advanced[i] = qp->doorbells > doorbells;
 	}
-}
-
-static int qp_order(const struct snap_qp *a, const struct snap_qp *b)
-{
-	if (a->dev != b->dev)
-		return a->dev < b->dev ? -1 : 1;
-	if (a->qpn != b->qpn)
-		return a->qpn < b->qpn ? -1 : 1;
-	if (a->serial != b->serial)
-		return a->serial < b->serial ? -1 : 1;
-	return 0;
 }
 
 static void update_qps(struct signals *s, const struct snapshot *old)
@@ -375,15 +311,12 @@ static void update_qps(struct signals *s, const struct snapshot *old)
 	size_t i, o = 0;
 
 	for (i = 0; i < snap->n_qps; i++) {
-		const struct snap_qp *qp = &snap->qps[i], *was = NULL;
+		const struct snap_qp *qp = &snap->qps[i];
 
 		s->advanced[i] = 2;
-		while (old && o < old->n_qps && qp_order(&old->qps[o], qp) < 0)
-			o++;
-		if (old && o < old->n_qps && !qp_order(&old->qps[o], qp))
-			was = &old->qps[o];
 		if (old)
-			qp_rates(s, i, was, old->time);
+			set_qp_rates(s, i, array_seek(old->n_qps, o, SNAP_CMP_QP(&old->qps[o], qp)) ?
+				     &old->qps[o] : NULL, old->time);
 		if (snap_has(qp, SNAP_LEVEL))
 			signal_set(s, SIG_QP_LEVEL, i, qp->level);
 		if (snap_has(qp, SNAP_CLASS))
@@ -396,8 +329,7 @@ static void update_qps(struct signals *s, const struct snapshot *old)
 			signal_set(s, SIG_QP_PORT, i, qp->port);
 		if (snap_has(qp, SNAP_OWNER) && qp->owner < snap->n_owners &&
 		    !snap->owners[qp->owner].kernel[0])
-			signal_set(s, SIG_QP_PID, i,
-				   snap->owners[qp->owner].pid);
+			signal_set(s, SIG_QP_PID, i, snap->owners[qp->owner].pid);
 		signal_set(s, SIG_QP_TYPE, i, qp->type);
 		signal_set(s, SIG_QP_JOB, i, qp->job);
 	}
@@ -426,9 +358,12 @@ static void update_active(struct signals *s)
 	}
 }
 
+/* --- UARs ------------------------------------------------------------------------ */
+
 /*
- * The share of intervals in which two or more QPs of the UAR advanced. The module's
- * sampler sweeps many times per reading, so its counts are preferred. False: unknown.
+ * The share of intervals in which two or more QPs of the UAR advanced: by the counts of the
+ * module's sampler, which sweeps many times per reading, else by the QPs of this reading.
+ * False: unknown.
  */
 static bool uar_coactive(const struct snap_uar *u, const struct snap_uar *was,
 			 uint32_t seen, uint32_t active, double *ratio)
@@ -445,8 +380,9 @@ static bool uar_coactive(const struct snap_uar *u, const struct snap_uar *was,
 	return seen > 0;
 }
 
-static void uar_members(struct signals *s, size_t i, const struct snap_uar *was,
-			uint64_t dt, uint64_t tau)
+/* Signals from the QPs of a UAR. */
+static void set_uar_activity(struct signals *s, size_t i, const struct snap_uar *was,
+			     uint64_t dt, uint64_t tau)
 {
 	const struct snapshot *snap = s->snap;
 	const struct snap_uar *u = &snap->uars[i];
@@ -478,196 +414,33 @@ static void uar_members(struct signals *s, size_t i, const struct snap_uar *was,
 		signal_set(s, SIG_UAR_ACTIVE_QPS, i, active);
 }
 
-static void update_uars(struct signals *s, const struct snapshot *old,
-			uint64_t tau)
+static void update_uars(struct signals *s, const struct snapshot *old, uint64_t tau)
 {
 	const struct snapshot *snap = s->snap;
-	uint64_t dt = old && snap->time > old->time ?
-		      snap->time - old->time : 0;
+	uint64_t dt = old && snap->time > old->time ? snap->time - old->time : 0;
 	size_t i, o = 0;
 
 	memset(s->mark, 0, snap->n_owners * sizeof(*s->mark));
 	for (i = 0; i < snap->n_uars; i++) {
-		const struct snap_uar *u = &snap->uars[i], *was;
+		const struct snap_uar *u = &snap->uars[i], *was = NULL;
 
 		signal_set(s, SIG_UAR_QPS, i, u->qps);
-		while (old && o < old->n_uars &&
-		       (old->uars[o].dev < u->dev ||
-			(old->uars[o].dev == u->dev &&
-			 old->uars[o].index < u->index)))
-			o++;
-		was = NULL;
-		if (old && o < old->n_uars && old->uars[o].dev == u->dev &&
-		    old->uars[o].index == u->index &&
+		if (old && array_seek(old->n_uars, o, SNAP_CMP_INDEX(&old->uars[o], u)) &&
 		    old->uars[o].since == u->since)
 			was = &old->uars[o];
-		uar_members(s, i, was, dt, tau);
+		set_uar_activity(s, i, was, dt, tau);
 		if (!was)
 			continue;
 		if (was->has & u->has & SNAP_WRS)
-			set_rate(s, SIG_UAR_WR_RATE, i, was->wrs, u->wrs,
-				 was->time, u->time);
+			signal_set_rate(s, SIG_UAR_WR_RATE, i, was->wrs, u->wrs, was->time,
+					u->time);
 		if (was->has & u->has & SNAP_DOORBELLS)
-			set_rate(s, SIG_UAR_DOORBELL_RATE, i, was->doorbells,
-				 u->doorbells, was->time, u->time);
+			signal_set_rate(s, SIG_UAR_DOORBELL_RATE, i, was->doorbells, u->doorbells,
+					was->time, u->time);
 	}
 }
 
-static const struct snap_job_stat *stat_of(const struct snap_job *job, uint32_t dev)
-{
-	size_t i;
-
-	for (i = 0; i < job->n_stats; i++)
-		if (job->stats[i].dev == dev)
-			return &job->stats[i];
-	return NULL;
-}
-
-/* Work requests of a job on a device: the kernel's count, else that of its libraries. */
-static enum signal_reported job_wrs(const struct signals *s, size_t i,
-				    const struct snapshot *older, const struct snap_job *was,
-				    const struct snap_job_stat *st, double *rate)
-{
-	const struct snap_job_stat *old = stat_of(was, st->dev);
-
-	if (!snap_has(st, SNAP_WRS))
-		return signals_reported_rate(s, older, i, st->dev,
-					     offsetof(struct snap_figures, wrs), rate);
-	return signal_per_second(old ? old->wrs : 0, st->wrs, was->time,
-				 s->snap->jobs[i].time, rate) ? REPORTED : REPORTED_IN_PART;
-}
-
-/*
- * Adds up a job's counters over its devices. A new device counts from 0; if any counter
- * stepped back, or cannot be known, the sum is unknown.
- */
-static void job_rates(struct signals *s, size_t i, const struct snapshot *older,
-		      const struct snap_job *was)
-{
-	const struct snap_job *job = &s->snap->jobs[i];
-	enum signal_reported wrs = REPORTED_NONE, bytes = REPORTED_NONE, is;
-	double wr_sum = 0, byte_sum = 0, doorbell_sum = 0, r;
-	bool doorbells = job->n_stats > 0;
-	size_t k;
-
-	for (k = 0; k < job->n_stats; k++) {
-		const struct snap_job_stat *st = &job->stats[k], *old = stat_of(was, st->dev);
-
-		is = wrs != REPORTED_IN_PART ? job_wrs(s, i, older, was, st, &r) : REPORTED_NONE;
-		if (is == REPORTED)
-			wr_sum += r;
-		wrs = is != REPORTED_NONE ? is : wrs;
-		is = bytes != REPORTED_IN_PART ?
-		     signals_reported_rate(s, older, i, st->dev,
-					   offsetof(struct snap_figures, bytes), &r) :
-		     REPORTED_NONE;
-		if (is == REPORTED)
-			byte_sum += r;
-		bytes = is != REPORTED_NONE ? is : bytes;
-		doorbells = doorbells && snap_has(st, SNAP_DOORBELLS) &&
-			    signal_per_second(old ? old->doorbells : 0, st->doorbells,
-					      was->time, job->time, &r);
-		if (doorbells)
-			doorbell_sum += r;
-	}
-	if (wrs == REPORTED)
-		signal_set(s, SIG_JOB_WR_RATE, i, wr_sum);
-	if (bytes == REPORTED)
-		signal_set(s, SIG_JOB_BYTE_RATE, i, byte_sum * 8);
-	if (doorbells)
-		signal_set(s, SIG_JOB_DOORBELL_RATE, i, doorbell_sum);
-}
-
-static void add_controls(struct snap_job_stat *sum, const struct snap_job_stat *st)
-{
-	sum->creates += st->creates + st->rejected;
-	sum->modifies += st->modifies;
-	sum->commands += st->commands;
-	sum->command_time += st->command_time;
-}
-
-/*
- * Control path operations of the job's processes on all devices. QPs that admission
- * refused count too, or a storm would seem over while it is limited.
- */
-static void job_controls(struct signals *s, size_t i, const struct snap_job *was)
-{
-	const struct snap_job *job = &s->snap->jobs[i];
-	struct snap_job_stat is = { 0 }, old = { 0 };
-	size_t k, o;
-
-	for (k = 0; k < job->n_stats; k++) {
-		const struct snap_job_stat *st = &job->stats[k];
-
-		if (!snap_has(st, SNAP_COMMANDS))
-			return;
-		add_controls(&is, st);
-		for (o = 0; o < was->n_stats; o++) {
-			if (was->stats[o].dev != st->dev)
-				continue;
-			/* Stepped back: the device was removed in between. */
-			if (!snap_has(&was->stats[o], SNAP_COMMANDS) ||
-			    was->stats[o].commands > st->commands)
-				return;
-			add_controls(&old, &was->stats[o]);
-		}
-	}
-	if (!job->n_stats)
-		return;
-	set_rate(s, SIG_JOB_CREATES, i, old.creates, is.creates, was->time,
-		 job->time);
-	set_rate(s, SIG_JOB_MODIFIES, i, old.modifies, is.modifies, was->time,
-		 job->time);
-	if (is.commands > old.commands && is.command_time >= old.command_time)
-		signal_set(s, SIG_JOB_COMMAND_TIME, i,
-			   (double)(is.command_time - old.command_time) /
-			   (double)(is.commands - old.commands));
-}
-
-static void set_slo(struct signals *s, size_t job, const struct signal_slo *slo)
-{
-	if (slo->p99)
-		signal_set(s, SIG_JOB_SLO_P99, job, (double)slo->p99);
-	if (slo->byte_rate > 0)
-		signal_set(s, SIG_JOB_SLO_BYTE_RATE, job, slo->byte_rate);
-}
-
-static void update_jobs(struct signals *s, const struct snapshot *old,
-			const struct signal_opts *opts)
-{
-	const struct snapshot *snap = s->snap;
-	size_t i, k, o = 0;
-
-	for (i = 0; i < snap->n_jobs; i++) {
-		const struct snap_job *job = &snap->jobs[i];
-		double qps = 0, level = -1, mtts;
-
-		for (k = 0; k < job->n_stats; k++) {
-			const struct snap_job_stat *st = &job->stats[k];
-
-			qps += st->qps;
-			if (snap_has(st, SNAP_LEVEL) && st->level > level)
-				level = st->level;
-		}
-		signal_set(s, SIG_JOB_QPS, i, qps);
-		if (job_mtts(job, &mtts))
-			signal_set(s, SIG_JOB_MTTS, i, mtts);
-		if (level >= 0)
-			signal_set(s, SIG_JOB_LEVEL, i, level);
-		if (job->class)
-			signal_set(s, SIG_JOB_CLASS, i, job->class);
-		for (k = 0; k < opts->n_slos; k++)
-			if (!strcmp(opts->slos[k].job, job->name))
-				set_slo(s, i, &opts->slos[k]);
-		while (old && o < old->n_jobs && old->jobs[o].id < job->id)
-			o++;
-		if (old && o < old->n_jobs && old->jobs[o].id == job->id &&
-		    old->jobs[o].since == job->since) {
-			job_rates(s, i, old, &old->jobs[o]);
-			job_controls(s, i, &old->jobs[o]);
-		}
-	}
-}
+/* --- a reading ------------------------------------------------------------------- */
 
 static void begin_table(struct signals *s, struct signal_table *t, size_t n)
 {
@@ -676,18 +449,15 @@ static void begin_table(struct signals *s, struct signal_table *t, size_t n)
 	if (t->n != n) {
 		s->topology++;
 		if (n > t->n) {
-			memset(t->has + t->n, 0,
-			       (n - t->n) * sizeof(*t->has));
-			memset(t->key + t->n, 0xff,
-			       (n - t->n) * sizeof(*t->key));
+			memset(t->has + t->n, 0, (n - t->n) * sizeof(*t->has));
+			memset(t->key + t->n, 0xff, (n - t->n) * sizeof(*t->key));
 		}
 	}
 	for (i = 0; i < t->n_moved; i++)
 		t->moved[t->list[i]] = 0;
 	t->n_moved = 0;
 	t->n = n;
-	if (n)
-		memset(t->fresh, 0, n * sizeof(*t->fresh));
+	memset(t->fresh, 0, n * sizeof(*t->fresh));
 }
 
 /* Makes signals that this reading did not set unknown. */
@@ -704,8 +474,7 @@ static void drop_unread(struct signal_table *t)
 }
 
 void signals_update(struct signals *s, const struct snapshot *older,
-		    const struct snapshot *newer,
-		    const struct signal_opts *opts)
+		    const struct snapshot *newer, const struct signal_opts *opts)
 {
 	const size_t n[OBJ_KINDS] = {
 		[OBJ_DEV] = newer->n_devs,
@@ -721,7 +490,7 @@ void signals_update(struct signals *s, const struct snapshot *older,
 	s->readings++;
 	for (k = 0; k < OBJ_KINDS; k++)
 		begin_table(s, &s->table[k], n[k]);
-	smooth_turn(s);
+	shift_smoothed(s);
 	signals_index(s);
 	update_devs(s, older);
 	update_ports(s, older, opts, tau);
@@ -729,8 +498,8 @@ void signals_update(struct signals *s, const struct snapshot *older,
 	update_active(s);
 	update_uars(s, older, tau);
 	signals_reports(s, older, opts->window ? opts->window : SIGNAL_WINDOW);
-	update_jobs(s, older, opts);
-	signals_queues(s, older);
+	signals_jobs(s, older, opts);
+	signals_queues(s, older, opts->looks_window ? opts->looks_window : SIGNAL_LOOKS_WINDOW);
 	for (k = 0; k < OBJ_KINDS; k++)
 		drop_unread(&s->table[k]);
 }

@@ -13,26 +13,27 @@
 #include "core/vocab.h"
 
 /*
- * Time constant of the smoothed ratios (port.util, uar.coactive), ns: a first
- * order low pass, so that after a step a ratio is 63 % of the way within this
- * time and 95 % within three times as long. Two of the default intervals keep
- * a burst shorter than a tick from tipping a threshold.
+ * Time constant of the smoothed ratios (port.util, uar.coactive), ns: a first order low pass,
+ * which after a step is 63 % of the way within this time and 95 % within three times as long.
+ * With two default intervals, a burst shorter than a tick crosses no threshold.
  */
 #define SIGNAL_TAU_DEFAULT 200000000ULL
 
 /*
- * Latencies of a job are sampled by libraries in its processes. Samples are gathered over a
- * window, and the quantiles of one window hold until the next has enough samples. A window
- * ends with SIGNAL_ENOUGH samples, of which ten lie beyond p99; or after SIGNAL_WINDOW ns,
- * 50 times the default interval, because older samples say nothing about now. p99 then takes
- * SIGNAL_P99_SAMPLES, of which one lies beyond it: a job that does little has a coarse p99
- * rather than none. p50 takes SIGNAL_P50_SAMPLES, of which ten lie on either side. From
- * fewer a quantile is absent.
+ * Libraries in a job's processes sample its latencies. Samples are gathered over a window,
+ * and the quantiles of one window hold until the next has enough samples. A window ends with
+ * SIGNAL_ENOUGH samples, of which ten lie beyond p99, or after SIGNAL_WINDOW ns, 50 default
+ * intervals, because older samples say nothing about the present. At that end p99 takes
+ * SIGNAL_P99_SAMPLES, of which one lies beyond it: a coarse p99 of a job with little traffic
+ * is better than none. p50 takes SIGNAL_P50_SAMPLES, of which ten lie on either side. With
+ * fewer samples a quantile is absent.
  */
 #define SIGNAL_P50_SAMPLES	20
 #define SIGNAL_P99_SAMPLES	100
 #define SIGNAL_ENOUGH		1000
 #define SIGNAL_WINDOW		5000000000ULL
+/* The kernel looks into send queues rarely, so this window is longer (signal_queue.c). */
+#define SIGNAL_LOOKS_WINDOW	30000000000ULL
 
 /* The real speed of a port behind a shaper, which the device cannot know. */
 struct signal_speed {
@@ -55,6 +56,7 @@ struct signal_opts {
 	size_t n_slos;
 	uint64_t tau;		/* ns; 0: %SIGNAL_TAU_DEFAULT */
 	uint64_t window;	/* of latencies, ns; 0: %SIGNAL_WINDOW */
+	uint64_t looks_window;	/* of looks into send queues, ns; 0: %SIGNAL_LOOKS_WINDOW */
 };
 
 /* The identity of a row's object. */
@@ -62,6 +64,9 @@ struct signal_key {
 	uint32_t dev, index;	/* of a QP: its number; of a job: its id */
 	uint64_t since;		/* of a QP: its serial */
 };
+
+/* The order of rows. */
+#define SIGNAL_CMP_KEY(a, b) ARRAY_CMP_3(a, b, dev, index, since)
 
 /* Rows of one kind of object: row i is object i of the snapshot. */
 struct signal_table {
@@ -71,9 +76,8 @@ struct signal_table {
 	unsigned int width;
 	struct signal_key *key;
 	uint32_t *fresh;	/* like .has: signals that this reading has set so far */
-	/* Rows whose signals changed since the reading before. */
-	uint8_t *moved;
-	uint32_t *list;
+	uint8_t *moved;		/* 1: a signal of the row changed since the reading before */
+	uint32_t *list;		/* these rows */
 	size_t n_moved;
 };
 
@@ -96,20 +100,23 @@ struct signal_place {
 	uint32_t qps;
 };
 
-/* A latency by the samples of a window. */
+/*
+ * A latency from the samples of a window. Without a latency, .samples counts those of the
+ * last window, which were too few.
+ */
 struct signal_quantile {
 	bool has;
 	double ns;
-	uint64_t samples;	/* that it rests on */
+	uint64_t samples;
 };
 
 /* Latencies of a job, and the window in which samples are gathered. */
 struct signal_latency {
 	uint32_t job;		/* id */
-	uint64_t reports;	/* which ones: changes with each that comes, goes or is reset */
-	bool open;		/* a window is */
+	uint64_t reports;	/* hash of its reports: changes if one comes, goes or restarts */
+	bool open;		/* a window is open */
 	uint64_t since;		/* when it began, ns */
-	uint64_t samples;	/* gathered in it so far, or in all when it was closed */
+	uint64_t samples;	/* in the window so far; at its end, those of the whole window */
 	struct signal_quantile p50, p99, p99_prev;
 	/* Totals when the window began. */
 	uint64_t base_samples, *base;	/* SWIFTRDMA_HIST_BUCKETS */
@@ -119,23 +126,25 @@ struct signal_latency {
  * struct signal_window - looks into the send queues of a QP, or of a job's QPs on a device
  * @dev: the device
  * @index: the QP's number, or the job's id
- * @serial: of the QP; 0: a job's
+ * @serial: the QP's serial; 0: the window is a job's
  * @samples: looks at random QPs of these at random times
- * @sum: WQEBBs that were outstanding, over all looks
- * @squares: the same of their squares
- * @presence: how many QPs there were, times ns
- * @wqebbs: posted
- * @ns: how long the window has been open
- * @latency: of the last window that was long enough, ns; of a job it is that of all devices,
- *	in the first of its windows
- * @known: there is such a one
+ * @sum: WQEBBs that were outstanding, added up over all looks
+ * @squares: squares of these numbers, added up
+ * @presence: number of QPs times ns
+ * @wqebbs: WQEBBs posted
+ * @ns: time for which the window has been open
+ * @latency: latency of the last window that had enough looks, ns; the first window of a job
+ *	has the latency over all devices
+ * @latency_prev: latency of the window before that
+ * @known: @latency is known
+ * @known_prev: @latency_prev is known
  */
 struct signal_window {
 	uint32_t dev, index;
 	uint64_t serial;
 	double samples, sum, squares, presence, wqebbs, ns;
-	double latency;
-	bool known;
+	double latency, latency_prev;
+	bool known, known_prev;
 };
 
 struct signals {
@@ -158,25 +167,31 @@ struct signals {
 	size_t cap_mark;
 	uint8_t *advanced;		/* per QP: 0 no, 1 yes, 2 unknown */
 
-	/* Smoothed state: [0] of this reading, [1] of the one before. */
-	struct signal_smooth *smooth[2][2];	/* ports, UARs */
-	size_t n_smooth[2][2], cap_smooth[2][2];
-
-	/* Jobs with a library, by id: [0] of this reading, [1] of the one before. */
+	/*
+	 * Arrays of two readings: the last index is 0 for this one, 1 for the one before.
+	 * Smoothed ratios of ports, of UARs:
+	 */
+	struct signal_smooth *smooth[2][2];
+	size_t n_smooth[2][2], cap_smooth[2];
+	/* signal_report.c: jobs with a library, sorted by id. */
 	struct signal_latency *latency[2];
-	size_t n_latency[2], cap_latency[2];
-	uint8_t *attached;		/* per owner: its process reports some QP */
-	size_t cap_attached;
-	/* signal_queue.c: as above, of QPs and of jobs */
+	size_t n_latency[2], cap_latency;
+	/* Per report of a QP: does the kernel count work that the library did not report? */
+	uint8_t *unseen[2];
+	size_t cap_unseen;
+	uint64_t unseen_at[2];		/* times of the readings */
+	/* signal_queue.c: windows of QPs, of jobs. */
 	struct signal_window *windows[2][2];
-	size_t n_windows[2][2], cap_windows[2][2];
+	size_t n_windows[2][2], cap_windows[2];
+
+	uint8_t *reported;		/* per QP: a library reports all its work */
 	int32_t *older;			/* per QP: its row in the reading before, or -1 */
-	uint64_t looked;		/* ns, the reading up to which windows were filled */
+	uint64_t looked;		/* ns, time of the last reading whose looks are in windows */
 };
 
+/* signal_capacity.c */
 void signals_init(struct signals *s);
 void signals_free(struct signals *s);
-
 /* Makes room for a snapshot of @snap's size. 0 or -ENOMEM. */
 int signals_reserve(struct signals *s, const struct snapshot *snap);
 
@@ -185,10 +200,10 @@ int signals_reserve(struct signals *s, const struct snapshot *snap);
  * @s: the signals
  * @older: the reading before; NULL: rates are absent
  * @newer: the reading
- * @opts: how
+ * @opts: port speeds, targets and times
  *
- * signals_reserve() for @newer comes first; nothing is allocated here. @newer
- * must stay as it is while @s is read.
+ * The caller must call signals_reserve() for @newer first, because this function allocates
+ * nothing, and must not change @newer while @s is read.
  */
 void signals_update(struct signals *s, const struct snapshot *older,
 		    const struct snapshot *newer,
@@ -255,37 +270,54 @@ static inline void signal_forget(struct signals *s, enum signal_id id,
 	t->fresh[row] &= ~bit;
 }
 
-/* Speed of a port of @dev, by @opts, else by the device. False: unknown. */
+/* Sets a signal to the rate of a counter, if signal_per_second() has one. */
+static inline void signal_set_rate(struct signals *s, enum signal_id id, size_t row,
+				   uint64_t was, uint64_t is, uint64_t t0, uint64_t t1)
+{
+	double rate;
+
+	if (signal_per_second(was, is, t0, t1, &rate))
+		signal_set(s, id, row, rate);
+}
+
+/* Speed of a port of @dev: that of @opts, else that of the device. False: unknown. */
 bool signals_port_speed(const struct snap_port *port, const char *dev,
 			const struct signal_opts *opts, double *speed);
 
-/* signal_report.c: signals of what libraries in processes told, but for rates of jobs. */
+/* True: the QP has a send queue, and its state lets it send requests. */
+bool signals_may_send(const struct snap_qp *qp);
+
+/* signal_report.c: signals from reports of libraries, but for rates of jobs. */
 void signals_reports(struct signals *s, const struct snapshot *older, uint64_t window);
 
 enum signal_reported {
-	REPORTED_NONE,		/* the job has neither QPs nor a library there */
-	REPORTED_IN_PART,	/* a process of it has QPs and no library, or it is too early */
+	REPORTED_NONE,		/* the job has neither QPs that send nor a library on the device */
+	REPORTED_IN_PART,	/* a QP does work that no library reports, or it is too early */
 	REPORTED,
 };
 
 /*
- * The rate per second of a figure, a member of struct snap_figures by its offset, of job @row
- * on one device. Call signals_reports() first.
+ * The rate per second of a figure (the offset of a member of struct snap_figures) of job @row
+ * on one device. The caller must call signals_reports() first.
  */
 enum signal_reported signals_reported_rate(const struct signals *s, const struct snapshot *older,
 					   size_t row, uint32_t dev, size_t figure,
 					   double *rate);
-/* Of a job, by its id. NULL: no process with a library was in it. */
+/* Latencies of the job with id @job. NULL: it has had no process with a library. */
 const struct signal_latency *signals_latency(const struct signals *s, uint32_t job);
-/* Value below which the share @q of the weights in @bucket lies, ns. False: they are 0. */
+/* Value below which the share @q of the weights in @bucket lies, ns. False: all are 0. */
 bool signals_quantile(const uint64_t *bucket, double q, double *ns);
 
-/* signal_queue.c: mean time of work requests in send queues, of QPs and jobs. */
-void signals_queues(struct signals *s, const struct snapshot *older);
+/* signal_job.c: rates and targets of jobs. Call signals_reports() first. */
+void signals_jobs(struct signals *s, const struct snapshot *older,
+		  const struct signal_opts *opts);
 
-/* index.c: indexes which objects of s->snap belong together. */
+/* signal_queue.c: mean time that work requests of QPs and jobs spend in send queues. */
+void signals_queues(struct signals *s, const struct snapshot *older, uint64_t window);
+
+/* index.c: finds which objects of s->snap belong together. */
 void signals_index(struct signals *s);
-/* Row of a device, by its index; -1: none. */
+/* Row of the device with index @dev; -1: none. */
 int32_t signals_dev_row(const struct snapshot *snap, uint32_t dev);
 
 /*

@@ -9,26 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Doubles, so that slow growth of QPs does not reallocate at every tick. */
-static size_t next_capacity(size_t cap, size_t want)
-{
-	size_t n = cap ? cap : 16;
-
-	while (n < want)
-		n *= 2;
-	return n;
-}
-
-static bool grow_array(void *array, size_t n, size_t size)
-{
-	void **p = array;
-	void *q = realloc(*p, n * size);
-
-	if (!q)
-		return false;
-	*p = q;
-	return true;
-}
+#include "core/array.h"
 
 void signals_init(struct signals *s)
 {
@@ -39,18 +20,10 @@ void signals_init(struct signals *s)
 		s->table[k].width = vocab_width(k);
 }
 
-static void free_latencies(struct signal_latency *l, size_t cap)
-{
-	size_t i;
-
-	for (i = 0; i < cap; i++)
-		free(l[i].base);
-	free(l);
-}
-
 void signals_free(struct signals *s)
 {
 	unsigned int k;
+	size_t i;
 
 	for (k = 0; k < OBJ_KINDS; k++) {
 		free(s->table[k].has);
@@ -60,14 +33,18 @@ void signals_free(struct signals *s)
 		free(s->table[k].moved);
 		free(s->table[k].list);
 	}
-	for (k = 0; k < 4; k++) {
-		free(s->smooth[k / 2][k % 2]);
-		free(s->windows[k / 2][k % 2]);
+	for (k = 0; k < 2; k++) {
+		free(s->smooth[0][k]);
+		free(s->smooth[1][k]);
+		free(s->windows[0][k]);
+		free(s->windows[1][k]);
+		for (i = 0; i < s->cap_latency; i++)
+			free(s->latency[k][i].base);
+		free(s->latency[k]);
+		free(s->unseen[k]);
 	}
 	free(s->older);
-	for (k = 0; k < 2; k++)
-		free_latencies(s->latency[k], s->cap_latency[k]);
-	free(s->attached);
+	free(s->reported);
 	free(s->qps);
 	free(s->job_first);
 	free(s->job_qps);
@@ -84,50 +61,22 @@ void signals_free(struct signals *s)
 
 static bool reserve_table(struct signal_table *t, size_t want)
 {
-	size_t n;
-
-	if (want <= t->cap)
-		return true;
-	n = next_capacity(t->cap, want);
-	if (!grow_array(&t->has, n, sizeof(*t->has)) ||
-	    !grow_array(&t->v, n * t->width, sizeof(*t->v)) ||
-	    !grow_array(&t->key, n, sizeof(*t->key)) ||
-	    !grow_array(&t->fresh, n, sizeof(*t->fresh)) ||
-	    !grow_array(&t->moved, n, sizeof(*t->moved)) ||
-	    !grow_array(&t->list, n, sizeof(*t->list)))
-		return false;
-	memset(t->moved + t->cap, 0, n - t->cap);
-	t->cap = n;
-	return true;
-}
-
-static bool reserve_array(void *array, size_t *cap, size_t want, size_t size)
-{
-	size_t n;
-
-	if (want <= *cap)
-		return true;
-	n = next_capacity(*cap, want);
-	if (!grow_array(array, n, size))
-		return false;
-	*cap = n;
-	return true;
+	return array_grow_columns(&t->cap, want, ARRAY_COLUMN(t->has),
+				  ARRAY_WIDE_COLUMN(t->v, t->width), ARRAY_COLUMN(t->key),
+				  ARRAY_COLUMN(t->fresh), ARRAY_COLUMN(t->moved),
+				  ARRAY_COLUMN(t->list));
 }
 
 static bool reserve_smooth(struct signals *s, unsigned int kind, size_t want)
 {
-	size_t *cap = s->cap_smooth[kind], size = sizeof(*s->smooth[0][0]);
-
-	return reserve_array(&s->smooth[kind][0], &cap[0], want, size) &&
-	       reserve_array(&s->smooth[kind][1], &cap[1], want, size);
+	return array_grow_columns(&s->cap_smooth[kind], want, ARRAY_COLUMN(s->smooth[kind][0]),
+				  ARRAY_COLUMN(s->smooth[kind][1]));
 }
 
 static bool reserve_windows(struct signals *s, unsigned int kind, size_t want)
 {
-	size_t *cap = s->cap_windows[kind], size = sizeof(*s->windows[0][0]);
-
-	return reserve_array(&s->windows[kind][0], &cap[0], want, size) &&
-	       reserve_array(&s->windows[kind][1], &cap[1], want, size);
+	return array_grow_columns(&s->cap_windows[kind], want, ARRAY_COLUMN(s->windows[kind][0]),
+				  ARRAY_COLUMN(s->windows[kind][1]));
 }
 
 /* Only QPs whose send queue was looked into have a window, and jobs one for each device. */
@@ -144,89 +93,50 @@ static bool reserve_looks(struct signals *s, const struct snapshot *snap)
 
 static bool reserve_qps(struct signals *s, size_t want)
 {
-	size_t n;
-
-	if (want <= s->cap_qps && s->qps)
-		return true;
-	n = next_capacity(s->cap_qps, want);
-	if (!grow_array(&s->qps, n, sizeof(*s->qps)) ||
-	    !grow_array(&s->job_qps, n, sizeof(*s->job_qps)) ||
-	    !grow_array(&s->uar_qps, n, sizeof(*s->uar_qps)) ||
-	    !grow_array(&s->advanced, n, sizeof(*s->advanced)) ||
-	    !grow_array(&s->older, n, sizeof(*s->older)))
-		return false;
-	s->cap_qps = n;
-	return true;
+	return array_grow_columns(&s->cap_qps, want, ARRAY_COLUMN(s->qps),
+				  ARRAY_COLUMN(s->job_qps), ARRAY_COLUMN(s->uar_qps),
+				  ARRAY_COLUMN(s->advanced), ARRAY_COLUMN(s->reported),
+				  ARRAY_COLUMN(s->older));
 }
 
-/* Lists have one more start than jobs or UARs, for the end of the last. */
 static bool reserve_lists(struct signals *s, const struct snapshot *snap)
 {
-	size_t n;
+	size_t marks = snap->n_ports + snap->n_devs + 1;
 
-	if (snap->n_jobs >= s->cap_jobs) {
-		n = next_capacity(s->cap_jobs, snap->n_jobs + 1);
-		if (!grow_array(&s->job_first, n, sizeof(*s->job_first)) ||
-		    !grow_array(&s->port_first, n, sizeof(*s->port_first)) ||
-		    !grow_array(&s->place_first, n, sizeof(*s->place_first)))
-			return false;
-		s->cap_jobs = n;
-	}
-	if (snap->n_uars >= s->cap_uars) {
-		n = next_capacity(s->cap_uars, snap->n_uars + 1);
-		if (!grow_array(&s->uar_first, n, sizeof(*s->uar_first)))
-			return false;
-		s->cap_uars = n;
-	}
-	/* Places of all jobs are at most as many as QPs. */
-	if (snap->n_qps > s->cap_places || !s->job_ports) {
-		n = next_capacity(s->cap_places, snap->n_qps);
-		if (!grow_array(&s->job_ports, n, sizeof(*s->job_ports)) ||
-		    !grow_array(&s->places, n, sizeof(*s->places)))
-			return false;
-		s->cap_places = n;
-	}
-	n = snap->n_ports + snap->n_devs + 1;
-	if (snap->n_owners > n)
-		n = snap->n_owners;
-	if (n > s->cap_mark || !s->mark) {
-		n = next_capacity(s->cap_mark, n);
-		if (!grow_array(&s->mark, n, sizeof(*s->mark)))
-			return false;
-		s->cap_mark = n;
-	}
-	return true;
+	if (snap->n_owners > marks)
+		marks = snap->n_owners;
+	/*
+	 * Lists have one more start than jobs or UARs, for the end of the last. Places of all
+	 * jobs are at most as many as QPs.
+	 */
+	return array_grow_columns(&s->cap_jobs, snap->n_jobs + 1, ARRAY_COLUMN(s->job_first),
+				  ARRAY_COLUMN(s->port_first), ARRAY_COLUMN(s->place_first)) &&
+	       array_grow_columns(&s->cap_uars, snap->n_uars + 1, ARRAY_COLUMN(s->uar_first)) &&
+	       array_grow_columns(&s->cap_places, snap->n_qps, ARRAY_COLUMN(s->job_ports),
+				  ARRAY_COLUMN(s->places)) &&
+	       array_grow_columns(&s->cap_mark, marks, ARRAY_COLUMN(s->mark));
 }
 
-/* Of jobs with a library only: each takes two histograms. */
+/* Only jobs with a library have latencies: each takes two histograms. */
 static bool reserve_latencies(struct signals *s, const struct snapshot *snap)
 {
 	size_t want = 0, i;
-	unsigned int k;
 
 	for (i = 0; i < snap->n_job_reports; i++)
 		want += !i || snap->job_reports[i].job != snap->job_reports[i - 1].job;
-	for (k = 0; k < 2; k++) {
-		size_t *cap = &s->cap_latency[k];
+	if (!array_grow_columns(&s->cap_latency, want, ARRAY_COLUMN(s->latency[0]),
+				ARRAY_COLUMN(s->latency[1])))
+		return false;
+	for (i = 0; i < 2 * want; i++) {
+		struct signal_latency *l = &s->latency[i % 2][i / 2];
 
-		if (want > *cap && !grow_array(&s->latency[k], want, sizeof(*s->latency[k])))
-			return false;
-		for (; *cap < want; ++*cap) {
-			struct signal_latency *l = &s->latency[k][*cap];
-
-			memset(l, 0, sizeof(*l));
+		if (!l->base)
 			l->base = malloc(SWIFTRDMA_HIST_BUCKETS * sizeof(*l->base));
-			if (!l->base)
-				return false;
-		}
-	}
-	if (snap->n_owners > s->cap_attached) {
-		i = next_capacity(s->cap_attached, snap->n_owners);
-		if (!grow_array(&s->attached, i, sizeof(*s->attached)))
+		if (!l->base)
 			return false;
-		s->cap_attached = i;
 	}
-	return true;
+	return array_grow_columns(&s->cap_unseen, snap->n_qp_reports, ARRAY_COLUMN(s->unseen[0]),
+				  ARRAY_COLUMN(s->unseen[1]));
 }
 
 int signals_reserve(struct signals *s, const struct snapshot *snap)
@@ -236,8 +146,7 @@ int signals_reserve(struct signals *s, const struct snapshot *snap)
 	    !reserve_table(&s->table[OBJ_UAR], snap->n_uars) ||
 	    !reserve_table(&s->table[OBJ_QP], snap->n_qps) ||
 	    !reserve_table(&s->table[OBJ_JOB], snap->n_jobs) ||
-	    !reserve_smooth(s, 0, snap->n_ports) ||
-	    !reserve_smooth(s, 1, snap->n_uars) ||
+	    !reserve_smooth(s, 0, snap->n_ports) || !reserve_smooth(s, 1, snap->n_uars) ||
 	    !reserve_qps(s, snap->n_qps) || !reserve_lists(s, snap) ||
 	    !reserve_latencies(s, snap) || !reserve_looks(s, snap))
 		return -ENOMEM;

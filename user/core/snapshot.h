@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The state of the kernel's objects at one moment: plain data, filled by io. Nothing in
- * here depends on netlink.
+ * The state of the kernel's objects at one moment: plain data, filled by io. No structure
+ * depends on netlink.
  *
  * Units: times in ns of CLOCK_MONOTONIC, sizes in bytes, speeds in bit/s. Counters are
  * cumulative. A field is valid only if its bit in .has is set: check snap_has() first.
  *
- * Arrays are sorted: devs and ports by index, prios by (dev, port, index), uars
- * by (dev, index), qps and qp_reports by (dev, qpn, serial), jobs by id, job_reports by
- * (job, dev), so a reader may bsearch or merge two snapshots in one pass.
+ * Arrays are sorted: devs by index, ports and uars by (dev, index), prios by (dev, port,
+ * index), qps and qp_reports by (dev, qpn, serial), jobs by id, job_reports by (job, dev).
+ * So a reader may search them, or walk through two snapshots in one pass (core/array.h).
  */
 #ifndef SRDMA_CORE_SNAPSHOT_H
 #define SRDMA_CORE_SNAPSHOT_H
@@ -19,6 +19,8 @@
 
 #include <rdma/swiftrdma_share.h>
 
+#include "core/array.h"
+
 #define SNAP_NAME	32	/* job, origin */
 #define SNAP_DEVNAME	64
 #define SNAP_COMM	16
@@ -26,7 +28,7 @@
 #define SNAP_PATH	256
 #define SNAP_REASON	256
 
-/* Bits of .has, shared by all objects that carry such a figure. */
+/* Bits of .has. Objects of several kinds use the same bit for a figure of the same name. */
 enum snap_field {
 	SNAP_DOORBELLS	= 1ull << 0,
 	SNAP_WRS	= 1ull << 1,
@@ -65,10 +67,10 @@ enum snap_field {
 	SNAP_MRS	= 1ull << 34,	/* mr_bytes; dev: mrs_unknown; job: mrs */
 	SNAP_PCIE	= 1ull << 35,	/* dev: pcie_* */
 	SNAP_CNP	= 1ull << 36,	/* port: ecn_marked, cnp_sent, cnp_handled */
+	SNAP_DETAIL	= 1ull << 37,	/* port: detail_time */
 	SNAP_DEVX	= 1ull << 38,	/* dev: devx_* */
 	SNAP_SEND_CQ	= 1ull << 39,	/* qp */
 	SNAP_RECV_CQ	= 1ull << 40,	/* qp */
-	SNAP_DETAIL	= 1ull << 37,	/* port: detail_time */
 	SNAP_CONTEXT_ID	= 1ull << 41,	/* uar: context */
 	SNAP_QPC	= 1ull << 42,	/* dev: qpc_hits, qpc_misses */
 	SNAP_OUTSTANDING = 1ull << 43,	/* report of a QP */
@@ -78,6 +80,10 @@ enum snap_field {
 };
 
 #define snap_has(obj, field) (((obj)->has & (field)) != 0)
+
+/* Compare ports and UARs; QPs. */
+#define SNAP_CMP_INDEX(a, b) ARRAY_CMP_2(a, b, dev, index)
+#define SNAP_CMP_QP(a, b) ARRAY_CMP_3(a, b, dev, qpn, serial)
 
 struct snap_dev {
 	uint64_t has;
@@ -148,14 +154,6 @@ struct snap_uar {
 	uint64_t recent_wrs;
 };
 
-/* Compares two numbers, as strcmp() does strings. */
-#define SNAP_CMP(a, b) (((a) > (b)) - ((a) < (b)))
-/* Compares two QPs by device, number and serial. */
-#define SNAP_CMP_QP(a, b)						\
-	((a)->dev != (b)->dev ? SNAP_CMP((a)->dev, (b)->dev) :		\
-	 (a)->qpn != (b)->qpn ? SNAP_CMP((a)->qpn, (b)->qpn) :		\
-				SNAP_CMP((a)->serial, (b)->serial))
-
 struct snap_qp {
 	uint64_t has;
 	uint32_t dev, qpn;
@@ -178,14 +176,16 @@ struct snap_qp {
 	uint32_t dlid;
 	uint32_t udp_sport, lag_port;	/* 0: not set */
 	bool devx;		/* created by DEVX, past RDMA core */
-	/* Looks into the send queue, WQEBBs outstanding in all of them, and their squares. */
+	/* Looks into the send queue; sums of the WQEBBs that were outstanding and of their squares. */
 	uint64_t outstanding_samples, outstanding_sum, outstanding_squares;
 };
 
 struct snap_rule {
 	uint32_t order;
 	bool has_uid, has_pid;
+	bool asked;		/* for processes that ask for the job by name */
 	uint32_t uid, pid;
+	uint64_t slo_p99_min;	/* ns, the least p99 that a process may ask for; 0: none */
 	char origin[SNAP_NAME];
 	char cgroup[SNAP_PATH];	/* empty strings: no such condition */
 	char comm[SNAP_COMM];
@@ -218,11 +218,11 @@ struct snap_job {
 };
 
 /*
- * What libraries in processes counted and measured. Times are those of .latency_wrs and
- * .hol_wrs work requests, for which .samples were measured.
+ * Figures that libraries in processes count and measure. The sums of times are those of
+ * .latency_wrs and .hol_wrs work requests, estimated from .samples requests.
  */
 struct snap_figures {
-	uint64_t wrs, bytes, recv_wrs, done, dropped, errors;
+	uint64_t wrs, calls, bytes, recv_wrs, done, dropped, errors;
 	uint64_t samples, latency_wrs, latency_sum, latency_max;
 	uint64_t hol_wrs, hol_sum, hol_max;
 	uint64_t since, time;
@@ -231,19 +231,22 @@ struct snap_figures {
 /* Knobs that libraries enforce: job.wr_rate, job.bit_rate and job.credits. */
 #define SNAP_LIBRARY_KNOBS	3
 
-/* What the libraries in a job's processes make of such a knob on a device. */
+/* How the libraries in a job's processes enforce such a knob on a device. */
 struct snap_held {
 	uint32_t knob;		/* enum swiftrdma_knob */
-	uint32_t processes;	/* that can enforce it */
-	uint32_t in_force;	/* of these: that do */
-	uint64_t posts, wrs, time, passed;	/* that waited for it; time over all threads, ns */
+	uint32_t processes;	/* that can enforce the knob */
+	uint32_t in_force;	/* those of them that do */
+	/* Calls that waited, their WRs, the time over all threads, ns. */
+	uint64_t posts, wrs, time;
+	uint64_t passed;	/* those of the calls that waited as long as a call may */
 };
 
-/* A job on a device that a process with the library was in; processes that ended included. */
+/* A job on a device, if it has or had a process with the library; ended processes count. */
 struct snap_job_report {
 	uint32_t dev, job;
 	uint32_t processes;	/* attached now */
-	bool distrusted;	/* a process reported what cannot be */
+	bool distrusted;	/* a process reported an impossible figure */
+	uint64_t slo_p99;	/* ns, strictest objective granted to a process; 0: none */
 	struct snap_figures sum;
 	uint32_t n_held;
 	struct snap_held held[SNAP_LIBRARY_KNOBS];
@@ -257,6 +260,7 @@ struct snap_qp_report {
 	uint64_t serial;
 	uint32_t flags;		/* enum swiftrdma_slot_flags */
 	uint64_t outstanding;
+	uint64_t doorbells;	/* the kernel's count, SNAP_DOORBELLS; compare sum.calls */
 	struct snap_figures sum;
 };
 
@@ -267,8 +271,8 @@ struct snap_qp_report {
 struct snapshot {
 	uint64_t generation;	/* of the QP dump */
 	uint64_t time;
-	bool admin;		/* the reader is privileged: it sees all, and jobs */
-	bool armed;		/* the module took changes when it was read */
+	bool admin;		/* the reader is privileged: it sees jobs, and all QPs */
+	bool armed;		/* the module accepted changes at that time */
 	struct snap_dev *devs;		size_t n_devs, cap_devs;
 	struct snap_port *ports;	size_t n_ports, cap_ports;
 	struct snap_prio *prios;	size_t n_prios, cap_prios;
@@ -300,7 +304,7 @@ enum snap_decision_field {
 	SNAP_SEEN_QP	= 1ull << 6,
 };
 
-/* Why a policy decided an action: the place and the readings of its state. */
+/* Why a policy decided an action: where its state was true, and the readings there. */
 struct snap_decision {
 	uint64_t has;
 	char policy[SNAP_NAME];	/* empty: unknown */
@@ -322,7 +326,7 @@ struct snap_action {
 	uint32_t dev, qpn;
 	uint64_t serial;	/* 0: any */
 	char reason[SNAP_REASON];
-	/* answers only */
+	/* In answers only. */
 	bool in_force, has_value;
 	int32_t error;		/* -errno */
 	uint32_t qps, qps_done, qps_pending, qps_unsupported;

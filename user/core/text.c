@@ -28,6 +28,12 @@ void text_cut(struct text *t, const char *s, size_t n)
 	t->buf[t->len] = '\0';
 }
 
+void text_list(struct text *t, const char *const *list)
+{
+	for (; *list; list++)
+		text_str(t, *list);
+}
+
 unsigned int text_utf8(const char *str)
 {
 	const unsigned char *s = (const unsigned char *)str;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Appends words and numbers to a buffer of the caller. Text that does not fit is cut,
- * which sets .cut; the buffer always ends with a NUL.
+ * Appends words and numbers to a buffer of the caller. Text that does not fit is cut, and .cut
+ * is set; the buffer always ends with a NUL.
  *
- * snprintf() is no option: reasons are written during evaluation, which must neither
+ * snprintf() cannot be used: reasons are written during evaluation, which must neither
  * allocate nor depend on the locale.
  */
 #ifndef SRDMA_CORE_TEXT_H
@@ -21,12 +21,12 @@ struct text {
 };
 
 void text_init(struct text *t, char *buf, size_t cap);
-/* The same for text that may not fit. */
+/* Appends text that may not fit. */
 void text_cut(struct text *t, const char *s, size_t n);
 
 /*
- * Inline, since a reason consists of some seventy pieces, most of them literals of known
- * length.
+ * Inline, because a reason consists of about seventy pieces, most of which are literals of
+ * known length.
  */
 static inline void text_mem(struct text *t, const char *s, size_t n)
 {
@@ -44,16 +44,21 @@ static inline void text_str(struct text *t, const char *s)
 	text_mem(t, s, strlen(s));
 }
 
+/* Appends several strings. */
+#define text_add(t, ...) text_list(t, (const char *const[]){ __VA_ARGS__, NULL })
+
+/* Appends the strings of a NULL-terminated list. */
+void text_list(struct text *t, const char *const *list);
 void text_u64(struct text *t, uint64_t v);
-/* The length of the UTF-8 sequence at @str, 0: it is none (RFC 3629). */
+/* Length of the UTF-8 sequence at @str (RFC 3629). 0: there is none. */
 unsigned int text_utf8(const char *str);
 /*
  * Appends a name that a process or a file chose, with '?' for bytes that could control a
  * terminal: ASCII control characters, U+0080 to U+009F, which include the start of escape
- * sequences, and invalid UTF-8, which another encoding may read as such.
+ * sequences, and invalid UTF-8, which is such a character in other encodings.
  */
 void text_tame(struct text *t, const char *name);
-/* Rounded to @decimals (0 to 9), trailing zeros dropped. */
+/* Appends @v rounded to @decimals (0 to 9), without trailing zeros. */
 void text_fixed(struct text *t, double v, unsigned int decimals);
 
 #endif /* SRDMA_CORE_TEXT_H */

@@ -8,15 +8,17 @@
 
 #include <string.h>
 
+/* One call of truth_update(). */
 struct pass {
 	struct truth *t;
 	const struct prog *p;
 	const struct signals *s;
 	uint64_t now;
-	bool all;		/* no object has been evaluated yet */
+	bool all;		/* every object has to be evaluated */
 };
 
-static void want(struct truth_rows *r, uint32_t tick, uint32_t row)
+/* Queues a row, once a tick, for the evaluation of its atoms. */
+static void queue_row(struct truth_rows *r, uint32_t tick, uint32_t row)
 {
 	if (r->stamp[row] == tick)
 		return;
@@ -24,20 +26,21 @@ static void want(struct truth_rows *r, uint32_t tick, uint32_t row)
 	r->work[r->n_work++] = row;
 }
 
-static void want_members(struct pass *ps, enum obj_kind on, uint32_t row,
-			 enum obj_kind of)
+static void queue_members(struct pass *ps, enum obj_kind on, uint32_t row,
+			  enum obj_kind of)
 {
 	struct members m;
 	uint32_t i;
 
 	members_init(&m, ps->s, on, row, of);
 	while (members_next(&m, &i))
-		want(&ps->t->rows[of], ps->t->tick, i);
+		queue_row(&ps->t->rows[of], ps->t->tick, i);
 }
 
 /* --- Aggregates ----------------------------------------------------------- */
 
-static double add_up(struct pass *ps, const struct prog_agg *a, uint32_t row)
+/* The aggregate of the object at @row; NaN: unknown. */
+static double compute_aggregate(struct pass *ps, const struct prog_agg *a, uint32_t row)
 {
 	struct prog_env env = { .p = ps->p, .s = ps->s, .now = ps->now };
 	double sum = 0, best = 0, v;
@@ -51,7 +54,7 @@ static double add_up(struct pass *ps, const struct prog_agg *a, uint32_t row)
 		if (a->where.n && prog_run(&env, a->where, &b) != 1)
 			continue;
 		v = a->value.n ? prog_run(&env, a->value, &b) : 1;
-		/* Unknown members are left out; without members there is no mean. */
+		/* Members of unknown value are left out. */
 		if (v != v)
 			continue;
 		sum += v;
@@ -71,8 +74,9 @@ static double add_up(struct pass *ps, const struct prog_agg *a, uint32_t row)
 	}
 }
 
-static int32_t container(const struct signals *s, enum obj_kind on,
-			 enum obj_kind of, uint32_t row)
+/* The object of kind @on that has the object of kind @of at @row as a member; -1: unknown. */
+static int32_t find_container_row(const struct signals *s, enum obj_kind on,
+				  enum obj_kind of, uint32_t row)
 {
 	struct binding b;
 
@@ -82,18 +86,19 @@ static int32_t container(const struct signals *s, enum obj_kind on,
 	return b.at[on];
 }
 
-static bool moved_besides(const struct pass *ps, const struct prog_agg *a)
+/* True: the aggregate reads an object that changed and is not a member. */
+static bool reads_changed(const struct pass *ps, const struct prog_agg *a)
 {
 	unsigned int k;
 
 	for (k = 0; k < OBJ_KINDS; k++)
-		if (k != a->of && (a->reads & 1u << k) &&
-		    ps->s->table[k].n_moved)
+		if (k != a->of && (a->reads & 1u << k) && ps->s->table[k].n_moved)
 			return true;
 	return false;
 }
 
-static unsigned int others(const struct prog *p, enum obj_kind kind)
+/* Bit per kind, other than @kind, that the atoms of @kind read. */
+static unsigned int kinds_read(const struct prog *p, enum obj_kind kind)
 {
 	unsigned int i, bits = 0;
 
@@ -102,12 +107,13 @@ static unsigned int others(const struct prog *p, enum obj_kind kind)
 	return bits & ~(1u << kind);
 }
 
-static void aggregate(struct pass *ps, uint32_t which)
+/* Computes aggregate @which anew for objects with a changed member. */
+static void update_aggregate(struct pass *ps, uint32_t which)
 {
 	const struct prog_agg *a = &ps->p->aggs[which];
 	const struct signal_table *of = &ps->s->table[a->of];
 	struct truth_rows *on = &ps->t->rows[a->on];
-	bool all = ps->all || moved_besides(ps, a);
+	bool all = ps->all || reads_changed(ps, a);
 	uint8_t *due = ps->t->agg_due;
 	unsigned int readers = 0, k;
 	size_t i;
@@ -115,11 +121,11 @@ static void aggregate(struct pass *ps, uint32_t which)
 	if (!all && !of->n_moved)
 		return;
 	for (k = 0; k < OBJ_KINDS; k++)
-		if (others(ps->p, k) & 1u << a->on)
+		if (kinds_read(ps->p, k) & 1u << a->on)
 			readers |= 1u << k;
 	memset(due, all, on->n);
 	for (i = 0; !all && i < of->n_moved; i++) {
-		int32_t row = container(ps->s, a->on, a->of, of->list[i]);
+		int32_t row = find_container_row(ps->s, a->on, a->of, of->list[i]);
 
 		if (row >= 0)
 			due[row] = 1;
@@ -131,28 +137,28 @@ static void aggregate(struct pass *ps, uint32_t which)
 
 		if (!due[i])
 			continue;
-		v = add_up(ps, a, (uint32_t)i);
+		v = compute_aggregate(ps, a, (uint32_t)i);
 		if (*to == v || (*to != *to && v != v))
 			continue;
 		*to = v;
-		want(on, ps->t->tick, (uint32_t)i);
+		queue_row(on, ps->t->tick, (uint32_t)i);
 		for (k = 0; k < OBJ_KINDS; k++)
 			if (readers & 1u << k)
-				want_members(ps, a->on, (uint32_t)i, k);
+				queue_members(ps, a->on, (uint32_t)i, k);
 	}
 }
 
 /* --- Atoms ---------------------------------------------------------------- */
 
 /*
- * Objects that changed, objects that asked to be evaluated, and objects that read a changed
- * object.
+ * Queues objects that changed, objects that must be evaluated again without a change, and
+ * objects whose atoms read a changed object.
  */
-static void gather(struct pass *ps, enum obj_kind kind)
+static void queue_changed_rows(struct pass *ps, enum obj_kind kind)
 {
 	struct truth_rows *r = &ps->t->rows[kind];
 	const struct signal_table *tab = &ps->s->table[kind];
-	unsigned int look = others(ps->p, kind), k;
+	unsigned int look = kinds_read(ps->p, kind), k;
 	size_t i;
 
 	if (!ps->p->n_atoms[kind]) {
@@ -161,23 +167,24 @@ static void gather(struct pass *ps, enum obj_kind kind)
 	}
 	if (ps->all) {
 		for (i = 0; i < r->n; i++)
-			want(r, ps->t->tick, (uint32_t)i);
+			queue_row(r, ps->t->tick, (uint32_t)i);
 		return;
 	}
 	for (i = 0; i < tab->n_moved; i++)
-		want(r, ps->t->tick, tab->list[i]);
+		queue_row(r, ps->t->tick, tab->list[i]);
 	for (i = 0; i < r->n_again; i++)
-		want(r, ps->t->tick, r->again[i]);
+		queue_row(r, ps->t->tick, r->again[i]);
 	for (k = 0; k < OBJ_KINDS; k++) {
 		if (!(look & 1u << k))
 			continue;
 		for (i = 0; i < ps->s->table[k].n_moved; i++)
-			want_members(ps, k, ps->s->table[k].list[i], kind);
+			queue_members(ps, k, ps->s->table[k].list[i], kind);
 	}
 }
 
-static void ask(struct truth *t, const struct signals *s, uint32_t qp,
-		const uint64_t *terms)
+/* Queues a QP for the evaluation of those of @terms to which its job subscribes. */
+static void queue_terms(struct truth *t, const struct signals *s, uint32_t qp,
+			const uint64_t *terms)
 {
 	uint64_t *pend = t->pend + (size_t)qp * t->words;
 	int32_t job = s->qps[qp].job;
@@ -187,7 +194,7 @@ static void ask(struct truth *t, const struct signals *s, uint32_t qp,
 
 	if (job < 0)
 		return;
-	about = t->asks + (size_t)job * t->words;
+	about = t->subscribed + (size_t)job * t->words;
 	for (w = 0; w < t->words; w++) {
 		was |= pend[w];
 		pend[w] |= terms[w] & about[w];
@@ -197,9 +204,9 @@ static void ask(struct truth *t, const struct signals *s, uint32_t qp,
 		t->queue[t->n_queue++] = qp;
 }
 
-/* The truth of some atoms of this object turned. */
-static void turned(struct pass *ps, enum obj_kind kind, uint32_t row,
-		   uint64_t bits)
+/* Queues the terms that need the atoms @bits, which changed for the object at @row. */
+static void queue_changed_terms(struct pass *ps, enum obj_kind kind, uint32_t row,
+				uint64_t bits)
 {
 	struct truth *t = ps->t;
 	uint64_t terms[PROG_CODE / 64 + 1], any = 0;
@@ -213,8 +220,7 @@ static void turned(struct pass *ps, enum obj_kind kind, uint32_t row,
 	for (w = 0; w < t->words; w++)
 		terms[w] = 0;
 	for (; bits; bits &= bits - 1) {
-		const uint64_t *needs = t->needs[kind] +
-			(size_t)__builtin_ctzll(bits) * t->words;
+		const uint64_t *needs = t->needs[kind] + (size_t)__builtin_ctzll(bits) * t->words;
 
 		for (w = 0; w < t->words; w++)
 			any |= terms[w] |= needs[w];
@@ -222,16 +228,17 @@ static void turned(struct pass *ps, enum obj_kind kind, uint32_t row,
 	if (!any)
 		return;
 	if (kind == OBJ_QP) {
-		ask(t, ps->s, row, terms);
+		queue_terms(t, ps->s, row, terms);
 		return;
 	}
 	members_init(&m, ps->s, kind, row, OBJ_QP);
 	while (members_next(&m, &qp))
-		ask(t, ps->s, qp, terms);
+		queue_terms(t, ps->s, qp, terms);
 }
 
-static void ranges(const struct truth_rows *r, uint32_t has, const double *v,
-		   uint64_t *t, uint64_t *k)
+/* Sets *@t and *@k: which of the atoms that are ranges are true, and which are known. */
+static void evaluate_ranges(const struct truth_rows *r, uint32_t has, const double *v,
+			    uint64_t *t, uint64_t *k)
 {
 	const struct truth_column *c = r->column, *end = c + r->n_columns;
 	uint64_t yes = 0, known = 0;
@@ -249,16 +256,15 @@ static void ranges(const struct truth_rows *r, uint32_t has, const double *v,
 			continue;
 		}
 		for (i = 0; i < c->n; i++, g++)
-			yes |= (uint64_t)(((x >= g->lo) & (x <= g->hi)) ^
-					  g->not) << g->bit;
+			yes |= (uint64_t)(((x >= g->lo) & (x <= g->hi)) ^ g->not) << g->bit;
 	}
 	*t = yes;
 	*k = known;
 }
 
-static void run_others(struct prog_env *env, const struct truth_rows *r,
-		       enum obj_kind kind, uint32_t row, uint64_t *t,
-		       uint64_t *k)
+/* Adds to *@t and *@k the atoms that need their program. */
+static void run_other_atoms(struct prog_env *env, const struct truth_rows *r,
+			    enum obj_kind kind, uint32_t row, uint64_t *t, uint64_t *k)
 {
 	struct binding b;
 	unsigned int i;
@@ -276,9 +282,11 @@ static void run_others(struct prog_env *env, const struct truth_rows *r,
 	}
 }
 
-/* Atoms of QPs and UARs reach a job as counts, see answer(). */
-static void touch(struct truth *t, enum obj_kind kind, uint32_t row,
-		  uint64_t bits)
+/*
+ * Notes that the atoms @bits of an object changed. Those of QPs and UARs reach a job as counts,
+ * which evaluate_qp_terms() notes.
+ */
+static void mark_touched(struct truth *t, enum obj_kind kind, uint32_t row, uint64_t bits)
 {
 	if (kind == OBJ_JOB)
 		t->touched[row] = t->tick;
@@ -290,7 +298,7 @@ static void touch(struct truth *t, enum obj_kind kind, uint32_t row,
  * An answer for a job also depends on the devices on which the job has QPs. Jobs with QPs on
  * several devices are evaluated at every tick.
  */
-static void touch_jobs(struct pass *ps)
+static void mark_touched_jobs(struct pass *ps)
 {
 	const struct snapshot *snap = ps->s->snap;
 	struct truth *t = ps->t;
@@ -310,7 +318,8 @@ static void touch_jobs(struct pass *ps)
 	}
 }
 
-static void atoms(struct pass *ps, enum obj_kind kind)
+/* Evaluates the atoms of the queued objects of @kind. */
+static void update_atoms(struct pass *ps, enum obj_kind kind)
 {
 	struct truth_rows *r = &ps->t->rows[kind];
 	const struct signal_table *tab = &ps->s->table[kind];
@@ -325,12 +334,11 @@ static void atoms(struct pass *ps, enum obj_kind kind)
 	for (i = 0; i < r->n_work; i++) {
 		uint32_t row = r->work[i];
 
-		ranges(r, tab->has[row], tab->v + (size_t)row * tab->width, &t,
-		       &k);
+		evaluate_ranges(r, tab->has[row], tab->v + (size_t)row * tab->width, &t, &k);
 		if (r->n_others) {
 			env.mem = n_mem ? r->mem + (size_t)row * n_mem : NULL;
 			env.again = false;
-			run_others(&env, r, kind, row, &t, &k);
+			run_other_atoms(&env, r, kind, row, &t, &k);
 			if (env.again)
 				r->again[r->n_again++] = row;
 		}
@@ -339,16 +347,17 @@ static void atoms(struct pass *ps, enum obj_kind kind)
 			continue;
 		r->t[row] = t;
 		r->k[row] = k;
-		touch(ps->t, kind, row, bits);
+		mark_touched(ps->t, kind, row, bits);
 		if (!ps->all)
-			turned(ps, kind, row, bits);
+			queue_changed_terms(ps, kind, row, bits);
 	}
 	r->n_work = 0;
 }
 
-/* --- Terms asked of QPs ---------------------------------------------------- */
+/* --- Terms that are counted per QP ------------------------------------------ */
 
-static void answer(struct pass *ps, uint32_t qp)
+/* Evaluates the queued terms of a QP, and counts the QP in its place. */
+static void evaluate_qp_terms(struct pass *ps, uint32_t qp)
 {
 	struct truth *t = ps->t;
 	const struct signal_qp_ref *ref = &ps->s->qps[qp];
@@ -356,26 +365,22 @@ static void answer(struct pass *ps, uint32_t qp)
 	struct masks m;
 	unsigned int w;
 
-	mask_of(t, OBJ_UAR, ref->uar, &m);
-	mask_of(t, OBJ_QP, (int32_t)qp, &m);
+	set_mask(t, OBJ_UAR, ref->uar, &m);
+	set_mask(t, OBJ_QP, (int32_t)qp, &m);
 	for (w = 0; w < t->words; w++) {
 		size_t at = (size_t)qp * t->words + w;
 		uint64_t bits = t->pend[at];
 
 		t->pend[at] = 0;
 		for (; bits; bits &= bits - 1) {
-			uint32_t c = w * 64 +
-				     (uint32_t)__builtin_ctzll(bits);
+			uint32_t c = w * 64 + (uint32_t)__builtin_ctzll(bits);
 			uint64_t bit = bits & -bits;
-			enum tri r = part(&ps->p->terms[ps->p->asked[c]], &m,
-					  OBJ_UAR, OBJ_QP);
+			enum tri r = term_part(&ps->p->terms[ps->p->asked[c]], &m, OBJ_UAR, OBJ_QP);
 			int yes = (r == TRI_TRUE) - !!(t->yes[at] & bit);
 			int no = (r == TRI_FALSE) - !!(t->no[at] & bit);
 
-			t->yes[at] = r == TRI_TRUE ? t->yes[at] | bit :
-						     t->yes[at] & ~bit;
-			t->no[at] = r == TRI_FALSE ? t->no[at] | bit :
-						     t->no[at] & ~bit;
+			t->yes[at] = r == TRI_TRUE ? t->yes[at] | bit : t->yes[at] & ~bit;
+			t->no[at] = r == TRI_FALSE ? t->no[at] | bit : t->no[at] & ~bit;
 			if (ref->place < 0)
 				continue;
 			if (yes | no)
@@ -386,7 +391,8 @@ static void answer(struct pass *ps, uint32_t qp)
 	}
 }
 
-static void ask_all(struct pass *ps)
+/* Clears the counts and queues all terms of all QPs. */
+static void queue_all_terms(struct pass *ps)
 {
 	struct truth *t = ps->t;
 	size_t counts = ps->s->place_first[ps->s->snap->n_jobs] *
@@ -402,73 +408,69 @@ static void ask_all(struct pass *ps)
 	memset(t->pend, 0, words * sizeof(*t->pend));
 	t->n_queue = 0;
 	for (i = 0; i < ps->s->snap->n_qps; i++)
-		ask(t, ps->s, (uint32_t)i, t->every);
+		queue_terms(t, ps->s, (uint32_t)i, t->every);
 }
 
-void truth_update(struct truth *t, const struct prog *p,
-		  const struct signals *s, uint64_t now)
+void truth_update(struct truth *t, const struct prog *p, const struct signals *s, uint64_t now)
 {
 	struct pass ps = { .t = t, .p = p, .s = s, .now = now };
 	uint32_t k;
 	size_t i;
 
-	/* If a reading was missed, any signal may have changed. */
-	ps.all = !t->started || t->topology != s->topology ||
-		 s->readings - t->readings > 1;
+	/* After a reading without an update any signal may have changed. */
+	ps.all = !t->started || t->topology != s->topology || s->readings - t->readings > 1;
 	t->started = true;
 	t->topology = s->topology;
 	t->readings = s->readings;
 	t->tick++;
-	touch_jobs(&ps);
+	mark_touched_jobs(&ps);
 	for (k = 0; k < p->n_aggs; k++)
-		aggregate(&ps, k);
+		update_aggregate(&ps, k);
 	for (k = 0; k < OBJ_KINDS; k++)
-		gather(&ps, k);
+		queue_changed_rows(&ps, k);
 	for (k = 0; k < OBJ_KINDS; k++)
-		atoms(&ps, k);
+		update_atoms(&ps, k);
 	if (ps.all)
-		ask_all(&ps);
+		queue_all_terms(&ps);
 	for (i = 0; i < t->n_queue; i++)
-		answer(&ps, t->queue[i]);
+		evaluate_qp_terms(&ps, t->queue[i]);
 	t->n_queue = 0;
 }
 
-void truth_rests_on(struct truth_rest *r, const struct prog *p,
-		    const struct cond *c)
+void truth_add_deps(struct truth_deps *d, const struct prog *p, const struct cond *c)
 {
 	const struct prog_term *term = p->terms + c->terms.first;
 	unsigned int i, o;
 
 	for (i = 0; i < c->terms.n; i++, term++)
 		for (o = 0; o < OBJ_UAR; o++)
-			r->need[o] |= term->need[o];
+			d->need[o] |= term->need[o];
 }
 
-bool truth_asks(const struct truth *t, const struct signals *s)
+bool truth_is_subscribed(const struct truth *t, const struct signals *s)
 {
 	return t->started && t->topology == s->topology;
 }
 
-void truth_ask_none(struct truth *t, const struct signals *s)
+void truth_unsubscribe_all(struct truth *t, const struct signals *s)
 {
 	if (t->words)
-		memset(t->asks, 0, s->snap->n_jobs * t->words *
-				   sizeof(*t->asks));
+		memset(t->subscribed, 0, s->snap->n_jobs * t->words * sizeof(*t->subscribed));
 }
 
-void truth_ask(struct truth *t, const struct prog *p, uint32_t job,
-	       const struct cond *c)
+void truth_subscribe(struct truth *t, const struct prog *p, uint32_t job,
+		     const struct cond *c)
 {
-	uint64_t *asks;
+	uint64_t *to;
 	unsigned int i;
 
 	if (!t->words)
 		return;
-	asks = t->asks + (size_t)job * t->words;
+	to = t->subscribed + (size_t)job * t->words;
 	for (i = 0; i < c->terms.n; i++) {
 		uint16_t n = p->terms[c->terms.first + i].asked;
 
 		if (n != PROG_UNASKED)
-			asks[n / 64] |= 1ULL << n % 64;
+			to[n / 64] |= 1ULL << n % 64;
 	}
 }

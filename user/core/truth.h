@@ -19,21 +19,21 @@ struct truth_range {
 };
 
 /*
- * All atoms that compare one signal with a constant. For a reading below the least constant,
- * as on a calm device, all answers are known at once.
+ * All atoms that compare one signal with a constant. If the reading is below the least
+ * constant, as on a calm device, .low has the truth of all of them.
  */
 struct truth_column {
 	double least;
-	uint64_t low, bits;	/* answers below the least constant; mask of the atoms */
-	uint8_t col, first, n;	/* ranges */
+	uint64_t low, bits;	/* .bits: mask of the atoms */
+	uint8_t col, first, n;	/* the signal; its ranges */
 };
 
 struct truth_rows {
 	uint64_t *t, *k;	/* the atoms' truth: true, known */
-	double *mem;		/* prog.n_mem of each */
-	struct signal_key *key;	/* whose it is */
+	double *mem;		/* memory of the atoms, prog.n_mem numbers a row */
+	struct signal_key *key;	/* the object of the row */
 	uint32_t *work;		/* rows to evaluate in this tick */
-	uint32_t *again;	/* and in the next */
+	uint32_t *again;	/* rows to evaluate in the next tick, even without a change */
 	uint32_t *stamp;	/* the tick in which a row was put into .work */
 	size_t n, cap, n_work, n_again;
 	struct truth_range range[PROG_ATOMS];
@@ -45,28 +45,30 @@ struct truth_rows {
 struct truth {
 	struct truth_rows rows[OBJ_KINDS];
 	double *agg[PROG_AGGS];		/* a number per object of its kind */
-	uint8_t *agg_due;		/* scratch: owners whose aggregates are computed anew */
-	size_t cap_agg, cap_due;
-	/* Per QP: the terms that are true, and those that are false; @words each. */
+	uint8_t *agg_due;		/* scratch: 1: compute the aggregate of the row anew */
+	size_t cap_agg;
+	/*
+	 * Sets of the terms in prog.asked, .words words each. Per QP: terms that are true,
+	 * that are false, and that have to be evaluated in this tick.
+	 */
 	uint64_t *yes, *no, *pend;
-	uint32_t *queue;
+	uint32_t *queue;		/* QPs with terms in .pend */
 	size_t n_queue, cap_qps;
 	unsigned int words;
-	uint32_t *n_yes, *n_no;		/* per place and term */
-	uint64_t *asks;			/* per job: terms of its policies */
-	uint64_t *every;		/* all of them */
+	uint64_t *subscribed;		/* per job: terms of its policies */
+	uint64_t *every;		/* all terms */
+	uint64_t *needs[OBJ_KINDS];	/* per atom: terms that need the atom */
+	uint32_t *n_yes, *n_no;		/* per place and term: number of QPs */
 	size_t cap_jobs, cap_places;
 	/*
-	 * The answers that may have changed in this tick: those of these jobs, or of all;
-	 * and those that depend on these atoms of a device or a port.
+	 * Answers may have changed in this tick for a job if .touched is this tick, for every
+	 * job if .all_touched is, and if they depend on an atom in .flipped of a device or port.
 	 */
-	uint32_t *touched, all_touched;	/* ticks */
+	uint32_t *touched, all_touched;
 	uint64_t flipped[OBJ_UAR];
-	/* Per job, in the tick before: its only device and 1, or 0 without QPs. */
+	/* Per job, in the tick before: the index of its only device, plus 1; 0: no QPs. */
 	uint32_t *used;
 	size_t cap_touched;		/* of .touched and .used */
-	/* Per kind and atom: terms that need it; @words of each. */
-	uint64_t *needs[OBJ_KINDS];
 	uint32_t tick;
 	uint64_t readings, topology;
 	bool started;
@@ -77,64 +79,58 @@ struct truth {
 void truth_init(struct truth *t);
 void truth_free(struct truth *t);
 /*
- * Makes room for these signals, and moves the cached truth of objects that changed their
- * row. Allocates only to grow. 0 or -ENOMEM.
+ * Makes room for these signals, and moves the cached truth of objects whose row changed.
+ * Allocates only to grow. 0 or -ENOMEM.
  */
-int truth_reserve(struct truth *t, const struct prog *p,
-		  const struct signals *s);
+int truth_reserve(struct truth *t, const struct prog *p, const struct signals *s);
 /*
- * Called when jobs or their policies changed. truth_ask() must follow for each term that a
- * job needs; other terms are not computed for its QPs.
+ * Terms are computed only for QPs of jobs that subscribe to them. If truth_is_subscribed()
+ * is false, jobs have changed: the caller must unsubscribe all and then subscribe each job to
+ * each condition that it needs, before truth_update().
  */
-bool truth_asks(const struct truth *t, const struct signals *s);
-void truth_ask_none(struct truth *t, const struct signals *s);
-void truth_ask(struct truth *t, const struct prog *p, uint32_t job,
-	       const struct cond *c);
-void truth_update(struct truth *t, const struct prog *p,
-		  const struct signals *s, uint64_t now);
+bool truth_is_subscribed(const struct truth *t, const struct signals *s);
+void truth_unsubscribe_all(struct truth *t, const struct signals *s);
+void truth_subscribe(struct truth *t, const struct prog *p, uint32_t job,
+		     const struct cond *c);
+void truth_update(struct truth *t, const struct prog *p, const struct signals *s, uint64_t now);
 
-/* Atoms of devices and ports that an answer depends on. */
-struct truth_rest {
+/* The atoms of devices and ports that an answer depends on. */
+struct truth_deps {
 	uint64_t need[OBJ_UAR];
 };
 
-void truth_rests_on(struct truth_rest *r, const struct prog *p,
-		    const struct cond *c);
+/* Adds those of a condition. */
+void truth_add_deps(struct truth_deps *d, const struct prog *p, const struct cond *c);
 
-/* Does an answer of tick @since still hold, devices and ports aside? */
-static inline bool truth_same_job(const struct truth *t, uint32_t job,
-				  uint32_t since)
+/* True: an answer of tick @since still holds as far as the job and its QPs decide. */
+static inline bool truth_same_job(const struct truth *t, uint32_t job, uint32_t since)
 {
 	return since && since + 1 == t->tick && t->all_touched != t->tick &&
 	       t->touched[job] != t->tick;
 }
 
-/* Does it still hold as far as it depends on devices and ports? */
-static inline bool truth_same_rest(const struct truth *t,
-				   const struct truth_rest *r)
+/* True: the answer still holds as far as devices and ports decide. */
+static inline bool truth_same_deps(const struct truth *t, const struct truth_deps *d)
 {
-	return !(r->need[OBJ_DEV] & t->flipped[OBJ_DEV]) &&
-	       !(r->need[OBJ_PORT] & t->flipped[OBJ_PORT]);
+	return !(d->need[OBJ_DEV] & t->flipped[OBJ_DEV]) &&
+	       !(d->need[OBJ_PORT] & t->flipped[OBJ_PORT]);
 }
 
-/* Is the condition true for some object that the job uses? */
+/* truth_query.c: the truth of a condition for any object that the job uses. */
 enum tri truth_some(const struct truth *t, const struct prog *p,
-		    const struct signals *s, const struct cond *c,
-		    uint32_t job);
-/* The first of these objects for which it is true. False: none. */
+		    const struct signals *s, const struct cond *c, uint32_t job);
+/* The first of these objects for which the condition is true. False: there is none. */
 bool truth_first(const struct truth *t, const struct prog *p,
 		 const struct signals *s, const struct cond *c, uint32_t job,
 		 struct binding *b);
-/* For these ones? */
+/* The truth of terms for the objects of @b. */
 enum tri truth_at(const struct truth *t, const struct prog *p,
 		  struct prog_code terms, const struct binding *b);
-/* The first term that is true for these objects. NULL: none. */
-const struct prog_term *truth_which(const struct truth *t,
-				    const struct prog *p,
-				    struct prog_code terms,
-				    const struct binding *b);
+/* The first of the terms that is true for the objects of @b. NULL: there is none. */
+const struct prog_term *truth_which(const struct truth *t, const struct prog *p,
+				    struct prog_code terms, const struct binding *b);
 
-/* Bytes for each QP. */
+/* Memory of a QP in @t, bytes. */
 size_t truth_qp_bytes(const struct truth *t);
 
 /* The objects that a condition on @kinds ranges over, for one job. */

@@ -7,16 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool grow_array(void *array, size_t n, size_t size)
-{
-	void **p = array;
-	void *q = realloc(*p, (n ? n : 1) * size);
-
-	if (!q)
-		return false;
-	*p = q;
-	return true;
-}
+#include "core/array.h"
 
 void truth_init(struct truth *t)
 {
@@ -48,39 +39,19 @@ void truth_free(struct truth *t)
 	free(t->queue);
 	free(t->n_yes);
 	free(t->n_no);
-	free(t->asks);
+	free(t->subscribed);
 	free(t->touched);
 	free(t->used);
 	free(t->every);
 	truth_init(t);
 }
 
-static size_t next_capacity(size_t cap, size_t n)
-{
-	size_t c = cap ? cap : 16;
-
-	while (c < n)
-		c *= 2;
-	return c;
-}
-
 static bool reserve_rows(struct truth_rows *r, size_t n, uint32_t n_mem)
 {
-	size_t cap = next_capacity(r->cap, n);
-
-	if (n <= r->cap && r->cap)
-		return true;
-	if (!grow_array(&r->t, cap, sizeof(*r->t)) ||
-	    !grow_array(&r->k, cap, sizeof(*r->k)) ||
-	    !grow_array(&r->mem, cap * n_mem, sizeof(*r->mem)) ||
-	    !grow_array(&r->key, cap, sizeof(*r->key)) ||
-	    !grow_array(&r->work, cap, sizeof(*r->work)) ||
-	    !grow_array(&r->again, cap, sizeof(*r->again)) ||
-	    !grow_array(&r->stamp, cap, sizeof(*r->stamp)))
-		return false;
-	memset(r->stamp + r->cap, 0, (cap - r->cap) * sizeof(*r->stamp));
-	r->cap = cap;
-	return true;
+	return array_grow_columns(&r->cap, n, ARRAY_COLUMN(r->t), ARRAY_COLUMN(r->k),
+				  ARRAY_WIDE_COLUMN(r->mem, n_mem), ARRAY_COLUMN(r->key),
+				  ARRAY_COLUMN(r->work), ARRAY_COLUMN(r->again),
+				  ARRAY_COLUMN(r->stamp));
 }
 
 static void clear_row(struct truth_rows *r, size_t row, uint32_t n_mem)
@@ -100,38 +71,23 @@ static void move_row(struct truth_rows *r, size_t to, size_t from, uint32_t n_me
 	r->key[to] = r->key[from];
 	r->t[to] = r->t[from];
 	r->k[to] = r->k[from];
-	memmove(r->mem + to * n_mem, r->mem + from * n_mem,
-		n_mem * sizeof(*r->mem));
-}
-
-static int compare_keys(const struct signal_key *a, const struct signal_key *b)
-{
-	if (a->dev != b->dev)
-		return a->dev < b->dev ? -1 : 1;
-	if (a->index != b->index)
-		return a->index < b->index ? -1 : 1;
-	if (a->since != b->since)
-		return a->since < b->since ? -1 : 1;
-	return 0;
+	memmove(r->mem + to * n_mem, r->mem + from * n_mem, n_mem * sizeof(*r->mem));
 }
 
 /*
- * Both tables are sorted by key, so two passes in place suffice: forward, which drops
- * rows of objects that are gone, and backward, which moves the others to their new rows.
+ * Gives each row to the object that it is about in @now. Both tables are sorted by key, so two
+ * passes in place suffice: a forward one, which drops the rows of objects that are gone, and a
+ * backward one, which moves the others to their new places.
  */
-static void match_rows(struct truth_rows *r, const struct signal_table *now,
-		       uint32_t n_mem)
+static void match_rows(struct truth_rows *r, const struct signal_table *now, uint32_t n_mem)
 {
 	size_t i, o = 0, kept = 0;
 
-	for (i = 0; i < r->n; i++) {
-		while (o < now->n && compare_keys(&now->key[o], &r->key[i]) < 0)
-			o++;
-		if (o < now->n && !compare_keys(&now->key[o], &r->key[i]))
+	for (i = 0; i < r->n; i++)
+		if (array_seek(now->n, o, SIGNAL_CMP_KEY(&now->key[o], &r->key[i])))
 			move_row(r, kept++, i, n_mem);
-	}
 	for (i = now->n; i > 0; i--) {
-		if (kept && !compare_keys(&now->key[i - 1], &r->key[kept - 1])) {
+		if (kept && !SIGNAL_CMP_KEY(&now->key[i - 1], &r->key[kept - 1])) {
 			move_row(r, i - 1, --kept, n_mem);
 		} else {
 			clear_row(r, i - 1, n_mem);
@@ -143,6 +99,7 @@ static void match_rows(struct truth_rows *r, const struct signal_table *now,
 	r->n_work = 0;
 }
 
+/* True: the arrays are laid out for this program. */
 static bool fits_program(const struct truth *t, const struct prog *p)
 {
 	unsigned int k;
@@ -154,13 +111,14 @@ static bool fits_program(const struct truth *t, const struct prog *p)
 	return t->n_asked == p->n_asked && t->n_aggs == p->n_aggs;
 }
 
-static int by_column(const void *a, const void *b)
+static int compare_columns(const void *a, const void *b)
 {
 	const struct truth_range *x = a, *y = b;
 
 	return x->col != y->col ? x->col - y->col : x->bit - y->bit;
 }
 
+/* Makes a column of the ranges of each signal. */
 static void find_columns(struct truth_rows *r)
 {
 	struct truth_column *c = NULL;
@@ -174,8 +132,7 @@ static void find_columns(struct truth_rows *r)
 		if (!c || c->col != g->col) {
 			c = &r->column[r->n_columns++];
 			*c = (struct truth_column){
-				.least = HUGE_VAL, .col = g->col,
-				.first = (uint8_t)i,
+				.least = HUGE_VAL, .col = g->col, .first = (uint8_t)i,
 			};
 		}
 		c->n++;
@@ -187,8 +144,8 @@ static void find_columns(struct truth_rows *r)
 	}
 }
 
-static void sort_atoms(struct truth_rows *r, const struct prog *p,
-		       enum obj_kind kind)
+/* Divides the atoms into ranges, sorted by signal, and those that need their program. */
+static void sort_atoms(struct truth_rows *r, const struct prog *p, enum obj_kind kind)
 {
 	uint32_t i;
 
@@ -206,8 +163,7 @@ static void sort_atoms(struct truth_rows *r, const struct prog *p,
 		g->bit = (uint8_t)i;
 		g->lo = -HUGE_VAL;
 		g->hi = HUGE_VAL;
-		g->not = a->cmp == CMP_NE || a->cmp == CMP_GT ||
-			 a->cmp == CMP_LT;
+		g->not = a->cmp == CMP_NE || a->cmp == CMP_GT || a->cmp == CMP_LT;
 		/* ">" is stored as not "<=", "<" as not ">=". */
 		if (a->cmp != CMP_GT && a->cmp != CMP_LE)
 			g->lo = a->value;
@@ -215,10 +171,11 @@ static void sort_atoms(struct truth_rows *r, const struct prog *p,
 			g->hi = a->value;
 		r->n_ranges++;
 	}
-	qsort(r->range, r->n_ranges, sizeof(r->range[0]), by_column);
+	qsort(r->range, r->n_ranges, sizeof(r->range[0]), compare_columns);
 	find_columns(r);
 }
 
+/* Lays out what depends on the program alone. */
 static bool map_terms(struct truth *t, const struct prog *p)
 {
 	uint32_t i, c;
@@ -236,95 +193,53 @@ static bool map_terms(struct truth *t, const struct prog *p)
 		t->n_atoms[k] = p->n_atoms[k];
 		t->n_mem[k] = p->n_mem[k];
 		sort_atoms(&t->rows[k], p, k);
-		t->needs[k] = calloc((size_t)p->n_atoms[k] * t->words + 1,
-				     sizeof(*t->needs[k]));
+		t->needs[k] = calloc((size_t)p->n_atoms[k] * t->words + 1, sizeof(*t->needs[k]));
 		if (!t->needs[k])
 			return false;
 		for (c = 0; c < p->n_asked; c++)
 			for (i = 0; i < p->n_atoms[k]; i++)
 				if (p->terms[p->asked[c]].need[k] & 1ULL << i)
-					t->needs[k][i * t->words + c / 64] |=
-						1ULL << c % 64;
+					t->needs[k][i * t->words + c / 64] |= 1ULL << c % 64;
 	}
 	return true;
 }
 
 static bool reserve_aggs(struct truth *t, const struct signals *s)
 {
-	size_t most = 0, cap, i, n;
+	struct array_column columns[PROG_AGGS + 1] = { ARRAY_COLUMN(t->agg_due) };
+	size_t most = 0, had = t->cap_agg, i, n;
 	unsigned int k;
 
 	for (k = 0; k < OBJ_KINDS; k++)
 		if (k != OBJ_QP && s->table[k].n > most)
 			most = s->table[k].n;
-	if (most <= t->cap_agg && t->cap_agg)
-		return true;
-	cap = next_capacity(t->cap_agg, most);
-	for (i = 0; i < t->n_aggs; i++) {
-		if (!grow_array(&t->agg[i], cap, sizeof(*t->agg[i])))
-			return false;
-		for (n = t->cap_agg; n < cap; n++)
+	for (i = 0; i < t->n_aggs; i++)
+		columns[i + 1] = (struct array_column)ARRAY_COLUMN(t->agg[i]);
+	if (!array_grow(columns, t->n_aggs + 1, &t->cap_agg, most))
+		return false;
+	for (i = 0; i < t->n_aggs; i++)
+		for (n = had; n < t->cap_agg; n++)
 			t->agg[i][n] = __builtin_nan("");
-	}
-	if (!grow_array(&t->agg_due, cap, sizeof(*t->agg_due)))
-		return false;
-	t->cap_agg = cap;
 	return true;
 }
 
-static bool reserve_touched(struct truth *t, size_t jobs)
-{
-	size_t cap;
-
-	if (jobs <= t->cap_touched && t->touched)
-		return true;
-	cap = next_capacity(t->cap_touched, jobs);
-	if (!grow_array(&t->touched, cap, sizeof(*t->touched)) ||
-	    !grow_array(&t->used, cap, sizeof(*t->used)))
-		return false;
-	/* New entries start at 0: no term has been requested for them. */
-	memset(t->touched + t->cap_touched, 0,
-	       (cap - t->cap_touched) * sizeof(*t->touched));
-	memset(t->used + t->cap_touched, 0,
-	       (cap - t->cap_touched) * sizeof(*t->used));
-	t->cap_touched = cap;
-	return true;
-}
-
+/* Room for what is kept for each QP, job and place about the terms that are counted per QP. */
 static bool reserve_asked(struct truth *t, const struct signals *s)
 {
-	size_t n = s->table[OBJ_QP].n, jobs = s->table[OBJ_JOB].n, cap;
-	size_t places = s->place_first[jobs];
+	size_t jobs = s->table[OBJ_JOB].n;
 
-	if (!t->words)
-		return true;
-	if (n > t->cap_qps || !t->queue) {
-		cap = next_capacity(t->cap_qps, n);
-		if (!grow_array(&t->yes, cap * t->words, sizeof(*t->yes)) ||
-		    !grow_array(&t->no, cap * t->words, sizeof(*t->no)) ||
-		    !grow_array(&t->pend, cap * t->words, sizeof(*t->pend)) ||
-		    !grow_array(&t->queue, cap, sizeof(*t->queue)))
-			return false;
-		t->cap_qps = cap;
-	}
-	if (jobs > t->cap_jobs || !t->asks) {
-		cap = next_capacity(t->cap_jobs, jobs);
-		if (!grow_array(&t->asks, cap * t->words, sizeof(*t->asks)))
-			return false;
-		t->cap_jobs = cap;
-	}
-	if (places > t->cap_places || !t->n_yes) {
-		cap = next_capacity(t->cap_places, places);
-		if (!grow_array(&t->n_yes, cap * t->n_asked, sizeof(*t->n_yes)) ||
-		    !grow_array(&t->n_no, cap * t->n_asked, sizeof(*t->n_no)))
-			return false;
-		t->cap_places = cap;
-	}
-	return true;
+	return !t->words ||
+	       (array_grow_columns(&t->cap_qps, s->table[OBJ_QP].n,
+				   ARRAY_WIDE_COLUMN(t->yes, t->words),
+				   ARRAY_WIDE_COLUMN(t->no, t->words),
+				   ARRAY_WIDE_COLUMN(t->pend, t->words), ARRAY_COLUMN(t->queue)) &&
+		array_grow_columns(&t->cap_jobs, jobs, ARRAY_WIDE_COLUMN(t->subscribed, t->words)) &&
+		array_grow_columns(&t->cap_places, s->place_first[jobs],
+				   ARRAY_WIDE_COLUMN(t->n_yes, t->n_asked),
+				   ARRAY_WIDE_COLUMN(t->n_no, t->n_asked)));
 }
 
-int truth_reserve(struct truth *t, const struct prog *p,
-		  const struct signals *s)
+int truth_reserve(struct truth *t, const struct prog *p, const struct signals *s)
 {
 	unsigned int k;
 
@@ -337,7 +252,8 @@ int truth_reserve(struct truth *t, const struct prog *p,
 		if (!reserve_rows(&t->rows[k], s->table[k].n, p->n_mem[k]))
 			return -ENOMEM;
 	if (!reserve_aggs(t, s) || !reserve_asked(t, s) ||
-	    !reserve_touched(t, s->table[OBJ_JOB].n))
+	    !array_grow_columns(&t->cap_touched, s->table[OBJ_JOB].n, ARRAY_COLUMN(t->touched),
+				ARRAY_COLUMN(t->used)))
 		return -ENOMEM;
 	if (t->started && t->topology == s->topology)
 		return 0;

@@ -7,13 +7,12 @@
 
 #include <string.h>
 
-static void masks_of(const struct truth *t, const struct binding *b,
-		     struct masks *m)
+static void read_masks(const struct truth *t, const struct binding *b, struct masks *m)
 {
 	unsigned int o;
 
 	for (o = 0; o < OBJ_KINDS; o++)
-		mask_of(t, o, b->at[o], m);
+		set_mask(t, o, b->at[o], m);
 }
 
 enum tri truth_at(const struct truth *t, const struct prog *p,
@@ -21,7 +20,7 @@ enum tri truth_at(const struct truth *t, const struct prog *p,
 {
 	struct masks m;
 
-	masks_of(t, b, &m);
+	read_masks(t, b, &m);
 	return prog_terms(p, terms, m.t, m.k);
 }
 
@@ -34,7 +33,7 @@ const struct prog_term *truth_which(const struct truth *t,
 	struct masks m;
 	unsigned int i;
 
-	masks_of(t, b, &m);
+	read_masks(t, b, &m);
 	for (i = 0; i < terms.n; i++, one.first++)
 		if (prog_terms(p, one, m.t, m.k) == TRI_TRUE)
 			return &p->terms[one.first];
@@ -45,7 +44,7 @@ const struct prog_term *truth_which(const struct truth *t,
  * The truth of a term for a job: the job's atoms, the counts of its QPs in each place, and
  * the place's atoms of ports and devices.
  */
-static enum tri count_asked(const struct truth *t, const struct prog *p,
+static enum tri term_of_job(const struct truth *t, const struct prog *p,
 			    const struct signals *s, const struct prog_term *term,
 			    uint32_t job)
 {
@@ -63,9 +62,9 @@ static enum tri count_asked(const struct truth *t, const struct prog *p,
 
 		if (t->n_no[at] == place->qps)
 			continue;
-		mask_of(t, OBJ_DEV, place->dev, &m);
-		mask_of(t, OBJ_PORT, place->port, &m);
-		r = part(term, &m, OBJ_DEV, OBJ_PORT);
+		set_mask(t, OBJ_DEV, place->dev, &m);
+		set_mask(t, OBJ_PORT, place->port, &m);
+		r = term_part(term, &m, OBJ_DEV, OBJ_PORT);
 		if (r == TRI_FALSE)
 			continue;
 		if (r == TRI_TRUE && !lack && t->n_yes[at])
@@ -75,32 +74,31 @@ static enum tri count_asked(const struct truth *t, const struct prog *p,
 	return some;
 }
 
-/* It was true or unknown for some object. */
-static bool is_settled(enum tri r, enum tri *some)
+/* Adds @r, the truth for one object, to @some, that for any object. True: the result is known. */
+static bool settles(enum tri r, enum tri *some)
 {
 	if (r != TRI_FALSE)
 		*some = r;
 	return r == TRI_TRUE;
 }
 
-/* Is it true for some port or device that the job uses, or for the job itself? */
-static enum tri besides_qps(const struct truth *t, const struct prog *p,
-			    const struct signals *s, const struct cond *c,
-			    uint32_t job)
+/* The truth of a condition without QPs: for any port or device of the job, or for the job. */
+static enum tri some_without_qps(const struct truth *t, const struct prog *p,
+				 const struct signals *s, const struct cond *c, uint32_t job)
 {
 	const struct snap_job *sj = &s->snap->jobs[job];
 	enum tri some = TRI_FALSE;
 	struct masks m = { 0 };
 	size_t i;
 
-	mask_of(t, OBJ_JOB, (int32_t)job, &m);
+	set_mask(t, OBJ_JOB, (int32_t)job, &m);
 	if (c->kinds & 1u << OBJ_PORT) {
 		for (i = s->place_first[job]; i < s->place_first[job + 1]; i++) {
 			if (s->places[i].port < 0)
 				continue;
-			mask_of(t, OBJ_DEV, s->places[i].dev, &m);
-			mask_of(t, OBJ_PORT, s->places[i].port, &m);
-			if (is_settled(prog_terms(p, c->terms, m.t, m.k), &some))
+			set_mask(t, OBJ_DEV, s->places[i].dev, &m);
+			set_mask(t, OBJ_PORT, s->places[i].port, &m);
+			if (settles(prog_terms(p, c->terms, m.t, m.k), &some))
 				break;
 		}
 		return some;
@@ -110,9 +108,8 @@ static enum tri besides_qps(const struct truth *t, const struct prog *p,
 	for (i = 0; i < sj->n_stats; i++) {
 		if (!sj->stats[i].qps)
 			continue;
-		mask_of(t, OBJ_DEV, signals_dev_row(s->snap, sj->stats[i].dev),
-			&m);
-		if (is_settled(prog_terms(p, c->terms, m.t, m.k), &some))
+		set_mask(t, OBJ_DEV, signals_dev_row(s->snap, sj->stats[i].dev), &m);
+		if (settles(prog_terms(p, c->terms, m.t, m.k), &some))
 			break;
 	}
 	return some;
@@ -127,19 +124,18 @@ enum tri truth_some(const struct truth *t, const struct prog *p,
 	unsigned int i;
 
 	if (!(c->kinds & ON_QPS))
-		return besides_qps(t, p, s, c, job);
+		return some_without_qps(t, p, s, c, job);
 	for (i = 0; i < c->terms.n; i++)
-		if (is_settled(count_asked(t, p, s, term + i, job), &some))
+		if (settles(term_of_job(t, p, s, term + i, job), &some))
 			break;
 	return some;
 }
 
 /*
- * The terms of a condition that are counted per QP, as a mask of one word of .yes. Empty if
- * one of its terms is not counted, or if they are in several words: then each QP must be
- * examined.
+ * The terms of a condition, all counted per QP, as a mask of word *@word of .yes. 0: a term
+ * is not counted, or the terms are in several words, so each QP must be examined.
  */
-static uint64_t terms_asked(const struct prog *p, const struct cond *c,
+static uint64_t counted_terms(const struct prog *p, const struct cond *c,
 			    unsigned int *word)
 {
 	const struct prog_term *term = p->terms + c->terms.first;
@@ -155,8 +151,8 @@ static uint64_t terms_asked(const struct prog *p, const struct cond *c,
 	return bits;
 }
 
-/* Skips QPs for which the atoms of QP and UAR are not true. */
-static uint32_t pass_untrue(const struct truth *t, const struct signals *s,
+/* Skips QPs of the job for which none of the terms @bits is true, as far as QP and UAR decide. */
+static uint32_t skip_untrue(const struct truth *t, const struct signals *s,
 			    unsigned int word, uint64_t bits, uint32_t i,
 			    uint32_t end)
 {
@@ -173,14 +169,13 @@ bool truth_first(const struct truth *t, const struct prog *p,
 {
 	uint32_t i = s->job_first[job], end = s->job_first[job + 1];
 	unsigned int word;
-	uint64_t bits = c->kinds & ON_QPS ? terms_asked(p, c, &word) : 0;
+	uint64_t bits = c->kinds & ON_QPS ? counted_terms(p, c, &word) : 0;
 	struct span sp;
 
 	span_init(&sp, s, job, c->kinds);
 	for (;;) {
 		if (bits)
-			sp.pos = pass_untrue(t, s, word, bits, i + sp.pos,
-					     end) - i;
+			sp.pos = skip_untrue(t, s, word, bits, i + sp.pos, end) - i;
 		if (!span_next(&sp, b))
 			return false;
 		if (truth_at(t, p, c->terms, b) == TRI_TRUE)
@@ -197,6 +192,7 @@ void span_init(struct span *sp, const struct signals *s, uint32_t job,
 	sp->pos = 0;
 }
 
+/* Binds the next device on which the job has QPs. */
 static bool next_dev(struct span *sp, struct binding *b)
 {
 	const struct snap_job *job = &sp->s->snap->jobs[sp->job];
@@ -235,8 +231,7 @@ bool span_next(struct span *sp, struct binding *b)
 		sp->pos++;
 		i = s->job_ports[i];
 		b->at[OBJ_PORT] = (int32_t)i;
-		b->at[OBJ_DEV] = signals_dev_row(s->snap,
-						 s->snap->ports[i].dev);
+		b->at[OBJ_DEV] = signals_dev_row(s->snap, s->snap->ports[i].dev);
 		return true;
 	}
 	if (sp->kinds & 1u << OBJ_DEV)

@@ -5,14 +5,14 @@
 #include <string.h>
 
 /*
- * Value in base units = number * mul / div. Two exact integers rather than one
- * factor: 80 / 100 rounds once, 80 * 0.01 twice, and then 80% != 80%.
+ * Value in base units = number * mul / div. Two exact integers rather than one factor, because
+ * 80 / 100 rounds once and 80 * 0.01 twice: 80% would not equal 80%.
  */
 static const struct spelling {
 	const char *name;
 	enum unit unit;
 	double mul, div;
-	bool formats;	/* used for output: the largest that fits */
+	bool formats;	/* output uses the spelling, if it is the largest that fits */
 } spellings[] = {
 	{ "",	    UNIT_COUNT,	  1,	1,   true },
 	{ "k",	    UNIT_COUNT,	  1e3,	1,   false },
@@ -63,6 +63,32 @@ static bool is_blank(char c)
 static bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';
+}
+
+static bool is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+size_t units_length(const char *s)
+{
+	size_t k, len;
+
+	for (k = 0; k < N_SPELLINGS; k++) {
+		const char *name = spellings[k].name;
+		char after;
+
+		len = strlen(name);
+		/* "1/s" is a unit only where it cannot be a quotient. */
+		if (!len || is_digit(*name) || strncmp(s, name, len))
+			continue;
+		after = s[len];
+		if (spellings[k].unit == UNIT_RATIO ||
+		    !(is_letter(after) || is_digit(after) || after == '.' ||
+		      (after == '/' && *name != '/')))
+			return len;
+	}
+	return 0;
 }
 
 static double scale_mantissa(double mantissa, unsigned int frac,
@@ -158,7 +184,7 @@ static const struct spelling *best_scale(double v, enum unit unit)
 	const struct spelling *best = NULL, *sp = spellings;
 	const struct spelling *end = spellings + N_SPELLINGS;
 
-	/* Entries of one unit are adjacent and sorted, so no larger one fits. */
+	/* Entries of one unit are adjacent, the smallest scale first. */
 	while (sp < end && sp->unit != unit)
 		sp++;
 	for (; sp < end && sp->unit == unit; sp++) {
@@ -204,10 +230,28 @@ void units_format_exact(struct text *t, double v, enum unit unit)
 		if (!units_parse(buf, probe.len, &q, NULL) && q.v == v)
 			break;
 	}
-	/* The number is an infinite fraction in this unit; try the base unit. */
+	/* In this unit the number is an infinite fraction: use the base unit. */
 	if (decimals > 9) {
 		text_init(&probe, buf, sizeof(buf));
 		write_scaled(&probe, v, best_scale(0, unit), 9);
 	}
 	text_mem(t, buf, probe.len);
+}
+
+const char *units_text(char *buf, size_t cap, double v, enum unit unit)
+{
+	struct text t;
+
+	text_init(&t, buf, cap);
+	units_format(&t, v, unit);
+	return buf;
+}
+
+const char *units_text_exact(char *buf, size_t cap, double v, enum unit unit)
+{
+	struct text t;
+
+	text_init(&t, buf, cap);
+	units_format_exact(&t, v, unit);
+	return buf;
 }

@@ -15,8 +15,8 @@ enum unit {
 	UNIT_BITRATE,	/* bit/s */
 	UNIT_RATE,	/* 1/s */
 	UNIT_RATIO,
-	UNIT_ID,	/* an identifier: only == and != make sense */
-	UNIT_CLASS,	/* the rest are words, see vocab.h */
+	UNIT_ID,	/* an identifier, which has no order */
+	UNIT_CLASS,	/* from here on: words, see vocab.h */
 	UNIT_STATE,
 	UNIT_TYPE,
 };
@@ -29,16 +29,19 @@ struct quantity {
 /**
  * units_parse - read a number with its unit
  * @s: text, blanks around allowed
- * @n: its bytes
- * @q: out
- * @unit_at: out, may be NULL
+ * @n: bytes of @s
+ * @q: out: the quantity
+ * @unit_at: out: offset of an unknown unit; may be NULL
  *
- * 0; -EINVAL: no number; -ERANGE: more digits than a double holds; -ENOENT:
- * the number is fine and *@unit_at is where an unknown unit begins.
+ * 0; -EINVAL: no number; -ERANGE: more digits than a double holds; -ENOENT: the number is
+ * valid and its unit is unknown.
  */
 int units_parse(const char *s, size_t n, struct quantity *q, size_t *unit_at);
 
-/* The unit that was probably meant by @s ("mbit", "usec", "MB/s"), or NULL. */
+/* Length of the unit at the beginning of @s; 0: there is none, or its word goes on. */
+size_t units_length(const char *s);
+
+/* The unit that @s ("mbit", "usec", "MB/s") probably means, or NULL. */
 const char *units_suggest(const char *s, size_t n);
 
 /* "a time, as in 5us": how a quantity of this unit is written. */
@@ -48,5 +51,9 @@ const char *units_describe(enum unit unit);
 void units_format(struct text *t, double v, enum unit unit);
 /* For files: units_parse() returns exactly the same value. */
 void units_format_exact(struct text *t, double v, enum unit unit);
+
+/* The same into a buffer of @cap bytes. Return @buf. */
+const char *units_text(char *buf, size_t cap, double v, enum unit unit);
+const char *units_text_exact(char *buf, size_t cap, double v, enum unit unit);
 
 #endif /* SRDMA_CORE_UNITS_H */

@@ -74,7 +74,8 @@ enum obj_kind {
 	X(JOB,	P50,		"job.p50",		TIME,	 true)	\
 	X(JOB,	P99,		"job.p99",		TIME,	 true)	\
 	X(JOB,	P99_PREV,	"job.p99_prev",		TIME,	 true)	\
-	X(JOB,	LATENCY,	"job.latency",		TIME,	 false)
+	X(JOB,	LATENCY,	"job.latency",		TIME,	 false)	\
+	X(JOB,	LATENCY_PREV,	"job.latency_prev",	TIME,	 false)
 
 enum signal_id {
 #define X(obj, id, name, unit, library) SIG_##obj##_##id,

@@ -47,6 +47,8 @@ static const char *const rule[] = {
 	[SWIFTRDMA_RULE_A_EXE] = "exe",
 	[SWIFTRDMA_RULE_A_UID] = "uid",
 	[SWIFTRDMA_RULE_A_PID] = "pid",
+	[SWIFTRDMA_RULE_A_ASKED] = "asked",
+	[SWIFTRDMA_RULE_A_SLO_P99_MIN] = "slo_p99_min",
 };
 
 static const char *const lease[] = {

@@ -18,6 +18,8 @@ static const struct srdma_field rule_fields[] = {
 	F(SWIFTRDMA_RULE_A_UID, U32, snap_rule, uid, 0),
 	F(SWIFTRDMA_RULE_A_PID, U32, snap_rule, pid, 0),
 	F(SWIFTRDMA_RULE_A_MATCHES, U64, snap_rule, matches, 0),
+	F(SWIFTRDMA_RULE_A_ASKED, FLAG, snap_rule, asked, 0),
+	F(SWIFTRDMA_RULE_A_SLO_P99_MIN, U64, snap_rule, slo_p99_min, 0),
 };
 
 const struct srdma_set srdma_rule_set = {

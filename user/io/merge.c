@@ -11,22 +11,22 @@ static int by_qp(const void *x, const void *y)
 	const struct snap_qp *a = x, *b = y;
 	int c = SNAP_CMP_QP(a, b);
 
-	return c ? c : SNAP_CMP(a->time, b->time);
+	return c ? c : ARRAY_CMP(a->time, b->time);
 }
 
 static int by_dev(const void *x, const void *y)
 {
 	const struct snap_dev *a = x, *b = y;
 
-	return SNAP_CMP(a->index, b->index);
+	return ARRAY_CMP(a->index, b->index);
 }
 
 static int by_port(const void *x, const void *y)
 {
 	const struct snap_port *a = x, *b = y;
 
-	return a->dev != b->dev ? SNAP_CMP(a->dev, b->dev)
-				: SNAP_CMP(a->index, b->index);
+	return a->dev != b->dev ? ARRAY_CMP(a->dev, b->dev)
+				: ARRAY_CMP(a->index, b->index);
 }
 
 static int by_prio(const void *x, const void *y)
@@ -34,31 +34,31 @@ static int by_prio(const void *x, const void *y)
 	const struct snap_prio *a = x, *b = y;
 
 	if (a->dev != b->dev)
-		return SNAP_CMP(a->dev, b->dev);
-	return a->port != b->port ? SNAP_CMP(a->port, b->port)
-				  : SNAP_CMP(a->index, b->index);
+		return ARRAY_CMP(a->dev, b->dev);
+	return a->port != b->port ? ARRAY_CMP(a->port, b->port)
+				  : ARRAY_CMP(a->index, b->index);
 }
 
 static int by_uar(const void *x, const void *y)
 {
 	const struct snap_uar *a = x, *b = y;
 
-	return a->dev != b->dev ? SNAP_CMP(a->dev, b->dev)
-				: SNAP_CMP(a->index, b->index);
+	return a->dev != b->dev ? ARRAY_CMP(a->dev, b->dev)
+				: ARRAY_CMP(a->index, b->index);
 }
 
 static int by_job(const void *x, const void *y)
 {
 	const struct snap_job *a = x, *b = y;
 
-	return SNAP_CMP(a->id, b->id);
+	return ARRAY_CMP(a->id, b->id);
 }
 
 static int by_job_report(const void *x, const void *y)
 {
 	const struct snap_job_report *a = x, *b = y;
 
-	return a->job != b->job ? SNAP_CMP(a->job, b->job) : SNAP_CMP(a->dev, b->dev);
+	return a->job != b->job ? ARRAY_CMP(a->job, b->job) : ARRAY_CMP(a->dev, b->dev);
 }
 
 static int by_qp_report(const void *x, const void *y)

@@ -306,6 +306,7 @@ const struct srdma_set srdma_qp_set = {
 	F(SWIFTRDMA_REPORT_A_##name, U64, snap_##report##_report, sum.member, 0)
 #define FIGURES(report)						\
 	FIGURE(WRS, report, wrs),				\
+	FIGURE(CALLS, report, calls),				\
 	FIGURE(BYTES, report, bytes),				\
 	FIGURE(RECV_WRS, report, recv_wrs),			\
 	FIGURE(DONE, report, done),				\
@@ -354,6 +355,7 @@ static const struct srdma_field job_report_fields[] = {
 	F(SWIFTRDMA_REPORT_A_PROCESSES, U32, snap_job_report, processes, 0),
 	F(SWIFTRDMA_REPORT_A_LATENCY, BIN, snap_job_report, bucket, 0),
 	F(SWIFTRDMA_REPORT_A_DISTRUSTED, FLAG, snap_job_report, distrusted, 0),
+	F(SWIFTRDMA_REPORT_A_SLO_P99, U64, snap_job_report, slo_p99, 0),
 	N(SWIFTRDMA_REPORT_A_HELD, 0),
 	FIGURES(job),
 };
@@ -369,6 +371,7 @@ static const struct srdma_field qp_report_fields[] = {
 	F(SWIFTRDMA_REPORT_A_QP_SERIAL, U64, snap_qp_report, serial, 0),
 	F(SWIFTRDMA_REPORT_A_FLAGS, U32, snap_qp_report, flags, 0),
 	F(SWIFTRDMA_REPORT_A_OUTSTANDING, U64, snap_qp_report, outstanding, SNAP_OUTSTANDING),
+	F(SWIFTRDMA_REPORT_A_DOORBELLS, U64, snap_qp_report, doorbells, SNAP_DOORBELLS),
 	FIGURES(qp),
 };
 

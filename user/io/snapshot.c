@@ -281,7 +281,7 @@ int io_snapshot(struct io *io, struct snapshot *snap,
 {
 	static const struct io_want all = {
 		.devs = true, .ports = true, .uars = true, .qps = true,
-		.jobs = true, .reports = true,
+		.jobs = true, .reports = true, .outstanding = true,
 	};
 	int err;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Parses actions ("job.level += 1, release job.weight") and bindings. */
+/* Parses actions ("job.level += 1, release job.weight") and bindings ("job of class latency"). */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,20 +12,19 @@ static const char *pick_knob(size_t i, const void *arg)
 	return i < vocab_n_policy_knobs ? vocab_knobs[i].name : NULL;
 }
 
-static void known_knobs(char *buf, size_t cap)
+static void list_knobs(char *buf, size_t cap)
 {
 	struct text t;
 	size_t i;
 
 	text_init(&t, buf, cap);
-	for (i = 0; i < vocab_n_policy_knobs; i++) {
-		if (i)
-			text_str(&t, i + 1 < vocab_n_policy_knobs ? ", " : " and ");
-		text_str(&t, vocab_knobs[i].name);
-	}
+	for (i = 0; i < vocab_n_policy_knobs; i++)
+		text_add(&t, !i ? "" : i + 1 < vocab_n_policy_knobs ? ", " : " and ",
+			 vocab_knobs[i].name);
 }
 
-static bool find_knob(struct cursor *c, const struct vocab_knob **knob)
+/* Reads the name of a knob. */
+static bool parse_knob(struct cursor *c, const struct vocab_knob **knob)
 {
 	size_t n = parse_word(c), i;
 	const char *near;
@@ -44,14 +43,14 @@ static bool find_knob(struct cursor *c, const struct vocab_knob **knob)
 		return parse_fail(c, parse_at(c),
 				  "unknown knob '%.*s'; did you mean '%s'?",
 				  parse_shown(n), c->p, near);
-	known_knobs(all, sizeof(all));
+	list_knobs(all, sizeof(all));
 	return parse_fail(c, parse_at(c), "unknown knob '%.*s'; there are %s",
 			  parse_shown(n), c->p, all);
 }
 
-/* Checks the unit of a value, and its range if it is a constant. */
-static bool check_value(struct cursor *c, const struct vocab_knob *k,
-			struct action *a, size_t at, bool set)
+/* Checks the unit of a value, and the range of a constant. @set: it is no step. */
+static bool check_knob_value(struct cursor *c, const struct vocab_knob *k,
+			     struct action *a, size_t at, bool set)
 {
 	const struct ast *n = &c->x->n[a->value];
 	size_t len = n->end - n->at;
@@ -67,8 +66,7 @@ static bool check_value(struct cursor *c, const struct vocab_knob *k,
 			(n->unit == UNIT_RATIO && !n->plain))))
 		return parse_fail(c, n->at, "%s: '%.*s' is %s; it should be %s",
 				  k->name, parse_shown(len), c->text + n->at,
-				  expr_unit_noun(n->unit),
-				  units_describe(k->unit));
+				  expr_unit_noun(n->unit), units_describe(k->unit));
 	if (n->op != AST_NUMBER)
 		return true;
 	a->step.n = n->v;
@@ -82,8 +80,7 @@ static bool check_value(struct cursor *c, const struct vocab_knob *k,
 				  "a step of %.*s is out of range; it is above 0 and at most %.0f",
 				  parse_shown(len), c->text + n->at, k->max);
 	if (n->v != (double)(uint64_t)n->v)
-		return parse_fail(c, at, "%s takes whole numbers only",
-				  k->name);
+		return parse_fail(c, at, "%s takes whole numbers only", k->name);
 	return true;
 }
 
@@ -99,10 +96,10 @@ static bool parse_value(struct cursor *c, const struct vocab_knob *k,
 	c->unit = k->unit;
 	a->value = parse_sum(c);
 	c->unit = UNIT_COUNT;
-	return a->value >= 0 && check_value(c, k, a, at, set);
+	return a->value >= 0 && check_knob_value(c, k, a, at, set);
 }
 
-/* merge to 8, scale qps to job.qps * 2 */
+/* What follows "merge" or "scale": "to 8", "qps to job.qps * 2". */
 static bool parse_spread(struct cursor *c, struct action *a)
 {
 	const struct vocab_knob *k = vocab_knob(SWIFTRDMA_KNOB_QPS);
@@ -116,16 +113,14 @@ static bool parse_spread(struct cursor *c, struct action *a)
 	return parse_value(c, k, a, true);
 }
 
-static bool parse_one(struct cursor *c, struct action *a)
+static bool parse_step(struct cursor *c, struct action *a)
 {
 	const struct vocab_knob *k;
 
-	a->at = parse_at(c);
-	a->value = -1;
-	memset(&a->step, 0, sizeof(a->step));
+	*a = (struct action){ .at = parse_at(c), .value = -1 };
 	if (parse_take(c, "release")) {
 		a->step.op = STEP_RELEASE;
-		if (!find_knob(c, &k))
+		if (!parse_knob(c, &k))
 			return false;
 		a->step.knob = k->knob;
 		return true;
@@ -140,7 +135,7 @@ static bool parse_one(struct cursor *c, struct action *a)
 	}
 	if (parse_take(c, "merge") || parse_take(c, "scale"))
 		return parse_spread(c, a);
-	if (!find_knob(c, &k))
+	if (!parse_knob(c, &k))
 		return false;
 	a->step.knob = k->knob;
 	if (!strncmp(c->p, "+=", 2))
@@ -161,7 +156,8 @@ static bool parse_one(struct cursor *c, struct action *a)
 	return parse_value(c, k, a, a->step.op == STEP_SET);
 }
 
-static bool check_repeated(struct cursor *c, const struct action *v, unsigned int n)
+/* True, with an error: the last action turns the knob of an earlier one. */
+static bool fail_repeated(struct cursor *c, const struct action *v, unsigned int n)
 {
 	unsigned int i;
 
@@ -177,12 +173,8 @@ bool expr_action(const char *s, const struct criteria *cr, struct expr *x,
 		 struct action *out, unsigned int *n, struct expr_error *e)
 {
 	struct cursor c = { .text = s, .p = s, .e = e, .x = x };
-	size_t len;
 
-	x->count = 0;
-	x->signals = 0;
-	x->text = s;
-	x->criteria = cr;
+	expr_begin(x, s, cr);
 	*n = 0;
 	parse_skip(&c);
 	do {
@@ -190,16 +182,14 @@ bool expr_action(const char *s, const struct criteria *cr, struct expr *x,
 			return parse_fail(&c, parse_at(&c),
 					  "more than %d knobs; make it two policies",
 					  POLICY_STEPS);
-		if (!parse_one(&c, &out[(*n)++]) || check_repeated(&c, out, *n))
+		if (!parse_step(&c, &out[(*n)++]) || fail_repeated(&c, out, *n))
 			return false;
 		if (!*c.p)
 			return true;
-		if (*c.p != ',' && *c.p != ';' && !parse_is(&c, "and")) {
-			len = strlen(c.p);
+		if (*c.p != ',' && *c.p != ';' && !parse_is(&c, "and"))
 			return parse_fail(&c, parse_at(&c),
 					  "'%.*s' is not understood here; several changes are joined by ','",
-					  parse_shown(len), c.p);
-		}
+					  parse_shown(strlen(c.p)), c.p);
 		c.p += *c.p == 'a' ? 3 : 1;
 		parse_skip(&c);
 	} while (true);
@@ -242,9 +232,8 @@ bool expr_binding(const char *s, struct policy *p, struct expr_error *e)
 				return false;
 		} while (parse_take(&c, "or"));
 	} else if (*c.p) {
-		/* A job's name may begin with a digit, and have any '-' in it. */
-		for (n = 0; c.p[n] && !parse_blank(c.p[n]); n++)
-			;
+		/* Not parse_word(): a job's name may begin with a digit, and have any '-' in it. */
+		n = strcspn(c.p, " \t\n");
 		if (n >= sizeof(p->job))
 			return parse_fail(&c, parse_at(&c),
 					  "a job's name has at most %zu characters",

@@ -51,11 +51,14 @@ static const struct {
 	{ SNAP_CNP, SIG(PORT_CNP_RATE) },
 };
 
+/* Signals from looks into send queues. */
+#define OF_LOOKS (SIG(QP_LATENCY) | SIG(JOB_LATENCY) | SIG(JOB_LATENCY_PREV))
+
 /* Signals from figures that only the module's mlx5 provider has. */
 #define OF_MLX5	(SIG(UAR_DOORBELL_RATE) | SIG(QP_DOORBELL_RATE) | SIG(JOB_DOORBELL_RATE) | \
 		 SIG(UAR_WR_RATE) | SIG(QP_WR_RATE) | SIG(DEV_ACTIVE_QPS) | \
 		 SIG(UAR_ACTIVE_QPS) | SIG(UAR_COACTIVE) | SIG(DEV_MTTS) | SIG(JOB_MTTS) | \
-		 SIG(QP_LATENCY) | SIG(JOB_LATENCY))
+		 OF_LOOKS)
 
 const char *caps_teller(enum signal_id sig)
 {
@@ -74,13 +77,13 @@ const char *caps_teller(enum signal_id sig)
 
 const char *caps_enforcer(unsigned int knob)
 {
-	const char *who = vocab_knob(knob)->enforcer;
+	const char *enforcer = vocab_knob(knob)->enforcer;
 
-	return who ? who : "swiftrdma_mlx5.ko, for a ConnectX with QoS for QPs,";
+	return enforcer ? enforcer : "swiftrdma_mlx5.ko, for a ConnectX with QoS for QPs,";
 }
 
-static bool ports_have(const struct snapshot *snap, uint32_t dev,
-		       uint64_t field)
+/* True: a port of the device has the figure. */
+static bool ports_have(const struct snapshot *snap, uint32_t dev, uint64_t field)
 {
 	size_t i;
 
@@ -108,11 +111,10 @@ struct caps caps_dev(const struct snapshot *snap, const struct snap_dev *dev)
 	}
 	/* Either counter shows that a QP was active. */
 	if (!(dev->caps & (SWIFTRDMA_DEV_CAP_DOORBELLS | SWIFTRDMA_DEV_CAP_WRS)))
-		lacks |= SIG(DEV_ACTIVE_QPS) | SIG(UAR_ACTIVE_QPS) |
-			 SIG(UAR_COACTIVE);
-	/* Its sampler is what looks into send queues. */
+		lacks |= SIG(DEV_ACTIVE_QPS) | SIG(UAR_ACTIVE_QPS) | SIG(UAR_COACTIVE);
+	/* The sampler that counts WQEBBs also looks into send queues. */
 	if (!(dev->caps & SWIFTRDMA_DEV_CAP_WQEBBS))
-		lacks |= SIG(QP_LATENCY) | SIG(JOB_LATENCY);
+		lacks |= OF_LOOKS;
 	for (i = 0; i < sizeof(port_figures) / sizeof(port_figures[0]); i++)
 		if (!ports_have(snap, dev->index, port_figures[i].field))
 			lacks |= port_figures[i].signals;
@@ -121,7 +123,7 @@ struct caps caps_dev(const struct snapshot *snap, const struct snap_dev *dev)
 		if (snap->ports[i].dev == dev->index &&
 		    snap_has(&snap->ports[i], SNAP_SPEED))
 			caps.speed += (double)snap->ports[i].speed;
-	/* A rate that the device does not enforce, libraries do. */
+	/* Libraries enforce a rate that the device does not. */
 	if (!(dev->caps & SWIFTRDMA_DEV_CAP_RATES)) {
 		caps.knobs &= ~(1u << SWIFTRDMA_KNOB_WEIGHT);
 		caps.library_knobs |= 1u << SWIFTRDMA_KNOB_BIT_RATE;
@@ -134,62 +136,7 @@ struct caps caps_all(void)
 	return (struct caps){ .signals = ~0ULL, .knobs = ~0u };
 }
 
-static enum signal_id code_lacks(const struct caps *caps, const struct prog *p,
-				 struct prog_code code)
-{
-	enum signal_id sig;
-	uint32_t i;
-
-	for (i = 0; i < code.n; i++) {
-		const struct prog_ins *in = &p->ins[code.first + i];
-
-		if (in->op == PROG_SIGNAL && !(caps->signals & 1ULL << in->arg))
-			return in->arg;
-		if (in->op != PROG_AGG)
-			continue;
-		sig = code_lacks(caps, p, p->aggs[in->arg].value);
-		if (sig == SIGNALS)
-			sig = code_lacks(caps, p, p->aggs[in->arg].where);
-		if (sig != SIGNALS)
-			return sig;
-	}
-	return SIGNALS;
-}
-
-static enum signal_id term_lacks(const struct caps *caps, const struct prog *p,
-				 const struct prog_term *t)
-{
-	enum signal_id sig;
-	uint32_t i, o;
-
-	for (o = 0; o < OBJ_KINDS; o++)
-		for (i = 0; i < p->n_atoms[o]; i++) {
-			if (!(t->need[o] & 1ULL << i))
-				continue;
-			sig = code_lacks(caps, p, p->atoms[o][i].code);
-			if (sig != SIGNALS)
-				return sig;
-		}
-	return SIGNALS;
-}
-
-/* One alternative whose signals are all measured is enough. */
-enum signal_id caps_lacks(const struct caps *caps, const struct prog *p,
-			  const struct cond *c)
-{
-	enum signal_id first = SIGNALS, sig;
-	unsigned int i;
-
-	for (i = 0; i < c->terms.n; i++) {
-		sig = term_lacks(caps, p, &p->terms[c->terms.first + i]);
-		if (sig == SIGNALS)
-			return sig;
-		if (first == SIGNALS)
-			first = sig;
-	}
-	return first;
-}
-
+/* Bit per signal that the code reads. */
 static uint64_t code_reads(const struct prog *p, struct prog_code code)
 {
 	uint64_t reads = 0;
@@ -207,18 +154,42 @@ static uint64_t code_reads(const struct prog *p, struct prog_code code)
 	return reads;
 }
 
+static uint64_t term_reads(const struct prog *p, const struct prog_term *t)
+{
+	uint64_t reads = 0;
+	uint32_t i, o;
+
+	for (o = 0; o < OBJ_KINDS; o++)
+		for (i = 0; i < p->n_atoms[o]; i++)
+			if (t->need[o] & 1ULL << i)
+				reads |= code_reads(p, p->atoms[o][i].code);
+	return reads;
+}
+
+/* One term whose signals are all measured is enough. */
+enum signal_id caps_lacks(const struct caps *caps, const struct prog *p,
+			  const struct cond *c)
+{
+	enum signal_id first = SIGNALS;
+	unsigned int i;
+
+	for (i = 0; i < c->terms.n; i++) {
+		uint64_t lacks = term_reads(p, &p->terms[c->terms.first + i]) & ~caps->signals;
+
+		if (!lacks)
+			return SIGNALS;
+		if (first == SIGNALS)
+			first = (enum signal_id)__builtin_ctzll(lacks);
+	}
+	return first;
+}
+
 uint64_t caps_reads(const struct prog *p, const struct cond *c)
 {
 	uint64_t reads = 0;
-	uint32_t i, o, a;
+	unsigned int i;
 
-	for (i = 0; i < c->terms.n; i++) {
-		const struct prog_term *t = &p->terms[c->terms.first + i];
-
-		for (o = 0; o < OBJ_KINDS; o++)
-			for (a = 0; a < p->n_atoms[o]; a++)
-				if (t->need[o] & 1ULL << a)
-					reads |= code_reads(p, p->atoms[o][a].code);
-	}
+	for (i = 0; i < c->terms.n; i++)
+		reads |= term_reads(p, &p->terms[c->terms.first + i]);
 	return reads;
 }

@@ -7,27 +7,27 @@
 
 struct caps {
 	uint64_t signals;	/* bit per enum signal_id */
-	uint64_t library;	/* those of them that only libswiftrdma can tell, in processes */
+	uint64_t library;	/* those of them that only libswiftrdma measures, in processes */
 	uint32_t knobs;		/* bit per enum swiftrdma_knob */
 	uint32_t library_knobs;	/* those of them that only libswiftrdma enforces, in processes */
 	double speed;		/* bit/s, of all ports of a device; 0: not known */
 };
 
-/* This system's kernel and agent. */
+/* Capabilities of this system's kernel and agent. */
 struct caps caps_here(void);
-/* Of one device of this system, which may have fewer. */
+/* Those of them that one device of this system has. */
 struct caps caps_dev(const struct snapshot *snap, const struct snap_dev *dev);
-/* All capabilities, as of the simulator's device. */
+/* All capabilities, such as those of the simulator's device. */
 struct caps caps_all(void);
 
-/* Without what only libswiftrdma can tell and enforce. */
+/* Capabilities without those that only libswiftrdma provides. */
 struct caps caps_without_library(const struct caps *caps);
 
-/* A missing signal that keeps this state unknown for ever. SIGNALS: none. */
+/* A missing signal that keeps this state unknown for ever. SIGNALS: there is none. */
 enum signal_id caps_lacks(const struct caps *caps, const struct prog *p,
 			  const struct cond *c);
 
-/* What would measure a signal that this system lacks, or set a knob. */
+/* The component that measures a signal, or enforces a knob, that this system lacks. */
 const char *caps_teller(enum signal_id sig);
 const char *caps_enforcer(unsigned int knob);
 

@@ -12,7 +12,7 @@ bool code_fail(struct compiler *c, size_t at, const char *msg)
 	return false;
 }
 
-/* Capacities are powers of two, so no array needs to store its capacity. */
+/* Capacities are powers of two, which follow from the count, so none is stored. */
 void *code_more(struct compiler *c, void *array, uint32_t n, size_t size)
 {
 	void **p = array;
@@ -51,6 +51,7 @@ bool code_emit(struct compiler *c, enum prog_op op, unsigned int mem,
 	return true;
 }
 
+/* The place of a constant, which is added if it is new. */
 static bool find_constant(struct compiler *c, double v, unsigned int *which)
 {
 	struct prog *p = c->p;
@@ -85,8 +86,7 @@ static bool reserve_memory(struct compiler *c, const struct ast *n,
 	return true;
 }
 
-bool code_same(const struct prog *p, struct prog_code a,
-		      struct prog_code b)
+bool code_same(const struct prog *p, struct prog_code a, struct prog_code b)
 {
 	uint32_t i;
 
@@ -110,31 +110,32 @@ static bool same_agg(const struct prog *p, const struct prog_agg *a,
 	       code_same(p, a->where, b->where);
 }
 
-static bool add_agg(struct compiler *c, const struct ast *n,
-		    unsigned int *which)
+/* Emits the value or the condition of a quantifier over objects of kind @of; node -1: none. */
+static bool emit_part(struct compiler *c, int node, enum obj_kind of, uint8_t *reads,
+		      struct prog_code *code)
+{
+	code->first = (uint16_t)c->p->n_ins;
+	if (node < 0)
+		return true;
+	*reads |= (uint8_t)c->x->n[node].reads;
+	if (!code_node(c, node, of))
+		return false;
+	code->n = (uint16_t)(c->p->n_ins - code->first);
+	return true;
+}
+
+/* Adds a quantifier, or finds an equal one. */
+static bool add_agg(struct compiler *c, const struct ast *n, unsigned int *which)
 {
 	struct prog *p = c->p;
-	struct prog_agg *a, agg = {
-		.op = (uint8_t)n->arg, .of = (uint8_t)n->of,
-		.on = (uint8_t)n->on,
+	struct prog_agg agg = {
+		.op = (uint8_t)n->arg, .of = (uint8_t)n->of, .on = (uint8_t)n->on,
 	};
-	uint32_t begin = p->n_ins, first = begin;
+	uint32_t begin = p->n_ins;
 
-	if (n->a >= 0) {
-		agg.reads |= (uint8_t)c->x->n[n->a].reads;
-		if (!code_node(c, n->a, n->of))
-			return false;
-		agg.value.first = (uint16_t)first;
-		agg.value.n = (uint16_t)(p->n_ins - first);
-	}
-	first = p->n_ins;
-	if (n->b >= 0) {
-		agg.reads |= (uint8_t)c->x->n[n->b].reads;
-		if (!code_node(c, n->b, n->of))
-			return false;
-		agg.where.first = (uint16_t)first;
-		agg.where.n = (uint16_t)(p->n_ins - first);
-	}
+	if (!emit_part(c, n->a, n->of, &agg.reads, &agg.value) ||
+	    !emit_part(c, n->b, n->of, &agg.reads, &agg.where))
+		return false;
 	for (*which = 0; *which < p->n_aggs; (*which)++)
 		if (same_agg(p, &p->aggs[*which], &agg)) {
 			p->n_ins = begin;
@@ -143,8 +144,7 @@ static bool add_agg(struct compiler *c, const struct ast *n,
 	if (p->n_aggs == PROG_AGGS)
 		return code_fail(c, n->at,
 				 "more than 64 different quantifiers; split up the file");
-	a = code_more(c, &p->aggs, p->n_aggs, sizeof(*p->aggs));
-	if (!a)
+	if (!code_more(c, &p->aggs, p->n_aggs, sizeof(agg)))
 		return false;
 	*which = p->n_aggs;
 	p->aggs[p->n_aggs++] = agg;
@@ -166,8 +166,8 @@ static bool emit_scale(struct compiler *c, const struct ast *n)
 	return by == 1 || (emit_constant(c, by) && code_emit(c, PROG_MUL, 0, 0));
 }
 
-static bool emit_memory(struct compiler *c, const struct ast *n,
-			enum obj_kind kind)
+/* Emits an instruction that remembers a number for each object. */
+static bool emit_memory(struct compiler *c, const struct ast *n, enum obj_kind kind)
 {
 	unsigned int mem, k = 0;
 
@@ -183,6 +183,11 @@ static bool emit_memory(struct compiler *c, const struct ast *n,
 /* @depth: values on the stack when the node's code begins. */
 static bool emit_node(struct compiler *c, int i, enum obj_kind kind, unsigned int depth)
 {
+	static const enum prog_op ops[] = {
+		[AST_ADD] = PROG_ADD, [AST_SUB] = PROG_SUB, [AST_MUL] = PROG_MUL,
+		[AST_DIV] = PROG_DIV, [AST_NEG] = PROG_NEG, [AST_CMP] = PROG_CMP,
+		[AST_AND] = PROG_AND, [AST_OR] = PROG_OR, [AST_NOT] = PROG_NOT,
+	};
 	const struct ast *n = &c->x->n[i];
 
 	/* A node leaves one value, and a product has a constant on top of that. */
@@ -205,26 +210,15 @@ static bool emit_node(struct compiler *c, int i, enum obj_kind kind, unsigned in
 	if (n->b >= 0 && !emit_node(c, n->b, kind, depth + 1))
 		return false;
 	switch (n->op) {
-	case AST_ADD:
-		return code_emit(c, PROG_ADD, 0, 0);
-	case AST_SUB:
-		return code_emit(c, PROG_SUB, 0, 0);
 	case AST_MUL:
-		return code_emit(c, PROG_MUL, 0, 0) && emit_scale(c, n);
 	case AST_DIV:
-		return code_emit(c, PROG_DIV, 0, 0) && emit_scale(c, n);
-	case AST_NEG:
-		return code_emit(c, PROG_NEG, 0, 0);
-	case AST_CMP:
-		return code_emit(c, PROG_CMP, 0, n->arg);
-	case AST_AND:
-		return code_emit(c, PROG_AND, 0, 0);
-	case AST_OR:
-		return code_emit(c, PROG_OR, 0, 0);
-	case AST_NOT:
-		return code_emit(c, PROG_NOT, 0, 0);
-	default:
+		return code_emit(c, ops[n->op], 0, 0) && emit_scale(c, n);
+	case AST_RISING:
+	case AST_FALLING:
+	case AST_FOR:
 		return emit_memory(c, n, kind);
+	default:
+		return code_emit(c, ops[n->op], 0, n->op == AST_CMP ? n->arg : 0);
 	}
 }
 
@@ -233,7 +227,6 @@ bool code_node(struct compiler *c, int i, enum obj_kind kind)
 	return emit_node(c, i, kind, 0);
 }
 
-/* Copies the tree and replaces each quantifier by its number. */
 bool code_hoist(struct compiler *c, struct expr *to, int i)
 {
 	unsigned int which = 0;
@@ -248,7 +241,7 @@ bool code_hoist(struct compiler *c, struct expr *to, int i)
 		return true;
 	if (!add_agg(c, n, &which))
 		return false;
-	/* .v: 1 + the quantifier's number, which refers to it from here on. */
+	/* From here on .v refers to the quantifier, by its number plus 1. */
 	n->v = 1 + which;
 	return true;
 }

@@ -11,6 +11,7 @@ struct compiler {
 	struct expr_error *e;
 };
 
+/* Sets the error; false. */
 bool code_fail(struct compiler *c, size_t at, const char *msg);
 /* Makes room for one more element. NULL, with an error: no memory. */
 void *code_more(struct compiler *c, void *array, uint32_t n, size_t size);
@@ -21,8 +22,9 @@ bool code_emit(struct compiler *c, enum prog_op op, unsigned int mem,
 	       unsigned int arg);
 /* Emits the code that computes node @i for one object of @kind. */
 bool code_node(struct compiler *c, int i, enum obj_kind kind);
-/* Adds the quantifiers below node @i to the program, and their numbers to @to. */
+/* Adds the quantifiers below node @i to the program, and their numbers to the tree @to. */
 bool code_hoist(struct compiler *c, struct expr *to, int i);
+/* True: both codes are equal, but for the memory that they use. */
 bool code_same(const struct prog *p, struct prog_code a, struct prog_code b);
 
 #endif /* SRDMA_POLICY_CODEGEN_H */

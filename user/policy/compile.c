@@ -4,6 +4,7 @@
  * jumps. "not" is moved down to the atoms and "or" up to the top, which is as valid in
  * three-valued logic as in two-valued logic.
  */
+#include "core/array.h"
 #include "policy/codegen.h"
 
 #include <stdlib.h>
@@ -25,7 +26,7 @@ struct alternatives {
 
 /* --- Atoms -------------------------------------------------------------------- */
 
-/* The finest kind of object that is read; the other objects follow from it. */
+/* The kind of object from which the objects of all other kinds in @reads follow. */
 static enum obj_kind finest_kind(unsigned int reads)
 {
 	unsigned int k;
@@ -50,31 +51,27 @@ static const enum cmp mirrored[] = {
 	[CMP_LE] = CMP_GE, [CMP_EQ] = CMP_EQ, [CMP_NE] = CMP_NE,
 };
 
-/* `signal cmp constant`, whichever way round it was written. */
-static bool compile_simple(const struct expr *x, const struct literal *l,
+/* Marks the atom as simple if it is `signal cmp constant` or `constant cmp signal`. */
+static void compile_simple(const struct expr *x, const struct literal *l,
 			   struct prog_atom *a)
 {
 	const struct ast *n = &x->n[l->node], *s, *k;
 	enum cmp cmp = n->arg;
 
 	if (n->op != AST_CMP)
-		return false;
+		return;
 	s = &x->n[n->a];
 	k = &x->n[n->b];
 	if (s->op == AST_NUMBER) {
-		const struct ast *t = s;
-
-		s = k;
-		k = t;
+		array_swap(s, k);
 		cmp = mirrored[cmp];
 	}
 	if (s->op != AST_SIGNAL || k->op != AST_NUMBER)
-		return false;
+		return;
 	a->simple = true;
 	a->sig = (uint16_t)s->arg;
 	a->cmp = (uint8_t)(l->not ? contrary[cmp] : cmp);
 	a->value = k->v;
-	return true;
 }
 
 static bool keep_text(struct compiler *c, const char *s, size_t n)
@@ -96,8 +93,7 @@ static bool keep_bound(struct compiler *c, const struct prog_atom *a)
 	struct text t;
 
 	text_init(&t, buf, sizeof(buf));
-	text_str(&t, cmp_name(a->cmp));
-	text_str(&t, " ");
+	text_add(&t, cmp_name(a->cmp), " ");
 	vocab_format(&t, a->value, vocab_signals[a->sig].unit);
 	return keep_text(c, buf, t.len);
 }
@@ -113,9 +109,8 @@ static bool keep_source(struct compiler *c, const struct literal *l)
 	       keep_text(c, c->x->text + n->at, end - n->at);
 }
 
-/* The source text of an atom, for reasons. */
-static bool text_of(struct compiler *c, const struct literal *l,
-		    struct prog_atom *a)
+/* Keeps the text of an atom, for reasons. */
+static bool keep_atom_text(struct compiler *c, const struct literal *l, struct prog_atom *a)
 {
 	a->text = c->p->n_text;
 	if (!(a->simple ? keep_bound(c, a) : keep_source(c, l)))
@@ -124,6 +119,7 @@ static bool text_of(struct compiler *c, const struct literal *l,
 	return true;
 }
 
+/* An atom that is equal to @a; -1: there is none. */
 static int find_twin(const struct prog *p, const struct prog_atom *a)
 {
 	const struct prog_atom *o = p->atoms[a->kind];
@@ -151,18 +147,17 @@ static bool add_atom(struct compiler *c, const struct literal *l,
 	};
 	struct prog *p = c->p;
 	uint32_t first = p->n_ins, mem = p->n_mem[kind], text = p->n_text;
-	struct prog_atom *to;
 	int at;
 
 	compile_simple(c->x, l, &a);
-	if (!text_of(c, l, &a) || !code_node(c, l->node, kind) ||
+	if (!keep_atom_text(c, l, &a) || !code_node(c, l->node, kind) ||
 	    (l->not && !code_emit(c, PROG_NOT, 0, 0)))
 		return false;
 	a.code.first = (uint16_t)first;
 	a.code.n = (uint16_t)(p->n_ins - first);
 	at = find_twin(p, &a);
 	if (at >= 0) {
-		/* An equal atom exists: drop this code and use that one's. */
+		/* The code of the equal atom is used, and this code dropped. */
 		p->n_ins = first;
 		p->n_mem[kind] = mem;
 		p->n_text = text;
@@ -170,9 +165,7 @@ static bool add_atom(struct compiler *c, const struct literal *l,
 		if (p->n_atoms[kind] == PROG_ATOMS)
 			return code_fail(c, n->at,
 					 "more than 64 different conditions on one kind of object; split up the file");
-		to = code_more(c, &p->atoms[kind], p->n_atoms[kind],
-			       sizeof(*to));
-		if (!to)
+		if (!code_more(c, &p->atoms[kind], p->n_atoms[kind], sizeof(a)))
 			return false;
 		at = (int)p->n_atoms[kind]++;
 		p->atoms[kind][at] = a;
@@ -184,12 +177,13 @@ static bool add_atom(struct compiler *c, const struct literal *l,
 
 /* --- Alternatives --------------------------------------------------------------- */
 
-static bool too_many(struct compiler *c, int node)
+static bool fail_too_many(struct compiler *c, int node)
 {
 	return code_fail(c, c->x->n[node].at,
 			 "too many alternatives; make several policies of it");
 }
 
+/* The alternatives of "a and b". */
 static bool cross_alternatives(struct compiler *c, int node, const struct alternatives *a,
 			       const struct alternatives *b, struct alternatives *out)
 {
@@ -202,7 +196,7 @@ static bool cross_alternatives(struct compiler *c, int node, const struct altern
 
 			if (out->count == TERMS_MAX ||
 			    a->n[i] + b->n[k] > LITERALS_MAX)
-				return too_many(c, node);
+				return fail_too_many(c, node);
 			memcpy(to, a->v[i], a->n[i] * sizeof(*to));
 			memcpy(to + a->n[i], b->v[k], b->n[k] * sizeof(*to));
 			out->n[out->count++] = a->n[i] + b->n[k];
@@ -210,11 +204,12 @@ static bool cross_alternatives(struct compiler *c, int node, const struct altern
 	return true;
 }
 
+/* The alternatives of "a or b". */
 static bool join_alternatives(struct compiler *c, int node, const struct alternatives *a,
 			      const struct alternatives *b, struct alternatives *out)
 {
 	if (a->count + b->count > TERMS_MAX)
-		return too_many(c, node);
+		return fail_too_many(c, node);
 	*out = *a;
 	memcpy(out->v[out->count], b->v, b->count * sizeof(b->v[0]));
 	memcpy(out->n + out->count, b->n, b->count * sizeof(b->n[0]));
@@ -222,8 +217,8 @@ static bool join_alternatives(struct compiler *c, int node, const struct alterna
 	return true;
 }
 
-static bool expand_node(struct compiler *c, int node, bool not,
-			struct alternatives *out)
+/* The alternatives of a node, or of its contrary. */
+static bool expand_node(struct compiler *c, int node, bool not, struct alternatives *out)
 {
 	const struct ast *n = &c->x->n[node];
 	struct alternatives *ab;
@@ -266,8 +261,8 @@ static bool add_term(struct compiler *c, const struct literal *v,
 	return true;
 }
 
-/* Lists the terms of a state that reads QPs among those counted per QP. */
-static bool ask_of_qps(struct compiler *c, struct cond *out)
+/* Lists the terms of a state in prog.asked, if it reads QPs or UARs. */
+static bool list_asked(struct compiler *c, struct cond *out)
 {
 	struct prog *p = c->p;
 	uint32_t i;
@@ -285,7 +280,7 @@ static bool ask_of_qps(struct compiler *c, struct cond *out)
 	return true;
 }
 
-/* Restores the counts of @was; the arrays keep their size. */
+/* Restores the counts of @was. The arrays keep their size. */
 static void roll_back(struct prog *p, const struct prog *was)
 {
 	unsigned int k;
@@ -349,7 +344,7 @@ bool compile_state(struct prog *p, const struct expr *x, int root,
 		if (!add_term(&c, alt->v[i], alt->n[i], &out->kinds))
 			goto done;
 	out->terms.n = (uint16_t)alt->count;
-	ok = how == COMPILE_TELL || ask_of_qps(&c, out);
+	ok = how == COMPILE_TELL || list_asked(&c, out);
 done:
 	if (!ok)
 		roll_back(p, &was);

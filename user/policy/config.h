@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A policy file, read, checked and compiled into core's structures. A file with a
- * mistake gives no configuration at all.
+ * A policy file, read, checked and compiled into core's structures. A file with a mistake
+ * gives no configuration.
  */
 #ifndef SRDMA_POLICY_CONFIG_H
 #define SRDMA_POLICY_CONFIG_H
@@ -25,9 +25,9 @@ struct config_level {
 	bool has_dscp, has_sl;
 };
 
-/* An environment variable that swiftrdma run sets for programs of the job. */
 #define CONFIG_ENV_MAX	32
 
+/* An environment variable that swiftrdma run sets for programs of the job. */
 struct config_env {
 	char name[64], value[256];
 };
@@ -48,14 +48,16 @@ struct config_job {
 /* The text of a policy, for printing. */
 struct config_policy {
 	unsigned int line, col;
-	char *who, *when, *fallback, *act, *undo_when, *undo_fallback,
-	     *undo_act;
-	char because[CONFIG_NOTE];	/* the intent it comes from */
+	char *who, *when, *act, *undo_when, *undo_act;
+	char *fallback[POLICY_FALLBACKS + 1], *undo_fallback[POLICY_FALLBACKS + 1]; /* to NULL */
+	char because[CONFIG_NOTE];	/* its 'because:' */
 	char off[CONFIG_NOTE];		/* why the policy cannot run here; empty: it can */
-	bool by_fallback;		/* only its fallback can be measured here */
-	/* What its state needs of libswiftrdma in a job's processes: "job.p99"; empty: nothing */
+	bool by_fallback;		/* only a fallback can be measured here */
+	/* A signal of each fallback that nothing measures here; SIGNALS: there is none. */
+	enum signal_id lacks[POLICY_FALLBACKS];
+	/* Signals of its state that only libswiftrdma measures: "job.p99"; empty: none */
 	char library[CONFIG_NOTE];
-	/* What its knobs need of the same: "job.credits" */
+	/* Its knobs that only libswiftrdma enforces: "job.credits" */
 	char library_knobs[CONFIG_NOTE];
 	uint32_t rank;			/* its 'rank:'; 0: none */
 };
@@ -64,6 +66,7 @@ struct config {
 	struct caps caps;
 	uint64_t interval, lease;	/* ns */
 	uint64_t smoothing;		/* ns; 0: the default */
+	uint64_t window, looks_window;	/* as in struct signal_opts */
 	uint32_t rank;
 	struct config_level levels[SWIFTRDMA_LEVEL_MAX + 1];
 	size_t n_levels;
@@ -82,22 +85,22 @@ struct config {
 };
 
 /*
- * False: @r has the errors, @cfg is empty. True: @r may have warnings. A file with an
- * order and without policies gets policies from derive.h.
+ * False: @r has the errors, @cfg is empty. True: @r may have warnings. A file that has an
+ * order and no policies gets policies from derive.h.
  */
 bool config_load_text(struct config *cfg, const char *text, size_t len,
 		      struct report *r);
 /* The same for the capabilities of another system. */
 bool config_load_text_for(struct config *cfg, const struct caps *caps,
 			  const char *text, size_t len, struct report *r);
-/* Reads a file; "-" is standard input. NULL, with an error; else the caller frees it. */
+/* Reads a file, which the caller frees; "-" is standard input. NULL, with an error. */
 char *config_read(const char *path, size_t *len, struct report *r);
 bool config_load_file(struct config *cfg, const char *path, struct report *r);
 bool config_load_file_for(struct config *cfg, const struct caps *caps,
 			  const char *path, struct report *r);
 void config_free(struct config *cfg);
 struct signal_opts config_signal_opts(const struct config *cfg);
-/* Divides every time of the policies and of the smoothing by @by. 0 or -ENOMEM. */
+/* Divides every time of the policies, the smoothing and latencies by @by. 0 or -ENOMEM. */
 int config_shorten_times(struct config *cfg, double by);
 /* Bit per class level that the file sets. */
 uint32_t config_levels(const struct config *cfg);

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include "policy/criteria.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define MS 1e6
 #define SECOND 1e9
 
 /*
- * The paper gives 80 %, 5 us, 30 and 15 % and 512 QPs (sections 3.2 and 4). It leaves the
- * other values open: a comment gives the reason of each that is not plain.
+ * The paper gives 80 %, 5 us, 30 and 15 % and 512 QPs (sections 3.2 and 4). The other values
+ * are ours; comments give reasons.
  */
 const struct criterion_known criteria_known[] = {
 	{ "port_busy", UNIT_RATIO, 0.8 },
@@ -50,18 +51,13 @@ const size_t criteria_n_known = sizeof(criteria_known) /
 
 void criteria_init(struct criteria *c)
 {
-	size_t i;
-
 	memset(c, 0, sizeof(*c));
-	for (i = 0; i < criteria_n_known; i++) {
-		struct text t;
+	for (; c->n < criteria_n_known; c->n++) {
+		const struct criterion_known *k = &criteria_known[c->n];
 
-		text_init(&t, c->v[i].name, sizeof(c->v[i].name));
-		text_str(&t, criteria_known[i].name);
-		c->v[i].unit = criteria_known[i].unit;
-		c->v[i].v = criteria_known[i].v;
+		c->v[c->n] = (struct criterion){ .unit = k->unit, .v = k->v };
+		snprintf(c->v[c->n].name, sizeof(c->v[c->n].name), "%s", k->name);
 	}
-	c->n = criteria_n_known;
 }
 
 const struct criterion *criteria_find(const struct criteria *c,

@@ -6,14 +6,8 @@
 #include "policy/expr.h"
 #include "policy/schema.h"
 
-static const char *pick_job(size_t i, const void *arg)
-{
-	const struct config *cfg = arg;
-
-	return i < cfg->n_jobs ? cfg->jobs[i].name : NULL;
-}
-
-static bool someone_sets(const struct config *cfg, unsigned int knob)
+/* True: a policy sets the knob to a value. */
+static bool is_set_by_policy(const struct config *cfg, unsigned int knob)
 {
 	unsigned int k;
 	size_t i;
@@ -26,6 +20,7 @@ static bool someone_sets(const struct config *cfg, unsigned int knob)
 	return false;
 }
 
+/* Reports steps of a knob that has no value to begin with. */
 static void check_base(const struct config *cfg, size_t n, struct report *r)
 {
 	const struct policy *p = &cfg->policies.v[n];
@@ -39,7 +34,7 @@ static void check_base(const struct config *cfg, size_t n, struct report *r)
 		if (st->op == STEP_SET || st->op == STEP_LIGHTEST ||
 		    st->knob == SWIFTRDMA_KNOB_LEVEL ||
 		    st->knob == SWIFTRDMA_KNOB_WEIGHT ||
-		    someone_sets(cfg, st->knob))
+		    is_set_by_policy(cfg, st->knob))
 			continue;
 		report_at(r, at->line, at->col,
 			  "policy '%s' steps %s, which has no value until it is set; use '%s = n'",
@@ -47,6 +42,7 @@ static void check_base(const struct config *cfg, size_t n, struct report *r)
 	}
 }
 
+/* Reports a policy for a job that the file does not have. */
 static void check_job(const struct config *cfg, size_t n, struct report *r)
 {
 	const struct policy *p = &cfg->policies.v[n];
@@ -59,7 +55,7 @@ static void check_job(const struct config *cfg, size_t n, struct report *r)
 	for (k = 0; k < cfg->n_jobs; k++)
 		if (!strcmp(cfg->jobs[k].name, p->job))
 			return;
-	near = suggest(p->job, strlen(p->job), pick_job, cfg);
+	near = suggest_job(cfg, p->job, strlen(p->job));
 	report_at(r, at->line, at->col,
 		  near ? "policy '%s' is for job '%s', which is not under 'jobs:'; did you mean '%s'?" :
 			 "policy '%s' is for job '%s', which is not under 'jobs:'; add it there",
@@ -83,7 +79,7 @@ static void check_class(const struct config *cfg, size_t n, struct report *r)
 		    p->name, at->who);
 }
 
-/* Can both policies apply to one job? */
+/* True: both policies may apply to one job. */
 static bool share_a_job(const struct policy *a, const struct policy *b)
 {
 	if (a->job[0] && b->job[0])
@@ -99,8 +95,8 @@ static int step_direction(const struct step *s)
 }
 
 /*
- * Warns about policies that move a knob in opposite directions and may both be true. The
- * first one in the file wins, which may not be intended.
+ * Warns about policies that move a knob in opposite directions and may be true at once. The
+ * first policy in the file then holds the knob, which may not be intended.
  */
 static void check_pulls(const struct config *cfg, size_t n, struct report *r)
 {
@@ -119,20 +115,17 @@ static void check_pulls(const struct config *cfg, size_t n, struct report *r)
 			for (k = 0; k < b->n_act; k++) {
 				if (a->act[i].knob != b->act[k].knob ||
 				    step_direction(&a->act[i]) * step_direction(&b->act[k]) >= 0 ||
-				    !states_overlap(&cfg->policies.prog,
-						    &a->when, &b->when, &touch,
-						    &sure))
+				    !states_overlap(&cfg->policies.prog, &a->when, &b->when,
+						    &touch, &sure))
 					continue;
-				report_warn(r, cfg->texts[n].line,
-					    cfg->texts[n].col,
+				report_warn(r, cfg->texts[n].line, cfg->texts[n].col,
 					    "policies '%s' and '%s' pull %s in opposite directions and can both be true; exclude one, or give each a 'rank:'",
-					    a->name, b->name,
-					    vocab_knob(a->act[i].knob)->name);
+					    a->name, b->name, vocab_knob(a->act[i].knob)->name);
 			}
 	}
 }
 
-/* Sorts policies with a rank by it; the others keep their order. */
+/* Sorts policies that have a rank by their ranks; the others keep their places. */
 static void sort_ranks(struct config *cfg)
 {
 	size_t i, k;
@@ -141,8 +134,7 @@ static void sort_ranks(struct config *cfg)
 		struct policy p = cfg->policies.v[i];
 		struct config_policy t = cfg->texts[i];
 
-		for (k = i; t.rank && k > 0 && cfg->texts[k - 1].rank > t.rank;
-		     k--) {
+		for (k = i; t.rank && k > 0 && cfg->texts[k - 1].rank > t.rank; k--) {
 			cfg->policies.v[k] = cfg->policies.v[k - 1];
 			cfg->texts[k] = cfg->texts[k - 1];
 		}

@@ -110,22 +110,25 @@ static const char *pick_signal(size_t i, const void *arg)
 	return cr && i < cr->n ? cr->v[i].name : NULL;
 }
 
+void expr_begin(struct expr *x, const char *text, const struct criteria *cr)
+{
+	x->text = text;
+	x->criteria = cr;
+	x->count = 0;
+	x->signals = 0;
+}
+
 int parse_node(struct cursor *c, enum ast_op op, size_t at, int a, int b)
 {
 	struct expr *x = c->x;
 	struct ast *n;
 
-	if (x->count == EXPR_NODES) {
-		parse_fail(c, at, "too long; split it into several policies");
-		return -1;
-	}
+	if (x->count == EXPR_NODES)
+		return parse_error(c, at, "too long; split it into several policies");
 	n = &x->n[x->count];
-	memset(n, 0, sizeof(*n));
-	n->op = op;
-	n->a = a;
-	n->b = b;
-	n->at = at;
-	n->end = parse_at(c);
+	*n = (struct ast){
+		.op = op, .truth = op >= AST_CMP, .a = a, .b = b, .at = at, .end = parse_at(c),
+	};
 	if (a >= 0)
 		n->reads |= x->n[a].reads;
 	if (b >= 0)

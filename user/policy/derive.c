@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include "policy/derive.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,46 +8,19 @@
 /* Bits of the largest packet with headers. A packet on the wire is not preempted. */
 #define PACKET_BITS (4122.0 * 8)
 
-struct writer {
-	const struct config *cfg;
-	FILE *f;
-};
-
-static void put_text(struct writer *w, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static void put_text(struct writer *w, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vfprintf(w->f, fmt, ap);
-	va_end(ap);
-}
-
-static const char *format_quantity(char *buf, size_t cap, double v, enum unit unit)
-{
-	struct text t;
-
-	text_init(&t, buf, cap);
-	units_format_exact(&t, v, unit);
-	return buf;
-}
-
-/* Is the job sensitive to latency, by its class or its target? */
+/* True: the job is sensitive to latency, by its class or its target. */
 static bool has_latency(const struct config_job *j)
 {
 	return j->slo_p99 || j->class == SWIFTRDMA_JOB_CLASS_LATENCY ||
 	       j->class == SWIFTRDMA_JOB_CLASS_BALANCED;
 }
 
-/* Does the job have a target rate? */
 static bool has_rate_target(const struct config_job *j)
 {
 	return j->slo_byte_rate > 0;
 }
 
-/* Would a class level at a port help the job? */
+/* True: a class level at a port would help the job. */
 static bool wants_class(const struct config_job *j)
 {
 	return has_latency(j) || has_rate_target(j);
@@ -59,7 +31,7 @@ static bool outranks(const struct config_job *a, const struct config_job *b)
 	return a->rank && (!b->rank || a->rank < b->rank);
 }
 
-/* Does the job make way for a job that goes before it? */
+/* True: the job makes way for a job that goes before it. */
 static bool yields_class(const struct config *cfg, const struct config_job *j)
 {
 	size_t i;
@@ -82,7 +54,7 @@ static bool leads_any(const struct config *cfg, const struct config_job *j)
 	return false;
 }
 
-/* Is the job's class raised when a port is busy? */
+/* True: the job's class is raised when a port is busy. */
 static bool is_raised(const struct config *cfg, const struct config_job *j)
 {
 	return wants_class(j) && leads_any(cfg, j);
@@ -98,7 +70,7 @@ const struct config_job *derive_raises(const struct config *cfg)
 	return NULL;
 }
 
-/* Number of ranks, from @from to @to, that have a job whose class is raised. */
+/* The number of ranks from @from to @to that have a job whose class is raised. */
 static uint32_t raised_ranks(const struct config *cfg, uint32_t from, uint32_t to)
 {
 	uint32_t rank, n = 0;
@@ -115,13 +87,13 @@ static uint32_t raised_ranks(const struct config *cfg, uint32_t from, uint32_t t
 }
 
 /*
- * Uses one level for each rank that has to differ from the ranks after it, and no more: a
- * switch has few queues. If the file sets fewer levels than that, the last ranks share
- * the lowest level. Levels that are not set are skipped.
+ * The class level to which a job is raised. Each rank that has to differ from the ranks after
+ * it gets a level of its own, and no other level is used, because a switch has few queues. If
+ * the file sets too few levels for that, the last ranks share the lowest one. Levels that are
+ * not set are skipped.
  */
-static void put_level(struct writer *w, const struct config_job *job)
+static uint32_t choose_level(const struct config *cfg, const struct config_job *job)
 {
-	const struct config *cfg = w->cfg;
 	uint32_t level[SWIFTRDMA_LEVEL_MAX + 1], n = 0, l, before, step;
 	uint32_t set = config_levels(cfg);
 
@@ -132,52 +104,62 @@ static void put_level(struct writer *w, const struct config_job *job)
 	step = raised_ranks(cfg, job->rank, (uint32_t)cfg->n_jobs);
 	if (before + step > n)
 		step = n > before ? n - before : 1;
-	put_text(w, "    do: job.level += 1\n    ceiling: %u\n", level[step - 1]);
+	return level[step - 1];
 }
 
-/* The condition for a job whose latency suffers. */
-static const char *latency_condition(const struct config_job *j)
+/*
+ * The condition for a job whose latency suffers. p99 holds from one window to the next, and
+ * "rising" compares two readings, so it would be true in one reading of a window only.
+ */
+static const char *p99_condition(const struct config_job *j)
 {
-	return j->slo_p99 ? "job.p99 > job.slo_p99 * slo_near" :
-			    "job.p99 rising";
+	return j->slo_p99 ? "job.p99 > job.slo_p99 * slo_near" : "job.p99 > job.p99_prev";
 }
 
-/* The same at a port, where a rate below the target also counts. */
-static void suffers_at_port(const struct config_job *j, char *buf, size_t cap)
+/*
+ * The same by the mean, which the kernel measures for jobs without a library. If the mean has
+ * reached a target for p99, the target is missed. A mean below the target shows nothing, so its
+ * trend decides.
+ */
+static const char *mean_condition(const struct config_job *j)
+{
+	return j->slo_p99 ?
+	       "(job.latency > job.slo_p99 * slo_near or job.latency > job.latency_prev)" :
+	       "job.latency > job.latency_prev";
+}
+
+/* The same at a port, where a rate below the target also counts. @latency: one of the above. */
+static void put_port_condition(FILE *f, const struct config_job *j, const char *latency)
 {
 	static const char slow[] = "job.byte_rate < job.slo_byte_rate";
 
 	if (!has_rate_target(j))
-		snprintf(buf, cap, "%s", latency_condition(j));
+		fputs(latency, f);
 	else if (!has_latency(j))
-		snprintf(buf, cap, "%s", slow);
+		fputs(slow, f);
 	else
-		snprintf(buf, cap, "(%s or %s)", latency_condition(j), slow);
+		fprintf(f, "(%s or %s)", latency, slow);
 }
 
 /* The targets of a job in words. @rated: with its rate, which only a port affects. */
-static void write_promise(const struct config_job *j, bool rated, char *buf, size_t cap)
+static void put_promise(FILE *f, const struct config_job *j, bool rated)
 {
-	char p99[40], rate[40];
+	char q[40];
 
 	rated &= has_rate_target(j);
-
-	format_quantity(p99, sizeof(p99), (double)j->slo_p99, UNIT_TIME);
-	format_quantity(rate, sizeof(rate), j->slo_byte_rate, UNIT_BITRATE);
-	if (j->slo_p99 && rated)
-		snprintf(buf, cap, "%s has p99 <= %s and byte_rate >= %s",
-			 j->name, p99, rate);
-	else if (j->slo_p99)
-		snprintf(buf, cap, "%s has p99 <= %s", j->name, p99);
-	else if (rated)
-		snprintf(buf, cap, "%s has byte_rate >= %s", j->name, rate);
-	else
-		snprintf(buf, cap, "%s is of class %s", j->name,
-			 vocab_word_name(UNIT_CLASS, j->class));
+	fputs(j->name, f);
+	if (j->slo_p99)
+		fprintf(f, " has p99 <= %s",
+			units_text_exact(q, sizeof(q), (double)j->slo_p99, UNIT_TIME));
+	if (rated)
+		fprintf(f, " %s byte_rate >= %s", j->slo_p99 ? "and" : "has",
+			units_text_exact(q, sizeof(q), j->slo_byte_rate, UNIT_BITRATE));
+	if (!j->slo_p99 && !rated)
+		fprintf(f, " is of class %s", vocab_word_name(UNIT_CLASS, j->class));
 }
 
-static const char *first_below(const struct config *cfg,
-			       const struct config_job *j)
+/* The first job that @j goes before. */
+static const char *first_below(const struct config *cfg, const struct config_job *j)
 {
 	size_t i;
 
@@ -187,8 +169,8 @@ static const char *first_below(const struct config *cfg,
 	return "others";
 }
 
-static const char *first_above(const struct config *cfg,
-			       const struct config_job *j)
+/* The first job that goes before @j and wants a class. */
+static const char *first_above(const struct config *cfg, const struct config_job *j)
 {
 	size_t i;
 
@@ -201,7 +183,7 @@ static const char *first_above(const struct config *cfg,
 /* Bytes for the job's name in the name of a policy. */
 #define JOB_ROOM 18
 
-/* FNV-1a, folded, so that long names stay different after they were cut. */
+/* FNV-1a, folded to 16 bits. It keeps long names different after they were cut. */
 static unsigned int name_hash(const char *name)
 {
 	uint32_t h = 2166136261u;
@@ -211,195 +193,227 @@ static unsigned int name_hash(const char *name)
 	return (h ^ h >> 16) & 0xffff;
 }
 
-static void begin_policy(struct writer *w, const char *what,
-			 const struct config_job *j, const char *cause)
+/* Writes the job's part of the name of a policy. */
+static void put_short_name(FILE *f, const char *name)
 {
-	char name[JOB_ROOM + 1];
-
-	if (strlen(j->name) <= JOB_ROOM)
-		strcpy(name, j->name);
+	if (strlen(name) <= JOB_ROOM)
+		fputs(name, f);
 	else
-		snprintf(name, sizeof(name), "%.13s.%04x", j->name,
-			 name_hash(j->name));
-	put_text(w, "\n  - name: %s-%s\n    for: job %s\n    cause: %s\n", what,
-		 name, j->name, cause);
+		fprintf(f, "%.13s.%04x", name, name_hash(name));
 }
 
-static void begin_yield(struct writer *w, const char *what,
-			const struct config_job *j, const char *cause)
+/* --- templates ---------------------------------------------------------------- */
+
+/* What a job must be for a policy. */
+enum {
+	RAISED = 1,
+	LATENCY = 2,
+	NO_LATENCY = 4,
+	P99_TARGET = 8,
+	YIELDS = 16,
+};
+
+static unsigned int find_traits(const struct config *cfg, const struct config_job *j)
 {
-	begin_policy(w, what, j, cause);
-	put_text(w, "    because: %s goes before %s\n", first_above(w->cfg, j),
-		 j->name);
+	return (is_raised(cfg, j) ? RAISED : 0) | (has_latency(j) ? LATENCY : NO_LATENCY) |
+	       (j->slo_p99 ? P99_TARGET : 0) | (yields_class(cfg, j) ? YIELDS : 0);
 }
 
-/* Writes @before and the value of a criterion in this file. */
-static void put_criterion(struct writer *w, const char *before,
-			  const char *name)
+/* The policies, in the order in which those of a job are written. */
+static const struct template {
+	const char *name, *cause;
+	unsigned int traits;	/* the job has to have all of them */
+	const char *text;	/* put_word() replaces the words in braces */
+} templates[] = {
+	/* A class level serves a job first but leaves the rest of the port to other jobs. */
+	{ "port", "port", RAISED | LATENCY,
+	  "    because: {targets} and goes before {below}\n"
+	  "    when: port.util > port_busy and {port_p99}\n"
+	  "    fallback:\n"
+	  "      - port.util > port_busy and {port_mean}\n"
+	  "      - port.util > port_busy and job.qps > 0\n"
+	  "    do: job.level += 1\n"
+	  "    ceiling: {level}\n"
+	  "    cooldown: {cooldown}\n"
+	  "    undo:\n"
+	  "      when: port.util < port_calm\n"
+	  "      hold: {undo_hold}\n" },
+	/*
+	 * If the rate of a job that has only a target rate is not measured, a busy port is no
+	 * sign of contention, because the job may fill the port alone. The fallback then needs
+	 * other jobs that send; QPs on the port are not enough, because the kernel has QPs on
+	 * every port.
+	 */
+	{ "port", "port", RAISED | NO_LATENCY,
+	  "    because: {targets} and goes before {below}\n"
+	  "    when: port.util > port_busy and {port_p99}\n"
+	  "    fallback: port.util > port_busy and (count(jobs of port where job.wr_rate > 0/s) > 1 or count(jobs of port where job.doorbell_rate > 0/s) > 1)\n"
+	  "    do: job.level += 1\n"
+	  "    ceiling: {level}\n"
+	  "    cooldown: {cooldown}\n"
+	  "    undo:\n"
+	  "      when: port.util < port_calm\n"
+	  "      hold: {undo_hold}\n" },
+	/* If 8 steps do not help, the cause is another one. */
+	{ "hol", "hol", LATENCY,
+	  "    because: {p99_target} and may share QPs\n"
+	  "    when: {p99} and port.util < port_busy and qp.queue_delay > queue_delay\n"
+	  "    fallback:\n"
+	  "      - {mean} and port.util < port_busy and qp.queue_delay > queue_delay\n"
+	  "      - port.util < port_busy and qp.queue_delay > queue_delay\n"
+	  "    do: job.weight += 1\n"
+	  "    ceiling: 64\n"
+	  "    max_steps: 8\n"
+	  "    cooldown: {cooldown}\n"
+	  "    undo:\n"
+	  "      when: qp.queue_delay < queue_calm\n"
+	  "      hold: {undo_hold}\n"
+	  "      do: job.weight -= 1\n" },
+	{ "uar", "uar", LATENCY,
+	  "    because: {p99_target} and may share doorbell registers\n"
+	  "    when: dev.db_congestion > 0/s and uar.active_qps >= 2 and uar.coactive > uar_contended\n"
+	  "    fallback: uar.wr_rate > uar_wr_rate and uar.active_qps >= 2 and uar.coactive > uar_contended\n"
+	  "    do: migrate to lightest uar\n"
+	  "    cooldown: {cooldown}\n"
+	  "    max_steps: {moved}\n"
+	  "    rate: {migrate_rate}\n"
+	  "    undo:\n"
+	  "      when: uar.wr_rate < uar_wr_rate / 100\n"
+	  "      hold: 30s\n" },
+	{ "scale", "cache", P99_TARGET,
+	  "    because: {p99_target}\n"
+	  "    when: dev.qpc_miss <= miss_low and dev.qps < qps_safe and job.p99 > job.slo_p99 * slo_near\n"
+	  "    fallback:\n"
+	  "      - dev.active_qps < qps_safe and job.p99 > job.slo_p99 * slo_near\n"
+	  "      - dev.active_qps < qps_safe and job.latency > job.slo_p99 * slo_near\n"
+	  "    do: scale to job.qps * 2\n"
+	  "    ceiling: 64\n"
+	  "    max_steps: 3\n"
+	  "    cooldown: {cooldown}\n"
+	  "    undo:\n"
+	  "      when: dev.qpc_miss >= miss_high or job.p99 < job.slo_p99 * 50%\n"
+	  "      fallback:\n"
+	  "        - job.p99 < job.slo_p99 * 50%\n"
+	  "        - job.latency < job.slo_p99 * 50%\n"
+	  "      hold: 10s\n" },
+	/*
+	 * A job that creates no more QPs than the limit, or only for a moment, does not cause
+	 * the storm. job.creates also counts creations that admission refused.
+	 */
+	{ "storm", "pu", YIELDS,
+	  "    because: {above} goes before {job}\n"
+	  "    when: dev.create_rate + dev.modify_rate > control_storm and job.creates > create_limit\n"
+	  "    hold: {storm_hold}\n"
+	  "    do: job.create_rate = {create_limit}\n"
+	  "    cooldown: {cooldown}\n"
+	  "    undo:\n"
+	  "      when: dev.create_rate + dev.modify_rate < control_calm and job.creates < create_limit / 2\n"
+	  "      hold: {undo_hold}\n" },
+	{ "merge", "cache", YIELDS,
+	  "    because: {above} goes before {job}\n"
+	  "    when: dev.qpc_miss >= miss_high and dev.qps > qps_warn and job.qps > 1\n"
+	  "    fallback: dev.active_qps > qps_warn and job.qps > 1\n"
+	  "    do: merge to job.qps / 2\n"
+	  "    cooldown: {cooldown}\n"
+	  "    undo:\n"
+	  "      when: dev.qpc_miss <= miss_low and dev.qps < qps_safe\n"
+	  "      fallback: dev.active_qps < qps_safe\n"
+	  "      hold: {undo_hold}\n" },
+	/*
+	 * The page size of a job's memory cannot be changed. But both the translations that the
+	 * job evicts from the cache and the waiting of processing units grow with its
+	 * outstanding work requests, so these are limited.
+	 */
+	{ "pages", "cache", YIELDS,
+	  "    because: {above} goes before {job}\n"
+	  "    when: dev.mtt_miss >= miss_high and dev.mtts > mtts_warn and job.mtts > mtts_many\n"
+	  "    fallback: dev.mtts > mtts_warn and job.mtts > mtts_many\n"
+	  "    do: job.credits = pages_credits\n"
+	  "    cooldown: {cooldown}\n"
+	  "    undo:\n"
+	  "      when: job.mtts < mtts_many / 2 or dev.mtts < mtts_warn / 2\n"
+	  "      hold: {undo_hold}\n" },
+	/*
+	 * The number of work requests that a NIC can hold is unknown. A job has too many
+	 * outstanding if its p99 is high though no QP context is missed: its credits are
+	 * reduced until p99 is low.
+	 */
+	{ "credits", "cache", YIELDS,
+	  "    because: {above} goes before {job}\n"
+	  "    when: dev.qpc_miss <= miss_low and job.p99 > base_latency * outstanding_wait and sum(qp.outstanding over qps of job) > outstanding_least\n"
+	  "    fallback:\n"
+	  "      - job.p99 > base_latency * outstanding_wait and sum(qp.outstanding over qps of job) > outstanding_least\n"
+	  "      - job.latency > base_latency * outstanding_wait and sum(qp.outstanding over qps of job) > outstanding_least\n"
+	  "    do: job.credits = sum(qp.outstanding over qps of job) * 75%\n"
+	  "    cooldown: {cooldown}\n"
+	  "    undo:\n"
+	  "      when: sum(qp.outstanding over qps of job) < outstanding_least / 2\n"
+	  "      hold: {undo_hold}\n" },
+};
+
+/* Writes what a word of a template stands for, else the value of the criterion. */
+static void put_word(FILE *f, const struct config *cfg, const struct config_job *j,
+		     const char *word)
 {
-	const struct criterion *c =
-		criteria_find(&w->cfg->criteria, name, strlen(name));
+	const struct criterion *c;
 	char q[40];
 
-	put_text(w, "%s%s\n", before, format_quantity(q, sizeof(q), c->v, c->unit));
+	if (!strcmp(word, "job")) {
+		fputs(j->name, f);
+	} else if (!strcmp(word, "above")) {
+		fputs(first_above(cfg, j), f);
+	} else if (!strcmp(word, "below")) {
+		fputs(first_below(cfg, j), f);
+	} else if (!strcmp(word, "targets") || !strcmp(word, "p99_target")) {
+		put_promise(f, j, *word == 't');
+	} else if (!strcmp(word, "p99")) {
+		fputs(p99_condition(j), f);
+	} else if (!strcmp(word, "mean")) {
+		fputs(mean_condition(j), f);
+	} else if (!strcmp(word, "port_p99")) {
+		put_port_condition(f, j, p99_condition(j));
+	} else if (!strcmp(word, "port_mean")) {
+		put_port_condition(f, j, mean_condition(j));
+	} else if (!strcmp(word, "level")) {
+		fprintf(f, "%u", choose_level(cfg, j));
+	} else if (!strcmp(word, "moved")) {
+		fprintf(f, "%d", POLICY_MOVED);
+	} else {
+		c = criteria_find(&cfg->criteria, word, strlen(word));
+		fputs(units_text_exact(q, sizeof(q), c->v, c->unit), f);
+	}
 }
 
-static void write_hold(struct writer *w)
+static void put_policy(FILE *f, const struct config *cfg, const struct config_job *j,
+		       const struct template *t)
 {
-	put_criterion(w, "      hold: ", "undo_hold");
-}
+	const char *s = t->text, *open;
+	char word[CRITERION_NAME];
+	int len;
 
-static void write_cooldown(struct writer *w)
-{
-	put_criterion(w, "    cooldown: ", "cooldown");
-}
-
-/*
- * A class level serves a job first but leaves the rest of the port to other jobs. If the
- * rate of a job that has only a target rate is not measured, a busy port is no sign of
- * contention, because the job may fill the port alone. The condition then also needs other
- * jobs that send; QPs on the port are not enough, since the kernel has QPs on every port.
- */
-static void derive_port(struct writer *w, const struct config_job *j)
-{
-	char why[160], when[96];
-
-	write_promise(j, true, why, sizeof(why));
-	suffers_at_port(j, when, sizeof(when));
-	begin_policy(w, "port", j, "port");
-	put_text(w, "    because: %s and goes before %s\n", why,
-		 first_below(w->cfg, j));
-	put_text(w, "    when: port.util > port_busy and %s\n", when);
-	put_text(w, "    fallback: port.util > port_busy and %s\n", has_latency(j) ? "job.qps > 0" :
-		 "(count(jobs of port where job.wr_rate > 0/s) > 1 or count(jobs of port where job.doorbell_rate > 0/s) > 1)");
-	put_level(w, j);
-	write_cooldown(w);
-	put_text(w, "    undo:\n      when: port.util < port_calm\n");
-	write_hold(w);
-}
-
-static void derive_hol(struct writer *w, const struct config_job *j)
-{
-	char why[160];
-
-	write_promise(j, false, why, sizeof(why));
-	begin_policy(w, "hol", j, "hol");
-	put_text(w, "    because: %s and may share QPs\n", why);
-	put_text(w, "    when: %s and port.util < port_busy and qp.queue_delay > queue_delay\n",
-		 latency_condition(j));
-	put_text(w, "    fallback: port.util < port_busy and qp.queue_delay > queue_delay\n");
-	put_text(w, "    do: job.weight += 1\n    ceiling: 64\n");
-	/* If so many steps do not help, another cause is to blame. */
-	put_text(w, "    max_steps: 8\n");
-	write_cooldown(w);
-	put_text(w, "    undo:\n      when: qp.queue_delay < queue_calm\n");
-	write_hold(w);
-	put_text(w, "      do: job.weight -= 1\n");
-}
-
-static void derive_uar(struct writer *w, const struct config_job *j)
-{
-	char why[160];
-
-	write_promise(j, false, why, sizeof(why));
-	begin_policy(w, "uar", j, "uar");
-	put_text(w, "    because: %s and may share doorbell registers\n", why);
-	put_text(w, "    when: dev.db_congestion > 0/s and uar.active_qps >= 2 and uar.coactive > uar_contended\n");
-	put_text(w, "    fallback: uar.wr_rate > uar_wr_rate and uar.active_qps >= 2 and uar.coactive > uar_contended\n");
-	put_text(w, "    do: migrate to lightest uar\n");
-	write_cooldown(w);
-	put_text(w, "    max_steps: %d\n", POLICY_MOVED);
-	put_criterion(w, "    rate: ", "migrate_rate");
-	put_text(w, "    undo:\n      when: uar.wr_rate < uar_wr_rate / 100\n      hold: 30s\n");
-}
-
-static void derive_scale(struct writer *w, const struct config_job *j)
-{
-	char why[160];
-
-	if (!j->slo_p99)
-		return;
-	write_promise(j, false, why, sizeof(why));
-	begin_policy(w, "scale", j, "cache");
-	put_text(w, "    because: %s\n", why);
-	put_text(w, "    when: dev.qpc_miss <= miss_low and dev.qps < qps_safe and job.p99 > job.slo_p99 * slo_near\n");
-	put_text(w, "    fallback: dev.active_qps < qps_safe and job.p99 > job.slo_p99 * slo_near\n");
-	put_text(w, "    do: scale to job.qps * 2\n    ceiling: 64\n    max_steps: 3\n");
-	write_cooldown(w);
-	put_text(w, "    undo:\n      when: dev.qpc_miss >= miss_high or job.p99 < job.slo_p99 * 50%%\n");
-	put_text(w, "      fallback: job.p99 < job.slo_p99 * 50%%\n      hold: 10s\n");
-}
-
-static void derive_merge(struct writer *w, const struct config_job *j)
-{
-	begin_yield(w, "merge", j, "cache");
-	put_text(w, "    when: dev.qpc_miss >= miss_high and dev.qps > qps_warn and job.qps > 1\n");
-	put_text(w, "    fallback: dev.active_qps > qps_warn and job.qps > 1\n");
-	put_text(w, "    do: merge to job.qps / 2\n");
-	write_cooldown(w);
-	put_text(w, "    undo:\n      when: dev.qpc_miss <= miss_low and dev.qps < qps_safe\n");
-	put_text(w, "      fallback: dev.active_qps < qps_safe\n");
-	write_hold(w);
-}
-
-/*
- * The number of work requests that a NIC can hold is unknown. A job has too many
- * outstanding if its p99 is high though no QP context is missed: its credits are reduced
- * until p99 is low.
- */
-static void derive_credits(struct writer *w, const struct config_job *j)
-{
-	begin_yield(w, "credits", j, "cache");
-	put_text(w, "    when: dev.qpc_miss <= miss_low and job.p99 > base_latency * outstanding_wait and sum(qp.outstanding over qps of job) > outstanding_least\n");
-	put_text(w, "    fallback: job.p99 > base_latency * outstanding_wait and sum(qp.outstanding over qps of job) > outstanding_least\n");
-	put_text(w, "    do: job.credits = sum(qp.outstanding over qps of job) * 75%%\n");
-	write_cooldown(w);
-	put_text(w, "    undo:\n      when: sum(qp.outstanding over qps of job) < outstanding_least / 2\n");
-	write_hold(w);
-}
-
-/*
- * The page size of a job's memory cannot be changed. But both the translations that the
- * job evicts from the cache and the waiting of processing units grow with its outstanding
- * work requests, so these are limited.
- */
-static void derive_pages(struct writer *w, const struct config_job *j)
-{
-	begin_yield(w, "pages", j, "cache");
-	put_text(w, "    when: dev.mtt_miss >= miss_high and dev.mtts > mtts_warn and job.mtts > mtts_many\n");
-	put_text(w, "    fallback: dev.mtts > mtts_warn and job.mtts > mtts_many\n");
-	put_text(w, "    do: job.credits = pages_credits\n");
-	write_cooldown(w);
-	put_text(w, "    undo:\n      when: job.mtts < mtts_many / 2 or dev.mtts < mtts_warn / 2\n");
-	write_hold(w);
-}
-
-/*
- * A job that creates no more than the limit, or only for a moment, does not cause the
- * storm. job.creates also counts creations that admission refused.
- */
-static void derive_storm(struct writer *w, const struct config_job *j)
-{
-	begin_yield(w, "storm", j, "pu");
-	put_text(w, "    when: dev.create_rate + dev.modify_rate > control_storm and job.creates > create_limit\n");
-	put_criterion(w, "    hold: ", "storm_hold");
-	put_criterion(w, "    do: job.create_rate = ", "create_limit");
-	write_cooldown(w);
-	put_text(w, "    undo:\n      when: dev.create_rate + dev.modify_rate < control_calm and job.creates < create_limit / 2\n");
-	write_hold(w);
+	fprintf(f, "\n  - name: %s-", t->name);
+	put_short_name(f, j->name);
+	fprintf(f, "\n    for: job %s\n    cause: %s\n", j->name, t->cause);
+	while ((open = strchr(s, '{'))) {
+		fwrite(s, 1, (size_t)(open - s), f);
+		len = (int)strcspn(open + 1, "}");
+		snprintf(word, sizeof(word), "%.*s", len, open + 1);
+		put_word(f, cfg, j, word);
+		s = open + 1 + len + 1;
+	}
+	fputs(s, f);
 }
 
 char *derive_text(const struct config *cfg)
 {
-	struct writer w = { .cfg = cfg };
 	char *text = NULL;
-	size_t len = 0, i, n = 0;
+	size_t len = 0, i, k, n = 0;
 	uint32_t rank;
+	FILE *f = open_memstream(&text, &len);
 
-	w.f = open_memstream(&text, &len);
-	if (!w.f)
+	if (!f)
 		return NULL;
-	put_text(&w, "policies:");
+	fputs("policies:", f);
 	/* In the order of ranks; jobs without a rank come last. */
 	for (rank = 1; rank <= cfg->n_jobs + 1; rank++)
 		for (i = 0; i < cfg->n_jobs; i++) {
@@ -407,26 +421,15 @@ char *derive_text(const struct config *cfg)
 
 			if (j->rank != rank && (j->rank || rank <= cfg->n_jobs))
 				continue;
-			n += has_latency(j) || yields_class(cfg, j);
-			if (wants_class(j) && leads_any(cfg, j)) {
-				derive_port(&w, j);
+			for (k = 0; k < sizeof(templates) / sizeof(templates[0]); k++) {
+				if (templates[k].traits & ~find_traits(cfg, j))
+					continue;
+				put_policy(f, cfg, j, &templates[k]);
 				n++;
 			}
-			if (has_latency(j)) {
-				derive_hol(&w, j);
-				derive_uar(&w, j);
-				derive_scale(&w, j);
-			} else if (yields_class(cfg, j)) {
-				derive_storm(&w, j);
-				derive_merge(&w, j);
-				derive_pages(&w, j);
-				derive_credits(&w, j);
-			}
 		}
-	if (!n)
-		put_text(&w, " []");
-	put_text(&w, "\n");
-	if (fclose(w.f)) {
+	fputs(n ? "\n" : " []\n", f);
+	if (fclose(f)) {
 		free(text);
 		return NULL;
 	}
@@ -441,7 +444,6 @@ static void check_latency(const struct config *cfg, const struct config_job *j,
 	double base = criteria_value(&cfg->criteria, "base_latency");
 	double packet = 0, ns;
 	char need[40], q[40], b[40], p[40];
-	struct text t;
 	size_t i;
 
 	for (i = 0; i < cfg->n_speeds; i++) {
@@ -451,18 +453,13 @@ static void check_latency(const struct config *cfg, const struct config_job *j,
 	}
 	if (!j->slo_p99 || (double)j->slo_p99 >= base + packet)
 		return;
-	text_init(&t, need, sizeof(need));
-	units_format(&t, base + packet, UNIT_TIME);
-	text_init(&t, q, sizeof(q));
-	units_format(&t, (double)j->slo_p99, UNIT_TIME);
-	text_init(&t, b, sizeof(b));
-	units_format(&t, base, UNIT_TIME);
-	text_init(&t, p, sizeof(p));
-	units_format(&t, packet, UNIT_TIME);
+	units_text(q, sizeof(q), (double)j->slo_p99, UNIT_TIME);
+	units_text(b, sizeof(b), base, UNIT_TIME);
 	if (packet > 0)
 		report_at(r, j->line, 1,
 			  "job '%s': p99 <= %s cannot be met: %s for any request (base_latency) + %s for the packet that may be on the wire = %s",
-			  j->name, q, b, p, need);
+			  j->name, q, b, units_text(p, sizeof(p), packet, UNIT_TIME),
+			  units_text(need, sizeof(need), base + packet, UNIT_TIME));
 	else
 		report_at(r, j->line, 1,
 			  "job '%s': p99 <= %s cannot be met: no request is answered in less than %s; if this device is faster, set 'base_latency' under 'criteria:'",
@@ -475,7 +472,7 @@ static void check_bandwidth(const struct config *cfg, struct report *r)
 	double sum = 0, have = 0;
 	unsigned int line = 0;
 	bool several = false;
-	struct text t, s;
+	struct text s;
 	size_t i;
 
 	text_init(&s, sum_text, sizeof(sum_text));
@@ -486,32 +483,23 @@ static void check_bandwidth(const struct config *cfg, struct report *r)
 			continue;
 		several = sum > 0;
 		sum += j->slo_byte_rate;
-		if (several)
-			text_str(&s, " + ");
-		text_str(&s, format_quantity(q, sizeof(q), j->slo_byte_rate,
-					     UNIT_BITRATE));
-		text_str(&s, " for ");
-		text_str(&s, j->name);
+		text_add(&s, several ? " + " : "",
+			 units_text_exact(q, sizeof(q), j->slo_byte_rate, UNIT_BITRATE),
+			 " for ", j->name);
 		line = j->line;
 	}
-	/* A speed in the file overrides the device's (a shaper): the least of all. */
+	/* A speed in the file, of a shaper, overrides the devices' speeds. */
 	for (i = 0; i < cfg->n_speeds; i++)
 		have += (double)cfg->speeds[i].speed;
 	if (!cfg->n_speeds)
 		have = cfg->caps.speed;
 	if (have <= 0 || sum <= have)
 		return;
-	if (several) {
-		text_str(&s, " = ");
-		units_format(&s, sum, UNIT_BITRATE);
-	}
-	text_init(&t, have_text, sizeof(have_text));
-	units_format(&t, have, UNIT_BITRATE);
-	text_init(&t, over_text, sizeof(over_text));
-	units_format(&t, sum - have, UNIT_BITRATE);
-	report_at(r, line, 1,
-		  "the target rates exceed the ports: %s; the ports have %s, %s less",
-		  sum_text, have_text, over_text);
+	if (several)
+		text_add(&s, " = ", units_text(q, sizeof(q), sum, UNIT_BITRATE));
+	report_at(r, line, 1, "the target rates exceed the ports: %s; the ports have %s, %s less",
+		  sum_text, units_text(have_text, sizeof(have_text), have, UNIT_BITRATE),
+		  units_text(over_text, sizeof(over_text), sum - have, UNIT_BITRATE));
 }
 
 void derive_check(const struct config *cfg, struct report *r)

@@ -9,9 +9,9 @@
 
 #include "policy/config.h"
 
-/* "policies: ...", freed by the caller; NULL: no memory. */
+/* The text "policies: ...", which the caller frees. NULL: no memory. */
 char *derive_text(const struct config *cfg);
-/* A job whose class level policies raise; NULL: none. */
+/* A job whose class level the policies raise; NULL: there is none. */
 const struct config_job *derive_raises(const struct config *cfg);
 /* Reports targets that cannot be met, with the arithmetic. */
 void derive_check(const struct config *cfg, struct report *r);

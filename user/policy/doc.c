@@ -16,8 +16,8 @@ struct doc_block {
 };
 
 /*
- * Uses libyaml's events, not its yaml_document_t: a document has resolved aliases and
- * forgotten anchors, which are refused here with line and column, and it is built as a whole
+ * Uses libyaml's events, not its yaml_document_t. A document has aliases resolved and anchors
+ * dropped, which this reader refuses with line and column, and libyaml builds it as a whole
  * before its size can be checked.
  */
 struct reader {
@@ -27,7 +27,8 @@ struct reader {
 	size_t nodes;
 };
 
-static void *take(struct doc *doc, size_t n)
+/* Zeroed memory that doc_free() frees. */
+static void *doc_alloc(struct doc *doc, size_t n)
 {
 	struct doc_block *b = doc->blocks;
 	void *p;
@@ -72,7 +73,8 @@ const struct node *node_get(const struct node *map, const char *key)
 	return NULL;
 }
 
-static unsigned int column(const struct node *node, size_t offset)
+/* The column of a place in a scalar; of the node if the place is not known. */
+static unsigned int find_column(const struct node *node, size_t offset)
 {
 	if (offset != (size_t)-1 && node->inline_text)
 		return node->text_col + (unsigned int)offset;
@@ -85,7 +87,7 @@ void report_node(struct report *r, const struct node *node, size_t offset,
 	va_list ap;
 
 	va_start(ap, fmt);
-	report_add(r, false, node->line, column(node, offset), fmt, ap);
+	report_add(r, false, node->line, find_column(node, offset), fmt, ap);
 	va_end(ap);
 }
 
@@ -95,18 +97,20 @@ void warn_node(struct report *r, const struct node *node, size_t offset,
 	va_list ap;
 
 	va_start(ap, fmt);
-	report_add(r, true, node->line, column(node, offset), fmt, ap);
+	report_add(r, true, node->line, find_column(node, offset), fmt, ap);
 	va_end(ap);
 }
 
-static void at_mark(struct reader *rd, const yaml_mark_t *m, const char *msg)
+static void report_mark(struct reader *rd, const yaml_mark_t *m, const char *msg)
 {
-	report_at(rd->r, (unsigned int)m->line + 1, (unsigned int)m->column + 1,
-		  "%s", msg);
+	report_at(rd->r, (unsigned int)m->line + 1, (unsigned int)m->column + 1, "%s", msg);
 }
 
-/* libyaml's own message for a stray tab names a "token", which does not help. */
-static void parser_error(struct reader *rd, const char *text, size_t len)
+/*
+ * Reports an error of libyaml. A tab in the indentation gets a message of its own, because
+ * libyaml's is about a "token".
+ */
+static void report_parser_error(struct reader *rd, const char *text, size_t len)
 {
 	yaml_parser_t *p = &rd->parser;
 	size_t line = p->problem_mark.line, i, n = 0;
@@ -126,19 +130,17 @@ static void parser_error(struct reader *rd, const char *text, size_t len)
 	for (n = i; n < len && (text[n] == ' ' || text[n] == '\t'); n++) {
 		if (text[n] != '\t')
 			continue;
-		report_at(rd->r, (unsigned int)line + 1,
-			  (unsigned int)(n - i) + 1,
+		report_at(rd->r, (unsigned int)line + 1, (unsigned int)(n - i) + 1,
 			  "a tab in the indentation; YAML indents with spaces");
 		return;
 	}
-	report_at(rd->r, (unsigned int)line + 1,
-		  (unsigned int)p->problem_mark.column + 1,
+	report_at(rd->r, (unsigned int)line + 1, (unsigned int)p->problem_mark.column + 1,
 		  "not YAML: %s%s%s; see the examples in swiftrdma-policy(5)",
 		  p->problem ? p->problem : "syntax error",
 		  p->context ? " " : "", p->context ? p->context : "");
 }
 
-static struct node *node_new(struct reader *rd, enum node_kind kind,
+static struct node *make_node(struct reader *rd, enum node_kind kind,
 			     const yaml_event_t *ev)
 {
 	struct node *n;
@@ -150,7 +152,7 @@ static struct node *node_new(struct reader *rd, enum node_kind kind,
 			  DOC_NODES_MAX);
 		return NULL;
 	}
-	n = take(rd->doc, sizeof(*n));
+	n = doc_alloc(rd->doc, sizeof(*n));
 	if (!n) {
 		report_at(rd->r, 0, 0, "out of memory");
 		return NULL;
@@ -161,10 +163,10 @@ static struct node *node_new(struct reader *rd, enum node_kind kind,
 	return n;
 }
 
-static struct node *scalar(struct reader *rd, const yaml_event_t *ev)
+static struct node *make_scalar(struct reader *rd, const yaml_event_t *ev)
 {
 	yaml_scalar_style_t style = ev->data.scalar.style;
-	struct node *n = node_new(rd, NODE_SCALAR, ev);
+	struct node *n = make_node(rd, NODE_SCALAR, ev);
 	size_t len = ev->data.scalar.length, raw;
 
 	if (!n)
@@ -174,7 +176,7 @@ static struct node *scalar(struct reader *rd, const yaml_event_t *ev)
 			    "a NUL byte in a value; leave it out");
 		return NULL;
 	}
-	n->text = take(rd->doc, len + 1);
+	n->text = doc_alloc(rd->doc, len + 1);
 	if (!n->text) {
 		report_at(rd->r, 0, 0, "out of memory");
 		return NULL;
@@ -182,7 +184,7 @@ static struct node *scalar(struct reader *rd, const yaml_event_t *ev)
 	memcpy(n->text, ev->data.scalar.value, len);
 	n->len = len;
 	n->plain = style == YAML_PLAIN_SCALAR_STYLE;
-	/* The scalar is on one line and as long as its source, so nothing was unescaped. */
+	/* On one line, and as long as its source: the text is the source. */
 	raw = ev->end_mark.index - ev->start_mark.index;
 	n->inline_text = ev->start_mark.line == ev->end_mark.line &&
 			 raw == len + (n->plain ? 0 : 2);
@@ -190,7 +192,8 @@ static struct node *scalar(struct reader *rd, const yaml_event_t *ev)
 	return n;
 }
 
-static bool add_entry(struct reader *rd, struct node *parent, struct node *key,
+/* Adds @n to a list, or to a map at @key. False: stop. */
+static bool add_child(struct reader *rd, struct node *parent, struct node *key,
 		      struct node *n)
 {
 	if (key) {
@@ -221,7 +224,8 @@ static bool add_entry(struct reader *rd, struct node *parent, struct node *key,
 	return true;
 }
 
-static const char *refused(const yaml_event_t *ev)
+/* The message for a part of YAML that policy files may not use. NULL: the event has none. */
+static const char *describe_refused(const yaml_event_t *ev)
 {
 	if (ev->type == YAML_ALIAS_EVENT)
 		return "an alias (*name) is not understood here; write the value out";
@@ -240,9 +244,12 @@ static const char *refused(const yaml_event_t *ev)
 	return NULL;
 }
 
-/* Adds a parsed value to its parent. False: stop. */
-static bool place(struct reader *rd, struct node **stack, struct node **keys,
-		  unsigned int depth, struct node *n)
+/*
+ * Adds a parsed value to its parent, the top of the stack. The first of two values in a map
+ * is a key, which keys[] keeps for the second. False: stop.
+ */
+static bool attach_node(struct reader *rd, struct node **stack, struct node **keys,
+			unsigned int depth, struct node *n)
 {
 	struct node *parent = depth ? stack[depth - 1] : NULL;
 
@@ -251,42 +258,40 @@ static bool place(struct reader *rd, struct node **stack, struct node **keys,
 		return true;
 	}
 	if (parent->kind == NODE_LIST)
-		return add_entry(rd, parent, NULL, n);
+		return add_child(rd, parent, NULL, n);
 	if (keys[depth - 1]) {
 		struct node *key = keys[depth - 1];
 
 		keys[depth - 1] = NULL;
-		return add_entry(rd, parent, key, n);
+		return add_child(rd, parent, key, n);
 	}
 	if (n->kind != NODE_SCALAR) {
-		report_node(rd->r, n, -1,
-			    "a list or map as a key; a key is a word and a colon");
+		report_node(rd->r, n, -1, "a list or map as a key; a key is a word and a colon");
 		return false;
 	}
 	keys[depth - 1] = n;
 	return true;
 }
 
-static bool handle(struct reader *rd, const yaml_event_t *ev,
-		   struct node **stack, struct node **keys,
-		   unsigned int *depth)
+/* False: stop. */
+static bool handle_event(struct reader *rd, const yaml_event_t *ev,
+			 struct node **stack, struct node **keys, unsigned int *depth)
 {
-	const char *why = refused(ev);
+	const char *why = describe_refused(ev);
 	struct node *n;
 
 	if (why) {
-		at_mark(rd, &ev->start_mark, why);
+		report_mark(rd, &ev->start_mark, why);
 		return false;
 	}
 	switch (ev->type) {
 	case YAML_SCALAR_EVENT:
-		n = scalar(rd, ev);
-		return n && place(rd, stack, keys, *depth, n);
+		n = make_scalar(rd, ev);
+		return n && attach_node(rd, stack, keys, *depth, n);
 	case YAML_SEQUENCE_START_EVENT:
 	case YAML_MAPPING_START_EVENT:
-		n = node_new(rd, ev->type == YAML_MAPPING_START_EVENT ?
-			     NODE_MAP : NODE_LIST, ev);
-		if (!n || !place(rd, stack, keys, *depth, n))
+		n = make_node(rd, ev->type == YAML_MAPPING_START_EVENT ? NODE_MAP : NODE_LIST, ev);
+		if (!n || !attach_node(rd, stack, keys, *depth, n))
 			return false;
 		if (*depth == DOC_DEPTH_MAX) {
 			report_node(rd->r, n, -1,
@@ -304,7 +309,7 @@ static bool handle(struct reader *rd, const yaml_event_t *ev,
 	case YAML_DOCUMENT_START_EVENT:
 		if (!rd->doc->root)
 			return true;
-		at_mark(rd, &ev->start_mark,
+		report_mark(rd, &ev->start_mark,
 			"a second document (---) in one file; use one file each");
 		return false;
 	default:
@@ -312,7 +317,7 @@ static bool handle(struct reader *rd, const yaml_event_t *ev,
 	}
 }
 
-static bool read_all(struct reader *rd, const char *text, size_t len)
+static bool read_events(struct reader *rd, const char *text, size_t len)
 {
 	struct node *stack[DOC_DEPTH_MAX], *keys[DOC_DEPTH_MAX];
 	unsigned int depth = 0;
@@ -321,11 +326,11 @@ static bool read_all(struct reader *rd, const char *text, size_t len)
 
 	while (ok && !end) {
 		if (!yaml_parser_parse(&rd->parser, &ev)) {
-			parser_error(rd, text, len);
+			report_parser_error(rd, text, len);
 			return false;
 		}
 		end = ev.type == YAML_STREAM_END_EVENT;
-		ok = handle(rd, &ev, stack, keys, &depth);
+		ok = handle_event(rd, &ev, stack, keys, &depth);
 		yaml_event_delete(&ev);
 	}
 	return ok;
@@ -338,20 +343,17 @@ bool doc_parse(struct doc *doc, const char *text, size_t len, struct report *r)
 
 	memset(doc, 0, sizeof(*doc));
 	if (len > DOC_BYTES_MAX) {
-		report_at(r, 0, 0,
-			  "%zu bytes; a policy file has at most %u", len,
-			  DOC_BYTES_MAX);
+		report_at(r, 0, 0, "%zu bytes; a policy file has at most %u", len, DOC_BYTES_MAX);
 		return false;
 	}
 	if (!yaml_parser_initialize(&rd.parser)) {
 		report_at(r, 0, 0, "out of memory");
 		return false;
 	}
-	yaml_parser_set_input_string(&rd.parser, (const unsigned char *)text,
-				     len);
-	ok = read_all(&rd, text, len);
+	yaml_parser_set_input_string(&rd.parser, (const unsigned char *)text, len);
+	ok = read_events(&rd, text, len);
 	yaml_parser_delete(&rd.parser);
-	/* For YAML, a lone "---" or only comments are an empty value. */
+	/* YAML makes an empty value of a lone "---", and of a file with only comments. */
 	if (ok && doc->root && doc->root->kind == NODE_SCALAR &&
 	    doc->root->plain && !doc->root->len)
 		doc->root = NULL;

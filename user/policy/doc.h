@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * YAML text as a tree whose nodes have their line and column. The tree is bounded, because a
- * policy file is small and plain: aliases (and with them files that expand to gigabytes),
- * tags and several documents are refused.
+ * policy file is small and plain. Aliases, which can expand a file to gigabytes, tags and
+ * several documents are refused.
  */
 #ifndef SRDMA_POLICY_DOC_H
 #define SRDMA_POLICY_DOC_H
@@ -26,8 +26,8 @@ struct node {
 	/* scalars */
 	char *text;			/* NUL-terminated, no NUL within */
 	size_t len;
-	bool plain;			/* not quoted: may be "null", "true" */
-	bool inline_text;		/* col + offset is the place in text */
+	bool plain;			/* not quoted */
+	bool inline_text;		/* offset n of .text is at column text_col + n */
 	unsigned int text_col;
 	/* lists and maps */
 	struct node *first, *last;
@@ -47,11 +47,11 @@ bool doc_parse(struct doc *doc, const char *text, size_t len,
 	       struct report *r);
 void doc_free(struct doc *doc);
 
+/* The value of a key. NULL: there is none, or @map is no map. */
 const struct node *node_get(const struct node *map, const char *key);
-/* Reports a place within a scalar, as exactly as it is known. */
+/* Report an error or a warning at an offset in a scalar; -1: at the node. */
 void report_node(struct report *r, const struct node *node, size_t offset,
 		 const char *fmt, ...) __attribute__((format(printf, 4, 5)));
-
 void warn_node(struct report *r, const struct node *node, size_t offset,
 	       const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 

@@ -29,7 +29,7 @@ enum ast_op {
 	AST_MUL,
 	AST_DIV,
 	AST_NEG,
-	AST_CMP,
+	AST_CMP,	/* from here on: truths; the others are numbers */
 	AST_AND,
 	AST_OR,
 	AST_NOT,
@@ -40,8 +40,8 @@ enum ast_op {
 
 struct ast {
 	enum ast_op op;
-	bool truth;		/* else a number, of .unit */
-	bool plain;		/* a signal or a constant by itself, with its own unit */
+	bool truth;		/* false: a number, of .unit */
+	bool plain;		/* a single signal or constant, which has a unit of its own */
 	enum unit unit;
 	unsigned int arg;	/* enum cmp, enum agg_op, enum signal_id */
 	double v;
@@ -56,10 +56,10 @@ struct expr {
 	const struct criteria *criteria;
 	struct ast n[EXPR_NODES];
 	int count;
-	uint64_t signals;	/* bit per signal it reads */
+	uint64_t signals;	/* bit per signal that it reads */
 };
 
-/* All return false with @e filled in. A state's root is the return value's node. */
+/* All expr_* parse @s; false: @e has the error. *@root: the node of the whole state. */
 bool expr_state(const char *s, const struct criteria *c, struct expr *x,
 		int *root, struct expr_error *e);
 
@@ -73,16 +73,16 @@ struct action {
 bool expr_action(const char *s, const struct criteria *c, struct expr *x,
 		 struct action *out, unsigned int *n, struct expr_error *e);
 bool expr_binding(const char *s, struct policy *p, struct expr_error *e);
-/* Reads a constant of @unit, or a word of it. */
+/* Reads a constant of @unit, or one of its words. */
 bool expr_value(const char *s, size_t n, enum unit unit, double *v,
 		struct expr_error *e);
 
-/* "a time": names a quantity of this unit in messages. */
+/* A quantity of this unit, in messages: "a time". */
 const char *expr_unit_noun(enum unit unit);
 
 enum compile_how {
-	COMPILE_ASK,
-	COMPILE_TELL,		/* for truth_at() and reasons, not for truth_some() */
+	COMPILE_ASK,		/* for truth_some() */
+	COMPILE_TELL,		/* for truth_at() and reasons only */
 	COMPILE_CONTRARY,	/* the contrary of the state, for truth_some() */
 };
 
@@ -97,8 +97,8 @@ bool compile_number(struct prog *p, const struct expr *x, int root,
 		    struct prog_code *out, struct expr_error *e);
 
 /**
- * states_overlap - can both hold for the same readings?
- * @p: has their code
+ * states_overlap - true: two states can be true for the same readings
+ * @p: the program of both
  * @a: a state
  * @b: another state
  * @touch: out: they cannot, but no value lies between them (> 80 %, <= 80 %)
@@ -106,9 +106,9 @@ bool compile_number(struct prog *p, const struct expr *x, int root,
  */
 bool states_overlap(const struct prog *p, const struct cond *a,
 		    const struct cond *b, bool *touch, bool *sure);
-/* Can the state be true at all? */
+/* True: the state can be true for some readings. */
 bool state_possible(const struct prog *p, const struct cond *c);
-/* Can it be true within the range of the signals: ratios to 100 %, levels to 7? */
+/* True: it can be true for readings in the range of their signals: ratios to 100 %, levels to 7. */
 bool state_in_range(const struct prog *p, const struct cond *c);
 
 #endif /* SRDMA_POLICY_EXPR_H */

@@ -50,7 +50,8 @@ static const char *pick_word(size_t i, const void *arg)
 	return NULL;
 }
 
-static bool bad_word(const char *s, size_t n, enum unit unit, struct cursor *c)
+/* Reports an unknown word. */
+static bool fail_word(const char *s, size_t n, enum unit unit, struct cursor *c)
 {
 	const char *near = suggest(s, n, pick_word, &unit);
 
@@ -72,7 +73,7 @@ bool expr_value(const char *s, size_t n, enum unit unit, double *v,
 		return parse_fail(&c, 0, "a value is missing; it should be %s",
 				  units_describe(unit));
 	if (unit >= UNIT_CLASS)
-		return !vocab_word(unit, s, n, v) || bad_word(s, n, unit, &c);
+		return !vocab_word(unit, s, n, v) || fail_word(s, n, unit, &c);
 	if (!read_quantity(&c, 0, n, unit, &q))
 		return false;
 	if (q.unit == UNIT_COUNT && unit == UNIT_ID)
@@ -87,39 +88,26 @@ bool expr_value(const char *s, size_t n, enum unit unit, double *v,
 }
 
 /*
- * Length of a constant: digits, and a unit directly behind them or after a blank.
- * "100/s" is a rate, "100 / uar.qps" a quotient.
+ * Length of a constant: digits, and a unit directly behind them or after blanks. "100/s" is a
+ * rate, "100 / uar.qps" a quotient.
  */
 static size_t constant_length(const char *s)
 {
-	static const char *const units[] = {
-		"kbit/s", "Mbit/s", "Gbit/s", "Tbit/s", "bit/s", "k/s", "M/s",
-		"/s", "ns", "us", "ms", "s", "%", "k", "M",
-	};
-	size_t n = 0, gap = 0, i;
+	size_t n = 0, gap = 0, len;
 
 	while (parse_digit(s[n]) || (s[n] == '.' && parse_digit(s[n + 1])))
 		n++;
 	while (parse_blank(s[n + gap]))
 		gap++;
-	for (i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-		size_t len = strlen(units[i]);
-		char after;
-
-		if (strncmp(s + n + gap, units[i], len))
-			continue;
-		after = s[n + gap + len];
-		if (units[i][len - 1] == '%' ||
-		    !(parse_letter(after) || parse_digit(after) || after == '.' ||
-		      (after == '/' && units[i][0] != '/')))
-			return n + gap + len;
-	}
-	/* Letters directly after a number are meant as a unit. */
+	len = units_length(s + n + gap);
+	if (len)
+		return n + gap + len;
+	/* An unknown unit: letters directly after the number, */
 	if (parse_letter(s[n]) || (unsigned char)s[n] >= 0x80)
 		while (parse_letter(s[n]) || parse_digit(s[n]) || s[n] == '/' ||
 		       (unsigned char)s[n] >= 0x80)
 			n++;
-	/* "100 msec": a word after a number is meant as a unit, unless it is an operator. */
+	/* or a word after a blank that resembles a unit, as in "100 msec". */
 	else if (gap && parse_letter(s[n + gap]) &&
 		 units_suggest(s + n + gap, strcspn(s + n + gap, " \t\n)")))
 		n += gap + strcspn(s + n + gap, " \t\n)");
@@ -136,15 +124,16 @@ static int parse_constant(struct cursor *c)
 		return -1;
 	c->p += n;
 	i = parse_node(c, AST_NUMBER, at, -1, -1);
-	if (i < 0)
-		return -1;
-	c->x->n[i].v = q.v;
-	c->x->n[i].unit = q.unit;
-	c->x->n[i].plain = true;
-	parse_skip(c);
+	if (i >= 0) {
+		c->x->n[i].v = q.v;
+		c->x->n[i].unit = q.unit;
+		c->x->n[i].plain = true;
+		parse_skip(c);
+	}
 	return i;
 }
 
+/* A signal, a criterion, or a word whose meaning depends on what it is compared with. */
 static int parse_name(struct cursor *c)
 {
 	size_t at = parse_at(c), n = parse_word(c), k;
@@ -175,6 +164,7 @@ static int parse_name(struct cursor *c)
 	return i;
 }
 
+/* A kind of object, in the plural if @many. */
 static bool parse_kind(struct cursor *c, bool many, enum obj_kind *kind)
 {
 	static const char *const plural[OBJ_KINDS] = {
@@ -202,17 +192,12 @@ static int parse_agg(struct cursor *c, enum agg_op op)
 
 	c->p += parse_word(c);
 	parse_skip(c);
-	if (*c->p != '(') {
-		parse_fail(c, parse_at(c),
-			   op == AGG_COUNT ? "write 'count(qps of uar)'" :
-			   "write 'max(qp.queue_delay over qps of uar)'");
-		return -1;
-	}
-	if (c->agg) {
-		parse_fail(c, at,
-			   "a quantifier within a quantifier is not possible");
-		return -1;
-	}
+	if (*c->p != '(')
+		return parse_error(c, parse_at(c), op == AGG_COUNT ?
+				   "write 'count(qps of uar)'" :
+				   "write 'max(qp.queue_delay over qps of uar)'");
+	if (c->agg)
+		return parse_error(c, at, "a quantifier within a quantifier is not possible");
 	c->agg = true;
 	c->p++;
 	parse_skip(c);
@@ -220,52 +205,78 @@ static int parse_agg(struct cursor *c, enum agg_op op)
 		value = parse_sum(c);
 		if (value < 0 || !parse_want_number(c, value))
 			return -1;
-		if (!parse_take(c, "over")) {
-			parse_fail(c, parse_at(c),
-				   "'over' is expected here, as in 'max(qp.queue_delay over qps of uar)'");
-			return -1;
-		}
+		if (!parse_take(c, "over"))
+			return parse_error(c, parse_at(c),
+					   "'over' is expected here, as in 'max(qp.queue_delay over qps of uar)'");
 	}
 	if (!parse_kind(c, true, &of))
 		return -1;
-	if (!parse_take(c, "of") && !parse_take(c, "on")) {
-		parse_fail(c, parse_at(c),
-			   "'of' and an object are expected here, as in 'qps of uar'");
-		return -1;
-	}
+	if (!parse_take(c, "of") && !parse_take(c, "on"))
+		return parse_error(c, parse_at(c),
+				   "'of' and an object are expected here, as in 'qps of uar'");
 	if (!parse_kind(c, false, &on))
 		return -1;
-	if (!prog_has_members(on, of)) {
-		parse_fail(c, at,
-			   "no %ss belong to a %s; possible are qps of uar, port, dev or job, uars of dev, ports of dev or job, jobs of port",
-			   vocab_objs[of], vocab_objs[on]);
-		return -1;
-	}
+	if (!prog_has_members(on, of))
+		return parse_error(c, at,
+				   "no %ss belong to a %s; possible are qps of uar, port, dev or job, uars of dev, ports of dev or job, jobs of port",
+				   vocab_objs[of], vocab_objs[on]);
 	if (parse_take(c, "where")) {
 		where = parse_or(c);
 		if (where < 0 || !parse_want_truth(c, where))
 			return -1;
 	}
-	if (*c->p != ')') {
-		parse_fail(c, parse_at(c), "')' is expected here");
-		return -1;
-	}
+	if (*c->p != ')')
+		return parse_error(c, parse_at(c), "')' is expected here");
 	c->p++;
 	c->agg = false;
 	i = parse_node(c, AST_AGG, at, value, where);
 	if (i < 0)
 		return -1;
-	if (c->x->n[i].reads & ~prog_sees(of)) {
-		parse_fail(c, at,
-			   "the %ss of a %s are not of one of these each; look at what a %s belongs to",
-			   vocab_objs[of], vocab_objs[on], vocab_objs[of]);
-		return -1;
-	}
+	if (c->x->n[i].reads & ~prog_sees(of))
+		return parse_error(c, at,
+				   "the %ss of a %s are not of one of these each; look at what a %s belongs to",
+				   vocab_objs[of], vocab_objs[on], vocab_objs[of]);
 	c->x->n[i].arg = op;
 	c->x->n[i].of = of;
 	c->x->n[i].on = on;
 	c->x->n[i].reads = 1u << on;
 	c->x->n[i].unit = value >= 0 ? c->x->n[value].unit : UNIT_COUNT;
+	parse_skip(c);
+	return i;
+}
+
+/* "- PRODUCT" */
+static int parse_negative(struct cursor *c, size_t at)
+{
+	int a, i;
+
+	c->p++;
+	parse_skip(c);
+	a = parse_deeper(c, parse_atom);
+	if (a < 0 || !parse_want_number(c, a))
+		return -1;
+	i = parse_node(c, AST_NEG, at, a, -1);
+	if (i >= 0)
+		c->x->n[i].unit = c->x->n[a].unit;
+	return i;
+}
+
+/* "(" ... ")" */
+static int parse_group(struct cursor *c, size_t at)
+{
+	int i;
+
+	c->p++;
+	parse_skip(c);
+	i = parse_deeper(c, parse_or);
+	if (i < 0)
+		return -1;
+	if (*c->p != ')')
+		return parse_error(c, parse_at(c), "')' is expected here");
+	c->p++;
+	c->x->n[i].plain = false;
+	c->x->n[i].at = at;
+	c->x->n[i].end = parse_at(c);
 	parse_skip(c);
 	return i;
 }
@@ -277,67 +288,36 @@ int parse_atom(struct cursor *c)
 		[AGG_MEAN] = "mean", [AGG_COUNT] = "count",
 	};
 	size_t at = parse_at(c), k;
-	int i;
 
 	if (parse_digit(*c->p))
 		return parse_constant(c);
-	if (*c->p == '-') {
-		c->p++;
-		parse_skip(c);
-		i = parse_deeper(c, parse_atom);
-		if (i < 0 || !parse_want_number(c, i))
-			return -1;
-		k = (size_t)i;
-		i = parse_node(c, AST_NEG, at, i, -1);
-		if (i >= 0)
-			c->x->n[i].unit = c->x->n[k].unit;
-		return i;
-	}
-	if (*c->p == '(') {
-		c->p++;
-		parse_skip(c);
-		i = parse_deeper(c, parse_or);
-		if (i < 0)
-			return -1;
-		if (*c->p != ')') {
-			parse_fail(c, parse_at(c), "')' is expected here");
-			return -1;
-		}
-		c->p++;
-		c->x->n[i].plain = false;
-		c->x->n[i].at = at;
-		c->x->n[i].end = parse_at(c);
-		parse_skip(c);
-		return i;
-	}
+	if (*c->p == '-')
+		return parse_negative(c, at);
+	if (*c->p == '(')
+		return parse_group(c, at);
 	for (k = 0; k < sizeof(aggs) / sizeof(aggs[0]); k++)
 		if (parse_is(c, aggs[k]))
 			return parse_agg(c, k);
 	if (parse_word(c))
 		return parse_name(c);
 	if (!*c->p)
-		parse_fail(c, at,
-			   "something is missing here: a signal, a number or a criterion");
-	else if (*c->p == '!' || *c->p == '&' || *c->p == '|')
-		parse_fail(c, at, "'%c' is not understood; write '%s'", *c->p,
-			   *c->p == '!' ? "not" : *c->p == '&' ? "and" : "or");
-	else
-		parse_fail(c, at,
+		return parse_error(c, at,
+				   "something is missing here: a signal, a number or a criterion");
+	if (*c->p == '!' || *c->p == '&' || *c->p == '|')
+		return parse_error(c, at, "'%c' is not understood; write '%s'", *c->p,
+				   *c->p == '!' ? "not" : *c->p == '&' ? "and" : "or");
+	return parse_error(c, at,
 			   "'%.*s' is not understood here; a signal, a number or a criterion is expected",
 			   text_utf8(c->p) ? (int)text_utf8(c->p) : 1,
-			   text_utf8(c->p) || (unsigned char)*c->p < 0x80 ?
-			   c->p : "?");
-	return -1;
+			   text_utf8(c->p) || (unsigned char)*c->p < 0x80 ? c->p : "?");
 }
 
 int parse_deeper(struct cursor *c, int (*parse)(struct cursor *c))
 {
 	int i;
 
-	if (++c->depth > EXPR_DEPTH) {
-		parse_fail(c, parse_at(c), "nested too deeply");
-		return -1;
-	}
+	if (++c->depth > EXPR_DEPTH)
+		return parse_error(c, parse_at(c), "nested too deeply");
 	i = parse(c);
 	c->depth--;
 	return i;
@@ -348,8 +328,8 @@ bool parse_dimensionless(enum unit u)
 	return u == UNIT_COUNT || u == UNIT_RATIO;
 }
 
-/* Unit of a product or quotient. False: it has none. */
-static bool unit_of(enum ast_op op, enum unit a, enum unit b, enum unit *u)
+/* The unit of a product or quotient. False: the result has no meaning. */
+static bool combine_units(enum ast_op op, enum unit a, enum unit b, enum unit *u)
 {
 	if (a >= UNIT_ID || b >= UNIT_ID)
 		return false;
@@ -381,8 +361,7 @@ static bool unit_of(enum ast_op op, enum unit a, enum unit b, enum unit *u)
 	return true;
 }
 
-static int build_arithmetic(struct cursor *c, enum ast_op op, size_t sign, int a,
-			    int b)
+static int build_arithmetic(struct cursor *c, enum ast_op op, size_t sign, int a, int b)
 {
 	const struct ast *x, *y;
 	enum unit u;
@@ -394,25 +373,19 @@ static int build_arithmetic(struct cursor *c, enum ast_op op, size_t sign, int a
 	y = &c->x->n[b];
 	u = x->unit;
 	if (op == AST_MUL || op == AST_DIV) {
-		if (!unit_of(op, x->unit, y->unit, &u)) {
-			parse_fail(c, sign, "%s %s %s has no meaning here",
-				   expr_unit_noun(x->unit),
-				   op == AST_MUL ? "times" : "divided by",
-				   expr_unit_noun(y->unit));
-			return -1;
-		}
+		if (!combine_units(op, x->unit, y->unit, &u))
+			return parse_error(c, sign, "%s %s %s has no meaning here",
+					   expr_unit_noun(x->unit),
+					   op == AST_MUL ? "times" : "divided by",
+					   expr_unit_noun(y->unit));
 	} else if (x->unit >= UNIT_ID || y->unit >= UNIT_ID) {
-		parse_fail(c, sign, "%s cannot be calculated with",
-			   expr_unit_noun(x->unit >= UNIT_ID ? x->unit :
-							       y->unit));
-		return -1;
+		return parse_error(c, sign, "%s cannot be calculated with",
+				   expr_unit_noun(x->unit >= UNIT_ID ? x->unit : y->unit));
 	} else if (x->unit != y->unit && !(parse_dimensionless(x->unit) &&
 					   parse_dimensionless(y->unit) &&
 					   !(x->plain && y->plain))) {
-		parse_fail(c, sign, "%s and %s cannot be %s",
-			   expr_unit_noun(x->unit), expr_unit_noun(y->unit),
-			   op == AST_ADD ? "added" : "subtracted");
-		return -1;
+		return parse_error(c, sign, "%s and %s cannot be %s", expr_unit_noun(x->unit),
+				   expr_unit_noun(y->unit), op == AST_ADD ? "added" : "subtracted");
 	}
 	i = parse_node(c, op, x->at, a, b);
 	if (i >= 0)
@@ -420,17 +393,19 @@ static int build_arithmetic(struct cursor *c, enum ast_op op, size_t sign, int a
 	return i;
 }
 
-static int parse_product(struct cursor *c)
+/* Operands of @operand that are joined by one of the two characters of @signs. */
+static int parse_chain(struct cursor *c, const char *signs, const enum ast_op *ops,
+		       int (*operand)(struct cursor *c))
 {
-	int a = parse_deeper(c, parse_atom), b;
+	int a = operand(c), b;
 
-	while (a >= 0 && (*c->p == '*' || *c->p == '/')) {
-		enum ast_op op = *c->p == '*' ? AST_MUL : AST_DIV;
+	while (a >= 0 && (*c->p == signs[0] || *c->p == signs[1]) && c->p[1] != '=') {
+		enum ast_op op = ops[*c->p == signs[1]];
 		size_t sign = parse_at(c);
 
 		c->p++;
 		parse_skip(c);
-		b = parse_deeper(c, parse_atom);
+		b = operand(c);
 		if (b < 0)
 			return -1;
 		a = build_arithmetic(c, op, sign, a, b);
@@ -438,20 +413,21 @@ static int parse_product(struct cursor *c)
 	return a;
 }
 
+static int parse_factor(struct cursor *c)
+{
+	return parse_deeper(c, parse_atom);
+}
+
+static int parse_product(struct cursor *c)
+{
+	static const enum ast_op ops[] = { AST_MUL, AST_DIV };
+
+	return parse_chain(c, "*/", ops, parse_factor);
+}
+
 int parse_sum(struct cursor *c)
 {
-	int a = parse_product(c), b;
+	static const enum ast_op ops[] = { AST_ADD, AST_SUB };
 
-	while (a >= 0 && (*c->p == '+' || *c->p == '-') && c->p[1] != '=') {
-		enum ast_op op = *c->p == '+' ? AST_ADD : AST_SUB;
-		size_t sign = parse_at(c);
-
-		c->p++;
-		parse_skip(c);
-		b = parse_product(c);
-		if (b < 0)
-			return -1;
-		a = build_arithmetic(c, op, sign, a, b);
-	}
-	return a;
+	return parse_chain(c, "+-", ops, parse_product);
 }

@@ -10,7 +10,7 @@
 #define NSEC_PER_MSEC 1000000ULL
 #define NSEC_PER_SEC 1000000000ULL
 
-void load_agent(struct config *cfg, const struct node *n, struct report *r)
+static void load_agent(struct config *cfg, const struct node *n, struct report *r)
 {
 	static const char *const keys[] = {
 		"interval", "lease", "rank", "smoothing", NULL
@@ -18,36 +18,24 @@ void load_agent(struct config *cfg, const struct node *n, struct report *r)
 	const struct node *v;
 
 	check_map(r, n, "agent", keys);
-	v = node_get(n, "interval");
-	if (v)
-		get_time(r, v, "interval", NSEC_PER_MSEC, 60 * NSEC_PER_SEC,
-			 &cfg->interval);
-	v = node_get(n, "lease");
-	if (v)
-		get_time(r, v, "lease", 10 * NSEC_PER_MSEC,
-			 SWIFTRDMA_LEASE_MAX_MS * NSEC_PER_MSEC, &cfg->lease);
-	v = node_get(n, "rank");
-	if (v)
-		get_uint(r, v, "rank", 0, SWIFTRDMA_RANK_MAX, &cfg->rank);
-	v = node_get(n, "smoothing");
-	if (v)
-		get_time(r, v, "smoothing", 1, 60 * NSEC_PER_SEC,
-			 &cfg->smoothing);
+	opt_time(r, n, "interval", NSEC_PER_MSEC, 60 * NSEC_PER_SEC, &cfg->interval);
+	opt_time(r, n, "lease", 10 * NSEC_PER_MSEC, SWIFTRDMA_LEASE_MAX_MS * NSEC_PER_MSEC,
+		 &cfg->lease);
+	opt_uint(r, n, "rank", 0, SWIFTRDMA_RANK_MAX, &cfg->rank);
+	opt_time(r, n, "smoothing", 1, 60 * NSEC_PER_SEC, &cfg->smoothing);
 	/*
-	 * A lease is kept at a third of its life: with fewer than three ticks
-	 * in it, one late tick would drop every override.
+	 * The agent renews its lease after a third of the lease. With fewer than three ticks
+	 * in a lease, one late tick would drop every override.
 	 */
-	v = node_get(n, "lease") ? node_get(n, "lease")
-				 : node_get(n, "interval");
+	v = node_get(n, "lease") ? node_get(n, "lease") : node_get(n, "interval");
 	if (v && cfg->lease < 3 * cfg->interval)
 		report_node(r, v, 0,
 			    "the lease (%llu ms) is shorter than three intervals (%llu ms); overrides would drop whenever a tick is late",
 			    (unsigned long long)(cfg->lease / NSEC_PER_MSEC),
-			    (unsigned long long)(3 * cfg->interval /
-						 NSEC_PER_MSEC));
+			    (unsigned long long)(3 * cfg->interval / NSEC_PER_MSEC));
 }
 
-void load_levels(struct config *cfg, const struct node *n, struct report *r)
+static void load_levels(struct config *cfg, const struct node *n, struct report *r)
 {
 	static const char *const keys[] = { "level", "dscp", "sl", NULL };
 	const struct node *e, *v;
@@ -62,16 +50,11 @@ void load_levels(struct config *cfg, const struct node *n, struct report *r)
 		if (!check_map(r, e, "a level", keys))
 			continue;
 		v = need(r, e, "level", "a level", "level: 3");
-		ok = v && get_uint(r, v, "level", 0, SWIFTRDMA_LEVEL_MAX,
-				   &l.level);
-		v = node_get(e, "dscp");
-		l.has_dscp = v;
-		if (v)
-			ok &= get_uint(r, v, "dscp", 0, 63, &l.dscp);
-		v = node_get(e, "sl");
-		l.has_sl = v;
-		if (v)
-			ok &= get_uint(r, v, "sl", 0, 15, &l.sl);
+		ok = v && get_uint(r, v, "level", 0, SWIFTRDMA_LEVEL_MAX, &l.level);
+		l.has_dscp = node_get(e, "dscp");
+		l.has_sl = node_get(e, "sl");
+		ok &= opt_uint(r, e, "dscp", 0, 63, &l.dscp);
+		ok &= opt_uint(r, e, "sl", 0, 15, &l.sl);
 		if (!l.has_dscp && !l.has_sl) {
 			report_node(r, e, -1,
 				    "a level lacks 'dscp:', 'sl:' or both; for instance 'dscp: 26'");
@@ -79,8 +62,7 @@ void load_levels(struct config *cfg, const struct node *n, struct report *r)
 		}
 		for (i = 0; ok && i < cfg->n_levels; i++)
 			if (cfg->levels[i].level == l.level) {
-				report_node(r, e, -1,
-					    "level %u is given twice; keep one of them",
+				report_node(r, e, -1, "level %u is given twice; keep one of them",
 					    l.level);
 				ok = false;
 			}
@@ -108,20 +90,15 @@ void load_ports(struct config *cfg, const struct node *n, struct report *r)
 		s->port = 1;
 		v = need(r, e, "dev", "a port", "dev: rxe0");
 		ok = v && get_string(r, v, "dev", s->dev, sizeof(s->dev));
-		v = node_get(e, "port");
-		if (v)
-			ok &= get_uint(r, v, "port", 1, 255, &s->port);
+		ok &= opt_uint(r, e, "port", 1, 255, &s->port);
 		v = need(r, e, "speed", "a port", "speed: 20Mbit/s");
-		ok &= v && get_value(r, v, "speed", UNIT_BITRATE, 1, 1e14,
-				     &speed);
+		ok &= v && get_value(r, v, "speed", UNIT_BITRATE, 1, 1e14, &speed);
 		if (!ok)
 			continue;
 		s->speed = (uint64_t)speed;
 		for (i = 0; i < cfg->n_speeds; i++)
-			if (cfg->speeds[i].port == s->port &&
-			    !strcmp(cfg->speeds[i].dev, s->dev)) {
-				report_node(r, e, -1,
-					    "port %s/%u is given twice; keep one of them",
+			if (cfg->speeds[i].port == s->port && !strcmp(cfg->speeds[i].dev, s->dev)) {
+				report_node(r, e, -1, "port %s/%u is given twice; keep one of them",
 					    s->dev, s->port);
 				ok = false;
 			}
@@ -135,19 +112,8 @@ static const char *pick_known(size_t i, const void *arg)
 	return i < criteria_n_known ? criteria_known[i].name : NULL;
 }
 
-static bool is_criterion(const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < criteria_n_known; i++)
-		if (!strcmp(criteria_known[i].name, name))
-			return true;
-	return false;
-}
-
 /* A criterion of the file's own; its unit is that of its value. */
-static void add_criterion(struct config *cfg, const struct node *e,
-			  struct report *r)
+static void add_criterion(struct config *cfg, const struct node *e, struct report *r)
 {
 	struct criterion *cr = &cfg->criteria.v[cfg->criteria.n];
 	const char *near = suggest(e->key->text, e->key->len, pick_known, NULL);
@@ -198,20 +164,19 @@ void load_criteria(struct config *cfg, const struct node *n, struct report *r)
 		return;
 	}
 	for (e = n->first; e; e = e->next) {
-		if (!is_criterion(e->key->text)) {
+		i = 0;
+		while (i < criteria_n_known && strcmp(criteria_known[i].name, e->key->text))
+			i++;
+		if (i == criteria_n_known)
 			add_criterion(cfg, e, r);
-			continue;
-		}
-		for (i = 0; strcmp(cfg->criteria.v[i].name, e->key->text); i++)
-			;
-		get_value(r, e, e->key->text, cfg->criteria.v[i].unit, 0, 1e15,
-			  &cfg->criteria.v[i].v);
+		else
+			get_value(r, e, e->key->text, criteria_known[i].unit, 0, 1e15,
+				  &cfg->criteria.v[i].v);
 	}
 }
 
-/* Loads derived policies as text, so that policy compile prints what runs. */
-static void load_derived(struct config *cfg, const struct node *order,
-			 struct report *r)
+/* Derives policies as text and loads that, so that policy compile prints what runs. */
+static void load_derived(struct config *cfg, const struct node *order, struct report *r)
 {
 	const struct config_job *raised = derive_raises(cfg);
 	const struct node *list;
@@ -252,46 +217,35 @@ static void load_derived(struct config *cfg, const struct node *order,
 	free(text);
 }
 
-static void load_root(struct config *cfg, const struct node *root,
-		      struct report *r)
+static void load_sections(struct config *cfg, const struct node *root, struct report *r)
 {
 	static const char *const keys[] = {
-		"agent", "levels", "ports", "criteria", "jobs", "order",
-		"policies", NULL
+		"agent", "levels", "ports", "criteria", "jobs", "order", "policies", NULL
 	};
-	static const struct {
-		const char *key;
-		void (*load)(struct config *cfg, const struct node *n,
-			     struct report *r);
-	} sections[] = {
-		{ "agent", load_agent },
-		{ "levels", load_levels },
-		{ "ports", load_ports },
-		{ "criteria", load_criteria },
-		{ "jobs", load_jobs },
-		{ "order", load_order },
-		{ "policies", load_policies },
+	static void (*const load[])(struct config *cfg, const struct node *n, struct report *r) = {
+		load_agent, load_levels, load_ports, load_criteria, load_jobs, load_order,
+		load_policies,
 	};
+	const struct node *n, *order = node_get(root, "order");
 	size_t i;
 
 	check_map(r, root, "a policy file", keys);
-	for (i = 0; i < sizeof(sections) / sizeof(sections[0]); i++) {
-		const struct node *n = node_get(root, sections[i].key);
-
+	for (i = 0; keys[i]; i++) {
+		n = node_get(root, keys[i]);
 		if (n)
-			sections[i].load(cfg, n, r);
+			load[i](cfg, n, r);
 	}
-	if (!r->total && node_get(root, "order"))
+	if (!r->total && order)
 		derive_check(cfg, r);
-	if (!r->total && node_get(root, "order") && !node_get(root, "policies"))
-		load_derived(cfg, node_get(root, "order"), r);
-	/* Check across sections only if each has no error, to report no mistake twice. */
+	if (!r->total && order && !node_get(root, "policies"))
+		load_derived(cfg, order, r);
+	/* A mistake in a section would show again in a check of several sections. */
 	if (!r->total)
 		check_config(cfg, r);
 }
 
-/* Settings of the whole set of policies. */
-static void set_up(struct config *cfg)
+/* Sets what all policies have in common. */
+static void finish_set(struct config *cfg)
 {
 	const struct criteria *cr = &cfg->criteria;
 	struct policy_set *set = &cfg->policies;
@@ -303,10 +257,8 @@ static void set_up(struct config *cfg)
 	set->turns = (uint32_t)criteria_value(cr, "turns");
 	set->turns_within = (uint64_t)criteria_value(cr, "turns_within");
 	set->least[SWIFTRDMA_KNOB_QPS] = criteria_value(cr, "starve_qps");
-	set->least[SWIFTRDMA_KNOB_CREDITS] =
-		criteria_value(cr, "starve_credits");
-	set->least[SWIFTRDMA_KNOB_BIT_RATE] =
-		criteria_value(cr, "starve_rate");
+	set->least[SWIFTRDMA_KNOB_CREDITS] = criteria_value(cr, "starve_credits");
+	set->least[SWIFTRDMA_KNOB_BIT_RATE] = criteria_value(cr, "starve_rate");
 	set->least[SWIFTRDMA_KNOB_MAX_QPS] = criteria_value(cr, "starve_qps");
 }
 
@@ -326,7 +278,7 @@ bool config_load_text_for(struct config *cfg, const struct caps *caps,
 	if (doc_parse(&doc, text, len, r)) {
 		/* An empty file is valid. */
 		if (doc.root)
-			load_root(cfg, doc.root, r);
+			load_sections(cfg, doc.root, r);
 		doc_free(&doc);
 	}
 	r->text = NULL;
@@ -334,7 +286,7 @@ bool config_load_text_for(struct config *cfg, const struct caps *caps,
 	if (r->total)
 		config_free(cfg);
 	else
-		set_up(cfg);
+		finish_set(cfg);
 	return !r->total;
 }
 
@@ -393,13 +345,17 @@ bool config_load_file_for(struct config *cfg, const struct caps *caps,
 
 static void free_texts(struct config_policy *t)
 {
+	unsigned int i;
+
 	free(t->who);
 	free(t->when);
-	free(t->fallback);
 	free(t->act);
 	free(t->undo_when);
-	free(t->undo_fallback);
 	free(t->undo_act);
+	for (i = 0; i < POLICY_FALLBACKS; i++) {
+		free(t->fallback[i]);
+		free(t->undo_fallback[i]);
+	}
 }
 
 void config_free(struct config *cfg)
@@ -440,5 +396,7 @@ struct signal_opts config_signal_opts(const struct config *cfg)
 		.slos = cfg->slos,
 		.n_slos = cfg->n_slos,
 		.tau = cfg->smoothing,
+		.window = cfg->window,
+		.looks_window = cfg->looks_window,
 	};
 }

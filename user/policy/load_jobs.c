@@ -7,14 +7,14 @@
 /* Order of the first rule. The kernel applies rules of all jobs in this order. */
 #define ORDER_FIRST 1000
 
-static bool load_rule(struct snap_rule *rule, const struct node *n,
-		      struct report *r)
+/* @rule: zeroed. */
+static bool load_rule(struct snap_rule *rule, const struct node *n, struct report *r)
 {
 	static const char *const keys[] = {
 		"cgroup", "comm", "exe", "uid", "pid", NULL
 	};
-	const struct node *v;
-	bool ok;
+	const char *slash;
+	bool ok = true;
 
 	if (!check_map(r, n, "a match rule", keys))
 		return false;
@@ -23,43 +23,24 @@ static bool load_rule(struct snap_rule *rule, const struct node *n,
 			    "an empty rule would match no process; give it cgroup, comm, exe, uid or pid");
 		return false;
 	}
-	ok = true;
-	v = node_get(n, "cgroup");
-	if (v) {
-		ok &= get_string(r, v, "cgroup", rule->cgroup,
-				 sizeof(rule->cgroup));
-		if (ok && rule->cgroup[0] != '/' && rule->cgroup[0] != '*') {
-			report_node(r, v, 0,
-				    "cgroup '%.40s' matches no path; a path begins with '/', as in /system.slice/kv.service",
-				    rule->cgroup);
-			ok = false;
-		}
+	ok &= opt_string(r, n, "cgroup", rule->cgroup, sizeof(rule->cgroup));
+	ok &= opt_string(r, n, "comm", rule->comm, sizeof(rule->comm));
+	ok &= opt_string(r, n, "exe", rule->exe, sizeof(rule->exe));
+	ok &= opt_uint(r, n, "uid", 0, UINT32_MAX - 1, &rule->uid);
+	ok &= opt_uint(r, n, "pid", 1, 1u << 22, &rule->pid);
+	rule->has_uid = node_get(n, "uid");
+	rule->has_pid = node_get(n, "pid");
+	if (rule->cgroup[0] && rule->cgroup[0] != '/' && rule->cgroup[0] != '*') {
+		report_node(r, node_get(n, "cgroup"), 0,
+			    "cgroup '%.40s' matches no path; a path begins with '/', as in /system.slice/kv.service",
+			    rule->cgroup);
+		ok = false;
 	}
-	v = node_get(n, "comm");
-	if (v)
-		ok &= get_string(r, v, "comm", rule->comm, sizeof(rule->comm));
-	v = node_get(n, "exe");
-	if (v) {
-		const char *slash;
-
-		ok &= get_string(r, v, "exe", rule->exe, sizeof(rule->exe));
-		slash = strrchr(rule->exe, '/');
-		if (ok && slash) {
-			report_node(r, v, 0,
-				    "exe is the last part of the path; write '%s'",
-				    slash + 1);
-			ok = false;
-		}
-	}
-	v = node_get(n, "uid");
-	if (v) {
-		rule->has_uid = true;
-		ok &= get_uint(r, v, "uid", 0, UINT32_MAX - 1, &rule->uid);
-	}
-	v = node_get(n, "pid");
-	if (v) {
-		rule->has_pid = true;
-		ok &= get_uint(r, v, "pid", 1, 1u << 22, &rule->pid);
+	slash = strrchr(rule->exe, '/');
+	if (slash) {
+		report_node(r, node_get(n, "exe"), 0,
+			    "exe is the last part of the path; write '%s'", slash + 1);
+		ok = false;
 	}
 	return ok;
 }
@@ -79,15 +60,14 @@ static bool load_match(struct config_job *job, const struct node *n,
 	}
 	job->rules = get_array(r, n->n, sizeof(*job->rules));
 	for (e = n->first; e && job->rules; e = e->next) {
-		struct snap_rule *rule = &job->rules[job->n_rules];
+		struct snap_rule rule = { 0 };
 
-		memset(rule, 0, sizeof(*rule));
-		if (!load_rule(rule, e, r)) {
+		if (!load_rule(&rule, e, r)) {
 			ok = false;
 			continue;
 		}
-		rule->order = (*order)++;
-		job->n_rules++;
+		rule.order = (*order)++;
+		job->rules[job->n_rules++] = rule;
 	}
 	return ok;
 }
@@ -95,23 +75,17 @@ static bool load_match(struct config_job *job, const struct node *n,
 bool get_slo(struct report *r, const struct node *n, struct signal_slo *slo)
 {
 	static const char *const keys[] = { "p99", "byte_rate", NULL };
-	const struct node *v;
-	bool ok = true;
+	bool ok;
 
 	if (!check_map(r, n, "slo", keys))
 		return false;
 	if (!n->n) {
 		report_node(r, n, -1,
 			    "an empty slo has no target; add one, for instance 'slo: {p99: 50us}'");
-		ok = false;
+		return false;
 	}
-	v = node_get(n, "byte_rate");
-	if (v)
-		ok &= get_value(r, v, "byte_rate", UNIT_BITRATE, 1, 1e14, &slo->byte_rate);
-	v = node_get(n, "p99");
-	if (v)
-		ok &= get_time(r, v, "p99", 1, 3600000000000ULL, &slo->p99);
-	return ok;
+	ok = opt_value(r, n, "byte_rate", UNIT_BITRATE, 1, 1e14, &slo->byte_rate);
+	return opt_time(r, n, "p99", 1, 3600000000000ULL, &slo->p99) && ok;
 }
 
 static void load_slo(struct config *cfg, struct config_job *job,
@@ -126,7 +100,7 @@ static void load_slo(struct config *cfg, struct config_job *job,
 	cfg->n_slos++;
 }
 
-static bool good_name(const char *s)
+static bool is_variable_name(const char *s)
 {
 	return *s && (*s < '0' || *s > '9') &&
 	       !s[strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_")];
@@ -154,7 +128,7 @@ static void load_environment(struct config_job *job, const struct node *n,
 		if (!get_string(r, e->key, "a variable's name", env->name,
 				sizeof(env->name)))
 			continue;
-		if (!good_name(env->name))
+		if (!is_variable_name(env->name))
 			report_node(r, e->key, -1,
 				    "'%.40s' is not the name of a variable; use letters, digits and _, and no digit at the beginning",
 				    env->name);
@@ -164,15 +138,9 @@ static void load_environment(struct config_job *job, const struct node *n,
 	}
 }
 
-static const char *pick_job(size_t i, const void *arg)
-{
-	const struct config *cfg = arg;
-
-	return i < cfg->n_jobs ? cfg->jobs[i].name : NULL;
-}
-
-static void place_job(struct config *cfg, const struct node *n, size_t at,
-		      size_t len, uint32_t rank, struct report *r)
+/* Gives the job whose name is at offset @at of the order its rank. */
+static void rank_job(struct config *cfg, const struct node *n, size_t at,
+		     size_t len, uint32_t rank, struct report *r)
 {
 	const char *name = n->text + at, *near;
 	size_t i;
@@ -182,7 +150,7 @@ static void place_job(struct config *cfg, const struct node *n, size_t at,
 		    !memcmp(cfg->jobs[i].name, name, len))
 			break;
 	if (i == cfg->n_jobs) {
-		near = suggest(name, len, pick_job, cfg);
+		near = suggest_job(cfg, name, len);
 		if (near)
 			report_node(r, n, at,
 				    "order: no job '%.*s'; did you mean '%s'?",
@@ -194,8 +162,7 @@ static void place_job(struct config *cfg, const struct node *n, size_t at,
 		return;
 	}
 	if (cfg->jobs[i].rank) {
-		report_node(r, n, at, "order: job '%s' is named twice",
-			    cfg->jobs[i].name);
+		report_node(r, n, at, "order: job '%s' is named twice", cfg->jobs[i].name);
 		return;
 	}
 	cfg->jobs[i].rank = rank;
@@ -203,7 +170,7 @@ static void place_job(struct config *cfg, const struct node *n, size_t at,
 	cfg->ranks[cfg->n_ranks++].rank = rank;
 }
 
-/* kv > dlrm, web > bulk: equals are separated by commas. */
+/* "kv > dlrm, web > bulk": commas separate jobs of equal rank. */
 void load_order(struct config *cfg, const struct node *n, struct report *r)
 {
 	static const char blanks[] = " \t\n";
@@ -226,7 +193,7 @@ void load_order(struct config *cfg, const struct node *n, struct report *r)
 				    "order: a job's name is expected here, as in 'kv > dlrm, web > bulk'");
 			return;
 		}
-		place_job(cfg, n, i, len, rank, r);
+		rank_job(cfg, n, i, len, rank, r);
 		i += len;
 		i += strspn(s + i, blanks);
 		if (!s[i])
@@ -252,11 +219,9 @@ static void load_job(struct config *cfg, const struct node *n,
 	double class;
 	size_t i;
 
-	if (n->kind != NODE_MAP) {
-		check_map(r, n, "a job", keys);
-		return;
-	}
 	check_map(r, n, "a job", keys);
+	if (n->kind != NODE_MAP)
+		return;
 	job->line = n->line;
 	v = need(r, n, "name", "a job", "name: kv");
 	if (v && get_name(r, v, "a job's name", job->name)) {
@@ -272,7 +237,7 @@ static void load_job(struct config *cfg, const struct node *n,
 	v = need(r, n, "class", "a job", "class: latency");
 	if (v && get_value(r, v, "class", UNIT_CLASS, 0, 100, &class))
 		job->class = (uint32_t)class;
-	/* Count a job with errors too, so that config_free() frees its rules. */
+	/* A job with errors counts, too, so that config_free() frees its rules. */
 	cfg->n_jobs++;
 	v = need(r, n, "match", "a job", "match: [{comm: kv-server}]");
 	if (v)

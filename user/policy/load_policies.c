@@ -8,7 +8,7 @@
 
 #define HOLD_MAX 3600000000000ULL	/* ns, an hour */
 
-/* State of reading one policy. */
+/* A policy that is being read. */
 struct reading {
 	struct config *cfg;
 	struct policy *p;
@@ -24,7 +24,7 @@ static void keep_string(struct reading *rd, char **to, const char *s)
 		report_at(rd->r, 0, 0, "out of memory");
 }
 
-/* @not: out, the contrary; may be NULL. */
+/* Reads and compiles a state. @not: out: the contrary; may be NULL. */
 static bool get_state(struct reading *rd, const struct node *n,
 		      const char *what, struct cond *c, struct cond *not,
 		      char **text)
@@ -37,15 +37,52 @@ static bool get_state(struct reading *rd, const struct node *n,
 	if (!get_text(rd->r, n, what, &s))
 		return false;
 	if (!expr_state(s, &rd->cfg->criteria, rd->x, &root, &e) ||
-	    !compile_state(prog, rd->x, root, not ? COMPILE_TELL : COMPILE_ASK,
-			   c, &e) ||
-	    (not && !compile_state(prog, rd->x, root, COMPILE_CONTRARY, not,
-				   &e))) {
+	    !compile_state(prog, rd->x, root, not ? COMPILE_TELL : COMPILE_ASK, c, &e) ||
+	    (not && !compile_state(prog, rd->x, root, COMPILE_CONTRARY, not, &e))) {
 		report_node(rd->r, n, e.at, "%s", e.msg);
 		return false;
 	}
 	keep_string(rd, text, s);
 	return true;
+}
+
+static void check_possible(struct reading *rd, const struct node *v,
+			   const struct cond *c)
+{
+	const struct prog *prog = &rd->cfg->policies.prog;
+
+	if (!state_possible(prog, c))
+		report_node(rd->r, v, 0,
+			    "this state is never true: its clauses contradict each other");
+	else if (!state_in_range(prog, c))
+		warn_node(rd->r, v, 0,
+			  "this state is never true: no reading can reach it; a ratio is at most 100 %%, a level at most %d",
+			  SWIFTRDMA_LEVEL_MAX);
+}
+
+/*
+ * Reads a state, or a list of states that are evaluated in turn. @not: the contraries, as in
+ * get_state(). If @check, states that are never true are reported. Returns their number.
+ */
+static unsigned int get_fallbacks(struct reading *rd, const struct node *n, struct cond *c,
+				  struct cond *not, char **text, bool check)
+{
+	const struct node *e = n->kind == NODE_LIST ? n->first : n;
+	unsigned int i;
+
+	if (n->kind == NODE_LIST && (!n->n || n->n > POLICY_FALLBACKS)) {
+		report_node(rd->r, n, -1,
+			    "fallback is a state, or a list of 1 to %d states in the order in which they are asked, not of %zu",
+			    POLICY_FALLBACKS, n->n);
+		return 0;
+	}
+	for (i = 0; e; i++, e = n->kind == NODE_LIST ? e->next : NULL) {
+		if (!get_state(rd, e, "fallback", &c[i], not ? &not[i] : NULL, &text[i]))
+			return 0;
+		if (check)
+			check_possible(rd, e, &c[i]);
+	}
+	return i;
 }
 
 static bool get_steps(struct reading *rd, const struct node *n,
@@ -69,10 +106,8 @@ static bool get_steps(struct reading *rd, const struct node *n,
 		steps[i] = a[i].step;
 		steps[i].floor = k->min;
 		steps[i].ceiling = k->max;
-		if (a[i].value < 0)
-			continue;
-		if (compile_number(&rd->cfg->policies.prog, rd->x, a[i].value,
-				   &steps[i].expr, &e))
+		if (a[i].value < 0 || compile_number(&rd->cfg->policies.prog, rd->x, a[i].value,
+						     &steps[i].expr, &e))
 			continue;
 		report_node(rd->r, n, e.at, "%s", e.msg);
 		return false;
@@ -96,12 +131,22 @@ static bool get_binding(struct reading *rd, const struct node *n)
 	return false;
 }
 
-/* "3", or {job.level: 3, job.weight: 8} where several knobs are turned. */
-static void get_bound(struct reading *rd, const struct node *n,
+/* The place of the step of a knob among @n steps; @n: there is none. */
+static unsigned int find_step(const struct step *steps, unsigned int n, const char *knob)
+{
+	unsigned int i = 0;
+
+	while (i < n && strcmp(vocab_knob(steps[i].knob)->name, knob))
+		i++;
+	return i;
+}
+
+/* Reads a bound: "3", or {job.level: 3, job.weight: 8} for several knobs. */
+static void get_bound(struct reading *rd, const struct node *map,
 		      const char *what, bool upper)
 {
+	const struct node *n = node_get(map, what), *e;
 	struct policy *p = rd->p;
-	const struct node *e;
 	unsigned int i;
 
 	if (!n)
@@ -115,16 +160,10 @@ static void get_bound(struct reading *rd, const struct node *n,
 			get_value(rd->r, e, what, k->unit, k->min, k->max,
 				  upper ? &st->ceiling : &st->floor);
 	}
-	for (e = n->kind == NODE_MAP ? n->first : NULL; e; e = e->next) {
-		for (i = 0; i < p->n_act; i++)
-			if (!strcmp(vocab_knob(p->act[i].knob)->name,
-				    e->key->text))
-				break;
-		if (i == p->n_act)
-			report_node(rd->r, e->key, -1,
-				    "the policy does not turn '%.40s'",
+	for (e = n->kind == NODE_MAP ? n->first : NULL; e; e = e->next)
+		if (find_step(p->act, p->n_act, e->key->text) == p->n_act)
+			report_node(rd->r, e->key, -1, "the policy does not turn '%.40s'",
 				    e->key->text);
-	}
 	if (n->kind == NODE_SCALAR && p->n_act > 1)
 		report_node(rd->r, n, 0,
 			    "the policy turns %u knobs; name the knob, as in '%s: {%s: %.20s}'",
@@ -132,7 +171,7 @@ static void get_bound(struct reading *rd, const struct node *n,
 			    n->text);
 }
 
-/* Class levels that a step may set, a bit each. */
+/* Bit per class level that a step may set. */
 static uint32_t levels_reached(const struct step *st)
 {
 	uint32_t from = (uint32_t)st->floor, to = (uint32_t)st->ceiling;
@@ -140,11 +179,11 @@ static uint32_t levels_reached(const struct step *st)
 	if (st->op == STEP_SET && !st->expr.n)
 		from = to = (uint32_t)st->n;
 	else if (!from && st->op != STEP_SET)
-		from = 1;	/* a step up begins at 1, a step down ends there */
+		from = 1;	/* a step up starts at 1, a step down ends there */
 	return from > to ? 0 : (2u << to) - (1u << from);
 }
 
-/* Each site has its own DSCPs and SLs, so a policy needs levels in the file. */
+/* Each site has its own DSCPs and SLs, so a policy that sets a level needs levels in the file. */
 static void check_levels(struct reading *rd, const struct node *n)
 {
 	uint32_t set = config_levels(rd->cfg);
@@ -171,15 +210,14 @@ static void load_bounds(struct reading *rd, const struct node *n)
 	struct policy *p = rd->p;
 	unsigned int i;
 
-	get_bound(rd, node_get(n, "floor"), "floor", false);
-	get_bound(rd, node_get(n, "ceiling"), "ceiling", true);
+	get_bound(rd, n, "floor", false);
+	get_bound(rd, n, "ceiling", true);
 	for (i = 0; i < p->n_act; i++) {
 		const struct step *st = &p->act[i];
 
 		if (st->floor > st->ceiling)
-			report_node(rd->r, node_get(n, "ceiling") ?
-				    node_get(n, "ceiling") :
-				    node_get(n, "floor"), 0,
+			report_node(rd->r, node_get(n, node_get(n, "ceiling") ? "ceiling" :
+								"floor"), 0,
 				    "the ceiling is below the floor; swap them");
 		else if (st->op == STEP_ADD && !st->expr.n &&
 			 st->knob == SWIFTRDMA_KNOB_WEIGHT && st->ceiling <= 1)
@@ -193,17 +231,6 @@ static void load_bounds(struct reading *rd, const struct node *n)
 	}
 }
 
-static const struct step *same_knob(const struct policy *p,
-				    const struct step *undo)
-{
-	unsigned int i;
-
-	for (i = 0; i < p->n_act; i++)
-		if (p->act[i].knob == undo->knob)
-			return &p->act[i];
-	return NULL;
-}
-
 static void check_undo_steps(struct reading *rd, const struct node *v)
 {
 	struct policy *p = rd->p;
@@ -211,9 +238,10 @@ static void check_undo_steps(struct reading *rd, const struct node *v)
 
 	for (i = 0; i < p->n_undo; i++) {
 		struct step *u = &p->undo[i];
-		const struct step *act = same_knob(p, u);
+		unsigned int at = find_step(p->act, p->n_act, vocab_knob(u->knob)->name);
+		const struct step *act = &p->act[at];
 
-		if (!act) {
+		if (at == p->n_act) {
 			report_node(rd->r, v, 0,
 				    "undo does not turn the knob of the policy; it must turn %s",
 				    vocab_knob(p->act[0].knob)->name);
@@ -239,21 +267,16 @@ static void load_undo(struct reading *rd, const struct node *n, bool has_act)
 	check_map(rd->r, n, "undo", keys);
 	if (n->kind != NODE_MAP)
 		return;
-	v = node_get(n, "hold");
-	if (v)
-		get_time(rd->r, v, "hold", 0, HOLD_MAX, &p->undo_hold);
-	v = node_get(n, "cooldown");
-	if (v)
-		get_time(rd->r, v, "cooldown", 0, HOLD_MAX,
-			 &p->undo_cooldown);
+	opt_time(rd->r, n, "hold", 0, HOLD_MAX, &p->undo_hold);
+	opt_time(rd->r, n, "cooldown", 0, HOLD_MAX, &p->undo_cooldown);
 	v = node_get(n, "do");
 	if (v && get_steps(rd, v, p->undo, &p->n_undo, &rd->text->undo_act) &&
 	    has_act)
 		check_undo_steps(rd, v);
 	v = node_get(n, "fallback");
 	if (v)
-		get_state(rd, v, "fallback", &p->undo_fallback,
-			  &p->undo_fallback_not, &rd->text->undo_fallback);
+		p->n_undo_fallback = get_fallbacks(rd, v, p->undo_fallback, p->undo_fallback_not,
+						   rd->text->undo_fallback, false);
 	v = need(rd->r, n, "when", "undo", "when: port.util < 60%");
 	if (v)
 		get_state(rd, v, "when", &p->undo_when, &p->undo_not,
@@ -261,8 +284,8 @@ static void load_undo(struct reading *rd, const struct node *n, bool has_act)
 }
 
 /*
- * Enforces hysteresis: the state and its undo must not be true at once, and there must
- * be values between them.
+ * Checks hysteresis: the state and that of the undo must not be true at once, and values must
+ * lie between them.
  */
 static void check_gap(struct reading *rd, const struct node *undo)
 {
@@ -286,7 +309,7 @@ static void check_gap(struct reading *rd, const struct node *undo)
 	}
 }
 
-/* Lists the signals of @c that are lacking @without libraries, if it is unknown then. */
+/* Lists the signals that @c lacks @without libraries, if @c is then unknown. */
 static void note_library(const struct caps *without, const struct prog *prog,
 			 const struct cond *c, char *note, size_t cap)
 {
@@ -320,14 +343,21 @@ static void note_library_knobs(const struct caps *caps, const struct policy *p, 
 	}
 }
 
-static bool can_tell(const struct caps *caps, const struct prog *prog, const struct cond *c)
+/* True: one of @n states can be measured. */
+static bool can_tell(const struct caps *caps, const struct prog *prog, const struct cond *c,
+		     unsigned int n)
 {
-	return c->terms.n && caps_lacks(caps, prog, c) == SIGNALS;
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		if (c[i].terms.n && caps_lacks(caps, prog, &c[i]) == SIGNALS)
+			return true;
+	return false;
 }
 
 /*
- * A signal that a state of the policy needs, which neither it nor its fallback can do without.
- * SIGNALS: there is none. @at: the state.
+ * A signal that a state of the policy lacks, if no fallback of the state can be measured.
+ * SIGNALS: there is none. *@at: the state.
  */
 static enum signal_id policy_lacks(const struct reading *rd, const struct caps *caps,
 				   const struct node *n, const struct node **at)
@@ -337,14 +367,14 @@ static enum signal_id policy_lacks(const struct reading *rd, const struct caps *
 	enum signal_id sig = caps_lacks(caps, prog, &p->when);
 
 	*at = node_get(n, "when");
-	if (sig != SIGNALS && !can_tell(caps, prog, &p->fallback))
+	if (sig != SIGNALS && !can_tell(caps, prog, p->fallback, p->n_fallback))
 		return sig;
 	*at = node_get(node_get(n, "undo"), "when");
 	sig = caps_lacks(caps, prog, &p->undo_when);
-	return can_tell(caps, prog, &p->undo_fallback) ? SIGNALS : sig;
+	return can_tell(caps, prog, p->undo_fallback, p->n_undo_fallback) ? SIGNALS : sig;
 }
 
-/* A policy with a signal or a knob that this system lacks is kept, but off. */
+/* Switches off a policy that needs a signal or a knob that this system lacks. */
 static void check_caps(struct reading *rd, const struct node *n)
 {
 	const struct prog *prog = &rd->cfg->policies.prog;
@@ -356,7 +386,10 @@ static void check_caps(struct reading *rd, const struct node *n)
 	enum signal_id sig = policy_lacks(rd, caps, n, &at);
 	unsigned int i;
 
-	t->by_fallback = !can_tell(caps, prog, &p->when) && can_tell(caps, prog, &p->fallback);
+	for (i = 0; i < p->n_fallback; i++)
+		t->lacks[i] = caps_lacks(caps, prog, &p->fallback[i]);
+	t->by_fallback = !can_tell(caps, prog, &p->when, 1) &&
+			 can_tell(caps, prog, p->fallback, p->n_fallback);
 	if (!t->by_fallback)
 		note_library(&without, prog, &p->when, t->library, sizeof(t->library));
 	note_library_knobs(caps, p, t->library_knobs, sizeof(t->library_knobs));
@@ -412,18 +445,11 @@ static void load_quota(struct reading *rd, const struct node *n)
 	struct policy *p = rd->p;
 	const struct node *v;
 
-	v = node_get(n, "hold");
-	if (v)
-		get_time(rd->r, v, "hold", 0, HOLD_MAX, &p->hold);
-	v = node_get(n, "cooldown");
-	if (v)
-		get_time(rd->r, v, "cooldown", 0, HOLD_MAX, &p->cooldown);
-	v = node_get(n, "max_steps");
-	if (v)
-		get_uint(rd->r, v, "max_steps", 1, 1000000, &p->max_steps);
+	opt_time(rd->r, n, "hold", 0, HOLD_MAX, &p->hold);
+	opt_time(rd->r, n, "cooldown", 0, HOLD_MAX, &p->cooldown);
+	opt_uint(rd->r, n, "max_steps", 1, 1000000, &p->max_steps);
 	v = node_get(n, "rate");
-	if (v && get_value(rd->r, v, "rate", UNIT_RATE, 0, 1e6, &p->rate) &&
-	    p->rate <= 0)
+	if (v && get_value(rd->r, v, "rate", UNIT_RATE, 0, 1e6, &p->rate) && p->rate <= 0)
 		report_node(rd->r, v, 0,
 			    "a rate of 0 would never let it act; leave 'rate:' out for no limit");
 }
@@ -463,20 +489,6 @@ static bool load_do(struct reading *rd, const struct node *v)
 	return true;
 }
 
-static void check_possible(struct reading *rd, const struct node *v,
-			   const struct cond *c)
-{
-	const struct prog *prog = &rd->cfg->policies.prog;
-
-	if (!state_possible(prog, c))
-		report_node(rd->r, v, 0,
-			    "this state is never true: its clauses contradict each other");
-	else if (!state_in_range(prog, c))
-		warn_node(rd->r, v, 0,
-			  "this state is never true: no reading can reach it; a ratio is at most 100 %%, a level at most %d",
-			  SWIFTRDMA_LEVEL_MAX);
-}
-
 static void load_states(struct reading *rd, const struct node *n)
 {
 	struct policy *p = rd->p;
@@ -487,9 +499,8 @@ static void load_states(struct reading *rd, const struct node *n)
 	if (v && get_state(rd, v, "when", &p->when, NULL, &rd->text->when))
 		check_possible(rd, v, &p->when);
 	v = node_get(n, "fallback");
-	if (v && get_state(rd, v, "fallback", &p->fallback, NULL,
-			   &rd->text->fallback))
-		check_possible(rd, v, &p->fallback);
+	if (v)
+		p->n_fallback = get_fallbacks(rd, v, p->fallback, NULL, rd->text->fallback, true);
 }
 
 static void load_policy(struct reading *rd, const struct node *n)
@@ -514,16 +525,11 @@ static void load_policy(struct reading *rd, const struct node *n)
 	v = need(rd->r, n, "for", "a policy", "for: job of class latency");
 	if (v)
 		get_binding(rd, v);
-	v = node_get(n, "because");
-	if (v)
-		get_string(rd->r, v, "because", rd->text->because,
-			   sizeof(rd->text->because));
+	opt_string(rd->r, n, "because", rd->text->because, sizeof(rd->text->because));
+	opt_uint(rd->r, n, "rank", 1, 1000, &rd->text->rank);
 	v = node_get(n, "cause");
 	if (v)
 		get_cause(rd, v);
-	v = node_get(n, "rank");
-	if (v)
-		get_uint(rd->r, v, "rank", 1, 1000, &rd->text->rank);
 	load_states(rd, n);
 	load_quota(rd, n);
 	v = need(rd->r, n, "do", "a policy", "do: job.level += 1");
@@ -565,7 +571,7 @@ void load_policies(struct config *cfg, const struct node *n, struct report *r)
 	for (e = n->first; e; e = e->next) {
 		rd.p = &cfg->policies.v[cfg->policies.n];
 		rd.text = &cfg->texts[cfg->policies.n];
-		/* Count a policy with errors too, so that its texts are freed. */
+		/* A policy with errors counts, too, so that its texts are freed. */
 		cfg->policies.n++;
 		load_policy(&rd, e);
 	}

@@ -31,9 +31,10 @@ static void narrow_interval(struct interval *in, enum cmp cmp, double v)
 	}
 }
 
+/* What is left of the values of a signal. */
 enum left {
 	LEFT_SOME,
-	LEFT_TOUCH,	/* nothing, but no value lies between */
+	LEFT_TOUCH,	/* none, but no value lies between the two intervals */
 	LEFT_NONE,
 };
 
@@ -48,7 +49,7 @@ static double highest_reading(enum signal_id sig)
 	return DBL_MAX;
 }
 
-/* The values of one signal, up to @highest, for which both terms are true. */
+/* The values of one signal, up to @highest, for which both terms are true. @b may be NULL. */
 static enum left signal_left(const struct prog *p, const struct prog_term *a,
 			     const struct prog_term *b, enum signal_id sig,
 			     double highest)
@@ -74,11 +75,11 @@ static enum left signal_left(const struct prog *p, const struct prog_term *a,
 		return LEFT_NONE;
 	if (in.lo < in.hi)
 		return LEFT_SOME;
-	/* Between successive counts or words there is always a gap. */
+	/* Successive counts or words have no values between them, so intervals do not touch. */
 	if (in.lo_open || in.hi_open)
 		return vs->unit == UNIT_COUNT || vs->unit >= UNIT_ID ?
 		       LEFT_NONE : LEFT_TOUCH;
-	/* `x != 3` of one and a lone `x == 3` of both together leave nothing. */
+	/* Only one value is left: `x != 3` in a term excludes it. */
 	for (i = 0; i < p->n_atoms[vs->obj]; i++) {
 		const struct prog_atom *at = &p->atoms[vs->obj][i];
 

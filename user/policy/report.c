@@ -6,6 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "core/array.h"
+
 #define WORD_MAX 48
 
 void report_init(struct report *r, const char *name)
@@ -84,25 +86,22 @@ void report_warn(struct report *r, unsigned int line, unsigned int col,
 	va_end(ap);
 }
 
-static int by_place(const void *a, const void *b)
+static int compare_places(const void *a, const void *b)
 {
 	const struct report_entry *x = a, *y = b;
 
-	if (x->line != y->line)
-		return x->line < y->line ? -1 : 1;
-	return x->col < y->col ? -1 : x->col > y->col;
+	return ARRAY_CMP_2(x, y, line, col);
 }
 
 void report_sort(struct report *r)
 {
-	qsort(r->v, r->n, sizeof(r->v[0]), by_place);
+	qsort(r->v, r->n, sizeof(r->v[0]), compare_places);
 }
 
 const char *report_line(const struct report *r, size_t i, char *buf,
 			size_t cap)
 {
 	const struct report_entry *e = &r->v[i];
-
 	const char *warning = e->warning ? "warning: " : "";
 
 	if (e->line)
@@ -120,7 +119,7 @@ static void print_caret(const struct report_entry *e, FILE *f)
 	if (!e->source[0] || e->col > strlen(e->source) + 1)
 		return;
 	fprintf(f, "    %s\n    ", e->source);
-	/* Keep tabs, so that the caret is aligned. */
+	/* The blanks have the tabs of the line, so that the caret is aligned. */
 	for (i = 0; i + 1 < e->col; i++)
 		if ((e->source[i] & 0xc0) != 0x80)
 			fputc(e->source[i] == '\t' ? '\t' : ' ', f);
@@ -141,14 +140,12 @@ void report_print(const struct report *r, FILE *f)
 			r->total + r->warnings - r->n);
 }
 
-static size_t min3(size_t a, size_t b, size_t c)
+static size_t min(size_t a, size_t b)
 {
-	size_t m = a < b ? a : b;
-
-	return m < c ? m : c;
+	return a < b ? a : b;
 }
 
-/* Edit distance of two words; a difference in case counts half. */
+/* Edit distance of two words, without regard to case. */
 static size_t edit_distance(const char *a, size_t n, const char *b, size_t m)
 {
 	size_t row[WORD_MAX + 1], i, j;
@@ -163,7 +160,7 @@ static size_t edit_distance(const char *a, size_t n, const char *b, size_t m)
 			size_t up = row[j];
 			bool same = !strncasecmp(&a[i - 1], &b[j - 1], 1);
 
-			row[j] = min3(up + 1, row[j - 1] + 1, diag + !same);
+			row[j] = min(min(up, row[j - 1]) + 1, diag + !same);
 			diag = up;
 		}
 	}

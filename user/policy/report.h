@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Mistakes of a file, each with its place. All of them are collected, so that an operator
+ * Mistakes of a file, each with its place. A report collects all of them, so that an operator
  * can correct them at once.
  */
 #ifndef SRDMA_POLICY_REPORT_H
@@ -13,7 +13,6 @@
 
 #define REPORT_MAX 16
 #define REPORT_MSG 320
-
 #define REPORT_SOURCE 160
 
 struct report_entry {
@@ -27,9 +26,9 @@ struct report {
 	const char *name;		/* of the file */
 	struct report_entry v[REPORT_MAX];
 	size_t n;
-	size_t total;			/* errors; may be more than were kept */
-	size_t warnings;
-	const char *text;		/* of the file, while it is read */
+	size_t total;			/* errors, also those that are not in .v */
+	size_t warnings;		/* the same */
+	const char *text;		/* text of the file, while it is read */
 	size_t text_len;
 };
 

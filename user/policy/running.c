@@ -20,11 +20,8 @@ static void put_quoted(FILE *f, const char *s)
 static void put_value(FILE *f, double v, enum unit unit)
 {
 	char buf[40];
-	struct text t;
 
-	text_init(&t, buf, sizeof(buf));
-	units_format_exact(&t, v, unit);
-	fputs(buf, f);
+	fputs(units_text_exact(buf, sizeof(buf), v, unit), f);
 }
 
 static void put_slo(FILE *f, const struct signal_slo *slo)
@@ -90,7 +87,7 @@ static void read_slos(struct config *cfg, const struct node *n, struct report *r
 	}
 }
 
-static void read_root(struct running *r, const struct node *root, struct report *rep)
+static void read_settings(struct running *r, const struct node *root, struct report *rep)
 {
 	static const char *const keys[] = {
 		"file", "pid", "ports", "slos", "criteria", NULL
@@ -127,7 +124,7 @@ bool running_read(struct running *r, const char *text, size_t len)
 	if (!doc_parse(&doc, text, len, &rep))
 		return false;
 	if (doc.root)
-		read_root(r, doc.root, &rep);
+		read_settings(r, doc.root, &rep);
 	else
 		report_at(&rep, 0, 0, "empty");
 	doc_free(&doc);

@@ -25,12 +25,12 @@
 struct running {
 	char file[RUNNING_PATH];	/* "-": standard input */
 	uint32_t pid;
-	struct config cfg;		/* .speeds, .slos and .criteria, nothing else */
+	struct config cfg;		/* only .speeds, .slos and .criteria */
 };
 
-/* @file: of @cfg. False: writing failed. */
+/* @file: the policy file of @cfg. False: writing failed. */
 bool running_write(FILE *f, const char *file, uint32_t pid, const struct config *cfg);
-/* False: @text is not such a file. Else call running_free() later. */
+/* False: @text is not such a file. If true, the caller frees @r with running_free(). */
 bool running_read(struct running *r, const char *text, size_t len);
 void running_free(struct running *r);
 

@@ -49,8 +49,9 @@ bool check_map(struct report *r, const struct node *n, const char *what,
 	for (e = n->first; e; e = e->next) {
 		const char *near;
 
-		for (i = 0; keys[i] && strcmp(keys[i], e->key->text); i++)
-			;
+		i = 0;
+		while (keys[i] && strcmp(keys[i], e->key->text))
+			i++;
 		if (keys[i])
 			continue;
 		ok = false;
@@ -140,7 +141,6 @@ bool get_value(struct report *r, const struct node *n, const char *what,
 {
 	char lo[32], hi[32];
 	struct expr_error e;
-	struct text t;
 	const char *s;
 
 	if (!get_text(r, n, what, &s))
@@ -151,12 +151,9 @@ bool get_value(struct report *r, const struct node *n, const char *what,
 	}
 	if (*v >= min && *v <= max)
 		return true;
-	text_init(&t, lo, sizeof(lo));
-	units_format(&t, min, unit);
-	text_init(&t, hi, sizeof(hi));
-	units_format(&t, max, unit);
-	report_node(r, n, 0, "%s %.40s is out of range; it is %s to %s", what,
-		    s, lo, hi);
+	report_node(r, n, 0, "%s %.40s is out of range; it is %s to %s", what, s,
+		    units_text(lo, sizeof(lo), min, unit),
+		    units_text(hi, sizeof(hi), max, unit));
 	return false;
 }
 
@@ -187,6 +184,38 @@ bool get_time(struct report *r, const struct node *n, const char *what,
 	return true;
 }
 
+bool opt_string(struct report *r, const struct node *map, const char *key,
+		char *buf, size_t cap)
+{
+	const struct node *n = node_get(map, key);
+
+	return !n || get_string(r, n, key, buf, cap);
+}
+
+bool opt_uint(struct report *r, const struct node *map, const char *key,
+	      uint32_t min, uint32_t max, uint32_t *v)
+{
+	const struct node *n = node_get(map, key);
+
+	return !n || get_uint(r, n, key, min, max, v);
+}
+
+bool opt_value(struct report *r, const struct node *map, const char *key,
+	       enum unit unit, double min, double max, double *v)
+{
+	const struct node *n = node_get(map, key);
+
+	return !n || get_value(r, n, key, unit, min, max, v);
+}
+
+bool opt_time(struct report *r, const struct node *map, const char *key,
+	      uint64_t min, uint64_t max, uint64_t *ns)
+{
+	const struct node *n = node_get(map, key);
+
+	return !n || get_time(r, n, key, min, max, ns);
+}
+
 void *get_array(struct report *r, size_t n, size_t size)
 {
 	void *p = calloc(n ? n : 1, size);
@@ -194,4 +223,16 @@ void *get_array(struct report *r, size_t n, size_t size)
 	if (!p)
 		report_at(r, 0, 0, "out of memory");
 	return p;
+}
+
+static const char *pick_job(size_t i, const void *arg)
+{
+	const struct config *cfg = arg;
+
+	return i < cfg->n_jobs ? cfg->jobs[i].name : NULL;
+}
+
+const char *suggest_job(const struct config *cfg, const char *name, size_t n)
+{
+	return suggest(name, n, pick_job, cfg);
 }

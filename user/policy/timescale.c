@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Divides the times of a policy file for simulations. Files are written for an agent with
- * ten ticks a second. A simulation has a tick every few hundred microseconds and some
- * hundred ticks in all, so the times are divided by the ratio of the ticks.
+ * Divides the times of a policy file, and the windows in which latencies are gathered, for
+ * simulations. Policy files are written for an agent with ten ticks a second. A simulation has
+ * a tick every few hundred microseconds and some hundred ticks in all, so the times are
+ * divided by the ratio of the ticks.
  */
 #include "policy/config.h"
 
@@ -14,7 +15,18 @@ static uint64_t shorten_time(uint64_t ns, double by)
 	return (uint64_t)((double)ns / by);
 }
 
-/* The time of "for 1s" may share its constant with other expressions: copy it first. */
+/* Shortens a time for which 0 means @or. */
+static void shorten_default(uint64_t *ns, uint64_t or, double by)
+{
+	*ns = shorten_time(*ns ? *ns : or, by);
+	if (!*ns)
+		*ns = 1;
+}
+
+/*
+ * Shortens the times of "for 1s". Other expressions may use the same constants, so each time
+ * gets a constant of its own.
+ */
 static int shorten_held(struct prog *p, double by)
 {
 	uint32_t i, n = 0;
@@ -44,10 +56,9 @@ int config_shorten_times(struct config *cfg, double by)
 
 	if (shorten_held(&set->prog, by))
 		return -ENOMEM;
-	cfg->smoothing = shorten_time(cfg->smoothing ? cfg->smoothing : SIGNAL_TAU_DEFAULT, by);
-	/* 0 would mean the default. */
-	if (!cfg->smoothing)
-		cfg->smoothing = 1;
+	shorten_default(&cfg->smoothing, SIGNAL_TAU_DEFAULT, by);
+	shorten_default(&cfg->window, SIGNAL_WINDOW, by);
+	shorten_default(&cfg->looks_window, SIGNAL_LOOKS_WINDOW, by);
 	cfg->interval = shorten_time(cfg->interval, by);
 	set->settle = shorten_time(set->settle, by);
 	set->turns_within = shorten_time(set->turns_within, by);

@@ -42,6 +42,7 @@ struct sim_qp {
 	uint64_t wrs, done, wait_ps;	/* wait: of those done in this tick */
 	uint64_t done_before;
 	uint32_t out;
+	uint64_t looks, look_sum, look_squares;	/* into its send queue, as struct snap_qp's */
 };
 
 /* A random sequence of arrival times. */
@@ -119,6 +120,8 @@ struct sim {
 	uint64_t post_ps, post_least, post_span;	/* CPU time of a WR, and its variation */
 	uint64_t control_at;		/* ps: when the next control verb comes */
 	uint32_t control_job;		/* and whose it is */
+	uint64_t look_at;		/* ps: the next look into a send queue; MODEL_NEVER: none */
+	uint32_t look_rng;
 	uint32_t rng;
 	uint32_t sharing;		/* jobs that use QPs of another job */
 	uint64_t looked;		/* ps: when the tick began */
@@ -161,6 +164,8 @@ void sim_judge(struct sim *s, uint32_t job, double bit_rate, uint64_t p99);
 void sim_apply(struct sim *s, const struct policy_decision *d);
 
 /* view.c */
+/* Looks into the send queue of a random QP, as the module does, and schedules the next look. */
+void sim_look(struct sim *s);
 int sim_view_init(struct sim *s);
 void sim_view_free(struct sim *s);
 int sim_view_tick(struct sim *s);

@@ -38,6 +38,8 @@ static const struct {
 	{ SWIFTRDMA_KNOB_CREATE_RATE, SNAP_CREATE_RATE },
 	{ SWIFTRDMA_KNOB_BIT_RATE, SNAP_BIT_RATE },
 	{ SWIFTRDMA_KNOB_WEIGHT, SNAP_WEIGHT },
+	{ SWIFTRDMA_KNOB_WR_RATE, SNAP_WR_RATE },
+	{ SWIFTRDMA_KNOB_CREDITS, SNAP_CREDITS },
 };
 
 #define N_RECORDED (sizeof(recorded) / sizeof(recorded[0]))
@@ -63,6 +65,10 @@ static double stat_value(const struct snap_job_stat *st, unsigned int knob)
 		return (double)st->create_rate;
 	case SWIFTRDMA_KNOB_BIT_RATE:
 		return (double)st->bit_rate;
+	case SWIFTRDMA_KNOB_WR_RATE:
+		return (double)st->wr_rate;
+	case SWIFTRDMA_KNOB_CREDITS:
+		return (double)st->credits;
 	default:
 		return st->weight;
 	}

@@ -256,7 +256,11 @@ static void run_until(struct sim *s, uint64_t until)
 		s->res->events++;
 		when = model_first(&s->m);
 		at = model_events_first(&s->next);
-		if (when <= at && when <= s->control_at && when <= until) {
+		if (s->look_at < when && s->look_at < at && s->look_at < s->control_at &&
+		    s->look_at <= until) {
+			s->now = s->look_at;
+			sim_look(s);
+		} else if (when <= at && when <= s->control_at && when <= until) {
 			s->now = when;
 			model_step(&s->m, when);
 		} else if (s->control_at <= at && s->control_at <= until) {

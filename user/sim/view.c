@@ -13,6 +13,11 @@
 
 #define DECISIONS 256
 #define PS_PER_NS 1000ULL
+/*
+ * Looks into send queues per tick. The module's share of a NIC's commands is 250 a second, and
+ * an agent has ten ticks in it.
+ */
+#define LOOKS 25
 
 /* A device of which the module measures everything that it can. */
 static void fill_caps(const struct sim *s, struct snap_dev *dev)
@@ -25,7 +30,8 @@ static void fill_caps(const struct sim *s, struct snap_dev *dev)
 		return;
 	}
 	strcpy(dev->provider, "mlx5");
-	dev->caps |= SWIFTRDMA_DEV_CAP_WRS | SWIFTRDMA_DEV_CAP_UARS | SWIFTRDMA_DEV_CAP_RATES;
+	dev->caps |= SWIFTRDMA_DEV_CAP_WRS | SWIFTRDMA_DEV_CAP_WQEBBS | SWIFTRDMA_DEV_CAP_UARS |
+		     SWIFTRDMA_DEV_CAP_RATES;
 	dev->has |= SNAP_MTT | SNAP_MTTS;
 }
 
@@ -179,6 +185,22 @@ static void fill_jobs(const struct sim *s, struct snapshot *sn)
 	}
 }
 
+/* At intervals of random length, of QPs that were there at the last tick. */
+void sim_look(struct sim *s)
+{
+	const struct snapshot *sn = &s->snap[!s->cur];
+	const double mean = (double)s->sc->interval * PS_PER_NS / LOOKS;
+	struct sim_qp *qp;
+
+	s->look_at += 1 + (uint64_t)(2 * mean * model_xorshift(&s->look_rng) / UINT32_MAX);
+	if (!sn->n_qps)
+		return;
+	qp = &s->qp[sn->qps[(uint64_t)model_xorshift(&s->look_rng) * sn->n_qps >> 32].qpn];
+	qp->looks++;
+	qp->look_sum += qp->out;
+	qp->look_squares += (uint64_t)qp->out * qp->out;
+}
+
 static void fill_qps(const struct sim *s, struct snapshot *sn)
 {
 	bool rxe = s->sc->device == SIM_RXE;
@@ -192,11 +214,13 @@ static void fill_qps(const struct sim *s, struct snapshot *sn)
 			continue;
 		sn->qps[n++] = (struct snap_qp){
 			.has = SNAP_STATE | SNAP_PORT | SNAP_LEVEL | SNAP_OWNER |
-			       (rxe ? SNAP_DOORBELLS : SNAP_WRS | SNAP_UAR),
+			       (rxe ? SNAP_DOORBELLS : SNAP_WRS | SNAP_UAR | SNAP_LOOKS),
 			.qpn = i, .serial = i + 1, .state = 3, .type = 2,
 			.port = 1, .uar = rxe ? 0 : qp->uar, .job = job, .owner = job,
 			.level = s->job[qp->job].level, .wrs = rxe ? 0 : qp->wrs,
 			.doorbells = rxe ? qp->wrs : 0, .since = 1, .time = sn->time,
+			.outstanding_samples = qp->looks, .outstanding_sum = qp->look_sum,
+			.outstanding_squares = qp->look_squares,
 		};
 		if (!rxe)
 			sn->uars[qp->uar].qps++;
@@ -316,6 +340,9 @@ int sim_view_init(struct sim *s)
 	signals_init(&s->sig);
 	policy_state_init(&s->state);
 	s->out = calloc(DECISIONS, sizeof(*s->out));
+	s->look_at = s->sc->device == SIM_RXE ? MODEL_NEVER : s->sc->interval * PS_PER_NS;
+	/* A sequence of its own: looks change nothing of what they look at. */
+	s->look_rng = s->rng;
 	if (!s->out || make_snap(s, &s->snap[0]) || make_snap(s, &s->snap[1]))
 		return -ENOMEM;
 	if (s->opt->csv)

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The run state of policies: memory, what is held, and its transfer from one
- * set of policies to the next.
+ * The run state of policies: its memory, the overrides that policies hold, and the transfer
+ * from one set of policies to the next.
  */
 #include "core/policy.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "core/array.h"
 
 void policy_state_init(struct policy_state *st)
 {
@@ -20,99 +22,37 @@ void policy_state_free(struct policy_state *st)
 	free(st->runs);
 	free(st->evidence);
 	free(st->budgets);
-	free(st->rests);
+	free(st->deps);
 	free(st->order);
-	free(st->whose);
+	free(st->job_policies);
 	free(st->answers);
 	truth_free(&st->truth);
 	policy_state_init(st);
 }
 
-static int reserve_slots(struct policy_state *st, const struct policy_set *set,
-			 size_t jobs)
-{
-	struct policy_slot *slots;
-	struct policy_run *runs;
-	struct policy_evidence *evidence;
-	size_t n = st->n_slots ? st->n_slots : 16, i;
-
-	if (jobs <= st->n_slots && st->n_slots)
-		return 0;
-	while (n < jobs)
-		n *= 2;
-	slots = calloc(n, sizeof(*slots));
-	runs = calloc(n * set->n + 1, sizeof(*runs));
-	evidence = calloc(n * set->n + 1, sizeof(*evidence));
-	if (!slots || !runs || !evidence) {
-		free(slots);
-		free(runs);
-		free(evidence);
-		return -ENOMEM;
-	}
-	if (st->n_slots) {
-		i = st->n_slots * st->n_policies;
-		memcpy(slots, st->slots, st->n_slots * sizeof(*slots));
-		memcpy(runs, st->runs, i * sizeof(*runs));
-		memcpy(evidence, st->evidence, i * sizeof(*evidence));
-	}
-	for (i = 0; i < n; i++) {
-		slots[i].runs = runs + i * set->n;
-		slots[i].evidence = evidence + i * set->n;
-	}
-	free(st->slots);
-	free(st->runs);
-	free(st->evidence);
-	st->slots = slots;
-	st->runs = runs;
-	st->evidence = evidence;
-	st->n_slots = n;
-	st->n_policies = set->n;
-	return 0;
-}
-
-static int reserve_order(struct policy_state *st, const struct policy_set *set)
-{
-	struct policy_turn *order;
-	struct policy_answer *answers;
-	uint16_t *whose;
-
-	if (st->cap_order >= st->n_slots)
-		return 0;
-	order = realloc(st->order, st->n_slots * sizeof(*order));
-	if (!order)
-		return -ENOMEM;
-	st->order = order;
-	whose = realloc(st->whose, (st->n_slots * set->n + 1) * sizeof(*whose));
-	if (!whose)
-		return -ENOMEM;
-	st->whose = whose;
-	answers = realloc(st->answers,
-			  (st->n_slots * set->n + 1) * sizeof(*answers));
-	if (!answers)
-		return -ENOMEM;
-	st->answers = answers;
-	/* Answers are found by index, so those of a new set start empty. */
-	st->ordered = false;
-	st->cap_order = st->n_slots;
-	return 0;
-}
-
 int policy_state_reserve_jobs(struct policy_state *st,
 			      const struct policy_set *set, size_t jobs)
 {
-	if (reserve_slots(st, set, jobs) || reserve_order(st, set))
+	size_t had = st->n_slots, i;
+
+	if (!array_grow_columns(&st->n_slots, jobs, ARRAY_COLUMN(st->slots),
+				ARRAY_WIDE_COLUMN(st->runs, set->n),
+				ARRAY_WIDE_COLUMN(st->evidence, set->n)) ||
+	    !array_grow_columns(&st->cap_order, st->n_slots, ARRAY_COLUMN(st->order),
+				ARRAY_WIDE_COLUMN(st->job_policies, set->n),
+				ARRAY_WIDE_COLUMN(st->answers, set->n)) ||
+	    !array_grow_columns(&st->cap_policies, set->n, ARRAY_COLUMN(st->deps),
+				ARRAY_COLUMN(st->budgets)))
 		return -ENOMEM;
-	if (!st->rests) {
-		st->rests = calloc(set->n ? set->n : 1, sizeof(*st->rests));
-		if (!st->rests)
-			return -ENOMEM;
+	if (st->n_slots == had)
+		return 0;
+	for (i = 0; i < st->n_slots; i++) {
+		st->slots[i].runs = st->runs + i * set->n;
+		st->slots[i].evidence = st->evidence + i * set->n;
 	}
-	if (!st->budgets) {
-		st->budgets = calloc(set->n ? set->n : 1,
-				     sizeof(*st->budgets));
-		if (!st->budgets)
-			return -ENOMEM;
-	}
+	st->n_policies = set->n;
+	/* Answers are found by index, so those of a new schedule start empty. */
+	st->ordered = false;
 	return 0;
 }
 
@@ -124,8 +64,7 @@ int policy_state_reserve(struct policy_state *st, const struct policy_set *set,
 	return truth_reserve(&st->truth, &set->prog, s);
 }
 
-static struct policy_slot *slot_by_name(struct policy_state *st,
-					const char *job)
+static struct policy_slot *find_slot_by_name(struct policy_state *st, const char *job)
 {
 	size_t i;
 
@@ -135,16 +74,21 @@ static struct policy_slot *slot_by_name(struct policy_state *st,
 	return NULL;
 }
 
-/* The QP has not reached its target UAR, or has not left its old one. */
-static void move_failed(struct policy_slot *slot,
-			const struct policy_decision *d)
+/* The place of a QP in .moved; .n_moved: the QP was not moved. */
+static uint32_t find_moved(const struct policy_slot *slot, uint32_t dev, uint32_t qpn)
 {
-	uint32_t i;
+	uint32_t i = 0;
 
-	for (i = 0; i < slot->n_moved; i++)
-		if (slot->moved[i].dev == d->dev_index &&
-		    slot->moved[i].qpn == d->qpn)
-			break;
+	while (i < slot->n_moved && (slot->moved[i].dev != dev || slot->moved[i].qpn != qpn))
+		i++;
+	return i;
+}
+
+/* Notes that a QP has not reached the UAR to which a policy moved it, or has not left it. */
+static void note_failed_move(struct policy_slot *slot, const struct policy_decision *d)
+{
+	uint32_t i = find_moved(slot, d->dev_index, d->qpn);
+
 	if (!d->release && i < slot->n_moved)
 		slot->moved[i] = slot->moved[--slot->n_moved];
 	if (d->release && i == slot->n_moved && i < POLICY_MOVED)
@@ -170,23 +114,20 @@ static bool holds_any(const struct policy_slot *slot, uint32_t policy)
 
 void policy_failed(struct policy_state *st, const struct policy_decision *d)
 {
-	struct policy_slot *slot = slot_by_name(st, d->job);
+	struct policy_slot *slot = find_slot_by_name(st, d->job);
 	struct policy_run *run;
 	unsigned int i = d->step;
 
 	if (!slot || d->policy >= st->n_policies)
 		return;
-	/* The policy may hold a knob of a job that it no longer applies to. */
+	/* A policy that no longer applies to the job may hold a knob again. */
 	st->ordered = false;
 	if (d->has_qp) {
-		move_failed(slot, d);
+		note_failed_move(slot, d);
 		return;
 	}
 	run = &slot->runs[d->policy];
-	/*
-	 * Keeps .last, so that a failed act is repeated no sooner than the next act after a
-	 * success.
-	 */
+	/* .last stays, so that a failed act is repeated after the cooldown, as a successful one. */
 	if (d->undo) {
 		slot->held[d->knob] = true;
 		slot->holder[d->knob] = d->policy;
@@ -196,12 +137,9 @@ void policy_failed(struct policy_state *st, const struct policy_decision *d)
 	}
 	if (run->steps)
 		run->steps--;
-	/*
-	 * A held value that could not be set again is not in force; a first step that failed
-	 * never was.
-	 */
-	if ((d->has_old && d->old == d->new) || (run->has_from[i] == d->has_old &&
-	     (!d->has_old || run->from[i] == d->old))) {
+	/* Nothing is held if a held value could not be set again, or a first step failed. */
+	if ((d->has_old && d->old == d->new) ||
+	    (run->has_from[i] == d->has_old && (!d->has_old || run->from[i] == d->old))) {
 		slot->held[d->knob] = false;
 		run->active = holds_any(slot, d->policy);
 		return;
@@ -209,30 +147,29 @@ void policy_failed(struct policy_state *st, const struct policy_decision *d)
 	slot->value[d->knob] = d->old;
 }
 
-static void describe(struct policy_decision *d, const struct policy_slot *slot,
-		     unsigned int knob)
+/* The decision that put a held knob in force. */
+static void describe_held(struct policy_decision *d, const struct policy_slot *slot,
+			  unsigned int knob)
 {
-	memset(d, 0, sizeof(*d));
-	d->policy = slot->holder[knob];
-	d->job_id = slot->job;
+	uint32_t policy = slot->holder[knob];
+	const struct policy_evidence *evidence = &slot->evidence[policy];
+
+	*d = (struct policy_decision){
+		.policy = policy, .job_id = slot->job, .knob = knob, .has_old = true,
+		.old = slot->value[knob], .new = slot->value[knob],
+		.tick = slot->runs[policy].tick, .seen = evidence->seen,
+		.steps_left = UINT32_MAX, .acts_left = UINT32_MAX,
+	};
 	memcpy(d->job, slot->name, sizeof(d->job));
-	d->knob = knob;
-	d->has_old = true;
-	d->old = slot->value[knob];
-	d->new = slot->value[knob];
-	d->tick = slot->runs[d->policy].tick;
-	d->steps_left = UINT32_MAX;
-	d->acts_left = UINT32_MAX;
-	memcpy(d->reason, slot->evidence[d->policy].reason, sizeof(d->reason));
-	d->seen = slot->evidence[d->policy].seen;
+	memcpy(d->reason, evidence->reason, sizeof(d->reason));
 }
 
-static void describe_moved(struct policy_decision *d,
-			   const struct policy_slot *slot, uint32_t i)
+static void describe_moved(struct policy_decision *d, const struct policy_slot *slot,
+			   uint32_t i)
 {
 	const struct policy_moved *m = &slot->moved[i];
 
-	describe(d, slot, SWIFTRDMA_KNOB_UAR);
+	describe_held(d, slot, SWIFTRDMA_KNOB_UAR);
 	d->has_qp = true;
 	d->dev_index = m->dev;
 	d->qpn = m->qpn;
@@ -244,12 +181,11 @@ static void describe_moved(struct policy_decision *d,
 /* Entries of a slot: one for each knob, then one for each QP that was moved. */
 #define PLACES (POLICY_KNOBS + POLICY_MOVED)
 
-size_t policy_held(const struct policy_set *set, const struct policy_state *st,
-		   size_t *pos, struct policy_decision *out, size_t cap)
+size_t policy_held(const struct policy_state *st, size_t *pos, struct policy_decision *out,
+		   size_t cap)
 {
 	size_t n = 0;
 
-	(void)set;
 	for (; *pos < st->n_slots * PLACES && n < cap; (*pos)++) {
 		const struct policy_slot *slot = &st->slots[*pos / PLACES];
 		unsigned int at = *pos % PLACES;
@@ -258,10 +194,9 @@ size_t policy_held(const struct policy_set *set, const struct policy_state *st,
 			continue;
 		if (at >= POLICY_KNOBS) {
 			if (at - POLICY_KNOBS < slot->n_moved)
-				describe_moved(&out[n++], slot,
-					       at - POLICY_KNOBS);
+				describe_moved(&out[n++], slot, at - POLICY_KNOBS);
 		} else if (slot->held[at] && at != SWIFTRDMA_KNOB_UAR) {
-			describe(&out[n++], slot, at);
+			describe_held(&out[n++], slot, at);
 		}
 	}
 	return n;
@@ -294,8 +229,9 @@ static bool same_knobs(const struct policy *a, const struct policy *b)
 	return true;
 }
 
-static const struct policy *successor(const struct policy_set *set,
-				      const struct policy *p)
+/* The policy of the name and the knobs of @p; NULL: there is none. */
+static const struct policy *find_same_policy(const struct policy_set *set,
+					     const struct policy *p)
 {
 	size_t i;
 
@@ -320,8 +256,7 @@ static void carry_moved(struct policy_slot *to, const struct policy_slot *from,
 }
 
 static void carry_slot(const struct policy_set *set, struct policy_slot *to,
-		       const struct policy_set *old_set,
-		       const struct policy_slot *from)
+		       const struct policy_set *old_set, const struct policy_slot *from)
 {
 	unsigned int k;
 	size_t i;
@@ -335,7 +270,7 @@ static void carry_slot(const struct policy_set *set, struct policy_slot *to,
 	to->caused = from->caused;
 	to->cause_at = from->cause_at;
 	for (i = 0; i < old_set->n; i++) {
-		const struct policy *p = successor(set, &old_set->v[i]);
+		const struct policy *p = find_same_policy(set, &old_set->v[i]);
 		size_t n;
 
 		if (!p)
@@ -354,47 +289,41 @@ static void carry_slot(const struct policy_set *set, struct policy_slot *to,
 	}
 }
 
-static void gone(struct policy_decision *d, const struct policy_set *old_set)
+/* Makes a release of the description of an override. */
+static void explain_release(struct policy_decision *d, const struct policy_set *old_set)
 {
 	struct text t;
 
 	d->undo = true;
 	d->release = true;
 	text_init(&t, d->reason, sizeof(d->reason));
-	text_str(&t, old_set->v[d->policy].name);
-	text_str(&t, ": no longer in the policy file: ");
-	text_str(&t, vocab_knob(d->knob)->name);
-	text_str(&t, " released");
+	text_add(&t, old_set->v[d->policy].name, ": no longer in the policy file: ",
+		 vocab_knob(d->knob)->name, " released");
 }
 
-/* Lists overrides that a job's old slot held and the new slot does not. */
-static size_t let_go(const struct policy_slot *to,
-		     const struct policy_slot *from,
-		     const struct policy_set *old_set,
-		     struct policy_decision *out, size_t n, size_t cap)
+/* Adds to @out releases of overrides that a job's old slot held and the new slot does not. */
+static size_t list_releases(const struct policy_slot *to, const struct policy_slot *from,
+			    const struct policy_set *old_set,
+			    struct policy_decision *out, size_t n, size_t cap)
 {
 	unsigned int k;
-	uint32_t i, j;
+	uint32_t i;
 
 	for (k = 0; k < POLICY_KNOBS; k++) {
 		if (!from->held[k] || to->held[k] || k == SWIFTRDMA_KNOB_UAR)
 			continue;
 		if (n < cap) {
-			describe(&out[n], from, k);
-			gone(&out[n], old_set);
+			describe_held(&out[n], from, k);
+			explain_release(&out[n], old_set);
 		}
 		n++;
 	}
 	for (i = 0; i < from->n_moved; i++) {
-		for (j = 0; j < to->n_moved; j++)
-			if (to->moved[j].dev == from->moved[i].dev &&
-			    to->moved[j].qpn == from->moved[i].qpn)
-				break;
-		if (j < to->n_moved)
+		if (find_moved(to, from->moved[i].dev, from->moved[i].qpn) < to->n_moved)
 			continue;
 		if (n < cap) {
 			describe_moved(&out[n], from, i);
-			gone(&out[n], old_set);
+			explain_release(&out[n], old_set);
 		}
 		n++;
 	}
@@ -413,8 +342,7 @@ size_t policy_carry(const struct policy_set *set, struct policy_state *st,
 		if (!old->slots[i].used)
 			continue;
 		carry_slot(set, &st->slots[i], old_set, &old->slots[i]);
-		n = let_go(&st->slots[i], &old->slots[i], old_set, out, n,
-			   cap);
+		n = list_releases(&st->slots[i], &old->slots[i], old_set, out, n, cap);
 	}
 	return n;
 }
