@@ -79,8 +79,7 @@ static int finish_target(struct act *a)
 	if (a->n == a->first) {
 		/* clear without a knob: all of the target's */
 		if (a->n == SWIFTRDMA_BATCH_MAX)
-			return args_bad("at most %d changes at a time",
-					SWIFTRDMA_BATCH_MAX);
+			return args_bad("at most %d changes at a time", SWIFTRDMA_BATCH_MAX);
 		a->actions[a->n++] = (struct snap_action){ 0 };
 	}
 	if (a->has_qpn && a->target.job[0])
@@ -88,8 +87,7 @@ static int finish_target(struct act *a)
 	if (!a->has_qpn && !a->target.job[0])
 		return args_bad("dev %s: give a qpn as well, or a job", a->dev);
 	if (a->has_qpn && !a->dev[0])
-		return args_bad("qpn %u needs a device: give dev DEV",
-				a->target.qpn);
+		return args_bad("qpn %u needs a device: give dev DEV", a->target.qpn);
 	for (; a->first < a->n; a->first++) {
 		struct snap_action *to = &a->actions[a->first];
 
@@ -127,8 +125,7 @@ static int parse_target(struct args *args, struct act *a, int k)
 		return err;
 	switch (k) {
 	case JOB:
-		return args_str(args, "job", a->target.job,
-				sizeof(a->target.job));
+		return args_str(args, "job", a->target.job, sizeof(a->target.job));
 	case DEV:
 		return args_str(args, "dev", a->dev, sizeof(a->dev));
 	case QPN:
@@ -138,7 +135,7 @@ static int parse_target(struct args *args, struct act *a, int k)
 	return args_u64(args, "id", &a->target.serial);
 }
 
-static int parse_option(struct args *args, struct act *a, int k)
+static int parse_action_word(struct args *args, struct act *a, int k)
 {
 	const char *s;
 	int err;
@@ -149,8 +146,7 @@ static int parse_option(struct args *args, struct act *a, int k)
 		a->has_target = false;
 		return err;
 	case FOR:
-		if (args_value(args, "for", &s) ||
-		    args_time_ms(s, "for", &a->ttl_ms))
+		if (args_value(args, "for", &s) || args_time_ms(s, "for", &a->ttl_ms))
 			return CLI_USAGE;
 		if (a->ttl_ms > SWIFTRDMA_LEASE_MAX_MS)
 			return args_bad("for: '%s' is more than %us", s,
@@ -162,8 +158,7 @@ static int parse_option(struct args *args, struct act *a, int k)
 		if (args_value(args, "reason", &a->reason))
 			return CLI_USAGE;
 		if (strlen(a->reason) >= SNAP_REASON)
-			return args_bad("reason: longer than %d bytes",
-					SNAP_REASON - 1);
+			return args_bad("reason: longer than %d bytes", SNAP_REASON - 1);
 		return CLI_OK;
 	case LEASE:
 		return args_u64(args, "lease", &a->lease);
@@ -186,20 +181,17 @@ static int parse_knob(struct args *args, struct act *a, const char *word)
 		return args_bad("'%s' has no target: give one first, as in job kv or dev rxe0 qpn 17",
 				word);
 	if (a->n == SWIFTRDMA_BATCH_MAX)
-		return args_bad("at most %d changes at a time",
-				SWIFTRDMA_BATCH_MAX);
+		return args_bad("at most %d changes at a time", SWIFTRDMA_BATCH_MAX);
 	to = &a->actions[a->n];
 	*to = (struct snap_action){ .knob = knob->knob, .clear = a->clearing };
 	if (!a->clearing) {
-		if (args_value(args, word, &s) ||
-		    args_quantity(s, word, knob->unit, &v))
+		if (args_value(args, word, &s) || args_quantity(s, word, knob->unit, &v))
 			return CLI_USAGE;
 		if (v < knob->min || v > knob->max)
 			return args_bad("%s: '%s' is not between %g and %g",
 					word, s, knob->min, knob->max);
 		if (v != (double)(uint64_t)v)
-			return args_bad("%s: '%s' is not a whole number", word,
-					s);
+			return args_bad("%s: '%s' is not a whole number", word, s);
 		to->value = v;
 	}
 	a->n++;
@@ -218,7 +210,7 @@ static int parse_changes(struct args *args, struct act *a)
 
 		/* "level 3, job b ...": a comma is an and */
 		if (!strcmp(s, ",")) {
-			err = parse_option(args, a, AND);
+			err = parse_action_word(args, a, AND);
 			continue;
 		}
 		if (n >= sizeof(word))
@@ -230,7 +222,7 @@ static int parse_changes(struct args *args, struct act *a)
 		else if (k <= ID)
 			err = parse_target(args, a, k);
 		else
-			err = parse_option(args, a, k);
+			err = parse_action_word(args, a, k);
 	}
 	return err ? err : finish_target(a);
 }
@@ -294,7 +286,7 @@ static const char *result_word(const struct snap_action *a)
 	return a->qps_unconnected && !a->qps_done ? "later" : "done";
 }
 
-static void print_result(const struct snap_event *e, void *arg)
+static void print_action_result(const struct snap_event *e, void *arg)
 {
 	struct waiting *w = arg;
 	struct rows rows;
@@ -309,8 +301,7 @@ static void print_result(const struct snap_event *e, void *arg)
 	w->failed |= failed;
 	rows = action_result_rows(e->action);
 	out_event(w->cli, &w->cli->out, NULL, result_word(e->action),
-		  failed ? TONE_BAD : is_over(e->action) ? TONE_GOOD :
-		  TONE_WARN, &rows);
+		  failed ? TONE_BAD : is_over(e->action) ? TONE_GOOD : TONE_WARN, &rows);
 }
 
 static int wait_results(struct cli *cli, int fd, struct waiting *w)
@@ -321,18 +312,16 @@ static int wait_results(struct cli *cli, int fd, struct waiting *w)
 	while (w->left && (now = cli_now_ms()) < end) {
 		if (poll(&p, 1, end - now) < 0 && errno != EINTR)
 			break;
-		if (io_events_read(cli->io, print_result, w) < 0)
+		if (io_events_read(cli->io, print_action_result, w) < 0)
 			return cli_io_error(cli);
 	}
 	if (w->left && !cli->out.json)
-		printf("%zu not finished yet: see swiftrdma action show\n",
-		       w->left);
+		printf("%zu not finished yet: see swiftrdma action show\n", w->left);
 	return w->failed ? CLI_ERROR : CLI_OK;
 }
 
 /* @lease 0: a new one. */
-static int send_changes(struct cli *cli, struct act *a, uint64_t lease,
-			uint32_t ttl_ms)
+static int send_changes(struct cli *cli, struct act *a, uint64_t lease, uint32_t ttl_ms)
 {
 	struct waiting w = { .cli = cli, .left = a->n };
 	/* Subscribe before sending, so that no result is missed. */
@@ -368,8 +357,7 @@ static int prepare_changes(struct cli *cli, struct args *args, struct act *a)
 	for (size_t i = 0; !err && i < a->n; i++) {
 		a->actions[i].has_dev = a->devs[i][0];
 		if (a->devs[i][0])
-			err = view_find_dev(cli, a->devs[i],
-					    &a->actions[i].dev);
+			err = view_find_dev(cli, a->devs[i], &a->actions[i].dev);
 	}
 	return err;
 }
@@ -398,8 +386,7 @@ int act_set(struct cli *cli, struct args *args)
 	return err;
 }
 
-static bool same_target(const struct snap_action *a,
-			const struct snap_action *want)
+static bool same_target(const struct snap_action *a, const struct snap_action *want)
 {
 	if (strcmp(a->job, want->job))
 		return false;
@@ -407,8 +394,7 @@ static bool same_target(const struct snap_action *a,
 		return false;
 	if (want->job[0])
 		return true;
-	return a->qpn == want->qpn &&
-	       (!want->serial || a->serial == want->serial);
+	return a->qpn == want->qpn && (!want->serial || a->serial == want->serial);
 }
 
 static bool is_to_clear(const struct act *a, const struct snap_action *there)
@@ -452,11 +438,8 @@ static int clear_actions(struct cli *cli, const struct act *a,
 		one = send_changes(cli, &batch, lease, ttl_ms ? ttl_ms : 1);
 		err = err ? err : one;
 	}
-	if (!err && !cleared) {
-		fputs("swiftrdma: nothing to clear: see swiftrdma action show\n",
-		      stderr);
-		err = CLI_ERROR;
-	}
+	if (!err && !cleared)
+		err = cli_fail("nothing to clear: see swiftrdma action show");
 	return err;
 }
 

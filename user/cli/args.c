@@ -7,16 +7,31 @@
 
 #include "cli/args.h"
 
+static void print_message(const char *fmt, va_list ap)
+{
+	fputs("swiftrdma: ", stderr);
+	vfprintf(stderr, fmt, ap);
+	putc('\n', stderr);
+}
+
 int args_bad(const char *fmt, ...)
 {
 	va_list ap;
 
-	fputs("swiftrdma: ", stderr);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	print_message(fmt, ap);
 	va_end(ap);
-	putc('\n', stderr);
 	return CLI_USAGE;
+}
+
+int cli_fail(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	print_message(fmt, ap);
+	va_end(ap);
+	return CLI_ERROR;
 }
 
 const char *args_next(struct args *a)
@@ -86,8 +101,7 @@ int args_u32(struct args *a, const char *what, uint32_t max, uint32_t *v)
 	if (args_value(a, what, &s))
 		return CLI_USAGE;
 	if (!args_number(s, max, &n))
-		return args_bad("%s: '%s' is not a number from 0 to %u", what,
-				s, max);
+		return args_bad("%s: '%s' is not a number from 0 to %u", what, s, max);
 	*v = n;
 	return CLI_OK;
 }
@@ -101,8 +115,7 @@ int args_str(struct args *a, const char *what, char *buf, size_t cap)
 	if (!*s)
 		return args_bad("%s: must not be empty", what);
 	if (strlen(s) >= cap)
-		return args_bad("%s: '%s' is longer than %zu bytes", what, s,
-				cap - 1);
+		return args_bad("%s: '%s' is longer than %zu bytes", what, s, cap - 1);
 	strcpy(buf, s);
 	return CLI_OK;
 }
@@ -135,8 +148,7 @@ int args_time_ms(const char *s, const char *what, uint32_t *ms)
 	if (!units_parse(s, strlen(s), &q, NULL) && q.unit == UNIT_COUNT)
 		v *= 1e9;
 	if (v < 1e6 || v > UINT32_MAX * 1e6)
-		return args_bad("%s: '%s' is not a time of 1ms or more", what,
-				s);
+		return args_bad("%s: '%s' is not a time of 1ms or more", what, s);
 	*ms = v / 1e6;
 	return CLI_OK;
 }
@@ -148,8 +160,7 @@ bool args_is_option(const char *word)
 
 int args_late_option(const char *word)
 {
-	return args_bad("'%s': options come before the object, as in swiftrdma -j qp",
-			word);
+	return args_bad("'%s': options come before the object, as in swiftrdma -j qp", word);
 }
 
 int args_end(const struct args *a)

@@ -24,8 +24,9 @@ struct args {
 	int n;
 };
 
-/* Prints "swiftrdma: MESSAGE" to stderr. Returns CLI_USAGE. */
+/* Print "swiftrdma: MESSAGE" to stderr. Return CLI_USAGE, CLI_ERROR. */
 int args_bad(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+int cli_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 static inline bool args_left(const struct args *a)
 {

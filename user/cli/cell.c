@@ -1,10 +1,87 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Formats a value as text. */
+/* Gets the value of a cell, and formats it as text. */
 #include <string.h>
 
+#include "cli/cli.h"
 #include "cli/table.h"
 #include "core/text.h"
-#include "core/units.h"
+
+static bool is_known(const struct column *col, const char *object)
+{
+	const void *by = object + col->known_at;
+	uint64_t v8;
+	uint32_t v4;
+
+	switch (col->known_size) {
+	case 0:
+		return true;
+	case sizeof(bool):
+		return *(const bool *)by;
+	case sizeof(v4):
+		memcpy(&v4, by, sizeof(v4));
+		return v4 & col->bits;
+	default:
+		/* Also a pointer or a double. */
+		memcpy(&v8, by, sizeof(v8));
+		return v8 & col->bits;
+	}
+}
+
+static void get_member(const struct cli *cli, const struct column *col, const char *object,
+		       struct cell *c)
+{
+	const void *value = object + col->at;
+
+	switch (col->source) {
+	case FROM_U32:
+		cell_u64(c, *(const uint32_t *)value);
+		break;
+	case FROM_U64:
+		cell_u64(c, *(const uint64_t *)value);
+		break;
+	case FROM_REAL:
+		cell_real(c, *(const double *)value);
+		break;
+	case FROM_FLAG:
+		cell_flag(c, *(const bool *)value);
+		break;
+	case FROM_CHARS:
+		cell_str(c, value);
+		break;
+	case FROM_STRING:
+		cell_str(c, *(const char *const *)value);
+		break;
+	case FROM_DEV:
+		view_dev_name(cli, *(const uint32_t *)value, c);
+		break;
+	case FROM_JOB:
+		view_job_name(cli, *(const uint32_t *)value, c);
+		break;
+	case FROM_KNOB:
+		view_knob(*(const uint32_t *)value, c);
+		break;
+	case FROM_WR_UNIT:
+		view_wr_unit(cli, *(const uint32_t *)value, c);
+		break;
+	case FROM_SIGNAL:
+		view_signal(cli, col->at, object, c);
+		break;
+	}
+}
+
+void cell_get(const struct cli *cli, const struct column *col, const void *row, struct cell *c)
+{
+	c->kind = CELL_ABSENT;
+	c->tone = TONE_PLAIN;
+	if (col->get) {
+		col->get(cli, row, c);
+		return;
+	}
+	if (col->of)
+		row = col->of(cli, row);
+	if (row && is_known(col, row))
+		get_member(cli, col, row, c);
+}
 
 /* Removes blanks from a number, so that awk and cut see it as one column. */
 static void drop_blanks(struct text *t)
@@ -69,8 +146,7 @@ static void error_name(struct text *t, int64_t v)
 		text_fixed(t, v, 0);
 }
 
-static void format_cell(struct text *t, const struct column *col,
-			const struct cell *c)
+static void format_cell(struct text *t, const struct column *col, const struct cell *c)
 {
 	switch (c->kind) {
 	case CELL_U64:
@@ -90,6 +166,9 @@ static void format_cell(struct text *t, const struct column *col,
 		break;
 	case CELL_FLAG:
 		text_str(t, "yes");
+		break;
+	case CELL_BOOLEAN:
+		text_str(t, c->u64 ? "yes" : "no");
 		break;
 	case CELL_WORDS:
 		for (size_t i = 0; c->words[i]; i++) {

@@ -47,11 +47,24 @@ extern const struct noun noun_dev, noun_port, noun_uar, noun_qp, noun_job,
 			 noun_top, noun_run, noun_policy, noun_record,
 			 noun_doctor;
 
+static inline int cli_io_error(const struct cli *cli)
+{
+	return cli_fail("%s", io_error(cli->io));
+}
+
+static inline int cli_no_memory(void)
+{
+	return cli_fail("out of memory");
+}
+
+/* Prints rows as the whole answer to a command. CLI_OK, or CLI_ERROR with a message. */
+static inline int cli_show(struct cli *cli, const struct rows *rows)
+{
+	return out_rows(cli, &cli->out, rows) ? cli_no_memory() : CLI_OK;
+}
+
 /* Connects unless connected. CLI_OK, or CLI_ERROR with a message on stderr. */
 int cli_open(struct cli *cli);
-/* Prints io_error(). Returns CLI_ERROR. */
-int cli_io_error(const struct cli *cli);
-int cli_no_memory(void);
 
 /* ns of CLOCK_MONOTONIC, as snapshots have it. */
 static inline uint64_t cli_now(void)
@@ -91,9 +104,6 @@ int cli_step(struct cli *cli, const struct io_want *want, bool last);
 void cli_turn(struct cli *cli);
 /* Ranks UARs by crowding into cli->crowd. CLI_OK, or CLI_ERROR with a message. */
 int cli_crowd(struct cli *cli);
-int cli_show(struct cli *cli, const struct rows *rows);
-/* cli_show() of objects that users see only their own of; explains an empty list. */
-int cli_show_own(struct cli *cli, const struct rows *rows);
 
 /*
  * thresholds.c: port speeds and criteria of the running agent, else of the policy file,
@@ -105,23 +115,35 @@ struct signal_opts cli_signal_opts(struct cli *cli);
 double cli_criterion(const struct cli *cli, const char *name);
 
 /* view_names.c: names of the objects in cli->snap. */
+const struct snap_dev *view_dev_named(const struct snapshot *snap, const char *name);
+const struct snap_job *view_job_named(const struct snapshot *snap, const char *name);
 const struct snap_dev *view_dev(const struct cli *cli, uint32_t index);
 void view_dev_name(const struct cli *cli, uint32_t index, struct cell *c);
 const struct snap_job *view_job(const struct cli *cli, uint32_t id);
 void view_job_name(const struct cli *cli, uint32_t id, struct cell *c);
 void view_word(enum unit unit, uint32_t value, struct cell *c);
+/* "level", without the object that the knob is of; NULL: the knob is unknown. */
+const char *view_knob_name(uint32_t knob);
+void view_knob(uint32_t knob, struct cell *c);
 /* NULL: the object has no owner. */
-const struct snap_owner *view_owner(const struct cli *cli, bool has,
-				    uint32_t index);
-void view_signal(const struct cli *cli, enum signal_id id, size_t row,
-		 struct cell *c);
+const struct snap_owner *view_owner(const struct cli *cli, bool has, uint32_t index);
+/* The owner, if it is a process; NULL: it is a user in the kernel, or unknown. */
+static inline const struct snap_owner *view_process(const struct snap_owner *owner)
+{
+	return owner && !owner->kernel[0] ? owner : NULL;
+}
+
+/* Columns of an object that has members dev and has: its device, and the unit of its wrs. */
+#define DEV_NAME(type)		MEMBER_AS(FROM_DEV, type, dev)
+#define WR_UNIT(type)		MEMBER_AS(FROM_WR_UNIT, type, dev), KNOWN_BY(type, has, SNAP_WRS)
+
+void view_signal(const struct cli *cli, enum signal_id id, const void *row, struct cell *c);
 /* The unit of "wrs" on a device: "wr" or "wqebb"; nothing where they are not counted. */
 void view_wr_unit(const struct cli *cli, uint32_t index, struct cell *c);
 /* Why the WRs of a QP are not counted, as one word or a sentence; NULL: they are. */
 const char *view_absent(uint32_t why, bool words);
 /* Copies the columns of @from with these keys, and shows them without --details too. */
-size_t view_pick(const struct rows *from, const char *const *keys,
-		 struct column *cols);
+size_t view_pick(const struct rows *from, const char *const *keys, struct column *cols);
 /* Finds the index of a device. CLI_ERROR with a message if there is none. */
 int view_find_dev(const struct cli *cli, const char *name, uint32_t *index);
 
@@ -133,6 +155,22 @@ const struct snap_job_report *view_older_report(const struct cli *cli,
 						const struct snap_job_report *r);
 /* Totals of a QP, with times and the requests they are of in the interval, if there is one. */
 bool view_qp_times(const struct cli *cli, const struct snap_qp *qp, struct snap_figures *f);
+/* The same of a job on a device. */
+struct snap_figures view_job_times(const struct cli *cli, const struct snap_job_report *r);
+
+/* What of a QP the kernel counted and the library in its process did not; at least so much. */
+struct view_unseen {
+	/* .wrs is known, in the kernel's unit: the units are the same, or the library saw none. */
+	bool has_wrs;
+	uint64_t wrs;
+	/* Doorbells without a call that posted. One that failed to post may ring, too. */
+	bool has_doorbells;
+	uint64_t doorbells;
+	bool all;		/* .wrs are all of its requests */
+};
+
+/* False: the two cannot be compared, or there is no interval. */
+bool view_unseen(const struct cli *cli, const struct snap_qp *qp, struct view_unseen *u);
 /*
  * p50 or p99 (@q) of a job, in the interval if there is one; what it takes to be told. Without
  * .has, .samples are those that there are.
@@ -171,10 +209,13 @@ int sort_parse(struct args *args, const char *word, struct sorting *s);
  * rows->want. CLI_OK, or CLI_USAGE or CLI_ERROR with a message on stderr.
  */
 int sort_rows(const struct cli *cli, struct rows *rows, struct sorting *s);
+/*
+ * Sorts and shows objects of which an unprivileged user sees only some, and explains an
+ * empty list. Frees @s->order.
+ */
+int cli_list(struct cli *cli, struct rows *rows, struct sorting *s);
 /* cmd_action.c: the result of one action, from its event. */
 struct rows action_result_rows(const struct snap_action *action);
-/* Name of a knob, without its object: "level". */
-const char *action_knob_name(uint32_t knob);
 
 /* action_set.c */
 int act_set(struct cli *cli, struct args *args);

@@ -8,30 +8,25 @@
 #include "cli/cli.h"
 #include "core/text.h"
 
-const char *action_knob_name(uint32_t knob)
+#define ACTION(member)		MEMBER(struct snap_action, member)
+#define ACTION_IF(member, by)	MEMBER_IF(struct snap_action, member, by)
+#define DECISION(member)	.of = decision_of, MEMBER(struct snap_decision, member)
+#define DECISION_HAS(member, bit) .of = decision_of, MEMBER_HAS(struct snap_decision, member, bit)
+#define KNOB								\
+	MEMBER_AS(FROM_KNOB, struct snap_action, knob),			\
+	KNOWN_BY(struct snap_action, knob, UINT64_MAX)
+#define SEEN_DEV								\
+	.of = decision_of, MEMBER_AS(FROM_DEV, struct snap_decision, dev),	\
+	KNOWN_BY(struct snap_decision, has, SNAP_SEEN_DEV)
+
+/* The decision of the policy that asked for the action. */
+static const void *decision_of(const struct cli *cli, const void *row)
 {
-	const struct vocab_knob *k = vocab_knob(knob);
+	const struct snap_decision *d = &((const struct snap_action *)row)->decision;
 
-	return k ? strchr(k->name, '.') + 1 : NULL;
+	(void)cli;
+	return d->policy[0] ? d : NULL;
 }
-
-#define GETTER(name)							\
-	static void get_##name(const struct cli *cli, const void *row,	\
-			       struct cell *c)
-
-#define NUMBER(name, field)						\
-	GETTER(name)							\
-	{								\
-		(void)cli;						\
-		cell_u64(c, ((const struct snap_action *)row)->field);	\
-	}
-
-NUMBER(qps, qps)
-NUMBER(qps_done, qps_done)
-NUMBER(qps_pending, qps_pending)
-NUMBER(qps_unsupported, qps_unsupported)
-NUMBER(qps_unconnected, qps_unconnected)
-NUMBER(qps_unknown, qps_unknown)
 
 static bool is_pending(const struct snap_action *a)
 {
@@ -42,15 +37,8 @@ GETTER(kind)
 {
 	const struct snap_action *a = row;
 
-	(void)cli;
 	c->tone = is_pending(a) ? TONE_WARN : TONE_PLAIN;
 	cell_str(c, is_pending(a) ? "pending" : "override");
-}
-
-GETTER(job)
-{
-	(void)cli;
-	cell_str(c, ((const struct snap_action *)row)->job);
 }
 
 GETTER(dev)
@@ -65,39 +53,8 @@ GETTER(qpn)
 {
 	const struct snap_action *a = row;
 
-	(void)cli;
 	if (!a->job[0] || is_pending(a))
 		cell_u64(c, a->qpn);
-}
-
-GETTER(id)
-{
-	const struct snap_action *a = row;
-
-	(void)cli;
-	if (a->serial)
-		cell_u64(c, a->serial);
-}
-
-GETTER(knob)
-{
-	const struct snap_action *a = row;
-	const char *name = action_knob_name(a->knob);
-
-	(void)cli;
-	if (name)
-		cell_str(c, name);
-	else if (a->knob)
-		cell_u64(c, a->knob);
-}
-
-GETTER(value)
-{
-	const struct snap_action *a = row;
-
-	(void)cli;
-	if (a->has_value)
-		cell_u64(c, a->value);
 }
 
 /* The value in the knob's unit, for text. */
@@ -107,7 +64,6 @@ GETTER(value_text)
 	const struct vocab_knob *k = vocab_knob(a->knob);
 	struct text t;
 
-	(void)cli;
 	if (a->clear) {
 		cell_str(c, "cleared");
 	} else if (a->has_value) {
@@ -117,77 +73,22 @@ GETTER(value_text)
 	}
 }
 
-GETTER(clear)
-{
-	(void)cli;
-	cell_flag(c, ((const struct snap_action *)row)->clear);
-}
-
 GETTER(in_force)
 {
 	const struct snap_action *a = row;
 
-	(void)cli;
 	cell_flag(c, a->in_force);
 	c->tone = TONE_GOOD;
-}
-
-static bool has_lease(const struct snap_action *a)
-{
-	return a->lease_id != 0;
-}
-
-GETTER(lease)
-{
-	const struct snap_action *a = row;
-
-	(void)cli;
-	if (has_lease(a))
-		cell_u64(c, a->lease_id);
-}
-
-GETTER(rank)
-{
-	const struct snap_action *a = row;
-
-	(void)cli;
-	if (has_lease(a))
-		cell_u64(c, a->lease_rank);
-}
-
-GETTER(ttl)
-{
-	const struct snap_action *a = row;
-
-	(void)cli;
-	if (has_lease(a))
-		cell_u64(c, a->lease_ttl_ms);
-}
-
-GETTER(origin)
-{
-	(void)cli;
-	cell_str(c, ((const struct snap_action *)row)->lease_origin);
 }
 
 GETTER(error)
 {
 	const struct snap_action *a = row;
 
-	(void)cli;
 	if (!a->error)
 		return;
 	cell_s64(c, a->error);
 	c->tone = TONE_BAD;
-}
-
-GETTER(syndrome)
-{
-	const struct snap_action *a = row;
-
-	(void)cli;
-	if (a->syndrome)
-		cell_u64(c, a->syndrome);
 }
 
 /* The reason for a class error, where the errno alone is too vague. */
@@ -195,142 +96,99 @@ GETTER(why)
 {
 	const struct snap_action *a = row;
 
-	(void)cli;
 	if (a->knob == SWIFTRDMA_KNOB_LEVEL && !is_pending(a))
 		cell_str(c, vocab_class_error(a->error));
-}
-
-GETTER(reason)
-{
-	(void)cli;
-	cell_str(c, ((const struct snap_action *)row)->reason);
-}
-
-/* The decision of the policy that asked for the action. */
-
-static bool has_decision(const struct snap_decision *d, uint64_t field)
-{
-	return d->policy[0] && (!field || snap_has(d, field));
-}
-
-#define DECISION(name, field, fill)					\
-	GETTER(name)							\
-	{								\
-		const struct snap_decision *d =				\
-			&((const struct snap_action *)row)->decision;	\
-									\
-		(void)cli;						\
-		if (has_decision(d, field))					\
-			fill;						\
-	}
-
-DECISION(policy, 0, cell_str(c, d->policy))
-DECISION(tick, 0, cell_u64(c, d->tick))
-DECISION(cooldown, SNAP_COOLDOWN, cell_u64(c, d->cooldown))
-DECISION(steps_left, SNAP_STEPS_LEFT, cell_u64(c, d->steps_left))
-DECISION(acts_left, SNAP_ACTS_LEFT, cell_u64(c, d->acts_left))
-DECISION(seen_dev, SNAP_SEEN_DEV, view_dev_name(cli, d->dev, c))
-DECISION(seen_port, SNAP_SEEN_PORT, cell_u64(c, d->port))
-DECISION(seen_uar, SNAP_SEEN_UAR, cell_u64(c, d->uar))
-DECISION(seen_qpn, SNAP_SEEN_QP, cell_u64(c, d->qpn))
-
-GETTER(signal)
-{
-	(void)cli;
-	cell_str(c, ((const struct snap_reading *)row)->signal);
 }
 
 GETTER(reading)
 {
 	const struct snap_reading *rd = row;
 
-	(void)cli;
 	if (rd->known)
 		cell_real(c, (double)rd->value / 1e6);
 }
 
 static const struct column reading_columns[] = {
-	{ "signal", "", 0, 0, get_signal },
-	{ "value", "", 0, 0, get_reading },
+	{ "signal", "", 0, 0, MEMBER(struct snap_reading, signal) },
+	{ "value", "", 0, 0, .get = get_reading },
 };
 
 GETTER(signals)
 {
-	const struct snap_decision *d = &((const struct snap_action *)row)->decision;
+	const struct snap_decision *d = decision_of(cli, row);
 
-	(void)cli;
-	if (!has_decision(d, 0))
+	if (!d)
 		return;
+	cell_table(c, ROWS(reading_columns, d->readings, d->n_readings));
 	c->kind = CELL_MAP;
-	c->table = ROWS(reading_columns, d->readings, d->n_readings);
 }
 
 static const struct column columns[] = {
-	{ "kind", "KIND", 0, COL_LEFT, get_kind },
-	{ "job", "JOB", 0, COL_LEFT, get_job },
-	{ "dev", "DEV", 0, COL_LEFT, get_dev },
-	{ "qpn", "QPN", 0, 0, get_qpn },
-	{ "id", "ID", 0, COL_DETAIL, get_id },
-	{ "knob", "KNOB", 0, COL_LEFT, get_knob },
-	{ "value", NULL, 0, COL_JSON, get_value },
-	{ "value", "VALUE", 0, COL_LEFT | COL_TEXT, get_value_text },
-	{ "in_force", "FORCE", 0, COL_LEFT, get_in_force },
-	{ "lease", "LEASE", 0, 0, get_lease },
-	{ "origin", "ORIGIN", 0, COL_LEFT, get_origin },
-	{ "rank", "RANK", 0, 0, get_rank },
-	{ "ttl_ms", "LEFT", SHOW_MS, 0, get_ttl },
-	{ "qps", "QPS", 0, 0, get_qps },
-	{ "qps_done", "DONE", 0, 0, get_qps_done },
-	{ "qps_pending", "PENDING", 0, 0, get_qps_pending },
-	{ "qps_unsupported", "CANNOT", 0, 0, get_qps_unsupported },
-	{ "qps_unconnected", "LATER", 0, 0, get_qps_unconnected },
-	{ "qps_unknown", "UNKNOWN", 0, 0, get_qps_unknown },
-	{ "error", "ERROR", SHOW_ERRNO, COL_LEFT, get_error },
-	{ "syndrome", "SYNDROME", 0, COL_DETAIL, get_syndrome },
-	{ "why", "WHY", 0, COL_LEFT | COL_DETAIL, get_why },
-	{ "policy", "POLICY", 0, COL_LEFT | COL_DETAIL, get_policy },
-	{ "tick", "TICK", 0, COL_DETAIL, get_tick },
-	{ "cooldown", "COOLDOWN", SHOW_TIME, COL_DETAIL, get_cooldown },
-	{ "steps_left", "STEPS-LEFT", 0, COL_DETAIL, get_steps_left },
-	{ "acts_left", "ACTS-LEFT", 0, COL_DETAIL, get_acts_left },
-	{ "seen_dev", "SEEN-DEV", 0, COL_LEFT | COL_DETAIL, get_seen_dev },
-	{ "seen_port", "SEEN-PORT", 0, COL_DETAIL, get_seen_port },
-	{ "seen_uar", "SEEN-UAR", 0, COL_DETAIL, get_seen_uar },
-	{ "seen_qpn", "SEEN-QPN", 0, COL_DETAIL, get_seen_qpn },
-	{ "signals", NULL, 0, COL_JSON, get_signals },
-	{ "reason", "REASON", 0, COL_LEFT, get_reason },
+	{ "kind", "KIND", 0, COL_LEFT, .get = get_kind },
+	{ "job", "JOB", 0, COL_LEFT, ACTION(job) },
+	{ "dev", "DEV", 0, COL_LEFT, .get = get_dev },
+	{ "qpn", "QPN", 0, 0, .get = get_qpn },
+	{ "id", "ID", 0, COL_DETAIL, ACTION_IF(serial, serial) },
+	{ "knob", "KNOB", 0, COL_LEFT, KNOB },
+	{ "value", NULL, 0, COL_JSON, ACTION_IF(value, has_value) },
+	{ "value", "VALUE", 0, COL_LEFT | COL_TEXT, .get = get_value_text },
+	{ "in_force", "FORCE", 0, COL_LEFT, .get = get_in_force },
+	{ "lease", "LEASE", 0, 0, ACTION_IF(lease_id, lease_id) },
+	{ "origin", "ORIGIN", 0, COL_LEFT, ACTION(lease_origin) },
+	{ "rank", "RANK", 0, 0, ACTION_IF(lease_rank, lease_id) },
+	{ "ttl_ms", "LEFT", SHOW_MS, 0, ACTION_IF(lease_ttl_ms, lease_id) },
+	{ "qps", "QPS", 0, 0, ACTION(qps) },
+	{ "qps_done", "DONE", 0, 0, ACTION(qps_done) },
+	{ "qps_pending", "PENDING", 0, 0, ACTION(qps_pending) },
+	{ "qps_unsupported", "CANNOT", 0, 0, ACTION(qps_unsupported) },
+	{ "qps_unconnected", "LATER", 0, 0, ACTION(qps_unconnected) },
+	{ "qps_unknown", "UNKNOWN", 0, 0, ACTION(qps_unknown) },
+	{ "error", "ERROR", SHOW_ERRNO, COL_LEFT, .get = get_error },
+	{ "syndrome", "SYNDROME", 0, COL_DETAIL, ACTION_IF(syndrome, syndrome) },
+	{ "why", "WHY", 0, COL_LEFT | COL_DETAIL, .get = get_why },
+	{ "policy", "POLICY", 0, COL_LEFT | COL_DETAIL, DECISION(policy) },
+	{ "tick", "TICK", 0, COL_DETAIL, DECISION(tick) },
+	{ "cooldown", "COOLDOWN", SHOW_TIME, COL_DETAIL, DECISION_HAS(cooldown, SNAP_COOLDOWN) },
+	{ "steps_left", "STEPS-LEFT", 0, COL_DETAIL, DECISION_HAS(steps_left, SNAP_STEPS_LEFT) },
+	{ "acts_left", "ACTS-LEFT", 0, COL_DETAIL, DECISION_HAS(acts_left, SNAP_ACTS_LEFT) },
+	{ "seen_dev", "SEEN-DEV", 0, COL_LEFT | COL_DETAIL, SEEN_DEV },
+	{ "seen_port", "SEEN-PORT", 0, COL_DETAIL, DECISION_HAS(port, SNAP_SEEN_PORT) },
+	{ "seen_uar", "SEEN-UAR", 0, COL_DETAIL, DECISION_HAS(uar, SNAP_SEEN_UAR) },
+	{ "seen_qpn", "SEEN-QPN", 0, COL_DETAIL, DECISION_HAS(qpn, SNAP_SEEN_QP) },
+	{ "signals", NULL, 0, COL_JSON, .get = get_signals },
+	{ "reason", "REASON", 0, COL_LEFT, ACTION(reason) },
 };
 
 static const struct column result_columns[] = {
-	{ "job", "", 0, 0, get_job },
-	{ "dev", "", 0, 0, get_dev },
-	{ "qpn", "", 0, 0, get_qpn },
-	{ "id", "", 0, COL_DETAIL, get_id },
-	{ "knob", "", 0, 0, get_knob },
-	{ "value", "", 0, COL_JSON, get_value },
-	{ "value", "", 0, COL_TEXT, get_value_text },
-	{ "clear", "", 0, COL_JSON, get_clear },
-	{ "lease", "", 0, 0, get_lease },
-	{ "qps", "", 0, 0, get_qps },
-	{ "qps_done", "", 0, 0, get_qps_done },
-	{ "qps_pending", "", 0, 0, get_qps_pending },
-	{ "qps_unsupported", "", 0, 0, get_qps_unsupported },
-	{ "qps_unconnected", "", 0, 0, get_qps_unconnected },
-	{ "qps_unknown", "", 0, 0, get_qps_unknown },
-	{ "error", "", SHOW_ERRNO, 0, get_error },
-	{ "syndrome", "", 0, 0, get_syndrome },
-	{ "why", "", 0, 0, get_why },
-	{ "policy", "", 0, COL_JSON, get_policy },
-	{ "tick", "", 0, 0, get_tick },
-	{ "cooldown", "", SHOW_TIME, 0, get_cooldown },
-	{ "steps_left", "", 0, 0, get_steps_left },
-	{ "acts_left", "", 0, 0, get_acts_left },
-	{ "seen_dev", "", 0, COL_JSON, get_seen_dev },
-	{ "seen_port", "", 0, COL_JSON, get_seen_port },
-	{ "seen_uar", "", 0, COL_JSON, get_seen_uar },
-	{ "seen_qpn", "", 0, COL_JSON, get_seen_qpn },
-	{ "signals", "", 0, COL_JSON, get_signals },
-	{ "reason", "", 0, 0, get_reason },
+	{ "job", "", 0, 0, ACTION(job) },
+	{ "dev", "", 0, 0, .get = get_dev },
+	{ "qpn", "", 0, 0, .get = get_qpn },
+	{ "id", "", 0, COL_DETAIL, ACTION_IF(serial, serial) },
+	{ "knob", "", 0, 0, KNOB },
+	{ "value", "", 0, COL_JSON, ACTION_IF(value, has_value) },
+	{ "value", "", 0, COL_TEXT, .get = get_value_text },
+	{ "clear", "", 0, COL_JSON, ACTION(clear) },
+	{ "lease", "", 0, 0, ACTION_IF(lease_id, lease_id) },
+	{ "qps", "", 0, 0, ACTION(qps) },
+	{ "qps_done", "", 0, 0, ACTION(qps_done) },
+	{ "qps_pending", "", 0, 0, ACTION(qps_pending) },
+	{ "qps_unsupported", "", 0, 0, ACTION(qps_unsupported) },
+	{ "qps_unconnected", "", 0, 0, ACTION(qps_unconnected) },
+	{ "qps_unknown", "", 0, 0, ACTION(qps_unknown) },
+	{ "error", "", SHOW_ERRNO, 0, .get = get_error },
+	{ "syndrome", "", 0, 0, ACTION_IF(syndrome, syndrome) },
+	{ "why", "", 0, 0, .get = get_why },
+	{ "policy", "", 0, COL_JSON, DECISION(policy) },
+	{ "tick", "", 0, 0, DECISION(tick) },
+	{ "cooldown", "", SHOW_TIME, 0, DECISION_HAS(cooldown, SNAP_COOLDOWN) },
+	{ "steps_left", "", 0, 0, DECISION_HAS(steps_left, SNAP_STEPS_LEFT) },
+	{ "acts_left", "", 0, 0, DECISION_HAS(acts_left, SNAP_ACTS_LEFT) },
+	{ "seen_dev", "", 0, COL_JSON, SEEN_DEV },
+	{ "seen_port", "", 0, COL_JSON, DECISION_HAS(port, SNAP_SEEN_PORT) },
+	{ "seen_uar", "", 0, COL_JSON, DECISION_HAS(uar, SNAP_SEEN_UAR) },
+	{ "seen_qpn", "", 0, COL_JSON, DECISION_HAS(qpn, SNAP_SEEN_QP) },
+	{ "signals", "", 0, COL_JSON, .get = get_signals },
+	{ "reason", "", 0, 0, ACTION(reason) },
 };
 
 struct rows action_result_rows(const struct snap_action *action)

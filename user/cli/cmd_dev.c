@@ -6,106 +6,10 @@
 
 #include "cli/cli.h"
 
-#define NUMBER(field)							\
-	static void get_##field(const struct cli *cli, const void *row,	\
-				struct cell *c)				\
-	{								\
-		(void)cli;						\
-		cell_u64(c, ((const struct snap_dev *)row)->field);	\
-	}
+#define DEV(member)		MEMBER(struct snap_dev, member)
+#define DEV_HAS(member, bits)	MEMBER_HAS(struct snap_dev, member, bits)
 
-#define SOME(field, bit)							\
-	static void get_##field(const struct cli *cli, const void *row,	\
-				struct cell *c)				\
-	{								\
-		(void)cli;						\
-		if (snap_has((const struct snap_dev *)row, bit))	\
-			cell_u64(c, ((const struct snap_dev *)row)->field); \
-	}
-
-#define RATE(name, id)							\
-	static void get_##name(const struct cli *cli, const void *row,	\
-			       struct cell *c)				\
-	{								\
-		view_signal(cli, id, (const struct snap_dev *)row -	\
-			    cli->snap.devs, c);				\
-	}
-
-NUMBER(index)
-NUMBER(ports)
-NUMBER(qps)
-NUMBER(uars)
-NUMBER(cqs)
-NUMBER(mrs)
-NUMBER(created)
-NUMBER(create_failed)
-NUMBER(rejected)
-NUMBER(destroyed)
-NUMBER(modified)
-NUMBER(adopted)
-NUMBER(untracked)
-NUMBER(live_changed)
-NUMBER(live_failed)
-NUMBER(drain_max)
-NUMBER(since)
-NUMBER(time)
-SOME(qp_limit, SNAP_LIMIT)
-SOME(cq_limit, SNAP_LIMIT)
-SOME(mr_limit, SNAP_LIMIT)
-SOME(uar_limit, SNAP_UAR_LIMIT)
-SOME(commands, SNAP_COMMANDS)
-SOME(command_time, SNAP_COMMANDS)
-SOME(sweeps, SNAP_SWEEPS)
-SOME(sweep_time, SNAP_SWEEPS)
-SOME(sweep_gap, SNAP_SWEEPS)
-SOME(records, SNAP_SWEEPS)
-SOME(held_pages, SNAP_SWEEPS)
-SOME(congestions, SNAP_CONGESTION)
-SOME(congestion_level, SNAP_CONGESTED)
-SOME(congested_at, SNAP_CONGESTED)
-SOME(mtt_hits, SNAP_MTT)
-SOME(mtt_misses, SNAP_MTT)
-SOME(read_stall, SNAP_READ_STALL)
-SOME(qpc_hits, SNAP_QPC)
-SOME(qpc_misses, SNAP_QPC)
-SOME(mrs_unknown, SNAP_MRS)
-SOME(mr_bytes, SNAP_MRS)
-SOME(mtts, SNAP_MTTS)
-SOME(mtts_unknown, SNAP_MTTS)
-SOME(mr_page_min, SNAP_MR_PAGES)
-SOME(mr_page_max, SNAP_MR_PAGES)
-SOME(pcie_stalled_reads, SNAP_PCIE)
-SOME(pcie_stalled_writes, SNAP_PCIE)
-SOME(pcie_stalled_read_seconds, SNAP_PCIE)
-SOME(pcie_stalled_write_seconds, SNAP_PCIE)
-SOME(devx_qps, SNAP_DEVX)
-SOME(devx_created, SNAP_DEVX)
-SOME(devx_missed, SNAP_DEVX)
-SOME(diag_time, SNAP_MTT | SNAP_READ_STALL | SNAP_QPC)
-SOME(pcie_time, SNAP_PCIE)
-RATE(db_congestion, SIG_DEV_DB_CONGESTION)
-RATE(mtt_miss, SIG_DEV_MTT_MISS)
-RATE(qpc_miss, SIG_DEV_QPC_MISS)
-RATE(pcie_stall, SIG_DEV_PCIE_STALL)
-RATE(active_qps, SIG_DEV_ACTIVE_QPS)
-RATE(create_rate, SIG_DEV_CREATE_RATE)
-RATE(modify_rate, SIG_DEV_MODIFY_RATE)
-
-static void get_name(const struct cli *cli, const void *row, struct cell *c)
-{
-	(void)cli;
-	cell_str(c, ((const struct snap_dev *)row)->name);
-}
-
-static void get_provider(const struct cli *cli, const void *row,
-			 struct cell *c)
-{
-	(void)cli;
-	cell_str(c, ((const struct snap_dev *)row)->provider);
-}
-
-static void get_function(const struct cli *cli, const void *row,
-			 struct cell *c)
+GETTER(function)
 {
 	static const char *const names[] = {
 		[SWIFTRDMA_FUNCTION_PF] = "pf",
@@ -115,17 +19,13 @@ static void get_function(const struct cli *cli, const void *row,
 	};
 	uint32_t function = ((const struct snap_dev *)row)->function;
 
-	(void)cli;
 	if (function && function < sizeof(names) / sizeof(names[0]))
 		cell_str(c, names[function]);
 }
 
-static void get_caps(const struct cli *cli, const void *row, struct cell *c)
+GETTER(caps)
 {
-	static const struct {
-		uint32_t cap;
-		const char *name;
-	} caps[] = {
+	static const struct bit_name caps[] = {
 		{ SWIFTRDMA_DEV_CAP_DOORBELLS, "doorbells" },
 		{ SWIFTRDMA_DEV_CAP_WRS, "wrs" },
 		{ SWIFTRDMA_DEV_CAP_LIVE_CLASS, "live-class" },
@@ -135,19 +35,12 @@ static void get_caps(const struct cli *cli, const void *row, struct cell *c)
 		{ SWIFTRDMA_DEV_CAP_CONGESTION, "congestion" },
 		{ SWIFTRDMA_DEV_CAP_RATES, "rates" },
 	};
-	const struct snap_dev *dev = row;
-	size_t n = 0;
 
-	(void)cli;
-	for (size_t i = 0; i < sizeof(caps) / sizeof(caps[0]); i++)
-		if (dev->caps & caps[i].cap)
-			c->words[n++] = caps[i].name;
-	c->words[n] = NULL;
-	c->kind = CELL_WORDS;
+	cell_bits(c, ((const struct snap_dev *)row)->caps, caps, sizeof(caps) / sizeof(caps[0]));
 }
 
 /* "64/1024": used and limit, in text. */
-static void of_limit(uint32_t n, bool has, uint32_t limit, struct cell *c)
+static void cell_budget(uint32_t n, bool has, uint32_t limit, struct cell *c)
 {
 	if (has) {
 		snprintf(c->buf, sizeof(c->buf), "%u/%u", n, limit);
@@ -160,13 +53,11 @@ static void of_limit(uint32_t n, bool has, uint32_t limit, struct cell *c)
 }
 
 #define BUDGET(name, used, limit, bit)					\
-	static void get_##name(const struct cli *cli, const void *row,	\
-			       struct cell *c)				\
+	GETTER(name)							\
 	{								\
 		const struct snap_dev *dev = row;			\
 									\
-		(void)cli;						\
-		of_limit(dev->used, snap_has(dev, bit), dev->limit, c);	\
+		cell_budget(dev->used, snap_has(dev, bit), dev->limit, c);	\
 	}
 
 BUDGET(qp_budget, qps, qp_limit, SNAP_LIMIT)
@@ -174,70 +65,24 @@ BUDGET(cq_budget, cqs, cq_limit, SNAP_LIMIT)
 BUDGET(mr_budget, mrs, mr_limit, SNAP_LIMIT)
 BUDGET(uar_budget, uars, uar_limit, SNAP_UAR_LIMIT)
 
-/* The owner of a process that uses the device. */
-static const struct snap_owner *user_of(const struct cli *cli, const void *row)
+static const void *owner_of_user(const struct cli *cli, const void *row)
 {
 	return &cli->snap.owners[((const struct crowd_proc *)row)->owner];
 }
 
-static void user_pid(const struct cli *cli, const void *row, struct cell *c)
-{
-	cell_u64(c, user_of(cli, row)->pid);
-}
-
-static void user_comm(const struct cli *cli, const void *row, struct cell *c)
-{
-	cell_str(c, user_of(cli, row)->comm);
-}
-
-static void user_cgroup(const struct cli *cli, const void *row, struct cell *c)
-{
-	cell_str(c, user_of(cli, row)->cgroup);
-}
-
-static void user_qps(const struct cli *cli, const void *row, struct cell *c)
-{
-	(void)cli;
-	cell_u64(c, ((const struct crowd_proc *)row)->qps);
-}
-
-static void user_uars(const struct cli *cli, const void *row, struct cell *c)
-{
-	(void)cli;
-	cell_u64(c, ((const struct crowd_proc *)row)->uars);
-}
-
-static void user_worst(const struct cli *cli, const void *row, struct cell *c)
-{
-	(void)cli;
-	cell_u64(c, ((const struct crowd_proc *)row)->worst_qps);
-}
-
-static void user_threads(const struct cli *cli, const void *row, struct cell *c)
-{
-	(void)cli;
-	if (((const struct crowd_proc *)row)->threads)
-		cell_u64(c, ((const struct crowd_proc *)row)->threads);
-}
-
-static void user_coactive(const struct cli *cli, const void *row, struct cell *c)
-{
-	const struct crowd_proc *p = row;
-
-	(void)cli;
-	if (p->has_coactive)
-		cell_real(c, p->worst_coactive);
-}
+#define USER(member)		MEMBER(struct crowd_proc, member)
+#define USER_IF(member, by)	MEMBER_IF(struct crowd_proc, member, by)
+#define OWNER(member)		.of = owner_of_user, MEMBER(struct snap_owner, member)
 
 static const struct column user_columns[] = {
-	{ "pid", "PID", 0, 0, user_pid },
-	{ "comm", "COMM", 0, COL_LEFT, user_comm },
-	{ "qps", "QPS", 0, 0, user_qps },
-	{ "uars", "UARS", 0, 0, user_uars },
-	{ "most_on_uar", "MOST-ON-UAR", 0, 0, user_worst },
-	{ "threads", "THREADS", 0, 0, user_threads },
-	{ "coactive", "COACTIVE", SHOW_RATIO, COL_RATE, user_coactive },
-	{ "cgroup", "CGROUP", 0, COL_LEFT, user_cgroup },
+	{ "pid", "PID", 0, 0, OWNER(pid) },
+	{ "comm", "COMM", 0, COL_LEFT, OWNER(comm) },
+	{ "qps", "QPS", 0, 0, USER(qps) },
+	{ "uars", "UARS", 0, 0, USER(uars) },
+	{ "most_on_uar", "MOST-ON-UAR", 0, 0, USER(worst_qps) },
+	{ "threads", "THREADS", 0, 0, USER_IF(threads, threads) },
+	{ "coactive", "COACTIVE", SHOW_RATIO, COL_RATE, USER_IF(worst_coactive, has_coactive) },
+	{ "cgroup", "CGROUP", 0, COL_LEFT, OWNER(cgroup) },
 };
 
 static bool runs_on_dev(const struct cli *cli, const void *row, const void *arg)
@@ -245,92 +90,83 @@ static bool runs_on_dev(const struct cli *cli, const void *row, const void *arg)
 	return &cli->snap.devs[((const struct crowd_proc *)row)->dev] == arg;
 }
 
-static void get_users(const struct cli *cli, const void *row, struct cell *c)
+GETTER(users)
 {
-	c->kind = CELL_TABLE;
-	c->table = ROWS(user_columns, cli->crowd.procs, cli->crowd.n_procs);
+	cell_table(c, ROWS(user_columns, cli->crowd.procs, cli->crowd.n_procs));
 	c->table.want = runs_on_dev;
 	c->table.arg = row;
 }
 
 static const struct column columns[] = {
-	{ "dev", "DEV", 0, COL_LEFT, get_name },
-	{ "index", "INDEX", 0, 0, get_index },
-	{ "provider", "PROVIDER", 0, COL_LEFT, get_provider },
-	{ "function", "FUNCTION", 0, COL_LEFT, get_function },
-	{ "ports", "PORTS", 0, 0, get_ports },
-	{ "qps", NULL, 0, COL_JSON, get_qps },
-	{ "qp_limit", NULL, 0, COL_JSON, get_qp_limit },
-	{ "qp_budget", "QPS", 0, COL_TEXT, get_qp_budget },
-	{ "active_qps", "ACTIVE", 0, COL_RATE, get_active_qps },
-	{ "uars", NULL, 0, COL_JSON, get_uars },
-	{ "uar_limit", NULL, 0, COL_JSON, get_uar_limit },
-	{ "uar_budget", "UARS", 0, COL_TEXT, get_uar_budget },
-	{ "cqs", NULL, 0, COL_JSON, get_cqs },
-	{ "cq_limit", NULL, 0, COL_JSON, get_cq_limit },
-	{ "cq_budget", "CQS", 0, COL_TEXT, get_cq_budget },
-	{ "mrs", NULL, 0, COL_JSON, get_mrs },
-	{ "mr_limit", NULL, 0, COL_JSON, get_mr_limit },
-	{ "mr_budget", "MRS", 0, COL_TEXT, get_mr_budget },
-	{ "mrs_unknown", "MRS-UNKNOWN", 0, COL_DETAIL, get_mrs_unknown },
-	{ "mr_bytes", "MR-BYTES", SHOW_BYTES, COL_DETAIL, get_mr_bytes },
-	{ "mtts", "MTTS", 0, COL_DETAIL, get_mtts },
-	{ "mtts_unknown", "MTTS-UNKNOWN", 0, COL_DETAIL, get_mtts_unknown },
-	{ "mr_page_min", "MR-PAGE-MIN", SHOW_BYTES, COL_DETAIL,
-	  get_mr_page_min },
-	{ "mr_page_max", "MR-PAGE-MAX", SHOW_BYTES, COL_DETAIL,
-	  get_mr_page_max },
-	{ "qpc_miss", "QPC-MISS", SHOW_RATIO, COL_RATE | COL_DETAIL,
-	  get_qpc_miss },
-	{ "mtt_miss", "MTT-MISS", SHOW_RATIO, COL_RATE, get_mtt_miss },
-	{ "db_congestion", "CONGEST/s", SHOW_RATE, COL_RATE,
-	  get_db_congestion },
-	{ "pcie_stall", "PCIE-STALL", SHOW_RATIO, COL_RATE | COL_DETAIL,
-	  get_pcie_stall },
-	{ "create_rate", "CREATE/s", SHOW_RATE, COL_RATE, get_create_rate },
-	{ "modify_rate", "MODIFY/s", SHOW_RATE, COL_RATE, get_modify_rate },
-	{ "created", "CREATED", 0, 0, get_created },
-	{ "destroyed", "DESTROYED", 0, 0, get_destroyed },
-	{ "modified", "MODIFIED", 0, 0, get_modified },
-	{ "rejected", "REJECTED", 0, 0, get_rejected },
-	{ "create_failed", "FAILED", 0, COL_DETAIL, get_create_failed },
-	{ "adopted", "ADOPTED", 0, COL_DETAIL, get_adopted },
-	{ "untracked", "UNTRACKED", 0, COL_DETAIL, get_untracked },
-	{ "devx_qps", "DEVX-QPS", 0, COL_DETAIL, get_devx_qps },
-	{ "devx_created", NULL, 0, COL_JSON, get_devx_created },
-	{ "devx_missed", "DEVX-MISSED", 0, COL_DETAIL, get_devx_missed },
-	{ "live_changed", "LIVE", 0, COL_DETAIL, get_live_changed },
-	{ "live_failed", "LIVE-FAILED", 0, COL_DETAIL, get_live_failed },
-	{ "drain_max", "DRAIN-MAX", SHOW_TIME, COL_DETAIL, get_drain_max },
-	{ "commands", "COMMANDS", 0, COL_DETAIL, get_commands },
-	{ "command_time", "COMMAND-TIME", SHOW_TIME, COL_DETAIL,
-	  get_command_time },
-	{ "sweeps", "SWEEPS", 0, COL_DETAIL, get_sweeps },
-	{ "sweep_time", "SWEEP-TIME", SHOW_TIME, COL_DETAIL, get_sweep_time },
-	{ "sweep_gap", "SWEEP-GAP", SHOW_TIME, COL_DETAIL, get_sweep_gap },
-	{ "records", "RECORDS", 0, COL_DETAIL, get_records },
-	{ "held_pages", "HELD-PAGES", 0, COL_DETAIL, get_held_pages },
-	{ "congestions", "CONGESTIONS", 0, COL_DETAIL, get_congestions },
-	{ "congestion_level", NULL, 0, COL_JSON, get_congestion_level },
-	{ "congested_at", NULL, 0, COL_JSON, get_congested_at },
-	{ "mtt_hits", NULL, 0, COL_JSON, get_mtt_hits },
-	{ "mtt_misses", NULL, 0, COL_JSON, get_mtt_misses },
-	{ "read_stall", NULL, 0, COL_JSON, get_read_stall },
-	{ "qpc_hits", NULL, 0, COL_JSON, get_qpc_hits },
-	{ "qpc_misses", NULL, 0, COL_JSON, get_qpc_misses },
-	{ "diag_time", NULL, 0, COL_JSON, get_diag_time },
-	{ "pcie_time", NULL, 0, COL_JSON, get_pcie_time },
-	{ "pcie_stalled_reads", NULL, 0, COL_JSON, get_pcie_stalled_reads },
-	{ "pcie_stalled_writes", NULL, 0, COL_JSON, get_pcie_stalled_writes },
-	{ "pcie_stalled_read_seconds", NULL, 0, COL_JSON,
-	  get_pcie_stalled_read_seconds },
-	{ "pcie_stalled_write_seconds", NULL, 0, COL_JSON,
-	  get_pcie_stalled_write_seconds },
-	{ "caps", "CAPS", 0, COL_LEFT | COL_DETAIL, get_caps },
-	{ "since", NULL, 0, COL_JSON, get_since },
-	{ "time", NULL, 0, COL_JSON, get_time },
+	{ "dev", "DEV", 0, COL_LEFT, DEV(name) },
+	{ "index", "INDEX", 0, 0, DEV(index) },
+	{ "provider", "PROVIDER", 0, COL_LEFT, DEV(provider) },
+	{ "function", "FUNCTION", 0, COL_LEFT, .get = get_function },
+	{ "ports", "PORTS", 0, 0, DEV(ports) },
+	{ "qps", NULL, 0, COL_JSON, DEV(qps) },
+	{ "qp_limit", NULL, 0, COL_JSON, DEV_HAS(qp_limit, SNAP_LIMIT) },
+	{ "qp_budget", "QPS", 0, COL_TEXT, .get = get_qp_budget },
+	{ "active_qps", "ACTIVE", 0, COL_RATE, SIGNAL(DEV_ACTIVE_QPS) },
+	{ "uars", NULL, 0, COL_JSON, DEV(uars) },
+	{ "uar_limit", NULL, 0, COL_JSON, DEV_HAS(uar_limit, SNAP_UAR_LIMIT) },
+	{ "uar_budget", "UARS", 0, COL_TEXT, .get = get_uar_budget },
+	{ "cqs", NULL, 0, COL_JSON, DEV(cqs) },
+	{ "cq_limit", NULL, 0, COL_JSON, DEV_HAS(cq_limit, SNAP_LIMIT) },
+	{ "cq_budget", "CQS", 0, COL_TEXT, .get = get_cq_budget },
+	{ "mrs", NULL, 0, COL_JSON, DEV(mrs) },
+	{ "mr_limit", NULL, 0, COL_JSON, DEV_HAS(mr_limit, SNAP_LIMIT) },
+	{ "mr_budget", "MRS", 0, COL_TEXT, .get = get_mr_budget },
+	{ "mrs_unknown", "MRS-UNKNOWN", 0, COL_DETAIL, DEV_HAS(mrs_unknown, SNAP_MRS) },
+	{ "mr_bytes", "MR-BYTES", SHOW_BYTES, COL_DETAIL, DEV_HAS(mr_bytes, SNAP_MRS) },
+	{ "mtts", "MTTS", 0, COL_DETAIL, DEV_HAS(mtts, SNAP_MTTS) },
+	{ "mtts_unknown", "MTTS-UNKNOWN", 0, COL_DETAIL, DEV_HAS(mtts_unknown, SNAP_MTTS) },
+	{ "mr_page_min", "MR-PAGE-MIN", SHOW_BYTES, COL_DETAIL, DEV_HAS(mr_page_min, SNAP_MR_PAGES) },
+	{ "mr_page_max", "MR-PAGE-MAX", SHOW_BYTES, COL_DETAIL, DEV_HAS(mr_page_max, SNAP_MR_PAGES) },
+	{ "qpc_miss", "QPC-MISS", SHOW_RATIO, COL_RATE | COL_DETAIL, SIGNAL(DEV_QPC_MISS) },
+	{ "mtt_miss", "MTT-MISS", SHOW_RATIO, COL_RATE, SIGNAL(DEV_MTT_MISS) },
+	{ "db_congestion", "CONGEST/s", SHOW_RATE, COL_RATE, SIGNAL(DEV_DB_CONGESTION) },
+	{ "pcie_stall", "PCIE-STALL", SHOW_RATIO, COL_RATE | COL_DETAIL, SIGNAL(DEV_PCIE_STALL) },
+	{ "create_rate", "CREATE/s", SHOW_RATE, COL_RATE, SIGNAL(DEV_CREATE_RATE) },
+	{ "modify_rate", "MODIFY/s", SHOW_RATE, COL_RATE, SIGNAL(DEV_MODIFY_RATE) },
+	{ "created", "CREATED", 0, 0, DEV(created) },
+	{ "destroyed", "DESTROYED", 0, 0, DEV(destroyed) },
+	{ "modified", "MODIFIED", 0, 0, DEV(modified) },
+	{ "rejected", "REJECTED", 0, 0, DEV(rejected) },
+	{ "create_failed", "FAILED", 0, COL_DETAIL, DEV(create_failed) },
+	{ "adopted", "ADOPTED", 0, COL_DETAIL, DEV(adopted) },
+	{ "untracked", "UNTRACKED", 0, COL_DETAIL, DEV(untracked) },
+	{ "devx_qps", "DEVX-QPS", 0, COL_DETAIL, DEV_HAS(devx_qps, SNAP_DEVX) },
+	{ "devx_created", NULL, 0, COL_JSON, DEV_HAS(devx_created, SNAP_DEVX) },
+	{ "devx_missed", "DEVX-MISSED", 0, COL_DETAIL, DEV_HAS(devx_missed, SNAP_DEVX) },
+	{ "live_changed", "LIVE", 0, COL_DETAIL, DEV(live_changed) },
+	{ "live_failed", "LIVE-FAILED", 0, COL_DETAIL, DEV(live_failed) },
+	{ "drain_max", "DRAIN-MAX", SHOW_TIME, COL_DETAIL, DEV(drain_max) },
+	{ "commands", "COMMANDS", 0, COL_DETAIL, DEV_HAS(commands, SNAP_COMMANDS) },
+	{ "command_time", "COMMAND-TIME", SHOW_TIME, COL_DETAIL, DEV_HAS(command_time, SNAP_COMMANDS) },
+	{ "sweeps", "SWEEPS", 0, COL_DETAIL, DEV_HAS(sweeps, SNAP_SWEEPS) },
+	{ "sweep_time", "SWEEP-TIME", SHOW_TIME, COL_DETAIL, DEV_HAS(sweep_time, SNAP_SWEEPS) },
+	{ "sweep_gap", "SWEEP-GAP", SHOW_TIME, COL_DETAIL, DEV_HAS(sweep_gap, SNAP_SWEEPS) },
+	{ "records", "RECORDS", 0, COL_DETAIL, DEV_HAS(records, SNAP_SWEEPS) },
+	{ "held_pages", "HELD-PAGES", 0, COL_DETAIL, DEV_HAS(held_pages, SNAP_SWEEPS) },
+	{ "congestions", "CONGESTIONS", 0, COL_DETAIL, DEV_HAS(congestions, SNAP_CONGESTION) },
+	{ "congestion_level", NULL, 0, COL_JSON, DEV_HAS(congestion_level, SNAP_CONGESTED) },
+	{ "congested_at", NULL, 0, COL_JSON, DEV_HAS(congested_at, SNAP_CONGESTED) },
+	{ "mtt_hits", NULL, 0, COL_JSON, DEV_HAS(mtt_hits, SNAP_MTT) },
+	{ "mtt_misses", NULL, 0, COL_JSON, DEV_HAS(mtt_misses, SNAP_MTT) },
+	{ "read_stall", NULL, 0, COL_JSON, DEV_HAS(read_stall, SNAP_READ_STALL) },
+	{ "qpc_hits", NULL, 0, COL_JSON, DEV_HAS(qpc_hits, SNAP_QPC) },
+	{ "qpc_misses", NULL, 0, COL_JSON, DEV_HAS(qpc_misses, SNAP_QPC) },
+	{ "diag_time", NULL, 0, COL_JSON, DEV_HAS(diag_time, SNAP_MTT | SNAP_READ_STALL | SNAP_QPC) },
+	{ "pcie_time", NULL, 0, COL_JSON, DEV_HAS(pcie_time, SNAP_PCIE) },
+	{ "pcie_stalled_reads", NULL, 0, COL_JSON, DEV_HAS(pcie_stalled_reads, SNAP_PCIE) },
+	{ "pcie_stalled_writes", NULL, 0, COL_JSON, DEV_HAS(pcie_stalled_writes, SNAP_PCIE) },
+	{ "pcie_stalled_read_seconds", NULL, 0, COL_JSON, DEV_HAS(pcie_stalled_read_seconds, SNAP_PCIE) },
+	{ "pcie_stalled_write_seconds", NULL, 0, COL_JSON, DEV_HAS(pcie_stalled_write_seconds, SNAP_PCIE) },
+	{ "caps", "CAPS", 0, COL_LEFT | COL_DETAIL, .get = get_caps },
+	{ "since", NULL, 0, COL_JSON, DEV(since) },
+	{ "time", NULL, 0, COL_JSON, DEV(time) },
 	/* the last column: shown for a single device only */
-	{ "users", NULL, 0, 0, get_users },
+	{ "users", NULL, 0, 0, .get = get_users },
 };
 
 static int show_devs(struct cli *cli, struct args *args)

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* swiftrdma doctor: checks this host's setup and reports what is wrong. */
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include <rdma/swiftrdma.h>
+
 #include "cli/cli.h"
 #include "cli/doctor.h"
-#include "cli/job_cgroup.h"
 #include "cli/table.h"
+#include "core/array.h"
 
 /* Exit status by the worst finding, as monitoring plug-ins expect it. */
 enum {
@@ -31,6 +34,107 @@ struct gathered {
 	struct doctor d;
 };
 
+/* --- what the judges share --------------------------------------------------- */
+
+const char *const doctor_areas[DOCTOR_AREAS + 1] = {
+	"module", "kernel", "agent", "device", "limits", "policy", "qos", NULL,
+};
+
+void doctor_say(struct doctor *d, enum doctor_area area,
+		enum doctor_verdict verdict, const char *rule,
+		const char *object, const char *fmt, ...)
+{
+	struct finding *f;
+	va_list ap;
+
+	f = array_next(&d->found, d->n, &d->cap, sizeof(*f));
+	if (!f) {
+		d->no_memory = true;
+		return;
+	}
+	d->n++;
+	f->area = area;
+	f->verdict = verdict;
+	f->rule = rule;
+	snprintf(f->object, sizeof(f->object), "%s", object);
+	va_start(ap, fmt);
+	vsnprintf(f->says, sizeof(f->says), fmt, ap);
+	va_end(ap);
+}
+
+void doctor_mend(struct doctor *d, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!d->n || d->no_memory)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(d->found[d->n - 1].mend, DOCTOR_MEND, fmt, ap);
+	va_end(ap);
+}
+
+void doctor_detail(struct doctor *d)
+{
+	if (d->n && !d->no_memory)
+		d->found[d->n - 1].detail = true;
+}
+
+bool doctor_ails(const struct doctor *d, enum doctor_area area, const char *object)
+{
+	for (size_t i = 0; i < d->n; i++)
+		if (d->found[i].area == area &&
+		    d->found[i].verdict >= DOCTOR_WARNING &&
+		    !strcmp(d->found[i].object, object))
+			return true;
+	return false;
+}
+
+const struct snap_dev *doctor_snap_dev(const struct doctor *d, const char *name)
+{
+	return view_dev_named(d->snap, name);
+}
+
+/* "mlx5_core", and "mlx5_core.sf" for a subfunction */
+bool doctor_is_mlx5(const struct host_dev *dev)
+{
+	return !strncmp(dev->driver, "mlx5_core", 9);
+}
+
+/* In a guest a virtual function looks like a physical one to sysfs. */
+enum host_function doctor_function(const struct doctor *d, const struct host_dev *dev)
+{
+	const struct snap_dev *s = doctor_snap_dev(d, dev->name);
+
+	switch (s ? s->function : SWIFTRDMA_FUNCTION_UNSPEC) {
+	case SWIFTRDMA_FUNCTION_PF:
+		return HOST_PF;
+	case SWIFTRDMA_FUNCTION_VF:
+		return HOST_VF;
+	case SWIFTRDMA_FUNCTION_SF:
+		return HOST_SF;
+	case SWIFTRDMA_FUNCTION_REPRESENTOR:
+		return HOST_REPRESENTOR;
+	default:
+		return dev->function;
+	}
+}
+
+const char *doctor_service(const char *cgroup)
+{
+	const char *last = strrchr(cgroup, '/');
+	size_t n;
+
+	last = last ? last + 1 : cgroup;
+	n = strlen(last);
+	return n > 8 && !strcmp(last + n - 8, ".service") &&
+	       !strpbrk(last, "*?[]\\'\"$ ") ? last : NULL;
+}
+
+const char *doctor_level_note(const struct doctor *d)
+{
+	return d->cfg && d->cfg->n_levels ? "  # and in the policy file" : "";
+}
+
 /* --- reading ------------------------------------------------------------------ */
 
 /* Does the module answer this user? -EPERM is reported before any other error. */
@@ -48,8 +152,7 @@ static void read_module(struct cli *cli, struct gathered *g)
 		err = io_snapshot(cli->io, &cli->snap, &want);
 	d->answers = err >= 0;
 	if (err < 0) {
-		snprintf(d->io_words, sizeof(d->io_words), "%s",
-			 io_error(cli->io));
+		snprintf(d->io_words, sizeof(d->io_words), "%s", io_error(cli->io));
 		return;
 	}
 	d->snap = &cli->snap;
@@ -59,8 +162,7 @@ static void read_module(struct cli *cli, struct gathered *g)
 	d->actions = g->actions;
 	d->events = io_events_open(cli->io);
 	if (d->events < 0)
-		snprintf(d->event_words, sizeof(d->event_words), "%s",
-			 io_error(cli->io));
+		snprintf(d->event_words, sizeof(d->event_words), "%s", io_error(cli->io));
 	else
 		d->events = 0;
 }
@@ -108,8 +210,7 @@ static bool read_policies(struct gathered *g)
 			struct doctor_policy *p = &g->policies[at];
 
 			if (k >= g->cfg.policies.n ||
-			    strcmp(cfg.policies.v[k].name,
-				   g->cfg.policies.v[k].name))
+			    strcmp(cfg.policies.v[k].name, g->cfg.policies.v[k].name))
 				continue;
 			p->name = g->cfg.policies.v[k].name;
 			p->dev = snap->devs[i].name;
@@ -162,47 +263,31 @@ static const struct {
 	[DOCTOR_ERROR] = { "error", TONE_BAD },
 };
 
-static void get_check(const struct cli *cli, const void *row, struct cell *c)
+GETTER(check)
 {
-	(void)cli;
 	cell_str(c, doctor_areas[((const struct finding *)row)->area]);
 }
 
-static void get_verdict(const struct cli *cli, const void *row, struct cell *c)
+GETTER(verdict)
 {
-	const struct finding *f = row;
-
-	(void)cli;
-	cell_str(c, verdicts[f->verdict].word);
-	c->tone = verdicts[f->verdict].tone;
+	cell_str(c, verdicts[((const struct finding *)row)->verdict].word);
 }
 
-#define STR(name)							\
-	static void get_##name(const struct cli *cli, const void *row,	\
-			       struct cell *c)				\
-	{								\
-		(void)cli;						\
-		cell_str(c, ((const struct finding *)row)->name);	\
-	}
+#define FINDING(member)		MEMBER(struct finding, member)
 
-STR(rule)
-STR(object)
-STR(says)
-STR(mend)
-
+/* For JSON only. */
 static const struct column columns[] = {
-	{ "check", NULL, 0, 0, get_check },
-	{ "verdict", NULL, 0, 0, get_verdict },
-	{ "rule", NULL, 0, 0, get_rule },
-	{ "object", NULL, 0, 0, get_object },
-	{ "says", NULL, 0, 0, get_says },
-	{ "mend", NULL, 0, 0, get_mend },
+	{ "check", NULL, 0, 0, .get = get_check },
+	{ "verdict", NULL, 0, 0, .get = get_verdict },
+	{ "rule", NULL, 0, 0, FINDING(rule) },
+	{ "object", NULL, 0, 0, FINDING(object) },
+	{ "says", NULL, 0, 0, FINDING(says) },
+	{ "mend", NULL, 0, 0, FINDING(mend) },
 };
 
 #define WORD	9	/* columns of a verdict */
 
-static void print_finding(const struct out *o, const struct finding *f,
-			  bool first)
+static void print_finding(const struct out *o, const struct finding *f, bool first)
 {
 	const char *tone = o->color ? out_tones[verdicts[f->verdict].tone] : NULL;
 	char line[sizeof(f->object) + sizeof(f->says) + 4];
@@ -219,7 +304,7 @@ static void print_finding(const struct out *o, const struct finding *f,
 		fprintf(o->f, "%*s# %s\n", 2 * WORD, "", f->mend);
 }
 
-static void print_text(const struct out *o, const struct doctor *d)
+static void print_findings(const struct out *o, const struct doctor *d)
 {
 	size_t count[DOCTOR_VERDICTS] = { 0 };
 	int last = -1;
@@ -237,8 +322,7 @@ static void print_text(const struct out *o, const struct doctor *d)
 		count[DOCTOR_ERROR], count[DOCTOR_ERROR] == 1 ? "" : "s",
 		count[DOCTOR_WARNING], count[DOCTOR_WARNING] == 1 ? "" : "s",
 		count[DOCTOR_FINE], count[DOCTOR_UNSEEN],
-		count[DOCTOR_UNSEEN] && !d->host->root ?
-			" (root sees more)" : "");
+		count[DOCTOR_UNSEEN] && !d->host->root ? " (root sees more)" : "");
 }
 
 static int exit_status(const struct doctor *d)
@@ -326,7 +410,7 @@ static int examine_host(struct cli *cli, struct gathered *g, const struct asked 
 		rows = ROWS(columns, d->found, d->n);
 		out_rows(cli, &cli->out, &rows);
 	} else {
-		print_text(&cli->out, d);
+		print_findings(&cli->out, d);
 	}
 	return exit_status(d);
 }

@@ -9,112 +9,31 @@
 
 #define ORDER_DEFAULT	100
 
-#define GETTER(prefix, name)						\
-	static void prefix##_##name(const struct cli *cli,		\
-				    const void *row, struct cell *c)
-
-#define RULE_STR(name)							\
-	GETTER(rule, name)						\
-	{								\
-		(void)cli;						\
-		cell_str(c, ((const struct snap_rule *)row)->name);	\
-	}
-
-RULE_STR(origin)
-RULE_STR(cgroup)
-RULE_STR(comm)
-RULE_STR(exe)
-
-GETTER(rule, order)
-{
-	(void)cli;
-	cell_u64(c, ((const struct snap_rule *)row)->order);
-}
-
-GETTER(rule, uid)
-{
-	const struct snap_rule *rule = row;
-
-	(void)cli;
-	if (rule->has_uid)
-		cell_u64(c, rule->uid);
-}
-
-GETTER(rule, pid)
-{
-	const struct snap_rule *rule = row;
-
-	(void)cli;
-	if (rule->has_pid)
-		cell_u64(c, rule->pid);
-}
-
-GETTER(rule, matches)
-{
-	(void)cli;
-	cell_u64(c, ((const struct snap_rule *)row)->matches);
-}
+#define RULE(member)		MEMBER(struct snap_rule, member)
+#define RULE_IF(member, by)	MEMBER_IF(struct snap_rule, member, by)
+#define HELD(member)		MEMBER(struct snap_held, member)
+#define STAT(member)		MEMBER(struct snap_job_stat, member)
+#define STAT_HAS(member, bit)	MEMBER_HAS(struct snap_job_stat, member, bit)
+/* What the libraries in the job's processes reported of the device. */
+#define REPORT(member)		.of = report_of_stat, MEMBER(struct snap_job_report, member)
+#define REPORT_IF(member, by)	.of = report_of_stat, MEMBER_IF(struct snap_job_report, member, by)
+#define JOB(member)		MEMBER(struct snap_job, member)
 
 static const struct column rule_columns[] = {
-	{ "order", "ORDER", 0, 0, rule_order },
-	{ "origin", "ORIGIN", 0, COL_LEFT, rule_origin },
-	{ "matches", "MATCHES", 0, 0, rule_matches },
-	{ "uid", "UID", 0, 0, rule_uid },
-	{ "pid", "PID", 0, 0, rule_pid },
-	{ "comm", "COMM", 0, COL_LEFT, rule_comm },
-	{ "exe", "EXE", 0, COL_LEFT, rule_exe },
-	{ "cgroup", "CGROUP", 0, COL_LEFT, rule_cgroup },
+	{ "order", "ORDER", 0, 0, RULE(order) },
+	{ "origin", "ORIGIN", 0, COL_LEFT, RULE(origin) },
+	{ "matches", "MATCHES", 0, 0, RULE(matches) },
+	{ "uid", "UID", 0, 0, RULE_IF(uid, has_uid) },
+	{ "pid", "PID", 0, 0, RULE_IF(pid, has_pid) },
+	{ "comm", "COMM", 0, COL_LEFT, RULE(comm) },
+	{ "exe", "EXE", 0, COL_LEFT, RULE(exe) },
+	{ "cgroup", "CGROUP", 0, COL_LEFT, RULE(cgroup) },
+	{ "asked", "ASKED", 0, COL_LEFT, RULE(asked) },
+	{ "slo_min", "SLO-MIN", SHOW_TIME, 0, RULE_IF(slo_p99_min, slo_p99_min) },
 };
 
-#define STAT(name, bit)							\
-	GETTER(stat, name)						\
-	{								\
-		const struct snap_job_stat *stat = row;			\
-									\
-		(void)cli;						\
-		if ((bit) == 0 || snap_has(stat, bit))			\
-			cell_u64(c, stat->name);			\
-	}
-
-STAT(qps, 0)
-STAT(created, 0)
-STAT(destroyed, 0)
-STAT(moved, 0)
-STAT(rejected, 0)
-STAT(doorbells, SNAP_DOORBELLS)
-STAT(wrs, SNAP_WRS)
-STAT(level, SNAP_LEVEL)
-STAT(max_qps, SNAP_MAX_QPS)
-STAT(create_rate, SNAP_CREATE_RATE)
-STAT(bit_rate, SNAP_BIT_RATE)
-STAT(wr_rate, SNAP_WR_RATE)
-STAT(credits, SNAP_CREDITS)
-STAT(mrs, SNAP_MRS)
-STAT(mr_bytes, SNAP_MRS)
-STAT(mtts, SNAP_MTTS)
-STAT(mtts_unknown, SNAP_MTTS)
-STAT(mr_page_min, SNAP_MR_PAGES)
-STAT(mr_page_max, SNAP_MR_PAGES)
-STAT(creates, SNAP_COMMANDS)
-STAT(modifies, SNAP_COMMANDS)
-STAT(commands, SNAP_COMMANDS)
-STAT(command_time, SNAP_COMMANDS)
-
-GETTER(stat, dev)
-{
-	view_dev_name(cli, ((const struct snap_job_stat *)row)->dev, c);
-}
-
-GETTER(stat, wr_unit)
-{
-	const struct snap_job_stat *st = row;
-
-	if (snap_has(st, SNAP_WRS))
-		view_wr_unit(cli, st->dev, c);
-}
-
-/* The job of a row of struct snap_job_stat. */
-static const struct snap_job_report *report_of_stat(const struct cli *cli, const void *row)
+/* A row of struct snap_job_stat is an element of its job's stats. */
+static const void *report_of_stat(const struct cli *cli, const void *row)
 {
 	const struct snap_job_stat *st = row;
 
@@ -127,68 +46,79 @@ static const struct snap_job_report *report_of_stat(const struct cli *cli, const
 	return NULL;
 }
 
-#define REPORT(name, value)						\
-	GETTER(stat, name)						\
-	{								\
-		const struct snap_job_report *r = report_of_stat(cli, row); \
-									\
-		if (r)							\
-			cell_u64(c, r->value);				\
-	}
+/* How many of the processes that can enforce the knob do. */
+GETTER(held_state)
+{
+	const struct snap_held *held = row;
 
-REPORT(library_processes, processes)
-REPORT(reported_wrs, sum.wrs)
-REPORT(reported_bytes, sum.bytes)
-REPORT(latency_samples, sum.samples)
+	cell_str(c, !held->processes ? "none" : !held->in_force ? "idle" :
+		 held->in_force < held->processes ? "partly" : "in_force");
+}
 
-/* Of all knobs that libraries enforce: how long posts were held; false: there is no such knob. */
-static bool sum_held(const struct cli *cli, const void *row, struct snap_held *sum)
+static const struct column held_columns[] = {
+	{ "knob", "KNOB", 0, COL_LEFT, MEMBER_AS(FROM_KNOB, struct snap_held, knob) },
+	{ "state", "STATE", 0, COL_LEFT, .get = get_held_state },
+	{ "processes", "PROCESSES", 0, 0, HELD(processes) },
+	{ "in_force", "IN-FORCE", 0, 0, HELD(in_force) },
+	{ "posts", "POSTS", 0, 0, HELD(posts) },
+	{ "wrs", "WRS", 0, 0, HELD(wrs) },
+	{ "time", "TIME", SHOW_TIME, 0, HELD(time) },
+	{ "passed", "PASSED", 0, 0, HELD(passed) },
+};
+
+GETTER(held)
 {
 	const struct snap_job_report *r = report_of_stat(cli, row);
 
-	*sum = (struct snap_held){ 0 };
-	for (uint32_t i = 0; r && i < r->n_held; i++) {
-		sum->posts += r->held[i].posts;
-		sum->wrs += r->held[i].wrs;
-		sum->time += r->held[i].time;
-		sum->passed += r->held[i].passed;
-	}
-	return r && r->n_held;
+	if (r && r->n_held)
+		cell_table(c, ROWS(held_columns, r->held, r->n_held));
 }
 
-#define HELD(name)							\
-	GETTER(stat, held_##name)					\
+static struct snap_held sum_held(const struct snap_job_report *r)
+{
+	struct snap_held sum = { 0 };
+
+	for (uint32_t i = 0; r && i < r->n_held; i++) {
+		sum.posts += r->held[i].posts;
+		sum.wrs += r->held[i].wrs;
+		sum.time += r->held[i].time;
+		sum.passed += r->held[i].passed;
+	}
+	return sum;
+}
+
+/* The sum over all knobs that libraries enforce. */
+#define HELD_SUM(member)						\
+	GETTER(held_##member)						\
 	{								\
-		struct snap_held sum;					\
+		const struct snap_job_report *r = report_of_stat(cli, row); \
 									\
-		if (sum_held(cli, row, &sum))				\
-			cell_u64(c, sum.name);				\
+		if (r && r->n_held)					\
+			cell_u64(c, sum_held(r).member);		\
 	}
 
-HELD(posts)
-HELD(wrs)
-HELD(passed)
-HELD(time)
+HELD_SUM(posts)
+HELD_SUM(wrs)
+HELD_SUM(passed)
+HELD_SUM(time)
 
-/* The part of the time since the last reading that posts were held for, over all threads. */
-GETTER(stat, held)
+/* How long posts were held since the last reading, over all threads, per time that passed. */
+GETTER(held_share)
 {
 	const struct snap_job_report *r = report_of_stat(cli, row), *old;
-	uint64_t is = 0, was = 0;
+	uint64_t is, was;
 
 	old = r && cli->out.rates ? view_older_report(cli, r) : NULL;
 	if (!old || !r->n_held || r->sum.time <= old->sum.time)
 		return;
-	for (uint32_t i = 0; i < r->n_held; i++)
-		is += r->held[i].time;
-	for (uint32_t i = 0; i < old->n_held; i++)
-		was += old->held[i].time;
+	is = sum_held(r).time;
+	was = sum_held(old).time;
 	if (is >= was)
-		cell_real(c, (double)(is - was) / (double)(r->sum.time - old->sum.time));
+		cell_mean(c, is - was, r->sum.time - old->sum.time);
 }
 
-/* Processes of the job in which a knob is in force, and those that can enforce it. */
-GETTER(stat, held_by)
+/* Processes of the job in which a knob is in force, and those that can enforce one: "2/3". */
+GETTER(enforced_by)
 {
 	const struct snap_job_report *r = report_of_stat(cli, row);
 	uint32_t able = 0, in_force = 0;
@@ -203,23 +133,23 @@ GETTER(stat, held_by)
 	cell_str(c, c->buf);
 }
 
-GETTER(stat, latency)
+GETTER(latency)
 {
 	const struct snap_job_report *r = report_of_stat(cli, row);
+	struct snap_figures f = r ? view_job_times(cli, r) : (struct snap_figures){ 0 };
 
-	if (r && r->sum.latency_wrs)
-		cell_real(c, (double)r->sum.latency_sum / (double)r->sum.latency_wrs);
+	cell_mean(c, f.latency_sum, f.latency_wrs);
 }
 
-GETTER(stat, latency_max)
+GETTER(queue_delay)
 {
 	const struct snap_job_report *r = report_of_stat(cli, row);
+	struct snap_figures f = r ? view_job_times(cli, r) : (struct snap_figures){ 0 };
 
-	if (r && r->sum.samples)
-		cell_u64(c, r->sum.latency_max);
+	cell_mean(c, f.hol_sum, f.hol_wrs);
 }
 
-GETTER(stat, distrusted)
+GETTER(distrusted)
 {
 	const struct snap_job_report *r = report_of_stat(cli, row);
 
@@ -228,96 +158,75 @@ GETTER(stat, distrusted)
 }
 
 static const struct column stat_columns[] = {
-	{ "dev", "DEV", 0, COL_LEFT, stat_dev },
-	{ "qps", "QPS", 0, 0, stat_qps },
-	{ "created", "CREATED", 0, 0, stat_created },
-	{ "destroyed", "DESTROYED", 0, 0, stat_destroyed },
-	{ "moved", "MOVED", 0, 0, stat_moved },
-	{ "rejected", "REJECTED", 0, 0, stat_rejected },
-	{ "doorbells", "DOORBELLS", 0, 0, stat_doorbells },
-	{ "wrs", "WRS", 0, COL_WRS, stat_wrs },
-	{ "wr_unit", NULL, 0, COL_JSON, stat_wr_unit },
-	{ "level", "LEVEL", 0, 0, stat_level },
-	{ "max_qps", "MAX-QPS", 0, 0, stat_max_qps },
-	{ "create_rate", "CREATE/s", SHOW_RATE, 0, stat_create_rate },
-	{ "bit_rate", "BIT-RATE", SHOW_BITRATE, 0, stat_bit_rate },
-	{ "wr_rate", "WR-RATE", SHOW_RATE, 0, stat_wr_rate },
-	{ "credits", "CREDITS", 0, 0, stat_credits },
-	{ "enforced_by", "ENFORCED-BY", 0, COL_LEFT, stat_held_by },
-	{ "held", "HELD", SHOW_RATIO, 0, stat_held },
-	{ "held_time", "HELD-TIME", SHOW_TIME, 0, stat_held_time },
-	{ "held_posts", NULL, 0, COL_JSON, stat_held_posts },
-	{ "held_wrs", NULL, 0, COL_JSON, stat_held_wrs },
-	{ "held_passed", NULL, 0, COL_JSON, stat_held_passed },
-	{ "mrs", "MRS", 0, 0, stat_mrs },
-	{ "mr_bytes", "MR-BYTES", SHOW_BYTES, 0, stat_mr_bytes },
-	{ "mtts", "MTTS", 0, 0, stat_mtts },
-	{ "mtts_unknown", NULL, 0, COL_JSON, stat_mtts_unknown },
-	{ "mr_page_min", NULL, SHOW_BYTES, COL_JSON, stat_mr_page_min },
-	{ "mr_page_max", "MR-PAGE", SHOW_BYTES, 0, stat_mr_page_max },
-	{ "library_processes", "LIB-PROCS", 0, 0, stat_library_processes },
-	{ "latency", "LATENCY", SHOW_TIME, 0, stat_latency },
-	{ "latency_max", "LAT-MAX", SHOW_TIME, 0, stat_latency_max },
-	{ "latency_samples", NULL, 0, COL_JSON, stat_latency_samples },
-	{ "reported_wrs", "LIB-WRS", 0, 0, stat_reported_wrs },
-	{ "reported_bytes", "LIB-BYTES", SHOW_BYTES, 0, stat_reported_bytes },
-	{ "distrusted", "DISTRUSTED", 0, COL_LEFT | COL_DETAIL, stat_distrusted },
-	{ "creates", "CREATES", 0, COL_DETAIL, stat_creates },
-	{ "modifies", "MODIFIES", 0, COL_DETAIL, stat_modifies },
-	{ "commands", "COMMANDS", 0, COL_DETAIL, stat_commands },
-	{ "command_time", "CMD-TIME", SHOW_TIME, COL_DETAIL, stat_command_time },
+	{ "dev", "DEV", 0, COL_LEFT, DEV_NAME(struct snap_job_stat) },
+	{ "qps", "QPS", 0, 0, STAT(qps) },
+	{ "created", "CREATED", 0, 0, STAT(created) },
+	{ "destroyed", "DESTROYED", 0, 0, STAT(destroyed) },
+	{ "moved", "MOVED", 0, 0, STAT(moved) },
+	{ "rejected", "REJECTED", 0, 0, STAT(rejected) },
+	{ "doorbells", "DOORBELLS", 0, 0, STAT_HAS(doorbells, SNAP_DOORBELLS) },
+	{ "wrs", "WRS", 0, COL_WRS, STAT_HAS(wrs, SNAP_WRS) },
+	{ "wr_unit", NULL, 0, COL_JSON, WR_UNIT(struct snap_job_stat) },
+	{ "level", "LEVEL", 0, 0, STAT_HAS(level, SNAP_LEVEL) },
+	{ "max_qps", "MAX-QPS", 0, 0, STAT_HAS(max_qps, SNAP_MAX_QPS) },
+	{ "create_rate", "CREATE/s", SHOW_RATE, 0, STAT_HAS(create_rate, SNAP_CREATE_RATE) },
+	{ "bit_rate", "BIT-RATE", SHOW_BITRATE, COL_SPARSE, STAT_HAS(bit_rate, SNAP_BIT_RATE) },
+	{ "weight", "WEIGHT", 0, COL_SPARSE, STAT_HAS(weight, SNAP_WEIGHT) },
+	{ "wr_rate", "WR-RATE", SHOW_RATE, COL_SPARSE, STAT_HAS(wr_rate, SNAP_WR_RATE) },
+	{ "credits", "CREDITS", 0, COL_SPARSE, STAT_HAS(credits, SNAP_CREDITS) },
+	{ "enforced_by", "ENFORCED-BY", 0, COL_LEFT | COL_SPARSE, .get = get_enforced_by },
+	{ "held_share", "HELD", SHOW_RATIO, COL_SPARSE, .get = get_held_share },
+	{ "held_time", "HELD-TIME", SHOW_TIME, COL_SPARSE, .get = get_held_time },
+	{ "held_posts", NULL, 0, COL_JSON, .get = get_held_posts },
+	{ "held_wrs", NULL, 0, COL_JSON, .get = get_held_wrs },
+	{ "held_passed", NULL, 0, COL_JSON, .get = get_held_passed },
+	{ "held", NULL, 0, COL_DETAIL, .get = get_held },
+	{ "mrs", "MRS", 0, 0, STAT_HAS(mrs, SNAP_MRS) },
+	{ "mr_bytes", "MR-BYTES", SHOW_BYTES, 0, STAT_HAS(mr_bytes, SNAP_MRS) },
+	{ "mtts", "MTTS", 0, 0, STAT_HAS(mtts, SNAP_MTTS) },
+	{ "mtts_unknown", NULL, 0, COL_JSON, STAT_HAS(mtts_unknown, SNAP_MTTS) },
+	{ "mr_page_min", NULL, SHOW_BYTES, COL_JSON, STAT_HAS(mr_page_min, SNAP_MR_PAGES) },
+	{ "mr_page_max", "MR-PAGE", SHOW_BYTES, 0, STAT_HAS(mr_page_max, SNAP_MR_PAGES) },
+	{ "library_processes", "LIB-PROCS", 0, COL_SPARSE, REPORT(processes) },
+	{ "queue_delay", "HOL-WAIT", SHOW_TIME, COL_SPARSE, .get = get_queue_delay },
+	{ "hol_max", "HOL-MAX", SHOW_TIME, COL_DETAIL | COL_SPARSE, REPORT_IF(sum.hol_max, sum.hol_wrs) },
+	{ "latency", "LATENCY", SHOW_TIME, COL_SPARSE, .get = get_latency },
+	{ "latency_max", "LAT-MAX", SHOW_TIME, COL_SPARSE, REPORT_IF(sum.latency_max, sum.samples) },
+	{ "latency_samples", NULL, 0, COL_JSON, REPORT(sum.samples) },
+	{ "reported_wrs", "LIB-WRS", 0, COL_SPARSE, REPORT(sum.wrs) },
+	{ "reported_calls", "LIB-CALLS", 0, COL_DETAIL | COL_SPARSE, REPORT(sum.calls) },
+	{ "reported_bytes", "LIB-BYTES", SHOW_BYTES, COL_SPARSE, REPORT(sum.bytes) },
+	{ "recv_wrs", "RECV-WRS", 0, COL_DETAIL | COL_SPARSE, REPORT(sum.recv_wrs) },
+	{ "done", "DONE", 0, COL_DETAIL | COL_SPARSE, REPORT(sum.done) },
+	{ "dropped", "DROPPED", 0, COL_DETAIL | COL_SPARSE, REPORT(sum.dropped) },
+	{ "errors", "ERRORS", 0, COL_DETAIL | COL_SPARSE, REPORT(sum.errors) },
+	{ "distrusted", "DISTRUSTED", 0, COL_LEFT | COL_DETAIL | COL_SPARSE, .get = get_distrusted },
+	{ "creates", "CREATES", 0, COL_DETAIL, STAT_HAS(creates, SNAP_COMMANDS) },
+	{ "modifies", "MODIFIES", 0, COL_DETAIL, STAT_HAS(modifies, SNAP_COMMANDS) },
+	{ "commands", "COMMANDS", 0, COL_DETAIL, STAT_HAS(commands, SNAP_COMMANDS) },
+	{ "command_time", "CMD-TIME", SHOW_TIME, COL_DETAIL, STAT_HAS(command_time, SNAP_COMMANDS) },
 };
 
-GETTER(get, job)
-{
-	(void)cli;
-	cell_str(c, ((const struct snap_job *)row)->name);
-}
-
-GETTER(get, id)
-{
-	(void)cli;
-	cell_u64(c, ((const struct snap_job *)row)->id);
-}
-
-GETTER(get, class)
+GETTER(class)
 {
 	const struct snap_job *job = row;
 
-	(void)cli;
 	if (job->class != SWIFTRDMA_JOB_CLASS_NONE)
 		view_word(UNIT_CLASS, job->class, c);
 }
 
-GETTER(get, qps)
+GETTER(qps)
 {
 	const struct snap_job *job = row;
 	uint64_t qps = 0;
 
-	(void)cli;
 	for (size_t i = 0; i < job->n_stats; i++)
 		qps += job->stats[i].qps;
 	cell_u64(c, qps);
 }
 
-#define SIGNAL(name, id)						\
-	GETTER(get, name)						\
-	{								\
-		view_signal(cli, SIG_JOB_##id,				\
-			    (const struct snap_job *)row - cli->snap.jobs, c); \
-	}
-
-SIGNAL(wr_rate, WR_RATE)
-SIGNAL(byte_rate, BYTE_RATE)
-SIGNAL(slo_p99, SLO_P99)
-SIGNAL(doorbell_rate, DOORBELL_RATE)
-SIGNAL(creates, CREATES)
-SIGNAL(modifies, MODIFIES)
-SIGNAL(command_time, COMMAND_TIME)
-SIGNAL(queue_latency, LATENCY)
-
 #define QUANTILE(name, q)						\
-	GETTER(get, name)						\
+	GETTER(name)							\
 	{								\
 		struct signal_quantile of;				\
 									\
@@ -325,7 +234,7 @@ SIGNAL(queue_latency, LATENCY)
 			cell_real(c, of.ns);				\
 	}								\
 									\
-	GETTER(get, name##_samples)					\
+	GETTER(name##_samples)						\
 	{								\
 		struct signal_quantile of;				\
 									\
@@ -333,7 +242,7 @@ SIGNAL(queue_latency, LATENCY)
 			cell_u64(c, of.samples);			\
 	}								\
 									\
-	GETTER(get, name##_needs)					\
+	GETTER(name##_needs)						\
 	{								\
 		struct signal_quantile of;				\
 									\
@@ -344,8 +253,8 @@ SIGNAL(queue_latency, LATENCY)
 QUANTILE(p50, 0.5)
 QUANTILE(p99, 0.99)
 
-/* "1204/1000": those that p99 rests on, and those that it takes. */
-GETTER(get, samples)
+/* "1204/100": those that p99 rests on, and those that it takes. */
+GETTER(samples)
 {
 	struct signal_quantile of;
 
@@ -357,7 +266,7 @@ GETTER(get, samples)
 }
 
 /* Is the target met? Absent without a target, or a p99. */
-GETTER(get, slo_met)
+GETTER(slo_met)
 {
 	struct signal_quantile of;
 	double slo;
@@ -366,65 +275,49 @@ GETTER(get, slo_met)
 	    !signal_get(&cli->sig, SIG_JOB_SLO_P99,
 			(size_t)((const struct snap_job *)row - cli->snap.jobs), &slo))
 		return;
-	cell_str(c, of.ns <= slo ? "yes" : "no");
+	cell_boolean(c, of.ns <= slo);
 	c->tone = of.ns <= slo ? TONE_GOOD : TONE_BAD;
 }
 
-GETTER(get, rules)
+GETTER(rules)
 {
 	const struct snap_job *job = row;
 
-	(void)cli;
-	c->kind = CELL_TABLE;
-	c->table = ROWS(rule_columns, job->rules, job->n_rules);
+	cell_table(c, ROWS(rule_columns, job->rules, job->n_rules));
 }
 
-GETTER(get, devs)
+GETTER(devs)
 {
 	const struct snap_job *job = row;
 
-	(void)cli;
-	c->kind = CELL_TABLE;
-	c->table = ROWS(stat_columns, job->stats, job->n_stats);
-}
-
-GETTER(get, since)
-{
-	(void)cli;
-	cell_u64(c, ((const struct snap_job *)row)->since);
-}
-
-GETTER(get, time)
-{
-	(void)cli;
-	cell_u64(c, ((const struct snap_job *)row)->time);
+	cell_table(c, ROWS(stat_columns, job->stats, job->n_stats));
 }
 
 static const struct column columns[] = {
-	{ "job", "JOB", 0, COL_LEFT, get_job },
-	{ "id", "ID", 0, 0, get_id },
-	{ "class", "CLASS", 0, COL_LEFT, get_class },
-	{ "qps", "QPS", 0, 0, get_qps },
-	{ "wr_rate", "WR/s", SHOW_RATE, COL_RATE | COL_WRS, get_wr_rate },
-	{ "byte_rate", "DATA", SHOW_BITRATE, COL_RATE, get_byte_rate },
-	{ "doorbell_rate", "DB/s", SHOW_RATE, COL_RATE, get_doorbell_rate },
-	{ "p50", "P50", SHOW_TIME, 0, get_p50 },
-	{ "p99", "P99", SHOW_TIME, 0, get_p99 },
-	{ "samples", "SAMPLES", 0, COL_TEXT, get_samples },
-	{ "p50_samples", NULL, 0, COL_JSON, get_p50_samples },
-	{ "p50_needs", NULL, 0, COL_JSON, get_p50_needs },
-	{ "p99_samples", NULL, 0, COL_JSON, get_p99_samples },
-	{ "p99_needs", NULL, 0, COL_JSON, get_p99_needs },
-	{ "slo_p99", "SLO-P99", SHOW_TIME, 0, get_slo_p99 },
-	{ "slo_met", "MET", 0, COL_LEFT, get_slo_met },
-	{ "creates", "CREATES/s", SHOW_RATE, COL_RATE, get_creates },
-	{ "modifies", "MODIFIES/s", SHOW_RATE, COL_RATE, get_modifies },
-	{ "command_time", "CMD-TIME", SHOW_TIME, COL_RATE, get_command_time },
-	{ "queue_latency", "Q-LATENCY", SHOW_TIME, COL_RATE, get_queue_latency },
-	{ "rules", NULL, 0, 0, get_rules },
-	{ "devs", NULL, 0, 0, get_devs },
-	{ "since", NULL, 0, COL_JSON, get_since },
-	{ "time", NULL, 0, COL_JSON, get_time },
+	{ "job", "JOB", 0, COL_LEFT, JOB(name) },
+	{ "id", "ID", 0, 0, JOB(id) },
+	{ "class", "CLASS", 0, COL_LEFT, .get = get_class },
+	{ "qps", "QPS", 0, 0, .get = get_qps },
+	{ "wr_rate", "WR/s", SHOW_RATE, COL_RATE | COL_WRS, SIGNAL(JOB_WR_RATE) },
+	{ "byte_rate", "DATA", SHOW_BITRATE, COL_RATE | COL_SPARSE, SIGNAL(JOB_BYTE_RATE) },
+	{ "doorbell_rate", "DB/s", SHOW_RATE, COL_RATE, SIGNAL(JOB_DOORBELL_RATE) },
+	{ "p50", "P50", SHOW_TIME, COL_SPARSE, .get = get_p50 },
+	{ "p99", "P99", SHOW_TIME, COL_SPARSE, .get = get_p99 },
+	{ "samples", "SAMPLES", 0, COL_TEXT | COL_SPARSE, .get = get_samples },
+	{ "p50_samples", NULL, 0, COL_JSON, .get = get_p50_samples },
+	{ "p50_needs", NULL, 0, COL_JSON, .get = get_p50_needs },
+	{ "p99_samples", NULL, 0, COL_JSON, .get = get_p99_samples },
+	{ "p99_needs", NULL, 0, COL_JSON, .get = get_p99_needs },
+	{ "slo_p99", "SLO-P99", SHOW_TIME, COL_SPARSE, SIGNAL(JOB_SLO_P99) },
+	{ "slo_met", "MET", 0, COL_LEFT | COL_SPARSE, .get = get_slo_met },
+	{ "creates", "CREATES/s", SHOW_RATE, COL_RATE, SIGNAL(JOB_CREATES) },
+	{ "modifies", "MODIFIES/s", SHOW_RATE, COL_RATE, SIGNAL(JOB_MODIFIES) },
+	{ "command_time", "CMD-TIME", SHOW_TIME, COL_RATE, SIGNAL(JOB_COMMAND_TIME) },
+	{ "queue_latency", "Q-LATENCY", SHOW_TIME, COL_RATE | COL_SPARSE, SIGNAL(JOB_LATENCY) },
+	{ "rules", NULL, 0, 0, .get = get_rules },
+	{ "devs", NULL, 0, 0, .get = get_devs },
+	{ "since", NULL, 0, COL_JSON, JOB(since) },
+	{ "time", NULL, 0, COL_JSON, JOB(time) },
 };
 
 struct rows job_rows(const struct snapshot *snap)
@@ -432,7 +325,7 @@ struct rows job_rows(const struct snapshot *snap)
 	return ROWS(columns, snap->jobs, snap->n_jobs);
 }
 
-static bool is_named(const struct cli *cli, const void *row, const void *arg)
+static bool is_job_named(const struct cli *cli, const void *row, const void *arg)
 {
 	(void)cli;
 	return !arg || !strcmp(((const struct snap_job *)row)->name, arg);
@@ -450,20 +343,9 @@ static int read_jobs(struct cli *cli, bool figures)
 	};
 	int err = cli_read(cli, &want);
 
-	if (!err && !cli->snap.admin) {
-		fputs("swiftrdma: reading jobs needs CAP_NET_ADMIN (root)\n",
-		      stderr);
-		return CLI_ERROR;
-	}
+	if (!err && !cli->snap.admin)
+		err = cli_fail("reading jobs needs CAP_NET_ADMIN (root)");
 	return err;
-}
-
-static const struct snap_job *find_job(const struct cli *cli, const char *name)
-{
-	for (size_t i = 0; i < cli->snap.n_jobs; i++)
-		if (is_named(cli, &cli->snap.jobs[i], name))
-			return &cli->snap.jobs[i];
-	return NULL;
 }
 
 static int show_jobs(struct cli *cli, struct args *args)
@@ -476,22 +358,32 @@ static int show_jobs(struct cli *cli, struct args *args)
 		err = read_jobs(cli, true);
 	if (err)
 		return err;
-	if (name && !find_job(cli, name)) {
-		fprintf(stderr, "swiftrdma: no job '%s'\n", name);
-		return CLI_ERROR;
-	}
+	if (name && !view_job_named(&cli->snap, name))
+		return cli_fail("no job '%s'", name);
 	rows = job_rows(&cli->snap);
-	rows.want = is_named;
+	rows.want = is_job_named;
 	rows.arg = name;
 	return cli_show(cli, &rows);
 }
 
+/* The least objective that a process which matches may ask for. */
+static int parse_slo_min(struct snap_rule *rule, const char *value)
+{
+	double ns;
+
+	if (args_quantity(value, "slo_min", UNIT_TIME, &ns))
+		return CLI_USAGE;
+	if (!(ns >= 1 && ns < 1e18))
+		return args_bad("slo_min: '%s' is not %s", value, units_describe(UNIT_TIME));
+	rule->slo_p99_min = (uint64_t)ns;
+	return CLI_OK;
+}
+
 /* One "key=value" of a rule. */
-static int parse_condition(struct snap_rule *rule, const char *key,
-			   const char *value)
+static int parse_condition(struct snap_rule *rule, const char *key, const char *value)
 {
 	static const char *const keys[] = {
-		"cgroup", "comm", "exe", "uid", "pid", "order", NULL,
+		"cgroup", "comm", "exe", "uid", "pid", "order", "slo_min", NULL,
 	};
 	char *word[] = { (char *)value };
 	struct args one = { word, 1 };
@@ -501,8 +393,7 @@ static int parse_condition(struct snap_rule *rule, const char *key,
 		if (*value && *value != '/' && *value != '*')
 			return args_bad("cgroup: '%s' matches no path; a path begins with '/', as in /kv/*",
 					value);
-		return args_str(&one, "cgroup", rule->cgroup,
-				sizeof(rule->cgroup));
+		return args_str(&one, "cgroup", rule->cgroup, sizeof(rule->cgroup));
 	case 1:
 		return args_str(&one, "comm", rule->comm, sizeof(rule->comm));
 	case 2:
@@ -518,8 +409,10 @@ static int parse_condition(struct snap_rule *rule, const char *key,
 		return args_u32(&one, "pid", INT32_MAX, &rule->pid);
 	case 5:
 		return args_u32(&one, "order", UINT32_MAX, &rule->order);
+	case 6:
+		return parse_slo_min(rule, value);
 	}
-	return args_bad("'%s' is not a condition; conditions are cgroup, comm, exe, uid and pid",
+	return args_bad("'%s' is not a condition; conditions are cgroup, comm, exe, uid, pid and asked",
 			key);
 }
 
@@ -540,17 +433,20 @@ static int rule_parse(const char *s, struct snap_rule *rule)
 		}
 		buf[n] = '\0';
 		s += *s == ',';
+		if (args_is(buf, "asked")) {
+			rule->asked = true;
+			continue;
+		}
 		value = strchr(buf, '=');
 		if (!value)
-			return args_bad("match: '%s' should be KEY=VALUE, as in uid=1000",
-					buf);
+			return args_bad("match: '%s' should be KEY=VALUE, as in uid=1000", buf);
 		*value++ = '\0';
 		err = parse_condition(rule, buf, value);
 		if (err)
 			return err;
 	}
 	if (!rule->cgroup[0] && !rule->comm[0] && !rule->exe[0] &&
-	    !rule->has_uid && !rule->has_pid)
+	    !rule->has_uid && !rule->has_pid && !rule->asked)
 		return args_bad("match: at least one condition is needed, as in cgroup=/kv/*");
 	return CLI_OK;
 }
@@ -582,8 +478,7 @@ static int job_rule(struct args *args, struct job_args *job, uint32_t order)
 	const char *s;
 
 	if (job->n_rules == SWIFTRDMA_RULES_MAX)
-		return args_bad("a job has at most %d rules",
-				SWIFTRDMA_RULES_MAX);
+		return args_bad("a job has at most %d rules", SWIFTRDMA_RULES_MAX);
 	if (args_value(args, "match", &s))
 		return CLI_USAGE;
 	rule = &job->rules[job->n_rules++];
@@ -623,8 +518,7 @@ static int job_parse(struct args *args, struct job_args *job)
 				       &order);
 			break;
 		default:
-			return args_bad("'%s': expected class, match or order",
-					word);
+			return args_bad("'%s': expected class, match or order", word);
 		}
 	}
 	if (!err && !job->n_rules)
@@ -642,11 +536,10 @@ static int set_parsed(struct cli *cli, const struct job_args *job)
 	if (err)
 		return err;
 	/* The kernel replaces the rules of this origin; the class is shared by all origins. */
-	was = find_job(cli, job->name);
+	was = view_job_named(&cli->snap, job->name);
 	if (!job->has_class)
 		class = was ? was->class : SWIFTRDMA_JOB_CLASS_NONE;
-	err = io_job_set(cli->io, job->name, CLI_ORIGIN, class, job->rules,
-			 job->n_rules);
+	err = io_job_set(cli->io, job->name, CLI_ORIGIN, class, job->rules, job->n_rules);
 	return err < 0 ? cli_io_error(cli) : CLI_OK;
 }
 
@@ -699,8 +592,10 @@ const struct noun noun_job = {
 	"       swiftrdma job del NAME\n"
 	"\n"
 	"CLASS := { latency | balanced | throughput | best-effort }\n"
-	"RULE  := KEY=VALUE[,KEY=VALUE ...]   all must hold\n"
+	"RULE  := KEY=VALUE[,KEY=VALUE ...][,asked][,slo_min=TIME]   all must hold\n"
 	"KEY   := { cgroup | comm | exe | uid | pid }\n"
+	"asked: the process asked for the job (swiftrdma_ask), slo_min: the least p99 that it\n"
+	"may have as its objective; without it, it gets none\n"
 	"\n"
 	"show lists jobs, the rules that assign QPs to each job, how often each rule\n"
 	"matched, and the job's figures on each device; libswiftrdma samples the\n"

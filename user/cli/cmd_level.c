@@ -5,27 +5,21 @@
 
 #define LEVELS	(SWIFTRDMA_LEVEL_MAX + 1)
 
-#define NUMBER(name, has, value)					\
-	static void get_##name(const struct cli *cli, const void *row,	\
-			       struct cell *c)				\
-	{								\
-		const struct io_level *l = row;				\
-									\
-		(void)cli;						\
-		if (has)						\
-			cell_u64(c, value);				\
-	}
+GETTER(tclass)
+{
+	const struct io_level *l = row;
 
-NUMBER(level, true, l->level)
-NUMBER(dscp, l->has_dscp, l->dscp)
-NUMBER(tclass, l->has_dscp, l->dscp << 2)
-NUMBER(sl, l->has_sl, l->sl)
+	if (l->has_dscp)
+		cell_u64(c, l->dscp << 2);
+}
+
+#define LEVEL_IF(member, by)	MEMBER_IF(struct io_level, member, by)
 
 static const struct column columns[] = {
-	{ "level", "LEVEL", 0, 0, get_level },
-	{ "dscp", "DSCP", 0, 0, get_dscp },
-	{ "tclass", "TCLASS", 0, 0, get_tclass },
-	{ "sl", "SL", 0, 0, get_sl },
+	{ "level", "LEVEL", 0, 0, MEMBER(struct io_level, level) },
+	{ "dscp", "DSCP", 0, 0, LEVEL_IF(dscp, has_dscp) },
+	{ "tclass", "TCLASS", 0, 0, .get = get_tclass },
+	{ "sl", "SL", 0, 0, LEVEL_IF(sl, has_sl) },
 };
 
 static int show_levels(struct cli *cli, struct args *args)
@@ -89,8 +83,7 @@ static int parse_levels(struct args *args, struct io_level *changes, size_t *n)
 	}
 	for (size_t i = 0; i < *n && !err; i++)
 		if (!changes[i].has_dscp && !changes[i].has_sl)
-			err = args_bad("level %u: give dscp, sl or both",
-				       changes[i].level);
+			err = args_bad("level %u: give dscp, sl or both", changes[i].level);
 	if (!err && !*n)
 		err = args_bad("level set: a level is missing, as in level set 3 dscp 26");
 	return err;

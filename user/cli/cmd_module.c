@@ -9,38 +9,23 @@
 
 #define DEBUGFS	"/sys/kernel/debug/swiftrdma/disarm"
 
-#define STR(name)							\
-	static void get_##name(const struct cli *cli, const void *row,	\
-			       struct cell *c)				\
-	{								\
-		(void)cli;						\
-		cell_str(c, ((const struct host_module *)row)->name);	\
-	}
-
-STR(version)
-
-static void get_module(const struct cli *cli, const void *row, struct cell *c)
+GETTER(module)
 {
-	(void)cli;
-	(void)row;
 	cell_str(c, "swiftrdma");
 }
 
-static void get_state(const struct cli *cli, const void *row, struct cell *c)
+GETTER(state)
 {
 	const struct host_module *m = row;
 
-	(void)cli;
 	c->tone = m->loaded ? TONE_GOOD : TONE_WARN;
-	cell_str(c, !m->loaded ? "unloaded" :
-		 m->initstate[0] ? m->initstate : "loaded");
+	cell_str(c, !m->loaded ? "unloaded" : m->initstate[0] ? m->initstate : "loaded");
 }
 
-static void get_hooks(const struct cli *cli, const void *row, struct cell *c)
+GETTER(hooks)
 {
 	const struct host_module *m = row;
 
-	(void)cli;
 	if (m->hooks_error) {
 		snprintf(c->buf, sizeof(c->buf), "unknown: %s: %s", DEBUGFS,
 			 strerror(-m->hooks_error));
@@ -50,22 +35,20 @@ static void get_hooks(const struct cli *cli, const void *row, struct cell *c)
 	}
 }
 
-static void get_refcnt(const struct cli *cli, const void *row, struct cell *c)
+GETTER(refcnt)
 {
 	uint64_t n;
 
-	(void)cli;
-	if (args_number(((const struct host_module *)row)->refcnt, UINT64_MAX,
-			&n))
+	if (args_number(((const struct host_module *)row)->refcnt, UINT64_MAX, &n))
 		cell_u64(c, n);
 }
 
 static const struct column columns[] = {
-	{ "module", "MODULE", 0, COL_LEFT, get_module },
-	{ "state", "STATE", 0, COL_LEFT, get_state },
-	{ "version", "VERSION", 0, COL_LEFT, get_version },
-	{ "refcnt", "REFS", 0, 0, get_refcnt },
-	{ "hooks", "HOOKS", 0, COL_LEFT, get_hooks },
+	{ "module", "MODULE", 0, COL_LEFT, .get = get_module },
+	{ "state", "STATE", 0, COL_LEFT, .get = get_state },
+	{ "version", "VERSION", 0, COL_LEFT, MEMBER(struct host_module, version) },
+	{ "refcnt", "REFS", 0, 0, .get = get_refcnt },
+	{ "hooks", "HOOKS", 0, COL_LEFT, .get = get_hooks },
 };
 
 static int show_module(struct cli *cli, struct args *args)
@@ -85,32 +68,24 @@ static int show_module(struct cli *cli, struct args *args)
 	return cli_show(cli, &rows);
 }
 
-static int explain_error(int err)
+static int explain_disarm_error(int err)
 {
 	struct host_module m = { .loaded = false };
 
 	io_host_module(&m);
 	switch (err) {
 	case -ENOENT:
-		fprintf(stderr, "swiftrdma: %s is not there: %s\n", DEBUGFS,
-			!m.loaded ? "swiftrdma.ko is not loaded" :
-			"mount debugfs: mount -t debugfs none /sys/kernel/debug");
-		break;
+		return cli_fail("%s is not there: %s", DEBUGFS, !m.loaded ?
+				"swiftrdma.ko is not loaded" :
+				"mount debugfs: mount -t debugfs none /sys/kernel/debug");
 	case -EACCES:
 	case -EPERM:
-		fputs("swiftrdma: only root can disarm the module\n", stderr);
-		break;
+		return cli_fail("only root can disarm the module");
 	case -EBUSY:
-		fputs("swiftrdma: the module cannot be disarmed yet:\n", stderr);
-		if (m.hooks[0])
-			fprintf(stderr, "%s\n", m.hooks);
-		fputs("'module disarm force' disarms although QPs cannot be restored; a module that has wrapped this module's operations must be unloaded first\n",
-		      stderr);
-		break;
-	default:
-		fprintf(stderr, "swiftrdma: %s: %s\n", DEBUGFS, strerror(-err));
+		return cli_fail("the module cannot be disarmed yet:\n%s%s'module disarm force' disarms although QPs cannot be restored; a module that has wrapped this module's operations must be unloaded first",
+				m.hooks, m.hooks[0] ? "\n" : "");
 	}
-	return CLI_ERROR;
+	return cli_fail("%s: %s", DEBUGFS, strerror(-err));
 }
 
 static int disarm_module(struct cli *cli, struct args *args)
@@ -127,11 +102,11 @@ static int disarm_module(struct cli *cli, struct args *args)
 		return CLI_USAGE;
 	fd = open(DEBUGFS, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
-		return explain_error(-errno);
+		return explain_disarm_error(-errno);
 	err = write(fd, text, strlen(text)) < 0 ? -errno : 0;
 	close(fd);
 	if (err)
-		return explain_error(err);
+		return explain_disarm_error(err);
 	puts("disarmed; rmmod swiftrdma now unloads it");
 	return CLI_OK;
 }

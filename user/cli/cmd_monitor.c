@@ -66,8 +66,7 @@ static void drop_gone(struct qp_keys *k)
 	if (k->n)
 		qsort(k->v, k->n, sizeof(*k->v), compare_qps);
 	for (i = 0; i < k->n; i++)
-		if ((i + 1 == k->n || SNAP_CMP_QP(&k->v[i], &k->v[i + 1])) &&
-		    !k->v[i].gone)
+		if ((i + 1 == k->n || SNAP_CMP_QP(&k->v[i], &k->v[i + 1])) && !k->v[i].gone)
 			k->v[n++] = k->v[i];
 	k->n = n;
 }
@@ -177,30 +176,10 @@ struct loss {
 	size_t created, destroyed;
 };
 
-static void get_reason(const struct cli *cli, const void *row, struct cell *c)
-{
-	(void)cli;
-	cell_str(c, ((const struct loss *)row)->why);
-}
-
-#define FOUND(field)							\
-	static void get_##field(const struct cli *cli, const void *row,	\
-				struct cell *c)				\
-	{								\
-		const struct loss *l = row;				\
-									\
-		(void)cli;						\
-		if (l->has)						\
-			cell_u64(c, l->field);				\
-	}
-
-FOUND(created)
-FOUND(destroyed)
-
 static const struct column loss_columns[] = {
-	{ "reason", "", 0, 0, get_reason },
-	{ "created", "", 0, 0, get_created },
-	{ "destroyed", "", 0, 0, get_destroyed },
+	{ "reason", "", 0, 0, MEMBER(struct loss, why) },
+	{ "created", "", 0, 0, MEMBER_IF(struct loss, created, has) },
+	{ "destroyed", "", 0, 0, MEMBER_IF(struct loss, destroyed, has) },
 };
 
 static void say_loss(struct watch *w, struct loss l)
@@ -377,8 +356,7 @@ static void read_again(struct watch *w)
 	w->stale = w->away;
 	w->found.n = 0;
 	/* After a reload serials begin anew, so the readings cannot be compared. */
-	if (!err && w->show & SHOW_QP && snap->n_jobs &&
-	    snap->jobs[0].since == w->module)
+	if (!err && w->show & SHOW_QP && snap->n_jobs && snap->jobs[0].since == w->module)
 		show_changes(w);
 	say_loss(w, (struct loss){ 0 });
 	if (!err)
@@ -395,8 +373,7 @@ static int watch_events(struct cli *cli, struct watch *w)
 		return cli_io_error(cli);
 	begin_watch(w);
 	while (!w->full) {
-		if (poll(&p, 1, w->stale && !w->away ? 0 : -1) < 0 &&
-		    errno != EINTR)
+		if (poll(&p, 1, w->stale && !w->away ? 0 : -1) < 0 && errno != EINTR)
 			return CLI_ERROR;
 		got = io_events_read(cli->io, on_event, w);
 		if (got < 0)
@@ -422,8 +399,7 @@ static int run_monitor(struct cli *cli, struct args *args)
 		int k = args_match(kinds, word);
 
 		if (k < 0)
-			return args_bad("'%s': expected qp, action, lease or congestion",
-					word);
+			return args_bad("'%s': expected qp, action, lease or congestion", word);
 		w.show |= k == 4 ? SHOW_ALL : 1u << k;
 	}
 	if (!w.show)

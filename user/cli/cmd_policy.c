@@ -1,76 +1,70 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* swiftrdma policy, and policy check. */
+/* swiftrdma policy: check, compile and explain, which print what follows from a file. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/cli.h"
 #include "cli/cmd_policy.h"
+#include "policy/derive.h"
 
 /* For the columns: the file that is shown, and on which devices its policies do not run. */
 static const struct config *shown;
 static char (*notes)[POLICY_NOTE];
 
-static size_t row_of(const void *row)
+/* A row is a policy's text. */
+static size_t policy_number(const void *row)
 {
 	return (size_t)((const struct config_policy *)row - shown->texts);
 }
 
-static void get_name(const struct cli *cli, const void *row, struct cell *c)
+static const void *policy_of(const struct cli *cli, const void *row)
 {
 	(void)cli;
-	cell_str(c, shown->policies.v[row_of(row)].name);
+	return &shown->policies.v[policy_number(row)];
 }
 
-static void get_for(const struct cli *cli, const void *row, struct cell *c)
+#define TEXT(member)		MEMBER(struct config_policy, member)
+#define POLICY(member)		.of = policy_of, MEMBER(struct policy, member)
+#define JOB(member)		MEMBER(struct config_job, member)
+#define JOB_IF(member)		MEMBER_IF(struct config_job, member, member)
+
+GETTER(cause)
 {
-	(void)cli;
-	cell_str(c, ((const struct config_policy *)row)->who);
+	enum cause cause = shown->policies.v[policy_number(row)].cause;
+
+	cell_str(c, cause == CAUSE_NONE ? "" : cause_names[cause]);
 }
 
-static void get_cause(const struct cli *cli, const void *row, struct cell *c)
-{
-	const struct policy *p = &shown->policies.v[row_of(row)];
-
-	(void)cli;
-	cell_str(c, p->cause == CAUSE_NONE ? "" : cause_names[p->cause]);
-}
-
-static void get_do(const struct cli *cli, const void *row, struct cell *c)
-{
-	(void)cli;
-	cell_str(c, ((const struct config_policy *)row)->act);
-}
-
-const char *policy_runs(const struct config_policy *t)
-{
-	return t->off[0] ? "idle" : t->by_fallback ? "fallback" :
-	       t->library[0] || t->library_knobs[0] ? "library" : "yes";
-}
-
-static void get_runs(const struct cli *cli, const void *row, struct cell *c)
+/*
+ * "yes", "idle", by its "fallback", or, where libswiftrdma is in a job's processes, by its
+ * state ("library").
+ */
+GETTER(runs)
 {
 	const struct config_policy *t = row;
 
-	(void)cli;
-	cell_str(c, policy_runs(t));
+	cell_str(c, t->off[0] ? "idle" : t->by_fallback ? "fallback" :
+		 t->library[0] || t->library_knobs[0] ? "library" : "yes");
 	c->tone = t->off[0] ? TONE_WARN : TONE_GOOD;
 }
 
-static void get_why(const struct cli *cli, const void *row, struct cell *c)
+/* --- check ---------------------------------------------------------------------- */
+
+GETTER(why)
 {
 	const struct config_policy *t = row;
 	struct text text;
 
-	(void)cli;
-	if (t->off[0] || (notes && notes[row_of(row)][0])) {
-		cell_str(c, t->off[0] ? t->off : notes[row_of(row)]);
+	if (t->off[0] || (notes && notes[policy_number(row)][0])) {
+		cell_str(c, t->off[0] ? t->off : notes[policy_number(row)]);
 		return;
 	}
 	text_init(&text, c->buf, sizeof(c->buf));
 	if (t->library[0]) {
 		text_str(&text, "libswiftrdma tells ");
 		text_str(&text, t->library);
-		text_str(&text, t->fallback ? "; else its fallback" : "; else never");
+		text_str(&text, t->fallback[0] ? "; else its fallback" : "; else never");
 	}
 	if (t->library_knobs[0]) {
 		text_str(&text, t->library[0] ? "; it enforces " : "libswiftrdma enforces ");
@@ -80,12 +74,12 @@ static void get_why(const struct cli *cli, const void *row, struct cell *c)
 }
 
 static const struct column check_columns[] = {
-	{ "policy", "POLICY", 0, COL_LEFT, get_name },
-	{ "for", "FOR", 0, COL_LEFT, get_for },
-	{ "cause", "CAUSE", 0, COL_LEFT, get_cause },
-	{ "do", "DO", 0, COL_LEFT, get_do },
-	{ "runs", "RUNS", 0, COL_LEFT, get_runs },
-	{ "why", "WHY", 0, COL_LEFT, get_why },
+	{ "policy", "POLICY", 0, COL_LEFT, POLICY(name) },
+	{ "for", "FOR", 0, COL_LEFT, TEXT(who) },
+	{ "cause", "CAUSE", 0, COL_LEFT, .get = get_cause },
+	{ "do", "DO", 0, COL_LEFT, TEXT(act) },
+	{ "runs", "RUNS", 0, COL_LEFT, .get = get_runs },
+	{ "why", "WHY", 0, COL_LEFT, .get = get_why },
 };
 
 /* How long to measure; long enough for a clock with a resolution of 1 us. */
@@ -158,8 +152,334 @@ static int check_policy(struct cli *cli, struct args *args)
 	return err;
 }
 
+/* --- compile -------------------------------------------------------------------- */
+
+/* One string, or a list of strings, as in the file. */
+static void cell_states(struct cell *c, char *const *states)
+{
+	size_t i;
+
+	if (!states[0] || !states[1]) {
+		cell_str(c, states[0]);
+		return;
+	}
+	c->kind = CELL_WORDS;
+	for (i = 0; states[i]; i++)
+		c->words[i] = states[i];
+	c->words[i] = NULL;
+}
+
+GETTER(fallback)
+{
+	cell_states(c, ((const struct config_policy *)row)->fallback);
+}
+
+GETTER(undo_fallback)
+{
+	cell_states(c, ((const struct config_policy *)row)->undo_fallback);
+}
+
+/* For JSON only. */
+static const struct column policy_columns[] = {
+	{ "policy", NULL, 0, 0, POLICY(name) },
+	{ "for", NULL, 0, 0, TEXT(who) },
+	{ "cause", NULL, 0, 0, .get = get_cause },
+	{ "when", NULL, 0, 0, TEXT(when) },
+	{ "hold_ns", NULL, 0, 0, POLICY(hold) },
+	{ "fallback", NULL, 0, 0, .get = get_fallback },
+	{ "do", NULL, 0, 0, TEXT(act) },
+	{ "undo_when", NULL, 0, 0, TEXT(undo_when) },
+	{ "undo_fallback", NULL, 0, 0, .get = get_undo_fallback },
+	{ "undo_do", NULL, 0, 0, TEXT(undo_act) },
+	{ "because", NULL, 0, 0, TEXT(because) },
+	{ "runs", NULL, 0, 0, .get = get_runs },
+	{ "library", NULL, 0, 0, TEXT(library) },
+	{ "library_knobs", NULL, 0, 0, TEXT(library_knobs) },
+	{ "why", NULL, 0, 0, TEXT(off) },
+};
+
+static int compile_policy(struct cli *cli, struct args *args)
+{
+	struct policy_target w;
+	struct config cfg;
+	struct rows rows;
+	char *text;
+	int err = policy_target(cli, args, &w, NULL);
+
+	if (!err)
+		err = policy_judge(&cfg, &w, false, NULL);
+	if (err)
+		return err;
+	if (!cfg.n_ranks) {
+		config_free(&cfg);
+		return cli_fail("%s: no 'order:' to derive policies from, as in 'order: kv > bulk'",
+				w.file);
+	}
+	if (cli->out.json) {
+		shown = &cfg;
+		rows = ROWS(policy_columns, cfg.texts, cfg.policies.n);
+		err = cli_show(cli, &rows);
+		config_free(&cfg);
+		return err;
+	}
+	text = derive_text(&cfg);
+	config_free(&cfg);
+	if (!text)
+		return cli_no_memory();
+	printf("# Derived from the jobs and the order of %s.\n%s", w.file, text);
+	free(text);
+	return CLI_OK;
+}
+
+/* --- explain ------------------------------------------------------------------ */
+
+static void say_quantity(double v, enum unit unit)
+{
+	char buf[48];
+	struct text t;
+
+	text_init(&t, buf, sizeof(buf));
+	vocab_format(&t, v, unit);
+	fputs(buf, stdout);
+}
+
+static void say_bounds(const struct policy *p)
+{
+	unsigned int i;
+
+	for (i = 0; i < p->n_act; i++) {
+		const struct step *s = &p->act[i];
+		const struct vocab_knob *k = vocab_knob(s->knob);
+
+		if (s->ceiling < k->max && s->op != STEP_SET) {
+			printf(", up to ");
+			say_quantity(s->ceiling, k->unit);
+		}
+		if (s->floor > k->min && s->op != STEP_SET) {
+			printf(", down to ");
+			say_quantity(s->floor, k->unit);
+		}
+	}
+	printf(", a step every ");
+	say_quantity((double)p->cooldown, UNIT_TIME);
+	if (p->max_steps)
+		printf(", %u steps at most", p->max_steps);
+	if (p->rate > 0)
+		printf(", %g a second over all jobs", p->rate);
+}
+
+/* The first that can be measured here is marked, if the state cannot. */
+static void say_fallbacks(const struct config_policy *t)
+{
+	bool here = t->by_fallback;
+	unsigned int i;
+
+	for (i = 0; t->fallback[i]; i++) {
+		bool told = t->lacks[i] == SIGNALS;
+
+		printf("    %s %s\n", here && told ? "here    " : "or else ", t->fallback[i]);
+		if (!told)
+			printf("             (not here: nothing measures %s)\n",
+			       vocab_signals[t->lacks[i]].name);
+		here &= !told;
+	}
+}
+
+static void say_policy(const struct config *cfg, size_t i)
+{
+	const struct policy *p = &cfg->policies.v[i];
+	const struct config_policy *t = &cfg->texts[i];
+	unsigned int k;
+
+	printf("\n  %s", p->name);
+	if (t->because[0])
+		printf(", because %s", t->because);
+	printf("\n");
+	if (t->off[0])
+		printf("    idle     %s\n", t->off);
+	printf("    when     %s\n", t->when);
+	if (p->hold) {
+		printf("             for ");
+		say_quantity((double)p->hold, UNIT_TIME);
+		printf(" without a break\n");
+	}
+	if (t->library[0])
+		printf("             of jobs with libswiftrdma in their processes, which tells %s%s\n",
+		       t->library, t->fallback[0] ? "" : "; of others this is unknown, and nothing happens");
+	if (t->library_knobs[0])
+		printf("             of jobs with libswiftrdma in their processes, which enforces %s\n",
+		       t->library_knobs);
+	say_fallbacks(t);
+	printf("    then     %s", t->act);
+	say_bounds(p);
+	printf("\n    until    %s", t->undo_when);
+	for (k = 0; t->undo_fallback[k]; k++)
+		printf("%s%s", k ? "; else: " : " (where that is unknown: ", t->undo_fallback[k]);
+	if (k)
+		printf(")");
+	if (p->undo_hold) {
+		printf(", for ");
+		say_quantity((double)p->undo_hold, UNIT_TIME);
+	}
+	printf("; then %s\n", t->undo_act ? t->undo_act : "what the application asked for");
+}
+
+static bool text_names(const char *text, const char *name)
+{
+	size_t n = strlen(name);
+	const char *s = text;
+
+	while (s && (s = strstr(s, name))) {
+		bool before = s > text && (strchr("_.", s[-1]) ||
+					   (s[-1] >= 'a' && s[-1] <= 'z'));
+		bool after = s[n] == '_' || s[n] == '.' || (s[n] >= 'a' && s[n] <= 'z');
+
+		if (!before && !after)
+			return true;
+		s += n;
+	}
+	return false;
+}
+
+static bool texts_name(char *const *texts, const char *name)
+{
+	while (*texts && !text_names(*texts, name))
+		texts++;
+	return *texts;
+}
+
+static void say_criteria(const struct config *cfg)
+{
+	bool any = false;
+	size_t i, k;
+
+	for (i = 0; i < cfg->criteria.n; i++) {
+		const struct criterion *c = &cfg->criteria.v[i];
+
+		for (k = 0; k < cfg->policies.n; k++) {
+			const struct config_policy *t = &cfg->texts[k];
+
+			if (text_names(t->when, c->name) || text_names(t->act, c->name) ||
+			    texts_name(t->fallback, c->name) ||
+			    text_names(t->undo_when, c->name) ||
+			    texts_name(t->undo_fallback, c->name))
+				break;
+		}
+		if (k == cfg->policies.n)
+			continue;
+		printf(any ? ", %s = " : "criteria: %s = ", c->name);
+		say_quantity(c->v, c->unit);
+		any = true;
+	}
+	if (any)
+		printf("\n");
+}
+
+static void say_job(const struct config *cfg, const struct config_job *j)
+{
+	size_t i, n = 0;
+
+	printf("%s: %s", j->name, vocab_word_name(UNIT_CLASS, j->class));
+	if (j->slo_p99) {
+		printf(", p99 <= ");
+		say_quantity((double)j->slo_p99, UNIT_TIME);
+	}
+	if (j->slo_byte_rate > 0) {
+		printf(", at least ");
+		say_quantity(j->slo_byte_rate, UNIT_BITRATE);
+	}
+	if (j->rank)
+		printf(", number %u in the order", j->rank);
+	printf("\n");
+	for (i = 0; i < cfg->policies.n; i++) {
+		if (!policy_applies(&cfg->policies.v[i], j->name, j->class))
+			continue;
+		say_policy(cfg, i);
+		n++;
+	}
+	if (!n)
+		printf("  nothing happens to it\n");
+}
+
+GETTER(class)
+{
+	cell_str(c, vocab_word_name(UNIT_CLASS, ((const struct config_job *)row)->class));
+}
+
+static bool is_for(const struct cli *cli, const void *row, const void *arg)
+{
+	const struct config_job *j = arg;
+
+	(void)cli;
+	return policy_applies(&shown->policies.v[policy_number(row)], j->name, j->class);
+}
+
+GETTER(policies)
+{
+	cell_table(c, ROWS(policy_columns, shown->texts, shown->policies.n));
+	c->table.want = is_for;
+	c->table.arg = row;
+}
+
+/* For JSON only. */
+static const struct column job_columns[] = {
+	{ "job", NULL, 0, 0, JOB(name) },
+	{ "class", NULL, 0, 0, .get = get_class },
+	{ "slo_p99_ns", NULL, 0, 0, JOB_IF(slo_p99) },
+	{ "slo_bit_rate", NULL, 0, 0, JOB_IF(slo_byte_rate) },
+	{ "rank", NULL, 0, 0, JOB_IF(rank) },
+	{ "policies", NULL, 0, 0, .get = get_policies },
+};
+
+static bool is_named_job(const struct cli *cli, const void *row, const void *name)
+{
+	(void)cli;
+	return !name || !strcmp(((const struct config_job *)row)->name, name);
+}
+
+static int explain_policy(struct cli *cli, struct args *args)
+{
+	struct policy_target w;
+	struct config cfg;
+	struct rows rows;
+	const char *job;
+	size_t i, n = 0;
+	int err = policy_target(cli, args, &w, &job);
+
+	if (!err)
+		err = policy_judge(&cfg, &w, false, NULL);
+	if (err)
+		return err;
+	for (i = 0; i < cfg.n_jobs; i++)
+		n += is_named_job(cli, &cfg.jobs[i], job);
+	if (!n) {
+		config_free(&cfg);
+		return job ? cli_fail("%s: no job '%s'", w.file, job) :
+		       cli_fail("%s: the file has no 'jobs:', so there is nothing to explain",
+				w.file);
+	}
+	if (cli->out.json) {
+		shown = &cfg;
+		rows = ROWS(job_columns, cfg.jobs, cfg.n_jobs);
+		rows.want = is_named_job;
+		rows.arg = job;
+		err = cli_show(cli, &rows);
+	} else {
+		for (i = 0; i < cfg.n_jobs; i++) {
+			if (!is_named_job(cli, &cfg.jobs[i], job))
+				continue;
+			say_job(&cfg, &cfg.jobs[i]);
+			printf("\n");
+		}
+		say_criteria(&cfg);
+		printf("checked for %s\n", w.text);
+	}
+	config_free(&cfg);
+	return err;
+}
+
 static const struct verb verbs[] = {
-	{ "check", check_policy }, { "compile", policy_compile }, { "explain", policy_explain },
+	{ "check", check_policy }, { "compile", compile_policy }, { "explain", explain_policy },
 	{ "simulate", policy_simulate }, { 0 },
 };
 

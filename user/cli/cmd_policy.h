@@ -51,20 +51,12 @@ int policy_judge(struct config *cfg, const struct policy_target *w, bool say_war
 int policy_load(struct config *cfg, const char *file, const struct caps *caps,
 		bool say_warnings);
 
-/*
- * Does a policy run: "yes", "idle", by its "fallback", or, where libswiftrdma is in a job's
- * processes, by its state ("library")?
- */
-const char *policy_runs(const struct config_policy *t);
-
-/* policy_explain.c: compile and explain */
-int policy_compile(struct cli *cli, struct args *args);
-int policy_explain(struct cli *cli, struct args *args);
-
 /* policy_simulate.c */
 int policy_simulate(struct cli *cli, struct args *args);
 struct scenario;
 const char *policy_basis(const struct scenario *sc);
+/* @err: -errno of a run. Returns CLI_ERROR. */
+int policy_sim_failed(int err);
 /*
  * Loads the policies of @file for scenario @sc, and the jobs of the file into @sc. All
  * times of the policies are divided by *@hurry. 0: chosen by the ratio of the scenario's

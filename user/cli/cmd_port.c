@@ -4,47 +4,12 @@
 
 #include "cli/cli.h"
 
-#define NUMBER(name, field, bit)					\
-	static void get_##name(const struct cli *cli, const void *row,	\
-			       struct cell *c)				\
-	{								\
-		const struct snap_port *port = row;			\
-									\
-		(void)cli;						\
-		if ((bit) == 0 || snap_has(port, bit))			\
-			cell_u64(c, port->field);			\
-	}
-
-#define RATE(name, id)							\
-	static void get_##name(const struct cli *cli, const void *row,	\
-			       struct cell *c)				\
-	{								\
-		view_signal(cli, id, (const struct snap_port *)row -	\
-			    cli->snap.ports, c);			\
-	}
-
-NUMBER(port, index, 0)
-NUMBER(device_speed, speed, SNAP_SPEED)
-NUMBER(tx_bytes, tx_bytes, SNAP_BYTES)
-NUMBER(rx_bytes, rx_bytes, SNAP_BYTES)
-NUMBER(tx_packets, tx_packets, SNAP_BYTES)
-NUMBER(rx_packets, rx_packets, SNAP_BYTES)
-NUMBER(time, time, 0)
-NUMBER(detail_time, detail_time, SNAP_DETAIL)
-NUMBER(ecn_marked, ecn_marked, SNAP_CNP)
-NUMBER(cnp_sent, cnp_sent, SNAP_CNP)
-NUMBER(cnp_handled, cnp_handled, SNAP_CNP)
-RATE(util, SIG_PORT_UTIL)
-RATE(tx_rate, SIG_PORT_TX_RATE)
-RATE(rx_rate, SIG_PORT_RX_RATE)
-
-static void get_dev(const struct cli *cli, const void *row, struct cell *c)
-{
-	view_dev_name(cli, ((const struct snap_port *)row)->dev, c);
-}
+#define PORT(member)		MEMBER(struct snap_port, member)
+#define PORT_HAS(member, bits)	MEMBER_HAS(struct snap_port, member, bits)
+#define PRIO(member)		MEMBER(struct snap_prio, member)
 
 /* The speed that UTIL is relative to. The policy file overrides the device. */
-static void get_speed(const struct cli *cli, const void *row, struct cell *c)
+GETTER(speed)
 {
 	const struct snap_port *port = row;
 	const struct snap_dev *dev = view_dev(cli, port->dev);
@@ -55,7 +20,7 @@ static void get_speed(const struct cli *cli, const void *row, struct cell *c)
 		cell_u64(c, (uint64_t)speed);
 }
 
-static void get_state(const struct cli *cli, const void *row, struct cell *c)
+GETTER(state)
 {
 	/* IBA 14.2.5.6, as enum ib_port_state */
 	static const char *const names[] = {
@@ -63,7 +28,6 @@ static void get_state(const struct cli *cli, const void *row, struct cell *c)
 	};
 	const struct snap_port *port = row;
 
-	(void)cli;
 	if (!snap_has(port, SNAP_STATE))
 		return;
 	c->tone = port->state == 4 ? TONE_GOOD : TONE_WARN;
@@ -73,98 +37,67 @@ static void get_state(const struct cli *cli, const void *row, struct cell *c)
 		cell_u64(c, port->state);
 }
 
-static void get_link(const struct cli *cli, const void *row, struct cell *c)
+GETTER(link)
 {
 	const struct snap_port *port = row;
 
-	(void)cli;
 	if (port->link_layer == 1)
 		cell_str(c, "infiniband");
 	else if (port->link_layer == 2)
 		cell_str(c, "ethernet");
 }
 
-static void get_netdev(const struct cli *cli, const void *row, struct cell *c)
-{
-	const struct snap_port *port = row;
-
-	(void)cli;
-	if (snap_has(port, SNAP_NETDEV))
-		cell_str(c, port->netdev);
-}
-
-#define PRIO(name, field)						\
-	static void prio_##name(const struct cli *cli, const void *row,	\
-				struct cell *c)				\
-	{								\
-		(void)cli;						\
-		cell_u64(c, ((const struct snap_prio *)row)->field);	\
-	}
-
-PRIO(index, index)
-PRIO(tx_bytes, tx_bytes)
-PRIO(rx_bytes, rx_bytes)
-PRIO(tx_packets, tx_packets)
-PRIO(rx_packets, rx_packets)
-PRIO(tx_pauses, tx_pauses)
-PRIO(rx_pauses, rx_pauses)
-PRIO(tx_pause_time, tx_pause_time)
-PRIO(rx_pause_time, rx_pause_time)
-
 static const struct column prio_columns[] = {
-	{ "prio", "PRIO", 0, 0, prio_index },
-	{ "tx_bytes", "TX", SHOW_BYTES, 0, prio_tx_bytes },
-	{ "rx_bytes", "RX", SHOW_BYTES, 0, prio_rx_bytes },
-	{ "tx_packets", "TX-PACKETS", 0, 0, prio_tx_packets },
-	{ "rx_packets", "RX-PACKETS", 0, 0, prio_rx_packets },
-	{ "tx_pauses", "TX-PAUSES", 0, 0, prio_tx_pauses },
-	{ "rx_pauses", "RX-PAUSES", 0, 0, prio_rx_pauses },
-	{ "tx_pause_time", "TX-PAUSED", SHOW_TIME, 0, prio_tx_pause_time },
-	{ "rx_pause_time", "RX-PAUSED", SHOW_TIME, 0, prio_rx_pause_time },
+	{ "prio", "PRIO", 0, 0, PRIO(index) },
+	{ "tx_bytes", "TX", SHOW_BYTES, 0, PRIO(tx_bytes) },
+	{ "rx_bytes", "RX", SHOW_BYTES, 0, PRIO(rx_bytes) },
+	{ "tx_packets", "TX-PACKETS", 0, 0, PRIO(tx_packets) },
+	{ "rx_packets", "RX-PACKETS", 0, 0, PRIO(rx_packets) },
+	{ "tx_pauses", "TX-PAUSES", 0, 0, PRIO(tx_pauses) },
+	{ "rx_pauses", "RX-PAUSES", 0, 0, PRIO(rx_pauses) },
+	{ "tx_pause_time", "TX-PAUSED", SHOW_TIME, 0, PRIO(tx_pause_time) },
+	{ "rx_pause_time", "RX-PAUSED", SHOW_TIME, 0, PRIO(rx_pause_time) },
 };
 
-static void get_prios(const struct cli *cli, const void *row, struct cell *c)
+GETTER(prios)
 {
 	const struct snap_port *port = row;
 	const struct snapshot *snap = &cli->snap;
 	size_t from = 0, n = 0;
 
 	while (from < snap->n_prios &&
-	       (snap->prios[from].dev != port->dev ||
-		snap->prios[from].port != port->index))
+	       (snap->prios[from].dev != port->dev || snap->prios[from].port != port->index))
 		from++;
 	while (from + n < snap->n_prios &&
 	       snap->prios[from + n].dev == port->dev &&
 	       snap->prios[from + n].port == port->index)
 		n++;
-	if (!n)
-		return;
-	c->kind = CELL_TABLE;
-	c->table = ROWS(prio_columns, &snap->prios[from], n);
+	if (n)
+		cell_table(c, ROWS(prio_columns, &snap->prios[from], n));
 }
 
 static const struct column columns[] = {
-	{ "dev", "DEV", 0, COL_LEFT, get_dev },
-	{ "port", "PORT", 0, 0, get_port },
-	{ "state", "STATE", 0, COL_LEFT, get_state },
-	{ "link_layer", "LINK", 0, COL_LEFT, get_link },
-	{ "netdev", "NETDEV", 0, COL_LEFT, get_netdev },
-	{ "speed", "SPEED", SHOW_BITRATE, 0, get_speed },
-	{ "device_speed", "DEV-SPEED", SHOW_BITRATE, COL_DETAIL, get_device_speed },
-	{ "util", "UTIL", SHOW_RATIO, COL_RATE, get_util },
-	{ "tx_rate", "TX-RATE", SHOW_BITRATE, COL_RATE, get_tx_rate },
-	{ "rx_rate", "RX-RATE", SHOW_BITRATE, COL_RATE, get_rx_rate },
-	{ "tx_bytes", "TX", SHOW_BYTES, 0, get_tx_bytes },
-	{ "rx_bytes", "RX", SHOW_BYTES, 0, get_rx_bytes },
-	{ "tx_packets", "TX-PACKETS", 0, COL_DETAIL, get_tx_packets },
-	{ "rx_packets", "RX-PACKETS", 0, COL_DETAIL, get_rx_packets },
-	{ "ecn_marked", "ECN-MARKED", 0, COL_DETAIL, get_ecn_marked },
-	{ "cnp_sent", "CNP-SENT", 0, COL_DETAIL, get_cnp_sent },
-	{ "cnp_handled", "CNP-HANDLED", 0, COL_DETAIL, get_cnp_handled },
-	{ "time", NULL, 0, COL_JSON, get_time },
-	{ "detail_time", NULL, 0, COL_JSON, get_detail_time },
+	{ "dev", "DEV", 0, COL_LEFT, DEV_NAME(struct snap_port) },
+	{ "port", "PORT", 0, 0, PORT(index) },
+	{ "state", "STATE", 0, COL_LEFT, .get = get_state },
+	{ "link_layer", "LINK", 0, COL_LEFT, .get = get_link },
+	{ "netdev", "NETDEV", 0, COL_LEFT, PORT_HAS(netdev, SNAP_NETDEV) },
+	{ "speed", "SPEED", SHOW_BITRATE, 0, .get = get_speed },
+	{ "device_speed", "DEV-SPEED", SHOW_BITRATE, COL_DETAIL, PORT_HAS(speed, SNAP_SPEED) },
+	{ "util", "UTIL", SHOW_RATIO, COL_RATE, SIGNAL(PORT_UTIL) },
+	{ "tx_rate", "TX-RATE", SHOW_BITRATE, COL_RATE, SIGNAL(PORT_TX_RATE) },
+	{ "rx_rate", "RX-RATE", SHOW_BITRATE, COL_RATE, SIGNAL(PORT_RX_RATE) },
+	{ "tx_bytes", "TX", SHOW_BYTES, 0, PORT_HAS(tx_bytes, SNAP_BYTES) },
+	{ "rx_bytes", "RX", SHOW_BYTES, 0, PORT_HAS(rx_bytes, SNAP_BYTES) },
+	{ "tx_packets", "TX-PACKETS", 0, COL_DETAIL, PORT_HAS(tx_packets, SNAP_BYTES) },
+	{ "rx_packets", "RX-PACKETS", 0, COL_DETAIL, PORT_HAS(rx_packets, SNAP_BYTES) },
+	{ "ecn_marked", "ECN-MARKED", 0, COL_DETAIL, PORT_HAS(ecn_marked, SNAP_CNP) },
+	{ "cnp_sent", "CNP-SENT", 0, COL_DETAIL, PORT_HAS(cnp_sent, SNAP_CNP) },
+	{ "cnp_handled", "CNP-HANDLED", 0, COL_DETAIL, PORT_HAS(cnp_handled, SNAP_CNP) },
+	{ "time", NULL, 0, COL_JSON, PORT(time) },
+	{ "detail_time", NULL, 0, COL_JSON, PORT_HAS(detail_time, SNAP_DETAIL) },
 	/* nested table, Ethernet only */
-	{ "prios", NULL, 0, COL_DETAIL, get_prios },
+	{ "prios", NULL, 0, COL_DETAIL, .get = get_prios },
 };
 
 struct rows port_rows(const struct snapshot *snap)
@@ -186,8 +119,7 @@ static int show_ports(struct cli *cli, struct args *args)
 
 	if (word) {
 		slash = strrchr(word, '/');
-		if (slash && (!args_number(slash + 1, UINT32_MAX, &port) ||
-			      !port))
+		if (slash && (!args_number(slash + 1, UINT32_MAX, &port) || !port))
 			return args_bad("'%s': a port number must follow the /, as in rxe0/1",
 					word);
 		if (strlen(word) >= sizeof(dev))
@@ -204,11 +136,8 @@ static int show_ports(struct cli *cli, struct args *args)
 		err = cli_read(cli, &want);
 	if (err)
 		return err;
-	if (want.port && !cli->snap.n_ports) {
-		fprintf(stderr, "swiftrdma: %s has no port %u\n", dev,
-			want.port);
-		return CLI_ERROR;
-	}
+	if (want.port && !cli->snap.n_ports)
+		return cli_fail("%s has no port %u", dev, want.port);
 	cli_running(cli);
 	rows = port_rows(&cli->snap);
 	return cli_show(cli, &rows);

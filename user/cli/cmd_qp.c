@@ -3,142 +3,90 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rdma/swiftrdma_share.h>
+
 #include "cli/qp_filter.h"
 
-#define GETTER(name)							\
-	static void get_##name(const struct cli *cli, const void *row,	\
-			       struct cell *c)
+#define QP(member)		MEMBER(struct snap_qp, member)
+#define QP_HAS(member, bits)	MEMBER_HAS(struct snap_qp, member, bits)
+#define QP_IF(member, by)	MEMBER_IF(struct snap_qp, member, by)
+#define OWNER(member)		.of = owner_of_qp, MEMBER(struct snap_owner, member)
+#define PROCESS(member)		.of = process_of_qp, MEMBER(struct snap_owner, member)
+/* What the library in the QP's process reported. */
+#define REPORT(member)		.of = report_of_qp, MEMBER(struct snap_qp_report, member)
+#define REPORT_IF(member, by)	.of = report_of_qp, MEMBER_IF(struct snap_qp_report, member, by)
+#define REPORT_HAS(member, bit)	.of = report_of_qp, MEMBER_HAS(struct snap_qp_report, member, bit)
 
-#define NUMBER(name, field, bit)					\
-	GETTER(name)							\
-	{								\
-		const struct snap_qp *qp = row;				\
-									\
-		(void)cli;						\
-		if ((bit) == 0 || snap_has(qp, bit))			\
-			cell_u64(c, qp->field);				\
-	}
-
-#define FLAG(name)							\
-	GETTER(name)							\
-	{								\
-		(void)cli;						\
-		cell_flag(c, ((const struct snap_qp *)row)->name);	\
-	}
-
-#define RATE(name, id)							\
-	GETTER(name)							\
-	{								\
-		view_signal(cli, id, (const struct snap_qp *)row -	\
-			    cli->snap.qps, c);				\
-	}
-
-static const struct snap_owner *owner_of_qp(const struct cli *cli, const void *row)
+static const void *owner_of_qp(const struct cli *cli, const void *row)
 {
 	const struct snap_qp *qp = row;
 
 	return view_owner(cli, snap_has(qp, SNAP_OWNER), qp->owner);
 }
 
-#define OWNER_STR(name)							\
-	GETTER(name)							\
-	{								\
-		const struct snap_owner *o = owner_of_qp(cli, row);		\
-									\
-		if (o)							\
-			cell_str(c, o->name);				\
-	}
+static const void *process_of_qp(const struct cli *cli, const void *row)
+{
+	return view_process(owner_of_qp(cli, row));
+}
 
-#define OWNER_ID(name)							\
-	GETTER(name)							\
-	{								\
-		const struct snap_owner *o = owner_of_qp(cli, row);		\
-									\
-		if (o && !o->kernel[0])					\
-			cell_u64(c, o->name);				\
-	}
+static const void *report_of_qp(const struct cli *cli, const void *row)
+{
+	return view_qp_report(cli, row);
+}
 
-NUMBER(qpn, qpn, 0)
-NUMBER(id, serial, 0)
-NUMBER(port, port, SNAP_PORT)
-NUMBER(uar, uar, SNAP_UAR)
-NUMBER(tid, tid, SNAP_TID)
-NUMBER(send_cq, send_cq, SNAP_SEND_CQ)
-NUMBER(recv_cq, recv_cq, SNAP_RECV_CQ)
-NUMBER(max_send_wr, max_send_wr, SNAP_CAP)
-NUMBER(max_recv_wr, max_recv_wr, SNAP_CAP)
-NUMBER(max_send_sge, max_send_sge, SNAP_CAP)
-NUMBER(max_recv_sge, max_recv_sge, SNAP_CAP)
-NUMBER(max_inline, max_inline, SNAP_CAP)
-NUMBER(doorbells, doorbells, SNAP_DOORBELLS)
-NUMBER(wrs, wrs, SNAP_WRS)
-NUMBER(level, level, SNAP_LEVEL)
-NUMBER(tclass_asked, tclass_asked, SNAP_CLASS)
-NUMBER(tclass, tclass, SNAP_CLASS)
-NUMBER(sl_asked, sl_asked, SNAP_CLASS)
-NUMBER(sl, sl, SNAP_CLASS)
-NUMBER(dest_qpn, dest_qpn, SNAP_DEST)
-NUMBER(since, since, 0)
-NUMBER(time, time, 0)
-FLAG(adopted)
-FLAG(devx)
-FLAG(class_pending)
-FLAG(wrs_ambiguous)
-NUMBER(wrs_since, wrs_since, SNAP_WRS_SINCE)
-RATE(wr_rate, SIG_QP_WR_RATE)
-RATE(doorbell_rate, SIG_QP_DOORBELL_RATE)
-RATE(queue_latency, SIG_QP_LATENCY)
-NUMBER(outstanding_samples, outstanding_samples, SNAP_LOOKS)
-NUMBER(outstanding_sum, outstanding_sum, SNAP_LOOKS)
-OWNER_ID(pid)
-OWNER_ID(uid)
-OWNER_STR(comm)
-OWNER_STR(exe)
-OWNER_STR(cgroup)
-OWNER_STR(kernel)
+GETTER(latency)
+{
+	struct snap_figures f;
 
-/* Of @r, what a library told of the QP. */
-#define REPORT(name, value, known)					\
-	GETTER(name)							\
-	{								\
-		const struct snap_qp_report *r = view_qp_report(cli, row); \
-									\
-		if (r && (known))					\
-			cell_u64(c, r->value);				\
-	}
+	if (view_qp_times(cli, row, &f))
+		cell_mean(c, f.latency_sum, f.latency_wrs);
+}
 
-/* The mean of a time over the requests that it is of. */
-#define MEAN(name, time)						\
-	GETTER(name)							\
-	{								\
-		struct snap_figures f;					\
-									\
-		if (view_qp_times(cli, row, &f) && f.time##_wrs)	\
-			cell_real(c, (double)f.time##_sum / (double)f.time##_wrs); \
-	}
+GETTER(queue_delay)
+{
+	struct snap_figures f;
 
-REPORT(outstanding, outstanding, snap_has(r, SNAP_OUTSTANDING))
-MEAN(queue_delay, hol)
-MEAN(latency, latency)
-REPORT(latency_max, sum.latency_max, r->sum.samples)
-REPORT(latency_samples, sum.samples, true)
-REPORT(reported_wrs, sum.wrs, true)
-REPORT(reported_bytes, sum.bytes, true)
-REPORT(errors, sum.errors, true)
+	if (view_qp_times(cli, row, &f))
+		cell_mean(c, f.hol_sum, f.hol_wrs);
+}
 
 GETTER(library)
 {
 	cell_flag(c, view_qp_report(cli, row));
 }
 
-GETTER(dev)
+/* What is true of the library's figures: of a QP with no-order it measures nothing. */
+GETTER(library_flags)
 {
-	view_dev_name(cli, ((const struct snap_qp *)row)->dev, c);
+	static const struct bit_name flags[] = {
+		{ SWIFTRDMA_SLOT_NO_ORDER, "no-order" },
+		{ SWIFTRDMA_SLOT_ERROR, "error" },
+		{ SWIFTRDMA_SLOT_WR_API, "wr-api" },
+	};
+	const struct snap_qp_report *r = view_qp_report(cli, row);
+
+	if (r)
+		cell_bits(c, r->flags, flags, sizeof(flags) / sizeof(flags[0]));
+}
+
+GETTER(wrs_unseen)
+{
+	struct view_unseen u;
+
+	if (view_unseen(cli, row, &u) && u.has_wrs)
+		cell_u64(c, u.wrs);
+}
+
+GETTER(doorbells_unseen)
+{
+	struct view_unseen u;
+
+	if (view_unseen(cli, row, &u) && u.has_doorbells)
+		cell_u64(c, u.doorbells);
 }
 
 GETTER(type)
 {
-	(void)cli;
 	view_word(UNIT_TYPE, ((const struct snap_qp *)row)->type, c);
 }
 
@@ -146,7 +94,6 @@ GETTER(state)
 {
 	const struct snap_qp *qp = row;
 
-	(void)cli;
 	if (!snap_has(qp, SNAP_STATE))
 		return;
 	view_word(UNIT_STATE, qp->state, c);
@@ -155,11 +102,6 @@ GETTER(state)
 		c->tone = TONE_GOOD;
 	else if (qp->state == 6)
 		c->tone = TONE_BAD;
-}
-
-GETTER(job)
-{
-	view_job_name(cli, ((const struct snap_qp *)row)->job, c);
 }
 
 /* Process or kernel user, in one column. */
@@ -176,7 +118,6 @@ GETTER(wrs_absent)
 {
 	const struct snap_qp *qp = row;
 
-	(void)cli;
 	if (snap_has(qp, SNAP_ABSENT) && !snap_has(qp, SNAP_WRS))
 		cell_str(c, view_absent(qp->wrs_absent, false));
 }
@@ -186,109 +127,89 @@ GETTER(dgid)
 	static const uint8_t none[sizeof(((struct snap_qp *)0)->dgid)];
 	const struct snap_qp *qp = row;
 
-	(void)cli;
 	if (snap_has(qp, SNAP_DEST) && memcmp(qp->dgid, none, sizeof(none)) &&
 	    inet_ntop(AF_INET6, qp->dgid, c->buf, sizeof(c->buf)))
 		cell_str(c, c->buf);
 }
 
-/* A number that is absent where it is 0. */
-#define NOT_NOUGHT(name)						\
-	GETTER(name)							\
-	{								\
-		const struct snap_qp *qp = row;				\
-									\
-		(void)cli;						\
-		if (qp->name)						\
-			cell_u64(c, qp->name);				\
-	}
-
-NOT_NOUGHT(dlid)
-NOT_NOUGHT(udp_sport)
-NOT_NOUGHT(lag_port)
-
 GETTER(class_error)
 {
 	const struct snap_qp *qp = row;
 
-	(void)cli;
 	if (!snap_has(qp, SNAP_CLASS_ERROR) || !qp->class_error)
 		return;
 	cell_s64(c, qp->class_error);
 	c->tone = TONE_BAD;
 }
 
-static void get_wr_unit(const struct cli *cli, const void *row, struct cell *c)
-{
-	const struct snap_qp *qp = row;
-
-	if (snap_has(qp, SNAP_WRS))
-		view_wr_unit(cli, qp->dev, c);
-}
-
 static const struct column columns[] = {
-	{ "dev", "DEV", 0, COL_LEFT, get_dev },
-	{ "port", "PORT", 0, 0, get_port },
-	{ "qpn", "QPN", 0, 0, get_qpn },
-	{ "id", "ID", 0, COL_DETAIL, get_id },
-	{ "type", "TYPE", 0, COL_LEFT, get_type },
-	{ "state", "STATE", 0, COL_LEFT, get_state },
-	{ "uar", "UAR", 0, 0, get_uar },
-	{ "job", "JOB", 0, COL_LEFT, get_job },
-	{ "pid", "PID", 0, 0, get_pid },
-	{ "tid", "TID", 0, COL_DETAIL, get_tid },
-	{ "uid", "UID", 0, COL_DETAIL, get_uid },
-	{ "owner", "OWNER", 0, COL_LEFT | COL_TEXT, get_user },
-	{ "comm", NULL, 0, COL_JSON, get_comm },
-	{ "exe", "EXE", 0, COL_LEFT | COL_DETAIL, get_exe },
-	{ "kernel", NULL, 0, COL_JSON, get_kernel },
-	{ "send_cq", "SCQ", 0, COL_DETAIL, get_send_cq },
-	{ "recv_cq", "RCQ", 0, COL_DETAIL, get_recv_cq },
-	{ "max_send_wr", "SEND-WR", 0, COL_DETAIL, get_max_send_wr },
-	{ "max_recv_wr", "RECV-WR", 0, COL_DETAIL, get_max_recv_wr },
-	{ "max_send_sge", NULL, 0, COL_JSON, get_max_send_sge },
-	{ "max_recv_sge", NULL, 0, COL_JSON, get_max_recv_sge },
-	{ "max_inline", NULL, 0, COL_JSON, get_max_inline },
-	{ "wr_rate", "WR/s", SHOW_RATE, COL_RATE | COL_WRS, get_wr_rate },
-	{ "doorbell_rate", "DB/s", SHOW_RATE, COL_RATE, get_doorbell_rate },
-	{ "queue_latency", "Q-LATENCY", SHOW_TIME, COL_RATE, get_queue_latency },
-	{ "doorbells", "DOORBELLS", 0, 0, get_doorbells },
-	{ "wrs", "WRS", 0, COL_WRS, get_wrs },
-	{ "wr_unit", NULL, 0, COL_JSON, get_wr_unit },
-	{ "outstanding", "OUTST", 0, 0, get_outstanding },
-	{ "queue_delay", "HOL-WAIT", SHOW_TIME, 0, get_queue_delay },
-	{ "latency", "LATENCY", SHOW_TIME, 0, get_latency },
-	{ "latency_max", "LAT-MAX", SHOW_TIME, 0, get_latency_max },
-	{ "latency_samples", NULL, 0, COL_JSON, get_latency_samples },
-	{ "reported_wrs", "LIB-WRS", 0, COL_DETAIL, get_reported_wrs },
-	{ "reported_bytes", "LIB-BYTES", SHOW_BYTES, COL_DETAIL, get_reported_bytes },
-	{ "errors", "ERRORS", 0, COL_DETAIL, get_errors },
-	{ "library", "LIBRARY", 0, COL_LEFT | COL_DETAIL, get_library },
-	{ "level", "LEVEL", 0, 0, get_level },
-	{ "tclass", "TCLASS", 0, 0, get_tclass },
-	{ "tclass_asked", "ASKED", 0, 0, get_tclass_asked },
-	{ "sl", "SL", 0, COL_DETAIL, get_sl },
-	{ "sl_asked", "SL-ASKED", 0, COL_DETAIL, get_sl_asked },
-	{ "class_pending", "PENDING", 0, COL_LEFT | COL_DETAIL,
-	  get_class_pending },
-	{ "class_error", "ERROR", SHOW_ERRNO, COL_LEFT | COL_DETAIL,
-	  get_class_error },
-	{ "dest_qpn", "DEST-QPN", 0, COL_DETAIL, get_dest_qpn },
-	{ "dgid", "DGID", 0, COL_LEFT | COL_DETAIL, get_dgid },
-	{ "dlid", "DLID", 0, COL_DETAIL, get_dlid },
-	{ "udp_sport", "UDP-SPORT", 0, COL_DETAIL, get_udp_sport },
-	{ "lag_port", "LAG-PORT", 0, COL_DETAIL, get_lag_port },
-	{ "adopted", "ADOPTED", 0, COL_LEFT | COL_DETAIL, get_adopted },
-	{ "devx", "DEVX", 0, COL_LEFT | COL_DETAIL, get_devx },
-	{ "wrs_since", NULL, 0, COL_JSON, get_wrs_since },
-	{ "wrs_ambiguous", "AMBIGUOUS", 0, COL_LEFT | COL_DETAIL,
-	  get_wrs_ambiguous },
-	{ "wrs_absent", "NO-WRS", 0, COL_LEFT | COL_DETAIL, get_wrs_absent },
-	{ "outstanding_samples", NULL, 0, COL_JSON, get_outstanding_samples },
-	{ "outstanding_sum", NULL, 0, COL_JSON, get_outstanding_sum },
-	{ "cgroup", "CGROUP", 0, COL_LEFT | COL_DETAIL, get_cgroup },
-	{ "since", NULL, 0, COL_JSON, get_since },
-	{ "time", NULL, 0, COL_JSON, get_time },
+	{ "dev", "DEV", 0, COL_LEFT, DEV_NAME(struct snap_qp) },
+	{ "port", "PORT", 0, 0, QP_HAS(port, SNAP_PORT) },
+	{ "qpn", "QPN", 0, 0, QP(qpn) },
+	{ "id", "ID", 0, COL_DETAIL, QP(serial) },
+	{ "type", "TYPE", 0, COL_LEFT, .get = get_type },
+	{ "state", "STATE", 0, COL_LEFT, .get = get_state },
+	{ "uar", "UAR", 0, 0, QP_HAS(uar, SNAP_UAR) },
+	{ "job", "JOB", 0, COL_LEFT, MEMBER_AS(FROM_JOB, struct snap_qp, job) },
+	{ "pid", "PID", 0, 0, PROCESS(pid) },
+	{ "tid", "TID", 0, COL_DETAIL, QP_HAS(tid, SNAP_TID) },
+	{ "uid", "UID", 0, COL_DETAIL, PROCESS(uid) },
+	{ "owner", "OWNER", 0, COL_LEFT | COL_TEXT, .get = get_user },
+	{ "comm", NULL, 0, COL_JSON, OWNER(comm) },
+	{ "exe", "EXE", 0, COL_LEFT | COL_DETAIL, OWNER(exe) },
+	{ "kernel", NULL, 0, COL_JSON, OWNER(kernel) },
+	{ "send_cq", "SCQ", 0, COL_DETAIL, QP_HAS(send_cq, SNAP_SEND_CQ) },
+	{ "recv_cq", "RCQ", 0, COL_DETAIL, QP_HAS(recv_cq, SNAP_RECV_CQ) },
+	{ "max_send_wr", "SEND-WR", 0, COL_DETAIL, QP_HAS(max_send_wr, SNAP_CAP) },
+	{ "max_recv_wr", "RECV-WR", 0, COL_DETAIL, QP_HAS(max_recv_wr, SNAP_CAP) },
+	{ "max_send_sge", NULL, 0, COL_JSON, QP_HAS(max_send_sge, SNAP_CAP) },
+	{ "max_recv_sge", NULL, 0, COL_JSON, QP_HAS(max_recv_sge, SNAP_CAP) },
+	{ "max_inline", NULL, 0, COL_JSON, QP_HAS(max_inline, SNAP_CAP) },
+	{ "wr_rate", "WR/s", SHOW_RATE, COL_RATE | COL_WRS, SIGNAL(QP_WR_RATE) },
+	{ "doorbell_rate", "DB/s", SHOW_RATE, COL_RATE, SIGNAL(QP_DOORBELL_RATE) },
+	{ "queue_latency", "Q-LATENCY", SHOW_TIME, COL_RATE | COL_SPARSE, SIGNAL(QP_LATENCY) },
+	{ "doorbells", "DOORBELLS", 0, 0, QP_HAS(doorbells, SNAP_DOORBELLS) },
+	{ "wrs", "WRS", 0, COL_WRS, QP_HAS(wrs, SNAP_WRS) },
+	{ "wr_unit", NULL, 0, COL_JSON, WR_UNIT(struct snap_qp) },
+	{ "outstanding", "OUTST", 0, COL_SPARSE, REPORT_HAS(outstanding, SNAP_OUTSTANDING) },
+	{ "queue_delay", "HOL-WAIT", SHOW_TIME, COL_SPARSE, .get = get_queue_delay },
+	{ "hol_max", "HOL-MAX", SHOW_TIME, COL_DETAIL | COL_SPARSE, REPORT_IF(sum.hol_max, sum.hol_wrs) },
+	{ "latency", "LATENCY", SHOW_TIME, COL_SPARSE, .get = get_latency },
+	{ "latency_max", "LAT-MAX", SHOW_TIME, COL_SPARSE, REPORT_IF(sum.latency_max, sum.samples) },
+	{ "latency_samples", NULL, 0, COL_JSON, REPORT(sum.samples) },
+	{ "reported_wrs", "LIB-WRS", 0, COL_DETAIL | COL_SPARSE, REPORT(sum.wrs) },
+	{ "wrs_unseen", "UNSEEN", 0, COL_RATE | COL_DETAIL | COL_SPARSE, .get = get_wrs_unseen },
+	{ "reported_calls", "LIB-CALLS", 0, COL_DETAIL | COL_SPARSE, REPORT(sum.calls) },
+	{ "doorbells_unseen", "DB-UNSEEN", 0, COL_RATE | COL_DETAIL | COL_SPARSE, .get = get_doorbells_unseen },
+	{ "reported_bytes", "LIB-BYTES", SHOW_BYTES, COL_DETAIL | COL_SPARSE, REPORT(sum.bytes) },
+	{ "recv_wrs", "RECV-WRS", 0, COL_DETAIL | COL_SPARSE, REPORT(sum.recv_wrs) },
+	{ "done", "DONE", 0, COL_DETAIL | COL_SPARSE, REPORT(sum.done) },
+	{ "dropped", "DROPPED", 0, COL_DETAIL | COL_SPARSE, REPORT(sum.dropped) },
+	{ "errors", "ERRORS", 0, COL_DETAIL | COL_SPARSE, REPORT(sum.errors) },
+	{ "library", "LIBRARY", 0, COL_LEFT | COL_DETAIL, .get = get_library },
+	{ "library_flags", "LIB-FLAGS", 0, COL_LEFT | COL_DETAIL | COL_SPARSE, .get = get_library_flags },
+	{ "level", "LEVEL", 0, 0, QP_HAS(level, SNAP_LEVEL) },
+	{ "tclass", "TCLASS", 0, 0, QP_HAS(tclass, SNAP_CLASS) },
+	{ "tclass_asked", "ASKED", 0, 0, QP_HAS(tclass_asked, SNAP_CLASS) },
+	{ "sl", "SL", 0, COL_DETAIL, QP_HAS(sl, SNAP_CLASS) },
+	{ "sl_asked", "SL-ASKED", 0, COL_DETAIL, QP_HAS(sl_asked, SNAP_CLASS) },
+	{ "class_pending", "PENDING", 0, COL_LEFT | COL_DETAIL, QP(class_pending) },
+	{ "class_error", "ERROR", SHOW_ERRNO, COL_LEFT | COL_DETAIL, .get = get_class_error },
+	{ "dest_qpn", "DEST-QPN", 0, COL_DETAIL, QP_HAS(dest_qpn, SNAP_DEST) },
+	{ "dgid", "DGID", 0, COL_LEFT | COL_DETAIL, .get = get_dgid },
+	{ "dlid", "DLID", 0, COL_DETAIL, QP_IF(dlid, dlid) },
+	{ "udp_sport", "UDP-SPORT", 0, COL_DETAIL, QP_IF(udp_sport, udp_sport) },
+	{ "lag_port", "LAG-PORT", 0, COL_DETAIL, QP_IF(lag_port, lag_port) },
+	{ "adopted", "ADOPTED", 0, COL_LEFT | COL_DETAIL, QP(adopted) },
+	{ "devx", "DEVX", 0, COL_LEFT | COL_DETAIL, QP(devx) },
+	{ "wrs_since", NULL, 0, COL_JSON, QP_HAS(wrs_since, SNAP_WRS_SINCE) },
+	{ "wrs_ambiguous", "AMBIGUOUS", 0, COL_LEFT | COL_DETAIL, QP(wrs_ambiguous) },
+	{ "wrs_absent", "NO-WRS", 0, COL_LEFT | COL_DETAIL, .get = get_wrs_absent },
+	{ "outstanding_samples", NULL, 0, COL_JSON, QP_HAS(outstanding_samples, SNAP_LOOKS) },
+	{ "outstanding_sum", NULL, 0, COL_JSON, QP_HAS(outstanding_sum, SNAP_LOOKS) },
+	{ "cgroup", "CGROUP", 0, COL_LEFT | COL_DETAIL, OWNER(cgroup) },
+	{ "since", NULL, 0, COL_JSON, QP(since) },
+	{ "time", NULL, 0, COL_JSON, QP(time) },
 };
 
 struct rows qp_rows(const struct snapshot *snap)
@@ -317,11 +238,7 @@ static int show_qps(struct cli *cli, struct args *args)
 	rows = qp_rows(&cli->snap);
 	rows.want = qp_wanted;
 	rows.arg = &f;
-	err = sort_rows(cli, &rows, &sorting);
-	if (!err)
-		err = cli_show_own(cli, &rows);
-	free(sorting.order);
-	return err;
+	return cli_list(cli, &rows, &sorting);
 }
 
 static const struct verb verbs[] = {

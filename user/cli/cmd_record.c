@@ -56,14 +56,11 @@ static void count_event(const struct snap_event *e, void *arg)
 	s->events += e->kind != SNAP_EVENT_LOST;
 }
 
-static int flush(const struct session *s)
+static int flush_recording(const struct session *s)
 {
 	int err = recorder_flush(s->r);
 
-	if (!err)
-		return CLI_OK;
-	args_bad("record: %s", strerror(-err));
-	return CLI_ERROR;
+	return err ? cli_fail("record: %s", strerror(-err)) : CLI_OK;
 }
 
 /* Writes all events that are queued now. */
@@ -78,7 +75,7 @@ static int keep_events(struct session *s)
 		if (got < 0)
 			return cli_io_error(s->cli);
 	}
-	return flush(s);
+	return flush_recording(s);
 }
 
 /* Waits until @end, writing events as they come. */
@@ -107,7 +104,7 @@ static int keep_reading(struct session *s)
 	if (io_snapshot(s->cli->io, &s->cli->snap, NULL) < 0)
 		return cli_io_error(s->cli);
 	s->readings++;
-	return flush(s);
+	return flush_recording(s);
 }
 
 /* Events need CAP_NET_ADMIN, snapshots do not. Without events the file says so. */
@@ -123,7 +120,7 @@ static int listen_events(struct session *s)
 	why = io_error(s->cli->io);
 	fprintf(stderr, "swiftrdma: without events: %s\n", why);
 	recorder_lost(s->r, cli_now(), why);
-	return flush(s);
+	return flush_recording(s);
 }
 
 static int record_readings(struct session *s, uint64_t count)
@@ -161,10 +158,10 @@ static int run_record(struct cli *cli, struct args *args)
 	if (f)
 		s.r = recorder_open(f);
 	if (!s.r) {
-		args_bad("%s: %s", file, strerror(errno));
+		err = cli_fail("%s: %s", file, strerror(errno));
 		if (f)
 			fclose(f);
-		return CLI_ERROR;
+		return err;
 	}
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
@@ -172,10 +169,8 @@ static int run_record(struct cli *cli, struct args *args)
 	err = record_readings(&s, count);
 	io_record(cli->io, NULL);
 	recorder_close(s.r);
-	if (fclose(f) && !err) {
-		args_bad("%s: %s", file, strerror(errno));
-		err = CLI_ERROR;
-	}
+	if (fclose(f) && !err)
+		err = cli_fail("%s: %s", file, strerror(errno));
 	return err;
 }
 

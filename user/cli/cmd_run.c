@@ -7,11 +7,10 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/job_cgroup.h"
 #include "cli/run.h"
 #include "policy/config.h"
 
-/* As of env(1) and nohup(1), so that they differ from the statuses of most commands. */
+/* As of env(1) and nohup(1), so that they differ from the statuses of most programs. */
 #define EXIT_OWN	125
 #define EXIT_CANNOT	126
 #define EXIT_NOT_FOUND	127
@@ -26,11 +25,7 @@ struct run {
 	char **cmd;
 };
 
-static int run_failed(const char *why)
-{
-	fprintf(stderr, "swiftrdma: run: %s\n", why);
-	return EXIT_OWN;
-}
+#define run_failed(fmt, ...) (cli_fail("run: " fmt, ##__VA_ARGS__), EXIT_OWN)
 
 /*
  * Also removes inherited settings that defeat MLX5_TOTAL_UUARS: MLX5_SHUT_UP_BF puts
@@ -48,8 +43,8 @@ static void ask_for_uuars(uint32_t uuars)
 	for (const char *const *name = against; *name; name++) {
 		if (!getenv(*name))
 			continue;
-		fprintf(stderr, "swiftrdma: run: %s=%s is removed from the environment: it defeats MLX5_TOTAL_UUARS\n",
-			*name, getenv(*name));
+		cli_fail("run: %s=%s is removed from the environment: it defeats MLX5_TOTAL_UUARS",
+			 *name, getenv(*name));
 		unsetenv(*name);
 	}
 }
@@ -58,8 +53,7 @@ static bool set_variables(const struct config_job *job)
 {
 	for (size_t i = 0; i < job->n_env; i++) {
 		if (setenv(job->env[i].name, job->env[i].value, 1)) {
-			fprintf(stderr, "swiftrdma: %s: %s\n",
-				job->env[i].name, strerror(errno));
+			cli_fail("%s: %s", job->env[i].name, strerror(errno));
 			return false;
 		}
 	}
@@ -89,7 +83,7 @@ static int add_job_environment(const char *file, bool asked, const char *job)
 			ret = set_variables(&cfg.jobs[i]) ? 1 : -1;
 	config_free(&cfg);
 	if (asked && !ret) {
-		fprintf(stderr, "swiftrdma: %s has no job '%s'\n", file, job);
+		cli_fail("%s has no job '%s'", file, job);
 		ret = -1;
 	}
 	return ret;
@@ -100,8 +94,7 @@ static int set_environment(const struct run *r)
 	const char *uuars;
 	uint64_t n;
 
-	if (add_job_environment(r->policy ? r->policy : CONFIG_DEFAULT,
-				r->policy, r->job) < 0)
+	if (add_job_environment(r->policy ? r->policy : CONFIG_DEFAULT, r->policy, r->job) < 0)
 		return EXIT_OWN;
 	uuars = getenv("MLX5_TOTAL_UUARS");
 	if (r->uuars)
@@ -111,59 +104,44 @@ static int set_environment(const struct run *r)
 	return 0;
 }
 
-static const struct snap_job *find_job(const struct cli *cli, const char *name)
-{
-	for (size_t i = 0; i < cli->snap.n_jobs; i++)
-		if (!strcmp(cli->snap.jobs[i].name, name))
-			return &cli->snap.jobs[i];
-	return NULL;
-}
-
-/* The cgroup of a job follows from the module's rules. */
-static int find_cgroup(struct cli *cli, const struct run *r,
-		       const struct job_cgroups *c, char *path, size_t cap)
+/* The cgroup of a job follows from the module's rules. @path has SNAP_PATH bytes. */
+static int find_cgroup(struct cli *cli, const struct run *r, const struct job_cgroups *c,
+		       char *path)
 {
 	struct io_want want = { .jobs = true };
 	const struct snap_job *job;
-	char why[512];
+	char why[RUN_WHY];
 
 	cli->interval_ms = 0;
 	if (cli_read(cli, &want))
 		return EXIT_OWN;
 	if (!cli->snap.admin)
 		return run_failed("reading the job's rules needs CAP_NET_ADMIN (root); --cgroup PATH works without it");
-	job = find_job(cli, r->job);
-	if (!job) {
-		snprintf(why, sizeof(why),
-			 "there is no job '%s': create it, as in swiftrdma job set %s match cgroup=/%s",
-			 r->job, r->job, r->job);
-		return run_failed(why);
-	}
-	if (!job_cgroup_of(&cli->snap, job, geteuid(), c->own, path, cap, why,
-			   sizeof(why))) {
-		fprintf(stderr, "swiftrdma: run: job %s: %s\n", r->job, why);
-		return EXIT_OWN;
-	}
+	job = view_job_named(&cli->snap, r->job);
+	if (!job)
+		return run_failed("there is no job '%s': create it, as in swiftrdma job set %s match cgroup=/%s",
+				  r->job, r->job, r->job);
+	if (!job_cgroup_of(&cli->snap, job, geteuid(), c->own, path, why))
+		return run_failed("job %s: %s", r->job, why);
 	return 0;
 }
 
-static int enter_cgroup(struct cli *cli, const struct run *r, char *path, size_t cap)
+static int enter_cgroup(struct cli *cli, const struct run *r, char *path)
 {
 	struct job_cgroups c;
-	char why[512];
+	char why[RUN_WHY];
 	int err;
 
-	if (!job_cgroups_find(&c, "/proc/self/mountinfo", "/proc/self/cgroup",
-			      why, sizeof(why)))
-		return run_failed(why);
+	if (!job_cgroups_find(&c, "/proc/self/mountinfo", "/proc/self/cgroup", why))
+		return run_failed("%s", why);
 	if (r->cgroup) {
-		snprintf(path, cap, "%s", r->cgroup);
+		snprintf(path, SNAP_PATH, "%s", r->cgroup);
 	} else {
-		err = find_cgroup(cli, r, &c, path, cap);
+		err = find_cgroup(cli, r, &c, path);
 		if (err)
 			return err;
 	}
-	return job_cgroup_enter(&c, path, why, sizeof(why)) ? 0 : run_failed(why);
+	return job_cgroup_enter(&c, path, why) ? 0 : run_failed("%s", why);
 }
 
 /* Without an installed library the command runs without it. */
@@ -174,7 +152,7 @@ static void preload_library(const struct cli *cli, const struct run *r)
 		     run_lib_preload(path);
 
 	if (cli->out.details)
-		fprintf(stderr, "swiftrdma: run: library %s\n", found ? path : "(not preloaded)");
+		cli_fail("run: library %s", found ? path : "(not preloaded)");
 }
 
 /* Looks in the directories that execvp() looks in. */
@@ -202,7 +180,7 @@ static int check_command(const struct run *r)
 	struct run_seen seen;
 
 	if (!find_command(r->cmd[0], path, sizeof(path)) || !run_check(&seen, path)) {
-		fprintf(stderr, "swiftrdma: run: %s: %s\n", r->cmd[0], strerror(errno));
+		cli_fail("run: %s: %s", r->cmd[0], strerror(errno));
 		return errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT;
 	}
 	run_check_print(&seen, path, stdout);
@@ -212,13 +190,13 @@ static int check_command(const struct run *r)
 static int exec_command(struct cli *cli, const struct run *r, const char *path)
 {
 	if (cli->out.details)
-		fprintf(stderr, "swiftrdma: run: job %s, cgroup %s, MLX5_TOTAL_UUARS=%s\n",
+		cli_fail("run: job %s, cgroup %s, MLX5_TOTAL_UUARS=%s",
 			r->job, path, getenv("MLX5_TOTAL_UUARS") ?: "(not set)");
 	io_close(cli->io);
 	cli->io = NULL;
 	fflush(NULL);
 	execvp(r->cmd[0], r->cmd);
-	fprintf(stderr, "swiftrdma: run: %s: %s\n", r->cmd[0], strerror(errno));
+	cli_fail("run: %s: %s", r->cmd[0], strerror(errno));
 	return errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT;
 }
 
@@ -238,8 +216,7 @@ static int parse_run(struct run *r, struct args *args)
 			err = args_value(args, "job", &r->job);
 			break;
 		case 1:
-			err = args_u32(args, "uuars", CROWD_UUARS_MAX,
-				       &r->uuars);
+			err = args_u32(args, "uuars", CROWD_UUARS_MAX, &r->uuars);
 			if (!err && r->uuars < UUARS_MIN)
 				err = args_bad("uuars: from %d to %d",
 					       UUARS_MIN, CROWD_UUARS_MAX);
@@ -293,7 +270,7 @@ static int run_command(struct cli *cli, struct args *args)
 	if (!err)
 		err = set_environment(&r);
 	if (!err)
-		err = enter_cgroup(cli, &r, path, sizeof(path));
+		err = enter_cgroup(cli, &r, path);
 	if (!err)
 		preload_library(cli, &r);
 	return err ? err : exec_command(cli, &r, path);

@@ -14,7 +14,7 @@
 
 static const struct io_want want = {
 	.devs = true, .ports = true, .uars = true, .qps = true, .jobs = true,
-	.reports = true,
+	.reports = true, .outstanding = true,
 };
 
 struct run {
@@ -58,8 +58,7 @@ static void schedule_step(struct run *r)
 /* Shows the error on the screen and goes on: the module may be loaded again. */
 static int show_trouble(struct run *r)
 {
-	snprintf(r->top->trouble, sizeof(r->top->trouble), "%s",
-		 io_error(r->cli->io));
+	snprintf(r->top->trouble, sizeof(r->top->trouble), "%s", io_error(r->cli->io));
 	r->begun = false;
 	r->next = cli_now_ms() + r->top->interval_ms;
 	return 0;
@@ -83,8 +82,7 @@ static int begin_interval(struct run *r)
 /* Returns 1 if the screen has to be drawn. */
 static int run_step(struct run *r)
 {
-	bool last = r->top->read_now ||
-		    r->step + 1 >= cli_steps(r->top->interval_ms);
+	bool last = r->top->read_now || r->step + 1 >= cli_steps(r->top->interval_ms);
 	int err;
 
 	r->top->read_now = false;
@@ -102,15 +100,14 @@ static int run_step(struct run *r)
 		r->step = 0;
 		/* Keep a steady rhythm; missed readings are not repeated. */
 		r->began = r->next;
-		if (r->began + r->top->interval_ms <= cli_now_ms() ||
-		    r->began > cli_now_ms())
+		if (r->began + r->top->interval_ms <= cli_now_ms() || r->began > cli_now_ms())
 			r->began = cli_now_ms();
 	}
 	schedule_step(r);
 	return err ? err : last;
 }
 
-static int print_json(struct run *r)
+static int print_reading_json(struct run *r)
 {
 	static const char *const keys[TOP_VIEWS] = {
 		"uars", "qps", "jobs", "ports",
@@ -162,7 +159,7 @@ static int batch_one(struct run *r)
 		return err == -ENOMEM ? cli_no_memory() : cli_io_error(r->cli);
 	if (take_reading(r))
 		return cli_no_memory();
-	err = r->cli->out.json ? print_json(r) :
+	err = r->cli->out.json ? print_reading_json(r) :
 	      top_print(r->top, stdout, batch_width());
 	return err ? CLI_ERROR : CLI_OK;
 }
@@ -243,8 +240,7 @@ static int run_loop(struct run *r)
 		handle_keys(r);
 		if (r->top->quit)
 			break;
-		if (cli_now_ms() >= r->next &&
-		    (!r->top->paused || r->top->read_now))
+		if (cli_now_ms() >= r->next && (!r->top->paused || r->top->read_now))
 			err = run_step(r);
 		/* Draw in any case: the size may have changed. */
 		if (err >= 0)
@@ -294,10 +290,8 @@ static int run_screen(struct run *r)
 	free(r->frame.attr);
 	if (err == -ENOMEM)
 		return cli_no_memory();
-	if (err < 0) {
-		fprintf(stderr, "swiftrdma: top: %s\n", strerror(-err));
-		return CLI_ERROR;
-	}
+	if (err < 0)
+		return cli_fail("top: %s", strerror(-err));
 	/* Tell the shell which signal ended top. SIGINT is a usual way to quit. */
 	if (r->signal && r->signal != SIGINT) {
 		sigemptyset(&r->mask);
@@ -338,8 +332,7 @@ static int parse_keyword(struct run *r, struct args *args, int k, const char **s
 		if (args_value(args, "filter", &s))
 			return CLI_USAGE;
 		if (strlen(s) >= TOP_PROMPT)
-			return args_bad("filter: longer than %d bytes",
-					TOP_PROMPT - 1);
+			return args_bad("filter: longer than %d bytes", TOP_PROMPT - 1);
 		for (int i = 0; i < TOP_VIEWS; i++)
 			strcpy(t->table[i].filter, s);
 		return CLI_OK;
@@ -350,7 +343,7 @@ static int parse_keyword(struct run *r, struct args *args, int k, const char **s
 }
 
 /* Sorts the first view. An empty reading is enough to know its columns. */
-static int sort_by(struct run *r, const char *sort)
+static int choose_sort_column(struct run *r, const char *sort)
 {
 	struct top_table *table = &r->top->table[r->top->view];
 	int err = top_take(r->top, r->cli) ? cli_no_memory() : CLI_OK;
@@ -360,8 +353,7 @@ static int sort_by(struct run *r, const char *sort)
 	table->sort = top_column(table, sort, strlen(sort));
 	if (table->sort >= 0)
 		return CLI_OK;
-	args_bad("sort: %s have no column '%s'; there are:",
-		 top_names[r->top->view], sort);
+	args_bad("sort: %s have no column '%s'; there are:", top_names[r->top->view], sort);
 	for (size_t i = 0; i < table->n_cols; i++)
 		fprintf(stderr, " %s", table->cols[i].key);
 	putc('\n', stderr);
@@ -394,7 +386,7 @@ static int parse_top(struct run *r, struct args *args)
 		      args_bad("'%s': expected uars, qps, jobs or ports, batch, n, interval, sort, filter or reverse",
 			       word);
 	}
-	return err ? err : sort_by(r, sort);
+	return err ? err : choose_sort_column(r, sort);
 }
 
 static int run_top(struct cli *cli, struct args *args)

@@ -7,44 +7,32 @@
 
 #include "cli/cli.h"
 
-#define NUMBER(name, field, bit)					\
-	static void get_##name(const struct cli *cli, const void *row,	\
-			       struct cell *c)				\
-	{								\
-		const struct snap_uar *uar = row;			\
-									\
-		(void)cli;						\
-		if ((bit) == 0 || snap_has(uar, bit))			\
-			cell_u64(c, uar->field);			\
-	}
+#define UAR(member)		MEMBER(struct snap_uar, member)
+#define UAR_HAS(member, bits)	MEMBER_HAS(struct snap_uar, member, bits)
+#define CROWD_IF(member, by)	.of = crowd_of_uar, MEMBER_IF(struct crowd_uar, member, by)
+#define OWNER(member)		.of = owner_of_uar, MEMBER(struct snap_owner, member)
+#define PROCESS(member)		.of = process_of_uar, MEMBER(struct snap_owner, member)
 
-#define RATE(name, id)							\
-	static void get_##name(const struct cli *cli, const void *row,	\
-			       struct cell *c)				\
-	{								\
-		view_signal(cli, id, (const struct snap_uar *)row -	\
-			    cli->snap.uars, c);				\
-	}
+static const void *crowd_of_uar(const struct cli *cli, const void *row)
+{
+	return cli->crowd.uars ? &cli->crowd.uars[(const struct snap_uar *)row - cli->snap.uars] :
+				 NULL;
+}
 
-NUMBER(index, index, 0)
-NUMBER(qps, qps, 0)
-NUMBER(created, created, 0)
-NUMBER(doorbells, doorbells, SNAP_DOORBELLS)
-NUMBER(wrs, wrs, SNAP_WRS)
-NUMBER(context, context, SNAP_CONTEXT_ID)
-NUMBER(context_uars, context_uars, SNAP_CONTEXT)
-NUMBER(context_limit, context_limit, SNAP_LIMIT)
-NUMBER(sweeps, sweeps, SNAP_SWEEPS)
-NUMBER(sweeps_active, active, SNAP_SWEEPS)
-NUMBER(sweeps_coactive, coactive, SNAP_SWEEPS)
-NUMBER(since, since, 0)
-NUMBER(time, time, 0)
-RATE(active_qps, SIG_UAR_ACTIVE_QPS)
-RATE(wr_rate, SIG_UAR_WR_RATE)
-RATE(doorbell_rate, SIG_UAR_DOORBELL_RATE)
+static const void *owner_of_uar(const struct cli *cli, const void *row)
+{
+	const struct snap_uar *uar = row;
+
+	return view_owner(cli, snap_has(uar, SNAP_OWNER), uar->owner);
+}
+
+static const void *process_of_uar(const struct cli *cli, const void *row)
+{
+	return view_process(owner_of_uar(cli, row));
+}
 
 /* A single reading is enough. */
-static void get_owners(const struct cli *cli, const void *row, struct cell *c)
+GETTER(owners)
 {
 	double v;
 
@@ -53,51 +41,15 @@ static void get_owners(const struct cli *cli, const void *row, struct cell *c)
 		cell_u64(c, (uint64_t)v);
 }
 
-static const struct crowd_uar *crowd_of(const struct cli *cli, const void *row)
-{
-	return cli->crowd.uars ? &cli->crowd.uars[(const struct snap_uar *)row -
-						  cli->snap.uars] : NULL;
-}
-
-static void get_threads(const struct cli *cli, const void *row, struct cell *c)
-{
-	const struct crowd_uar *u = crowd_of(cli, row);
-
-	if (u && u->threads)
-		cell_u64(c, u->threads);
-}
-
-static void get_share(const struct cli *cli, const void *row, struct cell *c)
-{
-	const struct crowd_uar *u = crowd_of(cli, row);
-
-	if (u && u->has_share)
-		cell_real(c, u->share);
-}
-
 /* QPs that post at the same time are what slows a UAR down. */
-static void get_coactive(const struct cli *cli, const void *row, struct cell *c)
+GETTER(coactive)
 {
-	view_signal(cli, SIG_UAR_COACTIVE,
-		    (const struct snap_uar *)row - cli->snap.uars, c);
+	view_signal(cli, SIG_UAR_COACTIVE, row, c);
 	if (c->kind == CELL_REAL && c->real > cli->crowd.calm)
 		c->tone = TONE_WARN;
 }
 
-static void get_dev(const struct cli *cli, const void *row, struct cell *c)
-{
-	view_dev_name(cli, ((const struct snap_uar *)row)->dev, c);
-}
-
-static void get_wr_unit(const struct cli *cli, const void *row, struct cell *c)
-{
-	const struct snap_uar *uar = row;
-
-	if (snap_has(uar, SNAP_WRS))
-		view_wr_unit(cli, uar->dev, c);
-}
-
-static void get_kind(const struct cli *cli, const void *row, struct cell *c)
+GETTER(kind)
 {
 	static const char *const names[] = {
 		[SWIFTRDMA_UAR_KIND_HW] = "hw",
@@ -109,66 +61,10 @@ static void get_kind(const struct cli *cli, const void *row, struct cell *c)
 	};
 	const struct snap_uar *uar = row;
 
-	(void)cli;
 	if (uar->kind < sizeof(names) / sizeof(names[0]))
 		cell_str(c, names[uar->kind]);
 	else
 		cell_u64(c, uar->kind);
-}
-
-static const struct snap_owner *owner_of_uar(const struct cli *cli, const void *row)
-{
-	const struct snap_uar *uar = row;
-
-	return view_owner(cli, snap_has(uar, SNAP_OWNER), uar->owner);
-}
-
-static void get_pid(const struct cli *cli, const void *row, struct cell *c)
-{
-	const struct snap_owner *o = owner_of_uar(cli, row);
-
-	if (o && !o->kernel[0])
-		cell_u64(c, o->pid);
-}
-
-static void get_uid(const struct cli *cli, const void *row, struct cell *c)
-{
-	const struct snap_owner *o = owner_of_uar(cli, row);
-
-	if (o && !o->kernel[0])
-		cell_u64(c, o->uid);
-}
-
-static void get_comm(const struct cli *cli, const void *row, struct cell *c)
-{
-	const struct snap_owner *o = owner_of_uar(cli, row);
-
-	if (o)
-		cell_str(c, o->comm);
-}
-
-static void get_exe(const struct cli *cli, const void *row, struct cell *c)
-{
-	const struct snap_owner *o = owner_of_uar(cli, row);
-
-	if (o)
-		cell_str(c, o->exe);
-}
-
-static void get_cgroup(const struct cli *cli, const void *row, struct cell *c)
-{
-	const struct snap_owner *o = owner_of_uar(cli, row);
-
-	if (o)
-		cell_str(c, o->cgroup);
-}
-
-static void get_kernel(const struct cli *cli, const void *row, struct cell *c)
-{
-	const struct snap_owner *o = owner_of_uar(cli, row);
-
-	if (o)
-		cell_str(c, o->kernel);
 }
 
 /* The QPs of one UAR, with these columns of qp show. */
@@ -178,11 +74,10 @@ static bool is_on_uar(const struct cli *cli, const void *row, const void *arg)
 	const struct snap_uar *uar = arg;
 
 	(void)cli;
-	return qp->dev == uar->dev && snap_has(qp, SNAP_UAR) &&
-	       qp->uar == uar->index;
+	return qp->dev == uar->dev && snap_has(qp, SNAP_UAR) && qp->uar == uar->index;
 }
 
-static void get_members(const struct cli *cli, const void *row, struct cell *c)
+GETTER(members)
 {
 	static const char *const keys[] = {
 		"qpn", "type", "state", "job", "pid", "tid", "owner", "wr_rate",
@@ -201,37 +96,37 @@ static void get_members(const struct cli *cli, const void *row, struct cell *c)
 }
 
 static const struct column columns[] = {
-	{ "dev", "DEV", 0, COL_LEFT, get_dev },
-	{ "uar", "UAR", 0, 0, get_index },
-	{ "kind", "KIND", 0, COL_LEFT, get_kind },
-	{ "qps", "QPS", 0, 0, get_qps },
-	{ "active_qps", "ACTIVE", 0, COL_RATE, get_active_qps },
-	{ "owners", "OWNERS", 0, 0, get_owners },
-	{ "threads", "THREADS", 0, 0, get_threads },
-	{ "wr_rate", "WR/s", SHOW_RATE, COL_RATE | COL_WRS, get_wr_rate },
-	{ "share", "SHARE", SHOW_RATIO, 0, get_share },
-	{ "doorbell_rate", "DB/s", SHOW_RATE, COL_RATE, get_doorbell_rate },
-	{ "coactive", "COACTIVE", SHOW_RATIO, COL_RATE, get_coactive },
-	{ "created", "CREATED", 0, COL_DETAIL, get_created },
-	{ "doorbells", "DOORBELLS", 0, 0, get_doorbells },
-	{ "wrs", "WRS", 0, COL_WRS, get_wrs },
-	{ "wr_unit", NULL, 0, COL_JSON, get_wr_unit },
-	{ "pid", "PID", 0, 0, get_pid },
-	{ "uid", "UID", 0, COL_DETAIL, get_uid },
-	{ "comm", "COMM", 0, COL_LEFT, get_comm },
-	{ "exe", "EXE", 0, COL_LEFT | COL_DETAIL, get_exe },
-	{ "kernel", "KERNEL", 0, COL_LEFT | COL_DETAIL, get_kernel },
-	{ "cgroup", "CGROUP", 0, COL_LEFT | COL_DETAIL, get_cgroup },
-	{ "context", "CTX", 0, COL_DETAIL, get_context },
-	{ "context_uars", "CTX-UARS", 0, COL_DETAIL, get_context_uars },
-	{ "context_limit", "CTX-LIMIT", 0, COL_DETAIL, get_context_limit },
-	{ "sweeps", NULL, 0, COL_JSON, get_sweeps },
-	{ "sweeps_active", NULL, 0, COL_JSON, get_sweeps_active },
-	{ "sweeps_coactive", NULL, 0, COL_JSON, get_sweeps_coactive },
-	{ "since", NULL, 0, COL_JSON, get_since },
-	{ "time", NULL, 0, COL_JSON, get_time },
+	{ "dev", "DEV", 0, COL_LEFT, DEV_NAME(struct snap_uar) },
+	{ "uar", "UAR", 0, 0, UAR(index) },
+	{ "kind", "KIND", 0, COL_LEFT, .get = get_kind },
+	{ "qps", "QPS", 0, 0, UAR(qps) },
+	{ "active_qps", "ACTIVE", 0, COL_RATE, SIGNAL(UAR_ACTIVE_QPS) },
+	{ "owners", "OWNERS", 0, 0, .get = get_owners },
+	{ "threads", "THREADS", 0, 0, CROWD_IF(threads, threads) },
+	{ "wr_rate", "WR/s", SHOW_RATE, COL_RATE | COL_WRS, SIGNAL(UAR_WR_RATE) },
+	{ "share", "SHARE", SHOW_RATIO, 0, CROWD_IF(share, has_share) },
+	{ "doorbell_rate", "DB/s", SHOW_RATE, COL_RATE, SIGNAL(UAR_DOORBELL_RATE) },
+	{ "coactive", "COACTIVE", SHOW_RATIO, COL_RATE, .get = get_coactive },
+	{ "created", "CREATED", 0, COL_DETAIL, UAR(created) },
+	{ "doorbells", "DOORBELLS", 0, 0, UAR_HAS(doorbells, SNAP_DOORBELLS) },
+	{ "wrs", "WRS", 0, COL_WRS, UAR_HAS(wrs, SNAP_WRS) },
+	{ "wr_unit", NULL, 0, COL_JSON, WR_UNIT(struct snap_uar) },
+	{ "pid", "PID", 0, 0, PROCESS(pid) },
+	{ "uid", "UID", 0, COL_DETAIL, PROCESS(uid) },
+	{ "comm", "COMM", 0, COL_LEFT, OWNER(comm) },
+	{ "exe", "EXE", 0, COL_LEFT | COL_DETAIL, OWNER(exe) },
+	{ "kernel", "KERNEL", 0, COL_LEFT | COL_DETAIL, OWNER(kernel) },
+	{ "cgroup", "CGROUP", 0, COL_LEFT | COL_DETAIL, OWNER(cgroup) },
+	{ "context", "CTX", 0, COL_DETAIL, UAR_HAS(context, SNAP_CONTEXT_ID) },
+	{ "context_uars", "CTX-UARS", 0, COL_DETAIL, UAR_HAS(context_uars, SNAP_CONTEXT) },
+	{ "context_limit", "CTX-LIMIT", 0, COL_DETAIL, UAR_HAS(context_limit, SNAP_LIMIT) },
+	{ "sweeps", NULL, 0, COL_JSON, UAR_HAS(sweeps, SNAP_SWEEPS) },
+	{ "sweeps_active", NULL, 0, COL_JSON, UAR_HAS(active, SNAP_SWEEPS) },
+	{ "sweeps_coactive", NULL, 0, COL_JSON, UAR_HAS(coactive, SNAP_SWEEPS) },
+	{ "since", NULL, 0, COL_JSON, UAR(since) },
+	{ "time", NULL, 0, COL_JSON, UAR(time) },
 	/* the last column: shown for a single UAR only */
-	{ "members", NULL, 0, 0, get_members },
+	{ "members", NULL, 0, 0, .get = get_members },
 };
 
 struct rows uar_rows(const struct snapshot *snap)
@@ -247,19 +142,18 @@ struct filter {
 	uint32_t index;
 };
 
-static bool is_wanted(const struct cli *cli, const void *row, const void *arg)
+static bool is_wanted_uar(const struct cli *cli, const void *row, const void *arg)
 {
 	const struct filter *f = arg;
 
 	(void)cli;
-	return !f->has_index ||
-	       ((const struct snap_uar *)row)->index == f->index;
+	return !f->has_index || ((const struct snap_uar *)row)->index == f->index;
 }
 
 static bool any_wanted(const struct cli *cli, const struct filter *f)
 {
 	for (size_t i = 0; i < cli->snap.n_uars; i++)
-		if (is_wanted(cli, &cli->snap.uars[i], f))
+		if (is_wanted_uar(cli, &cli->snap.uars[i], f))
 			return true;
 	return false;
 }
@@ -308,21 +202,14 @@ static int show_uars(struct cli *cli, struct args *args)
 		err = cli_crowd(cli);
 	if (err)
 		return err;
-	if (f.has_index && !any_wanted(cli, &f)) {
-		fprintf(stderr, "swiftrdma: no UAR %u%s%s that you may see\n",
-			f.index, want.dev ? " of " : "",
-			want.dev ? want.dev : "");
-		return CLI_ERROR;
-	}
+	if (f.has_index && !any_wanted(cli, &f))
+		return cli_fail("no UAR %u%s%s that you may see", f.index, want.dev ? " of " : "",
+				want.dev ? want.dev : "");
 	rows = uar_rows(&cli->snap);
 	rows.n_columns += f.has_index;
-	rows.want = is_wanted;
+	rows.want = is_wanted_uar;
 	rows.arg = &f;
-	err = sort_rows(cli, &rows, &sorting);
-	if (!err)
-		err = cli_show_own(cli, &rows);
-	free(sorting.order);
-	return err;
+	return cli_list(cli, &rows, &sorting);
 }
 
 static const struct verb verbs[] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * swiftrdma doctor. cmd_doctor.c reads and prints. Each doctor_*.c judges one area and
- * reads nothing itself.
+ * swiftrdma doctor. cmd_doctor.c reads the host, has the judges judge it, and prints their
+ * findings. Each doctor_*.c judges one area and reads nothing itself.
  */
 #ifndef SRDMA_CLI_DOCTOR_H
 #define SRDMA_CLI_DOCTOR_H
@@ -98,12 +98,13 @@ void doctor_mend(struct doctor *d, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void doctor_detail(struct doctor *d);
 /* Does this object have a finding that is not fine? */
-bool doctor_ails(const struct doctor *d, enum doctor_area area,
-		 const char *object);
+bool doctor_ails(const struct doctor *d, enum doctor_area area, const char *object);
 
 /* NULL: the module does not know the device, or does not answer. */
 const struct snap_dev *doctor_snap_dev(const struct doctor *d, const char *name);
 bool doctor_is_mlx5(const struct host_dev *dev);
+/* The kind that the module reports; if it reports none, the one in sysfs. */
+enum host_function doctor_function(const struct doctor *d, const struct host_dev *dev);
 /* "kv.service" of "/system.slice/kv.service"; NULL: not a unit, or a pattern. */
 const char *doctor_service(const char *cgroup);
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/cli.h"
 #include "cli/doctor.h"
 
 #define UNIT	"swiftrdma-agent"
@@ -24,7 +25,7 @@ static bool is_unit(const struct host *h)
 }
 
 /* Adds the command that makes the agent read its file again. */
-static void mend_by_reload(struct doctor *d, const struct host_agent *a)
+static void mend_by_agent_reload(struct doctor *d, const struct host_agent *a)
 {
 	if (is_unit(d->host) && d->host->unit.pid == a->pid)
 		doctor_mend(d, "systemctl reload " UNIT);
@@ -69,7 +70,7 @@ static void mend_by_start(struct doctor *d)
 }
 
 /* Does the policy file give an agent anything to do? */
-static bool is_wanted(const struct doctor *d)
+static bool needs_agent(const struct doctor *d)
 {
 	return d->cfg && (d->cfg->policies.n || d->cfg->n_jobs);
 }
@@ -82,9 +83,8 @@ static void judge_none(struct doctor *d)
 		doctor_say(d, DOCTOR_AGENT, DOCTOR_ERROR, "runs", UNIT,
 			   "it failed and is not started again; journalctl -u "
 			   UNIT " says why");
-		doctor_mend(d, "systemctl reset-failed " UNIT
-			    " && systemctl start " UNIT);
-	} else if (is_wanted(d)) {
+		doctor_mend(d, "systemctl reset-failed " UNIT " && systemctl start " UNIT);
+	} else if (needs_agent(d)) {
 		doctor_say(d, DOCTOR_AGENT, DOCTOR_WARNING, "runs", UNIT,
 			   "the agent does not run, so %s has no effect; jobs: %zu, policies: %zu",
 			   d->file, d->cfg->n_jobs, d->cfg->policies.n);
@@ -144,15 +144,6 @@ static void judge_runs(struct doctor *d)
 
 /* --- its rules, leases and levels in the module --------------------------------------- */
 
-static const struct snap_job *find_job(const struct snapshot *s,
-				       const char *name)
-{
-	for (size_t i = 0; i < s->n_jobs; i++)
-		if (!strcmp(s->jobs[i].name, name))
-			return &s->jobs[i];
-	return NULL;
-}
-
 static bool is_agents(const struct snap_job *job)
 {
 	for (size_t i = 0; i < job->n_rules; i++)
@@ -167,14 +158,14 @@ static void judge_jobs(struct doctor *d, const struct host_agent *a)
 
 	for (size_t i = 0; i < d->cfg->n_jobs; i++) {
 		const struct config_job *j = &d->cfg->jobs[i];
-		const struct snap_job *job = find_job(d->snap, j->name);
+		const struct snap_job *job = view_job_named(d->snap, j->name);
 
 		if (!j->n_rules || (job && is_agents(job)))
 			continue;
 		doctor_say(d, DOCTOR_AGENT, DOCTOR_WARNING, "jobs", j->name,
 			   "the module does not have this job of %s: the file changed, and the agent has not read it since",
 			   d->file);
-		mend_by_reload(d, a);
+		mend_by_agent_reload(d, a);
 		stale = true;
 	}
 	if (!stale && d->cfg->n_jobs) {
@@ -201,8 +192,7 @@ static const char *level_words(char *buf, size_t len, bool has_dscp,
 static bool is_alike(const struct config_level *want, const struct io_level *is)
 {
 	return is->has_dscp == want->has_dscp && is->has_sl == want->has_sl &&
-	       (!is->has_dscp || is->dscp == want->dscp) &&
-	       (!is->has_sl || is->sl == want->sl);
+	       (!is->has_dscp || is->dscp == want->dscp) && (!is->has_sl || is->sl == want->sl);
 }
 
 static void judge_levels(struct doctor *d, const struct host_agent *a)
@@ -232,7 +222,7 @@ static void judge_levels(struct doctor *d, const struct host_agent *a)
 				   object,
 				   "%s says %s, and the module has no such level",
 				   d->file, says);
-		mend_by_reload(d, a);
+		mend_by_agent_reload(d, a);
 	}
 }
 

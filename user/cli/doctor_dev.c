@@ -12,9 +12,9 @@
 #define PORT_INIT	2
 #define PORT_ACTIVE	4
 
-static const char *function_words(const struct host_dev *dev)
+static const char *function_words(enum host_function function)
 {
-	switch (dev->function) {
+	switch (function) {
 	case HOST_SOFTWARE:
 		return "a device of software";
 	case HOST_PF:
@@ -23,6 +23,8 @@ static const char *function_words(const struct host_dev *dev)
 		return "a virtual function (VF), whose rates, priorities and firmware are its PF's";
 	case HOST_SF:
 		return "a subfunction (SF), whose rates, priorities and firmware are its PF's";
+	case HOST_REPRESENTOR:
+		return "a physical function (PF) in switchdev mode, whose ports represent ports of the NIC's switch";
 	}
 	return "";
 }
@@ -32,7 +34,7 @@ static void judge_dev(struct doctor *d, const struct host_dev *dev)
 	const struct snap_dev *s = doctor_snap_dev(d, dev->name);
 
 	doctor_say(d, DOCTOR_DEVICE, DOCTOR_FINE, "function", dev->name,
-		   "%s%s%s%s%s%s%s", function_words(dev),
+		   "%s%s%s%s%s%s%s", function_words(doctor_function(d, dev)),
 		   dev->bus[0] ? " at " : "", dev->bus,
 		   dev->driver[0] ? ", driver " : "", dev->driver,
 		   dev->firmware[0] ? ", firmware " : "", dev->firmware);

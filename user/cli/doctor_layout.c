@@ -80,8 +80,7 @@ void qos_mend_map(struct qos *q)
 			continue;
 		prio = free_prio(&taken, q->way[i].dscp);
 		/* Sharing a priority is better than having none. */
-		add_command(&c, " %u:%d", q->way[i].dscp,
-			    prio < 0 ? HOST_PRIOS - 1 : prio);
+		add_command(&c, " %u:%d", q->way[i].dscp, prio < 0 ? HOST_PRIOS - 1 : prio);
 	}
 	if (!c.cut)
 		doctor_mend(q->d, "%s", c.s);
@@ -147,8 +146,7 @@ static int unordered_tc(const struct qos *q, const struct layout *l)
 
 	for (size_t i = 0; i < q->n_base; i++) {
 		tc = l->dcb.prio_tc[q->base[i].prio];
-		if (l->dcb.tsa[tc] == HOST_TSA_STRICT ||
-		    l->dcb.tsa[tc] == HOST_TSA_ETS)
+		if (l->dcb.tsa[tc] == HOST_TSA_STRICT || l->dcb.tsa[tc] == HOST_TSA_ETS)
 			return -1;
 	}
 	return tc;
@@ -226,8 +224,7 @@ static bool lay_out_port(const struct qos *q, struct layout *l)
 
 /* --- as commands ------------------------------------------------------------------ */
 
-static void add_apps(const struct qos *q, const struct layout *l,
-		     struct command *c)
+static void add_apps(const struct qos *q, const struct layout *l, struct command *c)
 {
 	bool any = false;
 
@@ -244,12 +241,10 @@ static void add_apps(const struct qos *q, const struct layout *l,
 static const char *tsa_word(uint8_t tsa)
 {
 	return tsa == HOST_TSA_STRICT ? "strict" :
-	       tsa == HOST_TSA_ETS ? "ets" :
-	       tsa == HOST_TSA_SHAPER ? "cbs" : "vendor";
+	       tsa == HOST_TSA_ETS ? "ets" : tsa == HOST_TSA_SHAPER ? "cbs" : "vendor";
 }
 
-static void add_ets(const struct qos *q, const struct layout *l,
-		    struct command *c)
+static void add_ets(const struct qos *q, const struct layout *l, struct command *c)
 {
 	const struct host_dcb *is = q->dcb, *want = &l->dcb;
 	bool any[3] = { false };
@@ -264,8 +259,7 @@ static void add_ets(const struct qos *q, const struct layout *l,
 	for (int i = 0; i < HOST_PRIOS; i++) {
 		if (is->tsa[i] == want->tsa[i])
 			continue;
-		add_command(&e, "%s %d:%s", any[1] ? "" : " tc-tsa", i,
-			    tsa_word(want->tsa[i]));
+		add_command(&e, "%s %d:%s", any[1] ? "" : " tc-tsa", i, tsa_word(want->tsa[i]));
 		any[1] = true;
 	}
 	for (int i = 0; i < HOST_PRIOS; i++) {
@@ -275,13 +269,11 @@ static void add_ets(const struct qos *q, const struct layout *l,
 		any[2] = true;
 	}
 	if (e.n)
-		add_command(c, "%sdcb ets set dev %s%s", c->n ? " && " : "",
-			    q->net->name, e.s);
+		add_command(c, "%sdcb ets set dev %s%s", c->n ? " && " : "", q->net->name, e.s);
 	c->cut |= e.cut;
 }
 
-static void add_pfc(const struct qos *q, const struct layout *l,
-		    struct command *c)
+static void add_pfc(const struct qos *q, const struct layout *l, struct command *c)
 {
 	uint8_t more = l->dcb.pfc & (uint8_t)~q->dcb->pfc;
 
@@ -351,8 +343,7 @@ void qos_mend_apart(struct qos *q, size_t i)
 
 	if (prio < 0)
 		return;
-	for (dscp = (uint32_t)prio << 3; dscp < HOST_DSCPS && !is_free(q, dscp);
-	     dscp++)
+	for (dscp = (uint32_t)prio << 3; dscp < HOST_DSCPS && !is_free(q, dscp); dscp++)
 		;
 	if (dscp < HOST_DSCPS)
 		doctor_mend(q->d,

@@ -91,8 +91,7 @@ static void judge_proc(struct doctor *d, const struct host_proc *p)
 			   format_size(p->pinned).s, format_size(p->memlock).s,
 			   unit ? "; its unit's limit is LimitMEMLOCK of " : "",
 			   unit ? unit : "");
-		doctor_mend(d, "prlimit --pid %u --memlock=unlimited:unlimited",
-			    p->pid);
+		doctor_mend(d, "prlimit --pid %u --memlock=unlimited:unlimited", p->pid);
 	} else {
 		doctor_say(d, DOCTOR_LIMITS, DOCTOR_FINE, "memlock", object,
 			   "has registered %s of memory, and its limit is %s",
@@ -163,8 +162,7 @@ static void judge_maximum(struct doctor *d, const struct host_rdma_max *m)
 	if (verdict == DOCTOR_FINE)
 		doctor_detail(d);
 	else
-		doctor_mend(d, "echo '%s %s=max' >'%s/rdma.max'", m->dev, m->what,
-			    m->dir);
+		doctor_mend(d, "echo '%s %s=max' >'%s/rdma.max'", m->dev, m->what, m->dir);
 }
 
 void doctor_limits(struct doctor *d)

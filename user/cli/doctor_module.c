@@ -26,7 +26,7 @@ static const struct host_dev *mlx5_dev(const struct host *h)
 }
 
 /* Adds the command that unloads and loads all modules. */
-static void mend_by_reload(struct doctor *d, bool armed)
+static void mend_by_module_reload(struct doctor *d, bool armed)
 {
 	const struct host_module *m = &d->host->module;
 	const char *name = m->provider ? "swiftrdma_mlx5" : "swiftrdma";
@@ -51,15 +51,14 @@ static void judge_load(struct doctor *d)
 }
 
 /* Checks each module by itself: one may have been reloaded without the other. */
-static void judge_version(struct doctor *d, const char *name,
-			  const char *version)
+static void judge_version(struct doctor *d, const char *name, const char *version)
 {
 	if (!version[0] || !strcmp(version, d->version))
 		return;
 	doctor_say(d, DOCTOR_MODULE, DOCTOR_WARNING, "version", name,
 		   "version %s is loaded, but this command has version %s",
 		   version, d->version);
-	mend_by_reload(d, true);
+	mend_by_module_reload(d, true);
 }
 
 /* Uses the state of the hooks, else the error that a change would get. */
@@ -72,7 +71,7 @@ static void judge_hooks(struct doctor *d)
 		doctor_say(d, DOCTOR_MODULE, DOCTOR_ERROR, "armed", MODULE,
 			   "the module is disarmed%s: it sees no QPs and changes none",
 			   why ? why : "");
-		mend_by_reload(d, false);
+		mend_by_module_reload(d, false);
 	} else if (why) {
 		doctor_say(d, DOCTOR_MODULE, DOCTOR_WARNING, "armed", MODULE,
 			   "the module is armed and could not be disarmed%s", why);
@@ -147,7 +146,7 @@ void doctor_module(struct doctor *d)
 		doctor_say(d, DOCTOR_MODULE, DOCTOR_ERROR, "answers", MODULE,
 			   "the module is loaded but does not answer: %s",
 			   d->io_words);
-		mend_by_reload(d, true);
+		mend_by_module_reload(d, true);
 	}
 	for (size_t i = 0; i < d->host->n_devs; i++)
 		if (doctor_is_mlx5(&d->host->devs[i]))

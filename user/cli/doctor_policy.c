@@ -57,8 +57,7 @@ void doctor_policies(struct doctor *d)
 		judge_policy(d, set->v[i].name);
 	fine = 0;
 	for (size_t i = 0; i < d->n; i++)
-		fine += d->found[i].area == DOCTOR_POLICY &&
-			d->found[i].verdict == DOCTOR_FINE;
+		fine += d->found[i].area == DOCTOR_POLICY && d->found[i].verdict == DOCTOR_FINE;
 	if (fine)
 		doctor_say(d, DOCTOR_POLICY, DOCTOR_FINE, "capable", d->file,
 			   "%zu of %zu policies can run here", fine, set->n);

@@ -57,8 +57,7 @@ size_t doctor_levels(const struct doctor *d, struct io_level *levels)
 uint64_t doctor_asked(const struct doctor *d, const struct host_port *port,
 		      bool sl, uint32_t *qps)
 {
-	const struct snap_dev *s =
-		doctor_snap_dev(d, d->host->devs[port->dev].name);
+	const struct snap_dev *s = doctor_snap_dev(d, d->host->devs[port->dev].name);
 	uint64_t of_jobs = 0, of_all = 0;
 	uint32_t n_jobs = 0, n_all = 0;
 
@@ -70,8 +69,7 @@ uint64_t doctor_asked(const struct doctor *d, const struct host_port *port,
 		    (qp->type != RC && qp->type != UC) ||
 		    (snap_has(qp, SNAP_PORT) && qp->port != port->index))
 			continue;
-		bit = 1ull << (sl ? qp->sl_asked & 15 :
-			       qp->tclass_asked >> 2 & 63);
+		bit = 1ull << (sl ? qp->sl_asked & 15 : qp->tclass_asked >> 2 & 63);
 		of_all |= bit;
 		n_all++;
 		if (qp->job) {
@@ -160,8 +158,7 @@ struct words {
 };
 
 /* "DSCP 26, priority 3, lossless, traffic class 3, strict" */
-static struct words way_words(const struct host_dcb *dcb,
-			      const struct qos_way *w)
+static struct words way_words(const struct host_dcb *dcb, const struct qos_way *w)
 {
 	struct words out;
 	int n = snprintf(out.s, sizeof(out.s),
@@ -191,11 +188,12 @@ static struct words way_words(const struct host_dcb *dcb,
 /* False: the port's DCB settings are not known. */
 static bool judge_dcb(struct qos *q, const struct host_dev *dev)
 {
+	enum host_function function = doctor_function(q->d, dev);
 	const char *driver = q->net->driver;
 
 	if (!q->dcb->error && q->dcb->has_ets)
 		return true;
-	if (dev->function == HOST_VF || dev->function == HOST_SF)
+	if (function == HOST_VF || function == HOST_SF)
 		doctor_say(q->d, DOCTOR_QOS, DOCTOR_UNSEEN, "dcb", q->object,
 			   "priorities and traffic classes are those of the PF's port: check that port");
 	else if (q->net->represents[0])
@@ -242,8 +240,7 @@ static void judge_map(struct qos *q)
 
 	for (size_t i = 0; i < q->n; i++)
 		if (!q->way[i].mapped)
-			add_item(&l, "%u (DSCP %u)", q->level[i].level,
-				 q->way[i].dscp);
+			add_item(&l, "%u (DSCP %u)", q->level[i].level, q->way[i].dscp);
 	if (!l.items)
 		return;
 	doctor_say(q->d, DOCTOR_QOS, DOCTOR_ERROR, "unmapped", q->object,
@@ -265,8 +262,7 @@ static void judge_cnp(struct qos *q, const struct host_dev *dev)
 		doctor_say(q->d, DOCTOR_QOS, DOCTOR_WARNING, "cnp", q->object,
 			   "level %u is DSCP %d, the DSCP of congestion notifications (CNPs)%s: raised data would delay the CNPs that tell senders to slow down",
 			   q->level[i].level, cnp,
-			   q->net->cnp_dscp < 0 ? ", by a ConnectX's default" :
-						  "");
+			   q->net->cnp_dscp < 0 ? ", by a ConnectX's default" : "");
 		qos_mend_dscp(q, i);
 	}
 }
@@ -331,8 +327,7 @@ static bool has_less(const struct host_dcb *dcb, const struct qos_way *w,
 		     const struct qos_way *base)
 {
 	return w->tc != base->tc && dcb->tsa[w->tc] == HOST_TSA_ETS &&
-	       dcb->tsa[base->tc] == HOST_TSA_ETS &&
-	       dcb->share[w->tc] < dcb->share[base->tc];
+	       dcb->tsa[base->tc] == HOST_TSA_ETS && dcb->share[w->tc] < dcb->share[base->tc];
 }
 
 static const struct comparison {
@@ -424,8 +419,7 @@ static void take_base(struct qos *q, uint64_t asked)
 }
 
 /* Leaves out levels with the DSCP of traffic without a level: they have no effect. */
-static void take_levels(struct qos *q, const struct io_level *levels, size_t n,
-			uint64_t asked)
+static void take_levels(struct qos *q, const struct io_level *levels, size_t n, uint64_t asked)
 {
 	for (size_t i = 0; i < n; i++) {
 		uint32_t dscp = levels[i].dscp % HOST_DSCPS;
@@ -469,8 +463,7 @@ static void judge_net(struct doctor *d, const struct host_net *net,
 	struct qos q = { .d = d, .net = net, .dcb = &net->dcb };
 	uint64_t asked;
 
-	snprintf(q.object, sizeof(q.object), "%s/%u %s", dev->name, port->index,
-		 net->name);
+	snprintf(q.object, sizeof(q.object), "%s/%u %s", dev->name, port->index, net->name);
 	if (!judge_dcb(&q, dev))
 		return;
 	asked = doctor_asked(d, port, false, &q.qps);

@@ -111,13 +111,11 @@ void doctor_sls(struct doctor *d, const struct host_port *port,
 		if (levels[i].has_sl)
 			s.vls |= (uint16_t)(1u << port->sl2vl[levels[i].sl % HOST_SLS]);
 	for (size_t i = 0; i < n; i++) {
-		if (!levels[i].has_sl ||
-		    s.base >> levels[i].sl % HOST_SLS & 1)
+		if (!levels[i].has_sl || s.base >> levels[i].sl % HOST_SLS & 1)
 			continue;
 		judged++;
 		if (judge_level(&s, &levels[i], taken))
-			taken |= (uint16_t)(1u << port->sl2vl[levels[i].sl %
-							     HOST_SLS]);
+			taken |= (uint16_t)(1u << port->sl2vl[levels[i].sl % HOST_SLS]);
 	}
 	if (judged && !doctor_ails(d, DOCTOR_QOS, s.object))
 		doctor_say(d, DOCTOR_QOS, DOCTOR_FINE, "levels", s.object,

@@ -1,89 +1,42 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include "cli/event_text.h"
 
-static void get_lease(const struct cli *cli, const void *row, struct cell *c)
-{
-	(void)cli;
-	cell_u64(c, ((const struct snap_event *)row)->lease);
-}
-
 static const struct column lease_columns[] = {
-	{ "lease", "", 0, 0, get_lease },
+	{ "lease", "", 0, 0, MEMBER(struct snap_event, lease) },
 };
-
-static void get_why(const struct cli *cli, const void *row, struct cell *c)
-{
-	(void)cli;
-	cell_str(c, ((const struct snap_event *)row)->why);
-}
 
 static const struct column lost_columns[] = {
-	{ "reason", "", 0, 0, get_why },
+	{ "reason", "", 0, 0, MEMBER(struct snap_event, why) },
 };
 
-static void get_dev(const struct cli *cli, const void *row, struct cell *c)
+static const void *dev_of_event(const struct cli *cli, const void *row)
 {
 	(void)cli;
-	cell_str(c, ((const struct snap_event *)row)->dev->name);
+	return ((const struct snap_event *)row)->dev;
 }
 
-static void get_level(const struct cli *cli, const void *row, struct cell *c)
-{
-	const struct snap_dev *dev = ((const struct snap_event *)row)->dev;
-
-	(void)cli;
-	if (snap_has(dev, SNAP_CONGESTED))
-		cell_u64(c, dev->congestion_level);
-}
-
-static void get_events(const struct cli *cli, const void *row, struct cell *c)
-{
-	(void)cli;
-	cell_u64(c, ((const struct snap_event *)row)->dev->congestions);
-}
-
-/* The UAR with the most recent work requests, and their number. */
-static void get_busiest(const struct cli *cli, const void *row, struct cell *c)
+/* The UAR with the most recent work requests. */
+static const void *busiest_uar(const struct cli *cli, const void *row)
 {
 	const struct snap_event *e = row;
 
 	(void)cli;
-	if (e->n_uars)
-		cell_u64(c, e->uars[0].index);
+	return e->n_uars ? &e->uars[0] : NULL;
 }
 
-static void get_busiest_wrs(const struct cli *cli, const void *row, struct cell *c)
-{
-	const struct snap_event *e = row;
-
-	(void)cli;
-	if (e->n_uars && snap_has(&e->uars[0], SNAP_RECENT))
-		cell_u64(c, e->uars[0].recent_wrs);
-}
-
-static void get_busiest_qps(const struct cli *cli, const void *row, struct cell *c)
-{
-	const struct snap_event *e = row;
-
-	(void)cli;
-	if (e->n_uars)
-		cell_u64(c, e->uars[0].qps);
-}
-
-static void get_busy(const struct cli *cli, const void *row, struct cell *c)
-{
-	(void)cli;
-	cell_u64(c, ((const struct snap_event *)row)->n_uars);
-}
+#define DEV(member)		.of = dev_of_event, MEMBER(struct snap_dev, member)
+#define DEV_HAS(member, bit)	.of = dev_of_event, MEMBER_HAS(struct snap_dev, member, bit)
+#define UAR(member)		.of = busiest_uar, MEMBER(struct snap_uar, member)
+#define UAR_HAS(member, bit)	.of = busiest_uar, MEMBER_HAS(struct snap_uar, member, bit)
 
 static const struct column congestion_columns[] = {
-	{ "dev", "", 0, 0, get_dev },
-	{ "level", "level", 0, 0, get_level },
-	{ "events", "events", 0, 0, get_events },
-	{ "uar", "uar", 0, 0, get_busiest },
-	{ "uar_qps", "qps", 0, 0, get_busiest_qps },
-	{ "uar_recent_wrs", "wqebbs", 0, 0, get_busiest_wrs },
-	{ "busy_uars", "busy_uars", 0, 0, get_busy },
+	{ "dev", "", 0, 0, DEV(name) },
+	{ "level", "level", 0, 0, DEV_HAS(congestion_level, SNAP_CONGESTED) },
+	{ "events", "events", 0, 0, DEV(congestions) },
+	{ "uar", "uar", 0, 0, UAR(index) },
+	{ "uar_qps", "qps", 0, 0, UAR(qps) },
+	{ "uar_recent_wrs", "wqebbs", 0, 0, UAR_HAS(recent_wrs, SNAP_RECENT) },
+	{ "busy_uars", "busy_uars", 0, 0, MEMBER(struct snap_event, n_uars) },
 };
 
 /*
@@ -127,8 +80,7 @@ void event_show(struct cli *cli, const double *at, const struct snap_event *e)
 	case SNAP_EVENT_ACTION:
 		rows = action_result_rows(a);
 		out_event(cli, &cli->out, at, "action", a->error ? TONE_BAD :
-			  a->qps_pending || a->qps_unknown ? TONE_WARN :
-			  TONE_GOOD, &rows);
+			  a->qps_pending || a->qps_unknown ? TONE_WARN : TONE_GOOD, &rows);
 		break;
 	case SNAP_EVENT_LEASE_END:
 		rows = ROWS(lease_columns, e, 1);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-#include "cli/job_cgroup.h"
-
+/* The cgroups that a job's rules match, and how to enter one. */
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
@@ -9,11 +8,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/run.h"
 #include "core/rule.h"
 #include "core/text.h"
 
-/* Makes a path that the glob matches: a star becomes "run", or nothing in a name. */
-static bool path_of(const char *glob, char *path, size_t cap)
+/*
+ * Makes a path that the glob matches: a star becomes "run", or nothing in a name. @path has
+ * SNAP_PATH bytes.
+ */
+static bool make_matching_path(const char *glob, char *path)
 {
 	size_t n = 0;
 
@@ -27,11 +30,11 @@ static bool path_of(const char *glob, char *path, size_t cap)
 		else if (*g == '?')
 			s = "x";
 		if (!s) {
-			if (n + 1 >= cap)
+			if (n + 1 >= SNAP_PATH)
 				return false;
 			path[n++] = *g;
 		} else {
-			if (n + strlen(s) >= cap)
+			if (n + strlen(s) >= SNAP_PATH)
 				return false;
 			n = (size_t)(stpcpy(path + n, s) - path);
 		}
@@ -42,13 +45,12 @@ static bool path_of(const char *glob, char *path, size_t cap)
 	return path[0] == '/' && !fnmatch(glob, path, 0);
 }
 
-static bool matches(const struct snap_rule *rule, unsigned int uid,
-		    const char *path)
+static bool matches_cgroup(const struct snap_rule *rule, uint32_t uid, const char *path)
 {
 	struct snap_owner owner = { .uid = uid };
 	struct text t;
 
-	/* These conditions cannot be checked before the program runs. */
+	/* Conditions on comm, exe and pid cannot be checked before the program runs. */
 	if (!rule->cgroup[0] || rule->comm[0] || rule->exe[0] || rule->has_pid)
 		return false;
 	text_init(&t, owner.cgroup, sizeof(owner.cgroup));
@@ -57,8 +59,8 @@ static bool matches(const struct snap_rule *rule, unsigned int uid,
 }
 
 /* The job of a program in @path, by the matching rule of lowest order. */
-static const struct snap_job *job_in(const struct snapshot *snap,
-				     unsigned int uid, const char *path)
+static const struct snap_job *job_in_cgroup(const struct snapshot *snap, uint32_t uid,
+					    const char *path)
 {
 	const struct snap_job *job = NULL;
 	uint32_t order = 0;
@@ -68,7 +70,7 @@ static const struct snap_job *job_in(const struct snapshot *snap,
 
 		for (size_t k = 0; k < j->n_rules; k++) {
 			if ((job && j->rules[k].order >= order) ||
-			    !matches(&j->rules[k], uid, path))
+			    !matches_cgroup(&j->rules[k], uid, path))
 				continue;
 			job = j;
 			order = j->rules[k].order;
@@ -77,38 +79,37 @@ static const struct snap_job *job_in(const struct snapshot *snap,
 	return job;
 }
 
-bool job_cgroup_of(const struct snapshot *snap, const struct snap_job *job,
-		   unsigned int uid, const char *own, char *path, size_t cap,
-		   char *why, size_t why_cap)
+bool job_cgroup_of(const struct snapshot *snap, const struct snap_job *job, uint32_t uid,
+		   const char *own, char *path, char *why)
 {
 	const struct snap_job *other = NULL;
 
-	if (job_in(snap, uid, own) == job) {
-		snprintf(path, cap, "%s", own);
+	if (job_in_cgroup(snap, uid, own) == job) {
+		snprintf(path, SNAP_PATH, "%s", own);
 		return true;
 	}
 	for (size_t i = 0; i < job->n_rules; i++) {
-		if (!job->rules[i].cgroup[0] ||
-		    !path_of(job->rules[i].cgroup, path, cap) ||
-		    !matches(&job->rules[i], uid, path))
+		const struct snap_rule *rule = &job->rules[i];
+
+		if (!rule->cgroup[0] || !make_matching_path(rule->cgroup, path) ||
+		    !matches_cgroup(rule, uid, path))
 			continue;
-		other = job_in(snap, uid, path);
+		other = job_in_cgroup(snap, uid, path);
 		if (other == job)
 			return true;
 	}
 	if (other)
-		snprintf(why, why_cap,
-			 "cgroup %s belongs to job %s, whose rule comes first",
+		snprintf(why, RUN_WHY, "cgroup %s belongs to job %s, whose rule comes first",
 			 path, other->name);
 	else
-		snprintf(why, why_cap,
+		snprintf(why, RUN_WHY,
 			 "no rule of it has a cgroup as its only condition; add one, as in swiftrdma job set %s match cgroup=/%s",
 			 job->name, job->name);
 	return false;
 }
 
 /* Octal escapes, as in proc(5). */
-static void unescape(char *s)
+static void unescape_octal(char *s)
 {
 	char *to = s;
 
@@ -124,8 +125,8 @@ static void unescape(char *s)
 	*to = '\0';
 }
 
-static bool find_mount(struct job_cgroups *c, const char *mountinfo,
-		       bool *other_root)
+/* *@other_root: a hierarchy is mounted, but its root is not that of the host. */
+static bool find_mount(struct job_cgroups *c, const char *mountinfo, bool *other_root)
 {
 	char line[2048], root[SNAP_PATH], mount[SNAP_PATH];
 	FILE *f = fopen(mountinfo, "re");
@@ -144,13 +145,12 @@ static bool find_mount(struct job_cgroups *c, const char *mountinfo,
 		fclose(f);
 	if (!found)
 		return false;
-	unescape(mount);
+	unescape_octal(mount);
 	memcpy(c->mount, mount, sizeof(c->mount));
 	return true;
 }
 
-bool job_cgroups_find(struct job_cgroups *c, const char *mountinfo,
-		      const char *self, char *why, size_t cap)
+bool job_cgroups_find(struct job_cgroups *c, const char *mountinfo, const char *self, char *why)
 {
 	char line[SNAP_PATH + 3];
 	bool other_root = false, found = false;
@@ -158,7 +158,7 @@ bool job_cgroups_find(struct job_cgroups *c, const char *mountinfo,
 
 	memset(c, 0, sizeof(*c));
 	if (!find_mount(c, mountinfo, &other_root)) {
-		snprintf(why, cap, other_root ?
+		snprintf(why, RUN_WHY, other_root ?
 			 "this is a cgroup namespace, in which the cgroups of a job's rules are not visible" :
 			 "the unified cgroup hierarchy (cgroup v2) is not mounted");
 		return false;
@@ -174,39 +174,37 @@ bool job_cgroups_find(struct job_cgroups *c, const char *mountinfo,
 	if (f)
 		fclose(f);
 	if (!found)
-		snprintf(why, cap, "%s has no line of the unified cgroup hierarchy",
-			 self);
+		snprintf(why, RUN_WHY, "%s has no line of the unified cgroup hierarchy", self);
 	return found;
 }
 
-static void explain(int err, const char *path, char *why, size_t cap)
+static void explain_cgroup_error(int err, const char *path, char *why)
 {
 	switch (err) {
 	case EACCES:
 	case EPERM:
-		snprintf(why, cap,
-			 "cgroup %s: not allowed; be root, or have it delegated to you",
-			 path);
+		snprintf(why, RUN_WHY,
+			 "cgroup %s: not allowed; be root, or have it delegated to you", path);
 		break;
 	case EROFS:
-		snprintf(why, cap, "cgroup %s: the hierarchy is mounted read-only",
-			 path);
+		snprintf(why, RUN_WHY, "cgroup %s: the hierarchy is mounted read-only", path);
 		break;
 	case EBUSY:
-		snprintf(why, cap,
+		snprintf(why, RUN_WHY,
 			 "cgroup %s has controllers enabled for its children, so it cannot contain processes itself (cgroups(7)); name another cgroup",
 			 path);
 		break;
 	case EOPNOTSUPP:
-		snprintf(why, cap, "cgroup %s is threaded, and cannot contain a whole process",
+		snprintf(why, RUN_WHY, "cgroup %s is threaded, and cannot contain a whole process",
 			 path);
 		break;
 	default:
-		snprintf(why, cap, "cgroup %s: %s", path, strerror(err));
+		snprintf(why, RUN_WHY, "cgroup %s: %s", path, strerror(err));
 	}
 }
 
-static int make(char *dir, size_t from)
+/* Creates the directories of a path, of which the first @from bytes exist. */
+static int make_directories(char *dir, size_t from)
 {
 	for (char *s = dir + from + 1;; s++) {
 		char was = *s;
@@ -222,8 +220,7 @@ static int make(char *dir, size_t from)
 	}
 }
 
-bool job_cgroup_enter(const struct job_cgroups *c, const char *path, char *why,
-		      size_t cap)
+bool job_cgroup_enter(const struct job_cgroups *c, const char *path, char *why)
 {
 	char file[2 * SNAP_PATH + 16];
 	int fd, err = 0;
@@ -232,7 +229,7 @@ bool job_cgroup_enter(const struct job_cgroups *c, const char *path, char *why,
 		return true;
 	snprintf(file, sizeof(file), "%s%s", c->mount, path);
 	if (strcmp(path, "/"))
-		err = make(file, strlen(c->mount));
+		err = make_directories(file, strlen(c->mount));
 	if (!err) {
 		strcat(file, "/cgroup.procs");
 		fd = open(file, O_WRONLY | O_CLOEXEC);
@@ -242,6 +239,6 @@ bool job_cgroup_enter(const struct job_cgroups *c, const char *path, char *why,
 			close(fd);
 	}
 	if (err)
-		explain(-err, path, why, cap);
+		explain_cgroup_error(-err, path, why);
 	return !err;
 }

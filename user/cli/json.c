@@ -6,7 +6,7 @@
 #include "cli/json.h"
 #include "core/text.h"
 
-static void newline(struct json *j)
+static void write_newline(struct json *j)
 {
 	putc_unlocked('\n', j->f);
 	for (unsigned int i = 0; j->pretty && i < j->depth; i++)
@@ -14,7 +14,7 @@ static void newline(struct json *j)
 }
 
 /* Between values. Even when terse, each element of the outer list has a line. */
-static void separate(struct json *j)
+static void write_separator(struct json *j)
 {
 	if (j->keyed) {
 		j->keyed = false;
@@ -23,13 +23,13 @@ static void separate(struct json *j)
 	if (!j->first)
 		putc_unlocked(',', j->f);
 	if (j->depth && (j->pretty || (j->list && j->depth == 1 && !j->first)))
-		newline(j);
+		write_newline(j);
 	j->first = false;
 }
 
 void json_begin(struct json *j, char open)
 {
-	separate(j);
+	write_separator(j);
 	putc_unlocked(open, j->f);
 	if (!j->depth)
 		j->list = open == '[';
@@ -41,17 +41,17 @@ void json_end(struct json *j, char close)
 {
 	j->depth--;
 	if (j->pretty && !j->first)
-		newline(j);
+		write_newline(j);
 	putc_unlocked(close, j->f);
 	j->first = false;
 }
 
-static bool plain(unsigned char c)
+static bool is_plain(unsigned char c)
 {
 	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
 }
 
-static void string(struct json *j, const char *str)
+static void write_string(struct json *j, const char *str)
 {
 	const unsigned char *s = (const unsigned char *)str;
 
@@ -59,7 +59,7 @@ static void string(struct json *j, const char *str)
 	while (*s) {
 		unsigned int n = 0;
 
-		while (plain(s[n]))
+		while (is_plain(s[n]))
 			n++;
 		if (!n && *s >= 0x80)
 			n = text_utf8(str + (s - (const unsigned char *)str));
@@ -81,8 +81,8 @@ static void string(struct json *j, const char *str)
 
 void json_key(struct json *j, const char *key)
 {
-	separate(j);
-	string(j, key);
+	write_separator(j);
+	write_string(j, key);
 	putc_unlocked(':', j->f);
 	if (j->pretty)
 		putc_unlocked(' ', j->f);
@@ -93,7 +93,7 @@ void json_u64(struct json *j, uint64_t v)
 {
 	char buf[20], *p = buf + sizeof(buf);
 
-	separate(j);
+	write_separator(j);
 	do {
 		*--p = '0' + v % 10;
 		v /= 10;
@@ -103,13 +103,13 @@ void json_u64(struct json *j, uint64_t v)
 
 void json_s64(struct json *j, int64_t v)
 {
-	separate(j);
+	write_separator(j);
 	fprintf(j->f, "%" PRId64, v);
 }
 
 void json_real(struct json *j, double v)
 {
-	separate(j);
+	write_separator(j);
 	if (isfinite(v))
 		fprintf(j->f, "%.10g", v);
 	else
@@ -118,12 +118,12 @@ void json_real(struct json *j, double v)
 
 void json_boolean(struct json *j, bool v)
 {
-	separate(j);
+	write_separator(j);
 	fputs_unlocked(v ? "true" : "false", j->f);
 }
 
 void json_str(struct json *j, const char *s)
 {
-	separate(j);
-	string(j, s);
+	write_separator(j);
+	write_string(j, s);
 }

@@ -108,11 +108,9 @@ static int parse_option(struct cli *cli, struct args *args, const char *word)
 		else if (args_value(args, word, &s))
 			return CLI_USAGE;
 		cli->out.rates = true;
-		return args_time_ms(s, "interval", &cli->interval_ms) ?
-			CLI_USAGE : -1;
+		return args_time_ms(s, "interval", &cli->interval_ms) ? CLI_USAGE : -1;
 	case COLOR:
-		return set_color(cli, value ? value + 1 : "auto") ?
-			CLI_USAGE : -1;
+		return set_color(cli, value ? value + 1 : "auto") ? CLI_USAGE : -1;
 	case VERSION_OPT:
 		puts("swiftrdma " VERSION);
 		return CLI_OK;

@@ -16,31 +16,27 @@ bool out_shown(const struct out *o, const struct column *col)
 	       (o->details || !(col->flags & COL_DETAIL));
 }
 
-static void json_rows(const struct cli *cli, struct out *o,
-		      const struct rows *rows);
+static void json_rows(const struct cli *cli, struct out *o, const struct rows *rows);
 
-static void json_value(const struct cli *cli, struct out *o,
-		       const struct cell *c);
+static void json_value(const struct cli *cli, struct out *o, const struct cell *c);
 
 /* An unknown value is null: its key says that it was looked at. */
-static void json_map(const struct cli *cli, struct out *o,
-		     const struct rows *rows)
+static void json_map(const struct cli *cli, struct out *o, const struct rows *rows)
 {
 	struct json *j = &o->j;
 	struct cell key, value;
 
 	json_begin(j, '{');
 	for (size_t i = 0; i < rows->n; i++) {
-		out_get(cli, &rows->columns[0], out_row(rows, i), &key);
-		out_get(cli, &rows->columns[1], out_row(rows, i), &value);
+		cell_get(cli, &rows->columns[0], out_row(rows, i), &key);
+		cell_get(cli, &rows->columns[1], out_row(rows, i), &value);
 		json_key(j, key.str);
 		json_value(cli, o, &value);
 	}
 	json_end(j, '}');
 }
 
-static void json_value(const struct cli *cli, struct out *o,
-		       const struct cell *c)
+static void json_value(const struct cli *cli, struct out *o, const struct cell *c)
 {
 	struct json *j = &o->j;
 
@@ -59,6 +55,9 @@ static void json_value(const struct cli *cli, struct out *o,
 		break;
 	case CELL_FLAG:
 		json_boolean(j, true);
+		break;
+	case CELL_BOOLEAN:
+		json_boolean(j, c->u64);
 		break;
 	case CELL_WORDS:
 		json_begin(j, '[');
@@ -88,7 +87,7 @@ static void json_fields(const struct cli *cli, struct out *o,
 
 		if (!out_shown(o, col))
 			continue;
-		out_get(cli, col, row, &c);
+		cell_get(cli, col, row, &c);
 		if (c.kind == CELL_ABSENT)
 			continue;
 		json_key(&o->j, col->key);
@@ -96,8 +95,7 @@ static void json_fields(const struct cli *cli, struct out *o,
 	}
 }
 
-static void json_rows(const struct cli *cli, struct out *o,
-		      const struct rows *rows)
+static void json_rows(const struct cli *cli, struct out *o, const struct rows *rows)
 {
 	json_begin(&o->j, '[');
 	for (size_t i = 0; i < rows->n; i++) {
@@ -127,8 +125,7 @@ int out_rows(const struct cli *cli, struct out *o, const struct rows *rows)
 	return 0;
 }
 
-void out_list(const struct cli *cli, struct out *o, const char *key,
-	      const struct rows *rows)
+void out_list(const struct cli *cli, struct out *o, const char *key, const struct rows *rows)
 {
 	json_key(&o->j, key);
 	json_rows(cli, o, rows);
@@ -149,11 +146,10 @@ static void text_event(const struct cli *cli, struct out *o,
 
 		if (!out_shown(o, col))
 			continue;
-		out_get(cli, col, rows->base, &c);
+		cell_get(cli, col, rows->base, &c);
 		if (c.kind == CELL_ABSENT || c.kind == CELL_TABLE)
 			continue;
-		fprintf(o->f, " %s %.*s", col->key,
-			(int)cell_format(buf, col, &c), buf);
+		fprintf(o->f, " %s %.*s", col->key, (int)cell_format(buf, col, &c), buf);
 	}
 	putc_unlocked('\n', o->f);
 }

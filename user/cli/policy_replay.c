@@ -28,8 +28,7 @@ static double replayed_seconds(const struct replayed *p)
 	return (double)(p->rp.last - p->rp.first) / 1e9;
 }
 
-static void format_value(struct text *t, const struct replay_side *side,
-			 unsigned int knob)
+static void format_value(struct text *t, const struct replay_side *side, unsigned int knob)
 {
 	if (side->has)
 		vocab_format(t, side->v, vocab_knob(knob)->unit);
@@ -53,8 +52,7 @@ static void event_key(struct json *j, const char *event, double at,
 	json_str(j, vocab_knob(knob)->name);
 }
 
-static void side_json(struct json *j, const char *key,
-		      const struct replay_side *side)
+static void side_json(struct json *j, const char *key, const struct replay_side *side)
 {
 	if (!side->has)
 		return;
@@ -80,7 +78,7 @@ static void say_done(struct replayed *p, const struct replay_knob *k)
 	text_init(&t, buf, sizeof(buf));
 	format_value(&t, &k->done, k->knob);
 	printf("%9.3f s  done:  job %s: %s %s\n", replayed_seconds(p), job,
-	       strchr(vocab_knob(k->knob)->name, '.') + 1, buf);
+	       view_knob_name(k->knob), buf);
 }
 
 static void say_would(struct replayed *p, const struct policy_decision *d)
@@ -160,16 +158,6 @@ static int print_event(struct replayed *p)
 
 /* --- In the end --------------------------------------------------------------------- */
 
-#define OF_KNOB(name, fill)						\
-	static void get_##name(const struct cli *cli, const void *row,	\
-			       struct cell *c)				\
-	{								\
-		const struct replay_knob *k = row;			\
-									\
-		(void)cli;						\
-		fill;							\
-	}
-
 static void side_cell(struct cell *c, const struct replay_knob *k,
 		      const struct replay_side *side)
 {
@@ -180,39 +168,66 @@ static void side_cell(struct cell *c, const struct replay_knob *k,
 	cell_str(c, c->buf);
 }
 
-static double agreed_share(const struct replay_knob *k)
+GETTER(knob)
 {
-	uint64_t all = k->agreed + k->apart;
-
-	return all ? (double)k->agreed / (double)all : 1;
+	cell_str(c, vocab_knob(((const struct replay_knob *)row)->knob)->name);
 }
 
-OF_KNOB(job, cell_str(c, k->job))
-OF_KNOB(knob, cell_str(c, vocab_knob(k->knob)->name))
-OF_KNOB(would_acts, cell_u64(c, k->would.turns))
-OF_KNOB(would_first, if (k->would.first != REPLAY_NEVER)
-	cell_u64(c, k->would.first))
-OF_KNOB(would_value, if (k->would.has) cell_real(c, k->would.v))
-OF_KNOB(would_text, side_cell(c, k, &k->would))
-OF_KNOB(done_acts, if (k->told) cell_u64(c, k->done.turns))
-OF_KNOB(done_first, if (k->done.first != REPLAY_NEVER)
-	cell_u64(c, k->done.first))
-OF_KNOB(done_value, if (k->done.has) cell_real(c, k->done.v))
-OF_KNOB(done_text, if (k->told) side_cell(c, k, &k->done))
-OF_KNOB(agreed, if (k->told) cell_real(c, agreed_share(k)))
+GETTER(would_first)
+{
+	const struct replay_knob *k = row;
+
+	if (k->would.first != REPLAY_NEVER)
+		cell_u64(c, k->would.first);
+}
+
+GETTER(would_text)
+{
+	const struct replay_knob *k = row;
+
+	side_cell(c, k, &k->would);
+}
+
+GETTER(done_first)
+{
+	const struct replay_knob *k = row;
+
+	if (k->done.first != REPLAY_NEVER)
+		cell_u64(c, k->done.first);
+}
+
+GETTER(done_text)
+{
+	const struct replay_knob *k = row;
+
+	if (k->told)
+		side_cell(c, k, &k->done);
+}
+
+GETTER(agreed)
+{
+	const struct replay_knob *k = row;
+	uint64_t all = k->agreed + k->apart;
+
+	if (k->told)
+		cell_real(c, all ? (double)k->agreed / (double)all : 1);
+}
+
+#define KNOB(member)		MEMBER(struct replay_knob, member)
+#define KNOB_IF(member, by)	MEMBER_IF(struct replay_knob, member, by)
 
 static const struct column knob_columns[] = {
-	{ "job", "JOB", 0, COL_LEFT, get_job },
-	{ "knob", "KNOB", 0, COL_LEFT, get_knob },
-	{ "would_acts", "WOULD", 0, 0, get_would_acts },
-	{ "would_first", "FIRST", SHOW_TIME, 0, get_would_first },
-	{ "would_value", NULL, 0, COL_JSON, get_would_value },
-	{ "would_text", "LAST", 0, COL_LEFT | COL_TEXT, get_would_text },
-	{ "done_acts", "DONE", 0, 0, get_done_acts },
-	{ "done_first", "FIRST", SHOW_TIME, 0, get_done_first },
-	{ "done_value", NULL, 0, COL_JSON, get_done_value },
-	{ "done_text", "LAST", 0, COL_LEFT | COL_TEXT, get_done_text },
-	{ "agreed", "AGREED", SHOW_RATIO, 0, get_agreed },
+	{ "job", "JOB", 0, COL_LEFT, KNOB(job) },
+	{ "knob", "KNOB", 0, COL_LEFT, .get = get_knob },
+	{ "would_acts", "WOULD", 0, 0, KNOB(would.turns) },
+	{ "would_first", "FIRST", SHOW_TIME, 0, .get = get_would_first },
+	{ "would_value", NULL, 0, COL_JSON, KNOB_IF(would.v, would.has) },
+	{ "would_text", "LAST", 0, COL_LEFT | COL_TEXT, .get = get_would_text },
+	{ "done_acts", "DONE", 0, 0, KNOB_IF(done.turns, told) },
+	{ "done_first", "FIRST", SHOW_TIME, 0, .get = get_done_first },
+	{ "done_value", NULL, 0, COL_JSON, KNOB_IF(done.v, done.has) },
+	{ "done_text", "LAST", 0, COL_LEFT | COL_TEXT, .get = get_done_text },
+	{ "agreed", "AGREED", SHOW_RATIO, 0, .get = get_agreed },
 };
 
 static bool read_by(const struct replayed *p, unsigned int sig, size_t n)
@@ -256,8 +271,7 @@ static void say_absent(struct replayed *p)
 			if (p->cli->out.json)
 				json_str(j, set->v[n].name);
 			else
-				printf("%s%s", first ? "" : ", ",
-				       set->v[n].name);
+				printf("%s%s", first ? "" : ", ", set->v[n].name);
 			first = false;
 		}
 		if (p->cli->out.json) {
@@ -271,7 +285,7 @@ static void say_absent(struct replayed *p)
 		json_end(j, ']');
 }
 
-static int sum_up(struct replayed *p)
+static int print_summary(struct replayed *p)
 {
 	struct cli *cli = p->cli;
 	struct rows knobs = ROWS(knob_columns, p->rp.knobs, p->rp.n_knobs);
@@ -307,8 +321,9 @@ static int sum_up(struct replayed *p)
 		printf("\nwhat would have been done, against what was\n");
 		err = cli_show(cli, &knobs);
 	}
-	if (!(p->rp.known & (1ULL << SIG_JOB_P99 | 1ULL << SIG_QP_QUEUE_DELAY)))
-		printf("\nlatencies: this recording has none, neither p99 nor queue delay: no process had libswiftrdma\n");
+	if (!(p->rp.known & (1ULL << SIG_JOB_P99 | 1ULL << SIG_QP_QUEUE_DELAY |
+			     1ULL << SIG_JOB_LATENCY)))
+		printf("\nlatencies: this recording has none, neither p99 nor queue delay: no process had libswiftrdma, and the kernel measured none\n");
 	say_absent(p);
 	if (p->rp.losses)
 		printf("events are missing, see 'lost' above; their number is not known\n");
@@ -325,21 +340,17 @@ static int open_one(struct replayed *p, int i, struct player **player)
 	int err;
 
 	p->f[i] = fopen(p->path, "re");
-	if (!p->f[i]) {
-		args_bad("%s: %s", p->path, strerror(errno));
-		return CLI_ERROR;
-	}
+	if (!p->f[i])
+		return cli_fail("%s: %s", p->path, strerror(errno));
 	err = player_open(player, p->f[i], &version);
 	if (!err)
 		return CLI_OK;
 	if (err == -ENOMEM)
 		return cli_no_memory();
 	if (err == -EPROTONOSUPPORT)
-		args_bad("%s: the recording has version %u, and this swiftrdma reads version %d only; record anew, or replay it with the swiftrdma that wrote it",
-			 p->path, version, RECORDING_VERSION);
-	else
-		args_bad("%s: not a recording of swiftrdma record", p->path);
-	return CLI_ERROR;
+		return cli_fail("%s: the recording has version %u, and this swiftrdma reads version %d only; record anew, or replay it with the swiftrdma that wrote it",
+				p->path, version, RECORDING_VERSION);
+	return cli_fail("%s: not a recording of swiftrdma record", p->path);
 }
 
 static int open_both(struct replayed *p)
@@ -391,7 +402,7 @@ static int play_recording(struct replayed *p)
 	if (problem)
 		fprintf(stderr, "%s: byte %llu: %s; the records before it were read\n", p->path,
 			(unsigned long long)offset, problem);
-	return sum_up(p);
+	return print_summary(p);
 }
 
 int policy_replay(struct cli *cli, const char *file, const char *recording, uint64_t hurry)

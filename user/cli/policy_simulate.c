@@ -116,67 +116,58 @@ const char *policy_basis(const struct scenario *sc)
 	return of[sc->preset];
 }
 
+int policy_sim_failed(int err)
+{
+	return cli_fail("the simulation failed: %s", strerror(-err));
+}
+
 /* A job of one run, with or without policies. */
 struct result_row {
-	const struct scenario *sc;
-	const struct sim_result *res;
-	size_t job;
-	bool policies;
+	bool simulated, policies, measured, judged;
+	const char *scenario, *job, *nic, *device, *which;
+	double p50, p99, p999, wr_rate;
+	double byte_rate;	/* if .measured */
+	double slo_met;		/* if .judged */
 };
 
-#define OF_RUN(name, fill)						\
-	static void get_##name(const struct cli *cli, const void *row,	\
-			       struct cell *c)				\
-	{								\
-		const struct result_row *r = row;			\
-		const struct sim_job *job = &r->sc->jobs[r->job];	\
-		const struct sim_job_result *res = &r->res->job[r->job]; \
-									\
-		(void)cli, (void)job, (void)res;			\
-		fill;							\
-	}
-
-static double work_rate(const struct result_row *r)
-{
-	return r->res->measured ? (double)r->res->job[r->job].done * 1e9 /
-				  (double)r->res->measured : 0;
-}
-
-static double latency_quantile(const struct sim_job_result *res, double q)
-{
-	return (double)sim_hist_quantile(&res->latency, q);
-}
-
-OF_RUN(simulated, cell_flag(c, true))
-OF_RUN(scenario, cell_str(c, r->sc->name))
-OF_RUN(job, cell_str(c, job->name))
-OF_RUN(policies, cell_flag(c, r->policies))
-OF_RUN(nic, cell_str(c, policy_basis(r->sc)))
-OF_RUN(device, cell_str(c, sim_device_name(r->sc->device)))
-OF_RUN(which, cell_str(c, r->policies ? "with" : "without"))
-OF_RUN(p50, cell_real(c, latency_quantile(res, 0.5)))
-OF_RUN(p99, cell_real(c, latency_quantile(res, 0.99)))
-OF_RUN(p999, cell_real(c, latency_quantile(res, 0.999)))
-OF_RUN(wr_rate, cell_real(c, work_rate(r)))
-OF_RUN(byte_rate, if (r->res->measured)
-		  cell_real(c, (double)res->bytes * 8e9 / (double)r->res->measured))
-OF_RUN(slo_met, if (res->ticks) cell_real(c, (double)res->met / res->ticks))
+#define ROW(member)		MEMBER(struct result_row, member)
+#define ROW_IF(member, by)	MEMBER_IF(struct result_row, member, by)
 
 static const struct column columns[] = {
-	{ "simulated", NULL, 0, COL_JSON, get_simulated },
-	{ "scenario", NULL, 0, COL_JSON, get_scenario },
-	{ "job", "JOB", 0, COL_LEFT, get_job },
-	{ "policies", NULL, 0, COL_JSON, get_policies },
-	{ "nic", NULL, 0, COL_JSON, get_nic },
-	{ "device", NULL, 0, COL_JSON, get_device },
-	{ "which", "POLICIES", 0, COL_LEFT | COL_TEXT, get_which },
-	{ "p50", "P50", SHOW_TIME, 0, get_p50 },
-	{ "p99", "P99", SHOW_TIME, 0, get_p99 },
-	{ "p999", "P99.9", SHOW_TIME, 0, get_p999 },
-	{ "wr_rate", "WR/s", SHOW_RATE, 0, get_wr_rate },
-	{ "byte_rate", "DATA", SHOW_BITRATE, 0, get_byte_rate },
-	{ "slo_met", "SLO-MET", SHOW_RATIO, 0, get_slo_met },
+	{ "simulated", NULL, 0, COL_JSON, ROW(simulated) },
+	{ "scenario", NULL, 0, COL_JSON, ROW(scenario) },
+	{ "job", "JOB", 0, COL_LEFT, ROW(job) },
+	{ "policies", NULL, 0, COL_JSON, ROW(policies) },
+	{ "nic", NULL, 0, COL_JSON, ROW(nic) },
+	{ "device", NULL, 0, COL_JSON, ROW(device) },
+	{ "which", "POLICIES", 0, COL_LEFT | COL_TEXT, ROW(which) },
+	{ "p50", "P50", SHOW_TIME, 0, ROW(p50) },
+	{ "p99", "P99", SHOW_TIME, 0, ROW(p99) },
+	{ "p999", "P99.9", SHOW_TIME, 0, ROW(p999) },
+	{ "wr_rate", "WR/s", SHOW_RATE, 0, ROW(wr_rate) },
+	{ "byte_rate", "DATA", SHOW_BITRATE, 0, ROW_IF(byte_rate, measured) },
+	{ "slo_met", "SLO-MET", SHOW_RATIO, 0, ROW_IF(slo_met, judged) },
 };
+
+static struct result_row fill_result_row(const struct scenario *sc, const struct sim_result *result,
+				    size_t job, bool policies)
+{
+	const struct sim_job_result *res = &result->job[job];
+	double ns = (double)result->measured;
+
+	return (struct result_row){
+		.simulated = true, .policies = policies,
+		.measured = result->measured, .judged = res->ticks,
+		.scenario = sc->name, .job = sc->jobs[job].name, .nic = policy_basis(sc),
+		.device = sim_device_name(sc->device), .which = policies ? "with" : "without",
+		.p50 = (double)sim_hist_quantile(&res->latency, 0.5),
+		.p99 = (double)sim_hist_quantile(&res->latency, 0.99),
+		.p999 = (double)sim_hist_quantile(&res->latency, 0.999),
+		.wr_rate = ns > 0 ? (double)res->done * 1e9 / ns : 0,
+		.byte_rate = ns > 0 ? (double)res->bytes * 8e9 / ns : 0,
+		.slo_met = res->ticks ? (double)res->met / res->ticks : 0,
+	};
+}
 
 /* Prints the assumptions behind the figures. */
 static void say_how(const struct scenario *sc, double hurry)
@@ -203,14 +194,13 @@ static int print_result(struct cli *cli, const struct scenario *sc, double hurry
 
 	for (i = 0; i < sc->n_jobs; i++) {
 		if (without)
-			row[n++] = (struct result_row){ sc, without, i, false };
-		row[n++] = (struct result_row){ sc, with, i, true };
+			row[n++] = fill_result_row(sc, without, i, false);
+		row[n++] = fill_result_row(sc, with, i, true);
 	}
 	rows = ROWS(columns, row, n);
 	if (cli->out.json)
 		return cli_show(cli, &rows);
-	printf("simulated: %s\n%s%s", sc->name, sc->claim,
-	       sc->claim[0] ? "\n" : "");
+	printf("simulated: %s\n%s%s", sc->name, sc->claim, sc->claim[0] ? "\n" : "");
 	say_how(sc, hurry);
 	err = cli_show(cli, &rows);
 	printf("\nport %.3g Gbit/s, QP context misses %.1f %%, %zu decisions, %.3g M requests, %.3g M events\n",
@@ -247,19 +237,15 @@ static int run_once(const struct scenario *sc, const struct config *cfg,
 		opt.log = stdout;
 	if (rq->csv && cfg) {
 		opt.csv = fopen(rq->csv, "we");
-		if (!opt.csv) {
-			args_bad("%s: %s", rq->csv, strerror(errno));
-			return CLI_ERROR;
-		}
+		if (!opt.csv)
+			return cli_fail("%s: %s", rq->csv, strerror(errno));
 	}
 	if (rq->record && cfg) {
 		f = fopen(rq->record, "we");
 		if (f)
 			rec = recorder_open(f);
-		if (!rec) {
-			args_bad("%s: %s", rq->record, strerror(errno));
-			return CLI_ERROR;
-		}
+		if (!rec)
+			return cli_fail("%s: %s", rq->record, strerror(errno));
 		opt.on_snapshot = record_snapshot;
 		opt.on_snapshot_arg = rec;
 	}
@@ -270,14 +256,9 @@ static int run_once(const struct scenario *sc, const struct config *cfg,
 		written = recorder_close(rec);
 	if (f && fclose(f) && !written)
 		written = -errno;
-	if (written) {
-		args_bad("%s: %s", rq->record, strerror(-written));
-		return CLI_ERROR;
-	}
-	if (!err)
-		return CLI_OK;
-	args_bad("the simulation failed: %s", strerror(-err));
-	return CLI_ERROR;
+	if (written)
+		return cli_fail("%s: %s", rq->record, strerror(-written));
+	return err ? policy_sim_failed(err) : CLI_OK;
 }
 
 /* Knobs in the CSV, from column FIRST_KNOB on. */
@@ -316,8 +297,7 @@ static void find_turned_knobs(const struct scenario *sc, FILE *csv, struct seen 
 		if (job == sc->n_jobs)
 			continue;
 		for (k = 0; k < KNOBS; k++)
-			s->changed[job][k] |= s->any[job] &&
-					      v[k] != s->v[job][k];
+			s->changed[job][k] |= s->any[job] && v[k] != s->v[job][k];
 		s->any[job] = true;
 		memcpy(s->v[job], v, sizeof(v));
 	}
@@ -361,10 +341,8 @@ static void write_script(FILE *out, const struct scenario *sc, const struct seen
 		"set key outside noenhanced\nset xlabel 'ms'\n"
 		"set ylabel 'p99 (us)'\nset logscale y\n", sc->name);
 	for (i = 0; i < sc->n_jobs; i++)
-		write_curve(out, csv, sc->jobs[i].name, 4, "lines", "",
-			    !i);
-	fputs("\nset yrange [0.4:*]\nset ytics add ('0' 0.5)\nset ylabel 'knobs'\n",
-	      out);
+		write_curve(out, csv, sc->jobs[i].name, 4, "lines", "", !i);
+	fputs("\nset yrange [0.4:*]\nset ytics add ('0' 0.5)\nset ylabel 'knobs'\n", out);
 	for (i = 0; i < sc->n_jobs; i++)
 		for (k = 0; k < KNOBS; k++) {
 			if (!s->changed[i][k])
@@ -389,18 +367,16 @@ static int draw_svg(const struct scenario *sc, const char *csv, const char *svg)
 	int status;
 
 	if (!out) {
-		args_bad("%s: %s", svg, strerror(errno));
 		free(s);
-		return CLI_ERROR;
+		return cli_fail("%s: %s", svg, strerror(errno));
 	}
 	fclose(out);
 	if (!s)
 		return cli_no_memory();
 	in = fopen(csv, "re");
 	if (!in) {
-		args_bad("%s: %s", csv, strerror(errno));
 		free(s);
-		return CLI_ERROR;
+		return cli_fail("%s: %s", csv, strerror(errno));
 	}
 	find_turned_knobs(sc, in, s);
 	fclose(in);
@@ -409,10 +385,8 @@ static int draw_svg(const struct scenario *sc, const char *csv, const char *svg)
 		write_script(out, sc, s, csv, svg);
 	free(s);
 	status = out ? pclose(out) : -1;
-	if (!status)
-		return CLI_OK;
-	args_bad("%s: gnuplot could not draw it; is gnuplot-nox installed?", svg);
-	return CLI_ERROR;
+	return status ? cli_fail("%s: gnuplot could not draw it; is gnuplot-nox installed?", svg) :
+			CLI_OK;
 }
 
 static int load_scenario(struct scenario *sc, const struct request *rq)

@@ -14,8 +14,9 @@
 /* One end: the class its application asked for, its level's, and the programmed one. */
 struct end {
 	const struct snap_qp *qp;	/* NULL: not seen */
-	bool has_forced;
-	uint32_t asked, forced, programmed;
+	const char *owner;		/* a process or a kernel user; NULL: unknown */
+	bool is_process, has_forced;
+	uint32_t pid, asked, forced, programmed;
 };
 
 struct line {
@@ -35,74 +36,26 @@ static const struct {
 	[PAIR_NOWHERE] = { "nowhere", "has an unknown address" },
 };
 
-static const struct snap_qp *qp_of(const void *row, int i)
+static const void *first_qp(const struct cli *cli, const void *row)
 {
-	return ((const struct line *)row)->end[i].qp;
+	(void)cli;
+	return ((const struct line *)row)->end[0].qp;
 }
 
-#define GETTER(name)							\
-	static void get_##name(const struct cli *cli, const void *row,	\
-			       struct cell *c)
-
-/* One getter for the end itself, one for its peer. */
-#define BOTH(name, i, body)						\
-	GETTER(name)							\
-	{								\
-		const struct snap_qp *qp = qp_of(row, i);		\
-									\
-		(void)cli;						\
-		if (qp)							\
-			body;						\
-	}
-
-static void owner_cell(const struct cli *cli, const struct snap_qp *qp,
-		       bool pid, struct cell *c)
+static const void *peer_qp(const struct cli *cli, const void *row)
 {
-	const struct snap_owner *o = view_owner(cli, snap_has(qp, SNAP_OWNER),
-						qp->owner);
-
-	if (o && pid && !o->kernel[0])
-		cell_u64(c, o->pid);
-	else if (o && !pid)
-		cell_str(c, o->kernel[0] ? o->kernel : o->comm);
+	(void)cli;
+	return ((const struct line *)row)->end[1].qp;
 }
 
-static void level_cell(const struct snap_qp *qp, struct cell *c)
-{
-	if (snap_has(qp, SNAP_LEVEL))
-		cell_u64(c, qp->level);
-}
-
-static void forced_cell(const struct end *e, struct cell *c)
-{
-	if (e->has_forced)
-		cell_u64(c, e->forced);
-}
-
-#define END(i, p)							\
-	BOTH(p##dev, i, view_dev_name(cli, qp->dev, c))			\
-	BOTH(p##qpn, i, cell_u64(c, qp->qpn))				\
-	BOTH(p##id, i, cell_u64(c, qp->serial))				\
-	BOTH(p##job, i, view_job_name(cli, qp->job, c))				\
-	BOTH(p##pid, i, owner_cell(cli, qp, true, c))			\
-	BOTH(p##owner, i, owner_cell(cli, qp, false, c))		\
-	BOTH(p##level, i, level_cell(qp, c))				\
-	BOTH(p##asked, i,						\
-	     cell_u64(c, ((const struct line *)row)->end[i].asked))	\
-	BOTH(p##forced, i,						\
-	     forced_cell(&((const struct line *)row)->end[i], c))	\
-	BOTH(p##programmed, i,						\
-	     cell_u64(c, ((const struct line *)row)->end[i].programmed)) \
-	BOTH(p##pending, i, cell_flag(c, qp->class_pending))
-
-END(0, )
-END(1, peer_)
-
-BOTH(dest_qpn, 0, cell_u64(c, qp->dest_qpn))
+#define QP(which, member)	.of = which##_qp, MEMBER(struct snap_qp, member)
+#define QP_HAS(which, member, bit) .of = which##_qp, MEMBER_HAS(struct snap_qp, member, bit)
+#define QP_AS(which, from, member) .of = which##_qp, MEMBER_AS(from, struct snap_qp, member)
+#define END(i, member)		MEMBER(struct line, end[i].member)
+#define END_IF(i, member, by)	MEMBER_IF(struct line, end[i].member, end[i].by)
 
 GETTER(kind)
 {
-	(void)cli;
 	cell_str(c, ((const struct line *)row)->by_sl ? "sl" : "tclass");
 }
 
@@ -110,9 +63,7 @@ GETTER(verdict)
 {
 	const struct line *l = row;
 
-	(void)cli;
-	cell_str(c, l->verdict <= PAIR_DIFFER ? verdicts[l->verdict].name
-					      : "unknown");
+	cell_str(c, l->verdict <= PAIR_DIFFER ? verdicts[l->verdict].name : "unknown");
 	c->tone = l->verdict == PAIR_ALIKE ? TONE_GOOD :
 		  l->verdict == PAIR_DIFFER ? TONE_BAD : TONE_WARN;
 }
@@ -122,7 +73,6 @@ GETTER(why)
 {
 	const struct line *l = row;
 
-	(void)cli;
 	if (l->verdict > PAIR_DIFFER)
 		cell_str(c, verdicts[l->verdict].name);
 	for (int i = 0; i < 2 && c->kind == CELL_ABSENT; i++) {
@@ -134,33 +84,32 @@ GETTER(why)
 }
 
 static const struct column columns[] = {
-	{ "dev", "DEV", 0, COL_LEFT, get_dev },
-	{ "qpn", "QPN", 0, 0, get_qpn },
-	{ "id", NULL, 0, COL_JSON, get_id },
-	{ "job", "JOB", 0, COL_LEFT, get_job },
-	{ "pid", "PID", 0, COL_DETAIL, get_pid },
-	{ "owner", "OWNER", 0, COL_LEFT | COL_DETAIL, get_owner },
-	{ "kind", "CLASS", 0, COL_LEFT, get_kind },
-	{ "level", "LEVEL", 0, COL_DETAIL, get_level },
-	{ "asked", "ASKED", 0, 0, get_asked },
-	{ "forced", "FORCED", 0, 0, get_forced },
-	{ "programmed", "IS", 0, 0, get_programmed },
-	{ "class_pending", "PENDING", 0, COL_LEFT | COL_DETAIL, get_pending },
-	{ "dest_qpn", NULL, 0, COL_JSON, get_dest_qpn },
-	{ "peer_dev", "PEER", 0, COL_LEFT, get_peer_dev },
-	{ "peer_qpn", "QPN", 0, 0, get_peer_qpn },
-	{ "peer_id", NULL, 0, COL_JSON, get_peer_id },
-	{ "peer_job", "JOB", 0, COL_LEFT, get_peer_job },
-	{ "peer_pid", "PID", 0, COL_DETAIL, get_peer_pid },
-	{ "peer_owner", "OWNER", 0, COL_LEFT | COL_DETAIL, get_peer_owner },
-	{ "peer_level", "LEVEL", 0, COL_DETAIL, get_peer_level },
-	{ "peer_asked", "ASKED", 0, 0, get_peer_asked },
-	{ "peer_forced", "FORCED", 0, 0, get_peer_forced },
-	{ "peer_programmed", "IS", 0, 0, get_peer_programmed },
-	{ "peer_class_pending", "PENDING", 0, COL_LEFT | COL_DETAIL,
-	  get_peer_pending },
-	{ "verdict", "VERDICT", 0, COL_LEFT, get_verdict },
-	{ "why", "WHY", 0, COL_LEFT, get_why },
+	{ "dev", "DEV", 0, COL_LEFT, QP_AS(first, FROM_DEV, dev) },
+	{ "qpn", "QPN", 0, 0, QP(first, qpn) },
+	{ "id", NULL, 0, COL_JSON, QP(first, serial) },
+	{ "job", "JOB", 0, COL_LEFT, QP_AS(first, FROM_JOB, job) },
+	{ "pid", "PID", 0, COL_DETAIL, END_IF(0, pid, is_process) },
+	{ "owner", "OWNER", 0, COL_LEFT | COL_DETAIL, END(0, owner) },
+	{ "kind", "CLASS", 0, COL_LEFT, .get = get_kind },
+	{ "level", "LEVEL", 0, COL_DETAIL, QP_HAS(first, level, SNAP_LEVEL) },
+	{ "asked", "ASKED", 0, 0, END_IF(0, asked, qp) },
+	{ "forced", "FORCED", 0, 0, END_IF(0, forced, has_forced) },
+	{ "programmed", "IS", 0, 0, END_IF(0, programmed, qp) },
+	{ "class_pending", "PENDING", 0, COL_LEFT | COL_DETAIL, QP(first, class_pending) },
+	{ "dest_qpn", NULL, 0, COL_JSON, QP(first, dest_qpn) },
+	{ "peer_dev", "PEER", 0, COL_LEFT, QP_AS(peer, FROM_DEV, dev) },
+	{ "peer_qpn", "QPN", 0, 0, QP(peer, qpn) },
+	{ "peer_id", NULL, 0, COL_JSON, QP(peer, serial) },
+	{ "peer_job", "JOB", 0, COL_LEFT, QP_AS(peer, FROM_JOB, job) },
+	{ "peer_pid", "PID", 0, COL_DETAIL, END_IF(1, pid, is_process) },
+	{ "peer_owner", "OWNER", 0, COL_LEFT | COL_DETAIL, END(1, owner) },
+	{ "peer_level", "LEVEL", 0, COL_DETAIL, QP_HAS(peer, level, SNAP_LEVEL) },
+	{ "peer_asked", "ASKED", 0, 0, END_IF(1, asked, qp) },
+	{ "peer_forced", "FORCED", 0, 0, END_IF(1, forced, has_forced) },
+	{ "peer_programmed", "IS", 0, 0, END_IF(1, programmed, qp) },
+	{ "peer_class_pending", "PENDING", 0, COL_LEFT | COL_DETAIL, QP(peer, class_pending) },
+	{ "verdict", "VERDICT", 0, COL_LEFT, .get = get_verdict },
+	{ "why", "WHY", 0, COL_LEFT, .get = get_why },
 };
 
 struct audit {
@@ -189,8 +138,7 @@ int cli_pairs(struct cli *cli, struct pairs *pairs)
 	return err ? cli_no_memory() : CLI_OK;
 }
 
-static bool pair_wanted(const struct cli *cli, const struct audit *a,
-			const struct snap_qp *qp)
+static bool pair_wanted(const struct cli *cli, const struct audit *a, const struct snap_qp *qp)
 {
 	const struct io_want *n = &a->named;
 	const struct snap_dev *dev;
@@ -206,17 +154,23 @@ static bool pair_wanted(const struct cli *cli, const struct audit *a,
 	return qp_wanted(cli, qp, &a->filter);
 }
 
-static void take_end(const struct audit *a, const struct snap_qp *qp,
+static void fill_end(const struct cli *cli, const struct audit *a, const struct snap_qp *qp,
 		     bool by_sl, struct end *e)
 {
+	const struct snap_owner *o = view_owner(cli, snap_has(qp, SNAP_OWNER), qp->owner);
+
 	e->qp = qp;
+	if (o) {
+		e->is_process = view_process(o);
+		e->owner = e->is_process ? o->comm : o->kernel;
+		e->pid = o->pid;
+	}
 	e->asked = by_sl ? qp->sl_asked : qp->tclass_asked;
 	e->programmed = by_sl ? qp->sl : qp->tclass;
 	for (int i = 0; i < a->n_levels && snap_has(qp, SNAP_LEVEL); i++) {
 		if (a->levels[i].level != qp->level)
 			continue;
-		e->has_forced = by_sl ? a->levels[i].has_sl :
-					a->levels[i].has_dscp;
+		e->has_forced = by_sl ? a->levels[i].has_sl : a->levels[i].has_dscp;
 		/* The low two bits (ECN) stay as the application set them. */
 		e->forced = by_sl ? a->levels[i].sl :
 			    a->levels[i].dscp << 2 | (qp->tclass_asked & 3);
@@ -233,8 +187,7 @@ static int build_lines(struct cli *cli, struct audit *a)
 	for (size_t i = 0; i < a->pairs.n; i++) {
 		const struct pair *p = &a->pairs.pair[i];
 		const struct snap_qp *qp = &snap->qps[p->qp];
-		const struct snap_qp *peer = p->peer == PAIR_NONE ? NULL :
-					     &snap->qps[p->peer];
+		const struct snap_qp *peer = p->peer == PAIR_NONE ? NULL : &snap->qps[p->peer];
 		struct line *l = &a->lines[a->n];
 
 		if (!pair_wanted(cli, a, qp) && !pair_wanted(cli, a, peer))
@@ -246,9 +199,9 @@ static int build_lines(struct cli *cli, struct audit *a)
 			continue;
 		l->verdict = p->verdict;
 		l->by_sl = pair_by_sl(snap, qp);
-		take_end(a, qp, l->by_sl, &l->end[0]);
+		fill_end(cli, a, qp, l->by_sl, &l->end[0]);
 		if (peer)
-			take_end(a, peer, l->by_sl, &l->end[1]);
+			fill_end(cli, a, peer, l->by_sl, &l->end[1]);
 		a->n++;
 	}
 	return CLI_OK;
@@ -264,8 +217,7 @@ static void print_sum(FILE *f, const struct audit *a)
 	for (int v = PAIR_DIFFER + 1; v < PAIR_VERDICTS; v++) {
 		if (!a->count[v])
 			continue;
-		fprintf(f, "unknown: %zu QP%s", a->count[v],
-			a->count[v] == 1 ? "" : "s");
+		fprintf(f, "unknown: %zu QP%s", a->count[v], a->count[v] == 1 ? "" : "s");
 		if (a->forced[v])
 			fprintf(f, " (%zu forced to a level)", a->forced[v]);
 		fprintf(f, " whose peer %s\n", verdicts[v].words);
@@ -323,15 +275,6 @@ static int parse_audit(struct args *args, struct audit *a)
 	return err;
 }
 
-static int no_job(const struct cli *cli, const char *name)
-{
-	for (size_t i = 0; i < cli->snap.n_jobs; i++)
-		if (!strcmp(cli->snap.jobs[i].name, name))
-			return CLI_OK;
-	fprintf(stderr, "swiftrdma: no job '%s' that you may see\n", name);
-	return CLI_ERROR;
-}
-
 /* Reads all QPs, since the peer of a wanted QP may be any of them. */
 static int audit_pairs(struct cli *cli, struct audit *a)
 {
@@ -344,13 +287,12 @@ static int audit_pairs(struct cli *cli, struct audit *a)
 
 	if (!err && a->named.dev)
 		err = view_find_dev(cli, a->named.dev, &index);
-	if (!err && a->named.job)
-		err = no_job(cli, a->named.job);
+	if (!err && a->named.job && !view_job_named(&cli->snap, a->named.job))
+		err = cli_fail("no job '%s' that you may see", a->named.job);
 	if (err)
 		return err;
 	if (cli->snap.admin)
-		a->n_levels = io_levels(cli->io, a->levels,
-					SWIFTRDMA_LEVEL_MAX + 1);
+		a->n_levels = io_levels(cli->io, a->levels, SWIFTRDMA_LEVEL_MAX + 1);
 	if (a->n_levels < 0)
 		return cli_io_error(cli);
 	err = cli_pairs(cli, &a->pairs);

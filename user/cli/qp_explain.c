@@ -23,8 +23,7 @@ static ssize_t read_environ(uint32_t pid, char *buf, size_t cap)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -1;
-	while ((size_t)len < cap - 1 &&
-	       (n = read(fd, buf + len, cap - 1 - (size_t)len)) > 0)
+	while ((size_t)len < cap - 1 && (n = read(fd, buf + len, cap - 1 - (size_t)len)) > 0)
 		len += n;
 	close(fd);
 	buf[len] = '\0';
@@ -39,8 +38,7 @@ static char *find_environment(const struct cli *cli, size_t row)
 		"MLX5_SHUT_UP_BF=", "MLX5_SINGLE_THREADED=",
 	};
 	const struct snap_qp *qp = &cli->snap.qps[row];
-	const struct snap_owner *o = view_owner(cli, snap_has(qp, SNAP_OWNER),
-						qp->owner);
+	const struct snap_owner *o = view_owner(cli, snap_has(qp, SNAP_OWNER), qp->owner);
 	char *env, *found;
 	ssize_t len;
 	size_t n = 0;
@@ -63,7 +61,7 @@ static char *find_environment(const struct cli *cli, size_t row)
 	return NULL;
 }
 
-static void print_text(const struct out *o, const struct explain *e)
+static void print_sentences(const struct out *o, const struct explain *e)
 {
 	for (size_t i = 0; i < e->n; i++) {
 		const char *name = explain_topics[e->line[i].topic];
@@ -77,7 +75,7 @@ static void print_text(const struct out *o, const struct explain *e)
 }
 
 /* The QP, its UAR and its port as objects, then the sentences. */
-static void print_json(const struct cli *cli, struct out *o,
+static void print_explanation_json(const struct cli *cli, struct out *o,
 		       const struct explain *e)
 {
 	const struct signal_qp_ref *ref = &cli->sig.qps[e->qp];
@@ -115,8 +113,7 @@ static void print_json(const struct cli *cli, struct out *o,
 	putc('\n', o->f);
 }
 
-static int find_qp(const struct cli *cli, const char *dev, uint32_t qpn,
-		   size_t *row)
+static int find_qp(const struct cli *cli, const char *dev, uint32_t qpn, size_t *row)
 {
 	uint32_t index;
 	int err = view_find_dev(cli, dev, &index);
@@ -132,17 +129,14 @@ static int find_qp(const struct cli *cli, const char *dev, uint32_t qpn,
 			return CLI_OK;
 		}
 	}
-	fprintf(stderr, "swiftrdma: no QP %u of %s that you may see\n", qpn,
-		dev);
-	return CLI_ERROR;
+	return cli_fail("no QP %u of %s that you may see", qpn, dev);
 }
 
 /* Sorts the lines by topic and keeps the order within a topic. */
 static void sort_by_topic(struct explain *e)
 {
 	for (size_t i = 1; i < e->n; i++)
-		for (size_t k = i; k && e->line[k].topic < e->line[k - 1].topic;
-		     k--) {
+		for (size_t k = i; k && e->line[k].topic < e->line[k - 1].topic; k--) {
 			__typeof__(e->line[0]) tmp = e->line[k];
 
 			e->line[k] = e->line[k - 1];
@@ -154,7 +148,7 @@ int qp_explain(struct cli *cli, struct args *args)
 {
 	struct io_want want = {
 		.devs = true, .ports = true, .uars = true, .qps = true,
-		.jobs = true, .reports = true,
+		.jobs = true, .reports = true, .outstanding = true,
 	};
 	const char *dev = args_next(args);
 	struct pairs pairs = { 0 };
@@ -188,9 +182,9 @@ int qp_explain(struct cli *cli, struct args *args)
 		explain_qp(cli, e);
 		sort_by_topic(e);
 		if (cli->out.json)
-			print_json(cli, &cli->out, e);
+			print_explanation_json(cli, &cli->out, e);
 		else
-			print_text(&cli->out, e);
+			print_sentences(&cli->out, e);
 		free(environment);
 	}
 	pair_free(&pairs);

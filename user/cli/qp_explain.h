@@ -17,7 +17,7 @@ enum explain_topic {
 	EXPLAIN_TOPICS,
 };
 
-#define EXPLAIN_LINES	32
+#define EXPLAIN_LINES	48
 #define EXPLAIN_LEN	320
 
 struct explain {

@@ -16,8 +16,7 @@ const char *const explain_topics[EXPLAIN_TOPICS] = {
 static void add_sentence(struct explain *e, enum explain_topic topic,
 			 const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-static void add_sentence(struct explain *e, enum explain_topic topic,
-			 const char *fmt, ...)
+static void add_sentence(struct explain *e, enum explain_topic topic, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -137,12 +136,10 @@ static void describe_uar(const struct about *a, struct explain *e)
 		[SWIFTRDMA_UAR_KIND_HW] = "a page of the NIC",
 		[SWIFTRDMA_UAR_KIND_CONTEXT] =
 			"the process's user context: this device has no UARs",
-		[SWIFTRDMA_UAR_KIND_KERNEL] =
-			"the kernel's own",
+		[SWIFTRDMA_UAR_KIND_KERNEL] = "the kernel's own",
 		[SWIFTRDMA_UAR_KIND_STATIC] =
 			"a page of the NIC, which its context got when it was opened",
-		[SWIFTRDMA_UAR_KIND_DYNAMIC] =
-			"a page of the NIC, which its library asked for",
+		[SWIFTRDMA_UAR_KIND_DYNAMIC] = "a page of the NIC, which its library asked for",
 		[SWIFTRDMA_UAR_KIND_DEDICATED] =
 			"a page of the NIC, which its library asked for",
 	};
@@ -211,8 +208,7 @@ static void describe_class(const struct about *a, struct explain *e)
 			     a->qp->level);
 	else
 		add_sentence(e, EXPLAIN_CLASS, "no level is forced");
-	if (a->qp->class_pending && snap_has(a->qp, SNAP_CLASS_ERROR) &&
-	    a->qp->class_error)
+	if (a->qp->class_pending && snap_has(a->qp, SNAP_CLASS_ERROR) && a->qp->class_error)
 		add_sentence(e, EXPLAIN_CLASS,
 			     "%s %u is programmed, and cannot be changed yet: %s",
 			     what, is, vocab_class_error(a->qp->class_error) ?:
@@ -278,8 +274,7 @@ static const char *no_rate(const struct about *a, uint32_t cap)
 		return "doorbells of this device bypass the kernel, and nothing here can read them";
 	if (!(a->dev->caps & cap))
 		return "this device's provider does not count them";
-	if (!(a->qp->has & (cap == SWIFTRDMA_DEV_CAP_WRS ? SNAP_WRS
-							 : SNAP_DOORBELLS)))
+	if (!(a->qp->has & (cap == SWIFTRDMA_DEV_CAP_WRS ? SNAP_WRS : SNAP_DOORBELLS)))
 		return "this device counts them, but could not for this QP";
 	return "two readings of the same QP are needed";
 }
@@ -300,15 +295,13 @@ static void describe_rate(const struct about *a, struct explain *e, size_t row)
 		add_sentence(e, EXPLAIN_UNTOLD, "work requests: %s",
 			     no_rate(a, SWIFTRDMA_DEV_CAP_WRS));
 	if (has_rings)
-		add_sentence(e, EXPLAIN_RATE, "%s doorbells",
-			     figure_of(rings, UNIT_RATE).s);
+		add_sentence(e, EXPLAIN_RATE, "%s doorbells", figure_of(rings, UNIT_RATE).s);
 	else
 		add_sentence(e, EXPLAIN_UNTOLD, "doorbells: %s",
 			     no_rate(a, SWIFTRDMA_DEV_CAP_DOORBELLS));
 	if (a->ref.uar < 0)
 		return;
-	if (has_wrs && signal_get(a->sig, SIG_UAR_WR_RATE,
-				  (size_t)a->ref.uar, &uar) && uar > 0)
+	if (has_wrs && signal_get(a->sig, SIG_UAR_WR_RATE, (size_t)a->ref.uar, &uar) && uar > 0)
 		add_sentence(e, EXPLAIN_RATE, "that is %s of the %s of its UAR",
 			     figure_of(wrs / uar, UNIT_RATIO).s, figure_of(uar, UNIT_RATE).s);
 	else if (has_rings && signal_get(a->sig, SIG_UAR_DOORBELL_RATE,
@@ -342,20 +335,73 @@ static void describe_job_latency(const struct about *a, struct explain *e)
 			     figure_of(p99.ns, UNIT_TIME).s, (unsigned long long)p99.samples);
 }
 
+static const char *no_queue_latency(const struct about *a)
+{
+	if (!snap_has(a->qp, SNAP_WRS))
+		return "the blocks that it posts are not counted";
+	if (a->qp->wrs_ambiguous)
+		return "the count of the blocks that it posts may have wrapped unseen";
+	if (!snap_has(a->qp, SNAP_LOOKS))
+		return "the kernel has not looked into the queue yet, or the device refuses it: read for longer (-i)";
+	return "the kernel has not found enough requests in the queue: read for longer (-i)";
+}
+
+/* What the kernel measured, by looks into send queues. */
+static void describe_queue_latency(const struct about *a, struct explain *e)
+{
+	double qp, job;
+
+	if (signal_get(a->sig, SIG_QP_LATENCY, e->qp, &qp))
+		add_sentence(e, EXPLAIN_LATENCY,
+			     "a request is in the send queue for %s on average, as the kernel measured",
+			     figure_of(qp, UNIT_TIME).s);
+	else if (a->dev && a->dev->caps & SWIFTRDMA_DEV_CAP_WQEBBS)
+		add_sentence(e, EXPLAIN_UNTOLD, "how long a request is in the send queue: %s",
+			     no_queue_latency(a));
+	if (a->ref.job >= 0 && signal_get(a->sig, SIG_JOB_LATENCY, (size_t)a->ref.job, &job))
+		add_sentence(e, EXPLAIN_LATENCY,
+			     "a request of its job is in a send queue for %s on average, as the kernel measured",
+			     figure_of(job, UNIT_TIME).s);
+}
+
+/* What the library in its process did not see, and the kernel did. */
+static void describe_unseen(const struct about *a, struct explain *e)
+{
+	struct view_unseen u;
+
+	if (!view_unseen(a->cli, a->qp, &u))
+		return;
+	if (u.all)
+		add_sentence(e, EXPLAIN_UNTOLD,
+			     "its requests: libswiftrdma in its process saw none of them, so the program writes them itself");
+	else if (u.wrs)
+		add_sentence(e, EXPLAIN_UNTOLD,
+			     "%llu of its requests: libswiftrdma in its process did not see them, so the program wrote them itself",
+			     (unsigned long long)u.wrs);
+	else if (u.doorbells)
+		add_sentence(e, EXPLAIN_UNTOLD,
+			     "what was posted with %llu of its doorbells: libswiftrdma in its process did not see it, so the program writes requests itself, or posting them failed",
+			     (unsigned long long)u.doorbells);
+}
+
 /* What the library in its process saw. */
 static void describe_latency(const struct about *a, struct explain *e)
 {
 	const struct snap_qp_report *r = view_qp_report(a->cli, a->qp);
 	struct snap_figures f;
+	double v;
 
+	describe_queue_latency(a, e);
 	if (!r) {
 		add_sentence(e, EXPLAIN_UNTOLD,
-			     "latency, outstanding requests and what waits behind others: %s",
+			     "%s, outstanding requests and what waits behind others: %s",
+			     signal_get(a->sig, SIG_QP_LATENCY, e->qp, &v) ? "p99" : "latency",
 			     a->owner && a->owner->kernel[0] ?
 			     "libswiftrdma tells them, which is not in the kernel" :
 			     "libswiftrdma would tell them, and is not in its process, or does not see this QP (swiftrdma run --check)");
 		return;
 	}
+	describe_unseen(a, e);
 	view_qp_times(a->cli, a->qp, &f);
 	if (r->flags & SWIFTRDMA_SLOT_NO_ORDER)
 		add_sentence(e, EXPLAIN_UNTOLD,
@@ -403,8 +449,7 @@ static void describe_uar_contention(const struct about *a, struct explain *e)
 		add_sentence(e, EXPLAIN_CONTENTION, "UAR: none, no other QP rings it");
 		return;
 	}
-	if (!signal_get(a->sig, SIG_UAR_COACTIVE, (size_t)a->ref.uar,
-			&coactive)) {
+	if (!signal_get(a->sig, SIG_UAR_COACTIVE, (size_t)a->ref.uar, &coactive)) {
 		add_sentence(e, EXPLAIN_UNTOLD,
 			     "contention on its UAR: neither work requests nor doorbells of its QPs are counted");
 		return;
@@ -464,8 +509,7 @@ static void describe_port_contention(const struct about *a, struct explain *e)
 		add_sentence(e, EXPLAIN_UNTOLD, "contention on a port: %s",
 			     snap_has(a->qp, SNAP_PORT) ? "the port was not found" :
 			     "it has none before it is in state INIT");
-	} else if (!signal_get(a->sig, SIG_PORT_UTIL, (size_t)a->ref.port,
-			       &util)) {
+	} else if (!signal_get(a->sig, SIG_PORT_UTIL, (size_t)a->ref.port, &util)) {
 		add_sentence(e, EXPLAIN_UNTOLD,
 			     "contention on its port: the port's %s is unknown",
 			     snap_has(a->port, SNAP_BYTES) ? "speed" : "traffic");
@@ -508,8 +552,7 @@ static void describe_nic_limit(const struct about *a, struct explain *e)
 {
 	const struct snap_dev *d = a->dev;
 
-	if (d && snap_has(d, SNAP_UAR_LIMIT) && d->uar_limit &&
-	    d->uars > d->uar_limit / 10 * 9)
+	if (d && snap_has(d, SNAP_UAR_LIMIT) && d->uar_limit && d->uars > d->uar_limit / 10 * 9)
 		add_sentence(e, EXPLAIN_CONTENTION,
 			     "UARs of the device: nearly all in use, %u of %u; creating a context will fail soon",
 			     d->uars, d->uar_limit);
@@ -561,8 +604,7 @@ static void add_advice(const struct about *a, struct explain *e)
 	if (p && a->uar && (p->state == CROWD_HARD || p->state == CROWD_UNTOLD))
 		what = crowd_advise(p->advice);
 	if (what && p->state == CROWD_UNTOLD)
-		add_sentence(e, EXPLAIN_ADVICE, "if several threads post at a time: %s",
-			     what);
+		add_sentence(e, EXPLAIN_ADVICE, "if several threads post at a time: %s", what);
 	else if (what)
 		add_sentence(e, EXPLAIN_ADVICE, "%s", what);
 	if (what && p->advice == CROWD_UUARS && e->environment &&
@@ -573,8 +615,7 @@ static void add_advice(const struct about *a, struct explain *e)
 		add_sentence(e, EXPLAIN_ADVICE,
 			     "or create the QPs of each thread in a thread domain of their own (ibv_alloc_td(3)), if the program can be changed");
 	if (a->port && a->job && a->job->id &&
-	    signal_get(a->sig, SIG_PORT_UTIL, (size_t)a->ref.port, &util) &&
-	    port_busy(a, util))
+	    signal_get(a->sig, SIG_PORT_UTIL, (size_t)a->ref.port, &util) && port_busy(a, util))
 		add_sentence(e, EXPLAIN_ADVICE,
 			     "raise the class of its job while the port is busy: swiftrdma action set job %s level N, or a policy that does",
 			     a->job->name);

@@ -34,8 +34,7 @@ bool qp_wanted(const struct cli *cli, const void *row, const void *arg)
 
 	if (f->has_type && qp->type != f->type)
 		return false;
-	if (f->has_state &&
-	    (!snap_has(qp, SNAP_STATE) || qp->state != f->state))
+	if (f->has_state && (!snap_has(qp, SNAP_STATE) || qp->state != f->state))
 		return false;
 	if (f->has_uar && (!snap_has(qp, SNAP_UAR) || qp->uar != f->uar))
 		return false;
@@ -60,8 +59,7 @@ static int word_filter(struct args *args, const char *what, enum unit unit,
 	upper[sizeof(upper) - 1] = '\0';
 	*has = true;
 	if (vocab_word(unit, upper, strlen(upper), v))
-		return args_bad("%s: '%s' is not %s", what, s,
-				units_describe(unit));
+		return args_bad("%s: '%s' is not %s", what, s, units_describe(unit));
 	return CLI_OK;
 }
 
@@ -114,14 +112,11 @@ int qp_filter_parse(struct args *args, struct io_want *want,
 		f->owner.has_uid = true;
 		return args_u32(args, "uid", UINT32_MAX, &f->owner.uid);
 	case TYPE:
-		return word_filter(args, "type", UNIT_TYPE, &f->has_type,
-				   &f->type);
+		return word_filter(args, "type", UNIT_TYPE, &f->has_type, &f->type);
 	case STATE:
-		return word_filter(args, "state", UNIT_STATE, &f->has_state,
-				   &f->state);
+		return word_filter(args, "state", UNIT_STATE, &f->has_state, &f->state);
 	case CGROUP:
-		return text_filter(args, "cgroup", f->owner.cgroup,
-				   sizeof(f->owner.cgroup));
+		return text_filter(args, "cgroup", f->owner.cgroup, sizeof(f->owner.cgroup));
 	}
 	if (args_is_option(word))
 		return args_late_option(word);

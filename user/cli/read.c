@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Connects, reads once or over an interval, prints. */
+/* Connects, and reads once or over an interval. */
 #include <errno.h>
 #include <stdio.h>
 #include <time.h>
@@ -8,18 +8,6 @@
 
 /* Least time between two readings of an interval. */
 #define STEP_MS	20
-
-int cli_io_error(const struct cli *cli)
-{
-	fprintf(stderr, "swiftrdma: %s\n", io_error(cli->io));
-	return CLI_ERROR;
-}
-
-int cli_no_memory(void)
-{
-	fputs("swiftrdma: out of memory\n", stderr);
-	return CLI_ERROR;
-}
 
 int cli_open(struct cli *cli)
 {
@@ -78,8 +66,7 @@ static void count_sweeps(struct cli *cli)
 
 		while (o < old->n_uars &&
 		       (old->uars[o].dev < u->dev ||
-			(old->uars[o].dev == u->dev &&
-			 old->uars[o].index < u->index)))
+			(old->uars[o].dev == u->dev && old->uars[o].index < u->index)))
 			o++;
 		was = o < old->n_uars ? &old->uars[o] : NULL;
 		if (!was || was->dev != u->dev || was->index != u->index ||
@@ -167,20 +154,6 @@ int cli_crowd(struct cli *cli)
 	if (crowd_reserve(&cli->crowd, &cli->snap))
 		return cli_no_memory();
 	cli_running(cli);
-	crowd_update(&cli->crowd, &cli->sig,
-		     cli_criterion(cli, "uar_calm"));
+	crowd_update(&cli->crowd, &cli->sig, cli_criterion(cli, "uar_calm"));
 	return CLI_OK;
-}
-
-int cli_show(struct cli *cli, const struct rows *rows)
-{
-	return out_rows(cli, &cli->out, rows) ? cli_no_memory() : CLI_OK;
-}
-
-int cli_show_own(struct cli *cli, const struct rows *rows)
-{
-	if (!rows->n && !cli->snap.admin)
-		fprintf(stderr,
-			"swiftrdma: only objects of your own processes are shown; with CAP_NET_ADMIN (root) all are\n");
-	return cli_show(cli, rows);
 }

@@ -73,6 +73,7 @@ static void take_cell(struct entry *e, const struct cell *c)
 {
 	switch (c->kind) {
 	case CELL_U64:
+	case CELL_BOOLEAN:
 		e->v = (double)c->u64;
 		break;
 	case CELL_S64:
@@ -144,7 +145,7 @@ int sort_rows(const struct cli *cli, struct rows *rows, struct sorting *s)
 			continue;
 		e[n].row = (uint32_t)i;
 		if (col) {
-			out_get(cli, col, row, &c);
+			cell_get(cli, col, row, &c);
 			take_cell(&e[n], &c);
 		}
 		n++;
@@ -160,4 +161,17 @@ int sort_rows(const struct cli *cli, struct rows *rows, struct sorting *s)
 	rows->n = n;
 	rows->want = NULL;
 	return CLI_OK;
+}
+
+int cli_list(struct cli *cli, struct rows *rows, struct sorting *s)
+{
+	int err = sort_rows(cli, rows, s);
+
+	if (!err && !rows->n && !cli->snap.admin)
+		fputs("swiftrdma: only objects of your own processes are shown; with CAP_NET_ADMIN (root) all are\n",
+		      stderr);
+	if (!err)
+		err = cli_show(cli, rows);
+	free(s->order);
+	return err;
 }

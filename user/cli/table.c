@@ -60,6 +60,7 @@ struct table {
 	const struct column *cols[COLUMNS_MAX];	/* those shown */
 	size_t width[COLUMNS_MAX];
 	size_t at[COLUMNS_MAX];			/* column's offset in a line without colours */
+	bool some[COLUMNS_MAX];			/* a row has a value */
 	struct shown shown[COLUMNS_MAX];
 	size_t n;
 	unsigned int indent;
@@ -78,6 +79,7 @@ static bool is_same(const struct shown *was, const struct cell *c)
 		return false;
 	switch (c->kind) {
 	case CELL_U64:
+	case CELL_BOOLEAN:
 		return c->u64 == was->u64;
 	case CELL_STR:
 		/* Compare addresses. A string in c->buf is overwritten by each row. */
@@ -128,9 +130,10 @@ static void measure_columns(struct table *t)
 		if (!out_wanted(t->cli, t->rows, row))
 			continue;
 		for (size_t k = 0; k < t->n; k++) {
-			out_get(t->cli, t->cols[k], row, &c);
+			cell_get(t->cli, t->cols[k], row, &c);
 			if (!note_change(&t->shown[k], &c))
 				continue;
+			t->some[k] |= c.kind != CELL_ABSENT;
 			if (plain_number(t->cols[k], &c)) {
 				if (c.u64 > max[k])
 					max[k] = c.u64;
@@ -146,6 +149,19 @@ static void measure_columns(struct table *t)
 	for (size_t k = 0; k < t->n; k++)
 		if (count_digits(max[k]) > t->width[k])
 			t->width[k] = count_digits(max[k]);
+}
+
+static void drop_empty_columns(struct table *t)
+{
+	size_t n = 0;
+
+	for (size_t k = 0; k < t->n; k++) {
+		if ((t->cols[k]->flags & COL_SPARSE) && !t->some[k])
+			continue;
+		t->cols[n] = t->cols[k];
+		t->width[n++] = t->width[k];
+	}
+	t->n = n;
 }
 
 static char *put_blanks(char *p, size_t n)
@@ -207,16 +223,14 @@ static void print_head(struct table *t)
 	fwrite_unlocked(t->line, 1, p - t->line, t->out->f);
 }
 
-static char *print_cell(const struct table *t, size_t k, char *p,
-			const struct cell *c)
+static char *print_cell(const struct table *t, size_t k, char *p, const struct cell *c)
 {
 	const struct column *col = t->cols[k];
 	char scratch[CELL_MAX];
 
 	if (plain_number(col, c) && !(col->flags & COL_LEFT))
 		return put_number(p, t->width[k], c->u64);
-	return put_text(t, k, p, scratch, cell_format(scratch, col, c),
-			out_tones[c->tone]);
+	return put_text(t, k, p, scratch, cell_format(scratch, col, c), out_tones[c->tone]);
 }
 
 static void print_row(struct table *t, const void *row)
@@ -234,7 +248,7 @@ static void print_row(struct table *t, const void *row)
 			p = t->line + t->at[k];
 		else if (k)
 			p = put_blanks(p, 2);
-		out_get(t->cli, t->cols[k], row, &c);
+		cell_get(t->cli, t->cols[k], row, &c);
 		/* The last cell is always written: it sets the length of the line. */
 		if (!placed || note_change(&t->shown[k], &c) || k + 1 == t->n)
 			p = print_cell(t, k, p, &c);
@@ -257,13 +271,11 @@ static int print_nested(const struct table *t, const void *row)
 	for (size_t i = 0; i < t->rows->n_columns && !err; i++) {
 		const struct column *col = &t->rows->columns[i];
 
-		if (!is_nested(col) ||
-		    ((col->flags & COL_DETAIL) && !t->out->details))
+		if (!is_nested(col) || ((col->flags & COL_DETAIL) && !t->out->details))
 			continue;
-		out_get(t->cli, col, row, &c);
+		cell_get(t->cli, col, row, &c);
 		if (c.kind == CELL_TABLE && c.table.n)
-			err = table_print(t->cli, t->out, &c.table,
-					  t->indent + NEST_INDENT);
+			err = table_print(t->cli, t->out, &c.table, t->indent + NEST_INDENT);
 	}
 	return err;
 }
@@ -283,6 +295,7 @@ int table_print(const struct cli *cli, struct out *o, const struct rows *rows,
 		t.nested |= is_nested(&rows->columns[i]);
 	}
 	measure_columns(&t);
+	drop_empty_columns(&t);
 	memset(t.shown, 0, sizeof(t.shown));
 	for (size_t k = 0, at = indent; k < t.n; k++) {
 		t.at[k] = at;

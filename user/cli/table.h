@@ -12,8 +12,7 @@
 extern const char *const out_tones[];
 
 bool out_shown(const struct out *o, const struct column *col);
-static inline bool out_wanted(const struct cli *cli, const struct rows *rows,
-			      const void *row)
+static inline bool out_wanted(const struct cli *cli, const struct rows *rows, const void *row)
 {
 	return !rows->want || rows->want(cli, row, rows->arg);
 }
@@ -25,17 +24,11 @@ static inline const void *out_row(const struct rows *rows, size_t i)
 	return (const char *)rows->base + i * rows->stride;
 }
 
-static inline void out_get(const struct cli *cli, const struct column *col,
-			   const void *row, struct cell *c)
-{
-	c->kind = CELL_ABSENT;
-	c->tone = TONE_PLAIN;
-	col->get(cli, row, c);
-}
-
 /* table.c: the heading of a column that has one. */
 const char *out_head(const struct cli *cli, const struct column *col);
 
+/* cell.c: the value of a column in a row. */
+void cell_get(const struct cli *cli, const struct column *col, const void *row, struct cell *c);
 /* cell.c: the text of a cell into %CELL_MAX bytes, without a NUL; its length. */
 size_t cell_format(char *to, const struct column *col, const struct cell *c);
 

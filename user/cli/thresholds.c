@@ -41,8 +41,7 @@ static bool read_default(struct running *r, const char *path)
 
 	memset(r, 0, sizeof(*r));
 	report_init(&rep, path);
-	if (!path || access(path, R_OK) ||
-	    !config_load_file(&r->cfg, path, &rep))
+	if (!path || access(path, R_OK) || !config_load_file(&r->cfg, path, &rep))
 		return false;
 	snprintf(r->file, sizeof(r->file), "%s", path);
 	return true;

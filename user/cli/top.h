@@ -78,8 +78,7 @@ int top_arrange(struct top_table *table);
 int top_sorted_by(const struct top_table *table);
 /* Index of the column that begins with @key, or -1. */
 int top_column(const struct top_table *table, const char *key, size_t len);
-const struct top_cell *top_cell(const struct top_table *table, size_t shown,
-				size_t col);
+const struct top_cell *top_cell(const struct top_table *table, size_t shown, size_t col);
 /* The rows of a view as @cli has them. */
 struct rows top_rows(const struct cli *cli, enum top_view view);
 extern const char *const top_names[TOP_VIEWS];

@@ -36,7 +36,7 @@ unsigned int top_page(unsigned int height)
 }
 
 /* Writes at column @x of line @y. Returns the column after the text. */
-static unsigned int put_text(struct top_frame *f, unsigned int y, unsigned int x,
+static unsigned int put_chars(struct top_frame *f, unsigned int y, unsigned int x,
 			     enum top_attr attr, const char *s, size_t n)
 {
 	if (y >= f->height)
@@ -63,7 +63,7 @@ static unsigned int put_format(struct top_frame *f, unsigned int y, unsigned int
 	va_start(ap, fmt);
 	vsnprintf(buf, sizeof(buf), fmt, ap);
 	va_end(ap);
-	return put_text(f, y, x, attr, buf, strlen(buf));
+	return put_chars(f, y, x, attr, buf, strlen(buf));
 }
 
 static void fill_line(struct top_frame *f, unsigned int y, enum top_attr attr)
@@ -72,7 +72,7 @@ static void fill_line(struct top_frame *f, unsigned int y, enum top_attr attr)
 		memset(f->attr + y * f->width, attr, f->width);
 }
 
-static void measure_columns(const struct top_table *t, size_t *width)
+static void measure_table(const struct top_table *t, size_t *width)
 {
 	for (size_t k = 0; k < t->n_cols; k++)
 		width[k] = strlen(t->cols[k].head);
@@ -88,7 +88,7 @@ static unsigned int put_cell(struct top_frame *f, unsigned int y,
 {
 	unsigned int gap = (unsigned int)(width - n);
 
-	put_text(f, y, x + (right ? gap : 0), attr, s, n);
+	put_chars(f, y, x + (right ? gap : 0), attr, s, n);
 	return x + (unsigned int)width + GAP;
 }
 
@@ -158,8 +158,7 @@ static void draw_head(const struct top *t, struct top_frame *f)
 	x = put_format(f, 0, x + 1, TOP_ATTR_PLAIN, "%s  %s", t->clock, t->title);
 	put_format(f, 0, x, TOP_ATTR_PLAIN, "; every %g s", t->interval_ms / 1e3);
 	if (t->paused)
-		put_format(f, 0, f->width > 8 ? f->width - 8 : 0, TOP_ATTR_WARN,
-			   " paused ");
+		put_format(f, 0, f->width > 8 ? f->width - 8 : 0, TOP_ATTR_WARN, " paused ");
 	if (t->trouble[0])
 		put_format(f, 1, 0, TOP_ATTR_BAD, "%s", t->trouble);
 	else
@@ -175,8 +174,7 @@ static void draw_foot(const struct top *t, struct top_frame *f)
 	unsigned int y = f->height - 1;
 
 	if (t->mode == TOP_FILTER || t->mode == TOP_INTERVAL) {
-		unsigned int x = put_format(f, y, 0, TOP_ATTR_BOLD, "%s",
-					    asks[t->mode]);
+		unsigned int x = put_format(f, y, 0, TOP_ATTR_BOLD, "%s", asks[t->mode]);
 
 		f->cursor_x = (int)put_format(f, y, x, TOP_ATTR_PLAIN, "%s", t->prompt);
 		f->cursor_y = (int)y;
@@ -245,7 +243,7 @@ int top_draw(struct top *t, struct top_frame *f)
 		draw_help(f);
 	} else {
 		scroll_to_selected(table, page);
-		measure_columns(table, width);
+		measure_table(table, width);
 		draw_heads(table, f, HEADER - 1, width);
 		for (unsigned int i = 0; i < page &&
 		     table->first + i < table->n_shown; i++)
@@ -274,7 +272,7 @@ int top_print(struct top *t, FILE *to, unsigned int width)
 	struct top_frame f = { 0 };
 	struct top all = *t;
 
-	measure_columns(table, widths);
+	measure_table(table, widths);
 	for (size_t k = 0; k < table->n_cols; k++)
 		room += widths[k] + GAP;
 	/* Wide enough for all tabs. */
@@ -290,8 +288,7 @@ int top_print(struct top *t, FILE *to, unsigned int width)
 	draw_head(&all, &f);
 	draw_heads(table, &f, HEADER - 1, widths);
 	for (size_t i = 0; i < table->n_shown; i++)
-		draw_row(table, &f, (unsigned int)(HEADER + i), i, widths,
-			 false);
+		draw_row(table, &f, (unsigned int)(HEADER + i), i, widths, false);
 	for (unsigned int y = 0; y + FOOTER < f.height; y++)
 		print_line(&f, y, to);
 	putc('\n', to);

@@ -31,7 +31,7 @@ static void move_selection(struct top *t, long by)
 	table->selected = to < 0 ? 0 : (size_t)to;
 }
 
-static void sort_by(struct top *t, int step)
+static void move_sort_column(struct top *t, int step)
 {
 	struct top_table *table = &t->table[t->view];
 	int k = top_sorted_by(table), n = (int)table->n_cols;
@@ -99,8 +99,7 @@ static void set_interval(struct top *t)
 	double ms = 0;
 
 	if (!units_parse(t->prompt, strlen(t->prompt), &q, NULL))
-		ms = q.unit == UNIT_TIME ? q.v / 1e6 :
-		     q.unit == UNIT_COUNT ? q.v * 1e3 : 0;
+		ms = q.unit == UNIT_TIME ? q.v / 1e6 : q.unit == UNIT_COUNT ? q.v * 1e3 : 0;
 	if (ms < 20 || ms > 3600e3) {
 		set_message(t, "the interval is a time from 20ms to 3600s, as in 0.5 or 500ms");
 		return;
@@ -198,11 +197,11 @@ static void handle_normal_key(struct top *t, int key)
 		break;
 	case '<':
 	case TOP_KEY_LEFT:
-		sort_by(t, -1);
+		move_sort_column(t, -1);
 		break;
 	case '>':
 	case TOP_KEY_RIGHT:
-		sort_by(t, 1);
+		move_sort_column(t, 1);
 		break;
 	case 'r':
 	case 'R':

@@ -18,11 +18,11 @@ static const char *const keys[TOP_VIEWS][TOP_COLUMNS] = {
 	[TOP_QPS] = {
 		"dev", "qpn", "type", "state", "uar", "job", "pid", "owner",
 		"wr_rate", "doorbell_rate", "outstanding", "queue_delay", "latency",
-		"level", "tclass", "tclass_asked", "tid", "cgroup",
+		"queue_latency", "level", "tclass", "tclass_asked", "tid", "cgroup",
 	},
 	[TOP_JOBS] = {
 		"job", "class", "qps", "wr_rate", "doorbell_rate", "byte_rate", "p50",
-		"p99", "samples", "slo_p99", "slo_met",
+		"p99", "samples", "slo_p99", "slo_met", "queue_latency",
 	},
 	[TOP_PORTS] = {
 		"dev", "port", "state", "link_layer", "speed", "util",
@@ -73,6 +73,7 @@ static void take_key(struct top_cell *to, const struct cell *c)
 	to->has_key = true;
 	switch (c->kind) {
 	case CELL_U64:
+	case CELL_BOOLEAN:
 		to->key = (double)c->u64;
 		break;
 	case CELL_S64:
@@ -107,7 +108,7 @@ static int take_row(struct top_table *t, const struct cli *cli, const void *row)
 	for (size_t k = 0; k < t->n_cols; k++, to++) {
 		size_t n;
 
-		out_get(cli, &t->cols[k], row, &c);
+		cell_get(cli, &t->cols[k], row, &c);
 		n = cell_format(t->text + t->len, &t->cols[k], &c);
 		if (n > TOP_WORD)
 			n = TOP_WORD;
@@ -124,8 +125,7 @@ static int take_row(struct top_table *t, const struct cli *cli, const void *row)
 	return 0;
 }
 
-static int take_table(struct top_table *t, const struct cli *cli,
-		      enum top_view view)
+static int take_table(struct top_table *t, const struct cli *cli, enum top_view view)
 {
 	struct rows rows = top_rows(cli, view);
 
@@ -144,7 +144,7 @@ static int take_table(struct top_table *t, const struct cli *cli,
 	return top_arrange(t);
 }
 
-static void sum_up(struct top *t, const struct cli *cli)
+static void write_headline(struct top *t, const struct cli *cli)
 {
 	const struct snapshot *s = &cli->snap;
 	const struct crowd_proc *p = cli->crowd.n_procs ? cli->crowd.procs
@@ -179,12 +179,11 @@ int top_take(struct top *t, const struct cli *cli)
 	for (int i = 0; i < TOP_VIEWS && !err; i++)
 		err = take_table(&t->table[i], cli, i);
 	if (!err)
-		sum_up(t, cli);
+		write_headline(t, cli);
 	return err;
 }
 
-const struct top_cell *top_cell(const struct top_table *t, size_t shown,
-				size_t col)
+const struct top_cell *top_cell(const struct top_table *t, size_t shown, size_t col)
 {
 	return &t->cells[t->shown[shown] * t->n_cols + col];
 }
@@ -192,8 +191,7 @@ const struct top_cell *top_cell(const struct top_table *t, size_t shown,
 int top_column(const struct top_table *t, const char *key, size_t len)
 {
 	for (size_t k = 0; k < t->n_cols; k++)
-		if (strlen(t->cols[k].key) == len &&
-		    !strncmp(t->cols[k].key, key, len))
+		if (strlen(t->cols[k].key) == len && !strncmp(t->cols[k].key, key, len))
 			return (int)k;
 	for (size_t k = 0; k < t->n_cols; k++)
 		if (len && (!strncmp(t->cols[k].key, key, len) ||
@@ -225,8 +223,7 @@ static bool contains_word(const char *s, size_t n, const char *word, size_t len)
 }
 
 /* "job=kv" matches a whole cell of that column, "kv" a part of any cell. */
-static bool passes_word(const struct top_table *t, size_t row,
-			const char *word, size_t len)
+static bool passes_word(const struct top_table *t, size_t row, const char *word, size_t len)
 {
 	const struct top_cell *c = &t->cells[row * t->n_cols];
 	const char *eq = memchr(word, '=', len);
@@ -234,8 +231,7 @@ static bool passes_word(const struct top_table *t, size_t row,
 
 	if (k >= 0) {
 		len -= (size_t)(eq + 1 - word);
-		return c[k].len == len &&
-		       !strncasecmp(t->text + c[k].at, eq + 1, len);
+		return c[k].len == len && !strncasecmp(t->text + c[k].at, eq + 1, len);
 	}
 	for (size_t i = 0; i < t->n_cols; i++)
 		if (contains_word(t->text + c[i].at, c[i].len, word, len))

@@ -76,19 +76,51 @@ void view_word(enum unit unit, uint32_t value, struct cell *c)
 		cell_u64(c, value);
 }
 
-const struct snap_owner *view_owner(const struct cli *cli, bool has,
-				    uint32_t index)
+const char *view_knob_name(uint32_t knob)
+{
+	const struct vocab_knob *k = vocab_knob(knob);
+
+	return k ? strchr(k->name, '.') + 1 : NULL;
+}
+
+void view_knob(uint32_t knob, struct cell *c)
+{
+	const char *name = view_knob_name(knob);
+
+	if (name)
+		cell_str(c, name);
+	else
+		cell_u64(c, knob);
+}
+
+const struct snap_owner *view_owner(const struct cli *cli, bool has, uint32_t index)
 {
 	return has && index < cli->snap.n_owners ? &cli->snap.owners[index]
 						 : NULL;
 }
 
-void view_signal(const struct cli *cli, enum signal_id id, size_t row,
-		 struct cell *c)
+/* The place of a row in its array. An object of an event is in none and has no signals. */
+static size_t row_number(const struct snapshot *s, enum obj_kind kind, const void *row)
+{
+	const struct {
+		const void *rows;
+		size_t size;
+	} arrays[OBJ_KINDS] = {
+		[OBJ_DEV] = { s->devs, sizeof(*s->devs) },
+		[OBJ_PORT] = { s->ports, sizeof(*s->ports) },
+		[OBJ_UAR] = { s->uars, sizeof(*s->uars) },
+		[OBJ_QP] = { s->qps, sizeof(*s->qps) },
+		[OBJ_JOB] = { s->jobs, sizeof(*s->jobs) },
+	};
+
+	return ((uintptr_t)row - (uintptr_t)arrays[kind].rows) / arrays[kind].size;
+}
+
+void view_signal(const struct cli *cli, enum signal_id id, const void *row, struct cell *c)
 {
 	double v;
 
-	if (signal_get(&cli->sig, id, row, &v))
+	if (signal_get(&cli->sig, id, row_number(&cli->snap, vocab_signals[id].obj, row), &v))
 		cell_real(c, v);
 }
 
@@ -131,8 +163,7 @@ const char *view_absent(uint32_t why, bool words)
 	return words ? whys[why].words : whys[why].name;
 }
 
-size_t view_pick(const struct rows *from, const char *const *keys,
-		 struct column *cols)
+size_t view_pick(const struct rows *from, const char *const *keys, struct column *cols)
 {
 	size_t n = 0;
 
@@ -148,13 +179,29 @@ size_t view_pick(const struct rows *from, const char *const *keys,
 	return n;
 }
 
+const struct snap_dev *view_dev_named(const struct snapshot *snap, const char *name)
+{
+	for (size_t i = 0; i < snap->n_devs; i++)
+		if (!strcmp(snap->devs[i].name, name))
+			return &snap->devs[i];
+	return NULL;
+}
+
+const struct snap_job *view_job_named(const struct snapshot *snap, const char *name)
+{
+	for (size_t i = 0; i < snap->n_jobs; i++)
+		if (!strcmp(snap->jobs[i].name, name))
+			return &snap->jobs[i];
+	return NULL;
+}
+
 int view_find_dev(const struct cli *cli, const char *name, uint32_t *index)
 {
-	for (size_t i = 0; i < cli->snap.n_devs; i++) {
-		if (!strcmp(cli->snap.devs[i].name, name)) {
-			*index = cli->snap.devs[i].index;
-			return CLI_OK;
-		}
+	const struct snap_dev *dev = view_dev_named(&cli->snap, name);
+
+	if (dev) {
+		*index = dev->index;
+		return CLI_OK;
 	}
 	fprintf(stderr, "swiftrdma: no device '%s'; there %s", name,
 		cli->snap.n_devs ? "are:" : "is none");

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * swiftrdma run --check: what the library in the process would see of a program, by the
- * functions that the program and its libraries ask for. The program is not run.
+ * swiftrdma run: finds and preloads libswiftrdma. --check says what the library would see of
+ * a program, by the functions that the program and its libraries import.
  */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,14 +16,48 @@
 #include <unistd.h>
 
 #include "cli/run.h"
-#include "core/snapshot.h"
+
+#define LIBRARY "lib/libswiftrdma.so.1"
+
+bool run_lib_find(const char *exe, char *path, size_t cap)
+{
+	char self[SNAP_PATH];
+	ssize_t n = readlink(exe, self, sizeof(self) - 1);
+	int len;
+
+	if (n <= 0)
+		return false;
+	self[n] = '\0';
+	len = snprintf(path, cap, "%s/" LIBRARY, dirname(dirname(self)));
+	return len > 0 && (size_t)len < cap && !access(path, R_OK);
+}
+
+/* The library is there already if one run starts another. */
+bool run_lib_preload(const char *path)
+{
+	const char *was = getenv("LD_PRELOAD");
+	char *value;
+	bool ok;
+
+	if (!was || !*was)
+		return !setenv("LD_PRELOAD", path, 1);
+	if (strstr(was, path))
+		return true;
+	if (asprintf(&value, "%s:%s", path, was) < 0)
+		return false;
+	ok = !setenv("LD_PRELOAD", value, 1);
+	free(value);
+	return ok;
+}
+
+/* --- --check ------------------------------------------------------------------------ */
 
 struct image {
 	const char *at;
 	size_t size;
 };
 
-static bool image_open(struct image *im, const char *path)
+static bool open_image(struct image *im, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct stat st;
@@ -42,22 +77,22 @@ static bool image_open(struct image *im, const char *path)
 	return true;
 }
 
-static void image_close(struct image *im)
+static void close_image(struct image *im)
 {
 	munmap((void *)im->at, im->size);
 }
 
-/* @n things of @size bytes at @off, if the file has them; structures are aligned in it. */
-static const void *part(const struct image *im, uint64_t off, uint64_t n, uint64_t size)
+/* @n elements of @size bytes at @off. NULL: they are not in the file, or not aligned. */
+static const void *image_part(const struct image *im, uint64_t off, uint64_t n, uint64_t size)
 {
 	if (off > im->size || n > (im->size - off) / size || (size > 1 && off % 8))
 		return NULL;
 	return im->at + off;
 }
 
-static const Elf64_Ehdr *header(const struct image *im)
+static const Elf64_Ehdr *elf_header(const struct image *im)
 {
-	const Elf64_Ehdr *h = part(im, 0, 1, sizeof(*h));
+	const Elf64_Ehdr *h = image_part(im, 0, 1, sizeof(*h));
 
 	return h && !memcmp(h->e_ident, ELFMAG, SELFMAG) &&
 	       h->e_ident[EI_CLASS] == ELFCLASS64 ? h : NULL;
@@ -68,7 +103,7 @@ static bool has_prefix(const char *s, const char *prefix)
 	return !strncmp(s, prefix, strlen(prefix));
 }
 
-static void look_at_symbol(struct run_seen *seen, const char *name)
+static void note_import(struct run_seen *seen, const char *name)
 {
 	if (!strcmp(name, "ibv_open_device") || !strcmp(name, "ibv_create_qp"))
 		seen->verbs = true;
@@ -82,27 +117,27 @@ static void look_at_symbol(struct run_seen *seen, const char *name)
 		seen->loads = true;
 }
 
-/* Of each symbol that the file asks others for. */
-static void look_at_symbols(struct run_seen *seen, const struct image *im, const Elf64_Ehdr *h)
+/* Notes each undefined symbol of the file. */
+static void note_imports(struct run_seen *seen, const struct image *im, const Elf64_Ehdr *h)
 {
-	const Elf64_Shdr *sh = part(im, h->e_shoff, h->e_shnum, sizeof(*sh));
+	const Elf64_Shdr *sh = image_part(im, h->e_shoff, h->e_shnum, sizeof(*sh));
 
 	for (uint32_t i = 0; sh && i < h->e_shnum; i++) {
 		const Elf64_Shdr *str = sh[i].sh_link < h->e_shnum ? &sh[sh[i].sh_link] : NULL;
 		uint64_t n = sh[i].sh_size / sizeof(Elf64_Sym);
-		const Elf64_Sym *sym = part(im, sh[i].sh_offset, n, sizeof(*sym));
-		const char *names = str ? part(im, str->sh_offset, str->sh_size, 1) : NULL;
+		const Elf64_Sym *sym = image_part(im, sh[i].sh_offset, n, sizeof(*sym));
+		const char *names = str ? image_part(im, str->sh_offset, str->sh_size, 1) : NULL;
 
 		if (sh[i].sh_type != SHT_DYNSYM || !sym || !names || !str->sh_size ||
 		    names[str->sh_size - 1])
 			continue;
 		for (uint64_t k = 0; k < n; k++)
 			if (sym[k].st_shndx == SHN_UNDEF && sym[k].st_name < str->sh_size)
-				look_at_symbol(seen, names + sym[k].st_name);
+				note_import(seen, names + sym[k].st_name);
 	}
 }
 
-/* The RDMA libraries themselves ask for what they are made of. */
+/* RDMA libraries import each other's functions, so they are skipped. */
 static bool is_rdma_library(const char *path)
 {
 	const char *base = strrchr(path, '/');
@@ -112,21 +147,21 @@ static bool is_rdma_library(const char *path)
 	       has_prefix(base, "librdmacm") || has_prefix(base, "libswiftrdma");
 }
 
-static void look_at_library(struct run_seen *seen, const char *path)
+static void examine_library(struct run_seen *seen, const char *path)
 {
 	struct image im;
 	const Elf64_Ehdr *h;
 
-	if (is_rdma_library(path) || !image_open(&im, path))
+	if (is_rdma_library(path) || !open_image(&im, path))
 		return;
-	h = header(&im);
+	h = elf_header(&im);
 	if (h)
-		look_at_symbols(seen, &im, h);
-	image_close(&im);
+		note_imports(seen, &im, h);
+	close_image(&im);
 }
 
-/* What the loader says it would load, as ldd(1) asks it. */
-static void look_at_libraries(struct run_seen *seen, const char *loader, const char *path)
+/* Asks the loader which libraries it would load, as ldd(1) does. */
+static void examine_libraries(struct run_seen *seen, const char *loader, const char *path)
 {
 	char line[SNAP_PATH + 64], file[SNAP_PATH];
 	int fd[2];
@@ -145,7 +180,7 @@ static void look_at_libraries(struct run_seen *seen, const char *loader, const c
 	f = fdopen(fd[0], "r");
 	while (f && fgets(line, sizeof(line), f)) {
 		if (sscanf(line, " %*s => %255s (", file) == 1 && *file == '/')
-			look_at_library(seen, file);
+			examine_library(seen, file);
 	}
 	if (f)
 		fclose(f);
@@ -155,12 +190,12 @@ static void look_at_libraries(struct run_seen *seen, const char *loader, const c
 		waitpid(pid, NULL, 0);
 }
 
-static const char *loader_of(const struct image *im, const Elf64_Ehdr *h)
+static const char *find_loader(const struct image *im, const Elf64_Ehdr *h)
 {
-	const Elf64_Phdr *ph = part(im, h->e_phoff, h->e_phnum, sizeof(*ph));
+	const Elf64_Phdr *ph = image_part(im, h->e_phoff, h->e_phnum, sizeof(*ph));
 
 	for (uint32_t i = 0; ph && i < h->e_phnum; i++) {
-		const char *s = part(im, ph[i].p_offset, ph[i].p_filesz, 1);
+		const char *s = image_part(im, ph[i].p_offset, ph[i].p_filesz, 1);
 
 		if (ph[i].p_type == PT_INTERP && s && ph[i].p_filesz && !s[ph[i].p_filesz - 1])
 			return s;
@@ -176,22 +211,22 @@ bool run_check(struct run_seen *seen, const char *path)
 	struct stat st;
 
 	memset(seen, 0, sizeof(*seen));
-	if (stat(path, &st) || !image_open(&im, path))
+	if (stat(path, &st) || !open_image(&im, path))
 		return false;
 	seen->privileged = st.st_mode & (S_ISUID | S_ISGID);
-	h = header(&im);
+	h = elf_header(&im);
 	seen->elf = h;
-	loader = h ? loader_of(&im, h) : NULL;
+	loader = h ? find_loader(&im, h) : NULL;
 	if (loader) {
 		seen->dynamic = true;
-		look_at_symbols(seen, &im, h);
-		look_at_libraries(seen, loader, path);
+		note_imports(seen, &im, h);
+		examine_libraries(seen, loader, path);
 	}
-	image_close(&im);
+	close_image(&im);
 	return true;
 }
 
-#define KERNEL_STILL \
+#define STILL_COUNTED \
 	"the module still counts its QPs, their owner and state, and on mlx5 their doorbells"
 
 void run_check_print(const struct run_seen *seen, const char *path, FILE *f)
@@ -202,7 +237,7 @@ void run_check_print(const struct run_seen *seen, const char *path, FILE *f)
 		return;
 	}
 	if (!seen->dynamic || seen->privileged) {
-		fprintf(f, "%s: not seen: %s, so nothing can be preloaded; " KERNEL_STILL "\n", path,
+		fprintf(f, "%s: not seen: %s, so nothing can be preloaded; " STILL_COUNTED "\n", path,
 			!seen->dynamic ? "statically linked" : "set-user-ID or set-group-ID");
 		return;
 	}
@@ -213,7 +248,7 @@ void run_check_print(const struct run_seen *seen, const char *path, FILE *f)
 	if (seen->cm)
 		fprintf(f, "%s: rdma_cm: seen\n", path);
 	if (seen->direct)
-		fprintf(f, "%s: may write requests itself (mlx5dv): these are not seen; " KERNEL_STILL "\n",
+		fprintf(f, "%s: may write requests itself (mlx5dv): these are not seen; " STILL_COUNTED "\n",
 			path);
 	if (seen->loads)
 		fprintf(f, "%s: loads libraries while it runs: their calls of verbs are seen, unless they look functions up by handle (dlsym) or write requests themselves\n",
