@@ -22,12 +22,14 @@ hca_deps="$vm_deps $(printf '%s ' selftests/softhca/*.[ch] selftests/softhca/Kbu
 
 # part KERNEL/SUITE DEPS CMD...
 part() {
-	local name=$1
+	local name=$1 deps cmd
 
-	parts+=("$name")
-	part_deps[$name]=$(xargs <<<"$2")
+	read -r -d '' -a deps <<<"$2"
 	shift 2
-	part_cmd[$name]=$(printf '%q ' "$@")
+	printf -v cmd '%q ' "$@"
+	parts+=("$name")
+	part_deps[$name]=${deps[*]}
+	part_cmd[$name]=$cmd
 }
 
 # vm_part KERNEL SUITE NIC SCRIPT [VAR=VALUE|WRAPPER]...: SCRIPT in a VM.
@@ -90,6 +92,7 @@ kernel_parts() {
 		case $name in eth) nic=softhca-eth ;; *) nic=softhca ;; esac
 		vm_part "$kernel" "softhca/$name" $nic "$file"
 	done
+	vm_part "$kernel" mlx5/refused-eth softhca-eth selftests/mlx5/refused.sh
 	vm_part "$kernel" softhca/offers-eth softhca-eth selftests/softhca/tests/offers.sh
 	for client in selftests/clients/*.sh; do
 		name=$(basename "$client" .sh)

@@ -74,7 +74,7 @@ static const char usage[] =
 	"  --random             whose turn it is, and what of a region\n"
 	"  --leaf MBPS:SHARE    a scheduling leaf; QP i is bound to leaf i modulo leaves\n"
 	"  --events             count congestion events\n"
-	"  --sl N               (0)\n"
+	"  --tclass N --sl N    what both ends ask for (0)\n"
 	"  --warm N             messages before any counts (the first window)\n"
 	"  --duration SEC       (5)\n"
 	"  --messages N         end after so many, whatever the time\n";
@@ -329,15 +329,16 @@ static bool parse_leaf(struct options *o, const char *arg)
 
 static void parse(int argc, char **argv, struct options *o)
 {
-	enum { FROM, TO, QPS, DEPTH, WINDOW, SIZE, REGISTERS, REGIONS, RANDOM, LEAF, EVENTS, SL,
-	       WARM, DURATION, MESSAGES, HELP };
+	enum { FROM, TO, QPS, DEPTH, WINDOW, SIZE, REGISTERS, REGIONS, RANDOM, LEAF, EVENTS,
+	       TCLASS, SL, WARM, DURATION, MESSAGES, HELP };
 	static const struct option opts[] = {
 		{ "from", 1, NULL, FROM }, { "to", 1, NULL, TO },
 		{ "qps", 1, NULL, QPS }, { "depth", 1, NULL, DEPTH },
 		{ "window", 1, NULL, WINDOW }, { "size", 1, NULL, SIZE },
 		{ "registers", 1, NULL, REGISTERS }, { "regions", 1, NULL, REGIONS },
 		{ "random", 0, NULL, RANDOM }, { "leaf", 1, NULL, LEAF },
-		{ "events", 0, NULL, EVENTS }, { "sl", 1, NULL, SL }, { "warm", 1, NULL, WARM },
+		{ "events", 0, NULL, EVENTS }, { "tclass", 1, NULL, TCLASS },
+		{ "sl", 1, NULL, SL }, { "warm", 1, NULL, WARM },
 		{ "duration", 1, NULL, DURATION }, { "messages", 1, NULL, MESSAGES },
 		{ "help", 0, NULL, HELP }, { 0 }
 	};
@@ -362,6 +363,7 @@ static void parse(int argc, char **argv, struct options *o)
 				goto wrong;
 			break;
 		case EVENTS: o->events = true; break;
+		case TCLASS: o->conn.tclass = number("tclass", optarg, 0, 255); break;
 		case SL: o->conn.sl = number("sl", optarg, 0, 15); break;
 		case WARM: o->warm = number("warm", optarg, 1, 1000000000); break;
 		case DURATION: o->duration_ns = 1000000000 * number("duration", optarg, 1, 86400); break;

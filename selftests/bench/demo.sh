@@ -6,10 +6,12 @@
 #   selftests/bench/demo.sh [--by-hand] [--capture]
 #
 # A latency job (cgroup /kv) shares a port of 10 Mbit/s with a bulk job (cgroup
-# /bulk). Four phases: the latency job alone; both, with an agent that only
-# says what it would do; both, with the agent acting on the live QPs; and the
-# same by a target: the job's p99, which libswiftrdma measures in its process.
-# The target comes from the run alone, for time under emulation has no scale.
+# /bulk). Five phases: the latency job alone; both, with an agent that only
+# says what it would do; both, with the agent acting on the live QPs; the latency
+# job alone again, with a target for its p99, which libswiftrdma measures in its
+# process; and both, with the agent acting by the target. The target comes from the
+# first run alone, for time under emulation has no scale; the second run alone must
+# meet it.
 #
 #   --by-hand   without module and agent: for phase three the latency job is
 #               started again with the raised class. What the port can do.
@@ -36,7 +38,7 @@ bulk_bytes=32768
 config=$top/selftests/bench/demo.yaml
 raised=104		# level 1 is DSCP 26 in demo.yaml
 bulk_seconds=120	# at most; it is ended when all is measured
-n_alone=200 n_dry=200 n_act=300 n_slo=300
+n_alone=200 n_dry=200 n_act=300 n_again=300 n_slo=300
 # Of the p99 alone, and one bulk packet: it may be on the wire, and no class overtakes it.
 slo_factor=3
 packet_us=$((4200 * 8 * 1000000 / rate))
@@ -47,7 +49,7 @@ for arg; do
 	case $arg in
 	--by-hand) by_hand=1 ;;
 	--capture) capture=1 ;;
-	*) sed -n 's/^# \{0,1\}//; 4,21p' "$0" >&2; exit 2 ;;
+	*) sed -n 's/^# \{0,1\}//; 4,23p' "$0" >&2; exit 2 ;;
 	esac
 done
 
@@ -204,8 +206,10 @@ act() {
 	fail "the latency job's classes are $(kv_classes), not $raised at both ends"
 }
 
-# The target is met, and its agent knows: a window of latencies is 5 s long at most.
-meets_target() { swiftrdma -j -i 5s job show kv | jq -e '.[0].slo_met' >/dev/null; }
+# Do the signals of 5 s say that the target is met?
+meets_target() {
+	swiftrdma -j -i 5s job show kv | jq -e '.[0].slo_met | . == "yes" or . == true' >/dev/null
+}
 
 # The latency job alone again, under an agent with a target; then the bulk job comes back.
 act_by_target() {
@@ -218,6 +222,9 @@ act_by_target() {
 	sed "s/name: kv,/name: kv, slo: {p99: ${slo}us},/" "$config" >"$dir/slo.yaml"
 	start_agent slo "$dir/slo.yaml"
 	wait_for 60 meets_target || fail "the target of $slo us is missed alone: $(swiftrdma -i 5s job show kv)"
+	phase_starts again "the latency job alone again, with a target of $slo us"
+	phase_lasts "$n_again" 3
+	phase_ends again
 	start_bulk -again
 	say "the bulk job starts again"
 	wait_for 10 port_is_full || {
@@ -325,6 +332,7 @@ table() {
 		alone) name='latency job alone' ;;
 		dry) name='colocated, dry run' ;;
 		act) name='colocated, SwiftRDMA acting' ;;
+		again) name='latency job alone, with a target' ;;
 		slo) name='colocated, acting by a target' ;;
 		esac
 		printf '%-32s %9d %9d %8d %14s %14s %5.1f (%.0f) %%\n' "$name" "${p50[$p]}" "${p99[$p]}" "${n[$p]}" \
@@ -379,7 +387,7 @@ conclude() {
 	declare -A p50 p99 n util least bps bulk
 	local slo kv_errors bulk_errors r_dry r_act r_gain r_p99 bulk_average
 
-	[ -n "$by_hand" ] || phases+=' slo'
+	[ -n "$by_hand" ] || phases+=' again slo'
 	for p in $phases; do
 		read -r p50[$p] p99[$p] n[$p] < <(quantiles "$p")
 		bulk[$p]=$(bulk_rate "$p")
@@ -402,7 +410,7 @@ conclude() {
 	holds 'acting helps: p50 at least 10 times better than without' "$r_gain" '>=' 10
 	holds 'acting helps: p99 at least halved' "$r_p99" '>=' 2
 	if [ -z "$by_hand" ]; then
-		holds "the target of $slo us is met alone: p99" "${p99[alone]}" '<=' "$slo"
+		holds "the target of $slo us, from the first run alone, is met by the second: p99" "${p99[again]}" '<=' "$slo"
 		holds '... missed beside the bulk job: p99' "${p99[dry]}" '>' "$slo"
 		holds '... met when SwiftRDMA acts by it: p99' "${p99[slo]}" '<=' "$slo"
 		holds '... and the decision was made by the p99, not by the load of the port' "$(decided_by_p99)" '>=' 1

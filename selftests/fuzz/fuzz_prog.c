@@ -150,9 +150,9 @@ static void run(const struct prog *p)
 			if (p->terms[i].need[o])
 				c.kinds |= (uint8_t)(1u << o);
 	}
-	truth_ask_none(&t, &sig);
+	truth_unsubscribe_all(&t, &sig);
 	for (job = 0; job < is.s.n_jobs; job++)
-		truth_ask(&t, p, job, &c);
+		truth_subscribe(&t, p, job, &c);
 	for (i = 0; i < 6; i++) {
 		move(&sig, i);
 		truth_update(&t, p, &sig, (1100 + i) * MS);

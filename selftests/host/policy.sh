@@ -11,15 +11,60 @@ PATH=$PWD/build/bin:$PATH
 dir=$(mktemp -d /tmp/policy.XXXXXX)
 trap 'rm -rf "$dir"' EXIT
 
-ktap_begin
-for file in user/policies/*.yaml user/sim/*.yaml selftests/bench/demo.yaml; do
-	out=$(swiftrdma policy check "$file" 2>&1)
-	point $? "$file is sound"
-	out=$(swiftrdma policy check "$file" on anywhere 2>&1)
+# Examples in documents that are whole files, as files $dir/DOCUMENT-LINE.KIND, by their
+# first line: policies begin with one of their sections, a scenario with its name.
+examples() {
+	awk -v dir="$dir" '
+		function begin(line) {
+			kind = ""
+			if (line ~ /^(agent|criteria|levels|jobs|order|policies):/)
+				kind = "yaml"
+			else if (line ~ /^name: /)
+				kind = "scenario"
+			name = FILENAME
+			sub(/.*\//, "", name)
+			file = dir "/" name "-" FNR "." kind
+		}
+		function take(line) {
+			if (kind)
+				print line >file
+		}
+		FNR == 1 { inside = manual = 0; blank = 1 }
+		/^\.(nf|EX)$/ { manual = inside = 1; at = FNR + 1; next }
+		/^\.(fi|EE)$/ { inside = 0 }
+		manual && inside { gsub(/\\-/, "-"); if (FNR == at) begin($0); take($0) }
+		manual { next }
+		/^    / { sub(/^    /, ""); if (blank && !inside) begin($0); inside = 1; take($0); next }
+		/^$/ { blank = 1; if (inside) take(""); next }
+		{ inside = blank = 0 }
+	' "$@"
+}
+
+sound() {
+	out=$(swiftrdma policy check "$2" 2>&1)
+	point $? "$1 is sound"
+	out=$(swiftrdma policy check "$2" on anywhere 2>&1)
 	[ -z "$(grep -E 'warning|idle' <<<"$out")" ]
 	point $? "... and all of it can run on a device that has it all"
+}
+
+ktap_begin
+for file in user/policies/*.yaml user/sim/*.yaml selftests/bench/demo.yaml; do
+	sound "$file" "$file"
 	like "... whose work is bounded" "$out" 'work of a tick, at most, .*: .* us for each job; with 10,000 QPs of 100 jobs'
 done
+
+examples README.md Documentation/policy.rst Documentation/man/*.[578]
+for file in "$dir"/*.yaml; do
+	sound "the example ${file##*/}" "$file"
+done
+for file in "$dir"/*.scenario; do
+	check "the example ${file##*/} is simulated" \
+		swiftrdma policy simulate user/sim/policy.yaml scenario "$file"
+done
+like "policy.rst has examples that are whole files" "$(ls "$dir")" '^policy.rst-.*\.yaml$'
+like "the manual of policies, too" "$(ls "$dir")" '^swiftrdma-policy.5-.*\.yaml$'
+like "... and that of scenarios" "$(ls "$dir")" '^swiftrdma-scenario.5-.*\.scenario$'
 
 # What each claims is held as a bound: policies and scenarios have namesakes, so a
 # policy counts where it is the first thing named (fleet.yaml below).
@@ -71,6 +116,9 @@ out=$(swiftrdma policy explain $file kv)
 point $? "what will happen to a job is explained"
 like "... why" "$out" 'port-kv, because kv has p99 <= 50 us and goes before web'
 like "... with the thresholds" "$out" 'criteria: port_busy = 80 %'
+like "... by what it decides, where nobody tells p99" "$out" \
+	'or else +port.util > port_busy and \(job.latency > job.slo_p99 \* slo_near or job.latency > job.latency_prev\)'
+like "... and what decides where nothing tells that, either" "$out" 'or else +port.util > port_busy and job.qps > 0'
 is "... wherever it is asked for" "$(swiftrdma policy explain $file kv on anywhere)" \
 	"$(swiftrdma policy explain $file on anywhere job kv)"
 like "... without what cannot run" "$(swiftrdma policy explain $file kv on anywhere)" '^checked for a device that measures and enforces everything$'
@@ -82,6 +130,9 @@ is "an explanation in JSON, by a bundle of options" \
 is "what is derived, in JSON" \
 	"$(swiftrdma -j policy compile $file | jq -c '.[0] | [.policy, .undo_when, .because]')" \
 	'["port-kv","port.util < port_calm","kv has p99 <= 50 us and goes before web"]'
+is "... with its fallbacks in their order, where there are several" \
+	"$(swiftrdma -j policy compile $file | jq -c '[.[] | select(.policy == "port-kv" or .policy == "uar-kv") | [(.fallback | type), (.fallback | arrays | .[1])]]')" \
+	'[["array","port.util > port_busy and job.qps > 0"],["string"]]'
 like "... and of no other job" "$(grep -c '^[a-z].*:.*in the order' <<<"$out")" '^1$'
 
 sed 's/port.util > 80%/port.utl > 80%/' user/policies/port.yaml >"$dir/bad.yaml"
@@ -132,8 +183,11 @@ like "... and says what would have been done" "$out" 'job j2: port: port sim0/1 
 like "... against what was in force then" "$out" 'would: job j2: .* \(in force: 1\)'
 like "... and what was done" "$out" 'done:  job j3: level 1'
 like "... knob by knob" "$out" 'j2 +job.level +3 +[0-9.]+us +3 +3 +[0-9.]+ms +3 +[0-9.]+%'
-like "... and that nobody recorded latencies" "$out" 'latencies: this recording has none, neither p99 nor queue delay: no process had libswiftrdma'
+is "... with the mean latencies of a ConnectX" "$(grep -c '^latencies:' <<<"$out")" 0
 like "... to the end" "$(tail -n 1 <<<"$out")" '^80 readings, 0 events, [1-9]'
+swiftrdma policy simulate user/sim/policy.yaml scenario user/sim/scenarios/port.yaml device rxe record "$dir/rec-rxe" >/dev/null 2>&1
+like "... and of a recording of rxe, that it has none" "$(swiftrdma policy simulate "$dir/port.yaml" replay "$dir/rec-rxe" 2>&1)" \
+	'latencies: this recording has none, neither p99 nor queue delay: no process had libswiftrdma'
 swiftrdma -j policy simulate "$dir/port.yaml" replay "$dir/rec" >"$dir/replay" 2>/dev/null
 is "... in JSON" "$(jq -c '[.readings, (.events | map(.event) | unique), (.knobs[] | select(.job == "j2") | [.knob, .would_acts, .would_value, .done_acts, .done_value, .agreed > 0.5])]' "$dir/replay")" \
 	'[80,["done","would"],["job.level",3,3,3,3,true]]'

@@ -66,6 +66,13 @@ like "qps: class, asked and programmed" "$(grep -E "^ *$qpn " $srdma_debugfs/rxe
 is "jobs: id, QPs, created, rejected" \
 	"$(awk '$2 == "test" { print $1, $3, $4, $6 }' $srdma_debugfs/rxe0/jobs)" \
 	"$(swiftrdma -j job show test | jq -r '.[0] | "\(.id) \(.devs[0] | "\(.qps) \(.created) \(.rejected)")"')"
+# in_jobs DEV JOB COLUMN: by the heading.
+in_jobs() {
+	awk -v job="$2" -v c="$3" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } $2 == job { print $at[c] }' $srdma_debugfs/$1/jobs
+}
+is "jobs: the mean of no command is none" "$(in_jobs rxe1 unassigned commands) $(in_jobs rxe1 unassigned command_mean_ns)" "0 -"
+like "jobs: the mean of some is one" "$(in_jobs rxe0 test commands) $(in_jobs rxe0 test command_mean_ns)" '^[1-9][0-9]* [1-9][0-9]*$'
+is "jobs: knobs that are not set" "$(for of in bit_rate weight wr_rate credits; do in_jobs rxe0 test $of; done | xargs)" "- - - -"
 is "jobs: level and limit" "$(awk '$2 == "test" { print $13, $14 }' $srdma_debugfs/rxe0/jobs)" '5 3'
 like "actions: the override, its lease and why" "$(cat $srdma_debugfs/rxe0/actions)" \
 	"^ *$lease +9 test +[0-9]+ level +5 job test +yes +- +- because\$"
@@ -126,7 +133,7 @@ wait "$churner"
 check "something was read" test -s /tmp/read
 is "files of the device that came back" \
 	"$(find $srdma_debugfs/rxe1 -type f -printf '%f\n' | sort | xargs)" \
-	"actions jobs ports priorities qps reports summary uars"
+	"actions jobs ports priorities qp_reports qps reports summary uars"
 check "device rename" rdma dev set rxe1 name renamed
 is "the directory has its new name" "$(awk '$1 == "device" { print $2 }' $srdma_debugfs/renamed/summary)" renamed
 check "... and its old one again" rdma dev set renamed name rxe1

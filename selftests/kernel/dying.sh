@@ -13,69 +13,20 @@ cd "$(dirname "$0")/../.." || exit 1
 . selftests/lib/proc.sh
 # shellcheck source=selftests/lib/watch.sh
 . selftests/lib/watch.sh
-# shellcheck source=selftests/lib/qpsh.sh
-. selftests/lib/qpsh.sh
 # shellcheck source=selftests/lib/nvme.sh
 . selftests/lib/nvme.sh
+# shellcheck source=selftests/lib/dying.sh
+. selftests/lib/dying.sh
 PATH=$PWD/build/progs:$PATH
-
-above_ko=build/above/$(uname -r)/above.ko
-above() { echo "$2" >/sys/module/above/parameters/"$1"; }
-held() { [ "$(cat /sys/module/above/parameters/held_destroys)" -ge "$1" ]; }
-# The numbers of QPs, but for the GSI's: as RDMA core has them, and as we do.
-core() { rdma -j res show qp link "$1" | jq -c '[.[] | select(.type != "GSI").lqpn] | sort'; }
-ours() { swiftrdma -j qp show dev "$1" | jq -c '[.[] | select(.type != "GSI").qpn] | sort'; }
-is_core() { [ "$(core "$1")" = "$2" ]; }
 
 ktap_begin
 mark_dmesg
-check "a driver that sleeps in its destroy, a core that lists what is destroyed" \
-	insmod "$above_ko" hold_destroy=0 listed=1
+dying_begin rxe0 srdma_load srdma_unload
 
 # --- A process's ---
 
-qpsh_start a qpsh --comm a && qp a 'create 3'
-read -r _ first _ second _ third <<<"$answer"
-for qpn in $first $second $third; do
-	qp a "take $qpn rts"
-done
-above hold_destroy 1
-echo "destroy $first" >&"${qpsh_in[a]}"
-check "a destroy sleeps in the driver" wait_for 30 held 1
-is "RDMA core lists the QP" "$(core rxe0)" "[$first,$second,$third]"
-check "the module loads" srdma_load
-is "it has taken in those that are not being destroyed" "$(ours rxe0)" "[$second,$third]"
-swiftrdma job set all match exe=qpsh >/dev/null
-like "a level is tried on those alone" "$(swiftrdma action set job all level 3 for 300s 2>&1)" \
-	'qps 2 qps_done 2'
-above hold_destroy 0
-IFS= read -r answer <&"${qpsh_out[a]}"
-is "the destroy ends" "$answer" ok
-check "RDMA core does not list it any more" wait_for 30 is_core rxe0 "[$second,$third]"
-like "the others can be changed" "$(swiftrdma action set job all level 5 for 300s 2>&1)" 'qps 2 qps_done 2'
-is "nothing is left of it" "$(ours rxe0) $(dev rxe0 untracked)" "[$second,$third] 0"
-above hold_destroy 1
-echo "destroy $second" >&"${qpsh_in[a]}"
-check "another sleeps, which has passed the hook" wait_for 30 held 1
-is "... and is gone for us" "$(ours rxe0)" "[$third]"
-above hold_destroy 0
-IFS= read -r answer <&"${qpsh_out[a]}"
-swiftrdma action clear all >/dev/null
-qpsh_stop a
-check "the module unloads" srdma_unload
-
-# A process that dies: its context is torn down.
-qpsh_start b qpsh --comm b && qp b 'create 2'
-above hold_destroy 1
-kill -9 "${qpsh_pid[b]}"
-check "the end of a process sleeps in the driver" wait_for 30 held 1
-check "the module loads" srdma_load
-srdma_seen=$(ours rxe0)
-above hold_destroy 0
-check "it ends" wait_for 30 is_core rxe0 '[]'
-is "nothing is left of it (there was $srdma_seen)" "$(ours rxe0) $(dev rxe0 untracked)" "[] 0"
-is "... in jobs and UARs" "$(settled rxe0)" "1 1 1 1 1"
-check "the module unloads" srdma_unload
+dying_qp
+dying_process
 
 # --- The kernel's, which say nothing of themselves ---
 

@@ -49,6 +49,7 @@ in_time() {
 	point $? "... within the lease and a second"
 }
 
+above_ko=build/above/$(uname -r)/above.ko
 disarm() { echo "$1" >$srdma_debugfs/disarm; }
 
 ktap_begin
@@ -126,36 +127,55 @@ point $? "... which leaves those QPs as they are, as said"
 fleet_signal stuck USR1
 fleet_end stuck "they work without the module: every message was delivered"
 
-# UC QPs, which nobody can change while they are connected where that takes a drain: it
-# says so, and waits for none.
+# UC QPs, which can be changed while they are connected where that takes no drain.
+if rxe_at_once; then
+	check "the module loads" srdma_load
+	job_fleet
+	level 3 300s >/dev/null
+	fleet uc --type uc --pairs 3 --watch 50 --rate 100
+	fleet_has uc 'client 96:3 server 96:3' 5
+	point $? "UC QPs are connected in a raised class"
+	swiftrdma action clear all >/dev/null
+	check "the module unloads" srdma_unload
+	fleet_has uc 'client 0:3 server 0:3' 5
+	point $? "... and they have their own class back"
+	fleet_end uc "... without noticing"
+fi
+
+# QPs that nobody can change while they are connected: UC where that takes a drain, and
+# elsewhere those of a device whose modify another module has wrapped before ours came. The
+# module says so, and waits for none. $cannot is their number, $can that of others on rxe1.
+if rxe_at_once; then
+	check "another module wraps the modify of rxe0" insmod "$above_ko" dev=rxe0 hold=0
+	cannot=5 where=rxe0 can=5
+else
+	cannot=6 where='rxe[01]' can=2
+fi
 check "the module loads" srdma_load
 job_fleet
 level 3 300s >/dev/null
 fleet uc --type uc --pairs 3 --watch 50 --rate 100
 fleet_has uc 'client 96:3 server 96:3' 5
 point $? "UC QPs are connected in a raised class"
-if rxe_at_once; then
-	swiftrdma action clear all >/dev/null
-	check "the module unloads" srdma_unload
-	fleet_has uc 'client 0:3 server 0:3' 5
-	point $? "... and they have their own class back"
-	fleet_end uc "... without noticing"
-else
-	fleet rc --pairs 2 --watch 50 --rate 100
-	fleet_has rc 'client 96:2 server 96:2' 5
-	point $? "so are RC QPs"
-	held() { swiftrdma -j action show | jq -c '[.[] | select(.kind == "override") | [.lease, .value, .in_force]]'; }
-	before=$(held)
-	like "to disarm is refused under a lease" "$(disarm 1 2>&1)" 'busy'
-	like "... with the reason, and for which QP" "$(<$srdma_debugfs/disarm)" \
-		"^armed: 6 QPs cannot .*, 6 of them not before they are connected anew \(QP [0-9]+ of rxe[01]: the class of such a QP is set when it is connected.*leases hold"
-	is "... and the lease goes on" "$(held)" "${before:-none}"
-	fleet_has rc 'client 96:2 server 96:2' 10
-	point $? "... in force: QPs that had their own class back have its class again"
-	fleet_end rc "they end well"
-	swiftrdma action clear all >/dev/null
-	like "to disarm is refused without a lease, too" "$(disarm 1 2>&1)" 'busy'
-	fleet_end uc "they end well"
-	check "with them the reason is gone: the module unloads" srdma_unload
-fi
+fleet rc --pairs 2 --watch 50 --rate 100
+fleet_has rc 'client 96:2 server 96:2' 5
+point $? "so are RC QPs"
+held() { swiftrdma -j action show | jq -c '[.[] | select(.kind == "override") | [.lease, .value, .in_force]]'; }
+before=$(held)
+changed() { [ "$(dev rxe1 live_changed)" -ge "$1" ]; }
+is "... none by a change" "$(dev rxe1 live_changed)" 0
+like "to disarm is refused under a lease" "$(disarm 1 2>&1)" 'busy'
+like "... with the reason, and for which QP" "$(<$srdma_debugfs/disarm)" \
+	"^armed: $cannot QPs cannot .*, $cannot of them not before they are connected anew \(QP [0-9]+ of $where: the class of such a QP is set when it is connected.*leases hold"
+is "... and the lease goes on" "$(held)" "${before:-none}"
+check "... in force: QPs that had their own class back have its class again" \
+	wait_for 10 changed $((2 * can))
+fleet_has rc 'client 96:2 server 96:2' 10
+point $? "... as they say"
+fleet_end rc "they end well"
+swiftrdma action clear all >/dev/null
+like "to disarm is refused without a lease, too" "$(disarm 1 2>&1)" 'busy'
+fleet_end uc "they end well"
+check "with them the reason is gone: the module unloads" srdma_unload
+! rxe_at_once || check "... and the other" rmmod above
 ktap_end

@@ -31,6 +31,8 @@ static const struct rawnl_attr rule_attrs[] = {
 	STR("exe", SWIFTRDMA_RULE_A_EXE, SWIFTRDMA_EXE_LEN - 1),
 	U32("uid", SWIFTRDMA_RULE_A_UID),
 	U32("pid", SWIFTRDMA_RULE_A_PID),
+	FLAG("asked", SWIFTRDMA_RULE_A_ASKED),
+	U64("slo_p99_min", SWIFTRDMA_RULE_A_SLO_P99_MIN),
 	{ .name = NULL }
 };
 

@@ -3,7 +3,7 @@
 #
 # Ethernet links: the DSCP of live QPs, changed under traffic and taken back when its
 # lease ends, as the device's counters of each priority see it; and the path of one, as
-# QUERY_QP has it. Against a model: it
+# QUERY_QP has it; and the DSCP of QPs that are older than the module. Against a model: it
 # shows the command's form and that the model obeys, not that a NIC would.
 #
 #   scripts/vm --nic softhca-eth -- selftests/mlx5/eth.sh
@@ -39,12 +39,24 @@ bulk() {
 at_work() { [ "$(swiftrdma -j qp show dev mlx5_0 pid "$pid" | jq '[.[] | select(.wrs > 0)] | length')" -ge 8 ]; }
 end_bulk() { kill -9 "$pid"; wait "$pid" 2>/dev/null; }
 
-# The path of QP $qpn as the device has it: UDP source port and LAG port.
+# QP $qpn as the device has it, in dwords. Its address, the ads of mlx5_ifc.h, begins at 12.
+context() {
+	mapfile -t out < <(hca_command 280 050b0000 00000000 "$(printf %08x "$qpn")" 00000000)
+}
+# UDP source port and LAG port.
 path() {
 	local out
 
-	mapfile -t out < <(hca_command 280 050b0000 00000000 "$(printf %08x "$qpn")" 00000000)
+	context
 	echo "$((16#${out[20]:4})) ${out[6]:1:1}"
+}
+# The address without the DSCP, then the DSCP.
+address() {
+	local out
+
+	context
+	echo "${out[*]:12:8} $(printf %08x $((16#${out[20]} & ~(63 << 16)))) ${out[*]:21:2}" \
+		"DSCP $((16#${out[20]} >> 16 & 63))"
 }
 path_is() { [ "$(path)" = "$1" ]; }
 set_path() { swiftrdma action set dev mlx5_0 qpn "$qpn" "$@" 2>&1; }
@@ -142,6 +154,38 @@ check "the application's class again" only_in 0 2
 check "and path" path_is "$own"
 check "the QP works on" wq path post 10
 wq_end path
+end_bulk
+
+# QPs that are older than the module. Their application has asked for DSCP 8, ECN bits and
+# a priority, all of which are known from the device alone.
+in_cgroup bulk crowd --from mlx5_0 --to mlx5_1 --qps 8 --size 4096 --duration 300 \
+	--tclass 33 --sl 2 >"$work/bulk" 2>&1 & pid=$!
+check "traffic without the module is in priority 1" only_in 1 3
+qpn=$(rdma -j res show qp link mlx5_0/1 pid $pid | jq '.[0].lqpn')
+own=$(address)
+note "QP $qpn has the address $own"
+check "the module comes later" both_load
+swiftrdma job set bulk match cgroup=/bulk >/dev/null
+check "a level for the job" act level 3 for 300s
+check "every older QP has it, at both ends" wait_for 30 classes_are '[[33,97]]'
+is "all of them are reported done" \
+	"$(swiftrdma -j action show | jq -c '.[0] | [.qps, .qps_done, .qps_pending, .qps_unsupported, .qps_unknown]')" \
+	'[16,16,0,0,0]'
+is "live" "$(dev mlx5_0 live_changed) $(dev mlx5_1 live_changed)" "8 8"
+is "the priority that it asked for is known, and stays" \
+	"$(swiftrdma -j qp show job bulk | jq -c 'map([.sl_asked, .sl]) | unique')" '[[2,2]]'
+check "the device sends it in priority 3, and nothing in 1" only_in 3 1
+is "the address is what it was, but for the DSCP" "$(address)" "${own% *} 24"
+check "taken back" swiftrdma action clear all
+check "the application's class again" wait_for 30 classes_are '[[33,33]]'
+check "priority 1" only_in 1 3
+is "the address is what it was" "$(address)" "$own"
+is "no completion failed" "$(cat "$work/bulk")" ""
+check "a level again" act level 5 for 300s
+check "priority 5" only_in 5 1
+check "unload under the lease" both_unload
+check "the application's class again" only_in 1 5
+is "... and the address" "$(address)" "$own"
 end_bulk
 is "nothing in the kernel log" "$(mlx5_complaints)" ""
 ktap_end

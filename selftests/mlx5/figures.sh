@@ -150,5 +150,22 @@ tells() { swiftrdma -j port show "mlx5_$1/1" | jq -c '.[0] | [has("prios"), has(
 is "the physical function tells of the NIC's port" "$(tells 0)" '[true,true]'
 is "the virtual one does not" "$(tells 1)" '[false,false]'
 check "unload" both_unload
+
+# The netdev of a representor may count the whole port of the NIC.
+mlx5_ko=${mlx5_ko/"$(uname -r)"/"$(uname -r)-debug"}
+check "load, and take the physical function for a representor" eval \
+	"srdma_load_debug representor=1 && mlx5_load"
+is "which is which" "$(swiftrdma -j dev show | jq -c 'map([.dev, .function])')" \
+	'[["mlx5_0","representor"],["mlx5_1","vf"]]'
+bytes() {
+	swiftrdma -j port show "mlx5_$1/1" |
+		jq -c '.[0] | [.netdev, .tx_bytes != null, .rx_bytes != null, .tx_packets != null, .rx_packets != null]'
+}
+is "a representor has a netdev, but no bytes" "$(bytes 0)" '["hca0",false,false,false,false]'
+like "... in debugfs, too" "$(cat $srdma_debugfs/mlx5_0/ports)" ' hca0 +- +- +- +- '
+is "... and tells nothing of the NIC's port" "$(tells 0)" '[false,false]'
+is "the virtual function still has bytes" "$(bytes 1)" '["hca1",true,true,true,true]'
+like "doctor says which it is" "$(swiftrdma doctor device)" 'mlx5_0: a physical function \(PF\) in switchdev mode'
+check "unload" both_unload
 is "nothing in the kernel log" "$(mlx5_complaints)" ""
 ktap_end

@@ -4,8 +4,7 @@
 # Firmware that refuses: told with its syndrome, once, and not asked again until
 # something changes.
 #
-#   scripts/vm --nic softhca -- selftests/mlx5/refused.sh
-#   scripts/vm --nic softhca-eth -- selftests/mlx5/refused.sh
+#   scripts/vm --nic softhca|softhca-eth -- selftests/mlx5/refused.sh
 
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=selftests/lib/mlx5.sh

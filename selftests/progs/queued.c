@@ -6,6 +6,8 @@
  * completion. A QP with room posts the next --signal of them with a chance of --chance
  * percent at each look, so that queues fill and run dry at times of their own.
  *
+ * --log FILE: a line for each request, complete at the end: time posted, latency (ns)
+ *
  *	ready PID			at the start
  *	requests N mean_ns N		at SIGTERM: from post until a completion was polled that
  *					covers the request
@@ -33,7 +35,7 @@ struct queue {
 };
 
 static struct {
-	const char *dev;
+	const char *dev, *log;
 	uint64_t qps, depth, signal, chance, step_us;
 } opt = { .qps = 1, .depth = 1, .signal = 1, .chance = 30, .step_us = 500 };
 
@@ -43,6 +45,7 @@ static struct ibv_mr *mr;
 static struct queue *queues;
 static char buf[64];
 static uint64_t requests, sum_ns;
+static FILE *log_file;
 static volatile sig_atomic_t stop;
 
 static void on_term(int sig)
@@ -70,6 +73,14 @@ static int post(struct queue *q)
 	return 0;
 }
 
+static void complete(uint64_t posted, uint64_t now)
+{
+	requests++;
+	sum_ns += now - posted;
+	if (log_file)
+		fprintf(log_file, "%" PRIu64 " %" PRIu64 "\n", posted, now - posted);
+}
+
 static int reap(void)
 {
 	struct ibv_wc wc[64];
@@ -84,8 +95,7 @@ static int reap(void)
 			return -EIO;
 		}
 		for (k = 0; k < opt.signal; k++)
-			sum_ns += now - q->at[q->done++ % MAX_DEPTH];
-		requests += opt.signal;
+			complete(q->at[q->done++ % MAX_DEPTH], now);
 	}
 	return n;
 }
@@ -135,7 +145,7 @@ static void parse(int argc, char **argv)
 	static const struct option opts[] = {
 		{ "dev", 1, NULL, 'd' }, { "qps", 1, NULL, 'q' }, { "depth", 1, NULL, 'D' },
 		{ "signal", 1, NULL, 's' }, { "chance", 1, NULL, 'c' }, { "step", 1, NULL, 'u' },
-		{ 0 }
+		{ "log", 1, NULL, 'l' }, { 0 }
 	};
 	int i;
 
@@ -147,6 +157,7 @@ static void parse(int argc, char **argv)
 		case 's': opt.signal = number("signal", optarg, 1, MAX_DEPTH); break;
 		case 'c': opt.chance = number("chance", optarg, 1, 100); break;
 		case 'u': opt.step_us = number("step", optarg, 50, 1000000); break;
+		case 'l': opt.log = optarg; break;
 		default: exit(2);
 		}
 	}
@@ -165,6 +176,11 @@ int main(int argc, char **argv)
 	parse(argc, argv);
 	step = (struct timespec){ .tv_nsec = (long)(opt.step_us % 1000000) * 1000,
 				  .tv_sec = (time_t)(opt.step_us / 1000000) };
+	if (opt.log) {
+		log_file = fopen(opt.log, "w");
+		if (!log_file)
+			return -complain("queued: log");
+	}
 	queues = calloc(opt.qps, sizeof(*queues));
 	if (!queues || vdev_open(&dev, opt.dev))
 		return 1;
@@ -185,5 +201,5 @@ int main(int argc, char **argv)
 	}
 	printf("requests %" PRIu64 " mean_ns %" PRIu64 "\n", requests,
 	       requests ? sum_ns / requests : 0);
-	return 0;
+	return log_file && fclose(log_file) ? -complain("queued: log") : 0;
 }

@@ -100,6 +100,16 @@ unset SWIFTRDMA_STATS
 like "what it counts is the job's" \
 	"$(attach show | grep "^job $(swiftrdma -j job show kv | jq '.[0].id') .* dev $(dev "${dev[0]}" index) ")" \
 	' wrs 100 .* done 100 '
+# attach_job FIELD...: of job kv on a device.
+attach_job() {
+	attach show | awk -v id="$(swiftrdma -j job show kv | jq '.[0].id')" -v d="$(dev "${dev[0]}" index)" -v want="$*" '
+		$1 == "job" && $2 == id { for (i = 3; i < NF; i++) v[$i] = $(i + 1)
+			if (v["dev"] == d) { n = split(want, f, " "); for (i = 1; i <= n; i++) print v[f[i]] } }' | xargs
+}
+is "job show has what the module tells" \
+	"$(swiftrdma -j job show kv | jq -r --arg dev "${dev[0]}" '.[0].devs[] | select(.dev == $dev) |
+		"\(.reported_wrs) \(.recv_wrs) \(.done)"')" \
+	"$(attach_job wrs recv_wrs 'done')"
 
 # Programs look at a device, close it, and open it again for their work.
 for again in 1 7 8; do

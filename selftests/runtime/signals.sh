@@ -40,7 +40,7 @@ finish() {
 }
 
 # of JOB KEY, with what was shown last.
-shown() { jq -r ".[] | select(.job == \"$1\") | .$2 // \"absent\"" "$work/shown"; }
+shown() { jq -r ".[] | select(.job == \"$1\") | (.$2) | if . == null then \"absent\" else . end" "$work/shown"; }
 show_job() { swiftrdma -j "$@" job show kv >"$work/shown"; }
 
 # own NAME Q [FROM TO]: the quantile of the program's own log, ns, of what was posted between.
@@ -57,6 +57,19 @@ near() {
 
 qp_of() { awk -v "end=$2" '/^ready/ { print end == "client" ? $4 : $8 }' "$work/$1.out"; }
 qp_says() { swiftrdma -j "${@:2}" qp show dev rxe0 qpn "$(qp_of "$1" client)" | jq -r '.[0]'; }
+# debugfs FILE KEY VALUE COLUMN: of the line of rxe0's table in which KEY has that value.
+debugfs() {
+	awk -v key="$2" -v value="$3" -v column="$4" '
+		$0 == "" { delete at }
+		key in at && $at[key] == value { print column in at ? $at[column] : ""; next }
+		!length(at) { for (i = 1; i <= NF; i++) at[$i] = i }' "$srdma_debugfs/rxe0/$1"
+}
+# The same of what top prints of the job.
+top_prints() {
+	swiftrdma top jobs batch n 1 interval 1s | awk -v column="$1" '
+		$1 == "JOB" { for (i = 1; i <= NF; i++) at[$i] = i }
+		$1 == "kv" { print $at[column] }'
+}
 latencies_read() { show_job && [ "$(shown kv p99_samples)" != absent ] && [ "$(shown kv p99_samples)" -ge "$1" ]; }
 
 ktap_begin
@@ -92,10 +105,23 @@ like "qp show counts its requests" "$posted" '^[1-9]'
 check "... has a latency and what is outstanding" \
 	jq -e ".latency > 0 and .queue_delay > 0 and .latency_max >= .latency and .outstanding <= $depth and .library" \
 	<<<"$(qp_says one -i 1s)"
+is "no doorbell rang past the library" "$(qp_says one -i 1s | jq -c '[.doorbells_unseen, .reported_calls > 0]')" '[0,true]'
 out=$(swiftrdma qp explain rxe0 "$(qp_of one client)")
 like "qp explain says what the library saw" "$out" 'libswiftrdma in its process saw requests take'
 like "... and the quantile of its job, or what it takes" "$out" 'p99 of its job( is|: [0-9]+ latencies)'
-like "top has it" "$(swiftrdma top jobs batch n 1 interval 2s)" 'P50'
+swiftrdma -j top jobs batch n 1 interval 4s | jq '[{job: "kv", time, p50: (.jobs[] | select(.job == "kv").p50)}]' >"$work/shown"
+to=$(shown kv time)
+near "top has its p50" "$(shown kv p50)" "$(own one 0.5 $((to - 4000000000)) "$to")" 10
+like "... in its table, too" "$(top_prints P50)" '^[0-9.]+[um]s$'
+qpn=$(qp_of one client)
+before=$(qp_says one | jq .reported_wrs)
+told=$(debugfs qp_reports qpn "$qpn" wrs)
+after=$(qp_says one | jq .reported_wrs)
+check "debugfs counts the QP's requests: $before, $told, $after" [ "$before" -le "${told:--1}" ] && [ "$told" -le "$after" ]
+check "... and has what is outstanding" [ "$(debugfs qp_reports qpn "$qpn" outstanding)" -le $depth ]
+like "... its latency and what it waits behind others" \
+	"$(debugfs qp_reports qpn "$qpn" latency_mean_ns) $(debugfs qp_reports qpn "$qpn" hol_mean_ns)" '^[1-9][0-9]* [1-9][0-9]*$'
+is "... its process" "$(debugfs qp_reports qpn "$qpn" pid)" "$(qp_says one | jq .pid)"
 check "a recording" swiftrdma -i 100ms record "$work/rec" count 80
 finish one
 show_job
@@ -104,6 +130,42 @@ near "p99 of the whole life" "$(shown kv p99)" "$(own one 0.99)" 10
 is "... of as many requests as the program had" "$(shown kv 'devs | map(.reported_wrs // 0) | add')" \
 	"$(awk '/^samples/ { print $2 + $NF }' "$work/one.out")"
 is "no process is attached any more" "$(shown kv 'devs | map(.library_processes // 0) | add')" 0
+near "debugfs has the p50 of the job" "$(debugfs reports name kv p50_ns)" "$(shown kv p50)" 1
+near "... and the p99" "$(debugfs reports name kv p99_ns)" "$(shown kv p99)" 1
+is "job show has what debugfs has: requests that are done, dropped, failed and received" \
+	"$(shown kv 'devs[] | select(.dev == "rxe0") | "\(.done) \(.dropped) \(.errors) \(.recv_wrs)"')" \
+	"$(for of in 'done' dropped errors recv_wrs; do debugfs reports name kv $of; done | xargs)"
+near "... and the mean wait behind others" "$(shown kv 'devs[] | select(.dev == "rxe0") | .queue_delay')" \
+	"$(debugfs reports name kv hol_mean_ns)" 1
+is "... and the longest" "$(shown kv 'devs[] | select(.dev == "rxe0") | .hol_max')" "$(debugfs reports name kv hol_max_ns)"
+is "no QP of it is left in debugfs" "$(debugfs qp_reports qpn "$qpn" wrs)" ""
+
+# --- a library that only counts measures nothing, and that is told ---
+export SWIFTRDMA_MODE=count
+start counted --
+counts() { [ "$(qp_says counted | jq '.reported_wrs // 0')" -gt 100 ]; }
+check "a program that is only counted" wait_for 60 counts
+is "the QP is only counted" "$(qp_says counted -i 1s | jq -c '[.library_flags, .latency, .outstanding, .library]')" \
+	'[["no-order"],null,null,true]'
+qpn=$(qp_of counted client)
+is "... and not measured, in debugfs" \
+	"$(for of in flags outstanding latency_max_ns hol_max_ns latency_mean_ns hol_mean_ns; do debugfs qp_reports qpn "$qpn" $of; done | xargs)" \
+	"no_order - - - - -"
+finish counted
+unset SWIFTRDMA_MODE
+
+# --- knobs that the library enforces ---
+start held --
+check "rates and credits" swiftrdma action set job kv wr_rate 50/s bit_rate 100Mbit/s credits 4 for 60s
+held_back() { show_job && [ "$(shown kv 'devs | [.[].held[]? | select(.knob == "wr_rate" and .posts > 0)] | length')" -gt 0 ]; }
+check "posts are held" wait_for 60 held_back
+is "job show has the knob that held them" "$(shown kv 'devs | [.[].held[]? | select(.knob == "wr_rate")][0] | "\(.state) \(.processes) \(.in_force)"')" "in_force 1 1"
+is "debugfs: the job's knobs" "$(for of in wr_rate bit_rate credits; do debugfs jobs name kv $of; done | xargs)" "50 100000000 4"
+is "debugfs: the actions' knobs" "$(awk '/ job kv / { print $5, $6 }' $srdma_debugfs/rxe0/actions | sort | xargs)" \
+	"bit_rate 100000000 credits 4 wr_rate 50"
+like "debugfs: what was held" "$(grep -E ' kv +wr_rate ' $srdma_debugfs/rxe0/reports)" ' wr_rate +1 +1 +[1-9][0-9]* +[1-9][0-9]* +[1-9][0-9]* +[0-9]+$'
+check "the knobs go" swiftrdma action clear all
+finish held
 
 # --- policies decide by it, live and on the recording ---
 cat >"$work/policy.yaml" <<-EOF
@@ -128,7 +190,8 @@ check "the agent decides" wait_for 60 grep -q '"event": *"decision"' "$work/json
 note "$(grep decision "$work/json" | head -n 1)"
 like "... by p99, which the log says" "$(grep decision "$work/json" | head -n 1)" 'slow: job.p99 > job.slo_p99 \(job kv p99 [0-9.]+ [mu]s'
 check "... with its value" jq -e 'select(.event == "decision") | .signals["job.p99"] > 1000' "$work/json"
-like "the command judges by the agent's target" "$(show_job; shown kv slo_p99) $(shown kv slo_met)" '^1000(\.0)? no$'
+like "the command judges by the agent's target" "$(show_job; shown kv slo_p99) $(shown kv slo_met)" '^1000(\.0)? false$'
+like "... and says so in words" "$(swiftrdma job show kv)" ' no( |$)'
 kill "$agent"
 wait "$agent"
 agent=

@@ -10,6 +10,7 @@
  * softhca/hcaN/drop_cqes	so many completions of users are never written
  * softhca/hcaN/hold_us		every send completion comes so much later
  * softhca/hcaN/refuse_uars	ALLOC_UAR fails
+ * softhca/hcaN/next_qp		the number that the next QP gets, if it is free
  * softhca/hcaN/link		1 up, 0 down
  * softhca/hcaN/event		"TYPE [SUBTYPE [NUMBER]]", all hexadecimal: raise it
  * softhca/hcaN/health		health syndrome
@@ -274,4 +275,5 @@ void sh_knob_add(struct sh_hca *h)
 	sh_latency_add(h);
 	sh_wire_add(h);
 	debugfs_create_bool("refuse_uars", 0600, h->dir, &h->knob.refuse_uars);
+	debugfs_create_u32("next_qp", 0600, h->dir, &h->tab[SH_QP].next);
 }

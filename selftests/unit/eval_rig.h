@@ -97,6 +97,21 @@ static inline struct policy *add(const char *name, const char *who,
 	return p;
 }
 
+/* Adds a state that is asked where those before are unknown. */
+static inline void add_fallback(struct policy *p, const char *when)
+{
+	assert_true(p->n_fallback < POLICY_FALLBACKS);
+	read_state(&p->fallback[p->n_fallback++], COMPILE_ASK, NULL, when);
+}
+
+static inline void add_undo_fallback(struct policy *p, const char *undo)
+{
+	unsigned int i = p->n_undo_fallback++;
+
+	assert_true(i < POLICY_FALLBACKS);
+	read_state(&p->undo_fallback[i], COMPILE_TELL, &p->undo_fallback_not[i], undo);
+}
+
 static inline int setup(void **state)
 {
 	(void)state;

@@ -96,14 +96,27 @@ static void test_lease_ran_out(void **state)
 	assert_int_equal(fake.level[1], 1);
 }
 
-/* The lease has expired when a tick has a new decision to send. */
+/*
+ * The lease has expired when a tick has a new decision to send. The agent then sends all
+ * overrides in another batch, and logs the decision without a batch.
+ */
 static void test_lease_lost_while_acting(void **state)
 {
+	const char *text;
+
 	(void)state;
 	tick(0, 0);
+	begin_capture(stderr, LOG_INFO, false);
 	tick(100, 1);
+	assert_says(end_capture(), "act (batch 1): job kv: port: ");
 	assert_int_equal(fake.level[1], 1);
+	begin_capture(stderr, LOG_INFO, false);
 	tick(5000, 1);
+	text = end_capture();
+	assert_says(text, "the lease is lost: ");
+	assert_says(text, "act: job kv: port: ");
+	assert_says(text, "1 overrides issued anew (batch 2)");
+	assert_null(strstr(text, "batch 0"));
 	assert_int_equal(fake.level[1], 2);
 }
 
@@ -231,14 +244,25 @@ static void test_once(void **state)
 	assert_int_equal(agent_once(&agent), EXIT_FAILURE);
 }
 
+/* Logged once, with what loads the module now and at each start. */
 static void test_module_away(void **state)
 {
+	static const char away[] =
+		"swiftrdma.ko is away, waiting for it: it is not loaded ('modprobe swiftrdma'; at each start, a line 'swiftrdma' in /etc/modules-load.d/swiftrdma.conf)\n";
+	const char *text;
+
 	(void)state;
 	fake.loaded = false;
+	begin_capture(stderr, LOG_INFO, false);
 	assert_int_equal(agent_tick(&agent), -ENODEV);
 	assert_int_equal(agent_tick(&agent), -ENODEV);
+	text = end_capture();
+	assert_says(text, away);
+	assert_null(strstr(strstr(text, "is away") + 1, "is away"));
 	fake.loaded = true;
+	begin_capture(stderr, LOG_INFO, false);
 	tick(0, 0);
+	assert_says(end_capture(), "swiftrdma.ko is back\n");
 	tick(100, 1);
 	assert_int_equal(fake.level[1], 1);
 	fake.loaded = false;

@@ -96,25 +96,28 @@ static void test_reload(void **state)
 }
 
 /*
- * By the policies' conditions: the kinds of objects whose cached figures are enough, and
- * whether libraries are asked.
+ * By the policies' conditions: the kinds of objects whose cached figures are enough, whether
+ * libraries are asked, and whether the kernel is to look into send queues.
  */
 static void test_reads_what_is_looked_at(void **state)
 {
 	static const struct {
 		const char *when, *slo;
-		bool devs, ports, jobs, reports;
+		bool devs, ports, jobs, reports, looks;
 	} cases[] = {
-		{ NULL, "", true, true, true, false },
-		{ NULL, ", slo: {p99: 1ms}", true, true, true, true },
-		{ "job.qps > 3", "", true, true, true, false },
-		{ "job.qps > 3 and port.util > 80%", "", true, false, true, false },
-		{ "job.qps > 3 and sum(job.wr_rate over jobs of port) > 1k/s", "", true, false, true, true },
-		{ "job.qps > 3 and dev.mtt_miss > 5%", "", false, true, true, false },
-		{ "job.qps > 3 and job.mtts > 1000", "", true, true, false, false },
-		{ "job.qps > 3 and dev.mtt_miss > 5% and port.util > 1%", "", false, false, true, false },
-		{ "job.qps > 3 and job.p99 > 5us", "", true, true, true, true },
-		{ "job.qps > 3 and sum(qp.outstanding over qps of job) > 5", "", true, true, true, true },
+		{ NULL, "", true, true, true, false, false },
+		{ NULL, ", slo: {p99: 1ms}", true, true, true, true, false },
+		{ "job.qps > 3", "", true, true, true, false, false },
+		{ "job.qps > 3 and port.util > 80%", "", true, false, true, false, false },
+		{ "job.qps > 3 and sum(job.wr_rate over jobs of port) > 1k/s", "", true, false, true, true, false },
+		{ "job.qps > 3 and dev.mtt_miss > 5%", "", false, true, true, false, false },
+		{ "job.qps > 3 and job.mtts > 1000", "", true, true, false, false, false },
+		{ "job.qps > 3 and dev.mtt_miss > 5% and port.util > 1%", "", false, false, true, false, false },
+		{ "job.qps > 3 and job.p99 > 5us", "", true, true, true, true, false },
+		{ "job.qps > 3 and sum(qp.outstanding over qps of job) > 5", "", true, true, true, true, false },
+		{ "job.qps > 3 and qp.latency > 5us", "", true, true, true, false, true },
+		{ "job.qps > 3 and job.latency > 5us", "", true, true, true, false, true },
+		{ "job.qps > 3 and job.latency_prev > 5us", "", true, true, true, false, true },
 	};
 	struct config cfg;
 	char text[512];
@@ -136,6 +139,7 @@ static void test_reads_what_is_looked_at(void **state)
 		assert_int_equal(fake.want.cached.ports, cases[i].ports);
 		assert_int_equal(fake.want.cached.jobs, cases[i].jobs);
 		assert_int_equal(fake.want.reports, cases[i].reports);
+		assert_int_equal(fake.want.outstanding, cases[i].looks);
 	}
 }
 
@@ -308,6 +312,68 @@ static void test_dry_run_beside(void **state)
 	assert_int_equal(read_job("bulk")->stats[0].qps, 0);
 }
 
+static bool has_p99(const char *name)
+{
+	size_t row = (size_t)(read_job(name) - agent.snap[agent.cur].jobs);
+	double v;
+
+	return signal_get(&agent.sig, SIG_JOB_P99, row, &v);
+}
+
+/*
+ * The kernel adds latencies up by its own jobs. Where the file gives a job other members, the
+ * kernel's sum is not that of the job.
+ */
+static void test_dry_run_reports(void **state)
+{
+	static const char text[] =
+		"agent: {smoothing: 1ns}\n"
+		"jobs:\n"
+		"- {name: kv, class: latency, slo: {p99: 50us}, match: [{comm: kv}]}\n"
+		"- {name: bulk, class: throughput, match: [{comm: bulk}]}\n"
+		"- {name: more, class: throughput, match: [{comm: more}]}\n"
+		"policies:\n"
+		"- {name: late, for: job, when: job.p99 > 50us, do: job.max_qps = 9, undo: {when: job.p99 < 20us}}\n";
+	struct snap_job_report *none, *kv, *bulk;
+	struct config cfg;
+	const char *log;
+	unsigned int i;
+
+	(void)state;
+	start_dry_run();
+	load_config(&cfg, text);
+	agent_reload(&agent, &cfg);
+	none = made_job_report(&fake.scene, 0, 0, 1);
+	kv = made_job_report(&fake.scene, 1, 0, 1);
+	bulk = made_job_report(&fake.scene, 2, 0, 1);
+	/* One of kv's QPs is unassigned in the kernel. */
+	fake.scene.qps[0].job = 0;
+	begin_capture(stderr, LOG_INFO, false);
+	tick(0, 0);
+	for (i = 0; i < 3; i++) {
+		made_latencies(none, 1000000, 1000, 1);
+		made_latencies(kv, 1000000, 1000, 1);
+		made_latencies(bulk, 1000000, 1000, 1);
+		tick(100, 0);
+	}
+	log = end_capture();
+	assert_int_equal(agent.assumed, 1);
+	assert_false(has_p99("unassigned"));
+	assert_false(has_p99("kv"));
+	assert_true(has_p99("bulk"));
+	assert_says(log, "would act: job bulk: late: ");
+	assert_null(strstr(log, "would act: job kv"));
+	assert_says(log, "p99 and all else that libraries report by job is unknown of them: unassigned, kv (logged once)");
+	assert_null(strstr(strstr(log, "(logged once)") + 1, "(logged once)"));
+	/* In the kernel as in the file: all of them are the jobs' own. */
+	fake.scene.qps[0].job = 1;
+	tick(100, 0);
+	made_latencies(kv, 1000000, 1000, 1);
+	tick(100, 0);
+	assert_int_equal(agent.assumed, 1);
+	assert_true(has_p99("kv"));
+}
+
 /* If the kernel has the file's jobs, a dry run takes the kernel's figures. */
 static void test_dry_run_in_sync(void **state)
 {
@@ -330,7 +396,7 @@ int main(void)
 		T(test_publish), T(test_reload), T(test_reads_what_is_looked_at),
 		T(test_levels_of_the_file), T(test_levels_set_by_hand),
 		T(test_foreign_rules_stay), T(test_dry_run), T(test_dry_run_beside),
-		T(test_dry_run_in_sync),
+		T(test_dry_run_in_sync), T(test_dry_run_reports),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -80,6 +80,57 @@ static void test_by_p99(void **state)
 	assert_says(log, "\"job.p99\":null");
 }
 
+/* The kernel looks into kv's send queues: 30 more looks, that saw @depth WQEBBs of 100 a tick. */
+static void look_at_kv(uint64_t depth)
+{
+	size_t i;
+
+	for (i = 0; i < 2; i++) {
+		struct snap_qp *qp = &fake.scene.qps[i];
+
+		qp->has |= SNAP_LOOKS;
+		qp->outstanding_samples += 30;
+		qp->outstanding_sum += 30 * depth;
+		qp->outstanding_squares += 30 * depth * depth;
+		qp->wrs += 100;
+	}
+}
+
+/* Of a job without a library on a ConnectX, derived policies use the mean and its trend. */
+static void test_by_latency(void **state)
+{
+	static const char text[] =
+		"agent: {smoothing: 1ns}\n"
+		"jobs:\n"
+		"- {name: kv, class: latency, match: [{comm: kv}]}\n"
+		"- {name: bulk, class: throughput, match: [{comm: bulk}]}\n"
+		"criteria: {cooldown: 100ms, settle: 1ms}\n"
+		"order: kv > bulk\n";
+	struct config cfg;
+	const char *log;
+	unsigned int i;
+
+	(void)state;
+	load_config(&cfg, text);
+	agent_reload(&agent, &cfg);
+	fake.scene.devs[0].caps = SWIFTRDMA_DEV_CAP_WRS | SWIFTRDMA_DEV_CAP_WQEBBS;
+	look_at_kv(4);
+	tick(0, 0);
+	assert_true(fake.want.outstanding);
+	for (i = 0; i < 2; i++) {
+		look_at_kv(4);
+		tick(100, 0);
+	}
+	/* The port is busy, and the mean stays as it was: no level is raised. */
+	look_at_kv(4);
+	assert_null(strstr(log_of_tick(), "port-kv"));
+	/* 6 outstanding, at 1000 a second. */
+	look_at_kv(6);
+	log = log_of_tick();
+	assert_says(log, "port-kv: port rxe0/1 util 95 % > 80 % and job.latency > job.latency_prev (job kv latency 6 ms, job kv latency_prev 4 ms), by fallback as job kv p99 unknown");
+	assert_says(log, "\"job.p99\":null");
+}
+
 /* An imbalance is logged once when it has lasted, and forgotten when it is long over. */
 static void test_imbalance(void **state)
 {
@@ -281,7 +332,8 @@ static void test_release_lost(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_logged), T(test_by_p99), T(test_imbalance), T(test_hint), T(test_said_too_often),
+		T(test_logged), T(test_by_p99), T(test_by_latency), T(test_imbalance),
+		T(test_hint), T(test_said_too_often),
 		T(test_results), T(test_results_lost), T(test_release_lost),
 	};
 

@@ -53,6 +53,20 @@ static void test_device_with_all(void **state)
 	assert_signals(caps_dev(&snap, &dev).signals, all);
 }
 
+/* Only where the kernel looks into send queues is a mean known, and its trend. */
+static void test_looks(void **state)
+{
+	const uint64_t looks = SIG(QP_LATENCY) | SIG(JOB_LATENCY) | SIG(JOB_LATENCY_PREV);
+	struct snapshot snap = { 0 };
+	struct snap_dev dev = { .has = ~0ULL, .caps = ~0U };
+
+	(void)state;
+	assert_true((caps_dev(&snap, &dev).signals & looks) == looks);
+	dev.caps &= ~SWIFTRDMA_DEV_CAP_WQEBBS;
+	assert_true((caps_dev(&snap, &dev).signals & looks) == 0);
+	assert_string_equal(caps_teller(SIG_JOB_LATENCY_PREV), "swiftrdma_mlx5.ko does, for a ConnectX");
+}
+
 /* A figure that is missing takes its signals, and nothing else. */
 static void test_one_figure(void **state)
 {
@@ -72,6 +86,7 @@ int main(void)
 		cmocka_unit_test(test_device_without_figures),
 		cmocka_unit_test(test_device_with_all),
 		cmocka_unit_test(test_one_figure),
+		cmocka_unit_test(test_looks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

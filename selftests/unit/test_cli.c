@@ -11,52 +11,20 @@
 
 #include <json-c/json.h>
 
-/* Programs have no library: what is tested is compiled in. */
 #include "cli/action_set.c"
-#undef JOB
-#undef DEV
-#include "cli/args.c"
-#include "cli/cell.c"
-#include "cli/json.c"
-#include "cli/out.c"
-#include "cli/table.c"
+#include "cli/table.h"
+#include "unit/cli_stubs.h"
 
-/* What action_set.c calls of the rest, which here is not there. */
-int cli_open(struct cli *cli)
+static int read_devs(struct cli *cli, const struct io_want *want)
 {
-	(void)cli;
-	return CLI_ERROR;
-}
+	static struct snap_dev devs[] = {
+		{ .index = 0, .name = "rxe0" }, { .index = 1, .name = "rxe1" },
+	};
 
-int cli_io_error(const struct cli *cli)
-{
-	(void)cli;
-	return CLI_ERROR;
-}
-
-int cli_no_memory(void)
-{
-	return CLI_ERROR;
-}
-
-int cli_read(struct cli *cli, const struct io_want *want)
-{
-	(void)cli;
 	(void)want;
+	cli->snap.devs = devs;
+	cli->snap.n_devs = 2;
 	return CLI_OK;
-}
-
-int view_find_dev(const struct cli *cli, const char *name, uint32_t *index)
-{
-	(void)cli;
-	*index = name[3] - '0';
-	return CLI_OK;
-}
-
-struct rows action_result_rows(const struct snap_action *action)
-{
-	(void)action;
-	return (struct rows){ 0 };
 }
 
 static int words_of(char *line, char **word, struct args *args)
@@ -78,6 +46,7 @@ static int prepare_line(const char *line, struct act *a)
 
 	strcpy(buf, line);
 	words_of(buf, word, &args);
+	stub_read = read_devs;
 	return prepare_changes(&cli, &args, a);
 }
 
@@ -204,55 +173,103 @@ static void numbers(void **state)
 	assert_int_equal(args_time_ms("0", "for", &ms), CLI_USAGE);
 }
 
+struct sample {
+	uint64_t has, u64;
+	uint32_t u32, dev, job, knob;
+	double real;
+	bool flag, known;
+	char chars[8];
+	const char *string;
+	char *owned;
+};
+
+static const void *no_sample(const struct cli *cli, const void *row)
+{
+	(void)cli;
+	(void)row;
+	return NULL;
+}
+
+/* A member of each type, and each way in which it is absent. */
+static void members(void **state)
+{
+#define SAMPLE(member)		MEMBER(struct sample, member)
+#define SAMPLE_IF(member, by)	MEMBER_IF(struct sample, member, by)
+#define SAMPLE_HAS(member, bit)	MEMBER_HAS(struct sample, member, bit)
+	static const struct {
+		struct column col;
+		const char *want;
+	} cases[] = {
+		{ { SAMPLE(u32) }, "4294967295" }, { { SAMPLE(u64) }, "18446744073709551615" },
+		{ { SAMPLE(real) }, "0.5" }, { { SAMPLE(flag) }, "yes" }, { { SAMPLE(known) }, "-" },
+		{ { SAMPLE(chars) }, "chars" }, { { SAMPLE(string) }, "string" },
+		{ { SAMPLE(owned) }, "-" },
+		{ { MEMBER_AS(FROM_DEV, struct sample, dev) }, "rxe1" },
+		{ { MEMBER_AS(FROM_JOB, struct sample, job) }, "#7" },
+		{ { MEMBER_AS(FROM_KNOB, struct sample, knob) }, "level" },
+		{ { SAMPLE_IF(u32, flag) }, "4294967295" }, { { SAMPLE_IF(u32, known) }, "-" },
+		{ { SAMPLE_IF(flag, u32) }, "yes" }, { { SAMPLE_IF(flag, dev) }, "yes" },
+		{ { SAMPLE_IF(flag, real) }, "yes" }, { { SAMPLE_IF(flag, owned) }, "-" },
+		{ { SAMPLE_HAS(u32, 1ull << 40) }, "4294967295" },
+		{ { SAMPLE_HAS(u32, 1ull << 40 | 2) }, "4294967295" },
+		{ { SAMPLE_HAS(u32, 2 | 1ull << 41) }, "-" },
+		{ { .of = no_sample, SAMPLE(u32) }, "-" },
+		{ { SIGNAL(DEV_QPS) }, "-" },
+	};
+	static const struct sample row = {
+		.has = 1ull << 40 | 1, .u64 = UINT64_MAX, .u32 = UINT32_MAX, .dev = 1, .job = 7,
+		.knob = SWIFTRDMA_KNOB_LEVEL, .real = 0.5, .flag = true, .chars = "chars",
+		.string = "string",
+	};
+	struct cli cli = { 0 };
+
+	(void)state;
+	read_devs(&cli, NULL);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char got[CELL_MAX];
+		struct cell c;
+		size_t n;
+
+		cell_get(&cli, &cases[i].col, &row, &c);
+		n = cell_format(got, &cases[i].col, &c);
+		if (n != strlen(cases[i].want) || memcmp(got, cases[i].want, n))
+			fail_msg("case %zu: '%.*s', not '%s'", i, (int)n, got, cases[i].want);
+	}
+}
+
 struct thing {
 	const char *name;
 	uint64_t n;
 	bool has;
 };
 
-static void thing_name(const struct cli *cli, const void *row, struct cell *c)
-{
-	(void)cli;
-	cell_str(c, ((const struct thing *)row)->name);
-}
+#define THING(member)		MEMBER(struct thing, member)
+#define THING_IF(member, by)	MEMBER_IF(struct thing, member, by)
 
-static void thing_n(const struct cli *cli, const void *row, struct cell *c)
+GETTER(bad)
 {
-	const struct thing *t = row;
-
-	(void)cli;
-	if (t->has)
-		cell_u64(c, t->n);
-}
-
-static void thing_bad(const struct cli *cli, const void *row, struct cell *c)
-{
-	(void)cli;
-	(void)row;
 	cell_s64(c, -ETIMEDOUT);
 	c->tone = TONE_BAD;
 }
 
 static const struct column inner[] = {
-	{ "n", "N", 0, 0, thing_n },
+	{ "n", "N", 0, 0, THING_IF(n, has) },
 };
 
-static void thing_list(const struct cli *cli, const void *row, struct cell *c)
+GETTER(list)
 {
-	(void)cli;
-	c->kind = CELL_TABLE;
-	c->table = ROWS(inner, (const struct thing *)row, 1);
+	cell_table(c, ROWS(inner, (const struct thing *)row, 1));
 }
 
 static const struct column things[] = {
-	{ "name", "NAME", 0, COL_LEFT, thing_name },
-	{ "n", "N", 0, 0, thing_n },
-	{ "speed", "SPEED", SHOW_BITRATE, COL_DETAIL, thing_n },
-	{ "error", "ERROR", SHOW_ERRNO, COL_LEFT, thing_bad },
-	{ "rate", "RATE", SHOW_RATE, COL_RATE, thing_n },
-	{ "list", NULL, 0, 0, thing_list },
-	{ "raw", NULL, 0, COL_JSON, thing_n },
-	{ "text", "TEXT", 0, COL_TEXT | COL_LEFT, thing_name },
+	{ "name", "NAME", 0, COL_LEFT, THING(name) },
+	{ "n", "N", 0, 0, THING_IF(n, has) },
+	{ "speed", "SPEED", SHOW_BITRATE, COL_DETAIL, THING_IF(n, has) },
+	{ "error", "ERROR", SHOW_ERRNO, COL_LEFT, .get = get_bad },
+	{ "rate", "RATE", SHOW_RATE, COL_RATE, THING_IF(n, has) },
+	{ "list", NULL, 0, 0, .get = get_list },
+	{ "raw", NULL, 0, COL_JSON, THING_IF(n, has) },
+	{ "text", "TEXT", 0, COL_TEXT | COL_LEFT, THING(name) },
 };
 
 static const struct thing rows_of_three[] = {
@@ -438,6 +455,7 @@ int main(void)
 		cmocka_unit_test(action_too_many),
 		cmocka_unit_test(abbreviations),
 		cmocka_unit_test(numbers),
+		cmocka_unit_test(members),
 		cmocka_unit_test(text_is_aligned),
 		cmocka_unit_test(text_nested_below),
 		cmocka_unit_test(nothing_to_show),

@@ -41,11 +41,6 @@ const struct running *cli_running(struct cli *cli)
 	return &running;
 }
 
-int cli_no_memory(void)
-{
-	return CLI_ERROR;
-}
-
 static int run_doctor(const char *line)
 {
 	struct cli cli = {

@@ -286,6 +286,53 @@ static void some(void **state)
 	must_say(EXPLAIN_ADVICE, "nothing: there is no sign of contention");
 }
 
+/* The kernel's looks at the queue of a QP: all of them found so many blocks. */
+static void look(size_t qp, uint64_t looks, uint64_t found)
+{
+	was.qps[qp].has |= SNAP_LOOKS;
+	is.qps[qp].has |= SNAP_LOOKS;
+	is.qps[qp].outstanding_samples = looks;
+	is.qps[qp].outstanding_sum = looks * found;
+	is.qps[qp].outstanding_squares = looks * found * found;
+}
+
+/* What the kernel measures does not take the library. */
+static void queue_latency(void **state)
+{
+	(void)state;
+	made_stat(&was.jobs[1], 0, 5);
+	made_stat(&is.jobs[1], 0, 5);
+	look(0, 100, 2);
+	look(1, 100, 2);
+	post(0, 1000);
+	post(1, 3000);
+	explain(0);
+	must_say(EXPLAIN_LATENCY, "a request is in the send queue for 2 ms on average, as the kernel measured");
+	/* Two blocks in each of five queues, 4000 in a second. */
+	must_say(EXPLAIN_LATENCY, "a request of its job is in a send queue for 2.5 ms on average, as the kernel measured");
+	must_say(EXPLAIN_UNTOLD, "p99, outstanding requests and what waits behind others: libswiftrdma would tell them, and is not in its process");
+	assert_false(said(EXPLAIN_UNTOLD, "how long a request is in the send queue"));
+	/* Why it is not told. */
+	explain(2);
+	assert_false(said(EXPLAIN_LATENCY, "a request is in the send queue"));
+	must_say(EXPLAIN_LATENCY, "a request of its job is in a send queue");
+	must_say(EXPLAIN_UNTOLD, "how long a request is in the send queue: the kernel has not looked into the queue yet");
+	must_say(EXPLAIN_UNTOLD, "latency, outstanding requests and what waits behind others: libswiftrdma would tell them");
+	look(2, 3, 2);
+	explain(2);
+	must_say(EXPLAIN_UNTOLD, "how long a request is in the send queue: the kernel has not found enough requests in the queue: read for longer (-i)");
+	is.qps[2].wrs_ambiguous = true;
+	explain(2);
+	must_say(EXPLAIN_UNTOLD, "may have wrapped unseen");
+	is.qps[2].has &= ~(uint64_t)SNAP_WRS;
+	explain(2);
+	must_say(EXPLAIN_UNTOLD, "how long a request is in the send queue: the blocks that it posts are not counted");
+	/* Another device cannot tell at all. */
+	is.devs[0].caps &= ~(uint32_t)SWIFTRDMA_DEV_CAP_WQEBBS;
+	explain(2);
+	assert_false(said(EXPLAIN_UNTOLD, "how long a request is in the send queue"));
+}
+
 /* The other end, as far as it is seen. */
 static void peer(void **state)
 {
@@ -318,7 +365,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(crowded), TEST(alone), TEST(in_turns), TEST(forced),
 		TEST(absent), TEST(device_signals), TEST(peer),
-		TEST(same_bounds), TEST(some),
+		TEST(same_bounds), TEST(some), TEST(queue_latency),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

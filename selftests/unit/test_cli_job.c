@@ -7,67 +7,8 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "cli/args.c"
 #include "cli/cmd_job.c"
-
-int cli_open(struct cli *cli)
-{
-	(void)cli;
-	return CLI_ERROR;
-}
-
-int cli_io_error(const struct cli *cli)
-{
-	(void)cli;
-	return CLI_ERROR;
-}
-
-int cli_no_memory(void)
-{
-	return CLI_ERROR;
-}
-
-int cli_read(struct cli *cli, const struct io_want *want)
-{
-	(void)cli;
-	(void)want;
-	return CLI_ERROR;
-}
-
-int cli_show(struct cli *cli, const struct rows *rows)
-{
-	(void)cli;
-	(void)rows;
-	return CLI_ERROR;
-}
-
-void view_dev_name(const struct cli *cli, uint32_t index, struct cell *c)
-{
-	(void)cli;
-	cell_u64(c, index);
-}
-
-void view_word(enum unit unit, uint32_t value, struct cell *c)
-{
-	(void)unit;
-	cell_u64(c, value);
-}
-
-void view_wr_unit(const struct cli *cli, uint32_t index, struct cell *c)
-{
-	(void)cli;
-	(void)index;
-	cell_str(c, "wr");
-}
-
-void view_signal(const struct cli *cli, enum signal_id id, size_t row,
-		 struct cell *c)
-{
-	(void)cli;
-	(void)id;
-	(void)row;
-	c->kind = CELL_ABSENT;
-}
+#include "unit/cli_stubs.h"
 
 static int parse_words(struct job_args *job, char **word, int n)
 {
@@ -113,6 +54,21 @@ static void rules_and_orders(void **state)
 	assert_int_equal(rules[2].pid, 12);
 }
 
+static void wishes(void **state)
+{
+	struct job_args job = fresh_job();
+
+	(void)state;
+	assert_int_equal(PARSE(&job, "match", "uid=1,asked,slo_min=50us", "match", "asked",
+			       "match", "cgroup=/kv,slo_min=1ms"), CLI_OK);
+	assert_true(rules[0].asked);
+	assert_int_equal(rules[0].slo_p99_min, 50000);
+	assert_true(rules[1].asked);
+	assert_int_equal(rules[1].slo_p99_min, 0);
+	assert_false(rules[2].asked);
+	assert_int_equal(rules[2].slo_p99_min, 1000000);
+}
+
 static void order_by_default(void **state)
 {
 	struct job_args job = fresh_job();
@@ -128,7 +84,8 @@ static void bad_rules(void **state)
 	static char *const bad[] = {
 		"uid", "uid=", "uid=x", "uid=4294967296", "pid=-1", "colour=red",
 		"comm=0123456789abcdef", "order=3", "", "uid=1,,=",
-		"uid=4294967295", "cgroup=kv", "exe=/usr/bin/x",
+		"uid=4294967295", "cgroup=kv", "exe=/usr/bin/x", "asked=1", "slo_min=50us",
+		"uid=1,slo_min=0", "uid=1,slo_min=5Mbit/s", "uid=1,slo_min=",
 	};
 
 	(void)state;
@@ -187,6 +144,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rules_and_orders),
+		cmocka_unit_test(wishes),
 		cmocka_unit_test(order_by_default),
 		cmocka_unit_test(bad_rules),
 		cmocka_unit_test(bad_words),

@@ -7,7 +7,6 @@
 #include <cmocka.h>
 #include <unistd.h>
 
-#include "cli/args.c"
 #include "cli/policy_target.c"
 #include "unit/snap_build.h"
 
@@ -42,34 +41,10 @@ int cli_open(struct cli *c)
 	return io_open(&c->io) < 0 ? CLI_ERROR : CLI_OK;
 }
 
-int cli_io_error(const struct cli *c)
-{
-	(void)c;
-	return CLI_ERROR;
-}
-
-int cli_no_memory(void)
-{
-	return CLI_ERROR;
-}
-
 const struct running *cli_running(struct cli *c)
 {
 	(void)c;
 	return &agent;
-}
-
-const struct snap_dev *view_dev(const struct cli *c, uint32_t index)
-{
-	return &c->snap.devs[index];
-}
-
-int view_find_dev(const struct cli *c, const char *name, uint32_t *index)
-{
-	for (*index = 0; *index < c->snap.n_devs; ++*index)
-		if (!strcmp(c->snap.devs[*index].name, name))
-			return CLI_OK;
-	return CLI_ERROR;
 }
 
 /* rxe0 counts work requests, and rxe1 misses of translations. */

@@ -5,15 +5,43 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <stdio.h>
 
 #include "unit/fake_io.c"
 
 #include "cli/cli.h"
+#include "cli/top.h"
 
 static struct cli cli;
 static const struct io_want want = {
 	.devs = true, .uars = true, .qps = true, .jobs = true,
 };
+
+/* top_screen.c is not here, and without a terminal top calls nothing of it. */
+int screen_open(bool color)
+{
+	(void)color;
+	return -1;
+}
+
+void screen_close(void)
+{
+}
+
+void screen_size(struct top *t)
+{
+	(void)t;
+}
+
+void screen_show(const struct top_frame *f)
+{
+	(void)f;
+}
+
+int screen_key(void)
+{
+	return 0;
+}
 
 static int setup(void **state)
 {
@@ -130,11 +158,69 @@ static void port_speed(void **state)
 	cli.running.cfg.speeds = NULL;
 }
 
+/* Runs a verb with JSON, which nobody reads. */
+static void run_quietly(int (*verb)(struct cli *cli, struct args *args), char **word, int n)
+{
+	struct args args = { word, n };
+	size_t size;
+	char *text;
+
+	cli.out.json = true;
+	cli.interval_ms = 20;
+	cli.out.f = open_memstream(&text, &size);
+	memset(&fake.want, 0, sizeof(fake.want));
+	assert_int_equal(verb(&cli, &args), CLI_OK);
+	fclose(cli.out.f);
+	free(text);
+	crowd_free(&cli.crowd);
+	crowd_init(&cli.crowd);
+}
+
+/* Commands that show the time in send queues have the kernel look into them. */
+static void explain_looks(void **state)
+{
+	char *words[] = { "rxe0", "17" };
+
+	(void)state;
+	run_quietly(qp_explain, words, 2);
+	assert_true(fake.want.outstanding);
+}
+
+static void top_looks(void **state)
+{
+	char *words[] = { "batch", "n", "1" };
+
+	(void)state;
+	run_quietly(noun_top.verbs[0].run, words, 3);
+	assert_true(fake.want.outstanding);
+}
+
+/* job show -i 1s prints how many samples came in the interval, also where p99 takes more. */
+static void few_samples(void **state)
+{
+	struct snap_job_report *r = made_job_report(&fake.scene, 1, 0, 1);
+	struct signal_quantile p99;
+
+	(void)state;
+	cli.out.rates = true;
+	made_latencies(r, 20000, 500, 1);
+	assert_int_equal(cli_begin(&cli, &want), 0);
+	for (int i = 0; i < 10; i++) {
+		made_latencies(r, 20000, 6, 1);
+		step(0, 0, i == 9);
+	}
+	assert_true(view_quantile(&cli, &cli.snap.jobs[1], 0.99, &p99));
+	assert_false(p99.has);
+	assert_int_equal(p99.samples, 60);
+	assert_int_equal(view_samples_needed(0.99), 100);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(together), TEST(sweeps), TEST(steps), TEST(port_speed),
+		TEST(together), TEST(sweeps), TEST(steps), TEST(port_speed), TEST(explain_looks),
+		TEST(top_looks), TEST(few_samples),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,7 +26,6 @@ static int setup(void **state)
 	(void)state;
 	/* not of this test */
 	(void)fake_disarm;
-	(void)fake_pass;
 	fake_reset();
 	memset(&cli, 0, sizeof(cli));
 	cli.interval_ms = 1;
@@ -148,6 +147,28 @@ static char *replay(bool json)
 	return text;
 }
 
+/* The text of a replay, on stdout in part. */
+static char *replay_text(void)
+{
+	static char text[8192];
+	int out = dup(STDOUT_FILENO), to[2];
+	ssize_t n;
+
+	fflush(stdout);
+	assert_int_equal(pipe(to), 0);
+	dup2(to[1], STDOUT_FILENO);
+	free(replay(false));
+	fflush(stdout);
+	dup2(out, STDOUT_FILENO);
+	close(out);
+	close(to[1]);
+	n = read(to[0], text, sizeof(text) - 1);
+	close(to[0]);
+	assert_true(n > 0);
+	text[n] = '\0';
+	return text;
+}
+
 /* Nobody's QP is not somebody else's. */
 static void test_no_owner(void **state)
 {
@@ -198,27 +219,48 @@ static void test_name(void **state)
 		.knob = SWIFTRDMA_KNOB_LEVEL, .value = 3, .has_value = true,
 		.job = "\033[31mkv", .lease_id = 1, .in_force = true,
 	};
-	int out = dup(STDOUT_FILENO), to[2];
-	char text[4096];
-	ssize_t n;
+	const char *text;
 
 	(void)state;
 	fake.event = (struct snap_event){ .kind = SNAP_EVENT_ACTION, .action = &a };
 	fake.events_due = 1;
-	fflush(stdout);
-	assert_int_equal(pipe(to), 0);
-	dup2(to[1], STDOUT_FILENO);
-	free(replay(false));
-	fflush(stdout);
-	dup2(out, STDOUT_FILENO);
-	close(out);
-	close(to[1]);
-	n = read(to[0], text, sizeof(text) - 1);
-	close(to[0]);
-	assert_true(n > 0);
-	text[n] = '\0';
+	text = replay_text();
 	assert_non_null(strstr(text, "done:  job ?[31mkv: level 3"));
 	assert_null(strchr(text, '\033'));
+}
+
+/* Between two readings the kernel looked into the send queues. */
+static int look(void (*cb)(const struct snap_event *, void *), void *arg)
+{
+	(void)cb;
+	(void)arg;
+	if (!fake.events_due)
+		return 0;
+	fake.events_due--;
+	fake_pass(100, 0);
+	for (size_t i = 0; i < fake.scene.s.n_qps; i++) {
+		struct snap_qp *q = &fake.scene.qps[i];
+
+		q->wrs += 50;
+		q->outstanding_samples += 100;
+		q->outstanding_sum += 200;
+		q->outstanding_squares += 400;
+	}
+	return 1;
+}
+
+/* Latencies without the library are latencies, too. */
+static void test_latencies(void **state)
+{
+	(void)state;
+	assert_non_null(strstr(replay_text(), "latencies: this recording has none, neither p99 nor queue delay: no process had libswiftrdma, and the kernel measured none"));
+	fake.scene.devs[0].caps = SWIFTRDMA_DEV_CAP_WRS | SWIFTRDMA_DEV_CAP_WQEBBS;
+	for (size_t i = 0; i < fake.scene.s.n_qps; i++)
+		fake.scene.qps[i].has |= SNAP_LOOKS;
+	fake.events = look;
+	fake.events_due = 1;
+	assert_null(strstr(replay_text(), "this recording has none"));
+	assert_int_equal(fake.events_due, 0);
 }
 
 int main(void)
@@ -226,7 +268,7 @@ int main(void)
 #define T(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		T(test_events), T(test_unprivileged), T(test_replay),
-		T(test_no_owner), T(test_many), T(test_name),
+		T(test_no_owner), T(test_many), T(test_name), T(test_latencies),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,7 +16,7 @@
 static struct snap_rule kv_rules[2], other_rules[1];
 static struct snap_job jobs[2];
 static struct snapshot snap;
-static char dir[64], path[SNAP_PATH], why[512];
+static char dir[64], path[SNAP_PATH], why[RUN_WHY];
 
 static int setup(void **state)
 {
@@ -49,8 +49,7 @@ static bool find(const char *glob, const char *own)
 {
 	strcpy(kv_rules[0].cgroup, glob);
 	path[0] = why[0] = '\0';
-	return job_cgroup_of(&snap, &jobs[0], 1000, own, path, sizeof(path),
-			     why, sizeof(why));
+	return job_cgroup_of(&snap, &jobs[0], 1000, own, path, why);
 }
 
 static void paths(void **state)
@@ -135,21 +134,21 @@ static void hierarchy(void **state)
 	struct job_cgroups c;
 
 	(void)state;
-	assert_false(job_cgroups_find(&c, v1, own, why, sizeof(why)));
+	assert_false(job_cgroups_find(&c, v1, own, why));
 	assert_non_null(strstr(why, "cgroup v2) is not mounted"));
 	v1 = file("hybrid",
 		  "30 25 0:26 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n"
 		  "31 25 0:27 / /sys/fs/cgroup/two\\040words rw,nosuid shared:9 - cgroup2 cgroup2 rw\n");
 	own = file("own", "3:cpu:/elsewhere\n0::/user.slice\n");
-	assert_true(job_cgroups_find(&c, v1, own, why, sizeof(why)));
+	assert_true(job_cgroups_find(&c, v1, own, why));
 	assert_string_equal(c.mount, "/sys/fs/cgroup/two words");
 	assert_string_equal(c.own, "/user.slice");
 	v1 = file("ns", "31 25 0:27 /../.. /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
-	assert_false(job_cgroups_find(&c, v1, own, why, sizeof(why)));
+	assert_false(job_cgroups_find(&c, v1, own, why));
 	assert_non_null(strstr(why, "cgroup namespace"));
 	v1 = file("ok", "31 25 0:27 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
 	own = file("own", "3:cpu:/\n");
-	assert_false(job_cgroups_find(&c, v1, own, why, sizeof(why)));
+	assert_false(job_cgroups_find(&c, v1, own, why));
 }
 
 static void entering(void **state)
@@ -160,14 +159,14 @@ static void entering(void **state)
 
 	(void)state;
 	strcpy(c.mount, dir);
-	assert_true(job_cgroup_enter(&c, "/here", why, sizeof(why)));
+	assert_true(job_cgroup_enter(&c, "/here", why));
 	/* Made on the way; a plain directory has nothing to be written to. */
-	assert_false(job_cgroup_enter(&c, "/a/b", why, sizeof(why)));
+	assert_false(job_cgroup_enter(&c, "/a/b", why));
 	snprintf(buf, sizeof(buf), "%s/a/b", dir);
 	assert_int_equal(access(buf, F_OK), 0);
 	assert_non_null(strstr(why, "cgroup /a/b: No such file"));
 	file("a/b/cgroup.procs", "");
-	assert_true(job_cgroup_enter(&c, "/a/b", why, sizeof(why)));
+	assert_true(job_cgroup_enter(&c, "/a/b", why));
 	strcat(buf, "/cgroup.procs");
 	f = fopen(buf, "r");
 	assert_non_null(fgets(got, sizeof(got), f));

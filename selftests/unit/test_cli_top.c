@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rdma/swiftrdma.h>
+
 #include "cli/top.h"
 #include "unit/cli_rig.h"
 
@@ -149,6 +151,33 @@ static void other_views(void **state)
 	assert_non_null(strstr(drawn(10, 80), "rxe0     1  ethernet  20Mbit/s   50%  10Mbit/s"));
 	top_key(&top, TOP_KEY_BACKTAB);
 	assert_int_equal(top.view, TOP_JOBS);
+}
+
+/* The time in send queues, as the kernel measured it; above, nobody has it. */
+static void queue_latency(void **state)
+{
+	(void)state;
+	is.devs[0].caps = was.devs[0].caps = SWIFTRDMA_DEV_CAP_WRS | SWIFTRDMA_DEV_CAP_WQEBBS;
+	for (size_t i = 0; i < 2; i++) {
+		is.qps[i].has |= SNAP_LOOKS;
+		was.qps[i].has |= SNAP_LOOKS;
+		is.qps[i].outstanding_samples = 100;
+		is.qps[i].outstanding_sum = 300;
+		is.qps[i].outstanding_squares = 900;
+	}
+	rig_read();
+	assert_int_equal(top_take(&top, &cli), 0);
+	press("2");
+	assert_non_null(strstr(drawn(10, 120), "Q-LATENCY"));
+	assert_non_null(strstr(drawn(10, 120), "rxe0   17  RC    RTS      1  kv    100  kv-server   1000/s   0/s        3ms"));
+	press("3");
+	assert_non_null(strstr(drawn(10, 120), "Q-LATENCY"));
+	assert_non_null(strstr(drawn(10, 120), "kv          latency       2      0/s   0/s        4ms"));
+	/* By it, too. */
+	while (strcmp(top.table[TOP_JOBS].cols[top_sorted_by(&top.table[TOP_JOBS])].key,
+		      "queue_latency"))
+		press(">");
+	assert_non_null(strstr(drawn(10, 120), "sort: Q-LATENCY"));
 }
 
 static void sorting_keys(void **state)
@@ -349,7 +378,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(uars), TEST(other_views), TEST(sorting_keys),
+		TEST(uars), TEST(other_views), TEST(queue_latency), TEST(sorting_keys),
 		TEST(filters), TEST(drill_down), TEST(intervals),
 		TEST(other_keys), TEST(scrolling), TEST(printed),
 		TEST(any_key),

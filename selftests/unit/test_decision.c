@@ -65,7 +65,7 @@ static void test_issued_anew(void **state)
 	assert_int_equal(eval(1000), 1);
 	util(0.95);
 	assert_int_equal(eval(1100), 0);
-	assert_int_equal(policy_held(&set, &st, &pos, out, DECISIONS), 1);
+	assert_int_equal(policy_held(&st, &pos, out, DECISIONS), 1);
 	assert_int_equal(out[0].tick, 1);
 	assert_true(out[0].seen.has_port && out[0].seen.port == 1);
 	assert_int_equal(out[0].seen.n_values, 1);
@@ -78,7 +78,7 @@ static void test_issued_anew(void **state)
 	policy_state_free(&st);
 	st = next;
 	pos = 0;
-	assert_int_equal(policy_held(&set, &st, &pos, out, DECISIONS), 1);
+	assert_int_equal(policy_held(&st, &pos, out, DECISIONS), 1);
 	assert_true(out[0].seen.values[0].v == 0.9);
 	util(0.1);
 	assert_int_equal(eval(1200), 1);

@@ -150,7 +150,9 @@ static void test_both(void **state)
 	assert_int_equal(rep.warnings, 0);
 	assert_true(derived("    because: train has p99 <= 100 us and byte_rate >= 5 Gbit/s and goes before web\n"
 			    "    when: port.util > port_busy and (job.p99 > job.slo_p99 * slo_near or job.byte_rate < job.slo_byte_rate)\n"
-			    "    fallback: port.util > port_busy and job.qps > 0\n"));
+			    "    fallback:\n"
+			    "      - port.util > port_busy and ((job.latency > job.slo_p99 * slo_near or job.latency > job.latency_prev) or job.byte_rate < job.slo_byte_rate)\n"
+			    "      - port.util > port_busy and job.qps > 0\n"));
 	/* What is not a port's matter is not for the rate's sake. */
 	assert_true(derived("  - name: hol-train\n    for: job train\n    cause: hol\n"
 			    "    because: train has p99 <= 100 us and may share QPs\n"));
@@ -161,7 +163,8 @@ static void test_both(void **state)
 	assert_true(load("jobs:\n- {name: a, class: balanced, slo: {byte_rate: 1Gbit/s}, match: [{uid: 1}]}\n"
 			 "- {name: b, class: throughput, match: [{uid: 2}]}\norder: a > b\n",
 			 caps_all()));
-	assert_true(derived("and (job.p99 rising or job.byte_rate < job.slo_byte_rate)\n"));
+	assert_true(derived("and (job.p99 > job.p99_prev or job.byte_rate < job.slo_byte_rate)\n"));
+	assert_true(derived("and (job.latency > job.latency_prev or job.byte_rate < job.slo_byte_rate)\n"));
 	assert_true(derived("    because: a is of class balanced and may share QPs\n"));
 	config_free(&cfg);
 	/* Before nobody: nothing is done for it, and that is a file still. */
@@ -229,23 +232,76 @@ static void test_ceilings(void **state)
 	}
 }
 
-/* Of jobs without a library nobody measures p99: the fallback acts, and the rest is idle. */
+static const struct config_policy *text_of(const char *name)
+{
+	const struct policy *p = find(name);
+
+	assert_non_null(p);
+	return &cfg.texts[p - cfg.policies.v];
+}
+
+/* Of jobs without a library nobody measures p99: the fallbacks act, and the rest is idle. */
 static void test_here(void **state)
 {
-	size_t i;
+	const struct config_policy *t;
 
 	(void)state;
 	assert_true(load(JOBS "order: kv > bulk\n", caps_here()));
-	for (i = 0; i < cfg.policies.n; i++)
-		if (!strcmp(cfg.policies.v[i].name, "port-kv")) {
-			assert_false(cfg.policies.v[i].off);
-			assert_false(cfg.texts[i].by_fallback);
-			assert_string_equal(cfg.texts[i].library, "job.p99");
-			assert_true(cfg.policies.v[i].fallback.terms.n);
-		}
+	t = text_of("port-kv");
+	assert_false(find("port-kv")->off);
+	assert_false(t->by_fallback);
+	assert_string_equal(t->library, "job.p99");
+	assert_int_equal(find("port-kv")->n_fallback, 2);
+	assert_null(t->fallback[2]);
 	assert_false(find("storm-bulk")->off);
 	assert_true(find("merge-bulk")->off);
 	config_free(&cfg);
+}
+
+/*
+ * By p99; where it is unknown, by the mean that the kernel measures and its trend; and where a
+ * device does not measure that, by what every device tells.
+ */
+static void test_by_latency(void **state)
+{
+	static const char port[] =
+		"    when: port.util > port_busy and job.p99 > job.slo_p99 * slo_near\n"
+		"    fallback:\n"
+		"      - port.util > port_busy and (job.latency > job.slo_p99 * slo_near or job.latency > job.latency_prev)\n"
+		"      - port.util > port_busy and job.qps > 0\n";
+	static const char hol[] =
+		"    when: job.p99 > job.p99_prev and port.util < port_busy and qp.queue_delay > queue_delay\n"
+		"    fallback:\n"
+		"      - job.latency > job.latency_prev and port.util < port_busy and qp.queue_delay > queue_delay\n"
+		"      - port.util < port_busy and qp.queue_delay > queue_delay\n";
+	struct snap_dev dev = { .index = 3, .caps = SWIFTRDMA_DEV_CAP_WQEBBS };
+	struct snap_port ports[] = { { .dev = 3, .has = SNAP_BYTES } };
+	const struct snapshot snap = { .ports = ports, .n_ports = 1 };
+	const char *const *lines = (const char *const[]){ port, hol };
+	struct caps caps;
+	size_t i;
+
+	(void)state;
+	assert_true(load(JOBS "order: kv > web > bulk\n", caps_all()));
+	for (i = 0; i < 2; i++)
+		if (!derived(lines[i]))
+			fail_msg("not derived:\n%s", lines[i]);
+	/* A derived policy that compares readings would act in one tick of a window only. */
+	assert_false(derived("rising"));
+	assert_true(prog_reads(&cfg.policies.prog, SIG_JOB_LATENCY));
+	assert_true(prog_reads(&cfg.policies.prog, SIG_JOB_LATENCY_PREV));
+	config_free(&cfg);
+	for (i = 0; i < 2; i++) {
+		dev.caps = i ? 0 : SWIFTRDMA_DEV_CAP_WQEBBS;
+		caps = caps_dev(&snap, &dev);
+		caps = caps_without_library(&caps);
+		assert_true(load(JOBS "order: kv > web > bulk\n", caps));
+		assert_false(find("port-kv")->off);
+		assert_true(text_of("port-kv")->by_fallback);
+		assert_int_equal(text_of("port-kv")->lacks[0], i ? SIG_JOB_LATENCY : SIGNALS);
+		assert_int_equal(text_of("port-kv")->lacks[1], SIGNALS);
+		config_free(&cfg);
+	}
 }
 
 static bool runs(const char *name)
@@ -329,6 +385,9 @@ static void test_read_again(void **state)
 
 		assert_string_equal(a->name, b->name);
 		assert_memory_equal(&a->when, &b->when, sizeof(a->when));
+		assert_memory_equal(a->fallback, b->fallback, sizeof(a->fallback));
+		assert_int_equal(a->n_fallback, b->n_fallback);
+		assert_memory_equal(a->undo_fallback, b->undo_fallback, sizeof(a->undo_fallback));
 		assert_memory_equal(a->act, b->act, sizeof(a->act));
 		assert_int_equal(a->undo_hold, b->undo_hold);
 	}
@@ -497,7 +556,7 @@ int main(void)
 		cmocka_unit_test(test_rate),
 		cmocka_unit_test(test_both),
 		cmocka_unit_test(test_ceilings),
-		cmocka_unit_test(test_here),
+		cmocka_unit_test(test_here), cmocka_unit_test(test_by_latency),
 		cmocka_unit_test(test_device),
 		cmocka_unit_test(test_read_again),
 		cmocka_unit_test(test_refused),

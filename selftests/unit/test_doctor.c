@@ -390,6 +390,19 @@ static void devices_fine(void **state)
 	r.devs[0].function = HOST_SF;
 	rig_judge(doctor_devices);
 	rig_expect("function", DOCTOR_FINE, "a subfunction (SF)", "");
+	/* The module's answer goes before that of sysfs. */
+	r.devs[0].function = HOST_PF;
+	r.snap_devs[0].function = SWIFTRDMA_FUNCTION_REPRESENTOR;
+	rig_judge(doctor_devices);
+	rig_expect("function", DOCTOR_FINE,
+		   "a physical function (PF) in switchdev mode, whose ports represent ports of the NIC's switch at 0000:03:00.0",
+		   "");
+	r.snap_devs[0].function = SWIFTRDMA_FUNCTION_VF;
+	rig_judge(doctor_devices);
+	rig_expect("function", DOCTOR_FINE, "a virtual function (VF)", "");
+	r.snap_devs[0].function = SWIFTRDMA_FUNCTION_UNSPEC;
+	rig_judge(doctor_devices);
+	rig_expect("function", DOCTOR_FINE, "a physical function (PF) at", "");
 	r.h.n_devs = r.h.n_ports = 0;
 	rig_judge(doctor_devices);
 	rig_expect("any", DOCTOR_WARNING, "no RDMA device", "modprobe mlx5_ib");

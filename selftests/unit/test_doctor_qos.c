@@ -311,6 +311,11 @@ static void cannot_be_read(void **state)
 	r.devs[0].function = HOST_VF;
 	rig_judge(doctor_qos);
 	rig_expect("dcb", DOCTOR_UNSEEN, "those of the PF's port", "");
+	/* In a guest only the module knows that it is one. */
+	r.devs[0].function = HOST_PF;
+	r.snap_devs[0].function = SWIFTRDMA_FUNCTION_VF;
+	rig_judge(doctor_qos);
+	rig_expect("dcb", DOCTOR_UNSEEN, "those of the PF's port", "");
 	assert_int_equal(rig_count(DOCTOR_UNSEEN), 1);
 }
 

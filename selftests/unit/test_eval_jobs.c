@@ -187,7 +187,7 @@ static void test_held_and_carry(void **state)
 	    "port.util < 60%");
 	util(0.9);
 	assert_int_equal(eval(1000), 2);
-	assert_int_equal(policy_held(&set, &st, &pos, out, DECISIONS), 2);
+	assert_int_equal(policy_held(&st, &pos, out, DECISIONS), 2);
 	assert_true(out[0].new == 3 && out[1].new == 1);
 	assert_non_null(strstr(out[0].reason, "util 90 %"));
 
@@ -298,6 +298,10 @@ static void stir(void)
 		signal_set(&sig, SIG_JOB_P99, 1 + (size_t)some(2), some(100000));
 	if (some(1) < 0.05)
 		forget(SIG_JOB_P99, 1 + (size_t)some(2));
+	if (some(1) < 0.2)
+		signal_set(&sig, SIG_JOB_LATENCY, 1 + (size_t)some(2), some(50000));
+	if (some(1) < 0.1)
+		forget(SIG_JOB_LATENCY, 1 + (size_t)some(2));
 	if (some(1) < 0.05)
 		forget(SIG_PORT_UTIL, 0);
 	if (some(1) < 0.05)
@@ -323,9 +327,10 @@ static void test_kept_answers(void **state)
 	p = add("port", "job", "port.util > 80% and job.p99 > 50us",
 		"job.level += 1", "port.util < 60%");
 	p->cause = CAUSE_PORT;
-	read_state(&p->fallback, COMPILE_ASK, NULL, "port.util > 90%");
-	read_state(&p->undo_fallback, COMPILE_TELL, &p->undo_fallback_not,
-		   "job.p99 < 20us");
+	add_fallback(p, "job.latency > 20us and port.util > 85%");
+	add_fallback(p, "port.util > 90%");
+	add_undo_fallback(p, "job.p99 < 20us");
+	add_undo_fallback(p, "job.latency < 5us");
 	add("hol", "job kv", "qp.queue_delay > 5us and port.util < 80%",
 	    "job.weight += 1", "qp.queue_delay < 2us")->cause = CAUSE_HOL;
 	add("uar", "job", "uar.coactive > 50% for 200ms", "job.credits = 5",

@@ -58,6 +58,7 @@ static void put_figures(struct nl_msg *msg)
 	for (int type = SWIFTRDMA_REPORT_A_WRS; type <= SWIFTRDMA_REPORT_A_HOL_MAX; type++)
 		if (type != SWIFTRDMA_REPORT_A_OUTSTANDING)
 			nla_put_u64(msg, type, 100 + (uint64_t)type);
+	nla_put_u64(msg, SWIFTRDMA_REPORT_A_CALLS, 4);
 	nla_put_u64(msg, SWIFTRDMA_REPORT_A_SINCE, 5);
 	nla_put_u64(msg, SWIFTRDMA_REPORT_A_TIME, 6);
 }
@@ -87,6 +88,8 @@ static void put_job(struct nl_msg *msg, uint32_t job, uint32_t dev)
 	nla_put_u32(msg, SWIFTRDMA_REPORT_A_PROCESSES, 2);
 	put_figures(msg);
 	nla_put_flag(msg, SWIFTRDMA_REPORT_A_DISTRUSTED);
+	if (job == 2)
+		nla_put_u64(msg, SWIFTRDMA_REPORT_A_SLO_P99, 50000);
 	nla_put(msg, SWIFTRDMA_REPORT_A_LATENCY, sizeof(buckets), buckets);
 	/* One more than there are today. */
 	for (uint32_t knob = 0; knob < 4; knob++)
@@ -105,6 +108,8 @@ static void put_qp(struct nl_msg *msg, uint32_t qpn, bool ordered)
 	put_figures(msg);
 	if (ordered)
 		nla_put_u64(msg, SWIFTRDMA_REPORT_A_OUTSTANDING, 7);
+	if (ordered)
+		nla_put_u64(msg, SWIFTRDMA_REPORT_A_DOORBELLS, 8);
 	nla_nest_end(msg, nest);
 }
 
@@ -117,6 +122,7 @@ static void has_figures(const struct snap_figures *f)
 	assert_int_equal(f->latency_sum, 100 + SWIFTRDMA_REPORT_A_LATENCY_SUM);
 	assert_int_equal(f->hol_wrs, 100 + SWIFTRDMA_REPORT_A_HOL_WRS);
 	assert_int_equal(f->hol_max, 100 + SWIFTRDMA_REPORT_A_HOL_MAX);
+	assert_int_equal(f->calls, 4);
 	assert_int_equal(f->since, 5);
 	assert_int_equal(f->time, 6);
 }
@@ -155,12 +161,16 @@ static void of_jobs_and_qps(void **state)
 	assert_int_equal(f->snap.job_reports[2].job, 2);
 	assert_int_equal(f->snap.job_reports[2].processes, 2);
 	assert_true(f->snap.job_reports[2].distrusted);
+	assert_int_equal(f->snap.job_reports[2].slo_p99, 50000);
+	assert_int_equal(f->snap.job_reports[1].slo_p99, 0);
 	assert_int_equal(f->snap.job_reports[2].bucket[swiftrdma_hist_bucket(10000)], 2);
 	has_figures(&f->snap.job_reports[2].sum);
 	has_held(&f->snap.job_reports[2]);
 	assert_int_equal(f->snap.n_qp_reports, 2);
 	assert_int_equal(f->snap.qp_reports[0].qpn, 17);
 	assert_int_equal(f->snap.qp_reports[0].outstanding, 7);
+	assert_int_equal(f->snap.qp_reports[0].doorbells, 8);
+	assert_false(snap_has(&f->snap.qp_reports[1], SNAP_DOORBELLS));
 	has_figures(&f->snap.qp_reports[0].sum);
 	assert_false(snap_has(&f->snap.qp_reports[1], SNAP_OUTSTANDING));
 	assert_int_equal(f->snap.qp_reports[1].flags, SWIFTRDMA_SLOT_NO_ORDER);

@@ -18,9 +18,9 @@ static enum tri ask(const char *s)
 	    !prog_verify_cond(&set.prog, &c, &why))
 		fail_msg("%s: %s", s, why);
 	assert_int_equal(policy_state_reserve(&st, &set, &sig), 0);
-	truth_ask_none(&st.truth, &sig);
-	truth_ask(&st.truth, &set.prog, 1, &c);
-	truth_ask(&st.truth, &set.prog, 1, &not);
+	truth_unsubscribe_all(&st.truth, &sig);
+	truth_subscribe(&st.truth, &set.prog, 1, &c);
+	truth_subscribe(&st.truth, &set.prog, 1, &not);
 	truth_update(&st.truth, &set.prog, &sig, 1000 * MS);
 	r = truth_some(&st.truth, &set.prog, &sig, &c, 1);
 	/* Of a single object a state and its contrary are each other's. */
@@ -322,10 +322,10 @@ static void ask_all(struct truth *t, const struct cond *c, size_t n)
 {
 	uint32_t job;
 
-	truth_ask_none(t, &sig);
+	truth_unsubscribe_all(t, &sig);
 	for (job = 0; job < 3; job++)
 		for (size_t i = 0; i < n; i++)
-			truth_ask(t, &set.prog, job, &c[i]);
+			truth_subscribe(t, &set.prog, job, &c[i]);
 }
 
 /* Only what moved is looked at; that must not be told from looking at all. */

@@ -517,6 +517,50 @@ static void test_lacking(void **state)
 	config_free(&cfg);
 }
 
+/* One state that is asked where the first is unknown, or several, in this order. */
+static void test_fallbacks(void **state)
+{
+	const struct caps here = caps_here(), caps = caps_without_library(&here);
+	const char *text;
+
+	(void)state;
+	assert_true(load(POLICY("job.p99 > 50us", "job.level = 1",
+				"  fallback: port.util > 80%\n  undo: {when: job.p99 < 40us}\n")));
+	assert_int_equal(cfg.policies.v[0].n_fallback, 1);
+	assert_string_equal(cfg.texts[0].fallback[0], "port.util > 80%");
+	assert_null(cfg.texts[0].fallback[1]);
+	config_free(&cfg);
+	text = with_levels(POLICY("job.p99 > 50us", "job.level = 1",
+				  "  fallback: [job.p50 > 20us, port.util > 80%]\n"
+				  "  undo:\n    when: job.p99 < 40us\n    fallback:\n    - job.p50 < 9us\n    - port.util < 60%\n"));
+	report_init(&rep, "f");
+	assert_true(config_load_text_for(&cfg, &caps, text, strlen(text), &rep));
+	assert_int_equal(rep.warnings, 0);
+	assert_int_equal(cfg.policies.v[0].n_fallback, 2);
+	assert_string_equal(cfg.texts[0].fallback[0], "job.p50 > 20us");
+	assert_string_equal(cfg.texts[0].fallback[1], "port.util > 80%");
+	assert_int_equal(cfg.texts[0].lacks[0], SIG_JOB_P50);
+	assert_int_equal(cfg.texts[0].lacks[1], SIGNALS);
+	assert_true(cfg.texts[0].by_fallback);
+	assert_false(cfg.policies.v[0].off);
+	assert_int_equal(cfg.policies.v[0].n_undo_fallback, 2);
+	assert_string_equal(cfg.texts[0].undo_fallback[1], "port.util < 60%");
+	assert_null(cfg.texts[0].undo_fallback[2]);
+	config_free(&cfg);
+	says(POLICY("job.p99 > 50us", "job.level = 1", "  fallback: [port.util > 80%, port.utl > 80%]\n" UNDO),
+	     "f:6:31: unknown signal 'port.utl'; did you mean 'port.util'?");
+	says(POLICY("job.p99 > 50us", "job.level = 1", "  fallback: [port.util > 80%, job.qps < 0]\n" UNDO),
+	     "f:6:31: this state is never true: its clauses contradict each other");
+	says(POLICY("job.p99 > 50us", "job.level = 1", "  fallback: []\n" UNDO),
+	     "f:6:13: fallback is a state, or a list of 1 to 4 states in the order in which they are asked, not of 0");
+	says(POLICY("job.p99 > 50us", "job.level = 1", "  fallback: [job.qps > 1, job.qps > 2, job.qps > 3, job.qps > 4, job.qps > 5]\n" UNDO),
+	     "f:6:13: fallback is a state, or a list of 1 to 4 states in the order in which they are asked, not of 5");
+	says(POLICY("job.p99 > 50us", "job.level = 1", "  fallback: [[job.qps > 1]]\n" UNDO),
+	     "f:6:14: fallback is a single value, not a list");
+	says(POLICY("job.p99 > 50us", "job.level = 1", "  fallback: {when: job.qps > 1}\n" UNDO),
+	     "f:6:13: fallback is a single value, not a map");
+}
+
 static void test_warnings(void **state)
 {
 	(void)state;
@@ -708,6 +752,7 @@ int main(void)
 		cmocka_unit_test(test_room),
 		cmocka_unit_test(test_actions),
 		cmocka_unit_test(test_warnings), cmocka_unit_test(test_lacking),
+		cmocka_unit_test(test_fallbacks),
 		cmocka_unit_test(test_never),
 		cmocka_unit_test(test_caret),
 		cmocka_unit_test(test_bindings),

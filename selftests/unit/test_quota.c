@@ -11,7 +11,7 @@ static void test_fallback(void **state)
 			       "job.level = 3", "port.util < 60%");
 
 	(void)state;
-	read_state(&p->fallback, COMPILE_ASK, NULL, "port.util > 90%");
+	add_fallback(p, "port.util > 90%");
 	util(0.85);
 	/* Nobody knows the p99: the other state decides. */
 	assert_int_equal(eval(1000), 0);
@@ -41,8 +41,7 @@ static void test_undo_fallback(void **state)
 			       "job.level = 3", "job.p99 < 40us");
 
 	(void)state;
-	read_state(&p->undo_fallback, COMPILE_TELL, &p->undo_fallback_not,
-		   "port.util < 60%");
+	add_undo_fallback(p, "port.util < 60%");
 	util(0.95);
 	assert_int_equal(eval(1000), 1);
 	util(0.7);
@@ -58,6 +57,72 @@ static void test_undo_fallback(void **state)
 	assert_int_equal(eval(5000), 0);
 	signal_set(&sig, SIG_JOB_P99, 1, 30000);
 	assert_int_equal(eval(6000), 1);
+}
+
+/* Of several fallbacks the first whose truth is known decides, also that nothing is done. */
+static void test_fallbacks_in_turn(void **state)
+{
+	struct policy *p = add("p", "job kv", "port.util > 80% and job.p99 > job.p99_prev",
+			       "job.level = 3", "port.util < 60%");
+
+	(void)state;
+	add_fallback(p, "port.util > 80% and job.latency > job.latency_prev");
+	add_fallback(p, "port.util > 80% and job.qps > 0");
+	util(0.95);
+	signal_set(&sig, SIG_JOB_LATENCY, 1, 20000);
+	signal_set(&sig, SIG_JOB_LATENCY_PREV, 1, 30000);
+	assert_int_equal(eval(1000), 0);
+	signal_set(&sig, SIG_JOB_LATENCY, 1, 40000);
+	assert_int_equal(eval(1100), 1);
+	assert_string_equal(out[0].reason,
+			    "p: port rxe0/1 util 95 % > 80 % and job.latency > job.latency_prev (job kv latency 40 us, job kv latency_prev 30 us), by fallback as job kv p99 unknown: level 0 -> 3");
+	assert_int_equal(out[0].seen.n_values, 5);
+	assert_int_equal(out[0].seen.values[3].sig, SIG_JOB_P99);
+	assert_true(__builtin_isnan(out[0].seen.values[3].v));
+	util(0.5);
+	assert_int_equal(eval(2000), 1);
+	/* Neither is known: the last one, and what was passed over. */
+	util(0.95);
+	forget(SIG_JOB_LATENCY, 1);
+	forget(SIG_JOB_LATENCY_PREV, 1);
+	assert_int_equal(eval(3500), 1);
+	assert_string_equal(out[0].reason,
+			    "p: port rxe0/1 util 95 % > 80 % and job kv qps 2 > 0, by fallback as job kv p99 unknown, job kv latency unknown: level 0 -> 3");
+	util(0.5);
+	assert_int_equal(eval(4500), 1);
+	/* p99 is known, and does not rise: no fallback is asked. */
+	util(0.95);
+	signal_set(&sig, SIG_JOB_P99, 1, 5000);
+	signal_set(&sig, SIG_JOB_P99_PREV, 1, 6000);
+	assert_int_equal(eval(6000), 0);
+	signal_set(&sig, SIG_JOB_P99_PREV, 1, 4000);
+	assert_int_equal(eval(7000), 1);
+	assert_null(strstr(out[0].reason, "fallback"));
+}
+
+/* The same of an undo. */
+static void test_undo_fallbacks_in_turn(void **state)
+{
+	struct policy *p = add("p", "job kv", "port.util > 80%", "job.level = 3", "job.p99 < 40us");
+
+	(void)state;
+	add_undo_fallback(p, "job.latency < 20us");
+	add_undo_fallback(p, "port.util < 60%");
+	util(0.95);
+	assert_int_equal(eval(1000), 1);
+	util(0.5);
+	signal_set(&sig, SIG_JOB_LATENCY, 1, 30000);
+	assert_int_equal(eval(2000), 0);
+	signal_set(&sig, SIG_JOB_LATENCY, 1, 10000);
+	assert_int_equal(eval(3000), 1);
+	assert_string_equal(out[0].reason,
+			    "p: job kv latency 10 us < 20 us, by fallback as job kv p99 unknown: level 3 -> the application's own");
+	util(0.95);
+	assert_int_equal(eval(4000), 1);
+	util(0.5);
+	forget(SIG_JOB_LATENCY, 1);
+	assert_int_equal(eval(5000), 1);
+	assert_non_null(strstr(out[0].reason, "util 50 % < 60 %, by fallback as job kv p99 unknown, job kv latency unknown"));
 }
 
 static void test_several_knobs(void **state)
@@ -293,7 +358,7 @@ static void test_migrate(void **state)
 	assert_int_equal(eval(2000), 1);
 	assert_int_equal(out[0].qpn, 17);
 	assert_int_equal(eval(3000), 0);
-	assert_int_equal(policy_held(&set, &st, &pos, out, DECISIONS), 2);
+	assert_int_equal(policy_held(&st, &pos, out, DECISIONS), 2);
 	assert_true(out[0].has_qp && out[0].qpn == 18 && out[0].new == 3);
 	policy_failed(&st, &(struct policy_decision){
 		.job = "kv", .has_qp = true, .dev_index = 0, .qpn = 17,
@@ -357,6 +422,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		EVAL_TEST(test_fallback),
 		EVAL_TEST(test_undo_fallback),
+		EVAL_TEST(test_fallbacks_in_turn),
+		EVAL_TEST(test_undo_fallbacks_in_turn),
 		EVAL_TEST(test_several_knobs),
 		EVAL_TEST(test_value_from_signals),
 		EVAL_TEST(test_scale),

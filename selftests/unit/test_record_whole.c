@@ -19,7 +19,7 @@
 #define GAPS_STAT	8
 #define GAPS_JOB_REPORT	19
 #define GAPS_QP_REPORT	4
-#define GAPS_RULE	2
+#define GAPS_RULE	1
 #define GAPS_ACTION	12
 #define GAPS_DECISION	4
 #define GAPS_READING	7
@@ -61,6 +61,7 @@ static void fill_rules(struct snap_job *j, struct snap_rule *rules, size_t n)
 		FILL_TEXT(rules[i].exe);
 		memset(&rules[i].has_uid, 1, 1);
 		memset(&rules[i].has_pid, 1, 1);
+		memset(&rules[i].asked, 1, 1);
 	}
 	j->rules = rules;
 	j->n_rules = n;

@@ -28,7 +28,7 @@ static struct config cfg;
 static struct replay rp;
 static struct made reading[8];
 static unsigned int n;
-static uint64_t bytes;
+static uint64_t bytes, bulk_credits;
 
 static int setup(void **state)
 {
@@ -69,6 +69,10 @@ static void then(double util, uint32_t level)
 		st->has |= SNAP_LEVEL;
 	else
 		st->has &= ~(uint64_t)SNAP_LEVEL;
+	st = &m->jobs[2].stats[0];
+	st->credits = bulk_credits;
+	if (bulk_credits)
+		st->has |= SNAP_CREDITS;
 	assert_int_equal(replay_step(&rp, n ? &reading[n - 1].s : NULL, &m->s), 0);
 	n++;
 }
@@ -123,7 +127,7 @@ static void test_done_alone(void **state)
 	then(0.1, 3);
 	assert_int_equal(k->agreed, 0);
 	assert_int_equal(k->apart, 100 * MS);
-	assert_null(replay_find(&rp, "kv", SWIFTRDMA_KNOB_CREDITS));
+	assert_null(replay_find(&rp, "kv", SWIFTRDMA_KNOB_QPS));
 	assert_null(replay_find(&rp, "bulk", SWIFTRDMA_KNOB_LEVEL));
 }
 
@@ -283,7 +287,7 @@ static void test_not_a_jobs(void **state)
 	a.has_dev = true;
 	happens(20, &e);
 	a.has_dev = false;
-	a.knob = SWIFTRDMA_KNOB_CREDITS;
+	a.knob = SWIFTRDMA_KNOB_QPS;
 	happens(30, &e);
 	assert_int_equal(rp.n_knobs, 0);
 	assert_int_equal(rp.events, 4);
@@ -304,6 +308,8 @@ static void test_knobs(void **state)
 		{ SWIFTRDMA_KNOB_CREATE_RATE, SNAP_CREATE_RATE, 71 },
 		{ SWIFTRDMA_KNOB_BIT_RATE, SNAP_BIT_RATE, 72 },
 		{ SWIFTRDMA_KNOB_WEIGHT, SNAP_WEIGHT, 73 },
+		{ SWIFTRDMA_KNOB_WR_RATE, SNAP_WR_RATE, 74 },
+		{ SWIFTRDMA_KNOB_CREDITS, SNAP_CREDITS, 75 },
 	};
 	const struct replay_knob *k;
 	struct snap_job_stat *st;
@@ -316,19 +322,65 @@ static void test_knobs(void **state)
 	made_stat(&reading[0].jobs[2], 1, 0);
 	for (i = 0; i < 2; i++, st++) {
 		st->has |= SNAP_MAX_QPS | SNAP_CREATE_RATE | SNAP_BIT_RATE |
-			   SNAP_WEIGHT;
+			   SNAP_WEIGHT | SNAP_WR_RATE | SNAP_CREDITS;
 		st->max_qps = 7 + 63 * i;
 		st->create_rate = 8 + 63 * i;
 		st->bit_rate = 9 + 63 * i;
 		st->weight = 10 + 63 * (uint32_t)i;
+		st->wr_rate = 11 + 63 * i;
+		st->credits = 12 + 63 * i;
 	}
 	assert_int_equal(replay_step(&rp, NULL, &reading[0].s), 0);
-	assert_int_equal(rp.n_turned, 4);
+	assert_int_equal(rp.n_turned, 6);
 	for (i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
 		k = replay_find(&rp, "bulk", want[i].knob);
 		assert_non_null(k);
+		assert_true(k->told);
 		assert_true(k->done.has && k->done.v == want[i].v);
 	}
+}
+
+/* Credits that libraries enforced, by readings and by an event, against what would have been set. */
+static void test_credits(void **state)
+{
+	static const char text[] =
+		"agent: {smoothing: 1ns}\n"
+		"jobs: [{name: bulk, class: throughput, match: [{comm: bulk}]}]\n"
+		"policies:\n"
+		"- {name: few, for: job bulk, when: port.util > 80%, do: job.credits = 5, undo: {when: port.util < 60%}}\n";
+	const struct caps all = caps_all();
+	struct snap_action a = {
+		.knob = SWIFTRDMA_KNOB_CREDITS, .value = 5, .has_value = true, .job = "bulk",
+		.lease_id = 7, .lease_rank = 10,
+	};
+	const struct snap_event e = { .kind = SNAP_EVENT_ACTION, .action = &a };
+	const struct replay_knob *k;
+	struct report r;
+
+	(void)state;
+	replay_end(&rp);
+	config_free(&cfg);
+	report_init(&r, "f");
+	assert_true(config_load_text_for(&cfg, &all, text, strlen(text), &r));
+	assert_int_equal(replay_begin(&rp, &cfg), 0);
+	then(0, 0);
+	then(0.95, 0);		/* the policy would set 5 at 100 ms */
+	k = replay_find(&rp, "bulk", SWIFTRDMA_KNOB_CREDITS);
+	assert_non_null(k);
+	assert_true(k->told && k->would.has && k->would.v == 5);
+	assert_false(k->done.has);
+	happens(150, &e);
+	assert_true(k->done.has && k->done.v == 5);
+	assert_int_equal(k->done.first, 150 * MS);
+	bulk_credits = 5;
+	then(0.95, 0);
+	bulk_credits = 0;
+	assert_int_equal(k->done.turns, 1);
+	/* Neither until 100 ms, and both from 150. */
+	assert_int_equal(k->agreed, 150 * MS);
+	assert_int_equal(k->apart, 50 * MS);
+	then(0.95, 0);
+	assert_false(k->done.has);
 }
 
 /* Which signals there were none of, and who asked for them. */
@@ -350,7 +402,7 @@ int main(void)
 #define T(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		T(test_against), T(test_done_alone), T(test_knobs),
-		T(test_absent), T(test_between), T(test_when), T(test_late),
+		T(test_credits), T(test_absent), T(test_between), T(test_when), T(test_late),
 		T(test_ranks), T(test_lost), T(test_not_a_jobs),
 	};
 

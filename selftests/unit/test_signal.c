@@ -550,6 +550,52 @@ static void test_latency(void **state)
 	is_about(SIG_JOB_LATENCY, 1, 800e3);
 }
 
+/* The value of the window before, for a trend; while there is one. */
+static void test_latency_prev(void **state)
+{
+	static const uint64_t depth[] = { 4, 6, 6 };
+	const double latency[] = { 4e6, 6e6, 6e6 };
+	struct signal_opts opts = { .looks_window = 200 * MS };
+	uint64_t looks = 0, sum = 0, squares = 0;
+	unsigned int i, k;
+
+	(void)state;
+	look_at_kv(&was, 0, 0, 0);
+	for (i = 0; i < 3; i++) {
+		looks += 100;
+		sum += 100 * depth[i];
+		squares += 100 * depth[i] * depth[i];
+		look_at_kv(&is, looks, 0, 100 * (i + 1));
+		for (k = 0; k < 2; k++) {
+			is.qps[k].outstanding_sum = sum;
+			is.qps[k].outstanding_squares = squares;
+		}
+		run(&opts);
+		is_about(SIG_JOB_LATENCY, 1, latency[i]);
+		if (i)
+			is_about(SIG_JOB_LATENCY_PREV, 1, latency[i - 1]);
+		else
+			is_absent(SIG_JOB_LATENCY_PREV, 1);
+		is_absent(SIG_JOB_LATENCY_PREV, 2);
+		look_at_kv(&was, looks, 0, 100 * (i + 1));
+		for (k = 0; k < 2; k++) {
+			was.qps[k].outstanding_sum = sum;
+			was.qps[k].outstanding_squares = squares;
+		}
+		was.s.time = is.s.time;
+		is.s.time += 100 * MS;
+	}
+	/* No more looks: the window that the caller allows passes without a value. */
+	run(&opts);
+	is_about(SIG_JOB_LATENCY, 1, 6e6);
+	is_about(SIG_JOB_LATENCY_PREV, 1, 6e6);
+	was.s.time = is.s.time;
+	is.s.time += 300 * MS;
+	run(&opts);
+	is_absent(SIG_JOB_LATENCY, 1);
+	is_absent(SIG_JOB_LATENCY_PREV, 1);
+}
+
 /* A slow QP that does little and a fast one that does much: by their rates. */
 static void test_latency_weighted(void **state)
 {
@@ -723,7 +769,8 @@ int main(void)
 		T(test_busier_direction), T(test_smoothing), T(test_coactive),
 		T(test_sweeps), T(test_dev_contention), T(test_mtts),
 		T(test_new_and_reused), T(test_quiet_qp), T(test_index), T(test_empty),
-		T(test_latency), T(test_latency_weighted), T(test_latency_gathers),
+		T(test_latency), T(test_latency_prev), T(test_latency_weighted),
+		T(test_latency_gathers),
 		T(test_latency_error), T(test_latency_unknown), T(test_latency_devices),
 	};
 

@@ -6,6 +6,8 @@
 
 #include <cmocka.h>
 
+#include <rdma/swiftrdma.h>
+
 #include "core/signal.h"
 #include "unit/snap_build.h"
 
@@ -17,7 +19,8 @@ static struct snap_job_report total;
 static struct snap_figures qp_total;
 static struct made reading[2];
 static struct signals sig;
-static const struct signal_opts no_opts;
+static struct signal_opts opts;
+static void (*change)(struct made *m);	/* what a reading has besides; NULL: nothing */
 static unsigned int cur;
 static uint64_t ms;
 
@@ -29,6 +32,8 @@ static int setup(void **state)
 	memset(&qp_total, 0, sizeof(qp_total));
 	total.processes = 1;
 	total.sum.since = qp_total.since = 1;
+	opts = (struct signal_opts){ 0 };
+	change = NULL;
 	ms = 1000;
 	return 0;
 }
@@ -71,7 +76,7 @@ static void add_reports(struct made *m)
 static void update(const struct made *was, const struct made *is)
 {
 	assert_int_equal(signals_reserve(&sig, &is->s), 0);
-	signals_update(&sig, was ? &was->s : NULL, &is->s, &no_opts);
+	signals_update(&sig, was ? &was->s : NULL, &is->s, &opts);
 }
 
 /* One tick further. */
@@ -82,6 +87,8 @@ static void tick(void)
 	ms += TICK;
 	is = make_reading();
 	add_reports(is);
+	if (change)
+		change(is);
 	update(was, is);
 }
 
@@ -395,7 +402,7 @@ static void test_steps(void **state)
 	is_about(SIG_JOB_P50, KV, 100000, 0.033);
 	first.s.job_reports = first.job_reports;
 	first.s.qp_reports = first.qp_reports;
-	signals_update(&sig, &first.s, &reading[cur].s, &no_opts);
+	signals_update(&sig, &first.s, &reading[cur].s, &opts);
 	assert_int_equal(signals_latency(&sig, KV)->p99.samples, 4000);
 	assert_true(signals_quantile(total.bucket, 0.99, &(double){ 0 }));
 	is_about(SIG_JOB_P99, KV, 100000, 0.033);
@@ -456,6 +463,253 @@ static void test_queue_delay(void **state)
 	is_absent(SIG_QP_OUTSTANDING, 1);
 }
 
+/* --- work that a library does not see ------------------------------------------- */
+
+static uint64_t doorbells;	/* that the kernel counted of kv's first QP */
+
+static void count_doorbells(struct made *m)
+{
+	m->qps[0].has |= SNAP_DOORBELLS;
+	m->qps[0].doorbells = doorbells;
+}
+
+/* One tick, in which the kernel counts @kernel and the library reports @library. */
+static void work(uint64_t kernel, uint64_t library)
+{
+	doorbells += kernel;
+	total.sum.wrs += library;
+	total.sum.bytes += 64 * library;
+	qp_total.wrs += library;
+	qp_total.hol_wrs += 10;
+	qp_total.hol_sum += 10000;
+	tick();
+}
+
+static void first_qp_known(bool known)
+{
+	if (known) {
+		is_about(SIG_QP_OUTSTANDING, 0, 5, 0);
+		is_about(SIG_QP_QUEUE_DELAY, 0, 1000, 0);
+		get(SIG_JOB_WR_RATE, KV);
+		get(SIG_JOB_BYTE_RATE, KV);
+		return;
+	}
+	is_absent(SIG_QP_OUTSTANDING, 0);
+	is_absent(SIG_QP_QUEUE_DELAY, 0);
+	is_absent(SIG_JOB_WR_RATE, KV);
+	is_absent(SIG_JOB_BYTE_RATE, KV);
+}
+
+/* A program writes requests by itself: what its library reports of the QP is unknown, not 0. */
+static void test_own_requests(void **state)
+{
+	(void)state;
+	doorbells = 0;
+	change = count_doorbells;
+	tick();
+	work(100, 100);
+	first_qp_known(true);
+	work(100, 0);
+	first_qp_known(false);
+	/* What it posted then may still be outstanding while it rests. */
+	work(0, 0);
+	first_qp_known(false);
+	work(100, 0);
+	first_qp_known(false);
+	/* It posts through the library again. */
+	work(100, 100);
+	first_qp_known(true);
+	is_about(SIG_JOB_BYTE_RATE, KV, 1000 * 64 * 8, 0.001);
+	work(0, 0);
+	first_qp_known(true);
+}
+
+/* Reports are read before QPs: what was posted in between is in the next report. */
+static void test_posted_between(void **state)
+{
+	(void)state;
+	doorbells = 0;
+	change = count_doorbells;
+	tick();
+	work(0, 0);
+	first_qp_known(true);
+	work(1, 0);
+	first_qp_known(false);
+	work(0, 1);
+	first_qp_known(true);
+}
+
+/* A QP of the process that has a library too, which does not report it. */
+static struct snap_qp unreported;
+
+static void add_unreported(struct made *m)
+{
+	struct snap_qp *qp = made_qp(m, 0, 60, KV);
+
+	qp->has = unreported.has | SNAP_OWNER;
+	qp->owner = 0;
+	qp->type = unreported.type;
+	qp->state = unreported.state;
+	qp->wrs_absent = unreported.wrs_absent;
+	qp->devx = unreported.devx;
+	if (unreported.since)
+		qp->since = m->s.time + unreported.since;
+}
+
+static void rates_with(struct snap_qp qp, bool known)
+{
+	unsigned int i;
+
+	unreported = qp;
+	for (i = 0; i < 2; i++) {
+		total.sum.wrs += 100;
+		total.sum.bytes += 100 * 64;
+		tick();
+	}
+	if (known) {
+		is_about(SIG_JOB_WR_RATE, KV, 1000, 0.001);
+		is_about(SIG_JOB_BYTE_RATE, KV, 1000 * 64 * 8, 0.001);
+	} else {
+		is_absent(SIG_JOB_WR_RATE, KV);
+		is_absent(SIG_JOB_BYTE_RATE, KV);
+	}
+	is_absent(SIG_QP_OUTSTANDING, 3);
+	is_about(SIG_QP_OUTSTANDING, 0, 5, 0);
+}
+
+static void test_qp_without_report(void **state)
+{
+	(void)state;
+	tick();
+	change = add_unreported;
+	rates_with((struct snap_qp){ .type = 2, .devx = true,
+				     .wrs_absent = SWIFTRDMA_ABSENT_DEVX }, false);
+	rates_with((struct snap_qp){ .has = SNAP_STATE, .type = 2, .state = 3 }, false);
+	/* It came after the reports were read, and is in the next ones. */
+	rates_with((struct snap_qp){ .has = SNAP_STATE, .type = 2, .state = 3, .since = 1 }, true);
+	/* It cannot have sent anything. */
+	rates_with((struct snap_qp){ .has = SNAP_STATE, .type = 2, .state = 1 }, true);
+	rates_with((struct snap_qp){ .has = SNAP_STATE, .type = 10, .state = 3,
+				     .wrs_absent = SWIFTRDMA_ABSENT_NO_QUEUE }, true);
+	/* The kernel's own, for management of the port. */
+	rates_with((struct snap_qp){ .has = SNAP_STATE, .type = 0, .state = 3 }, true);
+	rates_with((struct snap_qp){ .has = SNAP_STATE, .type = 1, .state = 3 }, true);
+	rates_with((struct snap_qp){ .has = SNAP_STATE, .type = 4, .state = 3 }, false);
+}
+
+static uint32_t kernels;	/* type of a QP of the kernel's */
+
+/* A program without a job, and a QP of the kernel's in RTS, which no rule matches either. */
+static void move_to_unassigned(struct made *m)
+{
+	struct snap_qp *qp = made_qp(m, 0, 61, 0);
+
+	qp->has = SNAP_STATE | SNAP_OWNER;
+	qp->type = kernels;
+	qp->owner = 2;
+	m->s.n_owners = 3;
+	strcpy(m->owners[2].kernel, "ib_core");
+	m->qps[0].job = m->qps[1].job = 0;
+	m->job_reports[0].job = 0;
+	m->jobs[0].stats[0].qps = 3;
+}
+
+static void test_unassigned(void **state)
+{
+	(void)state;
+	change = move_to_unassigned;
+	tick();
+	for (kernels = 0; kernels < 2; kernels++) {
+		total.sum.wrs += 100;
+		total.sum.bytes += 100 * 64;
+		tick();
+		is_about(SIG_JOB_WR_RATE, 0, 1000, 0.001);
+		is_about(SIG_JOB_BYTE_RATE, 0, 1000 * 64 * 8, 0.001);
+	}
+	/* Another QP of the kernel's has users that send. */
+	tick();
+	is_absent(SIG_JOB_WR_RATE, 0);
+}
+
+/* --- two devices ---------------------------------------------------------------- */
+
+static uint32_t second_caps, second_qps;
+static uint64_t second_wrs;
+
+/* kv on a device whose driver counts, beside the one where its library does. */
+static void add_second(struct made *m)
+{
+	struct snap_job_stat *st;
+
+	made_dev(m, 1)->caps = second_caps;
+	st = made_stat(&m->jobs[KV], 1, second_qps);
+	st->has = SNAP_WRS;
+	st->wrs = second_wrs;
+}
+
+static void go_on(uint64_t second)
+{
+	total.sum.wrs += 100;
+	second_wrs += second;
+	tick();
+}
+
+/* Requests and blocks of a send queue do not add up. */
+static void test_units(void **state)
+{
+	(void)state;
+	second_caps = SWIFTRDMA_DEV_CAP_WRS;
+	second_qps = 1;
+	second_wrs = 0;
+	change = add_second;
+	tick();
+	go_on(50);
+	is_about(SIG_JOB_WR_RATE, KV, 1500, 0.001);
+	second_caps |= SWIFTRDMA_DEV_CAP_WQEBBS;
+	go_on(50);
+	is_absent(SIG_JOB_WR_RATE, KV);
+	/* Its QPs there do nothing in this tick: still a rate of two units. */
+	go_on(0);
+	is_absent(SIG_JOB_WR_RATE, KV);
+	/* It has none there: the kernel lists every device. */
+	second_qps = 0;
+	go_on(0);
+	is_about(SIG_JOB_WR_RATE, KV, 1000, 0.001);
+}
+
+/* The window of swiftrdma -i 1s: what was too few is told, with how few it was. */
+static void test_too_few(void **state)
+{
+	const struct signal_latency *l;
+
+	(void)state;
+	opts.window = 1;
+	tick();
+	made_latencies(&total, 20000, 60, 1);
+	tick();
+	l = signals_latency(&sig, KV);
+	assert_false(l->p99.has);
+	assert_int_equal(l->p99.samples, 60);
+	assert_int_equal(l->samples, 60);
+	assert_true(l->p50.has);
+	assert_int_equal(l->p50.samples, 60);
+	made_latencies(&total, 20000, 7, 1);
+	tick();
+	l = signals_latency(&sig, KV);
+	assert_false(l->p99.has || l->p50.has);
+	assert_int_equal(l->p99.samples, 7);
+	assert_int_equal(l->p50.samples, 7);
+	/* Of a window that is open, those so far. */
+	opts.window = 0;
+	made_latencies(&total, 20000, 30, 1);
+	tick();
+	l = signals_latency(&sig, KV);
+	assert_int_equal(l->p99.samples, 30);
+	made_latencies(&total, 20000, 30, 1);
+	tick();
+	assert_int_equal(signals_latency(&sig, KV)->p99.samples, 60);
+}
+
 /* Jobs come and go: the windows stay with theirs. */
 static void test_jobs(void **state)
 {
@@ -489,7 +743,8 @@ int main(void)
 		T(test_quantiles), T(test_interpolation), T(test_window), T(test_few),
 		T(test_no_requests), T(test_attach), T(test_reset), T(test_step_back),
 		T(test_second_device), T(test_steps), T(test_mixed), T(test_queue_delay),
-		T(test_jobs),
+		T(test_jobs), T(test_own_requests), T(test_posted_between),
+		T(test_qp_without_report), T(test_unassigned), T(test_units), T(test_too_few),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -65,19 +65,16 @@ static int keep(void *recorder, const struct snapshot *s)
 	return 0;
 }
 
-static size_t alike(const char *name, enum sim_device device)
+/* Runs what was loaded, and replays it. Returns the simulator's log, to be freed. */
+static char *run_and_replay(void)
 {
 	struct sim_options opt = { .cfg = &cfg };
 	struct recorder *rec;
 	FILE *f = tmpfile();
 	char *log = NULL, *again;
-	size_t len = 0, n;
+	size_t len = 0;
 
 	assert_non_null(f);
-	load(name, POLICIES);
-	config_free(&cfg);
-	sc.device = device;
-	load_policies_for(POLICIES);
 	opt.log = open_memstream(&log, &len);
 	rec = recorder_open(f);
 	assert_non_null(rec);
@@ -88,16 +85,24 @@ static size_t alike(const char *name, enum sim_device device)
 	fclose(opt.log);
 	again = replayed(f);
 	if (strcmp(log, again))
-		fail_msg("%s, device %s, simulated:\n%s\nreplayed:\n%s", name,
-			 sim_device_name(device), log, again);
-	n = with.decisions;
-	printf("# %s, device %s: %zu decisions, and the replay's are the same\n", name,
-	       sim_device_name(device), n);
-	free(log);
+		fail_msg("%s, device %s, simulated:\n%s\nreplayed:\n%s", sc.name,
+			 sim_device_name(sc.device), log, again);
+	printf("# %s, device %s: %zu decisions, and the replay's are the same\n", sc.name,
+	       sim_device_name(sc.device), with.decisions);
 	free(again);
 	fclose(f);
 	config_free(&cfg);
-	return n;
+	return log;
+}
+
+static size_t alike(const char *name, enum sim_device device)
+{
+	load(name, POLICIES);
+	config_free(&cfg);
+	sc.device = device;
+	load_policies_for(POLICIES);
+	free(run_and_replay());
+	return with.decisions;
 }
 
 /* Tick by tick: what it decided, and what the replay of its recording decides. */
@@ -123,6 +128,42 @@ static void text(const char *s)
 	if (!scenario_load_text(&sc, s, strlen(s), &r)) {
 		report_print(&r, stderr);
 		fail();
+	}
+}
+
+/*
+ * A simulated ConnectX is looked at as the module looks at one: the job has a mean latency, and
+ * when another fills the port, derived policies see it rise.
+ */
+static void test_looks(void **state)
+{
+	static const char order[] =
+		"levels: [{level: 1, dscp: 10}]\n"
+		"jobs:\n- {name: kv, class: latency, match: [{uid: 1}]}\n"
+		"- {name: bulk, class: throughput, match: [{uid: 2}]}\norder: kv > bulk\n";
+	static const enum sim_device devices[] = { SIM_MLX5, SIM_RXE };
+	struct report r;
+	struct caps caps;
+	char *log;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		text("name: looks\nnic: {preset: cx5}\ntime: 40ms\ninterval: 500us\njobs:\n"
+		     "- {name: kv, class: latency, arrival: closed, threads: 2, depth: 8, size: 64}\n"
+		     "- {name: bulk, class: throughput, arrival: closed, threads: 4, depth: 4, size: 1048576, start: 20ms}\n");
+		sc.device = devices[i];
+		caps = sim_caps(sc.device);
+		report_init(&r, "policy.yaml");
+		assert_true(config_load_text_for(&cfg, &caps, order, strlen(order), &r));
+		assert_int_equal(config_shorten_times(&cfg, sim_hurry(&sc, &cfg)), 0);
+		scenario_take_jobs(&sc, &cfg, &r);
+		log = run_and_replay();
+		if (!strstr(log, i ? "job kv qps 2 > 0, by fallback as job kv p99 unknown, job kv latency unknown: level 0 -> 1" :
+				     ", by fallback as job kv p99 unknown: level 0 -> 1") ||
+		    !strstr(log, i ? " > 80 % and " : "job.latency > job.latency_prev (job kv latency "))
+			fail_msg("device %s decided:\n%s", sim_device_name(sc.device), log);
+		free(log);
 	}
 }
 
@@ -252,6 +293,10 @@ static void test_hurry(void **state)
 	assert_int_equal(cfg.interval, 1000000);
 	assert_int_equal(cfg.smoothing, 2000000);
 	assert_int_equal(cfg.policies.settle, 10000000);
+	/* What signals are gathered for, too. */
+	assert_int_equal(config_signal_opts(&cfg).tau, 2000000);
+	assert_int_equal(config_signal_opts(&cfg).window, SIGNAL_WINDOW / 200);
+	assert_int_equal(config_signal_opts(&cfg).looks_window, SIGNAL_LOOKS_WINDOW / 200);
 	for (i = 0; i < cfg.policies.prog.n_ins; i++)
 		if (cfg.policies.prog.ins[i].op == PROG_HELD)
 			held = cfg.policies.prog.k[cfg.policies.prog.ins[i].arg];
@@ -409,6 +454,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_replays_alike),
+		cmocka_unit_test(test_looks),
 		cmocka_unit_test(test_overload_is_late),
 		cmocka_unit_test(test_starved_is_late),
 		cmocka_unit_test(test_windows),

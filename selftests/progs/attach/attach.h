@@ -55,15 +55,28 @@ int read_job_report(uint32_t dev, uint32_t job, struct reported *r);
 int read_qp_report(uint32_t dev, uint32_t qpn, struct reported *r);
 /* All that there is, a line each. @cached: as it was read last. */
 int show_reports(bool cached);
+/* Call @each for every report, of jobs and of QPs. */
+int each_report(void (*each)(const struct reported *r));
 
 /* knobs.c: obey the knobs in control by a thread, or no more; 0 or -errno. */
 int knobs_library(struct share *s, bool on);
 /* WR/s that this process would send if no knob held it. */
 void knobs_want(double rate);
+/* It sends half of its share and one and a half in turn, for so long each; 0: no more. */
+void knobs_swing(unsigned int ms);
+/* Posts of it wait for credits all the time, as far as it reports. */
+void knobs_wait(bool on);
+/* "KNOB STATE VALUE": what the report says of a knob, in answer to what control has now. */
+int knobs_say(struct share *s, const char *args);
 /* The job's knobs in control: "knobs NAME VALUE for MS ...". */
 void knobs_show(const struct share *s);
-/* Print the WR/s that processes send together; @paths are descriptors of their reports. */
+/*
+ * Print the WR/s that processes send together, and "late" if the machine gave no time in between;
+ * @paths are descriptors of their reports.
+ */
 int knobs_measure(unsigned int ms, char **paths, int n);
+/* Print "late" if that happens within @ms. */
+int knobs_calm(unsigned int ms);
 /* Check that shares never add up to more than @total; @paths are descriptors of controls. */
 int knobs_watch(const char *knob, uint64_t total, unsigned int ms, char **paths, int n);
 
@@ -74,6 +87,7 @@ int test_figures(const char *dev);
 int test_hostile(const char *dev);
 int test_family(const char *dev);
 int obey_shell(void);
+int crowd(const char *dev_name, unsigned int n, unsigned int qps, uint32_t slots);
 int fuzz(const char *dev, uint32_t seed, unsigned int rounds);
 
 #endif

@@ -162,7 +162,7 @@ static void asks(void)
 {
 	struct swiftrdma_ask ask = { .size = sizeof(ask) };
 
-	refused("ask before attach", SWIFTRDMA_IOC_ASK, &ask, ENOENT);
+	refused("ask before attach", SWIFTRDMA_IOC_ASK, &ask, ENXIO);
 	ask.size--;
 	refused("ask: a byte less", SWIFTRDMA_IOC_ASK, &ask, EINVAL);
 	ask.size++;
@@ -236,7 +236,7 @@ int test_bad(const char *name)
 	numbers();
 	descriptors();
 	refused("none of these attached: ask", SWIFTRDMA_IOC_ASK,
-		&(struct swiftrdma_ask){ .size = sizeof(struct swiftrdma_ask) }, ENOENT);
+		&(struct swiftrdma_ask){ .size = sizeof(struct swiftrdma_ask) }, ENXIO);
 	larger();
 	by_index();
 	again();

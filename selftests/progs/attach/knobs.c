@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,8 @@ static struct {
 	pthread_t thread;
 	bool runs, stop;
 	double wants;		/* WR/s */
+	unsigned int swing_ms;
+	bool waits;		/* for credits */
 	double tokens, fraction;
 	uint64_t sent;
 } lib;
@@ -68,6 +71,25 @@ static void report_knobs(const struct swiftrdma_knob_value *is, uint64_t changes
 	__atomic_store_n(&r->control_seen, changes, __ATOMIC_RELEASE);
 }
 
+/* What it sends of its share at @now. */
+static double swing_at(uint64_t now)
+{
+	if (!lib.swing_ms)
+		return 1;
+	return now / (lib.swing_ms * 1000000ull) % 2 ? 1.5 : 0.5;
+}
+
+static void wait_for_credits(uint64_t ns, const struct swiftrdma_knob_value *credits, uint64_t now)
+{
+	struct swiftrdma_held *held = &lib.share->report->held[SWIFTRDMA_SHARE_KNOB_CREDITS];
+
+	if (!lib.waits || credits->until_ns <= now)
+		return;
+	held->posts++;
+	held->wrs++;
+	held->ns += ns;
+}
+
 /* What it would have sent in @ns, and for how long it had to wait instead. */
 static void send_for(uint64_t ns, const struct swiftrdma_knob_value *rate, uint64_t now)
 {
@@ -77,7 +99,7 @@ static void send_for(uint64_t ns, const struct swiftrdma_knob_value *rate, uint6
 
 	if (rate->until_ns > now) {
 		burst = (double)rate->value * BURST_NS / 1e9;
-		lib.tokens += (double)rate->value * (double)ns / 1e9;
+		lib.tokens += swing_at(now) * (double)rate->value * (double)ns / 1e9;
 		/* A stretch that nobody ran for is made up for, as time passed. */
 		if (burst < (double)rate->value * (double)ns / 1e9)
 			burst = (double)rate->value * (double)ns / 1e9;
@@ -112,6 +134,7 @@ static void *obey_knobs(void *arg)
 			memset(is, 0, sizeof(is));
 		report_knobs(is, changes, now);
 		send_for(now - last, &is[SWIFTRDMA_SHARE_KNOB_WR_RATE], now);
+		wait_for_credits(now - last, &is[SWIFTRDMA_SHARE_KNOB_CREDITS], now);
 		last = now;
 	}
 	return NULL;
@@ -133,6 +156,36 @@ int knobs_library(struct share *s, bool on)
 void knobs_want(double rate)
 {
 	lib.wants = rate;
+}
+
+void knobs_swing(unsigned int ms)
+{
+	lib.swing_ms = ms;
+}
+
+void knobs_wait(bool on)
+{
+	lib.waits = on;
+}
+
+int knobs_say(struct share *s, const char *args)
+{
+	static const char *const states[] = { "none", "idle", "in_force", "unable" };
+	struct swiftrdma_knob_value is[SWIFTRDMA_SHARE_KNOBS];
+	char knob[16] = "", state[16] = "";
+	uint64_t value = 0, changes;
+	uint32_t k = 0, i = 0;
+
+	sscanf(args, "%15s %15s %lu", knob, state, &value);
+	while (k < KNOBS && strcmp(names[k], knob))
+		k++;
+	while (i < 4 && strcmp(states[i], state))
+		i++;
+	if (k == KNOBS || i == 4 || !copy_block(s->control, is, &changes))
+		return -EINVAL;
+	s->report->knob[k] = (struct swiftrdma_knob_report){ .state = i, .value = value };
+	__atomic_store_n(&s->report->control_seen, changes, __ATOMIC_RELEASE);
+	return 0;
 }
 
 void knobs_show(const struct share *s)
@@ -166,6 +219,67 @@ static bool map_files(const void **to, char **paths, int n)
 	return true;
 }
 
+/*
+ * Threads that sleep and wake, one on each CPU, while something is measured. Where one wakes late,
+ * the machine gave the processes that are measured no time either, and the figure says
+ * nothing of them.
+ */
+#define CPUS	64
+#define LATE_NS	20000000
+
+static struct {
+	pthread_t thread[CPUS];
+	int n;
+	bool stop;
+	unsigned int late;
+} calm;
+
+static void *wake_and_sleep(void *arg)
+{
+	uint64_t last = monotonic(), now;
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET((size_t)(uintptr_t)arg, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+	while (!__atomic_load_n(&calm.stop, __ATOMIC_ACQUIRE)) {
+		usleep(1000);
+		now = monotonic();
+		if (now - last > LATE_NS)
+			__atomic_fetch_add(&calm.late, 1, __ATOMIC_RELAXED);
+		last = now;
+	}
+	return NULL;
+}
+
+static void calm_begin(void)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	memset(&calm, 0, sizeof(calm));
+	while (calm.n < cpus && calm.n < CPUS &&
+	       !pthread_create(&calm.thread[calm.n], NULL, wake_and_sleep,
+			       (void *)(uintptr_t)calm.n))
+		calm.n++;
+}
+
+static bool calm_end(void)
+{
+	__atomic_store_n(&calm.stop, true, __ATOMIC_RELEASE);
+	while (calm.n)
+		pthread_join(calm.thread[--calm.n], NULL);
+	return !calm.late;
+}
+
+int knobs_calm(unsigned int ms)
+{
+	calm_begin();
+	usleep(1000 * ms);
+	if (!calm_end())
+		puts("late");
+	return 0;
+}
+
 static double sum_sent(const void **reports, int n)
 {
 	double sum = 0;
@@ -183,11 +297,13 @@ int knobs_measure(unsigned int ms, char **paths, int n)
 
 	if (n > WATCHED || !map_files(reports, paths, n))
 		return 2;
+	calm_begin();
 	from = monotonic();
 	before = sum_sent(reports, n);
 	usleep(1000 * ms);
 	to = monotonic();
-	printf("%.0f\n", (sum_sent(reports, n) - before) * 1e9 / (double)(to - from));
+	printf("%.0f", (sum_sent(reports, n) - before) * 1e9 / (double)(to - from));
+	puts(calm_end() ? "" : " late");
 	return 0;
 }
 

@@ -23,7 +23,7 @@ static int child_has_nothing(const char *dev_name)
 	struct swiftrdma_ask ask = { .size = sizeof(ask) };
 	struct share own;
 
-	if (door_ioctl(SWIFTRDMA_IOC_ASK, &ask) != -ENOENT)
+	if (door_ioctl(SWIFTRDMA_IOC_ASK, &ask) != -ENXIO)
 		return 1;
 	/* The context is its parent's. */
 	if (share_open(&own, dev_name, 1) != -ENXIO)
@@ -154,14 +154,22 @@ int test_family(const char *dev_name)
  *	open DEV	ok
  *	close		ok
  *	attach SLOTS	ok, or: error ERRNO
+ *	slots		slots N: that it got
  *	qp		qp QPN
- *	slot I QPN GENERATION WRS	ok
+ *	destroy		ok: the youngest QP is gone
+ *	post		ok: a call of ibv_post_send() on it, which need not work
+ *	calls I N	ok: so many calls, slot I says
+ *	slot I QPN GENERATION WRS [FLAGS]	ok
  *	state		none|live|ended
- *	job		job NAME refused 0|1
- *	ask [NAME]	ok, or: error ERRNO
+ *	job		job NAME refused 0|1 slo NS
+ *	ask [NAME [NS]]	ok, or: error ERRNO; - is no name
+ *	asks N NAME	asked: so many wishes in turn for NAME and for nothing, how many were taken
  *	door		ok: the door stays open
  *	library on|off	ok: a thread obeys the knobs in control
  *	want RATE	ok: what that thread would send, WR/s
+ *	swing MS	ok: it sends half and one and a half of its share in turn; 0: no more
+ *	wait on|off	ok: its posts wait for credits all the time
+ *	says KNOB STATE VALUE	ok: what the report says of a knob, in answer to control
  *	knobs		knobs [NAME VALUE for MS]...
  *	files		files REPORT CONTROL: their descriptors
  */
@@ -192,12 +200,37 @@ static int do_attach(const char *args)
 	return answer(err);
 }
 
-static int do_ask(const char *name)
+static int ask_for(const char *name, uint64_t slo)
 {
-	struct swiftrdma_ask ask = { .size = sizeof(ask) };
+	struct swiftrdma_ask ask = { .size = sizeof(ask), .slo_p99_ns = slo };
 
 	snprintf(ask.job, sizeof(ask.job), "%s", name);
-	return answer(door_ioctl(SWIFTRDMA_IOC_ASK, &ask));
+	return door_ioctl(SWIFTRDMA_IOC_ASK, &ask);
+}
+
+static int do_ask(const char *args)
+{
+	char name[64] = "";
+	uint64_t slo = 0;
+
+	sscanf(args, "%63s %lu", name, &slo);
+	return answer(ask_for(strcmp(name, "-") ? name : "", slo));
+}
+
+static int do_asks(const char *args)
+{
+	unsigned int n = 0, taken = 0, often = 0;
+	char name[64] = "";
+
+	sscanf(args, "%u %63s", &n, name);
+	for (unsigned int i = 0; i < n; i++) {
+		int err = ask_for(i % 2 ? "" : name, 0);
+
+		taken += !err;
+		often += err == -EAGAIN;
+	}
+	printf("asked: %u taken %u too often\n", taken, often);
+	return 0;
 }
 
 static int do_job(void)
@@ -205,9 +238,10 @@ static int do_job(void)
 	struct swiftrdma_control_job job;
 
 	if (attached && control_job(&s, &job))
-		printf("job %s refused %u\n", job.name, job.refused);
+		printf("job %s refused %u slo %lu\n", job.name, job.refused,
+		       (unsigned long)job.slo_p99_ns);
 	else
-		puts("job - refused -");
+		puts("job - refused - slo -");
 	return 0;
 }
 
@@ -219,10 +253,10 @@ static int do_state(void)
 	return 0;
 }
 
+static struct ibv_qp *qp;	/* the youngest */
+
 static int do_qp(void)
 {
-	struct ibv_qp *qp;
-
 	if (!cq)
 		cq = ibv_create_cq(dev.ctx, 8, NULL, NULL, 0);
 	qp = cq ? vqp_small(&dev, cq) : NULL;
@@ -234,15 +268,46 @@ static int do_qp(void)
 
 static int do_slot(const char *args)
 {
-	uint32_t i, qpn;
+	uint32_t i, qpn, flags = 0;
 	uint64_t generation, wrs;
 
-	if (!attached || sscanf(args, "%u %u %lu %lu", &i, &qpn, &generation, &wrs) != 4)
+	if (!attached ||
+	    sscanf(args, "%u %u %lu %lu %u", &i, &qpn, &generation, &wrs, &flags) < 4)
 		return answer(-EINVAL);
 	if (s.slot[i].id.generation != generation)
 		slot_begin(&s, i, qpn, generation);
+	s.slot[i].id.flags = flags;
 	s.slot[i].post_owner.wrs = wrs;
 	return answer(0);
+}
+
+static int do_post(void)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND }, *bad;
+
+	if (!qp)
+		return answer(-EINVAL);
+	ibv_post_send(qp, &wr, &bad);
+	return answer(0);
+}
+
+static int do_calls(const char *args)
+{
+	uint64_t calls;
+	uint32_t i;
+
+	if (!attached || sscanf(args, "%u %lu", &i, &calls) != 2)
+		return answer(-EINVAL);
+	s.slot[i].post_owner.calls = calls;
+	return answer(0);
+}
+
+static int do_destroy(void)
+{
+	int err = qp ? ibv_destroy_qp(qp) : EINVAL;
+
+	qp = NULL;
+	return answer(-err);
 }
 
 static int obey(const char *line)
@@ -262,8 +327,16 @@ static int obey(const char *line)
 	}
 	if (!strcmp(word, "attach"))
 		return do_attach(args);
+	if (!strcmp(word, "slots"))
+		return printf("slots %u\n", s.slots) < 0;
 	if (!strcmp(word, "qp"))
 		return do_qp();
+	if (!strcmp(word, "destroy"))
+		return do_destroy();
+	if (!strcmp(word, "post"))
+		return do_post();
+	if (!strcmp(word, "calls"))
+		return do_calls(args);
 	if (!strcmp(word, "slot"))
 		return do_slot(args);
 	if (!strcmp(word, "state"))
@@ -272,12 +345,24 @@ static int obey(const char *line)
 		return do_job();
 	if (!strcmp(word, "ask"))
 		return do_ask(args);
+	if (!strcmp(word, "asks"))
+		return do_asks(args);
 	if (!strcmp(word, "library"))
 		return answer(attached ? knobs_library(&s, !strcmp(args, "on")) : -EINVAL);
 	if (!strcmp(word, "want")) {
 		knobs_want(strtod(args, NULL));
 		return answer(0);
 	}
+	if (!strcmp(word, "swing")) {
+		knobs_swing((unsigned int)strtoul(args, NULL, 10));
+		return answer(0);
+	}
+	if (!strcmp(word, "wait")) {
+		knobs_wait(!strcmp(args, "on"));
+		return answer(0);
+	}
+	if (attached && !strcmp(word, "says"))
+		return answer(knobs_say(&s, args));
 	if (attached && !strcmp(word, "files"))
 		return printf("files %d %d\n", s.report_fd, s.control_fd) < 0;
 	if (attached && !strcmp(word, "knobs")) {

@@ -222,10 +222,21 @@ static void show(const struct reported *r)
 		       r->has[SWIFTRDMA_REPORT_A_DISTRUSTED] ? " distrusted" : "");
 	else
 		printf("qp %lu", v[SWIFTRDMA_REPORT_A_QPN]);
-	printf(" dev %lu wrs %lu bytes %lu recv_wrs %lu done %lu samples %lu\n",
+	printf(" dev %lu wrs %lu bytes %lu recv_wrs %lu done %lu samples %lu calls %lu",
 	       v[SWIFTRDMA_REPORT_A_DEV_INDEX], v[SWIFTRDMA_REPORT_A_WRS],
 	       v[SWIFTRDMA_REPORT_A_BYTES], v[SWIFTRDMA_REPORT_A_RECV_WRS],
-	       v[SWIFTRDMA_REPORT_A_DONE], v[SWIFTRDMA_REPORT_A_SAMPLES]);
+	       v[SWIFTRDMA_REPORT_A_DONE], v[SWIFTRDMA_REPORT_A_SAMPLES],
+	       v[SWIFTRDMA_REPORT_A_CALLS]);
+	if (r->has[SWIFTRDMA_REPORT_A_DOORBELLS])
+		printf(" doorbells %lu", v[SWIFTRDMA_REPORT_A_DOORBELLS]);
+	if (r->has[SWIFTRDMA_REPORT_A_SLO_P99])
+		printf(" slo %lu", v[SWIFTRDMA_REPORT_A_SLO_P99]);
+	putchar('\n');
+}
+
+int each_report(void (*each)(const struct reported *r))
+{
+	return dump(&(struct look){ .each = each });
 }
 
 int show_reports(bool cached)

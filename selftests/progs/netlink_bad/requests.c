@@ -22,7 +22,7 @@ const struct good goods[] = {
 	{ SWIFTRDMA_CMD_JOB_GET, DUMP, "job=there cached", false },
 	{ SWIFTRDMA_CMD_REPORT_GET, DUMP, "dev_index=$dev dev_name=rxe0 since=1 cached", false },
 	{ SWIFTRDMA_CMD_JOB_SET, DO,
-	  "job_obj{name=new origin=test class=1 rule{order=7 cgroup=/a/* comm=c exe=e uid=1 pid=1} "
+	  "job_obj{name=new origin=test class=1 rule{order=7 cgroup=/a/* comm=c exe=e uid=1 pid=1 asked slo_p99_min=1} "
 	  "rule{uid=2}}", true },
 	{ SWIFTRDMA_CMD_JOB_DEL, DO, "job_obj{name=new origin=test}", true },
 	{ SWIFTRDMA_CMD_ACT, DO,
