@@ -172,7 +172,8 @@ is "... and that of another one does not" "$(of "${next_ns[@]}" "${contained[@]}
 
 modes=$(find $srdma_debugfs -type f -printf '%m %f\n' | sort -u)
 is "debugfs is root's" "$modes" "$(printf '%s\n' '400 actions' '400 jobs' '400 ports' \
-	'400 priorities' '400 qps' '400 reports' '400 summary' '400 uars' '400 version' '600 disarm')"
+	'400 priorities' '400 qp_reports' '400 qps' '400 reports' '400 summary' \
+	'400 uars' '400 version' '600 disarm')"
 like "a user cannot read it" "$("${as_nobody[@]}" cat $srdma_debugfs/rxe0/qps 2>&1)" 'Permission denied'
 
 for id in inner next nobody root; do

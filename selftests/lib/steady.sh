@@ -6,22 +6,23 @@
 within() { [ "$1" -ge $(($2 * (100 - $3) / 100)) ] && [ "$1" -le $(($2 * (100 + $3) / 100)) ]; }
 
 # steady WANTED PERCENT CMD...: CMD prints a figure, and "late" after it if the machine gave the
-# processes no time now and then; that figure is left out. Of nine others eight are within
-# PERCENT. They are in $seen, the rest in brackets.
+# processes no time now and then; that figure is left out. Of nine others in a row eight are
+# within PERCENT. All are in $seen, those left out in brackets.
 steady() {
-	local wanted=$1 percent=$2 good=0 near=0 figure late
+	local wanted=$1 percent=$2 last='' good figure late
 
 	shift 2
 	seen=''
 	for _ in {1..60}; do
-		[ $good -lt 9 ] || break
 		read -r figure late < <("$@" | xargs)
 		seen+="${seen:+ }${late:+(}$figure${late:+)}"
 		[ -z "$late" ] || continue
-		good=$((good + 1))
-		! within "$figure" "$wanted" "$percent" || near=$((near + 1))
+		within "$figure" "$wanted" "$percent" && last+=+ || last+=-
+		[ ${#last} -le 9 ] || last=${last:1}
+		good=${last//-/}
+		[ ${#last} -lt 9 ] || [ ${#good} -lt 8 ] || return 0
 	done
-	[ $good = 9 ] && [ $near -ge 8 ]
+	return 1
 }
 
 # is_steady NAME WANTED PERCENT CMD...
