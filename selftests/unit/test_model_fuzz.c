@@ -88,9 +88,21 @@ static const struct model_ops ops = {
 	.done = on_done, .congestion = on_congestion,
 };
 
-static void check_events(const struct model *m)
+/* WRs of a QP in the NIC: granted, not done. */
+static uint64_t inflight(const struct model *m, const struct model_qp *qp)
 {
-	const struct model_events *e = &m->next;
+	uint64_t n = qp->posted - qp->done;
+	uint32_t w;
+
+	for (w = qp->ungranted.head; w != MODEL_NONE; w = m->wr[w].next) {
+		assert_true(n);
+		n--;
+	}
+	return n;
+}
+
+static void check_tree(const struct model *m, const struct model_events *e)
+{
 	uint32_t i, winner;
 
 	for (i = 1; i < e->leaf; i++) {
@@ -102,6 +114,12 @@ static void check_events(const struct model *m)
 		assert_true(e->when[i] >= m->now);
 		assert_true(e->when[i] == MODEL_NEVER || e->src[i] == i - e->leaf);
 	}
+}
+
+static void check_events(const struct model *m)
+{
+	check_tree(m, &m->next);
+	check_tree(m, &m->units);
 	assert_true(m->port.due >= m->now && m->pipe_due >= m->now);
 	assert_int_equal(m->pipe_due == MODEL_NEVER, m->pipe.head == MODEL_NONE);
 	assert_true(m->pipe.head == MODEL_NONE || m->pipe_due == m->wr[m->pipe.head].due);
@@ -124,7 +142,7 @@ static void check_port(const struct model *m)
 		assert_int_equal(bytes, qp->ready_bytes);
 		assert_int_equal(n, qp->n_ready);
 		assert_int_equal(qp->listed, n != 0);
-		assert_true(qp->inflight >= n + qp->in_pu);
+		assert_true(inflight(m, qp) >= n + qp->in_pu);
 		backlog[qp->cls] += bytes;
 		waiting[qp->cls] += n;
 		listed += qp->listed;
@@ -171,7 +189,7 @@ static void check_wqes(const struct model *m)
 			continue;
 		for (w = qp->stalled.head, n = 0; w != MODEL_NONE; w = m->wr[w].next, n++)
 			assert_int_equal(m->wr[w].held, MODEL_NONE);
-		assert_true(qp->slots + n <= qp->inflight);
+		assert_true(qp->slots + n <= inflight(m, qp));
 		/* What stands first has no slot, or it would go. */
 		assert_true(!n || qp->slots);
 	}
@@ -181,7 +199,7 @@ static void check_books(const struct world *w)
 {
 	const struct model *m = &w->m;
 	uint32_t i, k, wr, used = 0, ungranted = 0, live = 0, congested = 0;
-	uint64_t posted = 0;
+	uint64_t live_bytes = 0;
 
 	for (i = m->free_wr; i != MODEL_NONE; i = m->wr[i].next)
 		used++;
@@ -201,15 +219,16 @@ static void check_books(const struct world *w)
 	assert_int_equal(congested, m->congested);
 	for (i = 0; i < m->n.qps; i++)
 		if (m->qp[i].open) {
-			posted = m->qp[i].posted - m->qp[i].done - m->qp[i].dropped;
-			assert_true(posted >= m->qp[i].inflight);
-			live += (uint32_t)posted;
+			live += (uint32_t)(m->qp[i].posted - m->qp[i].done);
+			live_bytes += m->qp[i].bytes;
 		}
 	assert_true(used >= live);
 	assert_int_equal(m->stats.posted, w->cookies);
 	assert_int_equal(m->stats.done, w->done);
 	assert_int_equal(m->stats.done_bytes, w->done_bytes);
 	assert_int_equal(m->stats.posted, m->stats.done + m->stats.dropped + live);
+	assert_int_equal(m->stats.posted_bytes,
+			 m->stats.done_bytes + m->stats.dropped_bytes + live_bytes);
 	assert_true(m->cache.bytes <= m->p.cache_bytes && m->cache.n <= m->n.contexts);
 }
 

@@ -188,16 +188,18 @@ static void qps_share_bytes_not_messages(void **state)
 	static const uint32_t size[4] = { 64, 300, 1000, 7777 };
 	struct model_params p = port_params();
 	struct rig *r = rig_new(&p, 4);
-	uint64_t least = UINT64_MAX, most = 0, sent;
+	uint64_t least = UINT64_MAX, most = 0, sent, posted[4] = { 0 };
 	uint32_t q, i;
 
 	(void)state;
 	for (q = 0; q < 4; q++)
-		for (i = 0; i < 200000 / size[q] && i < 1500; i++)
+		for (i = 0; i < 200000 / size[q] && i < 1500; i++) {
 			rig_post(r, q, size[q], 0);
+			posted[q] += size[q];
+		}
 	model_run_until(&r->m, 350 * US);
 	for (q = 0; q < 4; q++) {
-		sent = r->m.qp[q].posted_bytes - r->m.qp[q].ready_bytes;
+		sent = posted[q] - r->m.qp[q].ready_bytes;
 		least = sent < least ? sent : least;
 		most = sent > most ? sent : most;
 	}

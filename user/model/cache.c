@@ -1,137 +1,248 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The cache of contexts, which evicts the least recently used context. */
+/*
+ * The cache of contexts, which evicts the least recently used context.
+ *
+ * A ring has the uses in their order, and each context knows the place of its last use. A use
+ * therefore writes to its own context and to the end of the ring, and to no other context. An
+ * entry that is not the last use of its context is stale; the first entry that is not stale
+ * has the least recently used context.
+ *
+ * An evicted context stays known, since it is likely to come back. Its last use lies before
+ * the ring's first entry, which tells it from those in the cache. There is room for twice as
+ * many contexts as the cache can hold: when all is taken, at least half are not in the cache,
+ * and these are forgotten.
+ */
 #include "model/internal.h"
 
-static uint32_t cache_bucket(const struct model_cache *c, enum model_kind kind, uint64_t key)
+/* A context is prefetched when so many entries of the ring are before it. */
+#define AHEAD	8
+
+/* What identifies a context; 0: none. */
+static uint64_t name_of(enum model_kind kind, uint64_t key)
 {
-	/* Knuth's multiplicative hash, 2^64 / golden ratio */
-	return ((key * MODEL_KINDS + kind) * 0x9e3779b97f4a7c15ULL >> 32) & c->mask;
+	return key << 2 | (kind + 1);
 }
 
-static uint32_t *cache_slot(struct model_cache *c, enum model_kind kind, uint64_t key)
+static enum model_kind kind_of(uint64_t name)
 {
-	uint32_t *slot = &c->bucket[cache_bucket(c, kind, key)];
-
-	while (*slot != MODEL_NONE && (c->ctx[*slot].key != key || c->ctx[*slot].kind != kind))
-		slot = &c->ctx[*slot].hash_next;
-	return slot;
+	return (name & 3) - 1;
 }
 
-static void age_unlink(struct model_cache *c, uint32_t i)
+static uint32_t *bucket_of(const struct model_cache *c, uint64_t name)
 {
-	struct model_context *x = &c->ctx[i];
+	/*
+	 * Keys are small numbers, or small numbers within an object whose number is in the
+	 * upper half. So neighbours get neighbouring buckets, one each, and objects are
+	 * scattered by Knuth's multiplicative hash, 2^32 / golden ratio.
+	 */
+	uint32_t object = (uint32_t)(name >> 32);
 
-	*(x->prev == MODEL_NONE ? &c->age.head : &c->ctx[x->prev].next) = x->next;
-	*(x->next == MODEL_NONE ? &c->age.tail : &c->ctx[x->next].prev) = x->prev;
+	return &c->bucket[((uint32_t)name + object * 0x9e3779b1U) & c->mask];
 }
 
-static void age_append(struct model_cache *c, uint32_t i)
+static bool cached(const struct model_cache *c, uint32_t i)
 {
-	struct model_context *x = &c->ctx[i];
-
-	x->next = MODEL_NONE;
-	x->prev = c->age.tail;
-	*(x->prev == MODEL_NONE ? &c->age.head : &c->ctx[x->prev].next) = i;
-	c->age.tail = i;
+	return c->ctx[i].last_use >= c->oldest;
 }
 
-static void cache_drop(struct model *m, uint32_t *slot)
+static void chain(struct model_cache *c, uint32_t i)
+{
+	uint32_t *bucket = bucket_of(c, c->ctx[i].name);
+
+	c->next[i] = *bucket;
+	*bucket = i;
+}
+
+/* Forgets contexts that are not in the cache. */
+static void forget_evicted(struct model_cache *c)
+{
+	uint32_t i;
+
+	for (i = 0; i <= c->mask; i++)
+		c->bucket[i] = MODEL_NONE;
+	for (i = c->slots; i-- > 0;) {
+		if (cached(c, i)) {
+			chain(c, i);
+			continue;
+		}
+		c->ctx[i].name = 0;
+		c->next[i] = c->free;
+		c->free = i;
+	}
+}
+
+static uint32_t find(const struct model_cache *c, uint64_t name)
+{
+	uint32_t i = *bucket_of(c, name);
+
+	while (i != MODEL_NONE && c->ctx[i].name != name)
+		i = c->next[i];
+	return i;
+}
+
+static uint32_t find_or_add(struct model_cache *c, uint64_t name)
+{
+	uint32_t i = find(c, name);
+
+	if (i != MODEL_NONE)
+		return i;
+	if (c->free == MODEL_NONE)
+		forget_evicted(c);
+	i = c->free;
+	c->free = c->next[i];
+	c->ctx[i] = (struct model_context){ .name = name };
+	chain(c, i);
+	return i;
+}
+
+static struct model_context *used_at(const struct model_cache *c, uint64_t place)
+{
+	return &c->ctx[c->use[place & c->use_mask]];
+}
+
+/* Removes stale entries, which are at least three quarters of a full ring. */
+static void compact_uses(struct model_cache *c)
+{
+	uint64_t from, to = c->oldest;
+
+	for (from = c->oldest; from != c->newest; from++) {
+		uint32_t i = c->use[from & c->use_mask];
+		bool stale = c->ctx[i].last_use != from;
+
+		/* Without a branch: which entries are stale cannot be predicted. */
+		c->use[to & c->use_mask] = i;
+		c->ctx[i].last_use = stale ? c->ctx[i].last_use : to;
+		to += !stale;
+	}
+	c->newest = to;
+}
+
+static void append_use(struct model_cache *c, uint32_t i)
+{
+	if (c->newest - c->oldest > c->use_mask)
+		compact_uses(c);
+	c->ctx[i].last_use = c->newest;
+	c->use[c->newest++ & c->use_mask] = i;
+}
+
+static void count_out(struct model *m, const struct model_context *x)
+{
+	m->cache.bytes -= m->p.entry_bytes[kind_of(x->name)];
+	m->cache.n--;
+}
+
+static void evict(struct model *m)
 {
 	struct model_cache *c = &m->cache;
-	uint32_t i = *slot;
+	struct model_context *x;
 
-	*slot = c->ctx[i].hash_next;
-	age_unlink(c, i);
-	c->bytes -= m->p.entry_bytes[c->ctx[i].kind];
-	c->ctx[i].kind = MODEL_KINDS;
-	c->n--;
-	c->ctx[i].next = c->free;
-	c->free = i;
-}
-
-static void cache_evict(struct model *m)
-{
-	struct model_context *x = &m->cache.ctx[m->cache.age.head];
-
-	cache_drop(m, cache_slot(&m->cache, x->kind, x->key));
+	do {
+		__builtin_prefetch(used_at(c, c->oldest + AHEAD));
+		x = used_at(c, c->oldest);
+	} while (x->last_use != c->oldest++);
+	count_out(m, x);
 	m->stats.evictions++;
 }
 
-/* False: a miss, now fetched. */
-bool model_cache_use(struct model *m, enum model_kind kind, uint64_t key, uint32_t *at)
+/* Puts a context into the cache. False: it never fits, so each use is a fetch. */
+static bool fetch(struct model *m, enum model_kind kind)
 {
 	struct model_cache *c = &m->cache;
 	uint32_t need = m->p.entry_bytes[kind];
-	uint32_t *slot, i = *at;
 
-	if (i >= m->n.contexts || c->ctx[i].key != key || c->ctx[i].kind != kind)
-		i = *cache_slot(c, kind, key);
-	*at = i;
-	if (i != MODEL_NONE) {
-		m->stats.hits[kind]++;
-		if (i != c->age.tail) {
-			age_unlink(c, i);
-			age_append(c, i);
-		}
-		return true;
-	}
-	m->stats.misses[kind]++;
 	if (need > m->p.cache_bytes)
-		return false;	/* never fits: each use is a fetch */
-	while (c->free == MODEL_NONE || c->bytes + need > m->p.cache_bytes)
-		cache_evict(m);
-	i = c->free;
-	*at = i;
-	c->free = c->ctx[i].next;
-	c->ctx[i].key = key;
-	c->ctx[i].kind = kind;
-	slot = &c->bucket[cache_bucket(c, kind, key)];
-	c->ctx[i].hash_next = *slot;
-	*slot = i;
-	age_append(c, i);
+		return false;
+	while (c->n == m->n.contexts || c->bytes + need > m->p.cache_bytes)
+		evict(m);
 	c->bytes += need;
 	c->n++;
-	return false;
+	return true;
 }
 
-/* Prefetches the contexts that @qp used last: its next WR is likely to need them. */
-void model_cache_expect(const struct model *m, const struct model_qp *qp)
+/* A use of the context in slot @i. False: a miss, now fetched. */
+static inline bool use(struct model *m, enum model_kind kind, uint32_t i)
 {
-	int kind;
+	bool hit = cached(&m->cache, i);
 
-	for (kind = 0; kind < MODEL_KINDS; kind++)
-		if (qp->at[kind] < m->n.contexts)
-			__builtin_prefetch(&m->cache.ctx[qp->at[kind]], 1);
+	if (hit)
+		m->stats.hits[kind]++;
+	else
+		m->stats.misses[kind]++;
+	if (hit || fetch(m, kind))
+		append_use(&m->cache, i);
+	return hit;
+}
+
+bool model_cache_use(struct model *m, enum model_kind kind, uint64_t key)
+{
+	return use(m, kind, find_or_add(&m->cache, name_of(kind, key)));
+}
+
+/* The same, of a QP's own context. @at: the slot where it was last. */
+static inline bool use_at(struct model *m, enum model_kind kind, uint64_t key, uint32_t *at)
+{
+	uint64_t name = name_of(kind, key);
+
+	if (*at >= m->cache.slots || m->cache.ctx[*at].name != name)
+		*at = find_or_add(&m->cache, name);
+	return use(m, kind, *at);
+}
+
+unsigned int model_cache_misses(struct model *m, struct model_qp *qp, uint64_t mtt)
+{
+	unsigned int misses = !use_at(m, MODEL_QPC, qp->qpn, &qp->at_qpc);
+
+	if (mtt)
+		misses += !model_cache_use(m, MODEL_MTT, mtt);
+	return misses + !use_at(m, MODEL_CQC, qp->cq, &qp->at_cqc);
+}
+
+void model_cache_expect(const struct model *m, const struct model_qp *qp, uint64_t mtt)
+{
+	const struct model_cache *c = &m->cache;
+	uint32_t i = mtt ? *bucket_of(c, name_of(MODEL_MTT, mtt)) : MODEL_NONE;
+
+	if (qp->at_qpc < c->slots)
+		__builtin_prefetch(&c->ctx[qp->at_qpc], 1);
+	if (qp->at_cqc < c->slots)
+		__builtin_prefetch(&c->ctx[qp->at_cqc], 1);
+	if (i < c->slots)
+		__builtin_prefetch(&c->ctx[i], 1);
 }
 
 void model_forget(struct model *m, enum model_kind kind, uint64_t key)
 {
-	uint32_t *slot = cache_slot(&m->cache, kind, key);
+	struct model_cache *c = &m->cache;
+	uint32_t i = find(c, name_of(kind, key));
 
-	if (*slot != MODEL_NONE)
-		cache_drop(m, slot);
+	if (i == MODEL_NONE || !cached(c, i))
+		return;
+	count_out(m, &c->ctx[i]);
+	c->ctx[i].last_use = 0;
 }
 
 void model_cache_fit(struct model *m)
 {
 	while (m->cache.bytes > m->p.cache_bytes)
-		cache_evict(m);
+		evict(m);
+}
+
+void model_cache_empty(struct model *m)
+{
+	struct model_cache *c = &m->cache;
+
+	c->oldest = c->newest;
+	c->n = 0;
+	c->bytes = 0;
 }
 
 void model_cache_init(struct model *m)
 {
 	struct model_cache *c = &m->cache;
-	uint32_t i;
 
-	for (i = 0; i <= c->mask; i++)
-		c->bucket[i] = MODEL_NONE;
-	for (i = 0; i < m->n.contexts; i++) {
-		c->ctx[i].kind = MODEL_KINDS;
-		c->ctx[i].next = i + 1 < m->n.contexts ? i + 1 : MODEL_NONE;
-	}
-	c->free = 0;
-	c->age.head = MODEL_NONE;
-	c->age.tail = MODEL_NONE;
-	c->n = 0;
-	c->bytes = 0;
+	/* Place 0 is that of contexts without a use. */
+	c->oldest = 1;
+	c->newest = 1;
+	c->free = MODEL_NONE;
+	forget_evicted(c);
 }

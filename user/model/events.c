@@ -40,26 +40,3 @@ void model_events_init(struct model_events *e, uint64_t *when, uint32_t *src, ui
 		src[i] = MODEL_NONE;
 	}
 }
-
-void model_events_set(struct model_events *e, uint32_t src, uint64_t when)
-{
-	uint32_t i = e->leaf + src, other_src;
-	uint64_t other;
-	bool lost;
-
-	if (e->when[i] == when)
-		return;
-	e->when[i] = when;
-	e->src[i] = src;
-	while (i > 1) {
-		other = e->when[i ^ 1];
-		other_src = e->src[i ^ 1];
-		/* An odd node is the right child, which loses a draw; MODEL_NEVER + 1 fits. */
-		lost = other < when + (i & 1);
-		src = lost ? other_src : src;
-		when = lost ? other : when;
-		i /= 2;
-		e->when[i] = when;
-		e->src[i] = src;
-	}
-}

@@ -25,10 +25,9 @@ static inline uint64_t div_u64(uint64_t a, uint32_t b)
 }
 #endif
 
-/* Sources of events in their order: the UARs, then the units, then the elements. */
-#define SRC_PU(m)	((m)->n.uars)
-#define SRC_ELEMENT(m)	(SRC_PU(m) + MODEL_PUS)
-#define SOURCES(n)	((n)->uars + MODEL_PUS + (n)->elements)
+/* Sources of events other than units, in their order: the UARs, then the elements. */
+#define SRC_ELEMENT(m)	((m)->n.uars)
+#define SOURCES(n)	((n)->uars + (n)->elements)
 
 /* 10 Tbit/s: no product of rates and times overflows. */
 #define BPS_BOUND	(10 * MODEL_PS)
@@ -58,11 +57,18 @@ static inline uint32_t wr_pop(struct model *m, struct model_list *l)
 /* wqe.c: its WQE leaves the NIC */
 void model_wqe_drop(struct model *m, uint32_t wr);
 
+/* Frees a WR whose WQE has left the NIC. */
+static inline void wr_put(struct model *m, uint32_t wr)
+{
+	m->wr[wr].next = m->free_wr;
+	m->free_wr = wr;
+}
+
+/* Frees a WR, whether its WQE is in the NIC or not. */
 static inline void wr_free(struct model *m, uint32_t wr)
 {
 	model_wqe_drop(m, wr);
-	m->wr[wr].next = m->free_wr;
-	m->free_wr = wr;
+	wr_put(m, wr);
 }
 
 /* Was its QP flushed or closed since? */
@@ -102,30 +108,36 @@ void model_wqe_add(struct model *m, uint32_t wr);
 void model_wqe_done(struct model *m, uint32_t wr);
 void model_wqe_forget(struct model *m, uint32_t q);
 
-/*
- * cache.c. Use of a context; false: it was a miss and is fetched now. @at: in, the slot at
- * the last use; out, its slot now.
- */
-bool model_cache_use(struct model *m, enum model_kind kind, uint64_t key, uint32_t *at);
-void model_cache_expect(const struct model *m, const struct model_qp *qp);
+/* cache.c. Use of a context; false: it was a miss and is fetched now. */
+bool model_cache_use(struct model *m, enum model_kind kind, uint64_t key);
+/* The uses of a WR of @qp: its QP context, @mtt unless 0, its CQ context. How many were misses. */
+unsigned int model_cache_misses(struct model *m, struct model_qp *qp, uint64_t mtt);
+/* Prefetches what model_cache_misses() is likely to read. */
+void model_cache_expect(const struct model *m, const struct model_qp *qp, uint64_t mtt);
 /* The cache may have become smaller. */
 void model_cache_fit(struct model *m);
+/* All contexts leave it, since their sizes have changed. */
+void model_cache_empty(struct model *m);
 void model_cache_init(struct model *m);
 
 /* unit.c: takes a WR to execute; handles the event of a unit */
 void model_pu_add(struct model *m, uint32_t wr);
 void model_pu_event(struct model *m, uint32_t k);
+/* Schedules the events of all units anew, since there are more or fewer units now. */
+void model_pu_fit(struct model *m);
 
 /* port.c: takes a WR from a unit; handles the event of the port */
 void model_port_add(struct model *m, uint32_t wr);
 void model_port_event(struct model *m);
+/* The first WR in the pipe is done. */
+void model_pipe_event(struct model *m);
 /* Puts the next packet on the wire, if there is one and it is free. */
 void model_port_start(struct model *m);
 /* Moves @q's WRs to another element and class. */
 void model_port_move(struct model *m, uint32_t q, uint32_t element, uint8_t cls);
 /* Discards @q's WRs there, except the one on the wire. */
 void model_port_forget(struct model *m, uint32_t q);
-/* An element may send again. */
-void model_element_unblock(struct model *m, uint32_t e);
+/* The element may send again. */
+void model_element_event(struct model *m, uint32_t e);
 
 #endif

@@ -10,62 +10,32 @@
 /* Bounds the parameters, so that no product of them overflows. */
 #define PACKET_BOUND	(1U << 16)
 #define REFETCH_BOUND	(1U << 16)
+/* A cache line of the CPU. Arrays begin on one, so that a WR is in one and a QP in two. */
+#define LINE		64
 
-static void pipe_event(struct model *m)
+static void source_event(struct model *m, uint32_t src)
 {
-	uint32_t w = wr_pop(m, &m->pipe);
-	struct model_wr *wr = &m->wr[w];
-	struct model_qp *qp = &m->qp[wr->qp];
-	struct model_done done = {
-		.cookie = wr->cookie, .at = m->now, .posted = wr->posted,
-		.qp = wr->qp, .bytes = wr->bytes,
-	};
-	bool dead = wr_dead(m, wr);
-
-	m->pipe_due = m->pipe.head != MODEL_NONE ? m->wr[m->pipe.head].due : MODEL_NEVER;
-	m->inflight--;
-	if (!dead)
-		model_wqe_done(m, w);
-	wr_free(m, w);
-	if (dead)
-		return;
-	qp->inflight--;
-	qp->done++;
-	qp->done_bytes += done.bytes;
-	qp->last_done = m->now;
-	m->stats.done++;
-	m->stats.done_bytes += done.bytes;
-	if (m->told - m->now > m->p.late_ps)
-		m->stats.late++;
-	if (m->told - m->now > m->stats.late_max_ps)
-		m->stats.late_max_ps = m->told - m->now;
-	if (m->ops && m->ops->done)
-		m->ops->done(m->ctx, &done);
+	if (src < SRC_ELEMENT(m))
+		model_uar_event(m, src);
+	else
+		model_element_event(m, src - SRC_ELEMENT(m));
 }
 
 /* Order of events at the same time: registers, units, elements, port, pipe. */
-static void source_event(struct model *m, uint32_t src)
+static inline void step(struct model *m, uint64_t when)
 {
-	if (src < SRC_PU(m)) {
-		model_unschedule(m, src);
-		model_uar_event(m, src);
-	} else if (src < SRC_ELEMENT(m)) {
-		model_pu_event(m, src - SRC_PU(m));
-	} else {
-		model_element_unblock(m, src - SRC_ELEMENT(m));
-		model_port_start(m);
-	}
-}
+	bool unit = model_events_first(&m->units) == when;
 
-static void step(struct model *m, uint64_t when)
-{
 	m->now = when;
-	if (model_events_first(&m->next) == when)
+	if (model_events_first(&m->next) == when &&
+	    !(unit && model_events_source(&m->next) >= SRC_ELEMENT(m)))
 		source_event(m, model_events_source(&m->next));
+	else if (unit)
+		model_pu_event(m, model_events_source(&m->units));
 	else if (m->port.due == when)
 		model_port_event(m);
 	else
-		pipe_event(m);
+		model_pipe_event(m);
 }
 
 void model_step(struct model *m, uint64_t when)
@@ -120,7 +90,7 @@ int model_post(struct model *m, uint32_t q, enum model_op op, uint32_t bytes,
 		.op = op,
 	};
 	qp->posted++;
-	qp->posted_bytes += bytes;
+	qp->bytes += bytes;
 	m->stats.posted++;
 	m->stats.posted_bytes += bytes;
 	model_uar_add(m, w);
@@ -163,8 +133,9 @@ int model_set_params(struct model *m, const struct model_params *p)
 		m->port.carry = 0;
 	if (m->ctrl_pu >= p->pus)
 		m->ctrl_pu = 0;
+	model_pu_fit(m);
 	if (memcmp(p->entry_bytes, old.entry_bytes, sizeof(old.entry_bytes)))
-		model_cache_init(m);
+		model_cache_empty(m);
 	model_cache_fit(m);
 	for (u = 0; u < m->n.uars; u++)
 		model_uar_congestion(m, u);
@@ -180,31 +151,40 @@ static uint32_t buckets(const struct model_sizes *n)
 	return b;
 }
 
+/* Four for each context, so that few of a full ring are moved to its beginning. */
+static uint32_t uses(const struct model_sizes *n)
+{
+	return 4 * buckets(n);
+}
+
 enum part {
-	PART_WHEN, PART_SRC, PART_UAR, PART_QP, PART_WR, PART_HELD, PART_ELEMENT,
-	PART_CONTEXT, PART_BUCKET, PARTS,
+	PART_WHEN, PART_SRC, PART_PU_WHEN, PART_PU_SRC, PART_UAR, PART_QP, PART_WR, PART_HELD, PART_ELEMENT,
+	PART_CONTEXT, PART_NEXT, PART_BUCKET, PART_USE, PARTS,
 };
 
-/* Offset of each array in the caller's memory; at[PARTS]: the end of the last. */
+/* Offset of each array from the first line of the memory; at[PARTS]: the end of the last. */
 static void layout(const struct model_sizes *n, size_t at[PARTS + 1])
 {
 	const struct model *m = NULL;
 	size_t bytes[PARTS] = {
 		[PART_WHEN] = model_events_nodes(SOURCES(n)) * sizeof(*m->next.when),
 		[PART_SRC] = model_events_nodes(SOURCES(n)) * sizeof(*m->next.src),
+		[PART_PU_WHEN] = model_events_nodes(MODEL_PUS) * sizeof(*m->units.when),
+		[PART_PU_SRC] = model_events_nodes(MODEL_PUS) * sizeof(*m->units.src),
 		[PART_UAR] = n->uars * sizeof(*m->uar),
 		[PART_QP] = n->qps * sizeof(*m->qp),
 		[PART_WR] = n->wrs * sizeof(*m->wr),
 		[PART_HELD] = n->wrs * sizeof(*m->held),
 		[PART_ELEMENT] = n->elements * sizeof(*m->element),
-		[PART_CONTEXT] = n->contexts * sizeof(*m->cache.ctx),
+		[PART_CONTEXT] = 2 * n->contexts * sizeof(*m->cache.ctx),
+		[PART_NEXT] = 2 * n->contexts * sizeof(*m->cache.next),
 		[PART_BUCKET] = buckets(n) * sizeof(*m->cache.bucket),
+		[PART_USE] = uses(n) * sizeof(*m->cache.use),
 	};
 	int i;
 
 	for (at[0] = 0, i = 0; i < PARTS; i++)
-		at[i + 1] = at[i] + (bytes[i] + sizeof(uint64_t) - 1) / sizeof(uint64_t) *
-				    sizeof(uint64_t);
+		at[i + 1] = at[i] + (bytes[i] + LINE - 1) / LINE * LINE;
 }
 
 static bool sizes_ok(const struct model_sizes *n)
@@ -221,20 +201,20 @@ size_t model_bytes(const struct model_sizes *n)
 	if (!sizes_ok(n))
 		return 0;
 	layout(n, at);
-	return at[PARTS];
+	return at[PARTS] + LINE - 1;	/* the first line may begin within the memory */
 }
 
 int model_init(struct model *m, void *mem, const struct model_sizes *n,
 	       const struct model_params *p, const struct model_ops *ops, void *ctx)
 {
 	size_t at[PARTS + 1];
-	char *base = mem;
+	char *base = (char *)(((uintptr_t)mem + LINE - 1) / LINE * LINE);
 	uint32_t i, c;
 
 	if (!sizes_ok(n) || !params_ok(p))
 		return -EINVAL;
 	layout(n, at);
-	memset(mem, 0, at[PARTS]);
+	memset(base, 0, at[PARTS]);
 	memset(m, 0, sizeof(*m));
 	m->n = *n;
 	m->ops = ops;
@@ -243,6 +223,9 @@ int model_init(struct model *m, void *mem, const struct model_sizes *n,
 	m->rng = p->seed ? p->seed : 1;
 	model_events_init(&m->next, (void *)(base + at[PART_WHEN]),
 			  (void *)(base + at[PART_SRC]), SOURCES(n));
+	m->units.when = (void *)(base + at[PART_PU_WHEN]);
+	m->units.src = (void *)(base + at[PART_PU_SRC]);
+	model_pu_fit(m);
 	m->uar = (void *)(base + at[PART_UAR]);
 	m->qp = (void *)(base + at[PART_QP]);
 	m->wr = (void *)(base + at[PART_WR]);
@@ -250,7 +233,11 @@ int model_init(struct model *m, void *mem, const struct model_sizes *n,
 	m->element = (void *)(base + at[PART_ELEMENT]);
 	m->cache.ctx = (void *)(base + at[PART_CONTEXT]);
 	m->cache.bucket = (void *)(base + at[PART_BUCKET]);
+	m->cache.next = (void *)(base + at[PART_NEXT]);
 	m->cache.mask = buckets(n) - 1;
+	m->cache.slots = 2 * n->contexts;
+	m->cache.use = (void *)(base + at[PART_USE]);
+	m->cache.use_mask = uses(n) - 1;
 	model_cache_init(m);
 	for (i = 0; i < n->wrs; i++)
 		m->wr[i].next = i + 1 < n->wrs ? i + 1 : MODEL_NONE;

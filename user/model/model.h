@@ -169,7 +169,28 @@ void model_events_init(struct model_events *e, uint64_t *when, uint32_t *src, ui
  * Sets the time of a source; MODEL_NEVER: no event. Equal times are ordered by source, so
  * the order is always the same.
  */
-void model_events_set(struct model_events *e, uint32_t src, uint64_t when);
+static inline void model_events_set(struct model_events *e, uint32_t src, uint64_t when)
+{
+	uint32_t i = e->leaf + src, other_src;
+	uint64_t other;
+	bool lost;
+
+	if (e->when[i] == when)
+		return;
+	e->when[i] = when;
+	e->src[i] = src;
+	while (i > 1) {
+		other = e->when[i ^ 1];
+		other_src = e->src[i ^ 1];
+		/* An odd node is the right child, which loses a draw; MODEL_NEVER + 1 fits. */
+		lost = other < when + (i & 1);
+		src = lost ? other_src : src;
+		when = lost ? other : when;
+		i /= 2;
+		e->when[i] = when;
+		e->src[i] = src;
+	}
+}
 
 /* The time of the first event; MODEL_NEVER: no source has one. */
 static inline uint64_t model_events_first(const struct model_events *e)
@@ -205,7 +226,7 @@ static inline uint64_t model_crowd_ps(const struct model_crowd *c, uint32_t n)
 	return c->ps[n < MODEL_CROWD ? n : MODEL_CROWD];
 }
 
-/* A doorbell register. It grants the work of its QPs in turns. */
+/* A doorbell register. It grants the work of its QPs in turns. One cache line. */
 struct model_uar {
 	struct model_list qps;	/* QPs with ungranted work, the one served first */
 	uint32_t attached;	/* QPs that use it */
@@ -214,14 +235,14 @@ struct model_uar {
 	uint32_t last_qp;	/* the QP whose WR was granted last; MODEL_NONE at first */
 	bool serving;		/* the first QP has the register; else it is free at free_at */
 	bool congested;
+	uint32_t peak;		/* most WRs ever pending */
 	uint64_t free_at;	/* ps: until then a doorbell of another QP meets it busy */
 	uint64_t granted;	/* WRs, ever */
 	uint64_t contended;	/* WRs of these that had to wait */
 	uint64_t wait_ps;	/* summed over these */
-	uint32_t peak;		/* most WRs ever pending */
 };
 
-/* Fields are in the order of use: a WR on its way touches two and a half cache lines. */
+/* Two cache lines: what a WR needs until its unit starts it, and what it needs at the port. */
 struct model_qp {
 	/* The arguments of model_open(). */
 	uint32_t qpn, uar, cq, element;
@@ -230,21 +251,19 @@ struct model_qp {
 	bool open;
 
 	bool listed;		/* has WRs at the port, and is on the group's list */
-	uint32_t epoch;		/* WRs of an older generation are discarded */
-	uint32_t pu;		/* its processing unit, qpn modulo their number */
+	uint8_t pu;		/* its processing unit, qpn modulo their number */
 	uint32_t in_pu;		/* WRs waiting for its unit, or in it */
-	uint32_t inflight;	/* WRs in the NIC: granted, not done */
+	uint32_t epoch;		/* WRs of an older generation are discarded */
 	uint32_t slots;		/* request slots that are taken */
+	uint32_t at_qpc, at_cqc;	/* slots of its contexts at their last use */
+	uint64_t posted, done;	/* WRs, since it was opened, without discarded ones */
+
 	struct model_list ungranted;	/* WRs waiting for the register */
 	struct model_list stalled;	/* WRs waiting for a request slot, or behind one */
-	uint64_t posted, done;	/* WRs, since it was opened */
-	uint64_t posted_bytes, done_bytes;
+	uint64_t bytes;		/* payload of those that are not done */
 	struct model_list ready;	/* WRs at the port; only the head may be sent */
 	uint64_t ready_bytes;	/* not sent, of these */
 	uint32_t n_ready;	/* of these */
-	uint32_t at[MODEL_KINDS];	/* slots in the cache where its contexts were last */
-	uint64_t last_done;	/* ps */
-	uint64_t dropped, dropped_bytes;
 	uint32_t uar_next;	/* on the register's list */
 	uint32_t ready_prev, ready_next;	/* on the group's list */
 	int32_t deficit;	/* bytes that it may still send in this turn */
@@ -319,21 +338,23 @@ struct model_port {
 	uint64_t stalled_ps;	/* total time of that, up to its last end */
 };
 
-/* A context in the cache. */
+/* A context that is, or was, in the cache. */
 struct model_context {
-	uint64_t key;
-	uint32_t hash_next;
-	uint32_t prev, next;	/* by age */
-	uint8_t kind;
+	uint64_t name;		/* its key and kind */
+	uint64_t last_use;	/* its place in the order of uses */
 };
 
 struct model_cache {
 	uint32_t *bucket;	/* heads of chains */
-	struct model_context *ctx;
 	uint32_t mask;		/* buckets - 1 */
-	uint32_t free;		/* list of unused contexts, by next */
-	struct model_list age;	/* head: used longest ago */
-	uint32_t n;		/* contexts in use */
+	uint32_t slots;		/* for contexts */
+	struct model_context *ctx;
+	uint32_t *next;		/* per slot: on the chain of its bucket, or on the free list */
+	uint32_t free;		/* list of slots without a context */
+	uint32_t use_mask;	/* entries of the ring - 1 */
+	uint32_t *use;		/* ring of slots in the order of use, one entry a use */
+	uint64_t oldest, newest;	/* places: of its first entry, and behind the last */
+	uint32_t n;		/* contexts in the cache */
 	uint64_t bytes;		/* of these */
 };
 
@@ -398,10 +419,12 @@ struct model {
 	struct model_port port;
 	struct model_cache cache;
 	struct model_stats stats;
-	struct model_events next;	/* next events of registers, units, ... */
+	/* Of units apart, since nearly all of these events are theirs, and they are few. */
+	struct model_events units;	/* next events of units, */
+	struct model_events next;	/* of registers and elements */
 };
 
-/* The bytes of memory, aligned for a uint64_t, that model_init() needs. */
+/* The bytes of memory that model_init() needs. */
 size_t model_bytes(const struct model_sizes *sizes);
 
 /*
@@ -496,11 +519,14 @@ void model_forget(struct model *m, enum model_kind kind, uint64_t key);
 /* The time of the next event; MODEL_NEVER: there is none. */
 static inline uint64_t model_first(const struct model *m)
 {
-	uint64_t when = model_events_first(&m->next);
+	uint64_t when = m->pipe_due;
 
 	if (m->port.due < when)
 		when = m->port.due;
-	return m->pipe_due < when ? m->pipe_due : when;
+	if (model_events_first(&m->next) < when)
+		when = model_events_first(&m->next);
+	/* Last, because it takes longest until the tree has it. */
+	return model_events_first(&m->units) < when ? model_events_first(&m->units) : when;
 }
 
 /* The same; false: there is none. */

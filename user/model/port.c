@@ -138,7 +138,7 @@ static uint64_t wire_ps(uint64_t bytes, uint64_t bps, uint64_t *carry)
 	return ps;
 }
 
-void model_element_unblock(struct model *m, uint32_t e)
+static void element_unblock(struct model *m, uint32_t e)
 {
 	struct model_element *el = &m->element[e];
 	uint32_t c;
@@ -204,7 +204,6 @@ static uint64_t link_ps(struct model *m, uint64_t bytes)
 static void class_charge(struct model *m, uint32_t c, uint64_t wire, uint32_t turn)
 {
 	struct model_class *cls = &m->port.cls[c];
-	uint32_t weight = m->p.weight[c] ? m->p.weight[c] : 1;
 
 	cls->sent_bytes += wire;
 	cls->packets++;
@@ -212,7 +211,7 @@ static void class_charge(struct model *m, uint32_t c, uint64_t wire, uint32_t tu
 		return;
 	m->port.turn = cls->turn;
 	/* In 1/256 bytes. It may wrap around, because only differences are used. */
-	cls->turn += div_u64((uint64_t)turn << 8, weight);
+	cls->turn += div_u64((uint64_t)turn << 8, m->p.weight[c] ? m->p.weight[c] : 1);
 }
 
 /*
@@ -247,15 +246,16 @@ static void charge(struct model *m, uint32_t q, uint64_t wire)
 }
 
 /* Counts the time in which the port has something to send and only pauses prevent it. */
-static void port_stall(struct model *m, bool sends)
+static void port_stall(struct model *m, bool stalled)
 {
 	struct model_port *port = &m->port;
-	bool stalled = !sends && port->listed;
 
-	if (port->stalled && !stalled)
-		port->stalled_ps += m->now - port->stalled_at;
-	if (!port->stalled && stalled)
+	if (port->stalled == stalled)
+		return;
+	if (stalled)
 		port->stalled_at = m->now;
+	else
+		port->stalled_ps += m->now - port->stalled_at;
 	port->stalled = stalled;
 }
 
@@ -285,6 +285,37 @@ static void transmit(struct model *m, uint32_t w, uint64_t wire, uint32_t bytes,
 	wr_push(m, &m->pipe, w);
 }
 
+void model_pipe_event(struct model *m)
+{
+	uint32_t w = wr_pop(m, &m->pipe);
+	struct model_wr *wr = &m->wr[w];
+	struct model_qp *qp = &m->qp[wr->qp];
+	struct model_done done = {
+		.cookie = wr->cookie, .at = m->now, .posted = wr->posted,
+		.qp = wr->qp, .bytes = wr->bytes,
+	};
+	bool dead = wr_dead(m, wr);
+
+	m->pipe_due = m->pipe.head != MODEL_NONE ? m->wr[m->pipe.head].due : MODEL_NEVER;
+	m->inflight--;
+	if (dead) {
+		wr_free(m, w);
+		return;
+	}
+	model_wqe_done(m, w);
+	wr_put(m, w);
+	qp->done++;
+	qp->bytes -= done.bytes;
+	m->stats.done++;
+	m->stats.done_bytes += done.bytes;
+	if (m->told - m->now > m->p.late_ps)
+		m->stats.late++;
+	if (m->told - m->now > m->stats.late_max_ps)
+		m->stats.late_max_ps = m->told - m->now;
+	if (m->ops && m->ops->done)
+		m->ops->done(m->ctx, &done);
+}
+
 /* Bytes on the wire of @bytes of payload. */
 static uint64_t wire_bytes(const struct model *m, uint32_t bytes)
 {
@@ -305,7 +336,7 @@ static void port_send(struct model *m)
 	int c;
 
 	c = class_pick(m);
-	port_stall(m, c >= 0);
+	port_stall(m, c < 0 && port->listed);
 	if (c < 0)
 		return;
 	cls = &port->cls[c];
@@ -343,6 +374,12 @@ void model_port_start(struct model *m)
 		m->port.due = m->port.free_at;
 }
 
+void model_element_event(struct model *m, uint32_t e)
+{
+	element_unblock(m, e);
+	model_port_start(m);
+}
+
 void model_port_event(struct model *m)
 {
 	m->port.due = MODEL_NEVER;
@@ -355,13 +392,14 @@ static bool send_alone(struct model *m, uint32_t w)
 	struct model_wr *wr = &m->wr[w];
 	struct model_qp *qp = &m->qp[wr->qp];
 	struct model_element *el = &m->element[qp->element];
-	uint64_t wire = wire_bytes(m, wr->bytes);
+	uint64_t wire;
 
 	if (m->port.listed || m->port.due != MODEL_NEVER || m->now < m->port.free_at ||
 	    wr->bytes > m->p.mtu || el->max_bps || qp->listed || m->port.paused)
 		return false;
+	wire = wire_bytes(m, wr->bytes);
 	wr->left = 0;
-	port_stall(m, true);
+	port_stall(m, false);
 	class_wake(m, &m->port.cls[qp->cls]);
 	class_charge(m, qp->cls, wire, (uint32_t)wire);
 	el->sent_bytes += wire;
@@ -445,7 +483,6 @@ int model_element_set(struct model *m, uint32_t e, uint64_t max_bps, uint32_t bu
 	el->burst_ps = max_bps ? wire_ps(burst, max_bps, &carry) : 0;
 	el->tat = m->now;
 	el->carry = 0;
-	model_element_unblock(m, e);
-	model_port_start(m);
+	model_element_event(m, e);
 	return 0;
 }

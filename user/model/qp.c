@@ -21,9 +21,9 @@ int model_qp_open(struct model *m, uint32_t q, const struct model_qp_attr *a)
 	*qp = (struct model_qp) {
 		.qpn = a->qpn, .uar = a->uar, .cq = a->cq, .element = a->element,
 		.cls = a->cls, .open = true, .epoch = epoch,
-		.pu = m->p.pus ? a->qpn % m->p.pus : 0,
+		.pu = (uint8_t)(m->p.pus ? a->qpn % m->p.pus : 0),
 		.ungranted = EMPTY_LIST, .stalled = EMPTY_LIST, .ready = EMPTY_LIST,
-		.at = { MODEL_NONE, MODEL_NONE, MODEL_NONE }, .reads = a->reads,
+		.at_qpc = MODEL_NONE, .at_cqc = MODEL_NONE, .reads = a->reads,
 	};
 	m->uar[a->uar].attached++;
 	return 0;
@@ -56,18 +56,17 @@ uint32_t model_qp_flush(struct model *m, uint32_t q)
 	if (q >= m->n.qps || !m->qp[q].open)
 		return 0;
 	qp = &m->qp[q];
-	lost = qp->posted - qp->done - qp->dropped;
+	lost = qp->posted - qp->done;
 	m->stats.dropped += lost;
-	m->stats.dropped_bytes += qp->posted_bytes - qp->done_bytes - qp->dropped_bytes;
-	qp->dropped += lost;
-	qp->dropped_bytes = qp->posted_bytes - qp->done_bytes;
+	m->stats.dropped_bytes += qp->bytes;
+	qp->posted = qp->done;
+	qp->bytes = 0;
 	model_uar_forget(m, q);
 	model_wqe_forget(m, q);
 	model_port_forget(m, q);
 	/* WRs on a unit, on the wire and in the pipe are freed when they leave there. */
 	qp->epoch++;
 	qp->in_pu = 0;
-	qp->inflight = 0;
 	return (uint32_t)lost;
 }
 

@@ -6,12 +6,11 @@
 #include "model/internal.h"
 
 /* The WR is in the NIC. */
-static void grant(struct model *m, uint32_t wr)
+static inline void grant(struct model *m, uint32_t wr)
 {
 	struct model_qp *qp = &m->qp[m->wr[wr].qp];
 
 	m->inflight++;
-	qp->inflight++;
 	m->uar[qp->uar].granted++;
 	model_wqe_add(m, wr);
 }
@@ -102,6 +101,7 @@ void model_uar_event(struct model *m, uint32_t u)
 	struct model_qp *qp;
 	uint32_t q, wr;
 
+	model_unschedule(m, u);
 	if (uar->serving) {
 		uar->serving = false;
 		q = uar_unlist(m, uar);

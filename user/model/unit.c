@@ -8,17 +8,13 @@
 /* The cost of the contexts of @wr that are not in the cache. */
 static uint64_t fetch_contexts(struct model *m, const struct model_wr *wr)
 {
-	struct model_qp *qp = &m->qp[wr->qp];
-	unsigned int misses;
+	uint64_t ps;
 
 	if (!m->p.cache_bytes)
 		return 0;
-	misses = !model_cache_use(m, MODEL_QPC, qp->qpn, &qp->at[MODEL_QPC]);
-	if (wr->mtt)
-		misses += !model_cache_use(m, MODEL_MTT, wr->mtt, &qp->at[MODEL_MTT]);
-	misses += !model_cache_use(m, MODEL_CQC, qp->cq, &qp->at[MODEL_CQC]);
-	m->stats.fetch_ps += (uint64_t)misses * m->p.fetch_ps;
-	return (uint64_t)misses * m->p.fetch_ps;
+	ps = (uint64_t)model_cache_misses(m, &m->qp[wr->qp], wr->mtt) * m->p.fetch_ps;
+	m->stats.fetch_ps += ps;
+	return ps;
 }
 
 /*
@@ -27,17 +23,16 @@ static uint64_t fetch_contexts(struct model *m, const struct model_wr *wr)
  */
 static uint64_t wqe_ps(struct model *m, const struct model_wr *wr)
 {
-	unsigned int fetches = wr->stalled + (m->p.wqe_limit && wr->held == MODEL_NONE);
+	/* Added up without branches, which could not be predicted. */
+	unsigned int fetches = wr->stalled + (!!m->p.wqe_limit & (wr->held == MODEL_NONE));
 	uint64_t ps = m->p.pu_ps, again, swing;
 
 	if (wr->op == MODEL_WRITE && wr->bytes)
 		ps += m->p.payload_ps;
-	if (fetches) {
-		again = ((uint64_t)m->p.pu_ps * m->p.wqe_refetch_q8 >> 8) * fetches;
-		m->stats.refetch_ps += again;
-		m->stats.refetched += fetches;
-		ps += again;
-	}
+	again = ((uint64_t)m->p.pu_ps * m->p.wqe_refetch_q8 >> 8) * fetches;
+	m->stats.refetch_ps += again;
+	m->stats.refetched += fetches;
+	ps += again;
 	if (m->jitter_q16) {
 		swing = ps * m->jitter_q16 >> 16;
 		ps = ps - swing + (2 * swing * (model_random(m) >> 16) >> 16);
@@ -56,7 +51,7 @@ static void pu_start(struct model *m, uint32_t k)
 		ps = pu->stall_ps;
 		pu->stall_ps = 0;
 	} else if (pu->wrs.head == MODEL_NONE) {
-		model_unschedule(m, SRC_PU(m) + k);
+		model_events_set(&m->units, k, MODEL_NEVER);
 		return;
 	} else if (!wr_dead(m, &m->wr[pu->wrs.head])) {
 		ps = wqe_ps(m, &m->wr[pu->wrs.head]) +
@@ -65,7 +60,7 @@ static void pu_start(struct model *m, uint32_t k)
 	pu->busy = true;
 	pu->busy_ps += ps;
 	pu->free_at = m->now + ps;
-	model_schedule(m, SRC_PU(m) + k, pu->free_at);
+	model_events_set(&m->units, k, pu->free_at);
 }
 
 void model_pu_add(struct model *m, uint32_t wr)
@@ -81,11 +76,11 @@ void model_pu_add(struct model *m, uint32_t wr)
 			model_port_add(m, wr);
 			return;
 		}
-		qp->pu = qp->qpn % m->p.pus;
+		qp->pu = (uint8_t)(qp->qpn % m->p.pus);
 	}
 	/* A busy unit starts this work later. */
 	if (m->p.cache_bytes && m->pu[qp->pu].busy)
-		model_cache_expect(m, qp);
+		model_cache_expect(m, qp, m->wr[wr].mtt);
 	qp->in_pu++;
 	wr_push(m, &m->pu[qp->pu].wrs, wr);
 	if (!m->pu[qp->pu].busy)
@@ -119,6 +114,20 @@ void model_pu_event(struct model *m, uint32_t k)
 	pu_start(m, k);
 }
 
+void model_pu_fit(struct model *m)
+{
+	uint32_t n = m->p.pus, k;
+
+	/* One that is not there any more still ends its work. */
+	for (k = n; k < MODEL_PUS; k++)
+		if (m->pu[k].busy)
+			n = k + 1;
+	model_events_init(&m->units, m->units.when, m->units.src, n);
+	for (k = 0; k < n; k++)
+		if (m->pu[k].busy)
+			model_events_set(&m->units, k, m->pu[k].free_at);
+}
+
 int model_control(struct model *m, uint64_t ps, uint64_t now, uint64_t *done)
 {
 	struct model_pu *pu = &m->pu[m->ctrl_pu];
@@ -142,7 +151,6 @@ int model_control(struct model *m, uint64_t ps, uint64_t now, uint64_t *done)
 int model_touch(struct model *m, uint32_t q, enum model_kind kind, uint64_t key,
 		uint64_t now)
 {
-	uint32_t nowhere = MODEL_NONE;
 	int err;
 
 	if (q >= m->n.qps || !m->qp[q].open || kind >= MODEL_KINDS)
@@ -150,7 +158,7 @@ int model_touch(struct model *m, uint32_t q, enum model_kind kind, uint64_t key,
 	err = model_advance(m, now);
 	if (err)
 		return err;
-	if (!m->p.cache_bytes || model_cache_use(m, kind, key, &nowhere))
+	if (!m->p.cache_bytes || model_cache_use(m, kind, key))
 		return 0;
 	m->stats.fetch_ps += m->p.fetch_ps;
 	if (m->p.pus)

@@ -1,27 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include "sim/sim.h"
 
-static unsigned int bucket(uint64_t v)
-{
-	unsigned int e;
-
-	if (v < 16)
-		return (unsigned int)v;
-	e = 63 - (unsigned int)__builtin_clzll(v);
-	return (e - 3) * 16 + (unsigned int)(v >> (e - 4) & 15);
-}
-
-void sim_hist_add_n(struct sim_hist *h, uint64_t v, uint64_t n)
-{
-	h->bucket[bucket(v)] += n;
-	h->n += n;
-}
-
-void sim_hist_add(struct sim_hist *h, uint64_t v)
-{
-	sim_hist_add_n(h, v, 1);
-}
-
 uint64_t sim_hist_quantile(const struct sim_hist *h, double q)
 {
 	uint64_t want = (uint64_t)(q * (double)h->n), seen = 0;

@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static uint32_t random32(struct sim *s)
 {
@@ -33,21 +34,18 @@ static void schedule(struct sim *s, uint32_t thread, uint64_t at)
 
 /* --- Locks ---------------------------------------------------------------------- */
 
-static void line_up(struct sim *s, struct sim_lock *l, uint32_t thread)
+static void line_up(struct sim *s, struct sim_line *l, enum sim_link link, uint32_t thread)
 {
-	s->thread[thread].next[l->chain] = NONE;
 	if (l->n++)
-		s->thread[l->tail].next[l->chain] = thread;
+		s->thread[l->tail].next[link] = thread;
 	else
 		l->head = thread;
 	l->tail = thread;
 }
 
-static void leave(struct sim *s, struct sim_lock *l, uint64_t now)
+static void leave(struct sim *s, struct sim_line *l, enum sim_link link)
 {
-	l->last = l->head;
-	l->free_at = now;
-	l->head = s->thread[l->head].next[l->chain];
+	l->head = s->thread[l->head].next[link];
 	l->n--;
 }
 
@@ -61,14 +59,14 @@ static uint32_t coming(const struct sim_uar *uar)
 static void serve_uar(struct sim *s, uint32_t u, uint64_t from)
 {
 	const struct sim_uar *uar = &s->uar[u];
-	uint32_t n = uar->lock.n + (coming(uar) + 1) / 2;
+	uint32_t n = uar->line.n + (coming(uar) + 1) / 2;
 
-	schedule(s, uar->lock.head, from + model_crowd_ps(&s->uar_crowd, n));
+	schedule(s, uar->line.head, from + model_crowd_ps(&s->uar_crowd, n));
 }
 
 static void serve_qp(struct sim *s, uint32_t q, uint64_t from)
 {
-	const struct sim_lock *l = &s->qp[q].lock;
+	const struct sim_line *l = &s->qp[q].line;
 
 	schedule(s, l->head, from + model_crowd_ps(&s->qp_crowd, l->n));
 }
@@ -82,26 +80,22 @@ static uint32_t take_wr(struct sim *s, uint32_t thread)
 
 	s->free_wr = s->wr[w].next;
 	s->wr[w] = (struct sim_wr){
-		.thread = thread, .job = t->job, .qp = t->qp,
-		.arrival = t->arrival, .next = NONE,
+		.arrival = t->arrival, .next = NONE, .thread = (uint16_t)thread, .job = t->job,
 	};
 	return w;
 }
 
-static void post(struct sim *s, uint32_t w, uint64_t now)
+static void post(struct sim *s, uint32_t q, uint32_t w, uint64_t now)
 {
-	struct sim_wr *wr = &s->wr[w];
+	const struct sim_wr *wr = &s->wr[w];
 	struct sim_state *j = &s->job[wr->job];
-	uint32_t bytes = j->is->bytes;
 	uint64_t mtt = 0;
 
 	if (j->is->mrs)
 		mtt = 1 + ((uint64_t)wr->job << 32 | random_below(s, j->is->mrs));
 	/* The model has room for as many WRs as there are records. */
-	model_post(&s->m, wr->qp, j->is->op, bytes, mtt, w, now);
-	s->qp[wr->qp].wrs++;
-	s->qp[wr->qp].out++;
-	s->uar[s->qp[wr->qp].uar].wrs++;
+	model_post(&s->m, q, j->is->op, j->is->bytes, mtt, sim_cookie(wr, w), now);
+	s->uar[s->m.qp[q].uar].wrs++;
 	j->wrs++;
 }
 
@@ -133,7 +127,7 @@ static void dispatch(struct sim *s, uint32_t q, uint64_t now)
 {
 	uint32_t owner = s->qp[q].job;
 
-	while (s->qp[q].out < s->sc->window) {
+	while (sim_out(s, q) < s->sc->window) {
 		uint32_t job = next_shared(s, owner), w;
 		struct sim_state *j;
 
@@ -143,12 +137,11 @@ static void dispatch(struct sim *s, uint32_t q, uint64_t now)
 		w = j->head;
 		j->head = s->wr[w].next;
 		j->turn += (int64_t)(j->is->bytes + 64) * 1024 / j->weight;
-		s->wr[w].qp = q;
-		post(s, w, now);
+		post(s, q, w, now);
 	}
 }
 
-static void enqueue(struct sim *s, uint32_t w, uint64_t now)
+static void enqueue(struct sim *s, uint32_t q, uint32_t w, uint64_t now)
 {
 	struct sim_state *j = &s->job[s->wr[w].job], *o;
 	uint32_t i;
@@ -166,7 +159,7 @@ static void enqueue(struct sim *s, uint32_t w, uint64_t now)
 		s->wr[j->tail].next = w;
 	}
 	j->tail = w;
-	dispatch(s, s->wr[w].qp, now);
+	dispatch(s, q, now);
 }
 
 static bool shared(const struct sim *s, uint32_t job)
@@ -183,21 +176,22 @@ static void ring(struct sim *s, uint32_t thread, uint64_t now)
 {
 	struct sim_thread *t = &s->thread[thread];
 	uint32_t w = take_wr(s, thread);
-	struct sim_qp *qp = &s->qp[t->qp];
+	struct sim_line *l;
 
 	t->left--;
 	t->out++;
 	s->job[t->job].begun--;
 	s->job[t->job].out++;
 	if (shared(s, t->job))
-		enqueue(s, w, now);
+		enqueue(s, t->qp, w, now);
 	else
-		post(s, w, now);
+		post(s, t->qp, w, now);
 	if (t->has_qp) {
+		l = &s->qp[t->qp].line;
 		t->has_qp = false;
-		s->uar[qp->uar].at_qps--;
-		leave(s, &qp->lock, now);
-		if (qp->lock.n)
+		s->uar[s->m.qp[t->qp].uar].at_qps--;
+		leave(s, l, SIM_QP_LINE);
+		if (l->n)
 			serve_qp(s, t->qp, now);
 	}
 	sim_begin(s, thread, now);
@@ -206,24 +200,23 @@ static void ring(struct sim *s, uint32_t thread, uint64_t now)
 static void want_uar(struct sim *s, uint32_t thread, uint64_t now)
 {
 	struct sim_thread *t = &s->thread[thread];
-	uint32_t u = s->qp[t->qp].uar;
+	uint32_t u = s->m.qp[t->qp].uar;
 	struct sim_uar *uar = &s->uar[u];
-	struct sim_lock *l = &uar->lock;
 
-	if (l->users <= 1 || (!l->n && coming(uar) == t->has_qp &&
-			      (now >= l->free_at || l->last == thread))) {
+	if (uar->users <= 1 || (!uar->line.n && coming(uar) == t->has_qp &&
+				(now >= uar->free_at || uar->last == thread))) {
 		/* The thread is alone, but delays others while it writes. */
-		l->last = thread;
-		l->free_at = now + s->sc->host.uar_hold_ps;
+		uar->last = thread;
+		uar->free_at = now + s->sc->host.uar_hold_ps;
 		ring(s, thread, now);
 		return;
 	}
-	line_up(s, l, thread);
+	line_up(s, &uar->line, SIM_UAR_LINE, thread);
 	uar->waits++;
 	uar->with_qp += t->has_qp;
 	t->step = SIM_UAR_LOCK;
-	if (l->n == 1)
-		serve_uar(s, u, l->free_at > now ? l->free_at : now);
+	if (uar->line.n == 1)
+		serve_uar(s, u, uar->free_at > now ? uar->free_at : now);
 	else
 		schedule(s, thread, MODEL_NEVER);
 }
@@ -237,7 +230,7 @@ void sim_use_qps(struct sim_state *j, uint32_t qps)
 
 static bool sole(const struct sim *s, const struct sim_thread *t)
 {
-	return s->job[s->job[t->job].owner].sharers <= 1;
+	return s->job[t->job].at->sharers <= 1;
 }
 
 static void move_qp(struct sim *s, uint32_t q)
@@ -249,25 +242,24 @@ static void move_qp(struct sim *s, uint32_t q)
 		.cls = (uint8_t)s->job[qp->job].level, .reads = MODEL_READS,
 	};
 
-	s->uar[qp->uar].lock.users--;
-	s->uar[qp->want].lock.users++;
-	qp->uar = qp->want;
+	s->uar[s->m.qp[q].uar].users--;
+	s->uar[qp->want].users++;
+	s->moving--;
 	model_qp_modify(&s->m, q, &attr);
 }
 
 /* The QP that the thread uses next: a random one of its own, if it has several. */
 static void assign(struct sim *s, struct sim_thread *t)
 {
-	const struct sim_state *j = &s->job[t->job], *o = &s->job[j->owner];
-	struct sim_qp *qp;
+	const struct sim_state *o = s->job[t->job].at;
 	uint32_t nth = t->nth;
 
 	if (o->spread > 1)
 		nth += (uint32_t)random_below(s, o->spread) * o->threads;
 	t->qp = o->first_qp + (nth < o->use_qps ? nth : nth % o->use_qps);
 	model_expect(&s->m, t->qp);
-	qp = &s->qp[t->qp];
-	if (qp->want != qp->uar && !qp->lock.n && sole(s, t))
+	if (s->moving && s->qp[t->qp].want != s->m.qp[t->qp].uar && !s->qp[t->qp].line.n &&
+	    sole(s, t))
 		move_qp(s, t->qp);
 }
 
@@ -277,25 +269,43 @@ static bool may_post(const struct sim *s, const struct sim_state *j)
 	       (!j->credits || j->out + j->begun < j->credits);
 }
 
-static void next_arrival(struct sim_stream *st, double rate)
+/* ps from one arrival to the next */
+static uint64_t arrival_gap(uint32_t *rng, double rate)
 {
-	st->at += (uint64_t)(-log((model_xorshift(&st->rng) + 0.5) / 4294967296.0) * 1e12 / rate);
+	return (uint64_t)(-log((model_xorshift(rng) + 0.5) / 4294967296.0) * 1e12 / rate);
 }
 
 void sim_first_arrival(struct sim *s, struct sim_thread *t)
 {
 	const struct sim_job *is = s->job[t->job].is;
 
-	t->come = (struct sim_stream){ .at = is->start * 1000, .rng = random32(s) };
+	t->comes = is->start * 1000;
+	t->comes_rng = random32(s);
 	if (is->arrival == SIM_OPEN)
-		next_arrival(&t->come, is->rate);
-	t->begun = t->come;
+		t->comes += arrival_gap(&t->comes_rng, is->rate);
+	t->came = t->comes;
+	t->came_rng = t->comes_rng;
 }
 
 void sim_arrivals(struct sim_thread *t, double rate, uint64_t now)
 {
-	for (; t->come.at <= now; next_arrival(&t->come, rate))
+	for (; t->comes <= now; t->comes += arrival_gap(&t->comes_rng, rate))
 		t->backlog++;
+}
+
+/* Might the thread post, once it is allowed to? Only a batch is known to prevent it. */
+static bool may_begin(const struct sim_thread *t, const struct sim_job *is)
+{
+	return is->arrival != SIM_BATCH || t->left || !t->out;
+}
+
+static void become_idle(struct sim *s, uint32_t thread, uint64_t until)
+{
+	struct sim_thread *t = &s->thread[thread];
+
+	t->step = SIM_IDLE;
+	s->waits[thread] = may_begin(t, s->job[t->job].is);
+	schedule(s, thread, until);
 }
 
 /* Starts the next WR of a thread that has become idle. */
@@ -305,9 +315,8 @@ void sim_begin(struct sim *s, uint32_t thread, uint64_t now)
 	struct sim_state *j = &s->job[t->job];
 	const struct sim_job *is = j->is;
 
-	if (is->stop && now >= is->stop * 1000) {
-		t->step = SIM_IDLE;
-		schedule(s, thread, MODEL_NEVER);
+	if (now >= j->stop) {
+		become_idle(s, thread, MODEL_NEVER);
 		return;
 	}
 	if (is->arrival == SIM_OPEN) {
@@ -320,16 +329,16 @@ void sim_begin(struct sim *s, uint32_t thread, uint64_t now)
 	}
 	if (!t->left || !may_post(s, j) ||
 	    (is->arrival == SIM_OPEN && t->out >= is->depth)) {
-		t->step = SIM_IDLE;
-		schedule(s, thread, is->arrival == SIM_OPEN && !t->left ?
-			     t->come.at : MODEL_NEVER);
+		become_idle(s, thread, is->arrival == SIM_OPEN && !t->left ?
+				       t->comes : MODEL_NEVER);
 		return;
 	}
+	s->waits[thread] = false;
 	t->arrival = now;
 	if (is->arrival == SIM_OPEN) {
 		t->backlog--;
-		t->arrival = t->begun.at;
-		next_arrival(&t->begun, is->rate);
+		t->arrival = t->came;
+		t->came += arrival_gap(&t->came_rng, is->rate);
 	}
 	assign(s, t);
 	j->begun++;
@@ -341,7 +350,7 @@ void sim_thread_event(struct sim *s, uint32_t thread)
 {
 	struct sim_thread *t = &s->thread[thread];
 	uint64_t now = s->now;
-	struct sim_lock *l;
+	struct sim_line *l;
 	uint32_t u;
 
 	switch (t->step) {
@@ -349,14 +358,14 @@ void sim_thread_event(struct sim *s, uint32_t thread)
 		sim_begin(s, thread, now);
 		break;
 	case SIM_CPU:
-		l = &s->qp[t->qp].lock;
 		if (sole(s, t)) {
 			want_uar(s, thread, now);
 			break;
 		}
 		/* The QP's state is in another core's cache, which always costs time. */
-		line_up(s, l, thread);
-		s->uar[s->qp[t->qp].uar].at_qps++;
+		l = &s->qp[t->qp].line;
+		line_up(s, l, SIM_QP_LINE, thread);
+		s->uar[s->m.qp[t->qp].uar].at_qps++;
 		t->step = SIM_QP_LOCK;
 		if (l->n == 1)
 			serve_qp(s, t->qp, now);
@@ -368,52 +377,60 @@ void sim_thread_event(struct sim *s, uint32_t thread)
 		want_uar(s, thread, now);
 		break;
 	case SIM_UAR_LOCK:
-		u = s->qp[t->qp].uar;
+		u = s->m.qp[t->qp].uar;
 		s->uar[u].with_qp -= t->has_qp;
-		leave(s, &s->uar[u].lock, now);
-		if (s->uar[u].lock.n)
+		s->uar[u].last = thread;
+		s->uar[u].free_at = now;
+		leave(s, &s->uar[u].line, SIM_UAR_LINE);
+		if (s->uar[u].line.n)
 			serve_uar(s, u, now);
 		ring(s, thread, now);
 		break;
 	}
 }
 
-/* The batch is posted and not all of it is done, so sim_begin() would do nothing. */
-static bool in_batch(const struct sim_thread *t, const struct sim_job *is)
+/* Wakes those of the job's threads @from to @to - 1 that wait, as far as credits allow. */
+static void wake_some(struct sim *s, struct sim_state *j, uint32_t from, uint32_t to)
 {
-	return is->arrival == SIM_BATCH && !t->left && t->out;
+	const uint8_t *waits = &s->waits[j->first_thread], *next;
+
+	while (may_post(s, j)) {
+		next = memchr(waits + from, true, to - from);
+		if (!next)
+			return;
+		from = (uint32_t)(next - waits) + 1;
+		j->woken = from < j->is->threads ? from : 0;
+		sim_begin(s, j->first_thread + from - 1, s->now);
+	}
 }
 
-/* Wakes waiting threads in turn, as far as credits allow. */
+/* Wakes waiting threads in turn. If credits are left after all, the same one is next. */
 void sim_wake_job(struct sim *s, uint32_t job)
 {
 	struct sim_state *j = &s->job[job];
-	uint32_t i, t;
+	uint32_t first = j->woken;
 
-	for (i = 0; i < j->is->threads && may_post(s, j); i++) {
-		t = j->first_thread + j->woken;
-		j->woken = j->woken + 1 < j->is->threads ? j->woken + 1 : 0;
-		if (s->thread[t].step == SIM_IDLE && !in_batch(&s->thread[t], j->is))
-			sim_begin(s, t, s->now);
-	}
+	wake_some(s, j, first, j->is->threads);
+	wake_some(s, j, 0, first);
+	if (may_post(s, j))
+		j->woken = first;
 }
 
 void sim_done(void *ctx, const struct model_done *done)
 {
 	struct sim *s = ctx;
-	struct sim_wr *wr = &s->wr[done->cookie];
-	struct sim_state *j = &s->job[wr->job];
-	struct sim_thread *t = &s->thread[wr->thread];
-	struct sim_job_result *r = &s->res->job[wr->job];
-	struct sim_qp *qp = &s->qp[wr->qp];
+	uint32_t w = sim_cookie_wr(done->cookie), thread = sim_cookie_thread(done->cookie);
+	uint32_t job = sim_cookie_job(done->cookie);
+	struct sim_wr *wr = &s->wr[w];
+	struct sim_state *j = &s->job[job];
+	struct sim_thread *t = &s->thread[thread];
+	struct sim_job_result *r = &s->res->job[job];
 	uint64_t ps = done->at - wr->arrival, ns = ps / 1000;
-	bool limited = j->credits && j->out + j->begun >= j->credits;
+	bool limited = j->credits && j->out + j->begun >= j->credits, idle;
 
 	s->now = done->at;
-	qp->out--;
-	qp->done++;
 	if (ps > j->least_ps)
-		qp->wait_ps += ps - j->least_ps;
+		s->qp_tick[done->qp].wait_ps += ps - j->least_ps;
 	j->done++;
 	j->out--;
 	t->out--;
@@ -425,19 +442,22 @@ void sim_done(void *ctx, const struct model_done *done)
 	s->res->wrs++;
 	wr->arrival = MODEL_NEVER;
 	wr->next = s->free_wr;
-	s->free_wr = (uint32_t)done->cookie;
-	if (shared(s, wr->job))
-		dispatch(s, wr->qp, done->at);
-	if (limited)
-		sim_wake_job(s, wr->job);
-	else if (t->step == SIM_IDLE)
-		sim_begin(s, wr->thread, done->at);
+	s->free_wr = w;
+	if (shared(s, job))
+		dispatch(s, done->qp, done->at);
+	idle = t->step == SIM_IDLE && may_begin(t, j->is);
+	if (limited) {
+		s->waits[thread] = idle;
+		sim_wake_job(s, job);
+	} else if (idle) {
+		sim_begin(s, thread, done->at);
+	}
 }
 
 void sim_sent_bytes(void *ctx, uint64_t cookie, uint32_t bytes)
 {
 	struct sim *s = ctx;
-	uint32_t job = s->wr[cookie].job;
+	uint32_t job = sim_cookie_job(cookie);
 
 	s->job[job].bytes += bytes;
 	if (s->m.now >= s->warm)

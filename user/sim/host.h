@@ -18,69 +18,103 @@ enum sim_step {
 	SIM_UAR_LOCK,
 };
 
-/* A fair lock, which the first thread in line has. Lines are linked through threads. */
-struct sim_lock {
-	uint8_t chain;		/* a holder of a QP's lock may be in the line of a register */
+/* The line for a fair lock, which the first thread has. Lines are linked through threads. */
+struct sim_line {
 	uint32_t head, tail, n;
-	uint32_t users;		/* the threads or QPs that use it; for one it is free of cost */
-	uint32_t last;		/* who had it last */
-	uint64_t free_at;	/* busy until then, if no thread is in line */
 };
 
 struct sim_uar {
-	struct sim_lock lock;
+	struct sim_line line;	/* for its lock */
+	uint32_t users;		/* QPs; for one the lock is free of cost */
+	uint32_t last;		/* the thread that had the lock last */
 	uint32_t job;
+	uint64_t free_at;	/* the lock is busy until then, if no thread is in line */
 	uint32_t at_qps;	/* threads in line for the locks of its QPs */
 	uint32_t with_qp;	/* threads in its own line that hold such a lock */
 	uint64_t wrs, waits;
 };
 
+/*
+ * What the model does not know of a QP. Its register, and the WRs that were posted and done,
+ * are in struct model_qp, which posting needs anyway.
+ */
 struct sim_qp {
-	struct sim_lock lock;
-	uint32_t job, uar;
+	struct sim_line line;	/* for its lock */
 	uint32_t want;		/* the UAR that it moves to once no thread is in line */
-	uint64_t wrs, done, wait_ps;	/* wait: of those done in this tick */
-	uint64_t done_before;
-	uint32_t out;
+	uint32_t job;
 	uint64_t looks, look_sum, look_squares;	/* into its send queue, as struct snap_qp's */
 };
 
-/* A random sequence of arrival times. */
-struct sim_stream {
-	uint64_t at;		/* ps: the next one's */
-	uint32_t rng;
+/* A QP's work in this tick. Apart, since of a QP a WR that is done changes nothing else. */
+struct sim_qp_tick {
+	uint64_t wait_ps;	/* of WRs done in it */
+	uint64_t done_before;	/* WRs done before it */
 };
 
+/* Lines that a thread may be in at once: it may hold a QP's lock in line for a register. */
+enum sim_link {
+	SIM_QP_LINE,
+	SIM_UAR_LINE,
+	SIM_LINES,
+};
+
+/* One cache line. */
 struct sim_thread {
-	enum sim_step step;
-	uint32_t job, qp, nth;	/* index among the threads of its job */
-	uint32_t left, out;
+	uint8_t step;		/* enum sim_step */
 	bool has_qp;
-	uint32_t next[2];	/* links in the lines of a QP and of a register */
+	uint16_t job;
+	uint32_t qp, nth;	/* index among the threads of its job */
+	uint32_t left, out;
+	uint32_t next[SIM_LINES];
+	uint32_t backlog;	/* requests that came, not begun */
 	uint64_t arrival;	/* the arrival of the WR that is being posted */
 	/*
-	 * Open loop: the sequence of arrivals, and the same sequence again for requests that
-	 * begin. Requests between the two wait, so no record per waiting request is needed.
+	 * Open loop: when the next request comes, and when the one came that begins next, by
+	 * the same random sequence. Requests between the two wait, so no record per waiting
+	 * request is needed.
 	 */
-	struct sim_stream come, begun;
-	uint32_t backlog;	/* came, not begun */
+	uint64_t comes, came;
+	uint32_t comes_rng, came_rng;
 };
 
 struct sim_wr {
-	uint32_t thread, job, qp;
 	uint64_t arrival;	/* ps; MODEL_NEVER: not in use */
 	uint32_t next;		/* free, or in a shared QP's queue */
+	uint16_t thread, job;
 };
+
+/* What the model is told of a WR: its record, and its thread and job from there. */
+static inline uint64_t sim_cookie(const struct sim_wr *wr, uint32_t w)
+{
+	return (uint64_t)wr->job << 48 | (uint64_t)wr->thread << 32 | w;
+}
+
+static inline uint32_t sim_cookie_wr(uint64_t cookie)
+{
+	return (uint32_t)cookie;
+}
+
+static inline uint32_t sim_cookie_thread(uint64_t cookie)
+{
+	return cookie >> 32 & 0xffff;
+}
+
+static inline uint32_t sim_cookie_job(uint64_t cookie)
+{
+	return (uint32_t)(cookie >> 48);
+}
 
 struct sim_state {
 	const struct sim_job *is;
 	uint32_t first_qp, n_qps, first_uar, n_uars, first_thread;
 	uint32_t owner;		/* the job whose QPs it uses: itself, or another */
+	struct sim_state *at;	/* the state of that job */
 	uint32_t use_qps;	/* knob job.qps: on so many of them */
 	uint32_t threads;	/* that use its QPs, of all jobs */
 	uint32_t sharers;	/* of these, how many use one of its QPs */
 	uint32_t spread;	/* QPs that one of these has to itself */
 	uint64_t least_ps;	/* what a WR takes if it meets nobody, once posted */
+	uint64_t stop;		/* ps; MODEL_NEVER: at the end */
 	uint32_t level, weight, credits, element;
 	bool weighed;		/* job.weight is in force */
 	uint64_t bit_rate;
@@ -107,7 +141,10 @@ struct sim {
 	void *mem;
 	uint32_t n_threads, n_qps, n_uars, n_wrs, n_mrs;
 	struct sim_thread *thread;
+	uint8_t *waits;		/* per thread: it is idle, and may post if it gets a credit */
 	struct sim_qp *qp;
+	struct sim_qp_tick *qp_tick;
+	uint32_t moving;	/* QPs that are to move to another UAR */
 	struct sim_uar *uar;
 	struct sim_wr *wr;
 	uint32_t free_wr;
@@ -136,6 +173,12 @@ struct sim {
 	uint64_t controls;
 	double smooth_p99[SIM_JOBS];
 };
+
+/* WRs of a QP that are posted and not done. */
+static inline uint64_t sim_out(const struct sim *s, uint32_t q)
+{
+	return s->m.qp[q].posted - s->m.qp[q].done;
+}
 
 /* host.c */
 void sim_thread_event(struct sim *s, uint32_t thread);

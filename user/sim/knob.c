@@ -9,9 +9,8 @@ static void set_class(struct sim *s, const struct sim_state *j)
 	uint32_t i;
 
 	for (i = 0; i < o->n_qps; i++) {
-		const struct sim_qp *qp = &s->qp[o->first_qp + i];
 		struct model_qp_attr attr = {
-			.qpn = o->first_qp + i, .uar = qp->uar,
+			.qpn = o->first_qp + i, .uar = s->m.qp[o->first_qp + i].uar,
 			.cq = o->first_qp + i, .element = o->element, .reads = MODEL_READS,
 			.cls = (uint8_t)(j->level < 8 ? j->level : 7),
 		};
@@ -38,6 +37,16 @@ static void set_weight(struct sim *s, struct sim_state *j, uint32_t weight, bool
 	j->weighed = !release;
 	if (s->sc->device == SIM_MLX5)
 		set_element(s, j, release ? 0 : weight);
+}
+
+/* The QP moves at its next post. */
+static void set_uar(struct sim *s, uint32_t q, uint32_t uar)
+{
+	struct sim_qp *qp = &s->qp[q];
+	uint32_t is = s->m.qp[q].uar;
+
+	s->moving += (uar != is) - (qp->want != is);
+	qp->want = uar;
 }
 
 static void set_qps(struct sim *s, struct sim_state *j, uint32_t qps)
@@ -87,7 +96,7 @@ void sim_apply(struct sim *s, const struct policy_decision *d)
 	case SWIFTRDMA_KNOB_UAR:
 		if (s->sc->device == SIM_ALL && !d->release && d->qpn < s->n_qps &&
 		    v < s->n_uars)
-			s->qp[d->qpn].want = v;
+			set_uar(s, d->qpn, v);
 		break;
 	}
 }

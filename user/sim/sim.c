@@ -30,6 +30,8 @@ static int count(struct sim *s)
 		j->owner = own ? i : scenario_job(sc, is->shares);
 		if (j->owner == SIM_NO_JOB || (!own && sc->jobs[j->owner].shares[0]))
 			return -EINVAL;
+		j->at = &s->job[j->owner];
+		j->stop = is->stop ? is->stop * PS_PER_NS : MODEL_NEVER;
 		s->sharing += !own;
 		j->first_qp = s->n_qps;
 		j->n_qps = own ? is->qps : 0;
@@ -57,6 +59,15 @@ static int count(struct sim *s)
 	return 0;
 }
 
+/* Zeroed memory that begins with a cache line. */
+static void *lines(size_t n, size_t size)
+{
+	size_t bytes = (n * size + 63) / 64 * 64;
+	void *mem = aligned_alloc(64, bytes);
+
+	return mem ? memset(mem, 0, bytes) : NULL;
+}
+
 static int allocate(struct sim *s)
 {
 	/* A QP has two contexts, a memory region one. */
@@ -77,15 +88,17 @@ static int allocate(struct sim *s)
 	p.uar_raise = 0;
 	p.uar_clear = 0;
 	p.seed = s->sc->seed;
-	s->thread = calloc(s->n_threads, sizeof(*s->thread));
+	s->thread = lines(s->n_threads, sizeof(*s->thread));
+	s->waits = malloc(s->n_threads);
 	s->when = calloc(model_events_nodes(s->n_threads), sizeof(*s->when));
 	s->src = calloc(model_events_nodes(s->n_threads), sizeof(*s->src));
 	s->qp = calloc(s->n_qps, sizeof(*s->qp));
-	s->uar = calloc(s->n_uars, sizeof(*s->uar));
-	s->wr = calloc(s->n_wrs, sizeof(*s->wr));
+	s->qp_tick = calloc(s->n_qps, sizeof(*s->qp_tick));
+	s->uar = lines(s->n_uars, sizeof(*s->uar));
+	s->wr = lines(s->n_wrs, sizeof(*s->wr));
 	s->mem = malloc(model_bytes(&sizes));
-	if (!s->thread || !s->when || !s->src || !s->qp || !s->uar || !s->wr ||
-	    !s->mem)
+	if (!s->thread || !s->waits || !s->when || !s->src || !s->qp || !s->qp_tick || !s->uar ||
+	    !s->wr || !s->mem)
 		return -ENOMEM;
 	model_events_init(&s->next, s->when, s->src, s->n_threads);
 	return model_init(&s->m, s->mem, &sizes, &p, &ops, s);
@@ -102,8 +115,7 @@ static uint32_t place(const struct sim *s, const struct sim_state *j,
 	if (q < UARS_OWN)
 		return j->first_uar + q;
 	for (i = UARS_OWN + 1; i < UARS; i++)
-		if (s->uar[j->first_uar + i].lock.users <
-		    s->uar[j->first_uar + best].lock.users)
+		if (s->uar[j->first_uar + i].users < s->uar[j->first_uar + best].users)
 			best = i;
 	return j->first_uar + best;
 }
@@ -115,7 +127,7 @@ static void set_up_job(struct sim *s, uint32_t n)
 
 	for (i = 0; i < j->n_uars; i++) {
 		s->uar[j->first_uar + i].job = n;
-		s->uar[j->first_uar + i].lock.chain = 1;
+		s->uar[j->first_uar + i].last = NONE;
 	}
 	for (i = 0; i < j->n_qps; i++) {
 		uint32_t q = j->first_qp + i, u = place(s, j, i);
@@ -125,11 +137,8 @@ static void set_up_job(struct sim *s, uint32_t n)
 		};
 
 		s->qp[q].job = n;
-		s->qp[q].uar = u;
 		s->qp[q].want = u;
-		s->qp[q].lock.last = NONE;
-		s->uar[u].lock.users++;
-		s->uar[u].lock.last = NONE;
+		s->uar[u].users++;
 		model_qp_open(&s->m, q, &attr);
 	}
 }
@@ -177,9 +186,10 @@ static void set_up_threads(struct sim *s)
 		for (i = 0; i < s->job[k].is->threads; i++, t++) {
 			struct sim_thread *th = &s->thread[t];
 
-			th->job = k;
+			th->job = (uint16_t)k;
 			th->nth = i;
 			th->qp = s->job[s->job[k].owner].first_qp;
+			s->waits[t] = true;
 			sim_first_arrival(s, th);
 			/* Threads start at different times. */
 			model_events_set(&s->next, t,
@@ -247,28 +257,48 @@ static void control(struct sim *s)
 	s->controls++;
 }
 
-/* Processes events in order until @until. */
-static void run_until(struct sim *s, uint64_t until)
+static uint64_t earlier(uint64_t a, uint64_t b)
 {
-	uint64_t when, at;
+	return a < b ? a : b;
+}
 
-	for (;;) {
-		s->res->events++;
+/* Nearly all events: those of the model and of threads before the next control verb or look. */
+static void run_model_and_threads(struct sim *s, uint64_t until)
+{
+	const uint64_t last = earlier(earlier(s->control_at, s->look_at), until);
+	uint64_t when, at, n = 0;
+
+	for (;; n++) {
 		when = model_first(&s->m);
 		at = model_events_first(&s->next);
-		if (s->look_at < when && s->look_at < at && s->look_at < s->control_at &&
-		    s->look_at <= until) {
-			s->now = s->look_at;
-			sim_look(s);
-		} else if (when <= at && when <= s->control_at && when <= until) {
+		if (when <= at && when <= last) {
 			s->now = when;
 			model_step(&s->m, when);
-		} else if (s->control_at <= at && s->control_at <= until) {
-			s->now = s->control_at;
-			control(s);
-		} else if (at <= until) {
+		} else if (at <= last && at < s->control_at) {
 			s->now = at;
 			sim_thread_event(s, model_events_source(&s->next));
+		} else {
+			break;
+		}
+	}
+	s->res->events += n;
+}
+
+/*
+ * Processes events in order until @until. Order at the same time: model, control verbs,
+ * threads, looks.
+ */
+static void run_until(struct sim *s, uint64_t until)
+{
+	for (;;) {
+		run_model_and_threads(s, until);
+		s->res->events++;
+		if (s->look_at < s->control_at && s->look_at <= until) {
+			s->now = s->look_at;
+			sim_look(s);
+		} else if (s->control_at <= until) {
+			s->now = s->control_at;
+			control(s);
 		} else {
 			break;
 		}
@@ -345,9 +375,11 @@ int sim_run(const struct scenario *sc, const struct sim_options *opt,
 		sum_up(s);
 	sim_view_free(s);
 	free(s->thread);
+	free(s->waits);
 	free(s->when);
 	free(s->src);
 	free(s->qp);
+	free(s->qp_tick);
 	free(s->uar);
 	free(s->wr);
 	free(s->mem);

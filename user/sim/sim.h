@@ -117,9 +117,27 @@ struct sim_hist {
 	uint64_t n, bucket[SIM_BUCKETS];
 };
 
-void sim_hist_add(struct sim_hist *h, uint64_t v);
-/* The same, @n times. */
-void sim_hist_add_n(struct sim_hist *h, uint64_t v, uint64_t n);
+static inline unsigned int sim_hist_bucket(uint64_t v)
+{
+	unsigned int e;
+
+	if (v < 16)
+		return (unsigned int)v;
+	e = 63 - (unsigned int)__builtin_clzll(v);
+	return (e - 3) * 16 + (unsigned int)(v >> (e - 4) & 15);
+}
+
+static inline void sim_hist_add_n(struct sim_hist *h, uint64_t v, uint64_t n)
+{
+	h->bucket[sim_hist_bucket(v)] += n;
+	h->n += n;
+}
+
+static inline void sim_hist_add(struct sim_hist *h, uint64_t v)
+{
+	sim_hist_add_n(h, v, 1);
+}
+
 uint64_t sim_hist_quantile(const struct sim_hist *h, double q);
 
 struct sim_job_result {

@@ -85,13 +85,13 @@ static int make_snap(struct sim *s, struct snapshot *sn)
 	return 0;
 }
 
-/* A QP that several jobs share counts for the job that suffers in it. */
-static uint32_t seen_job(const struct sim *s, const struct sim_qp *qp)
+/* QPs that several jobs share count for the job that suffers in them. */
+static uint32_t seen_job(const struct sim *s, uint32_t owner)
 {
-	uint32_t i, job = qp->job;
+	uint32_t i, job = owner;
 
 	for (i = 0; s->sharing && i < s->sc->n_jobs; i++)
-		if (s->job[i].owner == qp->job && s->job[i].is->class &&
+		if (s->job[i].owner == owner && s->job[i].is->class &&
 		    s->job[i].is->class < s->job[job].is->class)
 			job = i;
 	return job;
@@ -107,17 +107,15 @@ uint64_t sim_sent(const struct sim *s)
 	return sent;
 }
 
-/* A QP that no thread uses counts as closed; before its job begins it is not open. */
-static bool is_open(const struct sim *s, uint32_t q)
+/*
+ * How many QPs of the job are open even if no WR is outstanding: a QP that no thread uses
+ * counts as closed; before its job begins it is not open.
+ */
+static uint32_t open_qps(const struct sim *s, const struct sim_state *j)
 {
-	const struct sim_qp *qp = &s->qp[q];
-	const struct sim_state *j = &s->job[qp->job];
 	uint64_t ns = s->now / PS_PER_NS;
 
-	if (qp->out)
-		return true;
-	return q - j->first_qp < j->use_qps && ns >= j->is->start &&
-	       (!j->is->stop || ns < j->is->stop);
+	return ns >= j->is->start && (!j->is->stop || ns < j->is->stop) ? j->use_qps : 0;
 }
 
 /* The overrides in force of a job, as the kernel would list them. */
@@ -191,40 +189,61 @@ void sim_look(struct sim *s)
 	const struct snapshot *sn = &s->snap[!s->cur];
 	const double mean = (double)s->sc->interval * PS_PER_NS / LOOKS;
 	struct sim_qp *qp;
+	uint64_t out;
+	uint32_t q;
 
 	s->look_at += 1 + (uint64_t)(2 * mean * model_xorshift(&s->look_rng) / UINT32_MAX);
 	if (!sn->n_qps)
 		return;
-	qp = &s->qp[sn->qps[(uint64_t)model_xorshift(&s->look_rng) * sn->n_qps >> 32].qpn];
+	q = sn->qps[(uint64_t)model_xorshift(&s->look_rng) * sn->n_qps >> 32].qpn;
+	qp = &s->qp[q];
+	out = sim_out(s, q);
 	qp->looks++;
-	qp->look_sum += qp->out;
-	qp->look_squares += (uint64_t)qp->out * qp->out;
+	qp->look_sum += out;
+	qp->look_squares += out * out;
+}
+
+static void fill_qp(const struct sim *s, uint32_t q, uint32_t job, struct snap_qp *to)
+{
+	const bool rxe = s->sc->device == SIM_RXE;
+	const struct model_qp *model = &s->m.qp[q];
+	const struct sim_qp *qp = &s->qp[q];
+	uint32_t level = s->job[qp->job].level, uar = rxe ? 0 : model->uar;
+
+	/* Nearly all rows are those of the same QPs as before, and only counts are others. */
+	if (to->serial != q + 1 || to->level != level || to->uar != uar)
+		*to = (struct snap_qp){
+			.has = SNAP_STATE | SNAP_PORT | SNAP_LEVEL | SNAP_OWNER |
+			       (rxe ? SNAP_DOORBELLS : SNAP_WRS | SNAP_UAR | SNAP_LOOKS),
+			.qpn = q, .serial = q + 1, .state = 3, .type = 2, .port = 1,
+			.uar = uar, .job = job, .owner = job, .level = level, .since = 1,
+		};
+	to->wrs = rxe ? 0 : model->posted;
+	to->doorbells = rxe ? model->posted : 0;
+	to->outstanding_samples = qp->looks;
+	to->outstanding_sum = qp->look_sum;
+	to->outstanding_squares = qp->look_squares;
 }
 
 static void fill_qps(const struct sim *s, struct snapshot *sn)
 {
-	bool rxe = s->sc->device == SIM_RXE;
-	uint32_t i, n = 0;
+	const bool rxe = s->sc->device == SIM_RXE;
+	uint32_t k, i, q, n = 0;
 
-	for (i = 0; i < s->n_qps; i++) {
-		const struct sim_qp *qp = &s->qp[i];
-		uint32_t job = 1 + seen_job(s, qp);
+	for (k = 0; k < s->sc->n_jobs; k++) {
+		const struct sim_state *j = &s->job[k];
+		uint32_t open = open_qps(s, j), job = 1 + seen_job(s, k);
 
-		if (!is_open(s, i))
-			continue;
-		sn->qps[n++] = (struct snap_qp){
-			.has = SNAP_STATE | SNAP_PORT | SNAP_LEVEL | SNAP_OWNER |
-			       (rxe ? SNAP_DOORBELLS : SNAP_WRS | SNAP_UAR | SNAP_LOOKS),
-			.qpn = i, .serial = i + 1, .state = 3, .type = 2,
-			.port = 1, .uar = rxe ? 0 : qp->uar, .job = job, .owner = job,
-			.level = s->job[qp->job].level, .wrs = rxe ? 0 : qp->wrs,
-			.doorbells = rxe ? qp->wrs : 0, .since = 1, .time = sn->time,
-			.outstanding_samples = qp->looks, .outstanding_sum = qp->look_sum,
-			.outstanding_squares = qp->look_squares,
-		};
-		if (!rxe)
-			sn->uars[qp->uar].qps++;
-		sn->jobs[job].stats[0].qps++;
+		for (i = 0; i < j->n_qps; i++) {
+			q = j->first_qp + i;
+			if (i >= open && !sim_out(s, q))
+				continue;
+			fill_qp(s, q, job, &sn->qps[n]);
+			sn->qps[n++].time = sn->time;
+			sn->jobs[job].stats[0].qps++;
+			if (!rxe)
+				sn->uars[s->m.qp[q].uar].qps++;
+		}
 	}
 	sn->n_qps = n;
 }
@@ -285,15 +304,16 @@ static void set_more(struct sim *s, double dt)
 	uint32_t i;
 
 	for (i = 0; i < sn->n_qps; i++) {
-		struct sim_qp *qp = &s->qp[sn->qps[i].qpn];
-		uint64_t done = qp->done - qp->done_before;
+		uint32_t q = sn->qps[i].qpn;
+		const struct model_qp *mq = &s->m.qp[q];
+		struct sim_qp_tick *tick = &s->qp_tick[q];
+		uint64_t done = mq->done - tick->done_before;
 
-		signal_set(&s->sig, SIG_QP_OUTSTANDING, i, qp->out);
+		signal_set(&s->sig, SIG_QP_OUTSTANDING, i, (double)sim_out(s, q));
 		if (done)
 			signal_set(&s->sig, SIG_QP_QUEUE_DELAY, i,
-				   (double)(qp->wait_ps / done) / PS_PER_NS);
-		qp->done_before = qp->done;
-		qp->wait_ps = 0;
+				   (double)(tick->wait_ps / done) / PS_PER_NS);
+		*tick = (struct sim_qp_tick){ .done_before = mq->done };
 	}
 	for (i = 0; i < s->n_uars; i++)
 		waits += s->uar[i].waits;

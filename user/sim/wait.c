@@ -32,12 +32,12 @@ static void count_age(const struct sim *s, const struct ages *a, uint32_t job,
  */
 static void count_backlog(const struct sim *s, const struct ages *a, const struct sim_thread *t)
 {
-	uint64_t span = s->now - t->begun.at, done = 0, end, i;
+	uint64_t span = s->now - t->came, done = 0, end, i;
 	uint64_t steps = t->backlog < STEPS ? t->backlog : STEPS;
 
 	for (i = 0; i < steps; i++) {
 		end = (i + 1) * t->backlog / steps;
-		count_age(s, a, t->job, t->begun.at + span * i / steps, end - done);
+		count_age(s, a, t->job, t->came + span * i / steps, end - done);
 		done = end;
 	}
 }
