@@ -30,13 +30,18 @@ sys.path.insert(0, sys.argv[0].rpartition('/')[0])
 runpy.run_path(sys.argv[0], run_name='__main__')
 END
 
+# On rxe the verdict of test_resize_cq depends on time, also without the module: it asks for
+# fewer entries than there are completions, if these have come.
+unsteady=none
+[ $nic != rxe ] || unsteady=test_resize_cq
+
 # Verdicts, test by test. A test that fails makes the whole fail, which is no matter
 # here: the verdict is what must not change. A test with a description has two lines.
 run_tests() {
 	PYTHONHASHSEED=0 timeout 700 python3 "$work/seeded.py" "$work/tests/run_tests.py" -v \
 		--dev "${dev[0]}" >"$work/py.out" 2>"$work/py.err"
 	grep -q '^Ran [1-9][0-9]* tests' "$work/py.err" || { tail -n 30 "$work/py.err" >&2; return 1; }
-	awk '/^test_[a-zA-Z0-9_]+ \(/ { name = $1 " " $2 }
+	awk -v unsteady=$unsteady '/^test_[a-zA-Z0-9_]+ \(/ && $1 != unsteady { name = $1 " " $2 }
 	     name && / \.\.\. (ok|FAIL|ERROR|skipped|expected failure)/ {
 		sub(/.* \.\.\. /, ""); print name, $0; name = "" }' "$work/py.err" | sort
 }

@@ -33,11 +33,11 @@ export nic
 module_load() { if [ $nic = rxe ]; then srdma_load; else both_load; fi; }
 module_unload() { if [ $nic = rxe ]; then srdma_unload; else both_unload; fi; }
 
-# Complaints of the kernel since mark_dmesg, each kind once. A device that lacks something
-# complains with and without the module.
+# Complaints of the kernel since mark_dmesg, each kind once, whatever the numbers of QPs. A
+# device that lacks something complains with and without the module.
 complaints() {
 	if [ $nic = rxe ]; then dmesg_complaints; else mlx5_complaints; fi |
-		sed -E 's/^\[[^]]*\] //; s/\(pid [0-9]+\)//' | sort -u
+		sed -E 's/^\[[^]]*\] //; s/\(pid [0-9]+\)//; s/#[0-9]+/#N/g' | sort -u
 }
 
 # firmware COMMAND: how often the two devices executed the command successfully.
@@ -115,7 +115,7 @@ compare_with_library() {
 	before=$(told_by_libraries)
 	(export LD_PRELOAD=$lib SWIFTRDMA_STATS=$at.stats; once "$i" library)
 	is "$name: ends alike under the library" "$(cat "$at.library.status")" "$(cat "$at.without.status")"
-	cmp -s "$at.library.status" "$at.without.status" || note "$(tail -n 20 "$at.library.err")"
+	cmp -s "$at.library.status" "$at.without.status" || note "$(tail -n 60 "$at.library.err")"
 	is "$name: has the same results under it" "$(cat "$at.library.out")" "$(cat "$at.without.out")"
 	is "$name: makes as many QPs under it" "$(cat "$at.library.qps")" "$(cat "$at.without.qps")"
 	if [ "${client_sees[$i]}" = requests ]; then
@@ -132,9 +132,9 @@ compare_one() {
 	before=$(by_module)
 	once "$i" with
 	is "$name: works without the module" "$(cat "$at.without.status")" 0
-	[ "$(cat "$at.without.status")" = 0 ] || note "$(tail -n 20 "$at.without.err")"
+	[ "$(cat "$at.without.status")" = 0 ] || note "$(tail -n 60 "$at.without.err")"
 	is "$name: ends alike with it" "$(cat "$at.with.status")" "$(cat "$at.without.status")"
-	cmp -s "$at.with.status" "$at.without.status" || note "$(tail -n 20 "$at.with.err")"
+	cmp -s "$at.with.status" "$at.without.status" || note "$(tail -n 60 "$at.with.err")"
 	like "$name: has results" "$(cat "$at.without.out")" .
 	is "$name: has the same results with it" "$(cat "$at.with.out")" "$(cat "$at.without.out")"
 	like "$name: makes QPs" "$(cat "$at.without.qps")" '[1-9]'
@@ -151,6 +151,8 @@ compare_clients() {
 	mark_dmesg
 	check "the driver's functions can be watched" \
 		probes_on ${driver}_create_qp ${driver}_destroy_qp
+	# Newer drivers create a QP of their own at the first memory region, whoever has that.
+	[ $nic = rxe ] || check "bytes pass" hca_warm_up
 	for i in "${!client_names[@]}"; do
 		once "$i" without
 	done

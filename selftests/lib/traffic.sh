@@ -39,7 +39,7 @@ pair() {
 	fi
 	[ $status -eq 0 ] || kill $pid 2>/dev/null
 	wait $pid || status=$?
-	[ $status -eq 0 ] || tail -n 20 "$out" >&2
+	[ $status -eq 0 ] || { echo "status $status"; tail -n 50 "$out"; } >&2
 	rm "$out"
 	return $status
 }
