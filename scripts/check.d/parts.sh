@@ -101,8 +101,9 @@ kernel_parts() {
 			part_deps[$kernel/clients/$name-$nic]+=" selftests/clients/allreduce.c"
 		done
 	done
-	for file in selftests/runtime/*.sh; do
-		name=$(basename "$file" .sh)
+	for file in selftests/runtime/*.sh selftests/runtime/full/*.sh; do
+		name=${file#selftests/runtime/}
+		name=${name%.sh}
 		for nic in $(nics_of "$file"); do
 			vm_part "$kernel" "runtime/$name-$nic" "$nic" "$file"
 		done

@@ -6,10 +6,10 @@
 # that the program measured in it: p50 within 5 %, p99 within 10 %, under three loads. Then
 # how long small reads wait behind a large write on their QP, within 10 %.
 #
-#   scripts/vm --nic rxe|softhca|softhca-eth -- selftests/runtime/truth.sh
-#   scripts/vm --nic rxe -- env FULL=1 selftests/runtime/truth.sh	longer
+#   scripts/vm --nic rxe|softhca|softhca-eth -- selftests/runtime/full/truth.sh
+#   scripts/vm --nic rxe -- env FULL=1 selftests/runtime/full/truth.sh	longer
 
-cd "$(dirname "$0")/../.." || exit 1
+cd "$(dirname "$0")/../../.." || exit 1
 # shellcheck source=selftests/lib/library.sh
 . selftests/lib/library.sh
 PATH=$PWD/build/progs:$PATH
