@@ -39,7 +39,7 @@ lease() { id=$(nlreq --lease ACT doit "lease{origin=test rank=${2:-10} ttl_ms=${
 set_knob() { nlreq ACT doit "lease{id=${3:-$id} ttl_ms=${4:-600000}} action{knob=$1 value=$2 job=${job:-paced}}"; }
 clear_knob() { nlreq ACT doit "lease{id=${2:-$id} ttl_ms=600000} action{knob=$1 clear job=paced}" >/dev/null; }
 end() { nlreq ACT doit "lease{id=$1 ttl_ms=0}" >/dev/null; }
-bit_rate=2 wr_rate=3 credits=5
+bit_rate=2 wr_rate=3 credits=5 place=12 chunk=13 huge_pages=14
 
 # QPs of the knob's override: all, done, pending, unsupported.
 tally() {
@@ -176,6 +176,82 @@ nap 0.2
 like "... and not where one has" "$(set_knob $wr_rate 900)" '^0 '
 check "its QPs count as those that cannot" wait_for 20 is_tally wr_rate '[2,1,0,1]'
 kill "$monitor"
+qpsh_stop b
+
+# Knobs that are no ceilings: each process has the whole value, and 0 is one.
+shell b paced
+qp b 'library on'
+nap 0.2
+for v in "$place 3" "$chunk 2048" "$chunk 65535" "$chunk 2147483648" "$huge_pages 2"; do
+	# shellcheck disable=SC2086 # a knob and its value
+	like "no value of a knob: ${v#* } of knob ${v% *}" "$(set_knob $v)" '^ERANGE'
+done
+like "where QPs go, the size of chunks and huge pages" \
+	"$(set_knob $place 2) $(set_knob $chunk 65536) $(set_knob $huge_pages 0)" '^0 .*0 .*0 '
+for p in a b; do
+	is "each process has them as they are" \
+		"$(value $p place) $(value $p chunk) $(value $p huge_pages)" '2 65536 0'
+done
+is "JOB_GET has them" "$(swiftrdma -j job show paced | jq -c '.[0].devs[] | select(.dev == "rxe0") | [.place, .chunk, .huge_pages]')" '["by-thread",65536,0]'
+in_jobs() { awk -v c="$1" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } $2 == "paced" { print $at[c] }' $srdma_debugfs/rxe0/jobs; }
+is "debugfs has them" "$(in_jobs place) $(in_jobs chunk) $(in_jobs huge_pages)" '2 65536 0'
+check "a library that reads its control has answered" wait_for 20 is_tally place '[1,1,0,0]'
+is "REPORT_GET says how many processes enforce them" \
+	"$(swiftrdma -j job show paced | jq -c '[.[0].devs[] | select(.dev == "rxe0") | .held[] | select(.knob == "place" or .knob == "chunk" or .knob == "huge_pages") | .knob, .in_force]')" \
+	'["place",2,"chunk",2,"huge_pages",2]'
+shell c paced
+is "a process that comes later has them, too" "$(value c place) $(value c chunk) $(value c huge_pages)" '2 65536 0'
+qpsh_stop c
+# What a process does decides whether it has to answer: a QP it creates for one knob, memory that
+# it registers for another, what it posts for the third.
+qp b 'library off'
+qp b qp
+deed() {
+	case $1 in
+	place) qp b qp ;;
+	huge_pages) qp b register ;;
+	chunk) qp b "slot 0 $last 1 $((posted += 100))" ;;
+	esac
+}
+waits() { tally "$1" | cut -d, -f3; }
+is_waited_for() { [ "$(waits "$1")" -gt 0 ]; }
+posted=0
+# try_answers KNOB VALUE...: three values, one after the other.
+try_answers() {
+	local k=$1 other
+
+	qp b "says $k in_force $2"
+	set_knob "${!k}" "$2" >/dev/null
+	is "$k: a process that has the value has answered" "$(waits "$k")" 0
+	set_knob "${!k}" "$3" >/dev/null
+	is "... one that does nothing need not" "$(waits "$k")" 0
+	for other in place huge_pages chunk; do
+		[ "$other" = "$k" ] || deed $other
+	done
+	is "... nor one that does what the knob does not act on" "$(waits "$k")" 0
+	deed "$k"
+	check "... one that does what it acts on has to" is_waited_for "$k"
+	qp b "says $k in_force $3"
+	is "... and does" "$(waits "$k")" 0
+	deed "$k"
+	set_knob "${!k}" "$4" >/dev/null
+	is "... what it did before a change does not count" "$(waits "$k")" 0
+}
+try_answers place 1 0 2
+try_answers huge_pages 1 0 1
+try_answers chunk 4096 8192 1073741824
+# Under a lease like the others.
+for k in place chunk huge_pages; do clear_knob "${!k}"; done
+knobs "what is taken back is gone" b '^knobs wr_rate [0-9]+ for [0-9]+$'
+other=$id
+lease 600000 20
+set_knob $place 1 >/dev/null
+set_knob $place 2 "$other" >/dev/null
+is "the stronger lease holds" "$(value b place)" 1
+end "$id"
+is "... while it lasts" "$(value b place)" 2
+id=$other
+clear_knob $place
 qpsh_stop b
 
 # Many processes, each of which answers for its QPs.
