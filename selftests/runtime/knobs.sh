@@ -254,6 +254,47 @@ id=$other
 clear_knob $place
 qpsh_stop b
 
+# Properties of a job in the policy file: the agent sets them while a library can enforce them, and
+# the objective of a process that asked for the job is the job's.
+cat >/tmp/props.yaml <<-EOF
+	jobs:
+	- name: props
+	  class: latency
+	  chunk: 64KiB
+	  match: [{comm: props, asked: true, slo_min: 50us}]
+	policies:
+	- name: slow
+	  for: job props
+	  when: job.slo_p99 == 60us and job.qps > 0
+	  do: place on lightest uar
+	  undo: {when: job.qps < 1}
+EOF
+swiftrdma-agent --config /tmp/props.yaml >/tmp/agent 2>&1 & agent=$!
+has_props() { swiftrdma -j job show props 2>/dev/null | jq -e '.[0].rules[0].asked' >/dev/null; }
+check "an agent sets the job" wait_for 30 has_props
+shell p props
+qp p 'ask props 60000'
+is "the process has the job and the objective" "$answer" ok
+qp p qp
+nap 2
+knobs "without a library it has no property" p '^knobs$'
+qp p 'library on'
+has_them() { qp p knobs; [[ $answer =~ ^knobs\ place\ 1\ for\ [0-9]+\ chunk\ 65536\ for\ [0-9]+\ huge_pages\ 1\ for\ [0-9]+$ ]]; }
+check "with one it has them, and is placed for its objective" wait_for 30 has_them
+nap 4
+check "... for as long as the agent lives" has_them
+qp p 'library off'
+has_no_property() { qp p knobs; [[ $answer != *chunk* && $answer != *huge_pages* ]]; }
+check "... and the library can" wait_for 30 has_no_property
+qp p 'library on'
+check "... again" wait_for 30 has_them
+kill -KILL $agent
+is_free_again() { qp p knobs; [ "$answer" = knobs ]; }
+check "the agent is killed: nothing is left" wait_for 30 is_free_again
+note "$(cat /tmp/agent)"
+qpsh_stop p
+nlreq JOB_DEL doit "job_obj{name=props origin=agent}" >/dev/null
+
 # Many processes, each of which answers for its QPs.
 check "a job of many" swiftrdma job set crowd match comm=attach
 mkfifo "$qpsh_dir/crowd"
@@ -367,14 +408,16 @@ fi
 
 # Random knobs while the fuzzer of attachments runs, whose processes are the job's, too.
 random_knobs() {
-	local i ids=()
+	local i ids=() any=(2 3 4 5 12 13 14)
 
 	for ((i = 0; i < 240 / slowness; i++)); do
-		case $((RANDOM % 6)) in
+		case $((RANDOM % 8)) in
 		0) lease $((RANDOM % 3000 + 1)) $((RANDOM % 200)); ids+=("$id") ;;
 		1) [ ${#ids[@]} -eq 0 ] || end "${ids[RANDOM % ${#ids[@]}]}" ;;
-		2) clear_knob $((2 + RANDOM % 4)) "${ids[RANDOM % (${#ids[@]} + 1)]:-1}" ;;
+		2) clear_knob ${any[RANDOM % ${#any[@]}]} "${ids[RANDOM % (${#ids[@]} + 1)]:-1}" ;;
 		3) swiftrdma job set fuzzed match comm=attach order $((RANDOM % 300)) ;;
+		4) set_knob $((12 + 2 * (RANDOM % 2))) $((RANDOM % 4)) "${ids[RANDOM % (${#ids[@]} + 1)]:-1}" ;;
+		5) set_knob 13 $((1 << RANDOM % 32)) "${ids[RANDOM % (${#ids[@]} + 1)]:-1}" ;;
 		*) set_knob $((2 + RANDOM % 4)) $((RANDOM * RANDOM % 3000000)) \
 			"${ids[RANDOM % (${#ids[@]} + 1)]:-1}" $((RANDOM % 2000 + 1)) ;;
 		esac

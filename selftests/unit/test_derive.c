@@ -88,7 +88,8 @@ static void test_place(void **state)
 	assert_int_equal(p->n_undo, 0);
 	assert_string_equal(cfg.texts[p - cfg.policies.v].act, "place on lightest uar");
 	assert_string_equal(cfg.texts[p - cfg.policies.v].library_knobs, "job.place");
-	assert_null(find("place-web"));
+	assert_non_null(find("place-web"));
+	assert_null(find("place-bulk"));
 	config_free(&cfg);
 	dev.caps = SWIFTRDMA_DEV_CAP_DOORBELLS;
 	assert_true(load(JOBS "order: kv > web > bulk, odd\n", caps_dev(&snap, &dev)));

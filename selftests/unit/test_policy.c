@@ -221,7 +221,7 @@ static void test_keys(void **state)
 	says("criteria: {mine: [5us]}\n", "f:1:18: mine is a single value, not a list");
 	says("jobs:\n- kv\n", "f:2:3: a job is a map with the keys name, class, match, slo, environment, chunk, huge_pages, not a single value");
 	says("jobs:\n- {name: kv, class: latency, match: 5}\n", "f:2:37: match is a list, not a single value; begin each entry with '- '");
-	says("jobs:\n- {name: kv, class: latency, match: [kv]}\n", "f:2:38: a match rule is a map with the keys cgroup, comm, exe, uid, pid, not a single value");
+	says("jobs:\n- {name: kv, class: latency, match: [kv]}\n", "f:2:38: a match rule is a map with the keys cgroup, comm, exe, uid, pid, asked, slo_min, not a single value");
 	says("jobs:\n- {name: kv, class: latency, match: [{uid: 1}], slo: 50us}\n", "f:2:54: slo is a map with the keys p99, byte_rate, not a single value");
 	says(JOB "order: [kv]\n", "f:3:8: order is a single value, not a list");
 	says("policies: {}\n", "f:1:11: policies is a list, not a map; begin each entry with '- '");
@@ -294,8 +294,8 @@ static void test_jobs(void **state)
 	says("jobs:\n- {name: kv, class: fast, match: [{uid: 1}]}\n", "f:2:21: class: 'fast' is not a job class: latency, balanced, throughput, best-effort");
 	says("jobs:\n- {name: kv, class: latency}\n", "f:2:3: a job lacks 'match:'; for instance 'match: [{comm: kv-server}]'");
 	says("jobs:\n- {name: kv, class: latency, match: []}\n", "f:2:37: a job has 1 to 64 match rules, not 0");
-	says("jobs:\n- {name: kv, class: latency, match: [{}]}\n", "f:2:38: an empty rule would match no process; give it cgroup, comm, exe, uid or pid");
-	says("jobs:\n- {name: kv, class: latency, match: [{user: 1}]}\n", "f:2:39: unknown key 'user' in a match rule; known are cgroup, comm, exe, uid, pid");
+	says("jobs:\n- {name: kv, class: latency, match: [{}]}\n", "f:2:38: an empty rule would match no process; give it cgroup, comm, exe, uid, pid or 'asked: true'");
+	says("jobs:\n- {name: kv, class: latency, match: [{user: 1}]}\n", "f:2:39: unknown key 'user' in a match rule; known are cgroup, comm, exe, uid, pid, asked, slo_min");
 	says("jobs:\n- {name: kv, class: latency, match: [{uid: root}]}\n", "f:2:44: uid: 'root' is not a number; it should be a plain number, as in 512");
 	says("jobs:\n- {name: kv, class: latency, match: [{comm: averyveryverylongcomm}]}\n", "f:2:45: comm is 21 bytes long; at most 15 are possible");
 	says("jobs:\n- {name: kv, class: latency, match: [{exe: /usr/bin/kvd}]}\n", "f:2:44: exe is the last part of the path; write 'kvd'");
@@ -336,10 +336,10 @@ static void test_asked(void **state)
 
 #define RULE(r) "jobs:\n- {name: kv, class: latency, match: [{" r "}]}\n"
 	(void)state;
-	says(RULE("asked: perhaps"), "f:2:45: asked: 'perhaps' is not yes or no");
-	says(RULE("slo_min: 5"), "f:2:47: slo_min: '5' is a plain number; it should be a time, as in 5us (ns, us, ms or s)");
-	says(RULE("slo_min: 5us"), "f:2:37: this rule has no condition, and 'slo_min' is none; add cgroup, comm, exe, uid, pid or 'asked: true'");
-	says(RULE("asked: false"), "f:2:37: this rule has no condition, and 'slo_min' is none; add cgroup, comm, exe, uid, pid or 'asked: true'");
+	says(RULE("asked: perhaps"), "f:2:46: asked: 'perhaps' is not yes or no");
+	says(RULE("slo_min: 5"), "f:2:48: slo_min: '5' is a plain number; it should be a time, as in 5us (ns, us, ms or s)");
+	says(RULE("slo_min: 5us"), "f:2:38: this rule has no condition, and 'slo_min' is none; add cgroup, comm, exe, uid, pid or 'asked: true'");
+	says(RULE("asked: false"), "f:2:38: this rule has no condition, and 'slo_min' is none; add cgroup, comm, exe, uid, pid or 'asked: true'");
 	load_ok(&c, RULE("asked: true"));
 	assert_true(c.jobs[0].rules[0].asked);
 	assert_int_equal(c.jobs[0].rules[0].slo_p99_min, 0);

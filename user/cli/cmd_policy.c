@@ -154,18 +154,28 @@ static void say_properties(const struct config_job *j)
 /* The agent sets these for as long as a process of the job has a library that can do them. */
 static void say_libraries(const struct config *cfg)
 {
-	bool any = false;
+	const char *before = "in processes that have libswiftrdma, and no others: ";
+	size_t i, chunks = 0, pages = 0;
+	bool any;
 
-	for (size_t i = 0; i < cfg->n_jobs; i++) {
+	for (i = 0; i < cfg->n_jobs; i++) {
 		const struct config_job *j = &cfg->jobs[i];
 
-		if (!j->chunk && !j->huge_pages)
+		pages += j->huge_pages;
+		if (!j->chunk)
 			continue;
-		printf("%s%s: ", any ? "; " : "in processes that have libswiftrdma, and no others: ",
-		       j->name);
-		say_properties(j);
-		any = true;
+		printf("%srequests of %s of more than ", before, j->name);
+		say_quantity(j->chunk, UNIT_BYTES);
+		printf(" are split");
+		before = "; ";
+		chunks++;
 	}
+	if (pages)
+		printf("%smemory is collapsed to huge pages (", before);
+	any = pages || chunks;
+	for (i = 0; pages && i < cfg->n_jobs; i++)
+		if (cfg->jobs[i].huge_pages)
+			printf("%s%s", cfg->jobs[i].name, --pages ? ", " : ")");
 	if (any)
 		printf("\n");
 }
