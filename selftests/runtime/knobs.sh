@@ -206,11 +206,12 @@ qpsh_stop c
 # it registers for another, what it posts for the third.
 qp b 'library off'
 qp b qp
+silent=$last
 deed() {
 	case $1 in
 	place) qp b qp ;;
 	huge_pages) qp b register ;;
-	chunk) qp b "slot 0 $last 1 $((posted += 100))" ;;
+	chunk) qp b "slot 0 $silent 1 $((posted += 100))" ;;
 	esac
 }
 waits() { tally "$1" | cut -d, -f3; }
