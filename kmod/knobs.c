@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Knobs that the libraries in the processes of a job enforce. Each process has the whole value of
- * a knob that is no ceiling. A ceiling is divided among the processes on a device by what they need: a work looks at what each of them sent, and
- * for how long its posts were held, while there is more than one. A report that is false
- * moves shares between processes of its own job only.
+ * a knob that is no ceiling. A ceiling is divided among the job's processes on a device by what
+ * they need: a work looks at what each of them sent, and for how long its posts were held, while
+ * there is more than one. A report that is false moves shares between processes of its own job
+ * only.
  */
 #include <linux/ktime.h>
 #include <linux/math64.h>

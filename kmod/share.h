@@ -168,7 +168,8 @@ struct srdma_share_knob {
  *	by any thread without a lock
  * @slot: what was accepted of each slot
  *
- * srdma_share_lock protects all of it but @created, @registered, @gone, and what is constant from the attachment on:
+ * srdma_share_lock protects all of it but @created, @registered, @gone, and what is constant from
+ * the attachment on:
  * @id, @dev, @pid, @user, @slots, the files.
  */
 struct srdma_share {
