@@ -216,7 +216,8 @@ static void judge_needs(struct srdma_share *s, u64 now)
 /* A single process has all of its job's share, so its needs are not looked at. */
 static bool is_to_look_at(const struct srdma_job_dev *jd)
 {
-	return has_knob(jd, SWIFTRDMA_SHARE_HELD) && (jd->report->processes > 1 || jd->report->has_left);
+	return has_knob(jd, SWIFTRDMA_SHARE_HELD) &&
+	       (jd->report->processes > 1 || jd->report->has_left);
 }
 
 static void look_in(unsigned int ms)

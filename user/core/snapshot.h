@@ -80,7 +80,7 @@ enum snap_field {
 	SNAP_PLACE	= 1ull << 47,	/* the same */
 	SNAP_CHUNK	= 1ull << 48,	/* the same */
 	SNAP_HUGE_PAGES	= 1ull << 49,	/* the same */
-	SNAP_WAITS	= 1ull << 50,	/* knob of libraries: calls wait for it; posts, wrs, time, passed */
+	SNAP_WAITS	= 1ull << 50,	/* knob of libraries: posts, wrs, time, passed */
 };
 
 #define snap_has(obj, field) (((obj)->has & (field)) != 0)
