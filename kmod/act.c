@@ -3,6 +3,7 @@
  * ACT: checks a batch of overrides and puts all of it, or none, under a lease. results.c
  * then reports what became of each item.
  */
+#include <linux/log2.h>
 #include <linux/slab.h>
 
 #include "act.h"
@@ -79,7 +80,8 @@ static int check_knob_value(const struct srdma_act_item *item, const struct srdm
 	if (item->clear)
 		return 0;
 	*why = k->bounds;
-	if (item->value < k->min || item->value > k->max)
+	if (item->value < k->min || item->value > k->max ||
+	    (k->power_of_two && !is_power_of_2(item->value)))
 		return -ERANGE;
 	if (item->target.knob != SWIFTRDMA_KNOB_LEVEL)
 		return 0;

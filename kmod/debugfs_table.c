@@ -268,6 +268,7 @@ static void show_job_report(struct seq_file *m, const struct srdma_job_dev *jd)
 /* What became of each knob that libraries in the job's processes can enforce, or have. */
 static void show_held(struct seq_file *m, const struct srdma_job_dev *jd)
 {
+	static const struct srdma_held none;
 	const struct srdma_held *held;
 	u32 knob, able, in_force;
 	int place;
@@ -276,7 +277,7 @@ static void show_held(struct seq_file *m, const struct srdma_job_dev *jd)
 		place = srdma_knob_place(knob);
 		if (place < 0)
 			continue;
-		held = &jd->report->held[place];
+		held = place < SWIFTRDMA_SHARE_HELD ? &jd->report->held[place] : &none;
 		srdma_knobs_count(jd, place, &able, &in_force);
 		if (able || held->posts)
 			seq_printf(m, "\n%4u %-32s %-11s %9u %8u %12llu %14llu %16llu %10llu",

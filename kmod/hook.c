@@ -330,8 +330,10 @@ static struct ib_mr *track_reg_user_mr(struct srdma_dev *dev, struct ib_pd *pd, 
 
 	srdma_delay(SRDMA_DELAY_INSIDE);
 	mr = dev->orig.reg_user_mr(pd, start, length, iova, access, SRDMA_DMAH_ARG udata);
-	if (!IS_ERR(mr))
-		srdma_mr_added(dev, mr, iova, length, access & IB_ACCESS_ON_DEMAND);
+	if (IS_ERR(mr))
+		return mr;
+	srdma_mr_added(dev, mr, iova, length, access & IB_ACCESS_ON_DEMAND);
+	srdma_notify(mr_registered, dev);
 	return mr;
 }
 

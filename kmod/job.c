@@ -630,6 +630,9 @@ void srdma_job_stat(struct srdma_job_dev *jd, struct srdma_job_stat *st)
 	st->weight = READ_ONCE(jd->weight);
 	st->wr_rate = knob_or_none(jd, SWIFTRDMA_SHARE_KNOB_WR_RATE);
 	st->credits = knob_or_none(jd, SWIFTRDMA_SHARE_KNOB_CREDITS);
+	st->place = knob_or_none(jd, SWIFTRDMA_SHARE_KNOB_PLACE);
+	st->chunk = knob_or_none(jd, SWIFTRDMA_SHARE_KNOB_CHUNK);
+	st->huge_pages = knob_or_none(jd, SWIFTRDMA_SHARE_KNOB_HUGE_PAGES);
 }
 
 static void release_qp(struct srdma_qp *q)

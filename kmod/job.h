@@ -74,12 +74,16 @@ struct srdma_job {
 	u64 since;
 };
 
-/* Knobs of a job that libraries enforce, by enum swiftrdma_share_knob. */
-#define SRDMA_JOB_KNOBS	SWIFTRDMA_SHARE_HELD
+/*
+ * Knobs of a job that libraries enforce, by enum swiftrdma_share_knob. Those below
+ * SWIFTRDMA_SHARE_HELD are divided among the job's processes; of the others each process has the
+ * whole value.
+ */
+#define SRDMA_JOB_KNOBS	__SWIFTRDMA_SHARE_KNOB_MAX
 
 /**
  * struct srdma_job_knob - a knob that is in force in libraries
- * @value: for all processes of the job on the device together
+ * @value: for all processes of the job on the device together, where the knob is divided
  * @until: ns, when the lease ends; 0: the knob is not in force
  * @lease: id of the lease
  */
@@ -182,7 +186,8 @@ struct srdma_job_stat {
 	int level;		/* -1: none in force */
 	u64 bit_rate;		/* 0: none in force */
 	u32 weight;		/* 0: none in force */
-	u64 wr_rate, credits;	/* U64_MAX: none in force */
+	u64 wr_rate, credits, chunk;	/* U64_MAX: none in force */
+	u32 place, huge_pages;	/* U32_MAX: none in force */
 	struct srdma_mr_sum mr;
 };
 

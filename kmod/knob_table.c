@@ -51,8 +51,25 @@ const struct srdma_knob_info srdma_knob_table[SWIFTRDMA_KNOB_MAX + 1] = {
 		.is_path = true, .part = SRDMA_PATH_LAG,
 		.min = 1, .max = 15, .bounds = "a LAG port is 1 to 15",
 	},
+	[SWIFTRDMA_KNOB_PLACE] = {
+		.name = "place", .of_job = true, .tallied = true,
+		.by_library = true, .place = SWIFTRDMA_SHARE_KNOB_PLACE,
+		.max = SWIFTRDMA_PLACE_BY_THREAD,
+		.bounds = "place is 0 (default), 1 (lightest) or 2 (by-thread)",
+	},
+	[SWIFTRDMA_KNOB_CHUNK] = {
+		.name = "chunk", .of_job = true, .tallied = true,
+		.by_library = true, .place = SWIFTRDMA_SHARE_KNOB_CHUNK,
+		.min = 4096, .max = 1 << 30, .power_of_two = true,
+		.bounds = "chunk is a power of two, 4096 to 1073741824 bytes",
+	},
+	[SWIFTRDMA_KNOB_HUGE_PAGES] = {
+		.name = "huge_pages", .of_job = true, .tallied = true,
+		.by_library = true, .place = SWIFTRDMA_SHARE_KNOB_HUGE_PAGES,
+		.max = 1, .bounds = "huge_pages is 0 or 1",
+	},
 };
 
 const char srdma_knob_unenforced[] = {
-	"nothing enforces that yet: knobs are level, max_qps, create_rate, bit_rate, wr_rate, credits, weight, udp_sport and lag_port"
+	"nothing enforces that yet: knobs are level, max_qps, create_rate, bit_rate, wr_rate, credits, weight, place, chunk, huge_pages, udp_sport and lag_port"
 };

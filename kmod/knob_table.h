@@ -19,6 +19,7 @@
  *	at once
  * @by_device: scheduling elements of the device enforce it, where the device has any
  * @by_library: where they do not, libraries in the job's processes enforce it
+ * @power_of_two: no other value is possible
  * @is_path: a part of a QP's path
  * @place: @by_library: enum swiftrdma_share_knob
  * @part: @is_path: enum srdma_path_part
@@ -26,7 +27,7 @@
 struct srdma_knob_info {
 	const char *name, *bounds;
 	u64 min, max;
-	bool of_job, of_qp, tallied, by_device, by_library, is_path;
+	bool of_job, of_qp, tallied, by_device, by_library, power_of_two, is_path;
 	u8 place, part;
 };
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Knobs that the libraries in the processes of a job enforce. A job's ceiling is divided among
- * its processes on a device by what they need: a work looks at what each of them sent, and
- * for how long its posts were held, while there is more than one. A report that is false
- * moves shares between processes of its own job only.
+ * Knobs that the libraries in the processes of a job enforce. Each process has the whole value of
+ * a knob that is no ceiling. A ceiling is divided among the job's processes on a device by what
+ * they need: a work looks at what each of them sent, and for how long its posts were held, while
+ * there is more than one. A report that is false moves shares between processes of its own job
+ * only.
  */
 #include <linux/ktime.h>
 #include <linux/math64.h>
@@ -75,23 +76,49 @@ static void write_blocks(struct srdma_job_dev *jd)
 		write_block(s, false);
 }
 
+/*
+ * Calls of the process that the knob acts on: the library reads control first in each of them.
+ * Those that post are counted as of the last time when the report was read.
+ */
+static u64 count_uses(const struct srdma_share *s, int place)
+{
+	switch (place) {
+	case SWIFTRDMA_SHARE_KNOB_PLACE:
+		return atomic64_read(&s->created);
+	case SWIFTRDMA_SHARE_KNOB_HUGE_PAGES:
+		return atomic64_read(&s->registered);
+	default:
+		return s->given.wrs;
+	}
+}
+
 /* The process has to answer what its block says now about the knob. Its report was just read. */
 static void expect_answer(struct srdma_share *s, int place)
 {
 	s->knob[place].asked = job_block(s)->changes;
-	s->knob[place].asked_wrs = s->given.wrs;
+	s->knob[place].asked_uses = count_uses(s, place);
 }
 
 /* Division */
 
-static bool has_knob(const struct srdma_job_dev *jd)
+/* Is a knob in force whose place is less than @end? */
+static bool has_knob(const struct srdma_job_dev *jd, int end)
 {
 	int i;
 
-	for (i = 0; i < SRDMA_JOB_KNOBS; i++)
+	for (i = 0; i < end; i++)
 		if (jd->knob[i].until)
 			return true;
 	return false;
+}
+
+/* Each process has the whole value. */
+static void share_whole(struct srdma_job_dev *jd, int place)
+{
+	struct srdma_share *s;
+
+	list_for_each_entry(s, &jd->report->shares, job_node)
+		s->knob[place].need.share = jd->knob[place].value;
 }
 
 /* True: more than 1/SRDMA_MOVED_PART of the ceiling moved to other processes. */
@@ -115,9 +142,12 @@ static bool divide_job(struct srdma_job_dev *jd)
 	bool moved = false;
 	int i;
 
-	for (i = 0; i < SRDMA_JOB_KNOBS; i++)
+	for (i = 0; i < SWIFTRDMA_SHARE_HELD; i++)
 		if (jd->knob[i].until)
 			moved |= divide_knob(jd, i);
+	for (; i < SRDMA_JOB_KNOBS; i++)
+		if (jd->knob[i].until)
+			share_whole(jd, i);
 	write_blocks(jd);
 	return moved;
 }
@@ -130,7 +160,7 @@ static void begin_window(struct srdma_share *s, u64 now)
 	s->looked = now;
 	s->looked_wrs = s->given.wrs;
 	s->looked_bytes = s->given.bytes;
-	for (i = 0; i < SRDMA_JOB_KNOBS; i++)
+	for (i = 0; i < SWIFTRDMA_SHARE_HELD; i++)
 		s->knob[i].looked_held = s->knob[i].held_ns;
 }
 
@@ -169,7 +199,7 @@ static void judge_needs(struct srdma_share *s, u64 now)
 
 	if (window < WINDOW_MIN)
 		return;
-	for (i = 0; i < SRDMA_JOB_KNOBS; i++) {
+	for (i = 0; i < SWIFTRDMA_SHARE_HELD; i++) {
 		u64 total = jd->knob[i].value, held = s->knob[i].held_ns - s->knob[i].looked_held;
 		struct srdma_use use = {
 			.used = read_use(s, i, window, held), .held = held, .window = window,
@@ -186,7 +216,8 @@ static void judge_needs(struct srdma_share *s, u64 now)
 /* A single process has all of its job's share, so its needs are not looked at. */
 static bool is_to_look_at(const struct srdma_job_dev *jd)
 {
-	return has_knob(jd) && (jd->report->processes > 1 || jd->report->has_left);
+	return has_knob(jd, SWIFTRDMA_SHARE_HELD) &&
+	       (jd->report->processes > 1 || jd->report->has_left);
 }
 
 static void look_in(unsigned int ms)
@@ -317,7 +348,7 @@ void srdma_knobs_join(struct srdma_share *s)
 	for (i = 0; i < SRDMA_JOB_KNOBS; i++)
 		s->knob[i].need = (struct srdma_need){};
 	begin_window(s, ktime_get_ns());
-	if (!has_knob(jd))
+	if (!has_knob(jd, SRDMA_JOB_KNOBS))
 		return;
 	divide_job(jd);
 	for (i = 0; i < SRDMA_JOB_KNOBS; i++)
@@ -337,7 +368,7 @@ void srdma_knobs_leave(struct srdma_share *s, struct srdma_job_dev *from)
 
 	lockdep_assert_held(&srdma_share_lock);
 	srdma_latch(&b->changes, b->knob, none, sizeof(none));
-	if (!has_knob(from) || !from->report->processes)
+	if (!has_knob(from, SWIFTRDMA_SHARE_HELD) || !from->report->processes)
 		return;
 	from->report->has_left = true;
 	look_in(SRDMA_LOOK_SOON_MS);
@@ -402,9 +433,10 @@ static enum srdma_knob_answer read_answer(struct srdma_share *s, int place)
 	obeys = state == SWIFTRDMA_KNOB_STATE_IN_FORCE;
 	if (wanted ? obeys && has_answered(s, place) : !obeys)
 		return SRDMA_KNOB_OBEYS;
-	/* A process that has posted nothing since obeys: its library reads control first. */
+	/* A process that did nothing since that the knob acts on obeys: see count_uses(). */
 	srdma_report_read(s);
-	return s->given.wrs == s->knob[place].asked_wrs ? SRDMA_KNOB_OBEYS : SRDMA_KNOB_WAITS;
+	return count_uses(s, place) == s->knob[place].asked_uses ? SRDMA_KNOB_OBEYS :
+								   SRDMA_KNOB_WAITS;
 }
 
 void srdma_knobs_ask(struct srdma_job_dev *jd, int place)

@@ -36,21 +36,24 @@ void srdma_collect_reports(const struct srdma_reader *who)
 static void fill_held(struct srdma_msg *m, const struct srdma_job_dev *jd, u32 knob)
 {
 	int place = srdma_knob_place(knob);
-	const struct srdma_held *held = &jd->report->held[place];
+	const struct srdma_held *held = place < SWIFTRDMA_SHARE_HELD ? &jd->report->held[place] :
+								       NULL;
 	struct nlattr *nest;
 	u32 able, in_force;
 
 	srdma_knobs_count(jd, place, &able, &in_force);
-	if (!able && !held->posts)
+	if (!able && !(held && held->posts))
 		return;
 	nest = srdma_nest(m, SWIFTRDMA_REPORT_A_HELD);
 	srdma_put_u32(m, SWIFTRDMA_HELD_A_KNOB, knob);
 	srdma_put_u32(m, SWIFTRDMA_HELD_A_PROCESSES, able);
 	srdma_put_u32(m, SWIFTRDMA_HELD_A_IN_FORCE, in_force);
-	srdma_put_u64(m, SWIFTRDMA_HELD_A_POSTS, held->posts);
-	srdma_put_u64(m, SWIFTRDMA_HELD_A_WRS, held->wrs);
-	srdma_put_u64(m, SWIFTRDMA_HELD_A_TIME, held->ns);
-	srdma_put_u64(m, SWIFTRDMA_HELD_A_PASSED, held->passed);
+	if (held) {
+		srdma_put_u64(m, SWIFTRDMA_HELD_A_POSTS, held->posts);
+		srdma_put_u64(m, SWIFTRDMA_HELD_A_WRS, held->wrs);
+		srdma_put_u64(m, SWIFTRDMA_HELD_A_TIME, held->ns);
+		srdma_put_u64(m, SWIFTRDMA_HELD_A_PASSED, held->passed);
+	}
 	srdma_nest_end(m, nest);
 }
 
@@ -87,6 +90,9 @@ static void fill_job_report(struct srdma_msg *m, const struct srdma_job_dev *jd)
 	fill_held(m, jd, SWIFTRDMA_KNOB_WR_RATE);
 	fill_held(m, jd, SWIFTRDMA_KNOB_BIT_RATE);
 	fill_held(m, jd, SWIFTRDMA_KNOB_CREDITS);
+	fill_held(m, jd, SWIFTRDMA_KNOB_PLACE);
+	fill_held(m, jd, SWIFTRDMA_KNOB_CHUNK);
+	fill_held(m, jd, SWIFTRDMA_KNOB_HUGE_PAGES);
 	srdma_nest_end(m, nest);
 }
 

@@ -29,6 +29,8 @@ struct srdma_tally;
  *	application's destroy_qp, or where a QP is found to have gone. No spinlock is held;
  *	srdma_dev.adopt_lock may be, and srdma_qp_lock() of another QP.
  * @qp_released: the last reference to a QP was dropped. Any context.
+ * @mr_registered: the calling process has registered memory of its own for a device. No lock
+ *	is held.
  * @jobs_rechecked: every QP is about to be matched against the rules again.
  *	srdma_devs_sem (reading) and srdma_ctl_lock are held.
  * @jobs_assigned: every QP was matched against the rules again.
@@ -52,6 +54,7 @@ struct srdma_notifier {
 	void (*qp_created)(struct srdma_qp *q);
 	void (*qp_destroyed)(struct srdma_qp *q);
 	void (*qp_released)(struct srdma_qp *q);
+	void (*mr_registered)(struct srdma_dev *dev);
 	void (*jobs_rechecked)(void);
 	void (*jobs_assigned)(void);
 	void (*job_removed)(struct srdma_job *job);

@@ -347,8 +347,7 @@ static bool grow_held(u64 *seen, const u64 *figure, u64 most, u64 *gained)
 }
 
 /*
- * Posts that knobs held, and what the library does about each knob. False: there are more
- * posts than is possible, or fewer than before.
+ * Posts that knobs held. False: there are more of them than is possible, or fewer than before.
  */
 static bool collect_held(struct srdma_share *s, u64 look, u64 stamp)
 {
@@ -360,7 +359,6 @@ static bool collect_held(struct srdma_share *s, u64 look, u64 stamp)
 	for (i = 0; i < SWIFTRDMA_SHARE_HELD; i++) {
 		struct srdma_held *seen = &s->seen_held[i], was = *seen;
 		struct srdma_held *to = &s->jd->report->held[i];
-		u32 state = READ_ONCE(r->knob[i].state);
 
 		possible &= grow_held(&seen->posts, &r->held[i].posts, most, &to->posts);
 		possible &= grow_held(&seen->wrs, &r->held[i].wrs, most, &to->wrs);
@@ -368,11 +366,25 @@ static bool collect_held(struct srdma_share *s, u64 look, u64 stamp)
 		possible &= grow_held(&seen->ns, &r->held[i].ns, mul_bounded(look, WAITERS_MAX),
 				      &to->ns);
 		s->knob[i].held_ns += seen->ns - was.ns;
-		if (state != s->knob[i].state || memcmp(seen, &was, sizeof(was)))
+		if (memcmp(seen, &was, sizeof(was)))
+			s->jd->report->stamp = stamp;
+	}
+	return possible;
+}
+
+/* Note where the library does something else about a knob than before. */
+static void collect_states(struct srdma_share *s, u64 stamp)
+{
+	const struct swiftrdma_report *r = s->report.map;
+	int i;
+
+	for (i = 0; i < SRDMA_JOB_KNOBS; i++) {
+		u32 state = READ_ONCE(r->knob[i].state);
+
+		if (state != s->knob[i].state)
 			s->jd->report->stamp = stamp;
 		s->knob[i].state = state;
 	}
-	return possible;
 }
 
 /* A report that was begun anew: what was accepted of the last one is the job's already. */
@@ -427,6 +439,7 @@ void srdma_report_read(struct srdma_share *s)
 	add_figures(&s->given, &gained);
 	add_figures(&to->sum, &gained);
 	possible &= collect_held(s, now - s->collected + BURST_NS, stamp);
+	collect_states(s, stamp);
 	possible &= collect_buckets(s, latency, to, most.latency_wrs);
 	possible &= grow_max(&to->latency_max, read_figure(&latency->max_ns), now - s->attached);
 	possible &= grow_max(&to->hol_max, read_figure(&hol->max_ns), now - s->attached);

@@ -417,6 +417,42 @@ static void qp_destroyed(struct srdma_qp *q)
 	rcu_read_unlock();
 }
 
+/* The attachment of a process, the newest; NULL: none. RCU section. */
+static struct srdma_share *share_find_rcu(const struct srdma_dev *dev, const struct pid *pid)
+{
+	struct srdma_share *s;
+
+	hash_for_each_possible_rcu(by_pid, s, pid_node, (unsigned long)pid)
+		if (s->pid == pid && s->dev == dev)
+			return s;
+	return NULL;
+}
+
+/* A QP that was made past RDMA core was made past the library, too. */
+static void qp_created(struct srdma_qp *q)
+{
+	struct srdma_share *s;
+
+	if (!q->owner || test_bit(SRDMA_QP_DEVX, &q->flags))
+		return;
+	rcu_read_lock();
+	s = share_find_rcu(q->dev, q->owner->pid);
+	if (s)
+		atomic64_inc(&s->created);
+	rcu_read_unlock();
+}
+
+static void mr_registered(struct srdma_dev *dev)
+{
+	struct srdma_share *s;
+
+	rcu_read_lock();
+	s = share_find_rcu(dev, task_tgid(current));
+	if (s)
+		atomic64_inc(&s->registered);
+	rcu_read_unlock();
+}
+
 static void end_of_dev(struct srdma_share *s, void *dev)
 {
 	if (s->dev == dev)
@@ -665,7 +701,9 @@ int srdma_share_ask(const char *job, u64 slo_p99)
 
 static const struct srdma_notifier notifier = {
 	.context_closed = context_closed,
+	.qp_created = qp_created,
 	.qp_destroyed = qp_destroyed,
+	.mr_registered = mr_registered,
 	.dev_removed = dev_removed,
 	.jobs_assigned = jobs_assigned,
 };

@@ -117,7 +117,7 @@ struct srdma_share_slot {
  * struct srdma_share_knob - the process's share of a knob of its job
  * @need: what the process wants, and gets
  * @asked: change counter of the block of control, when the job's knob last changed
- * @asked_wrs: requests that the process had posted then
+ * @asked_uses: calls that the knob acts on, which the process had made then
  * @answer: what the library does about it, as srdma_knobs_ask() found last
  * @state: what the library said of the knob when the report was read last
  * @held_ns: how long posts were held, accepted since the attachment
@@ -125,7 +125,7 @@ struct srdma_share_slot {
  */
 struct srdma_share_knob {
 	struct srdma_need need;
-	u64 asked, asked_wrs;
+	u64 asked, asked_uses;
 	enum srdma_knob_answer answer;
 	u32 state;
 	u64 held_ns, looked_held;
@@ -161,12 +161,15 @@ struct srdma_share_knob {
  * @looked: ns, when knobs.c last looked what the process used
  * @looked_wrs: @given.wrs at that time
  * @looked_bytes: @given.bytes at that time
+ * @created: QPs that the process created since the attachment; atomic
+ * @registered: memory regions that it registered; atomic
  * @gone_mask: places of @gone, less 1
  * @gone: numbers of QPs of the process that were destroyed, each at its lowest bits; written
  *	by any thread without a lock
  * @slot: what was accepted of each slot
  *
- * srdma_share_lock protects all of it but @gone, and what is constant from the attachment on:
+ * srdma_share_lock protects all of it but @created, @registered, @gone, and what is constant from
+ * the attachment on:
  * @id, @dev, @pid, @user, @slots, the files.
  */
 struct srdma_share {
@@ -189,9 +192,10 @@ struct srdma_share {
 	s64 clock_offset;
 	u64 slo_p99;
 	u64 asks_until;
+	atomic64_t created, registered;
 	struct srdma_held seen_held[SWIFTRDMA_SHARE_HELD];
 	u64 seen_bucket[SWIFTRDMA_HIST_BUCKETS];
-	struct srdma_share_knob knob[SWIFTRDMA_SHARE_HELD];
+	struct srdma_share_knob knob[SRDMA_JOB_KNOBS];
 	u64 looked, looked_wrs, looked_bytes;
 	u32 gone_mask;
 	u32 *gone;

@@ -72,7 +72,7 @@ in_jobs() {
 }
 is "jobs: the mean of no command is none" "$(in_jobs rxe1 unassigned commands) $(in_jobs rxe1 unassigned command_mean_ns)" "0 -"
 like "jobs: the mean of some is one" "$(in_jobs rxe0 test commands) $(in_jobs rxe0 test command_mean_ns)" '^[1-9][0-9]* [1-9][0-9]*$'
-is "jobs: knobs that are not set" "$(for of in bit_rate weight wr_rate credits; do in_jobs rxe0 test $of; done | xargs)" "- - - -"
+is "jobs: knobs that are not set" "$(for of in bit_rate weight wr_rate credits place chunk huge_pages; do in_jobs rxe0 test $of; done | xargs)" "- - - - - - -"
 is "jobs: level and limit" "$(awk '$2 == "test" { print $13, $14 }' $srdma_debugfs/rxe0/jobs)" '5 3'
 like "actions: the override, its lease and why" "$(cat $srdma_debugfs/rxe0/actions)" \
 	"^ *$lease +9 test +[0-9]+ level +5 job test +yes +- +- because\$"

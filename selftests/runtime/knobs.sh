@@ -39,7 +39,7 @@ lease() { id=$(nlreq --lease ACT doit "lease{origin=test rank=${2:-10} ttl_ms=${
 set_knob() { nlreq ACT doit "lease{id=${3:-$id} ttl_ms=${4:-600000}} action{knob=$1 value=$2 job=${job:-paced}}"; }
 clear_knob() { nlreq ACT doit "lease{id=${2:-$id} ttl_ms=600000} action{knob=$1 clear job=paced}" >/dev/null; }
 end() { nlreq ACT doit "lease{id=$1 ttl_ms=0}" >/dev/null; }
-bit_rate=2 wr_rate=3 credits=5
+bit_rate=2 wr_rate=3 credits=5 place=12 chunk=13 huge_pages=14
 
 # QPs of the knob's override: all, done, pending, unsupported.
 tally() {
@@ -178,6 +178,124 @@ check "its QPs count as those that cannot" wait_for 20 is_tally wr_rate '[2,1,0,
 kill "$monitor"
 qpsh_stop b
 
+# Knobs that are no ceilings: each process has the whole value, and 0 is one.
+shell b paced
+qp b 'library on'
+nap 0.2
+for v in "$place 3" "$chunk 2048" "$chunk 65535" "$chunk 2147483648" "$huge_pages 2"; do
+	# shellcheck disable=SC2086 # a knob and its value
+	like "no value of a knob: ${v#* } of knob ${v% *}" "$(set_knob $v)" '^ERANGE'
+done
+like "where QPs go, the size of chunks and huge pages" \
+	"$(set_knob $place 2) $(set_knob $chunk 65536) $(set_knob $huge_pages 0)" '^0 .*0 .*0 '
+for p in a b; do
+	is "each process has them as they are" \
+		"$(value $p place) $(value $p chunk) $(value $p huge_pages)" '2 65536 0'
+done
+is "JOB_GET has them" "$(swiftrdma -j job show paced | jq -c '.[0].devs[] | select(.dev == "rxe0") | [.place, .chunk, .huge_pages]')" '["by-thread",65536,0]'
+in_jobs() { awk -v c="$1" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } $2 == "paced" { print $at[c] }' $srdma_debugfs/rxe0/jobs; }
+is "debugfs has them" "$(in_jobs place) $(in_jobs chunk) $(in_jobs huge_pages)" '2 65536 0'
+check "a library that reads its control has answered" wait_for 20 is_tally place '[1,1,0,0]'
+is "REPORT_GET says how many processes enforce them" \
+	"$(swiftrdma -j job show paced | jq -c '[.[0].devs[] | select(.dev == "rxe0") | .held[] | select(.knob == "place" or .knob == "chunk" or .knob == "huge_pages") | .knob, .in_force]')" \
+	'["place",2,"chunk",2,"huge_pages",2]'
+shell c paced
+is "a process that comes later has them, too" "$(value c place) $(value c chunk) $(value c huge_pages)" '2 65536 0'
+qpsh_stop c
+# What a process does decides whether it has to answer: a QP it creates for one knob, memory that
+# it registers for another, what it posts for the third.
+qp b 'library off'
+qp b qp
+silent=$last
+deed() {
+	case $1 in
+	place) qp b qp ;;
+	huge_pages) qp b register ;;
+	chunk) qp b "slot 0 $silent 1 $((posted += 100))" ;;
+	esac
+}
+waits() { tally "$1" | cut -d, -f3; }
+is_waited_for() { [ "$(waits "$1")" -gt 0 ]; }
+posted=0
+# try_answers KNOB VALUE...: three values, one after the other.
+try_answers() {
+	local k=$1 other
+
+	qp b "says $k in_force $2"
+	set_knob "${!k}" "$2" >/dev/null
+	is "$k: a process that has the value has answered" "$(waits "$k")" 0
+	set_knob "${!k}" "$3" >/dev/null
+	is "... one that does nothing need not" "$(waits "$k")" 0
+	for other in place huge_pages chunk; do
+		[ "$other" = "$k" ] || deed $other
+	done
+	is "... nor one that does what the knob does not act on" "$(waits "$k")" 0
+	deed "$k"
+	check "... one that does what it acts on has to" is_waited_for "$k"
+	qp b "says $k in_force $3"
+	is "... and does" "$(waits "$k")" 0
+	deed "$k"
+	set_knob "${!k}" "$4" >/dev/null
+	is "... what it did before a change does not count" "$(waits "$k")" 0
+}
+try_answers place 1 0 2
+try_answers huge_pages 1 0 1
+try_answers chunk 4096 8192 1073741824
+# Under a lease like the others.
+for k in place chunk huge_pages; do clear_knob "${!k}"; done
+knobs "what is taken back is gone" b '^knobs wr_rate [0-9]+ for [0-9]+$'
+other=$id
+lease 600000 20
+set_knob $place 1 >/dev/null
+set_knob $place 2 "$other" >/dev/null
+is "the stronger lease holds" "$(value b place)" 1
+end "$id"
+is "... while it lasts" "$(value b place)" 2
+id=$other
+clear_knob $place
+qpsh_stop b
+
+# Properties of a job in the policy file: the agent sets them while a library can enforce them, and
+# the objective of a process that asked for the job is the job's.
+cat >/tmp/props.yaml <<-EOF
+	jobs:
+	- name: props
+	  class: latency
+	  chunk: 64KiB
+	  match: [{comm: props, asked: true, slo_min: 50us}]
+	policies:
+	- name: slow
+	  for: job props
+	  when: job.slo_p99 == 60us and job.qps > 0
+	  do: place on lightest uar
+	  undo: {when: job.qps < 1}
+EOF
+swiftrdma-agent --config /tmp/props.yaml >/tmp/agent 2>&1 & agent=$!
+has_props() { swiftrdma -j job show props 2>/dev/null | jq -e '.[0].rules[0].asked' >/dev/null; }
+check "an agent sets the job" wait_for 30 has_props
+shell p props
+qp p 'ask props 60000'
+is "the process has the job and the objective" "$answer" ok
+qp p qp
+nap 2
+knobs "without a library it has no property" p '^knobs$'
+qp p 'library on'
+has_them() { qp p knobs; [[ $answer =~ ^knobs\ place\ 1\ for\ [0-9]+\ chunk\ 65536\ for\ [0-9]+\ huge_pages\ 1\ for\ [0-9]+$ ]]; }
+check "with one it has them, and is placed for its objective" wait_for 30 has_them
+nap 4
+check "... for as long as the agent lives" has_them
+qp p 'library off'
+has_no_property() { qp p knobs; [[ $answer != *chunk* && $answer != *huge_pages* ]]; }
+check "... and the library can" wait_for 30 has_no_property
+qp p 'library on'
+check "... again" wait_for 30 has_them
+kill -KILL $agent
+is_free_again() { qp p knobs; [ "$answer" = knobs ]; }
+check "the agent is killed: nothing is left" wait_for 30 is_free_again
+note "$(cat /tmp/agent)"
+qpsh_stop p
+nlreq JOB_DEL doit "job_obj{name=props origin=agent}" >/dev/null
+
 # Many processes, each of which answers for its QPs.
 check "a job of many" swiftrdma job set crowd match comm=attach
 mkfifo "$qpsh_dir/crowd"
@@ -291,14 +409,16 @@ fi
 
 # Random knobs while the fuzzer of attachments runs, whose processes are the job's, too.
 random_knobs() {
-	local i ids=()
+	local i ids=() any=(2 3 4 5 12 13 14)
 
 	for ((i = 0; i < 240 / slowness; i++)); do
-		case $((RANDOM % 6)) in
+		case $((RANDOM % 8)) in
 		0) lease $((RANDOM % 3000 + 1)) $((RANDOM % 200)); ids+=("$id") ;;
 		1) [ ${#ids[@]} -eq 0 ] || end "${ids[RANDOM % ${#ids[@]}]}" ;;
-		2) clear_knob $((2 + RANDOM % 4)) "${ids[RANDOM % (${#ids[@]} + 1)]:-1}" ;;
+		2) clear_knob ${any[RANDOM % ${#any[@]}]} "${ids[RANDOM % (${#ids[@]} + 1)]:-1}" ;;
 		3) swiftrdma job set fuzzed match comm=attach order $((RANDOM % 300)) ;;
+		4) set_knob $((12 + 2 * (RANDOM % 2))) $((RANDOM % 4)) "${ids[RANDOM % (${#ids[@]} + 1)]:-1}" ;;
+		5) set_knob 13 $((1 << RANDOM % 32)) "${ids[RANDOM % (${#ids[@]} + 1)]:-1}" ;;
 		*) set_knob $((2 + RANDOM % 4)) $((RANDOM * RANDOM % 3000000)) \
 			"${ids[RANDOM % (${#ids[@]} + 1)]:-1}" $((RANDOM % 2000 + 1)) ;;
 		esac

@@ -21,6 +21,7 @@
 #include "agent/loop.c"
 #include "agent/publish.c"
 #include "agent/result.c"
+#include "agent/settings.c"
 #include "agent/sync.c"
 
 static const char policy[] =

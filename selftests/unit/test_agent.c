@@ -196,6 +196,106 @@ static void test_without_library(void **state)
 	assert_int_equal(fake.level[1], 8);
 }
 
+/*
+ * Properties of jobs are set while a library of the job can enforce them, and released when none
+ * can any more.
+ */
+static void test_settings(void **state)
+{
+	struct snap_job_report *kv;
+	struct config cfg;
+
+	(void)state;
+	load_config(&cfg, "agent: {lease: 2s, rank: 42}\njobs:\n"
+		     "- {name: kv, class: latency, chunk: 64KiB, huge_pages: no, match: [{comm: kv}]}\n"
+		     "- {name: bulk, class: throughput, match: [{comm: bulk}]}\n");
+	agent_reload(&agent, &cfg);
+	tick(0, 0);
+	assert_true(fake.want.reports);
+	assert_int_equal(fake.acts, 0);
+	kv = made_job_report(&fake.scene, 1, 0, 1);
+	kv->n_held = 2;
+	kv->held[0] = (struct snap_held){ .knob = SWIFTRDMA_KNOB_CHUNK, .processes = 1 };
+	kv->held[1] = (struct snap_held){ .knob = SWIFTRDMA_KNOB_HUGE_PAGES, .processes = 1 };
+	/* Reports that no policy needs are read in one tick of ten. */
+	tick(100, 0);
+	assert_false(fake.want.reports);
+	for (int i = 0; i < 10; i++)
+		tick(100, 0);
+	assert_int_equal(fake.n_got, 1);
+	assert_int_equal(fake.got[0].knob, SWIFTRDMA_KNOB_CHUNK);
+	assert_int_equal(fake.got[0].value, 65536);
+	assert_string_equal(fake.got[0].job, "kv");
+	assert_int_equal(fake.rank, 42);
+	/* The lease is renewed, and nothing is sent twice. */
+	for (int i = 0; i < 40; i++)
+		tick(100, 0);
+	assert_int_equal(fake.n_got, 1);
+	assert_true(fake.lease && fake.renewals > 3);
+	/* A lease that is lost is taken anew. */
+	fake.lease = 0;
+	for (int i = 0; i < 20; i++)
+		tick(100, 0);
+	assert_int_equal(fake.n_got, 2);
+	assert_int_equal(fake.level[1], 65536);
+	/* The process with the library ends. */
+	kv->held[0].processes = 0;
+	for (int i = 0; i < 10; i++)
+		tick(100, 0);
+	assert_true(fake.got[2].clear && fake.got[2].knob == SWIFTRDMA_KNOB_CHUNK);
+	assert_int_equal(fake.lease, 0);
+	assert_int_equal(fake.level[1], -1);
+}
+
+/* Memory of a job under the library is collapsed unless the file says no. */
+static void test_settings_default(void **state)
+{
+	struct snap_job_report *bulk;
+	struct config cfg;
+
+	(void)state;
+	load_config(&cfg, "jobs:\n- {name: kv, class: latency, match: [{comm: kv}]}\n"
+		     "- {name: bulk, class: throughput, match: [{comm: bulk}]}\n");
+	agent_reload(&agent, &cfg);
+	bulk = made_job_report(&fake.scene, 2, 0, 1);
+	bulk->n_held = 1;
+	bulk->held[0] = (struct snap_held){ .knob = SWIFTRDMA_KNOB_HUGE_PAGES, .processes = 3 };
+	tick(0, 0);
+	assert_int_equal(fake.n_got, 1);
+	assert_int_equal(fake.got[0].knob, SWIFTRDMA_KNOB_HUGE_PAGES);
+	assert_int_equal(fake.got[0].value, 1);
+	assert_string_equal(fake.got[0].job, "bulk");
+	/* Another file, without it. */
+	load_config(&cfg, "jobs:\n- {name: kv, class: latency, match: [{comm: kv}]}\n"
+		     "- {name: bulk, class: throughput, huge_pages: no, match: [{comm: bulk}]}\n");
+	agent_reload(&agent, &cfg);
+	for (int i = 0; i < 10; i++)
+		tick(100, 0);
+	assert_int_equal(fake.n_got, 2);
+	assert_true(fake.got[1].clear);
+	assert_int_equal(fake.lease, 0);
+}
+
+static void test_settings_dry_run(void **state)
+{
+	struct snap_job_report *kv;
+	const char *log;
+
+	(void)state;
+	/* An agent that acts sets the jobs; of those that are assumed nothing is reported. */
+	tick(0, 0);
+	agent.opt.dry_run = true;
+	kv = made_job_report(&fake.scene, 1, 0, 1);
+	kv->n_held = 1;
+	kv->held[0] = (struct snap_held){ .knob = SWIFTRDMA_KNOB_HUGE_PAGES, .processes = 1 };
+	begin_capture(stderr, LOG_INFO, false);
+	for (int i = 0; i < 10; i++)
+		tick(100, 0);
+	log = end_capture();
+	assert_says(log, "dry run, would: job kv: job.huge_pages = yes, as the policy file says");
+	assert_int_equal(fake.acts, 0);
+}
+
 /* More releases than fit in a batch: the agent ends its lease, and takes a new one. */
 static void test_many_releases(void **state)
 {
@@ -352,7 +452,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_acts_and_gives_back), T(test_keeps_the_lease), T(test_lease_ran_out),
 		T(test_lease_lost_while_acting), T(test_one_bad_item), T(test_one_job_gone),
-		T(test_without_library), T(test_many_releases),
+		T(test_without_library), T(test_settings), T(test_settings_default),
+		T(test_settings_dry_run), T(test_many_releases),
 		T(test_stop), T(test_reading_fails), T(test_once), T(test_module_away),
 		T(test_module_loaded_anew), T(test_module_disarmed),
 		T(test_module_gone_while_acting), T(test_not_allowed),

@@ -126,7 +126,7 @@ static void test_reads_what_is_looked_at(void **state)
 	(void)state;
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		snprintf(text, sizeof(text),
-			 "jobs:\n- {name: kv, class: latency, match: [{comm: kv}]%s}\n%s%s%s",
+			 "jobs:\n- {name: kv, class: latency, huge_pages: no, match: [{comm: kv}]%s}\n%s%s%s",
 			 cases[i].slo, cases[i].when ? "policies:\n- {name: p, for: job of class latency, when: " : "",
 			 cases[i].when ? cases[i].when : "",
 			 cases[i].when ? ", do: job.max_qps = 9, undo: {when: job.qps < 1}}\n" : "");

@@ -80,6 +80,23 @@ static void test_one_figure(void **state)
 		       ~(SIG(DEV_PCIE_STALL) | SIG(PORT_CNP_RATE)));
 }
 
+/* Where a UAR is a user context, a library has no choice of UARs. */
+static void test_place(void **state)
+{
+	const uint32_t place = 1u << SWIFTRDMA_KNOB_PLACE;
+	struct snapshot snap = { 0 };
+	struct snap_dev dev = { .has = ~0ULL, .caps = ~0U };
+	struct caps caps = caps_dev(&snap, &dev);
+
+	(void)state;
+	assert_true(caps.knobs & caps.library_knobs & place);
+	assert_false(caps_without_library(&caps).knobs & place);
+	dev.caps &= ~SWIFTRDMA_DEV_CAP_UARS;
+	caps = caps_dev(&snap, &dev);
+	assert_false((caps.knobs | caps.library_knobs) & place);
+	assert_string_equal(caps_enforcer(SWIFTRDMA_KNOB_PLACE), "libswiftrdma, on a ConnectX,");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -87,6 +104,7 @@ int main(void)
 		cmocka_unit_test(test_device_with_all),
 		cmocka_unit_test(test_one_figure),
 		cmocka_unit_test(test_looks),
+		cmocka_unit_test(test_place),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -77,6 +77,27 @@ static void action_grammar(void **state)
 	free_changes(&a);
 }
 
+/* Words and sizes are values, too. */
+static void action_grammar_library(void **state)
+{
+	struct act a = { .ttl_ms = 5000, .rank = 100 };
+
+	(void)state;
+	assert_int_equal(prepare_line("job kv place by-thread chunk 64KiB huge_pages no job b place default chunk 4096 huge_pages yes",
+				      &a), CLI_OK);
+	assert_int_equal(a.n, 6);
+	assert_int_equal(a.actions[0].knob, SWIFTRDMA_KNOB_PLACE);
+	assert_int_equal(a.actions[0].value, 2);
+	assert_int_equal(a.actions[1].knob, SWIFTRDMA_KNOB_CHUNK);
+	assert_int_equal(a.actions[1].value, 65536);
+	assert_int_equal(a.actions[2].knob, SWIFTRDMA_KNOB_HUGE_PAGES);
+	assert_int_equal(a.actions[2].value, 0);
+	assert_int_equal(a.actions[3].value, 0);
+	assert_int_equal(a.actions[4].value, 4096);
+	assert_int_equal(a.actions[5].value, 1);
+	free_changes(&a);
+}
+
 static void action_grammar_clear(void **state)
 {
 	struct act a = { .clearing = true };
@@ -107,6 +128,8 @@ static void action_grammar_bad(void **state)
 		"job kv level 3 lease 5", "all", "dev rxe0 qpn 16777216 level 1",
 		"job 01234567890123456789012345678901 level 1",
 		"job kv bit_rate 20ms", "job kv and level 3",
+		"job kv place 1", "job kv place heaviest", "job kv huge_pages 2",
+		"job kv chunk 2KiB", "job kv chunk 2GiB", "job kv chunk 65KiB", "job kv chunk 64k/s",
 	};
 
 	(void)state;
@@ -450,6 +473,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(action_grammar),
+		cmocka_unit_test(action_grammar_library),
 		cmocka_unit_test(action_grammar_clear),
 		cmocka_unit_test(action_grammar_bad),
 		cmocka_unit_test(action_too_many),

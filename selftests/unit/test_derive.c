@@ -68,6 +68,37 @@ static void test_all_five(void **state)
 	config_free(&cfg);
 }
 
+/* New QPs of a latency job are placed, where a device and a library can. */
+static void test_place(void **state)
+{
+	struct snap_dev dev = { .has = ~0ULL, .caps = ~0U };
+	const struct snapshot snap = { .devs = &dev, .n_devs = 1 };
+	const struct policy *p;
+
+	(void)state;
+	assert_true(load(JOBS "order: kv > web > bulk, odd\n", caps_dev(&snap, &dev)));
+	p = find("place-kv");
+	assert_non_null(p);
+	assert_false(p->off);
+	assert_int_equal(p->cause, CAUSE_UAR);
+	assert_int_equal(p->n_act, 1);
+	assert_int_equal(p->act[0].knob, SWIFTRDMA_KNOB_PLACE);
+	assert_true(p->act[0].op == STEP_SET && p->act[0].n == 1);
+	/* The undo gives back the default. */
+	assert_int_equal(p->n_undo, 0);
+	assert_string_equal(cfg.texts[p - cfg.policies.v].act, "place on lightest uar");
+	assert_string_equal(cfg.texts[p - cfg.policies.v].library_knobs, "job.place");
+	assert_non_null(find("place-web"));
+	assert_null(find("place-bulk"));
+	config_free(&cfg);
+	dev.caps = SWIFTRDMA_DEV_CAP_DOORBELLS;
+	assert_true(load(JOBS "order: kv > web > bulk, odd\n", caps_dev(&snap, &dev)));
+	assert_true(find("place-kv")->off);
+	assert_non_null(strstr(cfg.texts[find("place-kv") - cfg.policies.v].off,
+			       "nothing enforces job.place here (libswiftrdma, on a ConnectX, would)"));
+	config_free(&cfg);
+}
+
 #define TRAIN(slo) "- {name: train, class: throughput, slo: {" slo "}, match: [{uid: 5}]}\n"
 
 static bool derived(const char *what)
@@ -553,6 +584,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all_five),
+		cmocka_unit_test(test_place),
 		cmocka_unit_test(test_rate),
 		cmocka_unit_test(test_both),
 		cmocka_unit_test(test_ceilings),

@@ -92,7 +92,7 @@ static void put_job(struct nl_msg *msg, uint32_t job, uint32_t dev)
 		nla_put_u64(msg, SWIFTRDMA_REPORT_A_SLO_P99, 50000);
 	nla_put(msg, SWIFTRDMA_REPORT_A_LATENCY, sizeof(buckets), buckets);
 	/* One more than there are today. */
-	for (uint32_t knob = 0; knob < 4; knob++)
+	for (uint32_t knob = 0; knob <= SNAP_LIBRARY_KNOBS; knob++)
 		put_held(msg, SWIFTRDMA_KNOB_BIT_RATE + knob, job);
 	nla_nest_end(msg, nest);
 }

@@ -37,6 +37,14 @@ static void says(const char *text, const char *want)
 	assert_int_equal(cfg.policies.n, 0);
 }
 
+static void load_ok(struct config *c, const char *text)
+{
+	if (!load(text))
+		fail_msg("refused: %s: %s", text, rep.v[0].msg);
+	*c = cfg;
+	memset(&cfg, 0, sizeof(cfg));
+}
+
 static void accepts(const char *text)
 {
 	char line[1024];
@@ -211,9 +219,9 @@ static void test_keys(void **state)
 	says("ports: 5\n", "f:1:8: ports is a list, not a single value; begin each entry with '- '");
 	says("ports:\n- [rxe0]\n", "f:2:3: a port is a map with the keys dev, port, speed, not a list");
 	says("criteria: {mine: [5us]}\n", "f:1:18: mine is a single value, not a list");
-	says("jobs:\n- kv\n", "f:2:3: a job is a map with the keys name, class, match, slo, environment, not a single value");
+	says("jobs:\n- kv\n", "f:2:3: a job is a map with the keys name, class, match, slo, environment, chunk, huge_pages, not a single value");
 	says("jobs:\n- {name: kv, class: latency, match: 5}\n", "f:2:37: match is a list, not a single value; begin each entry with '- '");
-	says("jobs:\n- {name: kv, class: latency, match: [kv]}\n", "f:2:38: a match rule is a map with the keys cgroup, comm, exe, uid, pid, not a single value");
+	says("jobs:\n- {name: kv, class: latency, match: [kv]}\n", "f:2:38: a match rule is a map with the keys cgroup, comm, exe, uid, pid, asked, slo_min, not a single value");
 	says("jobs:\n- {name: kv, class: latency, match: [{uid: 1}], slo: 50us}\n", "f:2:54: slo is a map with the keys p99, byte_rate, not a single value");
 	says(JOB "order: [kv]\n", "f:3:8: order is a single value, not a list");
 	says("policies: {}\n", "f:1:11: policies is a list, not a map; begin each entry with '- '");
@@ -286,8 +294,8 @@ static void test_jobs(void **state)
 	says("jobs:\n- {name: kv, class: fast, match: [{uid: 1}]}\n", "f:2:21: class: 'fast' is not a job class: latency, balanced, throughput, best-effort");
 	says("jobs:\n- {name: kv, class: latency}\n", "f:2:3: a job lacks 'match:'; for instance 'match: [{comm: kv-server}]'");
 	says("jobs:\n- {name: kv, class: latency, match: []}\n", "f:2:37: a job has 1 to 64 match rules, not 0");
-	says("jobs:\n- {name: kv, class: latency, match: [{}]}\n", "f:2:38: an empty rule would match no process; give it cgroup, comm, exe, uid or pid");
-	says("jobs:\n- {name: kv, class: latency, match: [{user: 1}]}\n", "f:2:39: unknown key 'user' in a match rule; known are cgroup, comm, exe, uid, pid");
+	says("jobs:\n- {name: kv, class: latency, match: [{}]}\n", "f:2:38: an empty rule would match no process; give it cgroup, comm, exe, uid, pid or 'asked: true'");
+	says("jobs:\n- {name: kv, class: latency, match: [{user: 1}]}\n", "f:2:39: unknown key 'user' in a match rule; known are cgroup, comm, exe, uid, pid, asked, slo_min");
 	says("jobs:\n- {name: kv, class: latency, match: [{uid: root}]}\n", "f:2:44: uid: 'root' is not a number; it should be a plain number, as in 512");
 	says("jobs:\n- {name: kv, class: latency, match: [{comm: averyveryverylongcomm}]}\n", "f:2:45: comm is 21 bytes long; at most 15 are possible");
 	says("jobs:\n- {name: kv, class: latency, match: [{exe: /usr/bin/kvd}]}\n", "f:2:44: exe is the last part of the path; write 'kvd'");
@@ -297,6 +305,53 @@ static void test_jobs(void **state)
 	says("jobs:\n- {name: kv, class: latency, match: [{uid: 1}], slo: {}}\n", "f:2:54: an empty slo has no target; add one, for instance 'slo: {p99: 50us}'");
 	long_says(many("jobs:\n", 1024, "- {name: j#, class: latency, match: [{uid: 1}]}\n", ""), "f:2:1: 1024 jobs; the kernel has room for 1023");
 	says(JOB "- {name: kv, class: balanced, match: [{uid: 1}]}\n", "f:3:10: job 'kv' is already defined in line 2; put all its rules under one 'match:'");
+}
+
+/* What libraries in the job's processes do. */
+static void test_properties(void **state)
+{
+	struct config c;
+
+#define PROPERTY "jobs:\n- name: kv\n  class: latency\n  match: [{uid: 1}]\n  "
+	(void)state;
+	says(PROPERTY "chunk: 64\n", "f:5:10: chunk: '64' is a plain number; it should be a size, as in 64KiB (B, KiB, MiB, GiB)");
+	says(PROPERTY "chunk: 2KiB\n", "f:5:10: chunk 2KiB is out of range; it is 4 KiB to 1 GiB");
+	says(PROPERTY "chunk: 2GiB\n", "f:5:10: chunk 2GiB is out of range; it is 4 KiB to 1 GiB");
+	says(PROPERTY "chunk: 65KiB\n", "f:5:10: chunk 65KiB is not a power of two, 4 KiB to 1 GiB");
+	says(PROPERTY "huge_pages: maybe\n", "f:5:15: huge_pages: 'maybe' is not yes or no");
+	load_ok(&c, PROPERTY "chunk: 64KiB\n");
+	assert_int_equal(c.jobs[0].chunk, 65536);
+	assert_true(c.jobs[0].huge_pages);
+	config_free(&c);
+	load_ok(&c, PROPERTY "huge_pages: no\n");
+	assert_int_equal(c.jobs[0].chunk, 0);
+	assert_false(c.jobs[0].huge_pages);
+	config_free(&c);
+}
+
+/* Rules for processes that ask for their job. */
+static void test_asked(void **state)
+{
+	struct config c;
+
+#define RULE(r) "jobs:\n- {name: kv, class: latency, match: [{" r "}]}\n"
+	(void)state;
+	says(RULE("asked: perhaps"), "f:2:46: asked: 'perhaps' is not yes or no");
+	says(RULE("slo_min: 5"), "f:2:48: slo_min: '5' is a plain number; it should be a time, as in 5us (ns, us, ms or s)");
+	says(RULE("slo_min: 5us"), "f:2:38: this rule has no condition, and 'slo_min' is none; add cgroup, comm, exe, uid, pid or 'asked: true'");
+	says(RULE("asked: false"), "f:2:38: this rule has no condition, and 'slo_min' is none; add cgroup, comm, exe, uid, pid or 'asked: true'");
+	load_ok(&c, RULE("asked: true"));
+	assert_true(c.jobs[0].rules[0].asked);
+	assert_int_equal(c.jobs[0].rules[0].slo_p99_min, 0);
+	config_free(&c);
+	load_ok(&c, RULE("uid: 1000, asked: true, slo_min: 50us"));
+	assert_true(c.jobs[0].rules[0].asked && c.jobs[0].rules[0].has_uid);
+	assert_int_equal(c.jobs[0].rules[0].slo_p99_min, 50000);
+	config_free(&c);
+	load_ok(&c, RULE("cgroup: /kv, slo_min: 1ms"));
+	assert_false(c.jobs[0].rules[0].asked);
+	assert_int_equal(c.jobs[0].rules[0].slo_p99_min, 1000000);
+	config_free(&c);
 }
 
 static void test_environment(void **state)
@@ -448,7 +503,7 @@ static void test_room(void **state)
 static void test_actions(void **state)
 {
 	(void)state;
-	says(POLICY("port.util > 80%", "zebra = 1", UNDO), "f:5:7: unknown knob 'zebra'; there are job.level, job.max_qps, job.create_rate, job.bit_rate, job.wr_rate, job.weight, job.credits, job.qps and qp.uar");
+	says(POLICY("port.util > 80%", "zebra = 1", UNDO), "f:5:7: unknown knob 'zebra'; there are job.level, job.max_qps, job.create_rate, job.bit_rate, job.wr_rate, job.weight, job.credits, job.place, job.qps and qp.uar");
 	says(POLICY("port.util > 80%", "job.level += latency", UNDO), "f:5:20: job.level: 'latency' is not a number; it should be a plain number, as in 512");
 	says(POLICY("port.util > 80%", "job.level +=", UNDO), "f:5:19: job.level: a value is missing; it should be a plain number, as in 512");
 	says(POLICY("port.util > 80%", "job.level = 1, job.max_qps = 1, job.create_rate = 1/s, job.weight = 1, job.credits = 1", UNDO), "f:5:78: more than 4 knobs; make it two policies");
@@ -464,6 +519,12 @@ static void test_actions(void **state)
 	says(POLICY("port.util > 80%", "job.create_rate = 5", UNDO), "f:5:25: job.create_rate: '5' is a plain number; it should be a rate, as in 100/s (/s, k/s, M/s)");
 	says(POLICY("port.util > 80%", "migrate to uar 5", UNDO), "f:5:7: write 'migrate to lightest uar'");
 	says(POLICY("port.util > 80%", "qp.uar = 5", UNDO), "f:5:7: a QP is not moved to a UAR by its number; write 'migrate to lightest uar'");
+	says(POLICY("port.util > 80%", "job.place = 1", UNDO), "f:5:7: job.place is no number; write 'place on lightest uar' or 'place by thread'");
+	says(POLICY("port.util > 80%", "place on uar 5", UNDO), "f:5:7: write 'place on lightest uar' or 'place by thread'");
+	says(POLICY("port.util > 80%", "place lightest", UNDO), "f:5:7: write 'place on lightest uar' or 'place by thread'");
+	says(POLICY("port.util > 80%", "place by threads", UNDO), "f:5:7: write 'place on lightest uar' or 'place by thread'");
+	says(POLICY("port.util > 80%", "job.chunk = 4096", UNDO), "f:5:7: unknown knob 'job.chunk'; there are job.level, job.max_qps, job.create_rate, job.bit_rate, job.wr_rate, job.weight, job.credits, job.place, job.qps and qp.uar");
+	says(POLICY("port.util > 80%", "place on lightest uar, place by thread", UNDO), "f:5:30: job.place is turned twice; keep one of them");
 	says(POLICY("port.util > 80%", "merge qps into 5", UNDO), "f:5:17: 'to' and how many is expected here, as in 'merge to 8'");
 	says(POLICY("port.util > 80%", "release job.level", UNDO), "f:5:7: a policy sets a knob, only its undo releases it; write 'job.level += 1'");
 	says(POLICY("port.util > 80%", "job.max_qps += 1", UNDO), "f:2:3: policy 'p' steps job.max_qps, which has no value until it is set; use 'job.max_qps = n'");
@@ -748,6 +809,8 @@ int main(void)
 		cmocka_unit_test(test_levels_and_ports),
 		cmocka_unit_test(test_jobs),
 		cmocka_unit_test(test_environment),
+		cmocka_unit_test(test_properties),
+		cmocka_unit_test(test_asked),
 		cmocka_unit_test(test_states),
 		cmocka_unit_test(test_room),
 		cmocka_unit_test(test_actions),

@@ -17,7 +17,7 @@
 #define GAPS_UAR 0
 #define GAPS_QP		8
 #define GAPS_STAT	8
-#define GAPS_JOB_REPORT	19
+#define GAPS_JOB_REPORT	31
 #define GAPS_QP_REPORT	4
 #define GAPS_RULE	1
 #define GAPS_ACTION	12
@@ -126,6 +126,8 @@ static void fill_objects(struct made *m, uint32_t seed)
 		m->devs[i].has = all_of(&srdma_dev_set);
 		memset(&m->job_reports[i].distrusted, 1, 1);
 		m->job_reports[i].n_held = SNAP_LIBRARY_KNOBS;
+		for (size_t k = 0; k < SNAP_LIBRARY_KNOBS; k++)
+			m->job_reports[i].held[k].has = all_of(&srdma_held_set);
 	}
 	srdma_sort_others(&m->s);
 	srdma_sort_qps(m->qps, 3);

@@ -210,6 +210,25 @@ static void test_overridden_speed(void **state)
 	is_absent(SIG_JOB_SLO_P99, 2);
 }
 
+/* The strictest objective that processes were granted is the job's, where the file has none. */
+static void test_granted_slo(void **state)
+{
+	struct signal_slo slo = { .job = "kv", .byte_rate = 5e9 };
+	struct signal_opts opts = { .slos = &slo, .n_slos = 1 };
+
+	(void)state;
+	made_job_report(&is, 1, 0, 1)->slo_p99 = 70000;
+	made_job_report(&is, 1, 1, 1)->slo_p99 = 60000;
+	made_job_report(&is, 2, 0, 1);
+	run(&opts);
+	is_about(SIG_JOB_SLO_P99, 1, 60000);
+	is_about(SIG_JOB_SLO_BYTE_RATE, 1, 5e9);
+	is_absent(SIG_JOB_SLO_P99, 2);
+	slo.p99 = 90000;
+	run(&opts);
+	is_about(SIG_JOB_SLO_P99, 1, 90000);
+}
+
 static void test_busier_direction(void **state)
 {
 	(void)state;
@@ -765,7 +784,7 @@ int main(void)
 		T(test_controls),
 		T(test_port_not_read),
 		T(test_dev_details), T(test_step_back),
-		T(test_absent_figures), T(test_overridden_speed),
+		T(test_absent_figures), T(test_overridden_speed), T(test_granted_slo),
 		T(test_busier_direction), T(test_smoothing), T(test_coactive),
 		T(test_sweeps), T(test_dev_contention), T(test_mtts),
 		T(test_new_and_reused), T(test_quiet_qp), T(test_index), T(test_empty),

@@ -36,6 +36,9 @@ static void test_parse(void **state)
 	parses("3k/s", 3000, UNIT_RATE);
 	parses("512", 512, UNIT_COUNT);
 	parses("10k", 10000, UNIT_COUNT);
+	parses("64KiB", 65536, UNIT_BYTES);
+	parses("1.5 MiB", 1572864, UNIT_BYTES);
+	parses("512B", 512, UNIT_BYTES);
 }
 
 static void refuses(const char *s, int err)
@@ -60,6 +63,7 @@ static void test_refuse(void **state)
 	refuses("12345678901234567", -ERANGE);
 	assert_string_equal(units_suggest("mbit", 4), "Mbit/s");
 	assert_string_equal(units_suggest("usec", 4), "us");
+	assert_string_equal(units_suggest("MB", 2), "MiB");
 	assert_null(units_suggest("parsecs", 7));
 }
 
@@ -77,6 +81,8 @@ static void test_format(void **state)
 {
 	(void)state;
 	shows(0.9731, UNIT_RATIO, "97.3 %");
+	shows(65536, UNIT_BYTES, "64 KiB");
+	shows(1073741824, UNIT_BYTES, "1 GiB");
 	shows(0.8, UNIT_RATIO, "80 %");
 	shows(5e3, UNIT_TIME, "5 us");
 	shows(1.25e6, UNIT_TIME, "1.25 ms");

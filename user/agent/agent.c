@@ -3,11 +3,13 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "agent/log.h"
 
 #define NSEC_PER_MSEC 1000000ULL
+#define SETTINGS_TICKS 10
 
 void agent_init(struct agent *a, const struct agent_options *opt,
 		struct config *cfg)
@@ -33,6 +35,7 @@ static void disconnect_module(struct agent *a)
 	a->readings = 0;
 	a->lease = 0;
 	a->n_due = 0;
+	agent_settings_lost(a);
 	/* The kernel dropped the overrides, so no policy holds any. */
 	policy_state_free(&a->state);
 	a->state.at_once = a->opt.once;
@@ -46,6 +49,8 @@ void agent_free(struct agent *a)
 	snapshot_free(&a->snap[1]);
 	signals_free(&a->sig);
 	crowd_free(&a->crowd);
+	free(a->settings.is);
+	free(a->settings.want);
 	policy_state_free(&a->state);
 	config_free(&a->cfg);
 }
@@ -164,8 +169,8 @@ static void to_action(const struct agent *a, const struct policy_decision *d,
 	to_decision(a, d, &act->decision);
 }
 
-/* At least three ticks, also if the command line set a longer tick. */
-static uint64_t lease_life(const struct agent *a)
+/* ns. At least three ticks, also if the command line set a longer tick. */
+uint64_t agent_lease_life(const struct agent *a)
 {
 	uint64_t least = 3 * agent_interval(a);
 
@@ -184,7 +189,7 @@ static int end_lease(struct agent *a)
 static int send_batch(struct agent *a, const struct policy_decision *d,
 		      size_t n, uint64_t *batch)
 {
-	uint32_t ttl = (uint32_t)(lease_life(a) / NSEC_PER_MSEC);
+	uint32_t ttl = (uint32_t)(agent_lease_life(a) / NSEC_PER_MSEC);
 	size_t i;
 	int err;
 
@@ -239,8 +244,7 @@ static bool is_library_knob(const struct agent *a, uint32_t knob)
 	return snap->n_devs;
 }
 
-/* Is there a process of the job whose library can enforce the knob? */
-static bool has_library(const struct agent *a, const char *job_name, uint32_t knob)
+bool agent_has_library(const struct agent *a, const char *job_name, uint32_t knob)
 {
 	const struct snapshot *snap = &a->snap[a->cur];
 	const struct snap_job *job = agent_find_job(snap, job_name);
@@ -266,7 +270,7 @@ static size_t drop_unenforceable(struct agent *a, struct policy_decision *d, siz
 
 	for (size_t i = 0; i < n; i++) {
 		if (d[i].release || !is_library_knob(a, d[i].knob) ||
-		    has_library(a, d[i].job, d[i].knob)) {
+		    agent_has_library(a, d[i].job, d[i].knob)) {
 			d[left++] = d[i];
 			continue;
 		}
@@ -387,7 +391,7 @@ static void keep_lease(struct agent *a)
 		reissue_overrides(a);
 		return;
 	}
-	if (a->snap[a->cur].time - a->renewed < lease_life(a) / 3)
+	if (a->snap[a->cur].time - a->renewed < agent_lease_life(a) / 3)
 		return;
 	if (send_batch(a, NULL, 0, &batch) >= 0)
 		return;
@@ -459,7 +463,14 @@ static bool needs_reports(const struct agent *a)
 		for (k = 0; k < a->cfg.policies.v[i].n_act; k++)
 			if (is_library_knob(a, a->cfg.policies.v[i].act[k].knob))
 				return true;
-	return a->cfg.n_slos || prog_reads(p, SIG_JOB_WR_RATE);
+	return a->cfg.n_slos || prog_reads(p, SIG_JOB_WR_RATE) || prog_reads(p, SIG_JOB_SLO_P99);
+}
+
+/* One tick in ten is enough to see which jobs have libraries. */
+static bool looks_at_settings(const struct agent *a)
+{
+	return a->ticks % SETTINGS_TICKS == 1 &&
+	       (a->settings.n_is || agent_has_settings(&a->cfg));
 }
 
 /*
@@ -472,7 +483,7 @@ static struct io_want what_to_read(const struct agent *a)
 
 	return (struct io_want){
 		.devs = true, .ports = true, .uars = true, .qps = true,
-		.jobs = true, .reports = needs_reports(a),
+		.jobs = true, .reports = needs_reports(a) || looks_at_settings(a),
 		.outstanding = prog_reads(p, SIG_QP_LATENCY) || prog_reads(p, SIG_JOB_LATENCY) ||
 			       prog_reads(p, SIG_JOB_LATENCY_PREV),
 		.cached = {
@@ -486,10 +497,11 @@ static struct io_want what_to_read(const struct agent *a)
 int agent_tick(struct agent *a)
 {
 	const struct snapshot *older, *newer;
-	struct io_want want = what_to_read(a);
+	struct io_want want;
 	int err;
 
 	a->ticks++;
+	want = what_to_read(a);
 	if (!a->io) {
 		err = connect_module(a);
 		if (err < 0)
@@ -531,6 +543,9 @@ int agent_tick(struct agent *a)
 			older = NULL;
 		a->assumed = err;
 	}
+	if (looks_at_settings(a))
+		agent_settings(a);
+	agent_settings_keep(a);
 	return evaluate_policies(a, older, newer);
 }
 
@@ -543,6 +558,8 @@ static void on_event(const struct snap_event *ev, void *arg)
 		agent_due_event(a, ev);
 		return;
 	case SNAP_EVENT_LEASE_END:
+		if (a->settings.lease && ev->lease == a->settings.lease)
+			agent_settings_lost(a);
 		if (!a->lease || ev->lease != a->lease)
 			return;
 		if (ev->expired)
@@ -631,6 +648,7 @@ void agent_reload(struct agent *a, struct config *cfg)
 
 void agent_stop(struct agent *a)
 {
+	agent_settings_stop(a);
 	if (!a->io || !a->lease)
 		return;
 	if (end_lease(a) < 0)

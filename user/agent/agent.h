@@ -39,6 +39,22 @@ struct agent_due {
 	struct snap_action action;
 };
 
+/* A property of a job that libraries in its processes enforce. */
+struct agent_setting {
+	char job[SNAP_NAME];
+	uint32_t job_id;
+	unsigned int knob;		/* enum swiftrdma_knob */
+	uint64_t value;
+};
+
+/* The settings in force, and those that should be, each in the order of the file. */
+struct agent_settings {
+	struct agent_setting *is, *want;
+	size_t n_is, n_want, cap_is, cap_want;
+	uint64_t lease;			/* of all in force; 0: none */
+	uint64_t renewed;
+};
+
 struct agent {
 	struct agent_options opt;
 	struct config cfg;
@@ -69,6 +85,7 @@ struct agent {
 	bool hinted;
 	/* Knobs that were not set for want of a library, a bit each: that is logged once. */
 	uint32_t without_library;
+	struct agent_settings settings;
 };
 
 /* Takes over @cfg. */
@@ -114,6 +131,25 @@ int agent_assume(struct agent *a);
 
 /* unmatched.c: warns about jobs whose rules match no QP. */
 void agent_warn_unmatched(struct agent *a);
+
+/*
+ * settings.c: sets the properties chunk and huge_pages of jobs, as long as a library of the job
+ * can enforce them. The last reading must have reports.
+ */
+void agent_settings(struct agent *a);
+/* Does a job of the file have such a property? */
+bool agent_has_settings(const struct config *cfg);
+/* Renew the lease at a third of its life; each tick. */
+void agent_settings_keep(struct agent *a);
+/* The lease is over: nothing is in force any more. */
+void agent_settings_lost(struct agent *a);
+/* End the lease, at once. */
+void agent_settings_stop(struct agent *a);
+
+/* Is there a process of the job whose library can enforce the knob? */
+bool agent_has_library(const struct agent *a, const char *job, uint32_t knob);
+/* ns: how long a lease lasts without being renewed. */
+uint64_t agent_lease_life(const struct agent *a);
 
 /* result.c: waits for results of actions. */
 void agent_due_add(struct agent *a, uint64_t batch, size_t n);

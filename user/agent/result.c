@@ -86,9 +86,8 @@ static bool action_concerns(const struct snap_action *asked, const char *job,
 /* Does the kernel count QPs for this kind of action? */
 static bool counts_qps(const struct snap_action *a)
 {
-	return !a->job[0] || a->knob == SWIFTRDMA_KNOB_LEVEL ||
-	       a->knob == SWIFTRDMA_KNOB_BIT_RATE || a->knob == SWIFTRDMA_KNOB_WR_RATE ||
-	       a->knob == SWIFTRDMA_KNOB_CREDITS || a->knob == SWIFTRDMA_KNOB_WEIGHT;
+	return !a->job[0] || (a->knob != SWIFTRDMA_KNOB_MAX_QPS &&
+			      a->knob != SWIFTRDMA_KNOB_CREATE_RATE);
 }
 
 /* A release leaves no override, only QPs that are pending. */

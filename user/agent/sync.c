@@ -19,6 +19,7 @@ static bool rule_same(const struct snap_rule *a, const struct snap_rule *b)
 	return a->order == b->order && a->has_uid == b->has_uid &&
 	       a->has_pid == b->has_pid && (!a->has_uid || a->uid == b->uid) &&
 	       (!a->has_pid || a->pid == b->pid) &&
+	       a->asked == b->asked && a->slo_p99_min == b->slo_p99_min &&
 	       !strcmp(a->cgroup, b->cgroup) && !strcmp(a->comm, b->comm) &&
 	       !strcmp(a->exe, b->exe);
 }

@@ -167,6 +167,25 @@ static int parse_action_word(struct args *args, struct act *a, int k)
 	return CLI_OK;
 }
 
+/* A word that the knob's values have, or a number. */
+static int args_knob(const char *s, const char *what, const struct vocab_knob *knob, double *v)
+{
+	char bounds[80];
+
+	if (knob->unit >= UNIT_CLASS && !vocab_word(knob->unit, s, strlen(s), v))
+		return CLI_OK;
+	if (knob->unit >= UNIT_CLASS)
+		return args_bad("%s: '%s' is not %s", what, s, units_describe(knob->unit));
+	if (args_quantity(s, what, knob->unit, v))
+		return CLI_USAGE;
+	if (vocab_allows(knob, *v))
+		return CLI_OK;
+	if (knob->unit == UNIT_BYTES)
+		return args_bad("%s: '%s' is not %s", what, s,
+				vocab_bounds(knob, bounds, sizeof(bounds)));
+	return args_bad("%s: '%s' is not between %g and %g", what, s, knob->min, knob->max);
+}
+
 static int parse_knob(struct args *args, struct act *a, const char *word)
 {
 	const struct vocab_knob *knob;
@@ -175,7 +194,7 @@ static int parse_knob(struct args *args, struct act *a, const char *word)
 	double v;
 
 	if (match_knob(word, &knob) < 0)
-		return args_bad("'%s' is neither a knob nor a word of this command; knobs are level, max_qps, create_rate, bit_rate, wr_rate, weight, credits, qps, uar, udp_sport and lag_port",
+		return args_bad("'%s' is neither a knob nor a word of this command; knobs are level, max_qps, create_rate, bit_rate, wr_rate, weight, credits, place, chunk, huge_pages, qps, uar, udp_sport and lag_port",
 				word);
 	if (!a->has_target)
 		return args_bad("'%s' has no target: give one first, as in job kv or dev rxe0 qpn 17",
@@ -185,11 +204,8 @@ static int parse_knob(struct args *args, struct act *a, const char *word)
 	to = &a->actions[a->n];
 	*to = (struct snap_action){ .knob = knob->knob, .clear = a->clearing };
 	if (!a->clearing) {
-		if (args_value(args, word, &s) || args_quantity(s, word, knob->unit, &v))
+		if (args_value(args, word, &s) || args_knob(s, word, knob, &v))
 			return CLI_USAGE;
-		if (v < knob->min || v > knob->max)
-			return args_bad("%s: '%s' is not between %g and %g",
-					word, s, knob->min, knob->max);
 		if (v != (double)(uint64_t)v)
 			return args_bad("%s: '%s' is not a whole number", word, s);
 		to->value = v;

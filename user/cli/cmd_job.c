@@ -12,6 +12,7 @@
 #define RULE(member)		MEMBER(struct snap_rule, member)
 #define RULE_IF(member, by)	MEMBER_IF(struct snap_rule, member, by)
 #define HELD(member)		MEMBER(struct snap_held, member)
+#define HELD_HAS(member)	MEMBER_HAS(struct snap_held, member, SNAP_WAITS)
 #define STAT(member)		MEMBER(struct snap_job_stat, member)
 #define STAT_HAS(member, bit)	MEMBER_HAS(struct snap_job_stat, member, bit)
 /* What the libraries in the job's processes reported of the device. */
@@ -60,10 +61,10 @@ static const struct column held_columns[] = {
 	{ "state", "STATE", 0, COL_LEFT, .get = get_held_state },
 	{ "processes", "PROCESSES", 0, 0, HELD(processes) },
 	{ "in_force", "IN-FORCE", 0, 0, HELD(in_force) },
-	{ "posts", "POSTS", 0, 0, HELD(posts) },
-	{ "wrs", "WRS", 0, 0, HELD(wrs) },
-	{ "time", "TIME", SHOW_TIME, 0, HELD(time) },
-	{ "passed", "PASSED", 0, 0, HELD(passed) },
+	{ "posts", "POSTS", 0, 0, HELD_HAS(posts) },
+	{ "wrs", "WRS", 0, 0, HELD_HAS(wrs) },
+	{ "time", "TIME", SHOW_TIME, 0, HELD_HAS(time) },
+	{ "passed", "PASSED", 0, 0, HELD_HAS(passed) },
 };
 
 GETTER(held)
@@ -157,6 +158,15 @@ GETTER(distrusted)
 	c->tone = TONE_BAD;
 }
 
+GETTER(place)
+{
+	const struct snap_job_stat *st = row;
+
+	(void)cli;
+	if (snap_has(st, SNAP_PLACE))
+		view_word(UNIT_PLACE, st->place, c);
+}
+
 static const struct column stat_columns[] = {
 	{ "dev", "DEV", 0, COL_LEFT, DEV_NAME(struct snap_job_stat) },
 	{ "qps", "QPS", 0, 0, STAT(qps) },
@@ -174,6 +184,9 @@ static const struct column stat_columns[] = {
 	{ "weight", "WEIGHT", 0, COL_SPARSE, STAT_HAS(weight, SNAP_WEIGHT) },
 	{ "wr_rate", "WR-RATE", SHOW_RATE, COL_SPARSE, STAT_HAS(wr_rate, SNAP_WR_RATE) },
 	{ "credits", "CREDITS", 0, COL_SPARSE, STAT_HAS(credits, SNAP_CREDITS) },
+	{ "place", "PLACE", 0, COL_LEFT | COL_SPARSE, .get = get_place },
+	{ "chunk", "CHUNK", SHOW_BYTES, COL_SPARSE, STAT_HAS(chunk, SNAP_CHUNK) },
+	{ "huge_pages", "HUGE-PAGES", 0, COL_SPARSE, STAT_HAS(huge_pages, SNAP_HUGE_PAGES) },
 	{ "enforced_by", "ENFORCED-BY", 0, COL_LEFT | COL_SPARSE, .get = get_enforced_by },
 	{ "held_share", "HELD", SHOW_RATIO, COL_SPARSE, .get = get_held_share },
 	{ "held_time", "HELD-TIME", SHOW_TIME, COL_SPARSE, .get = get_held_time },

@@ -129,6 +129,57 @@ static void say_work(const struct config *cfg)
 	       (double)cfg->interval / 1e6);
 }
 
+static void say_quantity(double v, enum unit unit)
+{
+	char buf[48];
+	struct text t;
+
+	text_init(&t, buf, sizeof(buf));
+	vocab_format(&t, v, unit);
+	fputs(buf, stdout);
+}
+
+/* What libraries in the job's processes do, by properties of the job. */
+static void say_properties(const struct config_job *j)
+{
+	if (j->chunk) {
+		printf("requests of more than ");
+		say_quantity(j->chunk, UNIT_BYTES);
+		printf(" are split%s", j->huge_pages ? ", " : "");
+	}
+	if (j->huge_pages)
+		printf("memory is collapsed to huge pages");
+}
+
+/* The agent sets these for as long as a process of the job has a library that can do them. */
+static void say_libraries(const struct config *cfg)
+{
+	const char *before = "in processes that have libswiftrdma, and no others: ";
+	size_t i, chunks = 0, pages = 0;
+	bool any;
+
+	for (i = 0; i < cfg->n_jobs; i++) {
+		const struct config_job *j = &cfg->jobs[i];
+
+		pages += j->huge_pages;
+		if (!j->chunk)
+			continue;
+		printf("%srequests of %s of more than ", before, j->name);
+		say_quantity(j->chunk, UNIT_BYTES);
+		printf(" are split");
+		before = "; ";
+		chunks++;
+	}
+	if (pages)
+		printf("%smemory is collapsed to huge pages (", before);
+	any = pages || chunks;
+	for (i = 0; pages && i < cfg->n_jobs; i++)
+		if (cfg->jobs[i].huge_pages)
+			printf("%s%s", cfg->jobs[i].name, --pages ? ", " : ")");
+	if (any)
+		printf("\n");
+}
+
 static int check_policy(struct cli *cli, struct args *args)
 {
 	struct policy_target w;
@@ -145,6 +196,7 @@ static int check_policy(struct cli *cli, struct args *args)
 	err = cli_show(cli, &rows);
 	if (!err && !cli->out.json) {
 		printf("\nchecked for %s\n", w.text);
+		say_libraries(&cfg);
 		say_work(&cfg);
 	}
 	free(notes);
@@ -232,16 +284,6 @@ static int compile_policy(struct cli *cli, struct args *args)
 }
 
 /* --- explain ------------------------------------------------------------------ */
-
-static void say_quantity(double v, enum unit unit)
-{
-	char buf[48];
-	struct text t;
-
-	text_init(&t, buf, sizeof(buf));
-	vocab_format(&t, v, unit);
-	fputs(buf, stdout);
-}
 
 static void say_bounds(const struct policy *p)
 {
@@ -399,6 +441,11 @@ static void say_job(const struct config *cfg, const struct config_job *j)
 	}
 	if (!n)
 		printf("  nothing happens to it\n");
+	if (!j->chunk && !j->huge_pages)
+		return;
+	printf("\n  always, in processes with libswiftrdma: ");
+	say_properties(j);
+	printf("\n");
 }
 
 GETTER(class)
@@ -428,6 +475,8 @@ static const struct column job_columns[] = {
 	{ "slo_p99_ns", NULL, 0, 0, JOB_IF(slo_p99) },
 	{ "slo_bit_rate", NULL, 0, 0, JOB_IF(slo_byte_rate) },
 	{ "rank", NULL, 0, 0, JOB_IF(rank) },
+	{ "chunk", NULL, 0, 0, JOB_IF(chunk) },
+	{ "huge_pages", NULL, 0, 0, JOB(huge_pages) },
 	{ "policies", NULL, 0, 0, .get = get_policies },
 };
 

@@ -55,10 +55,10 @@ void view_job_name(const struct cli *cli, uint32_t id, struct cell *c)
 /* Caches words: each line of a list has one or two. */
 static const char *word_name(enum unit unit, uint32_t value)
 {
-	static const char *seen[UNIT_TYPE + 1][16];
+	static const char *seen[UNITS][16];
 	const char **word;
 
-	if (unit > UNIT_TYPE || value >= 16)
+	if (unit >= UNITS || value >= 16)
 		return vocab_word_name(unit, value);
 	word = &seen[unit][value];
 	if (!*word)

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include <rdma/swiftrdma_share.h>
+
 #define NSEC_PER_SEC 1e9
 /* The greatest policy_turns.damp. */
 #define DAMP_MAX 6
@@ -20,6 +22,10 @@ static bool read_base_value(const struct snap_job *job, unsigned int knob, doubl
 	/* By default all tasks on a shared QP have the same weight. */
 	if (knob == SWIFTRDMA_KNOB_WEIGHT) {
 		*v = 1;
+		return true;
+	}
+	if (knob == SWIFTRDMA_KNOB_PLACE) {
+		*v = SWIFTRDMA_PLACE_DEFAULT;
 		return true;
 	}
 	for (i = 0; i < job->n_stats; i++) {

@@ -11,7 +11,7 @@
 
 #include <rdma/swiftrdma.h>
 
-#define POLICY_KNOBS	(SWIFTRDMA_KNOB_UAR + 1)
+#define POLICY_KNOBS	(SWIFTRDMA_KNOB_PLACE + 1)
 #define POLICY_SET_MAX	256	/* policies of a set */
 #define POLICY_STEPS	4	/* knobs that one action sets */
 #define POLICY_FALLBACKS 4	/* states to evaluate while the first is unknown */

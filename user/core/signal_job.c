@@ -174,6 +174,21 @@ static void set_controls(struct signals *s, size_t i, const struct snap_job *was
 
 /* --- all of a job ---------------------------------------------------------------- */
 
+/* The strictest objective that was granted to a process of the job; 0: none was. */
+static uint64_t granted_p99(const struct snapshot *snap, uint32_t job)
+{
+	uint64_t p99 = 0;
+	size_t i;
+
+	for (i = 0; i < snap->n_job_reports; i++) {
+		const struct snap_job_report *r = &snap->job_reports[i];
+
+		if (r->job == job && r->slo_p99 && (!p99 || r->slo_p99 < p99))
+			p99 = r->slo_p99;
+	}
+	return p99;
+}
+
 static void set_slo(struct signals *s, size_t i, const struct signal_slo *slo)
 {
 	if (slo->p99)
@@ -185,6 +200,7 @@ static void set_slo(struct signals *s, size_t i, const struct signal_slo *slo)
 static void set_state(struct signals *s, size_t i, const struct signal_opts *opts)
 {
 	const struct snap_job *job = &s->snap->jobs[i];
+	uint64_t granted = granted_p99(s->snap, job->id);
 	double qps = 0, level = -1, mtts;
 	size_t k;
 
@@ -202,6 +218,9 @@ static void set_state(struct signals *s, size_t i, const struct signal_opts *opt
 		signal_set(s, SIG_JOB_LEVEL, i, level);
 	if (job->class)
 		signal_set(s, SIG_JOB_CLASS, i, job->class);
+	/* A target of the policy file goes before what a process asked for. */
+	if (granted)
+		signal_set(s, SIG_JOB_SLO_P99, i, (double)granted);
 	for (k = 0; k < opts->n_slos; k++)
 		if (!strcmp(opts->slos[k].job, job->name))
 			set_slo(s, i, &opts->slos[k]);

@@ -77,6 +77,10 @@ enum snap_field {
 	SNAP_LOOKS	= 1ull << 44,	/* qp: outstanding_* */
 	SNAP_WR_RATE	= 1ull << 45,	/* job on a device */
 	SNAP_CREDITS	= 1ull << 46,	/* the same */
+	SNAP_PLACE	= 1ull << 47,	/* the same */
+	SNAP_CHUNK	= 1ull << 48,	/* the same */
+	SNAP_HUGE_PAGES	= 1ull << 49,	/* the same */
+	SNAP_WAITS	= 1ull << 50,	/* knob of libraries: posts, wrs, time, passed */
 };
 
 #define snap_has(obj, field) (((obj)->has & (field)) != 0)
@@ -199,8 +203,8 @@ struct snap_job_stat {
 	uint32_t dev, qps, level;
 	uint64_t created, destroyed, moved, rejected, doorbells, wrs;
 	uint64_t max_qps, create_rate;
-	uint64_t bit_rate, wr_rate, credits;
-	uint32_t weight;
+	uint64_t bit_rate, wr_rate, credits, chunk;
+	uint32_t weight, place, huge_pages;
 	uint32_t mrs, mtts_unknown;
 	uint64_t mr_bytes, mtts, mr_page_min, mr_page_max;
 	/* Operations of its processes; moved and adopted QPs do not count. */
@@ -228,11 +232,15 @@ struct snap_figures {
 	uint64_t since, time;
 };
 
-/* Knobs that libraries enforce: job.wr_rate, job.bit_rate and job.credits. */
-#define SNAP_LIBRARY_KNOBS	3
+/*
+ * Knobs that libraries enforce: job.wr_rate, job.bit_rate, job.credits, job.place, job.chunk and
+ * job.huge_pages.
+ */
+#define SNAP_LIBRARY_KNOBS	6
 
 /* How the libraries in a job's processes enforce such a knob on a device. */
 struct snap_held {
+	uint64_t has;
 	uint32_t knob;		/* enum swiftrdma_knob */
 	uint32_t processes;	/* that can enforce the knob */
 	uint32_t in_force;	/* those of them that do */

@@ -31,6 +31,10 @@ static const struct spelling {
 	{ "k/s",    UNIT_RATE,	  1e3,	1,   false },
 	{ "M/s",    UNIT_RATE,	  1e6,	1,   false },
 	{ "%",	    UNIT_RATIO,	  1,	100, true },
+	{ "B",	    UNIT_BYTES,	  1,	1,   true },
+	{ "KiB",    UNIT_BYTES,	  1024,	1,   true },
+	{ "MiB",    UNIT_BYTES,	  1048576, 1, true },
+	{ "GiB",    UNIT_BYTES,	  1073741824, 1, true },
 };
 
 #define N_SPELLINGS (sizeof(spellings) / sizeof(spellings[0]))
@@ -52,6 +56,8 @@ static const struct {
 	{ "min", "s" },		{ "m", "ms" },		{ "u", "us" },
 	{ "percent", "%" },	{ "pct", "%" },
 	{ "Hz", "/s" },		{ "hz", "/s" },		{ "per second", "/s" },
+	{ "kB", "KiB" },	{ "KB", "KiB" },	{ "kiB", "KiB" },
+	{ "MB", "MiB" },	{ "GB", "GiB" },
 	{ "qps", "/s" },	{ "wr/s", "/s" },	{ "K", "k" },
 };
 
@@ -175,6 +181,14 @@ const char *units_describe(enum unit unit)
 		return "a QP state: RESET, INIT, RTR, RTS, SQD, SQE, ERR";
 	case UNIT_TYPE:
 		return "a QP type: SMI, GSI, RC, UC, UD";
+	case UNIT_BYTES:
+		return "a size, as in 64KiB (B, KiB, MiB, GiB)";
+	case UNIT_PLACE:
+		return "where new QPs go: default, lightest, by-thread";
+	case UNIT_SWITCH:
+		return "yes or no";
+	case UNITS:
+		break;
 	}
 	return "a value";
 }

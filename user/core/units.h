@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * Quantities as operators write them ("5us", "20 Mbit/s", "80%") and in the base units of
- * the program: times in ns, speeds in bit/s, rates in 1/s, ratios as fractions of one. This
- * is the only place that spells the names of units.
+ * the program: times in ns, speeds in bit/s, rates in 1/s, ratios as fractions of one, sizes in
+ * bytes. This is the only place that spells the names of units.
  */
 #ifndef SRDMA_CORE_UNITS_H
 #define SRDMA_CORE_UNITS_H
@@ -16,9 +16,13 @@ enum unit {
 	UNIT_RATE,	/* 1/s */
 	UNIT_RATIO,
 	UNIT_ID,	/* an identifier, which has no order */
+	UNIT_BYTES,
 	UNIT_CLASS,	/* from here on: words, see vocab.h */
 	UNIT_STATE,
 	UNIT_TYPE,
+	UNIT_PLACE,	/* enum swiftrdma_place */
+	UNIT_SWITCH,	/* no or yes */
+	UNITS,
 };
 
 struct quantity {

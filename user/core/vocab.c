@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <rdma/swiftrdma.h>
+#include <rdma/swiftrdma_share.h>
 
 const char *const vocab_objs[OBJ_KINDS] = {
 	[OBJ_DEV] = "dev",
@@ -54,13 +55,16 @@ const struct vocab_knob vocab_knobs[] = {
 	{ "job.wr_rate", SWIFTRDMA_KNOB_WR_RATE, UNIT_RATE, 0, 1e10, NULL, true },
 	{ "job.weight", SWIFTRDMA_KNOB_WEIGHT, UNIT_COUNT, 1, 100, NULL, false },
 	{ "job.credits", SWIFTRDMA_KNOB_CREDITS, UNIT_COUNT, 1, 1e6, NULL, true },
+	{ "job.place", SWIFTRDMA_KNOB_PLACE, UNIT_PLACE, 0, SWIFTRDMA_PLACE_BY_THREAD, NULL, true },
 	{ "job.qps", SWIFTRDMA_KNOB_QPS, UNIT_COUNT, 1, 1e6, "libswiftrdma", false },
 	{ "qp.uar", SWIFTRDMA_KNOB_UAR, UNIT_ID, 0, 4294967295.0, "libswiftrdma", false },
+	{ "job.chunk", SWIFTRDMA_KNOB_CHUNK, UNIT_BYTES, 4096, 1073741824, NULL, true },
+	{ "job.huge_pages", SWIFTRDMA_KNOB_HUGE_PAGES, UNIT_SWITCH, 0, 1, NULL, true },
 	{ "qp.udp_sport", SWIFTRDMA_KNOB_UDP_SPORT, UNIT_ID, 1, 65535, NULL, false },
 	{ "qp.lag_port", SWIFTRDMA_KNOB_LAG_PORT, UNIT_ID, 1, 15, NULL, false },
 };
 
-const size_t vocab_n_policy_knobs = 9;
+const size_t vocab_n_policy_knobs = 10;
 const size_t vocab_n_knobs = sizeof(vocab_knobs) / sizeof(vocab_knobs[0]);
 
 const struct vocab_knob *vocab_knob(unsigned int knob)
@@ -91,9 +95,37 @@ const struct vocab_word vocab_words[] = {
 	{ UNIT_TYPE, "RC", 2 },
 	{ UNIT_TYPE, "UC", 3 },
 	{ UNIT_TYPE, "UD", 4 },
+	{ UNIT_PLACE, "default", SWIFTRDMA_PLACE_DEFAULT },
+	{ UNIT_PLACE, "lightest", SWIFTRDMA_PLACE_LIGHTEST },
+	{ UNIT_PLACE, "by-thread", SWIFTRDMA_PLACE_BY_THREAD },
+	{ UNIT_SWITCH, "no", 0 },
+	{ UNIT_SWITCH, "yes", 1 },
+	{ UNIT_SWITCH, "false", 0 },
+	{ UNIT_SWITCH, "true", 1 },
 };
 
 const size_t vocab_n_words = sizeof(vocab_words) / sizeof(vocab_words[0]);
+
+bool vocab_allows(const struct vocab_knob *k, double v)
+{
+	uint64_t n = v > 0 && v < 1e18 ? (uint64_t)v : 0;
+
+	if (v < k->min || v > k->max)
+		return false;
+	return k->knob != SWIFTRDMA_KNOB_CHUNK || !(n & (n - 1));
+}
+
+const char *vocab_bounds(const struct vocab_knob *k, char *buf, size_t cap)
+{
+	char low[32], high[32];
+	struct text t;
+
+	units_text(low, sizeof(low), k->min, k->unit);
+	units_text(high, sizeof(high), k->max, k->unit);
+	text_init(&t, buf, cap);
+	text_add(&t, k->knob == SWIFTRDMA_KNOB_CHUNK ? "a power of two, " : "", low, " to ", high);
+	return buf;
+}
 
 int vocab_word(enum unit unit, const char *name, size_t n, double *v)
 {

@@ -116,7 +116,12 @@ extern const size_t vocab_n_policy_knobs;
 
 const struct vocab_knob *vocab_knob(unsigned int knob);
 
-/* Words that are values: of UNIT_CLASS, UNIT_STATE and UNIT_TYPE. */
+/* Is this a value of the knob, as far as the bounds tell? */
+bool vocab_allows(const struct vocab_knob *k, double v);
+/* "a power of two, 4 KiB to 1 GiB". Returns @buf. */
+const char *vocab_bounds(const struct vocab_knob *k, char *buf, size_t cap);
+
+/* Words that are values: of UNIT_CLASS and the units after it. */
 struct vocab_word {
 	enum unit unit;
 	const char *name;

@@ -326,14 +326,14 @@ static const struct srdma_field held_fields[] = {
 	F(SWIFTRDMA_HELD_A_KNOB, U32, snap_held, knob, 0),
 	F(SWIFTRDMA_HELD_A_PROCESSES, U32, snap_held, processes, 0),
 	F(SWIFTRDMA_HELD_A_IN_FORCE, U32, snap_held, in_force, 0),
-	F(SWIFTRDMA_HELD_A_POSTS, U64, snap_held, posts, 0),
+	F(SWIFTRDMA_HELD_A_POSTS, U64, snap_held, posts, SNAP_WAITS),
 	F(SWIFTRDMA_HELD_A_WRS, U64, snap_held, wrs, 0),
 	F(SWIFTRDMA_HELD_A_TIME, U64, snap_held, time, 0),
 	F(SWIFTRDMA_HELD_A_PASSED, U64, snap_held, passed, 0),
 };
 
 const struct srdma_set srdma_held_set = {
-	FIELDS(held_fields), BIT(SWIFTRDMA_HELD_A_KNOB), NO_HAS, NULL,
+	FIELDS(held_fields), BIT(SWIFTRDMA_HELD_A_KNOB), offsetof(struct snap_held, has), NULL,
 };
 
 /* Knobs that a later module has beyond those that are known here are left out. */

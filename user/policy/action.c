@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <rdma/swiftrdma_share.h>
+
 #include "policy/cursor.h"
 #include "policy/report.h"
 
@@ -113,6 +115,22 @@ static bool parse_spread(struct cursor *c, struct action *a)
 	return parse_value(c, k, a, true);
 }
 
+#define PLACE_WORDS "write 'place on lightest uar' or 'place by thread'"
+
+/* What follows "place": where new QPs of the job go. */
+static bool parse_place(struct cursor *c, struct action *a)
+{
+	bool lightest = parse_take(c, "on");
+
+	a->step.op = STEP_SET;
+	a->step.knob = SWIFTRDMA_KNOB_PLACE;
+	a->step.n = lightest ? SWIFTRDMA_PLACE_LIGHTEST : SWIFTRDMA_PLACE_BY_THREAD;
+	if (lightest ? parse_take(c, "lightest") && parse_take(c, "uar") :
+		       parse_take(c, "by") && parse_take(c, "thread"))
+		return true;
+	return parse_fail(c, a->at, PLACE_WORDS);
+}
+
 static bool parse_step(struct cursor *c, struct action *a)
 {
 	const struct vocab_knob *k;
@@ -133,6 +151,8 @@ static bool parse_step(struct cursor *c, struct action *a)
 			return true;
 		return parse_fail(c, a->at, "write 'migrate to lightest uar'");
 	}
+	if (parse_take(c, "place"))
+		return parse_place(c, a);
 	if (parse_take(c, "merge") || parse_take(c, "scale"))
 		return parse_spread(c, a);
 	if (!parse_knob(c, &k))
@@ -151,6 +171,8 @@ static bool parse_step(struct cursor *c, struct action *a)
 	if (k->knob == SWIFTRDMA_KNOB_UAR)
 		return parse_fail(c, a->at,
 				  "a QP is not moved to a UAR by its number; write 'migrate to lightest uar'");
+	if (k->knob == SWIFTRDMA_KNOB_PLACE)
+		return parse_fail(c, a->at, "%s is no number; " PLACE_WORDS, k->name);
 	c->p += a->step.op == STEP_SET ? 1 : 2;
 	parse_skip(c);
 	return parse_value(c, k, a, a->step.op == STEP_SET);

@@ -79,6 +79,8 @@ const char *caps_enforcer(unsigned int knob)
 {
 	const char *enforcer = vocab_knob(knob)->enforcer;
 
+	if (knob == SWIFTRDMA_KNOB_PLACE)
+		return "libswiftrdma, on a ConnectX,";
 	return enforcer ? enforcer : "swiftrdma_mlx5.ko, for a ConnectX with QoS for QPs,";
 }
 
@@ -123,6 +125,11 @@ struct caps caps_dev(const struct snapshot *snap, const struct snap_dev *dev)
 		if (snap->ports[i].dev == dev->index &&
 		    snap_has(&snap->ports[i], SNAP_SPEED))
 			caps.speed += (double)snap->ports[i].speed;
+	/* There is nothing to choose from where a UAR is a user context. */
+	if (!(dev->caps & SWIFTRDMA_DEV_CAP_UARS)) {
+		caps.knobs &= ~(1u << SWIFTRDMA_KNOB_PLACE);
+		caps.library_knobs &= ~(1u << SWIFTRDMA_KNOB_PLACE);
+	}
 	/* Libraries enforce a rate that the device does not. */
 	if (!(dev->caps & SWIFTRDMA_DEV_CAP_RATES)) {
 		caps.knobs &= ~(1u << SWIFTRDMA_KNOB_WEIGHT);

@@ -42,6 +42,8 @@ struct config_job {
 	uint64_t slo_p99;		/* ns; 0: none */
 	double slo_byte_rate;		/* bit/s; 0: none */
 	uint32_t rank;			/* place in the order, from 1; 0: none */
+	uint32_t chunk;			/* bytes above which libraries split requests; 0: never */
+	bool huge_pages;		/* libraries collapse memory before it is registered */
 	unsigned int line;
 };
 

@@ -92,7 +92,8 @@ const char *expr_unit_noun(enum unit unit)
 		[UNIT_BITRATE] = "a speed", [UNIT_RATE] = "a rate",
 		[UNIT_RATIO] = "a ratio", [UNIT_ID] = "a plain number",
 		[UNIT_CLASS] = "a class", [UNIT_STATE] = "a state",
-		[UNIT_TYPE] = "a type",
+		[UNIT_TYPE] = "a type", [UNIT_BYTES] = "a size",
+		[UNIT_PLACE] = "a place", [UNIT_SWITCH] = "yes or no",
 	};
 
 	return nouns[unit];

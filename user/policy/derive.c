@@ -280,6 +280,19 @@ static const struct template {
 	  "    undo:\n"
 	  "      when: uar.wr_rate < uar_wr_rate / 100\n"
 	  "      hold: 30s\n" },
+	/*
+	 * New QPs of the job go to registers of their own, where there are any. QPs that exist
+	 * stay, so a job that reconnects gains, and one that has all its QPs gains nothing.
+	 */
+	{ "place", "uar", LATENCY,
+	  "    because: {p99_target} and may share doorbell registers\n"
+	  "    when: dev.db_congestion > 0/s and uar.active_qps >= 2 and uar.coactive > uar_contended\n"
+	  "    fallback: uar.wr_rate > uar_wr_rate and uar.active_qps >= 2 and uar.coactive > uar_contended\n"
+	  "    do: place on lightest uar\n"
+	  "    cooldown: {cooldown}\n"
+	  "    undo:\n"
+	  "      when: uar.wr_rate < uar_wr_rate / 100\n"
+	  "      hold: 30s\n" },
 	{ "scale", "cache", P99_TARGET,
 	  "    because: {p99_target}\n"
 	  "    when: dev.qpc_miss <= miss_low and dev.qps < qps_safe and job.p99 > job.slo_p99 * slo_near\n"

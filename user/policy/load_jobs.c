@@ -11,16 +11,17 @@
 static bool load_rule(struct snap_rule *rule, const struct node *n, struct report *r)
 {
 	static const char *const keys[] = {
-		"cgroup", "comm", "exe", "uid", "pid", NULL
+		"cgroup", "comm", "exe", "uid", "pid", "asked", "slo_min", NULL
 	};
 	const char *slash;
+	double asked = 0;
 	bool ok = true;
 
 	if (!check_map(r, n, "a match rule", keys))
 		return false;
 	if (!n->n) {
 		report_node(r, n, -1,
-			    "an empty rule would match no process; give it cgroup, comm, exe, uid or pid");
+			    "an empty rule would match no process; give it cgroup, comm, exe, uid, pid or 'asked: true'");
 		return false;
 	}
 	ok &= opt_string(r, n, "cgroup", rule->cgroup, sizeof(rule->cgroup));
@@ -28,12 +29,21 @@ static bool load_rule(struct snap_rule *rule, const struct node *n, struct repor
 	ok &= opt_string(r, n, "exe", rule->exe, sizeof(rule->exe));
 	ok &= opt_uint(r, n, "uid", 0, UINT32_MAX - 1, &rule->uid);
 	ok &= opt_uint(r, n, "pid", 1, 1u << 22, &rule->pid);
+	ok &= opt_value(r, n, "asked", UNIT_SWITCH, 0, 1, &asked);
+	ok &= opt_time(r, n, "slo_min", 1, 3600000000000ULL, &rule->slo_p99_min);
+	rule->asked = asked > 0;
 	rule->has_uid = node_get(n, "uid");
 	rule->has_pid = node_get(n, "pid");
 	if (rule->cgroup[0] && rule->cgroup[0] != '/' && rule->cgroup[0] != '*') {
 		report_node(r, node_get(n, "cgroup"), 0,
 			    "cgroup '%.40s' matches no path; a path begins with '/', as in /system.slice/kv.service",
 			    rule->cgroup);
+		ok = false;
+	}
+	if (ok && !rule->cgroup[0] && !rule->comm[0] && !rule->exe[0] && !rule->has_uid &&
+	    !rule->has_pid && !rule->asked) {
+		report_node(r, n, -1,
+			    "this rule has no condition, and 'slo_min' is none; add cgroup, comm, exe, uid, pid or 'asked: true'");
 		ok = false;
 	}
 	slash = strrchr(rule->exe, '/');
@@ -208,11 +218,27 @@ void load_order(struct config *cfg, const struct node *n, struct report *r)
 	}
 }
 
+/* What the libraries in the job's processes do. */
+static void load_library(struct config_job *job, const struct node *n, struct report *r)
+{
+	const struct vocab_knob *k = vocab_knob(SWIFTRDMA_KNOB_CHUNK);
+	double chunk = 0, huge_pages = 1;
+	char bounds[80];
+
+	if (opt_value(r, n, "chunk", UNIT_BYTES, k->min, k->max, &chunk) && chunk > 0 &&
+	    !vocab_allows(k, chunk))
+		report_node(r, node_get(n, "chunk"), 0, "chunk %s is not %s",
+			    node_get(n, "chunk")->text, vocab_bounds(k, bounds, sizeof(bounds)));
+	opt_value(r, n, "huge_pages", UNIT_SWITCH, 0, 1, &huge_pages);
+	job->chunk = (uint32_t)chunk;
+	job->huge_pages = huge_pages > 0;
+}
+
 static void load_job(struct config *cfg, const struct node *n,
 		     uint32_t *order, struct report *r)
 {
 	static const char *const keys[] = {
-		"name", "class", "match", "slo", "environment", NULL
+		"name", "class", "match", "slo", "environment", "chunk", "huge_pages", NULL
 	};
 	struct config_job *job = &cfg->jobs[cfg->n_jobs];
 	const struct node *v;
@@ -245,6 +271,7 @@ static void load_job(struct config *cfg, const struct node *n,
 	v = node_get(n, "slo");
 	if (v)
 		load_slo(cfg, job, v, r);
+	load_library(job, n, r);
 	v = node_get(n, "environment");
 	if (v)
 		load_environment(job, v, r);

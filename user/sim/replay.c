@@ -40,6 +40,7 @@ static const struct {
 	{ SWIFTRDMA_KNOB_WEIGHT, SNAP_WEIGHT },
 	{ SWIFTRDMA_KNOB_WR_RATE, SNAP_WR_RATE },
 	{ SWIFTRDMA_KNOB_CREDITS, SNAP_CREDITS },
+	{ SWIFTRDMA_KNOB_PLACE, SNAP_PLACE },
 };
 
 #define N_RECORDED (sizeof(recorded) / sizeof(recorded[0]))
@@ -69,6 +70,8 @@ static double stat_value(const struct snap_job_stat *st, unsigned int knob)
 		return (double)st->wr_rate;
 	case SWIFTRDMA_KNOB_CREDITS:
 		return (double)st->credits;
+	case SWIFTRDMA_KNOB_PLACE:
+		return st->place;
 	default:
 		return st->weight;
 	}

@@ -338,9 +338,14 @@ const char *sim_device_name(enum sim_device device)
 struct caps sim_caps(enum sim_device device)
 {
 	const struct caps here = caps_here();
+	struct caps caps = caps_all();
 
 	/* Simulated processes have no library. */
-	return device == SIM_ALL ? caps_all() : caps_without_library(&here);
+	if (device != SIM_ALL)
+		return caps_without_library(&here);
+	/* All simulated QPs are there from the beginning, so none is placed. */
+	caps.knobs &= ~(1u << SWIFTRDMA_KNOB_PLACE);
+	return caps;
 }
 
 double sim_hurry(const struct scenario *sc, const struct config *cfg)

@@ -503,10 +503,11 @@ enum swiftrdma_report_attr {
  * enum swiftrdma_held_attr - a knob that the libraries in a job's processes enforce, on a device
  * @SWIFTRDMA_HELD_A_UNSPEC: not used
  * @SWIFTRDMA_HELD_A_PAD: aligns a u64
- * @SWIFTRDMA_HELD_A_KNOB: WR_RATE, BIT_RATE or CREDITS
+ * @SWIFTRDMA_HELD_A_KNOB: WR_RATE, BIT_RATE, CREDITS, PLACE, CHUNK or HUGE_PAGES
  * @SWIFTRDMA_HELD_A_PROCESSES: processes, attached now, whose library can enforce it
  * @SWIFTRDMA_HELD_A_IN_FORCE: of these, those in which it is in force
- * @SWIFTRDMA_HELD_A_POSTS: calls that waited for it
+ * @SWIFTRDMA_HELD_A_POSTS: calls that waited for it; absent, like all below: no call waits for
+ *	this knob
  * @SWIFTRDMA_HELD_A_WRS: work requests of these
  * @SWIFTRDMA_HELD_A_TIME: how long they waited, added up over all threads, ns
  * @SWIFTRDMA_HELD_A_PASSED: calls of POSTS that were let through before their turn, for a call
@@ -1175,6 +1176,11 @@ enum swiftrdma_rule_attr {
  * @SWIFTRDMA_JOB_STAT_A_COMMAND_TIME: spent by the driver in these, ns
  * @SWIFTRDMA_JOB_STAT_A_WR_RATE: ceiling, WR/s; absent: no limit
  * @SWIFTRDMA_JOB_STAT_A_CREDITS: most WRs outstanding; absent: no limit
+ * @SWIFTRDMA_JOB_STAT_A_PLACE: where new QPs go, enum swiftrdma_place; absent: not set
+ * @SWIFTRDMA_JOB_STAT_A_CHUNK: size above which writes and reads are split, bytes; absent:
+ *	not set
+ * @SWIFTRDMA_JOB_STAT_A_HUGE_PAGES: 1: memory is collapsed before it is registered; absent: not
+ *	set
  * @__SWIFTRDMA_JOB_STAT_A_MAX: one past the last
  */
 enum swiftrdma_job_stat_attr {
@@ -1205,6 +1211,9 @@ enum swiftrdma_job_stat_attr {
 	SWIFTRDMA_JOB_STAT_A_COMMAND_TIME, /* u64 */
 	SWIFTRDMA_JOB_STAT_A_WR_RATE,	/* u64 */
 	SWIFTRDMA_JOB_STAT_A_CREDITS,	/* u64 */
+	SWIFTRDMA_JOB_STAT_A_PLACE,	/* u32 */
+	SWIFTRDMA_JOB_STAT_A_CHUNK,	/* u64 */
+	SWIFTRDMA_JOB_STAT_A_HUGE_PAGES, /* u32 */
 	__SWIFTRDMA_JOB_STAT_A_MAX
 };
 
@@ -1252,6 +1261,12 @@ enum swiftrdma_lease_attr {
  *	link aggregations spread flows, 1 to 65535 (QP)
  * @SWIFTRDMA_KNOB_LAG_PORT: port of the NIC's own link aggregation that it sends
  *	by, from 1 (QP)
+ * @SWIFTRDMA_KNOB_PLACE: where QPs that its processes create from now on go, enum
+ *	swiftrdma_place (job)
+ * @SWIFTRDMA_KNOB_CHUNK: RDMA READs, and RDMA WRITEs without immediate data, of more bytes
+ *	than this are split; a power of two, 4096 to 2^30 (job)
+ * @SWIFTRDMA_KNOB_HUGE_PAGES: 1: memory is collapsed to huge pages before it is registered,
+ *	from now on; 0: it is registered as it is (job)
  * @__SWIFTRDMA_KNOB_MAX: one past the last
  *
  * The kernel enforces LEVEL, MAX_QPS and CREATE_RATE, and BIT_RATE and WEIGHT on
@@ -1264,6 +1279,12 @@ enum swiftrdma_lease_attr {
  * processes of the job have shares of it that follow their need. One process, on a device
  * that is meant, has to be attached whose library can enforce the knob. A QP whose process has
  * no such library is counted in QPS_UNSUPPORTED.
+ *
+ * PLACE, CHUNK and HUGE_PAGES are enforced by these libraries in the same way; each process has
+ * the whole value. PLACE and HUGE_PAGES change nothing that exists, neither QPs nor memory
+ * regions: a QP counts in QPS_DONE if what its process creates next will be as desired. A value
+ * of 0 is a value, and holds like any other. Without the knob a library does as for 0, and
+ * splits nothing.
  *
  * The rest is -EOPNOTSUPP, and so is what the device, the QP or the processes cannot.
  */
@@ -1280,6 +1301,9 @@ enum swiftrdma_knob {
 	SWIFTRDMA_KNOB_UAR,
 	SWIFTRDMA_KNOB_UDP_SPORT,
 	SWIFTRDMA_KNOB_LAG_PORT,
+	SWIFTRDMA_KNOB_PLACE,
+	SWIFTRDMA_KNOB_CHUNK,
+	SWIFTRDMA_KNOB_HUGE_PAGES,
 	__SWIFTRDMA_KNOB_MAX
 };
 

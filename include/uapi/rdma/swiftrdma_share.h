@@ -389,11 +389,15 @@ struct swiftrdma_slot {
  * @SWIFTRDMA_SHARE_KNOB_QPS: merge onto, or spread over, so many QPs (job)
  * @SWIFTRDMA_SHARE_KNOB_UAR: move the QP to this UAR (QP)
  * @SWIFTRDMA_SHARE_KNOB_PLACE: where new QPs go, enum swiftrdma_place (job)
- * @SWIFTRDMA_SHARE_KNOB_CHUNK: size above which writes and reads are split, bytes (job)
- * @SWIFTRDMA_SHARE_KNOB_HUGE_PAGES: 1: collapse memory before it is registered (job)
+ * @SWIFTRDMA_SHARE_KNOB_CHUNK: size above which writes and reads are split, bytes, a power of
+ *	two (job)
+ * @SWIFTRDMA_SHARE_KNOB_HUGE_PAGES: 1: collapse memory before it is registered; 0: not (job)
  * @__SWIFTRDMA_SHARE_KNOB_MAX: one past the last
  *
- * The kernel writes the share of this process where a knob is the job's.
+ * The kernel writes the share of this process where WR_RATE, BIT_RATE or CREDITS is the job's, and
+ * the job's own value where another knob is. 0 may be a value: whether a knob is set, struct
+ * swiftrdma_knob_value.until_ns says. Without PLACE and HUGE_PAGES the process does as for 0,
+ * without CHUNK it splits nothing.
  */
 enum swiftrdma_share_knob {
 	SWIFTRDMA_SHARE_KNOB_WR_RATE,
@@ -517,7 +521,10 @@ struct swiftrdma_gone {
  * @attached_ns: when the process attached
  * @lib_version: of the library, for people
  * @knob: what the library does about each knob, by enum swiftrdma_share_knob
- * @control_seen: the job's change counter in control that @knob answers
+ * @control_seen: the job's change counter in control that @knob answers. Control is read at
+ *	the start of each call that a knob acts on: one that posts, for PLACE one that creates a
+ *	QP, for HUGE_PAGES one that registers memory. So a process that made no such call since a
+ *	change obeys it without an answer
  * @srq_recv_wrs: work requests that shared receive queues took
  * @qps: QPs created since @attached_ns
  * @qps_unslotted: QPs of them that got no slot

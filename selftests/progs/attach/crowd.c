@@ -28,7 +28,7 @@ static int be_there(const char *dev_name, unsigned int qps, uint32_t slots)
 			slot_begin(&s, i, qp->qp_num, i + 1)->post_owner.wrs = 1;
 	}
 	share_begin(&s, 1);
-	for (int k = 0; k < SWIFTRDMA_SHARE_HELD; k++)
+	for (int k = 0; k < __SWIFTRDMA_SHARE_KNOB_MAX; k++)
 		s.report->knob[k].state = SWIFTRDMA_KNOB_STATE_IDLE;
 	return !cq;
 }

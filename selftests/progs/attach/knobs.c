@@ -16,11 +16,16 @@
 
 #include "attach.h"
 
-#define KNOBS	SWIFTRDMA_SHARE_HELD
+#define KNOBS	__SWIFTRDMA_SHARE_KNOB_MAX
 #define BURST_NS	5000000.0
 #define WATCHED	64
 
-static const char *const names[KNOBS] = { "wr_rate", "bit_rate", "credits" };
+/* NULL: no knob of a job. */
+static const char *const names[KNOBS] = {
+	[SWIFTRDMA_SHARE_KNOB_WR_RATE] = "wr_rate", [SWIFTRDMA_SHARE_KNOB_BIT_RATE] = "bit_rate",
+	[SWIFTRDMA_SHARE_KNOB_CREDITS] = "credits", [SWIFTRDMA_SHARE_KNOB_PLACE] = "place",
+	[SWIFTRDMA_SHARE_KNOB_CHUNK] = "chunk", [SWIFTRDMA_SHARE_KNOB_HUGE_PAGES] = "huge_pages",
+};
 
 static struct {
 	struct share *share;
@@ -32,6 +37,15 @@ static struct {
 	double tokens, fraction;
 	uint64_t sent;
 } lib;
+
+static int find_name(const char *knob)
+{
+	int k = 0;
+
+	while (k < KNOBS && (!names[k] || strcmp(names[k], knob)))
+		k++;
+	return k;
+}
 
 static uint64_t monotonic(void)
 {
@@ -64,6 +78,8 @@ static void report_knobs(const struct swiftrdma_knob_value *is, uint64_t changes
 	for (int k = 0; k < KNOBS; k++) {
 		bool in_force = is[k].until_ns > now;
 
+		if (!names[k])
+			continue;
 		r->knob[k].value = in_force ? is[k].value : 0;
 		r->knob[k].state = in_force ? SWIFTRDMA_KNOB_STATE_IN_FORCE :
 					      SWIFTRDMA_KNOB_STATE_IDLE;
@@ -174,11 +190,11 @@ int knobs_say(struct share *s, const char *args)
 	struct swiftrdma_knob_value is[SWIFTRDMA_SHARE_KNOBS];
 	char knob[16] = "", state[16] = "";
 	uint64_t value = 0, changes;
-	uint32_t k = 0, i = 0;
+	uint32_t i = 0;
+	int k;
 
 	sscanf(args, "%15s %15s %lu", knob, state, &value);
-	while (k < KNOBS && strcmp(names[k], knob))
-		k++;
+	k = find_name(knob);
 	while (i < 4 && strcmp(states[i], state))
 		i++;
 	if (k == KNOBS || i == 4 || !copy_block(s->control, is, &changes))
@@ -199,7 +215,7 @@ void knobs_show(const struct share *s)
 	}
 	printf("knobs");
 	for (int k = 0; k < KNOBS; k++)
-		if (is[k].until_ns)
+		if (is[k].until_ns && names[k])
 			printf(" %s %lu for %ld", names[k], (unsigned long)is[k].value,
 			       ((long)is[k].until_ns - (long)now) / 1000000);
 	putchar('\n');
@@ -329,10 +345,8 @@ int knobs_watch(const char *knob, uint64_t total, unsigned int ms, char **paths,
 {
 	const void *c[WATCHED];
 	uint64_t end = monotonic() + ms * 1000000ull, sum, most = 0, seen = 0;
-	int k = 0;
+	int k = find_name(knob);
 
-	while (k < KNOBS && strcmp(names[k], knob))
-		k++;
 	if (k == KNOBS || n > WATCHED || !map_files(c, paths, n))
 		return 2;
 	while (monotonic() < end) {

@@ -310,6 +310,14 @@ static int do_destroy(void)
 	return answer(-err);
 }
 
+/* Register a page that lives as long as the process. */
+static int do_register(void)
+{
+	void *page = aligned_alloc(4096, 4096);
+
+	return answer(page && ibv_reg_mr(dev.pd, page, 4096, 0) ? 0 : -errno);
+}
+
 static int obey(const char *line)
 {
 	char word[16] = "", args[64] = "";
@@ -333,6 +341,8 @@ static int obey(const char *line)
 		return do_qp();
 	if (!strcmp(word, "destroy"))
 		return do_destroy();
+	if (!strcmp(word, "register"))
+		return do_register();
 	if (!strcmp(word, "post"))
 		return do_post();
 	if (!strcmp(word, "calls"))
