@@ -24,7 +24,7 @@ struct device;
 #define HUGE_REGION_MIN (2ull << 20)
 /*
  * The time that one registration may spend here, besides the range that it is at when the time
- * is over. To copy 2 MiB takes about 0.5 ms, so 4 GiB fit. It is also the longest that a post waits.
+ * is over; as long as a post may wait. A range takes 1 ms or 2, and more on a busy host.
  */
 #define HUGE_TIME_NS 1000000000ull
 /* Ranges after which it is looked again how much memory is left; as much again must stay free. */
