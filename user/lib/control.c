@@ -6,9 +6,12 @@
  */
 #include <string.h>
 
+#include "lib/huge.h"
 #include "lib/lib.h"
 
 #define TRIES 64
+/* The knobs that are read. */
+#define KNOBS __SWIFTRDMA_SHARE_KNOB_MAX
 
 static const __u64 never;
 
@@ -28,6 +31,7 @@ void control_begin(struct device *dev)
 	h->changes = &h->job->changes;
 	for (uint32_t k = 0; k < SWIFTRDMA_SHARE_HELD; k++)
 		control_state(dev, k, SWIFTRDMA_KNOB_STATE_IDLE);
+	control_state(dev, SWIFTRDMA_SHARE_KNOB_HUGE_PAGES, huge_state(HUGE_UNSAID));
 	/* Outstanding requests are known only in the mode that keeps the order of send queues. */
 	if (settings.mode != MODE_LATENCY)
 		control_state(dev, SWIFTRDMA_SHARE_KNOB_CREDITS, SWIFTRDMA_KNOB_STATE_UNABLE);
@@ -47,7 +51,7 @@ static bool read_knobs(const struct swiftrdma_block *b, struct swiftrdma_knob_va
 {
 	for (int i = 0; i < TRIES; i++) {
 		*changes = __atomic_load_n(&b->changes, __ATOMIC_ACQUIRE);
-		for (uint32_t k = 0; k < SWIFTRDMA_SHARE_HELD; k++) {
+		for (uint32_t k = 0; k < KNOBS; k++) {
 			const struct swiftrdma_knob_value *v = &b->knob[*changes & 1][k];
 
 			knob[k].value = __atomic_load_n(&v->value, __ATOMIC_RELAXED);
@@ -85,12 +89,25 @@ static void apply_knob(struct device *dev, enum swiftrdma_share_knob k, uint64_t
 	control_state(dev, k, control_state_of(dev, k, value));
 }
 
+/* Of this knob 0 is a value like any other: the kernel says no. */
+static void apply_huge_pages(struct device *dev, const struct swiftrdma_knob_value *v, bool holds)
+{
+	struct swiftrdma_knob_report *r = &dev->report->knob[SWIFTRDMA_SHARE_KNOB_HUGE_PAGES];
+	enum huge_wish wish = !holds ? HUGE_UNSAID : v->value ? HUGE_YES : HUGE_NO;
+
+	if (atomic_exchange_explicit(&dev->knobs.huge, wish, memory_order_relaxed) == wish)
+		return;
+	__atomic_store_n(&r->value, wish == HUGE_YES, __ATOMIC_RELAXED);
+	control_state(dev, SWIFTRDMA_SHARE_KNOB_HUGE_PAGES, huge_state(wish));
+}
+
 static void apply_knobs(struct device *dev, const struct swiftrdma_knob_value *knob,
 			uint64_t changes, uint32_t state, uint64_t now)
 {
+	const struct swiftrdma_knob_value *v;
 	struct device_knobs *h = &dev->knobs;
 	uint64_t until = UINT64_MAX;
-	bool waiting = false;
+	bool waiting = false, huge;
 
 	for (uint32_t k = 0; k < SWIFTRDMA_SHARE_HELD; k++) {
 		bool set = knob[k].until_ns > now;
@@ -102,6 +119,12 @@ static void apply_knobs(struct device *dev, const struct swiftrdma_knob_value *k
 			until = knob[k].until_ns;
 		waiting |= set && state != SWIFTRDMA_CONTROL_ENDED;
 	}
+	v = &knob[SWIFTRDMA_SHARE_KNOB_HUGE_PAGES];
+	huge = v->until_ns > now && state == SWIFTRDMA_CONTROL_LIVE;
+	apply_huge_pages(dev, v, huge);
+	/* Registrations look at the clock themselves; no post has to because of this knob. */
+	if (huge && v->until_ns < until)
+		until = v->until_ns;
 	atomic_store_explicit(&h->until_ns, until, memory_order_relaxed);
 	atomic_store_explicit(&h->state, state, memory_order_relaxed);
 	__atomic_store_n(&dev->report->control_seen, changes, __ATOMIC_RELAXED);
@@ -112,7 +135,7 @@ static void apply_knobs(struct device *dev, const struct swiftrdma_knob_value *k
 
 void control_update(struct device *dev, uint64_t now)
 {
-	struct swiftrdma_knob_value knob[SWIFTRDMA_SHARE_HELD];
+	struct swiftrdma_knob_value knob[KNOBS];
 	struct device_knobs *h = &dev->knobs;
 	uint64_t changes, read, until;
 	uint32_t state;

@@ -70,6 +70,7 @@ struct device_knobs {
 	_Atomic uint32_t state;			/* of control */
 	_Atomic uint32_t epoch;			/* values of the bound on credits so far */
 	_Atomic bool unable;			/* the bound does not hold for all QPs */
+	_Atomic uint32_t huge;			/* enum huge_wish, for registrations */
 	struct bucket bucket[BUCKETS] __attribute__((aligned(64)));
 	/* Known only while .credits is set; see credits_outstanding(). */
 	_Atomic uint64_t outstanding __attribute__((aligned(64)));

@@ -60,6 +60,7 @@ struct settings {
 	enum mode mode;
 	uint32_t sample_every;	/* 0: adapted to the rate */
 	bool control;		/* obey the knobs in control */
+	bool huge_pages;	/* while control says nothing about them */
 	const char *stats;	/* file that the figures go to at exit; NULL: none */
 };
 
@@ -582,6 +583,11 @@ struct next {
 	int (*modify_qp)(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);
 	int (*destroy_qp)(struct ibv_qp *qp);
 	struct ibv_qp_ex *(*qp_to_qp_ex)(struct ibv_qp *qp);
+	struct ibv_mr *(*reg_mr)(struct ibv_pd *pd, void *addr, size_t length, int access);
+	struct ibv_mr *(*reg_mr_iova)(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
+				      int access);
+	struct ibv_mr *(*reg_mr_iova2)(struct ibv_pd *pd, void *addr, size_t length,
+				       uint64_t iova, unsigned int access);
 };
 
 extern struct next next;

@@ -52,6 +52,9 @@ static const struct replaced {
 	REPLACED("libibverbs.so.1", ibv_modify_qp, "IBVERBS_1.1"),
 	REPLACED("libibverbs.so.1", ibv_destroy_qp, "IBVERBS_1.1"),
 	REPLACED("libibverbs.so.1", ibv_import_device, "IBVERBS_1.10"),
+	REPLACED("libibverbs.so.1", ibv_reg_mr, "IBVERBS_1.1"),
+	REPLACED("libibverbs.so.1", ibv_reg_mr_iova, "IBVERBS_1.7"),
+	REPLACED("libibverbs.so.1", ibv_reg_mr_iova2, "IBVERBS_1.8"),
 	REPLACED("libmlx5.so.1", mlx5dv_create_cq, "MLX5_1.1"),
 	REPLACED("libmlx5.so.1", mlx5dv_create_qp, "MLX5_1.3"),
 };

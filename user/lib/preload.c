@@ -4,7 +4,12 @@
  * the symbol versions that programs ask for. What programs call through pointers is
  * patched in context.c, wr_ex.c and cq.c.
  */
+#include "lib/huge.h"
 #include "lib/lib.h"
+
+/* In programs these are macros, which call one of the functions below. */
+#undef ibv_reg_mr
+#undef ibv_reg_mr_iova
 
 struct next next;
 static pthread_once_t next_once = PTHREAD_ONCE_INIT;
@@ -23,6 +28,9 @@ static void look_up_next(void)
 	next.modify_qp = FIND(modify_qp, "1.1");
 	next.destroy_qp = FIND(destroy_qp, "1.1");
 	next.qp_to_qp_ex = FIND(qp_to_qp_ex, "1.6");
+	next.reg_mr = FIND(reg_mr, "1.1");
+	next.reg_mr_iova = FIND(reg_mr_iova, "1.7");
+	next.reg_mr_iova2 = FIND(reg_mr_iova2, "1.8");
 }
 
 /* Looks up the next functions of these names, once. False: libibverbs is not loaded. */
@@ -179,6 +187,65 @@ EXPORT int ibv_destroy_qp(struct ibv_qp *qp)
 		qp_remove(q);
 	}
 	return ret;
+}
+
+/* --- memory regions ---------------------------------------------------------------- */
+
+/*
+ * Whether the thread is in one of the functions below. In libibverbs ibv_reg_mr() and
+ * ibv_reg_mr_iova() call ibv_reg_mr_iova2(), which may be the one here.
+ */
+static _Thread_local bool registering __attribute__((tls_model("initial-exec")));
+
+/* Returns what .registering was. */
+static bool begin_registration(struct ibv_pd *pd, const void *addr, size_t length,
+			       unsigned int access)
+{
+	bool nested = registering;
+
+	find_next_functions();
+	registering = true;
+	if (!nested)
+		huge_before_reg(context_of(pd->context), addr, length, access);
+	return nested;
+}
+
+static struct ibv_mr *end_registration(bool nested, struct ibv_mr *mr)
+{
+	registering = nested;
+	return mr;
+}
+
+static struct ibv_mr *no_function(void)
+{
+	errno = ENOSYS;
+	return NULL;
+}
+
+EXPORT struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access)
+{
+	bool nested = begin_registration(pd, addr, length, (unsigned int)access);
+
+	return end_registration(nested, next.reg_mr ? next.reg_mr(pd, addr, length, access) :
+				no_function());
+}
+
+EXPORT struct ibv_mr *ibv_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
+				      int access)
+{
+	bool nested = begin_registration(pd, addr, length, (unsigned int)access);
+
+	return end_registration(nested, next.reg_mr_iova ?
+				next.reg_mr_iova(pd, addr, length, iova, access) : no_function());
+}
+
+EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
+				       unsigned int access)
+{
+	bool nested = begin_registration(pd, addr, length, access);
+
+	return end_registration(nested, next.reg_mr_iova2 ?
+				next.reg_mr_iova2(pd, addr, length, iova, access) : no_function());
 }
 
 /* --- libmlx5 -------------------------------------------------------------------- */

@@ -77,10 +77,12 @@ static void read_settings(void)
 	/* A set-user-ID program that is linked with the library writes no file by request. */
 	const char *s = secure_getenv("SWIFTRDMA_SAMPLE");
 	const char *control = secure_getenv("SWIFTRDMA_CONTROL");
+	const char *huge = secure_getenv("SWIFTRDMA_HUGE_PAGES");
 	unsigned long every = s ? strtoul(s, NULL, 10) : 0;
 
 	settings.mode = read_mode(secure_getenv("SWIFTRDMA_MODE"));
 	settings.control = !control || strcmp(control, "off");
+	settings.huge_pages = huge && !strcmp(huge, "yes");
 	settings.sample_every = every < SAMPLE_EVERY_MAX ? (uint32_t)every : SAMPLE_EVERY_MAX;
 	settings.stats = secure_getenv("SWIFTRDMA_STATS");
 	if (settings.stats)

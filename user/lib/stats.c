@@ -59,6 +59,9 @@ static void write_device(FILE *f, const struct device *dev)
 	write_times(f, "latency", dev->latency);
 	write_times(f, "hol", dev->hol);
 	write_held(f, dev->report);
+	fprintf(f, ",\"huge_pages\":{\"regions\":%" PRIu64 ",\"ranges\":%" PRIu64 ",\"left\":%" PRIu64 "}",
+		figure(&dev->report->huge_regions), figure(&dev->report->huge_ranges),
+		figure(&dev->report->huge_left));
 	fputc('}', f);
 }
 

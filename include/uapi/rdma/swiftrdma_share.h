@@ -530,6 +530,10 @@ struct swiftrdma_gone {
  * @qps_unslotted: QPs of them that got no slot
  * @unmatched: completions of QPs that the library does not know
  * @held: posts that waited, by enum swiftrdma_share_knob
+ * @huge_regions: registrations before which the library looked for memory to collapse
+ * @huge_ranges: ranges of the size of a huge page of these regions that it made one, or that
+ *	were one before
+ * @huge_left: other such ranges
  * @reserved: 0
  * @gone: sums over QPs that have no slot any more
  */
@@ -558,7 +562,10 @@ struct swiftrdma_report {
 	__u64 qps_unslotted;
 	__u64 unmatched;
 	struct swiftrdma_held held[SWIFTRDMA_SHARE_HELD];
-	__u64 reserved[5];
+	__u64 huge_regions;
+	__u64 huge_ranges;
+	__u64 huge_left;
+	__u64 reserved[2];
 	struct swiftrdma_gone gone;
 };
 
@@ -811,6 +818,7 @@ SWIFTRDMA_SHARE_AT(swiftrdma_report, knob, 112);
 SWIFTRDMA_SHARE_AT(swiftrdma_report, control_seen, 336);
 SWIFTRDMA_SHARE_AT(swiftrdma_report, unmatched, 368);
 SWIFTRDMA_SHARE_AT(swiftrdma_report, held, 376);
+SWIFTRDMA_SHARE_AT(swiftrdma_report, huge_regions, 472);
 SWIFTRDMA_SHARE_AT(swiftrdma_report, gone, 512);
 SWIFTRDMA_SHARE_SIZE(swiftrdma_report, 640);
 
