@@ -5,6 +5,9 @@
  * set, when stub_complete() says so. Its locks are those of libmlx5: one in a QP, one in a CQ,
  * both held between start and end of a batch; .unlocked leaves them out.
  *
+ * QPs in a thread domain have no locks: two threads in one, or two in the calls that ring its
+ * register, are counted as a violation.
+ *
  * Included once, by the program itself.
  */
 #ifndef SELFTESTS_STUB_H
@@ -12,6 +15,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <infiniband/verbs.h>
@@ -25,6 +29,11 @@ static struct {
 	int hold, unlocked;
 	int fail_after;		/* number of requests of the next list that are posted; -1: all */
 	int leave_bad;		/* failing, bad_wr is not written */
+	int fail_tds, fail_domains, fail_placed;	/* TDs, parent domains, QPs in these */
+	int fail_destroy;	/* ibv_destroy_qp() */
+	int tds, domains;	/* that there are */
+	int misplaced;		/* freed before what uses them */
+	int violations;
 } stub = { .fail_after = -1 };
 
 struct stub_cqe {
@@ -41,6 +50,21 @@ struct stub_cq {
 	struct stub_cqe cqe[STUB_CQES];
 };
 
+struct stub_td {
+	struct ibv_td td;
+	int ringing, domains;
+};
+
+struct stub_domain {
+	struct ibv_pd pd;
+	struct ibv_pd *asked;
+	struct stub_td *td;
+	struct stub_domain *next;
+	int qps;
+};
+
+static struct stub_domain *stub_domains;
+
 struct stub_wr {
 	uint64_t wr_id;
 	int signalled;
@@ -50,6 +74,8 @@ struct stub_qp {
 	struct ibv_qp_ex ex;
 	pthread_spinlock_t lock;
 	int sig_all, built, error;
+	struct stub_domain *domain;	/* NULL: a plain PD */
+	int in_sq, in_rq;	/* a thread is */
 	uint32_t posted, done;	/* of .wr, where completions are held */
 	struct stub_wr wr[STUB_WRS], build[STUB_WRS];
 };
@@ -74,6 +100,48 @@ static inline void stub_unlock(pthread_spinlock_t *lock)
 {
 	if (!stub.unlocked)
 		pthread_spin_unlock(lock);
+}
+
+static inline int stub_single(const struct stub_qp *q)
+{
+	return q->domain && q->domain->td;
+}
+
+/* A thread enters what libmlx5 does not guard in a thread domain. */
+static inline void stub_enter(int *at)
+{
+	if (__atomic_exchange_n(at, 1, __ATOMIC_ACQUIRE))
+		__atomic_fetch_add(&stub.violations, 1, __ATOMIC_RELAXED);
+	sched_yield();
+}
+
+static inline void stub_leave(int *at)
+{
+	__atomic_store_n(at, 0, __ATOMIC_RELEASE);
+}
+
+static inline void stub_ring(const struct stub_qp *q)
+{
+	if (!stub_single(q))
+		return;
+	stub_enter(&q->domain->td->ringing);
+	stub_leave(&q->domain->td->ringing);
+}
+
+static inline void stub_lock_sq(struct stub_qp *q)
+{
+	if (stub_single(q))
+		stub_enter(&q->in_sq);
+	else
+		stub_lock(&q->lock);
+}
+
+static inline void stub_unlock_sq(struct stub_qp *q)
+{
+	if (stub_single(q))
+		stub_leave(&q->in_sq);
+	else
+		stub_unlock(&q->lock);
 }
 
 static inline void stub_push(struct ibv_cq *ibcq, struct stub_cqe cqe)
@@ -120,7 +188,7 @@ static int stub_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_
 	struct stub_qp *q = stub_qp(qp);
 	int left = stub.fail_after, ret = 0;
 
-	stub_lock(&q->lock);
+	stub_lock_sq(q);
 	for (; wr; wr = wr->next) {
 		if (!left--) {
 			if (!stub.leave_bad)
@@ -130,21 +198,28 @@ static int stub_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_
 		}
 		stub_take(q, wr->wr_id, wr->send_flags & IBV_SEND_SIGNALED);
 	}
-	stub_unlock(&q->lock);
+	stub_ring(q);
+	stub_unlock_sq(q);
 	return ret;
 }
 
 static int stub_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
+	struct stub_qp *q = stub_qp(qp);
+
+	if (stub_single(q))
+		stub_enter(&q->in_rq);
 	for (; wr; wr = wr->next) {
 		if (!stub.fail_after--) {
 			*bad = wr;
+			stub_leave(&q->in_rq);
 			return ENOMEM;
 		}
 		stub_push(qp->recv_cq, (struct stub_cqe){
 			.wr_id = wr->wr_id, .qpn = qp->qp_num, .opcode = IBV_WC_RECV, .bytes = 8,
 		});
 	}
+	stub_leave(&q->in_rq);
 	return 0;
 }
 
@@ -162,7 +237,10 @@ static int stub_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind
 	(void)mw;
 	if (!stub.fail_after)
 		return ENOMEM;
+	stub_lock_sq(stub_qp(qp));
 	stub_take(stub_qp(qp), bind->wr_id, bind->send_flags & IBV_SEND_SIGNALED);
+	stub_ring(stub_qp(qp));
+	stub_unlock_sq(stub_qp(qp));
 	return 0;
 }
 
@@ -279,7 +357,7 @@ static inline int stub_destroy_cq(struct ibv_cq *cq)
 
 static void stub_wr_start(struct ibv_qp_ex *qpx)
 {
-	stub_lock(&((struct stub_qp *)qpx)->lock);
+	stub_lock_sq((struct stub_qp *)qpx);
 	((struct stub_qp *)qpx)->built = 0;
 }
 
@@ -319,20 +397,114 @@ static int stub_wr_complete(struct ibv_qp_ex *qpx)
 
 	for (int i = 0; !ret && i < q->built; i++)
 		stub_take(q, q->build[i].wr_id, q->build[i].signalled);
-	stub_unlock(&q->lock);
+	stub_ring(q);
+	stub_unlock_sq(q);
 	return ret;
 }
 
 static void stub_wr_abort(struct ibv_qp_ex *qpx)
 {
-	stub_unlock(&((struct stub_qp *)qpx)->lock);
+	stub_unlock_sq((struct stub_qp *)qpx);
 }
 
-static struct ibv_qp *stub_new_qp(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr)
+/* --- thread domains and parent domains ---------------------------------------------- */
+
+static struct stub_domain *stub_domain(const struct ibv_pd *pd)
+{
+	struct stub_domain *d = stub_domains;
+
+	while (d && &d->pd != pd)
+		d = d->next;
+	return d;
+}
+
+static struct ibv_td *stub_alloc_td(struct ibv_context *ctx, struct ibv_td_init_attr *attr)
+{
+	struct stub_td *td;
+
+	(void)attr;
+	if (stub.fail_tds) {
+		errno = ENOSPC;
+		return NULL;
+	}
+	td = calloc(1, sizeof(*td));
+	td->td.context = ctx;
+	stub.tds++;
+	return &td->td;
+}
+
+static int stub_dealloc_td(struct ibv_td *td)
+{
+	if (((struct stub_td *)td)->domains) {
+		stub.misplaced++;
+		return EBUSY;
+	}
+	stub.tds--;
+	free(td);
+	return 0;
+}
+
+static struct ibv_pd *stub_alloc_parent_domain(struct ibv_context *ctx,
+					       struct ibv_parent_domain_init_attr *attr)
+{
+	struct stub_domain *d;
+
+	if (stub.fail_domains) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	d = calloc(1, sizeof(*d));
+	d->pd.context = ctx;
+	d->asked = attr->pd;
+	d->td = (struct stub_td *)attr->td;
+	if (d->td)
+		d->td->domains++;
+	d->next = stub_domains;
+	stub_domains = d;
+	stub.domains++;
+	return &d->pd;
+}
+
+/* Plain PDs are the test's. */
+static inline int stub_dealloc_pd(struct ibv_pd *pd)
+{
+	struct stub_domain *d = stub_domain(pd), **at = &stub_domains;
+
+	if (!d)
+		return 0;
+	if (d->qps) {
+		stub.misplaced++;
+		return EBUSY;
+	}
+	while (*at != d)
+		at = &(*at)->next;
+	*at = d->next;
+	if (d->td)
+		d->td->domains--;
+	stub.domains--;
+	free(d);
+	return 0;
+}
+
+static struct ibv_qp *stub_new_qp(struct ibv_context *ctx, struct ibv_pd *pd,
+				  struct ibv_qp_init_attr_ex *attr)
 {
 	static uint32_t qpn = 16;
-	struct stub_qp *q = calloc(1, sizeof(*q));
-	struct ibv_qp *qp = &q->ex.qp_base;
+	struct stub_domain *domain = stub_domain(pd);
+	struct ibv_qp *qp;
+	struct stub_qp *q;
+
+	if (domain && stub.fail_placed) {
+		attr->cap.max_send_wr = 0;
+		errno = ENOMEM;
+		return NULL;
+	}
+	q = calloc(1, sizeof(*q));
+	qp = &q->ex.qp_base;
+	q->domain = domain;
+	if (domain)
+		domain->qps++;
+	qp->pd = pd;
 
 	pthread_spin_init(&q->lock, PTHREAD_PROCESS_PRIVATE);
 	qp->context = ctx;
@@ -347,7 +519,7 @@ static struct ibv_qp *stub_new_qp(struct ibv_context *ctx, struct ibv_qp_init_at
 
 static inline struct ibv_qp *stub_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
-	return stub_new_qp(pd->context, (struct ibv_qp_init_attr_ex *)attr);
+	return stub_new_qp(pd->context, pd, (struct ibv_qp_init_attr_ex *)attr);
 }
 
 /* The QP of another process. */
@@ -362,8 +534,12 @@ static struct ibv_qp *stub_open_qp(struct ibv_context *ctx, struct ibv_qp_open_a
 
 static struct ibv_qp *stub_create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr)
 {
-	struct stub_qp *q = stub_qp(stub_new_qp(ctx, attr));
+	struct ibv_qp *qp = stub_new_qp(ctx, attr->comp_mask & IBV_QP_INIT_ATTR_PD ? attr->pd : NULL,
+					attr);
+	struct stub_qp *q = stub_qp(qp);
 
+	if (!qp)
+		return NULL;
 	q->ex.wr_start = stub_wr_start;
 	q->ex.wr_rdma_write = stub_wr_rdma_write;
 	q->ex.wr_send = stub_wr_send;
@@ -393,6 +569,15 @@ static inline int stub_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, in
 
 static inline int stub_destroy_qp(struct ibv_qp *qp)
 {
+	/* Like libmlx5, looks in the QP for the domain whose users it counts. */
+	struct stub_domain *d = stub_domain(qp->pd);
+
+	if (stub.fail_destroy)
+		return EBUSY;
+	if (d != stub_qp(qp)->domain)
+		stub.misplaced++;
+	if (d)
+		d->qps--;
 	free(stub_qp(qp));
 	return 0;
 }
@@ -412,6 +597,9 @@ static struct ibv_context *stub_open_device(struct ibv_device *device)
 	v->create_qp_ex = stub_create_qp_ex;
 	v->open_qp = stub_open_qp;
 	v->create_cq_ex = stub_create_cq_ex;
+	v->alloc_td = stub_alloc_td;
+	v->dealloc_td = stub_dealloc_td;
+	v->alloc_parent_domain = stub_alloc_parent_domain;
 	v->context.abi_compat = __VERBS_ABI_IS_EXTENDED;
 	v->context.device = device;
 	v->context.ops.post_send = stub_post_send;

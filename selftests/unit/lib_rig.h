@@ -29,7 +29,7 @@ static uint64_t rig_clock(void)
 static const struct next stub_next = {
 	.open_device = stub_open_device, .close_device = stub_close_device,
 	.create_cq = stub_create_cq, .destroy_cq = stub_destroy_cq,
-	.create_qp = stub_create_qp, .modify_qp = stub_modify_qp,
+	.create_qp = stub_create_qp, .dealloc_pd = stub_dealloc_pd, .modify_qp = stub_modify_qp,
 	.destroy_qp = stub_destroy_qp, .qp_to_qp_ex = stub_to_qp_ex,
 };
 

@@ -48,16 +48,36 @@ void context_drop_qpn(struct context *c, uint32_t qpn, const struct qp *q)
 		context_put_qpn(c, qpn, NULL);
 }
 
+#define PLACED_ATTRS (IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
+
+static struct ibv_qp *create_in_pd(struct context *c, struct ibv_pd *pd, void *attr)
+{
+	struct ibv_qp_init_attr_ex *a = attr;
+	struct ibv_pd *asked = a->pd;
+	struct ibv_qp *qp;
+
+	a->pd = pd;
+	qp = c->create_qp_ex(pd->context, a);
+	a->pd = asked;
+	return qp;
+}
+
 static struct ibv_qp *lib_create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr)
 {
 	struct context *c = context_find(ctx);
 	uint32_t asked = attr->cap.max_send_wr;
-	struct ibv_qp *qp = c->create_qp_ex(ctx, attr);
+	struct ibv_qp *qp = NULL;
 
+	if (attr->comp_mask & IBV_QP_INIT_ATTR_PD && !(attr->comp_mask & ~PLACED_ATTRS))
+		qp = place_create(c, attr->pd, attr, create_in_pd);
+	if (qp)
+		return qp;
+	qp = c->create_qp_ex(ctx, attr);
 	if (qp && *c->alive) {
 		struct qp_want want = {
 			.max_send_wr = asked > attr->cap.max_send_wr ? asked : attr->cap.max_send_wr,
 			.sig_all = attr->sq_sig_all, .ring = true,
+			.own_domain = place_knows_pd(qp->pd),
 		};
 
 		track_qp(c, qp, &want);
@@ -110,6 +130,8 @@ static void replace_functions(struct context *c, struct ibv_context *ctx)
 	c->create_qp_ex = verbs_get_ctx_op(ctx, create_qp_ex) ? v->create_qp_ex : NULL;
 	c->create_cq_ex = verbs_get_ctx_op(ctx, create_cq_ex) ? v->create_cq_ex : NULL;
 	c->open_qp = verbs_get_ctx_op(ctx, open_qp) ? v->open_qp : NULL;
+	c->alloc_parent_domain = verbs_get_ctx_op(ctx, alloc_parent_domain) ?
+				 v->alloc_parent_domain : NULL;
 	/* The context must be known before its functions are replaced, because these look it up. */
 	atomic_store_explicit(&c->key, ctx, memory_order_release);
 	atomic_thread_fence(memory_order_seq_cst);
@@ -131,6 +153,8 @@ static void replace_functions(struct context *c, struct ibv_context *ctx)
 		v->create_cq_ex = lib_create_cq_ex;
 	if (c->open_qp)
 		v->open_qp = lib_open_qp;
+	if (c->alloc_parent_domain)
+		v->alloc_parent_domain = lib_alloc_parent_domain;
 }
 
 /* Forgets QPs that the program did not destroy before it closed the context. */
@@ -185,6 +209,7 @@ struct context *context_watch(struct ibv_context *ctx)
 		if (c) {
 			c->alive = alive;
 			c->dev = dev;
+			c->place = (struct place_context){ 0 };
 			replace_functions(c, ctx);
 		}
 	}

@@ -104,10 +104,10 @@ static void apply_huge_pages(struct device *dev, const struct swiftrdma_knob_val
 static void apply_knobs(struct device *dev, const struct swiftrdma_knob_value *knob,
 			uint64_t changes, uint32_t state, uint64_t now)
 {
-	const struct swiftrdma_knob_value *v;
+	const struct swiftrdma_knob_value *v, *place = &knob[SWIFTRDMA_SHARE_KNOB_PLACE];
 	struct device_knobs *h = &dev->knobs;
 	uint64_t until = UINT64_MAX;
-	bool waiting = false, huge;
+	bool waiting = false, huge, placing;
 
 	for (uint32_t k = 0; k < SWIFTRDMA_SHARE_HELD; k++) {
 		bool set = knob[k].until_ns > now;
@@ -125,6 +125,11 @@ static void apply_knobs(struct device *dev, const struct swiftrdma_knob_value *k
 	/* Registrations look at the clock themselves; no post has to because of this knob. */
 	if (huge && v->until_ns < until)
 		until = v->until_ns;
+	/* It concerns no post: control is read again when a QP is created. */
+	placing = place->until_ns > now && state == SWIFTRDMA_CONTROL_LIVE;
+	place_set(dev, placing, place->value);
+	if (placing && place->until_ns < until)
+		until = place->until_ns;
 	atomic_store_explicit(&h->until_ns, until, memory_order_relaxed);
 	atomic_store_explicit(&h->state, state, memory_order_relaxed);
 	__atomic_store_n(&dev->report->control_seen, changes, __ATOMIC_RELAXED);

@@ -71,6 +71,8 @@ struct device_knobs {
 	_Atomic uint32_t epoch;			/* values of the bound on credits so far */
 	_Atomic bool unable;			/* the bound does not hold for all QPs */
 	_Atomic uint32_t huge;			/* enum huge_wish, for registrations */
+	_Atomic uint32_t place;			/* 1 + enum swiftrdma_place; 0: no knob */
+	bool place_able;			/* a context of the device can place QPs */
 	struct bucket bucket[BUCKETS] __attribute__((aligned(64)));
 	/* Known only while .credits is set; see credits_outstanding(). */
 	_Atomic uint64_t outstanding __attribute__((aligned(64)));

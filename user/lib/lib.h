@@ -4,8 +4,9 @@
  *
  * Invariants:
  *  - Each wrapper calls the function it stands for exactly once, with the arguments it
- *    got, whatever fails here. It returns that function's result and errno. ibv_poll_cq() is
- *    the exception: it returns completions that the library has polled before (stash.c).
+ *    got, whatever fails here. It returns that function's result and errno. There are two
+ *    exceptions: ibv_poll_cq() returns completions that the library has polled before (stash.c),
+ *    and a QP may be created in a parent domain of the program's PD (place.c).
  *  - An object found in the table (struct qp, struct cq) is never given back to
  *    malloc, so that a thread which found it just before its destruction reads no
  *    foreign memory.
@@ -14,7 +15,8 @@
  *    (struct recent_qps), for which *alive is not read.
  *
  * Locks, outer first: lib_lock() (tables, slots; never taken while requests are posted or
- * polled, except the first time); struct bias in a QP or a CQ; the provider's own.
+ * polled, except the first time); struct bias in a QP or a CQ; those of a placed QP and then
+ * of its register (place_post.c); the provider's own.
  */
 #ifndef LIB_LIB_H
 #define LIB_LIB_H
@@ -30,6 +32,7 @@
 #include <rdma/swiftrdma_share.h>
 
 #include "lib/control.h"
+#include "lib/place.h"
 #include "lib/swiftrdma.h"
 
 /* Without this, each use of another file's variable would go through a table. */
@@ -61,6 +64,7 @@ struct settings {
 	uint32_t sample_every;	/* 0: adapted to the rate */
 	bool control;		/* obey the knobs in control */
 	bool huge_pages;	/* while control says nothing about them */
+	enum swiftrdma_place place;	/* where new QPs go without a knob */
 	const char *stats;	/* file that the figures go to at exit; NULL: none */
 };
 
@@ -105,6 +109,7 @@ static inline uintptr_t self(void)
 }
 
 enum bias_token bias_lock_slow(struct bias *b);
+enum bias_token bias_lock_kept_slow(struct bias *b);
 
 /* Takes it as BIAS_OWNER; false: it is not biased to this thread. */
 static inline bool bias_enter(struct bias *b)
@@ -126,6 +131,18 @@ static inline bool bias_enter(struct bias *b)
 static inline enum bias_token bias_lock(struct bias *b)
 {
 	return likely(bias_enter(b)) ? BIAS_OWNER : bias_lock_slow(b);
+}
+
+/*
+ * For what nothing else guards: the lock is never lost, and the thread waits for the holder for as
+ * long as it takes. BIAS_NESTED: this thread has it, and is in a signal handler.
+ */
+static inline enum bias_token bias_lock_kept(struct bias *b)
+{
+	if (unlikely(atomic_load_explicit(&b->owner, memory_order_relaxed) == self() &&
+		     atomic_load_explicit(&b->inside, memory_order_relaxed)))
+		return BIAS_NESTED;
+	return likely(bias_enter(b)) ? BIAS_OWNER : bias_lock_kept_slow(b);
 }
 
 static inline void bias_unlock(struct bias *b, enum bias_token token)
@@ -194,6 +211,7 @@ struct device {
 	uint32_t slots, generation;
 	uint32_t *dead;		/* slots of QPs that are gone, oldest first, a ring */
 	uint32_t dead_from, dead_count;
+	_Atomic uint64_t placed;	/* QPs that were created in a register of the library */
 	struct device_knobs knobs;
 };
 
@@ -252,6 +270,9 @@ struct context {
 	struct ibv_cq_ex *(*create_cq_ex)(struct ibv_context *ctx,
 					  struct ibv_cq_init_attr_ex *attr);
 	struct ibv_qp *(*open_qp)(struct ibv_context *ctx, struct ibv_qp_open_attr *attr);
+	struct ibv_pd *(*alloc_parent_domain)(struct ibv_context *ctx,
+					      struct ibv_parent_domain_init_attr *attr);
+	struct place_context place;
 	struct qpn_page *_Atomic *qpns;
 };
 
@@ -334,6 +355,8 @@ struct qp {
 	_Atomic bool order;	/* completions are matched with requests */
 	bool sig_all;
 	bool own_slot;		/* .slot is .spare_slot, not one of a report */
+	bool by_default;	/* it has a register that the provider chose */
+	struct placed *placed;	/* in a register of the library; else NULL */
 	struct ibv_qp *key;		/* NULL: the QP is gone; written atomically */
 	struct ibv_cq *send_cq;
 	struct wr_real *wr_real;	/* .wr_spare, or NULL */
@@ -380,6 +403,8 @@ struct qp_want {
 	bool sig_all;
 	bool ring;	/* false: only count */
 	bool opened;	/* by ibv_open_qp(): another process's QP, which gets no slot */
+	bool own_domain;	/* in a parent domain of the program */
+	struct placed *placed;
 };
 
 /* Adds a new QP; does nothing if it is known. */
@@ -470,8 +495,11 @@ int lib_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
 
 /* --- wr_ex.c ------------------------------------------------------------------------------ */
 
-/* Replaces the functions of @qpx, again if the provider has set them anew. */
-void wr_patch(struct qp *q, struct ibv_qp_ex *qpx);
+/*
+ * Replaces the functions of @qpx, again if the provider has set them anew. False: out of memory,
+ * they are the provider's.
+ */
+bool wr_patch(struct qp *q, struct ibv_qp_ex *qpx);
 
 /* --- cq.c ---------------------------------------------------------------------------------- */
 
@@ -580,6 +608,7 @@ struct next {
 				    struct ibv_comp_channel *channel, int comp_vector);
 	int (*destroy_cq)(struct ibv_cq *cq);
 	struct ibv_qp *(*create_qp)(struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
+	int (*dealloc_pd)(struct ibv_pd *pd);
 	int (*modify_qp)(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);
 	int (*destroy_qp)(struct ibv_qp *qp);
 	struct ibv_qp_ex *(*qp_to_qp_ex)(struct ibv_qp *qp);
@@ -600,8 +629,8 @@ EXPORT struct ibv_qp *mlx5dv_create_qp(struct ibv_context *ctx, struct ibv_qp_in
 EXPORT struct ibv_cq_ex *mlx5dv_create_cq(struct ibv_context *ctx, struct ibv_cq_init_attr_ex *attr,
 					  struct mlx5dv_cq_init_attr *dv);
 
-/* Called after the provider created a QP. */
-void track_qp(struct context *c, struct ibv_qp *qp, const struct qp_want *want);
+/* Called after the provider created a QP. False: the library does not see all of its posts. */
+bool track_qp(struct context *c, struct ibv_qp *qp, const struct qp_want *want);
 
 /* --- lookup.c ------------------------------------------------------------------------------ */
 

@@ -21,6 +21,7 @@
 #define NAP_NS 50000
 
 struct wait {
+	bool kept;	/* there is no end to it */
 	unsigned int steps;
 	uint64_t last_ns, waited_ns;
 };
@@ -48,7 +49,7 @@ static bool wait_a_moment(struct wait *w)
 	step = w->last_ns ? now - w->last_ns : 0;
 	w->last_ns = now;
 	w->waited_ns += step < STEP_NS_MAX ? step : STEP_NS_MAX;
-	if (w->waited_ns > LOCK_PATIENCE_NS)
+	if (w->waited_ns > LOCK_PATIENCE_NS && !w->kept)
 		return false;
 	pause_thread(w->steps);
 	return true;
@@ -66,9 +67,9 @@ static bool has_membarrier(void)
 	return known == 1;
 }
 
-static bool spin_for_holder(struct bias *b, uintptr_t me)
+static bool spin_for_holder(struct bias *b, uintptr_t me, bool kept)
 {
-	struct wait w = { 0 };
+	struct wait w = { .kept = kept };
 	uintptr_t free = 0;
 
 	while (!atomic_compare_exchange_weak(&b->holder, &free, me)) {
@@ -83,13 +84,17 @@ static bool spin_for_holder(struct bias *b, uintptr_t me)
  * With .holder held. From here on the owner sees that it has to take .holder, too. False: the
  * owner stays inside, or nothing orders its accesses with those of this thread.
  */
-static bool revoke_bias(struct bias *b)
+static bool revoke_bias(struct bias *b, bool kept)
 {
-	struct wait w = { 0 };
+	struct wait w = { .kept = kept };
 
 	atomic_store(&b->owner, BIAS_SHARED);
-	if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0))
-		return false;
+	while (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0)) {
+		/* The kernel may be out of memory. */
+		if (!kept)
+			return false;
+		pause_thread(YIELDS);
+	}
 	while (atomic_load(&b->inside)) {
 		if (!wait_a_moment(&w))
 			return false;
@@ -103,7 +108,7 @@ static enum bias_token lose_lock(struct bias *b)
 	return BIAS_FAILED;
 }
 
-static enum bias_token acquire_slow(struct bias *b)
+static enum bias_token acquire_slow(struct bias *b, bool kept)
 {
 	uintptr_t me = self(), was = 0;
 
@@ -114,12 +119,12 @@ static enum bias_token acquire_slow(struct bias *b)
 		return BIAS_NESTED;
 	if (!atomic_load(&b->owner) &&
 	    atomic_compare_exchange_strong(&b->owner, &was, has_membarrier() ? me : BIAS_SHARED))
-		return bias_lock(b);
-	if (!spin_for_holder(b, me))
+		return bias_enter(b) ? BIAS_OWNER : acquire_slow(b, kept);
+	if (!spin_for_holder(b, me, kept))
 		return lose_lock(b);
 	was = atomic_load(&b->owner);
 	/* .holder stays taken where the lock is lost: no thread gets in by it. */
-	if (was == BIAS_LOST || (was != BIAS_SHARED && !revoke_bias(b)))
+	if (was == BIAS_LOST || (was != BIAS_SHARED && !revoke_bias(b, kept)))
 		return lose_lock(b);
 	return BIAS_HELD;
 }
@@ -127,7 +132,16 @@ static enum bias_token acquire_slow(struct bias *b)
 enum bias_token bias_lock_slow(struct bias *b)
 {
 	int err = errno;
-	enum bias_token token = acquire_slow(b);
+	enum bias_token token = acquire_slow(b, false);
+
+	errno = err;
+	return token;
+}
+
+enum bias_token bias_lock_kept_slow(struct bias *b)
+{
+	int err = errno;
+	enum bias_token token = acquire_slow(b, true);
 
 	errno = err;
 	return token;

@@ -49,6 +49,7 @@ static const struct replaced {
 	REPLACED("libibverbs.so.1", ibv_create_cq, "IBVERBS_1.1"),
 	REPLACED("libibverbs.so.1", ibv_destroy_cq, "IBVERBS_1.1"),
 	REPLACED("libibverbs.so.1", ibv_create_qp, "IBVERBS_1.1"),
+	REPLACED("libibverbs.so.1", ibv_dealloc_pd, "IBVERBS_1.1"),
 	REPLACED("libibverbs.so.1", ibv_modify_qp, "IBVERBS_1.1"),
 	REPLACED("libibverbs.so.1", ibv_destroy_qp, "IBVERBS_1.1"),
 	REPLACED("libibverbs.so.1", ibv_import_device, "IBVERBS_1.10"),

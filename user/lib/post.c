@@ -356,6 +356,13 @@ int lib_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_re
 	return ret;
 }
 
+static int call_bind_mw(struct context *c, struct qp *q, struct ibv_qp *qp, struct ibv_mw *mw,
+			struct ibv_mw_bind *bind)
+{
+	return q && q->placed && *q->alive ? placed_bind_mw(q, qp, mw, bind) :
+					     c->real.bind_mw(qp, mw, bind);
+}
+
 /* A window is bound by a request in the send queue. */
 int lib_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 {
@@ -367,7 +374,7 @@ int lib_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 	int ret;
 
 	if (!q || (!control_quiet(q) && !pace_post(q, 1, 0, &pass)))
-		return c->real.bind_mw(qp, mw, bind);
+		return call_bind_mw(c, q, qp, mw, bind);
 	token = bias_lock(&q->sq);
 	sig = q->sig_posted;
 	signalled = q->sig_all || bind->send_flags & IBV_SEND_SIGNALED;
@@ -378,13 +385,13 @@ int lib_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 			qp_push(q, bind->wr_id, sig, q->posted + 1);
 		q->posted++;
 		atomic_store_explicit(&q->sig_posted, sig + signalled, memory_order_release);
-		ret = c->real.bind_mw(qp, mw, bind);
+		ret = call_bind_mw(c, q, qp, mw, bind);
 		if (ret) {
 			q->posted--;
 			atomic_store_explicit(&q->sig_posted, sig, memory_order_release);
 		}
 	} else {
-		ret = c->real.bind_mw(qp, mw, bind);
+		ret = call_bind_mw(c, q, qp, mw, bind);
 	}
 	if (!ret)
 		count_posted(q, posts_alone(q, token), 1, 0);

@@ -25,6 +25,7 @@ static void look_up_next(void)
 	next.create_cq = FIND(create_cq, "1.1");
 	next.destroy_cq = FIND(destroy_cq, "1.1");
 	next.create_qp = FIND(create_qp, "1.1");
+	next.dealloc_pd = FIND(dealloc_pd, "1.1");
 	next.modify_qp = FIND(modify_qp, "1.1");
 	next.destroy_qp = FIND(destroy_qp, "1.1");
 	next.qp_to_qp_ex = FIND(qp_to_qp_ex, "1.6");
@@ -43,29 +44,35 @@ static bool find_next_functions(void)
 	return next.open_device && next.close_device && next.create_qp && next.create_cq;
 }
 
-static struct ibv_context *watch_opened(struct ibv_context *ctx)
-{
-	if (ctx)
-		context_watch(ctx);
-	return ctx;
-}
-
 EXPORT struct ibv_context *ibv_open_device(struct ibv_device *device)
 {
+	struct ibv_context *ctx;
+	struct context *c;
+
 	if (!find_next_functions()) {
 		errno = ENOSYS;
 		return NULL;
 	}
-	return watch_opened(next.open_device(device));
+	ctx = next.open_device(device);
+	c = ctx ? context_watch(ctx) : NULL;
+	if (c)
+		place_watch(c, ctx);
+	return ctx;
 }
 
+/* The thread domains and registers of its opener are not known here: nothing is placed. */
 EXPORT struct ibv_context *ibv_import_device(int cmd_fd)
 {
+	struct ibv_context *ctx;
+
 	if (!find_next_functions() || !next.import_device) {
 		errno = ENOSYS;
 		return NULL;
 	}
-	return watch_opened(next.import_device(cmd_fd));
+	ctx = next.import_device(cmd_fd);
+	if (ctx)
+		context_watch(ctx);
+	return ctx;
 }
 
 EXPORT int ibv_close_device(struct ibv_context *ctx)
@@ -113,17 +120,18 @@ EXPORT int ibv_destroy_cq(struct ibv_cq *cq)
 	return ret;
 }
 
-void track_qp(struct context *c, struct ibv_qp *qp, const struct qp_want *want)
+bool track_qp(struct context *c, struct ibv_qp *qp, const struct qp_want *want)
 {
 	int err = errno;
 	struct qp *q = qp_add(c, qp, want);
 	struct ibv_qp_ex *qpx;
+	bool all;
 
 	find_next_functions();
 	qpx = q && next.qp_to_qp_ex ? next.qp_to_qp_ex(qp) : NULL;
-	if (qpx)
-		wr_patch(q, qpx);
+	all = q && (!qpx || wr_patch(q, qpx));
 	errno = err;
+	return all;
 }
 
 /* @got: what the provider gave; @asked: what counts where a provider does not tell. */
@@ -135,16 +143,28 @@ static struct ibv_qp *track_created_qp(struct ibv_context *ctx, struct ibv_qp *q
 	if (c)
 		track_qp(c, qp, &(struct qp_want){
 			.max_send_wr = asked > got ? asked : got, .sig_all = sig_all, .ring = true,
+			.own_domain = place_knows_pd(qp->pd),
 		});
 	return qp;
+}
+
+static struct ibv_qp *create_in_pd(struct context *c, struct ibv_pd *pd, void *attr)
+{
+	(void)c;
+	return next.create_qp(pd, attr);
 }
 
 EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
 	uint32_t asked = attr->cap.max_send_wr;
 	struct ibv_context *ctx = pd->context;
+	struct context *c = context_find(ctx);
+	struct ibv_qp *qp;
 
 	find_next_functions();
+	qp = c ? place_create(c, pd, attr, create_in_pd) : NULL;
+	if (qp)
+		return qp;
 	return track_created_qp(ctx, next.create_qp(pd, attr), asked, attr->cap.max_send_wr,
 		       attr->sq_sig_all);
 }
@@ -177,15 +197,34 @@ EXPORT int ibv_destroy_qp(struct ibv_qp *qp)
 {
 	struct ibv_cq *send_cq = qp->send_cq, *recv_cq = qp->recv_cq;
 	struct qp *q = qp_find(qp);
+	struct placed *p = q ? q->placed : NULL;
 	int ret;
 
 	find_next_functions();
+	if (p)
+		placed_destroy(p, qp);
 	ret = next.destroy_qp(qp);
 	if (!ret && q) {
 		stash_purge(send_cq, q->qpn);
 		stash_purge(recv_cq, q->qpn);
 		qp_remove(q);
 	}
+	if (p)
+		placed_destroyed(p, qp, ret);
+	return ret;
+}
+
+EXPORT int ibv_dealloc_pd(struct ibv_pd *pd)
+{
+	struct context *own;
+	int ret;
+
+	find_next_functions();
+	/* Before the provider frees it, because the next one may get its address. */
+	own = place_forget_pd(pd);
+	ret = next.dealloc_pd(pd);
+	if (ret && own)
+		place_remember_pd(own, pd);
 	return ret;
 }
 

@@ -84,6 +84,7 @@ static void read_settings(void)
 	settings.control = !control || strcmp(control, "off");
 	settings.huge_pages = huge && !strcmp(huge, "yes");
 	settings.sample_every = every < SAMPLE_EVERY_MAX ? (uint32_t)every : SAMPLE_EVERY_MAX;
+	settings.place = place_named(secure_getenv("SWIFTRDMA_PLACE"));
 	settings.stats = secure_getenv("SWIFTRDMA_STATS");
 	if (settings.stats)
 		settings.stats = strdup(settings.stats);

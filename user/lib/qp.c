@@ -156,8 +156,9 @@ static struct qp *qp_new(struct context *c, struct ibv_qp *qp, const struct qp_w
 	q->quiet = dev->knobs.quiet;
 	q->key = qp;
 	q->qpn = qp->qp_num;
-	q->post_send = c->real.post_send;
-	q->post_recv = c->real.post_recv;
+	q->placed = want->placed;
+	q->post_send = q->placed ? placed_post_send : c->real.post_send;
+	q->post_recv = q->placed ? placed_post_recv : c->real.post_recv;
 	q->send_cq = qp->send_cq;
 	q->sig_all = want->sig_all;
 	q->ring = NULL;
@@ -169,6 +170,8 @@ static struct qp *qp_new(struct context *c, struct ibv_qp *qp, const struct qp_w
 		return NULL;
 	}
 	dev->report->qps++;
+	q->by_default = !want->placed && !want->opened && !want->own_domain;
+	c->place.by_default += q->by_default;
 	slot_fill(q, qp, want);
 	return q;
 }
@@ -194,6 +197,9 @@ static void retire_qp(struct qp *q)
 	context_drop_qpn(q->ctx, q->qpn, q);
 	__atomic_store_n(&q->key, NULL, __ATOMIC_SEQ_CST);
 	q->qpn = QPN_NONE;
+	/* The context may have been closed before, and its struct be another's. */
+	if (q->ctx->place.by_default)
+		q->ctx->place.by_default -= q->by_default;
 	drop_outstanding(q);
 	credits_sync(q);
 	__atomic_fetch_or(&q->slot->id.flags, SWIFTRDMA_SLOT_DEAD, __ATOMIC_RELAXED);

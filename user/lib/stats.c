@@ -52,10 +52,10 @@ static void write_device(FILE *f, const struct device *dev)
 		",\"bytes\":%" PRIu64 ",\"calls\":%" PRIu64 ",\"recv_wrs\":%" PRIu64
 		",\"wcs\":%" PRIu64 ",\"done\":%" PRIu64 ",\"dropped\":%" PRIu64
 		",\"recv_wcs\":%" PRIu64 ",\"recv_bytes\":%" PRIu64 ",\"errors\":%" PRIu64
-		",\"stopped\":%" PRIu64 ",\"unmatched\":%" PRIu64,
+		",\"stopped\":%" PRIu64 ",\"unmatched\":%" PRIu64 ",\"placed\":%" PRIu64,
 		dev->name, dev->control ? "true" : "false", n.qps, n.wrs, n.bytes, n.calls,
 		n.recv_wrs, n.wcs, n.done, n.dropped, n.recv_wcs, n.recv_bytes, n.errors,
-		n.stopped, n.unmatched);
+		n.stopped, n.unmatched, atomic_load(&dev->placed));
 	write_times(f, "latency", dev->latency);
 	write_times(f, "hol", dev->hol);
 	write_held(f, dev->report);

@@ -211,16 +211,29 @@ static void lib_wr_abort(QPX)
 	} \
 } while (0)
 
-void wr_patch(struct qp *q, struct ibv_qp_ex *qpx)
+static void patch_placed(struct qp *q)
+{
+	struct wr_real *real = q->wr_real;
+	struct placed_wr wr = {
+		.start = real->wr_start, .complete = real->wr_complete, .abort = real->wr_abort,
+	};
+
+	placed_patch(q->placed, &wr);
+	real->wr_start = wr.start;
+	real->wr_complete = wr.complete;
+	real->wr_abort = wr.abort;
+}
+
+bool wr_patch(struct qp *q, struct ibv_qp_ex *qpx)
 {
 	/* Only if the provider implements the interface for this QP. */
 	if (!qpx->wr_start || !qpx->wr_complete || !qpx->wr_abort)
-		return;
+		return true;
 	if (!q->wr_spare)
 		q->wr_spare = calloc(1, sizeof(*q->wr_spare));
 	q->wr_real = q->wr_spare;
 	if (!q->wr_real)
-		return;
+		return false;
 #define X(name, params, args) PATCH(name);
 	WR_STARTERS(X)
 #undef X
@@ -231,5 +244,8 @@ void wr_patch(struct qp *q, struct ibv_qp_ex *qpx)
 	PATCH(wr_start);
 	PATCH(wr_complete);
 	PATCH(wr_abort);
+	if (q->placed)
+		patch_placed(q);
 	__atomic_fetch_or(&q->slot->id.flags, SWIFTRDMA_SLOT_WR_API, __ATOMIC_RELAXED);
+	return true;
 }
