@@ -68,6 +68,7 @@ static struct ibv_qp *lib_create_qp_ex(struct ibv_context *ctx, struct ibv_qp_in
 	uint32_t asked = attr->cap.max_send_wr;
 	struct ibv_qp *qp = NULL;
 
+	place_read_control(c);
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_PD && !(attr->comp_mask & ~PLACED_ATTRS))
 		qp = place_create(c, attr->pd, attr, create_in_pd);
 	if (qp)

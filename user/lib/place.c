@@ -155,12 +155,16 @@ void place_set(struct device *dev, bool holds, uint64_t value)
 	control_state(dev, SWIFTRDMA_SHARE_KNOB_PLACE, state);
 }
 
-static enum swiftrdma_place wanted_place(struct device *dev, uint64_t now)
+void place_read_control(const struct context *c)
 {
-	uint32_t place;
+	if (*c->alive)
+		control_update(c->dev, lib_clock());
+}
 
-	control_update(dev, now);
-	place = atomic_load_explicit(&dev->knobs.place, memory_order_relaxed);
+static enum swiftrdma_place wanted_place(const struct device *dev)
+{
+	uint32_t place = atomic_load_explicit(&dev->knobs.place, memory_order_relaxed);
+
 	return place ? (enum swiftrdma_place)(place - 1) : settings.place;
 }
 
@@ -304,7 +308,7 @@ static struct place_domain *choose_domain(struct context *c, struct ibv_pd *pd)
 	struct place_register *r = NULL;
 	struct place_domain *d = NULL;
 
-	switch (wanted_place(c->dev, now)) {
+	switch (wanted_place(c->dev)) {
 	case SWIFTRDMA_PLACE_DEFAULT:
 		break;
 	case SWIFTRDMA_PLACE_LIGHTEST:
@@ -377,7 +381,7 @@ static bool may_place(const struct context *c, const struct ibv_pd *pd,
 		      const struct ibv_qp_init_attr *attr)
 {
 	return c->place.able && *c->alive && attr->cap.max_send_wr &&
-	       (settings.place || c->dev->knobs.job) &&
+	       wanted_place(c->dev) != SWIFTRDMA_PLACE_DEFAULT &&
 	       (attr->qp_type == IBV_QPT_RC || attr->qp_type == IBV_QPT_UC ||
 		attr->qp_type == IBV_QPT_UD) &&
 	       !place_knows_pd(pd);

@@ -63,6 +63,9 @@ void place_watch(struct context *c, struct ibv_context *ctx);
 /* Obeys the knob; with @holds false there is none. */
 void place_set(struct device *dev, bool holds, uint64_t value);
 
+/* Before a QP is created, in whatever way: reads the knobs that are in force. */
+void place_read_control(const struct context *c);
+
 /*
  * Creates a QP in a register of the library. NULL: it must be created as the program asked, be it
  * that nothing is to be placed, or that it failed; then @attr is as before, and so is errno. @attr

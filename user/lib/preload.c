@@ -162,9 +162,12 @@ EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *
 	struct ibv_qp *qp;
 
 	find_next_functions();
-	qp = c ? place_create(c, pd, attr, create_in_pd) : NULL;
-	if (qp)
-		return qp;
+	if (c) {
+		place_read_control(c);
+		qp = place_create(c, pd, attr, create_in_pd);
+		if (qp)
+			return qp;
+	}
 	return track_created_qp(ctx, next.create_qp(pd, attr), asked, attr->cap.max_send_wr,
 		       attr->sq_sig_all);
 }
@@ -295,10 +298,13 @@ EXPORT struct ibv_qp *mlx5dv_create_qp(struct ibv_context *ctx, struct ibv_qp_in
 	static struct ibv_qp *(*_Atomic real)(struct ibv_context *ctx,
 					      struct ibv_qp_init_attr_ex *attr,
 					      struct mlx5dv_qp_init_attr *dv);
+	const struct context *c = context_find(ctx);
 	uint32_t asked = attr->cap.max_send_wr;
 
 	if (!real)
 		real = lookup_next("libmlx5.so.1", "mlx5dv_create_qp", "MLX5_1.3");
+	if (c)
+		place_read_control(c);
 	if (!real) {
 		errno = ENOSYS;
 		return NULL;
