@@ -25,7 +25,7 @@ holds() { awk "BEGIN { exit !($1) }"; }
 registers_of() {
 	awk -v q="$1" 'NR > 1 && $3 == q { n++ } END { print n + 0 }' $hca_debug/hca0/registers
 }
-counted() { jq -s "map(.devices[] | select(.dev == \"mlx5_0\"))[0].$1" "$stats"; }
+counted() { jq -cs "map(.devices[] | select(.dev == \"mlx5_0\"))[0] | $1" "$stats"; }
 
 # crowd NAME [VAR=VALUE]... [-- ARG...]: 64 QPs at work, to their end.
 crowd() {
@@ -50,9 +50,8 @@ placed() {
 }
 at_work() {
 	wait_for 30 all_known || return
-	ones=$(registers_of 1)
+	registers_of 1 >"$tmp/ones"
 	swiftrdma -j uar show mlx5_0 >"$tmp/uars"
-	shown=$(jq '[.[] | select(.kind != "kernel" and .qps > 0).qps] | "\(add) \(max)"' "$tmp/uars")
 }
 # Every QP has rung its register; before that the device does not know it.
 all_known() { [ "$(registers_of 1)" -ge $qps ]; }
@@ -72,14 +71,15 @@ crowded() {
 	check "$name: without the library" crowd "$name.default" "$@"
 	by_default=$(field rate "$tmp/$name.default")
 	check "$name: it is crowded ($by_default/s of $alone/s)" holds "$by_default < 0.9 * $alone"
-	ones=0 shown=
+	rm -f "$tmp/ones" "$tmp/uars"
 	check "$name: placed" placed "$name.placed" "$@"
 	placed=$(field rate "$tmp/$name.placed")
 	check "$name: $placed/s, 0.95 of $alone/s or more" holds "$placed >= 0.95 * $alone"
-	is "$name: 64 registers with one QP" "$ones" 64
-	is "$name: uar show has QPs, and the most on a UAR of two registers" "$shown" '"64 2"'
-	like "$name: QPs that the library placed: $(counted placed)" "$(counted placed)" '^[1-9]'
-	is "$name: every request is seen" "$(counted '| .wrs == .done + .dropped and .errors == 0')" true
+	is "$name: 64 registers with one QP" "$(<"$tmp/ones")" 64
+	is "$name: uar show has QPs, and the most on a UAR of two registers" \
+		"$(jq -r '[.[] | select(.kind != "kernel" and .qps > 0).qps] | "\(add) \(max)"' "$tmp/uars")" "64 2"
+	like "$name: QPs that the library placed: $(counted .placed)" "$(counted .placed)" '^[1-9]'
+	is "$name: every request is seen" "$(counted '.wrs == .done + .dropped and .errors == 0')" true
 }
 
 crowded "10 registers" MLX5_TOTAL_UUARS=9 MLX5_NUM_LOW_LAT_UUARS=0
@@ -91,11 +91,11 @@ is "QPs and PDs that are left" "$(left crowd | tr '\n' ' ')" "0 0 "
 qps=16
 check "16 QPs on 16 registers" placed few MLX5_TOTAL_UUARS=16 -- --qps 16
 qps=64
-is "... stay where they are" "$(counted placed)" 0
+is "... stay where they are" "$(counted .placed)" 0
 
 # By itself, lightest has libmlx5 make registers enough.
 check "64 QPs without a word on registers" placed plain
-is "... have registers of libmlx5 alone" "$ones $(counted placed)" "64 0"
+is "... have registers of libmlx5 alone" "$(<"$tmp/ones") $(counted .placed)" "64 0"
 
 # shared NAME PLACE [VAR=VALUE]...: four threads on four QPs.
 shared() {
@@ -108,13 +108,13 @@ shared() {
 	is "$name: ends well" $? 0
 	is "$name: messages" "$out" '{"sent":8000,"received":8000,"errors":0}'
 	is "$name: requests that were counted" \
-		"$(counted '| [.wrs, .done, .recv_wrs, .recv_wcs, .errors]' | tr -d ' \n')" \
+		"$(counted '[.wrs, .done, .recv_wrs, .recv_wcs, .errors]')" \
 		'[8000,8000,8000,8000,0]'
 }
 shared "four threads on one register" by-thread
-is "... of the library" "$(counted placed)" 4
+is "... of the library" "$(counted .placed)" 4
 shared "four threads, QPs on registers of both" lightest MLX5_TOTAL_UUARS=2 MLX5_NUM_LOW_LAT_UUARS=0
-is "... of which the library's" "$(counted placed)" 2
+is "... of which the library's" "$(counted .placed)" 2
 
 # Programs that fail if a call of theirs does, the deallocation of the PD for one.
 for place in lightest by-thread; do
