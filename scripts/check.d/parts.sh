@@ -82,8 +82,9 @@ kernel_parts() {
 		vm_part "$kernel" "kernel/full/$name" rxe "$file"
 		part_deps[$kernel/kernel/full/$name]+=" selftests/kernel"
 	done
-	for file in selftests/mlx5/*.sh; do
-		name=$(basename "$file" .sh)
+	for file in selftests/mlx5/*.sh selftests/mlx5/full/*.sh; do
+		name=${file#selftests/mlx5/}
+		name=${name%.sh}
 		case $name in eth|ports) nic=softhca-eth ;; *) nic=softhca ;; esac
 		vm_part "$kernel" "mlx5/$name" $nic "$file"
 	done
@@ -120,7 +121,7 @@ newest_rdma_core_parts() {
 	vm_part "$kernel" rdma-core/pingpong-softhca softhca selftests/clients/pingpong.sh $with
 	vm_part "$kernel" rdma-core/pingpong-softhca-eth softhca-eth selftests/clients/pingpong.sh $with
 	vm_part "$kernel" rdma-core/uars softhca selftests/mlx5/uars.sh $with
-	vm_part "$kernel" rdma-core/place softhca selftests/mlx5/place.sh $with
+	vm_part "$kernel" rdma-core/place softhca selftests/mlx5/full/place.sh $with
 	vm_part "$kernel" rdma-core/records softhca selftests/mlx5/records.sh $with
 	vm_part "$kernel" rdma-core/devx softhca selftests/mlx5/devx.sh $with
 	vm_part "$kernel" rdma-core/eth softhca-eth selftests/mlx5/eth.sh $with

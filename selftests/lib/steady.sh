@@ -7,13 +7,13 @@ within() { [ "$1" -ge $(($2 * (100 - $3) / 100)) ] && [ "$1" -le $(($2 * (100 + 
 
 # steady WANTED PERCENT CMD...: CMD prints a figure, and "late" after it if the machine gave the
 # processes no time now and then; that figure is left out. Of nine others in a row eight are
-# within PERCENT. All are in $seen, those left out in brackets.
+# within PERCENT. All are in $seen, those left out in brackets. It gives up after $most_tries (60).
 steady() {
-	local wanted=$1 percent=$2 last='' good figure late
+	local wanted=$1 percent=$2 last='' good figure late i
 
 	shift 2
 	seen=''
-	for _ in {1..60}; do
+	for ((i = 0; i < ${most_tries:-60}; i++)); do
 		read -r figure late < <("$@" | xargs)
 		seen+="${seen:+ }${late:+(}$figure${late:+)}"
 		[ -z "$late" ] || continue

@@ -5,9 +5,9 @@
 # and 1 registers reach what they do on a register each, in rates of the contention model. Then
 # threads that share QPs and a register, and programs that look at what their calls return.
 #
-#   scripts/vm --nic softhca -- selftests/mlx5/place.sh
+#   scripts/vm --nic softhca -- selftests/mlx5/full/place.sh
 
-cd "$(dirname "$0")/../.." || exit 1
+cd "$(dirname "$0")/../../.." || exit 1
 # shellcheck source=selftests/lib/mlx5.sh
 . selftests/lib/mlx5.sh
 nic=softhca dev=(mlx5_0 mlx5_1)
