@@ -5,11 +5,11 @@
 # for how long it holds, and how a ceiling is divided among them. The processes obey as a
 # library would, and send nothing.
 #
-#   scripts/vm --nic rxe -- env FULL=all selftests/runtime/knobs.sh
+#   scripts/vm --nic rxe -- env FULL=all selftests/runtime/full/knobs.sh
 #
 # FULL: random knobs, too, while processes do with their attachments whatever comes.
 
-cd "$(dirname "$0")/../.." || exit 1
+cd "$(dirname "$0")/../../.." || exit 1
 . selftests/lib/ktap.sh
 . selftests/lib/module.sh
 . selftests/lib/qpsh.sh

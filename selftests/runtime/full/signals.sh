@@ -4,9 +4,9 @@
 # What the library in a process measures becomes signals: the latencies that job show, a
 # recording and the agent have are the program's own, from a log of each of its requests.
 #
-#   scripts/vm --nic rxe|softhca|softhca-eth -- selftests/runtime/signals.sh
+#   scripts/vm --nic rxe|softhca|softhca-eth -- selftests/runtime/full/signals.sh
 
-cd "$(dirname "$0")/../.." || exit 1
+cd "$(dirname "$0")/../../.." || exit 1
 # shellcheck source=selftests/lib/library.sh
 . selftests/lib/library.sh
 

@@ -4,9 +4,9 @@
 # Rates and credits of an unmodified program, from the command to the wire: what the job does
 # is what it may do, and all of it again when the knob goes, by whatever way.
 #
-#   scripts/vm --nic rxe|softhca|softhca-eth -- selftests/runtime/pace.sh
+#   scripts/vm --nic rxe|softhca|softhca-eth -- selftests/runtime/full/pace.sh
 
-cd "$(dirname "$0")/../.." || exit 1
+cd "$(dirname "$0")/../../.." || exit 1
 # shellcheck source=selftests/lib/library.sh
 . selftests/lib/library.sh
 # shellcheck source=selftests/lib/steady.sh
