@@ -2,9 +2,9 @@
 /*
  * swiftrdma: contention of a shared RDMA NIC, seen and steered.
  *
- * A signal's way: hook -> tracker -> counters -> netlink; an action's way: netlink -> lease ->
- * enforce -> provider. init is a ladder, exit its mirror; the hook comes last, because with it
- * applications start to pass through here.
+ * Signals pass hook -> tracker -> counters -> netlink. Actions pass netlink -> lease ->
+ * enforce -> provider. Exit undoes what init does, in reverse order. Init installs the hook
+ * last, because from then on the applications' calls run this module's code.
  */
 #include <linux/module.h>
 

@@ -149,7 +149,10 @@ static bool user_end_gone(struct srdma_share_user *u)
 	return false;
 }
 
-/* The calling process's attachment to @dev, where @u pays for it. */
+/*
+ * Find the attachment of the calling process to @dev. NULL: it has none, or the attachment
+ * counts against the limits of another user than @u.
+ */
 static struct srdma_share *own_attachment(const struct srdma_share_user *u,
 					  const struct srdma_dev *dev)
 {

@@ -127,14 +127,19 @@ point $? "... which leaves those QPs as they are, as said"
 fleet_signal stuck USR1
 fleet_end stuck "they work without the module: every message was delivered"
 
-# UC QPs, which can be changed while they are connected where that takes no drain.
-if rxe_at_once; then
+# The module, and UC QPs that connect in a raised class.
+raised_uc_fleet() {
 	check "the module loads" srdma_load
 	job_fleet
 	level 3 300s >/dev/null
 	fleet uc --type uc --pairs 3 --watch 50 --rate 100
 	fleet_has uc 'client 96:3 server 96:3' 5
 	point $? "UC QPs are connected in a raised class"
+}
+
+# UC QPs, which can be changed while they are connected where that takes no drain.
+if rxe_at_once; then
+	raised_uc_fleet
 	swiftrdma action clear all >/dev/null
 	check "the module unloads" srdma_unload
 	fleet_has uc 'client 0:3 server 0:3' 5
@@ -151,12 +156,7 @@ if rxe_at_once; then
 else
 	cannot=6 where='rxe[01]' can=2
 fi
-check "the module loads" srdma_load
-job_fleet
-level 3 300s >/dev/null
-fleet uc --type uc --pairs 3 --watch 50 --rate 100
-fleet_has uc 'client 96:3 server 96:3' 5
-point $? "UC QPs are connected in a raised class"
+raised_uc_fleet
 fleet rc --pairs 2 --watch 50 --rate 100
 fleet_has rc 'client 96:2 server 96:2' 5
 point $? "so are RC QPs"

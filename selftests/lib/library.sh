@@ -39,3 +39,21 @@ figure() {
 	jq -rs --arg s "${dev[1]}" --arg c "${dev[0]}" "def of(\$d): map(.devices[] | select(.dev == \$d)) | map($1) | add;
 		\"\(of(\$s)) \(of(\$c))\"" "$stats"
 }
+
+# policy_by_p99 WHEN: a policy file in which the job kv is raised when WHEN holds. Its fallback
+# never does, so a decision shows that the latencies of libraries are known.
+policy_by_p99() {
+	cat <<-EOF
+		agent: {interval: 100ms, lease: 4s}
+		levels: [{level: 1, dscp: 8, sl: 1}]
+		jobs: [{name: kv, class: latency, slo: {p99: 1us}, match: [{cgroup: /kv}]}]
+		policies:
+		  - name: slow
+		    for: job of class latency
+		    when: $1
+		    fallback: job.qps > 1000
+		    do: job.level += 1
+		    ceiling: 1
+		    undo: {when: job.p99 < job.slo_p99 / 2, fallback: job.qps == 0}
+	EOF
+}

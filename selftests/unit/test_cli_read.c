@@ -11,37 +11,12 @@
 
 #include "cli/cli.h"
 #include "cli/top.h"
+#include "unit/screen_stubs.h"
 
 static struct cli cli;
 static const struct io_want want = {
 	.devs = true, .uars = true, .qps = true, .jobs = true,
 };
-
-/* top_screen.c is not here, and without a terminal top calls nothing of it. */
-int screen_open(bool color)
-{
-	(void)color;
-	return -1;
-}
-
-void screen_close(void)
-{
-}
-
-void screen_size(struct top *t)
-{
-	(void)t;
-}
-
-void screen_show(const struct top_frame *f)
-{
-	(void)f;
-}
-
-int screen_key(void)
-{
-	return 0;
-}
 
 static int setup(void **state)
 {

@@ -7,35 +7,10 @@
 
 #include "cli/top.h"
 #include "unit/cli_rig.h"
+#include "unit/screen_stubs.h"
 
 static struct top top;
 static struct top_frame frame;
-
-/* top_screen.c is not here: what cmd_top.c calls of it is never called. */
-int screen_open(bool color)
-{
-	(void)color;
-	return -1;
-}
-
-void screen_close(void)
-{
-}
-
-void screen_size(struct top *t)
-{
-	(void)t;
-}
-
-void screen_show(const struct top_frame *f)
-{
-	(void)f;
-}
-
-int screen_key(void)
-{
-	return 0;
-}
 
 static int setup(void **state)
 {

@@ -1,206 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * libswiftrdma: huge pages for memory that is registered. The files of /proc and /sys are ones
- * that the test writes, and madvise() notes what it is asked; but the last tests use the memory
- * of this host, where its kernel can do it.
- */
-#include <fcntl.h>
-#include <stdlib.h>
-#include <sys/prctl.h>
-#include <sys/stat.h>
+/* libswiftrdma: which registered memory is collapsed to huge pages. */
 #include <sys/wait.h>
 
-#include "control_rig.h"
-#include "lib/huge.h"
-
-#undef ibv_reg_mr
-#undef ibv_reg_mr_iova
-
-#define HUGE SWIFTRDMA_SHARE_KNOB_HUGE_PAGES
-#define MIB (1ull << 20)
-#define PAGE 4096ull
-#define RANGE (2 * MIB)
-#define AT(n) (0x7f0000000000ull + (n) * RANGE)
-#define POPULATE 23
-#define COLLAPSE 25
-
-#define PRESENT (1ull << 63)
-#define SWAP (1ull << 62)
-#define EXCLUSIVE (1ull << 56)
-
-#define ASKED_MAX 4096
-
-static int (*real_madvise)(void *at, size_t length, int advice);
-static int (*real_disabled)(void);
-
-static struct {
-	char root[64];
-	struct { uint64_t at, length; int advice; } asked[ASKED_MAX];
-	int n;
-	int disabled, unknown;	/* by prctl(); the kernel knows no MADV_COLLAPSE */
-	int err, err_after;	/* of collapses from that one on */
-	uint64_t takes;		/* ns of each collapse */
-	int registered;
-	uint64_t addr, length, iova, access;
-	bool inner;		/* ibv_reg_mr() calls ibv_reg_mr_iova2() */
-	struct ibv_mr mr;
-} t;
-
-/* --- the system ------------------------------------------------------------- */
-
-static const char *path_of(const char *path)
-{
-	static char full[512];
-
-	snprintf(full, sizeof(full), "%s%s", t.root, path);
-	return full;
-}
-
-static void put(const char *path, const char *text)
-{
-	char dir[512];
-	FILE *f;
-
-	snprintf(dir, sizeof(dir), "%s", path_of(path));
-	for (char *s = strchr(dir + 1, '/'); s; s = strchr(s + 1, '/')) {
-		*s = '\0';
-		mkdir(dir, 0755);
-		*s = '/';
-	}
-	f = fopen(dir, "w");
-	assert_non_null(f);
-	fputs(text, f);
-	fclose(f);
-}
-
-static void put_mapping(const char *mode, uint64_t from, uint64_t to, const char *rest)
-{
-	FILE *f = fopen(path_of("/proc/self/maps"), mode);
-
-	assert_non_null(f);
-	fprintf(f, "%llx-%llx %s\n", (unsigned long long)from, (unsigned long long)to, rest);
-	fclose(f);
-}
-
-#define ANON "rw-p 00000000 00:00 0 "
-
-static void put_pages(uint64_t at, uint64_t bytes, uint64_t entry)
-{
-	int fd = open(path_of("/proc/self/pagemap"), O_WRONLY | O_CREAT, 0644);
-
-	assert_true(fd >= 0);
-	for (uint64_t i = 0; i < bytes / PAGE; i++)
-		assert_int_equal(pwrite(fd, &entry, 8, (off_t)((at / PAGE + i) * 8)), 8);
-	close(fd);
-}
-
-static int fake_madvise(void *at, size_t length, int advice)
-{
-	if (!length) {
-		errno = EINVAL;
-		return t.unknown ? -1 : 0;
-	}
-	assert_true(t.n < ASKED_MAX);
-	t.asked[t.n].at = (uint64_t)at;
-	t.asked[t.n].length = length;
-	t.asked[t.n++].advice = advice;
-	if (advice != COLLAPSE)
-		return 0;
-	rig.now += t.takes;
-	if (!t.err || t.err_after-- > 0)
-		return 0;
-	errno = t.err;
-	return -1;
-}
-
-static int fake_disabled(void)
-{
-	return t.disabled;
-}
-
-/* --- the next functions ------------------------------------------------------ */
-
-static struct ibv_mr *reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
-				   unsigned int access)
-{
-	assert_ptr_equal(pd, &rig.pd);
-	t.registered++;
-	t.addr = (uint64_t)addr;
-	t.length = length;
-	t.iova = iova;
-	t.access = access;
-	return &t.mr;
-}
-
-static struct ibv_mr *reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access)
-{
-	uint64_t iova = (uint64_t)addr;
-
-	if (t.inner)
-		return ibv_reg_mr_iova2(pd, addr, length, iova, (unsigned int)access);
-	return reg_mr_iova2(pd, addr, length, iova, (unsigned int)access);
-}
-
-static struct ibv_mr *reg_mr_iova(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
-				  int access)
-{
-	return reg_mr_iova2(pd, addr, length, iova, (unsigned int)access);
-}
-
-/* --- */
-
-static int huge_setup(void **state)
-{
-	if (!real_madvise) {
-		real_madvise = huge_madvise;
-		real_disabled = huge_disabled;
-	}
-	memset(&t, 0, sizeof(t));
-	strcpy(t.root, "/tmp/test_lib_huge.XXXXXX");
-	assert_non_null(mkdtemp(t.root));
-	put("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size", "2097152\n");
-	put("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n");
-	put("/proc/meminfo", "MemTotal: 9000000 kB\nMemFree: 1 kB\nMemAvailable:    8000000 kB\n");
-	put("/proc/self/cgroup", "0::/job\n");
-	put("/sys/fs/cgroup/job/cgroup.procs", "");
-	put("/proc/self/maps", "");
-	put_mapping("w", AT(0), AT(100), ANON);
-	put_pages(AT(0), 100 * RANGE, PRESENT | EXCLUSIVE);
-	huge_root = t.root;
-	huge_madvise = fake_madvise;
-	huge_disabled = fake_disabled;
-	if (ctl_setup(state))
-		return -1;
-	settings.huge_pages = true;
-	next.reg_mr = reg_mr;
-	next.reg_mr_iova = reg_mr_iova;
-	next.reg_mr_iova2 = reg_mr_iova2;
-	return 0;
-}
-
-static int huge_teardown(void **state)
-{
-	char cmd[128];
-
-	settings.huge_pages = false;
-	huge_root = "";
-	snprintf(cmd, sizeof(cmd), "rm -rf %s", t.root);
-	return rig_teardown(state) || system(cmd);
-}
-
-#define HUGE_TEST(f) cmocka_unit_test_setup_teardown(f, huge_setup, huge_teardown)
-
-static void reg(uint64_t at, uint64_t length)
-{
-	int before = t.registered;
-
-	errno = 77;
-	assert_ptr_equal(ibv_reg_mr(&rig.pd, (void *)at, length, IBV_ACCESS_LOCAL_WRITE), &t.mr);
-	assert_int_equal(errno, 77);
-	assert_int_equal(t.registered, before + 1);
-	assert_true(t.addr == at && t.length == length && t.iova == at);
-	assert_int_equal(t.access, IBV_ACCESS_LOCAL_WRITE);
-}
+#include "huge_rig.h"
 
 /* The ranges that were to be collapsed, from AT(from) on, and no other. */
 static void assert_collapsed(int from, int n)
@@ -214,11 +16,11 @@ static void assert_collapsed(int from, int n)
 	t.n = 0;
 }
 
-static void assert_counts(uint64_t regions, uint64_t ranges, uint64_t left)
+/* One range is registered, and collapsed or left as it is. */
+static void reg_range(bool collapsed)
 {
-	assert_int_equal(ctl.report->huge_regions, regions);
-	assert_int_equal(ctl.report->huge_ranges, ranges);
-	assert_int_equal(ctl.report->huge_left, left);
+	reg(AT(0), RANGE);
+	assert_collapsed(0, collapsed);
 }
 
 static void test_whole_ranges(void **state)
@@ -292,28 +94,23 @@ static void test_who_decides(void **state)
 {
 	(void)state;
 	settings.huge_pages = false;
-	reg(AT(0), RANGE);
-	assert_collapsed(0, 0);
+	reg_range(false);
 	assert_int_equal(knob_state(HUGE), SWIFTRDMA_KNOB_STATE_IDLE);
 	ctl_set_until(HUGE, 1, rig.now + S);
-	reg(AT(0), RANGE);
-	assert_collapsed(0, 1);
+	reg_range(true);
 	assert_int_equal(knob_state(HUGE), SWIFTRDMA_KNOB_STATE_IN_FORCE);
 	assert_int_equal(ctl.report->knob[HUGE].value, 1);
 	assert_int_equal(ctl.report->control_seen, 1);
 	/* Its time ends. */
 	rig.now += S;
-	reg(AT(0), RANGE);
-	assert_collapsed(0, 0);
+	reg_range(false);
 	assert_int_equal(knob_state(HUGE), SWIFTRDMA_KNOB_STATE_IDLE);
 	assert_int_equal(ctl.report->knob[HUGE].value, 0);
 	/* The kernel's no is stronger than the environment's yes. */
 	settings.huge_pages = true;
-	reg(AT(0), RANGE);
-	assert_collapsed(0, 1);
+	reg_range(true);
 	ctl_set(HUGE, 0);
-	reg(AT(0), RANGE);
-	assert_collapsed(0, 0);
+	reg_range(false);
 	assert_int_equal(knob_state(HUGE), SWIFTRDMA_KNOB_STATE_IN_FORCE);
 	assert_int_equal(ctl.report->knob[HUGE].value, 0);
 	/* A registration of what is too small answers, too. */
@@ -324,8 +121,7 @@ static void test_who_decides(void **state)
 	assert_int_equal(ctl.report->control_seen, 3);
 	/* Without a module there is no knob. */
 	ctl_state(SWIFTRDMA_CONTROL_ENDED);
-	reg(AT(0), RANGE);
-	assert_collapsed(0, 1);
+	reg_range(true);
 	assert_counts(3, 3, 0);
 }
 
@@ -389,8 +185,7 @@ static void test_mappings(void **state)
 	assert_counts(16, 4, 12);
 	/* No file at all. */
 	unlink(path_of("/proc/self/maps"));
-	reg(AT(0), RANGE);
-	assert_collapsed(0, 0);
+	reg_range(false);
 }
 
 /* Lines longer than the buffer, and a region far behind in the file. */
@@ -476,23 +271,17 @@ static void test_never(void **state)
 	assert_counts(1, 0, 3);
 	/* The setting of the size, in Linux 6.8. */
 	put(one, "always inherit [madvise] never\n");
-	reg(AT(0), RANGE);
-	assert_collapsed(0, 1);
+	reg_range(true);
 	put(one, "always [inherit] madvise never\n");
-	reg(AT(0), RANGE);
-	assert_collapsed(0, 0);
+	reg_range(false);
 	put(all, "[always] madvise never\n");
-	reg(AT(0), RANGE);
-	assert_collapsed(0, 1);
+	reg_range(true);
 	put(one, "always inherit madvise [never]\n");
-	reg(AT(0), RANGE);
-	assert_collapsed(0, 0);
+	reg_range(false);
 	unlink(path_of(one));
-	reg(AT(0), RANGE);
-	assert_collapsed(0, 1);
+	reg_range(true);
 	unlink(path_of(all));
-	reg(AT(0), RANGE);
-	assert_collapsed(0, 0);
+	reg_range(false);
 }
 
 static void test_states(void **state)
@@ -568,46 +357,36 @@ static void test_limits_of_cgroups(void **state)
 	put("/proc/self/cgroup", "1:cpu:/\n0::/job/task\n");
 	put("/sys/fs/cgroup/job/task/memory.max", "max\n");
 	put("/sys/fs/cgroup/job/task/memory.current", "100000000\n");
-	reg(AT(0), RANGE);
-	assert_collapsed(0, 1);
+	reg_range(true);
 	/* 64 MiB are left, and then less; in the cgroup itself, and in the one above it. */
 	put("/sys/fs/cgroup/job/task/memory.max", "167108864\n");
-	reg(AT(0), RANGE);
-	assert_collapsed(0, 1);
+	reg_range(true);
 	put("/sys/fs/cgroup/job/task/memory.max", "167108863\n");
-	reg(AT(0), RANGE);
-	assert_collapsed(0, 0);
+	reg_range(false);
 	put("/sys/fs/cgroup/job/task/memory.max", "max\n");
 	put("/sys/fs/cgroup/job/memory.high", "167108863\n");
 	put("/sys/fs/cgroup/job/memory.current", "100000000\n");
-	reg(AT(0), RANGE);
-	assert_collapsed(0, 0);
+	reg_range(false);
 	put("/sys/fs/cgroup/job/memory.high", "max\n");
-	reg(AT(0), RANGE);
-	assert_collapsed(0, 1);
+	reg_range(true);
 	/* The root of a container. */
 	put("/proc/self/cgroup", "0::/\n");
 	put("/sys/fs/cgroup/memory.max", "1000\n");
-	reg(AT(0), RANGE);
-	assert_collapsed(0, 0);
+	reg_range(false);
 	unlink(path_of("/sys/fs/cgroup/memory.max"));
-	reg(AT(0), RANGE);
-	assert_collapsed(0, 1);
+	reg_range(true);
 	/* Limits that cannot be read may be close. */
 	put("/proc/self/cgroup", "0::/elsewhere\n");
 	reg(AT(0), RANGE);
 	put("/proc/self/cgroup", "0::/../job\n");
-	reg(AT(0), RANGE);
-	assert_collapsed(0, 0);
+	reg_range(false);
 	/* cgroup v1 */
 	put("/proc/self/cgroup", "3:memory:/a\n1:cpu:/\n0::/\n");
 	put("/sys/fs/cgroup/memory/a/memory.limit_in_bytes", "9223372036854771712\n");
 	put("/sys/fs/cgroup/memory/a/memory.usage_in_bytes", "100000000\n");
-	reg(AT(0), RANGE);
-	assert_collapsed(0, 1);
+	reg_range(true);
 	put("/sys/fs/cgroup/memory/a/memory.limit_in_bytes", "100000001\n");
-	reg(AT(0), RANGE);
-	assert_collapsed(0, 0);
+	reg_range(false);
 	/* No cgroups. */
 	unlink(path_of("/proc/self/cgroup"));
 	reg(AT(0), RANGE);
@@ -660,236 +439,13 @@ static void test_forked_child(void **state)
 	(void)state;
 	pid = fork();
 	if (!pid) {
-		/* The report is not there in the child: to count would kill it. */
+		/* The child has no mapping of the report, so a library that counts there crashes. */
 		ibv_reg_mr(&rig.pd, (void *)AT(0), RANGE, 0);
 		_exit(t.n || t.registered != 1);
 	}
 	waitpid(pid, &status, 0);
 	assert_int_equal(status, 0);
 	assert_counts(0, 0, 0);
-}
-
-/* --- the memory of this host ---------------------------------------------------- */
-
-static int host_setup(void **state)
-{
-	if (huge_setup(state))
-		return -1;
-	huge_root = "";
-	huge_madvise = real_madvise;
-	huge_disabled = real_disabled;
-	return 0;
-}
-
-#define HOST_TEST(f) cmocka_unit_test_setup_teardown(f, host_setup, huge_teardown)
-
-static uint8_t *mapped;
-
-/* Memory of @n whole ranges. */
-static uint8_t *memory(int n, int flags)
-{
-	uint8_t *p = mmap(NULL, ((uint64_t)n + 1) * RANGE, PROT_READ | PROT_WRITE,
-			  flags | MAP_ANONYMOUS, -1, 0);
-
-	assert_true(p != MAP_FAILED);
-	mapped = p;
-	return p + (-(uintptr_t)p & (RANGE - 1));
-}
-
-/* In pages of 4 KiB, with a pattern. */
-static uint8_t *small_pages(int n)
-{
-	uint8_t *p = memory(n, MAP_PRIVATE);
-
-	madvise(p, (uint64_t)n * RANGE, MADV_NOHUGEPAGE);
-	for (uint64_t i = 0; i < (uint64_t)n * RANGE; i += 8)
-		*(uint64_t *)(p + i) = i * 0x9e3779b97f4a7c15ull;
-	return p;
-}
-
-static void assert_pattern(const uint8_t *p, int n)
-{
-	for (uint64_t i = 0; i < (uint64_t)n * RANGE; i += 8)
-		assert_true(*(const uint64_t *)(p + i) == i * 0x9e3779b97f4a7c15ull);
-}
-
-/* The bytes in huge pages of the mapping that holds @p. */
-static uint64_t huge_bytes(const uint8_t *p)
-{
-	FILE *f = fopen("/proc/self/smaps", "r");
-	unsigned long long from = 0, to = 0, kb, sum = 0;
-	char line[4096];
-
-	assert_non_null(f);
-	while (fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "%llx-%llx ", &from, &to) == 2)
-			continue;
-		if (sscanf(line, "AnonHugePages: %llu kB", &kb) == 1 && (uintptr_t)p >= from &&
-		    (uintptr_t)p < to)
-			sum += kb * 1024;
-	}
-	fclose(f);
-	return sum;
-}
-
-/* Does this host collapse memory at all? */
-static void needs_collapse(void)
-{
-	uint8_t *p = small_pages(1);
-	bool able;
-
-	madvise(p, RANGE, MADV_HUGEPAGE);
-	able = !real_madvise(p, RANGE, COLLAPSE) && huge_memory_left() / RANGE >= 64 &&
-	       huge_state(HUGE_YES) == SWIFTRDMA_KNOB_STATE_IN_FORCE;
-	munmap(mapped, 2 * RANGE);
-	if (!able)
-		skip();
-}
-
-/* MADV_NOHUGEPAGE cannot be taken back but by MADV_HUGEPAGE. */
-static void allow(uint8_t *p, int n)
-{
-	madvise(p, (uint64_t)n * RANGE, MADV_HUGEPAGE);
-	assert_int_equal(huge_bytes(p), 0);
-}
-
-static void reg_real(uint8_t *p, uint64_t length)
-{
-	reg((uintptr_t)p, length);
-}
-
-static void test_host_collapses(void **state)
-{
-	uint8_t *p;
-
-	(void)state;
-	needs_collapse();
-	p = small_pages(4);
-	allow(p, 4);
-	reg_real(p + PAGE, 4 * RANGE - PAGE);
-	assert_int_equal(huge_bytes(p), 3 * RANGE);
-	assert_counts(1, 3, 0);
-	assert_pattern(p, 4);
-	reg_real(p, 4 * RANGE);
-	assert_int_equal(huge_bytes(p), 4 * RANGE);
-	assert_counts(2, 7, 0);
-	assert_pattern(p, 4);
-	munmap(mapped, 5 * RANGE);
-}
-
-static void test_host_unused(void **state)
-{
-	uint8_t *p;
-
-	(void)state;
-	needs_collapse();
-	if (geteuid())
-		skip();
-	p = memory(2, MAP_PRIVATE);
-	reg_real(p, 2 * RANGE);
-	assert_int_equal(huge_bytes(p), 2 * RANGE);
-	for (uint64_t i = 0; i < 2 * RANGE; i++)
-		assert_int_equal(p[i], 0);
-	munmap(mapped, 3 * RANGE);
-}
-
-static void test_host_nohugepage(void **state)
-{
-	uint8_t *p;
-
-	(void)state;
-	needs_collapse();
-	p = small_pages(2);
-	reg_real(p, 2 * RANGE);
-	assert_int_equal(huge_bytes(p), 0);
-	assert_counts(1, 0, 2);
-	assert_pattern(p, 2);
-	munmap(mapped, 3 * RANGE);
-}
-
-static void test_host_disabled(void **state)
-{
-	uint8_t *p;
-
-	(void)state;
-	needs_collapse();
-	p = small_pages(1);
-	allow(p, 1);
-	assert_int_equal(prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0), 0);
-	reg_real(p, RANGE);
-	assert_int_equal(huge_bytes(p), 0);
-	assert_int_equal(prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0), 0);
-	reg_real(p, RANGE);
-	assert_int_equal(huge_bytes(p), RANGE);
-	assert_counts(2, 1, 1);
-	munmap(mapped, 2 * RANGE);
-}
-
-static void test_host_shared(void **state)
-{
-	uint8_t *p;
-
-	(void)state;
-	needs_collapse();
-	p = memory(2, MAP_SHARED);
-	memset(p, 1, 2 * RANGE);
-	reg_real(p, 2 * RANGE);
-	assert_counts(1, 0, 2);
-	munmap(mapped, 3 * RANGE);
-}
-
-/* While a child shares the pages, they stay; but for those that the parent wrote to since. */
-static void test_host_fork(void **state)
-{
-	int status, pipes[2];
-	uint8_t *p;
-	char c;
-	pid_t pid;
-
-	(void)state;
-	needs_collapse();
-	p = small_pages(3);
-	allow(p, 3);
-	assert_int_equal(pipe(pipes), 0);
-	pid = fork();
-	if (!pid) {
-		close(pipes[1]);
-		_exit(read(pipes[0], &c, 1) != 0);
-	}
-	for (uint64_t i = 0; i < RANGE; i += PAGE)
-		((volatile uint8_t *)p)[i] = p[i];
-	reg_real(p, 3 * RANGE);
-	assert_int_equal(huge_bytes(p), RANGE);
-	assert_counts(1, 1, 2);
-	assert_pattern(p, 3);
-	close(pipes[0]);
-	close(pipes[1]);
-	waitpid(pid, &status, 0);
-	assert_int_equal(status, 0);
-	munmap(mapped, 4 * RANGE);
-}
-
-/* A page that a pipe holds is held as one that the kernel pinned. */
-static void test_host_pinned(void **state)
-{
-	struct iovec v = { .iov_len = PAGE };
-	int pipes[2];
-	uint8_t *p;
-
-	(void)state;
-	needs_collapse();
-	p = small_pages(3);
-	allow(p, 3);
-	assert_int_equal(pipe(pipes), 0);
-	v.iov_base = p + RANGE + 7 * PAGE;
-	assert_int_equal(vmsplice(pipes[1], &v, 1, 0), PAGE);
-	reg_real(p, 3 * RANGE);
-	assert_int_equal(huge_bytes(p), 2 * RANGE);
-	assert_counts(1, 2, 1);
-	assert_pattern(p, 3);
-	close(pipes[0]);
-	close(pipes[1]);
-	munmap(mapped, 4 * RANGE);
 }
 
 int main(void)
@@ -913,13 +469,6 @@ int main(void)
 		HUGE_TEST(test_time),
 		HUGE_TEST(test_refusals),
 		HUGE_TEST(test_forked_child),
-		HOST_TEST(test_host_collapses),
-		HOST_TEST(test_host_unused),
-		HOST_TEST(test_host_nohugepage),
-		HOST_TEST(test_host_disabled),
-		HOST_TEST(test_host_shared),
-		HOST_TEST(test_host_fork),
-		HOST_TEST(test_host_pinned),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -70,7 +70,7 @@ static bool is_user_qp(const struct signals *s, size_t i)
 	       !s->snap->owners[qp->owner].kernel[0];
 }
 
-/* Identifies the process of a QP on its device: the device's row above 24 bits of the owner. */
+/* A number for the process that owns QP @i on its device: the device's row, 24 bits of owner. */
 static uint64_t proc_key(const struct signals *s, size_t i)
 {
 	return (uint64_t)s->qps[i].dev << 24 | (s->snap->qps[i].owner & 0xffffff);

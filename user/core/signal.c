@@ -235,7 +235,7 @@ static void set_port_rates(struct signals *s, size_t i, const struct snap_port *
 		signal_set(s, SIG_PORT_RX_RATE, i, rx * 8);
 	}
 	known = known && speed;
-	/* A link is full duplex: as busy as its busier direction. */
+	/* Links are full duplex, so the busier direction is the port's utilisation. */
 	if (known)
 		util = (tx > rx ? tx : rx) * 8 / *speed;
 	util = smooth_value(s, SMOOTH_PORT, p->dev, p->index, known, util,

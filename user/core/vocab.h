@@ -116,7 +116,7 @@ extern const size_t vocab_n_policy_knobs;
 
 const struct vocab_knob *vocab_knob(unsigned int knob);
 
-/* Is this a value of the knob, as far as the bounds tell? */
+/* Whether @v is within the bounds of the knob; a device may accept fewer values. */
 bool vocab_allows(const struct vocab_knob *k, double v);
 /* "a power of two, 4 KiB to 1 GiB". Returns @buf. */
 const char *vocab_bounds(const struct vocab_knob *k, char *buf, size_t cap);

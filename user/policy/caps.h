@@ -15,7 +15,7 @@ struct caps {
 
 /* Capabilities of this system's kernel and agent. */
 struct caps caps_here(void);
-/* Those of them that one device of this system has. */
+/* Capabilities of this system on the device @dev, a subset of caps_here(). */
 struct caps caps_dev(const struct snapshot *snap, const struct snap_dev *dev);
 /* All capabilities, such as those of the simulator's device. */
 struct caps caps_all(void);

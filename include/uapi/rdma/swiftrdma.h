@@ -125,8 +125,8 @@
  * The module matches every QP there is and every new one. A program sets its comm and exe
  * itself: rules that grant something should match cgroup or uid.
  *
- * A process asks for a job by name, and for an objective, by %SWIFTRDMA_IOC_ASK
- * (swiftrdma_share.h). A rule with ASKED matches only the owners whose process asked for the
+ * With %SWIFTRDMA_IOC_ASK (swiftrdma_share.h) a process asks for a job by name, and for an
+ * objective. A rule with ASKED matches only the owners whose process asked for the
  * rule's job; its other conditions decide which processes get what they ask for. The process
  * is granted its objective if the rule that matches it has SLO_P99_MIN, and the objective is
  * not less than that. The strictest objective that is granted in a job is in the job's report

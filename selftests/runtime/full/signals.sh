@@ -195,19 +195,7 @@ check "the knobs go" swiftrdma action clear all
 finish held
 
 # --- policies decide by it, live and on the recording ---
-cat >"$work/policy.yaml" <<-EOF
-	agent: {interval: 100ms, lease: 4s}
-	levels: [{level: 1, dscp: 8, sl: 1}]
-	jobs: [{name: kv, class: latency, slo: {p99: 1us}, match: [{cgroup: /kv}]}]
-	policies:
-	  - name: slow
-	    for: job of class latency
-	    when: job.p99 > job.slo_p99
-	    fallback: job.qps > 1000
-	    do: job.level += 1
-	    ceiling: 1
-	    undo: {when: job.p99 < job.slo_p99 / 2, fallback: job.qps == 0}
-EOF
+policy_by_p99 "job.p99 > job.slo_p99" >"$work/policy.yaml"
 like "what runs where" "$(swiftrdma -j policy check "$work/policy.yaml" 2>/dev/null | jq -r '.[0].runs')" '^library$'
 out=$(swiftrdma policy simulate "$work/policy.yaml" replay "$work/rec" 2>&1)
 like "the recording has the latencies: a policy would have acted by p99" "$out" 'would: job kv: slow: job.p99 > job.slo_p99 \(job kv p99 [0-9.]+ [mu]s, job kv slo_p99 1 us\)'

@@ -187,19 +187,7 @@ agent_window() {
 agent_says() {
 	local n p50 p99 status
 
-	cat >"$work/policy.yaml" <<-EOF
-		agent: {interval: 100ms, lease: 4s}
-		levels: [{level: 1, dscp: 8, sl: 1}]
-		jobs: [{name: kv, class: latency, slo: {p99: 1us}, match: [{cgroup: /kv}]}]
-		policies:
-		  - name: slow
-		    for: job of class latency
-		    when: job.p99 > job.slo_p99 and job.p50 > 1ns
-		    fallback: job.qps > 1000
-		    do: job.level += 1
-		    ceiling: 1
-		    undo: {when: job.p99 < job.slo_p99 / 2, fallback: job.qps == 0}
-	EOF
+	policy_by_p99 "job.p99 > job.slo_p99 and job.p50 > 1ns" >"$work/policy.yaml"
 	for _ in 1 2 3 4 5; do
 		agent_window
 		status=$?
