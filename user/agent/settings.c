@@ -57,8 +57,8 @@ static int list_settings(struct agent *a)
 }
 
 /* The setting of @v for the same job and knob; NULL: there is none. */
-static const struct agent_setting *find_setting(const struct agent_setting *v, size_t n,
-						const struct agent_setting *key)
+static struct agent_setting *find_setting(struct agent_setting *v, size_t n,
+					  const struct agent_setting *key)
 {
 	for (size_t i = 0; i < n; i++)
 		if (v[i].job_id == key->job_id && v[i].knob == key->knob)
@@ -139,12 +139,12 @@ static void add_settings(struct agent *a)
 
 	for (size_t i = 0; i < s->n_want; i++) {
 		const struct agent_setting *v = &s->want[i];
-		const struct agent_setting *is = find_setting(s->is, s->n_is, v);
+		struct agent_setting *is = find_setting(s->is, s->n_is, v);
 
 		if ((is && is->value == v->value) || send_setting(a, v, false) < 0)
 			continue;
 		if (is)
-			s->is[is - s->is].value = v->value;
+			is->value = v->value;
 		else
 			s->is[s->n_is++] = *v;
 	}
