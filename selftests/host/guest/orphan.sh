@@ -26,7 +26,8 @@ held=$pid
 check "10 QPs" wait_for 30 grep -q ^ready "$work/held"
 start churn churn --dev rxe0 --procs 2 --total 1000000
 churn=$pid
-busy() { [ "$(dev rxe0 created)" -ge 30 ]; }
+# Each of its processes has QPs: one that opens the device only now would find it gone.
+busy() { [ "$(swiftrdma -j qp show dev rxe0 | jq '[.[].pid // empty] | unique | length')" -ge 3 ]; }
 check "churn" wait_for 30 busy
 start del rdma link del rxe0
 del=$pid
