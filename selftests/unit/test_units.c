@@ -138,6 +138,7 @@ static void test_vocab(void **state)
 
 	(void)state;
 	for (i = 0; i < SIGNALS; i++)
+		assert_int_equal(vocab_obj(i), vocab_signals[i].obj);
 		assert_true(i >= vocab_first(vocab_signals[i].obj) &&
 			    i < vocab_first(vocab_signals[i].obj) +
 				vocab_width(vocab_signals[i].obj));

@@ -38,6 +38,19 @@ static int32_t uar_row(const struct snapshot *snap, uint32_t dev, uint32_t index
 	return row_or_none(array_lookup(n, i, SNAP_CMP_INDEX(&snap->uars[i], &key)), n);
 }
 
+/*
+ * The same, but first where the QP's UAR was in the reading before, @row: with many UARs a
+ * search takes longer than all else that is done for a QP here.
+ */
+static int32_t uar_row_near(const struct snapshot *snap, int32_t row, uint32_t dev,
+			    uint32_t index)
+{
+	if (row >= 0 && (size_t)row < snap->n_uars && snap->uars[row].dev == dev &&
+	    snap->uars[row].index == index)
+		return row;
+	return uar_row(snap, dev, index);
+}
+
 static int32_t job_row(const struct snapshot *snap, uint32_t id)
 {
 	size_t n = snap->n_jobs;
@@ -89,7 +102,8 @@ static void index_qps(struct signals *s)
 
 		ref->dev = signals_dev_row(snap, qp->dev);
 		ref->port = snap_has(qp, SNAP_PORT) ? port_row(snap, qp->dev, qp->port) : -1;
-		ref->uar = snap_has(qp, SNAP_UAR) ? uar_row(snap, qp->dev, qp->uar) : -1;
+		ref->uar = snap_has(qp, SNAP_UAR) ?
+			   uar_row_near(snap, was.uar, qp->dev, qp->uar) : -1;
 		ref->job = job_row(snap, qp->job);
 		/* Not compared: the place follows from port and job. */
 		ref->place = was.place;

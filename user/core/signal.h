@@ -213,8 +213,8 @@ void signals_update(struct signals *s, const struct snapshot *older,
 static inline bool signal_get(const struct signals *s, enum signal_id id,
 			      size_t row, double *v)
 {
-	const struct signal_table *t = &s->table[vocab_signals[id].obj];
-	unsigned int n = id - vocab_first(vocab_signals[id].obj);
+	const struct signal_table *t = &s->table[vocab_obj(id)];
+	unsigned int n = id - vocab_first(vocab_obj(id));
 
 	if (row >= t->n || !(t->has[row] & (1u << n)))
 		return false;
@@ -246,8 +246,8 @@ static inline void signal_moved(struct signal_table *t, size_t row)
 static inline void signal_set(struct signals *s, enum signal_id id,
 			      size_t row, double v)
 {
-	struct signal_table *t = &s->table[vocab_signals[id].obj];
-	unsigned int n = id - vocab_first(vocab_signals[id].obj);
+	struct signal_table *t = &s->table[vocab_obj(id)];
+	unsigned int n = id - vocab_first(vocab_obj(id));
 	double *p = &t->v[row * t->width + n];
 
 	t->fresh[row] |= 1u << n;
@@ -261,8 +261,8 @@ static inline void signal_set(struct signals *s, enum signal_id id,
 static inline void signal_forget(struct signals *s, enum signal_id id,
 				 size_t row)
 {
-	struct signal_table *t = &s->table[vocab_signals[id].obj];
-	uint32_t bit = 1u << (id - vocab_first(vocab_signals[id].obj));
+	struct signal_table *t = &s->table[vocab_obj(id)];
+	uint32_t bit = 1u << (id - vocab_first(vocab_obj(id)));
 
 	if (t->has[row] & bit)
 		signal_moved(t, row);

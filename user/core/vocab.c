@@ -23,30 +23,6 @@ const struct vocab_signal vocab_signals[SIGNALS] = {
 #undef X
 };
 
-enum signal_id vocab_first(enum obj_kind obj)
-{
-	switch (obj) {
-	case OBJ_DEV:
-		return SIG_DEV_QPS;
-	case OBJ_PORT:
-		return SIG_PORT_UTIL;
-	case OBJ_UAR:
-		return SIG_UAR_QPS;
-	case OBJ_QP:
-		return SIG_QP_WR_RATE;
-	case OBJ_JOB:
-		return SIG_JOB_CLASS;
-	case OBJ_KINDS:
-		break;
-	}
-	return SIGNALS;
-}
-
-unsigned int vocab_width(enum obj_kind obj)
-{
-	return vocab_first(obj + 1) - vocab_first(obj);
-}
-
 const struct vocab_knob vocab_knobs[] = {
 	{ "job.level", SWIFTRDMA_KNOB_LEVEL, UNIT_COUNT, 0, SWIFTRDMA_LEVEL_MAX, NULL, false },
 	{ "job.max_qps", SWIFTRDMA_KNOB_MAX_QPS, UNIT_COUNT, 0, 1e9, NULL, false },

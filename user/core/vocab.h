@@ -94,9 +94,43 @@ struct vocab_signal {
 extern const struct vocab_signal vocab_signals[SIGNALS];
 extern const char *const vocab_objs[OBJ_KINDS];
 
-/* First signal of an object, and how many it has. */
-enum signal_id vocab_first(enum obj_kind obj);
-unsigned int vocab_width(enum obj_kind obj);
+/*
+ * The signals of an object: the first, and how many. Inline, like vocab_obj(), because each
+ * access to a signal needs them, nearly always with a constant.
+ */
+static inline enum signal_id vocab_first(enum obj_kind obj)
+{
+	switch (obj) {
+	case OBJ_DEV:
+		return SIG_DEV_QPS;
+	case OBJ_PORT:
+		return SIG_PORT_UTIL;
+	case OBJ_UAR:
+		return SIG_UAR_QPS;
+	case OBJ_QP:
+		return SIG_QP_WR_RATE;
+	case OBJ_JOB:
+		return SIG_JOB_CLASS;
+	case OBJ_KINDS:
+		break;
+	}
+	return SIGNALS;
+}
+
+static inline unsigned int vocab_width(enum obj_kind obj)
+{
+	return vocab_first(obj + 1) - vocab_first(obj);
+}
+
+/* The object of a signal: vocab_signals[id].obj. */
+static inline enum obj_kind vocab_obj(enum signal_id id)
+{
+	unsigned int obj = OBJ_DEV;
+
+	while (id >= vocab_first(obj + 1))
+		obj++;
+	return obj;
+}
 
 struct vocab_knob {
 	const char *name;	/* "job.level" */
