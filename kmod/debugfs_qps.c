@@ -56,7 +56,7 @@ static const char *type_name(u8 type)
 {
 	static const char * const names[] = {
 		[IB_QPT_SMI] = "SMI", [IB_QPT_GSI] = "GSI", [IB_QPT_RC] = "RC",
-		[IB_QPT_UC] = "UC", [IB_QPT_UD] = "UD", [IB_QPT_RAW_PACKET] = "RAW",
+		[IB_QPT_UC] = "UC", [IB_QPT_UD] = "UD", [IB_QPT_RAW_PACKET] = "RAW_PACKET",
 		[IB_QPT_XRC_INI] = "XRC_INI", [IB_QPT_XRC_TGT] = "XRC_TGT",
 	};
 

@@ -254,7 +254,7 @@ const struct noun noun_qp = {
 	"\n"
 	"FILTER := { dev DEV | port PORT | uar INDEX | qpn QPN | pid PID | job JOB |\n"
 	"            comm NAME | uid UID | type TYPE | state STATE | cgroup GLOB }\n"
-	"TYPE   := { RC | UC | UD | GSI | SMI }\n"
+	"TYPE   := { RC | UC | UD | XRC_INI | XRC_TGT | RAW_PACKET | DRIVER | GSI | SMI }\n"
 	"STATE  := { RESET | INIT | RTR | RTS | SQD | SQE | ERR }\n"
 	"\n"
 	"show lists queue pairs: their owners, figures, and traffic classes, the one that\n"

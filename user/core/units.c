@@ -180,7 +180,7 @@ const char *units_describe(enum unit unit)
 	case UNIT_STATE:
 		return "a QP state: RESET, INIT, RTR, RTS, SQD, SQE, ERR";
 	case UNIT_TYPE:
-		return "a QP type: SMI, GSI, RC, UC, UD";
+		return "a QP type: SMI, GSI, RC, UC, UD, RAW_PACKET, XRC_INI, XRC_TGT, DRIVER";
 	case UNIT_BYTES:
 		return "a size, as in 64KiB (B, KiB, MiB, GiB)";
 	case UNIT_PLACE:

@@ -71,6 +71,11 @@ const struct vocab_word vocab_words[] = {
 	{ UNIT_TYPE, "RC", 2 },
 	{ UNIT_TYPE, "UC", 3 },
 	{ UNIT_TYPE, "UD", 4 },
+	/* As iproute2's rdma spells them. */
+	{ UNIT_TYPE, "RAW_PACKET", 8 },
+	{ UNIT_TYPE, "XRC_INI", 9 },
+	{ UNIT_TYPE, "XRC_TGT", 10 },
+	{ UNIT_TYPE, "DRIVER", 255 },
 	{ UNIT_PLACE, "default", SWIFTRDMA_PLACE_DEFAULT },
 	{ UNIT_PLACE, "lightest", SWIFTRDMA_PLACE_LIGHTEST },
 	{ UNIT_PLACE, "by-thread", SWIFTRDMA_PLACE_BY_THREAD },
