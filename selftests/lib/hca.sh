@@ -79,3 +79,22 @@ hca_ppcnt() {
 	mapfile -t r < <(hca_register "$1" read 5008 "000100$2" "0000000$3" "$(printf '%0496d' 0)")
 	echo $((16#${r[$4 + 2]} << 32 | 16#${r[$4 + 3]}))
 }
+
+# hca_raw_lat N: N frames and their answers, between two programs with a raw packet QP each.
+hca_raw_lat() {
+	local a b out server args=(-n "$1" -s 100 -F)
+
+	a=$(cat /sys/class/net/hca0/address)
+	b=$(cat /sys/class/net/hca1/address)
+	out=$(mktemp)
+	timeout 120 raw_ethernet_lat --server -d mlx5_1 -E "$a" -B "$b" "${args[@]}" >"$out" 2>&1 & server=$!
+	# It posts its receives just after its rule; nothing tells when.
+	if wait_for 60 grep -q '^flow_group [1-9]' $hca_debug/hca1/objects && nap 2 &&
+	   timeout 60 raw_ethernet_lat --client -d mlx5_0 -E "$b" -B "$a" "${args[@]}" >/dev/null &&
+	   wait $server; then
+		return
+	fi
+	cat "$out" >&2
+	kill $server 2>/dev/null
+	return 1
+}

@@ -14,8 +14,8 @@
 #define SH_RTS2RTS_LAG	BIT(13)
 #define SH_RTS2RTS_DSCP	BIT(21)
 
-/* What belongs to one link layer. No queues or flow tables for frames: so mlx5_core
- * makes no netdev, and ours is the port's.
+/* What belongs to one link layer. Queues for frames and flow tables, but no offloads: so
+ * mlx5_core makes no netdev, and ours is the port's.
  */
 static void sh_caps_link(void *p)
 {
@@ -30,6 +30,13 @@ static void sh_caps_link(void *p)
 	/* They share one wire. */
 	MLX5_SET(cmd_hca_cap, p, num_lag_ports, SH_LAG_PORTS);
 	MLX5_SET(cmd_hca_cap, p, lag_tx_port_affinity, 1);
+	MLX5_SET(cmd_hca_cap, p, nic_flow_table, 1);
+	MLX5_SET(cmd_hca_cap, p, log_max_rq, 15);
+	MLX5_SET(cmd_hca_cap, p, log_max_tis, 11);
+	MLX5_SET(cmd_hca_cap, p, log_max_tis_per_sq, 0);	/* one */
+	MLX5_SET(cmd_hca_cap, p, log_max_tir, 11);
+	MLX5_SET(cmd_hca_cap, p, log_max_rqt, 9);
+	MLX5_SET(cmd_hca_cap, p, log_max_rqt_size, 7);
 	((__be32 *)p)[10] |= cpu_to_be32(SH_RTS2RTS_UDP_SPORT | SH_RTS2RTS_LAG);
 	((__be32 *)p)[11] |= cpu_to_be32(SH_RTS2RTS_DSCP);
 }
@@ -120,8 +127,8 @@ static void sh_caps_general(struct sh_hca *h, void *p)
 
 static void sh_caps_qos(void *p)
 {
-	/* Raw send queues send nothing (sq.c), but without this bit libmlx5 does not
-	 * look at the next two.
+	/* Send queues alone are not scheduled, but without this bit libmlx5 does not look at
+	 * the next two.
 	 */
 	MLX5_SET(qos_cap, p, nic_sq_scheduling, 1);
 	MLX5_SET(qos_cap, p, nic_bw_share, 1);
@@ -174,8 +181,7 @@ static bool sh_caps_none(u16 kind)
 		0x01,	/* Ethernet offloads */
 		0x02,	/* on-demand paging */
 		0x06,	/* IPoIB offloads */
-		0x07,	/* flow tables, */
-		0x08,	/* of the e-switch, */
+		0x08,	/* flow tables of the e-switch, */
 		0x09,	/* the e-switch itself */
 		0x0b,	/* vector calculations */
 		0x0f,	/* device memory */
@@ -214,6 +220,10 @@ int sh_cmd_query_hca_cap(struct sh_cmd *c)
 	case MLX5_CAP_ROCE:
 		if (softhca.eth)
 			sh_caps_roce(p);
+		return MLX5_CMD_STAT_OK;
+	case MLX5_CAP_FLOW_TABLE:
+		if (softhca.eth)
+			sh_caps_flow(p);
 		return MLX5_CMD_STAT_OK;
 	case MLX5_CAP_QOS:
 		if (h->contention)

@@ -6,7 +6,8 @@
  * that has nothing to do with RDMA; without the capabilities for these it makes
  * none. mlx5_ib takes this one in its place (see sh_be_uplink()), which is enough for
  * addresses: its frames (ARP, and TCP for whoever uses it)
- * go to the other HCAs' netdevs, while RoCE's packets never become frames.
+ * go to the other HCAs' netdevs, while RoCE's packets never become frames. Where an HCA has
+ * flow rules, its poller sees the frames before its netdev (frame.c).
  */
 #include <linux/etherdevice.h>
 #include <linux/ethtool.h>
@@ -25,25 +26,45 @@ static bool sh_eth_takes(const struct net_device *to, const u8 *dest)
 	       (is_multicast_ether_addr(dest) || ether_addr_equal(to->dev_addr, dest));
 }
 
-static netdev_tx_t sh_eth_xmit(struct sk_buff *skb, struct net_device *dev)
+/* A frame that no flow rule wants arrives at the netdev, if it is for that one. */
+void sh_eth_receive(struct sh_hca *h, struct sk_buff *skb)
 {
 	const struct ethhdr *eth = (void *)skb->data;
-	struct sk_buff *copy;
+	struct net_device *to = h->netdev;
 	u32 len = skb->len;
+
+	if (!to || !sh_eth_takes(to, eth->h_dest)) {
+		kfree_skb(skb);
+		return;
+	}
+	/* Its device until it has been forwarded; a raw packet QP's has none. */
+	if (!skb->dev)
+		skb->dev = to;
+	if (dev_forward_skb(to, skb) != NET_RX_SUCCESS)
+		to->stats.rx_dropped++;
+	else
+		dev_sw_netstats_rx_add(to, len);
+}
+
+static netdev_tx_t sh_eth_xmit(struct sk_buff *skb, struct net_device *dev)
+{
+	struct sk_buff *copy;
 	int i;
 
-	dev_sw_netstats_tx_add(dev, 1, len);
+	dev_sw_netstats_tx_add(dev, 1, skb->len);
 	skb_tx_timestamp(skb);
 	for (i = 0; i < softhca.nhcas; i++) {
-		struct net_device *to = softhca.hca[i]->netdev;
+		struct sh_hca *h = softhca.hca[i];
 
-		if (!to || to == dev || !sh_eth_takes(to, eth->h_dest))
+		if (!h->netdev || h->netdev == dev)
 			continue;
 		copy = skb_clone(skb, GFP_ATOMIC);
-		if (!copy || dev_forward_skb(to, copy) != NET_RX_SUCCESS)
-			to->stats.rx_dropped++;
+		if (!copy)
+			h->netdev->stats.rx_dropped++;
+		else if (READ_ONCE(h->flows))
+			skb_queue_tail(&h->frames, copy);
 		else
-			dev_sw_netstats_rx_add(to, len);
+			sh_eth_receive(h, copy);
 	}
 	consume_skb(skb);
 	return NETDEV_TX_OK;
@@ -177,7 +198,8 @@ void sh_eth_stats(const struct sh_hca *h, struct sh_frames *f)
 	if (h->netdev)
 		dev_get_stats(h->netdev, &s);
 	*f = (struct sh_frames) {
-		.tx = s.tx_packets, .rx = s.rx_packets,
-		.tx_bytes = s.tx_bytes, .rx_bytes = s.rx_bytes,
+		.tx = h->raw.tx + s.tx_packets, .rx = h->raw.rx + s.rx_packets,
+		.tx_bytes = h->raw.tx_bytes + s.tx_bytes,
+		.rx_bytes = h->raw.rx_bytes + s.rx_bytes,
 	};
 }

@@ -35,7 +35,12 @@ void sh_event_cmd(struct sh_hca *h, u32 vector)
 
 void sh_event_qp(struct sh_qp *qp, u8 type)
 {
-	union ev_data d = { .qp_srq.qp_srq_n = cpu_to_be32(qp->obj.id) };
+	union ev_data d = {
+		.qp_srq.qp_srq_n = cpu_to_be32(qp->obj.id),
+		.qp_srq.type = qp->st == SH_ST_SQ ? MLX5_EVENT_QUEUE_TYPE_SQ :
+			       qp->st == SH_ST_RQ ? MLX5_EVENT_QUEUE_TYPE_RQ :
+						    MLX5_EVENT_QUEUE_TYPE_QP,
+	};
 
 	sh_event(qp->hca, type, 0, &d);
 }

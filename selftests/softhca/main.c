@@ -62,8 +62,10 @@ static bool sh_poll(u64 now, bool *soon)
 		busy |= sh_bar_poll(h, now);
 		busy |= sh_uar_poll(h);
 	}
-	for (i = 0; i < softhca.nhcas; i++)
+	for (i = 0; i < softhca.nhcas; i++) {
 		busy |= sh_move(softhca.hca[i], now);
+		busy |= sh_frame_run(softhca.hca[i]);
+	}
 	for (i = 0; i < softhca.nhcas; i++)
 		sh_eq_flush(softhca.hca[i]);
 	mutex_unlock(&softhca.lock);
@@ -126,6 +128,7 @@ static void sh_hca_destroy(struct sh_hca *h)
 	h->left += sh_tables_destroy(h, true);
 	pr_info("softhca: hca %d: %llu commands, %llu CQEs, %llu EQEs, %u objects left\n",
 		h->index, h->cmds, h->cqes, h->eqes, h->left);
+	skb_queue_purge(&h->frames);
 	sh_contention_exit(h);
 	iounmap(h->bar);
 	kvfree(h);
@@ -154,6 +157,7 @@ static struct sh_hca *sh_hca_create(int index)
 		kvfree(h);
 		return ERR_PTR(err);
 	}
+	skb_queue_head_init(&h->frames);
 	INIT_LIST_HEAD(&h->eqs);
 	INIT_LIST_HEAD(&h->run);
 	INIT_LIST_HEAD(&h->err);

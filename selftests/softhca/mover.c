@@ -175,6 +175,18 @@ static bool sh_step(struct sh_qp *qp, u64 now, u64 *budget)
 			sh_complete(qp);
 		return !syndrome;
 	}
+	if (qp->st == SH_ST_SQ) {
+		*budget -= min(*budget, tx->sgl.len);
+		syndrome = sh_frame_send(qp);
+		if (syndrome) {
+			sh_fail(qp, syndrome);
+			return false;
+		}
+		if (sh_hold(qp, now))
+			return false;
+		sh_complete(qp);
+		return true;
+	}
 	if (!sh_qp_connected(qp)) {
 		if (tx->sgl.len > SH_MTU)
 			syndrome = MLX5_CQE_SYNDROME_LOCAL_LENGTH_ERR;

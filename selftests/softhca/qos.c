@@ -89,7 +89,7 @@ void sh_qos_model(const struct sh_qos *q, u8 *strict, u8 *weight)
 u8 sh_qos_prio(const struct sh_hca *h, const struct sh_qp *qp, const struct sh_tx *tx)
 {
 	void *path = MLX5_ADDR_OF(qpc, (void *)qp->qpc, primary_address_path);
-	bool connected = sh_qp_connected(qp) || !tx;
+	bool connected = sh_qp_connected(qp) || sh_qp_lone(qp) || !tx;
 
 	if (!softhca.eth)
 		return (connected ? MLX5_GET(ads, path, sl) : tx->av.stat_rate_sl) & 7;

@@ -6,14 +6,14 @@
 
 #include "softhca.h"
 
-/* The QP of a command, if whoever sent it may touch it. A lone send queue has a number
- * of the same kind, and commands of its own.
+/* The QP of a command, if whoever sent it may touch it. Lone send and receive queues have
+ * numbers of the same kind, and commands of their own.
  */
 struct sh_qp *sh_qp_own(struct sh_cmd *c, u32 qpn)
 {
 	struct sh_qp *qp = sh_find_own(c, SH_QP, qpn);
 
-	return qp && qp->st != SH_ST_SQ ? qp : NULL;
+	return qp && !sh_qp_lone(qp) ? qp : NULL;
 }
 
 /* The last step of a command that makes a QP, whose queue was loaded with that

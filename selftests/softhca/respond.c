@@ -431,7 +431,7 @@ static void sh_deliver_ud(struct sh_qp *qp, struct sh_qp *peer)
 
 static bool sh_can_receive(const struct sh_qp *qp)
 {
-	return qp && !sh_qp_connected(qp) && qp->st != SH_ST_SQ &&
+	return qp && !sh_qp_connected(qp) && !sh_qp_lone(qp) &&
 	       (qp->state == MLX5_QPC_STATE_RTR || qp->state == MLX5_QPC_STATE_RTS ||
 		qp->state == MLX5_QPC_STATE_SQER);
 }
@@ -487,4 +487,38 @@ void sh_respond_ud(struct sh_qp *qp)
 	sh_deliver_ud(qp, peer);
 	sh_count_message(qp, h, tx->sgl.len);
 	sh_count_lag(qp, tx->sgl.len);
+}
+
+/* A frame from the wire for a receive queue: lost where no receive is posted. */
+void sh_respond_frame(struct sh_qp *rq, const u8 *frame, u32 len, u32 tag)
+{
+	struct mlx5_cqe64 cqe = {};
+	u64 at, n;
+	u8 syndrome;
+	void *dst;
+
+	if (!rq || rq->st != SH_ST_RQ || rq->state != MLX5_QPC_STATE_RTR)
+		return;
+	if (sh_take_rx(rq, len, &syndrome) != SH_DONE) {
+		sh_qp_counters(rq)->out_of_buffer++;
+		return;
+	}
+	for (at = 0; at < len; at += n) {
+		n = len - at;
+		dst = sh_sgl_map(rq->hca, &rq->rx->sgl, rq->pd, at, SH_LOCAL_WRITE, &n);
+		if (!dst) {
+			sh_refuse(rq, MLX5_CQE_SYNDROME_LOCAL_PROT_ERR, 0);
+			return;
+		}
+		memcpy(dst, frame + at, n);
+	}
+	rq->rx->active = false;
+	rq->msgs++;
+	rq->bytes += len;
+	cqe.srqn = cpu_to_be32(rq->user_index);
+	cqe.byte_cnt = cpu_to_be32(len);
+	/* The rule's tag is where others have the QP. */
+	cqe.sop_drop_qpn = cpu_to_be32(tag);
+	cqe.wqe_counter = cpu_to_be16(rq->rx->index);
+	sh_cq_put(rq->rcq, &cqe, MLX5_CQE_RESP_SEND, true);
 }

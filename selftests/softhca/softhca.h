@@ -18,6 +18,7 @@
 #include <linux/mlx5/qp.h>
 #include <linux/mutex.h>
 #include <linux/pci.h>
+#include <linux/skbuff.h>
 #include <linux/xarray.h>
 
 #define SH_MAX_HCAS	4
@@ -40,14 +41,16 @@
 #define SH_NO_VLAN	0xffff
 #define SH_GRH		40
 #define SH_MTU		4096
-#define SH_ST_SQ	0xff	/* service type: none, it is a send queue alone */
+#define SH_ST_SQ	0xff	/* service type: none, it is a send queue alone, */
+#define SH_ST_RQ	0xfe	/* or a receive queue */
+#define SH_LOG_MAX_FT	16	/* entries of a flow table */
 #define SH_OBJ_SCHED	0x26	/* type of a general object: scheduling element */
 #define SH_SCHEDS	4096	/* scheduling elements; 0 is the default one */
 
 /* Kinds of objects that commands create and destroy. */
 enum sh_kind {
 	SH_PD, SH_UAR, SH_XRCD, SH_TD, SH_MKEY, SH_EQ, SH_CQ, SH_QP, SH_SRQ,
-	SH_UCTX, SH_UMEM, SH_QCOUNTER, SH_SCHED, SH_KINDS
+	SH_UCTX, SH_UMEM, SH_QCOUNTER, SH_SCHED, SH_TIS, SH_TIR, SH_RQT, SH_FT, SH_FG, SH_KINDS
 };
 
 struct sh_hca;
@@ -78,6 +81,24 @@ struct sh_buf {
 struct sh_umem {
 	struct sh_obj obj;
 	struct sh_buf buf;
+};
+
+/* Where a flow rule sends frames that it matches: to a receive queue. */
+struct sh_tir {
+	struct sh_obj obj;
+	u32 td;		/* transport domain */
+	u32 rqn;
+	u32 rqtn;	/* if not 0: to one of this table's */
+	u8 l3, l4;	/* what is hashed of a frame to pick one, */
+	u32 fields;
+	u8 hash_key[40];	/* and how */
+};
+
+/* What a send queue of frames names. */
+struct sh_tis {
+	struct sh_obj obj;
+	u32 td;
+	u8 lag_port, prio;
 };
 
 struct sh_uar {
@@ -241,6 +262,7 @@ struct sh_qp {
 	u32 pd;
 	u32 xrcd;
 	u32 user_index;
+	u32 tisn;	/* of a send queue alone; 0: it sends no frames */
 	u32 sq_offset;
 	u16 sq_ci, sq_pi;
 	u16 sq_go;	/* WQEs before it may be executed */
@@ -357,7 +379,7 @@ struct sh_wire {
 	u64 paused_ps[8];
 };
 
-/* Of the netdev. */
+/* Of the netdev, or of raw packet QPs. */
 struct sh_frames {
 	u64 tx, rx, tx_bytes, rx_bytes;
 };
@@ -404,6 +426,10 @@ struct sh_hca {
 	struct sh_roce_addr roce[SH_ROCE_GIDS];
 	struct sh_qos qos;
 	struct sh_wire wire;
+	struct sk_buff_head frames;	/* from other netdevs, before flow rules saw them */
+	struct sh_frames raw;	/* of raw packet QPs */
+	u32 flow_root;	/* flow table that frames see first; 0: none */
+	u32 flows;	/* rules; frames bypass the device where there are none */
 	struct sh_knobs knob;
 	struct sh_qset dflt;
 	struct sh_contention *contention;	/* NULL: nothing takes time */
@@ -553,6 +579,12 @@ static inline bool sh_qp_reliable(const struct sh_qp *qp)
 	return qp->st == MLX5_QPC_ST_RC || qp->st == MLX5_QPC_ST_XRC;
 }
 
+/* A send queue or a receive queue without a QP. */
+static inline bool sh_qp_lone(const struct sh_qp *qp)
+{
+	return qp->st == SH_ST_SQ || qp->st == SH_ST_RQ;
+}
+
 static inline bool sh_qp_connected(const struct sh_qp *qp)
 {
 	return sh_qp_reliable(qp) || qp->st == MLX5_QPC_ST_UC;
@@ -560,6 +592,30 @@ static inline bool sh_qp_connected(const struct sh_qp *qp)
 
 /* sq.c: send queues alone */
 sh_cmd_fn sh_cmd_sq(u16 op);
+void sh_sq_path(struct sh_qp *sq, const struct sh_tis *tis);
+int sh_wq_load(struct sh_cmd *c, struct sh_qp *qp, void *wq, u64 bytes);
+
+/* rq.c: receive queues alone, TIRs, TISes */
+sh_cmd_fn sh_cmd_rq(u16 op);
+
+/* rss.c: frames spread over several receive queues */
+sh_cmd_fn sh_cmd_rss(u16 op);
+bool sh_rqt_has(struct sh_hca *h, u32 rqn);
+bool sh_rss_load(struct sh_tir *tir, const void *tirc);
+struct sh_qp *sh_rss_pick(struct sh_hca *h, const struct sh_tir *tir, const u8 *fields);
+
+/* flow.c: which receive queues a frame goes to */
+#define SH_FLOW_TABLE	1	/* kinds of destinations */
+#define SH_FLOW_TIR	2
+sh_cmd_fn sh_cmd_flow(u16 op);
+void sh_caps_flow(void *cap);
+void sh_ft_free(struct sh_hca *h, void *table);
+bool sh_flow_uses(struct sh_hca *h, u8 type, u32 id);
+bool sh_flow_receive(struct sh_hca *h, const u8 *frame, u32 len, u32 td);
+
+/* frame.c: frames between raw packet QPs and netdevs */
+u8 sh_frame_send(struct sh_qp *sq);
+bool sh_frame_run(struct sh_hca *h);
 
 /* srq.c */
 int sh_cmd_create_rmp(struct sh_cmd *c);
@@ -648,6 +704,7 @@ void sh_eth_remove_all(void);
 void sh_eth_link(struct sh_hca *h);
 u32 sh_eth_mtu(const struct sh_hca *h);
 void sh_eth_stats(const struct sh_hca *h, struct sh_frames *f);
+void sh_eth_receive(struct sh_hca *h, struct sk_buff *skb);
 
 /* dcb.c: of that netdev, whose private data is a struct sh_dcb */
 void sh_dcb_init(struct net_device *dev, struct sh_hca *h);
@@ -686,6 +743,7 @@ enum sh_result { SH_DONE, SH_MORE, SH_RNR, SH_LOST, SH_FAIL };
 struct sh_qp *sh_peer(struct sh_qp *qp);
 enum sh_result sh_respond(struct sh_qp *qp, struct sh_qp *peer, u64 *budget, u8 *syndrome);
 void sh_respond_ud(struct sh_qp *qp);
+void sh_respond_frame(struct sh_qp *rq, const u8 *frame, u32 len, u32 tag);
 
 /* telemetry.c */
 int sh_cmd_query_qp(struct sh_cmd *c);

@@ -1,11 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Send queues without a QP. There are no frames here that they could send; what they
- * execute are NOPs, by which mlx5_core (since 6.9; before that, mlx5_ib with a QP)
- * finds out whether write combining works. A NOP refers to no memory, so the PD is
- * not looked at, and mlx5_core gives none where it has made no netdev.
+ * Send queues without a QP: of a raw packet QP, which sends frames, or of mlx5_core (since
+ * 6.9; before that, mlx5_ib has a QP for that), which finds out by NOPs whether write
+ * combining works. Those of mlx5_core name no TIS, and no PD, since NOPs refer to no memory.
  */
 #include "softhca.h"
+
+/* How its frames go out is where a QP has it. */
+void sh_sq_path(struct sh_qp *sq, const struct sh_tis *tis)
+{
+	void *path = MLX5_ADDR_OF(qpc, sq->qpc, primary_address_path);
+
+	MLX5_SET(qpc, sq->qpc, lag_tx_port_affinity, tis->lag_port);
+	MLX5_SET(ads, path, eth_prio, tis->prio);
+}
+
+/* Loads the queue of a send or receive queue, and its doorbell record. */
+int sh_wq_load(struct sh_cmd *c, struct sh_qp *qp, void *wq, u64 bytes)
+{
+	int status = sh_dbrec(c, &qp->dbrec, MLX5_GET64(wq, wq, dbr_addr), false, 0);
+
+	return status ?: sh_buf_load(c, &qp->buf, MLX5_ADDR_OF(wq, wq, pas), bytes,
+				     MLX5_GET(wq, wq, log_wq_pg_sz) + 12,
+				     MLX5_GET(wq, wq, page_offset));
+}
 
 static int sh_create_sq(struct sh_cmd *c)
 {
@@ -13,7 +31,10 @@ static int sh_create_sq(struct sh_cmd *c)
 	void *wq = MLX5_ADDR_OF(sqc, sqc, wq);
 	struct sh_uar *uar = sh_find_own(c, SH_UAR, MLX5_GET(wq, wq, uar_page));
 	struct sh_cq *cq = sh_find_shared(c, SH_CQ, MLX5_GET(sqc, sqc, cqn));
+	u32 tisn = MLX5_GET(sqc, sqc, tis_lst_sz) ? MLX5_GET(sqc, sqc, tis_num_0) : 0;
+	struct sh_tis *tis = sh_find_own(c, SH_TIS, tisn);
 	u8 log = MLX5_GET(wq, wq, log_wq_sz);
+	u32 pd = MLX5_GET(wq, wq, pd);
 	struct sh_qp *qp;
 	int status;
 
@@ -23,7 +44,7 @@ static int sh_create_sq(struct sh_cmd *c)
 	    MLX5_GET(sqc, sqc, hairpin) || MLX5_GET(sqc, sqc, qos_queue_group_id) ||
 	    MLX5_GET(wq, wq, dbr_umem_valid) || MLX5_GET(wq, wq, wq_umem_valid))
 		return MLX5_CMD_STAT_BAD_PARAM_ERR;
-	if (!uar || !cq)
+	if (!uar || !cq || (tisn && (!tis || !sh_find_own(c, SH_PD, pd))))
 		return MLX5_CMD_STAT_BAD_RES_ERR;
 	qp = sh_new(c, SH_QP, sizeof(*qp), &status);
 	if (!qp)
@@ -35,13 +56,12 @@ static int sh_create_sq(struct sh_cmd *c)
 	qp->log_sq = log;
 	qp->uar = uar;
 	qp->scq = cq;
-	status = sh_dbrec(c, &qp->dbrec, MLX5_GET64(wq, wq, dbr_addr), false, 0);
-	if (!status)
-		status = sh_buf_load(c, &qp->buf, MLX5_ADDR_OF(wq, wq, pas),
-				     (u64)MLX5_SEND_WQE_BB << log,
-				     MLX5_GET(wq, wq, log_wq_pg_sz) + 12,
-				     MLX5_GET(wq, wq, page_offset));
-	status = sh_qp_open(c, qp, status);
+	if (tisn) {
+		qp->tisn = tisn;
+		qp->pd = pd;
+		sh_sq_path(qp, tis);
+	}
+	status = sh_qp_open(c, qp, sh_wq_load(c, qp, wq, (u64)MLX5_SEND_WQE_BB << log));
 	if (!status)
 		MLX5_SET(create_sq_out, c->out, sqn, qp->obj.id);
 	return status;
@@ -73,7 +93,9 @@ static int sh_modify_sq(struct sh_cmd *c)
 
 	if (!qp)
 		return MLX5_CMD_STAT_BAD_RES_ERR;
-	if (MLX5_GET(modify_sq_in, c->in, sq_state) != sh_sq_state(qp))
+	/* The driver may not know yet that the queue failed, and may reset it. */
+	if (MLX5_GET(modify_sq_in, c->in, sq_state) != sh_sq_state(qp) &&
+	    MLX5_GET(sqc, sqc, state) == MLX5_SQC_STATE_RDY)
 		return MLX5_CMD_STAT_BAD_RES_STATE_ERR;
 	/* Rates and scheduling elements */
 	if (MLX5_GET64(modify_sq_in, c->in, modify_bitmask))
@@ -96,6 +118,24 @@ static int sh_modify_sq(struct sh_cmd *c)
 	return MLX5_CMD_STAT_BAD_PARAM_ERR;
 }
 
+static int sh_query_sq(struct sh_cmd *c)
+{
+	struct sh_qp *qp = sh_sq_own(c, MLX5_GET(query_sq_in, c->in, sqn));
+	void *sqc = MLX5_ADDR_OF(query_sq_out, c->out, sq_context);
+
+	if (!qp)
+		return MLX5_CMD_STAT_BAD_RES_ERR;
+	MLX5_SET(sqc, sqc, state, sh_sq_state(qp));
+	MLX5_SET(sqc, sqc, cqn, qp->scq->obj.id);
+	MLX5_SET(sqc, sqc, user_index, qp->user_index);
+	MLX5_SET(sqc, sqc, tis_lst_sz, !!qp->tisn);
+	MLX5_SET(sqc, sqc, tis_num_0, qp->tisn);
+	MLX5_SET(sqc, sqc, wq.log_wq_sz, qp->log_sq);
+	MLX5_SET(sqc, sqc, wq.log_wq_stride, ilog2(MLX5_SEND_WQE_BB));
+	MLX5_SET(sqc, sqc, wq.pd, qp->pd);
+	return MLX5_CMD_STAT_OK;
+}
+
 static int sh_destroy_sq(struct sh_cmd *c)
 {
 	struct sh_qp *qp = sh_sq_own(c, MLX5_GET(destroy_sq_in, c->in, sqn));
@@ -109,6 +149,7 @@ static int sh_destroy_sq(struct sh_cmd *c)
 static const struct sh_cmd_entry sh_table[] = {
 	{ MLX5_CMD_OP_CREATE_SQ, sh_create_sq },
 	{ MLX5_CMD_OP_MODIFY_SQ, sh_modify_sq },
+	{ MLX5_CMD_OP_QUERY_SQ, sh_query_sq },
 	{ MLX5_CMD_OP_DESTROY_SQ, sh_destroy_sq },
 };
 

@@ -25,6 +25,11 @@ static const struct {
 	[SH_UMEM] = { "umem", 1, 1 << 16 },
 	[SH_QCOUNTER] = { "q_counter", 1, 256 },
 	[SH_SCHED] = { "sched_element", 1, SH_SCHEDS },
+	[SH_TIS] = { "tis", 1, 1 << 12 },
+	[SH_TIR] = { "tir", 1, 1 << 12 },
+	[SH_RQT] = { "rqt", 1, 1 << 10 },
+	[SH_FT] = { "flow_table", 1, 1 << 12 },
+	[SH_FG] = { "flow_group", 1, 1 << 16 },
 };
 
 void sh_tables_init(struct sh_hca *h)
@@ -103,7 +108,7 @@ void sh_del(struct sh_hca *h, enum sh_kind kind, void *p)
 u32 sh_tables_destroy(struct sh_hca *h, bool tell)
 {
 	static const enum sh_kind order[] = {
-		SH_QP, SH_SRQ, SH_CQ, SH_EQ, SH_MKEY, SH_UMEM, SH_UAR, SH_SCHED, SH_QCOUNTER,
+		SH_FT, SH_FG, SH_TIR, SH_RQT, SH_QP, SH_TIS, SH_SRQ, SH_CQ, SH_EQ, SH_MKEY, SH_UMEM, SH_UAR, SH_SCHED, SH_QCOUNTER,
 		SH_UCTX, SH_PD, SH_XRCD, SH_TD,
 	};
 	struct sh_mcg *mcg, *next;
@@ -121,6 +126,9 @@ u32 sh_tables_destroy(struct sh_hca *h, bool tell)
 		left += t->count;
 		xa_for_each(&t->xa, id, obj) {
 			switch (order[i]) {
+			case SH_FT:
+				sh_ft_free(h, obj);
+				break;
 			case SH_QP:
 				sh_qp_free(h, obj);
 				break;

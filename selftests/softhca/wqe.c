@@ -18,14 +18,12 @@ static void sh_sgl_add(struct sh_sgl *sgl, void *inl, u64 addr, u32 lkey, u32 le
 	sgl->len += len;
 }
 
-/* The segments from p to end. False if they do not parse. */
+/* The segments from p to end, behind what the list has. False if they do not parse. */
 static bool sh_wqe_segs(struct sh_sgl *sgl, void *p, void *end)
 {
 	struct mlx5_wqe_data_seg *d;
 	u32 n;
 
-	sgl->n = 0;
-	sgl->len = 0;
 	while (p < end) {
 		d = p;
 		n = be32_to_cpu(d->byte_count);
@@ -47,12 +45,35 @@ static bool sh_wqe_segs(struct sh_sgl *sgl, void *p, void *end)
 	return true;
 }
 
+/* What a frame has before its data segments: offloads, of which none is offered, and the
+ * first bytes of the frame, of which the first two are in the segment itself. Returns the
+ * end of it; NULL: it does not parse, or asks for an offload.
+ */
+static void *sh_wqe_eth(struct sh_sgl *sgl, void *p, void *end)
+{
+	struct mlx5_wqe_eth_seg *eth = p;
+	u32 n, more;
+
+	if (p + sizeof(*eth) > end || eth->cs_flags || eth->swp_flags || eth->mss)
+		return NULL;
+	n = be16_to_cpu(eth->inline_hdr.sz);
+	more = n > sizeof(eth->inline_hdr.start) ?
+	       ALIGN(n - sizeof(eth->inline_hdr.start), 16) : 0;
+	if (p + sizeof(*eth) + more > end)
+		return NULL;
+	sh_sgl_add(sgl, eth->inline_hdr.start, 0, 0, n);
+	return p + sizeof(*eth) + more;
+}
+
 static bool sh_wqe_legal(const struct sh_qp *qp, u8 op)
 {
 	switch (op) {
 	case MLX5_OPCODE_NOP:
 		return true;
 	case MLX5_OPCODE_SEND:
+		if (qp->st == SH_ST_SQ)
+			return qp->tisn;
+		fallthrough;
 	case MLX5_OPCODE_SEND_IMM:
 		return qp->st != MLX5_QPC_ST_REG_UMR && qp->st != SH_ST_SQ;
 	case MLX5_OPCODE_RDMA_WRITE:
@@ -134,6 +155,11 @@ u8 sh_wqe_load_tx(const struct sh_qp *qp, struct sh_tx *tx, u16 index)
 			return MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR;
 		tx->srqn = be32_to_cpu(xrc->xrc_srqn) & SH_MASK24;
 		p += sizeof(*xrc);
+	}
+	if (qp->st == SH_ST_SQ) {
+		p = sh_wqe_eth(&tx->sgl, p, end);
+		if (!p)
+			return MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR;
 	}
 	switch (tx->opcode) {
 	case MLX5_OPCODE_RDMA_WRITE:

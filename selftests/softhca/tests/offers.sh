@@ -77,10 +77,12 @@ for kind in 0x0 0x3 0x14; do
 	is "capabilities of kind $kind" "$(capabilities $kind)" some
 done
 # What QoS and debug have takes the contention model.
-for kind in 0x1 0x2 0x6 0x7 0x8 0x9 0xb 0xc 0xd 0xf 0x11 0x13 0x15 0x1a 0x1f 0x20 0x25 0x26; do
+for kind in 0x1 0x2 0x6 0x8 0x9 0xb 0xc 0xd 0xf 0x11 0x13 0x15 0x1a 0x1f 0x20 0x25 0x26; do
 	is "kind $kind" "$(capabilities $kind)" none
 done
-is "RoCE is Ethernet's" "$(capabilities 0x4)" "$([ -n "$eth" ] && echo some || echo none)"
+ethernets=$([ -n "$eth" ] && echo some || echo none)
+is "RoCE is Ethernet's" "$(capabilities 0x4)" "$ethernets"
+is "... and flow tables" "$(capabilities 0x7)" "$ethernets"
 is "kind 0x7f is unknown" "$(capabilities 0x7f)" refused
 is "as is 0x101" "$(capabilities 0x101)" refused
 
@@ -121,6 +123,20 @@ if [ -n "$eth" ]; then
 else
 	no_lag() { ! hca_command 16 08420000 00000000 0000000000000000 2>&1; }
 	check "no LAG on InfiniBand" no_lag
+fi
+
+# --- Raw packet QPs and flow rules -----------------------------------------------------
+
+if [ -n "$eth" ]; then
+	points_of build/progs/hcaraw mlx5_0 mlx5_1 hca0 hca1
+	# Not those that create QPs with random attributes and skip what is not supported.
+	verdicts test_eth_spec_flow_traffic test_ipv4_spec_flow_traffic \
+		test_ipv6_spec_flow_traffic test_tcp_spec_flow_traffic test_udp_spec_flow_traffic \
+		test_rss_traffic test_smac_matcher_to_qp_flow test_raw_modify_lag_port
+	check "raw_ethernet_lat, each end answers the other" hca_raw_lat 100
+else
+	no_raw() { ! build/progs/hcaraw mlx5_0 mlx5_1 lo lo 2>&1 | grep -q '^ok'; }
+	check "no raw packet QPs on InfiniBand" no_raw
 fi
 
 left() { [ "$(cat $hca_debug/hca*/objects)" = "$objects" ]; }
