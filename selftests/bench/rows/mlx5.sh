@@ -16,7 +16,7 @@
 . selftests/lib/mlx5.sh
 
 insn_ns=4
-rounds=${ROW_ROUNDS:-6}
+rounds=${ROW_ROUNDS:-12}
 
 # without, with: both measured in turn by $1, the means in $without and $with.
 in_turn() {
