@@ -18,7 +18,7 @@ set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 
 groups=(qp_create qp_rts dump qp_memory act_latency softhca_uar softhca_cache softhca_class
-	mlx5_create mlx5_post mlx5_sampler uar_show_10k uar_loop policy_tick model_error sim_rate
+	mlx5_create mlx5_post mlx5_sampler uar_show_10k uar_loop place_loop policy_tick model_error sim_rate
 	lib_cost lib_post_insns)
 rows=selftests/bench/rows
 logs=build/vm/out/bench
@@ -65,6 +65,9 @@ group() {
 	uar_loop)
 		SOFTHCA_PARAMS="preset=cx5 time_scale=20000" \
 			measure "$1" softhca --timeout 1800 -- "$rows/$1.sh" ;;
+	place_loop)
+		SOFTHCA_PARAMS="preset=cx5 time_scale=6000" \
+			measure "$1" softhca --timeout 600 -- "$rows/$1.sh" ;;
 	uar_show_10k) measure "$1" softhca --icount --timeout 1800 -- "$rows/uar_show.sh" ;;
 	lib_post_insns) measure "$1" softhca --icount --timeout 1200 -- "$rows/lib_post.sh" ;;
 	mlx5_create|mlx5_post|mlx5_sampler)

@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# place_loop: 64 QPs of a program, of which nothing is changed, that libmlx5 crowds on 10, 4 and 1
+# registers. libswiftrdma places them on registers of its own, and they reach what they do on a
+# register each. Rates are in the time of the contention model of a ConnectX-5.
+
+# shellcheck source=selftests/bench/rows/row.sh
+. selftests/bench/rows/row.sh
+# shellcheck source=selftests/lib/hca.sh
+. selftests/lib/hca.sh
+
+seconds=${ROW_SECONDS:-8}
+qps=64
+scale=$(<"$hca_debug/hca0/time_scale")
+lib=$PWD/build/lib/libswiftrdma.so.1
+
+# QPs that have a register of HCA 0 to themselves.
+with_own() { awk 'NR > 1 && $3 == 1 { n++ } END { print n + 0 }' "$hca_debug/hca0/registers"; }
+# Every QP has rung its register; before that the device does not know it.
+all_known() { [ "$(awk 'NR > 1 { n += $3 } END { print n + 0 }' "$hca_debug/hca0/registers")" -ge $qps ]; }
+
+# crowd NAME [VAR=VALUE]... [-- ARG...]: 64 QPs at work, to their end.
+crowd() {
+	local name=$1 env=() pid
+
+	shift
+	while [ $# -gt 0 ] && [ "$1" != -- ]; do
+		env+=("$1")
+		shift
+	done
+	env "${env[@]}" build/bench/crowd --qps $qps --duration "$seconds" "${@:2}" \
+		>"$row_tmp/$name" 2>"$row_tmp/$name.err" & pid=$!
+	wait_for 60 all_known || row_die "$name: not all QPs are at work: $(cat "$row_tmp/$name.err")"
+	# A QP that has not rung yet counts for a register that it may not use.
+	nap 2
+	with_own >"$row_tmp/$name.own"
+	wait $pid || row_die "$name: $(cat "$row_tmp/$name.err")"
+	row_say "$name: $(cat "$row_tmp/$name"), $(<"$row_tmp/$name.own") QPs with a register of their own"
+}
+# modelled NAME: its rate
+modelled() { awk -v v="$(json_field rate <"$row_tmp/$1")" -v s="$scale" 'BEGIN { printf "%.0f", v * s }'; }
+
+srdma_load || row_die "the module does not load"
+insmod "build/kmod/$(uname -r)/swiftrdma_mlx5.ko" || row_die "the provider does not load"
+crowd alone -- --registers 64
+
+# placed REGISTERS VAR=VALUE...
+placed() {
+	local registers=$1
+
+	shift
+	crowd crowded "$@"
+	crowd placed LD_PRELOAD="$lib" SWIFTRDMA_PLACE=lightest "$@"
+	row place_loop "$(modelled placed)" messages/s "$(modelled alone)" \
+		"$(quotient "$(modelled placed)" "$(modelled alone)")" '>=' 0.95 \
+		placement "\"by libmlx5 on $registers\"" crowded "$(modelled crowded)" \
+		gain "$(quotient "$(modelled placed)" "$(modelled crowded)")" \
+		own_register_before "$(<"$row_tmp/crowded.own")" \
+		own_register_after "$(<"$row_tmp/placed.own")" \
+		late "$(hca_gauge 0 time late)" executed "$(hca_gauge 0 time executed)" simulated true
+}
+placed "10 registers" MLX5_TOTAL_UUARS=9 MLX5_NUM_LOW_LAT_UUARS=0
+placed "4 registers" MLX5_TOTAL_UUARS=4 MLX5_NUM_LOW_LAT_UUARS=0
+placed "one register" MLX5_SHUT_UP_BF=1
