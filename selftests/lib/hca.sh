@@ -87,10 +87,10 @@ hca_raw_lat() {
 	a=$(cat /sys/class/net/hca0/address)
 	b=$(cat /sys/class/net/hca1/address)
 	out=$(mktemp)
-	timeout 120 raw_ethernet_lat --server -d mlx5_1 -E "$a" -B "$b" "${args[@]}" >"$out" 2>&1 & server=$!
+	timeout $((300 * slowness)) raw_ethernet_lat --server -d mlx5_1 -E "$a" -B "$b" "${args[@]}" >"$out" 2>&1 & server=$!
 	# It posts its receives just after its rule; nothing tells when.
 	if wait_for 60 grep -q '^flow_group [1-9]' $hca_debug/hca1/objects && nap 2 &&
-	   timeout 60 raw_ethernet_lat --client -d mlx5_0 -E "$b" -B "$a" "${args[@]}" >/dev/null &&
+	   timeout $((240 * slowness)) raw_ethernet_lat --client -d mlx5_0 -E "$b" -B "$a" "${args[@]}" >/dev/null &&
 	   wait $server; then
 		return
 	fi

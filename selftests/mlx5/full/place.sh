@@ -21,9 +21,10 @@ tmp=$work
 qps=64
 field() { sed -n "s/.*\"$1\":\([0-9.]*\).*/\1/p" "$2"; }
 holds() { awk "BEGIN { exit !($1) }"; }
-# How many registers have N QPs each.
-registers_of() {
-	awk -v q="$1" 'NR > 1 && $3 == q { n++ } END { print n + 0 }' $hca_debug/hca0/registers
+# How many registers have one QP, but for those of the driver's own QPs.
+own=0
+lone_registers() {
+	awk -v own=$own 'NR > 1 && $3 == 1 { n++ } END { print n - own }' $hca_debug/hca0/registers
 }
 counted() { jq -cs "map(.devices[] | select(.dev == \"mlx5_0\"))[0] | $1" "$stats"; }
 
@@ -50,16 +51,17 @@ placed() {
 }
 at_work() {
 	wait_for 30 all_known || return
-	registers_of 1 >"$tmp/ones"
+	lone_registers >"$tmp/ones"
 	swiftrdma -j uar show mlx5_0 >"$tmp/uars"
 }
 # Every QP has rung its register; before that the device does not know it.
-all_known() { [ "$(registers_of 1)" -ge $qps ]; }
+all_known() { [ "$(lone_registers)" -ge $qps ]; }
 left() { rdma res show qp | grep -c "comm $1"; rdma res show pd | grep -c "comm $1"; }
 
 ktap_begin
 mark_dmesg
 check "load" both_load
+own=$(lone_registers)
 check "64 QPs, a register each" crowd alone -- --registers 64
 alone=$(field rate "$tmp/alone")
 
