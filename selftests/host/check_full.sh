@@ -45,9 +45,13 @@ git init -q . && git add . &&
 	git -c user.name=test -c user.email=test@localhost -c commit.gpgsign=false commit -qm copy
 point $? "a copy of the tree"
 is "a part is run" "$(scripts/check-full host/policy | tail -n 1)" "1 passed, 0 failed, 0 skipped"
-scripts/check-full --matrix host/policy
+row() { grep "^$1 " Documentation/testing.rst | tr -s ' '; }
+others=$(row kernel/adopt; row runtime/full/signals-softhca-eth)
+scripts/check-full --matrix
 like "its result is in the matrix" "$(cat Documentation/testing.rst)" \
 	"^policy +$(git rev-parse --short=9 HEAD)"
+is "... whose other cells stay" "$(row kernel/adopt; row runtime/full/signals-softhca-eth)" "$others"
+like "... of which there are some" "$others" '[0-9a-f]{9}'
 like "... and holds, although testing.rst has changed" "$(scripts/check-full host/policy)" \
 	'1 parts: 1 hold, 0 to run'
 echo >>Documentation/policy.rst
