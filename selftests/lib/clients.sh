@@ -33,11 +33,13 @@ export nic
 module_load() { if [ $nic = rxe ]; then srdma_load; else both_load; fi; }
 module_unload() { if [ $nic = rxe ]; then srdma_unload; else both_unload; fi; }
 
-# Complaints of the kernel since mark_dmesg, each kind once, whatever the numbers of QPs. A
-# device that lacks something complains with and without the module.
+# Complaints of the kernel since mark_dmesg, each kind once, whatever the numbers of QPs and
+# which of the two devices. A device that lacks something complains with and without the
+# module, of some of the calls: the kernel limits how often.
 complaints() {
 	if [ $nic = rxe ]; then dmesg_complaints; else mlx5_complaints; fi |
-		sed -E 's/^\[[^]]*\] //; s/\(pid [0-9]+\)//; s/#[0-9]+/#N/g' | sort -u
+		sed -E 's/^\[[^]]*\] //; s/\(pid [0-9]+\)//; s/#[0-9]+/#N/g
+			s/\<(rxe|mlx5_)[01]\>/\1/g; /callbacks suppressed$/d' | sort -u
 }
 
 # firmware COMMAND: how often the two devices executed the command successfully.

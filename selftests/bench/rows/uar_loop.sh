@@ -73,7 +73,9 @@ modelled() { awk -v v="$(json_field "$2" <"$row_tmp/$1")" -v s="$scale" 'BEGIN {
 us() { awk -v v="$(json_field "$2" <"$row_tmp/$1")" -v s="$scale" 'BEGIN { printf "%.3f", v / s }'; }
 
 srdma_load || row_die "the module does not load"
-insmod "build/kmod/$(uname -r)/swiftrdma_mlx5.ko" period_us=$period_us max_rate=100000 || row_die "the provider does not load"
+# A command takes a unit of the device as long as modelled, which is $scale times as long as
+# of a NIC. As many as readers may cause on a NIC would leave no time for requests.
+insmod "build/kmod/$(uname -r)/swiftrdma_mlx5.ko" period_us=$period_us max_rate=100000 max_commands=8 || row_die "the provider does not load"
 swiftrdma job set kv class latency match cgroup=/kv || row_die "no job"
 kv=(build/bench/kv --threads "$threads" --poll 2000 --duration 600)
 
