@@ -33,8 +33,9 @@ cat >"$row_tmp/policy.yaml" <<-'EOF'
 	    environment: {MLX5_TOTAL_UUARS: 512}
 EOF
 
+# The 512 gets that are under way at first are done: kv measures from there.
 # shellcheck disable=SC2317
-moved() { [ "$(swiftrdma -j uar show mlx5_0 | jq '[.[].wrs // 0] | add')" -gt "$((512 + start))" ]; }
+moved() { [ "$(swiftrdma -j uar show mlx5_0 | jq '[.[].wrs // 0] | add')" -gt "$((2 * 512 + start))" ]; }
 
 # The UARs of the program, most QPs first: what they say is of two seconds.
 look() {
@@ -92,7 +93,8 @@ qpn=$(swiftrdma -j qp show dev mlx5_0 job kv | jq '.[0].qpn')
 swiftrdma -i 2 qp explain mlx5_0 "$qpn" >"$row_tmp/explain" || row_die "no explanation"
 cat "$row_tmp/explain" >&2
 swiftrdma top --batch -n 1 interval 2s >&2
-tr -s ' \n' ' ' <"$row_tmp/explain" | grep -q 'UAR: yes, .*MLX5_TOTAL_UUARS=512' ||
+# "some": each of its readings sweeps, too, and in so short a time the slow device does less.
+tr -s ' \n' ' ' <"$row_tmp/explain" | grep -qE 'UAR: (yes|some), .*MLX5_TOTAL_UUARS=512' ||
 	row_die "what qp explain says does not help"
 finish crowded
 # More than what counts as contended (user/core/crowd.h); there are few looks.
