@@ -137,11 +137,12 @@ static void test_vocab(void **state)
 	size_t i;
 
 	(void)state;
-	for (i = 0; i < SIGNALS; i++)
+	for (i = 0; i < SIGNALS; i++) {
 		assert_int_equal(vocab_obj(i), vocab_signals[i].obj);
 		assert_true(i >= vocab_first(vocab_signals[i].obj) &&
 			    i < vocab_first(vocab_signals[i].obj) +
 				vocab_width(vocab_signals[i].obj));
+	}
 	assert_int_equal(vocab_word(UNIT_CLASS, "latency", 7, &v), 0);
 	assert_string_equal(vocab_word_name(UNIT_CLASS, v), "latency");
 	assert_int_equal(vocab_word(UNIT_CLASS, "RTS", 3, &v), -ENOENT);
