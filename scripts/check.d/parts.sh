@@ -148,8 +148,8 @@ unit_tests() {
 # A million executions, continuing with the corpus of the last run.
 fuzz_test() { logged "host-$1" run_fuzzer "$1" "build/fuzz/corpus/$1" 1500 -runs=1000000; }
 
-# What the table says so far, by part: states are in build/, which a new clone lacks.
-declare -A told=()
+# Reads the cells that the table has, by part. States are in build/, so a new clone has none.
+declare -A cells_before=()
 read_matrix() {
 	local suite cells names i
 
@@ -158,7 +158,7 @@ read_matrix() {
 		read -r -a names <<<"$kernels"
 		[ -z "${part_cmd[host/$suite]:-}" ] || names=(host)
 		for ((i = 1; i < ${#cells[@]} && i <= ${#names[@]}; i++)); do
-			told[${names[i - 1]}/$suite]=${cells[i]}
+			cells_before[${names[i - 1]}/$suite]=${cells[i]}
 		done
 	done < <(sed -n '/^\.\. the matrix begins/,/^\.\. the matrix ends/p' "$1" |
 		 grep -E '^[a-z]' | sed 's/  \+/|/g')
@@ -170,7 +170,7 @@ cell() {
 
 	read -r _ id _ failed _ < <(state_of "$1"; echo)
 	case ${failed:-} in
-	'') [ -n "${part_cmd[$1]:-}" ] && echo "${told[$1]:-not run}" || echo "\-" ;;
+	'') [ -n "${part_cmd[$1]:-}" ] && echo "${cells_before[$1]:-not run}" || echo "\-" ;;
 	0) echo "$id" ;;
 	*) echo "$id **$failed failed**" ;;
 	esac

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * hcaraw FROM TO NETDEV_FROM NETDEV_TO: raw packet QPs of two HCAs on one wire, with flow
- * rules, and the netdevs of the same ports. Prints "ok - NAME" or "not ok - NAME".
+ * hcaraw FROM TO NETDEV_FROM NETDEV_TO: sends frames from a raw packet QP of HCA FROM to raw
+ * packet QPs of HCA TO, with flow rules, and between these QPs and the netdevs of the two
+ * ports. Prints "ok - NAME" or "not ok - NAME" for each test.
  */
 #include <arpa/inet.h>
 #include <linux/if_packet.h>
@@ -225,8 +226,8 @@ static void test_frames(void)
 
 static void test_fields(void)
 {
-	struct rule vlan = {}, port = {}, drop = {};
-	struct ibv_flow *of_vlan, *of_port, *of_drop;
+	struct rule vlan = {}, port = {};
+	struct ibv_flow *of_vlan, *of_port;
 	struct iphdr ip = { .version = 4, .ihl = 5, .ttl = 9, .protocol = IPPROTO_UDP };
 	struct udphdr udp = { .dest = htons(PORT) };
 	uint8_t f[ROOM];
@@ -258,17 +259,7 @@ static void test_fields(void)
 	f[37]++;
 	send_frame(&a, f, 64);
 	tell(nothing_arrives(), "none for the next port");
-	f[37]--;
-
-	drop.attr.priority = 0;
-	drop.drop = (struct ibv_flow_spec_action_drop){
-		.type = IBV_FLOW_SPEC_ACTION_DROP, .size = sizeof(drop.drop),
-	};
-	tell(!ibv_destroy_flow(of_port), "the port's rule goes");
-	of_drop = add_rule(b.qp, &drop, b.mac, ETH_P_IP, sizeof(drop.drop));
-	send_frame(&a, f, 64);
-	tell(of_drop && nothing_arrives(), "a rule that drops");
-	tell(!ibv_destroy_flow(of_drop) && !ibv_destroy_flow(of_vlan), "all rules go");
+	tell(!ibv_destroy_flow(of_port) && !ibv_destroy_flow(of_vlan), "these rules go");
 }
 
 static int packet_socket(const struct end *e)
@@ -298,7 +289,9 @@ static bool socket_gets(int fd, const uint8_t *f, uint32_t length, int ms)
 static void test_netdevs(void)
 {
 	int from = packet_socket(&a), to = packet_socket(&b);
-	struct rule r = {};
+	struct rule r = {}, drop = {
+		.drop = { .type = IBV_FLOW_SPEC_ACTION_DROP, .size = sizeof(drop.drop) },
+	};
 	struct ibv_flow *flow;
 	uint8_t f[ROOM];
 
@@ -311,8 +304,120 @@ static void test_netdevs(void)
 	tell(!socket_gets(to, f, 100, 200), "... is not the other netdev's");
 	tell(flow && !ibv_destroy_flow(flow) && send(from, f, 100, 0) == 100 &&
 	     socket_gets(to, f, 100, 15000), "... but is without the rule");
+	flow = add_rule(b.qp, &drop, b.mac, ETH_TEST, sizeof(drop.drop));
+	tell(flow && send_frame(&a, f, 100) == IBV_WC_SUCCESS && !socket_gets(to, f, 100, 200) &&
+	     nothing_arrives(), "a rule that drops: neither gets it");
+	tell(!ibv_destroy_flow(flow) && send_frame(&a, f, 100) == IBV_WC_SUCCESS &&
+	     socket_gets(to, f, 100, 15000), "... and the netdev does without the rule");
 	close(from);
 	close(to);
+}
+
+/*
+ * Vectors of Microsoft's "Verifying the RSS Hash Calculation": addresses, ports, and the lowest
+ * four bits of the hash of both.
+ */
+static const struct vector {
+	const char *src, *dst;
+	uint16_t sport, dport;
+	uint8_t queue;
+} vectors[] = {
+	{ "66.9.149.187", "161.142.100.80", 2794, 1766, 0x8 },		/* 0x51ccc178 */
+	{ "199.92.111.2", "65.69.140.83", 14230, 4739, 0xa },		/* 0xc626b0ea */
+	{ "24.19.198.95", "12.22.207.184", 12898, 38024, 0xa },		/* 0x5c2b394a */
+	{ "38.27.205.30", "209.142.163.6", 48228, 2217, 0xf },		/* 0xafc7327f */
+	{ "153.39.163.191", "202.188.127.2", 44251, 1303, 0x2 },	/* 0x10e828a2 */
+};
+
+static uint8_t rss_key[] = {
+	0x6d, 0x5a, 0x56, 0xda, 0x25, 0x5b, 0x0e, 0xc2, 0x41, 0x67, 0x25, 0x3d, 0x43, 0xa3,
+	0x8f, 0xb0, 0xd0, 0xca, 0x2b, 0xcb, 0xae, 0x7b, 0x30, 0xb4, 0x77, 0xcb, 0x2d, 0xa3,
+	0x80, 0x30, 0xf2, 0x0c, 0x6a, 0x42, 0xb7, 0x3b, 0xbe, 0xac, 0x01, 0xfa,
+};
+
+/* A work queue with one receive, whose wr_id is the queue's number. */
+static struct ibv_wq *open_wq(uint64_t number)
+{
+	struct ibv_wq_init_attr init = {
+		.wq_type = IBV_WQT_RQ, .max_wr = 8, .max_sge = 1, .pd = b.dev.pd, .cq = b.cq,
+	};
+	struct ibv_wq_attr ready = { .attr_mask = IBV_WQ_ATTR_STATE, .wq_state = IBV_WQS_RDY };
+	struct ibv_sge sge = { (uintptr_t)b.mem + number * ROOM, ROOM, b.mr->lkey };
+	struct ibv_recv_wr wr = { .wr_id = number, .sg_list = &sge, .num_sge = 1 }, *bad;
+	struct ibv_wq *wq = ibv_create_wq(b.dev.ctx, &init);
+	int i;
+
+	if (!wq || ibv_modify_wq(wq, &ready))
+		return NULL;
+	for (i = 0; i < 4; i++)
+		if (ibv_post_wq_recv(wq, &wr, &bad))
+			return NULL;
+	return wq;
+}
+
+static struct ibv_qp *open_rss(struct ibv_rwq_ind_table *table)
+{
+	struct ibv_qp_init_attr_ex init = {
+		.qp_type = IBV_QPT_RAW_PACKET, .pd = b.dev.pd, .rwq_ind_tbl = table,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_RX_HASH |
+			     IBV_QP_INIT_ATTR_IND_TABLE,
+		.rx_hash_conf = {
+			.rx_hash_function = IBV_RX_HASH_FUNC_TOEPLITZ,
+			.rx_hash_key_len = sizeof(rss_key), .rx_hash_key = rss_key,
+			.rx_hash_fields_mask = IBV_RX_HASH_SRC_IPV4 | IBV_RX_HASH_DST_IPV4 |
+					       IBV_RX_HASH_SRC_PORT_TCP | IBV_RX_HASH_DST_PORT_TCP,
+		},
+	};
+
+	return ibv_create_qp_ex(b.dev.ctx, &init);
+}
+
+/* Does the frame of the vector arrive at its queue? */
+static bool arrives_at_queue(const struct vector *v)
+{
+	struct iphdr ip = {
+		.version = 4, .ihl = 5, .ttl = 9, .protocol = IPPROTO_TCP,
+		.saddr = inet_addr(v->src), .daddr = inet_addr(v->dst),
+	};
+	uint16_t ports[10] = { htons(v->sport), htons(v->dport) };
+	uint8_t f[ROOM] = {};
+	struct ibv_wc wc;
+
+	head(f, b.mac, ETH_P_IP);
+	memcpy(f + 14, &ip, sizeof(ip));
+	memcpy(f + 34, ports, sizeof(ports));
+	return send_frame(&a, f, 60) == IBV_WC_SUCCESS && next(&b, &wc, 50 * SOON_NS) &&
+	       wc.status == IBV_WC_SUCCESS && wc.wr_id == v->queue;
+}
+
+static void test_rss(void)
+{
+	struct ibv_wq *wq[16] = {};
+	struct ibv_rwq_ind_table_init_attr init = { .log_ind_tbl_size = 4, .ind_tbl = wq };
+	struct ibv_rwq_ind_table *table;
+	struct ibv_flow *flow;
+	struct rule r = {};
+	struct ibv_qp *qp;
+	uint32_t i, n = 0;
+
+	for (i = 0; i < 16; i++) {
+		wq[i] = open_wq(i);
+		n += !!wq[i];
+	}
+	table = n == 16 ? ibv_create_rwq_ind_table(b.dev.ctx, &init) : NULL;
+	qp = table ? open_rss(table) : NULL;
+	flow = qp ? add_rule(qp, &r, b.mac, ETH_P_IP, 0) : NULL;
+	tell(flow, "a rule that spreads frames over 16 work queues");
+	if (!flow)
+		return;
+	for (i = 0, n = 0; i < sizeof(vectors) / sizeof(vectors[0]); i++)
+		n += arrives_at_queue(&vectors[i]);
+	tell(n == i, "frames arrive at the queues that RSS's own vectors say");
+	tell(ibv_destroy_wq(wq[0]), "no queue goes that the table has");
+	n = ibv_destroy_flow(flow) || ibv_destroy_qp(qp) || ibv_destroy_rwq_ind_table(table);
+	for (i = 0; i < 16; i++)
+		n |= !!ibv_destroy_wq(wq[i]);
+	tell(!n, "all of them go");
 }
 
 static void test_errors(void)
@@ -367,6 +472,7 @@ int main(int argc, char **argv)
 	test_frames();
 	test_fields();
 	test_netdevs();
+	test_rss();
 	test_errors();
 	return failed;
 }

@@ -127,8 +127,8 @@ static void sh_caps_general(struct sh_hca *h, void *p)
 
 static void sh_caps_qos(void *p)
 {
-	/* Send queues alone are not scheduled, but without this bit libmlx5 does not look at
-	 * the next two.
+	/* The device does not schedule send queues without a QP. The bit is set because
+	 * libmlx5 reads the next two bits only if this one is set.
 	 */
 	MLX5_SET(qos_cap, p, nic_sq_scheduling, 1);
 	MLX5_SET(qos_cap, p, nic_bw_share, 1);

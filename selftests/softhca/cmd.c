@@ -20,7 +20,8 @@ struct sh_cmd_hdr {
 static sh_cmd_fn sh_cmd_find(u16 op)
 {
 	return sh_cmd_obj(op) ?: sh_cmd_queue(op) ?: sh_cmd_qp(op) ?: sh_cmd_sq(op) ?:
-	       sh_cmd_rq(op) ?: sh_cmd_rss(op) ?: sh_cmd_flow(op) ?: sh_cmd_port(op) ?: sh_cmd_telemetry(op) ?: sh_cmd_sched(op) ?: sh_cmd_diag(op) ?: sh_cmd_roce(op);
+	       sh_cmd_rq(op) ?: sh_cmd_rss(op) ?: sh_cmd_flow(op) ?: sh_cmd_port(op) ?:
+	       sh_cmd_telemetry(op) ?: sh_cmd_sched(op) ?: sh_cmd_diag(op) ?: sh_cmd_roce(op);
 }
 
 /* Copies between a linear buffer and the 16 bytes in the entry followed by a

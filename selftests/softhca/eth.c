@@ -19,6 +19,8 @@
 /* With RoCE's headers, 4096 bytes fit. */
 #define SH_ETH_MTU	4200
 #define SH_ETH_MAX_MTU	9978
+/* Frames that may wait for the poller; it takes 64 in each look. */
+#define SH_MAX_QUEUED	1024
 
 static bool sh_eth_takes(const struct net_device *to, const u8 *dest)
 {
@@ -37,7 +39,7 @@ void sh_eth_receive(struct sh_hca *h, struct sk_buff *skb)
 		kfree_skb(skb);
 		return;
 	}
-	/* Its device until it has been forwarded; a raw packet QP's has none. */
+	/* dev_forward_skb() reads the sender's netdev; frames of raw packet QPs have none. */
 	if (!skb->dev)
 		skb->dev = to;
 	if (dev_forward_skb(to, skb) != NET_RX_SUCCESS)
@@ -58,7 +60,8 @@ static netdev_tx_t sh_eth_xmit(struct sk_buff *skb, struct net_device *dev)
 
 		if (!h->netdev || h->netdev == dev)
 			continue;
-		copy = skb_clone(skb, GFP_ATOMIC);
+		copy = skb_queue_len_lockless(&h->frames) < SH_MAX_QUEUED ?
+		       skb_clone(skb, GFP_ATOMIC) : NULL;
 		if (!copy)
 			h->netdev->stats.rx_dropped++;
 		else if (READ_ONCE(h->flows))

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Flow tables of what a port receives: which receive queues get a frame.
+ * Flow tables pick the receive queues of a frame that a port receives.
  *
- * A table's entries are numbered, and the first that matches decides. An entry belongs to a
- * group, which says which fields of a frame its entries compare. Fields are those of layers
- * 2 to 4 of the outer headers, laid out as fte_match_set_lyr_2_4.
+ * The entries of a table have numbers, and the first entry that matches decides. A group of
+ * entries says which fields of a frame its entries compare: fields of layers 2 to 4 of the
+ * outer headers, laid out as fte_match_set_lyr_2_4.
  */
 #include <linux/etherdevice.h>
 #include <linux/if_vlan.h>
@@ -12,6 +12,7 @@
 #include <linux/ipv6.h>
 #include <linux/tcp.h>
 #include <linux/udp.h>
+#include <net/ip.h>
 
 #include "softhca.h"
 
@@ -20,7 +21,6 @@
 #define SH_MAX_DESTS	64
 #define SH_DISCONNECT	1	/* op_mod: no table is the root */
 #define SH_REPLACE	1	/* op_mod: the entry is there already */
-#define SH_IP_OFFSET	0x1fff
 #define SH_FIELDS	MLX5_ST_SZ_BYTES(fte_match_set_lyr_2_4)
 #define SH_SET(fields, field, v) MLX5_SET(fte_match_set_lyr_2_4, fields, field, v)
 
@@ -304,7 +304,7 @@ static int sh_delete_fte(struct sh_cmd *c)
 	return MLX5_CMD_STAT_OK;
 }
 
-/* Does an entry send frames there, or a table what it does not match? */
+/* True: an entry of a table, or the miss action of a table, forwards frames to @id. */
 bool sh_flow_uses(struct sh_hca *h, u8 type, u32 id)
 {
 	unsigned long t, i;
@@ -410,14 +410,14 @@ static void sh_fields_ip4(void *f, const u8 *p, u32 len)
 	SH_SET(f, ip_protocol, ip->protocol);
 	SH_SET(f, ip_dscp, ip->tos >> 2);
 	SH_SET(f, ip_ecn, ip->tos & 3);
-	SH_SET(f, frag, !!(ip->frag_off & htons(0x2000 | SH_IP_OFFSET)));
+	SH_SET(f, frag, !!(ip->frag_off & htons(IP_MF | IP_OFFSET)));
 	SH_SET(f, src_ipv4_src_ipv6.ipv4_layout.ipv4, ntohl(ip->saddr));
 	SH_SET(f, dst_ipv4_dst_ipv6.ipv4_layout.ipv4, ntohl(ip->daddr));
-	if (head >= sizeof(*ip) && head <= len && !(ip->frag_off & htons(SH_IP_OFFSET)))
+	if (head >= sizeof(*ip) && head <= len && !(ip->frag_off & htons(IP_OFFSET)))
 		sh_fields_l4(f, ip->protocol, p + head, len - head);
 }
 
-/* Headers behind IPv6's own are not looked through. */
+/* IPv6 extension headers are not parsed. */
 static void sh_fields_ip6(void *f, const u8 *p, u32 len)
 {
 	const struct ipv6hdr *ip = (const void *)p;
@@ -435,7 +435,7 @@ static void sh_fields_ip6(void *f, const u8 *p, u32 len)
 	sh_fields_l4(f, ip->nexthdr, p + sizeof(*ip), len - sizeof(*ip));
 }
 
-/* What of a frame, of at least an Ethernet header, entries may compare. */
+/* Reads the fields that entries may compare. The frame has at least an Ethernet header. */
 static void sh_fields(void *f, const u8 *p, u32 len)
 {
 	const struct ethhdr *eth = (const void *)p;
@@ -490,9 +490,9 @@ static const struct sh_fte *sh_ft_match(struct sh_hca *h, struct sh_ft *ft, cons
 	return NULL;
 }
 
-/* A frame arrived: gives it to the receive queues of the rules that it matches, except those
- * of transport domain @td, where it comes from (0: from elsewhere). False: to none, so it is
- * the netdev's.
+/* Gives a frame to the receive queues of the rules that it matches. @td: the transport domain
+ * that sent the frame, whose receive queues do not get it; 0: another HCA sent the frame.
+ * False: no queue got the frame, so the netdev gets it.
  */
 bool sh_flow_receive(struct sh_hca *h, const u8 *frame, u32 len, u32 td)
 {

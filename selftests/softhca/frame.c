@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Frames of raw packet QPs, and of netdevs where an HCA has flow rules. A frame reaches all
- * other HCAs whose links are up, as on a hub, and the flow rules of its own HCA; what it meets
- * there is flow.c's and eth.c's.
+ * Moves frames of raw packet QPs, and frames of netdevs to HCAs that have flow rules. A frame
+ * of a raw packet QP reaches all other HCAs whose links are up, as on a hub, and the flow rules
+ * of its own HCA. At an HCA the flow rules (flow.c) are first, then the netdev (eth.c).
  */
 #include <linux/etherdevice.h>
 
@@ -20,9 +20,13 @@ static bool sh_frame_steer(struct sh_hca *h, const struct sk_buff *skb, u32 td)
 	return true;
 }
 
-/* @skb is consumed. */
+/* A frame from another HCA; @skb is consumed. */
 static void sh_frame_arrive(struct sh_hca *h, struct sk_buff *skb)
 {
+	if (!sh_port_active(h)) {
+		kfree_skb(skb);
+		return;
+	}
 	if (!skb_linearize(skb) && sh_frame_steer(h, skb, 0)) {
 		consume_skb(skb);
 		return;
@@ -32,7 +36,7 @@ static void sh_frame_arrive(struct sh_hca *h, struct sk_buff *skb)
 	local_bh_enable();
 }
 
-/* Frames of netdevs, which came without the device's mutex. */
+/* Handles frames that netdevs have queued, since these could not take the device's mutex. */
 bool sh_frame_run(struct sh_hca *h)
 {
 	struct sk_buff *skb;
@@ -45,7 +49,9 @@ bool sh_frame_run(struct sh_hca *h)
 	return n;
 }
 
-/* The frame of the WQE at the head of a send queue; NULL: its memory is not the sender's. */
+/* Copies the frame that the current WQE of a send queue describes. NULL: the sender has no
+ * access to a part of that memory, or there is no memory for the copy; @syndrome says which.
+ */
 static struct sk_buff *sh_frame_gather(struct sh_qp *sq, u8 *syndrome)
 {
 	struct sh_sgl *sgl = &sq->tx->sgl;
@@ -97,7 +103,7 @@ u8 sh_frame_send(struct sh_qp *sq)
 	for (i = 0; i < softhca.nhcas && sh_port_active(sq->hca); i++) {
 		struct sh_hca *h = softhca.hca[i];
 
-		if (h == sq->hca || !sh_port_active(h))
+		if (h == sq->hca)
 			continue;
 		copy = skb_copy(skb, GFP_KERNEL);
 		if (copy)

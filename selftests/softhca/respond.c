@@ -517,7 +517,7 @@ void sh_respond_frame(struct sh_qp *rq, const u8 *frame, u32 len, u32 tag)
 	rq->bytes += len;
 	cqe.srqn = cpu_to_be32(rq->user_index);
 	cqe.byte_cnt = cpu_to_be32(len);
-	/* The rule's tag is where others have the QP. */
+	/* A frame's completion has the tag of the flow rule in place of the QPN. */
 	cqe.sop_drop_qpn = cpu_to_be32(tag);
 	cqe.wqe_counter = cpu_to_be16(rq->rx->index);
 	sh_cq_put(rq->rcq, &cqe, MLX5_CQE_RESP_SEND, true);

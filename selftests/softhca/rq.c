@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Receive queues without a QP, for raw frames, and what stands between them and the wire: a
- * TIR names the receive queue that a flow rule sends frames to, and a send queue of frames
- * names a TIS. Each is of a transport domain, whose frames do not come back to itself.
+ * Receive queues without a QP, for frames, and the objects between queues and the wire. A
+ * flow rule names a TIR, and the TIR names the receive queue of the rule's frames. A send
+ * queue of frames names a TIS. A TIR receives no frames of a TIS that has the same transport
+ * domain.
  */
 #include "softhca.h"
 
@@ -54,18 +55,6 @@ static int sh_create_rq(struct sh_cmd *c)
 	return status;
 }
 
-static u8 sh_rq_state(const struct sh_qp *rq)
-{
-	switch (rq->state) {
-	case MLX5_QPC_STATE_RST:
-		return MLX5_RQC_STATE_RST;
-	case MLX5_QPC_STATE_RTR:
-		return MLX5_RQC_STATE_RDY;
-	default:
-		return MLX5_RQC_STATE_ERR;
-	}
-}
-
 static int sh_modify_rq(struct sh_cmd *c)
 {
 	struct sh_qp *rq = sh_rq_own(c, MLX5_GET(modify_rq_in, c->in, rqn));
@@ -73,27 +62,11 @@ static int sh_modify_rq(struct sh_cmd *c)
 
 	if (!rq)
 		return MLX5_CMD_STAT_BAD_RES_ERR;
-	/* The driver may not know yet that the queue failed, and may reset it. */
-	if (MLX5_GET(modify_rq_in, c->in, rq_state) != sh_rq_state(rq) &&
-	    MLX5_GET(rqc, rqc, state) == MLX5_RQC_STATE_RDY)
-		return MLX5_CMD_STAT_BAD_RES_STATE_ERR;
 	/* VLAN stripping, FCS, the set of counters */
 	if (MLX5_GET64(modify_rq_in, c->in, modify_bitmask))
 		return MLX5_CMD_STAT_BAD_PARAM_ERR;
-	switch (MLX5_GET(rqc, rqc, state)) {
-	case MLX5_RQC_STATE_RST:
-		sh_qp_reset(rq);
-		return MLX5_CMD_STAT_OK;
-	case MLX5_RQC_STATE_RDY:
-		if (rq->state == MLX5_QPC_STATE_ERR)
-			return MLX5_CMD_STAT_BAD_RES_STATE_ERR;
-		rq->state = MLX5_QPC_STATE_RTR;
-		return MLX5_CMD_STAT_OK;
-	case MLX5_RQC_STATE_ERR:
-		sh_qp_to_err(rq);
-		return MLX5_CMD_STAT_OK;
-	}
-	return MLX5_CMD_STAT_BAD_PARAM_ERR;
+	return sh_wq_modify(rq, MLX5_GET(modify_rq_in, c->in, rq_state),
+			    MLX5_GET(rqc, rqc, state));
 }
 
 static int sh_query_rq(struct sh_cmd *c)
@@ -103,7 +76,7 @@ static int sh_query_rq(struct sh_cmd *c)
 
 	if (!rq)
 		return MLX5_CMD_STAT_BAD_RES_ERR;
-	MLX5_SET(rqc, rqc, state, sh_rq_state(rq));
+	MLX5_SET(rqc, rqc, state, sh_wq_state(rq));
 	MLX5_SET(rqc, rqc, cqn, rq->rcq->obj.id);
 	MLX5_SET(rqc, rqc, user_index, rq->user_index);
 	MLX5_SET(rqc, rqc, wq.log_wq_sz, rq->log_rq);
@@ -201,7 +174,7 @@ static int sh_modify_tis(struct sh_cmd *c)
 		return MLX5_CMD_STAT_BAD_RES_ERR;
 	if (MLX5_GET(modify_tis_in, c->in, bitmask.lag_tx_port_affinity))
 		tis->lag_port = MLX5_GET(tisc, tisc, lag_tx_port_affinity);
-	/* Four bits, of which the last is not part of the priority */
+	/* The field has four bits; the lowest is not part of the priority. */
 	if (MLX5_GET(modify_tis_in, c->in, bitmask.prio))
 		tis->prio = MLX5_GET(tisc, tisc, prio) >> 1;
 	xa_for_each(&c->hca->tab[SH_QP].xa, i, sq)

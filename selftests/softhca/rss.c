@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Frames spread over several receive queues: a table of queues (RQT), of which a TIR picks one
- * by a hash of a frame's addresses and ports.
+ * Tables of receive queues (RQT). A TIR with such a table picks a queue by a hash of the
+ * frame's addresses and ports.
  */
 #include "softhca.h"
 
 #define SH_MAX_RQT	128
 #define SH_L3_IPV4	0
 #define SH_L4_TCP	0
-#define SH_FIELDS_KNOWN	0xf
+#define SH_HASH_FIELDS	0xf	/* addresses and ports, not the SPI of IPsec */
 
 struct sh_rqt {
 	struct sh_obj obj;
@@ -72,7 +72,7 @@ bool sh_rqt_has(struct sh_hca *h, u32 rqn)
 	return false;
 }
 
-/* What an indirect TIR is: false if it asks for what is not offered. */
+/* Reads what a TIR with a table hashes. False: it asks for something that is not offered. */
 bool sh_rss_load(struct sh_tir *tir, const void *tirc)
 {
 	void *f = MLX5_ADDR_OF(tirc, (void *)tirc, rx_hash_field_selector_outer);
@@ -85,11 +85,13 @@ bool sh_rss_load(struct sh_tir *tir, const void *tirc)
 	memcpy(tir->hash_key, MLX5_ADDR_OF(tirc, (void *)tirc, rx_hash_toeplitz_key),
 	       sizeof(tir->hash_key));
 	return MLX5_GET(tirc, tirc, rx_hash_fn) == MLX5_RX_HASH_FN_TOEPLITZ &&
-	       !(tir->fields & ~SH_FIELDS_KNOWN) &&
+	       !(tir->fields & ~SH_HASH_FIELDS) &&
 	       !MLX5_GET(rx_hash_field_select, inner, selected_fields);
 }
 
-/* Toeplitz: the exclusive or of the 32 bits of the key from each bit on that is set. */
+/* The Toeplitz hash of RSS: for each bit of the data that is 1, the 32 bits of the key that
+ * begin at that bit's position are XORed into the hash.
+ */
 static u32 sh_toeplitz(const u8 *key, const u8 *data, u32 len)
 {
 	u32 window = be32_to_cpup((const __be32 *)key), hash = 0, i, bit;
@@ -122,7 +124,7 @@ static u32 sh_hash_input(const struct sh_tir *tir, const u8 *fields, u8 *to)
 			len += n;					\
 		}							\
 	} while (0)
-	/* Another protocol than the hash is for */
+	/* A frame of another protocol has hash 0. */
 	if (version != (tir->l3 == SH_L3_IPV4 ? 4 : 6))
 		return 0;
 	/* An IPv4 address is the last dword of its field. */

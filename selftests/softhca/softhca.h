@@ -83,18 +83,18 @@ struct sh_umem {
 	struct sh_buf buf;
 };
 
-/* Where a flow rule sends frames that it matches: to a receive queue. */
+/* The destination of a flow rule: one receive queue, or one of the queues of a table. */
 struct sh_tir {
 	struct sh_obj obj;
 	u32 td;		/* transport domain */
 	u32 rqn;
-	u32 rqtn;	/* if not 0: to one of this table's */
-	u8 l3, l4;	/* what is hashed of a frame to pick one, */
-	u32 fields;
-	u8 hash_key[40];	/* and how */
+	u32 rqtn;	/* the table; 0: the queue is @rqn */
+	u8 l3, l4;	/* protocols whose fields are hashed */
+	u32 fields;	/* the fields that are hashed, a bit each */
+	u8 hash_key[40];
 };
 
-/* What a send queue of frames names. */
+/* How the frames of a send queue leave. */
 struct sh_tis {
 	struct sh_obj obj;
 	u32 td;
@@ -590,21 +590,23 @@ static inline bool sh_qp_connected(const struct sh_qp *qp)
 	return sh_qp_reliable(qp) || qp->st == MLX5_QPC_ST_UC;
 }
 
-/* sq.c: send queues alone */
+/* sq.c: send queues without a QP, and what receive queues without a QP share with them */
 sh_cmd_fn sh_cmd_sq(u16 op);
 void sh_sq_path(struct sh_qp *sq, const struct sh_tis *tis);
+u8 sh_wq_state(const struct sh_qp *qp);
+int sh_wq_modify(struct sh_qp *qp, u8 from, u8 to);
 int sh_wq_load(struct sh_cmd *c, struct sh_qp *qp, void *wq, u64 bytes);
 
-/* rq.c: receive queues alone, TIRs, TISes */
+/* rq.c: receive queues without a QP, TIRs, TISes */
 sh_cmd_fn sh_cmd_rq(u16 op);
 
-/* rss.c: frames spread over several receive queues */
+/* rss.c: picks one of several receive queues for a frame */
 sh_cmd_fn sh_cmd_rss(u16 op);
 bool sh_rqt_has(struct sh_hca *h, u32 rqn);
 bool sh_rss_load(struct sh_tir *tir, const void *tirc);
 struct sh_qp *sh_rss_pick(struct sh_hca *h, const struct sh_tir *tir, const u8 *fields);
 
-/* flow.c: which receive queues a frame goes to */
+/* flow.c: flow tables, which pick the receive queues of a frame */
 #define SH_FLOW_TABLE	1	/* kinds of destinations */
 #define SH_FLOW_TIR	2
 sh_cmd_fn sh_cmd_flow(u16 op);
@@ -613,7 +615,7 @@ void sh_ft_free(struct sh_hca *h, void *table);
 bool sh_flow_uses(struct sh_hca *h, u8 type, u32 id);
 bool sh_flow_receive(struct sh_hca *h, const u8 *frame, u32 len, u32 td);
 
-/* frame.c: frames between raw packet QPs and netdevs */
+/* frame.c: moves frames between raw packet QPs and netdevs */
 u8 sh_frame_send(struct sh_qp *sq);
 bool sh_frame_run(struct sh_hca *h);
 

@@ -6,7 +6,7 @@
  */
 #include "softhca.h"
 
-/* How its frames go out is where a QP has it. */
+/* A send queue stores the LAG port and the priority of its frames where a QP stores its own. */
 void sh_sq_path(struct sh_qp *sq, const struct sh_tis *tis)
 {
 	void *path = MLX5_ADDR_OF(qpc, sq->qpc, primary_address_path);
@@ -23,6 +23,48 @@ int sh_wq_load(struct sh_cmd *c, struct sh_qp *qp, void *wq, u64 bytes)
 	return status ?: sh_buf_load(c, &qp->buf, MLX5_ADDR_OF(wq, wq, pas), bytes,
 				     MLX5_GET(wq, wq, log_wq_pg_sz) + 12,
 				     MLX5_GET(wq, wq, page_offset));
+}
+
+/* The state of a send or receive queue; SQs and RQs have the same numbers for it. */
+u8 sh_wq_state(const struct sh_qp *qp)
+{
+	BUILD_BUG_ON((int)MLX5_SQC_STATE_RST != (int)MLX5_RQC_STATE_RST ||
+		     (int)MLX5_SQC_STATE_RDY != (int)MLX5_RQC_STATE_RDY ||
+		     (int)MLX5_SQC_STATE_ERR != (int)MLX5_RQC_STATE_ERR);
+	switch (qp->state) {
+	case MLX5_QPC_STATE_RST:
+		return MLX5_SQC_STATE_RST;
+	case MLX5_QPC_STATE_RTR:
+	case MLX5_QPC_STATE_RTS:
+		return MLX5_SQC_STATE_RDY;
+	default:
+		return MLX5_SQC_STATE_ERR;
+	}
+}
+
+/* Moves a send or receive queue to state @to. The driver may not know yet that the queue
+ * failed, so @from, the state that the driver names, counts only for RDY.
+ */
+int sh_wq_modify(struct sh_qp *qp, u8 from, u8 to)
+{
+	switch (to) {
+	case MLX5_SQC_STATE_RST:
+		sh_qp_reset(qp);
+		return MLX5_CMD_STAT_OK;
+	case MLX5_SQC_STATE_RDY:
+		if (from != sh_wq_state(qp) || from == MLX5_SQC_STATE_ERR)
+			return MLX5_CMD_STAT_BAD_RES_STATE_ERR;
+		qp->state = qp->has_sq ? MLX5_QPC_STATE_RTS : MLX5_QPC_STATE_RTR;
+		if (qp->has_sq) {
+			sh_qp_kick(qp);
+			sh_qp_go(qp);
+		}
+		return MLX5_CMD_STAT_OK;
+	case MLX5_SQC_STATE_ERR:
+		sh_qp_to_err(qp);
+		return MLX5_CMD_STAT_OK;
+	}
+	return MLX5_CMD_STAT_BAD_PARAM_ERR;
 }
 
 static int sh_create_sq(struct sh_cmd *c)
@@ -74,18 +116,6 @@ static struct sh_qp *sh_sq_own(struct sh_cmd *c, u32 sqn)
 	return qp && qp->st == SH_ST_SQ ? qp : NULL;
 }
 
-static u8 sh_sq_state(const struct sh_qp *qp)
-{
-	switch (qp->state) {
-	case MLX5_QPC_STATE_RST:
-		return MLX5_SQC_STATE_RST;
-	case MLX5_QPC_STATE_RTS:
-		return MLX5_SQC_STATE_RDY;
-	default:
-		return MLX5_SQC_STATE_ERR;
-	}
-}
-
 static int sh_modify_sq(struct sh_cmd *c)
 {
 	struct sh_qp *qp = sh_sq_own(c, MLX5_GET(modify_sq_in, c->in, sqn));
@@ -93,29 +123,11 @@ static int sh_modify_sq(struct sh_cmd *c)
 
 	if (!qp)
 		return MLX5_CMD_STAT_BAD_RES_ERR;
-	/* The driver may not know yet that the queue failed, and may reset it. */
-	if (MLX5_GET(modify_sq_in, c->in, sq_state) != sh_sq_state(qp) &&
-	    MLX5_GET(sqc, sqc, state) == MLX5_SQC_STATE_RDY)
-		return MLX5_CMD_STAT_BAD_RES_STATE_ERR;
 	/* Rates and scheduling elements */
 	if (MLX5_GET64(modify_sq_in, c->in, modify_bitmask))
 		return MLX5_CMD_STAT_BAD_PARAM_ERR;
-	switch (MLX5_GET(sqc, sqc, state)) {
-	case MLX5_SQC_STATE_RST:
-		sh_qp_reset(qp);
-		return MLX5_CMD_STAT_OK;
-	case MLX5_SQC_STATE_RDY:
-		if (qp->state == MLX5_QPC_STATE_ERR)
-			return MLX5_CMD_STAT_BAD_RES_STATE_ERR;
-		qp->state = MLX5_QPC_STATE_RTS;
-		sh_qp_kick(qp);
-		sh_qp_go(qp);
-		return MLX5_CMD_STAT_OK;
-	case MLX5_SQC_STATE_ERR:
-		sh_qp_to_err(qp);
-		return MLX5_CMD_STAT_OK;
-	}
-	return MLX5_CMD_STAT_BAD_PARAM_ERR;
+	return sh_wq_modify(qp, MLX5_GET(modify_sq_in, c->in, sq_state),
+			    MLX5_GET(sqc, sqc, state));
 }
 
 static int sh_query_sq(struct sh_cmd *c)
@@ -125,7 +137,7 @@ static int sh_query_sq(struct sh_cmd *c)
 
 	if (!qp)
 		return MLX5_CMD_STAT_BAD_RES_ERR;
-	MLX5_SET(sqc, sqc, state, sh_sq_state(qp));
+	MLX5_SET(sqc, sqc, state, sh_wq_state(qp));
 	MLX5_SET(sqc, sqc, cqn, qp->scq->obj.id);
 	MLX5_SET(sqc, sqc, user_index, qp->user_index);
 	MLX5_SET(sqc, sqc, tis_lst_sz, !!qp->tisn);

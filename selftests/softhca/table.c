@@ -108,8 +108,8 @@ void sh_del(struct sh_hca *h, enum sh_kind kind, void *p)
 u32 sh_tables_destroy(struct sh_hca *h, bool tell)
 {
 	static const enum sh_kind order[] = {
-		SH_FT, SH_FG, SH_TIR, SH_RQT, SH_QP, SH_TIS, SH_SRQ, SH_CQ, SH_EQ, SH_MKEY, SH_UMEM, SH_UAR, SH_SCHED, SH_QCOUNTER,
-		SH_UCTX, SH_PD, SH_XRCD, SH_TD,
+		SH_FT, SH_FG, SH_TIR, SH_RQT, SH_QP, SH_TIS, SH_SRQ, SH_CQ, SH_EQ, SH_MKEY,
+		SH_UMEM, SH_UAR, SH_SCHED, SH_QCOUNTER, SH_UCTX, SH_PD, SH_XRCD, SH_TD,
 	};
 	struct sh_mcg *mcg, *next;
 	unsigned long id;

@@ -18,7 +18,7 @@ static void sh_sgl_add(struct sh_sgl *sgl, void *inl, u64 addr, u32 lkey, u32 le
 	sgl->len += len;
 }
 
-/* The segments from p to end, behind what the list has. False if they do not parse. */
+/* Appends the segments from p to end to the list. False if they do not parse. */
 static bool sh_wqe_segs(struct sh_sgl *sgl, void *p, void *end)
 {
 	struct mlx5_wqe_data_seg *d;
@@ -45,9 +45,10 @@ static bool sh_wqe_segs(struct sh_sgl *sgl, void *p, void *end)
 	return true;
 }
 
-/* What a frame has before its data segments: offloads, of which none is offered, and the
- * first bytes of the frame, of which the first two are in the segment itself. Returns the
- * end of it; NULL: it does not parse, or asks for an offload.
+/* Parses the Ethernet segment of a frame's WQE, and adds the frame's inline first bytes to
+ * @sgl. The segment holds two of these bytes, and the rest follows it. Returns where the data
+ * segments begin. NULL: the segment does not parse, or asks for an offload; the device offers
+ * none.
  */
 static void *sh_wqe_eth(struct sh_sgl *sgl, void *p, void *end)
 {

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# place_loop: 64 QPs of a program, of which nothing is changed, that libmlx5 crowds on 10, 4 and 1
-# registers. libswiftrdma places them on registers of its own, and they reach what they do on a
-# register each. Rates are in the time of the contention model of a ConnectX-5.
+# place_loop: libmlx5 crowds the 64 QPs of an unmodified program on 10, 4 and 1 registers.
+# libswiftrdma places the QPs on registers of its own, and the program reaches the rate that it
+# has with a register for each QP. Rates are in the time of the contention model of a ConnectX-5.
 
 # shellcheck source=selftests/bench/rows/row.sh
 . selftests/bench/rows/row.sh
@@ -20,8 +20,8 @@ driver=0
 with_own() {
 	awk -v driver="$driver" 'NR > 1 && $3 == 1 { n++ } END { print n - driver }' "$hca_debug/hca0/registers"
 }
-# Every QP has rung its register; before that the device does not know it.
-all_known() { [ "$(awk 'NR > 1 { n += $3 } END { print n + 0 }' "$hca_debug/hca0/registers")" -ge $qps ]; }
+# The device has the QPs of the program.
+all_made() { [ "$(awk 'NR > 1 { n += $3 } END { print n + 0 }' "$hca_debug/hca0/registers")" -ge $qps ]; }
 
 # crowd NAME [VAR=VALUE]... [-- ARG...]: 64 QPs at work, to their end.
 crowd() {
@@ -34,8 +34,8 @@ crowd() {
 	done
 	env "${env[@]}" build/bench/crowd --qps $qps --duration "$seconds" "${@:2}" \
 		>"$row_tmp/$name" 2>"$row_tmp/$name.err" & pid=$!
-	wait_for 60 all_known || row_die "$name: not all QPs are at work: $(cat "$row_tmp/$name.err")"
-	# A QP that has not rung yet counts for a register that it may not use.
+	wait_for 60 all_made || row_die "$name: it does not make its QPs: $(cat "$row_tmp/$name.err")"
+	# The device knows the register of a QP once the QP has rung it.
 	nap 2
 	with_own >"$row_tmp/$name.own"
 	wait $pid || row_die "$name: $(cat "$row_tmp/$name.err")"
