@@ -408,6 +408,7 @@ static void write_flags(u32 flags, char *to, size_t size)
 		{ SWIFTRDMA_SLOT_NO_ORDER, "no_order" },
 		{ SWIFTRDMA_SLOT_ERROR, "error" },
 		{ SWIFTRDMA_SLOT_WR_API, "wr_api" },
+		{ SWIFTRDMA_SLOT_CHUNK, "chunk" },
 	};
 	size_t i, len = 0;
 

@@ -22,6 +22,8 @@
 
 #define STUB_CQES 8192
 #define STUB_WRS 1024
+#define STUB_RING 4096	/* requests that may be held */
+#define STUB_SGES 8
 
 static struct ibv_device stub_device = { .name = "stub0" };
 
@@ -34,6 +36,13 @@ static struct {
 	int tds, domains;	/* that there are */
 	int misplaced;		/* freed before what uses them */
 	int violations;
+	/* A device that moves data, and whose queues are as large as they were asked for. */
+	int real;
+	int error_at;		/* the request that fails, from 1; 0: none */
+	uint64_t error_in;	/* a byte of remote memory; requests of it fail; 0: none */
+	int refuse_wrs;		/* QPs with a larger send queue cannot be created; 0: none */
+	int overflows;		/* completions for which the CQ had no room */
+	uint64_t wrs, largest;	/* requests that were executed, and the most bytes of one */
 } stub = { .fail_after = -1 };
 
 struct stub_cqe {
@@ -41,12 +50,15 @@ struct stub_cqe {
 	enum ibv_wc_status status;
 	enum ibv_wc_opcode opcode;
 	uint32_t qpn, bytes;
+	struct stub_qp *qp;	/* whose send queue was free up to .end when it is polled */
+	uint32_t end;
 };
 
 struct stub_cq {
 	struct ibv_cq_ex ex;
 	pthread_spinlock_t lock;
 	uint32_t head, tail;
+	uint32_t size;
 	struct stub_cqe cqe[STUB_CQES];
 };
 
@@ -68,6 +80,13 @@ static struct stub_domain *stub_domains;
 struct stub_wr {
 	uint64_t wr_id;
 	int signalled;
+	/* Of .real. */
+	enum ibv_wr_opcode opcode;
+	uint32_t bytes, end;
+	unsigned int flags;
+	uint64_t remote;
+	int sges;
+	struct ibv_sge sge[STUB_SGES];
 };
 
 struct stub_qp {
@@ -77,7 +96,8 @@ struct stub_qp {
 	struct stub_domain *domain;	/* NULL: a plain PD */
 	int in_sq, in_rq;	/* a thread is */
 	uint32_t posted, done;	/* of .wr, where completions are held */
-	struct stub_wr wr[STUB_WRS], build[STUB_WRS];
+	uint32_t freed, max_wrs;
+	struct stub_wr wr[STUB_RING], build[STUB_WRS];
 };
 
 static inline struct stub_cq *stub_cq(struct ibv_cq *cq)
@@ -149,13 +169,56 @@ static inline void stub_push(struct ibv_cq *ibcq, struct stub_cqe cqe)
 	struct stub_cq *cq = stub_cq(ibcq);
 
 	stub_lock(&cq->lock);
+	stub.overflows += stub.real && cq->head - cq->tail >= cq->size;
 	cq->cqe[cq->head++ % STUB_CQES] = cqe;
 	stub_unlock(&cq->lock);
 }
 
+static inline void stub_move(const struct stub_wr *wr)
+{
+	char *remote = (char *)(uintptr_t)wr->remote;
+
+	for (int i = 0; i < wr->sges; i++) {
+		char *local = (char *)(uintptr_t)wr->sge[i].addr;
+
+		if (wr->opcode == IBV_WR_RDMA_READ)
+			memcpy(local, remote, wr->sge[i].length);
+		else
+			memcpy(remote, local, wr->sge[i].length);
+		remote += wr->sge[i].length;
+	}
+}
+
+static inline void stub_execute(struct stub_qp *q, const struct stub_wr *wr)
+{
+	enum ibv_wc_status status = q->error ? IBV_WC_WR_FLUSH_ERR : IBV_WC_SUCCESS;
+
+	stub.wrs++;
+	if (!q->error && ((stub.error_at && !--stub.error_at) ||
+			  stub.error_in - wr->remote < wr->bytes)) {
+		status = IBV_WC_REM_ACCESS_ERR;
+		q->error = 1;
+	}
+	if (wr->bytes > stub.largest)
+		stub.largest = wr->bytes;
+	if (status == IBV_WC_SUCCESS)
+		stub_move(wr);
+	if (wr->signalled || status != IBV_WC_SUCCESS)
+		stub_push(q->ex.qp_base.send_cq, (struct stub_cqe){
+			.wr_id = wr->wr_id, .qpn = q->ex.qp_base.qp_num, .status = status,
+			.opcode = status != IBV_WC_SUCCESS ? IBV_WC_RECV :
+				  wr->opcode == IBV_WR_RDMA_READ ? IBV_WC_RDMA_READ :
+				  wr->opcode == IBV_WR_SEND ? IBV_WC_SEND : IBV_WC_RDMA_WRITE,
+			.bytes = status != IBV_WC_SUCCESS ? 0 : wr->bytes,
+			.qp = q, .end = wr->end,
+		});
+}
+
 static inline void stub_done(struct stub_qp *q, const struct stub_wr *wr)
 {
-	if (wr->signalled || q->error)
+	if (stub.real)
+		stub_execute(q, wr);
+	else if (wr->signalled || q->error)
 		stub_push(q->ex.qp_base.send_cq, (struct stub_cqe){
 			.wr_id = wr->wr_id, .qpn = q->ex.qp_base.qp_num,
 			.status = q->error ? IBV_WC_WR_FLUSH_ERR : IBV_WC_SUCCESS,
@@ -169,9 +232,31 @@ static inline void stub_take(struct stub_qp *q, uint64_t wr_id, int signalled)
 	struct stub_wr wr = { .wr_id = wr_id, .signalled = signalled || q->sig_all };
 
 	if (stub.hold)
-		q->wr[q->posted++ % STUB_WRS] = wr;
+		q->wr[q->posted++ % STUB_RING] = wr;
 	else
 		stub_done(q, &wr);
+}
+
+/* False: the send queue is full, or does not take the request. */
+static inline int stub_take_real(struct stub_qp *q, const struct ibv_send_wr *wr)
+{
+	struct stub_wr w = {
+		.wr_id = wr->wr_id, .signalled = wr->send_flags & IBV_SEND_SIGNALED || q->sig_all,
+		.opcode = wr->opcode, .end = q->posted + 1, .sges = wr->num_sge,
+		.flags = wr->send_flags,
+		.remote = wr->wr.rdma.remote_addr,
+	};
+
+	if (q->posted - q->freed >= q->max_wrs || wr->num_sge > STUB_SGES)
+		return 0;
+	for (int i = 0; i < wr->num_sge; i++) {
+		w.sge[i] = wr->sg_list[i];
+		w.bytes += wr->sg_list[i].length;
+	}
+	q->wr[q->posted++ % STUB_RING] = w;
+	if (!stub.hold)
+		stub_done(q, &q->wr[q->done++ % STUB_RING]);
+	return 1;
 }
 
 /* Completes the next @n held requests. */
@@ -180,7 +265,7 @@ static inline void stub_complete(struct ibv_qp *qp, int n)
 	struct stub_qp *q = stub_qp(qp);
 
 	while (n-- > 0 && q->done != q->posted)
-		stub_done(q, &q->wr[q->done++ % STUB_WRS]);
+		stub_done(q, &q->wr[q->done++ % STUB_RING]);
 }
 
 static int stub_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
@@ -190,13 +275,14 @@ static int stub_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_
 
 	stub_lock_sq(q);
 	for (; wr; wr = wr->next) {
-		if (!left--) {
+		if (!left-- || (stub.real && !stub_take_real(q, wr))) {
 			if (!stub.leave_bad)
 				*bad = wr;
 			ret = ENOMEM;
 			break;
 		}
-		stub_take(q, wr->wr_id, wr->send_flags & IBV_SEND_SIGNALED);
+		if (!stub.real)
+			stub_take(q, wr->wr_id, wr->send_flags & IBV_SEND_SIGNALED);
 	}
 	stub_ring(q);
 	stub_unlock_sq(q);
@@ -244,6 +330,13 @@ static int stub_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind
 	return 0;
 }
 
+/* As libmlx5, which learns from a completion how far the send queue is free. */
+static inline void stub_free(const struct stub_cqe *e)
+{
+	if (e->qp)
+		__atomic_store_n(&e->qp->freed, e->end, __ATOMIC_RELAXED);
+}
+
 static int stub_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc)
 {
 	struct stub_cq *cq = stub_cq(ibcq);
@@ -258,6 +351,7 @@ static int stub_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc)
 		wc->opcode = e->opcode;
 		wc->qp_num = e->qpn;
 		wc->byte_len = e->bytes;
+		stub_free(e);
 	}
 	stub_unlock(&cq->lock);
 	return got;
@@ -275,6 +369,7 @@ static int stub_next_poll(struct ibv_cq_ex *cqx)
 	cq->tail++;
 	cqx->wr_id = e->wr_id;
 	cqx->status = e->status;
+	stub_free(e);
 	return 0;
 }
 
@@ -322,8 +417,8 @@ static struct ibv_cq *stub_create_cq(struct ibv_context *ctx, int cqe, void *cq_
 {
 	struct stub_cq *cq = calloc(1, sizeof(*cq));
 
-	(void)cqe;
 	(void)vector;
+	cq->size = (uint32_t)cqe;
 	cq->ex.context = ctx;
 	cq->ex.cq_context = cq_context;
 	cq->ex.channel = channel;
@@ -334,7 +429,7 @@ static struct ibv_cq *stub_create_cq(struct ibv_context *ctx, int cqe, void *cq_
 static struct ibv_cq_ex *stub_create_cq_ex(struct ibv_context *ctx,
 					   struct ibv_cq_init_attr_ex *attr)
 {
-	struct stub_cq *cq = stub_cq(stub_create_cq(ctx, 1, NULL, NULL, 0));
+	struct stub_cq *cq = stub_cq(stub_create_cq(ctx, (int)attr->cqe, NULL, NULL, 0));
 
 	cq->ex.start_poll = stub_start_poll;
 	cq->ex.next_poll = stub_next_poll;
@@ -494,6 +589,11 @@ static struct ibv_qp *stub_new_qp(struct ibv_context *ctx, struct ibv_pd *pd,
 	struct ibv_qp *qp;
 	struct stub_qp *q;
 
+	if (stub.refuse_wrs && attr->cap.max_send_wr > (uint32_t)stub.refuse_wrs) {
+		attr->cap.max_send_wr = 0;
+		errno = EINVAL;
+		return NULL;
+	}
 	if (domain && stub.fail_placed) {
 		attr->cap.max_send_wr = 0;
 		errno = ENOMEM;
@@ -514,6 +614,7 @@ static struct ibv_qp *stub_new_qp(struct ibv_context *ctx, struct ibv_pd *pd,
 	qp->qp_type = attr->qp_type;
 	qp->qp_num = qpn++;
 	q->sig_all = attr->sq_sig_all;
+	q->max_wrs = attr->cap.max_send_wr;
 	return qp;
 }
 
@@ -558,6 +659,7 @@ static inline int stub_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, in
 		return 0;
 	if (attr->qp_state == IBV_QPS_RESET) {
 		q->done = q->posted;
+		q->freed = q->posted;
 		q->error = 0;
 	}
 	if (attr->qp_state == IBV_QPS_ERR)
@@ -578,6 +680,10 @@ static inline int stub_destroy_qp(struct ibv_qp *qp)
 		stub.misplaced++;
 	if (d)
 		d->qps--;
+	if (qp->send_cq)
+		for (int i = 0; i < STUB_CQES; i++)
+			if (stub_cq(qp->send_cq)->cqe[i].qp == stub_qp(qp))
+				stub_cq(qp->send_cq)->cqe[i].qp = NULL;
 	free(stub_qp(qp));
 	return 0;
 }

@@ -179,6 +179,7 @@ static void environment(void **state)
 	const char *good = file("good.yaml",
 		"jobs:\n- {name: kv, class: latency, match: [{comm: kv}],\n"
 		"   environment: {MLX5_TOTAL_UUARS: 512, WORDS: 'a b'}}\n"
+		"- {name: split, class: throughput, chunk: 64KiB, match: [{comm: y}]}\n"
 		"- {name: plain, class: latency, match: [{comm: x}]}\n");
 
 	(void)state;
@@ -188,6 +189,10 @@ static void environment(void **state)
 	assert_int_equal(add_job_environment(good, true, "kv"), 1);
 	assert_string_equal(getenv("MLX5_TOTAL_UUARS"), "512");
 	assert_string_equal(getenv("WORDS"), "a b");
+	assert_null(getenv("SWIFTRDMA_CHUNK"));
+	assert_int_equal(add_job_environment(good, true, "split"), 1);
+	assert_string_equal(getenv("SWIFTRDMA_CHUNK"), "yes");
+	unsetenv("SWIFTRDMA_CHUNK");
 	unsetenv("MLX5_TOTAL_UUARS");
 	assert_int_equal(add_job_environment(good, true, "plain"), 1);
 	assert_null(getenv("MLX5_TOTAL_UUARS"));

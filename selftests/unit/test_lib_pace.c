@@ -18,8 +18,10 @@ static void test_states_at_first(void **state)
 	assert_int_equal(knob_state(CREDITS), SWIFTRDMA_KNOB_STATE_IDLE);
 	/* The rig's provider is not libmlx5. Huge pages depend on the host, see test_lib_huge.c. */
 	assert_int_equal(knob_state(SWIFTRDMA_SHARE_KNOB_PLACE), SWIFTRDMA_KNOB_STATE_UNABLE);
+	assert_int_equal(knob_state(SWIFTRDMA_SHARE_KNOB_CHUNK), SWIFTRDMA_KNOB_STATE_IDLE);
 	for (int k = CREDITS + 1; k < SWIFTRDMA_SHARE_KNOBS; k++)
-		if (k != SWIFTRDMA_SHARE_KNOB_HUGE_PAGES && k != SWIFTRDMA_SHARE_KNOB_PLACE)
+		if (k != SWIFTRDMA_SHARE_KNOB_HUGE_PAGES && k != SWIFTRDMA_SHARE_KNOB_PLACE &&
+		    k != SWIFTRDMA_SHARE_KNOB_CHUNK)
 			assert_int_equal(knob_state(k), SWIFTRDMA_KNOB_STATE_NONE);
 }
 

@@ -62,6 +62,7 @@ GETTER(library_flags)
 		{ SWIFTRDMA_SLOT_NO_ORDER, "no-order" },
 		{ SWIFTRDMA_SLOT_ERROR, "error" },
 		{ SWIFTRDMA_SLOT_WR_API, "wr-api" },
+		{ SWIFTRDMA_SLOT_CHUNK, "chunk" },
 	};
 	const struct snap_qp_report *r = view_qp_report(cli, row);
 

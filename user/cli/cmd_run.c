@@ -49,8 +49,16 @@ static void ask_for_uuars(uint32_t uuars)
 	}
 }
 
+/*
+ * The agent sets the property chunk once a process of the job has the library. By then programs
+ * have created their queues, which therefore get room for pieces before.
+ */
 static bool set_variables(const struct config_job *job)
 {
+	if (job->chunk && setenv("SWIFTRDMA_CHUNK", "yes", 0)) {
+		cli_fail("SWIFTRDMA_CHUNK: %s", strerror(errno));
+		return false;
+	}
 	for (size_t i = 0; i < job->n_env; i++) {
 		if (setenv(job->env[i].name, job->env[i].value, 1)) {
 			cli_fail("%s: %s", job->env[i].name, strerror(errno));
@@ -289,9 +297,10 @@ const struct noun noun_run = {
 	"Executes CMD as a program of the job: in cgroup PATH, else in the present cgroup\n"
 	"if the rules of the job match it, else in the first cgroup that a rule names; and\n"
 	"with the environment that the policy file (default /etc/swiftrdma/policy.yaml)\n"
-	"has for the job. --uuars N asks libmlx5 for N doorbell registers\n"
-	"(MLX5_TOTAL_UUARS, at most 512), whatever the file says. libswiftrdma is preloaded\n"
-	"where it is installed, except with --no-library. --check says what that library\n"
-	"would see of CMD, and does not run CMD. The exit status is that of CMD; 125: CMD\n"
+	"has for the job, and SWIFTRDMA_CHUNK=yes if the job has the property chunk.\n"
+	"--uuars N asks libmlx5 for N doorbell registers (MLX5_TOTAL_UUARS, at most 512),\n"
+	"whatever the file says. libswiftrdma is preloaded where it is installed, except\n"
+	"with --no-library. --check says what that library would see of CMD, and does not\n"
+	"run CMD. The exit status is that of CMD; 125: CMD\n"
 	"was not started; 126: it could not be executed; 127: it was not found.\n",
 };

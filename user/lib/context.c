@@ -62,13 +62,13 @@ static struct ibv_qp *create_in_pd(struct context *c, struct ibv_pd *pd, void *a
 	return qp;
 }
 
-static struct ibv_qp *lib_create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr)
+/* In a register of the library, or as the program asked. */
+static struct ibv_qp *create_qp_ex(struct context *c, struct ibv_context *ctx,
+				   struct ibv_qp_init_attr_ex *attr)
 {
-	struct context *c = context_find(ctx);
 	uint32_t asked = attr->cap.max_send_wr;
 	struct ibv_qp *qp = NULL;
 
-	place_read_control(c);
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_PD && !(attr->comp_mask & ~PLACED_ATTRS))
 		qp = place_create(c, attr->pd, attr, create_in_pd);
 	if (qp)
@@ -83,6 +83,23 @@ static struct ibv_qp *lib_create_qp_ex(struct ibv_context *ctx, struct ibv_qp_in
 
 		track_qp(c, qp, &want);
 	}
+	return qp;
+}
+
+static struct ibv_qp *lib_create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr)
+{
+	struct context *c = context_find(ctx);
+	struct ibv_qp_init_attr *base = (struct ibv_qp_init_attr *)attr;
+	struct chunk_ask ask;
+	struct ibv_qp *qp;
+
+	place_read_control(c);
+	ask = chunk_ask(c, base);
+	qp = create_qp_ex(c, ctx, attr);
+	if (!qp && chunk_unask(&ask, base))
+		qp = create_qp_ex(c, ctx, attr);
+	if (qp)
+		chunk_give(qp, base, &ask);
 	return qp;
 }
 
@@ -104,13 +121,21 @@ static struct ibv_cq_ex *lib_create_cq_ex(struct ibv_context *ctx, struct ibv_cq
 	struct ibv_cq_init_attr_ex more = *attr;
 	struct ibv_cq_ex *cqx;
 	struct cq *cq;
+	uint32_t room;
 	int err;
 
 	if (!*c->alive)
 		return c->create_cq_ex(ctx, attr);
+	room = chunk_cq_room(c, attr->cqe);
+	more.cqe += room;
 	more.wc_flags |= IBV_WC_EX_WITH_QP_NUM | IBV_WC_EX_WITH_BYTE_LEN;
 	cqx = c->create_cq_ex(ctx, &more);
-	/* The provider may have refused the flags that were added. */
+	/* The provider may have refused the size, or the flags that were added. */
+	if (!cqx && room) {
+		more.cqe -= room;
+		room = 0;
+		cqx = c->create_cq_ex(ctx, &more);
+	}
 	if (!cqx && more.wc_flags != attr->wc_flags)
 		cqx = c->create_cq_ex(ctx, attr);
 	if (!cqx)
@@ -119,6 +144,8 @@ static struct ibv_cq_ex *lib_create_cq_ex(struct ibv_context *ctx, struct ibv_cq
 	cq = cq_add(c, ibv_cq_ex_to_cq(cqx));
 	if (cq)
 		cq_patch(cq, cqx);
+	if (cq)
+		cq_add_room(cq, room);
 	errno = err;
 	return cqx;
 }

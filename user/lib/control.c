@@ -35,6 +35,7 @@ void control_begin(struct device *dev)
 	/* Outstanding requests are known only in the mode that keeps the order of send queues. */
 	if (settings.mode != MODE_LATENCY)
 		control_state(dev, SWIFTRDMA_SHARE_KNOB_CREDITS, SWIFTRDMA_KNOB_STATE_UNABLE);
+	chunk_report_state(dev);
 }
 
 void control_state(struct device *dev, enum swiftrdma_share_knob k, uint32_t state)
@@ -105,9 +106,10 @@ static void apply_knobs(struct device *dev, const struct swiftrdma_knob_value *k
 			uint64_t changes, uint32_t state, uint64_t now)
 {
 	const struct swiftrdma_knob_value *v, *place = &knob[SWIFTRDMA_SHARE_KNOB_PLACE];
+	const struct swiftrdma_knob_value *chunk = &knob[SWIFTRDMA_SHARE_KNOB_CHUNK];
 	struct device_knobs *h = &dev->knobs;
 	uint64_t until = UINT64_MAX;
-	bool waiting = false, huge, placing;
+	bool waiting = false, huge, placing, splitting;
 
 	for (uint32_t k = 0; k < SWIFTRDMA_SHARE_HELD; k++) {
 		bool set = knob[k].until_ns > now;
@@ -119,6 +121,11 @@ static void apply_knobs(struct device *dev, const struct swiftrdma_knob_value *k
 			until = knob[k].until_ns;
 		waiting |= set && state != SWIFTRDMA_CONTROL_ENDED;
 	}
+	splitting = chunk->until_ns > now && state == SWIFTRDMA_CONTROL_LIVE;
+	chunk_set(dev, splitting ? chunk->value : 0);
+	if (splitting && chunk->until_ns < until)
+		until = chunk->until_ns;
+	waiting |= chunk->until_ns > now && state != SWIFTRDMA_CONTROL_ENDED;
 	v = &knob[SWIFTRDMA_SHARE_KNOB_HUGE_PAGES];
 	huge = v->until_ns > now && state == SWIFTRDMA_CONTROL_LIVE;
 	apply_huge_pages(dev, v, huge);

@@ -72,6 +72,7 @@ struct device_knobs {
 	_Atomic bool unable;			/* the bound does not hold for all QPs */
 	_Atomic uint32_t huge;			/* enum huge_wish, for registrations */
 	_Atomic uint32_t place;			/* 1 + enum swiftrdma_place; 0: no knob */
+	_Atomic uint64_t chunk;			/* bytes; 0: no knob */
 	bool place_able;			/* a context of the device can place QPs */
 	struct bucket bucket[BUCKETS] __attribute__((aligned(64)));
 	/* Known only while .credits is set; see credits_outstanding(). */

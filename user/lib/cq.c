@@ -305,12 +305,39 @@ static noinline int poll_counted(struct ibv_cq *cq, int n, struct ibv_wc *wc, st
 	return count_unordered(c, wc, got);
 }
 
-/* The lock is lost, but completions in the stash must still be given out, and first. */
+/*
+ * Makes @got completions that were polled the program's. If some were dropped, polls until
+ * there are @n, so that a program never takes a queue for empty that is not.
+ */
+static noinline int keep_polled(const struct cq *c, struct ibv_cq *cq, int n, struct ibv_wc *wc,
+				int got)
+{
+	int kept = chunk_keep(c, wc, got);
+
+	while (kept < n && got > 0) {
+		got = c->poll_cq(cq, n - kept, wc + kept);
+		if (got > 0)
+			kept += chunk_keep(c, wc + kept, got);
+	}
+	return kept;
+}
+
+static int poll_provider(const struct cq *c, struct ibv_cq *cq, int n, struct ibv_wc *wc)
+{
+	int got = c->poll_cq(cq, n, wc);
+
+	return unlikely(c->split) && got > 0 ? keep_polled(c, cq, n, wc, got) : got;
+}
+
+/*
+ * The lock is lost, but completions in the stash must still be given out, and first. Or the
+ * program reads the queue entry by entry, too.
+ */
 static int poll_unlocked(struct ibv_cq *cq, int n, struct ibv_wc *wc, struct cq *c)
 {
 	int stashed = c->stash ? stash_give(c, n, wc) : 0;
 
-	return stashed ? stashed : poll_counted(cq, n, wc, c);
+	return stashed ? stashed : count_unordered(c, wc, poll_provider(c, cq, n, wc));
 }
 
 static noinline void account_all(struct cq *c, const struct ibv_wc *wc, int n,
@@ -325,7 +352,7 @@ static noinline void account_all(struct cq *c, const struct ibv_wc *wc, int n,
 static int poll_and_account(struct cq *c, struct ibv_cq *cq, int n, struct ibv_wc *wc,
 			    enum bias_token token)
 {
-	int got = c->poll_cq(cq, n, wc);
+	int got = poll_provider(c, cq, n, wc);
 
 	account_all(c, wc, got, token);
 	return got;
@@ -423,6 +450,8 @@ static int poll_ordered(struct ibv_cq *cq, int n, struct ibv_wc *wc, struct cq *
 		bias_unlock(&c->lock, BIAS_OWNER);
 		return 1;
 	}
+	if (unlikely(c->split) && got > 0)
+		got = keep_polled(c, cq, n, wc, got);
 	account_all(c, wc, got, BIAS_OWNER);
 	bias_unlock(&c->lock, BIAS_OWNER);
 	return got;
@@ -434,7 +463,7 @@ static noinline int poll_slow(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 
 	if (!c)
 		return context_find(cq->context)->real.poll_cq(cq, n, wc);
-	return *c->alive ? c->poll(cq, n, wc, c) : c->poll_cq(cq, n, wc);
+	return *c->alive ? c->poll(cq, n, wc, c) : poll_provider(c, cq, n, wc);
 }
 
 /* Each branch ends in a tail call, so the function saves no registers. */
@@ -463,16 +492,27 @@ static void account_entry(struct cq *c, struct ibv_cq_ex *cqx)
 	free_credits(c, &wc, 1);
 }
 
+/* Goes on to the first entry that the program may see. */
+static int skip_entries(struct cq *c, struct ibv_cq_ex *cqx, int ret)
+{
+	while (unlikely(c->split) && !ret && !chunk_keep_entry(c, cqx))
+		ret = c->next_poll(cqx);
+	return ret;
+}
+
 static int lib_start_poll(struct ibv_cq_ex *cqx, struct ibv_poll_cq_attr *attr)
 {
 	struct cq *c = table_find(&cqs, cqx);
-	int ret = c->start_poll(cqx, attr);
+	int began = c->start_poll(cqx, attr), ret = skip_entries(c, cqx, began);
 
+	/* The program does not end what did not begin for it. */
+	if (ret && !began)
+		cqx->end_poll(cqx);
 	if (!*c->alive)
 		return ret;
 	if (unlikely(!atomic_load_explicit(&c->by_entry, memory_order_relaxed))) {
 		atomic_store(&c->by_entry, true);
-		__atomic_store_n(&c->poll, poll_counted, __ATOMIC_RELAXED);
+		__atomic_store_n(&c->poll, poll_unlocked, __ATOMIC_RELAXED);
 	}
 	if (!ret)
 		account_entry(c, cqx);
@@ -482,11 +522,33 @@ static int lib_start_poll(struct ibv_cq_ex *cqx, struct ibv_poll_cq_attr *attr)
 static int lib_next_poll(struct ibv_cq_ex *cqx)
 {
 	struct cq *c = table_find(&cqs, cqx);
-	int ret = c->next_poll(cqx);
+	int ret = skip_entries(c, cqx, c->next_poll(cqx));
 
 	if (!ret && *c->alive)
 		account_entry(c, cqx);
 	return ret;
+}
+
+static uint32_t lib_read_byte_len(struct ibv_cq_ex *cqx)
+{
+	const struct cq *c = table_find(&cqs, cqx);
+
+	return c->entry_split ? c->entry_split->bytes : c->read_byte_len(cqx);
+}
+
+void cq_add_room(struct cq *c, uint32_t room)
+{
+	struct ibv_cq_ex *cqx = c->start_poll ? (struct ibv_cq_ex *)c->key : NULL;
+
+	/* Completions must tell their QP. */
+	if (!room || (cqx && !cqx->read_qp_num))
+		return;
+	c->added = room;
+	c->room = room;
+	if (cqx && cqx->read_byte_len) {
+		c->read_byte_len = cqx->read_byte_len;
+		cqx->read_byte_len = lib_read_byte_len;
+	}
 }
 
 void cq_patch(struct cq *c, struct ibv_cq_ex *cqx)

@@ -4,9 +4,10 @@
  *
  * Invariants:
  *  - Each wrapper calls the function it stands for exactly once, with the arguments it
- *    got, whatever fails here. It returns that function's result and errno. There are two
+ *    got, whatever fails here. It returns that function's result and errno. There are three
  *    exceptions: ibv_poll_cq() returns completions that the library has polled before (stash.c),
- *    and a QP may be created in a parent domain of the program's PD (place.c).
+ *    a QP may be created in a parent domain of the program's PD (place.c), and where requests
+ *    are split, queues are larger than the program asked, and requests more (chunk.c).
  *  - An object found in the table (struct qp, struct cq) is never given back to
  *    malloc, so that a thread which found it just before its destruction reads no
  *    foreign memory.
@@ -31,6 +32,7 @@
 #include <infiniband/verbs.h>
 #include <rdma/swiftrdma_share.h>
 
+#include "lib/chunk.h"
 #include "lib/control.h"
 #include "lib/place.h"
 #include "lib/swiftrdma.h"
@@ -65,6 +67,7 @@ struct settings {
 	bool control;		/* obey the knobs in control */
 	bool huge_pages;	/* while control says nothing about them */
 	enum swiftrdma_place place;	/* where new QPs go without a knob */
+	bool chunk;		/* new queues have room for pieces, without a knob, too */
 	const char *stats;	/* file that the figures go to at exit; NULL: none */
 };
 
@@ -357,6 +360,7 @@ struct qp {
 	bool own_slot;		/* .slot is .spare_slot, not one of a report */
 	bool by_default;	/* it has a register that the provider chose */
 	struct placed *placed;	/* in a register of the library; else NULL */
+	struct chunk_queue *chunk;	/* .chunk_spare; NULL: its requests are not split */
 	struct ibv_qp *key;		/* NULL: the QP is gone; written atomically */
 	struct ibv_cq *send_cq;
 	struct wr_real *wr_real;	/* .wr_spare, or NULL */
@@ -392,6 +396,7 @@ struct qp {
 	struct qp *next_free;
 	/* Kept when the struct is used for another QP. */
 	struct wr_real *wr_spare;
+	struct chunk_queue *chunk_spare;
 	struct swiftrdma_slot *spare_slot;
 	struct ring *rings;
 	struct qp *next_all;
@@ -522,6 +527,12 @@ struct cq {
 	uint32_t cqe;
 	_Atomic uint32_t exempt;	/* epoch of the bound on credits that posts do not wait for */
 	bool has_channel;
+	/* See chunk.c. */
+	bool split;			/* requests that complete here may be split */
+	uint32_t added;			/* entries, for pieces */
+	uint32_t room;			/* of these, what no QP has; under lib_lock() */
+	const struct split *entry_split;	/* of the entry that start_poll or next_poll read */
+	uint32_t (*read_byte_len)(struct ibv_cq_ex *cq);
 };
 
 /* NULL: the library does not know it. */
@@ -533,6 +544,8 @@ static inline struct cq *cq_find(const struct ibv_cq *cq)
 struct cq *cq_add(struct context *c, struct ibv_cq *cq);
 /* Replaces the functions of @cqx. */
 void cq_patch(struct cq *c, struct ibv_cq_ex *cqx);
+/* The queue has so many entries more than the program asked. */
+void cq_add_room(struct cq *c, uint32_t room);
 void cq_remove(struct ibv_cq *key, struct cq *c);
 void cq_forget_all(void);
 int lib_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc);
@@ -606,6 +619,7 @@ struct next {
 	int (*close_device)(struct ibv_context *ctx);
 	struct ibv_cq *(*create_cq)(struct ibv_context *ctx, int cqe, void *cq_context,
 				    struct ibv_comp_channel *channel, int comp_vector);
+	int (*resize_cq)(struct ibv_cq *cq, int cqe);
 	int (*destroy_cq)(struct ibv_cq *cq);
 	struct ibv_qp *(*create_qp)(struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
 	int (*dealloc_pd)(struct ibv_pd *pd);

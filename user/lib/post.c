@@ -246,6 +246,49 @@ int post_ordered(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr *
 }
 
 /*
+ * The provider gets a list in which large requests are in pieces. All else is the same as for
+ * the program's list, whose requests are counted and matched.
+ */
+static noinline int post_in_pieces(struct ibv_qp *qp, struct ibv_send_wr *wr,
+				   struct ibv_send_wr **bad_wr, struct qp *q)
+{
+	enum bias_token token = bias_lock(&q->sq);
+	uint32_t from = atomic_load_explicit(&q->posted, memory_order_relaxed);
+	uint32_t sig = atomic_load_explicit(&q->sig_posted, memory_order_relaxed);
+	struct ibv_send_wr *list, *bad;
+	struct load l;
+	int ret;
+
+	if (token == BIAS_FAILED || !atomic_load_explicit(&q->order, memory_order_relaxed)) {
+		bias_unlock(&q->sq, token);
+		return q->post(qp, wr, bad_wr, q);
+	}
+	l = push_list(q, wr, from, sig);
+	if (unlikely(!has_room(q, l.sig)))
+		qp_lose_order(q, 0);
+	list = chunk_build(q, wr, from);
+	qp_about_to_post(q, from, l.n);
+	publish_posted(q, from + l.n, sig + l.sig);
+	ret = call_post(q, qp, list, NULL, &bad);
+	if (unlikely(ret)) {
+		if (bad != &unset) {
+			if (list != wr)
+				bad = chunk_refused(q, bad);
+			*bad_wr = bad;
+		} else if (list != wr) {
+			chunk_refused(q, list);
+		}
+		l = posted_of(q, l, bad);
+		unpublish_posted(q, from + l.n, sig + l.sig);
+	}
+	chunk_posted(q);
+	if (likely(l.n))
+		count_posted(q, token == BIAS_OWNER, l.n, l.bytes);
+	bias_unlock(&q->sq, token);
+	return ret;
+}
+
+/*
  * A knob is in force, or has changed. The list is read before the wait, and charged whole; no
  * lock is held while the post waits.
  */
@@ -259,7 +302,7 @@ static noinline int post_paced(struct ibv_qp *qp, struct ibv_send_wr *wr,
 
 	if (!pace_post(q, l.n, l.bytes, &pass))
 		return q->post_send(qp, wr, bad_wr);
-	ret = q->post(qp, wr, &bad, q);
+	ret = chunk_wants(q, wr) ? post_in_pieces(qp, wr, &bad, q) : q->post(qp, wr, &bad, q);
 	if (unlikely(ret)) {
 		posted = posted_of(q, l, bad);
 		pace_return(q, l.n - posted.n, l.bytes - posted.bytes);

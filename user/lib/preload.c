@@ -23,6 +23,7 @@ static void look_up_next(void)
 	next.import_device = FIND(import_device, "1.10");
 	next.close_device = FIND(close_device, "1.1");
 	next.create_cq = FIND(create_cq, "1.1");
+	next.resize_cq = FIND(resize_cq, "1.1");
 	next.destroy_cq = FIND(destroy_cq, "1.1");
 	next.create_qp = FIND(create_qp, "1.1");
 	next.dealloc_pd = FIND(dealloc_pd, "1.1");
@@ -92,20 +93,43 @@ static struct context *context_of(struct ibv_context *ctx)
 	return c && *c->alive ? c : NULL;
 }
 
-static struct ibv_cq *track_created_cq(struct ibv_context *ctx, struct ibv_cq *cq)
+static struct ibv_cq *track_created_cq(struct ibv_context *ctx, struct ibv_cq *cq, uint32_t room)
 {
 	struct context *c = cq ? context_of(ctx) : NULL;
+	struct cq *n = c ? cq_add(c, cq) : NULL;
 
-	if (c)
-		cq_add(c, cq);
+	if (n)
+		cq_add_room(n, room);
 	return cq;
 }
 
 EXPORT struct ibv_cq *ibv_create_cq(struct ibv_context *ctx, int cqe, void *cq_context,
 				    struct ibv_comp_channel *channel, int comp_vector)
 {
+	struct context *c;
+	struct ibv_cq *cq;
+	uint32_t room;
+
 	find_next_functions();
-	return track_created_cq(ctx, next.create_cq(ctx, cqe, cq_context, channel, comp_vector));
+	c = cqe > 0 ? context_of(ctx) : NULL;
+	room = c ? chunk_cq_room(c, (uint32_t)cqe) : 0;
+	cq = next.create_cq(ctx, cqe + (int)room, cq_context, channel, comp_vector);
+	if (!cq && room) {
+		room = 0;
+		cq = next.create_cq(ctx, cqe, cq_context, channel, comp_vector);
+	}
+	return track_created_cq(ctx, cq, room);
+}
+
+/* The entries that were added stay with the queue. */
+EXPORT int ibv_resize_cq(struct ibv_cq *cq, int cqe)
+{
+	struct cq *c = cq_find(cq);
+
+	find_next_functions();
+	if (!next.resize_cq)
+		return ENOSYS;
+	return next.resize_cq(cq, c && *c->alive ? cqe + (int)c->added : cqe);
 }
 
 EXPORT int ibv_destroy_cq(struct ibv_cq *cq)
@@ -154,22 +178,35 @@ static struct ibv_qp *create_in_pd(struct context *c, struct ibv_pd *pd, void *a
 	return next.create_qp(pd, attr);
 }
 
-EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+/* In a register of the library, or as the program asked. */
+static struct ibv_qp *create_qp(struct context *c, struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
 	uint32_t asked = attr->cap.max_send_wr;
-	struct ibv_context *ctx = pd->context;
-	struct context *c = context_find(ctx);
+	struct ibv_qp *qp = c ? place_create(c, pd, attr, create_in_pd) : NULL;
+
+	if (qp)
+		return qp;
+	qp = next.create_qp(pd, attr);
+	return track_created_qp(pd->context, qp, asked, attr->cap.max_send_wr, attr->sq_sig_all);
+}
+
+EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	struct context *c = context_find(pd->context);
+	struct chunk_ask ask = { 0 };
 	struct ibv_qp *qp;
 
 	find_next_functions();
 	if (c) {
 		place_read_control(c);
-		qp = place_create(c, pd, attr, create_in_pd);
-		if (qp)
-			return qp;
+		ask = chunk_ask(c, attr);
 	}
-	return track_created_qp(ctx, next.create_qp(pd, attr), asked, attr->cap.max_send_wr,
-		       attr->sq_sig_all);
+	qp = create_qp(c, pd, attr);
+	if (!qp && chunk_unask(&ask, attr))
+		qp = create_qp(c, pd, attr);
+	if (qp)
+		chunk_give(qp, attr, &ask);
+	return qp;
 }
 
 EXPORT int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)

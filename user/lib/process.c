@@ -78,11 +78,13 @@ static void read_settings(void)
 	const char *s = secure_getenv("SWIFTRDMA_SAMPLE");
 	const char *control = secure_getenv("SWIFTRDMA_CONTROL");
 	const char *huge = secure_getenv("SWIFTRDMA_HUGE_PAGES");
+	const char *chunk = secure_getenv("SWIFTRDMA_CHUNK");
 	unsigned long every = s ? strtoul(s, NULL, 10) : 0;
 
 	settings.mode = read_mode(secure_getenv("SWIFTRDMA_MODE"));
 	settings.control = !control || strcmp(control, "off");
 	settings.huge_pages = huge && !strcmp(huge, "yes");
+	settings.chunk = chunk && !strcmp(chunk, "yes");
 	settings.sample_every = every < SAMPLE_EVERY_MAX ? (uint32_t)every : SAMPLE_EVERY_MAX;
 	settings.place = place_named(secure_getenv("SWIFTRDMA_PLACE"));
 	settings.stats = secure_getenv("SWIFTRDMA_STATS");

@@ -202,6 +202,7 @@ static void retire_qp(struct qp *q)
 		q->ctx->place.by_default -= q->by_default;
 	drop_outstanding(q);
 	credits_sync(q);
+	chunk_take_back(q);
 	__atomic_fetch_or(&q->slot->id.flags, SWIFTRDMA_SLOT_DEAD, __ATOMIC_RELAXED);
 	if (q->own_slot)
 		slot_add(&dev->report->gone, q->slot);
@@ -298,6 +299,7 @@ void qp_reset(struct qp *q)
 				   __ATOMIC_RELAXED);
 		set_order(q, true);
 		credits_sync(q);
+		chunk_reset(q);
 	}
 	if (cq)
 		bias_unlock(&cq->lock, poll);

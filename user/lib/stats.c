@@ -62,6 +62,8 @@ static void write_device(FILE *f, const struct device *dev)
 	fprintf(f, ",\"huge_pages\":{\"regions\":%" PRIu64 ",\"ranges\":%" PRIu64 ",\"left\":%" PRIu64 "}",
 		figure(&dev->report->huge_regions), figure(&dev->report->huge_ranges),
 		figure(&dev->report->huge_left));
+	fprintf(f, ",\"chunk\":{\"split\":%" PRIu64 ",\"left\":%" PRIu64 "}",
+		figure(&dev->report->chunk_wrs), figure(&dev->report->chunk_left));
 	fputc('}', f);
 }
 

@@ -272,12 +272,14 @@ struct swiftrdma_hist {
  *	and waits for the QP's next RESET
  * @SWIFTRDMA_SLOT_ERROR: the QP had an error completion since its last RESET
  * @SWIFTRDMA_SLOT_WR_API: requests are posted by ibv_wr_*
+ * @SWIFTRDMA_SLOT_CHUNK: requests posted by ibv_post_send() can be split
  */
 enum swiftrdma_slot_flags {
 	SWIFTRDMA_SLOT_DEAD	= 1 << 0,
 	SWIFTRDMA_SLOT_NO_ORDER	= 1 << 1,
 	SWIFTRDMA_SLOT_ERROR	= 1 << 2,
 	SWIFTRDMA_SLOT_WR_API	= 1 << 3,
+	SWIFTRDMA_SLOT_CHUNK	= 1 << 4,
 };
 
 /**
@@ -534,7 +536,8 @@ struct swiftrdma_gone {
  * @huge_ranges: ranges of the size of a huge page of these regions that it made one, or that
  *	were one before
  * @huge_left: other such ranges
- * @reserved: 0
+ * @chunk_wrs: work requests that were split
+ * @chunk_left: work requests of more bytes than %SWIFTRDMA_SHARE_KNOB_CHUNK that were not
  * @gone: sums over QPs that have no slot any more
  */
 struct swiftrdma_report {
@@ -565,7 +568,8 @@ struct swiftrdma_report {
 	__u64 huge_regions;
 	__u64 huge_ranges;
 	__u64 huge_left;
-	__u64 reserved[2];
+	__u64 chunk_wrs;
+	__u64 chunk_left;
 	struct swiftrdma_gone gone;
 };
 

@@ -1,0 +1,92 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Requests that libswiftrdma posts in pieces, from the command to the wire: the peer has the right
+# bytes, the program the right completions, the counts are the program's, the device has more
+# requests; and all is as before when the knob goes.
+#
+#   scripts/vm --nic rxe|softhca -- selftests/runtime/chunk.sh
+
+cd "$(dirname "$0")/../.." || exit 1
+# shellcheck source=selftests/lib/library.sh
+. selftests/lib/library.sh
+# shellcheck source=selftests/lib/qpsh.sh
+. selftests/lib/qpsh.sh
+PATH=$PWD/build/progs:$PATH
+
+# hugemr reads and writes 4 MiB in messages of 64 KiB, and compares them.
+mib=1048576
+act() { swiftrdma action set job bulk "$@" 2>&1; }
+# The knob's value in the job.
+knob() { swiftrdma -j job show bulk | jq -c '[.[0].devs[] | select(.dev == "'"${dev[1]}"'").chunk][0]'; }
+
+# Requests that the first device got of its peer: a ConnectX counts them; of rxe the packets that
+# it sent, which are the data read and an acknowledgement of each write.
+device_count() {
+	cat "/sys/class/infiniband/${dev[0]}/ports/1/hw_counters/"{rx_write_requests,rx_read_requests} 2>/dev/null |
+		awk '{ n += $1 } END { if (!NR) exit 1; print n }' ||
+		cat "/sys/class/infiniband/${dev[0]}/ports/1/hw_counters/sent_pkts"
+}
+# checked NAME: hugemr moves its data; the device's count of it is in $moved.
+checked() {
+	local was
+
+	was=$(device_count)
+	qp huge check
+	is "$1: what the peer reads and writes" "$answer" "check ok"
+	moved=$(($(device_count) - was))
+}
+# of STATS: a figure of the library of the peer's device.
+of() { jq -r ".devices[] | select(.dev == \"${dev[1]}\") | $1" "$stats"; }
+
+ktap_begin
+mark_dmesg
+check "the module loads" module_load
+swiftrdma job set bulk match uid=0 >/dev/null
+rm -f "$stats"
+qpsh_start huge env SWIFTRDMA_CHUNK=yes LD_PRELOAD="$lib" SWIFTRDMA_STATS="$stats" \
+	hugemr "${dev[0]}" "${dev[1]}"
+qp huge "reg plain $((4 * mib))"
+checked "without the knob"
+whole=$moved
+note "the device counts $whole"
+like "the knob" "$(act chunk 4KiB for 600s)" '^lease [0-9]+ '
+is "is in force" "$(knob)" 4096
+checked "in pieces of 4 KiB"
+note "the device counts $moved"
+check "the device got more requests" test "$moved" -gt $((whole + 64))
+pieces=$moved
+like "the QP says that it can" \
+	"$(swiftrdma -j qp show dev "${dev[1]}" job bulk | jq -c '[.[].library_flags] | flatten')" '"chunk"'
+like "larger pieces" "$(act chunk 32KiB for 600s)" '^lease [0-9]+ '
+checked "in pieces of 32 KiB"
+check "are fewer" test "$moved" -lt "$pieces"
+check "the knob is taken back" swiftrdma action clear all
+checked "without it"
+is "the device counts as before" "$moved" "$whole"
+like "a lease of 2 s" "$(act chunk 4KiB for 2s)" '^lease [0-9]+ '
+nap 3
+checked "when it has ended"
+is "the device counts as before" "$moved" "$whole"
+
+# A program of others: its requests are counted, and those of its queue complete as ever.
+like "the knob for programs that come" "$(act chunk 4KiB for 600s)" '^lease [0-9]+ '
+for prog in ib_write_bw ib_read_bw; do
+	mv "$stats" "$work/before" 2>/dev/null
+	is "$prog: has its results" "$(with_lib perftest $prog --use_old_post_send -s 65536 -n 100 -t 16)" \
+		"65536 bytes 100 iterations"
+	is "$prog: its requests are counted" "$(figure '.wrs | if . > 100 then 101 else . end' | awk '{ print ($2 >= 100) }')" 1
+	is "$prog: all large ones were split" "$(figure .chunk.left)" "0 0"
+	is "$prog: none is lost sight of" "$(figure '.errors + .stopped + .unmatched + .wrs - .done')" "0 0"
+	like "$prog: the client's were split" "$(figure .chunk.split)" '^0 1[0-9][0-9]$'
+done
+check "the module is disarmed" sh -c "echo 1 >$srdma_debugfs/disarm"
+checked "disarmed"
+is "the device counts as before" "$moved" "$whole"
+rm -f "$stats"
+qpsh_stop huge
+is "the library's count of what was split, and left" "$(of '"\(.chunk.split > 0) \(.chunk.left)"')" "true 0"
+is "... of errors, and of what it lost sight of" "$(of '.errors + .stopped + .unmatched')" 0
+check "the module unloads" module_unload
+is "nothing in the kernel log" "$(dmesg_complaints)" ""
+ktap_end

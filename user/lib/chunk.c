@@ -1,0 +1,484 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * RDMA READs and WRITEs that are posted in pieces, so that requests of other QPs get their turn
+ * on the device in between.
+ *
+ * Pieces follow each other in the send queue, unsignalled but for the last one. So a request that
+ * succeeds completes once, when all of it is done. One that fails, or is flushed, completes once
+ * for each piece that was left, because errors complete unsignalled requests, too: the first of
+ * these is the program's, and the others are dropped.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "lib/lib.h"
+
+/* Pieces that are added to a queue of n requests: 15 to each, within bounds of memory. */
+#define PIECES_EACH 16
+#define QUEUE_MIN 256
+#define QUEUE_MAX 2048
+#define CQ_MAX 16384
+
+/* A request of more is beyond what some devices take whole; it must not succeed in pieces. */
+#define WHOLE_MAX (1ull << 30)
+
+static uint32_t room_for(uint32_t n, uint32_t max)
+{
+	uint64_t room = (uint64_t)PIECES_EACH * n;
+
+	return room < QUEUE_MIN ? QUEUE_MIN : room > max ? max : (uint32_t)room;
+}
+
+static uint64_t chunk_of(const struct device *dev)
+{
+	return atomic_load_explicit(&dev->knobs.chunk, memory_order_relaxed);
+}
+
+/* --- creation ------------------------------------------------------------------- */
+
+static bool is_on(struct context *c)
+{
+	if (!*c->alive || settings.mode != MODE_LATENCY)
+		return false;
+	control_update(c->dev, lib_clock());
+	return settings.chunk || chunk_of(c->dev);
+}
+
+uint32_t chunk_cq_room(struct context *c, uint32_t cqe)
+{
+	return is_on(c) ? room_for(cqe, CQ_MAX) : 0;
+}
+
+/* Other QPs are left alone; where each request completes, so would each piece. */
+static bool can_split(const struct ibv_qp_init_attr *attr)
+{
+	return attr->qp_type == IBV_QPT_RC && !attr->sq_sig_all && attr->cap.max_send_wr &&
+	       attr->send_cq;
+}
+
+struct chunk_ask chunk_ask(struct context *c, struct ibv_qp_init_attr *attr)
+{
+	struct chunk_ask ask = { .cap = attr->cap };
+	const struct cq *cq;
+
+	if (!can_split(attr) || !is_on(c))
+		return ask;
+	cq = cq_find(attr->send_cq);
+	ask.room = room_for(attr->cap.max_send_wr, QUEUE_MAX);
+	if (!cq || cq->ctx != c)
+		ask.room = 0;
+	else if (ask.room > cq->room)
+		ask.room = cq->room;
+	attr->cap.max_send_wr += ask.room;
+	return ask;
+}
+
+bool chunk_unask(struct chunk_ask *ask, struct ibv_qp_init_attr *attr)
+{
+	bool was = ask->room;
+
+	if (was)
+		attr->cap = ask->cap;
+	ask->room = 0;
+	return was;
+}
+
+static void *map(size_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static struct chunk_queue *queue_new(uint32_t room, const struct ibv_qp_cap *cap)
+{
+	struct chunk_queue *k = calloc(1, sizeof(*k));
+	uint32_t n = 4;
+
+	if (!k)
+		return NULL;
+	/* Twice the room: completions from before a RESET may come late. */
+	while (n < 2 * room)
+		n *= 2;
+	k->requests = cap->max_send_wr;
+	k->sges = cap->max_send_sge;
+	k->room = room;
+	k->mask = n - 1;
+	/* Most of this is never touched: lists are short. */
+	k->split = map(n * sizeof(*k->split));
+	k->piece = map((size_t)(k->requests + room) * sizeof(*k->piece));
+	k->sge = map((size_t)room * (k->sges + 2) * sizeof(*k->sge));
+	if (k->split && k->piece && k->sge)
+		return k;
+	if (k->split)
+		munmap(k->split, n * sizeof(*k->split));
+	if (k->piece)
+		munmap(k->piece, (size_t)(k->requests + room) * sizeof(*k->piece));
+	if (k->sge)
+		munmap(k->sge, (size_t)room * (k->sges + 2) * sizeof(*k->sge));
+	free(k);
+	return NULL;
+}
+
+/* Uses what the struct had before, if that has the same sizes. */
+static bool queue_fit(struct qp *q, uint32_t room, const struct ibv_qp_cap *cap)
+{
+	struct chunk_queue *k = q->chunk_spare;
+
+	if (!k || k->room != room || k->requests != cap->max_send_wr || k->sges != cap->max_send_sge) {
+		k = queue_new(room, cap);
+		if (!k)
+			return false;
+		k->older = q->chunk_spare;
+		q->chunk_spare = k;
+	}
+	k->tail = k->head;
+	k->used = 0;
+	return true;
+}
+
+void chunk_give(struct ibv_qp *qp, struct ibv_qp_init_attr *attr, const struct chunk_ask *ask)
+{
+	struct cq *cq = cq_find(qp->send_cq);
+	struct qp *q = qp_find(qp);
+	uint32_t got = attr->cap.max_send_wr;
+	struct ibv_qp_cap cap = ask->cap;
+	int err = errno;
+
+	/* What is more is the library's. */
+	if (ask->room)
+		attr->cap.max_send_wr = ask->cap.max_send_wr;
+	if (ask->room && q && q->ring && cq && got >= ask->cap.max_send_wr + ask->room && lib_lock()) {
+		if (cap.max_send_sge < attr->cap.max_send_sge)
+			cap.max_send_sge = attr->cap.max_send_sge;
+		if (cq->room >= ask->room && queue_fit(q, ask->room, &cap)) {
+			q->chunk_spare->cq = cq;
+			cq->room -= ask->room;
+			cq->split = true;
+			q->chunk = q->chunk_spare;
+			__atomic_fetch_or(&q->slot->id.flags, SWIFTRDMA_SLOT_CHUNK,
+					  __ATOMIC_RELAXED);
+		}
+		lib_unlock();
+	}
+	if (q)
+		chunk_report_state(q->ctx->dev);
+	errno = err;
+}
+
+void chunk_take_back(struct qp *q)
+{
+	struct cq *cq = q->chunk ? cq_find(q->send_cq) : NULL;
+
+	/* If the library did not see the QP's end, it may be another CQ. */
+	if (cq && cq == q->chunk->cq)
+		cq->room += q->chunk->room;
+}
+
+void chunk_reset(struct qp *q)
+{
+	if (!q->chunk)
+		return;
+	q->chunk->tail = q->chunk->head;
+	q->chunk->used = 0;
+}
+
+/* --- the knob --------------------------------------------------------------------- */
+
+/* Whether any QP can be split, unless there is none yet. */
+static bool is_able(const struct device *dev)
+{
+	bool any = false;
+
+	if (settings.mode != MODE_LATENCY)
+		return false;
+	for (struct qp *q = qp_all(); q; q = q->next_all) {
+		if (!__atomic_load_n(&q->key, __ATOMIC_RELAXED) || q->ctx->dev != dev)
+			continue;
+		if (q->chunk)
+			return true;
+		any = true;
+	}
+	return !any;
+}
+
+void chunk_report_state(struct device *dev)
+{
+	uint32_t state = chunk_of(dev) ? SWIFTRDMA_KNOB_STATE_IN_FORCE : SWIFTRDMA_KNOB_STATE_IDLE;
+
+	if (!dev->knobs.job)
+		return;
+	if ((chunk_of(dev) || settings.mode != MODE_LATENCY) && !is_able(dev))
+		state = SWIFTRDMA_KNOB_STATE_UNABLE;
+	control_state(dev, SWIFTRDMA_SHARE_KNOB_CHUNK, state);
+}
+
+void chunk_set(struct device *dev, uint64_t bytes)
+{
+	struct swiftrdma_knob_report *r = &dev->report->knob[SWIFTRDMA_SHARE_KNOB_CHUNK];
+
+	atomic_store_explicit(&dev->knobs.chunk, bytes, memory_order_relaxed);
+	__atomic_store_n(&r->value, bytes, __ATOMIC_RELAXED);
+	chunk_report_state(dev);
+}
+
+/* --- posting ------------------------------------------------------------------------ */
+
+static uint64_t bytes_of(const struct ibv_send_wr *wr)
+{
+	uint64_t bytes = 0;
+
+	for (int i = 0; i < wr->num_sge; i++)
+		bytes += wr->sg_list[i].length;
+	return bytes;
+}
+
+/* The number of bytes if the request is too large, else 0. */
+static uint64_t too_large(const struct ibv_send_wr *wr, uint64_t chunk)
+{
+	uint64_t bytes;
+
+	if ((wr->opcode != IBV_WR_RDMA_WRITE && wr->opcode != IBV_WR_RDMA_READ) ||
+	    wr->send_flags & IBV_SEND_INLINE)
+		return 0;
+	bytes = bytes_of(wr);
+	return bytes > chunk && bytes <= WHOLE_MAX ? bytes : 0;
+}
+
+bool chunk_wants(const struct qp *q, const struct ibv_send_wr *wr)
+{
+	uint64_t chunk = chunk_of(q->ctx->dev);
+
+	for (; chunk && wr; wr = wr->next) {
+		if (!too_large(wr, chunk))
+			continue;
+		if (q->chunk && atomic_load_explicit(&q->order, memory_order_relaxed))
+			return true;
+		count_any(&q->ctx->dev->report->chunk_left, 1);
+	}
+	return false;
+}
+
+/* Where the next piece's data begin. */
+struct cursor {
+	const struct ibv_sge *at;
+	uint32_t off;
+	struct ibv_sge *to;	/* free ones */
+};
+
+/* Moves SGEs of @n bytes into @piece. */
+static void cut(struct cursor *c, struct ibv_send_wr *piece, uint32_t n)
+{
+	piece->sg_list = c->to;
+	piece->num_sge = 0;
+	while (n) {
+		uint32_t left = c->at->length - c->off, part = left < n ? left : n;
+
+		if (part) {
+			*c->to++ = (struct ibv_sge){
+				.addr = c->at->addr + c->off, .length = part, .lkey = c->at->lkey,
+			};
+			piece->num_sge++;
+		}
+		n -= part;
+		c->off += part;
+		if (c->off == c->at->length) {
+			c->at++;
+			c->off = 0;
+		}
+	}
+}
+
+/* Appends the pieces of @wr to the list; returns the last one. */
+static struct piece *add_pieces(struct piece *p, struct ibv_send_wr *wr, struct split *s,
+				uint64_t chunk, struct ibv_sge **sge)
+{
+	struct cursor c = { .at = wr->sg_list, .to = *sge };
+	uint64_t off = 0;
+
+	for (;; p++) {
+		bool last = s->bytes - off <= chunk;
+
+		*p = (struct piece){ .wr = *wr, .of = wr, .split = s };
+		p->wr.wr_id = (uintptr_t)s;
+		p->wr.wr.rdma.remote_addr += off;
+		cut(&c, &p->wr, last ? s->bytes - (uint32_t)off : (uint32_t)chunk);
+		/* What a fence waits for is done before the first piece. */
+		if (off)
+			p->wr.send_flags &= ~(unsigned int)IBV_SEND_FENCE;
+		if (last)
+			break;
+		p->wr.send_flags &= ~(unsigned int)IBV_SEND_SIGNALED;
+		p->wr.next = &p[1].wr;
+		off += chunk;
+	}
+	*sge = c.to;
+	return p;
+}
+
+/* Frees the room of requests that are complete. */
+static void reap(const struct qp *q, struct chunk_queue *k)
+{
+	uint32_t done = atomic_load_explicit(&q->done, memory_order_relaxed);
+
+	for (; k->tail != k->head; k->tail++) {
+		const struct split *s = &k->split[k->tail & k->mask];
+
+		if ((int32_t)(done - s->end) < 0)
+			break;
+		k->used -= s->more;
+	}
+}
+
+struct ibv_send_wr *chunk_build(struct qp *q, struct ibv_send_wr *wr, uint32_t from)
+{
+	struct swiftrdma_report *r = q->ctx->dev->report;
+	uint64_t chunk = chunk_of(q->ctx->dev), bytes;
+	struct chunk_queue *k = q->chunk;
+	struct ibv_sge *sge = k->sge;
+	struct piece *p = k->piece;
+	struct ibv_send_wr *w = wr;
+
+	reap(q, k);
+	k->began = k->head;
+	/* The knob may have gone since, and a list may be longer than any that the queue takes. */
+	for (uint32_t n = 0; chunk && w; w = w->next)
+		if (++n > k->requests)
+			chunk = 0;
+	if (!chunk)
+		return wr;
+	for (w = wr; w; w = w->next, p++) {
+		uint32_t more;
+
+		from++;
+		bytes = too_large(w, chunk);
+		more = bytes ? (uint32_t)((bytes - 1) / chunk) : 0;
+		if (bytes && (more > k->room - k->used || (uint32_t)w->num_sge > k->sges)) {
+			count_any(&r->chunk_left, 1);
+			bytes = 0;
+		}
+		if (bytes) {
+			struct split *s = &k->split[k->head++ & k->mask];
+
+			*s = (struct split){
+				.wr_id = w->wr_id, .bytes = (uint32_t)bytes, .end = from, .more = more,
+			};
+			k->used += more;
+			p = add_pieces(p, w, s, chunk, &sge);
+		} else {
+			*p = (struct piece){ .wr = *w, .of = w };
+		}
+		p->wr.next = w->next ? &p[1].wr : NULL;
+	}
+	return &k->piece->wr;
+}
+
+/* Requests that were split and not posted. */
+static void forget_splits(struct qp *q, const struct split *from)
+{
+	struct chunk_queue *k = q->chunk;
+
+	while (k->head != k->tail) {
+		struct split *s = &k->split[(k->head - 1) & k->mask];
+
+		k->used -= s->more;
+		k->head--;
+		if (s == from)
+			break;
+	}
+}
+
+struct ibv_send_wr *chunk_refused(struct qp *q, const struct ibv_send_wr *bad)
+{
+	struct piece *first = q->chunk->piece, *p = (struct piece *)(uintptr_t)bad, *at;
+	struct split *refused = NULL, *orphan = NULL;
+
+	/* Of a request that is not in the list nothing is known: the list was not posted. */
+	if (p < first || p >= first + q->chunk->requests + q->chunk->room)
+		p = first;
+	if (p != first && p->split && p[-1].split == p->split)
+		orphan = p->split;
+	for (at = p; at && !refused; at = (struct piece *)at->wr.next)
+		if (at->split != orphan)
+			refused = at->split;
+	if (refused)
+		forget_splits(q, refused);
+	/* Pieces that went before: whatever they complete with, the program has its answer now. */
+	if (orphan)
+		atomic_store_explicit(&orphan->told, true, memory_order_relaxed);
+	return p->of;
+}
+
+void chunk_posted(struct qp *q)
+{
+	count_any(&q->ctx->dev->report->chunk_wrs, q->chunk->head - q->chunk->began);
+}
+
+/* --- polling -------------------------------------------------------------------------- */
+
+static struct split *split_in(const struct qp *q, uint64_t wr_id)
+{
+	const struct chunk_queue *k = q->chunk_spare;
+	uint64_t at = k ? wr_id - (uintptr_t)k->split : UINT64_MAX;
+
+	return k && at < (k->mask + 1ull) * sizeof(*k->split) ? (struct split *)(uintptr_t)wr_id : NULL;
+}
+
+/*
+ * No wr_id of the program's is an address in memory of the library. The completion of a QP that
+ * was destroyed may still be in the queue.
+ */
+static struct split *split_of(const struct cq *c, uint32_t qpn, uint64_t wr_id)
+{
+	const struct qp *q = context_qp(c->ctx, qpn);
+	struct split *s;
+
+	if (q)
+		return split_in(q, wr_id);
+	for (q = qp_all(); q; q = q->next_all) {
+		s = split_in(q, wr_id);
+		if (s)
+			return s;
+	}
+	return NULL;
+}
+
+/* Whether the program must see a completion of the request. */
+static bool tell(struct split *s, enum ibv_wc_status status)
+{
+	return status == IBV_WC_SUCCESS || !atomic_exchange(&s->told, true);
+}
+
+int chunk_keep(const struct cq *c, struct ibv_wc *wc, int n)
+{
+	int kept = 0;
+
+	for (int i = 0; i < n; i++) {
+		struct split *s = split_of(c, wc[i].qp_num, wc[i].wr_id);
+
+		if (s && !tell(s, wc[i].status))
+			continue;
+		wc[kept] = wc[i];
+		if (s) {
+			wc[kept].wr_id = s->wr_id;
+			wc[kept].byte_len = s->bytes;
+		}
+		kept++;
+	}
+	return kept;
+}
+
+bool chunk_keep_entry(struct cq *c, struct ibv_cq_ex *cqx)
+{
+	struct split *s = split_of(c, cqx->read_qp_num(cqx), cqx->wr_id);
+
+	c->entry_split = s;
+	if (!s)
+		return true;
+	if (!tell(s, cqx->status))
+		return false;
+	cqx->wr_id = s->wr_id;
+	return true;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Internal to libswiftrdma: RDMA READs and WRITEs that are posted in pieces.
+ *
+ * Invariants:
+ *  - The program's send queue and completion queue never lack an entry because of pieces. Both
+ *    were created larger than the program asked, and pieces take only what was added.
+ *  - All pieces of a request bear the address of one struct split as their wr_id, and the last one
+ *    alone is signalled, if the request is. Whatever a program polls goes through chunk_keep() or
+ *    chunk_keep_entry(), which put the program's wr_id back and drop what the program must not see.
+ *  - What the library counts and measures are the program's requests; pieces have no number.
+ */
+#ifndef LIB_CHUNK_H
+#define LIB_CHUNK_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <infiniband/verbs.h>
+
+#pragma GCC visibility push(hidden)
+
+struct context;
+struct cq;
+struct device;
+struct qp;
+
+/* A request that was split, until it is complete. */
+struct split {
+	uint64_t wr_id;		/* the program's */
+	uint32_t bytes;
+	uint32_t end;		/* requests that are complete when this one is */
+	uint32_t more;		/* pieces besides one */
+	_Atomic bool told;	/* the program has its error completion, or must not get one */
+};
+
+/* A request of the list that the provider gets. */
+struct piece {
+	struct ibv_send_wr wr;	/* first */
+	struct ibv_send_wr *of;	/* the program's */
+	struct split *split;	/* NULL: it is whole */
+};
+
+/* What a QP needs to post in pieces. Under .sq, but for .split, which pollers read. */
+struct chunk_queue {
+	struct chunk_queue *older;	/* of the same struct qp; a poller may be in it */
+	struct cq *cq;			/* that the room was taken from */
+	uint32_t room, requests, sges;	/* pieces that may be added, program's requests, SGEs of each */
+	uint32_t used;			/* pieces that were added and are outstanding */
+	uint32_t head, tail;		/* of .split: requests that were split, and of these complete */
+	uint32_t began;			/* .head before the list that is being posted */
+	uint32_t mask;
+	struct split *split;
+	struct piece *piece;		/* the list, while it is posted */
+	struct ibv_sge *sge;
+};
+
+/* How a QP is asked for. */
+struct chunk_ask {
+	struct ibv_qp_cap cap;	/* the program's */
+	uint32_t room;		/* 0: as the program asked */
+};
+
+/* --- creation --------------------------------------------------------------- */
+
+/* Entries to add to a CQ of @cqe entries; 0: none. */
+uint32_t chunk_cq_room(struct context *c, uint32_t cqe);
+/* Raises what @attr asks for, if requests of the QP may be split. */
+struct chunk_ask chunk_ask(struct context *c, struct ibv_qp_init_attr *attr);
+/* Puts the program's sizes back. True: the QP was asked for with others, and must be again. */
+bool chunk_unask(struct chunk_ask *ask, struct ibv_qp_init_attr *attr);
+/* The QP was created as asked; sets what the program is told of its size. */
+void chunk_give(struct ibv_qp *qp, struct ibv_qp_init_attr *attr, const struct chunk_ask *ask);
+/* The QP is gone; with lib_lock() held. */
+void chunk_take_back(struct qp *q);
+/* After RESET, with .sq held: no piece is outstanding. */
+void chunk_reset(struct qp *q);
+
+/* --- the knob ------------------------------------------------------------------ */
+
+/* @bytes 0: there is none. */
+void chunk_set(struct device *dev, uint64_t bytes);
+/* QPs came or went: whether the knob can be obeyed may have changed. */
+void chunk_report_state(struct device *dev);
+
+/* --- posting --------------------------------------------------------------------- */
+
+/* Whether @wr has a request that is to be split. */
+bool chunk_wants(const struct qp *q, const struct ibv_send_wr *wr);
+/*
+ * Returns the list that the provider gets, in memory of the QP; the first request has the number
+ * @from. Called with .sq held.
+ */
+struct ibv_send_wr *chunk_build(struct qp *q, struct ibv_send_wr *wr, uint32_t from);
+/*
+ * The provider refused the list from @bad on, a request of it or something else. Returns the
+ * program's request that it belongs to.
+ */
+struct ibv_send_wr *chunk_refused(struct qp *q, const struct ibv_send_wr *bad);
+/* The list was posted, or what of it could be. */
+void chunk_posted(struct qp *q);
+
+/* --- polling ----------------------------------------------------------------------- */
+
+/* Makes completions the program's; returns how many are left, at the front. */
+int chunk_keep(const struct cq *c, struct ibv_wc *wc, int n);
+/* The entry that the provider has just read. False: the program must not see it. */
+bool chunk_keep_entry(struct cq *c, struct ibv_cq_ex *cqx);
+
+#pragma GCC visibility pop
+
+#endif /* LIB_CHUNK_H */
