@@ -215,8 +215,8 @@ int main(int argc, char **argv)
 		return 2;
 	cq[0] = ibv_create_cq(dev.ctx, 16, NULL, NULL, 0);
 	cq[1] = ibv_create_cq(peer.ctx, 16, NULL, NULL, 0);
-	qp[0] = cq[0] ? vqp_sender(dev.pd, cq[0], 4) : NULL;
-	qp[1] = cq[1] ? vqp_sender(peer.pd, cq[1], 4) : NULL;
+	qp[0] = cq[0] ? vqp_small(&dev, cq[0]) : NULL;
+	qp[1] = cq[1] ? vqp_small(&peer, cq[1]) : NULL;
 	message = malloc(MESSAGE);
 	message_mr = message ? ibv_reg_mr(peer.pd, message, MESSAGE, access_flags) : NULL;
 	if (!qp[0] || !qp[1] || !message_mr || vqp_pair(&dev, qp[0], &peer, qp[1], &conn))
