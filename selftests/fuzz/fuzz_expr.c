@@ -42,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!expr_state(s, &cr, &x, &root, &e)) {
 		refused(&e, strlen(s));
 	} else {
-		compile_state(&p, &x, root, COMPILE_ASK, &c, &e);
+		compile_state(&p, &x, root, COMPILE_STATE, &c, &e);
 		compile_state(&p, &x, root, COMPILE_CONTRARY, &c, &e);
 		if (!prog_verify(&p, &why))
 			abort();

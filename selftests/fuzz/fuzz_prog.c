@@ -48,9 +48,7 @@ static void make(struct input *in, struct prog *p)
 	p->aggs = calloc(p->n_aggs + 1, sizeof(*p->aggs));
 	p->n_terms = byte(in) % 4;
 	p->terms = calloc(p->n_terms + 1, sizeof(*p->terms));
-	p->n_asked = byte(in) % 4;
-	p->asked = calloc(p->n_asked + 1, sizeof(*p->asked));
-	if (!p->k || !p->ins || !p->aggs || !p->terms || !p->asked)
+	if (!p->k || !p->ins || !p->aggs || !p->terms)
 		abort();
 	memcpy(p->k, k, sizeof(k));
 	for (i = 0; i < p->n_ins; i++)
@@ -86,14 +84,9 @@ static void make(struct input *in, struct prog *p)
 			.reads = (uint8_t)(byte(in) & 31), .value = code(in),
 			.where = code(in),
 		};
-	for (i = 0; i < p->n_terms; i++) {
+	for (i = 0; i < p->n_terms; i++)
 		for (o = 0; o < OBJ_KINDS; o++)
 			p->terms[i].need[o] = byte(in) & 3;
-		p->terms[i].asked = byte(in) & 4 ? PROG_UNASKED :
-						   (uint16_t)(byte(in) % 5);
-	}
-	for (i = 0; i < p->n_asked; i++)
-		p->asked[i] = (uint16_t)(byte(in) % 5);
 }
 
 static void drop(struct prog *p)
@@ -104,7 +97,6 @@ static void drop(struct prog *p)
 	free(p->ins);
 	free(p->aggs);
 	free(p->terms);
-	free(p->asked);
 	for (o = 0; o < OBJ_KINDS; o++)
 		free(p->atoms[o]);
 }
@@ -131,6 +123,7 @@ static void run(const struct prog *p)
 	struct signals sig;
 	struct binding b;
 	struct truth t;
+	const struct truth_view v = { .t = &t, .p = p, .s = &sig };
 	const char *why;
 	uint32_t job, i, o;
 
@@ -143,26 +136,20 @@ static void run(const struct prog *p)
 	signals_update(&sig, &was.s, &is.s, &opts);
 	if (truth_reserve(&t, p, &sig))
 		abort();
-	for (i = 0; i < p->n_terms; i++) {
-		if (p->terms[i].asked != PROG_UNASKED)
-			c.kinds |= 1u << OBJ_QP;
+	for (i = 0; i < p->n_terms; i++)
 		for (o = 0; o < OBJ_KINDS; o++)
 			if (p->terms[i].need[o])
 				c.kinds |= (uint8_t)(1u << o);
-	}
-	truth_unsubscribe_all(&t, &sig);
-	for (job = 0; job < is.s.n_jobs; job++)
-		truth_subscribe(&t, p, job, &c);
 	for (i = 0; i < 6; i++) {
 		move(&sig, i);
 		truth_update(&t, p, &sig, (1100 + i) * MS);
 		if (!prog_verify_cond(p, &c, &why))
 			continue;
 		for (job = 0; job < is.s.n_jobs; job++) {
-			bool some = truth_some(&t, p, &sig, &c, job) == TRI_TRUE;
+			bool some = truth_some(&v, &c, job) == TRI_TRUE;
 
 			/* What is true of some is true of one, and only then. */
-			if (truth_first(&t, p, &sig, &c, job, &b) != some)
+			if (truth_first(&v, &c, job, &b) != some)
 				abort();
 		}
 	}

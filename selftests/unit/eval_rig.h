@@ -91,8 +91,8 @@ static inline struct policy *add(const char *name, const char *who,
 	snprintf(p->name, sizeof(p->name), "%s", name);
 	if (!expr_binding(who, p, &e))
 		fail_msg("%s: %s", who, e.msg);
-	read_state(&p->when, COMPILE_ASK, NULL, when);
-	read_state(&p->undo_when, COMPILE_TELL, &p->undo_not, undo);
+	read_state(&p->when, COMPILE_STATE, NULL, when);
+	read_state(&p->undo_when, COMPILE_STATE, &p->undo_not, undo);
 	read_action(p, act);
 	return p;
 }
@@ -101,7 +101,7 @@ static inline struct policy *add(const char *name, const char *who,
 static inline void add_fallback(struct policy *p, const char *when)
 {
 	assert_true(p->n_fallback < POLICY_FALLBACKS);
-	read_state(&p->fallback[p->n_fallback++], COMPILE_ASK, NULL, when);
+	read_state(&p->fallback[p->n_fallback++], COMPILE_STATE, NULL, when);
 }
 
 static inline void add_undo_fallback(struct policy *p, const char *undo)
@@ -109,7 +109,7 @@ static inline void add_undo_fallback(struct policy *p, const char *undo)
 	unsigned int i = p->n_undo_fallback++;
 
 	assert_true(i < POLICY_FALLBACKS);
-	read_state(&p->undo_fallback[i], COMPILE_TELL, &p->undo_fallback_not[i], undo);
+	read_state(&p->undo_fallback[i], COMPILE_STATE, &p->undo_fallback_not[i], undo);
 }
 
 static inline int setup(void **state)

@@ -5,6 +5,7 @@
 /* kv's state, asked afresh: what is true for some object that it uses. */
 static enum tri ask(const char *s)
 {
+	const struct truth_view v = { .t = &st.truth, .p = &set.prog, .s = &sig };
 	struct cond c, not;
 	const char *why;
 	enum tri r, contrary;
@@ -13,19 +14,16 @@ static enum tri ask(const char *s)
 	prog_free(&set.prog);
 	memset(&set, 0, sizeof(set));
 	set.v = pol;
-	read_state(&c, COMPILE_ASK, &not, s);
+	read_state(&c, COMPILE_STATE, &not, s);
 	if (!prog_verify(&set.prog, &why) ||
 	    !prog_verify_cond(&set.prog, &c, &why))
 		fail_msg("%s: %s", s, why);
 	assert_int_equal(policy_state_reserve(&st, &set, &sig), 0);
-	truth_unsubscribe_all(&st.truth, &sig);
-	truth_subscribe(&st.truth, &set.prog, 1, &c);
-	truth_subscribe(&st.truth, &set.prog, 1, &not);
 	truth_update(&st.truth, &set.prog, &sig, 1000 * MS);
-	r = truth_some(&st.truth, &set.prog, &sig, &c, 1);
+	r = truth_some(&v, &c, 1);
 	/* Of a single object a state and its contrary are each other's. */
 	if (!(c.kinds & (1u << OBJ_QP | 1u << OBJ_UAR))) {
-		contrary = truth_some(&st.truth, &set.prog, &sig, &not, 1);
+		contrary = truth_some(&v, &not, 1);
 		assert_int_equal(contrary, r == TRI_UNKNOWN ? r :
 				 r == TRI_TRUE ? TRI_FALSE : TRI_TRUE);
 	}
@@ -318,85 +316,6 @@ static void test_rows_shift(void **state)
 	assert_int_equal(eval(1022), 1);
 }
 
-static void ask_all(struct truth *t, const struct cond *c, size_t n)
-{
-	uint32_t job;
-
-	truth_unsubscribe_all(t, &sig);
-	for (job = 0; job < 3; job++)
-		for (size_t i = 0; i < n; i++)
-			truth_subscribe(t, &set.prog, job, &c[i]);
-}
-
-/* Only what moved is looked at; that must not be told from looking at all. */
-static void test_increments(void **unused)
-{
-	static const char *const states[] = {
-		"qp.wr_rate > 500/s and uar.wr_rate > 500/s and port.util > 80%",
-		"qp.wr_rate > uar.wr_rate / 2 or job.p99 > 45us and port.util < 50%",
-		"not (qp.queue_delay > 5us or uar.wr_rate < 300/s)",
-		"max(qp.wr_rate over qps of uar where port.util > 40%) > 700/s and qp.wr_rate < 300/s",
-		"sum(job.wr_rate over jobs of port) > 1k/s",
-		"mean(qp.wr_rate over qps of job) < 400/s",
-	};
-	static const enum signal_id sigs[] = {
-		SIG_QP_WR_RATE, SIG_QP_QUEUE_DELAY, SIG_UAR_WR_RATE,
-		SIG_PORT_UTIL, SIG_JOB_P99, SIG_JOB_WR_RATE,
-	};
-	static const double scales[] = { 1000, 10000, 1000, 1, 90000, 1000 };
-	const size_t n = sizeof(states) / sizeof(states[0]);
-	unsigned int seen[3] = { 0 };
-	struct cond c[6];
-	uint32_t rng = 7, i, k, job;
-
-	(void)unused;
-	for (i = 0; i < n; i++)
-		read_state(&c[i], COMPILE_ASK, NULL, states[i]);
-	assert_int_equal(policy_state_reserve(&st, &set, &sig), 0);
-	ask_all(&st.truth, c, n);
-	for (i = 0; i < 2000; i++) {
-		struct truth all;
-		enum signal_id s;
-		size_t row;
-
-		for (k = 0; k < 2; k++) {
-			rng = rng * 1664525 + 1013904223;
-			s = sigs[(rng >> 8) % 6];
-			row = (rng >> 16) % sig.table[vocab_signals[s].obj].n;
-			if (rng >> 28 == 0)
-				forget(s, row);
-			else
-				signal_set(&sig, s, row, scales[(rng >> 8) % 6] *
-					   ((rng >> 20) % 11) / 10);
-		}
-		truth_update(&st.truth, &set.prog, &sig, i);
-		/* What the last tick looked at is not looked at again. */
-		for (k = 0; k < OBJ_KINDS; k++) {
-			struct signal_table *t = &sig.table[k];
-
-			while (t->n_moved)
-				t->moved[t->list[--t->n_moved]] = 0;
-		}
-		truth_init(&all);
-		assert_int_equal(truth_reserve(&all, &set.prog, &sig), 0);
-		ask_all(&all, c, n);
-		truth_update(&all, &set.prog, &sig, i);
-		for (k = 0; k < n; k++)
-			for (job = 1; job <= 2; job++) {
-				enum tri r = truth_some(&all, &set.prog, &sig,
-							&c[k], job);
-
-				seen[r]++;
-				if (truth_some(&st.truth, &set.prog, &sig,
-					       &c[k], job) != r)
-					fail_msg("%u: %s, job %u", i,
-						 states[k], job);
-			}
-		truth_free(&all);
-	}
-	assert_true(seen[0] > 1000 && seen[1] > 1000 && seen[2] > 100);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -411,7 +330,6 @@ int main(void)
 		EVAL_TEST(test_held),
 		EVAL_TEST(test_held_by_qps),
 		EVAL_TEST(test_rows_shift),
-		EVAL_TEST(test_increments),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

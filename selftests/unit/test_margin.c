@@ -99,6 +99,7 @@ static void test_margins(void **state)
 	unsigned int i;
 
 	for (i = 0; i < sizeof(margins) / sizeof(margins[0]); i++) {
+		const struct truth_view v = { .t = &st.truth, .p = &set.prog, .s = &sig };
 		const struct margin_case *c = &margins[i];
 		struct policy *p;
 		struct binding b;
@@ -109,9 +110,9 @@ static void test_margins(void **state)
 			"port.util < 1%");
 		read_all(c->r);
 		eval(1000);
-		if (!truth_first(&st.truth, &set.prog, &sig, &p->when, KV, &b))
+		if (!truth_first(&v, &p->when, KV, &b))
 			fail_msg("%s: not true", c->state);
-		m = margin_cond(&set.prog, &st.truth, &p->when, &sig, &b);
+		m = margin_cond(&v, &p->when, &b);
 		if (fabs(m - c->margin) > 1e-6)
 			fail_msg("%s: margin %g, not %g", c->state, m,
 				 c->margin);

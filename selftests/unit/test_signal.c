@@ -407,8 +407,8 @@ static void test_index(void **state)
 	assert_int_equal(sig.job_first[1], 0);
 	assert_int_equal(sig.job_first[2] - sig.job_first[1], 3);
 	assert_int_equal(sig.job_first[3] - sig.job_first[2], 1);
-	assert_int_equal(sig.port_first[2] - sig.port_first[1], 2);
-	assert_int_equal(sig.port_first[3] - sig.port_first[2], 1);
+	assert_int_equal(sig.place_first[2] - sig.place_first[1], 2);
+	assert_int_equal(sig.place_first[3] - sig.place_first[2], 1);
 	assert_int_equal(sig.qps[4].job, -1);
 	assert_int_equal(sig.qps[4].port, -1);
 	assert_int_equal(sig.qps[3].port, 1);

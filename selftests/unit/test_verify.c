@@ -20,7 +20,6 @@ static struct prog_ins ins[24];
 static struct prog_atom atom[2];
 static struct prog_term term[2];
 static struct prog_agg agg[2];
-static uint16_t asked[2];
 static double k[2];
 static struct prog p;
 
@@ -37,11 +36,10 @@ static int setup(void **state)
 	ins[2] = (struct prog_ins){ PROG_CMP, 0, CMP_GT };
 	k[0] = 0.8;
 	atom[0] = (struct prog_atom){ .code = { 0, 3 }, .kind = OBJ_PORT };
-	term[0] = (struct prog_term){ .asked = PROG_UNASKED };
 	term[0].need[OBJ_PORT] = 1;
 	p = (struct prog){
 		.ins = ins, .n_ins = 3, .k = k, .n_k = 1, .terms = term,
-		.n_terms = 1, .aggs = agg, .asked = asked,
+		.n_terms = 1, .aggs = agg,
 	};
 	p.atoms[OBJ_PORT] = atom;
 	p.n_atoms[OBJ_PORT] = 1;
@@ -149,12 +147,6 @@ static void test_atoms_and_terms(void **state)
 	term[0].need[OBJ_QP] = 1;
 	refused("a term needs an atom that is not there");
 	term[0].need[OBJ_QP] = 0;
-	term[0].asked = 0;
-	refused("a term that is asked in another's place");
-	term[0].asked = PROG_UNASKED;
-	p.n_asked = 1;
-	asked[0] = 1;
-	refused("a term is asked that is not there");
 }
 
 static void test_aggregates(void **state)

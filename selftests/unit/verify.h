@@ -192,20 +192,11 @@ static inline bool prog_verify(const struct prog *p, const char **why)
 		for (i = 0; i < p->n_atoms[o]; i++)
 			if (!check_atom(&c, &p->atoms[o][i], o))
 				return false;
-	for (i = 0; i < p->n_terms; i++) {
+	for (i = 0; i < p->n_terms; i++)
 		for (o = 0; o < OBJ_KINDS; o++)
 			if (p->n_atoms[o] < 64 &&
 			    p->terms[i].need[o] >> p->n_atoms[o])
 				return no(&c, "a term needs an atom that is not there");
-		if (p->terms[i].asked == PROG_UNASKED)
-			continue;
-		if (p->terms[i].asked >= p->n_asked ||
-		    p->asked[p->terms[i].asked] != i)
-			return no(&c, "a term that is asked in another's place");
-	}
-	for (i = 0; i < p->n_asked; i++)
-		if (p->asked[i] >= p->n_terms)
-			return no(&c, "a term is asked that is not there");
 	return true;
 }
 
@@ -221,17 +212,8 @@ static inline bool prog_verify_code(const struct prog *p, struct prog_code code,
 static inline bool prog_verify_cond(const struct prog *p, const struct cond *c,
 		      const char **why)
 {
-	uint32_t i;
-
 	if ((uint32_t)c->terms.first + c->terms.n > p->n_terms) {
 		*why = "a condition whose terms are not there";
-		return false;
-	}
-	for (i = 0; i < c->terms.n; i++) {
-		if (!(c->kinds & (1u << OBJ_QP | 1u << OBJ_UAR)) ||
-		    p->terms[c->terms.first + i].asked != PROG_UNASKED)
-			continue;
-		*why = "a condition on QPs whose terms are not asked of them";
 		return false;
 	}
 	return true;

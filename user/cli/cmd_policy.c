@@ -85,18 +85,21 @@ static const struct column check_columns[] = {
 /* How long to measure; long enough for a clock with a resolution of 1 us. */
 #define MEASURE_NS	2000000
 
-/* Measures how many ns an instruction of these policies takes on this host. */
+/* Measures how many ns an instruction of these policies takes for an object, on this host. */
 static double instruction_ns(const struct prog *p)
 {
-	const struct binding none = { { -1, -1, -1, -1, -1 } };
-	struct prog_env env = { .p = p };
+	struct prog_lanes lanes = { .kind = OBJ_KINDS, .n = PROG_LANES, .at = { -1, -1, -1, -1, -1 } };
 	uint64_t start = cli_now(), n = 0, now;
+	struct prog_result out;
+	struct signals none;
+	struct prog_env env = { .p = p, .s = &none };
 
+	signals_init(&none);
 	do {
 		for (unsigned int k = 0; k < OBJ_KINDS; k++)
 			for (uint32_t i = 0; i < p->n_atoms[k]; i++) {
-				prog_run(&env, p->atoms[k][i].code, &none);
-				n += p->atoms[k][i].code.n;
+				prog_run_lanes(&env, p->atoms[k][i].code, &lanes, &out);
+				n += p->atoms[k][i].code.n * lanes.n;
 			}
 		now = cli_now();
 	} while (n && now - start < MEASURE_NS);
@@ -117,8 +120,7 @@ static void say_work(const struct config *cfg)
 		return;
 	printf("work of a tick, at most, as measured on this machine now:");
 	for (k = 0; k < OBJ_KINDS; k++) {
-		uint32_t n = prog_work(p, k) + (k == OBJ_QP ? p->n_asked : 0) +
-			     (k == OBJ_JOB ? (uint32_t)cfg->policies.n : 0);
+		uint32_t n = prog_work(p, k) + (k == OBJ_JOB ? (uint32_t)cfg->policies.n : 0);
 
 		if (n)
 			printf("%s %.2f us for each %s", total > 0 ? "," : "", n * ns / 1e3,

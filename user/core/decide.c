@@ -238,6 +238,7 @@ static void write_reason(struct eval *e, struct policy_slot *slot,
 {
 	const struct policy *p = &e->set->v[d->policy];
 	const struct passed_over over = find_passed_over(p, c);
+	const struct truth_view v = eval_view(e);
 	char tail[144];
 	struct text t, end;
 
@@ -252,7 +253,7 @@ static void write_reason(struct eval *e, struct policy_slot *slot,
 		text_str(&t, d->job);
 		text_str(&t, " uses nothing any more");
 	} else {
-		reason_cond(&t, &e->set->prog, &e->st->truth, c, e->s, b);
+		reason_cond(&t, &v, c, b);
 		if (over.when)
 			reason_fallback(&t, &e->set->prog, &over, e->s, b);
 	}
@@ -319,35 +320,40 @@ static void note_held(struct policy_slot *slot, const struct policy_decision *d)
 	slot->value[d->knob] = d->new;
 }
 
-/* The QP to move: the busiest one for which the condition is true. */
+static bool is_moved(const struct policy_slot *slot, const struct snap_qp *qp)
+{
+	uint32_t i;
+
+	for (i = 0; i < slot->n_moved; i++)
+		if (slot->moved[i].dev == qp->dev && slot->moved[i].qpn == qp->qpn)
+			return true;
+	return false;
+}
+
+/* The QP to move: the busiest one for which the condition is true, of several the first. */
 static int32_t find_busiest_qp(struct eval *e, const struct policy_slot *slot,
 			       const struct cond *c, uint32_t job)
 {
-	const struct snapshot *snap = e->s->snap;
-	int32_t best = -1;
-	double most = -1;
+	const struct truth_view v = eval_view(e);
+	const uint32_t *first = e->s->job_first + job;
+	double most = -1, rate;
+	int32_t best = -1, qp;
 	struct binding b;
-	struct span sp;
 	uint32_t i;
 
-	span_init(&sp, e->s, job, c->kinds | 1u << OBJ_QP);
-	while (span_next(&sp, &b)) {
-		const struct snap_qp *qp = &snap->qps[b.at[OBJ_QP]];
-		double rate = 0;
-
-		for (i = 0; i < slot->n_moved; i++)
-			if (slot->moved[i].dev == qp->dev &&
-			    slot->moved[i].qpn == qp->qpn)
-				break;
-		if (i < slot->n_moved ||
-		    truth_at(&e->st->truth, &e->set->prog, c->terms, &b) !=
-			    TRI_TRUE)
+	for (i = first[0]; i < first[1]; i++) {
+		qp = (int32_t)e->s->job_qps[i];
+		rate = signal_at(e->s, SIG_QP_WR_RATE, i);
+		if (rate != rate)
+			rate = 0;
+		if (rate < most || (rate == most && qp > best) ||
+		    is_moved(slot, &e->s->snap->qps[qp]))
 			continue;
-		signal_get(e->s, SIG_QP_WR_RATE, (size_t)b.at[OBJ_QP], &rate);
-		if (rate <= most)
+		binding_of(e->s, OBJ_QP, (uint32_t)qp, &b);
+		if (truth_at(&v, c->terms, &b) != TRI_TRUE)
 			continue;
 		most = rate;
-		best = b.at[OBJ_QP];
+		best = qp;
 	}
 	return best;
 }
@@ -438,8 +444,7 @@ static bool decide_value(struct eval *e, const struct policy_slot *slot,
 	       (!slot->held[knob] && step->op == STEP_SET);
 }
 
-bool decide_moves(struct eval *e, const struct policy_slot *slot, uint32_t n,
-		  uint32_t job, bool *stays)
+bool decide_moves(struct eval *e, const struct policy_slot *slot, uint32_t n, uint32_t job)
 {
 	const struct policy *p = &e->set->v[n];
 	struct policy_decision d;
@@ -448,17 +453,13 @@ bool decide_moves(struct eval *e, const struct policy_slot *slot, uint32_t n,
 
 	memset(&b, 0xff, sizeof(b));
 	b.at[OBJ_JOB] = (int32_t)job;
-	*stays = true;
 	for (i = 0; i < p->n_act; i++) {
 		const struct step *step = &p->act[i];
 
 		/* A value that is computed from other objects needs an evaluation. */
-		if (step->op == STEP_LIGHTEST)
-			return true;
-		if (decide_value(e, slot, step, job, &b, &d) ||
+		if (step->op == STEP_LIGHTEST || decide_value(e, slot, step, job, &b, &d) ||
 		    (step->expr.n && d.new != d.new))
 			return true;
-		*stays &= slot->held[step->knob] && !step->expr.n;
 	}
 	return false;
 }

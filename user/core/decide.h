@@ -13,11 +13,13 @@ struct eval {
 	uint64_t now;
 	struct policy_decision *out;
 	size_t cap, n;
-	/* Per policy: the answers that depend on a port or device condition that changed. */
-	uint8_t changed[POLICY_SET_MAX];
-#define WHEN_CHANGED	1
-#define UNDO_CHANGED	2
 };
+
+/* What queries of conditions read. */
+static inline struct truth_view eval_view(const struct eval *e)
+{
+	return (struct truth_view){ .t = &e->st->truth, .p = &e->set->prog, .s = e->s };
+}
 
 /* True: the policy has used all its steps. Only an undo gives them back. */
 bool decide_used_up(const struct eval *e, const struct policy_slot *slot, uint32_t n);
@@ -26,12 +28,8 @@ bool decide_due(const struct eval *e, const struct policy_slot *slot, uint32_t n
 /* True: the policy's rate allows another act. */
 bool decide_budget(struct eval *e, uint32_t n);
 
-/*
- * True: an act would change something, judged by the job alone. If false, *@stays is true if
- * the answer stays the same until a knob or the class of the job changes.
- */
-bool decide_moves(struct eval *e, const struct policy_slot *slot, uint32_t n,
-		  uint32_t job, bool *stays);
+/* True: an act would change something, judged by the job alone. */
+bool decide_moves(struct eval *e, const struct policy_slot *slot, uint32_t n, uint32_t job);
 
 /* Policy @n acts on @job because @c is true for @b. Adds the knobs to @turned. */
 void decide_act(struct eval *e, struct policy_slot *slot, uint32_t n,

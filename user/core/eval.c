@@ -8,29 +8,26 @@ const char *const cause_names[CAUSES] = {
 	[CAUSE_PU] = "pu", [CAUSE_HOL] = "hol", [CAUSE_PORT] = "port",
 };
 
-/* True: @b is on the device and port where the policy acted last. */
+/* True: @spot is on the device and port where the policy acted last. */
 static bool is_same_place(const struct policy_run *run, const struct signals *s,
-			  const struct binding *b)
+			  const struct spot *spot)
 {
 	const struct snapshot *snap = s->snap;
 
-	if (b->at[OBJ_DEV] >= 0 && snap->devs[b->at[OBJ_DEV]].index != run->dev)
-		return false;
-	return b->at[OBJ_PORT] < 0 ||
-	       snap->ports[b->at[OBJ_PORT]].index == run->port;
+	return (spot->dev < 0 || snap->devs[spot->dev].index == run->dev) &&
+	       (spot->port < 0 || snap->ports[spot->port].index == run->port);
 }
 
-/* True: the contrary @not is unknown at the place where the policy acted last. */
+/* True: the contrary @not is unknown where the policy acted last. It is true nowhere. */
 static bool is_blind_there(struct eval *e, const struct cond *not,
 			   const struct policy_run *run, uint32_t job)
 {
-	struct binding b;
-	struct span sp;
+	const struct truth_view v = eval_view(e);
+	struct spot spot = { .pos = 0 };
 
-	span_init(&sp, e->s, job, not->kinds);
-	while (span_next(&sp, &b))
-		if (is_same_place(run, e->s, &b) &&
-		    truth_at(&e->st->truth, &e->set->prog, not->terms, &b) == TRI_UNKNOWN)
+	while (truth_next_spot(e->s, not->kinds, job, &spot))
+		if (is_same_place(run, e->s, &spot) &&
+		    truth_of_spot(&v, not, &spot) == TRI_UNKNOWN)
 			return true;
 	return false;
 }
@@ -45,7 +42,8 @@ static bool is_blind_there(struct eval *e, const struct cond *not,
 static enum tri holds_for_all(struct eval *e, const struct cond *not,
 			      const struct policy_run *run, uint32_t job)
 {
-	enum tri contrary = truth_some(&e->st->truth, &e->set->prog, e->s, not, job);
+	const struct truth_view v = eval_view(e);
+	enum tri contrary = truth_some(&v, not, job);
 
 	if (contrary == TRI_UNKNOWN && is_blind_there(e, not, run, job))
 		return TRI_UNKNOWN;
@@ -66,53 +64,48 @@ static bool note_since(bool *was, uint64_t *since, enum tri t, uint64_t now)
 }
 
 /*
- * Evaluates a policy's state and, while that is unknown, its fallbacks. @same: the last answer
- * still holds. *@by: the state that decided.
+ * Evaluates a policy's state and, while that is unknown, its fallbacks. *@by: the state that
+ * decided.
  */
-static enum tri evaluate_state(struct eval *e, struct policy_answer *a, bool same,
-			       uint32_t n, uint32_t job, const struct cond **by)
+static enum tri evaluate_state(struct eval *e, const struct policy *p, uint32_t job,
+			       const struct cond **by)
 {
-	const struct policy *p = &e->set->v[n];
-	const struct truth *t = &e->st->truth;
-	const struct prog *prog = &e->set->prog;
+	const struct truth_view v = eval_view(e);
+	unsigned int i;
 	enum tri r;
 
-	if (!same) {
-		r = truth_some(t, prog, e->s, &p->when, job);
-		for (a->by = 0; r == TRI_UNKNOWN && a->by < p->n_fallback; a->by++)
-			r = truth_some(t, prog, e->s, &p->fallback[a->by], job);
-		a->is = (uint8_t)r;
+	*by = &p->when;
+	r = truth_some(&v, *by, job);
+	for (i = 0; r == TRI_UNKNOWN && i < p->n_fallback; i++) {
+		*by = &p->fallback[i];
+		r = truth_some(&v, *by, job);
 	}
-	*by = a->by ? &p->fallback[a->by - 1] : &p->when;
-	return a->is;
+	return r;
 }
 
 /* The same for the state of the undo. */
-static enum tri evaluate_undo(struct eval *e, struct policy_answer *a,
-			      const struct policy_run *run, uint32_t n, uint32_t job,
-			      const struct cond **by)
+static enum tri evaluate_undo(struct eval *e, const struct policy *p,
+			      const struct policy_run *run, uint32_t job, const struct cond **by)
 {
-	const struct policy *p = &e->set->v[n];
-	const struct truth *t = &e->st->truth;
+	unsigned int i;
 	enum tri r;
 
-	if (e->changed[n] & UNDO_CHANGED || !truth_same_job(t, job, a->undo_tick)) {
-		r = holds_for_all(e, &p->undo_not, run, job);
-		for (a->undo_by = 0; r == TRI_UNKNOWN && a->undo_by < p->n_undo_fallback;
-		     a->undo_by++)
-			r = holds_for_all(e, &p->undo_fallback_not[a->undo_by], run, job);
-		a->undo_is = (uint8_t)r;
+	*by = &p->undo_when;
+	r = holds_for_all(e, &p->undo_not, run, job);
+	for (i = 0; r == TRI_UNKNOWN && i < p->n_undo_fallback; i++) {
+		*by = &p->undo_fallback[i];
+		r = holds_for_all(e, &p->undo_fallback_not[i], run, job);
 	}
-	a->undo_tick = t->tick;
-	*by = a->undo_by ? &p->undo_fallback[a->undo_by - 1] : &p->undo_when;
-	return a->undo_is;
+	return r;
 }
 
 /* Binds the first objects for which @c is true, else the job alone. */
 static void bind_first_true(struct eval *e, const struct cond *c, uint32_t job,
 			    struct binding *b)
 {
-	if (truth_first(&e->st->truth, &e->set->prog, e->s, c, job, b))
+	const struct truth_view v = eval_view(e);
+
+	if (truth_first(&v, c, job, b))
 		return;
 	memset(b, 0xff, sizeof(*b));
 	b->at[OBJ_JOB] = (int32_t)job;
@@ -153,6 +146,7 @@ static enum cause find_strongest_cause(struct eval *e, const struct policy_entry
 				       uint8_t *truth, const struct cond **by,
 				       struct binding *where)
 {
+	const struct truth_view v = eval_view(e);
 	enum cause best = CAUSE_NONE;
 	double best_margin = 0;
 	uint32_t i;
@@ -166,7 +160,7 @@ static enum cause find_strongest_cause(struct eval *e, const struct policy_entry
 			continue;
 		bind_first_true(e, by[i], entry->job, &where[i]);
 		truth[i] = FOUND;
-		m = margin_cond(&e->set->prog, &e->st->truth, by[i], e->s, &where[i]);
+		m = margin_cond(&v, by[i], &where[i]);
 		if (best != CAUSE_NONE && m <= best_margin)
 			continue;
 		best = p->cause;
@@ -175,90 +169,60 @@ static enum cause find_strongest_cause(struct eval *e, const struct policy_entry
 	return best;
 }
 
-/*
- * True: policy @n, whose state is true, can act on the job now. If another policy holds its
- * knobs, or they are at their bounds, the answer stays false until a knob of the job changes.
- */
-static bool could_act(struct eval *e, const struct policy_slot *slot,
-		      struct policy_answer *a, uint32_t n, uint32_t job)
+/* True: policy @n, whose state is true, can act on the job now. */
+static bool could_act(struct eval *e, const struct policy_slot *slot, uint32_t n, uint32_t job)
 {
-	bool moves, stays;
-
-	a->idle = decide_used_up(e, slot, n);
-	if (a->idle || !decide_due(e, slot, n, false))
-		return false;
-	moves = !is_knob_taken(&e->set->v[n], slot, n, 0);
-	stays = true;
-	if (moves)
-		moves = decide_moves(e, slot, n, job, &stays);
-	a->idle = !moves && stays;
-	return moves;
+	return !decide_used_up(e, slot, n) && decide_due(e, slot, n, false) &&
+	       !is_knob_taken(&e->set->v[n], slot, n, 0) && decide_moves(e, slot, n, job);
 }
 
-/*
- * Evaluates a policy on a job. @same: the last answer of its state still holds. *@due: an act
- * or an undo may be due.
- */
-static uint8_t evaluate_policy(struct eval *e, struct policy_slot *slot,
-			       const struct policy_entry *entry, uint32_t i, bool same,
+/* Evaluates a policy on a job. *@due: an act or an undo may be due. */
+static uint8_t evaluate_policy(struct eval *e, struct policy_slot *slot, uint16_t n, uint32_t job,
 			       const struct cond **by, bool *due)
 {
-	struct policy_answer *a = &e->st->answers[entry->first + i];
-	uint16_t n = e->st->job_policies[entry->first + i];
 	struct policy_run *run = &slot->runs[n & ~ENTRY_STALE];
 
 	if (n & ENTRY_STALE ||
 	    !note_since(&run->was_true, &run->true_since,
-			evaluate_state(e, a, same, n, entry->job, by), e->now)) {
-		a->idle = !run->active;
+			evaluate_state(e, &e->set->v[n], job, by), e->now)) {
 		*due = run->active;
 		return FALSE;
 	}
 	run->undo_was_true = false;
-	*due = could_act(e, slot, a, n, entry->job);
+	*due = could_act(e, slot, n, job);
 	return *due ? ACTS : HOLDS;
 }
 
 /* Decides what is due: an act, an undo, or the release of the job. */
-static void run_policy(struct eval *e, struct policy_slot *slot,
-		       const struct policy_entry *entry, uint32_t i, uint8_t truth,
-		       const struct cond *by, struct binding *b,
+static void run_policy(struct eval *e, struct policy_slot *slot, uint16_t n, uint32_t job,
+		       uint8_t truth, const struct cond *by, struct binding *b,
 		       uint32_t others, unsigned int *turned)
 {
-	struct policy_answer *a = &e->st->answers[entry->first + i];
-	uint16_t n = e->st->job_policies[entry->first + i];
 	const struct policy *p = &e->set->v[n & ~ENTRY_STALE];
 	struct policy_run *run = &slot->runs[n & ~ENTRY_STALE];
 	const struct cond *undo;
-	enum tri back;
 
 	if (n & ENTRY_STALE) {
 		if (run->active)
-			decide_disown(e, slot, n & ~ENTRY_STALE, entry->job, turned);
+			decide_disown(e, slot, n & ~ENTRY_STALE, job, turned);
 	} else if (truth != FALSE) {
 		if (is_knob_taken(p, slot, n, *turned) || !decide_budget(e, n))
 			return;
 		if (truth == ACTS)
-			bind_first_true(e, by, entry->job, b);
-		decide_act(e, slot, n, entry->job, by, b, others, turned);
-		/* The undo's truth depends on the place of the act, so it is evaluated anew. */
-		a->undo_tick = 0;
+			bind_first_true(e, by, job, b);
+		decide_act(e, slot, n, job, by, b, others, turned);
 	} else if (run->active) {
-		back = evaluate_undo(e, a, run, n, entry->job, &undo);
-		a->idle = back != TRI_TRUE;
-		if (!note_since(&run->undo_was_true, &run->undo_since, back, e->now) ||
+		if (!note_since(&run->undo_was_true, &run->undo_since,
+				evaluate_undo(e, p, run, job, &undo), e->now) ||
 		    is_knob_taken(p, slot, n, *turned) || !decide_due(e, slot, n, true))
 			return;
-		bind_first_true(e, undo, entry->job, b);
-		decide_undo(e, slot, n, entry->job, undo, b, turned);
+		bind_first_true(e, undo, job, b);
+		decide_undo(e, slot, n, job, undo, b, turned);
 	}
 }
 
-static void eval_job(struct eval *e, struct policy_slot *slot,
-		     struct policy_entry *entry)
+static void eval_job(struct eval *e, struct policy_slot *slot, const struct policy_entry *entry)
 {
-	struct policy_answer *answers = e->st->answers + entry->first;
-	const struct truth *t = &e->st->truth;
 	const uint16_t *list = e->st->job_policies + entry->first;
 	const struct cond *by[POLICY_SET_MAX];
 	struct binding where[POLICY_SET_MAX];
@@ -268,20 +232,10 @@ static void eval_job(struct eval *e, struct policy_slot *slot,
 	uint32_t others = 0, causes = 0;
 	unsigned int turned = 0;
 	enum cause cause = CAUSE_NONE;
-	bool same_job, same, is_due;
+	bool is_due;
 
-	same_job = truth_same_job(t, entry->job, entry->answered);
-	entry->answered = t->tick;
-	if (same_job && entry->idle && truth_same_deps(t, &entry->deps))
-		return;
 	for (i = 0; i < count; i++) {
-		uint8_t changed = e->changed[list[i] & ~ENTRY_STALE];
-
-		truth[i] = FALSE;
-		if (same_job && answers[i].idle && !changed)
-			continue;
-		same = same_job && !(changed & WHEN_CHANGED);
-		truth[i] = evaluate_policy(e, slot, entry, i, same, &by[i], &is_due);
+		truth[i] = evaluate_policy(e, slot, list[i], entry->job, &by[i], &is_due);
 		if (!is_due)
 			continue;
 		due[n_due++] = (uint16_t)i;
@@ -305,44 +259,9 @@ static void eval_job(struct eval *e, struct policy_slot *slot,
 		if (truth[i] != FALSE && p->cause != CAUSE_NONE &&
 		    cause != CAUSE_NONE && cause != p->cause)
 			continue;
-		run_policy(e, slot, entry, i, truth[i],
-			   truth[i] == FALSE ? NULL : by[i], &where[i], others,
-			   &turned);
+		run_policy(e, slot, list[i], entry->job, truth[i],
+			   truth[i] == FALSE ? NULL : by[i], &where[i], others, &turned);
 	}
-	for (i = 0; i < count && turned; i++)
-		answers[i].idle = false;
-	i = 0;
-	while (i < count && answers[i].idle)
-		i++;
-	entry->idle = i == count;
-}
-
-/* Subscribes each job to the terms of its policies. */
-static void subscribe_jobs(struct eval *e)
-{
-	const struct snapshot *snap = e->s->snap;
-	struct truth *t = &e->st->truth;
-	const struct prog *prog = &e->set->prog;
-	uint32_t j, n;
-
-	if (truth_is_subscribed(t, e->s))
-		return;
-	truth_unsubscribe_all(t, e->s);
-	for (j = 0; j < snap->n_jobs; j++)
-		for (n = 0; n < e->set->n; n++) {
-			const struct policy *p = &e->set->v[n];
-			unsigned int i;
-
-			if (p->off || !policy_applies(p, snap->jobs[j].name,
-						      snap->jobs[j].class))
-				continue;
-			truth_subscribe(t, prog, j, &p->when);
-			for (i = 0; i < p->n_fallback; i++)
-				truth_subscribe(t, prog, j, &p->fallback[i]);
-			truth_subscribe(t, prog, j, &p->undo_not);
-			for (i = 0; i < p->n_undo_fallback; i++)
-				truth_subscribe(t, prog, j, &p->undo_fallback_not[i]);
-		}
 }
 
 size_t policy_eval(const struct policy_set *set, struct policy_state *st,
@@ -355,10 +274,8 @@ size_t policy_eval(const struct policy_set *set, struct policy_state *st,
 	size_t i;
 
 	st->ticks++;
-	subscribe_jobs(&e);
 	truth_update(&st->truth, &set->prog, s, now);
 	schedule_arrange(&e);
-	schedule_find_changed(&e);
 	for (i = 0; i < st->n_order; i++)
 		eval_job(&e, &st->slots[st->order[i].slot], &st->order[i]);
 	return e.n;

@@ -89,12 +89,19 @@ static void set_key(struct signals *s, enum obj_kind kind, size_t row,
 	s->topology++;
 }
 
+/* The list of QP @ref's job, or that of QPs without a job. */
+static size_t list_of_job(const struct snapshot *snap, const struct signal_qp_ref *ref)
+{
+	return ref->job >= 0 ? (size_t)ref->job : snap->n_jobs;
+}
+
+/* Finds what each QP belongs to, and lists the QPs of each job and UAR. */
 static void index_qps(struct signals *s)
 {
 	const struct snapshot *snap = s->snap;
 	size_t i;
 
-	memset(s->job_first, 0, (snap->n_jobs + 1) * sizeof(*s->job_first));
+	memset(s->job_first, 0, (snap->n_jobs + 2) * sizeof(*s->job_first));
 	memset(s->uar_first, 0, (snap->n_uars + 1) * sizeof(*s->uar_first));
 	for (i = 0; i < snap->n_qps; i++) {
 		const struct snap_qp *qp = &snap->qps[i];
@@ -105,29 +112,23 @@ static void index_qps(struct signals *s)
 		ref->uar = snap_has(qp, SNAP_UAR) ?
 			   uar_row_near(snap, was.uar, qp->dev, qp->uar) : -1;
 		ref->job = job_row(snap, qp->job);
-		/* Not compared: the place follows from port and job. */
-		ref->place = was.place;
 		set_key(s, OBJ_QP, i, qp->dev, qp->qpn, qp->serial);
 		if (memcmp(&was, ref, sizeof(was)))
 			s->topology++;
-		if (ref->job >= 0)
-			s->job_first[ref->job + 1]++;
-		else
-			ref->place = -1;
+		s->job_first[list_of_job(snap, ref) + 1]++;
 		if (ref->uar >= 0)
 			s->uar_first[ref->uar + 1]++;
 	}
-	prefix_sum(s->job_first, snap->n_jobs);
+	prefix_sum(s->job_first, snap->n_jobs + 1);
 	prefix_sum(s->uar_first, snap->n_uars);
 	for (i = 0; i < snap->n_qps; i++) {
 		const struct signal_qp_ref *ref = &s->qps[i];
 
-		if (ref->job >= 0)
-			s->job_qps[s->job_first[ref->job]++] = (uint32_t)i;
+		s->job_qps[s->job_first[list_of_job(snap, ref)]++] = (uint32_t)i;
 		if (ref->uar >= 0)
 			s->uar_qps[s->uar_first[ref->uar]++] = (uint32_t)i;
 	}
-	shift_back(s->job_first, snap->n_jobs);
+	shift_back(s->job_first, snap->n_jobs + 1);
 	shift_back(s->uar_first, snap->n_uars);
 }
 
@@ -137,33 +138,70 @@ static size_t mark_of(const struct snapshot *snap, const struct signal_qp_ref *r
 	return ref->port >= 0 ? (size_t)ref->port : snap->n_ports + (size_t)(ref->dev + 1);
 }
 
+/* The place of a QP of the job that was counted last. */
+static struct signal_place *place_of(const struct signals *s, const struct signal_qp_ref *ref)
+{
+	return &s->places[s->mark[mark_of(s->snap, ref)] - 1];
+}
+
+/* Counts QPs [k, end) of .job_qps by their places, which begin at @n. Returns their end. */
+static uint32_t count_places(struct signals *s, uint32_t n, uint32_t k, uint32_t end)
+{
+	uint32_t first = n, *mark;
+
+	for (; k < end; k++) {
+		const struct signal_qp_ref *ref = &s->qps[s->job_qps[k]];
+
+		/* The last place that was made for this mark, plus one. */
+		mark = &s->mark[mark_of(s->snap, ref)];
+		if (*mark <= first) {
+			s->places[n] = (struct signal_place){ .dev = ref->dev, .port = ref->port };
+			*mark = ++n;
+		}
+		s->places[*mark - 1].end++;
+	}
+	return n;
+}
+
+/* Gives QPs [k, end) of .job_qps their rows, by the places [first, last). */
+static void order_by_place(struct signals *s, uint32_t first, uint32_t last, uint32_t k,
+			   uint32_t end)
+{
+	uint32_t i, row = k;
+
+	for (i = first; i < last; i++) {
+		struct signal_place *p = &s->places[i];
+
+		p->first = row;
+		row += p->end;
+		p->end = p->first;
+	}
+	for (i = k; i < end; i++) {
+		struct signal_qp_ref *ref = &s->qps[s->job_qps[i]];
+
+		ref->at = place_of(s, ref)->end++;
+	}
+}
+
+/* Orders the QPs of each job by place; see struct signals. */
 static void index_places(struct signals *s)
 {
 	const struct snapshot *snap = s->snap;
-	uint32_t n = 0, ports = 0, k, *mark;
-	size_t j;
+	uint32_t n = 0, end;
+	size_t i;
 
 	memset(s->mark, 0, (snap->n_ports + snap->n_devs + 1) * sizeof(*s->mark));
-	for (j = 0; j < snap->n_jobs; j++) {
-		s->port_first[j] = ports;
-		s->place_first[j] = n;
-		for (k = s->job_first[j]; k < s->job_first[j + 1]; k++) {
-			struct signal_qp_ref *ref = &s->qps[s->job_qps[k]];
-
-			/* The last place that was made for this mark, plus one. */
-			mark = &s->mark[mark_of(snap, ref)];
-			if (*mark <= s->place_first[j]) {
-				s->places[n] = (struct signal_place){ ref->dev, ref->port, 0 };
-				*mark = ++n;
-				if (ref->port >= 0)
-					s->job_ports[ports++] = (uint32_t)ref->port;
-			}
-			ref->place = (int32_t)*mark - 1;
-			s->places[ref->place].qps++;
-		}
+	for (i = 0; i <= snap->n_jobs; i++) {
+		s->place_first[i] = n;
+		end = count_places(s, n, s->job_first[i], s->job_first[i + 1]);
+		order_by_place(s, n, end, s->job_first[i], s->job_first[i + 1]);
+		n = end;
 	}
-	s->port_first[snap->n_jobs] = ports;
-	s->place_first[snap->n_jobs] = n;
+	s->place_first[snap->n_jobs + 1] = n;
+	for (i = 0; i < snap->n_qps; i++) {
+		s->job_qps[s->qps[i].at] = (uint32_t)i;
+		s->uar_of[s->qps[i].at] = s->qps[i].uar;
+	}
 }
 
 void signals_index(struct signals *s)
@@ -213,10 +251,9 @@ void members_init(struct members *m, const struct signals *s, enum obj_kind on,
 
 	*m = (struct members){ .s = s, .on = on, .of = of, .row = row };
 	if (on == OBJ_JOB) {
-		const uint32_t *first = of == OBJ_QP ? s->job_first :
-						       s->port_first;
+		const uint32_t *first = of == OBJ_QP ? s->job_first : s->place_first;
 
-		m->list = of == OBJ_QP ? s->job_qps : s->job_ports;
+		m->list = of == OBJ_QP ? s->job_qps : NULL;
 		m->pos = first[row];
 		m->end = first[row + 1];
 	} else if (on == OBJ_UAR) {
@@ -236,8 +273,8 @@ static bool job_uses(const struct signals *s, uint32_t job, uint32_t port)
 {
 	uint32_t i;
 
-	for (i = s->port_first[job]; i < s->port_first[job + 1]; i++)
-		if (s->job_ports[i] == port)
+	for (i = s->place_first[job]; i < s->place_first[job + 1]; i++)
+		if (s->places[i].port == (int32_t)port)
 			return true;
 	return false;
 }
@@ -247,6 +284,12 @@ bool members_next(struct members *m, uint32_t *row)
 	while (m->pos < m->end) {
 		*row = m->list ? m->list[m->pos] : m->pos;
 		m->pos++;
+		if (m->on == OBJ_JOB && m->of == OBJ_PORT) {
+			if (m->s->places[*row].port < 0)
+				continue;
+			*row = (uint32_t)m->s->places[*row].port;
+			return true;
+		}
 		if (m->on != OBJ_PORT)
 			return true;
 		if (m->of == OBJ_QP ? m->s->qps[*row].port == (int32_t)m->row :

@@ -185,20 +185,18 @@ static double term_margin(struct reader *r, const struct prog_term *term)
 	return r->idle && !r->busy ? 0 : least;
 }
 
-double margin_cond(const struct prog *p, const struct truth *tr,
-		   const struct cond *c, const struct signals *s,
-		   const struct binding *b)
+double margin_cond(const struct truth_view *v, const struct cond *c, const struct binding *b)
 {
 	struct reader r = {
-		.p = p, .env = { .p = p, .s = s, .agg = tr->agg }, .b = b,
+		.p = v->p, .env = { .p = v->p, .s = v->s, .agg = v->t->agg }, .b = b,
 	};
 	struct prog_code one = { c->terms.first, 1 };
 	double best = NO_EVIDENCE;
 	unsigned int i;
 
 	for (i = 0; i < c->terms.n; i++, one.first++)
-		if (truth_at(tr, p, one, b) == TRI_TRUE)
-			best = stronger_margin(best, term_margin(&r, &p->terms[one.first]));
+		if (truth_at(v, one, b) == TRI_TRUE)
+			best = stronger_margin(best, term_margin(&r, &v->p->terms[one.first]));
 	/* A reading beyond a bound of 0 counts like one of twice its bound. */
 	if (best == UNSCALED)
 		return 1;

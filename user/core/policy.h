@@ -173,29 +173,6 @@ struct policy_budget {
 struct policy_entry {
 	uint32_t job, slot;	/* row; place in .slots */
 	uint32_t first, end;
-	uint32_t answered;	/* tick of struct truth of its answers */
-	bool idle;		/* all its answers are idle */
-	struct truth_deps deps;	/* union of its policies' dependencies */
-};
-
-/*
- * Cached truth of a policy's state and undo on a job, valid until a condition that it
- * depends on changes.
- */
-struct policy_answer {
-	uint32_t undo_tick;	/* tick of struct truth of .undo_is; 0: never evaluated */
-	uint8_t is, undo_is;	/* enum tri */
-	uint8_t by, undo_by;		/* 0: the state decided; else that fallback, from 1 */
-	/*
-	 * Nothing can be due until a condition that the answer depends on, or a knob of the
-	 * job, changes: the policy is skipped until then.
-	 */
-	bool idle;
-};
-
-/* The port and device conditions that a policy's answers depend on. */
-struct policy_deps {
-	struct truth_deps when, undo;
 };
 
 struct policy_state {
@@ -207,10 +184,8 @@ struct policy_state {
 	struct truth truth;
 	/* The schedule: jobs by rank, each with its slot and policies. */
 	struct policy_entry *order;
-	struct policy_deps *deps;	/* per policy */
-	size_t cap_policies;		/* of .deps and .budgets */
+	size_t cap_policies;		/* of .budgets */
 	uint16_t *job_policies;
-	struct policy_answer *answers;	/* one for each of .job_policies */
 	size_t cap_order, n_order;
 	uint64_t order_of;	/* the topology that the schedule was built for */
 	bool ordered;
@@ -302,8 +277,7 @@ size_t policy_carry(const struct policy_set *set, struct policy_state *st,
 bool policy_applies(const struct policy *p, const char *job, uint32_t class);
 
 /* reason.c: appends why a condition is true. */
-void reason_cond(struct text *t, const struct prog *p, const struct truth *tr,
-		 const struct cond *c, const struct signals *s,
+void reason_cond(struct text *t, const struct truth_view *v, const struct cond *c,
 		 const struct binding *b);
 /* The readings of the condition's signals. Returns their number. */
 unsigned int reason_values(struct policy_reading *out, unsigned int cap,
@@ -328,8 +302,6 @@ void reason_fallback(struct text *t, const struct prog *p, const struct passed_o
 void reason_quota(struct text *t, const struct policy_decision *d);
 
 /* margin.c: how far the condition's readings are beyond their bounds, 0 or more. */
-double margin_cond(const struct prog *p, const struct truth *tr,
-		   const struct cond *c, const struct signals *s,
-		   const struct binding *b);
+double margin_cond(const struct truth_view *v, const struct cond *c, const struct binding *b);
 
 #endif /* SRDMA_CORE_POLICY_H */

@@ -22,10 +22,8 @@ void policy_state_free(struct policy_state *st)
 	free(st->runs);
 	free(st->evidence);
 	free(st->budgets);
-	free(st->deps);
 	free(st->order);
 	free(st->job_policies);
-	free(st->answers);
 	truth_free(&st->truth);
 	policy_state_init(st);
 }
@@ -39,10 +37,8 @@ int policy_state_reserve_jobs(struct policy_state *st,
 				ARRAY_WIDE_COLUMN(st->runs, set->n),
 				ARRAY_WIDE_COLUMN(st->evidence, set->n)) ||
 	    !array_grow_columns(&st->cap_order, st->n_slots, ARRAY_COLUMN(st->order),
-				ARRAY_WIDE_COLUMN(st->job_policies, set->n),
-				ARRAY_WIDE_COLUMN(st->answers, set->n)) ||
-	    !array_grow_columns(&st->cap_policies, set->n, ARRAY_COLUMN(st->deps),
-				ARRAY_COLUMN(st->budgets)))
+				ARRAY_WIDE_COLUMN(st->job_policies, set->n)) ||
+	    !array_grow_columns(&st->cap_policies, set->n, ARRAY_COLUMN(st->budgets)))
 		return -ENOMEM;
 	if (st->n_slots == had)
 		return 0;
@@ -51,7 +47,6 @@ int policy_state_reserve_jobs(struct policy_state *st,
 		st->slots[i].evidence = st->evidence + i * set->n;
 	}
 	st->n_policies = set->n;
-	/* Answers are found by index, so those of a new schedule start empty. */
 	st->ordered = false;
 	return 0;
 }

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#define UNKNOWN __builtin_nan("")
-
 static const char *const cmp_names[] = {
 	[CMP_GT] = ">",	 [CMP_GE] = ">=", [CMP_LT] = "<",
 	[CMP_LE] = "<=", [CMP_EQ] = "==", [CMP_NE] = "!=",
@@ -13,25 +11,6 @@ static const char *const cmp_names[] = {
 const char *cmp_name(enum cmp cmp)
 {
 	return cmp_names[cmp];
-}
-
-static bool compare_numbers(enum cmp cmp, double a, double b)
-{
-	switch (cmp) {
-	case CMP_GT:
-		return a > b;
-	case CMP_GE:
-		return a >= b;
-	case CMP_LT:
-		return a < b;
-	case CMP_LE:
-		return a <= b;
-	case CMP_EQ:
-		return a == b;
-	case CMP_NE:
-		return a != b;
-	}
-	return false;
 }
 
 unsigned int prog_sees(enum obj_kind kind)
@@ -118,170 +97,25 @@ void binding_of(const struct signals *s, enum obj_kind kind, uint32_t row,
 	}
 }
 
-static double eval_signal(const struct prog_env *env, uint16_t sig,
-			  const struct binding *b)
+/* Atoms of QPs are evaluated for each term anew, and each term looks at the QP's UAR. */
+static uint32_t work_of_terms(const struct prog *p)
 {
-	int32_t row = b->at[vocab_signals[sig].obj];
-	double v;
+	uint32_t i, n = 0;
+	uint64_t need;
 
-	return row >= 0 && signal_get(env->s, sig, (size_t)row, &v) ? v : UNKNOWN;
-}
-
-static double eval_agg(const struct prog_env *env, uint16_t n, const struct binding *b)
-{
-	int32_t row = b->at[env->p->aggs[n].on];
-
-	return env->agg && row >= 0 ? env->agg[n][row] : UNKNOWN;
-}
-
-static double eval_and(double a, double b)
-{
-	if (a == 0 || b == 0)
-		return 0;
-	return a != a || b != b ? UNKNOWN : 1;
-}
-
-static double eval_or(double a, double b)
-{
-	if (a == 1 || b == 1)
-		return 1;
-	return a != a || b != b ? UNKNOWN : 0;
-}
-
-/*
- * True: the value rose or fell since the last tick. Without a change the answer is different at
- * the next tick, so the object must then be evaluated again.
- */
-static double eval_moved(struct prog_env *env, const struct prog_ins *in, double v)
-{
-	double was, answer = UNKNOWN;
-
-	if (!env->mem)
-		return UNKNOWN;
-	was = env->mem[in->mem];
-	env->mem[in->mem] = v;
-	if (v == v && was == was)
-		answer = in->op == PROG_RISING ? v > was : v < was;
-	if (v == v && answer != 0)
-		env->again = true;
-	return answer;
-}
-
-/* True: the truth @v has been 1 for the time that the instruction has. */
-static double eval_held(struct prog_env *env, const struct prog_ins *in, double v)
-{
-	double *since;
-
-	if (!env->mem)
-		return UNKNOWN;
-	since = &env->mem[in->mem];
-	if (v != 1) {
-		*since = UNKNOWN;
-		return v;
+	for (i = 0; i < p->n_terms; i++) {
+		n += p->terms[i].need[OBJ_UAR] != 0;
+		for (need = p->terms[i].need[OBJ_QP]; need; need &= need - 1)
+			n += p->atoms[OBJ_QP][__builtin_ctzll(need)].code.n;
 	}
-	if (*since != *since)
-		*since = (double)env->now;
-	if ((double)env->now - *since >= env->p->k[in->arg])
-		return 1;
-	env->again = true;
-	return 0;
-}
-
-/* *@top is the top of the stack; stack[0] stands for the empty stack and stays unused. */
-double prog_run(struct prog_env *env, struct prog_code code,
-		const struct binding *b)
-{
-	const struct prog_ins *in = env->p->ins + code.first;
-	const struct prog_ins *end = in + code.n;
-	double stack[PROG_STACK + 1], *top = stack;
-
-	for (; in < end; in++) {
-		switch ((enum prog_op)in->op) {
-		case PROG_CONST:
-			*++top = env->p->k[in->arg];
-			break;
-		case PROG_SIGNAL:
-			*++top = eval_signal(env, in->arg, b);
-			break;
-		case PROG_AGG:
-			*++top = eval_agg(env, in->arg, b);
-			break;
-		case PROG_ADD:
-			top--;
-			*top += top[1];
-			break;
-		case PROG_SUB:
-			top--;
-			*top -= top[1];
-			break;
-		case PROG_MUL:
-			top--;
-			*top *= top[1];
-			break;
-		case PROG_DIV:
-			top--;
-			*top = top[1] != 0 ? *top / top[1] : UNKNOWN;
-			break;
-		case PROG_NEG:
-			*top = -*top;
-			break;
-		case PROG_CMP:
-			top--;
-			*top = *top != *top || top[1] != top[1] ? UNKNOWN :
-			       compare_numbers(in->arg, *top, top[1]);
-			break;
-		case PROG_AND:
-			top--;
-			*top = eval_and(*top, top[1]);
-			break;
-		case PROG_OR:
-			top--;
-			*top = eval_or(*top, top[1]);
-			break;
-		case PROG_NOT:
-			*top = 1 - *top;
-			break;
-		case PROG_RISING:
-		case PROG_FALLING:
-			*top = eval_moved(env, in, *top);
-			break;
-		case PROG_HELD:
-			*top = eval_held(env, in, *top);
-			break;
-		case PROG_OPS:
-			break;
-		}
-	}
-	return *top;
-}
-
-enum tri prog_terms(const struct prog *p, struct prog_code terms,
-		    const uint64_t *t, const uint64_t *k)
-{
-	const struct prog_term *term = p->terms + terms.first;
-	enum tri any = TRI_FALSE;
-	unsigned int i, o;
-
-	for (i = 0; i < terms.n; i++, term++) {
-		uint64_t lack = 0, wrong = 0;
-
-		for (o = 0; o < OBJ_KINDS; o++) {
-			lack |= term->need[o] & ~t[o];
-			wrong |= term->need[o] & ~t[o] & k[o];
-		}
-		if (!lack)
-			return TRI_TRUE;
-		if (!wrong)
-			any = TRI_UNKNOWN;
-	}
-	return any;
+	return n;
 }
 
 uint32_t prog_work(const struct prog *p, enum obj_kind kind)
 {
-	uint32_t i, n = 0;
+	uint32_t i, n = kind == OBJ_QP ? work_of_terms(p) : 0;
 
-	for (i = 0; i < p->n_atoms[kind]; i++)
+	for (i = 0; kind != OBJ_QP && i < p->n_atoms[kind]; i++)
 		n += p->atoms[kind][i].code.n;
 	for (i = 0; i < p->n_aggs; i++)
 		if (p->aggs[i].of == kind)

@@ -5,9 +5,8 @@
  * A condition has the form "(a and b) or (a and c)", where each atom reads one object (and
  * the objects that it belongs to). An atom is a sequence of instructions for a small stack
  * machine. There are no jumps, so the work of a tick follows from the number of objects and
- * is known when the file is read. Two bits of a mask per object have the truth of an atom,
- * and a term is a comparison of masks. So an atom that several policies have in common is
- * evaluated once, and an object that did not change is not evaluated.
+ * is known when the file is read, and each instruction is a loop over many objects that the
+ * compiler can vectorise.
  *
  * Logic is three-valued: a number that is absent is NaN, and so is a truth that is not
  * known. "and" is false if one side is false, "or" is true if one side is true, even if the
@@ -99,10 +98,7 @@ struct prog_agg {
 
 struct prog_term {
 	uint64_t need[OBJ_KINDS];	/* atoms that must be true */
-	uint16_t asked;		/* place of the term in prog.asked; PROG_UNASKED: none */
 };
-
-#define PROG_UNASKED 0xffff
 
 /* A condition is true if one of its terms is true; never true without terms. */
 struct cond {
@@ -119,12 +115,6 @@ struct prog {
 	char *text;
 	uint32_t n_ins, n_k, n_terms, n_atoms[OBJ_KINDS], n_aggs, n_text;
 	uint32_t n_mem[OBJ_KINDS];
-	/*
-	 * Terms that read QPs or UARs. struct truth counts the QPs for which their atoms of
-	 * these are true; the atoms of the job are the same for all its QPs.
-	 */
-	uint16_t *asked;
-	uint32_t n_asked;
 };
 
 /* One object of each kind, as rows of the snapshot; -1: none bound. */
@@ -136,28 +126,83 @@ struct binding {
 void binding_of(const struct signals *s, enum obj_kind kind, uint32_t row,
 		struct binding *b);
 
+#define PROG_LANES	128
+
+/*
+ * A function with loops over lanes, compiled for wider vectors too; the linker picks one by the
+ * CPU. Sanitizers do not support this.
+ */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
+#define PROG_VECTORS __attribute__((target_clones("default", "avx2")))
+#else
+#define PROG_VECTORS
+#endif
+
+/*
+ * Objects for which a program runs at once, a lane each: consecutive rows of one kind in the
+ * columns. All lanes belong to the same objects of other kinds, but for the UARs of QPs.
+ */
+struct prog_lanes {
+	enum obj_kind kind;		/* of the lanes; OBJ_KINDS: one lane, all of it in .at */
+	uint32_t first, n;		/* rows; at most PROG_LANES */
+	int32_t at[OBJ_KINDS];		/* rows of the others; -1: unknown */
+};
+
 /* The inputs of a program besides the signals. */
 struct prog_env {
 	const struct prog *p;
 	const struct signals *s;
 	/* Aggregates: column i has a number per object of its kind. May be NULL. */
 	double *const *agg;
-	/* Memory of the evaluated object. NULL: none; instructions that need it give NaN. */
+	/*
+	 * Memory of objects of the lanes' kind, by their row in the snapshot. NULL: none;
+	 * instructions that need it give NaN.
+	 */
 	double *mem;
 	uint64_t now;
-	bool again;		/* out: the result may change without a change of signals */
+};
+
+/* A number for each lane; NaN: unknown. A truth is 1 or 0. */
+struct prog_result {
+	double v[PROG_LANES];
 };
 
 /*
- * Runs the code of an atom, an aggregate or a value. NaN: unknown. @code is not checked: it is
- * from the compiler, whose output the tests check by selftests/unit/verify.h.
+ * Runs the code of an atom, an aggregate or a value. @code is not checked: it is from the
+ * compiler, whose output the tests check by selftests/unit/verify.h.
  */
-double prog_run(struct prog_env *env, struct prog_code code,
-		const struct binding *b);
+void prog_run_lanes(const struct prog_env *env, struct prog_code code,
+		    const struct prog_lanes *l, struct prog_result *out);
+/* The same for one object of each kind. NaN: unknown. */
+double prog_run(const struct prog_env *env, struct prog_code code, const struct binding *b);
 
-/* True if one of the terms is. @t and @k: masks of the atoms that are true, and known, by kind. */
-enum tri prog_terms(const struct prog *p, struct prog_code terms,
-		    const uint64_t *t, const uint64_t *k);
+/*
+ * The truth of an atom, or of several, for each lane. LANE_TRUE has the bits of LANE_UNKNOWN,
+ * and LANE_FALSE none, so that & and | are those of three-valued logic.
+ */
+struct prog_truth {
+	int32_t v[PROG_LANES];
+};
+
+enum { LANE_FALSE, LANE_UNKNOWN = 1, LANE_TRUE = 3 };
+
+static inline int32_t lane_truth(bool is, bool may)
+{
+	return is << 1 | may;
+}
+
+/* Makes @n lanes true. */
+static inline void prog_set_truth(struct prog_truth *t, uint32_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		t->v[i] = LANE_TRUE;
+}
+
+/* ANDs an atom to the lanes of @t. */
+void prog_and_atom(const struct prog_env *env, const struct prog_atom *a,
+		   const struct prog_lanes *l, struct prog_truth *t);
 
 /* True: the program reads this signal; objects of this kind. */
 bool prog_reads(const struct prog *p, enum signal_id id);

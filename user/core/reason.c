@@ -81,10 +81,10 @@ static bool is_repeated_signal(const struct prog_ins *first, const struct prog_i
 }
 
 /* The atom as the policy file has it, and the values of its signals. */
-static void write_complex(struct text *t, const struct prog *p,
-			  const struct truth *tr, const struct prog_atom *a,
-			  const struct signals *s, const struct binding *b)
+static void write_complex(struct text *t, const struct truth_view *v, const struct prog_atom *a,
+			  const struct binding *b)
 {
+	const struct prog *p = v->p;
 	const struct prog_ins *first = p->ins + a->code.first;
 	bool any = false;
 	unsigned int i;
@@ -95,14 +95,14 @@ static void write_complex(struct text *t, const struct prog *p,
 			int32_t row = b->at[p->aggs[first[i].arg].on];
 
 			text_str(t, any ? ", it is " : " (it is ");
-			text_fixed(t, row < 0 ? 0 : tr->agg[first[i].arg][row], 1);
+			text_fixed(t, row < 0 ? 0 : v->t->agg[first[i].arg][row], 1);
 			any = true;
 			continue;
 		}
 		if (first[i].op != PROG_SIGNAL || is_repeated_signal(first, first + i))
 			continue;
 		text_str(t, any ? ", " : " (");
-		write_reading(t, first[i].arg, s, b);
+		write_reading(t, first[i].arg, v->s, b);
 		any = true;
 	}
 	if (any)
@@ -110,15 +110,14 @@ static void write_complex(struct text *t, const struct prog *p,
 }
 
 /* The term to describe: the first that is true, else the first. */
-static const struct prog_term *find_telling_term(const struct prog *p,
-						 const struct truth *tr,
+static const struct prog_term *find_telling_term(const struct truth_view *v,
 						 const struct cond *c,
 						 const struct binding *b)
 {
-	const struct prog_term *term = truth_which(tr, p, c->terms, b);
+	const struct prog_term *term = truth_which(v, c->terms, b);
 
 	if (!term && c->terms.n)
-		term = &p->terms[c->terms.first];
+		term = &v->p->terms[c->terms.first];
 	return term;
 }
 
@@ -141,21 +140,20 @@ static unsigned int list_atoms(const struct prog *p, const struct prog_term *ter
 	return n;
 }
 
-void reason_cond(struct text *t, const struct prog *p, const struct truth *tr,
-		 const struct cond *c, const struct signals *s,
+void reason_cond(struct text *t, const struct truth_view *v, const struct cond *c,
 		 const struct binding *b)
 {
-	const struct prog_term *term = find_telling_term(p, tr, c, b);
-	const struct prog_atom *v[TERM_ATOMS];
-	unsigned int i, n = term ? list_atoms(p, term, v) : 0;
+	const struct prog_term *term = find_telling_term(v, c, b);
+	const struct prog_atom *atoms[TERM_ATOMS];
+	unsigned int i, n = term ? list_atoms(v->p, term, atoms) : 0;
 
 	for (i = 0; i < n; i++) {
 		if (i)
 			text_str(t, " and ");
-		if (v[i]->simple)
-			write_simple(t, p, v[i], s, b);
+		if (atoms[i]->simple)
+			write_simple(t, v->p, atoms[i], v->s, b);
 		else
-			write_complex(t, p, tr, v[i], s, b);
+			write_complex(t, v, atoms[i], b);
 	}
 }
 

@@ -132,58 +132,6 @@ static uint32_t list_policies(struct eval *e, const struct policy_slot *slot,
 	return at;
 }
 
-/* Finds the dependencies of each policy. */
-static void find_deps(struct eval *e)
-{
-	const struct prog *prog = &e->set->prog;
-	size_t n;
-
-	for (n = 0; n < e->set->n; n++) {
-		const struct policy *p = &e->set->v[n];
-		struct policy_deps *d = &e->st->deps[n];
-		unsigned int i;
-
-		memset(d, 0, sizeof(*d));
-		truth_add_deps(&d->when, prog, &p->when);
-		for (i = 0; i < p->n_fallback; i++)
-			truth_add_deps(&d->when, prog, &p->fallback[i]);
-		truth_add_deps(&d->undo, prog, &p->undo_not);
-		for (i = 0; i < p->n_undo_fallback; i++)
-			truth_add_deps(&d->undo, prog, &p->undo_fallback_not[i]);
-	}
-}
-
-/* Joins the dependencies of the entry's policies. */
-static void join_deps(struct eval *e, struct policy_entry *entry)
-{
-	uint32_t i, o;
-
-	memset(&entry->deps, 0, sizeof(entry->deps));
-	for (i = entry->first; i < entry->end; i++) {
-		const struct policy_deps *d =
-			&e->st->deps[e->st->job_policies[i] & ~ENTRY_STALE];
-
-		for (o = 0; o < OBJ_UAR; o++)
-			entry->deps.need[o] |= d->when.need[o] | d->undo.need[o];
-	}
-}
-
-void schedule_find_changed(struct eval *e)
-{
-	const struct truth *t = &e->st->truth;
-	size_t n;
-
-	for (n = 0; n < e->set->n; n++) {
-		const struct policy_deps *d = &e->st->deps[n];
-
-		e->changed[n] = 0;
-		if (!truth_same_deps(t, &d->when))
-			e->changed[n] |= WHEN_CHANGED;
-		if (!truth_same_deps(t, &d->undo))
-			e->changed[n] |= UNDO_CHANGED;
-	}
-}
-
 void schedule_arrange(struct eval *e)
 {
 	const struct snapshot *snap = e->s->snap;
@@ -193,7 +141,6 @@ void schedule_arrange(struct eval *e)
 
 	if (st->ordered && st->order_of == e->s->topology)
 		return;
-	find_deps(e);
 	sweep_slots(e);
 	order_jobs(e);
 	for (i = 0; i < st->n_order; i++) {
@@ -211,10 +158,8 @@ void schedule_arrange(struct eval *e)
 		};
 		at = list_policies(e, slot, job, at);
 		entry->end = at;
-		join_deps(e, entry);
 		n++;
 	}
-	memset(st->answers, 0, at * sizeof(*st->answers));
 	st->n_order = n;
 	st->ordered = true;
 	st->order_of = e->s->topology;

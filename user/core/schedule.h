@@ -13,7 +13,5 @@
 
 /* Rebuilds the schedule if jobs or policies have changed. */
 void schedule_arrange(struct eval *e);
-/* Sets e->changed: which policies depend on a port or device condition that changed. */
-void schedule_find_changed(struct eval *e);
 
 #endif /* SRDMA_CORE_SCHEDULE_H */

@@ -61,13 +61,27 @@ static void shift_smoothed(struct signals *s)
 
 /* --- devices --------------------------------------------------------------------- */
 
-/* Keeps the value of the reading before. */
-static void hold_value(struct signals *s, enum signal_id id, size_t row)
-{
-	double v;
+/* The signals of one object in the reading before. */
+struct row {
+	double v[SIGNAL_COLUMNS];
+};
 
-	if (signal_get(s, id, row, &v))
-		signal_set(s, id, row, v);
+/* Moves the signals of a row to @was, so that all of the row are absent. Their type is double. */
+static void take_row(struct signals *s, enum obj_kind kind, size_t row, struct row *was)
+{
+	struct signal_table *t = &s->table[kind];
+	unsigned int n;
+
+	for (n = 0; n < t->width; n++) {
+		was->v[n] = t->column[n].d[row];
+		t->column[n].d[row] = __builtin_nan("");
+	}
+}
+
+/* Keeps the value of the reading before. */
+static void hold_value(struct signals *s, enum signal_id id, size_t row, const struct row *was)
+{
+	signal_set(s, id, row, was->v[id - vocab_first(vocab_obj(id))]);
 }
 
 /* Misses per lookup between two readings. False: no lookups, or a counter stepped back. */
@@ -82,9 +96,9 @@ static bool miss_ratio(uint64_t hits_before, uint64_t misses_before, uint64_t hi
 	return true;
 }
 
-/* @same: row @i was the same device's in the reading before. */
+/* @held: the device's signals in the reading before; NULL: the row was another's. */
 static void set_contention(struct signals *s, size_t i, const struct snap_dev *was,
-			   const struct snap_dev *d, bool same)
+			   const struct snap_dev *d, const struct row *held)
 {
 	uint64_t has = was->has & d->has;
 	double ratio;
@@ -99,10 +113,10 @@ static void set_contention(struct signals *s, size_t i, const struct snap_dev *w
 				was->time, d->time);
 	/* The device was not queried again: keep the values. */
 	if (d->diag_time && d->diag_time == was->diag_time) {
-		if (same && has & SNAP_MTT)
-			hold_value(s, SIG_DEV_MTT_MISS, i);
-		if (same && has & SNAP_QPC)
-			hold_value(s, SIG_DEV_QPC_MISS, i);
+		if (held && has & SNAP_MTT)
+			hold_value(s, SIG_DEV_MTT_MISS, i, held);
+		if (held && has & SNAP_QPC)
+			hold_value(s, SIG_DEV_QPC_MISS, i, held);
 		return;
 	}
 	if (has & SNAP_MTT &&
@@ -120,7 +134,9 @@ static void update_devs(struct signals *s, const struct snapshot *old)
 
 	for (i = 0; i < snap->n_devs; i++) {
 		const struct snap_dev *d = &snap->devs[i], *was;
+		struct row held;
 
+		take_row(s, OBJ_DEV, i, &held);
 		if (snap_has(d, SNAP_PCIE))
 			signal_set(s, SIG_DEV_PCIE_STALL, i, d->pcie_stalled_reads / 100.0);
 		signal_set(s, SIG_DEV_QPS, i, d->qps);
@@ -137,7 +153,7 @@ static void update_devs(struct signals *s, const struct snapshot *old)
 				d->time);
 		signal_set_rate(s, SIG_DEV_MODIFY_RATE, i, was->modified, d->modified, was->time,
 				d->time);
-		set_contention(s, i, was, d, o == i);
+		set_contention(s, i, was, d, o == i ? &held : NULL);
 	}
 }
 
@@ -182,10 +198,10 @@ static bool sum_pauses(const struct snapshot *snap, const struct snap_port *p, u
 
 /*
  * Signals from figures that are kept until the NIC is queried for them again, which is not at
- * each tick. @same: row @i was the same port's in the reading before.
+ * each tick. @held: the port's signals in the reading before; NULL: the row was another's.
  */
 static void set_port_details(struct signals *s, size_t i, const struct snapshot *old,
-			     const struct snap_port *was, bool same)
+			     const struct snap_port *was, const struct row *held)
 {
 	const struct snap_port *p = &s->snap->ports[i];
 	uint64_t before, now;
@@ -193,9 +209,9 @@ static void set_port_details(struct signals *s, size_t i, const struct snapshot 
 	if (!snap_has(p, SNAP_DETAIL) || !snap_has(was, SNAP_DETAIL))
 		return;
 	if (p->detail_time == was->detail_time) {
-		if (same) {
-			hold_value(s, SIG_PORT_PAUSE_RATE, i);
-			hold_value(s, SIG_PORT_CNP_RATE, i);
+		if (held) {
+			hold_value(s, SIG_PORT_PAUSE_RATE, i, held);
+			hold_value(s, SIG_PORT_CNP_RATE, i, held);
 		}
 		return;
 	}
@@ -208,14 +224,14 @@ static void set_port_details(struct signals *s, size_t i, const struct snapshot 
 }
 
 /* Keeps the signals of a port whose counters were not read again. */
-static void keep_port(struct signals *s, size_t i, bool same)
+static void keep_port(struct signals *s, size_t i, const struct row *held)
 {
 	const struct snap_port *p = &s->snap->ports[i];
 
-	if (same) {
-		hold_value(s, SIG_PORT_TX_RATE, i);
-		hold_value(s, SIG_PORT_RX_RATE, i);
-		hold_value(s, SIG_PORT_UTIL, i);
+	if (held) {
+		hold_value(s, SIG_PORT_TX_RATE, i, held);
+		hold_value(s, SIG_PORT_RX_RATE, i, held);
+		hold_value(s, SIG_PORT_UTIL, i, held);
 	}
 	keep_smoothed(s, SMOOTH_PORT, p->dev, p->index);
 }
@@ -253,18 +269,22 @@ static void update_ports(struct signals *s, const struct snapshot *old,
 	for (i = 0; i < snap->n_ports; i++) {
 		const struct snap_port *p = &snap->ports[i], *was = NULL;
 		int32_t dev = signals_dev_row(snap, p->dev);
+		const struct row *held;
+		struct row before;
 		bool has_speed;
 		double speed;
 
+		take_row(s, OBJ_PORT, i, &before);
 		has_speed = signals_port_speed(p, dev < 0 ? "" : snap->devs[dev].name, opts, &speed);
 		if (has_speed)
 			signal_set(s, SIG_PORT_SPEED, i, speed);
 		if (old && array_seek(old->n_ports, o, SNAP_CMP_INDEX(&old->ports[o], p)))
 			was = &old->ports[o];
+		held = o == i ? &before : NULL;
 		if (was)
-			set_port_details(s, i, old, was, o == i);
+			set_port_details(s, i, old, was, held);
 		if (was && was->time == p->time)
-			keep_port(s, i, o == i);
+			keep_port(s, i, held);
 		else
 			set_port_rates(s, i, was, has_speed ? &speed : NULL, tau);
 	}
@@ -442,35 +462,36 @@ static void update_uars(struct signals *s, const struct snapshot *old, uint64_t 
 
 /* --- a reading ------------------------------------------------------------------- */
 
-static void begin_table(struct signals *s, struct signal_table *t, size_t n)
+/* Makes all signals of objects from row @first on absent. */
+static void clear_columns(struct signals *s, enum obj_kind kind, size_t first)
 {
+	struct signal_table *t = &s->table[kind];
+	unsigned int k;
 	size_t i;
 
-	if (t->n != n) {
-		s->topology++;
-		if (n > t->n) {
-			memset(t->has + t->n, 0, (n - t->n) * sizeof(*t->has));
-			memset(t->key + t->n, 0xff, (n - t->n) * sizeof(*t->key));
-		}
+	for (k = 0; k < t->width; k++) {
+		if (signal_is_float(vocab_first(kind) + k))
+			for (i = first; i < t->n; i++)
+				t->column[k].f[i] = __builtin_nanf("");
+		else
+			for (i = first; i < t->n; i++)
+				t->column[k].d[i] = __builtin_nan("");
 	}
-	for (i = 0; i < t->n_moved; i++)
-		t->moved[t->list[i]] = 0;
-	t->n_moved = 0;
-	t->n = n;
-	memset(t->fresh, 0, n * sizeof(*t->fresh));
 }
 
-/* Makes signals that this reading did not set unknown. */
-static void drop_unread(struct signal_table *t)
+static void resize_table(struct signals *s, enum obj_kind kind, size_t n)
 {
-	size_t i;
+	struct signal_table *t = &s->table[kind];
+	size_t had = t->n;
 
-	for (i = 0; i < t->n; i++) {
-		if (!(t->has[i] & ~t->fresh[i]))
-			continue;
-		t->has[i] &= t->fresh[i];
-		signal_moved(t, i);
-	}
+	if (n == had)
+		return;
+	s->topology++;
+	t->n = n;
+	if (n < had)
+		return;
+	memset(t->key + had, 0xff, (n - had) * sizeof(*t->key));
+	clear_columns(s, kind, had);
 }
 
 void signals_update(struct signals *s, const struct snapshot *older,
@@ -487,11 +508,14 @@ void signals_update(struct signals *s, const struct snapshot *older,
 	unsigned int k;
 
 	s->snap = newer;
-	s->readings++;
 	for (k = 0; k < OBJ_KINDS; k++)
-		begin_table(s, &s->table[k], n[k]);
+		resize_table(s, k, n[k]);
 	shift_smoothed(s);
 	signals_index(s);
+	/* Devices and ports hold values, so each of them clears its row itself. */
+	clear_columns(s, OBJ_UAR, 0);
+	clear_columns(s, OBJ_QP, 0);
+	clear_columns(s, OBJ_JOB, 0);
 	update_devs(s, older);
 	update_ports(s, older, opts, tau);
 	update_qps(s, older);
@@ -500,6 +524,4 @@ void signals_update(struct signals *s, const struct snapshot *older,
 	signals_reports(s, older, opts->window ? opts->window : SIGNAL_WINDOW);
 	signals_jobs(s, older, opts);
 	signals_queues(s, older, opts->looks_window ? opts->looks_window : SIGNAL_LOOKS_WINDOW);
-	for (k = 0; k < OBJ_KINDS; k++)
-		drop_unread(&s->table[k]);
 }

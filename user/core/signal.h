@@ -68,17 +68,24 @@ struct signal_key {
 /* The order of rows. */
 #define SIGNAL_CMP_KEY(a, b) ARRAY_CMP_3(a, b, dev, index, since)
 
-/* Rows of one kind of object: row i is object i of the snapshot. */
+/* The most signals of one kind of object. */
+#define SIGNAL_COLUMNS	32
+
+/* The numbers of one signal, an array. signal_is_float() says which. */
+union signal_column {
+	float *f;
+	double *d;
+};
+
+/*
+ * Signals of one kind of object, a column for each; NaN: absent. Row i is object i of the
+ * snapshot, except for QPs: their rows are in the order of struct signal_qp_ref.at.
+ */
 struct signal_table {
-	uint32_t *has;		/* bit n: signal n of this kind is known */
-	double *v;
+	union signal_column column[SIGNAL_COLUMNS];
+	struct signal_key *key;		/* of object i of the snapshot */
 	size_t n, cap;
 	unsigned int width;
-	struct signal_key *key;
-	uint32_t *fresh;	/* like .has: signals that this reading has set so far */
-	uint8_t *moved;		/* 1: a signal of the row changed since the reading before */
-	uint32_t *list;		/* these rows */
-	size_t n_moved;
 };
 
 /* A smoothed ratio, by the object's identity. */
@@ -91,13 +98,16 @@ struct signal_smooth {
 /* Rows of the objects that a QP belongs to; -1: unknown. */
 struct signal_qp_ref {
 	int32_t dev, port, uar, job;
-	int32_t place;		/* of its job; -1: it has no job */
+	uint32_t at;	/* the QP's row in the columns */
 };
 
-/* A place where a job has QPs: a port, or a device if the port is unknown. */
+/*
+ * A port on which a job has QPs, or a device if the port is unknown. These QPs have rows
+ * first to end of the columns, in the order of the snapshot.
+ */
 struct signal_place {
 	int32_t dev, port;	/* rows; -1: not known */
-	uint32_t qps;
+	uint32_t first, end;
 };
 
 /*
@@ -149,17 +159,20 @@ struct signal_window {
 
 struct signals {
 	const struct snapshot *snap;	/* the newer one */
-	uint64_t readings;		/* number of updates */
 	uint64_t topology;		/* changes whenever a row becomes another object's */
 	struct signal_table table[OBJ_KINDS];
 
 	struct signal_qp_ref *qps;	/* per QP */
 	size_t cap_qps;
-	/* Rows of the QPs of job j: job_qps[job_first[j] .. job_first[j+1]). */
+	/*
+	 * QPs in the order of the columns: by job, then place, and those without a job last.
+	 * Rows of the QPs of job j: job_first[j] to job_first[j + 1].
+	 */
 	uint32_t *job_first, *job_qps;
-	/* The same for UARs, and for the ports and places a job's QPs use. */
+	int32_t *uar_of;		/* rows of their UARs, in the same order */
+	/* The QPs of UAR u: uar_qps[uar_first[u] .. uar_first[u + 1]). */
 	uint32_t *uar_first, *uar_qps;
-	uint32_t *port_first, *job_ports;
+	/* The places of job j; after those of the last job come those of QPs without a job. */
 	uint32_t *place_first;
 	struct signal_place *places;
 	size_t cap_jobs, cap_uars, cap_places;
@@ -209,17 +222,62 @@ void signals_update(struct signals *s, const struct snapshot *older,
 		    const struct snapshot *newer,
 		    const struct signal_opts *opts);
 
+/*
+ * Signals of QPs and UARs, of which there may be a million, take 4 bytes, of which 24 bits are
+ * significant: a rate or a time is known less precisely. Numbers that name something take 8.
+ */
+static inline bool signal_is_float(enum signal_id id)
+{
+	enum obj_kind kind = vocab_obj(id);
+
+	return (kind == OBJ_QP || kind == OBJ_UAR) && !vocab_is_id(id);
+}
+
+/* The signal of the object at row @at of the columns. NaN: absent. */
+static inline double signal_at(const struct signals *s, enum signal_id id, size_t at)
+{
+	enum obj_kind kind = vocab_obj(id);
+	union signal_column c = s->table[kind].column[id - vocab_first(kind)];
+
+	return signal_is_float(id) ? (double)c.f[at] : c.d[at];
+}
+
+/* The row of the columns that has object @row of the snapshot. */
+static inline size_t signal_row(const struct signals *s, enum obj_kind kind, size_t row)
+{
+	return kind == OBJ_QP ? s->qps[row].at : row;
+}
+
 /* False: absent. @row is the object's place in the snapshot. */
 static inline bool signal_get(const struct signals *s, enum signal_id id,
 			      size_t row, double *v)
 {
-	const struct signal_table *t = &s->table[vocab_obj(id)];
-	unsigned int n = id - vocab_first(vocab_obj(id));
+	double is;
 
-	if (row >= t->n || !(t->has[row] & (1u << n)))
+	if (row >= s->table[vocab_obj(id)].n)
 		return false;
-	*v = t->v[row * t->width + n];
+	is = signal_at(s, id, signal_row(s, vocab_obj(id), row));
+	if (is != is)
+		return false;
+	*v = is;
 	return true;
+}
+
+static inline void signal_set(struct signals *s, enum signal_id id, size_t row, double v)
+{
+	enum obj_kind kind = vocab_obj(id);
+	union signal_column c = s->table[kind].column[id - vocab_first(kind)];
+	size_t at = signal_row(s, kind, row);
+
+	if (signal_is_float(id))
+		c.f[at] = (float)v;
+	else
+		c.d[at] = v;
+}
+
+static inline void signal_forget(struct signals *s, enum signal_id id, size_t row)
+{
+	signal_set(s, id, row, __builtin_nan(""));
 }
 
 /*
@@ -233,41 +291,6 @@ static inline bool signal_per_second(uint64_t was, uint64_t is, uint64_t t0, uin
 		return false;
 	*rate = (double)(is - was) * 1e9 / (double)(t1 - t0);
 	return true;
-}
-
-static inline void signal_moved(struct signal_table *t, size_t row)
-{
-	if (t->moved[row])
-		return;
-	t->moved[row] = 1;
-	t->list[t->n_moved++] = (uint32_t)row;
-}
-
-static inline void signal_set(struct signals *s, enum signal_id id,
-			      size_t row, double v)
-{
-	struct signal_table *t = &s->table[vocab_obj(id)];
-	unsigned int n = id - vocab_first(vocab_obj(id));
-	double *p = &t->v[row * t->width + n];
-
-	t->fresh[row] |= 1u << n;
-	if ((t->has[row] & 1u << n) && *p == v)
-		return;
-	t->has[row] |= 1u << n;
-	*p = v;
-	signal_moved(t, row);
-}
-
-static inline void signal_forget(struct signals *s, enum signal_id id,
-				 size_t row)
-{
-	struct signal_table *t = &s->table[vocab_obj(id)];
-	uint32_t bit = 1u << (id - vocab_first(vocab_obj(id)));
-
-	if (t->has[row] & bit)
-		signal_moved(t, row);
-	t->has[row] &= ~bit;
-	t->fresh[row] &= ~bit;
 }
 
 /* Sets a signal to the rate of a counter, if signal_per_second() has one. */
@@ -320,13 +343,10 @@ void signals_index(struct signals *s);
 /* Row of the device with index @dev; -1: none. */
 int32_t signals_dev_row(const struct snapshot *snap, uint32_t dev);
 
-/*
- * The objects of one kind that belong to one object: the QPs of a UAR, the
- * ports of a job, the jobs on a port.
- */
+/* The objects of one kind that belong to one object: the QPs of a UAR, the ports of a job. */
 struct members {
 	const struct signals *s;
-	const uint32_t *list;	/* NULL: rows themselves */
+	const uint32_t *list;	/* NULL: rows, or places of a job */
 	uint32_t pos, end;
 	enum obj_kind on, of;
 	uint32_t row;

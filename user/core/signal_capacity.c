@@ -26,12 +26,9 @@ void signals_free(struct signals *s)
 	size_t i;
 
 	for (k = 0; k < OBJ_KINDS; k++) {
-		free(s->table[k].has);
-		free(s->table[k].v);
+		for (i = 0; i < s->table[k].width; i++)
+			free(s->table[k].column[i].d);
 		free(s->table[k].key);
-		free(s->table[k].fresh);
-		free(s->table[k].moved);
-		free(s->table[k].list);
 	}
 	for (k = 0; k < 2; k++) {
 		free(s->smooth[0][k]);
@@ -48,10 +45,9 @@ void signals_free(struct signals *s)
 	free(s->qps);
 	free(s->job_first);
 	free(s->job_qps);
+	free(s->uar_of);
 	free(s->uar_first);
 	free(s->uar_qps);
-	free(s->port_first);
-	free(s->job_ports);
 	free(s->place_first);
 	free(s->places);
 	free(s->mark);
@@ -59,12 +55,20 @@ void signals_free(struct signals *s)
 	signals_init(s);
 }
 
-static bool reserve_table(struct signal_table *t, size_t want)
+static bool reserve_table(struct signals *s, enum obj_kind kind, size_t want)
 {
-	return array_grow_columns(&t->cap, want, ARRAY_COLUMN(t->has),
-				  ARRAY_WIDE_COLUMN(t->v, t->width), ARRAY_COLUMN(t->key),
-				  ARRAY_COLUMN(t->fresh), ARRAY_COLUMN(t->moved),
-				  ARRAY_COLUMN(t->list));
+	struct signal_table *t = &s->table[kind];
+	struct array_column columns[SIGNAL_COLUMNS + 1] = { ARRAY_COLUMN(t->key) };
+	unsigned int k;
+
+	for (k = 0; k < t->width; k++) {
+		bool is_float = signal_is_float(vocab_first(kind) + k);
+
+		columns[k + 1] = (struct array_column){
+			&t->column[k], is_float ? sizeof(float) : sizeof(double),
+		};
+	}
+	return array_grow(columns, t->width + 1, &t->cap, want);
 }
 
 static bool reserve_smooth(struct signals *s, unsigned int kind, size_t want)
@@ -94,9 +98,9 @@ static bool reserve_looks(struct signals *s, const struct snapshot *snap)
 static bool reserve_qps(struct signals *s, size_t want)
 {
 	return array_grow_columns(&s->cap_qps, want, ARRAY_COLUMN(s->qps),
-				  ARRAY_COLUMN(s->job_qps), ARRAY_COLUMN(s->uar_qps),
-				  ARRAY_COLUMN(s->advanced), ARRAY_COLUMN(s->reported),
-				  ARRAY_COLUMN(s->older));
+				  ARRAY_COLUMN(s->job_qps), ARRAY_COLUMN(s->uar_of),
+				  ARRAY_COLUMN(s->uar_qps), ARRAY_COLUMN(s->advanced),
+				  ARRAY_COLUMN(s->reported), ARRAY_COLUMN(s->older));
 }
 
 static bool reserve_lists(struct signals *s, const struct snapshot *snap)
@@ -106,14 +110,13 @@ static bool reserve_lists(struct signals *s, const struct snapshot *snap)
 	if (snap->n_owners > marks)
 		marks = snap->n_owners;
 	/*
-	 * Lists have one more start than jobs or UARs, for the end of the last. Places of all
-	 * jobs are at most as many as QPs.
+	 * Lists have one more start than jobs or UARs, for the end of the last, and one for QPs
+	 * without a job. Places of all jobs are at most as many as QPs.
 	 */
-	return array_grow_columns(&s->cap_jobs, snap->n_jobs + 1, ARRAY_COLUMN(s->job_first),
-				  ARRAY_COLUMN(s->port_first), ARRAY_COLUMN(s->place_first)) &&
+	return array_grow_columns(&s->cap_jobs, snap->n_jobs + 2, ARRAY_COLUMN(s->job_first),
+				  ARRAY_COLUMN(s->place_first)) &&
 	       array_grow_columns(&s->cap_uars, snap->n_uars + 1, ARRAY_COLUMN(s->uar_first)) &&
-	       array_grow_columns(&s->cap_places, snap->n_qps, ARRAY_COLUMN(s->job_ports),
-				  ARRAY_COLUMN(s->places)) &&
+	       array_grow_columns(&s->cap_places, snap->n_qps, ARRAY_COLUMN(s->places)) &&
 	       array_grow_columns(&s->cap_mark, marks, ARRAY_COLUMN(s->mark));
 }
 
@@ -141,11 +144,11 @@ static bool reserve_latencies(struct signals *s, const struct snapshot *snap)
 
 int signals_reserve(struct signals *s, const struct snapshot *snap)
 {
-	if (!reserve_table(&s->table[OBJ_DEV], snap->n_devs) ||
-	    !reserve_table(&s->table[OBJ_PORT], snap->n_ports) ||
-	    !reserve_table(&s->table[OBJ_UAR], snap->n_uars) ||
-	    !reserve_table(&s->table[OBJ_QP], snap->n_qps) ||
-	    !reserve_table(&s->table[OBJ_JOB], snap->n_jobs) ||
+	if (!reserve_table(s, OBJ_DEV, snap->n_devs) ||
+	    !reserve_table(s, OBJ_PORT, snap->n_ports) ||
+	    !reserve_table(s, OBJ_UAR, snap->n_uars) ||
+	    !reserve_table(s, OBJ_QP, snap->n_qps) ||
+	    !reserve_table(s, OBJ_JOB, snap->n_jobs) ||
 	    !reserve_smooth(s, 0, snap->n_ports) || !reserve_smooth(s, 1, snap->n_uars) ||
 	    !reserve_qps(s, snap->n_qps) || !reserve_lists(s, snap) ||
 	    !reserve_latencies(s, snap) || !reserve_looks(s, snap))

@@ -1,240 +1,274 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Queries of struct truth: is a condition true for an object that a job uses, for which
- * object, and by which term.
+ * Is a condition true for an object that a job uses, for which object, and by which term? QPs
+ * are examined here, as many at once as there are lanes.
  */
-#include "core/masks.h"
+#include "core/truth.h"
 
 #include <string.h>
 
-static void read_masks(const struct truth *t, const struct binding *b, struct masks *m)
-{
-	unsigned int o;
+#define ON_QPS (1u << OBJ_QP | 1u << OBJ_UAR)
 
-	for (o = 0; o < OBJ_KINDS; o++)
-		set_mask(t, o, b->at[o], m);
+/* The atoms of the object at @row; -1: all may be true. */
+static struct truth_mask mask_of(const struct truth_view *v, enum obj_kind kind, int32_t row)
+{
+	return row >= 0 ? v->t->rows[kind].mask[row] : (struct truth_mask){ 0, ~0ULL };
 }
 
-enum tri truth_at(const struct truth *t, const struct prog *p,
-		  struct prog_code terms, const struct binding *b)
+/* The truth of all atoms @need of an object. */
+static int32_t truth_of_mask(uint64_t need, struct truth_mask m)
 {
-	struct masks m;
-
-	read_masks(t, b, &m);
-	return prog_terms(p, terms, m.t, m.k);
+	return lane_truth(!(need & ~m.is), !(need & ~m.may));
 }
 
-const struct prog_term *truth_which(const struct truth *t,
-				    const struct prog *p,
-				    struct prog_code terms,
-				    const struct binding *b)
+static enum tri tri_of_lane(int32_t v)
 {
-	struct prog_code one = { terms.first, 1 };
-	struct masks m;
-	unsigned int i;
-
-	read_masks(t, b, &m);
-	for (i = 0; i < terms.n; i++, one.first++)
-		if (prog_terms(p, one, m.t, m.k) == TRI_TRUE)
-			return &p->terms[one.first];
-	return NULL;
+	return v == LANE_TRUE ? TRI_TRUE : v == LANE_UNKNOWN ? TRI_UNKNOWN : TRI_FALSE;
 }
 
-/*
- * The truth of a term for a job: the job's atoms, the counts of its QPs in each place, and
- * the place's atoms of ports and devices.
- */
-static enum tri term_of_job(const struct truth *t, const struct prog *p,
-			    const struct signals *s, const struct prog_term *term,
-			    uint32_t job)
+/* The part of a term that is the same for all objects of a spot. */
+static enum tri common_part(const struct truth_view *v, const struct prog_term *term,
+			    const struct spot *spot)
 {
-	uint64_t need = term->need[OBJ_JOB];
-	uint64_t lack = need & ~t->rows[OBJ_JOB].t[job];
-	enum tri some = TRI_FALSE, r;
-	struct masks m;
+	return tri_of_lane(truth_of_mask(term->need[OBJ_JOB],
+					 mask_of(v, OBJ_JOB, (int32_t)spot->job)) &
+			   truth_of_mask(term->need[OBJ_DEV], mask_of(v, OBJ_DEV, spot->dev)) &
+			   truth_of_mask(term->need[OBJ_PORT], mask_of(v, OBJ_PORT, spot->port)));
+}
+
+/* ANDs to @t the atoms @need of the lanes' UARs. */
+static void and_uars(const struct truth_view *v, uint64_t need, const struct prog_lanes *l,
+		     struct prog_truth *t)
+{
+	const int32_t *uar = v->s->uar_of + l->first;
 	uint32_t i;
 
-	if (lack & t->rows[OBJ_JOB].k[job])
-		return TRI_FALSE;
-	for (i = s->place_first[job]; i < s->place_first[job + 1]; i++) {
-		const struct signal_place *place = &s->places[i];
-		size_t at = (size_t)i * p->n_asked + term->asked;
-
-		if (t->n_no[at] == place->qps)
-			continue;
-		set_mask(t, OBJ_DEV, place->dev, &m);
-		set_mask(t, OBJ_PORT, place->port, &m);
-		r = term_part(term, &m, OBJ_DEV, OBJ_PORT);
-		if (r == TRI_FALSE)
-			continue;
-		if (r == TRI_TRUE && !lack && t->n_yes[at])
-			return TRI_TRUE;
-		some = TRI_UNKNOWN;
-	}
-	return some;
+	/* The atoms of QPs leave few lanes, so most UARs need not be loaded. */
+	for (i = 0; i < l->n; i++)
+		if (t->v[i])
+			t->v[i] &= truth_of_mask(need, mask_of(v, OBJ_UAR, uar[i]));
 }
 
-/* Adds @r, the truth for one object, to @some, that for any object. True: the result is known. */
-static bool settles(enum tri r, enum tri *some)
+/* ANDs to @t the atoms @need of the lanes' QPs. */
+static void and_qps(const struct truth_view *v, uint64_t need, const struct prog_lanes *l,
+		    struct prog_truth *t)
 {
-	if (r != TRI_FALSE)
-		*some = r;
-	return r == TRI_TRUE;
+	const struct prog_env env = { .p = v->p, .s = v->s, .agg = v->t->agg };
+	uint64_t kept = need & v->t->kept;
+	uint32_t i;
+
+	for (need &= ~kept; need; need &= need - 1)
+		prog_and_atom(&env, &v->p->atoms[OBJ_QP][__builtin_ctzll(need)], l, t);
+	for (i = 0; kept && i < l->n; i++)
+		t->v[i] &= truth_of_mask(kept, mask_of(v, OBJ_QP, (int32_t)(l->first + i)));
 }
 
-/* The truth of a condition without QPs: for any port or device of the job, or for the job. */
-static enum tri some_without_qps(const struct truth *t, const struct prog *p,
-				 const struct signals *s, const struct cond *c, uint32_t job)
+/* The truth of "for any lane". */
+static int32_t or_lanes(const struct prog_truth *t, uint32_t n)
 {
-	const struct snap_job *sj = &s->snap->jobs[job];
-	enum tri some = TRI_FALSE;
-	struct masks m = { 0 };
-	size_t i;
+	int32_t any = LANE_FALSE;
+	uint32_t i;
 
-	set_mask(t, OBJ_JOB, (int32_t)job, &m);
-	if (c->kinds & 1u << OBJ_PORT) {
-		for (i = s->place_first[job]; i < s->place_first[job + 1]; i++) {
-			if (s->places[i].port < 0)
-				continue;
-			set_mask(t, OBJ_DEV, s->places[i].dev, &m);
-			set_mask(t, OBJ_PORT, s->places[i].port, &m);
-			if (settles(prog_terms(p, c->terms, m.t, m.k), &some))
-				break;
-		}
-		return some;
-	}
-	if (!(c->kinds & 1u << OBJ_DEV))
-		return prog_terms(p, c->terms, m.t, m.k);
-	for (i = 0; i < sj->n_stats; i++) {
-		if (!sj->stats[i].qps)
+	for (i = 0; i < n; i++)
+		any |= t->v[i];
+	return any;
+}
+
+/* The truth of the atoms of QPs and UARs of a term for any QP of a spot. *@row: the first. */
+PROG_VECTORS
+static enum tri scan_qps(const struct truth_view *v, const struct prog_term *term,
+			 const struct spot *spot, uint32_t *row)
+{
+	struct prog_lanes l = { .kind = OBJ_QP, .first = spot->place->first };
+	int32_t some = LANE_FALSE;
+	struct prog_truth t;
+
+	l.at[OBJ_DEV] = spot->dev;
+	l.at[OBJ_PORT] = spot->port;
+	l.at[OBJ_JOB] = (int32_t)spot->job;
+	for (; l.first < spot->place->end; l.first += l.n) {
+		l.n = spot->place->end - l.first;
+		if (l.n > PROG_LANES)
+			l.n = PROG_LANES;
+		prog_set_truth(&t, l.n);
+		and_qps(v, term->need[OBJ_QP], &l, &t);
+		if (term->need[OBJ_UAR])
+			and_uars(v, term->need[OBJ_UAR], &l, &t);
+		some |= or_lanes(&t, l.n);
+		if (some != LANE_TRUE)
 			continue;
-		set_mask(t, OBJ_DEV, signals_dev_row(s->snap, sj->stats[i].dev), &m);
-		if (settles(prog_terms(p, c->terms, m.t, m.k), &some))
-			break;
+		for (*row = l.first; t.v[*row - l.first] != LANE_TRUE; (*row)++)
+			;
+		break;
 	}
-	return some;
+	return tri_of_lane(some);
 }
 
-enum tri truth_some(const struct truth *t, const struct prog *p,
-		    const struct signals *s, const struct cond *c,
-		    uint32_t job)
+static enum tri term_of_spot(const struct truth_view *v, const struct prog_term *term,
+			     const struct spot *spot, uint32_t *row)
 {
-	const struct prog_term *term = p->terms + c->terms.first;
-	enum tri some = TRI_FALSE;
+	enum tri common = common_part(v, term, spot), some;
+
+	if (!spot->place || common == TRI_FALSE)
+		return common;
+	some = scan_qps(v, term, spot, row);
+	return some == TRI_TRUE ? common : some;
+}
+
+enum tri truth_of_spot(const struct truth_view *v, const struct cond *c, const struct spot *spot)
+{
+	enum tri some = TRI_FALSE, r;
 	unsigned int i;
+	uint32_t row;
 
-	if (!(c->kinds & ON_QPS))
-		return some_without_qps(t, p, s, c, job);
-	for (i = 0; i < c->terms.n; i++)
-		if (settles(term_of_job(t, p, s, term + i, job), &some))
-			break;
+	for (i = 0; i < c->terms.n; i++) {
+		r = term_of_spot(v, &v->p->terms[c->terms.first + i], spot, &row);
+		if (r == TRI_TRUE)
+			return r;
+		if (r == TRI_UNKNOWN)
+			some = r;
+	}
 	return some;
 }
 
-/*
- * The terms of a condition, all counted per QP, as a mask of word *@word of .yes. 0: a term
- * is not counted, or the terms are in several words, so each QP must be examined.
- */
-static uint64_t counted_terms(const struct prog *p, const struct cond *c,
-			    unsigned int *word)
+static bool next_dev(const struct signals *s, struct spot *spot)
 {
-	const struct prog_term *term = p->terms + c->terms.first;
-	uint64_t bits = 0;
-	unsigned int i;
+	const struct snap_job *job = &s->snap->jobs[spot->job];
 
-	*word = c->terms.n ? term->asked / 64 : 0;
-	for (i = 0; i < c->terms.n; i++, term++) {
-		if (term->asked == PROG_UNASKED || term->asked / 64 != *word)
-			return 0;
-		bits |= 1ULL << term->asked % 64;
-	}
-	return bits;
-}
-
-/* Skips QPs of the job for which none of the terms @bits is true, as far as QP and UAR decide. */
-static uint32_t skip_untrue(const struct truth *t, const struct signals *s,
-			    unsigned int word, uint64_t bits, uint32_t i,
-			    uint32_t end)
-{
-	const uint64_t *yes = t->yes + word;
-
-	while (i < end && !(yes[(size_t)s->job_qps[i] * t->words] & bits))
-		i++;
-	return i;
-}
-
-bool truth_first(const struct truth *t, const struct prog *p,
-		 const struct signals *s, const struct cond *c, uint32_t job,
-		 struct binding *b)
-{
-	uint32_t i = s->job_first[job], end = s->job_first[job + 1];
-	unsigned int word;
-	uint64_t bits = c->kinds & ON_QPS ? counted_terms(p, c, &word) : 0;
-	struct span sp;
-
-	span_init(&sp, s, job, c->kinds);
-	for (;;) {
-		if (bits)
-			sp.pos = skip_untrue(t, s, word, bits, i + sp.pos, end) - i;
-		if (!span_next(&sp, b))
-			return false;
-		if (truth_at(t, p, c->terms, b) == TRI_TRUE)
-			return true;
-	}
-}
-
-void span_init(struct span *sp, const struct signals *s, uint32_t job,
-	       unsigned int kinds)
-{
-	sp->s = s;
-	sp->job = job;
-	sp->kinds = kinds;
-	sp->pos = 0;
-}
-
-/* Binds the next device on which the job has QPs. */
-static bool next_dev(struct span *sp, struct binding *b)
-{
-	const struct snap_job *job = &sp->s->snap->jobs[sp->job];
-
-	while (sp->pos < job->n_stats) {
-		const struct snap_job_stat *st = &job->stats[sp->pos++];
+	while (spot->pos < job->n_stats) {
+		const struct snap_job_stat *st = &job->stats[spot->pos++];
 
 		if (!st->qps)
 			continue;
-		b->at[OBJ_DEV] = signals_dev_row(sp->s->snap, st->dev);
+		spot->dev = signals_dev_row(s->snap, st->dev);
 		return true;
 	}
 	return false;
 }
 
-bool span_next(struct span *sp, struct binding *b)
+bool truth_next_spot(const struct signals *s, unsigned int kinds, uint32_t job,
+		     struct spot *spot)
 {
-	const struct signals *s = sp->s;
-	uint32_t i;
+	const struct signal_place *place;
 
-	if (sp->kinds & ON_QPS) {
-		i = s->job_first[sp->job] + sp->pos;
-		if (i >= s->job_first[sp->job + 1])
-			return false;
-		sp->pos++;
-		binding_of(s, OBJ_QP, s->job_qps[i], b);
-		b->at[OBJ_JOB] = (int32_t)sp->job;
+	spot->job = job;
+	spot->dev = -1;
+	spot->port = -1;
+	spot->place = NULL;
+	if (!(kinds & (ON_QPS | 1u << OBJ_PORT)))
+		return kinds & 1u << OBJ_DEV ? next_dev(s, spot) : !spot->pos++;
+	while (spot->pos < s->place_first[job + 1] - s->place_first[job]) {
+		place = &s->places[s->place_first[job] + spot->pos++];
+		if (!(kinds & ON_QPS) && place->port < 0)
+			continue;
+		spot->dev = place->dev;
+		spot->port = place->port;
+		if (kinds & ON_QPS)
+			spot->place = place;
 		return true;
 	}
-	memset(b, 0xff, sizeof(*b));
-	b->at[OBJ_JOB] = (int32_t)sp->job;
-	if (sp->kinds & 1u << OBJ_PORT) {
-		i = s->port_first[sp->job] + sp->pos;
-		if (i >= s->port_first[sp->job + 1])
-			return false;
-		sp->pos++;
-		i = s->job_ports[i];
-		b->at[OBJ_PORT] = (int32_t)i;
-		b->at[OBJ_DEV] = signals_dev_row(s->snap, s->snap->ports[i].dev);
-		return true;
+	return false;
+}
+
+enum tri truth_some(const struct truth_view *v, const struct cond *c, uint32_t job)
+{
+	struct spot spot = { .pos = 0 };
+	enum tri some = TRI_FALSE, r;
+
+	while (some != TRI_TRUE && truth_next_spot(v->s, c->kinds, job, &spot)) {
+		r = truth_of_spot(v, c, &spot);
+		if (r != TRI_FALSE)
+			some = r;
 	}
-	if (sp->kinds & 1u << OBJ_DEV)
-		return next_dev(sp, b);
-	return !sp->pos++;
+	return some;
+}
+
+/* The row in the snapshot of the first QP of a spot for which @c is true; -1: there is none. */
+static int32_t first_qp(const struct truth_view *v, const struct cond *c,
+			const struct spot *spot)
+{
+	int32_t first = -1, qp;
+	unsigned int i;
+	uint32_t row;
+
+	for (i = 0; i < c->terms.n; i++) {
+		if (term_of_spot(v, &v->p->terms[c->terms.first + i], spot, &row) != TRI_TRUE)
+			continue;
+		qp = (int32_t)v->s->job_qps[row];
+		if (first < 0 || qp < first)
+			first = qp;
+	}
+	return first;
+}
+
+bool truth_first(const struct truth_view *v, const struct cond *c, uint32_t job,
+		 struct binding *b)
+{
+	struct spot spot = { .pos = 0 };
+	int32_t qp = -1, first;
+
+	while (truth_next_spot(v->s, c->kinds, job, &spot)) {
+		if (spot.place) {
+			first = first_qp(v, c, &spot);
+			if (qp < 0 || (first >= 0 && first < qp))
+				qp = first;
+		} else if (truth_of_spot(v, c, &spot) == TRI_TRUE) {
+			memset(b, 0xff, sizeof(*b));
+			b->at[OBJ_DEV] = spot.dev;
+			b->at[OBJ_PORT] = spot.port;
+			b->at[OBJ_JOB] = (int32_t)job;
+			return true;
+		}
+	}
+	if (qp < 0)
+		return false;
+	binding_of(v->s, OBJ_QP, (uint32_t)qp, b);
+	return true;
+}
+
+static enum tri term_at(const struct truth_view *v, const struct prog_term *term,
+			const struct binding *b)
+{
+	int32_t qp = b->at[OBJ_QP];
+	struct prog_lanes l = { .kind = OBJ_QP, .n = 1 };
+	int32_t is = LANE_TRUE;
+	struct prog_truth t;
+	unsigned int o;
+
+	for (o = 0; o < OBJ_KINDS; o++)
+		if (o != OBJ_QP)
+			is &= truth_of_mask(term->need[o], mask_of(v, o, b->at[o]));
+	if (qp < 0)
+		return tri_of_lane(term->need[OBJ_QP] ? is & LANE_UNKNOWN : is);
+	prog_set_truth(&t, 1);
+	memcpy(l.at, b->at, sizeof(l.at));
+	l.first = v->s->qps[qp].at;
+	and_qps(v, term->need[OBJ_QP], &l, &t);
+	return tri_of_lane(is & t.v[0]);
+}
+
+enum tri truth_at(const struct truth_view *v, struct prog_code terms, const struct binding *b)
+{
+	enum tri some = TRI_FALSE, r;
+	unsigned int i;
+
+	for (i = 0; i < terms.n; i++) {
+		r = term_at(v, &v->p->terms[terms.first + i], b);
+		if (r == TRI_TRUE)
+			return r;
+		if (r == TRI_UNKNOWN)
+			some = r;
+	}
+	return some;
+}
+
+const struct prog_term *truth_which(const struct truth_view *v, struct prog_code terms,
+				    const struct binding *b)
+{
+	unsigned int i;
+
+	for (i = 0; i < terms.n; i++)
+		if (term_at(v, &v->p->terms[terms.first + i], b) == TRI_TRUE)
+			return &v->p->terms[terms.first + i];
+	return NULL;
 }

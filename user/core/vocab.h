@@ -132,6 +132,21 @@ static inline enum obj_kind vocab_obj(enum signal_id id)
 	return obj;
 }
 
+/* True: the signal's number names something, so all its digits matter. */
+static inline bool vocab_is_id(enum signal_id id)
+{
+	switch (id) {
+#define X(object, name_, name, unit, library)				\
+	case SIG_##object##_##name_:					\
+		return UNIT_##unit == UNIT_ID;
+	VOCAB_SIGNALS(X)
+#undef X
+	case SIGNALS:
+		break;
+	}
+	return false;
+}
+
 struct vocab_knob {
 	const char *name;	/* "job.level" */
 	unsigned int knob;	/* enum swiftrdma_knob */

@@ -247,7 +247,7 @@ static bool expand_node(struct compiler *c, int node, bool not, struct alternati
 static bool add_term(struct compiler *c, const struct literal *v,
 		     unsigned int n, uint8_t *kinds)
 {
-	struct prog_term term = { .asked = PROG_UNASKED };
+	struct prog_term term = { 0 };
 	struct prog *p = c->p;
 	unsigned int i;
 
@@ -261,25 +261,6 @@ static bool add_term(struct compiler *c, const struct literal *v,
 	return true;
 }
 
-/* Lists the terms of a state in prog.asked, if it reads QPs or UARs. */
-static bool list_asked(struct compiler *c, struct cond *out)
-{
-	struct prog *p = c->p;
-	uint32_t i;
-
-	if (!(out->kinds & (1u << OBJ_QP | 1u << OBJ_UAR)))
-		return true;
-	for (i = 0; i < out->terms.n; i++) {
-		uint32_t t = out->terms.first + i;
-
-		if (!code_more(c, &p->asked, p->n_asked, sizeof(*p->asked)))
-			return false;
-		p->terms[t].asked = (uint16_t)p->n_asked;
-		p->asked[p->n_asked++] = (uint16_t)t;
-	}
-	return true;
-}
-
 /* Restores the counts of @was. The arrays keep their size. */
 static void roll_back(struct prog *p, const struct prog *was)
 {
@@ -290,7 +271,6 @@ static void roll_back(struct prog *p, const struct prog *was)
 	p->n_terms = was->n_terms;
 	p->n_aggs = was->n_aggs;
 	p->n_text = was->n_text;
-	p->n_asked = was->n_asked;
 	for (k = 0; k < OBJ_KINDS; k++) {
 		p->n_atoms[k] = was->n_atoms[k];
 		p->n_mem[k] = was->n_mem[k];
@@ -344,7 +324,7 @@ bool compile_state(struct prog *p, const struct expr *x, int root,
 		if (!add_term(&c, alt->v[i], alt->n[i], &out->kinds))
 			goto done;
 	out->terms.n = (uint16_t)alt->count;
-	ok = how == COMPILE_TELL || list_asked(&c, out);
+	ok = true;
 done:
 	if (!ok)
 		roll_back(p, &was);
@@ -382,7 +362,6 @@ void prog_free(struct prog *p)
 	free(p->terms);
 	free(p->aggs);
 	free(p->text);
-	free(p->asked);
 	for (k = 0; k < OBJ_KINDS; k++)
 		free(p->atoms[k]);
 	memset(p, 0, sizeof(*p));

@@ -81,9 +81,8 @@ bool expr_value(const char *s, size_t n, enum unit unit, double *v,
 const char *expr_unit_noun(enum unit unit);
 
 enum compile_how {
-	COMPILE_ASK,		/* for truth_some() */
-	COMPILE_TELL,		/* for truth_at() and reasons only */
-	COMPILE_CONTRARY,	/* the contrary of the state, for truth_some() */
+	COMPILE_STATE,
+	COMPILE_CONTRARY,	/* the contrary of the state */
 };
 
 /*

@@ -37,7 +37,7 @@ static bool get_state(struct reading *rd, const struct node *n,
 	if (!get_text(rd->r, n, what, &s))
 		return false;
 	if (!expr_state(s, &rd->cfg->criteria, rd->x, &root, &e) ||
-	    !compile_state(prog, rd->x, root, not ? COMPILE_TELL : COMPILE_ASK, c, &e) ||
+	    !compile_state(prog, rd->x, root, COMPILE_STATE, c, &e) ||
 	    (not && !compile_state(prog, rd->x, root, COMPILE_CONTRARY, not, &e))) {
 		report_node(rd->r, n, e.at, "%s", e.msg);
 		return false;

@@ -319,19 +319,17 @@ static int note_would(struct replay *rp)
 
 /* --- Readings and events ----------------------------------------------------------- */
 
+/* Notes the signals that some object has. */
 static void note_known(struct replay *rp)
 {
-	unsigned int k;
+	enum signal_id id;
+	double v;
 	size_t i;
 
-	for (k = 0; k < OBJ_KINDS; k++) {
-		const struct signal_table *t = &rp->sig.table[k];
-		uint64_t has = 0;
-
-		for (i = 0; i < t->n; i++)
-			has |= t->has[i];
-		rp->known |= has << vocab_first(k);
-	}
+	for (id = 0; id < SIGNALS; id++)
+		for (i = 0; !(rp->known >> id & 1) && i < rp->sig.table[vocab_obj(id)].n; i++)
+			if (signal_get(&rp->sig, id, i, &v))
+				rp->known |= 1ULL << id;
 }
 
 uint64_t replay_lacks(const struct replay *rp, size_t n)
