@@ -22,39 +22,45 @@ int32_t signals_dev_row(const struct snapshot *snap, uint32_t dev)
 	return row_or_none(array_lookup(n, i, ARRAY_CMP(snap->devs[i].index, dev)), n);
 }
 
-static int32_t port_row(const struct snapshot *snap, uint32_t dev, uint32_t index)
+/*
+ * The rows of the objects that a QP belongs to. Each is first looked for at @row, where it was in
+ * the reading before: a search takes longer than all else that is done for a QP here.
+ */
+static int32_t dev_row_near(const struct snapshot *snap, int32_t row, uint32_t dev)
+{
+	if (row >= 0 && (size_t)row < snap->n_devs && snap->devs[row].index == dev)
+		return row;
+	return signals_dev_row(snap, dev);
+}
+
+static int32_t port_row_near(const struct snapshot *snap, int32_t row, uint32_t dev,
+			     uint32_t index)
 {
 	const struct signal_key key = { .dev = dev, .index = index };
 	size_t n = snap->n_ports;
 
+	if (row >= 0 && (size_t)row < n && !SNAP_CMP_INDEX(&snap->ports[row], &key))
+		return row;
 	return row_or_none(array_lookup(n, i, SNAP_CMP_INDEX(&snap->ports[i], &key)), n);
 }
 
-static int32_t uar_row(const struct snapshot *snap, uint32_t dev, uint32_t index)
+static int32_t uar_row_near(const struct snapshot *snap, int32_t row, uint32_t dev,
+			    uint32_t index)
 {
 	const struct signal_key key = { .dev = dev, .index = index };
 	size_t n = snap->n_uars;
 
+	if (row >= 0 && (size_t)row < n && !SNAP_CMP_INDEX(&snap->uars[row], &key))
+		return row;
 	return row_or_none(array_lookup(n, i, SNAP_CMP_INDEX(&snap->uars[i], &key)), n);
 }
 
-/*
- * The same, but first where the QP's UAR was in the reading before, @row: with many UARs a
- * search takes longer than all else that is done for a QP here.
- */
-static int32_t uar_row_near(const struct snapshot *snap, int32_t row, uint32_t dev,
-			    uint32_t index)
-{
-	if (row >= 0 && (size_t)row < snap->n_uars && snap->uars[row].dev == dev &&
-	    snap->uars[row].index == index)
-		return row;
-	return uar_row(snap, dev, index);
-}
-
-static int32_t job_row(const struct snapshot *snap, uint32_t id)
+static int32_t job_row_near(const struct snapshot *snap, int32_t row, uint32_t id)
 {
 	size_t n = snap->n_jobs;
 
+	if (row >= 0 && (size_t)row < n && snap->jobs[row].id == id)
+		return row;
 	return row_or_none(array_lookup(n, i, ARRAY_CMP(snap->jobs[i].id, id)), n);
 }
 
@@ -95,8 +101,30 @@ static size_t list_of_job(const struct snapshot *snap, const struct signal_qp_re
 	return ref->job >= 0 ? (size_t)ref->job : snap->n_jobs;
 }
 
-/* Finds what each QP belongs to, and lists the QPs of each job and UAR. */
-static void index_qps(struct signals *s)
+/* Finds what each QP belongs to. */
+static void find_refs(struct signals *s)
+{
+	const struct snapshot *snap = s->snap;
+	size_t i;
+
+	for (i = 0; i < snap->n_qps; i++) {
+		const struct snap_qp *qp = &snap->qps[i];
+		struct signal_qp_ref was = s->qps[i], *ref = &s->qps[i];
+
+		ref->dev = dev_row_near(snap, was.dev, qp->dev);
+		ref->port = snap_has(qp, SNAP_PORT) ?
+			    port_row_near(snap, was.port, qp->dev, qp->port) : -1;
+		ref->uar = snap_has(qp, SNAP_UAR) ?
+			   uar_row_near(snap, was.uar, qp->dev, qp->uar) : -1;
+		ref->job = job_row_near(snap, was.job, qp->job);
+		set_key(s, OBJ_QP, i, qp->dev, qp->qpn, qp->serial);
+		if (memcmp(&was, ref, sizeof(was)))
+			s->topology++;
+	}
+}
+
+/* Lists the QPs of each job and UAR. */
+static void list_qps(struct signals *s)
 {
 	const struct snapshot *snap = s->snap;
 	size_t i;
@@ -104,20 +132,9 @@ static void index_qps(struct signals *s)
 	memset(s->job_first, 0, (snap->n_jobs + 2) * sizeof(*s->job_first));
 	memset(s->uar_first, 0, (snap->n_uars + 1) * sizeof(*s->uar_first));
 	for (i = 0; i < snap->n_qps; i++) {
-		const struct snap_qp *qp = &snap->qps[i];
-		struct signal_qp_ref was = s->qps[i], *ref = &s->qps[i];
-
-		ref->dev = signals_dev_row(snap, qp->dev);
-		ref->port = snap_has(qp, SNAP_PORT) ? port_row(snap, qp->dev, qp->port) : -1;
-		ref->uar = snap_has(qp, SNAP_UAR) ?
-			   uar_row_near(snap, was.uar, qp->dev, qp->uar) : -1;
-		ref->job = job_row(snap, qp->job);
-		set_key(s, OBJ_QP, i, qp->dev, qp->qpn, qp->serial);
-		if (memcmp(&was, ref, sizeof(was)))
-			s->topology++;
-		s->job_first[list_of_job(snap, ref) + 1]++;
-		if (ref->uar >= 0)
-			s->uar_first[ref->uar + 1]++;
+		s->job_first[list_of_job(snap, &s->qps[i]) + 1]++;
+		if (s->qps[i].uar >= 0)
+			s->uar_first[s->qps[i].uar + 1]++;
 	}
 	prefix_sum(s->job_first, snap->n_jobs + 1);
 	prefix_sum(s->uar_first, snap->n_uars);
@@ -184,7 +201,7 @@ static void order_by_place(struct signals *s, uint32_t first, uint32_t last, uin
 }
 
 /* Orders the QPs of each job by place; see struct signals. */
-static void index_places(struct signals *s)
+static void order_qps(struct signals *s)
 {
 	const struct snapshot *snap = s->snap;
 	uint32_t n = 0, end;
@@ -220,8 +237,12 @@ void signals_index(struct signals *s)
 		/* Other policies apply to a job once its class changes. */
 		set_key(s, OBJ_JOB, i, 0, snap->jobs[i].id,
 			snap->jobs[i].since ^ (uint64_t)snap->jobs[i].class << 56);
-	index_qps(s);
-	index_places(s);
+	find_refs(s);
+	if (s->listed && s->listed == s->topology)
+		return;
+	list_qps(s);
+	order_qps(s);
+	s->listed = s->topology;
 }
 
 static uint32_t dev_of(const struct snapshot *snap, enum obj_kind of,

@@ -160,6 +160,7 @@ struct signal_window {
 struct signals {
 	const struct snapshot *snap;	/* the newer one */
 	uint64_t topology;		/* changes whenever a row becomes another object's */
+	uint64_t listed;		/* the topology of which the lists below are; 0: none */
 	struct signal_table table[OBJ_KINDS];
 
 	struct signal_qp_ref *qps;	/* per QP */
