@@ -31,6 +31,7 @@ static struct {
 	int hold, unlocked;
 	int fail_after;		/* number of requests of the next list that are posted; -1: all */
 	int leave_bad;		/* failing, bad_wr is not written */
+	uint32_t next_qpn;	/* the number of the next QP; 0: one that no QP has had */
 	int fail_tds, fail_domains, fail_placed;	/* TDs, parent domains, QPs in these */
 	int fail_destroy;	/* ibv_destroy_qp() */
 	int tds, domains;	/* that there are */
@@ -612,7 +613,8 @@ static struct ibv_qp *stub_new_qp(struct ibv_context *ctx, struct ibv_pd *pd,
 	qp->recv_cq = attr->recv_cq;
 	qp->srq = attr->srq;
 	qp->qp_type = attr->qp_type;
-	qp->qp_num = qpn++;
+	qp->qp_num = stub.next_qpn ? stub.next_qpn : qpn++;
+	stub.next_qpn = 0;
 	q->sig_all = attr->sq_sig_all;
 	q->max_wrs = attr->cap.max_send_wr;
 	return qp;

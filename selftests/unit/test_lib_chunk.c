@@ -292,6 +292,70 @@ static void test_destroyed(void **state)
 	assert_int_equal(wc.byte_len, 65536);
 }
 
+/* The same, and another QP has its number by then. */
+static void test_number_again(void **state)
+{
+	struct ibv_wc wc;
+
+	(void)state;
+	post_one_request(9, IBV_WR_RDMA_WRITE, 65536, IBV_SEND_SIGNALED);
+	stub.next_qpn = qp->qp_num;
+	ibv_destroy_qp(qp);
+	qp = new_qp(cq, 8, IBV_QPT_RC, 0);
+	assert_int_equal(ibv_poll_cq(cq, 1, &wc), 1);
+	assert_int_equal(wc.wr_id, 9);
+	assert_int_equal(wc.byte_len, 65536);
+	/* Memory of queues is found again, of whatever size the QP is. */
+	for (int i = 0; i < 8; i++) {
+		ibv_destroy_qp(qp);
+		qp = new_qp(cq, i % 2 ? 8 : 16, IBV_QPT_RC, 0);
+		post_one_request(10, IBV_WR_RDMA_WRITE, 65536, IBV_SEND_SIGNALED);
+		is_polled(10, IBV_WC_SUCCESS, 65536);
+	}
+}
+
+static uint32_t cq_room(void)
+{
+	return cq_find(cq)->room;
+}
+
+/* Completions of pieces may still come after the QP's end, so their entries are not given away. */
+static void test_room_of_outstanding(void **state)
+{
+	uint32_t was = cq_room();
+
+	(void)state;
+	stub.hold = 1;
+	post_one_request(1, IBV_WR_RDMA_WRITE, 65536, IBV_SEND_SIGNALED);
+	ibv_destroy_qp(qp);
+	qp = new_qp(cq, 16, IBV_QPT_RC, 0);
+	stub.hold = 0;
+	assert_int_equal(cq_room(), was - 15);
+	/* Of requests that were polled they are. */
+	post_one_request(2, IBV_WR_RDMA_WRITE, 65536, IBV_SEND_SIGNALED);
+	is_polled(2, IBV_WC_SUCCESS, 65536);
+	ibv_destroy_qp(qp);
+	qp = new_qp(cq, 16, IBV_QPT_RC, 0);
+	assert_int_equal(cq_room(), was - 15);
+}
+
+/* The program is told the size that it asked for, and may ask for any. */
+static void test_sizes(void **state)
+{
+	struct ibv_qp_init_attr attr = {
+		.send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_RC,
+		.cap = { .max_send_wr = UINT32_MAX, .max_send_sge = 1 },
+	};
+	struct chunk_ask ask = chunk_ask(cq_find(cq)->ctx, &attr);
+
+	(void)state;
+	assert_int_equal(ask.room, 0);
+	assert_int_equal(attr.cap.max_send_wr, UINT32_MAX);
+	assert_int_equal(chunk_cq_room(cq_find(cq)->ctx, INT32_MAX), 0);
+	assert_int_equal(chunk_cq_room(cq_find(cq)->ctx, 0), 0);
+	assert_int_equal(((struct qp *)table_find(&qps, qp))->asked_send_wr, 16);
+}
+
 /* The provider takes @posted requests of three in 16 + 1 + 2 pieces, and refuses the next. */
 static void refused_after(int pieces, int leave_bad, int requests)
 {
@@ -630,6 +694,8 @@ int main(void)
 		CHUNK_TEST(test_what_is_not_split), CHUNK_TEST(test_flags),
 		CHUNK_TEST(test_scatter_list), CHUNK_TEST(test_error),
 		CHUNK_TEST(test_dropped_hide_nothing), CHUNK_TEST(test_destroyed),
+		CHUNK_TEST(test_number_again), CHUNK_TEST(test_room_of_outstanding),
+		CHUNK_TEST(test_sizes),
 		CHUNK_TEST(test_refused), CHUNK_TEST(test_refused_in_pieces),
 		CHUNK_TEST(test_refused_between), CHUNK_TEST(test_refused_whole_one),
 		CHUNK_TEST(test_refused_last_piece), CHUNK_TEST(test_refused_without_bad_wr),

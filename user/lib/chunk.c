@@ -47,14 +47,14 @@ static bool is_on(struct context *c)
 
 uint32_t chunk_cq_room(struct context *c, uint32_t cqe)
 {
-	return is_on(c) ? room_for(cqe, CQ_MAX) : 0;
+	return cqe && cqe <= INT32_MAX - CQ_MAX && is_on(c) ? room_for(cqe, CQ_MAX) : 0;
 }
 
 /* Other QPs are left alone; where each request completes, so would each piece. */
 static bool can_split(const struct ibv_qp_init_attr *attr)
 {
 	return attr->qp_type == IBV_QPT_RC && !attr->sq_sig_all && attr->cap.max_send_wr &&
-	       attr->send_cq;
+	       attr->cap.max_send_wr <= RING_WRS_MAX - QUEUE_MAX && attr->send_cq;
 }
 
 struct chunk_ask chunk_ask(struct context *c, struct ibv_qp_init_attr *attr)
@@ -92,6 +92,19 @@ static void *map(size_t bytes)
 	return p == MAP_FAILED ? NULL : p;
 }
 
+/* Between these addresses are all structs split. Written with lib_lock() held. */
+static _Atomic uint64_t lowest_split = UINT64_MAX, highest_split;
+
+static void note_splits(const struct chunk_queue *k)
+{
+	uint64_t first = (uintptr_t)k->split, last = (uintptr_t)&k->split[k->mask];
+
+	if (first < lowest_split)
+		lowest_split = first;
+	if (last > highest_split)
+		highest_split = last;
+}
+
 static struct chunk_queue *queue_new(uint32_t room, const struct ibv_qp_cap *cap)
 {
 	struct chunk_queue *k = calloc(1, sizeof(*k));
@@ -110,8 +123,10 @@ static struct chunk_queue *queue_new(uint32_t room, const struct ibv_qp_cap *cap
 	k->split = map(n * sizeof(*k->split));
 	k->piece = map((size_t)(k->requests + room) * sizeof(*k->piece));
 	k->sge = map((size_t)room * (k->sges + 2) * sizeof(*k->sge));
-	if (k->split && k->piece && k->sge)
+	if (k->split && k->piece && k->sge) {
+		note_splits(k);
 		return k;
+	}
 	if (k->split)
 		munmap(k->split, n * sizeof(*k->split));
 	if (k->piece)
@@ -122,21 +137,25 @@ static struct chunk_queue *queue_new(uint32_t room, const struct ibv_qp_cap *cap
 	return NULL;
 }
 
-/* Uses what the struct had before, if that has the same sizes. */
-static bool queue_fit(struct qp *q, uint32_t room, const struct ibv_qp_cap *cap)
+/* A queue of these sizes: one that the struct had before, else a new one. NULL: no memory. */
+static struct chunk_queue *queue_fit(struct qp *q, uint32_t room, const struct ibv_qp_cap *cap)
 {
 	struct chunk_queue *k = q->chunk_spare;
 
-	if (!k || k->room != room || k->requests != cap->max_send_wr || k->sges != cap->max_send_sge) {
+	while (k && (k->room != room || k->requests != cap->max_send_wr ||
+		     k->sges != cap->max_send_sge))
+		k = k->older;
+	if (!k) {
 		k = queue_new(room, cap);
 		if (!k)
-			return false;
+			return NULL;
 		k->older = q->chunk_spare;
-		q->chunk_spare = k;
+		__atomic_store_n(&q->chunk_spare, k, __ATOMIC_RELEASE);
 	}
 	k->tail = k->head;
 	k->used = 0;
-	return true;
+	k->lost = 0;
+	return k;
 }
 
 void chunk_give(struct ibv_qp *qp, struct ibv_qp_init_attr *attr, const struct chunk_ask *ask)
@@ -145,19 +164,23 @@ void chunk_give(struct ibv_qp *qp, struct ibv_qp_init_attr *attr, const struct c
 	struct qp *q = qp_find(qp);
 	uint32_t got = attr->cap.max_send_wr;
 	struct ibv_qp_cap cap = ask->cap;
+	struct chunk_queue *k;
 	int err = errno;
 
 	/* What is more is the library's. */
 	if (ask->room)
 		attr->cap.max_send_wr = ask->cap.max_send_wr;
+	if (ask->room && q)
+		q->asked_send_wr = ask->cap.max_send_wr;
 	if (ask->room && q && q->ring && cq && got >= ask->cap.max_send_wr + ask->room && lib_lock()) {
 		if (cap.max_send_sge < attr->cap.max_send_sge)
 			cap.max_send_sge = attr->cap.max_send_sge;
-		if (cq->room >= ask->room && queue_fit(q, ask->room, &cap)) {
-			q->chunk_spare->cq = cq;
+		k = cq->room >= ask->room ? queue_fit(q, ask->room, &cap) : NULL;
+		if (k) {
+			k->cq = cq;
 			cq->room -= ask->room;
 			cq->split = true;
-			q->chunk = q->chunk_spare;
+			q->chunk = k;
 			__atomic_fetch_or(&q->slot->id.flags, SWIFTRDMA_SLOT_CHUNK,
 					  __ATOMIC_RELAXED);
 		}
@@ -168,21 +191,50 @@ void chunk_give(struct ibv_qp *qp, struct ibv_qp_init_attr *attr, const struct c
 	errno = err;
 }
 
+/* Frees the room of requests that are complete. */
+static void reap(const struct qp *q, struct chunk_queue *k)
+{
+	uint32_t done = atomic_load_explicit(&q->done, memory_order_relaxed);
+
+	for (; k->tail != k->head; k->tail++) {
+		const struct split *s = &k->split[k->tail & k->mask];
+
+		if ((int32_t)(done - s->end) < 0)
+			break;
+		k->used -= s->more;
+	}
+}
+
+/*
+ * The QP ends or begins anew. Error completions of pieces may be in the completion queue still,
+ * so the room of requests that the library did not see complete is never used again.
+ */
+static void lose_outstanding(const struct qp *q)
+{
+	struct chunk_queue *k = q->chunk;
+
+	reap(q, k);
+	k->lost += k->used;
+	k->used = 0;
+	k->tail = k->head;
+}
+
 void chunk_take_back(struct qp *q)
 {
 	struct cq *cq = q->chunk ? cq_find(q->send_cq) : NULL;
 
+	if (!q->chunk)
+		return;
+	lose_outstanding(q);
 	/* If the library did not see the QP's end, it may be another CQ. */
 	if (cq && cq == q->chunk->cq)
-		cq->room += q->chunk->room;
+		cq->room += q->chunk->room - q->chunk->lost;
 }
 
 void chunk_reset(struct qp *q)
 {
-	if (!q->chunk)
-		return;
-	q->chunk->tail = q->chunk->head;
-	q->chunk->used = 0;
+	if (q->chunk)
+		lose_outstanding(q);
 }
 
 /* --- the knob --------------------------------------------------------------------- */
@@ -318,20 +370,6 @@ static struct piece *add_pieces(struct piece *p, struct ibv_send_wr *wr, struct 
 	return p;
 }
 
-/* Frees the room of requests that are complete. */
-static void reap(const struct qp *q, struct chunk_queue *k)
-{
-	uint32_t done = atomic_load_explicit(&q->done, memory_order_relaxed);
-
-	for (; k->tail != k->head; k->tail++) {
-		const struct split *s = &k->split[k->tail & k->mask];
-
-		if ((int32_t)(done - s->end) < 0)
-			break;
-		k->used -= s->more;
-	}
-}
-
 struct ibv_send_wr *chunk_build(struct qp *q, struct ibv_send_wr *wr, uint32_t from)
 {
 	struct swiftrdma_report *r = q->ctx->dev->report;
@@ -355,7 +393,7 @@ struct ibv_send_wr *chunk_build(struct qp *q, struct ibv_send_wr *wr, uint32_t f
 		from++;
 		bytes = too_large(w, chunk);
 		more = bytes ? (uint32_t)((bytes - 1) / chunk) : 0;
-		if (bytes && (more > k->room - k->used || (uint32_t)w->num_sge > k->sges)) {
+		if (bytes && (more > k->room - k->used - k->lost || (uint32_t)w->num_sge > k->sges)) {
 			count_any(&r->chunk_left, 1);
 			bytes = 0;
 		}
@@ -420,29 +458,29 @@ void chunk_posted(struct qp *q)
 
 static struct split *split_in(const struct qp *q, uint64_t wr_id)
 {
-	const struct chunk_queue *k = q->chunk_spare;
-	uint64_t at = k ? wr_id - (uintptr_t)k->split : UINT64_MAX;
+	const struct chunk_queue *k = __atomic_load_n(&q->chunk_spare, __ATOMIC_ACQUIRE);
 
-	return k && at < (k->mask + 1ull) * sizeof(*k->split) ? (struct split *)(uintptr_t)wr_id : NULL;
+	for (; k; k = k->older)
+		if (wr_id - (uintptr_t)k->split < (k->mask + 1ull) * sizeof(*k->split))
+			return (struct split *)(uintptr_t)wr_id;
+	return NULL;
 }
 
 /*
- * No wr_id of the program's is an address in memory of the library. The completion of a QP that
- * was destroyed may still be in the queue.
+ * No wr_id of the program's is an address in memory of the library. The completion may be of a
+ * QP that was destroyed, whose number another QP has now.
  */
 static struct split *split_of(const struct cq *c, uint32_t qpn, uint64_t wr_id)
 {
 	const struct qp *q = context_qp(c->ctx, qpn);
-	struct split *s;
+	struct split *s = q ? split_in(q, wr_id) : NULL;
 
-	if (q)
-		return split_in(q, wr_id);
-	for (q = qp_all(); q; q = q->next_all) {
+	if (s || wr_id < atomic_load_explicit(&lowest_split, memory_order_relaxed) ||
+	    wr_id > atomic_load_explicit(&highest_split, memory_order_relaxed))
+		return s;
+	for (q = qp_all(); q && !s; q = q->next_all)
 		s = split_in(q, wr_id);
-		if (s)
-			return s;
-	}
-	return NULL;
+	return s;
 }
 
 /* Whether the program must see a completion of the request. */

@@ -48,6 +48,8 @@ struct chunk_queue {
 	struct cq *cq;			/* that the room was taken from */
 	uint32_t room, requests, sges;	/* pieces that may be added, program's requests, SGEs of each */
 	uint32_t used;			/* pieces that were added and are outstanding */
+	uint32_t lost;			/* of .room: pieces that were outstanding at a RESET */
+	bool busy;			/* .piece has a list that the provider is reading */
 	uint32_t head, tail;		/* of .split: requests that were split, and of these complete */
 	uint32_t began;			/* .head before the list that is being posted */
 	uint32_t mask;
@@ -74,7 +76,7 @@ bool chunk_unask(struct chunk_ask *ask, struct ibv_qp_init_attr *attr);
 void chunk_give(struct ibv_qp *qp, struct ibv_qp_init_attr *attr, const struct chunk_ask *ask);
 /* The QP is gone; with lib_lock() held. */
 void chunk_take_back(struct qp *q);
-/* After RESET, with .sq held: no piece is outstanding. */
+/* At RESET, with .sq held, before .done is set: no piece is outstanding any more. */
 void chunk_reset(struct qp *q);
 
 /* --- the knob ------------------------------------------------------------------ */

@@ -156,6 +156,9 @@ static inline void bias_unlock(struct bias *b, enum bias_token token)
 		atomic_store_explicit(&b->holder, 0, memory_order_release);
 }
 
+/* The most requests of a send queue whose latencies are measured. */
+#define RING_WRS_MAX (1u << 20)
+
 /* --- table.c: objects by address ---------------------------------------------- */
 
 struct table {
@@ -360,7 +363,8 @@ struct qp {
 	bool own_slot;		/* .slot is .spare_slot, not one of a report */
 	bool by_default;	/* it has a register that the provider chose */
 	struct placed *placed;	/* in a register of the library; else NULL */
-	struct chunk_queue *chunk;	/* .chunk_spare; NULL: its requests are not split */
+	struct chunk_queue *chunk;	/* one of .chunk_spare; NULL: its requests are not split */
+	uint32_t asked_send_wr;		/* what the program asked for; 0: the queue is no larger */
 	struct ibv_qp *key;		/* NULL: the QP is gone; written atomically */
 	struct ibv_cq *send_cq;
 	struct wr_real *wr_real;	/* .wr_spare, or NULL */
@@ -620,6 +624,8 @@ struct next {
 	struct ibv_cq *(*create_cq)(struct ibv_context *ctx, int cqe, void *cq_context,
 				    struct ibv_comp_channel *channel, int comp_vector);
 	int (*resize_cq)(struct ibv_cq *cq, int cqe);
+	int (*query_qp)(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
+			struct ibv_qp_init_attr *init);
 	int (*destroy_cq)(struct ibv_cq *cq);
 	struct ibv_qp *(*create_qp)(struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
 	int (*dealloc_pd)(struct ibv_pd *pd);

@@ -259,10 +259,13 @@ static noinline int post_in_pieces(struct ibv_qp *qp, struct ibv_send_wr *wr,
 	struct load l;
 	int ret;
 
-	if (token == BIAS_FAILED || !atomic_load_explicit(&q->order, memory_order_relaxed)) {
+	/* A signal handler's requests go whole past a list that its thread is posting. */
+	if (token == BIAS_FAILED || !atomic_load_explicit(&q->order, memory_order_relaxed) ||
+	    q->chunk->busy) {
 		bias_unlock(&q->sq, token);
 		return q->post(qp, wr, bad_wr, q);
 	}
+	q->chunk->busy = true;
 	l = push_list(q, wr, from, sig);
 	if (unlikely(!has_room(q, l.sig)))
 		qp_lose_order(q, 0);
@@ -282,6 +285,7 @@ static noinline int post_in_pieces(struct ibv_qp *qp, struct ibv_send_wr *wr,
 		unpublish_posted(q, from + l.n, sig + l.sig);
 	}
 	chunk_posted(q);
+	q->chunk->busy = false;
 	if (likely(l.n))
 		count_posted(q, token == BIAS_OWNER, l.n, l.bytes);
 	bias_unlock(&q->sq, token);

@@ -4,6 +4,8 @@
  * the symbol versions that programs ask for. What programs call through pointers is
  * patched in context.c, wr_ex.c and cq.c.
  */
+#include <limits.h>
+
 #include "lib/huge.h"
 #include "lib/lib.h"
 
@@ -24,6 +26,7 @@ static void look_up_next(void)
 	next.close_device = FIND(close_device, "1.1");
 	next.create_cq = FIND(create_cq, "1.1");
 	next.resize_cq = FIND(resize_cq, "1.1");
+	next.query_qp = FIND(query_qp, "1.1");
 	next.destroy_cq = FIND(destroy_cq, "1.1");
 	next.create_qp = FIND(create_qp, "1.1");
 	next.dealloc_pd = FIND(dealloc_pd, "1.1");
@@ -121,15 +124,36 @@ EXPORT struct ibv_cq *ibv_create_cq(struct ibv_context *ctx, int cqe, void *cq_c
 	return track_created_cq(ctx, cq, room);
 }
 
-/* The entries that were added stay with the queue. */
+/* Gives up the entries that were added to a queue. False: a QP has room in them. */
+static bool drop_cq_room(struct cq *c)
+{
+	bool unused;
+
+	if (!lib_lock())
+		return false;
+	unused = c->room == c->added;
+	if (unused)
+		c->room = c->added = 0;
+	lib_unlock();
+	return unused;
+}
+
+/* The entries that were added stay with the queue, unless it cannot be that large. */
 EXPORT int ibv_resize_cq(struct ibv_cq *cq, int cqe)
 {
 	struct cq *c = cq_find(cq);
+	uint32_t added = c && *c->alive && cqe > 0 ? c->added : 0;
+	int ret;
 
 	find_next_functions();
 	if (!next.resize_cq)
 		return ENOSYS;
-	return next.resize_cq(cq, c && *c->alive ? cqe + (int)c->added : cqe);
+	if (added > (uint32_t)(INT_MAX - cqe))
+		return next.resize_cq(cq, cqe);
+	ret = next.resize_cq(cq, cqe + (int)added);
+	if (ret && added && drop_cq_room(c))
+		ret = next.resize_cq(cq, cqe);
+	return ret;
 }
 
 EXPORT int ibv_destroy_cq(struct ibv_cq *cq)
@@ -230,6 +254,24 @@ EXPORT int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 		qp_reset(q);
 	}
 	errno = err;
+	return ret;
+}
+
+/* The program is told the size that it asked for. */
+EXPORT int ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
+			struct ibv_qp_init_attr *init)
+{
+	struct qp *q = qp_find(qp);
+	int ret;
+
+	find_next_functions();
+	if (!next.query_qp)
+		return ENOSYS;
+	ret = next.query_qp(qp, attr, mask, init);
+	if (ret || !q || !*q->alive || !q->asked_send_wr)
+		return ret;
+	attr->cap.max_send_wr = q->asked_send_wr;
+	init->cap.max_send_wr = q->asked_send_wr;
 	return ret;
 }
 

@@ -19,7 +19,6 @@ static uint32_t free_count;
 #define FREE_KEEP 1024
 
 /* More than any device's queue holds. */
-#define RING_WRS_MAX (1u << 20)
 
 static struct qp *_Atomic all;
 
@@ -200,9 +199,9 @@ static void retire_qp(struct qp *q)
 	/* The context may have been closed before, and its struct be another's. */
 	if (q->ctx->place.by_default)
 		q->ctx->place.by_default -= q->by_default;
+	chunk_take_back(q);
 	drop_outstanding(q);
 	credits_sync(q);
-	chunk_take_back(q);
 	__atomic_fetch_or(&q->slot->id.flags, SWIFTRDMA_SLOT_DEAD, __ATOMIC_RELAXED);
 	if (q->own_slot)
 		slot_add(&dev->report->gone, q->slot);
@@ -289,6 +288,7 @@ void qp_reset(struct qp *q)
 	uint32_t posted = q->posted;
 
 	if (q->ring && post != BIAS_FAILED && poll != BIAS_FAILED) {
+		chunk_reset(q);
 		drop_outstanding(q);
 		q->done = posted;
 		q->sig_done = q->sig_posted;
@@ -299,7 +299,6 @@ void qp_reset(struct qp *q)
 				   __ATOMIC_RELAXED);
 		set_order(q, true);
 		credits_sync(q);
-		chunk_reset(q);
 	}
 	if (cq)
 		bias_unlock(&cq->lock, poll);
