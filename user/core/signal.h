@@ -208,6 +208,8 @@ void signals_init(struct signals *s);
 void signals_free(struct signals *s);
 /* Makes room for a snapshot of @snap's size. 0 or -ENOMEM. */
 int signals_reserve(struct signals *s, const struct snapshot *snap);
+/* Memory of a QP in @s, bytes. */
+size_t signals_qp_bytes(const struct signals *s);
 
 /**
  * signals_update - compute the signals of @newer

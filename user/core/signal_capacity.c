@@ -155,3 +155,15 @@ int signals_reserve(struct signals *s, const struct snapshot *snap)
 		return -ENOMEM;
 	return 0;
 }
+
+size_t signals_qp_bytes(const struct signals *s)
+{
+	size_t bytes = sizeof(*s->table[OBJ_QP].key) + sizeof(*s->qps) + sizeof(*s->job_qps) +
+		       sizeof(*s->uar_of) + sizeof(*s->uar_qps) + sizeof(*s->advanced) +
+		       sizeof(*s->reported) + sizeof(*s->older);
+	unsigned int k;
+
+	for (k = 0; k < vocab_width(OBJ_QP); k++)
+		bytes += signal_is_float(vocab_first(OBJ_QP) + k) ? sizeof(float) : sizeof(double);
+	return bytes;
+}

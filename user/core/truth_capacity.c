@@ -163,5 +163,5 @@ size_t truth_qp_bytes(const struct truth *t)
 
 	return (t->kept ? sizeof(*r->mask) : 0) +
 	       (t->n_mem[OBJ_QP] ? t->n_mem[OBJ_QP] * sizeof(*r->mem) + sizeof(*r->key) : 0) +
-	       (t->cap_value ? sizeof(*t->value) : 0);
+	       (t->n_aggs ? sizeof(*t->value) : 0);
 }

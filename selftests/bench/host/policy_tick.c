@@ -405,7 +405,7 @@ static size_t run(const struct policy_set *set, uint32_t qps, double part,
 		least(&us[t], (double)(b - a) / 1000, first);
 		least(&lua[t], (double)(c - b) / 1000, first);
 	}
-	*bytes = truth_qp_bytes(&st.truth);
+	*bytes = signals_qp_bytes(&sig) + truth_qp_bytes(&st.truth);
 #ifdef HAVE_LUAJIT
 	lua_close(l);
 #endif
