@@ -81,8 +81,7 @@ static void make(struct input *in, struct prog *p)
 			.op = (uint8_t)(byte(in) % 6),
 			.of = (uint8_t)(byte(in) % 6),
 			.on = (uint8_t)(byte(in) % 6),
-			.reads = (uint8_t)(byte(in) & 31), .value = code(in),
-			.where = code(in),
+			.value = code(in), .where = code(in),
 		};
 	for (i = 0; i < p->n_terms; i++)
 		for (o = 0; o < OBJ_KINDS; o++)

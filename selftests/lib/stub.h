@@ -31,6 +31,7 @@ static struct {
 	int hold, unlocked;
 	int fail_after;		/* number of requests of the next list that are posted; -1: all */
 	int leave_bad;		/* failing, bad_wr is not written */
+	int max_cqe;		/* a CQ is not resized to more; 0: there is no limit */
 	uint32_t next_qpn;	/* the number of the next QP; 0: one that no QP has had */
 	int fail_tds, fail_domains, fail_placed;	/* TDs, parent domains, QPs in these */
 	int fail_destroy;	/* ibv_destroy_qp() */
@@ -623,6 +624,22 @@ static struct ibv_qp *stub_new_qp(struct ibv_context *ctx, struct ibv_pd *pd,
 static inline struct ibv_qp *stub_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
 	return stub_new_qp(pd->context, pd, (struct ibv_qp_init_attr_ex *)attr);
+}
+
+static inline int stub_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
+				struct ibv_qp_init_attr *init)
+{
+	(void)mask;
+	attr->cap.max_send_wr = init->cap.max_send_wr = stub_qp(qp)->max_wrs;
+	return 0;
+}
+
+static inline int stub_resize_cq(struct ibv_cq *cq, int cqe)
+{
+	if (stub.max_cqe && cqe > stub.max_cqe)
+		return EINVAL;
+	stub_cq(cq)->size = (uint32_t)cqe;
+	return 0;
 }
 
 /* The QP of another process. */

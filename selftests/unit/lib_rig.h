@@ -30,6 +30,7 @@ static const struct next stub_next = {
 	.open_device = stub_open_device, .close_device = stub_close_device,
 	.create_cq = stub_create_cq, .destroy_cq = stub_destroy_cq,
 	.create_qp = stub_create_qp, .dealloc_pd = stub_dealloc_pd, .modify_qp = stub_modify_qp,
+	.query_qp = stub_query_qp, .resize_cq = stub_resize_cq,
 	.destroy_qp = stub_destroy_qp, .qp_to_qp_ex = stub_to_qp_ex,
 };
 

@@ -54,6 +54,8 @@ static inline bool is_usual(enum signal_id id)
 	}
 }
 
+#define ANY_KIND ((1u << OBJ_KINDS) - 1)
+
 /* A signal of an object whose kind has a bit in @kinds. */
 static inline enum signal_id random_signal(unsigned int kinds)
 {
@@ -102,7 +104,7 @@ static inline void put_compare(void)
 }
 
 /* "max(qp.wr_rate over qps of uar where ...) > 5/s": members, their object, what is compared. */
-static inline void put_aggregate(unsigned int kinds)
+static inline void put_aggregate(void)
 {
 	static const struct {
 		enum obj_kind of, on;
@@ -114,12 +116,9 @@ static inline void put_aggregate(unsigned int kinds)
 		{ OBJ_PORT, OBJ_JOB, "ports of job" }, { OBJ_JOB, OBJ_PORT, "jobs of port" },
 	};
 	static const char *const ops[] = { "max", "min", "sum", "mean" };
-	uint32_t i, which = random_below(5);
+	uint32_t i = random_below(8), which = random_below(5);
 	enum signal_id id, where;
 
-	do
-		i = random_below(8);
-	while (!(kinds >> pairs[i].on & 1));
 	id = random_signal(1u << pairs[i].of);
 	where = random_signal(1u << pairs[i].of);
 	if (which == 4)
@@ -139,17 +138,16 @@ static inline void put_aggregate(unsigned int kinds)
 		put_value(vocab_signals[id].unit, random_below(9));
 }
 
-/* An atom of objects of @kinds. */
-static inline void put_atom(unsigned int kinds)
+static inline void put_atom(void)
 {
-	enum signal_id id = random_signal(kinds), other;
+	enum signal_id id = random_signal(ANY_KIND), other;
 	const struct vocab_signal *s = &vocab_signals[id];
 	uint32_t which = random_below(10), i;
 
 	if (which == 0) {
 		put("%s %s", s->name, random_below(2) ? "rising" : "falling");
 	} else if (which == 1) {
-		put_aggregate(kinds);
+		put_aggregate();
 	} else if (which == 2) {
 		put_value(s->unit, random_below(9));
 		put_compare();
@@ -158,7 +156,7 @@ static inline void put_atom(unsigned int kinds)
 		/* Another signal of the same unit, if one is found soon. */
 		other = id;
 		for (i = 0; i < 50; i++) {
-			other = random_signal(kinds);
+			other = random_signal(ANY_KIND);
 			if (vocab_signals[other].unit == s->unit)
 				break;
 		}
@@ -180,11 +178,8 @@ static inline void put_atom(unsigned int kinds)
 
 static inline void put_state(unsigned int depth)
 {
-	/* A term reads the objects of one QP, or of the job alone. */
-	unsigned int kinds = (1u << OBJ_KINDS) - 1;
-
 	if (!depth || !random_below(3)) {
-		put_atom(kinds);
+		put_atom();
 		return;
 	}
 	if (!random_below(5))

@@ -51,7 +51,7 @@ static void compare(const struct cond *c, const struct cond *not, int root, int 
 			fail_msg("%s: true for some and for none", random_text);
 		if (is != TRI_TRUE)
 			continue;
-		/* The objects that were found, and what is said of them. */
+		/* The state must be true for the objects that truth_first() found. */
 		b.at[OBJ_JOB] = job;
 		at = reference_eval(root, tick, &b);
 		if (at != 1)

@@ -347,13 +347,39 @@ static void test_sizes(void **state)
 		.cap = { .max_send_wr = UINT32_MAX, .max_send_sge = 1 },
 	};
 	struct chunk_ask ask = chunk_ask(cq_find(cq)->ctx, &attr);
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr now;
 
 	(void)state;
 	assert_int_equal(ask.room, 0);
 	assert_int_equal(attr.cap.max_send_wr, UINT32_MAX);
 	assert_int_equal(chunk_cq_room(cq_find(cq)->ctx, INT32_MAX), 0);
 	assert_int_equal(chunk_cq_room(cq_find(cq)->ctx, 0), 0);
-	assert_int_equal(((struct qp *)table_find(&qps, qp))->asked_send_wr, 16);
+	assert_int_equal(ibv_query_qp(qp, &now, IBV_QP_CAP, &init), 0);
+	assert_int_equal(now.cap.max_send_wr, 16);
+	assert_int_equal(init.cap.max_send_wr, 16);
+}
+
+/* A CQ that is resized keeps the room, unless the provider refuses it and no QP has any. */
+static void test_resize(void **state)
+{
+	struct stub_cq *s = stub_cq(cq);
+	uint32_t added = cq_find(cq)->added;
+
+	(void)state;
+	assert_int_equal(ibv_resize_cq(cq, 32), 0);
+	assert_int_equal(s->size, 32 + added);
+	stub.max_cqe = 100;
+	assert_int_equal(ibv_resize_cq(cq, 50), EINVAL);
+	assert_int_equal(s->size, 32 + added);
+	ibv_destroy_qp(qp);
+	assert_int_equal(ibv_resize_cq(cq, 50), 0);
+	stub.max_cqe = 0;
+	assert_int_equal(s->size, 50);
+	assert_int_equal(cq_find(cq)->added, 0);
+	/* QPs that come now have no room. */
+	qp = new_qp(cq, 16, IBV_QPT_RC, 0);
+	assert_null(((struct qp *)table_find(&qps, qp))->chunk);
 }
 
 /* The provider takes @posted requests of three in 16 + 1 + 2 pieces, and refuses the next. */
@@ -586,7 +612,10 @@ static void test_by_entry(void **state)
 	assert_int_equal(cqx->wr_id, 4);
 	assert_int_equal(ibv_next_poll(cqx), ENOENT);
 	ibv_end_poll(cqx);
-	/* Only what is dropped is left: nothing to poll, and the provider's lock is free. */
+	/*
+	 * The queue has only entries that the library drops. The poll finds nothing, and leaves
+	 * the provider's lock free: a second poll does not hang.
+	 */
 	stub_complete(qp, 20);
 	assert_int_equal(ibv_start_poll(cqx, &none), ENOENT);
 	assert_int_equal(ibv_start_poll(cqx, &none), ENOENT);
@@ -695,7 +724,7 @@ int main(void)
 		CHUNK_TEST(test_scatter_list), CHUNK_TEST(test_error),
 		CHUNK_TEST(test_dropped_hide_nothing), CHUNK_TEST(test_destroyed),
 		CHUNK_TEST(test_number_again), CHUNK_TEST(test_room_of_outstanding),
-		CHUNK_TEST(test_sizes),
+		CHUNK_TEST(test_sizes), CHUNK_TEST(test_resize),
 		CHUNK_TEST(test_refused), CHUNK_TEST(test_refused_in_pieces),
 		CHUNK_TEST(test_refused_between), CHUNK_TEST(test_refused_whole_one),
 		CHUNK_TEST(test_refused_last_piece), CHUNK_TEST(test_refused_without_bad_wr),

@@ -140,8 +140,6 @@ static inline bool check_agg(struct check *c, const struct prog_agg *a)
 	c->reads = prog_sees(a->of);
 	c->memory = false;
 	c->aggs = false;
-	if (a->reads & ~prog_sees(a->of))
-		return no(c, "an aggregate that reads too much");
 	if (a->op == AGG_COUNT ? a->value.n : !check_code(c, a->value, false))
 		return a->op == AGG_COUNT ?
 		       no(c, "a count of a value, where objects are counted") :

@@ -76,6 +76,12 @@ void *array_next(void *array, size_t n, size_t *cap, size_t size);
 									\
 	i < n_ && !(cmp) ? i : n_; })
 
+/* The same, but the place @at is tried first, which may be any number. */
+#define array_lookup_near(n, at, i, cmp) ({				\
+	size_t near_ = (n), i = (size_t)(at);				\
+									\
+	i < near_ && !(cmp) ? i : array_lookup(near_, i, cmp); })
+
 /*
  * A step through two sorted arrays at once: moves @i past the elements for which @cmp, an
  * expression of @i as above, is below 0. True: @cmp is 0 for the element at @i.

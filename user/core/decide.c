@@ -238,7 +238,6 @@ static void write_reason(struct eval *e, struct policy_slot *slot,
 {
 	const struct policy *p = &e->set->v[d->policy];
 	const struct passed_over over = find_passed_over(p, c);
-	const struct truth_view v = eval_view(e);
 	char tail[144];
 	struct text t, end;
 
@@ -253,7 +252,7 @@ static void write_reason(struct eval *e, struct policy_slot *slot,
 		text_str(&t, d->job);
 		text_str(&t, " uses nothing any more");
 	} else {
-		reason_cond(&t, &v, c, b);
+		reason_cond(&t, &e->view, c, b);
 		if (over.when)
 			reason_fallback(&t, &e->set->prog, &over, e->s, b);
 	}
@@ -334,7 +333,6 @@ static bool is_moved(const struct policy_slot *slot, const struct snap_qp *qp)
 static int32_t find_busiest_qp(struct eval *e, const struct policy_slot *slot,
 			       const struct cond *c, uint32_t job)
 {
-	const struct truth_view v = eval_view(e);
 	const uint32_t *first = e->s->job_first + job;
 	double most = -1, rate;
 	int32_t best = -1, qp;
@@ -350,7 +348,7 @@ static int32_t find_busiest_qp(struct eval *e, const struct policy_slot *slot,
 		    is_moved(slot, &e->s->snap->qps[qp]))
 			continue;
 		binding_of(e->s, OBJ_QP, (uint32_t)qp, &b);
-		if (truth_at(&v, c->terms, &b) != TRI_TRUE)
+		if (truth_at(&e->view, c->terms, &b) != TRI_TRUE)
 			continue;
 		most = rate;
 		best = qp;

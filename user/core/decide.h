@@ -11,15 +11,10 @@ struct eval {
 	struct policy_state *st;
 	const struct signals *s;
 	uint64_t now;
+	struct truth_view view;		/* for queries */
 	struct policy_decision *out;
 	size_t cap, n;
 };
-
-/* What queries of conditions read. */
-static inline struct truth_view eval_view(const struct eval *e)
-{
-	return (struct truth_view){ .t = &e->st->truth, .p = &e->set->prog, .s = e->s };
-}
 
 /* True: the policy has used all its steps. Only an undo gives them back. */
 bool decide_used_up(const struct eval *e, const struct policy_slot *slot, uint32_t n);

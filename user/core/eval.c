@@ -22,12 +22,11 @@ static bool is_same_place(const struct policy_run *run, const struct signals *s,
 static bool is_blind_there(struct eval *e, const struct cond *not,
 			   const struct policy_run *run, uint32_t job)
 {
-	const struct truth_view v = eval_view(e);
 	struct spot spot = { .pos = 0 };
 
 	while (truth_next_spot(e->s, not->kinds, job, &spot))
 		if (is_same_place(run, e->s, &spot) &&
-		    truth_of_spot(&v, not, &spot) == TRI_UNKNOWN)
+		    truth_of_spot(&e->view, not, &spot) == TRI_UNKNOWN)
 			return true;
 	return false;
 }
@@ -42,8 +41,7 @@ static bool is_blind_there(struct eval *e, const struct cond *not,
 static enum tri holds_for_all(struct eval *e, const struct cond *not,
 			      const struct policy_run *run, uint32_t job)
 {
-	const struct truth_view v = eval_view(e);
-	enum tri contrary = truth_some(&v, not, job);
+	enum tri contrary = truth_some(&e->view, not, job);
 
 	if (contrary == TRI_UNKNOWN && is_blind_there(e, not, run, job))
 		return TRI_UNKNOWN;
@@ -70,15 +68,14 @@ static bool note_since(bool *was, uint64_t *since, enum tri t, uint64_t now)
 static enum tri evaluate_state(struct eval *e, const struct policy *p, uint32_t job,
 			       const struct cond **by)
 {
-	const struct truth_view v = eval_view(e);
 	unsigned int i;
 	enum tri r;
 
 	*by = &p->when;
-	r = truth_some(&v, *by, job);
+	r = truth_some(&e->view, *by, job);
 	for (i = 0; r == TRI_UNKNOWN && i < p->n_fallback; i++) {
 		*by = &p->fallback[i];
-		r = truth_some(&v, *by, job);
+		r = truth_some(&e->view, *by, job);
 	}
 	return r;
 }
@@ -103,9 +100,7 @@ static enum tri evaluate_undo(struct eval *e, const struct policy *p,
 static void bind_first_true(struct eval *e, const struct cond *c, uint32_t job,
 			    struct binding *b)
 {
-	const struct truth_view v = eval_view(e);
-
-	if (truth_first(&v, c, job, b))
+	if (truth_first(&e->view, c, job, b))
 		return;
 	memset(b, 0xff, sizeof(*b));
 	b->at[OBJ_JOB] = (int32_t)job;
@@ -146,7 +141,6 @@ static enum cause find_strongest_cause(struct eval *e, const struct policy_entry
 				       uint8_t *truth, const struct cond **by,
 				       struct binding *where)
 {
-	const struct truth_view v = eval_view(e);
 	enum cause best = CAUSE_NONE;
 	double best_margin = 0;
 	uint32_t i;
@@ -160,7 +154,7 @@ static enum cause find_strongest_cause(struct eval *e, const struct policy_entry
 			continue;
 		bind_first_true(e, by[i], entry->job, &where[i]);
 		truth[i] = FOUND;
-		m = margin_cond(&v, by[i], &where[i]);
+		m = margin_cond(&e->view, by[i], &where[i]);
 		if (best != CAUSE_NONE && m <= best_margin)
 			continue;
 		best = p->cause;
@@ -270,6 +264,7 @@ size_t policy_eval(const struct policy_set *set, struct policy_state *st,
 {
 	struct eval e = {
 		.set = set, .st = st, .s = s, .now = now, .out = out, .cap = cap,
+		.view = { .t = &st->truth, .p = &set->prog, .s = s },
 	};
 	size_t i;
 

@@ -22,48 +22,6 @@ int32_t signals_dev_row(const struct snapshot *snap, uint32_t dev)
 	return row_or_none(array_lookup(n, i, ARRAY_CMP(snap->devs[i].index, dev)), n);
 }
 
-/*
- * The rows of the objects that a QP belongs to. Each is first looked for at @row, where it was in
- * the reading before: a search takes longer than all else that is done for a QP here.
- */
-static int32_t dev_row_near(const struct snapshot *snap, int32_t row, uint32_t dev)
-{
-	if (row >= 0 && (size_t)row < snap->n_devs && snap->devs[row].index == dev)
-		return row;
-	return signals_dev_row(snap, dev);
-}
-
-static int32_t port_row_near(const struct snapshot *snap, int32_t row, uint32_t dev,
-			     uint32_t index)
-{
-	const struct signal_key key = { .dev = dev, .index = index };
-	size_t n = snap->n_ports;
-
-	if (row >= 0 && (size_t)row < n && !SNAP_CMP_INDEX(&snap->ports[row], &key))
-		return row;
-	return row_or_none(array_lookup(n, i, SNAP_CMP_INDEX(&snap->ports[i], &key)), n);
-}
-
-static int32_t uar_row_near(const struct snapshot *snap, int32_t row, uint32_t dev,
-			    uint32_t index)
-{
-	const struct signal_key key = { .dev = dev, .index = index };
-	size_t n = snap->n_uars;
-
-	if (row >= 0 && (size_t)row < n && !SNAP_CMP_INDEX(&snap->uars[row], &key))
-		return row;
-	return row_or_none(array_lookup(n, i, SNAP_CMP_INDEX(&snap->uars[i], &key)), n);
-}
-
-static int32_t job_row_near(const struct snapshot *snap, int32_t row, uint32_t id)
-{
-	size_t n = snap->n_jobs;
-
-	if (row >= 0 && (size_t)row < n && snap->jobs[row].id == id)
-		return row;
-	return row_or_none(array_lookup(n, i, ARRAY_CMP(snap->jobs[i].id, id)), n);
-}
-
 /* Turns the counts in first[1..n] into the start of each list, in first[0..n]. */
 static void prefix_sum(uint32_t *first, size_t n)
 {
@@ -101,7 +59,35 @@ static size_t list_of_job(const struct snapshot *snap, const struct signal_qp_re
 	return ref->job >= 0 ? (size_t)ref->job : snap->n_jobs;
 }
 
-/* Finds what each QP belongs to. */
+/*
+ * Finds what @qp belongs to. Each object is first looked for where it was in the reading before,
+ * @was: a search takes longer than all else that is done for a QP here.
+ */
+static struct signal_qp_ref find_ref(const struct snapshot *snap, const struct snap_qp *qp,
+				     const struct signal_qp_ref *was)
+{
+	const struct signal_key port = { .dev = qp->dev, .index = qp->port };
+	const struct signal_key uar = { .dev = qp->dev, .index = qp->uar };
+	struct signal_qp_ref ref = { .port = -1, .uar = -1, .at = was->at };
+	size_t n;
+
+	n = snap->n_devs;
+	ref.dev = row_or_none(array_lookup_near(n, was->dev, i,
+						ARRAY_CMP(snap->devs[i].index, qp->dev)), n);
+	n = snap->n_ports;
+	if (snap_has(qp, SNAP_PORT))
+		ref.port = row_or_none(array_lookup_near(n, was->port, i,
+				       SNAP_CMP_INDEX(&snap->ports[i], &port)), n);
+	n = snap->n_uars;
+	if (snap_has(qp, SNAP_UAR))
+		ref.uar = row_or_none(array_lookup_near(n, was->uar, i,
+				      SNAP_CMP_INDEX(&snap->uars[i], &uar)), n);
+	n = snap->n_jobs;
+	ref.job = row_or_none(array_lookup_near(n, was->job, i,
+						ARRAY_CMP(snap->jobs[i].id, qp->job)), n);
+	return ref;
+}
+
 static void find_refs(struct signals *s)
 {
 	const struct snapshot *snap = s->snap;
@@ -109,16 +95,11 @@ static void find_refs(struct signals *s)
 
 	for (i = 0; i < snap->n_qps; i++) {
 		const struct snap_qp *qp = &snap->qps[i];
-		struct signal_qp_ref was = s->qps[i], *ref = &s->qps[i];
+		const struct signal_qp_ref was = s->qps[i];
 
-		ref->dev = dev_row_near(snap, was.dev, qp->dev);
-		ref->port = snap_has(qp, SNAP_PORT) ?
-			    port_row_near(snap, was.port, qp->dev, qp->port) : -1;
-		ref->uar = snap_has(qp, SNAP_UAR) ?
-			   uar_row_near(snap, was.uar, qp->dev, qp->uar) : -1;
-		ref->job = job_row_near(snap, was.job, qp->job);
+		s->qps[i] = find_ref(snap, qp, &was);
 		set_key(s, OBJ_QP, i, qp->dev, qp->qpn, qp->serial);
-		if (memcmp(&was, ref, sizeof(was)))
+		if (memcmp(&was, &s->qps[i], sizeof(was)))
 			s->topology++;
 	}
 }

@@ -5,8 +5,8 @@
  * A condition has the form "(a and b) or (a and c)", where each atom reads one object (and
  * the objects that it belongs to). An atom is a sequence of instructions for a small stack
  * machine. There are no jumps, so the work of a tick follows from the number of objects and
- * is known when the file is read, and each instruction is a loop over many objects that the
- * compiler can vectorise.
+ * is known when the file is read. An instruction is a loop over many objects, which the compiler
+ * vectorises.
  *
  * Logic is three-valued: a number that is absent is NaN, and so is a truth that is not
  * known. "and" is false if one side is false, "or" is true if one side is true, even if the
@@ -91,7 +91,6 @@ enum agg_op {
 struct prog_agg {
 	uint8_t op;
 	uint8_t of, on;		/* kind of the members, and of their owner */
-	uint8_t reads;		/* bit per kind that .value and .where read */
 	struct prog_code value;	/* number; empty for AGG_COUNT */
 	struct prog_code where;	/* truth; empty: all */
 };
@@ -147,6 +146,24 @@ struct prog_lanes {
 	uint32_t first, n;		/* rows; at most PROG_LANES */
 	int32_t at[OBJ_KINDS];		/* rows of the others; -1: unknown */
 };
+
+/*
+ * The QPs of @place, of job @job (its row; -1: none), from row @first of the columns on, as many as
+ * there are lanes. False: there are none.
+ */
+static inline bool prog_lanes_of_place(const struct signal_place *place, int32_t job,
+				       uint32_t first, struct prog_lanes *l)
+{
+	if (first >= place->end)
+		return false;
+	l->kind = OBJ_QP;
+	l->first = first;
+	l->n = place->end - first < PROG_LANES ? place->end - first : PROG_LANES;
+	l->at[OBJ_DEV] = place->dev;
+	l->at[OBJ_PORT] = place->port;
+	l->at[OBJ_JOB] = job;
+	return true;
+}
 
 /* The inputs of a program besides the signals. */
 struct prog_env {

@@ -61,13 +61,13 @@ static void shift_smoothed(struct signals *s)
 
 /* --- devices --------------------------------------------------------------------- */
 
-/* The signals of one object in the reading before. */
-struct row {
+/* The signals that a device or port had in the reading before. */
+struct held_row {
 	double v[SIGNAL_COLUMNS];
 };
 
-/* Moves the signals of a row to @was, so that all of the row are absent. Their type is double. */
-static void take_row(struct signals *s, enum obj_kind kind, size_t row, struct row *was)
+/* Moves the signals of a device or port, which are doubles, to @was. The row has none then. */
+static void take_row(struct signals *s, enum obj_kind kind, size_t row, struct held_row *was)
 {
 	struct signal_table *t = &s->table[kind];
 	unsigned int n;
@@ -79,7 +79,7 @@ static void take_row(struct signals *s, enum obj_kind kind, size_t row, struct r
 }
 
 /* Keeps the value of the reading before. */
-static void hold_value(struct signals *s, enum signal_id id, size_t row, const struct row *was)
+static void hold_value(struct signals *s, enum signal_id id, size_t row, const struct held_row *was)
 {
 	signal_set(s, id, row, was->v[id - vocab_first(vocab_obj(id))]);
 }
@@ -98,7 +98,7 @@ static bool miss_ratio(uint64_t hits_before, uint64_t misses_before, uint64_t hi
 
 /* @held: the device's signals in the reading before; NULL: the row was another's. */
 static void set_contention(struct signals *s, size_t i, const struct snap_dev *was,
-			   const struct snap_dev *d, const struct row *held)
+			   const struct snap_dev *d, const struct held_row *held)
 {
 	uint64_t has = was->has & d->has;
 	double ratio;
@@ -134,7 +134,7 @@ static void update_devs(struct signals *s, const struct snapshot *old)
 
 	for (i = 0; i < snap->n_devs; i++) {
 		const struct snap_dev *d = &snap->devs[i], *was;
-		struct row held;
+		struct held_row held;
 
 		take_row(s, OBJ_DEV, i, &held);
 		if (snap_has(d, SNAP_PCIE))
@@ -201,7 +201,7 @@ static bool sum_pauses(const struct snapshot *snap, const struct snap_port *p, u
  * each tick. @held: the port's signals in the reading before; NULL: the row was another's.
  */
 static void set_port_details(struct signals *s, size_t i, const struct snapshot *old,
-			     const struct snap_port *was, const struct row *held)
+			     const struct snap_port *was, const struct held_row *held)
 {
 	const struct snap_port *p = &s->snap->ports[i];
 	uint64_t before, now;
@@ -224,7 +224,7 @@ static void set_port_details(struct signals *s, size_t i, const struct snapshot 
 }
 
 /* Keeps the signals of a port whose counters were not read again. */
-static void keep_port(struct signals *s, size_t i, const struct row *held)
+static void keep_port(struct signals *s, size_t i, const struct held_row *held)
 {
 	const struct snap_port *p = &s->snap->ports[i];
 
@@ -269,8 +269,8 @@ static void update_ports(struct signals *s, const struct snapshot *old,
 	for (i = 0; i < snap->n_ports; i++) {
 		const struct snap_port *p = &snap->ports[i], *was = NULL;
 		int32_t dev = signals_dev_row(snap, p->dev);
-		const struct row *held;
-		struct row before;
+		const struct held_row *held;
+		struct held_row before;
 		bool has_speed;
 		double speed;
 

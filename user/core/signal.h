@@ -101,12 +101,10 @@ struct signal_qp_ref {
 	uint32_t at;	/* the QP's row in the columns */
 };
 
-/*
- * A port on which a job has QPs, or a device if the port is unknown. These QPs have rows
- * first to end of the columns, in the order of the snapshot.
- */
+/* A port on which a job has QPs, or a device if the port of the QPs is unknown. */
 struct signal_place {
 	int32_t dev, port;	/* rows; -1: not known */
+	/* Rows of these QPs in the columns: first, first + 1, ... end - 1, as in the snapshot. */
 	uint32_t first, end;
 };
 

@@ -41,22 +41,6 @@ static bool lanes_of_rows(const struct signals *s, enum obj_kind kind, uint32_t 
 	return true;
 }
 
-/* Lanes for the QPs of @place, of job @job, from row @first of the columns on. */
-static bool lanes_of_place(const struct signals *s, const struct signal_place *place,
-			   uint32_t job, uint32_t first, struct prog_lanes *l)
-{
-	if (first >= place->end)
-		return false;
-	*l = (struct prog_lanes){ .kind = OBJ_QP, .first = first, .n = place->end - first };
-	if (l->n > PROG_LANES)
-		l->n = PROG_LANES;
-	l->at[OBJ_DEV] = place->dev;
-	l->at[OBJ_PORT] = place->port;
-	l->at[OBJ_UAR] = -1;
-	l->at[OBJ_JOB] = job < s->snap->n_jobs ? (int32_t)job : -1;
-	return true;
-}
-
 /* Calls @fn for all objects of a kind, lanes by lanes. */
 static void for_all_lanes(struct pass *ps, enum obj_kind kind, const void *arg,
 			  void (*fn)(struct pass *ps, const struct prog_lanes *l, const void *arg))
@@ -71,11 +55,14 @@ static void for_all_lanes(struct pass *ps, enum obj_kind kind, const void *arg,
 			fn(ps, &l, arg);
 		return;
 	}
-	for (j = 0; j <= s->snap->n_jobs; j++)
+	for (j = 0; j <= s->snap->n_jobs; j++) {
+		int32_t job = j < s->snap->n_jobs ? (int32_t)j : -1;
+
 		for (i = s->place_first[j]; i < s->place_first[j + 1]; i++)
-			for (k = s->places[i].first; lanes_of_place(s, &s->places[i], j, k, &l);
-			     k += l.n)
+			for (k = s->places[i].first;
+			     prog_lanes_of_place(&s->places[i], job, k, &l); k += l.n)
 				fn(ps, &l, arg);
+	}
 }
 
 /* --- Aggregates ----------------------------------------------------------- */
@@ -119,29 +106,37 @@ static void add_member(struct pass *ps, uint32_t which, int32_t on, double v)
 		*to += v;
 }
 
+/* A job has the ports that it uses as members, and a port these jobs. */
+static void add_ports_of_jobs(struct pass *ps, uint32_t which)
+{
+	const bool on_port = ps->p->aggs[which].on == OBJ_PORT;
+	const struct signals *s = ps->s;
+	int32_t job, port;
+	uint32_t i;
+
+	for (job = 0; job < (int32_t)s->snap->n_jobs; job++)
+		for (i = s->place_first[job]; i < s->place_first[job + 1]; i++) {
+			port = s->places[i].port;
+			if (port >= 0)
+				add_member(ps, which, on_port ? port : job,
+					   ps->t->value[on_port ? job : port]);
+		}
+}
+
 static void add_members(struct pass *ps, uint32_t which)
 {
 	const struct prog_agg *a = &ps->p->aggs[which];
 	const struct signals *s = ps->s;
-	const double *value = ps->t->value;
-	uint32_t i, k, n = (uint32_t)s->table[a->of].n;
 	struct binding b;
+	uint32_t i;
 
-	if (a->of == OBJ_JOB || a->on == OBJ_JOB) {
-		for (i = 0; a->of != OBJ_QP && i < s->snap->n_jobs; i++)
-			for (k = s->place_first[i]; k < s->place_first[i + 1]; k++) {
-				int32_t port = s->places[k].port;
-
-				if (port >= 0)
-					add_member(ps, which, a->of == OBJ_JOB ? port : (int32_t)i,
-						   value[a->of == OBJ_JOB ? (int32_t)i : port]);
-			}
-		if (a->of != OBJ_QP)
-			return;
+	if (a->of == OBJ_JOB || (a->of == OBJ_PORT && a->on == OBJ_JOB)) {
+		add_ports_of_jobs(ps, which);
+		return;
 	}
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < s->table[a->of].n; i++) {
 		binding_of(s, a->of, i, &b);
-		add_member(ps, which, b.at[a->on], value[signal_row(s, a->of, i)]);
+		add_member(ps, which, b.at[a->on], ps->t->value[signal_row(s, a->of, i)]);
 	}
 }
 

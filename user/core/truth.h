@@ -53,7 +53,7 @@ size_t truth_qp_bytes(const struct truth *t);
 
 void truth_update(struct truth *t, const struct prog *p, const struct signals *s, uint64_t now);
 
-/* What a query of truth_query.c reads, for the tick of the last truth_update(). */
+/* The arguments that all queries have. They answer for the tick of the last truth_update(). */
 struct truth_view {
 	const struct truth *t;
 	const struct prog *p;

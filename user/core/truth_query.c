@@ -79,17 +79,12 @@ PROG_VECTORS
 static enum tri scan_qps(const struct truth_view *v, const struct prog_term *term,
 			 const struct spot *spot, uint32_t *row)
 {
-	struct prog_lanes l = { .kind = OBJ_QP, .first = spot->place->first };
+	uint32_t first = spot->place->first;
 	int32_t some = LANE_FALSE;
+	struct prog_lanes l;
 	struct prog_truth t;
 
-	l.at[OBJ_DEV] = spot->dev;
-	l.at[OBJ_PORT] = spot->port;
-	l.at[OBJ_JOB] = (int32_t)spot->job;
-	for (; l.first < spot->place->end; l.first += l.n) {
-		l.n = spot->place->end - l.first;
-		if (l.n > PROG_LANES)
-			l.n = PROG_LANES;
+	for (; prog_lanes_of_place(spot->place, (int32_t)spot->job, first, &l); first += l.n) {
 		prog_set_truth(&t, l.n);
 		and_qps(v, term->need[OBJ_QP], &l, &t);
 		if (term->need[OBJ_UAR])

@@ -137,7 +137,10 @@ static struct chunk_queue *queue_new(uint32_t room, const struct ibv_qp_cap *cap
 	return NULL;
 }
 
-/* A queue of these sizes: one that the struct had before, else a new one. NULL: no memory. */
+/*
+ * Finds a queue of these sizes among those that earlier QPs of the struct had, or makes one. NULL:
+ * there is no memory.
+ */
 static struct chunk_queue *queue_fit(struct qp *q, uint32_t room, const struct ibv_qp_cap *cap)
 {
 	struct chunk_queue *k = q->chunk_spare;

@@ -76,7 +76,10 @@ bool chunk_unask(struct chunk_ask *ask, struct ibv_qp_init_attr *attr);
 void chunk_give(struct ibv_qp *qp, struct ibv_qp_init_attr *attr, const struct chunk_ask *ask);
 /* The QP is gone; with lib_lock() held. */
 void chunk_take_back(struct qp *q);
-/* At RESET, with .sq held, before .done is set: no piece is outstanding any more. */
+/*
+ * The QP goes to RESET, so none of its pieces is outstanding any more. The caller holds .sq, and
+ * must not have changed .done yet.
+ */
 void chunk_reset(struct qp *q);
 
 /* --- the knob ------------------------------------------------------------------ */

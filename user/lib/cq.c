@@ -312,14 +312,17 @@ static noinline int poll_counted(struct ibv_cq *cq, int n, struct ibv_wc *wc, st
 static noinline int keep_polled(const struct cq *c, struct ibv_cq *cq, int n, struct ibv_wc *wc,
 				int got)
 {
-	int kept = chunk_keep(c, wc, got);
+	int all = 0, kept;
 
-	while (kept < n && got > 0) {
-		got = c->poll_cq(cq, n - kept, wc + kept);
-		if (got > 0)
-			kept += chunk_keep(c, wc + kept, got);
+	for (;;) {
+		kept = chunk_keep(c, wc + all, got);
+		all += kept;
+		if (kept == got || all == n)
+			return all;
+		got = c->poll_cq(cq, n - all, wc + all);
+		if (got <= 0)
+			return all ? all : got;
 	}
-	return kept;
 }
 
 static int poll_provider(const struct cq *c, struct ibv_cq *cq, int n, struct ibv_wc *wc)

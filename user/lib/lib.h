@@ -156,7 +156,9 @@ static inline void bias_unlock(struct bias *b, enum bias_token token)
 		atomic_store_explicit(&b->holder, 0, memory_order_release);
 }
 
-/* The most requests of a send queue whose latencies are measured. */
+/*
+ * The most requests of a send queue whose latencies are measured. No device's queue holds more.
+ */
 #define RING_WRS_MAX (1u << 20)
 
 /* --- table.c: objects by address ---------------------------------------------- */

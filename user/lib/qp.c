@@ -18,8 +18,6 @@ static struct qp *free_first, *free_last;
 static uint32_t free_count;
 #define FREE_KEEP 1024
 
-/* More than any device's queue holds. */
-
 static struct qp *_Atomic all;
 
 struct qp *qp_all(void)

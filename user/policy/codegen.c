@@ -111,13 +111,12 @@ static bool same_agg(const struct prog *p, const struct prog_agg *a,
 }
 
 /* Emits the value or the condition of a quantifier over objects of kind @of; node -1: none. */
-static bool emit_part(struct compiler *c, int node, enum obj_kind of, uint8_t *reads,
+static bool emit_part(struct compiler *c, int node, enum obj_kind of,
 		      struct prog_code *code)
 {
 	code->first = (uint16_t)c->p->n_ins;
 	if (node < 0)
 		return true;
-	*reads |= (uint8_t)c->x->n[node].reads;
 	if (!code_node(c, node, of))
 		return false;
 	code->n = (uint16_t)(c->p->n_ins - code->first);
@@ -133,8 +132,8 @@ static bool add_agg(struct compiler *c, const struct ast *n, unsigned int *which
 	};
 	uint32_t begin = p->n_ins;
 
-	if (!emit_part(c, n->a, n->of, &agg.reads, &agg.value) ||
-	    !emit_part(c, n->b, n->of, &agg.reads, &agg.where))
+	if (!emit_part(c, n->a, n->of, &agg.value) ||
+	    !emit_part(c, n->b, n->of, &agg.where))
 		return false;
 	for (*which = 0; *which < p->n_aggs; (*which)++)
 		if (same_agg(p, &p->aggs[*which], &agg)) {

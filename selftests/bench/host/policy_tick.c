@@ -191,8 +191,8 @@ static void next_reading(struct signals *s, double part)
 
 #ifdef HAVE_LUAJIT
 /*
- * The same twenty rules by hand, over the same columns by FFI; per job the
- * answers, which is less than what policy_eval() does with them.
+ * The twenty policies, written by hand in Lua. LuaJIT's FFI reads the same columns. The script
+ * finds which policies are true for each job; policy_eval() also decides what to do about them.
  */
 static const char script[] =
 	"local ffi = require 'ffi'\n"
