@@ -359,13 +359,59 @@ static void peer(void **state)
 	must_say(EXPLAIN_UNTOLD, "the class in which its peer answers: the peer is on another host");
 }
 
+/* Whether large requests are split, and why not. */
+static void pieces(void **state)
+{
+	struct snap_job_stat *stat = made_stat(&is.jobs[1], 0, 5);
+	struct snap_qp_report *r;
+
+	(void)state;
+	explain(0);
+	for (size_t i = 0; i < e.n; i++)
+		assert_int_not_equal(e.line[i].topic, EXPLAIN_PIECES);
+	stat->has |= SNAP_CHUNK;
+	stat->chunk = 65536;
+	explain(0);
+	must_say(EXPLAIN_PIECES, "not split at the 64 KiB of its job: libswiftrdma would do that, and is not in its process");
+	r = made_qp_report(&is, &is.qps[0]);
+	explain(0);
+	must_say(EXPLAIN_PIECES, "without room for pieces: each of its requests completes");
+	assert_false(said(EXPLAIN_ADVICE, "SWIFTRDMA_CHUNK"));
+	e.chunk = "yes";
+	explain(0);
+	assert_false(said(EXPLAIN_PIECES, "SWIFTRDMA_CHUNK"));
+	assert_false(said(EXPLAIN_ADVICE, "SWIFTRDMA_CHUNK"));
+	e.chunk = "";
+	explain(0);
+	must_say(EXPLAIN_PIECES, "started without SWIFTRDMA_CHUNK=yes");
+	must_say(EXPLAIN_ADVICE, "start it with SWIFTRDMA_CHUNK=yes");
+	r->flags = SWIFTRDMA_SLOT_CHUNK;
+	explain(0);
+	must_say(EXPLAIN_PIECES, "libswiftrdma posts RDMA READs, and RDMA WRITEs without immediate data, of more than 64 KiB in pieces");
+	must_say(EXPLAIN_PIECES, "left whole: all other requests, inline ones");
+	assert_false(said(EXPLAIN_PIECES, "not split"));
+	assert_false(said(EXPLAIN_ADVICE, "SWIFTRDMA_CHUNK"));
+	r->flags |= SWIFTRDMA_SLOT_NO_ORDER;
+	explain(0);
+	must_say(EXPLAIN_PIECES, "not split at the 64 KiB of its job: libswiftrdma lost the order");
+	r->flags = 0;
+	is.qps[0].type = 4;
+	explain(0);
+	must_say(EXPLAIN_PIECES, "not split at the 64 KiB of its job: it is not of type RC");
+	assert_false(said(EXPLAIN_ADVICE, "SWIFTRDMA_CHUNK"));
+	/* On another device there may be another size, or none. */
+	stat->dev = 1;
+	explain(0);
+	assert_false(said(EXPLAIN_PIECES, "of its job"));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(crowded), TEST(alone), TEST(in_turns), TEST(forced),
 		TEST(absent), TEST(device_signals), TEST(peer),
-		TEST(same_bounds), TEST(some), TEST(queue_latency),
+		TEST(same_bounds), TEST(some), TEST(queue_latency), TEST(pieces),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

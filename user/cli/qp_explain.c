@@ -30,35 +30,46 @@ static ssize_t read_environ(uint32_t pid, char *buf, size_t cap)
 	return len;
 }
 
-/* "MLX5_TOTAL_UUARS=2 MLX5_SHUT_UP_BF=1"; NULL: it cannot be read. */
-static char *find_environment(const struct cli *cli, size_t row)
+/* The environment of the QP's process, NUL after each setting and after the last; NULL: unknown. */
+static char *read_environment(const struct cli *cli, size_t row)
+{
+	const struct snap_qp *qp = &cli->snap.qps[row];
+	const struct snap_owner *o = view_owner(cli, snap_has(qp, SNAP_OWNER), qp->owner);
+	char *env;
+
+	if (!o || !o->pid || o->kernel[0])
+		return NULL;
+	env = calloc(1, ENVIRON_MAX + 1);
+	if (env && read_environ(o->pid, env, ENVIRON_MAX) >= 0)
+		return env;
+	free(env);
+	return NULL;
+}
+
+/* "MLX5_TOTAL_UUARS=2 MLX5_SHUT_UP_BF=1" */
+static void find_mlx5_settings(const char *env, char *found, size_t size)
 {
 	static const char *const names[] = {
 		"MLX5_TOTAL_UUARS=", "MLX5_NUM_LOW_LAT_UUARS=",
 		"MLX5_SHUT_UP_BF=", "MLX5_SINGLE_THREADED=",
 	};
-	const struct snap_qp *qp = &cli->snap.qps[row];
-	const struct snap_owner *o = view_owner(cli, snap_has(qp, SNAP_OWNER), qp->owner);
-	char *env, *found;
-	ssize_t len;
 	size_t n = 0;
 
-	if (!o || !o->pid || o->kernel[0])
-		return NULL;
-	env = malloc(ENVIRON_MAX);
-	found = calloc(1, 256);
-	len = env && found ? read_environ(o->pid, env, ENVIRON_MAX) : -1;
-	for (const char *s = env; len >= 0 && s < env + len; s += strlen(s) + 1)
+	found[0] = '\0';
+	for (const char *s = env; *s; s += strlen(s) + 1)
 		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-			if (!strncmp(s, names[i], strlen(names[i])) && n < 256)
-				n += (size_t)snprintf(found + n, 256 - n,
-						      "%s%.40s", n ? " " : "",
-						      s);
-	free(env);
-	if (len >= 0)
-		return found;
-	free(found);
-	return NULL;
+			if (!strncmp(s, names[i], strlen(names[i])) && n < size)
+				n += (size_t)snprintf(found + n, size - n, "%s%.40s",
+						      n ? " " : "", s);
+}
+
+/* What @env sets @name to, which ends in "="; "" if it does not. */
+static const char *find_setting(const char *env, const char *name)
+{
+	for (; *env; env += strlen(env) + 1)
+		if (!strncmp(env, name, strlen(name)))
+			return env + strlen(name);
+	return "";
 }
 
 static void print_sentences(const struct out *o, const struct explain *e)
@@ -153,7 +164,7 @@ int qp_explain(struct cli *cli, struct args *args)
 	const char *dev = args_next(args);
 	struct pairs pairs = { 0 };
 	struct explain *e;
-	char *environment;
+	char mlx5[256], *environment;
 	uint32_t qpn;
 	int err;
 
@@ -177,8 +188,12 @@ int qp_explain(struct cli *cli, struct args *args)
 		err = cli_pairs(cli, &pairs);
 	if (!err) {
 		e->pairs = &pairs;
-		environment = find_environment(cli, e->qp);
-		e->environment = environment;
+		environment = read_environment(cli, e->qp);
+		if (environment) {
+			find_mlx5_settings(environment, mlx5, sizeof(mlx5));
+			e->environment = mlx5;
+			e->chunk = find_setting(environment, "SWIFTRDMA_CHUNK=");
+		}
 		explain_qp(cli, e);
 		sort_by_topic(e);
 		if (cli->out.json)

@@ -10,13 +10,10 @@
 #include "cli/table.h"
 
 const char *const explain_topics[EXPLAIN_TOPICS] = {
-	"qp", "uar", "class", "rate", "latency", "contention", "untold", "advice",
+	"qp", "uar", "class", "rate", "pieces", "latency", "contention", "untold", "advice",
 };
 
-static void add_sentence(struct explain *e, enum explain_topic topic,
-			 const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-
-static void add_sentence(struct explain *e, enum explain_topic topic, const char *fmt, ...)
+void add_sentence(struct explain *e, enum explain_topic topic, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -636,6 +633,7 @@ void explain_qp(const struct cli *cli, struct explain *e)
 	describe_path(&a, e);
 	describe_peer(&a, e);
 	describe_rate(&a, e, e->qp);
+	explain_pieces(cli, e);
 	describe_latency(&a, e);
 	describe_queue_contention(&a, e);
 	describe_uar_contention(&a, e);
