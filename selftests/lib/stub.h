@@ -95,6 +95,7 @@ struct stub_qp {
 	struct ibv_qp_ex ex;
 	pthread_spinlock_t lock;
 	int sig_all, built, error;
+	int refused;		/* a call since wr_start was wrong */
 	struct stub_domain *domain;	/* NULL: a plain PD */
 	int in_sq, in_rq;	/* a thread is */
 	uint32_t posted, done;	/* of .wr, where completions are held */
@@ -180,6 +181,8 @@ static inline void stub_move(const struct stub_wr *wr)
 {
 	char *remote = (char *)(uintptr_t)wr->remote;
 
+	if (wr->opcode == IBV_WR_SEND)
+		return;
 	for (int i = 0; i < wr->sges; i++) {
 		char *local = (char *)(uintptr_t)wr->sge[i].addr;
 
@@ -197,7 +200,8 @@ static inline void stub_execute(struct stub_qp *q, const struct stub_wr *wr)
 
 	stub.wrs++;
 	if (!q->error && ((stub.error_at && !--stub.error_at) ||
-			  stub.error_in - wr->remote < wr->bytes)) {
+			  (wr->opcode != IBV_WR_SEND &&
+			   stub.error_in - wr->remote < wr->bytes))) {
 		status = IBV_WC_REM_ACCESS_ERR;
 		q->error = 1;
 	}
@@ -239,25 +243,45 @@ static inline void stub_take(struct stub_qp *q, uint64_t wr_id, int signalled)
 		stub_done(q, &wr);
 }
 
-/* False: the send queue is full, or does not take the request. */
-static inline int stub_take_real(struct stub_qp *q, const struct ibv_send_wr *wr)
+/* False: the request has too many SGEs. */
+static inline int stub_set_data(struct stub_wr *w, int n, const struct ibv_sge *sge)
 {
-	struct stub_wr w = {
-		.wr_id = wr->wr_id, .signalled = wr->send_flags & IBV_SEND_SIGNALED || q->sig_all,
-		.opcode = wr->opcode, .end = q->posted + 1, .sges = wr->num_sge,
-		.flags = wr->send_flags,
-		.remote = wr->wr.rdma.remote_addr,
-	};
-
-	if (q->posted - q->freed >= q->max_wrs || wr->num_sge > STUB_SGES)
+	if (n > STUB_SGES)
 		return 0;
-	for (int i = 0; i < wr->num_sge; i++) {
-		w.sge[i] = wr->sg_list[i];
-		w.bytes += wr->sg_list[i].length;
+	w->sges = n;
+	for (int i = 0; i < n; i++) {
+		w->sge[i] = sge[i];
+		w->bytes += sge[i].length;
 	}
+	return 1;
+}
+
+/* Whether the send queue has room for @n requests. */
+static inline int stub_has_room(const struct stub_qp *q, int n)
+{
+	return q->posted - q->freed + (uint32_t)n <= q->max_wrs;
+}
+
+static inline void stub_take_real(struct stub_qp *q, struct stub_wr w)
+{
+	w.signalled |= q->sig_all;
+	w.end = q->posted + 1;
 	q->wr[q->posted++ % STUB_RING] = w;
 	if (!stub.hold)
 		stub_done(q, &q->wr[q->done++ % STUB_RING]);
+}
+
+/* False: the send queue is full, or does not take the request. */
+static inline int stub_post_real(struct stub_qp *q, const struct ibv_send_wr *wr)
+{
+	struct stub_wr w = {
+		.wr_id = wr->wr_id, .signalled = wr->send_flags & IBV_SEND_SIGNALED,
+		.opcode = wr->opcode, .flags = wr->send_flags, .remote = wr->wr.rdma.remote_addr,
+	};
+
+	if (!stub_has_room(q, 1) || !stub_set_data(&w, wr->num_sge, wr->sg_list))
+		return 0;
+	stub_take_real(q, w);
 	return 1;
 }
 
@@ -277,7 +301,7 @@ static int stub_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_
 
 	stub_lock_sq(q);
 	for (; wr; wr = wr->next) {
-		if (!left-- || (stub.real && !stub_take_real(q, wr))) {
+		if (!left-- || (stub.real && !stub_post_real(q, wr))) {
 			if (!stub.leave_bad)
 				*bad = wr;
 			ret = ENOMEM;
@@ -454,46 +478,89 @@ static inline int stub_destroy_cq(struct ibv_cq *cq)
 
 static void stub_wr_start(struct ibv_qp_ex *qpx)
 {
-	stub_lock_sq((struct stub_qp *)qpx);
-	((struct stub_qp *)qpx)->built = 0;
+	struct stub_qp *q = (struct stub_qp *)qpx;
+
+	stub_lock_sq(q);
+	q->built = 0;
+	q->refused = 0;
 }
 
-static void stub_build(struct ibv_qp_ex *qpx)
+/* As libmlx5, reads wr_id and wr_flags now, and not when the data come. */
+static void stub_build(struct ibv_qp_ex *qpx, enum ibv_wr_opcode opcode, uint64_t remote)
 {
 	struct stub_qp *q = (struct stub_qp *)qpx;
 
+	if (q->built == STUB_WRS) {
+		q->refused = 1;
+		return;
+	}
 	q->build[q->built++] = (struct stub_wr){
 		.wr_id = qpx->wr_id, .signalled = qpx->wr_flags & IBV_SEND_SIGNALED,
+		.opcode = opcode, .flags = qpx->wr_flags, .remote = remote,
 	};
 }
 
 static void stub_wr_rdma_write(struct ibv_qp_ex *qpx, uint32_t rkey, uint64_t addr)
 {
 	(void)rkey;
-	(void)addr;
-	stub_build(qpx);
+	stub_build(qpx, IBV_WR_RDMA_WRITE, addr);
+}
+
+static inline void stub_wr_rdma_write_imm(struct ibv_qp_ex *qpx, uint32_t rkey, uint64_t addr,
+					  __be32 imm)
+{
+	(void)rkey;
+	(void)imm;
+	stub_build(qpx, IBV_WR_RDMA_WRITE_WITH_IMM, addr);
+}
+
+static inline void stub_wr_rdma_read(struct ibv_qp_ex *qpx, uint32_t rkey, uint64_t addr)
+{
+	(void)rkey;
+	stub_build(qpx, IBV_WR_RDMA_READ, addr);
 }
 
 static void stub_wr_send(struct ibv_qp_ex *qpx)
 {
-	stub_build(qpx);
+	stub_build(qpx, IBV_WR_SEND, 0);
+}
+
+static void stub_wr_set_sge_list(struct ibv_qp_ex *qpx, size_t n, const struct ibv_sge *sge)
+{
+	struct stub_qp *q = (struct stub_qp *)qpx;
+
+	if (!stub.real)
+		return;
+	if (!q->built || q->build[q->built - 1].sges ||
+	    !stub_set_data(&q->build[q->built - 1], (int)n, sge))
+		q->refused = 1;
 }
 
 static void stub_wr_set_sge(struct ibv_qp_ex *qpx, uint32_t lkey, uint64_t addr, uint32_t length)
 {
-	(void)qpx;
-	(void)lkey;
-	(void)addr;
-	(void)length;
+	stub_wr_set_sge_list(qpx, 1, &(struct ibv_sge){
+		.addr = addr, .length = length, .lkey = lkey,
+	});
 }
 
+static inline void stub_wr_set_inline_data(struct ibv_qp_ex *qpx, void *addr, size_t length)
+{
+	stub_wr_set_sge(qpx, 0, (uintptr_t)addr, (uint32_t)length);
+}
+
+/* Posts all of the batch, or nothing. */
 static int stub_wr_complete(struct ibv_qp_ex *qpx)
 {
 	struct stub_qp *q = (struct stub_qp *)qpx;
-	int ret = stub.fail_after < 0 ? 0 : ENOMEM;
+	int ret = stub.fail_after < 0 && !q->refused ? 0 : ENOMEM;
 
+	if (stub.real && !stub_has_room(q, q->built))
+		ret = ENOMEM;
 	for (int i = 0; !ret && i < q->built; i++)
-		stub_take(q, q->build[i].wr_id, q->build[i].signalled);
+		if (stub.real)
+			stub_take_real(q, q->build[i]);
+		else
+			stub_take(q, q->build[i].wr_id, q->build[i].signalled);
 	stub_ring(q);
 	stub_unlock_sq(q);
 	return ret;
@@ -662,8 +729,12 @@ static struct ibv_qp *stub_create_qp_ex(struct ibv_context *ctx, struct ibv_qp_i
 		return NULL;
 	q->ex.wr_start = stub_wr_start;
 	q->ex.wr_rdma_write = stub_wr_rdma_write;
+	q->ex.wr_rdma_write_imm = stub_wr_rdma_write_imm;
+	q->ex.wr_rdma_read = stub_wr_rdma_read;
 	q->ex.wr_send = stub_wr_send;
 	q->ex.wr_set_sge = stub_wr_set_sge;
+	q->ex.wr_set_sge_list = stub_wr_set_sge_list;
+	q->ex.wr_set_inline_data = stub_wr_set_inline_data;
 	q->ex.wr_complete = stub_wr_complete;
 	q->ex.wr_abort = stub_wr_abort;
 	return &q->ex.qp_base;

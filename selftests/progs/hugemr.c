@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * hugemr DEV PEER: regions of different kinds of memory, checked by reads and writes that
- * the device PEER does. Reads commands from stdin and answers each with one line.
+ * hugemr DEV PEER [wr]: regions of different kinds of memory, checked by reads and writes that
+ * the device PEER does, by ibv_wr_*() with wr. Reads commands from stdin and answers each with one
+ * line.
  *
  *	reg KIND BYTES	registers new memory on DEV: "reg KIND KIB", of which KIB is in huge pages
  *	check		"check ok" if PEER reads what is in the last region, and what PEER
@@ -34,6 +35,7 @@
 static struct vdev dev, peer;
 static struct ibv_cq *cq[2];
 static struct ibv_qp *qp[2];
+static bool by_wr;
 static uint8_t *message;
 static struct ibv_mr *message_mr;
 static const int access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |
@@ -123,25 +125,61 @@ static int reg(const char *kind, uint64_t bytes)
 	return fflush(stdout);
 }
 
-static int transfer(enum ibv_wr_opcode opcode, uint64_t at)
+static struct ibv_qp *new_wr_qp(struct vdev *d, struct ibv_cq *to)
+{
+	struct ibv_qp_init_attr_ex attr = {
+		.send_cq = to, .recv_cq = to, .qp_type = IBV_QPT_RC, .pd = d->pd,
+		.cap = { .max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1 },
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		.send_ops_flags = IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_RDMA_WRITE,
+	};
+
+	return ibv_create_qp_ex(d->ctx, &attr);
+}
+
+static int post_batch(enum ibv_wr_opcode opcode, uint64_t at)
+{
+	struct ibv_qp_ex *qpx = ibv_qp_to_qp_ex(qp[1]);
+	uint64_t to = (uintptr_t)region.p + at;
+
+	ibv_wr_start(qpx);
+	qpx->wr_id = at;
+	qpx->wr_flags = IBV_SEND_SIGNALED;
+	if (opcode == IBV_WR_RDMA_READ)
+		ibv_wr_rdma_read(qpx, region.mr->rkey, to);
+	else
+		ibv_wr_rdma_write(qpx, region.mr->rkey, to);
+	ibv_wr_set_sge(qpx, message_mr->lkey, (uintptr_t)message, MESSAGE);
+	return ibv_wr_complete(qpx);
+}
+
+static int post_list(enum ibv_wr_opcode opcode, uint64_t at)
 {
 	struct ibv_sge sge = { (uintptr_t)message, MESSAGE, message_mr->lkey };
 	struct ibv_send_wr wr = {
-		.sg_list = &sge, .num_sge = 1, .opcode = opcode, .send_flags = IBV_SEND_SIGNALED,
+		.wr_id = at, .sg_list = &sge, .num_sge = 1, .opcode = opcode,
+		.send_flags = IBV_SEND_SIGNALED,
 		.wr.rdma = { (uintptr_t)region.p + at, region.mr->rkey },
 	}, *bad;
+
+	return ibv_post_send(qp[1], &wr, &bad);
+}
+
+static int transfer(enum ibv_wr_opcode opcode, uint64_t at)
+{
 	struct ibv_wc wc;
 	int n;
 
-	errno = ibv_post_send(qp[1], &wr, &bad);
+	errno = by_wr ? post_batch(opcode, at) : post_list(opcode, at);
 	if (errno)
 		return complain("post");
 	do
 		n = ibv_poll_cq(cq[1], 1, &wc);
 	while (!n);
-	if (n == 1 && wc.status == IBV_WC_SUCCESS)
+	if (n == 1 && wc.status == IBV_WC_SUCCESS && wc.wr_id == at)
 		return 0;
-	fprintf(stderr, "hugemr: completion: %s\n", ibv_wc_status_str(wc.status));
+	fprintf(stderr, "hugemr: completion of %" PRIu64 ": %s\n", wc.wr_id,
+		ibv_wc_status_str(wc.status));
 	return -EIO;
 }
 
@@ -211,12 +249,13 @@ int main(int argc, char **argv)
 {
 	static const struct vconn conn = VCONN_DEFAULT;
 
-	if (argc != 3 || vdev_open(&dev, argv[1]) || vdev_open(&peer, argv[2]))
+	by_wr = argc == 4 && !strcmp(argv[3], "wr");
+	if (argc != 3 + by_wr || vdev_open(&dev, argv[1]) || vdev_open(&peer, argv[2]))
 		return 2;
 	cq[0] = ibv_create_cq(dev.ctx, 16, NULL, NULL, 0);
 	cq[1] = ibv_create_cq(peer.ctx, 16, NULL, NULL, 0);
 	qp[0] = cq[0] ? vqp_small(&dev, cq[0]) : NULL;
-	qp[1] = cq[1] ? vqp_small(&peer, cq[1]) : NULL;
+	qp[1] = !cq[1] ? NULL : by_wr ? new_wr_qp(&peer, cq[1]) : vqp_small(&peer, cq[1]);
 	message = malloc(MESSAGE);
 	message_mr = message ? ibv_reg_mr(peer.pd, message, MESSAGE, access_flags) : NULL;
 	if (!qp[0] || !qp[1] || !message_mr || vqp_pair(&dev, qp[0], &peer, qp[1], &conn))

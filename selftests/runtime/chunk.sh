@@ -16,6 +16,7 @@ PATH=$PWD/build/progs:$PATH
 
 # hugemr reads and writes messages of 64 KiB, one in each 2 MiB, and compares them.
 mib=1048576
+shell=huge
 act() { swiftrdma action set job bulk "$@" 2>&1; }
 # The knob's value in the job.
 knob() { swiftrdma -j job show bulk | jq -c '[.[0].devs[] | select(.dev == "'"${dev[1]}"'").chunk][0]'; }
@@ -32,10 +33,17 @@ checked() {
 	local was
 
 	was=$(device_count)
-	qp huge check
+	qp $shell check
 	is "$1: what the peer reads and writes" "$answer" "check ok"
 	moved=$(($(device_count) - was))
 }
+# first_of FLAG: number of a QP of the job whose library says that, or which has no library.
+first_of() {
+	swiftrdma -j qp show dev "${dev[1]}" job bulk |
+		jq "[.[] | select($1) | .qpn][0]"
+}
+# explained QPN: what is said about its requests, in one line.
+explained() { swiftrdma -j qp explain "${dev[1]}" "$1" | jq -r '.says.pieces | join("; ")'; }
 # of STATS: a figure of the library of the peer's device.
 of() { jq -r ".devices[] | select(.dev == \"${dev[1]}\") | $1" "$stats"; }
 
@@ -59,6 +67,13 @@ pieces=$moved
 [ $nic = rxe ] || is "... 16 for each message" "$pieces" $((16 * whole))
 like "the QP says that it can" \
 	"$(swiftrdma -j qp show dev "${dev[1]}" job bulk | jq -c '[.[].library_flags] | flatten')" '"chunk"'
+splitting=$(first_of '.library_flags // [] | index("chunk")')
+like "... and qp explain, too" "$(explained "$splitting")" \
+	'^libswiftrdma posts RDMA READs, .* of more than 4 KiB in pieces; left whole: '
+qpsh_start bare hugemr "${dev[0]}" "${dev[1]}"
+like "of a QP without the library, why not" "$(explained "$(first_of '.library_flags == null and .type == "RC"')")" \
+	'^not split at the 4 KiB of its job: libswiftrdma .* is not in its process'
+qpsh_stop bare
 like "larger pieces" "$(act chunk 32KiB for 600s)" '^lease [0-9]+ '
 checked "in pieces of 32 KiB"
 check "are fewer" test "$moved" -lt "$pieces"
@@ -70,16 +85,36 @@ nap 3
 checked "when it has ended"
 is "the device counts as before" "$moved" "$whole"
 
+# The same by ibv_wr_*().
+qpsh_start batch env LD_PRELOAD="$lib" SWIFTRDMA_CHUNK=yes SWIFTRDMA_STATS="$work/batch" \
+	hugemr "${dev[0]}" "${dev[1]}" wr
+qp batch "reg plain $((16 * mib))"
+shell="batch"
+checked "ibv_wr_*(), without the knob"
+is "the device counts as before" "$moved" "$whole"
+like "the knob" "$(act chunk 4KiB for 600s)" '^lease [0-9]+ '
+checked "ibv_wr_*(), in pieces"
+is "the device counts as many pieces" "$moved" "$pieces"
+check "the knob is taken back" swiftrdma action clear all
+checked "ibv_wr_*(), without it"
+is "the device counts as before" "$moved" "$whole"
+qpsh_stop batch
+is "ibv_wr_*(): all were split that could be" \
+	"$(jq -c ".devices[] | select(.dev == \"${dev[1]}\") | [.chunk.split, .chunk.left, .errors + .stopped]" "$work/batch")" \
+	'[16,0,0]'
+shell=huge
+
 # A program of others: its requests are counted, and those of its queue complete as ever.
 like "the knob for programs that come" "$(act chunk 4KiB for 600s)" '^lease [0-9]+ '
-for prog in ib_write_bw ib_read_bw; do
+for run in "ib_write_bw --use_old_post_send" "ib_read_bw --use_old_post_send" ib_write_bw ib_read_bw; do
+	read -r -a prog <<<"$run"
 	mv "$stats" "$work/before" 2>/dev/null
-	is "$prog: has its results" "$(with_lib perftest $prog --use_old_post_send -s 65536 -n 100 -t 16)" \
+	is "$run: has its results" "$(with_lib perftest "${prog[@]}" -s 65536 -n 100 -t 16)" \
 		"65536 bytes 100 iterations"
-	is "$prog: its requests are counted" "$(figure .wrs | awk '{ print ($2 >= 100) }')" 1
-	is "$prog: all large ones were split" "$(figure .chunk.left)" "0 0"
-	is "$prog: none is lost sight of" "$(figure '.errors + .stopped + .unmatched + .wrs - .done')" "0 0"
-	like "$prog: the client's were split" "$(figure .chunk.split)" '^0 1[0-9][0-9]$'
+	is "$run: its requests are counted" "$(figure .wrs | awk '{ print ($2 >= 100) }')" 1
+	is "$run: all large ones were split" "$(figure .chunk.left)" "0 0"
+	is "$run: none is lost sight of" "$(figure '.errors + .stopped + .unmatched + .wrs - .done')" "0 0"
+	like "$run: the client's were split" "$(figure .chunk.split)" '^0 1[0-9][0-9]$'
 done
 check "the module is disarmed" sh -c "echo 1 >$srdma_debugfs/disarm"
 checked "disarmed"

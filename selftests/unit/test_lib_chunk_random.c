@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * libswiftrdma: random lists of requests, posted whole and in pieces of random sizes. The program
- * must see the same completions, the memory must be the same, and the counts, too.
+ * libswiftrdma: random lists of requests, posted whole and in pieces of random sizes, by
+ * ibv_post_send() and by ibv_wr_*(). The program must see the same completions, the memory must be
+ * the same, and the counts, too.
  */
 #include "control_rig.h"
 
@@ -115,6 +116,48 @@ static void post_list(struct ibv_qp *qp, const struct script *s, int step, char 
 	memset(sge, 0xff, sizeof(sge));
 }
 
+/* The same in a batch, of which some that come before it are given up. */
+static void post_batch(struct ibv_qp *qp, const struct script *s, int step, char *memory)
+{
+	struct ibv_qp_ex *qpx = stub_to_qp_ex(qp);
+	int n = s->n[step], given_up = below(4) ? 0 : 1 + (int)below((uint32_t)n);
+	struct ibv_sge sge[SGES];
+
+	for (int from = given_up ? -given_up : 0; from < n; from++) {
+		const struct plan *p = &s->plan[step][from < 0 ? from + given_up : from];
+		uint64_t remote = (uintptr_t)memory + p->remote;
+
+		if (from == -given_up || !from)
+			ibv_wr_start(qpx);
+		qpx->wr_id = p->wr_id;
+		qpx->wr_flags = p->flags;
+		if (p->opcode == IBV_WR_RDMA_WRITE)
+			ibv_wr_rdma_write(qpx, 0, remote);
+		else if (p->opcode == IBV_WR_RDMA_READ)
+			ibv_wr_rdma_read(qpx, 0, remote);
+		else if (p->opcode == IBV_WR_SEND)
+			ibv_wr_send(qpx);
+		else
+			ibv_wr_rdma_write_imm(qpx, 0, remote, 0);
+		/* Until the data come, the request is as it was begun. */
+		qpx->wr_id = 1000;
+		qpx->wr_flags = below(2) ? IBV_SEND_SIGNALED : 0;
+		for (int k = 0; k < p->sges; k++)
+			sge[k] = (struct ibv_sge){
+				.addr = (uintptr_t)memory + MEMORY + p->sge[k].at,
+				.length = p->sge[k].bytes,
+			};
+		if (p->sges == 1 && below(2))
+			ibv_wr_set_sge(qpx, sge->lkey, sge->addr, sge->length);
+		else
+			ibv_wr_set_sge_list(qpx, (size_t)p->sges, sge);
+		memset(sge, 0xff, sizeof(sge));
+		if (from == -1)
+			ibv_wr_abort(qpx);
+	}
+	assert_int_equal(ibv_wr_complete(qpx), 0);
+}
+
 static void poll_all(struct ibv_cq *cq, struct seen *seen)
 {
 	struct ibv_wc wc[8];
@@ -131,17 +174,22 @@ static void poll_all(struct ibv_cq *cq, struct seen *seen)
 	assert_int_equal(n, 0);
 }
 
+typedef void post_fn(struct ibv_qp *qp, const struct script *s, int step, char *memory);
+
 /* @chunk 0: whole. */
-static void run(const struct script *s, uint32_t chunk, struct seen *seen)
+static void run(const struct script *s, post_fn *post, uint32_t chunk, struct seen *seen)
 {
-	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_RC, .cap = { .max_send_wr = WRS, .max_send_sge = SGES } };
+	struct ibv_qp_init_attr_ex attr = {
+		.qp_type = IBV_QPT_RC, .cap = { .max_send_wr = WRS, .max_send_sge = SGES },
+		.pd = &rig.pd, .comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+	};
 	struct ibv_qp *qp;
 	struct ibv_cq *cq;
 
 	ctl_set(SWIFTRDMA_SHARE_KNOB_CHUNK, 4096);
 	cq = ibv_create_cq(rig.ctx, WRS, NULL, NULL, 0);
 	attr.send_cq = attr.recv_cq = cq;
-	qp = ibv_create_qp(&rig.pd, &attr);
+	qp = ibv_create_qp_ex(rig.ctx, &attr);
 	if (chunk)
 		ctl_set(SWIFTRDMA_SHARE_KNOB_CHUNK, chunk);
 	else
@@ -153,7 +201,7 @@ static void run(const struct script *s, uint32_t chunk, struct seen *seen)
 	stub.error_in = s->error_in ? (uintptr_t)seen->memory + s->error_in : 0;
 	for (int i = 0; i < STEPS; i++) {
 		stub.hold = (int)below(2);
-		post_list(qp, s, i, seen->memory);
+		post(qp, s, i, seen->memory);
 		/* In parts, with polls in between. */
 		if (below(2))
 			stub_complete(qp, (int)below(20));
@@ -168,20 +216,19 @@ static void run(const struct script *s, uint32_t chunk, struct seen *seen)
 	ibv_destroy_cq(cq);
 }
 
-static void test_same(void **state)
+static void is_same(post_fn *post)
 {
 	static struct script script;
 	static struct seen whole, pieces;
 	uint64_t added = 0, failed = 0;
 
-	(void)state;
 	stub.real = 1;
 	whole.memory = malloc(2 * MEMORY);
 	pieces.memory = malloc(2 * MEMORY);
 	for (int i = 0; i < SCRIPTS; i++) {
 		draw_script(&script);
-		run(&script, 0, &whole);
-		run(&script, 4096u << below(5), &pieces);
+		run(&script, post_list, 0, &whole);
+		run(&script, post, 4096u << below(5), &pieces);
 		assert_int_equal(pieces.n, whole.n);
 		assert_memory_equal(pieces.done, whole.done, (size_t)whole.n * sizeof(whole.done[0]));
 		failed += whole.figures.errors;
@@ -204,9 +251,21 @@ static void test_same(void **state)
 	free(pieces.memory);
 }
 
+static void test_lists(void **state)
+{
+	(void)state;
+	is_same(post_list);
+}
+
+static void test_batches(void **state)
+{
+	(void)state;
+	is_same(post_batch);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { CTL_TEST(test_same) };
+	const struct CMUnitTest tests[] = { CTL_TEST(test_lists), CTL_TEST(test_batches) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

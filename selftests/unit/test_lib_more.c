@@ -266,7 +266,7 @@ static void test_wr_api(void **state)
 	assert_int_equal(f.stopped, 0);
 	assert_int_equal(rig_slot(qp)->latency.wrs, 9);
 	assert_true(rig_slot(qp)->id.flags & SWIFTRDMA_SLOT_WR_API);
-	assert_null(qpx->wr_rdma_read);
+	assert_null(qpx->wr_atomic_fetch_add);
 	ibv_destroy_qp(qp);
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * RDMA READs and WRITEs that are posted in pieces, so that requests of other QPs get their turn
- * on the device in between.
+ * on the device in between: the queues' room for pieces, the knob, and completions. chunk_post.c
+ * makes the pieces.
  *
  * Pieces follow each other in the send queue, unsignalled but for the last one. So a request that
  * succeeds completes once, when all of it is done. One that fails, or is flushed, completes once
@@ -20,9 +21,6 @@
 #define QUEUE_MAX 2048
 #define CQ_MAX 16384
 
-/* A request of more is beyond what some devices take whole; it must not succeed in pieces. */
-#define WHOLE_MAX (1ull << 30)
-
 static uint32_t room_for(uint32_t n, uint32_t max)
 {
 	uint64_t room = (uint64_t)PIECES_EACH * n;
@@ -30,7 +28,7 @@ static uint32_t room_for(uint32_t n, uint32_t max)
 	return room < QUEUE_MIN ? QUEUE_MIN : room > max ? max : (uint32_t)room;
 }
 
-static uint64_t chunk_of(const struct device *dev)
+uint64_t chunk_size(const struct device *dev)
 {
 	return atomic_load_explicit(&dev->knobs.chunk, memory_order_relaxed);
 }
@@ -42,7 +40,7 @@ static bool is_on(struct context *c)
 	if (!*c->alive || settings.mode != MODE_LATENCY)
 		return false;
 	control_update(c->dev, lib_clock());
-	return settings.chunk || chunk_of(c->dev);
+	return settings.chunk || chunk_size(c->dev);
 }
 
 uint32_t chunk_cq_room(struct context *c, uint32_t cqe)
@@ -194,8 +192,7 @@ void chunk_give(struct ibv_qp *qp, struct ibv_qp_init_attr *attr, const struct c
 	errno = err;
 }
 
-/* Frees the room of requests that are complete. */
-static void reap(const struct qp *q, struct chunk_queue *k)
+void chunk_reap(const struct qp *q, struct chunk_queue *k)
 {
 	uint32_t done = atomic_load_explicit(&q->done, memory_order_relaxed);
 
@@ -216,7 +213,7 @@ static void lose_outstanding(const struct qp *q)
 {
 	struct chunk_queue *k = q->chunk;
 
-	reap(q, k);
+	chunk_reap(q, k);
 	k->lost += k->used;
 	k->used = 0;
 	k->tail = k->head;
@@ -261,11 +258,11 @@ static bool is_able(const struct device *dev)
 
 void chunk_report_state(struct device *dev)
 {
-	uint32_t state = chunk_of(dev) ? SWIFTRDMA_KNOB_STATE_IN_FORCE : SWIFTRDMA_KNOB_STATE_IDLE;
+	uint32_t state = chunk_size(dev) ? SWIFTRDMA_KNOB_STATE_IN_FORCE : SWIFTRDMA_KNOB_STATE_IDLE;
 
 	if (!dev->knobs.job)
 		return;
-	if ((chunk_of(dev) || settings.mode != MODE_LATENCY) && !is_able(dev))
+	if ((chunk_size(dev) || settings.mode != MODE_LATENCY) && !is_able(dev))
 		state = SWIFTRDMA_KNOB_STATE_UNABLE;
 	control_state(dev, SWIFTRDMA_SHARE_KNOB_CHUNK, state);
 }
@@ -277,184 +274,6 @@ void chunk_set(struct device *dev, uint64_t bytes)
 	atomic_store_explicit(&dev->knobs.chunk, bytes, memory_order_relaxed);
 	__atomic_store_n(&r->value, bytes, __ATOMIC_RELAXED);
 	chunk_report_state(dev);
-}
-
-/* --- posting ------------------------------------------------------------------------ */
-
-static uint64_t bytes_of(const struct ibv_send_wr *wr)
-{
-	uint64_t bytes = 0;
-
-	for (int i = 0; i < wr->num_sge; i++)
-		bytes += wr->sg_list[i].length;
-	return bytes;
-}
-
-/* The number of bytes if the request is too large, else 0. */
-static uint64_t too_large(const struct ibv_send_wr *wr, uint64_t chunk)
-{
-	uint64_t bytes;
-
-	if ((wr->opcode != IBV_WR_RDMA_WRITE && wr->opcode != IBV_WR_RDMA_READ) ||
-	    wr->send_flags & IBV_SEND_INLINE)
-		return 0;
-	bytes = bytes_of(wr);
-	return bytes > chunk && bytes <= WHOLE_MAX ? bytes : 0;
-}
-
-bool chunk_wants(const struct qp *q, const struct ibv_send_wr *wr)
-{
-	uint64_t chunk = chunk_of(q->ctx->dev);
-
-	for (; chunk && wr; wr = wr->next) {
-		if (!too_large(wr, chunk))
-			continue;
-		if (q->chunk && atomic_load_explicit(&q->order, memory_order_relaxed))
-			return true;
-		count_any(&q->ctx->dev->report->chunk_left, 1);
-	}
-	return false;
-}
-
-/* Where the next piece's data begin. */
-struct cursor {
-	const struct ibv_sge *at;
-	uint32_t off;
-	struct ibv_sge *to;	/* free ones */
-};
-
-/* Moves SGEs of @n bytes into @piece. */
-static void cut(struct cursor *c, struct ibv_send_wr *piece, uint32_t n)
-{
-	piece->sg_list = c->to;
-	piece->num_sge = 0;
-	while (n) {
-		uint32_t left = c->at->length - c->off, part = left < n ? left : n;
-
-		if (part) {
-			*c->to++ = (struct ibv_sge){
-				.addr = c->at->addr + c->off, .length = part, .lkey = c->at->lkey,
-			};
-			piece->num_sge++;
-		}
-		n -= part;
-		c->off += part;
-		if (c->off == c->at->length) {
-			c->at++;
-			c->off = 0;
-		}
-	}
-}
-
-/* Appends the pieces of @wr to the list; returns the last one. */
-static struct piece *add_pieces(struct piece *p, struct ibv_send_wr *wr, struct split *s,
-				uint64_t chunk, struct ibv_sge **sge)
-{
-	struct cursor c = { .at = wr->sg_list, .to = *sge };
-	uint64_t off = 0;
-
-	for (;; p++) {
-		bool last = s->bytes - off <= chunk;
-
-		*p = (struct piece){ .wr = *wr, .of = wr, .split = s };
-		p->wr.wr_id = (uintptr_t)s;
-		p->wr.wr.rdma.remote_addr += off;
-		cut(&c, &p->wr, last ? s->bytes - (uint32_t)off : (uint32_t)chunk);
-		/* What a fence waits for is done before the first piece. */
-		if (off)
-			p->wr.send_flags &= ~(unsigned int)IBV_SEND_FENCE;
-		if (last)
-			break;
-		p->wr.send_flags &= ~(unsigned int)IBV_SEND_SIGNALED;
-		p->wr.next = &p[1].wr;
-		off += chunk;
-	}
-	*sge = c.to;
-	return p;
-}
-
-struct ibv_send_wr *chunk_build(struct qp *q, struct ibv_send_wr *wr, uint32_t from)
-{
-	struct swiftrdma_report *r = q->ctx->dev->report;
-	uint64_t chunk = chunk_of(q->ctx->dev), bytes;
-	struct chunk_queue *k = q->chunk;
-	struct ibv_sge *sge = k->sge;
-	struct piece *p = k->piece;
-	struct ibv_send_wr *w = wr;
-
-	reap(q, k);
-	k->began = k->head;
-	/* The knob may have gone since, and a list may be longer than any that the queue takes. */
-	for (uint32_t n = 0; chunk && w; w = w->next)
-		if (++n > k->requests)
-			chunk = 0;
-	if (!chunk)
-		return wr;
-	for (w = wr; w; w = w->next, p++) {
-		uint32_t more;
-
-		from++;
-		bytes = too_large(w, chunk);
-		more = bytes ? (uint32_t)((bytes - 1) / chunk) : 0;
-		if (bytes && (more > k->room - k->used - k->lost || (uint32_t)w->num_sge > k->sges)) {
-			count_any(&r->chunk_left, 1);
-			bytes = 0;
-		}
-		if (bytes) {
-			struct split *s = &k->split[k->head++ & k->mask];
-
-			*s = (struct split){
-				.wr_id = w->wr_id, .bytes = (uint32_t)bytes, .end = from, .more = more,
-			};
-			k->used += more;
-			p = add_pieces(p, w, s, chunk, &sge);
-		} else {
-			*p = (struct piece){ .wr = *w, .of = w };
-		}
-		p->wr.next = w->next ? &p[1].wr : NULL;
-	}
-	return &k->piece->wr;
-}
-
-/* Requests that were split and not posted. */
-static void forget_splits(struct qp *q, const struct split *from)
-{
-	struct chunk_queue *k = q->chunk;
-
-	while (k->head != k->tail) {
-		struct split *s = &k->split[(k->head - 1) & k->mask];
-
-		k->used -= s->more;
-		k->head--;
-		if (s == from)
-			break;
-	}
-}
-
-struct ibv_send_wr *chunk_refused(struct qp *q, const struct ibv_send_wr *bad)
-{
-	struct piece *first = q->chunk->piece, *p = (struct piece *)(uintptr_t)bad, *at;
-	struct split *refused = NULL, *orphan = NULL;
-
-	/* Of a request that is not in the list nothing is known: the list was not posted. */
-	if (p < first || p >= first + q->chunk->requests + q->chunk->room)
-		p = first;
-	if (p != first && p->split && p[-1].split == p->split)
-		orphan = p->split;
-	for (at = p; at && !refused; at = (struct piece *)at->wr.next)
-		if (at->split != orphan)
-			refused = at->split;
-	if (refused)
-		forget_splits(q, refused);
-	/* Pieces that went before: whatever they complete with, the program has its answer now. */
-	if (orphan)
-		atomic_store_explicit(&orphan->told, true, memory_order_relaxed);
-	return p->of;
-}
-
-void chunk_posted(struct qp *q)
-{
-	count_any(&q->ctx->dev->report->chunk_wrs, q->chunk->head - q->chunk->began);
 }
 
 /* --- polling -------------------------------------------------------------------------- */

@@ -49,7 +49,8 @@ struct chunk_queue {
 	uint32_t room, requests, sges;	/* pieces that may be added, program's requests, SGEs of each */
 	uint32_t used;			/* pieces that were added and are outstanding */
 	uint32_t lost;			/* of .room: pieces that were outstanding at a RESET */
-	bool busy;			/* .piece has a list that the provider is reading */
+	/* .piece has a list that the provider is reading, or a batch of ibv_wr_*() is being built. */
+	bool busy;
 	uint32_t head, tail;		/* of .split: requests that were split, and of these complete */
 	uint32_t began;			/* .head before the list that is being posted */
 	uint32_t mask;
@@ -58,11 +59,46 @@ struct chunk_queue {
 	struct ibv_sge *sge;
 };
 
+/*
+ * The large requests of a batch of ibv_wr_*(). The size of a request comes only after the call that
+ * begins it; where requests are split, the provider therefore gets that call when the size is known.
+ */
+struct chunk_batch {
+	uint64_t chunk;		/* the size in force at wr_start; 0: none */
+	bool able;		/* larger requests are split; else they are only counted */
+	bool open;		/* a READ or a WRITE whose size has not come */
+	bool deferred;		/* ... and that the provider does not have yet */
+	/* Of that request, when the program began it. */
+	enum ibv_wr_opcode opcode;
+	uint32_t rkey;
+	unsigned int flags;
+	uint64_t addr, wr_id;
+};
+
+/* The pieces of a request, one after the other. */
+struct chunk_walk {
+	const struct split *split;
+	uint64_t chunk;
+	unsigned int flags;		/* of the request */
+	uint64_t off;			/* of the next piece */
+	const struct ibv_sge *sge;	/* where its data begin */
+	uint32_t sge_off;
+};
+
+struct chunk_part {
+	uint64_t off;
+	unsigned int flags;
+	int sges;
+};
+
 /* How a QP is asked for. */
 struct chunk_ask {
 	struct ibv_qp_cap cap;	/* the program's */
 	uint32_t room;		/* 0: as the program asked */
 };
+
+/* The size above which requests are split; 0: there is no knob. */
+uint64_t chunk_size(const struct device *dev);
 
 /* --- creation --------------------------------------------------------------- */
 
@@ -82,6 +118,9 @@ void chunk_take_back(struct qp *q);
  */
 void chunk_reset(struct qp *q);
 
+/* Frees the room of requests that are complete. */
+void chunk_reap(const struct qp *q, struct chunk_queue *k);
+
 /* --- the knob ------------------------------------------------------------------ */
 
 /* @bytes 0: there is none. */
@@ -89,7 +128,7 @@ void chunk_set(struct device *dev, uint64_t bytes);
 /* QPs came or went: whether the knob can be obeyed may have changed. */
 void chunk_report_state(struct device *dev);
 
-/* --- posting --------------------------------------------------------------------- */
+/* --- posting, in chunk_post.c ------------------------------------------------------ */
 
 /* Whether @wr has a request that is to be split. */
 bool chunk_wants(const struct qp *q, const struct ibv_send_wr *wr);
@@ -105,6 +144,15 @@ struct ibv_send_wr *chunk_build(struct qp *q, struct ibv_send_wr *wr, uint32_t f
 struct ibv_send_wr *chunk_refused(struct qp *q, const struct ibv_send_wr *bad);
 /* The list was posted, or what of it could be. */
 void chunk_posted(struct qp *q);
+
+/* After wr_start: fills .build.large. @ordered: .sq is held, and the QP has its order. */
+void chunk_begin(struct qp *q, bool ordered);
+/* The size of the request that .build.large has. NULL: the request goes whole. */
+struct split *chunk_split(struct qp *q, uint64_t bytes, size_t sges);
+/* Makes the next piece, with SGEs at @to. False: it is the last one. */
+bool chunk_next(struct chunk_walk *w, struct ibv_sge *to, struct chunk_part *part);
+/* The batch is over, if large requests of it could be split. Called with .sq held. */
+void chunk_end(struct qp *q, bool posted);
 
 /* --- polling ----------------------------------------------------------------------- */
 

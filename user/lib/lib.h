@@ -384,6 +384,7 @@ struct qp {
 		enum bias_token token;
 		bool order;
 		struct pace_pass pass;
+		struct chunk_batch large;
 	} build;
 	_Atomic uint32_t last_batch;	/* requests of the last wr_complete */
 

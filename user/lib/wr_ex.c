@@ -8,7 +8,9 @@
 
 #include "lib/lib.h"
 
-#define WR_STARTERS(X) \
+#define WR_STARTERS(X) WR_WHOLE(X) WR_LARGE(X)
+/* Requests that are never split. */
+#define WR_WHOLE(X) \
 	X(wr_atomic_cmp_swp, (QPX, uint32_t rkey, uint64_t addr, uint64_t cmp, uint64_t swap), \
 	  (qpx, rkey, addr, cmp, swap)) \
 	X(wr_atomic_fetch_add, (QPX, uint32_t rkey, uint64_t addr, uint64_t n), \
@@ -17,14 +19,16 @@
 	  (QPX, struct ibv_mw *mw, uint32_t rkey, const struct ibv_mw_bind_info *info), \
 	  (qpx, mw, rkey, info)) \
 	X(wr_local_inv, (QPX, uint32_t rkey), (qpx, rkey)) \
-	X(wr_rdma_read, (QPX, uint32_t rkey, uint64_t addr), (qpx, rkey, addr)) \
-	X(wr_rdma_write, (QPX, uint32_t rkey, uint64_t addr), (qpx, rkey, addr)) \
 	X(wr_rdma_write_imm, (QPX, uint32_t rkey, uint64_t addr, __be32 imm), \
 	  (qpx, rkey, addr, imm)) \
 	X(wr_send, (QPX), (qpx)) \
 	X(wr_send_imm, (QPX, __be32 imm), (qpx, imm)) \
 	X(wr_send_inv, (QPX, uint32_t rkey), (qpx, rkey)) \
 	X(wr_send_tso, (QPX, void *hdr, uint16_t hdr_sz, uint16_t mss), (qpx, hdr, hdr_sz, mss))
+/* Those that may be. */
+#define WR_LARGE(X) \
+	X(wr_rdma_read, (QPX, uint32_t rkey, uint64_t addr), (qpx, rkey, addr)) \
+	X(wr_rdma_write, (QPX, uint32_t rkey, uint64_t addr), (qpx, rkey, addr))
 #define QPX struct ibv_qp_ex *qpx
 
 struct wr_real {
@@ -59,16 +63,136 @@ static void note_request(struct qp *q, const struct ibv_qp_ex *qpx)
 	b->sig++;
 }
 
+/* --- large requests ------------------------------------------------------------- */
+
+/* Begins the request of @b in the provider, or a piece of it at @off, by what @qpx has. */
+static void begin_real(const struct qp *q, QPX, const struct chunk_batch *b, uint64_t off)
+{
+	if (b->opcode == IBV_WR_RDMA_READ)
+		q->wr_real->wr_rdma_read(qpx, b->rkey, b->addr + off);
+	else
+		q->wr_real->wr_rdma_write(qpx, b->rkey, b->addr + off);
+}
+
+/* The program may have set these for its next request. */
+static noinline void begin_deferred(struct qp *q, QPX)
+{
+	struct chunk_batch *b = &q->build.large;
+	unsigned int flags = qpx->wr_flags;
+	uint64_t wr_id = qpx->wr_id;
+
+	b->deferred = false;
+	qpx->wr_id = b->wr_id;
+	qpx->wr_flags = b->flags;
+	begin_real(q, qpx, b, 0);
+	qpx->wr_id = wr_id;
+	qpx->wr_flags = flags;
+}
+
+/* The request before, if it is open, has no data that could be split. */
+static inline void close_request(struct qp *q, QPX)
+{
+	if (unlikely(q->build.large.deferred))
+		begin_deferred(q, qpx);
+	q->build.large.open = false;
+}
+
+/* False: the provider must get the call now. */
+static noinline bool open_request(struct qp *q, const struct ibv_qp_ex *qpx,
+				  enum ibv_wr_opcode opcode, uint32_t rkey, uint64_t addr)
+{
+	struct chunk_batch *b = &q->build.large;
+
+	if (!*q->alive || qpx->wr_flags & IBV_SEND_INLINE)
+		return false;
+	b->open = true;
+	b->deferred = b->able;
+	b->opcode = opcode;
+	b->rkey = rkey;
+	b->addr = addr;
+	b->wr_id = qpx->wr_id;
+	b->flags = qpx->wr_flags;
+	return b->deferred;
+}
+
+static void post_pieces(struct qp *q, QPX, const struct split *s, const struct ibv_sge *sge,
+			bool list)
+{
+	const struct wr_real *real = q->wr_real;
+	struct chunk_batch *b = &q->build.large;
+	struct chunk_walk w = { .split = s, .chunk = b->chunk, .flags = b->flags, .sge = sge };
+	unsigned int flags = qpx->wr_flags;
+	struct ibv_sge *to = q->chunk->sge;
+	uint64_t wr_id = qpx->wr_id;
+	struct chunk_part part;
+	bool more;
+
+	b->deferred = false;
+	qpx->wr_id = (uintptr_t)s;
+	do {
+		more = chunk_next(&w, to, &part);
+		qpx->wr_flags = part.flags;
+		begin_real(q, qpx, b, part.off);
+		if (list)
+			real->wr_set_sge_list(qpx, (size_t)part.sges, to);
+		else
+			real->wr_set_sge(qpx, to->lkey, to->addr, to->length);
+	} while (more);
+	qpx->wr_id = wr_id;
+	qpx->wr_flags = flags;
+}
+
+/* The data of a request came, by wr_set_sge() or wr_set_sge_list(). True: they were posted. */
+static noinline bool split_request(struct qp *q, QPX, const struct ibv_sge *sge, size_t n, bool list)
+{
+	struct split *s = NULL;
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < n; i++)
+		bytes += sge[i].length;
+	if (*q->alive)
+		s = chunk_split(q, bytes, n);
+	if (s)
+		post_pieces(q, qpx, s, sge, list);
+	close_request(q, qpx);
+	return s;
+}
+
+/* --- the provider's functions, wrapped ---------------------------------------------- */
+
 #define X(name, params, args) \
 static void lib_##name params \
 { \
 	struct qp *q = find_patched_qp(qpx); \
 \
+	close_request(q, qpx); \
 	q->wr_real->name args; \
 	note_request(q, qpx); \
 }
-WR_STARTERS(X)
+WR_WHOLE(X)
 #undef X
+
+static inline void begin_large(QPX, enum ibv_wr_opcode opcode, uint32_t rkey, uint64_t addr)
+{
+	struct qp *q = find_patched_qp(qpx);
+
+	close_request(q, qpx);
+	if (likely(!q->build.large.chunk) || !open_request(q, qpx, opcode, rkey, addr))
+		begin_real(q, qpx, &(struct chunk_batch){
+			.opcode = opcode, .rkey = rkey, .addr = addr,
+		}, 0);
+	note_request(q, qpx);
+}
+
+static void lib_wr_rdma_read(QPX, uint32_t rkey, uint64_t addr)
+{
+	begin_large(qpx, IBV_WR_RDMA_READ, rkey, addr);
+}
+
+static void lib_wr_rdma_write(QPX, uint32_t rkey, uint64_t addr)
+{
+	begin_large(qpx, IBV_WR_RDMA_WRITE, rkey, addr);
+}
 
 static void note_bytes(struct qp *q, uint64_t n)
 {
@@ -80,6 +204,7 @@ static void lib_wr_set_inline_data(QPX, void *addr, size_t length)
 {
 	struct qp *q = find_patched_qp(qpx);
 
+	close_request(q, qpx);
 	q->wr_real->wr_set_inline_data(qpx, addr, length);
 	note_bytes(q, length);
 }
@@ -88,6 +213,7 @@ static void lib_wr_set_inline_data_list(QPX, size_t n, const struct ibv_data_buf
 {
 	struct qp *q = find_patched_qp(qpx);
 
+	close_request(q, qpx);
 	q->wr_real->wr_set_inline_data_list(qpx, n, buf);
 	for (size_t i = 0; i < n; i++)
 		note_bytes(q, buf[i].length);
@@ -97,7 +223,10 @@ static void lib_wr_set_sge(QPX, uint32_t lkey, uint64_t addr, uint32_t length)
 {
 	struct qp *q = find_patched_qp(qpx);
 
-	q->wr_real->wr_set_sge(qpx, lkey, addr, length);
+	if (likely(!q->build.large.open) || !split_request(q, qpx, &(struct ibv_sge){
+			.addr = addr, .length = length, .lkey = lkey,
+		}, 1, false))
+		q->wr_real->wr_set_sge(qpx, lkey, addr, length);
 	note_bytes(q, length);
 }
 
@@ -105,7 +234,8 @@ static void lib_wr_set_sge_list(QPX, size_t n, const struct ibv_sge *sge)
 {
 	struct qp *q = find_patched_qp(qpx);
 
-	q->wr_real->wr_set_sge_list(qpx, n, sge);
+	if (likely(!q->build.large.open) || !split_request(q, qpx, sge, n, true))
+		q->wr_real->wr_set_sge_list(qpx, n, sge);
 	for (size_t i = 0; i < n; i++)
 		note_bytes(q, sge[i].length);
 }
@@ -115,11 +245,14 @@ static void lib_wr_start(QPX)
 	struct qp *q = find_patched_qp(qpx);
 	enum bias_token token = BIAS_NESTED;
 	struct pace_pass pass = { 0 };
+	bool knobs = *q->alive && !control_quiet(q);
 
-	if (!*q->alive || (unlikely(!control_quiet(q)) &&
+	if (!*q->alive || (unlikely(knobs) &&
 			   !pace_wait(q, atomic_load_explicit(&q->last_batch, memory_order_relaxed),
 				      &pass))) {
 		q->wr_real->wr_start(qpx);
+		/* What the parent was building is not this process's. */
+		q->build.large = (struct chunk_batch){ 0 };
 		return;
 	}
 	if (q->order)
@@ -128,6 +261,8 @@ static void lib_wr_start(QPX)
 		qp_lose_order(q, 0);
 	q->wr_real->wr_start(qpx);
 	q->build = (struct wr_build){ .token = token, .order = q->order, .pass = pass };
+	if (unlikely(knobs))
+		chunk_begin(q, q->build.order && (token == BIAS_OWNER || token == BIAS_HELD));
 }
 
 /* Reads what was built before the provider lets another thread start. */
@@ -155,6 +290,8 @@ static int complete_ordered(struct qp *q, QPX)
 	atomic_store_explicit(&q->posted, from + b.n, memory_order_relaxed);
 	atomic_store_explicit(&q->sig_posted, sig + b.sig, memory_order_release);
 	ret = q->wr_real->wr_complete(qpx);
+	if (unlikely(b.large.able))
+		chunk_end(q, !ret);
 	if (ret) {
 		/* The provider posts all requests of a batch, or none. */
 		atomic_store_explicit(&q->sig_posted, sig, memory_order_release);
@@ -182,6 +319,7 @@ static int lib_wr_complete(QPX)
 	struct wr_build b;
 	int ret;
 
+	close_request(q, qpx);
 	if (!*q->alive)
 		return q->wr_real->wr_complete(qpx);
 	b = q->build;
@@ -199,6 +337,8 @@ static void lib_wr_abort(QPX)
 	q->wr_real->wr_abort(qpx);
 	if (!*q->alive)
 		return;
+	if (unlikely(b.large.able))
+		chunk_end(q, false);
 	bias_unlock(&q->sq, b.token);
 	credits_posted(q, b.pass.reserved);
 }

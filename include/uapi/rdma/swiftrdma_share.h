@@ -272,7 +272,7 @@ struct swiftrdma_hist {
  *	and waits for the QP's next RESET
  * @SWIFTRDMA_SLOT_ERROR: the QP had an error completion since its last RESET
  * @SWIFTRDMA_SLOT_WR_API: requests are posted by ibv_wr_*
- * @SWIFTRDMA_SLOT_CHUNK: requests posted by ibv_post_send() can be split
+ * @SWIFTRDMA_SLOT_CHUNK: requests can be split
  */
 enum swiftrdma_slot_flags {
 	SWIFTRDMA_SLOT_DEAD	= 1 << 0,
