@@ -172,7 +172,4 @@ void agent_unpublish(struct agent *a);
  */
 int agent_lock(const char *path, char *why, size_t cap);
 
-/* privs.c: drops all capabilities but CAP_NET_ADMIN. 0 or -errno. */
-int privs_drop(void);
-
 #endif /* SRDMA_AGENT_AGENT_H */

@@ -144,7 +144,7 @@ static int run_agent(const struct agent_options *opt, struct config *cfg)
 		return EXIT_FAILURE;
 	}
 	agent_init(a, opt, cfg);
-	err = privs_drop();
+	err = io_drop_privileges(true);
 	if (err == -EPERM)
 		log_msg(LOG_WARNING,
 			"no CAP_NET_ADMIN: the kernel will refuse most requests");

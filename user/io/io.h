@@ -141,4 +141,11 @@ int io_events_open(struct io *io);
 int io_events_read(struct io *io, void (*cb)(const struct snap_event *, void *),
 		   void *arg);
 
+/*
+ * Drops all capabilities, but for CAP_NET_ADMIN with @keep_net_admin, which the module
+ * requires for reading jobs and other users' QPs. 0 or -errno; -EPERM: the process had no
+ * CAP_NET_ADMIN to keep.
+ */
+int io_drop_privileges(bool keep_net_admin);
+
 #endif /* SRDMA_IO_IO_H */

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include "policy/running.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include "policy/schema.h"
+
+#define FILE_MAX	(64 * 1024)
 
 static void put_quoted(FILE *f, const char *s)
 {
@@ -138,4 +143,40 @@ void running_free(struct running *r)
 {
 	config_free(&r->cfg);
 	memset(r, 0, sizeof(*r));
+}
+
+/* Bytes read. -1: no file, or no lock on it: its agent is gone. */
+static ssize_t read_locked(const char *path, char *buf, size_t cap)
+{
+	int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+	ssize_t n = -1;
+
+	if (fd < 0)
+		return -1;
+	if (flock(fd, LOCK_SH | LOCK_NB))
+		n = read(fd, buf, cap);
+	close(fd);
+	return n;
+}
+
+bool running_find(struct running *r, const char *path)
+{
+	char *text = malloc(FILE_MAX);
+	ssize_t n = text ? read_locked(path, text, FILE_MAX) : -1;
+	bool ok = n > 0 && running_read(r, text, (size_t)n);
+
+	free(text);
+	return ok;
+}
+
+bool running_by_policy(struct running *r, const char *path)
+{
+	struct report rep;
+
+	memset(r, 0, sizeof(*r));
+	report_init(&rep, path);
+	if (!path || access(path, R_OK) || !config_load_file(&r->cfg, path, &rep))
+		return false;
+	snprintf(r->file, sizeof(r->file), "%s", path);
+	return true;
 }

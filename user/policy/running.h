@@ -33,5 +33,9 @@ bool running_write(FILE *f, const char *file, uint32_t pid, const struct config 
 /* False: @text is not such a file. If true, the caller frees @r with running_free(). */
 bool running_read(struct running *r, const char *text, size_t len);
 void running_free(struct running *r);
+/* The settings of the agent that holds its lock on the file @path. False: there is none. */
+bool running_find(struct running *r, const char *path);
+/* The settings of an agent that would run by the policy file @path. False: it is not valid. */
+bool running_by_policy(struct running *r, const char *path);
 
 #endif /* SRDMA_POLICY_RUNNING_H */

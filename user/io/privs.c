@@ -3,19 +3,19 @@
 #include <sys/capability.h>
 #include <sys/prctl.h>
 
-#include "agent/agent.h"
+#include "io/io.h"
 
 /* Dropping from the bounding set needs CAP_SETPCAP; without it the set stays. */
-static void drop_bounding(void)
+static void drop_bounding(bool keep_net_admin)
 {
 	cap_value_t cap;
 
 	for (cap = 0; CAP_IS_SUPPORTED(cap); cap++)
-		if (cap != CAP_NET_ADMIN)
+		if (cap != CAP_NET_ADMIN || !keep_net_admin)
 			cap_drop_bound(cap);
 }
 
-int privs_drop(void)
+int io_drop_privileges(bool keep_net_admin)
 {
 	static const cap_value_t keep[] = { CAP_NET_ADMIN };
 	cap_flag_value_t have = CAP_CLEAR;
@@ -25,9 +25,9 @@ int privs_drop(void)
 	if (!caps)
 		return -errno;
 	cap_get_flag(caps, CAP_NET_ADMIN, CAP_PERMITTED, &have);
-	drop_bounding();
+	drop_bounding(keep_net_admin);
 	if (cap_clear(caps) ||
-	    (have == CAP_SET &&
+	    (keep_net_admin && have == CAP_SET &&
 	     (cap_set_flag(caps, CAP_PERMITTED, 1, keep, CAP_SET) ||
 	      cap_set_flag(caps, CAP_EFFECTIVE, 1, keep, CAP_SET))) ||
 	    cap_set_proc(caps))
@@ -35,7 +35,7 @@ int privs_drop(void)
 	cap_free(caps);
 	if (!err && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		err = -errno;
-	if (!err && have != CAP_SET)
+	if (!err && keep_net_admin && have != CAP_SET)
 		err = -EPERM;
 	return err;
 }
