@@ -21,7 +21,9 @@ lib_srcs := $(wildcard $(ROOT)/user/core/*.c $(ROOT)/user/policy/*.c $(ROOT)/use
 runtime_srcs := $(wildcard $(ROOT)/user/lib/*.c)
 # Of the command all but what needs a terminal.
 cli_srcs := $(filter-out %/main.c %/top_screen.c,$(wildcard $(ROOT)/user/cli/*.c))
-asan_objs := $(patsubst $(ROOT)/user/%.c,$(BUILD)/user-asan/%.o,$(lib_srcs) $(cli_srcs) $(runtime_srcs))
+exporter_srcs := $(filter-out %/main.c,$(wildcard $(ROOT)/user/exporter/*.c))
+asan_objs := $(patsubst $(ROOT)/user/%.c,$(BUILD)/user-asan/%.o,$(lib_srcs) $(cli_srcs) $(runtime_srcs) \
+	       $(exporter_srcs))
 fuzz_objs := $(patsubst $(ROOT)/user/%.c,$(BUILD)/user-fuzz/%.o,$(lib_srcs) $(runtime_srcs))
 common_objs := $(patsubst $(ROOT)/selftests/lib/%.c,$(BUILD)/selftests/lib/%.o,$(wildcard $(ROOT)/selftests/lib/*.c))
 
@@ -31,7 +33,8 @@ bench := $(patsubst $(ROOT)/selftests/bench/%.c,$(BUILD)/bench/%,$(wildcard $(RO
 multi := $(patsubst $(ROOT)/selftests/%/main.c,%,$(wildcard $(addprefix $(ROOT)/selftests/,bench/*/main.c progs/*/main.c)))
 
 host_bench := $(patsubst $(ROOT)/selftests/bench/host/%.c,$(BUILD)/bench/%,$(wildcard $(ROOT)/selftests/bench/host/*.c))
-shipped := $(addprefix $(BUILD)/user/lib,sim.a model.a policy.a core.a) $(BUILD)/bench/runtime.a
+shipped := $(addprefix $(BUILD)/user/lib,sim.a model.a policy.a io.a core.a) $(BUILD)/bench/runtime.a \
+	   $(BUILD)/bench/exporter.a
 
 progs := $(patsubst $(ROOT)/selftests/progs/%.c,$(BUILD)/progs/%,$(wildcard $(ROOT)/selftests/progs/*.c))
 
@@ -70,7 +73,7 @@ $(BUILD)/clients/%: $(ROOT)/selftests/clients/%.c
 $(BUILD)/unit/%: $(ROOT)/selftests/unit/%.c $(BUILD)/user-asan/all.a
 	@mkdir -p $(@D)
 	@echo "  UNIT    $*"
-	@$(CC) $(ALL_CFLAGS) $(SANITIZE) $(DEPS) $(INCLUDES) -DTOP='"$(ROOT)"' $< $(BUILD)/user-asan/all.a $(PKG_LIBS) -lcmocka -o $@
+	@$(CC) $(ALL_CFLAGS) $(SANITIZE) $(DEPS) $(INCLUDES) -DTOP='"$(ROOT)"' $< $(BUILD)/user-asan/all.a $(PKG_LIBS) $(EXPORTER_LIBS) -lcmocka -o $@
 
 $(BUILD)/fuzz/%: $(ROOT)/selftests/fuzz/%.c $(BUILD)/user-fuzz/all.a
 	@mkdir -p $(@D)
@@ -85,7 +88,7 @@ $(BUILD)/bench/%: $(ROOT)/selftests/bench/%.c $(common_objs)
 $(host_bench): $(BUILD)/bench/%: $(ROOT)/selftests/bench/host/%.c $(shipped)
 	@mkdir -p $(@D)
 	@echo "  BENCH   $*"
-	@$(CC) $(ALL_CFLAGS) $(LUAJIT) $(DEPS) $(INCLUDES) -DTOP='"$(ROOT)"' $< -Wl,--start-group $(shipped) -Wl,--end-group $(PKG_LIBS) $(LUAJIT_LIBS) -o $@
+	@$(CC) $(ALL_CFLAGS) $(LUAJIT) $(DEPS) $(INCLUDES) -DTOP='"$(ROOT)"' $< -Wl,--start-group $(shipped) -Wl,--end-group $(PKG_LIBS) $(EXPORTER_LIBS) $(LUAJIT_LIBS) -o $@
 
 $(BUILD)/progs/%: $(ROOT)/selftests/progs/%.c $(common_objs)
 	@mkdir -p $(@D)
@@ -102,6 +105,9 @@ $(foreach name,$(multi),$(eval $(call multi_rule,$(name))))
 
 # What libswiftrdma.so.1 is made of.
 $(BUILD)/bench/runtime.a: $(patsubst $(ROOT)/user/%.c,$(BUILD)/user/%.o,$(runtime_srcs))
+	@mkdir -p $(@D) && rm -f $@ && ar rcs $@ $^
+# The exporter without its main().
+$(BUILD)/bench/exporter.a: $(patsubst $(ROOT)/user/%.c,$(BUILD)/user/%.o,$(exporter_srcs))
 	@mkdir -p $(@D) && rm -f $@ && ar rcs $@ $^
 $(BUILD)/user-asan/lib/api.o $(BUILD)/user-fuzz/lib/api.o: ALL_CFLAGS += -DVERSION='"test"'
 

@@ -7,6 +7,8 @@ PKGS := libnl-genl-3.0 libnl-3.0 libnl-route-3.0 yaml-0.1 json-c libsystemd libc
 # A library's headers are the library's business: no warnings from them.
 PKG_CFLAGS := $(patsubst -I%,-isystem %,$(shell pkg-config --cflags $(PKGS)))
 PKG_LIBS := $(shell pkg-config --libs $(PKGS)) -lm
+# What only the exporter uses: HTTP, TLS, passwords.
+EXPORTER_LIBS := $(shell pkg-config --libs libmicrohttpd gnutls libxcrypt) -lpthread
 
 CFLAGS ?= -O2 -g
 ALL_CFLAGS := -std=gnu11 -Wall -Wextra -Werror -D_GNU_SOURCE -MMD -MP \

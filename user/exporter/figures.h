@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What is known after the last reading, for all who show it: the snapshot, signals, and what
+ * was added up since the exporter was started. /metrics is written from this, and so is
+ * anything else that is served over HTTP.
+ */
+#ifndef SRDMA_EXPORTER_FIGURES_H
+#define SRDMA_EXPORTER_FIGURES_H
+
+#include "core/crowd.h"
+#include "exporter/expo.h"
+#include "exporter/history.h"
+#include "exporter/rank.h"
+#include "exporter/source.h"
+#include "exporter/tally.h"
+#include "policy/running.h"
+
+/*
+ * Time constant of smoothed ratios, ns. A scrape sees only the last value, so the value has to
+ * stand for the time since the last scrape: Prometheus' default is once in 15 s.
+ */
+#define FIGURES_TAU	10000000000ULL
+/* Upper bounds of the buckets of durations of readings and scrapes. */
+#define FIGURES_BOUNDS	12
+
+struct figures_options {
+	size_t top_uars, top_qps;	/* with a series of their own */
+	size_t max_owners;
+	size_t max_series;
+	const char *run_file;		/* RUNNING_FILE; NULL: none */
+	const char *policy_file;	/* what to take targets from without an agent; NULL: none */
+};
+
+/* Durations of the exporter's own work. */
+struct figures_times {
+	uint64_t bucket[FIGURES_BOUNDS + 1];
+	uint64_t count, sum;		/* ns */
+};
+
+struct figures {
+	struct figures_options opt;
+	struct snapshot snap[2];
+	unsigned int cur;		/* the newer of the two */
+	uint64_t readings, failures;	/* since the start */
+	bool up;			/* the last reading succeeded */
+	bool has_older;			/* the reading before is of the same module's devices */
+	char why[READER_WHY];		/* why it did not */
+	int64_t epoch;			/* as in struct source */
+	uint64_t read_at, began;	/* ns, CLOCK_MONOTONIC; began: start of the exporter */
+	uint64_t reader_cpu;		/* ns */
+	struct snap_action *actions;	/* in force */
+	size_t n_actions, cap_actions;
+	bool has_actions;
+
+	struct running running;		/* what the agent runs by, else the policy file */
+	bool agent;			/* an agent runs */
+	bool by_policy;			/* .running is of the policy file, or there is none */
+	struct signals sig;
+	struct crowd crowd;
+	struct rank uars, qps;
+	struct tally tally;
+	struct history history;
+	struct figures_times reading, scrape;
+	size_t series, dropped;		/* of the last scrape */
+	uint64_t dropped_total;
+};
+
+extern const uint64_t figures_bounds[FIGURES_BOUNDS];
+
+/* 0 or -ENOMEM. */
+int figures_init(struct figures *f, const struct figures_options *opt);
+void figures_free(struct figures *f);
+
+/* Takes what @s has read: @kind is what source_next() returned. 0 or -ENOMEM. */
+int figures_take(struct figures *f, struct source *s, int kind);
+void figures_time(struct figures_times *t, uint64_t ns);
+
+static inline const struct snapshot *figures_snap(const struct figures *f)
+{
+	return &f->snap[f->cur];
+}
+
+/* The time of day of a snapshot's time, ns since 1970. */
+static inline int64_t figures_clock(const struct figures *f, uint64_t ns)
+{
+	return f->epoch + (int64_t)ns;
+}
+
+/* metrics.c: writes all metrics. False: out of memory. */
+bool metrics_write(struct figures *f, struct expo *e, enum expo_format format);
+
+#endif /* SRDMA_EXPORTER_FIGURES_H */

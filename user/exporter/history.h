@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* What the module's events told since the exporter was started: decisions, and ends of leases. */
+#ifndef SRDMA_EXPORTER_HISTORY_H
+#define SRDMA_EXPORTER_HISTORY_H
+
+#include "exporter/reader.h"
+
+#define HISTORY_DECISIONS	1000	/* combinations of policy, job and knob */
+#define HISTORY_PENDING		128	/* results that will be told once more */
+
+enum history_result {
+	HISTORY_DONE,
+	HISTORY_PENDED,		/* some QPs were to be tried again */
+	HISTORY_REFUSED,	/* some QPs cannot change, or an error */
+	HISTORY_RESULTS,
+};
+
+/* Decisions of a policy, or without one changes by hand, about a knob of a job. */
+struct history_decision {
+	char policy[SNAP_NAME], job[SNAP_NAME];
+	uint32_t knob;
+	uint64_t sets, releases;
+	uint64_t results[HISTORY_RESULTS];
+	uint64_t first, last;		/* ns since 1970 */
+};
+
+struct history_key {
+	uint64_t batch;
+	uint32_t index;
+};
+
+struct history {
+	uint64_t since;			/* ns since 1970 */
+	struct history_decision *decisions;	/* by policy, job, knob */
+	size_t n_decisions, cap_decisions;
+	uint64_t decisions_over;	/* not counted in .decisions: there are too many */
+	uint64_t leases_ended, leases_expired, losses, congestions;
+	struct history_key pending[HISTORY_PENDING];
+	size_t next_pending;
+};
+
+void history_init(struct history *h, uint64_t now);
+void history_free(struct history *h);
+void history_add(struct history *h, const struct reader_event *e, uint64_t now);
+
+#endif /* SRDMA_EXPORTER_HISTORY_H */
