@@ -36,15 +36,19 @@ should_be() {
 		644 $1/lib/pkgconfig/swiftrdma.pc
 		644 $1/lib/swiftrdma/manifest
 		644 $1/lib/systemd/system/swiftrdma-agent.service
+		644 $1/lib/systemd/system/swiftrdma-exporter.service
 		755 $1/sbin/swiftrdma-agent
+		755 $1/sbin/swiftrdma-exporter
 		644 $1/share/bash-completion/completions/swiftrdma
 		$(for page in user/policies/*; do echo "644 $1/share/doc/swiftrdma/examples/${page##*/}"; done)
+		$(for page in user/exporter/prometheus/*; do echo "644 $1/share/doc/swiftrdma/prometheus/${page##*/}"; done)
 		644 $1/share/doc/swiftrdma/service-swiftrdma.conf
 		644 $1/share/man/man7/libswiftrdma.7
 		644 $1/share/man/man5/swiftrdma-policy.5
 		644 $1/share/man/man5/swiftrdma-recording.5
 		644 $1/share/man/man5/swiftrdma-scenario.5
 		644 $1/share/man/man8/swiftrdma-agent.8
+		644 $1/share/man/man8/swiftrdma-exporter.8
 		644 $1/share/man/man8/swiftrdma.8
 	EOF
 }
@@ -63,21 +67,24 @@ version=$(modinfo -F version "$ko")
 point $? "the module has a version, $version"
 is "the command has the same" "$("$bin/swiftrdma" -V)" "swiftrdma $version"
 is "... and so has the agent" "$("$sbin/swiftrdma-agent" --version)" "swiftrdma-agent $version"
+is "... and the exporter" "$("$sbin/swiftrdma-exporter" --version)" "swiftrdma-exporter $version"
 for file in "$root"/etc/swiftrdma/policy.yaml "$root"/usr/local/share/doc/swiftrdma/examples/*; do
 	"$sbin/swiftrdma-agent" --check --config "$file" >>"$work/check" 2>&1 || echo "$file" >>"$work/bad"
 done
 [ ! -e "$work/bad" ]
 point $? "the agent finds nothing wrong with the policies installed"
 
-unit=$root/usr/local/lib/systemd/system/swiftrdma-agent.service
-if command -v systemd-analyze >/dev/null; then
-	# It looks for the programs, which are not in the root it looks at.
-	sed "s,=/usr/local/,=$root/usr/local/," "$unit" >"$work/swiftrdma-agent.service"
-	is "systemd finds nothing wrong with the unit" \
-		"$(systemd-analyze verify --man=no "$work/swiftrdma-agent.service" 2>&1)" ""
-else
-	skip "systemd finds nothing wrong with the unit" "no systemd-analyze"
-fi
+for unit in swiftrdma-agent swiftrdma-exporter; do
+	if command -v systemd-analyze >/dev/null; then
+		# It looks for the programs, which are not in the root it looks at.
+		sed "s,=/usr/local/,=$root/usr/local/," "$root/usr/local/lib/systemd/system/$unit.service" \
+			>"$work/$unit.service"
+		is "systemd finds nothing wrong with the unit $unit" \
+			"$(systemd-analyze verify --man=no "$work/$unit.service" 2>&1)" ""
+	else
+		skip "systemd finds nothing wrong with the unit $unit" "no systemd-analyze"
+	fi
+done
 is "the manuals are without a warning" \
 	"$(for page in "$root"/usr/local/share/man/man?/*; do
 		LC_ALL=C.UTF-8 groff -man -Tutf8 -ww -z "$page"
