@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# shellcheck shell=bash
+#
+# Starts swiftrdma-exporter and reads its metrics. $work is a directory of the suite.
+
+exporter_port=${EXPORTER_PORT:-19891}
+exporter_url=http://127.0.0.1:$exporter_port
+
+# exporter_start OPTION...: $exporter is its process id. 1: it does not answer.
+exporter_start() {
+	swiftrdma-exporter --web.listen-address "127.0.0.1:$exporter_port" "$@" \
+		>"${work:?}/exporter" 2>&1 & exporter=$!
+	wait_for 20 exporter_answers || { sed 's/^/# /' "$work/exporter"; return 1; }
+}
+
+# True also if it wants a certificate or a password.
+exporter_answers() { (: <>"/dev/tcp/127.0.0.1/$exporter_port") 2>/dev/null; }
+
+# exporter_stop: its exit status.
+exporter_stop() {
+	kill "$exporter" 2>/dev/null
+	wait "$exporter"
+}
+
+# scrape [CURL-OPTION]...
+# shellcheck disable=SC2120
+scrape() { curl -sS --max-time 10 "$@" "$exporter_url/metrics"; }
+
+# metric NAME [FILE]: the value of a sample, as it stands there; nothing: there is none.
+metric() {
+	if [ $# -gt 1 ]; then
+		cat "$2"
+	else
+		scrape
+	fi | awk -v name="$1" 'substr($0, 1, length(name) + 1) == name " " { print substr($0, length(name) + 2) }'
+}
