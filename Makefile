@@ -102,7 +102,7 @@ unit: unit-progs
 
 demo: setup
 	@$(MAKE) all bench-progs
-	@scripts/vm --nic rxe --timeout 900 -- selftests/bench/demo.sh
+	@selftests/bench/demo-host.sh
 bench: setup
 	@$(MAKE) all softhca bench-progs
 	@selftests/bench/run.sh

@@ -3,7 +3,7 @@
 #
 # The port experiment, on real packets, in the VM with --nic rxe:
 #
-#   selftests/bench/demo.sh [--by-hand] [--capture]
+#   selftests/bench/demo.sh [--by-hand] [--capture] [--exporter ADDRESS]
 #
 # A latency job (cgroup /kv) shares a port of 10 Mbit/s with a bulk job (cgroup
 # /bulk). Five phases: the latency job alone; both, with an agent that only
@@ -16,6 +16,7 @@
 #   --by-hand   without module and agent: for phase three the latency job is
 #               started again with the raised class. What the port can do.
 #   --capture   also find when the first packet of another class was sent
+#   --exporter  also serve metrics, at this address
 #
 # Exit status 0: the effect is there; 1: it is not, or something failed; 77: the
 # port was not full while it should have been, twice, so nothing was shown.
@@ -44,13 +45,15 @@ slo_factor=3
 packet_us=$((4200 * 8 * 1000000 / rate))
 least_util=80
 
-by_hand='' capture=''
-for arg; do
-	case $arg in
+by_hand='' capture='' exporter=''
+while [ $# -gt 0 ]; do
+	case $1 in
 	--by-hand) by_hand=1 ;;
 	--capture) capture=1 ;;
-	*) sed -n 's/^# \{0,1\}//; 4,23p' "$0" >&2; exit 2 ;;
+	--exporter) exporter=$2; shift ;;
+	*) sed -n 's/^# \{0,1\}//; 4,24p' "$0" >&2; exit 2 ;;
 	esac
+	shift
 done
 
 dir=$(mktemp -d /tmp/demo.XXXXXX)
@@ -66,6 +69,7 @@ stop_all() {
 
 finish() {
 	stop_all
+	[ -z "${exporter_pid:-}" ] || kill "$exporter_pid"
 	if [ -n "${VM_OUT:-}" ]; then
 		mkdir -p "$VM_OUT/demo"
 		cp -r "$dir/." "$VM_OUT/demo/"
@@ -427,6 +431,12 @@ if [ -z "$by_hand" ]; then
 	[ -d /sys/module/swiftrdma ] || insmod "$module" || fail "cannot load $module"
 fi
 port_shape v0 "${rate}bit" $raised
+# Not one of $pids, which end with each attempt.
+if [ -n "$exporter" ]; then
+	swiftrdma-exporter --web.listen-address "$exporter" --interval 2s >"$dir/exporter" 2>&1 & exporter_pid=$!
+	# stop_all() waits for the jobs of this shell.
+	disown
+fi
 
 attempt || {
 	say "trying once more"

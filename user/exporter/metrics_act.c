@@ -19,7 +19,7 @@ static void write_decisions(const struct history *h, struct expo *e)
 	struct expo_labels l;
 
 	METRIC(e, EXPO_COUNTER, "decisions", NULL,
-	       "Changes of knobs, by the policy that decided them; \"none\": by hand.");
+	       "Changes of knobs, by the policy that decided them; \"none\": no policy did.");
 	for (size_t i = 0; i < h->n_decisions; i++)
 		for (int set = 1; set >= 0; set--) {
 			const struct history_decision *d = &h->decisions[i];
