@@ -17,7 +17,7 @@ cd "$(dirname "$0")/../.." || exit 1
 . selftests/lib/prometheus.sh
 
 guest_port=9891
-interval=3	# s; the guest is slow
+interval=5	# s; the guest is slow
 work=$(mktemp -d /tmp/demo-host.XXXXXX)
 cleanup() {
 	[ -z "${prometheus:-}" ] || kill "$prometheus" 2>/dev/null
@@ -47,6 +47,10 @@ scripts/vm --nic rxe --forward "$port:$guest_port" --timeout 900 -- \
 	selftests/bench/demo.sh --exporter "0.0.0.0:$guest_port" "$@"
 status=$?
 
+if [ $status -ne 0 ]; then
+	echo 'the demo did not come to its end, so Prometheus is not asked'
+	exit $status
+fi
 # Panels of what rxe does not report are asked by selftests/host/prometheus.sh.
 failed=0 asked=0
 while IFS=$'\t' read -r title query; do
@@ -55,7 +59,7 @@ while IFS=$'\t' read -r title query; do
 	[ "${got:-0}" -gt 0 ] && continue
 	printf "  NO   panel '%s' has no data: %s\n" "$title" "$query"
 	failed=$((failed + 1))
-done < <(dashboard_queries $((5 * interval)) 'Where the NIC reports them.')
+done < <(dashboard_queries $((4 * interval)) 'Where the NIC reports them.')
 scrapes=$(ask_since "$began" 'up{job="swiftrdma"} == 1')
 if [ "$asked" -eq 0 ] || [ "${scrapes:-0}" -eq 0 ]; then
 	echo '  NO   Prometheus did not scrape the guest'
@@ -63,5 +67,4 @@ if [ "$asked" -eq 0 ] || [ "${scrapes:-0}" -eq 0 ]; then
 elif [ $failed -eq 0 ]; then
 	printf '  yes  Prometheus on the host scraped the guest: each of %d queries of the dashboard has data\n' $asked
 fi
-[ $failed -eq 0 ] || [ $status -ne 0 ] || status=1
-exit $status
+[ $failed -eq 0 ]

@@ -433,7 +433,7 @@ fi
 port_shape v0 "${rate}bit" $raised
 # Not one of $pids, which end with each attempt.
 if [ -n "$exporter" ]; then
-	swiftrdma-exporter --web.listen-address "$exporter" --interval 2s >"$dir/exporter" 2>&1 & exporter_pid=$!
+	nice -n 19 swiftrdma-exporter --web.listen-address "$exporter" --interval 5s >"$dir/exporter" 2>&1 & exporter_pid=$!
 	# stop_all() waits for the jobs of this shell.
 	disown
 fi

@@ -51,7 +51,7 @@ static int take_item(struct exporter *x)
 static int end_readings(struct exporter *x, int err)
 {
 	complain(x->opt.replay ? x->opt.replay : "the reader",
-		 err == -EPIPE ? "ended" : strerror(-err));
+		 err == -EPIPE ? "ended" : err == -EAGAIN ? "hangs" : strerror(-err));
 	return sd_event_exit(x->event, EXIT_FAILURE);
 }
 

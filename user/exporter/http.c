@@ -312,6 +312,8 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *c, const cha
 
 	(void)version;
 	(void)upload;
+	if (((struct http *)arg)->stopping)
+		return MHD_NO;
 	/* The first call comes before a body, and an answer to it refuses the body. */
 	if (!rq) {
 		*context = rq = new_request(arg, c);
@@ -470,13 +472,15 @@ static void stop_daemon(struct http *h)
 	h->io = sd_event_source_disable_unref(h->io);
 	h->timer = sd_event_source_disable_unref(h->timer);
 	h->sweep = sd_event_source_disable_unref(h->sweep);
-	/* No connection may be suspended when the daemon stops. */
+	/* No connection may be suspended when the daemon stops, nor pass without its password. */
+	h->stopping = true;
 	auth_stop(h->auth);
 	h->auth = NULL;
 	resume_waiting(h, UINT64_MAX);
 	if (h->daemon)
 		MHD_stop_daemon(h->daemon);
 	h->daemon = NULL;
+	h->stopping = false;
 }
 
 int http_start(struct http *h, const struct web_config *c, char *why, size_t cap)

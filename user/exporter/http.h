@@ -76,6 +76,7 @@ struct http {
 	struct MHD_Daemon *daemon;
 	struct auth *auth;	/* NULL: without passwords */
 	bool need_client_cert;
+	bool stopping;		/* nothing is answered any more */
 	int fd;			/* listens; stays when the daemon is started anew */
 	struct http_peer *peers;
 	unsigned int n_peers;

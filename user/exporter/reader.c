@@ -15,6 +15,8 @@
 #include "exporter/snap_copy.h"
 #include "io/io.h"
 
+#define READER_PATIENCE_S	10
+
 struct reader {
 	int fd;			/* to the exporter */
 	struct io *io;		/* NULL: not connected */
@@ -154,6 +156,8 @@ static void run_reader(int fd, pid_t parent)
 
 int reader_start(pid_t *pid)
 {
+	/* A reader that stops in the middle of a message must not stop the exporter. */
+	const struct timeval patience = { .tv_sec = READER_PATIENCE_S };
 	pid_t parent = getpid();
 	int fd[2], err;
 
@@ -171,5 +175,6 @@ int reader_start(pid_t *pid)
 		run_reader(fd[1], parent);
 	}
 	close(fd[1]);
+	setsockopt(fd[0], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	return fd[0];
 }

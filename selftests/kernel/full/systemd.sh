@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# swiftrdma-agent under a real systemd: the unit as it is installed, in process,
-# mount and cgroup namespaces of its own, with no other units about.
+# swiftrdma-agent and swiftrdma-exporter under a real systemd: the units as they are installed,
+# in process, mount and cgroup namespaces of their own, with no other units about.
 
 cd "$(dirname "$0")/../../.." || exit 1
 . selftests/lib/ktap.sh
@@ -39,9 +39,10 @@ cat >"$fleet_dir/init" <<'EOF'
 mount --make-rprivate / && mount -t proc proc /proc || exit 1
 umount /sys/fs/cgroup && mount -t cgroup2 cgroup2 /sys/fs/cgroup || exit 1
 mount -t tmpfs -o mode=755 tmpfs /run && mkdir -p /run/bin /run/systemd/system || exit 1
-cp "$1/build/bin/swiftrdma-agent" /run/bin/
+cp "$1/build/bin/swiftrdma-agent" "$1/build/bin/swiftrdma-exporter" /run/bin/
 cd /run/systemd/system || exit 1
 sed 's,=/usr/local/sbin/,=/run/bin/,' "$1/user/agent/swiftrdma-agent.service" >swiftrdma-agent.service
+sed 's,=/usr/local/sbin/,=/run/bin/,' "$1/user/exporter/swiftrdma-exporter.service" >swiftrdma-exporter.service
 mkdir swiftrdma-agent.service.d
 printf '[Service]\nStandardError=append:%s\nWatchdogSec=2s\n' "$2" >swiftrdma-agent.service.d/test.conf
 for target in sysinit basic shutdown multi-user; do
@@ -129,6 +130,27 @@ point $? "... and acts again"
 kill -KILL "$(main_pid)"
 wait_for 10 shows NRestarts 2 && fleet_has job "^$(has 160) " 15
 point $? "so it does when it is killed"
+
+# The exporter beside it.
+watch=swiftrdma-exporter.service
+exporter_is() { [ "$(ctl show $watch --value -p "$1")" = "$2" ]; }
+tells() { curl -s --max-time 10 http://localhost:9891/metrics | grep -qx "$1"; }
+check "the exporter's unit starts" ctl start $watch
+wait_for 20 tells 'swiftrdma_up 1'
+point $? "... and it tells what it reads"
+check "... that an agent runs, too" wait_for 20 tells 'swiftrdma_agent_up 1'
+# Without CAP_SETPCAP the bounding set stays; with NoNewPrivs nothing can be had of it.
+is "... as two processes with a system call filter, not root, one with CAP_NET_ADMIN" \
+	"$(for pid in $(pgrep -x 'swiftrdma-expor|srdma-reader'); do
+		awk '/^(CapEff|CapPrm|CapBnd|NoNewPrivs|Seccomp):/ { printf "%s ", $2 } /^Uid/ { printf "%s ", $2 != 0 }' \
+			"/proc/$pid/status"; echo; done | sort | tr '\n' ';')" \
+	"1 $(printf '0000000000000000 %.0s' 1 2)0000000000001000 1 2 ;1 $(printf '0000000000001000 %.0s' 1 2 3)1 2 ;"
+check "it reloads" ctl reload $watch
+kill -KILL "$(pgrep -x srdma-reader)"
+check "without its reader it is started anew" wait_for 30 exporter_is NRestarts 1
+check "... and reads" wait_for 30 tells 'swiftrdma_up 1'
+check "it stops" ctl stop $watch
+check "... well" exporter_is Result success
 
 check "the unit stops" ctl stop $unit
 is "... well" "$(show ActiveState)/$(show Result)" inactive/success
