@@ -431,9 +431,9 @@ if [ -z "$by_hand" ]; then
 	[ -d /sys/module/swiftrdma ] || insmod "$module" || fail "cannot load $module"
 fi
 port_shape v0 "${rate}bit" $raised
-# Not one of $pids, which end with each attempt.
+# Not one of $pids, which end with each attempt. Only scrapes cause readings.
 if [ -n "$exporter" ]; then
-	nice -n 19 swiftrdma-exporter --web.listen-address "$exporter" --interval 5s >"$dir/exporter" 2>&1 & exporter_pid=$!
+	nice -n 19 swiftrdma-exporter --web.listen-address "$exporter" --interval 60s >"$dir/exporter" 2>&1 & exporter_pid=$!
 	# stop_all() waits for the jobs of this shell.
 	disown
 fi

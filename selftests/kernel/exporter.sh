@@ -118,10 +118,10 @@ is "requests that wait are told" "$(grep -c '^swiftrdma_job_wait_seconds_count{d
 is "promtool finds nothing wrong" "$(promtool check metrics <"$work/text" 2>&1)" ""
 
 # Both stand still, so that all read the same.
-mapfile -t ends < <(echo "$kv"; pgrep -P "$kv")
-kill -STOP "${ends[@]}"
+mapfile -t both < <(echo "$kv"; pgrep -P "$kv")
+kill -STOP "${both[@]}"
 check "what the exporter tells is what the command tells" wait_for 20 compare
-kill -CONT "${ends[@]}"
+kill -CONT "${both[@]}"
 
 # A second user sees what is theirs.
 (EXPORTER_PORT=19893; . selftests/lib/exporter.sh
