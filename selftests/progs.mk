@@ -24,7 +24,8 @@ cli_srcs := $(filter-out %/main.c %/top_screen.c,$(wildcard $(ROOT)/user/cli/*.c
 exporter_srcs := $(filter-out %/main.c,$(wildcard $(ROOT)/user/exporter/*.c))
 asan_objs := $(patsubst $(ROOT)/user/%.c,$(BUILD)/user-asan/%.o,$(lib_srcs) $(cli_srcs) $(runtime_srcs) \
 	       $(exporter_srcs))
-fuzz_objs := $(patsubst $(ROOT)/user/%.c,$(BUILD)/user-fuzz/%.o,$(lib_srcs) $(runtime_srcs))
+fuzz_objs := $(patsubst $(ROOT)/user/%.c,$(BUILD)/user-fuzz/%.o,$(lib_srcs) $(runtime_srcs) \
+	       $(exporter_srcs))
 common_objs := $(patsubst $(ROOT)/selftests/lib/%.c,$(BUILD)/selftests/lib/%.o,$(wildcard $(ROOT)/selftests/lib/*.c))
 
 unit := $(patsubst $(ROOT)/selftests/unit/%.c,$(BUILD)/unit/%,$(wildcard $(ROOT)/selftests/unit/test_*.c))

@@ -43,6 +43,32 @@ check "stderr is CMD's stderr" grep -qx to-stderr "$work/plain.err"
 is "a shared file stays" "$(cat "$work/share/file")" kept
 is "arguments arrive as they were given" "$(cat "$work/share/args")" "a b|it's|\$HOME|\"q\"|"
 
+# The host reaches a server in the guest, which reaches nothing. QEMU takes connections before
+# the guest does, so only an answer counts.
+port=$((20000 + $$ % 10000))
+start forward --forward $port:7777 -- python3 -c '
+import socket
+try:
+    socket.create_connection(("10.0.2.2", '$port'), 3)
+    print("out", flush=True)
+except OSError:
+    print("in", flush=True)
+server = socket.create_server(("10.0.2.15", 7777))
+while True:
+    peer, _ = server.accept()
+    peer.sendall(b"hello\n")
+    if peer.recv(1) == b"x":
+        break
+' & forward=$!
+answer=''
+while [ "$answer" != hello ] && kill -0 $forward 2>/dev/null; do
+	{ read -r -t 5 answer <&3; printf x >&3; } 3<>"/dev/tcp/127.0.0.1/$port"
+	sleep 0.3
+done 2>/dev/null
+wait
+is "the host reaches a forwarded port of the guest" "$answer $(status forward)" "hello 0"
+is "... through which the guest does not reach the host" "$(cat "$work/forward.out")" in
+
 # The guest panics once its output has been seen out here: what it had written a
 # moment before would be in the pipes of a machine that is gone.
 start panic --share "$work/panic" -- sh -c '
