@@ -24,7 +24,7 @@ exporter_stop() {
 
 # scrape [CURL-OPTION]...
 # shellcheck disable=SC2120
-scrape() { curl -sS --max-time 10 "$@" "$exporter_url/metrics"; }
+scrape() { curl -sS --max-time 30 "$@" "$exporter_url/metrics"; }
 
 # metric NAME [FILE]: the value of a sample, as it stands there; nothing: there is none.
 metric() {

@@ -39,17 +39,35 @@ static char *split_port(char *host, char **name)
 
 static int listen_on(const struct addrinfo *a)
 {
-	int one = 1, err, fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK,
+	/* A slow reader's share of the kernel's memory; connections inherit it. */
+	int one = 1, room = HTTP_SEND_ROOM, err, fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK,
 				      a->ai_protocol);
 
 	if (fd < 0)
 		return -errno;
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
 	if (!bind(fd, a->ai_addr, a->ai_addrlen) && !listen(fd, BACKLOG))
 		return fd;
 	err = -errno;
 	close(fd);
 	return err;
+}
+
+/*
+ * A name may have addresses of both families, and there is one socket. Of "localhost" clients
+ * try 127.0.0.1 in any case; without a host [::] takes both.
+ */
+static int listen_on_any(const struct addrinfo *list, int preferred)
+{
+	const struct addrinfo *a;
+	int fd = -EADDRNOTAVAIL;
+
+	for (int other = 0; other < 2; other++)
+		for (a = list; a && fd < 0; a = a->ai_next)
+			if ((a->ai_family != preferred) == other)
+				fd = listen_on(a);
+	return fd;
 }
 
 int http_listen(const char *address, char *why, size_t cap)
@@ -58,9 +76,9 @@ int http_listen(const char *address, char *why, size_t cap)
 		.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM,
 		.ai_flags = AI_PASSIVE | AI_NUMERICSERV,
 	};
-	struct addrinfo *list, *a;
+	struct addrinfo *list;
 	char host[256], *name, *port;
-	int err, fd = -EINVAL;
+	int err, fd;
 
 	snprintf(host, sizeof(host), "%s", address);
 	port = split_port(host, &name);
@@ -74,8 +92,7 @@ int http_listen(const char *address, char *why, size_t cap)
 		snprintf(why, cap, "'%s': %s", address, gai_strerror(err));
 		return -EINVAL;
 	}
-	for (a = list; a && fd < 0; a = a->ai_next)
-		fd = listen_on(a);
+	fd = listen_on_any(list, *name ? AF_INET : AF_INET6);
 	freeaddrinfo(list);
 	if (fd < 0)
 		snprintf(why, cap, "'%s': %s", address, strerror(-fd));

@@ -17,6 +17,7 @@
 
 #define HTTP_CONNECTIONS	2048
 #define HTTP_MEMORY		16384	/* bytes of a connection, for its request */
+#define HTTP_SEND_ROOM		65536	/* bytes of a connection, in the kernel, for its answer */
 #define HTTP_IDLE_S		30	/* without a byte */
 #define HTTP_REQUEST_NS		60000000000ULL	/* from one request to the end of the next */
 #define HTTP_ANSWER_NS		15000000000ULL	/* for reading an answer */
