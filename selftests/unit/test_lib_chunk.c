@@ -454,19 +454,35 @@ static void test_unable(void **state)
 /* The room of a completion queue is shared out, and comes back. */
 static void test_shared_cq(void **state)
 {
-	struct ibv_qp *more[4];
+	struct ibv_qp *more[16];
 
 	(void)state;
-	/* 16 * 64 entries were added, and each of these takes 256. */
-	for (int i = 0; i < 4; i++) {
+	/* 4096 entries were added, and each of these takes 256. */
+	for (int i = 0; i < 16; i++) {
 		more[i] = new_qp(cq, 16, IBV_QPT_RC, 0);
-		assert_int_equal(!!(rig_slot(more[i])->id.flags & SWIFTRDMA_SLOT_CHUNK), i < 3);
+		assert_int_equal(!!(rig_slot(more[i])->id.flags & SWIFTRDMA_SLOT_CHUNK), i < 15);
 	}
 	ibv_destroy_qp(more[0]);
 	more[0] = new_qp(cq, 16, IBV_QPT_RC, 0);
 	assert_true(rig_slot(more[0])->id.flags & SWIFTRDMA_SLOT_CHUNK);
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < 16; i++)
 		ibv_destroy_qp(more[i]);
+}
+
+/* Two QPs that share a CQ of just their requests have room, both. */
+static void test_small_cq(void **state)
+{
+	struct ibv_cq *small = ibv_create_cq(rig.ctx, 4, NULL, NULL, 0);
+	struct ibv_qp *two[2];
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		two[i] = new_qp(small, 2, IBV_QPT_RC, 0);
+		assert_int_equal(((struct qp *)table_find(&qps, two[i]))->chunk->room, 256);
+	}
+	for (int i = 0; i < 2; i++)
+		ibv_destroy_qp(two[i]);
+	ibv_destroy_cq(small);
 }
 
 /* SWIFTRDMA_CHUNK=yes: queues have room before the knob comes. */
@@ -658,7 +674,7 @@ int main(void)
 		CHUNK_TEST(test_refused_between), CHUNK_TEST(test_refused_whole_one),
 		CHUNK_TEST(test_refused_last_piece), CHUNK_TEST(test_refused_without_bad_wr),
 		CHUNK_TEST(test_refused_and_flushed), CHUNK_TEST(test_full_queue),
-		CHUNK_TEST(test_unable), CHUNK_TEST(test_shared_cq),
+		CHUNK_TEST(test_unable), CHUNK_TEST(test_shared_cq), CHUNK_TEST(test_small_cq),
 		CHUNK_TEST(test_room_before_knob), CHUNK_TEST(test_counting_only),
 		CHUNK_TEST(test_by_entry), CHUNK_TEST(test_other_knobs), CHUNK_TEST(test_stash),
 		CHUNK_TEST(test_two_threads),

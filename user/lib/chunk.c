@@ -19,13 +19,22 @@
 #define PIECES_EACH 16
 #define QUEUE_MIN 256
 #define QUEUE_MAX 2048
+/* A small CQ may be that of as many QPs as it has entries, each with QUEUE_MIN: up to this. */
+#define CQ_SHARED 4096
 #define CQ_MAX 16384
 
-static uint32_t room_for(uint32_t n, uint32_t max)
+static uint32_t room_for(uint32_t n, uint32_t min, uint32_t max)
 {
 	uint64_t room = (uint64_t)PIECES_EACH * n;
 
-	return room < QUEUE_MIN ? QUEUE_MIN : room > max ? max : (uint32_t)room;
+	return room < min ? min : room > max ? max : (uint32_t)room;
+}
+
+static uint32_t cq_room_for(uint32_t cqe)
+{
+	uint32_t min = cqe < CQ_SHARED / QUEUE_MIN ? cqe * QUEUE_MIN : CQ_SHARED;
+
+	return room_for(cqe, min, CQ_MAX);
 }
 
 uint64_t chunk_size(const struct device *dev)
@@ -45,7 +54,7 @@ static bool is_on(struct context *c)
 
 uint32_t chunk_cq_room(struct context *c, uint32_t cqe)
 {
-	return cqe && cqe <= INT32_MAX - CQ_MAX && is_on(c) ? room_for(cqe, CQ_MAX) : 0;
+	return cqe && cqe <= INT32_MAX - CQ_MAX && is_on(c) ? cq_room_for(cqe) : 0;
 }
 
 /* Other QPs are left alone; where each request completes, so would each piece. */
@@ -63,7 +72,7 @@ struct chunk_ask chunk_ask(struct context *c, struct ibv_qp_init_attr *attr)
 	if (!can_split(attr) || !is_on(c))
 		return ask;
 	cq = cq_find(attr->send_cq);
-	ask.room = room_for(attr->cap.max_send_wr, QUEUE_MAX);
+	ask.room = room_for(attr->cap.max_send_wr, QUEUE_MIN, QUEUE_MAX);
 	if (!cq || cq->ctx != c)
 		ask.room = 0;
 	else if (ask.room > cq->room)
