@@ -160,7 +160,7 @@ static const struct {
 	SH_ENTRY("mtt_bytes", MODEL_MTT), SH_ENTRY("cqc_bytes", MODEL_CQC), SH_PARAM(fetch_ps),
 	SH_PARAM(wqe_limit), SH_PARAM(wqe_refetch_q8), SH_PARAM(pus), SH_PARAM(pu_ps), SH_PARAM(payload_ps),
 	SH_PARAM(jitter_pct), SH_PARAM(ctrl_ps), SH_PARAM(link_bps), SH_PARAM(mtu),
-	SH_PARAM(header), SH_PARAM(strict), SH_WEIGHT(0), SH_WEIGHT(1), SH_WEIGHT(2),
+	SH_PARAM(header), SH_PARAM(whole_messages), SH_PARAM(strict), SH_WEIGHT(0), SH_WEIGHT(1), SH_WEIGHT(2),
 	SH_WEIGHT(3), SH_WEIGHT(4), SH_WEIGHT(5), SH_WEIGHT(6), SH_WEIGHT(7),
 	SH_PARAM(pipe_ps), SH_PARAM(late_ps),
 #undef SH_WEIGHT

@@ -257,6 +257,7 @@ static void rnd_params(struct world *w, struct model_params *p)
 	p->link_bps = rnd(w, 4) ? 1000000000ULL * (1 + rnd(w, 400)) : 0;
 	p->mtu = 256 << rnd(w, 5);
 	p->header = rnd(w, 60);
+	p->whole_messages = rnd(w, 2);
 	p->strict = rnd(w, 256);
 	for (i = 0; i < MODEL_CLASSES; i++)
 		p->weight[i] = rnd(w, 101);

@@ -72,6 +72,33 @@ static void only_the_head_may_go(void **state)
 	rig_free(r);
 }
 
+/* Whose messages end before another QP has its turn. */
+static void whole_messages_block(void **state)
+{
+	struct model_params p = port_params();
+	struct rig *r;
+
+	(void)state;
+	p.whole_messages = 1;
+	r = rig_new(&p, 2);
+	rig_post(r, 0, 100000, 0);
+	rig_post(r, 0, 100000, 0);
+	rig_post(r, 1, 64, 0);
+	rig_run(r);
+	assert_done(r, 0, 0, 100000 * 1000);
+	assert_done(r, 1, 2, 100064 * 1000);
+	assert_done(r, 2, 1, 200064 * 1000);
+	rig_free(r);
+	/* The same bytes in smaller messages: the other QP waits for one of these. */
+	r = rig_new(&p, 2);
+	rig_burst(r, 0, 20, 10000, 0);
+	rig_post(r, 1, 64, 0);
+	rig_run(r);
+	assert_done(r, 0, 0, 10000 * 1000);
+	assert_done(r, 1, 20, 10064 * 1000);
+	rig_free(r);
+}
+
 static void strict_is_strict_but_not_preemptive(void **state)
 {
 	struct model_params p = port_params();
@@ -450,7 +477,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bytes_take_their_time),
 		cmocka_unit_test(fractions_are_not_lost),
-		cmocka_unit_test(only_the_head_may_go),
+		cmocka_unit_test(only_the_head_may_go), cmocka_unit_test(whole_messages_block),
 		cmocka_unit_test(strict_is_strict_but_not_preemptive),
 		cmocka_unit_test(strict_before_weighted),
 		cmocka_unit_test(paused_classes_wait),

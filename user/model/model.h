@@ -110,6 +110,7 @@ struct model_params {
 	uint64_t link_bps;	/* bit/s */
 	uint32_t mtu;		/* payload bytes of a packet, at least 1 */
 	uint32_t header;	/* bytes of each packet's headers */
+	uint8_t whole_messages;	/* a QP's turn lasts until its message is sent; 0: a packet */
 	uint8_t strict;		/* bit per class: strict priority, before all others */
 	uint8_t weight[MODEL_CLASSES];	/* share of a class that is not strict; 0 means 1 */
 

@@ -216,9 +216,11 @@ static void class_charge(struct model *m, uint32_t c, uint64_t wire, uint32_t tu
 
 /*
  * Byte-deficit round robin on both levels: a sender's deficit may go below zero by one
- * packet. The sender pays for that in its next turn, and moves to the end of the list.
+ * packet. The sender pays for that in its next turn, and moves to the end of the list. Among the
+ * QPs of a group, one that may send whole messages moves there after each message instead. @last:
+ * the packet ends one.
  */
-static void charge(struct model *m, uint32_t q, uint64_t wire)
+static void charge(struct model *m, uint32_t q, uint64_t wire, bool last)
 {
 	/*
 	 * More than a packet is sent at once only where sending takes no time and shares
@@ -228,11 +230,14 @@ static void charge(struct model *m, uint32_t q, uint64_t wire)
 	struct model_qp *qp = &m->qp[q];
 	uint32_t g = qp->element * MODEL_CLASSES + qp->cls;
 	struct model_group *group = group_of(m, g);
+	bool whole = m->p.whole_messages;
 
 	class_charge(m, qp->cls, wire, turn);
-	qp->deficit -= turn;
-	if (qp->deficit <= 0) {
-		qp->deficit += packet_bytes(m);
+	if (!whole)
+		qp->deficit -= turn;
+	if (whole ? last : qp->deficit <= 0) {
+		if (!whole)
+			qp->deficit += packet_bytes(m);
 		ready_unlink(m, g, q);
 		ready_link(m, g, q);
 	}
@@ -352,7 +357,7 @@ static void port_send(struct model *m)
 	wr->left -= bytes;
 	cls->backlog -= bytes;
 	qp->ready_bytes -= bytes;
-	charge(m, q, wire);
+	charge(m, q, wire, !wr->left);
 	if (!wr->left) {
 		wr_pop(m, &qp->ready);
 		cls->waiting--;
