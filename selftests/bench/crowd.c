@@ -141,7 +141,7 @@ static int connect_one(struct crowd *c, uint32_t i)
 	struct ibv_qp *peer;
 	struct ibv_mr *mr;
 
-	s->qp = vqp_sender(c->pd[o->registers ? i % o->registers : 0], c->cq, o->depth);
+	s->qp = vqp_selective(c->pd[o->registers ? i % o->registers : 0], c->cq, o->depth);
 	peer = vqp_sender(c->to.pd, c->to_cq, 1);
 	if (!s->qp || !peer)
 		return complain("QP");
@@ -208,6 +208,7 @@ static int post(struct crowd *c, uint32_t i)
 		.sg_list = &sge,
 		.num_sge = 1,
 		.opcode = IBV_WR_RDMA_WRITE,
+		.send_flags = IBV_SEND_SIGNALED,
 		.wr.rdma = { .remote_addr = sge.addr, .rkey = c->s[i].rkey },
 	};
 

@@ -40,6 +40,7 @@ struct options {
 	struct vconn conn;
 	uint64_t interval_ns, duration_ns, count;
 	uint32_t size, outstanding;
+	bool read;
 	bool send;	/* two-sided; no receives are there until SIGUSR1 */
 	bool json;
 };
@@ -69,7 +70,7 @@ enum command { CMD_QUERY = 'q', CMD_RELEASE = 'r' };
 static const char usage[] =
 	"usage: lat [OPTION]...\n"
 	"  --client-dev DEV  --server-dev DEV   the two ends (rxe0, rxe1)\n"
-	"  --op write|send    with send, the server posts no receive until SIGUSR1\n"
+	"  --op write|read|send    with send, the server posts no receive until SIGUSR1\n"
 	"  --size BYTES       of a message (64)\n"
 	"  --outstanding N    messages at a time (1)\n"
 	"  --interval USEC    pause after a completion (2000)\n"
@@ -102,7 +103,8 @@ static int end_open(struct end *e, const char *dev, const struct options *o)
 	if (!e->buf || !e->channel)
 		goto failed;
 	e->mr = ibv_reg_mr(e->dev.pd, e->buf, o->size,
-			   IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+			   IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+			   IBV_ACCESS_REMOTE_READ);
 	e->cq = ibv_create_cq(e->dev.ctx, 2 * o->outstanding, NULL, e->channel, 0);
 	if (!e->mr || !e->cq)
 		goto failed;
@@ -174,7 +176,7 @@ static int post_send(struct end *e, const struct vpeer *to, const struct options
 		.wr_id = id,
 		.sg_list = &sge,
 		.num_sge = 1,
-		.opcode = o->send ? IBV_WR_SEND : IBV_WR_RDMA_WRITE,
+		.opcode = o->send ? IBV_WR_SEND : o->read ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE,
 		.wr.rdma = { .remote_addr = to->addr, .rkey = to->rkey },
 	};
 
@@ -484,7 +486,8 @@ static void parse(int argc, char **argv, struct options *o)
 		case SDEV: o->server_dev = optarg; break;
 		case OP:
 			o->send = !strcmp(optarg, "send");
-			if (!o->send && strcmp(optarg, "write"))
+			o->read = !strcmp(optarg, "read");
+			if (!o->send && !o->read && strcmp(optarg, "write"))
 				goto wrong;
 			break;
 		case SIZE: o->size = number("size", optarg, 1, 1 << 20); break;

@@ -18,8 +18,8 @@ set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 
 groups=(qp_create qp_rts dump qp_memory act_latency softhca_uar softhca_cache softhca_class
-	mlx5_create mlx5_post mlx5_sampler uar_show_10k uar_loop place_loop policy_tick scrape_10k model_error sim_rate
-	lib_cost lib_post_insns)
+	mlx5_create mlx5_post mlx5_sampler uar_show_10k uar_loop place_loop chunk_small
+	pace_demo policy_tick scrape_10k model_error sim_rate lib_cost lib_post_insns)
 rows=selftests/bench/rows
 logs=build/vm/out/bench
 failed=0
@@ -57,7 +57,7 @@ group() {
 	qp_create|qp_rts) measure "$1" rxe --icount --timeout 1200 -- "$rows/cost.sh" "$1" ;;
 	dump|qp_dump*) measure dump rxe --icount --timeout 600 -- "$rows/dump.sh" ;;
 	qp_memory) measure "$1" rxe --timeout 600 -- "$rows/qp_memory.sh" ;;
-	act_latency) measure "$1" rxe --timeout 300 -- "$rows/act_latency.sh" ;;
+	act_latency|pace_demo) measure "$1" rxe --timeout 300 -- "$rows/$1.sh" ;;
 	softhca_uar|softhca_cache|softhca_class)
 		SOFTHCA_PARAMS="preset=cx5 time_scale=6000" \
 			measure "$1" softhca --timeout 1200 -- "$rows/$1.sh" ;;
@@ -68,6 +68,9 @@ group() {
 	place_loop)
 		SOFTHCA_PARAMS="preset=cx5 time_scale=6000" \
 			measure "$1" softhca --timeout 600 -- "$rows/$1.sh" ;;
+	chunk_small)
+		SOFTHCA_PARAMS="preset=cx5 time_scale=80000" \
+			measure "$1" softhca --timeout 900 -- "$rows/$1.sh" ;;
 	uar_show_10k) measure "$1" softhca --icount --timeout 1800 -- "$rows/uar_show.sh" ;;
 	lib_post_insns) measure "$1" softhca --icount --timeout 1200 -- "$rows/lib_post.sh" ;;
 	mlx5_create|mlx5_post|mlx5_sampler)

@@ -134,7 +134,8 @@ struct ibv_pd *vdev_thread_pd(struct vdev *dev)
 	return attr.td ? ibv_alloc_parent_domain(dev->ctx, &attr) : NULL;
 }
 
-struct ibv_qp *vqp_sender(struct ibv_pd *pd, struct ibv_cq *cq, uint32_t depth)
+static struct ibv_qp *new_sender(struct ibv_pd *pd, struct ibv_cq *cq, uint32_t depth,
+				 int sig_all)
 {
 	struct ibv_qp_init_attr attr = {
 		.send_cq = cq, .recv_cq = cq,
@@ -143,10 +144,20 @@ struct ibv_qp *vqp_sender(struct ibv_pd *pd, struct ibv_cq *cq, uint32_t depth)
 			.max_send_sge = 1, .max_recv_sge = 1,
 		},
 		.qp_type = IBV_QPT_RC,
-		.sq_sig_all = 1,
+		.sq_sig_all = sig_all,
 	};
 
 	return ibv_create_qp(pd, &attr);
+}
+
+struct ibv_qp *vqp_sender(struct ibv_pd *pd, struct ibv_cq *cq, uint32_t depth)
+{
+	return new_sender(pd, cq, depth, 1);
+}
+
+struct ibv_qp *vqp_selective(struct ibv_pd *pd, struct ibv_cq *cq, uint32_t depth)
+{
+	return new_sender(pd, cq, depth, 0);
 }
 
 struct ibv_qp *vqp_small(struct vdev *dev, struct ibv_cq *cq)

@@ -65,6 +65,8 @@ struct ibv_pd *vdev_thread_pd(struct vdev *dev);
 
 /* A QP for @depth outstanding sends, each with a completion. */
 struct ibv_qp *vqp_sender(struct ibv_pd *pd, struct ibv_cq *cq, uint32_t depth);
+/* The same, where only those with IBV_SEND_SIGNALED have one. */
+struct ibv_qp *vqp_selective(struct ibv_pd *pd, struct ibv_cq *cq, uint32_t depth);
 /* Connects two QPs to each other, up to RTS. */
 int vqp_pair(struct vdev *dev_a, struct ibv_qp *a, struct vdev *dev_b, struct ibv_qp *b,
 	     const struct vconn *c);
