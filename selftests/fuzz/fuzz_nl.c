@@ -37,13 +37,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	/* Kept over the runs, as an agent keeps them over its ticks. */
 	static struct snapshot snap;
-	static struct srdma_owners owners;
 	static struct snap_action *actions;
 	static size_t cap_actions;
 	struct srdma_reading r = {
 		.snap = &snap,
 		.qps = &snap.qps, .n_qps = &snap.n_qps,
-		.cap_qps = &snap.cap_qps, .owners = &owners,
+		.cap_qps = &snap.cap_qps,
 		.actions = actions, .cap_actions = cap_actions,
 	};
 	struct srdma_answer a = { 0 };
@@ -55,8 +54,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	snap.n_devs = snap.n_ports = snap.n_uars = snap.n_qps = 0;
 	snap.n_jobs = snap.n_owners = 0;
-	if (srdma_owners_attach(&owners, &snap))
-		return 0;
 	/* A block of just that size, aligned as a receive buffer is. */
 	copy = malloc(size - 4);
 	memcpy(copy, data + 4, size - 4);

@@ -12,6 +12,7 @@
 #include <rdma/swiftrdma.h>
 
 #include "io/io.h"
+#include "io/owner.h"
 #include "unit/notify.h"
 #include "unit/snap_build.h"
 
@@ -152,8 +153,10 @@ void snapshot_free(struct snapshot *snap)
 	free(snap->ports);
 	free(snap->uars);
 	free(snap->qps);
+	free(snap->changed);
+	free(snap->qp_key);
 	free(snap->jobs);
-	free(snap->owners);
+	srdma_owners_free(snap);
 	free(snap->job_reports);
 	free(snap->qp_reports);
 	memset(snap, 0, sizeof(*snap));

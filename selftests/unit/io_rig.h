@@ -26,7 +26,6 @@
 
 struct fixture {
 	struct snapshot snap;
-	struct srdma_owners owners;
 	struct srdma_reading r;
 	struct nl_msg *msg;
 };
@@ -38,9 +37,8 @@ static inline int setup(void **state)
 	f->r = (struct srdma_reading){
 		.snap = &f->snap,
 		.qps = &f->snap.qps, .n_qps = &f->snap.n_qps,
-		.cap_qps = &f->snap.cap_qps, .owners = &f->owners,
+		.cap_qps = &f->snap.cap_qps,
 	};
-	assert_int_equal(srdma_owners_attach(&f->owners, &f->snap), 0);
 	f->msg = nlmsg_alloc_size(65536);
 	genlmsg_put(f->msg, 0, SEQ, FAMILY, 0, 0, SWIFTRDMA_CMD_QP_GET, 1);
 	*state = f;
@@ -52,7 +50,6 @@ static inline int teardown(void **state)
 	struct fixture *f = *state;
 
 	snapshot_free(&f->snap);
-	srdma_owners_free(&f->owners);
 	free(f->r.actions);
 	nlmsg_free(f->msg);
 	free(f);

@@ -62,7 +62,6 @@ static void test_all(void **state)
 	assert_int_equal(io_snapshot(&io, &snap, &none), 0);
 	assert_false(looks[SWIFTRDMA_CMD_QP_GET]);
 	snapshot_free(&snap);
-	srdma_owners_free(&io.owners);
 }
 
 int main(void)

@@ -28,11 +28,10 @@ struct nl_msg *srdma_request(struct io *io, int cmd, bool dump, size_t size)
 	return msg;
 }
 
-int srdma_reading_scratch(struct io *io, struct srdma_reading *r)
+void srdma_reading_scratch(struct io *io, struct srdma_reading *r)
 {
 	(void)io;
 	*r = (struct srdma_reading){ 0 };
-	return 0;
 }
 
 /* The first request finds the module gone, the next another one. */

@@ -27,7 +27,7 @@ static void merge(void **state)
 	f->snap.qps = had;
 	f->snap.n_qps = f->snap.cap_qps = 4;
 	srdma_sort_qps(delta, 5);
-	assert_int_equal(srdma_merge_qps(&f->snap, delta, 5), 0);
+	assert_int_equal(srdma_merge_qps(&f->snap, delta, 5), 1);
 	assert_int_equal(f->snap.n_qps, 7);
 	for (int i = 0; i < 7; i++)
 		assert_int_equal(f->snap.qps[i].qpn, qpns[i]);
@@ -36,6 +36,27 @@ static void merge(void **state)
 	assert_int_equal(f->snap.qps[4].serial, 8);
 	assert_int_equal(srdma_merge_qps(&f->snap, NULL, 0), 0);
 	assert_int_equal(f->snap.n_qps, 7);
+	assert_int_equal(f->snap.n_changed, 0);
+}
+
+/* Where no QP is new, the rows of those that were replaced are listed, each once. */
+static void merge_lists_rows(void **state)
+{
+	struct fixture *f = *state;
+	struct snap_qp delta[] = { qp(9, 9, 5), qp(9, 9, 6), qp(31, 31, 7), qp(32, 32, 8) };
+	static const uint32_t rows[] = { 8, 30, 31 };
+	size_t i;
+
+	f->snap.qps = calloc(32, sizeof(*f->snap.qps));
+	f->snap.n_qps = f->snap.cap_qps = 32;
+	for (i = 0; i < 32; i++)
+		f->snap.qps[i] = qp((uint32_t)i + 1, i + 1, 1);
+	srdma_sort_qps(delta, 4);
+	assert_int_equal(srdma_merge_qps(&f->snap, delta, 4), 0);
+	assert_int_equal(f->snap.n_changed, 3);
+	for (i = 0; i < 3; i++)
+		assert_int_equal(f->snap.changed[i], rows[i]);
+	assert_int_equal(f->snap.qps[8].wrs, 6);
 }
 
 /* Against the obvious way: everything in one heap, sorted, the newest kept. */
@@ -47,7 +68,8 @@ static void merge_random(void **state)
 
 	srand(1);
 	for (int round = 0; round < 200; round++) {
-		size_t n = rand() % 64, known = 0;
+		size_t n = rand() % 64, known = 0, had;
+		int added;
 
 		f->snap.n_qps = 0;
 		memset(newest, 0, sizeof(newest));
@@ -59,8 +81,9 @@ static void merge_random(void **state)
 				newest[k] = step * 1000 + i + 1;
 			}
 			srdma_sort_qps(delta, n);
-			assert_int_equal(srdma_merge_qps(&f->snap, delta, n),
-					 0);
+			had = f->snap.n_qps;
+			added = srdma_merge_qps(&f->snap, delta, n);
+			assert_int_equal(added, f->snap.n_qps > had);
 		}
 		for (uint32_t k = 0; k < 64; k++) {
 			if (!newest[k])
@@ -77,7 +100,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		IO_TEST(merge),
-		IO_TEST(merge_random),
+		IO_TEST(merge_lists_rows),
+	IO_TEST(merge_random),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -174,7 +174,6 @@ static void of_jobs_and_qps(void **state)
 	has_figures(&f->snap.qp_reports[0].sum);
 	assert_false(snap_has(&f->snap.qp_reports[1], SNAP_OUTSTANDING));
 	assert_int_equal(f->snap.qp_reports[1].flags, SWIFTRDMA_SLOT_NO_ORDER);
-	srdma_owners_free(&io.owners);
 }
 
 /* A report that names neither a job nor a QP, and a histogram that is cut off. */
@@ -210,7 +209,6 @@ static void older_module(void **state)
 	assert_int_equal(f->snap.n_job_reports, 0);
 	kernel.error = -ENOBUFS;
 	assert_int_equal(io_snapshot(&io, &f->snap, &want), -ENOBUFS);
-	srdma_owners_free(&io.owners);
 }
 
 static void only_if_wanted(void **state)
@@ -227,7 +225,6 @@ static void only_if_wanted(void **state)
 	assert_int_equal(io_snapshot(&io, &f->snap, NULL), 0);
 	assert_int_equal(kernel.asked, 1);
 	assert_false(kernel.has_dev);
-	srdma_owners_free(&io.owners);
 }
 
 int main(void)

@@ -15,7 +15,7 @@
 #define GAPS_PORT	0
 #define GAPS_PRIO	4
 #define GAPS_UAR 0
-#define GAPS_QP		8
+#define GAPS_QP		0
 #define GAPS_STAT	8
 #define GAPS_JOB_REPORT	31
 #define GAPS_QP_REPORT	4

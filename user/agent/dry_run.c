@@ -294,6 +294,7 @@ int agent_assume(struct agent *a)
 		return 0;
 	/* Force a full dump next time: this snapshot is no longer the kernel's. */
 	snap->generation = 0;
+	snap->qps_since = 0;
 	err = replace_jobs(cfg, snap);
 	if (!err)
 		err = list_rules(&s, cfg, snap);

@@ -159,27 +159,29 @@ struct snap_uar {
 };
 
 struct snap_qp {
+	/* What is looked at at each reading, near each other in memory: */
 	uint64_t has;
 	uint32_t dev, qpn;
 	uint64_t serial;
-	uint32_t type, state, port, uar, job, tid;
+	uint64_t since, wrs, doorbells, time;
 	uint32_t owner;		/* index into snapshot.owners */
+	uint32_t tid;
+	uint32_t type, state, port, uar, job;
+	uint32_t level, tclass, sl;
+
+	uint32_t tclass_asked, sl_asked;
+	int32_t class_error;	/* -errno */
+	bool adopted, class_pending;
+	bool wrs_ambiguous;
+	bool devx;		/* created by DEVX, past RDMA core */
+	uint32_t wrs_absent;	/* enum swiftrdma_absent */
 	uint32_t send_cq, recv_cq;
 	uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge;
 	uint32_t max_inline;
-	uint32_t level, tclass_asked, tclass, sl_asked, sl;
-	uint32_t dest_qpn;
-	uint8_t dgid[16];
-	bool adopted, class_pending;
-	int32_t class_error;	/* -errno */
-	uint64_t doorbells, wrs;
-	uint64_t since, time;
-	uint64_t wrs_since;
-	uint32_t wrs_absent;	/* enum swiftrdma_absent */
-	bool wrs_ambiguous;
-	uint32_t dlid;
+	uint32_t dest_qpn, dlid;
 	uint32_t udp_sport, lag_port;	/* 0: not set */
-	bool devx;		/* created by DEVX, past RDMA core */
+	uint8_t dgid[16];
+	uint64_t wrs_since;
 	/* Looks into the send queue; sums of the WQEBBs that were outstanding and of their squares. */
 	uint64_t outstanding_samples, outstanding_sum, outstanding_squares;
 };
@@ -286,8 +288,17 @@ struct snapshot {
 	struct snap_prio *prios;	size_t n_prios, cap_prios;
 	struct snap_uar *uars;		size_t n_uars, cap_uars;
 	struct snap_qp *qps;		size_t n_qps, cap_qps;
+	/*
+	 * Not 0: this reading had only the QPs that changed since the reading of that time, which
+	 * was in this structure before; no QP came or went. The others were not touched.
+	 */
+	uint64_t qps_since;
+	uint32_t *changed;		size_t n_changed, cap_changed;	/* rows, ascending */
+	/* io's: dev << 32 | qpn of each QP, after a reading of all QPs. */
+	uint64_t *qp_key;		size_t n_qp_keys, cap_qp_keys;
 	struct snap_job *jobs;		size_t n_jobs, cap_jobs;
 	struct snap_owner *owners;	size_t n_owners, cap_owners;
+	struct owner_index *owner_index;	/* io's: finds an owner */
 	struct snap_job_report *job_reports;	size_t n_job_reports, cap_job_reports;
 	struct snap_qp_report *qp_reports;	size_t n_qp_reports, cap_qp_reports;
 };

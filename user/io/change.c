@@ -54,12 +54,11 @@ static int send_request(struct io *io, struct nl_msg *msg, int err,
 {
 	bool dump = nlmsg_hdr(msg)->nlmsg_flags & NLM_F_DUMP;
 
-	if (!err)
-		err = srdma_reading_scratch(io, r);
 	if (err) {
 		nlmsg_free(msg);
 		return srdma_fail(io, -ENOMEM, "out of memory");
 	}
+	srdma_reading_scratch(io, r);
 	err = lease ? ask_lessor(io, msg, r)
 		    : srdma_call(io, msg, r, dump ? drop_reading : NULL);
 	if (err)

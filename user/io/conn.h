@@ -36,7 +36,6 @@ struct io {
 
 	/* For answers whose objects are not wanted. */
 	struct snapshot scratch;
-	struct srdma_owners owners;
 
 	struct nl_sock *events;
 	unsigned char *event_buf;
@@ -75,7 +74,7 @@ int srdma_call(struct io *io, struct nl_msg *msg, struct srdma_reading *r,
 	       void (*again)(struct srdma_reading *r));
 
 /* Prepares @r to read into the scratch snapshot. */
-int srdma_reading_scratch(struct io *io, struct srdma_reading *r);
+void srdma_reading_scratch(struct io *io, struct srdma_reading *r);
 
 /* Resolves the family id; a new id starts a new epoch. -ENOENT: no module. */
 int srdma_resolve(struct io *io);

@@ -105,7 +105,6 @@ void io_close(struct io *io)
 	srdma_events_close(io);
 	nl_socket_free(io->sk);
 	snapshot_free(&io->scratch);
-	srdma_owners_free(&io->owners);
 	free(io->delta);
 	free(io->buf);
 	free(io);
@@ -280,7 +279,7 @@ int srdma_call(struct io *io, struct nl_msg *msg, struct srdma_reading *r,
 	return err == 1 ? -EAGAIN : err;
 }
 
-int srdma_reading_scratch(struct io *io, struct srdma_reading *r)
+void srdma_reading_scratch(struct io *io, struct srdma_reading *r)
 {
 	struct snapshot *s = &io->scratch;
 
@@ -289,7 +288,5 @@ int srdma_reading_scratch(struct io *io, struct srdma_reading *r)
 	*r = (struct srdma_reading){
 		.snap = s,
 		.qps = &s->qps, .n_qps = &s->n_qps, .cap_qps = &s->cap_qps,
-		.owners = &io->owners,
 	};
-	return srdma_owners_attach(&io->owners, s);
 }

@@ -105,13 +105,36 @@ static bool last_of_key(const struct snap_qp *delta, size_t n, size_t i)
 	return i + 1 == n || SNAP_CMP_QP(&delta[i], &delta[i + 1]);
 }
 
-static struct snap_qp *find_qp(struct snapshot *snap, const struct snap_qp *key)
+static uint64_t key_of(const struct snap_qp *qp)
 {
-	size_t at = array_find(snap->n_qps, i, SNAP_CMP_QP(&snap->qps[i], key) < 0);
+	return (uint64_t)qp->dev << 32 | qp->qpn;
+}
 
-	if (at < snap->n_qps && !SNAP_CMP_QP(&snap->qps[at], key))
-		return &snap->qps[at];
-	return NULL;
+/*
+ * Makes the keys, unless they are there. A search through the QPs themselves, which are large,
+ * would read each of them from memory.
+ */
+static bool make_keys(struct snapshot *snap)
+{
+	if (snap->n_qp_keys == snap->n_qps)
+		return true;
+	if (!array_reserve(&snap->qp_key, &snap->cap_qp_keys, snap->n_qps, sizeof(*snap->qp_key)))
+		return false;
+	for (size_t i = 0; i < snap->n_qps; i++)
+		snap->qp_key[i] = key_of(&snap->qps[i]);
+	snap->n_qp_keys = snap->n_qps;
+	return true;
+}
+
+/* The row of the first QP that is not before @key, from row @from on. */
+static size_t seek_qp(const struct snapshot *snap, size_t from, const struct snap_qp *key)
+{
+	uint64_t k = key_of(key);
+
+	from += array_find(snap->n_qps - from, i, snap->qp_key[from + i] < k);
+	while (from < snap->n_qps && SNAP_CMP_QP(&snap->qps[from], key) < 0)
+		from++;
+	return from;
 }
 
 /*
@@ -141,21 +164,32 @@ static void insert_new(struct snapshot *snap, const struct snap_qp *delta,
 int srdma_merge_qps(struct snapshot *snap, const struct snap_qp *delta,
 		    size_t n)
 {
-	size_t fresh = 0;
+	size_t fresh = 0, row = 0;
 
-	for (size_t i = 0; i < n; i++)
-		if (last_of_key(delta, n, i) && !find_qp(snap, &delta[i]))
-			fresh++;
+	if (!make_keys(snap) ||
+	    !array_reserve(&snap->changed, &snap->cap_changed, n, sizeof(*snap->changed)))
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		row = seek_qp(snap, row, &delta[i]);
+		snap->changed[i] = (uint32_t)row;
+		fresh += last_of_key(delta, n, i) &&
+			 (row == snap->n_qps || SNAP_CMP_QP(&snap->qps[row], &delta[i]));
+	}
 	if (!array_reserve(&snap->qps, &snap->cap_qps, snap->n_qps + fresh,
 			   sizeof(*snap->qps)))
 		return -ENOMEM;
+	snap->n_changed = 0;
 	for (size_t i = 0; i < n; i++) {
-		struct snap_qp *qp = find_qp(snap, &delta[i]);
-
-		if (qp && last_of_key(delta, n, i))
-			*qp = delta[i];
+		row = snap->changed[i];
+		if (!last_of_key(delta, n, i) || row == snap->n_qps ||
+		    SNAP_CMP_QP(&snap->qps[row], &delta[i]))
+			continue;
+		snap->qps[row] = delta[i];
+		snap->changed[snap->n_changed++] = (uint32_t)row;
 	}
-	if (fresh)
+	if (fresh) {
 		insert_new(snap, delta, n, fresh);
-	return 0;
+		snap->n_qp_keys = 0;
+	}
+	return (int)(fresh > 0);
 }

@@ -16,7 +16,8 @@ void srdma_sort_others(struct snapshot *snap);
  * @delta: sorted; of a QP that comes twice the last holds
  * @n: QPs of it
  *
- * 0 or -ENOMEM, with @snap as it was.
+ * 0: QPs were replaced, and snap->changed lists their rows; 1: some were added, too, and
+ * snap->changed is void; -ENOMEM, with @snap as it was.
  */
 int srdma_merge_qps(struct snapshot *snap, const struct snap_qp *delta,
 		    size_t n);

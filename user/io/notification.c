@@ -53,7 +53,6 @@ int srdma_notification_parse(struct srdma_notification *n, uint8_t cmd,
 	struct srdma_reading r = {
 		.snap = s,
 		.qps = &s->qps, .n_qps = &s->n_qps, .cap_qps = &s->cap_qps,
-		.owners = &n->owners,
 		.actions = n->actions,
 		.cap_actions = n->cap_actions,
 	};
@@ -62,8 +61,6 @@ int srdma_notification_parse(struct srdma_notification *n, uint8_t cmd,
 	s->n_devs = s->n_ports = s->n_prios = s->n_uars = s->n_qps = 0;
 	s->n_jobs = s->n_owners = 0;
 	n->event = (struct snap_event){ 0 };
-	if (srdma_owners_attach(&n->owners, s))
-		return -ENOMEM;
 	err = srdma_parse(attrs, len, &r);
 	n->actions = r.actions;
 	n->cap_actions = r.cap_actions;
@@ -74,6 +71,5 @@ void srdma_notification_free(struct srdma_notification *n)
 {
 	free(n->actions);
 	snapshot_free(&n->snap);
-	srdma_owners_free(&n->owners);
 	memset(n, 0, sizeof(*n));
 }

@@ -4,13 +4,11 @@
 #define SRDMA_IO_NOTIFICATION_H
 
 #include "core/event.h"
-#include "io/owner.h"
 
 /* The event, and the memory that it points to, reused for the next event. */
 struct srdma_notification {
 	struct snap_event event;
 	struct snapshot snap;
-	struct srdma_owners owners;
 	struct snap_action *actions;
 	size_t cap_actions;
 };

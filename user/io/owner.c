@@ -8,105 +8,161 @@
 
 #define FIRST_SLOTS	64
 
-/*
- * Hashes the fields, not the structure, most of whose half kilobyte is the unused end of
- * strings. FNV-1a suffices, because no process gains from collisions of owners.
- */
-static uint64_t mix(uint64_t h, const void *p, size_t len)
-{
-	const unsigned char *b = p;
+/* The attributes of an owner, as they came. */
+struct nest {
+	uint64_t hash;
+	size_t len, cap;
+	unsigned char *bytes;
+};
 
+/* A hash table with open addressing. */
+struct owner_index {
+	uint32_t *slots;	/* index of an owner + 1; 0: free */
+	size_t n_slots;		/* a power of two, at least twice the number of owners */
+	size_t n;		/* owners */
+	struct nest *nests;	/* of each owner */
+	size_t cap_nests;
+	uint32_t last;		/* found last: QPs of one process often arrive in a row */
+};
+
+/* FNV-1a of whole words suffices, because no process gains from collisions of owners. */
+static uint64_t hash_bytes(const void *bytes, size_t len)
+{
+	uint64_t h = 0xcbf29ce484222325ull, word;
+	const char *p = bytes;
+
+	for (; len >= sizeof(word); len -= sizeof(word), p += sizeof(word)) {
+		memcpy(&word, p, sizeof(word));
+		h = (h ^ word) * 0x100000001b3ull;
+		h ^= h >> 32;
+	}
 	while (len--)
-		h = (h ^ *b++) * 0x100000001b3ull;
-	return h;
+		h = (h ^ (unsigned char)*p++) * 0x100000001b3ull;
+	return h ^ h >> 32;
 }
 
-static uint64_t hash(const struct snap_owner *w)
+static bool is_nest(const struct nest *nest, const void *bytes, size_t len)
 {
-	uint64_t h = 0xcbf29ce484222325ull;
-
-	h = mix(h, &w->pid, sizeof(w->pid));
-	h = mix(h, &w->uid, sizeof(w->uid));
-	h = mix(h, &w->cgroup_id, sizeof(w->cgroup_id));
-	h = mix(h, w->comm, strlen(w->comm));
-	return mix(h, w->kernel, strlen(w->kernel));
+	return nest->len == len && (!len || !memcmp(nest->bytes, bytes, len));
 }
 
-static bool same(const struct snap_owner *a, const struct snap_owner *b)
+/* The slot of the owner, or the free slot where it belongs. */
+static uint32_t *find_slot(const struct owner_index *x, uint64_t hash, const void *bytes,
+			   size_t len)
 {
-	return a->pid == b->pid && a->uid == b->uid &&
-	       a->cgroup_id == b->cgroup_id && !strcmp(a->comm, b->comm) &&
-	       !strcmp(a->exe, b->exe) && !strcmp(a->cgroup, b->cgroup) &&
-	       !strcmp(a->kernel, b->kernel);
-}
+	size_t mask = x->n_slots - 1, i = hash & mask;
 
-static void place(struct srdma_owners *o, uint32_t index)
-{
-	size_t mask = o->n_slots - 1;
-	size_t i = hash(&o->snap->owners[index]) & mask;
+	for (; x->slots[i]; i = (i + 1) & mask) {
+		const struct nest *nest = &x->nests[x->slots[i] - 1];
 
-	while (o->slots[i])
-		i = (i + 1) & mask;
-	o->slots[i] = index + 1;
-}
-
-/* At most half full, so that a probe ends soon. */
-static int resize(struct srdma_owners *o, size_t owners)
-{
-	size_t n = o->n_slots ? o->n_slots : FIRST_SLOTS;
-	uint32_t *slots;
-
-	while (n < 2 * (owners + 1))
-		n *= 2;
-	if (n != o->n_slots) {
-		slots = realloc(o->slots, n * sizeof(*slots));
-		if (!slots)
-			return -ENOMEM;
-		o->slots = slots;
-		o->n_slots = n;
+		if (nest->hash == hash && is_nest(nest, bytes, len))
+			break;
 	}
-	memset(o->slots, 0, n * sizeof(*o->slots));
-	for (size_t i = 0; i < o->snap->n_owners; i++)
-		place(o, i);
-	return 0;
+	return &x->slots[i];
 }
 
-int srdma_owners_attach(struct srdma_owners *o, struct snapshot *snap)
+static bool double_slots(struct owner_index *x)
 {
-	o->snap = snap;
-	o->last_len = 0;
-	return resize(o, snap->n_owners);
-}
+	size_t n = 2 * x->n_slots;
+	uint32_t *slots = realloc(x->slots, n * sizeof(*slots));
 
-void srdma_owners_free(struct srdma_owners *o)
-{
-	free(o->slots);
-	memset(o, 0, sizeof(*o));
-}
+	if (!slots)
+		return false;
+	memset(slots, 0, n * sizeof(*slots));
+	x->slots = slots;
+	x->n_slots = n;
+	for (size_t i = 0; i < x->n; i++) {
+		const struct nest *nest = &x->nests[i];
 
-int srdma_owner_intern(struct srdma_owners *o, const struct snap_owner *owner,
-		       uint32_t *index)
-{
-	struct snapshot *snap = o->snap;
-	size_t mask, i;
-	int err;
-
-	if (2 * (snap->n_owners + 1) > o->n_slots) {
-		err = resize(o, snap->n_owners);
-		if (err)
-			return err;
+		*find_slot(x, nest->hash, nest->bytes, nest->len) = (uint32_t)i + 1;
 	}
-	mask = o->n_slots - 1;
-	for (i = hash(owner) & mask; o->slots[i]; i = (i + 1) & mask) {
-		*index = o->slots[i] - 1;
-		if (same(&snap->owners[*index], owner))
-			return 0;
+	return true;
+}
+
+/* The index of @snap, emptied if the owners were dropped by .n_owners = 0. NULL: out of memory. */
+static struct owner_index *get_index(struct snapshot *snap)
+{
+	struct owner_index *x = snap->owner_index;
+
+	if (!x) {
+		x = calloc(1, sizeof(*x));
+		snap->owner_index = x;
 	}
-	if (!array_reserve(&snap->owners, &snap->cap_owners, snap->n_owners + 1,
-			   sizeof(*snap->owners)))
+	if (x && !x->slots) {
+		x->slots = calloc(FIRST_SLOTS, sizeof(*x->slots));
+		x->n_slots = FIRST_SLOTS;
+	}
+	if (!x || !x->slots)
+		return NULL;
+	if (x->n != snap->n_owners) {
+		memset(x->slots, 0, x->n_slots * sizeof(*x->slots));
+		x->n = 0;
+	}
+	return x;
+}
+
+void srdma_owners_free(struct snapshot *snap)
+{
+	struct owner_index *x = snap->owner_index;
+
+	free(snap->owners);
+	if (!x)
+		return;
+	for (size_t i = 0; i < x->cap_nests; i++)
+		free(x->nests[i].bytes);
+	free(x->nests);
+	free(x->slots);
+	free(x);
+}
+
+/* Keeps the bytes of the next owner, in the memory of an owner that was dropped. */
+static bool keep_nest(struct owner_index *x, const void *bytes, size_t len)
+{
+	size_t had = x->cap_nests;
+	struct nest *nest;
+
+	if (!array_reserve(&x->nests, &x->cap_nests, x->n + 1, sizeof(*x->nests)))
+		return false;
+	memset(&x->nests[had], 0, (x->cap_nests - had) * sizeof(*x->nests));
+	nest = &x->nests[x->n];
+	if (!array_reserve(&nest->bytes, &nest->cap, len, 1))
+		return false;
+	if (len)
+		memcpy(nest->bytes, bytes, len);
+	nest->len = len;
+	nest->hash = hash_bytes(bytes, len);
+	return true;
+}
+
+bool srdma_owner_find(struct snapshot *snap, const void *bytes, size_t len, uint32_t *index)
+{
+	struct owner_index *x = get_index(snap);
+	uint32_t slot;
+
+	if (!x)
+		return false;
+	if (x->last >= x->n || !is_nest(&x->nests[x->last], bytes, len)) {
+		slot = *find_slot(x, hash_bytes(bytes, len), bytes, len);
+		if (!slot)
+			return false;
+		x->last = slot - 1;
+	}
+	*index = x->last;
+	return true;
+}
+
+int srdma_owner_add(struct snapshot *snap, const struct snap_owner *owner, const void *bytes,
+		    size_t len, uint32_t *index)
+{
+	struct owner_index *x = get_index(snap);
+
+	if (!x || (2 * (x->n + 1) > x->n_slots && !double_slots(x)) ||
+	    !keep_nest(x, bytes, len) ||
+	    !array_reserve(&snap->owners, &snap->cap_owners, x->n + 1, sizeof(*snap->owners)))
 		return -ENOMEM;
-	*index = snap->n_owners;
-	snap->owners[snap->n_owners++] = *owner;
-	o->slots[i] = *index + 1;
+	*index = (uint32_t)x->n;
+	*find_slot(x, x->nests[x->n].hash, bytes, len) = *index + 1;
+	snap->owners[*index] = *owner;
+	snap->n_owners = ++x->n;
 	return 0;
 }

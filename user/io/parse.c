@@ -40,28 +40,13 @@ const struct srdma_set srdma_owner_set = {
 static int take_owner(struct srdma_reading *r, uint32_t *index,
 		      const void *data, size_t len)
 {
-	struct srdma_owners *o = r->owners;
-	struct snap_owner owner;
+	struct snap_owner owner = { 0 };
 	int err;
 
-	if (o && len == o->last_len && len && !memcmp(o->last, data, len)) {
-		*index = o->last_index;
+	if (srdma_owner_find(r->snap, data, len, index))
 		return 0;
-	}
-	memset(&owner, 0, sizeof(owner));
 	err = srdma_fill(&srdma_owner_set, r, &owner, data, len, NULL);
-	if (err || !o)
-		return err;
-	err = srdma_owner_intern(o, &owner, index);
-	if (err)
-		return err;
-	o->last_len = 0;
-	if (len <= sizeof(o->last)) {
-		memcpy(o->last, data, len);
-		o->last_len = len;
-		o->last_index = *index;
-	}
-	return 0;
+	return err ? err : srdma_owner_add(r->snap, &owner, data, len, index);
 }
 
 static const struct srdma_field dev_fields[] = {

@@ -29,7 +29,6 @@ struct srdma_reading {
 	struct snapshot *snap;		/* all but QPs */
 	struct snap_qp **qps;		/* QPs: the snapshot's, or a delta */
 	size_t *n_qps, *cap_qps;
-	struct srdma_owners *owners;
 
 	struct snap_action *actions;	/* malloc()ed, freed by the caller */
 	size_t n_actions, cap_actions;

@@ -29,7 +29,6 @@ struct player {
 	uint64_t time;
 
 	struct snapshot snap;
-	struct srdma_owners owners;
 	struct snap_qp *delta;
 	size_t n_delta, cap_delta;
 	struct srdma_notification notification;
@@ -76,7 +75,6 @@ void player_close(struct player *p)
 	free(p->content.p);
 	free(p->delta);
 	snapshot_free(&p->snap);
-	srdma_owners_free(&p->owners);
 	srdma_notification_free(&p->notification);
 	free(p);
 }
@@ -216,6 +214,7 @@ static void begin_exchange(struct player *p, struct exchange *x, const struct nl
 		break;
 	case SWIFTRDMA_CMD_QP_GET:
 		*x->r.n_qps = 0;
+		s->n_qp_keys = x->delta ? s->n_qp_keys : 0;
 	}
 }
 
@@ -232,11 +231,11 @@ static int end_exchange(struct player *p, struct exchange *x)
 		s->admin = !x->a.error;
 		s->n_jobs = s->admin ? s->n_jobs : 0;
 	}
-	if (x->cmd != SWIFTRDMA_CMD_QP_GET)
-		return 0;
+	/* Any answer may have QPs, although only one request asks for them. */
 	srdma_sort_qps(*x->r.qps, *x->r.n_qps);
-	return x->delta && !x->a.error && !x->a.interrupted ?
-	       srdma_merge_qps(s, p->delta, p->n_delta) : 0;
+	if (!x->delta || x->a.error || x->a.interrupted)
+		return 0;
+	return srdma_merge_qps(s, p->delta, p->n_delta) < 0 ? -ENOMEM : 0;
 }
 
 static int take_messages(struct player *p, struct exchange *x, const void *buf, size_t len)
@@ -260,17 +259,15 @@ static int take_messages(struct player *p, struct exchange *x, const void *buf, 
 static int take_reading(struct player *p, const void *buf, size_t len)
 {
 	struct snapshot *s = &p->snap;
-	struct exchange x = { .r = { .snap = s, .owners = &p->owners } };
+	struct exchange x = { .r = { .snap = s } };
 	int err;
 
 	s->n_devs = s->n_ports = s->n_prios = s->n_uars = s->n_jobs = 0;
 	s->n_job_reports = s->n_qp_reports = 0;
 	s->admin = false;
 	if (!keeps_qps(buf, len))
-		s->n_qps = s->n_owners = 0;
-	err = srdma_owners_attach(&p->owners, s);
-	if (!err)
-		err = take_messages(p, &x, buf, len);
+		s->n_qps = s->n_qp_keys = s->n_owners = 0;
+	err = take_messages(p, &x, buf, len);
 	free(x.r.actions);
 	if (err)
 		return err;

@@ -186,8 +186,9 @@ static int read_delta(struct io *io, const struct io_want *w,
 		return err;
 	srdma_sort_qps(io->delta, io->n_delta);
 	err = srdma_merge_qps(snap, io->delta, io->n_delta);
-	if (err)
+	if (err < 0)
 		return srdma_fail(io, err, "out of memory");
+	snap->qps_since = err ? 0 : snap->time;
 	return !r->has_end || snap->n_qps > r->count;
 }
 
@@ -206,7 +207,8 @@ static int read_qps(struct io *io, const struct io_want *w, bool delta,
 	r->qps = &snap->qps;
 	r->n_qps = &snap->n_qps;
 	r->cap_qps = &snap->cap_qps;
-	snap->n_qps = 0;
+	snap->n_qps = snap->n_qp_keys = 0;
+	snap->qps_since = 0;
 	r->has_end = false;
 	err = dump_objects(io, SWIFTRDMA_CMD_QP_GET, w, 0, r, drop_qps);
 	if (!err)
@@ -222,7 +224,7 @@ static int read_all(struct io *io, struct snapshot *snap,
 	struct srdma_reading r = {
 		.snap = snap,
 		.qps = &snap->qps, .n_qps = &snap->n_qps,
-		.cap_qps = &snap->cap_qps, .owners = &io->owners,
+		.cap_qps = &snap->cap_qps,
 	};
 	int err;
 
@@ -230,10 +232,9 @@ static int read_all(struct io *io, struct snapshot *snap,
 	snap->n_uars = snap->n_jobs = 0;
 	snap->n_job_reports = snap->n_qp_reports = 0;
 	snap->admin = false;
+	snap->qps_since = 0;
 	if (!delta)
-		snap->n_qps = snap->n_owners = 0;
-	if (srdma_owners_attach(&io->owners, snap))
-		return srdma_fail(io, -ENOMEM, "out of memory");
+		snap->n_qps = snap->n_qp_keys = snap->n_owners = 0;
 
 	err = w->devs ? dump_objects(io, SWIFTRDMA_CMD_DEV_GET, w, 0, &r, drop_devs) : 0;
 	if (!err && w->ports)
@@ -312,8 +313,10 @@ void snapshot_free(struct snapshot *snap)
 	free(snap->prios);
 	free(snap->uars);
 	free(snap->qps);
+	free(snap->changed);
+	free(snap->qp_key);
 	free(snap->jobs);
-	free(snap->owners);
+	srdma_owners_free(snap);
 	free(snap->job_reports);
 	free(snap->qp_reports);
 	memset(snap, 0, sizeof(*snap));
