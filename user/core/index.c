@@ -88,13 +88,13 @@ static struct signal_qp_ref find_ref(const struct snapshot *snap, const struct s
 	return ref;
 }
 
-static void find_refs(struct signals *s)
+static void find_refs(struct signals *s, const struct signal_rows *rows)
 {
 	const struct snapshot *snap = s->snap;
-	size_t i;
+	size_t i, k;
 
-	for (i = 0; i < snap->n_qps; i++) {
-		const struct snap_qp *qp = &snap->qps[i];
+	for (k = 0; k < rows->n; k++) {
+		const struct snap_qp *qp = &snap->qps[i = signal_row_at(rows, k)];
 		const struct signal_qp_ref was = s->qps[i];
 
 		s->qps[i] = find_ref(snap, qp, &was);
@@ -202,7 +202,8 @@ static void order_qps(struct signals *s)
 	}
 }
 
-void signals_index(struct signals *s)
+/* Sets the identities of all rows but QPs. */
+static void set_keys(struct signals *s)
 {
 	const struct snapshot *snap = s->snap;
 	size_t i;
@@ -218,12 +219,22 @@ void signals_index(struct signals *s)
 		/* Other policies apply to a job once its class changes. */
 		set_key(s, OBJ_JOB, i, 0, snap->jobs[i].id,
 			snap->jobs[i].since ^ (uint64_t)snap->jobs[i].class << 56);
-	find_refs(s);
+}
+
+struct signal_rows signals_index(struct signals *s, struct signal_rows changed)
+{
+	const struct signal_rows all = { .all = true, .n = s->snap->n_qps };
+
+	set_keys(s);
+	if (!s->listed || s->listed != s->topology)
+		changed = all;
+	find_refs(s, &changed);
 	if (s->listed && s->listed == s->topology)
-		return;
+		return changed;
 	list_qps(s);
 	order_qps(s);
 	s->listed = s->topology;
+	return all;
 }
 
 static uint32_t dev_of(const struct snapshot *snap, enum obj_kind of,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Signals of devices, ports, QPs and UARs, and the order in which all are computed. */
+/* Signals of devices, ports and UARs, and the order in which all are computed. */
 #include "core/signal.h"
 
 #include <string.h>
@@ -11,14 +11,14 @@ enum { NOW, BEFORE };
 
 /* --- smoothed ratios ------------------------------------------------------------- */
 
-/* The state at the reading before; NULL: the object is new. */
+/* The state at the reading before; NULL: the object is new. @near: where it probably is. */
 static const struct signal_smooth *find_smoothed(const struct signals *s, unsigned int kind,
-						 uint32_t dev, uint32_t index)
+						 size_t near, uint32_t dev, uint32_t index)
 {
 	const struct signal_smooth *was = s->smooth[kind][BEFORE];
 	const struct signal_smooth key = { .dev = dev, .index = index };
 	size_t n = s->n_smooth[kind][BEFORE];
-	size_t at = array_lookup(n, i, SNAP_CMP_INDEX(&was[i], &key));
+	size_t at = array_lookup_near(n, near, i, SNAP_CMP_INDEX(&was[i], &key));
 
 	return at < n ? &was[at] : NULL;
 }
@@ -30,8 +30,9 @@ static const struct signal_smooth *find_smoothed(const struct signals *s, unsign
 static double smooth_value(struct signals *s, unsigned int kind, uint32_t dev, uint32_t index,
 			   bool known, double raw, uint64_t dt, uint64_t tau)
 {
-	struct signal_smooth *now = &s->smooth[kind][NOW][s->n_smooth[kind][NOW]++];
-	const struct signal_smooth *was = find_smoothed(s, kind, dev, index);
+	size_t at = s->n_smooth[kind][NOW]++;
+	struct signal_smooth *now = &s->smooth[kind][NOW][at];
+	const struct signal_smooth *was = find_smoothed(s, kind, at, dev, index);
 
 	*now = (struct signal_smooth){ .dev = dev, .index = index, .has = known, .v = raw };
 	if (known && was && was->has)
@@ -42,7 +43,8 @@ static double smooth_value(struct signals *s, unsigned int kind, uint32_t dev, u
 /* Keeps the smoothed value of an object that was not read again. */
 static void keep_smoothed(struct signals *s, unsigned int kind, uint32_t dev, uint32_t index)
 {
-	const struct signal_smooth *was = find_smoothed(s, kind, dev, index);
+	const struct signal_smooth *was = find_smoothed(s, kind, s->n_smooth[kind][NOW], dev,
+							index);
 
 	smooth_value(s, kind, dev, index, was && was->has, was ? was->v : 0, 0, 1);
 }
@@ -290,94 +292,6 @@ static void update_ports(struct signals *s, const struct snapshot *old,
 	}
 }
 
-/* --- QPs ------------------------------------------------------------------------- */
-
-/* @was: the QP in the reading before, which is of @old_time; NULL: the QP is new. */
-static void set_qp_rates(struct signals *s, size_t i, const struct snap_qp *was,
-			 uint64_t old_time)
-{
-	const struct snap_qp *qp = &s->snap->qps[i];
-	uint64_t doorbells = was ? was->doorbells : 0;
-	uint64_t wrs = was ? was->wrs : 0;
-	/*
-	 * The time between the snapshots, because qp->time is older: a QP that did not change
-	 * is not read again.
-	 */
-	uint64_t t0 = was ? old_time : qp->since;
-	uint64_t t1 = was ? s->snap->time : qp->time;
-	uint64_t has = was ? was->has & qp->has : qp->has;
-
-	/*
-	 * A new QP counts from 0 since its creation, unless it is older than the
-	 * reading that did not have it.
-	 */
-	if (was ? was->since != qp->since : qp->since < old_time)
-		return;
-	if (has & SNAP_WRS) {
-		signal_set_rate(s, SIG_QP_WR_RATE, i, wrs, qp->wrs, t0, t1);
-		if (qp->wrs >= wrs)
-			s->advanced[i] = qp->wrs > wrs;
-	}
-	if (has & SNAP_DOORBELLS) {
-		signal_set_rate(s, SIG_QP_DOORBELL_RATE, i, doorbells, qp->doorbells, t0, t1);
-		if (qp->doorbells >= doorbells && s->advanced[i] != 1)
-			s->advanced[i] = qp->doorbells > doorbells;
-	}
-}
-
-static void update_qps(struct signals *s, const struct snapshot *old)
-{
-	const struct snapshot *snap = s->snap;
-	size_t i, o = 0;
-
-	for (i = 0; i < snap->n_qps; i++) {
-		const struct snap_qp *qp = &snap->qps[i];
-
-		s->advanced[i] = 2;
-		if (old)
-			set_qp_rates(s, i, array_seek(old->n_qps, o, SNAP_CMP_QP(&old->qps[o], qp)) ?
-				     &old->qps[o] : NULL, old->time);
-		if (snap_has(qp, SNAP_LEVEL))
-			signal_set(s, SIG_QP_LEVEL, i, qp->level);
-		if (snap_has(qp, SNAP_CLASS))
-			signal_set(s, SIG_QP_TCLASS, i, qp->tclass);
-		if (snap_has(qp, SNAP_STATE))
-			signal_set(s, SIG_QP_STATE, i, qp->state);
-		if (snap_has(qp, SNAP_UAR))
-			signal_set(s, SIG_QP_UAR, i, qp->uar);
-		if (snap_has(qp, SNAP_PORT))
-			signal_set(s, SIG_QP_PORT, i, qp->port);
-		if (snap_has(qp, SNAP_OWNER) && qp->owner < snap->n_owners &&
-		    !snap->owners[qp->owner].kernel[0])
-			signal_set(s, SIG_QP_PID, i, snap->owners[qp->owner].pid);
-		signal_set(s, SIG_QP_TYPE, i, qp->type);
-		signal_set(s, SIG_QP_JOB, i, qp->job);
-	}
-}
-
-/* Counts the active QPs of each device. */
-static void update_active(struct signals *s)
-{
-	const struct snapshot *snap = s->snap;
-	size_t i = 0;
-
-	while (i < snap->n_qps) {
-		uint32_t dev = snap->qps[i].dev;
-		int32_t row = s->qps[i].dev;
-		bool known = false;
-		double n = 0;
-
-		for (; i < snap->n_qps && snap->qps[i].dev == dev; i++) {
-			if (s->advanced[i] == 2)
-				continue;
-			known = true;
-			n += s->advanced[i];
-		}
-		if (known && row >= 0)
-			signal_set(s, SIG_DEV_ACTIVE_QPS, (size_t)row, n);
-	}
-}
-
 /* --- UARs ------------------------------------------------------------------------ */
 
 /*
@@ -400,32 +314,41 @@ static bool uar_coactive(const struct snap_uar *u, const struct snap_uar *was,
 	return seen > 0;
 }
 
+/* Counts the processes that own QPs of UAR @i. */
+static uint32_t count_owners(struct signals *s, size_t i)
+{
+	const struct snapshot *snap = s->snap;
+	uint32_t k, owners = 0;
+
+	for (k = s->uar_first[i]; k < s->uar_first[i + 1]; k++) {
+		const struct snap_qp *qp = &snap->qps[s->uar_qps[k]];
+
+		if (!snap_has(qp, SNAP_OWNER) || qp->owner >= snap->n_owners ||
+		    s->mark[qp->owner] == i + 1)
+			continue;
+		s->mark[qp->owner] = (uint32_t)(i + 1);
+		owners++;
+	}
+	return owners;
+}
+
 /* Signals from the QPs of a UAR. */
 static void set_uar_activity(struct signals *s, size_t i, const struct snap_uar *was,
 			     uint64_t dt, uint64_t tau)
 {
-	const struct snapshot *snap = s->snap;
-	const struct snap_uar *u = &snap->uars[i];
-	uint32_t k, owners = 0, active = 0, seen = 0;
+	const struct snap_uar *u = &s->snap->uars[i];
+	uint32_t k, active = 0, seen = 0;
 	double ratio = 0;
 	bool known;
 
 	for (k = s->uar_first[i]; k < s->uar_first[i + 1]; k++) {
-		const struct snap_qp *qp = &snap->qps[s->uar_qps[k]];
-		uint8_t adv = s->advanced[s->uar_qps[k]];
+		uint8_t advanced = s->advanced[s->uar_qps[k]];
 
-		if (adv != 2) {
-			seen++;
-			active += adv;
-		}
-		if (snap_has(qp, SNAP_OWNER) && qp->owner < snap->n_owners &&
-		    s->mark[qp->owner] != i + 1) {
-			s->mark[qp->owner] = (uint32_t)(i + 1);
-			owners++;
-		}
+		seen += advanced != 2;
+		active += advanced == 1;
 	}
 	signal_set(s, SIG_UAR_OWNERS, i,
-		   snap_has(u, SNAP_OWNERS) ? u->owners : owners);
+		   snap_has(u, SNAP_OWNERS) ? u->owners : count_owners(s, i));
 	known = uar_coactive(u, was, seen, active, &ratio);
 	ratio = smooth_value(s, SMOOTH_UAR, u->dev, u->index, known, ratio, dt, tau);
 	if (known)
@@ -462,21 +385,27 @@ static void update_uars(struct signals *s, const struct snapshot *old, uint64_t 
 
 /* --- a reading ------------------------------------------------------------------- */
 
+static void clear_column(struct signals *s, enum signal_id id, size_t first)
+{
+	struct signal_table *t = &s->table[vocab_obj(id)];
+	union signal_column c = t->column[id - vocab_first(vocab_obj(id))];
+	size_t i;
+
+	if (signal_is_float(id))
+		for (i = first; i < t->n; i++)
+			c.f[i] = __builtin_nanf("");
+	else
+		for (i = first; i < t->n; i++)
+			c.d[i] = __builtin_nan("");
+}
+
 /* Makes all signals of objects from row @first on absent. */
 static void clear_columns(struct signals *s, enum obj_kind kind, size_t first)
 {
-	struct signal_table *t = &s->table[kind];
 	unsigned int k;
-	size_t i;
 
-	for (k = 0; k < t->width; k++) {
-		if (signal_is_float(vocab_first(kind) + k))
-			for (i = first; i < t->n; i++)
-				t->column[k].f[i] = __builtin_nanf("");
-		else
-			for (i = first; i < t->n; i++)
-				t->column[k].d[i] = __builtin_nan("");
-	}
+	for (k = 0; k < s->table[kind].width; k++)
+		clear_column(s, vocab_first(kind) + k, first);
 }
 
 static void resize_table(struct signals *s, enum obj_kind kind, size_t n)
@@ -494,34 +423,68 @@ static void resize_table(struct signals *s, enum obj_kind kind, size_t n)
 	clear_columns(s, kind, had);
 }
 
+static void resize_tables(struct signals *s)
+{
+	resize_table(s, OBJ_DEV, s->snap->n_devs);
+	resize_table(s, OBJ_PORT, s->snap->n_ports);
+	resize_table(s, OBJ_UAR, s->snap->n_uars);
+	resize_table(s, OBJ_QP, s->snap->n_qps);
+	resize_table(s, OBJ_JOB, s->snap->n_jobs);
+}
+
+/*
+ * The QPs that may differ from what they were at the reading before. Of two snapshots that an
+ * agent reads into in turn, each has the QPs that changed since its own last reading, which is
+ * the one before @older. A QP that did not change since then had the rate 0 at the last
+ * reading, and has it now: its signals stay.
+ */
+static struct signal_rows find_changed(const struct signals *s, const struct snapshot *older)
+{
+	const struct snapshot *snap = s->snap;
+
+	if (older && snap->qps_since && snap->qps_since == s->read_before &&
+	    older->time == s->read_at && older->n_qps == snap->n_qps && snap->time > older->time)
+		return (struct signal_rows){ .list = snap->changed, .n = snap->n_changed };
+	return (struct signal_rows){ .all = true, .n = snap->n_qps };
+}
+
+/*
+ * Clears the columns of which each reading sets only some rows. Devices and ports hold values,
+ * so each of them clears its row itself, and so does a QP unless all QPs are set (@all).
+ */
+static void clear_tables(struct signals *s, bool all)
+{
+	clear_columns(s, OBJ_UAR, 0);
+	clear_columns(s, OBJ_JOB, 0);
+	if (all) {
+		clear_columns(s, OBJ_QP, 0);
+		s->n_looks = 0;
+		return;
+	}
+	/* These do not come from the QP itself: see signal_report.c and signal_queue.c. */
+	clear_column(s, SIG_QP_QUEUE_DELAY, 0);
+	clear_column(s, SIG_QP_OUTSTANDING, 0);
+	clear_column(s, SIG_QP_LATENCY, 0);
+}
+
 void signals_update(struct signals *s, const struct snapshot *older,
 		    const struct snapshot *newer, const struct signal_opts *opts)
 {
-	const size_t n[OBJ_KINDS] = {
-		[OBJ_DEV] = newer->n_devs,
-		[OBJ_PORT] = newer->n_ports,
-		[OBJ_UAR] = newer->n_uars,
-		[OBJ_QP] = newer->n_qps,
-		[OBJ_JOB] = newer->n_jobs,
-	};
 	uint64_t tau = opts->tau ? opts->tau : SIGNAL_TAU_DEFAULT;
-	unsigned int k;
+	struct signal_rows qps;
 
 	s->snap = newer;
-	for (k = 0; k < OBJ_KINDS; k++)
-		resize_table(s, k, n[k]);
+	resize_tables(s);
 	shift_smoothed(s);
-	signals_index(s);
-	/* Devices and ports hold values, so each of them clears its row itself. */
-	clear_columns(s, OBJ_UAR, 0);
-	clear_columns(s, OBJ_QP, 0);
-	clear_columns(s, OBJ_JOB, 0);
+	qps = signals_index(s, find_changed(s, older));
+	clear_tables(s, qps.all);
 	update_devs(s, older);
 	update_ports(s, older, opts, tau);
-	update_qps(s, older);
-	update_active(s);
+	signals_qps(s, older, &qps);
 	update_uars(s, older, tau);
 	signals_reports(s, older, opts->window ? opts->window : SIGNAL_WINDOW);
 	signals_jobs(s, older, opts);
 	signals_queues(s, older, opts->looks_window ? opts->looks_window : SIGNAL_LOOKS_WINDOW);
+	s->read_before = older && newer->time > older->time ? older->time : 0;
+	s->read_at = newer->time;
 }

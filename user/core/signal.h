@@ -159,6 +159,9 @@ struct signals {
 	const struct snapshot *snap;	/* the newer one */
 	uint64_t topology;		/* changes whenever a row becomes another object's */
 	uint64_t listed;		/* the topology of which the lists below are; 0: none */
+	uint64_t members;		/* changes if a QP may have another UAR, owner or thread */
+	/* Times of this reading and of the one before, if signals of QPs have rates; else 0. */
+	uint64_t read_at, read_before;
 	struct signal_table table[OBJ_KINDS];
 
 	struct signal_qp_ref *qps;	/* per QP */
@@ -196,6 +199,7 @@ struct signals {
 	struct signal_window *windows[2][2];
 	size_t n_windows[2][2], cap_windows[2];
 
+	size_t n_looks;			/* QPs with looks into their send queues */
 	uint8_t *reported;		/* per QP: a library reports all its work */
 	int32_t *older;			/* per QP: its row in the reading before, or -1 */
 	uint64_t looked;		/* ns, time of the last reading whose looks are in windows */
@@ -311,6 +315,22 @@ bool signals_port_speed(const struct snap_port *port, const char *dev,
 /* True: the QP has a send queue, and its state lets it send requests. */
 bool signals_may_send(const struct snap_qp *qp);
 
+/* @n QPs of a snapshot: all of them, or the rows of @list, which ascend. */
+struct signal_rows {
+	bool all;
+	const uint32_t *list;
+	size_t n;
+};
+
+static inline size_t signal_row_at(const struct signal_rows *rows, size_t i)
+{
+	return rows->all ? i : rows->list[i];
+}
+
+/* signal_qp.c: signals of these QPs from the QPs themselves. The others keep theirs. */
+void signals_qps(struct signals *s, const struct snapshot *older,
+		 const struct signal_rows *rows);
+
 /* signal_report.c: signals from reports of libraries, but for rates of jobs. */
 void signals_reports(struct signals *s, const struct snapshot *older, uint64_t window);
 
@@ -339,8 +359,11 @@ void signals_jobs(struct signals *s, const struct snapshot *older,
 /* signal_queue.c: mean time that work requests of QPs and jobs spend in send queues. */
 void signals_queues(struct signals *s, const struct snapshot *older, uint64_t window);
 
-/* index.c: finds which objects of s->snap belong together. */
-void signals_index(struct signals *s);
+/*
+ * index.c: finds which objects of s->snap belong together. Only QPs of @changed differ from
+ * the reading before. Returns the QPs whose rows of the columns have to be set.
+ */
+struct signal_rows signals_index(struct signals *s, struct signal_rows changed);
 /* Row of the device with index @dev; -1: none. */
 int32_t signals_dev_row(const struct snapshot *snap, uint32_t dev);
 

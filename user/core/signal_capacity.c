@@ -86,9 +86,10 @@ static bool reserve_windows(struct signals *s, unsigned int kind, size_t want)
 /* Only QPs whose send queue was looked into have a window, and jobs one for each device. */
 static bool reserve_looks(struct signals *s, const struct snapshot *snap)
 {
-	size_t i, qps = 0, jobs = 0;
+	bool by_delta = snap->qps_since && snap->qps_since == s->read_before;
+	size_t i, qps = by_delta ? s->n_looks + snap->n_changed : 0, jobs = 0;
 
-	for (i = 0; i < snap->n_qps; i++)
+	for (i = 0; i < snap->n_qps && !by_delta; i++)
 		qps += snap_has(&snap->qps[i], SNAP_LOOKS);
 	for (i = 0; i < snap->n_jobs && qps; i++)
 		jobs += snap->jobs[i].n_stats;

@@ -241,13 +241,10 @@ void signals_queues(struct signals *s, const struct snapshot *older, uint64_t wi
 {
 	const struct snapshot *snap = s->snap;
 	uint64_t dt = 0;
-	size_t i = 0;
 
 	shift_windows(s, OF_QPS);
 	shift_windows(s, OF_JOBS);
-	while (i < snap->n_qps && !snap_has(&snap->qps[i], SNAP_LOOKS))
-		i++;
-	if (!older || i == snap->n_qps)
+	if (!older || !s->n_looks)
 		return;
 	if (snap->time > older->time && snap->time != s->looked)
 		dt = snap->time - older->time;

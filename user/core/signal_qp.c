@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Signals of QPs, and how many of a device's QPs are active. */
+#include "core/signal.h"
+
+#include "core/array.h"
+
+/* @was: the QP in the reading before, which is of @old_time; NULL: the QP is new. */
+static void set_qp_rates(struct signals *s, size_t i, const struct snap_qp *was,
+			 uint64_t old_time)
+{
+	const struct snap_qp *qp = &s->snap->qps[i];
+	uint64_t doorbells = was ? was->doorbells : 0;
+	uint64_t wrs = was ? was->wrs : 0;
+	/*
+	 * The time between the snapshots, because qp->time is older: a QP that did not change
+	 * is not read again.
+	 */
+	uint64_t t0 = was ? old_time : qp->since;
+	uint64_t t1 = was ? s->snap->time : qp->time;
+	uint64_t has = was ? was->has & qp->has : qp->has;
+
+	/*
+	 * A new QP counts from 0 since its creation, unless it is older than the
+	 * reading that did not have it.
+	 */
+	if (was ? was->since != qp->since : qp->since < old_time)
+		return;
+	if (has & SNAP_WRS) {
+		signal_set_rate(s, SIG_QP_WR_RATE, i, wrs, qp->wrs, t0, t1);
+		if (qp->wrs >= wrs)
+			s->advanced[i] = qp->wrs > wrs;
+	}
+	if (has & SNAP_DOORBELLS) {
+		signal_set_rate(s, SIG_QP_DOORBELL_RATE, i, doorbells, qp->doorbells, t0, t1);
+		if (qp->doorbells >= doorbells && s->advanced[i] != 1)
+			s->advanced[i] = qp->doorbells > doorbells;
+	}
+}
+
+static void set_qp_state(struct signals *s, size_t i)
+{
+	const struct snapshot *snap = s->snap;
+	const struct snap_qp *qp = &snap->qps[i];
+
+	if (snap_has(qp, SNAP_LEVEL))
+		signal_set(s, SIG_QP_LEVEL, i, qp->level);
+	if (snap_has(qp, SNAP_CLASS))
+		signal_set(s, SIG_QP_TCLASS, i, qp->tclass);
+	if (snap_has(qp, SNAP_STATE))
+		signal_set(s, SIG_QP_STATE, i, qp->state);
+	if (snap_has(qp, SNAP_UAR))
+		signal_set(s, SIG_QP_UAR, i, qp->uar);
+	if (snap_has(qp, SNAP_PORT))
+		signal_set(s, SIG_QP_PORT, i, qp->port);
+	if (snap_has(qp, SNAP_OWNER) && qp->owner < snap->n_owners &&
+	    !snap->owners[qp->owner].kernel[0])
+		signal_set(s, SIG_QP_PID, i, snap->owners[qp->owner].pid);
+	signal_set(s, SIG_QP_TYPE, i, qp->type);
+	signal_set(s, SIG_QP_JOB, i, qp->job);
+}
+
+/* Does the QP belong to the same process and thread as in the reading before? */
+static bool has_same_owner(const struct snap_qp *a, const struct snap_qp *b)
+{
+	const uint64_t known = SNAP_OWNER | SNAP_TID;
+
+	return a->owner == b->owner && a->tid == b->tid && (a->has & known) == (b->has & known);
+}
+
+/* Makes all signals of a QP absent. */
+static void clear_qp(struct signals *s, size_t i)
+{
+	const struct signal_table *t = &s->table[OBJ_QP];
+	uint32_t at = s->qps[i].at;
+	unsigned int k;
+
+	for (k = 0; k < t->width; k++) {
+		if (signal_is_float(vocab_first(OBJ_QP) + k))
+			t->column[k].f[at] = __builtin_nanf("");
+		else
+			t->column[k].d[at] = __builtin_nan("");
+	}
+}
+
+/* Counts the active QPs of each device. */
+static void update_active(struct signals *s)
+{
+	const struct snapshot *snap = s->snap;
+	size_t i, k, end;
+
+	for (i = 0; i < snap->n_devs; i++) {
+		uint32_t dev = snap->devs[i].index, known = 0, n = 0;
+
+		k = array_find(snap->n_qps, q, snap->qps[q].dev < dev);
+		end = array_find(snap->n_qps, q, snap->qps[q].dev <= dev);
+		for (; k < end; k++) {
+			known += s->advanced[k] != 2;
+			n += s->advanced[k] == 1;
+		}
+		if (known)
+			signal_set(s, SIG_DEV_ACTIVE_QPS, i, n);
+	}
+}
+
+void signals_qps(struct signals *s, const struct snapshot *old, const struct signal_rows *rows)
+{
+	const struct snapshot *snap = s->snap;
+	size_t i, k, o = 0;
+
+	for (k = 0; k < rows->n; k++) {
+		const struct snap_qp *qp = &snap->qps[i = signal_row_at(rows, k)], *was = NULL;
+
+		/* The rows of both readings are the same if only some of them changed. */
+		o = rows->all ? o : i;
+		if (old && array_seek(old->n_qps, o, SNAP_CMP_QP(&old->qps[o], qp)))
+			was = &old->qps[o];
+		if (!rows->all) {
+			clear_qp(s, i);
+			s->n_looks -= was && snap_has(was, SNAP_LOOKS);
+		}
+		s->n_looks += snap_has(qp, SNAP_LOOKS);
+		s->members += !was || !has_same_owner(was, qp);
+		s->advanced[i] = 2;
+		if (old)
+			set_qp_rates(s, i, was, old->time);
+		set_qp_state(s, i);
+	}
+	update_active(s);
+}
