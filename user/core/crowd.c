@@ -18,6 +18,8 @@ void crowd_free(struct crowd *c)
 {
 	free(c->uars);
 	free(c->procs);
+	free(c->found);
+	free(c->uses);
 	free(c->keys);
 	crowd_init(c);
 }
@@ -29,10 +31,11 @@ int crowd_reserve(struct crowd *c, const struct snapshot *snap)
 	/* Every ranked process has a QP. */
 	if (procs > snap->n_qps)
 		procs = snap->n_qps;
-	return array_reserve(&c->uars, &c->cap_uars, snap->n_uars, sizeof(*c->uars)) &&
-	       array_reserve(&c->procs, &c->cap_procs, procs, sizeof(*c->procs)) &&
-	       array_reserve(&c->keys, &c->cap_keys, snap->n_qps, sizeof(*c->keys)) ?
-	       0 : -ENOMEM;
+	return array_grow_columns(&c->cap_uars, snap->n_uars, ARRAY_COLUMN(c->uars)) &&
+	       array_grow_columns(&c->cap_procs, procs, ARRAY_COLUMN(c->procs),
+				  ARRAY_COLUMN(c->found)) &&
+	       array_grow_columns(&c->cap_keys, snap->n_qps, ARRAY_COLUMN(c->keys),
+				  ARRAY_COLUMN(c->uses)) ? 0 : -ENOMEM;
 }
 
 /* --- keys ------------------------------------------------------------------------ */
@@ -83,8 +86,7 @@ static void count_uar_threads(struct crowd *c)
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->snap->n_uars; i++)
-		if (snap_has(&s->snap->uars[i], SNAP_OWNERS))
-			c->uars[i].threads = s->snap->uars[i].threads;
+		c->uars[i].threads = 0;
 	for (size_t i = 0; i < s->snap->n_qps; i++)
 		if (is_user_qp(s, i) && snap_has(&s->snap->qps[i], SNAP_TID) &&
 		    !snap_has(&s->snap->uars[s->qps[i].uar], SNAP_OWNERS))
@@ -105,25 +107,29 @@ static void find_procs(struct crowd *c)
 	uint64_t last = UINT64_MAX;
 	size_t n = 0;
 
+	c->n_procs = c->n_uses = 0;
 	/* A key has 16 bits of the device, 24 of the owner and 24 of the UAR. */
 	for (size_t i = 0; i < s->snap->n_qps; i++)
 		if (is_user_qp(s, i))
 			c->keys[n++] = proc_key(s, i) << 24 |
 				       (uint32_t)(s->qps[i].uar & 0xffffff);
 	sort_keys(c->keys, n);
-	c->n_procs = 0;
 	for (size_t i = 0; i < n; i++) {
 		uint64_t key = c->keys[i];
 
 		if (!p || key >> 24 != last >> 24) {
-			p = &c->procs[c->n_procs++];
+			p = &c->found[c->n_procs++];
 			memset(p, 0, sizeof(*p));
 			p->dev = (uint32_t)(key >> 48);
 			p->owner = key >> 24 & 0xffffff;
 			p->worst = UINT32_MAX;
 		}
 		p->qps++;
-		p->uars += key != last;
+		if (key == last)
+			continue;
+		p->uars++;
+		c->uses[c->n_uses++] = (struct crowd_use){ (uint32_t)c->n_procs - 1,
+							   (uint32_t)(key & 0xffffff) };
 		last = key;
 	}
 }
@@ -132,8 +138,8 @@ static struct crowd_proc *find_proc(const struct crowd *c, uint32_t dev, uint32_
 {
 	const struct crowd_proc key = { .dev = dev, .owner = owner };
 
-	return &c->procs[array_find(c->n_procs, i,
-				    ARRAY_CMP_2(&c->procs[i], &key, dev, owner) < 0)];
+	return &c->found[array_find(c->n_procs, i,
+				    ARRAY_CMP_2(&c->found[i], &key, dev, owner) < 0)];
 }
 
 static void count_proc_threads(struct crowd *c)
@@ -148,12 +154,25 @@ static void count_proc_threads(struct crowd *c)
 		if (!is_user_qp(s, i) || !snap_has(qp, SNAP_TID))
 			continue;
 		p = find_proc(c, (uint32_t)s->qps[i].dev, qp->owner);
-		c->keys[n++] = (uint64_t)(p - c->procs) << 32 | qp->tid;
+		c->keys[n++] = (uint64_t)(p - c->found) << 32 | qp->tid;
 	}
 	sort_keys(c->keys, n);
 	for (size_t i = 0; i < n; i++)
 		if (!i || c->keys[i] != c->keys[i - 1])
-			c->procs[c->keys[i] >> 32].threads++;
+			c->found[c->keys[i] >> 32].threads++;
+}
+
+/* Finds the processes and their UARs, unless they are those of the last update. */
+static void update_uses(struct crowd *c, const struct signals *s)
+{
+	if (c->sig == s && c->topology == s->topology && c->members == s->members)
+		return;
+	c->sig = s;
+	c->topology = s->topology;
+	c->members = s->members;
+	count_uar_threads(c);
+	find_procs(c);
+	count_proc_threads(c);
 }
 
 struct load {
@@ -181,28 +200,22 @@ static double rate_contention(const struct load *l)
 	return together * 1e6 + l->qps;
 }
 
+/* Sets the most contended UAR of each process. */
 static void find_worst(struct crowd *c)
 {
 	const struct signals *s = c->sig;
+	double worst = 0, rate;
+	size_t i;
 
-	for (size_t i = 0; i < s->snap->n_qps; i++) {
-		struct crowd_proc *p;
-		struct load was, is;
-		uint32_t uar;
+	for (i = 0; i < c->n_uses; i++) {
+		struct crowd_proc *p = &c->procs[c->uses[i].proc];
+		struct load is = read_load(s, c->uses[i].uar);
 
-		if (!is_user_qp(s, i))
+		rate = rate_contention(&is);
+		if (p->worst != UINT32_MAX && rate <= worst)
 			continue;
-		uar = (uint32_t)s->qps[i].uar;
-		p = find_proc(c, (uint32_t)s->qps[i].dev, s->snap->qps[i].owner);
-		if (p->worst == uar)
-			continue;
-		is = read_load(s, uar);
-		if (p->worst != UINT32_MAX) {
-			was = read_load(s, p->worst);
-			if (rate_contention(&is) <= rate_contention(&was))
-				continue;
-		}
-		p->worst = uar;
+		worst = rate;
+		p->worst = c->uses[i].uar;
 		p->worst_qps = is.qps;
 		p->worst_active = is.active;
 		p->has_active = is.has_active;
@@ -315,13 +328,14 @@ static void compute_shares(struct crowd *c)
 
 void crowd_update(struct crowd *c, const struct signals *sig, double calm)
 {
-	c->sig = sig;
 	c->calm = calm;
-	memset(c->uars, 0, sig->snap->n_uars * sizeof(*c->uars));
-	count_uar_threads(c);
+	update_uses(c, sig);
+	for (size_t i = 0; i < sig->snap->n_uars; i++)
+		if (snap_has(&sig->snap->uars[i], SNAP_OWNERS))
+			c->uars[i].threads = sig->snap->uars[i].threads;
 	compute_shares(c);
-	find_procs(c);
-	count_proc_threads(c);
+	if (c->n_procs)
+		memcpy(c->procs, c->found, c->n_procs * sizeof(*c->procs));
 	find_worst(c);
 	for (size_t i = 0; i < c->n_procs; i++)
 		classify_process(c, &c->procs[i]);

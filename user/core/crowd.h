@@ -50,6 +50,12 @@ struct crowd_uar {
 	double share;		/* share of all WRs of its device */
 };
 
+/* A UAR on which a process has QPs. */
+struct crowd_use {
+	uint32_t proc;			/* index into crowd.found */
+	uint32_t uar;			/* row */
+};
+
 struct crowd {
 	const struct signals *sig;
 	double calm;
@@ -57,6 +63,12 @@ struct crowd {
 	struct crowd_proc *procs;	/* worst first */
 	size_t n_procs, cap_uars, cap_procs, cap_keys;
 	uint64_t *keys;			/* scratch */
+	/* Processes by device and owner, without what they do, and their UARs, in this order. */
+	struct crowd_proc *found;
+	struct crowd_use *uses;
+	size_t n_uses;
+	/* The signals of which these are: see struct signals. */
+	uint64_t topology, members;
 };
 
 void crowd_init(struct crowd *c);
