@@ -163,24 +163,111 @@ static void update_aggregate(struct pass *ps, uint32_t which)
 
 /* --- Atoms ---------------------------------------------------------------- */
 
+/* Adds the truth of atom @atom to the masks of @n lanes. */
+PROG_VECTORS
+static void add_atom(const struct prog_truth *t, unsigned int atom, uint32_t n,
+		     uint64_t *restrict is, uint64_t *restrict may)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		is[i] |= (uint64_t)(uint32_t)(t->v[i] >> 1) << atom;
+		may[i] |= (uint64_t)(uint32_t)(t->v[i] & 1) << atom;
+	}
+}
+
 /* Evaluates the atoms @arg for each lane. */
 static void set_masks(struct pass *ps, const struct prog_lanes *l, const void *arg)
 {
-	struct truth_mask *to = ps->t->rows[l->kind].mask + l->first;
+	struct truth_rows *rows = &ps->t->rows[l->kind];
 	uint64_t bits = *(const uint64_t *)arg;
 	struct prog_truth lanes;
-	uint32_t i;
 
-	memset(to, 0, l->n * sizeof(*to));
+	memset(&rows->is[l->first], 0, l->n * sizeof(*rows->is));
+	memset(&rows->may[l->first], 0, l->n * sizeof(*rows->may));
 	for (; bits; bits &= bits - 1) {
 		unsigned int a = (unsigned int)__builtin_ctzll(bits);
 
 		prog_set_truth(&lanes, l->n);
 		prog_and_atom(&ps->env, &ps->p->atoms[l->kind][a], l, &lanes);
-		for (i = 0; i < l->n; i++) {
-			to[i].is |= (uint64_t)(lanes.v[i] >> 1) << a;
-			to[i].may |= (uint64_t)(lanes.v[i] & 1) << a;
-		}
+		add_atom(&lanes, a, l->n, &rows->is[l->first], &rows->may[l->first]);
+	}
+}
+
+/* --- Terms ---------------------------------------------------------------- */
+
+/* The atoms that may be true for some object of this kind. */
+static uint64_t or_masks(const struct pass *ps, enum obj_kind kind)
+{
+	uint64_t may = 0;
+	size_t i;
+
+	for (i = 0; ps->p->n_atoms[kind] && i < ps->s->table[kind].n; i++)
+		may |= ps->t->rows[kind].may[i];
+	return may;
+}
+
+/* Atoms of a device or port that is not known may be true. */
+static void add_unknown(const struct pass *ps, uint64_t *may)
+{
+	const struct snapshot *snap = ps->s->snap;
+	uint32_t i, k;
+
+	for (i = 0; i < ps->s->place_first[snap->n_jobs]; i++) {
+		if (ps->s->places[i].dev < 0)
+			may[OBJ_DEV] = ~0ULL;
+		if (ps->s->places[i].port < 0)
+			may[OBJ_PORT] = ~0ULL;
+	}
+	for (i = 0; i < snap->n_jobs; i++)
+		for (k = 0; k < snap->jobs[i].n_stats; k++)
+			if (signals_dev_row(ps->s->snap, snap->jobs[i].stats[k].dev) < 0)
+				may[OBJ_DEV] = ~0ULL;
+}
+
+static void find_false_terms(struct pass *ps)
+{
+	uint64_t may[OBJ_KINDS] = {
+		[OBJ_DEV] = or_masks(ps, OBJ_DEV), [OBJ_PORT] = or_masks(ps, OBJ_PORT),
+		[OBJ_JOB] = or_masks(ps, OBJ_JOB),
+	};
+	uint32_t i;
+
+	add_unknown(ps, may);
+	for (i = 0; i < ps->p->n_terms; i++) {
+		const struct prog_term *term = &ps->p->terms[i];
+
+		ps->t->is_false[i] = term->need[OBJ_DEV] & ~may[OBJ_DEV] ||
+				     term->need[OBJ_PORT] & ~may[OBJ_PORT] ||
+				     term->need[OBJ_JOB] & ~may[OBJ_JOB];
+	}
+}
+
+/* Sets the truth of the atoms @need of each UAR. */
+PROG_VECTORS
+static void set_truth(const struct truth_rows *uars, uint64_t need, size_t n, int32_t *restrict to)
+{
+	const uint64_t *is = uars->is, *may = uars->may;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		to[i] = lane_truth(!(need & ~is[i]), !(need & ~may[i]));
+}
+
+static void set_uar_truth(struct pass *ps)
+{
+	size_t n = ps->s->table[OBJ_UAR].n;
+	uint32_t k;
+
+	for (k = 0; k < ps->p->n_terms; k++) {
+		uint64_t need = ps->p->terms[k].need[OBJ_UAR];
+		int32_t *to;
+
+		if (!need)
+			continue;
+		to = truth_of_uars(ps->t, n, k);
+		to[-1] = LANE_UNKNOWN;
+		set_truth(&ps->t->rows[OBJ_UAR], need, n, to);
 	}
 }
 
@@ -201,4 +288,6 @@ void truth_update(struct truth *t, const struct prog *p, const struct signals *s
 		if (atoms)
 			for_all_lanes(&ps, k, &atoms, set_masks);
 	}
+	find_false_terms(&ps);
+	set_uar_truth(&ps);
 }

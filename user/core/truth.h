@@ -20,11 +20,12 @@ struct truth_mask {
 
 /* Objects of one kind. */
 struct truth_rows {
-	struct truth_mask *mask;	/* of QPs only for atoms in truth.kept, if there are any */
+	/* struct truth_mask; of QPs only for atoms in truth.kept, if there are any. */
+	uint64_t *is, *may;
 	double *mem;			/* memory of the atoms, prog.n_mem numbers an object */
 	struct signal_key *key;		/* the objects whose memory that is */
 	size_t n, cap;			/* of .mem and .key */
-	size_t cap_mask;
+	size_t cap_masks;
 };
 
 struct truth {
@@ -33,6 +34,19 @@ struct truth {
 	uint32_t *members;		/* scratch: per object, the number of its members */
 	double *value;			/* scratch: the number of each member */
 	size_t cap_agg, cap_value;
+	/*
+	 * Per term of the program, after truth_update(): the term is false for all objects, by its
+	 * atoms of devices, ports and jobs alone.
+	 */
+	bool *is_false;
+	/*
+	 * The truth of the atoms of UARs of a term, a lane for each UAR. The columns follow each
+	 * other, and each begins with a lane for a UAR that is not known. .uar_column: its number,
+	 * of a term that has such atoms.
+	 */
+	uint32_t *uar_column, n_uar_columns;
+	int32_t *uar_truth;
+	size_t cap_terms, cap_uar_truth;
 	uint64_t kept;			/* atoms of QPs that remember something */
 	uint64_t topology;		/* of the signals to which .rows belong */
 	bool started;
@@ -59,6 +73,18 @@ struct truth_view {
 	const struct prog *p;
 	const struct signals *s;
 };
+
+/* The lanes of UARs of a term, from that of row 0 on; row -1: a UAR that is not known. */
+static inline int32_t *truth_of_uars(const struct truth *t, size_t n_uars, size_t term)
+{
+	return t->uar_truth + t->uar_column[term] * (n_uars + 1) + 1;
+}
+
+/* The truth of all atoms @need of an object. */
+static inline int32_t truth_of_mask(uint64_t need, struct truth_mask m)
+{
+	return lane_truth(!(need & ~m.is), !(need & ~m.may));
+}
 
 /*
  * Where a condition is evaluated for a job: for all QPs of the job in a place, on a port, or on

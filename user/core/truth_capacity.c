@@ -18,7 +18,8 @@ void truth_free(struct truth *t)
 	unsigned int k;
 
 	for (k = 0; k < OBJ_KINDS; k++) {
-		free(t->rows[k].mask);
+		free(t->rows[k].is);
+		free(t->rows[k].may);
 		free(t->rows[k].mem);
 		free(t->rows[k].key);
 	}
@@ -26,6 +27,9 @@ void truth_free(struct truth *t)
 		free(t->agg[k]);
 	free(t->members);
 	free(t->value);
+	free(t->is_false);
+	free(t->uar_column);
+	free(t->uar_truth);
 	truth_init(t);
 }
 
@@ -102,6 +106,21 @@ static void set_program(struct truth *t, const struct prog *p)
 	t->kept = find_kept(p);
 }
 
+static bool reserve_terms(struct truth *t, const struct prog *p, size_t n_uars)
+{
+	uint32_t i;
+
+	if (!array_grow_columns(&t->cap_terms, p->n_terms, ARRAY_COLUMN(t->is_false),
+				ARRAY_COLUMN(t->uar_column)))
+		return false;
+	t->n_uar_columns = 0;
+	for (i = 0; i < p->n_terms; i++)
+		if (p->terms[i].need[OBJ_UAR])
+			t->uar_column[i] = t->n_uar_columns++;
+	return array_reserve(&t->uar_truth, &t->cap_uar_truth, t->n_uar_columns * (n_uars + 1),
+			     sizeof(*t->uar_truth));
+}
+
 static bool reserve_aggs(struct truth *t, const struct prog *p, const struct signals *s)
 {
 	struct array_column columns[PROG_AGGS + 1] = { ARRAY_COLUMN(t->members) };
@@ -127,7 +146,7 @@ static bool reserve_rows(struct truth *t, const struct signals *s, enum obj_kind
 	size_t n = s->table[kind].n;
 
 	if ((kind != OBJ_QP || t->kept) &&
-	    !array_grow_columns(&r->cap_mask, n, ARRAY_COLUMN(r->mask)))
+	    !array_grow_columns(&r->cap_masks, n, ARRAY_COLUMN(r->is), ARRAY_COLUMN(r->may)))
 		return false;
 	return !t->n_mem[kind] ||
 	       array_grow_columns(&r->cap, n, ARRAY_WIDE_COLUMN(r->mem, t->n_mem[kind]),
@@ -145,7 +164,7 @@ int truth_reserve(struct truth *t, const struct prog *p, const struct signals *s
 	for (k = 0; k < OBJ_KINDS; k++)
 		if (!reserve_rows(t, s, k))
 			return -ENOMEM;
-	if (!reserve_aggs(t, p, s))
+	if (!reserve_aggs(t, p, s) || !reserve_terms(t, p, s->table[OBJ_UAR].n))
 		return -ENOMEM;
 	if (t->started && t->topology == s->topology)
 		return 0;
@@ -161,7 +180,7 @@ size_t truth_qp_bytes(const struct truth *t)
 {
 	const struct truth_rows *r = &t->rows[OBJ_QP];
 
-	return (t->kept ? sizeof(*r->mask) : 0) +
+	return (t->kept ? sizeof(struct truth_mask) : 0) +
 	       (t->n_mem[OBJ_QP] ? t->n_mem[OBJ_QP] * sizeof(*r->mem) + sizeof(*r->key) : 0) +
 	       (t->n_aggs ? sizeof(*t->value) : 0);
 }

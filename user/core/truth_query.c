@@ -12,13 +12,10 @@
 /* The atoms of the object at @row; -1: all may be true. */
 static struct truth_mask mask_of(const struct truth_view *v, enum obj_kind kind, int32_t row)
 {
-	return row >= 0 ? v->t->rows[kind].mask[row] : (struct truth_mask){ 0, ~0ULL };
-}
+	const struct truth_rows *rows = &v->t->rows[kind];
 
-/* The truth of all atoms @need of an object. */
-static int32_t truth_of_mask(uint64_t need, struct truth_mask m)
-{
-	return lane_truth(!(need & ~m.is), !(need & ~m.may));
+	return row >= 0 ? (struct truth_mask){ rows->is[row], rows->may[row] } :
+			  (struct truth_mask){ 0, ~0ULL };
 }
 
 static enum tri tri_of_lane(int32_t v)
@@ -36,17 +33,17 @@ static enum tri common_part(const struct truth_view *v, const struct prog_term *
 			   truth_of_mask(term->need[OBJ_PORT], mask_of(v, OBJ_PORT, spot->port)));
 }
 
-/* ANDs to @t the atoms @need of the lanes' UARs. */
-static void and_uars(const struct truth_view *v, uint64_t need, const struct prog_lanes *l,
-		     struct prog_truth *t)
+/* ANDs to @t the atoms of the lanes' UARs. */
+static void and_uars(const struct truth_view *v, const struct prog_term *term,
+		     const struct prog_lanes *l, struct prog_truth *t)
 {
 	const int32_t *uar = v->s->uar_of + l->first;
+	const int32_t *is = truth_of_uars(v->t, v->s->table[OBJ_UAR].n,
+					  (size_t)(term - v->p->terms));
 	uint32_t i;
 
-	/* The atoms of QPs leave few lanes, so most UARs need not be loaded. */
 	for (i = 0; i < l->n; i++)
-		if (t->v[i])
-			t->v[i] &= truth_of_mask(need, mask_of(v, OBJ_UAR, uar[i]));
+		t->v[i] &= is[uar[i]];
 }
 
 /* ANDs to @t the atoms @need of the lanes' QPs. */
@@ -87,8 +84,9 @@ static enum tri scan_qps(const struct truth_view *v, const struct prog_term *ter
 	for (; prog_lanes_of_place(spot->place, (int32_t)spot->job, first, &l); first += l.n) {
 		prog_set_truth(&t, l.n);
 		and_qps(v, term->need[OBJ_QP], &l, &t);
-		if (term->need[OBJ_UAR])
-			and_uars(v, term->need[OBJ_UAR], &l, &t);
+		/* The atoms of QPs often leave no lane, so no UAR need be loaded. */
+		if (term->need[OBJ_UAR] && or_lanes(&t, l.n))
+			and_uars(v, term, &l, &t);
 		some |= or_lanes(&t, l.n);
 		if (some != LANE_TRUE)
 			continue;
@@ -165,11 +163,25 @@ bool truth_next_spot(const struct signals *s, unsigned int kinds, uint32_t job,
 	return false;
 }
 
+/* True: the condition is false for all objects. */
+static bool is_false(const struct truth_view *v, const struct cond *c)
+{
+	const bool *term = v->t->is_false + c->terms.first;
+	unsigned int i;
+
+	for (i = 0; i < c->terms.n; i++)
+		if (!term[i])
+			return false;
+	return true;
+}
+
 enum tri truth_some(const struct truth_view *v, const struct cond *c, uint32_t job)
 {
 	struct spot spot = { .pos = 0 };
 	enum tri some = TRI_FALSE, r;
 
+	if (is_false(v, c))
+		return TRI_FALSE;
 	while (some != TRI_TRUE && truth_next_spot(v->s, c->kinds, job, &spot)) {
 		r = truth_of_spot(v, c, &spot);
 		if (r != TRI_FALSE)
