@@ -35,12 +35,13 @@ multi := $(patsubst $(ROOT)/selftests/%/main.c,%,$(wildcard $(addprefix $(ROOT)/
 
 host_bench := $(patsubst $(ROOT)/selftests/bench/host/%.c,$(BUILD)/bench/%,$(wildcard $(ROOT)/selftests/bench/host/*.c))
 shipped := $(addprefix $(BUILD)/user/lib,sim.a model.a policy.a io.a core.a) $(BUILD)/bench/runtime.a \
-	   $(BUILD)/bench/exporter.a
+	   $(BUILD)/bench/exporter.a $(BUILD)/bench/agent.a
 
 progs := $(patsubst $(ROOT)/selftests/progs/%.c,$(BUILD)/progs/%,$(wildcard $(ROOT)/selftests/progs/*.c))
 
 clients := $(patsubst $(ROOT)/selftests/clients/%.c,$(BUILD)/clients/%,$(wildcard $(ROOT)/selftests/clients/*.c))
 
+comma := ,
 CLANG ?= clang
 # The alternative that benchmarks compare with, where it is installed.
 LUAJIT := $(shell pkg-config --exists luajit && echo -DHAVE_LUAJIT $$(pkg-config --cflags luajit))
@@ -89,7 +90,10 @@ $(BUILD)/bench/%: $(ROOT)/selftests/bench/%.c $(common_objs)
 $(host_bench): $(BUILD)/bench/%: $(ROOT)/selftests/bench/host/%.c $(shipped)
 	@mkdir -p $(@D)
 	@echo "  BENCH   $*"
-	@$(CC) $(ALL_CFLAGS) $(LUAJIT) $(DEPS) $(INCLUDES) -DTOP='"$(ROOT)"' $< -Wl,--start-group $(shipped) -Wl,--end-group $(PKG_LIBS) $(EXPORTER_LIBS) $(LUAJIT_LIBS) -o $@
+	@$(CC) $(ALL_CFLAGS) $(LUAJIT) $(DEPS) $(INCLUDES) -DTOP='"$(ROOT)"' $< $(WRAP) -Wl,--start-group $(shipped) -Wl,--end-group $(PKG_LIBS) $(EXPORTER_LIBS) $(LUAJIT_LIBS) -o $@
+# What this program measures, and the socket that it makes up.
+$(BUILD)/bench/agent_tick: WRAP := $(addprefix -Wl$(comma)--wrap=,srdma_exchange srdma_call io_snapshot io_act \
+	signals_reserve signals_update policy_eval)
 
 $(BUILD)/progs/%: $(ROOT)/selftests/progs/%.c $(common_objs)
 	@mkdir -p $(@D)
@@ -103,6 +107,10 @@ $(BUILD)/$(1): $(patsubst $(ROOT)/%.c,$(BUILD)/%.o,$(wildcard $(ROOT)/selftests/
 	@$$(CC) $$(ALL_CFLAGS) $$^ $$(BENCH_LIBS) -o $$@
 endef
 $(foreach name,$(multi),$(eval $(call multi_rule,$(name))))
+
+# What swiftrdma-agent is made of, but for main().
+$(BUILD)/bench/agent.a: $(patsubst $(ROOT)/user/%.c,$(BUILD)/user/%.o,$(filter-out %/main.c,$(wildcard $(ROOT)/user/agent/*.c)))
+	@mkdir -p $(@D) && rm -f $@ && ar rcs $@ $^
 
 # What libswiftrdma.so.1 is made of.
 $(BUILD)/bench/runtime.a: $(patsubst $(ROOT)/user/%.c,$(BUILD)/user/%.o,$(runtime_srcs))

@@ -25,36 +25,12 @@
 #include <lualib.h>
 #endif
 
+#include "bench/host/twenty_policies.h"
 #include "policy/config.h"
 
 #define JOBS		100
 #define MS		1000000ULL
 #define DECISIONS	1024
-
-/* The five contentions for each class, with the thresholds of the criteria. */
-static const char policies[] =
-	"levels: [{level: 1, dscp: 10}, {level: 2, dscp: 18}, {level: 3, dscp: 26}]\n"
-	"policies:\n"
-	"- {name: p1, for: job of class latency, cause: port, when: port.util > port_busy and job.p99 rising, do: job.level += 1, ceiling: 3, undo: {when: port.util < port_calm, hold: 2s}}\n"
-	"- {name: p2, for: job of class balanced, cause: port, when: port.util > port_busy and job.p99 rising, do: job.level += 1, ceiling: 2, undo: {when: port.util < port_calm, hold: 2s}}\n"
-	"- {name: p3, for: job of class latency, cause: hol, when: port.util < port_busy and qp.queue_delay > queue_delay, do: job.weight += 1, ceiling: 64, undo: {when: qp.queue_delay < queue_calm, hold: 2s}}\n"
-	"- {name: p4, for: job of class balanced, cause: hol, when: port.util < port_busy and qp.queue_delay > 10us, do: job.weight += 1, ceiling: 64, undo: {when: qp.queue_delay < queue_calm, hold: 2s}}\n"
-	"- {name: p5, for: job of class latency, cause: uar, when: uar.coactive > uar_contended and uar.active_qps >= 2 and qp.wr_rate > 1k/s, do: job.credits = 32, undo: {when: uar.coactive < uar_calm, hold: 2s}}\n"
-	"- {name: p6, for: job of class balanced, cause: uar, when: uar.coactive > uar_contended and uar.wr_rate > uar_wr_rate, do: job.credits = 16, undo: {when: uar.coactive < uar_calm, hold: 2s}}\n"
-	"- {name: p7, for: job of class throughput, cause: cache, when: dev.qpc_miss >= miss_high and dev.qps > qps_warn and job.qps > 1, do: merge to job.qps / 2, undo: {when: dev.qpc_miss <= miss_low, hold: 10s}}\n"
-	"- {name: p8, for: job of class best-effort, cause: cache, when: dev.qpc_miss >= miss_high and job.qps > 1, do: merge to job.qps / 4, undo: {when: dev.qpc_miss <= miss_low, hold: 10s}}\n"
-	"- {name: p9, for: job of class latency, cause: cache, when: dev.qpc_miss <= miss_low and job.p99 > job.slo_p99 * slo_near, do: scale to job.qps * 2, ceiling: 64, undo: {when: job.p99 < job.slo_p99 * 50%, hold: 10s}}\n"
-	"- {name: p10, for: job of class throughput, cause: pu, when: dev.create_rate + dev.modify_rate > control_storm, do: job.create_rate = 100/s, undo: {when: dev.create_rate + dev.modify_rate < control_calm, hold: 2s}}\n"
-	"- {name: p11, for: job of class best-effort, cause: pu, when: dev.create_rate + dev.modify_rate > control_storm, do: job.create_rate = 10/s, undo: {when: dev.create_rate + dev.modify_rate < control_calm, hold: 2s}}\n"
-	"- {name: p12, for: job of class throughput, when: qp.outstanding > 512, do: job.max_qps = 64, undo: {when: qp.outstanding < 128, hold: 2s}}\n"
-	"- {name: p13, for: job of class best-effort, when: qp.outstanding > 256, do: job.max_qps = 32, undo: {when: qp.outstanding < 128, hold: 2s}}\n"
-	"- {name: p14, for: job of class best-effort, when: port.util > 95%, do: job.bit_rate = 1Gbit/s, undo: {when: port.util < 70%, hold: 2s}}\n"
-	"- {name: p15, for: job of class throughput, when: port.util > 98%, do: job.bit_rate = 10Gbit/s, undo: {when: port.util < 70%, hold: 2s}}\n"
-	"- {name: p16, for: job of class best-effort, when: qp.doorbell_rate > 1M/s, do: job.wr_rate = 100k/s, undo: {when: qp.doorbell_rate < 500k/s, hold: 2s}}\n"
-	"- {name: p17, for: job of class throughput, when: qp.doorbell_rate > 5M/s, do: job.wr_rate = 1M/s, undo: {when: qp.doorbell_rate < 2M/s, hold: 2s}}\n"
-	"- {name: p18, for: job of class latency, when: qp.state == ERR, do: job.max_qps = 1000, undo: {when: qp.state == RTS, hold: 2s}}\n"
-	"- {name: p19, for: job of class balanced, when: qp.queue_delay > 50us and uar.owners > 1, do: job.max_qps = 500, undo: {when: qp.queue_delay < 20us, hold: 2s}}\n"
-	"- {name: p20, for: job, when: job.wr_rate > 50M/s, do: job.max_qps = 2000, undo: {when: job.wr_rate < 10M/s, hold: 2s}}\n";
 
 static uint32_t rng = 1;
 
@@ -207,7 +183,7 @@ static const char script[] =
 	"  first = ffi.cast('uint32_t *', first); class = ffi.cast('uint32_t *', class)\n"
 	"  uar_of = ffi.cast('int32_t *', uar_of)\n"
 	"  q_wr, q_db, q_dl, q_out, q_st = floats(q_wr), floats(q_db), floats(q_dl), floats(q_out), floats(q_st)\n"
-	"  u_co, u_act, u_wr, u_own = doubles(u_co), doubles(u_act), doubles(u_wr), doubles(u_own)\n"
+	"  u_co, u_act, u_wr, u_own = floats(u_co), floats(u_act), floats(u_wr), floats(u_own)\n"
 	"  j_p99, j_slo, j_wr, j_qps = doubles(j_p99), doubles(j_slo), doubles(j_wr), doubles(j_qps)\n"
 	"  local util, miss, create, modify, dqps = rest[0], rest[1], rest[2], rest[3], rest[4]\n"
 	"  local total = 0\n"
@@ -495,7 +471,7 @@ int main(int argc, char **argv)
 	size_t i;
 
 	report_init(&r, "policies");
-	if (!config_load_text_for(&cfg, &caps, policies, strlen(policies),
+	if (!config_load_text_for(&cfg, &caps, twenty_policies, strlen(twenty_policies),
 				  &r)) {
 		report_print(&r, stderr);
 		return 1;
