@@ -233,6 +233,23 @@ NOTIFY_SOCKET=$fleet_dir/socket WATCHDOG_USEC=1000000 \
 fleet_has job "^$(has 160) " 10
 point $? "the next one acts again"
 
+# One that is replaced, as at an upgrade.
+before=$(lease)
+fleet_lines job '^classes '
+changes=${#lines[@]}
+kill -USR1 $agent
+wait $agent
+point $? "on SIGUSR1 it ends well"
+like "... and leaves its overrides" "$(<"$fleet_dir/agent")" '1 overrides are left to the next agent, for 10 s'
+NOTIFY_SOCKET=$fleet_dir/socket WATCHDOG_USEC=1000000 \
+	swiftrdma-agent --config "$policy" >"$fleet_dir/agent" 2>&1 & agent=$!
+says 'the agent before left 1 overrides: 1 go on, 0 are released'
+point $? "the next one goes on with them"
+nap 5
+is "... under the same lease, which it renews" "$(lease)" "$before"
+fleet_lines job '^classes '
+is "... and no QP had another class in between" "${#lines[@]}" "$changes"
+
 now_ms; asked=$now
 kill -TERM $agent
 wait $agent

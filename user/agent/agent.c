@@ -437,6 +437,7 @@ static int evaluate_policies(struct agent *a, const struct snapshot *older,
 		log_msg(LOG_ERR, "out of memory");
 		return -ENOMEM;
 	}
+	agent_take_over(a);
 	if (!older)
 		return 0;
 	agent_imbalance(a);

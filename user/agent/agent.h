@@ -86,6 +86,7 @@ struct agent {
 	/* Knobs that were not set for want of a library, a bit each: that is logged once. */
 	uint32_t without_library;
 	struct agent_settings settings;
+	bool taken_over;		/* looked for overrides of an earlier agent */
 };
 
 /* Takes over @cfg. */
@@ -107,6 +108,12 @@ void agent_events(struct agent *a);
 void agent_reload(struct agent *a, struct config *cfg);
 /* Ends the lease, which releases its overrides at once. */
 void agent_stop(struct agent *a);
+/*
+ * handover.c: renews the leases, and leaves them to the next agent; takes over the overrides
+ * that the agent before left, once. The policies' state must have room for the last reading.
+ */
+void agent_leave(struct agent *a);
+void agent_take_over(struct agent *a);
 /* A status line. */
 void agent_status(const struct agent *a, char *buf, size_t cap);
 
@@ -145,6 +152,8 @@ void agent_settings_keep(struct agent *a);
 void agent_settings_lost(struct agent *a);
 /* End the lease, at once. */
 void agent_settings_stop(struct agent *a);
+/* Renew the lease, and leave it. */
+void agent_settings_leave(struct agent *a);
 
 /* Is there a process of the job whose library can enforce the knob? */
 bool agent_has_library(const struct agent *a, const char *job, uint32_t knob);

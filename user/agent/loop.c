@@ -26,6 +26,7 @@ struct loop {
 	sd_event_source *timer, *events;
 	int events_fd;
 	uint64_t next, last_status;	/* us */
+	bool leave;			/* the overrides, to the next agent */
 };
 
 static int on_events(sd_event_source *src, int fd, uint32_t revents, void *arg)
@@ -143,12 +144,13 @@ static int on_term(sd_event_source *src, const struct signalfd_siginfo *si,
 	log_msg(LOG_INFO, "stopping on %s",
 		strsignal((int)si->ssi_signo));
 	sd_notify(0, "STOPPING=1");
+	l->leave = si->ssi_signo == SIGUSR1;
 	return sd_event_exit(l->event, EXIT_SUCCESS);
 }
 
 static int loop_setup(struct loop *l)
 {
-	static const int signals[] = { SIGHUP, SIGTERM, SIGINT };
+	static const int signals[] = { SIGHUP, SIGTERM, SIGINT, SIGUSR1 };
 	sigset_t mask;
 	size_t i;
 	int err;
@@ -189,7 +191,10 @@ int agent_loop(struct agent *a)
 	 */
 	sd_notify(0, "READY=1");
 	err = sd_event_loop(l.event);
-	agent_stop(a);
+	if (l.leave)
+		agent_leave(a);
+	else
+		agent_stop(a);
 	sd_event_source_disable_unref(l.events);
 	sd_event_source_disable_unref(l.timer);
 	sd_event_unref(l.event);

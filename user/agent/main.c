@@ -39,7 +39,8 @@ static const char usage_text[] =
 "  -h, --help\n"
 "\n"
 "A host has one agent, which holds the lock " AGENT_LOCK ".\n"
-"SIGHUP reads the file again; SIGTERM and SIGINT stop and release everything.\n"
+"SIGHUP reads the file again; SIGTERM and SIGINT stop and release everything;\n"
+"SIGUSR1 stops and leaves everything to the next agent, for one lease.\n"
 "See swiftrdma-agent(8) and swiftrdma-policy(5).\n";
 
 static int bad_usage(const char *what, const char *arg, const char *right)

@@ -10,8 +10,7 @@
 /* The greatest policy_turns.damp. */
 #define DAMP_MAX 6
 
-/* The value of a knob without any override. */
-static bool read_base_value(const struct snap_job *job, unsigned int knob, double *v)
+bool decide_base_value(const struct snap_job *job, unsigned int knob, double *v)
 {
 	size_t i;
 
@@ -429,7 +428,7 @@ static bool decide_value(struct eval *e, const struct policy_slot *slot,
 	d->has_old = slot->held[knob];
 	d->old = slot->value[knob];
 	if (!d->has_old)
-		d->has_old = read_base_value(&e->s->snap->jobs[job], knob, &d->old);
+		d->has_old = decide_base_value(&e->s->snap->jobs[job], knob, &d->old);
 	if (!d->has_old)
 		d->old = 0;
 	if (!apply_step(e, step, job, b, d->has_old, d->old, &d->new))

@@ -16,6 +16,9 @@ struct eval {
 	size_t cap, n;
 };
 
+/* The value of a knob without any override. False: it is not known. */
+bool decide_base_value(const struct snap_job *job, unsigned int knob, double *v);
+
 /* True: the policy has used all its steps. Only an undo gives them back. */
 bool decide_used_up(const struct eval *e, const struct policy_slot *slot, uint32_t n);
 /* True: the hold time and the cooldown have passed. */

@@ -273,6 +273,19 @@ size_t policy_carry(const struct policy_set *set, struct policy_state *st,
 		    const struct policy_state *old,
 		    struct policy_decision *out, size_t cap);
 
+/**
+ * policy_adopt - hold an override that is in force already
+ * @set: the policies
+ * @st: their state, with room for @snap
+ * @snap: a reading
+ * @o: the override, as the kernel tells it
+ *
+ * Another evaluator, which is gone, decided it by a policy of the same name. The cooldown of
+ * the policy starts anew, and holds count from now. False: no policy of @set can hold it.
+ */
+bool policy_adopt(const struct policy_set *set, struct policy_state *st,
+		  const struct snapshot *snap, const struct snap_action *o);
+
 /* True: the policy is for this job. */
 bool policy_applies(const struct policy *p, const char *job, uint32_t class);
 

@@ -51,9 +51,8 @@ static void sweep_slots(struct eval *e)
 			clear_slot(e->st, &e->st->slots[i]);
 }
 
-/* The slot of a job, a free one if it had none. NULL: no slot is free. */
-static struct policy_slot *get_slot(struct policy_state *st, const struct snap_job *job,
-				    size_t hint)
+struct policy_slot *schedule_slot(struct policy_state *st, const struct snap_job *job,
+				  size_t hint)
 {
 	struct policy_slot *slot = find_slot(st, job, hint);
 	size_t i;
@@ -150,7 +149,7 @@ void schedule_arrange(struct eval *e)
 		struct policy_slot *slot;
 
 		/* Job 0 has the QPs that match no rule; it has no policies. */
-		slot = job->id ? get_slot(st, job, row) : NULL;
+		slot = job->id ? schedule_slot(st, job, row) : NULL;
 		if (!slot)
 			continue;
 		*entry = (struct policy_entry){

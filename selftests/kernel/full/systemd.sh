@@ -152,6 +152,16 @@ check "... and reads" wait_for 30 tells 'swiftrdma_up 1'
 check "it stops" ctl stop $watch
 check "... well" exporter_is Result success
 
+fleet_lines job '^classes '
+changes=${#lines[@]}
+pid=$(main_pid)
+check "the unit restarts" ctl restart $unit
+says 'the agent before left 1 overrides: 1 go on'
+point $? "... with another agent, which goes on ($pid, $(main_pid))"
+nap 3
+fleet_lines job '^classes '
+is "... and no QP had another class in between" "${#lines[@]}" "$changes"
+
 check "the unit stops" ctl stop $unit
 is "... well" "$(show ActiveState)/$(show Result)" inactive/success
 fleet_has job "^$own " 5
