@@ -139,6 +139,28 @@ static void test_one_bad_item(void **state)
 	assert_int_equal(policy_n_held(&agent.state), 1);
 }
 
+/* A lease lives as long as the old file says until it is renewed, which is at once. */
+static void test_reload_longer_lease(void **state)
+{
+	char text[sizeof(policy) + 2];
+	struct config cfg;
+	char *at;
+
+	(void)state;
+	tick(0, 0);
+	tick(100, 0.9);
+	strcpy(text, policy);
+	at = strstr(text, "lease: 2s");
+	memmove(at + 10, at + 9, strlen(at + 9) + 1);
+	memcpy(at, "lease: 20s", 10);
+	load_config(&cfg, text);
+	agent_reload(&agent, &cfg);
+	for (int i = 0; i < 50; i++)
+		tick(100, 0.7);
+	assert_int_equal(fake.level[1], 1);
+	assert_int_equal(fake.last_lease, 1);
+}
+
 /* A job that is gone is no lost lease: what the others have stays in force throughout. */
 static void test_one_job_gone(void **state)
 {
@@ -451,7 +473,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_acts_and_gives_back), T(test_keeps_the_lease), T(test_lease_ran_out),
-		T(test_lease_lost_while_acting), T(test_one_bad_item), T(test_one_job_gone),
+		T(test_lease_lost_while_acting), T(test_one_bad_item),
+		T(test_reload_longer_lease), T(test_one_job_gone),
 		T(test_without_library), T(test_settings), T(test_settings_default),
 		T(test_settings_dry_run), T(test_many_releases),
 		T(test_stop), T(test_reading_fails), T(test_once), T(test_module_away),

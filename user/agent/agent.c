@@ -399,6 +399,17 @@ static void keep_lease(struct agent *a)
 	reissue_overrides(a);
 }
 
+void agent_renew(struct agent *a)
+{
+	uint64_t batch;
+
+	agent_settings_renew(a);
+	if (!a->io || !a->lease || send_batch(a, NULL, 0, &batch) >= 0)
+		return;
+	log_msg(LOG_WARNING, "the lease is lost: %s", io_error(a->io));
+	a->lease = 0;
+}
+
 /* Were jobs added, removed or replaced since the reading before? */
 static bool jobs_changed(const struct snapshot *was, const struct snapshot *is)
 {
@@ -642,6 +653,8 @@ void agent_reload(struct agent *a, struct config *cfg)
 	a->hinted = false;
 	a->dropped_said = false;
 	agent_publish(a);
+	/* The leases may live longer now, and would be renewed too late. */
+	agent_renew(a);
 	/* Jobs of the new file may reuse numbers of the old file's jobs. */
 	if (a->opt.dry_run)
 		a->readings = 0;

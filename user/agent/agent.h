@@ -114,6 +114,8 @@ void agent_stop(struct agent *a);
  */
 void agent_leave(struct agent *a);
 void agent_take_over(struct agent *a);
+/* Renews the leases, which then live as long as the policy file says. */
+void agent_renew(struct agent *a);
 /* A status line. */
 void agent_status(const struct agent *a, char *buf, size_t cap);
 
@@ -152,8 +154,8 @@ void agent_settings_keep(struct agent *a);
 void agent_settings_lost(struct agent *a);
 /* End the lease, at once. */
 void agent_settings_stop(struct agent *a);
-/* Renew the lease, and leave it. */
-void agent_settings_leave(struct agent *a);
+/* Renew the lease, if there is one. */
+void agent_settings_renew(struct agent *a);
 
 /* Is there a process of the job whose library can enforce the knob? */
 bool agent_has_library(const struct agent *a, const char *job, uint32_t knob);

@@ -111,15 +111,8 @@ void agent_take_over(struct agent *a)
 
 void agent_leave(struct agent *a)
 {
-	uint64_t batch;
-
-	agent_settings_leave(a);
-	if (!a->io || !a->lease)
-		return;
-	if (io_act(a->io, &a->lease, (uint32_t)(agent_lease_life(a) / NSEC_PER_MSEC), a->cfg.rank,
-		   AGENT_ORIGIN, NULL, 0, &batch) < 0)
-		log_msg(LOG_WARNING, "the lease is lost: %s", io_error(a->io));
-	else
+	agent_renew(a);
+	if (a->lease)
 		log_msg(LOG_INFO, "%zu overrides are left to the next agent, for %.3g s",
 			policy_n_held(&a->state), (double)agent_lease_life(a) / 1e9);
 }

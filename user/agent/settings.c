@@ -150,12 +150,14 @@ static void add_settings(struct agent *a)
 	}
 }
 
-static void renew_lease(struct agent *a)
+void agent_settings_renew(struct agent *a)
 {
 	uint32_t ttl = (uint32_t)(agent_lease_life(a) / NSEC_PER_MSEC);
 	struct agent_settings *s = &a->settings;
 	uint64_t batch;
 
+	if (!a->io || !s->lease)
+		return;
 	if (io_act(a->io, &s->lease, ttl, a->cfg.rank, AGENT_ORIGIN, NULL, 0, &batch) < 0)
 		agent_settings_lost(a);
 	else
@@ -166,15 +168,8 @@ void agent_settings_keep(struct agent *a)
 {
 	const struct agent_settings *s = &a->settings;
 
-	if (s->lease && a->snap[a->cur].time - s->renewed >= agent_lease_life(a) / 3)
-		renew_lease(a);
-}
-
-void agent_settings_leave(struct agent *a)
-{
-	if (a->io && a->settings.lease)
-		renew_lease(a);
-	agent_settings_lost(a);
+	if (a->snap[a->cur].time - s->renewed >= agent_lease_life(a) / 3)
+		agent_settings_renew(a);
 }
 
 void agent_settings(struct agent *a)

@@ -16,10 +16,11 @@ policy=/etc/swiftrdma/policy.yaml	# the guest's, gone with it
 own="client 0:$pairs server 0:$pairs"
 has() { echo "client $1:$pairs server $1:$pairs"; }
 
+# write_policy LEVEL [LEASE]
 write_policy() {
 	mkdir -p "${policy%/*}"
 	cat >"$policy" <<-EOF
-		agent: {interval: 100ms, lease: 1s}
+		agent: {interval: 100ms, lease: ${2:-1s}}
 		levels: [{level: 3, dscp: 24}, {level: 5, dscp: 40}]
 		jobs:
 		  - {name: fleet, class: latency, match: [{cgroup: /fleet}]}
@@ -152,6 +153,10 @@ check "... and reads" wait_for 30 tells 'swiftrdma_up 1'
 check "it stops" ctl stop $watch
 check "... well" exporter_is Result success
 
+
+# To start a program takes more than a second here.
+write_policy 5 20s
+check "it reloads for a restart" ctl reload $unit
 fleet_lines job '^classes '
 changes=${#lines[@]}
 pid=$(main_pid)
