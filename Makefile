@@ -115,24 +115,23 @@ lint: setup
 
 DESTDIR ?=
 PREFIX ?= /usr/local
-export VERSION DESTDIR PREFIX
+export VERSION DESTDIR PREFIX LIBDIR UNITDIR ZSHDIR
 
-# What is installed is for the kernel that runs, if it can be built for that.
-ifeq ($(origin KVER),file)
-INSTALL_KVER := $(if $(wildcard /lib/modules/$(shell uname -r)/build/),$(shell uname -r),$(KVER))
-else
-INSTALL_KVER := $(KVER)
-endif
+# What is installed is for the kernel that runs, unless told otherwise.
+INSTALL_KVER := $(if $(filter file,$(origin KVER)),,$(KVER))
 
-install:
-	@$(MAKE) module progs KVER=$(INSTALL_KVER)
+install: progs
 	@KVER=$(INSTALL_KVER) scripts/install install
 uninstall:
 	@KVER=$(INSTALL_KVER) scripts/install uninstall
 
+deb:
+	@scripts/setup --packages
+	@scripts/deb
+
 clean:
 	rm -rf $(BUILD)/kmod $(BUILD)/user $(BUILD)/user-asan $(BUILD)/user-fuzz $(BUILD)/bin \
-		$(BUILD)/unit $(BUILD)/fuzz $(BUILD)/bench $(BUILD)/selftests $(BUILD)/check \
+		$(BUILD)/unit $(BUILD)/fuzz $(BUILD)/bench $(BUILD)/selftests $(BUILD)/check $(BUILD)/deb \
 		$(BUILD)/vm/run $(BUILD)/vm/out
 distclean:
 	rm -rf $(BUILD)
@@ -150,8 +149,10 @@ help:
 	@echo 'make bench        measurements, one JSON object a line'
 	@echo 'make lint         warnings, sparse, checkpatch, shellcheck, codespell, layering rules'
 	@echo 'make install      DESTDIR= PREFIX=/usr/local; the module by DKMS where there is DKMS'
+	@echo '                  with DESTDIR the source for DKMS; LIBDIR= UNITDIR= ZSHDIR= for other places'
+	@echo 'make deb          Debian packages, in build/deb/'
 	@echo 'make uninstall    remove exactly what install put'
 	@echo 'make clean        remove what was built; distclean: also kernels and tools of setup'
 
 .PHONY: all modules module module-debug module-nodevx module-above softhca progs bench-progs host-bench-progs unit-progs fuzz-progs clients-progs setup check \
-	check-full unit demo bench lint install uninstall clean distclean help
+	check-full unit demo bench lint deb install uninstall clean distclean help

@@ -10,9 +10,12 @@ PKG_LIBS := $(shell pkg-config --libs $(PKGS)) -lm
 # What only the exporter uses: HTTP, TLS, passwords.
 EXPORTER_LIBS := $(shell pkg-config --libs libmicrohttpd gnutls libxcrypt) -lpthread
 
+# The directory of an architecture's libraries in lib, on distributions that have one.
+MULTIARCH := $(shell $(CC) -print-multiarch 2>/dev/null)
 CFLAGS ?= -O2 -g
 ALL_CFLAGS := -std=gnu11 -Wall -Wextra -Werror -D_GNU_SOURCE -MMD -MP \
-	      -I$(ROOT)/include/uapi -I$(ROOT)/user $(PKG_CFLAGS) $(CFLAGS)
+	      -I$(ROOT)/include/uapi -I$(ROOT)/user $(PKG_CFLAGS) \
+	      -DMULTIARCH='"$(MULTIARCH)"' $(CPPFLAGS) $(CFLAGS)
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -O1
 FUZZ := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -O1
 # The library in a process: two counters that are added to at once are not worth a vector.

@@ -50,6 +50,13 @@ static void test_find(void **state)
 	assert_string_equal(path, exe);
 	assert_false(run_lib_find(link, path, 8));
 	assert_false(run_lib_find("/no/such/link", path, sizeof(path)));
+	unlink(exe);
+	snprintf(exe, sizeof(exe), "%s", file("lib/" MULTIARCH "/libswiftrdma.so.1", "x", 1));
+	assert_true(run_lib_find(link, path, sizeof(path)));
+	assert_string_equal(path, exe);
+	snprintf(exe, sizeof(exe), "%s", file("lib64/libswiftrdma.so.1", "x", 1));
+	assert_true(run_lib_find(link, path, sizeof(path)));
+	assert_string_equal(path, exe);
 }
 
 static void test_preload(void **state)

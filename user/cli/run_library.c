@@ -17,19 +17,27 @@
 
 #include "cli/run.h"
 
-#define LIBRARY "lib/libswiftrdma.so.1"
+#define LIBRARY "libswiftrdma.so.1"
 
 bool run_lib_find(const char *exe, char *path, size_t cap)
 {
+	/* Where distributions have libraries, below the prefix. */
+	static const char *const dirs[] = { "lib", "lib64", "lib/" MULTIARCH };
 	char self[SNAP_PATH];
 	ssize_t n = readlink(exe, self, sizeof(self) - 1);
-	int len;
+	const char *prefix;
 
 	if (n <= 0)
 		return false;
 	self[n] = '\0';
-	len = snprintf(path, cap, "%s/" LIBRARY, dirname(dirname(self)));
-	return len > 0 && (size_t)len < cap && !access(path, R_OK);
+	prefix = dirname(dirname(self));
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++) {
+		int len = snprintf(path, cap, "%s/%s/" LIBRARY, prefix, dirs[i]);
+
+		if (len > 0 && (size_t)len < cap && !access(path, R_OK))
+			return true;
+	}
+	return false;
 }
 
 /* The library is there already if one run starts another. */
