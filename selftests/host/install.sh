@@ -174,8 +174,8 @@ is "unchanged it leaves nothing behind" "$(all)" ""
 make --no-print-directory install DESTDIR="$root" PREFIX=/opt/s LIBDIR=/opt/s/lib64 UNITDIR=/units \
 	ZSHDIR=/zsh >"$work/log" 2>&1
 is "other places are no different" \
-	"$(cd "$root" && ls opt/s/lib64 units zsh | xargs)" \
-	"opt/s/lib64: libswiftrdma.so libswiftrdma.so.1 pkgconfig units: swiftrdma-agent.service zsh: _swiftrdma"
+	"$(cd "$root" && echo opt/s/lib64/* units/* zsh/*)" \
+	"opt/s/lib64/libswiftrdma.so opt/s/lib64/libswiftrdma.so.1 opt/s/lib64/pkgconfig units/swiftrdma-agent.service units/swiftrdma-exporter.service zsh/_swiftrdma"
 is "... and are known to pkg-config, and to the unit with the library" \
 	"$(PKG_CONFIG_PATH=$root/opt/s/lib64/pkgconfig pkg-config --variable=libdir swiftrdma) $(
 		sed -n 's/.*LD_PRELOAD=//p' "$root/opt/s/share/doc/swiftrdma/service-swiftrdma.conf")" \

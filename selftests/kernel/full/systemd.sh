@@ -9,6 +9,7 @@ cd "$(dirname "$0")/../../.." || exit 1
 . selftests/lib/module.sh
 . selftests/lib/proc.sh
 . selftests/lib/fleet.sh
+. selftests/lib/systemd.sh
 
 pairs=2
 unit=swiftrdma-agent.service
@@ -33,46 +34,25 @@ write_policy() {
 	EOF
 }
 
-# Runs as the first process of the namespaces. The programs are where none of the
-# unit's protections hides them, and what it writes where this test can read it.
-cat >"$fleet_dir/init" <<'EOF'
-#!/bin/bash
-mount --make-rprivate / && mount -t proc proc /proc || exit 1
-umount /sys/fs/cgroup && mount -t cgroup2 cgroup2 /sys/fs/cgroup || exit 1
-mount -t tmpfs -o mode=755 tmpfs /run && mkdir -p /run/bin /run/systemd/system || exit 1
+# The programs are where none of the unit's protections hides them, and what the agent writes
+# where this test can read it.
+cat >"$fleet_dir/prepare" <<'EOF'
+mkdir /run/bin
 cp "$1/build/bin/swiftrdma-agent" "$1/build/bin/swiftrdma-exporter" /run/bin/
 cd /run/systemd/system || exit 1
 sed 's,=/usr/local/sbin/,=/run/bin/,' "$1/user/agent/swiftrdma-agent.service" >swiftrdma-agent.service
 sed 's,=/usr/local/sbin/,=/run/bin/,' "$1/user/exporter/swiftrdma-exporter.service" >swiftrdma-exporter.service
 mkdir swiftrdma-agent.service.d
 printf '[Service]\nStandardError=append:%s\nWatchdogSec=2s\n' "$2" >swiftrdma-agent.service.d/test.conf
-for target in sysinit basic shutdown multi-user; do
-	printf '[Unit]\nDefaultDependencies=no\n' >$target.target
-done
-export container=selftest SYSTEMD_UNIT_PATH=/run/systemd/system
-exec /lib/systemd/systemd --system --unit=multi-user.target --log-target=console --show-status=no
 EOF
 
-start_systemd() {
-	mkdir -p /sys/fs/cgroup/systemd
-	(
-		echo "$BASHPID" >/sys/fs/cgroup/systemd/cgroup.procs
-		exec unshare --pid --fork --kill-child --mount --cgroup --ipc --uts \
-			bash "$fleet_dir/init" "$PWD" "$fleet_dir/agent" >"$fleet_dir/systemd" 2>&1
-	) &
-	unshare=$!
-	wait_for 10 pgrep -P $unshare >/dev/null && first=$(pgrep -P $unshare) &&
-		wait_for 30 ctl is-active multi-user.target >/dev/null 2>&1
-}
-
-ctl() { nsenter -t "$first" -m -p -C systemctl "$@"; }
 show() { ctl show "$unit" --value -p "$1"; }
 # The agent's id out here.
 main_pid() { pgrep -x swiftrdma-agent; }
 shows() { [ "$(show "$1")" = "$2" ]; }
 knows() { grep -qE -- "$1" <<<"$(show StatusText)"; }
 says() { wait_for 10 grep -qE -- "$1" "$fleet_dir/agent"; }
-why() { tail -n 8 "$fleet_dir/systemd" "$fleet_dir/agent" | sed 's/^/#   /'; }
+why() { tail -n 8 "$systemd_dir/log" "$fleet_dir/agent" | sed 's/^/#   /'; }
 
 ktap_begin
 if [ ! -x /lib/systemd/systemd ]; then
@@ -81,7 +61,7 @@ if [ ! -x /lib/systemd/systemd ]; then
 fi
 check "the module loads" srdma_load
 : >"$fleet_dir/agent"
-start_systemd
+start_systemd "" bash "$fleet_dir/prepare" "$PWD" "$fleet_dir/agent"
 point $? "systemd runs"
 
 write_policy 3
@@ -174,7 +154,6 @@ point $? "... and the QPs have their own class back"
 
 fleet_end job "the application noticed nothing"
 [ $ktap_failed -eq 0 ] || why
-kill -KILL "$first"
-wait $unshare 2>/dev/null
+stop_systemd
 check "the module unloads" srdma_unload
 ktap_end
