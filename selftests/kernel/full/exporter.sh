@@ -5,7 +5,7 @@
 # what it tells is what swiftrdma -j tells; decisions, leases, and what is in force; and what
 # it tells when the agent dies, the module goes, or a job begins anew.
 
-cd "$(dirname "$0")/../.." || exit 1
+cd "$(dirname "$0")/../../.." || exit 1
 . selftests/lib/ktap.sh
 . selftests/lib/module.sh
 . selftests/lib/proc.sh
