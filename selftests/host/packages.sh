@@ -23,7 +23,7 @@ kver=$(readlink build/vm/kernel/stock)
 # compiled out here, by the same commands in the same place, and kept by ccache.
 cat >"$work/ccache.conf" <<-EOF2
 	cache_dir = $work/ccache
-	sloppiness = file_stat_matches, file_stat_matches_ctime, include_file_mtime, include_file_ctime, time_macros
+	sloppiness = file_stat_matches, file_stat_matches_ctime, include_file_mtime, include_file_ctime, time_macros, locale
 EOF2
 cat >"$work/compile" <<'EOF2'
 set -e

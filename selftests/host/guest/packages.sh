@@ -176,9 +176,9 @@ point $? "they are purged"
 [ $ktap_failed -eq 0 ] || show_log
 # A directory may be another package's, too.
 while read -r path; do
-	if [ -f "$path" ] || [ -L "$path" ]; then
-		echo "$path"
-	elif [ -d "$path" ] && ! dpkg -S "$path" >/dev/null 2>&1; then
+	if [ -d "$path" ]; then
+		dpkg -S "$path" >/dev/null 2>&1 || echo "$path"
+	elif [ -e "$path" ] || [ -L "$path" ]; then
 		echo "$path"
 	fi
 done </tmp/had >/tmp/left
