@@ -18,7 +18,7 @@ set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 
 groups=(qp_create qp_rts dump qp_memory act_latency softhca_uar softhca_cache softhca_class
-	mlx5_create mlx5_post mlx5_sampler uar_show_10k uar_loop place_loop chunk_small
+	mlx5_create mlx5_post mlx5_sampler uar_show_10k uar_loop place_loop chunk_small thrash_loop
 	pace_demo policy_tick agent_tick scrape_10k model_error sim_rate lib_cost lib_post_insns)
 rows=selftests/bench/rows
 logs=build/vm/out/bench
@@ -72,6 +72,9 @@ group() {
 	chunk_small)
 		SOFTHCA_PARAMS="preset=cx5 time_scale=80000" \
 			measure "$1" softhca --timeout 900 -- "$rows/$1.sh" ;;
+	thrash_loop)
+		SOFTHCA_PARAMS="preset=cx6 time_scale=120000" \
+			measure "$1" softhca --timeout 1200 -- "$rows/$1.sh" ;;
 	uar_show_10k) measure "$1" softhca --icount --timeout 1800 -- "$rows/uar_show.sh" ;;
 	lib_post_insns) measure "$1" softhca --icount --timeout 1200 -- "$rows/lib_post.sh" ;;
 	mlx5_create|mlx5_post|mlx5_sampler)
