@@ -6,6 +6,8 @@
 #ifndef UNIT_CHUNK_RIG_H
 #define UNIT_CHUNK_RIG_H
 
+#include <pthread.h>
+
 #include "control_rig.h"
 
 #define CHUNK SWIFTRDMA_SHARE_KNOB_CHUNK
@@ -80,6 +82,40 @@ static inline void is_empty(void)
 	struct ibv_wc wc;
 
 	assert_int_equal(ibv_poll_cq(cq, 1, &wc), 0);
+}
+
+/* Requests of each thread. */
+#define THREAD_POSTS 2000
+
+/*
+ * Two threads post to the QP at once, and this one polls. @post_many gets 1 or 2, writes that
+ * many times 64 KiB behind the start of .remote, and gives its requests that wr_id.
+ */
+static inline void post_by_two_threads(void *(*post_many)(void *))
+{
+	pthread_t thread[2];
+	int seen[3] = { 0 };
+	struct ibv_wc wc;
+
+	for (uintptr_t i = 0; i < 2; i++)
+		pthread_create(&thread[i], NULL, post_many, (void *)(i + 1));
+	for (int n = 0; n < 2 * THREAD_POSTS; n++) {
+		while (!ibv_poll_cq(cq, 1, &wc))
+			sched_yield();
+		assert_int_equal(wc.status, IBV_WC_SUCCESS);
+		assert_int_equal(wc.byte_len, 65536);
+		assert_in_range(wc.wr_id, 1, 2);
+		seen[wc.wr_id]++;
+	}
+	for (int i = 0; i < 2; i++)
+		pthread_join(thread[i], NULL);
+	is_empty();
+	assert_int_equal(seen[1], THREAD_POSTS);
+	assert_int_equal(seen[2], THREAD_POSTS);
+	assert_memory_equal(local + 65536, remote + 65536, 2 * 65536);
+	assert_int_equal(rig_figures(qp).done, 2 * THREAD_POSTS);
+	assert_int_equal(rig_figures(qp).stopped, 0);
+	assert_int_equal(stub.overflows, 0);
 }
 
 #endif /* UNIT_CHUNK_RIG_H */

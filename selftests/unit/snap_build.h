@@ -27,12 +27,9 @@ struct made {
 	struct snap_qp_report qp_reports[8];
 };
 
-static inline void made_init(struct made *m, uint64_t ms)
+/* Points the snapshot to the arrays beside it, also after a copy from another one. */
+static inline void made_point(struct made *m)
 {
-	memset(m, 0, sizeof(*m));
-	m->s.time = ms * MS;
-	m->s.admin = true;
-	m->s.armed = true;
 	m->s.devs = m->devs;
 	m->s.ports = m->ports;
 	m->s.prios = m->prios;
@@ -42,6 +39,17 @@ static inline void made_init(struct made *m, uint64_t ms)
 	m->s.owners = m->owners;
 	m->s.job_reports = m->job_reports;
 	m->s.qp_reports = m->qp_reports;
+	for (size_t i = 0; i < m->s.n_jobs; i++)
+		m->jobs[i].stats = m->stats[i];
+}
+
+static inline void made_init(struct made *m, uint64_t ms)
+{
+	memset(m, 0, sizeof(*m));
+	m->s.time = ms * MS;
+	m->s.admin = true;
+	m->s.armed = true;
+	made_point(m);
 }
 
 static inline struct snap_dev *made_dev(struct made *m, uint32_t index)

@@ -134,7 +134,7 @@ static void bound(void **state)
 	expo_release(&e);
 	expo_histogram(&e, NULL, &h, 0);
 	assert_int_equal(e.series, 7);
-	/* A family without a sample has no header. */
+	/* The header is written with the first sample, so a family that has none has no header. */
 	assert_null(memmem(e.buf, e.len, "srdma_level", 11));
 	expo_free(&e);
 }

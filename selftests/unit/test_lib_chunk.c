@@ -616,8 +616,6 @@ static void test_stash(void **state)
 	assert_int_equal(held(SWIFTRDMA_SHARE_KNOB_CREDITS)->passed, 0);
 }
 
-#define THREAD_POSTS 2000
-
 static void *post_many(void *arg)
 {
 	struct ibv_send_wr *bad;
@@ -635,30 +633,8 @@ static void *post_many(void *arg)
 
 static void test_two_threads(void **state)
 {
-	pthread_t thread[2];
-	int seen[3] = { 0 };
-	struct ibv_wc wc;
-
 	(void)state;
-	for (uintptr_t i = 0; i < 2; i++)
-		pthread_create(&thread[i], NULL, post_many, (void *)(i + 1));
-	for (int n = 0; n < 2 * THREAD_POSTS; n++) {
-		while (!ibv_poll_cq(cq, 1, &wc))
-			sched_yield();
-		assert_int_equal(wc.status, IBV_WC_SUCCESS);
-		assert_int_equal(wc.byte_len, 65536);
-		assert_in_range(wc.wr_id, 1, 2);
-		seen[wc.wr_id]++;
-	}
-	for (int i = 0; i < 2; i++)
-		pthread_join(thread[i], NULL);
-	is_empty();
-	assert_int_equal(seen[1], THREAD_POSTS);
-	assert_int_equal(seen[2], THREAD_POSTS);
-	assert_memory_equal(local + 65536, remote + 65536, 2 * 65536);
-	assert_int_equal(rig_figures(qp).done, 2 * THREAD_POSTS);
-	assert_int_equal(rig_figures(qp).stopped, 0);
-	assert_int_equal(stub.overflows, 0);
+	post_by_two_threads(post_many);
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Signals from readings that have only the QPs that changed equal those from whole readings.
- * The readings go to two snapshots in turn, as an agent's do.
+ * Computing the signals of only those QPs that changed gives the same signals as computing those
+ * of all QPs. Readings go to two snapshots in turn, as those of an agent do.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -234,17 +234,7 @@ static struct snapshot *read_kernel(void)
 		if (memcmp(&to->qps[i], &kernel.qps[i], sizeof(*to->qps)) || !any(20))
 			rows[n++] = (uint32_t)i;
 	*to = kernel;
-	to->s.devs = to->devs;
-	to->s.ports = to->ports;
-	to->s.prios = to->prios;
-	to->s.uars = to->uars;
-	to->s.qps = to->qps;
-	to->s.jobs = to->jobs;
-	to->s.owners = to->owners;
-	to->s.job_reports = to->job_reports;
-	to->s.qp_reports = to->qp_reports;
-	for (i = 0; i < to->s.n_jobs; i++)
-		to->jobs[i].stats = to->stats[i];
+	made_point(to);
 	to->s.qps_since = since;
 	to->s.changed = rows;
 	to->s.n_changed = n;

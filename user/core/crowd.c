@@ -165,11 +165,11 @@ static void count_proc_threads(struct crowd *c)
 /* Finds the processes and their UARs, unless they are those of the last update. */
 static void update_uses(struct crowd *c, const struct signals *s)
 {
-	if (c->sig == s && c->topology == s->topology && c->members == s->members)
+	if (c->sig == s && c->topology == s->topology && c->ownership == s->ownership)
 		return;
 	c->sig = s;
 	c->topology = s->topology;
-	c->members = s->members;
+	c->ownership = s->ownership;
 	count_uar_threads(c);
 	find_procs(c);
 	count_proc_threads(c);

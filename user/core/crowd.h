@@ -68,7 +68,7 @@ struct crowd {
 	struct crowd_use *uses;
 	size_t n_uses;
 	/* The signals of which these are: see struct signals. */
-	uint64_t topology, members;
+	uint64_t topology, ownership;
 };
 
 void crowd_init(struct crowd *c);

@@ -11,7 +11,10 @@ enum { NOW, BEFORE };
 
 /* --- smoothed ratios ------------------------------------------------------------- */
 
-/* The state at the reading before; NULL: the object is new. @near: where it probably is. */
+/*
+ * The smoothed value that an object had at the last reading. NULL: the object is new. @near: the
+ * place that is tried first.
+ */
 static const struct signal_smooth *find_smoothed(const struct signals *s, unsigned int kind,
 						 size_t near, uint32_t dev, uint32_t index)
 {

@@ -159,7 +159,7 @@ struct signals {
 	const struct snapshot *snap;	/* the newer one */
 	uint64_t topology;		/* changes whenever a row becomes another object's */
 	uint64_t listed;		/* the topology of which the lists below are; 0: none */
-	uint64_t members;		/* changes if a QP may have another UAR, owner or thread */
+	uint64_t ownership;		/* changes if a QP may belong to another process or thread */
 	/* Times of this reading and of the one before, if signals of QPs have rates; else 0. */
 	uint64_t read_at, read_before;
 	struct signal_table table[OBJ_KINDS];

@@ -119,7 +119,7 @@ void signals_qps(struct signals *s, const struct snapshot *old, const struct sig
 			s->n_looks -= was && snap_has(was, SNAP_LOOKS);
 		}
 		s->n_looks += snap_has(qp, SNAP_LOOKS);
-		s->members += !was || !has_same_owner(was, qp);
+		s->ownership += !was || !has_same_owner(was, qp);
 		s->advanced[i] = 2;
 		if (old)
 			set_qp_rates(s, i, was, old->time);

@@ -245,7 +245,8 @@ static void find_false_terms(struct pass *ps)
 
 /* Sets the truth of the atoms @need of each UAR. */
 PROG_VECTORS
-static void set_truth(const struct truth_rows *uars, uint64_t need, size_t n, int32_t *restrict to)
+static void set_truth_of_uars(const struct truth_rows *uars, uint64_t need, size_t n,
+			      int32_t *restrict to)
 {
 	const uint64_t *is = uars->is, *may = uars->may;
 	size_t i;
@@ -267,7 +268,7 @@ static void set_uar_truth(struct pass *ps)
 			continue;
 		to = truth_of_uars(ps->t, n, k);
 		to[-1] = LANE_UNKNOWN;
-		set_truth(&ps->t->rows[OBJ_UAR], need, n, to);
+		set_truth_of_uars(&ps->t->rows[OBJ_UAR], need, n, to);
 	}
 }
 

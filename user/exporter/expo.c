@@ -230,7 +230,7 @@ static void count_dropped(struct expo *e, size_t n)
 	e->dropped[i].n += n;
 }
 
-/* True: there is room for @n series, of which all are written. */
+/* Makes room for @n series. False: there is none, and the caller must write none of them. */
 static bool begin_series(struct expo *e, size_t n)
 {
 	if (e->format == EXPO_LIST)

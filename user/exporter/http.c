@@ -39,13 +39,13 @@ static char *split_port(char *host, char **name)
 
 static int listen_on(const struct addrinfo *a)
 {
-	/* A slow reader's share of the kernel's memory; connections inherit it. */
-	int one = 1, room = HTTP_SEND_ROOM, err, fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK,
-				      a->ai_protocol);
+	int type = a->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK;
+	int one = 1, room = HTTP_SEND_ROOM, err, fd = socket(a->ai_family, type, a->ai_protocol);
 
 	if (fd < 0)
 		return -errno;
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	/* Connections inherit this bound of the memory that a slow reader takes in the kernel. */
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
 	if (!bind(fd, a->ai_addr, a->ai_addrlen) && !listen(fd, BACKLOG))
 		return fd;

@@ -3,8 +3,8 @@
  * The HTTP server: libmicrohttpd in the exporter's event loop. http.c has connections,
  * requests and their bounds, routes.c what is served. A new page is a line in http_routes[].
  *
- * Bounds: the number of connections; the time that a connection has for a request, and a
- * client for reading the answer; the memory of a connection and, in routes.c, of all answers.
+ * The server bounds the number of connections, the time in which a client must send a request
+ * and read its answer, the memory of each connection, and, in routes.c, that of all answers.
  */
 #ifndef SRDMA_EXPORTER_HTTP_H
 #define SRDMA_EXPORTER_HTTP_H

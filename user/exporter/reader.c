@@ -105,7 +105,7 @@ static void send_event(const struct snap_event *e, void *arg)
 		r->err = send_bytes(r->fd, &to, sizeof(to));
 }
 
-/* Serves requests until the exporter ends. */
+/* Answers the requests of the other process until that process ends. */
 static int serve_requests(struct reader *r)
 {
 	char request;

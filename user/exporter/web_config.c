@@ -23,7 +23,7 @@ static const char *const priorities[2][2] = {
 	{ NULL, "NORMAL:-VERS-ALL:+VERS-TLS1.3" },
 };
 
-/* The file that @n names, whole. NULL, with an error. */
+/* Reads the whole file that @n names. NULL: the file cannot be used, and @r says why. */
 static char *read_named_file(struct report *r, const struct node *n, const char *what,
 			     const char *config)
 {
@@ -60,7 +60,7 @@ static char *read_named_file(struct report *r, const struct node *n, const char 
 	return text;
 }
 
-/* The place of a version in versions[]; -1, with an error. */
+/* Finds a version in versions[]. -1: it is not there, and @r says so. */
 static int read_version(struct report *r, const struct node *n, const char *what, int is)
 {
 	const char *word;

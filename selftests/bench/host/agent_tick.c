@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What a tick of the agent costs, on the host: agent_tick() from the bytes of the kernel's
- * answers to the bytes of its request. 10,000 QPs of 100 jobs on 1,000 UARs of one device with
- * the figures that mlx5 has, and twenty policies. Before each tick the answers are encoded as
- * the kernel would send them: all devices, ports, UARs and jobs, and the QPs that changed since
- * the reading before the last, because the agent reads into two snapshots in turn. Only the
- * socket is made up: __wrap_srdma_exchange() below hands over the answer to a request.
+ * Measures a tick of the agent, agent_tick(), on the host: the tick begins with the bytes of the
+ * kernel's answers and ends with the bytes of the agent's request. The made-up kernel has 10,000
+ * QPs of 100 jobs on 1,000 UARs of one device, with the figures that mlx5 has, and the agent has
+ * twenty policies. Before each tick the answers are encoded as the kernel would send them: all
+ * devices, ports, UARs and jobs, and the QPs that changed since the reading before the last,
+ * because the agent reads into two snapshots in turn. In place of a socket,
+ * __wrap_srdma_exchange() below hands over the answer to a request.
  *
  * What recvmsg() does is not the agent's cost, so the copy that stands for it is left out.
  *

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What a tick of the evaluator costs, on the host: policy_eval() over signals of
- * which some changed, 100 jobs, 20 policies, a tenth as many UARs as QPs. In the
- * same run LuaJIT evaluates the same rules over the same arrays, all of them
- * anew at each tick, as whoever writes rules in a script would.
+ * Measures a tick of the evaluator, policy_eval(), on the host: 100 jobs, 20 policies, a tenth as
+ * many UARs as QPs, and signals of which some changed. In the same run LuaJIT evaluates the same
+ * rules over the same arrays, all of them anew at each tick, as a script would.
  *
  * Times are of the thread's CPU clock. That is not enough on a machine that others
  * use: there a fixed piece of work takes twice its median in one of a hundred
