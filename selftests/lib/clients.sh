@@ -50,8 +50,9 @@ firmware() {
 
 # QPs created and destroyed by RDMA core, and without it, as "ASKED GONE DEVX_MADE
 # DEVX_GONE". No program may run: then RDMA core has destroyed as many QPs as it created,
-# and the firmware counted each of them. A raw packet QP is no QP to the firmware; its send queue
-# has a TIS, and no other has one while programs run.
+# and the firmware counted each of them. A raw packet QP is no QP to the firmware; its receive
+# queue, or the receive queues that it spreads packets over, have a TIR, and nothing else gets one
+# while programs run.
 by_driver() {
 	local gone
 
@@ -60,8 +61,8 @@ by_driver() {
 		echo "$(probe_hits rxe_create_qp) $gone 0 0"
 	else
 		echo "$(probe_hits mlx5_ib_create_qp) $gone" \
-			"$(($(firmware CREATE_QP) + $(firmware CREATE_TIS) - gone))" \
-			"$(($(firmware DESTROY_QP) + $(firmware DESTROY_TIS) - gone))"
+			"$(($(firmware CREATE_QP) + $(firmware CREATE_TIR) - gone))" \
+			"$(($(firmware DESTROY_QP) + $(firmware DESTROY_TIR) - gone))"
 	fi
 }
 by_module() {
