@@ -158,15 +158,15 @@ bool args_is_option(const char *word)
 	return word[0] == '-' && word[1];
 }
 
-int args_late_option(const char *word)
+int args_no_option(const char *word)
 {
-	return args_bad("'%s': options come before the object, as in swiftrdma -j qp", word);
+	return args_bad("'%s' is no option; see swiftrdma --help", word);
 }
 
 int args_end(const struct args *a)
 {
 	if (args_left(a) && args_is_option(a->word[0]))
-		return args_late_option(a->word[0]);
+		return args_no_option(a->word[0]);
 	if (args_left(a))
 		return args_bad("'%s' is not expected here: the command is complete before it", a->word[0]);
 	return CLI_OK;

@@ -69,7 +69,7 @@ int args_quantity(const char *s, const char *what, enum unit unit, double *v);
 /* Does @word begin with a dash? */
 bool args_is_option(const char *word);
 /* Prints that options come before the object. Returns CLI_USAGE. */
-int args_late_option(const char *word);
+int args_no_option(const char *word);
 
 /* Fails if words are left. */
 int args_end(const struct args *a);

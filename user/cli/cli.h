@@ -35,11 +35,28 @@ struct verb {
 	int (*run)(struct cli *cli, struct args *args);
 };
 
+/* A table that a noun prints, or a column of another table has; named by the way to it, as in "job.devs.held". */
+struct noun_table {
+	const char *name;
+	const struct column *columns;
+	size_t n;
+};
+
+#define NOUN_TABLE(name, columns) { name, columns, sizeof(columns) / sizeof((columns)[0]) }
+
+/* Those that several nouns print. */
+extern const struct noun_table dev_table, port_table, uar_table, qp_table, job_table,
+			       qp_audit_table, action_result_table, event_lease_table,
+			       event_congestion_table, policy_simulate_table,
+			       policy_sweep_table, policy_hosts_table, policy_replay_table;
+
 /* The first verb is the default. */
 struct noun {
 	const char *name;
 	const struct verb *verbs;	/* ends with a NULL name */
 	const char *help;
+	const struct noun_table *const *tables;	/* ends with NULL; NULL: it prints none */
+	const char *own;	/* an option that means something else after this noun; NULL: none */
 };
 
 extern const struct noun noun_dev, noun_port, noun_uar, noun_qp, noun_job,
@@ -178,6 +195,9 @@ bool view_unseen(const struct cli *cli, const struct snap_qp *qp, struct view_un
 bool view_quantile(const struct cli *cli, const struct snap_job *job, double q,
 		   struct signal_quantile *to);
 uint64_t view_samples_needed(double q);
+
+/* help_columns.c: prints what the columns of the noun's tables mean. */
+int help_columns(struct cli *cli, const struct noun *noun);
 
 /* cmd_qp.c: also the columns of QP events. */
 struct rows qp_rows(const struct snapshot *snap);

@@ -221,8 +221,17 @@ static const struct verb verbs[] = {
 	{ "clear", act_clear }, { "release", act_release }, { 0 },
 };
 
+static const struct noun_table action_table = NOUN_TABLE("action", columns);
+static const struct noun_table signals_table = NOUN_TABLE("action.signals", reading_columns);
+const struct noun_table action_result_table = NOUN_TABLE("action.result", result_columns);
+static const struct noun_table *const tables[] = {
+	&action_table, &signals_table, &action_result_table, NULL,
+};
+
 const struct noun noun_action = {
-	"action", verbs,
+	.name = "action",
+	.verbs = verbs,
+	.help =
 	"Usage: swiftrdma action [ show ]\n"
 	"       swiftrdma action set TARGET KNOB VALUE [ KNOB VALUE ... ]\n"
 	"                            [ and TARGET KNOB VALUE ... ]\n"
@@ -243,4 +252,5 @@ const struct noun noun_action = {
 	"application asked for. Of several leases the highest rank is in force (default\n"
 	"100). clear removes the overrides of earlier set commands, or of lease ID;\n"
 	"release ends a lease at once.\n",
+	.tables = tables,
 };

@@ -197,12 +197,19 @@ static const struct verb verbs[] = {
 	{ "show", show_devs }, { "list", show_devs }, { 0 },
 };
 
+const struct noun_table dev_table = NOUN_TABLE("dev", columns);
+static const struct noun_table users_table = NOUN_TABLE("dev.users", user_columns);
+static const struct noun_table *const tables[] = { &dev_table, &users_table, NULL };
+
 const struct noun noun_dev = {
-	"dev", verbs,
+	.name = "dev",
+	.verbs = verbs,
+	.help =
 	"Usage: swiftrdma dev [ show [ DEV ] ]\n"
 	"\n"
 	"Shows devices: the numbers of QPs, UARs, CQs and MRs, with their limits, and\n"
 	"the numbers of QPs created, destroyed, modified and rejected. With DEV also the\n"
 	"processes that use it, those that crowd most on a UAR first. -d adds more\n"
 	"figures and the device's capabilities.\n",
+	.tables = tables,
 };

@@ -359,7 +359,7 @@ static int parse_areas(struct args *args, struct asked *a)
 		area = args_match(doctor_areas, word);
 		if (area < 0) {
 			if (args_is_option(word))
-				args_late_option(word);
+				args_no_option(word);
 			else
 				args_bad("doctor: '%s' is neither a check nor 'file'; see swiftrdma doctor help",
 					 word);
@@ -445,8 +445,13 @@ static const struct verb verbs[] = {
 	{ "", run_checks }, { 0 },
 };
 
+static const struct noun_table doctor_table = NOUN_TABLE("doctor", columns);
+static const struct noun_table *const tables[] = { &doctor_table, NULL };
+
 const struct noun noun_doctor = {
-	"doctor", verbs,
+	.name = "doctor",
+	.verbs = verbs,
+	.help =
 	"Usage: swiftrdma doctor [ CHECK ... ] [ file FILE ]\n"
 	"\n"
 	"CHECK := { module | kernel | agent | device | limits | policy | qos }\n"
@@ -457,4 +462,5 @@ const struct noun noun_doctor = {
 	"agent or /etc/swiftrdma/policy.yaml. Exit status: 0 no fault, 1 warnings, 2\n"
 	"errors, 3 the checks could not run. What only root can see is unknown to other\n"
 	"users, which is not a fault.\n",
+	.tables = tables,
 };

@@ -598,8 +598,18 @@ static const struct verb verbs[] = {
 	{ "delete", delete_job }, { 0 },
 };
 
+const struct noun_table job_table = NOUN_TABLE("job", columns);
+static const struct noun_table rules_table = NOUN_TABLE("job.rules", rule_columns);
+static const struct noun_table devs_table = NOUN_TABLE("job.devs", stat_columns);
+static const struct noun_table held_table = NOUN_TABLE("job.devs.held", held_columns);
+static const struct noun_table *const tables[] = {
+	&job_table, &rules_table, &devs_table, &held_table, NULL,
+};
+
 const struct noun noun_job = {
-	"job", verbs,
+	.name = "job",
+	.verbs = verbs,
+	.help =
 	"Usage: swiftrdma job [ show [ NAME ] ]\n"
 	"       swiftrdma job set NAME [ class CLASS ] match RULE [ order N ] ...\n"
 	"       swiftrdma job del NAME\n"
@@ -615,4 +625,5 @@ const struct noun noun_job = {
 	"latencies in the job's processes. set replaces the rules that set gave the\n"
 	"job before, and del removes them; rules of the agent stay. If rules of several\n"
 	"jobs match a QP, the rule of the lowest order wins (default 100).\n",
+	.tables = tables,
 };

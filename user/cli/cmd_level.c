@@ -123,8 +123,13 @@ static const struct verb verbs[] = {
 	{ "show", show_levels }, { "list", show_levels }, { "set", set_levels }, { 0 },
 };
 
+static const struct noun_table level_table = NOUN_TABLE("level", columns);
+static const struct noun_table *const tables[] = { &level_table, NULL };
+
 const struct noun noun_level = {
-	"level", verbs,
+	.name = "level",
+	.verbs = verbs,
+	.help =
 	"Usage: swiftrdma level [ show ]\n"
 	"       swiftrdma level set LEVEL [ dscp N ] [ sl N ] [ LEVEL ... ]\n"
 	"\n"
@@ -132,4 +137,5 @@ const struct noun noun_level = {
 	"traffic class is four times that), a service level (0 to 15) or both. If only one\n"
 	"of them is set, the other stays as the application asked for. QPs cannot be\n"
 	"raised to a level that was never set.\n",
+	.tables = tables,
 };

@@ -115,8 +115,13 @@ static const struct verb verbs[] = {
 	{ "show", show_module }, { "list", show_module }, { "disarm", disarm_module }, { 0 },
 };
 
+static const struct noun_table module_table = NOUN_TABLE("module", columns);
+static const struct noun_table *const tables[] = { &module_table, NULL };
+
 const struct noun noun_module = {
-	"module", verbs,
+	.name = "module",
+	.verbs = verbs,
+	.help =
 	"Usage: swiftrdma module [ show ]\n"
 	"       swiftrdma module disarm [ force ]\n"
 	"\n"
@@ -124,4 +129,5 @@ const struct noun noun_module = {
 	"holds a reference to itself. disarm gives every QP back the class that its\n"
 	"application asked for and removes the hooks, so that rmmod works. force does so\n"
 	"although QPs cannot be restored.\n",
+	.tables = tables,
 };

@@ -417,8 +417,16 @@ static const struct verb verbs[] = {
 	{ "", run_monitor }, { 0 },
 };
 
+static const struct noun_table lost_table = NOUN_TABLE("monitor.lost", loss_columns);
+static const struct noun_table *const tables[] = {
+	&qp_table, &action_result_table, &event_lease_table, &event_congestion_table,
+	&lost_table, NULL,
+};
+
 const struct noun noun_monitor = {
-	"monitor", verbs,
+	.name = "monitor",
+	.verbs = verbs,
+	.help =
 	"Usage: swiftrdma monitor [ qp ] [ action ] [ lease ] [ congestion ]\n"
 	"\n"
 	"Prints events as they come, all kinds unless some are named; with -j one object\n"
@@ -426,4 +434,5 @@ const struct noun noun_monitor = {
 	"unloaded or loaded. If events could not be delivered, the QPs are read again, and\n"
 	"QPs that were created or destroyed in the meantime follow. Ends on SIGINT. Needs\n"
 	"CAP_NET_ADMIN.\n",
+	.tables = tables,
 };

@@ -534,8 +534,18 @@ static const struct verb verbs[] = {
 	{ "simulate", policy_simulate }, { 0 },
 };
 
+static const struct noun_table check_table = NOUN_TABLE("policy.check", check_columns);
+static const struct noun_table compile_table = NOUN_TABLE("policy.compile", policy_columns);
+static const struct noun_table explain_table = NOUN_TABLE("policy.explain", job_columns);
+static const struct noun_table *const tables[] = {
+	&check_table, &compile_table, &explain_table, &policy_simulate_table,
+	&policy_sweep_table, &policy_hosts_table, &policy_replay_table, NULL,
+};
+
 const struct noun noun_policy = {
-	"policy", verbs,
+	.name = "policy",
+	.verbs = verbs,
+	.help =
 	"Usage: swiftrdma policy check FILE [ on { here | anywhere | DEV } ]\n"
 	"       swiftrdma policy compile FILE [ on { here | anywhere | DEV } ]\n"
 	"       swiftrdma policy explain FILE [ JOB ] [ on { here | anywhere | DEV } ]\n"
@@ -562,4 +572,5 @@ const struct noun noun_policy = {
 	"         replay       compare what the policies would have done during a recording\n"
 	"                      of swiftrdma record with what was done\n"
 	"FILE - is standard input. Only 'on DEV' needs the module. See swiftrdma-policy(5).\n",
+	.tables = tables,
 };

@@ -147,11 +147,18 @@ static const struct verb verbs[] = {
 	{ "show", show_ports }, { "list", show_ports }, { 0 },
 };
 
+const struct noun_table port_table = NOUN_TABLE("port", columns);
+static const struct noun_table prios_table = NOUN_TABLE("port.prios", prio_columns);
+static const struct noun_table *const tables[] = { &port_table, &prios_table, NULL };
+
 const struct noun noun_port = {
-	"port", verbs,
+	.name = "port",
+	.verbs = verbs,
+	.help =
 	"Usage: swiftrdma port [ show [ DEV[/PORT] ] ]\n"
 	"\n"
 	"Shows ports: state, speed and traffic. -i SEC adds how busy each port is.\n"
 	"--details adds congestion notifications (ECN), and bytes and pauses of each\n"
 	"priority, where the NIC reports them.\n",
+	.tables = tables,
 };

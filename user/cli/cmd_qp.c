@@ -247,8 +247,13 @@ static const struct verb verbs[] = {
 	{ "audit", qp_audit }, { 0 },
 };
 
+const struct noun_table qp_table = NOUN_TABLE("qp", columns);
+static const struct noun_table *const tables[] = { &qp_table, &qp_audit_table, NULL };
+
 const struct noun noun_qp = {
-	"qp", verbs,
+	.name = "qp",
+	.verbs = verbs,
+	.help =
 	"Usage: swiftrdma qp [ show [ FILTER ... ] [ sort KEY ] [ top N ] ]\n"
 	"       swiftrdma qp explain DEV QPN\n"
 	"       swiftrdma qp audit [ FILTER ... ] [ all ] [ sort KEY ] [ top N ]\n"
@@ -264,4 +269,5 @@ const struct noun noun_qp = {
 	"over a second or the time that -i gives. audit finds QPs whose peer is on this\n"
 	"host and answers in another class; with all it also lists pairs that are alike,\n"
 	"and QPs whose peer is not visible.\n",
+	.tables = tables,
 };

@@ -177,7 +177,9 @@ static int run_record(struct cli *cli, struct args *args)
 static const struct verb verbs[] = { { "", run_record }, { 0 } };
 
 const struct noun noun_record = {
-	"record", verbs,
+	.name = "record",
+	.verbs = verbs,
+	.help =
 	"Usage: swiftrdma [ --interval SEC ] record FILE [ count N ]\n"
 	"\n"
 	"Records the module's messages: a reading every 100 ms or every --interval SEC, and\n"

@@ -289,7 +289,9 @@ static const struct verb verbs[] = {
 };
 
 const struct noun noun_run = {
-	"run", verbs,
+	.name = "run",
+	.verbs = verbs,
+	.help =
 	"Usage: swiftrdma run --job NAME [ --uuars N ] [ --policy FILE ]\n"
 	"                     [ --cgroup PATH ] [ --no-library ] -- CMD [ ARG ... ]\n"
 	"       swiftrdma run --check -- CMD\n"

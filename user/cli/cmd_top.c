@@ -418,8 +418,14 @@ static const struct verb verbs[] = {
 	{ "", run_top }, { 0 },
 };
 
+static const struct noun_table *const tables[] = {
+	&uar_table, &qp_table, &job_table, &port_table, NULL,
+};
+
 const struct noun noun_top = {
-	"top", verbs,
+	.name = "top",
+	.verbs = verbs,
+	.help =
 	"Usage: swiftrdma top [ VIEW ] [ interval TIME ] [ sort COLUMN ] [ reverse ]\n"
 	"                     [ filter TEXT ] [ batch ] [ n COUNT ]\n"
 	"\n"
@@ -429,4 +435,6 @@ const struct noun noun_top = {
 	"filter is words that a line contains, or COLUMN=VALUE. batch, or n, writes\n"
 	"text instead, COUNT times, and with -j one object for each reading. Words may\n"
 	"have dashes before them: swiftrdma top --batch -n 1.\n",
+	.own = "-d",
+	.tables = tables,
 };

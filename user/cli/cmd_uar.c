@@ -174,7 +174,7 @@ static int parse_filter(struct args *args, struct io_want *want, struct filter *
 			f->has_index = true;
 			f->index = n;
 		} else if (args_is_option(word)) {
-			return args_late_option(word);
+			return args_no_option(word);
 		} else if (!want->dev) {
 			want->dev = word;
 		} else {
@@ -216,12 +216,18 @@ static const struct verb verbs[] = {
 	{ "show", show_uars }, { "list", show_uars }, { 0 },
 };
 
+const struct noun_table uar_table = NOUN_TABLE("uar", columns);
+static const struct noun_table *const tables[] = { &uar_table, &qp_table, NULL };
+
 const struct noun noun_uar = {
-	"uar", verbs,
+	.name = "uar",
+	.verbs = verbs,
+	.help =
 	"Usage: swiftrdma uar [ show [ DEV ] [ INDEX ] [ sort KEY ] [ top N ] ]\n"
 	"\n"
 	"Shows UARs, or user contexts on a device without UARs (column KIND), their owners,\n"
 	"and their shares of the device's work requests. With INDEX also the QPs on that\n"
 	"UAR. -i SEC adds rates, and how often several QPs of a UAR advanced together.\n"
 	"KEY is a column: sort wr_rate top 5.\n",
+	.tables = tables,
 };

@@ -5,6 +5,8 @@ static const struct column lease_columns[] = {
 	{ "lease", "", 0, 0, MEMBER(struct snap_event, lease) },
 };
 
+const struct noun_table event_lease_table = NOUN_TABLE("monitor.lease", lease_columns);
+
 static const struct column lost_columns[] = {
 	{ "reason", "", 0, 0, MEMBER(struct snap_event, why) },
 };
@@ -38,6 +40,8 @@ static const struct column congestion_columns[] = {
 	{ "uar_recent_wrs", "wqebbs", 0, 0, UAR_HAS(recent_wrs, SNAP_RECENT) },
 	{ "busy_uars", "busy_uars", 0, 0, MEMBER(struct snap_event, n_uars) },
 };
+
+const struct noun_table event_congestion_table = NOUN_TABLE("monitor.congestion", congestion_columns);
 
 /*
  * The columns of qp show look up the owner in cli->snap. The event brings its owner

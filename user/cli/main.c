@@ -18,13 +18,15 @@ static const struct noun *const nouns[] = {
 
 static const char usage[] =
 	"Usage: swiftrdma [ OPTIONS ] OBJECT { COMMAND | help }\n"
+	"       swiftrdma help OBJECT [ columns ]\n"
 	"\n"
 	"OBJECT  := { dev | port | uar | qp | job | action | level | monitor | module |\n"
 	"             top | run | policy | record | doctor }\n"
 	"OPTIONS := { -j[son] | -p[retty] | -d[etails] | -i[nterval] SEC |\n"
 	"             -c[olor][={auto|always|never}] | -V[ersion] | -h[elp] }\n"
 	"\n"
-	"Objects, commands and options may be cut short. See swiftrdma(8).\n";
+	"Objects, commands and options may be cut short. Options may stand anywhere before\n"
+	"\"--\". See swiftrdma(8).\n";
 
 enum { JSON, PRETTY, DETAILS, INTERVAL, COLOR, VERSION_OPT, HELP };
 
@@ -70,26 +72,31 @@ static int parse_bundle(struct cli *cli, struct args *args, const char *word)
 	return status;
 }
 
-/* -1: continue; else an exit status. */
-static int parse_option(struct cli *cli, struct args *args, const char *word)
+/* The name of an option, without dashes and value. Returns the option's number, or -1. */
+static int find_option(const char *word, char *name, size_t cap)
 {
-	char name[32];
-	const char *value, *s;
-	size_t n;
-	int k;
+	const char *s = word + 1 + (word[1] == '-');
+	size_t n = strcspn(s, "=");
 
-	if (is_bundle(word))
-		return parse_bundle(cli, args, word);
-	s = word + 1 + (word[1] == '-');
-	value = strchr(s, '=');
-	n = value ? (size_t)(value - s) : strlen(s);
-	if (n >= sizeof(name))
-		return args_bad("'%s' is no option; see swiftrdma --help", word);
+	if (n >= cap)
+		return -1;
 	memcpy(name, s, n);
 	name[n] = '\0';
 	if (!strcmp(name, "version"))
 		name[0] = 'V';
-	k = args_match(options, name);
+	return args_match(options, name);
+}
+
+/* -1: continue; else an exit status. */
+static int parse_option(struct cli *cli, struct args *args, const char *word)
+{
+	char name[32];
+	const char *value = strchr(word, '='), *s;
+	int k;
+
+	if (is_bundle(word))
+		return parse_bundle(cli, args, word);
+	k = find_option(word, name, sizeof(name));
 	if (value && k != COLOR && k != INTERVAL && k >= 0)
 		return args_bad("'%s' takes no value", word);
 	switch (k) {
@@ -118,7 +125,33 @@ static int parse_option(struct cli *cli, struct args *args, const char *word)
 		fputs(usage, stdout);
 		return CLI_OK;
 	}
-	return args_bad("'%s' is no option; see swiftrdma --help", word);
+	return args_no_option(word);
+}
+
+/*
+ * Takes the options out of the words after the object. Words that are no option of the command
+ * are left to the object, and those after "--" are another program's. -1: continue; else an
+ * exit status.
+ */
+static int take_late_options(struct cli *cli, struct args *args, const struct noun *noun)
+{
+	char name[32];
+	int i = 0, status = -1;
+
+	while (i < args->n && strcmp(args->word[i], "--") && status < 0) {
+		const char *word = args->word[i];
+		struct args rest = { args->word + i + 1, args->n - i - 1 };
+
+		if (!args_is_option(word) || (noun->own && !strcmp(word, noun->own)) ||
+		    (!is_bundle(word) && find_option(word, name, sizeof(name)) < 0)) {
+			i++;
+			continue;
+		}
+		status = parse_option(cli, &rest, word);
+		memmove(args->word + i, rest.word, (size_t)rest.n * sizeof(*rest.word));
+		args->n = i + rest.n;
+	}
+	return status;
 }
 
 static const struct noun *find_noun(const char *word)
@@ -156,17 +189,53 @@ static int unknown_verb(const struct noun *noun, const char *word)
 	return CLI_USAGE;
 }
 
-static int run_verb(struct cli *cli, struct args *args)
+static const struct noun *need_noun(const char *word)
 {
-	const char *word = args_next(args);
 	const struct noun *noun = find_noun(word);
-	const struct verb *verb;
 
 	if (!noun) {
 		args_bad("no object '%s'", word);
 		fputs(usage, stderr);
-		return CLI_USAGE;
 	}
+	return noun;
+}
+
+/* help [OBJECT [columns]] */
+static int run_help(struct cli *cli, struct args *args)
+{
+	const struct noun *noun;
+	const char *word;
+	int status;
+
+	if (!args_left(args)) {
+		fputs(usage, stdout);
+		return CLI_OK;
+	}
+	noun = need_noun(args_next(args));
+	if (!noun)
+		return CLI_USAGE;
+	status = take_late_options(cli, args, noun);
+	if (status >= 0)
+		return status;
+	if (!args_left(args)) {
+		fputs(noun->help, stdout);
+		return CLI_OK;
+	}
+	word = args_next(args);
+	if (!args_is(word, "columns"))
+		return args_bad("help: '%s': expected columns, as in swiftrdma help qp columns", word);
+	return args_end(args) ? CLI_USAGE : help_columns(cli, noun);
+}
+
+static int run_verb(struct cli *cli, struct args *args)
+{
+	const struct noun *noun = need_noun(args_next(args));
+	const struct verb *verb;
+	const char *word;
+	int status;
+
+	if (!noun)
+		return CLI_USAGE;
 	/* Words after -- belong to another program. */
 	for (int i = 0; i < args->n && strcmp(args->word[i], "--"); i++) {
 		if (is_help(args->word[i])) {
@@ -174,13 +243,16 @@ static int run_verb(struct cli *cli, struct args *args)
 			return CLI_OK;
 		}
 	}
+	status = take_late_options(cli, args, noun);
+	if (status >= 0)
+		return status;
 	verb = noun->verbs;
 	/* The unnamed verb of a noun takes all words. */
 	if (*verb->name && args_left(args)) {
 		word = args_next(args);
 		verb = find_verb(noun, word);
 		if (!verb && args_is_option(word))
-			return args_late_option(word);
+			return args_no_option(word);
 		if (!verb)
 			return unknown_verb(noun, word);
 	}
@@ -209,8 +281,8 @@ int main(int argc, char **argv)
 		status = CLI_USAGE;
 	}
 	if (status < 0 && is_help(args_peek(&args))) {
-		fputs(usage, stdout);
-		status = CLI_OK;
+		args_next(&args);
+		status = run_help(&cli, &args);
 	}
 	if (status < 0) {
 		signals_init(&cli.sig);

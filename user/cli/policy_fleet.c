@@ -45,6 +45,8 @@ static const struct column columns[] = {
 	{ "policies_time", NULL, 0, COL_JSON, ROW(policies_ns) },
 };
 
+const struct noun_table policy_hosts_table = NOUN_TABLE("policy.hosts", columns);
+
 /* CPU time per tick on one host. */
 static double tick_ns(const struct variant *v, uint64_t ns)
 {

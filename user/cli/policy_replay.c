@@ -230,6 +230,8 @@ static const struct column knob_columns[] = {
 	{ "agreed", "AGREED", SHOW_RATIO, 0, .get = get_agreed },
 };
 
+const struct noun_table policy_replay_table = NOUN_TABLE("policy.replay", knob_columns);
+
 static bool read_by(const struct replayed *p, unsigned int sig, size_t n)
 {
 	return replay_lacks(&p->rp, n) >> sig & 1;

@@ -149,6 +149,8 @@ static const struct column columns[] = {
 	{ "slo_met", "SLO-MET", SHOW_RATIO, 0, ROW_IF(slo_met, judged) },
 };
 
+const struct noun_table policy_simulate_table = NOUN_TABLE("policy.simulate", columns);
+
 static struct result_row fill_result_row(const struct scenario *sc, const struct sim_result *result,
 				    size_t job, bool policies)
 {

@@ -41,6 +41,8 @@ static const struct column columns[] = {
 	{ "tried_to_word", "TRIED-TO", 0, COL_TEXT, CHOSEN(tried_to) },
 };
 
+const struct noun_table policy_sweep_table = NOUN_TABLE("policy.sweep", columns);
+
 static void put_word(char *to, const struct sim_range *r, double v)
 {
 	struct text t;

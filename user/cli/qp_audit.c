@@ -112,6 +112,8 @@ static const struct column columns[] = {
 	{ "why", "WHY", 0, COL_LEFT, .get = get_why },
 };
 
+const struct noun_table qp_audit_table = NOUN_TABLE("qp.audit", columns);
+
 struct audit {
 	struct qp_filter filter;
 	struct io_want named;	/* filters; the kernel is not asked for them, see audit_pairs() */

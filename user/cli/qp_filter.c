@@ -119,7 +119,7 @@ int qp_filter_parse(struct args *args, struct io_want *want,
 		return text_filter(args, "cgroup", f->owner.cgroup, sizeof(f->owner.cgroup));
 	}
 	if (args_is_option(word))
-		return args_late_option(word);
+		return args_no_option(word);
 	return args_bad("'%s' is not a filter; filters are dev, port, uar, qpn, pid, job, comm, uid, type, state and cgroup, and sort and top",
 			word);
 }
