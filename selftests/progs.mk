@@ -35,7 +35,7 @@ multi := $(patsubst $(ROOT)/selftests/%/main.c,%,$(wildcard $(addprefix $(ROOT)/
 
 host_bench := $(patsubst $(ROOT)/selftests/bench/host/%.c,$(BUILD)/bench/%,$(wildcard $(ROOT)/selftests/bench/host/*.c))
 shipped := $(addprefix $(BUILD)/user/lib,sim.a model.a policy.a io.a core.a) $(BUILD)/bench/runtime.a \
-	   $(BUILD)/bench/exporter.a $(BUILD)/bench/agent.a
+	   $(BUILD)/bench/exporter.a $(BUILD)/bench/agent.a $(BUILD)/bench/cli.a
 
 progs := $(patsubst $(ROOT)/selftests/progs/%.c,$(BUILD)/progs/%,$(wildcard $(ROOT)/selftests/progs/*.c))
 
@@ -94,6 +94,8 @@ $(host_bench): $(BUILD)/bench/%: $(ROOT)/selftests/bench/host/%.c $(shipped)
 # What this program measures, and the socket that it makes up.
 $(BUILD)/bench/agent_tick: WRAP := $(addprefix -Wl$(comma)--wrap=,srdma_exchange srdma_call io_snapshot io_act \
 	signals_reserve signals_update policy_eval)
+# The reading that this program makes up.
+$(BUILD)/bench/top_10k: WRAP := -Wl,--wrap=io_snapshot
 
 $(BUILD)/progs/%: $(ROOT)/selftests/progs/%.c $(common_objs)
 	@mkdir -p $(@D)
@@ -114,6 +116,9 @@ $(BUILD)/bench/agent.a: $(patsubst $(ROOT)/user/%.c,$(BUILD)/user/%.o,$(filter-o
 
 # What libswiftrdma.so.1 is made of.
 $(BUILD)/bench/runtime.a: $(patsubst $(ROOT)/user/%.c,$(BUILD)/user/%.o,$(runtime_srcs))
+	@mkdir -p $(@D) && rm -f $@ && ar rcs $@ $^
+# The command without its main() and what needs a terminal.
+$(BUILD)/bench/cli.a: $(patsubst $(ROOT)/user/%.c,$(BUILD)/user/%.o,$(cli_srcs))
 	@mkdir -p $(@D) && rm -f $@ && ar rcs $@ $^
 # The exporter without its main().
 $(BUILD)/bench/exporter.a: $(patsubst $(ROOT)/user/%.c,$(BUILD)/user/%.o,$(exporter_srcs))

@@ -19,7 +19,7 @@ cd "$(dirname "$0")/../.." || exit 1
 
 groups=(qp_create qp_rts dump qp_memory act_latency softhca_uar softhca_cache softhca_class
 	mlx5_create mlx5_post mlx5_sampler uar_show_10k uar_loop place_loop chunk_small thrash_loop
-	pace_demo policy_tick agent_tick scrape_10k model_error sim_rate lib_cost lib_post_insns)
+	pace_demo policy_tick agent_tick scrape_10k top_10k model_error sim_rate lib_cost lib_post_insns)
 rows=selftests/bench/rows
 logs=build/vm/out/bench
 failed=0
@@ -52,7 +52,7 @@ on_host() {
 
 group() {
 	case $1 in
-	policy_tick|agent_tick|scrape_10k|model_error|sim_rate|lib_cost) on_host "$1" ;;
+	policy_tick|agent_tick|scrape_10k|top_10k|model_error|sim_rate|lib_cost) on_host "$1" ;;
 	policy_tick_*) on_host policy_tick "$1" ;;
 	agent_tick_*) on_host agent_tick "$1" ;;
 	qp_create|qp_rts) measure "$1" rxe --icount --timeout 1200 -- "$rows/cost.sh" "$1" ;;

@@ -102,7 +102,8 @@ complete=$root/usr/local/lib/swiftrdma/complete
 words() { PATH=$bin:$PATH "$complete" "$@" | sort; }
 usage=$("$bin/swiftrdma" --help)
 objects=$(tr '\n' ' ' <<<"$usage" | sed 's/.*OBJECT  := { \([^}]*\)}.*/\1/' | tr -d '|' | xargs -n 1 | sort)
-is "the objects are those of the command" "$(words '')" "$objects"
+is "the objects are those of the command" "$(words '' | grep -vx help)" "$objects"
+is "... after help, too" "$(words help '')" "$objects"
 verbs() { "$bin/swiftrdma" "$1" help | sed -n "s/^\(Usage:\|      \) swiftrdma $1 \(\[ \)\?\([a-z]*\)\( .*\|$\)/\3/p" | sort -u; }
 for object in dev port uar qp job action level module policy; do
 	is "so are the commands of $object" "$(words $object '' | grep -vx -e help -e +files)" "$(verbs $object)"
@@ -111,6 +112,11 @@ knobs() { tr '\n' ' ' <<<"$("$bin/swiftrdma" action help)" | sed 's/.*KNOB   := 
 missing=$(comm -23 <(knobs | sort) <(words action set ''))
 is "all knobs are among the words" "$missing" ""
 is "a word that is begun is completed" "$(words action c)" clear
+is "options are completed before the object" "$(words --js)" --json
+is "... and after it" "$(words qp show --js)" --json
+is "... beside the object's own" "$(words top --b)" --batch
+is "help completes objects" "$(words help qp)" qp
+is "... and columns" "$(words help qp col)" columns
 is "a value is of what comes before it" "$(words qp show state R)" "$(printf '%s\n' RESET RTR RTS)"
 is "an option's value is no object" "$(words -i 2 q)" qp
 # The installed files name the installed program.

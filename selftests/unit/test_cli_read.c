@@ -102,13 +102,19 @@ static void sweeps(void **state)
 static void steps(void **state)
 {
 	(void)state;
-	assert_int_equal(cli_steps(1), 1);
-	assert_int_equal(cli_steps(100), 5);
-	assert_int_equal(cli_steps(1000), CLI_STEPS_MAX);
+	assert_int_equal(cli_steps(&cli, 1), 1);
+	assert_int_equal(cli_steps(&cli, 100), 5);
+	assert_int_equal(cli_steps(&cli, 1000), CLI_STEPS_MAX);
 	/* One step is all there is: its QPs did or did not. */
 	assert_int_equal(cli_begin(&cli, &want), 0);
 	step(1, 1, true);
 	is_about(SIG_UAR_COACTIVE, 0, 1);
+	/* The module's sweeps of all UARs make readings in between useless. */
+	cli.older.uars[0].has |= SNAP_SWEEPS;
+	assert_int_equal(cli_steps(&cli, 1000), CLI_STEPS_MAX);
+	for (size_t i = 0; i < cli.older.n_uars; i++)
+		cli.older.uars[i].has |= SNAP_SWEEPS;
+	assert_int_equal(cli_steps(&cli, 1000), 1);
 }
 
 /* A port is as fast as the file says that the agent runs by. */

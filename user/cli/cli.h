@@ -114,8 +114,9 @@ int cli_read(struct cli *cli, const struct io_want *want);
  * return the result of io_snapshot(), or -ENOMEM.
  */
 #define CLI_STEPS_MAX	10
-unsigned int cli_steps(uint32_t interval_ms);
 int cli_begin(struct cli *cli, const struct io_want *want);
+/* Steps of an interval that has begun: one where the module itself counts uar.coactive. */
+unsigned int cli_steps(const struct cli *cli, uint32_t interval_ms);
 int cli_step(struct cli *cli, const struct io_want *want, bool last);
 /* Makes the last reading the first one of the next interval. */
 void cli_turn(struct cli *cli);

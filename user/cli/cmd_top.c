@@ -52,7 +52,7 @@ static void schedule_step(struct run *r)
 {
 	uint32_t ms = r->top->interval_ms;
 
-	r->next = r->began + (uint64_t)ms * (r->step + 1) / cli_steps(ms);
+	r->next = r->began + (uint64_t)ms * (r->step + 1) / cli_steps(r->cli, ms);
 }
 
 /* Shows the error on the screen and goes on: the module may be loaded again. */
@@ -82,7 +82,7 @@ static int begin_interval(struct run *r)
 /* Returns 1 if the screen has to be drawn. */
 static int run_step(struct run *r)
 {
-	bool last = r->top->read_now || r->step + 1 >= cli_steps(r->top->interval_ms);
+	bool last = r->top->read_now || r->step + 1 >= cli_steps(r->cli, r->top->interval_ms);
 	int err;
 
 	r->top->read_now = false;
@@ -141,8 +141,8 @@ static unsigned int batch_width(void)
 
 static int batch_one(struct run *r)
 {
-	unsigned int i, n = cli_steps(r->top->interval_ms);
 	int err = cli_begin(r->cli, &want);
+	unsigned int i, n = cli_steps(r->cli, r->top->interval_ms);
 
 	for (i = 0; i < n && err >= 0; i++) {
 		uint32_t ms = r->top->interval_ms;

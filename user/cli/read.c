@@ -32,9 +32,17 @@ static void swap_snapshots(struct snapshot *a, struct snapshot *b)
 	*b = tmp;
 }
 
-unsigned int cli_steps(uint32_t interval_ms)
+static bool counts_sweeps(const struct snapshot *s)
 {
-	uint32_t n = interval_ms / STEP_MS;
+	for (size_t i = 0; i < s->n_uars; i++)
+		if (!snap_has(&s->uars[i], SNAP_SWEEPS))
+			return false;
+	return s->n_uars > 0;
+}
+
+unsigned int cli_steps(const struct cli *cli, uint32_t interval_ms)
+{
+	uint32_t n = counts_sweeps(&cli->older) ? 1 : interval_ms / STEP_MS;
 
 	return n > CLI_STEPS_MAX ? CLI_STEPS_MAX : n ? n : 1;
 }
@@ -125,9 +133,9 @@ static int count_objects(struct cli *cli)
 
 int cli_read(struct cli *cli, const struct io_want *want)
 {
-	unsigned int n = want->uars ? cli_steps(cli->interval_ms) : 1;
 	uint32_t ms = cli->interval_ms;
 	int err = cli_open(cli);
+	unsigned int n;
 
 	if (err)
 		return err;
@@ -138,6 +146,7 @@ int cli_read(struct cli *cli, const struct io_want *want)
 	}
 	if (cli_begin(cli, want) < 0)
 		return cli_io_error(cli);
+	n = want->uars ? cli_steps(cli, ms) : 1;
 	for (unsigned int i = 1; i <= n; i++) {
 		wait_ms(ms * i / n - ms * (i - 1) / n);
 		err = cli_step(cli, want, i == n);
