@@ -17,6 +17,10 @@ module_param(delay_at, uint, 0600);
 MODULE_PARM_DESC(delay_at,
 		 "points that wait: 1 entry, 2 inside, 4 exit, 8 adoption, 16 locked, 32 published, 64 unknown, 128 emptied, 256 devx, 512 left, 1024 rules, 2048 visit, 4096 stamp, 8192 stat");
 
+static uint delays;
+module_param(delays, uint, 0400);
+MODULE_PARM_DESC(delays, "waits that have begun");
+
 static uint skip_grace;
 module_param(skip_grace, uint, 0600);
 MODULE_PARM_DESC(skip_grace, "unsafe: steps of disarm left out: 1 entry, 2 SRCU, 4 exit");
@@ -54,6 +58,8 @@ void srdma_delay(enum srdma_delay_point point)
 
 	if (!(READ_ONCE(delay_at) & 1 << point))
 		return;
+	/* Not atomic: who waits for this number makes one thread wait. */
+	WRITE_ONCE(delays, delays + 1);
 	/* Stop early when the parameter no longer names the point. */
 	for (ms = READ_ONCE(delay_ms); ms && READ_ONCE(delay_at) & 1 << point; ms--)
 		mdelay(1);

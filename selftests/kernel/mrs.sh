@@ -133,25 +133,29 @@ check "the module unloads" srdma_unload
 # --- Whoever registers does not wait for who reads ---
 
 param() { echo "$2" >/sys/module/swiftrdma/parameters/"$1"; }
+delays() { cat /sys/module/swiftrdma/parameters/delays; }
+has_begun() { [ "$(delays)" -gt "$begun" ]; }
+# slow_reader CMD...: a reader that waits at each object that it visits, until "param delay_at 0"
+slow_reader() {
+	begun=$(delays)
+	param delay_ms 15000
+	param delay_at 2048
+	"$@" >/dev/null & reader=$!
+	check "it waits at what it visits" wait_for 60 has_begun
+}
 check "the debug build loads" srdma_load_debug
 swiftrdma job set slow match comm=qpsh match comm=regmr >/dev/null
 for id in p1 p2 p3 p4; do
 	qpsh_start $id regmr rxe0 && qp $id "reg 4096"
 done
 qpsh_start q qpsh && qp q 'create 200'
-param delay_ms 2000
-param delay_at 2048
-swiftrdma -j dev show rxe0 >/dev/null & reader=$!
-sleep 2		# it reads by now, for eight seconds
+slow_reader swiftrdma -j dev show rxe0
 qp p4 "reg 4096"
 is "a region is registered while regions are added up" "$answer $(alive $reader && echo meanwhile)" \
 	"reg 2 8192 meanwhile"
 param delay_at 0
 wait $reader
-param delay_ms 50
-param delay_at 2048
-swiftrdma -j job show slow >/dev/null & reader=$!
-sleep 2		# for ten
+slow_reader swiftrdma -j job show slow
 qp q create
 like "a QP is made while those of its job are added up" "$answer $(alive $reader && echo meanwhile)" \
 	'^qp [0-9]+ meanwhile$'
