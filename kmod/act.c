@@ -111,7 +111,7 @@ static bool devices_can(const struct srdma_act_item *item)
 /* Is there a process of the job, on a device that is meant, whose library enforces the knob? */
 static bool processes_can(const struct srdma_act_item *item, const struct srdma_job *job)
 {
-	int place = srdma_knob_place(item->target.knob);
+	int place = srdma_share_knob_of(item->target.knob);
 	struct srdma_job_dev *jd;
 	struct srdma_dev *dev;
 	unsigned long index;

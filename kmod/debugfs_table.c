@@ -274,7 +274,7 @@ static void show_held(struct seq_file *m, const struct srdma_job_dev *jd)
 	int place;
 
 	for (knob = 0; knob <= SWIFTRDMA_KNOB_MAX; knob++) {
-		place = srdma_knob_place(knob);
+		place = srdma_share_knob_of(knob);
 		if (place < 0)
 			continue;
 		held = place < SWIFTRDMA_SHARE_HELD ? &jd->report->held[place] : &none;

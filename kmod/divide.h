@@ -33,9 +33,10 @@ struct srdma_need {
 };
 
 /*
- * A look at what processes used, which the next shares are made of, follows the last one after
- * this time; or sooner, once, where that has moved more than 1/SRDMA_MOVED_PART of the whole
- * to other processes. A process that stopped right before a look is found out in time then.
+ * The module looks at what processes used, and divides anew, every SRDMA_LOOK_MS. If a look
+ * moved more than 1/SRDMA_MOVED_PART of the whole to other processes, the next look follows
+ * once after SRDMA_LOOK_SOON_MS, so that a process that stopped right before a look does not
+ * keep its share for long.
  */
 #define SRDMA_LOOK_MS		80
 #define SRDMA_LOOK_SOON_MS	20

@@ -23,18 +23,18 @@ const struct srdma_knob_info srdma_knob_table[SWIFTRDMA_KNOB_MAX + 1] = {
 	},
 	[SWIFTRDMA_KNOB_BIT_RATE] = {
 		.name = "bit_rate", .of_job = true, .tallied = true, .by_device = true,
-		.by_library = true, .place = SWIFTRDMA_SHARE_KNOB_BIT_RATE,
+		.by_library = true, .share_knob = SWIFTRDMA_SHARE_KNOB_BIT_RATE,
 		.min = MBIT, .max = MBIT * U32_MAX,
 		.bounds = "bit_rate is 1000000 to 4294967295000000 bit/s",
 	},
 	[SWIFTRDMA_KNOB_WR_RATE] = {
 		.name = "wr_rate", .of_job = true, .tallied = true,
-		.by_library = true, .place = SWIFTRDMA_SHARE_KNOB_WR_RATE,
+		.by_library = true, .share_knob = SWIFTRDMA_SHARE_KNOB_WR_RATE,
 		.max = 10000000000ULL, .bounds = "wr_rate is 0 to 10000000000 per second",
 	},
 	[SWIFTRDMA_KNOB_CREDITS] = {
 		.name = "credits", .of_job = true, .tallied = true,
-		.by_library = true, .place = SWIFTRDMA_SHARE_KNOB_CREDITS,
+		.by_library = true, .share_knob = SWIFTRDMA_SHARE_KNOB_CREDITS,
 		.min = 1, .max = 1000000, .bounds = "credits are 1 to 1000000",
 	},
 	[SWIFTRDMA_KNOB_WEIGHT] = {
@@ -53,19 +53,19 @@ const struct srdma_knob_info srdma_knob_table[SWIFTRDMA_KNOB_MAX + 1] = {
 	},
 	[SWIFTRDMA_KNOB_PLACE] = {
 		.name = "place", .of_job = true, .tallied = true,
-		.by_library = true, .place = SWIFTRDMA_SHARE_KNOB_PLACE,
+		.by_library = true, .share_knob = SWIFTRDMA_SHARE_KNOB_PLACE,
 		.max = SWIFTRDMA_PLACE_BY_THREAD,
 		.bounds = "place is 0 (default), 1 (lightest) or 2 (by-thread)",
 	},
 	[SWIFTRDMA_KNOB_CHUNK] = {
 		.name = "chunk", .of_job = true, .tallied = true,
-		.by_library = true, .place = SWIFTRDMA_SHARE_KNOB_CHUNK,
+		.by_library = true, .share_knob = SWIFTRDMA_SHARE_KNOB_CHUNK,
 		.min = 4096, .max = 1 << 30, .power_of_two = true,
 		.bounds = "chunk is a power of two, 4096 to 1073741824 bytes",
 	},
 	[SWIFTRDMA_KNOB_HUGE_PAGES] = {
 		.name = "huge_pages", .of_job = true, .tallied = true,
-		.by_library = true, .place = SWIFTRDMA_SHARE_KNOB_HUGE_PAGES,
+		.by_library = true, .share_knob = SWIFTRDMA_SHARE_KNOB_HUGE_PAGES,
 		.max = 1, .bounds = "huge_pages is 0 or 1",
 	},
 };

@@ -21,14 +21,14 @@
  * @by_library: where they do not, libraries in the job's processes enforce it
  * @power_of_two: no other value is possible
  * @is_path: a part of a QP's path
- * @place: @by_library: enum swiftrdma_share_knob
+ * @share_knob: @by_library: enum swiftrdma_share_knob
  * @part: @is_path: enum srdma_path_part
  */
 struct srdma_knob_info {
 	const char *name, *bounds;
 	u64 min, max;
 	bool of_job, of_qp, tallied, by_device, by_library, power_of_two, is_path;
-	u8 place, part;
+	u8 share_knob, part;
 };
 
 /* By enum swiftrdma_knob. */
@@ -36,10 +36,10 @@ extern const struct srdma_knob_info srdma_knob_table[SWIFTRDMA_KNOB_MAX + 1];
 /* Message for a knob that nothing enforces. */
 extern const char srdma_knob_unenforced[];
 
-/* The place of @knob in reports and controls, -1: no library enforces it. */
-static inline int srdma_knob_place(u32 knob)
+/* The enum swiftrdma_share_knob of @knob; -1: no library enforces it. */
+static inline int srdma_share_knob_of(u32 knob)
 {
-	return srdma_knob_table[knob].by_library ? srdma_knob_table[knob].place : -1;
+	return srdma_knob_table[knob].by_library ? srdma_knob_table[knob].share_knob : -1;
 }
 
 /* The part of a QP's path that @knob sets, -1: none. */

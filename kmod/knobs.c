@@ -152,7 +152,7 @@ static bool divide_job(struct srdma_job_dev *jd)
 	return moved;
 }
 
-/* From now on the use is counted that the next look judges by. */
+/* Starts a new window: the next look judges the process by what it uses from now on. */
 static void begin_window(struct srdma_share *s, u64 now)
 {
 	int i;

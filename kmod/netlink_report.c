@@ -35,7 +35,7 @@ void srdma_collect_reports(const struct srdma_reader *who)
 
 static void fill_held(struct srdma_msg *m, const struct srdma_job_dev *jd, u32 knob)
 {
-	int place = srdma_knob_place(knob);
+	int place = srdma_share_knob_of(knob);
 	const struct srdma_held *held = place < SWIFTRDMA_SHARE_HELD ? &jd->report->held[place] :
 								       NULL;
 	struct nlattr *nest;

@@ -13,7 +13,7 @@
 
 /* Overrides of QPs that were dropped since the last recompute; srdma_ctl_lock. */
 static LIST_HEAD(dropped);
-static u32 round;	/* SRDMA_ROUND or 0; srdma_ctl_lock */
+static u32 epoch;	/* SRDMA_EPOCH or 0; srdma_ctl_lock */
 
 /* Flags of a level: it has a DSCP, in bits 8 to 13; it has an SL, in bits 0 to 3. */
 #define LEVEL_DSCP	BIT(15)
@@ -112,7 +112,7 @@ static void write_word(struct srdma_qp *q, u32 *word, u32 to)
 	u32 was = *word;
 
 	WRITE_ONCE(*word, to);
-	if ((was ^ to) & ~SRDMA_ROUND)
+	if ((was ^ to) & ~SRDMA_EPOCH)
 		srdma_qp_touch(q);
 }
 
@@ -122,14 +122,14 @@ static void write_word(struct srdma_qp *q, u32 *word, u32 to)
  */
 static void offer_to_qp(struct srdma_override *o)
 {
-	u32 packed = srdma_pack(o->lease->rank, o->value) | round;
+	u32 packed = srdma_pack(o->lease->rank, o->value) | epoch;
 	struct srdma_qp *q = srdma_target_qp(&o->target);
 	u32 *word = q ? word_of(o, q) : NULL;
 
 	if (word) {
 		if (srdma_path_part(o->target.knob) >= 0)
 			q->dev->path_bids++;
-		if (!*word || (*word & SRDMA_ROUND) != round)
+		if (!*word || (*word & SRDMA_EPOCH) != epoch)
 			write_word(q, word, packed);
 		o->in_force = *word == packed;
 	}
@@ -142,7 +142,7 @@ static void clear_qp_word(struct srdma_override *o)
 	struct srdma_qp *q = srdma_target_qp(&o->target);
 	u32 *word = q ? word_of(o, q) : NULL;
 
-	if (word && *word && (*word & SRDMA_ROUND) != round)
+	if (word && *word && (*word & SRDMA_EPOCH) != epoch)
 		write_word(q, word, 0);
 	srdma_qp_put(q);
 }
@@ -183,7 +183,7 @@ static void apply_library_knobs(struct srdma_job_dev *jd)
 
 	for (knob = 0; knob <= SWIFTRDMA_KNOB_MAX; knob++) {
 		o = jd->want[knob];
-		place = srdma_knob_place(knob);
+		place = srdma_share_knob_of(knob);
 		if (!o || place < 0 || srdma_knob_is_dev(jd->dev, place))
 			continue;
 		o->in_force = true;
@@ -269,7 +269,7 @@ void srdma_override_recompute(void)
 	struct srdma_dev *dev;
 
 	lockdep_assert_held(&srdma_ctl_lock);
-	round ^= SRDMA_ROUND;
+	epoch ^= SRDMA_EPOCH;
 	xa_for_each(&srdma_devs, index, dev) {
 		dev->path_bids = 0;
 		xa_for_each(&dev->jobs, id, jd)

@@ -119,7 +119,7 @@ struct srdma_qp *srdma_target_qp(const struct srdma_target *t);
  * visited, so no override applies to it any more. A recompute that changes nothing for a
  * QP changes only this bit of the word.
  */
-#define SRDMA_ROUND	BIT(30)
+#define SRDMA_EPOCH	BIT(30)
 
 /* The level in force for @q, -1: none. RCU section. */
 int srdma_qp_level(const struct srdma_qp *q);

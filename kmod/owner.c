@@ -19,8 +19,8 @@
 #define OWNER_BITS 8
 
 /*
- * The table. Its lock makes lookup and the last put exclude each other; taken
- * inside nothing, takes nothing, process context only.
+ * The table. Its lock makes lookup and the last put exclude each other; a leaf, process
+ * context only.
  */
 static DEFINE_HASHTABLE(owners, OWNER_BITS);
 static DEFINE_SPINLOCK(owners_lock);

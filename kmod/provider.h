@@ -56,8 +56,9 @@ enum srdma_path_part {
  * @roce_tclass_only: on an Ethernet port a class is the traffic class alone; the
  *	service level stays the application's
  * @match: does this provider know the device? Must not sleep. The first registered
- *	provider that returns true is taken; the generic one always does. Called with
- *	srdma_dev.provider_lock held, of a built-in provider without it.
+ *	provider that returns true is taken; the generic one always does. A module's
+ *	provider is called with srdma_dev.provider_lock held, a built-in one before the
+ *	device is published, without that lock.
  * @class_begin: start to change the class of a connected QP, in RTR, RTS, SQD or SQE.
  *	Process context, may sleep. The caller holds srdma_qp_lock() of this QP, and of
  *	others that the same pass changes, so the op may only try the lock of another QP.
@@ -66,8 +67,9 @@ enum srdma_path_part {
  *	was, and is tried again later: -EBUSY, not in this state; -EOPNOTSUPP: the QP is
  *	not tried again; -EREMOTEIO: the device refuses this class, which is not tried
  *	again until the application modifies the QP or all is given back. An op that
- *	returns -EREMOTEIO has given the QP a struct srdma_qp_hw, with the syndrome. NULL:
- *	there is nothing to begin.
+ *	returns -EREMOTEIO has given the QP a struct srdma_qp_hw, with the syndrome. The QP
+ *	may be paused until @class_commit or @class_abort; the caller limits that time
+ *	(module parameter drain_ms). NULL: there is nothing to begin.
  * @class_poll: 0: ready to commit; -EAGAIN: poll again; other -errno: the QP
  *	cannot get there. Same context as @class_begin. NULL: @class_begin pauses
  *	nothing.
@@ -88,7 +90,7 @@ enum srdma_path_part {
  *	Called more than once, also for QPs that the provider never saw; srdma_qp.ibqp may
  *	be followed only if neither %SRDMA_QP_UNSURE nor %SRDMA_QP_DEVX is set. May be NULL.
  *
- * All that follow may be NULL. The two that a provider in a module of its own has:
+ * All ops below may be NULL, but a provider in a module of its own must have these two:
  *
  * @dev_add: take the device in: srdma_dev.priv, .caps and .function are the provider's from
  *	here on. With %SWIFTRDMA_DEV_CAP_UARS there, UARs are pages of the NIC, and
@@ -102,8 +104,9 @@ enum srdma_path_part {
  *	to alloc_ucontext; 0: not known. Called inside srdma_srcu, in the application's
  *	call, after the driver's op; no lock is held.
  * @qp_created: the driver made the QP, which is not published yet
- * @qp_modify: before the driver changes the QP; held as in @class_begin
- * @qp_modified: and after
+ * @qp_modify: called before the driver changes the QP, in the application's call, inside
+ *	srdma_srcu and with srdma_qp_lock() of this QP
+ * @qp_modified: called after it, under the same locks
  * @shape: make rates and weights of the device's jobs (srdma_job_dev.bit_rate and
  *	.weight) hold for their QPs, or none while srdma_dev.giving_back. Returns how much
  *	is left to be tried again. The device's work of enforce.c only.
@@ -113,7 +116,8 @@ enum srdma_path_part {
  *
  * @query_qps: find out what is not known of QPs (srdma_qp_unqueried()), some at a time.
  *	Returns of how many QPs it is still not known. The device's work of enforce.c calls
- *	the op, too, where a level is wanted of such QPs, so the op excludes itself. NULL:
+ *	the op, too, where a level is wanted of such QPs, so both works may call the op at
+ *	once, and it must serialize its calls. NULL:
  *	adopt.c asks the driver's own query_qp for state and address.
  * @refresh: read those figures of DEV_GET that take commands
  * @query_port: as ib_query_port()
@@ -135,9 +139,6 @@ enum srdma_path_part {
  *	is constant. srdma_ctl_lock is held, too. A provider with this op makes
  *	srdma_path.want of all QPs hold in @shape.
  * @dev_stat: the figures of DEV_GET that the provider has, as they were read last
- *
- * Between class_begin and class_commit or class_abort the QP may be paused, so
- * the caller bounds that time (module parameter drain_ms).
  */
 struct srdma_provider_ops {
 	const char *name;
@@ -181,30 +182,30 @@ struct srdma_provider_ops {
  * @uar_limit: UAR pages of the device; 0: not known
  * @commands: commands that the provider sent
  * @command_ns: time that these took
- * @sampled: the next five are known
+ * @sampled: @sweeps to @pages are known
  * @sweeps: looks at all doorbell records
  * @sweep_ns: time that these took
  * @gap_ns: longest time between two of them
  * @records: doorbell records that are looked at
  * @pages: users' pages to which a reference is held
- * @congestion: the next three are known
+ * @congestion: @congestions to @congested_at are known
  * @congestions: events of congestion
  * @congestion_level: of the last event
  * @congested_at: ns, time of the last event; 0: there was none
  * @diag_at: ns, when the figures from @mtt to @qpc_misses were read
- * @mtt: the next two are known
+ * @mtt: @mtt_hits and @mtt_misses are known
  * @mtt_hits: in the device's cache
  * @mtt_misses: the same
- * @stall: the next one is known
+ * @stall: @read_stall is known
  * @read_stall: cycles
- * @qpc: the next two are known
+ * @qpc: @qpc_hits and @qpc_misses are known
  * @qpc_hits: in the device's cache of QP contexts
  * @qpc_misses: the same
- * @devx: QPs made past RDMA core are seen, and the next three are known
+ * @devx: QPs made past RDMA core are seen, and @devx_qps to @devx_missed are known
  * @devx_qps: such QPs that are alive
  * @devx_created: such QPs that were created since the provider came
  * @devx_missed: such QPs that may have been missed
- * @pcie: the next five are known
+ * @pcie: @pcie_at to @stalled_write_s are known
  * @pcie_at: ns, when they were read
  * @stalled_reads: % of the last second in which the bus held reads up
  * @stalled_writes: the same of writes

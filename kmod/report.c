@@ -150,8 +150,8 @@ static void read_header(const struct swiftrdma_report *r, struct srdma_figures *
 }
 
 /*
- * @have grows to @now, but by @most at the most; what is above that counts when time allows
- * it. @gained grows by as much. False: it had grown by more than is possible.
+ * Raises @have towards @now, by no more than @most, and @gained by as much. A later reading
+ * accepts the rest. False: the figure had grown by more than is possible.
  */
 static bool grow_figure(u64 *have, u64 now, u64 most, u64 *gained)
 {
@@ -230,7 +230,7 @@ static void identify_slot(struct srdma_share *s, struct srdma_share_slot *is, bo
 		srdma_qp_put(q);
 }
 
-/* WRs that the QP of a slot was posted and of which nothing was heard; 0 where nobody knows. */
+/* Requests posted to the slot's QP that are not complete; 0 if this is unknown. */
 static u64 outstanding_of(const struct srdma_share_slot *is)
 {
 	if (is->flags & (SWIFTRDMA_SLOT_DEAD | SWIFTRDMA_SLOT_NO_ORDER))
@@ -238,7 +238,10 @@ static u64 outstanding_of(const struct srdma_share_slot *is)
 	return what_is_left(is->sum.wrs, add_bounded(is->sum.done, is->sum.dropped));
 }
 
-/* What is true of the slot's QP as long as that is there. True: the kernel counted more of it. */
+/*
+ * Adds the outstanding requests of the slot's QP, if it still exists, and reads its doorbells.
+ * True: the kernel's count of doorbells has changed.
+ */
 static bool look_at_qp(struct srdma_share *s, struct srdma_share_slot *is)
 {
 	bool counted = s->dev->caps & SWIFTRDMA_DEV_CAP_DOORBELLS;

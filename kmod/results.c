@@ -19,8 +19,8 @@
  * takes less than a second, even with thousands of stuck QPs.
  */
 #define RESULTS_TIME	(3 * HZ)
-/* Until then, a look every so often whether the libraries in processes have answered. */
-#define ANSWER_TIME	(HZ / 20)
+/* How often the module checks until then whether the libraries in processes have answered. */
+#define POLL_LIBRARIES_TIME	(HZ / 20)
 
 /*
  * Batches whose results are not reported yet, and the last number given to one. Both under
@@ -188,7 +188,7 @@ static void tally_library(struct srdma_job_dev *jd, int place, struct srdma_tall
 
 static void tally_job_dev(struct srdma_job_dev *jd, u32 knob, struct srdma_tally *t)
 {
-	int place = srdma_knob_place(knob);
+	int place = srdma_share_knob_of(knob);
 
 	if (place >= 0 && !srdma_knob_is_dev(jd->dev, place))
 		tally_library(jd, place, t);
@@ -264,7 +264,7 @@ static bool awaits_library(const struct srdma_batch *b)
 	for (i = 0; i < b->n; i++) {
 		struct srdma_tally t = {};
 
-		if (srdma_knob_place(b->items[i].override->target.knob) < 0)
+		if (srdma_share_knob_of(b->items[i].override->target.knob) < 0)
 			continue;
 		tally_item(&b->items[i], &t);
 		if (t.n[SRDMA_PENDING])
@@ -342,7 +342,7 @@ static void results_work(struct work_struct *work)
 		list_del(&b->node);
 		if (awaits_library(b)) {
 			wait_again(b);
-			wait = wait ? min_t(unsigned long, wait, ANSWER_TIME) : ANSWER_TIME;
+			wait = wait ? min_t(unsigned long, wait, POLL_LIBRARIES_TIME) : POLL_LIBRARIES_TIME;
 			continue;
 		}
 		for (i = 0; i < b->n; i++)

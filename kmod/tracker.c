@@ -107,8 +107,8 @@ struct srdma_dev *srdma_dev_alloc(struct ib_device *ibdev)
 }
 
 /*
- * Hooked devices by ib_device. Readers: RCU or srdma_srcu. Writers: hooked_lock, taken
- * inside nothing. Every wrapped verb looks its device up here, because RDMA core's client
+ * Hooked devices by ib_device. Readers: RCU or srdma_srcu. Writers: hooked_lock, a
+ * leaf. Every wrapped verb looks its device up here, because RDMA core's client
  * data is an xarray, whose lookup takes longer.
  */
 static DEFINE_HASHTABLE(hooked, 4);

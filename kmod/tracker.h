@@ -91,12 +91,13 @@ struct srdma_orig_ops {
  * @left: keys of QPs whose destroy has begun while @adopting: the scan must not take them in
  * @query_lock: serializes the works of refresh.c and enforce.c that query adopted QPs
  * @query_at: jiffies before which no more queries are sent
- * @uar_lock: spinlock, taken inside nothing
+ * @uar_lock: spinlock, a leaf: no other lock is taken inside it
  * @uars: struct srdma_uar of user contexts, by index
  * @uar_hash: the same by user context
  * @page_lock: also protects the lists of a context's pages; taken inside srdma_qp_lock()
  * @pages: the UARs of a NIC that has some, struct srdma_uar by the NIC's index
- * @mr_lock: taken inside nothing, takes srdma_owner.lock
+ * @mr_lock: may be taken inside srdma_devs_sem and srdma_ctl_lock; srdma_owner.lock may be
+ *	taken inside it
  * @mr_hash: struct srdma_mr by ib_mr
  * @mr_users: struct srdma_mr_user by owner
  * @mr_ask: struct srdma_mr whose mapping is to be queried, the oldest first
@@ -257,7 +258,7 @@ struct srdma_member {
  * @created: QPs ever placed on it
  * @doorbells: rung on it, also by QPs that are gone
  * @wrs: posted on it, where they are seen
- * @lock: taken inside nothing
+ * @lock: a leaf
  * @members: of a page: struct srdma_member
  * @n_owners: distinct owners among the members
  * @n_members: how many members

@@ -60,7 +60,7 @@ struct srdma_slot {
 
 /**
  * struct srdma_block - entries that are swept under one lock
- * @lock: the block; taken inside nothing, process context
+ * @lock: the block; a leaf, process context
  * @swept: ns, time of the last sweep
  * @n_on: entries that are ON
  * @entry: SRDMA_BLOCK entries, a page of memory

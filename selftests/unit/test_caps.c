@@ -64,7 +64,7 @@ static void test_looks(void **state)
 	assert_true((caps_dev(&snap, &dev).signals & looks) == looks);
 	dev.caps &= ~SWIFTRDMA_DEV_CAP_WQEBBS;
 	assert_true((caps_dev(&snap, &dev).signals & looks) == 0);
-	assert_string_equal(caps_teller(SIG_JOB_LATENCY_PREV), "swiftrdma_mlx5.ko does, for a ConnectX");
+	assert_string_equal(caps_measured_by(SIG_JOB_LATENCY_PREV), "swiftrdma_mlx5.ko does, for a ConnectX");
 }
 
 /* A figure that is missing takes its signals, and nothing else. */
@@ -94,7 +94,7 @@ static void test_place(void **state)
 	dev.caps &= ~SWIFTRDMA_DEV_CAP_UARS;
 	caps = caps_dev(&snap, &dev);
 	assert_false((caps.knobs | caps.library_knobs) & place);
-	assert_string_equal(caps_enforcer(SWIFTRDMA_KNOB_PLACE), "libswiftrdma, on a ConnectX,");
+	assert_string_equal(caps_enforced_by(SWIFTRDMA_KNOB_PLACE), "libswiftrdma, on a ConnectX,");
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * swiftrdma-agent: one thread, one loop. agent.c does the work of one tick and is the only
- * file that uses both io and policy. loop.c has the timing. sync.c sets the job rules and
+ * swiftrdma-agent: one thread, one loop. agent.c does the work of one tick, loop.c has the
+ * timing. sync.c sets the job rules and
  * levels of the policy file in the kernel; dry_run.c pretends to, for a dry run.
  */
 #ifndef SRDMA_AGENT_AGENT_H

@@ -441,7 +441,7 @@ static bool decide_value(struct eval *e, const struct policy_slot *slot,
 	       (!slot->held[knob] && step->op == STEP_SET);
 }
 
-bool decide_moves(struct eval *e, const struct policy_slot *slot, uint32_t n, uint32_t job)
+bool decide_would_change(struct eval *e, const struct policy_slot *slot, uint32_t n, uint32_t job)
 {
 	const struct policy *p = &e->set->v[n];
 	struct policy_decision d;

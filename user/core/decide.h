@@ -27,7 +27,7 @@ bool decide_due(const struct eval *e, const struct policy_slot *slot, uint32_t n
 bool decide_budget(struct eval *e, uint32_t n);
 
 /* True: an act would change something, judged by the job alone. */
-bool decide_moves(struct eval *e, const struct policy_slot *slot, uint32_t n, uint32_t job);
+bool decide_would_change(struct eval *e, const struct policy_slot *slot, uint32_t n, uint32_t job);
 
 /* Policy @n acts on @job because @c is true for @b. Adds the knobs to @turned. */
 void decide_act(struct eval *e, struct policy_slot *slot, uint32_t n,

@@ -18,7 +18,10 @@ static bool is_same_place(const struct policy_run *run, const struct signals *s,
 	       (spot->port < 0 || snap->ports[spot->port].index == run->port);
 }
 
-/* True: the contrary @not is unknown where the policy acted last. It is true nowhere. */
+/*
+ * True: the contrary @not is unknown where the policy acted last. The caller has found that
+ * @not is true for no object.
+ */
 static bool is_blind_there(struct eval *e, const struct cond *not,
 			   const struct policy_run *run, uint32_t job)
 {
@@ -126,8 +129,13 @@ static bool is_knob_taken(const struct policy *p, const struct policy_slot *slot
 	return false;
 }
 
-/* A policy on a job: its state is not true; true; true and due; due, and its place is bound. */
-enum { FALSE, HOLDS, ACTS, FOUND };
+/* A policy on a job. */
+enum {
+	NOT_TRUE,	/* its state is not true */
+	NOT_DUE,	/* its state is true, and it cannot act now */
+	DUE,
+	DUE_AND_BOUND,	/* due, and the objects where its state is true are bound */
+};
 
 /* True: the settle time of the last act is not over. Until then only the cause of it acts. */
 static bool is_settling(const struct eval *e, const struct policy_slot *slot)
@@ -150,10 +158,10 @@ static enum cause find_strongest_cause(struct eval *e, const struct policy_entry
 			&e->set->v[e->st->job_policies[entry->first + i] & ~ENTRY_STALE];
 		double m;
 
-		if (truth[i] != ACTS || p->cause == CAUSE_NONE)
+		if (truth[i] != DUE || p->cause == CAUSE_NONE)
 			continue;
 		bind_first_true(e, by[i], entry->job, &where[i]);
-		truth[i] = FOUND;
+		truth[i] = DUE_AND_BOUND;
 		m = margin_cond(&e->view, by[i], &where[i]);
 		if (best != CAUSE_NONE && m <= best_margin)
 			continue;
@@ -167,7 +175,7 @@ static enum cause find_strongest_cause(struct eval *e, const struct policy_entry
 static bool could_act(struct eval *e, const struct policy_slot *slot, uint32_t n, uint32_t job)
 {
 	return !decide_used_up(e, slot, n) && decide_due(e, slot, n, false) &&
-	       !is_knob_taken(&e->set->v[n], slot, n, 0) && decide_moves(e, slot, n, job);
+	       !is_knob_taken(&e->set->v[n], slot, n, 0) && decide_would_change(e, slot, n, job);
 }
 
 /* Evaluates a policy on a job. *@due: an act or an undo may be due. */
@@ -180,11 +188,11 @@ static uint8_t evaluate_policy(struct eval *e, struct policy_slot *slot, uint16_
 	    !note_since(&run->was_true, &run->true_since,
 			evaluate_state(e, &e->set->v[n], job, by), e->now)) {
 		*due = run->active;
-		return FALSE;
+		return NOT_TRUE;
 	}
 	run->undo_was_true = false;
 	*due = could_act(e, slot, n, job);
-	return *due ? ACTS : HOLDS;
+	return *due ? DUE : NOT_DUE;
 }
 
 /* Decides what is due: an act, an undo, or the release of the job. */
@@ -199,10 +207,10 @@ static void run_policy(struct eval *e, struct policy_slot *slot, uint16_t n, uin
 	if (n & ENTRY_STALE) {
 		if (run->active)
 			decide_disown(e, slot, n & ~ENTRY_STALE, job, turned);
-	} else if (truth != FALSE) {
+	} else if (truth != NOT_TRUE) {
 		if (is_knob_taken(p, slot, n, *turned) || !decide_budget(e, n))
 			return;
-		if (truth == ACTS)
+		if (truth == DUE)
 			bind_first_true(e, by, job, b);
 		decide_act(e, slot, n, job, by, b, others, turned);
 	} else if (run->active) {
@@ -233,7 +241,7 @@ static void eval_job(struct eval *e, struct policy_slot *slot, const struct poli
 		if (!is_due)
 			continue;
 		due[n_due++] = (uint16_t)i;
-		if (truth[i] == ACTS)
+		if (truth[i] == DUE)
 			causes |= 1u << e->set->v[list[i]].cause;
 	}
 	causes &= ~(1u << CAUSE_NONE);
@@ -250,11 +258,11 @@ static void eval_job(struct eval *e, struct policy_slot *slot, const struct poli
 		p = &e->set->v[list[i] & ~ENTRY_STALE];
 		if (e->n + p->n_act > e->cap)
 			continue;
-		if (truth[i] != FALSE && p->cause != CAUSE_NONE &&
+		if (truth[i] != NOT_TRUE && p->cause != CAUSE_NONE &&
 		    cause != CAUSE_NONE && cause != p->cause)
 			continue;
 		run_policy(e, slot, list[i], entry->job, truth[i],
-			   truth[i] == FALSE ? NULL : by[i], &where[i], others, &turned);
+			   truth[i] == NOT_TRUE ? NULL : by[i], &where[i], others, &turned);
 	}
 }
 

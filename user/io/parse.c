@@ -172,7 +172,7 @@ const struct srdma_set srdma_port_set = {
 	offsetof(struct snap_port, has), port_nest,
 };
 
-/* Its priorities are its own only if it is whole. */
+/* Keeps the priorities of the port only if the whole port could be parsed. */
 static int take_port(struct srdma_reading *r, const void *data, size_t len)
 {
 	struct snapshot *snap = r->snap;

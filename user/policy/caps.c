@@ -60,7 +60,7 @@ static const struct {
 		 SIG(UAR_ACTIVE_QPS) | SIG(UAR_COACTIVE) | SIG(DEV_MTTS) | SIG(JOB_MTTS) | \
 		 OF_LOOKS)
 
-const char *caps_teller(enum signal_id sig)
+const char *caps_measured_by(enum signal_id sig)
 {
 	if (sig == SIG_DEV_QPC_MISS)
 		return "no ConnectX is known to count it";
@@ -75,7 +75,7 @@ const char *caps_teller(enum signal_id sig)
 	return "swiftrdma_mlx5.ko does, for a ConnectX whose firmware counts it";
 }
 
-const char *caps_enforcer(unsigned int knob)
+const char *caps_enforced_by(unsigned int knob)
 {
 	const char *enforcer = vocab_knob(knob)->enforcer;
 

@@ -27,9 +27,9 @@ struct caps caps_without_library(const struct caps *caps);
 enum signal_id caps_lacks(const struct caps *caps, const struct prog *p,
 			  const struct cond *c);
 
-/* The component that measures a signal, or enforces a knob, that this system lacks. */
-const char *caps_teller(enum signal_id sig);
-const char *caps_enforcer(unsigned int knob);
+/* Which component could measure this signal, or enforce this knob, in words. */
+const char *caps_measured_by(enum signal_id sig);
+const char *caps_enforced_by(unsigned int knob);
 
 /* Bit per signal that the condition reads. */
 uint64_t caps_reads(const struct prog *p, const struct cond *c);

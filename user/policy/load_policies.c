@@ -401,12 +401,12 @@ static void check_caps(struct reading *rd, const struct node *n)
 
 		snprintf(t->off, sizeof(t->off),
 			 "nothing enforces %s here (%s would)", k->name,
-			 caps_enforcer(k->knob));
+			 caps_enforced_by(k->knob));
 		at = node_get(n, "do");
 	} else if (sig != SIGNALS) {
 		snprintf(t->off, sizeof(t->off),
 			 "nothing measures %s here (%s), and there is no 'fallback:' that works without it",
-			 vocab_signals[sig].name, caps_teller(sig));
+			 vocab_signals[sig].name, caps_measured_by(sig));
 	}
 	p->off = t->off[0];
 	if (rd->cfg->derived)
