@@ -5,7 +5,7 @@
 
 #include <rdma/swiftrdma.h>
 
-#include "cli/qp_explain.h"
+#include "explain/explain.h"
 #include "unit/cli_rig.h"
 
 static struct explain e;
@@ -72,9 +72,12 @@ static int teardown(void **state)
 
 static void explain(size_t qp)
 {
+	struct reading rd;
+
 	rig_read();
 	e.qp = qp;
-	explain_qp(&cli, &e);
+	rd = cli_reading(&cli);
+	explain_qp(&rd, &e);
 }
 
 static bool said(enum explain_topic topic, const char *text)

@@ -193,7 +193,7 @@ static void few_samples(void **state)
 	assert_true(view_quantile(&cli, &cli.snap.jobs[1], 0.99, &p99));
 	assert_false(p99.has);
 	assert_int_equal(p99.samples, 60);
-	assert_int_equal(view_samples_needed(0.99), 100);
+	assert_int_equal(reading_samples_needed(0.99), 100);
 }
 
 int main(void)

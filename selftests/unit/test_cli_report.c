@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* What libraries told, as job show, qp show and qp explain tell it on. */
-#include "cli/qp_explain.h"
+#include "explain/explain.h"
 #include "cli/table.h"
 #include "unit/cli_rig.h"
 
@@ -360,9 +360,12 @@ static void test_few(void **state)
 
 static void says(size_t qp, enum explain_topic topic, const char *text)
 {
+	struct reading rd;
+
 	memset(&e, 0, sizeof(e));
 	e.qp = qp;
-	explain_qp(&cli, &e);
+	rd = cli_reading(&cli);
+	explain_qp(&rd, &e);
 	for (size_t i = 0; i < e.n; i++)
 		if (e.line[i].topic == topic && strstr(e.line[i].text, text))
 			return;
@@ -390,9 +393,12 @@ static void test_explain(void **state)
 
 static bool is_said(size_t qp, const char *text)
 {
+	struct reading rd;
+
 	memset(&e, 0, sizeof(e));
 	e.qp = qp;
-	explain_qp(&cli, &e);
+	rd = cli_reading(&cli);
+	explain_qp(&rd, &e);
 	for (size_t i = 0; i < e.n; i++)
 		if (strstr(e.line[i].text, text))
 			return true;

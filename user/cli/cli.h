@@ -9,6 +9,7 @@
 #include "cli/out.h"
 #include "core/crowd.h"
 #include "core/signal.h"
+#include "explain/reading.h"
 #include "io/io.h"
 #include "policy/running.h"
 
@@ -133,8 +134,6 @@ struct signal_opts cli_signal_opts(struct cli *cli);
 double cli_criterion(const struct cli *cli, const char *name);
 
 /* view_names.c: names of the objects in cli->snap. */
-const struct snap_dev *view_dev_named(const struct snapshot *snap, const char *name);
-const struct snap_job *view_job_named(const struct snapshot *snap, const char *name);
 const struct snap_dev *view_dev(const struct cli *cli, uint32_t index);
 void view_dev_name(const struct cli *cli, uint32_t index, struct cell *c);
 const struct snap_job *view_job(const struct cli *cli, uint32_t id);
@@ -158,12 +157,13 @@ static inline const struct snap_owner *view_process(const struct snap_owner *own
 void view_signal(const struct cli *cli, enum signal_id id, const void *row, struct cell *c);
 /* The unit of "wrs" on a device: "wr" or "wqebb"; nothing where they are not counted. */
 void view_wr_unit(const struct cli *cli, uint32_t index, struct cell *c);
-/* Why the WRs of a QP are not counted, as one word or a sentence; NULL: they are. */
-const char *view_absent(uint32_t why, bool words);
 /* Copies the columns of @from with these keys, and shows them without --details too. */
 size_t view_pick(const struct rows *from, const char *const *keys, struct column *cols);
 /* Finds the index of a device. CLI_ERROR with a message if there is none. */
 int view_find_dev(const struct cli *cli, const char *name, uint32_t *index);
+
+/* The reading in cli->snap, and the one before it if there is an interval. */
+struct reading cli_reading(const struct cli *cli);
 
 /* view_report.c: what libraries told. NULL, or false: there is none in the process, or job. */
 const struct snap_qp_report *view_qp_report(const struct cli *cli, const struct snap_qp *qp);
@@ -176,26 +176,14 @@ bool view_qp_times(const struct cli *cli, const struct snap_qp *qp, struct snap_
 /* The same of a job on a device. */
 struct snap_figures view_job_times(const struct cli *cli, const struct snap_job_report *r);
 
-/* What of a QP the kernel counted and the library in its process did not; at least so much. */
-struct view_unseen {
-	/* .wrs is known, in the kernel's unit: the units are the same, or the library saw none. */
-	bool has_wrs;
-	uint64_t wrs;
-	/* Doorbells without a call that posted. One that failed to post may ring, too. */
-	bool has_doorbells;
-	uint64_t doorbells;
-	bool all;		/* .wrs are all of its requests */
-};
-
 /* False: the two cannot be compared, or there is no interval. */
-bool view_unseen(const struct cli *cli, const struct snap_qp *qp, struct view_unseen *u);
+bool view_unseen(const struct cli *cli, const struct snap_qp *qp, struct reading_unseen *u);
 /*
  * p50 or p99 (@q) of a job, in the interval if there is one; what it takes to be told. Without
  * .has, .samples are those that there are.
  */
 bool view_quantile(const struct cli *cli, const struct snap_job *job, double q,
 		   struct signal_quantile *to);
-uint64_t view_samples_needed(double q);
 
 /* help_columns.c: prints what the columns of the noun's tables mean. */
 int help_columns(struct cli *cli, const struct noun *noun);

@@ -91,7 +91,7 @@ bool doctor_ails(const struct doctor *d, enum doctor_area area, const char *obje
 
 const struct snap_dev *doctor_snap_dev(const struct doctor *d, const char *name)
 {
-	return view_dev_named(d->snap, name);
+	return reading_dev_named(d->snap, name);
 }
 
 /* "mlx5_core", and "mlx5_core.sf" for a subfunction */

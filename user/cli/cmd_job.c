@@ -260,7 +260,7 @@ GETTER(qps)
 		struct signal_quantile of;				\
 									\
 		if (view_quantile(cli, row, q, &of))			\
-			cell_u64(c, view_samples_needed(q));		\
+			cell_u64(c, reading_samples_needed(q));		\
 	}
 
 QUANTILE(p50, 0.5)
@@ -274,7 +274,7 @@ GETTER(samples)
 	if (!view_quantile(cli, row, 0.99, &of))
 		return;
 	snprintf(c->buf, sizeof(c->buf), "%llu/%llu", (unsigned long long)of.samples,
-		 (unsigned long long)view_samples_needed(0.99));
+		 (unsigned long long)reading_samples_needed(0.99));
 	cell_str(c, c->buf);
 }
 
@@ -371,7 +371,7 @@ static int show_jobs(struct cli *cli, struct args *args)
 		err = read_jobs(cli, true);
 	if (err)
 		return err;
-	if (name && !view_job_named(&cli->snap, name))
+	if (name && !reading_job_named(&cli->snap, name))
 		return cli_fail("no job '%s'", name);
 	rows = job_rows(&cli->snap);
 	rows.want = is_job_named;
@@ -549,7 +549,7 @@ static int set_parsed(struct cli *cli, const struct job_args *job)
 	if (err)
 		return err;
 	/* The kernel replaces the rules of this origin; the class is shared by all origins. */
-	was = view_job_named(&cli->snap, job->name);
+	was = reading_job_named(&cli->snap, job->name);
 	if (!job->has_class)
 		class = was ? was->class : SWIFTRDMA_JOB_CLASS_NONE;
 	err = io_job_set(cli->io, job->name, CLI_ORIGIN, class, job->rules, job->n_rules);

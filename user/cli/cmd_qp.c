@@ -72,7 +72,7 @@ GETTER(library_flags)
 
 GETTER(wrs_unseen)
 {
-	struct view_unseen u;
+	struct reading_unseen u;
 
 	if (view_unseen(cli, row, &u) && u.has_wrs)
 		cell_u64(c, u.wrs);
@@ -80,7 +80,7 @@ GETTER(wrs_unseen)
 
 GETTER(doorbells_unseen)
 {
-	struct view_unseen u;
+	struct reading_unseen u;
 
 	if (view_unseen(cli, row, &u) && u.has_doorbells)
 		cell_u64(c, u.doorbells);
@@ -120,7 +120,7 @@ GETTER(wrs_absent)
 	const struct snap_qp *qp = row;
 
 	if (snap_has(qp, SNAP_ABSENT) && !snap_has(qp, SNAP_WRS))
-		cell_str(c, view_absent(qp->wrs_absent, false));
+		cell_str(c, reading_absent(qp->wrs_absent, false));
 }
 
 GETTER(dgid)

@@ -125,7 +125,7 @@ static int find_cgroup(struct cli *cli, const struct run *r, const struct job_cg
 		return EXIT_OWN;
 	if (!cli->snap.admin)
 		return run_failed("reading the job's rules needs CAP_NET_ADMIN (root); --cgroup PATH works without it");
-	job = view_job_named(&cli->snap, r->job);
+	job = reading_job_named(&cli->snap, r->job);
 	if (!job)
 		return run_failed("there is no job '%s': create it, as in swiftrdma job set %s match cgroup=/%s",
 				  r->job, r->job, r->job);

@@ -158,7 +158,7 @@ static void judge_jobs(struct doctor *d, const struct host_agent *a)
 
 	for (size_t i = 0; i < d->cfg->n_jobs; i++) {
 		const struct config_job *j = &d->cfg->jobs[i];
-		const struct snap_job *job = view_job_named(d->snap, j->name);
+		const struct snap_job *job = reading_job_named(d->snap, j->name);
 
 		if (!j->n_rules || (job && is_agents(job)))
 			continue;

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "cli/json.h"
+#include "core/json.h"
 
 struct cli;
 struct column;

@@ -289,7 +289,7 @@ static int audit_pairs(struct cli *cli, struct audit *a)
 
 	if (!err && a->named.dev)
 		err = view_find_dev(cli, a->named.dev, &index);
-	if (!err && a->named.job && !view_job_named(&cli->snap, a->named.job))
+	if (!err && a->named.job && !reading_job_named(&cli->snap, a->named.job))
 		err = cli_fail("no job '%s' that you may see", a->named.job);
 	if (err)
 		return err;

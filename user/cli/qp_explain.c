@@ -6,8 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/qp_explain.h"
+#include "cli/cli.h"
 #include "cli/table.h"
+#include "explain/explain.h"
 
 #define INTERVAL_MS	1000
 #define ENVIRON_MAX	(128 * 1024)
@@ -110,16 +111,7 @@ static void print_explanation_json(const struct cli *cli, struct out *o,
 		out_list(cli, o, "port", &rows);
 	}
 	json_key(&o->j, "says");
-	json_begin(&o->j, '{');
-	for (int t = 0; t < EXPLAIN_TOPICS; t++) {
-		json_key(&o->j, explain_topics[t]);
-		json_begin(&o->j, '[');
-		for (size_t i = 0; i < e->n; i++)
-			if ((int)e->line[i].topic == t)
-				json_str(&o->j, e->line[i].text);
-		json_end(&o->j, ']');
-	}
-	json_end(&o->j, '}');
+	explain_json(&o->j, e);
 	json_end(&o->j, '}');
 	putc('\n', o->f);
 }
@@ -131,28 +123,8 @@ static int find_qp(const struct cli *cli, const char *dev, uint32_t qpn, size_t 
 
 	if (err)
 		return err;
-	/* A number may be in use anew: the last entry is the live QP. */
-	for (size_t i = cli->snap.n_qps; i-- > 0;) {
-		const struct snap_qp *qp = &cli->snap.qps[i];
-
-		if (qp->dev == index && qp->qpn == qpn) {
-			*row = i;
-			return CLI_OK;
-		}
-	}
-	return cli_fail("no QP %u of %s that you may see", qpn, dev);
-}
-
-/* Sorts the lines by topic and keeps the order within a topic. */
-static void sort_by_topic(struct explain *e)
-{
-	for (size_t i = 1; i < e->n; i++)
-		for (size_t k = i; k && e->line[k].topic < e->line[k - 1].topic; k--) {
-			__typeof__(e->line[0]) tmp = e->line[k];
-
-			e->line[k] = e->line[k - 1];
-			e->line[k - 1] = tmp;
-		}
+	*row = reading_qp_row(&cli->snap, index, qpn);
+	return *row < SIZE_MAX ? CLI_OK : cli_fail("no QP %u of %s that you may see", qpn, dev);
 }
 
 int qp_explain(struct cli *cli, struct args *args)
@@ -163,6 +135,7 @@ int qp_explain(struct cli *cli, struct args *args)
 	};
 	const char *dev = args_next(args);
 	struct pairs pairs = { 0 };
+	struct reading rd;
 	struct explain *e;
 	char mlx5[256], *environment;
 	uint32_t qpn;
@@ -194,8 +167,8 @@ int qp_explain(struct cli *cli, struct args *args)
 			e->environment = mlx5;
 			e->chunk = find_setting(environment, "SWIFTRDMA_CHUNK=");
 		}
-		explain_qp(cli, e);
-		sort_by_topic(e);
+		rd = cli_reading(cli);
+		explain_qp(&rd, e);
 		if (cli->out.json)
 			print_explanation_json(cli, &cli->out, e);
 		else

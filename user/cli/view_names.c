@@ -5,14 +5,10 @@
 #include <rdma/swiftrdma.h>
 
 #include "cli/cli.h"
-#include "core/array.h"
 
 const struct snap_dev *view_dev(const struct cli *cli, uint32_t index)
 {
-	for (size_t i = 0; i < cli->snap.n_devs; i++)
-		if (cli->snap.devs[i].index == index)
-			return &cli->snap.devs[i];
-	return NULL;
+	return reading_dev(&cli->snap, index);
 }
 
 /* "#7", for an object whose name is unknown. No name begins with '#'. */
@@ -35,10 +31,7 @@ void view_dev_name(const struct cli *cli, uint32_t index, struct cell *c)
 
 const struct snap_job *view_job(const struct cli *cli, uint32_t id)
 {
-	const struct snap_job *jobs = cli->snap.jobs;
-	size_t at = array_find(cli->snap.n_jobs, i, jobs[i].id < id);
-
-	return at < cli->snap.n_jobs && jobs[at].id == id ? &jobs[at] : NULL;
+	return reading_job(&cli->snap, id);
 }
 
 void view_job_name(const struct cli *cli, uint32_t id, struct cell *c)
@@ -95,8 +88,7 @@ void view_knob(uint32_t knob, struct cell *c)
 
 const struct snap_owner *view_owner(const struct cli *cli, bool has, uint32_t index)
 {
-	return has && index < cli->snap.n_owners ? &cli->snap.owners[index]
-						 : NULL;
+	return reading_owner(&cli->snap, has, index);
 }
 
 /* The place of a row in its array. An object of an event is in none and has no signals. */
@@ -134,35 +126,6 @@ void view_wr_unit(const struct cli *cli, uint32_t index, struct cell *c)
 		cell_str(c, "wr");
 }
 
-const char *view_absent(uint32_t why, bool words)
-{
-	static const struct {
-		const char *name, *words;
-	} whys[] = {
-		[SWIFTRDMA_ABSENT_NONE] = { NULL, NULL },
-		[SWIFTRDMA_ABSENT_OFF] = {
-			"off", "the sampler is switched off by a module parameter" },
-		[SWIFTRDMA_ABSENT_NO_QUEUE] = {
-			"no-queue", "this QP has no send queue of its own" },
-		[SWIFTRDMA_ABSENT_NOT_YET] = {
-			"not-yet", "the QP is older than the module, which examines such QPs a few at a time: read again" },
-		[SWIFTRDMA_ABSENT_NO_PAGE] = {
-			"no-page", "the page with its doorbell record cannot be held" },
-		[SWIFTRDMA_ABSENT_NO_ADDRESS] = {
-			"no-address", "an IOMMU hides where its doorbell record is" },
-		[SWIFTRDMA_ABSENT_REFUSED] = {
-			"refused", "the device did not say where its doorbell record is" },
-		[SWIFTRDMA_ABSENT_NO_MEMORY] = {
-			"no-memory", "memory ran out" },
-		[SWIFTRDMA_ABSENT_DEVX] = {
-			"devx", "this QP was created without RDMA core (DEVX)" },
-	};
-
-	if (why >= sizeof(whys) / sizeof(whys[0]))
-		return words ? "for a reason this command does not know" : "?";
-	return words ? whys[why].words : whys[why].name;
-}
-
 size_t view_pick(const struct rows *from, const char *const *keys, struct column *cols)
 {
 	size_t n = 0;
@@ -179,25 +142,9 @@ size_t view_pick(const struct rows *from, const char *const *keys, struct column
 	return n;
 }
 
-const struct snap_dev *view_dev_named(const struct snapshot *snap, const char *name)
-{
-	for (size_t i = 0; i < snap->n_devs; i++)
-		if (!strcmp(snap->devs[i].name, name))
-			return &snap->devs[i];
-	return NULL;
-}
-
-const struct snap_job *view_job_named(const struct snapshot *snap, const char *name)
-{
-	for (size_t i = 0; i < snap->n_jobs; i++)
-		if (!strcmp(snap->jobs[i].name, name))
-			return &snap->jobs[i];
-	return NULL;
-}
-
 int view_find_dev(const struct cli *cli, const char *name, uint32_t *index)
 {
-	const struct snap_dev *dev = view_dev_named(&cli->snap, name);
+	const struct snap_dev *dev = reading_dev_named(&cli->snap, name);
 
 	if (dev) {
 		*index = dev->index;

@@ -4,7 +4,7 @@
 
 #include <rdma/swiftrdma.h>
 
-#include "cli/qp_explain.h"
+#include "explain/explain.h"
 #include "core/text.h"
 
 #define RC 2	/* IB_QPT_RC */
@@ -31,12 +31,12 @@ static const char *why_whole(const struct snap_qp *qp, const struct snap_qp_repo
 	return "libswiftrdma lost the order of its send queue, till the next RESET";
 }
 
-void explain_pieces(const struct cli *cli, struct explain *e)
+void explain_pieces(const struct reading *rd, struct explain *e)
 {
-	const struct snap_qp *qp = &cli->snap.qps[e->qp];
-	const struct snap_owner *o = view_owner(cli, snap_has(qp, SNAP_OWNER), qp->owner);
-	uint64_t chunk = chunk_in_force(view_job(cli, qp->job), qp->dev);
-	const struct snap_qp_report *r = view_qp_report(cli, qp);
+	const struct snap_qp *qp = &rd->snap->qps[e->qp];
+	const struct snap_owner *o = reading_owner(rd->snap, snap_has(qp, SNAP_OWNER), qp->owner);
+	uint64_t chunk = chunk_in_force(reading_job(rd->snap, qp->job), qp->dev);
+	const struct snap_qp_report *r = reading_qp_report(rd->snap, qp);
 	char size[32];
 	struct text t;
 

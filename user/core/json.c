@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "cli/json.h"
+#include "core/json.h"
 #include "core/text.h"
 
 static void write_newline(struct json *j)

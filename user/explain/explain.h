@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The state of a QP in sentences. qp_explain_text.c and qp_explain_pieces.c write them; they read
- * nothing themselves.
+ * The state of a QP in sentences, for swiftrdma qp explain and the exporter's page. They are made
+ * of what was read (reading.h); nothing is read here.
  */
-#ifndef SRDMA_CLI_QP_EXPLAIN_H
-#define SRDMA_CLI_QP_EXPLAIN_H
+#ifndef SRDMA_EXPLAIN_EXPLAIN_H
+#define SRDMA_EXPLAIN_EXPLAIN_H
 
-#include "cli/cli.h"
+#include "core/json.h"
+#include "core/pair.h"
+#include "explain/reading.h"
 
 enum explain_topic {
 	EXPLAIN_QP,
@@ -41,12 +43,14 @@ struct explain {
 
 extern const char *const explain_topics[EXPLAIN_TOPICS];
 
-/* Adds a sentence; those of a topic are shown in the order in which they were added. */
+/* Adds a sentence; those of a topic keep the order in which they were added. */
 void add_sentence(struct explain *e, enum explain_topic topic, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Whether libswiftrdma posts requests of QP @e->qp in pieces, if its job has a size for them. */
-void explain_pieces(const struct cli *cli, struct explain *e);
-/* Describes QP @e->qp by the snapshot, the signals and the crowding in @cli. */
-void explain_qp(const struct cli *cli, struct explain *e);
+void explain_pieces(const struct reading *rd, struct explain *e);
+/* Describes QP @e->qp. The sentences are sorted by topic, and in a topic by importance. */
+void explain_qp(const struct reading *rd, struct explain *e);
+/* An object with a list of sentences for each topic. */
+void explain_json(struct json *j, const struct explain *e);
 
-#endif /* SRDMA_CLI_QP_EXPLAIN_H */
+#endif /* SRDMA_EXPLAIN_EXPLAIN_H */

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-#include "cli/qp_explain.h"
+#include "explain/explain.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <rdma/swiftrdma.h>
-
-#include "cli/table.h"
 
 const char *const explain_topics[EXPLAIN_TOPICS] = {
 	"qp", "uar", "class", "rate", "pieces", "latency", "contention", "untold", "advice",
@@ -53,9 +51,9 @@ static struct figure format_name(const char *name)
 }
 
 /* "port_busy: 80 %", a criterion of the policies. */
-static struct figure bound_of(const struct cli *cli, const char *name)
+static struct figure bound_of(const struct reading *rd, const char *name)
 {
-	const struct criteria *c = &cli->running.cfg.criteria;
+	const struct criteria *c = &rd->running->cfg.criteria;
 	const struct criterion *is = criteria_find(c, name, strlen(name));
 	struct figure f;
 	struct text t;
@@ -69,7 +67,7 @@ static struct figure bound_of(const struct cli *cli, const char *name)
 }
 
 struct about {
-	const struct cli *cli;
+	const struct reading *rd;
 	const struct signals *sig;
 	const struct snap_qp *qp;
 	const struct snap_dev *dev;
@@ -81,21 +79,20 @@ struct about {
 	const struct crowd_proc *proc;
 };
 
-static struct about gather_facts(const struct cli *cli, size_t row)
+static struct about gather_facts(const struct reading *rd, size_t row)
 {
 	struct about a = {
-		.cli = cli, .sig = &cli->sig, .qp = &cli->snap.qps[row],
-		.ref = cli->sig.qps[row],
+		.rd = rd, .sig = rd->sig, .qp = &rd->snap->qps[row], .ref = rd->sig->qps[row],
 	};
 
-	a.dev = view_dev(cli, a.qp->dev);
-	a.owner = view_owner(cli, snap_has(a.qp, SNAP_OWNER), a.qp->owner);
-	a.job = view_job(cli, a.qp->job);
+	a.dev = reading_dev(rd->snap, a.qp->dev);
+	a.owner = reading_owner(rd->snap, snap_has(a.qp, SNAP_OWNER), a.qp->owner);
+	a.job = reading_job(rd->snap, a.qp->job);
 	if (a.ref.uar >= 0)
-		a.uar = &cli->snap.uars[a.ref.uar];
+		a.uar = &rd->snap->uars[a.ref.uar];
 	if (a.ref.port >= 0)
-		a.port = &cli->snap.ports[a.ref.port];
-	a.proc = crowd_proc_of(&cli->crowd, row);
+		a.port = &rd->snap->ports[a.ref.port];
+	a.proc = crowd_proc_of(rd->crowd, row);
 	return a;
 }
 
@@ -150,7 +147,7 @@ static void describe_uar(const struct about *a, struct explain *e)
 			     "nothing tells which UAR this QP rings");
 		return;
 	}
-	c = a->cli->crowd.uars ? &a->cli->crowd.uars[a->ref.uar] : NULL;
+	c = a->rd->crowd->uars ? &a->rd->crowd->uars[a->ref.uar] : NULL;
 	if (a->uar->qps > 1)
 		snprintf(others, sizeof(others), ", with %u other QP%s",
 			 a->uar->qps - 1, a->uar->qps > 2 ? "s" : "");
@@ -246,8 +243,8 @@ static void describe_peer(const struct about *a, struct explain *e)
 			     "the peer's address is unknown");
 		return;
 	}
-	peer = &a->cli->snap.qps[p->qp == e->qp ? p->peer : p->qp];
-	dev = view_dev(a->cli, peer->dev);
+	peer = &a->rd->snap->qps[p->qp == e->qp ? p->peer : p->qp];
+	dev = reading_dev(a->rd->snap, peer->dev);
 	if (p->verdict == PAIR_ALIKE) {
 		add_sentence(e, EXPLAIN_CLASS, "its peer, QP %u of %s, answers in the same",
 			     peer->qpn, dev ? dev->name : "?");
@@ -265,8 +262,8 @@ static const char *no_rate(const struct about *a, uint32_t cap)
 	if (!a->dev)
 		return "its device is gone";
 	if (cap == SWIFTRDMA_DEV_CAP_WRS && snap_has(a->qp, SNAP_ABSENT) &&
-	    !snap_has(a->qp, SNAP_WRS) && view_absent(a->qp->wrs_absent, true))
-		return view_absent(a->qp->wrs_absent, true);
+	    !snap_has(a->qp, SNAP_WRS) && reading_absent(a->qp->wrs_absent, true))
+		return reading_absent(a->qp->wrs_absent, true);
 	if (!strcmp(a->dev->provider, "generic"))
 		return "doorbells of this device bypass the kernel, and nothing here can read them";
 	if (!(a->dev->caps & cap))
@@ -313,13 +310,13 @@ static void describe_job_latency(const struct about *a, struct explain *e)
 	struct signal_quantile p99;
 	double slo;
 
-	if (!a->job || !view_quantile(a->cli, a->job, 0.99, &p99))
+	if (!a->job || !reading_quantile(a->rd, a->job, 0.99, &p99))
 		return;
 	if (!p99.has) {
 		add_sentence(e, EXPLAIN_UNTOLD,
 			     "p99 of its job: %llu latencies were sampled, and it takes %llu: read for longer (-i)",
 			     (unsigned long long)p99.samples,
-			     (unsigned long long)view_samples_needed(0.99));
+			     (unsigned long long)reading_samples_needed(0.99));
 		return;
 	}
 	if (signal_get(a->sig, SIG_JOB_SLO_P99, (size_t)a->ref.job, &slo))
@@ -364,9 +361,9 @@ static void describe_queue_latency(const struct about *a, struct explain *e)
 /* What the library in its process did not see, and the kernel did. */
 static void describe_unseen(const struct about *a, struct explain *e)
 {
-	struct view_unseen u;
+	struct reading_unseen u;
 
-	if (!view_unseen(a->cli, a->qp, &u))
+	if (!reading_unseen(a->rd, a->qp, &u))
 		return;
 	if (u.all)
 		add_sentence(e, EXPLAIN_UNTOLD,
@@ -384,7 +381,7 @@ static void describe_unseen(const struct about *a, struct explain *e)
 /* What the library in its process saw. */
 static void describe_latency(const struct about *a, struct explain *e)
 {
-	const struct snap_qp_report *r = view_qp_report(a->cli, a->qp);
+	const struct snap_qp_report *r = reading_qp_report(a->rd->snap, a->qp);
 	struct snap_figures f;
 	double v;
 
@@ -399,7 +396,7 @@ static void describe_latency(const struct about *a, struct explain *e)
 		return;
 	}
 	describe_unseen(a, e);
-	view_qp_times(a->cli, a->qp, &f);
+	reading_qp_times(a->rd, a->qp, &f);
 	if (r->flags & SWIFTRDMA_SLOT_NO_ORDER)
 		add_sentence(e, EXPLAIN_UNTOLD,
 			     "latency and outstanding requests: libswiftrdma in its process only counts, or lost the order of its send queue, till the next RESET");
@@ -429,8 +426,8 @@ static void describe_queue_contention(const struct about *a, struct explain *e)
 		return;
 	add_sentence(e, EXPLAIN_CONTENTION,
 		     "send queue: %s, a request waits %s on average for those before it (%s)",
-		     delay > cli_criterion(a->cli, "queue_delay") ? "yes" : "hardly any",
-		     figure_of(delay, UNIT_TIME).s, bound_of(a->cli, "queue_delay").s);
+		     delay > reading_criterion(a->rd, "queue_delay") ? "yes" : "hardly any",
+		     figure_of(delay, UNIT_TIME).s, bound_of(a->rd, "queue_delay").s);
 }
 
 static void describe_uar_contention(const struct about *a, struct explain *e)
@@ -455,10 +452,10 @@ static void describe_uar_contention(const struct about *a, struct explain *e)
 		add_sentence(e, EXPLAIN_CONTENTION,
 			     "UAR: none, two or more of its QPs advanced in %s of the readings, but there is no register to contend for",
 			     figure_of(coactive, UNIT_RATIO).s);
-	else if (coactive <= cli_criterion(a->cli, "uar_calm"))
+	else if (coactive <= reading_criterion(a->rd, "uar_calm"))
 		add_sentence(e, EXPLAIN_CONTENTION,
 			     "UAR: hardly any, two or more of its QPs advanced in %s of the readings (%s)",
-			     figure_of(coactive, UNIT_RATIO).s, bound_of(a->cli, "uar_calm").s);
+			     figure_of(coactive, UNIT_RATIO).s, bound_of(a->rd, "uar_calm").s);
 	else if (a->uar->qps <= CROWD_PAGE_QPS)
 		add_sentence(e, EXPLAIN_CONTENTION,
 			     "UAR: little at most, both its QPs advanced in %s of the readings, but a page has a register for each",
@@ -466,9 +463,9 @@ static void describe_uar_contention(const struct about *a, struct explain *e)
 	else
 		add_sentence(e, EXPLAIN_CONTENTION,
 			     "UAR: %s, two or more of its %u QPs advanced in %s of the readings (%s)",
-			     coactive > cli_criterion(a->cli, "uar_contended") ? "yes" : "some",
+			     coactive > reading_criterion(a->rd, "uar_contended") ? "yes" : "some",
 			     a->uar->qps, figure_of(coactive, UNIT_RATIO).s,
-			     bound_of(a->cli, "uar_contended").s);
+			     bound_of(a->rd, "uar_contended").s);
 	if (crowd_is_page(a->uar->kind))
 		add_sentence(e, EXPLAIN_UNTOLD,
 			     "which threads post: only the program knows; QPs of one thread do not wait for a lock");
@@ -492,7 +489,7 @@ static void describe_network(const struct about *a, struct explain *e)
 
 static bool port_busy(const struct about *a, double util)
 {
-	return util > cli_criterion(a->cli, "port_busy");
+	return util > reading_criterion(a->rd, "port_busy");
 }
 
 static void describe_port_contention(const struct about *a, struct explain *e)
@@ -515,7 +512,7 @@ static void describe_port_contention(const struct about *a, struct explain *e)
 			     port_busy(a, util) ? "yes" : "none",
 			     a->dev ? a->dev->name : "?", a->port->index,
 			     figure_of(util, UNIT_RATIO).s, figure_of(speed, UNIT_BITRATE).s,
-			     bound_of(a->cli, "port_busy").s);
+			     bound_of(a->rd, "port_busy").s);
 	}
 	if (a->port)
 		describe_network(a, e);
@@ -531,18 +528,18 @@ static void describe_cache(const struct about *a, struct explain *e)
 	worst = qpc > mtt ? qpc : mtt;
 	if (has_qpc || has_mtt)
 		add_sentence(e, EXPLAIN_CONTENTION, "cache: %s, %s of its lookups of %s miss (%s)",
-			     worst >= cli_criterion(a->cli, "miss_high") ? "yes" :
-			     worst > cli_criterion(a->cli, "miss_low") ? "some" :
+			     worst >= reading_criterion(a->rd, "miss_high") ? "yes" :
+			     worst > reading_criterion(a->rd, "miss_low") ? "some" :
 			     "hardly any", figure_of(worst, UNIT_RATIO).s,
 			     has_mtt && mtt >= qpc ? "translations" : "contexts",
-			     bound_of(a->cli, "miss_high").s);
+			     bound_of(a->rd, "miss_high").s);
 	else
 		add_sentence(e, EXPLAIN_UNTOLD, "contention in the NIC's cache: %s",
 			     "this device does not report it");
-	if (a->dev && a->dev->qps > cli_criterion(a->cli, "qps_warn"))
+	if (a->dev && a->dev->qps > reading_criterion(a->rd, "qps_warn"))
 		add_sentence(e, EXPLAIN_CONTENTION,
 			     "cache: with %u QPs and %u MRs, the contexts may not fit into it (%s)",
-			     a->dev->qps, a->dev->mrs, bound_of(a->cli, "qps_warn").s);
+			     a->dev->qps, a->dev->mrs, bound_of(a->rd, "qps_warn").s);
 }
 
 static void describe_nic_limit(const struct about *a, struct explain *e)
@@ -569,8 +566,8 @@ static void describe_nic(const struct about *a, struct explain *e)
 			     "this device does not report it");
 	if (signal_get(a->sig, SIG_DEV_PCIE_STALL, row, &v))
 		add_sentence(e, EXPLAIN_CONTENTION, "PCIe: %s, stalled %s of the time (%s)",
-			     v > cli_criterion(a->cli, "pcie_stalled") ? "yes" : "hardly any",
-			     figure_of(v, UNIT_RATIO).s, bound_of(a->cli, "pcie_stalled").s);
+			     v > reading_criterion(a->rd, "pcie_stalled") ? "yes" : "hardly any",
+			     figure_of(v, UNIT_RATIO).s, bound_of(a->rd, "pcie_stalled").s);
 	else
 		add_sentence(e, EXPLAIN_UNTOLD, "stalls of PCIe: %s",
 			     "this device does not report it");
@@ -579,7 +576,7 @@ static void describe_nic(const struct about *a, struct explain *e)
 /* Names the source of the criteria. */
 static void describe_limits(const struct about *a, struct explain *e)
 {
-	const struct running *r = &a->cli->running;
+	const struct running *r = a->rd->running;
 
 	if (r->pid)
 		add_sentence(e, EXPLAIN_CONTENTION,
@@ -622,9 +619,21 @@ static void add_advice(const struct about *a, struct explain *e)
 	add_sentence(e, EXPLAIN_ADVICE, "nothing: there is no sign of contention that could be avoided");
 }
 
-void explain_qp(const struct cli *cli, struct explain *e)
+/* Sorts the lines by topic and keeps the order within a topic. */
+static void sort_by_topic(struct explain *e)
 {
-	struct about a = gather_facts(cli, e->qp);
+	for (size_t i = 1; i < e->n; i++)
+		for (size_t k = i; k && e->line[k].topic < e->line[k - 1].topic; k--) {
+			__typeof__(e->line[0]) tmp = e->line[k];
+
+			e->line[k] = e->line[k - 1];
+			e->line[k - 1] = tmp;
+		}
+}
+
+void explain_qp(const struct reading *rd, struct explain *e)
+{
+	struct about a = gather_facts(rd, e->qp);
 
 	e->n = 0;
 	describe_qp(&a, e);
@@ -633,7 +642,7 @@ void explain_qp(const struct cli *cli, struct explain *e)
 	describe_path(&a, e);
 	describe_peer(&a, e);
 	describe_rate(&a, e, e->qp);
-	explain_pieces(cli, e);
+	explain_pieces(rd, e);
 	describe_latency(&a, e);
 	describe_queue_contention(&a, e);
 	describe_uar_contention(&a, e);
@@ -643,4 +652,19 @@ void explain_qp(const struct cli *cli, struct explain *e)
 	describe_nic_limit(&a, e);
 	describe_limits(&a, e);
 	add_advice(&a, e);
+	sort_by_topic(e);
+}
+
+void explain_json(struct json *j, const struct explain *e)
+{
+	json_begin(j, '{');
+	for (int t = 0; t < EXPLAIN_TOPICS; t++) {
+		json_key(j, explain_topics[t]);
+		json_begin(j, '[');
+		for (size_t i = 0; i < e->n; i++)
+			if ((int)e->line[i].topic == t)
+				json_str(j, e->line[i].text);
+		json_end(j, ']');
+	}
+	json_end(j, '}');
 }
