@@ -226,6 +226,8 @@ static int start_exporter(struct exporter *x)
 	if (!err) {
 		err = figures_init(&x->figures, &x->opt.figures);
 		if (!err)
+			err = stream_init(&x->http.stream, &x->figures);
+		if (!err)
 			err = setup_loop(x);
 		if (err)
 			complain("no event loop", strerror(-err));

@@ -2,10 +2,12 @@
 #include "exporter/figures.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "exporter/clock.h"
+#include "exporter/port_class.h"
 #include "io/io.h"
 
 #define MS	1000000ULL
@@ -26,7 +28,8 @@ int figures_init(struct figures *f, const struct figures_options *opt)
 	crowd_init(&f->crowd);
 	history_init(&f->history, clock_realtime());
 	criteria_init(&f->running.cfg.criteria);
-	if (rank_init(&f->uars, opt->top_uars) || rank_init(&f->qps, opt->top_qps)) {
+	if (rank_init(&f->uars, opt->top_uars) || rank_init(&f->qps, opt->top_qps) ||
+	    trend_init(&f->trend, opt->recording ? TREND_REPLAY_POINTS : TREND_POINTS)) {
 		figures_free(f);
 		return -ENOMEM;
 	}
@@ -43,6 +46,7 @@ void figures_free(struct figures *f)
 	rank_free(&f->qps);
 	tally_free(&f->tally);
 	history_free(&f->history);
+	trend_free(&f->trend);
 	running_free(&f->running);
 	free(f->actions);
 	memset(f, 0, sizeof(*f));
@@ -72,12 +76,11 @@ static void find_running(struct figures *f)
 	f->running = r;
 }
 
-/* By contention, then by work, then by QPs. */
-static void rank_uars(struct figures *f)
+void figures_rank_uars(const struct figures *f, struct rank *r)
 {
 	const struct snapshot *snap = figures_snap(f);
 
-	rank_begin(&f->uars);
+	rank_begin(r);
 	for (size_t i = 0; i < snap->n_uars; i++) {
 		const struct snap_uar *u = &snap->uars[i];
 		struct rank_item item = {
@@ -92,9 +95,9 @@ static void rank_uars(struct figures *f)
 		if (signal_get(&f->sig, SIG_UAR_DOORBELL_RATE, i, &rate) ||
 		    signal_get(&f->sig, SIG_UAR_WR_RATE, i, &rate))
 			item.key[1] = rate;
-		rank_offer(&f->uars, &item);
+		rank_offer(r, &item);
 	}
-	rank_end(&f->uars);
+	rank_end(r);
 }
 
 /* By work, then by what is outstanding. */
@@ -120,6 +123,45 @@ static void rank_qps(struct figures *f)
 	rank_end(&f->qps);
 }
 
+static void add_port_points(struct figures *f, size_t row)
+{
+	const struct snapshot *snap = figures_snap(f);
+	const struct snap_dev *dev = reading_dev(snap, snap->ports[row].dev);
+	struct port_class classes[PORT_CLASSES];
+	char name[SNAP_DEVNAME + 12];
+	double v;
+	size_t n;
+
+	snprintf(name, sizeof(name), "%s/%u", dev ? dev->name : "?", snap->ports[row].index);
+	if (signal_get(&f->sig, SIG_PORT_TX_RATE, row, &v))
+		trend_set(&f->trend, TREND_TX, name, NULL, v);
+	if (signal_get(&f->sig, SIG_PORT_RX_RATE, row, &v))
+		trend_set(&f->trend, TREND_RX, name, NULL, v);
+	n = port_classes(f, row, classes);
+	for (size_t i = 0; i < n; i++) {
+		trend_set(&f->trend, TREND_CLASS_TX, name, classes[i].name, classes[i].tx);
+		if (classes[i].has_rx)
+			trend_set(&f->trend, TREND_CLASS_RX, name, classes[i].name, classes[i].rx);
+	}
+}
+
+/* Ports first: if there are more series than there is room for, jobs are left out. */
+static void add_points(struct figures *f)
+{
+	const struct snapshot *snap = figures_snap(f);
+	double v;
+
+	trend_begin(&f->trend, figures_ms(f, snap->time));
+	for (size_t i = 0; i < snap->n_ports; i++)
+		add_port_points(f, i);
+	for (size_t i = 0; i < snap->n_jobs; i++) {
+		if (signal_get(&f->sig, SIG_JOB_P99, i, &v))
+			trend_set(&f->trend, TREND_P99, snap->jobs[i].name, NULL, v);
+		if (signal_get(&f->sig, SIG_JOB_SLO_P99, i, &v))
+			trend_set(&f->trend, TREND_SLO, snap->jobs[i].name, NULL, v);
+	}
+}
+
 static int compute(struct figures *f, const struct snapshot *older)
 {
 	const struct snapshot *snap = figures_snap(f);
@@ -133,8 +175,9 @@ static int compute(struct figures *f, const struct snapshot *older)
 	signals_update(&f->sig, older, snap, &opts);
 	crowd_update(&f->crowd, &f->sig,
 		     criteria_value(&f->running.cfg.criteria, "uar_calm"));
-	rank_uars(f);
+	figures_rank_uars(f, &f->uars);
 	rank_qps(f);
+	add_points(f);
 	return tally_add(&f->tally, older, &f->sig, &f->uars, &f->qps);
 }
 
@@ -153,6 +196,9 @@ static int take_reading(struct figures *f, struct source *s)
 		older = NULL;
 	f->cur = next;
 	f->has_older = true;
+	f->compared = older;
+	if (!f->readings)
+		f->first = figures_snap(f)->time;
 	f->up = true;
 	f->readings++;
 	f->epoch = s->epoch;
@@ -183,7 +229,7 @@ int figures_take(struct figures *f, struct source *s, int kind)
 	case SOURCE_FAILED:
 		return take_failure(f, s);
 	case SOURCE_EVENT:
-		history_add(&f->history, &s->event, clock_realtime());
+		history_add(&f->history, &s->event, s->at, (uint64_t)figures_clock(f, s->at));
 	}
 	return 0;
 }

@@ -13,7 +13,8 @@
 #include "exporter/rank.h"
 #include "exporter/source.h"
 #include "exporter/tally.h"
-#include "policy/running.h"
+#include "exporter/trend.h"
+#include "explain/reading.h"
 
 /*
  * Time constant of smoothed ratios, ns. A scrape sees only the last value, so the value has to
@@ -29,6 +30,7 @@ struct figures_options {
 	size_t max_series;
 	const char *run_file;		/* RUNNING_FILE; NULL: none */
 	const char *policy_file;	/* what to take targets from without an agent; NULL: none */
+	const char *recording;		/* its name; NULL: the module is read */
 };
 
 /* Durations of the exporter's own work. */
@@ -37,13 +39,21 @@ struct figures_times {
 	uint64_t count, sum;		/* ns */
 };
 
+/* What the page cost: the encodings are as many for a hundred viewers as for one. */
+struct figures_page {
+	uint64_t viewers;		/* now */
+	uint64_t encodings, bytes;	/* messages, and their length */
+	uint64_t dropped;		/* viewers that did not read fast enough */
+};
+
 struct figures {
 	struct figures_options opt;
 	struct snapshot snap[2];
 	unsigned int cur;		/* the newer of the two */
 	uint64_t readings, failures;	/* since the start */
 	bool up;			/* the last reading succeeded */
-	bool has_older;			/* the reading before is of the same module's devices */
+	bool has_older;			/* the next reading can be compared with this one */
+	bool compared;			/* this one was compared with the one before */
 	char why[READER_WHY];		/* why it did not */
 	int64_t epoch;			/* as in struct source */
 	uint64_t read_at, began;	/* ns, CLOCK_MONOTONIC; began: start of the exporter */
@@ -60,7 +70,10 @@ struct figures {
 	struct rank uars, qps;
 	struct tally tally;
 	struct history history;
+	struct trend trend;
+	uint64_t first;			/* time of the first reading, ns */
 	struct figures_times reading, scrape;
+	struct figures_page page;
 	size_t series, dropped;		/* of the last scrape */
 	uint64_t dropped_total;
 };
@@ -80,11 +93,38 @@ static inline const struct snapshot *figures_snap(const struct figures *f)
 	return &f->snap[f->cur];
 }
 
+/* The reading before; NULL: there is none to compare with. */
+static inline const struct snapshot *figures_older(const struct figures *f)
+{
+	return f->compared ? &f->snap[!f->cur] : NULL;
+}
+
+/* The last reading, to be explained. */
+static inline struct reading figures_reading(const struct figures *f)
+{
+	return (struct reading){
+		.snap = figures_snap(f), .older = figures_older(f), .sig = &f->sig,
+		.crowd = &f->crowd, .running = &f->running,
+	};
+}
+
 /* The time of day of a snapshot's time, ns since 1970. */
 static inline int64_t figures_clock(const struct figures *f, uint64_t ns)
 {
 	return f->epoch + (int64_t)ns;
 }
+
+/*
+ * The time for people, ms: since 1970, or of a recording, which has no time of day, since its
+ * first reading.
+ */
+static inline int64_t figures_ms(const struct figures *f, uint64_t ns)
+{
+	return (f->opt.recording ? (int64_t)(ns - f->first) : figures_clock(f, ns)) / 1000000;
+}
+
+/* Ranks UARs by contention, then by work, then by QPs. */
+void figures_rank_uars(const struct figures *f, struct rank *r);
 
 /* metrics.c: writes all metrics. False: out of memory. */
 bool metrics_write(struct figures *f, struct expo *e, enum expo_format format);

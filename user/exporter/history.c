@@ -13,6 +13,7 @@ void history_init(struct history *h, uint64_t now)
 void history_free(struct history *h)
 {
 	free(h->decisions);
+	free(h->events);
 	memset(h, 0, sizeof(*h));
 }
 
@@ -88,8 +89,17 @@ static void add_action(struct history *h, const struct reader_event *e, uint64_t
 		d->sets++;
 }
 
-void history_add(struct history *h, const struct reader_event *e, uint64_t now)
+static void keep_event(struct history *h, const struct reader_event *e, uint64_t at)
 {
+	if (!h->events)
+		h->events = calloc(HISTORY_EVENTS, sizeof(*h->events));
+	if (h->events)
+		h->events[h->n_events++ % HISTORY_EVENTS] = (struct history_event){ at, *e };
+}
+
+void history_add(struct history *h, const struct reader_event *e, uint64_t at, uint64_t now)
+{
+	keep_event(h, e, at);
 	switch (e->kind) {
 	case SNAP_EVENT_ACTION:
 		add_action(h, e, now);

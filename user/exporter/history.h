@@ -7,6 +7,7 @@
 
 #define HISTORY_DECISIONS	1000	/* combinations of policy, job and knob */
 #define HISTORY_PENDING		128	/* results that will be told once more */
+#define HISTORY_EVENTS		256	/* the last ones, with what they told */
 
 enum history_result {
 	HISTORY_DONE,
@@ -29,7 +30,14 @@ struct history_key {
 	uint32_t index;
 };
 
+struct history_event {
+	uint64_t at;			/* as times of snapshots, ns */
+	struct reader_event event;
+};
+
 struct history {
+	struct history_event *events;	/* event i is at i % HISTORY_EVENTS; NULL: no memory */
+	uint64_t n_events;
 	uint64_t since;			/* ns since 1970 */
 	struct history_decision *decisions;	/* by policy, job, knob */
 	size_t n_decisions, cap_decisions;
@@ -41,6 +49,13 @@ struct history {
 
 void history_init(struct history *h, uint64_t now);
 void history_free(struct history *h);
-void history_add(struct history *h, const struct reader_event *e, uint64_t now);
+/* The first event that is still there; they end before .n_events. */
+static inline uint64_t history_first(const struct history *h)
+{
+	return h->n_events > HISTORY_EVENTS ? h->n_events - HISTORY_EVENTS : 0;
+}
+
+/* @at: as times of snapshots; @now: the time of day then, ns since 1970 */
+void history_add(struct history *h, const struct reader_event *e, uint64_t at, uint64_t now);
 
 #endif /* SRDMA_EXPORTER_HISTORY_H */

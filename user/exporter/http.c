@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "exporter/clock.h"
+#include "exporter/page.h"
 
 #define BACKLOG		256
 #define SPARE_FILES	64	/* descriptors for anything but connections */
@@ -142,7 +143,7 @@ static void sweep_peers(struct http *h, uint64_t now)
 		uint64_t time = p->busy ? HTTP_ANSWER_NS :
 				crowded ? HTTP_CROWDED_NS : HTTP_REQUEST_NS;
 
-		if (now - p->since >= time)
+		if (!p->streams && now - p->since >= time)
 			shutdown(p->fd, SHUT_RDWR);
 	}
 }
@@ -165,6 +166,7 @@ static void resume_waiting(struct http *h, uint64_t before)
 void http_reading(struct http *h)
 {
 	resume_waiting(h, UINT64_MAX);
+	stream_tick(&h->stream);
 }
 
 void http_wait(struct http_request *rq)
@@ -177,11 +179,12 @@ void http_wait(struct http_request *rq)
 
 /* --- requests --------------------------------------------------------------------- */
 
-void http_add_headers(struct MHD_Response *r)
+void http_add_headers(struct MHD_Response *r, const char *csp)
 {
-	static const char *const headers[][2] = {
+	const char *const headers[][2] = {
 		{ "X-Content-Type-Options", "nosniff" },
-		{ "Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'" },
+		{ "Content-Security-Policy", csp },
+		{ "Referrer-Policy", "no-referrer" },
 		{ "Cache-Control", "no-store" },
 	};
 
@@ -197,7 +200,7 @@ static struct MHD_Response *make_response(const char *type, const char *text, bo
 					    MHD_RESPMEM_MUST_COPY : MHD_RESPMEM_PERSISTENT);
 	if (!r)
 		return NULL;
-	http_add_headers(r);
+	http_add_headers(r, HTTP_CSP_NOTHING);
 	MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, type);
 	return r;
 }
@@ -325,6 +328,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *c, const cha
 				  size_t *upload_size, void **context)
 {
 	struct http_request *rq = *context;
+	const struct page_file *file;
 	enum MHD_Result ok = MHD_NO;
 
 	(void)version;
@@ -349,6 +353,9 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *c, const cha
 		return refuse(rq, MHD_HTTP_FORBIDDEN, "A valid client certificate is needed\n");
 	if (!authenticate(rq, &ok))
 		return ok;
+	file = page_find(url);
+	if (file)
+		return page_serve(rq, file);
 	rq->route = find_route(url);
 	if (!rq->route)
 		return refuse(rq, MHD_HTTP_NOT_FOUND, "Not found\n");
@@ -367,6 +374,7 @@ static void on_completed(void *arg, struct MHD_Connection *c, void **context,
 		return;
 	if (rq->peer) {
 		rq->peer->busy = false;
+		rq->peer->streams = false;
 		rq->peer->since = clock_monotonic();
 	}
 	free(rq);
@@ -494,8 +502,10 @@ static void stop_daemon(struct http *h)
 	auth_stop(h->auth);
 	h->auth = NULL;
 	resume_waiting(h, UINT64_MAX);
+	stream_stop(&h->stream);
 	if (h->daemon)
 		MHD_stop_daemon(h->daemon);
+	h->stream.stopping = false;
 	h->daemon = NULL;
 	h->stopping = false;
 }
@@ -536,5 +546,6 @@ void http_stop(struct http *h)
 {
 	stop_daemon(h);
 	http_drop_bodies(h);
+	stream_free(&h->stream);
 	expo_free(&h->expo);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * The HTTP server: libmicrohttpd in the exporter's event loop. http.c has connections,
- * requests and their bounds, routes.c what is served. A new page is a line in http_routes[].
+ * requests and their bounds, routes.c what is served: an answer is a line in
+ * http_routes[], and page.c has the files of the page.
  *
  * The server bounds the number of connections, the time in which a client must send a request
  * and read its answer, the memory of each connection, and, in routes.c, that of all answers.
@@ -14,6 +15,7 @@
 
 #include "exporter/auth.h"
 #include "exporter/figures.h"
+#include "exporter/stream.h"
 
 #define HTTP_CONNECTIONS	2048
 #define HTTP_MEMORY		16384	/* bytes of a connection, for its request */
@@ -32,6 +34,7 @@ struct http_peer {
 	struct http_peer *next, **prev;
 	int fd;
 	bool busy;		/* a request is being answered */
+	bool streams;		/* the answer has no end; stream.c has its bounds */
 	uint64_t since;		/* when the connection or the last request came, or ended */
 };
 
@@ -87,6 +90,8 @@ struct http {
 	bool (*refresh)(void *arg);
 	void *arg;
 
+	struct stream stream;	/* the caller calls stream_init() first */
+
 	/* routes.c */
 	struct http_body bodies[EXPO_FORMATS];
 	unsigned int n_bodies;	/* answers in memory, also older ones that are still read */
@@ -106,8 +111,17 @@ void http_wait(struct http_request *rq);
 /* Answers with a text; @text is static, or copied. */
 enum MHD_Result http_answer(struct http_request *rq, unsigned int status, const char *type,
 			    const char *text, bool copy);
-/* Headers that every answer has. */
-void http_add_headers(struct MHD_Response *response);
+/*
+ * What a browser may do with an answer: nothing, or what the page needs, which is to load its own
+ * files from here and to ask here.
+ */
+#define HTTP_CSP_NOTHING	"default-src 'none'; frame-ancestors 'none'"
+#define HTTP_CSP_PAGE		"default-src 'none'; script-src 'self'; style-src 'self'; " \
+				"img-src 'self'; connect-src 'self'; base-uri 'none'; " \
+				"form-action 'none'; frame-ancestors 'none'"
+
+/* Headers that every answer has; @csp is one of the above. */
+void http_add_headers(struct MHD_Response *response, const char *csp);
 
 /* routes.c: frees what is kept for answers. */
 void http_drop_bodies(struct http *h);

@@ -30,7 +30,7 @@ enum {
 static const char usage_text[] =
 "Usage: swiftrdma-exporter [OPTIONS]\n"
 "\n"
-"Serves figures of swiftrdma.ko as metrics for Prometheus, at /metrics.\n"
+"Serves figures of swiftrdma.ko: a page for people at /, metrics for Prometheus at /metrics.\n"
 "\n"
 "      --web.listen-address ADDRESS  (" EXPORTER_LISTEN ")\n"
 "      --web.config.file FILE  TLS and passwords, as Prometheus' exporters have it\n"
@@ -196,8 +196,11 @@ int main(int argc, char **argv)
 	if (err)
 		return err < 0 ? EXIT_USAGE : EXIT_SUCCESS;
 	/* What runs on this host now has nothing to do with a recording. */
-	if (opt.replay)
+	if (opt.replay) {
 		opt.figures.run_file = NULL;
+		opt.figures.recording = strrchr(opt.replay, '/') ? strrchr(opt.replay, '/') + 1 :
+								    opt.replay;
+	}
 	if (opt.replay && !strcmp(opt.figures.policy_file, CONFIG_DEFAULT))
 		opt.figures.policy_file = NULL;
 	return exporter_run(&opt);

@@ -14,13 +14,6 @@ struct metric_row *metric_row_next(struct metric_rows *rows)
 	return row;
 }
 
-const struct snap_dev *metrics_dev(const struct snapshot *snap, uint32_t index)
-{
-	int32_t row = signals_dev_row(snap, index);
-
-	return row < 0 ? NULL : &snap->devs[row];
-}
-
 static uint64_t read_member(const struct metric *m, const void *object)
 {
 	const char *p = (const char *)object + m->offset;

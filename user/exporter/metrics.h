@@ -72,9 +72,6 @@ void metrics_table(const struct figures *f, struct expo *e, const struct metric 
 		expo_family(e, &family_);					\
 	} while (0)
 
-/* The device of @snap with this index; NULL: none. */
-const struct snap_dev *metrics_dev(const struct snapshot *snap, uint32_t index);
-
 /* All return false if out of memory. */
 bool metrics_devices(struct figures *f, struct expo *e);
 bool metrics_jobs(struct figures *f, struct expo *e);

@@ -140,7 +140,7 @@ static void label_override(struct expo_labels *l, const struct figures *f,
 			   const struct snap_action *a)
 {
 	const struct vocab_knob *knob = vocab_knob(a->knob);
-	const struct snap_dev *d = a->has_dev ? metrics_dev(figures_snap(f), a->dev) : NULL;
+	const struct snap_dev *d = a->has_dev ? reading_dev(figures_snap(f), a->dev) : NULL;
 
 	labels_init(l);
 	labels_add(l, "device", d ? d->name : "");

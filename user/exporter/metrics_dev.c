@@ -128,7 +128,7 @@ static void write_infos(const struct figures *f, struct expo *e)
 static void label_port(struct expo_labels *l, const struct snapshot *snap, uint32_t dev,
 		       uint32_t port)
 {
-	const struct snap_dev *d = metrics_dev(snap, dev);
+	const struct snap_dev *d = reading_dev(snap, dev);
 
 	labels_add(l, "device", d ? d->name : "");
 	labels_add_u64(l, "port", port);

@@ -247,7 +247,7 @@ static bool write_jobs(const struct figures *f, struct expo *e)
 static struct metric_row *next_row(struct metric_rows *rows, const struct snapshot *snap,
 				   const struct snap_job *job, uint32_t dev)
 {
-	const struct snap_dev *d = metrics_dev(snap, dev);
+	const struct snap_dev *d = reading_dev(snap, dev);
 	struct metric_row *r = d && job ? metric_row_next(rows) : NULL;
 
 	if (!r)

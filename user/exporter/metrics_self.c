@@ -136,9 +136,26 @@ static void write_bound(const struct figures *f, struct expo *e)
 	expo_u64(e, NULL, f->tally.owners_over, 0);
 }
 
+static void write_page(const struct figures *f, struct expo *e)
+{
+	METRIC(e, EXPO_GAUGE, "exporter_page_viewers", NULL,
+	       "Browsers that show the page and get each reading.");
+	expo_u64(e, NULL, f->page.viewers, 0);
+	METRIC(e, EXPO_COUNTER, "exporter_page_encodings", NULL,
+	       "Messages written for the page: for a hundred viewers as many as for one.");
+	expo_u64(e, NULL, f->page.encodings, 0);
+	METRIC(e, EXPO_COUNTER, "exporter_page_encoded_bytes", "bytes",
+	       "Bytes of these messages.");
+	expo_u64(e, NULL, f->page.bytes, 0);
+	METRIC(e, EXPO_COUNTER, "exporter_page_dropped_viewers", NULL,
+	       "Viewers that were closed because they did not read fast enough.");
+	expo_u64(e, NULL, f->page.dropped, 0);
+}
+
 void metrics_self(struct figures *f, struct expo *e)
 {
 	write_bound(f, e);
+	write_page(f, e);
 	write_readings(f, e);
 	write_process(f, e);
 }

@@ -70,7 +70,7 @@ static const struct metric qp_signals[] = {
 static void label_uar(struct metric_row *r, const struct figures *f, const struct snap_uar *u)
 {
 	const struct snapshot *snap = figures_snap(f);
-	const struct snap_dev *d = metrics_dev(snap, u->dev);
+	const struct snap_dev *d = reading_dev(snap, u->dev);
 	char owner[OWNER_NAME];
 
 	r->wqebbs = d && d->caps & SWIFTRDMA_DEV_CAP_WQEBBS;
@@ -85,7 +85,7 @@ static void label_qp(struct metric_row *r, const struct figures *f, size_t row)
 	const struct snapshot *snap = figures_snap(f);
 	const struct snap_qp *qp = &snap->qps[row];
 	const struct signal_qp_ref *ref = &f->sig.qps[row];
-	const struct snap_dev *d = metrics_dev(snap, qp->dev);
+	const struct snap_dev *d = reading_dev(snap, qp->dev);
 	char owner[OWNER_NAME];
 
 	r->wqebbs = d && d->caps & SWIFTRDMA_DEV_CAP_WQEBBS;

@@ -9,7 +9,7 @@
 
 #include "core/text.h"
 #include "exporter/clock.h"
-#include "exporter/http.h"
+#include "exporter/page.h"
 
 #define BODIES_MAX	16
 /* While no reading comes, the age of the last one is told anew, ns. */
@@ -62,7 +62,7 @@ static struct MHD_Response *make_body(struct http *h, enum expo_format format)
 		return NULL;
 	}
 	h->n_bodies++;
-	http_add_headers(r);
+	http_add_headers(r, HTTP_CSP_NOTHING);
 	MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, expo_content_type(format));
 	MHD_add_response_header(r, MHD_HTTP_HEADER_VARY, "Accept");
 	return r;
@@ -117,6 +117,7 @@ static enum MHD_Result serve_health(struct http_request *rq)
 	return http_answer(rq, MHD_HTTP_OK, "text/plain; charset=utf-8", "Healthy\n", false);
 }
 
+/* Built without npm, there is no page, whose path is this one. */
 static enum MHD_Result serve_index(struct http_request *rq)
 {
 	const struct http_route *r;
@@ -125,7 +126,8 @@ static enum MHD_Result serve_index(struct http_request *rq)
 
 	text_init(&t, page, sizeof(page));
 	text_str(&t, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-		     "<title>SwiftRDMA</title></head>\n<body><h1>SwiftRDMA</h1>\n<ul>\n");
+		     "<title>SwiftRDMA</title></head>\n<body><h1>SwiftRDMA</h1>\n"
+		     "<p>This exporter was built without its page, because npm was not there.</p>\n<ul>\n");
 	for (r = http_routes; r->path; r++)
 		if (r->title)
 			text_add(&t, "<li><a href=\"", r->path, "\">", r->title, "</a></li>\n");
@@ -137,5 +139,8 @@ const struct http_route http_routes[] = {
 	{ "/", NULL, serve_index },
 	{ "/metrics", "Metrics", serve_metrics },
 	{ "/-/healthy", "Health", serve_health },
+	{ "/events", NULL, page_serve_events },
+	{ "/qps", NULL, page_serve_qps },
+	{ "/explain", NULL, page_serve_explain },
 	{ 0 },
 };

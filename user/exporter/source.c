@@ -132,6 +132,7 @@ static int next_of_reader(struct source *s)
 		return receive_reading(s, &h);
 	case READER_EVENT:
 		err = receive_bytes(s->fd, &s->event, sizeof(s->event));
+		s->at = clock_monotonic();
 		return err ? err : SOURCE_EVENT;
 	}
 	s->asked = false;
@@ -155,6 +156,7 @@ static void take_event(struct source *s, const struct snap_event *e)
 		.kind = e->kind, .index = e->index, .batch = e->batch, .lease = e->lease,
 		.expired = e->expired,
 	};
+	s->at = player_time(s->player);
 	if (e->kind == SNAP_EVENT_ACTION)
 		s->event.action = *e->action;
 }

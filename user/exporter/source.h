@@ -20,6 +20,7 @@ struct source {
 	size_t n_actions, cap_actions;
 	bool has_actions;
 	struct reader_event event;
+	uint64_t at;			/* of the event, as times of snapshots, ns */
 	int error;
 	char why[READER_WHY];
 	uint64_t took, cpu;		/* ns; of the reader */

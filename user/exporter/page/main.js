@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+// Follows the exporter's events, and draws each reading.
+
+import { drawDecisions } from "./decisions.js";
+import { drawDetail, prepareDetail } from "./detail.js";
+import { byId } from "./dom.js";
+import { drawEnds, drawForce, drawJobs } from "./jobs.js";
+import { drawPlots, redrawPlots, watchSize } from "./plots.js";
+import { drawPorts } from "./ports.js";
+import { drawHead, setStatus } from "./summary.js";
+import { drawLegend, drawUars } from "./uars.js";
+import { store, takeState, takeTrend } from "./store.js";
+
+let drawing = false;
+
+// A window that is hidden draws nothing; readings that come at once are drawn once.
+function draw() {
+	drawing = false;
+	if (!store.state)
+		return;
+	drawHead();
+	drawPlots();
+	drawDecisions();
+	if (store.state.up) {
+		drawJobs();
+		drawForce();
+		drawPorts();
+		drawUars();
+		drawDetail();
+	}
+	document.documentElement.dataset.reading = store.state.reading;
+}
+
+function drawSoon() {
+	if (!drawing)
+		requestAnimationFrame(draw);
+	drawing = true;
+}
+
+function follow() {
+	const events = new EventSource("events");
+
+	events.addEventListener("trend", (e) => takeTrend(JSON.parse(e.data)));
+	events.addEventListener("state", (e) => {
+		takeState(JSON.parse(e.data));
+		drawSoon();
+	});
+	events.addEventListener("error", () => {
+		setStatus(events.readyState === EventSource.CLOSED ? "The exporter refuses: reload the page to try again" :
+			"The exporter does not answer; trying again", "bad");
+	});
+}
+
+prepareDetail();
+drawLegend();
+watchSize();
+byId("range").addEventListener("change", redrawPlots);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redrawPlots);
+setInterval(drawEnds, 500);
+follow();

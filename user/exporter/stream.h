@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Server-sent events for the page. A reading is encoded once, if anybody looks, and all viewers
+ * get the same bytes. A new viewer first gets the last minutes, which are encoded once between
+ * two readings as well.
+ *
+ *	event: trend	page_trend(): all points and events so far
+ *	event: state	page_state() and page_events(): a reading, with the events before it
+ *
+ * A message is freed when all viewers are past it. A viewer who is %STREAM_BEHIND messages behind
+ * is closed, so at most so many are in memory; the browser connects anew by itself.
+ */
+#ifndef SRDMA_EXPORTER_STREAM_H
+#define SRDMA_EXPORTER_STREAM_H
+
+#include <microhttpd.h>
+
+#include "exporter/figures.h"
+
+#define STREAM_VIEWERS	512
+#define STREAM_BEHIND	8
+
+struct http_request;
+struct stream_message;
+struct stream_viewer;
+
+struct stream {
+	struct figures *figures;
+	struct rank uars;		/* that the page shows */
+	struct stream_message *last;	/* of the last reading that was encoded; NULL: none */
+	struct stream_message *trend;	/* for those who come before the next reading; or NULL */
+	struct stream_viewer *viewers;
+	uint64_t events;		/* number of the first event that no message has */
+	uint64_t reading;		/* of .last */
+	bool stopping;
+};
+
+/* 0 or -ENOMEM. */
+int stream_init(struct stream *s, struct figures *f);
+void stream_free(struct stream *s);
+
+/* There is a new reading. */
+void stream_tick(struct stream *s);
+/* All viewers end; none may be suspended when the daemon stops. */
+void stream_stop(struct stream *s);
+/* Adds the client of @rq as a viewer, who gets all further readings. NULL: no room, or memory. */
+struct MHD_Response *stream_open(struct stream *s, struct http_request *rq);
+
+#endif /* SRDMA_EXPORTER_STREAM_H */
