@@ -24,24 +24,10 @@ openmetrics='Accept: application/openmetrics-text;version=1.0.0,text/plain;versi
 hash=$(python3 -W ignore -c 'import crypt; print(crypt.crypt("tenants secret", crypt.mksalt(crypt.METHOD_BLOWFISH, rounds=16)))')
 
 status() { curl -s -o /dev/null --max-time 10 -w '%{http_code}' "$@"; }
-resident_kb() { awk '/^VmRSS/ { print $2 }' "/proc/$exporter/status"; }
 # A scrape is whole. Prometheus would not wait so long, but this machine may be busy.
 answers() {
 	curl -sf -o "$work/answer" --max-time 30 "$exporter_url/metrics" &&
 		grep -q '^process_start_time_seconds ' "$work/answer"
-}
-
-# start_clients KIND N
-start_clients() {
-	[ -p "$work/end" ] || mkfifo "$work/end"
-	selftests/host/slow_clients.py "$1" "$2" "$exporter_port" <"$work/end" >"$work/clients" & clients=$!
-	exec {hold}>"$work/end"
-	wait_for 30 grep -q ready "$work/clients"
-}
-end_clients() {
-	exec {hold}>&-
-	wait "$clients"
-	clients=''
 }
 
 # --- What is served ---

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Clients of an HTTP server that are of no use to it, until their standard input ends.
+"""Clients of an HTTP server, most of them of no use to it, until their standard input ends.
 
 usage: slow_clients.py KIND N PORT
 
   idle      connect and say nothing
   half      send half a request, then a byte of a header each second
   reader    ask for /metrics and read a byte a second
+  stalled   ask for the page's events and read a byte a second
+  viewer    ask for the page's events and read them all, which is of use
   refused   connect over and over with a request that is no HTTP
 
 Prints "ready" when all N are connected, or were."""
@@ -17,6 +19,7 @@ import sys
 
 HALF = b"GET /metrics HTTP/1.1\r\nHost: x\r\nX-Pad: "
 WHOLE = b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
+EVENTS = b"GET /events HTTP/1.1\r\nHost: x\r\n\r\n"
 
 
 async def connect(port):
@@ -37,16 +40,20 @@ async def run_client(kind, port, started):
                 await loop.sock_sendall(sock, HALF)
             elif kind == "reader":
                 await loop.sock_sendall(sock, WHOLE)
+            elif kind in ("stalled", "viewer"):
+                await loop.sock_sendall(sock, EVENTS)
             elif kind == "refused":
                 await loop.sock_sendall(sock, b"\x16\x03\x01 no HTTP\r\n\r\n")
                 await loop.sock_recv(sock, 100)
                 sock.close()
             started()
-            while kind != "refused":
+            while kind == "viewer" and await loop.sock_recv(sock, 65536):
+                pass
+            while kind not in ("refused", "viewer"):
                 await asyncio.sleep(1)
                 if kind == "half":
                     await loop.sock_sendall(sock, b"x")
-                elif kind == "reader" and not await loop.sock_recv(sock, 1):
+                elif kind in ("reader", "stalled") and not await loop.sock_recv(sock, 1):
                     break
         except OSError:
             pass

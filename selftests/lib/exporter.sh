@@ -34,3 +34,19 @@ metric() {
 		scrape
 	fi | awk -v name="$1" 'substr($0, 1, length(name) + 1) == name " " { print substr($0, length(name) + 2) }'
 }
+
+# start_clients KIND N: clients of slow_clients.py until end_clients.
+start_clients() {
+	[ -p "$work/end" ] || mkfifo "$work/end"
+	selftests/host/slow_clients.py "$1" "$2" "$exporter_port" <"$work/end" >"$work/clients" & clients=$!
+	exec {hold}>"$work/end"
+	wait_for 30 grep -q ready "$work/clients"
+}
+
+end_clients() {
+	exec {hold}>&-
+	wait "$clients"
+	clients=''
+}
+
+resident_kb() { awk '/^VmRSS/ { print $2 }' "/proc/$exporter/status"; }

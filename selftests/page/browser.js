@@ -26,6 +26,7 @@ export async function openPage(browser, url, { width = 1280, height = 1000, dark
 	await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: dark ? "dark" : "light" }]);
 	await page.setViewport({ width, height });
 	await page.goto(url, { waitUntil: "load" });
-	await page.waitForFunction(() => document.documentElement.dataset.reading, { timeout: 30000 });
+	await page.waitForFunction(() => document.documentElement.dataset.reading, { timeout: 30000 })
+		.catch((error) => { throw new Error(`${error.message}; ${faults.join("; ")}`); });
 	return { page, faults, hosts };
 }

@@ -98,9 +98,10 @@ static void make_job(uint32_t id, const char *name, uint32_t class, uint32_t qps
 {
 	struct snap_job_stat *st = made_stat(made_job(&m, id, name, class), 0, qps);
 
-	st->has = 0;
+	st->has = SNAP_WRS;
+	st->wrs = id == KV ? sum.kv_wrs : id == BULK ? sum.bulk_wrs : 0;
 	if (id == KV && is_raised(s)) {
-		st->has = SNAP_LEVEL;
+		st->has |= SNAP_LEVEL;
 		st->level = 1;
 	}
 	snprintf(m.owners[id - 1].comm, SNAP_COMM, "%s", name);

@@ -204,7 +204,7 @@ function options(id, kind, lines, width) {
 		series: [
 			{ label: "at", value: (u, v) => clock(v === null ? last(store.t) : v * 1000) },
 			...(onLanes ? [{ label: "none", show: false }] : lines.map((l) => ({
-				label: l.label, stroke: lineColour(l.colour), width: l.isTarget ? 1.5 : 2, class: l.isTarget ? "target" : "",
+				label: l.label, stroke: lineColour(l.colour), width: l.isTarget ? 1.5 : 2, class: l.isTarget ? "target" : "line",
 				dash: l.isTarget ? [5, 4] : DASHES[Math.floor(l.colour / 4) % DASHES.length],
 				points: { show: false }, spanGaps: true,
 				// Without a pointer the legend has the last values.

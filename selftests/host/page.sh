@@ -1,0 +1,151 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# The page of swiftrdma-exporter without a browser, from a recording: its files, what it is told,
+# and what viewers cost. page_browser.sh looks at it in Chromium.
+
+cd "$(dirname "$0")/../.." || exit 1
+# shellcheck source=selftests/lib/ktap.sh
+. selftests/lib/ktap.sh
+# shellcheck source=selftests/lib/proc.sh
+. selftests/lib/proc.sh
+# shellcheck source=selftests/lib/exporter.sh
+. selftests/lib/exporter.sh
+PATH=$PWD/build/bin:$PATH
+exporter_port=19892
+exporter_url=http://127.0.0.1:$exporter_port
+work=$(mktemp -d /tmp/page.XXXXXX)
+cleanup() {
+	[ -z "${exporter:-}" ] || kill "$exporter" 2>/dev/null
+	[ -z "${clients:-}" ] || kill "$clients" 2>/dev/null
+	rm -rf "$work"
+}
+trap cleanup EXIT
+
+get() { curl -sS --max-time 10 "$@"; }
+status() { get -o /dev/null -w '%{http_code}' "$@"; }
+type_of() { get -o /dev/null -w '%{content_type}' "$exporter_url$1"; }
+# The data of an event of the stream, as it is told first.
+event() { curl -sN --max-time 2 "$exporter_url/events" 2>/dev/null | awk -v e="$1" '$1 == "event:" { is = $2 == e } $1 == "data:" && is { print substr($0, 7); exit }'; }
+# ask FILTER: of the last reading.
+ask() { jq -r "$1" "$work/state"; }
+
+ktap_begin
+build/bench/page_story "$work/story.rec"
+point $? "a recording is made, in which things happen"
+
+# --- Files ---
+
+exporter_start --replay "$work/story.rec" --replay-speed 0
+point $? "it is served"
+get -D "$work/head" "$exporter_url/" >"$work/index.html"
+like "a page is served" "$(cat "$work/index.html")" '<title>SwiftRDMA</title>'
+like "... that may load and ask only from here" "$(cat "$work/head")" \
+	"^Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+is "... and has no script or style in it" "$(grep -cE '<script>|<style|style=| on[a-z]+=' "$work/index.html")" 0
+missing=''
+for file in $(grep -oE '(src|href)="[a-z][^":#]*"' "$work/index.html" | cut -d'"' -f2); do
+	[ "$(status "$exporter_url/$file")" = 200 ] || missing+=" $file"
+done
+is "all that it names is there" "$missing" ""
+for module in user/exporter/page/*.js; do
+	sed -n 's/.* from "\.\(\/[a-z]*\.js\)";/\1/p' "$module"
+done | sort -u >"$work/modules"
+is "... and so is all that its scripts import" "$(while read -r f; do status "$exporter_url$f"; echo; done <"$work/modules" | sort | uniq -c | xargs)" "$(wc -l <"$work/modules") 200"
+is "a script is served as one" "$(type_of /main.js)" 'text/javascript;charset=utf-8'
+is "... and a style sheet" "$(type_of /page.css)" 'text/css;charset=utf-8'
+is "... and the licence of what draws" "$(get "$exporter_url/uplot-licence.txt" | head -1)" 'The MIT License (MIT)'
+is "its own files name no other host" \
+	"$(cat user/exporter/page/*.{html,css,js,svg} | grep -oE "(https?:)?//[a-z0-9.-]+\.[a-z]+" | grep -v www.w3.org)" ""
+
+# --- What it is told ---
+
+event state >"$work/message"
+jq .state "$work/message" >"$work/state"
+event trend >"$work/trend"
+is "a reading is JSON, of the recording" "$(ask .recording)" story.rec
+is "... at its time, from its first reading on" "$(ask .t)" 89000
+is "the use of the port" "$(ask '.ports[0] | .tx / .speed * 100')" 97
+is "... by class" "$(ask '[.ports[0].classes[] | "\(.name) \(.tx / 1e9)"] | join(", ")')" 'priority 0 92, priority 3 5'
+is "a crowded UAR" "$(ask '.uars[] | select(.contention == "hard") | "\(.uar) of \(.comm), \(.qps) QPs, \(.threads) threads"')" \
+	'18 of kv, 24 QPs, 16 threads'
+is "a job that meets its target" "$(ask '.jobs[] | select(.name == "kv") | "\(.met) \(.slo_p99)"')" 'true 50000'
+is "... with what is in force" "$(ask '.jobs[] | select(.name == "kv").in_force[] | "\(.knob) \(.value) on \(.dev)"')" 'job.level 1 on mlx5_0'
+is "what no recording has is absent" "$(ask 'has("overrides")')" false
+is "the points are at the recording's times" "$(jq -c '[.t | length, .[0], .[1], .[-1]]' "$work/trend")" '[90,0,1000,89000]'
+is "the port filled at 30 s" "$(jq -c '.series["tx|mlx5_0/1"] | [.[28], .[29]] | map(. / 1e9 | round)' "$work/trend")" '[5,97]'
+is "kv missed its target until the decision" \
+	"$(jq -c '.series["p99|kv"] as $p | [$p[28], $p[45], $p[62]] | map(. > 50000)' "$work/trend")" '[false,true,false]'
+is "the decision has its time, its policy and its values" \
+	"$(jq -r '.events[0] | "\(.t) \(.policy): \(.knob) \(.value); \([.values[] | "\(.signal) \(.value)"] | join(", "))"' "$work/trend")" \
+	'59001 port-kv: job.level 1; port.util 97 %, job.p99 700 us, job.slo_p99 50 us'
+is "a refusal says why" "$(jq -r '.events[1] | "\(.knob) \(.value): \(.error), \(.cannot) of \(.qps)"' "$work/trend")" \
+	'job.bit_rate 50 Gbit/s: Operation not supported, 4 of 4'
+is "a lease that ran out" "$(jq -r '.events[2] | "\(.kind) \(.lease) \(.expired)"' "$work/trend")" 'lease_end 4 true'
+
+# --- A click ---
+
+is "the QPs of a job" "$(get "$exporter_url/qps?job=kv" | jq -c '[.all, .qps[0].uar, .qps[0].unit]')" '[24,18,"WQEBB"]'
+is "... of a UAR" "$(get "$exporter_url/qps?dev=mlx5_0&uar=19" | jq -c '[.all, .qps[0].job]')" '[4,"bulk"]'
+is "what qp explain says" "$(get "$exporter_url/explain?dev=mlx5_0&qpn=100" | jq -r '.says.contention[0]')" \
+	'UAR: yes, two or more of its 24 QPs advanced in 80 % of the readings (uar_contended: 50 %)'
+is "a job that is gone" "$(status "$exporter_url/qps?job=gone")" 404
+is "a QP that is gone" "$(status "$exporter_url/explain?dev=mlx5_0&qpn=9999")" 404
+is "no job and no device" "$(status "$exporter_url/qps")" 400
+is "a UAR without a device" "$(status "$exporter_url/qps?job=kv&uar=18")" 400
+is "what is no number" "$(status "$exporter_url/explain?dev=mlx5_0&qpn=-1")" 400
+like "... says what is right" "$(get "$exporter_url/explain?dev=mlx5_0&qpn=x")" '/explain\?dev=mlx5_0&qpn=17'
+exporter_stop
+is "it ends well" $? 0
+
+# --- Passwords ---
+
+# Of "tenants secret", by bcrypt at its least cost.
+hash=$(python3 -W ignore -c 'import crypt; print(crypt.crypt("tenants secret", crypt.mksalt(crypt.METHOD_BLOWFISH, rounds=16)))')
+printf 'basic_auth_users:\n  viewer: %s\n' "$hash" >"$work/web.yml"
+exporter_start --replay "$work/story.rec" --replay-speed 0 --web.config.file "$work/web.yml"
+is "without a password nothing of it" \
+	"$(for path in / /main.js /events /qps?job=kv '/explain?dev=mlx5_0&qpn=100'; do status "$exporter_url$path"; done)" 401401401401401
+is "with it all" "$(for path in / /main.js /qps?job=kv; do status -u viewer:'tenants secret' "$exporter_url$path"; done)" 200200200
+like "... also the readings" "$(curl -sN --max-time 2 -u viewer:'tenants secret' "$exporter_url/events" 2>/dev/null | head -c 200)" '^event: trend'
+exporter_stop
+
+# --- What viewers cost ---
+
+exporter_start --replay "$work/story.rec" --replay-speed 5 --interval 200ms
+more_readings() { [ "$(metric swiftrdma_exporter_readings_total)" -ge $(($1 + $2)) ]; }
+wait_for 10 more_readings 0 2
+is "nobody looks, and nothing is written" "$(metric swiftrdma_exporter_page_encodings_total)" 0
+start_clients viewer 100
+all_look() { [ "$(metric swiftrdma_exporter_page_viewers)" = 100 ]; }
+check "a hundred viewers come" wait_for 10 all_look
+scrape >"$work/before"
+wait_for 20 more_readings "$(metric swiftrdma_exporter_readings_total "$work/before")" 10
+scrape >"$work/after"
+grown() { echo $(($(metric "$1" "$work/after") - $(metric "$1" "$work/before"))); }
+# Each message is of a reading, so there can be no more of them.
+is "a reading is written once for all of them" \
+	"$(($(grown swiftrdma_exporter_page_encodings_total) <= $(grown swiftrdma_exporter_readings_total) && $(grown swiftrdma_exporter_page_encodings_total) >= 9))" 1
+is "... and each of them reads it" "$(metric swiftrdma_exporter_page_dropped_viewers_total "$work/after")" 0
+end_clients
+none_look() { [ "$(metric swiftrdma_exporter_page_viewers)" = 0 ]; }
+check "they leave" wait_for 20 none_look
+exporter_stop
+is "it ends well" $? 0
+
+build/bench/scrape_10k --record "$work/big.rec" 2000 500 100 400
+exporter_start --replay "$work/big.rec" --replay-speed 10 --interval 100ms
+before=$(resident_kb)
+start_clients stalled 200
+point $? "200 viewers come who hardly read"
+many_dropped() { [ "$(metric swiftrdma_exporter_page_dropped_viewers_total)" -ge 200 ]; }
+check "they are closed" wait_for 60 many_dropped
+check "... and others are served beside them" eval '[ -n "$(event trend)" ]'
+after=$(resident_kb)
+note "resident: $before kB before, $after kB after"
+# Of each viewer its buffers, and at most so many messages as it may be late.
+is "memory is bounded" "$((after < before + 60000))" 1
+end_clients
+exporter_stop
+is "it ends well with viewers" $? 0
+ktap_end
