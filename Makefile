@@ -130,8 +130,8 @@ deb:
 	@scripts/deb
 
 clean:
-	rm -rf $(BUILD)/kmod $(BUILD)/user $(BUILD)/user-asan $(BUILD)/user-fuzz $(BUILD)/bin \
-		$(BUILD)/unit $(BUILD)/fuzz $(BUILD)/bench $(BUILD)/selftests $(BUILD)/check $(BUILD)/deb \
+	rm -rf $(BUILD)/kmod $(BUILD)/user $(BUILD)/user-asan $(BUILD)/user-fuzz $(BUILD)/bin $(BUILD)/page \
+		$(BUILD)/page-tests $(BUILD)/page-shots $(BUILD)/unit $(BUILD)/fuzz $(BUILD)/bench $(BUILD)/selftests $(BUILD)/check $(BUILD)/deb \
 		$(BUILD)/vm/run $(BUILD)/vm/out
 distclean:
 	rm -rf $(BUILD)

@@ -55,7 +55,7 @@ host_parts() {
 	part host/unit 'user include selftests/unit selftests/lib selftests/data' unit_tests
 	for file in selftests/host/*.sh; do
 		name=$(basename "$file" .sh)
-		part "host/$name" "$vm_deps scripts debian Documentation README.md selftests/host selftests/kernel/unload.sh" \
+		part "host/$name" "$vm_deps scripts debian Documentation README.md selftests/host selftests/page selftests/kernel/unload.sh" \
 			logged "host-$name" timeout -k 5 $limit "$file"
 	done
 	for file in selftests/fuzz/fuzz_*.c; do

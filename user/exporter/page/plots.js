@@ -100,6 +100,19 @@ function drawLines(u) {
 	ctx.restore();
 }
 
+// Behind its mark, or before it where there is no room; left out where another one stands.
+function drawText(ctx, bbox, text, x, y, free, lane) {
+	const width = ctx.measureText(text).width, gap = 8 * devicePixelRatio;
+	const left = x + gap + width <= bbox.left + bbox.width ? x + gap : x - gap - width;
+
+	if (left < Math.max(bbox.left, free.get(lane) || 0))
+		return;
+	ctx.fillStyle = style("--text");
+	ctx.textAlign = "left";
+	ctx.fillText(text, left, y);
+	free.set(lane, Math.max(left + width, x) + 2 * gap);
+}
+
 function drawMarks(u) {
 	const { ctx, bbox } = u, names = lanes(), free = new Map();
 
@@ -117,13 +130,8 @@ function drawMarks(u) {
 		ctx.fillStyle = colourOfEvent(e);
 		ctx.textAlign = "center";
 		ctx.fillText(signOfEvent(e), x, y);
-		// A text is left out where the one before it ends too late.
-		if (!text || x < (free.get(lane) || 0))
-			continue;
-		ctx.fillStyle = style("--text");
-		ctx.textAlign = "left";
-		ctx.fillText(text, x + 6 * devicePixelRatio, y);
-		free.set(lane, x + ctx.measureText(text).width + 20 * devicePixelRatio);
+		if (text)
+			drawText(ctx, bbox, text, x, y, free, lane);
 	}
 	ctx.restore();
 }
