@@ -231,7 +231,7 @@ int sh_cmd_query_hca_cap(struct sh_cmd *c)
 		return MLX5_CMD_STAT_OK;
 	case MLX5_CAP_DEBUG:
 		if (h->contention)
-			sh_diag_caps(p);
+			sh_diag_caps(h, p);
 		return MLX5_CMD_STAT_OK;
 	case MLX5_CAP_DEV_EVENT:
 		sh_caps_event(p);

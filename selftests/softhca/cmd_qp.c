@@ -214,13 +214,13 @@ static void sh_take_live(struct sh_qp *qp, void *in, u32 opt, u32 opt_high)
 		SH_TAKE(retry_count);
 	if (opt & MLX5_QP_OPTPAR_RNR_RETRY)
 		SH_TAKE(rnr_retry);
-	if (opt & MLX5_QP_OPTPAR_LAG_TX_AFF)
+	if (opt & MLX5_QP_OPTPAR_LAG_TX_AFF && !sh_false(qp->hca, SH_FALSE_LAG_PORT))
 		SH_TAKE(lag_tx_port_affinity);
-	if (opt & SH_OPT_DSCP) {
+	if (opt & SH_OPT_DSCP && !sh_false(qp->hca, SH_FALSE_DSCP)) {
 		MLX5_SET(ads, to, dscp, MLX5_GET(ads, from, dscp));
 		sh_contention_modify(qp);
 	}
-	if (opt_high & SH_OPT_UDP_SPORT)
+	if (opt_high & SH_OPT_UDP_SPORT && !sh_false(qp->hca, SH_FALSE_UDP_SPORT))
 		MLX5_SET(ads, to, udp_sport, MLX5_GET(ads, from, udp_sport));
 }
 

@@ -69,6 +69,8 @@ static void sh_model_congestion(void *ctx, u32 uar, bool congested, u64 at)
 {
 	struct sh_hca *h = ctx;
 
+	if (sh_false(h, SH_FALSE_CONGESTION))
+		return;
 	/* The event names no register: the level says how many are congested. */
 	sh_event_congestion(h, min(h->contention->model.congested, 255U));
 }
@@ -154,7 +156,7 @@ static struct model_qp_attr sh_attr(const struct sh_qp *qp)
 		.qpn = qp->obj.id,
 		.uar = sh_register(qp),
 		.cq = qp->scq ? qp->scq->obj.id : 0,
-		.element = qp->sched,
+		.element = sh_false(qp->hca, SH_FALSE_SCHED_RATE) ? 0 : qp->sched,
 		.reads = 1U << MLX5_GET(qpc, qp->qpc, log_sra_max),
 		.cls = sh_qos_class(qp, NULL),
 	};

@@ -60,6 +60,8 @@ struct mlx5_ifc_sh_diag_query_out_bits {
 	struct mlx5_ifc_sh_diag_value_bits value[];
 };
 
+#define SH_NO_COUNTER	0xf0ff	/* an id that this device does not know */
+
 /* Where in the capabilities these are, past what the headers know. */
 #define SH_CAP_NUM_DWORD	20	/* of cmd_hca_cap, its upper half */
 #define SH_CAP_IDS_DWORD	16	/* of debug_cap */
@@ -123,12 +125,14 @@ void sh_diag_caps_general(__be32 *cap)
 	cap[SH_CAP_NUM_DWORD] |= cpu_to_be32(SH_DIAGS << 16);
 }
 
-void sh_diag_caps(__be32 *cap)
+void sh_diag_caps(const struct sh_hca *h, __be32 *cap)
 {
 	int i;
 
 	for (i = 0; i < SH_DIAGS; i++)
 		cap[SH_CAP_IDS_DWORD + i] = cpu_to_be32(sh_diag[i].id);
+	if (sh_false(h, SH_FALSE_DIAG))
+		cap[SH_CAP_IDS_DWORD] = cpu_to_be32(SH_NO_COUNTER);
 }
 
 static int sh_diag_find(u32 id)

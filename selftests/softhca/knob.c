@@ -20,6 +20,7 @@
  * softhca/hcaN/objects		counts, read only
  * softhca/hcaN/uars		UARs in use, read only
  * softhca/hcaN/latency		of send queues, read only (latency.c)
+ * softhca/hcaN/falsify		"NAME 1|0": something that SwiftRDMA assumes is untrue (falsify.c)
  */
 #include <linux/debugfs.h>
 #include <linux/delay.h>
@@ -274,6 +275,7 @@ void sh_knob_add(struct sh_hca *h)
 	sh_gauges_add(h);
 	sh_latency_add(h);
 	sh_wire_add(h);
+	sh_falsify_add(h);
 	debugfs_create_bool("refuse_uars", 0600, h->dir, &h->knob.refuse_uars);
 	debugfs_create_u32("next_qp", 0600, h->dir, &h->tab[SH_QP].next);
 }

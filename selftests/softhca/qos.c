@@ -91,6 +91,8 @@ u8 sh_qos_prio(const struct sh_hca *h, const struct sh_qp *qp, const struct sh_t
 	void *path = MLX5_ADDR_OF(qpc, (void *)qp->qpc, primary_address_path);
 	bool connected = sh_qp_connected(qp) || sh_qp_lone(qp) || !tx;
 
+	if (sh_false(h, SH_FALSE_PRIORITY))
+		return 0;
 	if (!softhca.eth)
 		return (connected ? MLX5_GET(ads, path, sl) : tx->av.stat_rate_sl) & 7;
 	if (h->qos.trust == MLX5_QPTS_TRUST_DSCP)

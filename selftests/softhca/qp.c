@@ -75,7 +75,7 @@ void sh_qp_kick(struct sh_qp *qp)
 	if (!qp->has_sq || qp->state == MLX5_QPC_STATE_RST)
 		return;
 	pi = be32_to_cpu(READ_ONCE(qp->dbrec[MLX5_SND_DBR]));
-	if (pi == qp->sq_pi)
+	if (pi == qp->sq_pi || sh_record_falsified(qp, pi))
 		return;
 	if ((u16)(pi - qp->sq_ci) > 1U << qp->log_sq) {
 		if (qp->state != MLX5_QPC_STATE_ERR)
@@ -85,6 +85,7 @@ void sh_qp_kick(struct sh_qp *qp)
 	qp->uar->wqebbs += (u16)(pi - qp->sq_pi);
 	sh_latency_posted(qp, pi);
 	qp->sq_pi = pi;
+	sh_falsify_record(qp);
 	switch (qp->state) {
 	case MLX5_QPC_STATE_RTS:
 		sh_qp_go(qp);

@@ -278,6 +278,7 @@ struct sh_qp {
 	u8 qset;
 	bool wq_sig;
 	bool has_sq, has_rq;
+	bool record_false;	/* see falsify.c */
 	bool come;	/* COMM_EST was told */
 	u8 retries, rnr_retries;
 	u64 wake_ns;
@@ -398,6 +399,23 @@ struct sh_knobs {
 	bool refuse_uars;
 };
 
+/* What is untrue of this device, see falsify.c. */
+enum sh_falsity {
+	SH_FALSE_DBREC,		/* the doorbell record is one behind */
+	SH_FALSE_UAR_PAGE,	/* QUERY_QP: another page for each second QP */
+	SH_FALSE_UAR_NUMBER,	/* QUERY_QP: other numbers of the same pages */
+	SH_FALSE_WQE_COUNTERS,	/* QUERY_QP: what is posted counts as completed */
+	SH_FALSE_DSCP,		/* RTS2RTS_QP accepts these three and ignores them */
+	SH_FALSE_UDP_SPORT,
+	SH_FALSE_LAG_PORT,
+	SH_FALSE_PRIORITY,	/* a DSCP changes no priority */
+	SH_FALSE_SCHED_RATE,	/* the rate of an element holds nobody back */
+	SH_FALSE_CONGESTION,	/* no event 0x1a */
+	SH_FALSE_DIAG,		/* a diagnostic counter has another id */
+	SH_FALSE_COMMANDS,	/* QUERY_QP takes 100 ms */
+	SH_FALSITIES
+};
+
 struct sh_hca {
 	int index;
 	bool vf;
@@ -431,6 +449,7 @@ struct sh_hca {
 	u32 flow_root;	/* flow table that frames see first; 0: none */
 	u32 flows;	/* rules; frames bypass the device where there are none */
 	struct sh_knobs knob;
+	unsigned long falsified;	/* bits, enum sh_falsity */
 	struct sh_qset dflt;
 	struct sh_contention *contention;	/* NULL: nothing takes time */
 	struct dentry *dir;
@@ -693,7 +712,7 @@ int sh_contention_element(struct sh_hca *h, u32 element, u32 mbps, u32 weight);
 /* diag.c: diagnostic counters */
 sh_cmd_fn sh_cmd_diag(u16 op);
 void sh_diag_caps_general(__be32 *cap);
-void sh_diag_caps(__be32 *cap);
+void sh_diag_caps(const struct sh_hca *h, __be32 *cap);
 
 /* sched.c: shares and rates of QPs */
 sh_cmd_fn sh_cmd_sched(u16 op);
@@ -758,6 +777,16 @@ int sh_cmd_query_vport_counter(struct sh_cmd *c);
 void sh_count_message(struct sh_qp *qp, struct sh_hca *to, u64 bytes);
 void sh_count_lag(struct sh_qp *qp, u64 bytes);
 void sh_count_multicast(struct sh_qp *qp, struct sh_hca *to);
+
+/* falsify.c */
+void sh_falsify_add(struct sh_hca *h);
+bool sh_record_falsified(const struct sh_qp *qp, u16 pi);
+void sh_falsify_record(struct sh_qp *qp);
+
+static inline bool sh_false(const struct sh_hca *h, enum sh_falsity what)
+{
+	return test_bit(what, &h->falsified);
+}
 
 /* knob.c */
 void sh_knob_add(struct sh_hca *h);

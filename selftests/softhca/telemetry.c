@@ -2,22 +2,36 @@
 /*
  * What the device tells of itself: QUERY_QP, counters of QPs and PCI.
  */
+#include <linux/delay.h>
+
 #include "softhca.h"
+
+#define SH_SLOW_MS	100
 
 int sh_cmd_query_qp(struct sh_cmd *c)
 {
 	struct sh_qp *qp = sh_qp_own(c, MLX5_GET(query_qp_in, c->in, qpn));
 	void *qpc = MLX5_ADDR_OF(query_qp_out, c->out, qpc);
+	u32 page;
 
 	if (!qp)
 		return MLX5_CMD_STAT_BAD_RES_ERR;
+	if (sh_false(c->hca, SH_FALSE_COMMANDS))
+		msleep(SH_SLOW_MS);
 	memcpy(qpc, qp->qpc, sizeof(qp->qpc));
 	MLX5_SET(qpc, qpc, state, qp->state);
 	/* Completed, with a CQE or without, and known by a doorbell: both of this look. */
-	MLX5_SET(qpc, qpc, hw_sq_wqebb_counter, qp->sq_ci);
+	MLX5_SET(qpc, qpc, hw_sq_wqebb_counter,
+		 sh_false(c->hca, SH_FALSE_WQE_COUNTERS) ? qp->sq_pi : qp->sq_ci);
 	MLX5_SET(qpc, qpc, sw_sq_wqebb_counter, qp->sq_pi);
 	MLX5_SET(qpc, qpc, hw_rq_counter, qp->rq_ci);
 	MLX5_SET(qpc, qpc, sw_rq_counter, qp->has_rq ? sh_wqe_rq_pi(qp) : 0);
+	page = MLX5_GET(qpc, qpc, uar_page);
+	if (sh_false(c->hca, SH_FALSE_UAR_PAGE))
+		page += qp->obj.id & 1;
+	if (sh_false(c->hca, SH_FALSE_UAR_NUMBER))
+		page += SH_UARS;
+	MLX5_SET(qpc, qpc, uar_page, page);
 	return MLX5_CMD_STAT_OK;
 }
 
