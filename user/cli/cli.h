@@ -63,7 +63,7 @@ struct noun {
 extern const struct noun noun_dev, noun_port, noun_uar, noun_qp, noun_job,
 			 noun_action, noun_level, noun_monitor, noun_module,
 			 noun_top, noun_run, noun_policy, noun_record,
-			 noun_doctor;
+			 noun_doctor, noun_probe;
 
 static inline int cli_io_error(const struct cli *cli)
 {

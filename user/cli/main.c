@@ -11,7 +11,7 @@
 static const struct noun *const nouns[] = {
 	&noun_dev, &noun_port, &noun_uar, &noun_qp, &noun_job, &noun_action,
 	&noun_level, &noun_monitor, &noun_module, &noun_top, &noun_run,
-	&noun_policy, &noun_record, &noun_doctor,
+	&noun_policy, &noun_record, &noun_doctor, &noun_probe,
 };
 
 #define N_NOUNS	(sizeof(nouns) / sizeof(nouns[0]))
@@ -21,7 +21,7 @@ static const char usage[] =
 	"       swiftrdma help OBJECT [ columns ]\n"
 	"\n"
 	"OBJECT  := { dev | port | uar | qp | job | action | level | monitor | module |\n"
-	"             top | run | policy | record | doctor }\n"
+	"             top | run | policy | record | doctor | probe }\n"
 	"OPTIONS := { -j[son] | -p[retty] | -d[etails] | -i[nterval] SEC |\n"
 	"             -c[olor][={auto|always|never}] | -V[ersion] | -h[elp] }\n"
 	"\n"

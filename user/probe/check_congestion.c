@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Event 0x1a, congestion of doorbells. A context without write-combining buffers has one
+ * doorbell register for all its QPs; threads crowd on it until the NIC tells.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <infiniband/mlx5dv.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "probe/probe.h"
+#include "probe/writers.h"
+
+#define EVENT		0x1a	/* DB_BF_CONGESTION */
+#define QPS		64
+#define DEPTH		16
+#define BYTES		512
+#define THREADS_MAX	16
+#define TRY_NS		3000000000ull
+
+/* 0 or -errno. The channel and what it subscribed to go with the context. */
+static int subscribe(struct nic *nic, struct mlx5dv_devx_event_channel **channel)
+{
+	uint16_t type = EVENT;
+	int flags;
+
+	*channel = mlx5dv_devx_create_event_channel(nic->ctx, 0);
+	if (!*channel)
+		return -errno;
+	flags = fcntl((*channel)->fd, F_GETFL);
+	if (flags < 0 || fcntl((*channel)->fd, F_SETFL, flags | O_NONBLOCK) ||
+	    mlx5dv_devx_subscribe_devx_event(*channel, NULL, sizeof(type), &type, 1))
+		return -errno;
+	return 0;
+}
+
+static bool take_event(void *channel)
+{
+	struct {
+		struct mlx5dv_devx_async_event_hdr hdr;
+		uint8_t eqe[64];
+	} e;
+
+	return mlx5dv_devx_get_event(channel, &e.hdr, sizeof(e)) > 0;
+}
+
+static void provoke(struct probe *p, struct probe_finding *f, struct nic *bare,
+		    struct mlx5dv_devx_event_channel *channel)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	struct writers_want want = {
+		.from = bare, .to = probe_to(p), .qps = QPS, .depth = DEPTH, .bytes = BYTES,
+		.threads = cpus < 1 ? 1 : cpus > THREADS_MAX ? THREADS_MAX : (uint32_t)cpus,
+		.measure_ns = TRY_NS, .enough = take_event, .arg = channel,
+	};
+	struct writers_result r;
+
+	/* Events of before are no answer. */
+	while (take_event(channel))
+		;
+	if (writers_run(&want, &r)) {
+		finding_nic(f);
+		return;
+	}
+	finding_compare(f, PROBE_SHOWN, "doorbells", 0, (double)r.posted,
+			"doorbells on one register");
+	finding_compare(f, PROBE_SHOWN, "threads", 0, want.threads, "threads");
+	if (r.enough)
+		finding_say(f, "subscribed to, and received while %u threads rang one register %llu times for %d QPs",
+			    want.threads, (unsigned long long)r.posted, QPS);
+	else
+		finding_differs(f, "subscribed to, and not received although %u threads rang one register %llu times for %d QPs",
+				want.threads, (unsigned long long)r.posted, QPS);
+}
+
+void check_congestion(struct probe *p, struct probe_finding *f)
+{
+	struct mlx5dv_devx_event_channel *channel;
+	struct nic bare;
+	int err;
+
+	if (nic_open(&bare, p->nic.name, true)) {
+		finding_nic(f);
+		return;
+	}
+	err = subscribe(&bare, &channel);
+	if (err)
+		finding_differs(f, "the NIC or its driver does not let a process subscribe to it: %s",
+				strerror(-err));
+	else
+		provoke(p, f, &bare, channel);
+	if (channel)
+		mlx5dv_devx_destroy_event_channel(channel);
+	nic_close(&bare);
+}
