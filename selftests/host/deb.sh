@@ -24,11 +24,11 @@ scripts/deb "$out" >"$work/log" 2>&1
 point $? "the packages build"
 [ -e "$(package swiftrdma)" ] || { sed 's/^/# /' "$work/log"; ktap_end; }
 is "all of them" "$(cd "$out" && printf '%s\n' *.deb | cut -d_ -f1 | LC_ALL=C sort | xargs)" \
-	"libswiftrdma-dev libswiftrdma1 libswiftrdma1-dbgsym swiftrdma swiftrdma-dbgsym swiftrdma-dkms"
+	"libswiftrdma-dev libswiftrdma1 libswiftrdma1-dbgsym swiftrdma swiftrdma-dbgsym swiftrdma-dkms swiftrdma-probe swiftrdma-probe-dbgsym"
 is "lintian has no error and no warning" "$(lintian --allow-root --fail-on error,warning "$out"/*.changes 2>&1)" ""
 is "... and nothing is overridden" "$(find debian -name '*lintian-overrides')" ""
 is "the compiler does not warn" "$(grep -E 'warning: .*\[-W' "$out/log")" ""
-for name in swiftrdma swiftrdma-dkms libswiftrdma1 libswiftrdma-dev; do
+for name in swiftrdma swiftrdma-dkms swiftrdma-probe libswiftrdma1 libswiftrdma-dev; do
 	unpack $name
 	like "$name has a version of its own for this commit" "$(field $name Version)" \
 		"^$(dpkg-parsechangelog -S Version)\\+git[0-9]{14}\\.[0-9a-f]+(\\.changed)?$"
@@ -42,7 +42,7 @@ is "what scripts/setup installs for the programs is what the packages are built 
 
 # Installing by hand and packaging are one thing.
 make --no-print-directory install DESTDIR="$work/root" PREFIX=/usr >/dev/null
-for name in swiftrdma swiftrdma-dkms libswiftrdma1 libswiftrdma-dev; do
+for name in swiftrdma swiftrdma-dkms swiftrdma-probe libswiftrdma1 libswiftrdma-dev; do
 	dpkg -x "$(package $name)" "$work/packages"
 done
 files() { (cd "$1" && find . -type f -printf '%f\n' | sort -u); }
@@ -56,11 +56,13 @@ is "the units start the programs of the package" \
 	"$(sed -n 's/^ExecStart=\([^ ]*\).*/\1/p' "$work"/swiftrdma/lib/systemd/system/*.service | xargs)" \
 	"/usr/sbin/swiftrdma-agent /usr/sbin/swiftrdma-exporter"
 is "no place of make install is left in them" "$(grep -rlI /usr/local "$work"/*swiftrdma*/)" ""
+is "only the package of the probe needs the libraries of RDMA devices" \
+	"$(for name in swiftrdma swiftrdma-probe; do field $name Depends | grep -c ibverbs-providers; done | xargs)" "0 1"
 is "the module is loaded at each start" \
 	"$(grep -v '^#' "$work/swiftrdma-dkms/usr/lib/modules-load.d/swiftrdma.conf")" swiftrdma
 
 for file in swiftrdma/usr/bin/swiftrdma swiftrdma/usr/sbin/swiftrdma-{agent,exporter} \
-	libswiftrdma1/usr/lib/*/libswiftrdma.so.1; do
+	swiftrdma-probe/usr/lib/swiftrdma/swiftrdma-probe libswiftrdma1/usr/lib/*/libswiftrdma.so.1; do
 	# shellcheck disable=SC2086 # the pattern
 	path=$(echo "$work"/$file) name=${file##*/}
 	sections=$(readelf -SW "$path")

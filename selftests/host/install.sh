@@ -40,6 +40,7 @@ should_be() {
 		644 $1/lib/pkgconfig/swiftrdma.pc
 		755 $1/lib/swiftrdma/complete
 		644 $1/lib/swiftrdma/manifest
+		755 $1/lib/swiftrdma/swiftrdma-probe
 		644 $1/lib/systemd/system/swiftrdma-agent.service
 		644 $1/lib/systemd/system/swiftrdma-exporter.service
 		755 $1/sbin/swiftrdma-agent
@@ -111,6 +112,10 @@ done
 knobs() { tr '\n' ' ' <<<"$("$bin/swiftrdma" action help)" | sed 's/.*KNOB   := { \([^}]*\)}.*/\1/' | tr -d '|' | xargs -n 1; }
 missing=$(comm -23 <(knobs | sort) <(words action set ''))
 is "all knobs are among the words" "$missing" ""
+checks() { tr '\n' ' ' <<<"$("$bin/swiftrdma" probe help)" | sed 's/.*CHECK := { \([^}]*\)}.*/\1/' | tr -d '|' | xargs -n 1; }
+missing=$(comm -23 <(checks | sort) <(words probe mlx5_0 ''))
+is "so are all checks of the probe" "$missing" ""
+like "the command finds the program of its probe" "$("$bin/swiftrdma" probe 2>&1)" 'a device is missing'
 is "a word that is begun is completed" "$(words action c)" clear
 is "options are completed before the object" "$(words --js)" --json
 is "... and after it" "$(words qp show --js)" --json
