@@ -223,7 +223,8 @@ static void test_keys(void **state)
 	says("jobs:\n- {name: kv, class: latency, match: 5}\n", "f:2:37: match is a list, not a single value; begin each entry with '- '");
 	says("jobs:\n- {name: kv, class: latency, match: [kv]}\n", "f:2:38: a match rule is a map with the keys cgroup, comm, exe, uid, pid, asked, slo_min, not a single value");
 	says("jobs:\n- {name: kv, class: latency, match: [{uid: 1}], slo: 50us}\n", "f:2:54: slo is a map with the keys p99, byte_rate, not a single value");
-	says(JOB "order: [kv]\n", "f:3:8: order is a single value, not a list");
+	says(JOB "order: [kv]\n",
+	     "f:3:8: order, as in 'kv > dlrm, web > bulk', is a single value, not a list");
 	says("policies: {}\n", "f:1:11: policies is a list, not a map; begin each entry with '- '");
 	says("policies:\n- p\n", "f:2:3: a policy is a map with the keys name, for, because, cause, when, fallback, hold, do, floor, ceiling, cooldown, max_steps, rate, rank, undo, not a single value");
 	says("policies:\n- {name: p, for: [job], when: dev.qps > 5, do: job.level = 1, undo: {when: dev.qps < 3}}\n", "f:2:18: for is a single value, not a list");

@@ -188,7 +188,7 @@ void load_order(struct config *cfg, const struct node *n, struct report *r)
 	const char *s;
 	size_t i = 0;
 
-	if (!get_text(r, n, "order", &s))
+	if (!get_text(r, n, "order, as in 'kv > dlrm, web > bulk',", &s))
 		return;
 	cfg->ranks = get_array(r, cfg->n_jobs, sizeof(*cfg->ranks));
 	if (!cfg->ranks)
