@@ -101,8 +101,9 @@ unit: unit-progs
 	@scripts/check --only unit
 
 demo: setup
+	@scripts/setup --browser
 	@$(MAKE) all bench-progs
-	@selftests/bench/demo-host.sh
+	@PAGE=$(PAGE) selftests/bench/demo-host.sh
 bench: setup
 	@$(MAKE) all softhca bench-progs
 	@selftests/bench/run.sh
@@ -143,6 +144,7 @@ help:
 	@echo 'make softhca      the software ConnectX of the tests: build/softhca/<KVER>/'
 	@echo 'make setup        install what building and testing needs (Debian 12)'
 	@echo 'make demo         the port experiment in a VM: who suffers, and what SwiftRDMA does about it'
+	@echo '                  PAGE=1: the page of the exporter shows it, also afterwards, until Ctrl-C'
 	@echo 'make check        the tests: units on the host, the module in a VM'
 	@echo 'make check-full   every suite on five kernels, fuzzers, other RDMA programs; goes on where it was'
 	@echo 'make unit         unit tests only'

@@ -3,11 +3,14 @@
 #
 # The demo in a VM, and beside it, on this host, Debian's Prometheus, which scrapes the guest's
 # swiftrdma-exporter through a forwarded port. In the end it is asked what each panel of the
-# dashboard asks, over the time of the demo.
+# dashboard asks, over the time of the demo. The exporter's page is looked at in Chromium, where
+# that is installed: pictures of it, the results and a recording are in build/demo.
 #
-#   selftests/bench/demo-host.sh [DEMO-OPTION]...
+#   [PAGE=1] selftests/bench/demo-host.sh [DEMO-OPTION]...
 #
-# Exit status: the demo's own (demo.sh), or 1 if Prometheus has no data for a panel.
+# PAGE=1: in the end the page shows the recording of the demo, at the same address, until Ctrl-C.
+# Exit status: the demo's own (demo.sh), or 1 if Prometheus has no data for a panel, or the page
+# did not show what happened.
 
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
@@ -15,12 +18,16 @@ cd "$(dirname "$0")/../.." || exit 1
 . selftests/lib/proc.sh
 # shellcheck source=selftests/lib/prometheus.sh
 . selftests/lib/prometheus.sh
+# shellcheck source=selftests/lib/browser.sh
+. selftests/lib/browser.sh
 
 guest_port=9891
 interval=5	# s; the guest is slow
+out=build/demo
 work=$(mktemp -d /tmp/demo-host.XXXXXX)
 cleanup() {
 	[ -z "${prometheus:-}" ] || kill "$prometheus" 2>/dev/null
+	[ -z "${viewer:-}" ] || kill "$viewer" 2>/dev/null
 	wait
 	rm -rf "$work"
 }
@@ -40,11 +47,20 @@ port=$(free_port 9891)
 prometheus_port=$(free_port 19090)
 prometheus_url=http://127.0.0.1:$prometheus_port
 prometheus_start "127.0.0.1:$port" $interval || exit 1
+rm -rf $out
+mkdir -p $out
 echo "Prometheus scrapes the guest: $prometheus_url, and http://127.0.0.1:$port/metrics"
+echo "the page, once the guest has booted: http://127.0.0.1:$port/"
+blind=$(browser_why)
+if [ -n "$blind" ]; then
+	echo "the page is not looked at: $blind"
+else
+	browser_run demo.js "http://127.0.0.1:$port/" $out >"$work/seen" 2>&1 & viewer=$!
+fi
 
 began=$EPOCHSECONDS
-scripts/vm --nic rxe --forward "$port:$guest_port" --timeout 900 -- \
-	selftests/bench/demo.sh --exporter "0.0.0.0:$guest_port" "$@"
+scripts/vm --nic rxe --forward "$port:$guest_port" --timeout 900 --share $out -- \
+	selftests/bench/demo.sh --exporter "0.0.0.0:$guest_port" --record "$@"
 status=$?
 
 if [ $status -ne 0 ]; then
@@ -66,5 +82,16 @@ if [ "$asked" -eq 0 ] || [ "${scrapes:-0}" -eq 0 ]; then
 	failed=$((failed + 1))
 elif [ $failed -eq 0 ]; then
 	printf '  yes  Prometheus on the host scraped the guest: each of %d queries of the dashboard has data\n' $asked
+fi
+if [ -n "${viewer:-}" ]; then
+	wait "$viewer" || failed=1
+	viewer=''
+	cat "$work/seen"
+	echo "       pictures of it: $out/*.png"
+fi
+if [ -n "${PAGE:-}" ]; then
+	echo "The page now shows the recording of the demo, until Ctrl-C: http://127.0.0.1:$port/"
+	trap : INT
+	build/bin/swiftrdma-exporter --replay $out/recording --replay-speed 0 --web.listen-address "127.0.0.1:$port"
 fi
 [ $failed -eq 0 ]

@@ -3,7 +3,7 @@
 #
 # The port experiment, on real packets, in the VM with --nic rxe:
 #
-#   selftests/bench/demo.sh [--by-hand] [--capture] [--exporter ADDRESS]
+#   selftests/bench/demo.sh [--by-hand] [--capture] [--exporter ADDRESS] [--record]
 #
 # A latency job (cgroup /kv) shares a port of 10 Mbit/s with a bulk job (cgroup
 # /bulk). Five phases: the latency job alone; both, with an agent that only
@@ -16,7 +16,8 @@
 #   --by-hand   without module and agent: for phase three the latency job is
 #               started again with the raised class. What the port can do.
 #   --capture   also find when the first packet of another class was sent
-#   --exporter  also serve metrics, at this address
+#   --exporter  also serve metrics and the page, at this address
+#   --record    also record all of it (swiftrdma record), in $VM_OUT/recording
 #
 # Exit status 0: the effect is there; 1: it is not, or something failed; 77: the
 # port was not full while it should have been, twice, so nothing was shown.
@@ -45,13 +46,14 @@ slo_factor=3
 packet_us=$((4200 * 8 * 1000000 / rate))
 least_util=80
 
-by_hand='' capture='' exporter=''
+by_hand='' capture='' exporter='' record=''
 while [ $# -gt 0 ]; do
 	case $1 in
 	--by-hand) by_hand=1 ;;
 	--capture) capture=1 ;;
 	--exporter) exporter=$2; shift ;;
-	*) sed -n 's/^# \{0,1\}//; 4,24p' "$0" >&2; exit 2 ;;
+	--record) record=$VM_OUT/recording ;;
+	*) sed -n 's/^# \{0,1\}//; 4,25p' "$0" >&2; exit 2 ;;
 	esac
 	shift
 done
@@ -70,6 +72,7 @@ stop_all() {
 finish() {
 	stop_all
 	[ -z "${exporter_pid:-}" ] || kill "$exporter_pid"
+	[ -z "${record_pid:-}" ] || kill -INT "$record_pid"
 	if [ -n "${VM_OUT:-}" ]; then
 		mkdir -p "$VM_OUT/demo"
 		cp -r "$dir/." "$VM_OUT/demo/"
@@ -431,10 +434,14 @@ if [ -z "$by_hand" ]; then
 	[ -d /sys/module/swiftrdma ] || insmod "$module" || fail "cannot load $module"
 fi
 port_shape v0 "${rate}bit" $raised
-# Not one of $pids, which end with each attempt. Only scrapes cause readings.
+# Not of $pids, which end with each attempt. stop_all() waits for the jobs of this shell. The
+# speed of the port is that of the file, also before there is an agent.
 if [ -n "$exporter" ]; then
-	nice -n 19 swiftrdma-exporter --web.listen-address "$exporter" --interval 60s >"$dir/exporter" 2>&1 & exporter_pid=$!
-	# stop_all() waits for the jobs of this shell.
+	nice -n 19 swiftrdma-exporter --web.listen-address "$exporter" --policy "$config" >"$dir/exporter" 2>&1 & exporter_pid=$!
+	disown
+fi
+if [ -n "$record" ]; then
+	nice -n 19 swiftrdma -i 500ms record "$record" >"$dir/record" 2>&1 & record_pid=$!
 	disown
 fi
 

@@ -58,6 +58,19 @@ is "... and the licence of what draws" "$(get "$exporter_url/uplot-licence.txt" 
 is "its own files name no other host" \
 	"$(cat user/exporter/page/*.{html,css,js,svg} | grep -oE "(https?:)?//[a-z0-9.-]+\.[a-z]+" | grep -v www.w3.org)" ""
 
+# Without npm, the build makes an exporter without the page.
+mkdir "$work/bin"
+for tool in bash cat cmp cp dirname flock head mkdir mv realpath rm; do
+	ln -s "$(type -P $tool)" "$work/bin/"
+done
+out=$(PATH=$work/bin scripts/page-files "$work/without" 2>&1)
+is "without npm there is no page" "$? $(grep -c page_file_0 "$work/without/page_files.c")" "0 0"
+like "... and the build says why" "$out" 'built without its page: npm is not there \(apt-get install npm'
+check "... packages are not built so" eval '! PATH=$work/bin scripts/page-files "$work/without" --required'
+out=$(npm_config_registry=http://127.0.0.1:9/ npm_config_fetch_retries=0 npm_config_cache=$work/cache \
+	scripts/page-files "$work/without" 2>&1)
+like "a registry that is not there is told, too" "$out" 'npm does not install what .*package-lock.json lists .*ECONNREFUSED'
+
 # --- What it is told ---
 
 event state >"$work/message"

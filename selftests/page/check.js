@@ -71,14 +71,14 @@ async function figures(page) {
 
 async function plots(page) {
 	test("plots tell their last values", await page.$$eval(".plot", (all) => all.map((e) => e.getAttribute("aria-label"))),
-		["mlx5_0/1 97 %", "kv 30.1 us, kv target 50 us", "kv, bulk, module"]);
+		["mlx5_0/1 97 %", "kv 30.1 us, kv target 50 us", "kv, bulk, module", "mlx5_0/1 by class: priority 0 92 Gbit/s, priority 3 5 Gbit/s"]);
 	test("... and are drawn", await page.$$eval(".plot canvas", (all) => all.map((c) => {
 		const { data } = c.getContext("2d").getImageData(0, 0, c.width, c.height), colours = new Set();
 
 		for (let i = 0; i < data.length; i += 4)
 			colours.add(data.slice(i, i + 4).join());
 		return colours.size > 5;
-	})), [true, true, true]);
+	})), [true, true, true, true]);
 	test("the legend has them, too", (await texts(page, "#plot-p99 .u-series:not(.target)"))[1], /^kv:?\s*30.1 us, target 50 us$/);
 	const over = await page.$("#plot-p99 .u-over"), box = await over.boundingBox();
 

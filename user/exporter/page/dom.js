@@ -47,11 +47,12 @@ export function keyed(parent, items, key, create, update) {
 		const k = key(item), e = old.get(k) || create(item);
 
 		now.set(k, e);
-		update(e, item);
 		if (e === at)
 			at = at.nextElementSibling;
 		else
 			parent.insertBefore(e, at);
+		// In its place it has its width.
+		update(e, item);
 	}
 	for (const [k, e] of old)
 		if (!now.has(k))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 // Follows the exporter's events, and draws each reading.
 
+import { dropClassPlots, fitClassPlots } from "./class_plot.js";
 import { drawDecisions } from "./decisions.js";
 import { drawDetail, prepareDetail } from "./detail.js";
 import { byId } from "./dom.js";
@@ -37,6 +38,12 @@ function drawSoon() {
 	drawing = true;
 }
 
+function redraw() {
+	dropClassPlots();
+	redrawPlots();
+	draw();
+}
+
 function follow() {
 	const events = new EventSource("events");
 
@@ -54,7 +61,8 @@ function follow() {
 prepareDetail();
 drawLegend();
 watchSize();
-byId("range").addEventListener("change", redrawPlots);
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redrawPlots);
+byId("range").addEventListener("change", redraw);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+addEventListener("resize", fitClassPlots);
 setInterval(drawEnds, 500);
 follow();

@@ -18,7 +18,8 @@ let highlighted = null;
 export const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 export const lineColour = (i) => style(`--c${i % LINES}`);
 
-function window_() {
+// The times that are shown, s.
+export function shownTimes() {
 	const seconds = Number(byId("range").value), n = store.t.length;
 	const end = n ? store.t[n - 1] / 1000 : 0, first = n ? store.t[0] / 1000 : 0;
 	const from = seconds ? Math.max(first, end - seconds) : first;
@@ -79,7 +80,7 @@ function lanes() {
 	return names.slice(0, LINES);
 }
 
-function drawLines(u) {
+export function drawEvents(u) {
 	const { ctx, bbox } = u;
 
 	ctx.save();
@@ -116,7 +117,7 @@ function drawText(ctx, bbox, text, x, y, free, lane) {
 function drawMarks(u) {
 	const { ctx, bbox } = u, names = lanes(), free = new Map();
 
-	drawLines(u);
+	drawEvents(u);
 	ctx.save();
 	ctx.font = `${13 * devicePixelRatio}px ${style("--font")}`;
 	ctx.textBaseline = "middle";
@@ -138,7 +139,7 @@ function drawMarks(u) {
 
 // --- plots ---------------------------------------------------------------------------
 
-function axis(extra) {
+export function axis(extra) {
 	const font = `12px ${style("--font")}`;
 
 	return {
@@ -147,6 +148,8 @@ function axis(extra) {
 		...extra,
 	};
 }
+
+export const timeAxis = () => axis({ values: times, space: 90, size: 30 });
 
 const times = (u, splits) => splits.map((s) => clock(s * 1000));
 const last = (values) => values.findLast((v) => v !== null);
@@ -171,12 +174,12 @@ function powers(min, max) {
 
 const kinds = {
 	"plot-ports": {
-		height: 170, lines: portLines, text: format.ratio, draw: drawLines,
+		height: 170, lines: portLines, text: format.ratio, draw: drawEvents,
 		scale: { range: [0, 1] }, y: { size: AXIS, values: (u, v) => v.map(format.ratio) },
 		none: "The speed of no port is known, or nothing was read yet.",
 	},
 	"plot-p99": {
-		height: 210, lines: jobLines, text: format.time, draw: drawLines,
+		height: 210, lines: jobLines, text: format.time, draw: drawEvents,
 		scale: { distr: 3, range: decades },
 		y: {
 			size: AXIS,
@@ -205,10 +208,10 @@ function options(id, kind, lines, width) {
 		cursor: { sync: { key: "time" }, drag: { x: false, y: false }, y: false },
 		legend: { show: !onLanes },
 		scales: {
-			x: { time: false, range: window_ },
+			x: { time: false, range: shownTimes },
 			y: onLanes ? { range: [0, lines.length], dir: -1 } : kind.scale,
 		},
-		axes: [axis({ values: times, space: 90, size: 30 }), axis(y)],
+		axes: [timeAxis(), axis(y)],
 		series: [
 			{ label: "at", value: (u, v) => clock(v === null ? last(store.t) : v * 1000) },
 			...(onLanes ? [{ label: "none", show: false }] : lines.map((l) => ({
