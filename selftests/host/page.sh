@@ -25,8 +25,6 @@ trap cleanup EXIT
 get() { curl -sS --max-time 10 "$@"; }
 status() { get -o /dev/null -w '%{http_code}' "$@"; }
 type_of() { get -o /dev/null -w '%{content_type}' "$exporter_url$1"; }
-# The data of an event of the stream, as it is told first.
-event() { curl -sN --max-time 2 "$exporter_url/events" 2>/dev/null | awk -v e="$1" '$1 == "event:" { is = $2 == e } $1 == "data:" && is { print substr($0, 7); exit }'; }
 # ask FILTER: of the last reading.
 ask() { jq -r "$1" "$work/state"; }
 
@@ -73,9 +71,9 @@ like "a registry that is not there is told, too" "$out" 'npm does not install wh
 
 # --- What it is told ---
 
-event state >"$work/message"
+page_event state >"$work/message"
 jq .state "$work/message" >"$work/state"
-event trend >"$work/trend"
+page_event trend >"$work/trend"
 is "a reading is JSON, of the recording" "$(ask .recording)" story.rec
 is "... at its time, from its first reading on" "$(ask .t)" 89000
 is "the use of the port" "$(ask '.ports[0] | .tx / .speed * 100')" 97
@@ -153,7 +151,7 @@ start_clients stalled 200
 point $? "200 viewers come who hardly read"
 many_dropped() { [ "$(metric swiftrdma_exporter_page_dropped_viewers_total)" -ge 200 ]; }
 check "they are closed" wait_for 60 many_dropped
-check "... and others are served beside them" eval '[ -n "$(event trend)" ]'
+check "... and others are served beside them" eval '[ -n "$(page_event trend)" ]'
 after=$(resident_kb)
 note "resident: $before kB before, $after kB after"
 # Of each viewer its buffers, and at most so many messages as it may be late.

@@ -35,6 +35,12 @@ metric() {
 	fi | awk -v name="$1" 'substr($0, 1, length(name) + 1) == name " " { print substr($0, length(name) + 2) }'
 }
 
+# page_event NAME [CURL-OPTION]...: the data of an event of the page, as a new viewer gets it.
+page_event() {
+	curl -sN --max-time 3 "${@:2}" "$exporter_url/events" 2>/dev/null |
+		awk -v e="$1" '$1 == "event:" { is = $2 == e } $1 == "data:" && is { print substr($0, 7); exit }'
+}
+
 # start_clients KIND N: clients of slow_clients.py until end_clients.
 start_clients() {
 	[ -p "$work/end" ] || mkfifo "$work/end"

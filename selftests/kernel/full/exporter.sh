@@ -117,6 +117,23 @@ is "... of which there is a histogram" \
 is "requests that wait are told" "$(grep -c '^swiftrdma_job_wait_seconds_count{device="rxe0",job="kv"} [1-9]' "$work/text")" 1
 is "promtool finds nothing wrong" "$(promtool check metrics <"$work/text" 2>&1)" ""
 
+# What the page is told. It may know a class that is about to be changed.
+page_event state >"$work/page"
+page_event trend >"$work/trend"
+is "the page is told what is in force, by whom, and for how long" \
+	"$(jq -r '.state.overrides[] | select(.knob == "job.level") | "\(.job) \(.value) \(.origin) \(.policy) \(.in_force) \(.left_ms > 0 and .left_ms <= 10000)"' "$work/page")" \
+	"kv 3 agent up true true"
+is "... that the target is missed" "$(jq -r '.state.jobs[] | select(.name == "kv") | "\(.slo_p99) \(.met)"' "$work/page")" "1000 false"
+is "... and the decision with its values" \
+	"$(jq -r '[.events[] | select(.policy == "up")][0] | "\(.job) \(.knob) \(.value): \(.values[0].signal)"' "$work/trend")" "kv job.level 3: job.qps"
+is "... at the time of day" "$(jq -r --argjson now "$EPOCHSECONDS" '.events[0].t / 1000 | $now - . > -5 and $now - . < 600' "$work/trend")" true
+qpn=$(curl -sS "$exporter_url/qps?job=kv" | jq -r '[.qps[] | select(.dev == "rxe0")][0].qpn')
+same() { jq -c '.says | [.qp, .class, .pieces]'; }
+explained_alike() {
+	[ "$(curl -sS "$exporter_url/explain?dev=rxe0&qpn=$qpn" | same)" = "$(swiftrdma -j qp explain rxe0 "$qpn" | same)" ]
+}
+check "a click explains a QP as the command does" wait_for 20 explained_alike
+
 # Both stand still, so that all read the same.
 mapfile -t both < <(echo "$kv"; pgrep -P "$kv")
 kill -STOP "${both[@]}"

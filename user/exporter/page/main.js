@@ -13,8 +13,9 @@ import { drawLegend, drawUars } from "./uars.js";
 import { store, takeState, takeTrend } from "./store.js";
 
 let drawing = false;
+let events = null;
 
-// A window that is hidden draws nothing; readings that come at once are drawn once.
+// Readings that come at once are drawn once.
 function draw() {
 	drawing = false;
 	if (!store.state)
@@ -45,8 +46,7 @@ function redraw() {
 }
 
 function follow() {
-	const events = new EventSource("events");
-
+	events = new EventSource("events");
 	events.addEventListener("trend", (e) => takeTrend(JSON.parse(e.data)));
 	events.addEventListener("state", (e) => {
 		takeState(JSON.parse(e.data));
@@ -58,6 +58,14 @@ function follow() {
 	});
 }
 
+// A tab that nobody sees is no viewer: a browser has few connections to a host for all its tabs.
+function followIfSeen() {
+	events?.close();
+	events = null;
+	if (document.visibilityState === "visible")
+		follow();
+}
+
 prepareDetail();
 drawLegend();
 watchSize();
@@ -65,4 +73,5 @@ byId("range").addEventListener("change", redraw);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 addEventListener("resize", fitClassPlots);
 setInterval(drawEnds, 500);
-follow();
+document.addEventListener("visibilitychange", followIfSeen);
+followIfSeen();
