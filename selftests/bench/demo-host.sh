@@ -55,7 +55,7 @@ blind=$(browser_why)
 if [ -n "$blind" ]; then
 	echo "the page is not looked at: $blind"
 else
-	browser_run demo.js "http://127.0.0.1:$port/" $out >"$work/seen" 2>&1 & viewer=$!
+	nice node "$(browser_script demo.js)" "http://127.0.0.1:$port/" $out >"$work/seen" 2>&1 & viewer=$!
 fi
 
 began=$EPOCHSECONDS

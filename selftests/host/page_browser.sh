@@ -31,7 +31,7 @@ while IFS= read -r line; do
 	'not ok '*) point 1 "${line#not ok }" ;;
 	*) note "$line" ;;
 	esac
-done < <(browser_run check.js "$work/story.rec" 19893 $shots 2>&1; echo "status $?" >"$work/status")
+done < <(node "$(browser_script check.js)" "$work/story.rec" 19893 $shots 2>&1; echo "status $?" >"$work/status")
 is "all of them were run" "$(cat "$work/status")" "status $((ktap_failed))"
 is "there are pictures" "$(cd $shots && echo detail.png light.png dark.png narrow.png wide.png | xargs ls | wc -l)" 5
 ktap_end

@@ -20,8 +20,8 @@ browser_install() {
 		cp selftests/page/package-lock.json $browser_dir/installed
 }
 
-# browser_run SCRIPT ARG...: a module finds packages beside itself only.
-browser_run() {
+# browser_script NAME: the path by which node runs a script; it finds packages beside itself only.
+browser_script() {
 	cp selftests/page/*.js $browser_dir/
-	node "$browser_dir/$1" "${@:2}"
+	echo "$browser_dir/$1"
 }

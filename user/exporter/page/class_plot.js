@@ -39,7 +39,7 @@ function options(parts, names, speed, width) {
 	const colour = (name) => isPlain(name) ? style("--plain") : lineColour(names.indexOf(name));
 
 	return {
-		width, height: HEIGHT, padding: [8, 16, 0, 0],
+		width, height: HEIGHT, padding: [8, 30, 0, 0],
 		cursor: { sync: { key: "time" }, drag: { x: false, y: false }, y: false, points: { show: false } },
 		legend: { show: false },
 		scales: { x: { time: false, range: shownTimes }, y: { range: (u, min, max) => [0, speed || Math.max(max, 1)] } },

@@ -37,7 +37,7 @@ function resultText(e) {
 	return parts.join(", ");
 }
 
-const by = (e) => e.kind !== "action" ? "" : e.policy ? `by policy ${e.policy}` : "by hand, or without a policy";
+const by = (e) => e.kind !== "action" ? "" : e.policy ? `by policy ${e.policy}` : "no policy decided it";
 
 // A result that leaves queue pairs pending is told a second time: the last one is shown.
 function latest(events) {

@@ -101,39 +101,43 @@ export function drawEvents(u) {
 	ctx.restore();
 }
 
-// Behind its mark, or before it where there is no room; left out where another one stands.
-function drawText(ctx, bbox, text, x, y, free, lane) {
+// Behind its mark, or before it, where neither a mark nor a text stands; else it is left out.
+function drawText(ctx, text, x, y, from, to) {
 	const width = ctx.measureText(text).width, gap = 8 * devicePixelRatio;
-	const left = x + gap + width <= bbox.left + bbox.width ? x + gap : x - gap - width;
+	const left = x + gap + width <= to ? x + gap : x - gap - width;
 
-	if (left < Math.max(bbox.left, free.get(lane) || 0))
-		return;
+	if (left < from)
+		return x + gap;
 	ctx.fillStyle = style("--text");
 	ctx.textAlign = "left";
 	ctx.fillText(text, left, y);
-	free.set(lane, Math.max(left + width, x) + 2 * gap);
+	return Math.max(left + width, x) + gap;
+}
+
+function drawLane(u, events, lane) {
+	const { ctx, bbox } = u, right = bbox.left + bbox.width, y = u.valToPos(lane + 0.5, "y", true);
+	const marks = events.map((e) => ({ e, x: u.valToPos(e.t / 1000, "x", true) }))
+		.filter(({ x }) => x >= bbox.left && x <= right);
+	let from = bbox.left;
+
+	marks.forEach(({ e, x }, i) => {
+		const to = i + 1 < marks.length ? marks[i + 1].x - 8 * devicePixelRatio : right;
+
+		ctx.fillStyle = colourOfEvent(e);
+		ctx.textAlign = "center";
+		ctx.fillText(signOfEvent(e), x, y);
+		from = e.kind === "action" && !e.clear ? drawText(ctx, knobText(e), x, y, from, to) : x + 8 * devicePixelRatio;
+	});
 }
 
 function drawMarks(u) {
-	const { ctx, bbox } = u, names = lanes(), free = new Map();
+	const { ctx } = u;
 
 	drawEvents(u);
 	ctx.save();
 	ctx.font = `${13 * devicePixelRatio}px ${style("--font")}`;
 	ctx.textBaseline = "middle";
-	for (const e of store.events) {
-		const x = u.valToPos(e.t / 1000, "x", true), lane = names.indexOf(laneOf(e));
-		const y = u.valToPos(lane + 0.5, "y", true);
-		const text = e.kind === "action" && !e.clear ? knobText(e) : "";
-
-		if (lane < 0 || x < bbox.left || x > bbox.left + bbox.width)
-			continue;
-		ctx.fillStyle = colourOfEvent(e);
-		ctx.textAlign = "center";
-		ctx.fillText(signOfEvent(e), x, y);
-		if (text)
-			drawText(ctx, bbox, text, x, y, free, lane);
-	}
+	lanes().forEach((name, lane) => drawLane(u, store.events.filter((e) => laneOf(e) === name), lane));
 	ctx.restore();
 }
 
@@ -204,7 +208,7 @@ function options(id, kind, lines, width) {
 
 	return {
 		width, height: onLanes ? lines.length * LANE + 44 : kind.height,
-		padding: [10, 16, 0, 0],
+		padding: [10, 30, 0, 0],
 		cursor: { sync: { key: "time" }, drag: { x: false, y: false }, y: false },
 		legend: { show: !onLanes },
 		scales: {
