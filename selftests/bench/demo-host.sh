@@ -43,6 +43,27 @@ free_port() {
 	echo "$port"
 }
 
+# Does each panel of the dashboard have data of the demo's time? Panels of what rxe does not report
+# are asked by selftests/host/prometheus.sh.
+ask_panels() {
+	local title query got scrapes asked=0 missing=0
+
+	while IFS=$'\t' read -r title query; do
+		got=$(ask_since "$began" "$query")
+		asked=$((asked + 1))
+		[ "${got:-0}" -gt 0 ] && continue
+		printf "  NO   panel '%s' has no data: %s\n" "$title" "$query"
+		missing=$((missing + 1))
+	done < <(dashboard_queries $((4 * interval)) 'Where the NIC reports them.')
+	scrapes=$(ask_since "$began" 'up{job="swiftrdma"} == 1')
+	if [ "$asked" -eq 0 ] || [ "${scrapes:-0}" -eq 0 ]; then
+		echo '  NO   Prometheus did not scrape the guest'
+		return 1
+	fi
+	[ $missing -eq 0 ] || return 1
+	printf '  yes  Prometheus on the host scraped the guest: each of %d queries of the dashboard has data\n' $asked
+}
+
 port=$(free_port 9891)
 prometheus_port=$(free_port 19090)
 prometheus_url=http://127.0.0.1:$prometheus_port
@@ -63,35 +84,22 @@ scripts/vm --nic rxe --forward "$port:$guest_port" --timeout 900 --share $out --
 	selftests/bench/demo.sh --exporter "0.0.0.0:$guest_port" --record "$@"
 status=$?
 
-if [ $status -ne 0 ]; then
-	echo 'the demo did not come to its end, so Prometheus is not asked'
-	exit $status
-fi
-# Panels of what rxe does not report are asked by selftests/host/prometheus.sh.
-failed=0 asked=0
-while IFS=$'\t' read -r title query; do
-	got=$(ask_since "$began" "$query")
-	asked=$((asked + 1))
-	[ "${got:-0}" -gt 0 ] && continue
-	printf "  NO   panel '%s' has no data: %s\n" "$title" "$query"
-	failed=$((failed + 1))
-done < <(dashboard_queries $((4 * interval)) 'Where the NIC reports them.')
-scrapes=$(ask_since "$began" 'up{job="swiftrdma"} == 1')
-if [ "$asked" -eq 0 ] || [ "${scrapes:-0}" -eq 0 ]; then
-	echo '  NO   Prometheus did not scrape the guest'
-	failed=$((failed + 1))
-elif [ $failed -eq 0 ]; then
-	printf '  yes  Prometheus on the host scraped the guest: each of %d queries of the dashboard has data\n' $asked
-fi
+failed=0
 if [ -n "${viewer:-}" ]; then
 	wait "$viewer" || failed=1
 	viewer=''
 	cat "$work/seen"
 	echo "       pictures of it: $out/*.png"
 fi
+if [ $status -ne 0 ]; then
+	echo 'the demo did not come to its end, so Prometheus is not asked'
+	failed=$status
+else
+	ask_panels || failed=1
+fi
 if [ -n "${PAGE:-}" ]; then
 	echo "The page now shows the recording of the demo, until Ctrl-C: http://127.0.0.1:$port/"
 	trap : INT
 	build/bin/swiftrdma-exporter --replay $out/recording --replay-speed 0 --web.listen-address "127.0.0.1:$port"
 fi
-[ $failed -eq 0 ]
+exit $failed
