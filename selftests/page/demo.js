@@ -48,6 +48,13 @@ const decisions = (page) => page.evaluate(() => [...document.querySelectorAll("#
 	.filter((li) => li.querySelector(".what").textContent === "job kv: level 1")
 	.map((li) => [...li.querySelectorAll(".values li")].map((v) => v.textContent)));
 
+const units = { ns: 1, us: 1e3, ms: 1e6, s: 1e9 };
+const inNs = (text) => {
+	const [, number, unit] = text.match(/^([\d.]+) (\w+)$/) || [];
+
+	return number ? Number(number) * units[unit] : 0;
+};
+
 // p99, target and verdict of kv, as they are shown.
 const kv = (page) => page.evaluate(() => {
 	const row = [...document.querySelectorAll("#jobs-table tbody tr")].find((r) => r.cells[0].textContent === "kv");
@@ -67,6 +74,10 @@ async function step(page, name, what, seen, missing) {
 
 async function watch(page) {
 	let worst = "";
+	const note = (p99) => {
+		if (inNs(p99) > inNs(worst))
+			worst = p99;
+	};
 
 	await step(page, "1-port-full", async () => await isFull(page) && busiest(page),
 		(full) => `the port fills, ${full} % of its speed are in use`, "the port does not fill");
@@ -82,10 +93,11 @@ async function watch(page) {
 		.find((values) => values.some((v) => /^job\.p99 \d/.test(v)) && values.some((v) => /^job\.slo_p99 \d/.test(v))),
 	(values) => `a decision by it appears: ${values.filter((v) => /p99 /.test(v)).join(", ")}`, "no decision by the p99 appears");
 	await step(page, "5-p99-falls", async () => {
-		const [p99, , verdict] = await kv(page);
+		const [p99] = await kv(page);
 
-		return await isFull(page) && verdict === "✓ met" && p99;
-	}, (p99) => `the p99 of kv falls, to ${p99}, while the port is full`, "the p99 of kv does not fall");
+		note(p99);
+		return await isFull(page) && inNs(p99) && inNs(p99) < inNs(worst) * 2 / 3 && p99;
+	}, (p99) => `the p99 of kv falls from ${worst} to ${p99} while the port is full`, "the p99 of kv does not fall");
 	await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: "dark" }]);
 	await shot(page, "5-p99-falls-dark");
 }
