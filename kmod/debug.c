@@ -2,6 +2,7 @@
 /* The debug build's knobs; an empty file in any other. */
 #ifdef SWIFTRDMA_DEBUG
 #include <linux/atomic.h>
+#include <linux/bitops.h>
 #include <linux/delay.h>
 #include <linux/export.h>
 #include <linux/moduleparam.h>
@@ -44,6 +45,22 @@ MODULE_PARM_DESC(no_commands, "no firmware command may be sent for a reader's sa
 static bool representor;
 module_param(representor, bool, 0600);
 MODULE_PARM_DESC(representor, "a provider takes a physical function for one in switchdev mode");
+
+static uint peer_lose;
+module_param(peer_lose, uint, 0600);
+MODULE_PARM_DESC(peer_lose, "messages to peers that are not sent: 2 HELLO, 4 WELCOME, 8 ASK, 16 ANSWER, 32 REFUSE");
+
+static ulong peer_lose_once;
+module_param(peer_lose_once, ulong, 0600);
+MODULE_PARM_DESC(peer_lose_once, "the same bits, of which each resets when it has lost a message");
+
+static bool peer_wire;
+module_param(peer_wire, bool, 0600);
+MODULE_PARM_DESC(peer_wire, "messages to peers on this host leave by the port, too");
+
+static uint peer_version;
+module_param(peer_version, uint, 0600);
+MODULE_PARM_DESC(peer_version, "version of the messages to peers, 0: as it is");
 
 static atomic_t allocs;
 
@@ -92,6 +109,21 @@ bool srdma_as_representor(void)
 	return READ_ONCE(representor);
 }
 EXPORT_SYMBOL_GPL(srdma_as_representor);
+
+bool srdma_peer_loses(u8 type)
+{
+	return READ_ONCE(peer_lose) & 1 << type || test_and_clear_bit(type, &peer_lose_once);
+}
+
+bool srdma_peer_wire(void)
+{
+	return READ_ONCE(peer_wire);
+}
+
+u8 srdma_peer_version(u8 version)
+{
+	return READ_ONCE(peer_version) ?: version;
+}
 
 bool srdma_fail(void)
 {

@@ -7,6 +7,8 @@
 #ifndef SRDMA_DEBUG_H
 #define SRDMA_DEBUG_H
 
+#include <linux/types.h>
+
 enum srdma_delay_point {
 	SRDMA_DELAY_ENTRY,	/* in a wrapper, before it is under SRCU */
 	SRDMA_DELAY_INSIDE,	/* under SRCU, before the driver's op */
@@ -39,6 +41,9 @@ bool srdma_never_drain(void);
 void srdma_adopt_looked(void);	/* count one number; parameter adopt_looked */
 bool srdma_no_commands(void);	/* readers may not send firmware commands now */
 bool srdma_as_representor(void);	/* physical functions count as representors */
+bool srdma_peer_loses(u8 type);	/* a message to a peer is lost, by enum srdma_peer_type */
+bool srdma_peer_wire(void);	/* no message to a peer takes the short way */
+u8 srdma_peer_version(u8 version);	/* the version that this module speaks */
 #else
 static inline void srdma_delay(enum srdma_delay_point point) {}
 static inline bool srdma_skip_grace(enum srdma_grace step) { return false; }
@@ -47,6 +52,9 @@ static inline bool srdma_never_drain(void) { return false; }
 static inline void srdma_adopt_looked(void) {}
 static inline bool srdma_no_commands(void) { return false; }
 static inline bool srdma_as_representor(void) { return false; }
+static inline bool srdma_peer_loses(u8 type) { return false; }
+static inline bool srdma_peer_wire(void) { return false; }
+static inline u8 srdma_peer_version(u8 version) { return version; }
 #endif
 
 #endif /* SRDMA_DEBUG_H */

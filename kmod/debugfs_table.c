@@ -18,6 +18,7 @@
 #include "find.h"
 #include "knobs.h"
 #include "lease.h"
+#include "peer.h"
 #include "share.h"
 
 /* At most this many stuck QPs are shown, as most share one reason; netlink lists all. */
@@ -369,6 +370,32 @@ static void show_actions(struct seq_file *m, struct srdma_dev *dev)
 	show_pending(m, dev);
 }
 
+static void show_peers(struct seq_file *m, struct srdma_dev *dev)
+{
+	static const char *const names[SRDMA_PEER_COUNTS] = {
+		[SRDMA_PEER_SENT] = "sent", [SRDMA_PEER_RECEIVED] = "received",
+		[SRDMA_PEER_SERVED] = "served", [SRDMA_PEER_STRANGE] = "strange",
+		[SRDMA_PEER_FORGED] = "forged", [SRDMA_PEER_UNASKED] = "unasked",
+		[SRDMA_PEER_FLOODED] = "flooded", [SRDMA_PEER_HELD] = "held",
+	};
+	u64 n[SRDMA_PEER_COUNTS];
+	u32 port;
+	int i;
+
+	seq_puts(m, "port");
+	for (i = 0; i < SRDMA_PEER_COUNTS; i++)
+		seq_printf(m, " %10s", names[i]);
+	seq_putc(m, '\n');
+	rdma_for_each_port(dev->ibdev, port) {
+		if (!srdma_peer_counts(dev, port, n))
+			continue;
+		seq_printf(m, "%4u", port);
+		for (i = 0; i < SRDMA_PEER_COUNTS; i++)
+			seq_printf(m, " %10llu", n[i]);
+		seq_putc(m, '\n');
+	}
+}
+
 /* -ENODEV: the device is on its way out. */
 static int show_file(struct seq_file *m, u32 kinds,
 		     void (*show)(struct seq_file *m, struct srdma_dev *dev))
@@ -401,6 +428,7 @@ SRDMA_FILE(priorities, BIT(SRDMA_REFRESH_PORTS));
 SRDMA_FILE(jobs, BIT(SRDMA_REFRESH_QPS) | BIT(SRDMA_REFRESH_MRS));
 SRDMA_FILE(reports, 0);
 SRDMA_FILE(actions, 0);
+SRDMA_FILE(peers, 0);
 
 void srdma_debugfs_tables(struct srdma_dev *dev, struct dentry *dir)
 {
@@ -413,4 +441,5 @@ void srdma_debugfs_tables(struct srdma_dev *dev, struct dentry *dir)
 	debugfs_create_file("reports", 0400, dir, dev, &reports_fops);
 	srdma_debugfs_slots(dev, dir);
 	debugfs_create_file("actions", 0400, dir, dev, &actions_fops);
+	debugfs_create_file("peers", 0400, dir, dev, &peers_fops);
 }

@@ -15,6 +15,7 @@
 #include "job.h"
 #include "lease.h"
 #include "netlink.h"
+#include "peer.h"
 #include "results.h"
 #include "share.h"
 #include "tracker.h"
@@ -34,6 +35,7 @@ static int __init srdma_init(void)
 		goto err_pass;
 	srdma_override_init();
 	srdma_lease_init();
+	srdma_peer_init();
 	srdma_disarm_init(srdma_debugfs_init());
 	ret = srdma_netlink_init();
 	if (ret)

@@ -43,11 +43,17 @@ FILTERS(job_policy) = {
 
 FILTERS(report_policy) = { FILTER_DEV, [SWIFTRDMA_A_SINCE] = { .type = NLA_U64 } };
 FILTERS(no_policy);	/* for commands without filters */
+FILTERS(peer_policy) = {
+	[SWIFTRDMA_A_DEV_INDEX]	= { .type = NLA_U32 },
+	[SWIFTRDMA_A_DEV_NAME]	= { .type = NLA_NUL_STRING, .len = SWIFTRDMA_DEVNAME_LEN - 1 },
+	[SWIFTRDMA_A_QPN]	= NLA_POLICY_FULL_RANGE(NLA_U32, &qpn_range),
+};
 
 #define OP_GET(command, filters)					\
 	.cmd = SWIFTRDMA_CMD_##command, .policy = (filters),		\
 	.maxattr = FILTER_MAX, .start = srdma_dump_start,	\
 	.dumpit = srdma_dump_run, .done = srdma_dump_done
+/* A command without a dump. */
 #define OP_SET(command, fn, policy_)					\
 	.cmd = SWIFTRDMA_CMD_##command, .doit = (fn),			\
 	.policy = (policy_), .maxattr = ARRAY_SIZE(policy_) - 1
@@ -65,6 +71,7 @@ static const struct genl_ops srdma_genl_ops[] = {
 	{ OP_GET(ACTION_GET, no_policy) },
 	{ OP_GET(LEVEL_GET, no_policy) },
 	{ OP_GET(REPORT_GET, report_policy) },
+	{ OP_SET(PEER_GET, srdma_peer_get_doit, peer_policy) },
 	{ OP_SET(JOB_SET, srdma_job_set_doit, srdma_job_set_policy) },
 	{ OP_SET(JOB_DEL, srdma_job_del_doit, srdma_job_del_policy) },
 	{ OP_SET(ACT, srdma_act_doit, srdma_act_policy) },

@@ -12,15 +12,11 @@
 #include "netlink_priv.h"
 #include "share.h"
 
-/* QPNs 0 and 1 are the special QPs, one of each on each port (IBA 3.9.1). */
-#define LAST_SPECIAL_QPN 1
-
 /* A nest's length has 16 bits, so no answer about one job can be longer. */
 #define JOB_MSG_MAX	SZ_64K
 
-/* The device that the request names, with a reference. */
-static struct srdma_dev *hold_named_dev(struct srdma_filter *f, const struct srdma_reader *who,
-					struct genl_info *info)
+struct srdma_dev *srdma_hold_named_dev(struct srdma_filter *f, const struct srdma_reader *who,
+				       struct genl_info *info)
 {
 	struct srdma_dev *dev;
 	int ret;
@@ -47,7 +43,7 @@ int srdma_get_doit(struct sk_buff *skb, struct genl_info *info)
 	ret = srdma_refuse_twice(info->nlhdr, 0, info->extack);
 	if (ret)
 		return ret;
-	dev = hold_named_dev(&f, &who, info);
+	dev = srdma_hold_named_dev(&f, &who, info);
 	if (IS_ERR(dev))
 		return PTR_ERR(dev);
 	if (!info->attrs[SWIFTRDMA_A_CACHED])
@@ -246,7 +242,7 @@ static int check_qp_request(const struct srdma_filter *f, struct genl_info *info
 	if (!srdma_filter_has(f, SWIFTRDMA_A_QPN))
 		return srdma_missing(info->extack, NULL, SWIFTRDMA_A_QPN,
 				     "which QP? QPN is missing");
-	if (f->qpn <= LAST_SPECIAL_QPN && !srdma_filter_has(f, SWIFTRDMA_A_PORT))
+	if (f->qpn <= SRDMA_LAST_SPECIAL_QPN && !srdma_filter_has(f, SWIFTRDMA_A_PORT))
 		return srdma_missing(info->extack, NULL, SWIFTRDMA_A_PORT,
 				     "every port has QPs 0 and 1: PORT is missing");
 	return 0;
@@ -262,7 +258,7 @@ static int get_qp(struct srdma_msg *m, struct srdma_dev *dev, struct srdma_filte
 	ret = check_qp_request(f, info);
 	if (ret)
 		return ret;
-	if (f->qpn <= LAST_SPECIAL_QPN) {
+	if (f->qpn <= SRDMA_LAST_SPECIAL_QPN) {
 		key |= (u32)f->port << 24;
 		f->has &= ~BIT(SWIFTRDMA_A_PORT);	/* the key contains the port */
 	}

@@ -306,6 +306,14 @@ void srdma_fill_snapshot(struct srdma_msg *m, const struct srdma_dump *d);
 /* netlink_get.c */
 int srdma_get_doit(struct sk_buff *skb, struct genl_info *info);
 int srdma_job_get_doit(struct sk_buff *skb, struct genl_info *info);
+/* The device that a do request names, with a reference, or an error; @f has the filters. */
+struct srdma_dev *srdma_hold_named_dev(struct srdma_filter *f, const struct srdma_reader *who,
+				       struct genl_info *info);
+/* QPNs 0 and 1 are the special QPs, one of each on each port (IBA 3.9.1). */
+#define SRDMA_LAST_SPECIAL_QPN 1
+
+/* netlink_peer.c */
+int srdma_peer_get_doit(struct sk_buff *skb, struct genl_info *info);
 
 /* netlink_report.c */
 void srdma_collect_reports(const struct srdma_reader *who);

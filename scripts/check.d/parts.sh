@@ -94,6 +94,7 @@ kernel_parts() {
 		vm_part "$kernel" "softhca/$name" $nic "$file"
 	done
 	vm_part "$kernel" mlx5/refused-eth softhca-eth selftests/mlx5/refused.sh
+	vm_part "$kernel" mlx5/peer-eth softhca-eth selftests/mlx5/peer.sh
 	vm_part "$kernel" softhca/offers-eth softhca-eth selftests/softhca/tests/offers.sh
 	for client in selftests/clients/*.sh; do
 		name=$(basename "$client" .sh)
@@ -110,6 +111,21 @@ kernel_parts() {
 		done
 	done
 	newest_rdma_core_parts "$kernel"
+	pair_parts "$kernel"
+}
+
+# Suites in two guests, of one kernel and, for 6.12, with the newest one at the other end.
+pair_parts() {
+	local kernel=$1 file name options=()
+
+	[ "$kernel" != debug ] || options=(--mem 4G)
+	for file in selftests/pair/*.sh; do
+		name=$(basename "$file" .sh)
+		part "$kernel/pair/$name" "$vm_deps $file" in_pair $limit "$kernel-pair-$name" \
+			--kernel "$kernel" --nic rxe "${options[@]}" "$file"
+		[ "$kernel" != bpo ] || part "bpo/pair/$name-new" "$vm_deps $file" in_pair $limit \
+			"bpo-pair-$name-new" --kernel bpo,new --nic rxe "$file"
+	done
 }
 
 # The same suites, whose programs run with the newest rdma-core.

@@ -45,6 +45,17 @@ in_vm() {
 	logged "$name" scripts/vm --timeout "$seconds" "$@"
 }
 
+# in_pair SECONDS NAME OPTION... SUITE: a suite in two guests (selftests/pair), with its points,
+# which are those of guest 1, as the TAP log.
+in_pair() {
+	local seconds=$1 name=$2 suite=${*: -1}
+
+	set -- "${@:3:$#-3}"
+	# shellcheck disable=SC2016 # arguments of the inner shell
+	logged "$name" bash -c 'set -o pipefail; "$@" | sed -un "s/^1: //p"' pair \
+		scripts/vm --pair --timeout "$seconds" "$@" -- "$suite" -- selftests/lib/obey.sh
+}
+
 # run_lanes N FUNCTION ITEM...: calls FUNCTION for each item in order, N at a time.
 run_lanes() {
 	local n=$1 function=$2 item running=0

@@ -133,7 +133,7 @@ wait "$churner"
 check "something was read" test -s /tmp/read
 is "files of the device that came back" \
 	"$(find $srdma_debugfs/rxe1 -type f -printf '%f\n' | sort | xargs)" \
-	"actions jobs ports priorities qp_reports qps reports summary uars"
+	"actions jobs peers ports priorities qp_reports qps reports summary uars"
 check "device rename" rdma dev set rxe1 name renamed
 is "the directory has its new name" "$(awk '$1 == "device" { print $2 }' $srdma_debugfs/renamed/summary)" renamed
 check "... and its old one again" rdma dev set renamed name rxe1

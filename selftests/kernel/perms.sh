@@ -27,7 +27,7 @@ all_denied() {
 	for request in 'JOB_GET doit job=unassigned' 'JOB_GET dump' 'ACTION_GET dump' 'LEVEL_GET dump' \
 		'QP_GET dump job=unassigned' 'JOB_DEL doit job_obj{name=x@origin=t}' \
 		'JOB_SET doit job_obj{name=x@origin=t@rule{uid=1}}' \
-		'ACT doit lease{origin=t}' 'LEVEL_SET doit level{level=1@dscp=1@sl=1}'; do
+		'PEER_GET doit dev_name=rxe0@qpn=17' 'ACT doit lease{origin=t}' 'LEVEL_SET doit level{level=1@dscp=1@sl=1}'; do
 		read -r cmd how what <<<"$request"
 		like "$who: $cmd $how is denied" "$("$@" "$cmd" "$how" "${what//@/ }")" "$denied"
 	done
@@ -171,8 +171,8 @@ is "root of the container still sees it" "$(of "${in_ns[@]}" "${contained[@]}")"
 is "... and that of another one does not" "$(of "${next_ns[@]}" "${contained[@]}")" '0 1 1 -'
 
 modes=$(find $srdma_debugfs -type f -printf '%m %f\n' | sort -u)
-is "debugfs is root's" "$modes" "$(printf '%s\n' '400 actions' '400 jobs' '400 ports' \
-	'400 priorities' '400 qp_reports' '400 qps' '400 reports' '400 summary' \
+is "debugfs is root's" "$modes" "$(printf '%s\n' '400 actions' '400 jobs' '400 peers' \
+	'400 ports' '400 priorities' '400 qp_reports' '400 qps' '400 reports' '400 summary' \
 	'400 uars' '400 version' '600 disarm')"
 like "a user cannot read it" "$("${as_nobody[@]}" cat $srdma_debugfs/rxe0/qps 2>&1)" 'Permission denied'
 

@@ -4,8 +4,9 @@
  *
  *	create [N]			qp QPN..., or: error ERRNO
  *	ud				qp QPN, a UD QP that may send
- *	take QPN init|rtr|rts [TCLASS [SL [PEER]]]	ok (connected to itself,
- *					or to PEER's QPN of the same device)
+ *	take QPN init|rtr|rts [TCLASS [SL [PEER [ADDRESS]]]]	ok (connected to itself,
+ *					or to PEER's QPN of the same device, or to
+ *					that of the device with the IPv4 ADDRESS)
  *	class QPN			class TCLASS, as ibv_query_qp() has it (rxe
  *					keeps no SL)
  *	destroy QPN			ok
@@ -17,6 +18,7 @@
  * --threads: each create is a thread's, which ends with it. --reopen N: the device is
  * closed and opened again, N times, before that.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <getopt.h>
 #include <pthread.h>
@@ -120,7 +122,8 @@ static void create_in_thread(const char *args)
 		pthread_join(thread, NULL);
 }
 
-static int take(struct ibv_qp *qp, const char *state, uint8_t tclass, uint8_t sl, uint32_t to_qpn)
+static int take(struct ibv_qp *qp, const char *state, uint8_t tclass, uint8_t sl, uint32_t to_qpn,
+		const char *address)
 {
 	struct vpeer peer = vdev_peer(&dev, qp, 0);
 	struct vconn conn = VCONN_DEFAULT;
@@ -130,6 +133,9 @@ static int take(struct ibv_qp *qp, const char *state, uint8_t tclass, uint8_t sl
 	conn.sl = sl;
 	if (to_qpn)
 		peer.qpn = to_qpn;
+	/* A GID of an IPv4 address ends with it (RFC 4291, 2.5.5.2). */
+	if (*address && inet_pton(AF_INET, address, peer.gid.raw + 12) != 1)
+		return EINVAL;
 	if (to == V_INIT || qp->state == IBV_QPS_RESET)
 		ret = vqp_init(&dev, qp);
 	if (!ret && to >= V_RTR && qp->state == IBV_QPS_INIT)
@@ -171,7 +177,7 @@ static void leave(void)
 /* Goes on after an error, which the test reads. */
 static int obey(const char *line)
 {
-	char word[16] = "", state[16] = "";
+	char word[16] = "", state[16] = "", address[INET_ADDRSTRLEN] = "";
 	unsigned int qpn = 0, tclass = 0, sl = 0, peer = 0;
 	struct ibv_qp **qp;
 	int ret, at = 0;
@@ -192,7 +198,7 @@ static int obey(const char *line)
 		leave();
 		return 0;
 	}
-	sscanf(line + at, "%u %15s %u %u %u", &qpn, state, &tclass, &sl, &peer);
+	sscanf(line + at, "%u %15s %u %u %u %15s", &qpn, state, &tclass, &sl, &peer, address);
 	qp = find(qpn);
 	if (!qp) {
 		error(ENOENT);
@@ -203,7 +209,7 @@ static int obey(const char *line)
 		return 0;
 	}
 	if (!strcmp(word, "take")) {
-		ret = take(*qp, state, tclass, sl, peer);
+		ret = take(*qp, state, tclass, sl, peer, address);
 	} else if (!strcmp(word, "destroy")) {
 		ret = ibv_destroy_qp(*qp);
 		if (!ret)

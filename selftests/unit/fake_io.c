@@ -45,6 +45,7 @@ static struct fake {
 	struct io_want want;		/* of the last reading */
 	struct snap_action held[FAKE_ACTIONS];	/* what io_actions() says */
 	size_t n_held;
+	struct io_peer peer;		/* what the other end of each connection says */
 	struct recorder *recorder;	/* what is read goes there, too */
 } fake;
 
@@ -292,6 +293,17 @@ int io_actions(struct io *io, struct snap_action **actions, size_t *n)
 	(void)io;
 	*actions = copy(NULL, fake.held, fake.n_held, sizeof(*fake.held));
 	*n = fake.n_held;
+	return 0;
+}
+
+int io_peer(struct io *io, uint32_t dev, uint32_t qpn, struct io_peer *peer)
+{
+	(void)io;
+	if (!fake.loaded)
+		return -ENODEV;
+	*peer = fake.peer;
+	peer->dev = dev;
+	peer->qpn = qpn;
 	return 0;
 }
 

@@ -47,7 +47,7 @@ struct noun_table {
 
 /* Those that several nouns print. */
 extern const struct noun_table dev_table, port_table, uar_table, qp_table, job_table,
-			       qp_audit_table, action_result_table, event_lease_table,
+			       qp_audit_table, qp_peer_table, action_result_table, event_lease_table,
 			       event_congestion_table, policy_simulate_table,
 			       policy_sweep_table, policy_hosts_table, policy_replay_table;
 
@@ -194,6 +194,8 @@ struct rows qp_rows(const struct snapshot *snap);
 int qp_explain(struct cli *cli, struct args *args);
 /* qp_audit.c */
 int qp_audit(struct cli *cli, struct args *args);
+/* qp_peer.c */
+int qp_peer(struct cli *cli, struct args *args);
 /* Finds the two QPs of each connection. CLI_OK, or CLI_ERROR with a message. */
 int cli_pairs(struct cli *cli, struct pairs *pairs);
 /* All objects of a kind, with the columns of its noun. */

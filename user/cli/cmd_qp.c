@@ -244,11 +244,13 @@ static int show_qps(struct cli *cli, struct args *args)
 
 static const struct verb verbs[] = {
 	{ "show", show_qps }, { "list", show_qps }, { "explain", qp_explain },
-	{ "audit", qp_audit }, { 0 },
+	{ "audit", qp_audit }, { "peer", qp_peer }, { 0 },
 };
 
 const struct noun_table qp_table = NOUN_TABLE("qp", columns);
-static const struct noun_table *const tables[] = { &qp_table, &qp_audit_table, NULL };
+static const struct noun_table *const tables[] = {
+	&qp_table, &qp_audit_table, &qp_peer_table, NULL,
+};
 
 const struct noun noun_qp = {
 	.name = "qp",
@@ -257,6 +259,7 @@ const struct noun noun_qp = {
 	"Usage: swiftrdma qp [ show [ FILTER ... ] [ sort KEY ] [ top N ] ]\n"
 	"       swiftrdma qp explain DEV QPN\n"
 	"       swiftrdma qp audit [ FILTER ... ] [ all ] [ sort KEY ] [ top N ]\n"
+	"       swiftrdma qp peer [ FILTER ... ] [ sort KEY ] [ top N ]\n"
 	"\n"
 	"FILTER := { dev DEV | port PORT | uar INDEX | qpn QPN | pid PID | job JOB |\n"
 	"            comm NAME | uid UID | type TYPE | state STATE | cgroup GLOB }\n"
@@ -266,8 +269,9 @@ const struct noun noun_qp = {
 	"show lists queue pairs: their owners, figures, and traffic classes, the one that\n"
 	"is programmed and the one that the application asked for. Without CAP_NET_ADMIN\n"
 	"it lists your own QPs only. explain says in words how a QP is doing, from readings\n"
-	"over a second or the time that -i gives. audit finds QPs whose peer is on this\n"
-	"host and answers in another class; with all it also lists pairs that are alike,\n"
-	"and QPs whose peer is not visible.\n",
+	"over a second or the time that -i gives. audit finds QPs whose peer, on this host\n"
+	"or another, answers in another class; with all it also lists pairs that are alike,\n"
+	"and QPs whose peer is not visible. peer shows what the module at the other end of\n"
+	"each connection says of its QP.\n",
 	.tables = tables,
 };

@@ -210,7 +210,9 @@ static const struct {
 	{ "qp.audit", "asked", "class that the application asked for" },
 	{ "qp.audit", "forced", "meaning of the level in force" },
 	{ "qp.audit", "programmed", "class that is programmed" },
+	{ "qp.audit", "peer", "device of the other end, or its address on another host" },
 	{ "qp.audit", "peer_dev", "device of the other end" },
+	{ "qp.audit", "peer_address", "address of the other end, on another host" },
 	{ "qp.audit", "peer_qpn", "number of the QP at the other end" },
 	{ "qp.audit", "peer_id", "its serial number" },
 	{ "qp.audit", "peer_job", "its job" },
@@ -222,7 +224,20 @@ static const struct {
 	{ "qp.audit", "peer_programmed", "class that is programmed there" },
 	{ "qp.audit", "peer_class_pending", "the class there is still to be changed" },
 	{ "qp.audit", "verdict", "same, differs, or why the ends cannot be compared" },
-	{ "qp.audit", "why", "why the class of an end could not be changed yet" },
+	{ "qp.audit", "why", "why the class of an end could not be changed yet, or is not known" },
+
+	/* --- qp peer --- */
+	{ "qp.peer", "address", "address of the other end" },
+	{ "qp.peer", "dest_qpn", "number of the QP there" },
+	{ "qp.peer", "tclass_asked", "traffic class that the application there asked for" },
+	{ "qp.peer", "tclass", "traffic class that is programmed there" },
+	{ "qp.peer", "sl_asked", "service level that the application there asked for" },
+	{ "qp.peer", "sl", "service level that is programmed there" },
+	{ "qp.peer", "level", "class level in force there" },
+	{ "qp.peer", "class_pending", "the class there is still to be changed" },
+	{ "qp.peer", "version", "version of the messages that the module there speaks" },
+	{ "qp.peer", "tries", "messages that were sent there" },
+	{ "qp.peer", "status", "whether it answered, or why not" },
 
 	/* --- job --- */
 	{ "job", "id", "number of the job" },

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * qp audit: compares the classes of both ends of each connection. Each end sets the class
- * of what it sends, so a level helps both directions only if both ends have it.
+ * of what it sends, so a level helps both directions only if both ends have it. The class of
+ * an end on another host is asked for over the network, see qp_audit_peer.c.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,19 +10,23 @@
 
 #include <rdma/swiftrdma.h>
 
+#include "cli/qp_audit.h"
 #include "cli/qp_filter.h"
 
 /* One end: the class its application asked for, its level's, and the programmed one. */
 struct end {
-	const struct snap_qp *qp;	/* NULL: not seen */
+	bool known;			/* asked, programmed and what follows are */
+	const struct snap_qp *qp;	/* NULL: not on this host, or not seen */
 	const char *owner;		/* a process or a kernel user; NULL: unknown */
-	bool is_process, has_forced;
-	uint32_t pid, asked, forced, programmed;
+	bool is_process, has_forced, has_level, class_pending;
+	uint32_t pid, qpn, level, asked, forced, programmed;
+	int32_t class_error;		/* of a class that is pending; 0: none */
 };
 
 struct line {
 	struct end end[2];
 	enum pair_verdict verdict;
+	uint32_t status;		/* enum swiftrdma_peer_status; UNSPEC: not asked */
 	bool by_sl;
 };
 
@@ -30,7 +35,7 @@ static const struct {
 } verdicts[PAIR_VERDICTS] = {
 	[PAIR_ALIKE] = { "alike", NULL },
 	[PAIR_DIFFER] = { "differ", NULL },
-	[PAIR_AWAY] = { "away", "is on another host: run the audit there, too" },
+	[PAIR_AWAY] = { "away", "is on another host and was not asked: that takes CAP_NET_ADMIN, and a module that can" },
 	[PAIR_HIDDEN] = { "hidden", "is on this host but not visible: it is another user's, or was not made by verbs" },
 	[PAIR_LOOSE] = { "loose", "is not connected back" },
 	[PAIR_NOWHERE] = { "nowhere", "has an unknown address" },
@@ -49,7 +54,6 @@ static const void *peer_qp(const struct cli *cli, const void *row)
 }
 
 #define QP(which, member)	.of = which##_qp, MEMBER(struct snap_qp, member)
-#define QP_HAS(which, member, bit) .of = which##_qp, MEMBER_HAS(struct snap_qp, member, bit)
 #define QP_AS(which, from, member) .of = which##_qp, MEMBER_AS(from, struct snap_qp, member)
 #define END(i, member)		MEMBER(struct line, end[i].member)
 #define END_IF(i, member, by)	MEMBER_IF(struct line, end[i].member, end[i].by)
@@ -57,6 +61,25 @@ static const void *peer_qp(const struct cli *cli, const void *row)
 GETTER(kind)
 {
 	cell_str(c, ((const struct line *)row)->by_sl ? "sl" : "tclass");
+}
+
+/* The peer's device, or its address on another host. */
+GETTER(peer)
+{
+	const struct line *l = row;
+
+	if (l->end[1].qp)
+		view_dev_name(cli, l->end[1].qp->dev, c);
+	else if (l->verdict == PAIR_AWAY || l->status)
+		audit_address(l->end[0].qp, c);
+}
+
+GETTER(peer_address)
+{
+	const struct line *l = row;
+
+	if (l->verdict == PAIR_AWAY || l->status)
+		audit_address(l->end[0].qp, c);
 }
 
 GETTER(verdict)
@@ -74,13 +97,10 @@ GETTER(why)
 	const struct line *l = row;
 
 	if (l->verdict > PAIR_DIFFER)
-		cell_str(c, verdicts[l->verdict].name);
-	for (int i = 0; i < 2 && c->kind == CELL_ABSENT; i++) {
-		const struct snap_qp *qp = l->end[i].qp;
-
-		if (qp && qp->class_pending && snap_has(qp, SNAP_CLASS_ERROR))
-			cell_str(c, vocab_class_error(qp->class_error));
-	}
+		cell_str(c, l->status ? audit_status_word(l->status) : verdicts[l->verdict].name);
+	for (int i = 0; i < 2 && c->kind == CELL_ABSENT; i++)
+		if (l->end[i].class_pending && l->end[i].class_error)
+			cell_str(c, vocab_class_error(l->end[i].class_error));
 }
 
 static const struct column columns[] = {
@@ -91,23 +111,25 @@ static const struct column columns[] = {
 	{ "pid", "PID", 0, COL_DETAIL, END_IF(0, pid, is_process) },
 	{ "owner", "OWNER", 0, COL_LEFT | COL_DETAIL, END(0, owner) },
 	{ "kind", "CLASS", 0, COL_LEFT, .get = get_kind },
-	{ "level", "LEVEL", 0, COL_DETAIL, QP_HAS(first, level, SNAP_LEVEL) },
-	{ "asked", "ASKED", 0, 0, END_IF(0, asked, qp) },
+	{ "level", "LEVEL", 0, COL_DETAIL, END_IF(0, level, has_level) },
+	{ "asked", "ASKED", 0, 0, END_IF(0, asked, known) },
 	{ "forced", "FORCED", 0, 0, END_IF(0, forced, has_forced) },
-	{ "programmed", "IS", 0, 0, END_IF(0, programmed, qp) },
-	{ "class_pending", "PENDING", 0, COL_LEFT | COL_DETAIL, QP(first, class_pending) },
+	{ "programmed", "IS", 0, 0, END_IF(0, programmed, known) },
+	{ "class_pending", "PENDING", 0, COL_LEFT | COL_DETAIL, END(0, class_pending) },
 	{ "dest_qpn", NULL, 0, COL_JSON, QP(first, dest_qpn) },
-	{ "peer_dev", "PEER", 0, COL_LEFT, QP_AS(peer, FROM_DEV, dev) },
-	{ "peer_qpn", "QPN", 0, 0, QP(peer, qpn) },
+	{ "peer", "PEER", 0, COL_LEFT | COL_TEXT, .get = get_peer },
+	{ "peer_dev", NULL, 0, COL_JSON, QP_AS(peer, FROM_DEV, dev) },
+	{ "peer_address", NULL, 0, COL_JSON, .get = get_peer_address },
+	{ "peer_qpn", "QPN", 0, 0, END_IF(1, qpn, qpn) },
 	{ "peer_id", NULL, 0, COL_JSON, QP(peer, serial) },
 	{ "peer_job", "JOB", 0, COL_LEFT, QP_AS(peer, FROM_JOB, job) },
 	{ "peer_pid", "PID", 0, COL_DETAIL, END_IF(1, pid, is_process) },
 	{ "peer_owner", "OWNER", 0, COL_LEFT | COL_DETAIL, END(1, owner) },
-	{ "peer_level", "LEVEL", 0, COL_DETAIL, QP_HAS(peer, level, SNAP_LEVEL) },
-	{ "peer_asked", "ASKED", 0, 0, END_IF(1, asked, qp) },
+	{ "peer_level", "LEVEL", 0, COL_DETAIL, END_IF(1, level, has_level) },
+	{ "peer_asked", "ASKED", 0, 0, END_IF(1, asked, known) },
 	{ "peer_forced", "FORCED", 0, 0, END_IF(1, forced, has_forced) },
-	{ "peer_programmed", "IS", 0, 0, END_IF(1, programmed, qp) },
-	{ "peer_class_pending", "PENDING", 0, COL_LEFT | COL_DETAIL, QP(peer, class_pending) },
+	{ "peer_programmed", "IS", 0, 0, END_IF(1, programmed, known) },
+	{ "peer_class_pending", "PENDING", 0, COL_LEFT | COL_DETAIL, END(1, class_pending) },
 	{ "verdict", "VERDICT", 0, COL_LEFT, .get = get_verdict },
 	{ "why", "WHY", 0, COL_LEFT, .get = get_why },
 };
@@ -124,6 +146,10 @@ struct audit {
 	struct pairs pairs;
 	/* per verdict: connections, and how many of them are forced to a level */
 	size_t count[PAIR_VERDICTS], forced[PAIR_VERDICTS];
+	struct audit_peers peers;	/* those on other hosts */
+	size_t away[PAIR_DIFFER + 1];	/* with an end on another host, which answered */
+	/* the others with an end there, by status; and those forced to a level */
+	size_t status[AUDIT_STATUSES], status_forced[AUDIT_STATUSES];
 	struct io_level levels[SWIFTRDMA_LEVEL_MAX + 1];
 	int n_levels;
 };
@@ -161,7 +187,13 @@ static void fill_end(const struct cli *cli, const struct audit *a, const struct 
 {
 	const struct snap_owner *o = view_owner(cli, snap_has(qp, SNAP_OWNER), qp->owner);
 
+	e->known = true;
 	e->qp = qp;
+	e->qpn = qp->qpn;
+	e->has_level = snap_has(qp, SNAP_LEVEL);
+	e->level = qp->level;
+	e->class_pending = qp->class_pending;
+	e->class_error = snap_has(qp, SNAP_CLASS_ERROR) ? qp->class_error : 0;
 	if (o) {
 		e->is_process = view_process(o);
 		e->owner = e->is_process ? o->comm : o->kernel;
@@ -179,9 +211,61 @@ static void fill_end(const struct cli *cli, const struct audit *a, const struct 
 	}
 }
 
+/* The end on another host: what it said of itself. */
+static void fill_away(const struct io_peer *peer, uint32_t qpn, bool by_sl, struct end *e)
+{
+	*e = (struct end){
+		.qpn = qpn, .known = peer->status == SWIFTRDMA_PEER_ANSWERED,
+		.has_level = snap_has(peer, SNAP_LEVEL), .level = peer->level,
+		.has_forced = snap_has(peer, SNAP_LEVEL),
+		.forced = by_sl ? peer->level_sl : peer->level_tclass,
+		.asked = by_sl ? peer->sl_asked : peer->tclass_asked,
+		.programmed = by_sl ? peer->sl : peer->tclass,
+		.class_pending = peer->class_pending, .class_error = peer->class_error,
+	};
+}
+
+/* Asks the peer of a QP that is on another host, and compares. */
+static int ask_away(struct cli *cli, struct audit *a, struct line *l)
+{
+	const struct snap_qp *qp = l->end[0].qp;
+	uint32_t mine = l->end[0].programmed, theirs;
+	struct io_peer peer;
+	int err = audit_ask(cli, &a->peers, qp, &peer);
+
+	if (err || !peer.status)
+		return err;
+	l->status = peer.status;
+	fill_away(&peer, qp->dest_qpn, l->by_sl, &l->end[1]);
+	if (!l->end[1].known)
+		return CLI_OK;
+	theirs = l->end[1].programmed;
+	/* The low two bits of the traffic class are ECN, which may differ. */
+	l->verdict = (l->by_sl ? mine == theirs : mine >> 2 == theirs >> 2) ? PAIR_ALIKE :
+									     PAIR_DIFFER;
+	return CLI_OK;
+}
+
+/* Counts a line under its verdict; one whose peer was asked, apart. */
+static void count_line(struct audit *a, const struct line *l)
+{
+	bool forced = l->end[0].has_level;
+
+	if (!l->status) {
+		a->count[l->verdict]++;
+		a->forced[l->verdict] += forced;
+	} else if (l->verdict <= PAIR_DIFFER) {
+		a->away[l->verdict]++;
+	} else {
+		a->status[l->status]++;
+		a->status_forced[l->status] += forced;
+	}
+}
+
 static int build_lines(struct cli *cli, struct audit *a)
 {
 	const struct snapshot *snap = &cli->snap;
+	int err;
 
 	a->lines = calloc(a->pairs.n + 1, sizeof(*a->lines));
 	if (!a->lines)
@@ -194,19 +278,28 @@ static int build_lines(struct cli *cli, struct audit *a)
 
 		if (!pair_wanted(cli, a, qp) && !pair_wanted(cli, a, peer))
 			continue;
-		a->count[p->verdict]++;
+		*l = (struct line){ .verdict = p->verdict, .by_sl = pair_by_sl(snap, qp) };
 		/* A forced end is always the first of the pair. */
-		a->forced[p->verdict] += snap_has(qp, SNAP_LEVEL);
-		if (!a->all && p->verdict != PAIR_DIFFER)
-			continue;
-		l->verdict = p->verdict;
-		l->by_sl = pair_by_sl(snap, qp);
 		fill_end(cli, a, qp, l->by_sl, &l->end[0]);
 		if (peer)
 			fill_end(cli, a, peer, l->by_sl, &l->end[1]);
-		a->n++;
+		err = p->verdict == PAIR_AWAY ? ask_away(cli, a, l) : CLI_OK;
+		if (err)
+			return err;
+		count_line(a, l);
+		a->n += a->all || l->verdict == PAIR_DIFFER;
 	}
 	return CLI_OK;
+}
+
+static void print_unknown(FILE *f, size_t n, size_t forced, const char *words)
+{
+	if (!n)
+		return;
+	fprintf(f, "unknown: %zu QP%s", n, n == 1 ? "" : "s");
+	if (forced)
+		fprintf(f, " (%zu forced to a level)", forced);
+	fprintf(f, " whose peer %s\n", words);
 }
 
 static void print_sum(FILE *f, const struct audit *a)
@@ -216,14 +309,15 @@ static void print_sum(FILE *f, const struct audit *a)
 	fprintf(f, "%zu pair%s with both ends on this host: %zu differ%s, %zu alike\n",
 		n, n == 1 ? "" : "s", a->count[PAIR_DIFFER],
 		a->count[PAIR_DIFFER] == 1 ? "s" : "", a->count[PAIR_ALIKE]);
-	for (int v = PAIR_DIFFER + 1; v < PAIR_VERDICTS; v++) {
-		if (!a->count[v])
-			continue;
-		fprintf(f, "unknown: %zu QP%s", a->count[v], a->count[v] == 1 ? "" : "s");
-		if (a->forced[v])
-			fprintf(f, " (%zu forced to a level)", a->forced[v]);
-		fprintf(f, " whose peer %s\n", verdicts[v].words);
-	}
+	n = a->away[PAIR_ALIKE] + a->away[PAIR_DIFFER];
+	if (n)
+		fprintf(f, "%zu pair%s with an end on another host: %zu differ%s, %zu alike\n",
+			n, n == 1 ? "" : "s", a->away[PAIR_DIFFER],
+			a->away[PAIR_DIFFER] == 1 ? "s" : "", a->away[PAIR_ALIKE]);
+	for (int v = PAIR_DIFFER + 1; v < PAIR_VERDICTS; v++)
+		print_unknown(f, a->count[v], a->forced[v], verdicts[v].words);
+	for (uint32_t s = 0; s < AUDIT_STATUSES; s++)
+		print_unknown(f, a->status[s], a->status_forced[s], audit_status_words(s));
 }
 
 static void json_sum(struct json *j, const size_t *count)
@@ -232,6 +326,21 @@ static void json_sum(struct json *j, const size_t *count)
 	for (int v = 0; v < PAIR_VERDICTS; v++) {
 		json_key(j, verdicts[v].name);
 		json_u64(j, count[v]);
+	}
+	json_end(j, '}');
+}
+
+/* Connections with an end on another host that was asked. */
+static void json_away(struct json *j, const struct audit *a)
+{
+	json_begin(j, '{');
+	for (int v = 0; v <= PAIR_DIFFER; v++) {
+		json_key(j, verdicts[v].name);
+		json_u64(j, a->away[v]);
+	}
+	for (uint32_t s = SWIFTRDMA_PEER_ANSWERED + 1; s < AUDIT_STATUSES; s++) {
+		json_key(j, audit_status_key(s));
+		json_u64(j, a->status[s]);
 	}
 	json_end(j, '}');
 }
@@ -257,6 +366,8 @@ static int print_audit(struct cli *cli, struct audit *a)
 	json_sum(&o->j, a->count);
 	json_key(&o->j, "forced");
 	json_sum(&o->j, a->forced);
+	json_key(&o->j, "asked");
+	json_away(&o->j, a);
 	json_end(&o->j, '}');
 	putc('\n', o->f);
 	return CLI_OK;
@@ -316,6 +427,7 @@ int qp_audit(struct cli *cli, struct args *args)
 	free(a->sorting.order);
 	free(a->lines);
 	pair_free(&a->pairs);
+	free(a->peers.host);
 	free(a);
 	return err;
 }

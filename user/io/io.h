@@ -128,6 +128,36 @@ struct io_level {
 int io_levels(struct io *io, struct io_level *levels, size_t cap);
 int io_levels_set(struct io *io, const struct io_level *levels, size_t n);
 
+/*
+ * The other end of a connection. .status: enum swiftrdma_peer_status; what follows .tries is
+ * there if it is ANSWERED. .has: SNAP_LEVEL (.level, .level_tclass, .level_sl),
+ * SNAP_CLASS_ERROR.
+ */
+struct io_peer {
+	uint64_t has;
+	uint32_t dev, qpn;		/* of this end */
+	uint64_t serial;		/* the same */
+	uint32_t status;
+	uint32_t version;		/* of its module's messages; 0: not known */
+	uint32_t tries;			/* messages that were sent */
+	uint32_t tclass_asked, tclass, sl_asked, sl;
+	uint32_t level, level_tclass, level_sl;
+	bool class_pending;
+	int32_t class_error;		/* -errno */
+};
+
+/**
+ * io_peer - ask the other end of a connection for the class of its QP
+ * @io: the connection
+ * @dev: device of the QP at this end
+ * @qpn: that QP
+ * @peer: out
+ *
+ * Waits for 2 s at most. 0 also if the peer did not answer. -EOPNOTSUPP: the module is too old;
+ * -ENOENT: no such QP; -EPERM.
+ */
+int io_peer(struct io *io, uint32_t dev, uint32_t qpn, struct io_peer *peer);
+
 /**
  * io_events_open - listen to the module's events
  * @io: the connection

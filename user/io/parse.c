@@ -367,6 +367,47 @@ const struct srdma_set srdma_qp_report_set = {
 	offsetof(struct snap_qp_report, has), NULL,
 };
 
+static const struct srdma_field peer_fields[] = {
+	F(SWIFTRDMA_PEER_A_DEV_INDEX, U32, io_peer, dev, 0),
+	F(SWIFTRDMA_PEER_A_QPN, U32, io_peer, qpn, 0),
+	F(SWIFTRDMA_PEER_A_QP_SERIAL, U64, io_peer, serial, 0),
+	F(SWIFTRDMA_PEER_A_STATUS, U32, io_peer, status, 0),
+	F(SWIFTRDMA_PEER_A_VERSION, U32, io_peer, version, 0),
+	F(SWIFTRDMA_PEER_A_TRIES, U32, io_peer, tries, 0),
+	F(SWIFTRDMA_PEER_A_TCLASS_ASKED, U32, io_peer, tclass_asked, 0),
+	F(SWIFTRDMA_PEER_A_TCLASS, U32, io_peer, tclass, 0),
+	F(SWIFTRDMA_PEER_A_SL_ASKED, U32, io_peer, sl_asked, 0),
+	F(SWIFTRDMA_PEER_A_SL, U32, io_peer, sl, 0),
+	F(SWIFTRDMA_PEER_A_LEVEL, U32, io_peer, level, SNAP_LEVEL),
+	F(SWIFTRDMA_PEER_A_LEVEL_TCLASS, U32, io_peer, level_tclass, 0),
+	F(SWIFTRDMA_PEER_A_LEVEL_SL, U32, io_peer, level_sl, 0),
+	F(SWIFTRDMA_PEER_A_CLASS_PENDING, FLAG, io_peer, class_pending, 0),
+	F(SWIFTRDMA_PEER_A_CLASS_ERROR, S32, io_peer, class_error, SNAP_CLASS_ERROR),
+};
+
+static const struct srdma_set peer_set = {
+	FIELDS(peer_fields),
+	BIT(SWIFTRDMA_PEER_A_DEV_INDEX) | BIT(SWIFTRDMA_PEER_A_QPN) |
+		BIT(SWIFTRDMA_PEER_A_STATUS),
+	offsetof(struct io_peer, has), NULL,
+};
+
+#define ANSWER_BITS (BIT(SWIFTRDMA_PEER_A_TCLASS_ASKED) | BIT(SWIFTRDMA_PEER_A_TCLASS) | \
+		     BIT(SWIFTRDMA_PEER_A_SL_ASKED) | BIT(SWIFTRDMA_PEER_A_SL))
+
+static int take_peer(struct srdma_reading *r, const void *data, size_t len)
+{
+	uint64_t seen;
+	int err;
+
+	r->peer = (struct io_peer){ 0 };
+	err = srdma_fill(&peer_set, r, &r->peer, data, len, &seen);
+	if (!err && r->peer.status == SWIFTRDMA_PEER_ANSWERED && !ALL(seen, ANSWER_BITS))
+		err = -EBADMSG;
+	r->has_peer = !err;
+	return err;
+}
+
 static bool has_attr(const void *pos, size_t left, unsigned int type)
 {
 	const struct nlattr *a;
@@ -454,6 +495,8 @@ static int take_object(struct srdma_reading *r, unsigned int type,
 		return take_end(r, data, len);
 	case SWIFTRDMA_A_LEASE:
 		return srdma_take_lease(r, data, len);
+	case SWIFTRDMA_A_PEER:
+		return take_peer(r, data, len);
 	case SWIFTRDMA_A_BATCH:
 		if (len != sizeof(r->batch))
 			return -EBADMSG;

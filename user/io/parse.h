@@ -37,7 +37,8 @@ struct srdma_reading {
 	struct io_level levels[SRDMA_LEVELS];
 	size_t n_levels;
 
-	bool has_lease, has_batch, has_end;
+	bool has_lease, has_batch, has_end, has_peer;
+	struct io_peer peer;
 	struct srdma_lease lease;
 	uint64_t batch;
 	uint64_t generation, time;	/* the end of a dump */

@@ -229,6 +229,16 @@
  * more than a NIC can do; where it counts the same (QP_GET, JOB_GET), its own figure holds.
  * What a process reported stays in the sums of its job when the process is gone.
  *
+ * %SWIFTRDMA_CMD_PEER_GET (do): what the module at the other end of a connection says of its
+ * QP. The request names a device and QPN, and needs CAP_NET_ADMIN. The module asks the
+ * peer's by management datagrams on QP 1, along the QP's own address vector, and waits for
+ * it, 2 s at most. The answer is
+ *
+ *	SWIFTRDMA_A_PEER: nest
+ *
+ * whose STATUS says whether the peer answered. What it says is known if it did. Who forges it
+ * has to receive the packets that are sent to the peer's address.
+ *
  * Notifications
  * -------------
  *
@@ -332,6 +342,7 @@
  * @SWIFTRDMA_CMD_LEASE_NTF: event: a lease ended
  * @SWIFTRDMA_CMD_CONGESTION_NTF: event: doorbells of a device are congested
  * @SWIFTRDMA_CMD_REPORT_GET: what libraries in processes reported (dump)
+ * @SWIFTRDMA_CMD_PEER_GET: what the other end of a connection says (do)
  * @__SWIFTRDMA_CMD_MAX: one past the last
  *
  * What each takes and answers is in the opening comment.
@@ -355,6 +366,7 @@ enum swiftrdma_cmd {
 	SWIFTRDMA_CMD_LEASE_NTF,
 	SWIFTRDMA_CMD_CONGESTION_NTF,
 	SWIFTRDMA_CMD_REPORT_GET,
+	SWIFTRDMA_CMD_PEER_GET,
 	__SWIFTRDMA_CMD_MAX
 };
 
@@ -389,6 +401,7 @@ enum swiftrdma_cmd {
  * @SWIFTRDMA_A_REPORT: what libraries reported of a job on a device, or of a QP
  * @SWIFTRDMA_A_OUTSTANDING: request: look into send queues for 10 s from now; the answer has
  *	what was seen until now. Ignored of a reader without CAP_NET_ADMIN, and with CACHED.
+ * @SWIFTRDMA_A_PEER: the other end of a connection
  * @__SWIFTRDMA_A_MAX: one past the last
  */
 enum swiftrdma_attr {
@@ -415,6 +428,7 @@ enum swiftrdma_attr {
 	SWIFTRDMA_A_CACHED,		/* flag */
 	SWIFTRDMA_A_REPORT,		/* nest swiftrdma_report_attr */
 	SWIFTRDMA_A_OUTSTANDING,	/* flag */
+	SWIFTRDMA_A_PEER,		/* nest swiftrdma_peer_attr */
 	__SWIFTRDMA_A_MAX
 };
 
@@ -1457,5 +1471,77 @@ enum swiftrdma_level_attr {
 };
 
 #define SWIFTRDMA_LEVEL_A_MAX (__SWIFTRDMA_LEVEL_A_MAX - 1)
+
+/**
+ * enum swiftrdma_peer_status - what came of asking the other end of a connection
+ * @SWIFTRDMA_PEER_UNSPEC: not used
+ * @SWIFTRDMA_PEER_ANSWERED: it answered
+ * @SWIFTRDMA_PEER_UNCONNECTED: the QP is not connected, or a QP of this type never is
+ * @SWIFTRDMA_PEER_NO_ADDRESS: where the QP's peer is, is not known, because the QP is older
+ *	than the module
+ * @SWIFTRDMA_PEER_NO_CHANNEL: the port has no channel: the module was loaded with peer=0, or the
+ *	port has no QP 1
+ * @SWIFTRDMA_PEER_UNREACHABLE: nothing could be sent there
+ * @SWIFTRDMA_PEER_NO_MODULE: its host has no module, or that has peer=0
+ * @SWIFTRDMA_PEER_VERSION: its module speaks another version, which is VERSION
+ * @SWIFTRDMA_PEER_SILENT: it did not answer: it has no QP that is connected to this one, its
+ *	QP is older than its module, or messages were lost
+ */
+enum swiftrdma_peer_status {
+	SWIFTRDMA_PEER_UNSPEC,
+	SWIFTRDMA_PEER_ANSWERED,
+	SWIFTRDMA_PEER_UNCONNECTED,
+	SWIFTRDMA_PEER_NO_ADDRESS,
+	SWIFTRDMA_PEER_NO_CHANNEL,
+	SWIFTRDMA_PEER_UNREACHABLE,
+	SWIFTRDMA_PEER_NO_MODULE,
+	SWIFTRDMA_PEER_VERSION,
+	SWIFTRDMA_PEER_SILENT,
+};
+
+/**
+ * enum swiftrdma_peer_attr - the other end of a connection
+ * @SWIFTRDMA_PEER_A_UNSPEC: not used
+ * @SWIFTRDMA_PEER_A_PAD: aligns a u64
+ * @SWIFTRDMA_PEER_A_DEV_INDEX: device of the QP at this end
+ * @SWIFTRDMA_PEER_A_QPN: that QP
+ * @SWIFTRDMA_PEER_A_QP_SERIAL: the same, as %SWIFTRDMA_QP_A_SERIAL
+ * @SWIFTRDMA_PEER_A_STATUS: what came of asking
+ * @SWIFTRDMA_PEER_A_VERSION: version of the messages that its module speaks; absent: not known
+ * @SWIFTRDMA_PEER_A_TRIES: messages that were sent to it
+ * @SWIFTRDMA_PEER_A_TCLASS_ASKED: traffic class that its application asked for. This and all
+ *	that follows is there if the peer answered.
+ * @SWIFTRDMA_PEER_A_TCLASS: traffic class that is programmed there
+ * @SWIFTRDMA_PEER_A_SL_ASKED: service level that its application asked for
+ * @SWIFTRDMA_PEER_A_SL: service level that is programmed there
+ * @SWIFTRDMA_PEER_A_LEVEL: class level in force there; absent: none
+ * @SWIFTRDMA_PEER_A_LEVEL_TCLASS: traffic class that LEVEL means there for the QP
+ * @SWIFTRDMA_PEER_A_LEVEL_SL: service level that LEVEL means there for the QP
+ * @SWIFTRDMA_PEER_A_CLASS_PENDING: its class is not (yet) what it should be
+ * @SWIFTRDMA_PEER_A_CLASS_ERROR: -errno of the last attempt to change its class
+ * @__SWIFTRDMA_PEER_A_MAX: one past the last
+ */
+enum swiftrdma_peer_attr {
+	SWIFTRDMA_PEER_A_UNSPEC,
+	SWIFTRDMA_PEER_A_PAD,
+	SWIFTRDMA_PEER_A_DEV_INDEX,	/* u32 */
+	SWIFTRDMA_PEER_A_QPN,		/* u32 */
+	SWIFTRDMA_PEER_A_QP_SERIAL,	/* u64 */
+	SWIFTRDMA_PEER_A_STATUS,	/* u32, enum swiftrdma_peer_status */
+	SWIFTRDMA_PEER_A_VERSION,	/* u32 */
+	SWIFTRDMA_PEER_A_TRIES,		/* u32 */
+	SWIFTRDMA_PEER_A_TCLASS_ASKED,	/* u32 */
+	SWIFTRDMA_PEER_A_TCLASS,	/* u32 */
+	SWIFTRDMA_PEER_A_SL_ASKED,	/* u32 */
+	SWIFTRDMA_PEER_A_SL,		/* u32 */
+	SWIFTRDMA_PEER_A_LEVEL,		/* u32 */
+	SWIFTRDMA_PEER_A_LEVEL_TCLASS,	/* u32 */
+	SWIFTRDMA_PEER_A_LEVEL_SL,	/* u32 */
+	SWIFTRDMA_PEER_A_CLASS_PENDING,	/* flag */
+	SWIFTRDMA_PEER_A_CLASS_ERROR,	/* s32 */
+	__SWIFTRDMA_PEER_A_MAX
+};
+
+#define SWIFTRDMA_PEER_A_MAX (__SWIFTRDMA_PEER_A_MAX - 1)
 
 #endif /* _UAPI_RDMA_SWIFTRDMA_H */

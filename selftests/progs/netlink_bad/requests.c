@@ -21,6 +21,7 @@ const struct good goods[] = {
 	{ SWIFTRDMA_CMD_JOB_GET, DO, "job=there cached", false },
 	{ SWIFTRDMA_CMD_JOB_GET, DUMP, "job=there cached", false },
 	{ SWIFTRDMA_CMD_REPORT_GET, DUMP, "dev_index=$dev dev_name=rxe0 since=1 cached", false },
+	{ SWIFTRDMA_CMD_PEER_GET, DO, "dev_index=$dev dev_name=rxe0 qpn=$qpn", false },
 	{ SWIFTRDMA_CMD_JOB_SET, DO,
 	  "job_obj{name=new origin=test class=1 rule{order=7 cgroup=/a/* comm=c exe=e uid=1 pid=1 asked slo_p99_min=1} "
 	  "rule{uid=2}}", true },
@@ -127,6 +128,12 @@ static const struct bad bads[] = {
 	  RANGE },
 	{ SWIFTRDMA_CMD_JOB_SET, DO, "^job_obj{name=there origin=test rule{uid=1}@65}", E2BIG, 0,
 	  "64 rules" },
+
+	{ SWIFTRDMA_CMD_PEER_GET, DO, "qpn=$qpn", EINVAL, SWIFTRDMA_A_DEV_INDEX, "which device" },
+	{ SWIFTRDMA_CMD_PEER_GET, DO, "dev_index=$dev", EINVAL, SWIFTRDMA_A_QPN, "which QP" },
+	{ SWIFTRDMA_CMD_PEER_GET, DO, "dev_index=$dev ^qpn=1", EINVAL, 0, "no peer" },
+	{ SWIFTRDMA_CMD_PEER_GET, DO, "dev_index=$dev ^qpn=$gone", ENOENT, 0, "no such QP" },
+	{ SWIFTRDMA_CMD_PEER_GET, DO, "^dev_index=4000 qpn=$qpn", ENODEV, 0, "no RDMA device" },
 
 	{ SWIFTRDMA_CMD_JOB_DEL, DO, "", EINVAL, SWIFTRDMA_A_JOB_OBJ, "JOB_OBJ is missing" },
 	{ SWIFTRDMA_CMD_JOB_DEL, DO, "^job_obj{origin=test}", EINVAL, SWIFTRDMA_JOB_A_NAME,

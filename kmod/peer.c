@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The channel between the two ends of a connection: who asks, who answers, and what is believed.
+ *
+ *	A				B
+ *	HELLO	A's nonce	-->
+ *		<--	WELCOME	A's nonce, B's nonce
+ *	ASK	both		-->
+ *		<--	ANSWER	both, and the class of B's QP
+ *
+ * QP 1 takes a Q_Key that everybody knows, so the source of a packet proves little. A message
+ * counts only if it is for a QP that is connected to the QP that it names as its sender, and
+ * if the packet's source is the address that this QP is connected to. Each end sends to the
+ * address of its own QP, never to where a message came from, and believes nothing before the
+ * other end has repeated a random number that was sent there. So one who does not receive
+ * what is sent to the peer's address, and does not guess 64 bits, learns nothing and is not
+ * believed. One who receives the packets to that address could as well answer for the
+ * connection itself, which has no other protection either.
+ *
+ * B keeps nothing between WELCOME and ASK: its nonce is a keyed hash of all that it answers to.
+ */
+#include <linux/random.h>
+#include <linux/siphash.h>
+
+#include "debug.h"
+#include "enforce.h"
+#include "find.h"
+#include "peer_priv.h"
+
+/*
+ * Messages may be lost, so a step is tried this often before the peer counts as silent. A try
+ * is much longer than the way there and back, also on a machine that is emulated.
+ */
+#define TRIES		4
+#define TRY_TIME	(HZ / 4)
+
+/* A nonce of B is good for one to two of these. Longer than all tries of A. */
+#define EPOCH_SECONDS	8
+
+static siphash_aligned_key_t nonce_key;	/* constant after init */
+
+/**
+ * struct ask - a question under way, on the stack of the thread that asks
+ * @node: in asks, under asks_lock
+ * @done: a reply to the current step has come
+ * @path: the peer
+ * @nonce: of this end
+ * @peer_nonce: of the other end, once WELCOME has come
+ * @expect: the reply to the current step: SRDMA_PEER_WELCOME or SRDMA_PEER_ANSWER
+ * @answer: result. A reply writes it, under asks_lock, until the thread has left @asks.
+ */
+struct ask {
+	struct list_head node;
+	struct completion done;
+	struct srdma_peer_path path;
+	__be64 nonce, peer_nonce;
+	u8 expect;
+	struct srdma_peer_answer *answer;
+};
+
+static LIST_HEAD(asks);
+static DEFINE_SPINLOCK(asks_lock);	/* a leaf; process context */
+
+/*
+ * Copy what the QP is connected to; srdma_qp_lock() is held. -EADDRNOTAVAIL: not known, because
+ * the QP is older than the module; -ENOTCONN.
+ */
+static int copy_path(const struct srdma_qp *q, struct srdma_peer_path *p)
+{
+	u32 port = q->port;
+
+	if (test_bit(SRDMA_QP_DEVX, &q->flags) || !srdma_qp_connectable(q))
+		return -ENOTCONN;
+	if (test_bit(SRDMA_QP_UNSURE, &q->flags))
+		return -EADDRNOTAVAIL;
+	if (test_bit(SRDMA_QP_ADOPTED, &q->flags) && !test_bit(SRDMA_QP_SAW_AV, &q->flags))
+		return -EADDRNOTAVAIL;
+	if (test_bit(SRDMA_QP_DEAD, &q->flags) || !test_bit(SRDMA_QP_HAS_AV, &q->flags) ||
+	    q->state < IB_QPS_RTR || q->state > IB_QPS_SQE)
+		return -ENOTCONN;
+
+	*p = (struct srdma_peer_path) {
+		.qpn = q->qpn, .dest_qpn = q->dest_qpn, .serial = q->serial,
+		.ah.type = rdma_ah_find_type(q->dev->ibdev, port),
+	};
+	rdma_ah_set_port_num(&p->ah, port);
+	rdma_ah_set_sl(&p->ah, q->sl_asked);
+	if (p->ah.type == RDMA_AH_ATTR_TYPE_ROCE)
+		memcpy(p->ah.roce.dmac, q->dmac, sizeof(q->dmac));
+	else
+		rdma_ah_set_dlid(&p->ah, q->dlid);
+	if (test_bit(SRDMA_QP_GRH, &q->flags)) {
+		rdma_ah_set_grh(&p->ah, NULL, q->flow_label, q->sgid_index, q->hop_limit,
+				q->tclass_asked);
+		rdma_ah_set_dgid_raw(&p->ah, (void *)q->dgid);
+	}
+	return 0;
+}
+
+/* Is @from the address that the QP of @p is connected to? */
+static bool came_from(const struct srdma_peer_source *from, const struct srdma_peer_path *p)
+{
+	bool grh = rdma_ah_get_ah_flags(&p->ah) & IB_AH_GRH;
+
+	if (grh && from->has_gid)
+		return !memcmp(&from->gid, &rdma_ah_read_grh(&p->ah)->dgid, sizeof(from->gid));
+	return p->ah.type == RDMA_AH_ATTR_TYPE_IB && from->slid == rdma_ah_get_dlid(&p->ah);
+}
+
+static bool is_between(const struct srdma_peer_msg *msg, const struct srdma_peer_path *p)
+{
+	return be32_to_cpu(msg->from_qpn) == p->dest_qpn && be32_to_cpu(msg->to_qpn) == p->qpn;
+}
+
+static void address_msg(struct srdma_peer_msg *msg, const struct srdma_peer_path *p, u8 type)
+{
+	msg->version = srdma_peer_version(SRDMA_PEER_VERSION);
+	msg->type = type;
+	msg->from_qpn = cpu_to_be32(p->qpn);
+	msg->to_qpn = cpu_to_be32(p->dest_qpn);
+}
+
+/* Answering */
+
+/* The nonce of this end for a peer that sent @nonce, in one epoch. Never 0. */
+static __be64 make_nonce(const struct srdma_peer_path *p, __be64 nonce, u64 epoch)
+{
+	struct {
+		u64 serial, epoch;
+		__be64 nonce;
+		union ib_gid gid;
+		u32 dest_qpn, dlid;
+	} of __aligned(SIPHASH_ALIGNMENT) = {
+		.serial = p->serial, .epoch = epoch, .nonce = nonce, .dest_qpn = p->dest_qpn,
+	};
+
+	if (rdma_ah_get_ah_flags(&p->ah) & IB_AH_GRH)
+		of.gid = rdma_ah_read_grh(&p->ah)->dgid;
+	if (p->ah.type == RDMA_AH_ATTR_TYPE_IB)
+		of.dlid = rdma_ah_get_dlid(&p->ah);
+	return cpu_to_be64(siphash(&of, sizeof(of), &nonce_key) | 1);
+}
+
+static u64 this_epoch(void)
+{
+	return ktime_get_seconds() / EPOCH_SECONDS;
+}
+
+static bool knows_nonce(const struct srdma_peer_path *p, const struct srdma_peer_msg *msg)
+{
+	u64 epoch = this_epoch();
+
+	return msg->to_nonce == make_nonce(p, msg->from_nonce, epoch) ||
+	       msg->to_nonce == make_nonce(p, msg->from_nonce, epoch - 1);
+}
+
+/* The class of the QP; srdma_qp_lock() is held. */
+static void fill_class(struct srdma_peer_msg *msg, const struct srdma_qp *q)
+{
+	struct srdma_class want;
+	u32 flags = 0;
+
+	rcu_read_lock();
+	if (srdma_qp_desired(q, &want)) {
+		flags |= SRDMA_PEER_LEVEL;
+		msg->level = max(srdma_qp_level(q), 0);
+		msg->want_tclass = want.tclass;
+		msg->want_sl = want.sl;
+	}
+	rcu_read_unlock();
+	if (srdma_qp_class_pending(q))
+		flags |= SRDMA_PEER_PENDING;
+	msg->tclass_asked = q->tclass_asked;
+	msg->tclass = q->tclass;
+	msg->sl_asked = q->sl_asked;
+	msg->sl = q->sl;
+	msg->class_error = cpu_to_be32(q->class_error);
+	msg->flags = cpu_to_be32(flags);
+}
+
+/*
+ * The QP that @msg is for, if it is connected to the sender: its path, and its class in
+ * @reply. A QP whose application is in a call is not waited for; the peer tries again.
+ */
+static int find_end(struct srdma_peer_port *port, const struct srdma_peer_source *from,
+		    const struct srdma_peer_msg *msg, struct srdma_peer_path *path,
+		    struct srdma_peer_msg *reply)
+{
+	struct srdma_qp *q;
+	int ret;
+
+	q = srdma_qp_get_by_key(port->dev, be32_to_cpu(msg->to_qpn));
+	if (!q)
+		return -ENOENT;
+	if (!srdma_qp_trylock(q)) {
+		srdma_qp_put(q);
+		return -EBUSY;
+	}
+	ret = srdma_qp_in_table(q) ? copy_path(q, path) : -ENOTCONN;
+	if (!ret && msg->type == SRDMA_PEER_ASK)
+		fill_class(reply, q);
+	srdma_qp_unlock(q);
+	srdma_qp_put(q);
+	if (ret || !is_between(msg, path) || !came_from(from, path) ||
+	    rdma_ah_get_port_num(&path->ah) != port->port)
+		return -ENOENT;
+	return 0;
+}
+
+static int serve(struct srdma_peer_port *port, const struct srdma_peer_source *from,
+		 const struct srdma_peer_msg *msg)
+{
+	struct srdma_peer_msg reply = {};
+	struct srdma_peer_path path;
+	u8 type = msg->type == SRDMA_PEER_HELLO ? SRDMA_PEER_WELCOME : SRDMA_PEER_ANSWER;
+	int ret = find_end(port, from, msg, &path, &reply);
+
+	if (ret)
+		return ret;
+	if (msg->version != srdma_peer_version(SRDMA_PEER_VERSION)) {
+		memset(&reply, 0, sizeof(reply));
+		type = SRDMA_PEER_REFUSE;
+	} else if (msg->type == SRDMA_PEER_ASK && !knows_nonce(&path, msg)) {
+		srdma_peer_count(port, SRDMA_PEER_FORGED);
+		return 0;
+	}
+	address_msg(&reply, &path, type);
+	reply.to_nonce = msg->from_nonce;
+	/* An ANSWER has the nonce of the question, which may be that of the epoch before. */
+	reply.from_nonce = type == SRDMA_PEER_ANSWER ? msg->to_nonce :
+			   make_nonce(&path, msg->from_nonce, this_epoch());
+	srdma_peer_count(port, SRDMA_PEER_SERVED);
+	srdma_peer_send(port, &path, &reply);
+	return 0;
+}
+
+/* Asking */
+
+static void take_answer(struct srdma_peer_answer *a, const struct srdma_peer_msg *msg)
+{
+	u32 flags = be32_to_cpu(msg->flags);
+
+	a->status = SWIFTRDMA_PEER_ANSWERED;
+	a->pending = flags & SRDMA_PEER_PENDING;
+	a->level = flags & SRDMA_PEER_LEVEL ? msg->level : -1;
+	a->tclass_asked = msg->tclass_asked;
+	a->tclass = msg->tclass;
+	a->sl_asked = msg->sl_asked;
+	a->sl = msg->sl;
+	a->want_tclass = msg->want_tclass;
+	a->want_sl = msg->want_sl;
+	a->class_error = (s32)be32_to_cpu(msg->class_error);
+}
+
+/* Is @msg a reply to the current step of @ask? asks_lock. */
+static bool replies_to(const struct srdma_peer_msg *msg, const struct ask *ask)
+{
+	if (msg->to_nonce != ask->nonce || !is_between(msg, &ask->path))
+		return false;
+	if (msg->type == SRDMA_PEER_REFUSE)
+		return true;
+	return msg->type == ask->expect && msg->from_nonce &&
+	       (msg->type == SRDMA_PEER_WELCOME || msg->from_nonce == ask->peer_nonce);
+}
+
+/* Is @msg the message of the current step itself? asks_lock. */
+static bool is_of(const struct srdma_peer_msg *msg, const struct ask *ask)
+{
+	return msg->from_nonce == ask->nonce && be32_to_cpu(msg->from_qpn) == ask->path.qpn &&
+	       be32_to_cpu(msg->to_qpn) == ask->path.dest_qpn;
+}
+
+static void end_step(struct ask *ask, const struct srdma_peer_msg *msg, bool bounced)
+{
+	struct srdma_peer_answer *a = ask->answer;
+
+	if (bounced) {
+		a->status = SWIFTRDMA_PEER_NO_MODULE;
+	} else {
+		a->version = msg->version;
+		if (msg->type == SRDMA_PEER_REFUSE)
+			a->status = SWIFTRDMA_PEER_VERSION;
+		else if (msg->type == SRDMA_PEER_WELCOME)
+			ask->peer_nonce = msg->from_nonce;
+		else
+			take_answer(a, msg);
+	}
+	ask->expect = 0;
+	complete(&ask->done);
+}
+
+/* A reply, or what came back. -ENOENT: nobody asked. */
+static int take_reply(const struct srdma_peer_source *from, const struct srdma_peer_msg *msg,
+		      bool bounced)
+{
+	int ret = -ENOENT;
+	struct ask *ask;
+
+	spin_lock(&asks_lock);
+	list_for_each_entry(ask, &asks, node) {
+		if (!ask->expect || !came_from(from, &ask->path) ||
+		    !(bounced ? is_of(msg, ask) : replies_to(msg, ask)))
+			continue;
+		end_step(ask, msg, bounced);
+		ret = 0;
+		break;
+	}
+	spin_unlock(&asks_lock);
+	return ret;
+}
+
+int srdma_peer_take(struct srdma_peer_port *port, const struct srdma_peer_source *from,
+		    const struct srdma_peer_msg *msg, bool bounced)
+{
+	int ret = -ENOENT;
+
+	if (!bounced && (msg->type == SRDMA_PEER_HELLO || msg->type == SRDMA_PEER_ASK)) {
+		ret = serve(port, from, msg);
+		if (ret == -ENOENT)
+			srdma_peer_count(port, SRDMA_PEER_STRANGE);
+	} else if (bounced || msg->type < SRDMA_PEER_TYPES) {
+		ret = take_reply(from, msg, bounced);
+		if (ret == -ENOENT)
+			srdma_peer_count(port, SRDMA_PEER_UNASKED);
+	}
+	return ret;
+}
+
+static int send_step(struct ask *ask, struct srdma_dev *dev, u8 type)
+{
+	struct srdma_peer_msg msg = { .from_nonce = ask->nonce, .to_nonce = ask->peer_nonce };
+	struct srdma_peer_port *port;
+	int ret;
+
+	port = srdma_peer_port_get(dev, rdma_ah_get_port_num(&ask->path.ah));
+	if (!port)
+		return -ENODEV;
+	address_msg(&msg, &ask->path, type);
+	ret = srdma_peer_send(port, &ask->path, &msg);
+	srdma_peer_port_put(port);
+	return ret;
+}
+
+/*
+ * Send the message of a step until its reply comes. 0: it has come; -ETIMEDOUT: it has not;
+ * -EINTR; -errno: nothing could be sent.
+ */
+static int run_step(struct ask *ask, struct srdma_dev *dev, u8 type)
+{
+	int ret = 0, i;
+	long left;
+
+	spin_lock(&asks_lock);
+	reinit_completion(&ask->done);
+	ask->expect = type + 1;
+	spin_unlock(&asks_lock);
+	for (i = 0; i < TRIES; i++) {
+		ret = send_step(ask, dev, type);
+		if (ret && ret != -EAGAIN)
+			return ret;
+		ask->answer->tries += !ret;
+		left = wait_for_completion_killable_timeout(&ask->done, TRY_TIME);
+		if (left)
+			return left < 0 ? -EINTR : 0;
+	}
+	return -ETIMEDOUT;
+}
+
+static u32 status_of_error(int err)
+{
+	switch (err) {
+	case -ETIMEDOUT:
+		return SWIFTRDMA_PEER_SILENT;
+	case -ENODEV:
+		return SWIFTRDMA_PEER_NO_CHANNEL;
+	case -EADDRNOTAVAIL:
+		return SWIFTRDMA_PEER_NO_ADDRESS;
+	case -ENOTCONN:
+		return SWIFTRDMA_PEER_UNCONNECTED;
+	default:
+		return SWIFTRDMA_PEER_UNREACHABLE;
+	}
+}
+
+static int run_steps(struct ask *ask, struct srdma_dev *dev)
+{
+	int ret = run_step(ask, dev, SRDMA_PEER_HELLO);
+
+	if (!ret && ask->peer_nonce)
+		ret = run_step(ask, dev, SRDMA_PEER_ASK);
+	return ret;
+}
+
+int srdma_peer_ask(struct srdma_qp *q, struct srdma_peer_answer *a)
+{
+	struct ask ask = { .answer = a };
+	int ret;
+
+	memset(a, 0, sizeof(*a));
+	a->level = -1;
+	init_completion(&ask.done);
+	do
+		get_random_bytes(&ask.nonce, sizeof(ask.nonce));
+	while (!ask.nonce);
+
+	srdma_qp_lock(q);
+	ret = srdma_qp_in_table(q) ? copy_path(q, &ask.path) : -ENOTCONN;
+	srdma_qp_unlock(q);
+	if (!ret) {
+		spin_lock(&asks_lock);
+		list_add(&ask.node, &asks);
+		spin_unlock(&asks_lock);
+		ret = run_steps(&ask, q->dev);
+		spin_lock(&asks_lock);
+		list_del(&ask.node);
+		spin_unlock(&asks_lock);
+	}
+	if (ret && ret != -EINTR)
+		a->status = status_of_error(ret);
+	return ret == -EINTR ? ret : 0;
+}
+
+void srdma_peer_init(void)
+{
+	get_random_bytes(&nonce_key, sizeof(nonce_key));
+	srdma_peer_mad_init();
+}

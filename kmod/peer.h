@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the module at the other end of a connection says of its QP. The two modules exchange
+ * management datagrams of a vendor's class on QP 1; nothing is configured.
+ */
+#ifndef SRDMA_PEER_H
+#define SRDMA_PEER_H
+
+#include "tracker.h"
+
+/**
+ * struct srdma_peer_answer - the peer of a QP, and the class of its QP
+ * @status: enum swiftrdma_peer_status; what follows @version is known if it is ANSWERED
+ * @version: version that the peer speaks, 0: not known
+ * @tries: messages that were sent
+ * @pending: its class is not what it should be
+ * @level: level in force there, -1: none
+ * @tclass_asked: traffic class that its application asked for
+ * @tclass: traffic class that is programmed
+ * @sl_asked: service level that its application asked for
+ * @sl: service level that is programmed
+ * @want_tclass: what @level means there
+ * @want_sl: the same
+ * @class_error: -errno of the last attempt to change its class; 0: none
+ */
+struct srdma_peer_answer {
+	u32 status;
+	u32 version, tries;
+	bool pending;
+	int level;
+	u8 tclass_asked, tclass, sl_asked, sl, want_tclass, want_sl;
+	int class_error;
+};
+
+/*
+ * Ask the peer of @q, to which the caller has a reference. -EINTR: the caller is being killed.
+ * Waits for 2 s at most, in process context; no lock is held.
+ */
+int srdma_peer_ask(struct srdma_qp *q, struct srdma_peer_answer *a);
+
+/* What became of a port's messages. */
+enum srdma_peer_count {
+	SRDMA_PEER_SENT,	/* left by the port */
+	SRDMA_PEER_RECEIVED,	/* came in by the port */
+	SRDMA_PEER_SERVED,	/* were a peer's, and answered */
+	SRDMA_PEER_STRANGE,	/* came from where no QP is connected to, or for no such QP */
+	SRDMA_PEER_FORGED,	/* came not from QP 1, or asked without the nonce */
+	SRDMA_PEER_UNASKED,	/* replied to nothing that waits; also a reply that came twice */
+	SRDMA_PEER_FLOODED,	/* were more than peer_rate, and not looked at */
+	SRDMA_PEER_HELD,	/* were not sent, because of peer_rate */
+	SRDMA_PEER_COUNTS
+};
+
+/* A port's counts; false: it has no channel. May sleep. */
+bool srdma_peer_counts(struct srdma_dev *dev, u32 port, u64 n[SRDMA_PEER_COUNTS]);
+
+void srdma_peer_init(void);
+
+#endif /* SRDMA_PEER_H */
