@@ -125,6 +125,10 @@ static double measure_rate(struct nic_pair *pair)
 			began = now;
 			counted = done;
 		}
+		if (now - start >= MOST_NS && (!began || done == counted)) {
+			nic_say("too few writes complete to measure a rate");
+			return -ETIMEDOUT;
+		}
 		if (began && done > counted &&
 		    ((now - began >= LEAST_NS && done - counted >= LEAST_MESSAGES) ||
 		     now - start >= MOST_NS))

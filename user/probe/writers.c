@@ -45,42 +45,54 @@ static void give_up(struct worker *w, int error)
 	atomic_store(&w->all->failed, true);
 }
 
-/* Fills the queues of the thread's QPs. */
-static int refill(struct worker *w)
+static int post(struct worker *w, struct nic_pair *pair)
+{
+	int err = nic_write(pair, 1, w->all->want->bytes, false);
+
+	if (!err)
+		atomic_fetch_add(&w->posted, 1);
+	return err;
+}
+
+/* The first window of each of the thread's QPs. */
+static int fill_queues(struct worker *w)
 {
 	const struct writers_want *want = w->all->want;
 	int err = 0;
 
-	for (uint32_t i = w->first; i < want->qps && !err; i += want->threads) {
-		struct nic_pair *pair = &w->all->member[i].pair;
-
-		while (pair->outstanding < want->depth && !err) {
-			err = nic_write(pair, 1, want->bytes, false);
-			if (!err)
-				atomic_fetch_add(&w->posted, 1);
-		}
-	}
+	for (uint32_t i = w->first; i < want->qps && !err; i += want->threads)
+		for (uint32_t k = 0; k < want->depth && !err; k++)
+			err = post(w, &w->all->member[i].pair);
 	return err;
 }
 
-static int reap(struct worker *w)
+/*
+ * Takes completions, and posts on the QP of each as long as the time is not over. Returns their
+ * number or -errno. A pass over all QPs instead would make many QPs slower by itself.
+ */
+static int turn_over(struct worker *w, bool stop)
 {
 	struct ibv_wc wc[32];
-	int n = nic_poll(w->cq, wc, 32);
+	int n = nic_poll(w->cq, wc, 32), err = 0;
 
-	for (int i = 0; i < n; i++)
-		((struct nic_pair *)(uintptr_t)wc[i].wr_id)->outstanding--;
+	for (int i = 0; i < n && !err; i++) {
+		struct nic_pair *pair = (struct nic_pair *)(uintptr_t)wc[i].wr_id;
+
+		pair->outstanding--;
+		if (!stop)
+			err = post(w, pair);
+	}
 	if (n > 0)
 		atomic_fetch_add(&w->done, (unsigned long long)n);
-	return n;
+	return err ? err : n;
 }
 
 static void *work(void *arg)
 {
 	struct worker *w = arg;
+	int n = fill_queues(w);
 	uint32_t idle = 0;
 	uint64_t end = 0;
-	int n = 0;
 
 	while (n >= 0) {
 		bool stop = atomic_load(&w->all->stop);
@@ -91,9 +103,7 @@ static void *work(void *arg)
 			end = nic_now() + WARM_NS;
 		if (stop && nic_now() > end)
 			break;	/* the QPs are destroyed with what is left */
-		n = stop ? 0 : refill(w);
-		if (!n)
-			n = reap(w);
+		n = turn_over(w, stop);
 		idle = n ? 0 : idle + 1;
 		if (idle >= IDLE_POLLS)
 			nic_sleep_us(IDLE_US);
@@ -125,14 +135,18 @@ static int open_writers(struct writers *c)
 
 	c->member = calloc(want->qps, sizeof(*c->member));
 	c->worker = calloc(want->threads, sizeof(*c->worker));
-	if (!c->member || !c->worker)
+	if (!c->member || !c->worker) {
+		nic_say("out of memory");
 		return -ENOMEM;
+	}
 	for (uint32_t i = 0; i < want->threads; i++) {
 		c->worker[i].all = c;
 		c->worker[i].first = i;
 		c->worker[i].cq = ibv_create_cq(want->from->ctx, cqes, NULL, NULL, 0);
-		if (!c->worker[i].cq)
-			return -errno;
+		if (!c->worker[i].cq) {
+			nic_say("a thread gets no CQ");
+			return errno ? -errno : -EIO;
+		}
 	}
 	for (uint32_t i = 0; i < want->qps && !err; i++)
 		err = add_member(c, i);
