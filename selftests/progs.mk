@@ -23,7 +23,7 @@ runtime_srcs := $(wildcard $(ROOT)/user/lib/*.c)
 cli_srcs := $(filter-out %/main.c %/top_screen.c,$(wildcard $(ROOT)/user/cli/*.c))
 exporter_srcs := $(filter-out %/main.c,$(wildcard $(ROOT)/user/exporter/*.c))
 # Of the probe what knows no verbs.
-probe_srcs := $(addprefix $(ROOT)/user/probe/,fit.c verdict.c)
+probe_srcs := $(addprefix $(ROOT)/user/probe/,fit.c print.c verdict.c)
 asan_objs := $(patsubst $(ROOT)/user/%.c,$(BUILD)/user-asan/%.o,$(lib_srcs) $(cli_srcs) $(runtime_srcs) \
 	       $(exporter_srcs) $(probe_srcs))
 fuzz_objs := $(patsubst $(ROOT)/user/%.c,$(BUILD)/user-fuzz/%.o,$(lib_srcs) $(runtime_srcs) \

@@ -35,7 +35,20 @@ like "no such option" "$(wrong rxe0 --fast)" "'--fast' is no option"
 like "no scale" "$(wrong rxe0 scale 0)" 'scale: 0 is no factor'
 swiftrdma probe rxe0 dbrek 2>/dev/null
 is "status of a mistake" $? 3
-like "help" "$(swiftrdma probe help)" 'Usage: swiftrdma probe DEV'
+help=$(swiftrdma probe help)
+like "help" "$help" 'Usage: swiftrdma probe DEV'
+probe rxe0
+is "... has all checks, in their order" \
+	"$(tr '\n|' '  ' <<<"$help" | sed 's/.*CHECK := {\([^}]*\)}.*/\1/' | xargs)" \
+	"$(jq -r '[.checks[].check] | join(" ")' <<<"$found")"
+is "the page has each" "$(jq -r '.checks[].check' <<<"$found" | while read -r name; do
+	grep -qE "^([^ ].*)?\`\`$name\`\`" Documentation/probe.rst || echo "$name"
+done)" ""
+
+like "progress, on a terminal" "$(script -qec 'swiftrdma probe rxe0 dbrec uar-page' /dev/null)" '\[2/2\] uar-page'
+is "... and nowhere else" "$(swiftrdma probe rxe0 dbrec uar-page 2>&1 >/dev/null)" ""
+found=$(swiftrdma probe rxe0 dbrec --peer rxe1 -j)
+is "words with dashes, and options anywhere" "$(jq -r '.peer' <<<"$found")" rxe1
 
 # Without the program the command still runs, and says what is missing.
 install -D build/bin/swiftrdma -t "$work/bin"

@@ -44,12 +44,7 @@ is "with the module all of it is as assumed, in loopback too" "$(checks_with 'as
 is "... and that is the status" "$ended" 0
 check "unload" both_unload
 
-for ((i = 1; i <= 8; i++)); do
-	swiftrdma probe mlx5_0 uar-page congestion dbrec peer mlx5_1 >/dev/null 2>&1 & pid=$!
-	nap 0.$i
-	kill -9 $pid
-	wait $pid 2>/dev/null
-done
+kill_probes mlx5_0 uar-page congestion dbrec peer mlx5_1
 check "killed at eight times, it leaves nothing" wait_for 60 same_objects
 
 install -D build/bin/swiftrdma build/bin/swiftrdma-probe -t /tmp/progs

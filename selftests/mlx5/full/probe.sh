@@ -14,7 +14,11 @@ cd "$(dirname "$0")/../../.." || exit 1
 . selftests/lib/probe.sh
 
 scale=2000
-device() { wait_for 60 rmmod softhca && hca_load preset=cx5 time_scale=$scale "$@"; }
+device() {
+	wait_for 60 rmmod softhca && hca_load preset=cx5 time_scale=$scale "$@" && return
+	echo "Bail out! no device with a model"
+	exit 1
+}
 checks=(dbrec module-count uar-page module-uar wqe-counters dscp dscp-counted udp-sport lag-port
 	sched-bind sched-rate congestion diag-counters commands)
 # pair [CHECK]...
@@ -40,7 +44,7 @@ dmesg -C
 
 # --- InfiniBand, without the module -------------------------------------------------
 
-check "a device with a model" device
+device
 check "its driver's own objects" hca_warm_up
 before=$(objects)
 pair
@@ -65,6 +69,10 @@ is "a QP that is not let into an element differs" "$(checks_with differs)" sched
 pair
 is "again nothing differs" "$(checks_with differs)" ""
 
+same_objects() { [ "$(objects)" = "$before" ]; }
+kill_probes mlx5_0 sched-bind sched-rate congestion peer mlx5_1 scale $scale
+check "killed, it leaves no scheduling element" wait_for 60 same_objects
+
 # --- with the module -------------------------------------------------------------------
 
 check "load" both_load
@@ -82,7 +90,7 @@ check "unload" both_unload
 # --- Ethernet -----------------------------------------------------------------------------------
 
 is "nothing in the log" "$(mlx5_complaints)" ""
-check "a device with Ethernet ports" device link=eth
+device link=eth
 dmesg -C
 check "its driver's own objects" hca_warm_up
 check "load" both_load

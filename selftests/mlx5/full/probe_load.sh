@@ -18,23 +18,32 @@ checks='registers depth qps'
 scale=20000
 pace() { for hca in 0 1; do echo "$1" >$hca_debug/hca$hca/time_scale; done; }
 params() { hca_param 0 "$@" && hca_param 1 "$@"; }
-# Rates of a few registers that many QPs share would take minutes at that pace.
+sweeps() {
+	pace $scale
+	probe mlx5_0 depth qps peer mlx5_1 scale $scale "$@"
+	note_findings
+}
+# A register that many QPs share would take minutes at that pace.
 load() {
+	local both
+
 	pace 2000
 	probe mlx5_0 registers peer mlx5_1 scale 2000
 	both=$found
-	pace $scale
-	probe mlx5_0 depth qps peer mlx5_1 scale $scale "$@"
+	sweeps "$@"
 	found=$(jq -s '.[0].checks += .[1].checks | .[0]' <<<"$both $found")
-	note_findings
+	note "$(words_of registers)"
 }
 fitted() { awk -v n="$1:" '$1 == n { print $2 }' "$work/nic.yaml"; }
 # near NAME WANTED: the scenario's number is that within 30 %.
 near() { awk -v is="$(fitted "$1")" -v want="$2" 'BEGIN { exit !(is > 0.7 * want && is < 1.3 * want) }'; }
 
+if ! { wait_for 60 rmmod softhca && hca_load preset=cx5 time_scale=2000; }; then
+	echo "Bail out! no device with a model"
+	exit 1
+fi
 ktap_begin
 dmesg -C
-check "a device with a model" eval "wait_for 60 rmmod softhca && hca_load preset=cx5 time_scale=2000"
 check "its driver's own objects" hca_warm_up
 objects=$(cat $hca_debug/hca*/objects)
 load fit "$work/nic.yaml"
@@ -46,9 +55,9 @@ check "the limit of WQEs is near the model's ($(fitted wqe_limit))" near wqe_lim
 is "no limit of the cache was seen" "$(fitted cache_bytes)" ""
 check "the simulator takes it" swiftrdma policy simulate user/policies/order.yaml scenario "$work/nic.yaml"
 
-params wqe_limit 300
-load fit "$work/nic.yaml"
-check "another limit is found ($(fitted wqe_limit))" near wqe_limit 300
+params wqe_limit 1500
+sweeps fit "$work/nic.yaml"
+check "another limit is found ($(fitted wqe_limit))" near wqe_limit 1500
 params wqe_limit 0
 load
 is "no limit: that differs" "$(checks_with differs)" depth
