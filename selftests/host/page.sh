@@ -121,6 +121,16 @@ is "with it all" "$(for path in / /main.js /qps?job=kv; do status -u viewer:'ten
 like "... also the readings" "$(curl -sN --max-time 2 -u viewer:'tenants secret' "$exporter_url/events" 2>/dev/null | head -c 200)" '^event: trend'
 exporter_stop
 
+# --- TLS ---
+
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -keyout "$work/server.key" \
+	-out "$work/server.crt" -subj /CN=localhost -addext 'subjectAltName=IP:127.0.0.1' 2>/dev/null
+printf 'tls_server_config:\n  cert_file: server.crt\n  key_file: server.key\n' >"$work/web.yml"
+exporter_start --replay "$work/story.rec" --replay-speed 0 --web.config.file "$work/web.yml"
+like "readings come by TLS" "$(curl -sN --max-time 3 --cacert "$work/server.crt" "https://127.0.0.1:$exporter_port/events" 2>/dev/null | sed -n '/^event: state/,$p' | head -c 60)" '^data: \{"state":'
+is "... and by nothing else" "$(status "$exporter_url/" 2>/dev/null)" 000
+exporter_stop
+
 # --- What viewers cost ---
 
 exporter_start --replay "$work/story.rec" --replay-speed 5 --interval 200ms

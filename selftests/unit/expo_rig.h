@@ -29,6 +29,20 @@ static inline void rig_take(struct figures *f, const struct snapshot *snap)
 	source_close(&s);
 }
 
+/* A reading of job kv, which has a target of 100 us, and @fast and @slow samples so far. */
+static inline void rig_latencies(struct figures *f, struct made *m, uint64_t ms, uint64_t fast,
+				 uint64_t slow)
+{
+	struct snap_job_report *r;
+
+	made_scene(m, ms, 0);
+	r = made_job_report(m, 1, 0, 1);
+	r->slo_p99 = 100000;
+	made_latencies(r, 30000, fast, 2);
+	made_latencies(r, 300000, slow, 2);
+	rig_take(f, &m->s);
+}
+
 /* The text of all metrics, which ends with a NUL. */
 static inline char *rig_text(struct figures *f, struct expo *e, enum expo_format format)
 {

@@ -188,26 +188,14 @@ static void many_owners(void **state)
 	free(t);
 }
 
-static void take_latencies(uint64_t ms, uint64_t fast, uint64_t slow)
-{
-	struct snap_job_report *r;
-
-	made_scene(&scene, ms, 0);
-	r = made_job_report(&scene, 1, 0, 1);
-	r->slo_p99 = 100000;
-	made_latencies(r, 30000, fast, 2);
-	made_latencies(r, 300000, slow, 2);
-	rig_take(&figures, &scene.s);
-}
-
 /* Histograms, the target, whether it is met, and the share of requests that met it. */
 static void targets(void **state)
 {
 	char *t;
 
 	(void)state;
-	take_latencies(1000, 1000, 0);
-	take_latencies(7000, 2900, 100);
+	rig_latencies(&figures, &scene, 1000, 1000, 0);
+	rig_latencies(&figures, &scene, 7000, 2900, 100);
 	t = rig_text(&figures, &expo, EXPO_TEXT);
 	assert_metric(t, "swiftrdma_job_latency_seconds_bucket{device=\"rxe0\",job=\"kv\",le=\"2e-05\"}",
 		      "0");
@@ -225,7 +213,7 @@ static void targets(void **state)
 	assert_null(rig_value(t, "swiftrdma_job_slo_met{job=\"bulk\"}"));
 	free(t);
 
-	take_latencies(14000, 9900, 100);
+	rig_latencies(&figures, &scene, 14000, 9900, 100);
 	t = rig_text(&figures, &expo, EXPO_TEXT);
 	assert_metric(t, "swiftrdma_job_slo_met{job=\"kv\"}", "1");
 	assert_metric(t, "swiftrdma_job_slo_requests_total{job=\"kv\"}", "18000");

@@ -165,23 +165,11 @@ static void names(void **state)
 	assert_text("uars>0>comm", "a\"b\\\n\x1b\xef\xbf\xbd");
 }
 
-static void take_latencies(uint64_t ms, uint64_t fast, uint64_t slow)
-{
-	struct snap_job_report *r;
-
-	made_scene(&scene, ms, 0);
-	r = made_job_report(&scene, 1, 0, 1);
-	r->slo_p99 = 100000;
-	made_latencies(r, 30000, fast, 2);
-	made_latencies(r, 300000, slow, 2);
-	rig_take(&figures, &scene.s);
-}
-
 static void jobs(void **state)
 {
 	(void)state;
-	take_latencies(1000, 1000, 0);
-	take_latencies(7000, 2900, 100);
+	rig_latencies(&figures, &scene, 1000, 1000, 0);
+	rig_latencies(&figures, &scene, 7000, 2900, 100);
 	scene.stats[1][0].has |= SNAP_LEVEL | SNAP_BIT_RATE;
 	PARSE(page_state(&figures, &uars, j));
 	assert_number("all_jobs", 3);
@@ -194,7 +182,7 @@ static void jobs(void **state)
 	assert_null(at("jobs>2>met"));
 	assert_text("jobs>2>library", "false");
 	assert_number("points>p99|kv", 300000);
-	take_latencies(14000, 9900, 100);
+	rig_latencies(&figures, &scene, 14000, 9900, 100);
 	PARSE(page_state(&figures, &uars, j));
 	assert_text("jobs>1>met", "true");
 }

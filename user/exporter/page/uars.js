@@ -61,12 +61,19 @@ function create(uar) {
 
 	return make("button", {
 		type: "button", tabindex: "-1", onclick: () => openUar(uar.dev, uar.uar), onfocus: tell, onpointerenter: tell,
-	});
+	}, make("span", { class: "number" }), make("span"), make("span"), make("span", { class: "hot" }));
 }
 
-function fill(cell, u) {
+const workOf = (u) => u.rate ?? u.doorbells ?? 0;
+
+function fill(cell, u, most) {
+	const [number, whose, qps, hot] = cell.children;
+
 	setClass(cell, `cell heat-${heatOf(u)}${u.contention === "hard" ? " hard" : u.contention === "some" ? " some" : ""}`);
-	setText(cell, `${u.uar}${u.contention === "hard" ? " !" : ""}`);
+	setText(number, `${u.uar}${u.contention === "hard" ? " !" : ""}`);
+	setText(whose, u.kernel ? "kernel" : u.comm || u.owner || "unknown");
+	setText(qps, format.plural(u.qps, "QP"));
+	hot.style.width = `${most ? Math.round(100 * workOf(u) / most) : 0}%`;
 	setAttribute(cell, "aria-label", uarText(u));
 	if (document.activeElement === cell)
 		setText(byId("uar-text"), uarText(u));
@@ -81,10 +88,11 @@ export function drawUars() {
 			class: "heat", role: "group", "aria-label": `UARs of ${d.name}`, onkeydown: moveFocus,
 		})),
 		(e, d) => {
-			const grid = e.children[1];
+			const grid = e.children[1], uars = state.uars.filter((u) => u.dev === d.name);
+			const most = Math.max(...uars.map(workOf));
 
 			setText(e.children[0], d.name);
-			keyed(grid, state.uars.filter((u) => u.dev === d.name), (u) => u.uar, create, fill);
+			keyed(grid, uars, (u) => u.uar, create, (cell, u) => fill(cell, u, most));
 			if (![...grid.children].some((c) => c.tabIndex === 0))
 				grid.firstElementChild.tabIndex = 0;
 		});
