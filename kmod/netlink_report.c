@@ -38,11 +38,13 @@ static void fill_held(struct srdma_msg *m, const struct srdma_job_dev *jd, u32 k
 	int place = srdma_share_knob_of(knob);
 	const struct srdma_held *held = place < SWIFTRDMA_SHARE_HELD ? &jd->report->held[place] :
 								       NULL;
+	const struct srdma_job_report *r = jd->report;
+	bool splits = knob == SWIFTRDMA_KNOB_CHUNK;
 	struct nlattr *nest;
 	u32 able, in_force;
 
 	srdma_knobs_count(jd, place, &able, &in_force);
-	if (!able && !(held && held->posts))
+	if (!able && !(held && held->posts) && !(splits && (r->split || r->whole)))
 		return;
 	nest = srdma_nest(m, SWIFTRDMA_REPORT_A_HELD);
 	srdma_put_u32(m, SWIFTRDMA_HELD_A_KNOB, knob);
@@ -53,6 +55,10 @@ static void fill_held(struct srdma_msg *m, const struct srdma_job_dev *jd, u32 k
 		srdma_put_u64(m, SWIFTRDMA_HELD_A_WRS, held->wrs);
 		srdma_put_u64(m, SWIFTRDMA_HELD_A_TIME, held->ns);
 		srdma_put_u64(m, SWIFTRDMA_HELD_A_PASSED, held->passed);
+	}
+	if (splits) {
+		srdma_put_u64(m, SWIFTRDMA_HELD_A_SPLIT, r->split);
+		srdma_put_u64(m, SWIFTRDMA_HELD_A_WHOLE, r->whole);
 	}
 	srdma_nest_end(m, nest);
 }

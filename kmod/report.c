@@ -376,6 +376,21 @@ static bool collect_held(struct srdma_share *s, u64 look, u64 stamp)
 	return possible;
 }
 
+/* Large requests. False: there are more of them than is possible, or fewer than before. */
+static bool collect_split(struct srdma_share *s, u64 look, u64 stamp)
+{
+	const struct swiftrdma_report *r = s->report.map;
+	struct srdma_job_report *to = s->jd->report;
+	u64 most = look * WRS_PER_NS, before = to->split + to->whole;
+	bool possible = true;
+
+	possible &= grow_held(&s->seen_split, &r->chunk_wrs, most, &to->split);
+	possible &= grow_held(&s->seen_whole, &r->chunk_left, most, &to->whole);
+	if (to->split + to->whole != before)
+		to->stamp = stamp;
+	return possible;
+}
+
 /* Note where the library does something else about a knob than before. */
 static void collect_states(struct srdma_share *s, u64 stamp)
 {
@@ -397,6 +412,8 @@ static void forget_seen(struct srdma_share *s, u64 generation)
 	s->generation = generation;
 	memset(&s->seen, 0, sizeof(s->seen));
 	memset(s->seen_held, 0, sizeof(s->seen_held));
+	s->seen_split = 0;
+	s->seen_whole = 0;
 	memset(s->seen_bucket, 0, sizeof(s->seen_bucket));
 	memset(s->slot, 0, s->slots * sizeof(s->slot[0]));
 }
@@ -443,6 +460,7 @@ void srdma_report_read(struct srdma_share *s)
 	add_figures(&s->given, &gained);
 	add_figures(&to->sum, &gained);
 	possible &= collect_held(s, now - s->collected + BURST_NS, stamp);
+	possible &= collect_split(s, now - s->collected + BURST_NS, stamp);
 	collect_states(s, stamp);
 	possible &= collect_buckets(s, latency, to, most.latency_wrs);
 	possible &= grow_max(&to->latency_max, read_figure(&latency->max_ns), now - s->attached);

@@ -59,6 +59,8 @@ struct srdma_held {
  * struct srdma_job_report - what the processes of a job reported on a device
  * @sum: of all that ever attached
  * @held: posts of the same, by enum swiftrdma_share_knob
+ * @split: requests of the same that were posted in pieces
+ * @whole: large requests of the same that were not
  * @shares: struct srdma_share of each process that is attached
  * @latency_max: ns, the greatest latency
  * @hol_max: ns, the greatest head-of-line wait
@@ -75,6 +77,7 @@ struct srdma_held {
 struct srdma_job_report {
 	struct srdma_figures sum;
 	struct srdma_held held[SWIFTRDMA_SHARE_HELD];
+	u64 split, whole;
 	struct list_head shares;
 	u64 latency_max, hol_max;
 	u64 bucket[SWIFTRDMA_HIST_BUCKETS];
@@ -152,6 +155,8 @@ struct srdma_share_knob {
  * @seen: sums of the report, of this @generation, that were accepted
  * @seen_bucket: buckets of the same
  * @seen_held: posts that were held, the same
+ * @seen_split: requests that were posted in pieces, the same
+ * @seen_whole: large requests that were not, the same
  * @given: what was accepted since @attached
  * @outstanding: WRs that are posted and not complete, of QPs whose order is known
  * @clock_offset: ns, from CLOCK_MONOTONIC to what the process reads as that
@@ -194,6 +199,7 @@ struct srdma_share {
 	u64 asks_until;
 	atomic64_t created, registered;
 	struct srdma_held seen_held[SWIFTRDMA_SHARE_HELD];
+	u64 seen_split, seen_whole;
 	u64 seen_bucket[SWIFTRDMA_HIST_BUCKETS];
 	struct srdma_share_knob knob[SRDMA_JOB_KNOBS];
 	u64 looked, looked_wrs, looked_bytes;

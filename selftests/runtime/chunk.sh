@@ -102,6 +102,8 @@ qpsh_stop batch
 is "ibv_wr_*(): all were split that could be" \
 	"$(jq -c ".devices[] | select(.dev == \"${dev[1]}\") | [.chunk.split, .chunk.left, .errors + .stopped]" "$work/batch")" \
 	'[16,0,0]'
+is "the module has the sum of the job" "$(swiftrdma -j job show bulk | jq -c "[.[0].devs[] |
+	select(.dev == \"${dev[1]}\").held[] | select(.knob == \"chunk\") | .split > 16, .whole]")" '[true,0]'
 shell=huge
 
 # A program of others: its requests are counted, and those of its queue complete as ever.

@@ -134,8 +134,13 @@ static void set_held(struct made *m, uint64_t posts, uint64_t ns)
 	struct snap_job_report *r = &m->job_reports[0];
 
 	r->n_held = 2;
-	r->held[0] = (struct snap_held){ SNAP_WAITS, SWIFTRDMA_KNOB_WR_RATE, 3, 2, posts, posts, ns, 1 };
-	r->held[1] = (struct snap_held){ SNAP_WAITS, SWIFTRDMA_KNOB_CREDITS, 3, 0, posts, posts, ns, 1 };
+	r->held[0] = (struct snap_held){
+		.has = SNAP_WAITS, .knob = SWIFTRDMA_KNOB_WR_RATE, .processes = 3, .in_force = 2,
+		.posts = posts, .wrs = posts, .time = ns, .passed = 1,
+	};
+	r->held[1] = r->held[0];
+	r->held[1].knob = SWIFTRDMA_KNOB_CREDITS;
+	r->held[1].in_force = 0;
 }
 
 /* Posts that knobs held, and the knobs. */

@@ -74,6 +74,10 @@ static void put_held(struct nl_msg *msg, uint32_t knob, uint64_t job)
 	nla_put_u64(msg, SWIFTRDMA_HELD_A_WRS, 20 * job);
 	nla_put_u64(msg, SWIFTRDMA_HELD_A_TIME, 30 * job);
 	nla_put_u64(msg, SWIFTRDMA_HELD_A_PASSED, job);
+	if (knob == SWIFTRDMA_KNOB_BIT_RATE + 1) {
+		nla_put_u64(msg, SWIFTRDMA_HELD_A_SPLIT, 40 * job);
+		nla_put_u64(msg, SWIFTRDMA_HELD_A_WHOLE, 2 * job);
+	}
 	nla_nest_end(msg, nest);
 }
 
@@ -138,6 +142,9 @@ static void has_held(const struct snap_job_report *r)
 	assert_int_equal(r->held[2].wrs, 20 * r->job);
 	assert_int_equal(r->held[2].time, 30 * r->job);
 	assert_int_equal(r->held[2].passed, r->job);
+	assert_true(snap_has(&r->held[1], SNAP_SPLIT) && !snap_has(&r->held[2], SNAP_SPLIT));
+	assert_int_equal(r->held[1].split, 40 * r->job);
+	assert_int_equal(r->held[1].whole, 2 * r->job);
 }
 
 static void of_jobs_and_qps(void **state)

@@ -65,6 +65,8 @@ static const struct column held_columns[] = {
 	{ "wrs", "WRS", 0, 0, HELD_HAS(wrs) },
 	{ "time", "TIME", SHOW_TIME, 0, HELD_HAS(time) },
 	{ "passed", "PASSED", 0, 0, HELD_HAS(passed) },
+	{ "split", "SPLIT", 0, COL_SPARSE, MEMBER_HAS(struct snap_held, split, SNAP_SPLIT) },
+	{ "whole", "WHOLE", 0, COL_SPARSE, MEMBER_HAS(struct snap_held, whole, SNAP_SPLIT) },
 };
 
 GETTER(held)

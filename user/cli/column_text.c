@@ -293,6 +293,8 @@ static const struct {
 	{ "job.devs.held", "wrs", "work requests in these" },
 	{ "job.devs.held", "time", "time for which these waited" },
 	{ "job.devs.held", "passed", "posts that went through before their turn" },
+	{ "job.devs.held", "split", "requests that were posted in pieces (job.chunk)" },
+	{ "job.devs.held", "whole", "requests above the size that were posted whole" },
 
 	/* --- action --- */
 	{ "action", "kind", "override; or pending: a QP whose class is still to be changed" },

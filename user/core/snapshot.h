@@ -81,6 +81,7 @@ enum snap_field {
 	SNAP_CHUNK	= 1ull << 48,	/* the same */
 	SNAP_HUGE_PAGES	= 1ull << 49,	/* the same */
 	SNAP_WAITS	= 1ull << 50,	/* knob of libraries: posts, wrs, time, passed */
+	SNAP_SPLIT	= 1ull << 51,	/* the same: split, whole */
 };
 
 #define snap_has(obj, field) (((obj)->has & (field)) != 0)
@@ -249,6 +250,8 @@ struct snap_held {
 	/* Calls that waited, their WRs, the time over all threads, ns. */
 	uint64_t posts, wrs, time;
 	uint64_t passed;	/* those of the calls that waited as long as a call may */
+	/* Requests above the size of job.chunk: posted in pieces, and whole. */
+	uint64_t split, whole;
 };
 
 /* A job on a device, if it has or had a process with the library; ended processes count. */

@@ -105,6 +105,11 @@ static const struct metric holds[] = {
 	     wrs, .has = SNAP_WAITS),
 	HELD(COUNTER, "held_seconds", "seconds", "Time for which calls were held back.", time,
 	     .as = AS_NS, .has = SNAP_WAITS),
+	HELD(COUNTER, "split_work_requests", NULL, "Work requests that were posted in pieces.",
+	     split, .has = SNAP_SPLIT),
+	HELD(COUNTER, "whole_work_requests", NULL,
+	     "Work requests above the size of job.chunk that were posted whole.", whole,
+	     .has = SNAP_SPLIT),
 };
 
 /* 1, 2 and 5 of each decade from 1 us to 10 s. */

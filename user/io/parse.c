@@ -315,6 +315,8 @@ static const struct srdma_field held_fields[] = {
 	F(SWIFTRDMA_HELD_A_WRS, U64, snap_held, wrs, 0),
 	F(SWIFTRDMA_HELD_A_TIME, U64, snap_held, time, 0),
 	F(SWIFTRDMA_HELD_A_PASSED, U64, snap_held, passed, 0),
+	F(SWIFTRDMA_HELD_A_SPLIT, U64, snap_held, split, SNAP_SPLIT),
+	F(SWIFTRDMA_HELD_A_WHOLE, U64, snap_held, whole, 0),
 };
 
 const struct srdma_set srdma_held_set = {

@@ -520,12 +520,15 @@ enum swiftrdma_report_attr {
  * @SWIFTRDMA_HELD_A_KNOB: WR_RATE, BIT_RATE, CREDITS, PLACE, CHUNK or HUGE_PAGES
  * @SWIFTRDMA_HELD_A_PROCESSES: processes, attached now, whose library can enforce it
  * @SWIFTRDMA_HELD_A_IN_FORCE: of these, those in which it is in force
- * @SWIFTRDMA_HELD_A_POSTS: calls that waited for it; absent, like all below: no call waits for
- *	this knob
+ * @SWIFTRDMA_HELD_A_POSTS: calls that waited for it; absent, like WRS, TIME and PASSED: no call
+ *	waits for this knob
  * @SWIFTRDMA_HELD_A_WRS: work requests of these
  * @SWIFTRDMA_HELD_A_TIME: how long they waited, added up over all threads, ns
  * @SWIFTRDMA_HELD_A_PASSED: calls of POSTS that were let through before their turn, for a call
  *	waits for 1 s at most; what they posted is charged later
+ * @SWIFTRDMA_HELD_A_SPLIT: work requests that were posted in pieces; of CHUNK only
+ * @SWIFTRDMA_HELD_A_WHOLE: work requests above the size of CHUNK that were posted whole, for a
+ *	lack of room or of order; of CHUNK only
  * @__SWIFTRDMA_HELD_A_MAX: one past the last
  */
 enum swiftrdma_held_attr {
@@ -538,6 +541,8 @@ enum swiftrdma_held_attr {
 	SWIFTRDMA_HELD_A_WRS,		/* u64 */
 	SWIFTRDMA_HELD_A_TIME,		/* u64 */
 	SWIFTRDMA_HELD_A_PASSED,	/* u64 */
+	SWIFTRDMA_HELD_A_SPLIT,		/* u64 */
+	SWIFTRDMA_HELD_A_WHOLE,		/* u64 */
 	__SWIFTRDMA_HELD_A_MAX
 };
 
