@@ -18,6 +18,8 @@
 #define BYTES		512
 #define THREADS_MAX	16
 #define TRY_NS		3000000000ull
+#define MODULE_TRIES	20
+#define MODULE_US	100000
 
 /* 0 or -errno. The channel and what it subscribed to go with the context. */
 static int subscribe(struct nic *nic, struct mlx5dv_devx_event_channel **channel)
@@ -45,6 +47,21 @@ static bool take_event(void *channel)
 	return mlx5dv_devx_get_event(channel, &e.hdr, sizeof(e)) > 0;
 }
 
+/* The module has an event queue of its own, which the same event must reach. */
+static void compare_module(struct probe *p, struct probe_finding *f, uint64_t before)
+{
+	uint64_t after = before;
+
+	for (int i = 0; i < MODULE_TRIES && after == before; i++) {
+		if (i)
+			nic_sleep_us(MODULE_US);
+		if (probe_module_congestions(p, &after))
+			return;
+	}
+	finding_compare(f, PROBE_AT_LEAST, "events", 1, (double)(after - before),
+			"events that the module received");
+}
+
 static void provoke(struct probe *p, struct probe_finding *f, struct nic *bare,
 		    struct mlx5dv_devx_event_channel *channel)
 {
@@ -55,6 +72,8 @@ static void provoke(struct probe *p, struct probe_finding *f, struct nic *bare,
 		.measure_ns = TRY_NS, .enough = take_event, .arg = channel,
 	};
 	struct writers_result r;
+	uint64_t before;
+	bool module = !probe_module_congestions(p, &before);
 
 	/* Events of before are no answer. */
 	while (take_event(channel))
@@ -66,6 +85,8 @@ static void provoke(struct probe *p, struct probe_finding *f, struct nic *bare,
 	finding_compare(f, PROBE_SHOWN, "doorbells", 0, (double)r.posted,
 			"doorbells on one register");
 	finding_compare(f, PROBE_SHOWN, "threads", 0, want.threads, "threads");
+	if (r.enough && module)
+		compare_module(p, f, before);
 	if (r.enough)
 		finding_say(f, "subscribed to, and received while %u threads rang one register %llu times for %d QPs",
 			    want.threads, (unsigned long long)r.posted, QPS);

@@ -25,6 +25,22 @@ const struct snap_qp *probe_module_qp(struct probe *p, uint32_t qpn)
 	return NULL;
 }
 
+int probe_module_congestions(struct probe *p, uint64_t *events)
+{
+	const struct io_want want = { .devs = true, .dev = p->nic.name };
+
+	if (!p->io || io_snapshot(p->io, &p->snap, &want) < 0)
+		return -ENODATA;
+	for (size_t i = 0; i < p->snap.n_devs; i++) {
+		if (strcmp(p->snap.devs[i].name, p->nic.name) ||
+		    !snap_has(&p->snap.devs[i], SNAP_CONGESTION))
+			continue;
+		*events = p->snap.devs[i].congestions;
+		return 0;
+	}
+	return -ENODATA;
+}
+
 /* The time of the figures; 0: there are none. */
 static uint64_t read_prios(struct probe *p, uint64_t frames[8])
 {

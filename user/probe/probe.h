@@ -63,6 +63,8 @@ const struct snap_qp *probe_module_qp(struct probe *p, uint32_t qpn);
  * module has no such figures.
  */
 int probe_module_prios(struct probe *p, uint64_t frames[8]);
+/* Congestion events that the module received of the device. -ENODATA: it does not listen. */
+int probe_module_congestions(struct probe *p, uint64_t *events);
 
 /* Says that a function of nic.h failed. */
 static inline void finding_nic(struct probe_finding *f)

@@ -98,6 +98,7 @@ pair
 note_findings
 is "nothing differs" "$(checks_with differs)" ""
 is "all can be tried" "$(checks_with cannot)" ""
+like "the module received the event" "$(figure congestion 'events that the module received')" '^[1-9]'
 is "its status" "$ended" 0
 for falsity in udp-sport lag-port; do
 	only_differs $falsity $falsity
