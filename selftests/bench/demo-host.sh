@@ -99,7 +99,11 @@ else
 fi
 if [ -n "${PAGE:-}" ]; then
 	echo "The page now shows the recording of the demo, until Ctrl-C: http://127.0.0.1:$port/"
+	# A recording has neither the speed of a shaped port nor targets of policies.
+	policy=$out/demo/slo.yaml
+	[ -e $policy ] || policy=selftests/bench/demo.yaml
 	trap : INT
-	build/bin/swiftrdma-exporter --replay $out/recording --replay-speed 0 --web.listen-address "127.0.0.1:$port"
+	build/bin/swiftrdma-exporter --replay $out/recording --replay-speed 0 --policy $policy \
+		--web.listen-address "127.0.0.1:$port"
 fi
 exit $failed

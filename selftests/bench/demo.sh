@@ -306,8 +306,8 @@ attempt() {
 		stop_agent
 		act_by_target || return 1
 		phase_starts slo "colocated, the class is raised because the target was missed"
-		# A p99 is of 5 s; one of them lies within this phase, for those who watch.
-		phase_lasts "$n_slo" 12
+		# A p99 is of 5 s: one of them should lie within this phase, for those who watch the page.
+		phase_lasts "$n_slo" 8
 		phase_ends slo
 		full_in slo || return 1
 		end_bulk

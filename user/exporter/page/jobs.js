@@ -95,7 +95,8 @@ function fillOverride(row, o) {
 	setText(c[3], `${o.origin}, rank ${o.rank}, lease ${o.lease}`);
 	setText(c[4], endText(o));
 	setText(c[5], `${o.done} of ${o.qps}`);
-	setText(c[6], [o.policy && `policy ${o.policy}`, o.reason].filter(Boolean).join(": ") || format.UNKNOWN);
+	// The agent's reasons begin with the name of the policy.
+	setText(c[6], o.reason || (o.policy ? `policy ${o.policy}` : format.UNKNOWN));
 }
 
 // Between readings only the time that is left goes on.
