@@ -20,7 +20,7 @@
  */
 #define RESULTS_TIME	(3 * HZ)
 /* How often the module checks until then whether the libraries in processes have answered. */
-#define POLL_LIBRARIES_TIME	(HZ / 20)
+#define POLL_TIME	(HZ / 20)
 
 /*
  * Batches whose results are not reported yet, and the last number given to one. Both under
@@ -342,7 +342,7 @@ static void results_work(struct work_struct *work)
 		list_del(&b->node);
 		if (awaits_library(b)) {
 			wait_again(b);
-			wait = wait ? min_t(unsigned long, wait, POLL_LIBRARIES_TIME) : POLL_LIBRARIES_TIME;
+			wait = wait ? min_t(unsigned long, wait, POLL_TIME) : POLL_TIME;
 			continue;
 		}
 		for (i = 0; i < b->n; i++)
