@@ -115,7 +115,7 @@ echo 10 >$param/peer_rate
 # shellcheck disable=SC2086
 check "a flood is sent" forge raw 10.1.0.2 10.1.0.1 1 n=2000 type=1 $between mine=7
 check "most of it is not looked at" wait_for 10 counted rxe0 flooded 100
-echo 1000 >$param/peer_rate
+echo 500 >$param/peer_rate
 is "the ends hear each other after it" "$(hears_a) $(hears_b)" "answered 16 16 - answered 8 8 -"
 
 # The module goes and comes while it is asked and flooded. QPs that are older than it cannot.

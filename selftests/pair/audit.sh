@@ -90,7 +90,7 @@ for _ in 1 2 3 4 5 6; do
 	[ "$(hears_a)" != "answered 16 16 -" ] || n=$((n + 1))
 done
 is "a peer that takes in few messages answers all the same" $n 6
-other_lose peer_rate 1000
+other_lose peer_rate 500
 
 # Another version, no module, no channel.
 other_lose peer_version 2

@@ -6,9 +6,10 @@
  *	forge raw FROM-IP TO-IP SOURCE-QP MESSAGE	a raw socket, with any source
  *	forge ud DEV TO-IP MESSAGE			a UD QP of DEV, with QP 1's Q_Key
  *
- *	MESSAGE: [n=COUNT] [version=V] type=T from=QPN to=QPN [mine=NONCE] [yours=NONCE]
+ *	MESSAGE: [n=COUNT] [us=PAUSE] [version=V] type=T from=QPN to=QPN [mine=NONCE] [yours=NONCE]
  *
- * A type of 1 is HELLO, 2 WELCOME, 3 ASK, 4 ANSWER, 5 REFUSE. Prints "sent N".
+ * A type of 1 is HELLO, 2 WELCOME, 3 ASK, 4 ANSWER, 5 REFUSE. PAUSE us are between two messages.
+ * Prints "sent N".
  */
 #include <arpa/inet.h>
 #include <endian.h>
@@ -63,7 +64,7 @@ struct packet {
 	uint32_t icrc;
 } __attribute__((packed));
 
-static unsigned long count = 1;
+static unsigned long count = 1, pause_us;
 
 static uint64_t number(const char *s)
 {
@@ -97,6 +98,8 @@ static void parse(int argc, char **argv, struct mad *mad)
 		v = number(value);
 		if (!strcmp(argv[i], "n"))
 			count = v;
+		else if (!strcmp(argv[i], "us"))
+			pause_us = v;
 		else if (!strcmp(argv[i], "version"))
 			m->version = v;
 		else if (!strcmp(argv[i], "type"))
@@ -162,9 +165,12 @@ static int send_raw(const char *from, const char *to, uint32_t source_qp, const 
 		return 2;
 	dest.sin_addr.s_addr = p.ip.daddr;
 	p.icrc = htole32(invariant_crc(p));
-	for (unsigned long i = 0; i < count; i++)
+	for (unsigned long i = 0; i < count; i++) {
 		if (sendto(fd, &p, sizeof(p), 0, (struct sockaddr *)&dest, sizeof(dest)) < 0)
 			return complain("send");
+		if (pause_us)
+			usleep(pause_us);
+	}
 	close(fd);
 	return 0;
 }
