@@ -64,8 +64,10 @@ say() { printf '%6.1f s  %s\n' "$(cut -d' ' -f1 /proc/uptime)" "$*"; }
 fail() { printf 'demo: %s\n' "$*" >&2; exit 1; }
 
 stop_all() {
-	[ ${#pids[@]} -eq 0 ] || kill "${pids[@]}" 2>/dev/null
-	wait
+	[ ${#pids[@]} -gt 0 ] || return 0
+	kill "${pids[@]}" 2>/dev/null
+	# Not for all there are: the exporter and the recording go on.
+	wait "${pids[@]}" 2>/dev/null
 	pids=()
 }
 
@@ -435,15 +437,13 @@ if [ -z "$by_hand" ]; then
 	[ -d /sys/module/swiftrdma ] || insmod "$module" || fail "cannot load $module"
 fi
 port_shape v0 "${rate}bit" $raised
-# Not of $pids, which end with each attempt. stop_all() waits for the jobs of this shell. The
-# speed of the port is that of the file, also before there is an agent.
+# Not of $pids, which end with each attempt. The speed of the port is that of the file, also before
+# there is an agent.
 if [ -n "$exporter" ]; then
 	nice -n 19 swiftrdma-exporter --web.listen-address "$exporter" --policy "$config" >"$dir/exporter" 2>&1 & exporter_pid=$!
-	disown
 fi
 if [ -n "$record" ]; then
 	nice -n 19 swiftrdma -i 1s record "$record" >"$dir/record" 2>&1 & record_pid=$!
-	disown
 fi
 
 attempt || {
