@@ -88,7 +88,8 @@ static int put_nest(struct nl_msg *msg, int type, const struct srdma_set *set,
 	int err = nest ? srdma_put(msg, set, obj, asked, given) : -NLE_NOMEM;
 
 	if (!err)
-		nla_nest_end(msg, nest);
+		/* An owner of whom nothing is known is not the same as none. */
+		nla_nest_end_keep_empty(msg, nest);
 	return err;
 }
 
