@@ -10,10 +10,10 @@
  * The messages have a class of the vendors' range with an OUI that is administered locally.
  * Requests have the method Get, because RDMA core answers a Get of a class that nobody has
  * registered by sending it back with an error: so a host without the module is known as such
- * at once. RDMA core would drop that answer where it has no request to it that waits. It does not
- * keep ours, since it compares addresses in a way that fails for RoCE over IPv4; the flag
- * of active RMPP in the header has it pass the answer on all the same. Replies have the
- * method Send.
+ * at once. RDMA core drops an answer for which no request waits, and it would find no waiting
+ * request for this one, because its comparison of addresses fails for RoCE over IPv4. So requests
+ * are sent without waiting, with the flag "RMPP active" in the header: RDMA core hands an answer
+ * with that flag to the agent in any case. Replies have the method Send.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 

@@ -40,7 +40,8 @@ status "an unknown option" 2 module show --jsonn
 like "... is named" "$out" "'--jsonn' is no option; see swiftrdma --help"
 status "an unknown option of qp show" 2 qp show --bogus
 like "... is named" "$out" "'--bogus' is no option"
-status "options after -- are the program's" 0 run --check -- /bin/true --json
+status "options after -- are the program's" 0 run --check -- /bin/true --version
+is "... and are not taken" "$out" "/bin/true: no RDMA"
 status "-d of top is its interval" 2 top --batch -d
 like "... and takes a value" "$out" '^swiftrdma: (-d|interval): a value is missing'
 

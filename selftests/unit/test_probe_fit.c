@@ -77,7 +77,7 @@ static void test_full(void **state)
 	assert_false(fit_add(&c, 99, 1));
 }
 
-/* The measured curve that the presets were fitted on, with all their other parameters. */
+/* A curve of SMART's measurements, on which the presets were fitted. */
 static struct fit_curve smart_curve(const char *mode)
 {
 	static struct smart_file file;

@@ -70,7 +70,9 @@ static const struct verb verbs[] = {
 };
 
 const struct noun noun_probe = {
-	"probe", verbs,
+	.name = "probe",
+	.verbs = verbs,
+	.help =
 	"Usage: swiftrdma probe DEV [ CHECK ... ] [ peer DEV ] [ scale N ] [ fit FILE ]\n"
 	"\n"
 	"CHECK := { dbrec | module-count | uar-page | module-uar | wqe-counters | dscp |\n"
@@ -85,5 +87,4 @@ const struct noun noun_probe = {
 	"policy simulate, whose NIC has what was measured. -d has the figures and the source\n"
 	"of each assumption; -j is a report. Exit status: 0 all as assumed, 1 some could not\n"
 	"be tried, 2 some differ, 3 the probe could not run.\n",
-	NULL, NULL,
 };

@@ -23,6 +23,9 @@ struct audit_peers {
 	bool off;		/* the module, or the reader, cannot ask */
 };
 
+/* Asks the peer of @qp. 0, or -errno that io_error() explains; a QP that is gone is no error. */
+int audit_ask_qp(struct cli *cli, const struct snap_qp *qp, struct io_peer *peer);
+
 /*
  * Asks the peer of @qp, unless it is known that nobody answers at its address. @peer->status
  * UNSPEC: it cannot be asked. CLI_OK, or CLI_ERROR with a message.

@@ -84,6 +84,20 @@ static bool is_given_up(const struct audit_host *host)
 	       host->last.status == SWIFTRDMA_PEER_VERSION || host->silent >= SILENT_MAX;
 }
 
+int audit_ask_qp(struct cli *cli, const struct snap_qp *qp, struct io_peer *peer)
+{
+	int err = io_peer(cli->io, qp->dev, qp->qpn, peer);
+
+	if (err == -ENOENT || err == -ENODEV) {
+		*peer = (struct io_peer){ .status = SWIFTRDMA_PEER_UNCONNECTED };
+		return 0;
+	}
+	/* A status that this command does not know: of a later module. */
+	if (!err && (!peer->status || peer->status >= AUDIT_STATUSES))
+		peer->status = SWIFTRDMA_PEER_UNREACHABLE;
+	return err;
+}
+
 int audit_ask(struct cli *cli, struct audit_peers *peers, const struct snap_qp *qp,
 	      struct io_peer *peer)
 {
@@ -99,22 +113,15 @@ int audit_ask(struct cli *cli, struct audit_peers *peers, const struct snap_qp *
 		*peer = host->last;
 		return CLI_OK;
 	}
-	err = io_peer(cli->io, qp->dev, qp->qpn, peer);
-	/* A module that is older than the command; or the QP has just gone. */
+	err = audit_ask_qp(cli, qp, peer);
+	/* A module that is older than the command. */
 	if (err == -EOPNOTSUPP || err == -EPERM) {
 		peers->off = true;
 		*peer = (struct io_peer){ 0 };
 		return CLI_OK;
 	}
-	if (err == -ENOENT || err == -ENODEV) {
-		*peer = (struct io_peer){ .status = SWIFTRDMA_PEER_UNCONNECTED };
-		return CLI_OK;
-	}
 	if (err)
 		return cli_io_error(cli);
-	/* A reason that only a later module has. */
-	if (peer->status >= AUDIT_STATUSES)
-		peer->status = SWIFTRDMA_PEER_UNREACHABLE;
 	host->last = *peer;
 	host->silent = peer->status == SWIFTRDMA_PEER_SILENT ? host->silent + 1 : 0;
 	return CLI_OK;

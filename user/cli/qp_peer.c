@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* qp peer: what the other ends of connections say of their QPs. */
-#include <errno.h>
 #include <stdlib.h>
 
 #include "cli/qp_audit.h"
@@ -70,15 +69,8 @@ const struct noun_table qp_peer_table = NOUN_TABLE("qp.peer", columns);
 /* CLI_ERROR with a message: a later QP would have the same error. */
 static int ask_peer(struct cli *cli, const struct snap_qp *qp, struct line *l)
 {
-	int err = io_peer(cli->io, qp->dev, qp->qpn, &l->peer);
-
-	if (err && err != -ENOENT && err != -ENODEV)
+	if (audit_ask_qp(cli, qp, &l->peer))
 		return cli_io_error(cli);
-	if (err)
-		l->peer = (struct io_peer){ .status = SWIFTRDMA_PEER_UNCONNECTED };
-	/* A reason that only a later module has. */
-	if (!l->peer.status || l->peer.status >= AUDIT_STATUSES)
-		l->peer.status = SWIFTRDMA_PEER_UNREACHABLE;
 	l->qp = qp;
 	l->answered = l->peer.status == SWIFTRDMA_PEER_ANSWERED;
 	return CLI_OK;

@@ -250,7 +250,7 @@ struct snap_held {
 	/* Calls that waited, their WRs, the time over all threads, ns. */
 	uint64_t posts, wrs, time;
 	uint64_t passed;	/* those of the calls that waited as long as a call may */
-	/* Requests above the size of job.chunk: posted in pieces, and whole. */
+	/* Requests larger than job.chunk: how many were posted in pieces, how many whole. */
 	uint64_t split, whole;
 };
 

@@ -17,7 +17,7 @@
 
 /*
  * The last reading: devices, ports, UARs, jobs, what is in force, and the last point of each
- * series. @uars keeps which UARs are shown.
+ * series. The function chooses the UARs to show, and leaves them in @uars.
  */
 void page_state(const struct figures *f, struct rank *uars, struct json *j);
 /* All points that are still there, and the events among them. */

@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <infiniband/mlx5dv.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "probe/probe.h"
 #include "probe/writers.h"
@@ -16,7 +15,6 @@
 #define QPS		64
 #define DEPTH		16
 #define BYTES		512
-#define THREADS_MAX	16
 #define TRY_NS		3000000000ull
 #define MODULE_TRIES	20
 #define MODULE_US	100000
@@ -65,11 +63,9 @@ static void compare_module(struct probe *p, struct probe_finding *f, uint64_t be
 static void provoke(struct probe *p, struct probe_finding *f, struct nic *bare,
 		    struct mlx5dv_devx_event_channel *channel)
 {
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	struct writers_want want = {
 		.from = bare, .to = probe_to(p), .qps = QPS, .depth = DEPTH, .bytes = BYTES,
-		.threads = cpus < 1 ? 1 : cpus > THREADS_MAX ? THREADS_MAX : (uint32_t)cpus,
-		.measure_ns = TRY_NS, .enough = take_event, .arg = channel,
+		.threads = writers_threads(), .measure_ns = TRY_NS, .enough = take_event, .arg = channel,
 	};
 	struct writers_result r;
 	uint64_t before;

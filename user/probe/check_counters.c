@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * QUERY_QP's counters of a send queue. The queue is held with requests that cannot complete:
- * sends for which the other end has no receive posted yet, and which are repeated for ever.
+ * QUERY_QP's counters of a send queue. The check fills the queue with sends that cannot complete
+ * yet: the other end has posted no receive, and the NIC repeats the first send until it has.
  */
 #include "probe/prm.h"
 #include "probe/probe.h"

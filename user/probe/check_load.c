@@ -4,12 +4,10 @@
  * work requests under way, and more QPs in use, as in SMART.
  */
 #include <stdio.h>
-#include <unistd.h>
 
 #include "probe/probe.h"
 #include "probe/writers.h"
 
-#define THREADS_MAX	16
 #define MEASURE_NS	300000000ull
 #define MEASURE_SIM_NS	1500000000ull	/* a device in software does little in less */
 #define ROUNDS		2	/* the greater rate counts: others' traffic only takes from it */
@@ -29,13 +27,6 @@ static const uint32_t qp_counts[] = { 32, 64, 128, 256, 512 };
 #define QPS_WINDOW	512
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
-
-static uint32_t count_threads(void)
-{
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-
-	return cpus < 1 ? 1 : cpus > THREADS_MAX ? THREADS_MAX : (uint32_t)cpus;
-}
 
 /* 1/s. < 0, and said: it cannot be measured. */
 static double measure_load(struct probe *p, struct probe_finding *f, struct writers_want *want)
@@ -98,7 +89,7 @@ static bool measure_both(struct probe *p, struct probe_finding *f, struct nic *b
 
 static void compare_registers(struct probe *p, struct probe_finding *f, struct nic *bare)
 {
-	uint32_t most = count_threads(), threads = 1;
+	uint32_t most = writers_threads(), threads = 1;
 	double rate[2];
 
 	for (;;) {
@@ -118,7 +109,7 @@ void check_registers(struct probe *p, struct probe_finding *f)
 {
 	struct nic bare;
 
-	if (!p->simulated && count_threads() == 1) {
+	if (!p->simulated && writers_threads() == 1) {
 		finding_cannot(f, "one CPU: no two threads can meet at a register");
 		return;
 	}
@@ -137,7 +128,7 @@ static bool sweep(struct probe *p, struct probe_finding *f, const uint32_t *poin
 	c->n = 0;
 	for (size_t i = 0; i < n; i++) {
 		struct writers_want want = {
-			.from = &p->nic, .threads = count_threads(), .bytes = SMALL,
+			.from = &p->nic, .threads = writers_threads(), .bytes = SMALL,
 			.own = p->mlx5,
 			.qps = of_qps ? points[i] : CROWD_QPS_N,
 			.depth = of_qps ? QPS_WINDOW / points[i] : points[i],

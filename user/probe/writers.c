@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define IDLE_POLLS	200
 #define IDLE_US		20
@@ -233,6 +234,13 @@ static int join_threads(struct writers *c, struct writers_result *r, const char 
 		err = w->error ? w->error : err;
 	}
 	return err;
+}
+
+uint32_t writers_threads(void)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return cpus < 1 ? 1 : cpus > WRITERS_MAX ? WRITERS_MAX : (uint32_t)cpus;
 }
 
 int writers_run(const struct writers_want *want, struct writers_result *r)

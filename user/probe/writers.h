@@ -26,6 +26,11 @@ struct writers_result {
 	bool enough;
 };
 
+#define WRITERS_MAX	16
+
+/* As many threads as the host has CPUs, %WRITERS_MAX at most. */
+uint32_t writers_threads(void);
+
 /* 0 or -errno with nic_words(). It leaves no QP. */
 int writers_run(const struct writers_want *want, struct writers_result *r);
 

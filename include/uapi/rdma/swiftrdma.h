@@ -230,14 +230,14 @@
  * What a process reported stays in the sums of its job when the process is gone.
  *
  * %SWIFTRDMA_CMD_PEER_GET (do): what the module at the other end of a connection says of its
- * QP. The request names a device and QPN, and needs CAP_NET_ADMIN. The module asks the
- * peer's by management datagrams on QP 1, along the QP's own address vector, and waits for
- * it, 2 s at most. The answer is
+ * QP. The request names a device and QPN, and needs CAP_NET_ADMIN. The module sends management
+ * datagrams on QP 1 to the module of the peer's host, by the address vector of the QP, and waits
+ * 2 s at most for a reply. The answer is
  *
  *	SWIFTRDMA_A_PEER: nest
  *
- * whose STATUS says whether the peer answered. What it says is known if it did. Who forges it
- * has to receive the packets that are sent to the peer's address.
+ * whose STATUS says whether the peer answered. The attributes from TCLASS_ASKED on are there if
+ * it did. A forger must be able to receive the packets that are sent to the peer's address.
  *
  * Notifications
  * -------------

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Measures a tick of the evaluator, policy_eval(), on the host: 100 jobs, 20 policies, a tenth as
- * many UARs as QPs, and signals of which some changed. In the same run LuaJIT evaluates the same
- * rules over the same arrays, all of them anew at each tick, as a script would.
+ * Measures a tick of the evaluator, policy_eval(), on the host, with 100 jobs, 20 policies and a
+ * UAR for ten QPs. Before each tick some of the signals, or all, get new values. In the same run
+ * LuaJIT evaluates the same rules over the same arrays, as a script would: all rules at each tick.
  *
  * Times are of the thread's CPU clock. That is not enough on a machine that others
  * use: there a fixed piece of work takes twice its median in one of a hundred
