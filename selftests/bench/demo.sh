@@ -89,6 +89,7 @@ samples() { grep -c . "$dir/lat"; }
 has_samples() { [ "$(samples)" -ge "$1" ]; }
 
 start_kv() {
+	: >"$dir/kv"
 	# As "swiftrdma run" starts it.
 	in_cgroup kv env LD_PRELOAD="$top/build/lib/libswiftrdma.so.1" "$bench/lat" --client-dev rxe0 --server-dev rxe1 \
 		--log "$dir/lat" "$@" >"$dir/kv" 2>&1 & kv=$!

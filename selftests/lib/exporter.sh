@@ -44,6 +44,7 @@ page_event() {
 # start_clients KIND N: clients of slow_clients.py until end_clients.
 start_clients() {
 	[ -p "$work/end" ] || mkfifo "$work/end"
+	: >"$work/clients"
 	selftests/host/slow_clients.py "$1" "$2" "$exporter_port" <"$work/end" >"$work/clients" & clients=$!
 	exec {hold}>"$work/end"
 	wait_for 30 grep -q ready "$work/clients"

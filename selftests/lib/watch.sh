@@ -47,6 +47,8 @@ lat_start() {
 	local name=$1
 
 	shift
+	# Empty at once: the file may be that of a program before, which was ready.
+	: >"$work/$name"
 	lat --interval 500 "$@" >"$work/$name" 2>&1 &
 	lat_pid[$name]=$!
 	wait_for 30 grep -q ^ready "$work/$name"
@@ -65,6 +67,7 @@ start() {
 	local name=$1
 
 	shift
+	: >"$work/$name"
 	"$@" >"$work/$name" 2>&1 &
 	# shellcheck disable=SC2034
 	pid=$!

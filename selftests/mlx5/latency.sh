@@ -37,6 +37,7 @@ queued_start() {
 	local us=$1
 
 	shift
+	: >"$work/queued"
 	queued --dev mlx5_0 --chance 80 --step 5000 "$@" >"$work/queued" 2>&1 & queued=$!
 	pid=$queued
 	wait_for 60 grep -q ready "$work/queued" || cat "$work/queued"
@@ -113,6 +114,10 @@ measure() {
 		note "$name: $looked looks in $s s are too few"
 	done
 	queued_end
+	is "$name: the program ended without an error" $? 0
+	# Without a reference all that follows is void.
+	is "$name: the device counts all QPs of the program" \
+		"$(join "$work/before" "$work/after" | join - <(sort "$work/qpns") | wc -l)" "$2"
 	own=$(reference 2 3)
 	covered=$(reference 4 5)
 	job=$(jq '.[0].queue_latency' "$work/job")

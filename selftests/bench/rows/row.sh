@@ -97,6 +97,7 @@ took() {
 
 # hold_qps ARGS...: so many QPs, in the background; $held is who has them.
 hold_qps() {
+	: >"$row_tmp/hold"
 	build/bench/hold --count "$row_qps" --no-stdin --fast-exit "$@" >"$row_tmp/hold" & held=$!
 	wait_for 300 grep -q ^ready "$row_tmp/hold" || row_die "no $row_qps QPs: $(cat "$row_tmp/hold")"
 }

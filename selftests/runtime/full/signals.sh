@@ -28,6 +28,7 @@ start() {
 		shift
 	done
 	shift
+	: >"$work/$name.out"
 	swiftrdma run --job kv "${run[@]}" -- \
 		lat --client-dev "${dev[0]}" --server-dev "${dev[1]}" --interval 200 --outstanding $depth \
 		--log "$work/$name.log" "$@" >"$work/$name.out" 2>"$work/$name.err" & pid=$!

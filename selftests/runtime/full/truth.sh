@@ -59,6 +59,7 @@ load_bursts() { bursts 8 --duration "$lasts"; }
 load_queued() {
 	local pid
 
+	: >"$work/out"
 	"${run[@]}" queued --dev "${dev[0]}" --qps 4 --depth 16 --signal 4 --log "$work/own" \
 		>"$work/out" 2>"$work/err" & pid=$!
 	wait_for 60 grep -q ^ready "$work/out" && nap "$lasts"
@@ -145,6 +146,7 @@ true_of() {
 behind() {
 	local name="a write of $1 bytes before reads of 64" s=$((shortest * 2)) pid to n mean
 
+	: >"$work/out"
 	"${run[@]}" behind --dev "${dev[0]}" --peer "${dev[1]}" --reads 3 --large "$1" \
 		--log "$work/own" >"$work/out" 2>"$work/err" & pid=$!
 	wait_for 60 grep -q ^ready "$work/out"
