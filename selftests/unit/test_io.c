@@ -443,6 +443,86 @@ static void too_many_levels(void **state)
 	assert_int_equal(f->r.n_levels, 8);
 }
 
+/*
+ * A QP of the attributes that QPs mostly have. In one of two QPs an attribute lacks, is another
+ * one's, or has a wrong size, and one is an owner in the middle.
+ */
+static void put_random_qp(struct nl_msg *msg)
+{
+	static const struct { int type, bits; } usual[] = {
+		{ SWIFTRDMA_QP_A_DEV_INDEX, 32 }, { SWIFTRDMA_QP_A_QPN, 32 }, { SWIFTRDMA_QP_A_SERIAL, 64 },
+		{ SWIFTRDMA_QP_A_TYPE, 32 }, { SWIFTRDMA_QP_A_STATE, 32 }, { SWIFTRDMA_QP_A_OWNER, 0 },
+		{ SWIFTRDMA_QP_A_DOORBELLS, 64 }, { SWIFTRDMA_QP_A_WRS, 64 }, { 200, 32 },
+		{ SWIFTRDMA_QP_A_TCLASS, 32 }, { SWIFTRDMA_QP_A_CLASS_ERROR, 32 },
+		{ SWIFTRDMA_QP_A_TIME, 64 }, { SWIFTRDMA_QP_A_UAR, 32 },
+	};
+	const size_t n = sizeof(usual) / sizeof(usual[0]);
+	struct nlattr *nest = nla_nest_start(msg, SWIFTRDMA_A_QP);
+	size_t odd = rand() % (2 * n), i;
+
+	for (i = 0; i < n; i++) {
+		int type = usual[i].type, bits = usual[i].bits;
+
+		if (i == odd && rand() % 2)
+			continue;
+		if (i == odd && rand() % 20)
+			type = usual[rand() % n].type;
+		if (i == odd && rand() % 8 == 0)
+			bits = bits == 32 ? 64 : 32;
+		if (type == SWIFTRDMA_QP_A_OWNER)
+			put_owner(msg, type, rand() % 3, "kv");
+		else if (bits == 64)
+			nla_put_u64(msg, type, (uint64_t)rand() << 32 | rand());
+		else
+			nla_put_u32(msg, type, rand());
+	}
+	nla_nest_end(msg, nest);
+}
+
+/* What is remembered of a QP's attributes does not show in how the next QP is read. */
+static void reading_remembers_nothing(void **state)
+{
+	struct fixture *whole, *one;
+	size_t complete = 0, wrong = 0;
+
+	(void)state;
+	srand(1);
+	for (int round = 0; round < 500; round++) {
+		const struct nlattr *a;
+		int left, err, n = 0;
+
+		setup((void **)&whole);
+		for (int i = 0; i < 8; i++)
+			put_random_qp(whole->msg);
+		err = parse(whole);
+		a = nlmsg_attrdata(nlmsg_hdr(whole->msg), GENL_HDRLEN);
+		left = nlmsg_attrlen(nlmsg_hdr(whole->msg), GENL_HDRLEN);
+		for (; nla_ok(a, left) && n <= (int)whole->snap.n_qps; a = nla_next(a, &left), n++) {
+			struct snap_qp *got = &whole->snap.qps[n], *alone;
+
+			setup((void **)&one);
+			nla_put(one->msg, nla_type(a), nla_len(a), nla_data(a));
+			if (n == (int)whole->snap.n_qps) {
+				assert_int_equal(parse(one), err);
+				wrong++;
+			} else {
+				assert_int_equal(parse(one), 0);
+				alone = one->snap.qps;
+				assert_true(snap_has(got, SNAP_OWNER) == snap_has(alone, SNAP_OWNER));
+				if (snap_has(got, SNAP_OWNER))
+					assert_int_equal(whole->snap.owners[got->owner].pid,
+							 one->snap.owners[alone->owner].pid);
+				got->owner = alone->owner;
+				assert_memory_equal(got, alone, sizeof(*got));
+				complete++;
+			}
+			teardown((void **)&one);
+		}
+		teardown((void **)&whole);
+	}
+	assert_true(complete > 1000 && wrong > 100);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -462,6 +542,7 @@ int main(void)
 		IO_TEST(too_many_readings),
 		IO_TEST(levels),
 		IO_TEST(too_many_levels),
+		cmocka_unit_test(reading_remembers_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

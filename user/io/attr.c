@@ -61,41 +61,118 @@ static bool put(const struct srdma_field *f, char *obj, const void *data,
 	}
 }
 
+static struct srdma_shape *shape_of(const struct srdma_set *set, struct srdma_reading *r)
+{
+	return set == &srdma_qp_set ? &r->qp_shape : set == &srdma_uar_set ? &r->uar_shape : NULL;
+}
+
+/* Remembers attribute @i of an object. */
+static void remember_attr(struct srdma_shape *shape, size_t i, const struct nlattr *a,
+			  const struct srdma_field *f)
+{
+	shape->attrs[i].header = 0;
+	if (!f || f->kind > U64 || f->kind == SKIP)
+		return;
+	memcpy(&shape->attrs[i].header, a, sizeof(uint32_t));
+	shape->attrs[i].offset = f->offset;
+	shape->attrs[i].type = a->nla_type & NLA_TYPE_MASK;
+	shape->attrs[i].is_u64 = f->kind == U64;
+	shape->attrs[i].has = f->has;
+}
+
+/* What the attributes of an object said so far. */
+struct told {
+	uint64_t seen, has;
+};
+
+/* Reads attributes from the @i-th on while they are as remembered. Returns their number. */
+static size_t fill_as_before(const struct srdma_shape *shape, size_t i, char *obj,
+			     const void **pos, size_t *left, struct told *told)
+{
+	const size_t n = sizeof(shape->attrs) / sizeof(shape->attrs[0]);
+	const char *p = *pos;
+	size_t rest = *left, first = i;
+
+	for (; i < n && rest >= NLA_HDRLEN + sizeof(uint64_t); i++) {
+		size_t step = NLA_HDRLEN + sizeof(uint32_t);
+
+		if (memcmp(p, &shape->attrs[i].header, sizeof(uint32_t)))
+			break;
+		if (shape->attrs[i].is_u64) {
+			memcpy(obj + shape->attrs[i].offset, p + NLA_HDRLEN, sizeof(uint64_t));
+			step = NLA_HDRLEN + sizeof(uint64_t);
+		} else {
+			memcpy(obj + shape->attrs[i].offset, p + NLA_HDRLEN, sizeof(uint32_t));
+		}
+		told->seen |= BIT(shape->attrs[i].type);
+		told->has |= shape->attrs[i].has;
+		p += step;
+		rest -= step;
+	}
+	*pos = p;
+	*left = rest;
+	return i - first;
+}
+
+/* Reads one attribute. */
+static int fill_one(const struct srdma_set *set, struct srdma_reading *r, void *obj,
+		    const struct nlattr *a, const struct srdma_field *f, struct told *told)
+{
+	unsigned int type = a->nla_type & NLA_TYPE_MASK;
+	const void *data = (const char *)a + NLA_HDRLEN;
+	size_t len = a->nla_len - NLA_HDRLEN;
+	int err;
+
+	if (f->kind == NEST) {
+		err = set->nest(r, obj, (int)type, data, len);
+		if (err)
+			return err;
+	} else if (!put(f, obj, data, len)) {
+		return -EBADMSG;
+	}
+	told->seen |= BIT(type);
+	told->has |= f->has;
+	return 0;
+}
+
+/* NULL: the attribute is not known. */
+static const struct srdma_field *find_field(const struct srdma_set *set, const struct nlattr *a)
+{
+	unsigned int type = a->nla_type & NLA_TYPE_MASK;
+
+	return type < set->n && set->fields[type].kind != SKIP ? &set->fields[type] : NULL;
+}
+
 int srdma_fill(const struct srdma_set *set, struct srdma_reading *r, void *obj,
 	       const void *pos, size_t left, uint64_t *seen_out)
 {
+	struct srdma_shape *shape = shape_of(set, r);
+	struct told told = { 0 };
 	const struct nlattr *a;
-	uint64_t seen = 0;
-	uint64_t has = 0;
 	bool bad = false;
+	size_t i = 0;
 
-	while ((a = srdma_next_attr(&pos, &left, &bad))) {
-		unsigned int type = a->nla_type & NLA_TYPE_MASK;
-		const void *data = (const char *)a + NLA_HDRLEN;
-		size_t len = a->nla_len - NLA_HDRLEN;
+	for (;; i++) {
 		const struct srdma_field *f;
 		int err;
 
-		if (type >= set->n)
-			continue;
-		f = &set->fields[type];
-		if (f->kind == SKIP)
-			continue;
-		if (f->kind == NEST) {
-			err = set->nest(r, obj, type, data, len);
-			if (err)
-				return err;
-		} else if (!put(f, obj, data, len)) {
-			return -EBADMSG;
-		}
-		seen |= BIT(type);
-		has |= f->has;
+		if (shape)
+			i += fill_as_before(shape, i, obj, &pos, &left, &told);
+		a = srdma_next_attr(&pos, &left, &bad);
+		if (!a)
+			break;
+		f = find_field(set, a);
+		if (shape && i < sizeof(shape->attrs) / sizeof(shape->attrs[0]))
+			remember_attr(shape, i, a, f);
+		err = f ? fill_one(set, r, obj, a, f, &told) : 0;
+		if (err)
+			return err;
 	}
-	if (bad || !ALL(seen, set->required))
+	if (bad || !ALL(told.seen, set->required))
 		return -EBADMSG;
 	if (set->has_offset != NO_HAS)
-		*(uint64_t *)((char *)obj + set->has_offset) = has;
+		*(uint64_t *)((char *)obj + set->has_offset) = told.has;
 	if (seen_out)
-		*seen_out = seen;
+		*seen_out = told.seen;
 	return 0;
 }

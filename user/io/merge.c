@@ -6,6 +6,8 @@
 #include "core/array.h"
 #include "io/merge.h"
 
+#define CACHE_LINE	64
+
 static int by_qp(const void *x, const void *y)
 {
 	const struct snap_qp *a = x, *b = y;
@@ -126,15 +128,35 @@ static bool make_keys(struct snapshot *snap)
 	return true;
 }
 
-/* The row of the first QP that is not before @key, from row @from on. */
-static size_t seek_qp(const struct snapshot *snap, size_t from, const struct snap_qp *key)
+/* The first row from @from on whose key is not below @key, which is likely to be near. */
+static size_t seek_key(const struct snapshot *snap, size_t from, uint64_t key)
 {
-	uint64_t k = key_of(key);
+	size_t step = 1;
 
-	from += array_find(snap->n_qps - from, i, snap->qp_key[from + i] < k);
-	while (from < snap->n_qps && SNAP_CMP_QP(&snap->qps[from], key) < 0)
-		from++;
-	return from;
+	while (from + step < snap->n_qps && snap->qp_key[from + step] < key) {
+		from += step;
+		step *= 2;
+	}
+	if (step > snap->n_qps - from)
+		step = snap->n_qps - from;
+	return from + array_find(step, i, snap->qp_key[from + i] < key);
+}
+
+/* QPs are spread over megabytes: their rows are read from memory while others are searched. */
+static void prefetch_qp(const struct snapshot *snap, size_t row)
+{
+	const char *p = (const char *)&snap->qps[row];
+
+	for (size_t i = 0; i < sizeof(*snap->qps); i += CACHE_LINE)
+		__builtin_prefetch(p + i, 1);
+}
+
+/* The row of the first QP that is not before @qp, from @row on, which has its key. */
+static size_t seek_qp(const struct snapshot *snap, size_t row, const struct snap_qp *qp)
+{
+	while (row < snap->n_qps && SNAP_CMP_QP(&snap->qps[row], qp) < 0)
+		row++;
+	return row;
 }
 
 /*
@@ -170,7 +192,13 @@ int srdma_merge_qps(struct snapshot *snap, const struct snap_qp *delta,
 	    !array_reserve(&snap->changed, &snap->cap_changed, n, sizeof(*snap->changed)))
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
-		row = seek_qp(snap, row, &delta[i]);
+		row = seek_key(snap, row, key_of(&delta[i]));
+		snap->changed[i] = (uint32_t)row;
+		if (row < snap->n_qps)
+			prefetch_qp(snap, row);
+	}
+	for (size_t i = 0; i < n; i++) {
+		row = seek_qp(snap, snap->changed[i], &delta[i]);
 		snap->changed[i] = (uint32_t)row;
 		fresh += last_of_key(delta, n, i) &&
 			 (row == snap->n_qps || SNAP_CMP_QP(&snap->qps[row], &delta[i]));

@@ -37,16 +37,20 @@ const struct srdma_set srdma_owner_set = {
 	FIELDS(owner_fields), 0, NO_HAS, NULL,
 };
 
+/* Apart from take_owner(), which would clear @owner each time. */
+static __attribute__((noinline)) int add_owner(struct srdma_reading *r, uint32_t *index,
+					       const void *data, size_t len)
+{
+	struct snap_owner owner = { 0 };
+	int err = srdma_fill(&srdma_owner_set, r, &owner, data, len, NULL);
+
+	return err ? err : srdma_owner_add(r->snap, &owner, data, len, index);
+}
+
 static int take_owner(struct srdma_reading *r, uint32_t *index,
 		      const void *data, size_t len)
 {
-	struct snap_owner owner = { 0 };
-	int err;
-
-	if (srdma_owner_find(r->snap, data, len, index))
-		return 0;
-	err = srdma_fill(&srdma_owner_set, r, &owner, data, len, NULL);
-	return err ? err : srdma_owner_add(r->snap, &owner, data, len, index);
+	return srdma_owner_find(r->snap, data, len, index) ? 0 : add_owner(r, index, data, len);
 }
 
 static const struct srdma_field dev_fields[] = {

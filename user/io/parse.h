@@ -22,6 +22,21 @@ struct srdma_lease {
 };
 
 /*
+ * The attributes that the last object of a kind had, in their order, because the next object
+ * mostly has the same. Then the processor need not wait for the length of an attribute to know
+ * where the next one begins, which is half of the time that reading takes.
+ */
+struct srdma_shape {
+	struct {
+		uint32_t header;	/* struct nlattr as it came; 0: not a number that is known */
+		uint16_t offset;	/* of the object's member */
+		uint8_t type;
+		bool is_u64;		/* otherwise it has 32 bits */
+		uint64_t has;
+	} attrs[48];
+};
+
+/*
  * Where the objects of an answer go. The pointers are all set: an answer may
  * carry what was not asked for.
  */
@@ -43,6 +58,7 @@ struct srdma_reading {
 	uint64_t batch;
 	uint64_t generation, time;	/* the end of a dump */
 	uint32_t count;
+	struct srdma_shape uar_shape, qp_shape;	/* of the objects of which there are many */
 	bool disarmed;			/* was the module armed, at the end of any of the dumps */
 };
 
