@@ -108,14 +108,15 @@ static size_t alike(const char *name, enum sim_device device)
 /* Tick by tick: what it decided, and what the replay of its recording decides. */
 static void test_replays_alike(void **state)
 {
-	size_t i, mlx5 = 0, rxe = 0;
+	size_t i, mlx5 = 0, library = 0, rxe = 0;
 
 	(void)state;
 	for (i = 0; i < SCENARIOS; i++) {
 		mlx5 += alike(scenarios[i], SIM_MLX5);
+		library += alike(scenarios[i], SIM_MLX5_LIBRARY);
 		rxe += alike(scenarios[i], SIM_RXE);
 	}
-	assert_true(mlx5 > 10 && rxe > 10);
+	assert_true(mlx5 > 10 && library > mlx5 && rxe > 10);
 }
 
 /* --- Waiting ------------------------------------------------------------------------- */
@@ -129,6 +130,50 @@ static void text(const char *s)
 		report_print(&r, stderr);
 		fail();
 	}
+}
+
+/* Requests that four threads get done on a device, under a policy that limits their rate. */
+static double done_under(enum sim_device device, const char *undo)
+{
+	static const char begin[] =
+		"levels: [{level: 1, dscp: 10}]\n"
+		"jobs:\n- {name: k, class: throughput, match: [{uid: 1}]}\n"
+		"policies:\n- {name: p, for: job k, when: job.wr_rate > 500k/s, hold: 0s, cooldown: 0s, "
+		"do: job.wr_rate = 100k/s, undo: {when: ";
+	struct sim_options opt = { .cfg = &cfg };
+	char policy[512];
+	struct report r;
+	struct caps caps;
+
+	text("name: a\nnic: {preset: cx6}\ntime: 20ms\ninterval: 1ms\n"
+	     "jobs: [{name: k, class: throughput, arrival: closed, threads: 4, qps: 4, depth: 4, size: 64}]\n");
+	sc.device = device;
+	caps = sim_caps(device);
+	report_init(&r, "policy.yaml");
+	snprintf(policy, sizeof(policy), "%s%s, cooldown: 0s}}\n", begin, undo);
+	assert_true(config_load_text_for(&cfg, &caps, policy, strlen(policy), &r));
+	assert_int_equal(sim_run(&sc, &opt, &with), 0);
+	config_free(&cfg);
+	return (double)with.job[0].done;
+}
+
+/*
+ * Threads under libswiftrdma keep to a rate, and are as fast as before when it is taken back.
+ * Without the library nobody enforces it.
+ */
+static void test_library_keeps_a_rate(void **state)
+{
+	double without_library = done_under(SIM_MLX5, "job.wr_rate < 10k/s, hold: 0s");
+	double kept = done_under(SIM_MLX5_LIBRARY, "job.wr_rate < 10k/s, hold: 0s");
+	double taken_back = done_under(SIM_MLX5_LIBRARY, "job.wr_rate < 200k/s, hold: 4ms");
+
+	(void)state;
+	/* The first decisions fall into the warm-up. */
+	HOLDS("requests at 100k/s", kept, >=, 1e-4 * (double)with.measured * 0.97);
+	HOLDS("requests at 100k/s", kept, <=, 1e-4 * (double)with.measured * 1.03);
+	/* Of five or six ticks the rate holds for all but one. */
+	HOLDS("taken back after 4 ms", taken_back, >=, without_library / 7);
+	HOLDS("taken back after 4 ms", taken_back, <=, without_library / 4);
 }
 
 /*
@@ -433,7 +478,7 @@ static void says(const char *line, const char *want)
 static void test_mistakes(void **state)
 {
 	(void)state;
-	says("device: cx9", "s:3:9: 'cx9' is not a value of 'device'; values are mlx5, rxe and all");
+	says("device: cx9", "s:3:9: 'cx9' is not a value of 'device'; values are mlx5, mlx5-library, rxe and all");
 	says("shows: [{figure: p98, of: gain}]",
 	     "s:3:18: 'p98' is not a value of 'figure'; values are p99, wr_rate, byte_rate, slo_met, misses and port");
 	says("shows: [{figure: p99, of: gain, job: x, at_least: 1}]",
@@ -454,6 +499,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_replays_alike),
+		cmocka_unit_test(test_library_keeps_a_rate),
 		cmocka_unit_test(test_looks),
 		cmocka_unit_test(test_overload_is_late),
 		cmocka_unit_test(test_starved_is_late),

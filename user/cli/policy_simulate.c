@@ -176,7 +176,7 @@ static void say_how(const struct scenario *sc, double hurry)
 {
 	printf("NIC: %s\n", policy_basis(sc));
 	if (sc->device == SIM_ALL)
-		printf("device all: policies have signals and knobs that no live system has yet (libswiftrdma's)\n");
+		printf("device all: policies have signals and knobs that no live system has\n");
 	else
 		printf("device %s: policies have the signals and knobs that an agent has there\n",
 		       sim_device_name(sc->device));
@@ -405,7 +405,7 @@ static int load_scenario(struct scenario *sc, const struct request *rq)
 		return CLI_OK;
 	device = sim_device_named(rq->device);
 	if (device < 0)
-		return args_bad("device '%s' is not known; devices are mlx5, rxe and all", rq->device);
+		return args_bad("device '%s' is not known; devices are mlx5, mlx5-library, rxe and all", rq->device);
 	sc->device = (enum sim_device)device;
 	return CLI_OK;
 }

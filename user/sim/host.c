@@ -333,6 +333,13 @@ void sim_begin(struct sim *s, uint32_t thread, uint64_t now)
 				       t->comes : MODEL_NEVER);
 		return;
 	}
+	if (j->wr_rate > 0) {
+		if (now < j->next_begin) {
+			become_idle(s, thread, j->next_begin);
+			return;
+		}
+		j->next_begin = now + (uint64_t)(1e12 / j->wr_rate);
+	}
 	s->waits[thread] = false;
 	t->arrival = now;
 	if (is->arrival == SIM_OPEN) {
@@ -431,6 +438,8 @@ void sim_done(void *ctx, const struct model_done *done)
 	s->now = done->at;
 	if (ps > j->least_ps)
 		s->qp_tick[done->qp].wait_ps += ps - j->least_ps;
+	if (s->job_report)
+		sim_library_done(s, job, done);
 	j->done++;
 	j->out--;
 	t->out--;

@@ -51,6 +51,12 @@ struct sim_qp_tick {
 	uint64_t done_before;	/* WRs done before it */
 };
 
+/* What a library counts of a QP. */
+struct sim_qp_report {
+	uint64_t last_done;	/* ps: when a WR of the QP was done last */
+	struct snap_figures sum;
+};
+
 /* Lines that a thread may be in at once: it may hold a QP's lock in line for a register. */
 enum sim_link {
 	SIM_QP_LINE,
@@ -119,6 +125,8 @@ struct sim_state {
 	bool weighed;		/* job.weight is in force */
 	uint64_t bit_rate;
 	double create_rate;	/* negative: no limit */
+	double wr_rate;		/* 0: no limit */
+	uint64_t next_begin;	/* ps: when the next WR may begin, with a limit */
 	uint64_t next_control;	/* ps */
 	uint32_t out;		/* WRs outstanding */
 	uint32_t begun;		/* WRs that threads are about to post */
@@ -144,6 +152,9 @@ struct sim {
 	uint8_t *waits;		/* per thread: it is idle, and may post if it gets a credit */
 	struct sim_qp *qp;
 	struct sim_qp_tick *qp_tick;
+	/* library.c: what libraries report of jobs and QPs; NULL: processes have none */
+	struct snap_job_report *job_report;
+	struct sim_qp_report *qp_report;
 	uint32_t moving;	/* QPs that are to move to another UAR */
 	struct sim_uar *uar;
 	struct sim_wr *wr;
@@ -179,6 +190,13 @@ static inline uint64_t sim_out(const struct sim *s, uint32_t q)
 {
 	return s->m.qp[q].posted - s->m.qp[q].done;
 }
+
+/* library.c */
+int sim_library_init(struct sim *s);
+void sim_library_free(struct sim *s);
+void sim_library_done(struct sim *s, uint32_t job, const struct model_done *done);
+/* After the QPs of the snapshot. */
+void sim_library_fill(struct sim *s, struct snapshot *sn);
 
 /* host.c */
 void sim_thread_event(struct sim *s, uint32_t thread);

@@ -35,7 +35,7 @@ static void set_weight(struct sim *s, struct sim_state *j, uint32_t weight, bool
 {
 	j->weight = weight ? weight : 1;
 	j->weighed = !release;
-	if (s->sc->device == SIM_MLX5)
+	if (sim_is_mlx5(s->sc->device))
 		set_element(s, j, release ? 0 : weight);
 }
 
@@ -54,6 +54,11 @@ static void set_qps(struct sim *s, struct sim_state *j, uint32_t qps)
 	/* Threads change their QP at their next post. */
 	j = &s->job[j->owner];
 	sim_use_qps(j, !qps ? j->is->used : qps < j->n_qps ? qps : j->n_qps);
+}
+
+static bool processes_obey(const struct sim *s)
+{
+	return s->sc->device == SIM_ALL || sim_has_library(s->sc->device);
 }
 
 void sim_apply(struct sim *s, const struct policy_decision *d)
@@ -80,15 +85,23 @@ void sim_apply(struct sim *s, const struct policy_decision *d)
 		if (s->sc->device == SIM_RXE)
 			break;
 		j->bit_rate = d->release ? 0 : (uint64_t)d->new;
-		set_element(s, j, s->sc->device == SIM_MLX5 && j->weighed ? j->weight : 0);
+		set_element(s, j, sim_is_mlx5(s->sc->device) && j->weighed ? j->weight : 0);
 		break;
-	/* The other knobs would be libswiftrdma's. */
+	/* libswiftrdma enforces these. */
 	case SWIFTRDMA_KNOB_CREDITS:
-		if (s->sc->device != SIM_ALL)
+		if (!processes_obey(s))
 			break;
 		j->credits = v;
 		sim_wake_job(s, job);
 		break;
+	case SWIFTRDMA_KNOB_WR_RATE:
+		if (!processes_obey(s))
+			break;
+		j->wr_rate = d->release ? 0 : d->new;
+		j->next_begin = s->now;
+		sim_wake_job(s, job);
+		break;
+	/* Nobody enforces these yet. */
 	case SWIFTRDMA_KNOB_QPS:
 		if (s->sc->device == SIM_ALL)
 			set_qps(s, j, v);

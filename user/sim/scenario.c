@@ -63,7 +63,7 @@ bool scenario_word(struct report *r, const struct node *n, const char *key,
 
 static const char *const class_words[] = { "weighted", "strict", NULL };
 static const char *const device_words[] = {
-	[SIM_MLX5] = "mlx5", [SIM_RXE] = "rxe", [SIM_ALL] = "all", NULL
+	[SIM_MLX5] = "mlx5", [SIM_MLX5_LIBRARY] = "mlx5-library", [SIM_RXE] = "rxe", [SIM_ALL] = "all", NULL
 };
 static const char *const arrival_words[] = {
 	[SIM_CLOSED] = "closed", [SIM_BATCH] = "batch", [SIM_OPEN] = "open", NULL
@@ -337,14 +337,18 @@ const char *sim_device_name(enum sim_device device)
 
 struct caps sim_caps(enum sim_device device)
 {
-	const struct caps here = caps_here();
-	struct caps caps = caps_all();
+	/*
+	 * Simulated QPs are there from the beginning, so none is placed; requests stay whole; and a
+	 * memory region has one translation.
+	 */
+	const uint32_t lacks = 1u << SWIFTRDMA_KNOB_PLACE | 1u << SWIFTRDMA_KNOB_CHUNK |
+			       1u << SWIFTRDMA_KNOB_HUGE_PAGES;
+	struct caps caps = device == SIM_ALL ? caps_all() : caps_here();
 
-	/* Simulated processes have no library. */
-	if (device != SIM_ALL)
-		return caps_without_library(&here);
-	/* All simulated QPs are there from the beginning, so none is placed. */
-	caps.knobs &= ~(1u << SWIFTRDMA_KNOB_PLACE);
+	if (device != SIM_ALL && !sim_has_library(device))
+		return caps_without_library(&caps);
+	caps.knobs &= ~lacks;
+	caps.library_knobs &= ~lacks;
 	return caps;
 }
 

@@ -28,6 +28,7 @@ enum sim_arrival {
 /* Which signals and knobs an agent would have on the simulated device. */
 enum sim_device {
 	SIM_MLX5,	/* a ConnectX with swiftrdma_mlx5.ko */
+	SIM_MLX5_LIBRARY,	/* the same, and processes run under libswiftrdma */
 	SIM_RXE,	/* rdma_rxe */
 	SIM_ALL,	/* every signal and knob; no live system has these */
 };
@@ -186,6 +187,16 @@ static inline bool sim_promised(const struct sim_job *j)
 }
 
 /* "mlx5", "rxe", "all"; -1 for another. */
+static inline bool sim_has_library(enum sim_device device)
+{
+	return device == SIM_MLX5_LIBRARY;
+}
+
+static inline bool sim_is_mlx5(enum sim_device device)
+{
+	return device == SIM_MLX5 || device == SIM_MLX5_LIBRARY;
+}
+
 int sim_device_named(const char *name);
 const char *sim_device_name(enum sim_device device);
 /* The capabilities that policies are compiled for. */

@@ -129,9 +129,15 @@ static void fill_knobs(const struct sim_state *j, struct snap_job_stat *st)
 		st->has |= SNAP_BIT_RATE;
 	if (j->create_rate >= 0)
 		st->has |= SNAP_CREATE_RATE;
+	if (j->credits)
+		st->has |= SNAP_CREDITS;
+	if (j->wr_rate > 0)
+		st->has |= SNAP_WR_RATE;
 	st->level = j->level;
 	st->weight = j->weight;
 	st->bit_rate = j->bit_rate;
+	st->credits = j->credits;
+	st->wr_rate = (uint64_t)j->wr_rate;
 	st->create_rate = j->create_rate < 0 ? 0 : (uint64_t)j->create_rate;
 }
 
@@ -260,6 +266,7 @@ static void fill_snap(struct sim *s, struct snapshot *sn)
 	fill_uars(s, sn);
 	fill_jobs(s, sn);
 	fill_qps(s, sn);
+	sim_library_fill(s, sn);
 	sn->devs[0].qps = (uint32_t)sn->n_qps;
 	sn->devs[0].created = s->controls;
 	sn->devs[0].time = ns;
@@ -363,7 +370,8 @@ int sim_view_init(struct sim *s)
 	s->look_at = s->sc->device == SIM_RXE ? MODEL_NEVER : s->sc->interval * PS_PER_NS;
 	/* A sequence of its own: looks change nothing of what they look at. */
 	s->look_rng = s->rng;
-	if (!s->out || make_snap(s, &s->snap[0]) || make_snap(s, &s->snap[1]))
+	if (!s->out || make_snap(s, &s->snap[0]) || make_snap(s, &s->snap[1]) ||
+	    sim_library_init(s))
 		return -ENOMEM;
 	if (s->opt->csv)
 		fputs("ms,job,p50_us,p99_us,done,port_util,level,weight,credits,qps\n",
@@ -387,6 +395,7 @@ void sim_view_free(struct sim *s)
 		free(sn->jobs);
 		free(sn->owners);
 	}
+	sim_library_free(s);
 	free(s->out);
 	signals_free(&s->sig);
 	policy_state_free(&s->state);
