@@ -111,14 +111,14 @@ static bool devices_can(const struct srdma_act_item *item)
 /* Is there a process of the job, on a device that is meant, whose library enforces the knob? */
 static bool processes_can(const struct srdma_act_item *item, const struct srdma_job *job)
 {
-	int place = srdma_share_knob_of(item->target.knob);
+	int share_knob = srdma_share_knob_of(item->target.knob);
 	struct srdma_job_dev *jd;
 	struct srdma_dev *dev;
 	unsigned long index;
 
 	xa_for_each(&srdma_devs, index, dev) {
 		jd = is_meant(item, dev) ? xa_load(&dev->jobs, job->id) : NULL;
-		if (jd && srdma_knobs_possible(jd, place))
+		if (jd && srdma_knobs_possible(jd, share_knob))
 			return true;
 	}
 	return false;

@@ -272,14 +272,14 @@ static void show_held(struct seq_file *m, const struct srdma_job_dev *jd)
 	static const struct srdma_held none;
 	const struct srdma_held *held;
 	u32 knob, able, in_force;
-	int place;
+	int share_knob;
 
 	for (knob = 0; knob <= SWIFTRDMA_KNOB_MAX; knob++) {
-		place = srdma_share_knob_of(knob);
-		if (place < 0)
+		share_knob = srdma_share_knob_of(knob);
+		if (share_knob < 0)
 			continue;
-		held = place < SWIFTRDMA_SHARE_HELD ? &jd->report->held[place] : &none;
-		srdma_knobs_count(jd, place, &able, &in_force);
+		held = share_knob < SWIFTRDMA_SHARE_HELD ? &jd->report->held[share_knob] : &none;
+		srdma_knobs_count(jd, share_knob, &able, &in_force);
 		if (able || held->posts)
 			seq_printf(m, "\n%4u %-32s %-11s %9u %8u %12llu %14llu %16llu %10llu",
 				   jd->job->id, jd->job->name, srdma_knob_table[knob].name, able,

@@ -590,9 +590,9 @@ static void visit_sum(struct srdma_qp *q, void *arg)
 	sum_member(arg, q);
 }
 
-static u64 knob_or_none(const struct srdma_job_dev *jd, int place)
+static u64 knob_or_none(const struct srdma_job_dev *jd, int share_knob)
 {
-	return jd->knob[place].until ? jd->knob[place].value : U64_MAX;
+	return jd->knob[share_knob].until ? jd->knob[share_knob].value : U64_MAX;
 }
 
 /*

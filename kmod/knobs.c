@@ -25,9 +25,9 @@ static DECLARE_DELAYED_WORK(look, look_work);
 
 static u64 n_looks;		/* srdma_share_lock */
 
-bool srdma_knob_is_dev(const struct srdma_dev *dev, int place)
+bool srdma_knob_is_dev(const struct srdma_dev *dev, int share_knob)
 {
-	return place == SWIFTRDMA_SHARE_KNOB_BIT_RATE && dev->caps & SWIFTRDMA_DEV_CAP_RATES;
+	return share_knob == SWIFTRDMA_SHARE_KNOB_BIT_RATE && dev->caps & SWIFTRDMA_DEV_CAP_RATES;
 }
 
 /* Blocks in control */
@@ -80,9 +80,9 @@ static void write_blocks(struct srdma_job_dev *jd)
  * Calls of the process that the knob acts on: the library reads control first in each of them.
  * Those that post are counted as of the last time when the report was read.
  */
-static u64 count_uses(const struct srdma_share *s, int place)
+static u64 count_uses(const struct srdma_share *s, int share_knob)
 {
-	switch (place) {
+	switch (share_knob) {
 	case SWIFTRDMA_SHARE_KNOB_PLACE:
 		return atomic64_read(&s->created);
 	case SWIFTRDMA_SHARE_KNOB_HUGE_PAGES:
@@ -93,15 +93,15 @@ static u64 count_uses(const struct srdma_share *s, int place)
 }
 
 /* The process has to answer what its block says now about the knob. Its report was just read. */
-static void expect_answer(struct srdma_share *s, int place)
+static void expect_answer(struct srdma_share *s, int share_knob)
 {
-	s->knob[place].asked = job_block(s)->changes;
-	s->knob[place].asked_uses = count_uses(s, place);
+	s->knob[share_knob].asked = job_block(s)->changes;
+	s->knob[share_knob].asked_uses = count_uses(s, share_knob);
 }
 
 /* Division */
 
-/* Is a knob in force whose place is less than @end? */
+/* Is one of the first @end knobs that libraries enforce in force? */
 static bool has_knob(const struct srdma_job_dev *jd, int end)
 {
 	int i;
@@ -113,27 +113,27 @@ static bool has_knob(const struct srdma_job_dev *jd, int end)
 }
 
 /* Each process has the whole value. */
-static void share_whole(struct srdma_job_dev *jd, int place)
+static void share_whole(struct srdma_job_dev *jd, int share_knob)
 {
 	struct srdma_share *s;
 
 	list_for_each_entry(s, &jd->report->shares, job_node)
-		s->knob[place].need.share = jd->knob[place].value;
+		s->knob[share_knob].need.share = jd->knob[share_knob].value;
 }
 
 /* True: more than 1/SRDMA_MOVED_PART of the ceiling moved to other processes. */
-static bool divide_knob(struct srdma_job_dev *jd, int place)
+static bool divide_knob(struct srdma_job_dev *jd, int share_knob)
 {
 	struct srdma_need *first = NULL, **end = &first;
-	u64 total = jd->knob[place].value;
+	u64 total = jd->knob[share_knob].value;
 	struct srdma_share *s;
 
 	list_for_each_entry(s, &jd->report->shares, job_node) {
-		*end = &s->knob[place].need;
+		*end = &s->knob[share_knob].need;
 		end = &(*end)->next;
 	}
 	*end = NULL;
-	return srdma_divide(first, total, place == SWIFTRDMA_SHARE_KNOB_CREDITS, n_looks) >
+	return srdma_divide(first, total, share_knob == SWIFTRDMA_SHARE_KNOB_CREDITS, n_looks) >
 	       total / SRDMA_MOVED_PART;
 }
 
@@ -177,11 +177,11 @@ static u64 per_second(u64 n, u64 window)
  * known. A process that never had to wait is taken for one that did not use a quarter of
  * them, unless as many are outstanding now.
  */
-static u64 read_use(const struct srdma_share *s, int place, u64 window, bool held)
+static u64 read_use(const struct srdma_share *s, int share_knob, u64 window, bool held)
 {
-	u64 share = s->knob[place].need.share;
+	u64 share = s->knob[share_knob].need.share;
 
-	switch (place) {
+	switch (share_knob) {
 	case SWIFTRDMA_SHARE_KNOB_WR_RATE:
 		return per_second(s->given.wrs - s->looked_wrs, window);
 	case SWIFTRDMA_SHARE_KNOB_BIT_RATE:
@@ -376,27 +376,27 @@ void srdma_knobs_leave(struct srdma_share *s, struct srdma_job_dev *from)
 
 /* Answers */
 
-static u32 knob_state(const struct srdma_share *s, int place)
+static u32 knob_state(const struct srdma_share *s, int share_knob)
 {
 	const struct swiftrdma_report *r = s->report.map;
-	u32 state = READ_ONCE(r->knob[place].state);
+	u32 state = READ_ONCE(r->knob[share_knob].state);
 
 	if (!srdma_report_is_readable(r) || state > SWIFTRDMA_KNOB_STATE_UNABLE)
 		return SWIFTRDMA_KNOB_STATE_NONE;
 	return state;
 }
 
-bool srdma_knobs_possible(struct srdma_job_dev *jd, int place)
+bool srdma_knobs_possible(struct srdma_job_dev *jd, int share_knob)
 {
 	u32 able = 0, in_force;
 
 	mutex_lock(&srdma_share_lock);
-	srdma_knobs_count(jd, place, &able, &in_force);
+	srdma_knobs_count(jd, share_knob, &able, &in_force);
 	mutex_unlock(&srdma_share_lock);
 	return able;
 }
 
-void srdma_knobs_count(const struct srdma_job_dev *jd, int place, u32 *able, u32 *in_force)
+void srdma_knobs_count(const struct srdma_job_dev *jd, int share_knob, u32 *able, u32 *in_force)
 {
 	const struct srdma_share *s;
 
@@ -406,7 +406,7 @@ void srdma_knobs_count(const struct srdma_job_dev *jd, int place, u32 *able, u32
 	if (!jd->report)
 		return;
 	list_for_each_entry(s, &jd->report->shares, job_node) {
-		u32 state = knob_state(s, place);
+		u32 state = knob_state(s, share_knob);
 
 		*able += state != SWIFTRDMA_KNOB_STATE_NONE;
 		*in_force += state == SWIFTRDMA_KNOB_STATE_IN_FORCE;
@@ -414,32 +414,32 @@ void srdma_knobs_count(const struct srdma_job_dev *jd, int place, u32 *able, u32
 }
 
 /* Has the library seen the last change of the knob, or does it have the value of now? */
-static bool has_answered(const struct srdma_share *s, int place)
+static bool has_answered(const struct srdma_share *s, int share_knob)
 {
 	const struct swiftrdma_report *r = s->report.map;
 
-	return (s64)(READ_ONCE(r->control_seen) - s->knob[place].asked) >= 0 ||
-	       (s->jd->knob[place].until &&
-		READ_ONCE(r->knob[place].value) == s->knob[place].need.share);
+	return (s64)(READ_ONCE(r->control_seen) - s->knob[share_knob].asked) >= 0 ||
+	       (s->jd->knob[share_knob].until &&
+		READ_ONCE(r->knob[share_knob].value) == s->knob[share_knob].need.share);
 }
 
-static enum srdma_knob_answer read_answer(struct srdma_share *s, int place)
+static enum srdma_knob_answer read_answer(struct srdma_share *s, int share_knob)
 {
-	bool wanted = s->jd->knob[place].until, obeys;
-	u32 state = knob_state(s, place);
+	bool wanted = s->jd->knob[share_knob].until, obeys;
+	u32 state = knob_state(s, share_knob);
 
 	if (state == SWIFTRDMA_KNOB_STATE_NONE || state == SWIFTRDMA_KNOB_STATE_UNABLE)
 		return SRDMA_KNOB_NOBODY;
 	obeys = state == SWIFTRDMA_KNOB_STATE_IN_FORCE;
-	if (wanted ? obeys && has_answered(s, place) : !obeys)
+	if (wanted ? obeys && has_answered(s, share_knob) : !obeys)
 		return SRDMA_KNOB_OBEYS;
 	/* A process that did nothing since that the knob acts on obeys: see count_uses(). */
 	srdma_report_read(s);
-	return count_uses(s, place) == s->knob[place].asked_uses ? SRDMA_KNOB_OBEYS :
+	return count_uses(s, share_knob) == s->knob[share_knob].asked_uses ? SRDMA_KNOB_OBEYS :
 								   SRDMA_KNOB_WAITS;
 }
 
-void srdma_knobs_ask(struct srdma_job_dev *jd, int place)
+void srdma_knobs_ask(struct srdma_job_dev *jd, int share_knob)
 {
 	struct srdma_share *s;
 
@@ -447,17 +447,17 @@ void srdma_knobs_ask(struct srdma_job_dev *jd, int place)
 	if (!jd->report)
 		return;
 	list_for_each_entry(s, &jd->report->shares, job_node) {
-		s->knob[place].answer = read_answer(s, place);
+		s->knob[share_knob].answer = read_answer(s, share_knob);
 		cond_resched();
 	}
 }
 
 enum srdma_knob_answer srdma_knob_answer(const struct srdma_job_dev *jd, const struct pid *pid,
-					 int place)
+					 int share_knob)
 {
 	const struct srdma_share *s = srdma_share_find(jd->dev, pid);
 
-	return s && s->jd == jd ? s->knob[place].answer : SRDMA_KNOB_NOBODY;
+	return s && s->jd == jd ? s->knob[share_knob].answer : SRDMA_KNOB_NOBODY;
 }
 
 void srdma_knobs_exit(void)

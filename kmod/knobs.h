@@ -12,17 +12,22 @@
 struct pid;
 struct srdma_share;
 
-/* Does the device itself enforce the knob at this place? Then libraries do not. */
-bool srdma_knob_is_dev(const struct srdma_dev *dev, int place);
+/*
+ * @share_knob below is an enum swiftrdma_share_knob, which srdma_share_knob_of() tells of an
+ * enum swiftrdma_knob.
+ */
+
+/* Does the device itself enforce this knob? Then libraries do not. */
+bool srdma_knob_is_dev(const struct srdma_dev *dev, int share_knob);
 
 /*
- * @to, an element for each place, is in force for the job from now on. Writes to memory only.
- * srdma_ctl_lock; takes srdma_share_lock.
+ * @to, an element for each knob of libraries, is in force for the job from now on. Writes to
+ * memory only. srdma_ctl_lock; takes srdma_share_lock.
  */
 void srdma_knobs_set(struct srdma_job_dev *jd, const struct srdma_job_knob *to);
 
 /* Is there a process of the job whose library can enforce the knob? Takes srdma_share_lock. */
-bool srdma_knobs_possible(struct srdma_job_dev *jd, int place);
+bool srdma_knobs_possible(struct srdma_job_dev *jd, int share_knob);
 
 /* What the library in a process does about a knob of the job. */
 enum srdma_knob_answer {
@@ -35,12 +40,12 @@ enum srdma_knob_answer {
  * Read what the library of each process of the job does about the knob. May sleep; under
  * srdma_share_lock.
  */
-void srdma_knobs_ask(struct srdma_job_dev *jd, int place);
+void srdma_knobs_ask(struct srdma_job_dev *jd, int share_knob);
 /* What that was of a process, while the lock was held. Does not sleep. */
 enum srdma_knob_answer srdma_knob_answer(const struct srdma_job_dev *jd, const struct pid *pid,
-					 int place);
+					 int share_knob);
 /* How many processes of the job can enforce the knob, and how many of them do. The same. */
-void srdma_knobs_count(const struct srdma_job_dev *jd, int place, u32 *able, u32 *in_force);
+void srdma_knobs_count(const struct srdma_job_dev *jd, int share_knob, u32 *able, u32 *in_force);
 
 /* report.c, under srdma_share_lock: the process has joined its job; it has left its job. */
 void srdma_knobs_join(struct srdma_share *s);

@@ -35,15 +35,15 @@ void srdma_collect_reports(const struct srdma_reader *who)
 
 static void fill_held(struct srdma_msg *m, const struct srdma_job_dev *jd, u32 knob)
 {
-	int place = srdma_share_knob_of(knob);
-	const struct srdma_held *held = place < SWIFTRDMA_SHARE_HELD ? &jd->report->held[place] :
-								       NULL;
+	int share_knob = srdma_share_knob_of(knob);
+	const struct srdma_held *held = share_knob < SWIFTRDMA_SHARE_HELD ?
+					&jd->report->held[share_knob] : NULL;
 	const struct srdma_job_report *r = jd->report;
 	bool splits = knob == SWIFTRDMA_KNOB_CHUNK;
 	struct nlattr *nest;
 	u32 able, in_force;
 
-	srdma_knobs_count(jd, place, &able, &in_force);
+	srdma_knobs_count(jd, share_knob, &able, &in_force);
 	if (!able && !(held && held->posts) && !(splits && (r->split || r->whole)))
 		return;
 	nest = srdma_nest(m, SWIFTRDMA_REPORT_A_HELD);

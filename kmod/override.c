@@ -179,15 +179,15 @@ static void apply_library_knobs(struct srdma_job_dev *jd)
 {
 	struct srdma_job_knob knobs[SRDMA_JOB_KNOBS] = {};
 	struct srdma_override *o;
-	int knob, place;
+	int knob, share_knob;
 
 	for (knob = 0; knob <= SWIFTRDMA_KNOB_MAX; knob++) {
 		o = jd->want[knob];
-		place = srdma_share_knob_of(knob);
-		if (!o || place < 0 || srdma_knob_is_dev(jd->dev, place))
+		share_knob = srdma_share_knob_of(knob);
+		if (!o || share_knob < 0 || srdma_knob_is_dev(jd->dev, share_knob))
 			continue;
 		o->in_force = true;
-		knobs[place] = (struct srdma_job_knob){
+		knobs[share_knob] = (struct srdma_job_knob){
 			.value = o->value, .until = o->lease->expires, .lease = o->lease->id,
 		};
 	}

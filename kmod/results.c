@@ -157,16 +157,16 @@ static void tally_rate(struct srdma_qp *q, void *t)
 /* For tally_library(): a knob of a job that libraries enforce. */
 struct library_tally {
 	const struct srdma_job_dev *jd;
-	int place;
+	int share_knob;
 	struct srdma_tally *t;
 };
 
 static void visit_library(struct srdma_qp *q, void *arg)
 {
 	const struct library_tally *l = arg;
-	enum srdma_knob_answer a = q->owner ? srdma_knob_answer(l->jd, q->owner->pid, l->place) :
+	enum srdma_knob_answer a = q->owner ? srdma_knob_answer(l->jd, q->owner->pid, l->share_knob) :
 					      SRDMA_KNOB_NOBODY;
-	bool wanted = l->jd->knob[l->place].until;
+	bool wanted = l->jd->knob[l->share_knob].until;
 
 	if (a == SRDMA_KNOB_WAITS)
 		add_standing(l->t, SRDMA_PENDING, 0, 0);
@@ -176,22 +176,22 @@ static void visit_library(struct srdma_qp *q, void *arg)
 		add_standing(l->t, SRDMA_DONE, 0, 0);
 }
 
-static void tally_library(struct srdma_job_dev *jd, int place, struct srdma_tally *t)
+static void tally_library(struct srdma_job_dev *jd, int share_knob, struct srdma_tally *t)
 {
-	struct library_tally l = { .jd = jd, .place = place, .t = t };
+	struct library_tally l = { .jd = jd, .share_knob = share_knob, .t = t };
 
 	mutex_lock(&srdma_share_lock);
-	srdma_knobs_ask(jd, place);
+	srdma_knobs_ask(jd, share_knob);
 	srdma_job_walk(jd, visit_library, &l);
 	mutex_unlock(&srdma_share_lock);
 }
 
 static void tally_job_dev(struct srdma_job_dev *jd, u32 knob, struct srdma_tally *t)
 {
-	int place = srdma_share_knob_of(knob);
+	int share_knob = srdma_share_knob_of(knob);
 
-	if (place >= 0 && !srdma_knob_is_dev(jd->dev, place))
-		tally_library(jd, place, t);
+	if (share_knob >= 0 && !srdma_knob_is_dev(jd->dev, share_knob))
+		tally_library(jd, share_knob, t);
 	else
 		srdma_job_walk(jd, knob == SWIFTRDMA_KNOB_LEVEL ? tally_class : tally_rate, t);
 }
