@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Runs programs of other projects three times, without the module, with it, and with
-# libswiftrdma preloaded as well, and compares the exit status, the results, and the numbers
-# of QPs created and destroyed. Without the module these numbers come from probes of the
-# driver's functions, and for QPs created without RDMA core (DEVX) from the driver's
-# statistics of firmware commands.
+# Runs programs of other projects four times: without the module, with it, with libswiftrdma
+# preloaded as well, and with all knobs of their job turned at random meanwhile. Compares the exit
+# status, the results, and the numbers of QPs created and destroyed. Without the module these
+# numbers come from probes of the driver's functions, and for QPs created without RDMA core (DEVX)
+# from the driver's statistics of firmware commands.
 #
 #   client [--own] NAME CMD...
 #                        CMD, usually a function, runs a client to its end and prints
@@ -131,6 +131,60 @@ compare_with_library() {
 	fi
 }
 
+turned_knobs=(wr_rate bit_rate credits chunk huge_pages level)
+[ $nic = rxe ] || turned_knobs+=(place)
+# On InfiniBand the software ConnectX has no scheduling elements for QPs.
+[ $nic != softhca-eth ] || turned_knobs+=(weight)
+
+# Sets some knobs of the job to random values, for a random time, or clears all, again and again.
+# Not admission, which refuses QPs. Prints what it did, and the answer.
+turn_knobs() {
+	local place=(lightest by-thread) yes=(yes no) knobs knob said
+
+	while :; do
+		knobs=()
+		for knob in "${turned_knobs[@]}"; do
+			[ $((RANDOM % 2)) = 0 ] || continue
+			knobs+=("$knob")
+			case $knob in
+			wr_rate) knobs+=($((2000 + RANDOM))) ;;
+			bit_rate) knobs+=($((50 + RANDOM % 1000))Mbit/s) ;;
+			credits) knobs+=($((1 + RANDOM % 32))) ;;
+			chunk) knobs+=($((4096 << RANDOM % 5))) ;;
+			place) knobs+=("${place[RANDOM % 2]}") ;;
+			huge_pages) knobs+=("${yes[RANDOM % 2]}") ;;
+			level) knobs+=($((RANDOM % 2))) ;;
+			weight) knobs+=($((1 + RANDOM % 100))) ;;
+			esac
+		done
+		if [ $((RANDOM % 3)) = 0 ] || [ ${#knobs[@]} = 0 ]; then
+			swiftrdma action clear all		# fails if there is none
+			echo "clear"
+		else
+			said=$(swiftrdma action set job clients "${knobs[@]}" for $((1 + RANDOM % 3))s 2>&1)
+			echo "set ${knobs[*]}: $said"
+		fi
+		nap "0.$((RANDOM % 10))"
+	done
+}
+
+compare_under_knobs() {
+	local i=$1 name=${client_names[$1]} at=$work/$1 lib=$PWD/build/lib/libswiftrdma.so.1 turning
+
+	turn_knobs >"$at.turned" 2>&1 & turning=$!
+	(export LD_PRELOAD=$lib SWIFTRDMA_CHUNK=yes; once "$i" knobs)
+	kill $turning
+	wait $turning 2>/dev/null
+	is "$name: ends alike while knobs are turned" "$(cat "$at.knobs.status")" "$(cat "$at.without.status")"
+	cmp -s "$at.knobs.status" "$at.without.status" ||
+		note "$(tail -n 60 "$at.knobs.err"; tail -n 20 "$at.turned")"
+	is "$name: has the same results" "$(cat "$at.knobs.out")" "$(cat "$at.without.out")"
+	is "$name: makes as many QPs" "$(cat "$at.knobs.qps")" "$(cat "$at.without.qps")"
+	cat "$at.turned" >>"$work/turned"
+	swiftrdma action clear all 2>/dev/null
+	is "$name: no knob is left" "$(swiftrdma -j action show | jq length)" 0
+}
+
 compare_one() {
 	local i=$1 name=${client_names[$1]} before at=$work/$1
 
@@ -147,10 +201,11 @@ compare_one() {
 		"$(cat "$at.with.qps")" "$(cat "$at.without.qps")"
 	is "$name: they are all counted" "$(difference "$before" "$(by_module)")" "$(cat "$at.without.qps")"
 	compare_with_library "$i"
+	compare_under_knobs "$i"
 }
 
 compare_clients() {
-	local i
+	local i knob
 
 	ktap_begin
 	mark_dmesg
@@ -164,9 +219,16 @@ compare_clients() {
 	complaints >"$work/complaints"
 	mark_dmesg
 	check "the module loads" module_load
+	check "their job" swiftrdma job set clients match uid=0
+	check "its levels" swiftrdma level set 1 dscp 10 sl 1
 	for i in "${!client_names[@]}"; do
 		compare_one "$i"
 	done
+	for knob in "${turned_knobs[@]}"; do
+		check "$knob was turned while clients ran" grep -q "^set .*$knob.*: lease" "$work/turned"
+	done
+	is "no action was refused but for want of a process with the library" \
+		"$(grep ^set "$work/turned" | grep -vE ': lease|no process of the job has')" ""
 	is "no QP of a program is left" "$(swiftrdma -j qp show | jq 'map(select(.pid)) | length')" 0
 	[ "$(type -t more_points)" != function ] || more_points
 	probes_off
