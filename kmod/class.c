@@ -11,6 +11,7 @@
 #include <linux/slab.h>
 
 #include "enforce.h"
+#include "notify.h"
 #include "pass.h"
 
 /* What a QP should have */
@@ -212,7 +213,7 @@ static bool nothing_in_force(const struct srdma_qp *q)
 
 	rcu_read_lock();
 	jd = rcu_dereference(q->job);
-	nothing = !READ_ONCE(q->level) && !READ_ONCE(jd->level);
+	nothing = !READ_ONCE(q->level) && !READ_ONCE(jd->level) && !READ_ONCE(jd->follow);
 	rcu_read_unlock();
 	return nothing;
 }
@@ -234,6 +235,7 @@ void srdma_enforce_reset(struct srdma_qp *q)
 	clear_bit(SRDMA_QP_SAW_AV, &q->flags);
 	q->dest_qpn = 0;
 	memset(q->dmac, 0, sizeof(q->dmac));
+	WRITE_ONCE(q->ends.wish, 0);	/* it has no peer */
 }
 
 void srdma_enforce_recheck(struct srdma_qp *q)
@@ -249,10 +251,12 @@ void srdma_enforce_connected(struct srdma_qp *q, const struct ib_qp_attr *asked,
 	remember_class(q, &used->ah_attr);
 	remember_av(q, &asked->ah_attr);
 	set_bit(SRDMA_QP_SAW_AV, &q->flags);
+	WRITE_ONCE(q->ends.wish, 0);	/* it was the former peer's */
 	smp_mb();	/* pairs as in srdma_enforce_recheck() */
 	/* The common case: no override, and the QP has the class that it asked for. */
 	if (used == asked && nothing_in_force(q))
 		return;
+	srdma_notify(levels_changed);
 	if (srdma_qp_class_pending(q))
 		srdma_pass_qp(q);
 }

@@ -48,11 +48,15 @@ MODULE_PARM_DESC(representor, "a provider takes a physical function for one in s
 
 static uint peer_lose;
 module_param(peer_lose, uint, 0600);
-MODULE_PARM_DESC(peer_lose, "messages to peers that are not sent: 2 HELLO, 4 WELCOME, 8 ASK, 16 ANSWER, 32 REFUSE");
+MODULE_PARM_DESC(peer_lose, "messages to peers that are not sent: 2 HELLO, 4 WELCOME, 8 ASK, 16 ANSWER, 32 REFUSE, 64 WISH, 128 HEARD");
 
 static ulong peer_lose_once;
 module_param(peer_lose_once, ulong, 0600);
 MODULE_PARM_DESC(peer_lose_once, "the same bits, of which each resets when it has lost a message");
+
+static bool peer_wishless;
+module_param(peer_wishless, bool, 0600);
+MODULE_PARM_DESC(peer_wishless, "takes no wishes of peers, as a module that is older than these");
 
 static bool peer_wire;
 module_param(peer_wire, bool, 0600);
@@ -113,6 +117,11 @@ EXPORT_SYMBOL_GPL(srdma_as_representor);
 bool srdma_peer_loses(u8 type)
 {
 	return READ_ONCE(peer_lose) & 1 << type || test_and_clear_bit(type, &peer_lose_once);
+}
+
+bool srdma_peer_wishless(void)
+{
+	return READ_ONCE(peer_wishless);
 }
 
 bool srdma_peer_wire(void)

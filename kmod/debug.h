@@ -42,6 +42,7 @@ void srdma_adopt_looked(void);	/* count one number; parameter adopt_looked */
 bool srdma_no_commands(void);	/* readers may not send firmware commands now */
 bool srdma_as_representor(void);	/* physical functions count as representors */
 bool srdma_peer_loses(u8 type);	/* a message to a peer is lost, by enum srdma_peer_type */
+bool srdma_peer_wishless(void);	/* this module takes no wishes, as one that is older */
 bool srdma_peer_wire(void);	/* no message to a peer takes the short way */
 u8 srdma_peer_version(u8 version);	/* the version that this module speaks */
 #else
@@ -53,6 +54,7 @@ static inline void srdma_adopt_looked(void) {}
 static inline bool srdma_no_commands(void) { return false; }
 static inline bool srdma_as_representor(void) { return false; }
 static inline bool srdma_peer_loses(u8 type) { return false; }
+static inline bool srdma_peer_wishless(void) { return false; }
 static inline bool srdma_peer_wire(void) { return false; }
 static inline u8 srdma_peer_version(u8 version) { return version; }
 #endif

@@ -16,6 +16,7 @@
 #include "debug.h"
 #include "enforce.h"
 #include "find.h"
+#include "notify.h"
 #include "param.h"
 #include "pass.h"
 #include "results.h"
@@ -376,6 +377,7 @@ static void enforce_dev(struct srdma_dev *dev, struct slot *slots)
 	if (xchg(&dev->rescan, 0)) {
 		WRITE_ONCE(dev->reshape, 1);
 		mark_pending(dev);
+		srdma_notify(levels_changed);
 	}
 	learn_classes(dev);
 	shape_if_due(dev);

@@ -268,6 +268,7 @@ static const struct srdma_attr job_rows[] = {
 	J(CHUNK, st.chunk, .when = SRDMA_ATTR_NOT_ONES, .label = "chunk", .width = 10),
 	J(HUGE_PAGES, st.huge_pages, .when = SRDMA_ATTR_NOT_ONES, .label = "huge_pages",
 	  .width = 10),
+	J(FOLLOW, st.follow, .when = SRDMA_ATTR_NOT_ONES, .label = "follow", .width = 6),
 	J(MRS, st.mr.n),
 	J(MR_BYTES, st.mr.bytes),
 	J(MTTS, st.mr.mtts, JIF(mtts_known)),

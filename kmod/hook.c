@@ -43,6 +43,7 @@
 #include "lifecycle.h"
 #include "mr.h"
 #include "notify.h"
+#include "peer.h"
 #include "trace.h"
 #include "uar.h"
 
@@ -609,6 +610,7 @@ int srdma_hook_disarm(bool force)
 		WRITE_ONCE(srdma_armed, true);
 		goto busy;
 	}
+	srdma_peer_wish_settle();
 	srdma_lease_end_all();
 	if (left.n)
 		pr_warn("%d QPs keep a class that is not their application's\n", left.n);

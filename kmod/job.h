@@ -123,6 +123,7 @@ struct srdma_job_knob {
  * @commands: calls of the driver's create, modify and destroy
  * @command_ns: time spent in them
  * @level: override in force, packed as srdma_pack()
+ * @follow: the same, of the highest level to which wishes of peers raise QPs
  * @weight: in force, 0: none
  * @bit_rate: in force, bit/s, 0: none
  * @shape_error: -errno, why the device has no element for @bit_rate and @weight; 0: it has
@@ -160,7 +161,7 @@ struct srdma_job_dev {
 	atomic64_t modifies, commands, command_ns;
 
 	/* Written under srdma_ctl_lock, read without it. */
-	u32 level, weight;
+	u32 level, follow, weight;
 	u64 bit_rate;
 
 	/* Written by the provider's shape() alone, read by any thread. */
@@ -183,7 +184,7 @@ struct srdma_job_stat {
 	u64 created, destroyed, moved, rejected, doorbells, wrs;
 	u64 creates, modifies, commands, command_ns;
 	u64 max_qps, create_rate;
-	int level;		/* -1: none in force */
+	int level, follow;	/* -1: none in force */
 	u64 bit_rate;		/* 0: none in force */
 	u32 weight;		/* 0: none in force */
 	u64 wr_rate, credits, chunk;	/* U64_MAX: none in force */

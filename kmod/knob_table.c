@@ -12,6 +12,10 @@ const struct srdma_knob_info srdma_knob_table[SWIFTRDMA_KNOB_MAX + 1] = {
 		.name = "level", .of_job = true, .of_qp = true, .tallied = true,
 		.max = SWIFTRDMA_LEVEL_MAX, .bounds = "a class level is 0 to 7",
 	},
+	[SWIFTRDMA_KNOB_FOLLOW] = {
+		.name = "follow", .of_job = true,
+		.max = SWIFTRDMA_LEVEL_MAX, .bounds = "follow is a class level, 0 to 7",
+	},
 	[SWIFTRDMA_KNOB_MAX_QPS] = {
 		.name = "max_qps", .of_job = true,
 		.max = U32_MAX, .bounds = "max_qps is 0 to 2^32-1",
@@ -71,5 +75,5 @@ const struct srdma_knob_info srdma_knob_table[SWIFTRDMA_KNOB_MAX + 1] = {
 };
 
 const char srdma_knob_unenforced[] = {
-	"nothing enforces that yet: knobs are level, max_qps, create_rate, bit_rate, wr_rate, credits, weight, place, chunk, huge_pages, udp_sport and lag_port"
+	"nothing enforces that yet: knobs are level, follow, max_qps, create_rate, bit_rate, wr_rate, credits, weight, place, chunk, huge_pages, udp_sport and lag_port"
 };

@@ -21,10 +21,21 @@ LIST_HEAD(srdma_leases);
 LIST_HEAD(srdma_leases_strong);
 
 static u32 n_leases, n_overrides;
+static u32 n_agents;	/* leases of the agent; written under srdma_ctl_lock */
 static u64 next_lease_id = 1, next_override_id = 1;
 
 static void expire_work(struct work_struct *work);
 static DECLARE_DELAYED_WORK(expire, expire_work);
+
+bool srdma_agent_is_there(void)
+{
+	return READ_ONCE(n_agents);
+}
+
+static bool is_agents(const struct srdma_lease *l)
+{
+	return !strcmp(l->origin, SRDMA_AGENT);
+}
 
 static void override_drop(struct srdma_override *o)
 {
@@ -57,6 +68,7 @@ static void lease_end(struct srdma_lease *l, bool expired)
 	list_del(&l->node);
 	list_del(&l->strong_node);
 	n_leases--;
+	WRITE_ONCE(n_agents, n_agents - is_agents(l));
 	kfree(l);
 }
 
@@ -176,6 +188,7 @@ struct srdma_lease *srdma_lease_new(const struct srdma_act_lease *ask)
 	list_add_tail(&l->node, &srdma_leases);
 	insert_strong(l);
 	n_leases++;
+	WRITE_ONCE(n_agents, n_agents + is_agents(l));
 	return l;
 }
 

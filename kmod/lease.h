@@ -38,6 +38,11 @@ struct srdma_act_lease {
 	const char *origin;
 };
 
+/* The origin of the leases of this host's agent, which has one while a peer wishes something. */
+#define SRDMA_AGENT	"agent"
+/* Has the agent a lease? Any context. */
+bool srdma_agent_is_there(void);
+
 void srdma_lease_init(void);
 void srdma_lease_exit(void);
 /* End all leases; passes take their effect back. */

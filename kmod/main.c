@@ -56,6 +56,7 @@ err_netlink:
 	srdma_netlink_exit();
 err_debugfs:
 	srdma_debugfs_exit();
+	srdma_peer_exit();
 	srdma_lease_exit();
 	srdma_job_exit();
 err_pass:
@@ -74,6 +75,7 @@ static void __exit srdma_exit(void)
 	srdma_batches_exit();
 	srdma_netlink_exit();
 	srdma_debugfs_exit();
+	srdma_peer_exit();
 	srdma_lease_exit();
 	srdma_job_exit();
 	srdma_pass_exit();

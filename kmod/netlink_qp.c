@@ -9,6 +9,7 @@
 
 #include "enforce.h"
 #include "netlink_priv.h"
+#include "peer.h"
 
 #define PUT_U32(m, name, value)	srdma_put_u32(m, SWIFTRDMA_QP_A_##name, value)
 #define PUT_U64(m, name, value)	srdma_put_u64(m, SWIFTRDMA_QP_A_##name, value)
@@ -146,6 +147,26 @@ static __always_inline void put_class(struct srdma_msg *m, const struct srdma_qp
 		PUT_U32(m, CLASS_ERROR, (s32)err);
 }
 
+/* What the two ends wish of each other. RCU section. */
+static __always_inline void put_ends(struct srdma_msg *m, const struct srdma_qp *q)
+{
+	u8 wish = READ_ONCE(q->ends.wish), there = READ_ONCE(q->ends.there);
+	u8 state = READ_ONCE(q->ends.state);
+
+	if (wish) {
+		PUT_U32(m, PEER_WISH, wish - 1);
+		if (srdma_qp_level(q) > srdma_qp_own_level(q))
+			PUT_FLAG(m, FOLLOWS);
+		/* Each end may wish something: both are raised if both have it. */
+		if (!state || state == SWIFTRDMA_ENDS_BOTH)
+			state = srdma_qp_judge_wish(q);
+	}
+	if (state)
+		PUT_U32(m, ENDS, state);
+	if (there)
+		PUT_U32(m, PEER_LEVEL, there - 1);
+}
+
 void srdma_fill_qp(struct srdma_msg *msg, const struct srdma_qp *q,
 		   const struct srdma_reader *who, u64 now)
 {
@@ -182,6 +203,7 @@ void srdma_fill_qp(struct srdma_msg *msg, const struct srdma_qp *q,
 		PUT_U32(m, JOB, jd->job->id);
 	if (!test_bit(SRDMA_QP_DEVX, &q->flags))
 		put_class(m, q);
+	put_ends(m, q);
 	put_path(m, q);
 	put_outstanding(m, q);
 	rcu_read_unlock();

@@ -39,6 +39,8 @@ struct srdma_tally;
  * @lease_ended: a lease is about to go, because its time is over or on request.
  *	srdma_devs_sem (reading) and srdma_ctl_lock are held.
  * @action_done: how the target of an item of a batch stands now. In a work, without a lock.
+ * @levels_changed: the level in force may have changed of any QP, or a QP with a level was
+ *	connected. In a work, or in the application's modify inside srdma_qp_lock().
  * @congested: doorbells of a device were congested; its UARs that were busy then, the
  *	busiest first, held by the caller. In a work of the provider, without a lock.
  *
@@ -61,6 +63,7 @@ struct srdma_notifier {
 	void (*lease_ended)(const struct srdma_lease *lease, bool expired);
 	void (*action_done)(const struct srdma_batch *batch, int item,
 			    const struct srdma_tally *tally);
+	void (*levels_changed)(void);
 	void (*congested)(struct srdma_dev *dev, const struct srdma_busy *top, int n);
 };
 

@@ -51,15 +51,40 @@ void srdma_levels_set(const struct srdma_level_row *rows, int n)
 	srdma_pass_rescan();
 }
 
-int srdma_qp_level(const struct srdma_qp *q)
+/* The override of the level that wins, packed; 0: none. */
+static u32 winning_level(const struct srdma_qp *q, const struct srdma_job_dev *jd)
 {
 	u32 own = READ_ONCE(q->level);
-	struct srdma_job_dev *jd = rcu_dereference(q->job);
 	u32 job = jd ? READ_ONCE(jd->level) : 0;
 
-	if (own && (!job || srdma_packed_rank(own) >= srdma_packed_rank(job)))
-		return srdma_packed_level(own);
-	return srdma_packed_level(job);
+	return own && (!job || srdma_packed_rank(own) >= srdma_packed_rank(job)) ? own : job;
+}
+
+int srdma_qp_own_level(const struct srdma_qp *q)
+{
+	return srdma_packed_level(winning_level(q, rcu_dereference(q->job)));
+}
+
+/* A level that was never set here cannot be followed. Level 0 raises nothing. */
+int srdma_qp_level(const struct srdma_qp *q)
+{
+	const struct srdma_job_dev *jd = rcu_dereference(q->job);
+	int wish = READ_ONCE(q->ends.wish) - 1;
+	u32 own = winning_level(q, jd);
+	int level = srdma_packed_level(own);
+	struct srdma_level is;
+	u32 follow;
+
+	if (wish <= 0)
+		return level;
+	follow = jd ? READ_ONCE(jd->follow) : 0;
+	if (!follow || (own && srdma_packed_rank(own) > srdma_packed_rank(follow)))
+		return level;
+	wish = min(wish, srdma_packed_level(follow));
+	if (wish <= max(level, 0))
+		return level;
+	is = srdma_level_get(wish);
+	return srdma_level_is_set(&is) ? wish : level;
 }
 
 /* What is in force */
@@ -219,17 +244,23 @@ static void visit_touch(struct srdma_qp *q, void *arg)
 	srdma_qp_touch(q);
 }
 
+static u32 pack_winner(struct srdma_job_dev *jd, u32 knob)
+{
+	struct srdma_override *o = jd->want[knob];
+
+	return o ? srdma_pack(o->lease->rank, take_winner(o, 0)) : 0;
+}
+
 static void apply_winners(struct srdma_job_dev *jd)
 {
-	struct srdma_override *o = jd->want[SWIFTRDMA_KNOB_LEVEL];
 	u64 max_qps = take_winner(jd->want[SWIFTRDMA_KNOB_MAX_QPS], SRDMA_NO_LIMIT);
 	u64 rate = take_winner(jd->want[SWIFTRDMA_KNOB_CREATE_RATE], SRDMA_NO_LIMIT);
-	u32 level = 0;
+	u32 level = pack_winner(jd, SWIFTRDMA_KNOB_LEVEL);
+	u32 follow = pack_winner(jd, SWIFTRDMA_KNOB_FOLLOW);
 
-	if (o)
-		level = srdma_pack(o->lease->rank, take_winner(o, 0));
-	if (level != jd->level) {
+	if (level != jd->level || follow != jd->follow) {
 		WRITE_ONCE(jd->level, level);
+		WRITE_ONCE(jd->follow, follow);
 		srdma_job_walk(jd, visit_touch, NULL);
 	}
 	WRITE_ONCE(jd->bit_rate, take_winner(jd->want[SWIFTRDMA_KNOB_BIT_RATE], 0));

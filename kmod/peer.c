@@ -61,11 +61,7 @@ struct ask {
 static LIST_HEAD(asks);
 static DEFINE_SPINLOCK(asks_lock);	/* a leaf; process context */
 
-/*
- * Copy what the QP is connected to; srdma_qp_lock() is held. -EADDRNOTAVAIL: not known, because
- * the QP is older than the module; -ENOTCONN.
- */
-static int copy_path(const struct srdma_qp *q, struct srdma_peer_path *p)
+int srdma_peer_copy_path(const struct srdma_qp *q, struct srdma_peer_path *p)
 {
 	u32 port = q->port;
 
@@ -97,8 +93,7 @@ static int copy_path(const struct srdma_qp *q, struct srdma_peer_path *p)
 	return 0;
 }
 
-/* Is @from the address that the QP of @p is connected to? */
-static bool came_from(const struct srdma_peer_source *from, const struct srdma_peer_path *p)
+bool srdma_peer_came_from(const struct srdma_peer_source *from, const struct srdma_peer_path *p)
 {
 	bool grh = rdma_ah_get_ah_flags(&p->ah) & IB_AH_GRH;
 
@@ -107,12 +102,12 @@ static bool came_from(const struct srdma_peer_source *from, const struct srdma_p
 	return p->ah.type == RDMA_AH_ATTR_TYPE_IB && from->slid == rdma_ah_get_dlid(&p->ah);
 }
 
-static bool is_between(const struct srdma_peer_msg *msg, const struct srdma_peer_path *p)
+static bool is_between(__be32 from_qpn, __be32 to_qpn, const struct srdma_peer_path *p)
 {
-	return be32_to_cpu(msg->from_qpn) == p->dest_qpn && be32_to_cpu(msg->to_qpn) == p->qpn;
+	return be32_to_cpu(from_qpn) == p->dest_qpn && be32_to_cpu(to_qpn) == p->qpn;
 }
 
-static void address_msg(struct srdma_peer_msg *msg, const struct srdma_peer_path *p, u8 type)
+void srdma_peer_address(struct srdma_peer_msg *msg, const struct srdma_peer_path *p, u8 type)
 {
 	msg->version = srdma_peer_version(SRDMA_PEER_VERSION);
 	msg->type = type;
@@ -122,17 +117,18 @@ static void address_msg(struct srdma_peer_msg *msg, const struct srdma_peer_path
 
 /* Answering */
 
-/* The nonce of this end for a peer that sent @nonce, in one epoch. Never 0. */
+/*
+ * The nonce of this end for the peer that sent @nonce, in one epoch. Never 0. It proves that the
+ * peer receives what is sent to its address, for whichever of its QPs.
+ */
 static __be64 make_nonce(const struct srdma_peer_path *p, __be64 nonce, u64 epoch)
 {
 	struct {
-		u64 serial, epoch;
+		u64 epoch;
 		__be64 nonce;
 		union ib_gid gid;
-		u32 dest_qpn, dlid;
-	} of __aligned(SIPHASH_ALIGNMENT) = {
-		.serial = p->serial, .epoch = epoch, .nonce = nonce, .dest_qpn = p->dest_qpn,
-	};
+		u64 dlid;
+	} of __aligned(SIPHASH_ALIGNMENT) = { .epoch = epoch, .nonce = nonce };
 
 	if (rdma_ah_get_ah_flags(&p->ah) & IB_AH_GRH)
 		of.gid = rdma_ah_read_grh(&p->ah)->dgid;
@@ -146,7 +142,12 @@ static u64 this_epoch(void)
 	return ktime_get_seconds() / EPOCH_SECONDS;
 }
 
-static bool knows_nonce(const struct srdma_peer_path *p, const struct srdma_peer_msg *msg)
+__be64 srdma_peer_make_nonce(const struct srdma_peer_path *p, __be64 nonce)
+{
+	return make_nonce(p, nonce, this_epoch());
+}
+
+bool srdma_peer_knows_nonce(const struct srdma_peer_path *p, const struct srdma_peer_msg *msg)
 {
 	u64 epoch = this_epoch();
 
@@ -178,32 +179,51 @@ static void fill_class(struct srdma_peer_msg *msg, const struct srdma_qp *q)
 	msg->flags = cpu_to_be32(flags);
 }
 
-/*
- * The QP that @msg is for, if it is connected to the sender: its path, and its class in
- * @reply. A QP whose application is in a call is not waited for; the peer tries again.
- */
-static int find_end(struct srdma_peer_port *port, const struct srdma_peer_source *from,
-		    const struct srdma_peer_msg *msg, struct srdma_peer_path *path,
-		    struct srdma_peer_msg *reply)
+struct srdma_qp *srdma_peer_lock_end(struct srdma_peer_port *port,
+				     const struct srdma_peer_source *from,
+				     __be32 from_qpn, __be32 to_qpn, struct srdma_peer_path *path)
 {
 	struct srdma_qp *q;
 	int ret;
 
-	q = srdma_qp_get_by_key(port->dev, be32_to_cpu(msg->to_qpn));
+	q = srdma_qp_get_by_key(port->dev, be32_to_cpu(to_qpn));
 	if (!q)
-		return -ENOENT;
+		return ERR_PTR(-ENOENT);
 	if (!srdma_qp_trylock(q)) {
 		srdma_qp_put(q);
-		return -EBUSY;
+		return ERR_PTR(-EBUSY);
 	}
-	ret = srdma_qp_in_table(q) ? copy_path(q, path) : -ENOTCONN;
-	if (!ret && msg->type == SRDMA_PEER_ASK)
-		fill_class(reply, q);
+	ret = srdma_qp_in_table(q) ? srdma_peer_copy_path(q, path) : -ENOTCONN;
+	if (!ret && is_between(from_qpn, to_qpn, path) && srdma_peer_came_from(from, path) &&
+	    rdma_ah_get_port_num(&path->ah) == port->port)
+		return q;
+	srdma_peer_unlock_end(q);
+	return ERR_PTR(-ENOENT);
+}
+
+void srdma_peer_unlock_end(struct srdma_qp *q)
+{
 	srdma_qp_unlock(q);
 	srdma_qp_put(q);
-	if (ret || !is_between(msg, path) || !came_from(from, path) ||
-	    rdma_ah_get_port_num(&path->ah) != port->port)
-		return -ENOENT;
+}
+
+/* The path of the QP that @msg is for, and of a question its class in @reply. */
+static int find_end(struct srdma_peer_port *port, const struct srdma_peer_source *from,
+		    const struct srdma_peer_msg *msg, struct srdma_peer_path *path,
+		    struct srdma_peer_msg *reply)
+{
+	struct srdma_qp *q = srdma_peer_lock_end(port, from, msg->from_qpn, msg->to_qpn, path);
+	int i, n = min_t(int, msg->n_wishes, SRDMA_PEER_WISHES);
+
+	/* One who has wishes cannot know which of its QPs this end knows. */
+	for (i = 0; i < n && IS_ERR(q); i++)
+		q = srdma_peer_lock_end(port, from, msg->wish[i].from_qpn, msg->wish[i].to_qpn,
+					path);
+	if (IS_ERR(q))
+		return PTR_ERR(q);
+	if (msg->type == SRDMA_PEER_ASK)
+		fill_class(reply, q);
+	srdma_peer_unlock_end(q);
 	return 0;
 }
 
@@ -220,15 +240,17 @@ static int serve(struct srdma_peer_port *port, const struct srdma_peer_source *f
 	if (msg->version != srdma_peer_version(SRDMA_PEER_VERSION)) {
 		memset(&reply, 0, sizeof(reply));
 		type = SRDMA_PEER_REFUSE;
-	} else if (msg->type == SRDMA_PEER_ASK && !knows_nonce(&path, msg)) {
+	} else if (type == SRDMA_PEER_ANSWER && !srdma_peer_knows_nonce(&path, msg)) {
 		srdma_peer_count(port, SRDMA_PEER_FORGED);
 		return 0;
 	}
-	address_msg(&reply, &path, type);
+	srdma_peer_address(&reply, &path, type);
+	if (type == SRDMA_PEER_WELCOME && !srdma_peer_wishless())
+		reply.flags = cpu_to_be32(SRDMA_PEER_TAKES_WISHES);
 	reply.to_nonce = msg->from_nonce;
 	/* An ANSWER has the nonce of the question, which may be that of the epoch before. */
 	reply.from_nonce = type == SRDMA_PEER_ANSWER ? msg->to_nonce :
-			   make_nonce(&path, msg->from_nonce, this_epoch());
+			   srdma_peer_make_nonce(&path, msg->from_nonce);
 	srdma_peer_count(port, SRDMA_PEER_SERVED);
 	srdma_peer_send(port, &path, &reply);
 	return 0;
@@ -255,7 +277,7 @@ static void take_answer(struct srdma_peer_answer *a, const struct srdma_peer_msg
 /* Is @msg a reply to the current step of @ask? asks_lock. */
 static bool replies_to(const struct srdma_peer_msg *msg, const struct ask *ask)
 {
-	if (msg->to_nonce != ask->nonce || !is_between(msg, &ask->path))
+	if (msg->to_nonce != ask->nonce || !is_between(msg->from_qpn, msg->to_qpn, &ask->path))
 		return false;
 	if (msg->type == SRDMA_PEER_REFUSE)
 		return true;
@@ -298,7 +320,7 @@ static int take_reply(const struct srdma_peer_source *from, const struct srdma_p
 
 	spin_lock(&asks_lock);
 	list_for_each_entry(ask, &asks, node) {
-		if (!ask->expect || !came_from(from, &ask->path) ||
+		if (!ask->expect || !srdma_peer_came_from(from, &ask->path) ||
 		    !(bounced ? is_of(msg, ask) : replies_to(msg, ask)))
 			continue;
 		end_step(ask, msg, bounced);
@@ -309,17 +331,27 @@ static int take_reply(const struct srdma_peer_source *from, const struct srdma_p
 	return ret;
 }
 
+/* Is this version's module the one to serve it? */
+static bool is_request(const struct srdma_peer_msg *msg)
+{
+	return msg->type == SRDMA_PEER_HELLO || msg->type == SRDMA_PEER_ASK ||
+	       (msg->type == SRDMA_PEER_WISH && !srdma_peer_wishless());
+}
+
 int srdma_peer_take(struct srdma_peer_port *port, const struct srdma_peer_source *from,
 		    const struct srdma_peer_msg *msg, bool bounced)
 {
 	int ret = -ENOENT;
 
-	if (!bounced && (msg->type == SRDMA_PEER_HELLO || msg->type == SRDMA_PEER_ASK)) {
-		ret = serve(port, from, msg);
+	if (!bounced && is_request(msg)) {
+		ret = msg->type == SRDMA_PEER_WISH ? srdma_peer_hear(port, from, msg) :
+						     serve(port, from, msg);
 		if (ret == -ENOENT)
 			srdma_peer_count(port, SRDMA_PEER_STRANGE);
 	} else if (bounced || msg->type < SRDMA_PEER_TYPES) {
 		ret = take_reply(from, msg, bounced);
+		if (ret == -ENOENT)
+			ret = srdma_peer_wish_reply(from, msg, bounced);
 		if (ret == -ENOENT)
 			srdma_peer_count(port, SRDMA_PEER_UNASKED);
 	}
@@ -335,7 +367,7 @@ static int send_step(struct ask *ask, struct srdma_dev *dev, u8 type)
 	port = srdma_peer_port_get(dev, rdma_ah_get_port_num(&ask->path.ah));
 	if (!port)
 		return -ENODEV;
-	address_msg(&msg, &ask->path, type);
+	srdma_peer_address(&msg, &ask->path, type);
 	ret = srdma_peer_send(port, &ask->path, &msg);
 	srdma_peer_port_put(port);
 	return ret;
@@ -404,7 +436,7 @@ int srdma_peer_ask(struct srdma_qp *q, struct srdma_peer_answer *a)
 	while (!ask.nonce);
 
 	srdma_qp_lock(q);
-	ret = srdma_qp_in_table(q) ? copy_path(q, &ask.path) : -ENOTCONN;
+	ret = srdma_qp_in_table(q) ? srdma_peer_copy_path(q, &ask.path) : -ENOTCONN;
 	srdma_qp_unlock(q);
 	if (!ret) {
 		spin_lock(&asks_lock);
@@ -424,4 +456,5 @@ void srdma_peer_init(void)
 {
 	get_random_bytes(&nonce_key, sizeof(nonce_key));
 	srdma_peer_mad_init();
+	srdma_peer_wish_init();
 }

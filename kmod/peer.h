@@ -54,6 +54,23 @@ enum srdma_peer_count {
 /* A port's counts; false: it has no channel. May sleep. */
 bool srdma_peer_counts(struct srdma_dev *dev, u32 port, u64 n[SRDMA_PEER_COUNTS]);
 
+/*
+ * Wishes: where a level is in force for a connected QP, the peer's module is told that this end
+ * wishes the same level there. The wish lapses unless it is repeated.
+ */
+
+/* Whether both ends are raised, of a QP whose peer wishes a level. RCU section. */
+enum swiftrdma_ends srdma_qp_judge_wish(const struct srdma_qp *q);
+/* A wish of the peer that was not repeated in time is forgotten. @q: with a reference. */
+void srdma_qp_expire_wish(struct srdma_qp *q);
+/*
+ * No level is in force any more: wait until all peers have heard that nothing is wished, at most
+ * for a second. No lock is held that a device's removal takes.
+ */
+void srdma_peer_wish_settle(void);
+
 void srdma_peer_init(void);
+/* No device is left. */
+void srdma_peer_exit(void);
 
 #endif /* SRDMA_PEER_H */

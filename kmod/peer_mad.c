@@ -90,10 +90,15 @@ bool srdma_peer_counts(struct srdma_dev *dev, u32 number, u64 n[SRDMA_PEER_COUNT
 }
 
 /* May one more message pass? The limits of both directions follow peer_rate at once. */
-static bool within_rate(struct ratelimit_state *rs)
+static bool within_rate(struct ratelimit_state *rs, uint rate)
 {
-	WRITE_ONCE(rs->burst, READ_ONCE(peer_rate) / (HZ / RATE_INTERVAL));
+	WRITE_ONCE(rs->burst, max(rate / (HZ / RATE_INTERVAL), 1U));
 	return __ratelimit(rs);
+}
+
+bool srdma_peer_may_wish(struct srdma_peer_port *port)
+{
+	return within_rate(&port->wishes, READ_ONCE(peer_rate) / 2);
 }
 
 /* Sending */
@@ -163,7 +168,8 @@ static bool send_here(struct srdma_peer_port *port, const struct srdma_peer_path
 static void fill_mad(struct ib_vendor_mad *mad, const struct ib_mad_agent *agent,
 		     const struct srdma_peer_msg *msg)
 {
-	bool reply = msg->type != SRDMA_PEER_HELLO && msg->type != SRDMA_PEER_ASK;
+	bool reply = msg->type != SRDMA_PEER_HELLO && msg->type != SRDMA_PEER_ASK &&
+		     msg->type != SRDMA_PEER_WISH;
 	struct ib_mad_hdr *hdr = &mad->mad_hdr;
 
 	hdr->base_version = IB_MGMT_BASE_VERSION;
@@ -218,7 +224,7 @@ int srdma_peer_send(struct srdma_peer_port *port, const struct srdma_peer_path *
 {
 	if (srdma_peer_loses(msg->type) || send_here(port, path, msg))
 		return 0;
-	if (!within_rate(&port->out)) {
+	if (!within_rate(&port->out, READ_ONCE(peer_rate))) {
 		srdma_peer_count(port, SRDMA_PEER_HELD);
 		return -EAGAIN;
 	}
@@ -270,7 +276,7 @@ static void take_mad(struct srdma_peer_port *port, const struct ib_mad_recv_wc *
 	struct srdma_peer_source from;
 	struct srdma_peer_msg msg;
 
-	if (!within_rate(&port->in)) {
+	if (!within_rate(&port->in, READ_ONCE(peer_rate))) {
 		srdma_peer_count(port, SRDMA_PEER_FLOODED);
 		return;
 	}
@@ -324,6 +330,7 @@ static void open_port(struct srdma_dev *dev, u32 number)
 	init_completion(&port->unused);
 	limit(&port->in);
 	limit(&port->out);
+	limit(&port->wishes);
 	port->port = number;
 	port->dev = dev;
 	srdma_dev_get(dev);

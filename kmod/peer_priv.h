@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The two halves of the channel: peer.c has the protocol, peer_mad.c the way of a message
- * between two hosts, or two devices of one.
+ * The parts of the channel: peer.c has the protocol and questions, peer_wish.c tells wishes,
+ * peer_heard.c takes them, and peer_mad.c is the way of a message between two hosts, or two
+ * devices of one.
  */
 #ifndef SRDMA_PEER_PRIV_H
 #define SRDMA_PEER_PRIV_H
@@ -23,14 +24,34 @@ enum srdma_peer_type {
 	SRDMA_PEER_ASK,		/* A: I have heard your nonce; what is the class of your QP? */
 	SRDMA_PEER_ANSWER,	/* B: this */
 	SRDMA_PEER_REFUSE,	/* B: I speak another version */
+	SRDMA_PEER_WISH,	/* A: I wish that your QPs had these levels */
+	SRDMA_PEER_HEARD,	/* B: this came of it */
 	SRDMA_PEER_TYPES
 };
 
-/* Bits of srdma_peer_msg.flags, of an ANSWER. */
+/* Bits of srdma_peer_msg.flags. */
 enum srdma_peer_flag {
-	SRDMA_PEER_LEVEL	= 1 << 0,	/* a level is in force: level, want_... */
-	SRDMA_PEER_PENDING	= 1 << 1,	/* the class is not what it should be */
+	SRDMA_PEER_LEVEL	= 1 << 0,	/* ANSWER: a level is in force: level, want_... */
+	SRDMA_PEER_PENDING	= 1 << 1,	/* ANSWER: the class is not what it should be */
+	SRDMA_PEER_TAKES_WISHES	= 1 << 2,	/* WELCOME: WISH is understood */
 };
+
+/* Wishes of one message. With more the message would not fit into a MAD. */
+#define SRDMA_PEER_WISHES	13
+
+/**
+ * struct srdma_peer_wish - a level that A wishes for a QP of B
+ * @from_qpn: A's QP
+ * @to_qpn: B's, which has to be connected to A's
+ * @level: level plus 1, 0: none any more
+ * @ends: in HEARD: enum swiftrdma_ends
+ * @there: in HEARD: level in force for B's QP plus 1, 0: none
+ * @reserved: 0
+ */
+struct srdma_peer_wish {
+	__be32 from_qpn, to_qpn;
+	u8 level, ends, there, reserved;
+} __packed;
 
 /**
  * struct srdma_peer_msg - a message, the first bytes of the data of a vendor's MAD
@@ -41,7 +62,8 @@ enum srdma_peer_flag {
  * @to_qpn: the receiver's, which has to be connected to the sender's
  * @from_nonce: the sender's, random
  * @to_nonce: the receiver's, as the sender has heard it; 0: not yet
- * @flags: enum srdma_peer_flag. This and what follows is 0, but in an ANSWER.
+ * @flags: enum srdma_peer_flag. This and what follows up to @class_error is 0, but in an ANSWER,
+ *	and @flags in a WELCOME.
  * @tclass_asked: traffic class that the application asked for
  * @tclass: traffic class that is programmed
  * @sl_asked: service level that the application asked for
@@ -51,6 +73,11 @@ enum srdma_peer_flag {
  * @level: class level in force
  * @reserved2: 0
  * @class_error: -errno of the last attempt to change the class; 0: none
+ * @next_nonce: in HEARD: what @to_nonce of the next WISH may be
+ * @n_wishes: in WISH and HEARD; in HELLO: of the first WISH that is to follow. One of these QPs
+ *	has to be connected as it says, instead of @to_qpn.
+ * @reserved3: 0
+ * @wish: the wishes
  */
 struct srdma_peer_msg {
 	u8 version, type;
@@ -60,6 +87,10 @@ struct srdma_peer_msg {
 	__be32 flags;
 	u8 tclass_asked, tclass, sl_asked, sl, want_tclass, want_sl, level, reserved2;
 	__be32 class_error;
+	__be64 next_nonce;
+	u8 n_wishes;
+	u8 reserved3[3];
+	struct srdma_peer_wish wish[SRDMA_PEER_WISHES];
 } __packed;
 
 static_assert(sizeof(struct srdma_peer_msg) <= IB_MGMT_VENDOR_DATA);
@@ -99,6 +130,7 @@ struct srdma_peer_source {
  * @agent: ib_mad's; NULL until it is registered, ends after @unused is complete
  * @in: messages that are taken in
  * @out: messages that are sent
+ * @wishes: messages with wishes that are sent
  * @n: by enum srdma_peer_count
  */
 struct srdma_peer_port {
@@ -112,7 +144,7 @@ struct srdma_peer_port {
 	struct ib_mad_agent *agent;	/* once it is in the list */
 
 	/* Have their own locks. */
-	struct ratelimit_state in, out;
+	struct ratelimit_state in, out, wishes;
 
 	/* Atomic. */
 	atomic64_t n[SRDMA_PEER_COUNTS];
@@ -126,6 +158,9 @@ static inline void srdma_peer_count(struct srdma_peer_port *port, enum srdma_pee
 /* A port, for as long as it takes to send a message; NULL: it has no channel. May sleep. */
 struct srdma_peer_port *srdma_peer_port_get(struct srdma_dev *dev, u32 port);
 void srdma_peer_port_put(struct srdma_peer_port *port);
+
+/* May one more message with wishes be sent? They get half of the port's rate. */
+bool srdma_peer_may_wish(struct srdma_peer_port *port);
 
 /*
  * Send @msg to the peer at @path. -EAGAIN: too many messages were sent of late; -errno. Process
@@ -144,5 +179,42 @@ int srdma_peer_take(struct srdma_peer_port *port, const struct srdma_peer_source
 
 /* peer_mad.c */
 void srdma_peer_mad_init(void);
+
+/* peer.c */
+
+/*
+ * Copy what the QP is connected to; srdma_qp_lock() is held. -EADDRNOTAVAIL: not known, because
+ * the QP is older than the module; -ENOTCONN.
+ */
+int srdma_peer_copy_path(const struct srdma_qp *q, struct srdma_peer_path *p);
+/* Is @from the address that the QP of @p is connected to? */
+bool srdma_peer_came_from(const struct srdma_peer_source *from, const struct srdma_peer_path *p);
+void srdma_peer_address(struct srdma_peer_msg *msg, const struct srdma_peer_path *p, u8 type);
+/*
+ * The QP @to_qpn of the port, if it is connected to the QP @from_qpn at the address @from:
+ * locked, with a reference and its path. ERR_PTR: -ENOENT, or -EBUSY if its application is in a
+ * call, which is not waited for.
+ */
+struct srdma_qp *srdma_peer_lock_end(struct srdma_peer_port *port,
+				     const struct srdma_peer_source *from,
+				     __be32 from_qpn, __be32 to_qpn, struct srdma_peer_path *path);
+void srdma_peer_unlock_end(struct srdma_qp *q);
+/*
+ * The nonce of this end for the peer at @p, which sent @nonce, as of now; whether @msg has this
+ * nonce, or the one before.
+ */
+__be64 srdma_peer_make_nonce(const struct srdma_peer_path *p, __be64 nonce);
+bool srdma_peer_knows_nonce(const struct srdma_peer_path *p, const struct srdma_peer_msg *msg);
+
+/* peer_heard.c: take in a message of type WISH. As srdma_peer_take(). */
+int srdma_peer_hear(struct srdma_peer_port *port, const struct srdma_peer_source *from,
+		    const struct srdma_peer_msg *msg);
+
+/* peer_wish.c: take in what may be a reply to a message with wishes. -ENOENT: it is none. */
+int srdma_peer_wish_reply(const struct srdma_peer_source *from, const struct srdma_peer_msg *msg,
+			  bool bounced);
+/* Look soon for what is to be told, and for wishes that lapse. Any context. */
+void srdma_peer_wish_look(void);
+void srdma_peer_wish_init(void);
 
 #endif /* SRDMA_PEER_PRIV_H */

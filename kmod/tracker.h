@@ -432,6 +432,33 @@ enum srdma_qp_flag {
 };
 
 /**
+ * struct srdma_qp_ends - what the two ends of a connection wish of each other
+ * @asked: level that this end wishes of the peer's QP, as far as the peer may know, plus 1;
+ *	0: none. Written by the work of peer_wish.c alone, as are all up to @due.
+ * @state: enum swiftrdma_ends, what came of that
+ * @there: level in force at the peer, as it says, plus 1; 0: none
+ * @queued: the work is about to tell the peer
+ * @due: when the peer is to be told again, as srdma_ends_seconds()
+ * @wish: level that the peer wishes of this QP, plus 1; 0: none. This and @until are written
+ *	under srdma_qp_lock().
+ * @until: when @wish lapses, as srdma_ends_seconds()
+ * @reserved: not used
+ *
+ * Each is read by any thread without a lock.
+ */
+struct srdma_qp_ends {
+	u8 asked, state, there, queued, due;
+	u8 wish, until;
+	u8 reserved;
+};
+
+/* Seconds modulo 256: the times that are compared are less than 128 s apart. */
+static inline u8 srdma_ends_seconds(void)
+{
+	return ktime_get_seconds();
+}
+
+/**
  * struct srdma_qp - a queue pair
  * @ref: one of the table, one per reader that follows a pointer of it
  * @qpn: number
@@ -486,6 +513,7 @@ enum srdma_qp_flag {
  * @attempts: failed attempts in a row, up to 255, to apply the level @tried
  * @tried: level of the last attempt, -1: the application's class; the pass alone
  * @rule: srdma_rule.id of the rule that has counted the QP
+ * @ends: levels that the two ends of the connection wish of each other
  *
  * The memory is type-stable: what a reader finds without a lock may be another QP by the
  * time it is read. Plain fields may be read all the same. To follow a pointer, a reader takes
@@ -550,6 +578,9 @@ struct srdma_qp {
 
 	/* srdma_job_dev.lock. */
 	u32 rule;
+
+	/* See there. */
+	struct srdma_qp_ends ends;
 };
 
 #define SRDMA_CHUNK_BYTES	4096

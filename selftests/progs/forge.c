@@ -7,8 +7,10 @@
  *	forge ud DEV TO-IP MESSAGE			a UD QP of DEV, with QP 1's Q_Key
  *
  *	MESSAGE: [n=COUNT] [us=PAUSE] [version=V] type=T from=QPN to=QPN [mine=NONCE] [yours=NONCE]
+ *		 [wish=LEVEL]
  *
- * A type of 1 is HELLO, 2 WELCOME, 3 ASK, 4 ANSWER, 5 REFUSE. PAUSE us are between two messages.
+ * A type of 1 is HELLO, 2 WELCOME, 3 ASK, 4 ANSWER, 5 REFUSE, 6 WISH, 7 HEARD. With wish, the
+ * message has one wish, for the same QPs. PAUSE us are between two messages.
  * Prints "sent N".
  */
 #include <arpa/inet.h>
@@ -35,7 +37,12 @@ struct message {
 	uint8_t version, type, reserved[2];
 	uint32_t from_qpn, to_qpn;
 	uint64_t from_nonce, to_nonce;
-	uint8_t rest[16];
+	uint8_t rest[24];
+	uint8_t n_wishes, reserved3[3];
+	struct {
+		uint32_t from_qpn, to_qpn;
+		uint8_t level, ends, there, reserved;
+	} wish;
 } __attribute__((packed));
 
 struct mad {
@@ -112,11 +119,18 @@ static void parse(int argc, char **argv, struct mad *mad)
 			m->from_nonce = htobe64(v);
 		else if (!strcmp(argv[i], "yours"))
 			m->to_nonce = htobe64(v);
+		else if (!strcmp(argv[i], "wish"))
+			m->wish.level = v + 1;
 		else
 			exit(2);
 	}
-	/* HELLO and ASK have the method Get. */
-	if (m->type == 1 || m->type == 3)
+	if (m->wish.level) {
+		m->n_wishes = 1;
+		m->wish.from_qpn = m->from_qpn;
+		m->wish.to_qpn = m->to_qpn;
+	}
+	/* HELLO, ASK and WISH have the method Get. */
+	if (m->type == 1 || m->type == 3 || m->type == 6)
 		mad->method = 1;
 }
 

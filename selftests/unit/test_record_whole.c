@@ -15,8 +15,8 @@
 #define GAPS_PORT	0
 #define GAPS_PRIO	4
 #define GAPS_UAR 0
-#define GAPS_QP		0
-#define GAPS_STAT	8
+#define GAPS_QP		3
+#define GAPS_STAT	4
 #define GAPS_JOB_REPORT	31
 #define GAPS_QP_REPORT	4
 #define GAPS_RULE	1
@@ -102,6 +102,7 @@ static void fill_objects(struct made *m, uint32_t seed)
 		memset(&m->qps[i].class_pending, 1, 1);
 		memset(&m->qps[i].wrs_ambiguous, 1, 1);
 		memset(&m->qps[i].devx, 1, 1);
+		memset(&m->qps[i].follows, 1, 1);
 		m->ports[i].has = all_of(&srdma_port_set);
 		m->uars[i].has = all_of(&srdma_uar_set);
 		m->qps[i].has = all_of(&srdma_qp_set) | SNAP_CLASS;

@@ -194,7 +194,7 @@ static int parse_knob(struct args *args, struct act *a, const char *word)
 	double v;
 
 	if (match_knob(word, &knob) < 0)
-		return args_bad("'%s' is neither a knob nor a word of this command; knobs are level, max_qps, create_rate, bit_rate, wr_rate, weight, credits, place, chunk, huge_pages, qps, uar, udp_sport and lag_port",
+		return args_bad("'%s' is neither a knob nor a word of this command; knobs are level, follow, max_qps, create_rate, bit_rate, wr_rate, weight, credits, place, chunk, huge_pages, qps, uar, udp_sport and lag_port",
 				word);
 	if (!a->has_target)
 		return args_bad("'%s' has no target: give one first, as in job kv or dev rxe0 qpn 17",

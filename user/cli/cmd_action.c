@@ -240,7 +240,7 @@ const struct noun noun_action = {
 	"       swiftrdma action release LEASE\n"
 	"\n"
 	"TARGET := { job JOB [ dev DEV ] | dev DEV qpn QPN [ id ID ] }\n"
-	"KNOB   := { level | max_qps | create_rate | bit_rate | wr_rate | weight |\n"
+	"KNOB   := { level | follow | max_qps | create_rate | bit_rate | wr_rate | weight |\n"
 	"            credits | place | chunk | huge_pages | qps | uar | udp_sport |\n"
 	"            lag_port }\n"
 	"\n"

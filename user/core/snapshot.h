@@ -82,6 +82,9 @@ enum snap_field {
 	SNAP_HUGE_PAGES	= 1ull << 49,	/* the same */
 	SNAP_WAITS	= 1ull << 50,	/* knob of libraries: posts, wrs, time, passed */
 	SNAP_SPLIT	= 1ull << 51,	/* the same: split, whole */
+	SNAP_FOLLOW	= 1ull << 52,	/* job on a device */
+	SNAP_PEER_WISH	= 1ull << 53,	/* qp */
+	SNAP_PEER_LEVEL	= 1ull << 54,	/* qp */
 };
 
 #define snap_has(obj, field) (((obj)->has & (field)) != 0)
@@ -185,6 +188,11 @@ struct snap_qp {
 	uint64_t wrs_since;
 	/* Looks into the send queue; sums of the WQEBBs that were outstanding and of their squares. */
 	uint64_t outstanding_samples, outstanding_sum, outstanding_squares;
+	/* Both ends of its connection. */
+	uint32_t ends;		/* enum swiftrdma_ends */
+	uint32_t peer_wish;	/* level that the peer wishes it to have */
+	uint32_t peer_level;	/* level in force there */
+	bool follows;		/* .level is in force because the peer wishes it */
 };
 
 struct snap_rule {
@@ -203,7 +211,7 @@ struct snap_rule {
 /* A job on one device. */
 struct snap_job_stat {
 	uint64_t has;
-	uint32_t dev, qps, level;
+	uint32_t dev, qps, level, follow;
 	uint64_t created, destroyed, moved, rejected, doorbells, wrs;
 	uint64_t max_qps, create_rate;
 	uint64_t bit_rate, wr_rate, credits, chunk;

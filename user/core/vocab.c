@@ -36,6 +36,7 @@ const struct vocab_knob vocab_knobs[] = {
 	{ "qp.uar", SWIFTRDMA_KNOB_UAR, UNIT_ID, 0, 4294967295.0, "libswiftrdma", false },
 	{ "job.chunk", SWIFTRDMA_KNOB_CHUNK, UNIT_BYTES, 4096, 1073741824, NULL, true },
 	{ "job.huge_pages", SWIFTRDMA_KNOB_HUGE_PAGES, UNIT_SWITCH, 0, 1, NULL, true },
+	{ "job.follow", SWIFTRDMA_KNOB_FOLLOW, UNIT_COUNT, 0, SWIFTRDMA_LEVEL_MAX, NULL, false },
 	{ "qp.udp_sport", SWIFTRDMA_KNOB_UDP_SPORT, UNIT_ID, 1, 65535, NULL, false },
 	{ "qp.lag_port", SWIFTRDMA_KNOB_LAG_PORT, UNIT_ID, 1, 15, NULL, false },
 };

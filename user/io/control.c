@@ -63,6 +63,7 @@ static const struct srdma_field stat_fields[] = {
 	F(SWIFTRDMA_JOB_STAT_A_PLACE, U32, snap_job_stat, place, SNAP_PLACE),
 	F(SWIFTRDMA_JOB_STAT_A_CHUNK, U64, snap_job_stat, chunk, SNAP_CHUNK),
 	F(SWIFTRDMA_JOB_STAT_A_HUGE_PAGES, U32, snap_job_stat, huge_pages, SNAP_HUGE_PAGES),
+	F(SWIFTRDMA_JOB_STAT_A_FOLLOW, U32, snap_job_stat, follow, SNAP_FOLLOW),
 	F(SWIFTRDMA_JOB_STAT_A_COMMAND_TIME, U64, snap_job_stat, command_time,
 	  0),
 };

@@ -282,6 +282,10 @@ static const struct srdma_field qp_fields[] = {
 	  SNAP_LOOKS),
 	F(SWIFTRDMA_QP_A_OUTSTANDING_SUM, U64, snap_qp, outstanding_sum, 0),
 	F(SWIFTRDMA_QP_A_OUTSTANDING_SQUARES, U64, snap_qp, outstanding_squares, 0),
+	F(SWIFTRDMA_QP_A_PEER_WISH, U32, snap_qp, peer_wish, SNAP_PEER_WISH),
+	F(SWIFTRDMA_QP_A_FOLLOWS, FLAG, snap_qp, follows, 0),
+	F(SWIFTRDMA_QP_A_ENDS, U32, snap_qp, ends, 0),
+	F(SWIFTRDMA_QP_A_PEER_LEVEL, U32, snap_qp, peer_level, SNAP_PEER_LEVEL),
 };
 
 const struct srdma_set srdma_qp_set = {

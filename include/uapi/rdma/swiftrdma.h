@@ -239,6 +239,13 @@
  * whose STATUS says whether the peer answered. The attributes from TCLASS_ASKED on are there if
  * it did. A forger must be able to receive the packets that are sent to the peer's address.
  *
+ * Where a LEVEL above 0 is in force for a connected QP, the module tells the module of the
+ * peer's host that this end wishes the same level there, and repeats it while the level is in
+ * force. A wish that is not repeated lapses after 20 s. PEER_WISH of a QP is what its peer
+ * wishes. It changes the class of the QP only as far as an override of
+ * %SWIFTRDMA_KNOB_FOLLOW allows. What FOLLOW puts in force is not wished in turn.
+ * %SWIFTRDMA_QP_A_ENDS says of both ends what came of a wish.
+ *
  * Notifications
  * -------------
  *
@@ -971,6 +978,49 @@ enum swiftrdma_absent {
 };
 
 /**
+ * enum swiftrdma_ends - whether both ends of a connection are raised
+ * @SWIFTRDMA_ENDS_UNSPEC: no level is in force here that the other end should have, and the
+ *	other end wishes none
+ * @SWIFTRDMA_ENDS_WAITING: not known yet, or the class of the other end is being changed
+ * @SWIFTRDMA_ENDS_BOTH: both ends have at least the level that one of them wishes
+ * @SWIFTRDMA_ENDS_NO_AGENT: the host of the end that should follow has no agent that has seen
+ *	the wish
+ * @SWIFTRDMA_ENDS_NOT_FOLLOWED: the policies there do not follow wishes of peers for the QP's job
+ * @SWIFTRDMA_ENDS_REFUSED: they follow, but allow the job only a lower level
+ * @SWIFTRDMA_ENDS_NO_LEVEL: the level has no meaning there (LEVEL_SET)
+ * @SWIFTRDMA_ENDS_CANNOT: the class of the QP there cannot be changed
+ * @SWIFTRDMA_ENDS_UNKNOWN: the module there knows no QP that is connected to this one: the QP is
+ *	older than that module, or it is gone
+ * @SWIFTRDMA_ENDS_NO_ADDRESS: as %SWIFTRDMA_PEER_NO_ADDRESS
+ * @SWIFTRDMA_ENDS_NO_CHANNEL: as %SWIFTRDMA_PEER_NO_CHANNEL
+ * @SWIFTRDMA_ENDS_UNREACHABLE: as %SWIFTRDMA_PEER_UNREACHABLE
+ * @SWIFTRDMA_ENDS_NO_MODULE: as %SWIFTRDMA_PEER_NO_MODULE
+ * @SWIFTRDMA_ENDS_VERSION: its module speaks another version, or takes no wishes yet
+ * @SWIFTRDMA_ENDS_SILENT: as %SWIFTRDMA_PEER_SILENT
+ * @__SWIFTRDMA_ENDS_MAX: one past the last
+ *
+ * The numbers are also those of the messages between modules.
+ */
+enum swiftrdma_ends {
+	SWIFTRDMA_ENDS_UNSPEC,
+	SWIFTRDMA_ENDS_WAITING,
+	SWIFTRDMA_ENDS_BOTH,
+	SWIFTRDMA_ENDS_NO_AGENT,
+	SWIFTRDMA_ENDS_NOT_FOLLOWED,
+	SWIFTRDMA_ENDS_REFUSED,
+	SWIFTRDMA_ENDS_NO_LEVEL,
+	SWIFTRDMA_ENDS_CANNOT,
+	SWIFTRDMA_ENDS_UNKNOWN,
+	SWIFTRDMA_ENDS_NO_ADDRESS,
+	SWIFTRDMA_ENDS_NO_CHANNEL,
+	SWIFTRDMA_ENDS_UNREACHABLE,
+	SWIFTRDMA_ENDS_NO_MODULE,
+	SWIFTRDMA_ENDS_VERSION,
+	SWIFTRDMA_ENDS_SILENT,
+	__SWIFTRDMA_ENDS_MAX
+};
+
+/**
  * enum swiftrdma_qp_attr - a QP
  * @SWIFTRDMA_QP_A_UNSPEC: not used
  * @SWIFTRDMA_QP_A_PAD: aligns a u64
@@ -1019,6 +1069,11 @@ enum swiftrdma_absent {
  * @SWIFTRDMA_QP_A_OUTSTANDING_SAMPLES: looks into its send queue at random times; absent: none
  * @SWIFTRDMA_QP_A_OUTSTANDING_SUM: WQEBBs that were posted and not completed, summed over these
  * @SWIFTRDMA_QP_A_OUTSTANDING_SQUARES: the sum of their squares
+ * @SWIFTRDMA_QP_A_PEER_WISH: level that the peer wishes this QP to have; absent: none
+ * @SWIFTRDMA_QP_A_FOLLOWS: LEVEL is in force because the peer wishes it
+ * @SWIFTRDMA_QP_A_ENDS: whether both ends are raised; absent: %SWIFTRDMA_ENDS_UNSPEC
+ * @SWIFTRDMA_QP_A_PEER_LEVEL: level in force at the peer, as it said when it was last told
+ *	which level is wished; absent: none, or not known
  * @__SWIFTRDMA_QP_A_MAX: one past the last
  *
  * A QP with DEVX has type, owner and UAR, no other attribute, and no knob.
@@ -1067,6 +1122,10 @@ enum swiftrdma_qp_attr {
 	SWIFTRDMA_QP_A_OUTSTANDING_SAMPLES,	/* u64 */
 	SWIFTRDMA_QP_A_OUTSTANDING_SUM,	/* u64 */
 	SWIFTRDMA_QP_A_OUTSTANDING_SQUARES,	/* u64 */
+	SWIFTRDMA_QP_A_PEER_WISH,	/* u32 */
+	SWIFTRDMA_QP_A_FOLLOWS,		/* flag */
+	SWIFTRDMA_QP_A_ENDS,		/* u32, enum swiftrdma_ends */
+	SWIFTRDMA_QP_A_PEER_LEVEL,	/* u32 */
 	__SWIFTRDMA_QP_A_MAX
 };
 
@@ -1200,6 +1259,8 @@ enum swiftrdma_rule_attr {
  *	not set
  * @SWIFTRDMA_JOB_STAT_A_HUGE_PAGES: 1: memory is collapsed before it is registered; absent: not
  *	set
+ * @SWIFTRDMA_JOB_STAT_A_FOLLOW: the highest level to which its QPs follow the wishes of their
+ *	peers; absent: they do not follow them
  * @__SWIFTRDMA_JOB_STAT_A_MAX: one past the last
  */
 enum swiftrdma_job_stat_attr {
@@ -1233,6 +1294,7 @@ enum swiftrdma_job_stat_attr {
 	SWIFTRDMA_JOB_STAT_A_PLACE,	/* u32 */
 	SWIFTRDMA_JOB_STAT_A_CHUNK,	/* u64 */
 	SWIFTRDMA_JOB_STAT_A_HUGE_PAGES, /* u32 */
+	SWIFTRDMA_JOB_STAT_A_FOLLOW,	/* u32 */
 	__SWIFTRDMA_JOB_STAT_A_MAX
 };
 
@@ -1286,9 +1348,11 @@ enum swiftrdma_lease_attr {
  *	than this are split; a power of two, 4096 to 2^30 (job)
  * @SWIFTRDMA_KNOB_HUGE_PAGES: 1: memory is collapsed to huge pages before it is registered,
  *	from now on; 0: it is registered as it is (job)
+ * @SWIFTRDMA_KNOB_FOLLOW: the highest class level to which a QP of the job is raised because
+ *	the peer of the QP wishes it, 0 to %SWIFTRDMA_LEVEL_MAX (job)
  * @__SWIFTRDMA_KNOB_MAX: one past the last
  *
- * The kernel enforces LEVEL, MAX_QPS and CREATE_RATE, and BIT_RATE and WEIGHT on
+ * The kernel enforces LEVEL, FOLLOW, MAX_QPS and CREATE_RATE, and BIT_RATE and WEIGHT on
  * devices with %SWIFTRDMA_DEV_CAP_RATES: a ceiling, in steps of 1 Mbit/s, and a share
  * (1 to 100) of what all jobs of one NIC get together. UDP_SPORT and LAG_PORT it
  * enforces on connected RC and UC QPs of an Ethernet port whose firmware can.
@@ -1304,6 +1368,10 @@ enum swiftrdma_lease_attr {
  * regions: a QP counts in QPS_DONE if what its process creates next will be as desired. A value
  * of 0 is a value, and holds like any other. Without the knob a library does as for 0, and
  * splits nothing.
+ *
+ * FOLLOW raises a QP to %SWIFTRDMA_QP_A_PEER_WISH or to its value, whichever is lower, and
+ * lowers no QP. Without FOLLOW the wishes of peers have no effect. A LEVEL of a lease of
+ * higher rank holds alone.
  *
  * The rest is -EOPNOTSUPP, and so is what the device, the QP or the processes cannot.
  */
@@ -1323,6 +1391,7 @@ enum swiftrdma_knob {
 	SWIFTRDMA_KNOB_PLACE,
 	SWIFTRDMA_KNOB_CHUNK,
 	SWIFTRDMA_KNOB_HUGE_PAGES,
+	SWIFTRDMA_KNOB_FOLLOW,
 	__SWIFTRDMA_KNOB_MAX
 };
 

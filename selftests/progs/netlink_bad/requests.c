@@ -223,6 +223,10 @@ static const struct bad bads[] = {
 	  "chunk is" },
 	{ SWIFTRDMA_CMD_ACT, DO, MIDDLE("action{knob=14 value=2 job=there}"), ERANGE, 0,
 	  "huge_pages is" },
+	{ SWIFTRDMA_CMD_ACT, DO, MIDDLE("action{knob=15 value=8 job=there}"), ERANGE, 0,
+	  "follow is" },
+	{ SWIFTRDMA_CMD_ACT, DO, MIDDLE("action{knob=15 value=1 dev_index=$dev qpn=$qpn}"),
+	  EOPNOTSUPP, 0, "only level" },
 	/* rxe has no scheduling elements, and no process here has a library. */
 	{ SWIFTRDMA_CMD_ACT, DO, MIDDLE("action{knob=2 value=1000000 job=there}"), EOPNOTSUPP, 0,
 	  "no device has scheduling elements, and no process" },
@@ -237,7 +241,7 @@ static const struct bad bads[] = {
 #define MIDDLE(item)	"lease{id=$lease} " GOOD_ITEM " " item " " GOOD_ITEM
 #define DECIDED(by)	MIDDLE("action{knob=1 value=1 job=there " by "}")
 	{ SWIFTRDMA_CMD_ACT, DO, MIDDLE("action{^knob=0 value=1 job=there}"), ERANGE, 0, RANGE },
-	{ SWIFTRDMA_CMD_ACT, DO, MIDDLE("action{^knob=15 value=1 job=there}"), ERANGE, 0, RANGE },
+	{ SWIFTRDMA_CMD_ACT, DO, MIDDLE("action{^knob=16 value=1 job=there}"), ERANGE, 0, RANGE },
 	{ SWIFTRDMA_CMD_ACT, DO, MIDDLE("action{^knob=6 value=1 job=there}"), EOPNOTSUPP, 0,
 	  "enforces" },
 	{ SWIFTRDMA_CMD_ACT, DO, MIDDLE("action{^knob=9 value=1 dev_index=$dev qpn=$qpn}"),
