@@ -318,6 +318,123 @@ static void test_settings_dry_run(void **state)
 	assert_int_equal(fake.acts, 0);
 }
 
+static void wish(struct snap_qp *qp, uint32_t level)
+{
+	qp->has |= SNAP_PEER_WISH;
+	qp->peer_wish = level;
+}
+
+#define FOLLOWING							\
+	"agent: {lease: 2s, rank: 42}\n"				\
+	"levels: [{level: 1, dscp: 8}, {level: 3, dscp: 26}]\n"		\
+	"jobs:\n"							\
+	"- {name: kv, class: latency, huge_pages: no, match: [{comm: kv}]%s}\n" \
+	"- {name: bulk, class: throughput, huge_pages: no, match: [{comm: bulk}]}\n" \
+	"order: kv > bulk\n"
+
+static void load_following(const char *property)
+{
+	struct config cfg;
+	char text[1024];
+
+	snprintf(text, sizeof(text), FOLLOWING, property);
+	load_config(&cfg, text);
+	agent_reload(&agent, &cfg);
+}
+
+static struct snap_qp *qp_of_job(uint32_t job)
+{
+	for (size_t i = 0; i < fake.scene.s.n_qps; i++)
+		if (fake.scene.qps[i].job == job)
+			return &fake.scene.qps[i];
+	fail();
+	return NULL;
+}
+
+/* Wishes of peers are followed as far as the order allows, for as long as there are any. */
+static void test_follows(void **state)
+{
+	struct snap_qp *qp = qp_of_job(1);
+
+	(void)state;
+	load_following(", follow: peers");
+	tick(0, 0);
+	tick(100, 0);
+	assert_int_equal(fake.acts + fake.renewals, 0);
+	wish(qp, 3);
+	tick(100, 0);
+	assert_int_equal(fake.n_got, 1);
+	assert_int_equal(fake.got[0].knob, SWIFTRDMA_KNOB_FOLLOW);
+	assert_string_equal(fake.got[0].job, "kv");
+	/* The only job that goes before another has the lowest level. */
+	assert_int_equal(fake.got[0].value, 1);
+	assert_int_equal(fake.rank, 42);
+	assert_non_null(strstr(fake.got[0].reason, "peer wishes level 3 for QP "));
+	assert_non_null(strstr(fake.got[0].reason, "; the order allows 1"));
+	for (int i = 0; i < 40; i++)
+		tick(100, 0);
+	assert_int_equal(fake.n_got, 1);
+	assert_true(fake.lease && fake.renewals > 3);
+	/* A lease that is lost is taken anew. */
+	fake.lease = 0;
+	for (int i = 0; i < 20; i++)
+		tick(100, 0);
+	assert_int_equal(fake.n_got, 2);
+	assert_int_equal(fake.level[1], 1);
+	/* Another file allows more. */
+	load_following(", follow: 2");
+	tick(100, 0);
+	assert_int_equal(fake.got[2].value, 2);
+	assert_non_null(strstr(fake.got[2].reason, "; the file allows 2"));
+	qp->has &= ~(uint64_t)SNAP_PEER_WISH;
+	tick(100, 0);
+	assert_true(fake.got[3].clear);
+	assert_int_equal(fake.got[3].knob, SWIFTRDMA_KNOB_FOLLOW);
+	assert_int_equal(fake.lease, 0);
+}
+
+/* An agent that does not follow has a lease all the same, which tells that there is an agent. */
+static void test_does_not_follow(void **state)
+{
+	(void)state;
+	load_following("");
+	wish(qp_of_job(1), 3);
+	tick(0, 0);
+	for (int i = 0; i < 40; i++)
+		tick(100, 0);
+	assert_int_equal(fake.acts, 0);
+	assert_true(fake.lease && fake.renewals > 3);
+	qp_of_job(1)->has &= ~(uint64_t)SNAP_PEER_WISH;
+	tick(100, 0);
+	assert_int_equal(fake.lease, 0);
+	/* A job that follows is not raised for the wishes of another job's peers. */
+	load_following(", follow: peers");
+	wish(qp_of_job(2), 3);
+	for (int i = 0; i < 20; i++)
+		tick(100, 0);
+	assert_int_equal(fake.acts, 0);
+	assert_true(fake.lease);
+}
+
+static void test_follows_dry_run(void **state)
+{
+	const char *log;
+
+	(void)state;
+	load_following(", follow: peers");
+	tick(0, 0);
+	agent.opt.dry_run = true;
+	wish(qp_of_job(1), 3);
+	begin_capture(stderr, LOG_INFO, false);
+	tick(100, 0);
+	qp_of_job(1)->has &= ~(uint64_t)SNAP_PEER_WISH;
+	tick(100, 0);
+	log = end_capture();
+	assert_says(log, "dry run, would: job kv: job.follow = 1: peer wishes level 3 for QP ");
+	assert_says(log, "dry run, would: job kv: job.follow released: no peer wishes a level any more");
+	assert_int_equal(fake.acts + fake.renewals, 0);
+}
+
 /* More releases than fit in a batch: the agent ends its lease, and takes a new one. */
 static void test_many_releases(void **state)
 {
@@ -476,7 +593,8 @@ int main(void)
 		T(test_lease_lost_while_acting), T(test_one_bad_item),
 		T(test_reload_longer_lease), T(test_one_job_gone),
 		T(test_without_library), T(test_settings), T(test_settings_default),
-		T(test_settings_dry_run), T(test_many_releases),
+		T(test_settings_dry_run), T(test_follows), T(test_does_not_follow),
+		T(test_follows_dry_run), T(test_many_releases),
 		T(test_stop), T(test_reading_fails), T(test_once), T(test_module_away),
 		T(test_module_loaded_anew), T(test_module_disarmed),
 		T(test_module_gone_while_acting), T(test_not_allowed),

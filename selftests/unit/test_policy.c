@@ -219,7 +219,7 @@ static void test_keys(void **state)
 	says("ports: 5\n", "f:1:8: ports is a list, not a single value; begin each entry with '- '");
 	says("ports:\n- [rxe0]\n", "f:2:3: a port is a map with the keys dev, port, speed, not a list");
 	says("criteria: {mine: [5us]}\n", "f:1:18: mine is a single value, not a list");
-	says("jobs:\n- kv\n", "f:2:3: a job is a map with the keys name, class, match, slo, environment, chunk, huge_pages, not a single value");
+	says("jobs:\n- kv\n", "f:2:3: a job is a map with the keys name, class, match, slo, environment, chunk, huge_pages, follow, not a single value");
 	says("jobs:\n- {name: kv, class: latency, match: 5}\n", "f:2:37: match is a list, not a single value; begin each entry with '- '");
 	says("jobs:\n- {name: kv, class: latency, match: [kv]}\n", "f:2:38: a match rule is a map with the keys cgroup, comm, exe, uid, pid, asked, slo_min, not a single value");
 	says("jobs:\n- {name: kv, class: latency, match: [{uid: 1}], slo: 50us}\n", "f:2:54: slo is a map with the keys p99, byte_rate, not a single value");
@@ -327,6 +327,49 @@ static void test_properties(void **state)
 	load_ok(&c, PROPERTY "huge_pages: no\n");
 	assert_int_equal(c.jobs[0].chunk, 0);
 	assert_false(c.jobs[0].huge_pages);
+	config_free(&c);
+}
+
+/* Whether a job follows wishes of its peers, and how far. */
+static void test_follow(void **state)
+{
+	struct config c;
+
+#define WIRE "levels: [{level: 1, dscp: 8}, {level: 2, dscp: 16}, {level: 4, dscp: 32}]\n"
+#define OTHERS								\
+	"- {name: kv, class: latency, match: [{uid: 2}]}\n"		\
+	"- {name: bulk, class: throughput, match: [{uid: 3}]}\n"
+#define FOLLOW "jobs:\n- name: store\n  class: throughput\n  match: [{uid: 1}]\n  follow: "
+	(void)state;
+	says(FOLLOW "yes\n" WIRE, "f:5:11: follow: 'yes' is not understood; write 'peers', for as far as the order allows, or the highest level, as in 'follow: 2'");
+	says(FOLLOW "8\n" WIRE, "f:5:11: follow 8 is out of range; it is 0 to 7");
+	says(FOLLOW "[peers]\n" WIRE, "f:5:11: follow, as in 'follow: peers', is a single value, not a list");
+	says(FOLLOW "2\n", "f:2:1: job 'store' follows wishes of peers for a class level, and this file does not define levels on the wire; add for instance 'levels: [{level: 1, dscp: 10, sl: 1}]', with values that your switches and hosts treat as more urgent");
+	says(FOLLOW "peers\n" WIRE, "f:2:1: job 'store': 'follow: peers' goes as far as the order allows, and the order does not name the job; add it under 'order:', or write the highest level, as in 'follow: 2'");
+	load_ok(&c, FOLLOW "2\n" OTHERS WIRE);
+	assert_true(c.jobs[0].follows && !c.jobs[0].follows_order);
+	assert_int_equal(c.jobs[0].follow, 2);
+	assert_false(c.jobs[1].follows);
+	config_free(&c);
+	/* A place in the order is worth a level of its own, whatever the class of the job. */
+	load_ok(&c, FOLLOW "peers\n" OTHERS WIRE "order: store > kv > bulk\n");
+	assert_int_equal(c.jobs[0].follow, 2);
+	config_free(&c);
+	load_ok(&c, FOLLOW "peers\n" OTHERS WIRE "order: kv > store > bulk\n");
+	assert_int_equal(c.jobs[0].follow, 1);
+	config_free(&c);
+	/* The last one may have none. */
+	load_ok(&c, FOLLOW "peers\n" OTHERS WIRE "order: kv > bulk > store\n");
+	assert_true(c.jobs[0].follows);
+	assert_int_equal(c.jobs[0].follow, 0);
+	config_free(&c);
+	/* The job before it is raised further, so that it stays before it. */
+	load_ok(&c, "jobs:\n" OTHERS WIRE "order: kv > bulk\n");
+	assert_string_equal(c.texts[0].act, "job.level += 1");
+	assert_int_equal(c.policies.v[0].act[0].ceiling, 1);
+	config_free(&c);
+	load_ok(&c, FOLLOW "peers\n" OTHERS WIRE "order: kv > store > bulk\n");
+	assert_int_equal(c.policies.v[0].act[0].ceiling, 2);
 	config_free(&c);
 }
 
@@ -811,6 +854,7 @@ int main(void)
 		cmocka_unit_test(test_jobs),
 		cmocka_unit_test(test_environment),
 		cmocka_unit_test(test_properties),
+		cmocka_unit_test(test_follow),
 		cmocka_unit_test(test_asked),
 		cmocka_unit_test(test_states),
 		cmocka_unit_test(test_room),

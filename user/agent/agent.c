@@ -555,8 +555,7 @@ int agent_tick(struct agent *a)
 			older = NULL;
 		a->assumed = err;
 	}
-	if (looks_at_settings(a))
-		agent_settings(a);
+	agent_settings(a, looks_at_settings(a));
 	agent_settings_keep(a);
 	return evaluate_policies(a, older, newer);
 }

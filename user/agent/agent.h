@@ -39,12 +39,13 @@ struct agent_due {
 	struct snap_action action;
 };
 
-/* A property of a job that libraries in its processes enforce. */
+/* A property of a job that is in force. */
 struct agent_setting {
 	char job[SNAP_NAME];
 	uint32_t job_id;
 	unsigned int knob;		/* enum swiftrdma_knob */
 	uint64_t value;
+	char reason[SNAP_REASON];	/* empty: the policy file says so */
 };
 
 /* The settings in force, and those that should be, each in the order of the file. */
@@ -53,6 +54,7 @@ struct agent_settings {
 	size_t n_is, n_want, cap_is, cap_want;
 	uint64_t lease;			/* of all in force; 0: none */
 	uint64_t renewed;
+	bool wished, followed;		/* a peer wishes a level: now, in the reading before */
 };
 
 struct agent {
@@ -142,11 +144,11 @@ int agent_assume(struct agent *a);
 void agent_warn_unmatched(struct agent *a);
 
 /*
- * settings.c: sets the properties chunk and huge_pages of jobs, as long as a library of the job
- * can enforce them. The last reading must have reports.
+ * settings.c: sets the properties chunk, huge_pages and follow of jobs; each tick. @reports: the
+ * last reading has reports, so the first two can be decided anew.
  */
-void agent_settings(struct agent *a);
-/* Does a job of the file have such a property? */
+void agent_settings(struct agent *a, bool reports);
+/* Does a job of the file have a property that libraries enforce? */
 bool agent_has_settings(const struct config *cfg);
 /* Renew the lease at a third of its life; each tick. */
 void agent_settings_keep(struct agent *a);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Properties of jobs that the libraries in their processes enforce: chunk and huge_pages. They
- * are overrides under a lease of their own, so that leases of policies may come and go. A
- * property is set while a process of the job has a library that can enforce it.
+ * Properties of jobs. The libraries in their processes enforce chunk and huge_pages, which are set
+ * while a process of the job has a library that can. follow is set while the peer of a QP of the
+ * job wishes a level. They are overrides under a lease of their own, so that leases of policies
+ * may come and go. An agent without such an override has this lease, too, while a peer wishes
+ * anything: the module tells the peer by it that there is an agent.
  */
 #include <errno.h>
 #include <string.h>
@@ -10,6 +12,7 @@
 #include "agent/agent.h"
 #include "agent/log.h"
 #include "core/array.h"
+#include "core/follow.h"
 
 #define NSEC_PER_MSEC 1000000ULL
 
@@ -26,44 +29,76 @@ bool agent_has_settings(const struct config *cfg)
 	return false;
 }
 
-/* Lists the settings that should be in force. 0 or -ENOMEM. */
-static int list_settings(struct agent *a)
+/* The setting of @v for the same job and knob; NULL: there is none. */
+static struct agent_setting *find_setting(struct agent_setting *v, size_t n, uint32_t job_id,
+					  unsigned int knob)
 {
-	static const unsigned int knobs[] = { SWIFTRDMA_KNOB_CHUNK, SWIFTRDMA_KNOB_HUGE_PAGES };
+	for (size_t i = 0; i < n; i++)
+		if (v[i].job_id == job_id && v[i].knob == knob)
+			return &v[i];
+	return NULL;
+}
+
+static struct agent_setting *want_setting(struct agent *a, const struct config_job *job,
+					  uint32_t job_id, unsigned int knob, uint64_t value)
+{
+	struct agent_setting *to = &a->settings.want[a->settings.n_want++];
+
+	*to = (struct agent_setting){ .job_id = job_id, .knob = knob, .value = value };
+	memcpy(to->job, job->name, sizeof(to->job));
+	return to;
+}
+
+/*
+ * A property that a library enforces. In a reading without reports it stays as it is, unless
+ * the file changed it.
+ */
+static void want_library(struct agent *a, const struct config_job *job, uint32_t job_id,
+			 unsigned int knob, bool reports)
+{
+	struct agent_settings *s = &a->settings;
+
+	if (property(job, knob) &&
+	    (reports ? agent_has_library(a, job->name, knob) :
+		       find_setting(s->is, s->n_is, job_id, knob) != NULL))
+		want_setting(a, job, job_id, knob, property(job, knob));
+}
+
+static void want_follow(struct agent *a, const struct config_job *job, uint32_t job_id)
+{
+	const struct snapshot *snap = &a->snap[a->cur];
+	struct follow_wishes w = follow_find(snap, job_id);
+	struct agent_setting *to;
+	struct text t;
+
+	if (!w.n)
+		return;
+	to = want_setting(a, job, job_id, SWIFTRDMA_KNOB_FOLLOW, job->follow);
+	text_init(&t, to->reason, sizeof(to->reason));
+	follow_reason(&t, snap, &w, job->follow, job->follows_order);
+}
+
+/* Lists the settings that should be in force. 0 or -ENOMEM. */
+static int list_settings(struct agent *a, bool reports)
+{
 	struct agent_settings *s = &a->settings;
 	const struct snapshot *snap = &a->snap[a->cur];
 
 	s->n_want = 0;
-	if (!array_reserve(&s->want, &s->cap_want, 2 * a->cfg.n_jobs, sizeof(*s->want)))
+	if (!array_reserve(&s->want, &s->cap_want, 3 * a->cfg.n_jobs, sizeof(*s->want)))
 		return -ENOMEM;
 	for (size_t i = 0; i < a->cfg.n_jobs; i++) {
 		const struct config_job *job = &a->cfg.jobs[i];
 		const struct snap_job *is = agent_find_job(snap, job->name);
 
-		for (size_t k = 0; is && k < 2; k++) {
-			struct agent_setting *to = &s->want[s->n_want];
-
-			if (!property(job, knobs[k]) ||
-			    !agent_has_library(a, job->name, knobs[k]))
-				continue;
-			memcpy(to->job, job->name, sizeof(to->job));
-			to->job_id = is->id;
-			to->knob = knobs[k];
-			to->value = property(job, knobs[k]);
-			s->n_want++;
-		}
+		if (!is)
+			continue;
+		want_library(a, job, is->id, SWIFTRDMA_KNOB_CHUNK, reports);
+		want_library(a, job, is->id, SWIFTRDMA_KNOB_HUGE_PAGES, reports);
+		if (job->follows && s->wished)
+			want_follow(a, job, is->id);
 	}
 	return 0;
-}
-
-/* The setting of @v for the same job and knob; NULL: there is none. */
-static struct agent_setting *find_setting(struct agent_setting *v, size_t n,
-					  const struct agent_setting *key)
-{
-	for (size_t i = 0; i < n; i++)
-		if (v[i].job_id == key->job_id && v[i].knob == key->knob)
-			return &v[i];
-	return NULL;
 }
 
 static void log_setting(const struct agent *a, const struct agent_setting *v, bool clear)
@@ -75,11 +110,13 @@ static void log_setting(const struct agent *a, const struct agent_setting *v, bo
 	text_init(&t, value, sizeof(value));
 	vocab_format(&t, (double)v->value, k->unit);
 	if (clear)
-		log_msg(LOG_INFO, "%sjob %s: %s released", a->opt.dry_run ? "dry run, would: " : "",
-			v->job, k->name);
+		log_msg(LOG_INFO, "%sjob %s: %s released%s", a->opt.dry_run ? "dry run, would: " : "",
+			v->job, k->name,
+			v->knob == SWIFTRDMA_KNOB_FOLLOW ? ": no peer wishes a level any more" : "");
 	else
-		log_msg(LOG_INFO, "%sjob %s: %s = %s, as the policy file says",
-			a->opt.dry_run ? "dry run, would: " : "", v->job, k->name, value);
+		log_msg(LOG_INFO, "%sjob %s: %s = %s%s%s",
+			a->opt.dry_run ? "dry run, would: " : "", v->job, k->name, value,
+			v->reason[0] ? ": " : ", as the policy file says", v->reason);
 }
 
 static int send_setting(struct agent *a, const struct agent_setting *v, bool clear)
@@ -92,7 +129,7 @@ static int send_setting(struct agent *a, const struct agent_setting *v, bool cle
 
 	act.value = clear ? 0 : v->value;
 	memcpy(act.job, v->job, sizeof(act.job));
-	strcpy(act.reason, "property of the job in the policy file");
+	strcpy(act.reason, v->reason[0] ? v->reason : "property of the job in the policy file");
 	if (!a->opt.dry_run)
 		err = io_act(a->io, &s->lease, ttl, a->cfg.rank, AGENT_ORIGIN, &act, 1, &batch);
 	if (err < 0) {
@@ -122,7 +159,7 @@ static void release_settings(struct agent *a)
 	for (size_t i = 0; i < s->n_is; i++) {
 		const struct agent_setting *v = &s->is[i];
 
-		if (find_setting(s->want, s->n_want, v)) {
+		if (find_setting(s->want, s->n_want, v->job_id, v->knob)) {
 			s->is[left++] = *v;
 			continue;
 		}
@@ -139,7 +176,7 @@ static void add_settings(struct agent *a)
 
 	for (size_t i = 0; i < s->n_want; i++) {
 		const struct agent_setting *v = &s->want[i];
-		struct agent_setting *is = find_setting(s->is, s->n_is, v);
+		struct agent_setting *is = find_setting(s->is, s->n_is, v->job_id, v->knob);
 
 		if ((is && is->value == v->value) || send_setting(a, v, false) < 0)
 			continue;
@@ -172,18 +209,38 @@ void agent_settings_keep(struct agent *a)
 		agent_settings_renew(a);
 }
 
-void agent_settings(struct agent *a)
+/* Peers' modules are told that this host has an agent as long as it has a lease. */
+static void show_presence(struct agent *a)
+{
+	uint32_t ttl = (uint32_t)(agent_lease_life(a) / NSEC_PER_MSEC);
+	struct agent_settings *s = &a->settings;
+	uint64_t batch;
+
+	if (s->lease || a->opt.dry_run)
+		return;
+	if (io_act(a->io, &s->lease, ttl, a->cfg.rank, AGENT_ORIGIN, NULL, 0, &batch) < 0)
+		s->lease = 0;
+	s->renewed = a->snap[a->cur].time;
+}
+
+void agent_settings(struct agent *a, bool reports)
 {
 	struct agent_settings *s = &a->settings;
 
-	if (list_settings(a) < 0 ||
+	s->wished = follow_any(&a->snap[a->cur], s->followed);
+	if (!reports && !s->wished && !s->followed)
+		return;
+	if (list_settings(a, reports) < 0 ||
 	    !array_reserve(&s->is, &s->cap_is, s->n_is + s->n_want, sizeof(*s->is))) {
 		log_msg(LOG_ERR, "out of memory");
 		return;
 	}
 	release_settings(a);
 	add_settings(a);
-	if (!s->n_is)
+	s->followed = s->wished;
+	if (s->wished)
+		show_presence(a);
+	else if (!s->n_is)
 		agent_settings_stop(a);
 }
 

@@ -44,6 +44,9 @@ struct config_job {
 	uint32_t rank;			/* place in the order, from 1; 0: none */
 	uint32_t chunk;			/* bytes above which libraries split requests; 0: never */
 	bool huge_pages;		/* libraries collapse memory before it is registered */
+	bool follows;			/* the wishes of peers, up to level .follow */
+	bool follows_order;		/* .follow is what the order allows the job */
+	uint32_t follow;
 	unsigned int line;
 };
 

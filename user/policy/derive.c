@@ -70,7 +70,13 @@ const struct config_job *derive_raises(const struct config *cfg)
 	return NULL;
 }
 
-/* The number of ranks from @from to @to that have a job whose class is raised. */
+/* True: the job may have a level, by its own policies or because its peers wish it. */
+static bool may_be_raised(const struct config *cfg, const struct config_job *j)
+{
+	return is_raised(cfg, j) || (j->follows_order && leads_any(cfg, j));
+}
+
+/* The number of ranks from @from to @to that have a job which may be raised. */
 static uint32_t raised_ranks(const struct config *cfg, uint32_t from, uint32_t to)
 {
 	uint32_t rank, n = 0;
@@ -79,7 +85,7 @@ static uint32_t raised_ranks(const struct config *cfg, uint32_t from, uint32_t t
 	for (rank = from; rank <= to; rank++) {
 		for (i = 0; i < cfg->n_jobs; i++)
 			if (cfg->jobs[i].rank == rank &&
-			    is_raised(cfg, &cfg->jobs[i]))
+			    may_be_raised(cfg, &cfg->jobs[i]))
 				break;
 		n += i < cfg->n_jobs;
 	}
@@ -105,6 +111,11 @@ static uint32_t choose_level(const struct config *cfg, const struct config_job *
 	if (before + step > n)
 		step = n > before ? n - before : 1;
 	return level[step - 1];
+}
+
+uint32_t derive_ceiling(const struct config *cfg, const struct config_job *job)
+{
+	return leads_any(cfg, job) ? choose_level(cfg, job) : 0;
 }
 
 /*

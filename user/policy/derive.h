@@ -13,6 +13,11 @@
 char *derive_text(const struct config *cfg);
 /* A job whose class level the policies raise; NULL: there is none. */
 const struct config_job *derive_raises(const struct config *cfg);
+/*
+ * The highest level that the order allows a job which follows the wishes of its peers: that of its
+ * place, 0 if the job goes before no other. The file sets levels.
+ */
+uint32_t derive_ceiling(const struct config *cfg, const struct config_job *job);
 /* Reports targets that cannot be met, with the arithmetic. */
 void derive_check(const struct config *cfg, struct report *r);
 

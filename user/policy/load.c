@@ -217,6 +217,29 @@ static void load_derived(struct config *cfg, const struct node *order, struct re
 	free(text);
 }
 
+/* How far jobs follow the wishes of their peers, where the order says it. */
+static void load_ceilings(struct config *cfg, struct report *r)
+{
+	size_t i;
+
+	for (i = 0; i < cfg->n_jobs; i++) {
+		struct config_job *job = &cfg->jobs[i];
+
+		if (!job->follows)
+			continue;
+		if (!(config_levels(cfg) & ~1u))
+			report_at(r, job->line, 1,
+				  "job '%s' follows wishes of peers for a class level, and this file does not define levels on the wire; add for instance '" LEVELS_EXAMPLE "', with values that your switches and hosts treat as more urgent",
+				  job->name);
+		else if (job->follows_order && !job->rank)
+			report_at(r, job->line, 1,
+				  "job '%s': 'follow: peers' goes as far as the order allows, and the order does not name the job; add it under 'order:', or write the highest level, as in 'follow: 2'",
+				  job->name);
+		else if (job->follows_order)
+			job->follow = derive_ceiling(cfg, job);
+	}
+}
+
 static void load_sections(struct config *cfg, const struct node *root, struct report *r)
 {
 	static const char *const keys[] = {
@@ -237,6 +260,8 @@ static void load_sections(struct config *cfg, const struct node *root, struct re
 	}
 	if (!r->total && order)
 		derive_check(cfg, r);
+	if (!r->total)
+		load_ceilings(cfg, r);
 	if (!r->total && order && !node_get(root, "policies"))
 		load_derived(cfg, order, r);
 	/* A mistake in a section would show again in a check of several sections. */

@@ -234,11 +234,32 @@ static void load_library(struct config_job *job, const struct node *n, struct re
 	job->huge_pages = huge_pages > 0;
 }
 
+/* "peers": as far as the order allows, see derive_ceiling(); or the highest level. */
+static void load_follow(struct config_job *job, const struct node *n, struct report *r)
+{
+	const char *s;
+
+	job->follows = true;
+	if (n->kind == NODE_SCALAR && !strcmp(n->text, "peers")) {
+		job->follows_order = true;
+		return;
+	}
+	if (!get_text(r, n, "follow, as in 'follow: peers',", &s))
+		return;
+	if (strspn(s, "0123456789") != strlen(s))
+		report_node(r, n, 0,
+			    "follow: '%.20s' is not understood; write 'peers', for as far as the order allows, or the highest level, as in 'follow: 2'",
+			    s);
+	else
+		get_uint(r, n, "follow", 0, SWIFTRDMA_LEVEL_MAX, &job->follow);
+}
+
 static void load_job(struct config *cfg, const struct node *n,
 		     uint32_t *order, struct report *r)
 {
 	static const char *const keys[] = {
-		"name", "class", "match", "slo", "environment", "chunk", "huge_pages", NULL
+		"name", "class", "match", "slo", "environment", "chunk", "huge_pages",
+		"follow", NULL
 	};
 	struct config_job *job = &cfg->jobs[cfg->n_jobs];
 	const struct node *v;
@@ -272,6 +293,9 @@ static void load_job(struct config *cfg, const struct node *n,
 	if (v)
 		load_slo(cfg, job, v, r);
 	load_library(job, n, r);
+	v = node_get(n, "follow");
+	if (v)
+		load_follow(job, v, r);
 	v = node_get(n, "environment");
 	if (v)
 		load_environment(job, v, r);

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Both ends of a connection: a job may follow the wishes of the peers of its QPs. What the agent
+ * decides here is how far (job.follow); the module then raises each QP to what its own peer
+ * wishes, and no further than that.
+ */
+#ifndef SRDMA_CORE_FOLLOW_H
+#define SRDMA_CORE_FOLLOW_H
+
+#include "core/snapshot.h"
+#include "core/text.h"
+
+/* Wishes of peers of a job's QPs. */
+struct follow_wishes {
+	size_t n;		/* QPs whose peers wish a level */
+	const struct snap_qp *qp;	/* one whose peer wishes the highest level */
+};
+
+/*
+ * Does a peer of any QP wish a level? @before: one did in the reading before. Else only the QPs
+ * that have changed are looked at.
+ */
+bool follow_any(const struct snapshot *snap, bool before);
+struct follow_wishes follow_find(const struct snapshot *snap, uint32_t job);
+
+/*
+ * "peer wishes level 3 for QP 17 of rxe0, and peers of 4 more; the order allows 2". @w->n is not
+ * 0. @by_order: @ceiling is from the order.
+ */
+void follow_reason(struct text *t, const struct snapshot *snap, const struct follow_wishes *w,
+		   uint32_t ceiling, bool by_order);
+
+/* How the QP stands to its peer: "both", "one-sided", "waiting"; NULL: no end wishes a level. */
+const char *follow_ends(const struct snap_qp *qp);
+/* Why only one end is raised: a key ("no_agent"), a few words, a sentence. NULL: both are. */
+const char *follow_why_key(const struct snap_qp *qp);
+const char *follow_why_word(const struct snap_qp *qp);
+const char *follow_why_words(const struct snap_qp *qp);
+/* Is that about what this end wishes? False: about what the peer wishes of this end. */
+bool follow_is_wished_here(const struct snap_qp *qp);
+
+#endif /* SRDMA_CORE_FOLLOW_H */
