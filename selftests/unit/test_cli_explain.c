@@ -408,12 +408,43 @@ static void pieces(void **state)
 	assert_false(said(EXPLAIN_PIECES, "of its job"));
 }
 
+/* Both ends of the connection, from each of them. */
+static void ends(void **state)
+{
+	struct snap_qp *qp = &is.qps[0];
+
+	(void)state;
+	qp->has |= SNAP_CLASS | SNAP_LEVEL | SNAP_PEER_LEVEL;
+	qp->level = qp->peer_level = 3;
+	qp->ends = SWIFTRDMA_ENDS_BOTH;
+	explain(0);
+	must_say(EXPLAIN_CLASS, "both ends are raised: its peer has level 3, as this end wishes");
+	qp->ends = SWIFTRDMA_ENDS_NO_AGENT;
+	explain(0);
+	must_say(EXPLAIN_CLASS, "one-sided: its peer answers in a class of its own, as no agent runs");
+	qp->has |= SNAP_PEER_WISH;
+	qp->peer_wish = 3;
+	qp->follows = true;
+	qp->ends = SWIFTRDMA_ENDS_BOTH;
+	explain(0);
+	must_say(EXPLAIN_CLASS, "its peer wishes level 3, which it has");
+	qp->follows = false;
+	qp->has &= ~(uint64_t)SNAP_LEVEL;
+	qp->ends = SWIFTRDMA_ENDS_NOT_FOLLOWED;
+	explain(0);
+	must_say(EXPLAIN_CLASS, "its peer wishes level 3, which it does not have: the policy file");
+	qp->has &= ~(uint64_t)SNAP_PEER_WISH;
+	qp->ends = 0;
+	explain(0);
+	assert_false(said(EXPLAIN_CLASS, "peer wishes") || said(EXPLAIN_CLASS, "one-sided"));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(crowded), TEST(alone), TEST(in_turns), TEST(forced),
-		TEST(absent), TEST(device_signals), TEST(peer),
+		TEST(absent), TEST(device_signals), TEST(peer), TEST(ends),
 		TEST(same_bounds), TEST(some), TEST(queue_latency), TEST(pieces),
 	};
 

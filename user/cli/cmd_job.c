@@ -160,6 +160,41 @@ GETTER(distrusted)
 	c->tone = TONE_BAD;
 }
 
+/* QPs of the job on the device whose connections are raised at both ends, or at one. */
+static uint64_t count_ends(const struct cli *cli, const struct snap_job_stat *st, bool both)
+{
+	const struct snapshot *snap = &cli->snap;
+	const struct snap_job *job = NULL;
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < snap->n_jobs; i++)
+		if (st >= snap->jobs[i].stats && st < snap->jobs[i].stats + snap->jobs[i].n_stats)
+			job = &snap->jobs[i];
+	for (size_t i = 0; job && i < snap->n_qps; i++) {
+		const struct snap_qp *qp = &snap->qps[i];
+
+		n += qp->dev == st->dev && qp->job == job->id && qp->ends &&
+		     both == (qp->ends == SWIFTRDMA_ENDS_BOTH);
+	}
+	return n;
+}
+
+GETTER(both_ends)
+{
+	uint64_t n = count_ends(cli, row, true);
+
+	if (n)
+		cell_u64(c, n);
+}
+
+GETTER(one_sided)
+{
+	uint64_t n = count_ends(cli, row, false);
+
+	if (n)
+		cell_u64(c, n);
+}
+
 GETTER(place)
 {
 	const struct snap_job_stat *st = row;
@@ -180,6 +215,9 @@ static const struct column stat_columns[] = {
 	{ "wrs", "WRS", 0, COL_WRS, STAT_HAS(wrs, SNAP_WRS) },
 	{ "wr_unit", NULL, 0, COL_JSON, WR_UNIT(struct snap_job_stat) },
 	{ "level", "LEVEL", 0, 0, STAT_HAS(level, SNAP_LEVEL) },
+	{ "follow", "FOLLOW", 0, COL_SPARSE, STAT_HAS(follow, SNAP_FOLLOW) },
+	{ "both_ends", "BOTH-ENDS", 0, COL_SPARSE, .get = get_both_ends },
+	{ "one_sided", "ONE-SIDED", 0, COL_SPARSE, .get = get_one_sided },
 	{ "max_qps", "MAX-QPS", 0, 0, STAT_HAS(max_qps, SNAP_MAX_QPS) },
 	{ "create_rate", "CREATE/s", SHOW_RATE, 0, STAT_HAS(create_rate, SNAP_CREATE_RATE) },
 	{ "bit_rate", "BIT-RATE", SHOW_BITRATE, COL_SPARSE, STAT_HAS(bit_rate, SNAP_BIT_RATE) },

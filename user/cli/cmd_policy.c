@@ -443,6 +443,9 @@ static void say_job(const struct config *cfg, const struct config_job *j)
 	}
 	if (!n)
 		printf("  nothing happens to it\n");
+	if (j->follows)
+		printf("\n  always, where the peer of a QP wishes a class level: up to %u, %s\n",
+		       j->follow, j->follows_order ? "which the order allows" : "as the file says");
 	if (!j->chunk && !j->huge_pages)
 		return;
 	printf("\n  always, in processes with libswiftrdma: ");
@@ -477,6 +480,7 @@ static const struct column job_columns[] = {
 	{ "slo_p99_ns", NULL, 0, 0, JOB_IF(slo_p99) },
 	{ "slo_bit_rate", NULL, 0, 0, JOB_IF(slo_byte_rate) },
 	{ "rank", NULL, 0, 0, JOB_IF(rank) },
+	{ "follow", NULL, 0, 0, MEMBER_IF(struct config_job, follow, follows) },
 	{ "chunk", NULL, 0, 0, JOB_IF(chunk) },
 	{ "huge_pages", NULL, 0, 0, JOB(huge_pages) },
 	{ "policies", NULL, 0, 0, .get = get_policies },

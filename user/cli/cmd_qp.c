@@ -6,6 +6,7 @@
 #include <rdma/swiftrdma_share.h>
 
 #include "cli/qp_filter.h"
+#include "core/follow.h"
 
 #define QP(member)		MEMBER(struct snap_qp, member)
 #define QP_HAS(member, bits)	MEMBER_HAS(struct snap_qp, member, bits)
@@ -143,6 +144,27 @@ GETTER(class_error)
 	c->tone = TONE_BAD;
 }
 
+GETTER(ends)
+{
+	const struct snap_qp *qp = row;
+	const char *ends = follow_ends(qp);
+
+	if (!ends)
+		return;
+	cell_str(c, ends);
+	c->tone = qp->ends == SWIFTRDMA_ENDS_BOTH ? TONE_GOOD : TONE_WARN;
+}
+
+GETTER(ends_why)
+{
+	cell_str(c, follow_why_word(row));
+}
+
+GETTER(ends_why_key)
+{
+	cell_str(c, follow_why_key(row));
+}
+
 static const struct column columns[] = {
 	{ "dev", "DEV", 0, COL_LEFT, DEV_NAME(struct snap_qp) },
 	{ "port", "PORT", 0, 0, QP_HAS(port, SNAP_PORT) },
@@ -190,6 +212,12 @@ static const struct column columns[] = {
 	{ "library", "LIBRARY", 0, COL_LEFT | COL_DETAIL, .get = get_library },
 	{ "library_flags", "LIB-FLAGS", 0, COL_LEFT | COL_DETAIL | COL_SPARSE, .get = get_library_flags },
 	{ "level", "LEVEL", 0, 0, QP_HAS(level, SNAP_LEVEL) },
+	{ "peer_wish", "WISHED", 0, COL_SPARSE, QP_HAS(peer_wish, SNAP_PEER_WISH) },
+	{ "follows", "FOLLOWS", 0, COL_LEFT | COL_DETAIL | COL_SPARSE, QP_IF(follows, follows) },
+	{ "peer_level", "PEER-LEVEL", 0, COL_DETAIL | COL_SPARSE, QP_HAS(peer_level, SNAP_PEER_LEVEL) },
+	{ "ends", "ENDS", 0, COL_LEFT | COL_SPARSE, .get = get_ends },
+	{ "ends_why", NULL, 0, COL_JSON, .get = get_ends_why_key },
+	{ "ends_why", "WHY", 0, COL_LEFT | COL_TEXT | COL_SPARSE, .get = get_ends_why },
 	{ "tclass", "TCLASS", 0, 0, QP_HAS(tclass, SNAP_CLASS) },
 	{ "tclass_asked", "ASKED", 0, 0, QP_HAS(tclass_asked, SNAP_CLASS) },
 	{ "sl", "SL", 0, COL_DETAIL, QP_HAS(sl, SNAP_CLASS) },

@@ -12,6 +12,7 @@
 
 #include "cli/qp_audit.h"
 #include "cli/qp_filter.h"
+#include "core/follow.h"
 
 /* One end: the class its application asked for, its level's, and the programmed one. */
 struct end {
@@ -103,6 +104,39 @@ GETTER(why)
 			cell_str(c, vocab_class_error(l->end[i].class_error));
 }
 
+/* As in qp show, of the first end that says it. */
+static const struct snap_qp *wished_end(const struct line *l)
+{
+	for (int i = 0; i < 2; i++)
+		if (l->end[i].qp && l->end[i].qp->ends)
+			return l->end[i].qp;
+	return NULL;
+}
+
+GETTER(ends)
+{
+	const struct snap_qp *qp = wished_end(row);
+
+	if (!qp)
+		return;
+	cell_str(c, follow_ends(qp));
+	c->tone = qp->ends == SWIFTRDMA_ENDS_BOTH ? TONE_GOOD : TONE_WARN;
+}
+
+GETTER(ends_why)
+{
+	const struct snap_qp *qp = wished_end(row);
+
+	cell_str(c, qp ? follow_why_word(qp) : NULL);
+}
+
+GETTER(ends_why_key)
+{
+	const struct snap_qp *qp = wished_end(row);
+
+	cell_str(c, qp ? follow_why_key(qp) : NULL);
+}
+
 static const struct column columns[] = {
 	{ "dev", "DEV", 0, COL_LEFT, QP_AS(first, FROM_DEV, dev) },
 	{ "qpn", "QPN", 0, 0, QP(first, qpn) },
@@ -132,6 +166,9 @@ static const struct column columns[] = {
 	{ "peer_class_pending", "PENDING", 0, COL_LEFT | COL_DETAIL, END(1, class_pending) },
 	{ "verdict", "VERDICT", 0, COL_LEFT, .get = get_verdict },
 	{ "why", "WHY", 0, COL_LEFT, .get = get_why },
+	{ "ends", "ENDS", 0, COL_LEFT | COL_SPARSE, .get = get_ends },
+	{ "ends_why", NULL, 0, COL_JSON, .get = get_ends_why_key },
+	{ "ends_why", "ENDS-WHY", 0, COL_LEFT | COL_SPARSE, .get = get_ends_why },
 };
 
 const struct noun_table qp_audit_table = NOUN_TABLE("qp.audit", columns);

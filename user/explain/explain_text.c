@@ -7,6 +7,8 @@
 
 #include <rdma/swiftrdma.h>
 
+#include "core/follow.h"
+
 const char *const explain_topics[EXPLAIN_TOPICS] = {
 	"qp", "uar", "class", "rate", "pieces", "latency", "contention", "untold", "advice",
 };
@@ -212,6 +214,25 @@ static void describe_class(const struct about *a, struct explain *e)
 			     "%s %u is programmed, which is about to be changed", what, is);
 	else
 		add_sentence(e, EXPLAIN_CLASS, "%s %u is programmed", what, is);
+}
+
+/* Are both ends of the connection raised? */
+static void describe_ends(const struct about *a, struct explain *e)
+{
+	const char *why = follow_why_words(a->qp);
+
+	if (!a->qp->ends)
+		return;
+	if (!follow_is_wished_here(a->qp))
+		add_sentence(e, EXPLAIN_CLASS, "its peer wishes level %u%s%s", a->qp->peer_wish,
+			     why ? ", which it does not have: " : ", which it has", why ?: "");
+	else if (!why)
+		add_sentence(e, EXPLAIN_CLASS,
+			     "both ends are raised: its peer has level %u, as this end wishes",
+			     a->qp->peer_level);
+	else
+		add_sentence(e, EXPLAIN_CLASS,
+			     "one-sided: its peer answers in a class of its own, as %s", why);
 }
 
 static void describe_path(const struct about *a, struct explain *e)
@@ -639,6 +660,7 @@ void explain_qp(const struct reading *rd, struct explain *e)
 	describe_qp(&a, e);
 	describe_uar(&a, e);
 	describe_class(&a, e);
+	describe_ends(&a, e);
 	describe_path(&a, e);
 	describe_peer(&a, e);
 	describe_rate(&a, e, e->qp);
