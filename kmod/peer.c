@@ -17,7 +17,8 @@
  * believed. One who receives the packets to that address could as well answer for the
  * connection itself, which has no other protection either.
  *
- * B keeps nothing between WELCOME and ASK: its nonce is a keyed hash of all that it answers to.
+ * B keeps nothing between WELCOME and ASK: its nonce is a keyed hash of A's nonce
+ * and address. peer_wish.c has the same handshake for wishes.
  */
 #include <linux/random.h>
 #include <linux/siphash.h>

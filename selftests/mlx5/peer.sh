@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The channel between the ends of a connection on mlx5's QP 1: by GID and, on InfiniBand, by LID
-# alone, over the wire between two HCAs.
+# alone, over the wire between two HCAs; and, on Ethernet, a class at both ends, as the device
+# counts it.
 #
 #   scripts/vm --nic softhca|softhca-eth -- selftests/mlx5/peer.sh
 
@@ -17,6 +18,13 @@ param=/sys/module/swiftrdma/parameters
 pingpong() { ibv_rc_pingpong -d "mlx5_$1" -p 18600 -n 1000000 "${@:2}" >/dev/null 2>&1; }
 of_pingpong() { swiftrdma -j qp show dev "mlx5_$1" comm ibv_rc_pingpong state RTS | jq -r '.[].qpn'; }
 connected() { [ -n "$(of_pingpong 0)" ] && [ -n "$(of_pingpong 1)" ]; }
+
+# Frames that left HCA 1 in a priority, as in eth.sh.
+frames() { hca_ppcnt 1 10 "$1" 18; }
+more_frames() { [ "$(frames "$1")" -gt "$2" ]; }
+at_work() { [ "$(swiftrdma -j qp show dev mlx5_1 pid $pid | jq '[.[] | select(.wrs > 0)] | length')" -ge 2 ]; }
+ends_at() { swiftrdma -j qp show dev "$1" pid $pid type RC | jq -c '[.[].ends] | unique'; }
+both_ends() { [ "$(ends_at mlx5_0) $(ends_at mlx5_1)" = '["both"] ["both"]' ]; }
 
 ktap_begin
 mark_dmesg
@@ -52,6 +60,23 @@ else
 	check "the messages crossed the wire" [ "$(count mlx5_0 received)" -ge 4 ]
 	qpsh_stop a
 	qpsh_stop b
+	# Data flows from HCA 1 to 0, and the level is at its receiver.
+	swiftrdma job set crowd match comm=crowd >/dev/null
+	crowd --from mlx5_1 --to mlx5_0 --qps 2 --size 4096 --duration 300 >/dev/null 2>&1 & pid=$!
+	check "traffic from one end to the other" wait_for 30 at_work
+	for qpn in $(swiftrdma -j qp show dev mlx5_0 pid $pid type RC | jq '.[].qpn'); do
+		swiftrdma action set dev mlx5_0 qpn "$qpn" level 3 for 300s >/dev/null
+	done
+	was=$(frames 3)
+	check "with a level at one end data stays in priority 0" wait_for 60 more_frames 0 $(($(frames 0) + 200))
+	is "... and none is in priority 3" "$(frames 3)" "$was"
+	is "the QPs say that they are one-sided" "$(ends_at mlx5_0)" '["one-sided"]'
+	swiftrdma action set job crowd follow 3 for 300s >/dev/null
+	check "where the other end follows, data is in priority 3" wait_for 60 more_frames 3 $((was + 200))
+	check "... and the QPs say that both ends are raised" wait_for 20 both_ends
+	kill -9 $pid
+	wait $pid 2>/dev/null
+	swiftrdma action clear all >/dev/null
 fi
 check "the modules unload" both_unload
 is "the kernel complains of nothing" "$(dmesg_complaints)" ""
