@@ -164,10 +164,11 @@ struct library_tally {
 static void visit_library(struct srdma_qp *q, void *arg)
 {
 	const struct library_tally *l = arg;
-	enum srdma_knob_answer a = q->owner ? srdma_knob_answer(l->jd, q->owner->pid, l->share_knob) :
-					      SRDMA_KNOB_NOBODY;
+	enum srdma_knob_answer a = SRDMA_KNOB_NOBODY;
 	bool wanted = l->jd->knob[l->share_knob].until;
 
+	if (q->owner)
+		a = srdma_knob_answer(l->jd, q->owner->pid, l->share_knob);
 	if (a == SRDMA_KNOB_WAITS)
 		add_standing(l->t, SRDMA_PENDING, 0, 0);
 	else if (a == SRDMA_KNOB_NOBODY && wanted)
