@@ -38,17 +38,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct config cfg;
-	struct report r;
+	struct diag r;
 	char line[1024];
 	const char *why;
 	size_t i;
 
-	report_init(&r, "fuzz");
+	diag_init(&r, "fuzz");
 	if (!config_load_text(&cfg, (const char *)data, size, &r)) {
 		if (!r.n)
 			abort();
 		for (i = 0; i < r.n; i++)
-			if (!*report_line(&r, i, line, sizeof(line)))
+			if (!*diag_line(&r, i, line, sizeof(line)))
 				abort();
 		return 0;
 	}

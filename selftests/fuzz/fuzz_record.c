@@ -32,13 +32,13 @@ static const struct config *policies(void)
 {
 	const struct caps caps = caps_all();
 	static struct config cfg;
-	struct report r;
+	struct diag r;
 
 	if (cfg.policies.n)
 		return &cfg;
-	report_init(&r, "fuzz");
+	diag_init(&r, "fuzz");
 	if (!config_load_text_for(&cfg, &caps, text, strlen(text), &r)) {
-		report_print(&r, stderr);
+		diag_print(&r, stderr);
 		abort();
 	}
 	return &cfg;

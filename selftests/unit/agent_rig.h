@@ -41,12 +41,12 @@ static struct agent_options opt;
 
 static inline void load_config(struct config *cfg, const char *text)
 {
-	struct report r;
+	struct diag r;
 
-	report_init(&r, "f");
+	diag_init(&r, "f");
 	text = with_levels(text);
 	if (!config_load_text(cfg, text, strlen(text), &r)) {
-		report_print(&r, stderr);
+		diag_print(&r, stderr);
 		fail();
 	}
 }

@@ -266,7 +266,7 @@ static inline bool random_policies(struct config *cfg)
 {
 	const struct caps caps = caps_all();
 	unsigned int i, n = 1 + random_below(5);
-	struct report r;
+	struct diag r;
 
 	random_length = 0;
 	put("levels: [{level: 1, dscp: 10}, {level: 2, dscp: 18}]\n"
@@ -275,7 +275,7 @@ static inline bool random_policies(struct config *cfg)
 	    "policies:\n");
 	for (i = 0; i < n; i++)
 		put_policy(i);
-	report_init(&r, "random");
+	diag_init(&r, "random");
 	return config_load_text_for(cfg, &caps, random_text, random_length, &r);
 }
 

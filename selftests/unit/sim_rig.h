@@ -29,13 +29,13 @@ static struct config cfg;
 static inline void load_policies_for(const char *policies)
 {
 	struct caps caps = sim_caps(sc.device);
-	struct report r;
+	struct diag r;
 	char path[256];
 
 	snprintf(path, sizeof(path), TOP "/user/%s.yaml", policies);
-	report_init(&r, path);
+	diag_init(&r, path);
 	if (!config_load_file_for(&cfg, &caps, path, &r)) {
-		report_print(&r, stderr);
+		diag_print(&r, stderr);
 		fail();
 	}
 	assert_int_equal(config_shorten_times(&cfg, sim_hurry(&sc, &cfg)), 0);
@@ -45,13 +45,13 @@ static inline void load_policies_for(const char *policies)
 /* A scenario, and policies of the tree. */
 static inline void load(const char *name, const char *policies)
 {
-	struct report r;
+	struct diag r;
 	char path[256];
 
 	snprintf(path, sizeof(path), TOP "/user/sim/scenarios/%s.yaml", name);
-	report_init(&r, path);
+	diag_init(&r, path);
 	if (!scenario_load(&sc, path, &r)) {
-		report_print(&r, stderr);
+		diag_print(&r, stderr);
 		fail();
 	}
 	assert_string_equal(sc.name, name);

@@ -20,11 +20,11 @@
 	"- {name: odd, class: best-effort, match: [{uid: 4}]}\n"
 
 static struct config cfg;
-static struct report rep;
+static struct diag rep;
 
 static bool load(const char *text, struct caps caps)
 {
-	report_init(&rep, "f");
+	diag_init(&rep, "f");
 	text = with_levels(text);
 	return config_load_text_for(&cfg, &caps, text, strlen(text), &rep);
 }
@@ -375,7 +375,7 @@ static void test_device(void **state)
 			  i == 7 ? SNAP_CONGESTION : 0;
 		ports[1].has = i == 1 ? SNAP_BYTES : 0;
 		if (!load(text, caps_dev(&snap, &dev))) {
-			report_print(&rep, stderr);
+			diag_print(&rep, stderr);
 			fail();
 		}
 		for (k = 0; k < 7; k++)
@@ -435,7 +435,7 @@ static void says(const char *text, const char *want)
 
 	if (load(text, caps_all()))
 		fail_msg("accepted: %s", text);
-	report_line(&rep, 0, line, sizeof(line));
+	diag_line(&rep, 0, line, sizeof(line));
 	if (strcmp(line, want))
 		fail_msg("\n said: %s\nought: %s", line, want);
 }
@@ -479,7 +479,7 @@ static void test_too_many(void **state)
 	assert_false(load(text, caps_all()));
 	free(text);
 	assert_int_equal(rep.total, 1);
-	report_line(&rep, 0, line, sizeof(line));
+	diag_line(&rep, 0, line, sizeof(line));
 	n = strspn(line + strlen("f:82:8: order: "), "0123456789");
 	assert_true(n == 3);
 	assert_string_equal(line + strlen("f:82:8: order: ") + n,
@@ -504,7 +504,7 @@ static void test_too_slow(void **state)
 
 	(void)state;
 	assert_false(load(text, caps_dev(&snap, &dev)));
-	report_line(&rep, 0, line, sizeof(line));
+	diag_line(&rep, 0, line, sizeof(line));
 	assert_string_equal(line, "f:2:1: the target rates exceed the ports: 30 Gbit/s for train; the ports have 20 Gbit/s, 10 Gbit/s less");
 	assert_true(load(ports, caps_dev(&snap, &dev)));
 	config_free(&cfg);
@@ -569,9 +569,9 @@ static void test_shipped(void **state)
 	for (i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		snprintf(path, sizeof(path), TOP "/user/policies/%s.yaml",
 			 files[i]);
-		report_init(&rep, path);
+		diag_init(&rep, path);
 		if (!config_load_file_for(&cfg, &all, path, &rep)) {
-			report_print(&rep, stderr);
+			diag_print(&rep, stderr);
 			fail();
 		}
 		assert_int_equal(rep.warnings, 0);

@@ -296,7 +296,7 @@ static void file_is_wrong(void **state)
 	r.d.cfg = NULL;
 	r.report.name = r.d.file;
 	r.report.n = r.report.total = 1;
-	r.report.v[0] = (struct report_entry){
+	r.report.v[0] = (struct diag_entry){
 		.line = 7, .col = 3, .msg = "unknown knob 'job.levle'",
 	};
 	rig_judge(doctor_agent);

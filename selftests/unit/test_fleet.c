@@ -15,13 +15,13 @@ static struct scenario sc;
 
 static int setup(void **state)
 {
-	struct report r;
+	struct diag r;
 
 	(void)state;
-	report_init(&r, "fleet.yaml");
+	diag_init(&r, "fleet.yaml");
 	if (scenario_load(&sc, TOP "/user/sim/scenarios/fleet.yaml", &r))
 		return 0;
-	report_print(&r, stderr);
+	diag_print(&r, stderr);
 	return -1;
 }
 
@@ -29,15 +29,15 @@ static void run(const char *policies, struct fleet_result *res)
 {
 	const struct caps all = caps_all();
 	struct config cfg;
-	struct report r;
+	struct diag r;
 
 	if (!policies) {
 		assert_int_equal(fleet_run(&sc, NULL, HOSTS, NULL, res), 0);
 		return;
 	}
-	report_init(&r, policies);
+	diag_init(&r, policies);
 	if (!config_load_file_for(&cfg, &all, policies, &r)) {
-		report_print(&r, stderr);
+		diag_print(&r, stderr);
 		fail();
 	}
 	assert_int_equal(config_shorten_times(&cfg, sim_hurry(&sc, &cfg)), 0);

@@ -13,11 +13,11 @@
 #include "unit/levels.h"
 
 static struct config cfg;
-static struct report rep;
+static struct diag rep;
 
 static bool load(const char *text)
 {
-	report_init(&rep, "f");
+	diag_init(&rep, "f");
 	text = with_levels(text);
 	return config_load_text(&cfg, text, strlen(text), &rep);
 }
@@ -30,7 +30,7 @@ static void says(const char *text, const char *want)
 	if (load(text))
 		fail_msg("accepted: %s", text);
 	assert_true(rep.n > 0);
-	report_line(&rep, 0, line, sizeof(line));
+	diag_line(&rep, 0, line, sizeof(line));
 	if (strcmp(line, want))
 		fail_msg("\n said: %s\nought: %s", line, want);
 	assert_int_equal(cfg.n_jobs, 0);
@@ -50,7 +50,7 @@ static void accepts(const char *text)
 	char line[1024];
 
 	if (!load(text)) {
-		report_line(&rep, 0, line, sizeof(line));
+		diag_line(&rep, 0, line, sizeof(line));
 		fail_msg("%s", line);
 	}
 	config_free(&cfg);
@@ -107,7 +107,7 @@ static void test_whole_file(void **state)
 		  "  cooldown: 500ms\n"
 		  "  undo: {when: port.util < 60%, hold: 2s, do: job.level -= 1, cooldown: 1s}\n"
 		  "- {name: q, for: job bulk, when: dev.qps >= 512, do: job.max_qps = 100, undo: {when: dev.qps < 400}}\n")) {
-		report_print(&rep, stderr);
+		diag_print(&rep, stderr);
 		fail();
 	}
 	assert_int_equal(cfg.interval, 50000000);
@@ -156,9 +156,9 @@ static void test_whole_file(void **state)
 static void test_shipped(void **state)
 {
 	(void)state;
-	report_init(&rep, "port.yaml");
+	diag_init(&rep, "port.yaml");
 	if (!config_load_file(&cfg, TOP "/user/policies/port.yaml", &rep)) {
-		report_print(&rep, stderr);
+		diag_print(&rep, stderr);
 		fail();
 	}
 	assert_int_equal(cfg.policies.n, 1);
@@ -192,7 +192,7 @@ static void test_empty(void **state)
 	(void)state;
 	for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		if (!load(texts[i])) {
-			report_print(&rep, stderr);
+			diag_print(&rep, stderr);
 			fail_msg("refused: '%s'", texts[i]);
 		}
 		assert_int_equal(rep.warnings, 0);
@@ -591,7 +591,7 @@ static void warns(const char *text, const char *want)
 	if (!load(text))
 		fail_msg("refused: %s", rep.v[0].msg);
 	assert_int_equal(rep.warnings, 1);
-	report_line(&rep, 0, line, sizeof(line));
+	diag_line(&rep, 0, line, sizeof(line));
 	if (strcmp(line, want))
 		fail_msg("\n said: %s\nought: %s", line, want);
 	config_free(&cfg);
@@ -605,12 +605,12 @@ static void test_lacking(void **state)
 	char line[1024];
 
 	(void)state;
-	report_init(&rep, "f");
+	diag_init(&rep, "f");
 	text = with_levels(POLICY("job.p99 > 50us", "job.level = 1",
 				  "  undo: {when: job.p99 < 40us}\n"));
 	assert_true(config_load_text_for(&cfg, &caps, text, strlen(text), &rep));
 	assert_int_equal(rep.warnings, 1);
-	report_line(&rep, 0, line, sizeof(line));
+	diag_line(&rep, 0, line, sizeof(line));
 	assert_string_equal(line, "f:4:9: warning: nothing measures job.p99 here (libswiftrdma does, in the process), and there is no 'fallback:' that works without it: policy 'p' stays idle");
 	assert_true(cfg.policies.v[0].off);
 	config_free(&cfg);
@@ -638,7 +638,7 @@ static void test_fallbacks(void **state)
 	text = with_levels(POLICY("job.p99 > 50us", "job.level = 1",
 				  "  fallback: [job.p50 > 20us, port.util > 80%]\n"
 				  "  undo:\n    when: job.p99 < 40us\n    fallback:\n    - job.p50 < 9us\n    - port.util < 60%\n"));
-	report_init(&rep, "f");
+	diag_init(&rep, "f");
 	assert_true(config_load_text_for(&cfg, &caps, text, strlen(text), &rep));
 	assert_int_equal(rep.warnings, 0);
 	assert_int_equal(cfg.policies.v[0].n_fallback, 2);
@@ -744,7 +744,7 @@ static void test_caret(void **state)
 	(void)state;
 	assert_false(load("policies:\n- name: p\n\n  for: job\n  when: port.utl > 80%\n  do: job.level = 1\n" UNDO));
 	assert_non_null(f);
-	report_print(&rep, f);
+	diag_print(&rep, f);
 	fclose(f);
 	assert_string_equal(text,
 			    "f:5:9: unknown signal 'port.utl'; did you mean 'port.util'?\n"
@@ -792,9 +792,9 @@ static void test_several(void **state)
 	(void)state;
 	assert_false(load("agent: {rank: 300}\nlevels:\n- {level: 9, dscp: 1}\njobz: []\n"));
 	assert_int_equal(rep.total, 3);
-	assert_non_null(strstr(report_line(&rep, 0, line, sizeof(line)), "f:1:15:"));
-	assert_non_null(strstr(report_line(&rep, 1, line, sizeof(line)), "f:3:11:"));
-	assert_non_null(strstr(report_line(&rep, 2, line, sizeof(line)), "f:4:1:"));
+	assert_non_null(strstr(diag_line(&rep, 0, line, sizeof(line)), "f:1:15:"));
+	assert_non_null(strstr(diag_line(&rep, 1, line, sizeof(line)), "f:3:11:"));
+	assert_non_null(strstr(diag_line(&rep, 2, line, sizeof(line)), "f:4:1:"));
 }
 
 /* Of many the first are told, and how many there are. */
@@ -808,7 +808,7 @@ static void test_too_several(void **state)
 	assert_false(load(text));
 	assert_int_equal(rep.total, 20);
 	assert_non_null(f);
-	report_print(&rep, f);
+	diag_print(&rep, f);
 	fclose(f);
 	assert_non_null(strstr(said, "f:16:1: unknown key 'k15' in a policy file; "));
 	assert_null(strstr(said, "f:17:1:"));
@@ -832,10 +832,10 @@ static void test_bounds(void **state)
 	text[i] = '\0';
 	says(text, "f:1:131073: more than 65536 values in one file; split it up");
 	free(text);
-	report_init(&rep, "/nonexistent");
+	diag_init(&rep, "/nonexistent");
 	assert_false(config_load_file(&cfg, "/nonexistent", &rep));
 	assert_string_equal(rep.v[0].msg, "No such file or directory");
-	report_init(&rep, "/");
+	diag_init(&rep, "/");
 	assert_false(config_load_file(&cfg, "/", &rep));
 	assert_string_equal(rep.v[0].msg, "Is a directory");
 }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policy/report.h"
+#include "policy/diag.h"
 #include "probe/fit.h"
 #include "sim/scenario.h"
 #include "smart.h"
@@ -132,7 +132,7 @@ static void test_model_rate(void **state)
 static struct scenario *write_and_load(enum model_preset preset, const struct fit_measured *m)
 {
 	struct scenario *sc = calloc(1, sizeof(*sc));
-	struct report r;
+	struct diag r;
 	char *text = NULL;
 	size_t len = 0;
 	FILE *f = open_memstream(&text, &len);
@@ -140,7 +140,7 @@ static struct scenario *write_and_load(enum model_preset preset, const struct fi
 	assert_non_null(sc);
 	fit_write(f, preset, m, "a test");
 	fclose(f);
-	report_init(&r, "fit.yaml");
+	diag_init(&r, "fit.yaml");
 	if (!scenario_load_text(sc, text, len, &r))
 		print_error("%s", text);
 	assert_int_equal(r.total, 0);

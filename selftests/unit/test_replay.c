@@ -33,12 +33,12 @@ static uint64_t bytes, bulk_credits;
 static int setup(void **state)
 {
 	const struct caps all = caps_all();
-	struct report r;
+	struct diag r;
 
 	(void)state;
-	report_init(&r, "f");
+	diag_init(&r, "f");
 	if (!config_load_text_for(&cfg, &all, policies, strlen(policies), &r)) {
-		report_print(&r, stderr);
+		diag_print(&r, stderr);
 		fail();
 	}
 	assert_int_equal(replay_begin(&rp, &cfg), 0);
@@ -355,12 +355,12 @@ static void test_credits(void **state)
 	};
 	const struct snap_event e = { .kind = SNAP_EVENT_ACTION, .action = &a };
 	const struct replay_knob *k;
-	struct report r;
+	struct diag r;
 
 	(void)state;
 	replay_end(&rp);
 	config_free(&cfg);
-	report_init(&r, "f");
+	diag_init(&r, "f");
 	assert_true(config_load_text_for(&cfg, &all, text, strlen(text), &r));
 	assert_int_equal(replay_begin(&rp, &cfg), 0);
 	then(0, 0);

@@ -45,11 +45,11 @@ static int teardown(void **state)
 
 static void load(struct config *cfg, const char *text)
 {
-	struct report rep;
+	struct diag rep;
 
-	report_init(&rep, "f");
+	diag_init(&rep, "f");
 	if (!config_load_text(cfg, text, strlen(text), &rep)) {
-		report_print(&rep, stderr);
+		diag_print(&rep, stderr);
 		fail();
 	}
 }

@@ -192,12 +192,12 @@ static void test_quantiles(void **state)
 
 static void says(const char *text, const char *want)
 {
-	struct report r;
+	struct diag r;
 	char line[512];
 
-	report_init(&r, "s");
+	diag_init(&r, "s");
 	assert_false(scenario_load_text(&sc, text, strlen(text), &r));
-	report_line(&r, 0, line, sizeof(line));
+	diag_line(&r, 0, line, sizeof(line));
 	if (strcmp(line, want))
 		fail_msg("\n said: %s\nought: %s", line, want);
 }
@@ -205,10 +205,10 @@ static void says(const char *text, const char *want)
 /* And it is the only one: one mistake is not told twice. */
 static void says_once(const char *text, const char *want)
 {
-	struct report r;
+	struct diag r;
 
 	says(text, want);
-	report_init(&r, "s");
+	diag_init(&r, "s");
 	assert_false(scenario_load_text(&sc, text, strlen(text), &r));
 	assert_int_equal(r.total, 1);
 }
@@ -247,16 +247,16 @@ static void test_mistakes(void **state)
 static void judged(const char *job)
 {
 	struct sim_options opt = { 0 };
-	struct report r;
+	struct diag r;
 	char text[512];
 
 	snprintf(text, sizeof(text),
 		 "name: a\nnic: {preset: %s}\ntime: 20ms\nwarmup: 2ms\ninterval: 1ms\n"
 		 "jobs: [{name: k, threads: 1, depth: 1, size: 64, %s}]\n",
 		 strstr(job, "open") ? "'off'" : "cx6", job);
-	report_init(&r, "s");
+	diag_init(&r, "s");
 	if (!scenario_load_text(&sc, text, strlen(text), &r)) {
-		report_print(&r, stderr);
+		diag_print(&r, stderr);
 		fail();
 	}
 	assert_int_equal(sim_run(&sc, &opt, &without), 0);

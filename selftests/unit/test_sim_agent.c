@@ -123,11 +123,11 @@ static void test_replays_alike(void **state)
 
 static void text(const char *s)
 {
-	struct report r;
+	struct diag r;
 
-	report_init(&r, "s");
+	diag_init(&r, "s");
 	if (!scenario_load_text(&sc, s, strlen(s), &r)) {
-		report_print(&r, stderr);
+		diag_print(&r, stderr);
 		fail();
 	}
 }
@@ -142,14 +142,14 @@ static double done_under(enum sim_device device, const char *undo)
 		"do: job.wr_rate = 100k/s, undo: {when: ";
 	struct sim_options opt = { .cfg = &cfg };
 	char policy[512];
-	struct report r;
+	struct diag r;
 	struct caps caps;
 
 	text("name: a\nnic: {preset: cx6}\ntime: 20ms\ninterval: 1ms\n"
 	     "jobs: [{name: k, class: throughput, arrival: closed, threads: 4, qps: 4, depth: 4, size: 64}]\n");
 	sc.device = device;
 	caps = sim_caps(device);
-	report_init(&r, "policy.yaml");
+	diag_init(&r, "policy.yaml");
 	snprintf(policy, sizeof(policy), "%s%s, cooldown: 0s}}\n", begin, undo);
 	assert_true(config_load_text_for(&cfg, &caps, policy, strlen(policy), &r));
 	assert_int_equal(sim_run(&sc, &opt, &with), 0);
@@ -187,7 +187,7 @@ static void test_looks(void **state)
 		"jobs:\n- {name: kv, class: latency, match: [{uid: 1}]}\n"
 		"- {name: bulk, class: throughput, match: [{uid: 2}]}\norder: kv > bulk\n";
 	static const enum sim_device devices[] = { SIM_MLX5, SIM_RXE };
-	struct report r;
+	struct diag r;
 	struct caps caps;
 	char *log;
 	size_t i;
@@ -199,7 +199,7 @@ static void test_looks(void **state)
 		     "- {name: bulk, class: throughput, arrival: closed, threads: 4, depth: 4, size: 1048576, start: 20ms}\n");
 		sc.device = devices[i];
 		caps = sim_caps(sc.device);
-		report_init(&r, "policy.yaml");
+		diag_init(&r, "policy.yaml");
 		assert_true(config_load_text_for(&cfg, &caps, order, strlen(order), &r));
 		assert_int_equal(config_shorten_times(&cfg, sim_hurry(&sc, &cfg)), 0);
 		scenario_take_jobs(&sc, &cfg, &r);
@@ -292,15 +292,15 @@ static void test_file_counts(void **state)
 	static const char policies[] =
 		"jobs:\n- {name: k, class: latency, slo: {p99: 1us}, match: [{uid: 1}]}\n"
 		"policies:\n- {name: p, for: job k, when: port.util > 99%, do: job.max_qps = 1, undo: {when: port.util < 1%}}\n";
-	struct report r;
+	struct diag r;
 
 	(void)state;
 	text("name: a\nnic: {preset: cx6}\njobs:\n"
 	     "- {name: k, class: throughput, slo: 1s, arrival: open, rate: 10k/s, size: 64}\n"
 	     "- {name: other, class: latency, arrival: open, rate: 10k/s, size: 64}\n");
-	report_init(&r, "policy.yaml");
+	diag_init(&r, "policy.yaml");
 	assert_true(config_load_text(&cfg, policies, strlen(policies), &r));
-	report_init(&r, "policy.yaml");
+	diag_init(&r, "policy.yaml");
 	scenario_take_jobs(&sc, &cfg, &r);
 	assert_int_equal(sc.jobs[0].slo_p99, 1000);
 	assert_int_equal(sc.jobs[0].class, SWIFTRDMA_JOB_CLASS_LATENCY);
@@ -321,15 +321,15 @@ static void test_hurry(void **state)
 		"jobs: [{name: k, class: latency, match: [{uid: 1}]}]\n"
 		"policies:\n- {name: p, for: job k, when: port.util > 99% for 1s, do: job.max_qps = 1, cooldown: 10s, rate: 3/s, undo: {when: port.util < 1%, hold: 5s}}\n";
 	struct policy *p;
-	struct report r;
+	struct diag r;
 	double held = 0;
 	uint32_t i;
 
 	(void)state;
 	text("name: a\nnic: {preset: cx6}\ntime: 10ms\ninterval: 1ms\njobs: [{name: k, class: latency, size: 64}]\n");
-	report_init(&r, "policy.yaml");
+	diag_init(&r, "policy.yaml");
 	if (!config_load_text(&cfg, policies, strlen(policies), &r)) {
-		report_print(&r, stderr);
+		diag_print(&r, stderr);
 		fail();
 	}
 	assert_true(sim_hurry(&sc, &cfg) == 200);
@@ -366,7 +366,7 @@ static void test_classes(void **state)
 	(void)state;
 	for (strict = 0; strict < 2; strict++) {
 		struct sim_options opt = { .cfg = &cfg };
-		struct report r;
+		struct diag r;
 		static const char policies[] =
 			"levels: [{level: 1, dscp: 10}]\n"
 			"jobs: [{name: a, class: throughput, match: [{uid: 1}]}, {name: b, class: throughput, match: [{uid: 2}]}]\n"
@@ -375,7 +375,7 @@ static void test_classes(void **state)
 		snprintf(s, sizeof(s), "name: a\nnic: {preset: cx5%s}\ntime: 20ms\nwarmup: 10ms\ninterval: 1ms\n%s",
 			 strict ? ", classes: strict" : "", jobs);
 		text(s);
-		report_init(&r, "policy.yaml");
+		diag_init(&r, "policy.yaml");
 		assert_true(config_load_text(&cfg, policies, strlen(policies), &r));
 		assert_int_equal(config_shorten_times(&cfg, 100), 0);
 		assert_int_equal(sim_run(&sc, &opt, &with), 0);
@@ -463,14 +463,14 @@ static void test_sweep(void **state)
 
 static void says(const char *line, const char *want)
 {
-	struct report r;
+	struct diag r;
 	char s[512], is[512];
 
 	snprintf(s, sizeof(s), "name: a\nnic: {preset: cx5}\n%s\njobs: [{name: k, class: latency, size: 64}]\n",
 		 line);
-	report_init(&r, "s");
+	diag_init(&r, "s");
 	assert_false(scenario_load_text(&sc, s, strlen(s), &r));
-	report_line(&r, 0, is, sizeof(is));
+	diag_line(&r, 0, is, sizeof(is));
 	if (strcmp(is, want))
 		fail_msg("\n said: %s\nought: %s", is, want);
 }

@@ -173,14 +173,14 @@ static void test_aggregates(void **state)
 static void verify_file(const char *file, const struct caps *caps)
 {
 	struct config cfg;
-	struct report r;
+	struct diag r;
 	char path[256];
 	const char *why;
 
 	snprintf(path, sizeof(path), TOP "/user/%s", file);
-	report_init(&r, path);
+	diag_init(&r, path);
 	if (!config_load_file_for(&cfg, caps, path, &r)) {
-		report_print(&r, stderr);
+		diag_print(&r, stderr);
 		fail();
 	}
 	assert_true(cfg.policies.prog.n_ins > 0);

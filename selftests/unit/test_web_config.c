@@ -56,17 +56,17 @@ static int teardown(void **state)
 	return rmdir(dir);
 }
 
-static bool load(struct web_config *c, const char *text, struct report *r)
+static bool load(struct web_config *c, const char *text, struct diag *r)
 {
 	write_file("web.yml", text);
-	report_init(r, "web.yml");
+	diag_init(r, "web.yml");
 	return web_config_load(c, path, r);
 }
 
 static void whole(void **state)
 {
 	struct web_config c;
-	struct report r;
+	struct diag r;
 
 	(void)state;
 	assert_true(load(&c,
@@ -93,7 +93,7 @@ static void whole(void **state)
 static void parts(void **state)
 {
 	struct web_config c;
-	struct report r;
+	struct diag r;
 
 	(void)state;
 	assert_true(load(&c, "", &r));
@@ -134,7 +134,7 @@ static void wrong(void **state)
 		{ "basic_auth_users: [alice]\n", "is a map", 1 },
 	};
 	struct web_config c;
-	struct report r;
+	struct diag r;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -92,9 +92,9 @@ static int on_timer(sd_event_source *src, uint64_t usec, void *arg)
 
 static void reload_policies(struct agent *a)
 {
-	char line[REPORT_MSG + 512];
+	char line[DIAG_MSG + 512];
 	struct config cfg;
-	struct report r;
+	struct diag r;
 	size_t i;
 
 	if (!strcmp(a->opt.config, "-")) {
@@ -102,18 +102,18 @@ static void reload_policies(struct agent *a)
 			"the policies came from standard input, which cannot be read again: they stay in force");
 		return;
 	}
-	report_init(&r, a->opt.config);
+	diag_init(&r, a->opt.config);
 	if (config_load_file(&cfg, a->opt.config, &r)) {
 		log_msg(LOG_INFO, "%s loaded: %zu jobs, %zu policies",
 			a->opt.config, cfg.n_jobs, cfg.policies.n);
 		for (i = 0; i < r.n; i++)
 			log_msg(LOG_WARNING, "%s",
-				report_line(&r, i, line, sizeof(line)));
+				diag_line(&r, i, line, sizeof(line)));
 		agent_reload(a, &cfg);
 		return;
 	}
 	for (i = 0; i < r.n; i++)
-		log_msg(LOG_ERR, "%s", report_line(&r, i, line, sizeof(line)));
+		log_msg(LOG_ERR, "%s", diag_line(&r, i, line, sizeof(line)));
 	if (r.total > r.n)
 		log_msg(LOG_ERR, "%s: and %zu more", r.name, r.total - r.n);
 	log_msg(LOG_ERR, "the old policies stay in force");

@@ -172,18 +172,18 @@ int main(int argc, char **argv)
 		.log_level = LOG_INFO,
 	};
 	struct config cfg;
-	struct report r;
+	struct diag r;
 	int err = parse_options(&opt, argc, argv);
 
 	if (err)
 		return err < 0 ? EXIT_USAGE : EXIT_SUCCESS;
 	log_open(opt.log_level, opt.json);
-	report_init(&r, strcmp(opt.config, "-") ? opt.config : "<stdin>");
+	diag_init(&r, strcmp(opt.config, "-") ? opt.config : "<stdin>");
 	if (!config_load_file(&cfg, opt.config, &r)) {
-		report_print(&r, stderr);
+		diag_print(&r, stderr);
 		return EXIT_FAILURE;
 	}
-	report_print(&r, stderr);
+	diag_print(&r, stderr);
 	if (opt.check) {
 		printf("%s: %zu jobs, %zu policies%s, nothing wrong\n", r.name,
 		       cfg.n_jobs, cfg.policies.n,

@@ -29,7 +29,7 @@ struct gathered {
 	struct snap_action *actions;
 	struct config cfg;
 	bool has_cfg;
-	struct report report;
+	struct diag report;
 	struct doctor_policy *policies;
 	struct doctor d;
 };
@@ -181,7 +181,7 @@ static void read_file(struct gathered *g)
 {
 	if (!g->d.file_there)
 		return;
-	report_init(&g->report, g->d.file);
+	diag_init(&g->report, g->d.file);
 	g->has_cfg = config_load_file(&g->cfg, g->d.file, &g->report);
 	g->d.report = &g->report;
 	if (g->has_cfg)
@@ -200,9 +200,9 @@ static bool read_policies(struct gathered *g)
 	for (size_t i = 0; i < snap->n_devs && n; i++) {
 		const struct caps caps = caps_dev(snap, &snap->devs[i]);
 		struct config cfg;
-		struct report r;
+		struct diag r;
 
-		report_init(&r, g->d.file);
+		diag_init(&r, g->d.file);
 		/* The file may have changed since; the first reading is the one judged. */
 		if (!config_load_file_for(&cfg, &caps, g->d.file, &r))
 			continue;

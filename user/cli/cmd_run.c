@@ -76,14 +76,14 @@ static bool set_variables(const struct config_job *job)
 static int add_job_environment(const char *file, bool asked, const char *job)
 {
 	struct config cfg;
-	struct report r;
+	struct diag r;
 	int ret = 0;
 
 	if (!asked && access(file, F_OK))
 		return 0;
-	report_init(&r, file);
+	diag_init(&r, file);
 	if (!config_load_file(&cfg, file, &r)) {
-		report_print(&r, stderr);
+		diag_print(&r, stderr);
 		return -1;
 	}
 	for (size_t i = 0; i < cfg.n_jobs; i++)

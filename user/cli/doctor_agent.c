@@ -50,7 +50,7 @@ static void judge_file(struct doctor *d)
 		doctor_say(d, DOCTOR_AGENT,
 			   warning ? DOCTOR_WARNING : DOCTOR_ERROR, "file",
 			   d->file, "%s",
-			   report_line(d->report, i, line, sizeof(line)));
+			   diag_line(d->report, i, line, sizeof(line)));
 		doctor_mend(d, "swiftrdma policy check %s", d->file);
 	}
 	if (d->cfg)

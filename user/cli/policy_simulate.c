@@ -393,12 +393,12 @@ static int draw_svg(const struct scenario *sc, const char *csv, const char *svg)
 
 static int load_scenario(struct scenario *sc, const struct request *rq)
 {
-	struct report r;
+	struct diag r;
 	int device;
 
-	report_init(&r, rq->scenario);
+	diag_init(&r, rq->scenario);
 	if (!scenario_load(sc, rq->scenario, &r)) {
-		report_print(&r, stderr);
+		diag_print(&r, stderr);
 		return CLI_ERROR;
 	}
 	if (!rq->device)
@@ -414,7 +414,7 @@ int policy_load_for(struct config *cfg, const char *file, struct scenario *sc, d
 		    bool say_warnings)
 {
 	const struct caps caps = sim_caps(sc->device);
-	struct report r;
+	struct diag r;
 	int err = policy_load(cfg, file, &caps, say_warnings);
 
 	if (err)
@@ -425,10 +425,10 @@ int policy_load_for(struct config *cfg, const char *file, struct scenario *sc, d
 		config_free(cfg);
 		return cli_no_memory();
 	}
-	report_init(&r, file);
+	diag_init(&r, file);
 	scenario_take_jobs(sc, cfg, &r);
 	if (say_warnings)
-		report_print(&r, stderr);
+		diag_print(&r, stderr);
 	return CLI_OK;
 }
 

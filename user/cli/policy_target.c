@@ -195,7 +195,7 @@ static bool judge_devs(struct config *cfg, const struct policy_target *w, const 
 {
 	const struct snapshot *snap = w->snap;
 	struct config *of_devs = calloc(snap->n_devs, sizeof(*of_devs));
-	struct report r;
+	struct diag r;
 	size_t i;
 
 	if (!of_devs)
@@ -204,7 +204,7 @@ static bool judge_devs(struct config *cfg, const struct policy_target *w, const 
 		const struct caps caps = caps_dev(snap, &snap->devs[i]);
 
 		/* Messages about one device are dropped: they need not apply to the host. */
-		report_init(&r, w->file);
+		diag_init(&r, w->file);
 		config_load_text_for(&of_devs[i], &caps, text, len, &r);
 	}
 	for (i = 0; i < cfg->policies.n; i++)
@@ -219,16 +219,16 @@ int policy_judge(struct config *cfg, const struct policy_target *w, bool say_war
 		 char (**notes)[POLICY_NOTE])
 {
 	char (*own)[POLICY_NOTE] = NULL;
-	struct report r;
+	struct diag r;
 	size_t len;
 	char *text;
 	bool ok, room = true;
 
-	report_init(&r, strcmp(w->file, "-") ? w->file : "<stdin>");
+	diag_init(&r, strcmp(w->file, "-") ? w->file : "<stdin>");
 	text = config_read(w->file, &len, &r);
 	ok = text && config_load_text_for(cfg, &w->caps, text, len, &r);
 	if (!ok || say_warnings)
-		report_print(&r, stderr);
+		diag_print(&r, stderr);
 	if (ok) {
 		own = calloc(cfg->policies.n + 1, sizeof(*own));
 		room = own;

@@ -113,15 +113,15 @@ static int on_interval(sd_event_source *src, uint64_t usec, void *arg)
 /* False: the file has errors, which are printed. */
 static bool load_web(const struct exporter *x, struct web_config *c)
 {
-	struct report r;
+	struct diag r;
 
 	*c = (struct web_config){ 0 };
 	if (!x->opt.web_config)
 		return true;
-	report_init(&r, x->opt.web_config);
+	diag_init(&r, x->opt.web_config);
 	if (web_config_load(c, x->opt.web_config, &r))
 		return true;
-	report_print(&r, stderr);
+	diag_print(&r, stderr);
 	return false;
 }
 

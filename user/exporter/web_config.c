@@ -24,7 +24,7 @@ static const char *const priorities[2][2] = {
 };
 
 /* Reads the whole file that @n names. NULL: the file cannot be used, and @r says why. */
-static char *read_named_file(struct report *r, const struct node *n, const char *what,
+static char *read_named_file(struct diag *r, const struct node *n, const char *what,
 			     const char *config)
 {
 	char dir[PATH_MAX], path[2 * PATH_MAX];
@@ -42,15 +42,15 @@ static char *read_named_file(struct report *r, const struct node *n, const char 
 		snprintf(path, sizeof(path), "%s/%s", dirname(dir), name);
 	f = fopen(path, "re");
 	if (!f) {
-		report_node(r, n, (size_t)-1, "%s: %s: %s", what, path, strerror(errno));
+		diag_node(r, n, (size_t)-1, "%s: %s: %s", what, path, strerror(errno));
 		return NULL;
 	}
 	text = malloc(PEM_MAX + 1);
 	len = text ? fread(text, 1, PEM_MAX + 1, f) : 0;
 	if (!text || ferror(f) || !len || len > PEM_MAX) {
-		report_node(r, n, (size_t)-1, "%s: %s: %s", what, path,
-			    !text ? "out of memory" : ferror(f) ? "cannot be read" :
-			    len ? "too long for a PEM file" : "empty; it is a PEM file");
+		diag_node(r, n, (size_t)-1, "%s: %s: %s", what, path,
+			  !text ? "out of memory" : ferror(f) ? "cannot be read" :
+			  len ? "too long for a PEM file" : "empty; it is a PEM file");
 		free(text);
 		text = NULL;
 	} else {
@@ -61,7 +61,7 @@ static char *read_named_file(struct report *r, const struct node *n, const char 
 }
 
 /* Finds a version in versions[]. -1: it is not there, and @r says so. */
-static int read_version(struct report *r, const struct node *n, const char *what, int is)
+static int read_version(struct diag *r, const struct node *n, const char *what, int is)
 {
 	const char *word;
 	int i;
@@ -74,12 +74,12 @@ static int read_version(struct report *r, const struct node *n, const char *what
 		;
 	if (versions[i] && i >= TLS12)
 		return i;
-	report_node(r, n, (size_t)-1, "%s: '%s' is not TLS12 or TLS13%s", what, word,
-		    versions[i] ? "; older versions are not supported" : "");
+	diag_node(r, n, (size_t)-1, "%s: '%s' is not TLS12 or TLS13%s", what, word,
+		  versions[i] ? "; older versions are not supported" : "");
 	return -1;
 }
 
-static void read_versions(struct web_config *c, const struct node *tls, struct report *r)
+static void read_versions(struct web_config *c, const struct node *tls, struct diag *r)
 {
 	const struct node *least = node_get(tls, "min_version");
 	int min = read_version(r, least, "min_version", TLS12);
@@ -88,12 +88,12 @@ static void read_versions(struct web_config *c, const struct node *tls, struct r
 	if (min < 0 || max < 0)
 		return;
 	if (min > max)
-		report_node(r, least, (size_t)-1, "min_version is above max_version");
+		diag_node(r, least, (size_t)-1, "min_version is above max_version");
 	else
 		c->priorities = priorities[min - TLS12][max - TLS12];
 }
 
-static void read_client_auth(struct web_config *c, const struct node *tls, struct report *r,
+static void read_client_auth(struct web_config *c, const struct node *tls, struct diag *r,
 			     const char *config)
 {
 	static const char *const types[] = {
@@ -107,22 +107,22 @@ static void read_client_auth(struct web_config *c, const struct node *tls, struc
 		return;
 	c->need_client_cert = !strcmp(word, types[1]);
 	if (!c->need_client_cert && *word && strcmp(word, types[0]) != 0) {
-		report_node(r, type, (size_t)-1,
-			    "client_auth_type: '%s' is not supported; NoClientCert and RequireAndVerifyClientCert are",
-			    word);
+		diag_node(r, type, (size_t)-1,
+			  "client_auth_type: '%s' is not supported; NoClientCert and RequireAndVerifyClientCert are",
+			  word);
 		return;
 	}
 	if (ca)
 		c->client_ca = read_named_file(r, ca, "client_ca_file", config);
 	if (c->need_client_cert && !ca)
-		report_node(r, type, (size_t)-1,
-			    "client_auth_type: RequireAndVerifyClientCert needs client_ca_file");
+		diag_node(r, type, (size_t)-1,
+			  "client_auth_type: RequireAndVerifyClientCert needs client_ca_file");
 	if (!c->need_client_cert && ca)
-		report_node(r, ca, (size_t)-1,
-			    "client_ca_file needs client_auth_type: RequireAndVerifyClientCert");
+		diag_node(r, ca, (size_t)-1,
+			  "client_ca_file needs client_auth_type: RequireAndVerifyClientCert");
 }
 
-static void read_tls(struct web_config *c, const struct node *tls, struct report *r,
+static void read_tls(struct web_config *c, const struct node *tls, struct diag *r,
 		     const char *config)
 {
 	static const char *const keys[] = {
@@ -154,34 +154,34 @@ static bool is_bcrypt(const char *s)
 	       s[6] == '$' && strspn(s + 7, digits) == BCRYPT_LENGTH - 7;
 }
 
-static void read_users(struct web_config *c, const struct node *users, struct report *r)
+static void read_users(struct web_config *c, const struct node *users, struct diag *r)
 {
 	const struct node *n;
 	const char *hash;
 
 	if (users->kind != NODE_MAP) {
-		report_node(r, users, (size_t)-1,
-			    "basic_auth_users is a map, as in {alice: '$2y$10$...'}");
+		diag_node(r, users, (size_t)-1,
+			  "basic_auth_users is a map, as in {alice: '$2y$10$...'}");
 		return;
 	}
 	for (n = users->first; n; n = n->next) {
 		struct web_user *u = &c->users[c->n_users];
 
 		if (c->n_users == WEB_USERS) {
-			report_node(r, n->key, (size_t)-1, "more than %d users", WEB_USERS);
+			diag_node(r, n->key, (size_t)-1, "more than %d users", WEB_USERS);
 			return;
 		}
 		if (!get_text(r, n, "the hash of a password", &hash))
 			continue;
 		if (!n->key->len || n->key->len >= sizeof(u->name)) {
-			report_node(r, n->key, (size_t)-1, "a user's name has 1 to %d bytes",
-				    WEB_NAME - 1);
+			diag_node(r, n->key, (size_t)-1, "a user's name has 1 to %d bytes",
+				  WEB_NAME - 1);
 			continue;
 		}
 		if (!is_bcrypt(hash)) {
-			report_node(r, n, (size_t)-1,
-				    "the password of '%s' is not hashed by bcrypt, as htpasswd -B does",
-				    n->key->text);
+			diag_node(r, n, (size_t)-1,
+				  "the password of '%s' is not hashed by bcrypt, as htpasswd -B does",
+				  n->key->text);
 			continue;
 		}
 		strcpy(u->name, n->key->text);
@@ -190,7 +190,7 @@ static void read_users(struct web_config *c, const struct node *users, struct re
 	}
 }
 
-static void read_root(struct web_config *c, const struct node *root, struct report *r,
+static void read_root(struct web_config *c, const struct node *root, struct diag *r,
 		      const char *config)
 {
 	static const char *const keys[] = { "tls_server_config", "basic_auth_users", NULL };
@@ -206,7 +206,7 @@ static void read_root(struct web_config *c, const struct node *root, struct repo
 		read_users(c, n, r);
 }
 
-bool web_config_load(struct web_config *c, const char *path, struct report *r)
+bool web_config_load(struct web_config *c, const char *path, struct diag *r)
 {
 	struct doc doc;
 	size_t len;

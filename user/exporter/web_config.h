@@ -18,7 +18,7 @@
 #ifndef SRDMA_EXPORTER_WEB_CONFIG_H
 #define SRDMA_EXPORTER_WEB_CONFIG_H
 
-#include "policy/report.h"
+#include "policy/diag.h"
 
 #define WEB_USERS	64
 #define WEB_NAME	128
@@ -38,7 +38,7 @@ struct web_config {
 };
 
 /* False: @r has the errors, and nothing needs to be freed. */
-bool web_config_load(struct web_config *c, const char *path, struct report *r);
+bool web_config_load(struct web_config *c, const char *path, struct diag *r);
 void web_config_free(struct web_config *c);
 
 #endif /* SRDMA_EXPORTER_WEB_CONFIG_H */

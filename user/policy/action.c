@@ -6,7 +6,7 @@
 #include <rdma/swiftrdma_share.h>
 
 #include "policy/cursor.h"
-#include "policy/report.h"
+#include "policy/diag.h"
 
 static const char *pick_knob(size_t i, const void *arg)
 {

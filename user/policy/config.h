@@ -9,7 +9,7 @@
 #include "core/policy.h"
 #include "policy/caps.h"
 #include "policy/criteria.h"
-#include "policy/report.h"
+#include "policy/diag.h"
 
 #define CONFIG_INTERVAL_DEFAULT	100000000ULL	/* ns */
 #define CONFIG_LEASE_DEFAULT	2000000000ULL	/* ns */
@@ -94,15 +94,15 @@ struct config {
  * order and no policies gets policies from derive.h.
  */
 bool config_load_text(struct config *cfg, const char *text, size_t len,
-		      struct report *r);
+		      struct diag *r);
 /* The same for the capabilities of another system. */
 bool config_load_text_for(struct config *cfg, const struct caps *caps,
-			  const char *text, size_t len, struct report *r);
+			  const char *text, size_t len, struct diag *r);
 /* Reads a file, which the caller frees; "-" is standard input. NULL, with an error. */
-char *config_read(const char *path, size_t *len, struct report *r);
-bool config_load_file(struct config *cfg, const char *path, struct report *r);
+char *config_read(const char *path, size_t *len, struct diag *r);
+bool config_load_file(struct config *cfg, const char *path, struct diag *r);
 bool config_load_file_for(struct config *cfg, const struct caps *caps,
-			  const char *path, struct report *r);
+			  const char *path, struct diag *r);
 void config_free(struct config *cfg);
 struct signal_opts config_signal_opts(const struct config *cfg);
 /* Divides every time of the policies, the smoothing and latencies by @by. 0 or -ENOMEM. */

@@ -21,7 +21,7 @@ static bool is_set_by_policy(const struct config *cfg, unsigned int knob)
 }
 
 /* Reports steps of a knob that has no value to begin with. */
-static void check_base(const struct config *cfg, size_t n, struct report *r)
+static void check_base(const struct config *cfg, size_t n, struct diag *r)
 {
 	const struct policy *p = &cfg->policies.v[n];
 	const struct config_policy *at = &cfg->texts[n];
@@ -36,14 +36,14 @@ static void check_base(const struct config *cfg, size_t n, struct report *r)
 		    st->knob == SWIFTRDMA_KNOB_WEIGHT ||
 		    is_set_by_policy(cfg, st->knob))
 			continue;
-		report_at(r, at->line, at->col,
-			  "policy '%s' steps %s, which has no value until it is set; use '%s = n'",
-			  p->name, name, name);
+		diag_at(r, at->line, at->col,
+			"policy '%s' steps %s, which has no value until it is set; use '%s = n'",
+			p->name, name, name);
 	}
 }
 
 /* Reports a policy for a job that the file does not have. */
-static void check_job(const struct config *cfg, size_t n, struct report *r)
+static void check_job(const struct config *cfg, size_t n, struct diag *r)
 {
 	const struct policy *p = &cfg->policies.v[n];
 	const struct config_policy *at = &cfg->texts[n];
@@ -56,14 +56,14 @@ static void check_job(const struct config *cfg, size_t n, struct report *r)
 		if (!strcmp(cfg->jobs[k].name, p->job))
 			return;
 	near = suggest_job(cfg, p->job, strlen(p->job));
-	report_at(r, at->line, at->col,
-		  near ? "policy '%s' is for job '%s', which is not under 'jobs:'; did you mean '%s'?" :
+	diag_at(r, at->line, at->col,
+		near ? "policy '%s' is for job '%s', which is not under 'jobs:'; did you mean '%s'?" :
 			 "policy '%s' is for job '%s', which is not under 'jobs:'; add it there",
-		  p->name, p->job, near);
+		p->name, p->job, near);
 }
 
 /* Warns about a policy for a class that no job of the file has. */
-static void check_class(const struct config *cfg, size_t n, struct report *r)
+static void check_class(const struct config *cfg, size_t n, struct diag *r)
 {
 	const struct policy *p = &cfg->policies.v[n];
 	const struct config_policy *at = &cfg->texts[n];
@@ -74,9 +74,9 @@ static void check_class(const struct config *cfg, size_t n, struct report *r)
 	for (k = 0; k < cfg->n_jobs; k++)
 		if (policy_applies(p, cfg->jobs[k].name, cfg->jobs[k].class))
 			return;
-	report_warn(r, at->line, at->col,
-		    "policy '%s' is for '%s', and this file has no such job; the policy waits for a job that is set by hand, as by 'swiftrdma job set'",
-		    p->name, at->who);
+	diag_warn(r, at->line, at->col,
+		  "policy '%s' is for '%s', and this file has no such job; the policy waits for a job that is set by hand, as by 'swiftrdma job set'",
+		  p->name, at->who);
 }
 
 /* True: both policies may apply to one job. */
@@ -98,7 +98,7 @@ static int step_direction(const struct step *s)
  * Warns about policies that move a knob in opposite directions and may be true at once. The
  * first policy in the file then holds the knob, which may not be intended.
  */
-static void check_pulls(const struct config *cfg, size_t n, struct report *r)
+static void check_pulls(const struct config *cfg, size_t n, struct diag *r)
 {
 	const struct policy *b = &cfg->policies.v[n];
 	bool touch, sure;
@@ -118,9 +118,9 @@ static void check_pulls(const struct config *cfg, size_t n, struct report *r)
 				    !states_overlap(&cfg->policies.prog, &a->when, &b->when,
 						    &touch, &sure))
 					continue;
-				report_warn(r, cfg->texts[n].line, cfg->texts[n].col,
-					    "policies '%s' and '%s' pull %s in opposite directions and can both be true; exclude one, or give each a 'rank:'",
-					    a->name, b->name, vocab_knob(a->act[i].knob)->name);
+				diag_warn(r, cfg->texts[n].line, cfg->texts[n].col,
+					  "policies '%s' and '%s' pull %s in opposite directions and can both be true; exclude one, or give each a 'rank:'",
+					  a->name, b->name, vocab_knob(a->act[i].knob)->name);
 			}
 	}
 }
@@ -143,7 +143,7 @@ static void sort_ranks(struct config *cfg)
 	}
 }
 
-void check_config(struct config *cfg, struct report *r)
+void check_config(struct config *cfg, struct diag *r)
 {
 	size_t i;
 

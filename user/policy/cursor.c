@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "policy/report.h"
+#include "policy/diag.h"
 
 bool parse_fail(struct cursor *c, size_t at, const char *fmt, ...)
 {

@@ -463,7 +463,7 @@ char *derive_text(const struct config *cfg)
 /* --- Targets that cannot be met ----------------------------------------------- */
 
 static void check_latency(const struct config *cfg, const struct config_job *j,
-			  struct report *r)
+			  struct diag *r)
 {
 	double base = criteria_value(&cfg->criteria, "base_latency");
 	double packet = 0, ns;
@@ -480,17 +480,17 @@ static void check_latency(const struct config *cfg, const struct config_job *j,
 	units_text(q, sizeof(q), (double)j->slo_p99, UNIT_TIME);
 	units_text(b, sizeof(b), base, UNIT_TIME);
 	if (packet > 0)
-		report_at(r, j->line, 1,
-			  "job '%s': p99 <= %s cannot be met: %s for any request (base_latency) + %s for the packet that may be on the wire = %s",
-			  j->name, q, b, units_text(p, sizeof(p), packet, UNIT_TIME),
-			  units_text(need, sizeof(need), base + packet, UNIT_TIME));
+		diag_at(r, j->line, 1,
+			"job '%s': p99 <= %s cannot be met: %s for any request (base_latency) + %s for the packet that may be on the wire = %s",
+			j->name, q, b, units_text(p, sizeof(p), packet, UNIT_TIME),
+			units_text(need, sizeof(need), base + packet, UNIT_TIME));
 	else
-		report_at(r, j->line, 1,
-			  "job '%s': p99 <= %s cannot be met: no request is answered in less than %s; if this device is faster, set 'base_latency' under 'criteria:'",
-			  j->name, q, b);
+		diag_at(r, j->line, 1,
+			"job '%s': p99 <= %s cannot be met: no request is answered in less than %s; if this device is faster, set 'base_latency' under 'criteria:'",
+			j->name, q, b);
 }
 
-static void check_bandwidth(const struct config *cfg, struct report *r)
+static void check_bandwidth(const struct config *cfg, struct diag *r)
 {
 	char sum_text[256], have_text[40], over_text[40], q[40];
 	double sum = 0, have = 0;
@@ -521,12 +521,12 @@ static void check_bandwidth(const struct config *cfg, struct report *r)
 		return;
 	if (several)
 		text_add(&s, " = ", units_text(q, sizeof(q), sum, UNIT_BITRATE));
-	report_at(r, line, 1, "the target rates exceed the ports: %s; the ports have %s, %s less",
-		  sum_text, units_text(have_text, sizeof(have_text), have, UNIT_BITRATE),
-		  units_text(over_text, sizeof(over_text), sum - have, UNIT_BITRATE));
+	diag_at(r, line, 1, "the target rates exceed the ports: %s; the ports have %s, %s less",
+		sum_text, units_text(have_text, sizeof(have_text), have, UNIT_BITRATE),
+		units_text(over_text, sizeof(over_text), sum - have, UNIT_BITRATE));
 }
 
-void derive_check(const struct config *cfg, struct report *r)
+void derive_check(const struct config *cfg, struct diag *r)
 {
 	size_t i;
 

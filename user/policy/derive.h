@@ -19,6 +19,6 @@ const struct config_job *derive_raises(const struct config *cfg);
  */
 uint32_t derive_ceiling(const struct config *cfg, const struct config_job *job);
 /* Reports targets that cannot be met, with the arithmetic. */
-void derive_check(const struct config *cfg, struct report *r);
+void derive_check(const struct config *cfg, struct diag *r);
 
 #endif /* SRDMA_POLICY_DERIVE_H */

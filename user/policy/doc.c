@@ -23,7 +23,7 @@ struct doc_block {
 struct reader {
 	yaml_parser_t parser;
 	struct doc *doc;
-	struct report *r;
+	struct diag *r;
 	size_t nodes;
 };
 
@@ -81,29 +81,29 @@ static unsigned int find_column(const struct node *node, size_t offset)
 	return node->col;
 }
 
-void report_node(struct report *r, const struct node *node, size_t offset,
-		 const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	report_add(r, false, node->line, find_column(node, offset), fmt, ap);
-	va_end(ap);
-}
-
-void warn_node(struct report *r, const struct node *node, size_t offset,
+void diag_node(struct diag *r, const struct node *node, size_t offset,
 	       const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
-	report_add(r, true, node->line, find_column(node, offset), fmt, ap);
+	diag_add(r, false, node->line, find_column(node, offset), fmt, ap);
+	va_end(ap);
+}
+
+void warn_node(struct diag *r, const struct node *node, size_t offset,
+	       const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	diag_add(r, true, node->line, find_column(node, offset), fmt, ap);
 	va_end(ap);
 }
 
 static void report_mark(struct reader *rd, const yaml_mark_t *m, const char *msg)
 {
-	report_at(rd->r, (unsigned int)m->line + 1, (unsigned int)m->column + 1, "%s", msg);
+	diag_at(rd->r, (unsigned int)m->line + 1, (unsigned int)m->column + 1, "%s", msg);
 }
 
 /*
@@ -116,13 +116,13 @@ static void report_parser_error(struct reader *rd, const char *text, size_t len)
 	size_t line = p->problem_mark.line, i, n = 0;
 
 	if (p->error == YAML_READER_ERROR) {
-		report_at(rd->r, 0, 0,
-			  "byte %zu is not UTF-8 text (%s); save the file as UTF-8",
-			  p->problem_offset, p->problem ? p->problem : "");
+		diag_at(rd->r, 0, 0,
+			"byte %zu is not UTF-8 text (%s); save the file as UTF-8",
+			p->problem_offset, p->problem ? p->problem : "");
 		return;
 	}
 	if (p->error == YAML_MEMORY_ERROR) {
-		report_at(rd->r, 0, 0, "out of memory");
+		diag_at(rd->r, 0, 0, "out of memory");
 		return;
 	}
 	for (i = 0; i < len && n < line; i++)
@@ -130,14 +130,14 @@ static void report_parser_error(struct reader *rd, const char *text, size_t len)
 	for (n = i; n < len && (text[n] == ' ' || text[n] == '\t'); n++) {
 		if (text[n] != '\t')
 			continue;
-		report_at(rd->r, (unsigned int)line + 1, (unsigned int)(n - i) + 1,
-			  "a tab in the indentation; YAML indents with spaces");
+		diag_at(rd->r, (unsigned int)line + 1, (unsigned int)(n - i) + 1,
+			"a tab in the indentation; YAML indents with spaces");
 		return;
 	}
-	report_at(rd->r, (unsigned int)line + 1, (unsigned int)p->problem_mark.column + 1,
-		  "not YAML: %s%s%s; see the examples in swiftrdma-policy(5)",
-		  p->problem ? p->problem : "syntax error",
-		  p->context ? " " : "", p->context ? p->context : "");
+	diag_at(rd->r, (unsigned int)line + 1, (unsigned int)p->problem_mark.column + 1,
+		"not YAML: %s%s%s; see the examples in swiftrdma-policy(5)",
+		p->problem ? p->problem : "syntax error",
+		p->context ? " " : "", p->context ? p->context : "");
 }
 
 static struct node *make_node(struct reader *rd, enum node_kind kind,
@@ -146,15 +146,15 @@ static struct node *make_node(struct reader *rd, enum node_kind kind,
 	struct node *n;
 
 	if (++rd->nodes > DOC_NODES_MAX) {
-		report_at(rd->r, (unsigned int)ev->start_mark.line + 1,
-			  (unsigned int)ev->start_mark.column + 1,
-			  "more than %d values in one file; split it up",
-			  DOC_NODES_MAX);
+		diag_at(rd->r, (unsigned int)ev->start_mark.line + 1,
+			(unsigned int)ev->start_mark.column + 1,
+			"more than %d values in one file; split it up",
+			DOC_NODES_MAX);
 		return NULL;
 	}
 	n = doc_alloc(rd->doc, sizeof(*n));
 	if (!n) {
-		report_at(rd->r, 0, 0, "out of memory");
+		diag_at(rd->r, 0, 0, "out of memory");
 		return NULL;
 	}
 	n->kind = kind;
@@ -172,13 +172,13 @@ static struct node *make_scalar(struct reader *rd, const yaml_event_t *ev)
 	if (!n)
 		return NULL;
 	if (memchr(ev->data.scalar.value, '\0', len)) {
-		report_node(rd->r, n, -1,
-			    "a NUL byte in a value; leave it out");
+		diag_node(rd->r, n, -1,
+			  "a NUL byte in a value; leave it out");
 		return NULL;
 	}
 	n->text = doc_alloc(rd->doc, len + 1);
 	if (!n->text) {
-		report_at(rd->r, 0, 0, "out of memory");
+		diag_at(rd->r, 0, 0, "out of memory");
 		return NULL;
 	}
 	memcpy(n->text, ev->data.scalar.value, len);
@@ -201,16 +201,16 @@ static bool add_child(struct reader *rd, struct node *parent, struct node *key,
 
 		/* The bound also keeps the search for equal keys from becoming quadratic. */
 		if (parent->n == DOC_KEYS_MAX) {
-			report_node(rd->r, key, -1,
-				    "more than %d keys in one map; none of a policy file needs as many",
-				    DOC_KEYS_MAX);
+			diag_node(rd->r, key, -1,
+				  "more than %d keys in one map; none of a policy file needs as many",
+				  DOC_KEYS_MAX);
 			return false;
 		}
 		twin = node_get(parent, key->text);
 		if (twin) {
-			report_node(rd->r, key, -1,
-				    "'%s' is given twice, first in line %u; keep one of them",
-				    key->text, twin->key->line);
+			diag_node(rd->r, key, -1,
+				  "'%s' is given twice, first in line %u; keep one of them",
+				  key->text, twin->key->line);
 			return true;
 		}
 	}
@@ -266,7 +266,7 @@ static bool attach_node(struct reader *rd, struct node **stack, struct node **ke
 		return add_child(rd, parent, key, n);
 	}
 	if (n->kind != NODE_SCALAR) {
-		report_node(rd->r, n, -1, "a list or map as a key; a key is a word and a colon");
+		diag_node(rd->r, n, -1, "a list or map as a key; a key is a word and a colon");
 		return false;
 	}
 	keys[depth - 1] = n;
@@ -294,9 +294,9 @@ static bool handle_event(struct reader *rd, const yaml_event_t *ev,
 		if (!n || !attach_node(rd, stack, keys, *depth, n))
 			return false;
 		if (*depth == DOC_DEPTH_MAX) {
-			report_node(rd->r, n, -1,
-				    "nested deeper than %d; a policy file needs 6",
-				    DOC_DEPTH_MAX);
+			diag_node(rd->r, n, -1,
+				  "nested deeper than %d; a policy file needs 6",
+				  DOC_DEPTH_MAX);
 			return false;
 		}
 		stack[*depth] = n;
@@ -336,18 +336,18 @@ static bool read_events(struct reader *rd, const char *text, size_t len)
 	return ok;
 }
 
-bool doc_parse(struct doc *doc, const char *text, size_t len, struct report *r)
+bool doc_parse(struct doc *doc, const char *text, size_t len, struct diag *r)
 {
 	struct reader rd = { .doc = doc, .r = r };
 	bool ok;
 
 	memset(doc, 0, sizeof(*doc));
 	if (len > DOC_BYTES_MAX) {
-		report_at(r, 0, 0, "%zu bytes; a policy file has at most %u", len, DOC_BYTES_MAX);
+		diag_at(r, 0, 0, "%zu bytes; a policy file has at most %u", len, DOC_BYTES_MAX);
 		return false;
 	}
 	if (!yaml_parser_initialize(&rd.parser)) {
-		report_at(r, 0, 0, "out of memory");
+		diag_at(r, 0, 0, "out of memory");
 		return false;
 	}
 	yaml_parser_set_input_string(&rd.parser, (const unsigned char *)text, len);

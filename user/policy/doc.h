@@ -7,7 +7,7 @@
 #ifndef SRDMA_POLICY_DOC_H
 #define SRDMA_POLICY_DOC_H
 
-#include "policy/report.h"
+#include "policy/diag.h"
 
 #define DOC_BYTES_MAX	(1u << 20)
 #define DOC_NODES_MAX	65536
@@ -44,15 +44,15 @@ struct doc {
 
 /* False: @r has the error, and nothing needs to be freed. */
 bool doc_parse(struct doc *doc, const char *text, size_t len,
-	       struct report *r);
+	       struct diag *r);
 void doc_free(struct doc *doc);
 
 /* The value of a key. NULL: there is none, or @map is no map. */
 const struct node *node_get(const struct node *map, const char *key);
 /* Report an error or a warning at an offset in a scalar; -1: at the node. */
-void report_node(struct report *r, const struct node *node, size_t offset,
-		 const char *fmt, ...) __attribute__((format(printf, 4, 5)));
-void warn_node(struct report *r, const struct node *node, size_t offset,
+void diag_node(struct diag *r, const struct node *node, size_t offset,
+	       const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+void warn_node(struct diag *r, const struct node *node, size_t offset,
 	       const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
 #endif /* SRDMA_POLICY_DOC_H */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "policy/cursor.h"
-#include "policy/report.h"
+#include "policy/diag.h"
 
 /* Reads the @n bytes at offset @at as a number; an error if its unit is not @unit. */
 static bool read_quantity(struct cursor *c, size_t at, size_t n, enum unit unit,

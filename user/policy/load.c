@@ -10,7 +10,7 @@
 #define NSEC_PER_MSEC 1000000ULL
 #define NSEC_PER_SEC 1000000000ULL
 
-static void load_agent(struct config *cfg, const struct node *n, struct report *r)
+static void load_agent(struct config *cfg, const struct node *n, struct diag *r)
 {
 	static const char *const keys[] = {
 		"interval", "lease", "rank", "smoothing", NULL
@@ -29,13 +29,13 @@ static void load_agent(struct config *cfg, const struct node *n, struct report *
 	 */
 	v = node_get(n, "lease") ? node_get(n, "lease") : node_get(n, "interval");
 	if (v && cfg->lease < 3 * cfg->interval)
-		report_node(r, v, 0,
-			    "the lease (%llu ms) is shorter than three intervals (%llu ms); overrides would drop whenever a tick is late",
-			    (unsigned long long)(cfg->lease / NSEC_PER_MSEC),
-			    (unsigned long long)(3 * cfg->interval / NSEC_PER_MSEC));
+		diag_node(r, v, 0,
+			  "the lease (%llu ms) is shorter than three intervals (%llu ms); overrides would drop whenever a tick is late",
+			  (unsigned long long)(cfg->lease / NSEC_PER_MSEC),
+			  (unsigned long long)(3 * cfg->interval / NSEC_PER_MSEC));
 }
 
-static void load_levels(struct config *cfg, const struct node *n, struct report *r)
+static void load_levels(struct config *cfg, const struct node *n, struct diag *r)
 {
 	static const char *const keys[] = { "level", "dscp", "sl", NULL };
 	const struct node *e, *v;
@@ -56,14 +56,14 @@ static void load_levels(struct config *cfg, const struct node *n, struct report 
 		ok &= opt_uint(r, e, "dscp", 0, 63, &l.dscp);
 		ok &= opt_uint(r, e, "sl", 0, 15, &l.sl);
 		if (!l.has_dscp && !l.has_sl) {
-			report_node(r, e, -1,
-				    "a level lacks 'dscp:', 'sl:' or both; for instance 'dscp: 26'");
+			diag_node(r, e, -1,
+				  "a level lacks 'dscp:', 'sl:' or both; for instance 'dscp: 26'");
 			ok = false;
 		}
 		for (i = 0; ok && i < cfg->n_levels; i++)
 			if (cfg->levels[i].level == l.level) {
-				report_node(r, e, -1, "level %u is given twice; keep one of them",
-					    l.level);
+				diag_node(r, e, -1, "level %u is given twice; keep one of them",
+					  l.level);
 				ok = false;
 			}
 		if (ok)
@@ -71,7 +71,7 @@ static void load_levels(struct config *cfg, const struct node *n, struct report 
 	}
 }
 
-void load_ports(struct config *cfg, const struct node *n, struct report *r)
+void load_ports(struct config *cfg, const struct node *n, struct diag *r)
 {
 	static const char *const keys[] = { "dev", "port", "speed", NULL };
 	const struct node *e, *v;
@@ -98,8 +98,8 @@ void load_ports(struct config *cfg, const struct node *n, struct report *r)
 		s->speed = (uint64_t)speed;
 		for (i = 0; i < cfg->n_speeds; i++)
 			if (cfg->speeds[i].port == s->port && !strcmp(cfg->speeds[i].dev, s->dev)) {
-				report_node(r, e, -1, "port %s/%u is given twice; keep one of them",
-					    s->dev, s->port);
+				diag_node(r, e, -1, "port %s/%u is given twice; keep one of them",
+					  s->dev, s->port);
 				ok = false;
 			}
 		cfg->n_speeds += ok;
@@ -113,7 +113,7 @@ static const char *pick_known(size_t i, const void *arg)
 }
 
 /* A criterion of the file's own; its unit is that of its value. */
-static void add_criterion(struct config *cfg, const struct node *e, struct report *r)
+static void add_criterion(struct config *cfg, const struct node *e, struct diag *r)
 {
 	struct criterion *cr = &cfg->criteria.v[cfg->criteria.n];
 	const char *near = suggest(e->key->text, e->key->len, pick_known, NULL);
@@ -121,30 +121,30 @@ static void add_criterion(struct config *cfg, const struct node *e, struct repor
 	const char *s;
 
 	if (near) {
-		report_node(r, e->key, -1,
-			    "unknown criterion '%.40s'; did you mean '%s'? A new criterion needs a less similar name",
-			    e->key->text, near);
+		diag_node(r, e->key, -1,
+			  "unknown criterion '%.40s'; did you mean '%s'? A new criterion needs a less similar name",
+			  e->key->text, near);
 		return;
 	}
 	if (cfg->criteria.n == CRITERIA_MAX) {
-		report_node(r, e->key, -1,
-			    "more than %d criteria; there is room for %zu of your own",
-			    CRITERIA_MAX, CRITERIA_MAX - criteria_n_known);
+		diag_node(r, e->key, -1,
+			  "more than %d criteria; there is room for %zu of your own",
+			  CRITERIA_MAX, CRITERIA_MAX - criteria_n_known);
 		return;
 	}
 	if (e->key->len >= sizeof(cr->name) || !e->key->len ||
 	    strspn(e->key->text, "abcdefghijklmnopqrstuvwxyz0123456789_") !=
 		    e->key->len || e->key->text[0] < 'a') {
-		report_node(r, e->key, -1,
-			    "a criterion's name is made of a-z, 0-9 and _ and begins with a letter");
+		diag_node(r, e->key, -1,
+			  "a criterion's name is made of a-z, 0-9 and _ and begins with a letter");
 		return;
 	}
 	if (!get_text(r, e, e->key->text, &s))
 		return;
 	if (units_parse(s, e->len, &q, NULL)) {
-		report_node(r, e, 0,
-			    "%s: '%.40s' is no number with a unit; write for instance 5us, 80%% or 512",
-			    e->key->text, s);
+		diag_node(r, e, 0,
+			  "%s: '%.40s' is no number with a unit; write for instance 5us, 80%% or 512",
+			  e->key->text, s);
 		return;
 	}
 	memcpy(cr->name, e->key->text, e->key->len + 1);
@@ -153,14 +153,14 @@ static void add_criterion(struct config *cfg, const struct node *e, struct repor
 	cfg->criteria.n++;
 }
 
-void load_criteria(struct config *cfg, const struct node *n, struct report *r)
+void load_criteria(struct config *cfg, const struct node *n, struct diag *r)
 {
 	const struct node *e;
 	size_t i;
 
 	if (n->kind != NODE_MAP) {
-		report_node(r, n, -1,
-			    "criteria is a map of names and values, as in 'port_busy: 70%%'");
+		diag_node(r, n, -1,
+			  "criteria is a map of names and values, as in 'port_busy: 70%%'");
 		return;
 	}
 	for (e = n->first; e; e = e->next) {
@@ -176,24 +176,24 @@ void load_criteria(struct config *cfg, const struct node *n, struct report *r)
 }
 
 /* Derives policies as text and loads that, so that policy compile prints what runs. */
-static void load_derived(struct config *cfg, const struct node *order, struct report *r)
+static void load_derived(struct config *cfg, const struct node *order, struct diag *r)
 {
 	const struct config_job *raised = derive_raises(cfg);
 	const struct node *list;
-	struct report inner;
+	struct diag inner;
 	struct doc doc;
 	char *text;
 
 	if (raised && !(config_levels(cfg) & ~1u)) {
-		report_node(r, order, 0,
-			    "order: at a busy port '%s' gets a higher class level, and this file does not define levels on the wire; add for instance '" LEVELS_EXAMPLE "', with values that your switches and hosts treat as more urgent",
-			    raised->name);
+		diag_node(r, order, 0,
+			  "order: at a busy port '%s' gets a higher class level, and this file does not define levels on the wire; add for instance '" LEVELS_EXAMPLE "', with values that your switches and hosts treat as more urgent",
+			  raised->name);
 		return;
 	}
 	text = derive_text(cfg);
-	report_init(&inner, "<derived>");
+	diag_init(&inner, "<derived>");
 	if (!text) {
-		report_at(r, 0, 0, "out of memory");
+		diag_at(r, 0, 0, "out of memory");
 		return;
 	}
 	inner.text = text;
@@ -202,23 +202,23 @@ static void load_derived(struct config *cfg, const struct node *order, struct re
 	if (doc_parse(&doc, text, strlen(text), &inner)) {
 		list = node_get(doc.root, "policies");
 		if (list->n > POLICY_SET_MAX)
-			report_node(r, order, 0,
-				    "order: %zu policies are derived from it for %zu jobs, and %d are possible; combine similar jobs into one (its 'match:' takes several rules, and a cgroup wildcards), or write 'policies:' for classes of jobs, as in 'for: job of class latency'",
-				    list->n, cfg->n_jobs, POLICY_SET_MAX);
+			diag_node(r, order, 0,
+				  "order: %zu policies are derived from it for %zu jobs, and %d are possible; combine similar jobs into one (its 'match:' takes several rules, and a cgroup wildcards), or write 'policies:' for classes of jobs, as in 'for: job of class latency'",
+				  list->n, cfg->n_jobs, POLICY_SET_MAX);
 		else
 			load_policies(cfg, list, &inner);
 		doc_free(&doc);
 	}
 	if (inner.total)
-		report_node(r, order, 0,
-			    "order: the policy derived from it is wrong, in '%.80s': %s; change its values under 'jobs:' or 'criteria:'",
-			    inner.v[0].source + strspn(inner.v[0].source, " "),
-			    inner.v[0].msg);
+		diag_node(r, order, 0,
+			  "order: the policy derived from it is wrong, in '%.80s': %s; change its values under 'jobs:' or 'criteria:'",
+			  inner.v[0].source + strspn(inner.v[0].source, " "),
+			  inner.v[0].msg);
 	free(text);
 }
 
 /* How far jobs follow the wishes of their peers, where the order says it. */
-static void load_ceilings(struct config *cfg, struct report *r)
+static void load_ceilings(struct config *cfg, struct diag *r)
 {
 	size_t i;
 
@@ -228,24 +228,24 @@ static void load_ceilings(struct config *cfg, struct report *r)
 		if (!job->follows)
 			continue;
 		if (!(config_levels(cfg) & ~1u))
-			report_at(r, job->line, 1,
-				  "job '%s' follows wishes of peers for a class level, and this file does not define levels on the wire; add for instance '" LEVELS_EXAMPLE "', with values that your switches and hosts treat as more urgent",
-				  job->name);
+			diag_at(r, job->line, 1,
+				"job '%s' follows wishes of peers for a class level, and this file does not define levels on the wire; add for instance '" LEVELS_EXAMPLE "', with values that your switches and hosts treat as more urgent",
+				job->name);
 		else if (job->follows_order && !job->rank)
-			report_at(r, job->line, 1,
-				  "job '%s': 'follow: peers' goes as far as the order allows, and the order does not name the job; add it under 'order:', or write the highest level, as in 'follow: 2'",
-				  job->name);
+			diag_at(r, job->line, 1,
+				"job '%s': 'follow: peers' goes as far as the order allows, and the order does not name the job; add it under 'order:', or write the highest level, as in 'follow: 2'",
+				job->name);
 		else if (job->follows_order)
 			job->follow = derive_ceiling(cfg, job);
 	}
 }
 
-static void load_sections(struct config *cfg, const struct node *root, struct report *r)
+static void load_sections(struct config *cfg, const struct node *root, struct diag *r)
 {
 	static const char *const keys[] = {
 		"agent", "levels", "ports", "criteria", "jobs", "order", "policies", NULL
 	};
-	static void (*const load[])(struct config *cfg, const struct node *n, struct report *r) = {
+	static void (*const load[])(struct config *cfg, const struct node *n, struct diag *r) = {
 		load_agent, load_levels, load_ports, load_criteria, load_jobs, load_order,
 		load_policies,
 	};
@@ -288,7 +288,7 @@ static void finish_set(struct config *cfg)
 }
 
 bool config_load_text_for(struct config *cfg, const struct caps *caps,
-			  const char *text, size_t len, struct report *r)
+			  const char *text, size_t len, struct diag *r)
 {
 	struct doc doc;
 
@@ -307,7 +307,7 @@ bool config_load_text_for(struct config *cfg, const struct caps *caps,
 		doc_free(&doc);
 	}
 	r->text = NULL;
-	report_sort(r);
+	diag_sort(r);
 	if (r->total)
 		config_free(cfg);
 	else
@@ -316,21 +316,21 @@ bool config_load_text_for(struct config *cfg, const struct caps *caps,
 }
 
 bool config_load_text(struct config *cfg, const char *text, size_t len,
-		      struct report *r)
+		      struct diag *r)
 {
 	const struct caps caps = caps_here();
 
 	return config_load_text_for(cfg, &caps, text, len, r);
 }
 
-bool config_load_file(struct config *cfg, const char *path, struct report *r)
+bool config_load_file(struct config *cfg, const char *path, struct diag *r)
 {
 	const struct caps caps = caps_here();
 
 	return config_load_file_for(cfg, &caps, path, r);
 }
 
-char *config_read(const char *path, size_t *len, struct report *r)
+char *config_read(const char *path, size_t *len, struct diag *r)
 {
 	bool std = !strcmp(path, "-");
 	size_t cap = DOC_BYTES_MAX + 1;
@@ -338,15 +338,15 @@ char *config_read(const char *path, size_t *len, struct report *r)
 	char *text = f ? malloc(cap) : NULL;
 
 	if (!f) {
-		report_at(r, 0, 0, "%s", strerror(errno));
+		diag_at(r, 0, 0, "%s", strerror(errno));
 		return NULL;
 	}
 	if (!text)
-		report_at(r, 0, 0, "out of memory");
+		diag_at(r, 0, 0, "out of memory");
 	errno = 0;
 	*len = text ? fread(text, 1, cap, f) : 0;
 	if (text && ferror(f)) {
-		report_at(r, 0, 0, "%s", strerror(errno ? errno : EIO));
+		diag_at(r, 0, 0, "%s", strerror(errno ? errno : EIO));
 		free(text);
 		text = NULL;
 	}
@@ -356,7 +356,7 @@ char *config_read(const char *path, size_t *len, struct report *r)
 }
 
 bool config_load_file_for(struct config *cfg, const struct caps *caps,
-			  const char *path, struct report *r)
+			  const char *path, struct diag *r)
 {
 	size_t len;
 	char *text = config_read(path, &len, r);

@@ -8,7 +8,7 @@
 #define ORDER_FIRST 1000
 
 /* @rule: zeroed. */
-static bool load_rule(struct snap_rule *rule, const struct node *n, struct report *r)
+static bool load_rule(struct snap_rule *rule, const struct node *n, struct diag *r)
 {
 	static const char *const keys[] = {
 		"cgroup", "comm", "exe", "uid", "pid", "asked", "slo_min", NULL
@@ -20,8 +20,8 @@ static bool load_rule(struct snap_rule *rule, const struct node *n, struct repor
 	if (!check_map(r, n, "a match rule", keys))
 		return false;
 	if (!n->n) {
-		report_node(r, n, -1,
-			    "an empty rule would match no process; give it cgroup, comm, exe, uid, pid or 'asked: true'");
+		diag_node(r, n, -1,
+			  "an empty rule would match no process; give it cgroup, comm, exe, uid, pid or 'asked: true'");
 		return false;
 	}
 	ok &= opt_string(r, n, "cgroup", rule->cgroup, sizeof(rule->cgroup));
@@ -35,28 +35,28 @@ static bool load_rule(struct snap_rule *rule, const struct node *n, struct repor
 	rule->has_uid = node_get(n, "uid");
 	rule->has_pid = node_get(n, "pid");
 	if (rule->cgroup[0] && rule->cgroup[0] != '/' && rule->cgroup[0] != '*') {
-		report_node(r, node_get(n, "cgroup"), 0,
-			    "cgroup '%.40s' matches no path; a path begins with '/', as in /system.slice/kv.service",
-			    rule->cgroup);
+		diag_node(r, node_get(n, "cgroup"), 0,
+			  "cgroup '%.40s' matches no path; a path begins with '/', as in /system.slice/kv.service",
+			  rule->cgroup);
 		ok = false;
 	}
 	if (ok && !rule->cgroup[0] && !rule->comm[0] && !rule->exe[0] && !rule->has_uid &&
 	    !rule->has_pid && !rule->asked) {
-		report_node(r, n, -1,
-			    "this rule has no condition, and 'slo_min' is none; add cgroup, comm, exe, uid, pid or 'asked: true'");
+		diag_node(r, n, -1,
+			  "this rule has no condition, and 'slo_min' is none; add cgroup, comm, exe, uid, pid or 'asked: true'");
 		ok = false;
 	}
 	slash = strrchr(rule->exe, '/');
 	if (slash) {
-		report_node(r, node_get(n, "exe"), 0,
-			    "exe is the last part of the path; write '%s'", slash + 1);
+		diag_node(r, node_get(n, "exe"), 0,
+			  "exe is the last part of the path; write '%s'", slash + 1);
 		ok = false;
 	}
 	return ok;
 }
 
 static bool load_match(struct config_job *job, const struct node *n,
-		       uint32_t *order, struct report *r)
+		       uint32_t *order, struct diag *r)
 {
 	const struct node *e;
 	bool ok = true;
@@ -64,8 +64,8 @@ static bool load_match(struct config_job *job, const struct node *n,
 	if (!check_list(r, n, "match"))
 		return false;
 	if (!n->n || n->n > SWIFTRDMA_RULES_MAX) {
-		report_node(r, n, -1, "a job has 1 to %d match rules, not %zu",
-			    SWIFTRDMA_RULES_MAX, n->n);
+		diag_node(r, n, -1, "a job has 1 to %d match rules, not %zu",
+			  SWIFTRDMA_RULES_MAX, n->n);
 		return false;
 	}
 	job->rules = get_array(r, n->n, sizeof(*job->rules));
@@ -82,7 +82,7 @@ static bool load_match(struct config_job *job, const struct node *n,
 	return ok;
 }
 
-bool get_slo(struct report *r, const struct node *n, struct signal_slo *slo)
+bool get_slo(struct diag *r, const struct node *n, struct signal_slo *slo)
 {
 	static const char *const keys[] = { "p99", "byte_rate", NULL };
 	bool ok;
@@ -90,8 +90,8 @@ bool get_slo(struct report *r, const struct node *n, struct signal_slo *slo)
 	if (!check_map(r, n, "slo", keys))
 		return false;
 	if (!n->n) {
-		report_node(r, n, -1,
-			    "an empty slo has no target; add one, for instance 'slo: {p99: 50us}'");
+		diag_node(r, n, -1,
+			  "an empty slo has no target; add one, for instance 'slo: {p99: 50us}'");
 		return false;
 	}
 	ok = opt_value(r, n, "byte_rate", UNIT_BITRATE, 1, 1e14, &slo->byte_rate);
@@ -99,7 +99,7 @@ bool get_slo(struct report *r, const struct node *n, struct signal_slo *slo)
 }
 
 static void load_slo(struct config *cfg, struct config_job *job,
-		     const struct node *n, struct report *r)
+		     const struct node *n, struct diag *r)
 {
 	struct signal_slo *slo = &cfg->slos[cfg->n_slos];
 
@@ -117,18 +117,18 @@ static bool is_variable_name(const char *s)
 }
 
 static void load_environment(struct config_job *job, const struct node *n,
-			     struct report *r)
+			     struct diag *r)
 {
 	const struct node *e;
 
 	if (n->kind != NODE_MAP) {
-		report_node(r, n, -1,
-			    "environment is a map of names and values, as in {MLX5_TOTAL_UUARS: 512}");
+		diag_node(r, n, -1,
+			  "environment is a map of names and values, as in {MLX5_TOTAL_UUARS: 512}");
 		return;
 	}
 	if (n->n > CONFIG_ENV_MAX) {
-		report_node(r, n, -1, "at most %d variables, not %zu",
-			    CONFIG_ENV_MAX, n->n);
+		diag_node(r, n, -1, "at most %d variables, not %zu",
+			  CONFIG_ENV_MAX, n->n);
 		return;
 	}
 	job->env = get_array(r, n->n, sizeof(*job->env));
@@ -139,9 +139,9 @@ static void load_environment(struct config_job *job, const struct node *n,
 				sizeof(env->name)))
 			continue;
 		if (!is_variable_name(env->name))
-			report_node(r, e->key, -1,
-				    "'%.40s' is not the name of a variable; use letters, digits and _, and no digit at the beginning",
-				    env->name);
+			diag_node(r, e->key, -1,
+				  "'%.40s' is not the name of a variable; use letters, digits and _, and no digit at the beginning",
+				  env->name);
 		else if (get_string(r, e, "a variable's value", env->value,
 				    sizeof(env->value)))
 			job->n_env++;
@@ -150,7 +150,7 @@ static void load_environment(struct config_job *job, const struct node *n,
 
 /* Gives the job whose name is at offset @at of the order its rank. */
 static void rank_job(struct config *cfg, const struct node *n, size_t at,
-		     size_t len, uint32_t rank, struct report *r)
+		     size_t len, uint32_t rank, struct diag *r)
 {
 	const char *name = n->text + at, *near;
 	size_t i;
@@ -162,17 +162,17 @@ static void rank_job(struct config *cfg, const struct node *n, size_t at,
 	if (i == cfg->n_jobs) {
 		near = suggest_job(cfg, name, len);
 		if (near)
-			report_node(r, n, at,
-				    "order: no job '%.*s'; did you mean '%s'?",
-				    (int)len, name, near);
+			diag_node(r, n, at,
+				  "order: no job '%.*s'; did you mean '%s'?",
+				  (int)len, name, near);
 		else
-			report_node(r, n, at,
-				    "order: no job '%.*s' under 'jobs:'; add it there",
-				    (int)len, name);
+			diag_node(r, n, at,
+				  "order: no job '%.*s' under 'jobs:'; add it there",
+				  (int)len, name);
 		return;
 	}
 	if (cfg->jobs[i].rank) {
-		report_node(r, n, at, "order: job '%s' is named twice", cfg->jobs[i].name);
+		diag_node(r, n, at, "order: job '%s' is named twice", cfg->jobs[i].name);
 		return;
 	}
 	cfg->jobs[i].rank = rank;
@@ -181,7 +181,7 @@ static void rank_job(struct config *cfg, const struct node *n, size_t at,
 }
 
 /* "kv > dlrm, web > bulk": commas separate jobs of equal rank. */
-void load_order(struct config *cfg, const struct node *n, struct report *r)
+void load_order(struct config *cfg, const struct node *n, struct diag *r)
 {
 	static const char blanks[] = " \t\n";
 	uint32_t rank = 1;
@@ -199,8 +199,8 @@ void load_order(struct config *cfg, const struct node *n, struct report *r)
 		i += strspn(s + i, blanks);
 		len = strcspn(s + i, " \t\n>,=");
 		if (!len) {
-			report_node(r, n, i,
-				    "order: a job's name is expected here, as in 'kv > dlrm, web > bulk'");
+			diag_node(r, n, i,
+				  "order: a job's name is expected here, as in 'kv > dlrm, web > bulk'");
 			return;
 		}
 		rank_job(cfg, n, i, len, rank, r);
@@ -209,9 +209,9 @@ void load_order(struct config *cfg, const struct node *n, struct report *r)
 		if (!s[i])
 			return;
 		if (s[i] != '>' && s[i] != ',' && s[i] != '=') {
-			report_node(r, n, i,
-				    "order: '%.20s' is not understood; jobs are separated by '>', equals by ','",
-				    s + i);
+			diag_node(r, n, i,
+				  "order: '%.20s' is not understood; jobs are separated by '>', equals by ','",
+				  s + i);
 			return;
 		}
 		rank += s[i++] == '>';
@@ -219,7 +219,7 @@ void load_order(struct config *cfg, const struct node *n, struct report *r)
 }
 
 /* What the libraries in the job's processes do. */
-static void load_library(struct config_job *job, const struct node *n, struct report *r)
+static void load_library(struct config_job *job, const struct node *n, struct diag *r)
 {
 	const struct vocab_knob *k = vocab_knob(SWIFTRDMA_KNOB_CHUNK);
 	double chunk = 0, huge_pages = 1;
@@ -227,15 +227,15 @@ static void load_library(struct config_job *job, const struct node *n, struct re
 
 	if (opt_value(r, n, "chunk", UNIT_BYTES, k->min, k->max, &chunk) && chunk > 0 &&
 	    !vocab_allows(k, chunk))
-		report_node(r, node_get(n, "chunk"), 0, "chunk %s is not %s",
-			    node_get(n, "chunk")->text, vocab_bounds(k, bounds, sizeof(bounds)));
+		diag_node(r, node_get(n, "chunk"), 0, "chunk %s is not %s",
+			  node_get(n, "chunk")->text, vocab_bounds(k, bounds, sizeof(bounds)));
 	opt_value(r, n, "huge_pages", UNIT_SWITCH, 0, 1, &huge_pages);
 	job->chunk = (uint32_t)chunk;
 	job->huge_pages = huge_pages > 0;
 }
 
 /* "peers": as far as the order allows, see derive_ceiling(); or the highest level. */
-static void load_follow(struct config_job *job, const struct node *n, struct report *r)
+static void load_follow(struct config_job *job, const struct node *n, struct diag *r)
 {
 	const char *s;
 
@@ -247,15 +247,15 @@ static void load_follow(struct config_job *job, const struct node *n, struct rep
 	if (!get_text(r, n, "follow, as in 'follow: peers',", &s))
 		return;
 	if (strspn(s, "0123456789") != strlen(s))
-		report_node(r, n, 0,
-			    "follow: '%.20s' is not understood; write 'peers', for as far as the order allows, or the highest level, as in 'follow: 2'",
-			    s);
+		diag_node(r, n, 0,
+			  "follow: '%.20s' is not understood; write 'peers', for as far as the order allows, or the highest level, as in 'follow: 2'",
+			  s);
 	else
 		get_uint(r, n, "follow", 0, SWIFTRDMA_LEVEL_MAX, &job->follow);
 }
 
 static void load_job(struct config *cfg, const struct node *n,
-		     uint32_t *order, struct report *r)
+		     uint32_t *order, struct diag *r)
 {
 	static const char *const keys[] = {
 		"name", "class", "match", "slo", "environment", "chunk", "huge_pages",
@@ -274,12 +274,12 @@ static void load_job(struct config *cfg, const struct node *n,
 	if (v && get_name(r, v, "a job's name", job->name)) {
 		for (i = 0; i < cfg->n_jobs; i++)
 			if (!strcmp(cfg->jobs[i].name, job->name))
-				report_node(r, v, 0,
-					    "job '%s' is already defined in line %u; put all its rules under one 'match:'",
-					    job->name, cfg->jobs[i].line);
+				diag_node(r, v, 0,
+					  "job '%s' is already defined in line %u; put all its rules under one 'match:'",
+					  job->name, cfg->jobs[i].line);
 		if (!strcmp(job->name, "unassigned"))
-			report_node(r, v, 0,
-				    "'unassigned' is reserved for QPs without a job; choose another name");
+			diag_node(r, v, 0,
+				  "'unassigned' is reserved for QPs without a job; choose another name");
 	}
 	v = need(r, n, "class", "a job", "class: latency");
 	if (v && get_value(r, v, "class", UNIT_CLASS, 0, 100, &class))
@@ -301,7 +301,7 @@ static void load_job(struct config *cfg, const struct node *n,
 		load_environment(job, v, r);
 }
 
-void load_jobs(struct config *cfg, const struct node *n, struct report *r)
+void load_jobs(struct config *cfg, const struct node *n, struct diag *r)
 {
 	uint32_t order = ORDER_FIRST;
 	const struct node *e;
@@ -309,8 +309,8 @@ void load_jobs(struct config *cfg, const struct node *n, struct report *r)
 	if (!check_list(r, n, "jobs"))
 		return;
 	if (n->n > SWIFTRDMA_JOBS_MAX - 1) {
-		report_node(r, n, -1, "%zu jobs; the kernel has room for %d",
-			    n->n, SWIFTRDMA_JOBS_MAX - 1);
+		diag_node(r, n, -1, "%zu jobs; the kernel has room for %d",
+			  n->n, SWIFTRDMA_JOBS_MAX - 1);
 		return;
 	}
 	cfg->jobs = get_array(r, n->n, sizeof(*cfg->jobs));

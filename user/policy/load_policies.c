@@ -13,7 +13,7 @@ struct reading {
 	struct config *cfg;
 	struct policy *p;
 	struct config_policy *text;
-	struct report *r;
+	struct diag *r;
 	struct expr *x;		/* room for one expression */
 };
 
@@ -21,7 +21,7 @@ static void keep_string(struct reading *rd, char **to, const char *s)
 {
 	*to = strdup(s);
 	if (!*to)
-		report_at(rd->r, 0, 0, "out of memory");
+		diag_at(rd->r, 0, 0, "out of memory");
 }
 
 /* Reads and compiles a state. @not: out: the contrary; may be NULL. */
@@ -39,7 +39,7 @@ static bool get_state(struct reading *rd, const struct node *n,
 	if (!expr_state(s, &rd->cfg->criteria, rd->x, &root, &e) ||
 	    !compile_state(prog, rd->x, root, COMPILE_STATE, c, &e) ||
 	    (not && !compile_state(prog, rd->x, root, COMPILE_CONTRARY, not, &e))) {
-		report_node(rd->r, n, e.at, "%s", e.msg);
+		diag_node(rd->r, n, e.at, "%s", e.msg);
 		return false;
 	}
 	keep_string(rd, text, s);
@@ -52,8 +52,8 @@ static void check_possible(struct reading *rd, const struct node *v,
 	const struct prog *prog = &rd->cfg->policies.prog;
 
 	if (!state_possible(prog, c))
-		report_node(rd->r, v, 0,
-			    "this state is never true: its clauses contradict each other");
+		diag_node(rd->r, v, 0,
+			  "this state is never true: its clauses contradict each other");
 	else if (!state_in_range(prog, c))
 		warn_node(rd->r, v, 0,
 			  "this state is never true: no reading can reach it; a ratio is at most 100 %%, a level at most %d",
@@ -71,9 +71,9 @@ static unsigned int get_fallbacks(struct reading *rd, const struct node *n, stru
 	unsigned int i;
 
 	if (n->kind == NODE_LIST && (!n->n || n->n > POLICY_FALLBACKS)) {
-		report_node(rd->r, n, -1,
-			    "fallback is a state, or a list of 1 to %d states in the order in which they are asked, not of %zu",
-			    POLICY_FALLBACKS, n->n);
+		diag_node(rd->r, n, -1,
+			  "fallback is a state, or a list of 1 to %d states in the order in which they are asked, not of %zu",
+			  POLICY_FALLBACKS, n->n);
 		return 0;
 	}
 	for (i = 0; e; i++, e = n->kind == NODE_LIST ? e->next : NULL) {
@@ -97,7 +97,7 @@ static bool get_steps(struct reading *rd, const struct node *n,
 		return false;
 	if (!expr_action(s, &rd->cfg->criteria, rd->x, a, n_steps, &e)) {
 		*n_steps = 0;
-		report_node(rd->r, n, e.at, "%s", e.msg);
+		diag_node(rd->r, n, e.at, "%s", e.msg);
 		return false;
 	}
 	for (i = 0; i < *n_steps; i++) {
@@ -109,7 +109,7 @@ static bool get_steps(struct reading *rd, const struct node *n,
 		if (a[i].value < 0 || compile_number(&rd->cfg->policies.prog, rd->x, a[i].value,
 						     &steps[i].expr, &e))
 			continue;
-		report_node(rd->r, n, e.at, "%s", e.msg);
+		diag_node(rd->r, n, e.at, "%s", e.msg);
 		return false;
 	}
 	keep_string(rd, text, s);
@@ -127,7 +127,7 @@ static bool get_binding(struct reading *rd, const struct node *n)
 		keep_string(rd, &rd->text->who, s);
 		return true;
 	}
-	report_node(rd->r, n, e.at, "%s", e.msg);
+	diag_node(rd->r, n, e.at, "%s", e.msg);
 	return false;
 }
 
@@ -162,13 +162,13 @@ static void get_bound(struct reading *rd, const struct node *map,
 	}
 	for (e = n->kind == NODE_MAP ? n->first : NULL; e; e = e->next)
 		if (find_step(p->act, p->n_act, e->key->text) == p->n_act)
-			report_node(rd->r, e->key, -1, "the policy does not turn '%.40s'",
-				    e->key->text);
+			diag_node(rd->r, e->key, -1, "the policy does not turn '%.40s'",
+				  e->key->text);
 	if (n->kind == NODE_SCALAR && p->n_act > 1)
-		report_node(rd->r, n, 0,
-			    "the policy turns %u knobs; name the knob, as in '%s: {%s: %.20s}'",
-			    p->n_act, what, vocab_knob(p->act[0].knob)->name,
-			    n->text);
+		diag_node(rd->r, n, 0,
+			  "the policy turns %u knobs; name the knob, as in '%s: {%s: %.20s}'",
+			  p->n_act, what, vocab_knob(p->act[0].knob)->name,
+			  n->text);
 }
 
 /* Bit per class level that a step may set. */
@@ -196,12 +196,12 @@ static void check_levels(struct reading *rd, const struct node *n)
 		if (st->knob != SWIFTRDMA_KNOB_LEVEL || set & levels_reached(st))
 			continue;
 		if (!set)
-			report_node(rd->r, n, 0,
-				    "the policy raises a class level, and this file does not define levels on the wire; add for instance '%s', with values that your switches and hosts treat as more urgent",
-				    LEVELS_EXAMPLE);
+			diag_node(rd->r, n, 0,
+				  "the policy raises a class level, and this file does not define levels on the wire; add for instance '%s', with values that your switches and hosts treat as more urgent",
+				  LEVELS_EXAMPLE);
 		else
-			report_node(rd->r, n, 0,
-				    "no class level that the policy may set is among 'levels:'; add it there");
+			diag_node(rd->r, n, 0,
+				  "no class level that the policy may set is among 'levels:'; add it there");
 	}
 }
 
@@ -216,9 +216,9 @@ static void load_bounds(struct reading *rd, const struct node *n)
 		const struct step *st = &p->act[i];
 
 		if (st->floor > st->ceiling)
-			report_node(rd->r, node_get(n, node_get(n, "ceiling") ? "ceiling" :
+			diag_node(rd->r, node_get(n, node_get(n, "ceiling") ? "ceiling" :
 								"floor"), 0,
-				    "the ceiling is below the floor; swap them");
+				  "the ceiling is below the floor; swap them");
 		else if (st->op == STEP_ADD && !st->expr.n &&
 			 st->knob == SWIFTRDMA_KNOB_WEIGHT && st->ceiling <= 1)
 			warn_node(rd->r, node_get(n, "ceiling"), 0,
@@ -226,8 +226,8 @@ static void load_bounds(struct reading *rd, const struct node *n)
 				  vocab_knob(st->knob)->name);
 		else if (st->op == STEP_SET && !st->expr.n &&
 			 (st->n < st->floor || st->n > st->ceiling))
-			report_node(rd->r, node_get(n, "do"), 0,
-				    "the value set is outside floor and ceiling; it would never be reached");
+			diag_node(rd->r, node_get(n, "do"), 0,
+				  "the value set is outside floor and ceiling; it would never be reached");
 	}
 }
 
@@ -242,14 +242,14 @@ static void check_undo_steps(struct reading *rd, const struct node *v)
 		const struct step *act = &p->act[at];
 
 		if (at == p->n_act) {
-			report_node(rd->r, v, 0,
-				    "undo does not turn the knob of the policy; it must turn %s",
-				    vocab_knob(p->act[0].knob)->name);
+			diag_node(rd->r, v, 0,
+				  "undo does not turn the knob of the policy; it must turn %s",
+				  vocab_knob(p->act[0].knob)->name);
 			continue;
 		}
 		if (u->op == act->op && act->op != STEP_SET)
-			report_node(rd->r, v, 0,
-				    "undo steps in the same direction as the policy; it should step the other way");
+			diag_node(rd->r, v, 0,
+				  "undo steps in the same direction as the policy; it should step the other way");
 		u->floor = act->floor;
 		u->ceiling = act->ceiling;
 	}
@@ -298,14 +298,14 @@ static void check_gap(struct reading *rd, const struct node *undo)
 	if (states_overlap(&rd->cfg->policies.prog, &p->when, &p->undo_when,
 			   &touch, &sure)) {
 		if (sure)
-			report_node(rd->r, when, 0,
-				    "undo's state can be true at the same time as the policy's; exclude it, as 'port.util < 60%%' does 'port.util > 80%%'");
+			diag_node(rd->r, when, 0,
+				  "undo's state can be true at the same time as the policy's; exclude it, as 'port.util < 60%%' does 'port.util > 80%%'");
 		else if (!p->undo_hold)
 			warn_node(rd->r, when, 0,
 				  "undo's state may be true at the same time as the policy's, which then goes first; exclude it, or give undo a 'hold: 1s'");
 	} else if (touch && !p->undo_hold) {
-		report_node(rd->r, when, 0,
-			    "no gap between the policy's state and undo's: the knob would flap; leave a gap or give undo a 'hold: 1s'");
+		diag_node(rd->r, when, 0,
+			  "no gap between the policy's state and undo's: the knob would flap; leave a gap or give undo a 'hold: 1s'");
 	}
 }
 
@@ -435,9 +435,9 @@ static void get_cause(struct reading *rd, const struct node *n)
 			rd->p->cause = i;
 			return;
 		}
-	report_node(rd->r, n, 0,
-		    "'%.40s' is not a cause; causes are uar, cache, pu, hol and port",
-		    s);
+	diag_node(rd->r, n, 0,
+		  "'%.40s' is not a cause; causes are uar, cache, pu, hol and port",
+		  s);
 }
 
 static void load_quota(struct reading *rd, const struct node *n)
@@ -450,8 +450,8 @@ static void load_quota(struct reading *rd, const struct node *n)
 	opt_uint(rd->r, n, "max_steps", 1, 1000000, &p->max_steps);
 	v = node_get(n, "rate");
 	if (v && get_value(rd->r, v, "rate", UNIT_RATE, 0, 1e6, &p->rate) && p->rate <= 0)
-		report_node(rd->r, v, 0,
-			    "a rate of 0 would never let it act; leave 'rate:' out for no limit");
+		diag_node(rd->r, v, 0,
+			  "a rate of 0 would never let it act; leave 'rate:' out for no limit");
 }
 
 static void load_name(struct reading *rd, const struct node *n)
@@ -465,9 +465,9 @@ static void load_name(struct reading *rd, const struct node *n)
 		return;
 	for (i = 0; i + 1 < cfg->policies.n; i++)
 		if (!strcmp(cfg->policies.v[i].name, rd->p->name))
-			report_node(rd->r, v, 0,
-				    "policy '%s' is already defined in line %u; choose another name",
-				    rd->p->name, cfg->texts[i].line);
+			diag_node(rd->r, v, 0,
+				  "policy '%s' is already defined in line %u; choose another name",
+				  rd->p->name, cfg->texts[i].line);
 }
 
 static bool load_do(struct reading *rd, const struct node *v)
@@ -480,9 +480,9 @@ static bool load_do(struct reading *rd, const struct node *v)
 	for (i = 0; i < p->n_act; i++) {
 		if (p->act[i].op != STEP_RELEASE)
 			continue;
-		report_node(rd->r, v, 0,
-			    "a policy sets a knob, only its undo releases it; write '%s += 1'",
-			    vocab_knob(p->act[i].knob)->name);
+		diag_node(rd->r, v, 0,
+			  "a policy sets a knob, only its undo releases it; write '%s += 1'",
+			  vocab_knob(p->act[i].knob)->name);
 		p->n_act = 0;
 		return false;
 	}
@@ -548,7 +548,7 @@ static void load_policy(struct reading *rd, const struct node *n)
 	check_caps(rd, n);
 }
 
-void load_policies(struct config *cfg, const struct node *n, struct report *r)
+void load_policies(struct config *cfg, const struct node *n, struct diag *r)
 {
 	struct reading rd = { .cfg = cfg, .r = r };
 	const struct node *e;
@@ -556,9 +556,9 @@ void load_policies(struct config *cfg, const struct node *n, struct report *r)
 	if (!check_list(r, n, "policies"))
 		return;
 	if (n->n > POLICY_SET_MAX) {
-		report_node(r, n, -1,
-			    "%zu policies; at most %d are possible: one policy 'for: job of class latency' covers all jobs of that class",
-			    n->n, POLICY_SET_MAX);
+		diag_node(r, n, -1,
+			  "%zu policies; at most %d are possible: one policy 'for: job of class latency' covers all jobs of that class",
+			  n->n, POLICY_SET_MAX);
 		return;
 	}
 	cfg->policies.v = get_array(r, n->n, sizeof(*cfg->policies.v));

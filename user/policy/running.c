@@ -72,7 +72,7 @@ bool running_write(FILE *f, const char *file, uint32_t pid, const struct config 
 	return !fflush(f) && !ferror(f);
 }
 
-static void read_slos(struct config *cfg, const struct node *n, struct report *rep)
+static void read_slos(struct config *cfg, const struct node *n, struct diag *rep)
 {
 	static const char *const keys[] = { "job", "slo", NULL };
 	const struct node *e, *job, *slo;
@@ -92,7 +92,7 @@ static void read_slos(struct config *cfg, const struct node *n, struct report *r
 	}
 }
 
-static void read_settings(struct running *r, const struct node *root, struct report *rep)
+static void read_settings(struct running *r, const struct node *root, struct diag *rep)
 {
 	static const char *const keys[] = {
 		"file", "pid", "ports", "slos", "criteria", NULL
@@ -120,18 +120,18 @@ static void read_settings(struct running *r, const struct node *root, struct rep
 
 bool running_read(struct running *r, const char *text, size_t len)
 {
-	struct report rep;
+	struct diag rep;
 	struct doc doc;
 
 	memset(r, 0, sizeof(*r));
 	criteria_init(&r->cfg.criteria);
-	report_init(&rep, RUNNING_FILE);
+	diag_init(&rep, RUNNING_FILE);
 	if (!doc_parse(&doc, text, len, &rep))
 		return false;
 	if (doc.root)
 		read_settings(r, doc.root, &rep);
 	else
-		report_at(&rep, 0, 0, "empty");
+		diag_at(&rep, 0, 0, "empty");
 	doc_free(&doc);
 	if (!rep.total)
 		return true;
@@ -171,10 +171,10 @@ bool running_find(struct running *r, const char *path)
 
 bool running_by_policy(struct running *r, const char *path)
 {
-	struct report rep;
+	struct diag rep;
 
 	memset(r, 0, sizeof(*r));
-	report_init(&rep, path);
+	diag_init(&rep, path);
 	if (!path || access(path, R_OK) || !config_load_file(&r->cfg, path, &rep))
 		return false;
 	snprintf(r->file, sizeof(r->file), "%s", path);

@@ -31,7 +31,7 @@ static void list_keys(char *buf, size_t cap, const char *const *keys)
 	}
 }
 
-bool check_map(struct report *r, const struct node *n, const char *what,
+bool check_map(struct diag *r, const struct node *n, const char *what,
 	       const char *const *keys)
 {
 	const struct node *e;
@@ -41,9 +41,9 @@ bool check_map(struct report *r, const struct node *n, const char *what,
 
 	list_keys(known, sizeof(known), keys);
 	if (n->kind != NODE_MAP) {
-		report_node(r, n, -1,
-			    "%s is a map with the keys %s, not %s", what,
-			    known, kind_name(n));
+		diag_node(r, n, -1,
+			  "%s is a map with the keys %s, not %s", what,
+			  known, kind_name(n));
 		return false;
 	}
 	for (e = n->first; e; e = e->next) {
@@ -57,52 +57,52 @@ bool check_map(struct report *r, const struct node *n, const char *what,
 		ok = false;
 		near = suggest_list(e->key->text, e->key->len, keys);
 		if (near)
-			report_node(r, e->key, -1,
-				    "unknown key '%.40s' in %s; did you mean '%s'?",
-				    e->key->text, what, near);
+			diag_node(r, e->key, -1,
+				  "unknown key '%.40s' in %s; did you mean '%s'?",
+				  e->key->text, what, near);
 		else
-			report_node(r, e->key, -1,
-				    "unknown key '%.40s' in %s; known are %s",
-				    e->key->text, what, known);
+			diag_node(r, e->key, -1,
+				  "unknown key '%.40s' in %s; known are %s",
+				  e->key->text, what, known);
 	}
 	return ok;
 }
 
-bool check_list(struct report *r, const struct node *n, const char *what)
+bool check_list(struct diag *r, const struct node *n, const char *what)
 {
 	if (n->kind == NODE_LIST)
 		return true;
-	report_node(r, n, -1,
-		    "%s is a list, not %s; begin each entry with '- '", what,
-		    kind_name(n));
+	diag_node(r, n, -1,
+		  "%s is a list, not %s; begin each entry with '- '", what,
+		  kind_name(n));
 	return false;
 }
 
-const struct node *need(struct report *r, const struct node *map,
+const struct node *need(struct diag *r, const struct node *map,
 			const char *key, const char *what,
 			const char *example)
 {
 	const struct node *n = node_get(map, key);
 
 	if (!n)
-		report_node(r, map, -1, "%s lacks '%s:'; for instance '%s'",
-			    what, key, example);
+		diag_node(r, map, -1, "%s lacks '%s:'; for instance '%s'",
+			  what, key, example);
 	return n;
 }
 
-bool get_text(struct report *r, const struct node *n, const char *what,
+bool get_text(struct diag *r, const struct node *n, const char *what,
 	      const char **s)
 {
 	if (n->kind != NODE_SCALAR || !n->len) {
-		report_node(r, n, -1, "%s is a single value, not %s", what,
-			    kind_name(n));
+		diag_node(r, n, -1, "%s is a single value, not %s", what,
+			  kind_name(n));
 		return false;
 	}
 	*s = n->text;
 	return true;
 }
 
-bool get_string(struct report *r, const struct node *n, const char *what,
+bool get_string(struct diag *r, const struct node *n, const char *what,
 		char *buf, size_t cap)
 {
 	const char *s;
@@ -110,9 +110,9 @@ bool get_string(struct report *r, const struct node *n, const char *what,
 	if (!get_text(r, n, what, &s))
 		return false;
 	if (n->len >= cap) {
-		report_node(r, n, -1,
-			    "%s is %zu bytes long; at most %zu are possible",
-			    what, n->len, cap - 1);
+		diag_node(r, n, -1,
+			  "%s is %zu bytes long; at most %zu are possible",
+			  what, n->len, cap - 1);
 		return false;
 	}
 	memset(buf, 0, cap);
@@ -120,7 +120,7 @@ bool get_string(struct report *r, const struct node *n, const char *what,
 	return true;
 }
 
-bool get_name(struct report *r, const struct node *n, const char *what,
+bool get_name(struct diag *r, const struct node *n, const char *what,
 	      char *buf)
 {
 	size_t ok;
@@ -130,13 +130,13 @@ bool get_name(struct report *r, const struct node *n, const char *what,
 	ok = strspn(buf, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-");
 	if (!buf[ok])
 		return true;
-	report_node(r, n, ok,
-		    "'%s': %s is made of letters, digits and _ . - only", buf,
-		    what);
+	diag_node(r, n, ok,
+		  "'%s': %s is made of letters, digits and _ . - only", buf,
+		  what);
 	return false;
 }
 
-bool get_value(struct report *r, const struct node *n, const char *what,
+bool get_value(struct diag *r, const struct node *n, const char *what,
 	       enum unit unit, double min, double max, double *v)
 {
 	char lo[32], hi[32];
@@ -146,18 +146,18 @@ bool get_value(struct report *r, const struct node *n, const char *what,
 	if (!get_text(r, n, what, &s))
 		return false;
 	if (!expr_value(s, n->len, unit, v, &e)) {
-		report_node(r, n, e.at, "%s: %s", what, e.msg);
+		diag_node(r, n, e.at, "%s: %s", what, e.msg);
 		return false;
 	}
 	if (*v >= min && *v <= max)
 		return true;
-	report_node(r, n, 0, "%s %.40s is out of range; it is %s to %s", what, s,
-		    units_text(lo, sizeof(lo), min, unit),
-		    units_text(hi, sizeof(hi), max, unit));
+	diag_node(r, n, 0, "%s %.40s is out of range; it is %s to %s", what, s,
+		  units_text(lo, sizeof(lo), min, unit),
+		  units_text(hi, sizeof(hi), max, unit));
 	return false;
 }
 
-bool get_uint(struct report *r, const struct node *n, const char *what,
+bool get_uint(struct diag *r, const struct node *n, const char *what,
 	      uint32_t min, uint32_t max, uint32_t *v)
 {
 	double d;
@@ -165,15 +165,15 @@ bool get_uint(struct report *r, const struct node *n, const char *what,
 	if (!get_value(r, n, what, UNIT_COUNT, min, max, &d))
 		return false;
 	if (d != (double)(uint32_t)d) {
-		report_node(r, n, 0, "%s is a whole number, not %.40s", what,
-			    n->text);
+		diag_node(r, n, 0, "%s is a whole number, not %.40s", what,
+			  n->text);
 		return false;
 	}
 	*v = (uint32_t)d;
 	return true;
 }
 
-bool get_time(struct report *r, const struct node *n, const char *what,
+bool get_time(struct diag *r, const struct node *n, const char *what,
 	      uint64_t min, uint64_t max, uint64_t *ns)
 {
 	double d;
@@ -184,7 +184,7 @@ bool get_time(struct report *r, const struct node *n, const char *what,
 	return true;
 }
 
-bool opt_string(struct report *r, const struct node *map, const char *key,
+bool opt_string(struct diag *r, const struct node *map, const char *key,
 		char *buf, size_t cap)
 {
 	const struct node *n = node_get(map, key);
@@ -192,7 +192,7 @@ bool opt_string(struct report *r, const struct node *map, const char *key,
 	return !n || get_string(r, n, key, buf, cap);
 }
 
-bool opt_uint(struct report *r, const struct node *map, const char *key,
+bool opt_uint(struct diag *r, const struct node *map, const char *key,
 	      uint32_t min, uint32_t max, uint32_t *v)
 {
 	const struct node *n = node_get(map, key);
@@ -200,7 +200,7 @@ bool opt_uint(struct report *r, const struct node *map, const char *key,
 	return !n || get_uint(r, n, key, min, max, v);
 }
 
-bool opt_value(struct report *r, const struct node *map, const char *key,
+bool opt_value(struct diag *r, const struct node *map, const char *key,
 	       enum unit unit, double min, double max, double *v)
 {
 	const struct node *n = node_get(map, key);
@@ -208,7 +208,7 @@ bool opt_value(struct report *r, const struct node *map, const char *key,
 	return !n || get_value(r, n, key, unit, min, max, v);
 }
 
-bool opt_time(struct report *r, const struct node *map, const char *key,
+bool opt_time(struct diag *r, const struct node *map, const char *key,
 	      uint64_t min, uint64_t max, uint64_t *ns)
 {
 	const struct node *n = node_get(map, key);
@@ -216,12 +216,12 @@ bool opt_time(struct report *r, const struct node *map, const char *key,
 	return !n || get_time(r, n, key, min, max, ns);
 }
 
-void *get_array(struct report *r, size_t n, size_t size)
+void *get_array(struct diag *r, size_t n, size_t size)
 {
 	void *p = calloc(n ? n : 1, size);
 
 	if (!p)
-		report_at(r, 0, 0, "out of memory");
+		diag_at(r, 0, 0, "out of memory");
 	return p;
 }
 

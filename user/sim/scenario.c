@@ -14,7 +14,7 @@
 #define NSEC_PER_SEC 1000000000ULL
 #define CONTROL_MAX (4 * NSEC_PER_MSEC)	/* so that in ps it fits in 32 bits */
 
-static bool get_u32(struct report *r, const struct node *map, const char *key,
+static bool get_u32(struct diag *r, const struct node *map, const char *key,
 		    uint32_t min, uint32_t max, uint32_t *v)
 {
 	const struct node *n = node_get(map, key);
@@ -22,7 +22,7 @@ static bool get_u32(struct report *r, const struct node *map, const char *key,
 	return !n || get_uint(r, n, key, min, max, v);
 }
 
-static bool get_ns(struct report *r, const struct node *map, const char *key,
+static bool get_ns(struct diag *r, const struct node *map, const char *key,
 		   uint64_t min, uint64_t *v)
 {
 	const struct node *n = node_get(map, key);
@@ -30,7 +30,7 @@ static bool get_ns(struct report *r, const struct node *map, const char *key,
 	return !n || get_time(r, n, key, min, 3600 * NSEC_PER_SEC, v);
 }
 
-static bool get_rate(struct report *r, const struct node *map, const char *key,
+static bool get_rate(struct diag *r, const struct node *map, const char *key,
 		     enum unit unit, double min, double *v)
 {
 	const struct node *n = node_get(map, key);
@@ -38,7 +38,7 @@ static bool get_rate(struct report *r, const struct node *map, const char *key,
 	return !n || get_value(r, n, key, unit, min, 1e13, v);
 }
 
-bool scenario_word(struct report *r, const struct node *n, const char *key,
+bool scenario_word(struct diag *r, const struct node *n, const char *key,
 		     const char *const *words, unsigned int *place)
 {
 	char all[128];
@@ -57,7 +57,7 @@ bool scenario_word(struct report *r, const struct node *n, const char *key,
 		text_str(&t, i ? words[i + 1] ? ", " : " and " : "");
 		text_str(&t, words[i]);
 	}
-	report_node(r, n, 0, "'%.20s' is not a value of '%s'; values are %s", s, key, all);
+	diag_node(r, n, 0, "'%.20s' is not a value of '%s'; values are %s", s, key, all);
 	return false;
 }
 
@@ -72,7 +72,7 @@ static const char *const op_words[] = { "read", "write", NULL };
 
 /* False: the preset is not known. */
 static bool load_nic(struct scenario *sc, const struct node *n,
-		     struct report *r)
+		     struct diag *r)
 {
 	static const char *const keys[] = {
 		"preset", "link", "cache_bytes", "wqe_limit", "control_time",
@@ -92,9 +92,9 @@ static bool load_nic(struct scenario *sc, const struct node *n,
 		return false;
 	preset = model_preset_named(s);
 	if (preset < 0) {
-		report_node(r, v, 0,
-			    "'%.20s' is not a preset; presets are off, cx5 and cx6",
-			    s);
+		diag_node(r, v, 0,
+			  "'%.20s' is not a preset; presets are off, cx5 and cx6",
+			  s);
 		return false;
 	}
 	sc->preset = (enum model_preset)preset;
@@ -118,7 +118,7 @@ static bool load_nic(struct scenario *sc, const struct node *n,
 
 /* Checks that the simulator has room for the threads and QPs of all jobs. */
 static void check_room(const struct scenario *sc, const struct node *n,
-		       struct report *r)
+		       struct diag *r)
 {
 	const struct sim_job *last = &sc->jobs[sc->n_jobs - 1];
 	uint32_t threads = 0, qps = 0, i;
@@ -129,15 +129,15 @@ static void check_room(const struct scenario *sc, const struct node *n,
 	}
 	/* Reported for the job that exceeds the limit, not for each job after it. */
 	if (threads > SIM_THREADS && threads - last->threads <= SIM_THREADS)
-		report_node(r, n, -1,
-			    "%u threads up to here; all jobs together have at most %u: give some of them fewer 'threads:'",
-			    threads, SIM_THREADS);
+		diag_node(r, n, -1,
+			  "%u threads up to here; all jobs together have at most %u: give some of them fewer 'threads:'",
+			  threads, SIM_THREADS);
 	if (last->shares[0])
 		return;
 	if (qps > SIM_QPS && qps - last->qps <= SIM_QPS)
-		report_node(r, n, -1,
-			    "%u queue pairs up to here; all jobs together have at most %u: give some of them fewer 'qps:', or 'shares:'",
-			    qps, SIM_QPS);
+		diag_node(r, n, -1,
+			  "%u queue pairs up to here; all jobs together have at most %u: give some of them fewer 'qps:', or 'shares:'",
+			  qps, SIM_QPS);
 }
 
 uint32_t scenario_job(const struct scenario *sc, const char *name)
@@ -151,7 +151,7 @@ uint32_t scenario_job(const struct scenario *sc, const char *name)
 }
 
 static void load_job(struct scenario *sc, const struct node *n, bool has_nic,
-		     struct report *r)
+		     struct diag *r)
 {
 	static const char *const keys[] = {
 		"name", "class", "slo", "byte_rate", "arrival", "op", "threads", "qps", "depth",
@@ -172,7 +172,7 @@ static void load_job(struct scenario *sc, const struct node *n, bool has_nic,
 	if (!v || !get_name(r, v, "a job's name", j->name))
 		return;
 	if (scenario_job(sc, j->name) != SIM_NO_JOB)
-		report_node(r, v, 0, "job '%s' is already defined", j->name);
+		diag_node(r, v, 0, "job '%s' is already defined", j->name);
 	v = need(r, n, "class", "a job", "class: latency");
 	if (v && get_value(r, v, "class", UNIT_CLASS, 0, 100, &class))
 		j->class = (uint32_t)class;
@@ -203,29 +203,29 @@ static void load_job(struct scenario *sc, const struct node *n, bool has_nic,
 		j->op = word ? MODEL_WRITE : MODEL_READ;
 	if (has_nic && j->arrival != SIM_OPEN && !sc->nic.link_bps && !sc->nic.pipe_ps &&
 	    !sc->host.post_ps)
-		report_node(r, n, -1,
-			    "requests take no time on this NIC, so a job that posts as soon as it can would never end; use 'arrival: open'");
+		diag_node(r, n, -1,
+			  "requests take no time on this NIC, so a job that posts as soon as it can would never end; use 'arrival: open'");
 	if (j->arrival == SIM_OPEN && j->rate <= 0)
-		report_node(r, n, -1,
-			    "open arrivals need a rate, as in 'rate: 100k/s'");
+		diag_node(r, n, -1,
+			  "open arrivals need a rate, as in 'rate: 100k/s'");
 	v = node_get(n, "shares");
 	if (v && get_name(r, v, "shares", j->shares)) {
 		i = scenario_job(sc, j->shares);
 		if (i == SIM_NO_JOB)
-			report_node(r, v, 0,
-				    "no job '%s' before this one to share QPs with",
-				    j->shares);
+			diag_node(r, v, 0,
+				  "no job '%s' before this one to share QPs with",
+				  j->shares);
 		else if (sc->jobs[i].shares[0])
-			report_node(r, v, 0,
-				    "job '%s' has no QPs of its own; share those of '%s', which it shares",
-				    j->shares, sc->jobs[i].shares);
+			diag_node(r, v, 0,
+				  "job '%s' has no QPs of its own; share those of '%s', which it shares",
+				  j->shares, sc->jobs[i].shares);
 	}
 	sc->n_jobs++;
 	check_room(sc, n, r);
 }
 
 static void load_root(struct scenario *sc, const struct node *root,
-		      struct report *r)
+		      struct diag *r)
 {
 	static const char *const keys[] = {
 		"name", "claim", "shows", "published", "sweep", "device", "nic", "seed", "time", "warmup", "interval",
@@ -255,19 +255,19 @@ static void load_root(struct scenario *sc, const struct node *root,
 	sc->warmup = sc->time / 5;
 	get_ns(r, root, "warmup", 0, &sc->warmup);
 	if (sc->warmup >= sc->time)
-		report_node(r, root, -1,
-			    "nothing is measured: 'warmup' takes all of 'time'");
+		diag_node(r, root, -1,
+			  "nothing is measured: 'warmup' takes all of 'time'");
 	if (sc->interval > sc->time)
-		report_node(r, root, -1,
-			    "policies would never be evaluated: 'interval' is longer than 'time'");
+		diag_node(r, root, -1,
+			  "policies would never be evaluated: 'interval' is longer than 'time'");
 	if (sc->time / sc->interval > 1000000)
-		report_node(r, root, -1,
-			    "more than a million ticks; make 'interval' longer");
+		diag_node(r, root, -1,
+			  "more than a million ticks; make 'interval' longer");
 	v = need(r, root, "jobs", "a scenario", "jobs: [...]");
 	if (!v || !check_list(r, v, "jobs"))
 		return;
 	if (!v->n || v->n > SIM_JOBS) {
-		report_node(r, v, -1, "a scenario has 1 to %d jobs", SIM_JOBS);
+		diag_node(r, v, -1, "a scenario has 1 to %d jobs", SIM_JOBS);
 		return;
 	}
 	for (e = v->first; e; e = e->next)
@@ -276,7 +276,7 @@ static void load_root(struct scenario *sc, const struct node *root,
 }
 
 bool scenario_load_text(struct scenario *sc, const char *text, size_t len,
-			struct report *r)
+			struct diag *r)
 {
 	struct doc doc;
 
@@ -291,16 +291,16 @@ bool scenario_load_text(struct scenario *sc, const char *text, size_t len,
 		if (doc.root)
 			load_root(sc, doc.root, r);
 		else
-			report_at(r, 0, 0,
-				  "the file is empty; a scenario has 'name:', 'nic:' and 'jobs:'");
+			diag_at(r, 0, 0,
+				"the file is empty; a scenario has 'name:', 'nic:' and 'jobs:'");
 		doc_free(&doc);
 	}
 	r->text = NULL;
-	report_sort(r);
+	diag_sort(r);
 	return !r->total;
 }
 
-bool scenario_load(struct scenario *sc, const char *path, struct report *r)
+bool scenario_load(struct scenario *sc, const char *path, struct diag *r)
 {
 	FILE *f = fopen(path, "re");
 	char *text = malloc(DOC_BYTES_MAX + 1);
@@ -308,9 +308,9 @@ bool scenario_load(struct scenario *sc, const char *path, struct report *r)
 	bool ok = f && text;
 
 	if (!f)
-		report_at(r, 0, 0, "%s", strerror(errno));
+		diag_at(r, 0, 0, "%s", strerror(errno));
 	else if (!text)
-		report_at(r, 0, 0, "out of memory");
+		diag_at(r, 0, 0, "out of memory");
 	else
 		len = fread(text, 1, DOC_BYTES_MAX + 1, f);
 	if (f)
@@ -369,7 +369,7 @@ static const struct config_job *job_of(const struct config *cfg, const char *nam
 	return NULL;
 }
 
-void scenario_take_jobs(struct scenario *sc, const struct config *cfg, struct report *r)
+void scenario_take_jobs(struct scenario *sc, const struct config *cfg, struct diag *r)
 {
 	size_t i;
 
@@ -378,9 +378,9 @@ void scenario_take_jobs(struct scenario *sc, const struct config *cfg, struct re
 		const struct config_job *c = job_of(cfg, j->name);
 
 		if (!c) {
-			report_warn(r, 0, 0,
-				    "the policy file does not have job '%s' of the scenario, so no policy is for it",
-				    j->name);
+			diag_warn(r, 0, 0,
+				  "the policy file does not have job '%s' of the scenario, so no policy is for it",
+				  j->name);
 			continue;
 		}
 		j->class = c->class;

@@ -14,7 +14,7 @@ static const char *const of_words[] = {
 	[SIM_WITHOUT] = "without", [SIM_WITH] = "with", [SIM_GAIN] = "gain", NULL
 };
 
-static bool load_job_name(const struct scenario *sc, const struct node *n, struct report *r,
+static bool load_job_name(const struct scenario *sc, const struct node *n, struct diag *r,
 			  uint32_t *job)
 {
 	const char *s;
@@ -23,11 +23,11 @@ static bool load_job_name(const struct scenario *sc, const struct node *n, struc
 		return false;
 	*job = scenario_job(sc, s);
 	if (*job == SIM_NO_JOB)
-		report_node(r, n, 0, "the scenario has no job '%.31s'", s);
+		diag_node(r, n, 0, "the scenario has no job '%.31s'", s);
 	return *job != SIM_NO_JOB;
 }
 
-static void load_bound(struct scenario *sc, const struct node *n, struct report *r)
+static void load_bound(struct scenario *sc, const struct node *n, struct diag *r)
 {
 	static const char *const keys[] = {
 		"figure", "job", "of", "at_least", "at_most", NULL
@@ -50,8 +50,8 @@ static void load_bound(struct scenario *sc, const struct node *n, struct report 
 	b->of = word;
 	job = node_get(n, "job");
 	if (job && !sim_figure_of_job(b->figure))
-		report_node(r, job, 0, "'%s' is a figure of all jobs together; leave 'job:' out",
-			    figure_words[b->figure]);
+		diag_node(r, job, 0, "'%s' is a figure of all jobs together; leave 'job:' out",
+			  figure_words[b->figure]);
 	if (sim_figure_of_job(b->figure)) {
 		job = need(r, n, "job", "what it shows", "job: kv");
 		if (!job || !load_job_name(sc, job, r, &b->job))
@@ -61,7 +61,7 @@ static void load_bound(struct scenario *sc, const struct node *n, struct report 
 	least = node_get(n, "at_least");
 	most = node_get(n, "at_most");
 	if (!least && !most)
-		report_node(r, n, -1, "a bound is missing: 'at_least', 'at_most', or both");
+		diag_node(r, n, -1, "a bound is missing: 'at_least', 'at_most', or both");
 	if (least)
 		get_value(r, least, "at_least", unit, 0, 1e15, &b->at_least);
 	if (most)
@@ -74,24 +74,24 @@ static void load_bound(struct scenario *sc, const struct node *n, struct report 
  * before.
  */
 static struct sim_values *values_for(struct scenario *sc, const struct node *n,
-				     const char *what, struct report *r, struct sim_param *p)
+				     const char *what, struct diag *r, struct sim_param *p)
 {
 	struct sim_values *v = &sc->values[sc->n_values];
 	size_t i;
 
 	if (sim_param_named(sc, what, p)) {
-		report_node(r, n, 0,
-			    "'%.40s' is not a number of this scenario; numbers are, for instance, 'kv.depth', 'nic.link' or 'window'",
-			    what);
+		diag_node(r, n, 0,
+			  "'%.40s' is not a number of this scenario; numbers are, for instance, 'kv.depth', 'nic.link' or 'window'",
+			  what);
 		return NULL;
 	}
 	for (i = 0; i < sc->n_values; i++)
 		if (!strcmp(sc->values[i].name, what)) {
-			report_node(r, n, 0, "'%.40s' is already listed", what);
+			diag_node(r, n, 0, "'%.40s' is already listed", what);
 			return NULL;
 		}
 	if (sc->n_values == SIM_SWEPT) {
-		report_node(r, n, 0, "at most %d numbers are published or swept", SIM_SWEPT);
+		diag_node(r, n, 0, "at most %d numbers are published or swept", SIM_SWEPT);
 		return NULL;
 	}
 	memset(v, 0, sizeof(*v));
@@ -100,7 +100,7 @@ static struct sim_values *values_for(struct scenario *sc, const struct node *n,
 	return v;
 }
 
-static void load_published(struct scenario *sc, const struct node *list, struct report *r)
+static void load_published(struct scenario *sc, const struct node *list, struct diag *r)
 {
 	const struct node *n;
 	struct sim_param p;
@@ -113,7 +113,7 @@ static void load_published(struct scenario *sc, const struct node *list, struct 
 			values_for(sc, n, s, r, &p);
 }
 
-static void load_swept(struct scenario *sc, const struct node *n, struct report *r)
+static void load_swept(struct scenario *sc, const struct node *n, struct diag *r)
 {
 	const struct node *e;
 	const char *name = n->key->text;
@@ -125,28 +125,28 @@ static void load_swept(struct scenario *sc, const struct node *n, struct report 
 	if (!v || !check_list(r, n, name))
 		return;
 	if (!n->n || n->n > SIM_VALUES) {
-		report_node(r, n, -1, "1 to %d values", SIM_VALUES);
+		diag_node(r, n, -1, "1 to %d values", SIM_VALUES);
 		return;
 	}
 	for (e = n->first; e; e = e->next) {
 		if (!get_value(r, e, name, sim_param_unit(&p), 0, 1e15, &is))
 			return;
 		if (v->n && is <= v->v[v->n - 1]) {
-			report_node(r, e, 0, "values must increase; this one is not above the one before");
+			diag_node(r, e, 0, "values must increase; this one is not above the one before");
 			return;
 		}
 		v->v[v->n++] = is;
 	}
 }
 
-void scenario_load_claim(struct scenario *sc, const struct node *root, struct report *r)
+void scenario_load_claim(struct scenario *sc, const struct node *root, struct diag *r)
 {
 	const struct node *v, *n;
 
 	v = node_get(root, "shows");
 	if (v && check_list(r, v, "shows")) {
 		if (v->n > SIM_BOUNDS)
-			report_node(r, v, -1, "a scenario has at most %d bounds", SIM_BOUNDS);
+			diag_node(r, v, -1, "a scenario has at most %d bounds", SIM_BOUNDS);
 		for (n = v->first; n && sc->n_bounds < SIM_BOUNDS; n = n->next)
 			load_bound(sc, n, r);
 	}
@@ -157,7 +157,7 @@ void scenario_load_claim(struct scenario *sc, const struct node *root, struct re
 	if (!v)
 		return;
 	if (v->kind != NODE_MAP) {
-		report_node(r, v, -1, "'sweep' has numbers and their values, as in 'kv.depth: [2, 8, 32]'");
+		diag_node(r, v, -1, "'sweep' has numbers and their values, as in 'kv.depth: [2, 8, 32]'");
 		return;
 	}
 	for (n = v->first; n; n = n->next)

@@ -212,15 +212,15 @@ double sim_hurry(const struct scenario *sc, const struct config *cfg);
 #define SIM_NO_JOB	UINT32_MAX
 uint32_t scenario_job(const struct scenario *sc, const char *name);
 
-bool scenario_load(struct scenario *sc, const char *path, struct report *r);
+bool scenario_load(struct scenario *sc, const char *path, struct diag *r);
 bool scenario_load_text(struct scenario *sc, const char *text, size_t len,
-			struct report *r);
+			struct diag *r);
 
 /*
  * Copies the class and the targets of jobs from the policy file. Adds a warning to @r for
  * each job that the file lacks, because no policy is for it.
  */
-void scenario_take_jobs(struct scenario *sc, const struct config *cfg, struct report *r);
+void scenario_take_jobs(struct scenario *sc, const struct config *cfg, struct diag *r);
 
 /* 0, -ENOMEM, or -EINVAL for an invalid scenario. */
 int sim_run(const struct scenario *sc, const struct sim_options *opt,

@@ -424,12 +424,12 @@ static struct io *make_io(void)
 static void load_policies(struct config *cfg)
 {
 	const struct caps caps = caps_all();
-	struct report r;
+	struct diag r;
 
-	report_init(&r, "twenty_policies");
+	diag_init(&r, "twenty_policies");
 	if (config_load_text_for(cfg, &caps, twenty_policies, strlen(twenty_policies), &r))
 		return;
-	report_print(&r, stderr);
+	diag_print(&r, stderr);
 	exit(1);
 }
 

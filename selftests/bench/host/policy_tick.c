@@ -466,13 +466,13 @@ int main(int argc, char **argv)
 	};
 	const struct caps caps = caps_all();
 	struct config cfg;
-	struct report r;
+	struct diag r;
 	size_t i;
 
-	report_init(&r, "policies");
+	diag_init(&r, "policies");
 	if (!config_load_text_for(&cfg, &caps, twenty_policies, strlen(twenty_policies),
 				  &r)) {
-		report_print(&r, stderr);
+		diag_print(&r, stderr);
 		return 1;
 	}
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

@@ -31,15 +31,15 @@ static struct config cfg;
 static bool load(const char *name)
 {
 	const struct caps all = caps_all();
-	struct report r;
+	struct diag r;
 	char path[64];
 
 	snprintf(path, sizeof(path), "user/sim/scenarios/%s.yaml", name);
-	report_init(&r, path);
+	diag_init(&r, path);
 	if (scenario_load(&sc, path, &r) &&
 	    config_load_file_for(&cfg, &all, "user/sim/policy.yaml", &r))
 		return true;
-	report_print(&r, stderr);
+	diag_print(&r, stderr);
 	return false;
 }
 

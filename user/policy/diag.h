@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Mistakes of a file, each with its place. A report collects all of them, so that an operator
+ * Diagnostics: mistakes of a file, each with its place. All are collected, so that an operator
  * can correct them at once.
  */
-#ifndef SRDMA_POLICY_REPORT_H
-#define SRDMA_POLICY_REPORT_H
+#ifndef SRDMA_POLICY_DIAG_H
+#define SRDMA_POLICY_DIAG_H
 
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
-#define REPORT_MAX 16
-#define REPORT_MSG 320
-#define REPORT_SOURCE 160
+#define DIAG_MAX 16
+#define DIAG_MSG 320
+#define DIAG_SOURCE 160
 
-struct report_entry {
+struct diag_entry {
 	unsigned int line, col;		/* from 1; 0: the file as a whole */
 	bool warning;
-	char source[REPORT_SOURCE];	/* the line, cut to fit */
-	char msg[REPORT_MSG];		/* "what is wrong; what would be right" */
+	char source[DIAG_SOURCE];	/* the line, cut to fit */
+	char msg[DIAG_MSG];		/* "what is wrong; what would be right" */
 };
 
-struct report {
+struct diag {
 	const char *name;		/* of the file */
-	struct report_entry v[REPORT_MAX];
+	struct diag_entry v[DIAG_MAX];
 	size_t n;
 	size_t total;			/* errors, also those that are not in .v */
 	size_t warnings;		/* the same */
@@ -32,23 +32,23 @@ struct report {
 	size_t text_len;
 };
 
-void report_init(struct report *r, const char *name);
-void report_at(struct report *r, unsigned int line, unsigned int col,
-	       const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+void diag_init(struct diag *r, const char *name);
+void diag_at(struct diag *r, unsigned int line, unsigned int col,
+	     const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 /* A warning does not keep the file from being used. */
-void report_warn(struct report *r, unsigned int line, unsigned int col,
-		 const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+void diag_warn(struct diag *r, unsigned int line, unsigned int col,
+	       const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 /* An error or a warning. */
-void report_add(struct report *r, bool warning, unsigned int line,
-		unsigned int col, const char *fmt, va_list ap)
+void diag_add(struct diag *r, bool warning, unsigned int line,
+	      unsigned int col, const char *fmt, va_list ap)
 	__attribute__((format(printf, 5, 0)));
 /* Sorts by line and column. */
-void report_sort(struct report *r);
+void diag_sort(struct diag *r);
 /* "file:line:col: message"; returns @buf. */
-const char *report_line(const struct report *r, size_t i, char *buf,
-			size_t cap);
+const char *diag_line(const struct diag *r, size_t i, char *buf,
+		      size_t cap);
 /* Prints each message with its line of the file and a caret. */
-void report_print(const struct report *r, FILE *f);
+void diag_print(const struct diag *r, FILE *f);
 
 /**
  * suggest - find the known word that is most similar
@@ -66,4 +66,4 @@ const char *suggest(const char *word, size_t n,
 const char *suggest_list(const char *word, size_t n,
 			 const char *const *list);
 
-#endif /* SRDMA_POLICY_REPORT_H */
+#endif /* SRDMA_POLICY_DIAG_H */

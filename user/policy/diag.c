@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-#include "policy/report.h"
+#include "policy/diag.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -10,13 +10,13 @@
 
 #define WORD_MAX 48
 
-void report_init(struct report *r, const char *name)
+void diag_init(struct diag *r, const char *name)
 {
 	memset(r, 0, sizeof(*r));
 	r->name = name;
 }
 
-static void quote_line(const struct report *r, struct report_entry *e)
+static void quote_line(const struct diag *r, struct diag_entry *e)
 {
 	const char *p = r->text, *end = r->text + r->text_len, *eol;
 	unsigned int line = 1;
@@ -36,12 +36,12 @@ static void quote_line(const struct report *r, struct report_entry *e)
 	e->source[n] = '\0';
 }
 
-static struct report_entry *add_entry(struct report *r, unsigned int line,
+static struct diag_entry *add_entry(struct diag *r, unsigned int line,
 				      unsigned int col)
 {
-	struct report_entry *e;
+	struct diag_entry *e;
 
-	if (r->n == REPORT_MAX)
+	if (r->n == DIAG_MAX)
 		return NULL;
 	e = &r->v[r->n++];
 	memset(e, 0, sizeof(*e));
@@ -51,10 +51,10 @@ static struct report_entry *add_entry(struct report *r, unsigned int line,
 	return e;
 }
 
-void report_add(struct report *r, bool warning, unsigned int line,
-		unsigned int col, const char *fmt, va_list ap)
+void diag_add(struct diag *r, bool warning, unsigned int line,
+	      unsigned int col, const char *fmt, va_list ap)
 {
-	struct report_entry *e = add_entry(r, line, col);
+	struct diag_entry *e = add_entry(r, line, col);
 
 	if (warning)
 		r->warnings++;
@@ -66,42 +66,42 @@ void report_add(struct report *r, bool warning, unsigned int line,
 	vsnprintf(e->msg, sizeof(e->msg), fmt, ap);
 }
 
-void report_at(struct report *r, unsigned int line, unsigned int col,
+void diag_at(struct diag *r, unsigned int line, unsigned int col,
+	     const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	diag_add(r, false, line, col, fmt, ap);
+	va_end(ap);
+}
+
+void diag_warn(struct diag *r, unsigned int line, unsigned int col,
 	       const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
-	report_add(r, false, line, col, fmt, ap);
-	va_end(ap);
-}
-
-void report_warn(struct report *r, unsigned int line, unsigned int col,
-		 const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	report_add(r, true, line, col, fmt, ap);
+	diag_add(r, true, line, col, fmt, ap);
 	va_end(ap);
 }
 
 static int compare_places(const void *a, const void *b)
 {
-	const struct report_entry *x = a, *y = b;
+	const struct diag_entry *x = a, *y = b;
 
 	return ARRAY_CMP_2(x, y, line, col);
 }
 
-void report_sort(struct report *r)
+void diag_sort(struct diag *r)
 {
 	qsort(r->v, r->n, sizeof(r->v[0]), compare_places);
 }
 
-const char *report_line(const struct report *r, size_t i, char *buf,
-			size_t cap)
+const char *diag_line(const struct diag *r, size_t i, char *buf,
+		      size_t cap)
 {
-	const struct report_entry *e = &r->v[i];
+	const struct diag_entry *e = &r->v[i];
 	const char *warning = e->warning ? "warning: " : "";
 
 	if (e->line)
@@ -112,7 +112,7 @@ const char *report_line(const struct report *r, size_t i, char *buf,
 	return buf;
 }
 
-static void print_caret(const struct report_entry *e, FILE *f)
+static void print_caret(const struct diag_entry *e, FILE *f)
 {
 	unsigned int i;
 
@@ -126,13 +126,13 @@ static void print_caret(const struct report_entry *e, FILE *f)
 	fprintf(f, "^\n");
 }
 
-void report_print(const struct report *r, FILE *f)
+void diag_print(const struct diag *r, FILE *f)
 {
-	char buf[REPORT_MSG + 512];
+	char buf[DIAG_MSG + 512];
 	size_t i;
 
 	for (i = 0; i < r->n; i++) {
-		fprintf(f, "%s\n", report_line(r, i, buf, sizeof(buf)));
+		fprintf(f, "%s\n", diag_line(r, i, buf, sizeof(buf)));
 		print_caret(&r->v[i], f);
 	}
 	if (r->total + r->warnings > r->n)
