@@ -18,7 +18,7 @@
  * connection itself, which has no other protection either.
  *
  * B keeps nothing between WELCOME and ASK: its nonce is a keyed hash of A's nonce
- * and address. peer_wish.c has the same handshake for wishes.
+ * and address. Wishes (peer_wish.c) begin with the same HELLO and WELCOME.
  */
 #include <linux/random.h>
 #include <linux/siphash.h>
@@ -27,13 +27,6 @@
 #include "enforce.h"
 #include "find.h"
 #include "peer_priv.h"
-
-/*
- * Messages may be lost, so a step is tried this often before the peer counts as silent. A try
- * is much longer than the way there and back, also on a machine that is emulated.
- */
-#define TRIES		4
-#define TRY_TIME	(HZ / 4)
 
 /* A nonce of B is good for one to two of these. Longer than all tries of A. */
 #define EPOCH_SECONDS	8
@@ -208,18 +201,30 @@ void srdma_peer_unlock_end(struct srdma_qp *q)
 	srdma_qp_put(q);
 }
 
+struct srdma_qp *srdma_peer_lock_any_end(struct srdma_peer_port *port,
+					 const struct srdma_peer_source *from,
+					 const struct srdma_peer_msg *msg,
+					 struct srdma_peer_path *path)
+{
+	struct srdma_qp *q = srdma_peer_lock_end(port, from, msg->from_qpn, msg->to_qpn, path);
+	int i, n = min_t(int, msg->n_wishes, SRDMA_PEER_WISHES);
+	bool busy = q == ERR_PTR(-EBUSY);
+
+	for (i = 0; i < n && IS_ERR(q); i++) {
+		q = srdma_peer_lock_end(port, from, msg->wish[i].from_qpn, msg->wish[i].to_qpn,
+					path);
+		busy |= q == ERR_PTR(-EBUSY);
+	}
+	return IS_ERR(q) && busy ? ERR_PTR(-EBUSY) : q;
+}
+
 /* The path of the QP that @msg is for, and of a question its class in @reply. */
 static int find_end(struct srdma_peer_port *port, const struct srdma_peer_source *from,
 		    const struct srdma_peer_msg *msg, struct srdma_peer_path *path,
 		    struct srdma_peer_msg *reply)
 {
-	struct srdma_qp *q = srdma_peer_lock_end(port, from, msg->from_qpn, msg->to_qpn, path);
-	int i, n = min_t(int, msg->n_wishes, SRDMA_PEER_WISHES);
+	struct srdma_qp *q = srdma_peer_lock_any_end(port, from, msg, path);
 
-	/* One who has wishes cannot know which of its QPs this end knows. */
-	for (i = 0; i < n && IS_ERR(q); i++)
-		q = srdma_peer_lock_end(port, from, msg->wish[i].from_qpn, msg->wish[i].to_qpn,
-					path);
 	if (IS_ERR(q))
 		return PTR_ERR(q);
 	if (msg->type == SRDMA_PEER_ASK)
@@ -332,7 +337,7 @@ static int take_reply(const struct srdma_peer_source *from, const struct srdma_p
 	return ret;
 }
 
-/* Is this version's module the one to serve it? */
+/* Does this end answer the message? The others are answers. */
 static bool is_request(const struct srdma_peer_msg *msg)
 {
 	return msg->type == SRDMA_PEER_HELLO || msg->type == SRDMA_PEER_ASK ||
@@ -387,12 +392,12 @@ static int run_step(struct ask *ask, struct srdma_dev *dev, u8 type)
 	reinit_completion(&ask->done);
 	ask->expect = type + 1;
 	spin_unlock(&asks_lock);
-	for (i = 0; i < TRIES; i++) {
+	for (i = 0; i < SRDMA_PEER_TRIES; i++) {
 		ret = send_step(ask, dev, type);
 		if (ret && ret != -EAGAIN)
 			return ret;
 		ask->answer->tries += !ret;
-		left = wait_for_completion_killable_timeout(&ask->done, TRY_TIME);
+		left = wait_for_completion_killable_timeout(&ask->done, SRDMA_PEER_TRY_TIME);
 		if (left)
 			return left < 0 ? -EINTR : 0;
 	}
@@ -424,18 +429,24 @@ static int run_steps(struct ask *ask, struct srdma_dev *dev)
 	return ret;
 }
 
+__be64 srdma_peer_random_nonce(void)
+{
+	__be64 nonce;
+
+	do
+		get_random_bytes(&nonce, sizeof(nonce));
+	while (!nonce);
+	return nonce;
+}
+
 int srdma_peer_ask(struct srdma_qp *q, struct srdma_peer_answer *a)
 {
-	struct ask ask = { .answer = a };
+	struct ask ask = { .answer = a, .nonce = srdma_peer_random_nonce() };
 	int ret;
 
 	memset(a, 0, sizeof(*a));
 	a->level = -1;
 	init_completion(&ask.done);
-	do
-		get_random_bytes(&ask.nonce, sizeof(ask.nonce));
-	while (!ask.nonce);
-
 	srdma_qp_lock(q);
 	ret = srdma_qp_in_table(q) ? srdma_peer_copy_path(q, &ask.path) : -ENOTCONN;
 	srdma_qp_unlock(q);

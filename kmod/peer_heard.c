@@ -78,7 +78,7 @@ void srdma_qp_expire_wish(struct srdma_qp *q)
 	srdma_qp_unlock(q);
 }
 
-/* Take one wish in, and say in it what came of it. */
+/* Store a wish in its QP, and write into @wish what came of it, for the reply. */
 static void hear_wish(struct srdma_peer_port *port, const struct srdma_peer_source *from,
 		      struct srdma_peer_wish *wish)
 {
@@ -99,26 +99,6 @@ static void hear_wish(struct srdma_peer_port *port, const struct srdma_peer_sour
 	srdma_peer_unlock_end(q);
 }
 
-/* The path of the first QP of @msg that is connected to its sender. */
-static int find_path(struct srdma_peer_port *port, const struct srdma_peer_source *from,
-		     const struct srdma_peer_msg *msg, int n, struct srdma_peer_path *path)
-{
-	struct srdma_qp *q;
-	int i, ret = -ENOENT;
-
-	for (i = 0; i < n; i++) {
-		q = srdma_peer_lock_end(port, from, msg->wish[i].from_qpn, msg->wish[i].to_qpn,
-					path);
-		if (!IS_ERR(q)) {
-			srdma_peer_unlock_end(q);
-			return 0;
-		}
-		if (PTR_ERR(q) == -EBUSY)
-			ret = -EBUSY;
-	}
-	return ret;
-}
-
 int srdma_peer_hear(struct srdma_peer_port *port, const struct srdma_peer_source *from,
 		    const struct srdma_peer_msg *msg)
 {
@@ -126,10 +106,14 @@ int srdma_peer_hear(struct srdma_peer_port *port, const struct srdma_peer_source
 	int i, n = min_t(int, msg->n_wishes, SRDMA_PEER_WISHES);
 	struct srdma_peer_msg reply = {};
 	struct srdma_peer_path path;
-	int ret = find_path(port, from, msg, n, &path);
+	struct srdma_qp *q;
 
-	if (ret)
-		return ret;
+	if (!n)
+		return -ENOENT;
+	q = srdma_peer_lock_any_end(port, from, msg, &path);
+	if (IS_ERR(q))
+		return PTR_ERR(q);
+	srdma_peer_unlock_end(q);
 	if (!refused && !srdma_peer_knows_nonce(&path, msg)) {
 		srdma_peer_count(port, SRDMA_PEER_FORGED);
 		return 0;

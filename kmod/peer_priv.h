@@ -18,6 +18,13 @@
 /* All members up to and including @to_nonce are the same in every version. */
 #define SRDMA_PEER_VERSION	1
 
+/*
+ * Messages may be lost, so a step is tried this often before the peer counts as silent. A try
+ * is much longer than the way there and back, also on a machine that is emulated.
+ */
+#define SRDMA_PEER_TRIES	4
+#define SRDMA_PEER_TRY_TIME	(HZ / 4)
+
 enum srdma_peer_type {
 	SRDMA_PEER_HELLO = 1,	/* A, which has a question: my nonce is this */
 	SRDMA_PEER_WELCOME,	/* B: I have heard your nonce, and mine is this */
@@ -198,7 +205,17 @@ void srdma_peer_address(struct srdma_peer_msg *msg, const struct srdma_peer_path
 struct srdma_qp *srdma_peer_lock_end(struct srdma_peer_port *port,
 				     const struct srdma_peer_source *from,
 				     __be32 from_qpn, __be32 to_qpn, struct srdma_peer_path *path);
+/*
+ * The same of the QP that @msg is for, or, if that is not connected to the sender, of the first
+ * QP of its wishes that is: the sender cannot know which of its peers are known here.
+ */
+struct srdma_qp *srdma_peer_lock_any_end(struct srdma_peer_port *port,
+					 const struct srdma_peer_source *from,
+					 const struct srdma_peer_msg *msg,
+					 struct srdma_peer_path *path);
 void srdma_peer_unlock_end(struct srdma_qp *q);
+/* A new nonce of this end as the one that asks. Not 0. */
+__be64 srdma_peer_random_nonce(void);
 /*
  * The nonce of this end for the peer at @p, which sent @nonce, as of now; whether @msg has this
  * nonce, or the one before.

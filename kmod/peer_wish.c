@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Telling the other ends of connections which level this end wishes there.
+ * Sends wishes: which level the peer of a QP should have.
  *
- * Answers of the peer, and what it sends by itself, are in the class of the peer's QP. So where
- * an override gives a connected QP a level above 0, the module of the peer's host is told that
- * this end wishes the same level there (peer_heard.c), and is told again every 2 or 5 seconds.
- * A level that a peer's wish put in force is not wished in turn: two ends would keep each
- * other raised.
+ * What a peer sends, its answers too, is in the class of the peer's QP. So where an override gives
+ * a connected QP a level above 0, this module sends a wish for the same level to the module of the
+ * peer's host, which takes it in peer_heard.c, and repeats the wish every 2 or 5 seconds. A level
+ * that a peer's wish put in force causes no wish: two ends would keep each other raised.
  *
- * One work item looks at all QPs, once a second while there is anything to wish, and soon after
- * levels have changed. It collects what is to be told by host, a *link*, and sends it in
- * messages of up to SRDMA_PEER_WISHES wishes, one after the other:
+ * One work item looks at all QPs, once a second while there is a wish, and soon after levels have
+ * changed. It collects the wishes for each host, in a *link*, and sends them in messages of up to
+ * SRDMA_PEER_WISHES wishes, one message after the other:
  *
  *	HELLO, WELCOME		the nonces, as peer.c
  *	WISH, HEARD		wishes, and what came of each, with the nonce for the next WISH
@@ -20,7 +19,6 @@
  *
  * The work alone writes what the structures below have, but for the reply.
  */
-#include <linux/random.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
@@ -29,10 +27,6 @@
 #include "find.h"
 #include "notify.h"
 #include "peer_priv.h"
-
-/* As in peer.c. */
-#define TRIES		4
-#define TRY_TIME	(HZ / 4)
 
 /* All in seconds. A nonce of the peer is good for 8 at least. */
 #define NONCE_LIFE	7
@@ -364,18 +358,15 @@ static int send_step(struct link *l, u8 type)
 	return ret;
 }
 
-/* Begin the next message, HELLO if the peer's nonce is too old. */
+/* Choose the next message: a HELLO if the peer's nonce is too old, otherwise a WISH. */
 static void begin_step(struct link *l)
 {
-	__be64 nonce;
+	__be64 nonce = srdma_peer_random_nonce();
 
 	l->n_sent = min_t(u32, l->n, SRDMA_PEER_WISHES);
 	l->tries = 0;
 	if (l->heard + NONCE_LIFE < ktime_get_seconds())
 		l->peer_nonce = 0;
-	do
-		get_random_bytes(&nonce, sizeof(nonce));
-	while (!nonce);
 	spin_lock(&links_lock);
 	if (!l->peer_nonce)
 		l->nonce = nonce;
@@ -465,9 +456,9 @@ static unsigned long advance(struct link *l)
 			begin_step(l);
 			continue;
 		}
-		if (l->tries && time_before(jiffies, l->sent_at + TRY_TIME))
-			return l->sent_at + TRY_TIME - jiffies;
-		ret = l->tries < TRIES ? send_step(l, expect - 1) : -ETIMEDOUT;
+		if (l->tries && time_before(jiffies, l->sent_at + SRDMA_PEER_TRY_TIME))
+			return l->sent_at + SRDMA_PEER_TRY_TIME - jiffies;
+		ret = l->tries < SRDMA_PEER_TRIES ? send_step(l, expect - 1) : -ETIMEDOUT;
 		if (ret == -EAGAIN)
 			return PACE_TIME;
 		if (!ret) {

@@ -22,23 +22,12 @@ raise() { swiftrdma action set job near level "$1" for "${2:-600s}" >/dev/null; 
 lower() { swiftrdma action clear job near >/dev/null; }
 says() { wait_for 10 grep -qE -- "$1" "$dir/log"; }
 
-connect() {
-	qp a create
-	a=$last
-	qp b create
-	b=$last
-	qp a "take $a rts 8 0 $b 10.1.0.2"
-	[ "$answer" = ok ] || return
-	qp b "take $b rts 16 0 $a 10.1.0.1"
-	[ "$answer" = ok ]
-}
-
 ktap_begin
 mark_dmesg
 check "the debug module loads" srdma_load_debug
 qpsh_start a qpsh --dev rxe0 --comm near
 qpsh_start b qpsh --dev rxe1 --comm far
-connect
+connect_here
 point $? "two QPs are connected, of rxe0 and rxe1"
 swiftrdma job set near match comm=near >/dev/null
 is "without a level no end wishes anything" "$(ends_of rxe0 "$a") $(ends_of rxe1 "$b")" "- - - - - - - - - -"
@@ -49,16 +38,16 @@ is "a wish changes nothing" "$(class_of rxe0 "$a") $(class_of rxe1 "$b")" "96 16
 
 # The agent decides, by its file.
 follow_policy "$dir/policy" far ""
-follower_start "$dir/policy" "$dir/log"
+agent_start "$dir/policy" "$dir/log"
 a_is "an agent whose file says nothing does not follow" "3 - one-sided not_followed -"
 b_is "... which the other end shows, too" "- 3 one-sided not_followed -"
 is "... and changes nothing" "$(class_of rxe1 "$b")" 16
 follow_policy "$dir/policy" far "follow: 1"
-kill -HUP "$follower"
+kill -HUP "$agent"
 b_is "it follows as far as its file allows" "1 3 one-sided refused -"
 a_is "... which is not far enough" "3 - one-sided refused 1"
 follow_policy "$dir/policy" far "follow: peers"
-kill -HUP "$follower"
+kill -HUP "$agent"
 b_is "it follows as far as its order allows" "3 3 both - -"
 a_is "... so both ends are raised" "3 - both - 3"
 is "... on the wire" "$(class_of rxe0 "$a") $(class_of rxe1 "$b")" "96 96"
@@ -92,11 +81,11 @@ swiftrdma action clear job far >/dev/null
 b_is "without it the other end follows" "3 3 both - -"
 
 # The agent is killed.
-follower_kill KILL
+agent_kill KILL
 gone() { [ "$(class_of rxe1 "$b")" = 16 ]; }
 check "the agent is killed: its lease ends, and the class with it" wait_for 3 gone
 a_is "... which this end hears" "3 - one-sided no_agent -"
-follower_start "$dir/policy" "$dir/log"
+agent_start "$dir/policy" "$dir/log"
 b_is "its next one follows again" "3 3 both - -"
 
 # Messages that are lost, over the wire.
@@ -141,13 +130,13 @@ is "none of them is heard" "$(ends_of rxe1 "$b")" "- - - - -"
 # A QP that goes, and one that is connected under a level.
 raise 3
 b_is "a level is wished" "3 3 both - -"
-connect
+connect_here
 b_is "a QP that is connected under a level has it at both ends" "3 3 both - -"
 qp b "destroy $b"
 a_is "without its peer it is one-sided" "3 - one-sided unknown -"
-connect
+connect_here
 b_is "the module is unloaded while wishes are in force" "3 3 both - -"
-follower_kill
+agent_kill
 check "... at once" srdma_unload
 check "it loads" srdma_load_debug
 swiftrdma job set near match comm=near >/dev/null

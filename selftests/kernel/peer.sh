@@ -18,23 +18,12 @@ param=/sys/module/swiftrdma/parameters
 hears_a() { peer_of rxe0 "$a" "$@"; }
 hears_b() { peer_of rxe1 "$b"; }
 
-connect() {
-	qp a create
-	a=$last
-	qp b create
-	b=$last
-	qp a "take $a rts 8 0 $b 10.1.0.2"
-	[ "$answer" = ok ] || return
-	qp b "take $b rts 16 0 $a 10.1.0.1"
-	[ "$answer" = ok ]
-}
-
 ktap_begin
 mark_dmesg
 check "the debug module loads" srdma_load_debug
 qpsh_start a qpsh --dev rxe0 --comm peer-a
 qpsh_start b qpsh --dev rxe1 --comm peer-b
-connect
+connect_here
 point $? "two QPs are connected, of rxe0 and rxe1"
 is "one end hears what the other asked for and has" "$(hears_a)" "answered 16 16 -"
 is "... and the other way round" "$(hears_b)" "answered 8 8 -"
@@ -132,13 +121,13 @@ kill $floods $asks
 wait $floods $asks 2>/dev/null
 is "the module was unloaded and loaded under this" $rounds 3
 is "a QP that is older than the module cannot ask" "$(hears_a)" "no_address - - -"
-connect
+connect_here
 is "a newer one can" "$(hears_a)" "answered 16 16 -"
 qp b "destroy $b"
 is "a peer that is gone is silent" "$(hears_a)" "silent - - -"
 srdma_unload
 srdma_load_debug peer=0
-connect
+connect_here
 is "with peer=0 there is no channel" "$(hears_a)" "no_channel - - -"
 is "... and no counts" "$(wc -l <$srdma_debugfs/rxe0/peers)" 1
 qpsh_stop a

@@ -34,12 +34,12 @@ follow_policy() {
 	EOF
 }
 
-# follower_start FILE LOG: an agent, whose pid is in $follower.
-follower_start() {
+# agent_start FILE LOG: an agent, whose pid is in $agent. agent_kill [SIGNAL]: ends it.
+agent_start() {
 	swiftrdma-agent --config "$1" >"$2" 2>&1 &
-	follower=$!
+	agent=$!
 }
-follower_kill() {
-	kill "-${1:-TERM}" "$follower"
-	wait "$follower" 2>/dev/null
+agent_kill() {
+	kill "-${1:-TERM}" "$agent"
+	wait "$agent" 2>/dev/null
 }

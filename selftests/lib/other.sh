@@ -28,6 +28,18 @@ other() {
 	return 125
 }
 
+# connect_hosts: connects new QPs of the processes a here and b in guest 2, with traffic classes 8
+# and 16. $a and $b are their numbers.
+# shellcheck disable=SC2154,SC2016 # qpsh.sh's; in guest 2
+connect_hosts() {
+	qp a create
+	a=$last
+	b=$(other eval 'qp b create; echo $last')
+	qp a "take $a rts 8 0 $b $other_address"
+	[ "$answer" = ok ] || return
+	[ "$(other eval "qp b 'take $b rts 16 0 $a 10.3.0.1'; echo \$answer")" = ok ]
+}
+
 # A suite without another guest fails here, at once.
 if [ "${VM_GUEST:-}" != 1 ]; then
 	echo "# run it by: scripts/vm --pair --nic rxe -- $0 -- selftests/lib/obey.sh"

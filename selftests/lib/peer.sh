@@ -1,7 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# What the ends of connections say of each other, and counts of their messages. Needs module.sh.
+# What the ends of connections say of each other, and counts of their messages. Needs module.sh,
+# and qpsh.sh for connections.
+
+# connect_here: connects new QPs of the processes a at rxe0 and b at rxe1, with traffic classes 8
+# and 16. $a and $b are their numbers.
+# shellcheck disable=SC2154 # qpsh.sh's
+connect_here() {
+	qp a create
+	a=$last
+	qp b create
+	b=$last
+	qp a "take $a rts 8 0 $b 10.1.0.2"
+	[ "$answer" = ok ] || return
+	qp b "take $b rts 16 0 $a 10.1.0.1"
+	[ "$answer" = ok ]
+}
 
 # peer_of DEV QPN [N]: status, traffic class that the peer's application asked for and that it
 # has, and its level; "-" for what is not known. With N, "again" if more than N messages were sent.

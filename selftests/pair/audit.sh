@@ -17,16 +17,6 @@ cd "$(dirname "$0")/../.." || exit 1
 PATH=$PWD/build/progs:$PATH
 param=/sys/module/swiftrdma/parameters
 
-# connect: a QP at each end, with traffic classes 8 and 16; $a and $b are their numbers.
-connect() {
-	qp a create
-	a=$last
-	b=$(other eval 'qp b create; echo $last')
-	qp a "take $a rts 8 0 $b 10.3.0.2"
-	[ "$answer" = ok ] || return
-	[ "$(other eval "qp b 'take $b rts 16 0 $a 10.3.0.1'; echo \$answer")" = ok ]
-}
-
 hears_a() { peer_of rxe0 "$a" "$@"; }
 hears_b() { other peer_of rxe0 "$b"; }
 # audited ID QPN: the line of the connection at this end, by "qp audit"; theirs QPN: at the other.
@@ -45,7 +35,7 @@ check "... and there" other srdma_load_debug
 other eval '. selftests/lib/peer.sh'
 qpsh_start a qpsh --comm peer
 other qpsh_start b qpsh --comm peer
-connect
+connect_hosts
 point $? "two QPs are connected, one of each host"
 is "this end hears what the other asked for and has" "$(hears_a)" "answered 16 16 -"
 is "... and the other way round" "$(hears_b)" "answered 8 8 -"
@@ -104,7 +94,7 @@ like "... which the audit says" "$(ours)" "unknown cannot: peer \(no module\)\$"
 check "the module there loads" other srdma_load_debug
 is "a QP that is older than the module there is silent" "$(hears_a)" "silent - - -"
 is "... and cannot ask" "$(hears_b)" "no_address - - -"
-connect
+connect_hosts
 is "a newer one answers" "$(hears_a)" "answered 16 16 -"
 is "... and asks" "$(hears_b)" "answered 8 8 -"
 other srdma_unload
@@ -112,13 +102,13 @@ other srdma_load_debug peer=0
 is "a host with peer=0 is one without the module" "$(hears_a)" "no_module - - -"
 other srdma_unload
 other srdma_load_debug
-connect
+connect_hosts
 other eval "qp b 'destroy $b'"
 is "a peer that is gone is silent" "$(hears_a)" "silent - - -"
 is "... and counted there" "$(($(other count rxe0 strange) >= 4))" 1
 
 # Both modules go and come while the ends ask each other.
-connect
+connect_hosts
 asking() { while :; do swiftrdma qp peer; done >/dev/null 2>&1; }
 asking & asks=$!
 other eval 'while :; do swiftrdma qp peer; done >/dev/null 2>&1 & asks=$!'
@@ -131,7 +121,7 @@ kill $asks
 wait $asks 2>/dev/null
 other eval 'kill $asks; wait $asks'
 is "both modules were unloaded and loaded under this" $rounds 6
-connect
+connect_hosts
 is "the ends hear each other after it" "$(hears_a) $(hears_b)" "answered 16 16 - answered 8 8 -"
 
 qpsh_stop a

@@ -19,16 +19,6 @@ PATH=$PWD/build/progs:$PATH
 param=/sys/module/swiftrdma/parameters
 dir=$(mktemp -d)
 
-# connect: a QP at each end, with traffic classes 8 and 16; $a and $b are their numbers.
-connect() {
-	qp a create
-	a=$last
-	b=$(other eval 'qp b create; echo $last')
-	qp a "take $a rts 8 0 $b 10.3.0.2"
-	[ "$answer" = ok ] || return
-	[ "$(other eval "qp b 'take $b rts 16 0 $a 10.3.0.1'; echo \$answer")" = ok ]
-}
-
 a_is() { is "$1" "$(ends_become rxe0 "$a" "$2")" "$2"; }
 b_is() { is "$1" "$(other ends_become rxe0 "$b" "$2")" "$2"; }
 other_set() { other eval "echo $2 >$param/$1"; }
@@ -44,21 +34,16 @@ raiser_start() {
 		  - {name: up, for: job near, when: job.qps > 0, do: job.level = $1, cooldown: 100ms,
 		     undo: {when: job.qps == 0}}
 	EOF
-	swiftrdma-agent --config "$dir/policy" >"$dir/log" 2>&1 &
-	raiser=$!
-}
-raiser_kill() {
-	kill "-${1:-TERM}" "$raiser"
-	wait "$raiser" 2>/dev/null
+	agent_start "$dir/policy" "$dir/log"
 }
 
 # follow PROPERTY: the file of the agent there.
 follow() {
 	other follow_policy /tmp/policy far "$1"
-	# shellcheck disable=SC2016 # $follower is the other guest's
-	other eval '[ -z "${follower:-}" ] || kill -HUP $follower'
+	# shellcheck disable=SC2016 # $agent is the other guest's
+	other eval '[ -z "${agent:-}" ] || kill -HUP $agent'
 }
-follower() { other follower_start /tmp/policy /tmp/follower.log; }
+follower() { other agent_start /tmp/policy /tmp/follower.log; }
 # shellcheck disable=SC2317 # by wait_for
 class_there_is() { [ "$(other class_of rxe0 "$b")" = "$1" ]; }
 # shellcheck disable=SC2317
@@ -72,7 +57,7 @@ check "... and there" other srdma_load_debug
 other eval '. selftests/lib/peer.sh; . selftests/lib/ends.sh'
 qpsh_start a qpsh --comm near
 other qpsh_start b qpsh --comm far
-connect
+connect_hosts
 point $? "two QPs are connected, one of each host"
 raiser_start 3
 b_is "the agent here raises a job, of which the other end hears" "- 3 one-sided no_agent -"
@@ -94,18 +79,18 @@ is "the audit says that they are alike, and raised" \
 check "the messages crossed the network" counted rxe0 sent 4
 
 # Agents are killed: both ends have what their applications asked for after the lease of 2 s.
-raiser_kill KILL
+agent_kill KILL
 check "the agent here is killed: its lease ends" wait_for 3 class_here_is 8
 check "... and with it what the other end followed" wait_for 1 class_there_is 16
 b_is "... which hears no wish any more" "- - - - -"
 raiser_start 3
 b_is "the next agent raises both again" "3 3 both - -"
-other follower_kill KILL
+other agent_kill KILL
 check "the agent there is killed: its lease ends" wait_for 3 class_there_is 16
 a_is "... and this end is alone" "3 - one-sided no_agent -"
 follower
 a_is "the next agent there follows again" "3 - both - 3"
-raiser_kill
+agent_kill
 check "the agent here ends: at once, so does what the other end followed" wait_for 1 class_there_is 16
 
 # Lost messages. A wish that is not repeated lapses after 20 s.
@@ -115,7 +100,7 @@ for lost in "here_set 1 HELLO" "other_set 2 WELCOME" "here_set 6 WISH" "other_se
 	$by peer_lose_once $((1 << type))
 	raiser_start 3
 	b_is "a $name that is lost is sent again" "3 3 both - -"
-	raiser_kill
+	agent_kill
 	b_is "... and the wish is taken back" "- - - - -"
 done
 raiser_start 3
@@ -132,35 +117,35 @@ other_set peer_version 2
 a_is "a module of another version" "3 - one-sided version -"
 other_set peer_version 0
 other_set peer_wishless 0
-connect
+connect_hosts
 a_is "the same version follows" "3 - both - 3"
 check "the module there is unloaded while its end is raised" other srdma_unload
-connect
+connect_hosts
 a_is "a host without the module" "3 - one-sided no_module -"
 check "the module there loads, under its agent" other srdma_load_debug
-connect
+connect_hosts
 a_is "... and the other end follows" "3 - both - 3"
 check "the module here is unloaded while both ends are raised" srdma_unload
 check "... and the other end is as its application asked for, at once" wait_for 2 class_there_is 16
 b_is "... because the wish was taken back" "- - - - -"
 check "the module here loads, under its agent" srdma_load_debug
-connect
+connect_hosts
 a_is "both are raised again" "3 - both - 3"
 other eval 'qp b "destroy '"$b"'"'
 a_is "a peer that is gone does not answer" "3 - one-sided silent -"
 
 # 200 QPs at once.
 n=200
-for ((i = 0; i < n; i++)); do connect || break; done
+for ((i = 0; i < n; i++)); do connect_hosts || break; done
 is "200 QPs more are connected" "$i" $n
 both() { swiftrdma -j qp show comm near | jq -e --argjson n $n '[.[] | select(.ends == "both")] | length >= $n' >/dev/null; }
 check "all of them are raised at both ends" wait_for 20 both
-raiser_kill
+agent_kill
 none() { [ "$(other eval "swiftrdma -j qp show comm far | jq '[.[] | select(.level)] | length'")" = 0 ]; }
 check "the agent here ends, and all are as before" wait_for 5 none
 is "no message was held back" "$(count rxe0 held) $(other count rxe0 flooded)" "0 0"
 
-other follower_kill
+other agent_kill
 qpsh_stop a
 other qpsh_stop b
 check "the module unloads" srdma_unload

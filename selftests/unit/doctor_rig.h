@@ -35,7 +35,7 @@ static struct rig {
 	struct host_agent agents[RIG_MAX];
 	struct host_rdma_max maxima[RIG_MAX];
 	struct config cfg;
-	struct diag report;
+	struct diag diag;
 } r;
 
 /* All strict, a class and 8 DSCPs for each priority: as the software ConnectX has it. */

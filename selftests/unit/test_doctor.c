@@ -200,7 +200,7 @@ static void with_file(size_t jobs, size_t policies)
 	job[1] = (struct config_job){ .name = "bulk", .n_rules = 1 };
 	r.d.file_there = true;
 	r.d.cfg = &r.cfg;
-	r.d.report = &r.report;
+	r.d.diag = &r.diag;
 	r.cfg.jobs = job;
 	r.cfg.n_jobs = jobs;
 	r.cfg.policies.n = policies;
@@ -294,9 +294,9 @@ static void file_is_wrong(void **state)
 	(void)state;
 	with_file(0, 0);
 	r.d.cfg = NULL;
-	r.report.name = r.d.file;
-	r.report.n = r.report.total = 1;
-	r.report.v[0] = (struct diag_entry){
+	r.diag.name = r.d.file;
+	r.diag.n = r.diag.total = 1;
+	r.diag.v[0] = (struct diag_entry){
 		.line = 7, .col = 3, .msg = "unknown knob 'job.levle'",
 	};
 	rig_judge(doctor_agent);
@@ -305,8 +305,8 @@ static void file_is_wrong(void **state)
 		   "swiftrdma policy check /etc/swiftrdma/policy.yaml");
 	/* A warning leaves it in force. */
 	r.d.cfg = &r.cfg;
-	r.report.total = 0;
-	r.report.v[0].warning = true;
+	r.diag.total = 0;
+	r.diag.v[0].warning = true;
 	rig_judge(doctor_agent);
 	rig_expect("file", DOCTOR_WARNING, ":7:3: ", NULL);
 	assert_int_equal(rig_count(DOCTOR_ERROR), 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Wishes of peers: which are found, and how they are said. */
+/* core/follow.c finds the wishes of peers, and words the reason of the agent. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,9 +2,9 @@
 /*
  * Properties of jobs. The libraries in their processes enforce chunk and huge_pages, which are set
  * while a process of the job has a library that can. follow is set while the peer of a QP of the
- * job wishes a level. They are overrides under a lease of their own, so that leases of policies
- * may come and go. An agent without such an override has this lease, too, while a peer wishes
- * anything: the module tells the peer by it that there is an agent.
+ * job wishes a level. All three are overrides under one lease, apart from the leases of policies,
+ * which come and go. While a peer wishes anything, the agent has this lease even without an
+ * override in it, because by the lease the module knows that there is an agent, and tells the peer.
  */
 #include <errno.h>
 #include <string.h>

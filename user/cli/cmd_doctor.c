@@ -29,7 +29,7 @@ struct gathered {
 	struct snap_action *actions;
 	struct config cfg;
 	bool has_cfg;
-	struct diag report;
+	struct diag diag;
 	struct doctor_policy *policies;
 	struct doctor d;
 };
@@ -181,9 +181,9 @@ static void read_file(struct gathered *g)
 {
 	if (!g->d.file_there)
 		return;
-	diag_init(&g->report, g->d.file);
-	g->has_cfg = config_load_file(&g->cfg, g->d.file, &g->report);
-	g->d.report = &g->report;
+	diag_init(&g->diag, g->d.file);
+	g->has_cfg = config_load_file(&g->cfg, g->d.file, &g->diag);
+	g->d.diag = &g->diag;
 	if (g->has_cfg)
 		g->d.cfg = &g->cfg;
 }

@@ -73,7 +73,7 @@ struct doctor {
 	const char *file;		/* policy file */
 	bool file_there;
 	const struct config *cfg;	/* NULL: the file is missing or has mistakes: */
-	const struct diag *report;
+	const struct diag *diag;
 	const struct doctor_policy *policies;
 	size_t n_policies;
 	/* systemd units that jobs name, and their limits of locked memory. */

@@ -44,13 +44,13 @@ static void judge_file(struct doctor *d)
 			   "there is no policy file, so the agent decides nothing");
 		return;
 	}
-	for (size_t i = 0; d->report && i < d->report->n; i++) {
-		bool warning = d->report->v[i].warning;
+	for (size_t i = 0; d->diag && i < d->diag->n; i++) {
+		bool warning = d->diag->v[i].warning;
 
 		doctor_say(d, DOCTOR_AGENT,
 			   warning ? DOCTOR_WARNING : DOCTOR_ERROR, "file",
 			   d->file, "%s",
-			   diag_line(d->report, i, line, sizeof(line)));
+			   diag_line(d->diag, i, line, sizeof(line)));
 		doctor_mend(d, "swiftrdma policy check %s", d->file);
 	}
 	if (d->cfg)

@@ -164,7 +164,8 @@ static const struct {
 #define KNOB(id, bit, member)							\
 	{ SWIFTRDMA_KNOB_##id, bit, offsetof(struct snap_job_stat, member),	\
 	  sizeof(((struct snap_job_stat *)0)->member) == sizeof(uint32_t) }
-	KNOB(LEVEL, SNAP_LEVEL, level), KNOB(FOLLOW, SNAP_FOLLOW, follow), KNOB(BIT_RATE, SNAP_BIT_RATE, bit_rate),
+	KNOB(LEVEL, SNAP_LEVEL, level), KNOB(FOLLOW, SNAP_FOLLOW, follow),
+	KNOB(BIT_RATE, SNAP_BIT_RATE, bit_rate),
 	KNOB(WR_RATE, SNAP_WR_RATE, wr_rate), KNOB(WEIGHT, SNAP_WEIGHT, weight),
 	KNOB(CREDITS, SNAP_CREDITS, credits), KNOB(MAX_QPS, SNAP_MAX_QPS, max_qps),
 	KNOB(CREATE_RATE, SNAP_CREATE_RATE, create_rate), KNOB(PLACE, SNAP_PLACE, place),

@@ -80,14 +80,14 @@ static void remember_attr(struct srdma_shape *shape, size_t i, const struct nlat
 	shape->attrs[i].has = f->has;
 }
 
-/* What the attributes of an object said so far. */
-struct told {
+/* Of the attributes of an object that have been read: bits of their types, and of .has. */
+struct filled {
 	uint64_t seen, has;
 };
 
 /* Reads attributes from the @i-th on while they are as remembered. Returns their number. */
 static size_t fill_as_before(const struct srdma_shape *shape, size_t i, char *obj,
-			     const void **pos, size_t *left, struct told *told)
+			     const void **pos, size_t *left, struct filled *filled)
 {
 	const size_t n = sizeof(shape->attrs) / sizeof(shape->attrs[0]);
 	const char *p = *pos;
@@ -104,8 +104,8 @@ static size_t fill_as_before(const struct srdma_shape *shape, size_t i, char *ob
 		} else {
 			memcpy(obj + shape->attrs[i].offset, p + NLA_HDRLEN, sizeof(uint32_t));
 		}
-		told->seen |= BIT(shape->attrs[i].type);
-		told->has |= shape->attrs[i].has;
+		filled->seen |= BIT(shape->attrs[i].type);
+		filled->has |= shape->attrs[i].has;
 		p += step;
 		rest -= step;
 	}
@@ -116,7 +116,7 @@ static size_t fill_as_before(const struct srdma_shape *shape, size_t i, char *ob
 
 /* Reads one attribute. */
 static int fill_one(const struct srdma_set *set, struct srdma_reading *r, void *obj,
-		    const struct nlattr *a, const struct srdma_field *f, struct told *told)
+		    const struct nlattr *a, const struct srdma_field *f, struct filled *filled)
 {
 	unsigned int type = a->nla_type & NLA_TYPE_MASK;
 	const void *data = (const char *)a + NLA_HDRLEN;
@@ -130,8 +130,8 @@ static int fill_one(const struct srdma_set *set, struct srdma_reading *r, void *
 	} else if (!put(f, obj, data, len)) {
 		return -EBADMSG;
 	}
-	told->seen |= BIT(type);
-	told->has |= f->has;
+	filled->seen |= BIT(type);
+	filled->has |= f->has;
 	return 0;
 }
 
@@ -147,7 +147,7 @@ int srdma_fill(const struct srdma_set *set, struct srdma_reading *r, void *obj,
 	       const void *pos, size_t left, uint64_t *seen_out)
 {
 	struct srdma_shape *shape = shape_of(set, r);
-	struct told told = { 0 };
+	struct filled filled = { 0 };
 	const struct nlattr *a;
 	bool bad = false;
 	size_t i = 0;
@@ -157,22 +157,22 @@ int srdma_fill(const struct srdma_set *set, struct srdma_reading *r, void *obj,
 		int err;
 
 		if (shape)
-			i += fill_as_before(shape, i, obj, &pos, &left, &told);
+			i += fill_as_before(shape, i, obj, &pos, &left, &filled);
 		a = srdma_next_attr(&pos, &left, &bad);
 		if (!a)
 			break;
 		f = find_field(set, a);
 		if (shape && i < sizeof(shape->attrs) / sizeof(shape->attrs[0]))
 			remember_attr(shape, i, a, f);
-		err = f ? fill_one(set, r, obj, a, f, &told) : 0;
+		err = f ? fill_one(set, r, obj, a, f, &filled) : 0;
 		if (err)
 			return err;
 	}
-	if (bad || !ALL(told.seen, set->required))
+	if (bad || !ALL(filled.seen, set->required))
 		return -EBADMSG;
 	if (set->has_offset != NO_HAS)
-		*(uint64_t *)((char *)obj + set->has_offset) = told.has;
+		*(uint64_t *)((char *)obj + set->has_offset) = filled.has;
 	if (seen_out)
-		*seen_out = told.seen;
+		*seen_out = filled.seen;
 	return 0;
 }

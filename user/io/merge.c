@@ -128,7 +128,10 @@ static bool make_keys(struct snapshot *snap)
 	return true;
 }
 
-/* The first row from @from on whose key is not below @key, which is likely to be near. */
+/*
+ * The first row from @from on whose key is not below @key. Looks at rows at growing distances,
+ * because that row is mostly near @from, and a search through all rows would miss the cache.
+ */
 static size_t seek_key(const struct snapshot *snap, size_t from, uint64_t key)
 {
 	size_t step = 1;

@@ -239,12 +239,12 @@
  * whose STATUS says whether the peer answered. The attributes from TCLASS_ASKED on are there if
  * it did. A forger must be able to receive the packets that are sent to the peer's address.
  *
- * Where a LEVEL above 0 is in force for a connected QP, the module tells the module of the
- * peer's host that this end wishes the same level there, and repeats it while the level is in
- * force. A wish that is not repeated lapses after 20 s. PEER_WISH of a QP is what its peer
- * wishes. It changes the class of the QP only as far as an override of
- * %SWIFTRDMA_KNOB_FOLLOW allows. What FOLLOW puts in force is not wished in turn.
- * %SWIFTRDMA_QP_A_ENDS says of both ends what came of a wish.
+ * While an override gives a connected QP a LEVEL above 0, this host's module sends the module of
+ * the peer's host a wish: the peer's QP should have the same level. The wish is repeated, and
+ * lapses 20 s after it came last. PEER_WISH of a QP is the level that its peer wishes. A wish
+ * changes the class of the QP only as far as an override of %SWIFTRDMA_KNOB_FOLLOW allows, and a
+ * level that FOLLOW puts in force causes no wish. %SWIFTRDMA_QP_A_ENDS says whether both ends are
+ * raised, and if not, why.
  *
  * Notifications
  * -------------
