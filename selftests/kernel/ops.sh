@@ -102,6 +102,9 @@ like "... what is not told, and why" "$(tr -s ' \n' ' ' <"$work/explain")" \
 swiftrdma action set job kv level 3 for 600s >/dev/null
 like "a class that is forced is told from what was asked for" \
 	"$(swiftrdma -i 0.1 qp explain rxe0 "$qpn")" "level 3 is forced"
+# The class of a QP is changed while it sends, which takes a while.
+is_programmed() { [ "$(swiftrdma -j qp show dev rxe0 qpn "$qpn" | jq '.[0].tclass')" = 96 ]; }
+wait_for 30 is_programmed
 is "... and in JSON, figures beside the words" \
 	"$(swiftrdma -j -i 0.1 qp explain rxe0 "$qpn" | jq -c '[.qp[0].level, .qp[0].tclass, .uar[0].qps, (.says.class | length)]')" \
 	"[3,96,8,4]"

@@ -18,6 +18,24 @@ param=/sys/module/swiftrdma/parameters
 hears_a() { peer_of rxe0 "$a" "$@"; }
 hears_b() { peer_of rxe1 "$b"; }
 
+counts() { echo "$(count rxe0 sent) $(count rxe0 received) $(count rxe1 sent) $(count rxe1 received)"; }
+
+# The messages that one question of rxe0 takes. On a busy machine one may be sent again; then the
+# question is asked again.
+messages_of_one() {
+	local before after i heard
+
+	for i in {1..20}; do
+		mapfile -t before < <(counts | tr ' ' '\n')
+		heard=$(hears_a 2)
+		mapfile -t after < <(counts | tr ' ' '\n')
+		[[ $heard == *again ]] || break
+	done
+	for i in 0 1 2 3; do
+		echo $((after[i] - before[i]))
+	done | xargs
+}
+
 ktap_begin
 mark_dmesg
 check "the debug module loads" srdma_load_debug
@@ -37,7 +55,7 @@ is "nothing of it left a port" "$(count rxe0 sent) $(count rxe1 sent)" "0 0"
 
 echo 1 >$param/peer_wire
 is "both hear each other over the wire, too" "$(hears_a) $(hears_b)" "answered 16 16 - answered 8 8 -"
-is "... by two messages each way" "$(count rxe0 sent) $(count rxe0 received) $(count rxe1 sent) $(count rxe1 received)" "4 4 4 4"
+is "... by two messages each way" "$(messages_of_one)" "2 2 2 2"
 echo 0 >$param/peer_wire
 
 # Lost messages, each once, then for good.

@@ -17,6 +17,8 @@ cd "$(dirname "$0")/../.." || exit 1
 PATH=$PWD/build/progs:$PATH
 
 thp=/sys/kernel/mm/transparent_hugepage
+# Emulated, 32 ranges may take more than the second that is the default.
+export SWIFTRDMA_HUGE_TIME=600
 mib=1048576
 size=$((64 * mib))
 

@@ -193,7 +193,7 @@ static void collapse_mapping(struct run *r, uintptr_t from, uintptr_t to)
 	unsigned int refused = 0;
 
 	for (uintptr_t at = from; at < to && !r->over; at += r->page) {
-		if (lib_clock() - r->began >= HUGE_TIME_NS) {
+		if (lib_clock() - r->began >= settings.huge_seconds * 1000000000ull) {
 			r->over = true;
 		} else if (collapse(r, at)) {
 			r->done++;

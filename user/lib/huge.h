@@ -23,10 +23,11 @@ struct device;
 /* Smaller regions are left alone without a further look. */
 #define HUGE_REGION_MIN (2ull << 20)
 /*
- * The time that one registration may spend here, besides the range that it is at when the time
- * is over; as long as a post may wait. A range takes 1 ms or 2, and more on a busy host.
+ * The seconds that one registration may spend here, besides the range that it is at when the time
+ * is over, unless the program's environment says otherwise; as long as a post may wait. A range
+ * takes 1 ms or 2, and more on a busy host.
  */
-#define HUGE_TIME_NS 1000000000ull
+#define HUGE_SECONDS 1
 /* Ranges after which it is looked again how much memory is left; as much again must stay free. */
 #define HUGE_BATCH 16
 /* After so many ranges in a row that the kernel refuses, the rest of the mapping is left alone. */

@@ -66,6 +66,7 @@ struct settings {
 	uint32_t sample_every;	/* 0: adapted to the rate */
 	bool control;		/* obey the knobs in control */
 	bool huge_pages;	/* while control says nothing about them */
+	uint32_t huge_seconds;	/* that one registration may take for them */
 	enum swiftrdma_place place;	/* where new QPs go without a knob */
 	bool chunk;		/* new queues have room for pieces, without a knob, too */
 	const char *stats;	/* file that the figures go to at exit; NULL: none */

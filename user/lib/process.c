@@ -8,12 +8,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/huge.h"
 #include "lib/lib.h"
 
 #define LOCK_WAIT_S 2
 #define SAMPLE_EVERY_MAX (1u << 20)
+#define HUGE_SECONDS_MAX 3600
 
-struct settings settings = { .mode = MODE_LATENCY, .control = true };
+struct settings settings = { .mode = MODE_LATENCY, .control = true, .huge_seconds = HUGE_SECONDS };
 
 static pthread_once_t settings_once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -78,12 +80,16 @@ static void read_settings(void)
 	const char *s = secure_getenv("SWIFTRDMA_SAMPLE");
 	const char *control = secure_getenv("SWIFTRDMA_CONTROL");
 	const char *huge = secure_getenv("SWIFTRDMA_HUGE_PAGES");
+	const char *huge_time = secure_getenv("SWIFTRDMA_HUGE_TIME");
 	const char *chunk = secure_getenv("SWIFTRDMA_CHUNK");
 	unsigned long every = s ? strtoul(s, NULL, 10) : 0;
+	unsigned long seconds = huge_time ? strtoul(huge_time, NULL, 10) : 0;
 
 	settings.mode = read_mode(secure_getenv("SWIFTRDMA_MODE"));
 	settings.control = !control || strcmp(control, "off");
 	settings.huge_pages = huge && !strcmp(huge, "yes");
+	if (seconds)
+		settings.huge_seconds = seconds < HUGE_SECONDS_MAX ? (uint32_t)seconds : HUGE_SECONDS_MAX;
 	settings.chunk = chunk && !strcmp(chunk, "yes");
 	settings.sample_every = every < SAMPLE_EVERY_MAX ? (uint32_t)every : SAMPLE_EVERY_MAX;
 	settings.place = place_named(secure_getenv("SWIFTRDMA_PLACE"));
