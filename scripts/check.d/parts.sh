@@ -157,7 +157,7 @@ unit_tests() {
 
 	for test in build/unit/test_*; do
 		[ -e "selftests/unit/${test##*/}.c" ] || continue
-		CMOCKA_MESSAGE_OUTPUT=TAP timeout -k 5 900 "$test" 2>&1 || echo "not ok - ${test##*/}: status $?"
+		CMOCKA_MESSAGE_OUTPUT=TAP FULL=1 timeout -k 5 900 "$test" 2>&1 || echo "not ok - ${test##*/}: status $?"
 	done | logged host-unit cat
 }
 

@@ -105,15 +105,19 @@ static size_t alike(const char *name, enum sim_device device)
 	return with.decisions;
 }
 
-/* Tick by tick: what it decided, and what the replay of its recording decides. */
+/*
+ * Tick by tick: what it decided, and what the replay of its recording decides. With libraries most
+ * is decided; on the other devices every fifth scenario is run, all of them with FULL=1.
+ */
 static void test_replays_alike(void **state)
 {
-	size_t i, mlx5 = 0, library = 0, rxe = 0;
+	size_t i, mlx5 = 0, library = 0, rxe = 0, step = getenv("FULL") ? 1 : 5;
 
 	(void)state;
-	for (i = 0; i < SCENARIOS; i++) {
-		mlx5 += alike(scenarios[i], SIM_MLX5);
+	for (i = 0; i < SCENARIOS; i++)
 		library += alike(scenarios[i], SIM_MLX5_LIBRARY);
+	for (i = 0; i < SCENARIOS; i += step) {
+		mlx5 += alike(scenarios[i], SIM_MLX5);
 		rxe += alike(scenarios[i], SIM_RXE);
 	}
 	assert_true(mlx5 > 10 && library > mlx5 && rxe > 10);
