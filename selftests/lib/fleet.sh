@@ -5,7 +5,7 @@
 # processes as possible, because a fork takes up to a second in the VM. Needs ktap.sh,
 # module.sh and proc.sh.
 
-# shellcheck disable=SC2154 # slowness: of proc.sh
+# shellcheck disable=SC2154 # slowness, patience: of proc.sh
 fleet_dir=$(mktemp -d /tmp/fleet.XXXXXX)
 declare -A fleet_pid
 
@@ -47,7 +47,7 @@ fleet_lines() {
 
 # fleet_says NAME PATTERN SECONDS: waits for a line that matches.
 fleet_says() {
-	local end=$((SECONDS + $3 * slowness + 1))
+	local end=$((SECONDS + $3 * slowness * patience + 1))
 
 	until fleet_lines "$1" "$2"; do
 		[ $SECONDS -lt $end ] && alive "${fleet_pid[${1}]}" || return 1
@@ -59,7 +59,7 @@ fleet_says() {
 # fleet_has NAME PATTERN SECONDS: waits until the last classes match. They are then in
 # $classes, and their time in $classes_ms.
 fleet_has() {
-	local end=$((SECONDS + $3 * slowness + 1))
+	local end=$((SECONDS + $3 * slowness * patience + 1))
 
 	while :; do
 		if fleet_lines "$1" '^classes '; then

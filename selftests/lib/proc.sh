@@ -19,6 +19,10 @@ case $(uname -r) in
 *) slowness=1 ;;
 esac
 
+# Bounds of waits are multiplied by this, for hosts that are busy or slow. A wait that succeeds takes
+# no longer for it.
+patience=3
+
 # nap SECONDS: as sleep, without a process, which is slow to start in the VM.
 [ -n "${nap_never:-}" ] || exec {nap_never}<> <(:)
 nap() { read -r -t "$1" -u "$nap_never" || :; }
@@ -26,7 +30,7 @@ nap() { read -r -t "$1" -u "$nap_never" || :; }
 # wait_for SECONDS CMD...: waits until CMD succeeds. If it does not in time, prints that
 # and returns 1.
 wait_for() {
-	local began=$SECONDS end=$((SECONDS + $1 * slowness + 1))
+	local began=$SECONDS end=$((SECONDS + $1 * slowness * patience + 1))
 
 	shift
 	until "$@"; do
