@@ -102,12 +102,12 @@ like "... what is not told, and why" "$(tr -s ' \n' ' ' <"$work/explain")" \
 swiftrdma action set job kv level 3 for 600s >/dev/null
 like "a class that is forced is told from what was asked for" \
 	"$(swiftrdma -i 0.1 qp explain rxe0 "$qpn")" "level 3 is forced"
-# The class of a QP is changed while it sends, which takes a while.
-is_programmed() { [ "$(swiftrdma -j qp show dev rxe0 qpn "$qpn" | jq '.[0].tclass')" = 96 ]; }
-wait_for 30 is_programmed
+# The class of a QP is changed while it sends, and its peer hears of it then.
+both_raised() { [ "$(swiftrdma -j qp show dev rxe0 qpn "$qpn" | jq -c '.[0] | [.tclass, .ends]')" = '[96,"both"]' ]; }
+check "... and its peer has the same" wait_for 30 both_raised
 is "... and in JSON, figures beside the words" \
 	"$(swiftrdma -j -i 0.1 qp explain rxe0 "$qpn" | jq -c '[.qp[0].level, .qp[0].tclass, .uar[0].qps, (.says.class | length)]')" \
-	"[3,96,8,4]"
+	"[3,96,8,5]"
 check "the override goes" swiftrdma action clear all
 check "a QP that is not there" fails 1 "no QP 9999999 of rxe0" swiftrdma qp explain rxe0 9999999
 check "a device that is not there" fails 1 "no device 'x'; there are: rxe0 rxe1" swiftrdma qp explain x 1
