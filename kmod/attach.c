@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * /proc/swiftrdma, by which a process attaches and asks. It is in /proc because a device
+ * /proc/swiftrdma, by which a process attaches and asks, and exchanges messages with the processes
+ * at the other ends of its connections. It is in /proc because a device
  * node that a process holds open keeps its module loaded, while proc closes its own files
  * when the entry goes.
  */
@@ -13,6 +14,8 @@
 #include <rdma/ib_verbs.h>
 #include <uapi/linux/fcntl.h>
 
+#include "inbox.h"
+#include "peer.h"
 #include "share.h"
 #include "tracker.h"
 
@@ -194,6 +197,84 @@ static int take_wish(const void __user *arg)
 	return srdma_share_ask(a.job, a.slo_p99_ns);
 }
 
+/* By index, with a reference; NULL: there is none. Takes srdma_devs_sem. */
+static struct srdma_dev *hold_dev(u32 index)
+{
+	struct srdma_dev *dev;
+
+	down_read(&srdma_devs_sem);
+	dev = xa_load(&srdma_devs, index);
+	if (dev)
+		srdma_dev_get(dev);
+	up_read(&srdma_devs_sem);
+	return dev;
+}
+
+static int listen_caller(const void __user *arg)
+{
+	struct swiftrdma_listen l;
+	struct srdma_dev *dev;
+	int ret;
+
+	ret = read_arg(&l, sizeof(l), arg);
+	if (ret)
+		return ret;
+	if (l.flags)
+		return -EINVAL;
+	dev = hold_dev(l.dev_index);
+	if (!dev)
+		return -ENODEV;
+	ret = srdma_inbox_listen(dev, l.event_fd);
+	srdma_dev_put(dev);
+	return ret;
+}
+
+static int tell_peer(const void __user *arg)
+{
+	struct swiftrdma_tell t;
+	struct srdma_dev *dev;
+	int ret;
+
+	ret = read_arg(&t, sizeof(t), arg);
+	if (ret)
+		return ret;
+	if (t.flags || t.reserved)
+		return -EINVAL;
+	if (!t.length || t.length > sizeof(t.bytes))
+		return -EMSGSIZE;
+	dev = hold_dev(t.dev_index);
+	if (!dev)
+		return -ENODEV;
+	ret = srdma_peer_tell(dev, t.qpn, t.bytes, t.length);
+	srdma_dev_put(dev);
+	return ret;
+}
+
+static int hear_peer(void __user *arg)
+{
+	struct swiftrdma_hear h;
+	struct srdma_dev *dev;
+	int ret;
+
+	ret = read_arg(&h, sizeof(h), arg);
+	if (ret)
+		return ret;
+	if (h.flags || h.reserved)
+		return -EINVAL;
+	dev = hold_dev(h.dev_index);
+	if (!dev)
+		return -ENODEV;
+	memset(h.bytes, 0, sizeof(h.bytes));
+	ret = srdma_inbox_take(dev, &h);
+	if (!ret) {
+		ret = write_arg(arg, &h, sizeof(h));
+		if (ret)
+			srdma_inbox_give_back(dev, &h);
+	}
+	srdma_dev_put(dev);
+	return ret;
+}
+
 static long share_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	switch (cmd) {
@@ -201,6 +282,12 @@ static long share_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 		return attach_caller((void __user *)arg);
 	case SWIFTRDMA_IOC_ASK:
 		return take_wish((void __user *)arg);
+	case SWIFTRDMA_IOC_LISTEN:
+		return listen_caller((void __user *)arg);
+	case SWIFTRDMA_IOC_TELL:
+		return tell_peer((void __user *)arg);
+	case SWIFTRDMA_IOC_HEAR:
+		return hear_peer((void __user *)arg);
 	default:
 		return -ENOTTY;
 	}
@@ -228,7 +315,10 @@ int __init srdma_attach_init(void)
 	return proc_entry ? 0 : -ENOMEM;
 }
 
-/* Waits for ioctls that are under way, which wait for nothing that a process decides. */
+/*
+ * Waits for ioctls that are under way. They wait for nothing that a process decides, and a message
+ * to a peer is given up at its next try, because the device's ports are gone.
+ */
 void srdma_attach_exit(void)
 {
 	proc_remove(proc_entry);

@@ -6,6 +6,7 @@
 #define SRDMA_COMPAT_H
 
 #include <linux/debugfs.h>
+#include <linux/eventfd.h>
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/mm_types.h>
@@ -79,6 +80,16 @@ static inline struct file *srdma_shmem_file(const char *name, loff_t size)
 	return shmem_file_setup(name, size, EMPTY_VMA_FLAGS);
 #else
 	return shmem_file_setup(name, size, 0);
+#endif
+}
+
+/* 6.8 dropped the count, which was always 1. */
+static inline void srdma_eventfd_signal(struct eventfd_ctx *event)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 8, 0)
+	eventfd_signal(event);
+#else
+	eventfd_signal(event, 1);
 #endif
 }
 

@@ -48,7 +48,7 @@ MODULE_PARM_DESC(representor, "a provider takes a physical function for one in s
 
 static uint peer_lose;
 module_param(peer_lose, uint, 0600);
-MODULE_PARM_DESC(peer_lose, "messages to peers that are not sent: 2 HELLO, 4 WELCOME, 8 ASK, 16 ANSWER, 32 REFUSE, 64 WISH, 128 HEARD");
+MODULE_PARM_DESC(peer_lose, "messages to peers that are not sent: 2 HELLO, 4 WELCOME, 8 ASK, 16 ANSWER, 32 REFUSE, 64 WISH, 128 HEARD, 256 TELL, 512 TOLD");
 
 static ulong peer_lose_once;
 module_param(peer_lose_once, ulong, 0600);
@@ -57,6 +57,10 @@ MODULE_PARM_DESC(peer_lose_once, "the same bits, of which each resets when it ha
 static bool peer_wishless;
 module_param(peer_wishless, bool, 0600);
 MODULE_PARM_DESC(peer_wishless, "takes no wishes of peers, as a module that is older than these");
+
+static bool peer_deaf;
+module_param(peer_deaf, bool, 0600);
+MODULE_PARM_DESC(peer_deaf, "takes no messages for processes, as a module that is older than these");
 
 static bool peer_wire;
 module_param(peer_wire, bool, 0600);
@@ -122,6 +126,11 @@ bool srdma_peer_loses(u8 type)
 bool srdma_peer_wishless(void)
 {
 	return READ_ONCE(peer_wishless);
+}
+
+bool srdma_peer_deaf(void)
+{
+	return READ_ONCE(peer_deaf);
 }
 
 bool srdma_peer_wire(void)

@@ -43,6 +43,7 @@ bool srdma_no_commands(void);	/* readers may not send firmware commands now */
 bool srdma_as_representor(void);	/* physical functions count as representors */
 bool srdma_peer_loses(u8 type);	/* a message to a peer is lost, by enum srdma_peer_type */
 bool srdma_peer_wishless(void);	/* this module takes no wishes, as one that is older */
+bool srdma_peer_deaf(void);	/* this module takes no messages for processes, the same */
 bool srdma_peer_wire(void);	/* no message to a peer takes the short way */
 u8 srdma_peer_version(u8 version);	/* the version that this module speaks */
 #else
@@ -55,6 +56,7 @@ static inline bool srdma_no_commands(void) { return false; }
 static inline bool srdma_as_representor(void) { return false; }
 static inline bool srdma_peer_loses(u8 type) { return false; }
 static inline bool srdma_peer_wishless(void) { return false; }
+static inline bool srdma_peer_deaf(void) { return false; }
 static inline bool srdma_peer_wire(void) { return false; }
 static inline u8 srdma_peer_version(u8 version) { return version; }
 #endif

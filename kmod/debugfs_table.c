@@ -377,6 +377,7 @@ static void show_peers(struct seq_file *m, struct srdma_dev *dev)
 		[SRDMA_PEER_SERVED] = "served", [SRDMA_PEER_STRANGE] = "strange",
 		[SRDMA_PEER_FORGED] = "forged", [SRDMA_PEER_UNASKED] = "unasked",
 		[SRDMA_PEER_FLOODED] = "flooded", [SRDMA_PEER_HELD] = "held",
+		[SRDMA_PEER_DELIVERED] = "delivered",
 	};
 	u64 n[SRDMA_PEER_COUNTS];
 	u32 port;

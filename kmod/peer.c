@@ -18,7 +18,8 @@
  * connection itself, which has no other protection either.
  *
  * B keeps nothing between WELCOME and ASK: its nonce is a keyed hash of A's nonce
- * and address. Wishes (peer_wish.c) begin with the same HELLO and WELCOME.
+ * and address. Wishes (peer_wish.c) begin with the same HELLO and WELCOME, and so do messages of
+ * processes (peer_tell.c), which have TELL and TOLD in place of ASK and ANSWER.
  */
 #include <linux/random.h>
 #include <linux/siphash.h>
@@ -40,8 +41,10 @@ static siphash_aligned_key_t nonce_key;	/* constant after init */
  * @path: the peer
  * @nonce: of this end
  * @peer_nonce: of the other end, once WELCOME has come
- * @expect: the reply to the current step: SRDMA_PEER_WELCOME or SRDMA_PEER_ANSWER
+ * @expect: the reply to the current step: SRDMA_PEER_WELCOME, SRDMA_PEER_ANSWER or
+ *	SRDMA_PEER_TOLD
  * @answer: result. A reply writes it, under asks_lock, until the thread has left @asks.
+ * @tell: a message of a process, and what became of it, written as @answer; NULL: a question
  */
 struct ask {
 	struct list_head node;
@@ -50,6 +53,7 @@ struct ask {
 	__be64 nonce, peer_nonce;
 	u8 expect;
 	struct srdma_peer_answer *answer;
+	struct srdma_peer_tell *tell;
 };
 
 static LIST_HEAD(asks);
@@ -251,8 +255,9 @@ static int serve(struct srdma_peer_port *port, const struct srdma_peer_source *f
 		return 0;
 	}
 	srdma_peer_address(&reply, &path, type);
-	if (type == SRDMA_PEER_WELCOME && !srdma_peer_wishless())
-		reply.flags = cpu_to_be32(SRDMA_PEER_TAKES_WISHES);
+	if (type == SRDMA_PEER_WELCOME)
+		reply.flags = cpu_to_be32((srdma_peer_wishless() ? 0 : SRDMA_PEER_TAKES_WISHES) |
+					  (srdma_peer_deaf() ? 0 : SRDMA_PEER_TAKES_TELLS));
 	reply.to_nonce = msg->from_nonce;
 	/* An ANSWER has the nonce of the question, which may be that of the epoch before. */
 	reply.from_nonce = type == SRDMA_PEER_ANSWER ? msg->to_nonce :
@@ -287,6 +292,8 @@ static bool replies_to(const struct srdma_peer_msg *msg, const struct ask *ask)
 		return false;
 	if (msg->type == SRDMA_PEER_REFUSE)
 		return true;
+	if (msg->type == SRDMA_PEER_TOLD && (!ask->tell || msg->tell.id != ask->tell->id))
+		return false;
 	return msg->type == ask->expect && msg->from_nonce &&
 	       (msg->type == SRDMA_PEER_WELCOME || msg->from_nonce == ask->peer_nonce);
 }
@@ -296,6 +303,21 @@ static bool is_of(const struct srdma_peer_msg *msg, const struct ask *ask)
 {
 	return msg->from_nonce == ask->nonce && be32_to_cpu(msg->from_qpn) == ask->path.qpn &&
 	       be32_to_cpu(msg->to_qpn) == ask->path.dest_qpn;
+}
+
+static void take_welcome(struct ask *ask, const struct srdma_peer_msg *msg)
+{
+	/* To a module that knows no such messages this one is of a version to come. */
+	if (ask->tell && !(be32_to_cpu(msg->flags) & SRDMA_PEER_TAKES_TELLS))
+		ask->answer->status = SWIFTRDMA_PEER_VERSION;
+	else
+		ask->peer_nonce = msg->from_nonce;
+}
+
+static void take_told(struct ask *ask, const struct srdma_peer_msg *msg)
+{
+	ask->answer->status = SWIFTRDMA_PEER_ANSWERED;
+	ask->tell->told = msg->tell.told;
 }
 
 static void end_step(struct ask *ask, const struct srdma_peer_msg *msg, bool bounced)
@@ -309,7 +331,9 @@ static void end_step(struct ask *ask, const struct srdma_peer_msg *msg, bool bou
 		if (msg->type == SRDMA_PEER_REFUSE)
 			a->status = SWIFTRDMA_PEER_VERSION;
 		else if (msg->type == SRDMA_PEER_WELCOME)
-			ask->peer_nonce = msg->from_nonce;
+			take_welcome(ask, msg);
+		else if (msg->type == SRDMA_PEER_TOLD)
+			take_told(ask, msg);
 		else
 			take_answer(a, msg);
 	}
@@ -341,7 +365,21 @@ static int take_reply(const struct srdma_peer_source *from, const struct srdma_p
 static bool is_request(const struct srdma_peer_msg *msg)
 {
 	return msg->type == SRDMA_PEER_HELLO || msg->type == SRDMA_PEER_ASK ||
-	       (msg->type == SRDMA_PEER_WISH && !srdma_peer_wishless());
+	       (msg->type == SRDMA_PEER_WISH && !srdma_peer_wishless()) ||
+	       (msg->type == SRDMA_PEER_TELL && !srdma_peer_deaf());
+}
+
+static int take_request(struct srdma_peer_port *port, const struct srdma_peer_source *from,
+			const struct srdma_peer_msg *msg)
+{
+	switch (msg->type) {
+	case SRDMA_PEER_WISH:
+		return srdma_peer_hear(port, from, msg);
+	case SRDMA_PEER_TELL:
+		return srdma_peer_hear_tell(port, from, msg);
+	default:
+		return serve(port, from, msg);
+	}
 }
 
 int srdma_peer_take(struct srdma_peer_port *port, const struct srdma_peer_source *from,
@@ -350,8 +388,7 @@ int srdma_peer_take(struct srdma_peer_port *port, const struct srdma_peer_source
 	int ret = -ENOENT;
 
 	if (!bounced && is_request(msg)) {
-		ret = msg->type == SRDMA_PEER_WISH ? srdma_peer_hear(port, from, msg) :
-						     serve(port, from, msg);
+		ret = take_request(port, from, msg);
 		if (ret == -ENOENT)
 			srdma_peer_count(port, SRDMA_PEER_STRANGE);
 	} else if (bounced || msg->type < SRDMA_PEER_TYPES) {
@@ -368,13 +405,16 @@ static int send_step(struct ask *ask, struct srdma_dev *dev, u8 type)
 {
 	struct srdma_peer_msg msg = { .from_nonce = ask->nonce, .to_nonce = ask->peer_nonce };
 	struct srdma_peer_port *port;
-	int ret;
+	int ret = -EAGAIN;
 
 	port = srdma_peer_port_get(dev, rdma_ah_get_port_num(&ask->path.ah));
 	if (!port)
 		return -ENODEV;
 	srdma_peer_address(&msg, &ask->path, type);
-	ret = srdma_peer_send(port, &ask->path, &msg);
+	if (type == SRDMA_PEER_TELL)
+		msg.tell = *ask->tell;
+	if (!ask->tell || srdma_peer_may_tell(port))
+		ret = srdma_peer_send(port, &ask->path, &msg);
 	srdma_peer_port_put(port);
 	return ret;
 }
@@ -425,7 +465,7 @@ static int run_steps(struct ask *ask, struct srdma_dev *dev)
 	int ret = run_step(ask, dev, SRDMA_PEER_HELLO);
 
 	if (!ret && ask->peer_nonce)
-		ret = run_step(ask, dev, SRDMA_PEER_ASK);
+		ret = run_step(ask, dev, ask->tell ? SRDMA_PEER_TELL : SRDMA_PEER_ASK);
 	return ret;
 }
 
@@ -439,9 +479,10 @@ __be64 srdma_peer_random_nonce(void)
 	return nonce;
 }
 
-int srdma_peer_ask(struct srdma_qp *q, struct srdma_peer_answer *a)
+int srdma_peer_exchange(struct srdma_qp *q, struct srdma_peer_answer *a,
+			struct srdma_peer_tell *t)
 {
-	struct ask ask = { .answer = a, .nonce = srdma_peer_random_nonce() };
+	struct ask ask = { .answer = a, .tell = t, .nonce = srdma_peer_random_nonce() };
 	int ret;
 
 	memset(a, 0, sizeof(*a));
@@ -462,6 +503,11 @@ int srdma_peer_ask(struct srdma_qp *q, struct srdma_peer_answer *a)
 	if (ret && ret != -EINTR)
 		a->status = status_of_error(ret);
 	return ret == -EINTR ? ret : 0;
+}
+
+int srdma_peer_ask(struct srdma_qp *q, struct srdma_peer_answer *a)
+{
+	return srdma_peer_exchange(q, a, NULL);
 }
 
 void srdma_peer_init(void)

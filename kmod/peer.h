@@ -38,6 +38,13 @@ struct srdma_peer_answer {
  */
 int srdma_peer_ask(struct srdma_qp *q, struct srdma_peer_answer *a);
 
+/*
+ * The calling process tells the one at the other end of its QP @qpn something, of 1 to
+ * SWIFTRDMA_TELL_BYTES bytes. 0: it is in that process's inbox. Otherwise the error that
+ * swiftrdma_share.h names. Waits for 2 s at most, in process context; no lock is held.
+ */
+int srdma_peer_tell(struct srdma_dev *dev, u32 qpn, const u8 *bytes, u32 length);
+
 /* What became of a port's messages. */
 enum srdma_peer_count {
 	SRDMA_PEER_SENT,	/* left by the port */
@@ -48,6 +55,7 @@ enum srdma_peer_count {
 	SRDMA_PEER_UNASKED,	/* replied to nothing that waits; also a reply that came twice */
 	SRDMA_PEER_FLOODED,	/* were more than peer_rate, and not looked at */
 	SRDMA_PEER_HELD,	/* were not sent, because of peer_rate */
+	SRDMA_PEER_DELIVERED,	/* were a process's, and are in the inbox of another */
 	SRDMA_PEER_COUNTS
 };
 

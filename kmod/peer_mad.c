@@ -101,6 +101,11 @@ bool srdma_peer_may_wish(struct srdma_peer_port *port)
 	return within_rate(&port->wishes, READ_ONCE(peer_rate) / 2);
 }
 
+bool srdma_peer_may_tell(struct srdma_peer_port *port)
+{
+	return within_rate(&port->tells, READ_ONCE(peer_rate) / 2);
+}
+
 /* Sending */
 
 static bool has_gid(struct srdma_peer_port *port, const union ib_gid *gid)
@@ -169,7 +174,7 @@ static void fill_mad(struct ib_vendor_mad *mad, const struct ib_mad_agent *agent
 		     const struct srdma_peer_msg *msg)
 {
 	bool reply = msg->type != SRDMA_PEER_HELLO && msg->type != SRDMA_PEER_ASK &&
-		     msg->type != SRDMA_PEER_WISH;
+		     msg->type != SRDMA_PEER_WISH && msg->type != SRDMA_PEER_TELL;
 	struct ib_mad_hdr *hdr = &mad->mad_hdr;
 
 	hdr->base_version = IB_MGMT_BASE_VERSION;
@@ -331,6 +336,7 @@ static void open_port(struct srdma_dev *dev, u32 number)
 	limit(&port->in);
 	limit(&port->out);
 	limit(&port->wishes);
+	limit(&port->tells);
 	port->port = number;
 	port->dev = dev;
 	srdma_dev_get(dev);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The parts of the channel: peer.c has the protocol and questions, peer_wish.c tells wishes,
- * peer_heard.c takes them, and peer_mad.c is the way of a message between two hosts, or two
- * devices of one.
+ * peer_heard.c takes them, peer_tell.c relays messages of processes, and peer_mad.c is the way of
+ * a message between two hosts, or two devices of one.
  */
 #ifndef SRDMA_PEER_PRIV_H
 #define SRDMA_PEER_PRIV_H
@@ -12,6 +12,8 @@
 #include <linux/refcount.h>
 #include <rdma/ib_mad.h>
 #include <rdma/ib_verbs.h>
+
+#include <rdma/swiftrdma_share.h>
 
 #include "peer.h"
 
@@ -33,6 +35,8 @@ enum srdma_peer_type {
 	SRDMA_PEER_REFUSE,	/* B: I speak another version */
 	SRDMA_PEER_WISH,	/* A: I wish that your QPs had these levels */
 	SRDMA_PEER_HEARD,	/* B: this came of it */
+	SRDMA_PEER_TELL,	/* A: my process has a message for yours */
+	SRDMA_PEER_TOLD,	/* B: this became of it */
 	SRDMA_PEER_TYPES
 };
 
@@ -41,6 +45,7 @@ enum srdma_peer_flag {
 	SRDMA_PEER_LEVEL	= 1 << 0,	/* ANSWER: a level is in force: level, want_... */
 	SRDMA_PEER_PENDING	= 1 << 1,	/* ANSWER: the class is not what it should be */
 	SRDMA_PEER_TAKES_WISHES	= 1 << 2,	/* WELCOME: WISH is understood */
+	SRDMA_PEER_TAKES_TELLS	= 1 << 3,	/* WELCOME: TELL is understood */
 };
 
 /* Wishes of one message. With more the message would not fit into a MAD. */
@@ -58,6 +63,21 @@ enum srdma_peer_flag {
 struct srdma_peer_wish {
 	__be32 from_qpn, to_qpn;
 	u8 level, ends, there, reserved;
+} __packed;
+
+/**
+ * struct srdma_peer_tell - a message of a process
+ * @id: random; the same in each try, and in the TOLD
+ * @length: bytes
+ * @told: in TOLD: enum srdma_told
+ * @reserved: 0
+ * @bytes: in TELL: the message
+ */
+struct srdma_peer_tell {
+	__be64 id;
+	u8 length, told;
+	u8 reserved[2];
+	u8 bytes[SWIFTRDMA_TELL_BYTES];
 } __packed;
 
 /**
@@ -85,6 +105,7 @@ struct srdma_peer_wish {
  *	has to be connected as it says, instead of @to_qpn.
  * @reserved3: 0
  * @wish: the wishes
+ * @tell: in TELL and TOLD, in place of the wishes
  */
 struct srdma_peer_msg {
 	u8 version, type;
@@ -97,10 +118,15 @@ struct srdma_peer_msg {
 	__be64 next_nonce;
 	u8 n_wishes;
 	u8 reserved3[3];
-	struct srdma_peer_wish wish[SRDMA_PEER_WISHES];
+	union {
+		struct srdma_peer_wish wish[SRDMA_PEER_WISHES];
+		struct srdma_peer_tell tell;
+	};
 } __packed;
 
 static_assert(sizeof(struct srdma_peer_msg) <= IB_MGMT_VENDOR_DATA);
+static_assert(sizeof(struct srdma_peer_tell) <=
+	      SRDMA_PEER_WISHES * sizeof(struct srdma_peer_wish));
 
 /**
  * struct srdma_peer_path - where the peer of a QP is: a copy of what the QP is connected to
@@ -138,6 +164,7 @@ struct srdma_peer_source {
  * @in: messages that are taken in
  * @out: messages that are sent
  * @wishes: messages with wishes that are sent
+ * @tells: messages of processes that are sent
  * @n: by enum srdma_peer_count
  */
 struct srdma_peer_port {
@@ -151,7 +178,7 @@ struct srdma_peer_port {
 	struct ib_mad_agent *agent;	/* once it is in the list */
 
 	/* Have their own locks. */
-	struct ratelimit_state in, out, wishes;
+	struct ratelimit_state in, out, wishes, tells;
 
 	/* Atomic. */
 	atomic64_t n[SRDMA_PEER_COUNTS];
@@ -168,6 +195,8 @@ void srdma_peer_port_put(struct srdma_peer_port *port);
 
 /* May one more message with wishes be sent? They get half of the port's rate. */
 bool srdma_peer_may_wish(struct srdma_peer_port *port);
+/* The same of messages of processes. */
+bool srdma_peer_may_tell(struct srdma_peer_port *port);
 
 /*
  * Send @msg to the peer at @path. -EAGAIN: too many messages were sent of late; -errno. Process
@@ -222,6 +251,17 @@ __be64 srdma_peer_random_nonce(void);
  */
 __be64 srdma_peer_make_nonce(const struct srdma_peer_path *p, __be64 nonce);
 bool srdma_peer_knows_nonce(const struct srdma_peer_path *p, const struct srdma_peer_msg *msg);
+
+/*
+ * Ask the peer of @q for its class, or with @t tell it that. Returns as srdma_peer_ask(), and
+ * what became of the message in @t->told if @a->status is ANSWERED.
+ */
+int srdma_peer_exchange(struct srdma_qp *q, struct srdma_peer_answer *a,
+			struct srdma_peer_tell *t);
+
+/* peer_tell.c: take in a message of type TELL. As srdma_peer_take(). */
+int srdma_peer_hear_tell(struct srdma_peer_port *port, const struct srdma_peer_source *from,
+			 const struct srdma_peer_msg *msg);
 
 /* peer_heard.c: take in a message of type WISH. As srdma_peer_take(). */
 int srdma_peer_hear(struct srdma_peer_port *port, const struct srdma_peer_source *from,

@@ -15,6 +15,7 @@
 #include <linux/user_namespace.h>
 #include <uapi/linux/fcntl.h>
 
+#include "inbox.h"
 #include "job.h"
 #include "notify.h"
 #include "param.h"
@@ -42,6 +43,10 @@ SRDMA_PARAM(max_attachments, 2048, 1, 65536,
 /* A process may change its wish so often at once, and then after this time each. */
 #define ASKS_AT_ONCE	32
 #define ASK_TIME	(100 * NSEC_PER_MSEC)
+
+/* The same for messages to the other ends of its connections on a device. */
+#define TELLS_AT_ONCE	128
+#define TELL_TIME	(4 * NSEC_PER_MSEC)
 
 /* What it protects is written in share.h. */
 DEFINE_MUTEX(srdma_share_lock);
@@ -357,6 +362,7 @@ static void share_end(struct srdma_share *s)
 	srdma_report_collect(s);
 	WRITE_ONCE(c->state, SWIFTRDMA_CONTROL_ENDED);
 	srdma_report_detach(s);
+	srdma_inbox_close(rcu_replace_pointer(s->inbox, NULL, lockdep_is_held(&srdma_share_lock)));
 	xa_erase(&srdma_shares, s->id);
 	hash_del_rcu(&s->pid_node);
 	list_del(&s->user_node);
@@ -420,8 +426,7 @@ static void qp_destroyed(struct srdma_qp *q)
 	rcu_read_unlock();
 }
 
-/* The attachment of a process, the newest; NULL: none. RCU section. */
-static struct srdma_share *share_find_rcu(const struct srdma_dev *dev, const struct pid *pid)
+struct srdma_share *srdma_share_find_rcu(const struct srdma_dev *dev, const struct pid *pid)
 {
 	struct srdma_share *s;
 
@@ -439,7 +444,7 @@ static void qp_created(struct srdma_qp *q)
 	if (!q->owner || test_bit(SRDMA_QP_DEVX, &q->flags))
 		return;
 	rcu_read_lock();
-	s = share_find_rcu(q->dev, q->owner->pid);
+	s = srdma_share_find_rcu(q->dev, q->owner->pid);
 	if (s)
 		atomic64_inc(&s->created);
 	rcu_read_unlock();
@@ -450,7 +455,7 @@ static void mr_registered(struct srdma_dev *dev)
 	struct srdma_share *s;
 
 	rcu_read_lock();
-	s = share_find_rcu(dev, task_tgid(current));
+	s = srdma_share_find_rcu(dev, task_tgid(current));
 	if (s)
 		atomic64_inc(&s->registered);
 	rcu_read_unlock();
@@ -598,6 +603,7 @@ static int share_insert(struct srdma_share *s)
 	/* The new one is there already, so the wish of the process stays. */
 	if (old) {
 		s->asks_until = old->asks_until;
+		s->tells_until = old->tells_until;
 		share_end(old);
 	}
 	srdma_report_collect(s);
@@ -633,6 +639,24 @@ static int pay_for_ask(struct pid *pid)
 	for_each_of_process(s, pid)
 		s->asks_until = until;
 	return 0;
+}
+
+int srdma_share_pay_for_tell(struct srdma_dev *dev)
+{
+	u64 now = ktime_get_ns(), until;
+	struct srdma_share *s;
+	int ret = -ENXIO;
+
+	mutex_lock(&srdma_share_lock);
+	s = srdma_share_find(dev, task_tgid(current));
+	if (s) {
+		until = max(s->tells_until, now) + TELL_TIME;
+		ret = until > now + TELLS_AT_ONCE * TELL_TIME ? -EAGAIN : 0;
+		if (!ret)
+			s->tells_until = until;
+	}
+	mutex_unlock(&srdma_share_lock);
+	return ret;
 }
 
 /* Can it matter to a QP whether its process asked for this job? */

@@ -22,6 +22,7 @@
 
 struct pid;
 struct srdma_dev;
+struct srdma_inbox;
 struct srdma_job_dev;
 struct srdma_owner;
 struct srdma_share_user;
@@ -162,6 +163,8 @@ struct srdma_share_knob {
  * @clock_offset: ns, from CLOCK_MONOTONIC to what the process reads as that
  * @slo_p99: ns, the objective that is granted; 0: none
  * @asks_until: ns, when the process has paid for its asks; attach.c
+ * @tells_until: ns, the same for its messages to peers
+ * @inbox: messages of peers for the process; NULL: it does not listen. RCU.
  * @knob: of knobs that libraries enforce; knobs.c
  * @looked: ns, when knobs.c last looked what the process used
  * @looked_wrs: @given.wrs at that time
@@ -196,7 +199,8 @@ struct srdma_share {
 	u64 outstanding;
 	s64 clock_offset;
 	u64 slo_p99;
-	u64 asks_until;
+	u64 asks_until, tells_until;
+	struct srdma_inbox __rcu *inbox;
 	atomic64_t created, registered;
 	struct srdma_held seen_held[SWIFTRDMA_SHARE_HELD];
 	u64 seen_split, seen_whole;
@@ -240,8 +244,15 @@ int srdma_share_insert(struct srdma_share *s);
  * attached; -EAGAIN: it asks too often. Takes srdma_share_lock.
  */
 int srdma_share_ask(const char *job, u64 slo_p99);
+/*
+ * The calling process is about to send a message to a peer. -ENXIO: it is not attached to the
+ * device; -EAGAIN: it sends too many. Takes srdma_share_lock.
+ */
+int srdma_share_pay_for_tell(struct srdma_dev *dev);
 /* Of a process and a device; NULL: there is none. srdma_share_lock. */
 struct srdma_share *srdma_share_find(const struct srdma_dev *dev, const struct pid *pid);
+/* The same, the newest. RCU section. */
+struct srdma_share *srdma_share_find_rcu(const struct srdma_dev *dev, const struct pid *pid);
 /* @visit each attachment with srdma_share_lock, which is let go in between. It may end it. */
 void srdma_shares_walk(void (*visit)(struct srdma_share *s, void *arg), void *arg);
 /* End the attachment if its process has gone. True: it is freed. srdma_share_lock. */

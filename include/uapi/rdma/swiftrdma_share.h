@@ -121,6 +121,25 @@
  * drops it by itself, whatever else the file says. When struct swiftrdma_control.state is
  * not %SWIFTRDMA_CONTROL_LIVE, no knob holds.
  *
+ * Messages between two ends
+ * -------------------------
+ *
+ * A process that calls %SWIFTRDMA_IOC_LISTEN for an attachment has an inbox there, in the
+ * kernel. From then on a process that holds the other end of one of its connected QPs can tell it
+ * something (%SWIFTRDMA_IOC_TELL): the modules of both hosts relay the message, which arrives in
+ * the inbox, and the eventfd that the listener gave wakes it to take the message out
+ * (%SWIFTRDMA_IOC_HEAR). Both ends may be on one host, or in one process.
+ *
+ * A message may be lost, and no message arrives twice. Success of TELL means that the message is
+ * in the inbox; -ETIMEDOUT leaves open whether it is. An inbox holds %SWIFTRDMA_INBOX_MESSAGES; a
+ * message for which there is no room is dropped and counted. Messages that were told one after
+ * the other are heard in this order. The kernel has checked that the sender's process owns a QP
+ * which is connected to the receiver's QP, and believes nothing that the other host did not
+ * prove to have received; what a message says is the sender's, and nothing to trust.
+ *
+ * The inbox ends with the attachment; the eventfd is signalled then, too. A child of a fork
+ * has neither.
+ *
  * Errors of the ioctls
  * --------------------
  *
@@ -134,6 +153,15 @@
  * -EFAULT: the caller's structure is no memory, or is not in memory at the moment. The kernel
  * does not wait for it, so that no caller can hold up the end of the module: a caller writes
  * to its structure and tries again, a few times.
+ *
+ * Of LISTEN: -EBADF, -EINVAL: no eventfd. Of HEAR: -ENXIO: no inbox, or none any more; -ENOMSG: it
+ * is empty. Of TELL: -EMSGSIZE: no byte, or too many; -ENOENT: the process has no such QP;
+ * -ENOTCONN: the QP is not connected; -EADDRNOTAVAIL: its peer's address is not known, because the
+ * QP is older than the module; -EAGAIN: too many messages of this process; -ENODEV: also
+ * where the port has no channel; -EOPNOTSUPP: the other host has no module, or one that is too
+ * old; -ECONNREFUSED: no process listens at the other end; -ENOBUFS: its inbox is full;
+ * -ETIMEDOUT: no answer; -EHOSTUNREACH: nothing could be sent; -EINTR: the caller is being killed.
+ * A call of TELL takes 2 s at most.
  */
 #ifndef _UAPI_RDMA_SWIFTRDMA_SHARE_H
 #define _UAPI_RDMA_SWIFTRDMA_SHARE_H
@@ -223,9 +251,74 @@ struct swiftrdma_ask {
 	__u64 reserved;
 };
 
+#define SWIFTRDMA_TELL_BYTES		128	/* of a message, at most */
+#define SWIFTRDMA_INBOX_MESSAGES	32	/* that an inbox holds */
+
+/**
+ * struct swiftrdma_listen - %SWIFTRDMA_IOC_LISTEN
+ * @size: in: size of this structure as the caller knows it
+ * @flags: in: 0
+ * @dev_index: in: the RDMA device, by index; the process is attached to it
+ * @event_fd: in: an eventfd, which is signalled for each message. The kernel keeps a reference
+ *	to it until the attachment ends or another one is given; the descriptor may be closed
+ *
+ * Messages that are in the inbox already stay there.
+ */
+struct swiftrdma_listen {
+	__u32 size;
+	__u32 flags;
+	__u32 dev_index;
+	__s32 event_fd;
+};
+
+/**
+ * struct swiftrdma_tell - %SWIFTRDMA_IOC_TELL
+ * @size: in: size of this structure as the caller knows it
+ * @flags: in: 0
+ * @dev_index: in: the RDMA device, by index; the process is attached to it
+ * @qpn: in: a connected QP of the calling process; the message goes to its peer
+ * @length: in: bytes of the message, 1 to %SWIFTRDMA_TELL_BYTES
+ * @reserved: 0
+ * @bytes: in: the message
+ */
+struct swiftrdma_tell {
+	__u32 size;
+	__u32 flags;
+	__u32 dev_index;
+	__u32 qpn;
+	__u32 length;
+	__u32 reserved;
+	__u8 bytes[SWIFTRDMA_TELL_BYTES];
+};
+
+/**
+ * struct swiftrdma_hear - %SWIFTRDMA_IOC_HEAR
+ * @size: in: size of this structure as the caller knows it
+ * @flags: in: 0
+ * @dev_index: in: the RDMA device, by index
+ * @qpn: out: the QP of the calling process whose peer sent the message
+ * @length: out: bytes of the message
+ * @reserved: 0
+ * @dropped: out: messages for which the inbox had no room, since the process began to listen
+ * @bytes: out: the message
+ */
+struct swiftrdma_hear {
+	__u32 size;
+	__u32 flags;
+	__u32 dev_index;
+	__u32 qpn;
+	__u32 length;
+	__u32 reserved;
+	__u64 dropped;
+	__u8 bytes[SWIFTRDMA_TELL_BYTES];
+};
+
 /* The size is in the structure, so that the number stays when the structure grows. */
 #define SWIFTRDMA_IOC_ATTACH	_IO(SWIFTRDMA_IOC_MAGIC, 1)
 #define SWIFTRDMA_IOC_ASK	_IO(SWIFTRDMA_IOC_MAGIC, 2)
+#define SWIFTRDMA_IOC_LISTEN	_IO(SWIFTRDMA_IOC_MAGIC, 3)
+#define SWIFTRDMA_IOC_TELL	_IO(SWIFTRDMA_IOC_MAGIC, 4)
+#define SWIFTRDMA_IOC_HEAR	_IO(SWIFTRDMA_IOC_MAGIC, 5)
 
 /* --- report -------------------------------------------------------------- */
 
@@ -782,6 +875,13 @@ SWIFTRDMA_SHARE_SIZE(swiftrdma_attach, 112);
 SWIFTRDMA_SHARE_AT(swiftrdma_ask, job, 8);
 SWIFTRDMA_SHARE_AT(swiftrdma_ask, slo_p99_ns, 40);
 SWIFTRDMA_SHARE_SIZE(swiftrdma_ask, 56);
+SWIFTRDMA_SHARE_AT(swiftrdma_listen, event_fd, 12);
+SWIFTRDMA_SHARE_SIZE(swiftrdma_listen, 16);
+SWIFTRDMA_SHARE_AT(swiftrdma_tell, bytes, 24);
+SWIFTRDMA_SHARE_SIZE(swiftrdma_tell, 152);
+SWIFTRDMA_SHARE_AT(swiftrdma_hear, dropped, 24);
+SWIFTRDMA_SHARE_AT(swiftrdma_hear, bytes, 32);
+SWIFTRDMA_SHARE_SIZE(swiftrdma_hear, 160);
 
 SWIFTRDMA_SHARE_HOLDS(SWIFTRDMA_HIST_BUCKETS == 994);
 SWIFTRDMA_SHARE_AT(swiftrdma_hist, bucket, 48);
