@@ -9,7 +9,7 @@
  *	MESSAGE: [n=COUNT] [us=PAUSE] [version=V] type=T from=QPN to=QPN [mine=NONCE] [yours=NONCE]
  *		 [wish=LEVEL]
  *
- * A type of 1 is HELLO, 2 WELCOME, 3 ASK, 4 ANSWER, 5 REFUSE, 6 WISH, 7 HEARD. With wish, the
+ * A type of 1 is HELLO, 2 WELCOME, 3 ASK, 4 ANSWER, 5 REFUSE, 6 WISH, 7 HEARD, 8 TELL, 9 TOLD. With wish, the
  * message has one wish, for the same QPs. PAUSE us are between two messages.
  * Prints "sent N".
  */

@@ -10,6 +10,14 @@
  *	class QPN			class TCLASS, as ibv_query_qp() has it (rxe
  *					keeps no SL)
  *	destroy QPN			ok
+ *	attach				ok: attached to the module
+ *	listen				ok: it has an inbox
+ *	tell QPN WORD [N]		told N: messages WORD1 to WORDN for the other end, or
+ *					one, WORD; or the first error
+ *	hear				heard QPN WORD dropped N
+ *	flood QPN N			flooded TOLD again N: N messages were sent, of which TOLD
+ *					were told, and N failed with EAGAIN
+ *	wait MS				woken N, by messages or the end of the attachment
  *	leave				child PID: it holds the QPs and waits, and this
  *					process ends
  *	quit				its QPs go, and it
@@ -29,6 +37,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "relay.h"
 #include "verbs.h"
 
 #define QPS_MAX	4096
@@ -157,6 +166,96 @@ static void class(struct ibv_qp *qp)
 		printf("class %u\n", attr.ah_attr.grh.traffic_class);
 }
 
+/* Messages WORD, or WORD1 to WORDN. */
+static void tell(uint32_t qpn, const char *word, unsigned int n)
+{
+	char text[SWIFTRDMA_TELL_BYTES];
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; !err && i < (n ? n : 1); i++) {
+		if (n)
+			snprintf(text, sizeof(text), "%s%u", word, i + 1);
+		else
+			snprintf(text, sizeof(text), "%s", word);
+		err = relay_tell(dev.index, qpn, text, (uint32_t)strlen(text) + 1);
+	}
+	if (err)
+		error(err);
+	else
+		printf("told %u\n", i);
+}
+
+static void hear(void)
+{
+	struct swiftrdma_hear h;
+	int err = relay_hear(dev.index, &h);
+
+	if (err)
+		error(err);
+	else
+		printf("heard %u %.*s dropped %llu\n", h.qpn, (int)h.length, (char *)h.bytes,
+		       (unsigned long long)h.dropped);
+}
+
+/* Goes on whatever the errors. */
+static void flood(uint32_t qpn, unsigned int n)
+{
+	unsigned int told = 0, again = 0;
+	int err;
+
+	for (unsigned int i = 0; i < n; i++) {
+		err = relay_tell(dev.index, qpn, "flood", 6);
+		told += !err;
+		again += err == -EAGAIN;
+	}
+	printf("flooded %u again %u\n", told, again);
+}
+
+static void wait_for_event(int ms)
+{
+	int n = relay_wait(ms);
+
+	if (n < 0)
+		error(n);
+	else
+		printf("woken %d\n", n);
+}
+
+static void say_whether(int err)
+{
+	if (err)
+		error(err);
+	else
+		puts("ok");
+}
+
+/* What needs no QP of this process. False: it is another command. */
+static bool obey_relay(const char *word, const char *args)
+{
+	char text[64] = "";
+	unsigned int qpn = 0, n = 0;
+
+	if (!strcmp(word, "attach")) {
+		say_whether(relay_attach(ibv_get_device_name(dev.ctx->device)));
+	} else if (!strcmp(word, "listen")) {
+		say_whether(relay_listen(dev.index));
+	} else if (!strcmp(word, "tell")) {
+		sscanf(args, "%u %63s %u", &qpn, text, &n);
+		tell(qpn, text, n);
+	} else if (!strcmp(word, "hear")) {
+		hear();
+	} else if (!strcmp(word, "flood")) {
+		sscanf(args, "%u %u", &qpn, &n);
+		flood(qpn, n);
+	} else if (!strcmp(word, "wait")) {
+		wait_for_event(atoi(args));
+	} else {
+		return false;
+	}
+	return true;
+}
+
 /* The QPs have no process of their own any more that lives. */
 static void leave(void)
 {
@@ -194,6 +293,8 @@ static int obey(const char *line)
 		ud();
 		return 0;
 	}
+	if (obey_relay(word, line + at))
+		return 0;
 	if (!strcmp(word, "leave")) {
 		leave();
 		return 0;

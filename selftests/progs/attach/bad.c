@@ -5,6 +5,7 @@
 #include <linux/userfaultfd.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -127,7 +128,7 @@ static void numbers(void)
 	struct swiftrdma_attach a = good();
 
 	refused("no such ioctl: 0", _IO(SWIFTRDMA_IOC_MAGIC, 0), &a, ENOTTY);
-	refused("no such ioctl: 3", _IO(SWIFTRDMA_IOC_MAGIC, 3), &a, ENOTTY);
+	refused("no such ioctl: 6", _IO(SWIFTRDMA_IOC_MAGIC, 6), &a, ENOTTY);
 	refused("no such ioctl: 1 with a size", _IOWR(SWIFTRDMA_IOC_MAGIC, 1, a), &a, ENOTTY);
 	refused("no such ioctl: another driver's", _IO('U', 1), &a, ENOTTY);
 }
@@ -174,6 +175,54 @@ static void asks(void)
 	ask.reserved = 0;
 	memset(ask.job, 'x', sizeof(ask.job));
 	refused("ask: a name without an end", SWIFTRDMA_IOC_ASK, &ask, EINVAL);
+}
+
+/* Before the process is attached. */
+static void relays(void)
+{
+	struct swiftrdma_listen listen = {
+		.size = sizeof(listen), .dev_index = dev_index, .event_fd = -1,
+	};
+	struct swiftrdma_tell tell = {
+		.size = sizeof(tell), .dev_index = dev_index, .qpn = 17, .length = 1,
+	};
+	struct swiftrdma_hear hear = { .size = sizeof(hear), .dev_index = dev_index };
+	int event = eventfd(0, EFD_CLOEXEC), null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	refused("listen: no descriptor", SWIFTRDMA_IOC_LISTEN, &listen, EBADF);
+	listen.event_fd = null;
+	refused("listen: no eventfd", SWIFTRDMA_IOC_LISTEN, &listen, EINVAL);
+	listen.event_fd = event;
+	refused("listen before attach", SWIFTRDMA_IOC_LISTEN, &listen, ENXIO);
+	listen.flags = 1;
+	refused("listen: a flag", SWIFTRDMA_IOC_LISTEN, &listen, EINVAL);
+	listen.flags = 0;
+	listen.size--;
+	refused("listen: a byte less", SWIFTRDMA_IOC_LISTEN, &listen, EINVAL);
+	listen.size++;
+	listen.dev_index = 4711;
+	refused("listen: no such device", SWIFTRDMA_IOC_LISTEN, &listen, ENODEV);
+	refused("tell before attach", SWIFTRDMA_IOC_TELL, &tell, ENXIO);
+	tell.length = 0;
+	refused("tell: no byte", SWIFTRDMA_IOC_TELL, &tell, EMSGSIZE);
+	tell.length = SWIFTRDMA_TELL_BYTES + 1;
+	refused("tell: a byte too many", SWIFTRDMA_IOC_TELL, &tell, EMSGSIZE);
+	tell.length = 1;
+	tell.reserved = 1;
+	refused("tell: what is reserved", SWIFTRDMA_IOC_TELL, &tell, EINVAL);
+	tell.reserved = 0;
+	tell.flags = 1;
+	refused("tell: a flag", SWIFTRDMA_IOC_TELL, &tell, EINVAL);
+	refused("tell: NULL", SWIFTRDMA_IOC_TELL, NULL, EFAULT);
+	refused("hear before attach", SWIFTRDMA_IOC_HEAR, &hear, ENXIO);
+	hear.reserved = 1;
+	refused("hear: what is reserved", SWIFTRDMA_IOC_HEAR, &hear, EINVAL);
+	hear.reserved = 0;
+	hear.dev_index = 4711;
+	refused("hear: no such device", SWIFTRDMA_IOC_HEAR, &hear, ENODEV);
+	refused("hear: NULL", SWIFTRDMA_IOC_HEAR, NULL, EFAULT);
+	close(event);
+	close(null);
 }
 
 static void by_index(void)
@@ -230,6 +279,7 @@ int test_bad(const char *name)
 		return 2;
 	dev_index = dev.index;
 	asks();
+	relays();
 	fields();
 	pointers();
 	endless_fault();
