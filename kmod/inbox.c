@@ -49,8 +49,8 @@ struct srdma_inbox {
 };
 
 /*
- * The inbox of a process; NULL: it does not listen. RCU section. Without an event the attachment has
- * ended in the meantime.
+ * The inbox of a process; NULL: it does not listen. RCU section. Without an event the attachment
+ * has ended in the meantime.
  */
 static struct srdma_inbox *find_inbox(const struct srdma_dev *dev, const struct pid *pid)
 {
