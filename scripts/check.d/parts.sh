@@ -50,13 +50,16 @@ vm_part() {
 nics_of() { sed -n 's/^#   scripts\/vm --nic \([a-z|-]*\) .*/\1/p' "$1" | head -n 1 | tr '|' ' '; }
 
 host_parts() {
-	local file name
+	local file name seconds
 
 	part host/unit 'user include selftests/unit selftests/lib selftests/data' unit_tests
 	for file in selftests/host/*.sh; do
 		name=$(basename "$file" .sh)
+		seconds=$limit
+		# It builds everything twice before its guest runs.
+		[ "$name" != packages ] || seconds=3500
 		part "host/$name" "$vm_deps scripts debian Documentation README.md selftests/host selftests/page selftests/kernel/unload.sh" \
-			logged "host-$name" timeout -k 5 $limit "$file"
+			logged "host-$name" timeout -k 5 $seconds "$file"
 	done
 	for file in selftests/fuzz/fuzz_*.c; do
 		name=$(basename "$file" .c)

@@ -52,4 +52,4 @@ git archive "$before" | tar -x -C "$work/tree" || exit 1
 } >"$work/log" 2>&1 || { tail -n 40 "$work/log"; exit 1; }
 rm -rf "$work/tree"
 make --no-print-directory bench-progs >/dev/null || exit 1
-scripts/vm --nic rxe --mem 3G --timeout 1500 -- bash selftests/host/guest/packages.sh "$work"
+scripts/vm --nic rxe --mem 3G --timeout 2400 -- bash selftests/host/guest/packages.sh "$work"
