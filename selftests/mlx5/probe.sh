@@ -23,11 +23,11 @@ dmesg -C
 check "its driver's own objects" hca_warm_up
 before=$(objects)
 # shellcheck disable=SC2086 # the words
-probe mlx5_0 peer mlx5_1 $exact sched-bind sched-rate diag-counters registers
+probe mlx5_0 peer mlx5_1 $exact sched-bind sched-rate sched-weight diag-counters registers
 note_findings
 is "what the NIC has is as assumed" "$(checks_with 'as assumed')" "dbrec uar-page wqe-counters"
 is "the rest cannot be tried" "$(checks_with cannot)" \
-	"module-count module-uar sched-bind sched-rate diag-counters registers"
+	"module-count module-uar sched-bind sched-rate sched-weight diag-counters registers"
 like "... without the module" "$(words_of module-count)" 'module not loaded'
 like "... without elements" "$(words_of sched-bind)" 'no scheduling elements'
 like "... without counters" "$(words_of diag-counters)" 'no diagnostic counters'

@@ -156,7 +156,7 @@ static struct model_qp_attr sh_attr(const struct sh_qp *qp)
 		.qpn = qp->obj.id,
 		.uar = sh_register(qp),
 		.cq = qp->scq ? qp->scq->obj.id : 0,
-		.element = sh_false(qp->hca, SH_FALSE_SCHED_RATE) ? 0 : qp->sched,
+		.element = qp->sched,
 		.reads = 1U << MLX5_GET(qpc, qp->qpc, log_sra_max),
 		.cls = sh_qos_class(qp, NULL),
 	};
@@ -505,5 +505,9 @@ int sh_contention_element(struct sh_hca *h, u32 element, u32 mbps, u32 weight)
 {
 	if (!h->contention)
 		return 0;
+	if (sh_false(h, SH_FALSE_SCHED_RATE))
+		mbps = 0;
+	if (sh_false(h, SH_FALSE_SCHED_WEIGHT))
+		weight = 0;
 	return model_element_set(&h->contention->model, element, mbps * 1000000ULL, 0, weight);
 }

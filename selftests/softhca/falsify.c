@@ -18,6 +18,7 @@ static const char *const sh_falsities[SH_FALSITIES] = {
 	[SH_FALSE_UDP_SPORT] = "udp-sport",
 	[SH_FALSE_LAG_PORT] = "lag-port",
 	[SH_FALSE_SCHED_RATE] = "sched-rate",
+	[SH_FALSE_SCHED_WEIGHT] = "sched-weight",
 	[SH_FALSE_CONGESTION] = "congestion",
 	[SH_FALSE_DIAG] = "diag-counters",
 	[SH_FALSE_COMMANDS] = "commands",

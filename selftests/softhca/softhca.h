@@ -409,7 +409,8 @@ enum sh_falsity {
 	SH_FALSE_UDP_SPORT,
 	SH_FALSE_LAG_PORT,
 	SH_FALSE_PRIORITY,	/* a DSCP changes no priority */
-	SH_FALSE_SCHED_RATE,	/* the rate of an element holds nobody back */
+	SH_FALSE_SCHED_RATE,	/* an element that is made now has no rate */
+	SH_FALSE_SCHED_WEIGHT,	/* ... no share: all weigh the same */
 	SH_FALSE_CONGESTION,	/* no event 0x1a */
 	SH_FALSE_DIAG,		/* a diagnostic counter has another id */
 	SH_FALSE_COMMANDS,	/* QUERY_QP takes 100 ms */

@@ -77,7 +77,7 @@ const struct noun noun_probe = {
 	"\n"
 	"CHECK := { dbrec | module-count | uar-page | module-uar | wqe-counters | dscp |\n"
 	"           dscp-counted | udp-sport | lag-port | sched-bind | sched-rate |\n"
-	"           congestion | diag-counters | commands | registers | depth | qps }\n"
+	"           sched-weight | congestion | diag-counters | commands | registers | depth | qps }\n"
 	"\n"
 	"Tries on the NIC what SwiftRDMA assumes of it, on queue pairs and memory of its own,\n"
 	"for some seconds, and prints what it found beside what is assumed. All checks run\n"

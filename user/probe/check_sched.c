@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Scheduling elements, by which the module enforces rates and weights of jobs: whether the NIC
- * creates them, binds a connected QP to one, and then keeps the QP to its rate.
+ * creates them, binds a connected QP to one, and then keeps the QP to its rate, or gives QPs of
+ * a full port their shares.
  */
 #include <errno.h>
 #include <infiniband/mlx5dv.h>
@@ -21,6 +22,12 @@
 #define MOST_NS		12000000000ull
 #define LEAST_MESSAGES	96
 
+/* The shares of the two leaves, and the QPs in each: enough to fill the port. */
+#define SHARE		3	/* of the second leaf; the first one has 1 */
+#define SHARE_QPS	4
+#define SHARE_BYTES	16384
+#define FULL_PORT	0.7	/* of its speed, in payload */
+
 struct leaves {
 	struct mlx5dv_sched_node *root;
 	struct mlx5dv_sched_leaf *leaf[LEAVES];
@@ -35,8 +42,25 @@ static void remove_leaves(struct leaves *l)
 		mlx5dv_sched_node_destroy(l->root);
 }
 
+static struct mlx5dv_sched_attr limit_of(int leaf)
+{
+	return (struct mlx5dv_sched_attr) {
+		.flags = MLX5DV_SCHED_ELEM_ATTR_FLAGS_MAX_AVG_BW,
+		.max_avg_bw = LIMIT_MBPS * (uint32_t)(leaf + 1),
+	};
+}
+
+static struct mlx5dv_sched_attr share_of(int leaf)
+{
+	return (struct mlx5dv_sched_attr) {
+		.flags = MLX5DV_SCHED_ELEM_ATTR_FLAGS_BW_SHARE,
+		.bw_share = leaf ? SHARE : 1,
+	};
+}
+
 /* False, and said: the NIC has no such elements, or refuses. */
-static bool create_leaves(struct probe *p, struct probe_finding *f, struct leaves *l)
+static bool create_leaves(struct probe *p, struct probe_finding *f, struct leaves *l,
+			  struct mlx5dv_sched_attr (*attr_of)(int leaf))
 {
 	struct mlx5dv_sched_attr attr = { 0 };
 	int i;
@@ -47,10 +71,9 @@ static bool create_leaves(struct probe *p, struct probe_finding *f, struct leave
 		finding_cannot(f, "this firmware has no scheduling elements for QPs (qos.nic_qp_scheduling)");
 		return false;
 	}
-	attr.parent = l->root;
-	attr.flags = MLX5DV_SCHED_ELEM_ATTR_FLAGS_MAX_AVG_BW;
 	for (i = 0; l->root && i < LEAVES; i++) {
-		attr.max_avg_bw = LIMIT_MBPS * (uint32_t)(i + 1);
+		attr = attr_of(i);
+		attr.parent = l->root;
 		l->leaf[i] = mlx5dv_sched_leaf_create(p->nic.ctx, &attr);
 		if (!l->leaf[i])
 			break;
@@ -87,7 +110,7 @@ void check_sched_bind(struct probe *p, struct probe_finding *f)
 	struct leaves l;
 	int error;
 
-	if (!create_leaves(p, f, &l))
+	if (!create_leaves(p, f, &l, limit_of))
 		return;
 	if (open_pair(p, f, &pair)) {
 		if (!bind_leaf(&pair, l.leaf[0], &error))
@@ -176,12 +199,147 @@ void check_sched_rate(struct probe *p, struct probe_finding *f)
 	struct nic_pair pair;
 	struct leaves l;
 
-	if (!create_leaves(p, f, &l))
+	if (!create_leaves(p, f, &l, limit_of))
 		return;
 	/* That is another check's finding. */
 	if (open_pair(p, f, &pair)) {
 		compare_rates(p, f, &pair, &l);
 		nic_pair_close(&pair);
 	}
+	remove_leaves(&l);
+}
+
+/* --- shares ---------------------------------------------------------------------- */
+
+struct groups {
+	struct nic_pair pair[LEAVES][SHARE_QPS];
+	uint64_t done[LEAVES];	/* writes that completed */
+};
+
+static void close_groups(struct groups *g)
+{
+	for (int i = 0; i < LEAVES * SHARE_QPS; i++)
+		if (g->pair[i / SHARE_QPS][i % SHARE_QPS].a)
+			nic_pair_close(&g->pair[i / SHARE_QPS][i % SHARE_QPS]);
+}
+
+static bool open_groups(struct probe *p, struct probe_finding *f, struct groups *g)
+{
+	memset(g, 0, sizeof(*g));
+	for (int i = 0; i < LEAVES * SHARE_QPS; i++) {
+		if (!open_pair(p, f, &g->pair[i / SHARE_QPS][i % SHARE_QPS])) {
+			close_groups(g);
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool bind_groups(struct groups *g, struct leaves *l, int *error)
+{
+	bool ok = true;
+
+	for (int i = 0; i < LEAVES * SHARE_QPS && ok; i++)
+		ok = bind_leaf(&g->pair[i / SHARE_QPS][i % SHARE_QPS], l->leaf[i / SHARE_QPS], error);
+	return ok;
+}
+
+static int fill_groups(struct groups *g)
+{
+	int err = 0;
+
+	for (int i = 0; i < LEAVES * SHARE_QPS && !err; i++)
+		err = nic_write(&g->pair[i / SHARE_QPS][i % SHARE_QPS], DEPTH, SHARE_BYTES, false);
+	return err;
+}
+
+/* Takes completions, and writes again on the QP of each. Returns their number or -errno. */
+static int turn_over(struct nic *nic, struct groups *g)
+{
+	struct ibv_wc wc[32];
+	int n = nic_poll(nic->cq, wc, 32), err = 0;
+
+	for (int i = 0; i < n && !err; i++) {
+		struct nic_pair *pair = (struct nic_pair *)(uintptr_t)wc[i].wr_id;
+
+		pair->outstanding--;
+		g->done[pair >= g->pair[1]]++;
+		err = nic_write(pair, 1, SHARE_BYTES, false);
+	}
+	return err ? err : n;
+}
+
+/*
+ * Payload of each group in bit/s, while both have more to write than the port carries. The
+ * writes that are under way at the end are left to nic_pair_close().
+ */
+static int measure_groups(struct probe *p, struct groups *g, double rate[LEAVES])
+{
+	uint64_t start = nic_now(), began = 0, at[LEAVES] = { 0 }, now = start;
+	int n = fill_groups(g);
+
+	while (n >= 0 && now - start < MOST_NS) {
+		n = turn_over(&p->nic, g);
+		now = nic_now();
+		if (!n)
+			nic_sleep_us(10);
+		if (!began && g->done[0] + g->done[1] >= 2ull * LEAVES * SHARE_QPS * DEPTH) {
+			began = now;
+			memcpy(at, g->done, sizeof(at));
+		}
+		if (began && now - began >= LEAST_NS && g->done[0] - at[0] >= LEAST_MESSAGES &&
+		    g->done[1] - at[1] >= LEAST_MESSAGES)
+			break;
+	}
+	if (n >= 0 && (!began || g->done[0] == at[0])) {
+		nic_say("too few writes complete to measure a rate");
+		n = -ETIMEDOUT;
+	}
+	for (int i = 0; i < LEAVES && n >= 0; i++)
+		rate[i] = (double)(g->done[i] - at[i]) * SHARE_BYTES * 8 * 1e9 /
+			  (double)(now - began) * p->scale;
+	return n < 0 ? n : 0;
+}
+
+static void compare_shares(struct probe *p, struct probe_finding *f, const double rate[LEAVES])
+{
+	double total = rate[0] + rate[1], link = (double)p->measured.link_bps;
+
+	finding_compare(f, PROBE_SHOWN, "Gbit/s", link / 1e9, total / 1e9, "of both");
+	if (total < FULL_PORT * link) {
+		finding_cannot(f, "%d QPs write %.1f Gbit/s to a port of %.0f, and shares show only on a full port",
+			       LEAVES * SHARE_QPS, total / 1e9, link / 1e9);
+		return;
+	}
+	finding_compare(f, PROBE_NEAR, "times", SHARE, rate[1] / rate[0],
+			"rate with share %d, to that with share 1", SHARE);
+	finding_say(f, "%.1f and %.1f Gbit/s with shares of 1 and %d", rate[0] / 1e9,
+		    rate[1] / 1e9, SHARE);
+}
+
+static void try_shares(struct probe *p, struct probe_finding *f, struct leaves *l)
+{
+	double rate[LEAVES];
+	struct groups g;
+	int error = 0;
+
+	if (!open_groups(p, f, &g))
+		return;
+	if (!bind_groups(&g, l, &error))
+		finding_cannot(f, "a QP is not bound to a leaf: %s", strerror(error));
+	else if (measure_groups(p, &g, rate))
+		finding_nic(f);
+	else
+		compare_shares(p, f, rate);
+	close_groups(&g);
+}
+
+void check_sched_weight(struct probe *p, struct probe_finding *f)
+{
+	struct leaves l;
+
+	if (!create_leaves(p, f, &l, share_of))
+		return;
+	try_shares(p, f, &l);
 	remove_leaves(&l);
 }

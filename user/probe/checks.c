@@ -73,6 +73,12 @@ const struct probe_check probe_checks[] = {
 		NEEDS_MLX5 | NEEDS_DEVX | NEEDS_SCALE, check_sched_rate,
 	},
 	{
+		"sched-weight",
+		"QPs of a full port get its bandwidth by the shares of their elements",
+		"kmod/mlx5/sched.c, for weights of jobs",
+		NEEDS_MLX5 | NEEDS_DEVX | NEEDS_SCALE, check_sched_weight,
+	},
+	{
 		"congestion",
 		"the NIC raises event 0x1a when a doorbell register is crowded",
 		"kmod/mlx5/event.c; mlx5_ifc.h names the event, nothing public says when it is raised",

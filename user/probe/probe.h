@@ -83,6 +83,7 @@ void check_udp_sport(struct probe *p, struct probe_finding *f);
 void check_lag_port(struct probe *p, struct probe_finding *f);
 void check_sched_bind(struct probe *p, struct probe_finding *f);
 void check_sched_rate(struct probe *p, struct probe_finding *f);
+void check_sched_weight(struct probe *p, struct probe_finding *f);
 void check_congestion(struct probe *p, struct probe_finding *f);
 void check_diag(struct probe *p, struct probe_finding *f);
 void check_commands(struct probe *p, struct probe_finding *f);

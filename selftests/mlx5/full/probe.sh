@@ -20,7 +20,7 @@ device() {
 	exit 1
 }
 checks=(dbrec module-count uar-page module-uar wqe-counters dscp dscp-counted udp-sport lag-port
-	sched-bind sched-rate congestion diag-counters commands)
+	sched-bind sched-rate sched-weight congestion diag-counters commands)
 # pair [CHECK]...
 pair() {
 	[ $# -gt 0 ] || set -- "${checks[@]}"
@@ -59,7 +59,7 @@ is "it is simulated, and says so" "$(jq '.simulated' <<<"$found")" true
 like "... to people as well" "$(swiftrdma probe mlx5_0 uar-page)" 'SIMULATED'
 is "nothing is left" "$(objects)" "$before"
 
-for falsity in dbrec uar-page wqe-counters sched-rate congestion diag-counters commands; do
+for falsity in dbrec uar-page wqe-counters sched-rate sched-weight congestion diag-counters commands; do
 	only_differs $falsity $falsity
 done
 # RTS2RTS_QP is refused once, as a bad parameter.
@@ -70,7 +70,7 @@ pair
 is "again nothing differs" "$(checks_with differs)" ""
 
 same_objects() { [ "$(objects)" = "$before" ]; }
-kill_probes mlx5_0 sched-bind sched-rate congestion peer mlx5_1 scale $scale
+kill_probes mlx5_0 sched-bind sched-rate sched-weight congestion peer mlx5_1 scale $scale
 check "killed, it leaves no scheduling element" wait_for 60 same_objects
 
 # --- with the module -------------------------------------------------------------------
