@@ -11,10 +11,10 @@
 #include <rdma/restrack.h>
 
 #include "adopt.h"
+#include "class.h"
 #include "compat.h"
 #include "debug.h"
 #include "driver_ops.h"
-#include "enforce.h"
 #include "find.h"
 #include "lifecycle.h"
 #include "pass.h"
@@ -98,7 +98,7 @@ static int query_driver(struct srdma_qp *q)
 				       IB_QP_DEST_QPN | IB_QP_PORT, init);
 	if (!ret) {
 		srdma_qp_set_caps(q, &attr->cap);
-		srdma_enforce_adopt(q, attr);
+		srdma_class_adopt(q, attr);
 	}
 	kfree(attr);
 	kfree(init);

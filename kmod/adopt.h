@@ -2,7 +2,7 @@
 #ifndef SRDMA_ADOPT_H
 #define SRDMA_ADOPT_H
 
-#include "enforce.h"
+#include "class.h"
 
 /* Adopt the QPs that are older than the module. In the client's add(); may take seconds. */
 void srdma_dev_adopt(struct srdma_dev *dev);

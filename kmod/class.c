@@ -10,7 +10,7 @@
 #include <linux/export.h>
 #include <linux/slab.h>
 
-#include "enforce.h"
+#include "class.h"
 #include "notify.h"
 #include "pass.h"
 
@@ -182,7 +182,7 @@ static void remember_av(struct srdma_qp *q, const struct rdma_ah_attr *ah)
 	set_bit(SRDMA_QP_HAS_AV, &q->flags);
 }
 
-struct ib_qp_attr *srdma_enforce_av(struct srdma_qp *q, struct ib_qp_attr *attr)
+struct ib_qp_attr *srdma_class_av(struct srdma_qp *q, struct ib_qp_attr *attr)
 {
 	struct ib_qp_attr *forced;
 	struct srdma_level l;
@@ -224,12 +224,12 @@ static void remember_class(struct srdma_qp *q, const struct rdma_ah_attr *ah)
 	q->tclass = rdma_ah_get_ah_flags(ah) & IB_AH_GRH ? ah->grh.traffic_class : 0;
 }
 
-void srdma_enforce_refused(struct srdma_qp *q)
+void srdma_class_refused(struct srdma_qp *q)
 {
 	assign_bit(SRDMA_QP_APP_SQD, &q->flags, q->state == IB_QPS_SQD);
 }
 
-void srdma_enforce_reset(struct srdma_qp *q)
+void srdma_class_reset(struct srdma_qp *q)
 {
 	clear_bit(SRDMA_QP_HAS_AV, &q->flags);
 	clear_bit(SRDMA_QP_SAW_AV, &q->flags);
@@ -238,21 +238,21 @@ void srdma_enforce_reset(struct srdma_qp *q)
 	WRITE_ONCE(q->ends.wish, 0);	/* it has no peer */
 }
 
-void srdma_enforce_recheck(struct srdma_qp *q)
+void srdma_class_recheck(struct srdma_qp *q)
 {
 	smp_mb();	/* store the class, then read the level: a rescan does the reverse */
 	if (srdma_qp_class_pending(q))
 		srdma_pass_qp(q);
 }
 
-void srdma_enforce_connected(struct srdma_qp *q, const struct ib_qp_attr *asked,
+void srdma_class_connected(struct srdma_qp *q, const struct ib_qp_attr *asked,
 			     const struct ib_qp_attr *used)
 {
 	remember_class(q, &used->ah_attr);
 	remember_av(q, &asked->ah_attr);
 	set_bit(SRDMA_QP_SAW_AV, &q->flags);
 	WRITE_ONCE(q->ends.wish, 0);	/* it was the former peer's */
-	smp_mb();	/* pairs as in srdma_enforce_recheck() */
+	smp_mb();	/* pairs as in srdma_class_recheck() */
 	/* The common case: no override, and the QP has the class that it asked for. */
 	if (used == asked && nothing_in_force(q))
 		return;
@@ -261,7 +261,7 @@ void srdma_enforce_connected(struct srdma_qp *q, const struct ib_qp_attr *asked,
 		srdma_pass_qp(q);
 }
 
-void srdma_enforce_adopt(struct srdma_qp *q, const struct ib_qp_attr *attr)
+void srdma_class_adopt(struct srdma_qp *q, const struct ib_qp_attr *attr)
 {
 	q->state = attr->qp_state;
 	set_bit(SRDMA_QP_HAS_STATE, &q->flags);
@@ -277,4 +277,4 @@ void srdma_enforce_adopt(struct srdma_qp *q, const struct ib_qp_attr *attr)
 	if (srdma_qp_class_pending(q))
 		srdma_pass_qp(q);
 }
-EXPORT_SYMBOL_GPL(srdma_enforce_adopt);
+EXPORT_SYMBOL_GPL(srdma_class_adopt);

@@ -10,8 +10,8 @@
 #include <linux/module.h>
 #include <linux/seq_file.h>
 
+#include "class.h"
 #include "debugfs_priv.h"
-#include "enforce.h"
 #include "figures.h"
 #include "find.h"
 #include "share.h"

@@ -12,8 +12,8 @@
 #include <linux/seq_file.h>
 #include <linux/string_helpers.h>
 
+#include "class.h"
 #include "debugfs_priv.h"
-#include "enforce.h"
 #include "figures.h"
 #include "find.h"
 #include "knobs.h"

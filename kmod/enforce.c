@@ -13,12 +13,14 @@
 #include <linux/delay.h>
 #include <linux/slab.h>
 
+#include "class.h"
 #include "debug.h"
 #include "enforce.h"
 #include "find.h"
 #include "notify.h"
 #include "param.h"
 #include "pass.h"
+#include "path.h"
 #include "results.h"
 #include "trace.h"
 

@@ -33,6 +33,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "adopt.h"
+#include "class.h"
 #include "compat.h"
 #include "counters.h"
 #include "debug.h"
@@ -170,7 +171,7 @@ static int modify_locked_qp(struct srdma_dev *dev, struct srdma_qp *q, struct ib
 	u64 began;
 	int ret;
 
-	used = srdma_enforce_modify(q, attr, mask);
+	used = srdma_class_modify(q, attr, mask);
 	if (ops->qp_modify)
 		ops->qp_modify(q, attr, mask);
 	srdma_delay(SRDMA_DELAY_LOCKED);
@@ -180,12 +181,12 @@ static int modify_locked_qp(struct srdma_dev *dev, struct srdma_qp *q, struct ib
 	if (ops->qp_modified)
 		ops->qp_modified(q, attr, mask, ret);
 	if (!ret) {
-		srdma_enforce_modified(q, attr, used, mask);
+		srdma_class_modified(q, attr, used, mask);
 		srdma_adopt_modified(q);
 		atomic64_inc(&dev->modified);
 		srdma_qp_touch(q);
 	} else {
-		srdma_enforce_refused(q);
+		srdma_class_refused(q);
 	}
 	trace_srdma_qp_modify(q, mask, ret);
 	srdma_qp_unlock(q);

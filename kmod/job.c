@@ -625,8 +625,8 @@ void srdma_job_stat(struct srdma_job_dev *jd, struct srdma_job_stat *st)
 	st->modifies = atomic64_read(&jd->modifies);
 	st->commands = atomic64_read(&jd->commands);
 	st->command_ns = atomic64_read(&jd->command_ns);
-	st->level = srdma_packed_level(READ_ONCE(jd->level));
-	st->follow = srdma_packed_level(READ_ONCE(jd->follow));
+	st->level = srdma_level_unpack(READ_ONCE(jd->level));
+	st->follow = srdma_level_unpack(READ_ONCE(jd->follow));
 	st->bit_rate = READ_ONCE(jd->bit_rate);
 	st->weight = READ_ONCE(jd->weight);
 	st->wr_rate = knob_or_none(jd, SWIFTRDMA_SHARE_KNOB_WR_RATE);

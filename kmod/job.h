@@ -47,7 +47,7 @@ static inline u16 srdma_packed_value(u32 packed)
 }
 
 /* The level of a packed override, -1: none. */
-static inline int srdma_packed_level(u32 packed)
+static inline int srdma_level_unpack(u32 packed)
 {
 	return packed ? srdma_packed_value(packed) : -1;
 }

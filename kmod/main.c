@@ -10,11 +10,11 @@
 
 #include "debugfs.h"
 #include "disarm.h"
-#include "enforce.h"
 #include "hook.h"
 #include "job.h"
 #include "lease.h"
 #include "netlink.h"
+#include "pass.h"
 #include "peer.h"
 #include "results.h"
 #include "share.h"

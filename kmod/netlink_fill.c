@@ -7,10 +7,10 @@
 #include <linux/ktime.h>
 #include <linux/math64.h>
 
-#include "enforce.h"
 #include "figures.h"
 #include "netlink_priv.h"
 #include "rule.h"
+#include "standing.h"
 
 void srdma_fill_dev(struct srdma_msg *m, struct srdma_dev *dev, u64 now)
 {

@@ -7,9 +7,10 @@
 #include <linux/ktime.h>
 #include <rdma/ib_verbs.h>
 
-#include "enforce.h"
+#include "class.h"
 #include "find.h"
 #include "netlink_priv.h"
+#include "path.h"
 #include "share.h"
 
 /* A nest's length has 16 bits, so no answer about one job can be longer. */

@@ -7,7 +7,7 @@
 #include <linux/cred.h>
 #include <rdma/ib_verbs.h>
 
-#include "enforce.h"
+#include "class.h"
 #include "netlink_priv.h"
 #include "peer.h"
 

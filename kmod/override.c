@@ -62,7 +62,7 @@ static u32 winning_level(const struct srdma_qp *q, const struct srdma_job_dev *j
 
 int srdma_qp_own_level(const struct srdma_qp *q)
 {
-	return srdma_packed_level(winning_level(q, rcu_dereference(q->job)));
+	return srdma_level_unpack(winning_level(q, rcu_dereference(q->job)));
 }
 
 /* A level that was never set here cannot be followed. Level 0 raises nothing. */
@@ -71,7 +71,7 @@ int srdma_qp_level(const struct srdma_qp *q)
 	const struct srdma_job_dev *jd = rcu_dereference(q->job);
 	int wish = READ_ONCE(q->ends.wish) - 1;
 	u32 own = winning_level(q, jd);
-	int level = srdma_packed_level(own);
+	int level = srdma_level_unpack(own);
 	struct srdma_level is;
 	u32 follow;
 
@@ -80,7 +80,7 @@ int srdma_qp_level(const struct srdma_qp *q)
 	follow = jd ? READ_ONCE(jd->follow) : 0;
 	if (!follow || (own && srdma_packed_rank(own) > srdma_packed_rank(follow)))
 		return level;
-	wish = min(wish, srdma_packed_level(follow));
+	wish = min(wish, srdma_level_unpack(follow));
 	if (wish <= max(level, 0))
 		return level;
 	is = srdma_level_get(wish);

@@ -4,8 +4,8 @@
  * came of it. A wish alone changes nothing. It is shown to this host's agent, and has an effect
  * as far as an override of SWIFTRDMA_KNOB_FOLLOW allows, which srdma_qp_level() works out.
  */
+#include "class.h"
 #include "debug.h"
-#include "enforce.h"
 #include "find.h"
 #include "lease.h"
 #include "peer_priv.h"
@@ -44,7 +44,7 @@ enum swiftrdma_ends srdma_qp_judge_wish(const struct srdma_qp *q)
 		return srdma_agent_is_there() ? SWIFTRDMA_ENDS_NOT_FOLLOWED :
 						SWIFTRDMA_ENDS_NO_AGENT;
 	is = srdma_level_get(wish);
-	if (srdma_packed_level(follow) >= wish && !srdma_level_is_set(&is))
+	if (srdma_level_unpack(follow) >= wish && !srdma_level_is_set(&is))
 		return SWIFTRDMA_ENDS_NO_LEVEL;
 	return SWIFTRDMA_ENDS_REFUSED;
 }
@@ -58,7 +58,7 @@ static void set_wish(struct srdma_qp *q, u8 wish)
 	if (was == wish)
 		return;
 	WRITE_ONCE(q->ends.wish, wish);
-	smp_mb();	/* pairs as in srdma_enforce_recheck() */
+	smp_mb();	/* pairs as in srdma_class_recheck() */
 	if (wish)
 		srdma_peer_wish_look();
 	srdma_qp_touch(q);

@@ -51,6 +51,7 @@ static const u8 oui[3] = { 'R', 'D', 'M' };
 /* Devices of this host, in different network namespaces, that may have the same address. */
 #define SAME_GID_MAX	8
 
+static srdma_peer_take_fn *take_msg;	/* constant after init */
 static LIST_HEAD(ports);
 static DEFINE_MUTEX(ports_lock);	/* inside it only the lock of RDMA core's GID tables */
 
@@ -164,7 +165,7 @@ static bool send_here(struct srdma_peer_port *port, const struct srdma_peer_path
 	rdma_put_gid_attr(own);
 	n = find_ports(&grh->dgid, found);
 	for (i = 0; i < n; i++) {
-		taken = taken || srdma_peer_take(found[i], &from, msg, false) != -ENOENT;
+		taken = taken || take_msg(found[i], &from, msg, false) != -ENOENT;
 		srdma_peer_port_put(found[i]);
 	}
 	return taken;
@@ -297,7 +298,7 @@ static void take_mad(struct srdma_peer_port *port, const struct ib_mad_recv_wc *
 	if (!find_source(port, recv, &from))
 		return;
 	memcpy(&msg, mad->data, sizeof(msg));
-	srdma_peer_take(port, &from, &msg, bounced);
+	take_msg(port, &from, &msg, bounced);
 }
 
 static void mad_received(struct ib_mad_agent *agent, struct ib_mad_send_buf *sent,
@@ -398,7 +399,8 @@ static const struct srdma_notifier notifier = {
 	.dev_removed = close_dev,
 };
 
-void srdma_peer_mad_init(void)
+void srdma_peer_mad_init(srdma_peer_take_fn *take)
 {
+	take_msg = take;
 	srdma_notify_register(&notifier);
 }

@@ -200,23 +200,24 @@ bool srdma_peer_may_tell(struct srdma_peer_port *port);
 
 /*
  * Send @msg to the peer at @path. -EAGAIN: too many messages were sent of late; -errno. Process
- * context; no lock is held. On the way to a QP of this host, srdma_peer_take() is called.
+ * context; no lock is held. A message to a QP of this host is taken in before this returns.
  */
 int srdma_peer_send(struct srdma_peer_port *port, const struct srdma_peer_path *path,
 		    const struct srdma_peer_msg *msg);
 
 /*
- * Take in a message that came to @port. -ENOENT: it is for no QP here that is connected to its
+ * Takes in a message that came to @port. -ENOENT: it is for no QP here that is connected to its
  * sender. Process context, also in ib_mad's work, which CM's messages wait for: does not wait
  * for a QP or a device. @bounced: it is our own, and came back because nobody there knows it.
  */
-int srdma_peer_take(struct srdma_peer_port *port, const struct srdma_peer_source *from,
-		    const struct srdma_peer_msg *msg, bool bounced);
+typedef int srdma_peer_take_fn(struct srdma_peer_port *port, const struct srdma_peer_source *from,
+			       const struct srdma_peer_msg *msg, bool bounced);
 
-/* peer_mad.c */
-void srdma_peer_mad_init(void);
+/* peer_mad.c: messages that come are given to @take. */
+void srdma_peer_mad_init(srdma_peer_take_fn *take);
 
-/* peer.c */
+/* peer_end.c */
+void srdma_peer_end_init(void);
 
 /*
  * Copy what the QP is connected to; srdma_qp_lock() is held. -EADDRNOTAVAIL: not known, because
@@ -225,6 +226,9 @@ void srdma_peer_mad_init(void);
 int srdma_peer_copy_path(const struct srdma_qp *q, struct srdma_peer_path *p);
 /* Is @from the address that the QP of @p is connected to? */
 bool srdma_peer_came_from(const struct srdma_peer_source *from, const struct srdma_peer_path *p);
+/* Is @p the path from @to_qpn here to @from_qpn there? */
+bool srdma_peer_is_between(__be32 from_qpn, __be32 to_qpn, const struct srdma_peer_path *p);
+/* Make @msg one of this type, from the QP of @p to its peer. */
 void srdma_peer_address(struct srdma_peer_msg *msg, const struct srdma_peer_path *p, u8 type);
 /*
  * The QP @to_qpn of the port, if it is connected to the QP @from_qpn at the address @from:
@@ -253,17 +257,17 @@ __be64 srdma_peer_make_nonce(const struct srdma_peer_path *p, __be64 nonce);
 bool srdma_peer_knows_nonce(const struct srdma_peer_path *p, const struct srdma_peer_msg *msg);
 
 /*
- * Ask the peer of @q for its class, or with @t tell it that. Returns as srdma_peer_ask(), and
+ * peer.c: ask the peer of @q for its class, or with @t tell it that. Returns as srdma_peer_ask(), and
  * what became of the message in @t->told if @a->status is ANSWERED.
  */
 int srdma_peer_exchange(struct srdma_qp *q, struct srdma_peer_answer *a,
 			struct srdma_peer_tell *t);
 
-/* peer_tell.c: take in a message of type TELL. As srdma_peer_take(). */
+/* peer_tell.c: take in a message of type TELL. As srdma_peer_take_fn. */
 int srdma_peer_hear_tell(struct srdma_peer_port *port, const struct srdma_peer_source *from,
 			 const struct srdma_peer_msg *msg);
 
-/* peer_heard.c: take in a message of type WISH. As srdma_peer_take(). */
+/* peer_heard.c: take in a message of type WISH. As srdma_peer_take_fn. */
 int srdma_peer_hear(struct srdma_peer_port *port, const struct srdma_peer_source *from,
 		    const struct srdma_peer_msg *msg);
 

@@ -23,9 +23,10 @@
 #include <linux/workqueue.h>
 
 #include "debug.h"
-#include "enforce.h"
 #include "find.h"
 #include "notify.h"
+#include "override.h"
+#include "pass.h"
 #include "peer_priv.h"
 
 /* All in seconds. A nonce of the peer is good for 8 at least. */

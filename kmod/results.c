@@ -7,10 +7,12 @@
 #include <linux/slab.h>
 
 #include "compat.h"
+#include "class.h"
 #include "find.h"
 #include "knobs.h"
 #include "notify.h"
 #include "pass.h"
+#include "path.h"
 #include "results.h"
 #include "share.h"
 
@@ -68,49 +70,11 @@ static void tally_class(struct srdma_qp *q, void *t)
 	add_standing(t, s, s == SRDMA_CANNOT && !err ? -EOPNOTSUPP : err, syndrome_of(q));
 }
 
-/* Before RTR a QP has no path, in ERR the path does not matter, and RESET clears it. */
-static bool has_path(const struct srdma_qp *q)
-{
-	u8 state = READ_ONCE(q->state);
-
-	return !test_bit(SRDMA_QP_HAS_STATE, &q->flags) ||
-	       (state >= IB_QPS_RTR && state <= IB_QPS_SQE);
-}
-
-bool srdma_path_pending(const struct srdma_qp *q, enum srdma_path_part part)
-{
-	const struct srdma_qp_hw *hw = srdma_qp_hw(q);
-	const struct srdma_path *p = hw ? &hw->path[part] : NULL;
-	u32 want = p ? READ_ONCE(p->want) : 0;
-
-	if (!p || test_bit(SRDMA_QP_DEAD, &q->flags))
-		return false;
-	if (srdma_giving_back(q->dev))
-		want = 0;
-	return want ? !READ_ONCE(p->set) || READ_ONCE(p->value) != srdma_packed_value(want) :
-		      READ_ONCE(p->set) && has_path(q);
-}
-EXPORT_SYMBOL_GPL(srdma_path_pending);
-
-static enum srdma_standing path_standing(const struct srdma_qp *q, enum srdma_path_part part)
-{
-	const struct srdma_qp_hw *hw = srdma_qp_hw(q);
-	int err;
-
-	if (!srdma_path_pending(q, part))
-		return SRDMA_DONE;
-	if (!has_path(q))
-		return SRDMA_UNCONNECTED;
-	err = READ_ONCE(hw->path[part].error);
-	/* The device would refuse the same again. */
-	return err && err != -EAGAIN && err != -ENOMEM ? SRDMA_CANNOT : SRDMA_PENDING;
-}
-
 static void tally_path(const struct srdma_qp *q, enum srdma_path_part part, struct srdma_tally *t)
 {
 	const struct srdma_qp_hw *hw = srdma_qp_hw(q);
 
-	add_standing(t, path_standing(q, part), hw ? READ_ONCE(hw->path[part].error) : 0,
+	add_standing(t, srdma_path_standing(q, part), hw ? READ_ONCE(hw->path[part].error) : 0,
 		     syndrome_of(q));
 }
 

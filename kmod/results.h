@@ -2,8 +2,8 @@
 #ifndef SRDMA_RESULTS_H
 #define SRDMA_RESULTS_H
 
-#include "enforce.h"
 #include "lease.h"
+#include "standing.h"
 
 /**
  * struct srdma_tally - the QPs of a target, counted by standing

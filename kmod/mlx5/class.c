@@ -11,7 +11,7 @@
 #include <linux/mlx5/qp.h>
 #include <rdma/ib_verbs.h>
 
-#include "enforce.h"
+#include "class.h"
 #include "mlx5.h"
 
 /* Missing in the kernel's headers: a capability, and a bit of opt_param_mask. */

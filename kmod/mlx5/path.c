@@ -12,9 +12,11 @@
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
 
-#include "enforce.h"
 #include "find.h"
 #include "mlx5.h"
+#include "override.h"
+#include "pass.h"
+#include "path.h"
 
 /* Missing in the kernel's headers: capabilities, and bits of opt_param_mask_95_32. */
 #define CAP_DWORD		10

@@ -19,7 +19,7 @@
 #include <rdma/mlx5-abi.h>
 
 #include "adopt.h"
-#include "enforce.h"
+#include "class.h"
 #include "find.h"
 #include "mlx5.h"
 #include "uar.h"
@@ -266,7 +266,7 @@ static void adopt_context(struct srdma_qp *q, const struct srdma_qpc *qpc)
 		memcpy(ah->roce.dmac, qpc->dmac, sizeof(ah->roce.dmac));
 	/* A QP that has no port yet has no address either. */
 	if (port || qpc->state < IB_QPS_RTR || qpc->state == IB_QPS_ERR)
-		srdma_enforce_adopt(q, &attr);
+		srdma_class_adopt(q, &attr);
 }
 
 /* Query a QP by a command. srdma_qp_lock() is held. False: to be continued later. */

@@ -18,9 +18,10 @@
 #include <linux/mlx5/qp.h>
 #include <linux/slab.h>
 
-#include "enforce.h"
 #include "find.h"
+#include "job.h"
 #include "mlx5.h"
+#include "pass.h"
 
 /* Missing in the kernel's headers. */
 #define QOS_DWORD		1
