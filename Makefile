@@ -34,7 +34,7 @@ define farm
 	@mkdir -p $(1)/src
 	@find $(1)/src -xtype l -delete
 	@$(MODULE_SRCS) | while read -r f; do \
-		[ -L "$(1)/src/$$f" ] || { mkdir -p "$(1)/src/$${f%/*}"; ln -sfn "$(ROOT)/$$f" "$(1)/src/$$f"; }; \
+		[ "$(1)/src/$$f" -ef "$$f" ] || { mkdir -p "$(1)/src/$${f%/*}"; ln -sfn "$(ROOT)/$$f" "$(1)/src/$$f"; }; \
 	done
 	+@flock $(1)/.lock $(KMAKE) M=$(1)/src/kmod $(2) modules
 	@find $(1)/src/kmod -name '*.ko' -exec cp -u -t $(1) {} +
