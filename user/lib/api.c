@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lib/lib.h"
+#include "lib/move.h"
 
 /* A program may have been built with a smaller structure, or a larger one. */
 static void copy_sized(void *to, size_t size, const void *from, size_t have)
@@ -33,6 +34,13 @@ static const struct device *device_of(const struct ibv_context *ctx)
 	const struct context *c = context_find(ctx);
 
 	return c && *c->alive ? c->dev : NULL;
+}
+
+EXPORT int swiftrdma_move_qp(struct ibv_qp *qp)
+{
+	struct qp *q = qp_find(qp);
+
+	return q && *q->alive ? move_now(q) : -EOPNOTSUPP;
 }
 
 EXPORT int swiftrdma_read_job(struct ibv_context *ctx, struct swiftrdma_job_info *info, size_t size)

@@ -8,6 +8,7 @@
 
 #include "lib/huge.h"
 #include "lib/lib.h"
+#include "lib/move.h"
 
 /* In programs these are macros, which call one of the functions below. */
 #undef ibv_reg_mr
@@ -33,6 +34,8 @@ static void look_up_next(void)
 	next.modify_qp = FIND(modify_qp, "1.1");
 	next.destroy_qp = FIND(destroy_qp, "1.1");
 	next.qp_to_qp_ex = FIND(qp_to_qp_ex, "1.6");
+	next.get_async_event = FIND(get_async_event, "1.1");
+	next.ack_async_event = FIND(ack_async_event, "1.1");
 	next.reg_mr = FIND(reg_mr, "1.1");
 	next.reg_mr_iova = FIND(reg_mr_iova, "1.7");
 	next.reg_mr_iova2 = FIND(reg_mr_iova2, "1.8");
@@ -116,6 +119,12 @@ EXPORT struct ibv_cq *ibv_create_cq(struct ibv_context *ctx, int cqe, void *cq_c
 	find_next_functions();
 	c = cqe > 0 ? context_of(ctx) : NULL;
 	room = c ? chunk_cq_room(c, (uint32_t)cqe) : 0;
+	if (settings.move && cqe > 0) {
+		cq = next.create_cq(ctx, cqe + (int)room + MOVE_CQ_ROOM, cq_context, channel,
+				    comp_vector);
+		if (cq)
+			return track_created_cq(ctx, cq, room);
+	}
 	cq = next.create_cq(ctx, cqe + (int)room, cq_context, channel, comp_vector);
 	if (!cq && room) {
 		room = 0;
@@ -217,10 +226,13 @@ static struct ibv_qp *create_qp(struct context *c, struct ibv_pd *pd, struct ibv
 EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
 	struct context *c = context_find(pd->context);
+	struct ibv_qp_cap asked = attr->cap;
 	struct chunk_ask ask = { 0 };
 	struct ibv_qp *qp;
+	bool moves;
 
 	find_next_functions();
+	moves = move_ask(c, attr);
 	if (c) {
 		place_read_control(c);
 		ask = chunk_ask(c, attr);
@@ -228,19 +240,32 @@ EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *
 	qp = create_qp(c, pd, attr);
 	if (!qp && chunk_unask(&ask, attr))
 		qp = create_qp(c, pd, attr);
+	if (!qp && moves) {
+		attr->cap = asked;
+		qp = create_qp(c, pd, attr);
+	} else if (qp && moves) {
+		move_adopt(qp, attr);
+	}
 	if (qp)
 		chunk_give(qp, attr, &ask);
 	return qp;
 }
 
+/* NULL: the QP cannot move. */
+static struct move *move_of(struct qp *q)
+{
+	return q && *q->alive ? atomic_load_explicit(&q->move, memory_order_acquire) : NULL;
+}
+
 EXPORT int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
 	struct qp *q = qp_find(qp);
+	struct move *m = move_of(q);
 	struct ibv_qp_ex *qpx;
 	int ret, err;
 
 	find_next_functions();
-	ret = next.modify_qp(qp, attr, mask);
+	ret = m ? move_modify(m, attr, mask) : next.modify_qp(qp, attr, mask);
 	if (ret || !q || !*q->alive)
 		return ret;
 	err = errno;
@@ -262,12 +287,13 @@ EXPORT int ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
 			struct ibv_qp_init_attr *init)
 {
 	struct qp *q = qp_find(qp);
+	struct move *m = move_of(q);
 	int ret;
 
 	find_next_functions();
 	if (!next.query_qp)
 		return ENOSYS;
-	ret = next.query_qp(qp, attr, mask, init);
+	ret = m ? move_query(m, attr, mask, init) : next.query_qp(qp, attr, mask, init);
 	if (ret || !q || !*q->alive || !q->asked_send_wr)
 		return ret;
 	attr->cap.max_send_wr = q->asked_send_wr;
@@ -280,9 +306,12 @@ EXPORT int ibv_destroy_qp(struct ibv_qp *qp)
 	struct ibv_cq *send_cq = qp->send_cq, *recv_cq = qp->recv_cq;
 	struct qp *q = qp_find(qp);
 	struct placed *p = q ? q->placed : NULL;
+	struct move *m = move_of(q);
 	int ret;
 
 	find_next_functions();
+	if (m)
+		move_destroy(m);
 	if (p)
 		placed_destroy(p, qp);
 	ret = next.destroy_qp(qp);
@@ -308,6 +337,70 @@ EXPORT int ibv_dealloc_pd(struct ibv_pd *pd)
 	if (ret && own)
 		place_remember_pd(own, pd);
 	return ret;
+}
+
+/* --- async events ------------------------------------------------------------------ */
+
+/* The program's QP in place of the shadow that an event is of. */
+static void translate_event(struct ibv_async_event *event)
+{
+	struct context *c;
+	struct move *m;
+	struct qp *q;
+
+	switch (event->event_type) {
+	case IBV_EVENT_QP_FATAL:
+	case IBV_EVENT_QP_REQ_ERR:
+	case IBV_EVENT_QP_ACCESS_ERR:
+	case IBV_EVENT_COMM_EST:
+	case IBV_EVENT_SQ_DRAINED:
+	case IBV_EVENT_PATH_MIG:
+	case IBV_EVENT_PATH_MIG_ERR:
+	case IBV_EVENT_QP_LAST_WQE_REACHED:
+		break;
+	default:
+		return;
+	}
+	c = context_find(event->element.qp->context);
+	q = c && *c->alive ? context_qp(c, event->element.qp->qp_num) : NULL;
+	m = move_of(q);
+	if (!m || m->first == event->element.qp)
+		return;
+	/* A shadow may be destroyed while the program still has the event. */
+	next.ack_async_event(event);
+	event->element.qp = m->first;
+	atomic_fetch_add(&m->events, 1);
+}
+
+EXPORT int ibv_get_async_event(struct ibv_context *ctx, struct ibv_async_event *event)
+{
+	int ret;
+
+	find_next_functions();
+	ret = next.get_async_event(ctx, event);
+	if (!ret && settings.move)
+		translate_event(event);
+	return ret;
+}
+
+/* Of the events of a QP as many are acknowledged here as were at once when they came. */
+static bool is_acknowledged(const struct ibv_async_event *event)
+{
+	struct qp *q = settings.move ? table_find(&qps, event->element.qp) : NULL;
+	struct move *m = move_of(q);
+	uint32_t n = m ? atomic_load(&m->events) : 0;
+
+	while (n)
+		if (atomic_compare_exchange_weak(&m->events, &n, n - 1))
+			return true;
+	return false;
+}
+
+EXPORT void ibv_ack_async_event(struct ibv_async_event *event)
+{
+	find_next_functions();
+	if (!is_acknowledged(event))
+		next.ack_async_event(event);
 }
 
 /* --- memory regions ---------------------------------------------------------------- */
