@@ -2,14 +2,15 @@
 /*
  * moved: traffic on one RC connection that is checked in every byte, while its QPs move.
  *
- *	moved DEV PORT OPS MOVES [HOST]
+ *	moved DEV PORT MOVES [HOST]
  *
- * Two of them, one with HOST (the other's address), work as the two ends. Each posts OPS operations:
- * sends with and without immediate data, writes that a send announces, writes with immediate data,
- * reads, and atomic additions, most of them unsignalled. It keeps at least 8 outstanding as far as
- * there are so many to come, checks order, length, immediate data and bytes of what it receives, and the
- * order of its own completions. Meanwhile a thread moves the QP up to MOVES times, at random times, by
- * swiftrdma_move_qp() where libswiftrdma is preloaded. OPS 0: for as long as there are moves to come.
+ * Two of them, one with HOST (the other's address), work as the two ends. Each posts sends with and
+ * without immediate data, writes that a send announces, writes with immediate data, reads, and atomic
+ * additions, most of them unsignalled and some inline. It keeps at least 8 outstanding, and checks
+ * order, length, immediate data and bytes of what it receives, the order of its own completions, and
+ * the sum of the additions. Meanwhile a thread asks for moves of the QP, at random times, until MOVES
+ * have taken place, by swiftrdma_move_qp() where libswiftrdma is preloaded. The traffic ends when
+ * that is so at both ends, or no move has taken place for 30 s.
  *
  * Prints "moved N failed N busy N errno..", "ops N received N", and "right" or what was wrong.
  */
@@ -33,8 +34,9 @@
 #define SLOT 256		/* bytes */
 #define RECVS 64
 #define WINDOW 24		/* operations outstanding, at most */
-#define LEAST 8
 #define EVERY 4			/* one in so many operations is signalled */
+#define INLINE 64
+#define PATIENCE_NS 30000000000ull
 
 enum op { OP_SEND, OP_SEND_IMM, OP_WRITE, OP_WRITE_IMM, OP_READ, OP_ADD, OPS };
 
@@ -58,12 +60,11 @@ static struct vpeer peer;
 static int peer_fd = -1;
 
 static uint64_t posted, done, received, adds, recv_posted, recv_done;
-static _Atomic uint64_t outstanding;
 static uint64_t last_before;
 static int (*move)(struct ibv_qp *qp);
 static _Atomic bool moving, over;
+static bool told_over, peer_over;
 static unsigned int moves_wanted, moved, failed, busy;
-static uint64_t moved_full;			/* moves that began with LEAST outstanding */
 static int last_error;
 static uint32_t seed;
 
@@ -136,6 +137,8 @@ static void post_op(uint64_t i)
 	int ret;
 
 	fill(mem.out[at], i, n);
+	if (n <= INLINE && op != OP_READ && op != OP_ADD)
+		wr.send_flags |= IBV_SEND_INLINE;
 	switch (op) {
 	case OP_SEND:
 		wr.opcode = IBV_WR_SEND;
@@ -244,18 +247,16 @@ static bool poll_once(void)
 
 static void *move_at_will(void *arg)
 {
+	uint64_t last = now_ns();
 	int err;
 
 	(void)arg;
-	while (moved < moves_wanted && !over) {
-		bool full;
-
+	while (moved < moves_wanted && !over && now_ns() - last < PATIENCE_NS) {
 		usleep(vrnd(&seed) % 3000);
-		full = outstanding >= LEAST;
 		err = move(qp);
 		if (!err) {
 			moved++;
-			moved_full += full;
+			last = now_ns();
 		} else if (err == -EBUSY) {
 			busy++;
 		} else {
@@ -305,7 +306,7 @@ static bool set_up(const char *name)
 	struct ibv_qp_init_attr init = {
 		.qp_type = IBV_QPT_RC,
 		.cap = { .max_send_wr = 2 * WINDOW + 2, .max_recv_wr = RECVS,
-			 .max_send_sge = 1, .max_recv_sge = 1 },
+			 .max_send_sge = 1, .max_recv_sge = 1, .max_inline_data = INLINE },
 	};
 	struct vconn conn = VCONN_DEFAULT;
 	struct vpeer own;
@@ -338,27 +339,31 @@ static bool set_up(const char *name)
 	return !vqp_rts(qp, own.psn, &conn);
 }
 
-/* The last operation is a signalled one. */
-static bool goes_on(uint64_t ops)
+/* Until both ends have moved as often as they want. */
+static bool goes_on(void)
 {
-	return posted < ops || (!ops && moving) || posted % EVERY;
+	char byte = 0;
+
+	if (!moving && !told_over && write(peer_fd, &byte, 1) == 1)
+		told_over = true;
+	if (!peer_over && recv(peer_fd, &byte, 1, MSG_DONTWAIT) == 1)
+		peer_over = true;
+	return !told_over || !peer_over;
 }
 
 int main(int argc, char **argv)
 {
 	struct { uint64_t posted, adds; } mine, theirs;
 	pthread_t thread;
-	uint64_t ops;
 	char byte = 0;
 
 	setlinebuf(stdout);
-	if (argc < 5)
+	if (argc < 4)
 		return 2;
 	seed = (uint32_t)now_ns() ^ (uint32_t)getpid();
-	ops = strtoull(argv[3], NULL, 10);
-	moves_wanted = (unsigned int)strtoul(argv[4], NULL, 10);
+	moves_wanted = (unsigned int)strtoul(argv[3], NULL, 10);
 	move = (int (*)(struct ibv_qp *))dlsym(RTLD_DEFAULT, "swiftrdma_move_qp");
-	peer_fd = meet(argv[2], argc > 5 ? argv[5] : NULL);
+	peer_fd = meet(argv[2], argc > 4 ? argv[4] : NULL);
 	if (peer_fd < 0 || !set_up(argv[1]))
 		wrong("no connection");
 	swap_with_peer(&byte, &byte, 1);
@@ -367,14 +372,14 @@ int main(int argc, char **argv)
 		if (pthread_create(&thread, NULL, move_at_will, NULL))
 			return 2;
 	}
-	while (goes_on(ops)) {
-		while (posted - done < WINDOW && goes_on(ops))
+	while (goes_on()) {
+		while (posted - done < WINDOW)
 			post_op(posted++);
-		outstanding = posted - done;
 		poll_once();
-		outstanding = posted - done;
 	}
-	/* The last one is signalled. */
+	while (posted % EVERY)
+		post_op(posted++);
+	/* The last operation is a signalled one. */
 	while (done < posted)
 		poll_once();
 	mine.posted = posted;
@@ -395,7 +400,7 @@ int main(int argc, char **argv)
 	over = true;
 	if (move && moves_wanted)
 		pthread_join(thread, NULL);
-	printf("moved %u full %lu failed %u busy %u error %s\n", moved, moved_full, failed, busy,
+	printf("moved %u failed %u busy %u error %s\n", moved, failed, busy,
 	       last_error ? strerrorname_np(last_error) : "-");
 	printf("ops %lu received up to %lu of %lu\n", posted, received, theirs.posted);
 	if (mem.shared.sum != theirs.adds)

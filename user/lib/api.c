@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "lib/lib.h"
-#include "lib/move.h"
 
 /* A program may have been built with a smaller structure, or a larger one. */
 static void copy_sized(void *to, size_t size, const void *from, size_t have)
@@ -41,6 +40,22 @@ EXPORT int swiftrdma_move_qp(struct ibv_qp *qp)
 	struct qp *q = qp_find(qp);
 
 	return q && *q->alive ? move_now(q) : -EOPNOTSUPP;
+}
+
+EXPORT const char *swiftrdma_move_reason(struct ibv_qp *qp)
+{
+	struct qp *q = qp_find(qp);
+	struct move *m = q && *q->alive ? atomic_load_explicit(&q->move, memory_order_acquire) : NULL;
+	const char *why;
+
+	if (!q || !*q->alive || !settings.move)
+		return "the library does not know it, or SWIFTRDMA_MOVE is not set";
+	if (!m)
+		return q->move_why ? q->move_why : "it was not created by ibv_create_qp()";
+	pthread_mutex_lock(&m->life);
+	why = m->why;
+	pthread_mutex_unlock(&m->life);
+	return why;
 }
 
 EXPORT int swiftrdma_read_job(struct ibv_context *ctx, struct swiftrdma_job_info *info, size_t size)

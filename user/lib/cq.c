@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "lib/lib.h"
-#include "lib/move.h"
 
 static struct cq *free_first, *free_last;
 static uint32_t free_count;
@@ -308,7 +307,7 @@ static noinline int poll_counted(struct ibv_cq *cq, int n, struct ibv_wc *wc, st
 
 static int keep(const struct cq *c, struct ibv_wc *wc, int n)
 {
-	if (c->moves)
+	if (c->moves && *c->alive)
 		n = move_keep(c, wc, n);
 	return c->split ? chunk_keep(c, wc, n) : n;
 }

@@ -35,6 +35,7 @@
 
 #include "lib/chunk.h"
 #include "lib/control.h"
+#include "lib/move.h"
 #include "lib/place.h"
 #include "lib/swiftrdma.h"
 
@@ -73,6 +74,7 @@ struct settings {
 	bool move;		/* new QPs can move */
 	bool move_thread;	/* a thread carries it out; tests do that themselves */
 	uint32_t move_every;	/* ms, for tests: so often a QP moves; 0: not by itself */
+	enum move_step move_fail;	/* for tests: fails at each second time */
 	const char *stats;	/* file that the figures go to at exit; NULL: none */
 };
 
@@ -227,6 +229,7 @@ struct device {
 	_Atomic uint64_t placed;	/* QPs that were created in a register of the library */
 	_Atomic bool listens;	/* for messages of peers; see channel.c */
 	int event;		/* the eventfd of these */
+	struct move_figures moves;
 	struct device_knobs knobs;
 };
 
@@ -374,6 +377,8 @@ struct qp {
 	struct placed *placed;	/* in a register of the library; else NULL */
 	struct chunk_queue *chunk;	/* one of .chunk_spare; NULL: its requests are not split */
 	struct move *_Atomic move;	/* NULL: it cannot move */
+	const char *move_why;		/* why not; NULL: nothing moves in this process */
+	bool shown;			/* its queues, by mlx5dv_init_obj() */
 	uint32_t asked_send_wr;		/* what the program asked for; 0: the queue is no larger */
 	struct ibv_qp *key;		/* NULL: the QP is gone; written atomically */
 	struct ibv_cq *send_cq;
@@ -545,6 +550,8 @@ struct cq {
 	/* See chunk.c. */
 	bool split;			/* requests that complete here may be split */
 	bool moves;			/* QPs that complete here may move; see move.c */
+	bool move_room;			/* it has MOVE_CQ_ROOM entries more */
+	bool resized, shown;		/* by ibv_resize_cq(), mlx5dv_init_obj() */
 	uint32_t added;			/* entries, for pieces */
 	uint32_t room;			/* of these, what no QP has; under lib_lock() */
 	const struct split *entry_split;	/* of the entry that start_poll or next_poll read */
@@ -657,11 +664,13 @@ extern struct next next;
 
 struct mlx5dv_qp_init_attr;
 struct mlx5dv_cq_init_attr;
+struct mlx5dv_obj;
 
 EXPORT struct ibv_qp *mlx5dv_create_qp(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr,
 				       struct mlx5dv_qp_init_attr *dv);
 EXPORT struct ibv_cq_ex *mlx5dv_create_cq(struct ibv_context *ctx, struct ibv_cq_init_attr_ex *attr,
 					  struct mlx5dv_cq_init_attr *dv);
+EXPORT int mlx5dv_init_obj(struct mlx5dv_obj *obj, uint64_t obj_type);
 
 /* Called after the provider created a QP. False: the library does not see all of its posts. */
 bool track_qp(struct context *c, struct ibv_qp *qp, const struct qp_want *want);

@@ -8,17 +8,17 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "lib/channel.h"
 #include "lib/lib.h"
-#include "lib/move.h"
 
 #define DEVICES_MAX 64
 #define MS 1000000ull
+#define POLL_NS 50000
 
 _Atomic bool move_forked;
-_Atomic uint64_t move_count, move_failures;
 
 static int kick = -1;
 static const alive_t *started;
@@ -39,7 +39,7 @@ static struct move *move_by_number(const struct device *dev, uint32_t qpn)
 		if (!m || q->ctx->dev != dev)
 			continue;
 		pthread_mutex_lock(&m->life);
-		found = !m->dead && (m->now->qp_num == qpn || (m->old && m->old->qp_num == qpn));
+		found = !m->dead && m->now->qp_num == qpn;
 		pthread_mutex_unlock(&m->life);
 		if (found)
 			return m;
@@ -47,7 +47,7 @@ static struct move *move_by_number(const struct device *dev, uint32_t qpn)
 	return NULL;
 }
 
-static void hear_all(const struct device *dev, uint64_t now)
+static void hear_all(const struct device *dev)
 {
 	struct swiftrdma_hear h;
 	struct move_msg msg;
@@ -60,7 +60,7 @@ static void hear_all(const struct device *dev, uint64_t now)
 		memcpy(&msg, h.bytes, sizeof(msg));
 		m = ntohl(msg.magic) == MOVE_MAGIC ? move_by_number(dev, h.qpn) : NULL;
 		if (m)
-			move_heard(m, &msg, now);
+			move_heard(m, &msg);
 	}
 }
 
@@ -88,36 +88,40 @@ static void want_next(uint64_t now)
 	}
 }
 
-int move_round(uint64_t now)
+int64_t move_round(void)
 {
 	enum move_pace pace = MOVE_AT_REST, p;
 	struct move *m;
 
 	for (const struct device *dev = devices; dev; dev = dev->next)
 		if (channel_event(dev) >= 0)
-			hear_all(dev, now);
-	want_next(now);
+			hear_all(dev);
+	want_next(lib_clock());
 	for (const struct qp *q = qp_all(); q; q = q->next_all) {
 		m = move_at(q);
-		p = m ? move_turn(m, now) : MOVE_AT_REST;
+		p = m ? move_turn(m) : MOVE_AT_REST;
 		if (p > pace)
 			pace = p;
 	}
 	if (pace == MOVE_POLLS)
-		return 0;
-	return pace == MOVE_WAITS ? 20 : settings.move_every ? (int)settings.move_every : -1;
+		return POLL_NS;
+	if (pace == MOVE_WAITS)
+		return 20 * MS;
+	return settings.move_every ? (int64_t)(settings.move_every * MS) : -1;
 }
 
-static void wait_for_event(int ms)
+static void wait_for_event(int64_t ns)
 {
 	struct pollfd fds[DEVICES_MAX + 1] = { { .fd = kick, .events = POLLIN } };
+	struct timespec t = { .tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000 };
 	nfds_t n = 1;
 	uint64_t kicks;
 
 	for (const struct device *dev = devices; dev && n <= DEVICES_MAX; dev = dev->next)
 		if (channel_event(dev) >= 0)
 			fds[n++] = (struct pollfd){ .fd = channel_event(dev), .events = POLLIN };
-	if (poll(fds, n, ms) > 0 && fds[0].revents && read(kick, &kicks, sizeof(kicks)) < 0)
+	if (ppoll(fds, n, ns < 0 ? NULL : &t, NULL) > 0 && fds[0].revents &&
+	    read(kick, &kicks, sizeof(kicks)) < 0)
 		return;
 }
 
@@ -126,7 +130,7 @@ static void *run(void *arg)
 	const alive_t *alive = arg;
 
 	while (*alive)
-		wait_for_event(move_round(lib_clock()));
+		wait_for_event(move_round());
 	return NULL;
 }
 
@@ -170,17 +174,17 @@ void move_kick(void)
 int move_now(struct qp *q)
 {
 	struct move *m = move_at(q);
-	uint64_t ended;
+	uint64_t ends;
 	int result;
 
 	if (!m)
 		return -EOPNOTSUPP;
 	pthread_mutex_lock(&m->life);
-	ended = m->moves + m->failures;
+	ends = m->ends;
 	if (m->state == MOVE_IDLE)
 		m->wanted = true;
 	move_kick();
-	while (!m->dead && ended == m->moves + m->failures)
+	while (!m->dead && ends == m->ends)
 		pthread_cond_wait(&m->ended, &m->life);
 	result = m->dead ? -ENOENT : m->result;
 	pthread_mutex_unlock(&m->life);

@@ -8,7 +8,6 @@
 
 #include "lib/huge.h"
 #include "lib/lib.h"
-#include "lib/move.h"
 
 /* In programs these are macros, which call one of the functions below. */
 #undef ibv_reg_mr
@@ -85,6 +84,8 @@ EXPORT struct ibv_context *ibv_import_device(int cmd_fd)
 EXPORT int ibv_close_device(struct ibv_context *ctx)
 {
 	find_next_functions();
+	if (settings.move && context_find(ctx))
+		move_close(context_find(ctx));
 	context_close(ctx);
 	return next.close_device(ctx);
 }
@@ -99,38 +100,52 @@ static struct context *context_of(struct ibv_context *ctx)
 	return c && *c->alive ? c : NULL;
 }
 
-static struct ibv_cq *track_created_cq(struct ibv_context *ctx, struct ibv_cq *cq, uint32_t room)
+static struct ibv_cq *track_created_cq(struct ibv_context *ctx, struct ibv_cq *cq, uint32_t room,
+				       uint32_t move_room)
 {
 	struct context *c = cq ? context_of(ctx) : NULL;
 	struct cq *n = c ? cq_add(c, cq) : NULL;
 
-	if (n)
+	if (n) {
 		cq_add_room(n, room);
+		n->move_room = move_room;
+	}
 	return cq;
+}
+
+static struct ibv_cq *create_cq(struct ibv_context *ctx, int cqe, uint32_t added, void *cq_context,
+				struct ibv_comp_channel *channel, int comp_vector)
+{
+	if (added > (uint32_t)(INT_MAX - cqe)) {
+		errno = EINVAL;
+		return NULL;
+	}
+	return next.create_cq(ctx, cqe + (int)added, cq_context, channel, comp_vector);
 }
 
 EXPORT struct ibv_cq *ibv_create_cq(struct ibv_context *ctx, int cqe, void *cq_context,
 				    struct ibv_comp_channel *channel, int comp_vector)
 {
+	uint32_t room = 0, move_room = 0;
 	struct context *c;
 	struct ibv_cq *cq;
-	uint32_t room;
 
 	find_next_functions();
 	c = cqe > 0 ? context_of(ctx) : NULL;
-	room = c ? chunk_cq_room(c, (uint32_t)cqe) : 0;
-	if (settings.move && cqe > 0) {
-		cq = next.create_cq(ctx, cqe + (int)room + MOVE_CQ_ROOM, cq_context, channel,
-				    comp_vector);
-		if (cq)
-			return track_created_cq(ctx, cq, room);
+	if (c) {
+		room = chunk_cq_room(c, (uint32_t)cqe);
+		move_room = settings.move ? MOVE_CQ_ROOM : 0;
 	}
-	cq = next.create_cq(ctx, cqe + (int)room, cq_context, channel, comp_vector);
+	cq = create_cq(ctx, cqe, room + move_room, cq_context, channel, comp_vector);
+	if (!cq && move_room) {
+		move_room = 0;
+		cq = create_cq(ctx, cqe, room, cq_context, channel, comp_vector);
+	}
 	if (!cq && room) {
 		room = 0;
 		cq = next.create_cq(ctx, cqe, cq_context, channel, comp_vector);
 	}
-	return track_created_cq(ctx, cq, room);
+	return track_created_cq(ctx, cq, room, move_room);
 }
 
 /* Gives up the entries that were added to a queue. False: a QP has room in them. */
@@ -157,6 +172,8 @@ EXPORT int ibv_resize_cq(struct ibv_cq *cq, int cqe)
 	find_next_functions();
 	if (!next.resize_cq)
 		return ENOSYS;
+	if (c && *c->alive)
+		c->resized = true;
 	if (added > (uint32_t)(INT_MAX - cqe))
 		return next.resize_cq(cq, cqe);
 	ret = next.resize_cq(cq, cqe + (int)added);
@@ -226,10 +243,9 @@ static struct ibv_qp *create_qp(struct context *c, struct ibv_pd *pd, struct ibv
 EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
 	struct context *c = context_find(pd->context);
-	struct ibv_qp_cap asked = attr->cap;
 	struct chunk_ask ask = { 0 };
+	struct move_ask moves;
 	struct ibv_qp *qp;
-	bool moves;
 
 	find_next_functions();
 	moves = move_ask(c, attr);
@@ -240,14 +256,12 @@ EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *
 	qp = create_qp(c, pd, attr);
 	if (!qp && chunk_unask(&ask, attr))
 		qp = create_qp(c, pd, attr);
-	if (!qp && moves) {
-		attr->cap = asked;
+	if (!qp && move_unask(&moves, attr))
 		qp = create_qp(c, pd, attr);
-	} else if (qp && moves) {
-		move_adopt(qp, attr);
-	}
 	if (qp)
 		chunk_give(qp, attr, &ask);
+	if (qp && settings.move)
+		move_adopt(qp, attr, &moves);
 	return qp;
 }
 
@@ -341,35 +355,43 @@ EXPORT int ibv_dealloc_pd(struct ibv_pd *pd)
 
 /* --- async events ------------------------------------------------------------------ */
 
-/* The program's QP in place of the shadow that an event is of. */
-static void translate_event(struct ibv_async_event *event)
+static bool is_of_qp(enum ibv_event_type type)
 {
-	struct context *c;
+	return type == IBV_EVENT_QP_FATAL || type == IBV_EVENT_QP_REQ_ERR ||
+	       type == IBV_EVENT_QP_ACCESS_ERR || type == IBV_EVENT_COMM_EST ||
+	       type == IBV_EVENT_SQ_DRAINED || type == IBV_EVENT_PATH_MIG ||
+	       type == IBV_EVENT_PATH_MIG_ERR || type == IBV_EVENT_QP_LAST_WQE_REACHED;
+}
+
+/*
+ * The program's QP in place of the one that is in use for it. False: the event is of another one, and
+ * the program is not to see it.
+ */
+static bool translate_event(struct ibv_async_event *event)
+{
+	const struct context *c;
+	bool in_use;
 	struct move *m;
 	struct qp *q;
 
-	switch (event->event_type) {
-	case IBV_EVENT_QP_FATAL:
-	case IBV_EVENT_QP_REQ_ERR:
-	case IBV_EVENT_QP_ACCESS_ERR:
-	case IBV_EVENT_COMM_EST:
-	case IBV_EVENT_SQ_DRAINED:
-	case IBV_EVENT_PATH_MIG:
-	case IBV_EVENT_PATH_MIG_ERR:
-	case IBV_EVENT_QP_LAST_WQE_REACHED:
-		break;
-	default:
-		return;
-	}
+	if (!is_of_qp(event->event_type))
+		return true;
 	c = context_find(event->element.qp->context);
 	q = c && *c->alive ? context_qp(c, event->element.qp->qp_num) : NULL;
 	m = move_of(q);
-	if (!m || m->first == event->element.qp)
-		return;
+	if (!m)
+		return true;
+	pthread_mutex_lock(&m->lock);
+	in_use = m->now == event->element.qp;
+	if (in_use && m->now != m->first)
+		atomic_fetch_add(&m->events, 1);
+	pthread_mutex_unlock(&m->lock);
+	if (in_use && event->element.qp == m->first)
+		return true;
 	/* A shadow may be destroyed while the program still has the event. */
 	next.ack_async_event(event);
 	event->element.qp = m->first;
-	atomic_fetch_add(&m->events, 1);
+	return in_use;
 }
 
 EXPORT int ibv_get_async_event(struct ibv_context *ctx, struct ibv_async_event *event)
@@ -377,22 +399,28 @@ EXPORT int ibv_get_async_event(struct ibv_context *ctx, struct ibv_async_event *
 	int ret;
 
 	find_next_functions();
-	ret = next.get_async_event(ctx, event);
-	if (!ret && settings.move)
-		translate_event(event);
+	do {
+		ret = next.get_async_event(ctx, event);
+	} while (!ret && settings.move && !translate_event(event));
 	return ret;
 }
 
 /* Of the events of a QP as many are acknowledged here as were at once when they came. */
 static bool is_acknowledged(const struct ibv_async_event *event)
 {
-	struct qp *q = settings.move ? table_find(&qps, event->element.qp) : NULL;
+	struct qp *q = settings.move && is_of_qp(event->event_type) ?
+		       table_find(&qps, event->element.qp) : NULL;
 	struct move *m = move_of(q);
 	uint32_t n = m ? atomic_load(&m->events) : 0;
 
-	while (n)
-		if (atomic_compare_exchange_weak(&m->events, &n, n - 1))
-			return true;
+	while (n) {
+		if (!atomic_compare_exchange_weak(&m->events, &n, n - 1))
+			continue;
+		pthread_mutex_lock(&m->life);
+		pthread_cond_broadcast(&m->ended);
+		pthread_mutex_unlock(&m->life);
+		return true;
+	}
 	return false;
 }
 

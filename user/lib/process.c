@@ -10,7 +10,6 @@
 
 #include "lib/huge.h"
 #include "lib/lib.h"
-#include "lib/move.h"
 
 #define LOCK_WAIT_S 2
 #define SAMPLE_EVERY_MAX (1u << 20)
@@ -76,6 +75,8 @@ static void after_fork_in_parent(void)
 static void after_fork_in_child(void)
 {
 	forking = 0;
+	/* What the child opens itself is its own. */
+	move_forked = false;
 	pthread_mutex_init(&lock, NULL);
 }
 
@@ -99,6 +100,7 @@ static void read_settings(void)
 		settings.huge_seconds = seconds < HUGE_SECONDS_MAX ? (uint32_t)seconds : HUGE_SECONDS_MAX;
 	settings.move = move && !strcmp(move, "yes");
 	settings.move_every = settings.move && move_every ? (uint32_t)strtoul(move_every, NULL, 10) : 0;
+	settings.move_fail = move_step_named(secure_getenv("SWIFTRDMA_MOVE_FAIL"));
 	settings.chunk = chunk && !strcmp(chunk, "yes");
 	settings.sample_every = every < SAMPLE_EVERY_MAX ? (uint32_t)every : SAMPLE_EVERY_MAX;
 	settings.place = place_named(secure_getenv("SWIFTRDMA_PLACE"));

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "lib/lib.h"
-#include "lib/move.h"
 
 /*
  * QPs that are gone, oldest first. So many are kept before one is used again: a thread
