@@ -29,12 +29,12 @@ whys() {
 }
 pauses() {
 	jq -s '[.[].devices[].move] | "\(map(.pause_ns) | add / 1000000 / ([$n, 1] | max)) ms in the mean, at most \(map(.pause_max_ns) | max / 1000000) ms"' \
-		--argjson n "$(move_figure moved)" -r "$stats"
+		--argjson n "$(move_figure decided)" -r "$stats"
 }
 
 # moved_at_least NAME N: so many moves of both ends together, each with 8 requests outstanding.
 moved_at_least() {
 	note "$1: $(jq -sc '[.[].devices[].move]' "$stats")"
 	check "$1: $2 moves, counted at each end" test "$(move_figure moved)" -ge $((2 * $2))
-	check "$1: as many with 8 requests outstanding" test "$(move_figure loaded)" -ge $((2 * $2))
+	check "$1: as many with 8 requests outstanding, at both ends" test "$(move_figure loaded)" -ge $((2 * $2))
 }

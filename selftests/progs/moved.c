@@ -36,6 +36,8 @@
 #define WINDOW 24		/* operations outstanding, at most */
 #define EVERY 4			/* one in so many operations is signalled */
 #define INLINE 64
+#define AHEAD 56		/* messages that the peer's program has not taken yet, at most */
+#define CREDIT (1ull << 63)	/* wr_id of a read of .taken */
 #define PATIENCE_NS 30000000000ull
 
 enum op { OP_SEND, OP_SEND_IMM, OP_WRITE, OP_WRITE_IMM, OP_READ, OP_ADD, OPS };
@@ -43,6 +45,7 @@ enum op { OP_SEND, OP_SEND_IMM, OP_WRITE, OP_WRITE_IMM, OP_READ, OP_ADD, OPS };
 /* What the peer may write to and read from. */
 struct shared {
 	uint64_t sum;				/* the peer adds to it */
+	_Atomic uint64_t taken;			/* messages of the peer */
 	char written[SLOTS][SLOT];
 	char constant[SLOT];
 };
@@ -55,11 +58,13 @@ static struct {
 	struct shared shared;
 	char out[SLOTS][SLOT], in[RECVS][SLOT], got[SLOTS][SLOT];
 	uint64_t before[SLOTS];			/* results of additions */
+	uint64_t peer_taken;			/* as it was last read */
 } mem __attribute__((aligned(4096)));
 static struct vpeer peer;
 static int peer_fd = -1;
 
-static uint64_t posted, done, received, adds, recv_posted, recv_done;
+static uint64_t posted, done, sent, received, adds, recv_posted, recv_done;
+static bool reads_credit;
 static uint64_t last_before;
 static int (*move)(struct ibv_qp *qp);
 static _Atomic bool moving, over;
@@ -123,6 +128,32 @@ static void post_recv(void)
 	recv_posted++;
 }
 
+/* How far the peer's program is, so that its receives never run out. */
+static void read_credit(void)
+{
+	struct ibv_sge sge = {
+		.addr = (uintptr_t)&mem.peer_taken, .length = sizeof(uint64_t), .lkey = mr->lkey,
+	};
+	struct ibv_send_wr wr = {
+		.wr_id = CREDIT, .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_RDMA_READ,
+		.send_flags = IBV_SEND_SIGNALED,
+		.wr.rdma = { peer.addr + offsetof(struct shared, taken), peer.rkey },
+	}, *bad;
+
+	if (reads_credit)
+		return;
+	if (ibv_post_send(qp, &wr, &bad))
+		wrong("post_send of a read");
+	reads_credit = true;
+}
+
+static bool may_post(void)
+{
+	if (sent - mem.peer_taken > AHEAD / 2)
+		read_credit();
+	return posted - done < WINDOW && sent - mem.peer_taken < AHEAD;
+}
+
 static void post_op(uint64_t i)
 {
 	enum op op = i % OPS;
@@ -176,6 +207,7 @@ static void post_op(uint64_t i)
 		wr.wr.atomic.compare_add = i;
 		adds += i;
 	}
+	sent += takes_receive(i);
 	ret = ibv_post_send(qp, head, &bad);
 	if (ret)
 		wrong("post_send %lu: %s", i, strerrorname_np(ret));
@@ -223,6 +255,7 @@ static void take_message(const struct ibv_wc *wc)
 	if (i % OPS == OP_WRITE || i % OPS == OP_WRITE_IMM)
 		check_bytes("write", mem.shared.written[at], i, n);
 	post_recv();
+	mem.shared.taken = recv_done;
 }
 
 static bool poll_once(void)
@@ -237,6 +270,8 @@ static bool poll_once(void)
 			wrong("a completion of QP %u, not %u", wc[i].qp_num, qp->qp_num);
 		if (wc[i].opcode & IBV_WC_RECV)
 			take_message(&wc[i]);
+		else if (wc[i].wr_id == CREDIT)
+			reads_credit = false;
 		else
 			end_op(wc[i].wr_id);
 	}
@@ -305,7 +340,7 @@ static bool set_up(const char *name)
 {
 	struct ibv_qp_init_attr init = {
 		.qp_type = IBV_QPT_RC,
-		.cap = { .max_send_wr = 2 * WINDOW + 2, .max_recv_wr = RECVS,
+		.cap = { .max_send_wr = 2 * WINDOW + 3, .max_recv_wr = RECVS,
 			 .max_send_sge = 1, .max_recv_sge = 1, .max_inline_data = INLINE },
 	};
 	struct vconn conn = VCONN_DEFAULT;
@@ -318,7 +353,7 @@ static bool set_up(const char *name)
 		return false;
 	fill(mem.shared.constant, 77, SLOT);
 	mr = ibv_reg_mr(dev.pd, &mem, sizeof(mem), access);
-	cq = ibv_create_cq(dev.ctx, 2 * WINDOW + 2 + RECVS, NULL, NULL, 0);
+	cq = ibv_create_cq(dev.ctx, 2 * WINDOW + 3 + RECVS, NULL, NULL, 0);
 	init.send_cq = init.recv_cq = cq;
 	qp = mr && cq ? ibv_create_qp(dev.pd, &init) : NULL;
 	if (!qp)
@@ -373,14 +408,18 @@ int main(int argc, char **argv)
 			return 2;
 	}
 	while (goes_on()) {
-		while (posted - done < WINDOW)
+		while (may_post())
 			post_op(posted++);
 		poll_once();
 	}
-	while (posted % EVERY)
-		post_op(posted++);
+	while (posted % EVERY) {
+		if (may_post())
+			post_op(posted++);
+		else
+			poll_once();
+	}
 	/* The last operation is a signalled one. */
-	while (done < posted)
+	while (done < posted || reads_credit)
 		poll_once();
 	mine.posted = posted;
 	mine.adds = adds;

@@ -112,8 +112,8 @@ struct move {
 	const char *why;			/* it was not moved; NULL: it was */
 	uint64_t ends;				/* moves that ended, either way */
 	pthread_cond_t ended;			/* with .life */
-	uint64_t frozen_ns, drained_ns;		/* when posts were held, and nothing was outstanding */
-	uint32_t load;				/* requests outstanding at .frozen_ns */
+	uint64_t drained_ns;			/* A: when nothing was outstanding at either end */
+	uint32_t load;				/* requests outstanding when posts were held */
 
 	/* What is posted where; under .lock. */
 	pthread_mutex_t lock;
@@ -142,7 +142,8 @@ struct move {
 struct move_figures {
 	_Atomic uint64_t moved, rolled_back, refused;
 	_Atomic uint64_t loaded;	/* moved with MOVE_LOADED requests outstanding when posts were held */
-	_Atomic uint64_t pause_sum_ns, pause_max_ns;	/* posts held while nothing was outstanding */
+	/* Of moves that this end decided: posts were held for so long after both ends had drained. */
+	_Atomic uint64_t decided, pause_sum_ns, pause_max_ns;
 	const char *_Atomic why[MOVE_WHYS];
 };
 

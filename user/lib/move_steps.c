@@ -96,7 +96,10 @@ static void count_end(struct move *m)
 	}
 	atomic_fetch_add(&f->moved, 1);
 	atomic_fetch_add(&f->loaded, m->load >= MOVE_LOADED);
-	pause = m->drained_ns ? lib_clock() - m->drained_ns : 0;
+	if (!m->drained_ns)
+		return;
+	pause = lib_clock() - m->drained_ns;
+	atomic_fetch_add(&f->decided, 1);
 	atomic_fetch_add(&f->pause_sum_ns, pause);
 	if (pause > f->pause_max_ns)
 		f->pause_max_ns = pause;
@@ -258,6 +261,7 @@ static void drain(struct move *m)
 	int ret = late ? -ETIMEDOUT : move_drained(m);
 
 	if (ret > 0 && m->peer_drained && move_has_received(m, m->peer_sent, UINT64_MAX)) {
+		m->drained_ns = lib_clock();
 		ret = move_swap(m);
 		if (!ret) {
 			enter(m, MOVE_DECIDED, MARK_TIME);

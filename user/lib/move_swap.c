@@ -33,9 +33,9 @@ enum move_step move_step_named(const char *name)
 /* Each second time that a move of this process comes to the step. */
 static bool fails_at(enum move_step step)
 {
-	static _Atomic uint32_t times;
+	static _Atomic uint32_t times[MOVE_STEP_RESET + 1];
 
-	return step == settings.move_fail && atomic_fetch_add(&times, 1) % 2 == 0;
+	return step == settings.move_fail && atomic_fetch_add(&times[step], 1) % 2 == 0;
 }
 
 /* --- conditions ------------------------------------------------------------------------ */
@@ -218,7 +218,6 @@ void move_drop_shadow(struct move *m)
 void move_freeze(struct move *m)
 {
 	m->froze = true;
-	m->frozen_ns = lib_clock();
 	m->drained_ns = 0;
 	pthread_mutex_lock(&m->lock);
 	m->frozen = true;
@@ -289,8 +288,6 @@ int move_drained(struct move *m)
 	else if (q->sig_done == m->sig_accepted)
 		ret = post_fence(m);
 	pthread_mutex_unlock(&m->lock);
-	if (ret > 0 && !m->drained_ns)
-		m->drained_ns = lib_clock();
 	return ret;
 }
 
