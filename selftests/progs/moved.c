@@ -12,6 +12,8 @@
  * have taken place, by swiftrdma_move_qp() where libswiftrdma is preloaded. The traffic ends when
  * that is so at both ends, or no move has taken place for 30 s.
  *
+ * With MOVED_POLLER=1 in its environment another thread polls and posts the receives.
+ *
  * Prints "moved N failed N busy N errno..", "ops N received N", and "right" or what was wrong.
  */
 #include <arpa/inet.h>
@@ -30,13 +32,14 @@
 #include "stat.h"
 #include "verbs.h"
 
-#define SLOTS 128		/* of each ring; a power of two */
+#define SLOTS 256		/* of each ring; a power of two */
 #define SLOT 256		/* bytes */
-#define RECVS 64
-#define WINDOW 24		/* operations outstanding, at most */
+#define RECVS 128
+#define WINDOW 40		/* operations outstanding, at most */
 #define EVERY 4			/* one in so many operations is signalled */
 #define INLINE 64
-#define AHEAD 56		/* messages that the peer's program has not taken yet, at most */
+#define POLLED 4		/* few at once, so that most of the window stays outstanding */
+#define AHEAD 112		/* messages that the peer's program has not taken yet, at most */
 #define CREDIT (1ull << 63)	/* wr_id of a read of .taken */
 #define PATIENCE_NS 30000000000ull
 
@@ -58,13 +61,13 @@ static struct {
 	struct shared shared;
 	char out[SLOTS][SLOT], in[RECVS][SLOT], got[SLOTS][SLOT];
 	uint64_t before[SLOTS];			/* results of additions */
-	uint64_t peer_taken;			/* as it was last read */
+	_Atomic uint64_t peer_taken;		/* as it was last read */
 } mem __attribute__((aligned(4096)));
 static struct vpeer peer;
 static int peer_fd = -1;
 
-static uint64_t posted, done, sent, received, adds, recv_posted, recv_done;
-static bool reads_credit;
+static _Atomic uint64_t posted, done, sent, received, adds, recv_posted, recv_done;
+static _Atomic bool reads_credit, polls_alone;
 static uint64_t last_before;
 static int (*move)(struct ibv_qp *qp);
 static _Atomic bool moving, over;
@@ -142,9 +145,9 @@ static void read_credit(void)
 
 	if (reads_credit)
 		return;
+	reads_credit = true;
 	if (ibv_post_send(qp, &wr, &bad))
 		wrong("post_send of a read");
-	reads_credit = true;
 }
 
 static bool may_post(void)
@@ -260,8 +263,8 @@ static void take_message(const struct ibv_wc *wc)
 
 static bool poll_once(void)
 {
-	struct ibv_wc wc[16];
-	int n = ibv_poll_cq(cq, 16, wc);
+	struct ibv_wc wc[POLLED];
+	int n = ibv_poll_cq(cq, POLLED, wc);
 
 	for (int i = 0; i < n; i++) {
 		if (wc[i].status)
@@ -276,6 +279,23 @@ static bool poll_once(void)
 			end_op(wc[i].wr_id);
 	}
 	return n > 0;
+}
+
+/* The thread that posts has nothing to post at the moment. */
+static void wait_a_moment(void)
+{
+	if (polls_alone)
+		usleep(20);
+	else
+		poll_once();
+}
+
+static void *poll_at_will(void *arg)
+{
+	(void)arg;
+	while (!over)
+		poll_once();
+	return NULL;
 }
 
 /* --- moves --------------------------------------------------------------------------------- */
@@ -389,7 +409,7 @@ static bool goes_on(void)
 int main(int argc, char **argv)
 {
 	struct { uint64_t posted, adds; } mine, theirs;
-	pthread_t thread;
+	pthread_t thread, poller;
 	char byte = 0;
 
 	setlinebuf(stdout);
@@ -402,6 +422,11 @@ int main(int argc, char **argv)
 	if (peer_fd < 0 || !set_up(argv[1]))
 		wrong("no connection");
 	swap_with_peer(&byte, &byte, 1);
+	if (getenv("MOVED_POLLER")) {
+		polls_alone = true;
+		if (pthread_create(&poller, NULL, poll_at_will, NULL))
+			return 2;
+	}
 	if (move && moves_wanted) {
 		moving = true;
 		if (pthread_create(&thread, NULL, move_at_will, NULL))
@@ -410,23 +435,23 @@ int main(int argc, char **argv)
 	while (goes_on()) {
 		while (may_post())
 			post_op(posted++);
-		poll_once();
+		wait_a_moment();
 	}
 	while (posted % EVERY) {
 		if (may_post())
 			post_op(posted++);
 		else
-			poll_once();
+			wait_a_moment();
 	}
 	/* The last operation is a signalled one. */
 	while (done < posted || reads_credit)
-		poll_once();
+		wait_a_moment();
 	mine.posted = posted;
 	mine.adds = adds;
 	if (write(peer_fd, &mine, sizeof(mine)) != sizeof(mine))
 		wrong("the other end is gone");
 	while (recv(peer_fd, &theirs, sizeof(theirs), MSG_DONTWAIT) != sizeof(theirs))
-		poll_once();
+		wait_a_moment();
 	for (uint64_t end = now_ns() + 20000000000ull; now_ns() < end;) {
 		uint64_t next = received;
 
@@ -434,11 +459,13 @@ int main(int argc, char **argv)
 			next++;
 		if (next >= theirs.posted)
 			break;
-		poll_once();
+		wait_a_moment();
 	}
 	over = true;
 	if (move && moves_wanted)
 		pthread_join(thread, NULL);
+	if (polls_alone)
+		pthread_join(poller, NULL);
 	printf("moved %u failed %u busy %u error %s\n", moved, failed, busy,
 	       last_error ? strerrorname_np(last_error) : "-");
 	printf("ops %lu received up to %lu of %lu\n", posted, received, theirs.posted);

@@ -406,6 +406,12 @@ static void test_refused(void **state)
 		.qp_type = IBV_QPT_UD, .send_cq = end[0].cq, .recv_cq = end[0].cq,
 		.cap = { .max_send_wr = 4, .max_recv_wr = 4 },
 	};
+	struct ibv_qp_init_attr_ex ex = {
+		.qp_type = IBV_QPT_RC, .send_cq = NULL, .recv_cq = NULL, .pd = &rig.pd,
+		.cap = { .max_send_wr = 4, .max_recv_wr = 4 },
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		.send_ops_flags = IBV_QP_EX_WITH_SEND,
+	};
 	struct ibv_srq srq = { 0 };
 
 	(void)state;
@@ -419,6 +425,14 @@ static void test_refused(void **state)
 	assert_int_equal(swiftrdma_move_qp(qp), -EOPNOTSUPP);
 	assert_string_equal(swiftrdma_move_reason(qp), "its receives are in a shared receive queue");
 	ibv_destroy_qp(qp);
+
+	/* It has the functions of ibv_wr_*(). */
+	qp = ibv_create_qp_ex(rig.ctx, &ex);
+	assert_int_equal(swiftrdma_move_qp(qp), -EOPNOTSUPP);
+	assert_string_equal(swiftrdma_move_reason(qp), "it was not created by ibv_create_qp()");
+	next.destroy_qp = stub_destroy_qp;
+	ibv_destroy_qp(qp);
+	next.destroy_qp = fake_destroy_qp;
 
 	move_of_end(&end[0])->windows = true;
 	refused(&end[0], -EOPNOTSUPP, "memory windows are bound to it");
@@ -434,6 +448,26 @@ static void test_refused(void **state)
 	move_forked = true;
 	refused(&end[0], -EOPNOTSUPP, "the process has forked");
 	move_forked = false;
+}
+
+/* The peer's QP cannot move at all, and its library says so at once. */
+static void test_peer_cannot(void **state)
+{
+	struct qp *q = table_find(&qps, end[1].qp);
+	struct move *m = atomic_exchange(&q->move, NULL);
+	uint64_t began = rig.now;
+
+	(void)state;
+	ask(&end[0]);
+	do {
+		fabric_step();
+		move_round();
+		rig.now += MS;
+	} while (move_of_end(&end[0])->state != MOVE_IDLE);
+	assert_int_equal(move_of_end(&end[0])->result, -EOPNOTSUPP);
+	assert_true(rig.now - began < 10 * MS);
+	atomic_store(&q->move, m);
+	goes_on();
 }
 
 /* The program's view: number, size of the queues, the peer's number. */
@@ -496,6 +530,7 @@ int main(void)
 		MOVE_TEST(test_link_down),
 		MOVE_TEST(test_no_access),
 		MOVE_TEST(test_refused),
+		MOVE_TEST(test_peer_cannot),
 		MOVE_TEST(test_looks_the_same),
 		MOVE_TEST(test_connected_anew),
 	};

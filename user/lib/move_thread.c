@@ -47,6 +47,18 @@ static struct move *move_by_number(const struct device *dev, uint32_t qpn)
 	return NULL;
 }
 
+/* The peer of a QP that cannot move is told so, and need not wait. */
+static void refuse(const struct device *dev, uint32_t qpn, const struct move_msg *asked)
+{
+	struct move_msg msg = {
+		.magic = asked->magic, .type = htonl(MOVE_ABORT), .id = asked->id,
+		.reason = htonl(EOPNOTSUPP),
+	};
+
+	if (ntohl(asked->type) == MOVE_PREPARE)
+		channel_tell(dev, qpn, &msg, sizeof(msg));
+}
+
 static void hear_all(const struct device *dev)
 {
 	struct swiftrdma_hear h;
@@ -58,9 +70,13 @@ static void hear_all(const struct device *dev)
 		if (h.length != sizeof(msg))
 			continue;
 		memcpy(&msg, h.bytes, sizeof(msg));
-		m = ntohl(msg.magic) == MOVE_MAGIC ? move_by_number(dev, h.qpn) : NULL;
+		if (ntohl(msg.magic) != MOVE_MAGIC)
+			continue;
+		m = move_by_number(dev, h.qpn);
 		if (m)
 			move_heard(m, &msg);
+		else
+			refuse(dev, h.qpn, &msg);
 	}
 }
 
