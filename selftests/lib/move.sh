@@ -2,6 +2,8 @@
 # shellcheck shell=bash
 #
 # Two ends of a connection whose traffic is checked while its QPs move. Goes with library.sh.
+# shellcheck disable=SC2154 # it is set there
+
 
 # both_ends [--peer VAR=VALUE] NAME MOVES [VAR=VALUE]...: moved at both ends, with the library; each asks
 # for MOVES moves. --peer: in the environment of the end that listens, which then asks for none.
@@ -20,9 +22,11 @@ both_ends() {
 	env LD_PRELOAD="$lib" SWIFTRDMA_STATS="$stats" "$@" "${peer[@]}" \
 		build/progs/moved "${dev[1]}" 18600 "$theirs" >"$work/end.b" 2>&1 &
 	env LD_PRELOAD="$lib" SWIFTRDMA_STATS="$stats" "$@" \
-		timeout -k 5 $((300 * slowness)) build/progs/moved "${dev[0]}" 18600 "$moves" $host >"$work/end.a" 2>&1
+		timeout -k 5 $(((120 + moves / 8) * slowness)) \
+		build/progs/moved "${dev[0]}" 18600 "$moves" $host >"$work/end.a" 2>&1
 	wait $!
 	sed 's/^/# /' "$work/end.a" "$work/end.b"
+	# shellcheck disable=SC2034 # for the suite
 	moved_line=$(grep ^moved "$work/end.a")
 	is "$name: every byte, sequence and sum is right, at both ends" \
 		"$(tail -qn 1 "$work/end.a" "$work/end.b" | paste -sd ' ')" "right right"

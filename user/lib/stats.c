@@ -48,8 +48,8 @@ static void write_moves(FILE *f, const struct move_figures *m)
 {
 	const char *why;
 
-	fprintf(f, ",\"move\":{\"moved\":%" PRIu64 ",\"loaded\":%" PRIu64 ",\"rolled_back\":%" PRIu64 ",\"refused\":%" PRIu64
-		",\"decided\":%" PRIu64 ",\"pause_ns\":%" PRIu64 ",\"pause_max_ns\":%" PRIu64 ",\"why\":[",
+	fprintf(f, ",\"move\":{\"moved\":%" PRIu64 ",\"loaded\":%" PRIu64
+		",\"rolled_back\":%" PRIu64 ",\"refused\":%" PRIu64 ",\"decided\":%" PRIu64 ",\"pause_ns\":%" PRIu64 ",\"pause_max_ns\":%" PRIu64 ",\"why\":[",
 		m->moved, m->loaded, m->rolled_back, m->refused, m->decided, m->pause_sum_ns, m->pause_max_ns);
 	for (int i = 0; i < MOVE_WHYS; i++) {
 		why = m->why[i];
