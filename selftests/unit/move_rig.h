@@ -360,6 +360,7 @@ struct end {
 	struct ibv_qp *qp;
 	struct end *peer;
 	bool gone;			/* its program does nothing any more */
+	bool quiet;			/* it posts no more sends */
 	uint64_t posted, done, recv_posted, received, errors;
 	uint64_t in[RING], out[RING], got[RING];
 	uint64_t written;		/* by the peer */

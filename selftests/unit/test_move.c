@@ -18,7 +18,7 @@ static void step(void)
 		if (e->gone)
 			continue;
 		/* The library holds the posts of a program meanwhile, so that its thread waits. */
-		while (!end_frozen(e) && !e->errors && e->posted - e->done < 20)
+		while (!e->quiet && !end_frozen(e) && !e->errors && e->posted - e->done < 20)
 			end_post(e, last_signalled);
 		end_poll(e);
 	}
@@ -130,6 +130,24 @@ static void test_unsignalled(void **state)
 		goes_on();
 	}
 	last_signalled = 5;
+}
+
+/* One end has nothing outstanding long before the other one. */
+static void test_uneven(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		const struct ibv_qp *was0 = now_of(&end[0]), *was1 = now_of(&end[1]);
+
+		end[i % 2].quiet = true;
+		for (int n = 0; n < 60; n++)
+			step();
+		ask(&end[i / 2]);
+		settle();
+		assert_true(moved_together(was0, was1));
+		end[i % 2].quiet = false;
+		goes_on();
+	}
 }
 
 static void test_both_ask(void **state)
@@ -353,6 +371,39 @@ static void test_link_down(void **state)
 	}
 }
 
+/*
+ * The same while both programs only wait for messages. If one end has moved and the other one has not,
+ * both are told.
+ */
+static void test_link_down_idle(void **state)
+{
+	int apart = 0;
+
+	for (int n = 0; n < ROUNDS; n++) {
+		const struct ibv_qp *was0 = now_of(&end[0]), *was1 = now_of(&end[1]);
+
+		for (int i = 0; i < 20; i++)
+			step();
+		end[0].quiet = end[1].quiet = true;
+		for (int i = 0; i < 60; i++)
+			step();
+		ask(&end[0]);
+		for (int i = 0; i < n; i++)
+			step();
+		fab.cut = true;
+		settle();
+		for (int i = 0; i < 20; i++)
+			step();
+		if ((now_of(&end[0]) != was0) != (now_of(&end[1]) != was1)) {
+			apart++;
+			assert_true(end[0].errors && end[1].errors);
+		}
+		assert_int_equal(move_teardown(state), 0);
+		assert_int_equal(move_setup(state), 0);
+	}
+	assert_true(apart > 0);
+}
+
 /* --- what cannot move ------------------------------------------------------------------- */
 
 static void refused(struct end *e, int err, const char *why)
@@ -521,6 +572,7 @@ int main(void)
 		MOVE_TEST(test_moves),
 		MOVE_TEST(test_moves_idle),
 		MOVE_TEST(test_unsignalled),
+		MOVE_TEST(test_uneven),
 		MOVE_TEST(test_both_ask),
 		MOVE_TEST(test_lost),
 		MOVE_TEST(test_steps_fail),
@@ -528,6 +580,7 @@ int main(void)
 		MOVE_TEST(test_peer_killed),
 		MOVE_TEST(test_program_ends),
 		MOVE_TEST(test_link_down),
+		MOVE_TEST(test_link_down_idle),
 		MOVE_TEST(test_no_access),
 		MOVE_TEST(test_refused),
 		MOVE_TEST(test_peer_cannot),
