@@ -56,19 +56,3 @@ moved_at_least() {
 	check "$1: $2 times, with 8 requests outstanding at both ends" test "$(loaded_moves)" -ge "$2"
 	is "$1: both ends have counted as many" "$(jq -sc '[.[].devices[].move.moved] | unique | length' "$stats")" 1
 }
-
-# peer_killed NAME SECONDS [VAR=VALUE]...: the end that listens is killed while both move. Points: the
-# other one sees an error of its requests, and ends.
-peer_killed() {
-	local name=$1 after=$2 pid
-
-	shift 2
-	env LD_PRELOAD="$lib" "$@" build/progs/moved "${dev[1]}" 18600 100000 >"$work/end.b" 2>&1 &
-	pid=$!
-	(nap "$after" && kill -9 $pid) &
-	env LD_PRELOAD="$lib" "$@" timeout -k 5 $((120 * slowness)) \
-		build/progs/moved "${dev[0]}" 18600 100000 127.0.0.1 >"$work/end.a" 2>&1
-	wait $pid
-	like "$name: the other end sees it" "$(cat "$work/end.a")" \
-		'^wrong: (a completion: transport retry counter exceeded|the other end is gone)$'
-}

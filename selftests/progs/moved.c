@@ -383,6 +383,7 @@ static bool set_up(const char *name)
 	own.rkey = mr->rkey;
 	swap_with_peer(&own, &peer, sizeof(own));
 	conn.rd_atomic = 4;
+	conn.timeout = 14;
 	init_attr.port_num = dev.port;
 	init_attr.qp_access_flags = (unsigned int)access;
 	if (vqp_init(&dev, qp) || ibv_modify_qp(qp, &init_attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX |
