@@ -35,6 +35,29 @@ static const struct device *device_of(const struct ibv_context *ctx)
 	return c && *c->alive ? c->dev : NULL;
 }
 
+EXPORT int swiftrdma_move_qp(struct ibv_qp *qp)
+{
+	struct qp *q = qp_find(qp);
+
+	return q && *q->alive ? move_now(q) : -EOPNOTSUPP;
+}
+
+EXPORT const char *swiftrdma_move_reason(struct ibv_qp *qp)
+{
+	struct qp *q = qp_find(qp);
+	struct move *m = q && *q->alive ? atomic_load_explicit(&q->move, memory_order_acquire) : NULL;
+	const char *why;
+
+	if (!q || !*q->alive || !settings.move)
+		return "the library does not know it, or SWIFTRDMA_MOVE is not set";
+	if (!m)
+		return q->move_why ? q->move_why : "it was not created by ibv_create_qp()";
+	pthread_mutex_lock(&m->life);
+	why = m->why;
+	pthread_mutex_unlock(&m->life);
+	return why;
+}
+
 EXPORT int swiftrdma_read_job(struct ibv_context *ctx, struct swiftrdma_job_info *info, size_t size)
 {
 	const struct device *dev = device_of(ctx);

@@ -305,6 +305,13 @@ static noinline int poll_counted(struct ibv_cq *cq, int n, struct ibv_wc *wc, st
 	return count_unordered(c, wc, got);
 }
 
+static int keep(const struct cq *c, struct ibv_wc *wc, int n)
+{
+	if (c->moves && *c->alive)
+		n = move_keep(c, wc, n);
+	return c->split ? chunk_keep(c, wc, n) : n;
+}
+
 /*
  * Makes @got completions that were polled the program's. If some were dropped, polls until
  * there are @n, so that a program never takes a queue for empty that is not.
@@ -315,7 +322,7 @@ static noinline int keep_polled(const struct cq *c, struct ibv_cq *cq, int n, st
 	int all = 0, kept;
 
 	for (;;) {
-		kept = chunk_keep(c, wc + all, got);
+		kept = keep(c, wc + all, got);
 		all += kept;
 		if (kept == got || all == n)
 			return all;
@@ -329,7 +336,7 @@ static int poll_provider(const struct cq *c, struct ibv_cq *cq, int n, struct ib
 {
 	int got = c->poll_cq(cq, n, wc);
 
-	return unlikely(c->split) && got > 0 ? keep_polled(c, cq, n, wc, got) : got;
+	return unlikely(c->split || c->moves) && got > 0 ? keep_polled(c, cq, n, wc, got) : got;
 }
 
 /*
@@ -453,7 +460,7 @@ static int poll_ordered(struct ibv_cq *cq, int n, struct ibv_wc *wc, struct cq *
 		bias_unlock(&c->lock, BIAS_OWNER);
 		return 1;
 	}
-	if (unlikely(c->split) && got > 0)
+	if (unlikely(c->split || c->moves) && got > 0)
 		got = keep_polled(c, cq, n, wc, got);
 	account_all(c, wc, got, BIAS_OWNER);
 	bias_unlock(&c->lock, BIAS_OWNER);

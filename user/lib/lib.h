@@ -4,10 +4,11 @@
  *
  * Invariants:
  *  - Each wrapper calls the function it stands for exactly once, with the arguments it
- *    got, whatever fails here. It returns that function's result and errno. There are three
+ *    got, whatever fails here. It returns that function's result and errno. There are four
  *    exceptions: ibv_poll_cq() returns completions that the library has polled before (stash.c),
- *    a QP may be created in a parent domain of the program's PD (place.c), and where requests
- *    are split, queues are larger than the program asked, and requests more (chunk.c).
+ *    a QP may be created in a parent domain of the program's PD (place.c), where requests
+ *    are split, queues are larger than the program asked, and requests more (chunk.c), and
+ *    a QP that can move may be replaced by another one (move.c).
  *  - An object found in the table (struct qp, struct cq) is never given back to
  *    malloc, so that a thread which found it just before its destruction reads no
  *    foreign memory.
@@ -34,6 +35,7 @@
 
 #include "lib/chunk.h"
 #include "lib/control.h"
+#include "lib/move.h"
 #include "lib/place.h"
 #include "lib/swiftrdma.h"
 
@@ -69,6 +71,10 @@ struct settings {
 	uint32_t huge_seconds;	/* that one registration may take for them */
 	enum swiftrdma_place place;	/* where new QPs go without a knob */
 	bool chunk;		/* new queues have room for pieces, without a knob, too */
+	bool move;		/* new QPs can move */
+	bool move_thread;	/* a thread carries it out; tests do that themselves */
+	uint32_t move_every;	/* ms, for tests: so often a QP moves; 0: not by itself */
+	enum move_step move_fail;	/* for tests: fails at each second time */
 	const char *stats;	/* file that the figures go to at exit; NULL: none */
 };
 
@@ -221,6 +227,9 @@ struct device {
 	uint32_t *dead;		/* slots of QPs that are gone, oldest first, a ring */
 	uint32_t dead_from, dead_count;
 	_Atomic uint64_t placed;	/* QPs that were created in a register of the library */
+	_Atomic bool listens;	/* for messages of peers; see channel.c */
+	int event;		/* the eventfd of these */
+	struct move_figures moves;
 	struct device_knobs knobs;
 };
 
@@ -367,6 +376,9 @@ struct qp {
 	bool by_default;	/* it has a register that the provider chose */
 	struct placed *placed;	/* in a register of the library; else NULL */
 	struct chunk_queue *chunk;	/* one of .chunk_spare; NULL: its requests are not split */
+	struct move *_Atomic move;	/* NULL: it cannot move */
+	const char *move_why;		/* why not; NULL: nothing moves in this process */
+	bool shown;			/* its queues, by mlx5dv_init_obj() */
 	uint32_t asked_send_wr;		/* what the program asked for; 0: the queue is no larger */
 	struct ibv_qp *key;		/* NULL: the QP is gone; written atomically */
 	struct ibv_cq *send_cq;
@@ -537,6 +549,9 @@ struct cq {
 	bool has_channel;
 	/* See chunk.c. */
 	bool split;			/* requests that complete here may be split */
+	bool moves;			/* QPs that complete here may move; see move.c */
+	bool move_room;			/* it has MOVE_CQ_ROOM entries more */
+	bool resized, shown;		/* by ibv_resize_cq(), mlx5dv_init_obj() */
 	uint32_t added;			/* entries, for pieces */
 	uint32_t room;			/* of these, what no QP has; under lib_lock() */
 	const struct split *entry_split;	/* of the entry that start_poll or next_poll read */
@@ -637,6 +652,8 @@ struct next {
 	int (*destroy_qp)(struct ibv_qp *qp);
 	struct ibv_qp_ex *(*qp_to_qp_ex)(struct ibv_qp *qp);
 	struct ibv_mr *(*reg_mr)(struct ibv_pd *pd, void *addr, size_t length, int access);
+	int (*get_async_event)(struct ibv_context *ctx, struct ibv_async_event *event);
+	void (*ack_async_event)(struct ibv_async_event *event);
 	struct ibv_mr *(*reg_mr_iova)(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
 				      int access);
 	struct ibv_mr *(*reg_mr_iova2)(struct ibv_pd *pd, void *addr, size_t length,
@@ -647,11 +664,13 @@ extern struct next next;
 
 struct mlx5dv_qp_init_attr;
 struct mlx5dv_cq_init_attr;
+struct mlx5dv_obj;
 
 EXPORT struct ibv_qp *mlx5dv_create_qp(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr,
 				       struct mlx5dv_qp_init_attr *dv);
 EXPORT struct ibv_cq_ex *mlx5dv_create_cq(struct ibv_context *ctx, struct ibv_cq_init_attr_ex *attr,
 					  struct mlx5dv_cq_init_attr *dv);
+EXPORT int mlx5dv_init_obj(struct mlx5dv_obj *obj, uint64_t obj_type);
 
 /* Called after the provider created a QP. False: the library does not see all of its posts. */
 bool track_qp(struct context *c, struct ibv_qp *qp, const struct qp_want *want);

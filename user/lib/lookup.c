@@ -48,6 +48,10 @@ static const struct replaced {
 	REPLACED("libibverbs.so.1", ibv_close_device, "IBVERBS_1.1"),
 	REPLACED("libibverbs.so.1", ibv_create_cq, "IBVERBS_1.1"),
 	REPLACED("libibverbs.so.1", ibv_destroy_cq, "IBVERBS_1.1"),
+	REPLACED("libibverbs.so.1", ibv_resize_cq, "IBVERBS_1.1"),
+	REPLACED("libibverbs.so.1", ibv_query_qp, "IBVERBS_1.1"),
+	REPLACED("libibverbs.so.1", ibv_get_async_event, "IBVERBS_1.1"),
+	REPLACED("libibverbs.so.1", ibv_ack_async_event, "IBVERBS_1.1"),
 	REPLACED("libibverbs.so.1", ibv_create_qp, "IBVERBS_1.1"),
 	REPLACED("libibverbs.so.1", ibv_dealloc_pd, "IBVERBS_1.1"),
 	REPLACED("libibverbs.so.1", ibv_modify_qp, "IBVERBS_1.1"),
@@ -57,6 +61,7 @@ static const struct replaced {
 	REPLACED("libibverbs.so.1", ibv_reg_mr_iova, "IBVERBS_1.7"),
 	REPLACED("libibverbs.so.1", ibv_reg_mr_iova2, "IBVERBS_1.8"),
 	REPLACED("libmlx5.so.1", mlx5dv_create_cq, "MLX5_1.1"),
+	REPLACED("libmlx5.so.1", mlx5dv_init_obj, "MLX5_1.2"),
 	REPLACED("libmlx5.so.1", mlx5dv_create_qp, "MLX5_1.3"),
 };
 

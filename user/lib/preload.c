@@ -33,6 +33,8 @@ static void look_up_next(void)
 	next.modify_qp = FIND(modify_qp, "1.1");
 	next.destroy_qp = FIND(destroy_qp, "1.1");
 	next.qp_to_qp_ex = FIND(qp_to_qp_ex, "1.6");
+	next.get_async_event = FIND(get_async_event, "1.1");
+	next.ack_async_event = FIND(ack_async_event, "1.1");
 	next.reg_mr = FIND(reg_mr, "1.1");
 	next.reg_mr_iova = FIND(reg_mr_iova, "1.7");
 	next.reg_mr_iova2 = FIND(reg_mr_iova2, "1.8");
@@ -82,6 +84,8 @@ EXPORT struct ibv_context *ibv_import_device(int cmd_fd)
 EXPORT int ibv_close_device(struct ibv_context *ctx)
 {
 	find_next_functions();
+	if (settings.move && context_find(ctx))
+		move_close(context_find(ctx));
 	context_close(ctx);
 	return next.close_device(ctx);
 }
@@ -96,32 +100,52 @@ static struct context *context_of(struct ibv_context *ctx)
 	return c && *c->alive ? c : NULL;
 }
 
-static struct ibv_cq *track_created_cq(struct ibv_context *ctx, struct ibv_cq *cq, uint32_t room)
+static struct ibv_cq *track_created_cq(struct ibv_context *ctx, struct ibv_cq *cq, uint32_t room,
+				       uint32_t move_room)
 {
 	struct context *c = cq ? context_of(ctx) : NULL;
 	struct cq *n = c ? cq_add(c, cq) : NULL;
 
-	if (n)
+	if (n) {
 		cq_add_room(n, room);
+		n->move_room = move_room;
+	}
 	return cq;
+}
+
+static struct ibv_cq *create_cq(struct ibv_context *ctx, int cqe, uint32_t added, void *cq_context,
+				struct ibv_comp_channel *channel, int comp_vector)
+{
+	if (added > (uint32_t)(INT_MAX - cqe)) {
+		errno = EINVAL;
+		return NULL;
+	}
+	return next.create_cq(ctx, cqe + (int)added, cq_context, channel, comp_vector);
 }
 
 EXPORT struct ibv_cq *ibv_create_cq(struct ibv_context *ctx, int cqe, void *cq_context,
 				    struct ibv_comp_channel *channel, int comp_vector)
 {
+	uint32_t room = 0, move_room = 0;
 	struct context *c;
 	struct ibv_cq *cq;
-	uint32_t room;
 
 	find_next_functions();
 	c = cqe > 0 ? context_of(ctx) : NULL;
-	room = c ? chunk_cq_room(c, (uint32_t)cqe) : 0;
-	cq = next.create_cq(ctx, cqe + (int)room, cq_context, channel, comp_vector);
+	if (c) {
+		room = chunk_cq_room(c, (uint32_t)cqe);
+		move_room = settings.move ? MOVE_CQ_ROOM : 0;
+	}
+	cq = create_cq(ctx, cqe, room + move_room, cq_context, channel, comp_vector);
+	if (!cq && move_room) {
+		move_room = 0;
+		cq = create_cq(ctx, cqe, room, cq_context, channel, comp_vector);
+	}
 	if (!cq && room) {
 		room = 0;
 		cq = next.create_cq(ctx, cqe, cq_context, channel, comp_vector);
 	}
-	return track_created_cq(ctx, cq, room);
+	return track_created_cq(ctx, cq, room, move_room);
 }
 
 /* Gives up the entries that were added to a queue. False: a QP has room in them. */
@@ -148,6 +172,8 @@ EXPORT int ibv_resize_cq(struct ibv_cq *cq, int cqe)
 	find_next_functions();
 	if (!next.resize_cq)
 		return ENOSYS;
+	if (c && *c->alive)
+		c->resized = true;
 	if (added > (uint32_t)(INT_MAX - cqe))
 		return next.resize_cq(cq, cqe);
 	ret = next.resize_cq(cq, cqe + (int)added);
@@ -218,9 +244,11 @@ EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *
 {
 	struct context *c = context_find(pd->context);
 	struct chunk_ask ask = { 0 };
+	struct move_ask moves;
 	struct ibv_qp *qp;
 
 	find_next_functions();
+	moves = move_ask(c, attr);
 	if (c) {
 		place_read_control(c);
 		ask = chunk_ask(c, attr);
@@ -228,19 +256,30 @@ EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *
 	qp = create_qp(c, pd, attr);
 	if (!qp && chunk_unask(&ask, attr))
 		qp = create_qp(c, pd, attr);
+	if (!qp && move_unask(&moves, attr))
+		qp = create_qp(c, pd, attr);
 	if (qp)
 		chunk_give(qp, attr, &ask);
+	if (qp && settings.move)
+		move_adopt(qp, attr, &moves);
 	return qp;
+}
+
+/* NULL: the QP cannot move. */
+static struct move *move_of(struct qp *q)
+{
+	return q && *q->alive ? atomic_load_explicit(&q->move, memory_order_acquire) : NULL;
 }
 
 EXPORT int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
 	struct qp *q = qp_find(qp);
+	struct move *m = move_of(q);
 	struct ibv_qp_ex *qpx;
 	int ret, err;
 
 	find_next_functions();
-	ret = next.modify_qp(qp, attr, mask);
+	ret = m ? move_modify(m, attr, mask) : next.modify_qp(qp, attr, mask);
 	if (ret || !q || !*q->alive)
 		return ret;
 	err = errno;
@@ -262,12 +301,13 @@ EXPORT int ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
 			struct ibv_qp_init_attr *init)
 {
 	struct qp *q = qp_find(qp);
+	struct move *m = move_of(q);
 	int ret;
 
 	find_next_functions();
 	if (!next.query_qp)
 		return ENOSYS;
-	ret = next.query_qp(qp, attr, mask, init);
+	ret = m ? move_query(m, attr, mask, init) : next.query_qp(qp, attr, mask, init);
 	if (ret || !q || !*q->alive || !q->asked_send_wr)
 		return ret;
 	attr->cap.max_send_wr = q->asked_send_wr;
@@ -280,9 +320,12 @@ EXPORT int ibv_destroy_qp(struct ibv_qp *qp)
 	struct ibv_cq *send_cq = qp->send_cq, *recv_cq = qp->recv_cq;
 	struct qp *q = qp_find(qp);
 	struct placed *p = q ? q->placed : NULL;
+	struct move *m = move_of(q);
 	int ret;
 
 	find_next_functions();
+	if (m)
+		move_destroy(m);
 	if (p)
 		placed_destroy(p, qp);
 	ret = next.destroy_qp(qp);
@@ -308,6 +351,84 @@ EXPORT int ibv_dealloc_pd(struct ibv_pd *pd)
 	if (ret && own)
 		place_remember_pd(own, pd);
 	return ret;
+}
+
+/* --- async events ------------------------------------------------------------------ */
+
+static bool is_of_qp(enum ibv_event_type type)
+{
+	return type == IBV_EVENT_QP_FATAL || type == IBV_EVENT_QP_REQ_ERR ||
+	       type == IBV_EVENT_QP_ACCESS_ERR || type == IBV_EVENT_COMM_EST ||
+	       type == IBV_EVENT_SQ_DRAINED || type == IBV_EVENT_PATH_MIG ||
+	       type == IBV_EVENT_PATH_MIG_ERR || type == IBV_EVENT_QP_LAST_WQE_REACHED;
+}
+
+/*
+ * The program's QP in place of the one that is in use for it. False: the event is of another one, and
+ * the program is not to see it.
+ */
+static bool translate_event(struct ibv_async_event *event)
+{
+	const struct context *c;
+	bool in_use;
+	struct move *m;
+	struct qp *q;
+
+	if (!is_of_qp(event->event_type))
+		return true;
+	c = context_find(event->element.qp->context);
+	q = c && *c->alive ? context_qp(c, event->element.qp->qp_num) : NULL;
+	m = move_of(q);
+	if (!m)
+		return true;
+	pthread_mutex_lock(&m->lock);
+	in_use = m->now == event->element.qp;
+	if (in_use && m->now != m->first)
+		atomic_fetch_add(&m->events, 1);
+	pthread_mutex_unlock(&m->lock);
+	if (in_use && event->element.qp == m->first)
+		return true;
+	/* A shadow may be destroyed while the program still has the event. */
+	next.ack_async_event(event);
+	event->element.qp = m->first;
+	return in_use;
+}
+
+EXPORT int ibv_get_async_event(struct ibv_context *ctx, struct ibv_async_event *event)
+{
+	int ret;
+
+	find_next_functions();
+	do {
+		ret = next.get_async_event(ctx, event);
+	} while (!ret && settings.move && !translate_event(event));
+	return ret;
+}
+
+/* Of the events of a QP as many are acknowledged here as were at once when they came. */
+static bool is_acknowledged(const struct ibv_async_event *event)
+{
+	struct qp *q = settings.move && is_of_qp(event->event_type) ?
+		       table_find(&qps, event->element.qp) : NULL;
+	struct move *m = move_of(q);
+	uint32_t n = m ? atomic_load(&m->events) : 0;
+
+	while (n) {
+		if (!atomic_compare_exchange_weak(&m->events, &n, n - 1))
+			continue;
+		pthread_mutex_lock(&m->life);
+		pthread_cond_broadcast(&m->ended);
+		pthread_mutex_unlock(&m->life);
+		return true;
+	}
+	return false;
+}
+
+EXPORT void ibv_ack_async_event(struct ibv_async_event *event)
+{
+	find_next_functions();
+	if (!is_acknowledged(event))
+		next.ack_async_event(event);
 }
 
 /* --- memory regions ---------------------------------------------------------------- */

@@ -15,7 +15,9 @@
 #define SAMPLE_EVERY_MAX (1u << 20)
 #define HUGE_SECONDS_MAX 3600
 
-struct settings settings = { .mode = MODE_LATENCY, .control = true, .huge_seconds = HUGE_SECONDS };
+struct settings settings = {
+	.mode = MODE_LATENCY, .control = true, .huge_seconds = HUGE_SECONDS, .move_thread = true,
+};
 
 static pthread_once_t settings_once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -62,6 +64,8 @@ static void before_fork(void)
 
 static void after_fork_in_parent(void)
 {
+	/* Two processes have the QPs from now on, and only one of them would know of a move. */
+	move_forked = true;
 	if (__atomic_load_n(&forking, __ATOMIC_RELAXED) != self())
 		return;
 	__atomic_store_n(&forking, 0, __ATOMIC_RELAXED);
@@ -71,6 +75,8 @@ static void after_fork_in_parent(void)
 static void after_fork_in_child(void)
 {
 	forking = 0;
+	/* What the child opens itself is its own. */
+	move_forked = false;
 	pthread_mutex_init(&lock, NULL);
 }
 
@@ -82,6 +88,8 @@ static void read_settings(void)
 	const char *huge = secure_getenv("SWIFTRDMA_HUGE_PAGES");
 	const char *huge_time = secure_getenv("SWIFTRDMA_HUGE_TIME");
 	const char *chunk = secure_getenv("SWIFTRDMA_CHUNK");
+	const char *move = secure_getenv("SWIFTRDMA_MOVE");
+	const char *move_every = secure_getenv("SWIFTRDMA_MOVE_EVERY");
 	unsigned long every = s ? strtoul(s, NULL, 10) : 0;
 	unsigned long seconds = huge_time ? strtoul(huge_time, NULL, 10) : 0;
 
@@ -90,6 +98,9 @@ static void read_settings(void)
 	settings.huge_pages = huge && !strcmp(huge, "yes");
 	if (seconds)
 		settings.huge_seconds = seconds < HUGE_SECONDS_MAX ? (uint32_t)seconds : HUGE_SECONDS_MAX;
+	settings.move = move && !strcmp(move, "yes");
+	settings.move_every = settings.move && move_every ? (uint32_t)strtoul(move_every, NULL, 10) : 0;
+	settings.move_fail = move_step_named(secure_getenv("SWIFTRDMA_MOVE_FAIL"));
 	settings.chunk = chunk && !strcmp(chunk, "yes");
 	settings.sample_every = every < SAMPLE_EVERY_MAX ? (uint32_t)every : SAMPLE_EVERY_MAX;
 	settings.place = place_named(secure_getenv("SWIFTRDMA_PLACE"));

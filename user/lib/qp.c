@@ -189,6 +189,7 @@ static void drop_outstanding(struct qp *q)
 static void retire_qp(struct qp *q)
 {
 	struct device *dev = q->ctx->dev;
+	struct move *m;
 
 	table_drop(&qps, q->key, q);
 	context_drop_qpn(q->ctx, q->qpn, q);
@@ -198,6 +199,9 @@ static void retire_qp(struct qp *q)
 	if (q->ctx->place.by_default)
 		q->ctx->place.by_default -= q->by_default;
 	chunk_take_back(q);
+	m = atomic_exchange(&q->move, NULL);
+	if (m)
+		move_free(m);
 	drop_outstanding(q);
 	credits_sync(q);
 	__atomic_fetch_or(&q->slot->id.flags, SWIFTRDMA_SLOT_DEAD, __ATOMIC_RELAXED);

@@ -46,7 +46,7 @@ static struct stash *stash_of(struct cq *c)
 
 	if (s)
 		return s;
-	while (n < c->cqe && n < STASH_MAX)
+	while (n < c->cqe && n < (c->moves ? MOVE_STASH_MAX : STASH_MAX))
 		n *= 2;
 	s = calloc(1, sizeof(*s) + n * sizeof(s->wc[0]));
 	if (s) {

@@ -43,6 +43,22 @@ static void write_held(FILE *f, const struct swiftrdma_report *r)
 	fputc('}', f);
 }
 
+/* Moves of QPs, and each reason of one that did not take place. */
+static void write_moves(FILE *f, const struct move_figures *m)
+{
+	const char *why;
+
+	fprintf(f, ",\"move\":{\"moved\":%" PRIu64 ",\"loaded\":%" PRIu64
+		",\"rolled_back\":%" PRIu64 ",\"refused\":%" PRIu64 ",\"decided\":%" PRIu64 ",\"pause_ns\":%" PRIu64 ",\"pause_max_ns\":%" PRIu64 ",\"why\":[",
+		m->moved, m->loaded, m->rolled_back, m->refused, m->decided, m->pause_sum_ns, m->pause_max_ns);
+	for (int i = 0; i < MOVE_WHYS; i++) {
+		why = m->why[i];
+		if (why)
+			fprintf(f, "%s\"%s\"", i ? "," : "", why);
+	}
+	fputs("]}", f);
+}
+
 static void write_device(FILE *f, const struct device *dev)
 {
 	struct swiftrdma_figures n;
@@ -64,6 +80,8 @@ static void write_device(FILE *f, const struct device *dev)
 		figure(&dev->report->huge_left));
 	fprintf(f, ",\"chunk\":{\"split\":%" PRIu64 ",\"left\":%" PRIu64 "}",
 		figure(&dev->report->chunk_wrs), figure(&dev->report->chunk_left));
+	if (settings.move)
+		write_moves(f, &dev->moves);
 	fputc('}', f);
 }
 

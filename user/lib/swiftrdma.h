@@ -157,6 +157,34 @@ struct swiftrdma_quantile {
 int swiftrdma_read_quantile(struct ibv_context *ctx, enum swiftrdma_time which, double q,
 			    struct swiftrdma_quantile *result, size_t size);
 
+/**
+ * swiftrdma_move_qp() - move a connected QP to another doorbell register
+ * @qp: an RC QP that was created with SWIFTRDMA_MOVE=yes in the environment
+ *
+ * A second QP takes the place of the first, in the register that the provider gives a new QP. The
+ * program goes on with @qp and its number. Both ends of the connection take part, so the peer's process
+ * needs the library and this setting, too. Posts wait until nothing is outstanding. Nothing is lost,
+ * and after an error the QP works as before. Waits for the end of the move, up to some seconds; a
+ * move that the peer has begun counts. Do not call it while another thread may destroy @qp.
+ *
+ * Return: 0: it has moved; -EOPNOTSUPP: such a QP cannot move, or its peer cannot; -ECONNREFUSED: the
+ * peer's process has no library that can; -ENOTCONN: it, or the peer's, is not in RTS; -EACCES: a request
+ * of the library would need access that the peer did not grant; -EIO: a request has failed;
+ * -ETIMEDOUT: requests did not complete in time, or the peer did not answer; -EBUSY: the peer has
+ * asked for a move itself, or too many QPs move; -EAGAIN: too many moves; -EINTR: the program changed
+ * the QP; -ENOENT: the QP is gone; other: -errno of what failed.
+ */
+int swiftrdma_move_qp(struct ibv_qp *qp);
+
+/**
+ * swiftrdma_move_reason() - why a QP cannot move, or has not moved
+ * @qp: the QP
+ *
+ * Return: a text in English, which stays valid; NULL: nothing is known against it, or its last move
+ * took place.
+ */
+const char *swiftrdma_move_reason(struct ibv_qp *qp);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,30 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# A connected QP moves thousands of times while it works, as both ends will, and every byte of its traffic
+# is checked.
+#
+#   scripts/vm --nic rxe|softhca -- selftests/runtime/full/move.sh
+
+cd "$(dirname "$0")/../../.." || exit 1
+# shellcheck source=selftests/lib/library.sh
+. selftests/lib/library.sh
+# shellcheck source=selftests/lib/move.sh
+. selftests/lib/move.sh
+
+case $nic in rxe) moves=10000 ;; *) moves=1000 ;; esac
+# Kernels with self-checks have enough to do with fewer.
+moves=${MOVES:-$((moves / (slowness * slowness)))}
+
+ktap_begin
+mark_dmesg
+check "the module loads" module_load
+
+both_ends "both ends move" $((moves * 4 / 3)) SWIFTRDMA_MOVE=yes
+moved_at_least "both ends move" "$moves"
+is "... none was refused but for a move of the peer's" "$(whys)" '[]'
+note "posts were held with nothing outstanding for $(pauses)"
+
+check "the kernel did not complain" test -z "$(complaints)"
+check "the module unloads" module_unload
+ktap_end

@@ -1,0 +1,55 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# A connected QP moves to another register while it works: both ends of a connection that is checked in
+# every byte, at will; moves that are refused or rolled back, with the reason; and nothing of it without
+# SWIFTRDMA_MOVE=yes.
+#
+#   scripts/vm --nic rxe|softhca -- selftests/runtime/move.sh
+
+cd "$(dirname "$0")/../.." || exit 1
+# shellcheck source=selftests/lib/library.sh
+. selftests/lib/library.sh
+# shellcheck source=selftests/lib/move.sh
+. selftests/lib/move.sh
+
+ktap_begin
+mark_dmesg
+check "the module loads" module_load
+
+moves=${MOVES:-100}
+both_ends "both ends move" $((2 * moves)) SWIFTRDMA_MOVE=yes
+moved_at_least "both ends move" "$moves"
+is "... none was refused but for a move of the peer's" "$(whys)" '[]'
+note "posts were held with nothing outstanding for $(pauses)"
+
+both_ends "with a thread that polls" "$moves" SWIFTRDMA_MOVE=yes MOVED_POLLER=1
+moved_at_least "with a thread that polls" $((moves / 2))
+
+# Each second move fails at the step, in each process.
+for step in shadow connect receives reset; do
+	rolls=20
+	case $step in
+	receives|reset)
+		# At the end that does not ask the step comes after the decision.
+		both_ends --peer SWIFTRDMA_MOVE_FAIL=none "$step fails" $rolls SWIFTRDMA_MOVE=yes \
+			SWIFTRDMA_MOVE_FAIL=$step
+		;;
+	*) both_ends "$step fails" $rolls SWIFTRDMA_MOVE=yes SWIFTRDMA_MOVE_FAIL=$step ;;
+	esac
+	note "$step fails: $(jq -sc '[.[].devices[].move]' "$stats")"
+	check "... moves were refused or rolled back" test "$(undone)" -ge $((rolls / 2))
+	check "... and others took place" test "$(move_figure moved)" -ge $((2 * rolls))
+done
+
+both_ends --peer SWIFTRDMA_MOVE=no "a peer without the setting" 1 SWIFTRDMA_MOVE=yes
+is "... nothing moves" "$moved_line" "moved 0 failed 1 busy 0 error ECONNREFUSED"
+is "... for a reason" "$(whys)" '["the peer'"'"'s process has no library that can"]'
+
+both_ends "without the setting" 1
+is "... nothing moves" "$moved_line" "moved 0 failed 1 busy 0 error EOPNOTSUPP"
+is "... and nothing is told of moves" "$(jq -sc '[.[].devices[] | .move] | unique' "$stats")" '[null]'
+
+check "the kernel did not complain" test -z "$(complaints)"
+check "the module unloads" module_unload
+ktap_end

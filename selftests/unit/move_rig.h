@@ -1,0 +1,549 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The two ends of a connection in one process, over devices that carry messages in memory, one request
+ * at a time, and modules that lose the messages that a test names. Both ends are of the one library
+ * of this process, whose rounds the test calls.
+ */
+#ifndef UNIT_MOVE_RIG_H
+#define UNIT_MOVE_RIG_H
+
+#include <arpa/inet.h>
+
+#include "control_rig.h"
+#include "lib/channel.h"
+
+#define WRS 32
+#define RING 128
+#define BYTES 8
+
+/* --- a fabric ------------------------------------------------------------------- */
+
+struct fake_wr {
+	uint64_t wr_id, value, remote;
+	enum ibv_wr_opcode opcode;
+	unsigned int flags, length;
+	uint32_t imm;
+	char *local;
+};
+
+struct fake_qp {
+	struct ibv_qp qp;
+	enum ibv_qp_state state;
+	uint32_t dest, max_send, max_recv, access;
+	uint32_t sq_head, sq_tail, rq_head, rq_tail;
+	struct fake_wr sq[RING], rq[RING];
+	struct fake_qp *next;
+};
+
+static struct {
+	struct fake_qp *qps;
+	uint32_t next_qpn;
+	bool cut;		/* nothing arrives */
+	int fail_create, fail_modify;
+	int wrong;		/* completions for which a CQ had no room */
+	/* Messages of the modules. */
+	unsigned int tells;
+	int lose[2];		/* the numbers of tells, from 1, that are lost; 0: none */
+	enum { LOSE_SILENT, LOSE_ANSWER, LOSE_KNOWN } how;
+	struct swiftrdma_hear box[32];
+	unsigned int box_head, box_tail;
+} fab;
+
+static struct fake_qp *fake_find(uint32_t qpn)
+{
+	struct fake_qp *f = fab.qps;
+
+	while (f && f->qp.qp_num != qpn)
+		f = f->next;
+	return f;
+}
+
+static struct fake_qp *fake(struct ibv_qp *qp)
+{
+	return (struct fake_qp *)qp;
+}
+
+#define CQES 1024
+
+struct fake_cq {
+	struct ibv_cq cq;
+	unsigned int head, tail, size;
+	struct ibv_wc wc[CQES];
+};
+
+static struct ibv_cq *fake_create_cq(struct ibv_context *ctx, int cqe, void *cq_context,
+				     struct ibv_comp_channel *channel, int vector)
+{
+	struct fake_cq *cq = calloc(1, sizeof(*cq));
+
+	(void)vector;
+	cq->cq = (struct ibv_cq){
+		.context = ctx, .channel = channel, .cq_context = cq_context, .cqe = cqe,
+	};
+	cq->size = (unsigned int)cqe;
+	return &cq->cq;
+}
+
+static int fake_destroy_cq(struct ibv_cq *cq)
+{
+	free(cq);
+	return 0;
+}
+
+static void fake_push(struct ibv_cq *ibcq, struct ibv_wc wc)
+{
+	struct fake_cq *cq = (struct fake_cq *)ibcq;
+
+	fab.wrong += cq->head - cq->tail >= cq->size;
+	cq->wc[cq->head++ % CQES] = wc;
+}
+
+static int fake_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc)
+{
+	struct fake_cq *cq = (struct fake_cq *)ibcq;
+	int got;
+
+	for (got = 0; got < n && cq->tail != cq->head; got++)
+		wc[got] = cq->wc[cq->tail++ % CQES];
+	return got;
+}
+
+static void fake_flush(struct fake_qp *f)
+{
+	f->state = IBV_QPS_ERR;
+	for (; f->sq_tail != f->sq_head; f->sq_tail++)
+		fake_push(f->qp.send_cq, (struct ibv_wc){
+			.wr_id = f->sq[f->sq_tail % RING].wr_id, .status = IBV_WC_WR_FLUSH_ERR,
+			.qp_num = f->qp.qp_num });
+	for (; f->rq_tail != f->rq_head; f->rq_tail++)
+		fake_push(f->qp.recv_cq, (struct ibv_wc){
+			.wr_id = f->rq[f->rq_tail % RING].wr_id, .status = IBV_WC_WR_FLUSH_ERR,
+			.opcode = IBV_WC_RECV, .qp_num = f->qp.qp_num });
+}
+
+static int fake_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	struct fake_qp *f = fake(qp);
+
+	for (; wr; wr = wr->next) {
+		struct fake_wr w = {
+			.wr_id = wr->wr_id, .opcode = wr->opcode, .flags = wr->send_flags,
+			.remote = wr->wr.rdma.remote_addr, .imm = wr->imm_data,
+		};
+
+		if (f->sq_head - f->sq_tail >= f->max_send ||
+		    (f->state != IBV_QPS_RTS && f->state != IBV_QPS_ERR)) {
+			*bad = wr;
+			return ENOMEM;
+		}
+		if (wr->num_sge) {
+			w.local = (char *)(uintptr_t)wr->sg_list->addr;
+			w.length = wr->sg_list->length;
+		}
+		f->sq[f->sq_head++ % RING] = w;
+		if (f->state == IBV_QPS_ERR)
+			fake_flush(f);
+	}
+	return 0;
+}
+
+static int fake_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	struct fake_qp *f = fake(qp);
+
+	for (; wr; wr = wr->next) {
+		if (f->rq_head - f->rq_tail >= f->max_recv || f->state == IBV_QPS_RESET) {
+			*bad = wr;
+			return ENOMEM;
+		}
+		f->rq[f->rq_head++ % RING] = (struct fake_wr){
+			.wr_id = wr->wr_id,
+			.local = wr->num_sge ? (char *)(uintptr_t)wr->sg_list->addr : NULL,
+			.length = wr->num_sge ? wr->sg_list->length : 0,
+		};
+		if (f->state == IBV_QPS_ERR)
+			fake_flush(f);
+	}
+	return 0;
+}
+
+static bool fake_takes_receive(enum ibv_wr_opcode opcode)
+{
+	return opcode == IBV_WR_SEND || opcode == IBV_WR_SEND_WITH_IMM ||
+	       opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+}
+
+/* Executes the oldest request of the queue. False: it has to wait. */
+static bool fake_execute(struct fake_qp *f)
+{
+	struct fake_wr *w = &f->sq[f->sq_tail % RING], *r = NULL;
+	struct fake_qp *to = fake_find(f->dest);
+	bool there = !fab.cut && to && to->dest == f->qp.qp_num &&
+		     (to->state == IBV_QPS_RTR || to->state == IBV_QPS_RTS);
+	struct ibv_wc wc = { .wr_id = w->wr_id, .qp_num = f->qp.qp_num };
+
+	if (there && fake_takes_receive(w->opcode) && to->rq_head == to->rq_tail)
+		return false;
+	f->sq_tail++;
+	if (!there || (!fake_takes_receive(w->opcode) && w->opcode != IBV_WR_RDMA_READ &&
+		       !(to->access & IBV_ACCESS_REMOTE_WRITE))) {
+		wc.status = there ? IBV_WC_REM_ACCESS_ERR : IBV_WC_RETRY_EXC_ERR;
+		fake_push(f->qp.send_cq, wc);
+		fake_flush(f);
+		return true;
+	}
+	if (fake_takes_receive(w->opcode)) {
+		r = &to->rq[to->rq_tail++ % RING];
+		if (w->opcode == IBV_WR_RDMA_WRITE_WITH_IMM)
+			memcpy((char *)(uintptr_t)w->remote, w->local, w->length);
+		else if (w->length)
+			memcpy(r->local, w->local, w->length);
+		fake_push(to->qp.recv_cq, (struct ibv_wc){
+			.wr_id = r->wr_id, .qp_num = to->qp.qp_num, .opcode = IBV_WC_RECV,
+			.byte_len = w->length, .imm_data = w->imm,
+			.wc_flags = w->opcode == IBV_WR_SEND ? 0 : IBV_WC_WITH_IMM });
+	} else if (w->opcode == IBV_WR_RDMA_READ && w->length) {
+		memcpy(w->local, (char *)(uintptr_t)w->remote, w->length);
+	} else if (w->length) {
+		memcpy((char *)(uintptr_t)w->remote, w->local, w->length);
+	}
+	wc.opcode = w->opcode == IBV_WR_RDMA_READ ? IBV_WC_RDMA_READ :
+		    fake_takes_receive(w->opcode) ? IBV_WC_SEND : IBV_WC_RDMA_WRITE;
+	if (w->flags & IBV_SEND_SIGNALED)
+		fake_push(f->qp.send_cq, wc);
+	return true;
+}
+
+static void fabric_step(void)
+{
+	for (struct fake_qp *f = fab.qps; f; f = f->next)
+		if (f->state == IBV_QPS_RTS && f->sq_head != f->sq_tail)
+			fake_execute(f);
+}
+
+static struct ibv_qp *fake_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	struct fake_qp *f;
+
+	if (fab.fail_create && !--fab.fail_create) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	f = calloc(1, sizeof(*f));
+	f->qp.context = pd->context;
+	f->qp.pd = pd;
+	f->qp.send_cq = attr->send_cq;
+	f->qp.recv_cq = attr->recv_cq;
+	f->qp.qp_type = attr->qp_type;
+	f->qp.qp_num = 100 + fab.next_qpn++;
+	f->max_send = attr->cap.max_send_wr;
+	f->max_recv = attr->cap.max_recv_wr;
+	f->next = fab.qps;
+	fab.qps = f;
+	return &f->qp;
+}
+
+static int fake_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
+{
+	struct fake_qp *f = fake(qp);
+
+	if (fab.fail_modify && !--fab.fail_modify)
+		return EIO;
+	if (mask & IBV_QP_DEST_QPN)
+		f->dest = attr->dest_qp_num;
+	if (mask & IBV_QP_ACCESS_FLAGS)
+		f->access = attr->qp_access_flags;
+	if (!(mask & IBV_QP_STATE))
+		return 0;
+	f->state = qp->state = attr->qp_state;
+	if (f->state == IBV_QPS_ERR)
+		fake_flush(f);
+	if (f->state == IBV_QPS_RESET) {
+		f->sq_tail = f->sq_head;
+		f->rq_tail = f->rq_head;
+		f->dest = 0;
+	}
+	return 0;
+}
+
+static int fake_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
+			 struct ibv_qp_init_attr *init)
+{
+	const struct fake_qp *f = fake(qp);
+
+	(void)mask;
+	attr->cap.max_send_wr = init->cap.max_send_wr = f->max_send;
+	attr->cap.max_recv_wr = init->cap.max_recv_wr = f->max_recv;
+	attr->dest_qp_num = f->dest;
+	attr->qp_state = f->state;
+	return 0;
+}
+
+static int fake_destroy_qp(struct ibv_qp *qp)
+{
+	struct fake_qp **at = &fab.qps;
+
+	while (*at != fake(qp))
+		at = &(*at)->next;
+	*at = fake(qp)->next;
+	free(fake(qp));
+	return 0;
+}
+
+static int fake_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	(void)srq;
+	(void)wr;
+	(void)bad;
+	return 0;
+}
+
+static struct ibv_context *fake_open_device(struct ibv_device *device)
+{
+	struct ibv_context *ctx = stub_open_device(device);
+
+	ctx->ops.post_send = fake_post_send;
+	ctx->ops.post_recv = fake_post_recv;
+	ctx->ops.post_srq_recv = fake_post_srq_recv;
+	ctx->ops.poll_cq = fake_poll_cq;
+	return ctx;
+}
+
+/* --- the modules ------------------------------------------------------------------- */
+
+static int fake_tell(const struct swiftrdma_tell *t)
+{
+	struct fake_qp *from = fake_find(t->qpn), *to = from ? fake_find(from->dest) : NULL;
+	bool lost;
+
+	if (!from)
+		return -ENOENT;
+	if (from->state != IBV_QPS_RTR && from->state != IBV_QPS_RTS)
+		return -ENOTCONN;
+	fab.tells++;
+	lost = (int)fab.tells == fab.lose[0] || (int)fab.tells == fab.lose[1];
+	if (lost && fab.how == LOSE_KNOWN)
+		return -EHOSTUNREACH;
+	/* A call of TELL waits for its answer. */
+	if (lost || !to || to->dest != from->qp.qp_num)
+		rig.now += 1000 * MS;
+	if (!to || to->dest != from->qp.qp_num || (lost && fab.how == LOSE_SILENT))
+		return -ETIMEDOUT;
+	fab.box[fab.box_head % 32] = (struct swiftrdma_hear){ .qpn = to->qp.qp_num, .length = t->length };
+	memcpy(fab.box[fab.box_head++ % 32].bytes, t->bytes, t->length);
+	return lost ? -ETIMEDOUT : 0;
+}
+
+static int fake_share(unsigned long cmd, void *arg)
+{
+	struct swiftrdma_hear *h = arg;
+
+	switch (cmd) {
+	case SWIFTRDMA_IOC_LISTEN:
+		return 0;
+	case SWIFTRDMA_IOC_TELL:
+		return fake_tell(arg);
+	case SWIFTRDMA_IOC_HEAR:
+		if (fab.box_head == fab.box_tail)
+			return -ENOMSG;
+		*h = fab.box[fab.box_tail++ % 32];
+		return 0;
+	default:
+		return ctl_share(cmd, arg);
+	}
+}
+
+/* --- the two ends -------------------------------------------------------------------- */
+
+struct end {
+	struct ibv_cq *cq;
+	struct ibv_qp *qp;
+	struct end *peer;
+	bool gone;			/* its program does nothing any more */
+	bool quiet;			/* it posts no more sends */
+	uint64_t posted, done, recv_posted, received, errors;
+	uint64_t in[RING], out[RING], got[RING];
+	uint64_t written;		/* by the peer */
+	uint64_t number;		/* the peer reads it */
+};
+
+static struct end end[2];
+
+static struct move *move_of_end(const struct end *e)
+{
+	return ((struct qp *)table_find(&qps, e->qp))->move;
+}
+
+static bool end_frozen(const struct end *e)
+{
+	return move_of_end(e) && move_of_end(e)->frozen;
+}
+
+static void end_post_recv(struct end *e)
+{
+	struct ibv_sge sge = { .addr = (uintptr_t)&e->in[e->recv_posted % RING], .length = BYTES };
+	struct ibv_recv_wr wr = { .wr_id = e->recv_posted, .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	if (ibv_post_recv(e->qp, &wr, &bad)) {
+		e->errors++;
+		return;
+	}
+	e->recv_posted++;
+}
+
+/*
+ * Operation i, of three: a send of i, with immediate data; a write of i, unsignalled; a read of the
+ * peer's number, signalled.
+ */
+static void end_post(struct end *e, unsigned int last_signalled)
+{
+	uint64_t i = e->posted;
+	struct ibv_sge sge = { .addr = (uintptr_t)&e->out[i % RING], .length = BYTES };
+	struct ibv_send_wr wr = {
+		.wr_id = i, .sg_list = &sge, .num_sge = 1,
+		.send_flags = i % 6 == 5 || i % 6 == last_signalled ? IBV_SEND_SIGNALED : 0,
+	}, *bad;
+
+	e->out[i % RING] = i;
+	switch (i % 3) {
+	case 0:
+		wr.opcode = IBV_WR_SEND_WITH_IMM;
+		wr.imm_data = htonl((uint32_t)i);
+		break;
+	case 1:
+		wr.opcode = IBV_WR_RDMA_WRITE;
+		wr.wr.rdma.remote_addr = (uintptr_t)&e->peer->written;
+		break;
+	default:
+		sge.addr = (uintptr_t)&e->got[i % RING];
+		wr.opcode = IBV_WR_RDMA_READ;
+		wr.wr.rdma.remote_addr = (uintptr_t)&e->peer->number;
+	}
+	if (ibv_post_send(e->qp, &wr, &bad))
+		e->errors++;
+	else
+		e->posted++;
+}
+
+static void end_take(struct end *e, const struct ibv_wc *wc)
+{
+	assert_int_equal(wc->qp_num, e->qp->qp_num);
+	if (wc->status) {
+		e->errors++;
+		return;
+	}
+	if (wc->opcode == IBV_WC_RECV) {
+		assert_int_equal(wc->wr_id, e->received);
+		assert_int_equal(ntohl(wc->imm_data), 3 * e->received);
+		assert_int_equal(e->in[wc->wr_id % RING], 3 * e->received);
+		e->received++;
+		/* The write before the send is there, and none of after the next one. */
+		assert_true(e->received == 1 || e->written >= 3 * (e->received - 2) + 1);
+		end_post_recv(e);
+		return;
+	}
+	assert_true(wc->wr_id >= e->done);
+	if (wc->wr_id % 3 == 2)
+		assert_int_equal(e->got[wc->wr_id % RING], e->peer->number);
+	e->done = wc->wr_id + 1;
+}
+
+static void end_poll(struct end *e)
+{
+	struct ibv_wc wc[4];
+	int n;
+
+	while ((n = ibv_poll_cq(e->cq, 4, wc)) > 0)
+		for (int i = 0; i < n; i++)
+			end_take(e, &wc[i]);
+}
+
+static uint32_t end_wrs = WRS;
+
+static void end_create(struct end *e, uintptr_t number)
+{
+	struct ibv_qp_init_attr init = {
+		.qp_type = IBV_QPT_RC, .cap = { .max_send_wr = end_wrs, .max_recv_wr = WRS,
+						.max_send_sge = 1, .max_recv_sge = 1 },
+	};
+
+	*e = (struct end){ .peer = &end[1 - number], .number = 77 + number };
+	e->cq = ibv_create_cq(rig.ctx, 2 * WRS, (void *)number, NULL, 0);
+	init.send_cq = init.recv_cq = e->cq;
+	e->qp = ibv_create_qp(&rig.pd, &init);
+	assert_int_equal(init.cap.max_send_wr, end_wrs);
+}
+
+static int access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+
+static void end_connect(struct end *e)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_INIT, .qp_access_flags = (unsigned int)access_flags,
+		.dest_qp_num = e->peer->qp->qp_num,
+	};
+
+	assert_int_equal(ibv_modify_qp(e->qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+				       IBV_QP_ACCESS_FLAGS), 0);
+	for (int i = 0; i < WRS; i++)
+		end_post_recv(e);
+	attr.qp_state = IBV_QPS_RTR;
+	assert_int_equal(ibv_modify_qp(e->qp, &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
+				       IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+				       IBV_QP_MIN_RNR_TIMER), 0);
+	attr.qp_state = IBV_QPS_RTS;
+	assert_int_equal(ibv_modify_qp(e->qp, &attr, IBV_QP_STATE | IBV_QP_TIMEOUT |
+				       IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+				       IBV_QP_MAX_QP_RD_ATOMIC), 0);
+}
+
+static inline int move_setup(void **state)
+{
+	static int tests;
+
+	(void)state;
+	memset(&fab, 0, sizeof(fab));
+	memset(&ctl, 0, sizeof(ctl));
+	next = (struct next){
+		.open_device = fake_open_device, .close_device = stub_close_device,
+		.create_cq = fake_create_cq, .destroy_cq = fake_destroy_cq,
+		.create_qp = fake_create_qp, .modify_qp = fake_modify_qp,
+		.query_qp = fake_query_qp, .destroy_qp = fake_destroy_qp,
+		.dealloc_pd = stub_dealloc_pd,
+	};
+	lib_share = fake_share;
+	lib_clock = rig_clock;
+	life_begin();
+	settings.mode = MODE_LATENCY;
+	settings.control = true;
+	settings.move = true;
+	settings.move_thread = false;
+	settings.move_fail = MOVE_STEP_NONE;
+	rig.now = 1000 * S;
+	snprintf(stub_device.name, sizeof(stub_device.name), "move%d", tests++);
+	rig.ctx = ibv_open_device(&stub_device);
+	rig.pd.context = rig.ctx;
+	end_create(&end[0], 0);
+	end_create(&end[1], 1);
+	end_connect(&end[0]);
+	end_connect(&end[1]);
+	return 0;
+}
+
+static inline int move_teardown(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		if (end[i].qp)
+			ibv_destroy_qp(end[i].qp);
+		ibv_destroy_cq(end[i].cq);
+	}
+	assert_null(fab.qps);
+	assert_int_equal(fab.wrong, 0);
+	assert_int_equal(moves_active, 0);
+	ibv_close_device(rig.ctx);
+	settings.move = false;
+	return 0;
+}
+
+#endif /* UNIT_MOVE_RIG_H */

@@ -1,0 +1,592 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * A QP that moves: both ends, with traffic that is checked, and whatever may fail meanwhile. Each time
+ * the traffic goes on as if nothing had been, or, if the connection fails, both programs see errors.
+ */
+#include "move_rig.h"
+
+#define MOVE_TEST(f) cmocka_unit_test_setup_teardown(f, move_setup, move_teardown)
+
+static unsigned int last_signalled = 5;
+
+/* One request of each program, of each queue, and one round of the library. */
+static void step(void)
+{
+	for (int i = 0; i < 2; i++) {
+		struct end *e = &end[i];
+
+		if (e->gone)
+			continue;
+		/* The library holds the posts of a program meanwhile, so that its thread waits. */
+		while (!e->quiet && !end_frozen(e) && !e->errors && e->posted - e->done < 20)
+			end_post(e, last_signalled);
+		end_poll(e);
+	}
+	fabric_step();
+	move_round();
+	rig.now += MS;
+}
+
+static bool at_rest(void)
+{
+	return (end[0].gone || move_of_end(&end[0])->state == MOVE_IDLE) &&
+	       (end[1].gone || move_of_end(&end[1])->state == MOVE_IDLE);
+}
+
+static void ask(struct end *e)
+{
+	move_of_end(e)->wanted = true;
+}
+
+/* Until no end moves; returns how long that took, ms. */
+static uint64_t settle(void)
+{
+	uint64_t began = rig.now;
+
+	do {
+		step();
+		assert_true(rig.now - began < 60 * S);
+	} while (!at_rest());
+	return (rig.now - began) / MS;
+}
+
+static struct ibv_qp *now_of(const struct end *e)
+{
+	return move_of_end(e)->now;
+}
+
+/* The programs' requests go through in both directions, without an error. */
+static void goes_on(void)
+{
+	uint64_t was[2] = { end[0].received, end[1].received };
+
+	for (int i = 0; i < 300; i++)
+		step();
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(end[i].errors, 0);
+		assert_true(end[i].received > was[i] + 20);
+		assert_false(end_frozen(&end[i]));
+	}
+	assert_true(at_rest());
+}
+
+/* Both ends have done the same: moved, or not. */
+static bool moved_together(const struct ibv_qp *was0, const struct ibv_qp *was1)
+{
+	bool moved = now_of(&end[0]) != was0;
+
+	assert_int_equal(now_of(&end[1]) != was1, moved);
+	return moved;
+}
+
+static void test_moves(void **state)
+{
+	struct ibv_qp *was[2];
+
+	(void)state;
+	for (int i = 0; i < 20; i++) {
+		was[0] = now_of(&end[0]);
+		was[1] = now_of(&end[1]);
+		for (int n = 0; n < i; n++)
+			step();
+		ask(&end[i % 2]);
+		settle();
+		assert_true(moved_together(was[0], was[1]));
+		assert_int_equal(move_of_end(&end[0])->result, 0);
+		assert_null(swiftrdma_move_reason(end[0].qp));
+		for (int k = 0; i && k < 2; k++)
+			assert_true(move_of_end(&end[k])->load >= MOVE_LOADED);
+		goes_on();
+	}
+	assert_int_equal(rig_device().errors, 0);
+	assert_int_equal(rig_device().stopped, 0);
+}
+
+/* Idle ends, and those of which only one sends. */
+static void test_moves_idle(void **state)
+{
+	(void)state;
+	end[0].gone = end[1].gone = true;
+	ask(&end[0]);
+	for (int i = 0; i < 100; i++)
+		step();
+	end[0].gone = end[1].gone = false;
+	assert_true(moved_together(end[0].qp, end[1].qp));
+	goes_on();
+}
+
+/* Each of the last signalled requests, so that the queue ends by more and fewer unsignalled ones. */
+static void test_unsignalled(void **state)
+{
+	(void)state;
+	for (last_signalled = 0; last_signalled < 6; last_signalled++) {
+		const struct ibv_qp *was0 = now_of(&end[0]), *was1 = now_of(&end[1]);
+
+		for (unsigned int i = 0; i < 7 + last_signalled; i++)
+			step();
+		ask(&end[0]);
+		settle();
+		assert_true(moved_together(was0, was1));
+		goes_on();
+	}
+	last_signalled = 5;
+}
+
+/* One end has nothing outstanding long before the other one. */
+static void test_uneven(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		const struct ibv_qp *was0 = now_of(&end[0]), *was1 = now_of(&end[1]);
+
+		end[i % 2].quiet = true;
+		for (int n = 0; n < 60; n++)
+			step();
+		ask(&end[i / 2]);
+		settle();
+		assert_true(moved_together(was0, was1));
+		end[i % 2].quiet = false;
+		goes_on();
+	}
+}
+
+static void test_both_ask(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 20; i++) {
+		const struct ibv_qp *was0 = now_of(&end[0]), *was1 = now_of(&end[1]);
+
+		ask(&end[0]);
+		ask(&end[1]);
+		settle();
+		assert_true(moved_together(was0, was1));
+		goes_on();
+	}
+}
+
+/* An end sees what it would have seen: an error of what it posts. */
+static void sees_the_end(struct end *e)
+{
+	uint64_t began = rig.now;
+
+	while (!e->errors || end_frozen(e) || move_of_end(e)->state != MOVE_IDLE) {
+		step();
+		assert_true(rig.now - began < 60 * S);
+	}
+}
+
+/* --- messages that are lost ---------------------------------------------------------- */
+
+static unsigned int lost_moved, lost_not;
+
+static void lose(int a, int b, int how, int asks)
+{
+	const struct ibv_qp *was0 = now_of(&end[0]), *was1 = now_of(&end[1]);
+
+	fab.tells = 0;
+	fab.lose[0] = a;
+	fab.lose[1] = b;
+	fab.how = how;
+	ask(&end[0]);
+	if (asks > 1)
+		ask(&end[1]);
+	/* Silence ends by itself, in bounded time. */
+	assert_true(settle() < 30000);
+	if (moved_together(was0, was1))
+		lost_moved++;
+	else
+		lost_not++;
+	fab.lose[0] = fab.lose[1] = 0;
+	goes_on();
+	/* It works the next time. */
+	was0 = now_of(&end[0]);
+	was1 = now_of(&end[1]);
+	ask(&end[1]);
+	settle();
+	assert_true(moved_together(was0, was1));
+	goes_on();
+}
+
+/* Every single message, and every pair of messages, of moves that one end asks for, or both. */
+static void test_lost(void **state)
+{
+	(void)state;
+	lost_moved = lost_not = 0;
+	for (int how = LOSE_SILENT; how <= LOSE_KNOWN; how++)
+		for (int asks = 1; asks <= 2; asks++)
+			for (int a = 1; a <= 7; a++)
+				for (int b = a; b <= 8; b++)
+					lose(a, b, how, asks);
+	/* Some were the messages of the move, and some came when it was over. */
+	assert_true(lost_moved > 20);
+	assert_true(lost_not > 100);
+}
+
+/* --- steps that fail ------------------------------------------------------------------ */
+
+/* Moves until one goes through, or the connection fails; returns how many were rolled back. */
+static int try_steps(enum move_step step)
+{
+	int rolled_back = 0;
+
+	settings.move_fail = step;
+	for (int n = 0; n < 8 && !end[0].errors && !end[1].errors; n++) {
+		const struct ibv_qp *was0 = now_of(&end[0]), *was1 = now_of(&end[1]);
+
+		ask(&end[n % 2]);
+		settle();
+		if (end[0].errors || end[1].errors)
+			break;
+		if (!moved_together(was0, was1)) {
+			rolled_back++;
+			assert_non_null(swiftrdma_move_reason(end[n % 2].qp));
+		}
+		goes_on();
+	}
+	settings.move_fail = MOVE_STEP_NONE;
+	return rolled_back;
+}
+
+static void test_steps_fail(void **state)
+{
+	(void)state;
+	assert_int_equal(move_step_named("shadow"), MOVE_STEP_SHADOW);
+	assert_int_equal(move_step_named("connect"), MOVE_STEP_CONNECT);
+	assert_int_equal(move_step_named("drain"), MOVE_STEP_DRAIN);
+	assert_int_equal(move_step_named("receives"), MOVE_STEP_RECVS);
+	assert_int_equal(move_step_named("reset"), MOVE_STEP_RESET);
+	assert_int_equal(move_step_named("no such step"), MOVE_STEP_NONE);
+	assert_int_equal(move_step_named(NULL), MOVE_STEP_NONE);
+	for (enum move_step s = MOVE_STEP_SHADOW; s <= MOVE_STEP_DRAIN; s++)
+		assert_in_range(try_steps(s), 3, 8);
+}
+
+/* The first time A fails, which is rolled back; then B, after A has decided: both see errors. */
+static void test_last_steps_fail(void **state)
+{
+	for (enum move_step s = MOVE_STEP_RECVS; s <= MOVE_STEP_RESET; s++) {
+		assert_int_equal(try_steps(s), 1);
+		sees_the_end(&end[0]);
+		sees_the_end(&end[1]);
+		assert_int_equal(move_teardown(state), 0);
+		assert_int_equal(move_setup(state), 0);
+	}
+}
+
+/* --- the peer, or the connection, ends ---------------------------------------------------- */
+
+/* Each step of a move, counted in rounds. */
+#define ROUNDS 40
+
+/* The peer's process is gone, with all that it had. */
+static void kill_end(struct end *e)
+{
+	struct fake_qp *f, **at = &fab.qps;
+
+	e->gone = true;
+	pthread_mutex_lock(&move_of_end(e)->life);
+	move_of_end(e)->dead = true;
+	pthread_mutex_unlock(&move_of_end(e)->life);
+	while ((f = *at)) {
+		if (f->qp.send_cq == e->cq && &f->qp != e->qp) {
+			*at = f->next;
+			free(f);
+			continue;
+		}
+		if (f->qp.send_cq == e->cq)
+			f->state = IBV_QPS_RESET;
+		at = &f->next;
+	}
+	move_of_end(e)->now = move_of_end(e)->first;
+	move_of_end(e)->next = move_of_end(e)->old = NULL;
+	if (move_of_end(e)->active)
+		atomic_fetch_sub(&moves_active, 1);
+	move_of_end(e)->active = false;
+}
+
+static void test_peer_killed(void **state)
+{
+	for (int who = 0; who < 2; who++) {
+		for (int n = 0; n < ROUNDS; n++) {
+			for (int i = 0; i < 20; i++)
+				step();
+			ask(&end[0]);
+			for (int i = 0; i < n; i++)
+				step();
+			kill_end(&end[who]);
+			sees_the_end(&end[1 - who]);
+			assert_int_equal(move_teardown(state), 0);
+			assert_int_equal(move_setup(state), 0);
+		}
+	}
+}
+
+/* The program destroys its QP, or resets it, or makes it fail, at each step. */
+static void test_program_ends(void **state)
+{
+	for (int what = 0; what < 3; what++) {
+		for (int who = 0; who < 2; who++) {
+			for (int n = 0; n < ROUNDS; n++) {
+				struct end *e = &end[who];
+				struct ibv_qp_attr attr = {
+					.qp_state = what == 1 ? IBV_QPS_RESET : IBV_QPS_ERR,
+				};
+
+				for (int i = 0; i < 20; i++)
+					step();
+				ask(&end[0]);
+				for (int i = 0; i < n; i++)
+					step();
+				e->gone = true;
+				if (!what) {
+					assert_int_equal(ibv_destroy_qp(e->qp), 0);
+					e->qp = NULL;
+				} else {
+					assert_int_equal(ibv_modify_qp(e->qp, &attr, IBV_QP_STATE), 0);
+					assert_int_equal(e->qp->state, attr.qp_state);
+					assert_int_equal(now_of(e)->state, attr.qp_state);
+				}
+				sees_the_end(&end[1 - who]);
+				assert_int_equal(move_teardown(state), 0);
+				assert_int_equal(move_setup(state), 0);
+			}
+		}
+	}
+}
+
+/* The link is down at each step. */
+static void test_link_down(void **state)
+{
+	for (int n = 0; n < ROUNDS; n++) {
+		for (int i = 0; i < 20; i++)
+			step();
+		ask(&end[0]);
+		for (int i = 0; i < n; i++)
+			step();
+		fab.cut = true;
+		sees_the_end(&end[0]);
+		sees_the_end(&end[1]);
+		assert_int_equal(move_teardown(state), 0);
+		assert_int_equal(move_setup(state), 0);
+	}
+}
+
+/*
+ * The same while both programs only wait for messages. If one end has moved and the other one has not,
+ * both are told.
+ */
+static void test_link_down_idle(void **state)
+{
+	int apart = 0;
+
+	for (int n = 0; n < ROUNDS; n++) {
+		const struct ibv_qp *was0 = now_of(&end[0]), *was1 = now_of(&end[1]);
+
+		for (int i = 0; i < 20; i++)
+			step();
+		end[0].quiet = end[1].quiet = true;
+		for (int i = 0; i < 60; i++)
+			step();
+		ask(&end[0]);
+		for (int i = 0; i < n; i++)
+			step();
+		fab.cut = true;
+		settle();
+		for (int i = 0; i < 20; i++)
+			step();
+		if ((now_of(&end[0]) != was0) != (now_of(&end[1]) != was1)) {
+			apart++;
+			assert_true(end[0].errors && end[1].errors);
+		}
+		assert_int_equal(move_teardown(state), 0);
+		assert_int_equal(move_setup(state), 0);
+	}
+	assert_true(apart > 0);
+}
+
+/* --- what cannot move ------------------------------------------------------------------- */
+
+static void refused(struct end *e, int err, const char *why)
+{
+	const struct ibv_qp *was0 = now_of(&end[0]), *was1 = now_of(&end[1]);
+
+	ask(e);
+	settle();
+	assert_false(moved_together(was0, was1));
+	assert_int_equal(move_of_end(e)->result, err);
+	assert_string_equal(swiftrdma_move_reason(e->qp), why);
+	goes_on();
+}
+
+/* Of unsignalled requests at the end of the queue nothing is known without a fence. */
+static void test_no_access(void **state)
+{
+	struct ibv_qp_attr attr = { .qp_access_flags = 0 };
+
+	(void)state;
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(ibv_modify_qp(end[i].qp, &attr, IBV_QP_ACCESS_FLAGS), 0);
+	end_post(&end[0], 5);
+	ask(&end[0]);
+	for (int n = 0; n < 30; n++) {
+		fabric_step();
+		move_round();
+		rig.now += MS;
+	}
+	assert_true(at_rest());
+	assert_int_equal(move_of_end(&end[0])->result, -EACCES);
+	assert_true(!!strstr(swiftrdma_move_reason(end[0].qp), "unsignalled"));
+	/* Of a signalled one it is. */
+	end_poll(&end[1]);
+	end[0].posted = 3;
+	end_post(&end[0], 3);
+	fabric_step();
+	ask(&end[0]);
+	for (int n = 0; n < 30; n++) {
+		fabric_step();
+		move_round();
+		rig.now += MS;
+	}
+	assert_int_equal(move_of_end(&end[0])->result, 0);
+}
+
+static void test_refused(void **state)
+{
+	struct ibv_qp *qp;
+	struct ibv_qp_init_attr init = {
+		.qp_type = IBV_QPT_UD, .send_cq = end[0].cq, .recv_cq = end[0].cq,
+		.cap = { .max_send_wr = 4, .max_recv_wr = 4 },
+	};
+	struct ibv_qp_init_attr_ex ex = {
+		.qp_type = IBV_QPT_RC, .send_cq = NULL, .recv_cq = NULL, .pd = &rig.pd,
+		.cap = { .max_send_wr = 4, .max_recv_wr = 4 },
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		.send_ops_flags = IBV_QP_EX_WITH_SEND,
+	};
+	struct ibv_srq srq = { 0 };
+
+	(void)state;
+	qp = ibv_create_qp(&rig.pd, &init);
+	assert_int_equal(swiftrdma_move_qp(qp), -EOPNOTSUPP);
+	assert_string_equal(swiftrdma_move_reason(qp), "it is no RC QP");
+	ibv_destroy_qp(qp);
+	init.qp_type = IBV_QPT_RC;
+	init.srq = &srq;
+	qp = ibv_create_qp(&rig.pd, &init);
+	assert_int_equal(swiftrdma_move_qp(qp), -EOPNOTSUPP);
+	assert_string_equal(swiftrdma_move_reason(qp), "its receives are in a shared receive queue");
+	ibv_destroy_qp(qp);
+
+	/* It has the functions of ibv_wr_*(). */
+	qp = ibv_create_qp_ex(rig.ctx, &ex);
+	assert_int_equal(swiftrdma_move_qp(qp), -EOPNOTSUPP);
+	assert_string_equal(swiftrdma_move_reason(qp), "it was not created by ibv_create_qp()");
+	next.destroy_qp = stub_destroy_qp;
+	ibv_destroy_qp(qp);
+	next.destroy_qp = fake_destroy_qp;
+
+	move_of_end(&end[0])->windows = true;
+	refused(&end[0], -EOPNOTSUPP, "memory windows are bound to it");
+	refused(&end[1], -EOPNOTSUPP, "the peer cannot, or its host has no module that relays messages");
+	move_of_end(&end[0])->windows = false;
+	cq_find(end[1].cq)->has_channel = true;
+	refused(&end[1], -EOPNOTSUPP, "its completion queue has a completion channel");
+	cq_find(end[1].cq)->has_channel = false;
+	cq_find(end[1].cq)->shown = true;
+	refused(&end[1], -EOPNOTSUPP,
+		"the program has had its completion queue shown by mlx5dv_init_obj()");
+	cq_find(end[1].cq)->shown = false;
+	move_forked = true;
+	refused(&end[0], -EOPNOTSUPP, "the process has forked");
+	move_forked = false;
+}
+
+/* The peer's QP cannot move at all, and its library says so at once. */
+static void test_peer_cannot(void **state)
+{
+	struct qp *q = table_find(&qps, end[1].qp);
+	struct move *m = atomic_exchange(&q->move, NULL);
+	uint64_t began = rig.now;
+
+	(void)state;
+	ask(&end[0]);
+	do {
+		fabric_step();
+		move_round();
+		rig.now += MS;
+	} while (move_of_end(&end[0])->state != MOVE_IDLE);
+	assert_int_equal(move_of_end(&end[0])->result, -EOPNOTSUPP);
+	assert_true(rig.now - began < 10 * MS);
+	atomic_store(&q->move, m);
+	goes_on();
+}
+
+/* The program's view: number, size of the queues, the peer's number. */
+static void test_looks_the_same(void **state)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+	uint32_t qpn = end[0].qp->qp_num;
+
+	(void)state;
+	ask(&end[0]);
+	settle();
+	assert_ptr_not_equal(now_of(&end[0]), end[0].qp);
+	assert_int_equal(end[0].qp->qp_num, qpn);
+	assert_int_equal(end[0].qp->state, IBV_QPS_RTS);
+	assert_int_equal(ibv_query_qp(end[0].qp, &attr, IBV_QP_STATE | IBV_QP_CAP, &init), 0);
+	assert_int_equal(attr.qp_state, IBV_QPS_RTS);
+	assert_int_equal(attr.dest_qp_num, end[1].qp->qp_num);
+	assert_int_equal(attr.cap.max_send_wr, WRS);
+	assert_int_equal(attr.cap.max_recv_wr, WRS);
+	goes_on();
+}
+
+/* A queue that was reset is connected anew, and moves. */
+static void test_connected_anew(void **state)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
+
+	(void)state;
+	for (int n = 0; n < 3; n++) {
+		for (int i = 0; i < 20; i++)
+			step();
+		ask(&end[n % 2]);
+		settle();
+		for (int i = 0; i < 2; i++) {
+			struct end *e = &end[i];
+
+			assert_int_equal(ibv_modify_qp(e->qp, &attr, IBV_QP_STATE), 0);
+			end_poll(e);
+			e->posted = e->done = e->recv_posted = e->received = e->written = 0;
+		}
+		end_connect(&end[0]);
+		end_connect(&end[1]);
+		goes_on();
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		MOVE_TEST(test_moves),
+		MOVE_TEST(test_moves_idle),
+		MOVE_TEST(test_unsignalled),
+		MOVE_TEST(test_uneven),
+		MOVE_TEST(test_both_ask),
+		MOVE_TEST(test_lost),
+		MOVE_TEST(test_steps_fail),
+		MOVE_TEST(test_last_steps_fail),
+		MOVE_TEST(test_peer_killed),
+		MOVE_TEST(test_program_ends),
+		MOVE_TEST(test_link_down),
+		MOVE_TEST(test_link_down_idle),
+		MOVE_TEST(test_no_access),
+		MOVE_TEST(test_refused),
+		MOVE_TEST(test_peer_cannot),
+		MOVE_TEST(test_looks_the_same),
+		MOVE_TEST(test_connected_anew),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Internal to libswiftrdma: a connected QP that moves to another register while it works.
+ *
+ * A QP cannot change its register, so a *shadow*, a second QP of the same kind, takes its place.
+ * Both ends of the connection do this at the same time. They agree by messages that the modules
+ * relay (channel.c); the decision itself and its acknowledgement are *marks*, empty SENDs on the new
+ * connection, so they arrive if anything does.
+ *
+ * Invariants:
+ *  - The program knows the QP that it created, by pointer and number, and no other. That QP stays
+ *    until the program destroys it, because the peer's connection manager knows its number.
+ *  - Before an end uses the new connection, nothing is outstanding in either send queue, every
+ *    message that was sent has been received, and the receives that wait are posted on the new
+ *    connection.
+ *  - Up to the decision each step can be taken back, and the QP works as it did. The end that asked
+ *    (A) decides; the other one (B) holds its posts until it knows the decision. A cannot use the old
+ *    connection any more when it has decided, so an end that is wrong about it gets an error, and no
+ *    request is executed twice or lost in silence.
+ *
+ * Locks, outer first: .life of a move (which QPs there are, the protocol); lib_lock(); .lock of a CQ;
+ * .lock of a move (what is posted where), which is also taken inside .sq of the QP. Inside .lock only
+ * the provider's locks are taken. No lock is held while a message is told.
+ */
+#ifndef LIB_MOVE_H
+#define LIB_MOVE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <infiniband/verbs.h>
+
+#pragma GCC visibility push(hidden)
+
+struct context;
+struct cq;
+struct device;
+struct qp;
+
+/* QPs of a process that move at the same time, and the entries that each may need in a CQ. */
+#define MOVES_AT_ONCE 16
+#define MOVE_CQES 4
+#define MOVE_CQ_ROOM (MOVES_AT_ONCE * MOVE_CQES)
+/* Completions that the library can keep for a program; a larger CQ cannot be emptied. */
+#define MOVE_STASH_MAX (1u << 17)
+
+#define MOVE_MAGIC 0x324d5653	/* "SVM2" */
+
+enum move_type {
+	MOVE_PREPARE = 1,	/* A: let us move; this is my shadow */
+	MOVE_READY,		/* B: this is mine, and it is connected to yours */
+	MOVE_FREEZE,		/* A: post nothing, and wait until nothing is outstanding */
+	MOVE_DRAINED,		/* B: so it is, and I have sent so many messages. What do you decide? */
+	MOVE_ABORT,		/* either: there is no such move, or not any more */
+};
+
+/* In the byte order of the network. */
+struct move_msg {
+	uint32_t magic;
+	uint32_t type;		/* enum move_type */
+	uint32_t id;		/* of the move, random; chosen by the end that asks */
+	uint32_t qpn, psn;	/* PREPARE, READY: of the shadow */
+	uint32_t access;	/* PREPARE, READY: enum ibv_access_flags of the sender's QP */
+	uint32_t reason;	/* ABORT: errno */
+	uint32_t reserved;	/* 0 */
+	uint64_t sent;		/* DRAINED: messages that took a receive, since it is connected */
+};
+
+/* A asks, B answers. */
+enum move_state {
+	MOVE_IDLE,
+	MOVE_ASKING,	/* A: told PREPARE */
+	MOVE_READYING,	/* A: heard READY; tells FREEZE */
+	MOVE_FREEZING,	/* A: posts are held */
+	MOVE_DECIDED,	/* A: has swapped and sent its mark; waits for B's */
+	MOVE_PREPARED,	/* B: told READY */
+	MOVE_DRAINING,	/* B: posts are held */
+	MOVE_IN_DOUBT,	/* B: tells DRAINED until the decision comes */
+	MOVE_LEAVING,	/* B: has swapped and sent its mark; posts go on */
+};
+
+struct move_recv {
+	uint64_t wr_id;
+	int num_sge;
+};
+
+struct move {
+	/* Constant while the QP lives. */
+	struct qp *q;
+	struct ibv_qp *first;			/* the program's */
+	struct ibv_qp_init_attr init;		/* of shadows */
+	struct move *next_free;
+
+	/* The protocol; under .life. */
+	pthread_mutex_t life;
+	bool dead;				/* the QP is being destroyed */
+	struct ibv_qp *now, *next, *old;	/* written under .lock, too */
+	struct ibv_qp_attr attr;		/* as the program set it */
+	int attr_mask;
+	enum move_state state;
+	bool active;				/* counted in moves_active */
+	uint32_t id, psn, peer_qpn, peer_psn, peer_access;
+	uint64_t peer_sent;
+	bool peer_drained, froze;
+	uint64_t until_ns, again_ns;		/* when the state ends; when to tell again */
+	struct move_msg out;			/* to be told; .type 0: nothing */
+	uint32_t out_qpn;			/* by this QP */
+	bool wanted;				/* the program asked for a move */
+	int result;				/* of the last move: 0 or -errno */
+	const char *why;			/* it was not moved; NULL: it was */
+	uint64_t ends;				/* moves that ended, either way */
+	pthread_cond_t ended;			/* with .life */
+	uint64_t drained_ns;			/* A: when nothing was outstanding at either end */
+	uint32_t load;				/* requests outstanding when posts were held */
+
+	/* What is posted where; under .lock. */
+	pthread_mutex_t lock;
+	pthread_cond_t thaw;
+	bool frozen;
+	bool broken;				/* an error, or more receives than there can be */
+	bool windows;				/* memory windows are bound to the QP */
+	bool fence_out;
+	uint32_t fence_at;			/* requests accepted before it */
+	bool mark_sent, mark_failed, mark_heard;
+	uint32_t mark_imm;
+	uint32_t accepted, sig_accepted;	/* requests, as .posted and .sig_posted of the QP */
+	uint64_t sent, received;		/* messages that took a receive, since RESET */
+	uint32_t recv_head, recv_tail, recv_mask, recv_sges;
+	struct move_recv *recv;
+	struct ibv_sge *recv_sge;
+	char fence, mark_out, mark_in;		/* their addresses are wr_ids */
+
+	/* Async events of shadows that the program has and has not acknowledged. */
+	_Atomic uint32_t events;
+};
+
+/* Figures of a device; .why has what was the reason of a move that did not take place, each once. */
+#define MOVE_WHYS 16
+#define MOVE_LOADED 8
+struct move_figures {
+	_Atomic uint64_t moved, rolled_back, refused;
+	_Atomic uint64_t loaded;	/* moved with MOVE_LOADED requests outstanding when posts were held */
+	/* Of moves that this end decided: posts were held for so long after both ends had drained. */
+	_Atomic uint64_t decided, pause_sum_ns, pause_max_ns;
+	const char *_Atomic why[MOVE_WHYS];
+};
+
+/* Steps at which SWIFTRDMA_MOVE_FAIL makes each second move fail, for tests. */
+enum move_step {
+	MOVE_STEP_NONE, MOVE_STEP_SHADOW, MOVE_STEP_CONNECT, MOVE_STEP_DRAIN, MOVE_STEP_RECVS,
+	MOVE_STEP_RESET,
+};
+
+enum move_step move_step_named(const char *name);
+
+/* --- move.c: what is posted where ------------------------------------------------ */
+
+/* What was asked for a QP, and what was added to it. */
+struct move_ask {
+	bool on;			/* it may move */
+	const char *why;		/* it may not; NULL: it may, or nothing moves here */
+	struct ibv_qp_cap cap;		/* as the program asked */
+};
+
+/* Raises what @attr asks for, if such a QP can move. */
+struct move_ask move_ask(const struct context *c, struct ibv_qp_init_attr *attr);
+/* Takes back what move_ask() did; false: nothing. */
+bool move_unask(struct move_ask *ask, struct ibv_qp_init_attr *attr);
+/* The QP was created with @attr, which is made the program's. */
+void move_adopt(struct ibv_qp *qp, struct ibv_qp_init_attr *attr, const struct move_ask *ask);
+/* The QP is gone; with lib_lock() held. */
+void move_free(struct move *m);
+/* Makes completions those of the program's QPs. Returns how many of @n the program may see. */
+int move_keep(const struct cq *c, struct ibv_wc *wc, int n);
+int move_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+int move_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+int move_bind_mw(struct move *m, struct ibv_mw *mw, struct ibv_mw_bind *bind);
+
+/* --- move_calls.c: calls of the program ------------------------------------------- */
+
+int move_modify(struct move *m, struct ibv_qp_attr *attr, int mask);
+int move_query(struct move *m, struct ibv_qp_attr *attr, int mask, struct ibv_qp_init_attr *init);
+/* The program destroys the QP: there is no other one any more. */
+void move_destroy(struct move *m);
+/* The program closes the context. */
+void move_close(const struct context *c);
+
+/* --- move_swap.c: shadows; .life is held ------------------------------------------- */
+
+/* NULL: the QP could move now; else why not, and *@err. */
+const char *move_cannot(struct move *m, int *err);
+/* Makes the shadow, or connects it to the peer's. 0 or -errno. */
+int move_make_shadow(struct move *m);
+int move_connect_shadow(struct move *m);
+void move_drop_shadow(struct move *m);
+void move_freeze(struct move *m);
+void move_thaw(struct move *m);
+/* 1: nothing is outstanding; 0: not yet; -errno: that will never be so. */
+int move_drained(struct move *m);
+/* Whether all that the peer sent is here, as far as @mask tells. */
+bool move_has_received(struct move *m, uint64_t sent, uint64_t mask);
+/* Posts the receives on the shadow, takes it for the QP, and sends the mark. 0 or -errno. */
+int move_swap(struct move *m);
+/* Takes what has completed out of the CQs, for the program to poll. */
+void move_poll(struct move *m);
+/* A request of the library that fails if the connection does not work. */
+void move_probe(struct move *m);
+/* After a swap: the QP from before it. */
+void move_drop_old(struct move *m);
+/* Destroys the shadow that is in use, if there is one: the program's QP is in RESET. */
+void move_back_to_first(struct move *m);
+
+/* --- move_steps.c: the protocol --------------------------------------------------- */
+
+/* What a move waits for: nothing, a message, or completions, which the thread has to poll. */
+enum move_pace { MOVE_AT_REST, MOVE_WAITS, MOVE_POLLS };
+
+/* Goes on with a move, and tells what is to be told. */
+enum move_pace move_turn(struct move *m);
+/* A message of the peer came. */
+void move_heard(struct move *m, const struct move_msg *msg);
+/* Tells what is to be told; lets go of .life, which is held, meanwhile. */
+void move_flush(struct move *m);
+/* The program ends the connection: the move is given up, or ends. .life is held. */
+void move_interrupt(struct move *m);
+/* The same before another change of the QP, which waits for a decision that is under way. */
+void move_settle(struct move *m);
+
+/* --- move_thread.c ----------------------------------------------------------------- */
+
+/* Starts the thread that carries out moves; false: there is none. With lib_lock() held. */
+bool move_thread_start(void);
+/* The thread looks at all moves. */
+void move_kick(void);
+/* What the thread does in one round; returns how long it may wait, ns, -1: for ever. */
+int64_t move_round(void);
+/* Begins a move, and waits for its end. */
+int move_now(struct qp *q);
+/* This process has forked: nothing moves from now on. */
+extern _Atomic bool move_forked;
+extern _Atomic uint32_t moves_active;
+
+#pragma GCC visibility pop
+
+#endif /* LIB_MOVE_H */

@@ -1,0 +1,564 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The protocol by which both ends of a connection move at the same time.
+ *
+ *	A (asks)				B
+ *	makes a shadow
+ *	PREPARE	its number	-->
+ *						makes a shadow, connects it
+ *				<--	READY	its number
+ *	connects its shadow
+ *	FREEZE			-->
+ *	holds posts; waits until nothing is outstanding (both)
+ *				<--	DRAINED	messages sent
+ *	has received these: posts its receives on the shadow, ends the old
+ *	connection, and takes the shadow: decided
+ *	mark: messages sent	==>
+ *						has received these: does the same; posts go on
+ *				<==	mark
+ *	posts go on
+ *
+ * --> are messages, which may be lost; ==> are empty SENDs on the new connection, which arrive if it
+ * works.
+ *
+ * Up to the decision either end may give up, by ABORT or by silence: both go on with the old
+ * connection, in which nothing was changed. An end that has told DRAINED gives up only when it hears
+ * ABORT, or after DOUBT_TIME. If the new connection does not carry A's mark for so long, it has
+ * failed, as the old one would have on the same path; both ends then get errors: A from the new
+ * connection, and B from the old one, which A has ended.
+ *
+ * A receives B's mark before it posts, so its messages find the receives of B's program.
+ */
+#include <arpa/inet.h>
+#include <endian.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "lib/channel.h"
+#include "lib/lib.h"
+
+#define MS 1000000ull
+#define ANSWER_TIME	(3000 * MS)	/* of what holds nothing */
+#define DRAIN_TIME	(500 * MS)	/* posts are held for so long, until the decision */
+#define DOUBT_TIME	(10000 * MS)	/* B, for the decision */
+#define MARK_TIME	(12000 * MS)	/* for a mark; longer than B may be in doubt */
+#define AGAIN_TIME	(250 * MS)
+
+_Atomic uint32_t moves_active;
+
+static void enter(struct move *m, enum move_state state, uint64_t time)
+{
+	uint64_t now = lib_clock();
+
+	m->state = state;
+	m->until_ns = now + time;
+	m->again_ns = now + AGAIN_TIME;
+}
+
+static void say_of(struct move *m, uint32_t id, enum move_type type, int reason)
+{
+	m->out = (struct move_msg){
+		.magic = htonl(MOVE_MAGIC), .type = htonl(type), .id = htonl(id),
+		.psn = htonl(m->psn), .access = htonl(m->attr.qp_access_flags),
+		.qpn = htonl(m->next ? m->next->qp_num : 0), .reason = htonl((uint32_t)reason),
+		.sent = htobe64(m->sent),
+	};
+	m->out_qpn = m->now->qp_num;
+}
+
+static void say(struct move *m, enum move_type type)
+{
+	say_of(m, m->id, type, 0);
+}
+
+/* --- the end of a move ----------------------------------------------------------------- */
+
+/* Notes a reason for which a move did not take place, once. */
+static void note(struct move_figures *f, const char *why)
+{
+	for (int i = 0; i < MOVE_WHYS; i++) {
+		const char *was = NULL;
+
+		if (atomic_compare_exchange_strong(&f->why[i], &was, why) || was == why)
+			return;
+	}
+}
+
+static void count_end(struct move *m)
+{
+	struct move_figures *f = &m->q->ctx->dev->moves;
+	uint64_t pause;
+
+	if (m->result) {
+		atomic_fetch_add(m->froze ? &f->rolled_back : &f->refused, 1);
+		note(f, m->why);
+		return;
+	}
+	atomic_fetch_add(&f->moved, 1);
+	atomic_fetch_add(&f->loaded, m->load >= MOVE_LOADED);
+	if (!m->drained_ns)
+		return;
+	pause = lib_clock() - m->drained_ns;
+	atomic_fetch_add(&f->decided, 1);
+	atomic_fetch_add(&f->pause_sum_ns, pause);
+	if (pause > f->pause_max_ns)
+		f->pause_max_ns = pause;
+}
+
+/* @why: NULL if @result is 0. */
+static void end(struct move *m, int result, const char *why)
+{
+	m->state = MOVE_IDLE;
+	m->result = result;
+	m->why = why;
+	m->ends++;
+	count_end(m);
+	if (m->active)
+		atomic_fetch_sub(&moves_active, 1);
+	m->active = false;
+	pthread_cond_broadcast(&m->ended);
+}
+
+/* Goes on with the old connection. */
+static void give_up(struct move *m, int err, const char *why)
+{
+	move_thaw(m);
+	move_drop_shadow(m);
+	end(m, err, why);
+}
+
+static void give_up_and_say(struct move *m, int err, const char *why)
+{
+	say_of(m, m->id, MOVE_ABORT, -err);
+	give_up(m, err, why);
+}
+
+/* Goes on with the new connection. */
+static void finish(struct move *m, int err, const char *why)
+{
+	move_thaw(m);
+	end(m, err, why);
+	move_drop_old(m);
+}
+
+void move_interrupt(struct move *m)
+{
+	static const char why[] = "the program changed the QP meanwhile";
+
+	m->wanted = false;
+	switch (m->state) {
+	case MOVE_IDLE:
+		break;
+	case MOVE_DECIDED:
+	case MOVE_LEAVING:
+		finish(m, 0, NULL);
+		break;
+	default:
+		give_up_and_say(m, -EINTR, why);
+		move_kick();
+	}
+}
+
+void move_settle(struct move *m)
+{
+	if (m->state == MOVE_ASKING || m->state == MOVE_READYING || m->state == MOVE_PREPARED)
+		move_interrupt(m);
+	while (m->state != MOVE_IDLE && m->state != MOVE_LEAVING)
+		pthread_cond_wait(&m->ended, &m->life);
+}
+
+static const char *why_of(int err, const char *otherwise)
+{
+	switch (-err) {
+	case ECONNREFUSED:
+		return "the peer's process has no library that can";
+	case EOPNOTSUPP:
+		return "the peer cannot, or its host has no module that relays messages";
+	case EACCES:
+		return "the last requests are unsignalled, and the peer grants neither reads nor writes";
+	case ENOTCONN:
+	case EADDRNOTAVAIL:
+		return "the peer of the connection is not known, or not in RTS";
+	case EAGAIN:
+	case ENOBUFS:
+		return "there are too many messages";
+	case EBUSY:
+		return "both ends asked for it at the same time, or too many QPs move";
+	default:
+		return otherwise;
+	}
+}
+
+/* --- A ------------------------------------------------------------------------------- */
+
+/* False: as many QPs move as may at the same time. */
+static bool activate(struct move *m)
+{
+	if (atomic_fetch_add(&moves_active, 1) >= MOVES_AT_ONCE) {
+		atomic_fetch_sub(&moves_active, 1);
+		return false;
+	}
+	m->active = true;
+	return true;
+}
+
+static void begin(struct move *m)
+{
+	const char *why;
+	int err;
+
+	m->froze = false;
+	why = move_cannot(m, &err);
+	if (!why && !activate(m)) {
+		err = -EBUSY;
+		why = why_of(err, NULL);
+	}
+	if (!why) {
+		err = move_make_shadow(m);
+		why = err ? "the device made no second QP" : NULL;
+	}
+	m->wanted = false;
+	if (why) {
+		end(m, err, why);
+		return;
+	}
+	if (getrandom(&m->id, sizeof(m->id), GRND_NONBLOCK) != sizeof(m->id))
+		m->id = (uint32_t)lib_clock();
+	m->id |= 1;
+	m->peer_drained = false;
+	enter(m, MOVE_ASKING, ANSWER_TIME);
+	say(m, MOVE_PREPARE);
+}
+
+static void take_peer(struct move *m, const struct move_msg *msg)
+{
+	m->peer_qpn = ntohl(msg->qpn);
+	m->peer_psn = ntohl(msg->psn);
+	m->peer_access = ntohl(msg->access);
+}
+
+static void peer_is_ready(struct move *m, const struct move_msg *msg)
+{
+	int err;
+
+	take_peer(m, msg);
+	err = move_connect_shadow(m);
+	if (err) {
+		give_up_and_say(m, err, "the second QP cannot be connected");
+		return;
+	}
+	enter(m, MOVE_READYING, ANSWER_TIME);
+	say(m, MOVE_FREEZE);
+}
+
+/*
+ * Decides, once both ends have nothing outstanding. The time is looked at first: a process that was
+ * stopped for long does not decide about a move that its peer has given up.
+ */
+static void drain(struct move *m)
+{
+	bool late = lib_clock() >= m->until_ns || move_forked;
+	int ret = late ? -ETIMEDOUT : move_drained(m);
+
+	if (ret > 0 && m->peer_drained && move_has_received(m, m->peer_sent, UINT64_MAX)) {
+		m->drained_ns = lib_clock();
+		ret = move_swap(m);
+		if (!ret) {
+			enter(m, MOVE_DECIDED, MARK_TIME);
+			return;
+		}
+	}
+	if (ret < 0)
+		give_up_and_say(m, ret, late ? "requests did not complete in time" :
+				why_of(ret, "a request failed"));
+}
+
+/* What became of this end's mark and the peer's. */
+struct marks {
+	bool sent, heard, failed;
+	uint32_t imm;
+};
+
+static struct marks marks_of(struct move *m)
+{
+	struct marks marks;
+
+	move_poll(m);
+	pthread_mutex_lock(&m->lock);
+	marks = (struct marks){ m->mark_sent, m->mark_heard, m->mark_failed || m->broken, m->mark_imm };
+	pthread_mutex_unlock(&m->lock);
+	return marks;
+}
+
+static void wait_for_peer(struct move *m)
+{
+	struct marks marks = marks_of(m);
+
+	if (marks.sent && marks.heard) {
+		finish(m, 0, NULL);
+	} else if (marks.failed) {
+		finish(m, -EIO, "the connection failed while it moved");
+	} else if (lib_clock() >= m->until_ns) {
+		finish(m, -ETIMEDOUT, "the peer did not follow");
+		move_probe(m);
+	}
+}
+
+/* --- B ------------------------------------------------------------------------------- */
+
+static void peer_asks(struct move *m, const struct move_msg *msg)
+{
+	uint32_t id = ntohl(msg->id);
+	const char *why;
+	int err;
+
+	if (m->state != MOVE_IDLE && id == m->id)
+		return;
+	/*
+	 * Of two ends that ask at the same time the one with the larger number goes on. A peer that
+	 * asks anew has given up what it asked before, unless that was decided, which is told by a mark.
+	 */
+	if ((m->state == MOVE_ASKING && id > m->id) || m->state == MOVE_PREPARED ||
+	    m->state == MOVE_DRAINING)
+		give_up(m, -EBUSY, why_of(-EBUSY, NULL));
+	if (m->state == MOVE_LEAVING && marks_of(m).sent)
+		finish(m, 0, NULL);
+	if (m->state != MOVE_IDLE) {
+		say_of(m, id, MOVE_ABORT, EBUSY);
+		return;
+	}
+	m->froze = false;
+	why = move_cannot(m, &err);
+	if (!why && !activate(m)) {
+		err = -EBUSY;
+		why = why_of(err, NULL);
+	}
+	if (!why) {
+		err = move_make_shadow(m);
+		why = err ? "the device made no second QP" : NULL;
+	}
+	m->id = id;
+	if (why) {
+		say_of(m, id, MOVE_ABORT, -err);
+		end(m, err, why);
+		return;
+	}
+	m->wanted = false;
+	take_peer(m, msg);
+	err = move_connect_shadow(m);
+	if (err) {
+		give_up_and_say(m, err, "the second QP cannot be connected");
+		return;
+	}
+	enter(m, MOVE_PREPARED, ANSWER_TIME);
+	say(m, MOVE_READY);
+}
+
+static void drain_for_peer(struct move *m)
+{
+	bool late = lib_clock() >= m->until_ns;
+	int ret = late ? -ETIMEDOUT : move_drained(m);
+
+	if (ret > 0) {
+		enter(m, MOVE_IN_DOUBT, DOUBT_TIME);
+		say(m, MOVE_DRAINED);
+	} else if (ret < 0) {
+		give_up_and_say(m, ret, late ? "requests did not complete in time" :
+				why_of(ret, "a request failed"));
+	}
+}
+
+/*
+ * A has decided, so nothing is left but the new connection. If messages of A are missing here, or the
+ * receives cannot be posted there, the connection ends with an error.
+ */
+static void follow(struct move *m, bool all_here)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+
+	if (!all_here || move_swap(m)) {
+		next.modify_qp(m->now, &attr, IBV_QP_STATE);
+		give_up(m, -EIO, "the peer has moved, and this end could not follow");
+		return;
+	}
+	move_thaw(m);
+	enter(m, MOVE_LEAVING, MARK_TIME);
+	pthread_cond_broadcast(&m->ended);
+}
+
+static void wait_for_decision(struct move *m)
+{
+	struct marks marks = marks_of(m);
+	uint64_t now = lib_clock();
+
+	/* A had nothing outstanding, so its messages are here, or about to be seen. */
+	if (marks.heard && move_has_received(m, marks.imm, UINT32_MAX)) {
+		follow(m, true);
+	} else if (now >= m->until_ns && marks.heard) {
+		follow(m, false);
+	} else if (now >= m->until_ns) {
+		give_up(m, -ETIMEDOUT, "the peer did not say what it decided");
+		move_probe(m);
+	} else if (now >= m->again_ns && !marks.heard) {
+		m->again_ns = now + AGAIN_TIME;
+		say(m, MOVE_DRAINED);
+	}
+}
+
+static void leave(struct move *m)
+{
+	struct marks marks = marks_of(m);
+
+	if (marks.sent)
+		finish(m, 0, NULL);
+	else if (marks.failed || lib_clock() >= m->until_ns)
+		finish(m, -EIO, "the connection failed while it moved");
+}
+
+/* --- both ------------------------------------------------------------------------------ */
+
+static void advance(struct move *m)
+{
+	switch (m->state) {
+	case MOVE_IDLE:
+		if (m->wanted)
+			begin(m);
+		break;
+	case MOVE_ASKING:
+	case MOVE_READYING:
+	case MOVE_PREPARED:
+		if (lib_clock() >= m->until_ns)
+			give_up_and_say(m, -ETIMEDOUT, "the peer did not answer");
+		break;
+	case MOVE_FREEZING:
+		drain(m);
+		break;
+	case MOVE_DECIDED:
+		wait_for_peer(m);
+		break;
+	case MOVE_DRAINING:
+		drain_for_peer(m);
+		break;
+	case MOVE_IN_DOUBT:
+		wait_for_decision(m);
+		break;
+	case MOVE_LEAVING:
+		leave(m);
+		break;
+	}
+}
+
+/* The message of the state was told, or not. If it came all the same, ABORT answers the next one. */
+static void told(struct move *m, enum move_type type, int err)
+{
+	static const char why[] = "a message was not told";
+
+	if (type == MOVE_FREEZE && m->state == MOVE_READYING && !err) {
+		move_freeze(m);
+		enter(m, MOVE_FREEZING, DRAIN_TIME);
+	} else if ((type == MOVE_PREPARE && m->state == MOVE_ASKING) ||
+		   (type == MOVE_FREEZE && m->state == MOVE_READYING) ||
+		   (type == MOVE_READY && m->state == MOVE_PREPARED)) {
+		if (err)
+			give_up_and_say(m, err, why_of(err, why));
+	}
+}
+
+void move_flush(struct move *m)
+{
+	const struct device *dev = m->q->ctx->dev;
+	struct move_msg msg = m->out;
+	uint32_t qpn = m->out_qpn;
+	int err;
+
+	if (!msg.type)
+		return;
+	m->out.type = 0;
+	pthread_mutex_unlock(&m->life);
+	err = channel_tell(dev, qpn, &msg, sizeof(msg));
+	pthread_mutex_lock(&m->life);
+	if (m->id == ntohl(msg.id) && !m->dead)
+		told(m, ntohl(msg.type), err);
+}
+
+static enum move_pace pace_of(const struct move *m)
+{
+	switch (m->state) {
+	case MOVE_IDLE:
+		return m->out.type ? MOVE_WAITS : MOVE_AT_REST;
+	case MOVE_ASKING:
+	case MOVE_READYING:
+	case MOVE_PREPARED:
+		return MOVE_WAITS;
+	default:
+		return MOVE_POLLS;
+	}
+}
+
+enum move_pace move_turn(struct move *m)
+{
+	enum move_pace pace;
+
+	pthread_mutex_lock(&m->life);
+	move_flush(m);
+	if (!m->dead)
+		advance(m);
+	move_flush(m);
+	pace = m->dead ? MOVE_AT_REST : pace_of(m);
+	pthread_mutex_unlock(&m->life);
+	return pace;
+}
+
+static void heard(struct move *m, const struct move_msg *msg)
+{
+	enum move_type type = ntohl(msg->type);
+
+	if (type == MOVE_PREPARE) {
+		peer_asks(m, msg);
+		return;
+	}
+	if (ntohl(msg->id) != m->id || m->state == MOVE_IDLE) {
+		if (type == MOVE_READY || type == MOVE_DRAINED)
+			say_of(m, ntohl(msg->id), MOVE_ABORT, ECANCELED);
+		return;
+	}
+	switch (type) {
+	case MOVE_READY:
+		if (m->state == MOVE_ASKING)
+			peer_is_ready(m, msg);
+		break;
+	case MOVE_FREEZE:
+		if (m->state == MOVE_PREPARED) {
+			move_freeze(m);
+			enter(m, MOVE_DRAINING, DRAIN_TIME);
+		}
+		break;
+	case MOVE_DRAINED:
+		/* It may overtake the answer to FREEZE. */
+		if (m->state == MOVE_FREEZING || m->state == MOVE_READYING) {
+			m->peer_drained = true;
+			m->peer_sent = be64toh(msg->sent);
+		}
+		break;
+	case MOVE_ABORT:
+		if (m->state == MOVE_ASKING || m->state == MOVE_READYING || m->state == MOVE_FREEZING ||
+		    m->state == MOVE_PREPARED || m->state == MOVE_DRAINING ||
+		    (m->state == MOVE_IN_DOUBT && !marks_of(m).heard)) {
+			int err = msg->reason ? -(int)ntohl(msg->reason) : -ECANCELED;
+
+			give_up(m, err, why_of(err, "the peer gave it up"));
+		}
+		break;
+	default:
+		break;
+	}
+}
+
+void move_heard(struct move *m, const struct move_msg *msg)
+{
+	pthread_mutex_lock(&m->life);
+	if (!m->dead)
+		heard(m, msg);
+	move_flush(m);
+	pthread_mutex_unlock(&m->life);
+}

@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Shadows: made, connected, taken for the QP, or dropped; and what the library posts itself. */
+#include <arpa/inet.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "lib/lib.h"
+
+#define PSN_MASK 0xffffff
+
+#define CONNECT_MASK (IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_AV | \
+		      IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_MAX_DEST_RD_ATOMIC | \
+		      IBV_QP_MIN_RNR_TIMER | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | \
+		      IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC)
+#define OTHER_MASK (IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE | IBV_QP_RATE_LIMIT)
+
+/* --- the steps that tests make fail -------------------------------------------------- */
+
+enum move_step move_step_named(const char *name)
+{
+	static const char *const names[] = {
+		[MOVE_STEP_SHADOW] = "shadow", [MOVE_STEP_CONNECT] = "connect",
+		[MOVE_STEP_DRAIN] = "drain", [MOVE_STEP_RECVS] = "receives",
+		[MOVE_STEP_RESET] = "reset",
+	};
+
+	for (int i = 1; name && i < (int)(sizeof(names) / sizeof(names[0])); i++)
+		if (!strcmp(name, names[i]))
+			return (enum move_step)i;
+	return MOVE_STEP_NONE;
+}
+
+/* Each second time that a move of this process comes to the step. */
+static bool fails_at(enum move_step step)
+{
+	static _Atomic uint32_t times[MOVE_STEP_RESET + 1];
+
+	return step == settings.move_fail && atomic_fetch_add(&times[step], 1) % 2 == 0;
+}
+
+/* --- conditions ------------------------------------------------------------------------ */
+
+/* The library must be able to poll the queue, and to keep what it polls. */
+static const char *cannot_poll(const struct cq *c)
+{
+	const struct stash *s;
+
+	if (!c || !*c->alive || !c->moves || !c->move_room)
+		return "its completion queue has no room for completions of the library";
+	if (c->start_poll || atomic_load_explicit(&c->by_entry, memory_order_relaxed))
+		return "its completion queue is an extended one";
+	if (c->has_channel)
+		return "its completion queue has a completion channel";
+	if (c->shown)
+		return "the program has had its completion queue shown by mlx5dv_init_obj()";
+	if (c->resized)
+		return "its completion queue was resized";
+	if (atomic_load_explicit(&c->lock.owner, memory_order_relaxed) == BIAS_LOST)
+		return "a thread left the poll of its completion queue without an end";
+	s = atomic_load_explicit(&c->stash, memory_order_acquire);
+	if (s ? s->mask + 1 < c->cqe : c->cqe > MOVE_STASH_MAX)
+		return "its completion queue is too large";
+	return NULL;
+}
+
+static const char *cannot_here(struct move *m)
+{
+	const char *why = cannot_poll(cq_find(m->first->send_cq));
+
+	if (!why)
+		why = cannot_poll(cq_find(m->first->recv_cq));
+	if (why)
+		return why;
+	if (m->windows)
+		return "memory windows are bound to it";
+	if (m->q->shown)
+		return "the program has had its queues shown by mlx5dv_init_obj()";
+	if (m->q->chunk)
+		return "its requests may be split (job.chunk)";
+	if (m->q->wr_real)
+		return "it has the functions of ibv_wr_*()";
+	if (move_forked)
+		return "the process has forked";
+	if ((m->attr_mask & CONNECT_MASK) != CONNECT_MASK || m->attr_mask & OTHER_MASK)
+		return "it was connected in an unusual way";
+	return NULL;
+}
+
+const char *move_cannot(struct move *m, int *err)
+{
+	const char *why = NULL;
+
+	*err = -ENOTCONN;
+	if (m->dead || m->now->state != IBV_QPS_RTS)
+		return "it is not in RTS";
+	*err = -EIO;
+	pthread_mutex_lock(&m->lock);
+	if (m->broken || !m->q->order)
+		why = "a request has failed, or the library has lost sight of its completions";
+	pthread_mutex_unlock(&m->lock);
+	if (why)
+		return why;
+	*err = -EOPNOTSUPP;
+	return cannot_here(m);
+}
+
+/* --- shadows ----------------------------------------------------------------------------- */
+
+static bool name_shadow(struct move *m, struct ibv_qp *qp)
+{
+	bool ok = false;
+
+	if (lib_lock()) {
+		ok = context_put_qpn(m->q->ctx, qp->qp_num, m->q);
+		lib_unlock();
+	}
+	return ok;
+}
+
+static void destroy_shadow(struct move *m, struct ibv_qp *qp)
+{
+	uint32_t qpn = qp->qp_num;
+
+	if (next.destroy_qp(qp))
+		return;
+	/* If another QP has got the number by now, it keeps it. */
+	if (lib_lock()) {
+		context_drop_qpn(m->q->ctx, qpn, m->q);
+		lib_unlock();
+	}
+}
+
+/* Takes the peer's mark. It is the first receive, and the peer's mark its first message. */
+static int post_mark_in(struct move *m, struct ibv_qp *qp)
+{
+	struct ibv_recv_wr wr = { .wr_id = (uintptr_t)&m->mark_in }, *bad;
+
+	return m->q->ctx->real.post_recv(qp, &wr, &bad);
+}
+
+static int prepare_shadow(struct move *m, struct ibv_qp *qp)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_INIT, .pkey_index = m->attr.pkey_index,
+		.port_num = m->attr.port_num, .qp_access_flags = m->attr.qp_access_flags,
+	};
+
+	if (!name_shadow(m, qp))
+		return -ENOMEM;
+	if (next.modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+			   IBV_QP_ACCESS_FLAGS) || post_mark_in(m, qp))
+		return -EIO;
+	return 0;
+}
+
+int move_make_shadow(struct move *m)
+{
+	struct ibv_qp_init_attr init = m->init;
+	struct ibv_qp *qp;
+	int err;
+
+	if (fails_at(MOVE_STEP_SHADOW))
+		return -ENOMEM;
+	qp = next.create_qp(m->first->pd, &init);
+	if (!qp)
+		return -errno;
+	qp->qp_context = m->first->qp_context;
+	err = prepare_shadow(m, qp);
+	if (err) {
+		destroy_shadow(m, qp);
+		return err;
+	}
+	if (getrandom(&m->psn, sizeof(m->psn), GRND_NONBLOCK) != sizeof(m->psn))
+		m->psn = (uint32_t)lib_clock();
+	m->psn &= PSN_MASK;
+	pthread_mutex_lock(&m->lock);
+	m->next = qp;
+	m->mark_sent = m->mark_failed = m->mark_heard = false;
+	pthread_mutex_unlock(&m->lock);
+	return 0;
+}
+
+int move_connect_shadow(struct move *m)
+{
+	struct ibv_qp_attr attr = m->attr;
+	int ret;
+
+	if (fails_at(MOVE_STEP_CONNECT))
+		return -EIO;
+	attr.qp_state = IBV_QPS_RTR;
+	attr.dest_qp_num = m->peer_qpn;
+	attr.rq_psn = m->peer_psn;
+	ret = next.modify_qp(m->next, &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
+			     IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+			     IBV_QP_MIN_RNR_TIMER);
+	if (ret)
+		return -ret;
+	attr.qp_state = IBV_QPS_RTS;
+	attr.sq_psn = m->psn;
+	ret = next.modify_qp(m->next, &attr, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+			     IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+	return -ret;
+}
+
+void move_drop_shadow(struct move *m)
+{
+	struct ibv_qp *qp = m->next;
+
+	pthread_mutex_lock(&m->lock);
+	m->next = NULL;
+	pthread_mutex_unlock(&m->lock);
+	if (qp)
+		destroy_shadow(m, qp);
+}
+
+/* --- posts are held ------------------------------------------------------------------------ */
+
+void move_freeze(struct move *m)
+{
+	m->froze = true;
+	m->drained_ns = 0;
+	pthread_mutex_lock(&m->lock);
+	m->frozen = true;
+	m->load = m->accepted - m->q->done;
+	pthread_mutex_unlock(&m->lock);
+}
+
+void move_thaw(struct move *m)
+{
+	pthread_mutex_lock(&m->lock);
+	m->frozen = false;
+	pthread_cond_broadcast(&m->thaw);
+	pthread_mutex_unlock(&m->lock);
+}
+
+static void poll_queue(struct cq *c)
+{
+	while (stash_fill(c, 64, true) > 0)
+		;
+}
+
+void move_poll(struct move *m)
+{
+	struct cq *send_cq = cq_find(m->first->send_cq), *recv_cq = cq_find(m->first->recv_cq);
+
+	if (send_cq)
+		poll_queue(send_cq);
+	if (recv_cq && recv_cq != send_cq)
+		poll_queue(recv_cq);
+}
+
+/*
+ * Unsignalled requests at the end of the queue complete with a request of the library after them: one
+ * that moves no data, and that the peer has granted.
+ */
+static int post_fence(struct move *m)
+{
+	struct ibv_send_wr wr = {
+		.wr_id = (uintptr_t)&m->fence, .send_flags = IBV_SEND_SIGNALED,
+		.opcode = m->peer_access & IBV_ACCESS_REMOTE_WRITE ? IBV_WR_RDMA_WRITE :
+								     IBV_WR_RDMA_READ,
+	}, *bad;
+
+	if (!(m->peer_access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ)))
+		return -EACCES;
+	if (m->q->ctx->real.post_send(m->now, &wr, &bad))
+		return -ENOSPC;
+	m->fence_out = true;
+	m->fence_at = m->accepted;
+	return 0;
+}
+
+int move_drained(struct move *m)
+{
+	const struct qp *q = m->q;
+	int ret = 0;
+
+	move_poll(m);
+	if (fails_at(MOVE_STEP_DRAIN))
+		return -EIO;
+	pthread_mutex_lock(&m->lock);
+	if (m->broken || !q->order)
+		ret = -EIO;
+	else if (m->fence_out)
+		ret = 0;
+	else if (q->done == m->accepted)
+		ret = 1;
+	else if (q->sig_done == m->sig_accepted)
+		ret = post_fence(m);
+	pthread_mutex_unlock(&m->lock);
+	return ret;
+}
+
+void move_probe(struct move *m)
+{
+	pthread_mutex_lock(&m->lock);
+	if (!m->broken && !m->fence_out)
+		post_fence(m);
+	pthread_mutex_unlock(&m->lock);
+}
+
+bool move_has_received(struct move *m, uint64_t sent, uint64_t mask)
+{
+	bool all;
+
+	move_poll(m);
+	pthread_mutex_lock(&m->lock);
+	all = (m->received & mask) == (sent & mask);
+	pthread_mutex_unlock(&m->lock);
+	return all;
+}
+
+/* --- the swap ------------------------------------------------------------------------------ */
+
+/* With .lock held. */
+static int repost_recvs(struct move *m)
+{
+	if (fails_at(MOVE_STEP_RECVS))
+		return -ENOSPC;
+	for (uint32_t i = m->recv_tail; i != m->recv_head; i++) {
+		const struct move_recv *r = &m->recv[i & m->recv_mask];
+		struct ibv_recv_wr wr = {
+			.wr_id = r->wr_id, .num_sge = r->num_sge,
+			.sg_list = &m->recv_sge[(size_t)(i & m->recv_mask) * m->recv_sges],
+		}, *bad;
+
+		if (m->q->ctx->real.post_recv(m->next, &wr, &bad))
+			return -ENOSPC;
+	}
+	return 0;
+}
+
+/* The old connection ends here, so a peer that takes it for the one in use gets an error. */
+static int reset_old(struct move *m)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
+
+	return fails_at(MOVE_STEP_RESET) ? -EIO : -next.modify_qp(m->now, &attr, IBV_QP_STATE);
+}
+
+/* A message of no bytes; the connection's end knows by it that this one has swapped. */
+static int send_mark(struct move *m)
+{
+	struct ibv_send_wr wr = {
+		.wr_id = (uintptr_t)&m->mark_out, .send_flags = IBV_SEND_SIGNALED,
+		.opcode = IBV_WR_SEND_WITH_IMM, .imm_data = htonl((uint32_t)m->sent),
+	}, *bad;
+
+	return m->q->ctx->real.post_send(m->now, &wr, &bad);
+}
+
+int move_swap(struct move *m)
+{
+	int ret;
+
+	pthread_mutex_lock(&m->lock);
+	ret = m->broken ? -EIO : repost_recvs(m);
+	if (!ret)
+		ret = reset_old(m);
+	if (!ret) {
+		m->old = m->now;
+		m->now = m->next;
+		m->next = NULL;
+		m->first->state = m->now->state;
+		if (send_mark(m))
+			m->mark_failed = m->broken = true;
+	}
+	pthread_mutex_unlock(&m->lock);
+	return ret;
+}
+
+void move_drop_old(struct move *m)
+{
+	struct ibv_qp *qp = m->old;
+
+	pthread_mutex_lock(&m->lock);
+	m->old = NULL;
+	pthread_mutex_unlock(&m->lock);
+	if (qp && qp != m->first)
+		destroy_shadow(m, qp);
+}
+
+void move_back_to_first(struct move *m)
+{
+	struct ibv_qp *qp = m->now;
+
+	pthread_mutex_lock(&m->lock);
+	m->now = m->first;
+	pthread_mutex_unlock(&m->lock);
+	destroy_shadow(m, qp);
+	m->first->state = IBV_QPS_RESET;
+}

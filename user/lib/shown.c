@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Queues that a program has shown to itself by mlx5dv_init_obj(), in order to write and read their
+ * entries. What it does there is not seen here, so such a QP stays where it is, and such a CQ is not
+ * polled by the library.
+ */
+#include <infiniband/mlx5dv.h>
+
+#include "lib/lib.h"
+
+/* The QP that the program's requests go to now, and for good. */
+static struct ibv_qp *show_qp(struct ibv_qp *qp)
+{
+	struct qp *q = qp_find(qp);
+	struct move *m = q && *q->alive ? atomic_load_explicit(&q->move, memory_order_acquire) : NULL;
+
+	if (!m)
+		return qp;
+	pthread_mutex_lock(&m->life);
+	move_settle(m);
+	q->shown = true;
+	qp = m->now;
+	pthread_mutex_unlock(&m->life);
+	return qp;
+}
+
+EXPORT int mlx5dv_init_obj(struct mlx5dv_obj *obj, uint64_t obj_type)
+{
+	static int (*_Atomic real)(struct mlx5dv_obj *obj, uint64_t obj_type);
+	struct ibv_qp *qp = obj_type & MLX5DV_OBJ_QP ? obj->qp.in : NULL;
+	struct cq *c = obj_type & MLX5DV_OBJ_CQ ? cq_find(obj->cq.in) : NULL;
+	int ret;
+
+	if (!real)
+		real = lookup_next("libmlx5.so.1", "mlx5dv_init_obj", "MLX5_1.2");
+	if (!real)
+		return ENOSYS;
+	if (c && *c->alive)
+		c->shown = true;
+	if (qp)
+		obj->qp.in = show_qp(qp);
+	ret = real(obj, obj_type);
+	if (qp)
+		obj->qp.in = qp;
+	return ret;
+}
