@@ -4,7 +4,6 @@
 # Two ends of a connection whose traffic is checked while its QPs move. Goes with library.sh.
 # shellcheck disable=SC2154 # it is set there
 
-
 # both_ends [--peer VAR=VALUE] NAME MOVES [VAR=VALUE]...: moved at both ends, with the library; each asks
 # for MOVES moves. --peer: in the environment of the end that listens, which then asks for none.
 # Points: all bytes are right, at both ends. $moved_line is what the end that connects says of its moves.
@@ -50,9 +49,10 @@ loaded_moves() {
 	jq -s '[.[].devices[].move] | (map(.loaded) | add) - (map(.moved) | max)' "$stats"
 }
 
-# moved_at_least NAME N: so many moves, each with 8 requests outstanding at both ends.
+# moved_at_least NAME N LOADED: N moves, of them LOADED with 8 requests outstanding at both ends.
 moved_at_least() {
 	note "$1: $(jq -sc '[.[].devices[].move]' "$stats")"
-	check "$1: $2 times, with 8 requests outstanding at both ends" test "$(loaded_moves)" -ge "$2"
+	check "$1: $2 times" test "$(jq -s '[.[].devices[].move.moved] | min' "$stats")" -ge "$2"
+	check "$1: $3 times with 8 requests outstanding at both ends" test "$(loaded_moves)" -ge "$3"
 	is "$1: both ends have counted as many" "$(jq -sc '[.[].devices[].move.moved] | unique | length' "$stats")" 1
 }

@@ -17,14 +17,14 @@ ktap_begin
 mark_dmesg
 check "the module loads" module_load
 
-moves=${MOVES:-100}
-both_ends "both ends move" $((2 * moves)) SWIFTRDMA_MOVE=yes
-moved_at_least "both ends move" "$moves"
+moves=${MOVES:-200}
+both_ends "both ends move" "$moves" SWIFTRDMA_MOVE=yes
+moved_at_least "both ends move" "$moves" $((moves / 4))
 is "... none was refused but for a move of the peer's" "$(whys)" '[]'
 note "posts were held with nothing outstanding for $(pauses)"
 
-both_ends "with a thread that polls" "$moves" SWIFTRDMA_MOVE=yes MOVED_POLLER=1
-moved_at_least "with a thread that polls" $((moves / 2))
+both_ends "with a thread that polls" $((moves / 2)) SWIFTRDMA_MOVE=yes MOVED_POLLER=1
+moved_at_least "with a thread that polls" $((moves / 2)) $((moves / 8))
 
 # Each second move fails at the step, in each process.
 for step in shadow connect receives reset; do

@@ -20,8 +20,8 @@ ktap_begin
 mark_dmesg
 check "the module loads" module_load
 
-both_ends "both ends move" $((moves * 4 / 3)) SWIFTRDMA_MOVE=yes
-moved_at_least "both ends move" "$moves"
+both_ends "both ends move" "$moves" SWIFTRDMA_MOVE=yes
+moved_at_least "both ends move" "$moves" $((moves / 4))
 is "... none was refused but for a move of the peer's" "$(whys)" '[]'
 note "posts were held with nothing outstanding for $(pauses)"
 
