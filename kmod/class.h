@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The class of a QP: the one that its application asked for, the one that an override wants, and
- * how far the QP is from it. hook.c passes every modify of an application through here.
+ * The class, traffic class and service level, of a QP. These functions know what the application
+ * asked for, what an override wants, and whether the QP has that. hook.c calls them for every modify
+ * of an application.
  */
 #ifndef SRDMA_CLASS_H
 #define SRDMA_CLASS_H

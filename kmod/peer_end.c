@@ -71,8 +71,8 @@ void srdma_peer_address(struct srdma_peer_msg *msg, const struct srdma_peer_path
 }
 
 /*
- * The nonce of this end for the peer that sent @nonce, in one epoch. Never 0. It proves that the
- * peer receives what is sent to its address, for whichever of its QPs.
+ * Make the nonce of this end, which answers the peer's @nonce in @epoch. It is never 0. A peer that
+ * sends this nonce back receives what is sent to its address; that holds for all of its QPs.
  */
 static __be64 make_nonce(const struct srdma_peer_path *p, __be64 nonce, u64 epoch)
 {

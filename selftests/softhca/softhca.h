@@ -410,7 +410,7 @@ enum sh_falsity {
 	SH_FALSE_LAG_PORT,
 	SH_FALSE_PRIORITY,	/* a DSCP changes no priority */
 	SH_FALSE_SCHED_RATE,	/* an element that is made now has no rate */
-	SH_FALSE_SCHED_WEIGHT,	/* ... no share: all weigh the same */
+	SH_FALSE_SCHED_WEIGHT,	/* an element that is made now has no share */
 	SH_FALSE_CONGESTION,	/* no event 0x1a */
 	SH_FALSE_DIAG,		/* a diagnostic counter has another id */
 	SH_FALSE_COMMANDS,	/* QUERY_QP takes 100 ms */

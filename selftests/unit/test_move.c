@@ -278,6 +278,16 @@ static void test_last_steps_fail(void **state)
 /* Each step of a move, counted in rounds. */
 #define ROUNDS 40
 
+/* After some traffic A asks for a move, which goes on for @n rounds. */
+static void move_for(int n)
+{
+	for (int i = 0; i < 20; i++)
+		step();
+	ask(&end[0]);
+	for (int i = 0; i < n; i++)
+		step();
+}
+
 /* The peer's process is gone, with all that it had. */
 static void kill_end(struct end *e)
 {
@@ -308,11 +318,7 @@ static void test_peer_killed(void **state)
 {
 	for (int who = 0; who < 2; who++) {
 		for (int n = 0; n < ROUNDS; n++) {
-			for (int i = 0; i < 20; i++)
-				step();
-			ask(&end[0]);
-			for (int i = 0; i < n; i++)
-				step();
+			move_for(n);
 			kill_end(&end[who]);
 			sees_the_end(&end[1 - who]);
 			assert_int_equal(move_teardown(state), 0);
@@ -332,11 +338,7 @@ static void test_program_ends(void **state)
 					.qp_state = what == 1 ? IBV_QPS_RESET : IBV_QPS_ERR,
 				};
 
-				for (int i = 0; i < 20; i++)
-					step();
-				ask(&end[0]);
-				for (int i = 0; i < n; i++)
-					step();
+				move_for(n);
 				e->gone = true;
 				if (!what) {
 					assert_int_equal(ibv_destroy_qp(e->qp), 0);
@@ -358,11 +360,7 @@ static void test_program_ends(void **state)
 static void test_link_down(void **state)
 {
 	for (int n = 0; n < ROUNDS; n++) {
-		for (int i = 0; i < 20; i++)
-			step();
-		ask(&end[0]);
-		for (int i = 0; i < n; i++)
-			step();
+		move_for(n);
 		fab.cut = true;
 		sees_the_end(&end[0]);
 		sees_the_end(&end[1]);
@@ -418,7 +416,10 @@ static void refused(struct end *e, int err, const char *why)
 	goes_on();
 }
 
-/* Of unsignalled requests at the end of the queue nothing is known without a fence. */
+/*
+ * Only a fence tells when unsignalled requests at the end of the queue are complete. A peer that grants
+ * neither writes nor reads makes a fence impossible.
+ */
 static void test_no_access(void **state)
 {
 	struct ibv_qp_attr attr = { .qp_access_flags = 0 };

@@ -45,7 +45,7 @@ EXPORT int swiftrdma_move_qp(struct ibv_qp *qp)
 EXPORT const char *swiftrdma_move_reason(struct ibv_qp *qp)
 {
 	struct qp *q = qp_find(qp);
-	struct move *m = q && *q->alive ? atomic_load_explicit(&q->move, memory_order_acquire) : NULL;
+	struct move *m = move_of(q);
 	const char *why;
 
 	if (!q || !*q->alive || !settings.move)

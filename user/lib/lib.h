@@ -73,7 +73,6 @@ struct settings {
 	bool chunk;		/* new queues have room for pieces, without a knob, too */
 	bool move;		/* new QPs can move */
 	bool move_thread;	/* a thread carries it out; tests do that themselves */
-	uint32_t move_every;	/* ms, for tests: so often a QP moves; 0: not by itself */
 	enum move_step move_fail;	/* for tests: fails at each second time */
 	const char *stats;	/* file that the figures go to at exit; NULL: none */
 };
@@ -631,6 +630,12 @@ static inline struct qp *qp_find(const struct ibv_qp *qp)
 	struct qp *q = qp_cached(qp);
 
 	return likely(q) ? q : qp_find_slow(qp);
+}
+
+/* The move of a QP; NULL: the QP cannot move. @q may be NULL. */
+static inline struct move *move_of(const struct qp *q)
+{
+	return q && *q->alive ? atomic_load_explicit(&q->move, memory_order_acquire) : NULL;
 }
 
 /* --- preload.c ------------------------------------------------------------------------------ */

@@ -182,7 +182,7 @@ void move_adopt(struct ibv_qp *qp, struct ibv_qp_init_attr *attr, const struct m
 
 /* --- posting -------------------------------------------------------------------------- */
 
-static struct move *move_of(const struct ibv_qp *qp, bool *alive)
+static struct move *move_posted_to(const struct ibv_qp *qp, bool *alive)
 {
 	const struct qp *q = qp_find(qp);
 
@@ -221,8 +221,8 @@ static void wait_for_thaw(struct move *m)
 }
 
 /*
- * The list is counted before it is posted, because a completion that another thread polls may free
- * its requests; those from *bad on have none.
+ * The list is counted before it is posted: another thread may poll a completion of it and free the
+ * requests that were posted. The requests from *bad on were not posted, so they can still be read.
  */
 int move_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
@@ -232,7 +232,7 @@ int move_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr
 	bool alive;
 	int ret;
 
-	m = move_of(qp, &alive);
+	m = move_posted_to(qp, &alive);
 	if (!alive)
 		return m->q->ctx->real.post_send(m->now, wr, bad);
 	t = tally_of(m, wr);
@@ -295,7 +295,7 @@ int move_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr
 	bool alive;
 	int ret = 0;
 
-	m = move_of(qp, &alive);
+	m = move_posted_to(qp, &alive);
 	if (!alive)
 		return m->q->ctx->real.post_recv(m->now, wr, bad);
 	pthread_mutex_lock(&m->lock);

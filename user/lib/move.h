@@ -168,7 +168,10 @@ struct move_ask {
 struct move_ask move_ask(const struct context *c, struct ibv_qp_init_attr *attr);
 /* Takes back what move_ask() did; false: nothing. */
 bool move_unask(struct move_ask *ask, struct ibv_qp_init_attr *attr);
-/* The QP was created with @attr, which is made the program's. */
+/*
+ * Lets the QP move, which the provider created with @attr. Then lowers the sizes in @attr to what the
+ * program may use.
+ */
 void move_adopt(struct ibv_qp *qp, struct ibv_qp_init_attr *attr, const struct move_ask *ask);
 /* The QP is gone; with lib_lock() held. */
 void move_free(struct move *m);

@@ -24,8 +24,8 @@
  * Up to the decision either end may give up, by ABORT or by silence: both go on with the old
  * connection, in which nothing was changed. An end that has told DRAINED gives up only when it hears
  * ABORT, or after DOUBT_TIME. If the new connection does not carry A's mark for so long, it has
- * failed, as the old one would have on the same path; both ends then get errors: A from the new
- * connection, and B from the old one, which A has ended.
+ * failed, as the old one would have on the same path. Both ends then get errors: A gets them from the
+ * new connection, and B gets them from the old connection, because A has reset its end of it.
  *
  * A receives B's mark before it posts, so its messages find the receives of B's program.
  */
@@ -202,21 +202,28 @@ static bool activate(struct move *m)
 	return true;
 }
 
+/* Makes the shadow, at either end. NULL: it is there; else why not, and *@err. */
+static const char *prepare(struct move *m, int *err)
+{
+	const char *why = move_cannot(m, err);
+
+	m->froze = false;
+	if (why)
+		return why;
+	if (!activate(m)) {
+		*err = -EBUSY;
+		return why_of(*err, NULL);
+	}
+	*err = move_make_shadow(m);
+	return *err ? "the device made no second QP" : NULL;
+}
+
 static void begin(struct move *m)
 {
 	const char *why;
 	int err;
 
-	m->froze = false;
-	why = move_cannot(m, &err);
-	if (!why && !activate(m)) {
-		err = -EBUSY;
-		why = why_of(err, NULL);
-	}
-	if (!why) {
-		err = move_make_shadow(m);
-		why = err ? "the device made no second QP" : NULL;
-	}
+	why = prepare(m, &err);
 	m->wanted = false;
 	if (why) {
 		end(m, err, why);
@@ -327,16 +334,7 @@ static void peer_asks(struct move *m, const struct move_msg *msg)
 		say_of(m, id, MOVE_ABORT, EBUSY);
 		return;
 	}
-	m->froze = false;
-	why = move_cannot(m, &err);
-	if (!why && !activate(m)) {
-		err = -EBUSY;
-		why = why_of(err, NULL);
-	}
-	if (!why) {
-		err = move_make_shadow(m);
-		why = err ? "the device made no second QP" : NULL;
-	}
+	why = prepare(m, &err);
 	m->id = id;
 	if (why) {
 		say_of(m, id, MOVE_ABORT, -err);

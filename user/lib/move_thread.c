@@ -80,30 +80,6 @@ static void hear_all(const struct device *dev)
 	}
 }
 
-/* For tests: a move each so many ms, of each QP in turn. */
-static void want_next(uint64_t now)
-{
-	static uint64_t last, turn;
-	uint64_t n = 0, i = 0;
-	struct move *m;
-
-	if (!settings.move_every || now - last < settings.move_every * MS)
-		return;
-	last = now;
-	for (const struct qp *q = qp_all(); q; q = q->next_all)
-		n += !!move_at(q);
-	turn++;
-	for (const struct qp *q = qp_all(); q; q = q->next_all) {
-		m = move_at(q);
-		if (!m || i++ != turn % n)
-			continue;
-		pthread_mutex_lock(&m->life);
-		m->wanted = m->state == MOVE_IDLE && !m->dead && m->now->state == IBV_QPS_RTS;
-		pthread_mutex_unlock(&m->life);
-		return;
-	}
-}
-
 int64_t move_round(void)
 {
 	enum move_pace pace = MOVE_AT_REST, p;
@@ -112,7 +88,6 @@ int64_t move_round(void)
 	for (const struct device *dev = devices; dev; dev = dev->next)
 		if (channel_event(dev) >= 0)
 			hear_all(dev);
-	want_next(lib_clock());
 	for (const struct qp *q = qp_all(); q; q = q->next_all) {
 		m = move_at(q);
 		p = m ? move_turn(m) : MOVE_AT_REST;
@@ -123,7 +98,7 @@ int64_t move_round(void)
 		return POLL_NS;
 	if (pace == MOVE_WAITS)
 		return 20 * MS;
-	return settings.move_every ? (int64_t)(settings.move_every * MS) : -1;
+	return -1;
 }
 
 static void wait_for_event(int64_t ns)
@@ -158,7 +133,10 @@ bool move_thread_start(void)
 	pthread_t thread;
 	int err;
 
-	/* A child that opens devices itself has no thread of its parent's. */
+	/*
+	 * fork() copies .started but no thread. A child that opens devices has another .alive, and
+	 * starts a thread of its own.
+	 */
 	if (!alive || started == alive)
 		return alive;
 	kick = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -406,7 +406,7 @@ int lib_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_re
 static int call_bind_mw(struct context *c, struct qp *q, struct ibv_qp *qp, struct ibv_mw *mw,
 			struct ibv_mw_bind *bind)
 {
-	struct move *m = q && *q->alive ? atomic_load_explicit(&q->move, memory_order_acquire) : NULL;
+	struct move *m = move_of(q);
 
 	if (m)
 		return move_bind_mw(m, mw, bind);

@@ -265,12 +265,6 @@ EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *
 	return qp;
 }
 
-/* NULL: the QP cannot move. */
-static struct move *move_of(struct qp *q)
-{
-	return q && *q->alive ? atomic_load_explicit(&q->move, memory_order_acquire) : NULL;
-}
-
 EXPORT int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
 	struct qp *q = qp_find(qp);

@@ -89,7 +89,6 @@ static void read_settings(void)
 	const char *huge_time = secure_getenv("SWIFTRDMA_HUGE_TIME");
 	const char *chunk = secure_getenv("SWIFTRDMA_CHUNK");
 	const char *move = secure_getenv("SWIFTRDMA_MOVE");
-	const char *move_every = secure_getenv("SWIFTRDMA_MOVE_EVERY");
 	unsigned long every = s ? strtoul(s, NULL, 10) : 0;
 	unsigned long seconds = huge_time ? strtoul(huge_time, NULL, 10) : 0;
 
@@ -99,7 +98,6 @@ static void read_settings(void)
 	if (seconds)
 		settings.huge_seconds = seconds < HUGE_SECONDS_MAX ? (uint32_t)seconds : HUGE_SECONDS_MAX;
 	settings.move = move && !strcmp(move, "yes");
-	settings.move_every = settings.move && move_every ? (uint32_t)strtoul(move_every, NULL, 10) : 0;
 	settings.move_fail = move_step_named(secure_getenv("SWIFTRDMA_MOVE_FAIL"));
 	settings.chunk = chunk && !strcmp(chunk, "yes");
 	settings.sample_every = every < SAMPLE_EVERY_MAX ? (uint32_t)every : SAMPLE_EVERY_MAX;

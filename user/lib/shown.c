@@ -12,7 +12,7 @@
 static struct ibv_qp *show_qp(struct ibv_qp *qp)
 {
 	struct qp *q = qp_find(qp);
-	struct move *m = q && *q->alive ? atomic_load_explicit(&q->move, memory_order_acquire) : NULL;
+	struct move *m = move_of(q);
 
 	if (!m)
 		return qp;

@@ -164,7 +164,7 @@ int swiftrdma_read_quantile(struct ibv_context *ctx, enum swiftrdma_time which, 
  * A second QP takes the place of the first, in the register that the provider gives a new QP. The
  * program goes on with @qp and its number. Both ends of the connection take part, so the peer's process
  * needs the library and this setting, too. Posts wait until nothing is outstanding. Nothing is lost,
- * and after an error the QP works as before. Waits for the end of the move, up to some seconds; a
+ * and after an error the QP works as before, unless the connection itself has failed. Waits for the end of the move, up to some seconds; a
  * move that the peer has begun counts. Do not call it while another thread may destroy @qp.
  *
  * Return: 0: it has moved; -EOPNOTSUPP: such a QP cannot move, or its peer cannot; -ECONNREFUSED: the

@@ -291,7 +291,8 @@ static int measure_groups(struct probe *p, struct groups *g, double rate[LEAVES]
 		    g->done[1] - at[1] >= LEAST_MESSAGES)
 			break;
 	}
-	if (n >= 0 && (!began || g->done[0] == at[0])) {
+	if (n >= 0 && (!began || g->done[0] - at[0] < LEAST_MESSAGES ||
+		       g->done[1] - at[1] < LEAST_MESSAGES)) {
 		nic_say("too few writes complete to measure a rate");
 		n = -ETIMEDOUT;
 	}
