@@ -4,31 +4,48 @@
 # Two ends of a connection whose traffic is checked while its QPs move. Goes with library.sh.
 # shellcheck disable=SC2154 # it is set there
 
-# both_ends [--peer VAR=VALUE] NAME MOVES [VAR=VALUE]...: moved at both ends, with the library; each asks
-# for MOVES moves. --peer: in the environment of the end that listens, which then asks for none.
-# Points: all bytes are right, at both ends. $moved_line is what the end that connects says of its moves.
-both_ends() {
-	local name moves theirs host=127.0.0.1 peer=()
+# start_ends [--peer VAR=VALUE] MOVES [VAR=VALUE]...: moved at both ends, with the library; each asks
+# for MOVES moves ($for_ever: until they get SIGINT). --peer: in the environment of the end that listens, which then asks for none.
+# wait_for_ends: until both have ended; $moved_line is what the end that connects says of its moves,
+# $verdicts how both ended.
+for_ever=4294967295
+start_ends() {
+	local moves theirs host=127.0.0.1 peer=() limit
 
 	if [ "$1" = --peer ]; then
 		peer=("$2")
 		shift 2
 	fi
-	name=$1 moves=$2 theirs=$2
-	shift 2
+	moves=$1 theirs=$1
+	shift
+	limit=$(((120 + (moves < for_ever ? moves / 8 : 0)) * slowness))
 	[ ${#peer[@]} -eq 0 ] || theirs=0
 	rm -f "$stats"
 	env LD_PRELOAD="$lib" SWIFTRDMA_STATS="$stats" "$@" "${peer[@]}" \
-		build/progs/moved "${dev[1]}" 18600 "$theirs" >"$work/end.b" 2>&1 &
+		timeout -k 5 $limit build/progs/moved "${dev[1]}" 18600 "$theirs" >"$work/end.b" 2>&1 &
+	end_b=$!
 	env LD_PRELOAD="$lib" SWIFTRDMA_STATS="$stats" "$@" \
-		timeout -k 5 $(((120 + moves / 8) * slowness)) \
-		build/progs/moved "${dev[0]}" 18600 "$moves" $host >"$work/end.a" 2>&1
-	wait $!
+		timeout -k 5 $limit build/progs/moved "${dev[0]}" 18600 "$moves" $host >"$work/end.a" 2>&1 &
+	end_a=$!
+}
+wait_for_ends() {
+	wait $end_a
+	wait $end_b
 	sed 's/^/# /' "$work/end.a" "$work/end.b"
 	# shellcheck disable=SC2034 # for the suite
 	moved_line=$(grep ^moved "$work/end.a")
-	is "$name: every byte, sequence and sum is right, at both ends" \
-		"$(tail -qn 1 "$work/end.a" "$work/end.b" | paste -sd ' ')" "right right"
+	verdicts=$(tail -qn 1 "$work/end.a" "$work/end.b" | paste -sd ' ')
+}
+
+# both_ends NAME [--peer VAR=VALUE] MOVES [VAR=VALUE]...: the same, to the end, and a point: all bytes are
+# right, at both ends.
+both_ends() {
+	local name=$1
+
+	shift
+	start_ends "$@"
+	wait_for_ends
+	is "$name: every byte, sequence and sum is right, at both ends" "$verdicts" "right right"
 }
 
 # move_figure FIELD: the sum of both ends.
@@ -38,6 +55,10 @@ undone() { jq -s '[.[].devices[].move | .refused + .rolled_back] | add' "$stats"
 # Reasons of moves that did not take place, but for those that the other end was first with.
 whys() {
 	jq -sc '[.[].devices[].move.why // [] | .[] | select(startswith("both ends asked") | not)] | unique' "$stats"
+}
+# The same without those of a busy host, on which requests take longer than posts are held.
+whys_but_time() {
+	whys | jq -c '. - ["requests did not complete in time", "the peer did not answer", "the peer gave it up"]'
 }
 pauses() {
 	jq -s '[.[].devices[].move] | "\(map(.pause_ns) | add / 1000000 / ([$n, 1] | max)) ms in the mean, at most \(map(.pause_max_ns) | max / 1000000) ms"' \

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * moved: traffic on one RC connection that is checked in every byte, while its QPs move.
+ *
+ *	moved DEV PORT MOVES [HOST]
+ *
+ * Two of them, one with HOST (the other's address), work as the two ends. Each posts sends with and
+ * without immediate data, writes that a send announces, writes with immediate data, reads, and atomic
+ * additions, most of them unsignalled and some inline. It keeps at least 8 outstanding, and checks
+ * order, length, immediate data and bytes of what it receives, the order of its own completions, and
+ * the sum of the additions. Meanwhile a thread asks for moves of the QP, at random times, until MOVES
+ * have taken place, by swiftrdma_move_qp() where libswiftrdma is preloaded. The traffic ends when
+ * that is so at both ends, or no move has taken place for 30 s.
+ *
+ * In its environment:
+ *	MOVED_POLLER=1	another thread polls and posts the receives
+ *	MOVED_POSTERS=1	two threads post, in turns that chance decides
+ *	MOVED_CM=ADDR	the QPs are connected by rdma_cm; ADDR is that of the end that listens
+ *	MOVED_FORK=N	a child is forked after N moves, and ends
+ *
+ * SIGINT: as if MOVES had taken place. With 4294967295 MOVES nothing else ends it, also where no QP can move.
+ *
+ * Prints "moved N failed N busy N errno..", "ops N received N", and "right" or what was wrong.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "moved.h"
+#include "stat.h"
+
+#define FOR_EVER UINT32_MAX
+#define PATIENCE_NS 30000000000ull
+#define GONE_NS 10000000000ull
+
+static int (*move)(struct ibv_qp *qp);
+static _Atomic bool moving, over;
+static volatile sig_atomic_t asked_to_end;
+static bool told_over, peer_over;
+static unsigned int moves_wanted, moved, failed, busy, fork_after;
+static int last_error;
+
+static void *post_at_will(void *arg)
+{
+	(void)arg;
+	while (!posts_alone) {
+		post_ops();
+		usleep(10);
+	}
+	return NULL;
+}
+
+static void *poll_at_will(void *arg)
+{
+	(void)arg;
+	while (!over)
+		poll_once();
+	return NULL;
+}
+
+/* The child uses nothing that it inherited. */
+static void fork_once(void)
+{
+	pid_t child = fork();
+
+	if (!child)
+		_exit(0);
+	if (child < 0 || waitpid(child, NULL, 0) != child)
+		wrong("fork");
+}
+
+static void *move_at_will(void *arg)
+{
+	uint64_t last = now_ns();
+	int err;
+
+	(void)arg;
+	while (moved < moves_wanted && !over && !asked_to_end &&
+	       (moves_wanted == FOR_EVER || now_ns() - last < PATIENCE_NS)) {
+		usleep(vrnd(&seed) % 3000);
+		err = move(qp);
+		if (!err) {
+			if (++moved == fork_after)
+				fork_once();
+			last = now_ns();
+		} else if (err == -EBUSY) {
+			busy++;
+		} else {
+			failed++;
+			last_error = -err;
+			if ((err == -EOPNOTSUPP || err == -ECONNREFUSED) && moves_wanted < FOR_EVER)
+				break;
+		}
+	}
+	moving = false;
+	return NULL;
+}
+
+/* The peer's process has ended too early. A completion with an error, which says so first, comes in time. */
+static void end_without_peer(void)
+{
+	for (uint64_t until = now_ns() + GONE_NS; now_ns() < until;)
+		wait_a_moment();
+	wrong("the other end is gone");
+}
+
+/* Until both ends have moved as often as they want. */
+static bool goes_on(void)
+{
+	char byte = 0;
+	ssize_t got;
+
+	if (!moving && !told_over && write(peer_fd, &byte, 1) == 1)
+		told_over = true;
+	got = peer_over ? -1 : recv(peer_fd, &byte, 1, MSG_DONTWAIT);
+	if (!got)
+		end_without_peer();
+	peer_over |= got == 1;
+	return !told_over || !peer_over;
+}
+
+static void note_signal(int signal)
+{
+	asked_to_end = signal;
+}
+
+int main(int argc, char **argv)
+{
+	struct { uint64_t posted, adds; } mine, theirs;
+	const char *forks = getenv("MOVED_FORK");
+	pthread_t thread, poller, poster;
+	char byte = 0;
+	ssize_t got;
+
+	setlinebuf(stdout);
+	signal(SIGINT, note_signal);
+	signal(SIGPIPE, SIG_IGN);
+	if (argc < 4)
+		return 2;
+	seed = (uint32_t)now_ns() ^ (uint32_t)getpid();
+	moves_wanted = (unsigned int)strtoul(argv[3], NULL, 10);
+	fork_after = forks ? (unsigned int)strtoul(forks, NULL, 10) : 0;
+	move = (int (*)(struct ibv_qp *))dlsym(RTLD_DEFAULT, "swiftrdma_move_qp");
+	if (!set_up(argv[1], argv[2], argc > 4 ? argv[4] : NULL, getenv("MOVED_CM")))
+		wrong("no connection");
+	swap_with_peer(&byte, &byte, 1);
+	if (getenv("MOVED_POLLER")) {
+		polls_alone = true;
+		if (pthread_create(&poller, NULL, poll_at_will, NULL))
+			return 2;
+	}
+	if (getenv("MOVED_POSTERS")) {
+		posts_alone = false;
+		if (pthread_create(&poster, NULL, post_at_will, NULL))
+			return 2;
+	}
+	if (move && moves_wanted) {
+		moving = true;
+		if (pthread_create(&thread, NULL, move_at_will, NULL))
+			return 2;
+	}
+	while (goes_on()) {
+		post_ops();
+		wait_a_moment();
+	}
+	if (!posts_alone) {
+		posts_alone = true;
+		while (pthread_tryjoin_np(poster, NULL))
+			wait_a_moment();
+	}
+	post_to_the_end();
+	while (done < posted || reads_credit)
+		wait_a_moment();
+	mine.posted = posted;
+	mine.adds = adds;
+	if (write(peer_fd, &mine, sizeof(mine)) != sizeof(mine))
+		wrong("the other end is gone");
+	do {
+		wait_a_moment();
+		got = recv(peer_fd, &theirs, sizeof(theirs), MSG_DONTWAIT);
+	} while (got < 0);
+	if (got != sizeof(theirs))
+		end_without_peer();
+	for (uint64_t end = now_ns() + 20000000000ull; now_ns() < end;) {
+		uint64_t next = received;
+
+		while (next < theirs.posted && !takes_receive(next))
+			next++;
+		if (next >= theirs.posted)
+			break;
+		wait_a_moment();
+	}
+	over = true;
+	if (move && moves_wanted)
+		pthread_join(thread, NULL);
+	if (polls_alone)
+		pthread_join(poller, NULL);
+	printf("moved %u failed %u busy %u error %s\n", moved, failed, busy,
+	       last_error ? strerrorname_np(last_error) : "-");
+	printf("ops %lu received up to %lu of %lu\n", posted, received, theirs.posted);
+	if (mem.shared.sum != theirs.adds)
+		wrong("the sum is %lu, and not %lu", mem.shared.sum, theirs.adds);
+	for (; received < theirs.posted && !takes_receive(received); received++)
+		;
+	if (received != theirs.posted)
+		wrong("messages are missing");
+	swap_with_peer(&byte, &byte, 1);
+	tear_down();
+	puts("right");
+	return 0;
+}
