@@ -93,7 +93,7 @@ port_goes_down() {
 }
 # verdict_of_port NAME=VALUE: what becomes of the connection: right, or a completion with an error.
 verdict_of_port() {
-	start_ends $for_ever "$@"
+	start_ends $for_ever MOVED_RETRY=6 "$@"
 	wait_for $((60 * slowness)) connected
 	pause
 	port_goes_down
@@ -140,7 +140,7 @@ is "... does not move any more" "$(whys | jq -c 'index("the process has forked")
 check "... but did before" test "$(move_figure moved)" -ge 10
 
 for round in 1 2 3 4 5 6; do
-	start_ends $for_ever SWIFTRDMA_MOVE=yes
+	start_ends $for_ever MOVED_RETRY=6 SWIFTRDMA_MOVE=yes
 	check "a peer that is killed, $round: QPs move" moves_go_on
 	pause
 	kill -KILL "$(pgrep -P $end_b)"

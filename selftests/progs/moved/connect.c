@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* The connection: by TCP and verbs, or by rdma_cm. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -52,6 +53,7 @@ static struct vpeer own_memory(struct ibv_pd *pd)
 static bool set_up_by_verbs(const char *name)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .qp_access_flags = ACCESS };
+	const char *retries = getenv("MOVED_RETRY");
 	struct vconn conn = VCONN_DEFAULT;
 	struct ibv_qp_init_attr init;
 	struct vpeer own, at;
@@ -68,9 +70,9 @@ static bool set_up_by_verbs(const char *name)
 	at.rkey = own.rkey;
 	swap_with_peer(&at, &peer, sizeof(at));
 	conn.rd_atomic = 4;
-	/* A dead peer shows after 2 s. For rxe 7 retries are no limit. */
+	/* A dead peer shows after 2 s with 6 retries. For rxe 7 are no limit. */
 	conn.timeout = 16;
-	conn.retry = 6;
+	conn.retry = retries ? (uint8_t)atoi(retries) : 7;
 	attr.port_num = dev.port;
 	if (vqp_init(&dev, qp) || ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX |
 						IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) ||

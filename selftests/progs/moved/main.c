@@ -17,6 +17,7 @@
  *	MOVED_POSTERS=1	two threads post, in turns that chance decides
  *	MOVED_CM=ADDR	the QPs are connected by rdma_cm; ADDR is that of the end that listens
  *	MOVED_FORK=N	a child is forked after N moves, and ends
+ *	MOVED_RETRY=N	the connection's retries, 7 otherwise; without MOVED_CM
  *
  * SIGINT: as if MOVES had taken place. With 4294967295 MOVES nothing else ends it, also where no QP can move.
  *
@@ -38,7 +39,7 @@
 
 #define FOR_EVER UINT32_MAX
 #define PATIENCE_NS 30000000000ull
-#define GONE_NS 10000000000ull
+#define GONE_NS 30000000000ull	/* longer than a move is in doubt */
 
 static int (*move)(struct ibv_qp *qp);
 static _Atomic bool moving, over;
