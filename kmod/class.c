@@ -246,7 +246,7 @@ void srdma_class_recheck(struct srdma_qp *q)
 }
 
 void srdma_class_connected(struct srdma_qp *q, const struct ib_qp_attr *asked,
-			     const struct ib_qp_attr *used)
+			   const struct ib_qp_attr *used)
 {
 	remember_class(q, &used->ah_attr);
 	remember_av(q, &asked->ah_attr);

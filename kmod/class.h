@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The class, traffic class and service level, of a QP. These functions know what the application
- * asked for, what an override wants, and whether the QP has that. hook.c calls them for every modify
- * of an application.
+ * asked for, what an override wants, and whether the QP has that. hook.c calls them for every
+ * modify of an application.
  */
 #ifndef SRDMA_CLASS_H
 #define SRDMA_CLASS_H
@@ -21,7 +21,7 @@ bool srdma_qp_desired(const struct srdma_qp *q, struct srdma_class *c);
 struct ib_qp_attr *srdma_class_av(struct srdma_qp *q, struct ib_qp_attr *attr);
 
 static inline struct ib_qp_attr *srdma_class_modify(struct srdma_qp *q,
-						      struct ib_qp_attr *attr, int mask)
+						    struct ib_qp_attr *attr, int mask)
 {
 	/* Set before the driver's call: the drain event may come before the driver returns. */
 	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_SQD)
@@ -33,11 +33,11 @@ static inline struct ib_qp_attr *srdma_class_modify(struct srdma_qp *q,
 void srdma_class_reset(struct srdma_qp *q);
 void srdma_class_recheck(struct srdma_qp *q);
 void srdma_class_connected(struct srdma_qp *q, const struct ib_qp_attr *asked,
-			     const struct ib_qp_attr *used);
+			   const struct ib_qp_attr *used);
 
 /* After the driver took @used: remember what the application @asked. */
 static inline void srdma_class_modified(struct srdma_qp *q, const struct ib_qp_attr *asked,
-					  const struct ib_qp_attr *used, int mask)
+					const struct ib_qp_attr *used, int mask)
 {
 	bool failed = q->class_error;
 

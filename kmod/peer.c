@@ -143,7 +143,8 @@ static void take_answer(struct srdma_peer_answer *a, const struct srdma_peer_msg
 /* Is @msg a reply to the current step of @ask? asks_lock. */
 static bool replies_to(const struct srdma_peer_msg *msg, const struct ask *ask)
 {
-	if (msg->to_nonce != ask->nonce || !srdma_peer_is_between(msg->from_qpn, msg->to_qpn, &ask->path))
+	if (msg->to_nonce != ask->nonce ||
+	    !srdma_peer_is_between(msg->from_qpn, msg->to_qpn, &ask->path))
 		return false;
 	if (msg->type == SRDMA_PEER_REFUSE)
 		return true;

@@ -133,8 +133,8 @@ struct srdma_qp *srdma_peer_lock_end(struct srdma_peer_port *port,
 		return ERR_PTR(-EBUSY);
 	}
 	ret = srdma_qp_in_table(q) ? srdma_peer_copy_path(q, path) : -ENOTCONN;
-	if (!ret && srdma_peer_is_between(from_qpn, to_qpn, path) && srdma_peer_came_from(from, path) &&
-	    rdma_ah_get_port_num(&path->ah) == port->port)
+	if (!ret && srdma_peer_is_between(from_qpn, to_qpn, path) &&
+	    srdma_peer_came_from(from, path) && rdma_ah_get_port_num(&path->ah) == port->port)
 		return q;
 	srdma_peer_unlock_end(q);
 	return ERR_PTR(-ENOENT);

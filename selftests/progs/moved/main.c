@@ -104,11 +104,16 @@ static void *move_at_will(void *arg)
 	return NULL;
 }
 
-/* The peer's process has ended too early. A completion with an error, which says so first, comes in time. */
+/*
+ * The peer's process has ended too early. A completion with an error says so first, if not of what is
+ * outstanding, then of what is posted from now on.
+ */
 static void end_without_peer(void)
 {
-	for (uint64_t until = now_ns() + GONE_NS; now_ns() < until;)
+	for (uint64_t until = now_ns() + GONE_NS; now_ns() < until;) {
+		post_ops();
 		wait_a_moment();
+	}
 	wrong("the other end is gone");
 }
 
