@@ -29,7 +29,7 @@ static uint64_t random_below(struct sim *s, uint64_t bound)
 /* When the thread continues; MODEL_NEVER: when another thread releases a lock. */
 static void schedule(struct sim *s, uint32_t thread, uint64_t at)
 {
-	model_events_set(&s->next, thread, at);
+	sim_next_set(&s->next, thread, at);
 }
 
 /* --- Locks ---------------------------------------------------------------------- */
