@@ -194,13 +194,9 @@ void prog_run_lanes(const struct prog_env *env, struct prog_code code,
 double prog_run(const struct prog_env *env, struct prog_code code, const struct binding *b);
 
 /*
- * The truth of an atom, or of several, for each lane. LANE_TRUE has the bits of LANE_UNKNOWN,
- * and LANE_FALSE none, so that & and | are those of three-valued logic.
+ * The truth of an atom, or of several, for a lane. LANE_TRUE has the bits of LANE_UNKNOWN, and
+ * LANE_FALSE none, so that & and | are those of three-valued logic.
  */
-struct prog_truth {
-	int32_t v[PROG_LANES];
-};
-
 enum { LANE_FALSE, LANE_UNKNOWN = 1, LANE_TRUE = 3 };
 
 static inline int32_t lane_truth(bool is, bool may)
@@ -209,17 +205,17 @@ static inline int32_t lane_truth(bool is, bool may)
 }
 
 /* Makes @n lanes true. */
-static inline void prog_set_truth(struct prog_truth *t, uint32_t n)
+static inline void prog_set_truth(int32_t *truth, uint32_t n)
 {
 	uint32_t i;
 
 	for (i = 0; i < n; i++)
-		t->v[i] = LANE_TRUE;
+		truth[i] = LANE_TRUE;
 }
 
-/* ANDs an atom to the lanes of @t. */
+/* ANDs the atom of each lane to @truth, which has a number for each lane. */
 void prog_and_atom(const struct prog_env *env, const struct prog_atom *a,
-		   const struct prog_lanes *l, struct prog_truth *t);
+		   const struct prog_lanes *l, int32_t *truth);
 
 /* True: the program reads this signal; objects of this kind. */
 bool prog_reads(const struct prog *p, enum signal_id id);

@@ -278,7 +278,7 @@ DEFINE_AND_COMPARISON(float)
 DEFINE_AND_COMPARISON(double)
 
 void prog_and_atom(const struct prog_env *env, const struct prog_atom *a,
-		   const struct prog_lanes *l, struct prog_truth *t)
+		   const struct prog_lanes *l, int32_t *truth)
 {
 	union signal_column c;
 	const double *v;
@@ -288,14 +288,14 @@ void prog_and_atom(const struct prog_env *env, const struct prog_atom *a,
 	if (a->simple) {
 		c = env->s->table[a->kind].column[a->sig - vocab_first(a->kind)];
 		if (signal_is_float(a->sig))
-			and_floats(a->cmp, c.f + l->first, (float)a->value, l->n, t->v);
+			and_floats(a->cmp, c.f + l->first, (float)a->value, l->n, truth);
 		else
-			and_doubles(a->cmp, c.d + l->first, a->value, l->n, t->v);
+			and_doubles(a->cmp, c.d + l->first, a->value, l->n, truth);
 		return;
 	}
 	r.env = env;
 	r.l = l;
 	v = run_code(&r, a->code);
 	for (i = 0; i < l->n; i++)
-		t->v[i] &= lane_truth(v[i] == 1, v[i] != 0);
+		truth[i] &= lane_truth(v[i] == 1, v[i] != 0);
 }

@@ -195,13 +195,13 @@ struct signals {
 	uint8_t *unseen[2];
 	size_t cap_unseen;
 	uint64_t unseen_at[2];		/* times of the readings */
-	/* signal_queue.c: windows of QPs, of jobs. */
-	struct signal_window *windows[2][2];
-	size_t n_windows[2][2], cap_windows[2];
+	/* signal_queue.c: the window of each QP, and of each job on each of its devices. */
+	struct signal_window *qp_windows[2], *job_windows[2];
+	size_t n_qp_windows, cap_qp_windows, n_job_windows, cap_job_windows;
+	uint64_t windows_of;		/* the topology of .qp_windows; 0: there are none */
 
 	size_t n_looks;			/* QPs with looks into their send queues */
 	uint8_t *reported;		/* per QP: a library reports all its work */
-	int32_t *older;			/* per QP: its row in the reading before, or -1 */
 	uint64_t looked;		/* ns, time of the last reading whose looks are in windows */
 };
 

@@ -33,14 +33,13 @@ void signals_free(struct signals *s)
 	for (k = 0; k < 2; k++) {
 		free(s->smooth[0][k]);
 		free(s->smooth[1][k]);
-		free(s->windows[0][k]);
-		free(s->windows[1][k]);
+		free(s->qp_windows[k]);
+		free(s->job_windows[k]);
 		for (i = 0; i < s->cap_latency; i++)
 			free(s->latency[k][i].base);
 		free(s->latency[k]);
 		free(s->unseen[k]);
 	}
-	free(s->older);
 	free(s->reported);
 	free(s->qps);
 	free(s->job_first);
@@ -77,23 +76,22 @@ static bool reserve_smooth(struct signals *s, unsigned int kind, size_t want)
 				  ARRAY_COLUMN(s->smooth[kind][1]));
 }
 
-static bool reserve_windows(struct signals *s, unsigned int kind, size_t want)
-{
-	return array_grow_columns(&s->cap_windows[kind], want, ARRAY_COLUMN(s->windows[kind][0]),
-				  ARRAY_COLUMN(s->windows[kind][1]));
-}
-
-/* Only QPs whose send queue was looked into have a window, and jobs one for each device. */
-static bool reserve_looks(struct signals *s, const struct snapshot *snap)
+/* There are windows once a send queue was looked into. */
+static bool reserve_windows(struct signals *s, const struct snapshot *snap)
 {
 	bool by_delta = snap->qps_since && snap->qps_since == s->read_before;
-	size_t i, qps = by_delta ? s->n_looks + snap->n_changed : 0, jobs = 0;
+	size_t i, jobs = 0;
+	bool any = by_delta && s->n_looks + snap->n_changed;
 
-	for (i = 0; i < snap->n_qps && !by_delta; i++)
-		qps += snap_has(&snap->qps[i], SNAP_LOOKS);
-	for (i = 0; i < snap->n_jobs && qps; i++)
+	for (i = 0; i < snap->n_qps && !by_delta && !any; i++)
+		any = snap_has(&snap->qps[i], SNAP_LOOKS);
+	for (i = 0; i < snap->n_jobs && any; i++)
 		jobs += snap->jobs[i].n_stats;
-	return reserve_windows(s, 0, qps) && reserve_windows(s, 1, jobs);
+	return array_grow_columns(&s->cap_qp_windows, any ? snap->n_qps : 0,
+				  ARRAY_COLUMN(s->qp_windows[0]),
+				  ARRAY_COLUMN(s->qp_windows[1])) &&
+	       array_grow_columns(&s->cap_job_windows, jobs, ARRAY_COLUMN(s->job_windows[0]),
+				  ARRAY_COLUMN(s->job_windows[1]));
 }
 
 static bool reserve_qps(struct signals *s, size_t want)
@@ -101,7 +99,7 @@ static bool reserve_qps(struct signals *s, size_t want)
 	return array_grow_columns(&s->cap_qps, want, ARRAY_COLUMN(s->qps),
 				  ARRAY_COLUMN(s->job_qps), ARRAY_COLUMN(s->uar_of),
 				  ARRAY_COLUMN(s->uar_qps), ARRAY_COLUMN(s->advanced),
-				  ARRAY_COLUMN(s->reported), ARRAY_COLUMN(s->older));
+				  ARRAY_COLUMN(s->reported));
 }
 
 static bool reserve_lists(struct signals *s, const struct snapshot *snap)
@@ -152,7 +150,7 @@ int signals_reserve(struct signals *s, const struct snapshot *snap)
 	    !reserve_table(s, OBJ_JOB, snap->n_jobs) ||
 	    !reserve_smooth(s, 0, snap->n_ports) || !reserve_smooth(s, 1, snap->n_uars) ||
 	    !reserve_qps(s, snap->n_qps) || !reserve_lists(s, snap) ||
-	    !reserve_latencies(s, snap) || !reserve_looks(s, snap))
+	    !reserve_latencies(s, snap) || !reserve_windows(s, snap))
 		return -ENOMEM;
 	return 0;
 }
@@ -161,7 +159,7 @@ size_t signals_qp_bytes(const struct signals *s)
 {
 	size_t bytes = sizeof(*s->table[OBJ_QP].key) + sizeof(*s->qps) + sizeof(*s->job_qps) +
 		       sizeof(*s->uar_of) + sizeof(*s->uar_qps) + sizeof(*s->advanced) +
-		       sizeof(*s->reported) + sizeof(*s->older);
+		       sizeof(*s->reported);
 	unsigned int k;
 
 	for (k = 0; k < vocab_width(OBJ_QP); k++)

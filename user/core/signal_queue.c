@@ -23,7 +23,6 @@
 #define SAMPLES_LEAST	16
 #define ERROR_MOST	0.1
 
-enum { OF_QPS, OF_JOBS };
 enum { NOW, BEFORE };
 
 enum sending {
@@ -50,33 +49,6 @@ static enum sending classify_sending(const struct signals *s, size_t i)
 	    !snap_has(qp, SNAP_WRS) || qp->wrs_ambiguous)
 		return SENDS_UNKNOWN;
 	return SENDS_COUNTED;
-}
-
-/*
- * Adds a window to those of this reading, with its contents at the reading before. Windows
- * are added in their order: jobs by job, then device, QPs by device, then number. @at: how
- * far the windows of the reading before have been passed.
- */
-static struct signal_window *add_window(struct signals *s, unsigned int kind, uint32_t dev,
-					uint32_t index, uint64_t serial, size_t *at)
-{
-	struct signal_window *w = &s->windows[kind][NOW][s->n_windows[kind][NOW]++];
-	const struct signal_window *was = s->windows[kind][BEFORE];
-	size_t n = s->n_windows[kind][BEFORE];
-
-	*w = (struct signal_window){ .dev = dev, .index = index, .serial = serial };
-	if (kind == OF_JOBS ? array_seek(n, *at, ARRAY_CMP_2(&was[*at], w, index, dev)) :
-			      array_seek(n, *at, ARRAY_CMP_3(&was[*at], w, dev, index, serial)))
-		*w = was[*at];
-	return w;
-}
-
-/* Makes the windows of the last reading those of the reading before. */
-static void shift_windows(struct signals *s, unsigned int kind)
-{
-	array_swap(s->windows[kind][NOW], s->windows[kind][BEFORE]);
-	s->n_windows[kind][BEFORE] = s->n_windows[kind][NOW];
-	s->n_windows[kind][NOW] = 0;
 }
 
 /* Begins a new window. @known: the latency of the last one holds on. */
@@ -145,111 +117,160 @@ static void close_windows(struct signal_window *w, size_t n, uint64_t longest)
 			empty_window(&w[i], enough);
 }
 
-static void find_older(struct signals *s, const struct snapshot *older)
+/*
+ * Gives each QP its window, in .qp_windows at the QP's row. Rows move only with the topology, so
+ * mostly the windows are where they were.
+ */
+static void match_qp_windows(struct signals *s)
 {
 	const struct snapshot *snap = s->snap;
-	size_t i, o = 0;
+	const struct signal_window *was;
+	size_t i, n = s->n_qp_windows, at = 0;
 
-	for (i = 0; i < snap->n_qps; i++)
-		s->older[i] = array_seek(older->n_qps, o,
-					 SNAP_CMP_QP(&older->qps[o], &snap->qps[i])) ?
-			      (int32_t)o : -1;
-}
-
-/* @dt: ns between the readings; 0: the windows already have this reading's looks. */
-static void set_qp_latencies(struct signals *s, const struct snapshot *older, uint64_t dt,
-			     uint64_t window)
-{
-	const struct snapshot *snap = s->snap;
-	struct signal_window *w;
-	size_t i, at = 0;
-
+	if (s->windows_of == s->topology)
+		return;
+	array_swap(s->qp_windows[NOW], s->qp_windows[BEFORE]);
+	was = s->qp_windows[BEFORE];
 	for (i = 0; i < snap->n_qps; i++) {
-		const struct snap_qp *qp = &snap->qps[i];
+		struct signal_window *w = &s->qp_windows[NOW][i];
 
-		if (!snap_has(qp, SNAP_LOOKS) || classify_sending(s, i) != SENDS_COUNTED)
-			continue;
-		w = add_window(s, OF_QPS, qp->dev, qp->qpn, qp->serial, &at);
-		if (dt && s->older[i] >= 0) {
-			if (!add_qp(w, &older->qps[s->older[i]], qp, dt))
-				empty_window(w, false);
-			w->ns += (double)dt;
-			close_windows(w, 1, window);
-		}
-		if (w->known)
-			signal_set(s, SIG_QP_LATENCY, i, w->latency);
+		*w = (struct signal_window){
+			.dev = snap->qps[i].dev, .index = snap->qps[i].qpn,
+			.serial = snap->qps[i].serial,
+		};
+		if (array_seek(n, at, ARRAY_CMP_3(&was[at], w, dev, index, serial)))
+			*w = was[at];
 	}
+	s->n_qp_windows = snap->n_qps;
+	s->windows_of = s->topology;
 }
 
-/* Adds QP @i of the job to the window of its device. False: the QP's work is not known. */
-static bool add_member(struct signals *s, struct signal_window *w, size_t n, size_t i,
-		       const struct snapshot *older, uint64_t dt)
+/* Gives each job a window for each device, in the order of jobs and their devices. */
+static void match_job_windows(struct signals *s)
 {
-	const struct snap_qp *qp = &s->snap->qps[i];
+	const struct snapshot *snap = s->snap;
+	const struct signal_window *was;
+	size_t i, k, n = s->n_job_windows, at = 0, end = 0;
+
+	array_swap(s->job_windows[NOW], s->job_windows[BEFORE]);
+	was = s->job_windows[BEFORE];
+	for (i = 0; i < snap->n_jobs; i++)
+		for (k = 0; k < snap->jobs[i].n_stats; k++) {
+			struct signal_window *w = &s->job_windows[NOW][end++];
+
+			*w = (struct signal_window){
+				.dev = snap->jobs[i].stats[k].dev, .index = snap->jobs[i].id,
+			};
+			if (array_seek(n, at, ARRAY_CMP_2(&was[at], w, index, dev)))
+				*w = was[at];
+		}
+	s->n_job_windows = end;
+}
+
+/* The windows of a job, one for each of @n devices. */
+struct job_windows {
+	struct signal_window *w;
+	size_t n;
+	bool known;	/* so far the work of all its QPs is known */
+};
+
+static void add_to_job(struct job_windows *job, const struct snap_qp *was,
+		       const struct snap_qp *is, uint64_t dt)
+{
 	size_t k;
 
-	switch (classify_sending(s, i)) {
-	case SENDS_NOTHING:
-		return true;
-	case SENDS_UNKNOWN:
-		return false;
-	case SENDS_COUNTED:
-		break;
-	}
-	if (!dt || s->older[i] < 0)
-		return true;
-	for (k = 0; k < n; k++)
-		if (w[k].dev == qp->dev)
-			return add_qp(&w[k], &older->qps[s->older[i]], qp, dt);
-	return false;
-}
-
-static void set_job_latencies(struct signals *s, const struct snapshot *older, uint64_t dt,
-			      uint64_t window)
-{
-	const struct snapshot *snap = s->snap;
-	size_t j, n, i, at = 0;
-	uint32_t k;
-	bool known;
-
-	for (j = 0; j < snap->n_jobs; j++) {
-		const struct snap_job *job = &snap->jobs[j];
-		struct signal_window *w = &s->windows[OF_JOBS][NOW][s->n_windows[OF_JOBS][NOW]];
-
-		n = job->n_stats;
-		for (i = 0; i < n; i++)
-			add_window(s, OF_JOBS, job->stats[i].dev, job->id, 0, &at)->ns +=
-				(double)dt;
-		known = n > 0;
-		for (k = s->job_first[j]; k < s->job_first[j + 1] && known; k++)
-			known = add_member(s, w, n, s->job_qps[k], older, dt);
-		if (!known) {
-			for (i = 0; i < n; i++)
-				empty_window(&w[i], false);
-			continue;
+	for (k = 0; k < job->n; k++)
+		if (job->w[k].dev == is->dev) {
+			job->known &= add_qp(&job->w[k], was, is, dt);
+			return;
 		}
-		if (dt)
-			close_windows(w, n, window);
-		if (w[0].known)
-			signal_set(s, SIG_JOB_LATENCY, j, w[0].latency);
-		if (w[0].known_prev)
-			signal_set(s, SIG_JOB_LATENCY_PREV, j, w[0].latency_prev);
-	}
+	job->known = false;
 }
 
-void signals_queues(struct signals *s, const struct snapshot *older, uint64_t window)
+/*
+ * Adds what QP @i did between the readings to its own window and to its job's. @dt: ns between
+ * the readings; 0: the windows already have this reading's looks.
+ */
+static void add_looks(struct signals *s, size_t i, struct job_windows *job,
+		      const struct snapshot *older, uint64_t dt, uint64_t longest)
+{
+	const struct snap_qp *is = &s->snap->qps[i], *was = NULL;
+	struct signal_window *w = &s->qp_windows[NOW][i];
+	enum sending sending = classify_sending(s, i);
+	size_t n = older->n_qps, at;
+
+	job->known &= sending != SENDS_UNKNOWN;
+	if (sending != SENDS_COUNTED || !snap_has(is, SNAP_LOOKS))
+		empty_window(w, false);
+	if (sending != SENDS_COUNTED)
+		return;
+	if (dt) {
+		at = array_lookup_near(n, i, o, SNAP_CMP_QP(&older->qps[o], is));
+		was = at < n ? &older->qps[at] : NULL;
+	}
+	if (was && job->known)
+		add_to_job(job, was, is, dt);
+	if (!snap_has(is, SNAP_LOOKS))
+		return;
+	if (was) {
+		if (!add_qp(w, was, is, dt))
+			empty_window(w, false);
+		w->ns += (double)dt;
+		close_windows(w, 1, longest);
+	}
+	if (w->known)
+		signal_set(s, SIG_QP_LATENCY, i, w->latency);
+}
+
+static void set_job_latency(struct signals *s, size_t j, struct job_windows *job, uint64_t dt,
+			    uint64_t longest)
+{
+	struct signal_window *w = job->w;
+	size_t i;
+
+	if (!job->known) {
+		for (i = 0; i < job->n; i++)
+			empty_window(&w[i], false);
+		return;
+	}
+	if (dt)
+		close_windows(w, job->n, longest);
+	if (w->known)
+		signal_set(s, SIG_JOB_LATENCY, j, w->latency);
+	if (w->known_prev)
+		signal_set(s, SIG_JOB_LATENCY_PREV, j, w->latency_prev);
+}
+
+void signals_queues(struct signals *s, const struct snapshot *older, uint64_t longest)
 {
 	const struct snapshot *snap = s->snap;
+	struct job_windows job = { .n = 0 };
 	uint64_t dt = 0;
+	uint32_t k;
+	size_t i, j;
 
-	shift_windows(s, OF_QPS);
-	shift_windows(s, OF_JOBS);
-	if (!older || !s->n_looks)
+	if (!older || !s->n_looks) {
+		s->n_qp_windows = 0;
+		s->n_job_windows = 0;
+		s->windows_of = 0;
 		return;
+	}
 	if (snap->time > older->time && snap->time != s->looked)
 		dt = snap->time - older->time;
 	s->looked = snap->time;
-	find_older(s, older);
-	set_qp_latencies(s, older, dt, window);
-	set_job_latencies(s, older, dt, window);
+	match_qp_windows(s);
+	match_job_windows(s);
+	job.w = s->job_windows[NOW];
+	/* The last list is that of QPs without a job. */
+	for (j = 0; j <= snap->n_jobs; j++) {
+		job.w += job.n;
+		job.n = j < snap->n_jobs ? snap->jobs[j].n_stats : 0;
+		job.known = job.n > 0;
+		for (i = 0; i < job.n; i++)
+			job.w[i].ns += (double)dt;
+		for (k = s->job_first[j]; k < s->job_first[j + 1]; k++)
+			add_looks(s, s->job_qps[k], &job, older, dt, longest);
+		if (j < snap->n_jobs)
+			set_job_latency(s, j, &job, dt, longest);
+	}
 }

@@ -172,13 +172,15 @@ struct snap_qp {
 	uint32_t tid;
 	uint32_t type, state, port, uar, job;
 	uint32_t level, tclass, sl;
+	/* Looks into the send queue; sums of the WQEBBs that were outstanding and of their squares. */
+	uint64_t outstanding_samples, outstanding_sum, outstanding_squares;
+	uint32_t wrs_absent;	/* enum swiftrdma_absent */
+	bool wrs_ambiguous;
 
 	uint32_t tclass_asked, sl_asked;
 	int32_t class_error;	/* -errno */
 	bool adopted, class_pending;
-	bool wrs_ambiguous;
 	bool devx;		/* created by DEVX, past RDMA core */
-	uint32_t wrs_absent;	/* enum swiftrdma_absent */
 	uint32_t send_cq, recv_cq;
 	uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge;
 	uint32_t max_inline;
@@ -186,8 +188,6 @@ struct snap_qp {
 	uint32_t udp_sport, lag_port;	/* 0: not set */
 	uint8_t dgid[16];
 	uint64_t wrs_since;
-	/* Looks into the send queue; sums of the WQEBBs that were outstanding and of their squares. */
-	uint64_t outstanding_samples, outstanding_sum, outstanding_squares;
 	/* Both ends of its connection. */
 	uint32_t ends;		/* enum swiftrdma_ends */
 	uint32_t peer_wish;	/* level that the peer wishes it to have */

@@ -164,15 +164,14 @@ static void update_aggregate(struct pass *ps, uint32_t which)
 /* --- Atoms ---------------------------------------------------------------- */
 
 /* Adds the truth of atom @atom to the masks of @n lanes. */
-PROG_VECTORS
-static void add_atom(const struct prog_truth *t, unsigned int atom, uint32_t n,
-		     uint64_t *restrict is, uint64_t *restrict may)
+static void add_atom(const int32_t *truth, unsigned int atom, uint32_t n, uint64_t *is,
+		     uint64_t *may)
 {
 	uint32_t i;
 
 	for (i = 0; i < n; i++) {
-		is[i] |= (uint64_t)(uint32_t)(t->v[i] >> 1) << atom;
-		may[i] |= (uint64_t)(uint32_t)(t->v[i] & 1) << atom;
+		is[i] |= (uint64_t)(uint32_t)(truth[i] >> 1) << atom;
+		may[i] |= (uint64_t)(uint32_t)(truth[i] & 1) << atom;
 	}
 }
 
@@ -181,16 +180,31 @@ static void set_masks(struct pass *ps, const struct prog_lanes *l, const void *a
 {
 	struct truth_rows *rows = &ps->t->rows[l->kind];
 	uint64_t bits = *(const uint64_t *)arg;
-	struct prog_truth lanes;
+	int32_t truth[PROG_LANES];
 
 	memset(&rows->is[l->first], 0, l->n * sizeof(*rows->is));
 	memset(&rows->may[l->first], 0, l->n * sizeof(*rows->may));
 	for (; bits; bits &= bits - 1) {
 		unsigned int a = (unsigned int)__builtin_ctzll(bits);
 
-		prog_set_truth(&lanes, l->n);
-		prog_and_atom(&ps->env, &ps->p->atoms[l->kind][a], l, &lanes);
-		add_atom(&lanes, a, l->n, &rows->is[l->first], &rows->may[l->first]);
+		prog_set_truth(truth, l->n);
+		prog_and_atom(&ps->env, &ps->p->atoms[l->kind][a], l, truth);
+		add_atom(truth, a, l->n, &rows->is[l->first], &rows->may[l->first]);
+	}
+}
+
+/* Evaluates all atoms of UARs, of which there are many. */
+static void set_uar_columns(struct pass *ps, const struct prog_lanes *l, const void *arg)
+{
+	size_t n = ps->s->table[OBJ_UAR].n;
+	uint32_t a;
+
+	(void)arg;
+	for (a = 0; a < ps->p->n_atoms[OBJ_UAR]; a++) {
+		int32_t *to = truth_of_uars(ps->t, n, a) + l->first;
+
+		prog_set_truth(to, l->n);
+		prog_and_atom(&ps->env, &ps->p->atoms[OBJ_UAR][a], l, to);
 	}
 }
 
@@ -243,32 +257,33 @@ static void find_false_terms(struct pass *ps)
 	}
 }
 
-/* Sets the truth of the atoms @need of each UAR. */
 PROG_VECTORS
-static void set_truth_of_uars(const struct truth_rows *uars, uint64_t need, size_t n,
-			      int32_t *restrict to)
+static void and_column(const int32_t *restrict from, size_t n, int32_t *restrict to)
 {
-	const uint64_t *is = uars->is, *may = uars->may;
 	size_t i;
 
 	for (i = 0; i < n; i++)
-		to[i] = lane_truth(!(need & ~is[i]), !(need & ~may[i]));
+		to[i] &= from[i];
 }
 
-static void set_uar_truth(struct pass *ps)
+/* Sets the columns of terms with several atoms of UARs. */
+static void set_uar_terms(struct pass *ps)
 {
 	size_t n = ps->s->table[OBJ_UAR].n;
+	uint64_t need;
 	uint32_t k;
 
+	for (k = 0; k < ps->t->n_uar_columns; k++)
+		truth_of_uars(ps->t, n, k)[-1] = LANE_UNKNOWN;
 	for (k = 0; k < ps->p->n_terms; k++) {
-		uint64_t need = ps->p->terms[k].need[OBJ_UAR];
-		int32_t *to;
+		int32_t *to = truth_of_uars(ps->t, n, ps->t->uar_column[k]);
 
-		if (!need)
+		need = ps->p->terms[k].need[OBJ_UAR];
+		if (!(need & (need - 1)))
 			continue;
-		to = truth_of_uars(ps->t, n, k);
-		to[-1] = LANE_UNKNOWN;
-		set_truth_of_uars(&ps->t->rows[OBJ_UAR], need, n, to);
+		memcpy(to, truth_of_uars(ps->t, n, __builtin_ctzll(need)), n * sizeof(*to));
+		for (need &= need - 1; need; need &= need - 1)
+			and_column(truth_of_uars(ps->t, n, __builtin_ctzll(need)), n, to);
 	}
 }
 
@@ -287,8 +302,8 @@ void truth_update(struct truth *t, const struct prog *p, const struct signals *s
 		if (k == OBJ_QP)
 			atoms = t->kept;
 		if (atoms)
-			for_all_lanes(&ps, k, &atoms, set_masks);
+			for_all_lanes(&ps, k, &atoms, k == OBJ_UAR ? set_uar_columns : set_masks);
 	}
 	find_false_terms(&ps);
-	set_uar_truth(&ps);
+	set_uar_terms(&ps);
 }

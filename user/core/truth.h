@@ -20,7 +20,10 @@ struct truth_mask {
 
 /* Objects of one kind. */
 struct truth_rows {
-	/* struct truth_mask; of QPs only for atoms in truth.kept, if there are any. */
+	/*
+	 * struct truth_mask; of QPs only for atoms in truth.kept, if there are any, and not of
+	 * UARs.
+	 */
 	uint64_t *is, *may;
 	double *mem;			/* memory of the atoms, prog.n_mem numbers an object */
 	struct signal_key *key;		/* the objects whose memory that is */
@@ -40,9 +43,9 @@ struct truth {
 	 */
 	bool *is_false;
 	/*
-	 * The truth of the atoms of UARs of a term, a lane for each UAR. The columns follow each
-	 * other, and each begins with a lane for a UAR that is not known. .uar_column: its number,
-	 * of a term that has such atoms.
+	 * The truth of UARs, a lane for each. The columns follow each other: one for each atom of
+	 * UARs, then one for each term with several of these atoms. A column begins with a lane for
+	 * a UAR that is not known. .uar_column: the column of a term that has such atoms.
 	 */
 	uint32_t *uar_column, n_uar_columns;
 	int32_t *uar_truth;
@@ -74,10 +77,10 @@ struct truth_view {
 	const struct signals *s;
 };
 
-/* The lanes of UARs of a term, from that of row 0 on; row -1: a UAR that is not known. */
-static inline int32_t *truth_of_uars(const struct truth *t, size_t n_uars, size_t term)
+/* A column of the truth of UARs, from row 0 on; row -1: a UAR that is not known. */
+static inline int32_t *truth_of_uars(const struct truth *t, size_t n_uars, size_t column)
 {
-	return t->uar_truth + t->uar_column[term] * (n_uars + 1) + 1;
+	return t->uar_truth + column * (n_uars + 1) + 1;
 }
 
 /* The truth of all atoms @need of an object. */

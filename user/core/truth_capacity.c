@@ -113,10 +113,16 @@ static bool reserve_terms(struct truth *t, const struct prog *p, size_t n_uars)
 	if (!array_grow_columns(&t->cap_terms, p->n_terms, ARRAY_COLUMN(t->is_false),
 				ARRAY_COLUMN(t->uar_column)))
 		return false;
-	t->n_uar_columns = 0;
-	for (i = 0; i < p->n_terms; i++)
-		if (p->terms[i].need[OBJ_UAR])
+	t->n_uar_columns = p->n_atoms[OBJ_UAR];
+	for (i = 0; i < p->n_terms; i++) {
+		uint64_t need = p->terms[i].need[OBJ_UAR];
+
+		t->uar_column[i] = 0;
+		if (need & (need - 1))
 			t->uar_column[i] = t->n_uar_columns++;
+		else if (need)
+			t->uar_column[i] = (uint32_t)__builtin_ctzll(need);
+	}
 	return array_reserve(&t->uar_truth, &t->cap_uar_truth, t->n_uar_columns * (n_uars + 1),
 			     sizeof(*t->uar_truth));
 }
@@ -145,7 +151,7 @@ static bool reserve_rows(struct truth *t, const struct signals *s, enum obj_kind
 	struct truth_rows *r = &t->rows[kind];
 	size_t n = s->table[kind].n;
 
-	if ((kind != OBJ_QP || t->kept) &&
+	if ((kind == OBJ_QP ? t->kept : kind != OBJ_UAR) &&
 	    !array_grow_columns(&r->cap_masks, n, ARRAY_COLUMN(r->is), ARRAY_COLUMN(r->may)))
 		return false;
 	return !t->n_mem[kind] ||

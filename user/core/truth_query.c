@@ -33,67 +33,78 @@ static enum tri common_part(const struct truth_view *v, const struct prog_term *
 			   truth_of_mask(term->need[OBJ_PORT], mask_of(v, OBJ_PORT, spot->port)));
 }
 
-/* ANDs to @t the atoms of the lanes' UARs. */
-static void and_uars(const struct truth_view *v, const struct prog_term *term,
-		     const struct prog_lanes *l, struct prog_truth *t)
+/* The truth of the atoms of UARs of a term, a lane for each UAR. */
+static const int32_t *uars_of_term(const struct truth_view *v, const struct prog_term *term)
 {
-	const int32_t *uar = v->s->uar_of + l->first;
-	const int32_t *is = truth_of_uars(v->t, v->s->table[OBJ_UAR].n,
-					  (size_t)(term - v->p->terms));
+	return truth_of_uars(v->t, v->s->table[OBJ_UAR].n,
+			     v->t->uar_column[term - v->p->terms]);
+}
+
+/* ANDs to @truth the atoms of the lanes' UARs. */
+static void and_uars(const struct truth_view *v, const struct prog_term *term,
+		     const struct prog_lanes *l, int32_t *truth)
+{
+	const int32_t *uar = v->s->uar_of + l->first, *is = uars_of_term(v, term);
 	uint32_t i;
 
 	for (i = 0; i < l->n; i++)
-		t->v[i] &= is[uar[i]];
+		truth[i] &= is[uar[i]];
 }
 
-/* ANDs to @t the atoms @need of the lanes' QPs. */
+/* ANDs to @truth the atoms @need of the lanes' QPs. */
 static void and_qps(const struct truth_view *v, uint64_t need, const struct prog_lanes *l,
-		    struct prog_truth *t)
+		    int32_t *truth)
 {
 	const struct prog_env env = { .p = v->p, .s = v->s, .agg = v->t->agg };
 	uint64_t kept = need & v->t->kept;
 	uint32_t i;
 
 	for (need &= ~kept; need; need &= need - 1)
-		prog_and_atom(&env, &v->p->atoms[OBJ_QP][__builtin_ctzll(need)], l, t);
+		prog_and_atom(&env, &v->p->atoms[OBJ_QP][__builtin_ctzll(need)], l, truth);
 	for (i = 0; kept && i < l->n; i++)
-		t->v[i] &= truth_of_mask(kept, mask_of(v, OBJ_QP, (int32_t)(l->first + i)));
+		truth[i] &= truth_of_mask(kept, mask_of(v, OBJ_QP, (int32_t)(l->first + i)));
 }
 
 /* The truth of "for any lane". */
-static int32_t or_lanes(const struct prog_truth *t, uint32_t n)
+static int32_t or_lanes(const int32_t *truth, uint32_t n)
 {
 	int32_t any = LANE_FALSE;
 	uint32_t i;
 
 	for (i = 0; i < n; i++)
-		any |= t->v[i];
+		any |= truth[i];
 	return any;
 }
 
-/* The truth of the atoms of QPs and UARs of a term for any QP of a spot. *@row: the first. */
+/*
+ * The truth of the atoms of QPs and UARs of a term for any QP of a spot. *@row, unless NULL: the
+ * first of these QPs.
+ */
 PROG_VECTORS
 static enum tri scan_qps(const struct truth_view *v, const struct prog_term *term,
 			 const struct spot *spot, uint32_t *row)
 {
 	uint32_t first = spot->place->first;
-	int32_t some = LANE_FALSE;
+	int32_t some = LANE_FALSE, any;
+	int32_t truth[PROG_LANES];
 	struct prog_lanes l;
-	struct prog_truth t;
 
 	for (; prog_lanes_of_place(spot->place, (int32_t)spot->job, first, &l); first += l.n) {
-		prog_set_truth(&t, l.n);
-		and_qps(v, term->need[OBJ_QP], &l, &t);
+		prog_set_truth(truth, l.n);
+		and_qps(v, term->need[OBJ_QP], &l, truth);
+		any = or_lanes(truth, l.n);
 		/* The atoms of QPs often leave no lane, so no UAR need be loaded. */
-		if (term->need[OBJ_UAR] && or_lanes(&t, l.n))
-			and_uars(v, term, &l, &t);
-		some |= or_lanes(&t, l.n);
-		if (some != LANE_TRUE)
-			continue;
-		for (*row = l.first; t.v[*row - l.first] != LANE_TRUE; (*row)++)
-			;
-		break;
+		if (term->need[OBJ_UAR] && any) {
+			and_uars(v, term, &l, truth);
+			any = or_lanes(truth, l.n);
+		}
+		some |= any;
+		if (some == LANE_TRUE)
+			break;
 	}
+	if (some == LANE_TRUE && row)
+		for (*row = l.first; truth[*row - l.first] != LANE_TRUE; (*row)++)
+			;
 	return tri_of_lane(some);
 }
 
@@ -112,10 +123,9 @@ enum tri truth_of_spot(const struct truth_view *v, const struct cond *c, const s
 {
 	enum tri some = TRI_FALSE, r;
 	unsigned int i;
-	uint32_t row;
 
 	for (i = 0; i < c->terms.n; i++) {
-		r = term_of_spot(v, &v->p->terms[c->terms.first + i], spot, &row);
+		r = term_of_spot(v, &v->p->terms[c->terms.first + i], spot, NULL);
 		if (r == TRI_TRUE)
 			return r;
 		if (r == TRI_UNKNOWN)
@@ -238,20 +248,20 @@ static enum tri term_at(const struct truth_view *v, const struct prog_term *term
 {
 	int32_t qp = b->at[OBJ_QP];
 	struct prog_lanes l = { .kind = OBJ_QP, .n = 1 };
-	int32_t is = LANE_TRUE;
-	struct prog_truth t;
+	int32_t is = LANE_TRUE, truth = LANE_TRUE;
 	unsigned int o;
 
 	for (o = 0; o < OBJ_KINDS; o++)
-		if (o != OBJ_QP)
+		if (o != OBJ_QP && o != OBJ_UAR)
 			is &= truth_of_mask(term->need[o], mask_of(v, o, b->at[o]));
+	if (term->need[OBJ_UAR])
+		is &= uars_of_term(v, term)[b->at[OBJ_UAR]];
 	if (qp < 0)
 		return tri_of_lane(term->need[OBJ_QP] ? is & LANE_UNKNOWN : is);
-	prog_set_truth(&t, 1);
 	memcpy(l.at, b->at, sizeof(l.at));
 	l.first = v->s->qps[qp].at;
-	and_qps(v, term->need[OBJ_QP], &l, &t);
-	return tri_of_lane(is & t.v[0]);
+	and_qps(v, term->need[OBJ_QP], &l, &truth);
+	return tri_of_lane(is & truth);
 }
 
 enum tri truth_at(const struct truth_view *v, struct prog_code terms, const struct binding *b)

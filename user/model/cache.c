@@ -117,7 +117,7 @@ static void compact_uses(struct model_cache *c)
 	c->newest = to;
 }
 
-static void append_use(struct model_cache *c, uint32_t i)
+static inline void append_use(struct model_cache *c, uint32_t i)
 {
 	if (c->newest - c->oldest > c->use_mask)
 		compact_uses(c);

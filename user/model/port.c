@@ -204,21 +204,52 @@ static uint64_t link_ps(struct model *m, uint64_t bytes)
 static void class_charge(struct model *m, uint32_t c, uint64_t wire, uint32_t turn)
 {
 	struct model_class *cls = &m->port.cls[c];
+	uint64_t share = (uint64_t)turn << 8;	/* in 1/256 bytes */
 
 	cls->sent_bytes += wire;
 	cls->packets++;
 	if (m->p.strict & 1 << c)
 		return;
 	m->port.turn = cls->turn;
-	/* In 1/256 bytes. It may wrap around, because only differences are used. */
-	cls->turn += div_u64((uint64_t)turn << 8, m->p.weight[c] ? m->p.weight[c] : 1);
+	/* The sum may wrap around, because only differences are used. */
+	cls->turn += m->p.weight[c] > 1 ? div_u64(share, m->p.weight[c]) : share;
+}
+
+/* The QP sent @turn bytes of its turn. @last: the packet ended a message. */
+static void qp_charge(struct model *m, uint32_t g, uint32_t q, int32_t turn, bool last)
+{
+	struct model_qp *qp = &m->qp[q];
+
+	if (!m->p.whole_messages) {
+		qp->deficit -= turn;
+		last = qp->deficit <= 0;
+		if (last)
+			qp->deficit += packet_bytes(m);
+	}
+	if (last) {
+		ready_unlink(m, g, q);
+		ready_link(m, g, q);
+	}
+}
+
+static void group_charge(struct model *m, uint32_t g, int32_t turn)
+{
+	struct model_group *group = group_of(m, g);
+
+	group->deficit -= turn;
+	if (group->deficit > 0)
+		return;
+	group->deficit += packet_bytes(m) * m->element[g / MODEL_CLASSES].weight;
+	group_unlist(m, g);
+	group_list(m, g);
 }
 
 /*
  * Byte-deficit round robin on both levels: a sender's deficit may go below zero by one
  * packet. The sender pays for that in its next turn, and moves to the end of the list. Among the
- * QPs of a group, one that may send whole messages moves there after each message instead. @last:
- * the packet ends one.
+ * QPs of a group, one that may send whole messages moves there after each message instead. A
+ * sender with nothing left to send has left its list: its next turn begins anew. @last: the
+ * packet ended a message.
  */
 static void charge(struct model *m, uint32_t q, uint64_t wire, bool last)
 {
@@ -229,24 +260,12 @@ static void charge(struct model *m, uint32_t q, uint64_t wire, bool last)
 	int32_t turn = (int32_t)(wire < packet_bytes(m) ? wire : packet_bytes(m));
 	struct model_qp *qp = &m->qp[q];
 	uint32_t g = qp->element * MODEL_CLASSES + qp->cls;
-	struct model_group *group = group_of(m, g);
-	bool whole = m->p.whole_messages;
 
 	class_charge(m, qp->cls, wire, turn);
-	if (!whole)
-		qp->deficit -= turn;
-	if (whole ? last : qp->deficit <= 0) {
-		if (!whole)
-			qp->deficit += packet_bytes(m);
-		ready_unlink(m, g, q);
-		ready_link(m, g, q);
-	}
-	group->deficit -= turn;
-	if (group->deficit <= 0) {
-		group->deficit += packet_bytes(m) * m->element[qp->element].weight;
-		group_unlist(m, g);
-		group_list(m, g);
-	}
+	if (qp->listed)
+		qp_charge(m, g, q, turn, last);
+	if (group_of(m, g)->listed)
+		group_charge(m, g, turn);
 	element_charge(m, qp->element, wire);
 }
 
@@ -357,7 +376,6 @@ static void port_send(struct model *m)
 	wr->left -= bytes;
 	cls->backlog -= bytes;
 	qp->ready_bytes -= bytes;
-	charge(m, q, wire, !wr->left);
 	if (!wr->left) {
 		wr_pop(m, &qp->ready);
 		cls->waiting--;
@@ -365,6 +383,7 @@ static void port_send(struct model *m)
 		if (qp->ready.head == MODEL_NONE)
 			qp_unlist(m, q);
 	}
+	charge(m, q, wire, !wr->left);
 	transmit(m, w, wire, bytes, !wr->left);
 }
 

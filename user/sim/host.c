@@ -29,7 +29,7 @@ static uint64_t random_below(struct sim *s, uint64_t bound)
 /* When the thread continues; MODEL_NEVER: when another thread releases a lock. */
 static void schedule(struct sim *s, uint32_t thread, uint64_t at)
 {
-	model_events_set(&s->next, thread, at);
+	sim_next_set(&s->next, thread, at);
 }
 
 /* --- Locks ---------------------------------------------------------------------- */
@@ -396,31 +396,32 @@ void sim_thread_event(struct sim *s, uint32_t thread)
 	}
 }
 
-/* Wakes those of the job's threads @from to @to - 1 that wait, as far as credits allow. */
-static void wake_some(struct sim *s, struct sim_state *j, uint32_t from, uint32_t to)
+/*
+ * Wakes those of the job's threads @from to @to - 1 that wait, in turn. True: as far as credits
+ * allow, so that the next one waits for the next credit.
+ */
+static bool wake_some(struct sim *s, struct sim_state *j, uint32_t from, uint32_t to)
 {
 	const uint8_t *waits = &s->waits[j->first_thread], *next;
 
-	while (may_post(s, j)) {
+	do {
 		next = memchr(waits + from, true, to - from);
 		if (!next)
-			return;
+			return false;
 		from = (uint32_t)(next - waits) + 1;
-		j->woken = from < j->is->threads ? from : 0;
 		sim_begin(s, j->first_thread + from - 1, s->now);
-	}
+	} while (may_post(s, j));
+	j->woken = from < j->is->threads ? from : 0;
+	return true;
 }
 
 /* Wakes waiting threads in turn. If credits are left after all, the same one is next. */
 void sim_wake_job(struct sim *s, uint32_t job)
 {
 	struct sim_state *j = &s->job[job];
-	uint32_t first = j->woken;
 
-	wake_some(s, j, first, j->is->threads);
-	wake_some(s, j, 0, first);
-	if (may_post(s, j))
-		j->woken = first;
+	if (may_post(s, j) && !wake_some(s, j, j->woken, j->is->threads))
+		wake_some(s, j, 0, j->woken);
 }
 
 void sim_done(void *ctx, const struct model_done *done)

@@ -141,6 +141,47 @@ struct sim_state {
 	bool has_prev;
 };
 
+/*
+ * When threads continue: a tree of minima. Thread t is leaf n + t of n, and node 1 is the root.
+ * A node is a time in ps with the thread in its low bits, so one comparison orders both: of
+ * threads with the same time the first goes first. UINT64_MAX: no thread.
+ */
+struct sim_next {
+	uint64_t *node;
+	uint32_t n;
+};
+
+#define SIM_THREAD_BITS 12
+/* An hour, the longest scenario, is 3.6e15 ps. Nothing after this time is simulated. */
+#define SIM_TIMES (UINT64_MAX >> SIM_THREAD_BITS)
+
+static inline void sim_next_set(struct sim_next *next, uint32_t thread, uint64_t at)
+{
+	uint64_t *node = next->node, other;
+	uint64_t key = at < SIM_TIMES ? at << SIM_THREAD_BITS | thread : UINT64_MAX;
+	uint32_t i = next->n + thread;
+
+	if (node[i] == key)
+		return;
+	node[i] = key;
+	for (; i > 1; node[i] = key) {
+		/* Without a branch: which of the two is less cannot be predicted. */
+		other = node[i ^ 1];
+		key = other < key ? other : key;
+		i /= 2;
+	}
+}
+
+static inline uint64_t sim_next_time(const struct sim_next *next)
+{
+	return next->node[1] >> SIM_THREAD_BITS;
+}
+
+static inline uint32_t sim_next_thread(const struct sim_next *next)
+{
+	return next->node[1] & (SIM_THREADS - 1);
+}
+
 struct sim {
 	const struct scenario *sc;
 	const struct sim_options *opt;
@@ -159,9 +200,7 @@ struct sim {
 	struct sim_uar *uar;
 	struct sim_wr *wr;
 	uint32_t free_wr;
-	struct model_events next;	/* when threads continue; waiting threads are not in it */
-	uint64_t *when;			/* its memory */
-	uint32_t *src;
+	struct sim_next next;		/* waiting threads are not in it */
 	struct model_crowd uar_crowd, qp_crowd;
 	struct sim_state job[SIM_JOBS];
 	uint64_t now, end, warm;	/* ps */

@@ -90,17 +90,17 @@ static int allocate(struct sim *s)
 	p.seed = s->sc->seed;
 	s->thread = lines(s->n_threads, sizeof(*s->thread));
 	s->waits = malloc(s->n_threads);
-	s->when = calloc(model_events_nodes(s->n_threads), sizeof(*s->when));
-	s->src = calloc(model_events_nodes(s->n_threads), sizeof(*s->src));
+	s->next.n = s->n_threads;
+	s->next.node = lines(2 * s->n_threads, sizeof(*s->next.node));
 	s->qp = calloc(s->n_qps, sizeof(*s->qp));
 	s->qp_tick = calloc(s->n_qps, sizeof(*s->qp_tick));
 	s->uar = lines(s->n_uars, sizeof(*s->uar));
 	s->wr = lines(s->n_wrs, sizeof(*s->wr));
 	s->mem = malloc(model_bytes(&sizes));
-	if (!s->thread || !s->waits || !s->when || !s->src || !s->qp || !s->qp_tick || !s->uar ||
+	if (!s->thread || !s->waits || !s->next.node || !s->qp || !s->qp_tick || !s->uar ||
 	    !s->wr || !s->mem)
 		return -ENOMEM;
-	model_events_init(&s->next, s->when, s->src, s->n_threads);
+	memset(s->next.node, 0xff, 2 * s->n_threads * sizeof(*s->next.node));
 	return model_init(&s->m, s->mem, &sizes, &p, &ops, s);
 }
 
@@ -192,9 +192,8 @@ static void set_up_threads(struct sim *s)
 			s->waits[t] = true;
 			sim_first_arrival(s, th);
 			/* Threads start at different times. */
-			model_events_set(&s->next, t,
-				       s->job[k].is->start * PS_PER_NS +
-				       i * s->post_ps / 24);
+			sim_next_set(&s->next, t,
+				     s->job[k].is->start * PS_PER_NS + i * s->post_ps / 24);
 		}
 	for (i = 0; i < s->n_wrs; i++)
 		s->wr[i] = (struct sim_wr){
@@ -270,13 +269,13 @@ static void run_model_and_threads(struct sim *s, uint64_t until)
 
 	for (;; n++) {
 		when = model_first(&s->m);
-		at = model_events_first(&s->next);
+		at = sim_next_time(&s->next);
 		if (when <= at && when <= last) {
 			s->now = when;
 			model_step(&s->m, when);
 		} else if (at <= last && at < s->control_at) {
 			s->now = at;
-			sim_thread_event(s, model_events_source(&s->next));
+			sim_thread_event(s, sim_next_thread(&s->next));
 		} else {
 			break;
 		}
@@ -376,8 +375,7 @@ int sim_run(const struct scenario *sc, const struct sim_options *opt,
 	sim_view_free(s);
 	free(s->thread);
 	free(s->waits);
-	free(s->when);
-	free(s->src);
+	free(s->next.node);
 	free(s->qp);
 	free(s->qp_tick);
 	free(s->uar);
