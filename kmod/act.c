@@ -9,6 +9,7 @@
 #include "act.h"
 #include "find.h"
 #include "knobs.h"
+#include "moves.h"
 #include "results.h"
 #include "trace.h"
 
@@ -42,6 +43,20 @@ static int check_path(const struct srdma_act_item *item, struct srdma_qp *q, con
 	return ret ?: make_qp_hw(q, why);
 }
 
+/* The override is of the QP that the application knows, whichever number @item gave. */
+static int find_move(const struct srdma_qp *q, struct srdma_override *o, const char **why)
+{
+	struct srdma_move_target t;
+	int ret = srdma_moves_find(q, &t, why);
+
+	if (ret)
+		return ret;
+	o->target.key = t.qpn;
+	o->target.serial = t.serial;
+	o->from = t.from;
+	return 0;
+}
+
 /* Find the QP that @item names, and enter its serial into @o. */
 static int find_qp(const struct srdma_act_item *item, struct srdma_override *o,
 		   const char **why)
@@ -66,6 +81,11 @@ static int find_qp(const struct srdma_act_item *item, struct srdma_override *o,
 		ret = -EOPNOTSUPP;
 	} else if (srdma_path_part(item->target.knob) >= 0 && !item->clear) {
 		ret = check_path(item, q, why);
+	} else if (item->target.knob == SWIFTRDMA_KNOB_UAR) {
+		ret = find_move(q, o, why);
+		/* The override of a process whose library has gone can be cleared all the same. */
+		if (item->clear)
+			ret = 0;
 	}
 out:
 	srdma_qp_put(q);
@@ -149,10 +169,10 @@ static int find_target(const struct srdma_act_item *item, struct srdma_override 
 	struct srdma_job *job;
 
 	if (!item->job) {
-		*why = "only level, udp_sport and lag_port can be set for a single QP";
+		*why = "only level, uar, udp_sport and lag_port can be set for a single QP";
 		return k->of_qp ? find_qp(item, o, why) : -EOPNOTSUPP;
 	}
-	*why = "udp_sport and lag_port are of a single QP, not of a job";
+	*why = "uar, udp_sport and lag_port are of a single QP, not of a job";
 	if (!k->of_job)
 		return -EOPNOTSUPP;
 	*why = "no such job: set one first";

@@ -61,6 +61,12 @@ const struct srdma_knob_info srdma_knob_table[SWIFTRDMA_KNOB_MAX + 1] = {
 		.max = SWIFTRDMA_PLACE_BY_THREAD,
 		.bounds = "place is 0 (default), 1 (lightest) or 2 (by-thread)",
 	},
+	[SWIFTRDMA_KNOB_UAR] = {
+		.name = "uar", .of_qp = true, .tallied = true,
+		.by_library = true, .share_knob = SWIFTRDMA_SHARE_KNOB_UAR,
+		.min = SWIFTRDMA_UAR_LIGHTEST, .max = SWIFTRDMA_UAR_LIGHTEST,
+		.bounds = "a QP moves to the lightest UAR, 4294967295, and to none by its number",
+	},
 	[SWIFTRDMA_KNOB_CHUNK] = {
 		.name = "chunk", .of_job = true, .tallied = true,
 		.by_library = true, .share_knob = SWIFTRDMA_SHARE_KNOB_CHUNK,
@@ -75,5 +81,5 @@ const struct srdma_knob_info srdma_knob_table[SWIFTRDMA_KNOB_MAX + 1] = {
 };
 
 const char srdma_knob_unenforced[] = {
-	"nothing enforces that yet: knobs are level, follow, max_qps, create_rate, bit_rate, wr_rate, credits, weight, place, chunk, huge_pages, udp_sport and lag_port"
+	"nothing enforces that yet: knobs are level, follow, max_qps, create_rate, bit_rate, wr_rate, credits, weight, place, chunk, huge_pages, uar, udp_sport and lag_port"
 };

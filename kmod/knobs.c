@@ -61,6 +61,16 @@ static void write_block(struct srdma_share *s, bool less)
 	srdma_latch(&b->changes, b->knob, now, sizeof(now));
 }
 
+void srdma_knobs_touch(struct srdma_share *s)
+{
+	struct swiftrdma_block *b = job_block(s);
+
+	lockdep_assert_held(&srdma_share_lock);
+	memcpy(b->knob[(b->changes + 1) & 1], b->knob[b->changes & 1], sizeof(b->knob[0]));
+	/* As srdma_latch(): the copy is whole before it is current. */
+	smp_store_release(&b->changes, b->changes + 1);
+}
+
 /*
  * Write what every process of the job may do. Shares that have become smaller are written
  * first: at no time do the shares add up to more than the job has.
@@ -376,7 +386,7 @@ void srdma_knobs_leave(struct srdma_share *s, struct srdma_job_dev *from)
 
 /* Answers */
 
-static u32 knob_state(const struct srdma_share *s, int share_knob)
+u32 srdma_knob_state(const struct srdma_share *s, int share_knob)
 {
 	const struct swiftrdma_report *r = s->report.map;
 	u32 state = READ_ONCE(r->knob[share_knob].state);
@@ -406,7 +416,7 @@ void srdma_knobs_count(const struct srdma_job_dev *jd, int share_knob, u32 *able
 	if (!jd->report)
 		return;
 	list_for_each_entry(s, &jd->report->shares, job_node) {
-		u32 state = knob_state(s, share_knob);
+		u32 state = srdma_knob_state(s, share_knob);
 
 		*able += state != SWIFTRDMA_KNOB_STATE_NONE;
 		*in_force += state == SWIFTRDMA_KNOB_STATE_IN_FORCE;
@@ -426,7 +436,7 @@ static bool has_answered(const struct srdma_share *s, int share_knob)
 static enum srdma_knob_answer read_answer(struct srdma_share *s, int share_knob)
 {
 	bool wanted = s->jd->knob[share_knob].until, obeys;
-	u32 state = knob_state(s, share_knob);
+	u32 state = srdma_knob_state(s, share_knob);
 
 	if (state == SWIFTRDMA_KNOB_STATE_NONE || state == SWIFTRDMA_KNOB_STATE_UNABLE)
 		return SRDMA_KNOB_NOBODY;

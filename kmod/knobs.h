@@ -47,6 +47,11 @@ enum srdma_knob_answer srdma_knob_answer(const struct srdma_job_dev *jd, const s
 /* How many processes of the job can enforce the knob, and how many of them do. The same. */
 void srdma_knobs_count(const struct srdma_job_dev *jd, int share_knob, u32 *able, u32 *in_force);
 
+/* What the library in the process says of the knob, enum swiftrdma_knob_state. srdma_share_lock. */
+u32 srdma_knob_state(const struct srdma_share *s, int share_knob);
+/* Raise the change counter of the job's block: the process looks at control again. The same. */
+void srdma_knobs_touch(struct srdma_share *s);
+
 /* report.c, under srdma_share_lock: the process has joined its job; it has left its job. */
 void srdma_knobs_join(struct srdma_share *s);
 void srdma_knobs_leave(struct srdma_share *s, struct srdma_job_dev *from);

@@ -11,13 +11,15 @@
 #include "netlink_priv.h"
 #include "share.h"
 
-#define S(name, member) SRDMA_ATTR(SWIFTRDMA_REPORT_A_##name, srdma_share_slot, member)
+#define S(name, member, ...) \
+	SRDMA_ATTR(SWIFTRDMA_REPORT_A_##name, srdma_share_slot, member, __VA_ARGS__)
 static const struct srdma_attr slot_rows[] = {
 	S(QPN, qpn),
 	S(QP_SERIAL, serial),
 	S(FLAGS, flags),
 	S(LATENCY_MAX, latency_max),
 	S(HOL_MAX, hol_max),
+	S(NOW_QPN, now_qpn, .when = SRDMA_ATTR_NONZERO),
 };
 
 static const struct srdma_attr_set slot_attrs = SRDMA_ATTR_SET(slot_rows);
@@ -96,6 +98,7 @@ static void fill_job_report(struct srdma_msg *m, const struct srdma_job_dev *jd)
 	fill_held(m, jd, SWIFTRDMA_KNOB_WR_RATE);
 	fill_held(m, jd, SWIFTRDMA_KNOB_BIT_RATE);
 	fill_held(m, jd, SWIFTRDMA_KNOB_CREDITS);
+	fill_held(m, jd, SWIFTRDMA_KNOB_UAR);
 	fill_held(m, jd, SWIFTRDMA_KNOB_PLACE);
 	fill_held(m, jd, SWIFTRDMA_KNOB_CHUNK);
 	fill_held(m, jd, SWIFTRDMA_KNOB_HUGE_PAGES);

@@ -8,6 +8,7 @@
 #include "find.h"
 #include "knobs.h"
 #include "lease.h"
+#include "moves.h"
 #include "notify.h"
 #include "pass.h"
 
@@ -141,6 +142,16 @@ static void write_word(struct srdma_qp *q, u32 *word, u32 to)
 		srdma_qp_touch(q);
 }
 
+/* Not in force if the QP has gone, or has no library any more. */
+static void offer_move(struct srdma_override *o)
+{
+	struct srdma_qp *q = srdma_target_qp(&o->target);
+
+	if (q)
+		o->in_force = srdma_moves_offer(q, o->from, o->lease->id, o->lease->expires);
+	srdma_qp_put(q);
+}
+
 /*
  * The first override offered wins; a later one with the same value and rank is in force as
  * well.
@@ -237,6 +248,7 @@ void srdma_override_renewed(const struct srdma_lease *l)
 			srdma_knobs_set(jd, knobs);
 		}
 	}
+	srdma_moves_renewed(l->id, l->expires);
 }
 
 static void visit_touch(struct srdma_qp *q, void *arg)
@@ -286,6 +298,8 @@ static void offer_all(void)
 			o->in_force = false;
 			if (o->target.job)
 				offer_to_job(o);
+			else if (o->target.knob == SWIFTRDMA_KNOB_UAR)
+				offer_move(o);
 			else
 				offer_to_qp(o);
 		}
@@ -306,9 +320,12 @@ void srdma_override_recompute(void)
 		xa_for_each(&dev->jobs, id, jd)
 			memset(&jd->want, 0, sizeof(jd->want));
 	}
+	srdma_moves_begin();
 	offer_all();
+	srdma_moves_end();
 	list_for_each_entry_safe(o, next, &dropped, node) {
-		clear_qp_word(o);
+		if (o->target.knob != SWIFTRDMA_KNOB_UAR)
+			clear_qp_word(o);
 		list_del(&o->node);
 		srdma_override_put(o);
 	}

@@ -76,6 +76,7 @@ struct srdma_target {
  * @lease: its lease; not to be used after srdma_override_drop()
  * @target: knob and target
  * @value: in the knob's unit
+ * @from: of %SWIFTRDMA_KNOB_UAR: srdma_move_target.from
  * @in_force: not outranked on at least one device
  * @reason: as given
  * @decision: why a policy made it, with a reference; NULL: not given
@@ -87,6 +88,7 @@ struct srdma_override {
 	struct srdma_lease *lease;
 	struct srdma_target target;
 	u64 value;
+	u32 from;
 	bool in_force;
 	char reason[SWIFTRDMA_REASON_LEN];
 	struct srdma_decision *decision;

@@ -40,7 +40,7 @@
 /* What a slot says, each field read once. */
 struct slot_copy {
 	u64 generation;
-	u32 qpn, flags;
+	u32 qpn, flags, now_qpn, uar_state, uar_qpn;
 	struct srdma_figures f;
 	u64 latency_max, hol_max;
 };
@@ -111,6 +111,10 @@ static bool read_slot(const struct swiftrdma_slot *slot, struct slot_copy *copy)
 		return false;
 	copy->qpn = READ_ONCE(slot->id.qpn);
 	copy->flags = READ_ONCE(slot->id.flags) & SLOT_FLAGS;
+	/* Pairs with the process's store-release: the state answers this value, or a later one. */
+	copy->uar_qpn = smp_load_acquire(&slot->id.uar_qpn);
+	copy->uar_state = READ_ONCE(slot->id.uar_state);
+	copy->now_qpn = READ_ONCE(slot->id.now_qpn);
 	f->wrs = read_both(&p0->wrs, &p1->wrs);
 	f->calls = read_both(&p0->calls, &p1->calls);
 	f->bytes = read_both(&p0->bytes, &p1->bytes);
@@ -230,6 +234,28 @@ static void identify_slot(struct srdma_share *s, struct srdma_share_slot *is, bo
 		srdma_qp_put(q);
 }
 
+/*
+ * Note which QP carries the requests, if the process has it. What the kernel counted of the one
+ * before stays in the sum.
+ */
+static void identify_carrier(struct srdma_share *s, struct srdma_share_slot *is, u32 now_qpn)
+{
+	struct srdma_qp *q = now_qpn > 1 && now_qpn <= QPN_MAX && now_qpn != is->qpn ?
+			     srdma_qp_get_by_key(s->dev, now_qpn) : NULL;
+	u64 serial = q && q->owner && q->owner->pid == s->pid ? q->serial : 0;
+
+	if (serial != is->now_serial) {
+		is->past_doorbells += is->now_doorbells;
+		is->now_doorbells = 0;
+		is->now_serial = serial;
+		is->now_qpn = serial ? now_qpn : 0;
+	}
+	if (serial && s->dev->caps & SWIFTRDMA_DEV_CAP_DOORBELLS)
+		is->now_doorbells = atomic64_read(&q->doorbells);
+	if (q)
+		srdma_qp_put(q);
+}
+
 /* Requests posted to the slot's QP that are not complete; 0 if this is unknown. */
 static u64 outstanding_of(const struct srdma_share_slot *is)
 {
@@ -256,7 +282,8 @@ static bool look_at_qp(struct srdma_share *s, struct srdma_share_slot *is)
 	if (q->serial == is->serial) {
 		s->outstanding = add_bounded(s->outstanding, outstanding);
 		if (counted)
-			is->doorbells = atomic64_read(&q->doorbells);
+			is->doorbells = atomic64_read(&q->doorbells) + is->now_doorbells +
+					is->past_doorbells;
 	}
 	srdma_qp_put(q);
 	return is->doorbells != was;
@@ -267,7 +294,7 @@ static bool collect_slot(struct srdma_share *s, u32 i, const struct slot_copy *n
 {
 	struct srdma_share_slot *is = &s->slot[i];
 	struct srdma_figures most, gained = {};
-	u64 time = ktime_get_ns();
+	u64 time = ktime_get_ns(), carried_by;
 	bool is_dead = now->flags & SWIFTRDMA_SLOT_DEAD, possible, changed;
 
 	if (now->qpn > QPN_MAX)
@@ -281,13 +308,18 @@ static bool collect_slot(struct srdma_share *s, u32 i, const struct slot_copy *n
 		identify_slot(s, is, is_dead);
 	if (!is->is_own)
 		return is->foreign < 2;
+	carried_by = is->now_serial;
 	possible = now->qpn == is->qpn && !has_shrunk(&is->sum, &now->f);
 	bound_growth(&most, &is->sum, s->collected, s->attached, time);
 	possible &= grow_all(&is->sum, &now->f, &most, &gained);
 	possible &= grow_max(&is->latency_max, now->latency_max, time - s->attached);
 	possible &= grow_max(&is->hol_max, now->hol_max, time - s->attached);
-	changed = is->flags != now->flags || memchr_inv(&gained, 0, sizeof(gained));
+	identify_carrier(s, is, is_dead ? 0 : now->now_qpn);
+	changed = is->flags != now->flags || is->now_serial != carried_by ||
+		  memchr_inv(&gained, 0, sizeof(gained));
 	is->flags = now->flags;
+	is->uar_qpn = now->uar_qpn;
+	is->uar_state = now->uar_state;
 	changed |= look_at_qp(s, is);
 	if (changed)
 		is->stamp = stamp;

@@ -10,6 +10,7 @@
 #include "class.h"
 #include "find.h"
 #include "knobs.h"
+#include "moves.h"
 #include "notify.h"
 #include "pass.h"
 #include "path.h"
@@ -178,6 +179,15 @@ static void tally_job(const struct srdma_target *target, struct srdma_tally *t)
 	}
 }
 
+static void tally_move(const struct srdma_qp *q, struct srdma_tally *t)
+{
+	enum srdma_standing s;
+	int error;
+
+	s = srdma_moves_standing(q, &error);
+	add_standing(t, s, error, 0);
+}
+
 static void tally_one(const struct srdma_target *target, struct srdma_tally *t)
 {
 	struct srdma_qp *q = srdma_target_qp(target);
@@ -189,6 +199,8 @@ static void tally_one(const struct srdma_target *target, struct srdma_tally *t)
 	}
 	if (part >= 0)
 		tally_path(q, part, t);
+	else if (target->knob == SWIFTRDMA_KNOB_UAR)
+		tally_move(q, t);
 	else
 		tally_class(q, t);
 	srdma_qp_put(q);

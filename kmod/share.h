@@ -91,6 +91,17 @@ struct srdma_job_report {
 };
 
 /**
+ * struct srdma_move_knob - %SWIFTRDMA_KNOB_UAR of a QP; moves.c
+ * @from: number of the QP whose UAR is to be left
+ * @until: ns, when it ends; 0: not set
+ * @lease: that holds it
+ */
+struct srdma_move_knob {
+	u32 from;
+	u64 until, lease;
+};
+
+/**
  * struct srdma_share_slot - what the module accepted of a slot of a report
  * @generation: of the slot, 0: none seen
  * @serial: srdma_qp.serial of the QP, 0: it was not found while it was there
@@ -99,7 +110,16 @@ struct srdma_job_report {
  * @qpn: number
  * @foreign: looks in a row, 2 at most, at which the number was another process's QP
  * @is_own: the process has the QP, or had it; until then nothing of the slot counts
- * @doorbells: of the QP, as the kernel counts them, when the slot was read last
+ * @now_qpn: the QP of the process that carries the requests; 0: itself
+ * @now_serial: of that one
+ * @uar_qpn: the value of %SWIFTRDMA_SHARE_KNOB_UAR that the library has answered
+ * @uar_state: its answer, enum swiftrdma_knob_state
+ * @move: %SWIFTRDMA_KNOB_UAR, as it is in control
+ * @bid: the same, while overrides are recomputed
+ * @doorbells: of the QP and those that carried its requests, as the kernel counts them, when the
+ *	slot was read last
+ * @now_doorbells: of these, those of @now_qpn
+ * @past_doorbells: of these, those of QPs before @now_qpn
  * @latency_max: ns
  * @hol_max: ns
  * @sum: figures
@@ -112,7 +132,11 @@ struct srdma_share_slot {
 	u32 qpn;
 	u8 foreign;
 	bool is_own;
-	u64 doorbells;
+	u32 now_qpn;
+	u64 now_serial;
+	u32 uar_qpn, uar_state;
+	struct srdma_move_knob move, bid;
+	u64 doorbells, now_doorbells, past_doorbells;
 	u64 latency_max, hol_max;
 	struct srdma_figures sum;
 };
@@ -169,6 +193,7 @@ struct srdma_share_knob {
  * @looked: ns, when knobs.c last looked what the process used
  * @looked_wrs: @given.wrs at that time
  * @looked_bytes: @given.bytes at that time
+ * @has_moves: %SWIFTRDMA_KNOB_UAR may be set for a QP of it; moves.c
  * @created: QPs that the process created since the attachment; atomic
  * @registered: memory regions that it registered; atomic
  * @gone_mask: places of @gone, less 1
@@ -201,6 +226,7 @@ struct srdma_share {
 	u64 slo_p99;
 	u64 asks_until, tells_until;
 	struct srdma_inbox __rcu *inbox;
+	bool has_moves;
 	atomic64_t created, registered;
 	struct srdma_held seen_held[SWIFTRDMA_SHARE_HELD];
 	u64 seen_split, seen_whole;

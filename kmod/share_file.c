@@ -16,24 +16,33 @@
 /* A process at its limit of memory is not measured; it is not ended for that. */
 #define FILE_GFP	(GFP_USER | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
+static int take_pages(struct srdma_share_file *f, unsigned int from)
+{
+	struct page *page;
+	unsigned int i;
+
+	for (i = from; i < f->n_pages; i++) {
+		page = shmem_read_mapping_page_gfp(f->file->f_mapping, i, FILE_GFP);
+		if (IS_ERR(page))
+			return PTR_ERR(page);
+		set_page_dirty(page);
+		f->pages[i] = page;
+	}
+	return 0;
+}
+
 /*
  * The module holds the pages for as long as the attachment lasts, so they do not come from
  * where pages must be movable.
  */
 static int map_beginning(struct srdma_share_file *f)
 {
-	struct address_space *mapping = f->file->f_mapping;
-	struct page *page;
-	unsigned int i;
+	int ret;
 
-	mapping_set_gfp_mask(mapping, GFP_USER);
-	for (i = 0; i < f->n_pages; i++) {
-		page = shmem_read_mapping_page_gfp(mapping, i, FILE_GFP);
-		if (IS_ERR(page))
-			return PTR_ERR(page);
-		set_page_dirty(page);
-		f->pages[i] = page;
-	}
+	mapping_set_gfp_mask(f->file->f_mapping, GFP_USER);
+	ret = take_pages(f, 0);
+	if (ret)
+		return ret;
 	f->map = vmap(f->pages, f->n_pages, VM_MAP, PAGE_KERNEL);
 	return f->map ? 0 : -ENOMEM;
 }
@@ -54,6 +63,35 @@ int srdma_share_file_open(struct srdma_share_file *f, const char *name, u64 byte
 	inode->i_mode = S_IFREG | mode;
 	SHMEM_I(inode)->seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | seals;
 	return map_beginning(f);
+}
+
+int srdma_share_file_grow(struct srdma_share_file *f, u64 mapped)
+{
+	struct srdma_share_file now = { .file = f->file };
+	u64 size = min(mapped, srdma_share_file_size(f));
+	unsigned int i;
+	int ret;
+
+	now.n_pages = DIV_ROUND_UP_ULL(size, PAGE_SIZE);
+	if (now.n_pages <= f->n_pages)
+		return 0;
+	now.pages = kvcalloc(now.n_pages, sizeof(*now.pages), FILE_GFP);
+	if (!now.pages)
+		return -ENOMEM;
+	memcpy(now.pages, f->pages, f->n_pages * sizeof(*f->pages));
+	ret = take_pages(&now, f->n_pages);
+	if (!ret)
+		now.map = vmap(now.pages, now.n_pages, VM_MAP, PAGE_KERNEL);
+	if (now.map) {
+		vunmap(f->map);
+		kvfree(f->pages);
+		*f = now;
+		return 0;
+	}
+	for (i = f->n_pages; i < now.n_pages && now.pages[i]; i++)
+		put_page(now.pages[i]);
+	kvfree(now.pages);
+	return ret ?: -ENOMEM;
 }
 
 void srdma_share_file_close(struct srdma_share_file *f)

@@ -29,6 +29,11 @@ struct srdma_share_file {
  */
 int srdma_share_file_open(struct srdma_share_file *f, const char *name, u64 bytes, u64 mapped,
 			  umode_t mode, unsigned int seals);
+/*
+ * Map the first @mapped bytes, which may move .map. Nobody else uses the mapping meanwhile. The
+ * new pages are charged to the caller's memory cgroup. 0, or -errno where nothing has changed.
+ */
+int srdma_share_file_grow(struct srdma_share_file *f, u64 mapped);
 void srdma_share_file_close(struct srdma_share_file *f);
 u64 srdma_share_file_size(const struct srdma_share_file *f);
 

@@ -23,9 +23,9 @@ static int connect_to(int fd, const struct sockaddr_in *to)
 	return complain("connect");
 }
 
-int meet(const char *port, const char *host)
+int meet(int port, const char *host)
 {
-	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(port)) };
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1, got;
 
 	if (host) {

@@ -10,7 +10,7 @@
 #include <rdma/rdma_cma.h>
 
 /* A TCP connection to @host, or if that is NULL the first one that comes. Its descriptor or -errno. */
-int meet(const char *port, const char *host);
+int meet(int port, const char *host);
 
 struct cm_end {
 	struct rdma_event_channel *events;

@@ -408,6 +408,51 @@ static void test_migrate_nowhere(void **state)
 	assert_int_equal(eval(5000), 0);
 }
 
+/* The process finds the UAR, or makes one, so it does not matter which there are. A QP at rest stays. */
+static void test_migrate_by_process(void **state)
+{
+	(void)state;
+	add("p", "job kv", "uar.coactive > 50%", "migrate to lightest uar",
+	    "uar.coactive < 20%");
+	set.lightest_by_process = true;
+	scene.qps[1].has |= SNAP_STATE;
+	scene.qps[1].state = 0;
+	scene_changed();
+	signal_set(&sig, SIG_UAR_COACTIVE, 0, 0.9);
+	signal_set(&sig, SIG_QP_WR_RATE, 0, 100);
+	signal_set(&sig, SIG_QP_WR_RATE, 1, 900);
+	assert_int_equal(eval(1000), 1);
+	assert_int_equal(out[0].qpn, 17);
+	assert_true(out[0].new == SWIFTRDMA_UAR_LIGHTEST);
+	assert_non_null(strstr(out[0].reason, ": qp 17 uar 1 -> lightest"));
+	assert_int_equal(eval(2000), 0);
+	signal_set(&sig, SIG_UAR_COACTIVE, 0, 0.1);
+	assert_int_equal(eval(4000), 1);
+	assert_true(out[0].release);
+	assert_non_null(strstr(out[0].reason, "lightest -> released, it stays there"));
+}
+
+/* QPs that are gone make room for others. */
+static void test_migrate_forgets(void **state)
+{
+	struct policy_slot *slot;
+
+	(void)state;
+	add("p", "job kv", "uar.coactive > 50%", "migrate to lightest uar",
+	    "uar.coactive < 20%");
+	set.lightest_by_process = true;
+	signal_set(&sig, SIG_UAR_COACTIVE, 0, 0.9);
+	assert_int_equal(eval(1000), 1);
+	slot = &st.slots[0];
+	while (!slot->used || !slot->n_moved)
+		slot++;
+	for (; slot->n_moved < POLICY_MOVED; slot->n_moved++)
+		slot->moved[slot->n_moved] = (struct policy_moved){ .qpn = 9000 + slot->n_moved };
+	assert_int_equal(eval(2000), 1);
+	assert_int_equal(slot->n_moved, 2);
+	assert_int_equal(policy_n_held(&st), 2);
+}
+
 static void test_off(void **state)
 {
 	(void)state;
@@ -435,6 +480,8 @@ int main(void)
 		EVAL_TEST(test_migrate),
 		EVAL_TEST(test_migrate_within_context),
 		EVAL_TEST(test_migrate_nowhere),
+		EVAL_TEST(test_migrate_by_process),
+		EVAL_TEST(test_migrate_forgets),
 		EVAL_TEST(test_off),
 	};
 

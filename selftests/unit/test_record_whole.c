@@ -17,8 +17,8 @@
 #define GAPS_UAR 0
 #define GAPS_QP		3
 #define GAPS_STAT	4
-#define GAPS_JOB_REPORT	31
-#define GAPS_QP_REPORT	4
+#define GAPS_JOB_REPORT	35
+#define GAPS_QP_REPORT	0
 #define GAPS_RULE	1
 #define GAPS_ACTION	12
 #define GAPS_DECISION	4

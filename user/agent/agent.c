@@ -17,6 +17,7 @@ void agent_init(struct agent *a, const struct agent_options *opt,
 	memset(a, 0, sizeof(*a));
 	a->opt = *opt;
 	a->cfg = *cfg;
+	a->cfg.policies.lightest_by_process = true;
 	memset(cfg, 0, sizeof(*cfg));
 	a->events_fd = -1;
 	a->published = -1;
@@ -276,8 +277,9 @@ static size_t drop_unenforceable(struct agent *a, struct policy_decision *d, siz
 		}
 		if (!(a->without_library & 1u << d[i].knob))
 			log_msg(LOG_WARNING,
-				"not done: job %s: %s: no process of the job has libswiftrdma, which enforces %s (logged once)",
-				d[i].job, d[i].reason, vocab_knob(d[i].knob)->name);
+				"not done: job %s: %s: no process of the job has libswiftrdma%s, which enforces %s (logged once)",
+				d[i].job, d[i].reason, d[i].knob == SWIFTRDMA_KNOB_UAR ?
+				" with SWIFTRDMA_MOVE=yes" : "", vocab_knob(d[i].knob)->name);
 		a->without_library |= 1u << d[i].knob;
 		policy_failed(&a->state, &d[i]);
 	}
@@ -646,6 +648,7 @@ void agent_reload(struct agent *a, struct config *cfg)
 	config_free(&a->cfg);
 	a->state = st;
 	a->cfg = *cfg;
+	a->cfg.policies.lightest_by_process = true;
 	memset(cfg, 0, sizeof(*cfg));
 	a->need_sync = true;
 	a->hint_from = 0;

@@ -339,13 +339,19 @@ void log_result(const struct snap_action *a, uint64_t batch, uint32_t index)
 	const char *why = a->knob == SWIFTRDMA_KNOB_LEVEL ?
 			  vocab_class_error(a->error) : NULL;
 	char value[32] = "released", later[40] = "", unknown[48] = "";
-	char refused[64], line[1024];
+	char refused[64], target[SNAP_NAME + 8], line[1024];
 
 	if (!why && a->error)
 		why = strerror(-a->error);
-	if (!a->clear)
+	if (!a->clear && a->knob == SWIFTRDMA_KNOB_UAR && a->value == SWIFTRDMA_UAR_LIGHTEST)
+		snprintf(value, sizeof(value), "= lightest");
+	else if (!a->clear)
 		snprintf(value, sizeof(value), "= %llu",
 			 (unsigned long long)a->value);
+	if (a->job[0])
+		snprintf(target, sizeof(target), "job %s", a->job);
+	else
+		snprintf(target, sizeof(target), "qp %u", a->qpn);
 	if (a->qps_unconnected)
 		snprintf(later, sizeof(later), ", %u when they connect",
 			 a->qps_unconnected);
@@ -359,8 +365,8 @@ void log_result(const struct snap_action *a, uint64_t batch, uint32_t index)
 	}
 	/* No rate limit: there is one result for each action. */
 	snprintf(line, sizeof(line),
-		 "result (batch %llu/%u): job %s: %s %s: %u QPs, %u done, %u to be tried again, %u that cannot change%s%s%s%s",
-		 (unsigned long long)batch, index + 1, a->job, knob, value, a->qps,
+		 "result (batch %llu/%u): %s: %s %s: %u QPs, %u done, %u to be tried again, %u that cannot change%s%s%s%s",
+		 (unsigned long long)batch, index + 1, target, knob, value, a->qps,
 		 a->qps_done, a->qps_pending, a->qps_unsupported, later,
 		 unknown, why ? ": " : "", why ? why : "");
 	if ((a->error ? LOG_WARNING : LOG_INFO) <= max_level)

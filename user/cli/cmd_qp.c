@@ -71,6 +71,44 @@ GETTER(library_flags)
 		cell_bits(c, r->flags, flags, sizeof(flags) / sizeof(flags[0]));
 }
 
+/* The QP that carries the requests of this one since the library has moved it; NULL: itself. */
+static const struct snap_qp *now_of(const struct cli *cli, const struct snap_qp *qp)
+{
+	const struct snap_qp_report *r = view_qp_report(cli, qp);
+
+	for (size_t i = 0; r && r->now_qpn && i < cli->snap.n_qps; i++)
+		if (cli->snap.qps[i].dev == qp->dev && cli->snap.qps[i].qpn == r->now_qpn)
+			return &cli->snap.qps[i];
+	return NULL;
+}
+
+GETTER(now)
+{
+	const struct snap_qp *now = now_of(cli, row);
+
+	if (now)
+		cell_u64(c, now->qpn);
+}
+
+GETTER(now_uar)
+{
+	const struct snap_qp *now = now_of(cli, row);
+
+	if (now && snap_has(now, SNAP_UAR))
+		cell_u64(c, now->uar);
+}
+
+/* The other way round. */
+GETTER(carries)
+{
+	const struct snap_qp *qp = row;
+
+	for (size_t i = 0; i < cli->snap.n_qp_reports; i++)
+		if (cli->snap.qp_reports[i].dev == qp->dev &&
+		    cli->snap.qp_reports[i].now_qpn == qp->qpn)
+			cell_u64(c, cli->snap.qp_reports[i].qpn);
+}
+
 GETTER(wrs_unseen)
 {
 	struct reading_unseen u;
@@ -173,6 +211,9 @@ static const struct column columns[] = {
 	{ "type", "TYPE", 0, COL_LEFT, .get = get_type },
 	{ "state", "STATE", 0, COL_LEFT, .get = get_state },
 	{ "uar", "UAR", 0, 0, QP_HAS(uar, SNAP_UAR) },
+	{ "now", "NOW", 0, COL_SPARSE, .get = get_now },
+	{ "now_uar", "NOW-UAR", 0, COL_SPARSE, .get = get_now_uar },
+	{ "carries", "CARRIES", 0, COL_SPARSE, .get = get_carries },
 	{ "job", "JOB", 0, COL_LEFT, MEMBER_AS(FROM_JOB, struct snap_qp, job) },
 	{ "pid", "PID", 0, 0, PROCESS(pid) },
 	{ "tid", "TID", 0, COL_DETAIL, QP_HAS(tid, SNAP_TID) },

@@ -9,6 +9,8 @@
 #define NSEC_PER_SEC 1e9
 /* The greatest policy_turns.damp. */
 #define DAMP_MAX 6
+/* As enum ib_qp_state. */
+#define QP_RESET 0
 
 bool decide_base_value(const struct snap_job *job, unsigned int knob, double *v)
 {
@@ -197,7 +199,8 @@ static void write_outcome(struct text *t, const struct policy_decision *d)
 		text_str(t, "none");
 	text_str(t, " -> ");
 	if (d->release)
-		text_str(t, "the application's own");
+		text_str(t, d->has_qp && d->old == SWIFTRDMA_UAR_LIGHTEST ?
+			    "released, it stays there" : "the application's own");
 	else
 		vocab_format(t, d->new, k->unit);
 	for (i = 1; i < CAUSES; i++) {
@@ -318,6 +321,29 @@ static void note_held(struct policy_slot *slot, const struct policy_decision *d)
 	slot->value[d->knob] = d->new;
 }
 
+static bool is_there(const struct snapshot *snap, const struct policy_moved *m)
+{
+	size_t i;
+
+	for (i = 0; i < snap->n_qps; i++)
+		if (snap->qps[i].dev == m->dev && snap->qps[i].qpn == m->qpn &&
+		    snap->qps[i].serial == m->serial)
+			return true;
+	return false;
+}
+
+/* QPs that are gone need no entries. Their overrides are of nothing any more, and end with the lease. */
+static void forget_gone(struct policy_slot *slot, const struct snapshot *snap)
+{
+	uint32_t i, n = 0;
+
+	for (i = 0; i < slot->n_moved; i++)
+		if (is_there(snap, &slot->moved[i]))
+			slot->moved[n++] = slot->moved[i];
+	slot->n_moved = n;
+	slot->held[SWIFTRDMA_KNOB_UAR] = n > 0;
+}
+
 static bool is_moved(const struct policy_slot *slot, const struct snap_qp *qp)
 {
 	uint32_t i;
@@ -326,6 +352,12 @@ static bool is_moved(const struct policy_slot *slot, const struct snap_qp *qp)
 		if (slot->moved[i].dev == qp->dev && slot->moved[i].qpn == qp->qpn)
 			return true;
 	return false;
+}
+
+/* A QP that has moved leaves the application's one in RESET, where it rings no UAR. */
+static bool is_at_rest(const struct snap_qp *qp)
+{
+	return snap_has(qp, SNAP_STATE) && qp->state == QP_RESET;
 }
 
 /* The QP to move: the busiest one for which the condition is true, of several the first. */
@@ -344,7 +376,7 @@ static int32_t find_busiest_qp(struct eval *e, const struct policy_slot *slot,
 		if (rate != rate)
 			rate = 0;
 		if (rate < most || (rate == most && qp > best) ||
-		    is_moved(slot, &e->s->snap->qps[qp]))
+		    is_at_rest(&e->s->snap->qps[qp]) || is_moved(slot, &e->s->snap->qps[qp]))
 			continue;
 		binding_of(e->s, OBJ_QP, (uint32_t)qp, &b);
 		if (truth_at(&e->view, c->terms, &b) != TRI_TRUE)
@@ -395,24 +427,32 @@ static bool decide_migration(struct eval *e, struct policy_slot *slot, const str
 			     uint32_t job, struct policy_decision *d)
 {
 	const struct snapshot *snap = e->s->snap;
+	uint32_t to = SWIFTRDMA_UAR_LIGHTEST;
 	int32_t qp, uar;
 
 	if (slot->n_moved == POLICY_MOVED)
+		forget_gone(slot, snap);
+	if (slot->n_moved == POLICY_MOVED)
 		return false;
 	qp = find_busiest_qp(e, slot, c, job);
-	uar = qp < 0 ? -1 : find_lightest_uar(e, qp);
-	if (uar < 0)
+	if (qp < 0)
 		return false;
+	if (!e->set->lightest_by_process) {
+		uar = find_lightest_uar(e, qp);
+		if (uar < 0)
+			return false;
+		to = snap->uars[uar].index;
+	}
 	d->has_qp = true;
 	d->dev_index = snap->qps[qp].dev;
 	d->qpn = snap->qps[qp].qpn;
 	d->serial = snap->qps[qp].serial;
 	d->has_old = snap_has(&snap->qps[qp], SNAP_UAR);
 	d->old = snap->qps[qp].uar;
-	d->new = snap->uars[uar].index;
+	d->new = to;
 	slot->moved[slot->n_moved++] = (struct policy_moved){
 		.dev = d->dev_index, .qpn = d->qpn, .serial = d->serial,
-		.uar = snap->uars[uar].index, .policy = d->policy,
+		.uar = to, .policy = d->policy,
 	};
 	return true;
 }

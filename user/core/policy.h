@@ -16,7 +16,7 @@
 #define POLICY_STEPS	4	/* knobs that one action sets */
 #define POLICY_FALLBACKS 4	/* states to evaluate while the first is unknown */
 #define POLICY_READINGS	SWIFTRDMA_READINGS_MAX	/* readings kept with a decision */
-#define POLICY_MOVED	16	/* QPs of a job that policies have moved to another UAR */
+#define POLICY_MOVED	64	/* QPs of a job that policies have moved to another UAR */
 
 enum step_op {
 	STEP_ADD,
@@ -84,6 +84,11 @@ struct policy_set {
 	struct prog prog;
 	const struct policy_rank *ranks;
 	size_t n_ranks;
+	/*
+	 * The process of a QP finds the lightest UAR itself, and makes new ones, as libswiftrdma does. Else a
+	 * decision names the UAR, and a QP stays where there is no lighter one.
+	 */
+	bool lightest_by_process;
 	/* Bit per class level that is set; 0: assume all are. */
 	uint32_t levels;
 	/* ns after an act in which policies of other causes do not act. */
@@ -120,7 +125,7 @@ struct policy_turns {
 struct policy_moved {
 	uint32_t dev, qpn;
 	uint64_t serial;
-	uint32_t uar, policy;
+	uint32_t uar, policy;	/* SWIFTRDMA_UAR_LIGHTEST: the process found it */
 };
 
 struct policy_reading {

@@ -244,10 +244,10 @@ struct snap_figures {
 };
 
 /*
- * Knobs that libraries enforce: job.wr_rate, job.bit_rate, job.credits, job.place, job.chunk and
+ * Knobs that libraries enforce: job.wr_rate, job.bit_rate, job.credits, qp.uar, job.place, job.chunk and
  * job.huge_pages.
  */
-#define SNAP_LIBRARY_KNOBS	6
+#define SNAP_LIBRARY_KNOBS	7
 
 /* How the libraries in a job's processes enforce such a knob on a device. */
 struct snap_held {
@@ -280,6 +280,7 @@ struct snap_qp_report {
 	uint32_t dev, qpn;
 	uint64_t serial;
 	uint32_t flags;		/* enum swiftrdma_slot_flags */
+	uint32_t now_qpn;	/* the QP that carries its requests; 0: itself */
 	uint64_t outstanding;
 	uint64_t doorbells;	/* the kernel's count, SNAP_DOORBELLS; compare sum.calls */
 	struct snap_figures sum;

@@ -187,6 +187,8 @@ const char *units_describe(enum unit unit)
 		return "where new QPs go: default, lightest, by-thread";
 	case UNIT_SWITCH:
 		return "yes or no";
+	case UNIT_UAR:
+		return "lightest";
 	case UNITS:
 		break;
 	}

@@ -22,6 +22,7 @@ enum unit {
 	UNIT_TYPE,
 	UNIT_PLACE,	/* enum swiftrdma_place */
 	UNIT_SWITCH,	/* no or yes */
+	UNIT_UAR,	/* a UAR to move to */
 	UNITS,
 };
 

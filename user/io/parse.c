@@ -367,6 +367,7 @@ static const struct srdma_field qp_report_fields[] = {
 	F(SWIFTRDMA_REPORT_A_FLAGS, U32, snap_qp_report, flags, 0),
 	F(SWIFTRDMA_REPORT_A_OUTSTANDING, U64, snap_qp_report, outstanding, SNAP_OUTSTANDING),
 	F(SWIFTRDMA_REPORT_A_DOORBELLS, U64, snap_qp_report, doorbells, SNAP_DOORBELLS),
+	F(SWIFTRDMA_REPORT_A_NOW_QPN, U32, snap_qp_report, now_qpn, 0),
 	FIGURES(qp),
 };
 

@@ -36,6 +36,7 @@ void control_begin(struct device *dev)
 	if (settings.mode != MODE_LATENCY)
 		control_state(dev, SWIFTRDMA_SHARE_KNOB_CREDITS, SWIFTRDMA_KNOB_STATE_UNABLE);
 	chunk_report_state(dev);
+	control_state(dev, SWIFTRDMA_SHARE_KNOB_UAR, move_knob_state(dev));
 }
 
 void control_state(struct device *dev, enum swiftrdma_share_knob k, uint32_t state)
@@ -135,6 +136,7 @@ static void apply_knobs(struct device *dev, const struct swiftrdma_knob_value *k
 	/* It concerns no post: control is read again when a QP is created. */
 	placing = place->until_ns > now && state == SWIFTRDMA_CONTROL_LIVE;
 	place_set(dev, placing, place->value);
+	move_control_changed(dev);
 	if (placing && place->until_ns < until)
 		until = place->until_ns;
 	atomic_store_explicit(&h->until_ns, until, memory_order_relaxed);

@@ -73,6 +73,7 @@ struct device_knobs {
 	_Atomic uint32_t huge;			/* enum huge_wish, for registrations */
 	_Atomic uint32_t place;			/* 1 + enum swiftrdma_place; 0: no knob */
 	_Atomic uint64_t chunk;			/* bytes; 0: no knob */
+	_Atomic uint64_t qp_changes;		/* of control, when knobs of QPs were read last */
 	bool place_able;			/* a context of the device can place QPs */
 	struct bucket bucket[BUCKETS] __attribute__((aligned(64)));
 	/* Known only while .credits is set; see credits_outstanding(). */

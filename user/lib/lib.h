@@ -378,6 +378,7 @@ struct qp {
 	struct move *_Atomic move;	/* NULL: it cannot move */
 	const char *move_why;		/* why not; NULL: nothing moves in this process */
 	bool shown;			/* its queues, by mlx5dv_init_obj() */
+	_Atomic uintptr_t reg;		/* the register that its requests ring; 0: not known */
 	uint32_t asked_send_wr;		/* what the program asked for; 0: the queue is no larger */
 	struct ibv_qp *key;		/* NULL: the QP is gone; written atomically */
 	struct ibv_cq *send_cq;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "lib/channel.h"
-#include "lib/lib.h"
+#include "lib/placed.h"
 
 /*
  * Structs of QPs that are gone, oldest first, under lib_lock(). So many are kept before one is used
@@ -98,6 +98,9 @@ static void clear(struct move *m)
 	m->recv = NULL;
 	m->recv_sge = NULL;
 	m->now = m->next = m->old = NULL;
+	m->now_at = m->next_at = m->old_at = NULL;
+	m->knob_from = m->knob_answered = m->by_knob = m->knob_tries = 0;
+	m->knob_until = m->knob_again_ns = 0;
 	m->attr_mask = 0;
 	m->state = MOVE_IDLE;
 	m->out.type = 0;
@@ -167,8 +170,12 @@ void move_adopt(struct ibv_qp *qp, struct ibv_qp_init_attr *attr, const struct m
 	struct qp *q = qp_find(qp);
 	int err = errno;
 
+	if (q && q->ctx->place.able && attr->cap.max_send_wr)
+		q->reg = move_register_of(qp);
 	if (q && lib_lock()) {
 		q->move_why = ask->on ? adopt(q, qp, attr) : ask->why;
+		if (q->move_why)
+			move_knob_unable(q);
 		lib_unlock();
 	}
 	/* The entry that was added is the library's. */
@@ -220,6 +227,20 @@ static void wait_for_thaw(struct move *m)
 		pthread_cond_wait(&m->thaw, &m->lock);
 }
 
+int move_ring(struct move *m, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	struct place_register *r = m->now_at ? m->now_at->reg : NULL;
+	enum bias_token token;
+	int ret;
+
+	if (!r)
+		return m->q->ctx->real.post_send(m->now, wr, bad);
+	token = ring_lock(r);
+	ret = m->q->ctx->real.post_send(m->now, wr, bad);
+	bias_unlock(&r->lock, token);
+	return ret;
+}
+
 /*
  * The list is counted before it is posted: another thread may poll a completion of it and free the
  * requests that were posted. The requests from *bad on were not posted, so they can still be read.
@@ -238,7 +259,7 @@ int move_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr
 	t = tally_of(m, wr);
 	pthread_mutex_lock(&m->lock);
 	wait_for_thaw(m);
-	ret = m->q->ctx->real.post_send(m->now, wr, &refused);
+	ret = move_ring(m, wr, &refused);
 	if (ret && refused) {
 		left = tally_of(m, refused);
 		if (bad)
@@ -257,12 +278,19 @@ int move_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr
 /* A window stays bound to the QP that it was bound by, so this one does not move any more. */
 int move_bind_mw(struct move *m, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 {
+	enum bias_token token = BIAS_NESTED;
+	struct place_register *r;
 	int ret;
 
 	pthread_mutex_lock(&m->lock);
 	wait_for_thaw(m);
 	m->windows = true;
+	r = m->now_at ? m->now_at->reg : NULL;
+	if (r)
+		token = ring_lock(r);
 	ret = m->q->ctx->real.bind_mw(m->now, mw, bind);
+	if (r)
+		bias_unlock(&r->lock, token);
 	if (!ret) {
 		m->accepted++;
 		m->sig_accepted += m->q->sig_all || bind->send_flags & IBV_SEND_SIGNALED;

@@ -37,6 +37,7 @@
 struct context;
 struct cq;
 struct device;
+struct place_domain;
 struct qp;
 
 /* QPs of a process that move at the same time, and the entries that each may need in a CQ. */
@@ -97,6 +98,8 @@ struct move {
 	pthread_mutex_t life;
 	bool dead;				/* the QP is being destroyed */
 	struct ibv_qp *now, *next, *old;	/* written under .lock, too */
+	/* Where they are: in registers of the library, or NULL: where the provider put them. As these. */
+	struct place_domain *now_at, *next_at, *old_at;
 	struct ibv_qp_attr attr;		/* as the program set it */
 	int attr_mask;
 	enum move_state state;
@@ -112,6 +115,13 @@ struct move {
 	const char *why;			/* it was not moved; NULL: it was */
 	uint64_t ends;				/* moves that ended, either way */
 	pthread_cond_t ended;			/* with .life */
+	/* SWIFTRDMA_SHARE_KNOB_UAR: the number to leave, 0: not set; and how long it holds. */
+	uint32_t knob_from;
+	uint64_t knob_until;
+	uint32_t knob_answered;			/* the value that was answered last */
+	uint32_t by_knob;			/* the move under way is for this value; 0: for none */
+	uint32_t knob_tries;
+	uint64_t knob_again_ns;
 	uint64_t drained_ns;			/* A: when nothing was outstanding at either end */
 	uint32_t load;				/* requests outstanding when posts were held */
 
@@ -177,6 +187,8 @@ void move_adopt(struct ibv_qp *qp, struct ibv_qp_init_attr *attr, const struct m
 void move_free(struct move *m);
 /* Makes completions those of the program's QPs. Returns how many of @n the program may see. */
 int move_keep(const struct cq *c, struct ibv_wc *wc, int n);
+/* Posts to the QP that is in use. .lock is held. */
+int move_ring(struct move *m, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 int move_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 int move_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 int move_bind_mw(struct move *m, struct ibv_mw *mw, struct ibv_mw_bind *bind);
@@ -214,6 +226,29 @@ void move_probe(struct move *m);
 void move_drop_old(struct move *m);
 /* Destroys the shadow that is in use, if there is one: the program's QP is in RESET. */
 void move_back_to_first(struct move *m);
+
+/* --- move_knob.c: SWIFTRDMA_SHARE_KNOB_UAR ------------------------------------------ */
+
+/* The state of the knob in the report of the device. */
+uint32_t move_knob_state(const struct device *dev);
+/* After control has changed: the thread looks, if a QP's knob has. Takes no lock. */
+void move_control_changed(const struct device *dev);
+/* What the knobs of QPs say now; by the thread. */
+void move_read_control(struct device *dev);
+/* The QP cannot move, so the knob cannot be enforced. */
+void move_knob_unable(const struct qp *q);
+/* .life is held. True: the QP is to be moved now for the knob. */
+bool move_knob_wants(struct move *m);
+/* A move for the knob has ended; .life is held. */
+void move_knob_end(struct move *m);
+/* A move for the knob is to be tried again later. .life is held. */
+bool move_knob_waits(const struct move *m);
+/* Which QP carries the requests now; .life is held. */
+void move_report(const struct move *m);
+/* QPs of the process on the same page of registers, itself included; 0: not known. */
+uint32_t move_sharing(const struct qp *q);
+/* The register of a QP of libmlx5, by its address; 0: not known. Replaced by tests. */
+extern uintptr_t (*move_register_of)(struct ibv_qp *qp);
 
 /* --- move_steps.c: the protocol --------------------------------------------------- */
 

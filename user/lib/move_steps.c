@@ -113,6 +113,8 @@ static void end(struct move *m, int result, const char *why)
 	m->why = why;
 	m->ends++;
 	count_end(m);
+	if (m->by_knob)
+		move_knob_end(m);
 	if (m->active)
 		atomic_fetch_sub(&moves_active, 1);
 	m->active = false;
@@ -215,6 +217,8 @@ static const char *prepare(struct move *m, int *err)
 		return why_of(*err, NULL);
 	}
 	*err = move_make_shadow(m);
+	if (*err == -ENOSPC && m->by_knob)
+		return "there is no register with less to do";
 	return *err ? "the device made no second QP" : NULL;
 }
 
@@ -419,7 +423,7 @@ static void advance(struct move *m)
 {
 	switch (m->state) {
 	case MOVE_IDLE:
-		if (m->wanted)
+		if (m->wanted || move_knob_wants(m))
 			begin(m);
 		break;
 	case MOVE_ASKING:
@@ -483,7 +487,7 @@ static enum move_pace pace_of(const struct move *m)
 {
 	switch (m->state) {
 	case MOVE_IDLE:
-		return m->out.type ? MOVE_WAITS : MOVE_AT_REST;
+		return m->out.type || move_knob_waits(m) ? MOVE_WAITS : MOVE_AT_REST;
 	case MOVE_ASKING:
 	case MOVE_READYING:
 	case MOVE_PREPARED:

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "lib/lib.h"
+#include "lib/placed.h"
 
 #define PSN_MASK 0xffffff
 
@@ -117,12 +117,14 @@ static bool name_shadow(struct move *m, struct ibv_qp *qp)
 	return ok;
 }
 
-static void destroy_shadow(struct move *m, struct ibv_qp *qp)
+static void destroy_shadow(struct move *m, struct ibv_qp *qp, struct place_domain *at)
 {
 	uint32_t qpn = qp->qp_num;
 
 	if (next.destroy_qp(qp))
 		return;
+	if (at)
+		place_give(m->q->ctx, at);
 	/* If another QP has got the number by now, it keeps it. */
 	if (lib_lock()) {
 		context_drop_qpn(m->q->ctx, qpn, m->q);
@@ -153,23 +155,49 @@ static int prepare_shadow(struct move *m, struct ibv_qp *qp)
 	return 0;
 }
 
-int move_make_shadow(struct move *m)
+/*
+ * In a register of the library with less to do, if there is one; else where the provider puts a new
+ * QP. *@at: in which domain, or NULL.
+ */
+static struct ibv_qp *create_shadow(struct move *m, struct place_domain **at)
 {
 	struct ibv_qp_init_attr init = m->init;
+	struct ibv_qp *qp;
+
+	*at = place_take(m->q->ctx, m->first->pd, move_sharing(m->q));
+	if (*at) {
+		qp = next.create_qp((*at)->pd, &init);
+		if (qp)
+			return qp;
+		place_give(m->q->ctx, *at);
+		*at = NULL;
+		init = m->init;
+	}
+	if (m->by_knob) {
+		errno = ENOSPC;
+		return NULL;
+	}
+	return next.create_qp(m->first->pd, &init);
+}
+
+int move_make_shadow(struct move *m)
+{
+	struct place_domain *at;
 	struct ibv_qp *qp;
 	int err;
 
 	if (fails_at(MOVE_STEP_SHADOW))
 		return -ENOMEM;
-	qp = next.create_qp(m->first->pd, &init);
+	qp = create_shadow(m, &at);
 	if (!qp)
 		return -errno;
 	qp->qp_context = m->first->qp_context;
 	err = prepare_shadow(m, qp);
 	if (err) {
-		destroy_shadow(m, qp);
+		destroy_shadow(m, qp, at);
 		return err;
 	}
+	m->next_at = at;
 	if (getrandom(&m->psn, sizeof(m->psn), GRND_NONBLOCK) != sizeof(m->psn))
 		m->psn = (uint32_t)lib_clock();
 	m->psn &= PSN_MASK;
@@ -204,13 +232,15 @@ int move_connect_shadow(struct move *m)
 
 void move_drop_shadow(struct move *m)
 {
+	struct place_domain *at = m->next_at;
 	struct ibv_qp *qp = m->next;
 
 	pthread_mutex_lock(&m->lock);
 	m->next = NULL;
+	m->next_at = NULL;
 	pthread_mutex_unlock(&m->lock);
 	if (qp)
-		destroy_shadow(m, qp);
+		destroy_shadow(m, qp, at);
 }
 
 /* --- posts are held ------------------------------------------------------------------------ */
@@ -263,7 +293,7 @@ static int post_fence(struct move *m)
 
 	if (!(m->peer_access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ)))
 		return -EACCES;
-	if (m->q->ctx->real.post_send(m->now, &wr, &bad))
+	if (move_ring(m, &wr, &bad))
 		return -ENOSPC;
 	m->fence_out = true;
 	m->fence_at = m->accepted;
@@ -346,7 +376,7 @@ static int send_mark(struct move *m)
 		.opcode = IBV_WR_SEND_WITH_IMM, .imm_data = htonl((uint32_t)m->sent),
 	}, *bad;
 
-	return m->q->ctx->real.post_send(m->now, &wr, &bad);
+	return move_ring(m, &wr, &bad);
 }
 
 int move_swap(struct move *m)
@@ -359,34 +389,44 @@ int move_swap(struct move *m)
 		ret = reset_old(m);
 	if (!ret) {
 		m->old = m->now;
+		m->old_at = m->now_at;
 		m->now = m->next;
+		m->now_at = m->next_at;
 		m->next = NULL;
+		m->next_at = NULL;
 		m->first->state = m->now->state;
 		if (send_mark(m))
 			m->mark_failed = m->broken = true;
 	}
 	pthread_mutex_unlock(&m->lock);
+	if (!ret)
+		move_report(m);
 	return ret;
 }
 
 void move_drop_old(struct move *m)
 {
+	struct place_domain *at = m->old_at;
 	struct ibv_qp *qp = m->old;
 
 	pthread_mutex_lock(&m->lock);
 	m->old = NULL;
+	m->old_at = NULL;
 	pthread_mutex_unlock(&m->lock);
 	if (qp && qp != m->first)
-		destroy_shadow(m, qp);
+		destroy_shadow(m, qp, at);
 }
 
 void move_back_to_first(struct move *m)
 {
+	struct place_domain *at = m->now_at;
 	struct ibv_qp *qp = m->now;
 
 	pthread_mutex_lock(&m->lock);
 	m->now = m->first;
+	m->now_at = NULL;
 	pthread_mutex_unlock(&m->lock);
-	destroy_shadow(m, qp);
+	move_report(m);
+	destroy_shadow(m, qp, at);
 	m->first->state = IBV_QPS_RESET;
 }

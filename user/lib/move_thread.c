@@ -88,6 +88,8 @@ int64_t move_round(void)
 	for (const struct device *dev = devices; dev; dev = dev->next)
 		if (channel_event(dev) >= 0)
 			hear_all(dev);
+	for (struct device *dev = devices; dev; dev = dev->next)
+		move_read_control(dev);
 	for (const struct qp *q = qp_all(); q; q = q->next_all) {
 		m = move_at(q);
 		p = m ? move_turn(m) : MOVE_AT_REST;

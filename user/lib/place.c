@@ -7,6 +7,8 @@
  * was rung least in the present window and the one before, then the one with the fewest QPs.
  *
  * by-thread: a register for each thread that creates QPs.
+ *
+ * A QP that moves (move_swap.c) gets a register of the library, too.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -136,6 +138,8 @@ void place_watch(struct context *c, struct ibv_context *ctx)
 	}
 	if (c->dev->knobs.job && !c->dev->knobs.place)
 		control_state(c->dev, SWIFTRDMA_SHARE_KNOB_PLACE, idle_state(c->dev));
+	if (c->dev->knobs.job)
+		control_state(c->dev, SWIFTRDMA_SHARE_KNOB_UAR, move_knob_state(c->dev));
 	errno = err;
 }
 
@@ -204,6 +208,8 @@ static void register_put(struct context *c, struct place_register *r)
 		at = &(*at)->next;
 	*at = r->next;
 	c->place.registers--;
+	if (r->spare)
+		ibv_dealloc_td(r->spare);
 	ibv_dealloc_td(r->td);
 	free(r);
 }
@@ -294,6 +300,17 @@ static struct place_register *lightest_register(struct context *c, struct ibv_co
 	return fewest <= by_default ? best : NULL;
 }
 
+static struct place_register *lightest_of_library(struct context *c)
+{
+	struct place_register *best = c->place.first;
+
+	begin_window(&c->place, lib_clock());
+	for (struct place_register *r = best; r; r = r->next)
+		if (is_lighter(r, best))
+			best = r;
+	return best;
+}
+
 static struct place_register *register_of_thread(struct context *c, struct ibv_context *ctx)
 {
 	for (struct place_register *r = c->place.first; r; r = r->next)
@@ -302,11 +319,23 @@ static struct place_register *register_of_thread(struct context *c, struct ibv_c
 	return register_new(c, ctx, self());
 }
 
+static struct place_domain *join(struct context *c, struct place_register *r, struct ibv_pd *pd)
+{
+	struct place_domain *d = domain_get(c, r, pd);
+
+	if (d) {
+		d->qps++;
+		r->qps++;
+	} else {
+		register_put(c, r);
+	}
+	return d;
+}
+
 static struct place_domain *choose_domain(struct context *c, struct ibv_pd *pd)
 {
 	uint64_t now = lib_clock();
 	struct place_register *r = NULL;
-	struct place_domain *d = NULL;
 
 	switch (wanted_place(c->dev)) {
 	case SWIFTRDMA_PLACE_DEFAULT:
@@ -318,15 +347,58 @@ static struct place_domain *choose_domain(struct context *c, struct ibv_pd *pd)
 		r = register_of_thread(c, pd->context);
 		break;
 	}
+	return r ? join(c, r, pd) : NULL;
+}
+
+bool place_has_registers(const struct context *c, const struct ibv_pd *pd)
+{
+	return c->place.able && *c->alive && !place_knows_pd(pd);
+}
+
+/*
+ * A thread domain takes the next register of a page, and a page has two. What counts QPs counts them
+ * by page, so the other register stays unused.
+ */
+static struct place_register *new_page(struct context *c, struct ibv_context *ctx)
+{
+	struct ibv_td_init_attr attr = { 0 };
+	struct place_register *r = register_new(c, ctx, 0);
+
 	if (r)
-		d = domain_get(c, r, pd);
-	if (d) {
-		d->qps++;
-		r->qps++;
-	} else if (r) {
-		register_put(c, r);
+		r->spare = ibv_alloc_td(ctx, &attr);
+	return r;
+}
+
+struct place_domain *place_take(struct context *c, struct ibv_pd *pd, uint32_t sharing)
+{
+	struct place_domain *d = NULL;
+	struct place_register *r;
+
+	if (!place_has_registers(c, pd) || !lib_lock())
+		return NULL;
+	r = new_page(c, pd->context);
+	if (!r) {
+		r = lightest_of_library(c);
+		if (r && r->qps + 1 >= sharing)
+			r = NULL;
 	}
+	if (r)
+		d = join(c, r, pd);
+	lib_unlock();
 	return d;
+}
+
+void place_give(struct context *c, struct place_domain *d)
+{
+	struct place_register *r = d->reg;
+
+	if (!lib_lock())
+		return;
+	d->qps--;
+	r->qps--;
+	domain_put(d);
+	register_put(c, r);
+	lib_unlock();
 }
 
 /* --- QPs ------------------------------------------------------------------------------- */
@@ -409,13 +481,7 @@ static struct placed *placed_new(struct context *c, struct ibv_pd *pd)
 
 static void placed_free(struct placed *p)
 {
-	if (!lib_lock())
-		return;
-	p->domain->qps--;
-	p->reg->qps--;
-	domain_put(p->domain);
-	register_put(p->ctx, p->reg);
-	lib_unlock();
+	place_give(p->ctx, p->domain);
 	free(p);
 }
 

@@ -13,6 +13,8 @@
  *    place_post.c, and places only QPs whose posts it sees.
  *  - The program sees its own PD in struct ibv_qp. The QP's parent domain stands there only while
  *    libmlx5 destroys the QP, because libmlx5 counts the parent domain's users by it.
+ *  - A QP that moves (move.c) rings its register under the register's lock, as a placed one does; its
+ *    queues have the locks of move.c.
  *  - With the last QP of a parent domain the parent domain goes, and with the last one of a
  *    register its thread domain. So nothing of the library's keeps a PD busy that has no QPs.
  */
@@ -74,6 +76,17 @@ void place_read_control(const struct context *c);
 struct ibv_qp *place_create(struct context *c, struct ibv_pd *pd, void *attr,
 			    struct ibv_qp *(*create)(struct context *c, struct ibv_pd *pd,
 						     void *attr));
+/*
+ * A place for a QP that moves, in a register of the library: a new one in a page of its own, else the
+ * lightest, if fewer than @sharing QPs would be on it. NULL: there is none. place_give() after the QP
+ * has been destroyed.
+ */
+struct place_domain;
+struct place_domain *place_take(struct context *c, struct ibv_pd *pd, uint32_t sharing);
+void place_give(struct context *c, struct place_domain *d);
+/* Whether place_take() can find any. */
+bool place_has_registers(const struct context *c, const struct ibv_pd *pd);
+
 /* Around the destruction of a QP; placed_destroyed() with what it returned. */
 void placed_destroy(struct placed *p, struct ibv_qp *qp);
 void placed_destroyed(struct placed *p, struct ibv_qp *qp, int ret);

@@ -24,16 +24,6 @@ static inline struct placed *placed_of(const struct ibv_qp *qp, bool *alive)
 	return q->placed;
 }
 
-static inline enum bias_token ring_lock(struct place_register *r)
-{
-	enum bias_token token = bias_lock_kept(&r->lock);
-
-	atomic_store_explicit(&r->rings,
-			      atomic_load_explicit(&r->rings, memory_order_relaxed) + 1,
-			      memory_order_relaxed);
-	return token;
-}
-
 int placed_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr)
 {
 	enum bias_token sq, reg;

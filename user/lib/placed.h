@@ -11,6 +11,7 @@ struct place_register {
 	/* Under lib_lock(). */
 	struct place_register *next;
 	struct ibv_td *td;
+	struct ibv_td *spare;	/* the other register of the page, which stays unused; may be NULL */
 	struct place_domain *domains;
 	uintptr_t thread;	/* that creates QPs in it; 0: any */
 	uint32_t qps;
@@ -40,6 +41,17 @@ struct placed {
 	struct bias sq __attribute__((aligned(CACHE_LINE)));
 	struct bias rq;
 };
+
+/* Before the register is rung; bias_unlock() after it. */
+static inline enum bias_token ring_lock(struct place_register *r)
+{
+	enum bias_token token = bias_lock_kept(&r->lock);
+
+	atomic_store_explicit(&r->rings,
+			      atomic_load_explicit(&r->rings, memory_order_relaxed) + 1,
+			      memory_order_relaxed);
+	return token;
+}
 
 #pragma GCC visibility pop
 

@@ -24,16 +24,35 @@ static struct ibv_qp *show_qp(struct ibv_qp *qp)
 	return qp;
 }
 
+static int (*_Atomic real)(struct mlx5dv_obj *obj, uint64_t obj_type);
+
+static bool find_real(void)
+{
+	if (!real)
+		real = lookup_next("libmlx5.so.1", "mlx5dv_init_obj", "MLX5_1.2");
+	return real;
+}
+
+/* The register by its address in this process; 0: not known. The provider is libmlx5. */
+static uintptr_t register_of(struct ibv_qp *qp)
+{
+	struct mlx5dv_qp shown = { 0 };
+	struct mlx5dv_obj obj = { .qp = { .in = qp, .out = &shown } };
+
+	if (!find_real() || real(&obj, MLX5DV_OBJ_QP))
+		return 0;
+	return (uintptr_t)shown.bf.reg;
+}
+
+uintptr_t (*move_register_of)(struct ibv_qp *qp) = register_of;
+
 EXPORT int mlx5dv_init_obj(struct mlx5dv_obj *obj, uint64_t obj_type)
 {
-	static int (*_Atomic real)(struct mlx5dv_obj *obj, uint64_t obj_type);
 	struct ibv_qp *qp = obj_type & MLX5DV_OBJ_QP ? obj->qp.in : NULL;
 	struct cq *c = obj_type & MLX5DV_OBJ_CQ ? cq_find(obj->cq.in) : NULL;
 	int ret;
 
-	if (!real)
-		real = lookup_next("libmlx5.so.1", "mlx5dv_init_obj", "MLX5_1.2");
-	if (!real)
+	if (!find_real())
 		return ENOSYS;
 	if (c && *c->alive)
 		c->shown = true;

@@ -161,8 +161,8 @@ int swiftrdma_read_quantile(struct ibv_context *ctx, enum swiftrdma_time which, 
  * swiftrdma_move_qp() - move a connected QP to another doorbell register
  * @qp: an RC QP that was created with SWIFTRDMA_MOVE=yes in the environment
  *
- * A second QP takes the place of the first, in the register that the provider gives a new QP. The
- * program goes on with @qp and its number. Both ends of the connection take part, so the peer's process
+ * A second QP takes the place of the first: on mlx5 in a register of the library, else in the one that
+ * the provider gives a new QP. The program goes on with @qp and its number. Both ends of the connection take part, so the peer's process
  * needs the library and this setting, too. Posts wait until nothing is outstanding. Nothing is lost,
  * and after an error the QP works as before, unless the connection itself has failed. Waits for the end of the move, up to some seconds; a
  * move that the peer has begun counts. Do not call it while another thread may destroy @qp.

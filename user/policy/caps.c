@@ -81,6 +81,8 @@ const char *caps_enforced_by(unsigned int knob)
 
 	if (knob == SWIFTRDMA_KNOB_PLACE)
 		return "libswiftrdma, on a ConnectX,";
+	if (knob == SWIFTRDMA_KNOB_UAR)
+		return "libswiftrdma with SWIFTRDMA_MOVE=yes, on a ConnectX,";
 	return enforcer ? enforcer : "swiftrdma_mlx5.ko, for a ConnectX with QoS for QPs,";
 }
 
@@ -127,8 +129,8 @@ struct caps caps_dev(const struct snapshot *snap, const struct snap_dev *dev)
 			caps.speed += (double)snap->ports[i].speed;
 	/* There is nothing to choose from where a UAR is a user context. */
 	if (!(dev->caps & SWIFTRDMA_DEV_CAP_UARS)) {
-		caps.knobs &= ~(1u << SWIFTRDMA_KNOB_PLACE);
-		caps.library_knobs &= ~(1u << SWIFTRDMA_KNOB_PLACE);
+		caps.knobs &= ~(1u << SWIFTRDMA_KNOB_PLACE | 1u << SWIFTRDMA_KNOB_UAR);
+		caps.library_knobs &= caps.knobs;
 	}
 	/* Libraries enforce a rate that the device does not. */
 	if (!(dev->caps & SWIFTRDMA_DEV_CAP_RATES)) {

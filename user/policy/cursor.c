@@ -94,6 +94,7 @@ const char *expr_unit_noun(enum unit unit)
 		[UNIT_CLASS] = "a class", [UNIT_STATE] = "a state",
 		[UNIT_TYPE] = "a type", [UNIT_BYTES] = "a size",
 		[UNIT_PLACE] = "a place", [UNIT_SWITCH] = "yes or no",
+		[UNIT_UAR] = "a UAR",
 	};
 
 	return nouns[unit];

@@ -339,10 +339,11 @@ struct caps sim_caps(enum sim_device device)
 {
 	/*
 	 * Simulated QPs are there from the beginning, so none is placed; requests stay whole; and a
-	 * memory region has one translation.
+	 * memory region has one translation. The device that has all moves QPs to UARs by number.
 	 */
 	const uint32_t lacks = 1u << SWIFTRDMA_KNOB_PLACE | 1u << SWIFTRDMA_KNOB_CHUNK |
-			       1u << SWIFTRDMA_KNOB_HUGE_PAGES;
+			       1u << SWIFTRDMA_KNOB_HUGE_PAGES |
+			       (device == SIM_ALL ? 0 : 1u << SWIFTRDMA_KNOB_UAR);
 	struct caps caps = device == SIM_ALL ? caps_all() : caps_here();
 
 	if (device != SIM_ALL && !sim_has_library(device))

@@ -482,6 +482,9 @@ enum swiftrdma_attr {
  * @SWIFTRDMA_REPORT_A_DOORBELLS: of a QP, doorbells that the kernel counted since the QP was
  *	created, read right after CALLS; absent where the kernel does not see them. Each call
  *	rings once, so what exceeds CALLS was posted past the library, or is on its way
+ * @SWIFTRDMA_REPORT_A_NOW_QPN: of a QP, the one that carries its requests since it has moved;
+ *	absent: itself. The application's QP is in RESET then. Both are QPs of its job, and
+ *	DOORBELLS has those of both
  * @__SWIFTRDMA_REPORT_A_MAX: one past the last
  */
 enum swiftrdma_report_attr {
@@ -515,6 +518,7 @@ enum swiftrdma_report_attr {
 	SWIFTRDMA_REPORT_A_SLO_P99,	/* u64 */
 	SWIFTRDMA_REPORT_A_CALLS,	/* u64 */
 	SWIFTRDMA_REPORT_A_DOORBELLS,	/* u64 */
+	SWIFTRDMA_REPORT_A_NOW_QPN,	/* u32 */
 	__SWIFTRDMA_REPORT_A_MAX
 };
 
@@ -524,7 +528,7 @@ enum swiftrdma_report_attr {
  * enum swiftrdma_held_attr - a knob that the libraries in a job's processes enforce, on a device
  * @SWIFTRDMA_HELD_A_UNSPEC: not used
  * @SWIFTRDMA_HELD_A_PAD: aligns a u64
- * @SWIFTRDMA_HELD_A_KNOB: WR_RATE, BIT_RATE, CREDITS, PLACE, CHUNK or HUGE_PAGES
+ * @SWIFTRDMA_HELD_A_KNOB: WR_RATE, BIT_RATE, CREDITS, UAR, PLACE, CHUNK or HUGE_PAGES
  * @SWIFTRDMA_HELD_A_PROCESSES: processes, attached now, whose library can enforce it
  * @SWIFTRDMA_HELD_A_IN_FORCE: of these, those in which it is in force
  * @SWIFTRDMA_HELD_A_POSTS: calls that waited for it; absent, like WRS, TIME and PASSED: no call
@@ -1337,7 +1341,7 @@ enum swiftrdma_lease_attr {
  * @SWIFTRDMA_KNOB_QPS: merge onto, or spread over, so many QPs (job)
  * @SWIFTRDMA_KNOB_MAX_QPS: admission: QPs alive per device (job)
  * @SWIFTRDMA_KNOB_CREATE_RATE: admission: new QPs per second and device (job)
- * @SWIFTRDMA_KNOB_UAR: place a QP on this UAR (QP)
+ * @SWIFTRDMA_KNOB_UAR: move a QP to another UAR; the only value is %SWIFTRDMA_UAR_LIGHTEST (QP)
  * @SWIFTRDMA_KNOB_UDP_SPORT: UDP source port of its packets, by which routers and
  *	link aggregations spread flows, 1 to 65535 (QP)
  * @SWIFTRDMA_KNOB_LAG_PORT: port of the NIC's own link aggregation that it sends
@@ -1369,6 +1373,15 @@ enum swiftrdma_lease_attr {
  * of 0 is a value, and holds like any other. Without the knob a library does as for 0, and
  * splits nothing.
  *
+ * UAR is enforced by the library in the process that has the QP, if it was started with
+ * SWIFTRDMA_MOVE=yes; otherwise it is -EOPNOTSUPP. It asks for one move of a connected RC QP, to
+ * the UAR of its context with least to do, which may be a new one. Another QP, with another
+ * number, carries the requests from then on (%SWIFTRDMA_REPORT_A_NOW_QPN), and either number names
+ * the QP that the application has. The same number does not move the QP again: neither when the
+ * knob is set anew, nor when its lease is renewed. A QP that has its UAR for itself stays, and is
+ * counted in QPS_DONE. Unlike the others, this is no override that stands: when it is cleared, or
+ * its lease ends, nothing moves back.
+ *
  * FOLLOW raises a QP to %SWIFTRDMA_QP_A_PEER_WISH or to its value, whichever is lower, and
  * lowers no QP. Without FOLLOW the wishes of peers have no effect. A LEVEL of a lease of
  * higher rank holds alone.
@@ -1396,6 +1409,9 @@ enum swiftrdma_knob {
 };
 
 #define SWIFTRDMA_KNOB_MAX (__SWIFTRDMA_KNOB_MAX - 1)
+
+/* The value of %SWIFTRDMA_KNOB_UAR; no UAR has this index. */
+#define SWIFTRDMA_UAR_LIGHTEST		0xffffffffU
 
 /**
  * enum swiftrdma_action_kind - what an entry of ACTION_GET describes

@@ -62,7 +62,7 @@
  *  - that a counter it reads twice did not step back, if the slot has the same
  *    generation both times;
  *  - that the fields of a struct swiftrdma_report up to .attached_ns but for .slots_used, and
- *    the identity of a slot but for .flags and .stopped, once published (by magic,
+ *    the identity of a slot but for .flags, .stopped and what follows it, once published (by magic,
  *    generation), do not change until the generation does.
  *
  * A reader may not assume
@@ -114,8 +114,11 @@
  * wait: the counter then stays as it is, and the current copy is not written. A reader
  * bounds its attempts and keeps what it read last.
  *
- * The kernel has no knob of a single QP yet, and writes no block of a QP. Their part of the
- * file has no memory until it is read, or a later kernel writes there.
+ * %SWIFTRDMA_SHARE_KNOB_UAR is the knob of single QPs. The part of the file with their blocks has
+ * no memory until it is read, or the kernel writes a block there. After each such write the kernel
+ * raises struct swiftrdma_control.qp_changes, and then the change counter of the job's block. So a
+ * process that looks at the job's counter in its posts need not look at anything else, and reads
+ * blocks of QPs only up to .blocks_used.
  *
  * A knob holds until struct swiftrdma_knob_value.until_ns. Past that time the process
  * drops it by itself, whatever else the file says. When struct swiftrdma_control.state is
@@ -385,6 +388,12 @@ enum swiftrdma_slot_flags {
  * @max_send_wr: size of the send queue as the provider gave it
  * @created_ns: when the QP was created
  * @stopped: how often the library lost the order of the send queue
+ * @now_qpn: the QP that carries the requests of this one since it has moved; 0: itself. The kernel
+ *	believes it of a QP of the same process and device
+ * @uar_state: what the library does about %SWIFTRDMA_SHARE_KNOB_UAR, enum swiftrdma_knob_state:
+ *	IN_FORCE: the QP has moved, or need not; UNABLE: it cannot, or the move has failed
+ * @uar_qpn: the value of the knob that @uar_state answers, written after it; 0: none yet
+ * @moves: how often it has moved
  * @reserved: 0
  */
 struct swiftrdma_slot_id {
@@ -395,7 +404,11 @@ struct swiftrdma_slot_id {
 	__u32 max_send_wr;
 	__u64 created_ns;
 	__u64 stopped;
-	__u64 reserved[3];
+	__u32 now_qpn;
+	__u32 uar_state;
+	__u32 uar_qpn;
+	__u32 moves;
+	__u64 reserved;
 };
 
 /**
@@ -482,7 +495,8 @@ struct swiftrdma_slot {
  * @SWIFTRDMA_SHARE_KNOB_CREDITS: limit on the process's outstanding WRs (job)
  * @SWIFTRDMA_SHARE_KNOB_WEIGHT: weight of the job's task queue on a shared QP (job)
  * @SWIFTRDMA_SHARE_KNOB_QPS: merge onto, or spread over, so many QPs (job)
- * @SWIFTRDMA_SHARE_KNOB_UAR: move the QP to this UAR (QP)
+ * @SWIFTRDMA_SHARE_KNOB_UAR: move the QP to another UAR, the one with least to do or a new one, if
+ *	the QP of this number carries its requests (QP)
  * @SWIFTRDMA_SHARE_KNOB_PLACE: where new QPs go, enum swiftrdma_place (job)
  * @SWIFTRDMA_SHARE_KNOB_CHUNK: size above which writes and reads are split, bytes, a power of
  *	two (job)
@@ -493,6 +507,12 @@ struct swiftrdma_slot {
  * the job's own value where another knob is. 0 may be a value: whether a knob is set, struct
  * swiftrdma_knob_value.until_ns says. Without PLACE and HUGE_PAGES the process does as for 0,
  * without CHUNK it splits nothing.
+ *
+ * UAR asks for one move. A QP cannot change its UAR, so a process moves a QP by another one, which
+ * carries the requests from then on, and which has another number. So the same value does not move
+ * the QP twice, however often it is written, and a process that could not move it does not try
+ * again while the knob holds. A QP that has its UAR for itself stays. When the knob ends, nothing
+ * moves back. The process answers in struct swiftrdma_slot_id.
  */
 enum swiftrdma_share_knob {
 	SWIFTRDMA_SHARE_KNOB_WR_RATE,
@@ -738,8 +758,10 @@ enum swiftrdma_control_state {
  * @block_size: bytes from one block to the next
  * @blocks: number of QPs' blocks, that of the slots
  * @state: enum swiftrdma_control_state
+ * @blocks_used: QPs' blocks up to this one may have been written
  * @reserved: 0
  * @changes: change counter of @job; copy [@changes & 1] is current
+ * @qp_changes: grows after each write to a QP's block
  * @reserved2: 0
  * @job: two copies
  */
@@ -752,9 +774,11 @@ struct swiftrdma_control {
 	__u32 block_size;
 	__u32 blocks;
 	__u32 state;
-	__u32 reserved[7];
+	__u32 blocks_used;
+	__u32 reserved[6];
 	__u64 changes;
-	__u64 reserved2[7];
+	__u64 qp_changes;
+	__u64 reserved2[6];
 	struct swiftrdma_control_job job[2];
 };
 
@@ -892,6 +916,8 @@ SWIFTRDMA_SHARE_AT(swiftrdma_slot_id, qpn, 8);
 SWIFTRDMA_SHARE_AT(swiftrdma_slot_id, flags, 16);
 SWIFTRDMA_SHARE_AT(swiftrdma_slot_id, created_ns, 24);
 SWIFTRDMA_SHARE_AT(swiftrdma_slot_id, stopped, 32);
+SWIFTRDMA_SHARE_AT(swiftrdma_slot_id, now_qpn, 40);
+SWIFTRDMA_SHARE_AT(swiftrdma_slot_id, moves, 52);
 SWIFTRDMA_SHARE_SIZE(swiftrdma_posted, 64);
 SWIFTRDMA_SHARE_AT(swiftrdma_posted, recv_wrs, 24);
 SWIFTRDMA_SHARE_SIZE(swiftrdma_polled, 64);
@@ -935,7 +961,9 @@ SWIFTRDMA_SHARE_AT(swiftrdma_control_job, name, 32);
 SWIFTRDMA_SHARE_SIZE(swiftrdma_control_job, 64);
 SWIFTRDMA_SHARE_AT(swiftrdma_control, job_off, 16);
 SWIFTRDMA_SHARE_AT(swiftrdma_control, state, 32);
+SWIFTRDMA_SHARE_AT(swiftrdma_control, blocks_used, 36);
 SWIFTRDMA_SHARE_AT(swiftrdma_control, changes, 64);
+SWIFTRDMA_SHARE_AT(swiftrdma_control, qp_changes, 72);
 SWIFTRDMA_SHARE_AT(swiftrdma_control, job, 128);
 SWIFTRDMA_SHARE_SIZE(swiftrdma_control, 256);
 

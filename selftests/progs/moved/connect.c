@@ -5,27 +5,18 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "meet.h"
 #include "moved.h"
 
 #define CM_PORT "18601"
 #define ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | \
 		IBV_ACCESS_REMOTE_ATOMIC)
 
-struct ibv_cq *cq;
-struct ibv_qp *qp;
-struct ibv_mr *mr;
-struct vpeer peer;
-uint32_t seed;
-int peer_fd = -1;
-
 static struct vdev dev;
-static struct cm_end cm;
 
 void swap_with_peer(void *mine, void *theirs, size_t n)
 {
-	if (write(peer_fd, mine, n) != (ssize_t)n ||
-	    recv(peer_fd, theirs, n, MSG_WAITALL) != (ssize_t)n)
+	if (write(c->peer_fd, mine, n) != (ssize_t)n ||
+	    recv(c->peer_fd, theirs, n, MSG_WAITALL) != (ssize_t)n)
 		wrong("the other end is gone");
 }
 
@@ -37,8 +28,8 @@ static struct ibv_qp_init_attr init_of(struct ibv_context *ctx)
 			 .max_send_sge = 1, .max_recv_sge = 1, .max_inline_data = INLINE },
 	};
 
-	cq = ibv_create_cq(ctx, 2 * WINDOW + 3 + RECVS, NULL, NULL, 0);
-	init.send_cq = init.recv_cq = cq;
+	c->cq = ibv_create_cq(ctx, 2 * WINDOW + 3 + RECVS, NULL, NULL, 0);
+	init.send_cq = init.recv_cq = c->cq;
 	return init;
 }
 
@@ -46,11 +37,16 @@ static struct ibv_qp_init_attr init_of(struct ibv_context *ctx)
 static struct vpeer own_memory(struct ibv_pd *pd)
 {
 	fill_constant();
-	mr = ibv_reg_mr(pd, &mem, sizeof(mem), ACCESS);
-	return (struct vpeer){ .addr = (uintptr_t)&mem.shared, .rkey = mr ? mr->rkey : 0 };
+	c->mr = ibv_reg_mr(pd, &c->mem, sizeof(c->mem), ACCESS);
+	return (struct vpeer){ .addr = (uintptr_t)&c->mem.shared, .rkey = c->mr ? c->mr->rkey : 0 };
 }
 
-static bool set_up_by_verbs(const char *name)
+bool open_device(const char *name)
+{
+	return !vdev_open(&dev, name);
+}
+
+static bool set_up_by_verbs(void)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .qp_access_flags = ACCESS };
 	const char *retries = getenv("MOVED_RETRY");
@@ -58,28 +54,26 @@ static bool set_up_by_verbs(const char *name)
 	struct ibv_qp_init_attr init;
 	struct vpeer own, at;
 
-	if (vdev_open(&dev, name))
-		return false;
 	own = own_memory(dev.pd);
 	init = init_of(dev.ctx);
-	qp = mr && cq ? ibv_create_qp(dev.pd, &init) : NULL;
-	if (!qp)
+	c->qp = c->mr && c->cq ? ibv_create_qp(dev.pd, &init) : NULL;
+	if (!c->qp)
 		return false;
-	at = vdev_peer(&dev, qp, vrnd(&seed));
+	at = vdev_peer(&dev, c->qp, vrnd(&c->seed));
 	at.addr = own.addr;
 	at.rkey = own.rkey;
-	swap_with_peer(&at, &peer, sizeof(at));
+	swap_with_peer(&at, &c->peer, sizeof(at));
 	conn.rd_atomic = 4;
 	/* A dead peer shows after 2 s with 6 retries. For rxe 7 are no limit. */
 	conn.timeout = 16;
 	conn.retry = retries ? (uint8_t)atoi(retries) : 7;
 	attr.port_num = dev.port;
-	if (vqp_init(&dev, qp) || ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX |
-						IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) ||
-	    vqp_rtr(&dev, qp, &peer, &conn))
+	if (vqp_init(&dev, c->qp) || ibv_modify_qp(c->qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX |
+						   IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) ||
+	    vqp_rtr(&dev, c->qp, &c->peer, &conn))
 		return false;
 	post_recvs();
-	return !vqp_rts(qp, at.psn, &conn);
+	return !vqp_rts(c->qp, at.psn, &conn);
 }
 
 static bool set_up_by_cm(const char *address, bool listens)
@@ -89,43 +83,43 @@ static bool set_up_by_cm(const char *address, bool listens)
 	struct ibv_pd *pd;
 	struct vpeer own;
 
-	if (cm_open(&cm, address, CM_PORT, listens))
+	if (cm_open(&c->cm, address, CM_PORT, listens))
 		return false;
-	pd = ibv_alloc_pd(cm.id->verbs);
+	pd = ibv_alloc_pd(c->cm.id->verbs);
 	if (!pd)
 		return false;
 	own = own_memory(pd);
-	init = init_of(cm.id->verbs);
-	if (!mr || !cq || rdma_create_qp(cm.id, pd, &init))
+	init = init_of(c->cm.id->verbs);
+	if (!c->mr || !c->cq || rdma_create_qp(c->cm.id, pd, &init))
 		return false;
-	qp = cm.id->qp;
+	c->qp = c->cm.id->qp;
 	post_recvs();
 	mine.addr = own.addr;
 	mine.rkey = own.rkey;
-	if (cm_connect(&cm, &mine, &theirs, sizeof(mine)))
+	if (cm_connect(&c->cm, &mine, &theirs, sizeof(mine)))
 		return false;
-	peer.addr = theirs.addr;
-	peer.rkey = theirs.rkey;
+	c->peer.addr = theirs.addr;
+	c->peer.rkey = theirs.rkey;
 	return true;
 }
 
-bool set_up(const char *name, const char *port, const char *host, const char *address)
+bool set_up(const char *host, const char *address)
 {
-	peer_fd = meet(port, host);
-	return peer_fd >= 0 && (address ? set_up_by_cm(address, !host) : set_up_by_verbs(name));
+	c->peer_fd = meet(c->port, host);
+	return c->peer_fd >= 0 && (address ? set_up_by_cm(address, !host) : set_up_by_verbs());
 }
 
 void tear_down(void)
 {
-	if (cm.id) {
-		if (cm_disconnect(&cm))
+	if (c->cm.id) {
+		if (cm_disconnect(&c->cm))
 			wrong("the connection does not end");
-		rdma_destroy_qp(cm.id);
-	} else if (ibv_destroy_qp(qp)) {
+		rdma_destroy_qp(c->cm.id);
+	} else if (ibv_destroy_qp(c->qp)) {
 		wrong("the QP cannot be destroyed");
 	}
-	if (ibv_destroy_cq(cq))
+	if (ibv_destroy_cq(c->cq))
 		wrong("the queue cannot be destroyed");
-	if (cm.id)
-		cm_close(&cm);
+	if (c->cm.id)
+		cm_close(&c->cm);
 }

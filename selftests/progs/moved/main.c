@@ -17,6 +17,9 @@
  *	MOVED_POSTERS=1	two threads post, in turns that chance decides
  *	MOVED_CM=ADDR	the QPs are connected by rdma_cm; ADDR is that of the end that listens
  *	MOVED_FORK=N	a child is forked after N moves, and ends
+ *	MOVED_QPS=N	N connections of one context, each in a thread of its own, which meet at PORT and those
+ *			after it
+ *	MOVED_UNTIL=FILE	the traffic goes on until FILE exists
  *	MOVED_RETRY=N	the connection's retries, 7 otherwise; without MOVED_CM
  *
  * SIGINT: as if MOVES had taken place. With 4294967295 MOVES nothing else ends it, also where no QP can move.
@@ -37,21 +40,20 @@
 #include "moved.h"
 #include "stat.h"
 
+#define CONNS_MAX 64
 #define FOR_EVER UINT32_MAX
 #define PATIENCE_NS 30000000000ull
 #define GONE_NS 30000000000ull	/* longer than a move is in doubt */
 
 static int (*move)(struct ibv_qp *qp);
-static _Atomic bool moving, over;
 static volatile sig_atomic_t asked_to_end;
-static bool told_over, peer_over;
-static unsigned int moves_wanted, moved, failed, busy, fork_after;
-static int last_error;
+static unsigned int moves_wanted, fork_after;
+static const char *host, *until;
 
 static void *post_at_will(void *arg)
 {
-	(void)arg;
-	while (!posts_alone) {
+	c = arg;
+	while (!c->posts_alone) {
 		post_ops();
 		usleep(10);
 	}
@@ -60,8 +62,8 @@ static void *post_at_will(void *arg)
 
 static void *poll_at_will(void *arg)
 {
-	(void)arg;
-	while (!over)
+	c = arg;
+	while (!c->over)
 		poll_once();
 	return NULL;
 }
@@ -82,25 +84,25 @@ static void *move_at_will(void *arg)
 	uint64_t last = now_ns();
 	int err;
 
-	(void)arg;
-	while (moved < moves_wanted && !over && !asked_to_end &&
+	c = arg;
+	while (c->moved < moves_wanted && !c->over && !asked_to_end &&
 	       (moves_wanted == FOR_EVER || now_ns() - last < PATIENCE_NS)) {
-		usleep(vrnd(&seed) % 3000);
-		err = move(qp);
+		usleep(vrnd(&c->seed) % 3000);
+		err = move(c->qp);
 		if (!err) {
-			if (++moved == fork_after)
+			if (++c->moved == fork_after)
 				fork_once();
 			last = now_ns();
 		} else if (err == -EBUSY) {
-			busy++;
+			c->busy++;
 		} else {
-			failed++;
-			last_error = -err;
+			c->failed++;
+			c->last_error = -err;
 			if ((err == -EOPNOTSUPP || err == -ECONNREFUSED) && moves_wanted < FOR_EVER)
 				break;
 		}
 	}
-	moving = false;
+	c->moving = false;
 	return NULL;
 }
 
@@ -117,19 +119,21 @@ static void end_without_peer(void)
 	wrong("the other end is gone");
 }
 
-/* Until both ends have moved as often as they want. */
+/* Until both ends have moved as often as they want, and the file is there that ends it. */
 static bool goes_on(void)
 {
 	char byte = 0;
 	ssize_t got;
 
-	if (!moving && !told_over && write(peer_fd, &byte, 1) == 1)
-		told_over = true;
-	got = peer_over ? -1 : recv(peer_fd, &byte, 1, MSG_DONTWAIT);
+	if (until && access(until, F_OK))
+		return true;
+	if (!c->moving && !c->told_over && write(c->peer_fd, &byte, 1) == 1)
+		c->told_over = true;
+	got = c->peer_over ? -1 : recv(c->peer_fd, &byte, 1, MSG_DONTWAIT);
 	if (!got)
 		end_without_peer();
-	peer_over |= got == 1;
-	return !told_over || !peer_over;
+	c->peer_over |= got == 1;
+	return !c->told_over || !c->peer_over;
 }
 
 static void note_signal(int signal)
@@ -137,65 +141,56 @@ static void note_signal(int signal)
 	asked_to_end = signal;
 }
 
-int main(int argc, char **argv)
+static void *converse(void *arg)
 {
 	struct { uint64_t posted, adds; } mine, theirs;
-	const char *forks = getenv("MOVED_FORK");
 	pthread_t thread, poller, poster;
 	char byte = 0;
 	ssize_t got;
 
-	setlinebuf(stdout);
-	signal(SIGINT, note_signal);
-	signal(SIGPIPE, SIG_IGN);
-	if (argc < 4)
-		return 2;
-	seed = (uint32_t)now_ns() ^ (uint32_t)getpid();
-	moves_wanted = (unsigned int)strtoul(argv[3], NULL, 10);
-	fork_after = forks ? (unsigned int)strtoul(forks, NULL, 10) : 0;
-	move = (int (*)(struct ibv_qp *))dlsym(RTLD_DEFAULT, "swiftrdma_move_qp");
-	if (!set_up(argv[1], argv[2], argc > 4 ? argv[4] : NULL, getenv("MOVED_CM")))
+	c = arg;
+	if (!set_up(host, getenv("MOVED_CM")))
 		wrong("no connection");
 	swap_with_peer(&byte, &byte, 1);
 	if (getenv("MOVED_POLLER")) {
-		polls_alone = true;
-		if (pthread_create(&poller, NULL, poll_at_will, NULL))
-			return 2;
+		c->polls_alone = true;
+		if (pthread_create(&poller, NULL, poll_at_will, c))
+			wrong("no thread");
 	}
 	if (getenv("MOVED_POSTERS")) {
-		posts_alone = false;
-		if (pthread_create(&poster, NULL, post_at_will, NULL))
-			return 2;
+		c->posts_alone = false;
+		if (pthread_create(&poster, NULL, post_at_will, c))
+			wrong("no thread");
 	}
 	if (move && moves_wanted) {
-		moving = true;
-		if (pthread_create(&thread, NULL, move_at_will, NULL))
-			return 2;
+		c->moving = true;
+		if (pthread_create(&thread, NULL, move_at_will, c))
+			wrong("no thread");
 	}
 	while (goes_on()) {
 		post_ops();
 		wait_a_moment();
 	}
-	if (!posts_alone) {
-		posts_alone = true;
+	if (!c->posts_alone) {
+		c->posts_alone = true;
 		while (pthread_tryjoin_np(poster, NULL))
 			wait_a_moment();
 	}
 	post_to_the_end();
-	while (done < posted || reads_credit)
+	while (c->done < c->posted || c->reads_credit)
 		wait_a_moment();
-	mine.posted = posted;
-	mine.adds = adds;
-	if (write(peer_fd, &mine, sizeof(mine)) != sizeof(mine))
+	mine.posted = c->posted;
+	mine.adds = c->adds;
+	if (write(c->peer_fd, &mine, sizeof(mine)) != sizeof(mine))
 		wrong("the other end is gone");
 	do {
 		wait_a_moment();
-		got = recv(peer_fd, &theirs, sizeof(theirs), MSG_DONTWAIT);
+		got = recv(c->peer_fd, &theirs, sizeof(theirs), MSG_DONTWAIT);
 	} while (got < 0);
 	if (got != sizeof(theirs))
 		end_without_peer();
 	for (uint64_t end = now_ns() + 20000000000ull; now_ns() < end;) {
-		uint64_t next = received;
+		uint64_t next = c->received;
 
 		while (next < theirs.posted && !takes_receive(next))
 			next++;
@@ -203,22 +198,71 @@ int main(int argc, char **argv)
 			break;
 		wait_a_moment();
 	}
-	over = true;
+	c->over = true;
 	if (move && moves_wanted)
 		pthread_join(thread, NULL);
-	if (polls_alone)
+	if (c->polls_alone)
 		pthread_join(poller, NULL);
-	printf("moved %u failed %u busy %u error %s\n", moved, failed, busy,
-	       last_error ? strerrorname_np(last_error) : "-");
-	printf("ops %lu received up to %lu of %lu\n", posted, received, theirs.posted);
-	if (mem.shared.sum != theirs.adds)
-		wrong("the sum is %lu, and not %lu", mem.shared.sum, theirs.adds);
-	for (; received < theirs.posted && !takes_receive(received); received++)
+	printf("moved %u failed %u busy %u error %s\n", c->moved, c->failed, c->busy,
+	       c->last_error ? strerrorname_np(c->last_error) : "-");
+	printf("ops %lu received up to %lu of %lu\n", c->posted, c->received, theirs.posted);
+	if (c->mem.shared.sum != theirs.adds)
+		wrong("the sum is %lu, and not %lu", c->mem.shared.sum, theirs.adds);
+	for (; c->received < theirs.posted && !takes_receive(c->received); c->received++)
 		;
-	if (received != theirs.posted)
+	if (c->received != theirs.posted)
 		wrong("messages are missing");
 	swap_with_peer(&byte, &byte, 1);
 	tear_down();
+	return NULL;
+}
+
+static unsigned int number_in(const char *name, unsigned int otherwise)
+{
+	const char *value = getenv(name);
+
+	return value ? (unsigned int)strtoul(value, NULL, 10) : otherwise;
+}
+
+static struct conn *conn_new(int port)
+{
+	struct conn *new = aligned_alloc(4096, sizeof(*new));
+
+	if (!new)
+		wrong("no memory");
+	memset(new, 0, sizeof(*new));
+	pthread_mutex_init(&new->posting, NULL);
+	new->port = port;
+	new->peer_fd = -1;
+	new->posts_alone = true;
+	new->seed = (uint32_t)now_ns() ^ (uint32_t)getpid();
+	return new;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t threads[CONNS_MAX];
+
+	setlinebuf(stdout);
+	signal(SIGINT, note_signal);
+	signal(SIGPIPE, SIG_IGN);
+	if (argc < 4)
+		return 2;
+	moves_wanted = (unsigned int)strtoul(argv[3], NULL, 10);
+	host = argc > 4 ? argv[4] : NULL;
+	until = getenv("MOVED_UNTIL");
+	fork_after = number_in("MOVED_FORK", 0);
+	conns = number_in("MOVED_QPS", 1);
+	if (!conns || conns > CONNS_MAX)
+		return 2;
+	move = (int (*)(struct ibv_qp *))dlsym(RTLD_DEFAULT, "swiftrdma_move_qp");
+	if (!open_device(argv[1]))
+		wrong("no device");
+	for (unsigned int i = 0; i < conns; i++)
+		if (pthread_create(&threads[i], NULL, converse, conn_new(atoi(argv[2]) + (int)i)))
+			wrong("no thread");
+	for (unsigned int i = 0; i < conns; i++)
+		pthread_join(threads[i], NULL);
 	puts("right");
 	return 0;
 }

@@ -2,10 +2,12 @@
 #ifndef MOVED_H
 #define MOVED_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "meet.h"
 #include "verbs.h"
 
 #define SLOTS 256		/* of each ring; a power of two */
@@ -23,37 +25,50 @@ struct shared {
 	char constant[SLOT];
 };
 
-struct memory {
-	struct shared shared;
-	char out[SLOTS][SLOT], in[RECVS][SLOT], got[SLOTS][SLOT];
-	uint64_t before[SLOTS];			/* results of additions */
-	_Atomic uint64_t peer_taken;		/* as it was last read */
+/* One connection. Only the thread that posts changes what is not atomic, if nothing else is said. */
+struct conn {
+	struct ibv_cq *cq;
+	struct ibv_qp *qp;
+	struct ibv_mr *mr;
+	struct {
+		struct shared shared;
+		char out[SLOTS][SLOT], in[RECVS][SLOT], got[SLOTS][SLOT];
+		uint64_t before[SLOTS];			/* results of additions */
+		_Atomic uint64_t peer_taken;		/* as it was last read */
+	} mem __attribute__((aligned(4096)));
+	struct vpeer peer;
+	struct cm_end cm;			/* .id: the QPs are connected by rdma_cm */
+	int port;				/* at which both ends meet by TCP */
+	int peer_fd;
+	pthread_mutex_t posting;
+	_Atomic uint64_t posted, done, sent, received, adds, recv_posted, recv_done;
+	_Atomic bool reads_credit;
+	_Atomic bool polls_alone;		/* another thread polls */
+	_Atomic bool posts_alone;		/* no other thread posts */
+	uint64_t last_before;			/* of the thread that polls */
+	_Atomic bool moving, over;
+	bool told_over, peer_over;
+	unsigned int moved, failed, busy;	/* of the thread that moves, and .last_error */
+	int last_error;
+	uint32_t seed;
 };
 
-/* The connection; constant while there is traffic. */
-extern struct ibv_cq *cq;
-extern struct ibv_qp *qp;
-extern struct ibv_mr *mr;
-extern struct vpeer peer;
-extern uint32_t seed;
+/* The calling thread's. */
+extern _Thread_local struct conn *c;
+extern unsigned int conns;
 
 /* --- connect.c ---- */
 
-/* Meets the peer by TCP, and connects the QPs by it or, with @address, by rdma_cm. */
-bool set_up(const char *name, const char *port, const char *host, const char *address);
+/* The device of all connections, which rdma_cm finds by itself. */
+bool open_device(const char *name);
+/* Meets the peer by TCP, and connects the QPs by it or, with @address, by rdma_cm. @host NULL: listens. */
+bool set_up(const char *host, const char *address);
 /* Gives the peer @n bytes and takes as many. */
 void swap_with_peer(void *mine, void *theirs, size_t n);
 /* Ends the connection as the program asks, whatever QP carries it. */
 void tear_down(void);
-extern int peer_fd;
 
 /* --- traffic.c ---- */
-
-extern struct memory mem;
-extern _Atomic uint64_t posted, done, received, adds;
-extern _Atomic bool reads_credit;
-/* Another thread polls; the main thread alone posts. */
-extern _Atomic bool polls_alone, posts_alone;
 
 /* Prints what was wrong, and ends the program. */
 void wrong(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));

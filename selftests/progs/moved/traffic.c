@@ -18,13 +18,8 @@
 
 enum op { OP_SEND, OP_SEND_IMM, OP_WRITE, OP_WRITE_IMM, OP_READ, OP_ADD, OPS };
 
-struct memory mem __attribute__((aligned(4096)));
-_Atomic uint64_t posted, done, received, adds;
-_Atomic bool reads_credit, polls_alone, posts_alone = true;
-
-static _Atomic uint64_t sent, recv_posted, recv_done;
-static pthread_mutex_t posting = PTHREAD_MUTEX_INITIALIZER;
-static uint64_t last_before;
+_Thread_local struct conn *c;
+unsigned int conns = 1;
 
 void wrong(const char *format, ...)
 {
@@ -71,24 +66,24 @@ bool takes_receive(uint64_t i)
 
 static void post_recv(void)
 {
-	unsigned int at = (unsigned int)(recv_posted % RECVS);
-	struct ibv_sge sge = { .addr = (uintptr_t)mem.in[at], .length = SLOT, .lkey = mr->lkey };
-	struct ibv_recv_wr wr = { .wr_id = recv_posted, .sg_list = &sge, .num_sge = 1 }, *bad;
-	int ret = ibv_post_recv(qp, &wr, &bad);
+	unsigned int at = (unsigned int)(c->recv_posted % RECVS);
+	struct ibv_sge sge = { .addr = (uintptr_t)c->mem.in[at], .length = SLOT, .lkey = c->mr->lkey };
+	struct ibv_recv_wr wr = { .wr_id = c->recv_posted, .sg_list = &sge, .num_sge = 1 }, *bad;
+	int ret = ibv_post_recv(c->qp, &wr, &bad);
 
 	if (ret)
-		wrong("post_recv %lu: %s", recv_posted, strerrorname_np(ret));
-	recv_posted++;
+		wrong("post_recv %lu: %s", c->recv_posted, strerrorname_np(ret));
+	c->recv_posted++;
 }
 
 void fill_constant(void)
 {
-	fill(mem.shared.constant, 77, SLOT);
+	fill(c->mem.shared.constant, 77, SLOT);
 }
 
 void post_recvs(void)
 {
-	while (recv_posted < RECVS)
+	while (c->recv_posted < RECVS)
 		post_recv();
 }
 
@@ -96,34 +91,34 @@ void post_recvs(void)
 static void read_credit(void)
 {
 	struct ibv_sge sge = {
-		.addr = (uintptr_t)&mem.peer_taken, .length = sizeof(uint64_t), .lkey = mr->lkey,
+		.addr = (uintptr_t)&c->mem.peer_taken, .length = sizeof(uint64_t), .lkey = c->mr->lkey,
 	};
 	struct ibv_send_wr wr = {
 		.wr_id = CREDIT, .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_RDMA_READ,
 		.send_flags = IBV_SEND_SIGNALED,
-		.wr.rdma = { peer.addr + offsetof(struct shared, taken), peer.rkey },
+		.wr.rdma = { c->peer.addr + offsetof(struct shared, taken), c->peer.rkey },
 	}, *bad;
 
-	if (reads_credit)
+	if (c->reads_credit)
 		return;
-	reads_credit = true;
-	if (ibv_post_send(qp, &wr, &bad))
+	c->reads_credit = true;
+	if (ibv_post_send(c->qp, &wr, &bad))
 		wrong("post_send of a read");
 }
 
 static bool may_post(void)
 {
-	if (sent - mem.peer_taken > AHEAD / 2)
+	if (c->sent - c->mem.peer_taken > AHEAD / 2)
 		read_credit();
-	return posted - done < WINDOW && sent - mem.peer_taken < AHEAD;
+	return c->posted - c->done < WINDOW && c->sent - c->mem.peer_taken < AHEAD;
 }
 
 static void post_op(uint64_t i)
 {
 	enum op op = i % OPS;
 	unsigned int n = length_of(i), at = (unsigned int)(i % SLOTS);
-	uint64_t shared = peer.addr;
-	struct ibv_sge sge = { .addr = (uintptr_t)mem.out[at], .length = n, .lkey = mr->lkey };
+	uint64_t shared = c->peer.addr;
+	struct ibv_sge sge = { .addr = (uintptr_t)c->mem.out[at], .length = n, .lkey = c->mr->lkey };
 	struct ibv_sge note = sge;
 	struct ibv_send_wr wr = {
 		.wr_id = i, .sg_list = &sge, .num_sge = 1,
@@ -131,7 +126,7 @@ static void post_op(uint64_t i)
 	}, first = { .wr_id = i, .sg_list = &note, .num_sge = 1, .next = &wr }, *head = &wr, *bad;
 	int ret;
 
-	fill(mem.out[at], i, n);
+	fill(c->mem.out[at], i, n);
 	if (n <= INLINE && op != OP_READ && op != OP_ADD)
 		wr.send_flags |= IBV_SEND_INLINE;
 	switch (op) {
@@ -145,7 +140,7 @@ static void post_op(uint64_t i)
 	case OP_WRITE:
 		first.opcode = IBV_WR_RDMA_WRITE;
 		first.wr.rdma.remote_addr = shared + offsetof(struct shared, written) + at * SLOT;
-		first.wr.rdma.rkey = peer.rkey;
+		first.wr.rdma.rkey = c->peer.rkey;
 		wr.opcode = IBV_WR_SEND;
 		head = &first;
 		break;
@@ -153,43 +148,43 @@ static void post_op(uint64_t i)
 		wr.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
 		wr.imm_data = htonl((uint32_t)i);
 		wr.wr.rdma.remote_addr = shared + offsetof(struct shared, written) + at * SLOT;
-		wr.wr.rdma.rkey = peer.rkey;
+		wr.wr.rdma.rkey = c->peer.rkey;
 		break;
 	case OP_READ:
-		sge.addr = (uintptr_t)mem.got[at];
+		sge.addr = (uintptr_t)c->mem.got[at];
 		sge.length = SLOT;
 		wr.opcode = IBV_WR_RDMA_READ;
 		wr.wr.rdma.remote_addr = shared + offsetof(struct shared, constant);
-		wr.wr.rdma.rkey = peer.rkey;
+		wr.wr.rdma.rkey = c->peer.rkey;
 		break;
 	default:
-		sge.addr = (uintptr_t)&mem.before[at];
+		sge.addr = (uintptr_t)&c->mem.before[at];
 		sge.length = sizeof(uint64_t);
 		wr.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD;
 		wr.wr.atomic.remote_addr = shared + offsetof(struct shared, sum);
-		wr.wr.atomic.rkey = peer.rkey;
+		wr.wr.atomic.rkey = c->peer.rkey;
 		wr.wr.atomic.compare_add = i;
-		adds += i;
+		c->adds += i;
 	}
-	sent += takes_receive(i);
-	ret = ibv_post_send(qp, head, &bad);
+	c->sent += takes_receive(i);
+	ret = ibv_post_send(c->qp, head, &bad);
 	if (ret)
 		wrong("post_send %lu: %s", i, strerrorname_np(ret));
 }
 
 void post_ops(void)
 {
-	pthread_mutex_lock(&posting);
+	pthread_mutex_lock(&c->posting);
 	while (may_post())
-		post_op(posted++);
-	pthread_mutex_unlock(&posting);
+		post_op(c->posted++);
+	pthread_mutex_unlock(&c->posting);
 }
 
 void post_to_the_end(void)
 {
-	while (posted % EVERY) {
+	while (c->posted % EVERY) {
 		if (may_post())
-			post_op(posted++);
+			post_op(c->posted++);
 		else
 			wait_a_moment();
 	}
@@ -201,30 +196,30 @@ static void end_op(uint64_t i)
 {
 	unsigned int at = (unsigned int)(i % SLOTS);
 
-	if (i < done)
-		wrong("operation %lu completed after %lu", i, done);
-	done = i + 1;
+	if (i < c->done)
+		wrong("operation %lu completed after %lu", i, c->done);
+	c->done = i + 1;
 	if (i % OPS == OP_READ)
-		check_bytes("read", mem.got[at], 77, SLOT);
+		check_bytes("read", c->mem.got[at], 77, SLOT);
 	if (i % OPS == OP_ADD) {
-		if (mem.before[at] < last_before)
-			wrong("addition %lu found %lu after %lu", i, mem.before[at], last_before);
-		last_before = mem.before[at] + i;
+		if (c->mem.before[at] < c->last_before)
+			wrong("addition %lu found %lu after %lu", i, c->mem.before[at], c->last_before);
+		c->last_before = c->mem.before[at] + i;
 	}
 }
 
 static void take_message(const struct ibv_wc *wc)
 {
-	uint64_t i = received;
+	uint64_t i = c->received;
 	unsigned int n, at;
 	bool imm;
 
-	if (wc->wr_id != recv_done)
-		wrong("receive %lu completed in place of %lu", wc->wr_id, recv_done);
-	recv_done++;
+	if (wc->wr_id != c->recv_done)
+		wrong("receive %lu completed in place of %lu", wc->wr_id, c->recv_done);
+	c->recv_done++;
 	while (!takes_receive(i))
 		i++;
-	received = i + 1;
+	c->received = i + 1;
 	n = length_of(i);
 	at = (unsigned int)(i % SLOTS);
 	imm = i % OPS == OP_SEND_IMM || i % OPS == OP_WRITE_IMM;
@@ -233,27 +228,27 @@ static void take_message(const struct ibv_wc *wc)
 	if (!!(wc->wc_flags & IBV_WC_WITH_IMM) != imm || (imm && ntohl(wc->imm_data) != (uint32_t)i))
 		wrong("message %lu: immediate data", i);
 	if (i % OPS != OP_WRITE_IMM)
-		check_bytes("message", mem.in[wc->wr_id % RECVS], i, n);
+		check_bytes("message", c->mem.in[wc->wr_id % RECVS], i, n);
 	if (i % OPS == OP_WRITE || i % OPS == OP_WRITE_IMM)
-		check_bytes("write", mem.shared.written[at], i, n);
+		check_bytes("write", c->mem.shared.written[at], i, n);
 	post_recv();
-	mem.shared.taken = recv_done;
+	c->mem.shared.taken = c->recv_done;
 }
 
 bool poll_once(void)
 {
 	struct ibv_wc wc[POLLED];
-	int n = ibv_poll_cq(cq, POLLED, wc);
+	int n = ibv_poll_cq(c->cq, POLLED, wc);
 
 	for (int i = 0; i < n; i++) {
 		if (wc[i].status)
 			wrong("a completion: %s", ibv_wc_status_str(wc[i].status));
-		if (wc[i].qp_num != qp->qp_num)
-			wrong("a completion of QP %u, not %u", wc[i].qp_num, qp->qp_num);
+		if (wc[i].qp_num != c->qp->qp_num)
+			wrong("a completion of QP %u, not %u", wc[i].qp_num, c->qp->qp_num);
 		if (wc[i].opcode & IBV_WC_RECV)
 			take_message(&wc[i]);
 		else if (wc[i].wr_id == CREDIT)
-			reads_credit = false;
+			c->reads_credit = false;
 		else
 			end_op(wc[i].wr_id);
 	}
@@ -262,8 +257,8 @@ bool poll_once(void)
 
 void wait_a_moment(void)
 {
-	if (polls_alone)
+	if (c->polls_alone)
 		usleep(20);
-	else
-		poll_once();
+	else if (!poll_once() && conns > 1)
+		usleep(500);	/* leaves the CPU to the others */
 }

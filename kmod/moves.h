@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * SWIFTRDMA_KNOB_UAR: single QPs that the library in their process moves to another UAR. override.c
+ * decides which knobs are in force; each QP has its block in the control of its process.
+ */
+#ifndef SRDMA_MOVES_H
+#define SRDMA_MOVES_H
+
+#include <linux/types.h>
+
+#include "standing.h"
+
+struct srdma_lease;
+struct srdma_qp;
+
+/**
+ * struct srdma_move_target - the QP that an override moves
+ * @qpn: as the application knows it
+ * @serial: of the same
+ * @from: the QP that carried its requests, or was taken for it, when the override was made: the
+ *	number names one UAR, so a move away from it takes place once
+ */
+struct srdma_move_target {
+	u32 qpn;
+	u64 serial;
+	u32 from;
+};
+
+/*
+ * Find the QP of the application that is @q, or whose requests @q carries, and make room for its
+ * block in control. -EOPNOTSUPP and @why: no library moves it; -ENOMEM. Takes srdma_share_lock.
+ */
+int srdma_moves_find(const struct srdma_qp *q, struct srdma_move_target *t, const char **why);
+
+/*
+ * Between begin and end each override of the knob is offered, the strongest first, @q being the QP
+ * of the application. The first one of a QP holds, unless a later one is about the QP that carries
+ * the requests now. True: it holds so far. end writes what has changed into the controls.
+ * srdma_ctl_lock; takes srdma_share_lock.
+ */
+void srdma_moves_begin(void);
+bool srdma_moves_offer(const struct srdma_qp *q, u32 from, u64 lease, u64 until);
+void srdma_moves_end(void);
+/* A lease lasts longer. The same locks. */
+void srdma_moves_renewed(u64 lease, u64 until);
+
+/*
+ * What became of the knob of @q, the QP of the application. *@error is 0 or -errno. May sleep;
+ * takes srdma_share_lock.
+ */
+enum srdma_standing srdma_moves_standing(const struct srdma_qp *q, int *error);
+
+#endif /* SRDMA_MOVES_H */

@@ -1,0 +1,190 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The policy "migrate to lightest uar" moves the QPs of a program that crowds them on one register, until
+# no UAR has two QPs at work, while every byte of their traffic is checked. A QP is moved once for each
+# wish; without an agent nothing moves; a library that may not move QPs is told of once. On rxe, which has
+# no registers, nothing can be moved, and the answers say so.
+#
+#   scripts/vm --nic rxe|softhca -- selftests/runtime/full/migrate.sh
+
+cd "$(dirname "$0")/../../.." || exit 1
+# shellcheck source=selftests/lib/library.sh
+. selftests/lib/library.sh
+
+qps=6
+rate=1
+over=$work/over
+d=${dev[0]}
+
+# policy [LINE]: the policy file, with a line more.
+policy() {
+	cat >"$work/policy.yaml" <<-EOF
+	agent: {interval: 200ms, lease: 3s}
+	levels: [{level: 1, dscp: 8, sl: 1}]
+	jobs: [{name: kv, class: latency, match: [{cgroup: /kv}]}]
+	policies:
+	  - name: spread
+	    for: job kv
+	    cause: uar
+	    when: uar.active_qps >= 2
+	    do: migrate to lightest uar
+	    cooldown: 200ms
+	    rate: $rate/s
+	    undo: {when: uar.active_qps < 2, hold: 600s}
+	    ${1-}
+	EOF
+}
+
+# traffic N [VAR=VALUE]...: not in a subshell, which would wait for the ends. N connections on one register at either end, until $over exists. The end that
+# connects is of the job.
+traffic() {
+	local n=$1
+
+	shift
+	rm -f "$stats" "$over"
+	env LD_PRELOAD="$lib" SWIFTRDMA_STATS="$stats" MLX5_SHUT_UP_BF=1 MOVED_QPS="$n" MOVED_UNTIL="$over" "$@" \
+		build/progs/moved "${dev[1]}" 18600 0 >"$work/end.b" 2>&1 & far=$!
+	(in_cgroup kv env LD_PRELOAD="$lib" SWIFTRDMA_STATS="$stats" MLX5_SHUT_UP_BF=1 MOVED_QPS="$n" \
+		MOVED_UNTIL="$over" "$@" build/progs/moved "$d" 18600 0 127.0.0.1) >"$work/end.a" 2>&1 & near=$!
+	wait_for 60 at_work "$n"
+}
+at_work() { [ "$(kv_qps 'map(select(.state == "RTS")) | length')" -eq "$1" ]; }
+kv_qps() { swiftrdma -j qp show dev "$d" job kv | jq -c "$1"; }
+both_right() { [ "$(tail -qn 1 "$work/end.a" "$work/end.b" | paste -sd ' ')" = "right right" ]; }
+# traffic_ends NAME: points that all is right.
+traffic_ends() {
+	touch "$over"
+	wait "$near" "$far"
+	check "$1: every byte, sequence and sum is right, at both ends" both_right
+	both_right || sed 's/^/# /' "$work/end.a" "$work/end.b"
+}
+agent() {
+	swiftrdma-agent --log-json --config "$work/policy.yaml" >"$work/agent" 2>"$work/agent.err" & agent=$!
+}
+# event NAME FILTER: of the agent's log.
+event() { jq -cs "map(select(.event == \"$1\")) | $2" "$work/agent"; }
+moved_qps() { kv_qps 'map(select(.now)) | length'; }
+# The most QPs that are at work on a UAR of the job's process, over a second.
+most_active() {
+	swiftrdma -j -i 1 uar show "$d" | jq --argjson pid "$(kv_qps '.[0].pid')" \
+		'[.[] | select(.pid == $pid) | .active_qps // 0] | max'
+}
+has_moved() { [ "$(moved_qps)" -ge "$1" ]; }
+is_spread() { [ "$(most_active)" -lt 2 ]; }
+# Counted by the library of the end that connects.
+counted() { jq -cs "map(.devices[] | select(.dev == \"$d\"))[0] | $1" "$stats"; }
+# A QP as the program knows it.
+look() { kv_qps "map(select(.qpn == $q))[0] | [.now, .now_uar, .state]"; }
+decisions() { event decision 'map([.tick, .reason])' | sed 's/^/# /'; }
+
+ktap_begin
+mark_dmesg
+policy
+check "the module loads" module_load
+check "a job" swiftrdma job set kv class latency match cgroup=/kv
+
+# --- A library that may not move QPs ---
+
+traffic 2
+point $? "traffic without SWIFTRDMA_MOVE"
+q=$(kv_qps '.[0].qpn')
+like "by hand: cannot, and why" "$(swiftrdma action set dev "$d" qpn "$q" uar lightest for 30s 2>&1)" \
+	'SWIFTRDMA_MOVE=yes'
+like "no other UAR can be named" "$(swiftrdma action set dev "$d" qpn "$q" uar 7 for 30s 2>&1)" 'lightest'
+if [ $nic = softhca ]; then
+	agent
+	cannot() { grep -q 'SWIFTRDMA_MOVE=yes' "$work/agent.err"; }
+	check "the agent says why it moves nothing" wait_for 10 cannot
+	nap 3
+	is "... once" "$(grep -c 'SWIFTRDMA_MOVE=yes' "$work/agent.err")" 1
+	kill $agent
+	wait $agent
+	note "$(cat "$work/agent.err")"
+else
+	like "the policy is idle on $d" "$(swiftrdma policy check "$work/policy.yaml" 2>&1)" 'nothing (enforces|measures)'
+fi
+is "nothing has moved" "$(moved_qps)" 0
+traffic_ends "without SWIFTRDMA_MOVE"
+
+# --- Moves by hand ---
+
+traffic $qps SWIFTRDMA_MOVE=yes
+point $? "traffic of QPs that can move"
+q=$(kv_qps '.[0].qpn')
+swiftrdma action set dev "$d" qpn "$q" uar lightest for 600s >"$work/set" 2>&1
+note "$(cat "$work/set")"
+if [ $nic != softhca ]; then
+	like "on $d the library has no registers to move to" "$(cat "$work/set")" 'qps_unsupported 1 .*EOPNOTSUPP'
+	is "... so nothing has moved" "$(moved_qps)" 0
+	traffic_ends "on $d"
+	check "the kernel did not complain" test -z "$(complaints)"
+	check "the module unloads" module_unload
+	ktap_end
+	exit
+fi
+check "a QP moves by hand" wait_for 20 has_moved 1 || note "$(swiftrdma action show)"
+now=$(look)
+like "it has another number and UAR, and its first one is in RESET" "$now" '^\[[0-9]+,[0-9]+,"RESET"\]$'
+is "... and the other one says whose requests it carries" \
+	"$(kv_qps "map(select(.carries))[0] | [.qpn, .carries, .state]")" "[$(jq '.[0]' <<<"$now"),$q,\"RTS\"]"
+set_again() { swiftrdma action set dev "$d" qpn "$1" uar lightest for 600s >>"$work/set"; }
+check "set again" set_again "$q"
+check "set by its other number, which has a UAR for itself" set_again "$(jq '.[0]' <<<"$now")"
+nap 2
+is "... nothing moves" "$(look)" "$now"
+release_all() {
+	local id
+
+	for id in $(sed -n 's/^lease \([0-9]*\) .*/\1/p' "$work/set"); do
+		swiftrdma action release "$id" || return
+	done
+	[ -z "$(swiftrdma action show | grep override)" ]
+}
+check "all is taken back" release_all
+nap 1
+is "... and nothing moves back" "$(look)" "$now"
+
+# --- The policy ---
+
+like "the QPs are crowded" "$(most_active)" '^[2-9]'
+policy "max_steps: 1"
+agent
+check "a policy moves a QP" wait_for 20 has_moved 2
+note "$(tail -n 5 "$work/agent.err")"
+kill -KILL $agent
+nap 5
+is "... one, as its bound says; the agent is killed: nothing moves further" "$(moved_qps)" 2
+decisions
+policy
+agent
+check "another agent moves the rest, until no UAR has two QPs at work" wait_for 40 is_spread
+note "$(swiftrdma qp show dev "$d" job kv)"
+note "$(swiftrdma -i 1 uar show "$d")"
+is "... one QP is left where it was" "$(moved_qps)" $((qps - 1))
+is "... each has a UAR of its own" "$(kv_qps 'map(.now_uar // empty) | unique | length')" $((qps - 1))
+is "... by a decision each" "$(event decision 'map(select(.policy == "spread")) | length')" $((qps - 3))
+decisions
+is "... at most as the rate says, 1/s" \
+	"$(event decision '[.[].time] | . as $t | [range(1; length) | $t[.] - $t[. - 1]] | all(. >= 990000000)')" true
+all_done() { [ "$(swiftrdma -j action show | jq -c 'map(select(.knob == "uar")) | [length, (map(.qps_done) | add)]')" = "[$((qps - 3)),$((qps - 3))]" ]; }
+check "... all of them done" wait_for 10 all_done
+note "$(swiftrdma action show)"
+nap 3
+is "calm: nothing else is decided" "$(event decision length)" $((qps - 3))
+kill $agent
+wait $agent
+reported() { swiftrdma -j job show kv | jq --arg d "$d" '[.[0].devs[] | select(.dev == $d) | .reported_wrs] | add'; }
+was=$(reported)
+nap 1
+check "the figures of the job go on" test "$(reported)" -gt "$was"
+traffic_ends "the policy"
+# On a slow host a move may take too long, and is tried again.
+is "the library has counted as many moves, and refused none" \
+	"$(counted '[.move.moved, .move.refused, .move.why - ["requests did not complete in time"]]')" "[$((qps - 1)),0,[]]"
+is "... and every request once" "$(counted '.wrs == .done + .dropped and .errors == 0')" true
+note "$(counted .move)"
+
+check "the kernel did not complain" test -z "$(complaints)"
+check "the module unloads" module_unload
+ktap_end
