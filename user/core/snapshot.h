@@ -177,10 +177,10 @@ struct snap_qp {
 	uint32_t wrs_absent;	/* enum swiftrdma_absent */
 	bool wrs_ambiguous;
 
-	uint32_t tclass_asked, sl_asked;
-	int32_t class_error;	/* -errno */
 	bool adopted, class_pending;
 	bool devx;		/* created by DEVX, past RDMA core */
+	uint32_t tclass_asked, sl_asked;
+	int32_t class_error;	/* -errno */
 	uint32_t send_cq, recv_cq;
 	uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge;
 	uint32_t max_inline;

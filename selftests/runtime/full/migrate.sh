@@ -161,17 +161,19 @@ agent
 check "another agent moves the rest, until no UAR has two QPs at work" wait_for 40 is_spread
 note "$(swiftrdma qp show dev "$d" job kv)"
 note "$(swiftrdma -i 1 uar show "$d")"
-is "... one QP is left where it was" "$(moved_qps)" $((qps - 1))
-is "... each has a UAR of its own" "$(kv_qps 'map(.now_uar // empty) | unique | length')" $((qps - 1))
-is "... by a decision each" "$(event decision 'map(select(.policy == "spread")) | length')" $((qps - 3))
+# One QP may stay. On a slow host it moves, too: the policy decides while the move before is under way.
+n=$(moved_qps)
+like "... at most one QP is left where it was" "$n" "^($((qps - 1))|$qps)$"
+is "... each has a UAR of its own" "$(kv_qps 'map(.now_uar // empty) | unique | length')" "$n"
+is "... by a decision each" "$(event decision 'map(select(.policy == "spread")) | length')" $((n - 2))
 decisions
 is "... at most as the rate says, 1/s" \
 	"$(event decision '[.[].time] | . as $t | [range(1; length) | $t[.] - $t[. - 1]] | all(. >= 990000000)')" true
-all_done() { [ "$(swiftrdma -j action show | jq -c 'map(select(.knob == "uar")) | [length, (map(.qps_done) | add)]')" = "[$((qps - 3)),$((qps - 3))]" ]; }
+all_done() { [ "$(swiftrdma -j action show | jq -c 'map(select(.knob == "uar")) | [length, (map(.qps_done) | add)]')" = "[$((n - 2)),$((n - 2))]" ]; }
 check "... all of them done" wait_for 10 all_done
 note "$(swiftrdma action show)"
 nap 3
-is "calm: nothing else is decided" "$(event decision length)" $((qps - 3))
+is "calm: nothing else is decided" "$(event decision length)" $((n - 2))
 kill $agent
 wait $agent
 reported() { swiftrdma -j job show kv | jq --arg d "$d" '[.[0].devs[] | select(.dev == $d) | .reported_wrs] | add'; }
@@ -181,7 +183,7 @@ check "the figures of the job go on" test "$(reported)" -gt "$was"
 traffic_ends "the policy"
 # On a slow host a move may take too long, and is tried again.
 is "the library has counted as many moves, and refused none" \
-	"$(counted '[.move.moved, .move.refused, .move.why - ["requests did not complete in time"]]')" "[$((qps - 1)),0,[]]"
+	"$(counted '[.move.moved, .move.refused, .move.why - ["requests did not complete in time"]]')" "[$n,0,[]]"
 is "... and every request once" "$(counted '.wrs == .done + .dropped and .errors == 0')" true
 note "$(counted .move)"
 
