@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * SWIFTRDMA_KNOB_UAR: blocks of single QPs in the controls of their processes.
+ * How SWIFTRDMA_KNOB_UAR reaches the library that moves the QP. Each QP has a block in the control
+ * file of its process, and this file writes the knob into that block.
  *
- * The value in a block is the number of the QP whose UAR is to be left. A QP that moves gets
- * another number, so the library moves it once by each value, however often it is written.
+ * The value in a block is the number of the QP whose UAR the library is to leave. A QP that moves
+ * gets another number, so the library moves it once for each value, however often the kernel
+ * writes that value.
  */
 #include <linux/errno.h>
 #include <linux/lockdep.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * SWIFTRDMA_KNOB_UAR: single QPs that the library in their process moves to another UAR. override.c
- * decides which knobs are in force; each QP has its block in the control of its process.
+ * SWIFTRDMA_KNOB_UAR, by which the library in a process moves single QPs to another UAR. override.c
+ * decides which knobs are in force. moves.c writes them into the control file of the process, in
+ * which each QP has a block.
  */
 #ifndef SRDMA_MOVES_H
 #define SRDMA_MOVES_H

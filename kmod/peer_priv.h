@@ -257,8 +257,9 @@ __be64 srdma_peer_make_nonce(const struct srdma_peer_path *p, __be64 nonce);
 bool srdma_peer_knows_nonce(const struct srdma_peer_path *p, const struct srdma_peer_msg *msg);
 
 /*
- * peer.c: ask the peer of @q for its class, or with @t tell it that. Returns as srdma_peer_ask(),
- * and what became of the message in @t->told if @a->status is ANSWERED.
+ * In peer.c. Ask the peer of @q for its class or, if @t is not NULL, give the peer that message.
+ * The result is that of srdma_peer_ask(). If @a->status is ANSWERED, @t->told says what became of
+ * the message.
  */
 int srdma_peer_exchange(struct srdma_qp *q, struct srdma_peer_answer *a,
 			struct srdma_peer_tell *t);

@@ -11,23 +11,11 @@
 
 static struct ibv_qp *made[QPS];
 
-static bool yes(struct ibv_device *device)
-{
-	(void)device;
-	return true;
-}
-
-static bool no(struct ibv_device *device)
-{
-	(void)device;
-	return false;
-}
-
 static int place_setup(void **state)
 {
 	setenv("MLX5_TOTAL_UUARS", "2", 1);
 	setenv("MLX5_NUM_LOW_LAT_UUARS", "0", 1);
-	place_is_mlx5 = yes;
+	place_is_mlx5 = every_device;
 	memset(made, 0, sizeof(made));
 	ctl_setup(state);
 	settings.place = SWIFTRDMA_PLACE_LIGHTEST;
@@ -237,7 +225,7 @@ static void test_other_provider(void **state)
 	ibv_destroy_qp(rig.qp);
 	ibv_destroy_cq(rig.cq);
 	ibv_close_device(rig.ctx);
-	place_is_mlx5 = no;
+	place_is_mlx5 = no_device;
 	snprintf(stub_device.name, sizeof(stub_device.name), "other");
 	rig.ctx = ibv_open_device(&stub_device);
 	rig.pd.context = rig.ctx;

@@ -417,8 +417,8 @@ static void refused(struct end *e, int err, const char *why)
 }
 
 /*
- * Only a fence tells when unsignalled requests at the end of the queue are complete. A peer that grants
- * neither writes nor reads makes a fence impossible.
+ * Only a fence, an empty write or read, tells when unsignalled requests at the end of the queue are
+ * complete. The library cannot post a fence if the peer grants neither writes nor reads.
  */
 static void test_no_access(void **state)
 {

@@ -7,18 +7,6 @@
 
 #define PAGE 4096
 
-static bool yes(struct ibv_device *device)
-{
-	(void)device;
-	return true;
-}
-
-static bool no(struct ibv_device *device)
-{
-	(void)device;
-	return false;
-}
-
 /* All QPs of the program's PD are on one register, and those of a parent domain on another. */
 static uintptr_t register_by_pd(struct ibv_qp *qp)
 {
@@ -27,14 +15,14 @@ static uintptr_t register_by_pd(struct ibv_qp *qp)
 
 static int setup(void **state)
 {
-	place_is_mlx5 = yes;
+	place_is_mlx5 = every_device;
 	move_register_of = register_by_pd;
 	return move_setup(state);
 }
 
 static int setup_other_provider(void **state)
 {
-	place_is_mlx5 = no;
+	place_is_mlx5 = no_device;
 	return move_setup(state);
 }
 

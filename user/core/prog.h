@@ -213,7 +213,7 @@ static inline void prog_set_truth(int32_t *truth, uint32_t n)
 		truth[i] = LANE_TRUE;
 }
 
-/* ANDs the atom of each lane to @truth, which has a number for each lane. */
+/* Evaluates @a for each lane of @l, and ANDs the results to @truth, which has l->n elements. */
 void prog_and_atom(const struct prog_env *env, const struct prog_atom *a,
 		   const struct prog_lanes *l, int32_t *truth);
 

@@ -242,8 +242,9 @@ int move_ring(struct move *m, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 }
 
 /*
- * The list is counted before it is posted: another thread may poll a completion of it and free the
- * requests that were posted. The requests from *bad on were not posted, so they can still be read.
+ * Counts the list before it posts the list, because afterwards another thread may poll a completion
+ * and free the requests that were posted. The provider did not post the requests from *bad on, so
+ * this function may still read those.
  */
 int move_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {

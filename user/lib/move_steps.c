@@ -204,7 +204,7 @@ static bool activate(struct move *m)
 	return true;
 }
 
-/* Makes the shadow, at either end. NULL: it is there; else why not, and *@err. */
+/* Makes the shadow, at either end. Returns NULL, or why there is none, and sets *@err. */
 static const char *prepare(struct move *m, int *err)
 {
 	const char *why = move_cannot(m, err);

@@ -152,6 +152,7 @@ struct sim_next {
 };
 
 #define SIM_THREAD_BITS 12
+_Static_assert(SIM_THREADS == 1 << SIM_THREAD_BITS, "the low bits of a node hold the thread");
 /* An hour, the longest scenario, is 3.6e15 ps. Nothing after this time is simulated. */
 #define SIM_TIMES (UINT64_MAX >> SIM_THREAD_BITS)
 

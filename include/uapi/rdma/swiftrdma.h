@@ -1373,14 +1373,14 @@ enum swiftrdma_lease_attr {
  * of 0 is a value, and holds like any other. Without the knob a library does as for 0, and
  * splits nothing.
  *
- * UAR is enforced by the library in the process that has the QP, if it was started with
- * SWIFTRDMA_MOVE=yes; otherwise it is -EOPNOTSUPP. It asks for one move of a connected RC QP, to
- * the UAR of its context with least to do, which may be a new one. Another QP, with another
- * number, carries the requests from then on (%SWIFTRDMA_REPORT_A_NOW_QPN), and either number names
+ * The library in the QP's process enforces UAR, if the process was started with
+ * SWIFTRDMA_MOVE=yes. Otherwise setting UAR fails with -EOPNOTSUPP. UAR asks for one move of a
+ * connected RC QP to the UAR of its context with least to do, or to a new one. Another QP, with a
+ * new number, carries the requests from then on (%SWIFTRDMA_REPORT_A_NOW_QPN). Either number names
  * the QP that the application has. The same number does not move the QP again: neither when the
  * knob is set anew, nor when its lease is renewed. A QP that has its UAR for itself stays, and is
- * counted in QPS_DONE. Unlike the others, this is no override that stands: when it is cleared, or
- * its lease ends, nothing moves back.
+ * counted in QPS_DONE. Unlike other overrides, UAR changes nothing back when it is cleared or when
+ * its lease ends: the QP stays where it is.
  *
  * FOLLOW raises a QP to %SWIFTRDMA_QP_A_PEER_WISH or to its value, whichever is lower, and
  * lowers no QP. Without FOLLOW the wishes of peers have no effect. A LEVEL of a lease of

@@ -8,9 +8,11 @@
  * without immediate data, writes that a send announces, writes with immediate data, reads, and atomic
  * additions, most of them unsignalled and some inline. It keeps at least 8 outstanding, and checks
  * order, length, immediate data and bytes of what it receives, the order of its own completions, and
- * the sum of the additions. Meanwhile a thread asks for moves of the QP, at random times, until MOVES
- * have taken place, by swiftrdma_move_qp() where libswiftrdma is preloaded. The traffic ends when
- * that is so at both ends, or no move has taken place for 30 s.
+ * the sum of the additions.
+ *
+ * If libswiftrdma is preloaded, a thread calls swiftrdma_move_qp() for the QP at random times meanwhile,
+ * until MOVES moves have taken place. The traffic ends when both ends have had their moves, or when no
+ * move has taken place for 30 s.
  *
  * In its environment:
  *	MOVED_POLLER=1	another thread polls and posts the receives
