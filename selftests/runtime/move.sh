@@ -24,15 +24,15 @@ is "... none was refused but for a move of the peer's, or for time" "$(whys_but_
 note "posts were held with nothing outstanding for $(pauses)"
 
 both_ends "with a thread that polls" $((moves / 2)) SWIFTRDMA_MOVE=yes MOVED_POLLER=1
-moved_at_least "with a thread that polls" $((moves / 2)) $((moves / 8))
+moved_at_least "with a thread that polls" $((moves / 2)) $((moves / 16))
 
 both_ends "with two threads that post" $((moves / 2)) SWIFTRDMA_MOVE=yes MOVED_POSTERS=1 MOVED_POLLER=1
-moved_at_least "with two threads that post" $((moves / 2)) $((moves / 8))
+moved_at_least "with two threads that post" $((moves / 2)) $((moves / 16))
 
 # Its messages know the QPs by the numbers that the program knows.
 if [ ${#addr[@]} -gt 0 ]; then
 	both_ends "connected by rdma_cm" $((moves / 2)) SWIFTRDMA_MOVE=yes "MOVED_CM=${addr[1]}"
-	moved_at_least "connected by rdma_cm" $((moves / 2)) $((moves / 8))
+	moved_at_least "connected by rdma_cm" $((moves / 2)) $((moves / 16))
 fi
 
 # Each second move fails at the step, in each process.
