@@ -280,9 +280,11 @@ static const struct template {
 	  "      when: qp.queue_delay < queue_calm\n"
 	  "      hold: {undo_hold}\n"
 	  "      do: job.weight -= 1\n" },
+	/* The device tells of congestion when it begins, so a rate tells of what lasts. */
 	{ "uar", "uar", LATENCY,
 	  "    because: {p99_target} and may share doorbell registers\n"
-	  "    when: dev.db_congestion > 0/s and uar.active_qps >= 2 and uar.coactive > uar_contended\n"
+	  "    when: (dev.db_congestion > 0/s or uar.wr_rate > uar_wr_rate) and uar.active_qps >= 2 "
+	  "and uar.coactive > uar_contended\n"
 	  "    fallback: uar.wr_rate > uar_wr_rate and uar.active_qps >= 2 and uar.coactive > uar_contended\n"
 	  "    do: migrate to lightest uar\n"
 	  "    cooldown: {cooldown}\n"
@@ -297,7 +299,8 @@ static const struct template {
 	 */
 	{ "place", "uar", LATENCY,
 	  "    because: {p99_target} and may share doorbell registers\n"
-	  "    when: dev.db_congestion > 0/s and uar.active_qps >= 2 and uar.coactive > uar_contended\n"
+	  "    when: (dev.db_congestion > 0/s or uar.wr_rate > uar_wr_rate) and uar.active_qps >= 2 "
+	  "and uar.coactive > uar_contended\n"
 	  "    fallback: uar.wr_rate > uar_wr_rate and uar.active_qps >= 2 and uar.coactive > uar_contended\n"
 	  "    do: place on lightest uar\n"
 	  "    cooldown: {cooldown}\n"
