@@ -235,23 +235,23 @@ static void identify_slot(struct srdma_share *s, struct srdma_share_slot *is, bo
 }
 
 /*
- * Note which QP carries the requests, if the process has it. What the kernel counted of the one
- * before stays in the sum.
+ * Note which QP carries the requests, if the process has it. Each doorbell of such a QP counts once,
+ * whichever slots have named the QP.
  */
 static void identify_carrier(struct srdma_share *s, struct srdma_share_slot *is, u32 now_qpn)
 {
 	struct srdma_qp *q = now_qpn > 1 && now_qpn <= QPN_MAX && now_qpn != is->qpn ?
 			     srdma_qp_get_by_key(s->dev, now_qpn) : NULL;
-	u64 serial = q && q->owner && q->owner->pid == s->pid ? q->serial : 0;
+	bool own = q && q->owner && q->owner->pid == s->pid;
+	u64 doorbells;
 
-	if (serial != is->now_serial) {
-		is->past_doorbells += is->now_doorbells;
-		is->now_doorbells = 0;
-		is->now_serial = serial;
-		is->now_qpn = serial ? now_qpn : 0;
+	is->now_serial = own ? q->serial : 0;
+	is->now_qpn = own ? now_qpn : 0;
+	if (own && s->dev->caps & SWIFTRDMA_DEV_CAP_DOORBELLS) {
+		doorbells = atomic64_read(&q->doorbells);
+		is->carried_doorbells += doorbells - q->carried_doorbells;
+		q->carried_doorbells = doorbells;
 	}
-	if (serial && s->dev->caps & SWIFTRDMA_DEV_CAP_DOORBELLS)
-		is->now_doorbells = atomic64_read(&q->doorbells);
 	if (q)
 		srdma_qp_put(q);
 }
@@ -282,8 +282,7 @@ static bool look_at_qp(struct srdma_share *s, struct srdma_share_slot *is)
 	if (q->serial == is->serial) {
 		s->outstanding = add_bounded(s->outstanding, outstanding);
 		if (counted)
-			is->doorbells = atomic64_read(&q->doorbells) + is->now_doorbells +
-					is->past_doorbells;
+			is->doorbells = atomic64_read(&q->doorbells) + is->carried_doorbells;
 	}
 	srdma_qp_put(q);
 	return is->doorbells != was;

@@ -118,8 +118,7 @@ struct srdma_move_knob {
  * @bid: the same, while overrides are recomputed
  * @doorbells: of the QP and those that carried its requests, as the kernel counts them, when the
  *	slot was read last
- * @now_doorbells: of these, those of @now_qpn
- * @past_doorbells: of these, those of QPs before @now_qpn
+ * @carried_doorbells: of these, those of the QPs that carried its requests
  * @latency_max: ns
  * @hol_max: ns
  * @sum: figures
@@ -136,7 +135,7 @@ struct srdma_share_slot {
 	u64 now_serial;
 	u32 uar_qpn, uar_state;
 	struct srdma_move_knob move, bid;
-	u64 doorbells, now_doorbells, past_doorbells;
+	u64 doorbells, carried_doorbells;
 	u64 latency_max, hol_max;
 	struct srdma_figures sum;
 };

@@ -579,6 +579,9 @@ struct srdma_qp {
 	/* srdma_job_dev.lock. */
 	u32 rule;
 
+	/* srdma_share_lock: of @doorbells, those that a QP whose requests it carries has counted. */
+	u64 carried_doorbells;
+
 	/* See there. */
 	struct srdma_qp_ends ends;
 };

@@ -101,6 +101,27 @@ like "... are told beside the doorbells that the kernel counts" "$(attach show |
 is "of a device by name" "$(nlreq REPORT_GET dump dev_name=rxe1 | cut -d' ' -f1-3)" '0 0 0'
 like "of what has changed" "$(nlreq REPORT_GET dump since=1000000)" '^0 0 [1-9]'
 
+# The QP that carries another's requests: the process has it, or it is none.
+carrier() { swiftrdma -j qp show qpn "$roots_qp" | jq -c '.[0].now'; }
+doorbells() { attach show | sed -n "s/^qp $roots_qp .* doorbells \([0-9]*\)$/\1/p"; }
+# says QPN: whose carrier the kernel takes it for, and the doorbells that it counts.
+says() { answers "it says that QP $1 carries its requests" roots "carrier 0 $1" ok; }
+qp roots qp
+qp roots post
+says "$last"
+is "... which is the process's, and is believed" "$(carrier)" "$last"
+is "... with its doorbells" "$(doorbells)" 3
+for liar in "$victim_qp" "$roots_qp" 0 1 $((last + 999)) 16777215 4294967295; do
+	says "$liar"
+	is "... which is not believed" "$(carrier)" null
+	is "... and counts nothing; what was counted stays" "$(doorbells)" 3
+done
+says "$last"
+is "... and of one that carries again, nothing is counted twice" "$(doorbells)" 3
+qp roots post
+is "... but what it rings now" "$(doorbells)" 4
+says 0
+
 # Jobs.
 is "a process is in its job" "$(report "^job $(job_id victim) " processes)" 2
 check "a rule with precedence" swiftrdma job set other match comm=victim order 50

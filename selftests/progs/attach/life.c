@@ -281,6 +281,17 @@ static int do_slot(const char *args)
 	return answer(0);
 }
 
+/* Which QP carries the requests of the slot's, the process says. */
+static int do_carrier(const char *args)
+{
+	uint32_t i, qpn;
+
+	if (!attached || sscanf(args, "%u %u", &i, &qpn) != 2)
+		return answer(-EINVAL);
+	s.slot[i].id.now_qpn = qpn;
+	return answer(0);
+}
+
 static int do_post(void)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND }, *bad;
@@ -349,6 +360,8 @@ static int obey(const char *line)
 		return do_calls(args);
 	if (!strcmp(word, "slot"))
 		return do_slot(args);
+	if (!strcmp(word, "carrier"))
+		return do_carrier(args);
 	if (!strcmp(word, "state"))
 		return do_state();
 	if (!strcmp(word, "job"))
