@@ -9,8 +9,7 @@
  * its post to when its completion was seen.
  *
  * Where the QPs' doorbell registers are is the library's business, or, with
- * --domains, each thread's: it makes its QPs in a thread domain of its own. What
- * came of it is printed, since a program can see its own registers.
+ * --domains, each thread's: it makes its QPs in a thread domain of its own.
  *
  * One JSON object on stdout. The times are the guest's.
  */
@@ -25,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <infiniband/mlx5dv.h>
+#include <infiniband/verbs.h>
 
 #include "stat.h"
 #include "verbs.h"
@@ -33,7 +32,6 @@
 #define MAX_THREADS	64
 #define MAX_DEPTH	64
 #define MAX_SAMPLES	1000000
-#define PAGE_MASK	(~(uintptr_t)4095)
 
 struct options {
 	const char *client, *server;
@@ -50,7 +48,6 @@ struct get {
 struct conn {
 	struct ibv_qp *qp;
 	struct get *gets;	/* of its depth */
-	uintptr_t reg;		/* 0: not told */
 };
 
 struct kv;
@@ -124,18 +121,6 @@ static int make_store(struct kv *kv)
 	return 0;
 }
 
-/* The doorbell register, where the device is one that has them. */
-static uintptr_t register_of(struct ibv_qp *qp)
-{
-	struct mlx5dv_qp dv = { 0 };
-	struct mlx5dv_obj obj = { .qp = { .in = qp, .out = &dv } };
-
-	if (!mlx5dv_is_supported(qp->context->device) ||
-	    mlx5dv_init_obj(&obj, MLX5DV_OBJ_QP))
-		return 0;
-	return (uintptr_t)dv.bf.reg;
-}
-
 static int connect_one(struct thread *t, struct conn *c)
 {
 	struct kv *kv = t->kv;
@@ -149,7 +134,6 @@ static int connect_one(struct thread *t, struct conn *c)
 		return complain("QP");
 	if (vqp_pair(&kv->client, c->qp, &kv->server, peer, &o->conn))
 		return -EIO;
-	c->reg = register_of(c->qp);
 	return 0;
 }
 
@@ -276,37 +260,10 @@ static void *serve(void *arg)
 	return NULL;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	uintptr_t x = *(const uintptr_t *)a, y = *(const uintptr_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-/* How many different ones there are, and how often the most frequent comes. */
-static void places(const struct kv *kv, uintptr_t mask, uint32_t *n, uint32_t *most)
-{
-	uintptr_t *v = calloc(kv->o->qps, sizeof(*v));
-	uint32_t i, run = 0;
-
-	*n = *most = 0;
-	for (i = 0; v && i < kv->o->qps; i++)
-		v[i] = kv->conns[i].reg & mask;
-	if (v)
-		qsort(v, kv->o->qps, sizeof(*v), by_value);
-	for (i = 0; v && i < kv->o->qps && v[0]; i++) {
-		run = i && v[i] == v[i - 1] ? run + 1 : 1;
-		*n += run == 1;
-		if (run > *most)
-			*most = run;
-	}
-	free(v);
-}
-
 static void report(struct kv *kv, uint64_t ns)
 {
 	const struct options *o = kv->o;
-	uint32_t pages, page_most, regs, reg_most, i;
+	uint32_t i;
 	struct samples all = { 0 };
 	uint64_t gets = 0, wrong = 0, k;
 
@@ -316,13 +273,8 @@ static void report(struct kv *kv, uint64_t ns)
 		for (k = 0; k < kv->t[i].latency.n; k++)
 			samples_add(&all, kv->t[i].latency.v[k]);
 	}
-	places(kv, PAGE_MASK, &pages, &page_most);
-	places(kv, ~(uintptr_t)0, &regs, &reg_most);
 	printf("{\"qps\":%" PRIu64 ",\"threads\":%" PRIu64 ",\"size\":%" PRIu64 ",\"depth\":%" PRIu64,
 	       o->qps, o->threads, o->size, o->depth);
-	if (pages)
-		printf(",\"uars\":%u,\"most_on_uar\":%u,\"registers\":%u,\"most_on_register\":%u",
-		       pages, page_most, regs, reg_most);
 	printf(",\"gets\":%" PRIu64 ",\"wrong\":%" PRIu64 ",\"seconds\":%.6f,\"rate\":%.1f", gets,
 	       wrong, ns / 1e9, ns ? gets / (ns / 1e9) : 0);
 	printf(",\"p50_us\":%.1f,\"p99_us\":%.1f}\n", samples_quantile(&all, 50) / 1e3,

@@ -18,8 +18,8 @@ set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 
 groups=(qp_create qp_rts dump qp_memory peer_storm act_latency softhca_uar softhca_cache softhca_class
-	mlx5_create mlx5_post mlx5_sampler uar_show_10k uar_loop place_loop chunk_small thrash_loop
-	pace_demo policy_tick agent_tick scrape_10k top_10k model_error sim_rate lib_cost lib_post_insns)
+	mlx5_create mlx5_post mlx5_sampler uar_show_10k uar_restart uar_loop place_loop chunk_small
+	thrash_loop pace_demo policy_tick agent_tick scrape_10k top_10k model_error sim_rate lib_cost lib_post_insns)
 rows=selftests/bench/rows
 logs=build/vm/out/bench
 failed=0
@@ -64,8 +64,12 @@ group() {
 		SOFTHCA_PARAMS="preset=cx5 time_scale=6000" \
 			measure "$1" softhca --timeout 1200 -- "$rows/$1.sh" ;;
 	# As slow as its programs need, which are many threads.
-	uar_loop)
+	uar_restart)
 		SOFTHCA_PARAMS="preset=cx5 time_scale=20000" \
+			measure "$1" softhca --timeout 1800 -- "$rows/$1.sh" ;;
+	# A QP that moves waits until it has nothing outstanding, 500 ms at most of the guest's time.
+	uar_loop)
+		SOFTHCA_PARAMS="preset=cx5 time_scale=4000" \
 			measure "$1" softhca --timeout 1800 -- "$rows/$1.sh" ;;
 	place_loop)
 		SOFTHCA_PARAMS="preset=cx5 time_scale=6000" \

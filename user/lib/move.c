@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/channel.h"
+#include "lib/place.h"
 #include "lib/placed.h"
 
 /*
@@ -148,6 +149,8 @@ static const char *adopt(struct qp *q, struct ibv_qp *qp, const struct ibv_qp_in
 		return "the library has placed it in a register of its own";
 	if (q->chunk)
 		return "its requests may be split (job.chunk)";
+	if (place_knows_pd(qp->pd))
+		return "the program has put it in a parent domain, which says on which register it is";
 	if (!q->ring || q->wr_real || !send_cq || !recv_cq)
 		return "the library does not see its requests complete";
 	if (channel_open(q->ctx->dev))

@@ -1,18 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# uar_loop: a key-value store's gets, 512 bytes, by 16 threads over 64 QPs. Its
-# program, of which nothing is changed, crowds on one UAR; that is seen by uar show,
-# by the agent and by qp explain, and put right by swiftrdma run, which starts it
-# with the environment that its job's policy has. Rates and latencies are in the
-# time of the contention model of a ConnectX-5, to which a device's threads are its
-# QPs.
+# uar_loop: a key-value store's gets, 512 bytes, by 16 threads over 64 QPs, one at a time each, of an unmodified program
+# that libmlx5 crowds on 10, 4 and 1 registers. An agent that knows jobs, levels and their order, and
+# nothing of registers, has the QPs moved while the program works. Rates are in the time of the
+# contention model of a ConnectX-5, to which a device's threads are its QPs; beside each is the rate
+# with a register for each QP from the start.
 #
-# The published 2.22 is of a real one, worst placement against one UAR for each
-# thread; how crowded the worst was is not told. So there are rows against other
-# placements, among them a library that was told to be sparing with registers; and
-# one with thread domains, for which a program has to be changed, and of which the
-# model says too little: to it the QPs of one thread contend.
+# A program that has put the QPs of each thread in a thread domain says itself on which register they
+# are: nothing is moved.
 
 # shellcheck source=selftests/bench/rows/row.sh
 . selftests/bench/rows/row.sh
@@ -20,123 +16,124 @@
 . selftests/lib/hca.sh
 
 seconds=${ROW_SECONDS:-10}
+ticks=100
+qps=64
 threads=16
 scale=$(<"$hca_debug/hca0/time_scale")
-# The model's time is slow, so must be what looks how often QPs advance together.
-period_us=250000
+lib=$PWD/build/lib/libswiftrdma.so.1
+export SWIFTRDMA_MOVE=yes
+mkdir -p /sys/fs/cgroup/kv
 
-cat >"$row_tmp/policy.yaml" <<-'EOF'
+# The criterion is a rate of real time, and the model's time is slower. At 2 M/s, which it is otherwise,
+# the agent would take the UARs of this ConnectX-5, of which the worst does 0.9 M/s, for idle.
+least=$(awk -v scale="$scale" 'BEGIN { print 200000 / scale }')
+cat >"$row_tmp/policy.yaml" <<-EOF
+	agent: {interval: 1s, lease: 10s}
+	levels: [{level: 1, dscp: 8, sl: 1}]
 	jobs:
-	  - name: kv
-	    class: latency
-	    match: [{cgroup: /kv}]
-	    environment: {MLX5_TOTAL_UUARS: 512}
+	  - {name: kv, class: latency, match: [{cgroup: /kv}]}
+	  - {name: batch, class: best-effort, match: [{cgroup: /batch}]}
+	order: kv > batch
+	criteria: {uar_wr_rate: $least/s}
 EOF
 
-# The 512 gets that are under way at first are done: kv measures from there.
-# shellcheck disable=SC2317
-moved() { [ "$(swiftrdma -j uar show mlx5_0 | jq '[.[].wrs // 0] | add')" -gt "$((2 * 512 + start))" ]; }
+kv_qps() { swiftrdma -j qp show dev mlx5_0 job kv | jq -c "$1"; }
+gets() { swiftrdma -j job show kv | jq '[.[0].devs[] | select(.dev == "mlx5_0") | .reported_wrs // 0] | add // 0'; }
+now() { cut -d ' ' -f 1 /proc/uptime; }
+# More gets than are under way at first are done.
+warm() { [ "$(gets)" -gt $((8 * qps)) ]; }
+# rate SECONDS: gets a second of the model's time, over so long, and at least 1000 of them.
+rate() {
+	local from began=$SECONDS start
 
-# The UARs of the program, most QPs first: what they say is of two seconds.
-look() {
-	swiftrdma -j -i 2 uar show mlx5_0 sort qps |
-		jq -c '[.[] | select(.comm == "kv" and .qps > 0)]' >"$row_tmp/uars.$1"
+	from=$(gets) start=$(now)
+	nap "$1"
+	while [ $(($(gets) - from)) -lt 1000 ] && [ $((SECONDS - began)) -lt 120 ]; do nap 1; done
+	awk -v n=$(($(gets) - from)) -v s="$start" -v e="$(now)" -v scale="$scale" \
+		'BEGIN { printf "%.0f", n / (e - s) * scale }'
 }
-seen() { jq "$2" <"$row_tmp/uars.$1"; }
-
-# store NAME CMD...: to its end; what it printed is in $row_tmp/NAME.
+# store NAME [VAR=VALUE]... [-- ARG...]: the program at work, in its job.
 store() {
-	local name=$1
+	local name=$1 env=()
 
 	shift
-	start=$(swiftrdma -j uar show mlx5_0 | jq '[.[].wrs // 0] | add // 0')
-	"$@" >"$row_tmp/$name" 2>"$row_tmp/$name.err" & store=$!
-	wait_for 120 moved || row_die "$name: no traffic: $(cat "$row_tmp/$name.err")"
-	began=$SECONDS
-	look "$name"
-	row_say "$name: $(seen "$name" '[.[] | {uar, kind, qps, threads, coactive}] | .[0:3]' | tr -d ' \n')"
+	while [ $# -gt 0 ] && [ "$1" != -- ]; do
+		env+=("$1")
+		shift
+	done
+	(
+		echo $BASHPID >/sys/fs/cgroup/kv/cgroup.procs
+		exec env LD_PRELOAD="$lib" "${env[@]}" build/bench/kv --threads $threads --depth 1 --poll 2000 \
+			--duration 3600 "${@:2}"
+	) >"$row_tmp/$name" 2>"$row_tmp/$name.err" & store=$!
+	wait_for 120 warm || row_die "$name: no traffic: $(cat "$row_tmp/$name.err")"
 }
-
-# It is stopped when all was looked at, and measured SECONDS at least.
+# finish NAME: every value was that of its key.
 finish() {
-	local left=$((began + seconds - SECONDS))
-
-	[ $left -le 0 ] || sleep $left
 	kill "$store"
 	wait "$store" || row_die "$1: $(cat "$row_tmp/$1.err")"
 	row_say "$1: $(cat "$row_tmp/$1")"
 	[ "$(json_field wrong <"$row_tmp/$1")" = 0 ] || row_die "$1: values of other keys"
 }
-
-# modelled NAME KEY: a rate
-modelled() { awk -v v="$(json_field "$2" <"$row_tmp/$1")" -v s="$scale" 'BEGIN { printf "%.0f", v * s }'; }
-# us NAME KEY: a time
-us() { awk -v v="$(json_field "$2" <"$row_tmp/$1")" -v s="$scale" 'BEGIN { printf "%.3f", v / s }'; }
+agent() {
+	swiftrdma-agent --log-json -c "$row_tmp/policy.yaml" >"$row_tmp/agent" 2>"$row_tmp/agent.err" & agent=$!
+}
+end_agent() {
+	kill "$agent"
+	wait "$agent"
+	cat "$row_tmp/agent.err" >&2
+}
+decisions() { jq -cs "map(select(.event == \"decision\")) | $1" "$row_tmp/agent"; }
+moved() { kv_qps 'map(select(.now)) | length'; }
+# Registers, and the most QPs on one, that carry requests of the program.
+registers() { kv_qps '[.[] | select(.carries == null) | .now_uar // .uar] | group_by(.) | [length, (map(length) | max)]'; }
 
 srdma_load || row_die "the module does not load"
-# A command takes a unit of the device as long as modelled, which is $scale times as long as
-# of a NIC. As many as readers may cause on a NIC would leave no time for requests.
-insmod "build/kmod/$(uname -r)/swiftrdma_mlx5.ko" period_us=$period_us max_rate=100000 max_commands=8 || row_die "the provider does not load"
+# How often QPs advance together is seen in the model's time, too.
+insmod "build/kmod/$(uname -r)/swiftrdma_mlx5.ko" period_us=$((25 * scale)) max_rate=100000 max_commands=8 ||
+	row_die "the provider does not load"
 swiftrdma job set kv class latency match cgroup=/kv || row_die "no job"
-kv=(build/bench/kv --threads "$threads" --poll 2000 --duration 600)
 
-# --- Crowded: as if somebody had set this for the service ---
+store alone MLX5_TOTAL_UUARS=512
+alone=$(rate "$seconds")
+row_say "a register for each QP: $alone/s, $(registers)"
+finish alone
 
-mkdir -p /sys/fs/cgroup/kv
-store crowded env MLX5_SHUT_UP_BF=1 sh -c 'echo $$ >/sys/fs/cgroup/kv/cgroup.procs; exec "$@"' sh "${kv[@]}"
-swiftrdma-agent --once --dry-run --interval 2s --log-json -c "$row_tmp/policy.yaml" >"$row_tmp/agent" 2>&2
-jq -c 'select(.event == "uar_imbalance")' <"$row_tmp/agent" >"$row_tmp/imbalance"
-[ -s "$row_tmp/imbalance" ] || row_die "the agent sees nothing"
-row_say "agent: $(cat "$row_tmp/imbalance")"
-swiftrdma -i 2 uar show mlx5_0 sort qps top 4 >&2
-qpn=$(swiftrdma -j qp show dev mlx5_0 job kv | jq '.[0].qpn')
-swiftrdma -i 2 qp explain mlx5_0 "$qpn" >"$row_tmp/explain" || row_die "no explanation"
-cat "$row_tmp/explain" >&2
-swiftrdma top --batch -n 1 interval 2s >&2
-# "some": each of its readings sweeps, too, and in so short a time the slow device does less.
-tr -s ' \n' ' ' <"$row_tmp/explain" | grep -qE 'UAR: (yes|some), .*MLX5_TOTAL_UUARS=512' ||
-	row_die "what qp explain says does not help"
-finish crowded
-# More than what counts as contended (user/core/crowd.h); there are few looks.
-[ "$(seen crowded '.[0].qps == 64 and .[0].coactive > 0.1')" = true ] ||
-	row_die "uar show does not see it: $(cat "$row_tmp/uars.crowded")"
-[ "$(jq -r '[.job, .most_on_uar] | join(" ")' <"$row_tmp/imbalance")" = "kv 64" ] ||
-	row_die "the agent sees something else"
+# loop NAME VAR=VALUE...
+loop() {
+	local name=$1 before after from to took
 
-# --- Started again, in the same surroundings, by swiftrdma run ---
-
-store spread env MLX5_SHUT_UP_BF=1 \
-	swiftrdma run --job kv --policy "$row_tmp/policy.yaml" -- "${kv[@]}"
-[ "$(swiftrdma -j qp show dev mlx5_0 job kv | jq length)" -eq 64 ] || row_die "its QPs are not the job's"
-swiftrdma -i 2 uar show mlx5_0 sort qps top 4 >&2
-finish spread
-[ "$(seen spread 'length >= 32 and .[0].qps <= 2')" = true ] || row_die "it is not spread"
-
-# --- What there is to compare with ---
-
-store default "${kv[@]}"
-finish default
-store sparing env MLX5_TOTAL_UUARS=12 "${kv[@]}"
-finish sparing
-store domains "${kv[@]}" --domains
-finish domains
-
-# against BEFORE AFTER OP GOAL PLACEMENT
-against() {
-	row "uar_loop" "$(modelled "$2" rate)" messages/s "$(modelled "$1" rate)" \
-		"$(quotient "$(modelled "$2" rate)" "$(modelled "$1" rate)")" "$3" "$4" \
-		placement "\"$5\"" published_ratio 2.22 threads $threads \
-		uars_before "$(seen "$1" length)" most_on_uar_before "$(seen "$1" '.[0].qps')" \
-		uars_after "$(seen "$2" length)" most_on_uar_after "$(seen "$2" '.[0].qps')" \
-		p99_us_before "$(us "$1" p99_us)" p99_us_after "$(us "$2" p99_us)" \
-		coactive_before "$(seen "$1" '[.[].coactive] | max')" \
-		coactive_after "$(seen "$2" '[.[].coactive] | max')" \
+	shift
+	store start "$@"
+	before=$(rate "$seconds")
+	from=$(registers)
+	row_say "$name: $before/s, $from"
+	agent
+	spread() { ! alive "$agent" || [ "$(registers | jq '.[1] < 2')" = true ]; }
+	wait_for $ticks spread
+	took=$(decisions 'map(.tick) | (max // 0) - (min // 0) + 1')
+	to=$(registers)
+	after=$(rate "$seconds")
+	row_say "$name: $after/s, $to, after $took ticks; $(moved) QPs have moved; $(decisions length) decisions"
+	swiftrdma -i 2 uar show mlx5_0 sort qps top 4 >&2
+	end_agent
+	finish start
+	row uar_loop "$after" messages/s "$alone" "$(quotient "$after" "$alone")" '>=' 0.9 \
+		placement "\"$name\"" start "$before" gain "$(quotient "$after" "$before")" \
+		uars_before "$(jq '.[0]' <<<"$from")" most_before "$(jq '.[1]' <<<"$from")" \
+		uars_after "$(jq '.[0]' <<<"$to")" most_after "$(jq '.[1]' <<<"$to")" \
+		ticks "$took" decisions "$(decisions length)" \
 		late "$(hca_gauge 0 time late)" executed "$(hca_gauge 0 time executed)" simulated true
 }
+loop "10 registers" MLX5_TOTAL_UUARS=9 MLX5_NUM_LOW_LAT_UUARS=0
+loop "4 registers" MLX5_TOTAL_UUARS=4 MLX5_NUM_LOW_LAT_UUARS=0
+loop "one register" MLX5_SHUT_UP_BF=1
 
-against crowded spread '>=' 2.22 "64 QPs on one UAR, then by swiftrdma run on 32"
-against default spread '>=' 0.95 "libmlx5's own on 8 UARs, then by swiftrdma run on 32"
-# Sixteen threads that wait for their answers post no faster than that; what they gain
-# is in the p99.
-against sparing spread '>=' 1 "MLX5_TOTAL_UUARS=12: 7 or 8 QPs on a register, then by swiftrdma run on 32 UARs"
-against crowded domains '>=' 2.22 "64 QPs on one UAR, then a thread domain for each thread"
+store domains -- --domains
+from=$(registers)
+agent
+nap 20
+row_say "a thread domain for each thread: $from, then $(registers); $(decisions length) decisions"
+end_agent
+[ "$(moved)" = 0 ] || row_die "QPs of a program that has placed them itself were moved"
+finish domains
