@@ -84,10 +84,11 @@ static const struct snap_qp *now_of(const struct cli *cli, const struct snap_qp 
 
 GETTER(now)
 {
-	const struct snap_qp *now = now_of(cli, row);
+	const struct snap_qp_report *r = view_qp_report(cli, row);
 
-	if (now)
-		cell_u64(c, now->qpn);
+	/* The other QP may not be among those that were asked for. */
+	if (r && r->now_qpn)
+		cell_u64(c, r->now_qpn);
 }
 
 GETTER(now_uar)
