@@ -107,16 +107,17 @@ doorbells() { attach show | sed -n "s/^qp $roots_qp .* doorbells \([0-9]*\)$/\1/
 # says QPN: whose carrier the kernel takes it for, and the doorbells that it counts.
 says() { answers "it says that QP $1 carries its requests" roots "carrier 0 $1" ok; }
 qp roots qp
+other_qp=$last
 qp roots post
-says "$last"
-is "... which is the process's, and is believed" "$(carrier)" "$last"
+says "$other_qp"
+is "... which is the process's, and is believed" "$(carrier)" "$other_qp"
 is "... with its doorbells" "$(doorbells)" 3
-for liar in "$victim_qp" "$roots_qp" 0 1 $((last + 999)) 16777215 4294967295; do
+for liar in "$victim_qp" "$roots_qp" 0 1 $((other_qp + 999)) 16777215 4294967295; do
 	says "$liar"
 	is "... which is not believed" "$(carrier)" null
 	is "... and counts nothing; what was counted stays" "$(doorbells)" 3
 done
-says "$last"
+says "$other_qp"
 is "... and of one that carries again, nothing is counted twice" "$(doorbells)" 3
 qp roots post
 is "... but what it rings now" "$(doorbells)" 4
