@@ -54,7 +54,7 @@ static void chain(struct model_cache *c, uint32_t i)
 }
 
 /* Forgets contexts that are not in the cache. */
-static void forget_evicted(struct model_cache *c)
+static MODEL_APART void forget_evicted(struct model_cache *c)
 {
 	uint32_t i;
 
@@ -101,7 +101,7 @@ static struct model_context *used_at(const struct model_cache *c, uint64_t place
 }
 
 /* Removes stale entries, which are at least three quarters of a full ring. */
-static void compact_uses(struct model_cache *c)
+static MODEL_APART void compact_uses(struct model_cache *c)
 {
 	uint64_t from, to = c->oldest;
 

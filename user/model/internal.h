@@ -32,6 +32,16 @@ static inline uint64_t div_u64(uint64_t a, uint32_t b)
 /* 10 Tbit/s: no product of rates and times overflows. */
 #define BPS_BOUND	(10 * MODEL_PS)
 
+/*
+ * A work request passes through all files of the model in a few hundred cycles, of which calls
+ * would be a good part. So the two ways in, model_post() and model_step(), are compiled with
+ * all that they call, except what most work requests do not need. That takes in other files
+ * where the model is compiled as one, as in programs (user/Makefile); in the kernel it is each
+ * file by itself.
+ */
+#define MODEL_WHOLE	__attribute__((__flatten__))
+#define MODEL_APART	__attribute__((__noinline__))
+
 /* Lists of WRs */
 
 #define EMPTY_LIST	((struct model_list){ MODEL_NONE, MODEL_NONE })

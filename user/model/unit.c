@@ -41,7 +41,7 @@ static uint64_t wqe_ps(struct model *m, const struct model_wr *wr)
 }
 
 /* Starts the next work of an idle unit. */
-static void pu_start(struct model *m, uint32_t k)
+static inline void pu_start(struct model *m, uint32_t k)
 {
 	struct model_pu *pu = &m->pu[k];
 	uint64_t ps = 0;
@@ -61,6 +61,12 @@ static void pu_start(struct model *m, uint32_t k)
 	pu->busy_ps += ps;
 	pu->free_at = m->now + ps;
 	model_events_set(&m->units, k, pu->free_at);
+}
+
+/* The same, of a unit without work until now. Most units always have some. */
+static MODEL_APART void pu_wake(struct model *m, uint32_t k)
+{
+	pu_start(m, k);
 }
 
 void model_pu_add(struct model *m, uint32_t wr)
@@ -84,14 +90,14 @@ void model_pu_add(struct model *m, uint32_t wr)
 	qp->in_pu++;
 	wr_push(m, &m->pu[qp->pu].wrs, wr);
 	if (!m->pu[qp->pu].busy)
-		pu_start(m, qp->pu);
+		pu_wake(m, qp->pu);
 }
 
 static void pu_stall(struct model *m, uint32_t k, uint64_t ps)
 {
 	m->pu[k].stall_ps += ps;
 	if (!m->pu[k].busy)
-		pu_start(m, k);
+		pu_wake(m, k);
 }
 
 void model_pu_event(struct model *m, uint32_t k)
