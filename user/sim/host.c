@@ -180,8 +180,6 @@ static void ring(struct sim *s, uint32_t thread, uint64_t now)
 
 	t->left--;
 	t->out++;
-	s->job[t->job].begun--;
-	s->job[t->job].out++;
 	if (shared(s, t->job))
 		enqueue(s, t->qp, w, now);
 	else
@@ -263,10 +261,10 @@ static void assign(struct sim *s, struct sim_thread *t)
 		move_qp(s, t->qp);
 }
 
-static bool may_post(const struct sim *s, const struct sim_state *j)
+/* A thread has at most as many WRs as its job is deep, so there is a record for each. */
+static bool may_post(const struct sim_state *j)
 {
-	return s->free_wr != NONE &&
-	       (!j->credits || j->out + j->begun < j->credits);
+	return j->going < j->most;
 }
 
 /* ps from one arrival to the next */
@@ -327,7 +325,7 @@ void sim_begin(struct sim *s, uint32_t thread, uint64_t now)
 	} else if (!t->left && !t->out) {
 		t->left = is->depth;
 	}
-	if (!t->left || !may_post(s, j) ||
+	if (!t->left || !may_post(j) ||
 	    (is->arrival == SIM_OPEN && t->out >= is->depth)) {
 		become_idle(s, thread, is->arrival == SIM_OPEN && !t->left ?
 				       t->comes : MODEL_NEVER);
@@ -348,7 +346,7 @@ void sim_begin(struct sim *s, uint32_t thread, uint64_t now)
 		t->came += arrival_gap(&t->came_rng, is->rate);
 	}
 	assign(s, t);
-	j->begun++;
+	j->going++;
 	t->step = SIM_CPU;
 	schedule(s, thread, now + s->post_least + random_below(s, s->post_span));
 }
@@ -410,7 +408,7 @@ static bool wake_some(struct sim *s, struct sim_state *j, uint32_t from, uint32_
 			return false;
 		from = (uint32_t)(next - waits) + 1;
 		sim_begin(s, j->first_thread + from - 1, s->now);
-	} while (may_post(s, j));
+	} while (may_post(j));
 	j->woken = from < j->is->threads ? from : 0;
 	return true;
 }
@@ -420,7 +418,7 @@ void sim_wake_job(struct sim *s, uint32_t job)
 {
 	struct sim_state *j = &s->job[job];
 
-	if (may_post(s, j) && !wake_some(s, j, j->woken, j->is->threads))
+	if (may_post(j) && !wake_some(s, j, j->woken, j->is->threads))
 		wake_some(s, j, 0, j->woken);
 }
 
@@ -432,9 +430,8 @@ void sim_done(void *ctx, const struct model_done *done)
 	struct sim_wr *wr = &s->wr[w];
 	struct sim_state *j = &s->job[job];
 	struct sim_thread *t = &s->thread[thread];
-	struct sim_job_result *r = &s->res->job[job];
 	uint64_t ps = done->at - wr->arrival, ns = ps / 1000;
-	bool limited = j->credits && j->out + j->begun >= j->credits, idle;
+	bool limited = !may_post(j), idle;
 
 	s->now = done->at;
 	if (ps > j->least_ps)
@@ -442,13 +439,9 @@ void sim_done(void *ctx, const struct model_done *done)
 	if (s->job_report)
 		sim_library_done(s, job, done);
 	j->done++;
-	j->out--;
+	j->going--;
 	t->out--;
 	sim_hist_add(&j->tick, ns);
-	if (done->at >= s->warm) {
-		sim_hist_add(&r->latency, ns);
-		r->done++;
-	}
 	s->res->wrs++;
 	wr->arrival = MODEL_NEVER;
 	wr->next = s->free_wr;
@@ -467,9 +460,6 @@ void sim_done(void *ctx, const struct model_done *done)
 void sim_sent_bytes(void *ctx, uint64_t cookie, uint32_t bytes)
 {
 	struct sim *s = ctx;
-	uint32_t job = sim_cookie_job(cookie);
 
-	s->job[job].bytes += bytes;
-	if (s->m.now >= s->warm)
-		s->res->job[job].bytes += bytes;
+	s->job[sim_cookie_job(cookie)].bytes += bytes;
 }

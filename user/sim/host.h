@@ -128,8 +128,8 @@ struct sim_state {
 	double wr_rate;		/* 0: no limit */
 	uint64_t next_begin;	/* ps: when the next WR may begin, with a limit */
 	uint64_t next_control;	/* ps */
-	uint32_t out;		/* WRs outstanding */
-	uint32_t begun;		/* WRs that threads are about to post */
+	uint32_t going;		/* WRs outstanding, and those that threads are about to post */
+	uint32_t most;		/* of these: the credits; UINT32_MAX without */
 	uint32_t woken;		/* thread whose turn it is with a credit */
 	uint32_t head, tail;	/* WRs that wait for a shared QP */
 	int64_t turn;		/* bytes over weight sent of these */
