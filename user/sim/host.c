@@ -123,7 +123,7 @@ static uint32_t next_shared(struct sim *s, uint32_t owner)
 	return best;
 }
 
-static void dispatch(struct sim *s, uint32_t q, uint64_t now)
+static SIM_APART void dispatch(struct sim *s, uint32_t q, uint64_t now)
 {
 	uint32_t owner = s->qp[q].job;
 
@@ -141,7 +141,7 @@ static void dispatch(struct sim *s, uint32_t q, uint64_t now)
 	}
 }
 
-static void enqueue(struct sim *s, uint32_t q, uint32_t w, uint64_t now)
+static SIM_APART void enqueue(struct sim *s, uint32_t q, uint32_t w, uint64_t now)
 {
 	struct sim_state *j = &s->job[s->wr[w].job], *o;
 	uint32_t i;
@@ -351,7 +351,7 @@ void sim_begin(struct sim *s, uint32_t thread, uint64_t now)
 	schedule(s, thread, now + s->post_least + random_below(s, s->post_span));
 }
 
-void sim_thread_event(struct sim *s, uint32_t thread)
+SIM_WHOLE void sim_thread_event(struct sim *s, uint32_t thread)
 {
 	struct sim_thread *t = &s->thread[thread];
 	uint64_t now = s->now;
@@ -422,7 +422,7 @@ void sim_wake_job(struct sim *s, uint32_t job)
 		wake_some(s, j, 0, j->woken);
 }
 
-void sim_done(void *ctx, const struct model_done *done)
+SIM_WHOLE void sim_done(void *ctx, const struct model_done *done)
 {
 	struct sim *s = ctx;
 	uint32_t w = sim_cookie_wr(done->cookie), thread = sim_cookie_thread(done->cookie);

@@ -11,6 +11,13 @@
 
 #define NONE MODEL_NONE
 
+/*
+ * The events of threads and of requests are compiled with all that they call, like the model's
+ * functions, except what most requests do not need.
+ */
+#define SIM_WHOLE	__attribute__((__flatten__))
+#define SIM_APART	__attribute__((__noinline__))
+
 enum sim_step {
 	SIM_IDLE,	/* nothing to post, or not allowed to */
 	SIM_CPU,	/* prepares a WR */
