@@ -394,6 +394,14 @@ SIM_WHOLE void sim_thread_event(struct sim *s, uint32_t thread)
 	}
 }
 
+/* The first of threads @from to @to - 1 that waits; NULL: none. Often it is the first. */
+static inline const uint8_t *next_waiting(const uint8_t *waits, uint32_t from, uint32_t to)
+{
+	if (from < to && waits[from])
+		return waits + from;
+	return memchr(waits + from, true, to - from);
+}
+
 /*
  * Wakes those of the job's threads @from to @to - 1 that wait, in turn. True: as far as credits
  * allow, so that the next one waits for the next credit.
@@ -403,7 +411,7 @@ static bool wake_some(struct sim *s, struct sim_state *j, uint32_t from, uint32_
 	const uint8_t *waits = &s->waits[j->first_thread], *next;
 
 	do {
-		next = memchr(waits + from, true, to - from);
+		next = next_waiting(waits, from, to);
 		if (!next)
 			return false;
 		from = (uint32_t)(next - waits) + 1;
@@ -434,7 +442,7 @@ SIM_WHOLE void sim_done(void *ctx, const struct model_done *done)
 	bool limited = !may_post(j), idle;
 
 	s->now = done->at;
-	if (ps > j->least_ps)
+	if (s->qp_tick && ps > j->least_ps)
 		s->qp_tick[done->qp].wait_ps += ps - j->least_ps;
 	if (s->job_report)
 		sim_library_done(s, job, done);

@@ -200,7 +200,7 @@ struct sim {
 	struct sim_thread *thread;
 	uint8_t *waits;		/* per thread: it is idle, and may post if it gets a credit */
 	struct sim_qp *qp;
-	struct sim_qp_tick *qp_tick;
+	struct sim_qp_tick *qp_tick;	/* NULL, except on a device with all signals */
 	/* library.c: what libraries report of jobs and QPs; NULL: processes have none */
 	struct snap_job_report *job_report;
 	struct sim_qp_report *qp_report;

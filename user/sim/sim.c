@@ -94,12 +94,13 @@ static int allocate(struct sim *s)
 	s->next.n = s->n_threads;
 	s->next.node = lines(2 * s->n_threads, sizeof(*s->next.node));
 	s->qp = calloc(s->n_qps, sizeof(*s->qp));
-	s->qp_tick = calloc(s->n_qps, sizeof(*s->qp_tick));
+	if (s->sc->device == SIM_ALL)
+		s->qp_tick = calloc(s->n_qps, sizeof(*s->qp_tick));
 	s->uar = lines(s->n_uars, sizeof(*s->uar));
 	s->wr = lines(s->n_wrs, sizeof(*s->wr));
 	s->mem = malloc(model_bytes(&sizes));
-	if (!s->thread || !s->waits || !s->next.node || !s->qp || !s->qp_tick || !s->uar ||
-	    !s->wr || !s->mem)
+	if (!s->thread || !s->waits || !s->next.node || !s->qp || !s->uar ||
+	    !s->wr || !s->mem || (s->sc->device == SIM_ALL && !s->qp_tick))
 		return -ENOMEM;
 	memset(s->next.node, 0xff, 2 * s->n_threads * sizeof(*s->next.node));
 	return model_init(&s->m, s->mem, &sizes, &p, &ops, s);
