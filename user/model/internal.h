@@ -124,6 +124,8 @@ bool model_cache_use(struct model *m, enum model_kind kind, uint64_t key);
 unsigned int model_cache_misses(struct model *m, struct model_qp *qp, uint64_t mtt);
 /* Prefetches what model_cache_misses() is likely to read. */
 void model_cache_expect(const struct model *m, const struct model_qp *qp, uint64_t mtt);
+/* Prefetches what model_cache_expect() itself reads to find the context of @mtt. */
+void model_cache_expect_mtt(const struct model *m, uint64_t mtt);
 /* The cache may have become smaller. */
 void model_cache_fit(struct model *m);
 /* All contexts leave it, since their sizes have changed. */
