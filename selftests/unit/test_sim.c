@@ -172,6 +172,38 @@ static void test_deterministic(void **state)
 	config_free(&cfg);
 }
 
+static void run_from_to(uint64_t warmup, uint64_t time, struct sim_result *res)
+{
+	const struct sim_options opt = { 0 };
+
+	sc.warmup = warmup;
+	sc.time = time;
+	assert_int_equal(sim_run(&sc, &opt, res), 0);
+	/* All of it, and what still waits at the end. */
+	assert_true(res->job[0].done > 1000 && res->job[0].latency.n >= res->job[0].done);
+}
+
+/* The warm-up may end within a tick: the work of two spans is that of both together. */
+static void test_warmup(void **state)
+{
+	static struct sim_result all, first, second;
+	size_t i;
+
+	(void)state;
+	load("uar", POLICIES);
+	config_free(&cfg);
+	assert_int_equal(sc.interval, 250000);
+	run_from_to(300001, 1100001, &first);
+	run_from_to(1100001, 2000000, &second);
+	run_from_to(300001, 2000000, &all);
+	for (i = 0; i < sc.n_jobs; i++) {
+		assert_int_equal(first.job[i].done + second.job[i].done, all.job[i].done);
+		assert_int_equal(first.job[i].bytes + second.job[i].bytes, all.job[i].bytes);
+	}
+	/* What was done before the warm-up ended counts nowhere else. */
+	assert_int_equal(all.wrs - first.wrs, second.job[0].done);
+}
+
 static void test_quantiles(void **state)
 {
 	struct sim_hist h = { 0 };
@@ -188,6 +220,23 @@ static void test_quantiles(void **state)
 	assert_int_equal(sim_hist_quantile(&h, 0.99), 0);
 	sim_hist_add(&h, UINT64_MAX);
 	assert_true(sim_hist_quantile(&h, 0.99) > UINT64_MAX / 16 * 15);
+}
+
+/* A difference may be below 0 until more is merged. */
+static void test_merge(void **state)
+{
+	static struct sim_hist sum, part, want;
+	uint64_t i;
+
+	(void)state;
+	for (i = 1; i <= 1000; i++) {
+		sim_hist_add(&part, i);
+		sim_hist_add_n(&want, i, 2);
+	}
+	sim_hist_subtract(&sum, &part);
+	for (i = 0; i < 3; i++)
+		sim_hist_merge(&sum, &part);
+	assert_memory_equal(&sum, &want, sizeof(sum));
 }
 
 static void says(const char *text, const char *want)
@@ -282,6 +331,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_quantiles),
+		cmocka_unit_test(test_merge),
+		cmocka_unit_test(test_warmup),
 		cmocka_unit_test(test_mistakes),
 		cmocka_unit_test(test_judged),
 		cmocka_unit_test(test_deterministic),

@@ -54,7 +54,7 @@ static void chain(struct model_cache *c, uint32_t i)
 }
 
 /* Forgets contexts that are not in the cache. */
-static void forget_evicted(struct model_cache *c)
+static MODEL_APART void forget_evicted(struct model_cache *c)
 {
 	uint32_t i;
 
@@ -101,7 +101,7 @@ static struct model_context *used_at(const struct model_cache *c, uint64_t place
 }
 
 /* Removes stale entries, which are at least three quarters of a full ring. */
-static void compact_uses(struct model_cache *c)
+static MODEL_APART void compact_uses(struct model_cache *c)
 {
 	uint64_t from, to = c->oldest;
 
@@ -137,7 +137,7 @@ static void evict(struct model *m)
 	struct model_context *x;
 
 	do {
-		__builtin_prefetch(used_at(c, c->oldest + AHEAD));
+		model_prefetch(used_at(c, c->oldest + AHEAD));
 		x = used_at(c, c->oldest);
 	} while (x->last_use != c->oldest++);
 	count_out(m, x);
@@ -203,11 +203,17 @@ void model_cache_expect(const struct model *m, const struct model_qp *qp, uint64
 	uint32_t i = mtt ? *bucket_of(c, name_of(MODEL_MTT, mtt)) : MODEL_NONE;
 
 	if (qp->at_qpc < c->slots)
-		__builtin_prefetch(&c->ctx[qp->at_qpc], 1);
+		model_prefetch(&c->ctx[qp->at_qpc]);
 	if (qp->at_cqc < c->slots)
-		__builtin_prefetch(&c->ctx[qp->at_cqc], 1);
+		model_prefetch(&c->ctx[qp->at_cqc]);
 	if (i < c->slots)
-		__builtin_prefetch(&c->ctx[i], 1);
+		model_prefetch(&c->ctx[i]);
+}
+
+void model_cache_expect_mtt(const struct model *m, uint64_t mtt)
+{
+	if (mtt)
+		model_prefetch(bucket_of(&m->cache, name_of(MODEL_MTT, mtt)));
 }
 
 void model_forget(struct model *m, enum model_kind kind, uint64_t key)

@@ -32,6 +32,16 @@ static inline uint64_t div_u64(uint64_t a, uint32_t b)
 /* 10 Tbit/s: no product of rates and times overflows. */
 #define BPS_BOUND	(10 * MODEL_PS)
 
+/*
+ * A work request passes through all files of the model in a few hundred cycles, of which calls
+ * would be a good part. So the two ways in, model_post() and model_step(), are compiled with
+ * all that they call, except what most work requests do not need. That takes in other files
+ * where the model is compiled as one, as in programs (user/Makefile); in the kernel it is each
+ * file by itself.
+ */
+#define MODEL_WHOLE	__attribute__((__flatten__))
+#define MODEL_APART	__attribute__((__noinline__))
+
 /* Lists of WRs */
 
 #define EMPTY_LIST	((struct model_list){ MODEL_NONE, MODEL_NONE })
@@ -114,6 +124,8 @@ bool model_cache_use(struct model *m, enum model_kind kind, uint64_t key);
 unsigned int model_cache_misses(struct model *m, struct model_qp *qp, uint64_t mtt);
 /* Prefetches what model_cache_misses() is likely to read. */
 void model_cache_expect(const struct model *m, const struct model_qp *qp, uint64_t mtt);
+/* Prefetches what model_cache_expect() itself reads to find the context of @mtt. */
+void model_cache_expect_mtt(const struct model *m, uint64_t mtt);
 /* The cache may have become smaller. */
 void model_cache_fit(struct model *m);
 /* All contexts leave it, since their sizes have changed. */

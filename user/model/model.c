@@ -13,7 +13,7 @@
 /* A cache line of the CPU. Arrays begin on one, so that a WR is in one and a QP in two. */
 #define LINE		64
 
-static void source_event(struct model *m, uint32_t src)
+static MODEL_APART void source_event(struct model *m, uint32_t src)
 {
 	if (src < SRC_ELEMENT(m))
 		model_uar_event(m, src);
@@ -38,7 +38,7 @@ static inline void step(struct model *m, uint64_t when)
 		model_pipe_event(m);
 }
 
-void model_step(struct model *m, uint64_t when)
+MODEL_WHOLE void model_step(struct model *m, uint64_t when)
 {
 	m->told = when;
 	step(m, when);
@@ -66,7 +66,7 @@ int model_advance(struct model *m, uint64_t now)
 	return 0;
 }
 
-int model_post(struct model *m, uint32_t q, enum model_op op, uint32_t bytes,
+MODEL_WHOLE int model_post(struct model *m, uint32_t q, enum model_op op, uint32_t bytes,
 	       uint64_t mtt, uint64_t cookie, uint64_t now)
 {
 	struct model_wr *wr;

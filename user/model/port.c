@@ -112,13 +112,17 @@ static int class_pick(const struct model *m)
 {
 	const struct model_class *cls = m->port.cls;
 	unsigned int may = m->port.listed & ~m->port.paused;
-	int c, best = -1;
+	int c, best;
 
 	if (may & m->p.strict)
 		return 31 - __builtin_clz(may & m->p.strict);
-	for (; may; may &= ~(1U << c)) {
+	if (!may)
+		return -1;
+	/* Mostly it is the only one. */
+	best = 31 - __builtin_clz(may);
+	for (may &= ~(1U << best); may; may &= ~(1U << c)) {
 		c = 31 - __builtin_clz(may);
-		if (best < 0 || cls[c].turn - cls[best].turn < 0)
+		if (cls[c].turn - cls[best].turn < 0)
 			best = c;
 	}
 	return best;

@@ -64,24 +64,12 @@ static uint32_t uar_unlist(struct model *m, struct model_uar *uar)
 	return q;
 }
 
-/*
- * A thread alone at a register pays nothing beyond the time of its own post. Contending
- * threads take turns of one WR, as with a fair lock.
- */
-void model_uar_add(struct model *m, uint32_t wr)
+static MODEL_APART void uar_wait(struct model *m, uint32_t q, uint32_t wr)
 {
-	uint32_t q = m->wr[wr].qp;
 	struct model_qp *qp = &m->qp[q];
 	struct model_uar *uar = &m->uar[qp->uar];
 	bool waits = qp->ungranted.head != MODEL_NONE;
 
-	if (!waits && (!m->p.uar_ps || (!uar->active &&
-					(m->now >= uar->free_at || uar->last_qp == q)))) {
-		uar->last_qp = q;
-		uar->free_at = m->now + m->p.uar_hold_ps;
-		grant(m, wr);
-		return;
-	}
 	wr_push(m, &qp->ungranted, wr);
 	uar->pending++;
 	m->ungranted++;
@@ -93,6 +81,27 @@ void model_uar_add(struct model *m, uint32_t wr)
 			model_schedule(m, qp->uar, uar->free_at > m->now ? uar->free_at : m->now);
 	}
 	model_uar_congestion(m, qp->uar);
+}
+
+/*
+ * A thread alone at a register pays nothing beyond the time of its own post. Contending
+ * threads take turns of one WR, as with a fair lock.
+ */
+void model_uar_add(struct model *m, uint32_t wr)
+{
+	uint32_t q = m->wr[wr].qp;
+	struct model_qp *qp = &m->qp[q];
+	struct model_uar *uar = &m->uar[qp->uar];
+
+	if (qp->ungranted.head == MODEL_NONE &&
+	    (!m->p.uar_ps || (!uar->active &&
+			      (m->now >= uar->free_at || uar->last_qp == q)))) {
+		uar->last_qp = q;
+		uar->free_at = m->now + m->p.uar_hold_ps;
+		grant(m, wr);
+		return;
+	}
+	uar_wait(m, q, wr);
 }
 
 void model_uar_event(struct model *m, uint32_t u)

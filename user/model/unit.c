@@ -40,8 +40,28 @@ static uint64_t wqe_ps(struct model *m, const struct model_wr *wr)
 	return ps;
 }
 
+/*
+ * Prefetches what the WRs that follow @wr on its unit need from the cache of contexts: of the next
+ * one the contexts, and of the one after it what tells where they are. Earlier would be too early,
+ * because of many QPs the CPU's caches would lose them again before their use.
+ */
+static inline void expect(const struct model *m, const struct model_wr *wr)
+{
+	const struct model_wr *next;
+
+	if (!m->p.cache_bytes || wr->next == MODEL_NONE)
+		return;
+	next = &m->wr[wr->next];
+	model_cache_expect(m, &m->qp[next->qp], next->mtt);
+	if (next->next == MODEL_NONE)
+		return;
+	next = &m->wr[next->next];
+	model_prefetch(&m->qp[next->qp]);
+	model_cache_expect_mtt(m, next->mtt);
+}
+
 /* Starts the next work of an idle unit. */
-static void pu_start(struct model *m, uint32_t k)
+static inline void pu_start(struct model *m, uint32_t k)
 {
 	struct model_pu *pu = &m->pu[k];
 	uint64_t ps = 0;
@@ -56,11 +76,18 @@ static void pu_start(struct model *m, uint32_t k)
 	} else if (!wr_dead(m, &m->wr[pu->wrs.head])) {
 		ps = wqe_ps(m, &m->wr[pu->wrs.head]) +
 		     fetch_contexts(m, &m->wr[pu->wrs.head]);
+		expect(m, &m->wr[pu->wrs.head]);
 	}
 	pu->busy = true;
 	pu->busy_ps += ps;
 	pu->free_at = m->now + ps;
 	model_events_set(&m->units, k, pu->free_at);
+}
+
+/* The same, of a unit without work until now. Most units always have some. */
+static MODEL_APART void pu_wake(struct model *m, uint32_t k)
+{
+	pu_start(m, k);
 }
 
 void model_pu_add(struct model *m, uint32_t wr)
@@ -78,20 +105,17 @@ void model_pu_add(struct model *m, uint32_t wr)
 		}
 		qp->pu = (uint8_t)(qp->qpn % m->p.pus);
 	}
-	/* A busy unit starts this work later. */
-	if (m->p.cache_bytes && m->pu[qp->pu].busy)
-		model_cache_expect(m, qp, m->wr[wr].mtt);
 	qp->in_pu++;
 	wr_push(m, &m->pu[qp->pu].wrs, wr);
 	if (!m->pu[qp->pu].busy)
-		pu_start(m, qp->pu);
+		pu_wake(m, qp->pu);
 }
 
 static void pu_stall(struct model *m, uint32_t k, uint64_t ps)
 {
 	m->pu[k].stall_ps += ps;
 	if (!m->pu[k].busy)
-		pu_start(m, k);
+		pu_wake(m, k);
 }
 
 void model_pu_event(struct model *m, uint32_t k)

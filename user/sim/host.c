@@ -123,7 +123,7 @@ static uint32_t next_shared(struct sim *s, uint32_t owner)
 	return best;
 }
 
-static void dispatch(struct sim *s, uint32_t q, uint64_t now)
+static SIM_APART void dispatch(struct sim *s, uint32_t q, uint64_t now)
 {
 	uint32_t owner = s->qp[q].job;
 
@@ -141,7 +141,7 @@ static void dispatch(struct sim *s, uint32_t q, uint64_t now)
 	}
 }
 
-static void enqueue(struct sim *s, uint32_t q, uint32_t w, uint64_t now)
+static SIM_APART void enqueue(struct sim *s, uint32_t q, uint32_t w, uint64_t now)
 {
 	struct sim_state *j = &s->job[s->wr[w].job], *o;
 	uint32_t i;
@@ -180,8 +180,6 @@ static void ring(struct sim *s, uint32_t thread, uint64_t now)
 
 	t->left--;
 	t->out++;
-	s->job[t->job].begun--;
-	s->job[t->job].out++;
 	if (shared(s, t->job))
 		enqueue(s, t->qp, w, now);
 	else
@@ -263,10 +261,10 @@ static void assign(struct sim *s, struct sim_thread *t)
 		move_qp(s, t->qp);
 }
 
-static bool may_post(const struct sim *s, const struct sim_state *j)
+/* A thread has at most as many WRs as its job is deep, so there is a record for each. */
+static bool may_post(const struct sim_state *j)
 {
-	return s->free_wr != NONE &&
-	       (!j->credits || j->out + j->begun < j->credits);
+	return j->going < j->most;
 }
 
 /* ps from one arrival to the next */
@@ -327,7 +325,7 @@ void sim_begin(struct sim *s, uint32_t thread, uint64_t now)
 	} else if (!t->left && !t->out) {
 		t->left = is->depth;
 	}
-	if (!t->left || !may_post(s, j) ||
+	if (!t->left || !may_post(j) ||
 	    (is->arrival == SIM_OPEN && t->out >= is->depth)) {
 		become_idle(s, thread, is->arrival == SIM_OPEN && !t->left ?
 				       t->comes : MODEL_NEVER);
@@ -348,12 +346,12 @@ void sim_begin(struct sim *s, uint32_t thread, uint64_t now)
 		t->came += arrival_gap(&t->came_rng, is->rate);
 	}
 	assign(s, t);
-	j->begun++;
+	j->going++;
 	t->step = SIM_CPU;
 	schedule(s, thread, now + s->post_least + random_below(s, s->post_span));
 }
 
-void sim_thread_event(struct sim *s, uint32_t thread)
+SIM_WHOLE void sim_thread_event(struct sim *s, uint32_t thread)
 {
 	struct sim_thread *t = &s->thread[thread];
 	uint64_t now = s->now;
@@ -396,6 +394,14 @@ void sim_thread_event(struct sim *s, uint32_t thread)
 	}
 }
 
+/* The first of threads @from to @to - 1 that waits; NULL: none. Often it is the first. */
+static inline const uint8_t *next_waiting(const uint8_t *waits, uint32_t from, uint32_t to)
+{
+	if (from < to && waits[from])
+		return waits + from;
+	return memchr(waits + from, true, to - from);
+}
+
 /*
  * Wakes those of the job's threads @from to @to - 1 that wait, in turn. True: as far as credits
  * allow, so that the next one waits for the next credit.
@@ -405,12 +411,12 @@ static bool wake_some(struct sim *s, struct sim_state *j, uint32_t from, uint32_
 	const uint8_t *waits = &s->waits[j->first_thread], *next;
 
 	do {
-		next = memchr(waits + from, true, to - from);
+		next = next_waiting(waits, from, to);
 		if (!next)
 			return false;
 		from = (uint32_t)(next - waits) + 1;
 		sim_begin(s, j->first_thread + from - 1, s->now);
-	} while (may_post(s, j));
+	} while (may_post(j));
 	j->woken = from < j->is->threads ? from : 0;
 	return true;
 }
@@ -420,11 +426,11 @@ void sim_wake_job(struct sim *s, uint32_t job)
 {
 	struct sim_state *j = &s->job[job];
 
-	if (may_post(s, j) && !wake_some(s, j, j->woken, j->is->threads))
+	if (may_post(j) && !wake_some(s, j, j->woken, j->is->threads))
 		wake_some(s, j, 0, j->woken);
 }
 
-void sim_done(void *ctx, const struct model_done *done)
+SIM_WHOLE void sim_done(void *ctx, const struct model_done *done)
 {
 	struct sim *s = ctx;
 	uint32_t w = sim_cookie_wr(done->cookie), thread = sim_cookie_thread(done->cookie);
@@ -432,23 +438,18 @@ void sim_done(void *ctx, const struct model_done *done)
 	struct sim_wr *wr = &s->wr[w];
 	struct sim_state *j = &s->job[job];
 	struct sim_thread *t = &s->thread[thread];
-	struct sim_job_result *r = &s->res->job[job];
 	uint64_t ps = done->at - wr->arrival, ns = ps / 1000;
-	bool limited = j->credits && j->out + j->begun >= j->credits, idle;
+	bool limited = !may_post(j), idle;
 
 	s->now = done->at;
-	if (ps > j->least_ps)
+	if (s->qp_tick && ps > j->least_ps)
 		s->qp_tick[done->qp].wait_ps += ps - j->least_ps;
 	if (s->job_report)
 		sim_library_done(s, job, done);
 	j->done++;
-	j->out--;
+	j->going--;
 	t->out--;
 	sim_hist_add(&j->tick, ns);
-	if (done->at >= s->warm) {
-		sim_hist_add(&r->latency, ns);
-		r->done++;
-	}
 	s->res->wrs++;
 	wr->arrival = MODEL_NEVER;
 	wr->next = s->free_wr;
@@ -467,9 +468,6 @@ void sim_done(void *ctx, const struct model_done *done)
 void sim_sent_bytes(void *ctx, uint64_t cookie, uint32_t bytes)
 {
 	struct sim *s = ctx;
-	uint32_t job = sim_cookie_job(cookie);
 
-	s->job[job].bytes += bytes;
-	if (s->m.now >= s->warm)
-		s->res->job[job].bytes += bytes;
+	s->job[sim_cookie_job(cookie)].bytes += bytes;
 }

@@ -11,6 +11,13 @@
 
 #define NONE MODEL_NONE
 
+/*
+ * The events of threads and of requests are compiled with all that they call, like the model's
+ * functions, except what most requests do not need.
+ */
+#define SIM_WHOLE	__attribute__((__flatten__))
+#define SIM_APART	__attribute__((__noinline__))
+
 enum sim_step {
 	SIM_IDLE,	/* nothing to post, or not allowed to */
 	SIM_CPU,	/* prepares a WR */
@@ -128,8 +135,8 @@ struct sim_state {
 	double wr_rate;		/* 0: no limit */
 	uint64_t next_begin;	/* ps: when the next WR may begin, with a limit */
 	uint64_t next_control;	/* ps */
-	uint32_t out;		/* WRs outstanding */
-	uint32_t begun;		/* WRs that threads are about to post */
+	uint32_t going;		/* WRs outstanding, and those that threads are about to post */
+	uint32_t most;		/* of these: the credits; UINT32_MAX without */
 	uint32_t woken;		/* thread whose turn it is with a credit */
 	uint32_t head, tail;	/* WRs that wait for a shared QP */
 	int64_t turn;		/* bytes over weight sent of these */
@@ -193,7 +200,7 @@ struct sim {
 	struct sim_thread *thread;
 	uint8_t *waits;		/* per thread: it is idle, and may post if it gets a credit */
 	struct sim_qp *qp;
-	struct sim_qp_tick *qp_tick;
+	struct sim_qp_tick *qp_tick;	/* NULL, except on a device with all signals */
 	/* library.c: what libraries report of jobs and QPs; NULL: processes have none */
 	struct snap_job_report *job_report;
 	struct sim_qp_report *qp_report;

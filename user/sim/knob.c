@@ -92,6 +92,7 @@ void sim_apply(struct sim *s, const struct policy_decision *d)
 		if (!processes_obey(s))
 			break;
 		j->credits = v;
+		j->most = v ? v : UINT32_MAX;
 		sim_wake_job(s, job);
 		break;
 	case SWIFTRDMA_KNOB_WR_RATE:

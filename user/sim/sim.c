@@ -42,6 +42,7 @@ static int count(struct sim *s)
 		j->first_thread = s->n_threads;
 		s->job[j->owner].threads += is->threads;
 		j->weight = 1;
+		j->most = UINT32_MAX;
 		j->create_rate = -1;
 		j->head = NONE;
 		j->next_control = MODEL_NEVER;
@@ -93,20 +94,21 @@ static int allocate(struct sim *s)
 	s->next.n = s->n_threads;
 	s->next.node = lines(2 * s->n_threads, sizeof(*s->next.node));
 	s->qp = calloc(s->n_qps, sizeof(*s->qp));
-	s->qp_tick = calloc(s->n_qps, sizeof(*s->qp_tick));
+	if (s->sc->device == SIM_ALL)
+		s->qp_tick = calloc(s->n_qps, sizeof(*s->qp_tick));
 	s->uar = lines(s->n_uars, sizeof(*s->uar));
 	s->wr = lines(s->n_wrs, sizeof(*s->wr));
 	s->mem = malloc(model_bytes(&sizes));
-	if (!s->thread || !s->waits || !s->next.node || !s->qp || !s->qp_tick || !s->uar ||
-	    !s->wr || !s->mem)
+	if (!s->thread || !s->waits || !s->next.node || !s->qp || !s->uar ||
+	    !s->wr || !s->mem || (s->sc->device == SIM_ALL && !s->qp_tick))
 		return -ENOMEM;
 	memset(s->next.node, 0xff, 2 * s->n_threads * sizeof(*s->next.node));
 	return model_init(&s->m, s->mem, &sizes, &p, &ops, s);
 }
 
 /* The first QPs get registers of their own, each other QP the least used register. */
-static uint32_t place(const struct sim *s, const struct sim_state *j,
-		      uint32_t q)
+static uint32_t place_qp(const struct sim *s, const struct sim_state *j,
+			 uint32_t q)
 {
 	uint32_t i, best = UARS_OWN;
 
@@ -130,7 +132,7 @@ static void set_up_job(struct sim *s, uint32_t n)
 		s->uar[j->first_uar + i].last = NONE;
 	}
 	for (i = 0; i < j->n_qps; i++) {
-		uint32_t q = j->first_qp + i, u = place(s, j, i);
+		uint32_t q = j->first_qp + i, u = place_qp(s, j, i);
 		struct model_qp_attr attr = {
 			.qpn = q, .uar = u, .cq = q, .element = j->element,
 			.reads = MODEL_READS,
@@ -265,19 +267,23 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 static void run_model_and_threads(struct sim *s, uint64_t until)
 {
 	const uint64_t last = earlier(earlier(s->control_at, s->look_at), until);
+	/* At the same time as a control verb the model comes first, but no thread. */
+	const uint64_t end = earlier(last + 1, s->control_at);
 	uint64_t when, at, n = 0;
 
 	for (;; n++) {
 		when = model_first(&s->m);
 		at = sim_next_time(&s->next);
-		if (when <= at && when <= last) {
+		if (when <= at) {
+			if (when > last)
+				break;
 			s->now = when;
 			model_step(&s->m, when);
-		} else if (at <= last && at < s->control_at) {
+		} else {
+			if (at >= end)
+				break;
 			s->now = at;
 			sim_thread_event(s, sim_next_thread(&s->next));
-		} else {
-			break;
 		}
 	}
 	s->res->events += n;
@@ -306,8 +312,19 @@ static void run_until(struct sim *s, uint64_t until)
 	model_run_until(&s->m, until);
 }
 
+/*
+ * Work is counted in ticks, and a tick is added to the results at its end. What the tick in
+ * which the warm-up ends has counted so far is subtracted beforehand. Numbers below 0 wrap
+ * around until then.
+ */
 static void mark_warm(struct sim *s)
 {
+	uint32_t i;
+
+	for (i = 0; i < s->sc->n_jobs; i++) {
+		sim_hist_subtract(&s->res->job[i].latency, &s->job[i].tick);
+		s->res->job[i].bytes -= s->job[i].bytes;
+	}
 	s->hits_warm = s->m.stats.hits[MODEL_QPC];
 	s->misses_warm = s->m.stats.misses[MODEL_QPC];
 	s->sent_warm = sim_sent(s);
@@ -318,7 +335,10 @@ static void sum_up(struct sim *s)
 	double hits = (double)(s->m.stats.hits[MODEL_QPC] - s->hits_warm);
 	double misses = (double)(s->m.stats.misses[MODEL_QPC] -
 				 s->misses_warm);
+	uint32_t i;
 
+	for (i = 0; i < s->sc->n_jobs; i++)
+		s->res->job[i].done = s->res->job[i].latency.n;
 	sim_age_all(s);
 	s->res->measured = (s->end - s->warm) / PS_PER_NS;
 	s->res->lookups = (uint64_t)(hits + misses);

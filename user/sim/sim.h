@@ -139,6 +139,10 @@ static inline void sim_hist_add(struct sim_hist *h, uint64_t v)
 	sim_hist_add_n(h, v, 1);
 }
 
+/* Adds the counts of @more to @h, or subtracts them. */
+void sim_hist_merge(struct sim_hist *h, const struct sim_hist *more);
+void sim_hist_subtract(struct sim_hist *h, const struct sim_hist *less);
+
 uint64_t sim_hist_quantile(const struct sim_hist *h, double q);
 
 struct sim_job_result {

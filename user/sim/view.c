@@ -411,6 +411,13 @@ static uint64_t cpu_ns(const struct sim *s)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
+/* Adds the work of the tick to the results, before sim_age_tick() adds what waits. */
+static void add_tick(struct sim *s, uint32_t n)
+{
+	sim_hist_merge(&s->res->job[n].latency, &s->job[n].tick);
+	s->res->job[n].bytes += s->job[n].bytes;
+}
+
 int sim_view_tick(struct sim *s)
 {
 	const struct config *cfg = s->opt->cfg;
@@ -420,6 +427,8 @@ int sim_view_tick(struct sim *s)
 	size_t n = 0, i;
 	uint64_t at[4];
 
+	for (i = 0; s->now > s->warm && i < s->sc->n_jobs; i++)
+		add_tick(s, (uint32_t)i);
 	sim_age_tick(s);
 	fill_snap(s, is);
 	at[0] = cpu_ns(s);

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * How many work requests a second the simulator gets done, on the host, with the
- * policies that are derived for its scenarios. Times are of the thread's CPU clock,
- * which is the wall's where nobody else computes; of some runs the fastest counts.
+ * policies that are derived for its scenarios, from the first allocation to the last free.
+ * Times are of the thread's CPU clock, which does not count waiting for a CPU. But others
+ * on the machine share its caches and cores, for seconds at a time, and
+ * that only ever adds time. So of several runs of the same work the fastest counts, and the
+ * row tells of how many, and their median.
  *
  *   sim_rate		a row for each scenario, as in selftests/bench/run.sh
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include "sim/sim.h"
 
-#define RUNS	5
+#define RUNS	20
 #define GOAL	5e6	/* WR/s */
 
 static const char *const scenarios[] = { "thrash", "cache", "uar" };
@@ -43,10 +47,17 @@ static bool load(const char *name)
 	return false;
 }
 
+static int ascending(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
 static bool row(const char *name)
 {
 	struct sim_options opt = { .cfg = &cfg };
-	double best = 0, rate, from;
+	double rate[RUNS], best, from;
 	uint64_t wrs = 0;
 	int i;
 
@@ -56,16 +67,16 @@ static bool row(const char *name)
 		from = cpu();
 		if (sim_run(&sc, &opt, &res))
 			return false;
-		rate = (double)res.wrs / (cpu() - from);
-		if (rate > best)
-			best = rate;
+		rate[i] = (double)res.wrs / (cpu() - from);
 		/* The same seed: else these are not runs of one thing. */
 		if (i && res.wrs != wrs)
 			return false;
 		wrs = res.wrs;
 	}
-	printf("{\"bench\":\"sim_rate_%s\",\"value\":%.3g,\"unit\":\"1/s\",\"vs\":null,\"ratio\":null,\"goal\":\"value >= %g\",\"ok\":%s,\"wrs\":%llu,\"events_per_wr\":%.3g}\n",
-	       name, best, GOAL, best >= GOAL ? "true" : "false",
+	qsort(rate, RUNS, sizeof(rate[0]), ascending);
+	best = rate[RUNS - 1];
+	printf("{\"bench\":\"sim_rate_%s\",\"value\":%.3g,\"unit\":\"1/s\",\"vs\":null,\"ratio\":null,\"goal\":\"value >= %g\",\"ok\":%s,\"best_of\":%d,\"median\":%.3g,\"wrs\":%llu,\"events_per_wr\":%.3g}\n",
+	       name, best, GOAL, best >= GOAL ? "true" : "false", RUNS, rate[RUNS / 2],
 	       (unsigned long long)wrs, (double)res.events / (double)wrs);
 	fflush(stdout);
 	config_free(&cfg);
