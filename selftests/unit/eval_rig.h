@@ -142,7 +142,7 @@ static inline void util(double v)
 
 static inline void forget(enum signal_id id, size_t row)
 {
-	signal_forget(&sig, id, row);
+	signal_set(&sig, id, row, __builtin_nan(""));
 }
 
 /* The scene was changed: who belongs to whom is found anew. */

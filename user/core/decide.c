@@ -215,13 +215,9 @@ static void note_held(struct policy_slot *slot, const struct policy_decision *d)
 
 static bool is_there(const struct snapshot *snap, const struct policy_moved *m)
 {
-	size_t i;
+	size_t n = snap->n_qps;
 
-	for (i = 0; i < snap->n_qps; i++)
-		if (snap->qps[i].dev == m->dev && snap->qps[i].qpn == m->qpn &&
-		    snap->qps[i].serial == m->serial)
-			return true;
-	return false;
+	return array_lookup(n, i, SNAP_CMP_QP(&snap->qps[i], m)) < n;
 }
 
 /* QPs that are gone need no entries. Their overrides are of nothing any more, and end with the lease. */
@@ -289,17 +285,14 @@ static int32_t find_lightest_uar(struct eval *e, int32_t qp)
 	const struct snap_uar *uars = s->snap->uars;
 	int32_t best = -1, own = s->qps[qp].uar;
 	double least_rate = 0, least_qps = 0;
-	struct members m;
-	uint32_t i;
+	size_t i;
 
-	if (s->qps[qp].dev < 0 || own < 0 ||
-	    !snap_has(&uars[own], SNAP_CONTEXT_ID))
+	if (own < 0 || !snap_has(&uars[own], SNAP_CONTEXT_ID))
 		return -1;
-	members_init(&m, s, OBJ_DEV, (uint32_t)s->qps[qp].dev, OBJ_UAR);
-	while (members_next(&m, &i)) {
+	for (i = 0; i < s->snap->n_uars; i++) {
 		double rate = 0, qps = 0;
 
-		if (!snap_has(&uars[i], SNAP_CONTEXT_ID) ||
+		if (!snap_has(&uars[i], SNAP_CONTEXT_ID) || uars[i].dev != uars[own].dev ||
 		    uars[i].context != uars[own].context)
 			continue;
 		signal_get(s, SIG_UAR_WR_RATE, i, &rate);
