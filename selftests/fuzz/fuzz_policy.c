@@ -17,6 +17,7 @@ static void evaluate(const struct config *cfg)
 	struct signal_opts opts = config_signal_opts(cfg);
 	struct policy_state st;
 	struct signals sig;
+	size_t n;
 
 	made_scene(&was, 1000, 0);
 	made_scene(&is, 1100, 240000);
@@ -26,8 +27,10 @@ static void evaluate(const struct config *cfg)
 		abort();
 	signals_update(&sig, &was.s, &is.s, &opts);
 	if (!policy_state_reserve(&st, &cfg->policies, &sig)) {
-		policy_eval(&cfg->policies, &st, &sig, 1100 * MS, out, 8);
-		policy_eval(&cfg->policies, &st, &sig, 9100 * MS, out, 8);
+		n = policy_eval(&cfg->policies, &st, &sig, 1100 * MS, out, 8);
+		policy_explain(&cfg->policies, &st, &sig, out, n);
+		n = policy_eval(&cfg->policies, &st, &sig, 9100 * MS, out, 8);
+		policy_explain(&cfg->policies, &st, &sig, out, n);
 	}
 	policy_state_free(&st);
 	signals_free(&sig);

@@ -109,8 +109,8 @@ static void move(struct signals *s, uint32_t i)
 	signal_set(s, SIG_PORT_UTIL, 0, i & 2 ? 0.9 : 0.1);
 	signal_set(s, SIG_JOB_P99, 1, 1000 * (i % 4));
 	if (i == 4) {
-		signal_forget(s, SIG_PORT_UTIL, 0);
-		signal_forget(s, SIG_QP_OUTSTANDING, 1);
+		signal_set(s, SIG_PORT_UTIL, 0, __builtin_nan(""));
+		signal_set(s, SIG_QP_OUTSTANDING, 1, __builtin_nan(""));
 	}
 }
 

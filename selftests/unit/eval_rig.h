@@ -142,7 +142,7 @@ static inline void util(double v)
 
 static inline void forget(enum signal_id id, size_t row)
 {
-	signal_forget(&sig, id, row);
+	signal_set(&sig, id, row, __builtin_nan(""));
 }
 
 /* The scene was changed: who belongs to whom is found anew. */
@@ -155,11 +155,14 @@ static inline void scene_changed(void)
 static inline size_t eval(uint64_t ms)
 {
 	const char *why;
+	size_t n;
 
 	if (!prog_verify(&set.prog, &why))
 		fail_msg("not sound: %s", why);
 	assert_int_equal(policy_state_reserve(&st, &set, &sig), 0);
-	return policy_eval(&set, &st, &sig, ms * MS, out, DECISIONS);
+	n = policy_eval(&set, &st, &sig, ms * MS, out, DECISIONS);
+	policy_explain(&set, &st, &sig, out, n);
+	return n;
 }
 
 #define EVAL_TEST(t) cmocka_unit_test_setup_teardown(t, setup, teardown)

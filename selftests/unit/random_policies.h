@@ -340,7 +340,7 @@ static inline void random_readings(struct signals *s, uint8_t (*was)[64])
 				was[id][row] = (uint8_t)random_below(10);
 			n = was[id][row];
 			if (n == 9)
-				signal_forget(s, id, row);
+				signal_set(s, id, row, __builtin_nan(""));
 			else
 				signal_set(s, id, row, reading_value(id, n));
 		}

@@ -270,6 +270,31 @@ static void test_long_reason_keeps_the_outcome(void **state)
 	assert_string_equal(out[0].reason + len - strlen(end), end);
 }
 
+/* Evaluation alone writes nothing; of two decisions one may be explained without the other. */
+static void test_reasons_on_demand(void **state)
+{
+	struct policy_decision held[2];
+	size_t pos = 0;
+
+	(void)state;
+	add("p", "job", "port.util > 80%", "job.level = 3", "port.util < 60%");
+	util(0.9);
+	assert_int_equal(policy_state_reserve(&st, &set, &sig), 0);
+	assert_int_equal(policy_eval(&set, &st, &sig, 1000 * MS, out, DECISIONS), 2);
+	assert_string_equal(out[0].reason, "");
+	assert_string_equal(out[1].reason, "");
+	policy_explain(&set, &st, &sig, &out[1], 1);
+	assert_string_equal(out[0].reason, "");
+	assert_string_equal(out[1].reason, "p: port rxe0/1 util 90 % > 80 %: level 0 -> 3");
+	assert_true(out[1].seen.has_port && out[1].seen.n_values == 1);
+	policy_explain(&set, &st, &sig, &out[0], 1);
+	assert_string_equal(out[0].reason, out[1].reason);
+	/* Overrides that are issued anew have the reasons, too. */
+	assert_int_equal(policy_held(&st, &pos, held, 2), 2);
+	assert_string_equal(held[0].reason, out[0].reason);
+	assert_string_equal(held[1].reason, out[0].reason);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -285,6 +310,7 @@ int main(void)
 		EVAL_TEST(test_undo_in_steps),
 		EVAL_TEST(test_absent_is_not_true),
 		EVAL_TEST(test_long_reason_keeps_the_outcome),
+		EVAL_TEST(test_reasons_on_demand),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -213,6 +213,7 @@ static void run_policies(const struct config *cfg, unsigned int *decided, unsign
 		random_readings(&sig, was);
 		assert_int_equal(policy_state_reserve(&st, set, &sig), 0);
 		n = policy_eval(set, &st, &sig, now, out, 256);
+		policy_explain(set, &st, &sig, out, n);
 		*decided += (unsigned int)n;
 		*undone += check_tick(set, &st, out, n, now, kept, acts);
 		for (i = 0; i < set->n; i++)

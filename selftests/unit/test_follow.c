@@ -10,6 +10,7 @@
 #include <rdma/swiftrdma.h>
 
 #include "core/follow.h"
+#include "explain/ends.h"
 #include "unit/snap_build.h"
 
 static struct made scene;
@@ -80,21 +81,21 @@ static void test_words(void **state)
 	struct snap_qp qp = { 0 };
 
 	(void)state;
-	assert_null(follow_ends(&qp));
-	assert_null(follow_why_word(&qp));
+	assert_null(ends_word(&qp));
+	assert_null(ends_why_word(&qp));
 	for (qp.ends = SWIFTRDMA_ENDS_WAITING; qp.ends < __SWIFTRDMA_ENDS_MAX; qp.ends++) {
 		bool both = qp.ends == SWIFTRDMA_ENDS_BOTH;
 
-		assert_string_equal(follow_ends(&qp), both ? "both" :
+		assert_string_equal(ends_word(&qp), both ? "both" :
 				    qp.ends == SWIFTRDMA_ENDS_WAITING ? "waiting" : "one-sided");
-		assert_int_equal(!follow_why_key(&qp), both);
-		assert_int_equal(!follow_why_word(&qp), both);
-		assert_int_equal(!follow_why_words(&qp), both);
+		assert_int_equal(!ends_why_key(&qp), both);
+		assert_int_equal(!ends_why_word(&qp), both);
+		assert_int_equal(!ends_why_words(&qp), both);
 	}
 	/* Of a later module. */
 	qp.ends = 200;
-	assert_string_equal(follow_ends(&qp), "one-sided");
-	assert_string_equal(follow_why_key(&qp), "waiting");
+	assert_string_equal(ends_word(&qp), "one-sided");
+	assert_string_equal(ends_why_key(&qp), "waiting");
 }
 
 /* Which end a state is about, where both ends may wish something. */
@@ -103,17 +104,17 @@ static void test_whose(void **state)
 	struct snap_qp qp = { .has = SNAP_LEVEL, .level = 3, .ends = SWIFTRDMA_ENDS_BOTH };
 
 	(void)state;
-	assert_true(follow_is_wished_here(&qp));
+	assert_true(ends_is_wished_here(&qp));
 	wish(&qp, 3);
-	assert_true(follow_is_wished_here(&qp));
+	assert_true(ends_is_wished_here(&qp));
 	wish(&qp, 4);
-	assert_false(follow_is_wished_here(&qp));
+	assert_false(ends_is_wished_here(&qp));
 	wish(&qp, 3);
 	qp.follows = true;
-	assert_false(follow_is_wished_here(&qp));
+	assert_false(ends_is_wished_here(&qp));
 	qp = (struct snap_qp){ .ends = SWIFTRDMA_ENDS_NO_AGENT };
 	wish(&qp, 3);
-	assert_false(follow_is_wished_here(&qp));
+	assert_false(ends_is_wished_here(&qp));
 }
 
 int main(void)

@@ -244,6 +244,24 @@ static void truncated(void **state)
 	}
 }
 
+/* The second QP has, where the first one has its owner, an attribute without a length. */
+static void no_length_where_a_nest_was(void **state)
+{
+	struct fixture *f = *state;
+	struct nlattr *qp = start_qp(f->msg, 17, 99), *none;
+
+	put_owner(f->msg, SWIFTRDMA_QP_A_OWNER, 1, "comm");
+	nla_put_u64(f->msg, SWIFTRDMA_QP_A_WRS, 1);
+	nla_nest_end(f->msg, qp);
+	qp = start_qp(f->msg, 18, 100);
+	none = nla_reserve(f->msg, 0, 4);
+	memset(none, 0, NLA_HDRLEN + 4);
+	nla_put_u64(f->msg, SWIFTRDMA_QP_A_WRS, 1);
+	nla_nest_end(f->msg, qp);
+	assert_int_equal(parse(f), -EBADMSG);
+	assert_int_equal(f->snap.n_qps, 1);
+}
+
 static void strings_are_bounded(void **state)
 {
 	struct fixture *f = *state;
@@ -535,6 +553,7 @@ int main(void)
 		IO_TEST(bad_lengths),
 		IO_TEST(truncated),
 		IO_TEST(strings_are_bounded),
+		IO_TEST(no_length_where_a_nest_was),
 		IO_TEST(jobs),
 		IO_TEST(job_goes_on),
 		IO_TEST(actions),

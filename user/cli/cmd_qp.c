@@ -6,7 +6,7 @@
 #include <rdma/swiftrdma_share.h>
 
 #include "cli/qp_filter.h"
-#include "core/follow.h"
+#include "explain/ends.h"
 
 #define QP(member)		MEMBER(struct snap_qp, member)
 #define QP_HAS(member, bits)	MEMBER_HAS(struct snap_qp, member, bits)
@@ -186,7 +186,7 @@ GETTER(class_error)
 GETTER(ends)
 {
 	const struct snap_qp *qp = row;
-	const char *ends = follow_ends(qp);
+	const char *ends = ends_word(qp);
 
 	if (!ends)
 		return;
@@ -196,12 +196,12 @@ GETTER(ends)
 
 GETTER(ends_why)
 {
-	cell_str(c, follow_why_word(row));
+	cell_str(c, ends_why_word(row));
 }
 
 GETTER(ends_why_key)
 {
-	cell_str(c, follow_why_key(row));
+	cell_str(c, ends_why_key(row));
 }
 
 static const struct column columns[] = {

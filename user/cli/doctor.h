@@ -6,7 +6,7 @@
 #ifndef SRDMA_CLI_DOCTOR_H
 #define SRDMA_CLI_DOCTOR_H
 
-#include "core/host_info.h"
+#include "io/host_info.h"
 #include "io/io.h"
 #include "policy/config.h"
 

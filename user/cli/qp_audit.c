@@ -12,7 +12,7 @@
 
 #include "cli/qp_audit.h"
 #include "cli/qp_filter.h"
-#include "core/follow.h"
+#include "explain/ends.h"
 
 /* One end: the class its application asked for, its level's, and the programmed one. */
 struct end {
@@ -119,7 +119,7 @@ GETTER(ends)
 
 	if (!qp)
 		return;
-	cell_str(c, follow_ends(qp));
+	cell_str(c, ends_word(qp));
 	c->tone = qp->ends == SWIFTRDMA_ENDS_BOTH ? TONE_GOOD : TONE_WARN;
 }
 
@@ -127,14 +127,14 @@ GETTER(ends_why)
 {
 	const struct snap_qp *qp = wished_end(row);
 
-	cell_str(c, qp ? follow_why_word(qp) : NULL);
+	cell_str(c, qp ? ends_why_word(qp) : NULL);
 }
 
 GETTER(ends_why_key)
 {
 	const struct snap_qp *qp = wished_end(row);
 
-	cell_str(c, qp ? follow_why_key(qp) : NULL);
+	cell_str(c, qp ? ends_why_key(qp) : NULL);
 }
 
 static const struct column columns[] = {

@@ -45,7 +45,7 @@ void *array_next(void *array, size_t n, size_t *cap, size_t size)
 {
 	char *p;
 
-	if (!array_reserve(array, cap, n + 1, size))
+	if (n >= *cap && !array_reserve(array, cap, n + 1, size))
 		return NULL;
 	memcpy(&p, array, sizeof(p));
 	return memset(p + n * size, 0, size);

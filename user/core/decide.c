@@ -178,138 +178,30 @@ static unsigned int note_turn(struct eval *e, struct policy_slot *slot,
 	return t->damp;
 }
 
-/* Appends what a decision does: ": level 0 -> 1". */
-static void write_outcome(struct text *t, const struct policy_decision *d)
-{
-	const struct vocab_knob *k = vocab_knob(d->knob);
-	bool first = true;
-	unsigned int i;
-
-	text_str(t, ": ");
-	if (d->has_qp) {
-		text_str(t, "qp ");
-		text_u64(t, d->qpn);
-		text_str(t, " ");
-	}
-	text_str(t, strchr(k->name, '.') + 1);
-	text_str(t, " ");
-	if (d->has_old)
-		vocab_format(t, d->old, k->unit);
-	else
-		text_str(t, "none");
-	text_str(t, " -> ");
-	if (d->release)
-		text_str(t, d->has_qp && d->old == SWIFTRDMA_UAR_LIGHTEST ?
-			    "released, it stays there" : "the application's own");
-	else
-		vocab_format(t, d->new, k->unit);
-	for (i = 1; i < CAUSES; i++) {
-		if (!(d->others & 1u << i))
-			continue;
-		text_str(t, first ? " (not " : ", ");
-		text_str(t, cause_names[i]);
-		first = false;
-	}
-	if (!first)
-		text_str(t, ", less far beyond its bound)");
-	if (d->damped) {
-		text_str(t, " (it changed direction too often, waiting ");
-		units_format(t, (double)d->cooldown, UNIT_TIME);
-		text_str(t, ")");
-	}
-}
-
-/* The states that were evaluated before @c decided. */
-static struct passed_over find_passed_over(const struct policy *p, const struct cond *c)
-{
-	unsigned int i;
-
-	for (i = 0; i < p->n_fallback; i++)
-		if (c == &p->fallback[i])
-			return (struct passed_over){ &p->when, p->fallback, i };
-	for (i = 0; i < p->n_undo_fallback; i++)
-		if (c == &p->undo_fallback[i])
-			return (struct passed_over){ &p->undo_when, p->undo_fallback, i };
-	return (struct passed_over){ 0 };
-}
-
-/* Writes the reason of a decision, and keeps the reason for issuing it anew. */
-static void write_reason(struct eval *e, struct policy_slot *slot,
-			 struct policy_decision *d, const struct cond *c,
-			 const struct binding *b)
-{
-	const struct policy *p = &e->set->v[d->policy];
-	const struct passed_over over = find_passed_over(p, c);
-	char tail[144];
-	struct text t, end;
-
-	text_init(&end, tail, sizeof(tail));
-	write_outcome(&end, d);
-	/* Keep room for the outcome, however long the conditions are. */
-	text_init(&t, d->reason, sizeof(d->reason) - end.len - 3);
-	text_str(&t, p->name);
-	text_str(&t, ": ");
-	if (d->undo && b->at[OBJ_DEV] < 0 && c->kinds & ~(1u << OBJ_JOB)) {
-		text_str(&t, "job ");
-		text_str(&t, d->job);
-		text_str(&t, " uses nothing any more");
-	} else {
-		reason_cond(&t, &e->view, c, b);
-		if (over.when)
-			reason_fallback(&t, &e->set->prog, &over, e->s, b);
-	}
-	t.cap = sizeof(d->reason);
-	if (t.cut)
-		text_str(&t, "...");
-	text_mem(&t, tail, end.len);
-	memcpy(slot->evidence[d->policy].reason, d->reason, t.len + 1);
-	slot->evidence[d->policy].seen = d->seen;
-}
-
-/* The objects of @b, and the readings of @c and of the states that were passed over. */
-static void set_seen(const struct eval *e, struct policy_seen *seen, const struct policy *p,
-		     const struct cond *c, const struct binding *b)
-{
-	const struct snapshot *snap = e->s->snap;
-	const struct passed_over over = find_passed_over(p, c);
-	int32_t dev = b->at[OBJ_DEV];
-
-	seen->has_dev = dev >= 0;
-	seen->has_port = b->at[OBJ_PORT] >= 0;
-	seen->has_uar = b->at[OBJ_UAR] >= 0;
-	seen->has_qp = b->at[OBJ_QP] >= 0;
-	if (seen->has_dev) {
-		memcpy(seen->dev, snap->devs[dev].name, sizeof(seen->dev));
-		seen->dev_index = snap->devs[dev].index;
-	}
-	if (seen->has_port)
-		seen->port = snap->ports[b->at[OBJ_PORT]].index;
-	if (seen->has_uar)
-		seen->uar = snap->uars[b->at[OBJ_UAR]].index;
-	if (seen->has_qp)
-		seen->qpn = snap->qps[b->at[OBJ_QP]].qpn;
-	seen->n_values = reason_values(seen->values, POLICY_READINGS, &e->set->prog, c, e->s, b);
-	seen->n_values = reason_unknown(seen->values, seen->n_values, POLICY_READINGS,
-					&e->set->prog, &over, e->s, b);
-}
-
-/* Sets the fields common to all decisions of one act. @c NULL: no state decided. */
-static struct policy_decision *begin_decision(struct eval *e, uint32_t n, uint32_t job,
-					      const struct cond *c,
+/*
+ * Sets the fields common to all decisions of one act, which is because @c is true for @b.
+ * @c NULL: no state decided.
+ */
+static struct policy_decision *begin_decision(struct eval *e, const struct policy_slot *slot,
+					      uint32_t n, const struct cond *c,
 					      const struct binding *b, bool undo)
 {
-	struct policy_decision *d = &e->out[e->n];
-	const struct snap_job *sj = &e->s->snap->jobs[job];
 	const struct policy *p = &e->set->v[n];
+	struct policy_decision *d = &e->out[e->n];
 
-	*d = (struct policy_decision){
-		.tick = e->st->ticks, .policy = n, .undo = undo,
-		.steps_left = UINT32_MAX, .acts_left = UINT32_MAX, .job_id = sj->id,
-		.cooldown = undo ? p->undo_cooldown : p->cooldown,
-	};
-	memcpy(d->job, sj->name, sizeof(d->job));
-	if (c)
-		set_seen(e, &d->seen, p, c, b);
+	memset(d, 0, offsetof(struct policy_decision, seen));
+	d->reason[0] = '\0';
+	d->tick = e->st->ticks;
+	d->policy = n;
+	d->undo = undo;
+	d->steps_left = UINT32_MAX;
+	d->acts_left = UINT32_MAX;
+	d->job_id = slot->job;
+	d->cooldown = undo ? p->undo_cooldown : p->cooldown;
+	memcpy(d->job, slot->name, sizeof(d->job));
+	d->slot = (uint32_t)(slot - e->st->slots);
+	d->cond = c;
+	d->at = *b;
 	return d;
 }
 
@@ -323,13 +215,9 @@ static void note_held(struct policy_slot *slot, const struct policy_decision *d)
 
 static bool is_there(const struct snapshot *snap, const struct policy_moved *m)
 {
-	size_t i;
+	size_t n = snap->n_qps;
 
-	for (i = 0; i < snap->n_qps; i++)
-		if (snap->qps[i].dev == m->dev && snap->qps[i].qpn == m->qpn &&
-		    snap->qps[i].serial == m->serial)
-			return true;
-	return false;
+	return array_lookup(n, i, SNAP_CMP_QP(&snap->qps[i], m)) < n;
 }
 
 /* QPs that are gone need no entries. Their overrides are of nothing any more, and end with the lease. */
@@ -397,17 +285,14 @@ static int32_t find_lightest_uar(struct eval *e, int32_t qp)
 	const struct snap_uar *uars = s->snap->uars;
 	int32_t best = -1, own = s->qps[qp].uar;
 	double least_rate = 0, least_qps = 0;
-	struct members m;
-	uint32_t i;
+	size_t i;
 
-	if (s->qps[qp].dev < 0 || own < 0 ||
-	    !snap_has(&uars[own], SNAP_CONTEXT_ID))
+	if (own < 0 || !snap_has(&uars[own], SNAP_CONTEXT_ID))
 		return -1;
-	members_init(&m, s, OBJ_DEV, (uint32_t)s->qps[qp].dev, OBJ_UAR);
-	while (members_next(&m, &i)) {
+	for (i = 0; i < s->snap->n_uars; i++) {
 		double rate = 0, qps = 0;
 
-		if (!snap_has(&uars[i], SNAP_CONTEXT_ID) ||
+		if (!snap_has(&uars[i], SNAP_CONTEXT_ID) || uars[i].dev != uars[own].dev ||
 		    uars[i].context != uars[own].context)
 			continue;
 		signal_get(s, SIG_UAR_WR_RATE, i, &rate);
@@ -512,7 +397,7 @@ void decide_act(struct eval *e, struct policy_slot *slot, uint32_t n,
 
 	for (i = 0; i < p->n_act && e->n < e->cap; i++) {
 		const struct step *step = &p->act[i];
-		struct policy_decision *d = begin_decision(e, n, job, c, b, false);
+		struct policy_decision *d = begin_decision(e, slot, n, c, b, false);
 
 		d->knob = step->knob;
 		d->step = i;
@@ -533,7 +418,6 @@ void decide_act(struct eval *e, struct policy_slot *slot, uint32_t n,
 			d->steps_left = p->max_steps - run->steps - 1;
 		if (p->rate > 0)
 			d->acts_left = (uint32_t)(e->st->budgets[n].left - 1);
-		write_reason(e, slot, d, c, b);
 		note_held(slot, d);
 		*turned |= 1u << d->knob;
 		e->n++;
@@ -611,7 +495,7 @@ void decide_undo(struct eval *e, struct policy_slot *slot, uint32_t n,
 
 		if (!slot->held[knob] || slot->holder[knob] != n)
 			continue;
-		d = begin_decision(e, n, job, c, b, true);
+		d = begin_decision(e, slot, n, c, b, true);
 		d->knob = knob;
 		d->step = i;
 		if (knob == SWIFTRDMA_KNOB_UAR) {
@@ -627,7 +511,6 @@ void decide_undo(struct eval *e, struct policy_slot *slot, uint32_t n,
 			d->new = 0;
 		note_turn(e, slot, knob, knob == SWIFTRDMA_KNOB_UAR ? 0 :
 			  (d->release ? run->from[i] : d->new) < d->old ? -1 : 1);
-		write_reason(e, slot, d, c, b);
 		note_held(slot, d);
 		*turned |= 1u << knob;
 		left |= slot->held[knob];
@@ -645,26 +528,23 @@ void decide_disown(struct eval *e, struct policy_slot *slot, uint32_t n,
 		   uint32_t job, unsigned int *turned)
 {
 	const struct policy *p = &e->set->v[n];
-	struct text t;
+	struct binding b;
 	unsigned int i;
+
+	binding_of(e->s, OBJ_JOB, job, &b);
 
 	for (i = 0; i < p->n_act && e->n < e->cap; i++) {
 		unsigned int knob = p->act[i].knob;
 		struct policy_decision *d;
 
 		while (slot->held[knob] && slot->holder[knob] == n && e->n < e->cap) {
-			d = begin_decision(e, n, job, NULL, NULL, true);
+			d = begin_decision(e, slot, n, NULL, &b, true);
 			d->release = true;
 			d->knob = knob;
 			d->has_old = true;
 			d->old = slot->value[knob];
 			if (knob == SWIFTRDMA_KNOB_UAR)
 				move_back_qp(slot, d);
-			text_init(&t, d->reason, sizeof(d->reason));
-			text_add(&t, p->name, ": job ", d->job, " is now of class ");
-			vocab_format(&t, e->s->snap->jobs[job].class, UNIT_CLASS);
-			text_add(&t, ", which this policy is not for: ", vocab_knob(knob)->name,
-				 " released");
 			note_held(slot, d);
 			*turned |= 1u << knob;
 			e->n++;

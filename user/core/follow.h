@@ -30,13 +30,4 @@ struct follow_wishes follow_find(const struct snapshot *snap, uint32_t job);
 void follow_reason(struct text *t, const struct snapshot *snap, const struct follow_wishes *w,
 		   uint32_t ceiling, bool by_order);
 
-/* How the QP stands to its peer: "both", "one-sided", "waiting"; NULL: no end wishes a level. */
-const char *follow_ends(const struct snap_qp *qp);
-/* Why only one end is raised: a key ("no_agent"), a few words, a sentence. NULL: both are. */
-const char *follow_why_key(const struct snap_qp *qp);
-const char *follow_why_word(const struct snap_qp *qp);
-const char *follow_why_words(const struct snap_qp *qp);
-/* Is that about what this end wishes? False: about what the peer wishes of this end. */
-bool follow_is_wished_here(const struct snap_qp *qp);
-
 #endif /* SRDMA_CORE_FOLLOW_H */

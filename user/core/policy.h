@@ -198,13 +198,12 @@ struct policy_state {
 	bool at_once;		/* holds and cooldowns are ignored */
 };
 
-/* A decision, with its reason. */
+/* A decision. policy_explain() sets .seen and .reason. */
 struct policy_decision {
 	uint64_t tick;			/* of policy_eval(), from 1 */
 	uint32_t policy;
 	uint32_t job_id;
 	char job[SNAP_NAME];
-	struct policy_seen seen;
 	bool has_qp;			/* the target is a QP, not the job */
 	uint32_t dev_index, qpn;
 	uint64_t serial;
@@ -218,6 +217,11 @@ struct policy_decision {
 	uint32_t acts_left;		/* of rate, over all jobs; UINT32_MAX: no limit */
 	unsigned int damped;		/* the cooldown is 2^damped times its own */
 	uint32_t others;		/* bit per cause that was also true, with a smaller margin */
+	/* For policy_explain(): the job's slot, and the state that decided, for which objects. */
+	uint32_t slot;
+	const struct cond *cond;	/* NULL: none, the policy is not for this job any more */
+	struct binding at;
+	struct policy_seen seen;
 	char reason[SNAP_REASON];
 };
 
@@ -234,7 +238,7 @@ int policy_state_reserve_jobs(struct policy_state *st,
 			      const struct policy_set *set, size_t jobs);
 
 /**
- * policy_eval - decide
+ * policy_eval - decide, without a word
  * @set: the policies
  * @st: their state, with room for @s
  * @s: the readings
@@ -250,6 +254,14 @@ int policy_state_reserve_jobs(struct policy_state *st,
 size_t policy_eval(const struct policy_set *set, struct policy_state *st,
 		   const struct signals *s, uint64_t now,
 		   struct policy_decision *out, size_t cap);
+
+/*
+ * Writes the reasons of @n decisions, which is work for those only that are shown or sent, and
+ * keeps them for issuing overrides anew. The caller must call it before anything of @set, @st, @s
+ * or the snapshot changes after policy_eval().
+ */
+void policy_explain(const struct policy_set *set, struct policy_state *st,
+		    const struct signals *s, struct policy_decision *d, size_t n);
 
 /* Takes back a decision that could not be carried out. */
 void policy_failed(struct policy_state *st, const struct policy_decision *d);
@@ -294,29 +306,7 @@ bool policy_adopt(const struct policy_set *set, struct policy_state *st,
 /* True: the policy is for this job. */
 bool policy_applies(const struct policy *p, const char *job, uint32_t class);
 
-/* reason.c: appends why a condition is true. */
-void reason_cond(struct text *t, const struct truth_view *v, const struct cond *c,
-		 const struct binding *b);
-/* The readings of the condition's signals. Returns their number. */
-unsigned int reason_values(struct policy_reading *out, unsigned int cap,
-			   const struct prog *p, const struct cond *c,
-			   const struct signals *s, const struct binding *b);
-
-/* The states that were unknown before another one decided, which is their fallback. */
-struct passed_over {
-	const struct cond *when;	/* NULL: there are none */
-	const struct cond *fallback;
-	unsigned int n;			/* fallbacks */
-};
-
-/* Adds to the @n readings of @out the unknown signals of @over. Returns the new number. */
-unsigned int reason_unknown(struct policy_reading *out, unsigned int n, unsigned int cap,
-			    const struct prog *p, const struct passed_over *over,
-			    const struct signals *s, const struct binding *b);
-/* Appends ", by fallback as job kv p99 unknown": the unknown signals of @over. */
-void reason_fallback(struct text *t, const struct prog *p, const struct passed_over *over,
-		     const struct signals *s, const struct binding *b);
-/* Appends " [tick 7, next in 1 s, 2 steps left]". */
+/* reason.c: appends " [tick 7, next in 1 s, 2 steps left]". */
 void reason_quota(struct text *t, const struct policy_decision *d);
 
 /* margin.c: how far the condition's readings are beyond their bounds, 0 or more. */

@@ -34,6 +34,7 @@ static void adopt_evidence(struct policy_evidence *to, const struct snapshot *sn
 			   const struct snap_action *o)
 {
 	const struct snap_decision *d = &o->decision;
+	int32_t dev;
 
 	memcpy(to->reason, o->reason, sizeof(to->reason));
 	to->seen = (struct policy_seen){
@@ -41,13 +42,12 @@ static void adopt_evidence(struct policy_evidence *to, const struct snapshot *sn
 		.has_uar = d->has & SNAP_SEEN_UAR, .uar = d->uar,
 		.has_qp = d->has & SNAP_SEEN_QP, .qpn = d->qpn,
 	};
-	for (size_t i = 0; d->has & SNAP_SEEN_DEV && i < snap->n_devs; i++) {
-		if (snap->devs[i].index != d->dev)
-			continue;
-		to->seen.has_dev = true;
-		to->seen.dev_index = d->dev;
-		memcpy(to->seen.dev, snap->devs[i].name, sizeof(to->seen.dev));
-	}
+	dev = d->has & SNAP_SEEN_DEV ? signals_dev_row(snap, d->dev) : -1;
+	if (dev < 0)
+		return;
+	to->seen.has_dev = true;
+	to->seen.dev_index = d->dev;
+	memcpy(to->seen.dev, snap->devs[dev].name, sizeof(to->seen.dev));
 }
 
 static void adopt_run(struct policy_run *run, const struct policy *p, const struct snap_job *job,

@@ -217,6 +217,10 @@ static inline void prog_set_truth(int32_t *truth, uint32_t n)
 void prog_and_atom(const struct prog_env *env, const struct prog_atom *a,
 		   const struct prog_lanes *l, int32_t *truth);
 
+/* The truth of a simple atom for any lane. */
+int32_t prog_or_simple(const struct signals *s, const struct prog_atom *a,
+		       const struct prog_lanes *l);
+
 /* True: the program reads this signal; objects of this kind. */
 bool prog_reads(const struct prog *p, enum signal_id id);
 bool prog_looks_at(const struct prog *p, enum obj_kind kind);

@@ -236,46 +236,64 @@ double prog_run(const struct prog_env *env, struct prog_code code, const struct 
 	return run_code(&r, code)[0];
 }
 
-/*
- * ANDs a comparison with a constant to the lanes: whether it is true, or false. Of a NaN it is
- * neither.
- */
+/* For a comparison with a constant: whether it is true, or false. Of a NaN it is neither. */
+#define EACH_COMPARISON(cmp, lane) do {					\
+	switch (cmp) {							\
+	case CMP_GT:							\
+		lane(v[i] > bound, v[i] <= bound);			\
+		break;							\
+	case CMP_GE:							\
+		lane(v[i] >= bound, v[i] < bound);			\
+		break;							\
+	case CMP_LT:							\
+		lane(v[i] < bound, v[i] >= bound);			\
+		break;							\
+	case CMP_LE:							\
+		lane(v[i] <= bound, v[i] > bound);			\
+		break;							\
+	case CMP_EQ:							\
+		lane(v[i] == bound, (v[i] < bound) | (v[i] > bound));	\
+		break;							\
+	case CMP_NE:							\
+		lane((v[i] < bound) | (v[i] > bound), v[i] == bound);	\
+		break;							\
+	}								\
+} while (0)
+
 #define AND_LANES(true_, false_) do {					\
 	for (i = 0; i < n; i++)						\
 		to[i] &= (-(true_) & 2) | (((false_) - 1) & 1);		\
 } while (0)
 
-#define DEFINE_AND_COMPARISON(type)					\
+#define OR_LANES(true_, false_) do {					\
+	for (i = 0; i < n; i++) {					\
+		some_true |= -(true_);					\
+		all_false &= -(false_);					\
+	}								\
+} while (0)
+
+#define DEFINE_COMPARISONS(type)					\
 PROG_VECTORS								\
 static void and_##type##s(enum cmp cmp, const type *restrict v, type bound, uint32_t n,	\
 			  int32_t *restrict to)				\
 {									\
 	uint32_t i;							\
 									\
-	switch (cmp) {							\
-	case CMP_GT:							\
-		AND_LANES(v[i] > bound, v[i] <= bound);			\
-		break;							\
-	case CMP_GE:							\
-		AND_LANES(v[i] >= bound, v[i] < bound);			\
-		break;							\
-	case CMP_LT:							\
-		AND_LANES(v[i] < bound, v[i] >= bound);			\
-		break;							\
-	case CMP_LE:							\
-		AND_LANES(v[i] <= bound, v[i] > bound);			\
-		break;							\
-	case CMP_EQ:							\
-		AND_LANES(v[i] == bound, (v[i] < bound) | (v[i] > bound)); \
-		break;							\
-	case CMP_NE:							\
-		AND_LANES((v[i] < bound) | (v[i] > bound), v[i] == bound); \
-		break;							\
-	}								\
+	EACH_COMPARISON(cmp, AND_LANES);				\
+}									\
+									\
+PROG_VECTORS								\
+static int32_t or_##type##s(enum cmp cmp, const type *v, type bound, uint32_t n)	\
+{									\
+	int32_t some_true = 0, all_false = -1;				\
+	uint32_t i;							\
+									\
+	EACH_COMPARISON(cmp, OR_LANES);					\
+	return lane_truth(some_true, !all_false);			\
 }
 
-DEFINE_AND_COMPARISON(float)
-DEFINE_AND_COMPARISON(double)
+DEFINE_COMPARISONS(float)
+DEFINE_COMPARISONS(double)
 
 void prog_and_atom(const struct prog_env *env, const struct prog_atom *a,
 		   const struct prog_lanes *l, int32_t *truth)
@@ -298,4 +316,14 @@ void prog_and_atom(const struct prog_env *env, const struct prog_atom *a,
 	v = run_code(&r, a->code);
 	for (i = 0; i < l->n; i++)
 		truth[i] &= lane_truth(v[i] == 1, v[i] != 0);
+}
+
+int32_t prog_or_simple(const struct signals *s, const struct prog_atom *a,
+		       const struct prog_lanes *l)
+{
+	union signal_column c = s->table[a->kind].column[a->sig - vocab_first(a->kind)];
+
+	return signal_is_float(a->sig) ?
+	       or_floats(a->cmp, c.f + l->first, (float)a->value, l->n) :
+	       or_doubles(a->cmp, c.d + l->first, a->value, l->n);
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The reason of a decision, as text and as readings. */
+/* The reason of a decision, as text and as readings. Evaluation itself writes neither. */
 #include "core/policy.h"
 
 #include <string.h>
+
+#include <rdma/swiftrdma_share.h>
 
 #define TERM_ATOMS (OBJ_KINDS * PROG_ATOMS)
 
@@ -140,8 +142,9 @@ static unsigned int list_atoms(const struct prog *p, const struct prog_term *ter
 	return n;
 }
 
-void reason_cond(struct text *t, const struct truth_view *v, const struct cond *c,
-		 const struct binding *b)
+/* Appends why a condition is true. */
+static void write_cond(struct text *t, const struct truth_view *v, const struct cond *c,
+		       const struct binding *b)
 {
 	const struct prog_term *term = find_telling_term(v, c, b);
 	const struct prog_atom *atoms[TERM_ATOMS];
@@ -157,68 +160,107 @@ void reason_cond(struct text *t, const struct truth_view *v, const struct cond *
 	}
 }
 
-static unsigned int add_value(struct policy_reading *out, unsigned int n,
-			      unsigned int cap, enum signal_id sig,
-			      const struct signals *s, const struct binding *b)
+/* --- Readings ------------------------------------------------------------- */
+
+/* Adds the reading of @sig, unless it is there. @unknown: only if it is absent. */
+static void add_value(struct policy_seen *to, enum signal_id sig, const struct signals *s,
+		      const struct binding *b, bool unknown)
+{
+	struct policy_reading *next;
+	unsigned int i;
+
+	for (i = 0; i < to->n_values; i++)
+		if (to->values[i].sig == sig)
+			return;
+	if (to->n_values == POLICY_READINGS)
+		return;
+	next = &to->values[to->n_values];
+	next->sig = sig;
+	if (!read_bound_signal(sig, s, b, &next->v))
+		next->v = __builtin_nan("");
+	else if (unknown)
+		return;
+	to->n_values++;
+}
+
+/* Adds the readings of a condition's signals. */
+static void add_values(struct policy_seen *to, const struct truth_view *v, const struct cond *c,
+		       const struct binding *b, bool unknown)
+{
+	const struct prog_atom *atoms[TERM_ATOMS];
+	unsigned int i, j, k, n;
+
+	for (i = 0; i < c->terms.n; i++) {
+		n = list_atoms(v->p, &v->p->terms[c->terms.first + i], atoms);
+		for (k = 0; k < n; k++)
+			for (j = 0; j < atoms[k]->code.n; j++) {
+				const struct prog_ins *in = &v->p->ins[atoms[k]->code.first + j];
+
+				if (in->op == PROG_SIGNAL)
+					add_value(to, in->arg, v->s, b, unknown);
+			}
+	}
+}
+
+/* The states that were unknown before another one decided, which is their fallback. */
+struct passed_over {
+	const struct cond *when;	/* NULL: there are none */
+	const struct cond *fallback;
+	unsigned int n;			/* fallbacks */
+};
+
+/* The states that were evaluated before @c decided. */
+static struct passed_over find_passed_over(const struct policy *p, const struct cond *c)
 {
 	unsigned int i;
 
-	for (i = 0; i < n; i++)
-		if (out[i].sig == sig)
-			return n;
-	if (n == cap)
-		return n;
-	out[n].sig = sig;
-	if (!read_bound_signal(sig, s, b, &out[n].v))
-		out[n].v = __builtin_nan("");
-	return n + 1;
+	for (i = 0; i < p->n_fallback; i++)
+		if (c == &p->fallback[i])
+			return (struct passed_over){ &p->when, p->fallback, i };
+	for (i = 0; i < p->n_undo_fallback; i++)
+		if (c == &p->undo_fallback[i])
+			return (struct passed_over){ &p->undo_when, p->undo_fallback, i };
+	return (struct passed_over){ 0 };
 }
 
-unsigned int reason_values(struct policy_reading *out, unsigned int cap,
-			   const struct prog *p, const struct cond *c,
-			   const struct signals *s, const struct binding *b)
-{
-	const struct prog_atom *v[TERM_ATOMS];
-	unsigned int n = 0, i, j, k, n_atoms;
-
-	for (i = 0; i < c->terms.n; i++) {
-		n_atoms = list_atoms(p, &p->terms[c->terms.first + i], v);
-		for (k = 0; k < n_atoms; k++)
-			for (j = 0; j < v[k]->code.n; j++) {
-				const struct prog_ins *in = &p->ins[v[k]->code.first + j];
-
-				if (in->op == PROG_SIGNAL)
-					n = add_value(out, n, cap, in->arg, s, b);
-			}
-	}
-	return n;
-}
-
-static unsigned int add_unknown(struct policy_reading *out, unsigned int n, unsigned int cap,
-				const struct prog *p, const struct cond *c,
-				const struct signals *s, const struct binding *b)
-{
-	struct policy_reading all[POLICY_READINGS];
-	unsigned int i, n_all = reason_values(all, POLICY_READINGS, p, c, s, b);
-
-	for (i = 0; i < n_all; i++)
-		if (__builtin_isnan(all[i].v))
-			n = add_value(out, n, cap, all[i].sig, s, b);
-	return n;
-}
-
-unsigned int reason_unknown(struct policy_reading *out, unsigned int n, unsigned int cap,
-			    const struct prog *p, const struct passed_over *over,
-			    const struct signals *s, const struct binding *b)
+/* Adds the unknown signals of @over. */
+static void add_unknown(struct policy_seen *to, const struct truth_view *v,
+			const struct passed_over *over, const struct binding *b)
 {
 	unsigned int i;
 
 	if (over->when)
-		n = add_unknown(out, n, cap, p, over->when, s, b);
+		add_values(to, v, over->when, b, true);
 	for (i = 0; i < over->n; i++)
-		n = add_unknown(out, n, cap, p, &over->fallback[i], s, b);
-	return n;
+		add_values(to, v, &over->fallback[i], b, true);
 }
+
+/* The objects of @b, and the readings of @c and of the states that were passed over. */
+static void set_seen(struct policy_seen *seen, const struct truth_view *v, const struct cond *c,
+		     const struct passed_over *over, const struct binding *b)
+{
+	const struct snapshot *snap = v->s->snap;
+	int32_t dev = b->at[OBJ_DEV];
+
+	seen->has_dev = dev >= 0;
+	seen->has_port = b->at[OBJ_PORT] >= 0;
+	seen->has_uar = b->at[OBJ_UAR] >= 0;
+	seen->has_qp = b->at[OBJ_QP] >= 0;
+	if (seen->has_dev) {
+		memcpy(seen->dev, snap->devs[dev].name, sizeof(seen->dev));
+		seen->dev_index = snap->devs[dev].index;
+	}
+	if (seen->has_port)
+		seen->port = snap->ports[b->at[OBJ_PORT]].index;
+	if (seen->has_uar)
+		seen->uar = snap->uars[b->at[OBJ_UAR]].index;
+	if (seen->has_qp)
+		seen->qpn = snap->qps[b->at[OBJ_QP]].qpn;
+	add_values(seen, v, c, b, false);
+	add_unknown(seen, v, over, b);
+}
+
+/* --- Text ----------------------------------------------------------------- */
 
 /* True: @sig is the value of the window before that of @of, so it is unknown whenever @of is. */
 static bool is_previous_of(enum signal_id sig, enum signal_id of)
@@ -238,20 +280,130 @@ static bool is_implied(const struct policy_reading *lacks, unsigned int n, enum 
 	return false;
 }
 
-void reason_fallback(struct text *t, const struct prog *p, const struct passed_over *over,
-		     const struct signals *s, const struct binding *b)
+/* Appends ", by fallback as job kv p99 unknown": the unknown signals of @over. */
+static void write_fallback(struct text *t, const struct truth_view *v,
+			   const struct passed_over *over, const struct binding *b)
 {
-	struct policy_reading lacks[POLICY_READINGS];
-	unsigned int i, n = reason_unknown(lacks, 0, POLICY_READINGS, p, over, s, b);
+	struct policy_seen lacks = { .n_values = 0 };
 	const char *sep = " as ";
+	unsigned int i;
 
+	add_unknown(&lacks, v, over, b);
 	text_str(t, ", by fallback");
-	for (i = 0; i < n; i++) {
-		if (is_implied(lacks, n, lacks[i].sig))
+	for (i = 0; i < lacks.n_values; i++) {
+		if (is_implied(lacks.values, lacks.n_values, lacks.values[i].sig))
 			continue;
 		text_str(t, sep);
-		write_reading(t, lacks[i].sig, s, b);
+		write_reading(t, lacks.values[i].sig, v->s, b);
 		sep = ", ";
+	}
+}
+
+/* Appends what a decision does: ": level 0 -> 1". */
+static void write_outcome(struct text *t, const struct policy_decision *d)
+{
+	const struct vocab_knob *k = vocab_knob(d->knob);
+	bool first = true;
+	unsigned int i;
+
+	text_str(t, ": ");
+	if (d->has_qp) {
+		text_str(t, "qp ");
+		text_u64(t, d->qpn);
+		text_str(t, " ");
+	}
+	text_str(t, strchr(k->name, '.') + 1);
+	text_str(t, " ");
+	if (d->has_old)
+		vocab_format(t, d->old, k->unit);
+	else
+		text_str(t, "none");
+	text_str(t, " -> ");
+	if (d->release)
+		text_str(t, d->has_qp && d->old == SWIFTRDMA_UAR_LIGHTEST ?
+			    "released, it stays there" : "the application's own");
+	else
+		vocab_format(t, d->new, k->unit);
+	for (i = 1; i < CAUSES; i++) {
+		if (!(d->others & 1u << i))
+			continue;
+		text_str(t, first ? " (not " : ", ");
+		text_str(t, cause_names[i]);
+		first = false;
+	}
+	if (!first)
+		text_str(t, ", less far beyond its bound)");
+	if (d->damped) {
+		text_str(t, " (it changed direction too often, waiting ");
+		units_format(t, (double)d->cooldown, UNIT_TIME);
+		text_str(t, ")");
+	}
+}
+
+/* Appends what was true for the decision. */
+static void write_state(struct text *t, const struct truth_view *v, const struct policy_decision *d,
+			const struct passed_over *over)
+{
+	const struct cond *c = d->cond;
+
+	if (d->undo && d->at.at[OBJ_DEV] < 0 && c->kinds & ~(1u << OBJ_JOB)) {
+		text_add(t, "job ", d->job, " uses nothing any more");
+		return;
+	}
+	write_cond(t, v, c, &d->at);
+	if (over->when)
+		write_fallback(t, v, over, &d->at);
+}
+
+/* The reason of a decision for which a state was true. */
+static void explain_state(struct policy_decision *d, const struct policy *p,
+			  const struct truth_view *v)
+{
+	const struct passed_over over = find_passed_over(p, d->cond);
+	char tail[144];
+	struct text t, end;
+
+	set_seen(&d->seen, v, d->cond, &over, &d->at);
+	text_init(&end, tail, sizeof(tail));
+	write_outcome(&end, d);
+	/* Keep room for the outcome, however long the conditions are. */
+	text_init(&t, d->reason, sizeof(d->reason) - end.len - 3);
+	text_add(&t, p->name, ": ");
+	write_state(&t, v, d, &over);
+	t.cap = sizeof(d->reason);
+	if (t.cut)
+		text_str(&t, "...");
+	text_mem(&t, tail, end.len);
+}
+
+/* The reason of the release of a job whose class the policy no longer covers. */
+static void explain_disown(struct policy_decision *d, const struct policy *p,
+			   const struct signals *s)
+{
+	struct text t;
+
+	text_init(&t, d->reason, sizeof(d->reason));
+	text_add(&t, p->name, ": job ", d->job, " is now of class ");
+	vocab_format(&t, s->snap->jobs[d->at.at[OBJ_JOB]].class, UNIT_CLASS);
+	text_add(&t, ", which this policy is not for: ", vocab_knob(d->knob)->name, " released");
+}
+
+void policy_explain(const struct policy_set *set, struct policy_state *st,
+		    const struct signals *s, struct policy_decision *d, size_t n)
+{
+	const struct truth_view v = { .t = &st->truth, .p = &set->prog, .s = s };
+
+	for (; n--; d++) {
+		struct policy_evidence *evidence = &st->slots[d->slot].evidence[d->policy];
+
+		memset(&d->seen, 0, sizeof(d->seen));
+		if (!d->cond) {
+			explain_disown(d, &set->v[d->policy], s);
+			continue;
+		}
+		explain_state(d, &set->v[d->policy], &v);
+		memcpy(evidence->reason, d->reason, sizeof(evidence->reason));
+		evidence->seen = d->seen;
 	}
 }
 

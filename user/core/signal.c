@@ -303,7 +303,7 @@ static void update_ports(struct signals *s, const struct snapshot *old,
  * False: unknown.
  */
 static bool uar_coactive(const struct snap_uar *u, const struct snap_uar *was,
-			 uint32_t seen, uint32_t active, double *ratio)
+			 struct signal_activity is, double *ratio)
 {
 	if (snap_has(u, SNAP_SWEEPS)) {
 		if (!was || !snap_has(was, SNAP_SWEEPS) || was->since != u->since ||
@@ -313,8 +313,8 @@ static bool uar_coactive(const struct snap_uar *u, const struct snap_uar *was,
 			 (double)(u->sweeps - was->sweeps);
 		return true;
 	}
-	*ratio = active >= 2;
-	return seen > 0;
+	*ratio = is.active >= 2;
+	return is.known > 0;
 }
 
 /* Counts the processes that own QPs of UAR @i. */
@@ -340,24 +340,18 @@ static void set_uar_activity(struct signals *s, size_t i, const struct snap_uar 
 			     uint64_t dt, uint64_t tau)
 {
 	const struct snap_uar *u = &s->snap->uars[i];
-	uint32_t k, active = 0, seen = 0;
+	const struct signal_activity is = s->uar_activity[i];
 	double ratio = 0;
 	bool known;
 
-	for (k = s->uar_first[i]; k < s->uar_first[i + 1]; k++) {
-		uint8_t advanced = s->advanced[s->uar_qps[k]];
-
-		seen += advanced != 2;
-		active += advanced == 1;
-	}
 	signal_set(s, SIG_UAR_OWNERS, i,
 		   snap_has(u, SNAP_OWNERS) ? u->owners : count_owners(s, i));
-	known = uar_coactive(u, was, seen, active, &ratio);
+	known = uar_coactive(u, was, is, &ratio);
 	ratio = smooth_value(s, SMOOTH_UAR, u->dev, u->index, known, ratio, dt, tau);
 	if (known)
 		signal_set(s, SIG_UAR_COACTIVE, i, ratio);
-	if (seen)
-		signal_set(s, SIG_UAR_ACTIVE_QPS, i, active);
+	if (is.known)
+		signal_set(s, SIG_UAR_ACTIVE_QPS, i, is.active);
 }
 
 static void update_uars(struct signals *s, const struct snapshot *old, uint64_t tau)

@@ -155,6 +155,11 @@ struct signal_window {
 	bool known, known_prev;
 };
 
+/* QPs of a device or UAR of which it is known whether they advanced, and those that did. */
+struct signal_activity {
+	uint32_t known, active;
+};
+
 struct signals {
 	const struct snapshot *snap;	/* the newer one */
 	uint64_t topology;		/* changes whenever a row becomes another object's */
@@ -181,6 +186,8 @@ struct signals {
 	uint32_t *mark;			/* scratch: the last job that visited a row */
 	size_t cap_mark;
 	uint8_t *advanced;		/* per QP: 0 no, 1 yes, 2 unknown */
+	struct signal_activity *dev_activity, *uar_activity;
+	size_t cap_devs;
 
 	/*
 	 * Arrays of two readings: the last index is 0 for this one, 1 for the one before.
@@ -210,8 +217,6 @@ void signals_init(struct signals *s);
 void signals_free(struct signals *s);
 /* Makes room for a snapshot of @snap's size. 0 or -ENOMEM. */
 int signals_reserve(struct signals *s, const struct snapshot *snap);
-/* Memory of a QP in @s, bytes. */
-size_t signals_qp_bytes(const struct signals *s);
 
 /**
  * signals_update - compute the signals of @newer
@@ -280,11 +285,6 @@ static inline void signal_set(struct signals *s, enum signal_id id, size_t row, 
 		c.d[at] = v;
 }
 
-static inline void signal_forget(struct signals *s, enum signal_id id, size_t row)
-{
-	signal_set(s, id, row, __builtin_nan(""));
-}
-
 /*
  * The rate of a counter between two readings. False: the counter stepped back, so it was
  * replaced by another one, or no time passed.
@@ -294,7 +294,8 @@ static inline bool signal_per_second(uint64_t was, uint64_t is, uint64_t t0, uin
 {
 	if (is < was || t1 <= t0)
 		return false;
-	*rate = (double)(is - was) * 1e9 / (double)(t1 - t0);
+	/* Most objects do nothing between two readings, and a division takes long. */
+	*rate = is == was ? 0 : (double)(is - was) * 1e9 / (double)(t1 - t0);
 	return true;
 }
 
@@ -366,18 +367,5 @@ void signals_queues(struct signals *s, const struct snapshot *older, uint64_t wi
 struct signal_rows signals_index(struct signals *s, struct signal_rows changed);
 /* Row of the device with index @dev; -1: none. */
 int32_t signals_dev_row(const struct snapshot *snap, uint32_t dev);
-
-/* The objects of one kind that belong to one object: the QPs of a UAR, the ports of a job. */
-struct members {
-	const struct signals *s;
-	const uint32_t *list;	/* NULL: rows, or places of a job */
-	uint32_t pos, end;
-	enum obj_kind on, of;
-	uint32_t row;
-};
-
-void members_init(struct members *m, const struct signals *s, enum obj_kind on,
-		  uint32_t row, enum obj_kind of);
-bool members_next(struct members *m, uint32_t *row);
 
 #endif /* SRDMA_CORE_SIGNAL_H */

@@ -51,6 +51,8 @@ void signals_free(struct signals *s)
 	free(s->places);
 	free(s->mark);
 	free(s->advanced);
+	free(s->dev_activity);
+	free(s->uar_activity);
 	signals_init(s);
 }
 
@@ -114,7 +116,9 @@ static bool reserve_lists(struct signals *s, const struct snapshot *snap)
 	 */
 	return array_grow_columns(&s->cap_jobs, snap->n_jobs + 2, ARRAY_COLUMN(s->job_first),
 				  ARRAY_COLUMN(s->place_first)) &&
-	       array_grow_columns(&s->cap_uars, snap->n_uars + 1, ARRAY_COLUMN(s->uar_first)) &&
+	       array_grow_columns(&s->cap_uars, snap->n_uars + 1, ARRAY_COLUMN(s->uar_first),
+				  ARRAY_COLUMN(s->uar_activity)) &&
+	       array_grow_columns(&s->cap_devs, snap->n_devs, ARRAY_COLUMN(s->dev_activity)) &&
 	       array_grow_columns(&s->cap_places, snap->n_qps, ARRAY_COLUMN(s->places)) &&
 	       array_grow_columns(&s->cap_mark, marks, ARRAY_COLUMN(s->mark));
 }
@@ -153,16 +157,4 @@ int signals_reserve(struct signals *s, const struct snapshot *snap)
 	    !reserve_latencies(s, snap) || !reserve_windows(s, snap))
 		return -ENOMEM;
 	return 0;
-}
-
-size_t signals_qp_bytes(const struct signals *s)
-{
-	size_t bytes = sizeof(*s->table[OBJ_QP].key) + sizeof(*s->qps) + sizeof(*s->job_qps) +
-		       sizeof(*s->uar_of) + sizeof(*s->uar_qps) + sizeof(*s->advanced) +
-		       sizeof(*s->reported);
-	unsigned int k;
-
-	for (k = 0; k < vocab_width(OBJ_QP); k++)
-		bytes += signal_is_float(vocab_first(OBJ_QP) + k) ? sizeof(float) : sizeof(double);
-	return bytes;
 }

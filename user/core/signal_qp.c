@@ -2,6 +2,8 @@
 /* Signals of QPs, and how many of a device's QPs are active. */
 #include "core/signal.h"
 
+#include <string.h>
+
 #include "core/array.h"
 
 /* @was: the QP in the reading before, which is of @old_time; NULL: the QP is new. */
@@ -82,23 +84,23 @@ static void clear_qp(struct signals *s, size_t i)
 	}
 }
 
-/* Counts the active QPs of each device. */
-static void update_active(struct signals *s)
+/* Adds a QP to what its device and its UAR are known to do, or takes it away. */
+static void count_activity(struct signals *s, size_t i, bool add)
 {
-	const struct snapshot *snap = s->snap;
-	size_t i, k, end;
+	const struct signal_qp_ref *ref = &s->qps[i];
+	uint32_t known = s->advanced[i] != 2, active = s->advanced[i] == 1;
 
-	for (i = 0; i < snap->n_devs; i++) {
-		uint32_t dev = snap->devs[i].index, known = 0, n = 0;
-
-		k = array_find(snap->n_qps, q, snap->qps[q].dev < dev);
-		end = array_find(snap->n_qps, q, snap->qps[q].dev <= dev);
-		for (; k < end; k++) {
-			known += s->advanced[k] != 2;
-			n += s->advanced[k] == 1;
-		}
-		if (known)
-			signal_set(s, SIG_DEV_ACTIVE_QPS, i, n);
+	if (!add) {
+		known = -known;
+		active = -active;
+	}
+	if (ref->dev >= 0) {
+		s->dev_activity[ref->dev].known += known;
+		s->dev_activity[ref->dev].active += active;
+	}
+	if (ref->uar >= 0) {
+		s->uar_activity[ref->uar].known += known;
+		s->uar_activity[ref->uar].active += active;
 	}
 }
 
@@ -107,6 +109,10 @@ void signals_qps(struct signals *s, const struct snapshot *old, const struct sig
 	const struct snapshot *snap = s->snap;
 	size_t i, k, o = 0;
 
+	if (rows->all) {
+		memset(s->dev_activity, 0, snap->n_devs * sizeof(*s->dev_activity));
+		memset(s->uar_activity, 0, snap->n_uars * sizeof(*s->uar_activity));
+	}
 	for (k = 0; k < rows->n; k++) {
 		const struct snap_qp *qp = &snap->qps[i = signal_row_at(rows, k)], *was = NULL;
 
@@ -116,6 +122,7 @@ void signals_qps(struct signals *s, const struct snapshot *old, const struct sig
 			was = &old->qps[o];
 		if (!rows->all) {
 			clear_qp(s, i);
+			count_activity(s, i, false);
 			s->n_looks -= was && snap_has(was, SNAP_LOOKS);
 		}
 		s->n_looks += snap_has(qp, SNAP_LOOKS);
@@ -124,6 +131,9 @@ void signals_qps(struct signals *s, const struct snapshot *old, const struct sig
 		if (old)
 			set_qp_rates(s, i, was, old->time);
 		set_qp_state(s, i);
+		count_activity(s, i, true);
 	}
-	update_active(s);
+	for (i = 0; i < snap->n_devs; i++)
+		if (s->dev_activity[i].known)
+			signal_set(s, SIG_DEV_ACTIVE_QPS, i, s->dev_activity[i].active);
 }

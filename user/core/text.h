@@ -3,8 +3,7 @@
  * Appends words and numbers to a buffer of the caller. Text that does not fit is cut, and .cut
  * is set; the buffer always ends with a NUL.
  *
- * snprintf() cannot be used: reasons are written during evaluation, which must neither
- * allocate nor depend on the locale.
+ * snprintf() cannot be used: what is written must not depend on the locale.
  */
 #ifndef SRDMA_CORE_TEXT_H
 #define SRDMA_CORE_TEXT_H

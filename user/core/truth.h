@@ -65,8 +65,6 @@ void truth_free(struct truth *t);
  * only to grow. 0 or -ENOMEM.
  */
 int truth_reserve(struct truth *t, const struct prog *p, const struct signals *s);
-/* Memory of a QP in @t, bytes. */
-size_t truth_qp_bytes(const struct truth *t);
 
 void truth_update(struct truth *t, const struct prog *p, const struct signals *s, uint64_t now);
 

@@ -181,12 +181,3 @@ int truth_reserve(struct truth *t, const struct prog *p, const struct signals *s
 	t->topology = s->topology;
 	return 0;
 }
-
-size_t truth_qp_bytes(const struct truth *t)
-{
-	const struct truth_rows *r = &t->rows[OBJ_QP];
-
-	return (t->kept ? sizeof(struct truth_mask) : 0) +
-	       (t->n_mem[OBJ_QP] ? t->n_mem[OBJ_QP] * sizeof(*r->mem) + sizeof(*r->key) : 0) +
-	       (t->n_aggs ? sizeof(*t->value) : 0);
-}

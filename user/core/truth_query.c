@@ -27,10 +27,16 @@ static enum tri tri_of_lane(int32_t v)
 static enum tri common_part(const struct truth_view *v, const struct prog_term *term,
 			    const struct spot *spot)
 {
-	return tri_of_lane(truth_of_mask(term->need[OBJ_JOB],
-					 mask_of(v, OBJ_JOB, (int32_t)spot->job)) &
-			   truth_of_mask(term->need[OBJ_DEV], mask_of(v, OBJ_DEV, spot->dev)) &
-			   truth_of_mask(term->need[OBJ_PORT], mask_of(v, OBJ_PORT, spot->port)));
+	int32_t is = LANE_TRUE;
+
+	if (term->need[OBJ_JOB])
+		is &= truth_of_mask(term->need[OBJ_JOB],
+				    mask_of(v, OBJ_JOB, (int32_t)spot->job));
+	if (term->need[OBJ_DEV])
+		is &= truth_of_mask(term->need[OBJ_DEV], mask_of(v, OBJ_DEV, spot->dev));
+	if (term->need[OBJ_PORT])
+		is &= truth_of_mask(term->need[OBJ_PORT], mask_of(v, OBJ_PORT, spot->port));
+	return tri_of_lane(is);
 }
 
 /* The truth of the atoms of UARs of a term, a lane for each UAR. */
@@ -40,15 +46,30 @@ static const int32_t *uars_of_term(const struct truth_view *v, const struct prog
 			     v->t->uar_column[term - v->p->terms]);
 }
 
-/* ANDs to @truth the atoms of the lanes' UARs. */
-static void and_uars(const struct truth_view *v, const struct prog_term *term,
-		     const struct prog_lanes *l, int32_t *truth)
+/* ANDs to @truth the atoms of the lanes' UARs. Returns the truth of "for any lane". */
+static int32_t and_uars(const struct truth_view *v, const struct prog_term *term,
+			const struct prog_lanes *l, int32_t *truth)
 {
 	const int32_t *uar = v->s->uar_of + l->first, *is = uars_of_term(v, term);
+	int32_t any = LANE_FALSE;
 	uint32_t i;
 
 	for (i = 0; i < l->n; i++)
-		truth[i] &= is[uar[i]];
+		any |= truth[i] &= is[uar[i]];
+	return any;
+}
+
+/* The truth of the atoms of UARs alone for any lane. */
+static int32_t or_uars(const struct truth_view *v, const struct prog_term *term,
+		       const struct prog_lanes *l)
+{
+	const int32_t *uar = v->s->uar_of + l->first, *is = uars_of_term(v, term);
+	int32_t any = LANE_FALSE;
+	uint32_t i;
+
+	for (i = 0; i < l->n; i++)
+		any |= is[uar[i]];
+	return any;
 }
 
 /* ANDs to @truth the atoms @need of the lanes' QPs. */
@@ -76,6 +97,37 @@ static int32_t or_lanes(const int32_t *truth, uint32_t n)
 	return any;
 }
 
+/* Sets @truth to the atoms of QPs and UARs of a term. Returns the truth of "for any lane". */
+static int32_t set_lanes(const struct truth_view *v, const struct prog_term *term,
+			 const struct prog_lanes *l, int32_t *truth)
+{
+	prog_set_truth(truth, l->n);
+	and_qps(v, term->need[OBJ_QP], l, truth);
+	return term->need[OBJ_UAR] ? and_uars(v, term, l, truth) : or_lanes(truth, l->n);
+}
+
+/* The same truth without that of each lane, by fewer passes where one atom decides. */
+static int32_t any_lane(const struct truth_view *v, const struct prog_term *term,
+			const struct prog_lanes *l)
+{
+	const uint64_t need = term->need[OBJ_QP];
+	const struct prog_atom *first;
+	int32_t truth[PROG_LANES];
+	int32_t any;
+
+	if (!need)
+		return term->need[OBJ_UAR] ? or_uars(v, term, l) : LANE_TRUE;
+	/* An atom that remembers something is not simple. */
+	first = &v->p->atoms[OBJ_QP][__builtin_ctzll(need)];
+	if (first->simple) {
+		any = prog_or_simple(v->s, first, l);
+		/* It often leaves no lane, or is the whole term. */
+		if (!any || (!(need & (need - 1)) && !term->need[OBJ_UAR]))
+			return any;
+	}
+	return set_lanes(v, term, l, truth);
+}
+
 /*
  * The truth of the atoms of QPs and UARs of a term for any QP of a spot. *@row, unless NULL: the
  * first of these QPs.
@@ -85,27 +137,21 @@ static enum tri scan_qps(const struct truth_view *v, const struct prog_term *ter
 			 const struct spot *spot, uint32_t *row)
 {
 	uint32_t first = spot->place->first;
-	int32_t some = LANE_FALSE, any;
 	int32_t truth[PROG_LANES];
+	int32_t some = LANE_FALSE;
 	struct prog_lanes l;
 
 	for (; prog_lanes_of_place(spot->place, (int32_t)spot->job, first, &l); first += l.n) {
-		prog_set_truth(truth, l.n);
-		and_qps(v, term->need[OBJ_QP], &l, truth);
-		any = or_lanes(truth, l.n);
-		/* The atoms of QPs often leave no lane, so no UAR need be loaded. */
-		if (term->need[OBJ_UAR] && any) {
-			and_uars(v, term, &l, truth);
-			any = or_lanes(truth, l.n);
-		}
-		some |= any;
+		some |= any_lane(v, term, &l);
 		if (some == LANE_TRUE)
 			break;
 	}
-	if (some == LANE_TRUE && row)
-		for (*row = l.first; truth[*row - l.first] != LANE_TRUE; (*row)++)
-			;
-	return tri_of_lane(some);
+	if (some != LANE_TRUE || !row)
+		return tri_of_lane(some);
+	set_lanes(v, term, &l, truth);
+	for (*row = l.first; truth[*row - l.first] != LANE_TRUE; (*row)++)
+		;
+	return TRI_TRUE;
 }
 
 static enum tri term_of_spot(const struct truth_view *v, const struct prog_term *term,

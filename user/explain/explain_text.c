@@ -7,7 +7,7 @@
 
 #include <rdma/swiftrdma.h>
 
-#include "core/follow.h"
+#include "explain/ends.h"
 
 const char *const explain_topics[EXPLAIN_TOPICS] = {
 	"qp", "uar", "class", "rate", "pieces", "latency", "contention", "untold", "advice",
@@ -219,11 +219,11 @@ static void describe_class(const struct about *a, struct explain *e)
 /* Are both ends of the connection raised? */
 static void describe_ends(const struct about *a, struct explain *e)
 {
-	const char *why = follow_why_words(a->qp);
+	const char *why = ends_why_words(a->qp);
 
 	if (!a->qp->ends)
 		return;
-	if (!follow_is_wished_here(a->qp))
+	if (!ends_is_wished_here(a->qp))
 		add_sentence(e, EXPLAIN_CLASS, "its peer wishes level %u%s%s", a->qp->peer_wish,
 			     why ? ", which it does not have: " : ", which it has", why ?: "");
 	else if (!why)

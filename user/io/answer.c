@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include <errno.h>
 #include <linux/genetlink.h>
-#include <netlink/msg.h>
 #include <string.h>
 
 #include "io/answer.h"
@@ -106,20 +105,30 @@ static int take_message(struct srdma_answer *a, const struct nlmsghdr *nlh,
 		return take_done(a, nlh);
 	if (nlh->nlmsg_type != family)
 		return 0;
-	if (!nlmsg_valid_hdr(nlh, GENL_HDRLEN))
+	if (nlh->nlmsg_len < NLMSG_LENGTH(GENL_HDRLEN))
 		return -EBADMSG;
-	return srdma_parse(nlmsg_attrdata(nlh, GENL_HDRLEN),
-			   (size_t)nlmsg_attrlen(nlh, GENL_HDRLEN), r);
+	return srdma_parse((const char *)nlh + NLMSG_LENGTH(GENL_HDRLEN),
+			   nlh->nlmsg_len - NLMSG_LENGTH(GENL_HDRLEN), r);
 }
 
-/* Does not use libnl's nl_recvmsgs(), which copies each message first. */
+/* As NLMSG_OK(), which compares numbers of different signs. */
+static bool has_message(const struct nlmsghdr *nlh, int left)
+{
+	return left >= NLMSG_HDRLEN && nlh->nlmsg_len >= NLMSG_HDRLEN &&
+	       nlh->nlmsg_len <= (uint32_t)left;
+}
+
+/*
+ * Does not use libnl's nl_recvmsgs(), which copies each message first, nor libnl's accessors,
+ * which are calls into a shared library.
+ */
 int srdma_answer(const void *buf, size_t len, uint16_t family, uint32_t seq,
 		 struct srdma_reading *r, struct srdma_answer *a)
 {
-	struct nlmsghdr *nlh = (struct nlmsghdr *)buf;
+	const struct nlmsghdr *nlh = buf;
 	int left = (int)len, err = 0;
 
-	for (; nlmsg_ok(nlh, left) && !err && !a->done; nlh = nlmsg_next(nlh, &left))
+	for (; has_message(nlh, left) && !err && !a->done; nlh = NLMSG_NEXT(nlh, left))
 		if (nlh->nlmsg_seq == seq)
 			err = take_message(a, nlh, family, r);
 	/* A rest that is shorter than a header is padding. */

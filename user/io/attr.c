@@ -4,26 +4,6 @@
 
 #include "io/attr.h"
 
-const struct nlattr *srdma_next_attr(const void **pos, size_t *left, bool *bad)
-{
-	const struct nlattr *a = *pos;
-	size_t step;
-
-	/* A rest that is shorter than a header is padding. */
-	if (*left < sizeof(*a))
-		return NULL;
-	if (a->nla_len < sizeof(*a) || a->nla_len > *left) {
-		*bad = true;
-		return NULL;
-	}
-	step = NLA_ALIGN(a->nla_len);
-	if (step > *left)
-		step = *left;
-	*pos = (const char *)*pos + step;
-	*left -= step;
-	return a;
-}
-
 static bool put(const struct srdma_field *f, char *obj, const void *data,
 		size_t len)
 {
@@ -70,14 +50,16 @@ static struct srdma_shape *shape_of(const struct srdma_set *set, struct srdma_re
 static void remember_attr(struct srdma_shape *shape, size_t i, const struct nlattr *a,
 			  const struct srdma_field *f)
 {
-	shape->attrs[i].header = 0;
+	struct srdma_shape_attr *at = &shape->attrs[i];
+
+	at->size = 0;
 	if (!f || f->kind > U64 || f->kind == SKIP)
 		return;
-	memcpy(&shape->attrs[i].header, a, sizeof(uint32_t));
-	shape->attrs[i].offset = f->offset;
-	shape->attrs[i].type = a->nla_type & NLA_TYPE_MASK;
-	shape->attrs[i].is_u64 = f->kind == U64;
-	shape->attrs[i].has = f->has;
+	memcpy(&at->header, a, sizeof(uint32_t));
+	at->offset = f->offset;
+	at->size = f->size;
+	at->seen = BIT(a->nla_type & NLA_TYPE_MASK);
+	at->has = f->has;
 }
 
 /* Of the attributes of an object that have been read: bits of their types, and of .has. */
@@ -89,29 +71,32 @@ struct filled {
 static size_t fill_as_before(const struct srdma_shape *shape, size_t i, char *obj,
 			     const void **pos, size_t *left, struct filled *filled)
 {
-	const size_t n = sizeof(shape->attrs) / sizeof(shape->attrs[0]);
-	const char *p = *pos;
-	size_t rest = *left, first = i;
+	const struct srdma_shape_attr *at = &shape->attrs[i];
+	const size_t most = NLA_HDRLEN + sizeof(uint64_t);
+	const char *p = *pos, *last;
+	/* Here, not in @filled: the compiler has to expect that writing to @obj changes that. */
+	uint64_t seen = 0, has = 0;
 
-	for (; i < n && rest >= NLA_HDRLEN + sizeof(uint64_t); i++) {
-		size_t step = NLA_HDRLEN + sizeof(uint32_t);
-
-		if (memcmp(p, &shape->attrs[i].header, sizeof(uint32_t)))
+	if (*left < most)
+		return 0;
+	last = p + *left - most;
+	/* The element after the last one has no size. */
+	for (; p <= last && !memcmp(p, &at->header, sizeof(uint32_t)); at++) {
+		if (at->size == sizeof(uint64_t))
+			memcpy(obj + at->offset, p + NLA_HDRLEN, sizeof(uint64_t));
+		else if (at->size == sizeof(uint32_t))
+			memcpy(obj + at->offset, p + NLA_HDRLEN, sizeof(uint32_t));
+		else
 			break;
-		if (shape->attrs[i].is_u64) {
-			memcpy(obj + shape->attrs[i].offset, p + NLA_HDRLEN, sizeof(uint64_t));
-			step = NLA_HDRLEN + sizeof(uint64_t);
-		} else {
-			memcpy(obj + shape->attrs[i].offset, p + NLA_HDRLEN, sizeof(uint32_t));
-		}
-		filled->seen |= BIT(shape->attrs[i].type);
-		filled->has |= shape->attrs[i].has;
-		p += step;
-		rest -= step;
+		p += NLA_HDRLEN + at->size;
+		seen |= at->seen;
+		has |= at->has;
 	}
+	filled->seen |= seen;
+	filled->has |= has;
+	*left -= (size_t)(p - (const char *)*pos);
 	*pos = p;
-	*left = rest;
-	return i - first;
+	return (size_t)(at - &shape->attrs[i]);
 }
 
 /* Reads one attribute. */
@@ -156,13 +141,13 @@ int srdma_fill(const struct srdma_set *set, struct srdma_reading *r, void *obj,
 		const struct srdma_field *f;
 		int err;
 
-		if (shape)
+		if (shape && i < SRDMA_SHAPE)
 			i += fill_as_before(shape, i, obj, &pos, &left, &filled);
 		a = srdma_next_attr(&pos, &left, &bad);
 		if (!a)
 			break;
 		f = find_field(set, a);
-		if (shape && i < sizeof(shape->attrs) / sizeof(shape->attrs[0]))
+		if (shape && i < SRDMA_SHAPE)
 			remember_attr(shape, i, a, f);
 		err = f ? fill_one(set, r, obj, a, f, &filled) : 0;
 		if (err)

@@ -55,9 +55,27 @@ struct srdma_set {
 
 /*
  * The attribute at *@pos, which is moved past it; NULL at the end. Sets *@bad
- * if what is left is not an attribute.
+ * if what is left is not an attribute. Inline, because a message consists of attributes.
  */
-const struct nlattr *srdma_next_attr(const void **pos, size_t *left, bool *bad);
+static inline const struct nlattr *srdma_next_attr(const void **pos, size_t *left, bool *bad)
+{
+	const struct nlattr *a = *pos;
+	size_t step;
+
+	/* A rest that is shorter than a header is padding. */
+	if (*left < sizeof(*a))
+		return NULL;
+	if (a->nla_len < sizeof(*a) || a->nla_len > *left) {
+		*bad = true;
+		return NULL;
+	}
+	step = NLA_ALIGN(a->nla_len);
+	if (step > *left)
+		step = *left;
+	*pos = (const char *)*pos + step;
+	*left -= step;
+	return a;
+}
 
 /* *@seen, may be NULL: bits of the attributes that came. 0 or -EBADMSG. */
 int srdma_fill(const struct srdma_set *set, struct srdma_reading *r, void *obj,

@@ -2,7 +2,7 @@
 #ifndef SRDMA_IO_DCB_H
 #define SRDMA_IO_DCB_H
 
-#include "core/host_info.h"
+#include "io/host_info.h"
 
 /* Reads the DCB settings of each interface, or sets its .error. */
 void srdma_dcb(struct host *h);

@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "core/host_info.h"
+#include "io/host_info.h"
 
 /* Reads a file without its trailing newlines. 0, or -errno with an empty @buf. */
 int srdma_file_text(int dir, const char *path, char *buf, size_t cap);

@@ -6,7 +6,7 @@
 #ifndef SRDMA_IO_HOST_READ_H
 #define SRDMA_IO_HOST_READ_H
 
-#include "core/host_info.h"
+#include "io/host_info.h"
 
 /* host_read.c: the module, the kernel, the user */
 void srdma_host_module(int root, struct host_module *m, const char *release);

@@ -12,7 +12,7 @@
 #define SRDMA_IO_IO_H
 
 #include "core/event.h"
-#include "core/host_info.h"
+#include "io/host_info.h"
 #include "core/pair.h"
 #include "core/snapshot.h"
 

@@ -136,10 +136,10 @@ static bool keep_nest(struct owner_index *x, const void *bytes, size_t len)
 
 bool srdma_owner_find(struct snapshot *snap, const void *bytes, size_t len, uint32_t *index)
 {
-	struct owner_index *x = get_index(snap);
+	struct owner_index *x = snap->owner_index;
 	uint32_t slot;
 
-	if (!x)
+	if (!x || !x->n || x->n != snap->n_owners)
 		return false;
 	if (x->last >= x->n || !is_nest(&x->nests[x->last], bytes, len)) {
 		slot = *find_slot(x, hash_bytes(bytes, len), bytes, len);

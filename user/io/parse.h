@@ -26,14 +26,14 @@ struct srdma_lease {
  * mostly has the same. Then the processor need not wait for the length of an attribute to know
  * where the next one begins, which is half of the time that reading takes.
  */
+#define SRDMA_SHAPE	48
+
 struct srdma_shape {
-	struct {
-		uint32_t header;	/* struct nlattr as it came; 0: not a number that is known */
-		uint16_t offset;	/* of the object's member */
-		uint8_t type;
-		bool is_u64;		/* otherwise it has 32 bits */
-		uint64_t has;
-	} attrs[48];
+	struct srdma_shape_attr {
+		uint32_t header;	/* struct nlattr as it came */
+		uint16_t offset, size;	/* of the object's member; size 0: not a number that is known */
+		uint64_t seen, has;	/* its type's bit; its field's bits of .has */
+	} attrs[SRDMA_SHAPE + 1];
 };
 
 /*

@@ -2,7 +2,7 @@
 #ifndef SRDMA_IO_SYSTEMD_H
 #define SRDMA_IO_SYSTEMD_H
 
-#include "core/host_info.h"
+#include "io/host_info.h"
 
 /* Reads the state of the agent's unit. */
 void srdma_unit(struct host_unit *u);

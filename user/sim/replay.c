@@ -363,6 +363,7 @@ int replay_step(struct replay *rp, const struct snapshot *was,
 		return 0;
 	rp->n_out = policy_eval(&rp->cfg->policies, &rp->st, &rp->sig, is->time,
 				rp->out, REPLAY_DECISIONS);
+	policy_explain(&rp->cfg->policies, &rp->st, &rp->sig, rp->out, rp->n_out);
 	rp->decisions += rp->n_out;
 	return note_would(rp);
 }

@@ -449,6 +449,8 @@ int sim_view_tick(struct sim *s)
 		n = policy_eval(&cfg->policies, &s->state, &s->sig, is->time,
 				s->out, DECISIONS);
 	at[3] = cpu_ns(s);
+	if (n)
+		policy_explain(&cfg->policies, &s->state, &s->sig, s->out, n);
 	if (s->opt->cost) {
 		s->opt->cost->signals_ns += at[1] - at[0];
 		s->opt->cost->policies_ns += at[3] - at[2];

@@ -319,6 +319,28 @@ static double noise(void)
 	return quantile(us, n, 0.99) / quantile(us, n, 0.5);
 }
 
+/* Memory of a QP in the signals, and in what the evaluator keeps, bytes. */
+static size_t signals_qp_bytes(const struct signals *s)
+{
+	size_t bytes = sizeof(*s->table[OBJ_QP].key) + sizeof(*s->qps) + sizeof(*s->job_qps) +
+		       sizeof(*s->uar_of) + sizeof(*s->uar_qps) + sizeof(*s->advanced) +
+		       sizeof(*s->reported);
+	unsigned int k;
+
+	for (k = 0; k < vocab_width(OBJ_QP); k++)
+		bytes += signal_is_float(vocab_first(OBJ_QP) + k) ? sizeof(float) : sizeof(double);
+	return bytes;
+}
+
+static size_t truth_qp_bytes(const struct truth *t)
+{
+	const struct truth_rows *r = &t->rows[OBJ_QP];
+
+	return (t->kept ? sizeof(struct truth_mask) : 0) +
+	       (t->n_mem[OBJ_QP] ? t->n_mem[OBJ_QP] * sizeof(*r->mem) + sizeof(*r->key) : 0) +
+	       (t->n_aggs ? sizeof(*t->value) : 0);
+}
+
 static void least(double *to, double v, bool first)
 {
 	if (first || v < *to)

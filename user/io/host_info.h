@@ -4,8 +4,8 @@
  * command judges. Nothing in here depends on netlink, sysfs or systemd. A figure that could
  * not be read comes with an error (-errno) or HOST_UNKNOWN.
  */
-#ifndef SRDMA_CORE_HOST_INFO_H
-#define SRDMA_CORE_HOST_INFO_H
+#ifndef SRDMA_IO_HOST_INFO_H
+#define SRDMA_IO_HOST_INFO_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -146,4 +146,4 @@ struct host {
 	struct host_rdma_max *maxima;	size_t n_maxima, cap_maxima;
 };
 
-#endif /* SRDMA_CORE_HOST_INFO_H */
+#endif /* SRDMA_IO_HOST_INFO_H */
