@@ -40,6 +40,7 @@ static struct {
 	uint32_t next_qpn;
 	bool cut;		/* nothing arrives */
 	int fail_create, fail_modify;
+	struct ibv_qp *limited;	/* by ibv_modify_qp_rate_limit() */
 	int wrong;		/* completions for which a CQ had no room */
 	/* Messages of the modules. */
 	unsigned int tells;
@@ -298,10 +299,19 @@ static int fake_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struc
 	return 0;
 }
 
+static int fake_rate_limit(struct ibv_qp *qp, struct ibv_qp_rate_limit_attr *attr)
+{
+	if (!attr->rate_limit)
+		return EINVAL;
+	fab.limited = qp;
+	return 0;
+}
+
 static struct ibv_context *fake_open_device(struct ibv_device *device)
 {
 	struct ibv_context *ctx = stub_open_device(device);
 
+	verbs_get_ctx(ctx)->modify_qp_rate_limit = fake_rate_limit;
 	ctx->ops.post_send = fake_post_send;
 	ctx->ops.post_recv = fake_post_recv;
 	ctx->ops.post_srq_recv = fake_post_srq_recv;

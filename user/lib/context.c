@@ -160,6 +160,8 @@ static void replace_functions(struct context *c, struct ibv_context *ctx)
 	c->open_qp = verbs_get_ctx_op(ctx, open_qp) ? v->open_qp : NULL;
 	c->alloc_parent_domain = verbs_get_ctx_op(ctx, alloc_parent_domain) ?
 				 v->alloc_parent_domain : NULL;
+	c->modify_qp_rate_limit = verbs_get_ctx_op(ctx, modify_qp_rate_limit) ?
+				  v->modify_qp_rate_limit : NULL;
 	/* The context must be known before its functions are replaced, because these look it up. */
 	atomic_store_explicit(&c->key, ctx, memory_order_release);
 	atomic_thread_fence(memory_order_seq_cst);
@@ -183,6 +185,8 @@ static void replace_functions(struct context *c, struct ibv_context *ctx)
 		v->open_qp = lib_open_qp;
 	if (c->alloc_parent_domain)
 		v->alloc_parent_domain = lib_alloc_parent_domain;
+	if (c->modify_qp_rate_limit)
+		v->modify_qp_rate_limit = lib_modify_qp_rate_limit;
 }
 
 /* Forgets QPs that the program did not destroy before it closed the context. */

@@ -202,6 +202,12 @@ void move_destroy(struct move *m);
 /* The program closes the context. */
 void move_close(const struct context *c);
 
+/* --- pinned.c: calls that keep a QP where it is ------------------------------------ */
+
+/* Returns the QP that carries the program's requests, now and for good. */
+struct ibv_qp *move_pin_shown(struct move *m);
+int lib_modify_qp_rate_limit(struct ibv_qp *qp, struct ibv_qp_rate_limit_attr *attr);
+
 /* --- move_swap.c: shadows; .life is held ------------------------------------------- */
 
 /* NULL: the QP could move now; else why not, and *@err. */

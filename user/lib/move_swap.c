@@ -73,8 +73,8 @@ static const char *cannot_here(struct move *m)
 		return why;
 	if (m->windows)
 		return "memory windows are bound to it";
-	if (m->q->shown)
-		return "the program has had its queues shown by mlx5dv_init_obj()";
+	if (m->q->stays)
+		return m->q->stays;
 	if (m->q->chunk)
 		return "its requests may be split (job.chunk)";
 	if (m->q->wr_real)

@@ -1,0 +1,29 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# A connected QP moves whatever the way in which its program uses it, or is refused for a reason; every
+# byte of its traffic is checked.
+#
+#   scripts/vm --nic rxe|softhca -- selftests/runtime/move_kinds.sh
+
+cd "$(dirname "$0")/../.." || exit 1
+# shellcheck source=selftests/lib/library.sh
+. selftests/lib/library.sh
+# shellcheck source=selftests/lib/move.sh
+. selftests/lib/move.sh
+
+ktap_begin
+mark_dmesg
+check "the module loads" module_load
+
+if [ $nic != rxe ]; then
+	# The call fails on a QP in RESET, as the program's is by then.
+	both_ends "a port that is set after a move" 50 SWIFTRDMA_MOVE=yes MOVED_PORT=2
+	is "... keeps the QP where it is" \
+		"$(whys | jq 'index("the program has set its port by mlx5dv_modify_qp_lag_port()") != null')" true
+	check "... which has moved before" test "$(move_figure moved)" -ge 4
+fi
+
+check "the kernel did not complain" test -z "$(complaints)"
+check "the module unloads" module_unload
+ktap_end
