@@ -16,6 +16,14 @@ ktap_begin
 mark_dmesg
 check "the module loads" module_load
 
+moves=${MOVES:-100}
+both_ends "batches of ibv_wr_*()" "$moves" SWIFTRDMA_MOVE=yes MOVED_WR=1
+moved_at_least "batches of ibv_wr_*()" "$moves" $((moves / 4))
+is "... none was refused but for a move of the peer's, or for time" "$(whys_but_time)" '[]'
+
+both_ends "the same, with two threads that post" "$moves" SWIFTRDMA_MOVE=yes MOVED_WR=1 MOVED_POSTERS=1 MOVED_POLLER=1
+moved_at_least "the same, with two threads that post" "$moves" $((moves / 8))
+
 if [ $nic != rxe ]; then
 	# The call fails on a QP in RESET, as the program's is by then.
 	both_ends "a port that is set after a move" 50 SWIFTRDMA_MOVE=yes MOVED_PORT=2

@@ -27,7 +27,13 @@ struct fake_wr {
 };
 
 struct fake_qp {
-	struct ibv_qp qp;
+	union {
+		struct ibv_qp qp;
+		struct ibv_qp_ex ex;		/* .wr_start NULL: it has none */
+	};
+	struct fake_wr build[RING];
+	uint32_t built;
+	bool building;
 	enum ibv_qp_state state;
 	uint32_t dest, max_send, max_recv, access;
 	uint32_t sq_head, sq_tail, rq_head, rq_tail;
@@ -41,7 +47,7 @@ static struct {
 	bool cut;		/* nothing arrives */
 	int fail_create, fail_modify;
 	struct ibv_qp *limited;	/* by ibv_modify_qp_rate_limit() */
-	int wrong;		/* completions for which a CQ had no room */
+	int wrong;		/* completions for which a CQ had no room, calls at the wrong time */
 	/* Messages of the modules. */
 	unsigned int tells;
 	int lose[2];		/* the numbers of tells, from 1, that are lost; 0: none */
@@ -126,6 +132,7 @@ static int fake_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_
 {
 	struct fake_qp *f = fake(qp);
 
+	fab.wrong += f->building;
 	for (; wr; wr = wr->next) {
 		struct fake_wr w = {
 			.wr_id = wr->wr_id, .opcode = wr->opcode, .flags = wr->send_flags,
@@ -166,6 +173,88 @@ static int fake_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_
 			fake_flush(f);
 	}
 	return 0;
+}
+
+/* --- ibv_wr_*() --- */
+
+static void fake_wr_start(struct ibv_qp_ex *qpx)
+{
+	struct fake_qp *f = (struct fake_qp *)qpx;
+
+	fab.wrong += f->building;
+	f->building = true;
+	f->built = 0;
+}
+
+static void fake_build(struct ibv_qp_ex *qpx, enum ibv_wr_opcode opcode, uint64_t remote, uint32_t imm)
+{
+	struct fake_qp *f = (struct fake_qp *)qpx;
+
+	fab.wrong += !f->building;
+	f->build[f->built++ % RING] = (struct fake_wr){
+		.wr_id = qpx->wr_id, .flags = qpx->wr_flags, .opcode = opcode, .remote = remote, .imm = imm,
+	};
+}
+
+static void fake_wr_rdma_write(struct ibv_qp_ex *qpx, uint32_t rkey, uint64_t addr)
+{
+	(void)rkey;
+	fake_build(qpx, IBV_WR_RDMA_WRITE, addr, 0);
+}
+
+static void fake_wr_rdma_read(struct ibv_qp_ex *qpx, uint32_t rkey, uint64_t addr)
+{
+	(void)rkey;
+	fake_build(qpx, IBV_WR_RDMA_READ, addr, 0);
+}
+
+static void fake_wr_send_imm(struct ibv_qp_ex *qpx, __be32 imm)
+{
+	fake_build(qpx, IBV_WR_SEND_WITH_IMM, 0, imm);
+}
+
+static void fake_wr_set_sge(struct ibv_qp_ex *qpx, uint32_t lkey, uint64_t addr, uint32_t length)
+{
+	struct fake_qp *f = (struct fake_qp *)qpx;
+	struct fake_wr *w = &f->build[(f->built - 1) % RING];
+
+	(void)lkey;
+	fab.wrong += !f->building || !f->built;
+	w->local = (char *)(uintptr_t)addr;
+	w->length = length;
+}
+
+/* Posts all of the batch, or nothing. */
+static int fake_wr_complete(struct ibv_qp_ex *qpx)
+{
+	struct fake_qp *f = (struct fake_qp *)qpx;
+
+	fab.wrong += !f->building;
+	f->building = false;
+	if (f->sq_head - f->sq_tail + f->built > f->max_send)
+		return ENOMEM;
+	for (uint32_t i = 0; i < f->built; i++)
+		f->sq[f->sq_head++ % RING] = f->build[i];
+	if (f->state == IBV_QPS_ERR)
+		fake_flush(f);
+	return 0;
+}
+
+/* As libmlx5's of a QP that is not in RTS. */
+static int fake_wr_complete_error(struct ibv_qp_ex *qpx)
+{
+	((struct fake_qp *)qpx)->building = false;
+	return EINVAL;
+}
+
+static void fake_wr_abort(struct ibv_qp_ex *qpx)
+{
+	((struct fake_qp *)qpx)->building = false;
+}
+
+static struct ibv_qp_ex *fake_to_qp_ex(struct ibv_qp *qp)
+{
+	return fake(qp)->ex.wr_start ? &fake(qp)->ex : NULL;
 }
 
 static bool fake_takes_receive(enum ibv_wr_opcode opcode)
@@ -244,6 +333,23 @@ static struct ibv_qp *fake_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr 
 	return &f->qp;
 }
 
+static struct ibv_qp *fake_create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr)
+{
+	struct ibv_qp *qp = fake_create_qp(attr->pd, (struct ibv_qp_init_attr *)attr);
+
+	assert_ptr_equal(attr->pd->context, ctx);
+	if (!qp)
+		return NULL;
+	fake(qp)->ex.wr_start = fake_wr_start;
+	fake(qp)->ex.wr_rdma_write = fake_wr_rdma_write;
+	fake(qp)->ex.wr_rdma_read = fake_wr_rdma_read;
+	fake(qp)->ex.wr_send_imm = fake_wr_send_imm;
+	fake(qp)->ex.wr_set_sge = fake_wr_set_sge;
+	fake(qp)->ex.wr_complete = fake_wr_complete_error;
+	fake(qp)->ex.wr_abort = fake_wr_abort;
+	return qp;
+}
+
 static int fake_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
 	struct fake_qp *f = fake(qp);
@@ -257,6 +363,11 @@ static int fake_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 	if (!(mask & IBV_QP_STATE))
 		return 0;
 	f->state = qp->state = attr->qp_state;
+	/* As libmlx5 does. */
+	if (f->ex.wr_start && f->state == IBV_QPS_RTS)
+		f->ex.wr_complete = fake_wr_complete;
+	if (f->ex.wr_start && f->state == IBV_QPS_RESET)
+		f->ex.wr_complete = fake_wr_complete_error;
 	if (f->state == IBV_QPS_ERR)
 		fake_flush(f);
 	if (f->state == IBV_QPS_RESET) {
@@ -312,6 +423,7 @@ static struct ibv_context *fake_open_device(struct ibv_device *device)
 	struct ibv_context *ctx = stub_open_device(device);
 
 	verbs_get_ctx(ctx)->modify_qp_rate_limit = fake_rate_limit;
+	verbs_get_ctx(ctx)->create_qp_ex = fake_create_qp_ex;
 	ctx->ops.post_send = fake_post_send;
 	ctx->ops.post_recv = fake_post_recv;
 	ctx->ops.post_srq_recv = fake_post_srq_recv;
@@ -401,6 +513,41 @@ static void end_post_recv(struct end *e)
 	e->recv_posted++;
 }
 
+static bool end_ex;		/* QPs have ibv_wr_*(); each second list is a batch of it */
+
+static void end_build(const struct end *e, struct ibv_send_wr *wr)
+{
+	struct ibv_qp_ex *qpx = (struct ibv_qp_ex *)e->qp;
+
+	qpx->wr_id = wr->wr_id;
+	qpx->wr_flags = wr->send_flags;
+	if (wr->opcode == IBV_WR_SEND_WITH_IMM)
+		ibv_wr_send_imm(qpx, wr->imm_data);
+	else if (wr->opcode == IBV_WR_RDMA_WRITE)
+		ibv_wr_rdma_write(qpx, 0, wr->wr.rdma.remote_addr);
+	else
+		ibv_wr_rdma_read(qpx, 0, wr->wr.rdma.remote_addr);
+	ibv_wr_set_sge(qpx, 0, wr->sg_list->addr, wr->sg_list->length);
+}
+
+/* By the one way or the other, which a program may mix. */
+static int end_send(const struct end *e, struct ibv_send_wr *wr)
+{
+	struct ibv_qp_ex *qpx = (struct ibv_qp_ex *)e->qp;
+	struct ibv_send_wr *bad;
+
+	if (!end_ex || wr->wr_id % 2)
+		return ibv_post_send(e->qp, wr, &bad);
+	if (wr->wr_id % 8 == 4) {
+		ibv_wr_start(qpx);
+		end_build(e, wr);
+		ibv_wr_abort(qpx);
+	}
+	ibv_wr_start(qpx);
+	end_build(e, wr);
+	return ibv_wr_complete(qpx);
+}
+
 /*
  * Operation i, of three: a send of i, with immediate data; a write of i, unsignalled; a read of the
  * peer's number, signalled.
@@ -412,7 +559,7 @@ static void end_post(struct end *e, unsigned int last_signalled)
 	struct ibv_send_wr wr = {
 		.wr_id = i, .sg_list = &sge, .num_sge = 1,
 		.send_flags = i % 6 == 5 || i % 6 == last_signalled ? IBV_SEND_SIGNALED : 0,
-	}, *bad;
+	};
 
 	e->out[i % RING] = i;
 	switch (i % 3) {
@@ -429,7 +576,7 @@ static void end_post(struct end *e, unsigned int last_signalled)
 		wr.opcode = IBV_WR_RDMA_READ;
 		wr.wr.rdma.remote_addr = (uintptr_t)&e->peer->number;
 	}
-	if (ibv_post_send(e->qp, &wr, &bad))
+	if (end_send(e, &wr))
 		e->errors++;
 	else
 		e->posted++;
@@ -480,7 +627,19 @@ static void end_create(struct end *e, uintptr_t number)
 	*e = (struct end){ .peer = &end[1 - number], .number = 77 + number };
 	e->cq = ibv_create_cq(rig.ctx, 2 * WRS, (void *)number, NULL, 0);
 	init.send_cq = init.recv_cq = e->cq;
-	e->qp = ibv_create_qp(&rig.pd, &init);
+	if (end_ex) {
+		struct ibv_qp_init_attr_ex ex = {
+			.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+			.pd = &rig.pd, .send_ops_flags = IBV_QP_EX_WITH_SEND_WITH_IMM |
+				IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_READ,
+		};
+
+		memcpy(&ex, &init, offsetof(struct ibv_qp_init_attr_ex, comp_mask));
+		e->qp = ibv_create_qp_ex(rig.ctx, &ex);
+		init.cap = ex.cap;
+	} else {
+		e->qp = ibv_create_qp(&rig.pd, &init);
+	}
 	assert_int_equal(init.cap.max_send_wr, end_wrs);
 }
 
@@ -519,6 +678,7 @@ static inline int move_setup(void **state)
 		.create_cq = fake_create_cq, .destroy_cq = fake_destroy_cq,
 		.create_qp = fake_create_qp, .modify_qp = fake_modify_qp,
 		.query_qp = fake_query_qp, .destroy_qp = fake_destroy_qp,
+		.qp_to_qp_ex = fake_to_qp_ex,
 		.dealloc_pd = stub_dealloc_pd,
 	};
 	lib_share = fake_share;

@@ -361,12 +361,6 @@ static void test_refused(void **state)
 		.qp_type = IBV_QPT_UD, .send_cq = end[0].cq, .recv_cq = end[0].cq,
 		.cap = { .max_send_wr = 4, .max_recv_wr = 4 },
 	};
-	struct ibv_qp_init_attr_ex ex = {
-		.qp_type = IBV_QPT_RC, .send_cq = NULL, .recv_cq = NULL, .pd = &rig.pd,
-		.cap = { .max_send_wr = 4, .max_recv_wr = 4 },
-		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
-		.send_ops_flags = IBV_QP_EX_WITH_SEND,
-	};
 	struct ibv_srq srq = { 0 };
 
 	(void)state;
@@ -380,14 +374,6 @@ static void test_refused(void **state)
 	assert_int_equal(swiftrdma_move_qp(qp), -EOPNOTSUPP);
 	assert_string_equal(swiftrdma_move_reason(qp), "its receives are in a shared receive queue");
 	ibv_destroy_qp(qp);
-
-	/* It has the functions of ibv_wr_*(). */
-	qp = ibv_create_qp_ex(rig.ctx, &ex);
-	assert_int_equal(swiftrdma_move_qp(qp), -EOPNOTSUPP);
-	assert_string_equal(swiftrdma_move_reason(qp), "it was not created by ibv_create_qp()");
-	next.destroy_qp = stub_destroy_qp;
-	ibv_destroy_qp(qp);
-	next.destroy_qp = fake_destroy_qp;
 
 	move_of_end(&end[0])->windows = true;
 	refused(&end[0], -EOPNOTSUPP, "memory windows are bound to it");

@@ -128,9 +128,165 @@ static void test_pinned_meanwhile(void **state)
 	goes_on();
 }
 
+/* --- ibv_wr_*() -------------------------------------------------------------------------- */
+
+static int setup_ex(void **state)
+{
+	end_ex = true;
+	return move_setup(state);
+}
+
+static int teardown_ex(void **state)
+{
+	int ret = move_teardown(state);
+
+	end_ex = false;
+	return ret;
+}
+
+#define EX_TEST(f) cmocka_unit_test_setup_teardown(f, setup_ex, teardown_ex)
+
+/* Batches and lists, mixed, that are aborted, too. */
+static void test_wr(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 20; i++) {
+		for (int n = 0; n < i; n++)
+			step();
+		move_once();
+		assert_non_null(fake_to_qp_ex(now_of(&end[0])));
+		/* The program's own QP has its functions when it has left RESET, by the library. */
+		assert_ptr_not_equal(((struct ibv_qp_ex *)end[0].qp)->wr_complete, fake_wr_complete_error);
+	}
+	assert_int_equal(rig_device().errors, 0);
+	assert_int_equal(rig_device().stopped, 0);
+}
+
+/* A refused batch is nothing. */
+static void test_wr_refused(void **state)
+{
+	struct ibv_qp_ex *qpx = (struct ibv_qp_ex *)end[0].qp;
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED, .num_sge = 1,
+		.sg_list = &(struct ibv_sge){ .addr = (uintptr_t)end[0].out, .length = BYTES },
+		.wr.rdma.remote_addr = (uintptr_t)&end[1].written,
+	};
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		ibv_wr_start(qpx);
+		for (int n = 0; n < 2 * WRS; n++)
+			end_build(&end[0], &wr);
+		assert_int_equal(ibv_wr_complete(qpx), ENOMEM);
+		move_once();
+	}
+}
+
+/* While the program builds a batch of @n ms, in which it polls and posts receives, the peer asks. */
+static void build_for(uint64_t n, bool moves)
+{
+	const struct ibv_qp *was0 = now_of(&end[0]), *was1 = now_of(&end[1]);
+	struct ibv_qp_ex *qpx = (struct ibv_qp_ex *)end[0].qp;
+	uint64_t i = end[0].posted, began;
+
+	while (end[0].done != i)
+		end_poll(&end[0]), fabric_step();
+	end[0].out[i % RING] = i;
+	ibv_wr_start(qpx);
+	end_build(&end[0], &(struct ibv_send_wr){
+		.wr_id = i, .opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED, .num_sge = 1,
+		.sg_list = &(struct ibv_sge){ .addr = (uintptr_t)&end[0].out[i % RING], .length = BYTES },
+		.wr.rdma.remote_addr = (uintptr_t)&end[1].written,
+	});
+	ask(&end[1]);
+	end[0].quiet = true;
+	for (began = rig.now; rig.now - began < n * MS;) {
+		step();
+		assert_ptr_equal(now_of(&end[0]), was0);
+	}
+	assert_int_equal(end_frozen(&end[0]), moves);
+	assert_int_equal(ibv_wr_complete(qpx), 0);
+	end[0].posted++;
+	settle();
+	end[0].quiet = false;
+	assert_int_equal(moved_together(was0, was1), moves);
+	goes_on();
+	if (!moves)
+		assert_string_equal(swiftrdma_move_reason(end[0].qp), "requests did not complete in time");
+}
+
+static void test_wr_meanwhile(void **state)
+{
+	(void)state;
+	/* So that the next operation is a write. */
+	for (int i = 0; i < 6; i++) {
+		end[0].quiet = end[1].quiet = true;
+		while (end[0].posted % 3 != 1 || end[0].posted % 6 == 5)
+			end_post(&end[0], end[0].posted % 6);
+		while (end[0].done != end[0].posted)
+			end_poll(&end[0]), end_poll(&end[1]), fabric_step();
+		end[1].quiet = false;
+		build_for(i % 2 ? 600 : 100, !(i % 2));
+	}
+}
+
+/* What a shadow could not be made with, or for. */
+static void test_wr_cannot(void **state)
+{
+	struct ibv_qp_init_attr_ex ex = {
+		.qp_type = IBV_QPT_RC, .send_cq = end[0].cq, .recv_cq = end[0].cq, .pd = &rig.pd,
+		.cap = { .max_send_wr = 4, .max_recv_wr = 4 },
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS |
+			     IBV_QP_INIT_ATTR_CREATE_FLAGS,
+		.send_ops_flags = IBV_QP_EX_WITH_SEND,
+	};
+	struct ibv_qp *qp;
+
+	(void)state;
+	qp = ibv_create_qp_ex(rig.ctx, &ex);
+	assert_int_equal(swiftrdma_move_qp(qp), -EOPNOTSUPP);
+	assert_string_equal(swiftrdma_move_reason(qp), "it was created with further attributes");
+	assert_int_equal(ex.cap.max_send_wr, 4);
+	ibv_destroy_qp(qp);
+	ex.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+	ex.send_ops_flags |= 1ull << 40;
+	qp = ibv_create_qp_ex(rig.ctx, &ex);
+	assert_int_equal(swiftrdma_move_qp(qp), -EOPNOTSUPP);
+	assert_string_equal(swiftrdma_move_reason(qp),
+			    "it was created with operations that the library does not know");
+	ibv_destroy_qp(qp);
+	goes_on();
+}
+
+/* A QP that has moved is reset and connected anew: batches go to the program's own QP again. */
+static void test_wr_anew(void **state)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
+
+	(void)state;
+	for (int n = 0; n < 3; n++) {
+		move_once();
+		for (int i = 0; i < 2; i++) {
+			struct end *e = &end[i];
+
+			assert_int_equal(ibv_modify_qp(e->qp, &attr, IBV_QP_STATE), 0);
+			end_poll(e);
+			e->posted = e->done = e->recv_posted = e->received = e->written = 0;
+		}
+		end_connect(&end[0]);
+		end_connect(&end[1]);
+		goes_on();
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		EX_TEST(test_wr),
+		EX_TEST(test_wr_refused),
+		EX_TEST(test_wr_meanwhile),
+		EX_TEST(test_wr_cannot),
+		EX_TEST(test_wr_anew),
 		MOVE_TEST(test_pinned),
 		MOVE_TEST(test_pinned_meanwhile),
 	};

@@ -90,16 +90,22 @@ static struct ibv_qp *lib_create_qp_ex(struct ibv_context *ctx, struct ibv_qp_in
 {
 	struct context *c = context_find(ctx);
 	struct ibv_qp_init_attr *base = (struct ibv_qp_init_attr *)attr;
+	struct move_ask moves;
 	struct chunk_ask ask;
 	struct ibv_qp *qp;
 
+	moves = move_ask_ex(c, attr);
 	place_read_control(c);
 	ask = chunk_ask(c, base);
 	qp = create_qp_ex(c, ctx, attr);
 	if (!qp && chunk_unask(&ask, base))
 		qp = create_qp_ex(c, ctx, attr);
+	if (!qp && move_unask(&moves, base))
+		qp = create_qp_ex(c, ctx, attr);
 	if (qp)
 		chunk_give(qp, base, &ask);
+	if (qp && settings.move)
+		move_adopt(qp, base, &moves);
 	return qp;
 }
 

@@ -19,6 +19,7 @@
  *	MOVED_POSTERS=1	two threads post, in turns that chance decides
  *	MOVED_CM=ADDR	the QPs are connected by rdma_cm; ADDR is that of the end that listens
  *	MOVED_FORK=N	a child is forked after N moves, and ends
+ *	MOVED_WR=1	each second list is a batch of ibv_wr_*(); without MOVED_CM
  *	MOVED_PORT=N	mlx5dv_modify_qp_lag_port() is called after N moves
  *	MOVED_QPS=N	N connections of one context, each in a thread of its own, which meet at PORT and those
  *			after it

@@ -29,6 +29,7 @@ struct shared {
 struct conn {
 	struct ibv_cq *cq;
 	struct ibv_qp *qp;
+	struct ibv_qp_ex *qpx;			/* NULL: all is posted by ibv_post_send() */
 	struct ibv_mr *mr;
 	struct {
 		struct shared shared;
