@@ -4,7 +4,7 @@
 # A connected QP moves whatever the way in which its program uses it, or is refused for a reason; every
 # byte of its traffic is checked.
 #
-#   scripts/vm --nic rxe|softhca -- selftests/runtime/move_kinds.sh
+#   scripts/vm --nic rxe|softhca|softhca-eth -- selftests/runtime/move_kinds.sh
 
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=selftests/lib/library.sh
@@ -24,8 +24,16 @@ is "... none was refused but for a move of the peer's, or for time" "$(whys_but_
 both_ends "the same, with two threads that post" "$moves" SWIFTRDMA_MOVE=yes MOVED_WR=1 MOVED_POSTERS=1 MOVED_POLLER=1
 moved_at_least "the same, with two threads that post" "$moves" $((moves / 8))
 
-if [ $nic != rxe ]; then
-	# The call fails on a QP in RESET, as the program's is by then.
+both_ends "an extended completion queue" "$moves" SWIFTRDMA_MOVE=yes MOVED_ENTRIES=1
+moved_at_least "an extended completion queue" "$moves" $((moves / 4))
+is "... none was refused but for a move of the peer's, or for time" "$(whys_but_time)" '[]'
+
+both_ends "... that a thread polls" "$moves" SWIFTRDMA_MOVE=yes MOVED_ENTRIES=1 MOVED_WR=1 MOVED_POLLER=1
+moved_at_least "... that a thread polls" "$moves" $((moves / 20))
+
+# QPs have ports to choose from where a device aggregates links. A QP in RESET, as the program's is by
+# then, has none.
+if [ $nic = softhca-eth ]; then
 	both_ends "a port that is set after a move" 50 SWIFTRDMA_MOVE=yes MOVED_PORT=2
 	is "... keeps the QP where it is" \
 		"$(whys | jq 'index("the program has set its port by mlx5dv_modify_qp_lag_port()") != null')" true

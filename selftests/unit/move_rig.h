@@ -73,7 +73,11 @@ static struct fake_qp *fake(struct ibv_qp *qp)
 #define CQES 1024
 
 struct fake_cq {
-	struct ibv_cq cq;
+	union {
+		struct ibv_cq cq;
+		struct ibv_cq_ex ex;
+	};
+	bool open;		/* a poll of entries is */
 	unsigned int head, tail, size;
 	struct ibv_wc wc[CQES];
 };
@@ -97,9 +101,21 @@ static int fake_destroy_cq(struct ibv_cq *cq)
 	return 0;
 }
 
+/* What an entry has by the number of its request, so that another entry's would be noticed. */
+static uint64_t fake_mix(uint64_t wr_id, unsigned int which)
+{
+	return (wr_id + 1) * 0x9e3779b97f4a7c15ull >> which;
+}
+
 static void fake_push(struct ibv_cq *ibcq, struct ibv_wc wc)
 {
 	struct fake_cq *cq = (struct fake_cq *)ibcq;
+
+	wc.vendor_err = (uint32_t)fake_mix(wc.wr_id, 1);
+	wc.src_qp = (uint32_t)fake_mix(wc.wr_id, 2);
+	wc.slid = (uint16_t)fake_mix(wc.wr_id, 3);
+	wc.sl = (uint8_t)fake_mix(wc.wr_id, 4);
+	wc.dlid_path_bits = (uint8_t)fake_mix(wc.wr_id, 5);
 
 	fab.wrong += cq->head - cq->tail >= cq->size;
 	cq->wc[cq->head++ % CQES] = wc;
@@ -110,9 +126,89 @@ static int fake_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc)
 	struct fake_cq *cq = (struct fake_cq *)ibcq;
 	int got;
 
+	fab.wrong += cq->open;
 	for (got = 0; got < n && cq->tail != cq->head; got++)
 		wc[got] = cq->wc[cq->tail++ % CQES];
 	return got;
+}
+
+/* --- entries of extended CQs --- */
+
+static int fake_next_poll(struct ibv_cq_ex *cqx)
+{
+	struct fake_cq *cq = (struct fake_cq *)cqx;
+
+	if (cq->tail == cq->head)
+		return ENOENT;
+	cqx->wr_id = cq->wc[cq->tail % CQES].wr_id;
+	cqx->status = cq->wc[cq->tail++ % CQES].status;
+	return 0;
+}
+
+static int fake_start_poll(struct ibv_cq_ex *cqx, struct ibv_poll_cq_attr *attr)
+{
+	struct fake_cq *cq = (struct fake_cq *)cqx;
+	int ret = attr->comp_mask ? EINVAL : fake_next_poll(cqx);
+
+	fab.wrong += cq->open;
+	cq->open = !ret;
+	return ret;
+}
+
+static void fake_end_poll(struct ibv_cq_ex *cqx)
+{
+	fab.wrong += !((struct fake_cq *)cqx)->open;
+	((struct fake_cq *)cqx)->open = false;
+}
+
+static const struct ibv_wc *fake_entry(struct ibv_cq_ex *cqx)
+{
+	const struct fake_cq *cq = (struct fake_cq *)cqx;
+
+	fab.wrong += !cq->open;
+	return &cq->wc[(cq->tail - 1) % CQES];
+}
+
+#define FAKE_READ(type, name, value) \
+static type fake_read_##name(struct ibv_cq_ex *cqx) \
+{ \
+	return (type)(value); \
+}
+FAKE_READ(enum ibv_wc_opcode, opcode, fake_entry(cqx)->opcode)
+FAKE_READ(uint32_t, byte_len, fake_entry(cqx)->byte_len)
+FAKE_READ(__be32, imm_data, fake_entry(cqx)->imm_data)
+FAKE_READ(uint32_t, qp_num, fake_entry(cqx)->qp_num)
+FAKE_READ(unsigned int, wc_flags, fake_entry(cqx)->wc_flags)
+FAKE_READ(uint32_t, vendor_err, fake_entry(cqx)->vendor_err)
+FAKE_READ(uint32_t, src_qp, fake_entry(cqx)->src_qp)
+FAKE_READ(uint32_t, slid, fake_entry(cqx)->slid)
+FAKE_READ(uint8_t, sl, fake_entry(cqx)->sl)
+FAKE_READ(uint8_t, dlid_path_bits, fake_entry(cqx)->dlid_path_bits)
+
+static struct ibv_cq_ex *fake_create_cq_ex(struct ibv_context *ctx, struct ibv_cq_init_attr_ex *attr)
+{
+	struct fake_cq *cq = (struct fake_cq *)fake_create_cq(ctx, (int)attr->cqe, attr->cq_context,
+							      attr->channel, 0);
+	struct ibv_cq_ex *x = &cq->ex;
+
+	x->start_poll = fake_start_poll;
+	x->next_poll = fake_next_poll;
+	x->end_poll = fake_end_poll;
+	x->read_opcode = fake_read_opcode;
+	x->read_wc_flags = fake_read_wc_flags;
+	x->read_vendor_err = fake_read_vendor_err;
+#define FAKE_WITH(flag, member, name) do { \
+	if (attr->wc_flags & IBV_WC_EX_WITH_##flag) \
+		x->read_##member = fake_read_##name; \
+} while (0)
+	FAKE_WITH(BYTE_LEN, byte_len, byte_len);
+	FAKE_WITH(IMM, imm_data, imm_data);
+	FAKE_WITH(QP_NUM, qp_num, qp_num);
+	FAKE_WITH(SRC_QP, src_qp, src_qp);
+	FAKE_WITH(SLID, slid, slid);
+	FAKE_WITH(SL, sl, sl);
+	FAKE_WITH(DLID_PATH_BITS, dlid_path_bits, dlid_path_bits);
+	return x;
 }
 
 static void fake_flush(struct fake_qp *f)
@@ -424,6 +520,7 @@ static struct ibv_context *fake_open_device(struct ibv_device *device)
 
 	verbs_get_ctx(ctx)->modify_qp_rate_limit = fake_rate_limit;
 	verbs_get_ctx(ctx)->create_qp_ex = fake_create_qp_ex;
+	verbs_get_ctx(ctx)->create_cq_ex = fake_create_cq_ex;
 	ctx->ops.post_send = fake_post_send;
 	ctx->ops.post_recv = fake_post_recv;
 	ctx->ops.post_srq_recv = fake_post_srq_recv;
@@ -483,6 +580,7 @@ struct end {
 	struct end *peer;
 	bool gone;			/* its program does nothing any more */
 	bool quiet;			/* it posts no more sends */
+	unsigned int polls;
 	uint64_t posted, done, recv_posted, received, errors;
 	uint64_t in[RING], out[RING], got[RING];
 	uint64_t written;		/* by the peer */
@@ -605,10 +703,56 @@ static void end_take(struct end *e, const struct ibv_wc *wc)
 	e->done = wc->wr_id + 1;
 }
 
+static uint64_t end_entries;	/* flags of an extended CQ, read entry by entry; 0: an ordinary one */
+
+/* The first error says no more than which request. */
+static void end_take_entry(struct end *e, struct ibv_cq_ex *x)
+{
+	struct ibv_wc wc = { .wr_id = x->wr_id, .status = x->status, .qp_num = ibv_wc_read_qp_num(x) };
+
+	if (!wc.status) {
+		wc.opcode = ibv_wc_read_opcode(x);
+		wc.byte_len = ibv_wc_read_byte_len(x);
+		wc.imm_data = ibv_wc_read_imm_data(x);
+		wc.wc_flags = ibv_wc_read_wc_flags(x);
+	}
+	assert_int_equal(ibv_wc_read_vendor_err(x), (uint32_t)fake_mix(wc.wr_id, 1));
+	if (!wc.status && end_entries & IBV_WC_EX_WITH_SL) {
+		assert_int_equal(ibv_wc_read_src_qp(x), (uint32_t)fake_mix(wc.wr_id, 2));
+		assert_int_equal(ibv_wc_read_slid(x), (uint16_t)fake_mix(wc.wr_id, 3));
+		assert_int_equal(ibv_wc_read_sl(x), (uint8_t)fake_mix(wc.wr_id, 4));
+		assert_int_equal(ibv_wc_read_dlid_path_bits(x), (uint8_t)fake_mix(wc.wr_id, 5));
+	}
+	end_take(e, &wc);
+}
+
+/* Some at once; what is there after these comes with the next poll. */
+static bool end_poll_entries(struct end *e)
+{
+	struct ibv_cq_ex *x = (struct ibv_cq_ex *)e->cq;
+	struct ibv_poll_cq_attr attr = { 0 };
+	int ret = ibv_start_poll(x, &attr), n = 0;
+
+	if (ret) {
+		assert_int_equal(ret, ENOENT);
+		return false;
+	}
+	do {
+		end_take_entry(e, x);
+	} while (++n < 5 && !(ret = ibv_next_poll(x)));
+	ibv_end_poll(x);
+	return true;
+}
+
 static void end_poll(struct end *e)
 {
 	struct ibv_wc wc[4];
 	int n;
+
+	/* Each third time by ibv_poll_cq(), which a program may mix. */
+	if (end_entries && ++e->polls % 3)
+		while (end_poll_entries(e))
+			;
 
 	while ((n = ibv_poll_cq(e->cq, 4, wc)) > 0)
 		for (int i = 0; i < n; i++)
@@ -625,7 +769,12 @@ static void end_create(struct end *e, uintptr_t number)
 	};
 
 	*e = (struct end){ .peer = &end[1 - number], .number = 77 + number };
-	e->cq = ibv_create_cq(rig.ctx, 2 * WRS, (void *)number, NULL, 0);
+	if (end_entries)
+		e->cq = ibv_cq_ex_to_cq(ibv_create_cq_ex(rig.ctx, &(struct ibv_cq_init_attr_ex){
+			.cqe = 2 * WRS, .cq_context = (void *)number, .wc_flags = end_entries,
+		}));
+	else
+		e->cq = ibv_create_cq(rig.ctx, 2 * WRS, (void *)number, NULL, 0);
 	init.send_cq = init.recv_cq = e->cq;
 	if (end_ex) {
 		struct ibv_qp_init_attr_ex ex = {

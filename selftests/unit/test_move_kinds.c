@@ -279,9 +279,124 @@ static void test_wr_anew(void **state)
 	}
 }
 
+/* --- extended CQs ------------------------------------------------------------------------- */
+
+#define FEW (IBV_WC_EX_WITH_BYTE_LEN | IBV_WC_EX_WITH_IMM | IBV_WC_EX_WITH_QP_NUM)
+
+static int setup_few(void **state)
+{
+	end_entries = FEW;
+	return move_setup(state);
+}
+
+static int setup_all(void **state)
+{
+	end_entries = IBV_WC_STANDARD_FLAGS;
+	return move_setup(state);
+}
+
+static int setup_unknown(void **state)
+{
+	end_entries = FEW | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP;
+	return move_setup(state);
+}
+
+static int teardown_entries(void **state)
+{
+	int ret = move_teardown(state);
+
+	end_entries = 0;
+	return ret;
+}
+
+/* Entries that the library polled and those that the program polled are one queue. */
+static void test_entries(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 20; i++) {
+		for (int n = 0; n < i; n++)
+			step();
+		move_once();
+	}
+	assert_int_equal(rig_device().errors, 0);
+	assert_int_equal(rig_device().stopped, 0);
+	assert_int_equal(rig_device().unmatched, 0);
+}
+
+/* The program has its poll open while it waits for a move to end: the library polls all the same. */
+static void test_entries_open(void **state)
+{
+	const struct ibv_qp *was0 = now_of(&end[0]), *was1 = now_of(&end[1]);
+	struct ibv_cq_ex *x = (struct ibv_cq_ex *)end[0].cq;
+	struct ibv_poll_cq_attr attr = { 0 };
+
+	(void)state;
+	for (int i = 0; i < 20; i++)
+		step();
+	while (ibv_start_poll(x, &attr))
+		fabric_step();
+	ask(&end[1]);
+	for (uint64_t began = rig.now; rig.now - began < 200 * MS; rig.now += MS) {
+		fabric_step();
+		end_poll(&end[1]);
+		move_round();
+	}
+	assert_true(moved_together(was0, was1));
+	assert_true(at_rest());
+	end_take_entry(&end[0], x);
+	while (!ibv_next_poll(x))
+		end_take_entry(&end[0], x);
+	ibv_end_poll(x);
+	goes_on();
+}
+
+/* Errors come as entries, too, and a queue that is reset has none of the QP's. */
+static void test_entries_end(void **state)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
+
+	(void)state;
+	for (int n = 0; n < 30; n++) {
+		for (int i = 0; i < n; i++)
+			step();
+		ask(&end[0]);
+		for (int i = 0; i < n; i++)
+			step();
+		for (int i = 0; i < 2; i++) {
+			struct end *e = &end[i];
+
+			assert_int_equal(ibv_modify_qp(e->qp, &attr, IBV_QP_STATE), 0);
+			end_poll(e);
+			e->posted = e->done = e->recv_posted = e->received = e->written = 0;
+			e->errors = 0;
+		}
+		end_connect(&end[0]);
+		end_connect(&end[1]);
+		goes_on();
+	}
+	move_once();
+	fab.cut = true;
+	sees_the_end(&end[0]);
+	sees_the_end(&end[1]);
+}
+
+static void test_entries_unknown(void **state)
+{
+	(void)state;
+	assert_int_equal(((struct fake_cq *)end[0].cq)->size, 2 * WRS);
+	refused(&end[0], -EOPNOTSUPP, "the library cannot keep what its extended completion queue offers");
+}
+
+#define ENTRIES_TEST(f, setup) cmocka_unit_test_setup_teardown(f, setup, teardown_entries)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		ENTRIES_TEST(test_entries, setup_few),
+		ENTRIES_TEST(test_entries, setup_all),
+		ENTRIES_TEST(test_entries_open, setup_few),
+		ENTRIES_TEST(test_entries_end, setup_all),
+		ENTRIES_TEST(test_entries_unknown, setup_unknown),
 		EX_TEST(test_wr),
 		EX_TEST(test_wr_refused),
 		EX_TEST(test_wr_meanwhile),

@@ -125,17 +125,27 @@ static struct ibv_cq_ex *lib_create_cq_ex(struct ibv_context *ctx, struct ibv_cq
 {
 	struct context *c = context_find(ctx);
 	struct ibv_cq_init_attr_ex more = *attr;
-	struct ibv_cq_ex *cqx;
+	struct ibv_cq_ex *cqx = NULL;
+	uint32_t room, asked;
+	bool moves;
 	struct cq *cq;
-	uint32_t room;
 	int err;
 
 	if (!*c->alive)
 		return c->create_cq_ex(ctx, attr);
 	room = chunk_cq_room(c, attr->cqe);
 	more.cqe += room;
+	asked = more.cqe;
+	moves = entries_ask(&more);
 	more.wc_flags |= IBV_WC_EX_WITH_QP_NUM | IBV_WC_EX_WITH_BYTE_LEN;
-	cqx = c->create_cq_ex(ctx, &more);
+	if (moves)
+		cqx = c->create_cq_ex(ctx, &more);
+	if (!cqx) {
+		moves = false;
+		more.cqe = asked;
+	}
+	if (!cqx)
+		cqx = c->create_cq_ex(ctx, &more);
 	/* The provider may have refused the size, or the flags that were added. */
 	if (!cqx && room) {
 		more.cqe -= room;
@@ -148,7 +158,7 @@ static struct ibv_cq_ex *lib_create_cq_ex(struct ibv_context *ctx, struct ibv_cq
 		return NULL;
 	err = errno;
 	cq = cq_add(c, ibv_cq_ex_to_cq(cqx));
-	if (cq)
+	if (cq && !(moves && entries_patch(cq, cqx)))
 		cq_patch(cq, cqx);
 	if (cq)
 		cq_add_room(cq, room);

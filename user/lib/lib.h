@@ -539,6 +539,7 @@ struct cq {
 	struct qp *_Atomic last;	/* of the completion before */
 	int (*start_poll)(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr);
 	int (*next_poll)(struct ibv_cq_ex *cq);
+	struct entries *entries;	/* of an extended CQ on which QPs may move; else NULL */
 	/* The program polls by start_poll, under the provider's lock and not under .lock. */
 	_Atomic bool by_entry;
 	struct cq *next_free;
@@ -555,6 +556,7 @@ struct cq {
 	bool resized, shown;		/* by ibv_resize_cq(), mlx5dv_init_obj() */
 	uint32_t added;			/* entries, for pieces */
 	uint32_t room;			/* of these, what no QP has; under lib_lock() */
+	struct entries *entries_spare;	/* kept when the struct is used for another CQ */
 	const struct split *entry_split;	/* of the entry that start_poll or next_poll read */
 	uint32_t (*read_byte_len)(struct ibv_cq_ex *cq);
 };
@@ -575,6 +577,13 @@ void cq_forget_all(void);
 int lib_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc);
 /* Polls, and accounts for the completions; called with .lock held. */
 int cq_take(struct cq *c, int n, struct ibv_wc *wc, enum bias_token token);
+
+/* --- entries.c ------------------------------------------------------------------------------ */
+
+/* Raises what @attr asks for, so that QPs on the CQ can move. False: they cannot. */
+bool entries_ask(struct ibv_cq_init_attr_ex *attr);
+/* Replaces the functions of a CQ that was created as entries_ask() asked. False: there is no memory. */
+bool entries_patch(struct cq *c, struct ibv_cq_ex *cqx);
 
 /* --- process.c: QPs and CQs that were found last -------------------------------------------- */
 

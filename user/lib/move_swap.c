@@ -45,10 +45,10 @@ static const char *cannot_poll(const struct cq *c)
 {
 	const struct stash *s;
 
+	if (c && c->start_poll && !c->entries)
+		return "the library cannot keep what its extended completion queue offers";
 	if (!c || !*c->alive || !c->moves || !c->move_room)
 		return "its completion queue has no room for completions of the library";
-	if (c->start_poll || atomic_load_explicit(&c->by_entry, memory_order_relaxed))
-		return "its completion queue is an extended one";
 	if (c->has_channel)
 		return "its completion queue has a completion channel";
 	if (c->shown)
@@ -423,6 +423,8 @@ void move_back_to_first(struct move *m)
 	struct place_domain *at = m->now_at;
 	struct ibv_qp *qp = m->now;
 
+	/* While its number is known. Not every provider drops the completions of a QP that it destroys. */
+	move_poll(m);
 	pthread_mutex_lock(&m->lock);
 	m->now = m->first;
 	m->now_at = NULL;

@@ -28,7 +28,15 @@ static struct ibv_qp_init_attr init_of(struct ibv_context *ctx)
 			 .max_send_sge = 1, .max_recv_sge = 1, .max_inline_data = INLINE },
 	};
 
-	c->cq = ibv_create_cq(ctx, 2 * WINDOW + 3 + RECVS, NULL, NULL, 0);
+	if (getenv("MOVED_ENTRIES")) {
+		c->cqx = ibv_create_cq_ex(ctx, &(struct ibv_cq_init_attr_ex){
+			.cqe = 2 * WINDOW + 3 + RECVS,
+			.wc_flags = IBV_WC_EX_WITH_BYTE_LEN | IBV_WC_EX_WITH_IMM | IBV_WC_EX_WITH_QP_NUM,
+		});
+		c->cq = c->cqx ? ibv_cq_ex_to_cq(c->cqx) : NULL;
+	} else {
+		c->cq = ibv_create_cq(ctx, 2 * WINDOW + 3 + RECVS, NULL, NULL, 0);
+	}
 	init.send_cq = init.recv_cq = c->cq;
 	return init;
 }

@@ -20,6 +20,7 @@
  *	MOVED_CM=ADDR	the QPs are connected by rdma_cm; ADDR is that of the end that listens
  *	MOVED_FORK=N	a child is forked after N moves, and ends
  *	MOVED_WR=1	each second list is a batch of ibv_wr_*(); without MOVED_CM
+ *	MOVED_ENTRIES=1	the completion queue is an extended one, which is read entry by entry
  *	MOVED_PORT=N	mlx5dv_modify_qp_lag_port() is called after N moves
  *	MOVED_QPS=N	N connections of one context, each in a thread of its own, which meet at PORT and those
  *			after it
@@ -99,8 +100,9 @@ static void *move_at_will(void *arg)
 			c->moved++;
 			if (c->moved == fork_after)
 				fork_once();
-			if (c->moved == port_after && mlx5dv_modify_qp_lag_port(c->qp, 1))
-				wrong("the port cannot be set");
+			err = c->moved == port_after ? mlx5dv_modify_qp_lag_port(c->qp, 1) : 0;
+			if (err)
+				wrong("the port cannot be set: %s", strerrorname_np(err));
 			last = now_ns();
 		} else if (err == -EBUSY) {
 			c->busy++;

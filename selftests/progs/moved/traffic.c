@@ -278,23 +278,55 @@ static void take_message(const struct ibv_wc *wc)
 	c->mem.shared.taken = c->recv_done;
 }
 
+static void take(const struct ibv_wc *wc)
+{
+	if (wc->status)
+		wrong("a completion: %s", ibv_wc_status_str(wc->status));
+	if (wc->qp_num != c->qp->qp_num)
+		wrong("a completion of QP %u, not %u", wc->qp_num, c->qp->qp_num);
+	if (wc->opcode & IBV_WC_RECV)
+		take_message(wc);
+	else if (wc->wr_id == CREDIT)
+		c->reads_credit = false;
+	else
+		end_op(wc->wr_id);
+}
+
+/* Entry by entry; it posts the receives while the poll is open. */
+static bool poll_entries(struct ibv_cq_ex *cq)
+{
+	struct ibv_poll_cq_attr attr = { 0 };
+	int n = 0;
+
+	if (ibv_start_poll(cq, &attr))
+		return false;
+	do {
+		struct ibv_wc wc = {
+			.wr_id = cq->wr_id, .status = cq->status, .qp_num = ibv_wc_read_qp_num(cq),
+		};
+
+		if (!wc.status) {
+			wc.opcode = ibv_wc_read_opcode(cq);
+			wc.byte_len = ibv_wc_read_byte_len(cq);
+			wc.imm_data = ibv_wc_read_imm_data(cq);
+			wc.wc_flags = ibv_wc_read_wc_flags(cq);
+		}
+		take(&wc);
+	} while (++n < POLLED && !ibv_next_poll(cq));
+	ibv_end_poll(cq);
+	return true;
+}
+
 bool poll_once(void)
 {
 	struct ibv_wc wc[POLLED];
-	int n = ibv_poll_cq(c->cq, POLLED, wc);
+	int n;
 
-	for (int i = 0; i < n; i++) {
-		if (wc[i].status)
-			wrong("a completion: %s", ibv_wc_status_str(wc[i].status));
-		if (wc[i].qp_num != c->qp->qp_num)
-			wrong("a completion of QP %u, not %u", wc[i].qp_num, c->qp->qp_num);
-		if (wc[i].opcode & IBV_WC_RECV)
-			take_message(&wc[i]);
-		else if (wc[i].wr_id == CREDIT)
-			c->reads_credit = false;
-		else
-			end_op(wc[i].wr_id);
-	}
+	if (c->cqx)
+		return poll_entries(c->cqx);
+	n = ibv_poll_cq(c->cq, POLLED, wc);
+	for (int i = 0; i < n; i++)
+		take(&wc[i]);
 	return n > 0;
 }
 
