@@ -128,6 +128,25 @@ static void test_pinned_meanwhile(void **state)
 	goes_on();
 }
 
+/* A window that is bound when the move has begun is not left behind. */
+static void test_window_meanwhile(void **state)
+{
+	const struct ibv_qp *was0 = now_of(&end[0]), *was1 = now_of(&end[1]);
+	struct ibv_send_wr wr = { .opcode = IBV_WR_BIND_MW }, *bad;
+
+	(void)state;
+	end[0].quiet = end[1].quiet = true;
+	for (int i = 0; i < 60; i++)
+		step();
+	ask(&end[0]);
+	move_round();
+	assert_int_equal(move_of_end(&end[0])->state, MOVE_ASKING);
+	assert_int_equal(ibv_post_send(end[0].qp, &wr, &bad), 0);
+	settle();
+	assert_false(moved_together(was0, was1));
+	assert_string_equal(swiftrdma_move_reason(end[0].qp), "memory windows are bound to it");
+}
+
 /* --- ibv_wr_*() -------------------------------------------------------------------------- */
 
 static int setup_ex(void **state)
@@ -404,6 +423,7 @@ int main(void)
 		EX_TEST(test_wr_anew),
 		MOVE_TEST(test_pinned),
 		MOVE_TEST(test_pinned_meanwhile),
+		MOVE_TEST(test_window_meanwhile),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

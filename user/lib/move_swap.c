@@ -305,7 +305,8 @@ int move_drained(struct move *m)
 	if (fails_at(MOVE_STEP_DRAIN))
 		return -EIO;
 	pthread_mutex_lock(&m->lock);
-	if (m->broken || !q->order)
+	/* A window may have been bound since the move began. */
+	if (m->broken || m->windows || !q->order)
 		ret = -EIO;
 	else if (m->fence_out || m->building)
 		ret = 0;
