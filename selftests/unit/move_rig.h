@@ -27,7 +27,13 @@ struct fake_wr {
 };
 
 struct fake_qp {
-	struct ibv_qp qp;
+	union {
+		struct ibv_qp qp;
+		struct ibv_qp_ex ex;		/* .wr_start NULL: it has none */
+	};
+	struct fake_wr build[RING];
+	uint32_t built;
+	bool building;
 	enum ibv_qp_state state;
 	uint32_t dest, max_send, max_recv, access;
 	uint32_t sq_head, sq_tail, rq_head, rq_tail;
@@ -40,7 +46,8 @@ static struct {
 	uint32_t next_qpn;
 	bool cut;		/* nothing arrives */
 	int fail_create, fail_modify;
-	int wrong;		/* completions for which a CQ had no room */
+	struct ibv_qp *limited;	/* by ibv_modify_qp_rate_limit() */
+	int wrong;		/* completions for which a CQ had no room, calls at the wrong time */
 	/* Messages of the modules. */
 	unsigned int tells;
 	int lose[2];		/* the numbers of tells, from 1, that are lost; 0: none */
@@ -66,7 +73,11 @@ static struct fake_qp *fake(struct ibv_qp *qp)
 #define CQES 1024
 
 struct fake_cq {
-	struct ibv_cq cq;
+	union {
+		struct ibv_cq cq;
+		struct ibv_cq_ex ex;
+	};
+	bool open;		/* a poll of entries is */
 	unsigned int head, tail, size;
 	struct ibv_wc wc[CQES];
 };
@@ -90,9 +101,21 @@ static int fake_destroy_cq(struct ibv_cq *cq)
 	return 0;
 }
 
+/* What an entry has by the number of its request, so that another entry's would be noticed. */
+static uint64_t fake_mix(uint64_t wr_id, unsigned int which)
+{
+	return (wr_id + 1) * 0x9e3779b97f4a7c15ull >> which;
+}
+
 static void fake_push(struct ibv_cq *ibcq, struct ibv_wc wc)
 {
 	struct fake_cq *cq = (struct fake_cq *)ibcq;
+
+	wc.vendor_err = (uint32_t)fake_mix(wc.wr_id, 1);
+	wc.src_qp = (uint32_t)fake_mix(wc.wr_id, 2);
+	wc.slid = (uint16_t)fake_mix(wc.wr_id, 3);
+	wc.sl = (uint8_t)fake_mix(wc.wr_id, 4);
+	wc.dlid_path_bits = (uint8_t)fake_mix(wc.wr_id, 5);
 
 	fab.wrong += cq->head - cq->tail >= cq->size;
 	cq->wc[cq->head++ % CQES] = wc;
@@ -103,9 +126,89 @@ static int fake_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc)
 	struct fake_cq *cq = (struct fake_cq *)ibcq;
 	int got;
 
+	fab.wrong += cq->open;
 	for (got = 0; got < n && cq->tail != cq->head; got++)
 		wc[got] = cq->wc[cq->tail++ % CQES];
 	return got;
+}
+
+/* --- entries of extended CQs --- */
+
+static int fake_next_poll(struct ibv_cq_ex *cqx)
+{
+	struct fake_cq *cq = (struct fake_cq *)cqx;
+
+	if (cq->tail == cq->head)
+		return ENOENT;
+	cqx->wr_id = cq->wc[cq->tail % CQES].wr_id;
+	cqx->status = cq->wc[cq->tail++ % CQES].status;
+	return 0;
+}
+
+static int fake_start_poll(struct ibv_cq_ex *cqx, struct ibv_poll_cq_attr *attr)
+{
+	struct fake_cq *cq = (struct fake_cq *)cqx;
+	int ret = attr->comp_mask ? EINVAL : fake_next_poll(cqx);
+
+	fab.wrong += cq->open;
+	cq->open = !ret;
+	return ret;
+}
+
+static void fake_end_poll(struct ibv_cq_ex *cqx)
+{
+	fab.wrong += !((struct fake_cq *)cqx)->open;
+	((struct fake_cq *)cqx)->open = false;
+}
+
+static const struct ibv_wc *fake_entry(struct ibv_cq_ex *cqx)
+{
+	const struct fake_cq *cq = (struct fake_cq *)cqx;
+
+	fab.wrong += !cq->open;
+	return &cq->wc[(cq->tail - 1) % CQES];
+}
+
+#define FAKE_READ(type, name, value) \
+static type fake_read_##name(struct ibv_cq_ex *cqx) \
+{ \
+	return (type)(value); \
+}
+FAKE_READ(enum ibv_wc_opcode, opcode, fake_entry(cqx)->opcode)
+FAKE_READ(uint32_t, byte_len, fake_entry(cqx)->byte_len)
+FAKE_READ(__be32, imm_data, fake_entry(cqx)->imm_data)
+FAKE_READ(uint32_t, qp_num, fake_entry(cqx)->qp_num)
+FAKE_READ(unsigned int, wc_flags, fake_entry(cqx)->wc_flags)
+FAKE_READ(uint32_t, vendor_err, fake_entry(cqx)->vendor_err)
+FAKE_READ(uint32_t, src_qp, fake_entry(cqx)->src_qp)
+FAKE_READ(uint32_t, slid, fake_entry(cqx)->slid)
+FAKE_READ(uint8_t, sl, fake_entry(cqx)->sl)
+FAKE_READ(uint8_t, dlid_path_bits, fake_entry(cqx)->dlid_path_bits)
+
+static struct ibv_cq_ex *fake_create_cq_ex(struct ibv_context *ctx, struct ibv_cq_init_attr_ex *attr)
+{
+	struct fake_cq *cq = (struct fake_cq *)fake_create_cq(ctx, (int)attr->cqe, attr->cq_context,
+							      attr->channel, 0);
+	struct ibv_cq_ex *x = &cq->ex;
+
+	x->start_poll = fake_start_poll;
+	x->next_poll = fake_next_poll;
+	x->end_poll = fake_end_poll;
+	x->read_opcode = fake_read_opcode;
+	x->read_wc_flags = fake_read_wc_flags;
+	x->read_vendor_err = fake_read_vendor_err;
+#define FAKE_WITH(flag, member, name) do { \
+	if (attr->wc_flags & IBV_WC_EX_WITH_##flag) \
+		x->read_##member = fake_read_##name; \
+} while (0)
+	FAKE_WITH(BYTE_LEN, byte_len, byte_len);
+	FAKE_WITH(IMM, imm_data, imm_data);
+	FAKE_WITH(QP_NUM, qp_num, qp_num);
+	FAKE_WITH(SRC_QP, src_qp, src_qp);
+	FAKE_WITH(SLID, slid, slid);
+	FAKE_WITH(SL, sl, sl);
+	FAKE_WITH(DLID_PATH_BITS, dlid_path_bits, dlid_path_bits);
+	return x;
 }
 
 static void fake_flush(struct fake_qp *f)
@@ -125,6 +228,7 @@ static int fake_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_
 {
 	struct fake_qp *f = fake(qp);
 
+	fab.wrong += f->building;
 	for (; wr; wr = wr->next) {
 		struct fake_wr w = {
 			.wr_id = wr->wr_id, .opcode = wr->opcode, .flags = wr->send_flags,
@@ -165,6 +269,88 @@ static int fake_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_
 			fake_flush(f);
 	}
 	return 0;
+}
+
+/* --- ibv_wr_*() --- */
+
+static void fake_wr_start(struct ibv_qp_ex *qpx)
+{
+	struct fake_qp *f = (struct fake_qp *)qpx;
+
+	fab.wrong += f->building;
+	f->building = true;
+	f->built = 0;
+}
+
+static void fake_build(struct ibv_qp_ex *qpx, enum ibv_wr_opcode opcode, uint64_t remote, uint32_t imm)
+{
+	struct fake_qp *f = (struct fake_qp *)qpx;
+
+	fab.wrong += !f->building;
+	f->build[f->built++ % RING] = (struct fake_wr){
+		.wr_id = qpx->wr_id, .flags = qpx->wr_flags, .opcode = opcode, .remote = remote, .imm = imm,
+	};
+}
+
+static void fake_wr_rdma_write(struct ibv_qp_ex *qpx, uint32_t rkey, uint64_t addr)
+{
+	(void)rkey;
+	fake_build(qpx, IBV_WR_RDMA_WRITE, addr, 0);
+}
+
+static void fake_wr_rdma_read(struct ibv_qp_ex *qpx, uint32_t rkey, uint64_t addr)
+{
+	(void)rkey;
+	fake_build(qpx, IBV_WR_RDMA_READ, addr, 0);
+}
+
+static void fake_wr_send_imm(struct ibv_qp_ex *qpx, __be32 imm)
+{
+	fake_build(qpx, IBV_WR_SEND_WITH_IMM, 0, imm);
+}
+
+static void fake_wr_set_sge(struct ibv_qp_ex *qpx, uint32_t lkey, uint64_t addr, uint32_t length)
+{
+	struct fake_qp *f = (struct fake_qp *)qpx;
+	struct fake_wr *w = &f->build[(f->built - 1) % RING];
+
+	(void)lkey;
+	fab.wrong += !f->building || !f->built;
+	w->local = (char *)(uintptr_t)addr;
+	w->length = length;
+}
+
+/* Posts all of the batch, or nothing. */
+static int fake_wr_complete(struct ibv_qp_ex *qpx)
+{
+	struct fake_qp *f = (struct fake_qp *)qpx;
+
+	fab.wrong += !f->building;
+	f->building = false;
+	if (f->sq_head - f->sq_tail + f->built > f->max_send)
+		return ENOMEM;
+	for (uint32_t i = 0; i < f->built; i++)
+		f->sq[f->sq_head++ % RING] = f->build[i];
+	if (f->state == IBV_QPS_ERR)
+		fake_flush(f);
+	return 0;
+}
+
+/* As libmlx5's of a QP that is not in RTS. */
+static int fake_wr_complete_error(struct ibv_qp_ex *qpx)
+{
+	((struct fake_qp *)qpx)->building = false;
+	return EINVAL;
+}
+
+static void fake_wr_abort(struct ibv_qp_ex *qpx)
+{
+	((struct fake_qp *)qpx)->building = false;
+}
+
+static struct ibv_qp_ex *fake_to_qp_ex(struct ibv_qp *qp)
+{
+	return fake(qp)->ex.wr_start ? &fake(qp)->ex : NULL;
 }
 
 static bool fake_takes_receive(enum ibv_wr_opcode opcode)
@@ -243,6 +429,23 @@ static struct ibv_qp *fake_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr 
 	return &f->qp;
 }
 
+static struct ibv_qp *fake_create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr)
+{
+	struct ibv_qp *qp = fake_create_qp(attr->pd, (struct ibv_qp_init_attr *)attr);
+
+	assert_ptr_equal(attr->pd->context, ctx);
+	if (!qp)
+		return NULL;
+	fake(qp)->ex.wr_start = fake_wr_start;
+	fake(qp)->ex.wr_rdma_write = fake_wr_rdma_write;
+	fake(qp)->ex.wr_rdma_read = fake_wr_rdma_read;
+	fake(qp)->ex.wr_send_imm = fake_wr_send_imm;
+	fake(qp)->ex.wr_set_sge = fake_wr_set_sge;
+	fake(qp)->ex.wr_complete = fake_wr_complete_error;
+	fake(qp)->ex.wr_abort = fake_wr_abort;
+	return qp;
+}
+
 static int fake_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
 	struct fake_qp *f = fake(qp);
@@ -256,6 +459,11 @@ static int fake_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 	if (!(mask & IBV_QP_STATE))
 		return 0;
 	f->state = qp->state = attr->qp_state;
+	/* As libmlx5 does. */
+	if (f->ex.wr_start && f->state == IBV_QPS_RTS)
+		f->ex.wr_complete = fake_wr_complete;
+	if (f->ex.wr_start && f->state == IBV_QPS_RESET)
+		f->ex.wr_complete = fake_wr_complete_error;
 	if (f->state == IBV_QPS_ERR)
 		fake_flush(f);
 	if (f->state == IBV_QPS_RESET) {
@@ -298,10 +506,21 @@ static int fake_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struc
 	return 0;
 }
 
+static int fake_rate_limit(struct ibv_qp *qp, struct ibv_qp_rate_limit_attr *attr)
+{
+	if (!attr->rate_limit)
+		return EINVAL;
+	fab.limited = qp;
+	return 0;
+}
+
 static struct ibv_context *fake_open_device(struct ibv_device *device)
 {
 	struct ibv_context *ctx = stub_open_device(device);
 
+	verbs_get_ctx(ctx)->modify_qp_rate_limit = fake_rate_limit;
+	verbs_get_ctx(ctx)->create_qp_ex = fake_create_qp_ex;
+	verbs_get_ctx(ctx)->create_cq_ex = fake_create_cq_ex;
 	ctx->ops.post_send = fake_post_send;
 	ctx->ops.post_recv = fake_post_recv;
 	ctx->ops.post_srq_recv = fake_post_srq_recv;
@@ -361,6 +580,7 @@ struct end {
 	struct end *peer;
 	bool gone;			/* its program does nothing any more */
 	bool quiet;			/* it posts no more sends */
+	unsigned int polls;
 	uint64_t posted, done, recv_posted, received, errors;
 	uint64_t in[RING], out[RING], got[RING];
 	uint64_t written;		/* by the peer */
@@ -391,6 +611,41 @@ static void end_post_recv(struct end *e)
 	e->recv_posted++;
 }
 
+static bool end_ex;		/* QPs have ibv_wr_*(); each second list is a batch of it */
+
+static void end_build(const struct end *e, struct ibv_send_wr *wr)
+{
+	struct ibv_qp_ex *qpx = (struct ibv_qp_ex *)e->qp;
+
+	qpx->wr_id = wr->wr_id;
+	qpx->wr_flags = wr->send_flags;
+	if (wr->opcode == IBV_WR_SEND_WITH_IMM)
+		ibv_wr_send_imm(qpx, wr->imm_data);
+	else if (wr->opcode == IBV_WR_RDMA_WRITE)
+		ibv_wr_rdma_write(qpx, 0, wr->wr.rdma.remote_addr);
+	else
+		ibv_wr_rdma_read(qpx, 0, wr->wr.rdma.remote_addr);
+	ibv_wr_set_sge(qpx, 0, wr->sg_list->addr, wr->sg_list->length);
+}
+
+/* By the one way or the other, which a program may mix. */
+static int end_send(const struct end *e, struct ibv_send_wr *wr)
+{
+	struct ibv_qp_ex *qpx = (struct ibv_qp_ex *)e->qp;
+	struct ibv_send_wr *bad;
+
+	if (!end_ex || wr->wr_id % 2)
+		return ibv_post_send(e->qp, wr, &bad);
+	if (wr->wr_id % 8 == 4) {
+		ibv_wr_start(qpx);
+		end_build(e, wr);
+		ibv_wr_abort(qpx);
+	}
+	ibv_wr_start(qpx);
+	end_build(e, wr);
+	return ibv_wr_complete(qpx);
+}
+
 /*
  * Operation i, of three: a send of i, with immediate data; a write of i, unsignalled; a read of the
  * peer's number, signalled.
@@ -402,7 +657,7 @@ static void end_post(struct end *e, unsigned int last_signalled)
 	struct ibv_send_wr wr = {
 		.wr_id = i, .sg_list = &sge, .num_sge = 1,
 		.send_flags = i % 6 == 5 || i % 6 == last_signalled ? IBV_SEND_SIGNALED : 0,
-	}, *bad;
+	};
 
 	e->out[i % RING] = i;
 	switch (i % 3) {
@@ -419,7 +674,7 @@ static void end_post(struct end *e, unsigned int last_signalled)
 		wr.opcode = IBV_WR_RDMA_READ;
 		wr.wr.rdma.remote_addr = (uintptr_t)&e->peer->number;
 	}
-	if (ibv_post_send(e->qp, &wr, &bad))
+	if (end_send(e, &wr))
 		e->errors++;
 	else
 		e->posted++;
@@ -448,10 +703,56 @@ static void end_take(struct end *e, const struct ibv_wc *wc)
 	e->done = wc->wr_id + 1;
 }
 
+static uint64_t end_entries;	/* flags of an extended CQ, read entry by entry; 0: an ordinary one */
+
+/* The first error says no more than which request. */
+static void end_take_entry(struct end *e, struct ibv_cq_ex *x)
+{
+	struct ibv_wc wc = { .wr_id = x->wr_id, .status = x->status, .qp_num = ibv_wc_read_qp_num(x) };
+
+	if (!wc.status) {
+		wc.opcode = ibv_wc_read_opcode(x);
+		wc.byte_len = ibv_wc_read_byte_len(x);
+		wc.imm_data = ibv_wc_read_imm_data(x);
+		wc.wc_flags = ibv_wc_read_wc_flags(x);
+	}
+	assert_int_equal(ibv_wc_read_vendor_err(x), (uint32_t)fake_mix(wc.wr_id, 1));
+	if (!wc.status && end_entries & IBV_WC_EX_WITH_SL) {
+		assert_int_equal(ibv_wc_read_src_qp(x), (uint32_t)fake_mix(wc.wr_id, 2));
+		assert_int_equal(ibv_wc_read_slid(x), (uint16_t)fake_mix(wc.wr_id, 3));
+		assert_int_equal(ibv_wc_read_sl(x), (uint8_t)fake_mix(wc.wr_id, 4));
+		assert_int_equal(ibv_wc_read_dlid_path_bits(x), (uint8_t)fake_mix(wc.wr_id, 5));
+	}
+	end_take(e, &wc);
+}
+
+/* Some at once; what is there after these comes with the next poll. */
+static bool end_poll_entries(struct end *e)
+{
+	struct ibv_cq_ex *x = (struct ibv_cq_ex *)e->cq;
+	struct ibv_poll_cq_attr attr = { 0 };
+	int ret = ibv_start_poll(x, &attr), n = 0;
+
+	if (ret) {
+		assert_int_equal(ret, ENOENT);
+		return false;
+	}
+	do {
+		end_take_entry(e, x);
+	} while (++n < 5 && !(ret = ibv_next_poll(x)));
+	ibv_end_poll(x);
+	return true;
+}
+
 static void end_poll(struct end *e)
 {
 	struct ibv_wc wc[4];
 	int n;
+
+	/* Each third time by ibv_poll_cq(), which a program may mix. */
+	if (end_entries && ++e->polls % 3)
+		while (end_poll_entries(e))
+			;
 
 	while ((n = ibv_poll_cq(e->cq, 4, wc)) > 0)
 		for (int i = 0; i < n; i++)
@@ -468,9 +769,26 @@ static void end_create(struct end *e, uintptr_t number)
 	};
 
 	*e = (struct end){ .peer = &end[1 - number], .number = 77 + number };
-	e->cq = ibv_create_cq(rig.ctx, 2 * WRS, (void *)number, NULL, 0);
+	if (end_entries)
+		e->cq = ibv_cq_ex_to_cq(ibv_create_cq_ex(rig.ctx, &(struct ibv_cq_init_attr_ex){
+			.cqe = 2 * WRS, .cq_context = (void *)number, .wc_flags = end_entries,
+		}));
+	else
+		e->cq = ibv_create_cq(rig.ctx, 2 * WRS, (void *)number, NULL, 0);
 	init.send_cq = init.recv_cq = e->cq;
-	e->qp = ibv_create_qp(&rig.pd, &init);
+	if (end_ex) {
+		struct ibv_qp_init_attr_ex ex = {
+			.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+			.pd = &rig.pd, .send_ops_flags = IBV_QP_EX_WITH_SEND_WITH_IMM |
+				IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_READ,
+		};
+
+		memcpy(&ex, &init, offsetof(struct ibv_qp_init_attr_ex, comp_mask));
+		e->qp = ibv_create_qp_ex(rig.ctx, &ex);
+		init.cap = ex.cap;
+	} else {
+		e->qp = ibv_create_qp(&rig.pd, &init);
+	}
 	assert_int_equal(init.cap.max_send_wr, end_wrs);
 }
 
@@ -509,6 +827,7 @@ static inline int move_setup(void **state)
 		.create_cq = fake_create_cq, .destroy_cq = fake_destroy_cq,
 		.create_qp = fake_create_qp, .modify_qp = fake_modify_qp,
 		.query_qp = fake_query_qp, .destroy_qp = fake_destroy_qp,
+		.qp_to_qp_ex = fake_to_qp_ex,
 		.dealloc_pd = stub_dealloc_pd,
 	};
 	lib_share = fake_share;

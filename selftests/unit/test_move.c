@@ -3,81 +3,7 @@
  * A QP that moves: both ends, with traffic that is checked, and whatever may fail meanwhile. Each time
  * the traffic goes on as if nothing had been, or, if the connection fails, both programs see errors.
  */
-#include "move_rig.h"
-
-#define MOVE_TEST(f) cmocka_unit_test_setup_teardown(f, move_setup, move_teardown)
-
-static unsigned int last_signalled = 5;
-
-/* One request of each program, of each queue, and one round of the library. */
-static void step(void)
-{
-	for (int i = 0; i < 2; i++) {
-		struct end *e = &end[i];
-
-		if (e->gone)
-			continue;
-		/* The library holds the posts of a program meanwhile, so that its thread waits. */
-		while (!e->quiet && !end_frozen(e) && !e->errors && e->posted - e->done < 20)
-			end_post(e, last_signalled);
-		end_poll(e);
-	}
-	fabric_step();
-	move_round();
-	rig.now += MS;
-}
-
-static bool at_rest(void)
-{
-	return (end[0].gone || move_of_end(&end[0])->state == MOVE_IDLE) &&
-	       (end[1].gone || move_of_end(&end[1])->state == MOVE_IDLE);
-}
-
-static void ask(struct end *e)
-{
-	move_of_end(e)->wanted = true;
-}
-
-/* Until no end moves; returns how long that took, ms. */
-static uint64_t settle(void)
-{
-	uint64_t began = rig.now;
-
-	do {
-		step();
-		assert_true(rig.now - began < 60 * S);
-	} while (!at_rest());
-	return (rig.now - began) / MS;
-}
-
-static struct ibv_qp *now_of(const struct end *e)
-{
-	return move_of_end(e)->now;
-}
-
-/* The programs' requests go through in both directions, without an error. */
-static void goes_on(void)
-{
-	uint64_t was[2] = { end[0].received, end[1].received };
-
-	for (int i = 0; i < 300; i++)
-		step();
-	for (int i = 0; i < 2; i++) {
-		assert_int_equal(end[i].errors, 0);
-		assert_true(end[i].received > was[i] + 20);
-		assert_false(end_frozen(&end[i]));
-	}
-	assert_true(at_rest());
-}
-
-/* Both ends have done the same: moved, or not. */
-static bool moved_together(const struct ibv_qp *was0, const struct ibv_qp *was1)
-{
-	bool moved = now_of(&end[0]) != was0;
-
-	assert_int_equal(now_of(&end[1]) != was1, moved);
-	return moved;
-}
+#include "move_step.h"
 
 static void test_moves(void **state)
 {
@@ -161,17 +87,6 @@ static void test_both_ask(void **state)
 		settle();
 		assert_true(moved_together(was0, was1));
 		goes_on();
-	}
-}
-
-/* An end sees what it would have seen: an error of what it posts. */
-static void sees_the_end(struct end *e)
-{
-	uint64_t began = rig.now;
-
-	while (!e->errors || end_frozen(e) || move_of_end(e)->state != MOVE_IDLE) {
-		step();
-		assert_true(rig.now - began < 60 * S);
 	}
 }
 
@@ -404,18 +319,6 @@ static void test_link_down_idle(void **state)
 
 /* --- what cannot move ------------------------------------------------------------------- */
 
-static void refused(struct end *e, int err, const char *why)
-{
-	const struct ibv_qp *was0 = now_of(&end[0]), *was1 = now_of(&end[1]);
-
-	ask(e);
-	settle();
-	assert_false(moved_together(was0, was1));
-	assert_int_equal(move_of_end(e)->result, err);
-	assert_string_equal(swiftrdma_move_reason(e->qp), why);
-	goes_on();
-}
-
 /*
  * Only a fence, an empty write or read, tells when unsignalled requests at the end of the queue are
  * complete. The library cannot post a fence if the peer grants neither writes nor reads.
@@ -458,12 +361,6 @@ static void test_refused(void **state)
 		.qp_type = IBV_QPT_UD, .send_cq = end[0].cq, .recv_cq = end[0].cq,
 		.cap = { .max_send_wr = 4, .max_recv_wr = 4 },
 	};
-	struct ibv_qp_init_attr_ex ex = {
-		.qp_type = IBV_QPT_RC, .send_cq = NULL, .recv_cq = NULL, .pd = &rig.pd,
-		.cap = { .max_send_wr = 4, .max_recv_wr = 4 },
-		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
-		.send_ops_flags = IBV_QP_EX_WITH_SEND,
-	};
 	struct ibv_srq srq = { 0 };
 
 	(void)state;
@@ -477,14 +374,6 @@ static void test_refused(void **state)
 	assert_int_equal(swiftrdma_move_qp(qp), -EOPNOTSUPP);
 	assert_string_equal(swiftrdma_move_reason(qp), "its receives are in a shared receive queue");
 	ibv_destroy_qp(qp);
-
-	/* It has the functions of ibv_wr_*(). */
-	qp = ibv_create_qp_ex(rig.ctx, &ex);
-	assert_int_equal(swiftrdma_move_qp(qp), -EOPNOTSUPP);
-	assert_string_equal(swiftrdma_move_reason(qp), "it was not created by ibv_create_qp()");
-	next.destroy_qp = stub_destroy_qp;
-	ibv_destroy_qp(qp);
-	next.destroy_qp = fake_destroy_qp;
 
 	move_of_end(&end[0])->windows = true;
 	refused(&end[0], -EOPNOTSUPP, "memory windows are bound to it");

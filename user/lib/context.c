@@ -90,16 +90,22 @@ static struct ibv_qp *lib_create_qp_ex(struct ibv_context *ctx, struct ibv_qp_in
 {
 	struct context *c = context_find(ctx);
 	struct ibv_qp_init_attr *base = (struct ibv_qp_init_attr *)attr;
+	struct move_ask moves;
 	struct chunk_ask ask;
 	struct ibv_qp *qp;
 
+	moves = move_ask_ex(c, attr);
 	place_read_control(c);
 	ask = chunk_ask(c, base);
 	qp = create_qp_ex(c, ctx, attr);
 	if (!qp && chunk_unask(&ask, base))
 		qp = create_qp_ex(c, ctx, attr);
+	if (!qp && move_unask(&moves, base))
+		qp = create_qp_ex(c, ctx, attr);
 	if (qp)
 		chunk_give(qp, base, &ask);
+	if (qp && settings.move)
+		move_adopt(qp, base, &moves);
 	return qp;
 }
 
@@ -119,17 +125,27 @@ static struct ibv_cq_ex *lib_create_cq_ex(struct ibv_context *ctx, struct ibv_cq
 {
 	struct context *c = context_find(ctx);
 	struct ibv_cq_init_attr_ex more = *attr;
-	struct ibv_cq_ex *cqx;
+	struct ibv_cq_ex *cqx = NULL;
+	uint32_t room, asked;
+	bool moves;
 	struct cq *cq;
-	uint32_t room;
 	int err;
 
 	if (!*c->alive)
 		return c->create_cq_ex(ctx, attr);
 	room = chunk_cq_room(c, attr->cqe);
 	more.cqe += room;
+	asked = more.cqe;
+	moves = entries_ask(&more);
 	more.wc_flags |= IBV_WC_EX_WITH_QP_NUM | IBV_WC_EX_WITH_BYTE_LEN;
-	cqx = c->create_cq_ex(ctx, &more);
+	if (moves)
+		cqx = c->create_cq_ex(ctx, &more);
+	if (!cqx) {
+		moves = false;
+		more.cqe = asked;
+	}
+	if (!cqx)
+		cqx = c->create_cq_ex(ctx, &more);
 	/* The provider may have refused the size, or the flags that were added. */
 	if (!cqx && room) {
 		more.cqe -= room;
@@ -142,7 +158,7 @@ static struct ibv_cq_ex *lib_create_cq_ex(struct ibv_context *ctx, struct ibv_cq
 		return NULL;
 	err = errno;
 	cq = cq_add(c, ibv_cq_ex_to_cq(cqx));
-	if (cq)
+	if (cq && !(moves && entries_patch(cq, cqx)))
 		cq_patch(cq, cqx);
 	if (cq)
 		cq_add_room(cq, room);
@@ -160,6 +176,8 @@ static void replace_functions(struct context *c, struct ibv_context *ctx)
 	c->open_qp = verbs_get_ctx_op(ctx, open_qp) ? v->open_qp : NULL;
 	c->alloc_parent_domain = verbs_get_ctx_op(ctx, alloc_parent_domain) ?
 				 v->alloc_parent_domain : NULL;
+	c->modify_qp_rate_limit = verbs_get_ctx_op(ctx, modify_qp_rate_limit) ?
+				  v->modify_qp_rate_limit : NULL;
 	/* The context must be known before its functions are replaced, because these look it up. */
 	atomic_store_explicit(&c->key, ctx, memory_order_release);
 	atomic_thread_fence(memory_order_seq_cst);
@@ -183,6 +201,8 @@ static void replace_functions(struct context *c, struct ibv_context *ctx)
 		v->open_qp = lib_open_qp;
 	if (c->alloc_parent_domain)
 		v->alloc_parent_domain = lib_alloc_parent_domain;
+	if (c->modify_qp_rate_limit)
+		v->modify_qp_rate_limit = lib_modify_qp_rate_limit;
 }
 
 /* Forgets QPs that the program did not destroy before it closed the context. */

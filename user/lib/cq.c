@@ -3,7 +3,8 @@
  * Completion queues. Matching a completion with its request needs the order in which
  * completions were taken from the queue. ibv_poll_cq() keeps it under .lock. Between
  * start_poll and end_poll the provider's own lock does, and .lock must not be taken:
- * ibv_poll_cq() takes the two in the other order.
+ * ibv_poll_cq() takes the two in the other order. Extended CQs on which QPs may move are polled
+ * otherwise, see entries.c.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@ static int poll_counted(struct ibv_cq *cq, int n, struct ibv_wc *wc, struct cq *
 
 static struct cq *cq_alloc(void)
 {
+	struct entries *entries = NULL;
 	struct cq *c = free_first;
 	struct stash *stash = NULL;
 
@@ -31,11 +33,13 @@ static struct cq *cq_alloc(void)
 		free_first = c->next_free;
 		free_count--;
 		stash = c->stash;
+		entries = c->entries_spare;
 	}
 	if (!c)
 		return NULL;
 	memset(c, 0, sizeof(*c));
-	/* Keep the stash of the recycled struct. */
+	/* Keep the stash of the recycled struct, and what goes with it. */
+	c->entries_spare = entries;
 	if (stash)
 		stash->head = stash->tail = 0;
 	c->stash = stash;
@@ -555,7 +559,7 @@ void cq_add_room(struct cq *c, uint32_t room)
 		return;
 	c->added = room;
 	c->room = room;
-	if (cqx && cqx->read_byte_len) {
+	if (cqx && cqx->read_byte_len && !c->entries) {
 		c->read_byte_len = cqx->read_byte_len;
 		cqx->read_byte_len = lib_read_byte_len;
 	}

@@ -289,6 +289,7 @@ struct context {
 	struct ibv_qp *(*open_qp)(struct ibv_context *ctx, struct ibv_qp_open_attr *attr);
 	struct ibv_pd *(*alloc_parent_domain)(struct ibv_context *ctx,
 					      struct ibv_parent_domain_init_attr *attr);
+	int (*modify_qp_rate_limit)(struct ibv_qp *qp, struct ibv_qp_rate_limit_attr *attr);
 	struct place_context place;
 	struct qpn_page *_Atomic *qpns;
 };
@@ -377,7 +378,7 @@ struct qp {
 	struct chunk_queue *chunk;	/* one of .chunk_spare; NULL: its requests are not split */
 	struct move *_Atomic move;	/* NULL: it cannot move */
 	const char *move_why;		/* why not; NULL: nothing moves in this process */
-	bool shown;			/* its queues, by mlx5dv_init_obj() */
+	const char *stays;		/* what the program did that keeps it here; under .life of .move */
 	_Atomic uintptr_t reg;		/* the register that its requests ring; 0: not known */
 	uint32_t asked_send_wr;		/* what the program asked for; 0: the queue is no larger */
 	struct ibv_qp *key;		/* NULL: the QP is gone; written atomically */
@@ -538,6 +539,7 @@ struct cq {
 	struct qp *_Atomic last;	/* of the completion before */
 	int (*start_poll)(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr);
 	int (*next_poll)(struct ibv_cq_ex *cq);
+	struct entries *entries;	/* of an extended CQ on which QPs may move; else NULL */
 	/* The program polls by start_poll, under the provider's lock and not under .lock. */
 	_Atomic bool by_entry;
 	struct cq *next_free;
@@ -554,6 +556,7 @@ struct cq {
 	bool resized, shown;		/* by ibv_resize_cq(), mlx5dv_init_obj() */
 	uint32_t added;			/* entries, for pieces */
 	uint32_t room;			/* of these, what no QP has; under lib_lock() */
+	struct entries *entries_spare;	/* kept when the struct is used for another CQ */
 	const struct split *entry_split;	/* of the entry that start_poll or next_poll read */
 	uint32_t (*read_byte_len)(struct ibv_cq_ex *cq);
 };
@@ -574,6 +577,13 @@ void cq_forget_all(void);
 int lib_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc);
 /* Polls, and accounts for the completions; called with .lock held. */
 int cq_take(struct cq *c, int n, struct ibv_wc *wc, enum bias_token token);
+
+/* --- entries.c ------------------------------------------------------------------------------ */
+
+/* Raises what @attr asks for, so that QPs on the CQ can move. False: they cannot. */
+bool entries_ask(struct ibv_cq_init_attr_ex *attr);
+/* Replaces the functions of a CQ that was created as entries_ask() asked. False: there is no memory. */
+bool entries_patch(struct cq *c, struct ibv_cq_ex *cqx);
 
 /* --- process.c: QPs and CQs that were found last -------------------------------------------- */
 
@@ -671,12 +681,30 @@ extern struct next next;
 struct mlx5dv_qp_init_attr;
 struct mlx5dv_cq_init_attr;
 struct mlx5dv_obj;
+struct mlx5dv_sched_leaf;
 
 EXPORT struct ibv_qp *mlx5dv_create_qp(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr,
 				       struct mlx5dv_qp_init_attr *dv);
 EXPORT struct ibv_cq_ex *mlx5dv_create_cq(struct ibv_context *ctx, struct ibv_cq_init_attr_ex *attr,
 					  struct mlx5dv_cq_init_attr *dv);
 EXPORT int mlx5dv_init_obj(struct mlx5dv_obj *obj, uint64_t obj_type);
+EXPORT int mlx5dv_modify_qp_lag_port(struct ibv_qp *qp, uint8_t port);
+EXPORT int mlx5dv_query_qp_lag_port(struct ibv_qp *qp, uint8_t *port, uint8_t *active);
+EXPORT int mlx5dv_modify_qp_udp_sport(struct ibv_qp *qp, uint16_t port);
+EXPORT int mlx5dv_modify_qp_sched_elem(struct ibv_qp *qp, const struct mlx5dv_sched_leaf *requestor,
+				       const struct mlx5dv_sched_leaf *responder);
+
+/* Those of libmlx5; NULL: not looked up yet. Replaced by tests. */
+struct next_mlx5 {
+	int (*_Atomic modify_qp_lag_port)(struct ibv_qp *qp, uint8_t port);
+	int (*_Atomic query_qp_lag_port)(struct ibv_qp *qp, uint8_t *port, uint8_t *active);
+	int (*_Atomic modify_qp_udp_sport)(struct ibv_qp *qp, uint16_t port);
+	int (*_Atomic modify_qp_sched_elem)(struct ibv_qp *qp,
+					    const struct mlx5dv_sched_leaf *requestor,
+					    const struct mlx5dv_sched_leaf *responder);
+};
+
+extern struct next_mlx5 next_mlx5;
 
 /* Called after the provider created a QP. False: the library does not see all of its posts. */
 bool track_qp(struct context *c, struct ibv_qp *qp, const struct qp_want *want);

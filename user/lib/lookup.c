@@ -63,6 +63,10 @@ static const struct replaced {
 	REPLACED("libmlx5.so.1", mlx5dv_create_cq, "MLX5_1.1"),
 	REPLACED("libmlx5.so.1", mlx5dv_init_obj, "MLX5_1.2"),
 	REPLACED("libmlx5.so.1", mlx5dv_create_qp, "MLX5_1.3"),
+	REPLACED("libmlx5.so.1", mlx5dv_modify_qp_lag_port, "MLX5_1.14"),
+	REPLACED("libmlx5.so.1", mlx5dv_query_qp_lag_port, "MLX5_1.14"),
+	REPLACED("libmlx5.so.1", mlx5dv_modify_qp_udp_sport, "MLX5_1.17"),
+	REPLACED("libmlx5.so.1", mlx5dv_modify_qp_sched_elem, "MLX5_1.17"),
 };
 
 static const struct replaced *find_replaced(const char *name)

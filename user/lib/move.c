@@ -105,7 +105,7 @@ static void clear(struct move *m)
 	m->attr_mask = 0;
 	m->state = MOVE_IDLE;
 	m->out.type = 0;
-	m->wanted = m->frozen = m->broken = m->windows = m->fence_out = false;
+	m->wanted = m->frozen = m->building = m->broken = m->windows = m->fence_out = false;
 	m->result = 0;
 	m->why = NULL;
 	m->accepted = m->sig_accepted = 0;
@@ -114,7 +114,8 @@ static void clear(struct move *m)
 	m->events = 0;
 }
 
-static struct move *move_new(struct qp *q, struct ibv_qp *qp, const struct ibv_qp_init_attr *attr)
+static struct move *move_new(struct qp *q, struct ibv_qp *qp, const struct ibv_qp_init_attr *attr,
+			     uint64_t ops)
 {
 	struct move *m = move_alloc();
 
@@ -122,13 +123,14 @@ static struct move *move_new(struct qp *q, struct ibv_qp *qp, const struct ibv_q
 		return NULL;
 	pthread_mutex_lock(&m->life);
 	clear(m);
-	if (!alloc_recvs(m, attr->cap.max_recv_wr, attr->cap.max_recv_sge)) {
+	m->q = q;
+	m->ops = ops;
+	if (!alloc_recvs(m, attr->cap.max_recv_wr, attr->cap.max_recv_sge) || !move_wr_adopt(m)) {
 		m->dead = true;
 		pthread_mutex_unlock(&m->life);
 		move_free(m);
 		return NULL;
 	}
-	m->q = q;
 	m->first = m->now = qp;
 	/* The program may use what the provider gave; the further receive is for the peer's mark. */
 	m->init = *attr;
@@ -139,7 +141,8 @@ static struct move *move_new(struct qp *q, struct ibv_qp *qp, const struct ibv_q
 }
 
 /* Why the QP, which was asked to be one that moves, is none. */
-static const char *adopt(struct qp *q, struct ibv_qp *qp, const struct ibv_qp_init_attr *attr)
+static const char *adopt(struct qp *q, struct ibv_qp *qp, const struct ibv_qp_init_attr *attr,
+			 uint64_t ops)
 {
 	struct cq *send_cq = cq_find(qp->send_cq), *recv_cq = cq_find(qp->recv_cq);
 	struct move *m;
@@ -151,13 +154,13 @@ static const char *adopt(struct qp *q, struct ibv_qp *qp, const struct ibv_qp_in
 		return "its requests may be split (job.chunk)";
 	if (place_knows_pd(qp->pd))
 		return "the program has put it in a parent domain, which says on which register it is";
-	if (!q->ring || q->wr_real || !send_cq || !recv_cq)
+	if (!q->ring || !send_cq || !recv_cq)
 		return "the library does not see its requests complete";
 	if (channel_open(q->ctx->dev))
 		return "there is no module that relays messages";
 	if (!move_thread_start())
 		return "there is no thread for it";
-	m = move_new(q, qp, attr);
+	m = move_new(q, qp, attr, ops);
 	if (!m)
 		return "out of memory";
 	q->post_send = move_post_send;
@@ -165,6 +168,8 @@ static const char *adopt(struct qp *q, struct ibv_qp *qp, const struct ibv_qp_in
 	send_cq->moves = true;
 	recv_cq->moves = true;
 	atomic_store_explicit(&q->move, m, memory_order_release);
+	if (q->wr_real)
+		move_wr_patch(q);
 	return NULL;
 }
 
@@ -176,7 +181,7 @@ void move_adopt(struct ibv_qp *qp, struct ibv_qp_init_attr *attr, const struct m
 	if (q && q->ctx->place.able && attr->cap.max_send_wr)
 		q->reg = move_register_of(qp);
 	if (q && lib_lock()) {
-		q->move_why = ask->on ? adopt(q, qp, attr) : ask->why;
+		q->move_why = ask->on ? adopt(q, qp, attr, ask->ops) : ask->why;
 		if (q->move_why)
 			move_knob_unable(q);
 		lib_unlock();
@@ -223,10 +228,9 @@ static struct tally tally_of(const struct move *m, const struct ibv_send_wr *wr)
 	return t;
 }
 
-/* With .lock held. */
-static void wait_for_thaw(struct move *m)
+void move_wait_to_post(struct move *m)
 {
-	while (m->frozen)
+	while (m->frozen || m->building)
 		pthread_cond_wait(&m->thaw, &m->lock);
 }
 
@@ -262,7 +266,7 @@ int move_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr
 		return m->q->ctx->real.post_send(m->now, wr, bad);
 	t = tally_of(m, wr);
 	pthread_mutex_lock(&m->lock);
-	wait_for_thaw(m);
+	move_wait_to_post(m);
 	ret = move_ring(m, wr, &refused);
 	if (ret && refused) {
 		left = tally_of(m, refused);
@@ -287,7 +291,7 @@ int move_bind_mw(struct move *m, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 	int ret;
 
 	pthread_mutex_lock(&m->lock);
-	wait_for_thaw(m);
+	move_wait_to_post(m);
 	m->windows = true;
 	r = m->now_at ? m->now_at->reg : NULL;
 	if (r)

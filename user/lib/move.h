@@ -20,7 +20,8 @@
  *
  * Locks, outer first: .life of a move (which QPs there are, the protocol); lib_lock(); .lock of a CQ;
  * .lock of a move (what is posted where), which is also taken inside .sq of the QP. Inside .lock only
- * the provider's locks are taken. No lock is held while a message is told.
+ * the provider's locks are taken, and that of a register. No lock is held while a message is told.
+ * A batch of ibv_wr_*() begins and ends under .lock, and has the QP's send queue in between (.building).
  */
 #ifndef LIB_MOVE_H
 #define LIB_MOVE_H
@@ -87,11 +88,20 @@ struct move_recv {
 	int num_sge;
 };
 
+/* What a batch of ibv_wr_*() has so far. */
+struct move_batch {
+	uint32_t n, sig, sent;
+	bool windows;
+};
+
 struct move {
 	/* Constant while the QP lives. */
 	struct qp *q;
 	struct ibv_qp *first;			/* the program's */
 	struct ibv_qp_init_attr init;		/* of shadows */
+	uint64_t ops;				/* enum ibv_qp_create_send_ops_flags; 0: no ibv_qp_ex */
+	/* The provider's functions of .first, where it has any. Kept for the next QP of the struct. */
+	struct wr_real *wr;
 	struct move *next_free;
 
 	/* The protocol; under .life. */
@@ -129,6 +139,8 @@ struct move {
 	pthread_mutex_t lock;
 	pthread_cond_t thaw;
 	bool frozen;
+	bool building;				/* a thread builds a batch of ibv_wr_*() */
+	struct move_batch batch;		/* of that thread, without .lock */
 	bool broken;				/* an error, or more receives than there can be */
 	bool windows;				/* memory windows are bound to the QP */
 	bool fence_out;
@@ -172,6 +184,7 @@ struct move_ask {
 	bool on;			/* it may move */
 	const char *why;		/* it may not; NULL: it may, or nothing moves here */
 	struct ibv_qp_cap cap;		/* as the program asked */
+	uint64_t ops;			/* its functions of ibv_wr_*() */
 };
 
 /* Raises what @attr asks for, if such a QP can move. */
@@ -185,6 +198,8 @@ bool move_unask(struct move_ask *ask, struct ibv_qp_init_attr *attr);
 void move_adopt(struct ibv_qp *qp, struct ibv_qp_init_attr *attr, const struct move_ask *ask);
 /* The QP is gone; with lib_lock() held. */
 void move_free(struct move *m);
+/* With .lock held: until posts are not held any more, and no batch is being built. */
+void move_wait_to_post(struct move *m);
 /* Makes completions those of the program's QPs. Returns how many of @n the program may see. */
 int move_keep(const struct cq *c, struct ibv_wc *wc, int n);
 /* Posts to the QP that is in use. .lock is held. */
@@ -192,6 +207,17 @@ int move_ring(struct move *m, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 int move_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 int move_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 int move_bind_mw(struct move *m, struct ibv_mw *mw, struct ibv_mw_bind *bind);
+
+/* --- move_wr.c: posting by ibv_wr_*() -------------------------------------------------- */
+
+/* move_ask() for ibv_create_qp_ex(). */
+struct move_ask move_ask_ex(const struct context *c, struct ibv_qp_init_attr_ex *attr);
+/* False: out of memory. With lib_lock() held, before .move of the QP is set. */
+bool move_wr_adopt(struct move *m);
+/* Puts the functions of move_wr.c in place of the provider's in .wr_real of a QP that can move. */
+void move_wr_patch(struct qp *q);
+/* A QP as the program's own one was asked for. NULL: errno. */
+struct ibv_qp *move_create_like(const struct move *m, struct ibv_pd *pd);
 
 /* --- move_calls.c: calls of the program ------------------------------------------- */
 
@@ -201,6 +227,12 @@ int move_query(struct move *m, struct ibv_qp_attr *attr, int mask, struct ibv_qp
 void move_destroy(struct move *m);
 /* The program closes the context. */
 void move_close(const struct context *c);
+
+/* --- pinned.c: calls that keep a QP where it is ------------------------------------ */
+
+/* Returns the QP that carries the program's requests, now and for good. */
+struct ibv_qp *move_pin_shown(struct move *m);
+int lib_modify_qp_rate_limit(struct ibv_qp *qp, struct ibv_qp_rate_limit_attr *attr);
 
 /* --- move_swap.c: shadows; .life is held ------------------------------------------- */
 

@@ -191,6 +191,11 @@ static const char *why_of(int err, const char *otherwise)
 	}
 }
 
+static const char *why_not_drained(const struct move *m)
+{
+	return m->windows ? "memory windows are bound to it" : "a request failed";
+}
+
 /* --- A ------------------------------------------------------------------------------- */
 
 /* False: as many QPs move as may at the same time. */
@@ -281,7 +286,7 @@ static void drain(struct move *m)
 	}
 	if (ret < 0)
 		give_up_and_say(m, ret, late ? "requests did not complete in time" :
-				why_of(ret, "a request failed"));
+				why_of(ret, why_not_drained(m)));
 }
 
 /* What became of this end's mark and the peer's. */
@@ -366,7 +371,7 @@ static void drain_for_peer(struct move *m)
 		say(m, MOVE_DRAINED);
 	} else if (ret < 0) {
 		give_up_and_say(m, ret, late ? "requests did not complete in time" :
-				why_of(ret, "a request failed"));
+				why_of(ret, why_not_drained(m)));
 	}
 }
 

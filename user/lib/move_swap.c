@@ -45,10 +45,10 @@ static const char *cannot_poll(const struct cq *c)
 {
 	const struct stash *s;
 
+	if (c && c->start_poll && !c->entries)
+		return "the library cannot keep what its extended completion queue offers";
 	if (!c || !*c->alive || !c->moves || !c->move_room)
 		return "its completion queue has no room for completions of the library";
-	if (c->start_poll || atomic_load_explicit(&c->by_entry, memory_order_relaxed))
-		return "its completion queue is an extended one";
 	if (c->has_channel)
 		return "its completion queue has a completion channel";
 	if (c->shown)
@@ -73,12 +73,10 @@ static const char *cannot_here(struct move *m)
 		return why;
 	if (m->windows)
 		return "memory windows are bound to it";
-	if (m->q->shown)
-		return "the program has had its queues shown by mlx5dv_init_obj()";
+	if (m->q->stays)
+		return m->q->stays;
 	if (m->q->chunk)
 		return "its requests may be split (job.chunk)";
-	if (m->q->wr_real)
-		return "it has the functions of ibv_wr_*()";
 	if (move_forked)
 		return "the process has forked";
 	if ((m->attr_mask & CONNECT_MASK) != CONNECT_MASK || m->attr_mask & OTHER_MASK)
@@ -161,23 +159,21 @@ static int prepare_shadow(struct move *m, struct ibv_qp *qp)
  */
 static struct ibv_qp *create_shadow(struct move *m, struct place_domain **at)
 {
-	struct ibv_qp_init_attr init = m->init;
 	struct ibv_qp *qp;
 
 	*at = place_take(m->q->ctx, m->first->pd, move_sharing(m->q));
 	if (*at) {
-		qp = next.create_qp((*at)->pd, &init);
+		qp = move_create_like(m, (*at)->pd);
 		if (qp)
 			return qp;
 		place_give(m->q->ctx, *at);
 		*at = NULL;
-		init = m->init;
 	}
 	if (m->by_knob) {
 		errno = ENOSPC;
 		return NULL;
 	}
-	return next.create_qp(m->first->pd, &init);
+	return move_create_like(m, m->first->pd);
 }
 
 int move_make_shadow(struct move *m)
@@ -309,9 +305,10 @@ int move_drained(struct move *m)
 	if (fails_at(MOVE_STEP_DRAIN))
 		return -EIO;
 	pthread_mutex_lock(&m->lock);
-	if (m->broken || !q->order)
+	/* A window may have been bound since the move began. */
+	if (m->broken || m->windows || !q->order)
 		ret = -EIO;
-	else if (m->fence_out)
+	else if (m->fence_out || m->building)
 		ret = 0;
 	else if (q->done == m->accepted)
 		ret = 1;
@@ -324,7 +321,8 @@ int move_drained(struct move *m)
 void move_probe(struct move *m)
 {
 	pthread_mutex_lock(&m->lock);
-	if (!m->broken && !m->fence_out)
+	/* A batch that is being built will tell as well. */
+	if (!m->broken && !m->fence_out && !m->building)
 		post_fence(m);
 	pthread_mutex_unlock(&m->lock);
 }
@@ -364,8 +362,12 @@ static int repost_recvs(struct move *m)
 static int reset_old(struct move *m)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
+	int ret = fails_at(MOVE_STEP_RESET) ? EIO : next.modify_qp(m->now, &attr, IBV_QP_STATE);
 
-	return fails_at(MOVE_STEP_RESET) ? -EIO : -next.modify_qp(m->now, &attr, IBV_QP_STATE);
+	/* libmlx5 has set some of its functions anew. */
+	if (!ret && m->now == m->first && m->q->wr_real)
+		wr_patch(m->q, (struct ibv_qp_ex *)m->first);
+	return -ret;
 }
 
 /* A message of no bytes; the connection's end knows by it that this one has swapped. */
@@ -422,6 +424,8 @@ void move_back_to_first(struct move *m)
 	struct place_domain *at = m->now_at;
 	struct ibv_qp *qp = m->now;
 
+	/* While its number is known. Not every provider drops the completions of a QP that it destroys. */
+	move_poll(m);
 	pthread_mutex_lock(&m->lock);
 	m->now = m->first;
 	m->now_at = NULL;

@@ -11,17 +11,9 @@
 /* The QP that the program's requests go to now, and for good. */
 static struct ibv_qp *show_qp(struct ibv_qp *qp)
 {
-	struct qp *q = qp_find(qp);
-	struct move *m = move_of(q);
+	struct move *m = move_of(qp_find(qp));
 
-	if (!m)
-		return qp;
-	pthread_mutex_lock(&m->life);
-	move_settle(m);
-	q->shown = true;
-	qp = m->now;
-	pthread_mutex_unlock(&m->life);
-	return qp;
+	return m ? move_pin_shown(m) : qp;
 }
 
 static int (*_Atomic real)(struct mlx5dv_obj *obj, uint64_t obj_type);

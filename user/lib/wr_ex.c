@@ -6,49 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "lib/lib.h"
-
-#define WR_STARTERS(X) WR_WHOLE(X) WR_LARGE(X)
-/* Requests that are never split. */
-#define WR_WHOLE(X) \
-	X(wr_atomic_cmp_swp, (QPX, uint32_t rkey, uint64_t addr, uint64_t cmp, uint64_t swap), \
-	  (qpx, rkey, addr, cmp, swap)) \
-	X(wr_atomic_fetch_add, (QPX, uint32_t rkey, uint64_t addr, uint64_t n), \
-	  (qpx, rkey, addr, n)) \
-	X(wr_bind_mw, \
-	  (QPX, struct ibv_mw *mw, uint32_t rkey, const struct ibv_mw_bind_info *info), \
-	  (qpx, mw, rkey, info)) \
-	X(wr_local_inv, (QPX, uint32_t rkey), (qpx, rkey)) \
-	X(wr_rdma_write_imm, (QPX, uint32_t rkey, uint64_t addr, __be32 imm), \
-	  (qpx, rkey, addr, imm)) \
-	X(wr_send, (QPX), (qpx)) \
-	X(wr_send_imm, (QPX, __be32 imm), (qpx, imm)) \
-	X(wr_send_inv, (QPX, uint32_t rkey), (qpx, rkey)) \
-	X(wr_send_tso, (QPX, void *hdr, uint16_t hdr_sz, uint16_t mss), (qpx, hdr, hdr_sz, mss))
-/* Those that may be. */
-#define WR_LARGE(X) \
-	X(wr_rdma_read, (QPX, uint32_t rkey, uint64_t addr), (qpx, rkey, addr)) \
-	X(wr_rdma_write, (QPX, uint32_t rkey, uint64_t addr), (qpx, rkey, addr))
-#define QPX struct ibv_qp_ex *qpx
-
-struct wr_real {
-#define X(name, params, args) void (*name) params;
-	WR_STARTERS(X)
-#undef X
-	void (*wr_set_inline_data)(QPX, void *addr, size_t length);
-	void (*wr_set_inline_data_list)(QPX, size_t n, const struct ibv_data_buf *buf);
-	void (*wr_set_sge)(QPX, uint32_t lkey, uint64_t addr, uint32_t length);
-	void (*wr_set_sge_list)(QPX, size_t n, const struct ibv_sge *sge);
-	void (*wr_start)(QPX);
-	int (*wr_complete)(QPX);
-	void (*wr_abort)(QPX);
-};
-
-/* A patched QP is in the table until the provider has destroyed it. */
-static inline struct qp *find_patched_qp(const struct ibv_qp_ex *qpx)
-{
-	return table_find(&qps, qpx);
-}
+#include "lib/wr_ex.h"
 
 static void note_request(struct qp *q, const struct ibv_qp_ex *qpx)
 {
@@ -371,9 +329,11 @@ bool wr_patch(struct qp *q, struct ibv_qp_ex *qpx)
 		return true;
 	if (!q->wr_spare)
 		q->wr_spare = calloc(1, sizeof(*q->wr_spare));
-	q->wr_real = q->wr_spare;
-	if (!q->wr_real)
+	if (!q->wr_spare)
 		return false;
+	/* The thread that moves a QP patches it, too, while others read this. */
+	if (q->wr_real != q->wr_spare)
+		q->wr_real = q->wr_spare;
 #define X(name, params, args) PATCH(name);
 	WR_STARTERS(X)
 #undef X
@@ -386,6 +346,8 @@ bool wr_patch(struct qp *q, struct ibv_qp_ex *qpx)
 	PATCH(wr_abort);
 	if (q->placed)
 		patch_placed(q);
+	if (atomic_load_explicit(&q->move, memory_order_relaxed))
+		move_wr_patch(q);
 	__atomic_fetch_or(&q->slot->id.flags, SWIFTRDMA_SLOT_WR_API, __ATOMIC_RELAXED);
 	return true;
 }

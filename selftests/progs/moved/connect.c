@@ -28,7 +28,15 @@ static struct ibv_qp_init_attr init_of(struct ibv_context *ctx)
 			 .max_send_sge = 1, .max_recv_sge = 1, .max_inline_data = INLINE },
 	};
 
-	c->cq = ibv_create_cq(ctx, 2 * WINDOW + 3 + RECVS, NULL, NULL, 0);
+	if (getenv("MOVED_ENTRIES")) {
+		c->cqx = ibv_create_cq_ex(ctx, &(struct ibv_cq_init_attr_ex){
+			.cqe = 2 * WINDOW + 3 + RECVS,
+			.wc_flags = IBV_WC_EX_WITH_BYTE_LEN | IBV_WC_EX_WITH_IMM | IBV_WC_EX_WITH_QP_NUM,
+		});
+		c->cq = c->cqx ? ibv_cq_ex_to_cq(c->cqx) : NULL;
+	} else {
+		c->cq = ibv_create_cq(ctx, 2 * WINDOW + 3 + RECVS, NULL, NULL, 0);
+	}
 	init.send_cq = init.recv_cq = c->cq;
 	return init;
 }
@@ -46,6 +54,26 @@ bool open_device(const char *name)
 	return !vdev_open(&dev, name);
 }
 
+#define OPS (IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM | IBV_QP_EX_WITH_RDMA_WRITE | \
+	     IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_RDMA_READ | \
+	     IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD)
+
+static struct ibv_qp *create_qp(struct ibv_qp_init_attr *init)
+{
+	struct ibv_qp_init_attr_ex ex = {
+		.qp_type = init->qp_type, .cap = init->cap,
+		.send_cq = init->send_cq, .recv_cq = init->recv_cq, .pd = dev.pd,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS, .send_ops_flags = OPS,
+	};
+	struct ibv_qp *qp;
+
+	if (!getenv("MOVED_WR"))
+		return ibv_create_qp(dev.pd, init);
+	qp = ibv_create_qp_ex(dev.ctx, &ex);
+	c->qpx = qp ? ibv_qp_to_qp_ex(qp) : NULL;
+	return c->qpx ? qp : NULL;
+}
+
 static bool set_up_by_verbs(void)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .qp_access_flags = ACCESS };
@@ -56,7 +84,7 @@ static bool set_up_by_verbs(void)
 
 	own = own_memory(dev.pd);
 	init = init_of(dev.ctx);
-	c->qp = c->mr && c->cq ? ibv_create_qp(dev.pd, &init) : NULL;
+	c->qp = c->mr && c->cq ? create_qp(&init) : NULL;
 	if (!c->qp)
 		return false;
 	at = vdev_peer(&dev, c->qp, vrnd(&c->seed));

@@ -19,6 +19,9 @@
  *	MOVED_POSTERS=1	two threads post, in turns that chance decides
  *	MOVED_CM=ADDR	the QPs are connected by rdma_cm; ADDR is that of the end that listens
  *	MOVED_FORK=N	a child is forked after N moves, and ends
+ *	MOVED_WR=1	each second list is a batch of ibv_wr_*(); without MOVED_CM
+ *	MOVED_ENTRIES=1	the completion queue is an extended one, which is read entry by entry
+ *	MOVED_PORT=N	mlx5dv_modify_qp_lag_port() is called after N moves
  *	MOVED_QPS=N	N connections of one context, each in a thread of its own, which meet at PORT and those
  *			after it
  *	MOVED_UNTIL=FILE	the traffic goes on until FILE exists
@@ -39,6 +42,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <infiniband/mlx5dv.h>
+
 #include "moved.h"
 #include "stat.h"
 
@@ -49,7 +54,7 @@
 
 static int (*move)(struct ibv_qp *qp);
 static volatile sig_atomic_t asked_to_end;
-static unsigned int moves_wanted, fork_after;
+static unsigned int moves_wanted, fork_after, port_after;
 static const char *host, *until;
 
 static void *post_at_will(void *arg)
@@ -92,8 +97,12 @@ static void *move_at_will(void *arg)
 		usleep(vrnd(&c->seed) % 3000);
 		err = move(c->qp);
 		if (!err) {
-			if (++c->moved == fork_after)
+			c->moved++;
+			if (c->moved == fork_after)
 				fork_once();
+			err = c->moved == port_after ? mlx5dv_modify_qp_lag_port(c->qp, 1) : 0;
+			if (err)
+				wrong("the port cannot be set: %s", strerrorname_np(err));
 			last = now_ns();
 		} else if (err == -EBUSY) {
 			c->busy++;
@@ -254,6 +263,7 @@ int main(int argc, char **argv)
 	host = argc > 4 ? argv[4] : NULL;
 	until = getenv("MOVED_UNTIL");
 	fork_after = number_in("MOVED_FORK", 0);
+	port_after = number_in("MOVED_PORT", 0);
 	conns = number_in("MOVED_QPS", 1);
 	if (!conns || conns > CONNS_MAX)
 		return 2;

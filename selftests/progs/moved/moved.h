@@ -28,7 +28,9 @@ struct shared {
 /* One connection. Only the thread that posts changes what is not atomic, if nothing else is said. */
 struct conn {
 	struct ibv_cq *cq;
+	struct ibv_cq_ex *cqx;			/* the same, read entry by entry; NULL: it is not */
 	struct ibv_qp *qp;
+	struct ibv_qp_ex *qpx;			/* NULL: all is posted by ibv_post_send() */
 	struct ibv_mr *mr;
 	struct {
 		struct shared shared;

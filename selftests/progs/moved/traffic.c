@@ -113,6 +113,49 @@ static bool may_post(void)
 	return c->posted - c->done < WINDOW && c->sent - c->mem.peer_taken < AHEAD;
 }
 
+static void build(struct ibv_qp_ex *qpx, const struct ibv_send_wr *wr)
+{
+	qpx->wr_id = wr->wr_id;
+	qpx->wr_flags = wr->send_flags;
+	switch (wr->opcode) {
+	case IBV_WR_SEND:
+		ibv_wr_send(qpx);
+		break;
+	case IBV_WR_SEND_WITH_IMM:
+		ibv_wr_send_imm(qpx, wr->imm_data);
+		break;
+	case IBV_WR_RDMA_WRITE:
+		ibv_wr_rdma_write(qpx, wr->wr.rdma.rkey, wr->wr.rdma.remote_addr);
+		break;
+	case IBV_WR_RDMA_WRITE_WITH_IMM:
+		ibv_wr_rdma_write_imm(qpx, wr->wr.rdma.rkey, wr->wr.rdma.remote_addr, wr->imm_data);
+		break;
+	case IBV_WR_RDMA_READ:
+		ibv_wr_rdma_read(qpx, wr->wr.rdma.rkey, wr->wr.rdma.remote_addr);
+		break;
+	default:
+		ibv_wr_atomic_fetch_add(qpx, wr->wr.atomic.rkey, wr->wr.atomic.remote_addr,
+					wr->wr.atomic.compare_add);
+	}
+	if (wr->send_flags & IBV_SEND_INLINE)
+		ibv_wr_set_inline_data(qpx, (void *)(uintptr_t)wr->sg_list->addr, wr->sg_list->length);
+	else
+		ibv_wr_set_sge_list(qpx, (size_t)wr->num_sge, wr->sg_list);
+}
+
+/* By the one interface or the other, in turns. */
+static int post_list(struct ibv_send_wr *wr, uint64_t i)
+{
+	struct ibv_send_wr *bad;
+
+	if (!c->qpx || i / 3 % 2)
+		return ibv_post_send(c->qp, wr, &bad);
+	ibv_wr_start(c->qpx);
+	for (; wr; wr = wr->next)
+		build(c->qpx, wr);
+	return ibv_wr_complete(c->qpx);
+}
+
 static void post_op(uint64_t i)
 {
 	enum op op = i % OPS;
@@ -123,7 +166,7 @@ static void post_op(uint64_t i)
 	struct ibv_send_wr wr = {
 		.wr_id = i, .sg_list = &sge, .num_sge = 1,
 		.send_flags = i % EVERY == EVERY - 1 || op == OP_READ || op == OP_ADD ? IBV_SEND_SIGNALED : 0,
-	}, first = { .wr_id = i, .sg_list = &note, .num_sge = 1, .next = &wr }, *head = &wr, *bad;
+	}, first = { .wr_id = i, .sg_list = &note, .num_sge = 1, .next = &wr }, *head = &wr;
 	int ret;
 
 	fill(c->mem.out[at], i, n);
@@ -167,7 +210,7 @@ static void post_op(uint64_t i)
 		c->adds += i;
 	}
 	c->sent += takes_receive(i);
-	ret = ibv_post_send(c->qp, head, &bad);
+	ret = post_list(head, i);
 	if (ret)
 		wrong("post_send %lu: %s", i, strerrorname_np(ret));
 }
@@ -235,23 +278,55 @@ static void take_message(const struct ibv_wc *wc)
 	c->mem.shared.taken = c->recv_done;
 }
 
+static void take(const struct ibv_wc *wc)
+{
+	if (wc->status)
+		wrong("a completion: %s", ibv_wc_status_str(wc->status));
+	if (wc->qp_num != c->qp->qp_num)
+		wrong("a completion of QP %u, not %u", wc->qp_num, c->qp->qp_num);
+	if (wc->opcode & IBV_WC_RECV)
+		take_message(wc);
+	else if (wc->wr_id == CREDIT)
+		c->reads_credit = false;
+	else
+		end_op(wc->wr_id);
+}
+
+/* Entry by entry; it posts the receives while the poll is open. */
+static bool poll_entries(struct ibv_cq_ex *cq)
+{
+	struct ibv_poll_cq_attr attr = { 0 };
+	int n = 0;
+
+	if (ibv_start_poll(cq, &attr))
+		return false;
+	do {
+		struct ibv_wc wc = {
+			.wr_id = cq->wr_id, .status = cq->status, .qp_num = ibv_wc_read_qp_num(cq),
+		};
+
+		if (!wc.status) {
+			wc.opcode = ibv_wc_read_opcode(cq);
+			wc.byte_len = ibv_wc_read_byte_len(cq);
+			wc.imm_data = ibv_wc_read_imm_data(cq);
+			wc.wc_flags = ibv_wc_read_wc_flags(cq);
+		}
+		take(&wc);
+	} while (++n < POLLED && !ibv_next_poll(cq));
+	ibv_end_poll(cq);
+	return true;
+}
+
 bool poll_once(void)
 {
 	struct ibv_wc wc[POLLED];
-	int n = ibv_poll_cq(c->cq, POLLED, wc);
+	int n;
 
-	for (int i = 0; i < n; i++) {
-		if (wc[i].status)
-			wrong("a completion: %s", ibv_wc_status_str(wc[i].status));
-		if (wc[i].qp_num != c->qp->qp_num)
-			wrong("a completion of QP %u, not %u", wc[i].qp_num, c->qp->qp_num);
-		if (wc[i].opcode & IBV_WC_RECV)
-			take_message(&wc[i]);
-		else if (wc[i].wr_id == CREDIT)
-			c->reads_credit = false;
-		else
-			end_op(wc[i].wr_id);
-	}
+	if (c->cqx)
+		return poll_entries(c->cqx);
+	n = ibv_poll_cq(c->cq, POLLED, wc);
+	for (int i = 0; i < n; i++)
+		take(&wc[i]);
 	return n > 0;
 }
 

@@ -1,0 +1,45 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# A connected QP moves whatever the way in which its program uses it, or is refused for a reason; every
+# byte of its traffic is checked.
+#
+#   scripts/vm --nic rxe|softhca|softhca-eth -- selftests/runtime/move_kinds.sh
+
+cd "$(dirname "$0")/../.." || exit 1
+# shellcheck source=selftests/lib/library.sh
+. selftests/lib/library.sh
+# shellcheck source=selftests/lib/move.sh
+. selftests/lib/move.sh
+
+ktap_begin
+mark_dmesg
+check "the module loads" module_load
+
+moves=${MOVES:-100}
+both_ends "batches of ibv_wr_*()" "$moves" SWIFTRDMA_MOVE=yes MOVED_WR=1
+moved_at_least "batches of ibv_wr_*()" "$moves" $((moves / 4))
+is "... none was refused but for a move of the peer's, or for time" "$(whys_but_time)" '[]'
+
+both_ends "the same, with two threads that post" "$moves" SWIFTRDMA_MOVE=yes MOVED_WR=1 MOVED_POSTERS=1 MOVED_POLLER=1
+moved_at_least "the same, with two threads that post" "$moves" $((moves / 8))
+
+both_ends "an extended completion queue" "$moves" SWIFTRDMA_MOVE=yes MOVED_ENTRIES=1
+moved_at_least "an extended completion queue" "$moves" $((moves / 4))
+is "... none was refused but for a move of the peer's, or for time" "$(whys_but_time)" '[]'
+
+both_ends "... that a thread polls" "$moves" SWIFTRDMA_MOVE=yes MOVED_ENTRIES=1 MOVED_WR=1 MOVED_POLLER=1
+moved_at_least "... that a thread polls" "$moves" $((moves / 20))
+
+# QPs have ports to choose from where a device aggregates links. A QP in RESET, as the program's is by
+# then, has none.
+if [ $nic = softhca-eth ]; then
+	both_ends "a port that is set after a move" 50 SWIFTRDMA_MOVE=yes MOVED_PORT=2
+	is "... keeps the QP where it is" \
+		"$(whys | jq 'index("the program has set its port by mlx5dv_modify_qp_lag_port()") != null')" true
+	check "... which has moved before" test "$(move_figure moved)" -ge 4
+fi
+
+check "the kernel did not complain" test -z "$(complaints)"
+check "the module unloads" module_unload
+ktap_end

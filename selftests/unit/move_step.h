@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* Programs that work at both ends of move_rig.h, while the library moves their QPs. */
+#ifndef UNIT_MOVE_STEP_H
+#define UNIT_MOVE_STEP_H
+
+#include "move_rig.h"
+
+#define MOVE_TEST(f) cmocka_unit_test_setup_teardown(f, move_setup, move_teardown)
+
+static unsigned int last_signalled = 5;
+
+/* One request of each program, of each queue, and one round of the library. */
+static inline void step(void)
+{
+	for (int i = 0; i < 2; i++) {
+		struct end *e = &end[i];
+
+		if (e->gone)
+			continue;
+		/* The library holds the posts of a program meanwhile, so that its thread waits. */
+		while (!e->quiet && !end_frozen(e) && !e->errors && e->posted - e->done < 20)
+			end_post(e, last_signalled);
+		end_poll(e);
+	}
+	fabric_step();
+	move_round();
+	rig.now += MS;
+}
+
+static inline bool at_rest(void)
+{
+	return (end[0].gone || move_of_end(&end[0])->state == MOVE_IDLE) &&
+	       (end[1].gone || move_of_end(&end[1])->state == MOVE_IDLE);
+}
+
+static inline void ask(struct end *e)
+{
+	move_of_end(e)->wanted = true;
+}
+
+/* Until no end moves; returns how long that took, ms. */
+static inline uint64_t settle(void)
+{
+	uint64_t began = rig.now;
+
+	do {
+		step();
+		assert_true(rig.now - began < 60 * S);
+	} while (!at_rest());
+	return (rig.now - began) / MS;
+}
+
+static inline struct ibv_qp *now_of(const struct end *e)
+{
+	return move_of_end(e)->now;
+}
+
+/* The programs' requests go through in both directions, without an error. */
+static inline void goes_on(void)
+{
+	uint64_t was[2] = { end[0].received, end[1].received };
+
+	for (int i = 0; i < 300; i++)
+		step();
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(end[i].errors, 0);
+		assert_true(end[i].received > was[i] + 20);
+		assert_false(end_frozen(&end[i]));
+	}
+	assert_true(at_rest());
+}
+
+/* Both ends have done the same: moved, or not. */
+static inline bool moved_together(const struct ibv_qp *was0, const struct ibv_qp *was1)
+{
+	bool moved = now_of(&end[0]) != was0;
+
+	assert_int_equal(now_of(&end[1]) != was1, moved);
+	return moved;
+}
+
+/* An end sees what it would have seen: an error of what it posts. */
+static inline void sees_the_end(struct end *e)
+{
+	uint64_t began = rig.now;
+
+	while (!e->errors || end_frozen(e) || move_of_end(e)->state != MOVE_IDLE) {
+		step();
+		assert_true(rig.now - began < 60 * S);
+	}
+}
+
+static inline void refused(struct end *e, int err, const char *why)
+{
+	const struct ibv_qp *was0 = now_of(&end[0]), *was1 = now_of(&end[1]);
+
+	ask(e);
+	settle();
+	assert_false(moved_together(was0, was1));
+	assert_int_equal(move_of_end(e)->result, err);
+	assert_string_equal(swiftrdma_move_reason(e->qp), why);
+	goes_on();
+}
+
+#endif /* UNIT_MOVE_STEP_H */

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Calls that give a QP what libibverbs cannot read back: a rate limit, and what libmlx5 has of its own.
+ * They are made for the QP that carries the requests. A shadow would come without it, so the QP stays
+ * where it is from then on.
+ */
+#include <infiniband/mlx5dv.h>
+
+#include "lib/lib.h"
+
+struct next_mlx5 next_mlx5;
+
+/* With .life held: the QP that carries the requests. No move begins or ends until unpin(). */
+static struct ibv_qp *pin(struct move *m)
+{
+	pthread_mutex_lock(&m->life);
+	move_settle(m);
+	return m->now;
+}
+
+/* @why: what the call that returned @ret has set; NULL: nothing. */
+static int unpin(struct move *m, int ret, const char *why)
+{
+	if (!ret && why)
+		m->q->stays = why;
+	pthread_mutex_unlock(&m->life);
+	return ret;
+}
+
+struct ibv_qp *move_pin_shown(struct move *m)
+{
+	struct ibv_qp *now = pin(m);
+
+	unpin(m, 0, "the program has had its queues shown by mlx5dv_init_obj()");
+	return now;
+}
+
+int lib_modify_qp_rate_limit(struct ibv_qp *qp, struct ibv_qp_rate_limit_attr *attr)
+{
+	struct context *c = context_find(qp->context);
+	struct move *m = move_of(qp_find(qp));
+
+	if (!m)
+		return c->modify_qp_rate_limit(qp, attr);
+	return unpin(m, c->modify_qp_rate_limit(pin(m), attr),
+		     "the program has limited its rate by ibv_modify_qp_rate_limit()");
+}
+
+/* --- libmlx5 -------------------------------------------------------------------------- */
+
+/* Whether libmlx5 has the function. Threads that look it up at the same time find the same. */
+#define FIND(member, version) \
+	(next_mlx5.member || \
+	 (next_mlx5.member = lookup_next("libmlx5.so.1", "mlx5dv_" #member, "MLX5_" version)))
+
+EXPORT int mlx5dv_modify_qp_lag_port(struct ibv_qp *qp, uint8_t port)
+{
+	struct move *m = move_of(qp_find(qp));
+
+	if (!FIND(modify_qp_lag_port, "1.14"))
+		return ENOSYS;
+	if (!m)
+		return next_mlx5.modify_qp_lag_port(qp, port);
+	return unpin(m, next_mlx5.modify_qp_lag_port(pin(m), port),
+		     "the program has set its port by mlx5dv_modify_qp_lag_port()");
+}
+
+EXPORT int mlx5dv_query_qp_lag_port(struct ibv_qp *qp, uint8_t *port, uint8_t *active)
+{
+	struct move *m = move_of(qp_find(qp));
+
+	if (!FIND(query_qp_lag_port, "1.14"))
+		return ENOSYS;
+	if (!m)
+		return next_mlx5.query_qp_lag_port(qp, port, active);
+	return unpin(m, next_mlx5.query_qp_lag_port(pin(m), port, active), NULL);
+}
+
+EXPORT int mlx5dv_modify_qp_udp_sport(struct ibv_qp *qp, uint16_t port)
+{
+	struct move *m = move_of(qp_find(qp));
+
+	if (!FIND(modify_qp_udp_sport, "1.17"))
+		return ENOSYS;
+	if (!m)
+		return next_mlx5.modify_qp_udp_sport(qp, port);
+	return unpin(m, next_mlx5.modify_qp_udp_sport(pin(m), port),
+		     "the program has set its UDP port by mlx5dv_modify_qp_udp_sport()");
+}
+
+EXPORT int mlx5dv_modify_qp_sched_elem(struct ibv_qp *qp, const struct mlx5dv_sched_leaf *requestor,
+				       const struct mlx5dv_sched_leaf *responder)
+{
+	struct move *m = move_of(qp_find(qp));
+
+	if (!FIND(modify_qp_sched_elem, "1.17"))
+		return ENOSYS;
+	if (!m)
+		return next_mlx5.modify_qp_sched_elem(qp, requestor, responder);
+	return unpin(m, next_mlx5.modify_qp_sched_elem(pin(m), requestor, responder),
+		     "the program has scheduled it by mlx5dv_modify_qp_sched_elem()");
+}
