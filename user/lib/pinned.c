@@ -49,9 +49,12 @@ int lib_modify_qp_rate_limit(struct ibv_qp *qp, struct ibv_qp_rate_limit_attr *a
 /* --- libmlx5 -------------------------------------------------------------------------- */
 
 /* Whether libmlx5 has the function. Threads that look it up at the same time find the same. */
-#define FIND(member, version) \
-	(next_mlx5.member || \
-	 (next_mlx5.member = lookup_next("libmlx5.so.1", "mlx5dv_" #member, "MLX5_" version)))
+#define FIND(member, version) ({ \
+	if (!atomic_load(&next_mlx5.member)) \
+		atomic_store(&next_mlx5.member, lookup_next("libmlx5.so.1", "mlx5dv_" #member, \
+							     "MLX5_" version)); \
+	atomic_load(&next_mlx5.member); \
+})
 
 EXPORT int mlx5dv_modify_qp_lag_port(struct ibv_qp *qp, uint8_t port)
 {
