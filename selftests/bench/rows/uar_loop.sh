@@ -75,8 +75,9 @@ finish() {
 	row_say "$1: $(cat "$row_tmp/$1")"
 	[ "$(json_field wrong <"$row_tmp/$1")" = 0 ] || row_die "$1: values of other keys"
 }
+# agent [--dry-run]
 agent() {
-	swiftrdma-agent --log-json -c "$row_tmp/policy.yaml" >"$row_tmp/agent" 2>"$row_tmp/agent.err" & agent=$!
+	swiftrdma-agent "$@" --log-json -c "$row_tmp/policy.yaml" >"$row_tmp/agent" 2>"$row_tmp/agent.err" & agent=$!
 }
 end_agent() {
 	kill "$agent"
@@ -94,9 +95,12 @@ insmod "build/kmod/$(uname -r)/swiftrdma_mlx5.ko" period_us=$((25 * scale)) max_
 	row_die "the provider does not load"
 swiftrdma job set kv class latency match cgroup=/kv || row_die "no job"
 
+# Both rates have an agent that reads; this one does nothing.
 store alone MLX5_TOTAL_UUARS=512
+agent --dry-run
 alone=$(rate "$seconds")
 row_say "a register for each QP: $alone/s, $(registers)"
+end_agent
 finish alone
 
 # loop NAME VAR=VALUE...
