@@ -235,8 +235,8 @@ static void identify_slot(struct srdma_share *s, struct srdma_share_slot *is, bo
 }
 
 /*
- * Note which QP carries the requests, if the process has it. Each doorbell of such a QP counts once,
- * whichever slots have named the QP.
+ * Note which QP carries the requests, if the process has it. Each doorbell of such a QP counts
+ * once, whichever slots have named the QP.
  */
 static void identify_carrier(struct srdma_share *s, struct srdma_share_slot *is, u32 now_qpn)
 {

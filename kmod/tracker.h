@@ -513,6 +513,7 @@ static inline u8 srdma_ends_seconds(void)
  * @attempts: failed attempts in a row, up to 255, to apply the level @tried
  * @tried: level of the last attempt, -1: the application's class; the pass alone
  * @rule: srdma_rule.id of the rule that has counted the QP
+ * @carried_doorbells: of @doorbells, those that are counted for a QP whose requests it carries
  * @ends: levels that the two ends of the connection wish of each other
  *
  * The memory is type-stable: what a reader finds without a lock may be another QP by the
@@ -579,7 +580,7 @@ struct srdma_qp {
 	/* srdma_job_dev.lock. */
 	u32 rule;
 
-	/* srdma_share_lock: of @doorbells, those that a QP whose requests it carries has counted. */
+	/* srdma_share_lock. */
 	u64 carried_doorbells;
 
 	/* See there. */
