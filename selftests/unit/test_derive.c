@@ -11,6 +11,7 @@
 #include "policy/config.h"
 #include "policy/derive.h"
 #include "unit/levels.h"
+#include "unit/snap_build.h"
 
 #define JOBS							\
 	"jobs:\n"						\
@@ -96,6 +97,50 @@ static void test_place(void **state)
 	assert_true(find("place-kv")->off);
 	assert_non_null(strstr(cfg.texts[find("place-kv") - cfg.policies.v].off,
 			       "nothing enforces job.place here (libswiftrdma, on a ConnectX, would)"));
+	config_free(&cfg);
+}
+
+/* The decision of uar-kv about two QPs that keep a UAR busy; @events: congestion told in a second. */
+static bool moves_a_qp(double events, double wr_rate)
+{
+	static struct made scene;
+	const struct signal_opts no_opts = { 0 };
+	struct policy_decision out[8];
+	struct policy_state st;
+	struct signals sig;
+	bool moves = false;
+	size_t n;
+
+	made_scene(&scene, 1000, 0);
+	/* Another UAR of the process, without a QP. */
+	made_uar(&scene, 0, 3)->context = 1;
+	scene.uars[2].has |= SNAP_CONTEXT_ID;
+	signals_init(&sig);
+	policy_state_init(&st);
+	assert_int_equal(signals_reserve(&sig, &scene.s), 0);
+	signals_update(&sig, NULL, &scene.s, &no_opts);
+	signal_set(&sig, SIG_DEV_DB_CONGESTION, 0, events);
+	signal_set(&sig, SIG_UAR_ACTIVE_QPS, 0, 2);
+	signal_set(&sig, SIG_UAR_COACTIVE, 0, 0.9);
+	signal_set(&sig, SIG_UAR_WR_RATE, 0, wr_rate);
+	signal_set(&sig, SIG_UAR_WR_RATE, 2, 0);
+	assert_int_equal(policy_state_reserve(&st, &cfg.policies, &sig), 0);
+	n = policy_eval(&cfg.policies, &st, &sig, 1000000000, out, 8);
+	for (size_t i = 0; i < n; i++)
+		moves |= !strcmp(cfg.policies.v[out[i].policy].name, "uar-kv") && out[i].has_qp;
+	policy_state_free(&st);
+	signals_free(&sig);
+	return moves;
+}
+
+/* A device tells of congestion when it begins, so what lasts is seen by its rate. */
+static void test_uar_that_stays_busy(void **state)
+{
+	(void)state;
+	assert_true(load(JOBS "order: kv > web > bulk, odd\n", caps_all()));
+	assert_true(moves_a_qp(1, 1e3));
+	assert_true(moves_a_qp(0, 3e6));
+	assert_false(moves_a_qp(0, 1e3));
 	config_free(&cfg);
 }
 
@@ -585,6 +630,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all_five),
 		cmocka_unit_test(test_place),
+		cmocka_unit_test(test_uar_that_stays_busy),
 		cmocka_unit_test(test_rate),
 		cmocka_unit_test(test_both),
 		cmocka_unit_test(test_ceilings),
