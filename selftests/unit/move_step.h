@@ -70,6 +70,24 @@ static inline void goes_on(void)
 	assert_true(at_rest());
 }
 
+/* The programs reset their QPs, as after an error, and connect them to each other again. */
+static inline void connect_anew(void)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
+
+	for (int i = 0; i < 2; i++) {
+		struct end *e = &end[i];
+
+		assert_int_equal(ibv_modify_qp(e->qp, &attr, IBV_QP_STATE), 0);
+		end_poll(e);
+		e->posted = e->done = e->recv_posted = e->received = e->written = 0;
+		e->errors = 0;
+	}
+	end_connect(&end[0]);
+	end_connect(&end[1]);
+	goes_on();
+}
+
 /* Both ends have done the same: moved, or not. */
 static inline bool moved_together(const struct ibv_qp *was0, const struct ibv_qp *was1)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Kinds of QPs and completion queues that move, or do not. */
+/* Moves of QPs that a program posts to by ibv_wr_*(), or whose completion queue is an extended one. */
 #include "move_step.h"
 
 static void move_once(void)
@@ -280,21 +280,10 @@ static void test_wr_cannot(void **state)
 /* A QP that has moved is reset and connected anew: batches go to the program's own QP again. */
 static void test_wr_anew(void **state)
 {
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
-
 	(void)state;
 	for (int n = 0; n < 3; n++) {
 		move_once();
-		for (int i = 0; i < 2; i++) {
-			struct end *e = &end[i];
-
-			assert_int_equal(ibv_modify_qp(e->qp, &attr, IBV_QP_STATE), 0);
-			end_poll(e);
-			e->posted = e->done = e->recv_posted = e->received = e->written = 0;
-		}
-		end_connect(&end[0]);
-		end_connect(&end[1]);
-		goes_on();
+		connect_anew();
 	}
 }
 
@@ -372,8 +361,6 @@ static void test_entries_open(void **state)
 /* Errors come as entries, too, and a queue that is reset has none of the QP's. */
 static void test_entries_end(void **state)
 {
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
-
 	(void)state;
 	for (int n = 0; n < 30; n++) {
 		for (int i = 0; i < n; i++)
@@ -381,17 +368,7 @@ static void test_entries_end(void **state)
 		ask(&end[0]);
 		for (int i = 0; i < n; i++)
 			step();
-		for (int i = 0; i < 2; i++) {
-			struct end *e = &end[i];
-
-			assert_int_equal(ibv_modify_qp(e->qp, &attr, IBV_QP_STATE), 0);
-			end_poll(e);
-			e->posted = e->done = e->recv_posted = e->received = e->written = 0;
-			e->errors = 0;
-		}
-		end_connect(&end[0]);
-		end_connect(&end[1]);
-		goes_on();
+		connect_anew();
 	}
 	move_once();
 	fab.cut = true;
