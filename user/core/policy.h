@@ -198,7 +198,7 @@ struct policy_state {
 	bool at_once;		/* holds and cooldowns are ignored */
 };
 
-/* A decision. policy_explain() sets .seen and .reason. */
+/* A decision. policy_eval() leaves .seen and .reason to policy_explain(). */
 struct policy_decision {
 	uint64_t tick;			/* of policy_eval(), from 1 */
 	uint32_t policy;
@@ -238,7 +238,7 @@ int policy_state_reserve_jobs(struct policy_state *st,
 			      const struct policy_set *set, size_t jobs);
 
 /**
- * policy_eval - decide, without a word
+ * policy_eval - decide, without the reasons
  * @set: the policies
  * @st: their state, with room for @s
  * @s: the readings
@@ -256,9 +256,9 @@ size_t policy_eval(const struct policy_set *set, struct policy_state *st,
 		   struct policy_decision *out, size_t cap);
 
 /*
- * Writes the reasons of @n decisions, which is work for those only that are shown or sent, and
- * keeps them for issuing overrides anew. The caller must call it before anything of @set, @st, @s
- * or the snapshot changes after policy_eval().
+ * Writes .seen and .reason of @n decisions of policy_eval(). @st keeps a copy of each reason for
+ * policy_held(). A caller that shows or sends decisions calls this function after policy_eval(),
+ * before @set, @st, @s or the snapshot changes, because decisions point into these.
  */
 void policy_explain(const struct policy_set *set, struct policy_state *st,
 		    const struct signals *s, struct policy_decision *d, size_t n);

@@ -46,7 +46,10 @@ static const int32_t *uars_of_term(const struct truth_view *v, const struct prog
 			     v->t->uar_column[term - v->p->terms]);
 }
 
-/* ANDs to @truth the atoms of the lanes' UARs. Returns the truth of "for any lane". */
+/*
+ * A lane of @truth stays true if the atoms of its UAR are true. Returns whether any lane is true, or
+ * may be.
+ */
 static int32_t and_uars(const struct truth_view *v, const struct prog_term *term,
 			const struct prog_lanes *l, int32_t *truth)
 {
@@ -59,7 +62,7 @@ static int32_t and_uars(const struct truth_view *v, const struct prog_term *term
 	return any;
 }
 
-/* The truth of the atoms of UARs alone for any lane. */
+/* Returns whether the atoms of UARs are true for any lane, or may be. */
 static int32_t or_uars(const struct truth_view *v, const struct prog_term *term,
 		       const struct prog_lanes *l)
 {
@@ -97,7 +100,7 @@ static int32_t or_lanes(const int32_t *truth, uint32_t n)
 	return any;
 }
 
-/* Sets @truth to the atoms of QPs and UARs of a term. Returns the truth of "for any lane". */
+/* Sets each lane of @truth by the atoms of QPs and UARs. Returns whether any lane is true, or may be. */
 static int32_t set_lanes(const struct truth_view *v, const struct prog_term *term,
 			 const struct prog_lanes *l, int32_t *truth)
 {
@@ -106,7 +109,7 @@ static int32_t set_lanes(const struct truth_view *v, const struct prog_term *ter
 	return term->need[OBJ_UAR] ? and_uars(v, term, l, truth) : or_lanes(truth, l->n);
 }
 
-/* The same truth without that of each lane, by fewer passes where one atom decides. */
+/* Returns the same as set_lanes(), in fewer passes where one atom decides for all lanes. */
 static int32_t any_lane(const struct truth_view *v, const struct prog_term *term,
 			const struct prog_lanes *l)
 {

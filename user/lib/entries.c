@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Extended CQs on which QPs may move. The library has to poll such a queue while the program has its poll
- * open, for instance because the program waits in a post, and the provider has room for one entry in
- * struct ibv_cq_ex, which the program reads meanwhile. So the provider's start_poll is not called at all.
- * The library polls by the provider's poll_cq, under .lock of the CQ, and the program reads copies, in the
- * order of the queue, whoever has polled them.
+ * Extended CQs on which QPs may move.
  *
- * .session is what the provider's lock would be for the program: it has the queue from start_poll to
- * end_poll. It is taken before .lock.
+ * The library must be able to poll such a CQ between the program's start_poll and end_poll, because the
+ * program may post there, and a post waits while the QP moves. The provider's start_poll and next_poll
+ * put an entry into struct ibv_cq_ex, and would overwrite the entry that the program reads. So the
+ * library never calls these two functions. It polls by the provider's poll_cq, with .lock of the CQ held,
+ * and gives the program copies of the completions in the order of the queue.
+ *
+ * .session takes the place of the lock that the provider holds from start_poll to end_poll: one thread of
+ * the program reads entries at a time. .session is taken before .lock.
  */
 #include <pthread.h>
 #include <stdlib.h>

@@ -305,7 +305,7 @@ int move_drained(struct move *m)
 	if (fails_at(MOVE_STEP_DRAIN))
 		return -EIO;
 	pthread_mutex_lock(&m->lock);
-	/* A window may have been bound since the move began. */
+	/* The program may have bound a memory window to the QP since move_cannot() looked. */
 	if (m->broken || m->windows || !q->order)
 		ret = -EIO;
 	else if (m->fence_out || m->building)

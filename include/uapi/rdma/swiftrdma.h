@@ -1373,8 +1373,8 @@ enum swiftrdma_lease_attr {
  * of 0 is a value, and holds like any other. Without the knob a library does as for 0, and
  * splits nothing.
  *
- * The library in the QP's process enforces UAR, if the process was started with
- * SWIFTRDMA_MOVE=yes. Otherwise setting UAR fails with -EOPNOTSUPP. UAR asks for one move of a
+ * libswiftrdma in the QP's process enforces %SWIFTRDMA_KNOB_UAR, if the process was started with
+ * SWIFTRDMA_MOVE=yes. Otherwise setting the knob fails with -EOPNOTSUPP. UAR asks for one move of a
  * connected RC QP to the UAR of its context with least to do, or to a new one. Another QP, with a
  * new number, carries the requests from then on (%SWIFTRDMA_REPORT_A_NOW_QPN). Either number names
  * the QP that the application has. The same number does not move the QP again: neither when the

@@ -11,8 +11,8 @@
  * the sum of the additions.
  *
  * If libswiftrdma is preloaded, a thread calls swiftrdma_move_qp() for the QP at random times meanwhile,
- * until MOVES moves have taken place. The traffic ends when both ends have had their moves, or when no
- * move has taken place for 30 s.
+ * until MOVES of these calls have moved it. The traffic ends when the threads of both ends have ended. A
+ * thread also ends when none of its calls has moved the QP for 30 s.
  *
  * In its environment:
  *	MOVED_POLLER=1	another thread polls and posts the receives
