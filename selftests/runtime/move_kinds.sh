@@ -31,6 +31,18 @@ is "... none was refused but for a move of the peer's, or for time" "$(whys_but_
 both_ends "... that a thread polls" "$moves" SWIFTRDMA_MOVE=yes MOVED_ENTRIES=1 MOVED_WR=1 MOVED_POLLER=1
 moved_at_least "... that a thread polls" "$moves" $((moves / 20))
 
+# Of the devices here only softhca, as mlx5, causes an event for what is there when a queue is armed.
+events="all few"
+[ $nic = rxe ] && events=all
+for polled in $events; do
+	both_ends "a completion channel ($polled)" "$moves" SWIFTRDMA_MOVE=yes MOVED_EVENTS=$polled
+	check "... at both ends $moves times" test "$(move_figure moved)" -ge $((2 * moves))
+	is "... none was refused but for a move of the peer's, or for time" "$(whys_but_time)" '[]'
+	both_ends "... of an extended queue, which a thread polls" "$moves" SWIFTRDMA_MOVE=yes \
+		MOVED_EVENTS=$polled MOVED_ENTRIES=1 MOVED_POLLER=1
+	check "... at both ends $moves times" test "$(move_figure moved)" -ge $((2 * moves))
+done
+
 # QPs have ports to choose from where a device aggregates links. A QP in RESET, as the program's is by
 # then, has none.
 if [ $nic = softhca-eth ]; then

@@ -46,6 +46,8 @@ static struct {
 	uint32_t next_qpn;
 	bool cut;		/* nothing arrives */
 	int fail_create, fail_modify;
+	bool fail_pd;
+	int pds;
 	struct ibv_qp *limited;	/* by ibv_modify_qp_rate_limit() */
 	int wrong;		/* completions for which a CQ had no room, calls at the wrong time */
 	/* Messages of the modules. */
@@ -78,7 +80,8 @@ struct fake_cq {
 		struct ibv_cq_ex ex;
 	};
 	bool open;		/* a poll of entries is */
-	unsigned int head, tail, size;
+	bool armed;
+	unsigned int events, head, tail, size;
 	struct ibv_wc wc[CQES];
 };
 
@@ -107,6 +110,23 @@ static uint64_t fake_mix(uint64_t wr_id, unsigned int which)
 	return (wr_id + 1) * 0x9e3779b97f4a7c15ull >> which;
 }
 
+/* As mlx5 does: for what is there when the CQ is armed, too. */
+static void fake_event(struct fake_cq *cq)
+{
+	cq->events += cq->armed && cq->head != cq->tail;
+	cq->armed &= cq->head == cq->tail;
+}
+
+static int fake_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
+{
+	struct fake_cq *cq = (struct fake_cq *)ibcq;
+
+	fab.wrong += solicited_only;
+	cq->armed = true;
+	fake_event(cq);
+	return 0;
+}
+
 static void fake_push(struct ibv_cq *ibcq, struct ibv_wc wc)
 {
 	struct fake_cq *cq = (struct fake_cq *)ibcq;
@@ -119,6 +139,7 @@ static void fake_push(struct ibv_cq *ibcq, struct ibv_wc wc)
 
 	fab.wrong += cq->head - cq->tail >= cq->size;
 	cq->wc[cq->head++ % CQES] = wc;
+	fake_event(cq);
 }
 
 static int fake_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc)
@@ -407,6 +428,30 @@ static void fabric_step(void)
 			fake_execute(f);
 }
 
+#define FAKE_PD 0x7064
+
+static struct ibv_pd *fake_alloc_pd(struct ibv_context *ctx)
+{
+	struct ibv_pd *pd = fab.fail_pd ? NULL : calloc(1, sizeof(*pd));
+
+	if (!pd)
+		return NULL;
+	pd->context = ctx;
+	pd->handle = FAKE_PD;
+	fab.pds++;
+	return pd;
+}
+
+static int fake_dealloc_pd(struct ibv_pd *pd)
+{
+	/* Others are those of parent domains. */
+	if (pd->handle != FAKE_PD)
+		return stub_dealloc_pd(pd);
+	free(pd);
+	fab.pds--;
+	return 0;
+}
+
 static struct ibv_qp *fake_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
 	struct fake_qp *f;
@@ -525,6 +570,7 @@ static struct ibv_context *fake_open_device(struct ibv_device *device)
 	ctx->ops.post_recv = fake_post_recv;
 	ctx->ops.post_srq_recv = fake_post_srq_recv;
 	ctx->ops.poll_cq = fake_poll_cq;
+	ctx->ops.req_notify_cq = fake_req_notify_cq;
 	return ctx;
 }
 
@@ -744,10 +790,31 @@ static bool end_poll_entries(struct end *e)
 	return true;
 }
 
-static void end_poll(struct end *e)
+static struct ibv_comp_channel *end_channel;	/* of the CQs; NULL: programs poll all the time */
+
+/*
+ * One completion for each event. A program relies on the event that arming the CQ causes where there
+ * are more. It is slow, so the library polls most of what completes while a QP moves.
+ */
+static void end_wait(struct end *e)
+{
+	struct fake_cq *cq = (struct fake_cq *)e->cq;
+	struct ibv_wc wc;
+
+	if (++e->polls % 8)
+		return;
+	for (; cq->events; cq->events--) {
+		assert_int_equal(ibv_req_notify_cq(e->cq, 0), 0);
+		if (ibv_poll_cq(e->cq, 1, &wc) > 0)
+			end_take(e, &wc);
+	}
+}
+
+static void end_poll_all(struct end *e)
 {
 	struct ibv_wc wc[4];
 	int n;
+
 
 	/* Each third time by ibv_poll_cq(), which a program may mix. */
 	if (end_entries && ++e->polls % 3)
@@ -757,6 +824,14 @@ static void end_poll(struct end *e)
 	while ((n = ibv_poll_cq(e->cq, 4, wc)) > 0)
 		for (int i = 0; i < n; i++)
 			end_take(e, &wc[i]);
+}
+
+static void end_poll(struct end *e)
+{
+	if (end_channel)
+		end_wait(e);
+	else
+		end_poll_all(e);
 }
 
 static uint32_t end_wrs = WRS;
@@ -772,9 +847,11 @@ static void end_create(struct end *e, uintptr_t number)
 	if (end_entries)
 		e->cq = ibv_cq_ex_to_cq(ibv_create_cq_ex(rig.ctx, &(struct ibv_cq_init_attr_ex){
 			.cqe = 2 * WRS, .cq_context = (void *)number, .wc_flags = end_entries,
+			.channel = end_channel,
 		}));
 	else
-		e->cq = ibv_create_cq(rig.ctx, 2 * WRS, (void *)number, NULL, 0);
+		e->cq = ibv_create_cq(rig.ctx, 2 * WRS, (void *)number, end_channel, 0);
+	assert_int_equal(ibv_req_notify_cq(e->cq, 0), 0);
 	init.send_cq = init.recv_cq = e->cq;
 	if (end_ex) {
 		struct ibv_qp_init_attr_ex ex = {
@@ -828,7 +905,7 @@ static inline int move_setup(void **state)
 		.create_qp = fake_create_qp, .modify_qp = fake_modify_qp,
 		.query_qp = fake_query_qp, .destroy_qp = fake_destroy_qp,
 		.qp_to_qp_ex = fake_to_qp_ex,
-		.dealloc_pd = stub_dealloc_pd,
+		.alloc_pd = fake_alloc_pd, .dealloc_pd = fake_dealloc_pd,
 	};
 	lib_share = fake_share;
 	lib_clock = rig_clock;
@@ -858,6 +935,7 @@ static inline int move_teardown(void **state)
 		ibv_destroy_cq(end[i].cq);
 	}
 	assert_null(fab.qps);
+	assert_int_equal(fab.pds, 0);
 	assert_int_equal(fab.wrong, 0);
 	assert_int_equal(moves_active, 0);
 	ibv_close_device(rig.ctx);

@@ -79,7 +79,7 @@ static inline void connect_anew(void)
 		struct end *e = &end[i];
 
 		assert_int_equal(ibv_modify_qp(e->qp, &attr, IBV_QP_STATE), 0);
-		end_poll(e);
+		end_poll_all(e);
 		e->posted = e->done = e->recv_posted = e->received = e->written = 0;
 		e->errors = 0;
 	}

@@ -379,9 +379,6 @@ static void test_refused(void **state)
 	refused(&end[0], -EOPNOTSUPP, "memory windows are bound to it");
 	refused(&end[1], -EOPNOTSUPP, "the peer cannot, or its host has no module that relays messages");
 	move_of_end(&end[0])->windows = false;
-	cq_find(end[1].cq)->has_channel = true;
-	refused(&end[1], -EOPNOTSUPP, "its completion queue has a completion channel");
-	cq_find(end[1].cq)->has_channel = false;
 	cq_find(end[1].cq)->shown = true;
 	refused(&end[1], -EOPNOTSUPP,
 		"the program has had its completion queue shown by mlx5dv_init_obj()");

@@ -383,6 +383,100 @@ static void test_entries_unknown(void **state)
 	refused(&end[0], -EOPNOTSUPP, "the library cannot keep what its extended completion queue offers");
 }
 
+/* --- completion channels --------------------------------------------------------------------- */
+
+static int setup_channel(void **state)
+{
+	static struct ibv_comp_channel channel;
+
+	end_channel = &channel;
+	return move_setup(state);
+}
+
+static int setup_channel_entries(void **state)
+{
+	end_entries = FEW;
+	return setup_channel(state);
+}
+
+static int teardown_channel(void **state)
+{
+	int ret = teardown_entries(state);
+
+	end_channel = NULL;
+	return ret;
+}
+
+/* Moves while what is outstanding completes, and nothing comes after it. */
+static void move_at_the_end(struct end *e)
+{
+	const struct ibv_qp *was0 = now_of(&end[0]), *was1 = now_of(&end[1]);
+
+	ask(e);
+	end[0].quiet = end[1].quiet = true;
+	settle();
+	assert_true(moved_together(was0, was1));
+	for (int i = 0; i < 100; i++)
+		step();
+	for (int i = 0; i < 2; i++) {
+		assert_false(stash_keeps(cq_find(end[i].cq)));
+		end[i].quiet = false;
+	}
+}
+
+/* A program that polls only when an event has come misses no completion that the library keeps. */
+static void test_events(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 40; i++) {
+		for (int n = 0; n < 20 + i; n++)
+			step();
+		move_at_the_end(&end[i % 2]);
+		move_once();
+	}
+	assert_int_equal(rig_device().errors, 0);
+	assert_int_equal(rig_device().stopped, 0);
+	assert_int_equal(rig_device().unmatched, 0);
+}
+
+/* The program's own calls find nothing of the library's in the queue. */
+static void test_events_end(void **state)
+{
+	struct ibv_wc wc;
+
+	(void)state;
+	for (int n = 0; n < 30; n++) {
+		for (int i = 0; i < n; i++)
+			step();
+		ask(&end[0]);
+		for (int i = 0; i < n; i++)
+			step();
+		connect_anew();
+	}
+	fab.cut = true;
+	sees_the_end(&end[0]);
+	sees_the_end(&end[1]);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(ibv_req_notify_cq(end[i].cq, 0), 0);
+		assert_int_equal(ibv_destroy_qp(end[i].qp), 0);
+		end[i].qp = NULL;
+		assert_int_equal(ibv_poll_cq(end[i].cq, 1, &wc), 0);
+	}
+}
+
+/* Without memory for it nothing moves. */
+static void test_events_cannot(void **state)
+{
+	(void)state;
+	fab.fail_pd = true;
+	refused(&end[0], -ENOMEM, "the device made no second QP");
+	fab.fail_pd = false;
+	fab.fail_create = 1;
+	refused(&end[0], -ENOMEM, "the device made no second QP");
+	move_once();
+}
+
+#define CHANNEL_TEST(f, setup) cmocka_unit_test_setup_teardown(f, setup, teardown_channel)
 #define ENTRIES_TEST(f, setup) cmocka_unit_test_setup_teardown(f, setup, teardown_entries)
 
 int main(void)
@@ -393,6 +487,11 @@ int main(void)
 		ENTRIES_TEST(test_entries_open, setup_few),
 		ENTRIES_TEST(test_entries_end, setup_all),
 		ENTRIES_TEST(test_entries_unknown, setup_unknown),
+		CHANNEL_TEST(test_events, setup_channel),
+		CHANNEL_TEST(test_events, setup_channel_entries),
+		CHANNEL_TEST(test_events_end, setup_channel),
+		CHANNEL_TEST(test_events_end, setup_channel_entries),
+		CHANNEL_TEST(test_events_cannot, setup_channel),
 		EX_TEST(test_wr),
 		EX_TEST(test_wr_refused),
 		EX_TEST(test_wr_meanwhile),

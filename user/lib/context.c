@@ -185,6 +185,8 @@ static void replace_functions(struct context *c, struct ibv_context *ctx)
 	/* Pointers that are not set stay unset, because programs test some of them. */
 	if (ctx->ops.poll_cq)
 		ctx->ops.poll_cq = lib_poll_cq;
+	if (ctx->ops.req_notify_cq)
+		ctx->ops.req_notify_cq = lib_req_notify_cq;
 	if (ctx->ops.post_send)
 		ctx->ops.post_send = lib_post_send;
 	if (ctx->ops.post_recv)

@@ -169,6 +169,8 @@ struct stash {
 bool stash_can(const struct cq *c);
 /* @patient: PATIENCE_NS have passed in which the usual poller could have polled. */
 int stash_fill(struct cq *c, int max, bool patient);
+/* Whether there are any; a poll that is under way ends first. */
+bool stash_keeps(struct cq *c);
 /* With .lock of the CQ held. Completions that were given out. */
 int stash_give(struct cq *c, int n, struct ibv_wc *wc);
 /* A QP is gone, or reset: as libmlx5 does, its completions are. */

@@ -549,6 +549,8 @@ struct cq {
 	uint32_t cqe;
 	_Atomic uint32_t exempt;	/* epoch of the bound on credits that posts do not wait for */
 	bool has_channel;
+	struct notifier *_Atomic notifier;	/* NULL: no QP has moved, or it has no channel */
+	uint32_t notifier_qpn;
 	/* See chunk.c. */
 	bool split;			/* requests that complete here may be split */
 	bool moves;			/* QPs that complete here may move; see move.c */
@@ -577,6 +579,20 @@ void cq_forget_all(void);
 int lib_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc);
 /* Polls, and accounts for the completions; called with .lock held. */
 int cq_take(struct cq *c, int n, struct ibv_wc *wc, enum bias_token token);
+
+/* --- notify.c ------------------------------------------------------------------------------- */
+
+/*
+ * So that arming the CQ causes an event if the library keeps completions of it. @attr: port and
+ * partition key of a QP on the CQ. True: it has no channel, or all is there. The thread that moves QPs
+ * calls this while a QP uses the CQ.
+ */
+bool notifier_create(struct cq *c, const struct ibv_qp_attr *attr);
+/* Before the program destroys the CQ. */
+void notifier_destroy(struct cq *c);
+/* Whether the completion is the notifier's. */
+bool notifier_completed(const struct cq *c, uint32_t qpn);
+int lib_req_notify_cq(struct ibv_cq *cq, int solicited_only);
 
 /* --- entries.c ------------------------------------------------------------------------------ */
 
@@ -662,6 +678,7 @@ struct next {
 	int (*query_qp)(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
 			struct ibv_qp_init_attr *init);
 	int (*destroy_cq)(struct ibv_cq *cq);
+	struct ibv_pd *(*alloc_pd)(struct ibv_context *ctx);
 	struct ibv_qp *(*create_qp)(struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
 	int (*dealloc_pd)(struct ibv_pd *pd);
 	int (*modify_qp)(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);

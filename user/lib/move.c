@@ -425,7 +425,8 @@ int move_keep(const struct cq *c, struct ibv_wc *wc, int n)
 		struct qp *q = context_qp(c->ctx, wc[i].qp_num);
 		struct move *m = q ? atomic_load_explicit(&q->move, memory_order_acquire) : NULL;
 
-		if (m && !keep_one(q, m, &wc[i]))
+		if ((m && !keep_one(q, m, &wc[i])) ||
+		    (!q && notifier_completed(c, wc[i].qp_num)))
 			continue;
 		if (kept != i)
 			wc[kept] = wc[i];

@@ -49,8 +49,6 @@ static const char *cannot_poll(const struct cq *c)
 		return "the library cannot keep what its extended completion queue offers";
 	if (!c || !*c->alive || !c->moves || !c->move_room)
 		return "its completion queue has no room for completions of the library";
-	if (c->has_channel)
-		return "its completion queue has a completion channel";
 	if (c->shown)
 		return "the program has had its completion queue shown by mlx5dv_init_obj()";
 	if (c->resized)
@@ -176,13 +174,19 @@ static struct ibv_qp *create_shadow(struct move *m, struct place_domain **at)
 	return move_create_like(m, m->first->pd);
 }
 
+static bool create_notifiers(struct move *m)
+{
+	return notifier_create(cq_find(m->first->send_cq), &m->attr) &&
+	       notifier_create(cq_find(m->first->recv_cq), &m->attr);
+}
+
 int move_make_shadow(struct move *m)
 {
 	struct place_domain *at;
 	struct ibv_qp *qp;
 	int err;
 
-	if (fails_at(MOVE_STEP_SHADOW))
+	if (fails_at(MOVE_STEP_SHADOW) || !create_notifiers(m))
 		return -ENOMEM;
 	qp = create_shadow(m, &at);
 	if (!qp)

@@ -29,6 +29,7 @@ static void look_up_next(void)
 	next.query_qp = FIND(query_qp, "1.1");
 	next.destroy_cq = FIND(destroy_cq, "1.1");
 	next.create_qp = FIND(create_qp, "1.1");
+	next.alloc_pd = FIND(alloc_pd, "1.1");
 	next.dealloc_pd = FIND(dealloc_pd, "1.1");
 	next.modify_qp = FIND(modify_qp, "1.1");
 	next.destroy_qp = FIND(destroy_qp, "1.1");
@@ -188,6 +189,8 @@ EXPORT int ibv_destroy_cq(struct ibv_cq *cq)
 	int ret;
 
 	find_next_functions();
+	if (c)
+		notifier_destroy(c);
 	ret = next.destroy_cq(cq);
 	if (!ret && c)
 		cq_remove(cq, c);

@@ -91,6 +91,20 @@ int stash_fill(struct cq *c, int max, bool patient)
 	return got;
 }
 
+bool stash_keeps(struct cq *c)
+{
+	const struct stash *s = atomic_load_explicit(&c->stash, memory_order_acquire);
+	enum bias_token token;
+	bool keeps;
+
+	if (!s)
+		return false;
+	token = bias_lock(&c->lock);
+	keeps = stash_used(s);
+	bias_unlock(&c->lock, token);
+	return keeps;
+}
+
 int stash_give(struct cq *c, int n, struct ibv_wc *wc)
 {
 	struct stash *s = atomic_load_explicit(&c->stash, memory_order_acquire);

@@ -2,6 +2,7 @@
 /* The connection: by TCP and verbs, or by rdma_cm. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -22,21 +23,30 @@ void swap_with_peer(void *mine, void *theirs, size_t n)
 
 static struct ibv_qp_init_attr init_of(struct ibv_context *ctx)
 {
+	const char *events = getenv("MOVED_EVENTS");
 	struct ibv_qp_init_attr init = {
 		.qp_type = IBV_QPT_RC,
 		.cap = { .max_send_wr = 2 * WINDOW + 3, .max_recv_wr = RECVS,
 			 .max_send_sge = 1, .max_recv_sge = 1, .max_inline_data = INLINE },
 	};
 
+	if (events) {
+		c->channel = ibv_create_comp_channel(ctx);
+		c->few_an_event = !strcmp(events, "few");
+		if (!c->channel)
+			wrong("no completion channel");
+	}
 	if (getenv("MOVED_ENTRIES")) {
 		c->cqx = ibv_create_cq_ex(ctx, &(struct ibv_cq_init_attr_ex){
-			.cqe = 2 * WINDOW + 3 + RECVS,
+			.cqe = 2 * WINDOW + 3 + RECVS, .channel = c->channel,
 			.wc_flags = IBV_WC_EX_WITH_BYTE_LEN | IBV_WC_EX_WITH_IMM | IBV_WC_EX_WITH_QP_NUM,
 		});
 		c->cq = c->cqx ? ibv_cq_ex_to_cq(c->cqx) : NULL;
 	} else {
-		c->cq = ibv_create_cq(ctx, 2 * WINDOW + 3 + RECVS, NULL, NULL, 0);
+		c->cq = ibv_create_cq(ctx, 2 * WINDOW + 3 + RECVS, NULL, c->channel, 0);
 	}
+	if (c->channel && c->cq && ibv_req_notify_cq(c->cq, 0))
+		wrong("the queue cannot be armed");
 	init.send_cq = init.recv_cq = c->cq;
 	return init;
 }
@@ -148,6 +158,8 @@ void tear_down(void)
 	}
 	if (ibv_destroy_cq(c->cq))
 		wrong("the queue cannot be destroyed");
+	if (c->channel && ibv_destroy_comp_channel(c->channel))
+		wrong("the channel cannot be destroyed");
 	if (c->cm.id)
 		cm_close(&c->cm);
 }

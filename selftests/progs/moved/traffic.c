@@ -2,6 +2,7 @@
 /* Operations that are posted, and completions, of which each is checked. */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -293,13 +294,13 @@ static void take(const struct ibv_wc *wc)
 }
 
 /* Entry by entry; it posts the receives while the poll is open. */
-static bool poll_entries(struct ibv_cq_ex *cq)
+static int poll_entries(struct ibv_cq_ex *cq)
 {
 	struct ibv_poll_cq_attr attr = { 0 };
 	int n = 0;
 
 	if (ibv_start_poll(cq, &attr))
-		return false;
+		return 0;
 	do {
 		struct ibv_wc wc = {
 			.wr_id = cq->wr_id, .status = cq->status, .qp_num = ibv_wc_read_qp_num(cq),
@@ -314,10 +315,10 @@ static bool poll_entries(struct ibv_cq_ex *cq)
 		take(&wc);
 	} while (++n < POLLED && !ibv_next_poll(cq));
 	ibv_end_poll(cq);
-	return true;
+	return n;
 }
 
-bool poll_once(void)
+static int poll_few(void)
 {
 	struct ibv_wc wc[POLLED];
 	int n;
@@ -327,6 +328,35 @@ bool poll_once(void)
 	n = ibv_poll_cq(c->cq, POLLED, wc);
 	for (int i = 0; i < n; i++)
 		take(&wc[i]);
+	return n;
+}
+
+/* Takes an event, and arms the queue for the next one. */
+static bool take_event(void)
+{
+	struct pollfd fd = { .fd = c->channel->fd, .events = POLLIN };
+	struct ibv_cq *cq;
+	void *context;
+
+	if (poll(&fd, 1, 1) < 1)
+		return false;
+	if (ibv_get_cq_event(c->channel, &cq, &context) || cq != c->cq)
+		wrong("an event of another queue");
+	ibv_ack_cq_events(cq, 1);
+	if (ibv_req_notify_cq(cq, 0))
+		wrong("the queue cannot be armed");
+	return true;
+}
+
+bool poll_once(void)
+{
+	int n;
+
+	if (c->channel && !take_event())
+		return false;
+	do {
+		n = poll_few();
+	} while (c->channel && !c->few_an_event && n == POLLED);
 	return n > 0;
 }
 
