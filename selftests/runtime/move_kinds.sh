@@ -31,6 +31,14 @@ is "... none was refused but for a move of the peer's, or for time" "$(whys_but_
 both_ends "... that a thread polls" "$moves" SWIFTRDMA_MOVE=yes MOVED_ENTRIES=1 MOVED_WR=1 MOVED_POLLER=1
 moved_at_least "... that a thread polls" "$moves" $((moves / 20))
 
+both_ends "shared receive queues" "$moves" SWIFTRDMA_MOVE=yes MOVED_SRQ=1
+moved_at_least "shared receive queues" "$moves" $((moves / 8))
+is "... none was refused but for a move of the peer's, or for time" "$(whys_but_time)" '[]'
+
+both_ends "... at one end, which a thread polls after events" --peer MOVED_SRQ=1 "$moves" \
+	SWIFTRDMA_MOVE=yes MOVED_EVENTS=all MOVED_POLLER=1
+check "... at both ends $moves times" test "$(move_figure moved)" -ge $((2 * moves))
+
 # Of the devices here only softhca, as mlx5, causes an event for what is there when a queue is armed.
 events="all few"
 [ $nic = rxe ] && events=all

@@ -26,6 +26,12 @@ struct fake_wr {
 	char *local;
 };
 
+struct fake_srq {
+	struct ibv_srq srq;
+	uint32_t head, tail;
+	struct fake_wr rq[RING];
+};
+
 struct fake_qp {
 	union {
 		struct ibv_qp qp;
@@ -38,6 +44,7 @@ struct fake_qp {
 	uint32_t dest, max_send, max_recv, access;
 	uint32_t sq_head, sq_tail, rq_head, rq_tail;
 	struct fake_wr sq[RING], rq[RING];
+	struct fake_srq *srq;
 	struct fake_qp *next;
 };
 
@@ -45,6 +52,7 @@ static struct {
 	struct fake_qp *qps;
 	uint32_t next_qpn;
 	bool cut;		/* nothing arrives */
+	bool mute;		/* no message of the modules does */
 	int fail_create, fail_modify;
 	bool fail_pd;
 	int pds;
@@ -272,20 +280,39 @@ static int fake_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_
 	return 0;
 }
 
+static struct fake_wr fake_recv(const struct ibv_recv_wr *wr)
+{
+	return (struct fake_wr){
+		.wr_id = wr->wr_id,
+		.local = wr->num_sge ? (char *)(uintptr_t)wr->sg_list->addr : NULL,
+		.length = wr->num_sge ? wr->sg_list->length : 0,
+	};
+}
+
+static int fake_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	struct fake_srq *srq = (struct fake_srq *)ibsrq;
+
+	for (; wr; wr = wr->next) {
+		if (srq->head - srq->tail >= WRS) {
+			*bad = wr;
+			return ENOMEM;
+		}
+		srq->rq[srq->head++ % RING] = fake_recv(wr);
+	}
+	return 0;
+}
+
 static int fake_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
 	struct fake_qp *f = fake(qp);
 
 	for (; wr; wr = wr->next) {
-		if (f->rq_head - f->rq_tail >= f->max_recv || f->state == IBV_QPS_RESET) {
+		if (f->rq_head - f->rq_tail >= f->max_recv || f->state == IBV_QPS_RESET || f->srq) {
 			*bad = wr;
 			return ENOMEM;
 		}
-		f->rq[f->rq_head++ % RING] = (struct fake_wr){
-			.wr_id = wr->wr_id,
-			.local = wr->num_sge ? (char *)(uintptr_t)wr->sg_list->addr : NULL,
-			.length = wr->num_sge ? wr->sg_list->length : 0,
-		};
+		f->rq[f->rq_head++ % RING] = fake_recv(wr);
 		if (f->state == IBV_QPS_ERR)
 			fake_flush(f);
 	}
@@ -380,6 +407,16 @@ static bool fake_takes_receive(enum ibv_wr_opcode opcode)
 	       opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
 }
 
+/* The receive that the next message to the QP takes; NULL: there is none. */
+static struct fake_wr *fake_next_recv(struct fake_qp *to)
+{
+	struct fake_srq *srq = to->srq;
+
+	if (srq)
+		return srq->tail != srq->head ? &srq->rq[srq->tail % RING] : NULL;
+	return to->rq_tail != to->rq_head ? &to->rq[to->rq_tail % RING] : NULL;
+}
+
 /* Executes the oldest request of the queue. False: it has to wait. */
 static bool fake_execute(struct fake_qp *f)
 {
@@ -389,7 +426,7 @@ static bool fake_execute(struct fake_qp *f)
 		     (to->state == IBV_QPS_RTR || to->state == IBV_QPS_RTS);
 	struct ibv_wc wc = { .wr_id = w->wr_id, .qp_num = f->qp.qp_num };
 
-	if (there && fake_takes_receive(w->opcode) && to->rq_head == to->rq_tail)
+	if (there && fake_takes_receive(w->opcode) && !fake_next_recv(to))
 		return false;
 	f->sq_tail++;
 	if (!there || (!fake_takes_receive(w->opcode) && w->opcode != IBV_WR_RDMA_READ &&
@@ -400,7 +437,11 @@ static bool fake_execute(struct fake_qp *f)
 		return true;
 	}
 	if (fake_takes_receive(w->opcode)) {
-		r = &to->rq[to->rq_tail++ % RING];
+		r = fake_next_recv(to);
+		if (to->srq)
+			to->srq->tail++;
+		else
+			to->rq_tail++;
 		if (w->opcode == IBV_WR_RDMA_WRITE_WITH_IMM)
 			memcpy((char *)(uintptr_t)w->remote, w->local, w->length);
 		else if (w->length)
@@ -469,6 +510,7 @@ static struct ibv_qp *fake_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr 
 	f->qp.qp_num = 100 + fab.next_qpn++;
 	f->max_send = attr->cap.max_send_wr;
 	f->max_recv = attr->cap.max_recv_wr;
+	f->srq = (struct fake_srq *)attr->srq;
 	f->next = fab.qps;
 	fab.qps = f;
 	return &f->qp;
@@ -543,14 +585,6 @@ static int fake_destroy_qp(struct ibv_qp *qp)
 	return 0;
 }
 
-static int fake_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
-{
-	(void)srq;
-	(void)wr;
-	(void)bad;
-	return 0;
-}
-
 static int fake_rate_limit(struct ibv_qp *qp, struct ibv_qp_rate_limit_attr *attr)
 {
 	if (!attr->rate_limit)
@@ -586,7 +620,7 @@ static int fake_tell(const struct swiftrdma_tell *t)
 	if (from->state != IBV_QPS_RTR && from->state != IBV_QPS_RTS)
 		return -ENOTCONN;
 	fab.tells++;
-	lost = (int)fab.tells == fab.lose[0] || (int)fab.tells == fab.lose[1];
+	lost = fab.mute || (int)fab.tells == fab.lose[0] || (int)fab.tells == fab.lose[1];
 	if (lost && fab.how == LOSE_KNOWN)
 		return -EHOSTUNREACH;
 	/* A call of TELL waits for its answer. */
@@ -623,6 +657,7 @@ static int fake_share(unsigned long cmd, void *arg)
 struct end {
 	struct ibv_cq *cq;
 	struct ibv_qp *qp;
+	struct fake_srq srq;
 	struct end *peer;
 	bool gone;			/* its program does nothing any more */
 	bool quiet;			/* it posts no more sends */
@@ -645,12 +680,19 @@ static bool end_frozen(const struct end *e)
 	return move_of_end(e) && move_of_end(e)->frozen;
 }
 
+static bool end_shares[2];	/* its receives are in a shared receive queue */
+
+static bool end_shared(const struct end *e)
+{
+	return end_shares[e - end];
+}
+
 static void end_post_recv(struct end *e)
 {
 	struct ibv_sge sge = { .addr = (uintptr_t)&e->in[e->recv_posted % RING], .length = BYTES };
 	struct ibv_recv_wr wr = { .wr_id = e->recv_posted, .sg_list = &sge, .num_sge = 1 }, *bad;
 
-	if (ibv_post_recv(e->qp, &wr, &bad)) {
+	if (end_shared(e) ? ibv_post_srq_recv(&e->srq.srq, &wr, &bad) : ibv_post_recv(e->qp, &wr, &bad)) {
 		e->errors++;
 		return;
 	}
@@ -853,6 +895,8 @@ static void end_create(struct end *e, uintptr_t number)
 		e->cq = ibv_create_cq(rig.ctx, 2 * WRS, (void *)number, end_channel, 0);
 	assert_int_equal(ibv_req_notify_cq(e->cq, 0), 0);
 	init.send_cq = init.recv_cq = e->cq;
+	e->srq.srq.context = rig.ctx;
+	init.srq = end_shared(e) ? &e->srq.srq : NULL;
 	if (end_ex) {
 		struct ibv_qp_init_attr_ex ex = {
 			.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,

@@ -80,6 +80,7 @@ static inline void connect_anew(void)
 
 		assert_int_equal(ibv_modify_qp(e->qp, &attr, IBV_QP_STATE), 0);
 		end_poll_all(e);
+		e->srq.tail = e->srq.head;
 		e->posted = e->done = e->recv_posted = e->received = e->written = 0;
 		e->errors = 0;
 	}
@@ -94,6 +95,36 @@ static inline bool moved_together(const struct ibv_qp *was0, const struct ibv_qp
 	bool moved = now_of(&end[0]) != was0;
 
 	assert_int_equal(now_of(&end[1]) != was1, moved);
+	return moved;
+}
+
+/* Modules lose messages @a and @b of a move, which the first end asks for, or both. True: it moved. */
+static inline bool lose(int a, int b, int how, int asks)
+{
+	const struct ibv_qp *was0 = now_of(&end[0]), *was1 = now_of(&end[1]);
+	bool moved;
+
+	fab.tells = 0;
+	fab.lose[0] = a;
+	fab.lose[1] = b;
+	fab.how = how;
+	ask(&end[0]);
+	if (asks > 1)
+		ask(&end[1]);
+	/* Silence ends by itself, in bounded time. */
+	assert_true(settle() < 30000);
+	moved = moved_together(was0, was1);
+	/* Each end knows of the other that it has moved, too. */
+	assert_true(!moved || (!move_of_end(&end[0])->result && !move_of_end(&end[1])->result));
+	fab.lose[0] = fab.lose[1] = 0;
+	goes_on();
+	/* It works the next time. */
+	was0 = now_of(&end[0]);
+	was1 = now_of(&end[1]);
+	ask(&end[1]);
+	settle();
+	assert_true(moved_together(was0, was1));
+	goes_on();
 	return moved;
 }
 

@@ -383,6 +383,94 @@ static void test_entries_unknown(void **state)
 	refused(&end[0], -EOPNOTSUPP, "the library cannot keep what its extended completion queue offers");
 }
 
+/* --- shared receive queues --------------------------------------------------------------- */
+
+static int setup_srq(bool first, bool second, void **state)
+{
+	end_shares[0] = first;
+	end_shares[1] = second;
+	return move_setup(state);
+}
+
+static int setup_srq_here(void **state)
+{
+	return setup_srq(true, false, state);
+}
+
+static int setup_srq_there(void **state)
+{
+	return setup_srq(false, true, state);
+}
+
+static int setup_srqs(void **state)
+{
+	return setup_srq(true, true, state);
+}
+
+static int teardown_srq(void **state)
+{
+	int ret = move_teardown(state);
+
+	end_shares[0] = end_shares[1] = false;
+	return ret;
+}
+
+/* No message takes a receive but the program's, and each finds the program's. */
+static void test_srq(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 20; i++) {
+		for (int n = 0; n < i; n++)
+			step();
+		move_once();
+		ask(&end[1]);
+		settle();
+		goes_on();
+	}
+	for (int n = 0; n < 3; n++) {
+		move_once();
+		connect_anew();
+	}
+	assert_int_equal(rig_device().stopped, 0);
+}
+
+/* The messages that stand for marks, too. */
+static void test_srq_lost(void **state)
+{
+	unsigned int moved = 0, not = 0;
+
+	(void)state;
+	for (int how = LOSE_SILENT; how <= LOSE_KNOWN; how++) {
+		for (int a = 1; a <= 8; a++) {
+			for (int b = a; b <= 10; b++) {
+				bool did = lose(a, b, how, 1);
+
+				moved += did;
+				not += !did;
+			}
+		}
+	}
+	assert_true(moved > 40);
+	assert_true(not > 40);
+}
+
+/* The decision does not come through: both programs see an error, in bounded time, and not before. */
+static void test_srq_cut(void **state)
+{
+	(void)state;
+	ask(&end[0]);
+	while (move_of_end(&end[0])->state != MOVE_DECIDED)
+		step();
+	fab.cut = fab.mute = true;
+	sees_the_end(&end[0]);
+	sees_the_end(&end[1]);
+	fab.cut = fab.mute = false;
+	connect_anew();
+	move_once();
+}
+
+#define SRQ_TEST(f, setup) cmocka_unit_test_setup_teardown(f, setup, teardown_srq)
+
 /* --- completion channels --------------------------------------------------------------------- */
 
 static int setup_channel(void **state)
@@ -492,6 +580,15 @@ int main(void)
 		CHANNEL_TEST(test_events_end, setup_channel),
 		CHANNEL_TEST(test_events_end, setup_channel_entries),
 		CHANNEL_TEST(test_events_cannot, setup_channel),
+		SRQ_TEST(test_srq, setup_srq_here),
+		SRQ_TEST(test_srq, setup_srq_there),
+		SRQ_TEST(test_srq, setup_srqs),
+		SRQ_TEST(test_srq_lost, setup_srq_here),
+		SRQ_TEST(test_srq_lost, setup_srq_there),
+		SRQ_TEST(test_srq_lost, setup_srqs),
+		SRQ_TEST(test_srq_cut, setup_srq_here),
+		SRQ_TEST(test_srq_cut, setup_srq_there),
+		SRQ_TEST(test_srq_cut, setup_srqs),
 		EX_TEST(test_wr),
 		EX_TEST(test_wr_refused),
 		EX_TEST(test_wr_meanwhile),

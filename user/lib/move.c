@@ -39,8 +39,6 @@ struct move_ask move_ask(const struct context *c, struct ibv_qp_init_attr *attr)
 		ask.why = "the library only counts (SWIFTRDMA_MODE)";
 	else if (attr->qp_type != IBV_QPT_RC)
 		ask.why = "it is no RC QP";
-	else if (attr->srq)
-		ask.why = "its receives are in a shared receive queue";
 	else if (!attr->cap.max_send_wr)
 		ask.why = "it has no send queue";
 	ask.on = !ask.why;
@@ -134,7 +132,7 @@ static struct move *move_new(struct qp *q, struct ibv_qp *qp, const struct ibv_q
 	m->first = m->now = qp;
 	/* The program may use what the provider gave; the further receive is for the peer's mark. */
 	m->init = *attr;
-	m->init.cap.max_recv_wr++;
+	m->init.cap.max_recv_wr += !attr->srq;
 	m->dead = false;
 	pthread_mutex_unlock(&m->life);
 	return m;
@@ -407,7 +405,9 @@ static bool keep_one(struct qp *q, struct move *m, struct ibv_wc *wc)
 		m->broken = true;
 	} else if (is_receive(wc)) {
 		m->received++;
-		if (m->recv_tail == m->recv_head)
+		if (m->init.srq)
+			;	/* it stays where it is while the QP moves */
+		else if (m->recv_tail == m->recv_head)
 			m->broken = true;
 		else
 			m->recv_tail++;

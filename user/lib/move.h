@@ -5,7 +5,8 @@
  * A QP cannot change its register, so a *shadow*, a second QP of the same kind, takes its place.
  * Both ends of the connection do this at the same time. They agree by messages that the modules
  * relay (channel.c); the decision itself and its acknowledgement are *marks*, empty SENDs on the new
- * connection, so they arrive if anything does.
+ * connection, so they arrive if anything does. A mark takes a receive, and must not take one of the
+ * program's. So an end whose QP has a shared receive queue is told by a message instead.
  *
  * Invariants:
  *  - The program knows the QP that it created, by pointer and number, and no other. That QP stays
@@ -48,7 +49,7 @@ struct qp;
 /* Completions that the library can keep for a program; a larger CQ cannot be emptied. */
 #define MOVE_STASH_MAX (1u << 17)
 
-#define MOVE_MAGIC 0x324d5653	/* "SVM2" */
+#define MOVE_MAGIC 0x334d5653	/* "SVM3" */
 
 enum move_type {
 	MOVE_PREPARE = 1,	/* A: let us move; this is my shadow */
@@ -56,6 +57,7 @@ enum move_type {
 	MOVE_FREEZE,		/* A: post nothing, and wait until nothing is outstanding */
 	MOVE_DRAINED,		/* B: so it is, and I have sent so many messages. What do you decide? */
 	MOVE_ABORT,		/* either: there is no such move, or not any more */
+	MOVE_SWAPPED,		/* either: instead of the mark. Told by the shadow to the shadow */
 };
 
 /* In the byte order of the network. */
@@ -66,8 +68,9 @@ struct move_msg {
 	uint32_t qpn, psn;	/* PREPARE, READY: of the shadow */
 	uint32_t access;	/* PREPARE, READY: enum ibv_access_flags of the sender's QP */
 	uint32_t reason;	/* ABORT: errno */
-	uint32_t reserved;	/* 0 */
-	uint64_t sent;		/* DRAINED: messages that took a receive, since it is connected */
+	uint32_t shared;	/* PREPARE, READY: 1: the sender has a shared receive queue */
+	/* DRAINED, SWAPPED: messages that took a receive, since the QP in use is connected. */
+	uint64_t sent;
 };
 
 /* A asks, B answers. */
@@ -116,6 +119,7 @@ struct move {
 	bool active;				/* counted in moves_active */
 	uint32_t id, psn, peer_qpn, peer_psn, peer_access;
 	uint64_t peer_sent;
+	bool peer_shared;			/* it is told by MOVE_SWAPPED, and not by a mark */
 	bool peer_drained, froze;
 	uint64_t until_ns, again_ns;		/* when the state ends; when to tell again */
 	struct move_msg out;			/* to be told; .type 0: nothing */

@@ -83,7 +83,8 @@ int move_query(struct move *m, struct ibv_qp_attr *attr, int mask, struct ibv_qp
 	if (!ret && m->now != m->first) {
 		/* The program knows the peer's QP by the number that it connected to. */
 		attr->dest_qp_num = m->attr.dest_qp_num;
-		attr->cap.max_recv_wr = init->cap.max_recv_wr = m->init.cap.max_recv_wr - 1;
+		attr->cap.max_recv_wr = init->cap.max_recv_wr =
+			m->init.cap.max_recv_wr - !m->init.srq;
 	}
 	pthread_mutex_unlock(&m->life);
 	return ret;

@@ -28,6 +28,9 @@
  * new connection, and B gets them from the old connection, because A has reset its end of it.
  *
  * A receives B's mark before it posts, so its messages find the receives of B's program.
+ *
+ * An end with a shared receive queue (SRQ) is told by SWAPPED instead of the mark. A tells it until it
+ * hears of B; B tells it until the module of A has it.
  */
 #include <arpa/inet.h>
 #include <endian.h>
@@ -61,7 +64,7 @@ static void say_of(struct move *m, uint32_t id, enum move_type type, int reason)
 		.magic = htonl(MOVE_MAGIC), .type = htonl(type), .id = htonl(id),
 		.psn = htonl(m->psn), .access = htonl(m->attr.qp_access_flags),
 		.qpn = htonl(m->next ? m->next->qp_num : 0), .reason = htonl((uint32_t)reason),
-		.sent = htobe64(m->sent),
+		.shared = htonl(!!m->init.srq), .sent = htobe64(m->sent),
 	};
 	m->out_qpn = m->now->qp_num;
 }
@@ -251,6 +254,7 @@ static void take_peer(struct move *m, const struct move_msg *msg)
 	m->peer_qpn = ntohl(msg->qpn);
 	m->peer_psn = ntohl(msg->psn);
 	m->peer_access = ntohl(msg->access);
+	m->peer_shared = msg->shared;
 }
 
 static void peer_is_ready(struct move *m, const struct move_msg *msg)
@@ -281,6 +285,8 @@ static void drain(struct move *m)
 		ret = move_swap(m);
 		if (!ret) {
 			enter(m, MOVE_DECIDED, MARK_TIME);
+			if (m->peer_shared)
+				say(m, MOVE_SWAPPED);
 			return;
 		}
 	}
@@ -306,17 +312,30 @@ static struct marks marks_of(struct move *m)
 	return marks;
 }
 
+/* SWAPPED may be lost, other than a mark. */
+static void say_swapped_again(struct move *m)
+{
+	uint64_t now = lib_clock();
+
+	if (!m->peer_shared || now < m->again_ns)
+		return;
+	m->again_ns = now + AGAIN_TIME;
+	say(m, MOVE_SWAPPED);
+}
+
 static void wait_for_peer(struct move *m)
 {
 	struct marks marks = marks_of(m);
 
-	if (marks.sent && marks.heard) {
+	if (marks.heard && (marks.sent || m->peer_shared)) {
 		finish(m, 0, NULL);
 	} else if (marks.failed) {
 		finish(m, -EIO, "the connection failed while it moved");
 	} else if (lib_clock() >= m->until_ns) {
 		finish(m, -ETIMEDOUT, "the peer did not follow");
 		move_probe(m);
+	} else if (!marks.heard) {
+		say_swapped_again(m);
 	}
 }
 
@@ -390,6 +409,8 @@ static void follow(struct move *m, bool all_here)
 	}
 	move_thaw(m);
 	enter(m, MOVE_LEAVING, MARK_TIME);
+	if (m->peer_shared)
+		say(m, MOVE_SWAPPED);
 	pthread_cond_broadcast(&m->ended);
 }
 
@@ -420,6 +441,8 @@ static void leave(struct move *m)
 		finish(m, 0, NULL);
 	else if (marks.failed || lib_clock() >= m->until_ns)
 		finish(m, -EIO, "the connection failed while it moved");
+	else
+		say_swapped_again(m);
 }
 
 /* --- both ------------------------------------------------------------------------------ */
@@ -460,7 +483,11 @@ static void told(struct move *m, enum move_type type, int err)
 {
 	static const char why[] = "a message was not told";
 
-	if (type == MOVE_FREEZE && m->state == MOVE_READYING && !err) {
+	if (type == MOVE_SWAPPED && !err) {
+		pthread_mutex_lock(&m->lock);
+		m->mark_sent = true;
+		pthread_mutex_unlock(&m->lock);
+	} else if (type == MOVE_FREEZE && m->state == MOVE_READYING && !err) {
 		move_freeze(m);
 		enter(m, MOVE_FREEZING, DRAIN_TIME);
 	} else if ((type == MOVE_PREPARE && m->state == MOVE_ASKING) ||
@@ -516,6 +543,14 @@ enum move_pace move_turn(struct move *m)
 	return pace;
 }
 
+static void hear_swapped(struct move *m, const struct move_msg *msg)
+{
+	pthread_mutex_lock(&m->lock);
+	m->mark_heard = true;
+	m->mark_imm = (uint32_t)be64toh(msg->sent);
+	pthread_mutex_unlock(&m->lock);
+}
+
 static void heard(struct move *m, const struct move_msg *msg)
 {
 	enum move_type type = ntohl(msg->type);
@@ -546,6 +581,10 @@ static void heard(struct move *m, const struct move_msg *msg)
 			m->peer_drained = true;
 			m->peer_sent = be64toh(msg->sent);
 		}
+		break;
+	case MOVE_SWAPPED:
+		if (m->init.srq && (m->state == MOVE_DECIDED || m->state == MOVE_IN_DOUBT))
+			hear_swapped(m, msg);
 		break;
 	case MOVE_ABORT:
 		if (m->state == MOVE_ASKING || m->state == MOVE_READYING || m->state == MOVE_FREEZING ||

@@ -133,6 +133,8 @@ static int post_mark_in(struct move *m, struct ibv_qp *qp)
 {
 	struct ibv_recv_wr wr = { .wr_id = (uintptr_t)&m->mark_in }, *bad;
 
+	if (m->init.srq)
+		return 0;
 	return m->q->ctx->real.post_recv(qp, &wr, &bad);
 }
 
@@ -374,7 +376,7 @@ static int reset_old(struct move *m)
 	return -ret;
 }
 
-/* A message of no bytes; the connection's end knows by it that this one has swapped. */
+/* A message of no bytes; the peer knows by it that this end has swapped. */
 static int send_mark(struct move *m)
 {
 	struct ibv_send_wr wr = {
@@ -401,7 +403,7 @@ int move_swap(struct move *m)
 		m->next = NULL;
 		m->next_at = NULL;
 		m->first->state = m->now->state;
-		if (send_mark(m))
+		if (!m->peer_shared && send_mark(m))
 			m->mark_failed = m->broken = true;
 	}
 	pthread_mutex_unlock(&m->lock);

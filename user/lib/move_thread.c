@@ -29,7 +29,7 @@ static struct move *move_at(const struct qp *q)
 	       atomic_load_explicit(&q->move, memory_order_acquire) : NULL;
 }
 
-/* The move of the QP that the kernel knows by that number. */
+/* The move of the QP that the kernel knows by that number: the one in use, or the shadow. */
 static struct move *move_by_number(const struct device *dev, uint32_t qpn)
 {
 	for (struct qp *q = qp_all(); q; q = q->next_all) {
@@ -39,7 +39,7 @@ static struct move *move_by_number(const struct device *dev, uint32_t qpn)
 		if (!m || q->ctx->dev != dev)
 			continue;
 		pthread_mutex_lock(&m->life);
-		found = !m->dead && m->now->qp_num == qpn;
+		found = !m->dead && (m->now->qp_num == qpn || (m->next && m->next->qp_num == qpn));
 		pthread_mutex_unlock(&m->life);
 		if (found)
 			return m;

@@ -224,18 +224,21 @@ bool move_wr_adopt(struct move *m)
 struct move_ask move_ask_ex(const struct context *c, struct ibv_qp_init_attr_ex *attr)
 {
 	struct move_ask ask = { .cap = attr->cap };
+	uint64_t ops = 0;
 
-	if (attr->comp_mask != PLAIN_ATTRS) {
+	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || attr->comp_mask & ~PLAIN_ATTRS) {
 		ask.why = "it was created with further attributes";
 		return ask;
 	}
+	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
+		ops = attr->send_ops_flags;
 	/* The functions of others are the provider's, and know only the QP that they are called for. */
-	if (attr->send_ops_flags & ~(uint64_t)KNOWN_OPS) {
+	if (ops & ~(uint64_t)KNOWN_OPS) {
 		ask.why = "it was created with operations that the library does not know";
 		return ask;
 	}
 	ask = move_ask(c, (struct ibv_qp_init_attr *)attr);
-	ask.ops = attr->send_ops_flags;
+	ask.ops = ops;
 	return ask;
 }
 

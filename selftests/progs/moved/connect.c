@@ -21,7 +21,17 @@ void swap_with_peer(void *mine, void *theirs, size_t n)
 		wrong("the other end is gone");
 }
 
-static struct ibv_qp_init_attr init_of(struct ibv_context *ctx)
+static struct ibv_srq *create_srq(struct ibv_pd *pd)
+{
+	struct ibv_srq_init_attr attr = { .attr = { .max_wr = RECVS, .max_sge = 1 } };
+	struct ibv_srq *srq = ibv_create_srq(pd, &attr);
+
+	if (!srq)
+		wrong("no shared receive queue");
+	return srq;
+}
+
+static struct ibv_qp_init_attr init_of(struct ibv_context *ctx, struct ibv_pd *pd)
 {
 	const char *events = getenv("MOVED_EVENTS");
 	struct ibv_qp_init_attr init = {
@@ -30,6 +40,8 @@ static struct ibv_qp_init_attr init_of(struct ibv_context *ctx)
 			 .max_send_sge = 1, .max_recv_sge = 1, .max_inline_data = INLINE },
 	};
 
+	if (getenv("MOVED_SRQ"))
+		init.srq = c->srq = create_srq(pd);
 	if (events) {
 		c->channel = ibv_create_comp_channel(ctx);
 		c->few_an_event = !strcmp(events, "few");
@@ -72,7 +84,7 @@ static struct ibv_qp *create_qp(struct ibv_qp_init_attr *init)
 {
 	struct ibv_qp_init_attr_ex ex = {
 		.qp_type = init->qp_type, .cap = init->cap,
-		.send_cq = init->send_cq, .recv_cq = init->recv_cq, .pd = dev.pd,
+		.send_cq = init->send_cq, .recv_cq = init->recv_cq, .srq = init->srq, .pd = dev.pd,
 		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS, .send_ops_flags = OPS,
 	};
 	struct ibv_qp *qp;
@@ -93,7 +105,7 @@ static bool set_up_by_verbs(void)
 	struct vpeer own, at;
 
 	own = own_memory(dev.pd);
-	init = init_of(dev.ctx);
+	init = init_of(dev.ctx, dev.pd);
 	c->qp = c->mr && c->cq ? create_qp(&init) : NULL;
 	if (!c->qp)
 		return false;
@@ -127,7 +139,7 @@ static bool set_up_by_cm(const char *address, bool listens)
 	if (!pd)
 		return false;
 	own = own_memory(pd);
-	init = init_of(c->cm.id->verbs);
+	init = init_of(c->cm.id->verbs, pd);
 	if (!c->mr || !c->cq || rdma_create_qp(c->cm.id, pd, &init))
 		return false;
 	c->qp = c->cm.id->qp;
@@ -156,6 +168,8 @@ void tear_down(void)
 	} else if (ibv_destroy_qp(c->qp)) {
 		wrong("the QP cannot be destroyed");
 	}
+	if (c->srq && ibv_destroy_srq(c->srq))
+		wrong("the shared receive queue cannot be destroyed");
 	if (ibv_destroy_cq(c->cq))
 		wrong("the queue cannot be destroyed");
 	if (c->channel && ibv_destroy_comp_channel(c->channel))

@@ -21,6 +21,7 @@
  *	MOVED_FORK=N	a child is forked after N moves, and ends
  *	MOVED_WR=1	each second list is a batch of ibv_wr_*(); without MOVED_CM
  *	MOVED_ENTRIES=1	the completion queue is an extended one, which is read entry by entry
+ *	MOVED_SRQ=1	the receives are in a shared receive queue
  *	MOVED_EVENTS=all	the queue is polled after an event, until it is empty
  *	MOVED_EVENTS=few	at most 4 completions are polled after an event, as a program may on mlx5, where
  *			a queue that is armed and not empty causes an event at once

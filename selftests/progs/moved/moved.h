@@ -31,6 +31,7 @@ struct conn {
 	struct ibv_cq_ex *cqx;			/* the same, read entry by entry; NULL: it is not */
 	struct ibv_comp_channel *channel;	/* the queue is polled after an event; NULL: at any time */
 	bool few_an_event;			/* not until it is empty */
+	struct ibv_srq *srq;			/* has the receives; NULL: the QP has */
 	struct ibv_qp *qp;
 	struct ibv_qp_ex *qpx;			/* NULL: all is posted by ibv_post_send() */
 	struct ibv_mr *mr;

@@ -70,7 +70,7 @@ static void post_recv(void)
 	unsigned int at = (unsigned int)(c->recv_posted % RECVS);
 	struct ibv_sge sge = { .addr = (uintptr_t)c->mem.in[at], .length = SLOT, .lkey = c->mr->lkey };
 	struct ibv_recv_wr wr = { .wr_id = c->recv_posted, .sg_list = &sge, .num_sge = 1 }, *bad;
-	int ret = ibv_post_recv(c->qp, &wr, &bad);
+	int ret = c->srq ? ibv_post_srq_recv(c->srq, &wr, &bad) : ibv_post_recv(c->qp, &wr, &bad);
 
 	if (ret)
 		wrong("post_recv %lu: %s", c->recv_posted, strerrorname_np(ret));
