@@ -17,7 +17,7 @@ bool srdma_adopt_used(struct srdma_dev *dev, struct ib_qp *ibqp);
 
 /*
  * Query state and address of adopted QPs, a limited number at a time. Returns how many are
- * left. Called through srdma_refresh.query_qps, by the device's works in enforce.c and
+ * left. Called through srdma_refresh.learn_qps, by the device's works in enforce.c and
  * refresh.c.
  */
 u32 srdma_adopt_query_qps(struct srdma_dev *dev);

@@ -31,7 +31,7 @@ bool srdma_qp_desired(const struct srdma_qp *q, struct srdma_class *c)
 	c->tclass = q->tclass_asked;
 	if (l.has_dscp && test_bit(SRDMA_QP_GRH, &q->flags))
 		c->tclass = l.dscp << 2 | (q->tclass_asked & 3);
-	c->sl = !l.has_sl || srdma_qp_own_sl(q) ? q->sl_asked : l.sl;
+	c->sl = !l.has_sl || srdma_qp_keeps_sl(q) ? q->sl_asked : l.sl;
 	return true;
 }
 

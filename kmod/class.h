@@ -20,8 +20,8 @@ bool srdma_qp_desired(const struct srdma_qp *q, struct srdma_class *c);
  */
 struct ib_qp_attr *srdma_class_av(struct srdma_qp *q, struct ib_qp_attr *attr);
 
-static inline struct ib_qp_attr *srdma_class_modify(struct srdma_qp *q,
-						    struct ib_qp_attr *attr, int mask)
+static inline struct ib_qp_attr *srdma_class_before_modify(struct srdma_qp *q,
+							   struct ib_qp_attr *attr, int mask)
 {
 	/* Set before the driver's call: the drain event may come before the driver returns. */
 	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_SQD)
@@ -64,7 +64,7 @@ static inline void srdma_class_modified(struct srdma_qp *q, const struct ib_qp_a
 		srdma_class_recheck(q);
 }
 
-/* The driver refused the modify: undo srdma_class_modify(). */
+/* The driver refused the modify: undo srdma_class_before_modify(). */
 void srdma_class_refused(struct srdma_qp *q);
 /*
  * As srdma_class_modified(), for an adopted QP, with @attr from the driver. The QP is not
@@ -76,7 +76,7 @@ void srdma_class_adopt(struct srdma_qp *q, const struct ib_qp_attr *attr);
  * Does an override change only the traffic class, and the service level stay the
  * application's?
  */
-static inline bool srdma_qp_own_sl(const struct srdma_qp *q)
+static inline bool srdma_qp_keeps_sl(const struct srdma_qp *q)
 {
 	return test_bit(SRDMA_QP_ROCE, &q->flags) && READ_ONCE(q->dev->provider)->roce_tclass_only;
 }

@@ -8,7 +8,7 @@
  * srdma_qp_lock() of the QPs that it is changing. A thread that waits for one of those sets
  * SRDMA_QP_WANTED. Where a change drains the send queue, the work then gives that QP up;
  * where a change is a firmware command, the thread may wait for the commands of the QPs
- * that were begun with it, at most SLOTS.
+ * that were begun with it, at most BURST.
  */
 #include <linux/delay.h>
 #include <linux/slab.h>
@@ -363,7 +363,7 @@ static void learn_classes(struct srdma_dev *dev)
 	if (!READ_ONCE(dev->query_wanted))
 		return;
 	WRITE_ONCE(dev->query_wanted, false);
-	if (dev->refresh.query_qps(dev)) {
+	if (dev->refresh.learn_qps(dev)) {
 		WRITE_ONCE(dev->query_wanted, true);
 		request_run_by(dev, jiffies + msecs_to_jiffies(RETRY_FIRST_MS));
 	}

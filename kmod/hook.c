@@ -171,7 +171,7 @@ static int modify_locked_qp(struct srdma_dev *dev, struct srdma_qp *q, struct ib
 	u64 began;
 	int ret;
 
-	used = srdma_class_modify(q, attr, mask);
+	used = srdma_class_before_modify(q, attr, mask);
 	if (ops->qp_modify)
 		ops->qp_modify(q, attr, mask);
 	srdma_delay(SRDMA_DELAY_LOCKED);
@@ -478,7 +478,7 @@ static int client_add(struct ib_device *ibdev)
 	dev = srdma_dev_new(ibdev);
 	if (!dev)
 		return -ENOMEM;
-	dev->refresh.query_qps = srdma_adopt_query_qps;
+	dev->refresh.learn_qps = srdma_adopt_query_qps;
 	dev->adopting = true;
 	dev->wrapped_post_send = dev->provider->wrap_post_send;
 	ret = srdma_dev_publish(dev);

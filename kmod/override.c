@@ -55,13 +55,13 @@ void srdma_levels_set(const struct srdma_level_row *rows, int n)
 /* The override of the level that wins, packed; 0: none. */
 static u32 winning_level(const struct srdma_qp *q, const struct srdma_job_dev *jd)
 {
-	u32 own = READ_ONCE(q->level);
+	u32 qp = READ_ONCE(q->level);
 	u32 job = jd ? READ_ONCE(jd->level) : 0;
 
-	return own && (!job || srdma_packed_rank(own) >= srdma_packed_rank(job)) ? own : job;
+	return qp && (!job || srdma_packed_rank(qp) >= srdma_packed_rank(job)) ? qp : job;
 }
 
-int srdma_qp_own_level(const struct srdma_qp *q)
+int srdma_qp_level_unwished(const struct srdma_qp *q)
 {
 	return srdma_level_unpack(winning_level(q, rcu_dereference(q->job)));
 }
@@ -71,15 +71,15 @@ int srdma_qp_level(const struct srdma_qp *q)
 {
 	const struct srdma_job_dev *jd = rcu_dereference(q->job);
 	int wish = READ_ONCE(q->ends.wish) - 1;
-	u32 own = winning_level(q, jd);
-	int level = srdma_level_unpack(own);
+	u32 winner = winning_level(q, jd);
+	int level = srdma_level_unpack(winner);
 	struct srdma_level is;
 	u32 follow;
 
 	if (wish <= 0)
 		return level;
 	follow = jd ? READ_ONCE(jd->follow) : 0;
-	if (!follow || (own && srdma_packed_rank(own) > srdma_packed_rank(follow)))
+	if (!follow || (winner && srdma_packed_rank(winner) > srdma_packed_rank(follow)))
 		return level;
 	wish = min(wish, srdma_level_unpack(follow));
 	if (wish <= max(level, 0))

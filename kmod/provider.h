@@ -55,7 +55,7 @@ enum srdma_path_part {
  *	QP's state and address vector are read at once, and ports for any reader
  * @roce_tclass_only: on an Ethernet port a class is the traffic class alone; the
  *	service level stays the application's
- * @match: does this provider know the device? Must not sleep. The first registered
+ * @match: does this provider know the device? The first registered
  *	provider that returns true is taken; the generic one always does. A module's
  *	provider is called with srdma_dev.provider_lock held, a built-in one before the
  *	device is published, without that lock.
@@ -88,18 +88,17 @@ enum srdma_path_part {
  *	srdma_dev.adopt_lock, or srdma_qp_lock() of a QP that takes this one's number. So
  *	the op takes no lock inside which the provider waits for a QP or in @dev_remove.
  *	Called more than once, also for QPs that the provider never saw; srdma_qp.ibqp may
- *	be followed only if neither %SRDMA_QP_UNSURE nor %SRDMA_QP_DEVX is set. May be NULL.
+ *	be followed only if neither %SRDMA_QP_UNSURE nor %SRDMA_QP_DEVX is set.
+ *	May sleep, but sends no command. May be NULL.
  *
- * All ops below may be NULL, but a provider in a module of its own must have these two:
+ * All ops below may be NULL, but a provider in a module of its own must have the first two. They
+ * run in process context and may sleep:
  *
  * @dev_add: take the device in: srdma_dev.priv, .caps and .function are the provider's from
  *	here on. With %SWIFTRDMA_DEV_CAP_UARS there, UARs are pages of the NIC, and
  *	@qp_created and @query_qps find out which. -errno: the device stays with the
  *	generic provider.
  * @dev_remove: no thread is in an op of this device, and none will be
- *
- * Process context, may sleep:
- *
  * @context_pages: UAR pages that a context asks for, from the data that its library gave
  *	to alloc_ucontext; 0: not known. Called inside srdma_srcu, in the application's
  *	call, after the driver's op; no lock is held.

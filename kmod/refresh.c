@@ -28,7 +28,7 @@ static void run_step(struct srdma_dev *dev, enum srdma_refresh_kind kind)
 			ops->refresh(dev);
 		break;
 	case SRDMA_REFRESH_QPS:
-		dev->refresh.query_qps(dev);
+		dev->refresh.learn_qps(dev);
 		break;
 	case SRDMA_REFRESH_MRS:
 		srdma_mr_ask(dev, ops);

@@ -29,7 +29,7 @@ enum srdma_refresh_kind {
 
 /**
  * struct srdma_refresh - the work that refreshes a device's figures, and its requests
- * @query_qps: queries what is not known of QPs, some at a time; returns of how many QPs it
+ * @learn_qps: queries what is not known of QPs, some at a time; returns of how many QPs it
  *	is still not known. srdma_adopt_query_qps(), set by hook.c.
  * @work: runs one step for each kind with requests
  * @wait: readers
@@ -41,7 +41,7 @@ enum srdma_refresh_kind {
  * @sample_done: the last of these requests that was served
  */
 struct srdma_refresh {
-	u32 (*query_qps)(struct srdma_dev *dev);
+	u32 (*learn_qps)(struct srdma_dev *dev);
 	struct work_struct work;
 	wait_queue_head_t wait;
 	atomic64_t asked[SRDMA_REFRESH_KINDS], done[SRDMA_REFRESH_KINDS];

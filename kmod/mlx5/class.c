@@ -30,7 +30,7 @@ int srdma_mlx5_class_begin(struct srdma_qp *q)
 {
 	struct srdma_mlx5 *md = srdma_mlx5_of(q->dev);
 
-	if (!md->live_class || q->type != IB_QPT_RC || !srdma_qp_own_sl(q))
+	if (!md->live_class || q->type != IB_QPT_RC || !srdma_qp_keeps_sl(q))
 		return -EOPNOTSUPP;
 	/* The QP was connected under another provider, which set the service level as well. */
 	if (q->sl != q->sl_asked)

@@ -102,11 +102,10 @@ static bool miss_ratio(uint64_t hits_before, uint64_t misses_before, uint64_t hi
 }
 
 /* @held: the device's signals in the reading before; NULL: the row was another's. */
-static void set_contention(struct signals *s, size_t i, const struct snap_dev *was,
-			   const struct snap_dev *d, const struct held_row *held)
+static void set_commands(struct signals *s, size_t i, const struct snap_dev *was,
+			 const struct snap_dev *d)
 {
 	uint64_t has = was->has & d->has;
-	double ratio;
 
 	if (has & SNAP_COMMANDS && d->commands > was->commands &&
 	    d->command_time >= was->command_time)
@@ -116,7 +115,15 @@ static void set_contention(struct signals *s, size_t i, const struct snap_dev *w
 	if (has & SNAP_CONGESTION)
 		signal_set_rate(s, SIG_DEV_DB_CONGESTION, i, was->congestions, d->congestions,
 				was->time, d->time);
-	/* The device was not queried again: keep the values. */
+}
+
+/* Signals of the diagnostic counters. A device that was not queried again keeps the values. */
+static void set_diag(struct signals *s, size_t i, const struct snap_dev *was,
+		     const struct snap_dev *d, const struct held_row *held)
+{
+	uint64_t has = was->has & d->has;
+	double ratio;
+
 	if (d->diag_time && d->diag_time == was->diag_time) {
 		if (held && has & SNAP_MTT)
 			hold_value(s, SIG_DEV_MTT_MISS, i, held);
@@ -158,7 +165,8 @@ static void update_devs(struct signals *s, const struct snapshot *old)
 				d->time);
 		signal_set_rate(s, SIG_DEV_MODIFY_RATE, i, was->modified, d->modified, was->time,
 				d->time);
-		set_contention(s, i, was, d, o == i ? &held : NULL);
+		set_commands(s, i, was, d);
+		set_diag(s, i, was, d, o == i ? &held : NULL);
 	}
 }
 

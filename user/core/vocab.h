@@ -84,6 +84,8 @@ enum signal_id {
 	SIGNALS,
 };
 
+_Static_assert(SIGNALS <= 64, "a set of signals is a mask of 64 bits");
+
 struct vocab_signal {
 	const char *name;
 	enum obj_kind obj;

@@ -9,7 +9,7 @@
 #include "probe/prm.h"
 #include "probe/probe.h"
 
-/* The ones that the module reads (kmod/mlx5/diag.c), by public documentation. */
+/* Those that the module reads (kmod/mlx5/diag.c) and public documentation names. */
 static const struct {
 	uint32_t id;
 	const char *name;
