@@ -61,8 +61,9 @@ whys_but_time() {
 	whys | jq -c '. - ["requests did not complete in time", "the peer did not answer", "the peer gave it up"]'
 }
 pauses() {
-	jq -s '[.[].devices[].move] | "\(map(.pause_ns) | add / 1000000 / ([$n, 1] | max)) ms in the mean, at most \(map(.pause_max_ns) | max / 1000000) ms"' \
-		--argjson n "$(move_figure decided)" -r "$stats"
+	jq -sr '[.[].devices[].move.pause | select(.samples > 0)] |
+		"\(map(.mean_ns * .samples) | add / 1000000 / $n) ms in the mean of \($n), at most \(map(.max_ns) | max / 1000000) ms"' \
+		--argjson n "$(move_figure pause.samples)" "$stats"
 }
 
 # Moves before which both ends had 8 requests outstanding, at the least.

@@ -53,8 +53,9 @@ static struct {
 	uint32_t next_qpn;
 	bool cut;		/* nothing arrives */
 	bool mute;		/* no message of the modules does */
+	bool stands;		/* messages wait */
 	int fail_create, fail_modify;
-	bool fail_pd;
+	bool fail_pd, busy;	/* no PD can be made, no CQ be destroyed */
 	int pds;
 	struct ibv_qp *limited;	/* by ibv_modify_qp_rate_limit() */
 	int wrong;		/* completions for which a CQ had no room, calls at the wrong time */
@@ -108,6 +109,8 @@ static struct ibv_cq *fake_create_cq(struct ibv_context *ctx, int cqe, void *cq_
 
 static int fake_destroy_cq(struct ibv_cq *cq)
 {
+	if (fab.busy)
+		return EBUSY;
 	free(cq);
 	return 0;
 }
@@ -593,6 +596,13 @@ static int fake_rate_limit(struct ibv_qp *qp, struct ibv_qp_rate_limit_attr *att
 	return 0;
 }
 
+static struct ibv_srq *fake_create_srq_ex(struct ibv_context *ctx, struct ibv_srq_init_attr_ex *attr)
+{
+	(void)ctx;
+	(void)attr;
+	return NULL;
+}
+
 static struct ibv_context *fake_open_device(struct ibv_device *device)
 {
 	struct ibv_context *ctx = stub_open_device(device);
@@ -600,6 +610,7 @@ static struct ibv_context *fake_open_device(struct ibv_device *device)
 	verbs_get_ctx(ctx)->modify_qp_rate_limit = fake_rate_limit;
 	verbs_get_ctx(ctx)->create_qp_ex = fake_create_qp_ex;
 	verbs_get_ctx(ctx)->create_cq_ex = fake_create_cq_ex;
+	verbs_get_ctx(ctx)->create_srq_ex = fake_create_srq_ex;
 	ctx->ops.post_send = fake_post_send;
 	ctx->ops.post_recv = fake_post_recv;
 	ctx->ops.post_srq_recv = fake_post_srq_recv;
@@ -643,7 +654,7 @@ static int fake_share(unsigned long cmd, void *arg)
 	case SWIFTRDMA_IOC_TELL:
 		return fake_tell(arg);
 	case SWIFTRDMA_IOC_HEAR:
-		if (fab.box_head == fab.box_tail)
+		if (fab.stands || fab.box_head == fab.box_tail)
 			return -ENOMSG;
 		*h = fab.box[fab.box_tail++ % 32];
 		return 0;

@@ -469,6 +469,74 @@ static void test_srq_cut(void **state)
 	move_once();
 }
 
+/* No message comes any more when A has decided, as if a module were gone. The connection works: so both move. */
+static void test_srq_mute(void **state)
+{
+	const struct ibv_qp *was0, *was1;
+
+	(void)state;
+	for (int n = 0; n < 4; n++) {
+		goes_on();
+		was0 = now_of(&end[0]);
+		was1 = now_of(&end[1]);
+		ask(&end[0]);
+		while (move_of_end(&end[0])->state != MOVE_DECIDED)
+			step();
+		fab.mute = true;
+		assert_true(settle() < 60000);
+		fab.mute = false;
+		assert_true(moved_together(was0, was1));
+	}
+	goes_on();
+}
+
+/* B stands still until A waits no longer, and A's messages are in B's shared receive queue. */
+static void test_srq_stalled(void **state)
+{
+	const struct ibv_qp *was0 = now_of(&end[0]), *was1 = now_of(&end[1]);
+
+	(void)state;
+	goes_on();
+	ask(&end[0]);
+	while (move_of_end(&end[0])->state != MOVE_DECIDED)
+		step();
+	fab.stands = true;
+	while (move_of_end(&end[0])->state != MOVE_IDLE) {
+		move_turn(move_of_end(&end[0]));
+		rig.now += 100 * MS;
+	}
+	for (int i = 0; i < 9; i++)
+		end_post(&end[0], 5);
+	for (int i = 0; i < 20; i++) {
+		fabric_step();
+		end_poll(&end[i % 2]);
+	}
+	fab.stands = false;
+	settle();
+	assert_true(moved_together(was0, was1));
+	goes_on();
+}
+
+/* Queues that complete elsewhere. */
+static void test_srq_special(void **state)
+{
+	struct ibv_srq_init_attr_ex ex = { .comp_mask = IBV_SRQ_INIT_ATTR_TYPE, .srq_type = IBV_SRQT_TM };
+	struct ibv_qp_init_attr init = {
+		.qp_type = IBV_QPT_RC, .send_cq = end[0].cq, .recv_cq = end[0].cq, .srq = &end[0].srq.srq,
+		.cap = { .max_send_wr = 4 },
+	};
+	struct ibv_qp *qp;
+
+	(void)state;
+	assert_null(verbs_get_ctx(rig.ctx)->create_srq_ex(rig.ctx, &ex));
+	qp = ibv_create_qp(&rig.pd, &init);
+	assert_int_equal(swiftrdma_move_qp(qp), -EOPNOTSUPP);
+	assert_string_equal(swiftrdma_move_reason(qp),
+			    "its context has shared receive queues for XRC or tag matching");
+	assert_int_equal(init.cap.max_send_wr, 4);
+	ibv_destroy_qp(qp);
+}
+
 #define SRQ_TEST(f, setup) cmocka_unit_test_setup_teardown(f, setup, teardown_srq)
 
 /* --- completion channels --------------------------------------------------------------------- */
@@ -552,6 +620,21 @@ static void test_events_end(void **state)
 	}
 }
 
+/* A queue that cannot be destroyed still has events for what the library keeps. */
+static void test_events_in_use(void **state)
+{
+	(void)state;
+	move_once();
+	assert_non_null(cq_find(end[0].cq)->notifier);
+	fab.busy = true;
+	assert_int_equal(ibv_destroy_cq(end[0].cq), EBUSY);
+	fab.busy = false;
+	assert_non_null(cq_find(end[0].cq)->notifier);
+	for (int n = 0; n < 20; n++)
+		step();
+	move_at_the_end(&end[0]);
+}
+
 /* Without memory for it nothing moves. */
 static void test_events_cannot(void **state)
 {
@@ -579,6 +662,7 @@ int main(void)
 		CHANNEL_TEST(test_events, setup_channel_entries),
 		CHANNEL_TEST(test_events_end, setup_channel),
 		CHANNEL_TEST(test_events_end, setup_channel_entries),
+		CHANNEL_TEST(test_events_in_use, setup_channel),
 		CHANNEL_TEST(test_events_cannot, setup_channel),
 		SRQ_TEST(test_srq, setup_srq_here),
 		SRQ_TEST(test_srq, setup_srq_there),
@@ -589,6 +673,12 @@ int main(void)
 		SRQ_TEST(test_srq_cut, setup_srq_here),
 		SRQ_TEST(test_srq_cut, setup_srq_there),
 		SRQ_TEST(test_srq_cut, setup_srqs),
+		SRQ_TEST(test_srq_mute, setup_srq_here),
+		SRQ_TEST(test_srq_mute, setup_srq_there),
+		SRQ_TEST(test_srq_mute, setup_srqs),
+		SRQ_TEST(test_srq_stalled, setup_srq_there),
+		SRQ_TEST(test_srq_stalled, setup_srqs),
+		SRQ_TEST(test_srq_special, setup_srqs),
 		EX_TEST(test_wr),
 		EX_TEST(test_wr_refused),
 		EX_TEST(test_wr_meanwhile),

@@ -166,6 +166,15 @@ static struct ibv_cq_ex *lib_create_cq_ex(struct ibv_context *ctx, struct ibv_cq
 	return cqx;
 }
 
+/* Called for SRQs of types that ibv_create_srq() does not make. */
+static struct ibv_srq *lib_create_srq_ex(struct ibv_context *ctx, struct ibv_srq_init_attr_ex *attr)
+{
+	struct context *c = context_find(ctx);
+
+	atomic_store(&c->special_srqs, true);
+	return c->create_srq_ex(ctx, attr);
+}
+
 static void replace_functions(struct context *c, struct ibv_context *ctx)
 {
 	struct verbs_context *v = verbs_get_ctx(ctx);
@@ -174,6 +183,7 @@ static void replace_functions(struct context *c, struct ibv_context *ctx)
 	c->create_qp_ex = verbs_get_ctx_op(ctx, create_qp_ex) ? v->create_qp_ex : NULL;
 	c->create_cq_ex = verbs_get_ctx_op(ctx, create_cq_ex) ? v->create_cq_ex : NULL;
 	c->open_qp = verbs_get_ctx_op(ctx, open_qp) ? v->open_qp : NULL;
+	c->create_srq_ex = verbs_get_ctx_op(ctx, create_srq_ex) ? v->create_srq_ex : NULL;
 	c->alloc_parent_domain = verbs_get_ctx_op(ctx, alloc_parent_domain) ?
 				 v->alloc_parent_domain : NULL;
 	c->modify_qp_rate_limit = verbs_get_ctx_op(ctx, modify_qp_rate_limit) ?
@@ -201,6 +211,8 @@ static void replace_functions(struct context *c, struct ibv_context *ctx)
 		v->create_cq_ex = lib_create_cq_ex;
 	if (c->open_qp)
 		v->open_qp = lib_open_qp;
+	if (c->create_srq_ex)
+		v->create_srq_ex = lib_create_srq_ex;
 	if (c->alloc_parent_domain)
 		v->alloc_parent_domain = lib_alloc_parent_domain;
 	if (c->modify_qp_rate_limit)
@@ -260,6 +272,7 @@ struct context *context_watch(struct ibv_context *ctx)
 			c->alive = alive;
 			c->dev = dev;
 			c->place = (struct place_context){ 0 };
+			c->special_srqs = false;
 			replace_functions(c, ctx);
 		}
 	}

@@ -70,6 +70,7 @@ struct cq *cq_add(struct context *c, struct ibv_cq *cq)
 		n->knobs = &c->dev->knobs;
 		n->cqe = cq->cqe > 0 ? (uint32_t)cq->cqe : 0;
 		n->has_channel = cq->channel;
+		n->notifier_qpn = QPN_NONE;
 		if (!table_put(&cqs, cq, n)) {
 			free(n);
 			n = NULL;
@@ -309,7 +310,7 @@ static noinline int poll_counted(struct ibv_cq *cq, int n, struct ibv_wc *wc, st
 	return count_unordered(c, wc, got);
 }
 
-static int keep(const struct cq *c, struct ibv_wc *wc, int n)
+static int keep(struct cq *c, struct ibv_wc *wc, int n)
 {
 	if (c->moves && *c->alive)
 		n = move_keep(c, wc, n);
@@ -320,8 +321,7 @@ static int keep(const struct cq *c, struct ibv_wc *wc, int n)
  * Makes @got completions that were polled the program's. If some were dropped, polls until
  * there are @n, so that a program never takes a queue for empty that is not.
  */
-static noinline int keep_polled(const struct cq *c, struct ibv_cq *cq, int n, struct ibv_wc *wc,
-				int got)
+static noinline int keep_polled(struct cq *c, struct ibv_cq *cq, int n, struct ibv_wc *wc, int got)
 {
 	int all = 0, kept;
 
@@ -336,7 +336,7 @@ static noinline int keep_polled(const struct cq *c, struct ibv_cq *cq, int n, st
 	}
 }
 
-static int poll_provider(const struct cq *c, struct ibv_cq *cq, int n, struct ibv_wc *wc)
+static int poll_provider(struct cq *c, struct ibv_cq *cq, int n, struct ibv_wc *wc)
 {
 	int got = c->poll_cq(cq, n, wc);
 

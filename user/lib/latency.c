@@ -75,14 +75,19 @@ static void raise_max(__u64 *max, uint64_t ns)
 		;
 }
 
+void hist_add(struct swiftrdma_hist *h, uint64_t ns, uint32_t weight)
+{
+	count_any(&h->samples, 1);
+	count_any(&h->wrs, weight);
+	count_any(&h->sum_ns, ns * weight);
+	raise_max(&h->max_ns, ns);
+	count_any(&h->bucket[swiftrdma_hist_bucket(ns)], weight);
+}
+
 static void record_time(struct swiftrdma_hist *h, struct swiftrdma_times *t, uint64_t ns,
 			uint32_t wrs)
 {
-	count_any(&h->samples, 1);
-	count_any(&h->wrs, wrs);
-	count_any(&h->sum_ns, ns * wrs);
-	raise_max(&h->max_ns, ns);
-	count_any(&h->bucket[swiftrdma_hist_bucket(ns)], wrs);
+	hist_add(h, ns, wrs);
 	count_any(&t->samples, 1);
 	count_any(&t->wrs, wrs);
 	count_any(&t->sum_ns, ns * wrs);

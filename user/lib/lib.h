@@ -287,6 +287,8 @@ struct context {
 	struct ibv_cq_ex *(*create_cq_ex)(struct ibv_context *ctx,
 					  struct ibv_cq_init_attr_ex *attr);
 	struct ibv_qp *(*open_qp)(struct ibv_context *ctx, struct ibv_qp_open_attr *attr);
+	struct ibv_srq *(*create_srq_ex)(struct ibv_context *ctx, struct ibv_srq_init_attr_ex *attr);
+	_Atomic bool special_srqs;	/* some SRQ here is for XRC or tag matching */
 	struct ibv_pd *(*alloc_parent_domain)(struct ibv_context *ctx,
 					      struct ibv_parent_domain_init_attr *attr);
 	int (*modify_qp_rate_limit)(struct ibv_qp *qp, struct ibv_qp_rate_limit_attr *attr);
@@ -319,6 +321,9 @@ static inline struct qp *context_qp(const struct context *c, uint32_t qpn)
 
 /* Replaced by tests. */
 extern uint64_t (*lib_clock)(void);
+
+/* One sample, of so much weight. Any thread. */
+void hist_add(struct swiftrdma_hist *h, uint64_t ns, uint32_t weight);
 
 #define PENDING_MAX 16	/* samples of a QP that wait for their completion */
 
@@ -550,7 +555,8 @@ struct cq {
 	_Atomic uint32_t exempt;	/* epoch of the bound on credits that posts do not wait for */
 	bool has_channel;
 	struct notifier *_Atomic notifier;	/* NULL: no QP has moved, or it has no channel */
-	uint32_t notifier_qpn;
+	uint32_t notifier_qpn;		/* QPN_NONE: none */
+	_Atomic bool notifier_pending;	/* its completion may be in the CQ */
 	/* See chunk.c. */
 	bool split;			/* requests that complete here may be split */
 	bool moves;			/* QPs that complete here may move; see move.c */
@@ -588,10 +594,13 @@ int cq_take(struct cq *c, int n, struct ibv_wc *wc, enum bias_token token);
  * calls this while a QP uses the CQ.
  */
 bool notifier_create(struct cq *c, const struct ibv_qp_attr *attr);
-/* Before the program destroys the CQ. */
-void notifier_destroy(struct cq *c);
+/*
+ * Before the program destroys the CQ. False: there was none. If the CQ stays all the same, another one
+ * is to be created with @attr.
+ */
+bool notifier_destroy(struct cq *c, struct ibv_qp_attr *attr);
 /* Whether the completion is the notifier's. */
-bool notifier_completed(const struct cq *c, uint32_t qpn);
+bool notifier_completed(struct cq *c, uint32_t qpn);
 int lib_req_notify_cq(struct ibv_cq *cq, int solicited_only);
 
 /* --- entries.c ------------------------------------------------------------------------------ */

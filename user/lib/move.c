@@ -39,6 +39,8 @@ struct move_ask move_ask(const struct context *c, struct ibv_qp_init_attr *attr)
 		ask.why = "the library only counts (SWIFTRDMA_MODE)";
 	else if (attr->qp_type != IBV_QPT_RC)
 		ask.why = "it is no RC QP";
+	else if (attr->srq && c->special_srqs)
+		ask.why = "its context has shared receive queues for XRC or tag matching";
 	else if (!attr->cap.max_send_wr)
 		ask.why = "it has no send queue";
 	ask.on = !ask.why;
@@ -389,6 +391,16 @@ static bool take_own(struct move *m, const struct ibv_wc *wc)
 	return true;
 }
 
+/*
+ * The peer has waited for long enough, and goes on before this end has followed. Its messages find the
+ * shared receive queue.
+ */
+static bool came_early(const struct move *m, const struct ibv_wc *wc)
+{
+	return m->init.srq && m->next && wc->qp_num == m->next->qp_num &&
+	       wc->status == IBV_WC_SUCCESS && is_receive(wc);
+}
+
 /* False: the program is not to see it. */
 static bool keep_one(struct qp *q, struct move *m, struct ibv_wc *wc)
 {
@@ -397,6 +409,8 @@ static bool keep_one(struct qp *q, struct move *m, struct ibv_wc *wc)
 	pthread_mutex_lock(&m->lock);
 	if (take_own(m, wc)) {
 		keep = false;
+	} else if (came_early(m, wc)) {
+		m->early++;
 	} else if (wc->qp_num != m->now->qp_num) {
 		/* A receive that was flushed there waits on the QP that is in use. */
 		keep = ok;
@@ -417,7 +431,7 @@ static bool keep_one(struct qp *q, struct move *m, struct ibv_wc *wc)
 	return keep;
 }
 
-int move_keep(const struct cq *c, struct ibv_wc *wc, int n)
+int move_keep(struct cq *c, struct ibv_wc *wc, int n)
 {
 	int kept = 0;
 

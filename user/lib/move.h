@@ -110,6 +110,7 @@ struct move {
 	/* The protocol; under .life. */
 	pthread_mutex_t life;
 	bool dead;				/* the QP is being destroyed */
+	bool first_failed;			/* .first is in ERR, and not in RESET, since it was left */
 	struct ibv_qp *now, *next, *old;	/* written under .lock, too */
 	/* Where they are: in registers of the library, or NULL: where the provider put them. As these. */
 	struct place_domain *now_at, *next_at, *old_at;
@@ -121,6 +122,7 @@ struct move {
 	uint64_t peer_sent;
 	bool peer_shared;			/* it is told by MOVE_SWAPPED, and not by a mark */
 	bool peer_drained, froze;
+	bool tries_old;				/* B: a request shows whether the old connection works */
 	uint64_t until_ns, again_ns;		/* when the state ends; when to tell again */
 	struct move_msg out;			/* to be told; .type 0: nothing */
 	uint32_t out_qpn;			/* by this QP */
@@ -136,7 +138,8 @@ struct move {
 	uint32_t by_knob;			/* the move under way is for this value; 0: for none */
 	uint32_t knob_tries;
 	uint64_t knob_again_ns;
-	uint64_t drained_ns;			/* A: when nothing was outstanding at either end */
+	/* A: when posts were held, and since when nothing was outstanding at either end. */
+	uint64_t held_ns, drained_ns;
 	uint32_t load;				/* requests outstanding when posts were held */
 
 	/* What is posted where; under .lock. */
@@ -153,6 +156,7 @@ struct move {
 	uint32_t mark_imm;
 	uint32_t accepted, sig_accepted;	/* requests, as .posted and .sig_posted of the QP */
 	uint64_t sent, received;		/* messages that took a receive, since RESET */
+	uint32_t early;				/* received by the shadow already, and not in .received */
 	uint32_t recv_head, recv_tail, recv_mask, recv_sges;
 	struct move_recv *recv;
 	struct ibv_sge *recv_sge;
@@ -168,8 +172,8 @@ struct move {
 struct move_figures {
 	_Atomic uint64_t moved, rolled_back, refused;
 	_Atomic uint64_t loaded;	/* moved with MOVE_LOADED requests outstanding when posts were held */
-	/* Of moves that this end decided: posts were held for so long after both ends had drained. */
-	_Atomic uint64_t decided, pause_sum_ns, pause_max_ns;
+	/* Of moves that this end decided: posts were held for so long until both ends had drained, and after. */
+	struct swiftrdma_hist drain, pause;
 	const char *_Atomic why[MOVE_WHYS];
 };
 
@@ -205,7 +209,7 @@ void move_free(struct move *m);
 /* With .lock held: until posts are not held any more, and no batch is being built. */
 void move_wait_to_post(struct move *m);
 /* Makes completions those of the program's QPs. Returns how many of @n the program may see. */
-int move_keep(const struct cq *c, struct ibv_wc *wc, int n);
+int move_keep(struct cq *c, struct ibv_wc *wc, int n);
 /* Posts to the QP that is in use. .lock is held. */
 int move_ring(struct move *m, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 int move_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
@@ -252,12 +256,14 @@ void move_thaw(struct move *m);
 int move_drained(struct move *m);
 /* Whether all that the peer sent is here, as far as @mask tells. */
 bool move_has_received(struct move *m, uint64_t sent, uint64_t mask);
-/* Posts the receives on the shadow, takes it for the QP, and sends the mark. 0 or -errno. */
+/* Posts the receives on the shadow, takes it for the QP, sends the mark, and ends the old QP. 0 or -errno. */
 int move_swap(struct move *m);
 /* Takes what has completed out of the CQs, for the program to poll. */
 void move_poll(struct move *m);
-/* A request of the library that fails if the connection does not work. */
-void move_probe(struct move *m);
+/* A request of the library that fails if the connection does not work. False: none can be posted. */
+bool move_probe(struct move *m);
+/* 1: it has succeeded; 0: it is outstanding; -1: it has failed, and nothing else has. */
+int move_probed(struct move *m);
 /* After a swap: the QP from before it. */
 void move_drop_old(struct move *m);
 /* Destroys the shadow that is in use, if there is one: the program's QP is in RESET. */

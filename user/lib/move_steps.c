@@ -11,10 +11,9 @@
  *	FREEZE			-->
  *	holds posts; waits until nothing is outstanding (both)
  *				<--	DRAINED	messages sent
- *	has received these: posts its receives on the shadow, ends the old
- *	connection, and takes the shadow: decided
+ *	has received these: posts its receives on the shadow, and takes it: decided
  *	mark: messages sent	==>
- *						has received these: does the same; posts go on
+ *	ends the old connection			has received these: does the same; posts go on
  *				<==	mark
  *	posts go on
  *
@@ -29,8 +28,9 @@
  *
  * A receives B's mark before it posts, so its messages find the receives of B's program.
  *
- * An end with a shared receive queue (SRQ) is told by SWAPPED instead of the mark. A tells it until it
- * hears of B; B tells it until the module of A has it.
+ * An end with a shared receive queue (SRQ) is told by SWAPPED instead of the mark, which is repeated until
+ * the module of that end has it. If it does not come all the same, B finds out by a request in the old
+ * connection whether A has left it.
  */
 #include <arpa/inet.h>
 #include <endian.h>
@@ -90,7 +90,6 @@ static void note(struct move_figures *f, const char *why)
 static void count_end(struct move *m)
 {
 	struct move_figures *f = &m->q->ctx->dev->moves;
-	uint64_t pause;
 
 	if (m->result) {
 		atomic_fetch_add(m->froze ? &f->rolled_back : &f->refused, 1);
@@ -101,11 +100,8 @@ static void count_end(struct move *m)
 	atomic_fetch_add(&f->loaded, m->load >= MOVE_LOADED);
 	if (!m->drained_ns)
 		return;
-	pause = lib_clock() - m->drained_ns;
-	atomic_fetch_add(&f->decided, 1);
-	atomic_fetch_add(&f->pause_sum_ns, pause);
-	if (pause > f->pause_max_ns)
-		f->pause_max_ns = pause;
+	hist_add(&f->drain, m->drained_ns - m->held_ns, 1);
+	hist_add(&f->pause, lib_clock() - m->drained_ns, 1);
 }
 
 /* @why: NULL if @result is 0. */
@@ -334,7 +330,7 @@ static void wait_for_peer(struct move *m)
 	} else if (lib_clock() >= m->until_ns) {
 		finish(m, -ETIMEDOUT, "the peer did not follow");
 		move_probe(m);
-	} else if (!marks.heard) {
+	} else if (!marks.sent) {
 		say_swapped_again(m);
 	}
 }
@@ -386,6 +382,7 @@ static void drain_for_peer(struct move *m)
 	int ret = late ? -ETIMEDOUT : move_drained(m);
 
 	if (ret > 0) {
+		m->tries_old = false;
 		enter(m, MOVE_IN_DOUBT, DOUBT_TIME);
 		say(m, MOVE_DRAINED);
 	} else if (ret < 0) {
@@ -414,10 +411,31 @@ static void follow(struct move *m, bool all_here)
 	pthread_cond_broadcast(&m->ended);
 }
 
+static void end_in_doubt(struct move *m)
+{
+	give_up(m, -ETIMEDOUT, "the peer did not say what it decided");
+	move_probe(m);
+}
+
+/*
+ * SWAPPED may not come although the new connection works, other than a mark. So this end tries the old
+ * connection, in which A, if it has decided, does not answer.
+ */
+static void try_old(struct move *m)
+{
+	if (m->init.srq && !m->tries_old && move_probe(m)) {
+		m->tries_old = true;
+		enter(m, MOVE_IN_DOUBT, DOUBT_TIME);
+	} else {
+		end_in_doubt(m);
+	}
+}
+
 static void wait_for_decision(struct move *m)
 {
 	struct marks marks = marks_of(m);
 	uint64_t now = lib_clock();
+	int works;
 
 	/* A had nothing outstanding, so its messages are here, or about to be seen. */
 	if (marks.heard && move_has_received(m, marks.imm, UINT32_MAX)) {
@@ -425,8 +443,13 @@ static void wait_for_decision(struct move *m)
 	} else if (now >= m->until_ns && marks.heard) {
 		follow(m, false);
 	} else if (now >= m->until_ns) {
-		give_up(m, -ETIMEDOUT, "the peer did not say what it decided");
-		move_probe(m);
+		try_old(m);
+	} else if (m->tries_old) {
+		works = move_probed(m);
+		if (works > 0)
+			end_in_doubt(m);
+		else if (works < 0)
+			follow(m, true);
 	} else if (now >= m->again_ns && !marks.heard) {
 		m->again_ns = now + AGAIN_TIME;
 		say(m, MOVE_DRAINED);

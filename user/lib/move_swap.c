@@ -205,6 +205,7 @@ int move_make_shadow(struct move *m)
 	m->psn &= PSN_MASK;
 	pthread_mutex_lock(&m->lock);
 	m->next = qp;
+	m->early = 0;
 	m->mark_sent = m->mark_failed = m->mark_heard = false;
 	pthread_mutex_unlock(&m->lock);
 	return 0;
@@ -250,6 +251,7 @@ void move_drop_shadow(struct move *m)
 void move_freeze(struct move *m)
 {
 	m->froze = true;
+	m->held_ns = lib_clock();
 	m->drained_ns = 0;
 	pthread_mutex_lock(&m->lock);
 	m->frozen = true;
@@ -324,13 +326,28 @@ int move_drained(struct move *m)
 	return ret;
 }
 
-void move_probe(struct move *m)
+bool move_probe(struct move *m)
 {
+	bool posted = false;
+
 	pthread_mutex_lock(&m->lock);
 	/* A batch that is being built will tell as well. */
 	if (!m->broken && !m->fence_out && !m->building)
-		post_fence(m);
+		posted = !post_fence(m);
 	pthread_mutex_unlock(&m->lock);
+	return posted;
+}
+
+int move_probed(struct move *m)
+{
+	int ret;
+
+	pthread_mutex_lock(&m->lock);
+	ret = m->fence_out ? 0 : m->broken ? -1 : 1;
+	if (ret < 0)
+		m->broken = false;
+	pthread_mutex_unlock(&m->lock);
+	return ret;
 }
 
 bool move_has_received(struct move *m, uint64_t sent, uint64_t mask)
@@ -364,16 +381,24 @@ static int repost_recvs(struct move *m)
 	return 0;
 }
 
-/* The old connection ends here, so a peer that takes it for the one in use gets an error. */
-static int reset_old(struct move *m)
+/*
+ * The old connection ends here, so a peer that takes it for the one in use gets an error. With .lock held,
+ * because libmlx5 sets some functions of the QP anew.
+ */
+static void end_old(struct move *m)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
-	int ret = fails_at(MOVE_STEP_RESET) ? EIO : next.modify_qp(m->now, &attr, IBV_QP_STATE);
+	bool failed = fails_at(MOVE_STEP_RESET) || next.modify_qp(m->old, &attr, IBV_QP_STATE);
 
-	/* libmlx5 has set some of its functions anew. */
-	if (!ret && m->now == m->first && m->q->wr_real)
+	if (failed) {
+		attr.qp_state = IBV_QPS_ERR;
+		next.modify_qp(m->old, &attr, IBV_QP_STATE);
+	}
+	if (m->old != m->first)
+		return;
+	m->first_failed = failed;
+	if (m->q->wr_real)
 		wr_patch(m->q, (struct ibv_qp_ex *)m->first);
-	return -ret;
 }
 
 /* A message of no bytes; the peer knows by it that this end has swapped. */
@@ -387,6 +412,22 @@ static int send_mark(struct move *m)
 	return move_ring(m, &wr, &bad);
 }
 
+/* With .lock held. The peer goes on by the mark while the old QP ends. */
+static void take_shadow(struct move *m)
+{
+	m->old = m->now;
+	m->old_at = m->now_at;
+	m->now = m->next;
+	m->now_at = m->next_at;
+	m->next = NULL;
+	m->next_at = NULL;
+	m->received += m->early;
+	if (!m->peer_shared && send_mark(m))
+		m->mark_failed = m->broken = true;
+	end_old(m);
+	m->first->state = m->now->state;
+}
+
 int move_swap(struct move *m)
 {
 	int ret;
@@ -394,18 +435,7 @@ int move_swap(struct move *m)
 	pthread_mutex_lock(&m->lock);
 	ret = m->broken ? -EIO : repost_recvs(m);
 	if (!ret)
-		ret = reset_old(m);
-	if (!ret) {
-		m->old = m->now;
-		m->old_at = m->now_at;
-		m->now = m->next;
-		m->now_at = m->next_at;
-		m->next = NULL;
-		m->next_at = NULL;
-		m->first->state = m->now->state;
-		if (!m->peer_shared && send_mark(m))
-			m->mark_failed = m->broken = true;
-	}
+		take_shadow(m);
 	pthread_mutex_unlock(&m->lock);
 	if (!ret)
 		move_report(m);
@@ -427,6 +457,7 @@ void move_drop_old(struct move *m)
 
 void move_back_to_first(struct move *m)
 {
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
 	struct place_domain *at = m->now_at;
 	struct ibv_qp *qp = m->now;
 
@@ -438,5 +469,7 @@ void move_back_to_first(struct move *m)
 	pthread_mutex_unlock(&m->lock);
 	move_report(m);
 	destroy_shadow(m, qp, at);
+	if (m->first_failed)
+		m->first_failed = next.modify_qp(m->first, &attr, IBV_QP_STATE);
 	m->first->state = IBV_QPS_RESET;
 }

@@ -24,7 +24,6 @@ struct notifier {
 	struct ibv_pd *pd;
 	struct ibv_qp *qp;
 	struct ibv_qp_attr init;	/* what the QP goes to INIT with */
-	_Atomic bool pending;		/* its completion may be in the CQ */
 };
 
 /* --- creation ------------------------------------------------------------------------- */
@@ -70,38 +69,39 @@ bool notifier_create(struct cq *c, const struct ibv_qp_attr *attr)
 		return false;
 	}
 	c->notifier_qpn = n->qp->qp_num;
+	c->notifier_pending = false;
 	atomic_store_explicit(&c->notifier, n, memory_order_release);
 	return true;
 }
 
 /* Takes the completion of the notifier out of the CQ, if it is there. */
-static void take_completion(struct notifier *n, struct cq *c)
+static void take_completion(struct cq *c)
 {
-	if (atomic_load(&n->pending))
+	if (atomic_load(&c->notifier_pending))
 		stash_fill(c, 64, true);
 }
 
-void notifier_destroy(struct cq *c)
+bool notifier_destroy(struct cq *c, struct ibv_qp_attr *attr)
 {
 	struct notifier *n = c->notifier;
 
 	if (!n || !*c->alive)
-		return;
-	take_completion(n, c);
+		return false;
+	*attr = n->init;
+	take_completion(c);
 	atomic_store(&c->notifier, NULL);
 	c->notifier_qpn = QPN_NONE;
 	free_notifier(n);
+	return true;
 }
 
 /* --- events ----------------------------------------------------------------------------- */
 
-bool notifier_completed(const struct cq *c, uint32_t qpn)
+bool notifier_completed(struct cq *c, uint32_t qpn)
 {
-	struct notifier *n = atomic_load_explicit(&c->notifier, memory_order_acquire);
-
-	if (!n || qpn != c->notifier_qpn)
+	if (!c->has_channel || qpn != c->notifier_qpn)
 		return false;
-	atomic_store(&n->pending, false);
+	atomic_store(&c->notifier_pending, false);
 	return true;
 }
 
@@ -112,14 +112,14 @@ static void cause_event(struct notifier *n, struct cq *c)
 	struct ibv_recv_wr wr = { 0 }, *bad;
 
 	pthread_mutex_lock(&n->lock);
-	take_completion(n, c);
-	atomic_store(&n->pending, true);
+	take_completion(c);
+	atomic_store(&c->notifier_pending, true);
 	if (next.modify_qp(n->qp, &reset, IBV_QP_STATE) ||
 	    next.modify_qp(n->qp, &n->init, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
 			   IBV_QP_ACCESS_FLAGS) ||
 	    c->ctx->real.post_recv(n->qp, &wr, &bad) ||
 	    next.modify_qp(n->qp, &error, IBV_QP_STATE))
-		atomic_store(&n->pending, false);
+		atomic_store(&c->notifier_pending, false);
 	pthread_mutex_unlock(&n->lock);
 }
 
@@ -133,7 +133,7 @@ int lib_req_notify_cq(struct ibv_cq *cq, int solicited_only)
 	struct cq *c = cq_find(cq);
 	struct notifier *n = c && *c->alive ? atomic_load_explicit(&c->notifier, memory_order_acquire) : NULL;
 
-	if (!ret && n && stash_keeps(c))
+	if (!ret && n && !c->shown && stash_keeps(c))
 		cause_event(n, c);
 	errno = err;
 	return ret;

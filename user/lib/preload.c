@@ -186,14 +186,17 @@ EXPORT int ibv_resize_cq(struct ibv_cq *cq, int cqe)
 EXPORT int ibv_destroy_cq(struct ibv_cq *cq)
 {
 	struct cq *c = cq_find(cq);
+	struct ibv_qp_attr attr;
+	bool notifies;
 	int ret;
 
 	find_next_functions();
-	if (c)
-		notifier_destroy(c);
+	notifies = c && notifier_destroy(c, &attr);
 	ret = next.destroy_cq(cq);
 	if (!ret && c)
 		cq_remove(cq, c);
+	else if (notifies)
+		notifier_create(c, &attr);
 	return ret;
 }
 

@@ -49,8 +49,11 @@ static void write_moves(FILE *f, const struct move_figures *m)
 	const char *why;
 
 	fprintf(f, ",\"move\":{\"moved\":%" PRIu64 ",\"loaded\":%" PRIu64
-		",\"rolled_back\":%" PRIu64 ",\"refused\":%" PRIu64 ",\"decided\":%" PRIu64 ",\"pause_ns\":%" PRIu64 ",\"pause_max_ns\":%" PRIu64 ",\"why\":[",
-		m->moved, m->loaded, m->rolled_back, m->refused, m->decided, m->pause_sum_ns, m->pause_max_ns);
+		",\"rolled_back\":%" PRIu64 ",\"refused\":%" PRIu64,
+		m->moved, m->loaded, m->rolled_back, m->refused);
+	write_times(f, "drain", &m->drain);
+	write_times(f, "pause", &m->pause);
+	fputs(",\"why\":[", f);
 	for (int i = 0; i < MOVE_WHYS; i++) {
 		why = m->why[i];
 		if (why)
