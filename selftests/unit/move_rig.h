@@ -53,6 +53,7 @@ static struct {
 	uint32_t next_qpn;
 	bool cut;		/* nothing arrives */
 	bool mute;		/* no message of the modules does */
+	bool mute_swapped;	/* ... of these */
 	bool stands;		/* messages wait */
 	int fail_create, fail_modify;
 	bool fail_pd, busy;	/* no PD can be made, no CQ be destroyed */
@@ -621,6 +622,14 @@ static struct ibv_context *fake_open_device(struct ibv_device *device)
 
 /* --- the modules ------------------------------------------------------------------- */
 
+static enum move_type told_type(const struct swiftrdma_tell *t)
+{
+	struct move_msg msg;
+
+	memcpy(&msg, t->bytes, sizeof(msg));
+	return ntohl(msg.type);
+}
+
 static int fake_tell(const struct swiftrdma_tell *t)
 {
 	struct fake_qp *from = fake_find(t->qpn), *to = from ? fake_find(from->dest) : NULL;
@@ -631,7 +640,7 @@ static int fake_tell(const struct swiftrdma_tell *t)
 	if (from->state != IBV_QPS_RTR && from->state != IBV_QPS_RTS)
 		return -ENOTCONN;
 	fab.tells++;
-	lost = fab.mute || (int)fab.tells == fab.lose[0] || (int)fab.tells == fab.lose[1];
+	lost = fab.mute || (fab.mute_swapped && told_type(t) == MOVE_SWAPPED) || (int)fab.tells == fab.lose[0] || (int)fab.tells == fab.lose[1];
 	if (lost && fab.how == LOSE_KNOWN)
 		return -EHOSTUNREACH;
 	/* A call of TELL waits for its answer. */
