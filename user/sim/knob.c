@@ -102,15 +102,15 @@ void sim_apply(struct sim *s, const struct policy_decision *d)
 		j->next_begin = s->now;
 		sim_wake_job(s, job);
 		break;
-	/* Nobody enforces these yet. */
+	/* The UAR that the decision names is the lightest, which the library would take. */
+	case SWIFTRDMA_KNOB_UAR:
+		if (processes_obey(s) && !d->release && d->qpn < s->n_qps && v < s->n_uars)
+			set_uar(s, d->qpn, v);
+		break;
+	/* Nobody enforces this yet. */
 	case SWIFTRDMA_KNOB_QPS:
 		if (s->sc->device == SIM_ALL)
 			set_qps(s, j, v);
-		break;
-	case SWIFTRDMA_KNOB_UAR:
-		if (s->sc->device == SIM_ALL && !d->release && d->qpn < s->n_qps &&
-		    v < s->n_uars)
-			set_uar(s, d->qpn, v);
 		break;
 	}
 }

@@ -339,11 +339,10 @@ struct caps sim_caps(enum sim_device device)
 {
 	/*
 	 * Simulated QPs are there from the beginning, so none is placed; requests stay whole; and a
-	 * memory region has one translation. The device that has all moves QPs to UARs by number.
+	 * memory region has one translation.
 	 */
 	const uint32_t lacks = 1u << SWIFTRDMA_KNOB_PLACE | 1u << SWIFTRDMA_KNOB_CHUNK |
-			       1u << SWIFTRDMA_KNOB_HUGE_PAGES |
-			       (device == SIM_ALL ? 0 : 1u << SWIFTRDMA_KNOB_UAR);
+			       1u << SWIFTRDMA_KNOB_HUGE_PAGES;
 	struct caps caps = device == SIM_ALL ? caps_all() : caps_here();
 
 	if (device != SIM_ALL && !sim_has_library(device))

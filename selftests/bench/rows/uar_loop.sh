@@ -89,6 +89,25 @@ moved() { kv_qps 'map(select(.now)) | length'; }
 # Registers, and the most QPs on one, that carry requests of the program.
 registers() { kv_qps '[.[] | select(.carries == null) | .now_uar // .uar] | group_by(.) | [length, (map(length) | max)]'; }
 
+# predicted REGISTERS: what the simulator says of such a program and the same policies, each tick a
+# millisecond of the model: messages/s before and after, and decisions.
+predicted() {
+	cat >"$row_tmp/scenario.yaml" <<-EOF
+		name: uar_loop
+		device: mlx5-library
+		nic: {preset: cx5}
+		time: 140ms
+		warmup: 100ms
+		interval: 1ms
+		jobs:
+		  - {name: kv, class: latency, arrival: batch, threads: $qps, qps: $qps, depth: 1, size: 512,
+		     uars: $1, spare_uars: $qps}
+	EOF
+	sed 's/uar_wr_rate: .*}/uar_wr_rate: 200000\/s}/' "$row_tmp/policy.yaml" >"$row_tmp/simulated.yaml"
+	swiftrdma -j policy simulate "$row_tmp/simulated.yaml" scenario "$row_tmp/scenario.yaml" without hurry 1000 |
+		jq -r 'map(.wr_rate) | @tsv'
+}
+
 srdma_load || row_die "the module does not load"
 # How often QPs advance together is seen in the model's time, too.
 insmod "build/kmod/$(uname -r)/swiftrdma_mlx5.ko" period_us=$((25 * scale)) max_rate=100000 max_commands=8 ||
@@ -103,10 +122,13 @@ row_say "a register for each QP: $alone/s, $(registers)"
 end_agent
 finish alone
 
-# loop NAME VAR=VALUE...
+# loop REGISTERS VAR=VALUE...
 loop() {
-	local name=$1 before after from to took
+	local uars=$1 name before after from to took start_then after_then
 
+	name="$uars register$([ "$uars" = 1 ] || echo s)"
+	read -r start_then after_then < <(predicted "$uars")
+	row_say "$name: the simulator says $start_then/s, then $after_then/s; a register for each QP: $alone_then/s"
 	shift
 	store start "$@"
 	before=$(rate "$seconds")
@@ -126,12 +148,16 @@ loop() {
 		placement "\"$name\"" start "$before" gain "$(quotient "$after" "$before")" \
 		uars_before "$(jq '.[0]' <<<"$from")" most_before "$(jq '.[1]' <<<"$from")" \
 		uars_after "$(jq '.[0]' <<<"$to")" most_after "$(jq '.[1]' <<<"$to")" \
+		predicted_start "$(quotient "$start_then" "$alone_then")" \
+		start_ratio "$(quotient "$before" "$alone")" \
+		predicted "$(quotient "$after_then" "$alone_then")" \
 		ticks "$took" decisions "$(decisions length)" \
 		late "$(hca_gauge 0 time late)" executed "$(hca_gauge 0 time executed)" simulated true
 }
-loop "10 registers" MLX5_TOTAL_UUARS=9 MLX5_NUM_LOW_LAT_UUARS=0
-loop "4 registers" MLX5_TOTAL_UUARS=4 MLX5_NUM_LOW_LAT_UUARS=0
-loop "one register" MLX5_SHUT_UP_BF=1
+alone_then=$(predicted $qps | cut -f1)
+loop 10 MLX5_TOTAL_UUARS=9 MLX5_NUM_LOW_LAT_UUARS=0
+loop 4 MLX5_TOTAL_UUARS=4 MLX5_NUM_LOW_LAT_UUARS=0
+loop 1 MLX5_SHUT_UP_BF=1
 
 store domains -- --domains
 from=$(registers)
