@@ -589,9 +589,8 @@ int cq_take(struct cq *c, int n, struct ibv_wc *wc, enum bias_token token);
 /* --- notify.c ------------------------------------------------------------------------------- */
 
 /*
- * So that arming the CQ causes an event if the library keeps completions of it. @attr: port and
- * partition key of a QP on the CQ. True: it has no channel, or all is there. The thread that moves QPs
- * calls this while a QP uses the CQ.
+ * Creates the CQ's notifier, unless the CQ has one or no channel. False: it cannot be created. @attr:
+ * port and partition key of a QP on the CQ. Called by the thread that moves QPs, while the CQ is in use.
  */
 bool notifier_create(struct cq *c, const struct ibv_qp_attr *attr);
 /*

@@ -105,6 +105,7 @@ static void clear(struct move *m)
 	m->attr_mask = 0;
 	m->state = MOVE_IDLE;
 	m->out.type = 0;
+	m->first_failed = m->tries_old = m->peer_shared = false;
 	m->wanted = m->frozen = m->building = m->broken = m->windows = m->fence_out = false;
 	m->result = 0;
 	m->why = NULL;

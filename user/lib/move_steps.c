@@ -28,9 +28,9 @@
  *
  * A receives B's mark before it posts, so its messages find the receives of B's program.
  *
- * An end with a shared receive queue (SRQ) is told by SWAPPED instead of the mark, which is repeated until
- * the module of that end has it. If it does not come all the same, B finds out by a request in the old
- * connection whether A has left it.
+ * An end with a shared receive queue (SRQ) is told by SWAPPED instead of the mark. The message is repeated
+ * until the module of that end has it. If B, with an SRQ, does not hear it in DOUBT_TIME, B finds out by a
+ * request in the old connection whether A has left it.
  */
 #include <arpa/inet.h>
 #include <endian.h>
@@ -308,7 +308,7 @@ static struct marks marks_of(struct move *m)
 	return marks;
 }
 
-/* SWAPPED may be lost, other than a mark. */
+/* A mark arrives if anything does. SWAPPED may be lost. */
 static void say_swapped_again(struct move *m)
 {
 	uint64_t now = lib_clock();
@@ -418,8 +418,8 @@ static void end_in_doubt(struct move *m)
 }
 
 /*
- * SWAPPED may not come although the new connection works, other than a mark. So this end tries the old
- * connection, in which A, if it has decided, does not answer.
+ * SWAPPED may not come although the new connection works. So this end tries the old connection, in which A
+ * does not answer any more if it has decided.
  */
 static void try_old(struct move *m)
 {
