@@ -66,6 +66,7 @@ static struct {
 	enum { LOSE_SILENT, LOSE_ANSWER, LOSE_KNOWN } how;
 	struct swiftrdma_hear box[32];
 	unsigned int box_head, box_tail;
+	int event;		/* the listener's */
 } fab;
 
 static struct fake_qp *fake_find(uint32_t qpn)
@@ -630,6 +631,13 @@ static enum move_type told_type(const struct swiftrdma_tell *t)
 	return ntohl(msg.type);
 }
 
+static void fake_signal(void)
+{
+	uint64_t one = 1;
+
+	assert_int_equal(write(fab.event, &one, sizeof(one)), sizeof(one));
+}
+
 static int fake_tell(const struct swiftrdma_tell *t)
 {
 	struct fake_qp *from = fake_find(t->qpn), *to = from ? fake_find(from->dest) : NULL;
@@ -650,6 +658,7 @@ static int fake_tell(const struct swiftrdma_tell *t)
 		return -ETIMEDOUT;
 	fab.box[fab.box_head % 32] = (struct swiftrdma_hear){ .qpn = to->qp.qp_num, .length = t->length };
 	memcpy(fab.box[fab.box_head++ % 32].bytes, t->bytes, t->length);
+	fake_signal();
 	return lost ? -ETIMEDOUT : 0;
 }
 
@@ -659,10 +668,13 @@ static int fake_share(unsigned long cmd, void *arg)
 
 	switch (cmd) {
 	case SWIFTRDMA_IOC_LISTEN:
+		fab.event = ((struct swiftrdma_listen *)arg)->event_fd;
 		return 0;
 	case SWIFTRDMA_IOC_TELL:
 		return fake_tell(arg);
 	case SWIFTRDMA_IOC_HEAR:
+		if (fab.stands)
+			fake_signal();
 		if (fab.stands || fab.box_head == fab.box_tail)
 			return -ENOMSG;
 		*h = fab.box[fab.box_tail++ % 32];

@@ -34,13 +34,17 @@ int channel_event(const struct device *dev)
 	return atomic_load_explicit(&dev->listens, memory_order_acquire) ? dev->event : -1;
 }
 
-void channel_clear(const struct device *dev)
+bool channel_signalled(const struct device *dev)
 {
+	ssize_t got = -1;
 	uint64_t n;
 
-	if (channel_event(dev) >= 0)
-		while (read(dev->event, &n, sizeof(n)) < 0 && errno == EINTR)
-			;
+	if (channel_event(dev) < 0)
+		return false;
+	do {
+		got = read(dev->event, &n, sizeof(n));
+	} while (got < 0 && errno == EINTR);
+	return got > 0;
 }
 
 int channel_tell(const struct device *dev, uint32_t qpn, const void *bytes, uint32_t length)

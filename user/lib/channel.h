@@ -22,8 +22,8 @@ struct device;
 int channel_open(struct device *dev);
 /* The eventfd that is readable when a message may have come; -1: the device has no channel. */
 int channel_event(const struct device *dev);
-/* Makes the eventfd unreadable. */
-void channel_clear(const struct device *dev);
+/* Whether a message may have come since the last call. */
+bool channel_signalled(const struct device *dev);
 /*
  * Tells the peer of the QP, by its number in the kernel, something. 0: it is in the inbox of the peer's
  * process; -ETIMEDOUT: perhaps; other errors: it is not. Waits for 2 s at most.

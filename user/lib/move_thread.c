@@ -65,7 +65,6 @@ static void hear_all(const struct device *dev)
 	struct move_msg msg;
 	struct move *m;
 
-	channel_clear(dev);
 	while (channel_hear(dev, &h)) {
 		if (h.length != sizeof(msg))
 			continue;
@@ -86,7 +85,7 @@ int64_t move_round(void)
 	struct move *m;
 
 	for (const struct device *dev = devices; dev; dev = dev->next)
-		if (channel_event(dev) >= 0)
+		if (channel_signalled(dev))
 			hear_all(dev);
 	for (struct device *dev = devices; dev; dev = dev->next)
 		move_read_control(dev);
