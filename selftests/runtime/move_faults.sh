@@ -167,6 +167,7 @@ done
 
 amid "a module that goes" unload
 check "the module loads again" module_load_debug
-check "the kernel did not complain" test -z "$(complaints)"
+# Newer rxe reports the error completion of a connection whose peer was killed.
+check "the kernel did not complain" test -z "$(complaints | grep -v 'make_send_cqe: non-flush error status = 12$')"
 check "the module unloads" module_unload
 ktap_end
