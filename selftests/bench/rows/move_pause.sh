@@ -33,6 +33,7 @@ samples() { jq -s "[.[].devices[].move.$1.samples] | min" "$SWIFTRDMA_STATS"; }
 round_trip() {
 	local lat
 
+	rm -f "$row_tmp/lat"
 	SWIFTRDMA_MOVE=no build/bench/lat --client-dev rxe0 --server-dev rxe1 --log "$row_tmp/lat" >/dev/null 2>&1 & lat=$!
 	wait_for 60 has_samples 100 || row_die "no round trips"
 	kill $lat
