@@ -155,7 +155,7 @@ static __always_inline void put_ends(struct srdma_msg *m, const struct srdma_qp 
 
 	if (wish) {
 		PUT_U32(m, PEER_WISH, wish - 1);
-		if (srdma_qp_level(q) > srdma_qp_level_unwished(q))
+		if (srdma_qp_level(q) > srdma_qp_local_level(q))
 			PUT_FLAG(m, FOLLOWS);
 		/* Each end may wish something: both are raised if both have it. */
 		if (!state || state == SWIFTRDMA_ENDS_BOTH)

@@ -55,13 +55,14 @@ void srdma_levels_set(const struct srdma_level_row *rows, int n)
 /* The override of the level that wins, packed; 0: none. */
 static u32 winning_level(const struct srdma_qp *q, const struct srdma_job_dev *jd)
 {
-	u32 qp = READ_ONCE(q->level);
-	u32 job = jd ? READ_ONCE(jd->level) : 0;
+	u32 of_qp = READ_ONCE(q->level);
+	u32 of_job = jd ? READ_ONCE(jd->level) : 0;
 
-	return qp && (!job || srdma_packed_rank(qp) >= srdma_packed_rank(job)) ? qp : job;
+	return of_qp && (!of_job || srdma_packed_rank(of_qp) >= srdma_packed_rank(of_job)) ?
+	       of_qp : of_job;
 }
 
-int srdma_qp_level_unwished(const struct srdma_qp *q)
+int srdma_qp_local_level(const struct srdma_qp *q)
 {
 	return srdma_level_unpack(winning_level(q, rcu_dereference(q->job)));
 }

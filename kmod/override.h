@@ -125,8 +125,8 @@ struct srdma_qp *srdma_target_qp(const struct srdma_target *t);
 
 /* The level in force for @q, -1: none. RCU section. */
 int srdma_qp_level(const struct srdma_qp *q);
-/* The same without the wish of the QP's peer. */
-int srdma_qp_level_unwished(const struct srdma_qp *q);
+/* The same, of this host's overrides alone, without the wish of the QP's peer. RCU section. */
+int srdma_qp_local_level(const struct srdma_qp *q);
 
 /*
  * An entry of the level table. A DSCP or SL that it does not have stays as the application

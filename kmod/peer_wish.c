@@ -127,7 +127,7 @@ static u8 level_to_wish(const struct srdma_qp *q)
 	int level;
 
 	rcu_read_lock();
-	level = srdma_giving_back(q->dev) ? -1 : srdma_qp_level_unwished(q);
+	level = srdma_giving_back(q->dev) ? -1 : srdma_qp_local_level(q);
 	rcu_read_unlock();
 	return level > 0 ? level + 1 : 0;
 }

@@ -5,6 +5,7 @@
 
 #include "move_rig.h"
 
+#define KIND_TEST(f, setup) cmocka_unit_test_setup_teardown(f, setup, move_teardown)
 #define MOVE_TEST(f) cmocka_unit_test_setup_teardown(f, move_setup, move_teardown)
 
 static unsigned int last_signalled = 5;
@@ -98,7 +99,20 @@ static inline bool moved_together(const struct ibv_qp *was0, const struct ibv_qp
 	return moved;
 }
 
-/* Modules lose messages @a and @b of a move, which the first end asks for, or both. True: it moved. */
+static inline void move_once(void)
+{
+	const struct ibv_qp *was0 = now_of(&end[0]), *was1 = now_of(&end[1]);
+
+	ask(&end[0]);
+	settle();
+	assert_true(moved_together(was0, was1));
+	goes_on();
+}
+
+/*
+ * One move, of which the modules lose the messages number @a and @b. @asks: how many ends ask for it. Returns
+ * whether both ends have moved.
+ */
 static inline bool lose(int a, int b, int how, int asks)
 {
 	const struct ibv_qp *was0 = now_of(&end[0]), *was1 = now_of(&end[1]);

@@ -102,7 +102,8 @@ static bool miss_ratio(uint64_t hits_before, uint64_t misses_before, uint64_t hi
 }
 
 /* @held: the device's signals in the reading before; NULL: the row was another's. */
-static void set_commands(struct signals *s, size_t i, const struct snap_dev *was,
+/* Signals of commands to the firmware, and of its events. */
+static void set_firmware(struct signals *s, size_t i, const struct snap_dev *was,
 			 const struct snap_dev *d)
 {
 	uint64_t has = was->has & d->has;
@@ -165,7 +166,7 @@ static void update_devs(struct signals *s, const struct snapshot *old)
 				d->time);
 		signal_set_rate(s, SIG_DEV_MODIFY_RATE, i, was->modified, d->modified, was->time,
 				d->time);
-		set_commands(s, i, was, d);
+		set_firmware(s, i, was, d);
 		set_diag(s, i, was, d, o == i ? &held : NULL);
 	}
 }

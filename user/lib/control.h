@@ -169,7 +169,7 @@ struct stash {
 bool stash_can(const struct cq *c);
 /* @patient: PATIENCE_NS have passed in which the usual poller could have polled. */
 int stash_fill(struct cq *c, int max, bool patient);
-/* Whether there are any; a poll that is under way ends first. */
+/* Whether the stash has completions. Waits until no other thread polls the CQ. */
 bool stash_keeps(struct cq *c);
 /* With .lock of the CQ held. Completions that were given out. */
 int stash_give(struct cq *c, int n, struct ibv_wc *wc);

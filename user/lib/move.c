@@ -105,7 +105,7 @@ static void clear(struct move *m)
 	m->attr_mask = 0;
 	m->state = MOVE_IDLE;
 	m->out.type = 0;
-	m->first_failed = m->tries_old = m->peer_shared = false;
+	m->first_failed = m->tries_old = m->peer_srq = false;
 	m->wanted = m->frozen = m->building = m->broken = m->windows = m->fence_out = false;
 	m->result = 0;
 	m->why = NULL;
@@ -392,9 +392,21 @@ static bool take_own(struct move *m, const struct ibv_wc *wc)
 	return true;
 }
 
+/* Receives of an SRQ stay there while the QP moves, so the library keeps no copies. */
+static void count_recv(struct move *m)
+{
+	m->received++;
+	if (m->init.srq)
+		return;
+	if (m->recv_tail == m->recv_head)
+		m->broken = true;
+	else
+		m->recv_tail++;
+}
+
 /*
- * The peer has waited for long enough, and goes on before this end has followed. Its messages find the
- * shared receive queue.
+ * A peer whose patience ends posts to the new connection before this end has followed. Its messages take
+ * receives of the SRQ.
  */
 static bool came_early(const struct move *m, const struct ibv_wc *wc)
 {
@@ -419,13 +431,7 @@ static bool keep_one(struct qp *q, struct move *m, struct ibv_wc *wc)
 	} else if (!ok) {
 		m->broken = true;
 	} else if (is_receive(wc)) {
-		m->received++;
-		if (m->init.srq)
-			;	/* it stays where it is while the QP moves */
-		else if (m->recv_tail == m->recv_head)
-			m->broken = true;
-		else
-			m->recv_tail++;
+		count_recv(m);
 	}
 	wc->qp_num = q->qpn;
 	pthread_mutex_unlock(&m->lock);

@@ -5,8 +5,9 @@
  * A QP cannot change its register, so a *shadow*, a second QP of the same kind, takes its place.
  * Both ends of the connection do this at the same time. They agree by messages that the modules
  * relay (channel.c); the decision itself and its acknowledgement are *marks*, empty SENDs on the new
- * connection, so they arrive if anything does. A mark takes a receive, and must not take one of the
- * program's. So an end whose QP has a shared receive queue is told by a message instead.
+ * connection, so they arrive if anything does. A mark takes a receive, which the library posts for
+ * it. In a shared receive queue (SRQ) a mark could take a receive of the program, so an end with an
+ * SRQ gets a message (MOVE_SWAPPED) in place of the mark.
  *
  * Invariants:
  *  - The program knows the QP that it created, by pointer and number, and no other. That QP stays
@@ -68,7 +69,7 @@ struct move_msg {
 	uint32_t qpn, psn;	/* PREPARE, READY: of the shadow */
 	uint32_t access;	/* PREPARE, READY: enum ibv_access_flags of the sender's QP */
 	uint32_t reason;	/* ABORT: errno */
-	uint32_t shared;	/* PREPARE, READY: 1: the sender has a shared receive queue */
+	uint32_t srq;		/* PREPARE, READY: 1: the QP of the sender has an SRQ */
 	/* DRAINED, SWAPPED: messages that took a receive, since the QP in use is connected. */
 	uint64_t sent;
 };
@@ -120,7 +121,7 @@ struct move {
 	bool active;				/* counted in moves_active */
 	uint32_t id, psn, peer_qpn, peer_psn, peer_access;
 	uint64_t peer_sent;
-	bool peer_shared;			/* it is told by MOVE_SWAPPED, and not by a mark */
+	bool peer_srq;				/* the peer is told by MOVE_SWAPPED, and not by a mark */
 	bool peer_drained, froze;
 	bool tries_old;				/* B: a request shows whether the old connection works */
 	uint64_t until_ns, again_ns;		/* when the state ends; when to tell again */

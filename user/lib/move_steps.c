@@ -28,9 +28,10 @@
  *
  * A receives B's mark before it posts, so its messages find the receives of B's program.
  *
- * An end with a shared receive queue (SRQ) is told by SWAPPED instead of the mark. The message is repeated
- * until the module of that end has it. If B, with an SRQ, does not hear it in DOUBT_TIME, B finds out by a
- * request in the old connection whether A has left it.
+ * An end with a shared receive queue (SRQ) gets the message SWAPPED in place of the mark. The sender
+ * repeats SWAPPED until the module of that end has it. If B has an SRQ and does not hear SWAPPED in
+ * DOUBT_TIME, B posts a request to its old QP. The request fails if A has decided, since A has then
+ * reset the old connection.
  */
 #include <arpa/inet.h>
 #include <endian.h>
@@ -64,7 +65,7 @@ static void say_of(struct move *m, uint32_t id, enum move_type type, int reason)
 		.magic = htonl(MOVE_MAGIC), .type = htonl(type), .id = htonl(id),
 		.psn = htonl(m->psn), .access = htonl(m->attr.qp_access_flags),
 		.qpn = htonl(m->next ? m->next->qp_num : 0), .reason = htonl((uint32_t)reason),
-		.shared = htonl(!!m->init.srq), .sent = htobe64(m->sent),
+		.srq = htonl(!!m->init.srq), .sent = htobe64(m->sent),
 	};
 	m->out_qpn = m->now->qp_num;
 }
@@ -250,7 +251,7 @@ static void take_peer(struct move *m, const struct move_msg *msg)
 	m->peer_qpn = ntohl(msg->qpn);
 	m->peer_psn = ntohl(msg->psn);
 	m->peer_access = ntohl(msg->access);
-	m->peer_shared = msg->shared;
+	m->peer_srq = msg->srq;
 }
 
 static void peer_is_ready(struct move *m, const struct move_msg *msg)
@@ -281,7 +282,7 @@ static void drain(struct move *m)
 		ret = move_swap(m);
 		if (!ret) {
 			enter(m, MOVE_DECIDED, MARK_TIME);
-			if (m->peer_shared)
+			if (m->peer_srq)
 				say(m, MOVE_SWAPPED);
 			return;
 		}
@@ -313,7 +314,7 @@ static void say_swapped_again(struct move *m)
 {
 	uint64_t now = lib_clock();
 
-	if (!m->peer_shared || now < m->again_ns)
+	if (!m->peer_srq || now < m->again_ns)
 		return;
 	m->again_ns = now + AGAIN_TIME;
 	say(m, MOVE_SWAPPED);
@@ -323,7 +324,7 @@ static void wait_for_peer(struct move *m)
 {
 	struct marks marks = marks_of(m);
 
-	if (marks.heard && (marks.sent || m->peer_shared)) {
+	if (marks.heard && (marks.sent || m->peer_srq)) {
 		finish(m, 0, NULL);
 	} else if (marks.failed) {
 		finish(m, -EIO, "the connection failed while it moved");
@@ -406,7 +407,7 @@ static void follow(struct move *m, bool all_here)
 	}
 	move_thaw(m);
 	enter(m, MOVE_LEAVING, MARK_TIME);
-	if (m->peer_shared)
+	if (m->peer_srq)
 		say(m, MOVE_SWAPPED);
 	pthread_cond_broadcast(&m->ended);
 }

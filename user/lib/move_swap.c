@@ -422,7 +422,7 @@ static void take_shadow(struct move *m)
 	m->next = NULL;
 	m->next_at = NULL;
 	m->received += m->early;
-	if (!m->peer_shared && send_mark(m))
+	if (!m->peer_srq && send_mark(m))
 		m->mark_failed = m->broken = true;
 	end_old(m);
 	m->first->state = m->now->state;

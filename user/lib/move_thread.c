@@ -29,7 +29,7 @@ static struct move *move_at(const struct qp *q)
 	       atomic_load_explicit(&q->move, memory_order_acquire) : NULL;
 }
 
-/* The move of the QP that the kernel knows by that number: the one in use, or the shadow. */
+/* Finds a move by the number of a QP in the kernel: of the QP in use, or of the shadow. */
 static struct move *move_by_number(const struct device *dev, uint32_t qpn)
 {
 	for (struct qp *q = qp_all(); q; q = q->next_all) {

@@ -12,8 +12,8 @@
  * receive completes as flushed, and causes the event if the CQ is armed. The program does not see this
  * completion.
  *
- * An event without a completion is nothing new for a program: it also gets one where it polled the
- * completion before it took the event.
+ * A program may so get an event and find no completion. Programs handle that without the library, too:
+ * a completion may be polled between the arming of the CQ and the wait for its event.
  */
 #include <stdlib.h>
 

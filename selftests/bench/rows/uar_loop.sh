@@ -89,8 +89,8 @@ moved() { kv_qps 'map(select(.now)) | length'; }
 # Registers, and the most QPs on one, that carry requests of the program.
 registers() { kv_qps '[.[] | select(.carries == null) | .now_uar // .uar] | group_by(.) | [length, (map(length) | max)]'; }
 
-# predicted REGISTERS: what the simulator says of such a program and the same policies, each tick a
-# millisecond of the model: messages/s before and after, and decisions.
+# predicted REGISTERS: messages/s of such a program before and after the same policies have acted, by the
+# simulator. Each tick is a millisecond of the model.
 predicted() {
 	cat >"$row_tmp/scenario.yaml" <<-EOF
 		name: uar_loop
