@@ -67,8 +67,8 @@ static void test_uar(void **state)
 }
 
 /*
- * On a live ConnectX libswiftrdma moves queue pairs. Its crowded register does 0.6 M requests/s, less than
- * the criterion that is the default.
+ * On a live ConnectX libswiftrdma moves queue pairs. Policies that come from an order act on a register
+ * that is crowded already: waiting threads make it slow, and criterion uar_wr_rate is below what it does.
  */
 static void test_uar_library(void **state)
 {
@@ -78,8 +78,7 @@ static void test_uar_library(void **state)
 		"jobs:\n"
 		"  - {name: kv, class: latency, match: [{cgroup: /kv}]}\n"
 		"  - {name: batch, class: best-effort, match: [{cgroup: /batch}]}\n"
-		"order: kv > batch\n"
-		"criteria: {uar_wr_rate: 200000/s}\n";
+		"order: kv > batch\n";
 	struct caps caps = sim_caps(SIM_MLX5_LIBRARY);
 	struct diag r;
 
