@@ -51,7 +51,7 @@ static struct {
 	bool mute;		/* no message of the modules does */
 	bool mute_swapped;	/* ... of these */
 	bool stands;		/* messages wait */
-	int fail_create, fail_modify;
+	int fail_create, fail_modify;	/* this many calls from now; fail_modify -1: each */
 	bool fail_pd, busy;	/* no PD can be made, no CQ be destroyed */
 	int pds;
 	struct ibv_qp *limited;	/* by ibv_modify_qp_rate_limit() */
@@ -378,7 +378,7 @@ static int fake_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
 	struct fake_qp *f = fake(qp);
 
-	if (fab.fail_modify && !--fab.fail_modify)
+	if (fab.fail_modify < 0 || (fab.fail_modify && !--fab.fail_modify))
 		return EIO;
 	if (mask & IBV_QP_DEST_QPN)
 		f->dest = attr->dest_qp_num;

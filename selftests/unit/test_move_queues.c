@@ -322,6 +322,47 @@ static void test_events_in_use(void **state)
 	move_at_the_end(&end[0]);
 }
 
+/*
+ * A program arms the CQ of an end that moves, when the library keeps completions of it. @fail: the
+ * fail_modify meanwhile. Returns the events that the CQ has of that.
+ */
+static unsigned int arm_while_kept(int fail, int *err)
+{
+	struct fake_cq *cq = (struct fake_cq *)end[0].cq;
+	unsigned int events;
+
+	ask(&end[0]);
+	for (int n = 0; n < 1000 && !stash_keeps(cq_find(end[0].cq)); n++)
+		step();
+	assert_true(stash_keeps(cq_find(end[0].cq)));
+	events = cq->events;
+	fab.fail_modify = fail;
+	*err = ibv_req_notify_cq(end[0].cq, 0);
+	assert_true(fail <= 0 || !fab.fail_modify);
+	fab.fail_modify = 0;
+	return cq->events - events;
+}
+
+/*
+ * A command of the device that fails once costs no event. A device that refuses each is told to the
+ * program, which would wait for ever.
+ */
+static void test_events_refused(void **state)
+{
+	int err;
+
+	(void)state;
+	move_once();
+	for (int at = 1; at <= 3; at++) {
+		assert_int_equal(arm_while_kept(at, &err), 1);
+		assert_int_equal(err, 0);
+		settle();
+	}
+	assert_int_equal(arm_while_kept(-1, &err), 0);
+	assert_int_equal(err, EIO);
+	settle();
+}
+
 /* Without memory for it nothing moves. */
 static void test_events_cannot(void **state)
 {
@@ -347,6 +388,7 @@ int main(void)
 		KIND_TEST(test_events_end, setup_channel),
 		KIND_TEST(test_events_end, setup_channel_entries),
 		KIND_TEST(test_events_in_use, setup_channel),
+		KIND_TEST(test_events_refused, setup_channel),
 		KIND_TEST(test_events_cannot, setup_channel),
 		KIND_TEST(test_srq, setup_srq_here),
 		KIND_TEST(test_srq, setup_srq_there),

@@ -105,27 +105,44 @@ bool notifier_completed(struct cq *c, uint32_t qpn)
 	return true;
 }
 
-/* If a call fails there is no event, and nothing else that could be done. */
-static void cause_event(struct notifier *n, struct cq *c)
+/* Returns an error code. */
+static int flush_receive(struct notifier *n, struct cq *c)
 {
 	struct ibv_qp_attr reset = { .qp_state = IBV_QPS_RESET }, error = { .qp_state = IBV_QPS_ERR };
 	struct ibv_recv_wr wr = { 0 }, *bad;
+	int err = next.modify_qp(n->qp, &reset, IBV_QP_STATE);
+
+	if (!err)
+		err = next.modify_qp(n->qp, &n->init, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+				     IBV_QP_ACCESS_FLAGS);
+	if (!err)
+		err = c->ctx->real.post_recv(n->qp, &wr, &bad);
+	if (!err)
+		err = next.modify_qp(n->qp, &error, IBV_QP_STATE);
+	return err;
+}
+
+/* Returns an error code if there is no event, after a second try. */
+static int cause_event(struct notifier *n, struct cq *c)
+{
+	int err;
 
 	pthread_mutex_lock(&n->lock);
 	take_completion(c);
 	atomic_store(&c->notifier_pending, true);
-	if (next.modify_qp(n->qp, &reset, IBV_QP_STATE) ||
-	    next.modify_qp(n->qp, &n->init, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
-			   IBV_QP_ACCESS_FLAGS) ||
-	    c->ctx->real.post_recv(n->qp, &wr, &bad) ||
-	    next.modify_qp(n->qp, &error, IBV_QP_STATE))
+	err = flush_receive(n, c);
+	if (err)
+		err = flush_receive(n, c);
+	if (err)
 		atomic_store(&c->notifier_pending, false);
 	pthread_mutex_unlock(&n->lock);
+	return err;
 }
 
 /*
  * The CQ is armed first. A completion that the library polled before that is kept by the time that
- * stash_keeps() returns, and one that comes later causes an event of its own.
+ * stash_keeps() returns, and one that comes later causes an event of its own. A device that causes no
+ * event refuses the call: otherwise the program would wait for an event that never comes.
  */
 int lib_req_notify_cq(struct ibv_cq *cq, int solicited_only)
 {
@@ -134,7 +151,7 @@ int lib_req_notify_cq(struct ibv_cq *cq, int solicited_only)
 	struct notifier *n = c && *c->alive ? atomic_load_explicit(&c->notifier, memory_order_acquire) : NULL;
 
 	if (!ret && n && !c->shown && stash_keeps(c))
-		cause_event(n, c);
+		ret = cause_event(n, c);
 	errno = err;
 	return ret;
 }
