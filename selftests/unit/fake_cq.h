@@ -10,7 +10,7 @@ struct fake_cq {
 		struct ibv_cq cq;
 		struct ibv_cq_ex ex;
 	};
-	bool open;		/* a poll of entries is */
+	bool open;		/* between start_poll and end_poll */
 	bool armed;
 	unsigned int events, head, tail, size;
 	struct ibv_wc wc[CQES];
@@ -43,7 +43,7 @@ static uint64_t fake_mix(uint64_t wr_id, unsigned int which)
 	return (wr_id + 1) * 0x9e3779b97f4a7c15ull >> which;
 }
 
-/* As mlx5 does: for what is there when the CQ is armed, too. */
+/* An armed CQ that has entries gets an event. As on mlx5, entries that were there before it was armed count. */
 static void fake_event(struct fake_cq *cq)
 {
 	cq->events += cq->armed && cq->head != cq->tail;

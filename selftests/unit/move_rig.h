@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The two ends of a connection in one process, over the devices of move_fabric.h. Both ends are of the one
- * library of this process, whose rounds the test calls.
+ * The two ends of a connection in one process, over the devices of move_fabric.h. Both ends use the one
+ * library of this process. The test calls move_round() in place of the library's thread.
  */
 #ifndef UNIT_MOVE_RIG_H
 #define UNIT_MOVE_RIG_H

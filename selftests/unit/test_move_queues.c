@@ -38,7 +38,7 @@ static void test_entries(void **state)
 	assert_int_equal(rig_device().unmatched, 0);
 }
 
-/* The program has its poll open while it waits for a move to end: the library polls all the same. */
+/* A QP moves while the program is between ibv_start_poll() and ibv_end_poll() of its CQ. */
 static void test_entries_open(void **state)
 {
 	const struct ibv_qp *was0 = now_of(&end[0]), *was1 = now_of(&end[1]);
@@ -65,10 +65,9 @@ static void test_entries_open(void **state)
 	goes_on();
 }
 
-/* Errors come as entries, too, and a queue that is reset has none of the QP's. */
-static void test_entries_end(void **state)
+/* The program resets its QPs at different moments of a move, and connects them again. */
+static void connect_anew_in_moves(void)
 {
-	(void)state;
 	for (int n = 0; n < 30; n++) {
 		for (int i = 0; i < n; i++)
 			step();
@@ -77,6 +76,13 @@ static void test_entries_end(void **state)
 			step();
 		connect_anew();
 	}
+}
+
+/* Errors come as entries, too, and a queue that is reset has none of the QP's. */
+static void test_entries_end(void **state)
+{
+	(void)state;
+	connect_anew_in_moves();
 	move_once();
 	fab.cut = true;
 	sees_the_end(&end[0]);
@@ -250,7 +256,7 @@ static int setup_channel_entries(void **state)
 	return setup_channel(state);
 }
 
-/* Moves while what is outstanding completes, and nothing comes after it. */
+/* Both programs post nothing more. The QPs move while the last requests complete. */
 static void move_at_the_end(struct end *e)
 {
 	const struct ibv_qp *was0 = now_of(&end[0]), *was1 = now_of(&end[1]);
@@ -288,14 +294,7 @@ static void test_events_end(void **state)
 	struct ibv_wc wc;
 
 	(void)state;
-	for (int n = 0; n < 30; n++) {
-		for (int i = 0; i < n; i++)
-			step();
-		ask(&end[0]);
-		for (int i = 0; i < n; i++)
-			step();
-		connect_anew();
-	}
+	connect_anew_in_moves();
 	fab.cut = true;
 	sees_the_end(&end[0]);
 	sees_the_end(&end[1]);

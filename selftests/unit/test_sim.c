@@ -67,8 +67,8 @@ static void test_uar(void **state)
 }
 
 /*
- * On a live ConnectX libswiftrdma moves queue pairs. Policies that come from an order act on a register
- * that is crowded already: waiting threads make it slow, and criterion uar_wr_rate is below what it does.
+ * Policies that come from an order move the QPs of a register that was crowded from the beginning. Threads
+ * that wait make such a register slow, so criterion uar_wr_rate has to be below the rate that is left.
  */
 static void test_uar_library(void **state)
 {

@@ -101,7 +101,6 @@ static bool miss_ratio(uint64_t hits_before, uint64_t misses_before, uint64_t hi
 	return true;
 }
 
-/* @held: the device's signals in the reading before; NULL: the row was another's. */
 /* Signals of commands to the firmware, and of its events. */
 static void set_firmware(struct signals *s, size_t i, const struct snap_dev *was,
 			 const struct snap_dev *d)
@@ -118,7 +117,10 @@ static void set_firmware(struct signals *s, size_t i, const struct snap_dev *was
 				was->time, d->time);
 }
 
-/* Signals of the diagnostic counters. A device that was not queried again keeps the values. */
+/*
+ * Signals of the diagnostic counters. A device that was not queried again keeps the values.
+ * @held: the device's signals in the reading before; NULL: the row was another's.
+ */
 static void set_diag(struct signals *s, size_t i, const struct snap_dev *was,
 		     const struct snap_dev *d, const struct held_row *held)
 {

@@ -5,7 +5,7 @@
  * A QP cannot change its register, so a *shadow*, a second QP of the same kind, takes its place.
  * Both ends of the connection do this at the same time. They agree by messages that the modules
  * relay (channel.c); the decision itself and its acknowledgement are *marks*, empty SENDs on the new
- * connection, so they arrive if anything does. A mark takes a receive, which the library posts for
+ * connection, so a mark arrives if the new connection works. A mark takes a receive, which the library posts for
  * it. In a shared receive queue (SRQ) a mark could take a receive of the program, so an end with an
  * SRQ gets a message (MOVE_SWAPPED) in place of the mark.
  *

@@ -12,7 +12,7 @@
  * receive completes as flushed, and causes the event if the CQ is armed. The program does not see this
  * completion.
  *
- * A program may so get an event and find no completion. Programs handle that without the library, too:
+ * A program may therefore get an event and find no completion. Programs handle that without the library, too:
  * a completion may be polled between the arming of the CQ and the wait for its event.
  */
 #include <stdlib.h>
