@@ -277,23 +277,25 @@ static int send_step(struct ask *ask, struct srdma_dev *dev, u8 type)
 
 /*
  * Send the message of a step until its reply comes. 0: it has come; -ETIMEDOUT: it has not;
- * -EINTR; -errno: nothing could be sent.
+ * -EINTR; -errno: nothing could be sent. A message that the port's own rate held back has no reply
+ * to wait for, so it is tried again soon: a process may hold its posts until it is out.
  */
 static int run_step(struct ask *ask, struct srdma_dev *dev, u8 type)
 {
-	int ret = 0, i;
-	long left;
+	long left, wait, budget = SRDMA_PEER_TRIES * SRDMA_PEER_TRY_TIME;
+	int ret;
 
 	spin_lock(&asks_lock);
 	reinit_completion(&ask->done);
 	ask->expect = type + 1;
 	spin_unlock(&asks_lock);
-	for (i = 0; i < SRDMA_PEER_TRIES; i++) {
+	for (; budget > 0; budget -= wait) {
 		ret = send_step(ask, dev, type);
 		if (ret && ret != -EAGAIN)
 			return ret;
 		ask->answer->tries += !ret;
-		left = wait_for_completion_killable_timeout(&ask->done, SRDMA_PEER_TRY_TIME);
+		wait = ret ? SRDMA_PEER_HELD_TIME : SRDMA_PEER_TRY_TIME;
+		left = wait_for_completion_killable_timeout(&ask->done, wait);
 		if (left)
 			return left < 0 ? -EINTR : 0;
 	}

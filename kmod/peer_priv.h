@@ -26,6 +26,8 @@
  */
 #define SRDMA_PEER_TRIES	4
 #define SRDMA_PEER_TRY_TIME	(HZ / 4)
+/* Until a message is tried again that the port's own rate held back. */
+#define SRDMA_PEER_HELD_TIME	(HZ / 50)
 
 enum srdma_peer_type {
 	SRDMA_PEER_HELLO = 1,	/* A, which has a question: my nonce is this */

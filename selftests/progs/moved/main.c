@@ -30,6 +30,7 @@
  *			after it
  *	MOVED_UNTIL=FILE	the traffic goes on until FILE exists
  *	MOVED_RETRY=N	the connection's retries, 7 otherwise; without MOVED_CM
+ *	MOVED_GAP=MS	so long at least between two of the calls of a thread
  *
  * SIGINT: as if MOVES had taken place. With 4294967295 MOVES nothing else ends it, also where no QP can move.
  *
@@ -58,7 +59,7 @@
 
 static int (*move)(struct ibv_qp *qp);
 static volatile sig_atomic_t asked_to_end;
-static unsigned int moves_wanted, fork_after, port_after;
+static unsigned int moves_wanted, fork_after, port_after, gap_ms;
 static const char *host, *until;
 
 static void *post_at_will(void *arg)
@@ -98,7 +99,7 @@ static void *move_at_will(void *arg)
 	c = arg;
 	while (c->moved < moves_wanted && !c->over && !asked_to_end &&
 	       (moves_wanted == FOR_EVER || now_ns() - last < PATIENCE_NS)) {
-		usleep(vrnd(&c->seed) % 3000);
+		usleep(vrnd(&c->seed) % 3000 + gap_ms * 1000);
 		err = move(c->qp);
 		if (!err) {
 			c->moved++;
@@ -268,6 +269,7 @@ int main(int argc, char **argv)
 	until = getenv("MOVED_UNTIL");
 	fork_after = number_in("MOVED_FORK", 0);
 	port_after = number_in("MOVED_PORT", 0);
+	gap_ms = number_in("MOVED_GAP", 0);
 	conns = number_in("MOVED_QPS", 1);
 	if (!conns || conns > CONNS_MAX)
 		return 2;
