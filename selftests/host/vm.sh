@@ -29,12 +29,23 @@ start plain --share "$work/share" -- sh -c '
 	echo kept >"$VM_OUT/file"
 	printf "%s|" "$@" >"$VM_OUT/args"
 	exit 255' sh 'a b' "it's" '$HOME' '"q"' &
+# Guest time before and after a loop. Without a program of its own: while one is read from the host, the
+# guest is idle, and idle time passes at once.
+loop='read -r a _ </proc/uptime; i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done
+	read -r b _ </proc/uptime; echo $a $b'
 start icount --icount --append 'srdma_test=1' -- \
-	sh -c 'nproc; cat /proc/cmdline; modprobe veth; sleep 1000 & exit 7' &
+	sh -c "nproc; $loop; cat /proc/cmdline; modprobe veth; sleep 1000 & exit 7" &
+start mips --icount --mips 1000 -- sh -c "$loop" &
 wait
 is "status 255 comes back" "$(status plain)" 255
 is "status 7 comes back, in spite of a process left behind" "$(status icount)" 7
 is "--icount runs on one CPU" "$(head -n 1 "$work/icount.out")" 1
+is "--mips 1000 makes instructions take a quarter of the time" \
+	"$(awk 'NR == FNR { t[FNR] = $2 - $1; next }
+		FNR == 2 { r = ($2 - $1) / t[1]; print (r > 3.5 && r < 4.5 ? "so" : r) }' \
+		"$work/mips.out" "$work/icount.out")" so
+scripts/vm --icount --mips 300 -- true 2>"$work/refused"
+is "another rate is refused" "$? $(cat "$work/refused")" "126 vm: --mips is one of 250, 500, 1000"
 check "--append reaches the kernel" grep -q 'srdma_test=1' "$work/icount.out"
 is "stdout is CMD's stdout and nothing else" \
 	"$(sed 's/x*$//; /^$/d' "$work/plain.out")" "$(printf 'to-stdout\n%s\n0\n1048576' "$PWD")"
