@@ -73,7 +73,7 @@ while True:
 ' & forward=$!
 answer=''
 while [ "$answer" != hello ] && kill -0 $forward 2>/dev/null; do
-	{ read -r -t 5 answer <&3; printf x >&3; } 3<>"/dev/tcp/127.0.0.1/$port"
+	{ read -r -t 5 answer <&3 && printf x >&3; } 3<>"/dev/tcp/127.0.0.1/$port"
 	sleep 0.3
 done 2>/dev/null
 wait
