@@ -52,6 +52,7 @@ static struct {
 	bool mute_swapped;	/* ... of these */
 	bool stands;		/* messages wait */
 	int fail_create, fail_modify;	/* this many calls from now; fail_modify -1: each */
+	int create_error;		/* what fail_create fails with; 0: ENOMEM */
 	bool fail_pd, busy;	/* no PD can be made, no CQ be destroyed */
 	int pds;
 	struct ibv_qp *limited;	/* by ibv_modify_qp_rate_limit() */
@@ -339,7 +340,7 @@ static struct ibv_qp *fake_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr 
 	struct fake_qp *f;
 
 	if (fab.fail_create && !--fab.fail_create) {
-		errno = ENOMEM;
+		errno = fab.create_error ? fab.create_error : ENOMEM;
 		return NULL;
 	}
 	f = calloc(1, sizeof(*f));

@@ -368,6 +368,21 @@ static void test_refused(void **state)
 	move_forked = false;
 }
 
+/* A limit of a job counts the second QP, too: of the end that asks, and of its peer. */
+static void test_job_full(void **state)
+{
+	static const char why[] =
+		"the job of an end may have, or create, no more QPs (job.max_qps, job.create_rate)";
+
+	(void)state;
+	fab.create_error = EDQUOT;
+	for (int creation = 1; creation <= 2; creation++) {
+		fab.fail_create = creation;
+		refused(&end[0], -EDQUOT, why);
+	}
+	move_once();
+}
+
 /* The peer's QP cannot move at all, and its library says so at once. */
 static void test_peer_cannot(void **state)
 {
@@ -440,6 +455,7 @@ int main(void)
 		MOVE_TEST(test_link_down_idle),
 		MOVE_TEST(test_no_access),
 		MOVE_TEST(test_refused),
+		MOVE_TEST(test_job_full),
 		MOVE_TEST(test_peer_cannot),
 		MOVE_TEST(test_looks_the_same),
 		MOVE_TEST(test_connected_anew),

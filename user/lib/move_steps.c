@@ -184,6 +184,8 @@ static const char *why_of(int err, const char *otherwise)
 	case EAGAIN:
 	case ENOBUFS:
 		return "there are too many messages";
+	case EDQUOT:
+		return "the job of an end may have, or create, no more QPs (job.max_qps, job.create_rate)";
 	case EBUSY:
 		return "both ends asked for it at the same time, or too many QPs move";
 	default:
@@ -209,6 +211,13 @@ static bool activate(struct move *m)
 	return true;
 }
 
+static const char *why_no_shadow(const struct move *m, int err)
+{
+	if (err == -ENOSPC && m->by_knob)
+		return "there is no register with less to do";
+	return why_of(err, "the device made no second QP");
+}
+
 /* Makes the shadow, at either end. Returns NULL, or why there is none, and sets *@err. */
 static const char *prepare(struct move *m, int *err)
 {
@@ -222,9 +231,7 @@ static const char *prepare(struct move *m, int *err)
 		return why_of(*err, NULL);
 	}
 	*err = move_make_shadow(m);
-	if (*err == -ENOSPC && m->by_knob)
-		return "there is no register with less to do";
-	return *err ? "the device made no second QP" : NULL;
+	return *err ? why_no_shadow(m, *err) : NULL;
 }
 
 static void begin(struct move *m)
