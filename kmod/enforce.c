@@ -77,6 +77,17 @@ static unsigned long retry_delay(const struct srdma_qp *q, int err)
 				    RETRY_LAST_MS));
 }
 
+/*
+ * Jiffies until the QP may be tried again. A time further ahead than any delay is one of long
+ * ago, whose low bits have come round.
+ */
+static unsigned long time_to_retry(const struct srdma_qp *q)
+{
+	u32 left = q->retry_at - (u32)jiffies;
+
+	return left <= msecs_to_jiffies(RETRY_LAST_MS) ? left : 0;
+}
+
 static void raise_max(atomic64_t *v, s64 val)
 {
 	s64 old = atomic64_read(v);
@@ -132,7 +143,7 @@ static void finish_change(struct slot *s, int ret)
 	 */
 	if (ret != -EOPNOTSUPP && srdma_qp_class_pending(q) && !was_refused(q)) {
 		mark_qp(q);
-		request_run_by(q->dev, ret ? q->retry_at : jiffies);
+		request_run_by(q->dev, jiffies + (ret ? time_to_retry(q) : 0));
 	}
 	srdma_qp_put(q);
 	s->q = NULL;
@@ -291,7 +302,7 @@ static int poll_changes(struct slot *slots, int n)
  */
 static bool waits_for_retry(const struct srdma_qp *q)
 {
-	return q->class_error && time_before(jiffies, q->retry_at) && !READ_ONCE(q->dev->hurry) &&
+	return q->class_error && time_to_retry(q) && !READ_ONCE(q->dev->hurry) &&
 	       q->tried == srdma_qp_level(q);
 }
 
@@ -305,7 +316,7 @@ static struct srdma_qp *next_marked(struct srdma_walk *w)
 		if (!test_bit(SRDMA_QP_MARKED, &q->flags))
 			continue;
 		if (waits_for_retry(q)) {
-			request_run_by(q->dev, q->retry_at);
+			request_run_by(q->dev, jiffies + time_to_retry(q));
 			continue;
 		}
 		if (!srdma_qp_hold(q))

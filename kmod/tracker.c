@@ -284,9 +284,9 @@ void srdma_qp_set_caps(struct srdma_qp *q, const struct ib_qp_cap *cap)
 {
 	q->max_send_wr = cap->max_send_wr;
 	q->max_recv_wr = cap->max_recv_wr;
-	q->max_send_sge = cap->max_send_sge;
-	q->max_recv_sge = cap->max_recv_sge;
-	q->max_inline = cap->max_inline_data;
+	q->max_send_sge = min_t(u32, cap->max_send_sge, U8_MAX);
+	q->max_recv_sge = min_t(u32, cap->max_recv_sge, U8_MAX);
+	q->max_inline = min_t(u32, cap->max_inline_data, U16_MAX);
 }
 
 int srdma_tracker_init(void)

@@ -481,7 +481,7 @@ static inline u8 srdma_ends_seconds(void)
  * @wrs: cumulative
  * @since: ns, CLOCK_MONOTONIC
  * @saved_handler: the QP's own event handler while FILTERED; provider
- * @retry_at: jiffies before which enforce.c does not retry; the pass alone
+ * @retry_at: jiffies, their low 32 bits, before which enforce.c does not retry; the pass alone
  * @level: override of this QP alone, packed as srdma_pack()
  * @rules_gen: generation of the rules at admission, until the QP is a member of its job
  * @tid: creating thread, initial pid namespace; 0: unknown
@@ -489,7 +489,7 @@ static inline u8 srdma_ends_seconds(void)
  * @recv_cq: the same
  * @max_send_wr: as the driver gave it; so are all up to @max_recv_sge
  * @max_recv_wr: the same
- * @max_inline: the same, bytes
+ * @max_inline: the same, bytes; no device has more than these types hold
  * @max_send_sge: the same
  * @max_recv_sge: the same
  * @dest_qpn: this and all up to @hop_limit are the destination and the address vector that
@@ -551,7 +551,7 @@ struct srdma_qp {
 
 	/* srdma_qp_lock(); @saved_handler is read in the QP's event handler, too. */
 	void (*saved_handler)(struct ib_event *ev, void *ctx);
-	unsigned long retry_at;
+	u32 retry_at;
 
 	/* Written under srdma_ctl_lock, read without it. */
 	u32 level;
@@ -561,8 +561,8 @@ struct srdma_qp {
 	u32 tid;
 	u32 send_cq, recv_cq;
 	u32 max_send_wr, max_recv_wr;
-	u32 max_inline;
-	u16 max_send_sge, max_recv_sge;
+	u16 max_inline;
+	u8 max_send_sge, max_recv_sge;
 
 	/* srdma_qp_lock(); but for @type and @key_port, which are constant. */
 	u32 dest_qpn;
@@ -587,7 +587,8 @@ struct srdma_qp {
 	struct srdma_qp_ends ends;
 };
 
-#define SRDMA_CHUNK_BYTES	4096
+/* With a page for each chunk a fifteenth would be left over. */
+#define SRDMA_CHUNK_BYTES	8192
 #define SRDMA_CHUNK_QPS							\
 	((SRDMA_CHUNK_BYTES - sizeof(unsigned long)) / sizeof(struct srdma_qp))
 

@@ -74,12 +74,18 @@ finish "messages are lost"
 check "messages are lost: moves took place" test "$(move_figure moved)" -gt 0
 is "... none was refused but for a move of the peer's, or for time" "$(whys_but_time)" '[]'
 
-start $moves $moves
-tc qdisc add dev "$netdev" root netem loss 2%
-point $? "2 % of the packets from here are lost"
-finish "packets are lost"
-check "packets are lost: moves took place" test "$(move_figure moved)" -gt 0
-tc qdisc del dev "$netdev" root netem
+# rxe of 6.12 and 7.3 does not stand lost packets itself: also without the module, and with no move, moved finds
+# additions that were executed twice or not at all, or its QP in error.
+if [[ $(uname -r) = 6.1.* ]]; then
+	start $moves $moves
+	tc qdisc add dev "$netdev" root netem loss 2%
+	point $? "2 % of the packets from here are lost"
+	finish "packets are lost"
+	check "packets are lost: moves took place" test "$(move_figure moved)" -gt 0
+	tc qdisc del dev "$netdev" root netem
+else
+	skip "packets are lost" "rxe of this kernel does not stand that, also without moves"
+fi
 
 start $for_ever $for_ever
 check "a QP has moved" wait_for 60 has_moved
