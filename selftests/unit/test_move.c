@@ -380,6 +380,10 @@ static void test_job_full(void **state)
 		fab.fail_create = creation;
 		refused(&end[0], -EDQUOT, why);
 	}
+	/* An error of the device is none of the channel, which has the same numbers. */
+	fab.create_error = EAGAIN;
+	fab.fail_create = 1;
+	refused(&end[0], -EAGAIN, "the device made no second QP");
 	move_once();
 }
 

@@ -215,7 +215,7 @@ static const char *why_no_shadow(const struct move *m, int err)
 {
 	if (err == -ENOSPC && m->by_knob)
 		return "there is no register with less to do";
-	return why_of(err, "the device made no second QP");
+	return err == -EDQUOT ? why_of(err, NULL) : "the device made no second QP";
 }
 
 /* Makes the shadow, at either end. Returns NULL, or why there is none, and sets *@err. */
