@@ -16,9 +16,9 @@ void srdma_adopt(struct srdma_dev *dev, struct ib_qp *ibqp);
 bool srdma_adopt_used(struct srdma_dev *dev, struct ib_qp *ibqp);
 
 /*
- * Queries the state and the address of adopted QPs, of a limited number at a time. Returns the
- * number of QPs that are not queried yet. This function is srdma_refresh.learn_qps, which the
- * works of the device in enforce.c and refresh.c call.
+ * Queries the state and the address of some adopted QPs: one call causes a limited number of
+ * commands. Returns how many QPs remain. enforce.c and refresh.c call this function through
+ * srdma_refresh.learn_qps.
  */
 u32 srdma_adopt_query_qps(struct srdma_dev *dev);
 

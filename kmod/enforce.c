@@ -78,8 +78,9 @@ static unsigned long retry_delay(const struct srdma_qp *q, int err)
 }
 
 /*
- * Jiffies until the QP may be tried again. A time further ahead than any delay is one of long
- * ago, whose low bits have come round.
+ * Returns the jiffies until the QP's retry time, 0: it has passed. @retry_at holds the low bits
+ * of a time, so after half a year an old one appears to lie ahead. No delay is longer than
+ * RETRY_LAST_MS, so a time that is further ahead has passed.
  */
 static unsigned long time_to_retry(const struct srdma_qp *q)
 {

@@ -277,8 +277,8 @@ static int send_step(struct ask *ask, struct srdma_dev *dev, u8 type)
 
 /*
  * Send the message of a step until its reply comes. 0: it has come; -ETIMEDOUT: it has not;
- * -EINTR; -errno: nothing could be sent. A message that the port's own rate held back has no reply
- * to wait for, so it is tried again soon: a process may hold its posts until it is out.
+ * -EINTR; -errno: nothing could be sent. If the port's own rate holds the message back, no reply
+ * can come, and a process may hold its posts meanwhile, so the next try comes soon.
  */
 static int run_step(struct ask *ask, struct srdma_dev *dev, u8 type)
 {

@@ -26,7 +26,7 @@
  */
 #define SRDMA_PEER_TRIES	4
 #define SRDMA_PEER_TRY_TIME	(HZ / 4)
-/* Until a message is tried again that the port's own rate held back. */
+/* A message that the port's own rate holds back is tried again after this time. */
 #define SRDMA_PEER_HELD_TIME	(HZ / 50)
 
 enum srdma_peer_type {

@@ -489,7 +489,7 @@ static inline u8 srdma_ends_seconds(void)
  * @recv_cq: the same
  * @max_send_wr: as the driver gave it; so are all up to @max_recv_sge
  * @max_recv_wr: the same
- * @max_inline: the same, bytes; no device has more than these types hold
+ * @max_inline: the same, bytes; of a value that does not fit, the largest that does
  * @max_send_sge: the same
  * @max_recv_sge: the same
  * @dest_qpn: this and all up to @hop_limit are the destination and the address vector that
@@ -587,7 +587,7 @@ struct srdma_qp {
 	struct srdma_qp_ends ends;
 };
 
-/* With a page for each chunk a fifteenth would be left over. */
+/* One page holds 16 QPs, 256 bytes for each. Two pages hold 33. */
 #define SRDMA_CHUNK_BYTES	8192
 #define SRDMA_CHUNK_QPS							\
 	((SRDMA_CHUNK_BYTES - sizeof(unsigned long)) / sizeof(struct srdma_qp))

@@ -46,6 +46,9 @@ is "--mips 1000 makes instructions take a quarter of the time" \
 		"$work/mips.out" "$work/icount.out")" so
 scripts/vm --icount --mips 300 -- true 2>"$work/refused"
 is "another rate is refused" "$? $(cat "$work/refused")" "126 vm: --mips is one of 250, 500, 1000"
+scripts/vm --mips 500 -- true 2>"$work/refused"
+is "... and a rate of a guest that follows the host's clock" "$? $(cat "$work/refused")" \
+	"126 vm: --mips goes with --icount"
 check "--append reaches the kernel" grep -q 'srdma_test=1' "$work/icount.out"
 is "stdout is CMD's stdout and nothing else" \
 	"$(sed 's/x*$//; /^$/d' "$work/plain.out")" "$(printf 'to-stdout\n%s\n0\n1048576' "$PWD")"

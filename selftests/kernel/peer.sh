@@ -58,6 +58,13 @@ is "nothing of it left a port" "$(count rxe0 sent) $(count rxe1 sent)" "0 0"
 echo 1 >$param/peer_wire
 is "both hear each other over the wire, too" "$(hears_a) $(hears_b)" "answered 16 16 - answered 8 8 -"
 is "... by two messages each way" "$(messages_of_one)" "2 2 2 2"
+# A message that the port holds back is tried again and again until the rate lets it pass, and not only after
+# the time in which a reply may come: then each of the two of a question would be held at most once.
+held=$(count rxe0 held)
+echo 10 >$param/peer_rate
+for _ in {1..5}; do hears_a; done >/dev/null
+echo 500 >$param/peer_rate
+check "what the rate holds back is tried again soon" counted rxe0 held $((held + 11))
 echo 0 >$param/peer_wire
 
 # Lost messages, each once, then for good.

@@ -43,7 +43,7 @@ static uint64_t fake_mix(uint64_t wr_id, unsigned int which)
 	return (wr_id + 1) * 0x9e3779b97f4a7c15ull >> which;
 }
 
-/* An armed CQ that has entries gets an event. As on mlx5, entries that were there before it was armed count. */
+/* Causes an event if the CQ is armed and not empty, as mlx5 does also for entries from before it was armed. */
 static void fake_event(struct fake_cq *cq)
 {
 	cq->events += cq->armed && cq->head != cq->tail;

@@ -368,7 +368,7 @@ static void test_refused(void **state)
 	move_forked = false;
 }
 
-/* A limit of a job counts the second QP, too: of the end that asks, and of its peer. */
+/* The limits of a job count the second QP that a move creates, at either end. */
 static void test_job_full(void **state)
 {
 	static const char why[] =
@@ -380,7 +380,7 @@ static void test_job_full(void **state)
 		fab.fail_create = creation;
 		refused(&end[0], -EDQUOT, why);
 	}
-	/* An error of the device is none of the channel, which has the same numbers. */
+	/* -EAGAIN of the device is not told as -EAGAIN of the channel. */
 	fab.create_error = EAGAIN;
 	fab.fail_create = 1;
 	refused(&end[0], -EAGAIN, "the device made no second QP");

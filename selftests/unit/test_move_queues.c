@@ -38,7 +38,7 @@ static void test_entries(void **state)
 	assert_int_equal(rig_device().unmatched, 0);
 }
 
-/* A QP moves while the program is between ibv_start_poll() and ibv_end_poll() of its CQ. */
+/* The program calls ibv_start_poll(), the QP moves, and the program calls ibv_end_poll(). */
 static void test_entries_open(void **state)
 {
 	const struct ibv_qp *was0 = now_of(&end[0]), *was1 = now_of(&end[1]);
@@ -256,7 +256,7 @@ static int setup_channel_entries(void **state)
 	return setup_channel(state);
 }
 
-/* Both programs post nothing more. The QPs move while the last requests complete. */
+/* Moves the QPs after the programs have posted their last requests, while these complete. */
 static void move_at_the_end(struct end *e)
 {
 	const struct ibv_qp *was0 = now_of(&end[0]), *was1 = now_of(&end[1]);

@@ -101,7 +101,7 @@ static bool miss_ratio(uint64_t hits_before, uint64_t misses_before, uint64_t hi
 	return true;
 }
 
-/* Signals of commands to the firmware, and of its events. */
+/* Sets the signals of commands to the firmware, and of its events. */
 static void set_firmware(struct signals *s, size_t i, const struct snap_dev *was,
 			 const struct snap_dev *d)
 {
@@ -118,7 +118,8 @@ static void set_firmware(struct signals *s, size_t i, const struct snap_dev *was
 }
 
 /*
- * Signals of the diagnostic counters. A device that was not queried again keeps the values.
+ * Sets the signals of the diagnostic counters. If the device was not queried again, its signals
+ * keep their values.
  * @held: the device's signals in the reading before; NULL: the row was another's.
  */
 static void set_diag(struct signals *s, size_t i, const struct snap_dev *was,
