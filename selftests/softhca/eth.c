@@ -11,10 +11,15 @@
  */
 #include <linux/etherdevice.h>
 #include <linux/ethtool.h>
+#include <linux/module.h>
 #include <linux/netdevice.h>
 #include <linux/rtnetlink.h>
 
 #include "softhca.h"
+
+static bool lag_netdev;
+module_param(lag_netdev, bool, 0444);
+MODULE_PARM_DESC(lag_netdev, "netdevs hca0p2, ... with the counters of the LAGs' second ports (N)");
 
 /* With RoCE's headers, 4096 bytes fit. */
 #define SH_ETH_MTU	4200
@@ -113,10 +118,95 @@ static int sh_eth_ksettings(struct net_device *dev, struct ethtool_link_ksetting
 	return 0;
 }
 
+/* What left by one port of the LAG. What chose no port left by the first one. */
+static void sh_lag_stats(struct sh_hca *h, bool second, struct ethtool_eth_mac_stats *s)
+{
+	const struct sh_lag *any = &h->lag[0], *port = &h->lag[second ? 2 : 1];
+	struct sh_frames own = {};
+
+	mutex_lock(&softhca.lock);
+	if (!second)
+		sh_eth_stats(h, &own);
+	s->FramesTransmittedOK = port->pkts + (second ? 0 : any->pkts + own.tx);
+	s->OctetsTransmittedOK = port->bytes + (second ? 0 : any->bytes + own.tx_bytes);
+	mutex_unlock(&softhca.lock);
+}
+
+static void sh_eth_mac_stats(struct net_device *dev, struct ethtool_eth_mac_stats *s)
+{
+	sh_lag_stats(((struct sh_dcb *)netdev_priv(dev))->hca, false, s);
+}
+
 static const struct ethtool_ops sh_eth_ethtool_ops = {
 	.get_link = ethtool_op_get_link,
 	.get_link_ksettings = sh_eth_ksettings,
+	.get_eth_mac_stats = sh_eth_mac_stats,
 };
+
+/* --- the LAG's second port ----------------------------------------------------------- */
+
+struct sh_lag_dev {
+	struct sh_hca *hca;
+};
+
+static netdev_tx_t sh_lag_xmit(struct sk_buff *skb, struct net_device *dev)
+{
+	dev->stats.tx_dropped++;
+	kfree_skb(skb);
+	return NETDEV_TX_OK;
+}
+
+static const struct net_device_ops sh_lag_ops = {
+	.ndo_start_xmit = sh_lag_xmit,
+};
+
+static void sh_lag_mac_stats(struct net_device *dev, struct ethtool_eth_mac_stats *s)
+{
+	sh_lag_stats(((struct sh_lag_dev *)netdev_priv(dev))->hca, true, s);
+}
+
+static const struct ethtool_ops sh_lag_ethtool_ops = {
+	.get_eth_mac_stats = sh_lag_mac_stats,
+};
+
+/*
+ * On a ConnectX the second port has a PCI function, and so a netdev, of its own. This netdev
+ * has the port's counters, and drops what is sent. It has no parent, or mlx5_ib would take it for
+ * the HCA's.
+ */
+static int sh_lag_add(struct sh_hca *h)
+{
+	struct net_device *dev;
+	char name[IFNAMSIZ];
+	int err;
+
+	snprintf(name, sizeof(name), "hca%dp2", h->index);
+	dev = alloc_netdev(sizeof(struct sh_lag_dev), name, NET_NAME_ENUM, ether_setup);
+	if (!dev)
+		return -ENOMEM;
+	((struct sh_lag_dev *)netdev_priv(dev))->hca = h;
+	dev->netdev_ops = &sh_lag_ops;
+	dev->ethtool_ops = &sh_lag_ethtool_ops;
+	eth_hw_addr_random(dev);
+	err = register_netdev(dev);
+	if (err) {
+		free_netdev(dev);
+		return err;
+	}
+	h->lag_netdev = dev;
+	return 0;
+}
+
+static void sh_lag_remove(struct sh_hca *h)
+{
+	if (!h->lag_netdev)
+		return;
+	unregister_netdev(h->lag_netdev);
+	free_netdev(h->lag_netdev);
+	h->lag_netdev = NULL;
+}
+
+/* --- the port ------------------------------------------------------------------------ */
 
 /* Before drivers find the device, which then has its netdev from the start. */
 int sh_eth_add(struct sh_hca *h, struct device *parent)
@@ -143,7 +233,7 @@ int sh_eth_add(struct sh_hca *h, struct device *parent)
 	sh_dcb_start(dev);
 	rtnl_unlock();
 	h->netdev = dev;
-	return 0;
+	return lag_netdev ? sh_lag_add(h) : 0;
 }
 
 void sh_eth_remove_all(void)
@@ -153,6 +243,7 @@ void sh_eth_remove_all(void)
 	for (i = 0; i < softhca.nhcas; i++) {
 		struct net_device *dev = softhca.hca[i]->netdev;
 
+		sh_lag_remove(softhca.hca[i]);
 		if (!dev)
 			continue;
 		rtnl_lock();

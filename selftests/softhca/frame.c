@@ -95,7 +95,7 @@ u8 sh_frame_send(struct sh_qp *sq)
 	if (!skb)
 		return syndrome;
 	sq->bytes += len;
-	sh_count_lag(sq, len);
+	sh_count_lag(sq, len, 1);
 	sq->hca->raw.tx++;
 	sq->hca->raw.tx_bytes += len;
 	if (tis)

@@ -31,7 +31,8 @@ static void sh_count(struct sh_port *p, bool tx, bool mc, u8 prio, u64 bytes, u6
 	}
 }
 
-static u64 sh_packets(const struct sh_qp *qp, u64 bytes)
+/* Of a message: as many as its path's MTU makes of it. */
+u64 sh_packets(const struct sh_qp *qp, u64 bytes)
 {
 	u32 mtu = 128U << MLX5_GET(qpc, (void *)qp->qpc, mtu);
 
@@ -58,13 +59,17 @@ void sh_count_message(struct sh_qp *qp, struct sh_hca *to, u64 bytes)
 }
 
 /* Counts what @qp sends at the LAG port that the QP was given; entry 0 is for no port. */
-void sh_count_lag(struct sh_qp *qp, u64 bytes)
+void sh_count_lag(struct sh_qp *qp, u64 bytes, u64 pkts)
 {
 	u8 port = MLX5_GET(qpc, qp->qpc, lag_tx_port_affinity);
-	struct sh_lag *lag = &qp->hca->lag[port <= SH_LAG_PORTS ? port : 0];
+	struct sh_lag *lag;
 
+	if (sh_false(qp->hca, SH_FALSE_WIRE_LAG))
+		port = 1;
+	lag = &qp->hca->lag[port <= SH_LAG_PORTS ? port : 0];
 	lag->msgs++;
 	lag->bytes += bytes;
+	lag->pkts += pkts;
 }
 
 /* Sent once, received (by @to) as often as somebody listens. */

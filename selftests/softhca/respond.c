@@ -316,6 +316,15 @@ static enum sh_result sh_respond_op(struct sh_qp *qp, struct sh_qp *peer, u64 *b
 	}
 }
 
+/* Counts what @qp sent where a sender's packets pass. */
+static void sh_count_sent(struct sh_qp *qp, u64 bytes)
+{
+	u64 pkts = sh_packets(qp, bytes);
+
+	sh_count_lag(qp, bytes, pkts);
+	sh_flow_sent(qp, bytes, pkts);
+}
+
 enum sh_result sh_respond(struct sh_qp *qp, struct sh_qp *peer, u64 *budget, u8 *syndrome)
 {
 	enum sh_result r;
@@ -328,7 +337,7 @@ enum sh_result sh_respond(struct sh_qp *qp, struct sh_qp *peer, u64 *budget, u8 
 	if (r == SH_DONE) {
 		sh_count_message(qp, peer->hca, qp->tx->sgl.len);
 		/* What a read brings was sent by the other end. */
-		sh_count_lag(qp->tx->opcode == MLX5_OPCODE_RDMA_READ ? peer : qp, qp->tx->sgl.len);
+		sh_count_sent(qp->tx->opcode == MLX5_OPCODE_RDMA_READ ? peer : qp, qp->tx->sgl.len);
 		sh_contention_received(peer, qp->tx, sh_is_rdma(qp->tx->opcode),
 				       sh_takes_rx(qp->tx->opcode));
 	}
@@ -486,7 +495,7 @@ void sh_respond_ud(struct sh_qp *qp)
 		return;
 	sh_deliver_ud(qp, peer);
 	sh_count_message(qp, h, tx->sgl.len);
-	sh_count_lag(qp, tx->sgl.len);
+	sh_count_sent(qp, tx->sgl.len);
 }
 
 /* A frame from the wire for a receive queue: lost where no receive is posted. */

@@ -9,7 +9,6 @@
 
 #include "softhca.h"
 
-#define SH_PORT_ROCE	4791
 #define SH_NEXT_IB	0x1b	/* "next header" of a GRH */
 #define SH_UDP_BTH	(8 + 12 + 8 + 4)	/* UDP, BTH, DETH, ICRC: around a datagram */
 
@@ -21,7 +20,7 @@ void sh_caps_roce(void *p)
 	MLX5_SET(roce_cap, p, roce_version,
 		 MLX5_ROCE_VERSION_1_CAP | MLX5_ROCE_VERSION_2_CAP);
 	MLX5_SET(roce_cap, p, r_roce_dest_udp_port, SH_PORT_ROCE);
-	MLX5_SET(roce_cap, p, r_roce_min_src_udp_port, 0xc000);
+	MLX5_SET(roce_cap, p, r_roce_min_src_udp_port, SH_ROCE_MIN_SPORT);
 	MLX5_SET(roce_cap, p, r_roce_max_src_udp_port, 0xffff);
 	MLX5_SET(roce_cap, p, roce_address_table_size, SH_ROCE_GIDS);
 }

@@ -38,6 +38,8 @@
 #define SH_MAX_WQE	1024
 #define SH_GIDS		8
 #define SH_ROCE_GIDS	128
+#define SH_PORT_ROCE	4791	/* UDP destination port of RoCE v2 */
+#define SH_ROCE_MIN_SPORT 0xc000	/* least UDP source port */
 #define SH_NO_VLAN	0xffff
 #define SH_GRH		40
 #define SH_MTU		4096
@@ -50,7 +52,8 @@
 /* Kinds of objects that commands create and destroy. */
 enum sh_kind {
 	SH_PD, SH_UAR, SH_XRCD, SH_TD, SH_MKEY, SH_EQ, SH_CQ, SH_QP, SH_SRQ,
-	SH_UCTX, SH_UMEM, SH_QCOUNTER, SH_SCHED, SH_TIS, SH_TIR, SH_RQT, SH_FT, SH_FG, SH_KINDS
+	SH_UCTX, SH_UMEM, SH_QCOUNTER, SH_SCHED, SH_TIS, SH_TIR, SH_RQT, SH_FT, SH_FG, SH_FC,
+	SH_KINDS
 };
 
 struct sh_hca;
@@ -338,7 +341,7 @@ struct sh_port {
 
 /* What went through one port of the LAG. */
 struct sh_lag {
-	u64 msgs, bytes;
+	u64 msgs, bytes, pkts;
 };
 
 /* What SET_ROCE_ADDRESS gave; no GID: not used. */
@@ -409,6 +412,8 @@ enum sh_falsity {
 	SH_FALSE_UDP_SPORT,
 	SH_FALSE_LAG_PORT,
 	SH_FALSE_PRIORITY,	/* a DSCP changes no priority */
+	SH_FALSE_WIRE_SPORT,	/* packets have one UDP source port, whatever the QP has */
+	SH_FALSE_WIRE_LAG,	/* packets leave by the first port, whatever the QP has */
 	SH_FALSE_SCHED_RATE,	/* an element that is made now has no rate */
 	SH_FALSE_SCHED_WEIGHT,	/* an element that is made now has no share */
 	SH_FALSE_CONGESTION,	/* no event 0x1a */
@@ -442,6 +447,7 @@ struct sh_hca {
 	bool roce_en;
 	struct sh_lag lag[SH_LAG_PORTS + 1];	/* 0: of QPs that chose none */
 	struct net_device *netdev;	/* from before drivers come until after they left */
+	struct net_device *lag_netdev;	/* that of the LAG's second port, if the module has one */
 	struct sh_roce_addr roce[SH_ROCE_GIDS];
 	struct sh_qos qos;
 	struct sh_wire wire;
@@ -449,6 +455,7 @@ struct sh_hca {
 	struct sh_frames raw;	/* of raw packet QPs */
 	u32 flow_root;	/* flow table that frames see first; 0: none */
 	u32 flows;	/* rules; frames bypass the device where there are none */
+	u32 sent_root, sent_flows;	/* the same of RoCE's packets that are sent */
 	struct sh_knobs knob;
 	unsigned long falsified;	/* bits, enum sh_falsity */
 	struct sh_qset dflt;
@@ -634,6 +641,7 @@ void sh_caps_flow(void *cap);
 void sh_ft_free(struct sh_hca *h, void *table);
 bool sh_flow_uses(struct sh_hca *h, u8 type, u32 id);
 bool sh_flow_receive(struct sh_hca *h, const u8 *frame, u32 len, u32 td);
+void sh_flow_sent(struct sh_qp *qp, u64 bytes, u64 pkts);
 
 /* frame.c: moves frames between raw packet QPs and netdevs */
 u8 sh_frame_send(struct sh_qp *sq);
@@ -776,7 +784,8 @@ void sh_count_syndrome(struct sh_qp *qp, u8 syndrome, bool responder);
 int sh_reg_ppcnt(struct sh_cmd *c, void *reg, bool write);
 int sh_cmd_query_vport_counter(struct sh_cmd *c);
 void sh_count_message(struct sh_qp *qp, struct sh_hca *to, u64 bytes);
-void sh_count_lag(struct sh_qp *qp, u64 bytes);
+u64 sh_packets(const struct sh_qp *qp, u64 bytes);
+void sh_count_lag(struct sh_qp *qp, u64 bytes, u64 pkts);
 void sh_count_multicast(struct sh_qp *qp, struct sh_hca *to);
 
 /* falsify.c */

@@ -30,6 +30,7 @@ static const struct {
 	[SH_RQT] = { "rqt", 1, 1 << 10 },
 	[SH_FT] = { "flow_table", 1, 1 << 12 },
 	[SH_FG] = { "flow_group", 1, 1 << 16 },
+	[SH_FC] = { "flow_counter", 1, 1 << 10 },
 };
 
 void sh_tables_init(struct sh_hca *h)
@@ -108,7 +109,7 @@ void sh_del(struct sh_hca *h, enum sh_kind kind, void *p)
 u32 sh_tables_destroy(struct sh_hca *h, bool tell)
 {
 	static const enum sh_kind order[] = {
-		SH_FT, SH_FG, SH_TIR, SH_RQT, SH_QP, SH_TIS, SH_SRQ, SH_CQ, SH_EQ, SH_MKEY,
+		SH_FT, SH_FG, SH_FC, SH_TIR, SH_RQT, SH_QP, SH_TIS, SH_SRQ, SH_CQ, SH_EQ, SH_MKEY,
 		SH_UMEM, SH_UAR, SH_SCHED, SH_QCOUNTER, SH_UCTX, SH_PD, SH_XRCD, SH_TD,
 	};
 	struct sh_mcg *mcg, *next;
