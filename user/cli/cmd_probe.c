@@ -73,17 +73,20 @@ const struct noun noun_probe = {
 	.name = "probe",
 	.verbs = verbs,
 	.help =
-	"Usage: swiftrdma probe DEV [ CHECK ... ] [ peer DEV ] [ scale N ] [ fit FILE ]\n"
+	"Usage: swiftrdma probe DEV [ CHECK ... ] [ peer DEV ] [ ports NETDEV,NETDEV ]\n"
+	"                       [ scale N ] [ fit FILE ]\n"
 	"\n"
 	"CHECK := { dbrec | module-count | uar-page | module-uar | wqe-counters | dscp |\n"
-	"           dscp-counted | udp-sport | lag-port | sched-bind | sched-rate |\n"
-	"           sched-weight | congestion | diag-counters | commands | registers | depth | qps }\n"
+	"           dscp-counted | udp-sport | udp-sport-counted | lag-port |\n"
+	"           lag-port-counted | sched-bind | sched-rate | sched-weight | congestion |\n"
+	"           diag-counters | commands | registers | depth | qps }\n"
 	"\n"
 	"Tries on the NIC what SwiftRDMA assumes of it, on queue pairs and memory of its own,\n"
 	"for some seconds, and prints what it found beside what is assumed. All checks run\n"
 	"unless some are named. Nothing stays when it ends, even by kill -9. With peer, packets\n"
-	"go to another port of this host, which some checks need. A simulated device is told\n"
-	"by scale that it is N times slower than what it models. FILE gets a scenario for\n"
+	"go to another port of this host, which some checks need. ports names the interfaces\n"
+	"of a LAG's ports where no bond of this host has them. A simulated device is told by\n"
+	"scale that it is N times slower than what it models. FILE gets a scenario for\n"
 	"policy simulate, whose NIC has what was measured. -d has the figures and the source\n"
 	"of each assumption; -j is a report. Exit status: 0 all as assumed, 1 some could not\n"
 	"be tried, 2 some differ, 3 the probe could not run.\n",

@@ -82,6 +82,11 @@ void host_free(struct host *host);
 int io_host_module(struct host_module *m);
 /* Limit of locked memory of a unit's processes, or HOST_NO_LIMIT. -ENOENT: no unit. */
 int io_unit_memlock(const char *unit, uint64_t *bytes);
+/*
+ * Frames that the MAC of a network interface has sent, RDMA's among them. -EOPNOTSUPP: the
+ * driver or the kernel does not tell. Any user may ask.
+ */
+int io_frames_sent(const char *netdev, uint64_t *frames);
 
 /**
  * io_act - send a batch under a lease

@@ -55,10 +55,22 @@ const struct probe_check probe_checks[] = {
 		NEEDS_MLX5 | NEEDS_DEVX | NEEDS_ETH, check_udp_sport,
 	},
 	{
+		"udp-sport-counted",
+		"its packets then leave with that port, which a flow counter of the NIC tells",
+		"kmod/mlx5/path.c; mlx5dv_create_flow() in the table of sent RoCE packets (RDMA_TX)",
+		NEEDS_MLX5 | NEEDS_DEVX | NEEDS_ETH | NEEDS_PEER, check_udp_sport_counted,
+	},
+	{
 		"lag-port",
 		"RTS2RTS_QP changes the LAG port of a connected QP",
 		"kmod/mlx5/path.c; libmlx5's mlx5dv_modify_qp_lag_port()",
 		NEEDS_MLX5 | NEEDS_DEVX | NEEDS_ETH, check_lag_port,
+	},
+	{
+		"lag-port-counted",
+		"its packets then leave by that port, which the MAC counters of the ports' interfaces tell",
+		"kmod/mlx5/path.c; ethtool's eth-mac FramesTransmittedOK, from PPCNT",
+		NEEDS_MLX5 | NEEDS_DEVX | NEEDS_ETH | NEEDS_PEER, check_lag_port_counted,
 	},
 	{
 		"sched-bind",
@@ -124,7 +136,7 @@ static bool lacks(struct probe *p, const struct probe_check *check, struct probe
 	if (check->needs & NEEDS_MLX5 && !p->mlx5)
 		finding_cannot(f, "driver %s: not a ConnectX, or libmlx5 does not know it", p->driver);
 	else if (check->needs & NEEDS_ETH && !p->nic.eth)
-		finding_cannot(f, "the port is InfiniBand, whose class is the SL and cannot be changed once connected");
+		finding_cannot(f, "the port is InfiniBand: its packets have no DSCP and no UDP port, and the SL of a connection cannot be changed");
 	else if (check->needs & NEEDS_DEVX && !p->devx)
 		finding_cannot(f, "the kernel or the firmware lets no process send commands (DEVX)");
 	else if (check->needs & NEEDS_MODULE && !p->io)

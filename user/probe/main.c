@@ -20,6 +20,7 @@
 
 struct asked {
 	const char *dev, *peer, *fit;
+	char *ports[2];		/* interfaces of the LAG's ports */
 	uint32_t scale;
 	bool *checks;
 	bool help;
@@ -65,9 +66,26 @@ static int parse_scale(struct args *args, struct asked *a)
 				   err;
 }
 
+/* "NETDEV,NETDEV" */
+static int parse_ports(struct args *args, struct asked *a)
+{
+	const char *word, *comma;
+	int err = args_value(args, "ports", &word);
+
+	if (err)
+		return err;
+	comma = strchr(word, ',');
+	if (!comma || comma == word || !comma[1] || strchr(comma + 1, ','))
+		return args_bad("ports: '%s' is not NETDEV,NETDEV: the interfaces of the LAG's first and second port",
+				word);
+	a->ports[0] = strndup(word, (size_t)(comma - word));
+	a->ports[1] = strdup(comma + 1);
+	return a->ports[0] && a->ports[1] ? CLI_OK : cli_no_memory();
+}
+
 static int parse_words(struct cli *cli, struct args *args, struct asked *a)
 {
-	static const char *const keywords[] = { "peer", "scale", "fit", NULL };
+	static const char *const keywords[] = { "peer", "scale", "fit", "ports", NULL };
 	int err = CLI_OK, check;
 
 	while (!err && args_left(args)) {
@@ -85,10 +103,12 @@ static int parse_words(struct cli *cli, struct args *args, struct asked *a)
 			err = parse_scale(args, a);
 		} else if (key == 2) {
 			err = args_value(args, "fit", &a->fit);
+		} else if (key == 3) {
+			err = parse_ports(args, a);
 		} else if (args_is_option(word)) {
 			err = parse_option(cli, a, word);
 		} else {
-			err = args_bad("probe: '%s' is neither a check nor peer, fit or scale; see swiftrdma probe help",
+			err = args_bad("probe: '%s' is neither a check nor peer, ports, scale or fit; see swiftrdma probe help",
 				       word);
 		}
 	}
@@ -182,6 +202,8 @@ static int open_probe(struct probe *p, const struct asked *a)
 	char rate[64];
 
 	p->scale = a->scale ? a->scale : 1;
+	p->lag_netdev[0] = a->ports[0];
+	p->lag_netdev[1] = a->ports[1];
 	if (nic_open(&p->nic, a->dev, false))
 		return cli_fail("probe: %s: %s", a->dev, nic_words());
 	if (a->peer && nic_open(&p->other, a->peer, false))
@@ -294,6 +316,8 @@ int main(int argc, char **argv)
 		}
 	}
 	free(asked.checks);
+	free(asked.ports[0]);
+	free(asked.ports[1]);
 	if (fflush(stdout) || ferror(stdout)) {
 		perror("swiftrdma: writing the output");
 		status = STATUS_FAILED;

@@ -20,12 +20,21 @@
 #define DSCP		(PATH + 0x10a), 6
 #define UDP_SPORT	(PATH + 0x110), 16
 #define HW_COUNTER	(QPC + 0x5a0), 16
+#define NEW_COUNTER	0x40, 32	/* of ALLOC_FLOW_COUNTER's answer */
+#define ASKED_COUNTER	0xe0, 32	/* of QUERY_FLOW_COUNTER */
+#define PACKETS_HIGH	0x80, 32
+#define PACKETS_LOW	0xa0, 32
+#define MATCH_PROTOCOL	0x80, 8
+#define MATCH_SPORT	0xe0, 16
+#define MATCH_DPORT	0xf0, 16
 #define SW_COUNTER	(QPC + 0x5b0), 16
 
 #define OP_QUERY_HCA_CAP	0x100
 #define OP_QUERY_QP		0x50b
 #define OP_RTS2RTS_QP		0x505
 #define OP_QUERY_VPORT_COUNTER	0x770
+#define OP_ALLOC_FLOW_COUNTER	0x939
+#define OP_QUERY_FLOW_COUNTER	0x93b
 
 #define OPT_DSCP	(1u << 17)	/* not in the kernel's headers */
 #define CAP_CURRENT	1		/* op_mod: in force, not the maximum */
@@ -35,6 +44,8 @@
 #define RTS2RTS_IN	(0xc0 / 8 + 0x740 / 8 + 16)
 #define VPORT_IN	0x20
 #define VPORT_OUT	0x210
+#define COUNTER_IN	0x20
+#define COUNTER_OUT	0x20
 
 static void put(void *cmd, uint32_t at, uint32_t bits, uint32_t value)
 {
@@ -130,4 +141,37 @@ int prm_query_vport(struct ibv_context *ctx, struct prm_error *e)
 
 	put(in, OPCODE, OP_QUERY_VPORT_COUNTER);
 	return send_general(ctx, in, sizeof(in), out, sizeof(out), e);
+}
+
+struct mlx5dv_devx_obj *prm_alloc_counter(struct ibv_context *ctx, uint32_t *id,
+					  struct prm_error *e)
+{
+	uint8_t in[16] = { 0 }, out[16] = { 0 };
+	struct mlx5dv_devx_obj *counter;
+
+	put(in, OPCODE, OP_ALLOC_FLOW_COUNTER);
+	counter = mlx5dv_devx_obj_create(ctx, in, sizeof(in), out, sizeof(out));
+	judge_answer(counter ? 0 : -1, out, e);
+	*id = prm_get(out, NEW_COUNTER);
+	return counter;
+}
+
+int prm_query_counter(struct mlx5dv_devx_obj *counter, uint32_t id, uint64_t *packets,
+		      struct prm_error *e)
+{
+	uint8_t in[COUNTER_IN] = { 0 }, out[COUNTER_OUT] = { 0 };
+
+	put(in, OPCODE, OP_QUERY_FLOW_COUNTER);
+	put(in, ASKED_COUNTER, id);
+	if (judge_answer(mlx5dv_devx_obj_query(counter, in, sizeof(in), out, sizeof(out)), out, e))
+		return e->error;
+	*packets = (uint64_t)prm_get(out, PACKETS_HIGH) << 32 | prm_get(out, PACKETS_LOW);
+	return 0;
+}
+
+void prm_put_match(void *match, uint8_t ip_protocol, uint16_t udp_sport, uint16_t udp_dport)
+{
+	put(match, MATCH_PROTOCOL, ip_protocol);
+	put(match, MATCH_SPORT, udp_sport);
+	put(match, MATCH_DPORT, udp_dport);
 }

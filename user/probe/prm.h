@@ -51,6 +51,16 @@ uint32_t prm_get(const void *cmd, uint32_t at, uint32_t bits);
 /* QUERY_VPORT_COUNTER, whose answer nobody reads: for its cost. */
 int prm_query_vport(struct ibv_context *ctx, struct prm_error *e);
 
+/* A flow counter, with its id; NULL: failed, with @e filled. */
+struct mlx5dv_devx_obj *prm_alloc_counter(struct ibv_context *ctx, uint32_t *id,
+					  struct prm_error *e);
+int prm_query_counter(struct mlx5dv_devx_obj *counter, uint32_t id, uint64_t *packets,
+		      struct prm_error *e);
+
+/* What a flow rule compares of the outer headers (fte_match_set_lyr_2_4), zeroed by the caller. */
+#define PRM_MATCH_BYTES	64
+void prm_put_match(void *match, uint8_t ip_protocol, uint16_t udp_sport, uint16_t udp_dport);
+
 /* Bits of cmd_hca_cap, some of which the kernel's headers do not name. */
 #define PRM_HAS_DEBUG		0x183, 1
 #define PRM_HAS_QOS		0x21b, 1

@@ -35,6 +35,7 @@ struct probe {
 	struct snapshot snap;
 	enum model_preset preset;	/* of the contention model, for this NIC */
 	struct fit_measured measured;
+	const char *lag_netdev[2];	/* interfaces of a LAG's ports as the user names them, or NULL */
 };
 
 /* The end that receives. */
@@ -80,7 +81,9 @@ void check_wqe_counters(struct probe *p, struct probe_finding *f);
 void check_dscp(struct probe *p, struct probe_finding *f);
 void check_dscp_counted(struct probe *p, struct probe_finding *f);
 void check_udp_sport(struct probe *p, struct probe_finding *f);
+void check_udp_sport_counted(struct probe *p, struct probe_finding *f);
 void check_lag_port(struct probe *p, struct probe_finding *f);
+void check_lag_port_counted(struct probe *p, struct probe_finding *f);
 void check_sched_bind(struct probe *p, struct probe_finding *f);
 void check_sched_rate(struct probe *p, struct probe_finding *f);
 void check_sched_weight(struct probe *p, struct probe_finding *f);

@@ -19,24 +19,25 @@ device() {
 	echo "Bail out! no device with a model"
 	exit 1
 }
-checks=(dbrec module-count uar-page module-uar wqe-counters dscp dscp-counted udp-sport lag-port
-	sched-bind sched-rate sched-weight congestion diag-counters commands)
+checks=(dbrec module-count uar-page module-uar wqe-counters dscp dscp-counted udp-sport
+	udp-sport-counted lag-port lag-port-counted sched-bind sched-rate sched-weight congestion
+	diag-counters commands)
 # pair [CHECK]...
 pair() {
 	[ $# -gt 0 ] || set -- "${checks[@]}"
-	probe mlx5_0 "$@" peer mlx5_1 scale $scale
+	probe mlx5_0 "$@" peer mlx5_1 ports hca0,hca0p2 scale $scale
 }
 falsify() { echo "$1 $2" >$hca_debug/hca0/falsify; }
 objects() { cat $hca_debug/hca*/objects; }
 
-# only_differs CHECK FALSITY: probe finds CHECK to differ, and it alone, while FALSITY holds.
+# only_differs CHECKS FALSITY: probe finds CHECKS to differ, and no other, while FALSITY holds.
 only_differs() {
 	falsify "$2" 1
 	pair
 	falsify "$2" 0
 	is "$2: differs" "$(checks_with differs)" "$1"
 	is "... in its status" "$ended" 2
-	note "$(words_of "$1")"
+	note "$(words_of "${1##* }")"
 }
 
 ktap_begin
@@ -51,7 +52,7 @@ pair
 note_findings
 is "nothing differs" "$(checks_with differs)" ""
 is "without the module, on InfiniBand: cannot" "$(checks_with cannot)" \
-	"module-count module-uar dscp dscp-counted udp-sport lag-port"
+	"module-count module-uar dscp dscp-counted udp-sport udp-sport-counted lag-port lag-port-counted"
 like "... for a reason" "$(words_of module-count)" 'module not loaded'
 like "... and another" "$(words_of dscp)" 'InfiniBand'
 is "its status" "$ended" 1
@@ -90,7 +91,7 @@ check "unload" both_unload
 # --- Ethernet -----------------------------------------------------------------------------------
 
 is "nothing in the log" "$(mlx5_complaints)" ""
-device link=eth
+device link=eth lag_netdev=1
 dmesg -C
 check "its driver's own objects" hca_warm_up
 check "load" both_load
@@ -100,12 +101,25 @@ is "nothing differs" "$(checks_with differs)" ""
 is "all can be tried" "$(checks_with cannot)" ""
 like "the module received the event" "$(figure congestion 'events that the module received')" '^[1-9]'
 is "its status" "$ended" 0
-for falsity in udp-sport lag-port; do
-	only_differs $falsity $falsity
-done
+# What is accepted and ignored does not show on the wire either.
+only_differs "udp-sport udp-sport-counted" udp-sport
+only_differs "lag-port lag-port-counted" lag-port
+only_differs udp-sport-counted wire-sport
+only_differs lag-port-counted wire-lag
 only_differs dscp-counted priority
 probe mlx5_0 dscp-counted scale $scale
 like "without a peer no packet is counted" "$(words_of dscp-counted)" 'peer DEV'
+probe mlx5_0 lag-port-counted peer mlx5_1 scale $scale
+like "without a bond nobody knows the LAG's interfaces" "$(words_of lag-port-counted)" 'ports NETDEV,NETDEV'
+probe mlx5_0 lag-port-counted peer mlx5_1 ports hca0,lo scale $scale
+like "... and one without such counters is named" "$(words_of lag-port-counted)" '^lo: '
+like "two interfaces make a LAG" "$(swiftrdma probe mlx5_0 ports hca0 2>&1)" "'hca0' is not NETDEV,NETDEV"
+without_raw() { setpriv --bounding-set=-net_raw --inh-caps=-net_raw swiftrdma "$@"; }
+like "a flow counter needs a capability" \
+	"$(without_raw probe mlx5_0 udp-sport-counted peer mlx5_1 scale $scale)" 'CAP_NET_RAW'
+before=$(objects)
+kill_probes mlx5_0 udp-sport-counted lag-port-counted peer mlx5_1 ports hca0,hca0p2 scale $scale
+check "killed, it leaves no rule and no counter" wait_for 60 same_objects
 check "unload" both_unload
 only_differs dscp dscp
 is "nothing in the log" "$(mlx5_complaints)" ""
