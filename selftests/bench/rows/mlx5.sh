@@ -16,15 +16,17 @@
 . selftests/lib/mlx5.sh
 
 insn_ns=4
-rounds=${ROW_ROUNDS:-12}
+rounds=${ROW_ROUNDS:-20}
 
-# without, with: both measured in turn by $1, the means in $without and $with.
+# in_turn CMD MIDDLE: CMD without the module and with it, in turn, as the first rounds are faster. MIDDLE
+# of the rounds is in $without, $with, and, of the difference of each round, in $added.
 in_turn() {
-	local i out
+	local i out before
 
 	for ((i = 0; i < rounds; i++)); do
 		out=$($1) || row_die "measurement failed"
 		echo "$out" >>"$row_tmp/without"
+		before=$out
 		srdma_load || row_die "insmod failed"
 		mlx5_load || row_die "insmod of the provider failed"
 		# Without a reader of QPs: what that sets going (the sampler, for the kernel's
@@ -32,6 +34,7 @@ in_turn() {
 		grep -q '^provider *mlx5$' $srdma_debugfs/mlx5_0/summary || row_die "no provider"
 		out=$($1) || row_die "measurement failed"
 		echo "$out" >>"$row_tmp/with"
+		awk -v a="$out" -v b="$before" 'BEGIN { printf "%.1f\n", a - b }' >>"$row_tmp/added"
 		# The data path of users is not hooked, and that is what is measured.
 		grep -q '^hook *in place$' $srdma_debugfs/mlx5_0/summary || row_die "post_send is hooked"
 		both_unload || row_die "unload failed"
@@ -39,6 +42,7 @@ in_turn() {
 	done
 	without=$($2 <"$row_tmp/without")
 	with=$($2 <"$row_tmp/with")
+	added=$($2 <"$row_tmp/added")
 }
 
 insns() { awk -v a="$1" -v n=$insn_ns 'BEGIN { printf "%.0f", a / n }'; }
@@ -57,12 +61,12 @@ case $1 in
 create)
 	echo 300 >/sys/module/softhca/parameters/nap_us
 	in_turn create_cost median
-	row mlx5_create "$(insns $((with - without)))" insns null null '<=' 4000 \
+	row mlx5_create "$(insns "$added")" insns null null '<=' 4000 \
 		of "$(insns "$without")" added "$(quotient "$with" "$without")" simulated true
 	;;
 post)
 	in_turn post_cost median
-	row mlx5_post "$(insns "$(awk -v a="$with" -v b="$without" 'BEGIN { print a - b }')")" insns \
+	row mlx5_post "$(insns "$added")" insns \
 		null null '<=' 0 of "$(insns "$without")" simulated true
 	;;
 sampler)
