@@ -118,23 +118,19 @@ static int sh_eth_ksettings(struct net_device *dev, struct ethtool_link_ksetting
 	return 0;
 }
 
-/* What left by one port of the LAG. What chose no port left by the first one. */
-static void sh_lag_stats(struct sh_hca *h, bool second, struct ethtool_eth_mac_stats *s)
-{
-	const struct sh_lag *any = &h->lag[0], *port = &h->lag[second ? 2 : 1];
-	struct sh_frames own = {};
-
-	mutex_lock(&softhca.lock);
-	if (!second)
-		sh_eth_stats(h, &own);
-	s->FramesTransmittedOK = port->pkts + (second ? 0 : any->pkts + own.tx);
-	s->OctetsTransmittedOK = port->bytes + (second ? 0 : any->bytes + own.tx_bytes);
-	mutex_unlock(&softhca.lock);
-}
-
+/*
+ * Frames sent by the LAG's first port: those of QPs that chose it or chose none, multicasts, and
+ * those of the netdev.
+ */
 static void sh_eth_mac_stats(struct net_device *dev, struct ethtool_eth_mac_stats *s)
 {
-	sh_lag_stats(((struct sh_dcb *)netdev_priv(dev))->hca, false, s);
+	struct sh_hca *h = ((struct sh_dcb *)netdev_priv(dev))->hca;
+	struct rtnl_link_stats64 own = {};
+
+	dev_get_stats(dev, &own);
+	mutex_lock(&softhca.lock);
+	s->FramesTransmittedOK = h->lag[0].pkts + h->lag[1].pkts + h->port.tx_mc + own.tx_packets;
+	mutex_unlock(&softhca.lock);
 }
 
 static const struct ethtool_ops sh_eth_ethtool_ops = {
@@ -162,7 +158,11 @@ static const struct net_device_ops sh_lag_ops = {
 
 static void sh_lag_mac_stats(struct net_device *dev, struct ethtool_eth_mac_stats *s)
 {
-	sh_lag_stats(((struct sh_lag_dev *)netdev_priv(dev))->hca, true, s);
+	struct sh_hca *h = ((struct sh_lag_dev *)netdev_priv(dev))->hca;
+
+	mutex_lock(&softhca.lock);
+	s->FramesTransmittedOK = h->lag[2].pkts;
+	mutex_unlock(&softhca.lock);
 }
 
 static const struct ethtool_ops sh_lag_ethtool_ops = {
@@ -171,8 +171,8 @@ static const struct ethtool_ops sh_lag_ethtool_ops = {
 
 /*
  * On a ConnectX the second port has a PCI function, and so a netdev, of its own. This netdev
- * has the port's counters, and drops what is sent. It has no parent, or mlx5_ib would take it for
- * the HCA's.
+ * has the port's counter of frames, and drops what it is to send. The netdev has no parent, or
+ * mlx5_ib would take it for the HCA's.
  */
 static int sh_lag_add(struct sh_hca *h)
 {

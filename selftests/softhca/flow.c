@@ -331,7 +331,8 @@ static int sh_alloc_fc(struct sh_cmd *c)
 	int status;
 
 	/* One at a time. */
-	if (!softhca.eth || MLX5_GET(alloc_flow_counter_in, c->in, flow_counter_bulk))
+	if (!softhca.eth || MLX5_GET(alloc_flow_counter_in, c->in, flow_counter_bulk) ||
+	    MLX5_GET(alloc_flow_counter_in, c->in, flow_counter_bulk_log_size))
 		return MLX5_CMD_STAT_BAD_PARAM_ERR;
 	fc = sh_new(c, SH_FC, sizeof(*fc), &status);
 	if (fc)
@@ -403,7 +404,7 @@ sh_cmd_fn sh_cmd_flow(u16 op)
 	return sh_cmd_lookup(sh_table, ARRAY_SIZE(sh_table), op);
 }
 
-/* What tables of both types can. */
+/* Sets the capabilities that tables of both types have. */
 static void sh_caps_tables(void *prop)
 {
 #define SH_HAS(field) MLX5_SET(flow_table_prop_layout, prop, field, 1)

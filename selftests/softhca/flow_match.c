@@ -101,8 +101,8 @@ static void sh_fields(void *f, const u8 *p, u32 len)
 }
 
 /*
- * Those of the packets that a QP sends: of a connection by its path, of a datagram by its address.
- * The Ethernet header is not among them.
+ * Writes the fields of the packets that a QP sends: of a connection by its path, of a datagram by
+ * its address. Ethernet addresses are left out. Packets of RoCE v1 have no IP and no UDP.
  */
 static void sh_fields_sent(void *f, const struct sh_qp *qp)
 {
@@ -114,6 +114,8 @@ static void sh_fields_sent(void *f, const struct sh_qp *qp)
 	u16 sport = av ? be16_to_cpu(av->udp_sport) : MLX5_GET(ads, path, udp_sport);
 
 	memset(f, 0, SH_FIELDS);
+	if (src->version != MLX5_ROCE_VERSION_2)
+		return;
 	if (sh_false(qp->hca, SH_FALSE_WIRE_SPORT))
 		sport = SH_ROCE_MIN_SPORT;
 	if (src->l3_type == MLX5_ROCE_L3_TYPE_IPV4) {

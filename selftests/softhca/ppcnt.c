@@ -31,7 +31,7 @@ static void sh_count(struct sh_port *p, bool tx, bool mc, u8 prio, u64 bytes, u6
 	}
 }
 
-/* Of a message: as many as its path's MTU makes of it. */
+/* Packets that a message of @bytes makes at the MTU of its path. */
 u64 sh_packets(const struct sh_qp *qp, u64 bytes)
 {
 	u32 mtu = 128U << MLX5_GET(qpc, (void *)qp->qpc, mtu);
