@@ -19,7 +19,7 @@ insn_ns=4
 rounds=${ROW_ROUNDS:-20}
 
 # in_turn CMD MIDDLE: CMD without the module and with it, in turn, as the first rounds are faster. MIDDLE
-# of the rounds is in $without, $with, and, of the difference of each round, in $added.
+# of the rounds is in $without, $with, and, of the difference of each round, in $difference.
 in_turn() {
 	local i out before
 
@@ -34,7 +34,7 @@ in_turn() {
 		grep -q '^provider *mlx5$' $srdma_debugfs/mlx5_0/summary || row_die "no provider"
 		out=$($1) || row_die "measurement failed"
 		echo "$out" >>"$row_tmp/with"
-		awk -v a="$out" -v b="$before" 'BEGIN { printf "%.1f\n", a - b }' >>"$row_tmp/added"
+		awk -v a="$out" -v b="$before" 'BEGIN { printf "%.1f\n", a - b }' >>"$row_tmp/difference"
 		# The data path of users is not hooked, and that is what is measured.
 		grep -q '^hook *in place$' $srdma_debugfs/mlx5_0/summary || row_die "post_send is hooked"
 		both_unload || row_die "unload failed"
@@ -42,7 +42,7 @@ in_turn() {
 	done
 	without=$($2 <"$row_tmp/without")
 	with=$($2 <"$row_tmp/with")
-	added=$($2 <"$row_tmp/added")
+	difference=$($2 <"$row_tmp/difference")
 }
 
 insns() { awk -v a="$1" -v n=$insn_ns 'BEGIN { printf "%.0f", a / n }'; }
@@ -61,12 +61,12 @@ case $1 in
 create)
 	echo 300 >/sys/module/softhca/parameters/nap_us
 	in_turn create_cost median
-	row mlx5_create "$(insns "$added")" insns null null '<=' 4000 \
+	row mlx5_create "$(insns "$difference")" insns null null '<=' 4000 \
 		of "$(insns "$without")" added "$(quotient "$with" "$without")" simulated true
 	;;
 post)
 	in_turn post_cost median
-	row mlx5_post "$(insns "$added")" insns \
+	row mlx5_post "$(insns "$difference")" insns \
 		null null '<=' 0 of "$(insns "$without")" simulated true
 	;;
 sampler)
