@@ -15,7 +15,8 @@
 
 struct answer {
 	uint64_t *frames;
-	int error;
+	bool has_frames;
+	int error;		/* the kernel's */
 };
 
 /* The statistics of a group are attributes with the number of the statistic as their type. */
@@ -32,7 +33,7 @@ static void take_group(struct nlattr *group, struct answer *a)
 			    nla_len(value) != sizeof(*a->frames))
 				continue;
 			*a->frames = nla_get_u64(value);
-			a->error = 0;
+			a->has_frames = true;
 		}
 	}
 }
@@ -80,7 +81,7 @@ static bool put_request(struct nl_msg *msg, const char *netdev)
 
 int io_frames_sent(const char *netdev, uint64_t *frames)
 {
-	struct answer a = { .frames = frames, .error = -EOPNOTSUPP };
+	struct answer a = { .frames = frames };
 	struct nl_cb *cb = nl_cb_alloc(NL_CB_DEFAULT);
 	struct nl_sock *sk = nl_socket_alloc();
 	struct nl_msg *msg = nlmsg_alloc();
@@ -108,8 +109,11 @@ out:
 	nlmsg_free(msg);
 	nl_socket_free(sk);
 	nl_cb_put(cb);
-	/* take_error() ends the reading with an error of libnl, and has the kernel's. */
-	if (err < 0 && a.error == -EOPNOTSUPP)
-		return err == -NLE_NOMEM ? -ENOMEM : err == -NLE_OBJ_NOTFOUND ? -EOPNOTSUPP : -EIO;
-	return a.error;
+	/* take_error() keeps the kernel's error, which libnl replaces by one of its own. */
+	if (a.error || a.has_frames)
+		return a.error;
+	/* No such family, or an answer without the figure. */
+	if (err >= 0 || err == -NLE_OBJ_NOTFOUND)
+		return -EOPNOTSUPP;
+	return err == -NLE_NOMEM ? -ENOMEM : -EIO;
 }

@@ -4,7 +4,9 @@
  * the port's priorities, of a UDP source port a flow counter, of a LAG port those of the ports.
  */
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "probe/flow.h"
 #include "probe/path.h"
@@ -126,11 +128,16 @@ static void compare_packets(struct probe_finding *f, struct nic_pair *pair, stru
 {
 	uint64_t before, after;
 	struct prm_error e;
+	struct prm_qp q;
 
 	if (count_packets(f, pair, c, &before))
 		return;
 	if (path_set_sport(pair->a, sport, &e)) {
 		finding_cannot(f, "the UDP source port is not accepted: %s", prm_words(&e));
+		return;
+	}
+	if (prm_query_qp(pair->a, &q, &e) || q.udp_sport != sport) {
+		finding_cannot(f, "QUERY_QP has another UDP source port than was set: see udp-sport");
 		return;
 	}
 	if (count_packets(f, pair, c, &after))
@@ -158,7 +165,7 @@ void check_udp_sport_counted(struct probe *p, struct probe_finding *f)
 	} else {
 		/* Another port than the one that the QP has by chance. */
 		sport += q.udp_sport == sport;
-		if (flow_count_open(&count, p->nic.ctx, sport))
+		if (flow_count_open(&count, p->nic.ctx, &p->other.gid, sport))
 			finding_cannot(f, "%s", flow_count_words(&count));
 		else
 			compare_packets(f, &pair, &count, sport);
@@ -169,84 +176,134 @@ void check_udp_sport_counted(struct probe *p, struct probe_finding *f)
 
 /* --- LAG port --------------------------------------------------------------------------- */
 
-/* Their names; false: there are not two, and @f says what to do. */
-static bool find_lag_netdevs(struct probe *p, struct probe_finding *f,
-			     char names[PATH_LAG_PORTS][SNAP_NAME])
+/* The network interfaces of a LAG's ports. */
+struct lag {
+	char name[PATH_LAG_PORTS][SNAP_NAME];
+};
+
+/* The place of an interface on the bus: "0000:03:00.1". mlx5 numbers a LAG's ports by function. */
+static void read_function(const char *netdev, char function[SNAP_NAME])
 {
+	char path[96], target[PATH_MAX];
+	const char *last;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/sys/class/net/%.31s/device", netdev);
+	n = readlink(path, target, sizeof(target) - 1);
+	target[n < 0 ? 0 : n] = '\0';
+	last = strrchr(target, '/');
+	snprintf(function, SNAP_NAME, "%.31s", last ? last + 1 : "");
+}
+
+/* Takes those below the bond that the device belongs to. */
+static size_t find_bonded(const char *dev, struct lag *lag)
+{
+	char function[PATH_LAG_PORTS][SNAP_NAME], name[SNAP_NAME];
 	struct host host = { 0 };
 	size_t n = 0;
 
-	for (; n < PATH_LAG_PORTS && p->lag_netdev[n]; n++)
-		snprintf(names[n], SNAP_NAME, "%s", p->lag_netdev[n]);
-	if (!n && !io_host(&host)) {
-		/* Those below the bond, in the order of their names, which is that of the functions. */
-		for (size_t i = 0; i < host.n_nets && n < PATH_LAG_PORTS; i++)
-			if (!strcmp(host.devs[host.ports[host.nets[i].port].dev].name, p->nic.name))
-				snprintf(names[n++], SNAP_NAME, "%s", host.nets[i].name);
-		host_free(&host);
+	if (!io_host(&host)) {
+		for (size_t i = 0; i < host.n_nets && n < PATH_LAG_PORTS; i++) {
+			if (strcmp(host.devs[host.ports[host.nets[i].port].dev].name, dev))
+				continue;
+			memcpy(lag->name[n], host.nets[i].name, SNAP_NAME);
+			read_function(lag->name[n], function[n]);
+			n++;
+		}
 	}
-	if (n == PATH_LAG_PORTS)
+	host_free(&host);
+	if (n == PATH_LAG_PORTS && strcmp(function[0], function[1]) > 0) {
+		memcpy(name, lag->name[0], SNAP_NAME);
+		memcpy(lag->name[0], lag->name[1], SNAP_NAME);
+		memcpy(lag->name[1], name, SNAP_NAME);
+	}
+	return n;
+}
+
+/* False: the names of the interfaces are not known, and @f says what to do. */
+static bool find_lag(struct probe *p, struct probe_finding *f, struct lag *lag)
+{
+	if (p->lag_netdev[0]) {
+		for (int i = 0; i < PATH_LAG_PORTS; i++)
+			snprintf(lag->name[i], SNAP_NAME, "%s", p->lag_netdev[i]);
+		return true;
+	}
+	if (find_bonded(p->nic.name, lag) == PATH_LAG_PORTS)
 		return true;
 	finding_cannot(f, "no bond of this host has the interfaces of the LAG's ports; name them: ports NETDEV,NETDEV");
 	return false;
 }
 
-static int read_lag_frames(struct probe_finding *f, char names[PATH_LAG_PORTS][SNAP_NAME],
-			   uint64_t frames[PATH_LAG_PORTS])
+static int read_frames(struct probe_finding *f, const struct lag *lag,
+		       uint64_t frames[PATH_LAG_PORTS])
 {
 	int err = 0;
 
 	for (int i = 0; i < PATH_LAG_PORTS && !err; i++) {
-		err = io_frames_sent(names[i], &frames[i]);
-		if (err)
-			finding_cannot(f, "%s: its driver tells no frames sent (ethtool -S %s --groups eth-mac): %s",
-				       names[i], names[i], strerror(-err));
+		err = io_frames_sent(lag->name[i], &frames[i]);
+		if (err == -ENODEV)
+			finding_cannot(f, "%s: there is no such network interface", lag->name[i]);
+		else if (err)
+			finding_cannot(f, "%s: its driver or the kernel tells no frames sent (ethtool -S %s --groups eth-mac): %s",
+				       lag->name[i], lag->name[i], strerror(-err));
 	}
 	return err;
 }
 
-/* Writes through port @chosen, from 0, and compares what left by each. */
-static bool compare_lag_frames(struct probe_finding *f, struct nic_pair *pair,
-			       char names[PATH_LAG_PORTS][SNAP_NAME], int chosen)
+/* Writes through LAG port @port, from 1, and counts what left by each meanwhile. */
+static bool count_frames(struct probe_finding *f, struct nic_pair *pair, const struct lag *lag,
+			 uint8_t port, uint64_t sent[PATH_LAG_PORTS])
 {
-	uint64_t before[PATH_LAG_PORTS], after[PATH_LAG_PORTS];
+	uint64_t before[PATH_LAG_PORTS];
 	struct prm_error e;
+	struct prm_qp q;
 
-	if (path_set_lag_port(pair->a, (uint8_t)(chosen + 1), &e)) {
-		finding_cannot(f, "LAG port %d is not accepted: %s", chosen + 1, prm_words(&e));
+	if (path_set_lag_port(pair->a, port, &e)) {
+		finding_cannot(f, "LAG port %u is not accepted: %s", port, prm_words(&e));
 		return false;
 	}
-	if (read_lag_frames(f, names, before) || write_messages(pair, f) ||
-	    read_lag_frames(f, names, after))
+	if (prm_query_qp(pair->a, &q, &e) || q.lag_port != port) {
+		finding_cannot(f, "QUERY_QP has another LAG port than was set: see lag-port");
 		return false;
-	for (int i = 0; i < PATH_LAG_PORTS; i++) {
-		double sent = (double)(after[i] - before[i]);
-
-		if (i == chosen)
-			finding_compare(f, PROBE_AT_LEAST, "frames", MESSAGES, sent,
-					"by %s, LAG port %d set", names[i], chosen + 1);
-		else
-			finding_compare(f, PROBE_AT_MOST, "frames", MESSAGES / 2, sent,
-					"by %s, LAG port %d set", names[i], chosen + 1);
 	}
+	if (read_frames(f, lag, before) || write_messages(pair, f) || read_frames(f, lag, sent))
+		return false;
+	for (int i = 0; i < PATH_LAG_PORTS; i++)
+		sent[i] -= before[i];
 	return true;
+}
+
+/*
+ * Other traffic of a port is in both of its counts, so the check compares their difference: @with its
+ * LAG port chosen, @without.
+ */
+static void compare_frames(struct probe_finding *f, const char *name, uint64_t with,
+			   uint64_t without)
+{
+	finding_compare(f, PROBE_AT_LEAST, "frames", MESSAGES / 2, (double)with - (double)without,
+			"by %s, more with its LAG port", name);
 }
 
 void check_lag_port_counted(struct probe *p, struct probe_finding *f)
 {
-	char names[PATH_LAG_PORTS][SNAP_NAME];
+	uint64_t first[PATH_LAG_PORTS], second[PATH_LAG_PORTS];
 	struct nic_pair pair;
-	bool ok = true;
+	struct lag lag;
+	bool ok;
 
-	if (!path_has_lag(p, f) || !find_lag_netdevs(p, f, names) ||
+	if (!path_has_lag(p, f) || !find_lag(p, f, &lag) ||
 	    !path_open_pair(p, f, &p->other, &pair))
 		return;
-	for (int i = 0; i < PATH_LAG_PORTS && ok; i++)
-		ok = compare_lag_frames(f, &pair, names, i);
+	ok = count_frames(f, &pair, &lag, 1, first) && count_frames(f, &pair, &lag, 2, second);
 	nic_pair_close(&pair);
-	if (ok)
-		finding_say(f, "%d messages with LAG port 1 and %d with LAG port 2 %s by %s and %s",
-			    MESSAGES, MESSAGES,
-			    f->verdict == PROBE_AS_ASSUMED ? "left" : "did not leave", names[0],
-			    names[1]);
+	if (!ok)
+		return;
+	compare_frames(f, lag.name[0], first[0], second[0]);
+	compare_frames(f, lag.name[1], second[1], first[1]);
+	finding_say(f, "of %d messages with LAG port 1, %llu frames left by %s and %llu by %s; with LAG port 2, %llu and %llu%s",
+		    MESSAGES, (unsigned long long)first[0], lag.name[0],
+		    (unsigned long long)first[1], lag.name[1], (unsigned long long)second[0],
+		    (unsigned long long)second[1],
+		    f->verdict == PROBE_AS_ASSUMED ? "" :
+		    "; a bond with one active port, or a port that is down, sends all by the other; ports NETDEV,NETDEV gives their order");
 }

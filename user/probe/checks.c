@@ -136,13 +136,13 @@ static bool lacks(struct probe *p, const struct probe_check *check, struct probe
 	if (check->needs & NEEDS_MLX5 && !p->mlx5)
 		finding_cannot(f, "driver %s: not a ConnectX, or libmlx5 does not know it", p->driver);
 	else if (check->needs & NEEDS_ETH && !p->nic.eth)
-		finding_cannot(f, "the port is InfiniBand: its packets have no DSCP and no UDP port, and the SL of a connection cannot be changed");
+		finding_cannot(f, "the port is InfiniBand: its packets have no DSCP and no UDP port, its ports form no LAG, and the SL of a connection cannot be changed");
 	else if (check->needs & NEEDS_DEVX && !p->devx)
 		finding_cannot(f, "the kernel or the firmware lets no process send commands (DEVX)");
 	else if (check->needs & NEEDS_MODULE && !p->io)
 		finding_cannot(f, "module not loaded: %s", p->io_why);
 	else if (check->needs & NEEDS_PEER && !p->has_peer)
-		finding_cannot(f, "packets of a loopback do not reach the port's counters; name another port of this host: peer DEV");
+		finding_cannot(f, "packets of a loopback need not pass where packets are counted; name another port of this host: peer DEV");
 	else if (check->needs & NEEDS_SCALE && p->simulated && p->scale == 1)
 		finding_cannot(f, "rates of a simulated device are those of its host; if it models a NIC N times slower, say scale N");
 	else

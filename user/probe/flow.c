@@ -17,7 +17,29 @@ static int fail(struct flow_count *c, const char *what, int error)
 	return c->error.error;
 }
 
-int flow_count_open(struct flow_count *c, struct ibv_context *ctx, uint16_t sport)
+/* The value and the mask of RoCE's packets to the address that is @to, with source port @sport. */
+static void fill_match(void *value, void *mask, const union ibv_gid *to, uint16_t sport)
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+	struct prm_match v = {
+		.ip_version = 6, .ip_protocol = UDP, .udp_sport = sport, .udp_dport = ROCE_PORT,
+	}, m = {
+		.ip_version = 0xf, .ip_protocol = 0xff, .udp_sport = 0xffff, .udp_dport = 0xffff,
+	};
+	size_t from = 0;
+
+	if (!memcmp(to->raw, mapped, sizeof(mapped))) {
+		v.ip_version = 4;
+		from = sizeof(mapped);
+	}
+	memcpy(v.dst + from, to->raw + from, sizeof(v.dst) - from);
+	memset(m.dst + from, 0xff, sizeof(m.dst) - from);
+	prm_put_match(value, &v);
+	prm_put_match(mask, &m);
+}
+
+int flow_count_open(struct flow_count *c, struct ibv_context *ctx, const union ibv_gid *to,
+		    uint16_t sport)
 {
 	union {
 		struct mlx5dv_flow_match_parameters head;
@@ -35,8 +57,7 @@ int flow_count_open(struct flow_count *c, struct ibv_context *ctx, uint16_t spor
 	if (!c->counter)
 		return fail(c, "a flow counter", -errno);
 	mask.head.match_sz = value.head.match_sz = PRM_MATCH_BYTES;
-	prm_put_match(mask.head.match_buf, 0xff, 0xffff, 0xffff);
-	prm_put_match(value.head.match_buf, UDP, sport, ROCE_PORT);
+	fill_match(value.head.match_buf, mask.head.match_buf, to, sport);
 	c->matcher = mlx5dv_create_flow_matcher(ctx, &attr);
 	if (!c->matcher)
 		return fail(c, "a matcher of sent RoCE packets", -errno);

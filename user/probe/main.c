@@ -75,8 +75,12 @@ static int parse_ports(struct args *args, struct asked *a)
 	if (err)
 		return err;
 	comma = strchr(word, ',');
-	if (!comma || comma == word || !comma[1] || strchr(comma + 1, ','))
-		return args_bad("ports: '%s' is not NETDEV,NETDEV: the interfaces of the LAG's first and second port",
+	if (a->ports[0])
+		return args_bad("ports: given twice");
+	if (!comma || comma == word || !comma[1] || strchr(comma + 1, ',') ||
+	    (strlen(comma + 1) == (size_t)(comma - word) &&
+	     !strncmp(word, comma + 1, (size_t)(comma - word))))
+		return args_bad("ports: '%s' is not NETDEV,NETDEV: two network interfaces, of the LAG's first and second port",
 				word);
 	a->ports[0] = strndup(word, (size_t)(comma - word));
 	a->ports[1] = strdup(comma + 1);

@@ -8,7 +8,7 @@
 
 #define PATH_DEPTH	16
 #define PATH_DSCP	24	/* priority 3 where nobody has changed the port's table */
-#define PATH_SPORT	51234	/* of the ports of RoCE's packets, 49152 to 65535 */
+#define PATH_SPORT	51234	/* drivers choose among 49152 to 65535 */
 #define PATH_LAG_PORTS	2
 
 /* False: failed, and @f says why. */

@@ -20,14 +20,16 @@
 #define DSCP		(PATH + 0x10a), 6
 #define UDP_SPORT	(PATH + 0x110), 16
 #define HW_COUNTER	(QPC + 0x5a0), 16
+#define SW_COUNTER	(QPC + 0x5b0), 16
 #define NEW_COUNTER	0x40, 32	/* of ALLOC_FLOW_COUNTER's answer */
 #define ASKED_COUNTER	0xe0, 32	/* of QUERY_FLOW_COUNTER */
 #define PACKETS_HIGH	0x80, 32
 #define PACKETS_LOW	0xa0, 32
 #define MATCH_PROTOCOL	0x80, 8
 #define MATCH_SPORT	0xe0, 16
+#define MATCH_VERSION	0x93, 4
 #define MATCH_DPORT	0xf0, 16
-#define SW_COUNTER	(QPC + 0x5b0), 16
+#define MATCH_DST	0x180	/* 16 bytes; of an IPv4 address, the last four */
 
 #define OP_QUERY_HCA_CAP	0x100
 #define OP_QUERY_QP		0x50b
@@ -169,9 +171,11 @@ int prm_query_counter(struct mlx5dv_devx_obj *counter, uint32_t id, uint64_t *pa
 	return 0;
 }
 
-void prm_put_match(void *match, uint8_t ip_protocol, uint16_t udp_sport, uint16_t udp_dport)
+void prm_put_match(void *match, const struct prm_match *m)
 {
-	put(match, MATCH_PROTOCOL, ip_protocol);
-	put(match, MATCH_SPORT, udp_sport);
-	put(match, MATCH_DPORT, udp_dport);
+	put(match, MATCH_VERSION, m->ip_version);
+	put(match, MATCH_PROTOCOL, m->ip_protocol);
+	put(match, MATCH_SPORT, m->udp_sport);
+	put(match, MATCH_DPORT, m->udp_dport);
+	memcpy((uint8_t *)match + MATCH_DST / 8, m->dst, sizeof(m->dst));
 }

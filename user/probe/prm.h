@@ -57,9 +57,16 @@ struct mlx5dv_devx_obj *prm_alloc_counter(struct ibv_context *ctx, uint32_t *id,
 int prm_query_counter(struct mlx5dv_devx_obj *counter, uint32_t id, uint64_t *packets,
 		      struct prm_error *e);
 
-/* What a flow rule compares of the outer headers (fte_match_set_lyr_2_4), zeroed by the caller. */
+/* Fields of the outer headers that a flow rule compares, as a value or as a mask. */
+struct prm_match {
+	uint8_t ip_version, ip_protocol;
+	uint8_t dst[16];	/* an IPv4 address: in the last four bytes */
+	uint16_t udp_sport, udp_dport;
+};
+
+/* Puts them into @match, PRM_MATCH_BYTES of zeros, as fte_match_set_lyr_2_4 has them. */
 #define PRM_MATCH_BYTES	64
-void prm_put_match(void *match, uint8_t ip_protocol, uint16_t udp_sport, uint16_t udp_dport);
+void prm_put_match(void *match, const struct prm_match *m);
 
 /* Bits of cmd_hca_cap, some of which the kernel's headers do not name. */
 #define PRM_HAS_DEBUG		0x183, 1

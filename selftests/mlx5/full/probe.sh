@@ -30,14 +30,14 @@ pair() {
 falsify() { echo "$1 $2" >$hca_debug/hca0/falsify; }
 objects() { cat $hca_debug/hca*/objects; }
 
-# only_differs CHECKS FALSITY: probe finds CHECKS to differ, and no other, while FALSITY holds.
+# only_differs CHECK FALSITY: probe finds CHECK to differ, and it alone, while FALSITY holds.
 only_differs() {
 	falsify "$2" 1
 	pair
 	falsify "$2" 0
 	is "$2: differs" "$(checks_with differs)" "$1"
 	is "... in its status" "$ended" 2
-	note "$(words_of "${1##* }")"
+	note "$(words_of "$1")"
 }
 
 ktap_begin
@@ -101,9 +101,10 @@ is "nothing differs" "$(checks_with differs)" ""
 is "all can be tried" "$(checks_with cannot)" ""
 like "the module received the event" "$(figure congestion 'events that the module received')" '^[1-9]'
 is "its status" "$ended" 0
-# What is accepted and ignored does not show on the wire either.
-only_differs "udp-sport udp-sport-counted" udp-sport
-only_differs "lag-port lag-port-counted" lag-port
+for falsity in udp-sport lag-port; do
+	only_differs $falsity $falsity
+	like "... what is not set is not counted" "$(words_of $falsity-counted)" "see $falsity\$"
+done
 only_differs udp-sport-counted wire-sport
 only_differs lag-port-counted wire-lag
 only_differs dscp-counted priority
@@ -112,14 +113,30 @@ like "without a peer no packet is counted" "$(words_of dscp-counted)" 'peer DEV'
 probe mlx5_0 lag-port-counted peer mlx5_1 scale $scale
 like "without a bond nobody knows the LAG's interfaces" "$(words_of lag-port-counted)" 'ports NETDEV,NETDEV'
 probe mlx5_0 lag-port-counted peer mlx5_1 ports hca0,lo scale $scale
-like "... and one without such counters is named" "$(words_of lag-port-counted)" '^lo: '
-like "two interfaces make a LAG" "$(swiftrdma probe mlx5_0 ports hca0 2>&1)" "'hca0' is not NETDEV,NETDEV"
+like "... and one without such counters is named" "$(words_of lag-port-counted)" '^lo: .*not supported'
+probe mlx5_0 lag-port-counted peer mlx5_1 ports hca0,nope scale $scale
+like "... and one that is not there" "$(words_of lag-port-counted)" '^nope: there is no such'
+for ports in hca0 hca0,hca0 ,hca0; do
+	like "two interfaces make a LAG: not $ports" "$(swiftrdma probe mlx5_0 ports $ports 2>&1)" "'$ports' is not NETDEV,NETDEV"
+done
 without_raw() { setpriv --bounding-set=-net_raw --inh-caps=-net_raw swiftrdma "$@"; }
 like "a flow counter needs a capability" \
 	"$(without_raw probe mlx5_0 udp-sport-counted peer mlx5_1 scale $scale)" 'CAP_NET_RAW'
 before=$(objects)
-kill_probes mlx5_0 udp-sport-counted lag-port-counted peer mlx5_1 ports hca0,hca0p2 scale $scale
-check "killed, it leaves no rule and no counter" wait_for 60 same_objects
+kill_amid_rule() {
+	local i
+
+	for i in 1 2 3 4; do
+		swiftrdma probe mlx5_0 udp-sport-counted peer mlx5_1 scale $scale >/dev/null 2>&1 &
+		until grep -qx 'flow_counter 1' $hca_debug/hca0/objects; do
+			kill -0 $! || return
+		done
+		kill -9 $!
+		wait $! 2>/dev/null
+		wait_for 60 same_objects || return
+	done
+}
+check "killed while its rule counts, it leaves no rule and no counter" kill_amid_rule
 check "unload" both_unload
 only_differs dscp dscp
 is "nothing in the log" "$(mlx5_complaints)" ""
