@@ -16,8 +16,8 @@ void srdma_adopt(struct srdma_dev *dev, struct ib_qp *ibqp);
 bool srdma_adopt_used(struct srdma_dev *dev, struct ib_qp *ibqp);
 
 /*
- * Queries the state and the address of some adopted QPs: one call causes a limited number of
- * commands. Returns how many QPs remain. enforce.c and refresh.c call this function through
+ * Asks the device for the state and the address of adopted QPs. Each call sends a limited number of
+ * commands and returns how many QPs remain. enforce.c and refresh.c call this function through
  * srdma_refresh.learn_qps.
  */
 u32 srdma_adopt_query_qps(struct srdma_dev *dev);

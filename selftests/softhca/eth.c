@@ -119,8 +119,8 @@ static int sh_eth_ksettings(struct net_device *dev, struct ethtool_link_ksetting
 }
 
 /*
- * Frames sent by the LAG's first port: those of QPs that chose it or chose none, multicasts, and
- * those of the netdev.
+ * The LAG's first port sends the frames of the netdev, the multicasts, and the packets of each QP
+ * that did not choose the second port.
  */
 static void sh_eth_mac_stats(struct net_device *dev, struct ethtool_eth_mac_stats *s)
 {

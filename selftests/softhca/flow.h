@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Flow tables pick the receive queues of a frame that a port receives (flow_match.c), and count
- * RoCE's packets that a port sends. Commands make them (flow.c).
+ * Flow tables choose the receive queues of the frames that a port receives, and count the RoCE
+ * packets that a port sends (flow_match.c). The driver creates them by commands (flow.c).
  *
  * The entries of a table have numbers, and the first entry that matches decides. A group of
  * entries says which fields of a packet its entries compare: fields of layers 2 to 4 of the
@@ -50,7 +50,7 @@ struct sh_fte {
 	struct sh_dest dest[];
 };
 
-/* Counts what matched the entries that name it. */
+/* A flow counter counts the packets that match the entries that name it. */
 struct sh_fc {
 	struct sh_obj obj;
 	u64 packets, octets;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which entries of the flow tables a packet matches: a frame that was received, whose receive
- * queues they pick, or a packet of RoCE that is sent, which they count.
+ * Compares packets with the entries of the flow tables. The entries choose the receive queues of a
+ * frame that a port received, and count the RoCE packets that a port sends.
  */
 #include <linux/etherdevice.h>
 #include <linux/if_vlan.h>
@@ -51,7 +51,7 @@ static void sh_fields_ip4(void *f, const u8 *p, u32 len)
 		sh_fields_l4(f, ip->protocol, p + head, len - head);
 }
 
-/* IPv6 extension headers are not parsed. */
+/* A header of layer 4 behind IPv6 extension headers is not found. */
 static void sh_fields_ip6(void *f, const u8 *p, u32 len)
 {
 	const struct ipv6hdr *ip = (const void *)p;
@@ -163,33 +163,42 @@ static const struct sh_fte *sh_ft_match(struct sh_hca *h, struct sh_ft *ft, cons
 	return NULL;
 }
 
+/* The entry that a packet with these @fields matches in @table, or, if no entry of that table matches,
+ * in the table that its misses go to. *hops counts the tables. NULL: no entry matches.
+ */
+static const struct sh_fte *sh_find_entry(struct sh_hca *h, u32 table, const u8 *fields,
+					  u32 *hops)
+{
+	const struct sh_fte *fte;
+	struct sh_ft *ft;
+
+	while (table && (*hops)++ < SH_MAX_HOPS) {
+		ft = sh_find(h, SH_FT, table);
+		fte = ft ? sh_ft_match(h, ft, fields) : NULL;
+		if (!ft || fte)
+			return fte;
+		table = ft->miss_action == MLX5_FLOW_TABLE_MISS_ACTION_FWD ? ft->miss_id : 0;
+	}
+	return NULL;
+}
+
 /* Gives a frame to the receive queues of the rules that it matches. @td: the transport domain
  * that sent the frame, whose receive queues do not get it; 0: another HCA sent the frame.
  * False: no queue got the frame, so the netdev gets it.
  */
 bool sh_flow_receive(struct sh_hca *h, const u8 *frame, u32 len, u32 td)
 {
-	u32 table = h->flow_root, hops, i;
+	u32 table = h->flow_root, hops = 0, i;
 	u8 fields[SH_FIELDS] __aligned(8);
 	const struct sh_fte *fte;
 	bool taken = false;
 	struct sh_tir *tir;
-	struct sh_ft *ft;
 
 	if (!h->flows || len < ETH_HLEN)
 		return false;
 	sh_fields(fields, frame, len);
-	for (hops = 0; table && hops < SH_MAX_HOPS; hops++) {
-		ft = sh_find(h, SH_FT, table);
+	while ((fte = sh_find_entry(h, table, fields, &hops))) {
 		table = 0;
-		if (!ft)
-			break;
-		fte = sh_ft_match(h, ft, fields);
-		if (!fte) {
-			if (ft->miss_action == MLX5_FLOW_TABLE_MISS_ACTION_FWD)
-				table = ft->miss_id;
-			continue;
-		}
 		if (fte->drop)
 			return true;
 		for (i = 0; i < fte->n; i++) {
@@ -207,30 +216,20 @@ bool sh_flow_receive(struct sh_hca *h, const u8 *frame, u32 len, u32 td)
 	return taken;
 }
 
-/* Counts @pkts packets of @qp, @bytes long in all, at the entries that they match. */
+/* @qp sends @pkts packets, @bytes long in all: the counters of the entries that match count them. */
 void sh_flow_sent(struct sh_qp *qp, u64 bytes, u64 pkts)
 {
 	struct sh_hca *h = qp->hca;
+	u32 table = h->sent_root, hops = 0, i;
 	u8 fields[SH_FIELDS] __aligned(8);
-	u32 table = h->sent_root, hops, i;
 	const struct sh_fte *fte;
 	struct sh_fc *fc;
-	struct sh_ft *ft;
 
 	if (!h->sent_flows)
 		return;
 	sh_fields_sent(fields, qp);
-	for (hops = 0; table && hops < SH_MAX_HOPS; hops++) {
-		ft = sh_find(h, SH_FT, table);
+	while ((fte = sh_find_entry(h, table, fields, &hops))) {
 		table = 0;
-		if (!ft)
-			break;
-		fte = sh_ft_match(h, ft, fields);
-		if (!fte) {
-			if (ft->miss_action == MLX5_FLOW_TABLE_MISS_ACTION_FWD)
-				table = ft->miss_id;
-			continue;
-		}
 		fc = fte->counter ? sh_find(h, SH_FC, fte->counter) : NULL;
 		if (fc) {
 			fc->packets += pkts;

@@ -316,7 +316,7 @@ static enum sh_result sh_respond_op(struct sh_qp *qp, struct sh_qp *peer, u64 *b
 	}
 }
 
-/* Counts a message that @qp sent at its LAG port and at the flow counters. */
+/* @qp sent a message of @bytes: its LAG port and the flow counters count the packets. */
 static void sh_count_sent(struct sh_qp *qp, u64 bytes)
 {
 	u64 pkts = sh_packets(qp, bytes);

@@ -339,7 +339,7 @@ struct sh_port {
 	u32 link_downs;
 };
 
-/* What went through one port of the LAG. */
+/* What the QPs of one port of the LAG sent. */
 struct sh_lag {
 	u64 msgs, bytes, pkts;
 };

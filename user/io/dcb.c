@@ -8,11 +8,11 @@
 #include <linux/rtnetlink.h>
 #include <netlink/attr.h>
 #include <netlink/msg.h>
-#include <netlink/netlink.h>
 #include <string.h>
 
 #include "io/dcb.h"
 #include "io/host_read.h"
+#include "io/query.h"
 
 /* The trusted selectors. Newer than the headers of older kernels. */
 #define DCB_APP_TRUST_TABLE	11
@@ -118,40 +118,20 @@ static int take_answer(struct nl_msg *msg, void *arg)
 	return NL_STOP;
 }
 
-static int take_error(struct sockaddr_nl *from, struct nlmsgerr *e, void *arg)
-{
-	(void)from;
-	((struct host_dcb *)arg)->error = e->error ? e->error : -EBADMSG;
-	return NL_STOP;
-}
-
-/* A socket for each query, so that no query gets the rest of another's answer. */
 static void query_dcb(const char *name, struct host_dcb *dcb)
 {
 	struct dcbmsg head = { .cmd = DCB_CMD_IEEE_GET };
 	struct nl_msg *msg = nlmsg_alloc_simple(RTM_GETDCB, NLM_F_REQUEST);
-	struct nl_cb *cb = nl_cb_alloc(NL_CB_DEFAULT);
-	struct nl_sock *sk = nl_socket_alloc();
-	int err = -NLE_NOMEM;
+	int err;
 
-	if (!msg || !cb || !sk ||
-	    nlmsg_append(msg, &head, sizeof(head), NLMSG_ALIGNTO) ||
-	    nla_put_string(msg, DCB_ATTR_IFNAME, name))
-		goto out;
-	nl_socket_disable_auto_ack(sk);
-	nl_cb_set(cb, NL_CB_VALID, NL_CB_CUSTOM, take_answer, dcb);
-	nl_cb_err(cb, NL_CB_CUSTOM, take_error, dcb);
-	err = nl_connect(sk, NETLINK_ROUTE);
-	if (!err)
-		err = nl_send_auto(sk, msg);
-	if (err >= 0)
-		err = nl_recvmsgs(sk, cb);
-out:
-	if (err < 0 && !dcb->error)
-		dcb->error = err == -NLE_NOMEM ? -ENOMEM : -EIO;
-	nl_socket_free(sk);
-	nl_cb_put(cb);
-	nlmsg_free(msg);
+	if (msg && (nlmsg_append(msg, &head, sizeof(head), NLMSG_ALIGNTO) ||
+		    nla_put_string(msg, DCB_ATTR_IFNAME, name))) {
+		nlmsg_free(msg);
+		msg = NULL;
+	}
+	err = srdma_query(NETLINK_ROUTE, msg, take_answer, dcb);
+	if (err)
+		dcb->error = err;
 }
 
 void srdma_dcb(struct host *h)

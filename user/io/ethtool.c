@@ -6,20 +6,17 @@
 #include <errno.h>
 #include <linux/ethtool_netlink.h>
 #include <netlink/attr.h>
-#include <netlink/genl/ctrl.h>
 #include <netlink/genl/genl.h>
-#include <netlink/netlink.h>
-#include <string.h>
 
 #include "io/io.h"
+#include "io/query.h"
 
 struct answer {
 	uint64_t *frames;
 	bool has_frames;
-	int error;		/* the kernel's */
 };
 
-/* The statistics of a group are attributes with the number of the statistic as their type. */
+/* An attribute of a group is a statistic, and the attribute's type is the statistic's number. */
 static void take_group(struct nlattr *group, struct answer *a)
 {
 	struct nlattr *stat, *value;
@@ -50,14 +47,7 @@ static int take_answer(struct nl_msg *msg, void *arg)
 	return NL_STOP;
 }
 
-static int take_error(struct sockaddr_nl *from, struct nlmsgerr *e, void *arg)
-{
-	(void)from;
-	((struct answer *)arg)->error = e->error ? e->error : -EBADMSG;
-	return NL_STOP;
-}
-
-/* Asks for the group eth-mac. */
+/* Puts the request for the statistics of the group eth-mac. False: no room. */
 static bool put_request(struct nl_msg *msg, const char *netdev)
 {
 	struct nlattr *head, *groups, *bits, *bit;
@@ -82,38 +72,17 @@ static bool put_request(struct nl_msg *msg, const char *netdev)
 int io_frames_sent(const char *netdev, uint64_t *frames)
 {
 	struct answer a = { .frames = frames };
-	struct nl_cb *cb = nl_cb_alloc(NL_CB_DEFAULT);
-	struct nl_sock *sk = nl_socket_alloc();
-	struct nl_msg *msg = nlmsg_alloc();
-	int err = -NLE_NOMEM, family;
+	int err, family = srdma_query_family(ETHTOOL_GENL_NAME);
+	struct nl_msg *msg;
 
-	if (!cb || !sk || !msg)
-		goto out;
-	nl_socket_disable_auto_ack(sk);
-	nl_cb_set(cb, NL_CB_VALID, NL_CB_CUSTOM, take_answer, &a);
-	nl_cb_err(cb, NL_CB_CUSTOM, take_error, &a);
-	err = genl_connect(sk);
-	family = err ? err : genl_ctrl_resolve(sk, ETHTOOL_GENL_NAME);
-	if (family < 0) {
-		err = family;
-		goto out;
+	if (family < 0)
+		return family == -NLE_OBJ_NOTFOUND ? -EOPNOTSUPP : -EIO;
+	msg = nlmsg_alloc();
+	if (msg && (!genlmsg_put(msg, 0, 0, family, 0, 0, ETHTOOL_MSG_STATS_GET,
+				 ETHTOOL_GENL_VERSION) || !put_request(msg, netdev))) {
+		nlmsg_free(msg);
+		msg = NULL;
 	}
-	err = -NLE_NOMEM;
-	if (!genlmsg_put(msg, 0, 0, family, 0, 0, ETHTOOL_MSG_STATS_GET, ETHTOOL_GENL_VERSION) ||
-	    !put_request(msg, netdev))
-		goto out;
-	err = nl_send_auto(sk, msg);
-	if (err >= 0)
-		err = nl_recvmsgs(sk, cb);
-out:
-	nlmsg_free(msg);
-	nl_socket_free(sk);
-	nl_cb_put(cb);
-	/* take_error() keeps the kernel's error, which libnl replaces by one of its own. */
-	if (a.error || a.has_frames)
-		return a.error;
-	/* No such family, or an answer without the figure. */
-	if (err >= 0 || err == -NLE_OBJ_NOTFOUND)
-		return -EOPNOTSUPP;
-	return err == -NLE_NOMEM ? -ENOMEM : -EIO;
+	err = srdma_query(NETLINK_GENERIC, msg, take_answer, &a);
+	return err || a.has_frames ? err : -EOPNOTSUPP;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* The connection: sends requests, receives answers, explains errors. */
 #include <errno.h>
-#include <netlink/genl/ctrl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 #include <rdma/swiftrdma.h>
 
 #include "io/conn.h"
+#include "io/query.h"
 
 /* Attempts at a dump that is interrupted by changes. */
 #define TRIES	8
@@ -35,19 +35,13 @@ const char *io_error(const struct io *io)
 }
 
 /*
- * On a socket of its own: the other one may hold the rest of an answer nobody
- * waits for any more, and libnl minds sequence numbers.
+ * The query has a socket of its own, because the other one may hold the rest of an answer that
+ * nobody waits for any more, and libnl checks sequence numbers.
  */
 int srdma_resolve(struct io *io)
 {
-	struct nl_sock *sk = nl_socket_alloc();
-	int family = -NLE_NOMEM;
+	int family = srdma_query_family(SWIFTRDMA_GENL_NAME);
 
-	if (sk)
-		family = genl_connect(sk);
-	if (!family)
-		family = genl_ctrl_resolve(sk, SWIFTRDMA_GENL_NAME);
-	nl_socket_free(sk);
 	if (family == -NLE_OBJ_NOTFOUND)
 		return srdma_fail(io, -ENOENT, "%s", srdma_not_loaded);
 	if (family < 0)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Whether a change of a connected QP's path shows on the wire, by counters: of a DSCP those of
- * the port's priorities, of a UDP source port a flow counter, of a LAG port those of the ports.
+ * Whether a change of a connected QP's path shows on the wire. The counters of the port's priorities
+ * tell it of a DSCP, a flow counter of a UDP source port, the counters of the ports of a LAG port.
  */
 #include <errno.h>
 #include <limits.h>
@@ -14,7 +14,7 @@
 #define MESSAGES	400
 #define PRIOS		8
 
-/* 0, or -EIO with @f filled. */
+/* Writes %MESSAGES messages and waits for their completions. 0, or -EIO with @f filled. */
 static int write_messages(struct nic_pair *pair, struct probe_finding *f)
 {
 	int err = 0;
@@ -34,7 +34,7 @@ static int write_messages(struct nic_pair *pair, struct probe_finding *f)
 
 /* --- DSCP ------------------------------------------------------------------------------- */
 
-/* Frames of each priority that left meanwhile. */
+/* Writes the messages, and counts the frames of each priority that the port sends meanwhile. */
 static int count_priorities(struct probe *p, struct probe_finding *f, struct nic_pair *pair,
 			    uint64_t sent[PRIOS])
 {
@@ -104,7 +104,7 @@ void check_dscp_counted(struct probe *p, struct probe_finding *f)
 
 /* --- UDP source port ---------------------------------------------------------------------- */
 
-/* Packets with the counter's port that left meanwhile. */
+/* Writes the messages, and counts the packets that match the rule of @c meanwhile. */
 static int count_packets(struct probe_finding *f, struct nic_pair *pair, struct flow_count *c,
 			 uint64_t *packets)
 {
@@ -195,7 +195,7 @@ static void read_function(const char *netdev, char function[SNAP_NAME])
 	snprintf(function, SNAP_NAME, "%.31s", last ? last + 1 : "");
 }
 
-/* Takes those below the bond that the device belongs to. */
+/* Finds the interfaces below the bond that the device belongs to. Returns how many there are. */
 static size_t find_bonded(const char *dev, struct lag *lag)
 {
 	char function[PATH_LAG_PORTS][SNAP_NAME], name[SNAP_NAME];
@@ -250,7 +250,10 @@ static int read_frames(struct probe_finding *f, const struct lag *lag,
 	return err;
 }
 
-/* Writes through LAG port @port, from 1, and counts what left by each meanwhile. */
+/*
+ * Writes the messages through LAG port @port, which begins at 1, and counts the frames that each
+ * port sends meanwhile.
+ */
 static bool count_frames(struct probe_finding *f, struct nic_pair *pair, const struct lag *lag,
 			 uint8_t port, uint64_t sent[PATH_LAG_PORTS])
 {
@@ -274,8 +277,8 @@ static bool count_frames(struct probe_finding *f, struct nic_pair *pair, const s
 }
 
 /*
- * Other traffic of a port is in both of its counts, so the check compares their difference: @with its
- * LAG port chosen, @without.
+ * @with frames left by a port while it was the QP's LAG port, and @without while the other one was. Both
+ * contain other traffic of the port, so the check looks at the difference.
  */
 static void compare_frames(struct probe_finding *f, const char *name, uint64_t with,
 			   uint64_t without)

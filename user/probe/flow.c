@@ -17,7 +17,7 @@ static int fail(struct flow_count *c, const char *what, int error)
 	return c->error.error;
 }
 
-/* The value and the mask of RoCE's packets to the address that is @to, with source port @sport. */
+/* Makes @value and @mask match the RoCE packets to @to that have the UDP source port @sport. */
 static void fill_match(void *value, void *mask, const union ibv_gid *to, uint16_t sport)
 {
 	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A flow counter of the NIC: of RoCE's packets to one address that leave with one UDP source port.
+ * A flow counter of the NIC counts the RoCE packets to one address that have one UDP source port.
  * The rule that counts the packets lets them pass. The rule belongs to the process, which needs
  * CAP_NET_RAW to make it.
  */

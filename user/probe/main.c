@@ -66,7 +66,7 @@ static int parse_scale(struct args *args, struct asked *a)
 				   err;
 }
 
-/* "NETDEV,NETDEV" */
+/* Takes two names out of "NETDEV,NETDEV". */
 static int parse_ports(struct args *args, struct asked *a)
 {
 	const char *word, *comma;
@@ -74,17 +74,18 @@ static int parse_ports(struct args *args, struct asked *a)
 
 	if (err)
 		return err;
-	comma = strchr(word, ',');
 	if (a->ports[0])
 		return args_bad("ports: given twice");
-	if (!comma || comma == word || !comma[1] || strchr(comma + 1, ',') ||
-	    (strlen(comma + 1) == (size_t)(comma - word) &&
-	     !strncmp(word, comma + 1, (size_t)(comma - word))))
+	comma = strchrnul(word, ',');
+	a->ports[0] = strndup(word, (size_t)(comma - word));
+	a->ports[1] = strdup(*comma ? comma + 1 : "");
+	if (!a->ports[0] || !a->ports[1])
+		return cli_no_memory();
+	if (!a->ports[0][0] || !a->ports[1][0] || strchr(a->ports[1], ',') ||
+	    !strcmp(a->ports[0], a->ports[1]))
 		return args_bad("ports: '%s' is not NETDEV,NETDEV: two network interfaces, of the LAG's first and second port",
 				word);
-	a->ports[0] = strndup(word, (size_t)(comma - word));
-	a->ports[1] = strdup(comma + 1);
-	return a->ports[0] && a->ports[1] ? CLI_OK : cli_no_memory();
+	return CLI_OK;
 }
 
 static int parse_words(struct cli *cli, struct args *args, struct asked *a)

@@ -25,9 +25,10 @@
 #define ASKED_COUNTER	0xe0, 32	/* of QUERY_FLOW_COUNTER */
 #define PACKETS_HIGH	0x80, 32
 #define PACKETS_LOW	0xa0, 32
+/* Of fte_match_set_lyr_2_4: */
 #define MATCH_PROTOCOL	0x80, 8
-#define MATCH_SPORT	0xe0, 16
 #define MATCH_VERSION	0x93, 4
+#define MATCH_SPORT	0xe0, 16
 #define MATCH_DPORT	0xf0, 16
 #define MATCH_DST	0x180	/* 16 bytes; of an IPv4 address, the last four */
 

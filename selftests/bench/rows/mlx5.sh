@@ -18,8 +18,9 @@
 insn_ns=4
 rounds=${ROW_ROUNDS:-20}
 
-# in_turn CMD MIDDLE: CMD without the module and with it, in turn, as the first rounds are faster. MIDDLE
-# of the rounds is in $without, $with, and, of the difference of each round, in $difference.
+# in_turn CMD MIDDLE: runs CMD without the module and then with it, in each round, and applies MIDDLE, median or
+# mean, to the rounds: the results are in $without and $with. The first rounds are faster in both, so $difference
+# is MIDDLE of the differences of the rounds.
 in_turn() {
 	local i out before
 
