@@ -15,7 +15,7 @@ ROOT := $(abspath $(dir $(lastword $(MAKEFILE_LIST)))/..)
 BUILD ?= $(ROOT)/build
 include $(ROOT)/user/flags.mk
 
-lib_srcs := $(wildcard $(ROOT)/user/core/*.c $(ROOT)/user/policy/*.c $(ROOT)/user/io/*.c \
+lib_srcs := $(wildcard $(ROOT)/user/base/*.c $(ROOT)/user/core/*.c $(ROOT)/user/policy/*.c $(ROOT)/user/io/*.c \
 		       $(ROOT)/user/model/*.c $(ROOT)/user/sim/*.c $(ROOT)/user/explain/*.c)
 # The library in the process has a version of its own to tell.
 runtime_srcs := $(wildcard $(ROOT)/user/lib/*.c)
@@ -36,7 +36,7 @@ bench := $(patsubst $(ROOT)/selftests/bench/%.c,$(BUILD)/bench/%,$(wildcard $(RO
 multi := $(patsubst $(ROOT)/selftests/%/main.c,%,$(wildcard $(addprefix $(ROOT)/selftests/,bench/*/main.c progs/*/main.c)))
 
 host_bench := $(patsubst $(ROOT)/selftests/bench/host/%.c,$(BUILD)/bench/%,$(wildcard $(ROOT)/selftests/bench/host/*.c))
-shipped := $(addprefix $(BUILD)/user/lib,explain.a sim.a model.a policy.a io.a core.a) $(BUILD)/bench/runtime.a \
+shipped := $(addprefix $(BUILD)/user/lib,explain.a sim.a model.a policy.a io.a core.a base.a) $(BUILD)/bench/runtime.a \
 	   $(BUILD)/bench/exporter.a $(BUILD)/bench/agent.a $(BUILD)/bench/cli.a
 
 progs := $(patsubst $(ROOT)/selftests/progs/%.c,$(BUILD)/progs/%,$(wildcard $(ROOT)/selftests/progs/*.c))

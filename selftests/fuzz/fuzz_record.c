@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/crowd.h"
+#include "explain/crowd.h"
 #include "io/recording.h"
 #include "policy/config.h"
 #include "sim/replay.h"

@@ -8,7 +8,7 @@
 
 #include <rdma/swiftrdma.h>
 
-#include "core/crowd.h"
+#include "explain/crowd.h"
 #include "unit/snap_build.h"
 
 static struct made was, is;

@@ -12,8 +12,8 @@
 
 #include <rdma/swiftrdma.h>
 
-#include "core/array.h"
-#include "core/crowd.h"
+#include "base/array.h"
+#include "explain/crowd.h"
 #include "unit/snap_build.h"
 
 #define QPS	48

@@ -7,8 +7,8 @@
 #ifndef SRDMA_AGENT_AGENT_H
 #define SRDMA_AGENT_AGENT_H
 
-#include "core/crowd.h"
 #include "core/policy.h"
+#include "explain/crowd.h"
 #include "io/io.h"
 #include "policy/config.h"
 

@@ -18,7 +18,7 @@
 
 #include "agent/agent.h"
 #include "agent/log.h"
-#include "core/array.h"
+#include "base/array.h"
 #include "core/rule.h"
 
 /* First id of a job that the kernel does not have. The kernel counts from 0. */

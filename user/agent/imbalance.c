@@ -9,7 +9,7 @@
 
 #include "agent/agent.h"
 #include "agent/log.h"
-#include "core/text.h"
+#include "base/text.h"
 
 #define NSEC_PER_SEC 1000000000ULL
 /* Checks in a row, one a second. */

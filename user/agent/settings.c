@@ -11,7 +11,7 @@
 
 #include "agent/agent.h"
 #include "agent/log.h"
-#include "core/array.h"
+#include "base/array.h"
 #include "core/follow.h"
 
 #define NSEC_PER_MSEC 1000000ULL

@@ -12,7 +12,7 @@
 
 #include "agent/agent.h"
 #include "agent/log.h"
-#include "core/text.h"
+#include "base/text.h"
 
 static bool rule_same(const struct snap_rule *a, const struct snap_rule *b)
 {

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/units.h"
+#include "base/units.h"
 
 /* Exit statuses. Functions of the command return them unchanged. */
 enum {

@@ -2,9 +2,9 @@
 /* Gets the value of a cell, and formats it as text. */
 #include <string.h>
 
+#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/table.h"
-#include "core/text.h"
 
 static bool is_known(const struct column *col, const char *object)
 {

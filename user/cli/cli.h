@@ -7,8 +7,8 @@
 
 #include "cli/args.h"
 #include "cli/out.h"
-#include "core/crowd.h"
 #include "core/signal.h"
+#include "explain/crowd.h"
 #include "explain/reading.h"
 #include "io/io.h"
 #include "policy/running.h"

@@ -5,8 +5,8 @@
 
 #include <rdma/swiftrdma.h>
 
+#include "base/text.h"
 #include "cli/cli.h"
-#include "core/text.h"
 
 #define ACTION(member)		MEMBER(struct snap_action, member)
 #define ACTION_IF(member, by)	MEMBER_IF(struct snap_action, member, by)

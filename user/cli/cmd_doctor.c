@@ -9,10 +9,10 @@
 
 #include <rdma/swiftrdma.h>
 
+#include "base/array.h"
 #include "cli/cli.h"
 #include "cli/doctor.h"
 #include "cli/table.h"
-#include "core/array.h"
 
 /* Exit status by the worst finding, as monitoring plug-ins expect it. */
 enum {

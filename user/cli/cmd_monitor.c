@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "cli/cli.h"
 #include "cli/event_text.h"
-#include "core/array.h"
 
 /*
  * Reads of the socket after a loss, more than it has room for. The kernel queues no

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "cli/doctor.h"
 #include "cli/table.h"
-#include "core/text.h"
 
 /* A lower limit is a default that was not chosen for RDMA. */
 #define MEMLOCK_SMALL	(1024ull * 1024 * 1024)

@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "cli/run.h"
 #include "core/rule.h"
-#include "core/text.h"
 
 /*
  * Makes a path that the glob matches: a star becomes "run", or nothing in a name. @path has

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "core/json.h"
+#include "base/json.h"
 
 struct cli;
 struct column;

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "cli/qp_audit.h"
-#include "core/array.h"
 
 /* After so many questions in a row without an answer an address is not asked any more. */
 #define SILENT_MAX	3

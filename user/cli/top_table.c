@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "cli/table.h"
 #include "cli/top.h"
-#include "core/array.h"
 
 const char *const top_names[TOP_VIEWS] = { "UARs", "QPs", "Jobs", "Ports" };
 

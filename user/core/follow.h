@@ -7,8 +7,8 @@
 #ifndef SRDMA_CORE_FOLLOW_H
 #define SRDMA_CORE_FOLLOW_H
 
+#include "base/text.h"
 #include "core/snapshot.h"
-#include "core/text.h"
 
 /* Wishes of peers of a job's QPs. */
 struct follow_wishes {

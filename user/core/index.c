@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "core/array.h"
+#include "base/array.h"
 
 static int32_t row_or_none(size_t row, size_t n)
 {

@@ -13,7 +13,7 @@
  * resources that a state compares are idle, its margin is 0: none of them is the cause,
  * however much the job suffers.
  */
-#include "core/array.h"
+#include "base/array.h"
 #include "core/policy.h"
 
 #define NO_EVIDENCE __builtin_nan("")

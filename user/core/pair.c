@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/array.h"
+#include "base/array.h"
 
 /* As in enum ib_qp_state and enum rdma_link_layer. */
 #define STATE_RTR	2

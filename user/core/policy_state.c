@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/array.h"
+#include "base/array.h"
 
 void policy_state_init(struct policy_state *st)
 {

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "core/array.h"
+#include "base/array.h"
 
 enum { SMOOTH_PORT, SMOOTH_UAR };
 enum { NOW, BEFORE };

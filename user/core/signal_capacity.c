@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/array.h"
+#include "base/array.h"
 
 void signals_init(struct signals *s)
 {

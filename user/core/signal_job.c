@@ -4,7 +4,7 @@
 
 #include <rdma/swiftrdma.h>
 
-#include "core/array.h"
+#include "base/array.h"
 #include "core/signal.h"
 
 static const struct snap_job_stat *find_stat(const struct snap_job *job, uint32_t dev)

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "core/array.h"
+#include "base/array.h"
 
 /* @was: the QP in the reading before, which is of @old_time; NULL: the QP is new. */
 static void set_qp_rates(struct signals *s, size_t i, const struct snap_qp *was,

@@ -15,7 +15,7 @@
  * ERROR_MOST of the true mean. If a window does not have enough after SIGNAL_LOOKS_WINDOW,
  * for instance because the queue is nearly always empty, the value becomes unknown.
  */
-#include "core/array.h"
+#include "base/array.h"
 #include "core/signal.h"
 
 #include <rdma/swiftrdma.h>

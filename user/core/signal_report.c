@@ -10,7 +10,7 @@
  */
 #include <string.h>
 
-#include "core/array.h"
+#include "base/array.h"
 #include "core/signal.h"
 
 enum { NOW, BEFORE };

@@ -8,7 +8,7 @@
  *
  * Arrays are sorted: devs by index, ports and uars by (dev, index), prios by (dev, port,
  * index), qps and qp_reports by (dev, qpn, serial), jobs by id, job_reports by (job, dev).
- * So a reader may search them, or walk through two snapshots in one pass (core/array.h).
+ * So a reader may search them, or walk through two snapshots in one pass (base/array.h).
  */
 #ifndef SRDMA_CORE_SNAPSHOT_H
 #define SRDMA_CORE_SNAPSHOT_H
@@ -19,7 +19,7 @@
 
 #include <rdma/swiftrdma_share.h>
 
-#include "core/array.h"
+#include "base/array.h"
 
 #define SNAP_NAME	32	/* job, origin */
 #define SNAP_DEVNAME	64

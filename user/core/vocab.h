@@ -6,7 +6,7 @@
 #ifndef SRDMA_CORE_VOCAB_H
 #define SRDMA_CORE_VOCAB_H
 
-#include "core/units.h"
+#include "base/units.h"
 
 enum obj_kind {
 	OBJ_DEV,

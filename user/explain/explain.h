@@ -6,7 +6,7 @@
 #ifndef SRDMA_EXPLAIN_EXPLAIN_H
 #define SRDMA_EXPLAIN_EXPLAIN_H
 
-#include "core/json.h"
+#include "base/json.h"
 #include "core/pair.h"
 #include "explain/reading.h"
 

@@ -5,7 +5,7 @@
 #include <rdma/swiftrdma.h>
 
 #include "explain/explain.h"
-#include "core/text.h"
+#include "base/text.h"
 
 #define RC 2	/* IB_QPT_RC */
 

@@ -5,7 +5,7 @@
 
 #include <rdma/swiftrdma.h>
 
-#include "core/array.h"
+#include "base/array.h"
 
 /* --- objects ---------------------------------------------------------------------- */
 

@@ -7,8 +7,8 @@
 #ifndef SRDMA_EXPLAIN_READING_H
 #define SRDMA_EXPLAIN_READING_H
 
-#include "core/crowd.h"
 #include "core/signal.h"
+#include "explain/crowd.h"
 #include "policy/running.h"
 
 struct reading {

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/array.h"
-#include "core/text.h"
+#include "base/array.h"
+#include "base/text.h"
 
 #define NSEC_PER_SEC	1000000000ULL
 #define FIRST_ROOM	65536

@@ -7,7 +7,7 @@
 #ifndef SRDMA_EXPORTER_FIGURES_H
 #define SRDMA_EXPORTER_FIGURES_H
 
-#include "core/crowd.h"
+#include "explain/crowd.h"
 #include "exporter/expo.h"
 #include "exporter/history.h"
 #include "exporter/rank.h"

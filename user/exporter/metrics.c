@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/array.h"
+#include "base/array.h"
 
 struct metric_row *metric_row_next(struct metric_rows *rows)
 {

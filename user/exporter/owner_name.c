@@ -3,7 +3,7 @@
 
 #include <ctype.h>
 
-#include "core/text.h"
+#include "base/text.h"
 
 #define CONTAINER_ID	64	/* hexadecimal digits of Docker, containerd, CRI-O, Podman */
 #define CONTAINER_SHORT	12	/* as their commands print */

@@ -8,7 +8,7 @@
 
 #include <rdma/swiftrdma.h>
 
-#include "core/json.h"
+#include "base/json.h"
 #include "exporter/figures.h"
 
 #define PAGE_UARS	400	/* of the heat map; the others are counted */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/array.h"
+#include "base/array.h"
 
 /* What surpasses one of the k has to be so many times as great. */
 #define STAY	1.25

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "exporter/clock.h"
 #include "exporter/page.h"
 

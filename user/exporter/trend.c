@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/text.h"
+#include "base/text.h"
 
 static const char *const kinds[TREND_KINDS] = {
 	[TREND_TX] = "tx", [TREND_RX] = "rx",

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/array.h"
+#include "base/array.h"
 #include "io/address.h"
 #include "io/file.h"
 

@@ -6,7 +6,7 @@
 
 #include <rdma/swiftrdma.h>
 
-#include "core/array.h"
+#include "base/array.h"
 #include "io/attr.h"
 
 static const struct srdma_field rule_fields[] = {

@@ -7,7 +7,7 @@
 
 #include <rdma/swiftrdma.h>
 
-#include "core/array.h"
+#include "base/array.h"
 #include "io/encode.h"
 
 /* Of no family in particular: a reader takes the one that a request names. */

@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "core/array.h"
+#include "base/array.h"
 #include "io/file.h"
 
 int srdma_file_text(int dir, const char *path, char *buf, size_t cap)

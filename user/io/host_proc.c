@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/array.h"
+#include "base/array.h"
 #include "io/file.h"
 #include "io/host_read.h"
 

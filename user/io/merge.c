@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/array.h"
+#include "base/array.h"
 #include "io/merge.h"
 
 #define CACHE_LINE	64

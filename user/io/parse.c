@@ -5,7 +5,7 @@
 
 #include <rdma/swiftrdma.h>
 
-#include "core/array.h"
+#include "base/array.h"
 #include "io/attr.h"
 
 static int take(const struct srdma_set *set, struct srdma_reading *r, void **array,

@@ -10,7 +10,7 @@
 
 #include <rdma/swiftrdma.h>
 
-#include "core/array.h"
+#include "base/array.h"
 #include "io/answer.h"
 #include "io/io.h"
 #include "io/merge.h"

@@ -8,7 +8,7 @@
 
 #include <zlib.h>
 
-#include "core/array.h"
+#include "base/array.h"
 
 struct recorder {
 	FILE *f;

@@ -4,7 +4,7 @@
  * jumps. "not" is moved down to the atoms and "or" up to the top, which is as valid in
  * three-valued logic as in two-valued logic.
  */
-#include "core/array.h"
+#include "base/array.h"
 #include "policy/codegen.h"
 
 #include <stdlib.h>

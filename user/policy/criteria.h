@@ -6,7 +6,7 @@
 #ifndef SRDMA_POLICY_CRITERIA_H
 #define SRDMA_POLICY_CRITERIA_H
 
-#include "core/units.h"
+#include "base/units.h"
 
 #define CRITERION_NAME	32
 #define CRITERIA_MAX	64

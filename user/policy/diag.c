@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "core/array.h"
+#include "base/array.h"
 
 #define WORD_MAX 48
 

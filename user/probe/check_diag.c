@@ -5,7 +5,7 @@
  */
 #include <stdio.h>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "probe/prm.h"
 #include "probe/probe.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include "sim/claim.h"
 
-#include "core/text.h"
+#include "base/text.h"
 
 static bool figure_of(const struct sim_bound *b, const struct sim_result *res, double *v)
 {

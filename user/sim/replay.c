@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/array.h"
+#include "base/array.h"
 
 int replay_begin(struct replay *rp, const struct config *cfg)
 {

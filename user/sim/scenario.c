@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/text.h"
+#include "base/text.h"
 #include "policy/doc.h"
 #include "policy/schema.h"
 

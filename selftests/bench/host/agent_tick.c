@@ -26,8 +26,8 @@
 
 #include "agent/agent.h"
 #include "agent/log.h"
+#include "base/array.h"
 #include "bench/host/twenty_policies.h"
-#include "core/array.h"
 #include "io/conn.h"
 #include "policy/caps.h"
 

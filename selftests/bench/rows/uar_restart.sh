@@ -97,7 +97,7 @@ swiftrdma top --batch -n 1 interval 2s >&2
 tr -s ' \n' ' ' <"$row_tmp/explain" | grep -qE 'UAR: (yes|some), .*MLX5_TOTAL_UUARS=512' ||
 	row_die "what qp explain says does not help"
 finish crowded
-# More than what counts as contended (user/core/crowd.h); there are few looks.
+# More than what counts as contended (user/explain/crowd.h); there are few looks.
 [ "$(seen crowded '.[0].qps == 64 and .[0].coactive > 0.1')" = true ] ||
 	row_die "uar show does not see it: $(cat "$row_tmp/uars.crowded")"
 [ "$(jq -r '[.job, .most_on_uar] | join(" ")' <"$row_tmp/imbalance")" = "kv 64" ] ||

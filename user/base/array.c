@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-#include "core/array.h"
+#include "base/array.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,10 +4,10 @@
  * the program: times in ns, speeds in bit/s, rates in 1/s, ratios as fractions of one, sizes in
  * bytes. This is the only place that spells the names of units.
  */
-#ifndef SRDMA_CORE_UNITS_H
-#define SRDMA_CORE_UNITS_H
+#ifndef SRDMA_BASE_UNITS_H
+#define SRDMA_BASE_UNITS_H
 
-#include "core/text.h"
+#include "base/text.h"
 
 enum unit {
 	UNIT_COUNT,
@@ -61,4 +61,4 @@ void units_format_exact(struct text *t, double v, enum unit unit);
 const char *units_text(char *buf, size_t cap, double v, enum unit unit);
 const char *units_text_exact(char *buf, size_t cap, double v, enum unit unit);
 
-#endif /* SRDMA_CORE_UNITS_H */
+#endif /* SRDMA_BASE_UNITS_H */

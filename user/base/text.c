@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-#include "core/text.h"
+#include "base/text.h"
 
 #include <string.h>
 

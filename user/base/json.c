@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/json.h"
-#include "core/text.h"
+#include "base/json.h"
+#include "base/text.h"
 
 static void write_newline(struct json *j)
 {

@@ -5,8 +5,8 @@
  * sees of an unmodified program: which QPs ring which UAR, which threads created the QPs,
  * and whether QPs advance in the same interval. The kernel does not see which thread posts.
  */
-#ifndef SRDMA_CORE_CROWD_H
-#define SRDMA_CORE_CROWD_H
+#ifndef SRDMA_EXPLAIN_CROWD_H
+#define SRDMA_EXPLAIN_CROWD_H
 
 #include "core/signal.h"
 
@@ -95,4 +95,4 @@ bool crowd_is_page(uint32_t kind);
 /* The advice in words, about "it", the process. NULL: none. */
 const char *crowd_advise(enum crowd_advice advice);
 
-#endif /* SRDMA_CORE_CROWD_H */
+#endif /* SRDMA_EXPLAIN_CROWD_H */

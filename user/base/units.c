@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-#include "core/units.h"
+#include "base/units.h"
 
 #include <errno.h>
 #include <string.h>

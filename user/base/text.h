@@ -5,8 +5,8 @@
  *
  * snprintf() cannot be used: what is written must not depend on the locale.
  */
-#ifndef SRDMA_CORE_TEXT_H
-#define SRDMA_CORE_TEXT_H
+#ifndef SRDMA_BASE_TEXT_H
+#define SRDMA_BASE_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,4 +60,4 @@ void text_tame(struct text *t, const char *name);
 /* Appends @v rounded to @decimals (0 to 9), without trailing zeros. */
 void text_fixed(struct text *t, double v, unsigned int decimals);
 
-#endif /* SRDMA_CORE_TEXT_H */
+#endif /* SRDMA_BASE_TEXT_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /* Arrays: growing by doubling, so that n elements cost O(n) copies, and searching. */
-#ifndef SRDMA_CORE_ARRAY_H
-#define SRDMA_CORE_ARRAY_H
+#ifndef SRDMA_BASE_ARRAY_H
+#define SRDMA_BASE_ARRAY_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -97,4 +97,4 @@ void *array_next(void *array, size_t n, size_t *cap, size_t size);
 	(a) = (b);							\
 	(b) = swap_; })
 
-#endif /* SRDMA_CORE_ARRAY_H */
+#endif /* SRDMA_BASE_ARRAY_H */

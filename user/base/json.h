@@ -4,8 +4,8 @@
  * quarter of a million values. What is written is valid whatever a process
  * calls itself: names come from the kernel as bytes.
  */
-#ifndef SRDMA_CORE_JSON_H
-#define SRDMA_CORE_JSON_H
+#ifndef SRDMA_BASE_JSON_H
+#define SRDMA_BASE_JSON_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,4 +29,4 @@ void json_real(struct json *j, double v);
 void json_boolean(struct json *j, bool v);
 void json_str(struct json *j, const char *s);
 
-#endif /* SRDMA_CORE_JSON_H */
+#endif /* SRDMA_BASE_JSON_H */
