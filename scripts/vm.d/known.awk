@@ -1,53 +1,71 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# A kernel log without the two reports that are known to be others' faults, where nothing
+# A kernel log without the three reports that are known to be others' faults, where nothing
 # of ours is in them:
 #
 # lockdep's, of nvme_mpath_remove_disk() against nvme_partition_scan_work();
 #
 # KASAN's, of kobject_uevent_env() below remove_all_compat_devs(): RDMA core tells of a
 # device that leaves a network namespace whose uevent socket is gone. "rdma system set
-# netns exclusive" at once after "ip netns del" does it on Linux 6.1, without the module.
+# netns exclusive" at once after "ip netns del" does it on Linux 6.1, without the module;
 #
-# A report goes from its line of "=", lockdep's to the end of its stack, KASAN's to its
-# other line of "=".
+# rxe's warning in rxe_completer() of Linux 7.3, of a request that it completes in error though
+# its status is success. A connection that loses packets for longer than its retries, or
+# whose peer is killed, does it, without the module.
+#
+# Lockdep's and KASAN's reports begin with a line of "=", a warning with "cut here". They go to
+# the end of lockdep's stack, to KASAN's other line of "=", to the warning's "end trace".
 
 function is_known() {
 	if (held ~ /srdma_|\[swiftrdma/)
 		return 0
-	if (kasan)
+	if (kind == "kasan")
 		return held ~ /remove_all_compat_devs/
+	if (kind == "warning")
+		return held ~ /rxe_sender\+/
 	return held ~ /nvme_mpath_remove_disk/ && held ~ /nvme_partition_scan_work/
 }
-function settle() {
-	if (!is_known())
-		printf "%s", held
-	held = ""
-	kasan = 0
+function release() {
+	printf "%s", held
+	held = kind = ""
+}
+# What kind of report has this for its second line? Empty: none that may be known.
+function kind_of(line) {
+	if (line ~ /BUG: KASAN: use-after-free in kobject_uevent_env/)
+		return "kasan"
+	if (line ~ /possible circular locking dependency/)
+		return "lockdep"
+	if (line ~ /WARNING: .*rxe_comp\.c:[0-9]+ at rxe_completer\+/)
+		return "warning"
+}
+function is_end(line) {
+	if (kind == "kasan")
+		return line ~ /====================/
+	return line ~ (kind == "warning" ? "end trace" : "</TASK>")
 }
 
-/====================/ {
-	if (kasan) {
-		held = held $0 "\n"
-		settle()
-		next
-	}
-	printf "%s", held
+!held && /====================|\[ cut here \]/ {
 	held = $0 "\n"
-	lines = 1
 	next
 }
-held && ++lines == 2 {
-	kasan = /BUG: KASAN: use-after-free in kobject_uevent_env/
-	if (!kasan && !/possible circular locking dependency/) {
-		printf "%s", held
-		held = ""
+held && !kind {
+	kind = kind_of($0)
+	if (!kind) {
+		release()
+		# The line may itself begin a report.
+		if (/====================|\[ cut here \]/) {
+			held = $0 "\n"
+			next
+		}
 	}
 }
 held {
 	held = held $0 "\n"
-	if (!kasan && /<\/TASK>/)
-		settle()
+	if (is_end($0)) {
+		if (is_known())
+			held = ""
+		release()
+	}
 	next
 }
 { print }

@@ -168,5 +168,16 @@ is "... and what follows it is not" "$( (kasan "${uevent[@]}"; report x) | known
 is "... not with a function of ours" "$(kasan "${uevent[@]}" srdma_qp_put | known | wc -l)" 8
 is "... not elsewhere" "$(kasan kobject_uevent_env device_del | known | wc -l)" 6
 is "... not another one" "$(kasan kfree remove_all_compat_devs | known | wc -l)" 6
+# warning WORD...: what WARN_ON() prints, with these words in it.
+warning() {
+	printf '%s\n' '------------[ cut here ]------------' "WARNING: drivers/$1+0xa07/0xc60 [rdma_rxe], CPU#0" \
+		'Modules linked in: swiftrdma(O) rdma_rxe' "${@:2}" '---[ end trace 0000000000000000 ]---'
+}
+completer=('infiniband/sw/rxe/rxe_comp.c:827 at rxe_completer' 'rxe_sender+0x19/0x30 [rdma_rxe]')
+is "rxe's warning of a request that ends in error is passed over, and that alone" \
+	"$( (echo before; warning "${completer[@]}"; warning x; echo after) | known)" \
+	"$(echo before; warning x; echo after)"
+is "... not with a function of ours" "$(warning "${completer[@]}" srdma_qp_put | known | wc -l)" 6
+is "... not below another caller" "$(warning "${completer[0]}" | known | wc -l)" 4
 is "no VM leaves anything running" "$(pgrep -fc "qemu-system-x86_64.*$work")" 0
 ktap_end

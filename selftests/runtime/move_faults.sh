@@ -122,9 +122,7 @@ echo 0 >$param/peer_wire
 check "... not every move took place" test "$(undone)" -ge 1
 
 amid "a process that stands still" stand_still
-if [ $nic = rxe ] && [[ $(uname -r) = 7.* ]]; then
-	skip "a path that is interrupted" "rxe of this kernel warns when packets are lost, also without the module"
-elif [ $nic = rxe ] && survives_loss; then
+if [ $nic = rxe ] && survives_loss; then
 	amid "a path that is interrupted" interrupt_path
 elif [ $nic = rxe ]; then
 	note "rxe ends a connection that loses packets, without moves, too: $verdicts"
