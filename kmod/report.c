@@ -29,6 +29,8 @@
  * allows this much more time.
  */
 #define BURST_NS	(10 * NSEC_PER_MSEC)
+/* The most that one request moves (InfiniBand Architecture Specification, volume 1, 9.4.2). */
+#define BYTES_PER_WR	SZ_2G
 
 #define SLOT_FLAGS	(SWIFTRDMA_SLOT_DEAD | SWIFTRDMA_SLOT_NO_ORDER |	\
 			 SWIFTRDMA_SLOT_ERROR | SWIFTRDMA_SLOT_WR_API | \
@@ -155,7 +157,7 @@ static void read_header(const struct swiftrdma_report *r, struct srdma_figures *
 
 /*
  * Raises @have towards @now, by no more than @most, and @gained by as much. A later reading
- * accepts the rest. False: the figure had grown by more than is possible.
+ * accepts the rest. False: the figure had grown by more than @most.
  */
 static bool grow_figure(u64 *have, u64 now, u64 most, u64 *gained)
 {
@@ -169,16 +171,28 @@ static bool grow_figure(u64 *have, u64 now, u64 most, u64 *gained)
 	return possible;
 }
 
+/*
+ * Bytes count when they are posted, and a send queue may hold more of them than a NIC sends in
+ * minutes: more bytes than it could have sent are taken in later. What cannot be is more than
+ * the requests can have; those that were posted between the two reads may be missing in @now.
+ */
+static bool bytes_are_possible(const struct srdma_figures *now)
+{
+	u64 wrs = add_bounded(now->wrs, BURST_NS * WRS_PER_NS);
+
+	return now->bytes <= mul_bounded(wrs, BYTES_PER_WR);
+}
+
 static bool grow_all(struct srdma_figures *have, const struct srdma_figures *now,
 		     const struct srdma_figures *most, struct srdma_figures *gained)
 {
 	u64 *h = (u64 *)have, *g = (u64 *)gained;
 	const u64 *n = (const u64 *)now, *m = (const u64 *)most;
-	bool possible = true;
+	bool possible = bytes_are_possible(now);
 	size_t i;
 
 	for (i = 0; i < SRDMA_FIGURES; i++)
-		possible &= grow_figure(&h[i], n[i], m[i], &g[i]);
+		possible &= grow_figure(&h[i], n[i], m[i], &g[i]) || &n[i] == &now->bytes;
 	return possible;
 }
 

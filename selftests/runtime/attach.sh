@@ -62,11 +62,11 @@ points_of "${as_nobody[@]}" attach seals rxe0
 points_of attach family rxe0
 
 # Figures: each test in a job of its own, told by the name that it gives itself.
-check "jobs for the processes" set_jobs honest shrink huge garbage foreign victim
+check "jobs for the processes" set_jobs honest shrink fat huge garbage foreign victim
 points_of attach figures rxe0
 like "what it reported stays when it is gone" "$(attach show | grep "^job $(job_id honest) ")" \
-	'processes 0 dev [0-9]+ wrs 3330 '
-like "debugfs shows it" "$(cat $srdma_debugfs/rxe0/reports)" ' honest +0 +[0-9]+ +[0-9]+ no +3330 '
+	'processes 0 dev [0-9]+ wrs 4354 '
+like "debugfs shows it" "$(cat $srdma_debugfs/rxe0/reports)" ' honest +0 +[0-9]+ +[0-9]+ no +4354 '
 
 # A user's process, which another one says it is.
 shell victim victim "${as_nobody[@]}"

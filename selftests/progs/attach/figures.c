@@ -150,6 +150,25 @@ static void sums(void)
 	      "a QP's are its own");
 }
 
+/* A queue of large requests: posted at once, sent in a second at the least. */
+static void posts_much(void)
+{
+	const uint64_t wrs = 1024, posted = wrs << 30;
+	struct swiftrdma_slot *slot;
+	struct reported r = job_now();
+	uint64_t bytes = r.value[A(BYTES)], until;
+
+	slot = slot_begin(&s, 0, qps[0]->qp_num, 8);
+	slot->post_owner.wrs = wrs;
+	slot->post_owner.bytes = posted;
+	r = job_now();
+	point(r.value[A(BYTES)] < bytes + posted && !r.has[A(DISTRUSTED)],
+	      "bytes that no NIC can have sent do not count at once, and the job is trusted");
+	for (until = now_ns() + 60000000000ull; r.value[A(BYTES)] < bytes + posted && now_ns() < until;)
+		r = job_now();
+	point(says(&r, A(BYTES), bytes + posted) && !r.has[A(DISTRUSTED)], "... they count later");
+}
+
 /* QPs that no reader saw while they were there, and one that nobody has. */
 static void passing(void)
 {
@@ -228,6 +247,7 @@ int test_figures(const char *dev_name)
 		return ret;
 	sums();
 	changes();
+	posts_much();
 	end();
 	return !!failed_points;
 }
@@ -250,6 +270,17 @@ static void shrink(void)
 	s.slot[0].post_owner.wrs = 1000;
 	r = job_now();
 	point(says(&r, A(WRS), 1100), "... until it has passed what it was");
+}
+
+/* More bytes than the requests can have. */
+static void fat(void)
+{
+	struct reported r;
+
+	share_begin(&s, 1);
+	slot_begin(&s, 0, qps[0]->qp_num, 1)->post_owner.bytes = 1ull << 60;
+	r = job_now();
+	point(r.has[A(DISTRUSTED)], "fat: more bytes than any requests have are not believed");
 }
 
 /* All figures as large as they can be: no more than a NIC could have done since. */
@@ -354,7 +385,7 @@ int test_hostile(const char *dev_name)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} kinds[] = { { "shrink", shrink }, { "huge", huge }, { "garbage", garbage } };
+	} kinds[] = { { "shrink", shrink }, { "fat", fat }, { "huge", huge }, { "garbage", garbage } };
 	const char *victim = getenv("VICTIM");
 	int ret;
 
