@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -100,6 +102,33 @@ static void test_programs(void **state)
 	assert_false(run_check(&seen, "/tmp"));
 }
 
+/* The loader ignores LD_PRELOAD of a user whom the file gives capabilities. */
+static void test_file_capabilities(void **state)
+{
+	/* Version 2, cap_net_raw+ep, as setcap(8) writes it. */
+	static const unsigned char caps[20] = { 1, 0, 0, 2, 0, 0x20 };
+	const char *path = file("raw", "\177ELF", 4);
+	int status;
+
+	(void)state;
+	if (getuid() || setxattr(path, "security.capability", caps, sizeof(caps), 0))
+		skip();
+	chmod(dir, 0755);
+	chmod(path, 0755);
+	for (int user = 0; user < 2; user++) {
+		pid_t pid = fork();
+
+		if (!pid) {
+			struct run_seen seen;
+
+			_exit((user && setuid(65534)) || !run_check(&seen, path) ||
+			      seen.privileged != user);
+		}
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_int_equal(status, 0);
+	}
+}
+
 /* A program cut off anywhere is no program, and nothing beyond its end is read. */
 static void test_broken_files(void **state)
 {
@@ -144,6 +173,7 @@ int main(void)
 		cmocka_unit_test(test_find),
 		cmocka_unit_test(test_preload),
 		cmocka_unit_test(test_programs),
+		cmocka_unit_test(test_file_capabilities),
 		cmocka_unit_test(test_broken_files),
 	};
 

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* libswiftrdma over a provider without a device: what it counts, and that it changes nothing. */
+#include <errno.h>
+#include <unistd.h>
+
+#include <json-c/json.h>
+
 #include "lib_rig.h"
 
 static void test_counts_singles_and_lists(void **state)
@@ -433,6 +438,33 @@ static void test_opened_qp(void **state)
 	ibv_destroy_qp(qp);
 }
 
+/* SWIFTRDMA_STATS is JSON, whatever the program is called. */
+static void test_stats_of_any_name(void **state)
+{
+	char path[] = "/tmp/test_lib.XXXXXX", name[] = "a\"b\\c\n\xff";
+	char *was = program_invocation_short_name;
+	struct json_object *all, *first;
+	int fd = mkstemp(path);
+
+	(void)state;
+	assert_true(fd >= 0);
+	close(fd);
+	rig_post(rig.qp, 3, 1);
+	program_invocation_short_name = name;
+	settings.stats = path;
+	stats_write();
+	settings.stats = NULL;
+	program_invocation_short_name = was;
+	all = json_object_from_file(path);
+	unlink(path);
+	assert_non_null(all);
+	assert_string_equal(json_object_get_string(json_object_object_get(all, "program")),
+			    "a\"b\\c\n\xc3\xbf");
+	first = json_object_array_get_idx(json_object_object_get(all, "devices"), 0);
+	assert_int_equal(json_object_get_int(json_object_object_get(first, "wrs")), 3);
+	json_object_put(all);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -456,6 +488,7 @@ int main(void)
 		RIG_TEST(test_attach_late),
 		RIG_TEST(test_count_mode),
 		RIG_TEST(test_no_module),
+		RIG_TEST(test_stats_of_any_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

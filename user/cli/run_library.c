@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "cli/run.h"
@@ -211,6 +212,12 @@ static const char *find_loader(const struct image *im, const Elf64_Ehdr *h)
 	return NULL;
 }
 
+/* Does the file give capabilities to the user who starts it? The loader preloads nothing then. */
+static bool gains_capabilities(const char *path)
+{
+	return getuid() && getxattr(path, "security.capability", NULL, 0) > 0;
+}
+
 bool run_check(struct run_seen *seen, const char *path)
 {
 	const Elf64_Ehdr *h;
@@ -221,7 +228,7 @@ bool run_check(struct run_seen *seen, const char *path)
 	memset(seen, 0, sizeof(*seen));
 	if (stat(path, &st) || !open_image(&im, path))
 		return false;
-	seen->privileged = st.st_mode & (S_ISUID | S_ISGID);
+	seen->privileged = st.st_mode & (S_ISUID | S_ISGID) || gains_capabilities(path);
 	h = elf_header(&im);
 	seen->elf = h;
 	loader = h ? find_loader(&im, h) : NULL;
@@ -246,7 +253,8 @@ void run_check_print(const struct run_seen *seen, const char *path, FILE *f)
 	}
 	if (!seen->dynamic || seen->privileged) {
 		fprintf(f, "%s: not seen: %s, so nothing can be preloaded; " STILL_COUNTED "\n", path,
-			!seen->dynamic ? "statically linked" : "set-user-ID or set-group-ID");
+			!seen->dynamic ? "statically linked" :
+			"set-user-ID, set-group-ID, or with file capabilities");
 		return;
 	}
 	if (seen->verbs)

@@ -8,6 +8,21 @@
 
 #include "lib/lib.h"
 
+/* A program may be called what it likes. */
+static void write_string(FILE *f, const char *s)
+{
+	fputc('"', f);
+	for (; *s; s++) {
+		if (*s == '"' || *s == '\\')
+			fprintf(f, "\\%c", *s);
+		else if ((unsigned char)*s < 0x20 || (unsigned char)*s >= 0x7f)
+			fprintf(f, "\\u%04x", (unsigned char)*s);
+		else
+			fputc(*s, f);
+	}
+	fputc('"', f);
+}
+
 static void write_times(FILE *f, const char *name, const struct swiftrdma_hist *h)
 {
 	struct swiftrdma_quantile p50, p99;
@@ -97,8 +112,9 @@ void stats_write(void)
 
 	if (!f)
 		return;
-	fprintf(f, "{\"pid\":%d,\"program\":\"%s\",\"devices\":[", getpid(),
-		program_invocation_short_name);
+	fprintf(f, "{\"pid\":%d,\"program\":", getpid());
+	write_string(f, program_invocation_short_name);
+	fputs(",\"devices\":[", f);
 	if (lib_lock()) {
 		for (const struct device *dev = devices; dev; dev = dev->next) {
 			write_device(f, dev);

@@ -43,9 +43,10 @@ int swiftrdma_attach(struct ibv_context *ctx);
  *
  * Asking is not getting: the job's rules decide. swiftrdma_read_job() says what holds.
  *
- * Return: 0: the kernel took note; -EINVAL: the name is too long; -ENOENT, -EPERM: no
- * such job, or its rules do not permit it; -ENODEV: no module on this host, or no
- * context was opened yet.
+ * Return: 0: the kernel took note, also of a wish that the rules do not permit
+ * (swiftrdma_job_info.refused); -EINVAL: the name is too long; -ENOENT: no such job;
+ * -EAGAIN: the process asked too often, try again later; -ENODEV: no module on this host;
+ * -ENXIO: the process opened no device yet.
  */
 int swiftrdma_ask(const char *job, uint64_t slo_p99_ns);
 
