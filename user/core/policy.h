@@ -246,7 +246,7 @@ int policy_state_reserve_jobs(struct policy_state *st,
  * @out: the decisions
  * @cap: room for them
  *
- * Work is bounded by what changed plus policies times jobs. A job's knob gets at most one
+ * Work is bounded by the objects that the states read, and policies times jobs. A job's knob gets at most one
  * decision: the first policy of the set that acts on the knob holds it until its undo. Jobs
  * are evaluated in the order of their ranks. Returns the number of decisions; decisions that
  * do not fit into @cap are made at a later call.
