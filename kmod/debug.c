@@ -83,7 +83,7 @@ void srdma_delay(enum srdma_delay_point point)
 
 	if (!(READ_ONCE(delay_at) & 1 << point))
 		return;
-	/* Not atomic: who waits for this number makes one thread wait. */
+	/* Not atomic: a test that reads this number has one thread wait here. */
 	WRITE_ONCE(delays, delays + 1);
 	/* Stop early when the parameter no longer names the point. */
 	for (ms = READ_ONCE(delay_ms); ms && READ_ONCE(delay_at) & 1 << point; ms--)

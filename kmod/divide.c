@@ -31,15 +31,15 @@ __u64 srdma_want(const struct srdma_use *u, __u64 total)
 
 	if (!held)
 		return used;
-	/* With less than others, and held: the process may want any amount. */
+	/* A process that was held with less than the others have may want any amount. */
 	if (u->share < u->fair && (!is_full || held >= window / BRIEF_PART))
 		return total;
 	if (held >= window / 2 && (is_full || held >= window - window / 4))
 		return total;
-	/* It used little of a large share, so it was held and has stopped since. */
+	/* The process used little of its share: it was held at first, and has stopped sending since. */
 	if (!is_full)
 		return used;
-	/* Without the wait it would have used more by the part of the time that it waited. */
+	/* Without waiting the process would have used more, by the part of the time that it waited. */
 	part = div64_u64(held << 10, window - held);
 	return min(used + (used * part >> 10), total);
 }

@@ -73,13 +73,13 @@ static bool has_come(const struct srdma_inbox *inbox, u64 id)
 	return false;
 }
 
-static struct message *at(struct srdma_inbox *inbox, u32 i)
+static struct message *message_at(struct srdma_inbox *inbox, u32 i)
 {
 	return &inbox->message[(inbox->first + i) % SWIFTRDMA_INBOX_MESSAGES];
 }
 
-static enum srdma_told put(struct srdma_inbox *inbox, u32 qpn, u64 id, const u8 *bytes,
-			   u32 length)
+static enum srdma_told put_message(struct srdma_inbox *inbox, u32 qpn, u64 id, const u8 *bytes,
+				   u32 length)
 {
 	struct message *m;
 
@@ -89,7 +89,7 @@ static enum srdma_told put(struct srdma_inbox *inbox, u32 qpn, u64 id, const u8 
 		inbox->dropped++;
 		return SRDMA_TOLD_FULL;
 	}
-	m = at(inbox, inbox->n++);
+	m = message_at(inbox, inbox->n++);
 	m->qpn = qpn;
 	m->length = length;
 	memcpy(m->bytes, bytes, length);
@@ -109,16 +109,16 @@ enum srdma_told srdma_inbox_put(const struct srdma_dev *dev, const struct pid *p
 	if (inbox) {
 		spin_lock(&inbox->lock);
 		if (inbox->event)
-			told = put(inbox, qpn, id, bytes, length);
+			told = put_message(inbox, qpn, id, bytes, length);
 		spin_unlock(&inbox->lock);
 	}
 	rcu_read_unlock();
 	return told;
 }
 
-static int take(struct srdma_inbox *inbox, struct swiftrdma_hear *h)
+static int take_message(struct srdma_inbox *inbox, struct swiftrdma_hear *h)
 {
-	const struct message *m = at(inbox, 0);
+	const struct message *m = message_at(inbox, 0);
 
 	h->dropped = inbox->dropped;
 	if (!inbox->n)
@@ -141,7 +141,7 @@ int srdma_inbox_take(const struct srdma_dev *dev, struct swiftrdma_hear *h)
 	if (inbox) {
 		spin_lock(&inbox->lock);
 		if (inbox->event)
-			ret = take(inbox, h);
+			ret = take_message(inbox, h);
 		spin_unlock(&inbox->lock);
 	}
 	rcu_read_unlock();
@@ -158,7 +158,7 @@ static void give_back(struct srdma_inbox *inbox, const struct swiftrdma_hear *h)
 	}
 	inbox->first--;
 	inbox->n++;
-	m = at(inbox, 0);
+	m = message_at(inbox, 0);
 	m->qpn = h->qpn;
 	m->length = h->length;
 	memcpy(m->bytes, h->bytes, h->length);

@@ -448,7 +448,7 @@ static void asked_work(struct work_struct *work)
 {
 	u64 began, took;
 
-	/* It was queued while it ran, before it knew when to run again. */
+	/* This work was queued while it ran, before it had set asked_next. */
 	if (time_before(jiffies, asked_next)) {
 		srdma_job_asked();
 		return;

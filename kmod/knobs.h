@@ -32,8 +32,8 @@ bool srdma_knobs_possible(struct srdma_job_dev *jd, int share_knob);
 /* What the library in a process does about a knob of the job. */
 enum srdma_knob_answer {
 	SRDMA_KNOB_NOBODY,	/* there is no library, or it cannot enforce the knob */
-	SRDMA_KNOB_WAITS,	/* it has not answered the last change yet */
-	SRDMA_KNOB_OBEYS,	/* it does what its control says */
+	SRDMA_KNOB_WAITS,	/* the library has not answered the last change yet */
+	SRDMA_KNOB_OBEYS,	/* the library enforces what the control page says */
 };
 
 /*

@@ -92,8 +92,8 @@ static int find_end(struct srdma_peer_port *port, const struct srdma_peer_source
 	return 0;
 }
 
-static int serve(struct srdma_peer_port *port, const struct srdma_peer_source *from,
-		 const struct srdma_peer_msg *msg)
+static int answer_request(struct srdma_peer_port *port, const struct srdma_peer_source *from,
+			  const struct srdma_peer_msg *msg)
 {
 	struct srdma_peer_msg reply = {};
 	struct srdma_peer_path path;
@@ -234,12 +234,12 @@ static int take_request(struct srdma_peer_port *port, const struct srdma_peer_so
 	case SRDMA_PEER_TELL:
 		return srdma_peer_hear_tell(port, from, msg);
 	default:
-		return serve(port, from, msg);
+		return answer_request(port, from, msg);
 	}
 }
 
-static int take(struct srdma_peer_port *port, const struct srdma_peer_source *from,
-		const struct srdma_peer_msg *msg, bool bounced)
+static int take_mad(struct srdma_peer_port *port, const struct srdma_peer_source *from,
+		    const struct srdma_peer_msg *msg, bool bounced)
 {
 	int ret = -ENOENT;
 
@@ -361,6 +361,6 @@ int srdma_peer_ask(struct srdma_qp *q, struct srdma_peer_answer *a)
 void srdma_peer_init(void)
 {
 	srdma_peer_end_init();
-	srdma_peer_mad_init(take);
+	srdma_peer_mad_init(take_mad);
 	srdma_peer_wish_init();
 }

@@ -314,7 +314,7 @@ static void mad_received(struct ib_mad_agent *agent, struct ib_mad_send_buf *sen
 
 /* Ports */
 
-static void limit(struct ratelimit_state *rs)
+static void limit_rate(struct ratelimit_state *rs)
 {
 	ratelimit_state_init(rs, RATE_INTERVAL, 1);
 	/* Dropped messages are counted, not logged. */
@@ -334,10 +334,10 @@ static void open_port(struct srdma_dev *dev, u32 number)
 		return;
 	refcount_set(&port->users, 1);
 	init_completion(&port->unused);
-	limit(&port->in);
-	limit(&port->out);
-	limit(&port->wishes);
-	limit(&port->tells);
+	limit_rate(&port->in);
+	limit_rate(&port->out);
+	limit_rate(&port->wishes);
+	limit_rate(&port->tells);
 	port->port = number;
 	port->dev = dev;
 	srdma_dev_get(dev);

@@ -94,8 +94,8 @@ struct link {
 	struct srdma_peer_msg reply;
 };
 
-static void tell(struct work_struct *work);
-static DECLARE_DELAYED_WORK(telling, tell);
+static void tell_peers(struct work_struct *work);
+static DECLARE_DELAYED_WORK(telling, tell_peers);
 
 static LIST_HEAD(links);		/* written by the work alone, under links_lock */
 static DEFINE_SPINLOCK(links_lock);	/* a leaf; process context */
@@ -434,7 +434,7 @@ static void give_up_step(struct link *l)
 }
 
 /* Go on with a link. Returns after how many jiffies to go on, 0: there is nothing to do. */
-static unsigned long advance(struct link *l)
+static unsigned long advance_link(struct link *l)
 {
 	bool replied;
 	u8 expect;
@@ -478,7 +478,7 @@ static unsigned long advance(struct link *l)
 	return 0;
 }
 
-/* Has the device the port, or is it gone? */
+/* Does the device still have the port of the link? */
 static bool has_port(const struct link *l)
 {
 	struct srdma_peer_port *port;
@@ -489,7 +489,7 @@ static bool has_port(const struct link *l)
 	return port;
 }
 
-/* Go on with all links. Returns as advance(); @full: a link had more to tell than it has room. */
+/* Go on with all links, as advance_link(). @full: a link had more to tell than it has room. */
 static unsigned long advance_links(bool *full)
 {
 	time64_t old = ktime_get_seconds() - LINK_LIFE;
@@ -497,7 +497,7 @@ static unsigned long advance_links(bool *full)
 	struct link *l, *next;
 
 	list_for_each_entry_safe(l, next, &links, node) {
-		w = advance(l);
+		w = advance_link(l);
 		if (w)
 			wait = wait ? min(wait, w) : w;
 		if (!l->n) {
@@ -511,7 +511,7 @@ static unsigned long advance_links(bool *full)
 	return wait;
 }
 
-static void tell(struct work_struct *work)
+static void tell_peers(struct work_struct *work)
 {
 	static bool busy;	/* a QP is to be looked at again */
 	unsigned long since, wait, next;

@@ -339,7 +339,7 @@ static bool collect_slot(struct srdma_share *s, u32 i, const struct slot_copy *n
 	return possible;
 }
 
-/* What the slots add to @total. False: one says what cannot be. */
+/* Add what the slots say to @total. False: a slot has a figure that cannot be. */
 static bool collect_slots(struct srdma_share *s, struct srdma_figures *total, u64 stamp)
 {
 	const struct swiftrdma_report *r = s->report.map;

@@ -78,8 +78,8 @@ struct srdma_share_user {
 static DEFINE_HASHTABLE(users, USER_BITS);
 
 /*
- * The effective user, or the one who made the outermost user namespace around that without
- * being root: else each subordinate user of a user would have limits of its own.
+ * The user whose limits count: the effective user, or, in user namespaces, the user other than
+ * root who made the outermost of them. Each subordinate user would have limits of its own else.
  */
 static kuid_t charged_user(void)
 {
@@ -479,7 +479,7 @@ struct collect {
 	const void *arg;
 };
 
-static void collect(struct srdma_share *s, void *arg)
+static void collect_share(struct srdma_share *s, void *arg)
 {
 	const struct collect *c = arg;
 
@@ -495,17 +495,17 @@ void srdma_shares_collect(const struct srdma_dev *dev,
 {
 	struct collect c = { .dev = dev, .wants = wants, .arg = arg };
 
-	srdma_shares_walk(collect, &c);
+	srdma_shares_walk(collect_share, &c);
 }
 
-static void assign(struct srdma_share *s, void *arg)
+static void assign_job(struct srdma_share *s, void *arg)
 {
 	srdma_report_assign(s);
 }
 
 static void jobs_assigned(void)
 {
-	srdma_shares_walk(assign, NULL);
+	srdma_shares_walk(assign_job, NULL);
 }
 
 static int open_files(struct srdma_share *s)
@@ -684,7 +684,7 @@ static int change_wish(struct pid *pid, struct srdma_wish *now)
 	return 0;
 }
 
-static int ask(struct pid *pid, const char *job, u64 slo_p99)
+static int ask_for_job(struct pid *pid, const char *job, u64 slo_p99)
 {
 	struct srdma_share *s = next_of_process(pid, NULL);
 	struct srdma_wish *w = NULL;
@@ -721,7 +721,7 @@ int srdma_share_ask(const char *job, u64 slo_p99)
 	int ret;
 
 	mutex_lock(&srdma_share_lock);
-	ret = ask(task_tgid(current), job, slo_p99);
+	ret = ask_for_job(task_tgid(current), job, slo_p99);
 	mutex_unlock(&srdma_share_lock);
 	return ret;
 }

@@ -583,7 +583,7 @@ struct srdma_qp {
 	/* srdma_share_lock. */
 	u64 carried_doorbells;
 
-	/* See there. */
+	/* struct srdma_qp_ends names its lock. */
 	struct srdma_qp_ends ends;
 };
 

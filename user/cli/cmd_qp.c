@@ -99,7 +99,7 @@ GETTER(now_uar)
 		cell_u64(c, now->uar);
 }
 
-/* The other way round. */
+/* The QP of the application whose requests this QP carries. */
 GETTER(carries)
 {
 	const struct snap_qp *qp = row;

@@ -124,7 +124,7 @@ static int32_t any_lane(const struct truth_view *v, const struct prog_term *term
 	first = &v->p->atoms[OBJ_QP][__builtin_ctzll(need)];
 	if (first->simple) {
 		any = prog_or_simple(v->s, first, l);
-		/* It often leaves no lane, or is the whole term. */
+		/* Often the first atom is false for all lanes, or is the whole term. */
 		if (!any || (!(need & (need - 1)) && !term->need[OBJ_UAR]))
 			return any;
 	}

@@ -48,24 +48,24 @@ const char *ends_word(const struct snap_qp *qp)
 }
 
 /* A state that is not known here is that of a later module. */
-static uint32_t known(const struct snap_qp *qp)
+static uint32_t known_level(const struct snap_qp *qp)
 {
 	return qp->ends < __SWIFTRDMA_ENDS_MAX ? qp->ends : SWIFTRDMA_ENDS_WAITING;
 }
 
 const char *ends_why_key(const struct snap_qp *qp)
 {
-	return whys[known(qp)].key;
+	return whys[known_level(qp)].key;
 }
 
 const char *ends_why_word(const struct snap_qp *qp)
 {
-	return whys[known(qp)].word;
+	return whys[known_level(qp)].word;
 }
 
 const char *ends_why_words(const struct snap_qp *qp)
 {
-	return whys[known(qp)].words;
+	return whys[known_level(qp)].words;
 }
 
 bool ends_is_wished_here(const struct snap_qp *qp)

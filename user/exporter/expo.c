@@ -415,6 +415,6 @@ enum expo_format expo_negotiate(const char *accept)
 		}
 		accept += n + (accept[n] == ',');
 	}
-	/* The text format is for those who ask for neither. */
+	/* A client that asks for neither format gets text. */
 	return best[EXPO_OPENMETRICS] > best[EXPO_TEXT] ? EXPO_OPENMETRICS : EXPO_TEXT;
 }

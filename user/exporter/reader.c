@@ -66,7 +66,7 @@ static int answer_request(struct reader *r)
 
 	if (!err)
 		err = io_snapshot(r->io, &r->snap, NULL);
-	/* What is in force is for those who see jobs. */
+	/* Only privileged readers may read what is in force. */
 	if (!err && r->snap.admin && io_actions(r->io, &actions, &n) < 0)
 		n = 0;
 	if (err < 0) {

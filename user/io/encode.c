@@ -88,7 +88,7 @@ static int put_nest(struct nl_msg *msg, int type, const struct srdma_set *set,
 	int err = nest ? srdma_put(msg, set, obj, asked, given) : -NLE_NOMEM;
 
 	if (!err)
-		/* An owner of whom nothing is known is not the same as none. */
+		/* An owner without a known figure is not the same as no owner. */
 		nla_nest_end_keep_empty(msg, nest);
 	return err;
 }
@@ -191,7 +191,7 @@ struct exchange {
 	uint32_t seq;
 };
 
-static struct nl_msg *begin(const struct exchange *x, int flags, size_t room)
+static struct nl_msg *begin_message(const struct exchange *x, int flags, size_t room)
 {
 	struct nl_msg *msg = nlmsg_alloc_size(NLMSG_HDRLEN + GENL_HDRLEN + room);
 
@@ -201,7 +201,7 @@ static struct nl_msg *begin(const struct exchange *x, int flags, size_t room)
 }
 
 /* Frees @msg; @err: what its attributes came to. */
-static int end(const struct exchange *x, struct nl_msg *msg, int err)
+static int end_message(const struct exchange *x, struct nl_msg *msg, int err)
 {
 	const struct nlmsghdr *nlh = nlmsg_hdr(msg);
 
@@ -210,20 +210,20 @@ static int end(const struct exchange *x, struct nl_msg *msg, int err)
 	return err;
 }
 
-static int ask(struct exchange *x, int cmd, const struct snapshot *was)
+static int add_request(struct exchange *x, int cmd, const struct snapshot *was)
 {
 	struct nl_msg *msg;
 
 	x->cmd = cmd;
 	x->seq++;
-	msg = begin(x, NLM_F_REQUEST | NLM_F_DUMP, NLA_HDRLEN + sizeof(uint64_t));
+	msg = begin_message(x, NLM_F_REQUEST | NLM_F_DUMP, NLA_HDRLEN + sizeof(uint64_t));
 	if (!msg)
 		return -ENOMEM;
-	return end(x, msg, was ? nla_put_u64(msg, SWIFTRDMA_A_SINCE, was->generation) : 0);
+	return end_message(x, msg, was ? nla_put_u64(msg, SWIFTRDMA_A_SINCE, was->generation) : 0);
 }
 
 /* The end of the answer, with what the kernel says of a caller without privileges. */
-static int finish(const struct exchange *x, int error)
+static int add_done(const struct exchange *x, int error)
 {
 	const struct {
 		struct nlmsghdr nlh;
@@ -245,9 +245,9 @@ static int put_each(const struct exchange *x, const struct snapshot *s, size_t n
 	int err = 0;
 
 	for (size_t i = 0; i < n && !err; i++) {
-		struct nl_msg *msg = begin(x, NLM_F_MULTI, room);
+		struct nl_msg *msg = begin_message(x, NLM_F_MULTI, room);
 
-		err = msg ? end(x, msg, put(msg, s, i)) : -ENOMEM;
+		err = msg ? end_message(x, msg, put(msg, s, i)) : -ENOMEM;
 	}
 	return err;
 }
@@ -256,11 +256,11 @@ static int put_each(const struct exchange *x, const struct snapshot *s, size_t n
 static int encode_each(struct exchange *x, int cmd, const struct snapshot *s, size_t n,
 		       int (*put)(struct nl_msg *msg, const struct snapshot *s, size_t i))
 {
-	int err = ask(x, cmd, NULL);
+	int err = add_request(x, cmd, NULL);
 
 	if (!err)
 		err = put_each(x, s, n, OBJECT_ROOM, put);
-	return err ? err : finish(x, 0);
+	return err ? err : add_done(x, 0);
 }
 
 static int put_dev(struct nl_msg *msg, const struct snapshot *s, size_t i)
@@ -314,9 +314,9 @@ static int encode_job(struct exchange *x, const struct snap_job *job)
 	int err;
 
 	do {
-		struct nl_msg *msg = begin(x, NLM_F_MULTI, room);
+		struct nl_msg *msg = begin_message(x, NLM_F_MULTI, room);
 
-		err = msg ? end(x, msg, put_job(msg, job, from)) : -ENOMEM;
+		err = msg ? end_message(x, msg, put_job(msg, job, from)) : -ENOMEM;
 		from += RULES;
 	} while (!err && from < job->n_rules);
 	return err;
@@ -324,11 +324,11 @@ static int encode_job(struct exchange *x, const struct snap_job *job)
 
 static int encode_jobs(struct exchange *x, const struct snapshot *s)
 {
-	int err = ask(x, SWIFTRDMA_CMD_JOB_GET, NULL);
+	int err = add_request(x, SWIFTRDMA_CMD_JOB_GET, NULL);
 
 	for (size_t i = 0; i < s->n_jobs && s->admin && !err; i++)
 		err = encode_job(x, &s->jobs[i]);
-	return err ? err : finish(x, s->admin ? 0 : -EPERM);
+	return err ? err : add_done(x, s->admin ? 0 : -EPERM);
 }
 
 static int put_job_report(struct nl_msg *msg, const struct snapshot *s, size_t i)
@@ -355,12 +355,12 @@ static int encode_reports(struct exchange *x, const struct snapshot *s)
 
 	if (!s->n_job_reports && !s->n_qp_reports)
 		return 0;
-	err = ask(x, SWIFTRDMA_CMD_REPORT_GET, NULL);
+	err = add_request(x, SWIFTRDMA_CMD_REPORT_GET, NULL);
 	if (!err)
 		err = put_each(x, s, s->n_job_reports, REPORT_ROOM, put_job_report);
 	if (!err)
 		err = put_each(x, s, s->n_qp_reports, OBJECT_ROOM, put_qp_report);
-	return err ? err : finish(x, 0);
+	return err ? err : add_done(x, 0);
 }
 
 /* --- QPs ------------------------------------------------------------------------- */
@@ -404,11 +404,13 @@ static int encode_end(struct exchange *x, const struct snapshot *s)
 {
 	const struct srdma_end count = { s->generation, s->time, (uint32_t)s->n_qps,
 					 s->armed };
-	struct nl_msg *msg = begin(x, NLM_F_MULTI, OBJECT_ROOM);
-	int err = msg ? end(x, msg, put_nest(msg, SWIFTRDMA_A_SNAPSHOT, &srdma_end_set, &count,
-					     0, 0)) : -ENOMEM;
+	struct nl_msg *msg = begin_message(x, NLM_F_MULTI, OBJECT_ROOM);
+	int err;
 
-	return err ? err : finish(x, 0);
+	if (!msg)
+		return -ENOMEM;
+	err = end_message(x, msg, put_nest(msg, SWIFTRDMA_A_SNAPSHOT, &srdma_end_set, &count, 0, 0));
+	return err ? err : add_done(x, 0);
 }
 
 static int encode_qps(struct exchange *x, const struct snapshot *s,
@@ -419,7 +421,7 @@ static int encode_qps(struct exchange *x, const struct snapshot *s,
 
 	if (was && !has_all_qps(s, was))
 		was = NULL;
-	err = ask(x, SWIFTRDMA_CMD_QP_GET, was);
+	err = add_request(x, SWIFTRDMA_CMD_QP_GET, was);
 	for (size_t i = 0; i < s->n_qps && !err; i++) {
 		const struct snap_qp *qp = &s->qps[i];
 		struct nl_msg *msg;
@@ -427,8 +429,8 @@ static int encode_qps(struct exchange *x, const struct snapshot *s,
 		if (was && k < was->n_qps && !SNAP_CMP_QP(&was->qps[k], qp) &&
 		    is_same_qp(s, qp, was, &was->qps[k++]))
 			continue;
-		msg = begin(x, NLM_F_MULTI, OBJECT_ROOM);
-		err = msg ? end(x, msg, srdma_put_qp(msg, qp, owner_of(s, qp))) : -ENOMEM;
+		msg = begin_message(x, NLM_F_MULTI, OBJECT_ROOM);
+		err = msg ? end_message(x, msg, srdma_put_qp(msg, qp, owner_of(s, qp))) : -ENOMEM;
 	}
 	return err ? err : encode_end(x, s);
 }

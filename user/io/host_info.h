@@ -136,7 +136,7 @@ struct host {
 	struct host_module module;
 	struct host_kernel kernel;
 	struct host_unit unit;
-	struct host_proc self;	/* whoever asks; what it started with */
+	struct host_proc self;	/* the process that asks, with the privileges that it started with */
 	bool procs_all;		/* processes of other users could be examined */
 	struct host_agent *agents;	size_t n_agents, cap_agents;
 	struct host_dev *devs;		size_t n_devs, cap_devs;

@@ -8,9 +8,9 @@
 #include "base/array.h"
 #include "io/attr.h"
 
-static int take(const struct srdma_set *set, struct srdma_reading *r, void **array,
-		size_t *n, size_t *cap, size_t size, const void *data,
-		size_t len)
+static int take_record(const struct srdma_set *set, struct srdma_reading *r, void **array,
+		       size_t *n, size_t *cap, size_t size, const void *data,
+		       size_t len)
 {
 	void *obj = array_next(array, *n, cap, size);
 	int err = obj ? srdma_fill(set, r, obj, data, len, NULL) : -ENOMEM;
@@ -20,8 +20,8 @@ static int take(const struct srdma_set *set, struct srdma_reading *r, void **arr
 }
 
 #define TAKE(set, array, data, len)					\
-	take(set, r, (void **)&r->snap->array, &r->snap->n_##array,	\
-	     &r->snap->cap_##array, sizeof(*r->snap->array), data, len)
+	take_record(set, r, (void **)&r->snap->array, &r->snap->n_##array,	\
+		    &r->snap->cap_##array, sizeof(*r->snap->array), data, len)
 
 static const struct srdma_field owner_fields[] = {
 	F(SWIFTRDMA_OWNER_A_PID, U32, snap_owner, pid, 0),

@@ -40,12 +40,12 @@ static uint32_t *bucket_of(const struct model_cache *c, uint64_t name)
 	return &c->bucket[((uint32_t)name + object * 0x9e3779b1U) & c->mask];
 }
 
-static bool cached(const struct model_cache *c, uint32_t i)
+static bool is_cached(const struct model_cache *c, uint32_t i)
 {
 	return c->ctx[i].last_use >= c->oldest;
 }
 
-static void chain(struct model_cache *c, uint32_t i)
+static void chain_entry(struct model_cache *c, uint32_t i)
 {
 	uint32_t *bucket = bucket_of(c, c->ctx[i].name);
 
@@ -61,8 +61,8 @@ static MODEL_APART void forget_evicted(struct model_cache *c)
 	for (i = 0; i <= c->mask; i++)
 		c->bucket[i] = MODEL_NONE;
 	for (i = c->slots; i-- > 0;) {
-		if (cached(c, i)) {
-			chain(c, i);
+		if (is_cached(c, i)) {
+			chain_entry(c, i);
 			continue;
 		}
 		c->ctx[i].name = 0;
@@ -71,7 +71,7 @@ static MODEL_APART void forget_evicted(struct model_cache *c)
 	}
 }
 
-static uint32_t find(const struct model_cache *c, uint64_t name)
+static uint32_t find_entry(const struct model_cache *c, uint64_t name)
 {
 	uint32_t i = *bucket_of(c, name);
 
@@ -82,7 +82,7 @@ static uint32_t find(const struct model_cache *c, uint64_t name)
 
 static uint32_t find_or_add(struct model_cache *c, uint64_t name)
 {
-	uint32_t i = find(c, name);
+	uint32_t i = find_entry(c, name);
 
 	if (i != MODEL_NONE)
 		return i;
@@ -91,7 +91,7 @@ static uint32_t find_or_add(struct model_cache *c, uint64_t name)
 	i = c->free;
 	c->free = c->next[i];
 	c->ctx[i] = (struct model_context){ .name = name };
-	chain(c, i);
+	chain_entry(c, i);
 	return i;
 }
 
@@ -131,7 +131,7 @@ static void count_out(struct model *m, const struct model_context *x)
 	m->cache.n--;
 }
 
-static void evict(struct model *m)
+static void evict_entry(struct model *m)
 {
 	struct model_cache *c = &m->cache;
 	struct model_context *x;
@@ -145,7 +145,7 @@ static void evict(struct model *m)
 }
 
 /* Puts a context into the cache. False: it never fits, so each use is a fetch. */
-static bool fetch(struct model *m, enum model_kind kind)
+static bool fetch_entry(struct model *m, enum model_kind kind)
 {
 	struct model_cache *c = &m->cache;
 	uint32_t need = m->p.entry_bytes[kind];
@@ -153,29 +153,29 @@ static bool fetch(struct model *m, enum model_kind kind)
 	if (need > m->p.cache_bytes)
 		return false;
 	while (c->n == m->n.contexts || c->bytes + need > m->p.cache_bytes)
-		evict(m);
+		evict_entry(m);
 	c->bytes += need;
 	c->n++;
 	return true;
 }
 
 /* A use of the context in slot @i. False: a miss, now fetched. */
-static inline bool use(struct model *m, enum model_kind kind, uint32_t i)
+static inline bool use_entry(struct model *m, enum model_kind kind, uint32_t i)
 {
-	bool hit = cached(&m->cache, i);
+	bool hit = is_cached(&m->cache, i);
 
 	if (hit)
 		m->stats.hits[kind]++;
 	else
 		m->stats.misses[kind]++;
-	if (hit || fetch(m, kind))
+	if (hit || fetch_entry(m, kind))
 		append_use(&m->cache, i);
 	return hit;
 }
 
 bool model_cache_use(struct model *m, enum model_kind kind, uint64_t key)
 {
-	return use(m, kind, find_or_add(&m->cache, name_of(kind, key)));
+	return use_entry(m, kind, find_or_add(&m->cache, name_of(kind, key)));
 }
 
 /* The same, of a QP's own context. @at: the slot where it was last. */
@@ -185,7 +185,7 @@ static inline bool use_at(struct model *m, enum model_kind kind, uint64_t key, u
 
 	if (*at >= m->cache.slots || m->cache.ctx[*at].name != name)
 		*at = find_or_add(&m->cache, name);
-	return use(m, kind, *at);
+	return use_entry(m, kind, *at);
 }
 
 unsigned int model_cache_misses(struct model *m, struct model_qp *qp, uint64_t mtt)
@@ -219,9 +219,9 @@ void model_cache_expect_mtt(const struct model *m, uint64_t mtt)
 void model_forget(struct model *m, enum model_kind kind, uint64_t key)
 {
 	struct model_cache *c = &m->cache;
-	uint32_t i = find(c, name_of(kind, key));
+	uint32_t i = find_entry(c, name_of(kind, key));
 
-	if (i == MODEL_NONE || !cached(c, i))
+	if (i == MODEL_NONE || !is_cached(c, i))
 		return;
 	count_out(m, &c->ctx[i]);
 	c->ctx[i].last_use = 0;
@@ -230,7 +230,7 @@ void model_forget(struct model *m, enum model_kind kind, uint64_t key)
 void model_cache_fit(struct model *m)
 {
 	while (m->cache.bytes > m->p.cache_bytes)
-		evict(m);
+		evict_entry(m);
 }
 
 void model_cache_empty(struct model *m)

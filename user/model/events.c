@@ -13,7 +13,7 @@
 #include "model/internal.h"
 
 /* A power of two, so that all leaves are at one depth. */
-static uint32_t leaves(uint32_t sources)
+static uint32_t count_leaves(uint32_t sources)
 {
 	uint32_t n = 1;
 
@@ -25,7 +25,7 @@ static uint32_t leaves(uint32_t sources)
 /* A node has the index of its children divided by two; there is no node 0. */
 size_t model_events_nodes(uint32_t sources)
 {
-	return 2 * (size_t)leaves(sources);
+	return 2 * (size_t)count_leaves(sources);
 }
 
 void model_events_init(struct model_events *e, uint64_t *when, uint32_t *src, uint32_t sources)
@@ -34,7 +34,7 @@ void model_events_init(struct model_events *e, uint64_t *when, uint32_t *src, ui
 
 	e->when = when;
 	e->src = src;
-	e->leaf = leaves(sources);
+	e->leaf = count_leaves(sources);
 	for (i = 0; i < model_events_nodes(sources); i++) {
 		when[i] = MODEL_NEVER;
 		src[i] = MODEL_NONE;

@@ -22,7 +22,7 @@ static MODEL_APART void source_event(struct model *m, uint32_t src)
 }
 
 /* Order of events at the same time: registers, units, elements, port, pipe. */
-static inline void step(struct model *m, uint64_t when)
+static inline void step_to(struct model *m, uint64_t when)
 {
 	bool unit = model_events_first(&m->units) == when;
 
@@ -41,7 +41,7 @@ static inline void step(struct model *m, uint64_t when)
 MODEL_WHOLE void model_step(struct model *m, uint64_t when)
 {
 	m->told = when;
-	step(m, when);
+	step_to(m, when);
 }
 
 void model_run_until(struct model *m, uint64_t now)
@@ -50,7 +50,7 @@ void model_run_until(struct model *m, uint64_t now)
 
 	m->told = now;
 	while ((when = model_first(m)) <= now && when != MODEL_NEVER)
-		step(m, when);
+		step_to(m, when);
 	if (m->now < now)
 		m->now = now;
 }
@@ -142,7 +142,7 @@ int model_set_params(struct model *m, const struct model_params *p)
 	return 0;
 }
 
-static uint32_t buckets(const struct model_sizes *n)
+static uint32_t count_buckets(const struct model_sizes *n)
 {
 	uint32_t b = 1;
 
@@ -152,9 +152,9 @@ static uint32_t buckets(const struct model_sizes *n)
 }
 
 /* Four for each context, so that few of a full ring are moved to its beginning. */
-static uint32_t uses(const struct model_sizes *n)
+static uint32_t count_uses(const struct model_sizes *n)
 {
-	return 4 * buckets(n);
+	return 4 * count_buckets(n);
 }
 
 enum part {
@@ -163,7 +163,7 @@ enum part {
 };
 
 /* Offset of each array from the first line of the memory; at[PARTS]: the end of the last. */
-static void layout(const struct model_sizes *n, size_t at[PARTS + 1])
+static void lay_out(const struct model_sizes *n, size_t at[PARTS + 1])
 {
 	const struct model *m = NULL;
 	size_t bytes[PARTS] = {
@@ -178,8 +178,8 @@ static void layout(const struct model_sizes *n, size_t at[PARTS + 1])
 		[PART_ELEMENT] = n->elements * sizeof(*m->element),
 		[PART_CONTEXT] = 2 * n->contexts * sizeof(*m->cache.ctx),
 		[PART_NEXT] = 2 * n->contexts * sizeof(*m->cache.next),
-		[PART_BUCKET] = buckets(n) * sizeof(*m->cache.bucket),
-		[PART_USE] = uses(n) * sizeof(*m->cache.use),
+		[PART_BUCKET] = count_buckets(n) * sizeof(*m->cache.bucket),
+		[PART_USE] = count_uses(n) * sizeof(*m->cache.use),
 	};
 	int i;
 
@@ -200,7 +200,7 @@ size_t model_bytes(const struct model_sizes *n)
 
 	if (!sizes_ok(n))
 		return 0;
-	layout(n, at);
+	lay_out(n, at);
 	return at[PARTS] + LINE - 1;	/* the first line may begin within the memory */
 }
 
@@ -213,7 +213,7 @@ int model_init(struct model *m, void *mem, const struct model_sizes *n,
 
 	if (!sizes_ok(n) || !params_ok(p))
 		return -EINVAL;
-	layout(n, at);
+	lay_out(n, at);
 	memset(base, 0, at[PARTS]);
 	memset(m, 0, sizeof(*m));
 	m->n = *n;
@@ -234,10 +234,10 @@ int model_init(struct model *m, void *mem, const struct model_sizes *n,
 	m->cache.ctx = (void *)(base + at[PART_CONTEXT]);
 	m->cache.bucket = (void *)(base + at[PART_BUCKET]);
 	m->cache.next = (void *)(base + at[PART_NEXT]);
-	m->cache.mask = buckets(n) - 1;
+	m->cache.mask = count_buckets(n) - 1;
 	m->cache.slots = 2 * n->contexts;
 	m->cache.use = (void *)(base + at[PART_USE]);
-	m->cache.use_mask = uses(n) - 1;
+	m->cache.use_mask = count_uses(n) - 1;
 	model_cache_init(m);
 	for (i = 0; i < n->wrs; i++)
 		m->wr[i].next = i + 1 < n->wrs ? i + 1 : MODEL_NONE;

@@ -209,7 +209,7 @@ static inline uint64_t model_events_first(const struct model_events *e)
 	return e->when[1];
 }
 
-/* And whose it is. */
+/* The source of the first event. */
 static inline uint32_t model_events_source(const struct model_events *e)
 {
 	return e->src[1];

@@ -255,7 +255,7 @@ static void group_charge(struct model *m, uint32_t g, int32_t turn)
  * sender with nothing left to send has left its list: its next turn begins anew. @last: the
  * packet ended a message.
  */
-static void charge(struct model *m, uint32_t q, uint64_t wire, bool last)
+static void charge_buckets(struct model *m, uint32_t q, uint64_t wire, bool last)
 {
 	/*
 	 * More than a packet is sent at once only where sending takes no time and shares
@@ -288,7 +288,7 @@ static void port_stall(struct model *m, bool stalled)
 }
 
 /* A packet of @wire bytes begins, with @bytes of @w's payload; @last: it is the last one. */
-static void transmit(struct model *m, uint32_t w, uint64_t wire, uint32_t bytes, bool last)
+static void transmit_packets(struct model *m, uint32_t w, uint64_t wire, uint32_t bytes, bool last)
 {
 	uint64_t ps = link_ps(m, wire), due;
 
@@ -387,8 +387,8 @@ static void port_send(struct model *m)
 		if (qp->ready.head == MODEL_NONE)
 			qp_unlist(m, q);
 	}
-	charge(m, q, wire, !wr->left);
-	transmit(m, w, wire, bytes, !wr->left);
+	charge_buckets(m, q, wire, !wr->left);
+	transmit_packets(m, w, wire, bytes, !wr->left);
 }
 
 /* Schedules the next send: now, or when the packet on the wire has ended. */
@@ -431,7 +431,7 @@ static bool send_alone(struct model *m, uint32_t w)
 	class_wake(m, &m->port.cls[qp->cls]);
 	class_charge(m, qp->cls, wire, (uint32_t)wire);
 	el->sent_bytes += wire;
-	transmit(m, w, wire, wr->bytes, true);
+	transmit_packets(m, w, wire, wr->bytes, true);
 	return true;
 }
 

@@ -6,7 +6,7 @@
 #include "model/internal.h"
 
 /* The WR is in the NIC. */
-static inline void grant(struct model *m, uint32_t wr)
+static inline void grant_uar(struct model *m, uint32_t wr)
 {
 	struct model_qp *qp = &m->qp[m->wr[wr].qp];
 
@@ -98,7 +98,7 @@ void model_uar_add(struct model *m, uint32_t wr)
 			      (m->now >= uar->free_at || uar->last_qp == q)))) {
 		uar->last_qp = q;
 		uar->free_at = m->now + m->p.uar_hold_ps;
-		grant(m, wr);
+		grant_uar(m, wr);
 		return;
 	}
 	uar_wait(m, q, wr);
@@ -123,7 +123,7 @@ void model_uar_event(struct model *m, uint32_t u)
 		uar->last_qp = q;
 		uar->contended++;
 		uar->wait_ps += m->now - m->wr[wr].posted;
-		grant(m, wr);
+		grant_uar(m, wr);
 	}
 	if (uar->active)
 		uar_serve(m, u);

@@ -45,7 +45,7 @@ static uint64_t wqe_ps(struct model *m, const struct model_wr *wr)
  * one the contexts, and of the one after it what tells where they are. Earlier would be too early,
  * because of many QPs the CPU's caches would lose them again before their use.
  */
-static inline void expect(const struct model *m, const struct model_wr *wr)
+static inline void expect_state(const struct model *m, const struct model_wr *wr)
 {
 	const struct model_wr *next;
 
@@ -76,7 +76,7 @@ static inline void pu_start(struct model *m, uint32_t k)
 	} else if (!wr_dead(m, &m->wr[pu->wrs.head])) {
 		ps = wqe_ps(m, &m->wr[pu->wrs.head]) +
 		     fetch_contexts(m, &m->wr[pu->wrs.head]);
-		expect(m, &m->wr[pu->wrs.head]);
+		expect_state(m, &m->wr[pu->wrs.head]);
 	}
 	pu->busy = true;
 	pu->busy_ps += ps;

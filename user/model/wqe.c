@@ -22,7 +22,7 @@ void model_wqe_drop(struct model *m, uint32_t w)
 	m->wr[w].held = MODEL_NONE;
 }
 
-static void hold(struct model *m, uint32_t w)
+static void hold_wqe(struct model *m, uint32_t w)
 {
 	while (m->n_held >= m->p.wqe_limit)
 		model_wqe_drop(m, m->held[(uint64_t)model_random(m) * m->n_held >> 32]);
@@ -37,13 +37,13 @@ static bool may_go(const struct model *m, const struct model_wr *wr)
 	return wr->op != MODEL_READ || !qp->reads || qp->slots < qp->reads;
 }
 
-static void go(struct model *m, uint32_t w)
+static void release_wqe(struct model *m, uint32_t w)
 {
 	struct model_wr *wr = &m->wr[w];
 
 	m->qp[wr->qp].slots += wr->op == MODEL_READ;
 	if (m->p.wqe_limit)
-		hold(m, w);
+		hold_wqe(m, w);
 	model_pu_add(m, w);
 }
 
@@ -53,7 +53,7 @@ void model_wqe_add(struct model *m, uint32_t w)
 	struct model_qp *qp = &m->qp[wr->qp];
 
 	if (qp->stalled.head == MODEL_NONE && may_go(m, wr)) {
-		go(m, w);
+		release_wqe(m, w);
 		return;
 	}
 	wr->stalled = true;
@@ -68,7 +68,7 @@ void model_wqe_done(struct model *m, uint32_t w)
 	model_wqe_drop(m, w);
 	qp->slots -= m->wr[w].op == MODEL_READ;
 	while (qp->stalled.head != MODEL_NONE && may_go(m, &m->wr[qp->stalled.head]))
-		go(m, wr_pop(m, &qp->stalled));
+		release_wqe(m, wr_pop(m, &qp->stalled));
 }
 
 void model_wqe_forget(struct model *m, uint32_t q)

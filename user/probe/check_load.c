@@ -69,7 +69,7 @@ static void add_rate(struct probe *p, struct probe_finding *f, bool own, uint32_
 	}
 }
 
-/* False, and said: not measured. */
+/* False: not measured, and @f says why. */
 static bool measure_both(struct probe *p, struct probe_finding *f, struct nic *bare,
 			 uint32_t threads, double rate[2])
 {

@@ -130,7 +130,7 @@ const struct probe_check probe_checks[] = {
 
 const size_t probe_n_checks = sizeof(probe_checks) / sizeof(probe_checks[0]);
 
-/* True, and said: something that the check needs is missing. */
+/* True: something that the check needs is missing, and @f says what. */
 static bool lacks(struct probe *p, const struct probe_check *check, struct probe_finding *f)
 {
 	if (check->needs & NEEDS_MLX5 && !p->mlx5)

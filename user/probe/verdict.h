@@ -44,7 +44,7 @@ struct probe_figure {
 struct probe_finding {
 	const char *check;	/* its name */
 	const char *assumed;	/* what SwiftRDMA assumes, as a sentence */
-	const char *source;	/* where it does, and who says so */
+	const char *source;	/* where SwiftRDMA assumes it, and the document or measurement behind that */
 	enum probe_verdict verdict;
 	char found[PROBE_FOUND];
 	struct probe_figure figures[PROBE_FIGURES];

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* A random number between @lo and @hi. */
-static double between(uint64_t *state, double lo, double hi)
+static double random_between(uint64_t *state, double lo, double hi)
 {
 	uint64_t v = *state += 0x9e3779b97f4a7c15ULL;
 
@@ -22,11 +22,11 @@ void fleet_host(const struct scenario *sc, uint32_t host, struct scenario *to)
 	size_t i;
 
 	*to = *sc;
-	to->seed = 1 + (uint32_t)between(&state, 0, 4294967290.0);
+	to->seed = 1 + (uint32_t)random_between(&state, 0, 4294967290.0);
 	/* Varies a rate from half to one and a half times; for a closed loop, the threads. */
 	for (i = 0; i < to->n_jobs; i++) {
 		struct sim_job *j = &to->jobs[i];
-		double load = between(&state, 0.5, 1.5);
+		double load = random_between(&state, 0.5, 1.5);
 
 		if (j->arrival == SIM_OPEN)
 			j->rate *= load;
@@ -37,8 +37,8 @@ void fleet_host(const struct scenario *sc, uint32_t host, struct scenario *to)
 	}
 }
 
-static void add(struct fleet_result *res, const struct scenario *sc,
-		const struct sim_result *r)
+static void add_host(struct fleet_result *res, const struct scenario *sc,
+		     const struct sim_result *r)
 {
 	size_t i;
 
@@ -72,7 +72,7 @@ int fleet_run(const struct scenario *sc, const struct config *cfg,
 		fleet_host(sc, i, own);
 		err = sim_run(own, &opt, r);
 		if (!err)
-			add(res, own, r);
+			add_host(res, own, r);
 		if (progress)
 			fprintf(progress, "\r%u of %u hosts ", i + 1, hosts);
 	}

@@ -27,7 +27,7 @@ static uint64_t random_below(struct sim *s, uint64_t bound)
 }
 
 /* When the thread continues; MODEL_NEVER: when another thread releases a lock. */
-static void schedule(struct sim *s, uint32_t thread, uint64_t at)
+static void schedule_thread(struct sim *s, uint32_t thread, uint64_t at)
 {
 	sim_next_set(&s->next, thread, at);
 }
@@ -43,14 +43,14 @@ static void line_up(struct sim *s, struct sim_line *l, enum sim_link link, uint3
 	l->tail = thread;
 }
 
-static void leave(struct sim *s, struct sim_line *l, enum sim_link link)
+static void leave_line(struct sim *s, struct sim_line *l, enum sim_link link)
 {
 	l->head = s->thread[l->head].next[link];
 	l->n--;
 }
 
 /* Threads on the way to the register: at the lock of one of its QPs. */
-static uint32_t coming(const struct sim_uar *uar)
+static uint32_t threads_coming(const struct sim_uar *uar)
 {
 	return uar->at_qps - uar->with_qp;
 }
@@ -59,16 +59,16 @@ static uint32_t coming(const struct sim_uar *uar)
 static void serve_uar(struct sim *s, uint32_t u, uint64_t from)
 {
 	const struct sim_uar *uar = &s->uar[u];
-	uint32_t n = uar->line.n + (coming(uar) + 1) / 2;
+	uint32_t n = uar->line.n + (threads_coming(uar) + 1) / 2;
 
-	schedule(s, uar->line.head, from + model_crowd_ps(&s->uar_crowd, n));
+	schedule_thread(s, uar->line.head, from + model_crowd_ps(&s->uar_crowd, n));
 }
 
 static void serve_qp(struct sim *s, uint32_t q, uint64_t from)
 {
 	const struct sim_line *l = &s->qp[q].line;
 
-	schedule(s, l->head, from + model_crowd_ps(&s->qp_crowd, l->n));
+	schedule_thread(s, l->head, from + model_crowd_ps(&s->qp_crowd, l->n));
 }
 
 /* --- Posting ----------------------------------------------------------------------- */
@@ -85,7 +85,7 @@ static uint32_t take_wr(struct sim *s, uint32_t thread)
 	return w;
 }
 
-static void post(struct sim *s, uint32_t q, uint32_t w, uint64_t now)
+static void post_wr(struct sim *s, uint32_t q, uint32_t w, uint64_t now)
 {
 	const struct sim_wr *wr = &s->wr[w];
 	struct sim_state *j = &s->job[wr->job];
@@ -137,7 +137,7 @@ static SIM_APART void dispatch(struct sim *s, uint32_t q, uint64_t now)
 		w = j->head;
 		j->head = s->wr[w].next;
 		j->turn += (int64_t)(j->is->bytes + 64) * 1024 / j->weight;
-		post(s, q, w, now);
+		post_wr(s, q, w, now);
 	}
 }
 
@@ -162,7 +162,7 @@ static SIM_APART void enqueue(struct sim *s, uint32_t q, uint32_t w, uint64_t no
 	dispatch(s, q, now);
 }
 
-static bool shared(const struct sim *s, uint32_t job)
+static bool is_shared(const struct sim *s, uint32_t job)
 {
 	uint32_t i;
 
@@ -172,7 +172,7 @@ static bool shared(const struct sim *s, uint32_t job)
 	return false;
 }
 
-static void ring(struct sim *s, uint32_t thread, uint64_t now)
+static void ring_doorbell(struct sim *s, uint32_t thread, uint64_t now)
 {
 	struct sim_thread *t = &s->thread[thread];
 	uint32_t w = take_wr(s, thread);
@@ -180,15 +180,15 @@ static void ring(struct sim *s, uint32_t thread, uint64_t now)
 
 	t->left--;
 	t->out++;
-	if (shared(s, t->job))
+	if (is_shared(s, t->job))
 		enqueue(s, t->qp, w, now);
 	else
-		post(s, t->qp, w, now);
+		post_wr(s, t->qp, w, now);
 	if (t->has_qp) {
 		l = &s->qp[t->qp].line;
 		t->has_qp = false;
 		s->uar[s->m.qp[t->qp].uar].at_qps--;
-		leave(s, l, SIM_QP_LINE);
+		leave_line(s, l, SIM_QP_LINE);
 		if (l->n)
 			serve_qp(s, t->qp, now);
 	}
@@ -201,12 +201,12 @@ static void want_uar(struct sim *s, uint32_t thread, uint64_t now)
 	uint32_t u = s->m.qp[t->qp].uar;
 	struct sim_uar *uar = &s->uar[u];
 
-	if (uar->users <= 1 || (!uar->line.n && coming(uar) == t->has_qp &&
+	if (uar->users <= 1 || (!uar->line.n && threads_coming(uar) == t->has_qp &&
 				(now >= uar->free_at || uar->last == thread))) {
 		/* The thread is alone, but delays others while it writes. */
 		uar->last = thread;
 		uar->free_at = now + s->sc->host.uar_hold_ps;
-		ring(s, thread, now);
+		ring_doorbell(s, thread, now);
 		return;
 	}
 	line_up(s, &uar->line, SIM_UAR_LINE, thread);
@@ -216,7 +216,7 @@ static void want_uar(struct sim *s, uint32_t thread, uint64_t now)
 	if (uar->line.n == 1)
 		serve_uar(s, u, uar->free_at > now ? uar->free_at : now);
 	else
-		schedule(s, thread, MODEL_NEVER);
+		schedule_thread(s, thread, MODEL_NEVER);
 }
 
 void sim_use_qps(struct sim_state *j, uint32_t qps)
@@ -226,7 +226,7 @@ void sim_use_qps(struct sim_state *j, uint32_t qps)
 	j->spread = qps > j->threads ? qps / j->threads : 1;
 }
 
-static bool sole(const struct sim *s, const struct sim_thread *t)
+static bool is_sole(const struct sim *s, const struct sim_thread *t)
 {
 	return s->job[t->job].at->sharers <= 1;
 }
@@ -247,7 +247,7 @@ static void move_qp(struct sim *s, uint32_t q)
 }
 
 /* The QP that the thread uses next: a random one of its own, if it has several. */
-static void assign(struct sim *s, struct sim_thread *t)
+static void pick_qp(struct sim *s, struct sim_thread *t)
 {
 	const struct sim_state *o = s->job[t->job].at;
 	uint32_t nth = t->nth;
@@ -257,7 +257,7 @@ static void assign(struct sim *s, struct sim_thread *t)
 	t->qp = o->first_qp + (nth < o->use_qps ? nth : nth % o->use_qps);
 	model_expect(&s->m, t->qp);
 	if (s->moving && s->qp[t->qp].want != s->m.qp[t->qp].uar && !s->qp[t->qp].line.n &&
-	    sole(s, t))
+	    is_sole(s, t))
 		move_qp(s, t->qp);
 }
 
@@ -303,7 +303,7 @@ static void become_idle(struct sim *s, uint32_t thread, uint64_t until)
 
 	t->step = SIM_IDLE;
 	s->waits[thread] = may_begin(t, s->job[t->job].is);
-	schedule(s, thread, until);
+	schedule_thread(s, thread, until);
 }
 
 /* Starts the next WR of a thread that has become idle. */
@@ -345,10 +345,10 @@ void sim_begin(struct sim *s, uint32_t thread, uint64_t now)
 		t->arrival = t->came;
 		t->came += arrival_gap(&t->came_rng, is->rate);
 	}
-	assign(s, t);
+	pick_qp(s, t);
 	j->going++;
 	t->step = SIM_CPU;
-	schedule(s, thread, now + s->post_least + random_below(s, s->post_span));
+	schedule_thread(s, thread, now + s->post_least + random_below(s, s->post_span));
 }
 
 SIM_WHOLE void sim_thread_event(struct sim *s, uint32_t thread)
@@ -363,7 +363,7 @@ SIM_WHOLE void sim_thread_event(struct sim *s, uint32_t thread)
 		sim_begin(s, thread, now);
 		break;
 	case SIM_CPU:
-		if (sole(s, t)) {
+		if (is_sole(s, t)) {
 			want_uar(s, thread, now);
 			break;
 		}
@@ -375,7 +375,7 @@ SIM_WHOLE void sim_thread_event(struct sim *s, uint32_t thread)
 		if (l->n == 1)
 			serve_qp(s, t->qp, now);
 		else
-			schedule(s, thread, MODEL_NEVER);
+			schedule_thread(s, thread, MODEL_NEVER);
 		break;
 	case SIM_QP_LOCK:
 		t->has_qp = true;
@@ -386,10 +386,10 @@ SIM_WHOLE void sim_thread_event(struct sim *s, uint32_t thread)
 		s->uar[u].with_qp -= t->has_qp;
 		s->uar[u].last = thread;
 		s->uar[u].free_at = now;
-		leave(s, &s->uar[u].line, SIM_UAR_LINE);
+		leave_line(s, &s->uar[u].line, SIM_UAR_LINE);
 		if (s->uar[u].line.n)
 			serve_uar(s, u, now);
-		ring(s, thread, now);
+		ring_doorbell(s, thread, now);
 		break;
 	}
 }
@@ -454,7 +454,7 @@ SIM_WHOLE void sim_done(void *ctx, const struct model_done *done)
 	wr->arrival = MODEL_NEVER;
 	wr->next = s->free_wr;
 	s->free_wr = w;
-	if (shared(s, job))
+	if (is_shared(s, job))
 		dispatch(s, done->qp, done->at);
 	idle = t->step == SIM_IDLE && may_begin(t, j->is);
 	if (limited) {

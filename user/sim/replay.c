@@ -98,8 +98,8 @@ static bool in_force(const struct snap_job *job, size_t which, double *v)
 
 /* --- Knobs ------------------------------------------------------------------------ */
 
-static struct replay_knob *find(const struct replay *rp, const char *job,
-				unsigned int knob)
+static struct replay_knob *find_knob(const struct replay *rp, const char *job,
+				     unsigned int knob)
 {
 	size_t i;
 
@@ -112,14 +112,14 @@ static struct replay_knob *find(const struct replay *rp, const char *job,
 const struct replay_knob *replay_find(const struct replay *rp, const char *job,
 				      unsigned int knob)
 {
-	return find(rp, job, knob);
+	return find_knob(rp, job, knob);
 }
 
 /* Until now neither side had touched the knob, which counts as agreement. */
-static struct replay_knob *get(struct replay *rp, const char *job,
-			       unsigned int knob)
+static struct replay_knob *get_knob(struct replay *rp, const char *job,
+				    unsigned int knob)
 {
-	struct replay_knob *k = find(rp, job, knob);
+	struct replay_knob *k = find_knob(rp, job, knob);
 	struct text t;
 
 	if (k)
@@ -138,17 +138,17 @@ static struct replay_knob *get(struct replay *rp, const char *job,
 	return k;
 }
 
-static bool same(const struct replay_side *a, const struct replay_side *b)
+static bool same_value(const struct replay_side *a, const struct replay_side *b)
 {
 	return a->has == b->has && (!a->has || a->v == b->v);
 }
 
 /* False: the value did not change. */
-static bool turn(struct replay *rp, struct replay_side *side, bool has, double v)
+static bool turn_knob(struct replay *rp, struct replay_side *side, bool has, double v)
 {
 	const struct replay_side to = { .has = has, .v = v };
 
-	if (same(side, &to))
+	if (same_value(side, &to))
 		return false;
 	if (side->first == REPLAY_NEVER)
 		side->first = rp->last - rp->first;
@@ -159,7 +159,7 @@ static bool turn(struct replay *rp, struct replay_side *side, bool has, double v
 }
 
 /* Adds the time since the last change, under the values that both sides had. */
-static void advance(struct replay *rp, uint64_t now)
+static void advance_to(struct replay *rp, uint64_t now)
 {
 	size_t i;
 
@@ -169,7 +169,7 @@ static void advance(struct replay *rp, uint64_t now)
 	for (i = 0; i < rp->n_knobs; i++) {
 		struct replay_knob *k = &rp->knobs[i];
 
-		*(same(&k->would, &k->done) ? &k->agreed : &k->apart) +=
+		*(same_value(&k->would, &k->done) ? &k->agreed : &k->apart) +=
 			now - rp->last;
 	}
 	rp->last = now;
@@ -180,7 +180,7 @@ static int turn_done(struct replay *rp, struct replay_knob *k, bool has, double 
 {
 	size_t *t;
 
-	if (!turn(rp, &k->done, has, v))
+	if (!turn_knob(rp, &k->done, has, v))
 		return 0;
 	t = array_next(&rp->turned, rp->n_turned, &rp->cap_turned, sizeof(*t));
 	if (!t)
@@ -202,10 +202,10 @@ static int note_reading(struct replay *rp, const struct snapshot *is)
 	for (i = 0; i < is->n_jobs; i++)
 		for (r = 0; r < N_RECORDED; r++) {
 			has = in_force(&is->jobs[i], r, &v);
-			if (!has && !find(rp, is->jobs[i].name,
-					  recorded[r].knob))
+			if (!has && !find_knob(rp, is->jobs[i].name,
+					       recorded[r].knob))
 				continue;
-			k = get(rp, is->jobs[i].name, recorded[r].knob);
+			k = get_knob(rp, is->jobs[i].name, recorded[r].knob);
 			if (!k)
 				return -ENOMEM;
 			done = &k->done;
@@ -223,7 +223,7 @@ static int note_reading(struct replay *rp, const struct snapshot *is)
  * rank, sets the knob. The lease of a value from before the recording is not known, so only
  * the next reading tells whether that value gives way.
  */
-static bool prevails(const struct replay_knob *k, const struct snap_action *a)
+static bool action_prevails(const struct replay_knob *k, const struct snap_action *a)
 {
 	if (!k->done.has)
 		return true;
@@ -249,7 +249,7 @@ static int note_action(struct replay *rp, const struct snap_action *a)
 		return 0;
 	if (!is_recorded(a->knob))
 		return 0;
-	k = get(rp, a->job, a->knob);
+	k = get_knob(rp, a->job, a->knob);
 	if (!k)
 		return -ENOMEM;
 	if (a->clear) {
@@ -258,7 +258,7 @@ static int note_action(struct replay *rp, const struct snap_action *a)
 		return take_back(rp, k);
 	}
 	k->several |= k->done.has && k->lease && k->lease != a->lease_id;
-	if (!prevails(k, a))
+	if (!action_prevails(k, a))
 		return 0;
 	k->lease = a->lease_id;
 	k->rank = a->lease_rank;
@@ -284,7 +284,7 @@ int replay_event(struct replay *rp, uint64_t time, const struct snap_event *e)
 
 	rp->n_out = rp->n_turned = 0;
 	if (rp->readings)
-		advance(rp, time);
+		advance_to(rp, time);
 	rp->events += e->kind != SNAP_EVENT_LOST;
 	switch (e->kind) {
 	case SNAP_EVENT_ACTION:
@@ -309,10 +309,10 @@ static int note_would(struct replay *rp)
 	for (i = 0; i < rp->n_out; i++) {
 		const struct policy_decision *d = &rp->out[i];
 
-		k = get(rp, d->job, d->knob);
+		k = get_knob(rp, d->job, d->knob);
 		if (!k)
 			return -ENOMEM;
-		turn(rp, &k->would, !d->release, d->new);
+		turn_knob(rp, &k->would, !d->release, d->new);
 	}
 	return 0;
 }
@@ -354,7 +354,7 @@ int replay_step(struct replay *rp, const struct snapshot *was,
 		return -ENOMEM;
 	if (!rp->readings++)
 		rp->first = rp->last = is->time;
-	advance(rp, is->time);
+	advance_to(rp, is->time);
 	note_known(rp);
 	if (note_reading(rp, is))
 		return -ENOMEM;

@@ -16,7 +16,7 @@
 /* The NIC's cache has no room for more. */
 #define CONTEXTS 65536
 
-static int count(struct sim *s)
+static int resolve_jobs(struct sim *s)
 {
 	const struct scenario *sc = s->sc;
 	uint32_t i;
@@ -61,7 +61,7 @@ static int count(struct sim *s)
 }
 
 /* Zeroed memory that begins with a cache line. */
-static void *lines(size_t n, size_t size)
+static void *alloc_lines(size_t n, size_t size)
 {
 	size_t bytes = (n * size + 63) / 64 * 64;
 	void *mem = aligned_alloc(64, bytes);
@@ -69,7 +69,7 @@ static void *lines(size_t n, size_t size)
 	return mem ? memset(mem, 0, bytes) : NULL;
 }
 
-static int allocate(struct sim *s)
+static int alloc_arrays(struct sim *s)
 {
 	/* A QP has two contexts, a memory region one. */
 	const uint32_t contexts = 2 * s->n_qps + s->n_mrs;
@@ -89,15 +89,15 @@ static int allocate(struct sim *s)
 	p.uar_raise = 0;
 	p.uar_clear = 0;
 	p.seed = s->sc->seed;
-	s->thread = lines(s->n_threads, sizeof(*s->thread));
+	s->thread = alloc_lines(s->n_threads, sizeof(*s->thread));
 	s->waits = malloc(s->n_threads);
 	s->next.n = s->n_threads;
-	s->next.node = lines(2 * s->n_threads, sizeof(*s->next.node));
+	s->next.node = alloc_lines(2 * s->n_threads, sizeof(*s->next.node));
 	s->qp = calloc(s->n_qps, sizeof(*s->qp));
 	if (s->sc->device == SIM_ALL)
 		s->qp_tick = calloc(s->n_qps, sizeof(*s->qp_tick));
-	s->uar = lines(s->n_uars, sizeof(*s->uar));
-	s->wr = lines(s->n_wrs, sizeof(*s->wr));
+	s->uar = alloc_lines(s->n_uars, sizeof(*s->uar));
+	s->wr = alloc_lines(s->n_wrs, sizeof(*s->wr));
 	s->mem = malloc(model_bytes(&sizes));
 	if (!s->thread || !s->waits || !s->next.node || !s->qp || !s->uar ||
 	    !s->wr || !s->mem || (s->sc->device == SIM_ALL && !s->qp_tick))
@@ -219,10 +219,10 @@ static void first_control(struct sim *s)
 static int set_up(struct sim *s)
 {
 	uint32_t i;
-	int err = count(s);
+	int err = resolve_jobs(s);
 
 	if (!err)
-		err = allocate(s);
+		err = alloc_arrays(s);
 	if (err)
 		return err;
 	for (i = 0; i < s->sc->n_jobs; i++)
@@ -234,7 +234,7 @@ static int set_up(struct sim *s)
 }
 
 /* Executes a control verb and schedules the next. */
-static void control(struct sim *s)
+static void run_control(struct sim *s)
 {
 	struct sim_state *j = &s->job[s->control_job];
 	double rate = j->is->control_rate;
@@ -258,7 +258,7 @@ static void control(struct sim *s)
 	s->controls++;
 }
 
-static uint64_t earlier(uint64_t a, uint64_t b)
+static uint64_t earlier_of(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
@@ -266,9 +266,9 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 /* Nearly all events: those of the model and of threads before the next control verb or look. */
 static void run_model_and_threads(struct sim *s, uint64_t until)
 {
-	const uint64_t last = earlier(earlier(s->control_at, s->look_at), until);
+	const uint64_t last = earlier_of(earlier_of(s->control_at, s->look_at), until);
 	/* At the same time as a control verb the model comes first, but no thread. */
-	const uint64_t end = earlier(last + 1, s->control_at);
+	const uint64_t end = earlier_of(last + 1, s->control_at);
 	uint64_t when, at, n = 0;
 
 	for (;; n++) {
@@ -303,7 +303,7 @@ static void run_until(struct sim *s, uint64_t until)
 			sim_look(s);
 		} else if (s->control_at <= until) {
 			s->now = s->control_at;
-			control(s);
+			run_control(s);
 		} else {
 			break;
 		}
@@ -348,7 +348,7 @@ static void sum_up(struct sim *s)
 			 (double)s->res->measured;
 }
 
-static void progress(const struct sim *s, uint64_t at)
+static void show_progress(const struct sim *s, uint64_t at)
 {
 	if (s->opt->progress)
 		fprintf(s->opt->progress, "\r%3.0f %% ",
@@ -384,7 +384,7 @@ int sim_run(const struct scenario *sc, const struct sim_options *opt,
 		}
 		run_until(s, at);
 		err = sim_view_tick(s);
-		progress(s, at);
+		show_progress(s, at);
 		if (opt->steady && opt->steady(opt->ctx, at / PS_PER_NS, res->wrs))
 			s->end = at;
 	}

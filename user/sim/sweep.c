@@ -51,7 +51,7 @@ static const struct kind kinds[] = {
 
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
-static void *place(const struct scenario *sc, const struct sim_param *p)
+static void *param_place(const struct scenario *sc, const struct sim_param *p)
 {
 	const char *base = p->kind < FIRST_OF_JOB ? (const char *)sc :
 			   (const char *)&sc->jobs[p->job];
@@ -62,7 +62,7 @@ static void *place(const struct scenario *sc, const struct sim_param *p)
 double sim_param_get(const struct scenario *sc, const struct sim_param *p)
 {
 	const struct kind *k = &kinds[p->kind];
-	const void *at = place(sc, p);
+	const void *at = param_place(sc, p);
 
 	switch (k->store) {
 	case STORE_U32:
@@ -74,10 +74,10 @@ double sim_param_get(const struct scenario *sc, const struct sim_param *p)
 	}
 }
 
-static void put(struct scenario *sc, const struct sim_param *p, double v)
+static void put_value(struct scenario *sc, const struct sim_param *p, double v)
 {
 	const struct kind *k = &kinds[p->kind];
-	void *at = place(sc, p);
+	void *at = param_place(sc, p);
 
 	v *= k->scale;
 	switch (k->store) {
@@ -111,7 +111,7 @@ bool sim_param_set(struct scenario *sc, const struct sim_param *p, double v)
 
 	if (v < k->min || v > k->max || (k->unit == UNIT_COUNT && v != (double)(uint64_t)v))
 		return false;
-	put(sc, p, v);
+	put_value(sc, p, v);
 	if (!strcmp(k->name, "threads") || !strcmp(k->name, "qps"))
 		put_along(j, was, (uint32_t)v);
 	return j->used <= j->qps;
@@ -122,7 +122,7 @@ enum unit sim_param_unit(const struct sim_param *p)
 	return kinds[p->kind].unit;
 }
 
-static void name(const struct scenario *sc, struct sim_param *p)
+static void name_param(const struct scenario *sc, struct sim_param *p)
 {
 	struct text t;
 
@@ -165,13 +165,13 @@ size_t sim_params(const struct scenario *sc, struct sim_param *p, size_t cap)
 
 	for (is.kind = 0; is.kind < FIRST_OF_JOB && n < cap; is.kind++)
 		if (is_said(sc, &is)) {
-			name(sc, &is);
+			name_param(sc, &is);
 			p[n++] = is;
 		}
 	for (is.job = 0; is.job < sc->n_jobs; is.job++)
 		for (is.kind = FIRST_OF_JOB; is.kind < KINDS && n < cap; is.kind++)
 			if (is_said(sc, &is)) {
-				name(sc, &is);
+				name_param(sc, &is);
 				p[n++] = is;
 			}
 	return n;
@@ -182,7 +182,7 @@ int sim_param_named(const struct scenario *sc, const char *what, struct sim_para
 	memset(p, 0, sizeof(*p));
 	for (p->kind = 0; p->kind < KINDS; p->kind++)
 		for (p->job = 0; p->job < (p->kind < FIRST_OF_JOB ? 1 : sc->n_jobs); p->job++) {
-			name(sc, p);
+			name_param(sc, p);
 			if (!strcmp(p->name, what))
 				return 0;
 		}
@@ -211,7 +211,7 @@ static const struct sim_values *values_of(const struct scenario *sc, const char 
 }
 
 /* -errno; 1: the claim holds; 0: it fails, and @lost names the bound. */
-static int try(struct sweep *w, const struct sim_param *p, double v, char *lost, size_t cap)
+static int try_value(struct sweep *w, const struct sim_param *p, double v, char *lost, size_t cap)
 {
 	size_t i;
 	int err;
@@ -235,7 +235,7 @@ static int try(struct sweep *w, const struct sim_param *p, double v, char *lost,
 }
 
 /* From the scenario's value up or down, as far as the claim holds. */
-static int walk(struct sweep *w, struct sim_range *r, const double *v, size_t n, bool up)
+static int walk_range(struct sweep *w, struct sim_range *r, const double *v, size_t n, bool up)
 {
 	double *held = up ? &r->to : &r->from;
 	double *tried = up ? &r->tried_to : &r->tried_from;
@@ -247,7 +247,7 @@ static int walk(struct sweep *w, struct sim_range *r, const double *v, size_t n,
 		k = up ? i : n - 1 - i;
 		if (up ? v[k] <= r->value : v[k] >= r->value)
 			continue;
-		got = try(w, &r->param, v[k], lost, sizeof(r->above));
+		got = try_value(w, &r->param, v[k], lost, sizeof(r->above));
 		if (got == -ERANGE)
 			return 0;
 		if (got < 0)
@@ -281,8 +281,8 @@ static int sweep_one(struct sweep *w, const struct sim_param *p, struct sim_rang
 		for (; n < 4; n++)
 			v[n] = r->value * (double[]){ 0.25, 0.5, 2, 4 }[n];
 	}
-	err = walk(w, r, v, n, true);
-	return err ? err : walk(w, r, v, n, false);
+	err = walk_range(w, r, v, n, true);
+	return err ? err : walk_range(w, r, v, n, false);
 }
 
 int sim_sweep(const struct scenario *sc, const struct config *cfg, struct sim_range *ranges,

@@ -335,14 +335,14 @@ static void set_more(struct sim *s, double dt)
 	s->waits_before = waits;
 }
 
-static void say(const struct sim *s, const struct policy_decision *d)
+static void print_decision(const struct sim *s, const struct policy_decision *d)
 {
 	if (s->opt->log)
 		fprintf(s->opt->log, "%9.3f ms  job %s: %s\n",
 			(double)s->now / 1e9, d->job, d->reason);
 }
 
-static void csv(const struct sim *s)
+static void write_csv_row(const struct sim *s)
 {
 	uint32_t i;
 	double util = 0;
@@ -457,10 +457,10 @@ int sim_view_tick(struct sim *s)
 	}
 	for (i = 0; i < n; i++) {
 		sim_apply(s, &s->out[i]);
-		say(s, &s->out[i]);
+		print_decision(s, &s->out[i]);
 	}
 	s->res->decisions += n;
-	csv(s);
+	write_csv_row(s);
 	if (s->opt->on_snapshot && s->opt->on_snapshot(s->opt->on_snapshot_arg, is))
 		return -EIO;
 	for (i = 0; i < s->sc->n_jobs; i++) {
