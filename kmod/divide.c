@@ -36,10 +36,10 @@ __u64 srdma_want(const struct srdma_use *u, __u64 total)
 		return total;
 	if (held >= window / 2 && (is_full || held >= window - window / 4))
 		return total;
-	/* The process used little of its share: it was held at first, and has stopped sending since. */
+	/* The process was held, but used little of its share: it has stopped sending since. */
 	if (!is_full)
 		return used;
-	/* Without waiting the process would have used more, by the part of the time that it waited. */
+	/* Had it not waited, it would have used more, by the part of the time that it did. */
 	part = div64_u64(held << 10, window - held);
 	return min(used + (used * part >> 10), total);
 }

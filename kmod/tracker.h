@@ -583,7 +583,7 @@ struct srdma_qp {
 	/* srdma_share_lock. */
 	u64 carried_doorbells;
 
-	/* struct srdma_qp_ends names its lock. */
+	/* Without a lock, see struct srdma_qp_ends. */
 	struct srdma_qp_ends ends;
 };
 
