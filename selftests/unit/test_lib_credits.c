@@ -469,6 +469,25 @@ static void test_extended_cq(void **state)
 	ibv_destroy_cq(ibv_cq_ex_to_cq(cqx));
 }
 
+/* A program reads the entries of a queue that it was shown: the library takes none of them. */
+static void test_shown_cq(void **state)
+{
+	uint64_t from = rig.now;
+
+	(void)state;
+	poll_nothing();
+	cq_find(rig.cq)->shown = true;
+	hold_until_wait(rig.qp, 1);
+	ctl_set(CREDITS, 2);
+	for (int i = 0; i < 6; i++)
+		assert_int_equal(rig_post(rig.qp, 1, 1), 0);
+	stub_complete(rig.qp, 6);
+	assert_int_equal(stub_cq(rig.cq)->head - stub_cq(rig.cq)->tail, 6);
+	assert_in_range(rig.now - from, S, S + 1);
+	assert_int_equal(knob_state(CREDITS), SWIFTRDMA_KNOB_STATE_UNABLE);
+	assert_int_equal(rig_poll(), 6);
+}
+
 /* --- ibv_wr_*(), threads --------------------------------------------------------------- */
 
 static void test_wr_api(void **state)
@@ -739,6 +758,7 @@ int main(void)
 		CTL_TEST(test_reset_and_destroy),
 		CTL_TEST(test_channel),
 		CTL_TEST(test_extended_cq),
+		CTL_TEST(test_shown_cq),
 		CTL_TEST(test_wr_api),
 		CTL_TEST(test_wr_batches),
 		CTL_TEST(test_polling_in_another_thread),

@@ -19,10 +19,11 @@ bool stash_can(const struct cq *c)
 	 * A program may read an extended CQ entry by entry, with functions that know only the
 	 * provider's entries. A program that waits for an event after each few completions, as
 	 * perftest does, would wait for one that a stashed completion cannot make. One that polls
-	 * some other way has not taken .lock.
+	 * some other way has not taken .lock. A program that reads the entries of a queue that it was
+	 * shown would never find those that the library took.
 	 */
-	return *c->alive && !c->start_poll && !c->has_channel && settings.mode == MODE_LATENCY &&
-	       owner && owner != BIAS_LOST;
+	return *c->alive && !c->start_poll && !c->has_channel && !c->shown &&
+	       settings.mode == MODE_LATENCY && owner && owner != BIAS_LOST;
 }
 
 /* Whether this thread may take .lock, and should not leave it to the usual poller. */
