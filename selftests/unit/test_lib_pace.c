@@ -117,7 +117,8 @@ static void test_knob_ends_by_itself(void **state)
 	rig_post(rig.qp, 16, 1);
 	rig_post(rig.qp, 16, 1);
 	assert_int_equal(rig.now, from);
-	assert_int_equal(held(WR_RATE)->passed, 0);
+	/* The list of 1.6 s that waited: its debt was cut to a second. */
+	assert_int_equal(held(WR_RATE)->passed, 1);
 }
 
 static void test_ended_control_frees(void **state)
@@ -374,6 +375,42 @@ static void test_passed_calls_are_counted(void **state)
 	assert_int_equal(held(WR_RATE)->posts, 3);
 	assert_int_equal(held(WR_RATE)->wrs, 24);
 	assert_in_range(held(WR_RATE)->ns, 3 * S - 3, 3 * S + 3);
+	/* Each left a debt of 8 s, which the next one did not wait for. */
+	assert_int_equal(held(WR_RATE)->passed, 3);
+}
+
+/* One thread whose messages take 8.4 s each at the rate, and go once a second. */
+static void test_one_thread_beyond_the_rate(void **state)
+{
+	struct ibv_sge sge = { .length = 1 << 20 };
+	struct ibv_send_wr wr = { .sg_list = &sge, .num_sge = 1, .send_flags = IBV_SEND_SIGNALED }, *bad;
+	uint64_t from;
+
+	(void)state;
+	ctl_set(BIT_RATE, 1000000);
+	assert_int_equal(ibv_post_send(rig.qp, &wr, &bad), 0);
+	from = rig.now;
+	for (int i = 0; i < 17; i++)
+		assert_int_equal(ibv_post_send(rig.qp, &wr, &bad), 0);
+	assert_in_range(rig.now - from, 17 * S - 17, 17 * S + 17);
+	assert_int_equal(held(BIT_RATE)->passed, 17);
+	assert_int_equal(knob_state(BIT_RATE), SWIFTRDMA_KNOB_STATE_UNABLE);
+	/* Messages that the rate allows once a second: it can be kept again. */
+	sge.length = 100000;
+	rig.now += 10 * S;
+	for (int i = 0; i < 40; i++)
+		assert_int_equal(ibv_post_send(rig.qp, &wr, &bad), 0);
+	assert_int_equal(held(BIT_RATE)->passed, 17);
+	assert_int_equal(knob_state(BIT_RATE), SWIFTRDMA_KNOB_STATE_IN_FORCE);
+	/* A program that pauses for as long as its message takes keeps the rate, and no post waits. */
+	sge.length = 1 << 20;
+	for (int i = 0; i < 40; i++) {
+		rig.now += 9 * S;
+		assert_int_equal(ibv_post_send(rig.qp, &wr, &bad), 0);
+	}
+	assert_int_equal(held(BIT_RATE)->passed, 17);
+	assert_int_equal(knob_state(BIT_RATE), SWIFTRDMA_KNOB_STATE_IN_FORCE);
+	rig_poll();
 }
 
 /*
@@ -572,6 +609,14 @@ static void test_wr_api(void **state)
 		assert_int_equal(wr_post(qpx, 3), ENOMEM);
 	stub.fail_after = -1;
 	assert_int_equal(rig.now - from, S);
+	/* A batch of 3 s, and of those that follow each one goes a second later. */
+	ctl_set(WR_RATE, 1);
+	rig.now += 2 * S;
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(wr_post(qpx, 3), 0);
+	assert_int_equal(held(WR_RATE)->passed, 2);
+	rig_poll();
+	rig.now += 2 * S;
 	ctl_set(BIT_RATE, 6400);
 	ctl_clear(WR_RATE);
 	end = rig.now + S;
@@ -688,6 +733,7 @@ int main(void)
 		CTL_TEST(test_late_wakeups_do_not_lower_the_rate),
 		CTL_TEST(test_bound_of_the_wait),
 		CTL_TEST(test_passed_calls_are_counted),
+		CTL_TEST(test_one_thread_beyond_the_rate),
 		CTL_TEST(test_rate_that_cannot_be_kept),
 		CTL_TEST(test_failed_posts_are_not_charged),
 		CTL_TEST(test_debt_follows_the_rate),

@@ -28,6 +28,8 @@
 #define COST_BITS 24
 /* The most that .due is ahead of the clock, so a post waits for PACE_WAIT_NS at most. */
 #define DEBT_MAX FINE(PACE_WAIT_NS + PACE_BURST_NS)
+/* The most that a post costs; more than a bucket takes at once, whatever is unused in it. */
+#define COST_MAX (2 * DEBT_MAX)
 
 static void wait_about(uint64_t ns)
 {
@@ -51,7 +53,8 @@ static uint64_t min_u64(uint64_t a, uint64_t b)
 
 /*
  * A rate that is less than the threads of a process post in a second, one call each, cannot be
- * kept: each call waits for as long as it may, and goes through.
+ * kept: each call waits for as long as it may, and goes through. Nor can one that a single call
+ * uses up for longer than the next call may wait.
  */
 static void judge_rate(struct device *dev, enum swiftrdma_share_knob k)
 {
@@ -118,7 +121,7 @@ static uint64_t cost_of(const struct bucket *b, uint64_t units)
 	unsigned __int128 cost = (unsigned __int128)units *
 				 atomic_load_explicit(&b->cost, memory_order_relaxed) >> COST_BITS;
 
-	return cost < DEBT_MAX ? (uint64_t)cost : DEBT_MAX;
+	return cost < COST_MAX ? (uint64_t)cost : COST_MAX;
 }
 
 /* How far .due is ahead of @now. A far larger value is that of a clock that wrapped: 0. */
@@ -129,11 +132,20 @@ static int64_t ahead_of(uint64_t due, uint64_t now)
 	return ahead > (int64_t)(2 * DEBT_MAX) ? 0 : ahead;
 }
 
+/* What is charged of a cost: less than the cost where the debt would be more than DEBT_MAX. */
+static uint64_t charge_of(int64_t ahead, uint64_t cost)
+{
+	int64_t room = (int64_t)DEBT_MAX - ahead;
+
+	return room < 0 ? 0 : min_u64((uint64_t)room, cost);
+}
+
 /*
  * .due after @cost is charged, without what could have been sent before @now; but a post that
  * waited, and those that follow it at once, may use up to PACE_LATE_NS of that.
  */
-static uint64_t due_after(struct bucket *b, int64_t ahead, uint64_t cost, uint64_t now, bool held)
+static uint64_t due_after(struct bucket *b, int64_t ahead, uint64_t cost, uint64_t now, bool held,
+			  uint64_t *charged)
 {
 	uint64_t late = atomic_load_explicit(&b->late_ns, memory_order_relaxed);
 
@@ -145,35 +157,40 @@ static uint64_t due_after(struct bucket *b, int64_t ahead, uint64_t cost, uint64
 		if (ahead && late != now)
 			atomic_store_explicit(&b->late_ns, now, memory_order_relaxed);
 	}
-	ahead += (int64_t)cost;
+	*charged = charge_of(ahead, cost);
+	ahead += (int64_t)*charged;
 	if (ahead > (int64_t)DEBT_MAX)
 		ahead = (int64_t)DEBT_MAX;
 	return FINE(now) + (uint64_t)ahead;
 }
 
-static void charge_bucket(struct bucket *b, uint64_t cost, uint64_t now, bool held)
+/* Returns what was charged of @cost. */
+static uint64_t charge_bucket(struct bucket *b, uint64_t cost, uint64_t now, bool held)
 {
-	uint64_t due = atomic_load_explicit(&b->due, memory_order_relaxed), next;
+	uint64_t due = atomic_load_explicit(&b->due, memory_order_relaxed), next, charged;
 
 	do
-		next = due_after(b, ahead_of(due, now), cost, now, held);
+		next = due_after(b, ahead_of(due, now), cost, now, held, &charged);
 	while (!atomic_compare_exchange_weak_explicit(&b->due, &due, next, memory_order_relaxed,
 						      memory_order_relaxed));
+	return charged;
 }
 
-/* Returns the ns to wait, or 0: the post may go, and was charged. */
-static uint64_t charge_or_wait(struct bucket *b, uint64_t cost, uint64_t now, bool held)
+/* Returns the ns to wait, or 0: the post may go, and was charged @charged of @cost. */
+static uint64_t charge_or_wait(struct bucket *b, uint64_t cost, uint64_t now, bool held,
+			       uint64_t *charged)
 {
 	uint64_t due = atomic_load_explicit(&b->due, memory_order_relaxed), next;
 	int64_t ahead;
 
 	do {
+		*charged = 0;
 		ahead = ahead_of(due, now);
 		if (ahead > (int64_t)FINE(PACE_BURST_NS))
 			return (((uint64_t)ahead - FINE(PACE_BURST_NS)) >> FINE_BITS) + 1;
 		if (!cost)
 			break;
-		next = due_after(b, ahead, cost, now, held);
+		next = due_after(b, ahead, cost, now, held, charged);
 	} while (!atomic_compare_exchange_weak_explicit(&b->due, &due, next, memory_order_relaxed,
 							memory_order_relaxed));
 	return 0;
@@ -209,17 +226,21 @@ void pace_set_rate(struct bucket *b, uint64_t rate, uint64_t now)
 static void wait_for_rate(struct hold *h, enum swiftrdma_share_knob k, uint64_t units)
 {
 	struct bucket *b = &h->dev->knobs.bucket[k];
-	uint64_t ns;
+	uint64_t ns, cost, charged;
 
 	while (rate_in_force(b)) {
-		ns = charge_or_wait(b, cost_of(b, units), h->now, h->held);
-		if (!ns)
-			return;
-		if (hold_on(h, k, ns))
+		cost = cost_of(b, units);
+		ns = charge_or_wait(b, cost, h->now, h->held, &charged);
+		if (ns && hold_on(h, k, ns))
 			continue;
-		hold_pass(h, k);
-		if (*h->q->alive)
-			charge_bucket(b, cost_of(b, units), h->now, false);
+		/*
+		 * A post whose debt is cut goes before its turn, too: no later post waits for what
+		 * was cut. One that was not held may follow a pause of the program, which paid.
+		 */
+		if (ns || (charged < cost && h->held & 1u << k))
+			hold_pass(h, k);
+		if (ns && *h->q->alive)
+			charge_bucket(b, cost, h->now, false);
 		return;
 	}
 }
@@ -273,9 +294,11 @@ void pace_charge(struct qp *q, uint32_t n, uint64_t bytes, uint32_t held)
 
 	for (uint32_t k = 0; k < BUCKETS; k++) {
 		struct bucket *b = &dev->knobs.bucket[k];
+		uint64_t cost = cost_of(b, units[k]);
 
-		if (rate_in_force(b))
-			charge_bucket(b, cost_of(b, units[k]), now, held);
+		/* As in wait_for_rate(). */
+		if (rate_in_force(b) && charge_bucket(b, cost, now, held) < cost && held & 1u << k)
+			count_any(&dev->report->held[k].passed, 1);
 	}
 	for (uint32_t k = 0; held && k < SWIFTRDMA_SHARE_HELD; k++)
 		if (held & 1u << k)

@@ -573,8 +573,9 @@ struct swiftrdma_knob_report {
  * @posts: calls that waited
  * @wrs: their work requests
  * @ns: how long they waited, added up; counted while they still wait, too
- * @passed: calls that were let through because they had waited for as long as a call may;
- *	their work requests are charged later
+ * @passed: calls that were let through because they had waited for as long as a call may, or
+ *	that waited and whose work requests take longer than the next call may wait; they
+ *	are charged later, but for what exceeds such a wait
  */
 struct swiftrdma_held {
 	__u64 posts;
