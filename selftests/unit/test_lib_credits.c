@@ -330,6 +330,38 @@ static void test_nothing_completes(void **state)
 	assert_int_equal(held(CREDITS)->passed, 19);
 }
 
+/* The peer sends to us, and nothing that we sent completes. */
+static void receive_one(void)
+{
+	struct ibv_recv_wr wr = { 0 }, *bad;
+
+	if (ctl.waits % 64 == 0)
+		assert_int_equal(ibv_post_recv(rig.qp, &wr, &bad), 0);
+}
+
+static void test_only_receives_complete(void **state)
+{
+	uint64_t from = rig.now;
+
+	(void)state;
+	poll_nothing();
+	stub.hold = 1;
+	ctl.meanwhile = receive_one;
+	ctl_set(CREDITS, 1);
+	for (int i = 0; i < 20; i++) {
+		assert_int_equal(rig_post(rig.qp, 1, 1), 0);
+		receive_one();
+		rig_poll();
+	}
+	assert_true(rig_figures(rig.qp).recv_wcs > 10);
+	assert_in_range(rig.now - from, S, S + 1);
+	assert_int_equal(held(CREDITS)->posts, 1);
+	assert_int_equal(held(CREDITS)->passed, 19);
+	stub_complete(rig.qp, 20);
+	assert_int_equal(rig_poll(), 20);
+	assert_int_equal(outstanding(), 0);
+}
+
 /* A CQ that the program has never polled through the library is left alone. */
 static void test_unpolled_cq(void **state)
 {
@@ -752,6 +784,7 @@ int main(void)
 		CTL_TEST(test_ended_while_waiting),
 		CTL_TEST(test_ends_by_itself),
 		CTL_TEST(test_nothing_completes),
+		CTL_TEST(test_only_receives_complete),
 		CTL_TEST(test_unpolled_cq),
 		CTL_TEST(test_qp_without_order),
 		CTL_TEST(test_failed_posts_do_not_count),

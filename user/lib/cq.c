@@ -225,6 +225,16 @@ static inline bool is_sent(const struct ibv_wc *wc)
 	return wc->status == IBV_WC_SUCCESS && !(wc->opcode & IBV_WC_RECV);
 }
 
+/*
+ * Whether requests of a send queue have ended. The opcode of an error means nothing; with an error of
+ * either queue the QP has nothing outstanding any more.
+ */
+static inline bool ends_requests(const struct ibv_wc *wc)
+{
+	return is_sent(wc) || wc->status != IBV_WC_SUCCESS ||
+	       !(is_recv(wc->opcode) || is_other(wc->opcode));
+}
+
 /* Errors, receives, and completions of tag matching. */
 static noinline void account_other(struct batch *b, struct qp *q, const struct ibv_wc *wc)
 {
@@ -372,13 +382,16 @@ static int poll_and_account(struct cq *c, struct ibv_cq *cq, int n, struct ibv_w
 	return got;
 }
 
-/* Subtracts the requests of these completions from the sum of outstanding requests. */
+/*
+ * Subtracts the requests of these completions from the sum of outstanding requests. What the peer
+ * sends is no sign that the requests make progress, which posts would wait for.
+ */
 static void free_credits(const struct cq *c, const struct ibv_wc *wc, int n)
 {
 	if (!atomic_load_explicit(&c->knobs->credits, memory_order_relaxed))
 		return;
 	for (int i = 0; i < n; i++) {
-		struct qp *q = context_qp(c->ctx, wc[i].qp_num);
+		struct qp *q = ends_requests(&wc[i]) ? context_qp(c->ctx, wc[i].qp_num) : NULL;
 
 		if (q && q->ring)
 			credits_done(q);
