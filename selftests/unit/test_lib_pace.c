@@ -472,6 +472,51 @@ static void test_failed_posts_are_not_charged(void **state)
 	assert_int_equal(rig_post_bad(rig.qp, 8, 1, NULL, wr), ENOMEM);
 }
 
+/*
+ * A post that goes through at full debt is charged nothing; what it does not post is not taken
+ * from the debt of the thread that charged it.
+ */
+static void test_failed_post_at_full_debt(void **state)
+{
+	struct ibv_send_wr wr[8], *bad;
+	uint64_t from;
+
+	(void)state;
+	ctl_set(WR_RATE, 2);
+	assert_int_equal(rig_post(rig.qp, 8, 1), 0);
+	ctl.meanwhile = charge_for_another_thread;
+	stub.fail_after = 2;
+	assert_int_equal(rig_post_bad(rig.qp, 8, 1, &bad, wr), ENOMEM);
+	assert_int_equal(held(WR_RATE)->passed, 1);
+	ctl.meanwhile = NULL;
+	stub.fail_after = -1;
+	from = rig.now;
+	assert_int_equal(rig_post(rig.qp, 1, 1), 0);
+	assert_in_range(rig.now - from, 990 * MS, S + 1);
+}
+
+/* A call that fails before control is read again was not charged. */
+static void test_failed_bind_without_a_charge(void **state)
+{
+	struct ibv_mw mw = { .context = rig.ctx, .type = IBV_MW_TYPE_1 };
+	struct ibv_mw_bind bind = { .send_flags = IBV_SEND_SIGNALED };
+	struct qp *q = table_find(&qps, rig.qp);
+	uint64_t from;
+
+	(void)state;
+	ctl_set(WR_RATE, 10);
+	assert_int_equal(rig_post(rig.qp, 8, 1), 0);
+	stub.fail_after = 0;
+	q->quiet = *q->changes;
+	for (int i = 0; i < 8; i++)
+		assert_int_equal(rig.ctx->ops.bind_mw(rig.qp, &mw, &bind), ENOMEM);
+	q->quiet = ~*q->changes;
+	stub.fail_after = -1;
+	from = rig.now;
+	assert_int_equal(rig_post(rig.qp, 1, 1), 0);
+	assert_in_range(rig.now - from, 799 * MS, 799 * MS + 1);
+}
+
 /* The debt of a rate that changes is the same number of requests. */
 static void test_debt_follows_the_rate(void **state)
 {
@@ -736,6 +781,8 @@ int main(void)
 		CTL_TEST(test_one_thread_beyond_the_rate),
 		CTL_TEST(test_rate_that_cannot_be_kept),
 		CTL_TEST(test_failed_posts_are_not_charged),
+		CTL_TEST(test_failed_post_at_full_debt),
+		CTL_TEST(test_failed_bind_without_a_charge),
 		CTL_TEST(test_debt_follows_the_rate),
 		CTL_TEST(test_values_at_the_ends),
 		CTL_TEST(test_receives_are_not_charged),

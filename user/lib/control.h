@@ -91,12 +91,18 @@ struct hold {
 	uint32_t reserved;	/* .want once they are reserved, else 0 */
 	uint32_t held;		/* knobs that the call waited for, a bit for each */
 	uint64_t now, began;	/* .began 0: it has not waited yet */
+	uint64_t charged[BUCKETS];
 };
 
 /* What a post got from the knobs, to be settled after it. */
 struct pace_pass {
 	uint32_t reserved;	/* requests, for credits_posted() */
 	uint32_t held;		/* knobs that the call waited for, a bit for each */
+};
+
+/* What a post of known requests was charged, to be settled if the provider refuses some of them. */
+struct pace_bill {
+	uint64_t charged[BUCKETS];	/* less than the cost where a debt was cut */
 };
 
 /* --- control.c ------------------------------------------------------------- */
@@ -115,12 +121,13 @@ extern void (*lib_wait)(uint64_t ns);
 
 /*
  * Before @n requests of so many bytes are posted: waits until the knobs let them through, and
- * charges them. False: the process forked during the wait, and this is the child; it must not
- * touch memory of the library.
+ * charges them; @bill has what it charged. False: the process forked during the wait, and this is
+ * the child; it must not touch memory of the library.
  */
-bool pace_post(struct qp *q, uint32_t n, uint64_t bytes, struct pace_pass *pass);
-/* Returns the charge of @n requests that the provider did not post. */
-void pace_return(struct qp *q, uint32_t n, uint64_t bytes);
+bool pace_post(struct qp *q, uint32_t n, uint64_t bytes, struct pace_pass *pass,
+	       struct pace_bill *bill);
+/* Gives back what was charged beyond the cost of @n requests, which the provider did post. */
+void pace_return(struct qp *q, uint32_t n, uint64_t bytes, const struct pace_bill *bill);
 /*
  * For requests that are not known yet, about @likely: waits for what was charged before. As
  * pace_post().

@@ -7,6 +7,7 @@
  * what there is to charge: so wr_start waits for what was charged before, and wr_complete
  * charges without waiting.
  */
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -226,21 +227,21 @@ void pace_set_rate(struct bucket *b, uint64_t rate, uint64_t now)
 static void wait_for_rate(struct hold *h, enum swiftrdma_share_knob k, uint64_t units)
 {
 	struct bucket *b = &h->dev->knobs.bucket[k];
-	uint64_t ns, cost, charged;
+	uint64_t ns, cost;
 
 	while (rate_in_force(b)) {
 		cost = cost_of(b, units);
-		ns = charge_or_wait(b, cost, h->now, h->held, &charged);
+		ns = charge_or_wait(b, cost, h->now, h->held, &h->charged[k]);
 		if (ns && hold_on(h, k, ns))
 			continue;
 		/*
 		 * A post whose debt is cut goes before its turn, too: no later post waits for what
 		 * was cut. One that was not held may follow a pause of the program, which paid.
 		 */
-		if (ns || (charged < cost && h->held & 1u << k))
+		if (ns || (h->charged[k] < cost && h->held & 1u << k))
 			hold_pass(h, k);
 		if (ns && *h->q->alive)
-			charge_bucket(b, cost, h->now, false);
+			h->charged[k] = charge_bucket(b, cost, h->now, false);
 		return;
 	}
 }
@@ -266,12 +267,14 @@ static bool wait_for_knobs(struct hold *h, uint64_t bits)
 	return true;
 }
 
-bool pace_post(struct qp *q, uint32_t n, uint64_t bytes, struct pace_pass *pass)
+bool pace_post(struct qp *q, uint32_t n, uint64_t bytes, struct pace_pass *pass,
+	       struct pace_bill *bill)
 {
 	struct hold h = { .q = q, .dev = q->ctx->dev, .n = n, .want = n ? n : 1 };
 	bool alive = wait_for_knobs(&h, 8 * bytes);
 
 	*pass = (struct pace_pass){ .reserved = h.reserved, .held = h.held };
+	memcpy(bill->charged, h.charged, sizeof(bill->charged));
 	return alive;
 }
 
@@ -305,7 +308,7 @@ void pace_charge(struct qp *q, uint32_t n, uint64_t bytes, uint32_t held)
 			count_any(&dev->report->held[k].wrs, n);
 }
 
-void pace_return(struct qp *q, uint32_t n, uint64_t bytes)
+void pace_return(struct qp *q, uint32_t n, uint64_t bytes, const struct pace_bill *bill)
 {
 	const uint64_t units[BUCKETS] = {
 		[SWIFTRDMA_SHARE_KNOB_WR_RATE] = n, [SWIFTRDMA_SHARE_KNOB_BIT_RATE] = 8 * bytes,
@@ -313,9 +316,11 @@ void pace_return(struct qp *q, uint32_t n, uint64_t bytes)
 
 	for (uint32_t k = 0; k < BUCKETS; k++) {
 		struct bucket *b = &q->ctx->dev->knobs.bucket[k];
+		uint64_t cost = cost_of(b, units[k]);
 
-		if (rate_in_force(b))
-			atomic_fetch_sub_explicit(&b->due, cost_of(b, units[k]),
+		/* More would be the debt of other threads. */
+		if (rate_in_force(b) && cost < bill->charged[k])
+			atomic_fetch_sub_explicit(&b->due, bill->charged[k] - cost,
 						  memory_order_relaxed);
 	}
 }

@@ -302,14 +302,15 @@ static noinline int post_paced(struct ibv_qp *qp, struct ibv_send_wr *wr,
 	struct load l = load_of(q, wr), posted;
 	struct ibv_send_wr *bad = &unset;
 	struct pace_pass pass;
+	struct pace_bill bill;
 	int ret;
 
-	if (!pace_post(q, l.n, l.bytes, &pass))
+	if (!pace_post(q, l.n, l.bytes, &pass, &bill))
 		return q->post_send(qp, wr, bad_wr);
 	ret = chunk_wants(q, wr) ? post_in_pieces(qp, wr, &bad, q) : q->post(qp, wr, &bad, q);
 	if (unlikely(ret)) {
 		posted = posted_of(q, l, bad);
-		pace_return(q, l.n - posted.n, l.bytes - posted.bytes);
+		pace_return(q, posted.n, posted.bytes, &bill);
 		if (bad_wr && bad != &unset)
 			*bad_wr = bad;
 	}
@@ -420,11 +421,12 @@ int lib_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 	struct context *c = context_find(qp->context);
 	struct qp *q = *c->alive ? find_or_adopt_qp(qp) : NULL;
 	struct pace_pass pass = { 0 };
+	struct pace_bill bill = { 0 };
 	uint32_t sig, signalled;
 	enum bias_token token;
 	int ret;
 
-	if (!q || (!control_quiet(q) && !pace_post(q, 1, 0, &pass)))
+	if (!q || (!control_quiet(q) && !pace_post(q, 1, 0, &pass, &bill)))
 		return call_bind_mw(c, q, qp, mw, bind);
 	token = bias_lock(&q->sq);
 	sig = q->sig_posted;
@@ -448,7 +450,7 @@ int lib_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 		count_posted(q, posts_alone(q, token), 1, 0);
 	bias_unlock(&q->sq, token);
 	if (ret)
-		pace_return(q, 1, 0);
+		pace_return(q, 0, 0, &bill);
 	credits_posted(q, pass.reserved);
 	return ret;
 }
