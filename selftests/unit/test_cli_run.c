@@ -180,15 +180,26 @@ static void environment(void **state)
 		"jobs:\n- {name: kv, class: latency, match: [{comm: kv}],\n"
 		"   environment: {MLX5_TOTAL_UUARS: 512, WORDS: 'a b'}}\n"
 		"- {name: split, class: throughput, chunk: 64KiB, match: [{comm: y}]}\n"
+		"- {name: small, class: latency, huge_pages: no, match: [{comm: z}]}\n"
 		"- {name: plain, class: latency, match: [{comm: x}]}\n");
 
 	(void)state;
+	unsetenv("SWIFTRDMA_HUGE_PAGES");
 	assert_int_equal(add_job_environment("/no/such", false, "kv"), 0);
+	assert_null(getenv("SWIFTRDMA_HUGE_PAGES"));
 	assert_int_equal(add_job_environment("/no/such", true, "kv"), -1);
 	unsetenv("MLX5_TOTAL_UUARS");
 	assert_int_equal(add_job_environment(good, true, "kv"), 1);
 	assert_string_equal(getenv("MLX5_TOTAL_UUARS"), "512");
 	assert_string_equal(getenv("WORDS"), "a b");
+	assert_string_equal(getenv("SWIFTRDMA_HUGE_PAGES"), "yes");
+	/* The user's own setting stays. */
+	assert_int_equal(add_job_environment(good, true, "small"), 1);
+	assert_string_equal(getenv("SWIFTRDMA_HUGE_PAGES"), "yes");
+	unsetenv("SWIFTRDMA_HUGE_PAGES");
+	assert_int_equal(add_job_environment(good, true, "small"), 1);
+	assert_string_equal(getenv("SWIFTRDMA_HUGE_PAGES"), "no");
+	unsetenv("SWIFTRDMA_HUGE_PAGES");
 	assert_null(getenv("SWIFTRDMA_CHUNK"));
 	assert_int_equal(add_job_environment(good, true, "split"), 1);
 	assert_string_equal(getenv("SWIFTRDMA_CHUNK"), "yes");

@@ -49,16 +49,26 @@ static void ask_for_uuars(uint32_t uuars)
 	}
 }
 
+/* What is in the environment already is the user's word. */
+static bool set_default(const char *name, const char *value)
+{
+	if (!setenv(name, value, 0))
+		return true;
+	cli_fail("%s: %s", name, strerror(errno));
+	return false;
+}
+
 /*
- * The agent sets the property chunk once a process of the job has the library. By then programs
- * have created their queues, which therefore get room for pieces before.
+ * The agent sets the properties chunk and huge_pages once a process of the job has the library. By
+ * then programs have created their queues, which therefore get room for pieces before, and have
+ * registered their memory, which is in huge pages only if it was put there before.
  */
 static bool set_variables(const struct config_job *job)
 {
-	if (job->chunk && setenv("SWIFTRDMA_CHUNK", "yes", 0)) {
-		cli_fail("SWIFTRDMA_CHUNK: %s", strerror(errno));
+	if (job->chunk && !set_default("SWIFTRDMA_CHUNK", "yes"))
 		return false;
-	}
+	if (!set_default("SWIFTRDMA_HUGE_PAGES", job->huge_pages ? "yes" : "no"))
+		return false;
 	for (size_t i = 0; i < job->n_env; i++) {
 		if (setenv(job->env[i].name, job->env[i].value, 1)) {
 			cli_fail("%s: %s", job->env[i].name, strerror(errno));
@@ -299,7 +309,8 @@ const struct noun noun_run = {
 	"Executes CMD as a program of the job: in cgroup PATH, else in the present cgroup\n"
 	"if the rules of the job match it, else in the first cgroup that a rule names; and\n"
 	"with the environment that the policy file (default /etc/swiftrdma/policy.yaml)\n"
-	"has for the job, and SWIFTRDMA_CHUNK=yes if the job has the property chunk.\n"
+	"has for the job, SWIFTRDMA_HUGE_PAGES by its property huge_pages (yes by default),\n"
+	"and SWIFTRDMA_CHUNK=yes if it has the property chunk.\n"
 	"--uuars N asks libmlx5 for N doorbell registers (MLX5_TOTAL_UUARS, at most 512),\n"
 	"whatever the file says. libswiftrdma is preloaded where it is installed, except\n"
 	"with --no-library. --check says what that library would see of CMD, and does not\n"
