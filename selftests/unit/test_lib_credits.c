@@ -177,8 +177,12 @@ static void test_unsignalled(void **state)
 	poll_nothing();
 	hold_until_wait(rig.qp, 64);
 	ctl_set(CREDITS, 4);
-	for (int i = 0; i < 15; i++)
+	for (int i = 0; i < 4; i++)
 		assert_int_equal(rig_post(rig.qp, 1, 0), 0);
+	assert_int_equal(knob_state(CREDITS), SWIFTRDMA_KNOB_STATE_IN_FORCE);
+	for (int i = 4; i < 15; i++)
+		assert_int_equal(rig_post(rig.qp, 1, 0), 0);
+	assert_int_equal(knob_state(CREDITS), SWIFTRDMA_KNOB_STATE_UNABLE);
 	assert_int_equal(rig_post(rig.qp, 1, 1), 0);
 	assert_int_equal(rig.now, from);
 	assert_int_equal(held(CREDITS)->passed, 12);
@@ -190,6 +194,10 @@ static void test_unsignalled(void **state)
 	assert_int_equal(in_flight(rig.qp), 1);
 	assert_int_equal(rig_poll(), 1);
 	assert_int_equal(outstanding(), 1);
+	/* The next bound is judged anew. */
+	ctl_set(CREDITS, 8);
+	assert_int_equal(rig_post(rig.qp, 1, 0), 0);
+	assert_int_equal(knob_state(CREDITS), SWIFTRDMA_KNOB_STATE_IN_FORCE);
 }
 
 /* Of a QP whose outstanding requests all are unsignalled, and of another that waits for it. */

@@ -224,12 +224,13 @@ static bool wait_for_room(struct hold *h)
 			return true;
 		/* Another post has taken the room meanwhile, and its requests can complete. */
 		can |= reservations_of(was) != reservations_of(atomic_load(&knobs->outstanding));
-		if (!can || atomic_load_explicit(&knobs->stalled, memory_order_relaxed))
-			return false;
-		if (!is_polled(h)) {
+		/* The bound is exceeded by what cannot complete before later requests, or unseen. */
+		if (!can || !is_polled(h)) {
 			report_unable(h->dev);
 			return false;
 		}
+		if (atomic_load_explicit(&knobs->stalled, memory_order_relaxed))
+			return false;
 		if (!hold_on(h, SWIFTRDMA_SHARE_KNOB_CREDITS, pause_ns(h))) {
 			if (*h->q->alive)
 				note_vain_wait(h, completed);
