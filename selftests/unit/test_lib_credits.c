@@ -559,6 +559,64 @@ static void test_wr_api(void **state)
 	assert_int_equal(outstanding(), 0);
 }
 
+static struct ibv_qp_ex *new_qpx(void)
+{
+	struct ibv_qp_init_attr_ex attr = {
+		.send_cq = rig.cq, .recv_cq = rig.cq, .qp_type = IBV_QPT_RC, .pd = &rig.pd,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		.send_ops_flags = IBV_QP_EX_WITH_SEND, .cap.max_send_wr = 64,
+	};
+
+	return stub_to_qp_ex(ibv_create_qp_ex(rig.ctx, &attr));
+}
+
+static void wr_begin(struct ibv_qp_ex *qpx)
+{
+	ibv_wr_start(qpx);
+	qpx->wr_flags = IBV_SEND_SIGNALED;
+	ibv_wr_send(qpx);
+}
+
+/* A thread does not wait for a batch that it has open itself. */
+static void test_two_batches_of_one_thread(void **state)
+{
+	struct ibv_qp_ex *a = new_qpx(), *b = new_qpx();
+	uint64_t from = rig.now;
+
+	(void)state;
+	poll_nothing();
+	ctl_set(CREDITS, 1);
+	for (int round = 0; round < 5; round++) {
+		wr_begin(a);
+		wr_begin(b);
+		assert_int_equal(ibv_wr_complete(b), 0);
+		assert_int_equal(ibv_wr_complete(a), 0);
+		assert_int_equal(rig_poll(), 2);
+	}
+	assert_int_equal(rig.now, from);
+	assert_int_equal(held(CREDITS)->posts, 0);
+	assert_int_equal(held(CREDITS)->passed, 5);
+	assert_int_equal(knob_state(CREDITS), SWIFTRDMA_KNOB_STATE_UNABLE);
+	/* But for what else is outstanding, which completes. */
+	hold_until_wait(&a->qp_base, 1);
+	ctl_set(CREDITS, 2);
+	wr_begin(a);
+	assert_int_equal(ibv_wr_complete(a), 0);
+	wr_begin(a);
+	wr_begin(b);
+	assert_int_equal(held(CREDITS)->posts, 1);
+	assert_int_equal(held(CREDITS)->passed, 5);
+	assert_int_equal(ibv_wr_complete(b), 0);
+	assert_int_equal(ibv_wr_complete(a), 0);
+	assert_in_range(rig.now - from, 1, MS);
+	stub_complete(&a->qp_base, 1);
+	stub_complete(&b->qp_base, 1);
+	assert_int_equal(rig_poll(), 3);
+	ibv_destroy_qp(&a->qp_base);
+	ibv_destroy_qp(&b->qp_base);
+	assert_int_equal(outstanding(), 0);
+}
+
 /* Where nobody knows how many requests a batch will have, it is taken to be as the last one. */
 static void test_wr_batches(void **state)
 {
@@ -801,6 +859,7 @@ int main(void)
 		CTL_TEST(test_extended_cq),
 		CTL_TEST(test_shown_cq),
 		CTL_TEST(test_wr_api),
+		CTL_TEST(test_two_batches_of_one_thread),
 		CTL_TEST(test_wr_batches),
 		CTL_TEST(test_polling_in_another_thread),
 		CTL_TEST(test_threads_that_post_and_poll),

@@ -14,7 +14,8 @@
  * A blocked post may be all that keeps the program from polling. It therefore polls the
  * completion queues itself, into stashes (stash.c), and goes through
  *  - when nothing that is outstanding can complete, because no signalled request is
- *    outstanding: neither in this QP nor, if this QP has none at all, in the others;
+ *    outstanding: neither in this QP nor, if this QP has none at all, in the others; a batch that
+ *    the posting thread has open on another QP cannot complete either;
  *  - when the program has never polled its completion queue through the library, or not in a
  *    wait of PACE_WAIT_NS, and the library may not poll that queue either;
  *  - after PACE_WAIT_NS. If nothing at all completed in that time, posts do not wait until
@@ -141,6 +142,21 @@ static void poll_cq_of(const struct hold *h, const struct ibv_cq *key)
 		stash_fill(c, 16, h->now - h->began >= PATIENCE_NS);
 }
 
+/*
+ * Whether this thread has a batch of ibv_wr_*() open on the QP, with .sq held. While the thread waits,
+ * nobody posts that batch.
+ */
+static bool builds_batch(const struct qp *q)
+{
+	const struct bias *b = &q->sq;
+	uintptr_t me = self();
+
+	if (atomic_load_explicit(&b->holder, memory_order_relaxed) == me)
+		return true;
+	return atomic_load_explicit(&b->owner, memory_order_relaxed) == me &&
+	       atomic_load_explicit(&b->inside, memory_order_relaxed);
+}
+
 /* Brings the sum up to date, and polls. False: nothing that is outstanding can complete. */
 static bool poll_for_credits(struct hold *h)
 {
@@ -152,8 +168,8 @@ static bool poll_for_credits(struct hold *h)
 		if (!qp_is_on_device(h->dev, q))
 			continue;
 		credits_sync(q);
-		/* A post that has its credits is about to be outstanding. */
-		some |= atomic_load_explicit(&q->reserved, memory_order_relaxed);
+		/* A post that has its credits is about to be outstanding, unless it is this thread's. */
+		some |= atomic_load_explicit(&q->reserved, memory_order_relaxed) && !builds_batch(q);
 		if (!count_signalled(q))
 			continue;
 		some = true;
