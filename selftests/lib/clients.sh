@@ -131,6 +131,18 @@ compare_with_library() {
 	fi
 }
 
+# flaws STATS: what the libraries of a run counted that a program without faults has not, a word
+# each, sorted. "open": requests that neither completed nor were dropped with their QP;
+# "overrun": more of these than were posted.
+flaws() {
+	jq -rs '[.[].devices[]] |
+		(select(any(.errors > 0)) | "errors"),
+		(select(any(.stopped > 0)) | "stopped"),
+		(select(any(.unmatched > 0)) | "unmatched"),
+		(select(any(.done + .dropped < .wrs)) | "open"),
+		(select(any(.done + .dropped > .wrs)) | "overrun")' "$1" | sort
+}
+
 turned_knobs=(wr_rate bit_rate credits chunk level)
 # A kernel may be built without huge pages, and then no library can enforce that knob.
 [ ! -d /sys/kernel/mm/transparent_hugepage ] || turned_knobs+=(huge_pages)
@@ -181,7 +193,8 @@ compare_under_knobs() {
 	local i=$1 name=${client_names[$1]} at=$work/$1 lib=$PWD/build/lib/libswiftrdma.so.1 turning
 
 	turn_knobs >"$at.turned" 2>&1 & turning=$!
-	(export LD_PRELOAD=$lib SWIFTRDMA_CHUNK=yes; once "$i" knobs)
+	rm -f "$at.knobs.stats"
+	(export LD_PRELOAD=$lib SWIFTRDMA_CHUNK=yes SWIFTRDMA_STATS=$at.knobs.stats; once "$i" knobs)
 	kill $turning
 	wait $turning 2>/dev/null
 	is "$name: ends alike while knobs are turned" "$(cat "$at.knobs.status")" "$(cat "$at.without.status")"
@@ -189,6 +202,10 @@ compare_under_knobs() {
 		note "$(tail -n 60 "$at.knobs.err"; tail -n 20 "$at.turned")"
 	is "$name: has the same results" "$(cat "$at.knobs.out")" "$(cat "$at.without.out")"
 	is "$name: makes as many QPs" "$(cat "$at.knobs.qps")" "$(cat "$at.without.qps")"
+	check "$name: its libraries tell what they counted" test -s "$at.knobs.stats"
+	# A program may end with open requests, or flush what it has posted: then it does so each time.
+	is "$name: no request fails or is lost sight of by the knobs" \
+		"$(comm -23 <(flaws "$at.knobs.stats") <(flaws "$at.stats") | xargs)" ""
 	cat "$at.turned" >>"$work/turned"
 	swiftrdma action clear all 2>/dev/null
 	is "$name: no knob is left" "$(swiftrdma -j action show | jq length)" 0
