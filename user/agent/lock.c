@@ -14,11 +14,16 @@
 
 #include "agent/agent.h"
 
+/*
+ * Only the agent's user may open the file: who can read it can take a read lock on it, which
+ * keeps every agent out.
+ */
 static int open_lock(const char *path)
 {
 	char dir[256];
 	const char *slash = strrchr(path, '/');
 	size_t n = slash ? (size_t)(slash - path) : 0;
+	int fd;
 
 	/* systemd creates the directory for the service. */
 	if (n && n < sizeof(dir)) {
@@ -26,7 +31,11 @@ static int open_lock(const char *path)
 		dir[n] = '\0';
 		mkdir(dir, 0755);
 	}
-	return open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	/* Earlier versions left a file that everybody can read. The file of another user stays. */
+	if (fd >= 0)
+		(void)fchmod(fd, 0600);
+	return fd;
 }
 
 /* F_GETLK has no pid for a holder in another pid namespace; the file has it. */
