@@ -245,7 +245,7 @@ point $? "on SIGUSR1 it ends well"
 like "... and leaves its overrides" "$(<"$fleet_dir/agent")" '1 overrides are left to the next agent, for 10 s'
 NOTIFY_SOCKET=$fleet_dir/socket WATCHDOG_USEC=1000000 \
 	swiftrdma-agent --config "$policy" >"$fleet_dir/agent" 2>&1 & agent=$!
-says 'the agent before left 1 overrides: 1 go on, 0 are released'
+says 'an agent left 1 overrides in force: 1 go on, 0 are released'
 point $? "the next one goes on with them"
 nap 5
 is "... under the same lease, which it renews" "$(lease)" "$before"

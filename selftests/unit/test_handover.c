@@ -146,7 +146,113 @@ static void test_too_late(void **state)
 	assert_int_equal(fake.level[1], 1);
 }
 
-/* Only at the start: a module that is loaded anew has nothing of this agent. */
+/*
+ * A module that is being disarmed takes no changes, and may refuse in the end: the lease and
+ * the overrides under it hold all along, and the same agent goes on with them.
+ */
+static void test_refused_disarm(void **state)
+{
+	uint64_t lease;
+
+	(void)state;
+	tick(0, 0);
+	tick(100, 0.9);
+	tick(100, 0.9);
+	assert_int_equal(fake.level[1], 2);
+	lease = fake.lease;
+	fake.held[0] = left(2);
+	fake.n_held = 1;
+	fake.disarmed = true;
+	for (int i = 0; i < 2; i++) {
+		fake_pass(500, 0.7);
+		assert_int_equal(agent_tick(&agent), -ENODEV);
+	}
+	fake.disarmed = false;
+	for (int i = 0; i < 50; i++)
+		tick(100, 0.7);
+	assert_int_equal(fake.level[1], 2);
+	assert_int_equal(fake.lease, lease);
+	tick(100, 0.9);
+	assert_int_equal(fake.level[1], 3);
+	for (int i = 0; i < 20; i++)
+		tick(100, 0.1);
+	assert_int_equal(fake.level[1], -1);
+}
+
+/* The disarm began between a reading and an act: that takes nothing from the agent either. */
+static void refuse_act(uint64_t ms, double share)
+{
+	const char *text;
+
+	fake.act_error = -ESHUTDOWN;
+	fake_pass(ms, share);
+	begin_capture(stderr, LOG_INFO, false);
+	assert_int_equal(agent_tick(&agent), -ENODEV);
+	text = end_capture();
+	assert_says(text, "swiftrdma.ko is away, waiting for it: it is disarmed, or being disarmed,");
+	assert_null(strstr(text, "lost"));
+	assert_null(strstr(text, "not done"));
+	fake.act_error = 0;
+}
+
+static void test_refused_disarm_while_acting(void **state)
+{
+	uint64_t lease;
+
+	(void)state;
+	tick(0, 0);
+	tick(100, 0.9);
+	lease = fake.lease;
+	fake.held[0] = left(1);
+	fake.n_held = 1;
+	refuse_act(100, 0.9);		/* a decision */
+	tick(100, 0.7);
+	refuse_act(1000, 0.7);		/* a renewal */
+	tick(100, 0.7);
+	tick(100, 0.7);
+	assert_int_equal(fake.lease, lease);
+	assert_int_equal(fake.level[1], 1);
+	tick(100, 0.9);
+	assert_int_equal(fake.level[1], 2);
+	assert_int_equal(fake.lease, lease);
+}
+
+/* Settings are set anew at once, before the lease that the agent had forgotten runs out. */
+static void test_refused_disarm_settings(void **state)
+{
+	struct snap_job_report *kv = made_job_report(&fake.scene, 1, 0, 1);
+	struct config cfg;
+
+	(void)state;
+	load_config(&cfg, "agent: {lease: 2s}\njobs:\n"
+		    "- {name: kv, class: latency, chunk: 64KiB, huge_pages: no, match: [{comm: kv}]}\n");
+	agent_reload(&agent, &cfg);
+	kv->n_held = 1;
+	kv->held[0] = (struct snap_held){ .knob = SWIFTRDMA_KNOB_CHUNK, .processes = 1 };
+	tick(0, 0);
+	assert_int_equal(fake.n_got, 1);
+	/* The module refuses the renewal, and then also the disarm: the lease goes on. */
+	fake.act_error = -ESHUTDOWN;
+	tick(1000, 0);
+	assert_int_equal(fake.tries, 1);
+	fake.act_error = 0;
+	tick(100, 0);
+	assert_int_equal(fake.renewals, 1);
+	assert_int_equal(fake.n_got, 1);
+	/* A reading tells of the disarm. */
+	fake.disarmed = true;
+	assert_int_equal(agent_tick(&agent), -ENODEV);
+	assert_int_equal(agent_tick(&agent), -ENODEV);
+	fake.disarmed = false;
+	tick(500, 0);
+	assert_int_equal(fake.n_got, 2);
+	assert_int_equal(fake.got[1].knob, SWIFTRDMA_KNOB_CHUNK);
+	for (int i = 0; i < 40; i++)
+		tick(100, 0);
+	assert_int_equal(fake.level[1], 65536);
+}
+
+/* Only when it connects: what comes under a lease of an agent later is not its own. */
 static void test_once(void **state)
 {
 	(void)state;
@@ -169,6 +275,9 @@ int main(void)
 		T(test_other_rank),
 		T(test_not_its_own),
 		T(test_too_late),
+		T(test_refused_disarm),
+		T(test_refused_disarm_while_acting),
+		T(test_refused_disarm_settings),
 		T(test_once),
 	};
 

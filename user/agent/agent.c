@@ -37,8 +37,12 @@ static void disconnect_module(struct agent *a)
 	a->lease = 0;
 	a->n_due = 0;
 	agent_settings_lost(a);
-	/* The kernel dropped the overrides, so no policy holds any. */
+	/*
+	 * What is in force when the module is back is taken over then: nothing after it was
+	 * loaded anew, but everything after a disarm that it refused in the end.
+	 */
 	policy_state_free(&a->state);
+	a->taken_over = false;
 	a->state.at_once = a->opt.once;
 }
 
@@ -73,11 +77,12 @@ static int note_module_away(struct agent *a, const char *why)
 
 /*
  * A disarmed module answers as if all devices had been removed. Policies must not act on
- * such a reading.
+ * such a reading. A module that is being disarmed cannot be told apart from it, and may yet
+ * refuse: then its leases hold on, and the agent takes its own over again.
  */
 static int leave_disarmed(struct agent *a)
 {
-	return note_module_away(a, "it is disarmed and changes nothing until it is loaded anew");
+	return note_module_away(a, "it is disarmed, or being disarmed, and changes nothing until it is loaded anew or refuses that");
 }
 
 static int connect_module(struct agent *a)
@@ -286,22 +291,27 @@ static size_t drop_unenforceable(struct agent *a, struct policy_decision *d, siz
 	return left;
 }
 
-/* Sends all overrides that policies hold under a new lease. */
-static void reissue_overrides(struct agent *a)
+/* Sends all overrides that policies hold under a new lease. 0 or -ESHUTDOWN. */
+static int reissue_overrides(struct agent *a)
 {
 	uint64_t batch;
 	size_t pos = 0, n;
+	int err;
 
 	a->lease = 0;
 	while ((n = policy_held(&a->state, &pos,
 				a->decisions, SWIFTRDMA_BATCH_MAX))) {
-		if (send_batch(a, a->decisions, n, &batch) < 0)
+		err = send_batch(a, a->decisions, n, &batch);
+		if (err == -ESHUTDOWN)
+			return err;
+		if (err < 0)
 			send_one_by_one(a, a->decisions, n, false);
 		else
 			log_msg(LOG_INFO,
 				"%zu overrides issued anew (batch %llu)", n,
 				(unsigned long long)batch);
 	}
+	return 0;
 }
 
 /*
@@ -318,7 +328,7 @@ static bool needs_full_reissue(const struct agent *a, size_t n)
 	return policy_n_held(&a->state) != n;
 }
 
-static void log_and_reissue(struct agent *a, size_t n)
+static int log_and_reissue(struct agent *a, size_t n)
 {
 	size_t i;
 
@@ -327,10 +337,13 @@ static void log_and_reissue(struct agent *a, size_t n)
 		log_decision(&a->cfg.policies.v[a->decisions[i].policy],
 			     &a->decisions[i], false, 0,
 			     a->snap[a->cur].time);
-	reissue_overrides(a);
+	return reissue_overrides(a);
 }
 
-/* -ENODEV: the module was unloaded or reloaded; the next reading handles it. */
+/*
+ * -ENODEV: the module was unloaded or reloaded; the next reading handles it. -ESHUTDOWN: it has
+ * been disarmed since the reading, or is being disarmed.
+ */
 static int send_decisions(struct agent *a, size_t n)
 {
 	const struct policy_decision *d = a->decisions;
@@ -345,12 +358,10 @@ static int send_decisions(struct agent *a, size_t n)
 				     true, 0, now);
 		return 0;
 	}
-	if (fresh && needs_full_reissue(a, n)) {
-		log_and_reissue(a, n);
-		return 0;
-	}
+	if (fresh && needs_full_reissue(a, n))
+		return log_and_reissue(a, n);
 	err = send_batch(a, d, n, &batch);
-	if (err == -ENODEV) {
+	if (err == -ENODEV || err == -ESHUTDOWN) {
 		a->lease = 0;
 		return err;
 	}
@@ -364,8 +375,7 @@ static int send_decisions(struct agent *a, size_t n)
 		log_msg(LOG_WARNING, "the lease is lost: %s",
 			io_error(a->io));
 		end_lease(a);
-		log_and_reissue(a, n);
-		return 0;
+		return log_and_reissue(a, n);
 	}
 	if (err < 0) {
 		send_one_by_one(a, d, n, true);
@@ -377,28 +387,28 @@ static int send_decisions(struct agent *a, size_t n)
 	return 0;
 }
 
-/* Renews the lease at a third of its life, or at each tick if ticks are longer. */
-static void keep_lease(struct agent *a)
+/*
+ * Renews the lease at a third of its life, or at each tick if ticks are longer. 0 or -ESHUTDOWN,
+ * as send_decisions().
+ */
+static int keep_lease(struct agent *a)
 {
 	uint64_t batch;
+	int err;
 
 	if (a->opt.dry_run)
-		return;
-	if (!policy_n_held(&a->state)) {
-		if (a->lease)
-			end_lease(a);
-		return;
-	}
-	if (!a->lease) {
-		reissue_overrides(a);
-		return;
-	}
+		return 0;
+	if (!policy_n_held(&a->state))
+		return a->lease && end_lease(a) == -ESHUTDOWN ? -ESHUTDOWN : 0;
+	if (!a->lease)
+		return reissue_overrides(a);
 	if (a->snap[a->cur].time - a->renewed < agent_lease_life(a) / 3)
-		return;
-	if (send_batch(a, NULL, 0, &batch) >= 0)
-		return;
+		return 0;
+	err = send_batch(a, NULL, 0, &batch);
+	if (err >= 0 || err == -ESHUTDOWN)
+		return err < 0 ? err : 0;
 	log_msg(LOG_WARNING, "the lease is lost: %s", io_error(a->io));
-	reissue_overrides(a);
+	return reissue_overrides(a);
 }
 
 void agent_renew(struct agent *a)
@@ -440,6 +450,7 @@ static int evaluate_policies(struct agent *a, const struct snapshot *older,
 {
 	struct signal_opts opts = config_signal_opts(&a->cfg);
 	size_t n;
+	int err;
 
 	if (signals_reserve(&a->sig, newer) < 0) {
 		log_msg(LOG_ERR, "out of memory");
@@ -460,9 +471,10 @@ static int evaluate_policies(struct agent *a, const struct snapshot *older,
 	policy_explain(&a->cfg.policies, &a->state, &a->sig, a->decisions, n);
 	if (!a->opt.dry_run)
 		n = drop_unenforceable(a, a->decisions, n);
-	if (!n || send_decisions(a, n) != -ENODEV)
-		keep_lease(a);
-	return 0;
+	err = n ? send_decisions(a, n) : 0;
+	if (!err)
+		err = keep_lease(a);
+	return err == -ESHUTDOWN ? leave_disarmed(a) : 0;
 }
 
 /* Reports of libraries are read where a policy or a target is about what only they tell. */
@@ -481,24 +493,27 @@ static bool needs_reports(const struct agent *a)
 	return a->cfg.n_slos || prog_reads(p, SIG_JOB_WR_RATE) || prog_reads(p, SIG_JOB_SLO_P99);
 }
 
-/* One tick in ten is enough to see which jobs have libraries. */
+/*
+ * One tick in ten is enough to see which jobs have libraries. After a time without the module
+ * the first one has to: the lease of the settings may run out soon.
+ */
 static bool looks_at_settings(const struct agent *a)
 {
-	return a->ticks % SETTINGS_TICKS == 1 &&
+	return (a->ticks % SETTINGS_TICKS == 1 || !a->io) &&
 	       (a->settings.n_is || agent_has_settings(&a->cfg));
 }
 
 /*
  * Reads all objects, but takes cached figures where no policy needs fresh ones: a fresh
- * figure costs the NIC firmware commands at every tick.
+ * figure costs the NIC firmware commands at every tick. @settings: looks_at_settings().
  */
-static struct io_want what_to_read(const struct agent *a)
+static struct io_want what_to_read(const struct agent *a, bool settings)
 {
 	const struct prog *p = &a->cfg.policies.prog;
 
 	return (struct io_want){
 		.devs = true, .ports = true, .uars = true, .qps = true,
-		.jobs = true, .reports = needs_reports(a) || looks_at_settings(a),
+		.jobs = true, .reports = needs_reports(a) || settings,
 		.outstanding = prog_reads(p, SIG_QP_LATENCY) || prog_reads(p, SIG_JOB_LATENCY) ||
 			       prog_reads(p, SIG_JOB_LATENCY_PREV),
 		.cached = {
@@ -513,10 +528,12 @@ int agent_tick(struct agent *a)
 {
 	const struct snapshot *older, *newer;
 	struct io_want want;
+	bool settings;
 	int err;
 
 	a->ticks++;
-	want = what_to_read(a);
+	settings = looks_at_settings(a);
+	want = what_to_read(a, settings);
 	if (!a->io) {
 		err = connect_module(a);
 		if (err < 0)
@@ -558,7 +575,7 @@ int agent_tick(struct agent *a)
 			older = NULL;
 		a->assumed = err;
 	}
-	agent_settings(a, looks_at_settings(a));
+	agent_settings(a, settings);
 	agent_settings_keep(a);
 	return evaluate_policies(a, older, newer);
 }

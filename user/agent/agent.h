@@ -88,7 +88,7 @@ struct agent {
 	/* Knobs that were not set for want of a library, a bit each: that is logged once. */
 	uint32_t without_library;
 	struct agent_settings settings;
-	bool taken_over;		/* looked for overrides of an earlier agent */
+	bool taken_over;		/* looked for overrides in force since it connected */
 };
 
 /* Takes over @cfg. */
@@ -111,8 +111,9 @@ void agent_reload(struct agent *a, struct config *cfg);
 /* Ends the lease, which releases its overrides at once. */
 void agent_stop(struct agent *a);
 /*
- * handover.c: renews the leases, and leaves them to the next agent; takes over the overrides
- * that the agent before left, once. The policies' state must have room for the last reading.
+ * handover.c: renews the leases, and leaves them to the next agent; takes over the overrides that
+ * an agent left in force, once after each connect. The policies' state must have room for the last
+ * reading.
  */
 void agent_leave(struct agent *a);
 void agent_take_over(struct agent *a);

@@ -2,7 +2,8 @@
 /*
  * One agent follows another, at an upgrade for instance, without a QP losing its class: the
  * first leaves its lease alive, and the next takes over the overrides under it, as long as
- * the lease lives. They need not have the same policies.
+ * the lease lives. They need not have the same policies. An agent that was without the module
+ * for a while does the same with its own overrides, if they are still in force.
  */
 #include "agent/agent.h"
 
@@ -78,7 +79,7 @@ static void take_over_lease(struct agent *a, const struct snap_action *v, size_t
 	}
 	if (!err)
 		err = send_releases(a, batch);
-	log_msg(LOG_INFO, "the agent before left %zu overrides: %zu go on, %zu are released",
+	log_msg(LOG_INFO, "an agent left %zu overrides in force: %zu go on, %zu are released",
 		held + released, held, released);
 	/* Without a lease, or one to be replaced, all that policies hold is sent again. */
 	if (err < 0)
@@ -95,7 +96,7 @@ void agent_take_over(struct agent *a)
 		return;
 	a->taken_over = true;
 	if (io_actions(a->io, &v, &n) < 0) {
-		log_msg(LOG_WARNING, "what an agent before left is not known: %s",
+		log_msg(LOG_WARNING, "what an agent left in force is not known: %s",
 			io_error(a->io));
 		return;
 	}

@@ -192,10 +192,15 @@ void agent_settings_renew(struct agent *a)
 	uint32_t ttl = (uint32_t)(agent_lease_life(a) / NSEC_PER_MSEC);
 	struct agent_settings *s = &a->settings;
 	uint64_t batch;
+	int err;
 
 	if (!a->io || !s->lease)
 		return;
-	if (io_act(a->io, &s->lease, ttl, a->cfg.rank, AGENT_ORIGIN, NULL, 0, &batch) < 0)
+	err = io_act(a->io, &s->lease, ttl, a->cfg.rank, AGENT_ORIGIN, NULL, 0, &batch);
+	/* A module that is being disarmed ends no lease before that has succeeded. */
+	if (err == -ESHUTDOWN)
+		return;
+	if (err < 0)
 		agent_settings_lost(a);
 	else
 		s->renewed = a->snap[a->cur].time;

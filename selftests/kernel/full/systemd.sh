@@ -141,7 +141,7 @@ fleet_lines job '^classes '
 changes=${#lines[@]}
 pid=$(main_pid)
 check "the unit restarts" ctl restart $unit
-says 'the agent before left 1 overrides: 1 go on'
+says 'an agent left 1 overrides in force: 1 go on'
 point $? "... with another agent, which goes on ($pid, $(main_pid))"
 nap 3
 fleet_lines job '^classes '
