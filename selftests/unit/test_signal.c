@@ -492,6 +492,60 @@ static void test_port_not_read(void **state)
 	is_about(SIG_PORT_UTIL, 0, util);
 }
 
+/* The next reading, @ms later, in which the NIC told nothing anew. */
+static void read_nothing(uint64_t ms)
+{
+	was.s.time = is.s.time;
+	was.devs[0] = is.devs[0];
+	was.ports[0] = is.ports[0];
+	memcpy(was.prios, is.prios, sizeof(was.prios));
+	is.s.time += ms * MS;
+	run(&no_opts);
+}
+
+/* What a NIC that is not read any more told last holds for a while, not for ever. */
+static void test_not_read_for_long(void **state)
+{
+	static const enum signal_id ids[] = {
+		SIG_PORT_TX_RATE, SIG_PORT_RX_RATE, SIG_PORT_UTIL, SIG_PORT_PAUSE_RATE,
+		SIG_PORT_CNP_RATE, SIG_DEV_MTT_MISS,
+	};
+	double v;
+
+	(void)state;
+	made_prios(&was);
+	made_prios(&is);
+	is.prios[3].rx_pauses = 30;
+	is.ports[0].cnp_handled = 12;
+	is.ports[0].detail_time = is.s.time;
+	was.devs[0].has |= SNAP_MTT;
+	is.devs[0].has |= SNAP_MTT;
+	was.devs[0].diag_time = was.s.time;
+	is.devs[0].diag_time = is.s.time;
+	is.devs[0].mtt_hits = is.devs[0].mtt_misses = 10;
+	run(&no_opts);
+	for (int i = 0; i < 30; i++)
+		read_nothing(100);
+	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
+		if (!signal_get(&sig, ids[i], 0, &v))
+			fail_msg("%s is absent", vocab_signals[ids[i]].name);
+	read_nothing(100);
+	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
+		is_absent(ids[i], 0);
+	/* The link is not slower for that. */
+	is_about(SIG_PORT_SPEED, 0, 20e6);
+	read_nothing(100);
+	is_absent(SIG_PORT_UTIL, 0);
+	/* It is read again: the mean over the whole time, without what was smoothed before. */
+	was.s.time = is.s.time;
+	is.s.time += 800 * MS;
+	is.ports[0].time += 4000 * MS;
+	is.ports[0].tx_bytes += 1000000;
+	run(&no_opts);
+	is_about(SIG_PORT_TX_RATE, 0, 2e6);
+	is_about(SIG_PORT_UTIL, 0, 0.1);
+}
+
 /* Held values are a port's, not a row's. */
 static void test_port_details_row(void **state)
 {
@@ -782,7 +836,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_rates), T(test_first_reading), T(test_port_details), T(test_port_details_row),
 		T(test_controls),
-		T(test_port_not_read),
+		T(test_port_not_read), T(test_not_read_for_long),
 		T(test_dev_details), T(test_step_back),
 		T(test_absent_figures), T(test_overridden_speed), T(test_granted_slo),
 		T(test_busier_direction), T(test_smoothing), T(test_coactive),

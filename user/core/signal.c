@@ -83,6 +83,12 @@ static void take_row(struct signals *s, enum obj_kind kind, size_t row, struct h
 	}
 }
 
+/* May signals from figures that were read at @read hold? The kernel reads before it tells the time. */
+static bool may_hold(const struct signals *s, uint64_t read)
+{
+	return s->snap->time < read || s->snap->time - read <= SIGNAL_HOLD_MAX;
+}
+
 /* Keeps the value of the reading before. */
 static void hold_value(struct signals *s, enum signal_id id, size_t row, const struct held_row *was)
 {
@@ -119,7 +125,7 @@ static void set_firmware(struct signals *s, size_t i, const struct snap_dev *was
 
 /*
  * Sets the signals of the diagnostic counters. If the device was not queried again, its signals
- * keep their values.
+ * keep their values for a while.
  * @held: the device's signals in the reading before; NULL: the row was another's.
  */
 static void set_diag(struct signals *s, size_t i, const struct snap_dev *was,
@@ -129,9 +135,11 @@ static void set_diag(struct signals *s, size_t i, const struct snap_dev *was,
 	double ratio;
 
 	if (d->diag_time && d->diag_time == was->diag_time) {
-		if (held && has & SNAP_MTT)
+		if (!held || !may_hold(s, d->diag_time))
+			return;
+		if (has & SNAP_MTT)
 			hold_value(s, SIG_DEV_MTT_MISS, i, held);
-		if (held && has & SNAP_QPC)
+		if (has & SNAP_QPC)
 			hold_value(s, SIG_DEV_QPC_MISS, i, held);
 		return;
 	}
@@ -226,7 +234,7 @@ static void set_port_details(struct signals *s, size_t i, const struct snapshot 
 	if (!snap_has(p, SNAP_DETAIL) || !snap_has(was, SNAP_DETAIL))
 		return;
 	if (p->detail_time == was->detail_time) {
-		if (held) {
+		if (held && may_hold(s, p->detail_time)) {
 			hold_value(s, SIG_PORT_PAUSE_RATE, i, held);
 			hold_value(s, SIG_PORT_CNP_RATE, i, held);
 		}
@@ -240,11 +248,16 @@ static void set_port_details(struct signals *s, size_t i, const struct snapshot 
 				was->detail_time, p->detail_time);
 }
 
-/* Keeps the signals of a port whose counters were not read again. */
+/* Keeps the signals of a port whose counters were not read again, until they are too old. */
 static void keep_port(struct signals *s, size_t i, const struct held_row *held)
 {
 	const struct snap_port *p = &s->snap->ports[i];
 
+	if (!may_hold(s, p->time)) {
+		/* The mean over the whole pause begins the smoothing anew. */
+		smooth_value(s, SMOOTH_PORT, p->dev, p->index, false, 0, 0, 1);
+		return;
+	}
 	if (held) {
 		hold_value(s, SIG_PORT_TX_RATE, i, held);
 		hold_value(s, SIG_PORT_RX_RATE, i, held);

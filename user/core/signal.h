@@ -4,7 +4,8 @@
  * newer snapshot, and an index of the QPs and ports of each job.
  *
  * An unknown signal is absent, never zero: the device lacks the counter, the object is
- * new, or the counter stepped back because the module was reloaded.
+ * new, the counter stepped back because the module was reloaded, or the NIC has not been
+ * read for %SIGNAL_HOLD_MAX.
  */
 #ifndef SRDMA_CORE_SIGNAL_H
 #define SRDMA_CORE_SIGNAL_H
@@ -34,6 +35,13 @@
 #define SIGNAL_WINDOW		5000000000ULL
 /* The kernel looks into send queues rarely, so this window is longer (signal_queue.c). */
 #define SIGNAL_LOOKS_WINDOW	30000000000ULL
+
+/*
+ * How old figures of a device or port may be, ns, whose signals hold because the NIC was not read
+ * again. Some are read once a second only. A NIC that hangs or refuses to be read would else have
+ * policies act on its last busy moment for ever.
+ */
+#define SIGNAL_HOLD_MAX 3000000000ULL
 
 /* The real speed of a port behind a shaper, which the device cannot know. */
 struct signal_speed {
