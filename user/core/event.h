@@ -5,7 +5,7 @@
 
 #include "core/snapshot.h"
 
-/* Recordings keep these numbers: a new one goes to the end. */
+/* What an event is. Recordings hold netlink messages, so these numbers are in no file. */
 enum snap_event_kind {
 	SNAP_EVENT_QP_CREATED,
 	SNAP_EVENT_QP_DESTROYED,

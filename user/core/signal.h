@@ -191,7 +191,11 @@ struct signals {
 	uint32_t *place_first;
 	struct signal_place *places;
 	size_t cap_jobs, cap_uars, cap_places;
-	uint32_t *mark;			/* scratch: the last job that visited a row */
+	/*
+	 * Scratch, 0: none. Per port or device: 1 + the last place made for it. Per owner: 1 + the
+	 * last UAR that counted it.
+	 */
+	uint32_t *mark;
 	size_t cap_mark;
 	uint8_t *advanced;		/* per QP: 0 no, 1 yes, 2 unknown */
 	struct signal_activity *dev_activity, *uar_activity;
