@@ -222,6 +222,22 @@ static void test_said_too_often(void **state)
 	assert_int_equal(n, 2);
 }
 
+/* Text and JSON count the actions of a batch alike. */
+static void test_index(void **state)
+{
+	struct snap_action done = { .knob = SWIFTRDMA_KNOB_LEVEL, .value = 1, .job = "kv" };
+	const char *text;
+
+	(void)state;
+	begin_capture(stderr, LOG_INFO, false);
+	log_result(&done, 7, 1);
+	assert_says(end_capture(), "result (batch 7/2): job kv: ");
+	begin_capture(stdout, -1, true);
+	log_result(&done, 7, 1);
+	text = end_capture();
+	assert_says(text, "{\"event\":\"result\",\"batch\":7,\"index\":2,\"job\":\"kv\",");
+}
+
 static void test_results(void **state)
 {
 	struct snap_action done = { .knob = SWIFTRDMA_KNOB_LEVEL, .value = 1,
@@ -333,7 +349,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_logged), T(test_by_p99), T(test_by_latency), T(test_imbalance),
-		T(test_hint), T(test_said_too_often),
+		T(test_hint), T(test_said_too_often), T(test_index),
 		T(test_results), T(test_results_lost), T(test_release_lost),
 	};
 

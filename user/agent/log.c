@@ -316,7 +316,7 @@ static void put_result(const struct snap_action *a, const char *knob, uint64_t b
 	struct json_object *o = new_event("result");
 
 	add_u64(o, "batch", batch);
-	add_u64(o, "index", index);
+	add_u64(o, "index", index + 1);
 	add_str(o, "job", a->job);
 	add_str(o, "knob", knob);
 	json_object_object_add(o, "value", a->clear ? NULL : json_object_new_uint64(a->value));
