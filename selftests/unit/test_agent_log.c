@@ -222,6 +222,24 @@ static void test_said_too_often(void **state)
 	assert_int_equal(n, 2);
 }
 
+/* More formats than there is room for: those that make way tell how many were left out. */
+static void test_too_many_kinds(void **state)
+{
+	static char others[KINDS][16];
+	const char *text;
+	size_t i;
+
+	(void)state;
+	begin_capture(stderr, LOG_INFO, false);
+	for (i = 0; i < 70; i++)
+		log_msg(LOG_ERR, "job %zu is gone", i);
+	for (i = 0; i < KINDS; i++)
+		assert_false(too_often(LOG_WARNING, others[i]));
+	text = end_capture();
+	assert_says(text, "swiftrdma-agent: ... and 50 more like 'job %zu is gone'\n");
+	assert_null(strstr(strstr(text, "more like") + 1, "more like"));
+}
+
 /* Text and JSON count the actions of a batch alike. */
 static void test_index(void **state)
 {
@@ -349,7 +367,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_logged), T(test_by_p99), T(test_by_latency), T(test_imbalance),
-		T(test_hint), T(test_said_too_often), T(test_index),
+		T(test_hint), T(test_said_too_often), T(test_too_many_kinds),
+		T(test_index),
 		T(test_results), T(test_results_lost), T(test_release_lost),
 	};
 

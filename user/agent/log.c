@@ -25,6 +25,7 @@ static bool to_journal, to_json;
 
 static struct kind {
 	const char *fmt;
+	int level;
 	uint64_t since;
 	unsigned int said, left_out;
 } kinds[KINDS];
@@ -83,10 +84,11 @@ static void write_line(int level, const char *line)
 		fprintf(stderr, "swiftrdma-agent: %s\n", line);
 }
 
-/* The entry of a format; if none is free, the one that was used least recently. */
-static struct kind *kind_of(const char *fmt)
+/* The entry of a format; if none is free, the one whose window began first. */
+static struct kind *kind_of(int level, const char *fmt)
 {
 	struct kind *k = &kinds[0];
+	char line[256];
 	size_t i;
 
 	for (i = 0; i < KINDS; i++) {
@@ -95,13 +97,18 @@ static struct kind *kind_of(const char *fmt)
 		if (kinds[i].since < k->since)
 			k = &kinds[i];
 	}
-	*k = (struct kind){ .fmt = fmt };
+	/* The next one like it may not come for long, so the format itself has to name it. */
+	if (k->left_out) {
+		snprintf(line, sizeof(line), "... and %u more like '%s'", k->left_out, k->fmt);
+		write_line(k->level, line);
+	}
+	*k = (struct kind){ .fmt = fmt, .level = level };
 	return k;
 }
 
 static bool too_often(int level, const char *fmt)
 {
-	struct kind *k = kind_of(fmt);
+	struct kind *k = kind_of(level, fmt);
 	uint64_t now = now_ns();
 	char line[64];
 
@@ -111,7 +118,7 @@ static bool too_often(int level, const char *fmt)
 				 k->left_out);
 			write_line(level, line);
 		}
-		*k = (struct kind){ .fmt = fmt, .since = now };
+		*k = (struct kind){ .fmt = fmt, .level = level, .since = now };
 	}
 	if (k->said < BURST) {
 		k->said++;
