@@ -16,8 +16,8 @@ kernels='stock rt bpo new debug'
 limit=1700
 
 # Dependencies of all suites in a VM, and of those on the software ConnectX.
-vm_deps='kmod include user scripts/vm scripts/vm.d selftests/lib selftests/progs selftests/bench
-	selftests/modules selftests/Makefile selftests/progs.mk Makefile version.mk'
+vm_deps='kmod include user scripts/vm scripts/vm.d scripts/setup.d selftests/lib selftests/progs
+	selftests/bench selftests/modules selftests/Makefile selftests/progs.mk Makefile Kbuild version.mk'
 hca_deps="$vm_deps $(printf '%s ' selftests/softhca/*.[ch] selftests/softhca/Kbuild)"
 
 # part KERNEL/SUITE DEPS CMD...
@@ -61,6 +61,8 @@ host_parts() {
 		part "host/$name" "$vm_deps scripts debian Documentation README.md selftests/host selftests/page selftests/kernel/unload.sh" \
 			logged "host-$name" timeout -k 5 $seconds "$file"
 	done
+	# It reads from the unit tests which of the shipped files they run.
+	part_deps[host/policy]+=" selftests/unit"
 	for file in selftests/fuzz/fuzz_*.c; do
 		name=$(basename "$file" .c)
 		part "host/$name" "user include $file selftests/fuzz/corpus/$name" fuzz_test "$name"

@@ -33,14 +33,17 @@ note "$(wc -l <"$dir/named") suites with a NIC"
 is "each suite has parts for each NIC that it names, on five kernels" \
 	"$(comm -23 <(sed 's/$/ 5/' "$dir/named") <(tabled))" ""
 
-# A copy of the tree, in which make does nothing and one suite is a single point.
+# A copy of the tree, in which make does nothing, one suite is a single point, and so is
+# whatever runs in a VM, on a kernel that was built here.
 git ls-files -z -co --exclude-standard -- Documentation scripts selftests |
 	xargs -0 cp -p --parents -t "$dir" 2>/dev/null
 cd "$dir" || exit 1
-mkdir -p build/vm/kernel
+mkdir -p build/vm/kernel/none
 ln -s none build/vm/kernel/stock
+echo CONFIG_KASAN=y >build/vm/kernel/none/config.in
 printf '%%:\n\t@:\n' >Makefile
-printf '#!/bin/sh\necho "ok 1 - a point"\necho 1..1\n' >selftests/host/policy.sh
+touch Kbuild
+printf '#!/bin/sh\necho "ok 1 - a point"\necho 1..1\n' | tee selftests/host/policy.sh >scripts/vm
 git init -q . && git add . &&
 	git -c user.name=test -c user.email=test@localhost -c commit.gpgsign=false commit -qm copy
 point $? "a copy of the tree"
@@ -56,6 +59,23 @@ like "... and holds, although testing.rst has changed" "$(scripts/check-full hos
 	'1 parts: 1 hold, 0 to run'
 echo >>Documentation/policy.rst
 like "another document makes it stale" "$(scripts/check-full --list host/policy)" '^stale +host/policy'
+
+# stales PART FILE WHAT: a change of FILE makes the part stale.
+stales() {
+	cp -p "$2" "$dir/kept"
+	echo "# changed" >>"$2"
+	like "$1 is stale after a change of $3" "$(scripts/check-full --list "$1")" "^stale +$1"
+	mv "$dir/kept" "$2"
+}
+is "two parts are run" "$(scripts/check-full host/policy stock/kernel/adopt | tail -n 1)" \
+	"2 passed, 0 failed, 0 skipped"
+stales host/policy selftests/unit/test_sim_shipped.c "the unit tests, in which it looks up shipped files"
+stales stock/kernel/adopt build/vm/kernel/none/config.in "its kernel's configuration"
+stales stock/kernel/adopt scripts/setup.d/vm.config "what builds kernels"
+stales stock/kernel/adopt Kbuild "the root Kbuild"
+like "... and holds when all is as before" "$(scripts/check-full stock/kernel/adopt host/policy)" \
+	'2 parts: 2 hold, 0 to run'
+
 printf '#!/bin/sh\necho "not ok 1 - a point"\necho 1..1\n' >selftests/host/policy.sh
 is "a failure" "$(scripts/check-full host/policy | tail -n 1)" "0 passed, 1 failed, 0 skipped"
 like "... is one until it runs again" "$(scripts/check-full --list host/policy)" '^failed +host/policy'
