@@ -562,11 +562,117 @@ static void service_levels(void **state)
 		   "swiftrdma level set 1 sl 4");
 	rig_expect("alike", DOCTOR_WARNING, "level 3: SL 3 is VL 2",
 		   "swiftrdma level set 3 sl 5");
-	/* Applications ask for SL 2. */
+}
+
+/* What applications ask for anyway. */
+static void service_level_asked(void **state)
+{
+	(void)state;
 	infiniband();
 	rig_qp(0, 2, 0);
 	rig_judge(doctor_qos);
+	rig_expect("asked", DOCTOR_WARNING,
+		   "level 2: SL 2 is what all applications ask for anyway: the level changes nothing on this link",
+		   "swiftrdma level set 2 sl 0");
+	assert_int_equal(rig_count(DOCTOR_WARNING), 1);
+	/* Others, which ask for SL 0, can be raised to it. */
+	rig_qp(0, 0, 0);
+	rig_judge(doctor_qos);
+	rig_fine();
+	rig_expect("level", DOCTOR_FINE, "level 1: SL 1, VL 1", "");
+	assert_non_null(strstr(r.d.found[1].says, "level 2: SL 2 is that of traffic which is not raised"));
 	rig_expect("levels", DOCTOR_FINE, "each of 2 levels", "");
+	/* Level 0 is there to raise nothing. */
+	infiniband();
+	rig_level(0, 0, 0);
+	rig_judge(doctor_qos);
+	rig_fine();
+	r.d.levels[0].sl = 0;
+	rig_judge(doctor_qos);
+	rig_expect("asked", DOCTOR_WARNING, "level 1: SL 0 is the default of applications: ",
+		   "swiftrdma level set 1 sl 1");
+}
+
+/* A file of DSCPs only, or in part. */
+static void service_level_lacking(void **state)
+{
+	(void)state;
+	infiniband();
+	r.d.levels[0].has_sl = r.d.levels[2].has_sl = false;
+	rig_judge(doctor_qos);
+	rig_expect("no_sl", DOCTOR_WARNING,
+		   "levels 1, 3: no SL, and on InfiniBand a level is its SL: the level changes nothing on this link",
+		   "swiftrdma level set 1 sl 1 3 sl 3");
+	/* The VL of SL 1 is that of level 2; SLs 0 to 2 have lanes of others. */
+	r.ports[0].sl2vl[1] = 2;
+	r.d.levels[2].has_sl = true;
+	rig_judge(doctor_qos);
+	rig_expect("no_sl", DOCTOR_WARNING, "level 1: no SL, ", "swiftrdma level set 1 sl 4");
+	/* No lane is free: the subnet manager has to make them, for an SL of the level's own. */
+	memset(r.ports[0].sl2vl, 0, HOST_SLS);
+	rig_judge(doctor_qos);
+	rig_expect("no_sl", DOCTOR_WARNING, NULL, "swiftrdma level set 1 sl 1");
+	/* Lanes are not known. */
+	r.ports[0].sl2vl_error = -EACCES;
+	for (int i = 0; i < 3; i++)
+		r.d.levels[i].has_sl = false;
+	r.d.cfg = &r.cfg;
+	r.cfg.n_levels = 3;
+	for (uint32_t i = 0; i < 3; i++)
+		r.cfg.levels[i] = (struct config_level){ i + 1, 8, 0, true, false };
+	rig_judge(doctor_qos);
+	rig_expect("no_sl", DOCTOR_WARNING, "levels 1, 2, 3: ",
+		   "swiftrdma level set 1 sl 1 2 sl 2 3 sl 3  # and in the policy file");
+}
+
+/* A file of service levels only, or in part, on Ethernet. */
+static void dscp_lacking(void **state)
+{
+	(void)state;
+	r.d.levels[0].has_dscp = false;
+	rig_judge(doctor_qos);
+	rig_expect("no_dscp", DOCTOR_WARNING,
+		   "level 1: no DSCP, and on Ethernet an SL is at most the priority of a VLAN tag, which this port does not go by: the level changes nothing on this link",
+		   "swiftrdma level set 1 dscp 10");
+	/* DSCPs that are in use: of notifications, of another level, of applications. */
+	for (int i = 0; i < 3; i++)
+		r.d.levels[i].has_dscp = false;
+	r.d.levels[0].level = 6;
+	r.nets[0].cnp_dscp = 50;
+	rig_level(5, 18, 5);
+	rig_qp(26, 0, 0);
+	dcb()->trusts_dscp = false;
+	rig_judge(doctor_qos);
+	rig_expect("no_dscp", DOCTOR_WARNING,
+		   "levels 2, 3, 6: no DSCP, and on Ethernet an SL is at most the priority of a VLAN tag: the level changes nothing on this link without such a tag",
+		   "swiftrdma level set 2 dscp 19 3 dscp 27 6 dscp 51");
+	/* Without DCB, too, but not of a port of the NIC's switch. */
+	dcb()->error = -EOPNOTSUPP;
+	rig_judge(doctor_qos);
+	rig_expect("no_dscp", DOCTOR_WARNING, NULL, NULL);
+	strcpy(r.nets[0].represents, "VF 0");
+	rig_judge(doctor_qos);
+	assert_null(rig_find("no_dscp", ""));
+}
+
+/* Whatever is said by the table of lanes is said to be untested. */
+static void service_levels_untested(void **state)
+{
+	static const char untested[] = "; reading the VL of an SL is untested with a subnet manager";
+
+	(void)state;
+	infiniband();
+	rig_judge(doctor_qos);
+	assert_non_null(strstr(rig_find("levels", "")->says, untested));
+	r.ports[0].sl2vl[1] = HOST_VL_NONE;
+	r.ports[0].sl2vl[2] = 0;
+	rig_judge(doctor_qos);
+	assert_non_null(strstr(rig_find("no_vl", "")->says, untested));
+	assert_non_null(strstr(rig_find("no_effect", "")->says, untested));
+	infiniband();
+	r.ports[0].sl2vl[3] = 2;
+	rig_judge(doctor_qos);
+	assert_non_null(strstr(rig_find("alike", "")->says, untested));
 }
 
 static void service_levels_unseen(void **state)
@@ -606,6 +712,10 @@ int main(void)
 		DOCTOR_TEST(its_commands_mend),
 		DOCTOR_TEST(service_levels),
 		DOCTOR_TEST(service_levels_unseen),
+		DOCTOR_TEST(service_level_asked),
+		DOCTOR_TEST(service_level_lacking),
+		DOCTOR_TEST(dscp_lacking),
+		DOCTOR_TEST(service_levels_untested),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

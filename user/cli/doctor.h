@@ -128,5 +128,10 @@ uint64_t doctor_asked(const struct doctor *d, const struct host_port *port,
 		      bool sl, uint32_t *qps);
 void doctor_sls(struct doctor *d, const struct host_port *port,
 		const struct io_level *levels, size_t n);
+/* doctor_lacking.c: levels without an SL on InfiniBand, without a DSCP on Ethernet. */
+void doctor_lacking_sl(struct doctor *d, const struct host_port *port, const char *object,
+		       const struct io_level *levels, size_t n);
+void doctor_lacking_dscp(struct doctor *d, const struct host_net *net, const char *object,
+			 const struct io_level *levels, size_t n);
 
 #endif /* SRDMA_CLI_DOCTOR_H */

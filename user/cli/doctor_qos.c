@@ -464,6 +464,9 @@ static void judge_net(struct doctor *d, const struct host_net *net,
 	uint64_t asked;
 
 	snprintf(q.object, sizeof(q.object), "%s/%u %s", dev->name, port->index, net->name);
+	/* What represents another port has no traffic of its own. */
+	if (!net->represents[0])
+		doctor_lacking_dscp(d, net, q.object, levels, n);
 	if (!judge_dcb(&q, dev))
 		return;
 	asked = doctor_asked(d, port, false, &q.qps);

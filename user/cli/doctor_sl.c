@@ -9,11 +9,15 @@
 
 #include "cli/doctor.h"
 
+/* In all that is said by the table: it was tested on the software ConnectX only. */
+#define UNTESTED "; reading the VL of an SL is untested with a subnet manager"
+
 struct sls {
 	struct doctor *d;
 	const struct host_port *port;
 	char object[DOCTOR_OBJECT];
 	uint64_t base;		/* bit per SL that applications ask for */
+	uint32_t qps;		/* QPs that ask for it; 0: assumed */
 	uint16_t base_vls, vls;	/* bit per VL: of those SLs; of them and of all levels */
 };
 
@@ -60,6 +64,27 @@ static void judge_asking(struct sls *s)
 	}
 }
 
+/*
+ * A level with an SL that applications ask for. It may serve those that ask for another one;
+ * level 0 takes nothing but a level away.
+ */
+static void judge_asked(struct sls *s, const struct io_level *l)
+{
+	uint32_t sl = l->sl % HOST_SLS;
+
+	if (!l->level || s->base != 1ull << sl) {
+		doctor_say(s->d, DOCTOR_QOS, DOCTOR_FINE, "level", s->object,
+			   "level %u: SL %u is that of traffic which is not raised", l->level, sl);
+		doctor_detail(s->d);
+		return;
+	}
+	doctor_say(s->d, DOCTOR_QOS, DOCTOR_WARNING, "asked", s->object,
+		   "level %u: SL %u is %s: the level changes nothing on this link", l->level, sl,
+		   s->qps ? "what all applications ask for anyway" :
+			    "the default of applications");
+	advise_sl(s, l->level);
+}
+
 /* @taken: VLs of lower levels. */
 static bool judge_level(struct sls *s, const struct io_level *l, uint16_t taken)
 {
@@ -67,16 +92,16 @@ static bool judge_level(struct sls *s, const struct io_level *l, uint16_t taken)
 
 	if (vl == HOST_VL_NONE) {
 		doctor_say(s->d, DOCTOR_QOS, DOCTOR_ERROR, "no_vl", s->object,
-			   "level %u: SL %u has no VL, so packets in it are dropped",
+			   "level %u: SL %u has no VL, so packets in it are dropped" UNTESTED,
 			   l->level, l->sl);
 	} else if (s->base_vls >> vl & 1) {
 		doctor_say(s->d, DOCTOR_QOS, DOCTOR_ERROR, "no_effect",
 			   s->object,
-			   "level %u: SL %u is VL %u, which is also the VL of traffic that is not raised: the level has no effect",
+			   "level %u: SL %u is VL %u, which is also the VL of traffic that is not raised: the level has no effect" UNTESTED,
 			   l->level, l->sl, vl);
 	} else if (taken >> vl & 1) {
 		doctor_say(s->d, DOCTOR_QOS, DOCTOR_WARNING, "alike", s->object,
-			   "level %u: SL %u is VL %u, which is also the VL of a lower level: a step from one to the other changes nothing",
+			   "level %u: SL %u is VL %u, which is also the VL of a lower level: a step from one to the other changes nothing" UNTESTED,
 			   l->level, l->sl, vl);
 	} else {
 		doctor_say(s->d, DOCTOR_QOS, DOCTOR_FINE, "level", s->object,
@@ -94,15 +119,15 @@ void doctor_sls(struct doctor *d, const struct host_port *port,
 	struct sls s = { .d = d, .port = port };
 	uint16_t taken = 0;
 	size_t judged = 0;
-	uint32_t qps;
 
 	snprintf(s.object, sizeof(s.object), "%s/%u",
 		 d->host->devs[port->dev].name, port->index);
+	doctor_lacking_sl(d, port, s.object, levels, n);
 	if (port->sl2vl_error) {
 		judge_asking(&s);
 		return;
 	}
-	s.base = doctor_asked(d, port, true, &qps);
+	s.base = doctor_asked(d, port, true, &s.qps);
 	for (int sl = 0; sl < HOST_SLS; sl++)
 		if (s.base >> sl & 1)
 			s.base_vls |= (uint16_t)(1u << port->sl2vl[sl]);
@@ -111,14 +136,18 @@ void doctor_sls(struct doctor *d, const struct host_port *port,
 		if (levels[i].has_sl)
 			s.vls |= (uint16_t)(1u << port->sl2vl[levels[i].sl % HOST_SLS]);
 	for (size_t i = 0; i < n; i++) {
-		if (!levels[i].has_sl || s.base >> levels[i].sl % HOST_SLS & 1)
+		if (!levels[i].has_sl)
 			continue;
+		if (s.base >> levels[i].sl % HOST_SLS & 1) {
+			judge_asked(&s, &levels[i]);
+			continue;
+		}
 		judged++;
 		if (judge_level(&s, &levels[i], taken))
 			taken |= (uint16_t)(1u << port->sl2vl[levels[i].sl % HOST_SLS]);
 	}
 	if (judged && !doctor_ails(d, DOCTOR_QOS, s.object))
 		doctor_say(d, DOCTOR_QOS, DOCTOR_FINE, "levels", s.object,
-			   "each of %zu levels has a VL of its own; the SM's VL arbitration, which is not queried, decides which goes first",
+			   "each of %zu levels has a VL of its own; the SM's VL arbitration, which is not queried, decides which goes first" UNTESTED,
 			   judged);
 }
