@@ -4,8 +4,14 @@
  * readings. The job is kv of the usual scene: port 0, UAR 0, QPs 0 and 1.
  */
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "policy/config.h"
+#include "policy/derive.h"
+#include "policy/doc.h"
 #include "unit/eval_rig.h"
+#include "unit/levels.h"
 
 #define READINGS 8
 #define KV 1
@@ -120,19 +126,68 @@ static void test_margins(void **state)
 	}
 }
 
-/* The states of the derived policies for a job with a target, by cause. */
-static const struct {
-	enum cause cause;
-	const char *when;
-} rivals[] = {
-	{ CAUSE_PORT, "port.util > port_busy and job.p99 > job.slo_p99 * slo_near" },
-	{ CAUSE_HOL, "job.p99 > job.slo_p99 * slo_near and port.util < port_busy and qp.queue_delay > queue_delay" },
-	{ CAUSE_UAR, "dev.db_congestion > 0/s and uar.active_qps >= 2 and uar.coactive > uar_contended" },
-	{ CAUSE_CACHE, "dev.active_qps < qps_safe and job.p99 > job.slo_p99 * slo_near" },
-	{ CAUSE_PU, "dev.create_rate + dev.modify_rate > control_storm" },
-};
+/*
+ * The states that policies are derived with, for a job with a target and for one that makes
+ * way for it. Here all of them are about job kv, because only causes of one job are rivals.
+ */
+#define DERIVED_FROM							\
+	"jobs:\n"							\
+	"- {name: kv, class: latency, slo: {p99: 50us}, match: [{uid: 1}]}\n" \
+	"- {name: bulk, class: throughput, match: [{uid: 2}]}\n"	\
+	"order: kv > bulk\n"
+
+static struct doc derived;
+static const struct node *rivals;	/* a list of policies */
+
+static int derive_rivals(void **state)
+{
+	const char *text = with_levels(DERIVED_FROM);
+	struct config cfg;
+	struct diag r;
+	char *policies;
+
+	(void)state;
+	diag_init(&r, "derived");
+	if (!config_load_text(&cfg, text, strlen(text), &r))
+		return -1;
+	policies = derive_text(&cfg);
+	config_free(&cfg);
+	if (!policies || !doc_parse(&derived, policies, strlen(policies), &r))
+		return -1;
+	free(policies);
+	rivals = node_get(derived.root, "policies");
+	return 0;
+}
+
+static int free_rivals(void **state)
+{
+	(void)state;
+	doc_free(&derived);
+	return 0;
+}
+
+static const char *word(const struct node *policy, const char *key)
+{
+	const struct node *n = node_get(policy, key);
+
+	assert_true(n && n->kind == NODE_SCALAR);
+	return n->text;
+}
+
+static enum cause cause_of(const struct node *policy)
+{
+	unsigned int i = 0;
+
+	while (i < CAUSES && strcmp(cause_names[i], word(policy, "cause")))
+		i++;
+	assert_true(i < CAUSES);
+	return i;
+}
 
 #define SLOW(by) { SIG_JOB_P99, 45e3 * (1 + (by)) }, { SIG_JOB_SLO_P99, 50e3 }
+
+/* The job creates six times as many QPs as it may. */
+#define CREATES { SIG_JOB_CREATES, 600 }
 
 static const struct cause_case {
 	const char *what;
@@ -141,14 +196,23 @@ static const struct cause_case {
 	uint32_t others;
 } causes[] = {
 	{ "a storm five times beyond its bound, p99 a little",
-	  { SLOW(0.1), { SIG_DEV_CREATE_RATE, 3000 },
+	  { SLOW(0.1), CREATES, { SIG_DEV_CREATE_RATE, 3000 },
 	    { SIG_DEV_MODIFY_RATE, 2000 }, { SIG_DEV_ACTIVE_QPS, 1 } },
 	  CAUSE_PU, 1 << CAUSE_CACHE },
 	{ "a storm that begins, QPs that meet",
-	  { { SIG_DEV_CREATE_RATE, 600 }, { SIG_DEV_MODIFY_RATE, 500 },
+	  { CREATES, { SIG_DEV_CREATE_RATE, 600 }, { SIG_DEV_MODIFY_RATE, 500 },
 	    { SIG_DEV_DB_CONGESTION, 9 }, { SIG_UAR_ACTIVE_QPS, 8 },
 	    { SIG_UAR_COACTIVE, 0.9 } },
 	  CAUSE_UAR, 1 << CAUSE_PU },
+	{ "a great storm, to which the job adds a little more than it may; QPs that meet",
+	  { { SIG_JOB_CREATES, 110 }, { SIG_DEV_CREATE_RATE, 6000 },
+	    { SIG_DEV_MODIFY_RATE, 500 }, { SIG_UAR_WR_RATE, 1e6 },
+	    { SIG_UAR_ACTIVE_QPS, 8 }, { SIG_UAR_COACTIVE, 0.9 } },
+	  CAUSE_UAR, 1 << CAUSE_PU },
+	{ "a great storm that others make, a full port",
+	  { SLOW(0.5), { SIG_JOB_CREATES, 90 }, { SIG_DEV_CREATE_RATE, 6000 },
+	    { SIG_DEV_MODIFY_RATE, 500 }, { SIG_PORT_UTIL, 1 } },
+	  CAUSE_PORT, 0 },
 	{ "work waits in a QP, the cache is idle",
 	  { SLOW(0.5), { SIG_PORT_UTIL, 0.1 }, { SIG_QP_QUEUE_DELAY, 20e3 },
 	    { SIG_DEV_ACTIVE_QPS, 1e-9 } },
@@ -159,31 +223,54 @@ static const struct cause_case {
 	    { SIG_DEV_ACTIVE_QPS, 1e-9 } },
 	  CAUSE_UAR, 1 << CAUSE_CACHE },
 	{ "a full port, a storm twice beyond its bound",
-	  { SLOW(0.5), { SIG_PORT_UTIL, 1 }, { SIG_DEV_CREATE_RATE, 2000 },
+	  { SLOW(0.5), CREATES, { SIG_PORT_UTIL, 1 }, { SIG_DEV_CREATE_RATE, 2000 },
 	    { SIG_DEV_MODIFY_RATE, 1e-9 } },
 	  CAUSE_PU, 1 << CAUSE_PORT },
 	{ "a full port, a storm a tenth beyond its bound",
-	  { SLOW(0.5), { SIG_PORT_UTIL, 1 }, { SIG_DEV_CREATE_RATE, 1100 },
+	  { SLOW(0.5), CREATES, { SIG_PORT_UTIL, 1 }, { SIG_DEV_CREATE_RATE, 1100 },
 	    { SIG_DEV_MODIFY_RATE, 1e-9 } },
 	  CAUSE_PORT, 1 << CAUSE_PU },
+	{ "a full port, twice as many translations as the cache holds",
+	  { SLOW(0.5), { SIG_PORT_UTIL, 0.9 }, { SIG_DEV_MTTS, 524288 },
+	    { SIG_JOB_MTTS, 393216 } },
+	  CAUSE_CACHE, 1 << CAUSE_PORT },
+	{ "a port that is nearly full, three times as many QPs as the cache holds",
+	  { SLOW(0.5), { SIG_PORT_UTIL, 0.9 }, { SIG_DEV_QPS, 2000 }, { SIG_DEV_ACTIVE_QPS, 1536 },
+	    { SIG_JOB_QPS, 100 } },
+	  CAUSE_CACHE, 1 << CAUSE_PORT },
+	{ "QPs meet, too many requests are outstanding",
+	  { SLOW(0.5), { SIG_UAR_WR_RATE, 6e5 }, { SIG_UAR_ACTIVE_QPS, 8 },
+	    { SIG_UAR_COACTIVE, 0.9 }, { SIG_QP_OUTSTANDING, 1024 } },
+	  CAUSE_CACHE, 1 << CAUSE_UAR },
 };
 
 static void set_rivals(void)
 {
-	unsigned int i;
+	const struct node *n, *fallback, *f;
+	struct policy *p;
 
-	for (i = 0; i < sizeof(rivals) / sizeof(rivals[0]); i++)
-		add(cause_names[rivals[i].cause], "job kv", rivals[i].when,
-		    "job.level += 1", "port.util < 1%")->cause = rivals[i].cause;
+	for (n = rivals->first; n; n = n->next) {
+		p = add(word(n, "name"), "job kv", word(n, "when"), "job.level += 1",
+			"port.util < 1%");
+		p->cause = cause_of(n);
+		fallback = node_get(n, "fallback");
+		if (!fallback)
+			continue;
+		if (fallback->kind == NODE_SCALAR)
+			add_fallback(p, fallback->text);
+		else
+			for (f = fallback->first; f; f = f->next)
+				add_fallback(p, f->text);
+	}
 }
 
 static void check_cause(const struct cause_case *c, bool turned)
 {
-	unsigned int n = sizeof(rivals) / sizeof(rivals[0]), i;
-	size_t got;
+	size_t n, i, got;
 
 	set.settle = 1000 * MS;
 	set_rivals();
+	n = set.n;
 	for (i = 0; turned && i < n / 2; i++) {
 		struct policy t = pol[i];
 
@@ -196,6 +283,17 @@ static void check_cause(const struct cause_case *c, bool turned)
 		fail_msg("%s: %zu decisions", c->what, got);
 	if (pol[out[0].policy].cause != c->cause || out[0].others != c->others)
 		fail_msg("%s: %s", c->what, out[0].reason);
+}
+
+/* Each cause has a state among the rivals. */
+static void test_rivals(void **state)
+{
+	uint32_t causes = 0;
+
+	(void)state;
+	for (const struct node *n = rivals->first; n; n = n->next)
+		causes |= 1u << cause_of(n);
+	assert_int_equal(causes, (1u << CAUSES) - 1 - (1u << CAUSE_NONE));
 }
 
 /* Which policy stands first in the file does not matter. */
@@ -214,8 +312,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_margins),
+		cmocka_unit_test(test_rivals),
 		cmocka_unit_test(test_causes),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, derive_rivals, free_rivals);
 }
