@@ -6,8 +6,9 @@
  * that is not the library's.
  *
  * The first byte of the input says which of two things is tried: the header, which the library
- * refuses or takes, or what is behind it. In the latter case the input is a row of steps, each a
- * byte and what it needs.
+ * refuses or takes, or what is behind it; and whether queues have room for pieces of requests
+ * without a knob. Behind the header the input is some knobs that are set before the queues are made,
+ * and then a row of steps, each a byte and what it needs.
  */
 #include <sys/mman.h>
 #include <unistd.h>
@@ -20,6 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define SLOTS 4
 #define PAGES 4096
 #define LIST 24
+#define SGES 2
 #define SQ 256
 #define LATE 200	/* ns that a thread that waits is woken late */
 #define LOOK_NS	100	/* of a wait for a nanosecond */
@@ -41,6 +43,7 @@ static struct {
 	uint64_t posted, polled;	/* numbers of requests, which are their wr_id */
 	uint64_t signalled;		/* the last one, plus 1 */
 	bool waiting;
+	bool split;			/* requests may be posted in pieces */
 } rig;
 
 static void must(bool holds)
@@ -144,7 +147,7 @@ static uint64_t rig_clock(void)
 static uint64_t eat_number(void)
 {
 	static const uint64_t some[] = {
-		0, 1, 2, 3, 8, 1000, 1u << 20, 1ull << 40, 1ull << 63, UINT64_MAX,
+		0, 1, 2, 3, 8, 1000, 4096, 1u << 20, 1ull << 40, 1ull << 63, UINT64_MAX,
 	};
 	uint8_t how = eat_byte();
 	uint64_t n;
@@ -157,7 +160,7 @@ static uint64_t eat_number(void)
 
 static void write_knob(void)
 {
-	uint32_t k = eat_byte() % (SWIFTRDMA_SHARE_HELD + 1);
+	uint32_t k = eat_byte() % __SWIFTRDMA_SHARE_KNOB_MAX;
 	struct swiftrdma_knob_value v = { .value = eat_number() };
 	uint8_t until = eat_byte();
 
@@ -208,40 +211,113 @@ static void rig_wait(uint64_t ns)
 	rig.waiting = false;
 }
 
+/* Requests that a program posts at once. */
+struct load {
+	struct ibv_sge sge[SGES];
+	int sges, fail;		/* .fail: how many the provider takes; -1: all */
+	uint32_t n, signals;
+	enum ibv_wr_opcode opcode;
+};
+
+/* False: the send queue has no room. */
+static bool eat_load(struct load *l)
+{
+	static const enum ibv_wr_opcode opcodes[] = {
+		IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ, IBV_WR_SEND,
+	};
+	uint8_t kind = eat_byte();
+
+	l->sges = 1 + kind % SGES;
+	l->opcode = opcodes[kind / SGES % 3];
+	for (int i = 0; i < l->sges; i++)
+		l->sge[i] = (struct ibv_sge){ .length = 1u << (eat_byte() % 31) };
+	l->n = 1 + eat_byte() % LIST;
+	l->signals = eat_byte();
+	l->fail = eat_byte();
+	if (l->fail >= 32)
+		l->fail = -1;
+	/* As a program that knows how long its send queue is, and that must be able to go on. */
+	if (rig.posted - rig.polled > SQ / 2)
+		l->signals = 0xff;
+	return rig.posted - rig.polled + l->n <= SQ;
+}
+
+static unsigned int flags_of(const struct load *l, uint32_t i)
+{
+	return l->signals >> i % 8 & 1 ? IBV_SEND_SIGNALED : 0;
+}
+
+/* The first @n requests of the load were posted. */
+static void note_posted(const struct load *l, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (flags_of(l, i))
+			rig.signalled = rig.posted + i + 1;
+	rig.posted += n;
+}
+
 static void post(void)
 {
-	struct ibv_sge sge = { .length = 1u << (eat_byte() % 31) };
-	uint32_t n = 1 + eat_byte() % LIST, signals = eat_byte();
 	struct ibv_send_wr wr[LIST], *bad = NULL;
 	uint64_t from = rig.now;
-	int fail = eat_byte();
+	struct load l;
+	uint32_t n;
 
-	/* As a program that knows how long its send queue is, and that must be able to go on. */
-	if (rig.posted - rig.polled + n > SQ)
+	if (!eat_load(&l))
 		return;
-	if (rig.posted - rig.polled > SQ / 2)
-		signals = 0xff;
+	n = l.n;
 	memset(wr, 0, sizeof(wr));
 	for (uint32_t i = 0; i < n; i++)
 		wr[i] = (struct ibv_send_wr){
-			.wr_id = rig.posted + i, .sg_list = &sge, .num_sge = 1,
-			.next = i + 1 < n ? &wr[i + 1] : NULL, .opcode = IBV_WR_RDMA_WRITE,
-			.send_flags = signals >> i % 8 & 1 ? IBV_SEND_SIGNALED : 0,
+			.wr_id = rig.posted + i, .sg_list = l.sge, .num_sge = l.sges,
+			.next = i + 1 < n ? &wr[i + 1] : NULL, .opcode = l.opcode,
+			.send_flags = flags_of(&l, i),
 		};
-	stub.fail_after = fail < 32 ? fail : -1;
-	if (stub.fail_after >= (int)n)
-		stub.fail_after = -1;
+	stub.fail_after = l.fail;
 	errno = 99;
 	if (ibv_post_send(rig.qp, wr, &bad)) {
-		must(stub.fail_after < 0 || bad == &wr[fail]);
+		/* The provider counts pieces. */
+		must(l.fail >= 0 && bad >= wr && bad < wr + n && bad - wr <= l.fail);
+		must(rig.split || bad - wr == l.fail);
 		n = (uint32_t)(bad - wr);
 	}
 	must(errno == 99);
 	stub.fail_after = -1;
-	for (uint32_t i = 0; i < n; i++)
-		if (wr[i].send_flags & IBV_SEND_SIGNALED)
-			rig.signalled = rig.posted + i + 1;
-	rig.posted += n;
+	note_posted(&l, n);
+	must(rig.now - from <= PACE_WAIT_NS + LATE + LOOK_NS);
+}
+
+/* The same by ibv_wr_*(). */
+static void post_batch(void)
+{
+	struct ibv_qp_ex *qpx = stub_to_qp_ex(rig.qp);
+	uint64_t from = rig.now;
+	struct load l;
+
+	if (!eat_load(&l))
+		return;
+	errno = 99;
+	ibv_wr_start(qpx);
+	for (uint32_t i = 0; i < l.n; i++) {
+		qpx->wr_id = rig.posted + i;
+		qpx->wr_flags = flags_of(&l, i);
+		if (l.opcode == IBV_WR_RDMA_WRITE)
+			ibv_wr_rdma_write(qpx, 0, 0);
+		else if (l.opcode == IBV_WR_RDMA_READ)
+			ibv_wr_rdma_read(qpx, 0, 0);
+		else
+			ibv_wr_send(qpx);
+		ibv_wr_set_sge_list(qpx, (size_t)l.sges, l.sge);
+	}
+	stub.fail_after = l.fail;
+	if (l.fail == 0)
+		ibv_wr_abort(qpx);
+	else if (ibv_wr_complete(qpx))
+		must(l.fail >= 0 || rig.split);
+	else
+		note_posted(&l, l.n);
+	must(errno == 99);
+	stub.fail_after = -1;
 	must(rig.now - from <= PACE_WAIT_NS + LATE + LOOK_NS);
 }
 
@@ -263,8 +339,10 @@ static void step(void)
 	switch (eat_byte() % 8) {
 	case 0:
 	case 1:
-	case 2:
 		post();
+		break;
+	case 2:
+		post_batch();
 		break;
 	case 3:
 		poll(1 + eat_byte() % 16);
@@ -280,17 +358,25 @@ static void step(void)
 	}
 }
 
+/* The knob for places is for mlx5 alone. */
+static bool is_mlx5(struct ibv_device *device)
+{
+	(void)device;
+	return true;
+}
+
 static void open_rig(void)
 {
 	next = (struct next){
 		.open_device = stub_open_device, .close_device = stub_close_device,
 		.create_cq = stub_create_cq, .destroy_cq = stub_destroy_cq,
-		.create_qp = stub_create_qp, .modify_qp = stub_modify_qp,
+		.create_qp = stub_create_qp, .dealloc_pd = stub_dealloc_pd, .modify_qp = stub_modify_qp,
 		.destroy_qp = stub_destroy_qp, .qp_to_qp_ex = stub_to_qp_ex,
 	};
 	lib_share = share;
 	lib_clock = rig_clock;
 	lib_wait = rig_wait;
+	place_is_mlx5 = is_mlx5;
 	rig.now = 1000000;
 	must(life_begin() != NULL);
 	settings.mode = MODE_LATENCY;
@@ -299,11 +385,15 @@ static void open_rig(void)
 
 static struct ibv_qp *new_qp(void)
 {
-	struct ibv_qp_init_attr attr = {
-		.send_cq = rig.cq, .recv_cq = rig.cq, .qp_type = IBV_QPT_RC, .cap.max_send_wr = SQ,
+	struct ibv_qp_init_attr_ex attr = {
+		.send_cq = rig.cq, .recv_cq = rig.cq, .qp_type = IBV_QPT_RC, .pd = &rig.pd,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		.send_ops_flags = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_READ |
+				  IBV_QP_EX_WITH_SEND,
+		.cap = { .max_send_wr = SQ, .max_send_sge = SGES },
 	};
 
-	return ibv_create_qp(&rig.pd, &attr);
+	return ibv_create_qp_ex(rig.ctx, &attr);
 }
 
 static void try_page(void)
@@ -320,16 +410,22 @@ static void try_page(void)
 	*rig.page = good;
 	memset(rig.job->knob, 0, sizeof(rig.job->knob));
 	rig.job->changes++;
+	/* Queues are made as the knobs of that time say. */
+	for (int n = eat_byte() % 4; n; n--)
+		write_knob();
 	rig.cq = ibv_create_cq(rig.ctx, 64, NULL, NULL, 0);
 	rig.qp = new_qp();
+	must(rig.qp != NULL);
+	rig.split = qp_find(rig.qp)->chunk;
 	rig.posted = rig.polled = rig.signalled = 0;
 	stub.hold = 1;
 	while (input.left)
 		step();
-	stub_complete(rig.qp, SQ);
+	stub_complete(rig.qp, STUB_RING);
 	for (int i = 0; i < SQ; i++)
 		poll(16);
 	must(rig.polled == rig.signalled);
+	must(!stub.violations && !stub.misplaced);
 	ibv_destroy_qp(rig.qp);
 	ibv_destroy_cq(rig.cq);
 }
@@ -342,6 +438,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		open_rig();
 	input.data = data + 1;
 	input.left = size - 1;
+	settings.chunk = data[0] & 2;
 	if (data[0] & 1)
 		try_header();
 	else

@@ -168,7 +168,7 @@ static bool poll_for_credits(struct hold *h)
 		if (!qp_is_on_device(h->dev, q))
 			continue;
 		credits_sync(q);
-		/* A post that has its credits is about to be outstanding, unless it is this thread's. */
+		/* A post that has its credits will soon be outstanding, unless it is this thread's. */
 		some |= atomic_load_explicit(&q->reserved, memory_order_relaxed) && !builds_batch(q);
 		if (!count_signalled(q))
 			continue;
