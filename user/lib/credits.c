@@ -16,8 +16,9 @@
  *  - when nothing that is outstanding can complete, because no signalled request is
  *    outstanding: neither in this QP nor, if this QP has none at all, in the others; a batch that
  *    the posting thread has open on another QP cannot complete either;
- *  - when the program has never polled its completion queue through the library, or not in a
- *    wait of PACE_WAIT_NS, and the library may not poll that queue either;
+ *  - when the program has never polled its completion queue through the library, or was shown
+ *    the queue: such requests are not in the sum; or has not polled it in a wait of PACE_WAIT_NS, and
+ *    the library may not poll that queue either;
  *  - after PACE_WAIT_NS. If nothing at all completed in that time, posts do not wait until
  *    a request completes: the peer may be waiting for what the posts hold back.
  */
@@ -53,10 +54,21 @@ static void add_outstanding(struct device *dev, int64_t n)
 		atomic_fetch_add(&dev->knobs.outstanding, (uint64_t)n);
 }
 
+/*
+ * Whether the program polls the QP's completions through the library. If not, the library does not
+ * know when requests complete: they would stay in the sum, and hold up all other QPs, for ever.
+ */
+static bool is_seen(const struct qp *q)
+{
+	const struct cq *c = cq_find(q->send_cq);
+
+	return c && !c->shown && (c->by_entry || c->lock.owner);
+}
+
 static bool is_counted(struct qp *q)
 {
 	return atomic_load_explicit(&q->order, memory_order_relaxed) &&
-	       __atomic_load_n(&q->key, __ATOMIC_RELAXED);
+	       __atomic_load_n(&q->key, __ATOMIC_RELAXED) && is_seen(q);
 }
 
 void credits_sync(struct qp *q)
@@ -68,7 +80,7 @@ void credits_sync(struct qp *q)
 	if (token != BIAS_OWNER && token != BIAS_HELD)
 		return;
 	posted = atomic_load_explicit(&q->posted, memory_order_relaxed);
-	/* A QP that was destroyed or has lost its order has nothing outstanding. */
+	/* A QP that was destroyed, has lost its order or is not seen has nothing outstanding. */
 	done = is_counted(q) ? atomic_load_explicit(&q->done, memory_order_relaxed) : posted;
 	add_outstanding(q->ctx->dev, (int64_t)(int32_t)(posted - q->credit_posted) -
 				     (int32_t)(done - q->credit_done));
@@ -131,7 +143,7 @@ static bool qp_is_on_device(const struct device *dev, struct qp *q)
 	const struct context *c = q->ctx;
 
 	/* A struct that was never used has no context. */
-	return c && c->dev == dev && is_counted(q);
+	return c && c->dev == dev && __atomic_load_n(&q->key, __ATOMIC_RELAXED);
 }
 
 static void poll_cq_of(const struct hold *h, const struct ibv_cq *key)
@@ -168,6 +180,8 @@ static bool poll_for_credits(struct hold *h)
 		if (!qp_is_on_device(h->dev, q))
 			continue;
 		credits_sync(q);
+		if (!is_counted(q))
+			continue;
 		/* A post that has its credits will soon be outstanding, unless it is this thread's. */
 		some |= atomic_load_explicit(&q->reserved, memory_order_relaxed) && !builds_batch(q);
 		if (!count_signalled(q))
@@ -188,7 +202,7 @@ static bool is_polled(const struct hold *h)
 	const struct device_knobs *knobs = &h->dev->knobs;
 	const struct cq *c = cq_find(h->q->send_cq);
 
-	return c && (c->by_entry || c->lock.owner) &&
+	return is_seen(h->q) &&
 	       atomic_load_explicit(&c->exempt, memory_order_relaxed) !=
 	       atomic_load_explicit(&knobs->epoch, memory_order_relaxed);
 }
@@ -255,6 +269,18 @@ static bool wait_for_room(struct hold *h)
 	}
 }
 
+/* A program may post some requests before it first polls; beyond the bound they are its own affair. */
+static void enter_unseen(const struct hold *h, uint64_t bound)
+{
+	uint32_t open = atomic_load_explicit(&h->q->posted, memory_order_relaxed) -
+			atomic_load_explicit(&h->q->done, memory_order_relaxed);
+
+	if (open && (uint64_t)open + h->want > bound) {
+		report_unable(h->dev);
+		hold_pass(h, SWIFTRDMA_SHARE_KNOB_CREDITS);
+	}
+}
+
 void credits_enter(struct hold *h)
 {
 	uint64_t bound = atomic_load_explicit(&h->dev->knobs.credits, memory_order_relaxed);
@@ -263,6 +289,10 @@ void credits_enter(struct hold *h)
 		return;
 	if (!atomic_load_explicit(&h->q->order, memory_order_relaxed)) {
 		report_unable(h->dev);
+		return;
+	}
+	if (!is_seen(h->q)) {
+		enter_unseen(h, bound);
 		return;
 	}
 	if (!reserve_credits(h, bound) && !wait_for_room(h))
