@@ -82,7 +82,7 @@ static int note_module_away(struct agent *a, const char *why)
  */
 static int leave_disarmed(struct agent *a)
 {
-	return note_module_away(a, "it is disarmed, or being disarmed, and changes nothing until it is loaded anew or refuses that");
+	return note_module_away(a, "it is disarmed, or being disarmed, and takes no changes until it is loaded anew or the disarm is refused");
 }
 
 static int connect_module(struct agent *a)
