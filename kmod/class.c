@@ -16,6 +16,18 @@
 
 /* What a QP should have */
 
+/* Without a GRH there is no traffic class. */
+static bool takes_dscp(const struct srdma_qp *q, const struct srdma_level *l)
+{
+	return l->has_dscp && test_bit(SRDMA_QP_GRH, &q->flags);
+}
+
+/* On some links the service level stays the application's. */
+static bool takes_sl(const struct srdma_qp *q, const struct srdma_level *l)
+{
+	return l->has_sl && !srdma_qp_keeps_sl(q);
+}
+
 bool srdma_qp_desired(const struct srdma_qp *q, struct srdma_class *c)
 {
 	int level = srdma_qp_level(q);
@@ -27,11 +39,10 @@ bool srdma_qp_desired(const struct srdma_qp *q, struct srdma_class *c)
 		return false;
 	}
 	l = srdma_level_get(level);
-	/* Without a GRH there is no traffic class, and on some links no service level. */
 	c->tclass = q->tclass_asked;
-	if (l.has_dscp && test_bit(SRDMA_QP_GRH, &q->flags))
+	if (takes_dscp(q, &l))
 		c->tclass = l.dscp << 2 | (q->tclass_asked & 3);
-	c->sl = !l.has_sl || srdma_qp_keeps_sl(q) ? q->sl_asked : l.sl;
+	c->sl = takes_sl(q, &l) ? l.sl : q->sl_asked;
 	return true;
 }
 
@@ -55,6 +66,24 @@ bool srdma_qp_class_pending(const struct srdma_qp *q)
 	pending = c.tclass != q->tclass || c.sl != q->sl;
 	rcu_read_unlock();
 	return pending;
+}
+
+bool srdma_class_is_futile(const struct srdma_qp *q)
+{
+	struct srdma_level l;
+	bool futile = false;
+	int level;
+
+	if (!has_class(q))
+		return false;
+	rcu_read_lock();
+	level = srdma_qp_level(q);
+	if (level >= 0 && !srdma_giving_back(q->dev)) {
+		l = srdma_level_get(level);
+		futile = !takes_dscp(q, &l) && !takes_sl(q, &l);
+	}
+	rcu_read_unlock();
+	return futile;
 }
 
 bool srdma_qp_connectable(const struct srdma_qp *q)
@@ -92,8 +121,9 @@ enum srdma_standing srdma_class_standing(const struct srdma_qp *q)
 	rcu_read_unlock();
 	if (!has_class(q))
 		return wanted ? judge_unaddressed(q) : SRDMA_DONE;
+	/* The class is the application's, so it is no proof that the QP has the level. */
 	if (c.tclass == q->tclass && c.sl == q->sl)
-		return SRDMA_DONE;
+		return srdma_class_is_futile(q) ? SRDMA_CANNOT : SRDMA_DONE;
 	err = READ_ONCE(q->class_error);
 	return err == -EOPNOTSUPP || err == -EREMOTEIO ? SRDMA_CANNOT : SRDMA_PENDING;
 }
@@ -109,13 +139,25 @@ static const char *unaddressed_text(const struct srdma_qp *q, enum srdma_standin
 	return "not known yet: the QP is older than the module";
 }
 
+int srdma_class_error(const struct srdma_qp *q, enum srdma_standing s)
+{
+	bool tried = has_class(q);
+
+	/* An error that is left from an earlier level says nothing of one that needs no try. */
+	if (s == SRDMA_CANNOT && !(tried && srdma_qp_class_pending(q)))
+		return -EOPNOTSUPP;
+	return tried ? READ_ONCE(q->class_error) : 0;
+}
+
 int srdma_class_why(const struct srdma_qp *q, enum srdma_standing s, char *buf, size_t len)
 {
 	const struct srdma_qp_hw *hw = srdma_qp_hw(q);
-	int err = has_class(q) ? READ_ONCE(q->class_error) : s == SRDMA_CANNOT ? -EOPNOTSUPP : 0;
+	int err = srdma_class_error(q, s);
 
 	if (!has_class(q))
 		strscpy(buf, unaddressed_text(q, s), len);
+	else if (s == SRDMA_CANNOT && !srdma_qp_class_pending(q))
+		strscpy(buf, "the level has no value that this QP's link uses", len);
 	else if (err == -EREMOTEIO)
 		srdma_refusal_text(hw ? READ_ONCE(hw->syndrome) : 0, buf, len);
 	else

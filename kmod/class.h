@@ -83,15 +83,19 @@ static inline bool srdma_qp_keeps_sl(const struct srdma_qp *q)
 
 /* Is the class of this QP not what it should be? RCU section or reference. */
 bool srdma_qp_class_pending(const struct srdma_qp *q);
+/*
+ * Is a level in force that has no value that the connected QP's link uses? The level then
+ * changes nothing. RCU section or reference.
+ */
+bool srdma_class_is_futile(const struct srdma_qp *q);
 /* Does a QP of this type have an address, and with it a class, while it is connected? */
 bool srdma_qp_connectable(const struct srdma_qp *q);
 
 /* The standing of the QP's class. RCU section or reference. */
 enum srdma_standing srdma_class_standing(const struct srdma_qp *q);
-/*
- * The reason for standing @s, in words. Returns -errno, or 0 where nothing failed. RCU
- * section or reference.
- */
+/* The error of a QP with standing @s; 0: nothing failed. RCU section or reference. */
+int srdma_class_error(const struct srdma_qp *q, enum srdma_standing s);
+/* The reason for standing @s, in words. Returns srdma_class_error(). */
 int srdma_class_why(const struct srdma_qp *q, enum srdma_standing s, char *buf, size_t len);
 void srdma_refusal_text(u32 syndrome, char *buf, size_t len);
 /* The reason, in words, why a class change ended with @err. */

@@ -512,7 +512,8 @@ static int dump_pending_qp(struct srdma_qp *q, void *arg)
 
 	/* Most QPs have what they should have: skip them without taking a reference. */
 	if ((!READ_ONCE(q->attempts) && !READ_ONCE(q->class_error) && !srdma_qp_hw(q) &&
-	     test_bit(SRDMA_QP_HAS_AV, &q->flags)) || !srdma_qp_hold(q))
+	     test_bit(SRDMA_QP_HAS_AV, &q->flags) && !srdma_class_is_futile(q)) ||
+	    !srdma_qp_hold(q))
 		return 0;
 	knob = pending_knob(q, &err, why);
 	if (knob != SWIFTRDMA_KNOB_UNSPEC) {

@@ -65,10 +65,8 @@ static u32 syndrome_of(const struct srdma_qp *q)
 static void tally_class(struct srdma_qp *q, void *t)
 {
 	enum srdma_standing s = srdma_class_standing(q);
-	int err = READ_ONCE(q->class_error);
 
-	/* A QP that can have no class was never tried, so it has no error of its own. */
-	add_standing(t, s, s == SRDMA_CANNOT && !err ? -EOPNOTSUPP : err, syndrome_of(q));
+	add_standing(t, s, srdma_class_error(q, s), syndrome_of(q));
 }
 
 static void tally_path(const struct srdma_qp *q, enum srdma_path_part part, struct srdma_tally *t)

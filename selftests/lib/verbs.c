@@ -199,7 +199,7 @@ int vqp_rtr(struct vdev *dev, struct ibv_qp *qp, const struct vpeer *to, const s
 		.max_dest_rd_atomic = c->rd_atomic ? c->rd_atomic : 1,
 		.min_rnr_timer = 12,
 		.ah_attr = {
-			.is_global = 1,
+			.is_global = !c->no_grh,
 			.dlid = to->lid,
 			.sl = c->sl,
 			.port_num = dev->port,

@@ -7,6 +7,7 @@
 #ifndef SELFTESTS_VERBS_H
 #define SELFTESTS_VERBS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <infiniband/verbs.h>
 
@@ -33,6 +34,7 @@ struct vconn {
 	uint8_t timeout;	/* 4.096 us << timeout */
 	uint8_t retry, rnr_retry;	/* rnr_retry 7: infinite */
 	uint8_t rd_atomic;	/* outstanding reads; 0: one */
+	bool no_grh;	/* address by LID alone, on InfiniBand */
 };
 
 #define VCONN_DEFAULT { .timeout = 18, .retry = 7, .rnr_retry = 7 }

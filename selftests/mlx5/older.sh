@@ -79,6 +79,25 @@ is "it asks the driver: five cannot, one cannot for it has none, one will have i
 swiftrdma action clear all >/dev/null
 is "two that were asked about then, and never again: what they ask for is known" \
 	"$(swiftrdma -j qp show comm mix state RTS type RC | jq -c 'map(.sl_asked) | sort')" '[2,2,2,2,3,3]'
+
+# A level that changes nothing: these QPs have no GRH, and so no traffic class.
+nothing="the level has no value that this QP's link uses"
+swiftrdma job set lid match comm=lid >/dev/null
+qpsh_start lid qpsh --dev mlx5_0 --comm lid --no-grh && qp lid 'create 2'
+read -ra lids <<<"${answer//qp /}"
+for qpn in "${lids[@]}"; do
+	qp lid "take $qpn rts 0 2"
+done
+nlreq LEVEL_SET doit 'level{level=6 dscp=48}' >/dev/null
+is "a DSCP alone: no QP without a GRH can have it" "$(level lid 6)" "failed 2 0 0 2 0 0"
+is "... the list has the same" "$(listed)" "2 0 0 2 0 0"
+is "... and why" "$(kinds)" "2 $nothing"
+is "... and debugfs" "$(awk '/ lid / && / cannot / { n++ } END { print n + 0 }' $srdma_debugfs/mlx5_0/qps)" 2
+swiftrdma level set 6 dscp 48 sl 2
+is "with the SL that they have they have it" "$(listed)" "2 2 0 0 0 0"
+swiftrdma action clear all >/dev/null
+qpsh_stop lid
+
 check "the provider comes later" mlx5_load detail=0
 is "it knows the same" "$(swiftrdma -j qp show comm mix state RTS type RC | jq -c 'map(.sl_asked) | sort')" '[2,2,2,2,3,3]'
 qpsh_stop old

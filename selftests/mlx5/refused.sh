@@ -55,6 +55,15 @@ for qpn in "${numbers[@]}"; do
 done
 
 if [ -n "$eth" ]; then
+	nlreq LEVEL_SET doit 'level{level=6 sl=6}' >/dev/null
+	is "an SL alone, which no QP on Ethernet takes, cannot be" "$(level mix 6)" "failed 4 0 0 4 0 0"
+	is "... and why" "$(reasons | cut -d' ' -f2- | uniq -c | sed 's/^ *//')" \
+		"4 EOPNOTSUPP the level has no value that this QP's link uses"
+	nlreq LEVEL_SET doit 'level{level=6 dscp=48}' >/dev/null
+	is "a DSCP alone can" "$(level mix 6)" "done 4 4 0 0 0 0"
+	swiftrdma action clear all >/dev/null
+	check "... and is taken back" wait_for 20 tclass_is '[0]'
+
 	refuse $RTS2RTS $BAD_PARAM
 	out=$(swiftrdma action set job mix level 3 for 3000s 2>&1)
 	is "a class that the device refuses cannot be" "$(words <<<"$out")" "failed 4 0 0 4 0 0"

@@ -23,6 +23,7 @@
  *	quit				its QPs go, and it
  *
  * The end of stdin is another way to quit. --comm NAME: what it calls itself.
+ * --no-grh: its QPs address their peers by LID alone, on InfiniBand.
  * --threads: each create is a thread's, which ends with it. --reopen N: the device is
  * closed and opened again, N times, before that.
  */
@@ -46,7 +47,7 @@ static struct vdev dev;
 static struct ibv_cq *cq;
 static struct ibv_qp *qps[QPS_MAX];
 static unsigned int n_qps;
-static bool threads;
+static bool threads, no_grh;
 
 static void error(int err)
 {
@@ -140,6 +141,7 @@ static int take(struct ibv_qp *qp, const char *state, uint8_t tclass, uint8_t sl
 
 	conn.tclass = tclass;
 	conn.sl = sl;
+	conn.no_grh = no_grh;
 	if (to_qpn)
 		peer.qpn = to_qpn;
 	/* A GID of an IPv4 address ends with it (RFC 4291, 2.5.5.2). */
@@ -329,7 +331,7 @@ int main(int argc, char **argv)
 {
 	static const struct option longs[] = {
 		{ "dev", required_argument, NULL, 'd' }, { "comm", required_argument, NULL, 'c' },
-		{ "threads", no_argument, NULL, 't' },
+		{ "threads", no_argument, NULL, 't' }, { "no-grh", no_argument, NULL, 'g' },
 		{ "reopen", required_argument, NULL, 'r' }, { 0 }
 	};
 	const char *name = "rxe0";
@@ -342,6 +344,8 @@ int main(int argc, char **argv)
 			prctl(PR_SET_NAME, optarg);
 		else if (c == 't')
 			threads = true;
+		else if (c == 'g')
+			no_grh = true;
 		else if (c == 'r')
 			reopen = atoi(optarg);
 		else

@@ -1448,8 +1448,8 @@ enum swiftrdma_action_kind {
  * @SWIFTRDMA_ACTION_A_QPS_DONE: of these, those that have what is desired
  * @SWIFTRDMA_ACTION_A_QPS_PENDING: of these, those that will be tried again
  * @SWIFTRDMA_ACTION_A_QPS_UNSUPPORTED: of these, those that will not have it as they are:
- *	they cannot be changed while they are connected, or not at all, or the device has
- *	refused the change
+ *	they cannot be changed while they are connected, or not at all, or the level has no
+ *	value that their link uses, or the device has refused the change
  * @SWIFTRDMA_ACTION_A_DECISION: what a policy decided the change by; absent: not given
  * @SWIFTRDMA_ACTION_A_QPS_UNCONNECTED: of these, those that are not connected and will have
  *	what is desired when they are
