@@ -40,9 +40,14 @@ u32 srdma_cmd_max(void)
  * Commands that may be sent at once: a quarter second's worth, a few ms of the firmware's
  * time.
  */
+static u32 burst(void)
+{
+	return max(READ_ONCE(max_commands) / 4, 1u);
+}
+
 static u64 burst_tokens(void)
 {
-	return max(READ_ONCE(max_commands) / 4, 1u) * (u64)NSEC_PER_SEC;
+	return burst() * (u64)NSEC_PER_SEC;
 }
 
 void srdma_cmd_init(struct srdma_mlx5 *md)
@@ -52,7 +57,16 @@ void srdma_cmd_init(struct srdma_mlx5 *md)
 	md->tokens_at = ktime_get_ns();
 }
 
-bool srdma_cmd_may(struct srdma_mlx5 *md)
+/*
+ * Commands that queries of single objects leave for the figures of ports and of the device. A
+ * process decides how many memory regions and QPs there are to be queried, and policies depend
+ * on the figures of ports. A port takes ten commands, the device two, so this is enough for
+ * two readings of two ports. It is at most half of what may be sent at once.
+ */
+#define RESERVE		64
+
+/* May a command be sent that leaves at least @keep tokens? */
+static bool take_token(struct srdma_mlx5 *md, u64 keep)
 {
 	u64 now = ktime_get_ns(), dt;
 	bool may;
@@ -63,11 +77,21 @@ bool srdma_cmd_may(struct srdma_mlx5 *md)
 	dt = min_t(u64, now - md->tokens_at, NSEC_PER_SEC);
 	md->tokens = min(md->tokens + dt * READ_ONCE(max_commands), burst_tokens());
 	md->tokens_at = now;
-	may = md->tokens >= NSEC_PER_SEC;
+	may = md->tokens >= NSEC_PER_SEC + keep;
 	if (may)
 		md->tokens -= NSEC_PER_SEC;
 	spin_unlock(&md->cmd_lock);
 	return may;
+}
+
+bool srdma_cmd_may(struct srdma_mlx5 *md)
+{
+	return take_token(md, 0);
+}
+
+bool srdma_cmd_may_query(struct srdma_mlx5 *md)
+{
+	return take_token(md, min_t(u32, RESERVE, burst() / 2) * (u64)NSEC_PER_SEC);
 }
 
 static void count_command(struct srdma_mlx5 *md, u64 start)
@@ -199,7 +223,7 @@ int srdma_mlx5_mr_shift(struct srdma_dev *dev, u32 lkey)
 	u32 in[MLX5_ST_SZ_DW(query_mkey_in)] = {}, out[MLX5_ST_SZ_DW(query_mkey_out)] = {};
 	int ret;
 
-	if (!srdma_cmd_may(md))
+	if (!srdma_cmd_may_query(md))
 		return -EAGAIN;
 	MLX5_SET(query_mkey_in, in, opcode, MLX5_CMD_OP_QUERY_MKEY);
 	MLX5_SET(query_mkey_in, in, mkey_index, mlx5_mkey_to_idx(lkey));

@@ -422,7 +422,7 @@ static void query_some_qps(struct work_struct *work)
 	walk = (struct srdma_walk)SRDMA_WALK(&md->dev->qps, w->pos);
 	while (may && (q = srdma_walk_get(&walk))) {
 		if (test_bit(SRDMA_QP_DEVX, &q->flags)) {
-			may = srdma_cmd_may(md);
+			may = srdma_cmd_may_query(md);
 			if (may && srdma_cmd_query_qp(md, q->qpn, &qpc) == -EREMOTEIO)
 				srdma_devx_del(md->dev, q->qpn, U64_MAX);
 		}

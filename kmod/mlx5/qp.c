@@ -334,7 +334,7 @@ static u32 query_idle(struct srdma_mlx5 *md, struct srdma_qp *q, bool *may)
 	    is_sure(q)) {
 		left = 0;
 	} else {
-		*may = !has_number(q) || srdma_cmd_may(md);
+		*may = !has_number(q) || srdma_cmd_may_query(md);
 		if (*may)
 			left = !query_locked(md, q);
 	}

@@ -84,6 +84,19 @@ qp b "reg 8192"
 is "without the provider: no translations" "$(job mrs mr_bytes mtts)" "1 8192 null"
 check "with it" mlx5_load detail=0
 is "of what is older than it, too" "$(job mrs mr_bytes mtts)" "1 8192 2"
+# Who registers much does not keep the port's figures from a reader that comes just after.
+check "few commands a second" eval \
+	"rmmod swiftrdma_mlx5 && mlx5_load detail=0 diag=0 max_commands=8"
+qp b "regs 600 4096"
+port_time() { swiftrdma -j port show mlx5_0/1 | jq '.[0].time'; }
+as_nobody swiftrdma -j port show mlx5_0/1 | jq '.[0].time' >"$work/port"
+for _ in {1..5}; do
+	sleep 1		# all commands that may be sent at once, which are two
+	swiftrdma dev show mlx5_0 >/dev/null
+	port_time >>"$work/port"
+done
+is "after each of five readings of its device the port is read" "$(sort -u "$work/port" | wc -l)" 6
+check "... while there are regions to ask for" [ "$(dev mlx5_0 mtts_unknown)" -gt 0 ]
 qpsh_stop b
 qpsh_stop old
 check "unload" both_unload
