@@ -123,6 +123,17 @@ void srdma_ports_unwatch(struct srdma_dev *dev)
 	ib_unregister_event_handler(&dev->link_event);
 }
 
+/*
+ * Does RDMA traffic pass the netdev? In hardware it does not, so the netdev's bytes alone say
+ * nothing of the port.
+ */
+static bool netdev_has_rdma(const struct srdma_dev *dev)
+{
+	u32 driver = dev->ibdev->ops.driver_id;
+
+	return driver == RDMA_DRIVER_RXE || driver == RDMA_DRIVER_SIW;
+}
+
 static void add_netdev_bytes(struct net_device *ndev, struct srdma_port_stat *st)
 {
 	struct rtnl_link_stats64 stats;
@@ -135,8 +146,7 @@ static void add_netdev_bytes(struct net_device *ndev, struct srdma_port_stat *st
 	st->rx_packets += stats.rx_packets;
 }
 
-/* An uplink representor's netdev counts the physical port, so the traffic of all functions. */
-static void read_netdev(struct srdma_dev *dev, u32 port, struct srdma_port_stat *st)
+static void read_netdev(struct srdma_dev *dev, u32 port, bool bytes, struct srdma_port_stat *st)
 {
 	const struct ib_gid_attr *gid = rdma_get_gid_attr(dev->ibdev, port, 0);
 	struct net_device *ndev;
@@ -154,7 +164,7 @@ static void read_netdev(struct srdma_dev *dev, u32 port, struct srdma_port_stat 
 
 	st->has_netdev = true;
 	strscpy(st->netdev, ndev->name, sizeof(st->netdev));
-	if (dev->function != SWIFTRDMA_FUNCTION_REPRESENTOR)
+	if (bytes)
 		add_netdev_bytes(ndev, st);
 	dev_put(ndev);
 }
@@ -178,7 +188,8 @@ static int read_link(struct srdma_dev *dev, const struct srdma_provider_ops *ops
 
 /*
  * Read the netdev's bytes and the RDMA bytes that bypass it. If either fails, the former
- * figures stay, with their time.
+ * figures stay, with their time. Where nobody has the RDMA bytes, the port has none: those of
+ * the netdev alone would show a port at rest.
  */
 static void read_bytes(struct srdma_dev *dev, const struct srdma_provider_ops *ops, u32 port,
 		       struct srdma_port_stat *st)
@@ -195,7 +206,7 @@ static void read_bytes(struct srdma_dev *dev, const struct srdma_provider_ops *o
 	st->rx_bytes = more.rx_bytes;
 	st->tx_packets = more.tx_packets;
 	st->rx_packets = more.rx_packets;
-	read_netdev(dev, port, st);
+	read_netdev(dev, port, !ret || netdev_has_rdma(dev), st);
 }
 
 static void read_port(struct srdma_dev *dev, const struct srdma_provider_ops *ops, u32 port,

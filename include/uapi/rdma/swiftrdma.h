@@ -788,7 +788,9 @@ enum swiftrdma_dev_attr {
  * 10 s. Bytes and packets count since the netdev was made, or the NIC reset. What follows
  * DETAIL_TIME costs the NIC several commands, and is read once a second at most.
  * Only an Ethernet port of a physical function has it, since the NIC was reset. A port's
- * bytes are its function's own; of a representor only those of its netdev are known.
+ * bytes and packets are its function's own, with those of its netdev. They are absent where the
+ * RDMA traffic is not known: of a representor, of hardware with the generic provider, and where
+ * the device refuses to tell.
  */
 enum swiftrdma_port_attr {
 	SWIFTRDMA_PORT_A_UNSPEC,
