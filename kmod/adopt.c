@@ -470,9 +470,10 @@ static u32 query_adopted(struct srdma_qp *q, u32 *budget)
 		left = 0;
 	} else if (srdma_adopt_idle(q) && *budget) {
 		--*budget;
-		query_driver(q);	/* once, even if the driver cannot describe the QP */
-		set_bit(SRDMA_QP_QUERIED, &q->flags);
-		left = 0;
+		/* A refusal is final: the driver cannot describe the QP. */
+		left = srdma_may_pass(query_driver(q));
+		if (!left)
+			set_bit(SRDMA_QP_QUERIED, &q->flags);
 	}
 	srdma_qp_unlock(q);
 	return left;

@@ -4,6 +4,7 @@
 
 #include <linux/atomic.h>
 #include <linux/bits.h>
+#include <linux/errno.h>
 #include <linux/types.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
@@ -26,6 +27,24 @@ enum srdma_refresh_kind {
 	/* No reader waits for these: */
 	SRDMA_REFRESH_OUTSTANDING = SRDMA_REFRESH_KINDS,	/* srdma_provider_ops.watch */
 };
+
+/*
+ * May a query that failed with @err succeed later, without a change of what it asks? A query
+ * that the device or the driver has refused is not repeated.
+ */
+static inline bool srdma_may_pass(int err)
+{
+	switch (err) {
+	case -EAGAIN:
+	case -EBUSY:
+	case -EINTR:
+	case -ENOMEM:
+	case -ETIMEDOUT:
+		return true;
+	default:
+		return false;
+	}
+}
 
 /**
  * struct srdma_refresh - the work that refreshes a device's figures, and its requests

@@ -94,34 +94,43 @@ static void store_counter(struct srdma_mlx5 *md, const struct value *v)
 			md->diag[k] = (u64)be32_to_cpu(v->high) << 32 | be32_to_cpu(v->low);
 }
 
-static void read_diag_counters(struct srdma_mlx5 *md)
+static int read_diag_counters(struct srdma_mlx5 *md)
 {
 	__be32 in[4] = {}, out[QUERY_VALUES + VALUE_DWORDS * SRDMA_DIAGS] = {};
 	u32 n = hweight32(md->diag_has), i;
 	u64 now = ktime_get_ns();
+	int ret;
 
 	in[0] = cpu_to_be32(OP_QUERY << OPCODE_SHIFT);
 	in[2] = cpu_to_be32(1 << QUERY_NUM_SHIFT);
-	if (srdma_cmd(md, in, sizeof(in), out,
-		      (QUERY_VALUES + VALUE_DWORDS * n) * sizeof(*out)))
-		return;
+	ret = srdma_cmd(md, in, sizeof(in), out,
+			(QUERY_VALUES + VALUE_DWORDS * n) * sizeof(*out));
+	if (ret)
+		return ret;
 	spin_lock(&md->told_lock);
 	for (i = 0; i < n; i++)
 		store_counter(md, (const struct value *)&out[QUERY_VALUES + VALUE_DWORDS * i]);
 	md->diag_at = now;
 	spin_unlock(&md->told_lock);
+	return 0;
 }
 
-/* After a failure counters are not read again, to spare the firmware the commands. */
+/* After a refusal counters are not read again, to spare the firmware the commands. */
 void srdma_diag_refresh(struct srdma_mlx5 *md)
 {
-	if (!md->diag_has || !srdma_cmd_may(md))
+	int ret = 0;
+
+	if (!md->diag_has || ktime_get_ns() < md->diag_retry_at || !srdma_cmd_may(md))
 		return;
 	if (!md->diag_on)
-		md->diag_on = !enable_counters(md, md->diag_has);
-	if (md->diag_on)
-		read_diag_counters(md);
-	else
+		ret = enable_counters(md, md->diag_has);
+	if (!ret) {
+		md->diag_on = true;
+		ret = read_diag_counters(md);
+	}
+	if (srdma_may_pass(ret))
+		md->diag_retry_at = ktime_get_ns() + SRDMA_RETRY_NS;
+	else if (ret)
 		md->diag_has = 0;
 }
 

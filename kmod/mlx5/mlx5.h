@@ -83,13 +83,19 @@ enum srdma_diag {
 	SRDMA_DIAGS
 };
 
+/* After a failure that may pass, figures are queried again after this time at the earliest. */
+#define SRDMA_RETRY_NS	NSEC_PER_SEC
+
 /**
  * struct srdma_mlx5_port - figures that a port has
+ * @has_bytes: of the RDMA traffic of the device's function
  * @has_cnp: of congestion notifications
  * @has_prios: of each priority
+ * @retry_at: ns: figures of the latter two kinds are not queried before then
  */
 struct srdma_mlx5_port {
-	bool has_cnp, has_prios;
+	bool has_bytes, has_cnp, has_prios;
+	u64 retry_at;
 };
 
 #define SRDMA_PORTS	4
@@ -143,8 +149,10 @@ struct srdma_mlx5_port {
  * @told_lock: a leaf
  * @has_pcie: the device has figures of stalls of the PCI bus
  * @pcie: these figures; at: ns, when they were read, 0: never
+ * @pcie_retry_at: ns: @pcie is not queried before then
  * @diag_has: bits of enum srdma_diag that the device has
  * @diag_on: these counters are enabled
+ * @diag_retry_at: ns: @diag is not queried before then
  * @diag_at: ns, when @diag was read, 0: never
  * @diag: by enum srdma_diag
  *
@@ -198,6 +206,7 @@ struct srdma_mlx5 {
 
 	/* The work of refresh.c alone. */
 	struct srdma_mlx5_port port[SRDMA_PORTS];
+	u64 pcie_retry_at, diag_retry_at;
 
 	/* Written by the work of refresh.c alone, under told_lock; read under told_lock. */
 	spinlock_t told_lock;	/* this group */

@@ -23,10 +23,16 @@ static void read_pcie_counters(struct srdma_mlx5 *md)
 	u32 in[MLX5_ST_SZ_DW(mpcnt_reg)] = {}, out[MLX5_ST_SZ_DW(mpcnt_reg)] = {};
 	void *set = MLX5_ADDR_OF(mpcnt_reg, out, counter_set);
 	struct srdma_pcie p = { .at = ktime_get_ns() };
+	int ret;
 
 	MLX5_SET(mpcnt_reg, in, grp, MLX5_PCIE_PERFORMANCE_COUNTERS_GROUP);
-	/* After a failure the register is not read again. */
-	if (srdma_cmd_read_reg(md, in, out, sizeof(in), MLX5_REG_MPCNT)) {
+	ret = srdma_cmd_read_reg(md, in, out, sizeof(in), MLX5_REG_MPCNT);
+	if (srdma_may_pass(ret)) {
+		md->pcie_retry_at = p.at + SRDMA_RETRY_NS;
+		return;
+	}
+	/* After a refusal the register is not read again. */
+	if (ret) {
 		md->has_pcie = false;
 		return;
 	}
@@ -42,8 +48,10 @@ static void read_pcie_counters(struct srdma_mlx5 *md)
 /* The register has figures of the last second, so one reading a second is enough. */
 void srdma_pcie_refresh(struct srdma_mlx5 *md)
 {
-	if (md->has_pcie &&
-	    (!md->pcie.at || ktime_get_ns() - md->pcie.at >= NSEC_PER_SEC) && srdma_cmd_may(md))
+	u64 now = ktime_get_ns();
+
+	if (md->has_pcie && now >= md->pcie_retry_at &&
+	    (!md->pcie.at || now - md->pcie.at >= NSEC_PER_SEC) && srdma_cmd_may(md))
 		read_pcie_counters(md);
 }
 

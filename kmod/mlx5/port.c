@@ -24,6 +24,10 @@ void srdma_port_init(struct srdma_mlx5 *md)
 	struct srdma_mlx5_port *p;
 	u32 port;
 
+	/* The command counts for the function that sends it; a representor's port is another's. */
+	for (p = md->port; p < md->port + SRDMA_PORTS; p++)
+		p->has_bytes = MLX5_CAP_GEN(md->core, vport_counters) &&
+			       md->dev->function != SWIFTRDMA_FUNCTION_REPRESENTOR;
 	if (!srdma_mlx5_detail() || !srdma_mlx5_is_pf(md))
 		return;
 	rdma_for_each_port(ibdev, port) {
@@ -46,11 +50,13 @@ int srdma_mlx5_port_bytes(struct srdma_dev *dev, u32 port, struct srdma_port_byt
 	struct srdma_mlx5 *md = srdma_mlx5_of(dev);
 	u32 in[MLX5_ST_SZ_DW(query_vport_counter_in)] = {};
 	u32 out[MLX5_ST_SZ_DW(query_vport_counter_out)] = {};
+	struct srdma_mlx5_port *p;
 	int ret;
 
-	/* The command counts for the function that sends it; a representor's port is another's. */
-	if (!MLX5_CAP_GEN(md->core, vport_counters) ||
-	    dev->function == SWIFTRDMA_FUNCTION_REPRESENTOR)
+	if (!port || port > SRDMA_PORTS)
+		return -EOPNOTSUPP;
+	p = &md->port[port - 1];
+	if (!p->has_bytes)
 		return -EOPNOTSUPP;
 	if (!srdma_cmd_may(md))
 		return -EAGAIN;
@@ -58,8 +64,11 @@ int srdma_mlx5_port_bytes(struct srdma_dev *dev, u32 port, struct srdma_port_byt
 	if (MLX5_CAP_GEN(md->core, num_ports) == 2)
 		MLX5_SET(query_vport_counter_in, in, port_num, port);
 	ret = srdma_cmd(md, in, sizeof(in), out, sizeof(out));
-	if (ret)
+	if (srdma_may_pass(ret))
 		return ret;
+	p->has_bytes = !ret;
+	if (ret)
+		return -EOPNOTSUPP;
 	b->tx_bytes = SUM(out, transmitted, octets);
 	b->rx_bytes = SUM(out, received, octets);
 	b->tx_packets = SUM(out, transmitted, packets);
@@ -111,6 +120,18 @@ static int query_cnp(struct srdma_mlx5 *md, struct srdma_port_stat *st)
 	return 0;
 }
 
+/* A query has ended with @ret. True: it is to be sent again after a while. */
+static bool is_put_off(struct srdma_mlx5_port *p, int ret, bool *has)
+{
+	bool again = srdma_may_pass(ret);
+
+	if (again)
+		p->retry_at = ktime_get_ns() + SRDMA_RETRY_NS;
+	else if (ret)
+		*has = false;
+	return again;
+}
+
 /* Read all figures or none, so that they are of one time. A refused query is not repeated. */
 static int query_detail(struct srdma_mlx5 *md, u32 port, struct srdma_port_stat *st)
 {
@@ -120,14 +141,14 @@ static int query_detail(struct srdma_mlx5 *md, u32 port, struct srdma_port_stat 
 	for (prio = 0; p->has_prios && prio < SRDMA_PRIOS; prio++) {
 		if (!srdma_cmd_may(md))
 			return -EAGAIN;
-		if (query_prio(md, port, prio, &st->prio[prio]))
-			p->has_prios = false;
+		if (is_put_off(p, query_prio(md, port, prio, &st->prio[prio]), &p->has_prios))
+			return -EAGAIN;
 	}
 	if (p->has_cnp) {
 		if (!srdma_cmd_may(md))
 			return -EAGAIN;
-		if (query_cnp(md, st))
-			p->has_cnp = false;
+		if (is_put_off(p, query_cnp(md, st), &p->has_cnp))
+			return -EAGAIN;
 	}
 	return 0;
 }
@@ -142,7 +163,7 @@ void srdma_mlx5_port_detail(struct srdma_dev *dev, u32 port, struct srdma_port_s
 	if (!port || port > SRDMA_PORTS)
 		return;
 	p = &md->port[port - 1];
-	if ((!p->has_cnp && !p->has_prios) ||
+	if ((!p->has_cnp && !p->has_prios) || at < p->retry_at ||
 	    ((st->has_cnp || st->has_prios) && at - st->detail_at < DETAIL_NS))
 		return;
 	now = kmemdup(st, sizeof(*st), GFP_KERNEL);

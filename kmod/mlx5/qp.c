@@ -288,6 +288,8 @@ static bool query_locked(struct srdma_mlx5 *md, struct srdma_qp *q)
 		return true;
 	}
 	ret = has_number(q) ? srdma_cmd_query_qp(md, q->qpn, &qpc) : -EOPNOTSUPP;
+	if (srdma_may_pass(ret))
+		return false;
 	if (idle)
 		set_bit(SRDMA_QP_QUERIED, &q->flags);
 	if (idle && !ret)

@@ -102,7 +102,7 @@ kernel_parts() {
 		name=${file#selftests/mlx5/}
 		name=${name%.sh}
 		runs_on "$kernel" "$name" || continue
-		case $name in eth|ports) nic=softhca-eth ;; *) nic=softhca ;; esac
+		case $name in busy|eth|ports) nic=softhca-eth ;; *) nic=softhca ;; esac
 		vm_part "$kernel" "mlx5/$name" $nic "$file"
 	done
 	for file in selftests/softhca/tests/*.sh; do
