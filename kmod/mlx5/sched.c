@@ -229,7 +229,8 @@ static void report_shape_error(struct srdma_dev *dev, unsigned long id, int erro
 
 	rcu_read_lock();
 	jd = xa_load(&dev->jobs, id);
-	if (jd && READ_ONCE(jd->shape_error) != error) {
+	if (jd && (READ_ONCE(jd->shape_error) != error ||
+		   READ_ONCE(jd->shape_syndrome) != syndrome)) {
 		WRITE_ONCE(jd->shape_syndrome, syndrome);
 		WRITE_ONCE(jd->shape_error, error);
 	}
@@ -266,7 +267,7 @@ static u32 update_elements(struct srdma_mlx5 *md)
 		if (!s || shape_want(md, s, div_u64(rate + MBIT - 1, MBIT), share))
 			left++;
 		if (s)
-			report_shape_error(dev, id, s->error, s->syndrome);
+			report_shape_error(dev, id, s->error, s->error ? s->syndrome : 0);
 	}
 }
 

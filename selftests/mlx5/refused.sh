@@ -127,6 +127,10 @@ else
 	is "a rate that it refuses to change to" "$(words <<<"$out") $(said "$out")" \
 		"failed 4 0 0 4 0 0 EREMOTEIO $((16#500785)) "
 	is "... is not asked for again" "$(asked_again)" 0
+	echo "$MODIFY $BAD_PARAM 1 abcdef" >$hca_debug/hca0/fail_command
+	is "another rate that it refuses for another reason: with that reason" \
+		"$(said "$(swiftrdma action set job mix bit_rate 4Gbit/s for 3000s 2>&1)")" \
+		"EREMOTEIO $((16#abcdef)) "
 	is "the former one is" "$(obey; rate 2Gbit/s)" "done 4 4 0 0 0 0"
 	refuse $RTS2RTS $BAD_PARAM
 	swiftrdma action clear all >/dev/null

@@ -2,8 +2,8 @@
 /*
  * debugfs: ways to make things go wrong, and a look inside.
  *
- * softhca/hcaN/fail_command	"OPCODE STATUS COUNT", hexadecimal, hexadecimal,
- *				decimal: the next commands fail so
+ * softhca/hcaN/fail_command	"OPCODE STATUS COUNT [SYNDROME]", all hexadecimal but COUNT:
+ *				the next commands fail so
  * softhca/hcaN/hold_command	"OPCODE", hexadecimal: such commands are not answered until
  *				this is 0 again; read: how many there are
  * softhca/hcaN/delay_us	every command takes so much longer
@@ -38,6 +38,7 @@ int sh_knob_cmd(struct sh_cmd *c)
 	if (!k->fail_count || k->fail_opcode != c->op)
 		return MLX5_CMD_STAT_OK;
 	k->fail_count--;
+	c->syndrome = k->fail_syndrome;
 	return k->fail_status;
 }
 
@@ -54,19 +55,21 @@ static ssize_t sh_get_line(char *line, size_t size, const char __user *buf, size
 static ssize_t sh_fail_write(struct file *f, const char __user *buf, size_t count, loff_t *pos)
 {
 	struct sh_hca *h = f->private_data;
-	u32 op, status, n;
+	u32 op, status, n, syndrome = 0;
 	ssize_t err;
 	char line[64];
 
 	err = sh_get_line(line, sizeof(line), buf, count);
 	if (err < 0)
 		return err;
-	if (sscanf(line, "%x %x %u", &op, &status, &n) != 3 || !status || status > 0xff)
+	if (sscanf(line, "%x %x %u %x", &op, &status, &n, &syndrome) < 3 || !status ||
+	    status > 0xff)
 		return -EINVAL;
 	mutex_lock(&softhca.lock);
 	h->knob.fail_opcode = op;
 	h->knob.fail_status = status;
 	h->knob.fail_count = n;
+	h->knob.fail_syndrome = syndrome;
 	mutex_unlock(&softhca.lock);
 	return count;
 }

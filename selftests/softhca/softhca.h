@@ -392,7 +392,7 @@ struct sh_frames {
 
 /* What debugfs asks for. */
 struct sh_knobs {
-	u32 fail_opcode, fail_count;
+	u32 fail_opcode, fail_count, fail_syndrome;
 	u8 fail_status;
 	u32 hold_opcode;	/* 0: none */
 	u32 held;	/* slots of the command queue with such commands */
