@@ -42,6 +42,10 @@ static bool no_commands;
 module_param(no_commands, bool, 0600);
 MODULE_PARM_DESC(no_commands, "no firmware command may be sent for a reader's sake");
 
+static uint ends_missed;
+module_param(ends_missed, uint, 0600);
+MODULE_PARM_DESC(ends_missed, "a provider takes so many ends of QPs for missed by its probes");
+
 static bool representor;
 module_param(representor, bool, 0600);
 MODULE_PARM_DESC(representor, "a provider takes a physical function for one in switchdev mode");
@@ -111,6 +115,12 @@ bool srdma_no_commands(void)
 	return READ_ONCE(no_commands);
 }
 EXPORT_SYMBOL_GPL(srdma_no_commands);
+
+u32 srdma_ends_missed(void)
+{
+	return READ_ONCE(ends_missed);
+}
+EXPORT_SYMBOL_GPL(srdma_ends_missed);
 
 bool srdma_as_representor(void)
 {

@@ -21,6 +21,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "compat.h"
+#include "debug.h"
 #include "devx.h"
 #include "find.h"
 #include "mlx5.h"
@@ -360,7 +361,8 @@ static struct kretprobe *probes[] = { &create_probe, &destroy_probe, &async_prob
 
 static u64 ends_missed(void)
 {
-	return READ_ONCE(destroy_probe.nmissed) + READ_ONCE(async_probe.nmissed);
+	return READ_ONCE(destroy_probe.nmissed) + READ_ONCE(async_probe.nmissed) +
+	       srdma_ends_missed();
 }
 
 /*
@@ -539,7 +541,14 @@ static void fill_stat(struct srdma_mlx5 *md, struct srdma_dev_stat *st)
 	st->devx_created = atomic64_read(&md->dev->devx_created);
 	/* Commands that no probe saw count too, as each may have made a QP. */
 	st->devx_missed = READ_ONCE(w->missed) + READ_ONCE(create_probe.nmissed);
-	if (READ_ONCE(w->nmissed) != ends_missed())
+}
+
+/* A missed end has the device queried for each QP, so only a privileged reader may cause it. */
+static void check_ends(struct srdma_mlx5 *md)
+{
+	struct watch *w = watch_of(md);
+
+	if (w && READ_ONCE(w->nmissed) != ends_missed())
 		schedule_work(&w->work);
 }
 
@@ -566,6 +575,7 @@ static void unregister_probes(void)
 static void watch_dev(struct srdma_mlx5 *md) {}
 static void unwatch_dev(struct srdma_mlx5 *md) {}
 static void fill_stat(struct srdma_mlx5 *md, struct srdma_dev_stat *st) {}
+static void check_ends(struct srdma_mlx5 *md) {}
 static void register_probes(void)
 {
 	pr_info("QPs made past RDMA core (DEVX) are not seen: this kernel has no probes\n");
@@ -580,5 +590,6 @@ const struct srdma_mlx5_part srdma_mlx5_devx = {
 	.exit = unregister_probes,
 	.dev_add = watch_dev,
 	.dev_remove = unwatch_dev,
+	.refresh = check_ends,
 	.dev_stat = fill_stat,
 };

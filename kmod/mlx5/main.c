@@ -147,9 +147,12 @@ static void mlx5_dev_remove(struct srdma_dev *dev)
 static void mlx5_refresh(struct srdma_dev *dev)
 {
 	struct srdma_mlx5 *md = srdma_mlx5_of(dev);
+	const struct srdma_mlx5_part *const *p;
 
 	srdma_diag_refresh(md);
 	srdma_pcie_refresh(md);
+	for_each_part(p)
+		(*p)->refresh(md);
 }
 
 static void mlx5_sample(struct srdma_dev *dev)

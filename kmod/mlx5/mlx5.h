@@ -398,13 +398,15 @@ void srdma_path_lost(struct srdma_mlx5 *md, struct srdma_qp *q);
  * @exit: the module is unloaded, and has no device any more
  * @dev_add: a device is about to be this provider's
  * @dev_remove: a device is about to leave this provider
- * @dev_stat: as srdma_provider_ops.dev_stat, for the figures of this part
+ * @refresh: as srdma_provider_ops.refresh, for the figures of this part
+ * @dev_stat: as srdma_provider_ops.dev_stat, the same
  */
 struct srdma_mlx5_part {
 	void (*init)(void);
 	void (*exit)(void);
 	void (*dev_add)(struct srdma_mlx5 *md);
 	void (*dev_remove)(struct srdma_mlx5 *md);
+	void (*refresh)(struct srdma_mlx5 *md);
 	void (*dev_stat)(struct srdma_mlx5 *md, struct srdma_dev_stat *st);
 };
 

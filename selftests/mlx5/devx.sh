@@ -176,6 +176,15 @@ for _ in {1..300}; do
 	qp many create
 done
 check "300 are there" wait_for 60 there_are 300
+# An end that a probe has missed is noticed when somebody reads.
+was=$(commands mlx5_0)
+param ends_missed 1
+is "a reader without privileges does not have the device asked for them" \
+	"$(commands mlx5_0 >/dev/null; sleep 2; echo $(($(commands mlx5_0) - was)))" 0
+swiftrdma dev show mlx5_0 >/dev/null
+all_asked() { [ $(($(commands mlx5_0) - was)) -ge 300 ]; }
+check "one with them does" wait_for 60 all_asked
+is "... and all are there" "$(dev mlx5_0 devx_qps)" 300
 param delay_ms 60000
 param delay_at 256
 qp many create
