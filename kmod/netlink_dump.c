@@ -48,7 +48,7 @@ static void refresh_devs(struct srdma_dump *d, u32 kinds)
  */
 int srdma_dump_start(struct netlink_callback *cb)
 {
-	struct srdma_dump *d = kzalloc(sizeof(*d), GFP_KERNEL);
+	struct srdma_dump *d = kzalloc(sizeof(*d), GFP_KERNEL_ACCOUNT);
 
 	if (!d)
 		return -ENOMEM;

@@ -128,6 +128,21 @@ grown with
 note "without the module $without bytes, with it $grown"
 is "a user who has more of them is charged for what the module keeps of them" \
 	"$((grown - without >= 2000 * 80 + 500 * 240 * 9 / 10))" 1
+# A dump is kept until its reader has read it. The kernel tells what it is allocated with.
+tracing=/sys/kernel/tracing
+[ -d $tracing/events ] || mount -t tracefs nodev $tracing 2>/dev/null
+if [ -d $tracing/events/kmem/kmalloc ]; then
+	echo >$tracing/trace
+	echo 1 >$tracing/events/kmem/kmalloc/enable
+	swiftrdma dev show >/dev/null
+	echo 0 >$tracing/events/kmem/kmalloc/enable
+	is "a dump is charged to who began it" \
+		"$(grep -o 'call_site=srdma_dump_start.*' $tracing/trace |
+			grep -o 'accounted=.*\|GFP_KERNEL_ACCOUNT' | sort -u | head -n 1)" GFP_KERNEL_ACCOUNT
+	echo >$tracing/trace
+else
+	skip "a dump is charged to who began it" "a kernel that does not tell"
+fi
 check "the module unloads" srdma_unload
 
 # --- Whoever registers does not wait for who reads ---
