@@ -16,7 +16,7 @@ MODULE_PARM_DESC(delay_ms, "how long each chosen point waits, ms");
 static uint delay_at;
 module_param(delay_at, uint, 0600);
 MODULE_PARM_DESC(delay_at,
-		 "points that wait: 1 entry, 2 inside, 4 exit, 8 adoption, 16 locked, 32 published, 64 unknown, 128 emptied, 256 devx, 512 left, 1024 rules, 2048 visit, 4096 stamp, 8192 stat");
+		 "points that wait: 1 entry, 2 inside, 4 exit, 8 adoption, 16 locked, 32 published, 64 unknown, 128 emptied, 256 devx, 512 left, 1024 rules, 2048 visit, 4096 stamp, 8192 stat, 16384 regions");
 
 static uint delays;
 module_param(delays, uint, 0400);

@@ -21,9 +21,10 @@ enum srdma_delay_point {
 	SRDMA_DELAY_DEVX,	/* a QP made past RDMA core was seen, but is not entered */
 	SRDMA_DELAY_LEFT,	/* a QP that goes is not in the table, but still the device's */
 	SRDMA_DELAY_RULES,	/* a job has its new rules, and its old ones still */
-	SRDMA_DELAY_VISIT,	/* at each QP or process that a sum visits */
+	SRDMA_DELAY_VISIT,	/* at each QP that a job's sum visits */
 	SRDMA_DELAY_STAMP,	/* a QP has changed, and the change's generation was read */
 	SRDMA_DELAY_STAT,	/* a reader is about to ask a device's provider for its figures */
+	SRDMA_DELAY_REGIONS,	/* at each process whose memory regions are added up */
 };
 
 /* Steps of disarm that can be left out, bits of parameter skip_grace. */

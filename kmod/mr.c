@@ -366,7 +366,7 @@ void srdma_mr_sum(struct srdma_dev *dev, srdma_owner_match *match, const void *a
 		hlist_for_each_entry_rcu(u, &dev->mr_users[i], node) {
 			if (match && !match(u->owner, arg))
 				continue;
-			srdma_delay(SRDMA_DELAY_VISIT);
+			srdma_delay(SRDMA_DELAY_REGIONS);
 			spin_lock(&dev->mr_lock);
 			sum_add(sum, &u->sum);
 			spin_unlock(&dev->mr_lock);
