@@ -262,6 +262,15 @@ void srdma_moves_renewed(u64 lease, u64 until)
 
 /* Answers */
 
+/*
+ * When the library creates a QP that it can never move, the library reports UNABLE as the answer to
+ * no value. Such a QP gets no other answer, so nothing is waited for.
+ */
+static bool never_moves(const struct srdma_share_slot *is)
+{
+	return !is->uar_qpn && is->uar_state == SWIFTRDMA_KNOB_STATE_UNABLE;
+}
+
 static enum srdma_standing standing(const struct srdma_qp *q, int *error)
 {
 	struct srdma_share *s = find_share(q);
@@ -270,7 +279,7 @@ static enum srdma_standing standing(const struct srdma_qp *q, int *error)
 	*error = 0;
 	if (is && !is->move.until)
 		return SRDMA_DONE;
-	if (is && is->uar_qpn != is->move.from)
+	if (is && is->uar_qpn != is->move.from && !never_moves(is))
 		return SRDMA_PENDING;
 	if (is && is->uar_state == SWIFTRDMA_KNOB_STATE_IN_FORCE)
 		return SRDMA_DONE;

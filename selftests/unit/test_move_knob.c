@@ -291,6 +291,32 @@ static void test_other_provider(void **state)
 	all_right();
 }
 
+/*
+ * A QP that can never move answers before it is asked, because no thread may look at its knob later: the
+ * answer to no value is the answer to every one.
+ */
+static void test_never_moves(void **state)
+{
+	struct ibv_qp_init_attr init = {
+		.qp_type = IBV_QPT_UD, .send_cq = end[0].cq, .recv_cq = end[0].cq,
+		.cap = { .max_send_wr = 4, .max_recv_wr = 4 },
+	};
+	struct end other = { .qp = ibv_create_qp(&rig.pd, &init) };
+
+	(void)state;
+	is_answered(&other, 0, SWIFTRDMA_KNOB_STATE_UNABLE);
+	set_knob(&other, other.qp->qp_num);
+	steps(100);
+	is_answered(&other, 0, SWIFTRDMA_KNOB_STATE_UNABLE);
+	/* The next QP in the slot can. */
+	ibv_destroy_qp(other.qp);
+	init.qp_type = IBV_QPT_RC;
+	other.qp = ibv_create_qp(&rig.pd, &init);
+	is_answered(&other, 0, SWIFTRDMA_KNOB_STATE_NONE);
+	ibv_destroy_qp(other.qp);
+	all_right();
+}
+
 /* What moved for another reason has no knob, and its report says which QP carries its requests. */
 static void test_report(void **state)
 {
@@ -319,6 +345,7 @@ int main(void)
 		KNOB_TEST(test_busy),
 		KNOB_TEST(test_busy_for_long),
 		cmocka_unit_test_setup_teardown(test_other_provider, setup_other_provider, teardown),
+		KNOB_TEST(test_never_moves),
 		KNOB_TEST(test_report),
 	};
 

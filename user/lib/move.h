@@ -278,7 +278,7 @@ uint32_t move_knob_state(const struct device *dev);
 void move_control_changed(const struct device *dev);
 /* What the knobs of QPs say now; by the thread. */
 void move_read_control(struct device *dev);
-/* The QP cannot move, so the knob cannot be enforced. */
+/* The QP can never move, so this is the answer to every value of the knob. */
 void move_knob_unable(const struct qp *q);
 /* .life is held. True: the QP is to be moved now for the knob. */
 bool move_knob_wants(struct move *m);

@@ -392,7 +392,8 @@ enum swiftrdma_slot_flags {
  *	believes it of a QP of the same process and device
  * @uar_state: what the library does about %SWIFTRDMA_SHARE_KNOB_UAR, enum swiftrdma_knob_state:
  *	IN_FORCE: the QP has moved, or need not; UNABLE: it cannot, or the move has failed
- * @uar_qpn: the value of the knob that @uar_state answers, written after it; 0: none yet
+ * @uar_qpn: the value of the knob that @uar_state answers, written after it; 0: none yet, or, if
+ *	@uar_state is UNABLE, every one: the QP can never move
  * @moves: how often it has moved
  * @reserved: 0
  */

@@ -107,6 +107,18 @@ fi
 is "nothing has moved" "$(moved_qps)" 0
 traffic_ends "without SWIFTRDMA_MOVE"
 
+# --- QPs that can never move ---
+
+traffic 2 SWIFTRDMA_MOVE=yes SWIFTRDMA_CHUNK=yes
+point $? "traffic of QPs whose requests may be split"
+q=$(kv_qps '.[0].qpn')
+like "by hand: it cannot change, and that is said at once" \
+	"$(swiftrdma action set dev "$d" qpn "$q" uar lightest for 30s 2>&1)" 'qps_unsupported 1 .*EOPNOTSUPP'
+is "... in the results, too: nothing is to be tried again" \
+	"$(swiftrdma -j action show | jq -c 'map(select(.knob == "uar") | [.qps_pending // 0, .qps_unsupported])')" '[[0,1]]'
+is "nothing has moved" "$(moved_qps)" 0
+traffic_ends "QPs that can never move"
+
 # --- Moves by hand ---
 
 traffic $qps SWIFTRDMA_MOVE=yes
