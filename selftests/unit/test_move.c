@@ -368,6 +368,64 @@ static void test_refused(void **state)
 	move_forked = false;
 }
 
+/* --- receives ---------------------------------------------------------------------------- */
+
+/* Posts receives until no more are taken; returns how many were. */
+static int post_recvs(struct end *e, int *err)
+{
+	struct ibv_sge sge = { .addr = (uintptr_t)&e->in[0], .length = BYTES };
+	struct ibv_recv_wr wr = { .sg_list = &sge, .num_sge = 1 }, *bad;
+	int n = -1;
+
+	do {
+		n++;
+		wr.wr_id = e->recv_posted + (unsigned int)n;
+		sge.addr = (uintptr_t)&e->in[wr.wr_id % RING];
+		bad = NULL;
+		*err = ibv_post_recv(e->qp, &wr, &bad);
+	} while (!*err && n < 2 * WRS);
+	assert_ptr_equal(bad, &wr);
+	e->recv_posted += (unsigned int)n;
+	return n;
+}
+
+/* A program may post until the queue is full, before, during and after a move. It moves all the same. */
+static void test_recvs_full(void **state)
+{
+	int err;
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		assert_int_equal(post_recvs(&end[0], &err), 0);
+		assert_int_equal(err, ENOMEM);
+		move_once();
+		end[1].quiet = true;
+		for (int n = 0; n < 100; n++)
+			step();
+		end[1].quiet = false;
+		assert_int_equal(post_recvs(&end[0], &err), 0);
+		ask(&end[1]);
+		while (move_of_end(&end[1])->state != MOVE_DECIDED)
+			step();
+		assert_int_equal(post_recvs(&end[0], &err), 0);
+		assert_int_equal(post_recvs(&end[1], &err), 0);
+		settle();
+		assert_int_equal(move_of_end(&end[1])->result, 0);
+		goes_on();
+	}
+}
+
+/* A receive with too many pieces is refused by the provider, and is nothing either. */
+static void test_recv_refused(void **state)
+{
+	struct ibv_sge sge[2] = { { .length = BYTES } };
+	struct ibv_recv_wr wr = { .sg_list = sge, .num_sge = 2 }, *bad;
+
+	(void)state;
+	assert_int_equal(ibv_post_recv(end[0].qp, &wr, &bad), ENOMEM);
+	move_once();
+}
+
 /* The limits of a job count the second QP that a move creates, at either end. */
 static void test_job_full(void **state)
 {
@@ -459,6 +517,8 @@ int main(void)
 		MOVE_TEST(test_link_down_idle),
 		MOVE_TEST(test_no_access),
 		MOVE_TEST(test_refused),
+		MOVE_TEST(test_recvs_full),
+		MOVE_TEST(test_recv_refused),
 		MOVE_TEST(test_job_full),
 		MOVE_TEST(test_peer_cannot),
 		MOVE_TEST(test_looks_the_same),

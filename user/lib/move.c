@@ -308,21 +308,50 @@ int move_bind_mw(struct move *m, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 	return ret;
 }
 
-static void keep_recv(struct move *m, const struct ibv_recv_wr *wr)
+/* The program has posted as many receives as its own QP takes. The next shadow takes no more either. */
+static bool recvs_full(const struct move *m)
+{
+	return m->recv_head - m->recv_tail >= m->init.cap.max_recv_wr - 1;
+}
+
+/* False: there is no room for a copy. */
+static bool keep_recv(struct move *m, const struct ibv_recv_wr *wr)
 {
 	struct move_recv *r = &m->recv[m->recv_head & m->recv_mask];
 
-	if (m->recv_head - m->recv_tail > m->recv_mask || wr->num_sge < 0 ||
-	    (uint32_t)wr->num_sge > m->recv_sges) {
-		m->broken = true;
-		return;
-	}
+	if (recvs_full(m) || wr->num_sge < 0 || (uint32_t)wr->num_sge > m->recv_sges)
+		return false;
 	r->wr_id = wr->wr_id;
 	r->num_sge = wr->num_sge;
 	if (wr->num_sge)
 		memcpy(&m->recv_sge[(size_t)(m->recv_head & m->recv_mask) * m->recv_sges],
 		       wr->sg_list, (size_t)wr->num_sge * sizeof(*wr->sg_list));
 	m->recv_head++;
+	return true;
+}
+
+/*
+ * Posts a receive, and keeps a copy. A shadow has room for more receives than the program may post, so the
+ * library refuses those. The program's own QP says itself how many it takes. If it takes one of which there is no
+ * copy, the QP cannot move any more; a receive that it refuses changes nothing.
+ */
+static int post_one_recv(struct move *m, const struct ibv_recv_wr *wr)
+{
+	struct ibv_recv_wr one = *wr, *refused;
+	uint32_t head = m->recv_head;
+	bool kept;
+	int ret;
+
+	if (m->now != m->first && !m->init.srq && recvs_full(m))
+		return ENOMEM;
+	one.next = NULL;
+	kept = keep_recv(m, wr);
+	ret = m->q->ctx->real.post_recv(m->now, &one, &refused);
+	if (ret)
+		m->recv_head = head;
+	else if (!kept)
+		m->broken = true;
+	return ret;
 }
 
 /* One at a time: each is known before a message can complete it. */
@@ -336,16 +365,8 @@ int move_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr
 	if (!alive)
 		return m->q->ctx->real.post_recv(m->now, wr, bad);
 	pthread_mutex_lock(&m->lock);
-	for (; wr && !ret; wr = ret ? wr : wr->next) {
-		struct ibv_recv_wr one = *wr, *refused;
-		uint32_t head = m->recv_head;
-
-		one.next = NULL;
-		keep_recv(m, wr);
-		ret = m->q->ctx->real.post_recv(m->now, &one, &refused);
-		if (ret)
-			m->recv_head = head;
-	}
+	for (; wr && !ret; wr = ret ? wr : wr->next)
+		ret = post_one_recv(m, wr);
 	if (ret && bad)
 		*bad = wr;
 	pthread_mutex_unlock(&m->lock);

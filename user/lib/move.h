@@ -149,7 +149,7 @@ struct move {
 	bool frozen;
 	bool building;				/* a thread builds a batch of ibv_wr_*() */
 	struct move_batch batch;		/* of that thread, without .lock */
-	bool broken;				/* an error, or more receives than there can be */
+	bool broken;				/* an error, or a receive of which there is no copy */
 	bool windows;				/* memory windows are bound to the QP */
 	bool fence_out;
 	uint32_t fence_at;			/* requests accepted before it */
