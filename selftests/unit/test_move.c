@@ -368,6 +368,61 @@ static void test_refused(void **state)
 	move_forked = false;
 }
 
+/*
+ * The process of an end forks while the old QP is in use there. That end does not leave the QP any more, because
+ * the child has it: the move is undone at both ends, and the reason is told.
+ */
+static void forks_in(enum move_state state, struct end *e)
+{
+	const struct ibv_qp *was0 = now_of(&end[0]), *was1 = now_of(&end[1]);
+
+	for (int i = 0; i < 20; i++)
+		step();
+	ask(&end[0]);
+	for (int i = 0; move_of_end(e)->state != state; i++) {
+		step();
+		assert_true(i < 100);
+	}
+	move_forked = true;
+	move_turn(move_of_end(e));
+	move_forked = false;
+	assert_int_equal(move_of_end(e)->state, MOVE_IDLE);
+	assert_string_equal(swiftrdma_move_reason(e->qp), "the process has forked");
+	settle();
+	assert_false(moved_together(was0, was1));
+	goes_on();
+	move_once();
+}
+
+static void test_forks(void **state)
+{
+	(void)state;
+	forks_in(MOVE_FREEZING, &end[0]);
+	forks_in(MOVE_DRAINING, &end[1]);
+}
+
+/* What was posted when the process forked completes for the child by the number that the child knows. */
+static void test_child_polls(void **state)
+{
+	struct cq *c = cq_find(end[0].cq);
+	alive_t dead = 0, *alive = (alive_t *)c->alive;
+	struct ibv_wc wc;
+
+	(void)state;
+	move_once();
+	assert_ptr_not_equal(now_of(&end[0]), end[0].qp);
+	end[0].quiet = end[1].quiet = true;
+	for (int i = 0; i < 100; i++)
+		step();
+	end_post(&end[0], end[0].posted % 6);
+	fabric_step();
+	c->alive = &dead;
+	assert_int_equal(ibv_poll_cq(end[0].cq, 1, &wc), 1);
+	c->alive = alive;
+	end_take(&end[0], &wc);
+	end[0].quiet = end[1].quiet = false;
+}
+
 /* --- receives ---------------------------------------------------------------------------- */
 
 /* Posts receives until no more are taken; returns how many were. */
@@ -517,6 +572,8 @@ int main(void)
 		MOVE_TEST(test_link_down_idle),
 		MOVE_TEST(test_no_access),
 		MOVE_TEST(test_refused),
+		MOVE_TEST(test_forks),
+		MOVE_TEST(test_child_polls),
 		MOVE_TEST(test_recvs_full),
 		MOVE_TEST(test_recv_refused),
 		MOVE_TEST(test_job_full),

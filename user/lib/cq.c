@@ -322,8 +322,8 @@ static noinline int poll_counted(struct ibv_cq *cq, int n, struct ibv_wc *wc, st
 
 static int keep(struct cq *c, struct ibv_wc *wc, int n)
 {
-	if (c->moves && *c->alive)
-		n = move_keep(c, wc, n);
+	if (c->moves)
+		n = *c->alive ? move_keep(c, wc, n) : move_rename(c, wc, n);
 	return c->split ? chunk_keep(c, wc, n) : n;
 }
 

@@ -476,3 +476,14 @@ int move_keep(struct cq *c, struct ibv_wc *wc, int n)
 	}
 	return kept;
 }
+
+int move_rename(const struct cq *c, struct ibv_wc *wc, int n)
+{
+	for (int i = 0; i < n; i++) {
+		const struct qp *q = context_qp(c->ctx, wc[i].qp_num);
+
+		if (q && atomic_load_explicit(&q->move, memory_order_acquire))
+			wc[i].qp_num = q->qpn;
+	}
+	return n;
+}

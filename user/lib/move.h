@@ -212,6 +212,8 @@ void move_wait_to_post(struct move *m);
 /* Makes completions those of the program's QPs. Returns how many of @n the program may see. */
 int move_keep(struct cq *c, struct ibv_wc *wc, int n);
 /* Posts to the QP that is in use. .lock is held. */
+/* The same after a fork, in the child, in which nothing moves: only the numbers. Takes no lock. */
+int move_rename(const struct cq *c, struct ibv_wc *wc, int n);
 int move_ring(struct move *m, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 int move_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 int move_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);

@@ -193,9 +193,31 @@ static const char *why_of(int err, const char *otherwise)
 	}
 }
 
-static const char *why_not_drained(const struct move *m)
+static const char forked[] = "the process has forked";
+
+/*
+ * What keeps an end from going on to drain. The time is looked at first: a process that was stopped for long
+ * does not decide about a move that its peer has given up. After a fork the child has the QP in use, so that
+ * one stays.
+ */
+static int cannot_drain(const struct move *m)
 {
-	return m->windows ? "memory windows are bound to it" : "a request failed";
+	if (lib_clock() >= m->until_ns)
+		return -ETIMEDOUT;
+	return move_forked ? -EOPNOTSUPP : 0;
+}
+
+static void give_up_draining(struct move *m, int err)
+{
+	const char *why;
+
+	if (err == -ETIMEDOUT)
+		why = "requests did not complete in time";
+	else if (move_forked)
+		why = forked;
+	else
+		why = why_of(err, m->windows ? "memory windows are bound to it" : "a request failed");
+	give_up_and_say(m, err, why);
 }
 
 /* --- A ------------------------------------------------------------------------------- */
@@ -275,19 +297,17 @@ static void peer_is_ready(struct move *m, const struct move_msg *msg)
 	say(m, MOVE_FREEZE);
 }
 
-/*
- * Decides, once both ends have nothing outstanding. The time is looked at first: a process that was
- * stopped for long does not decide about a move that its peer has given up.
- */
+/* Decides, once both ends have nothing outstanding. */
 static void drain(struct move *m)
 {
-	bool late = lib_clock() >= m->until_ns || move_forked;
-	int ret = late ? -ETIMEDOUT : move_drained(m);
+	int ret = cannot_drain(m);
 
 	if (ret > 0 && m->peer_drained && move_has_received(m, m->peer_sent, UINT64_MAX)) {
 		m->drained_ns = lib_clock();
 		ret = move_swap(m);
 		if (!ret) {
+	if (!ret)
+		ret = move_drained(m);
 			enter(m, MOVE_DECIDED, MARK_TIME);
 			if (m->peer_srq)
 				say(m, MOVE_SWAPPED);
@@ -295,8 +315,7 @@ static void drain(struct move *m)
 		}
 	}
 	if (ret < 0)
-		give_up_and_say(m, ret, late ? "requests did not complete in time" :
-				why_of(ret, why_not_drained(m)));
+		give_up_draining(m, ret);
 }
 
 /* What became of this end's mark and the peer's. */
@@ -386,16 +405,14 @@ static void peer_asks(struct move *m, const struct move_msg *msg)
 
 static void drain_for_peer(struct move *m)
 {
-	bool late = lib_clock() >= m->until_ns;
-	int ret = late ? -ETIMEDOUT : move_drained(m);
+	int ret = cannot_drain(m);
 
 	if (ret > 0) {
 		m->tries_old = false;
 		enter(m, MOVE_IN_DOUBT, DOUBT_TIME);
 		say(m, MOVE_DRAINED);
 	} else if (ret < 0) {
-		give_up_and_say(m, ret, late ? "requests did not complete in time" :
-				why_of(ret, why_not_drained(m)));
+		give_up_draining(m, ret);
 	}
 }
 
@@ -412,6 +429,8 @@ static void follow(struct move *m, bool all_here)
 		give_up(m, -EIO, "the peer has moved, and this end could not follow");
 		return;
 	}
+	if (!ret)
+		ret = move_drained(m);
 	move_thaw(m);
 	enter(m, MOVE_LEAVING, MARK_TIME);
 	if (m->peer_srq)
