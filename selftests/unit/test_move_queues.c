@@ -220,6 +220,39 @@ static void test_srq_stalled(void **state)
 	goes_on();
 }
 
+/*
+ * If the decision is not heard, an end with an SRQ has to try the old connection. Where the peer grants no
+ * request for that, nothing is begun.
+ */
+static void test_srq_no_access(void **state)
+{
+	struct ibv_qp_attr attr = { .qp_access_flags = 0 };
+	const struct ibv_qp *was0 = now_of(&end[0]), *was1 = now_of(&end[1]);
+	static const char why[] =
+		"an end has a shared receive queue, and is granted neither reads nor writes by its peer";
+
+	(void)state;
+	assert_int_equal(ibv_modify_qp(end[0].qp, &attr, IBV_QP_ACCESS_FLAGS), 0);
+	end[0].quiet = end[1].quiet = true;
+	for (int i = 0; i < 2; i++) {
+		ask(&end[i % 2]);
+		fab.mute_swapped = true;
+		settle();
+		fab.mute_swapped = false;
+		/* The end that asks grants what the other one needs: that move is safe. */
+		if (i) {
+			assert_true(moved_together(was0, was1));
+			break;
+		}
+		assert_false(moved_together(was0, was1));
+		assert_int_equal(move_of_end(&end[0])->result, -EPERM);
+		assert_string_equal(swiftrdma_move_reason(end[0].qp), why);
+		assert_string_equal(swiftrdma_move_reason(end[1].qp), why);
+		assert_false(end_frozen(&end[0]) || end_frozen(&end[1]));
+	}
+	assert_int_equal(end[0].errors + end[1].errors, 0);
+}
+
 /* Queues that complete elsewhere. */
 static void test_srq_special(void **state)
 {
@@ -403,6 +436,7 @@ int main(void)
 		KIND_TEST(test_srq_mute, setup_srqs),
 		KIND_TEST(test_srq_stalled, setup_srq_there),
 		KIND_TEST(test_srq_stalled, setup_srqs),
+		KIND_TEST(test_srq_no_access, setup_srq_there),
 		KIND_TEST(test_srq_special, setup_srqs),
 	};
 

@@ -31,7 +31,9 @@
  * An end with a shared receive queue (SRQ) gets the message SWAPPED in place of the mark. The sender
  * repeats SWAPPED until the module of that end has it. If B has an SRQ and does not hear SWAPPED in
  * DOUBT_TIME, B posts a request to its old QP. The request fails if A has decided, since A has then
- * reset the old connection.
+ * reset the old connection. If A grants no such request, B refuses to move.
+ *
+ * What is to be told may have to wait for other moves of the process (move_tell.c).
  */
 #include <arpa/inet.h>
 #include <endian.h>
@@ -186,6 +188,8 @@ static const char *why_of(int err, const char *otherwise)
 		return "there are too many messages";
 	case EDQUOT:
 		return "the job of an end may have, or create, no more QPs (job.max_qps, job.create_rate)";
+	case EPERM:
+		return "an end has a shared receive queue, and is granted neither reads nor writes by its peer";
 	case EBUSY:
 		return "both ends asked for it at the same time, or too many QPs move";
 	default:
@@ -364,6 +368,25 @@ static void wait_for_peer(struct move *m)
 
 /* --- B ------------------------------------------------------------------------------- */
 
+/*
+ * An end with an SRQ that does not hear the decision tries the old connection, by an empty write or read. If the
+ * peer grants neither, such an end could go back to a connection that A has ended, so it never begins.
+ */
+static bool could_not_try_old(const struct move *m, const struct move_msg *msg)
+{
+	return m->init.srq &&
+	       !(ntohl(msg->access) & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ));
+}
+
+static const char *prepare_for_peer(struct move *m, const struct move_msg *msg, int *err)
+{
+	if (!could_not_try_old(m, msg))
+		return prepare(m, err);
+	m->froze = false;
+	*err = -EPERM;
+	return why_of(*err, NULL);
+}
+
 static void peer_asks(struct move *m, const struct move_msg *msg)
 {
 	uint32_t id = ntohl(msg->id);
@@ -385,7 +408,7 @@ static void peer_asks(struct move *m, const struct move_msg *msg)
 		say_of(m, id, MOVE_ABORT, EBUSY);
 		return;
 	}
-	why = prepare(m, &err);
+	why = prepare_for_peer(m, msg, &err);
 	m->id = id;
 	if (why) {
 		say_of(m, id, MOVE_ABORT, -err);
