@@ -423,6 +423,111 @@ static void test_child_polls(void **state)
 	end[0].quiet = end[1].quiet = false;
 }
 
+/* --- hosts that are gone ----------------------------------------------------------------- */
+
+#define SILENT 4
+
+/* A QP that is connected to a host which answers nothing. */
+static struct ibv_qp *silent_qp(void)
+{
+	struct ibv_qp_init_attr init = {
+		.qp_type = IBV_QPT_RC, .send_cq = end[0].cq, .recv_cq = end[0].cq,
+		.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1 },
+	};
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .dest_qp_num = 0xdead };
+	struct ibv_qp *qp = ibv_create_qp(&rig.pd, &init);
+
+	assert_int_equal(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+				       IBV_QP_ACCESS_FLAGS), 0);
+	attr.qp_state = IBV_QPS_RTR;
+	assert_int_equal(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
+				       IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+				       IBV_QP_MIN_RNR_TIMER), 0);
+	attr.qp_state = IBV_QPS_RTS;
+	assert_int_equal(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+				       IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC), 0);
+	return qp;
+}
+
+static struct move *move_of_qp(const struct ibv_qp *qp)
+{
+	return ((struct qp *)table_find(&qps, qp))->move;
+}
+
+static bool all_refused(struct ibv_qp *const *qp)
+{
+	for (int i = 0; i < SILENT; i++)
+		if (move_of_qp(qp[i])->wanted || move_of_qp(qp[i])->state != MOVE_IDLE)
+			return false;
+	return true;
+}
+
+/*
+ * While the posts of one QP are held, moves to hosts that are gone are asked for. They wait, so the posts are held no
+ * longer for them. Afterwards each is refused.
+ */
+static void test_silent_hosts(void **state)
+{
+	struct ibv_qp *qp[SILENT];
+
+	(void)state;
+	for (int i = 0; i < SILENT; i++)
+		qp[i] = silent_qp();
+	for (int n = 0; n < 12; n++) {
+		const struct ibv_qp *was0 = now_of(&end[0]), *was1 = now_of(&end[1]);
+		uint64_t held = 0, most = 0;
+
+		for (int i = 0; i < 20; i++)
+			step();
+		ask(&end[n % 2]);
+		for (int i = 0; i < n; i++)
+			step();
+		for (int i = 0; i < SILENT; i++)
+			move_of_qp(qp[i])->wanted = true;
+		while (move_of_end(&end[n % 2])->wanted || !at_rest() || !all_refused(qp)) {
+			bool holds = end_frozen(&end[0]) || end_frozen(&end[1]);
+			uint64_t began = rig.now;
+
+			step();
+			held = holds ? held + rig.now - began : 0;
+			most = held > most ? held : most;
+		}
+		assert_true(most < 200 * MS);
+		for (int i = 0; i < SILENT; i++)
+			assert_int_equal(move_of_qp(qp[i])->result, -ETIMEDOUT);
+		/* A move that waited for an answer when the thread was kept may have been late itself. */
+		if (!moved_together(was0, was1))
+			assert_int_equal(move_of_end(&end[n % 2])->result, -ETIMEDOUT);
+		goes_on();
+		move_once();
+	}
+	for (int i = 0; i < SILENT; i++)
+		ibv_destroy_qp(qp[i]);
+}
+
+/* A message to a host that is gone takes one second, and between two of them the thread looks at all moves. */
+static void test_silent_in_turn(void **state)
+{
+	struct ibv_qp *qp[SILENT];
+	unsigned int rounds = 0;
+
+	(void)state;
+	for (int i = 0; i < SILENT; i++) {
+		qp[i] = silent_qp();
+		move_of_qp(qp[i])->wanted = true;
+	}
+	for (; !all_refused(qp); rounds++) {
+		uint64_t began = rig.now;
+
+		step();
+		assert_true(rig.now - began <= 1001 * MS);
+	}
+	assert_true(rounds >= SILENT);
+	goes_on();
+	for (int i = 0; i < SILENT; i++)
+		ibv_destroy_qp(qp[i]);
+}
+
 /* --- receives ---------------------------------------------------------------------------- */
 
 /* Posts receives until no more are taken; returns how many were. */
@@ -574,6 +679,8 @@ int main(void)
 		MOVE_TEST(test_refused),
 		MOVE_TEST(test_forks),
 		MOVE_TEST(test_child_polls),
+		MOVE_TEST(test_silent_hosts),
+		MOVE_TEST(test_silent_in_turn),
 		MOVE_TEST(test_recvs_full),
 		MOVE_TEST(test_recv_refused),
 		MOVE_TEST(test_job_full),

@@ -106,7 +106,7 @@ static void clear(struct move *m)
 	m->state = MOVE_IDLE;
 	m->out.type = 0;
 	m->first_failed = m->tries_old = m->peer_srq = false;
-	m->wanted = m->frozen = m->building = m->broken = m->windows = m->fence_out = false;
+	m->wanted = m->frozen = m->silent = m->building = m->broken = m->windows = m->fence_out = false;
 	m->result = 0;
 	m->why = NULL;
 	m->accepted = m->sig_accepted = 0;

@@ -147,6 +147,7 @@ struct move {
 	pthread_mutex_t lock;
 	pthread_cond_t thaw;
 	bool frozen;
+	bool silent;				/* the last message to the peer was not answered */
 	bool building;				/* a thread builds a batch of ibv_wr_*() */
 	struct move_batch batch;		/* of that thread, without .lock */
 	bool broken;				/* an error, or a receive of which there is no copy */
@@ -211,9 +212,9 @@ void move_free(struct move *m);
 void move_wait_to_post(struct move *m);
 /* Makes completions those of the program's QPs. Returns how many of @n the program may see. */
 int move_keep(struct cq *c, struct ibv_wc *wc, int n);
-/* Posts to the QP that is in use. .lock is held. */
 /* The same after a fork, in the child, in which nothing moves: only the numbers. Takes no lock. */
 int move_rename(const struct cq *c, struct ibv_wc *wc, int n);
+/* Posts to the QP that is in use. .lock is held. */
 int move_ring(struct move *m, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 int move_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 int move_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
@@ -300,16 +301,29 @@ extern uintptr_t (*move_register_of)(struct ibv_qp *qp);
 /* What a move waits for: nothing, a message, or completions, which the thread has to poll. */
 enum move_pace { MOVE_AT_REST, MOVE_WAITS, MOVE_POLLS };
 
-/* Goes on with a move, and tells what is to be told. */
+/* Goes on with a move, and tells what is to be told, unless that has to wait for other moves. */
 enum move_pace move_turn(struct move *m);
 /* A message of the peer came. */
 void move_heard(struct move *m, const struct move_msg *msg);
-/* Tells what is to be told; lets go of .life, which is held, meanwhile. */
-void move_flush(struct move *m);
+/* A message was told; @err: it was not, or perhaps. .life is held. */
+void move_told(struct move *m, enum move_type type, int err);
 /* The program ends the connection: the move is given up, or ends. .life is held. */
 void move_interrupt(struct move *m);
 /* The same before another change of the QP, which waits for a decision that is under way. */
 void move_settle(struct move *m);
+
+/* --- move_tell.c: messages; .life is held ------------------------------------------ */
+
+/* Before the first move of a round of the thread. Takes no lock. */
+void move_round_begins(void);
+/* The thread does not begin a move now: another one would be kept waiting. */
+bool move_has_to_wait(const struct move *m);
+/* Whether the peer has answered the last message. */
+void move_note_silence(struct move *m, bool silent);
+/* Tells what is to be told; lets go of .life meanwhile. */
+void move_flush(struct move *m);
+/* The same by the thread, unless the message has to wait for other moves. */
+void move_flush_in_turn(struct move *m);
 
 /* --- move_thread.c ----------------------------------------------------------------- */
 

@@ -306,12 +306,12 @@ static void drain(struct move *m)
 {
 	int ret = cannot_drain(m);
 
+	if (!ret)
+		ret = move_drained(m);
 	if (ret > 0 && m->peer_drained && move_has_received(m, m->peer_sent, UINT64_MAX)) {
 		m->drained_ns = lib_clock();
 		ret = move_swap(m);
 		if (!ret) {
-	if (!ret)
-		ret = move_drained(m);
 			enter(m, MOVE_DECIDED, MARK_TIME);
 			if (m->peer_srq)
 				say(m, MOVE_SWAPPED);
@@ -430,6 +430,8 @@ static void drain_for_peer(struct move *m)
 {
 	int ret = cannot_drain(m);
 
+	if (!ret)
+		ret = move_drained(m);
 	if (ret > 0) {
 		m->tries_old = false;
 		enter(m, MOVE_IN_DOUBT, DOUBT_TIME);
@@ -452,8 +454,7 @@ static void follow(struct move *m, bool all_here)
 		give_up(m, -EIO, "the peer has moved, and this end could not follow");
 		return;
 	}
-	if (!ret)
-		ret = move_drained(m);
+	move_note_silence(m, false);
 	move_thaw(m);
 	enter(m, MOVE_LEAVING, MARK_TIME);
 	if (m->peer_srq)
@@ -520,12 +521,21 @@ static void leave(struct move *m)
 
 /* --- both ------------------------------------------------------------------------------ */
 
+static void rest(struct move *m)
+{
+	if (!m->wanted && !move_knob_wants(m))
+		return;
+	if (move_has_to_wait(m))
+		m->by_knob = 0;
+	else
+		begin(m);
+}
+
 static void advance(struct move *m)
 {
 	switch (m->state) {
 	case MOVE_IDLE:
-		if (m->wanted || move_knob_wants(m))
-			begin(m);
+		rest(m);
 		break;
 	case MOVE_ASKING:
 	case MOVE_READYING:
@@ -551,8 +561,11 @@ static void advance(struct move *m)
 	}
 }
 
-/* The message of the state was told, or not. If it came all the same, ABORT answers the next one. */
-static void told(struct move *m, enum move_type type, int err)
+/*
+ * The message of the state was told, or not. If it came all the same, ABORT answers the next one. After PREPARE
+ * the peer holds nothing, so it is told nothing more: each message to a host that is gone takes a second.
+ */
+void move_told(struct move *m, enum move_type type, int err)
 {
 	static const char why[] = "a message was not told";
 
@@ -563,36 +576,21 @@ static void told(struct move *m, enum move_type type, int err)
 	} else if (type == MOVE_FREEZE && m->state == MOVE_READYING && !err) {
 		move_freeze(m);
 		enter(m, MOVE_FREEZING, DRAIN_TIME);
-	} else if ((type == MOVE_PREPARE && m->state == MOVE_ASKING) ||
-		   (type == MOVE_FREEZE && m->state == MOVE_READYING) ||
+	} else if (type == MOVE_PREPARE && m->state == MOVE_ASKING) {
+		if (err)
+			give_up(m, err, why_of(err, why));
+	} else if ((type == MOVE_FREEZE && m->state == MOVE_READYING) ||
 		   (type == MOVE_READY && m->state == MOVE_PREPARED)) {
 		if (err)
 			give_up_and_say(m, err, why_of(err, why));
 	}
 }
 
-void move_flush(struct move *m)
-{
-	const struct device *dev = m->q->ctx->dev;
-	struct move_msg msg = m->out;
-	uint32_t qpn = m->out_qpn;
-	int err;
-
-	if (!msg.type)
-		return;
-	m->out.type = 0;
-	pthread_mutex_unlock(&m->life);
-	err = channel_tell(dev, qpn, &msg, sizeof(msg));
-	pthread_mutex_lock(&m->life);
-	if (m->id == ntohl(msg.id) && !m->dead)
-		told(m, ntohl(msg.type), err);
-}
-
 static enum move_pace pace_of(const struct move *m)
 {
 	switch (m->state) {
 	case MOVE_IDLE:
-		return m->out.type || move_knob_waits(m) ? MOVE_WAITS : MOVE_AT_REST;
+		return m->out.type || m->wanted || move_knob_waits(m) ? MOVE_WAITS : MOVE_AT_REST;
 	case MOVE_ASKING:
 	case MOVE_READYING:
 	case MOVE_PREPARED:
@@ -607,10 +605,10 @@ enum move_pace move_turn(struct move *m)
 	enum move_pace pace;
 
 	pthread_mutex_lock(&m->life);
-	move_flush(m);
+	move_flush_in_turn(m);
 	if (!m->dead)
 		advance(m);
-	move_flush(m);
+	move_flush_in_turn(m);
 	pace = m->dead ? MOVE_AT_REST : pace_of(m);
 	pthread_mutex_unlock(&m->life);
 	return pace;
@@ -676,8 +674,9 @@ static void heard(struct move *m, const struct move_msg *msg)
 void move_heard(struct move *m, const struct move_msg *msg)
 {
 	pthread_mutex_lock(&m->life);
+	move_note_silence(m, false);
 	if (!m->dead)
 		heard(m, msg);
-	move_flush(m);
+	move_flush_in_turn(m);
 	pthread_mutex_unlock(&m->life);
 }

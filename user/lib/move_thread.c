@@ -84,6 +84,7 @@ int64_t move_round(void)
 	enum move_pace pace = MOVE_AT_REST, p;
 	struct move *m;
 
+	move_round_begins();
 	for (const struct device *dev = devices; dev; dev = dev->next)
 		if (channel_signalled(dev))
 			hear_all(dev);
