@@ -150,7 +150,7 @@ static bool is_same(const struct srdma_move_knob *a, const struct srdma_move_kno
 }
 
 /* Write the blocks of the process whose knobs are other ones than before. */
-static void commit(struct srdma_share *s)
+static void write_changed_blocks(struct srdma_share *s)
 {
 	bool changed = false;
 	u32 i;
@@ -159,10 +159,10 @@ static void commit(struct srdma_share *s)
 	for (i = 0; i < s->slots; i++) {
 		struct srdma_share_slot *is = &s->slot[i];
 
-		s->has_moves |= is->bid.until;
-		if (is_same(&is->move, &is->bid))
+		s->has_moves |= is->offered.until;
+		if (is_same(&is->move, &is->offered))
 			continue;
-		is->move = is->bid;
+		is->move = is->offered;
 		write_block(s, i);
 		changed = true;
 	}
@@ -185,32 +185,32 @@ static void visit_with_moves(void (*visit)(struct srdma_share *s))
 	mutex_unlock(&srdma_share_lock);
 }
 
-static void forget_bids(struct srdma_share *s)
+static void forget_offers(struct srdma_share *s)
 {
 	u32 i;
 
 	for (i = 0; i < s->slots; i++)
-		s->slot[i].bid = (struct srdma_move_knob){};
+		s->slot[i].offered = (struct srdma_move_knob){};
 }
 
 void srdma_moves_begin(void)
 {
-	visit_with_moves(forget_bids);
+	visit_with_moves(forget_offers);
 }
 
 void srdma_moves_end(void)
 {
-	visit_with_moves(commit);
+	visit_with_moves(write_changed_blocks);
 }
 
-static bool bid(struct srdma_share_slot *is, const struct srdma_move_knob *k)
+static bool take_offer(struct srdma_share_slot *is, const struct srdma_move_knob *k)
 {
 	u32 now = is->now_serial ? is->now_qpn : is->qpn;
 
-	if (is->bid.until && is->bid.from != k->from && k->from != now)
+	if (is->offered.until && is->offered.from != k->from && k->from != now)
 		return false;
-	if (!is->bid.until || (is->bid.from != now && k->from == now))
-		is->bid = *k;
+	if (!is->offered.until || (is->offered.from != now && k->from == now))
+		is->offered = *k;
 	return true;
 }
 
@@ -227,7 +227,7 @@ bool srdma_moves_offer(const struct srdma_qp *q, u32 from, u64 lease, u64 until)
 	if (s)
 		is = find_slot(s, q);
 	if (is) {
-		holds = bid(is, &k);
+		holds = take_offer(is, &k);
 		s->has_moves = true;
 	}
 	mutex_unlock(&srdma_share_lock);
@@ -271,7 +271,7 @@ static bool never_moves(const struct srdma_share_slot *is)
 	return !is->uar_qpn && is->uar_state == SWIFTRDMA_KNOB_STATE_UNABLE;
 }
 
-static enum srdma_standing standing(const struct srdma_qp *q, int *error)
+static enum srdma_standing find_standing(const struct srdma_qp *q, int *error)
 {
 	struct srdma_share *s = find_share(q);
 	const struct srdma_share_slot *is = s ? find_slot(s, q) : NULL;
@@ -292,7 +292,7 @@ enum srdma_standing srdma_moves_standing(const struct srdma_qp *q, int *error)
 	enum srdma_standing is;
 
 	mutex_lock(&srdma_share_lock);
-	is = standing(q, error);
+	is = find_standing(q, error);
 	mutex_unlock(&srdma_share_lock);
 	return is;
 }

@@ -115,7 +115,7 @@ struct srdma_move_knob {
  * @uar_qpn: the value of %SWIFTRDMA_SHARE_KNOB_UAR that the library has answered
  * @uar_state: its answer, enum swiftrdma_knob_state
  * @move: %SWIFTRDMA_KNOB_UAR, as it is in control
- * @bid: the same, while overrides are recomputed
+ * @offered: the strongest offer of the same, while overrides are recomputed
  * @doorbells: of the QP and those that carried its requests, as the kernel counts them, when the
  *	slot was read last
  * @carried_doorbells: of these, those of the QPs that carried its requests
@@ -134,7 +134,7 @@ struct srdma_share_slot {
 	u32 now_qpn;
 	u64 now_serial;
 	u32 uar_qpn, uar_state;
-	struct srdma_move_knob move, bid;
+	struct srdma_move_knob move, offered;
 	u64 doorbells, carried_doorbells;
 	u64 latency_max, hol_max;
 	struct srdma_figures sum;
