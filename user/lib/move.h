@@ -139,7 +139,7 @@ struct move {
 	uint32_t by_knob;			/* the move under way is for this value; 0: for none */
 	uint32_t knob_tries;
 	uint64_t knob_again_ns;
-	/* A: when posts were held, and since when nothing was outstanding at either end. */
+	/* A: when posts were held, and when it was known that nothing is outstanding at either end. */
 	uint64_t held_ns, drained_ns;
 	uint32_t load;				/* requests outstanding when posts were held */
 
@@ -174,7 +174,7 @@ struct move {
 struct move_figures {
 	_Atomic uint64_t moved, rolled_back, refused;
 	_Atomic uint64_t loaded;	/* moved with MOVE_LOADED requests outstanding when posts were held */
-	/* Of moves that this end decided: posts were held for so long until both ends had drained, and after. */
+	/* Of moves that this end decided: posts were held for so long until DRAINED of the peer was here, and after. */
 	struct swiftrdma_hist drain, pause;
 	const char *_Atomic why[MOVE_WHYS];
 };

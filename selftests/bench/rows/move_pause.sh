@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# move_pause: for how long the posts of a QP that moves are held when nothing is outstanding any more, in
-# the guest's time, on an unshaped link. Before that, posts are held until what is outstanding has completed;
-# that drain depends on the program and the link. On the port of the demo, of 20 Mbit/s, it is printed
-# with the pause and the round trip of a single request.
+# move_pause: for how long the posts of a QP that moves are held after the end that asked has heard that nothing
+# is outstanding at either end, in the guest's time, on an unshaped link. Before that, posts are held until what
+# is outstanding has completed, and until the modules have carried the peer's message that it is so (DRAINED):
+# both are booked as drain. That drain depends on the program and the link, but for the way of the message.
+# On the port of the demo, of 20 Mbit/s, it is printed with the pause and the round trip of a single request.
 #
 # The guest has one CPU of 10^9 instructions a second for both ends and both software NICs. The longest
 # pauses are those in which the end that follows posts all that was held, and the CPU works for that first.
