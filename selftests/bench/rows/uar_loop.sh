@@ -39,8 +39,8 @@ EOF
 kv_qps() { swiftrdma -j qp show dev mlx5_0 job kv | jq -c "$1"; }
 gets() { swiftrdma -j job show kv | jq '[.[0].devs[] | select(.dev == "mlx5_0") | .reported_wrs // 0] | add // 0'; }
 now() { cut -d ' ' -f 1 /proc/uptime; }
-# More gets than are under way at first are done.
-warm() { [ "$(gets)" -gt $((8 * qps)) ]; }
+# More gets than are under way at first are done by this store. The figure of the job has those of earlier stores, too.
+warm() { [ $(($(gets) - gets_before)) -gt $((8 * qps)) ]; }
 # rate SECONDS: gets a second of the model's time, over so long, and at least 1000 of them.
 rate() {
 	local from began=$SECONDS start
@@ -56,6 +56,7 @@ store() {
 	local name=$1 env=()
 
 	shift
+	gets_before=$(gets)
 	while [ $# -gt 0 ] && [ "$1" != -- ]; do
 		env+=("$1")
 		shift
@@ -123,7 +124,7 @@ finish alone
 
 # loop REGISTERS VAR=VALUE...
 loop() {
-	local uars=$1 name before after from to took start_then after_then
+	local uars=$1 name before after from to took start_then after_then value ratio in_time=true
 
 	name="$uars register$([ "$uars" = 1 ] || echo s)"
 	read -r start_then after_then < <(predicted "$uars")
@@ -135,7 +136,7 @@ loop() {
 	row_say "$name: $before/s, $from"
 	agent
 	spread() { ! alive "$agent" || [ "$(registers | jq '.[1] < 2')" = true ]; }
-	wait_for $ticks spread
+	wait_for $ticks spread && alive "$agent" || in_time=false
 	took=$(decisions 'map(.tick) | (max // 0) - (min // 0) + 1')
 	to=$(registers)
 	after=$(rate "$seconds")
@@ -143,7 +144,14 @@ loop() {
 	swiftrdma -i 2 uar show mlx5_0 sort qps top 4 >&2
 	end_agent
 	finish start
-	row uar_loop "$after" messages/s "$alone" "$(quotient "$after" "$alone")" '>=' 0.9 \
+	# Of a program that does nothing at first there is no gain, and the row is void.
+	value=$after
+	awk -v n="$before" 'BEGIN { exit !(n > 0) }' || value=none
+	ratio=$(quotient "$after" "$alone")
+	# Whatever the rate is by now: the QPs were not spread in time.
+	$in_time || row_say "$name: not spread in $ticks ticks, so the row misses; the ratio is $ratio"
+	$in_time || ratio=0
+	row uar_loop "$value" messages/s "$alone" "$ratio" '>=' 0.9 in_time $in_time \
 		placement "\"$name\"" start "$before" gain "$(quotient "$after" "$before")" \
 		uars_before "$(jq '.[0]' <<<"$from")" most_before "$(jq '.[1]' <<<"$from")" \
 		uars_after "$(jq '.[0]' <<<"$to")" most_after "$(jq '.[1]' <<<"$to")" \
@@ -162,7 +170,14 @@ store domains -- --domains
 from=$(registers)
 agent
 nap 20
-row_say "a thread domain for each thread: $from, then $(registers); $(decisions length) decisions"
+n=$(decisions length)
+row_say "a thread domain for each thread: $from, then $(registers); $n decisions"
+# The library says of each QP at once that it cannot move, so the agent asks once for each.
+each=$(decisions 'map(select(.qpn)) | [length, (unique_by([.dev, .qpn]) | length)]')
+cannot() { swiftrdma -j action show | jq -e 'map(select(.knob == "uar")) | all((.qps_pending // 0) == 0)' >/dev/null; }
+wait_for 10 cannot || row_die "QPs that cannot move are to be tried again: $(swiftrdma action show)"
 end_agent
+[ "$n" -le $qps ] || row_die "$n decisions for $qps QPs that cannot move"
+[ "$(jq '.[0] == .[1]' <<<"$each")" = true ] || row_die "a QP that cannot move was asked for twice: $each"
 [ "$(moved)" = 0 ] || row_die "QPs of a program that has placed them itself were moved"
 finish domains
