@@ -128,19 +128,19 @@ static void check_pulls(const struct config *cfg, size_t n, struct diag *r)
 /* Sorts policies that have a rank by their ranks; the others keep their places. */
 static void sort_ranks(struct config *cfg)
 {
-	size_t i, k;
+	const struct config_policy *t = cfg->texts;
+	size_t i, k, at;
 
-	for (i = 1; i < cfg->policies.n; i++) {
-		struct policy p = cfg->policies.v[i];
-		struct config_policy t = cfg->texts[i];
-
-		for (k = i; t.rank && k > 0 && cfg->texts[k - 1].rank > t.rank; k--) {
-			cfg->policies.v[k] = cfg->policies.v[k - 1];
-			cfg->texts[k] = cfg->texts[k - 1];
+	for (i = 1; i < cfg->policies.n; i++)
+		for (at = i, k = i; t[at].rank && k-- > 0;) {
+			if (!t[k].rank)
+				continue;
+			if (t[k].rank <= t[at].rank)
+				break;
+			array_swap(cfg->policies.v[k], cfg->policies.v[at]);
+			array_swap(cfg->texts[k], cfg->texts[at]);
+			at = k;
 		}
-		cfg->policies.v[k] = p;
-		cfg->texts[k] = t;
-	}
 }
 
 void check_config(struct config *cfg, struct diag *r)
