@@ -432,9 +432,9 @@ void decide_act(struct eval *e, struct policy_slot *slot, uint32_t n,
 	run->active = true;
 	run->steps++;
 	run->dev = b->at[OBJ_DEV] >= 0 ?
-		   e->s->snap->devs[b->at[OBJ_DEV]].index : 0;
+		   e->s->snap->devs[b->at[OBJ_DEV]].index : POLICY_NO_PLACE;
 	run->port = b->at[OBJ_PORT] >= 0 ?
-		    e->s->snap->ports[b->at[OBJ_PORT]].index : 0;
+		    e->s->snap->ports[b->at[OBJ_PORT]].index : POLICY_NO_PLACE;
 	if (p->rate > 0)
 		e->st->budgets[n].left -= 1;
 	if (p->cause != CAUSE_NONE) {

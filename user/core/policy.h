@@ -16,6 +16,7 @@
 #define POLICY_STEPS	4	/* knobs that one action sets */
 #define POLICY_FALLBACKS 4	/* states to evaluate while the first is unknown */
 #define POLICY_READINGS	SWIFTRDMA_READINGS_MAX	/* readings kept with a decision */
+#define POLICY_NO_PLACE	UINT32_MAX	/* the state reads no device, or no port */
 #define POLICY_MOVED	64	/* QPs of a job that policies have moved to another UAR */
 
 enum step_op {
@@ -109,7 +110,7 @@ struct policy_run {
 	uint32_t steps;
 	bool has_from[POLICY_STEPS];
 	double from[POLICY_STEPS];	/* values of the knobs before its first act */
-	uint32_t dev, port;	/* where the state was true at the last act */
+	uint32_t dev, port;	/* where the state was true at the last act; or POLICY_NO_PLACE */
 	uint64_t tick;		/* of the last act or undo */
 };
 

@@ -62,8 +62,8 @@ static void adopt_run(struct policy_run *run, const struct policy *p, const stru
 	run->steps = d->has & SNAP_STEPS_LEFT && d->steps_left < p->max_steps ?
 		     p->max_steps - d->steps_left : 1;
 	run->has_from[step] = decide_base_value(job, o->knob, &run->from[step]);
-	run->dev = d->dev;
-	run->port = d->port;
+	run->dev = d->has & SNAP_SEEN_DEV ? d->dev : POLICY_NO_PLACE;
+	run->port = d->has & SNAP_SEEN_PORT ? d->port : POLICY_NO_PLACE;
 }
 
 bool policy_adopt(const struct policy_set *set, struct policy_state *st,
