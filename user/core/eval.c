@@ -216,7 +216,7 @@ static void run_policy(struct eval *e, struct policy_slot *slot, uint16_t n, uin
 	} else if (run->active) {
 		if (!note_since(&run->undo_was_true, &run->undo_since,
 				evaluate_undo(e, p, run, job, &undo), e->now) ||
-		    is_knob_taken(p, slot, n, *turned) || !decide_due(e, slot, n, true))
+		    !decide_due(e, slot, n, true))
 			return;
 		bind_first_true(e, undo, job, b);
 		decide_undo(e, slot, n, job, undo, b, turned);
