@@ -149,6 +149,12 @@ bool decide_budget(struct eval *e, uint32_t n)
 	return b->left >= 1;
 }
 
+/* The direction of a change: 1, -1, or 0 for none. */
+static int direction_of(double from, double to)
+{
+	return (to > from) - (to < from);
+}
+
 /*
  * Counts the changes of direction of a knob, which policies that work against each other or
  * the load may cause. Returns the damping.
@@ -411,8 +417,7 @@ void decide_act(struct eval *e, struct policy_slot *slot, uint32_t n,
 			run->from[i] = d->old;
 		}
 		d->damped = note_turn(e, slot, d->knob, d->has_qp ? 0 :
-				      d->new > d->old ? 1 :
-				      d->new < d->old ? -1 : 0);
+				      direction_of(d->old, d->new));
 		d->cooldown <<= d->damped;
 		if (p->max_steps)
 			d->steps_left = p->max_steps - run->steps - 1;
@@ -510,7 +515,7 @@ void decide_undo(struct eval *e, struct policy_slot *slot, uint32_t n,
 		if (d->release)
 			d->new = 0;
 		note_turn(e, slot, knob, knob == SWIFTRDMA_KNOB_UAR ? 0 :
-			  (d->release ? run->from[i] : d->new) < d->old ? -1 : 1);
+			  direction_of(d->old, d->release ? run->from[i] : d->new));
 		note_held(slot, d);
 		*turned |= 1u << knob;
 		left |= slot->held[knob];
