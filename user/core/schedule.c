@@ -123,9 +123,13 @@ static uint32_t list_policies(struct eval *e, const struct policy_slot *slot,
 
 		if (p->off)
 			continue;
-		if (policy_applies(p, job->name, job->class))
+		if (policy_applies(p, job->name, job->class)) {
 			e->st->job_policies[at++] = (uint16_t)n;
-		else if (slot->runs[n].active)
+			continue;
+		}
+		/* Nobody looks at the state now, so a hold time begins anew. */
+		slot->runs[n].was_true = false;
+		if (slot->runs[n].active)
 			e->st->job_policies[at++] = (uint16_t)n | ENTRY_STALE;
 	}
 	return at;
