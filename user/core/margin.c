@@ -69,7 +69,7 @@ static struct prog_code last_expr(const struct prog *p, uint32_t end)
 static bool is_reference(unsigned int sig)
 {
 	return sig == SIG_JOB_SLO_P99 || sig == SIG_JOB_SLO_BYTE_RATE ||
-	       sig == SIG_JOB_P99_PREV || sig == SIG_PORT_SPEED;
+	       sig == SIG_JOB_P99_PREV || sig == SIG_JOB_LATENCY_PREV || sig == SIG_PORT_SPEED;
 }
 
 /* Adds to @side what @code reads. */
