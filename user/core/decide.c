@@ -399,7 +399,6 @@ void decide_act(struct eval *e, struct policy_slot *slot, uint32_t n,
 	const struct policy *p = &e->set->v[n];
 	struct policy_run *run = &slot->runs[n];
 	unsigned int i, done = 0;
-	bool was_active = run->active;
 
 	for (i = 0; i < p->n_act && e->n < e->cap; i++) {
 		const struct step *step = &p->act[i];
@@ -412,7 +411,7 @@ void decide_act(struct eval *e, struct policy_slot *slot, uint32_t n,
 		    !decide_migration(e, slot, c, job, d) :
 		    !decide_value(e, slot, step, job, b, d))
 			continue;
-		if (!was_active) {
+		if (!slot->held[d->knob]) {
 			run->has_from[i] = d->has_old;
 			run->from[i] = d->old;
 		}

@@ -109,7 +109,7 @@ struct policy_run {
 	uint64_t true_since, undo_since, last;
 	uint32_t steps;
 	bool has_from[POLICY_STEPS];
-	double from[POLICY_STEPS];	/* values of the knobs before its first act */
+	double from[POLICY_STEPS];	/* values of the knobs before the first act on each */
 	uint32_t dev, port;	/* where the state was true at the last act; or POLICY_NO_PLACE */
 	uint64_t tick;		/* of the last act or undo */
 };
