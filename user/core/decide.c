@@ -537,7 +537,7 @@ void decide_disown(struct eval *e, struct policy_slot *slot, uint32_t n,
 
 	binding_of(e->s, OBJ_JOB, job, &b);
 
-	for (i = 0; i < p->n_act && e->n < e->cap; i++) {
+	for (i = 0; i < p->n_act; i++) {
 		unsigned int knob = p->act[i].knob;
 		struct policy_decision *d;
 
