@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Random policies of the whole language, and random readings, for tests of the evaluator. The
- * same seed gives the same. Readings and constants are few small numbers, so that they are
- * often equal, and floats have them exactly.
+ * Random policies of the whole language, for tests of the evaluator. The same seed gives the
+ * same. Readings and constants are few small numbers, so that they are often equal, and floats
+ * have them exactly.
  */
 #ifndef SELFTESTS_UNIT_RANDOM_POLICIES_H
 #define SELFTESTS_UNIT_RANDOM_POLICIES_H
@@ -11,7 +11,8 @@
 #include <stdlib.h>
 
 #include "policy/config.h"
-#include "unit/snap_build.h"
+
+#define MS 1000000ULL
 
 static uint64_t random_state = 1;
 
@@ -39,19 +40,10 @@ static inline void put(const char *format, ...)
 		abort();
 }
 
-/* A signal whose unit has values that put_value() writes. */
-static inline bool is_usual(enum signal_id id)
+/* A signal that is a quantity. Others name something, and have no order. */
+static inline bool is_quantity(enum signal_id id)
 {
-	switch (vocab_signals[id].unit) {
-	case UNIT_COUNT:
-	case UNIT_RATE:
-	case UNIT_RATIO:
-	case UNIT_TIME:
-	case UNIT_BITRATE:
-		return true;
-	default:
-		return false;
-	}
+	return vocab_signals[id].unit < UNIT_ID;
 }
 
 #define ANY_KIND ((1u << OBJ_KINDS) - 1)
@@ -63,9 +55,46 @@ static inline enum signal_id random_signal(unsigned int kinds)
 
 	do
 		id = random_below(SIGNALS);
-	while (!is_usual(id) || !(kinds >> vocab_signals[id].obj & 1));
+	while (!(kinds >> vocab_signals[id].obj & 1));
 	return id;
 }
+
+static inline enum signal_id random_quantity(unsigned int kinds)
+{
+	enum signal_id id;
+
+	do
+		id = random_signal(kinds);
+	while (!is_quantity(id));
+	return id;
+}
+
+/* A quantity of unit @unit, if one is found soon, else @other. */
+static inline enum signal_id random_of_unit(enum unit unit, enum signal_id other)
+{
+	enum signal_id id;
+	uint32_t i;
+
+	for (i = 0; i < 50; i++) {
+		id = random_quantity(ANY_KIND);
+		if (vocab_signals[id].unit == unit)
+			return id;
+	}
+	return other;
+}
+
+/* Word @n of those of a unit, which begin anew after the last. */
+static inline const struct vocab_word *word_of(enum unit unit, uint32_t n)
+{
+	size_t i;
+
+	for (i = 0;; i = (i + 1) % vocab_n_words)
+		if (vocab_words[i].unit == unit && !n--)
+			return &vocab_words[i];
+}
+
+/* An identifier has more digits than a float. */
+#define RANDOM_ID 16777216
 
 /* The value of reading @n, from 0 to 8, of a signal. */
 static inline double reading_value(enum signal_id id, uint32_t n)
@@ -77,6 +106,12 @@ static inline double reading_value(enum signal_id id, uint32_t n)
 		return n * 1000.0;
 	case UNIT_BITRATE:
 		return n * 1048576.0;
+	case UNIT_ID:
+		return RANDOM_ID + n;
+	case UNIT_CLASS:
+	case UNIT_STATE:
+	case UNIT_TYPE:
+		return word_of(vocab_signals[id].unit, n)->value;
 	default:
 		return n * 64.0;
 	}
@@ -92,6 +127,10 @@ static inline void put_value(enum unit unit, uint32_t n)
 		put("%ubit/s", n * 1048576);
 	else if (unit == UNIT_RATE)
 		put("%u/s", n * 64);
+	else if (unit == UNIT_ID)
+		put("%u", RANDOM_ID + n);
+	else if (unit >= UNIT_CLASS)
+		put("%s", word_of(unit, n)->name);
 	else
 		put("%u", n * 64);
 }
@@ -101,6 +140,33 @@ static inline void put_compare(void)
 	static const char *const ops[] = { ">", ">=", "<", "<=", "==", "!=" };
 
 	put(" %s ", ops[random_below(6)]);
+}
+
+/* "port.util > 50%", "qp.state == RTS" */
+static inline void put_comparison(enum signal_id id)
+{
+	put("%s", vocab_signals[id].name);
+	if (is_quantity(id))
+		put_compare();
+	else
+		put(random_below(2) ? " == " : " != ");
+	put_value(vocab_signals[id].unit, random_below(9));
+}
+
+/* What members of a quantifier are selected: what reads objects of @kinds. */
+static inline void put_where(unsigned int kinds)
+{
+	put(" where ");
+	if (random_below(3)) {
+		put_comparison(random_signal(kinds));
+		return;
+	}
+	put(random_below(2) ? "not (" : "(");
+	put_comparison(random_signal(kinds));
+	put(random_below(2) ? " and " : " or ");
+	put_comparison(random_signal(kinds));
+	put(random_below(2) ? ") or " : ") and ");
+	put_comparison(random_signal(kinds));
 }
 
 /* "max(qp.wr_rate over qps of uar where ...) > 5/s": members, their object, what is compared. */
@@ -117,20 +183,20 @@ static inline void put_aggregate(void)
 	};
 	static const char *const ops[] = { "max", "min", "sum", "mean" };
 	uint32_t i = random_below(8), which = random_below(5);
-	enum signal_id id, where;
+	enum signal_id id = random_quantity(prog_sees(pairs[i].of));
 
-	id = random_signal(1u << pairs[i].of);
-	where = random_signal(1u << pairs[i].of);
 	if (which == 4)
 		put("count(%s", pairs[i].words);
 	else
-		put("%s(%s over %s", ops[which], vocab_signals[id].name, pairs[i].words);
-	if (random_below(2)) {
-		put(" where %s", vocab_signals[where].name);
-		put_compare();
-		put_value(vocab_signals[where].unit, random_below(9));
-	}
+		put("%s(%s%s over %s", ops[which], vocab_signals[id].name,
+		    random_below(4) ? "" : " * 2", pairs[i].words);
+	if (random_below(2))
+		put_where(prog_sees(pairs[i].of));
 	put(")");
+	if (!random_below(6)) {
+		put(random_below(2) ? " rising" : " falling");
+		return;
+	}
 	put_compare();
 	if (which == 4)
 		put("%u", random_below(4));
@@ -138,42 +204,82 @@ static inline void put_aggregate(void)
 		put_value(vocab_signals[id].unit, random_below(9));
 }
 
+/* A comparison of what is computed from one or two signals. */
+static inline void put_arithmetic(enum signal_id id)
+{
+	const struct vocab_signal *s = &vocab_signals[id];
+	const struct vocab_signal *other = &vocab_signals[random_of_unit(s->unit, id)];
+
+	switch (random_below(5)) {
+	case 0:
+		put("-%s", s->name);
+		put_compare();
+		put("-");
+		put_value(s->unit, random_below(9));
+		return;
+	case 1:
+		/* A part of it. */
+		other = &vocab_signals[random_of_unit(UNIT_RATIO, SIG_PORT_UTIL)];
+		put("%s * %s", s->name, other->name);
+		break;
+	case 2:
+		/* A multiple of another one. */
+		put("%s / %s", s->name, other->name);
+		put_compare();
+		put("%u%%", 25 * random_below(9));
+		return;
+	case 3:
+		put("%s", s->name);
+		put_compare();
+		put("%s", other->name);
+		return;
+	default:
+		put("%s %s %s", s->name, random_below(2) ? "+" : "-", other->name);
+		break;
+	}
+	put_compare();
+	put_value(s->unit, random_below(9));
+	if (random_below(2))
+		put(random_below(2) ? " * 2" : " / 2");
+}
+
+static inline void put_for(void)
+{
+	put(" for %ums", 100 * (1 + random_below(3)));
+}
+
+/* What policies are really made of. */
+static const char *const random_trends[] = {
+	"job.p99 > job.p99_prev", "job.p99_prev < job.p99", "job.latency > job.latency_prev",
+	"job.latency_prev < job.latency", "job.byte_rate < job.slo_byte_rate",
+	"job.slo_byte_rate * 2 >= job.byte_rate", "port.tx_rate > port.speed / 2",
+	"not dev.qps < 128",
+};
+
 static inline void put_atom(void)
 {
-	enum signal_id id = random_signal(ANY_KIND), other;
-	const struct vocab_signal *s = &vocab_signals[id];
-	uint32_t which = random_below(10), i;
+	enum signal_id id = random_quantity(ANY_KIND);
+	uint32_t which = random_below(11);
 
+	if (which == 10) {
+		put("%s", random_trends[random_below(8)]);
+		return;
+	}
 	if (which == 0) {
-		put("%s %s", s->name, random_below(2) ? "rising" : "falling");
+		put("%s %s", vocab_signals[id].name, random_below(2) ? "rising" : "falling");
 	} else if (which == 1) {
 		put_aggregate();
 	} else if (which == 2) {
-		put_value(s->unit, random_below(9));
+		put_value(vocab_signals[id].unit, random_below(9));
 		put_compare();
-		put("%s", s->name);
-	} else if (which <= 4) {
-		/* Another signal of the same unit, if one is found soon. */
-		other = id;
-		for (i = 0; i < 50; i++) {
-			other = random_signal(ANY_KIND);
-			if (vocab_signals[other].unit == s->unit)
-				break;
-		}
-		if (vocab_signals[other].unit != s->unit)
-			other = id;
-		put("%s %s %s", s->name, random_below(2) ? "+" : "-", vocab_signals[other].name);
-		put_compare();
-		put_value(s->unit, random_below(9));
-		if (random_below(2))
-			put(random_below(2) ? " * 2" : " / 2");
+		put("%s", vocab_signals[id].name);
+	} else if (which <= 5) {
+		put_arithmetic(id);
 	} else {
-		put("%s", s->name);
-		put_compare();
-		put_value(s->unit, random_below(9));
+		put_comparison(random_signal(ANY_KIND));
 	}
-	if (which > 1 && !random_below(8))
-		put(" for %ums", 100 * (1 + random_below(3)));
+	if (!random_below(8))
+		put_for();
 }
 
 static inline void put_state(unsigned int depth)
@@ -189,42 +295,99 @@ static inline void put_state(unsigned int depth)
 	put(random_below(3) ? " and " : " or ");
 	put_state(depth - 1);
 	put(")");
+	if (!random_below(8))
+		put_for();
 }
 
-static inline void put_action(void)
+/* What a policy does, and steps of its undo in the opposite direction; NULL: none. */
+static const struct random_action {
+	const char *act, *undo;
+} random_actions[] = {
+	{ "job.level += 1", "job.level -= 1" },
+	{ "job.level += job.qps / 64", "job.level -= 2" },
+	{ "job.level = 2", NULL },
+	{ "job.level = 3", "job.level -= 1" },
+	{ "job.weight += 1", "job.weight -= 1" },
+	{ "job.weight += job.qps / 64", "job.weight -= 1" },
+	{ "job.weight -= 1", "job.weight += 2" },
+	{ "job.weight = 1", NULL },
+	{ "job.credits = 32", "job.credits += 16" },
+	{ "job.credits -= 8", NULL },
+	{ "job.max_qps = 64", "job.max_qps += 32" },
+	{ "job.max_qps -= 16", "job.max_qps += 8" },
+	{ "job.create_rate = 640/s", NULL },
+	{ "job.create_rate -= 200/s", "job.create_rate += 100/s" },
+	{ "job.create_rate -= job.creates / 2", "job.create_rate += 100/s" },
+	{ "job.bit_rate = 2Mbit/s", "job.bit_rate += 10Mbit/s" },
+	{ "job.wr_rate = 64k/s", NULL },
+	{ "job.credits = dev.qps / 2", NULL },
+	{ "job.max_qps = count(qps of job where qp.wr_rate > 100/s)", NULL },
+	{ "place on lightest uar", NULL },
+	{ "place by thread", NULL },
+	{ "migrate to lightest uar", NULL },
+	{ "migrate to lightest uar", NULL },
+	{ "scale to job.qps * 2", NULL },
+	{ "merge to job.qps / 2", "job.qps += 64" },
+	{ "job.wr_rate = job.wr_rate / 2", "job.wr_rate = job.wr_rate * 2" },
+};
+
+/* Part of a policy from "do:" to its bounds. Returns the action. */
+static inline const struct random_action *put_action(void)
 {
-	static const char *const actions[] = {
-		"job.level += 1", "job.level = 2", "job.weight += 1", "job.weight -= 1",
-		"job.credits = 32", "job.max_qps = 64", "job.create_rate = 640/s",
-		"job.bit_rate = 1Gbit/s", "job.wr_rate = 64k/s", "job.credits = dev.qps / 2",
-		"place on lightest uar", "migrate to lightest uar", "scale to job.qps * 2",
-		"merge to job.qps / 2", "job.wr_rate = job.wr_rate / 2",
-	};
+	const size_t n = sizeof(random_actions) / sizeof(random_actions[0]);
+	const struct random_action *a = &random_actions[random_below((uint32_t)n)];
+	const bool two = !random_below(4) && !strstr(a->act, "job.weight");
 
-	const char *action = actions[random_below(15)];
+	put(", do: \"%s%s\"", a->act, two ? ", job.weight += 2" : "");
+	if (two && random_below(2))
+		put(", ceiling: {job.weight: %u}", 2 + random_below(4));
+	else if (!two && strstr(a->act, "job.level"))
+		put(", floor: %u, ceiling: %u", random_below(2), 2 + random_below(4));
+	else if (!two && strstr(a->act, "job.max_qps"))
+		put(", floor: %u, ceiling: %u", random_below(33), 64 + random_below(64));
+	return a;
+}
 
-	put("\"%s", action);
-	if (!random_below(4) && !strstr(action, "job.weight"))
-		put(", job.weight = 3");
+/* An undo excludes the state, whose text is @length bytes from @from on: most are its contrary. */
+static inline void put_undo(const struct random_action *a, size_t from, size_t length)
+{
+	put(", undo: {when: \"");
+	if (random_below(4))
+		put("not (%.*s)", (int)length, random_text + from);
+	else
+		put_state(1);
 	put("\"");
+	if (!random_below(4)) {
+		put(", fallback: \"");
+		put_state(1);
+		put("\"");
+	}
+	if (a->undo && random_below(2))
+		put(", do: \"%s\"", a->undo);
+	put(", hold: %ums", 100 * (1 + random_below(5)));
+	if (random_below(3))
+		put(", cooldown: %ums", 100 * random_below(5));
+	put("}}\n");
 }
 
 static inline void put_policy(unsigned int n)
 {
 	static const char *const whom[] = {
-		"job", "job kv", "job bulk", "job of class latency",
+		"job", "job", "job", "job kv", "job bulk", "job of class latency",
 		"job of class latency or balanced", "job of class throughput",
+		"job of class best-effort", "job of class best-effort or throughput",
 	};
 	static const char *const causes[] = { "uar", "cache", "pu", "hol", "port" };
+	const struct random_action *a;
 	size_t from, to;
 	unsigned int i;
 
-	put("- {name: p%u, for: \"%s\", when: \"", n, whom[random_below(6)]);
+	put("- {name: p%u, for: \"%s\", when: \"", n, whom[random_below(10)]);
 	from = random_length;
 	put_state(2);
 	to = random_length;
 	put("\"");
-	if (random_below(2))
+	if (random_below(3))
 		put(", cause: %s", causes[random_below(5)]);
 	if (!random_below(3)) {
 		put(", fallback: [\"");
@@ -235,115 +398,54 @@ static inline void put_policy(unsigned int n)
 	}
 	if (random_below(2))
 		put(", hold: %ums", 100 * random_below(5));
-	put(", do: ");
-	put_action();
 	if (random_below(2))
+		put(", rank: %u", 1 + random_below(4));
+	a = put_action();
+	if (random_below(4))
 		put(", cooldown: %ums", 100 * random_below(8));
 	if (!random_below(3))
 		put(", max_steps: %u", 1 + random_below(4));
 	if (!random_below(4))
-		put(", rate: %u/s", 1 + random_below(5));
-	/* An undo excludes the state: most are its contrary. */
-	put(", undo: {when: \"");
-	if (random_below(4))
-		put("not (%.*s)", (int)(to - from), random_text + from);
-	else
-		put_state(1);
-	put("\"");
-	if (!random_below(4)) {
-		put(", fallback: \"");
-		put_state(1);
-		put("\"");
-	}
-	put(", hold: %ums", 100 * (1 + random_below(5)));
-	if (!random_below(3))
-		put(", cooldown: %ums", 100 * random_below(5));
-	put("}}\n");
+		put(", rate: %u/s", 1 + random_below(9));
+	put_undo(a, from, to - from);
+}
+
+static inline void put_jobs(void)
+{
+	put("jobs: [{name: kv, class: latency, match: [{comm: kv}]},"
+	    " {name: web, class: balanced, match: [{comm: web}]},"
+	    " {name: bulk, class: throughput, match: [{comm: bulk}]},"
+	    " {name: batch, class: best-effort, match: [{comm: batch}]}]\n");
+	if (random_below(2))
+		put("order: %s\n",
+		    random_below(2) ? "batch > bulk, web" : "bulk > kv > web > batch");
+}
+
+static inline void put_criteria(void)
+{
+	put("levels: [{level: 1, dscp: 10}, {level: %u, dscp: 18}, {level: 5, dscp: 20}]\n",
+	    2 + random_below(3));
+	put("criteria: {settle: %ums, turns: %u, turns_within: %ums, ", 100 * random_below(8),
+	    1 + random_below(3), 500 * (1 + random_below(8)));
+	put("starve_qps: %u, starve_credits: %u, starve_rate: %uMbit/s}\n", random_below(50),
+	    1 + random_below(50), 1 + random_below(9));
 }
 
 /* Loads a few random policies. False: they are no policies, which some states are not. */
 static inline bool random_policies(struct config *cfg)
 {
 	const struct caps caps = caps_all();
-	unsigned int i, n = 1 + random_below(5);
+	unsigned int i, n = 1 + random_below(6);
 	struct diag r;
 
 	random_length = 0;
-	put("levels: [{level: 1, dscp: 10}, {level: 2, dscp: 18}]\n"
-	    "jobs: [{name: kv, class: latency, match: [{comm: kv}]},"
-	    " {name: bulk, class: throughput, match: [{comm: bulk}]}]\n"
-	    "policies:\n");
+	put_criteria();
+	put_jobs();
+	put("policies:\n");
 	for (i = 0; i < n; i++)
 		put_policy(i);
 	diag_init(&r, "random");
 	return config_load_text_for(cfg, &caps, random_text, random_length, &r);
-}
-
-/*
- * Two devices, one with two ports, and QPs of four jobs and of none. QPs come and go, and what
- * they belong to is not always known.
- */
-static inline void random_scene(struct made *m, uint64_t ms)
-{
-	static const char *const names[] = { "", "kv", "web", "bulk", "batch" };
-	uint32_t i, qpn = 0;
-	struct snap_qp *qp;
-
-	made_init(m, ms);
-	made_dev(m, 0);
-	made_dev(m, 1);
-	made_port(m, 0, 0);
-	made_port(m, 0, 0)->index = 2;
-	made_port(m, 1, 0);
-	for (i = 0; i < 6; i++) {
-		made_uar(m, i / 4, i % 4)->context = i / 2;
-		m->uars[i].has |= SNAP_CONTEXT_ID;
-	}
-	for (i = 0; i < 5; i++) {
-		m->jobs[i].id = i;
-		m->jobs[i].class = i;
-		snprintf(m->jobs[i].name, sizeof(m->jobs[i].name), "%s", names[i]);
-		m->jobs[i].since = 1;
-		m->jobs[i].time = m->s.time;
-		m->jobs[i].stats = m->stats[i];
-		m->jobs[i].n_stats = 2;
-		m->stats[i][1].dev = 1;
-		m->s.n_jobs++;
-	}
-	for (i = 0; i < 24; i++) {
-		qpn += 1 + !random_below(40);
-		if (!random_below(20))
-			continue;
-		qp = made_qp(m, i / 16, qpn, random_below(30) ? 1 + qpn % 4 : 0);
-		qp->serial = qpn;
-		if (qp->dev == 0)
-			qp->port = 1 + qpn % 2;
-		qp->uar = qpn % (i / 16 ? 2 : 4);
-		if (!random_below(15))
-			qp->has &= ~(uint64_t)SNAP_PORT;
-		if (!random_below(15))
-			qp->has &= ~(uint64_t)SNAP_UAR;
-		if (qp->job)
-			m->stats[qp->job][qp->dev].qps++;
-	}
-}
-
-/* Sets readings of all objects, of which some are absent. They are the same for a while. */
-static inline void random_readings(struct signals *s, uint8_t (*was)[64])
-{
-	enum signal_id id;
-	uint32_t row, n;
-
-	for (id = 0; id < SIGNALS; id++)
-		for (row = 0; is_usual(id) && row < s->table[vocab_signals[id].obj].n; row++) {
-			if (!random_below(6))
-				was[id][row] = (uint8_t)random_below(10);
-			n = was[id][row];
-			if (n == 9)
-				signal_set(s, id, row, __builtin_nan(""));
-			else
-				signal_set(s, id, row, reading_value(id, n));
-		}
 }
 
 #endif /* SELFTESTS_UNIT_RANDOM_POLICIES_H */
