@@ -431,12 +431,20 @@ static inline void put_criteria(void)
 	    1 + random_below(50), 1 + random_below(9));
 }
 
+/* Loads what was put. */
+static inline bool load_policies_put(struct config *cfg)
+{
+	const struct caps caps = caps_all();
+	struct diag r;
+
+	diag_init(&r, "random");
+	return config_load_text_for(cfg, &caps, random_text, random_length, &r);
+}
+
 /* Loads a few random policies. False: they are no policies, which some states are not. */
 static inline bool random_policies(struct config *cfg)
 {
-	const struct caps caps = caps_all();
 	unsigned int i, n = 1 + random_below(6);
-	struct diag r;
 
 	random_length = 0;
 	put_criteria();
@@ -444,8 +452,7 @@ static inline bool random_policies(struct config *cfg)
 	put("policies:\n");
 	for (i = 0; i < n; i++)
 		put_policy(i);
-	diag_init(&r, "random");
-	return config_load_text_for(cfg, &caps, random_text, random_length, &r);
+	return load_policies_put(cfg);
 }
 
 #endif /* SELFTESTS_UNIT_RANDOM_POLICIES_H */

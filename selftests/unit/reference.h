@@ -9,7 +9,7 @@
 #include "policy/expr.h"
 #include "unit/random_scene.h"
 
-#define REFERENCE_TICKS	64
+#define REFERENCE_TICKS	160
 #define REFERENCE_NAN	__builtin_nan("")
 
 /* A state of the file. */

@@ -153,7 +153,7 @@ static bool is_same(const struct policy_decision *a, const struct policy_decisio
 /* What the decisions were, to be sure that the test meets all of them. */
 static struct {
 	unsigned int acts, undos, releases, moves, damped, others, fallbacks, disowned, leasts;
-	unsigned int ticks;
+	unsigned int ticks, full;
 } seen;
 
 static void count_decision(const struct policy_set *set, const struct policy_decision *d)
@@ -189,7 +189,7 @@ static void compare_decisions(const struct policy_set *set, const struct policy_
 	fail();
 }
 
-static void run_policies(const struct config *cfg, bool big)
+static void run_policies(const struct config *cfg, bool big, int ticks)
 {
 	static struct policy_decision out[REFERENCE_OUT];
 	const struct policy_set *set = &cfg->policies;
@@ -205,7 +205,7 @@ static void run_policies(const struct config *cfg, bool big)
 	random_scene(&scene, big);
 	scene_readings_init(&readings);
 	reference_begin(cfg, st.at_once);
-	for (tick = 0; tick < FILE_TICKS; tick++) {
+	for (tick = 0; tick < ticks; tick++) {
 		next_tick(tick, &now);
 		assert_int_equal(policy_state_reserve(&st, set, &sig), 0);
 		n = policy_eval(set, &st, &sig, now, out, cap);
@@ -214,6 +214,7 @@ static void run_policies(const struct config *cfg, bool big)
 		compare_decisions(set, out, n);
 		assert_int_equal(policy_n_held(&st), reference_n_held());
 		seen.ticks++;
+		seen.full += reference.jobs[1].n_moved == POLICY_MOVED;
 	}
 	policy_state_free(&st);
 }
@@ -243,7 +244,7 @@ static void test_random_policies(void **state)
 		i++;
 		check_ranks(&cfg);
 		cfg.policies.lightest_by_process = random_below(2);
-		run_policies(&cfg, is_big(i));
+		run_policies(&cfg, is_big(i), FILE_TICKS);
 		config_free(&cfg);
 	}
 	signals_free(&sig);
@@ -257,11 +258,34 @@ static void test_random_policies(void **state)
 	assert_true(seen.fallbacks > 1000 && seen.disowned > 200 && seen.leasts > 200);
 }
 
+/* A job that moves more QPs than a policy remembers, while moved ones go away. */
+static void test_many_moves(void **state)
+{
+	struct config cfg;
+	unsigned int i;
+
+	(void)state;
+	signals_init(&sig);
+	for (i = 0; i < 12; i++) {
+		random_length = 0;
+		put("policies: [{name: p0, for: job, when: \"job.qps >= 0\", cooldown: 0ms,"
+		    " do: migrate to lightest uar,"
+		    " undo: {when: \"job.qps rising and job.qps falling\", hold: 1s}}]\n");
+		assert_true(load_policies_put(&cfg));
+		cfg.policies.lightest_by_process = true;
+		run_policies(&cfg, true, REFERENCE_TICKS);
+		config_free(&cfg);
+	}
+	assert_true(seen.full > 0);
+	signals_free(&sig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_random_states),
 		cmocka_unit_test(test_random_policies),
+		cmocka_unit_test(test_many_moves),
 	};
 
 	/* Another seed gives other policies, scenes and readings. */
