@@ -251,18 +251,18 @@ static inline void put_for(void)
 /* What policies are really made of. */
 static const char *const random_trends[] = {
 	"job.p99 > job.p99_prev", "job.p99_prev < job.p99", "job.latency > job.latency_prev",
-	"job.latency_prev < job.latency", "job.byte_rate < job.slo_byte_rate",
-	"job.slo_byte_rate * 2 >= job.byte_rate", "port.tx_rate > port.speed / 2",
-	"not dev.qps < 128",
+	"job.latency_prev < job.latency", "job.latency_prev > 3us",
+	"job.byte_rate < job.slo_byte_rate", "job.slo_byte_rate * 2 >= job.byte_rate",
+	"port.tx_rate > port.speed / 2", "not dev.qps < 128",
 };
 
 static inline void put_atom(void)
 {
 	enum signal_id id = random_quantity(ANY_KIND);
-	uint32_t which = random_below(11);
+	uint32_t which = random_below(12);
 
-	if (which == 10) {
-		put("%s", random_trends[random_below(8)]);
+	if (which >= 10) {
+		put("%s", random_trends[random_below(9)]);
 		return;
 	}
 	if (which == 0) {
@@ -318,6 +318,8 @@ static const struct random_action {
 	{ "job.create_rate = 640/s", NULL },
 	{ "job.create_rate -= 200/s", "job.create_rate += 100/s" },
 	{ "job.create_rate -= job.creates / 2", "job.create_rate += 100/s" },
+	{ "job.create_rate -= job.modifies", "job.create_rate += 200/s" },
+	{ "job.max_qps -= job.qps / 16", "job.max_qps += 8" },
 	{ "job.bit_rate = 2Mbit/s", "job.bit_rate += 10Mbit/s" },
 	{ "job.wr_rate = 64k/s", NULL },
 	{ "job.credits = dev.qps / 2", NULL },

@@ -194,7 +194,7 @@ static void run_policies(const struct config *cfg, bool big, int ticks)
 	static struct policy_decision out[REFERENCE_OUT];
 	const struct policy_set *set = &cfg->policies;
 	/* Now and then not all decisions fit, and some are made at a later tick. */
-	const size_t cap = random_below(10) ? REFERENCE_OUT : 3;
+	const size_t cap = random_below(4) ? REFERENCE_OUT : 2 + random_below(3);
 	struct policy_state st;
 	uint64_t now = 0;
 	int tick;
@@ -258,7 +258,10 @@ static void test_random_policies(void **state)
 	assert_true(seen.fallbacks > 1000 && seen.disowned > 200 && seen.leasts > 200);
 }
 
-/* A job that moves more QPs than a policy remembers, while moved ones go away. */
+/*
+ * A job that moves more QPs than a policy remembers, while moved ones go away; and one that is
+ * released of many at once, when its class changes.
+ */
 static void test_many_moves(void **state)
 {
 	struct config cfg;
@@ -268,9 +271,11 @@ static void test_many_moves(void **state)
 	signals_init(&sig);
 	for (i = 0; i < 12; i++) {
 		random_length = 0;
-		put("policies: [{name: p0, for: job, when: \"job.qps >= 0\", cooldown: 0ms,"
-		    " do: migrate to lightest uar,"
-		    " undo: {when: \"job.qps rising and job.qps falling\", hold: 1s}}]\n");
+		put("policies: [{name: p0, for: job%s, when: \"job.qps >= 0\", cooldown: 0ms,"
+		    " do: \"migrate to lightest uar%s\","
+		    " undo: {when: \"job.qps rising and job.qps falling\", hold: 1s}}]\n",
+		    i & 1 ? " of class latency or throughput" : "",
+		    i & 1 ? ", job.weight += 1" : "");
 		assert_true(load_policies_put(&cfg));
 		cfg.policies.lightest_by_process = true;
 		run_policies(&cfg, true, REFERENCE_TICKS);
