@@ -63,8 +63,9 @@ point $? "without an override QPs have the class that was asked for"
 before=$(dev rxe0 live_changed)
 trace_class 1
 now_ms; acted=$now
+# On a busy machine a QP may not drain in time. It is told as pending, and changed a moment later.
 like "an override of a job is put in force" "$(level 3 ${lease_ms}ms)" \
-	"qps $((2 * pairs)) qps_done $((2 * pairs)) qps_pending 0"
+	"qps $((2 * pairs)) qps_done ($((2 * pairs)) qps_pending 0|$((2 * pairs - 1)) qps_pending 1) qps_unsupported 0"
 fleet_has one "client 97:$pairs server 97:$pairs .* wire 97:$((2 * pairs))" 10
 point $? "ibv_query_qp and the wire show it; the application's ECN bits stay"
 check "swiftrdma shows what was asked for and what is programmed" all_have \
