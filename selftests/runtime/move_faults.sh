@@ -167,8 +167,8 @@ done
 
 amid "a module that goes" unload
 check "the module loads again" module_load_debug
-# Newer rxe reports the error completion of a connection whose peer was killed.
-# rxe tells of requests that end in error, and of acknowledgements for which the port is down.
+# Newer rxe reports the error completion of a connection whose peer was killed, and any rxe an
+# acknowledgement that cannot be sent because the port is down.
 check "the kernel did not complain" test -z "$(complaints |
 	grep -vE 'make_send_cqe: non-flush error status = 12$|rdma_rxe: Failed sending ACK$')"
 check "the module unloads" module_unload
