@@ -78,8 +78,9 @@ struct srdma_share_user {
 static DEFINE_HASHTABLE(users, USER_BITS);
 
 /*
- * The user whose limits count: the effective user, or, in user namespaces, the user other than
- * root who made the outermost of them. Each subordinate user would have limits of its own else.
+ * The user who is charged: the effective user, or, in a user namespace that a user other than root
+ * made, the maker of the outermost such namespace. Otherwise a user could pass the limits by
+ * means of the subordinate users of a namespace.
  */
 static kuid_t charged_user(void)
 {

@@ -123,7 +123,7 @@ static inline void random_scene(struct scene *m, bool many)
 	scene_list(m);
 }
 
-/* One change: an object comes, goes, or belongs to others. */
+/* Make one change: add a QP, a UAR or a job, take one away, or give a QP to another owner. */
 static inline void scene_change_once(struct scene *m)
 {
 	uint32_t qp = random_below(m->n_qps), uar = random_below(SCENE_UARS);

@@ -63,7 +63,7 @@ static inline bool reference_would_change(const struct reference_policy *r, int3
 	return false;
 }
 
-/* Acts that the rate leaves: one at least, and one more whenever its time has passed. */
+/* True: the policy has an act left. It begins with those of a second, at least one, and gains by time. */
 static inline bool reference_has_left(struct reference_policy *r)
 {
 	const double most = r->p->rate > 1 ? r->p->rate : 1;

@@ -252,7 +252,7 @@ static void test_refused_disarm_settings(void **state)
 	assert_int_equal(fake.level[1], 65536);
 }
 
-/* Only when it connects: what comes under a lease of an agent later is not its own. */
+/* An agent takes over when it connects, and not what another agent sets later. */
 static void test_once(void **state)
 {
 	(void)state;

@@ -38,8 +38,8 @@ static void disconnect_module(struct agent *a)
 	a->n_due = 0;
 	agent_settings_lost(a);
 	/*
-	 * What is in force when the module is back is taken over then: nothing after it was
-	 * loaded anew, but everything after a disarm that it refused in the end.
+	 * When the module is back, the agent takes over what is in force then. A module that was
+	 * loaded anew has nothing in force; one that refused its disarm still has all of it.
 	 */
 	policy_state_free(&a->state);
 	a->taken_over = false;

@@ -316,7 +316,7 @@ void move_settle(struct move *m);
 
 /* Before the first move of a round of the thread. Takes no lock. */
 void move_round_begins(void);
-/* The thread does not begin a move now: another one would be kept waiting. */
+/* True: the thread must not begin @m now, because another move holds posts and would wait. */
 bool move_has_to_wait(const struct move *m);
 /* Whether the peer has answered the last message. */
 void move_note_silence(struct move *m, bool silent);

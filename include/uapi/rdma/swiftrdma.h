@@ -787,10 +787,10 @@ enum swiftrdma_dev_attr {
  * STATE and SPEED are read anew when the driver tells that they have changed, and every
  * 10 s. Bytes and packets count since the netdev was made, or the NIC reset. What follows
  * DETAIL_TIME costs the NIC several commands, and is read once a second at most.
- * Only an Ethernet port of a physical function has it, since the NIC was reset. A port's
- * bytes and packets are its function's own, with those of its netdev. They are absent where the
- * RDMA traffic is not known: of a representor, of hardware with the generic provider, and where
- * the device refuses to tell.
+ * Only an Ethernet port of a physical function has it, since the NIC was reset. Bytes and packets
+ * are the traffic of the device's own function, RDMA and netdev together. A port has none where
+ * nobody counts the RDMA traffic: a representor, hardware with the generic provider, and a device
+ * that refuses to tell.
  */
 enum swiftrdma_port_attr {
 	SWIFTRDMA_PORT_A_UNSPEC,
