@@ -25,7 +25,7 @@ static struct prog prog;
 static struct truth truth;
 
 /* Counts of what the test met. */
-static unsigned int met[3], compiled;
+static unsigned int met[TRI_TRUE + 1], compiled;
 
 /* Some scenes have many QPs, whose evaluation takes several blocks of lanes. */
 static bool is_big(unsigned int i)

@@ -32,10 +32,11 @@ enum cmp {
 	CMP_NE,
 };
 
+/* The bits are such that & and | are those of three-valued logic. */
 enum tri {
-	TRI_FALSE,
-	TRI_TRUE,
-	TRI_UNKNOWN,
+	TRI_FALSE = 0,
+	TRI_UNKNOWN = 1,
+	TRI_TRUE = 3,
 };
 
 enum prog_op {
@@ -193,24 +194,13 @@ void prog_run_lanes(const struct prog_env *env, struct prog_code code,
 /* The same for one object of each kind. NaN: unknown. */
 double prog_run(const struct prog_env *env, struct prog_code code, const struct binding *b);
 
-/*
- * The truth of an atom, or of several, for a lane. LANE_TRUE has the bits of LANE_UNKNOWN, and
- * LANE_FALSE none, so that & and | are those of three-valued logic.
- */
-enum { LANE_FALSE, LANE_UNKNOWN = 1, LANE_TRUE = 3 };
-
-static inline int32_t lane_truth(bool is, bool may)
-{
-	return is << 1 | may;
-}
-
-/* Makes @n lanes true. */
+/* Makes @n lanes true. A lane is an enum tri. */
 static inline void prog_set_truth(int32_t *truth, uint32_t n)
 {
 	uint32_t i;
 
 	for (i = 0; i < n; i++)
-		truth[i] = LANE_TRUE;
+		truth[i] = TRI_TRUE;
 }
 
 /* Evaluates @a for each lane of @l, and ANDs the results to @truth, which has l->n elements. */
@@ -218,7 +208,7 @@ void prog_and_atom(const struct prog_env *env, const struct prog_atom *a,
 		   const struct prog_lanes *l, int32_t *truth);
 
 /* The truth of a simple atom for any lane. */
-int32_t prog_or_simple(const struct signals *s, const struct prog_atom *a,
+enum tri prog_or_simple(const struct signals *s, const struct prog_atom *a,
 		       const struct prog_lanes *l);
 
 /* True: the program reads this signal; objects of this kind. */

@@ -272,6 +272,11 @@ double prog_run(const struct prog_env *env, struct prog_code code, const struct 
 	}								\
 } while (0)
 
+static enum tri make_tri(bool is, bool may)
+{
+	return (enum tri)(is << 1 | may);
+}
+
 #define DEFINE_COMPARISONS(type)					\
 PROG_VECTORS								\
 static void and_##type##s(enum cmp cmp, const type *restrict v, type bound, uint32_t n,	\
@@ -283,13 +288,13 @@ static void and_##type##s(enum cmp cmp, const type *restrict v, type bound, uint
 }									\
 									\
 PROG_VECTORS								\
-static int32_t or_##type##s(enum cmp cmp, const type *v, type bound, uint32_t n)	\
+static enum tri or_##type##s(enum cmp cmp, const type *v, type bound, uint32_t n)	\
 {									\
 	int32_t some_true = 0, all_false = -1;				\
 	uint32_t i;							\
 									\
 	EACH_COMPARISON(cmp, OR_LANES);					\
-	return lane_truth(some_true, !all_false);			\
+	return make_tri(some_true, !all_false);				\
 }
 
 DEFINE_COMPARISONS(float)
@@ -315,11 +320,11 @@ void prog_and_atom(const struct prog_env *env, const struct prog_atom *a,
 	r.l = l;
 	v = run_code(&r, a->code);
 	for (i = 0; i < l->n; i++)
-		truth[i] &= lane_truth(v[i] == 1, v[i] != 0);
+		truth[i] &= make_tri(v[i] == 1, v[i] != 0);
 }
 
-int32_t prog_or_simple(const struct signals *s, const struct prog_atom *a,
-		       const struct prog_lanes *l)
+enum tri prog_or_simple(const struct signals *s, const struct prog_atom *a,
+			const struct prog_lanes *l)
 {
 	union signal_column c = s->table[a->kind].column[a->sig - vocab_first(a->kind)];
 

@@ -163,61 +163,40 @@ static void update_aggregate(struct pass *ps, uint32_t which)
 
 /* --- Atoms ---------------------------------------------------------------- */
 
-/* Adds the truth of atom @atom to the masks of @n lanes. */
-static void add_atom(const int32_t *truth, unsigned int atom, uint32_t n, uint64_t *is,
-		     uint64_t *may)
+/* Evaluates each atom that is evaluated at each tick. */
+static void set_truth(struct pass *ps, const struct prog_lanes *l, const void *arg)
 {
-	uint32_t i;
-
-	for (i = 0; i < n; i++) {
-		is[i] |= (uint64_t)(uint32_t)(truth[i] >> 1) << atom;
-		may[i] |= (uint64_t)(uint32_t)(truth[i] & 1) << atom;
-	}
-}
-
-/* Evaluates the atoms @arg for each lane. */
-static void set_masks(struct pass *ps, const struct prog_lanes *l, const void *arg)
-{
-	struct truth_rows *rows = &ps->t->rows[l->kind];
-	uint64_t bits = *(const uint64_t *)arg;
-	int32_t truth[PROG_LANES];
-
-	memset(&rows->is[l->first], 0, l->n * sizeof(*rows->is));
-	memset(&rows->may[l->first], 0, l->n * sizeof(*rows->may));
-	for (; bits; bits &= bits - 1) {
-		unsigned int a = (unsigned int)__builtin_ctzll(bits);
-
-		prog_set_truth(truth, l->n);
-		prog_and_atom(&ps->env, &ps->p->atoms[l->kind][a], l, truth);
-		add_atom(truth, a, l->n, &rows->is[l->first], &rows->may[l->first]);
-	}
-}
-
-/* Evaluates all atoms of UARs, of which there are many. */
-static void set_uar_columns(struct pass *ps, const struct prog_lanes *l, const void *arg)
-{
-	size_t n = ps->s->table[OBJ_UAR].n;
-	uint32_t a;
+	const struct truth_rows *rows = &ps->t->rows[l->kind];
+	uint64_t bits;
 
 	(void)arg;
-	for (a = 0; a < ps->p->n_atoms[OBJ_UAR]; a++) {
-		int32_t *to = truth_of_uars(ps->t, n, a) + l->first;
+	for (bits = rows->atoms; bits; bits &= bits - 1) {
+		unsigned int a = (unsigned int)__builtin_ctzll(bits);
+		int32_t *to = truth_column(rows, a) + l->first;
 
 		prog_set_truth(to, l->n);
-		prog_and_atom(&ps->env, &ps->p->atoms[OBJ_UAR][a], l, to);
+		prog_and_atom(&ps->env, &ps->p->atoms[l->kind][a], l, to);
 	}
 }
 
 /* --- Terms ---------------------------------------------------------------- */
 
-/* The atoms that may be true for some object of this kind. */
-static uint64_t or_masks(const struct pass *ps, enum obj_kind kind)
+/* The atoms that are true for some object of this kind, or may be. */
+static uint64_t find_possible(const struct pass *ps, enum obj_kind kind)
 {
 	uint64_t may = 0;
+	unsigned int a;
 	size_t i;
 
-	for (i = 0; ps->p->n_atoms[kind] && i < ps->s->table[kind].n; i++)
-		may |= ps->t->rows[kind].may[i];
+	for (a = 0; a < ps->p->n_atoms[kind]; a++) {
+		const int32_t *truth = truth_column(&ps->t->rows[kind], a);
+
+		for (i = 0; i < ps->s->table[kind].n; i++)
+			if (truth[i] != TRI_FALSE) {
+				may |= 1ULL << a;
+				break;
+			}
+	}
 	return may;
 }
 
@@ -242,8 +221,9 @@ static void add_unknown(const struct pass *ps, uint64_t *may)
 static void find_false_terms(struct pass *ps)
 {
 	uint64_t may[OBJ_KINDS] = {
-		[OBJ_DEV] = or_masks(ps, OBJ_DEV), [OBJ_PORT] = or_masks(ps, OBJ_PORT),
-		[OBJ_JOB] = or_masks(ps, OBJ_JOB),
+		[OBJ_DEV] = find_possible(ps, OBJ_DEV),
+		[OBJ_PORT] = find_possible(ps, OBJ_PORT),
+		[OBJ_JOB] = find_possible(ps, OBJ_JOB),
 	};
 	uint32_t i;
 
@@ -257,53 +237,17 @@ static void find_false_terms(struct pass *ps)
 	}
 }
 
-PROG_VECTORS
-static void and_column(const int32_t *restrict from, size_t n, int32_t *restrict to)
-{
-	size_t i;
-
-	for (i = 0; i < n; i++)
-		to[i] &= from[i];
-}
-
-/* Sets the columns of terms with several atoms of UARs. */
-static void set_uar_terms(struct pass *ps)
-{
-	size_t n = ps->s->table[OBJ_UAR].n;
-	uint64_t need;
-	uint32_t k;
-
-	for (k = 0; k < ps->t->n_uar_columns; k++)
-		truth_of_uars(ps->t, n, k)[-1] = LANE_UNKNOWN;
-	for (k = 0; k < ps->p->n_terms; k++) {
-		int32_t *to = truth_of_uars(ps->t, n, ps->t->uar_column[k]);
-
-		need = ps->p->terms[k].need[OBJ_UAR];
-		if (!(need & (need - 1)))
-			continue;
-		memcpy(to, truth_of_uars(ps->t, n, __builtin_ctzll(need)), n * sizeof(*to));
-		for (need &= need - 1; need; need &= need - 1)
-			and_column(truth_of_uars(ps->t, n, __builtin_ctzll(need)), n, to);
-	}
-}
-
 void truth_update(struct truth *t, const struct prog *p, const struct signals *s, uint64_t now)
 {
 	struct pass ps = {
 		.t = t, .p = p, .s = s, .env = { .p = p, .s = s, .agg = t->agg, .now = now },
 	};
 	unsigned int k;
-	uint64_t atoms;
 
 	for (k = 0; k < p->n_aggs; k++)
 		update_aggregate(&ps, k);
-	for (k = 0; k < OBJ_KINDS; k++) {
-		atoms = p->n_atoms[k] < 64 ? (1ULL << p->n_atoms[k]) - 1 : ~0ULL;
-		if (k == OBJ_QP)
-			atoms = t->kept;
-		if (atoms)
-			for_all_lanes(&ps, k, &atoms, k == OBJ_UAR ? set_uar_columns : set_masks);
-	}
+	for (k = 0; k < OBJ_KINDS; k++)
+		if (t->rows[k].atoms)
+			for_all_lanes(&ps, k, NULL, set_truth);
 	find_false_terms(&ps);
-	set_uar_terms(&ps);
 }

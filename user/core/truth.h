@@ -13,22 +13,20 @@
 
 #include "core/prog.h"
 
-/* The truth of an object's atoms, a bit each: true; not known to be false. */
-struct truth_mask {
-	uint64_t is, may;
-};
-
 /* Objects of one kind. */
 struct truth_rows {
+	uint64_t atoms;			/* those that truth_update() evaluates */
 	/*
-	 * struct truth_mask; of QPs only for atoms in truth.kept, if there are any, and not of
-	 * UARs.
+	 * The truth of these atoms, a column for each, which is an enum tri for each object.
+	 * Before that of row 0, a column has that of an object that is not known. .column: the
+	 * number of an atom's column.
 	 */
-	uint64_t *is, *may;
+	int32_t *truth;
+	size_t stride, cap_truth;
+	uint8_t column[PROG_ATOMS];
 	double *mem;			/* memory of the atoms, prog.n_mem numbers an object */
 	struct signal_key *key;		/* the objects whose memory that is */
 	size_t n, cap;			/* of .mem and .key */
-	size_t cap_masks;
 };
 
 struct truth {
@@ -42,15 +40,7 @@ struct truth {
 	 * atoms of devices, ports and jobs alone.
 	 */
 	bool *is_false;
-	/*
-	 * The truth of UARs, a lane for each. The columns follow each other: one for each atom of
-	 * UARs, then one for each term with several of these atoms. A column begins with a lane for
-	 * a UAR that is not known. .uar_column: the column of a term that has such atoms.
-	 */
-	uint32_t *uar_column, n_uar_columns;
-	int32_t *uar_truth;
-	size_t cap_terms, cap_uar_truth;
-	uint64_t kept;			/* atoms of QPs that remember something */
+	size_t cap_terms;
 	uint64_t topology;		/* of the signals to which .rows belong */
 	bool started;
 	/* The program that the arrays were laid out for. */
@@ -75,16 +65,10 @@ struct truth_view {
 	const struct signals *s;
 };
 
-/* A column of the truth of UARs, from row 0 on; row -1: a UAR that is not known. */
-static inline int32_t *truth_of_uars(const struct truth *t, size_t n_uars, size_t column)
+/* The truth of an atom, by the object's row; row -1: an object that is not known. */
+static inline int32_t *truth_column(const struct truth_rows *rows, unsigned int atom)
 {
-	return t->uar_truth + column * (n_uars + 1) + 1;
-}
-
-/* The truth of all atoms @need of an object. */
-static inline int32_t truth_of_mask(uint64_t need, struct truth_mask m)
-{
-	return lane_truth(!(need & ~m.is), !(need & ~m.may));
+	return rows->truth + rows->column[atom] * rows->stride + 1;
 }
 
 /*

@@ -18,8 +18,7 @@ void truth_free(struct truth *t)
 	unsigned int k;
 
 	for (k = 0; k < OBJ_KINDS; k++) {
-		free(t->rows[k].is);
-		free(t->rows[k].may);
+		free(t->rows[k].truth);
 		free(t->rows[k].mem);
 		free(t->rows[k].key);
 	}
@@ -28,8 +27,6 @@ void truth_free(struct truth *t)
 	free(t->members);
 	free(t->value);
 	free(t->is_false);
-	free(t->uar_column);
-	free(t->uar_truth);
 	truth_init(t);
 }
 
@@ -100,31 +97,21 @@ static uint64_t find_kept(const struct prog *p)
 
 static void set_program(struct truth *t, const struct prog *p)
 {
+	unsigned int k, a, n;
+
+	for (k = 0; k < OBJ_KINDS; k++) {
+		struct truth_rows *r = &t->rows[k];
+
+		r->atoms = k == OBJ_QP ? find_kept(p) :
+			   p->n_atoms[k] < 64 ? (1ULL << p->n_atoms[k]) - 1 : ~0ULL;
+		for (a = 0, n = 0; a < PROG_ATOMS; a++) {
+			r->column[a] = (uint8_t)n;
+			n += r->atoms >> a & 1;
+		}
+	}
 	t->n_aggs = p->n_aggs;
 	memcpy(t->n_atoms, p->n_atoms, sizeof(t->n_atoms));
 	memcpy(t->n_mem, p->n_mem, sizeof(t->n_mem));
-	t->kept = find_kept(p);
-}
-
-static bool reserve_terms(struct truth *t, const struct prog *p, size_t n_uars)
-{
-	uint32_t i;
-
-	if (!array_grow_columns(&t->cap_terms, p->n_terms, ARRAY_COLUMN(t->is_false),
-				ARRAY_COLUMN(t->uar_column)))
-		return false;
-	t->n_uar_columns = p->n_atoms[OBJ_UAR];
-	for (i = 0; i < p->n_terms; i++) {
-		uint64_t need = p->terms[i].need[OBJ_UAR];
-
-		t->uar_column[i] = 0;
-		if (need & (need - 1))
-			t->uar_column[i] = t->n_uar_columns++;
-		else if (need)
-			t->uar_column[i] = (uint32_t)__builtin_ctzll(need);
-	}
-	return array_reserve(&t->uar_truth, &t->cap_uar_truth, t->n_uar_columns * (n_uars + 1),
-			     sizeof(*t->uar_truth));
 }
 
 static bool reserve_aggs(struct truth *t, const struct prog *p, const struct signals *s)
@@ -149,11 +136,13 @@ static bool reserve_aggs(struct truth *t, const struct prog *p, const struct sig
 static bool reserve_rows(struct truth *t, const struct signals *s, enum obj_kind kind)
 {
 	struct truth_rows *r = &t->rows[kind];
-	size_t n = s->table[kind].n;
+	size_t n_columns = (size_t)__builtin_popcountll(r->atoms), n = s->table[kind].n, i;
 
-	if ((kind == OBJ_QP ? t->kept : kind != OBJ_UAR) &&
-	    !array_grow_columns(&r->cap_masks, n, ARRAY_COLUMN(r->is), ARRAY_COLUMN(r->may)))
+	r->stride = n + 1;
+	if (!array_reserve(&r->truth, &r->cap_truth, n_columns * r->stride, sizeof(*r->truth)))
 		return false;
+	for (i = 0; i < n_columns; i++)
+		r->truth[i * r->stride] = TRI_UNKNOWN;
 	return !t->n_mem[kind] ||
 	       array_grow_columns(&r->cap, n, ARRAY_WIDE_COLUMN(r->mem, t->n_mem[kind]),
 				  ARRAY_COLUMN(r->key));
@@ -170,7 +159,8 @@ int truth_reserve(struct truth *t, const struct prog *p, const struct signals *s
 	for (k = 0; k < OBJ_KINDS; k++)
 		if (!reserve_rows(t, s, k))
 			return -ENOMEM;
-	if (!reserve_aggs(t, p, s) || !reserve_terms(t, p, s->table[OBJ_UAR].n))
+	if (!reserve_aggs(t, p, s) ||
+	    !array_grow_columns(&t->cap_terms, p->n_terms, ARRAY_COLUMN(t->is_false)))
 		return -ENOMEM;
 	if (t->started && t->topology == s->topology)
 		return 0;

@@ -9,70 +9,38 @@
 
 #define ON_QPS (1u << OBJ_QP | 1u << OBJ_UAR)
 
-/* The atoms of the object at @row; -1: all may be true. */
-static struct truth_mask mask_of(const struct truth_view *v, enum obj_kind kind, int32_t row)
+/* The truth of the atoms that a term has of the object at @row; -1: it is not known. */
+static enum tri part_of(const struct truth_view *v, const struct prog_term *term,
+			enum obj_kind kind, int32_t row)
 {
-	const struct truth_rows *rows = &v->t->rows[kind];
+	uint64_t need = term->need[kind];
+	enum tri is = TRI_TRUE;
 
-	return row >= 0 ? (struct truth_mask){ rows->is[row], rows->may[row] } :
-			  (struct truth_mask){ 0, ~0ULL };
-}
-
-static enum tri tri_of_lane(int32_t v)
-{
-	return v == LANE_TRUE ? TRI_TRUE : v == LANE_UNKNOWN ? TRI_UNKNOWN : TRI_FALSE;
+	for (; need; need &= need - 1)
+		is &= truth_column(&v->t->rows[kind], __builtin_ctzll(need))[row];
+	return is;
 }
 
 /* The part of a term that is the same for all objects of a spot. */
 static enum tri common_part(const struct truth_view *v, const struct prog_term *term,
 			    const struct spot *spot)
 {
-	int32_t is = LANE_TRUE;
-
-	if (term->need[OBJ_JOB])
-		is &= truth_of_mask(term->need[OBJ_JOB],
-				    mask_of(v, OBJ_JOB, (int32_t)spot->job));
-	if (term->need[OBJ_DEV])
-		is &= truth_of_mask(term->need[OBJ_DEV], mask_of(v, OBJ_DEV, spot->dev));
-	if (term->need[OBJ_PORT])
-		is &= truth_of_mask(term->need[OBJ_PORT], mask_of(v, OBJ_PORT, spot->port));
-	return tri_of_lane(is);
+	return part_of(v, term, OBJ_JOB, (int32_t)spot->job) &
+	       part_of(v, term, OBJ_DEV, spot->dev) & part_of(v, term, OBJ_PORT, spot->port);
 }
 
-/* The truth of the atoms of UARs of a term, a lane for each UAR. */
-static const int32_t *uars_of_term(const struct truth_view *v, const struct prog_term *term)
+/* ANDs to @truth the atoms @need of the lanes' UARs. */
+static void and_uars(const struct truth_view *v, uint64_t need, const struct prog_lanes *l,
+		     int32_t *truth)
 {
-	return truth_of_uars(v->t, v->s->table[OBJ_UAR].n,
-			     v->t->uar_column[term - v->p->terms]);
-}
-
-/*
- * A lane of @truth stays true if the atoms of its UAR are true. Returns whether any lane is true, or
- * may be.
- */
-static int32_t and_uars(const struct truth_view *v, const struct prog_term *term,
-			const struct prog_lanes *l, int32_t *truth)
-{
-	const int32_t *uar = v->s->uar_of + l->first, *is = uars_of_term(v, term);
-	int32_t any = LANE_FALSE;
+	const int32_t *uar = v->s->uar_of + l->first, *is;
 	uint32_t i;
 
-	for (i = 0; i < l->n; i++)
-		any |= truth[i] &= is[uar[i]];
-	return any;
-}
-
-/* Returns whether the atoms of UARs are true for any lane, or may be. */
-static int32_t or_uars(const struct truth_view *v, const struct prog_term *term,
-		       const struct prog_lanes *l)
-{
-	const int32_t *uar = v->s->uar_of + l->first, *is = uars_of_term(v, term);
-	int32_t any = LANE_FALSE;
-	uint32_t i;
-
-	for (i = 0; i < l->n; i++)
-		any |= is[uar[i]];
-	return any;
+	for (; need; need &= need - 1) {
+		is = truth_column(&v->t->rows[OBJ_UAR], __builtin_ctzll(need));
+		for (i = 0; i < l->n; i++)
+			truth[i] &= is[uar[i]];
+	}
 }
 
 /* ANDs to @truth the atoms @need of the lanes' QPs. */
@@ -80,52 +48,52 @@ static void and_qps(const struct truth_view *v, uint64_t need, const struct prog
 		    int32_t *truth)
 {
 	const struct prog_env env = { .p = v->p, .s = v->s, .agg = v->t->agg };
-	uint64_t kept = need & v->t->kept;
+	const struct truth_rows *rows = &v->t->rows[OBJ_QP];
+	const int32_t *is;
 	uint32_t i;
 
-	for (need &= ~kept; need; need &= need - 1)
-		prog_and_atom(&env, &v->p->atoms[OBJ_QP][__builtin_ctzll(need)], l, truth);
-	for (i = 0; kept && i < l->n; i++)
-		truth[i] &= truth_of_mask(kept, mask_of(v, OBJ_QP, (int32_t)(l->first + i)));
+	for (; need; need &= need - 1) {
+		unsigned int a = (unsigned int)__builtin_ctzll(need);
+
+		if (!(rows->atoms >> a & 1)) {
+			prog_and_atom(&env, &v->p->atoms[OBJ_QP][a], l, truth);
+			continue;
+		}
+		is = truth_column(rows, a) + l->first;
+		for (i = 0; i < l->n; i++)
+			truth[i] &= is[i];
+	}
 }
 
-/* The truth of "for any lane". */
-static int32_t or_lanes(const int32_t *truth, uint32_t n)
+/* Sets each lane of @truth by the atoms of QPs and UARs. Returns the truth for any lane. */
+static enum tri set_lanes(const struct truth_view *v, const struct prog_term *term,
+			  const struct prog_lanes *l, int32_t *truth)
 {
-	int32_t any = LANE_FALSE;
+	enum tri any = TRI_FALSE;
 	uint32_t i;
 
-	for (i = 0; i < n; i++)
+	prog_set_truth(truth, l->n);
+	and_qps(v, term->need[OBJ_QP], l, truth);
+	and_uars(v, term->need[OBJ_UAR], l, truth);
+	for (i = 0; i < l->n; i++)
 		any |= truth[i];
 	return any;
 }
 
-/* Sets each lane of @truth by the atoms of QPs and UARs. Returns whether any lane is true, or may be. */
-static int32_t set_lanes(const struct truth_view *v, const struct prog_term *term,
-			 const struct prog_lanes *l, int32_t *truth)
-{
-	prog_set_truth(truth, l->n);
-	and_qps(v, term->need[OBJ_QP], l, truth);
-	return term->need[OBJ_UAR] ? and_uars(v, term, l, truth) : or_lanes(truth, l->n);
-}
-
 /* Returns the same as set_lanes(), in fewer passes where one atom decides for all lanes. */
-static int32_t any_lane(const struct truth_view *v, const struct prog_term *term,
-			const struct prog_lanes *l)
+static enum tri any_lane(const struct truth_view *v, const struct prog_term *term,
+			 const struct prog_lanes *l)
 {
 	const uint64_t need = term->need[OBJ_QP];
-	const struct prog_atom *first;
+	const struct prog_atom *first = &v->p->atoms[OBJ_QP][need ? __builtin_ctzll(need) : 0];
 	int32_t truth[PROG_LANES];
-	int32_t any;
+	enum tri any;
 
-	if (!need)
-		return term->need[OBJ_UAR] ? or_uars(v, term, l) : LANE_TRUE;
 	/* An atom that remembers something is not simple. */
-	first = &v->p->atoms[OBJ_QP][__builtin_ctzll(need)];
-	if (first->simple) {
+	if (need && first->simple) {
 		any = prog_or_simple(v->s, first, l);
 		/* Often the first atom is false for all lanes, or is the whole term. */
-		if (!any || (!(need & (need - 1)) && !term->need[OBJ_UAR]))
+		if (any == TRI_FALSE || (!(need & (need - 1)) && !term->need[OBJ_UAR]))
 			return any;
 	}
 	return set_lanes(v, term, l, truth);
@@ -141,18 +109,18 @@ static enum tri scan_qps(const struct truth_view *v, const struct prog_term *ter
 {
 	uint32_t first = spot->place->first;
 	int32_t truth[PROG_LANES];
-	int32_t some = LANE_FALSE;
+	enum tri some = TRI_FALSE;
 	struct prog_lanes l;
 
 	for (; prog_lanes_of_place(spot->place, (int32_t)spot->job, first, &l); first += l.n) {
 		some |= any_lane(v, term, &l);
-		if (some == LANE_TRUE)
+		if (some == TRI_TRUE)
 			break;
 	}
-	if (some != LANE_TRUE || !row)
-		return tri_of_lane(some);
+	if (some != TRI_TRUE || !row)
+		return some;
 	set_lanes(v, term, &l, truth);
-	for (*row = l.first; truth[*row - l.first] != LANE_TRUE; (*row)++)
+	for (*row = l.first; truth[*row - l.first] != TRI_TRUE; (*row)++)
 		;
 	return TRI_TRUE;
 }
@@ -160,26 +128,20 @@ static enum tri scan_qps(const struct truth_view *v, const struct prog_term *ter
 static enum tri term_of_spot(const struct truth_view *v, const struct prog_term *term,
 			     const struct spot *spot, uint32_t *row)
 {
-	enum tri common = common_part(v, term, spot), some;
+	enum tri common = common_part(v, term, spot);
 
 	if (!spot->place || common == TRI_FALSE)
 		return common;
-	some = scan_qps(v, term, spot, row);
-	return some == TRI_TRUE ? common : some;
+	return common & scan_qps(v, term, spot, row);
 }
 
 enum tri truth_of_spot(const struct truth_view *v, const struct cond *c, const struct spot *spot)
 {
-	enum tri some = TRI_FALSE, r;
+	enum tri some = TRI_FALSE;
 	unsigned int i;
 
-	for (i = 0; i < c->terms.n; i++) {
-		r = term_of_spot(v, &v->p->terms[c->terms.first + i], spot, NULL);
-		if (r == TRI_TRUE)
-			return r;
-		if (r == TRI_UNKNOWN)
-			some = r;
-	}
+	for (i = 0; some != TRI_TRUE && i < c->terms.n; i++)
+		some |= term_of_spot(v, &v->p->terms[c->terms.first + i], spot, NULL);
 	return some;
 }
 
@@ -237,15 +199,12 @@ static bool is_false(const struct truth_view *v, const struct cond *c)
 enum tri truth_some(const struct truth_view *v, const struct cond *c, uint32_t job)
 {
 	struct spot spot = { .pos = 0 };
-	enum tri some = TRI_FALSE, r;
+	enum tri some = TRI_FALSE;
 
 	if (is_false(v, c))
 		return TRI_FALSE;
-	while (some != TRI_TRUE && truth_next_spot(v->s, c->kinds, job, &spot)) {
-		r = truth_of_spot(v, c, &spot);
-		if (r != TRI_FALSE)
-			some = r;
-	}
+	while (some != TRI_TRUE && truth_next_spot(v->s, c->kinds, job, &spot))
+		some |= truth_of_spot(v, c, &spot);
 	return some;
 }
 
@@ -297,34 +256,27 @@ static enum tri term_at(const struct truth_view *v, const struct prog_term *term
 {
 	int32_t qp = b->at[OBJ_QP];
 	struct prog_lanes l = { .kind = OBJ_QP, .n = 1 };
-	int32_t is = LANE_TRUE, truth = LANE_TRUE;
+	int32_t is = TRI_TRUE;
 	unsigned int o;
 
 	for (o = 0; o < OBJ_KINDS; o++)
-		if (o != OBJ_QP && o != OBJ_UAR)
-			is &= truth_of_mask(term->need[o], mask_of(v, o, b->at[o]));
-	if (term->need[OBJ_UAR])
-		is &= uars_of_term(v, term)[b->at[OBJ_UAR]];
+		if (o != OBJ_QP)
+			is &= part_of(v, term, o, b->at[o]);
 	if (qp < 0)
-		return tri_of_lane(term->need[OBJ_QP] ? is & LANE_UNKNOWN : is);
+		return term->need[OBJ_QP] ? is & TRI_UNKNOWN : is;
 	memcpy(l.at, b->at, sizeof(l.at));
 	l.first = v->s->qps[qp].at;
-	and_qps(v, term->need[OBJ_QP], &l, &truth);
-	return tri_of_lane(is & truth);
+	and_qps(v, term->need[OBJ_QP], &l, &is);
+	return is;
 }
 
 enum tri truth_at(const struct truth_view *v, struct prog_code terms, const struct binding *b)
 {
-	enum tri some = TRI_FALSE, r;
+	enum tri some = TRI_FALSE;
 	unsigned int i;
 
-	for (i = 0; i < terms.n; i++) {
-		r = term_at(v, &v->p->terms[terms.first + i], b);
-		if (r == TRI_TRUE)
-			return r;
-		if (r == TRI_UNKNOWN)
-			some = r;
-	}
+	for (i = 0; some != TRI_TRUE && i < terms.n; i++)
+		some |= term_at(v, &v->p->terms[terms.first + i], b);
 	return some;
 }
 

@@ -336,7 +336,7 @@ static size_t truth_qp_bytes(const struct truth *t)
 {
 	const struct truth_rows *r = &t->rows[OBJ_QP];
 
-	return (t->kept ? sizeof(struct truth_mask) : 0) +
+	return (size_t)__builtin_popcountll(r->atoms) * sizeof(*r->truth) +
 	       (t->n_mem[OBJ_QP] ? t->n_mem[OBJ_QP] * sizeof(*r->mem) + sizeof(*r->key) : 0) +
 	       (t->n_aggs ? sizeof(*t->value) : 0);
 }
