@@ -36,7 +36,7 @@ static struct ibv_qp_init_attr init_of(struct ibv_context *ctx, struct ibv_pd *p
 	const char *events = getenv("MOVED_EVENTS");
 	struct ibv_qp_init_attr init = {
 		.qp_type = IBV_QPT_RC,
-		.cap = { .max_send_wr = 2 * WINDOW + 3, .max_recv_wr = RECVS,
+		.cap = { .max_send_wr = SENDS, .max_recv_wr = RECVS,
 			 .max_send_sge = 1, .max_recv_sge = 1, .max_inline_data = INLINE },
 	};
 
@@ -50,12 +50,12 @@ static struct ibv_qp_init_attr init_of(struct ibv_context *ctx, struct ibv_pd *p
 	}
 	if (getenv("MOVED_ENTRIES")) {
 		c->cqx = ibv_create_cq_ex(ctx, &(struct ibv_cq_init_attr_ex){
-			.cqe = 2 * WINDOW + 3 + RECVS, .channel = c->channel,
+			.cqe = SENDS + RECVS, .channel = c->channel,
 			.wc_flags = IBV_WC_EX_WITH_BYTE_LEN | IBV_WC_EX_WITH_IMM | IBV_WC_EX_WITH_QP_NUM,
 		});
 		c->cq = c->cqx ? ibv_cq_ex_to_cq(c->cqx) : NULL;
 	} else {
-		c->cq = ibv_create_cq(ctx, 2 * WINDOW + 3 + RECVS, NULL, c->channel, 0);
+		c->cq = ibv_create_cq(ctx, SENDS + RECVS, NULL, c->channel, 0);
 	}
 	if (c->channel && c->cq && ibv_req_notify_cq(c->cq, 0))
 		wrong("the queue cannot be armed");

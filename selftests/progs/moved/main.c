@@ -6,7 +6,8 @@
  *
  * Two of them, one with HOST (the other's address), work as the two ends. Each posts sends with and
  * without immediate data, writes that a send announces, writes with immediate data, reads, and atomic
- * additions, most of them unsignalled and some inline. It keeps at least 8 outstanding, and checks
+ * additions, most of them unsignalled and some inline. While the peer's receives run out, it posts
+ * only reads, so that at least 8 requests are outstanding at nearly any time. It checks
  * order, length, immediate data and bytes of what it receives, the order of its own completions, and
  * the sum of the additions.
  *
@@ -197,7 +198,7 @@ static void *converse(void *arg)
 			wait_a_moment();
 	}
 	post_to_the_end();
-	while (c->done < c->posted || c->reads_credit)
+	while (c->done < c->posted || c->reads_credit || c->fillers)
 		wait_a_moment();
 	mine.posted = c->posted;
 	mine.adds = c->adds;

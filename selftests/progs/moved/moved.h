@@ -14,6 +14,8 @@
 #define SLOT 256		/* bytes */
 #define RECVS 128
 #define WINDOW 40		/* operations outstanding, at most */
+#define FILLERS 12		/* reads outstanding besides, at most */
+#define SENDS (2 * WINDOW + FILLERS + 3)	/* requests outstanding, at most */
 #define EVERY 4			/* one in so many operations is signalled */
 #define INLINE 64
 
@@ -40,6 +42,7 @@ struct conn {
 		char out[SLOTS][SLOT], in[RECVS][SLOT], got[SLOTS][SLOT];
 		uint64_t before[SLOTS];			/* results of additions */
 		_Atomic uint64_t peer_taken;		/* as it was last read */
+		char filler[SLOT];
 	} mem __attribute__((aligned(4096)));
 	struct vpeer peer;
 	struct cm_end cm;			/* .id: the QPs are connected by rdma_cm */
@@ -48,6 +51,7 @@ struct conn {
 	pthread_mutex_t posting;
 	_Atomic uint64_t posted, done, sent, received, adds, recv_posted, recv_done;
 	_Atomic bool reads_credit;
+	_Atomic unsigned int fillers;		/* outstanding */
 	_Atomic bool polls_alone;		/* another thread polls */
 	_Atomic bool posts_alone;		/* no other thread posts */
 	uint64_t last_before;			/* of the thread that polls */

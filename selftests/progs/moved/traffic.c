@@ -16,6 +16,7 @@
 #define POLLED 4		/* few at once, so that most of the window stays outstanding */
 #define AHEAD 112		/* messages that the peer's program has not taken yet, at most */
 #define CREDIT (1ull << 63)	/* wr_id of a read of .taken */
+#define FILLER (1ull << 62)	/* wr_id of a read that only keeps the QP busy */
 
 enum op { OP_SEND, OP_SEND_IMM, OP_WRITE, OP_WRITE_IMM, OP_READ, OP_ADD, OPS };
 
@@ -88,30 +89,47 @@ void post_recvs(void)
 		post_recv();
 }
 
+/* Reads @n bytes at @offset of what the peer shares. */
+static void read_shared(uint64_t wr_id, void *to, uint32_t n, size_t offset)
+{
+	struct ibv_sge sge = { .addr = (uintptr_t)to, .length = n, .lkey = c->mr->lkey };
+	struct ibv_send_wr wr = {
+		.wr_id = wr_id, .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_RDMA_READ,
+		.send_flags = IBV_SEND_SIGNALED,
+		.wr.rdma = { c->peer.addr + offset, c->peer.rkey },
+	}, *bad;
+
+	if (ibv_post_send(c->qp, &wr, &bad))
+		wrong("post_send of a read");
+}
+
 /* How far the peer's program is, so that its receives never run out. */
 static void read_credit(void)
 {
-	struct ibv_sge sge = {
-		.addr = (uintptr_t)&c->mem.peer_taken, .length = sizeof(uint64_t), .lkey = c->mr->lkey,
-	};
-	struct ibv_send_wr wr = {
-		.wr_id = CREDIT, .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_RDMA_READ,
-		.send_flags = IBV_SEND_SIGNALED,
-		.wr.rdma = { c->peer.addr + offsetof(struct shared, taken), c->peer.rkey },
-	}, *bad;
-
 	if (c->reads_credit)
 		return;
 	c->reads_credit = true;
-	if (ibv_post_send(c->qp, &wr, &bad))
-		wrong("post_send of a read");
+	read_shared(CREDIT, &c->mem.peer_taken, sizeof(uint64_t), offsetof(struct shared, taken));
+}
+
+static bool is_peer_behind(void)
+{
+	return c->sent - c->mem.peer_taken >= AHEAD;
 }
 
 static bool may_post(void)
 {
 	if (c->sent - c->mem.peer_taken > AHEAD / 2)
 		read_credit();
-	return c->posted - c->done < WINDOW && c->sent - c->mem.peer_taken < AHEAD;
+	return c->posted - c->done < WINDOW && !is_peer_behind();
+}
+
+static void post_fillers(void)
+{
+	while (c->fillers < FILLERS) {
+		c->fillers++;
+		read_shared(FILLER, c->mem.filler, SLOT, offsetof(struct shared, constant));
+	}
 }
 
 static void build(struct ibv_qp_ex *qpx, const struct ibv_send_wr *wr)
@@ -221,6 +239,8 @@ void post_ops(void)
 	pthread_mutex_lock(&c->posting);
 	while (may_post())
 		post_op(c->posted++);
+	if (is_peer_behind())
+		post_fillers();
 	pthread_mutex_unlock(&c->posting);
 }
 
@@ -250,6 +270,12 @@ static void end_op(uint64_t i)
 			wrong("addition %lu found %lu after %lu", i, c->mem.before[at], c->last_before);
 		c->last_before = c->mem.before[at] + i;
 	}
+}
+
+static void end_filler(void)
+{
+	check_bytes("read", c->mem.filler, 77, SLOT);
+	c->fillers--;
 }
 
 static void take_message(const struct ibv_wc *wc)
@@ -289,6 +315,8 @@ static void take(const struct ibv_wc *wc)
 		take_message(wc);
 	else if (wc->wr_id == CREDIT)
 		c->reads_credit = false;
+	else if (wc->wr_id == FILLER)
+		end_filler();
 	else
 		end_op(wc->wr_id);
 }
