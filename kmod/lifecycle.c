@@ -68,10 +68,11 @@ bool srdma_qp_drop(struct srdma_qp *q)
 	bool first = srdma_qp_in_table(q);
 
 	if (first) {
+		/* UNSURE and DEVX tell the provider that there may be no ibqp to follow. */
+		srdma_provider_detach(q);
 		resolve_unsure(q);
 		if (test_bit(SRDMA_QP_DEVX, &q->flags))
 			atomic_dec(&q->dev->n_devx);
-		srdma_provider_detach(q);
 		srdma_table_del(&q->dev->qps, q);
 	}
 	srdma_qp_unlock(q);

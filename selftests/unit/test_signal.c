@@ -508,7 +508,7 @@ static void test_not_read_for_long(void **state)
 {
 	static const enum signal_id ids[] = {
 		SIG_PORT_TX_RATE, SIG_PORT_RX_RATE, SIG_PORT_UTIL, SIG_PORT_PAUSE_RATE,
-		SIG_PORT_CNP_RATE, SIG_DEV_MTT_MISS,
+		SIG_PORT_CNP_RATE, SIG_DEV_MTT_MISS, SIG_DEV_PCIE_STALL,
 	};
 	double v;
 
@@ -519,9 +519,10 @@ static void test_not_read_for_long(void **state)
 	is.ports[0].cnp_handled = 12;
 	is.ports[0].detail_time = is.s.time;
 	was.devs[0].has |= SNAP_MTT;
-	is.devs[0].has |= SNAP_MTT;
+	is.devs[0].has |= SNAP_MTT | SNAP_PCIE;
 	was.devs[0].diag_time = was.s.time;
 	is.devs[0].diag_time = is.s.time;
+	is.devs[0].pcie_time = is.s.time;
 	is.devs[0].mtt_hits = is.devs[0].mtt_misses = 10;
 	run(&no_opts);
 	for (int i = 0; i < 30; i++)

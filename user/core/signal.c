@@ -161,7 +161,7 @@ static void update_devs(struct signals *s, const struct snapshot *old)
 		struct held_row held;
 
 		take_row(s, OBJ_DEV, i, &held);
-		if (snap_has(d, SNAP_PCIE))
+		if (snap_has(d, SNAP_PCIE) && may_hold(s, d->pcie_time))
 			signal_set(s, SIG_DEV_PCIE_STALL, i, d->pcie_stalled_reads / 100.0);
 		signal_set(s, SIG_DEV_QPS, i, d->qps);
 		signal_set(s, SIG_DEV_MRS, i, d->mrs);
