@@ -35,7 +35,8 @@
  *
  * SIGINT: as if MOVES had taken place. With 4294967295 MOVES nothing else ends it, also where no QP can move.
  *
- * Prints "moved N failed N busy N errno..", "ops N received N", and "right" or what was wrong.
+ * Prints "refused: ERRNO" when a call fails otherwise than the last one that failed, and at the end
+ * "moved N failed N busy N errno..", "ops N received N", and "right" or what was wrong.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -118,6 +119,8 @@ static void *move_at_will(void *arg)
 			c->busy++;
 		} else {
 			c->failed++;
+			if (c->last_error != -err)
+				printf("refused: %s\n", strerrorname_np(-err));
 			c->last_error = -err;
 			if ((err == -EOPNOTSUPP || err == -ECONNREFUSED) && moves_wanted < FOR_EVER)
 				break;
