@@ -48,7 +48,7 @@
 #include "trace.h"
 #include "uar.h"
 
-/* Serializes arming and disarming, protects @why; taken outside all other locks here. */
+/* Serializes disarming, protects @why; taken outside all other locks here. */
 static DEFINE_MUTEX(arm_lock);
 static char why[256];
 

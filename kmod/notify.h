@@ -27,7 +27,8 @@ struct srdma_tally;
  *	srdma_qp_lock().
  * @qp_destroyed: a QP has left the table and is still a member of its job. In the
  *	application's destroy_qp, or where a QP is found to have gone. No spinlock is held;
- *	srdma_dev.adopt_lock may be, and srdma_qp_lock() of another QP.
+ *	srdma_dev.adopt_lock may be, srdma_qp_lock() of another QP, and where the device or
+ *	its provider goes srdma_dev.provider_lock and RDMA core's client locks.
  * @qp_released: the last reference to a QP was dropped. Any context.
  * @mr_registered: the calling process has registered memory of its own for a device. No lock
  *	is held.

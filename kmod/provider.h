@@ -64,12 +64,16 @@ enum srdma_path_part {
  *	others that the same pass changes, so the op may only try the lock of another QP.
  *	Neither the application's modify nor its destroy can run meanwhile. 0: poll from
  *	now on; 1: the QP needs no pause, @class_change is next; -errno: the QP is as it
- *	was, and is tried again later: -EBUSY, not in this state; -EOPNOTSUPP: the QP is
- *	not tried again; -EREMOTEIO: the device refuses this class, which is not tried
- *	again until the application modifies the QP or all is given back. An op that
- *	returns -EREMOTEIO has given the QP a struct srdma_qp_hw, with the syndrome. The QP
- *	may be paused until @class_commit or @class_abort; the caller limits that time
- *	(module parameter drain_ms). NULL: there is nothing to begin.
+ *	was. The QP may be paused until @class_commit or @class_abort; the caller limits that
+ *	time (module parameter drain_ms). NULL: there is nothing to begin. Errors of this op
+ *	and of @class_commit:
+ *
+ *	- -EBUSY: not in this state; tried again later
+ *	- -EOPNOTSUPP: this QP cannot; tried again only when what is wanted is worked out anew
+ *	- -EREMOTEIO: the device refuses this class, which is not tried again until the
+ *	  application modifies the QP or all is given back. The op has given the QP a
+ *	  struct srdma_qp_hw, with the syndrome
+ *	- any other: tried again later
  * @class_poll: 0: ready to commit; -EAGAIN: poll again; other -errno: the QP
  *	cannot get there. Same context as @class_begin. NULL: @class_begin pauses
  *	nothing.
@@ -78,14 +82,17 @@ enum srdma_path_part {
  *	never answered (-ETIMEDOUT), with one of the two. NULL: the class of a
  *	connected QP cannot be changed; it is set at INIT->RTR only.
  * @class_change: change @n QPs at once, for each of which @class_begin returned 1. Same
- *	context as @class_begin.
+ *	context as @class_begin. As for all ops named class_* and @shape, threads that hold
+ *	srdma_dev.provider_lock, arm_lock or RDMA core's client locks may be waiting for the
+ *	caller, so the op takes none of these.
  * @class_abort: give up after @class_begin: the QP goes on with its old class. Called
  *	twice for each change, with an RCU grace period between the two calls. NULL: there is
  *	nothing to undo.
  * @detach: the QP is about to go, or the provider: leave nothing of the provider's in it.
  *	Called inside srdma_srcu, with srdma_qp_lock() held unless the QP is not in the
- *	table yet. srdma_dev.provider_lock may be held, too (the provider goes), or
- *	srdma_dev.adopt_lock, or srdma_qp_lock() of a QP that takes this one's number. So
+ *	table yet. srdma_dev.provider_lock may be held, too (the provider goes), RDMA core's
+ *	client locks and arm_lock (the device goes), srdma_dev.adopt_lock, or
+ *	srdma_qp_lock() of a QP that takes this one's number. So
  *	the op takes no lock inside which the provider waits for a QP or in @dev_remove.
  *	Called more than once, also for QPs that the provider never saw; srdma_qp.ibqp may
  *	be followed only if neither %SRDMA_QP_UNSURE nor %SRDMA_QP_DEVX is set.
@@ -97,12 +104,15 @@ enum srdma_path_part {
  * @dev_add: take the device in: srdma_dev.priv, .caps and .function are the provider's from
  *	here on. With %SWIFTRDMA_DEV_CAP_UARS there, UARs are pages of the NIC, and
  *	@qp_created and @query_qps find out which. -errno: the device stays with the
- *	generic provider.
- * @dev_remove: no thread is in an op of this device, and none will be
+ *	generic provider. srdma_dev.provider_lock is held, and RDMA core's client locks if
+ *	the device comes.
+ * @dev_remove: no thread is in an op of this device, and none will be. Locks: as for
+ *	@dev_add if the device goes, and at a disarm arm_lock.
  * @context_pages: UAR pages that a context asks for, from the data that its library gave
  *	to alloc_ucontext; 0: not known. Called inside srdma_srcu, in the application's
  *	call, after the driver's op; no lock is held.
- * @qp_created: the driver made the QP, which is not published yet
+ * @qp_created: the driver made the QP, which is not published yet. Inside srdma_srcu, in the
+ *	application's call; no lock is held.
  * @qp_modify: called before the driver changes the QP, in the application's call, inside
  *	srdma_srcu and with srdma_qp_lock() of this QP
  * @qp_modified: called after it, under the same locks

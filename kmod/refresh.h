@@ -78,7 +78,8 @@ void srdma_refresh_flush(struct srdma_dev *dev);
  * Bring the figures of @kinds (BIT(enum srdma_refresh_kind)) up to date: of @dev, to
  * which the caller has a reference, or of all devices. Returns when they are, or when
  * the device has not answered for a while. Takes srdma_devs_sem; the caller holds no
- * lock. start() does not wait.
+ * lock. start() does not wait; its caller may hold srdma_dev.provider_lock and RDMA core's
+ * client locks.
  *
  * A reader without privileges (@admin false) causes no command: where commands are needed,
  * it gets the figures that were read last.
