@@ -117,6 +117,7 @@ like "by hand: it cannot change, and that is said at once" \
 is "... in the results, too: nothing is to be tried again" \
 	"$(swiftrdma -j action show | jq -c 'map(select(.knob == "uar") | [.qps_pending // 0, .qps_unsupported])')" '[[0,1]]'
 is "nothing has moved" "$(moved_qps)" 0
+check "it is taken back" swiftrdma action clear all
 traffic_ends "QPs that can never move"
 
 # --- Moves by hand ---
