@@ -46,6 +46,10 @@ static uint ends_missed;
 module_param(ends_missed, uint, 0600);
 MODULE_PARM_DESC(ends_missed, "a provider takes so many ends of QPs for missed by its probes");
 
+static uint coarse_bits;
+module_param(coarse_bits, uint, 0600);
+MODULE_PARM_DESC(coarse_bits, "so many low bits of the times (ns) at which probes see QPs come and go are 0");
+
 static bool representor;
 module_param(representor, bool, 0600);
 MODULE_PARM_DESC(representor, "a provider takes a physical function for one in switchdev mode");
@@ -121,6 +125,14 @@ u32 srdma_ends_missed(void)
 	return READ_ONCE(ends_missed);
 }
 EXPORT_SYMBOL_GPL(srdma_ends_missed);
+
+u64 srdma_coarse(u64 ns)
+{
+	unsigned int bits = min(READ_ONCE(coarse_bits), 63U);
+
+	return ns >> bits << bits;
+}
+EXPORT_SYMBOL_GPL(srdma_coarse);
 
 bool srdma_as_representor(void)
 {

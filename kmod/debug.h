@@ -42,6 +42,7 @@ bool srdma_never_drain(void);
 void srdma_adopt_looked(void);	/* count one number; parameter adopt_looked */
 bool srdma_no_commands(void);	/* readers may not send firmware commands now */
 u32 srdma_ends_missed(void);	/* ends of QPs that probes are said to have missed */
+u64 srdma_coarse(u64 ns);	/* the time, as a coarse clock tells it; any context */
 bool srdma_as_representor(void);	/* physical functions count as representors */
 bool srdma_peer_loses(u8 type);	/* a message to a peer is lost, by enum srdma_peer_type */
 bool srdma_peer_wishless(void);	/* this module takes no wishes, as one that is older */
@@ -56,6 +57,7 @@ static inline bool srdma_never_drain(void) { return false; }
 static inline void srdma_adopt_looked(void) {}
 static inline bool srdma_no_commands(void) { return false; }
 static inline u32 srdma_ends_missed(void) { return 0; }
+static inline u64 srdma_coarse(u64 ns) { return ns; }
 static inline bool srdma_as_representor(void) { return false; }
 static inline bool srdma_peer_loses(u8 type) { return false; }
 static inline bool srdma_peer_wishless(void) { return false; }

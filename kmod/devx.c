@@ -114,18 +114,23 @@ static void drop_qp(struct srdma_qp *q)
 	srdma_qp_drop(q);
 }
 
-void srdma_devx_del(struct srdma_dev *dev, u32 qpn, u64 at)
+bool srdma_devx_del(struct srdma_dev *dev, u32 qpn, u64 at)
 {
+	bool known = true;
 	struct srdma_qp *q;
 
 	if (!atomic_read(&dev->n_devx))
-		return;
+		return true;
 	q = srdma_qp_get_by_key(dev, qpn);
 	if (!q)
-		return;
-	if (test_bit(SRDMA_QP_DEVX, &q->flags) && q->since < at)
-		drop_qp(q);
+		return true;
+	if (test_bit(SRDMA_QP_DEVX, &q->flags)) {
+		known = q->since != at;
+		if (q->since < at)
+			drop_qp(q);
+	}
 	srdma_qp_put(q);
+	return known;
 }
 EXPORT_SYMBOL_GPL(srdma_devx_del);
 

@@ -61,7 +61,8 @@ struct note {
  * @free: unused notes
  * @missed: QPs not noted because no note was free
  * @nmissed: destroys that the probes missed, on all devices, when @doubt was last read
- * @doubt: an end was not noted, or a QP was noted before the probes of ends were enabled
+ * @doubt: an end was not noted, a QP was noted before the probes of ends were enabled, or an
+ *	end is as old as a QP of its number
  * @work: enters notes
  * @ask: after a missed end, queries the device for each QP
  * @pos: @ask's: place in the table where it continues
@@ -226,7 +227,7 @@ static void note_creation(struct watch *w, const struct creation *c)
 		w->doubt = true;
 	get_task_struct(current);
 	n->qp.task = current;
-	n->qp.at = ktime_get_mono_fast_ns();
+	n->qp.at = srdma_coarse(ktime_get_mono_fast_ns());
 	n->qp.tid = task_pid_nr(current);
 	n->qp.qpn = MLX5_GET(create_qp_out, c->out, qpn);
 	n->qp.type = ib_type(MLX5_GET(qpc, qpc, st));
@@ -278,7 +279,7 @@ static int end_begins(struct destruction *d, const struct mlx5_core_dev *core,
 		return 1;
 	d->core = core;
 	d->qpn = MLX5_GET(destroy_qp_in, in, qpn);
-	d->at = ktime_get_mono_fast_ns();
+	d->at = srdma_coarse(ktime_get_mono_fast_ns());
 	return 0;
 }
 
@@ -456,6 +457,13 @@ static void watch_ends(void)
 		pr_warn_once("the ends of QPs made past RDMA core (DEVX) are not seen: %d\n", ret);
 }
 
+static void set_doubt(struct watch *w)
+{
+	raw_spin_lock_irq(&lock);
+	w->doubt = true;
+	raw_spin_unlock_irq(&lock);
+}
+
 static void enter_notes(struct work_struct *work)
 {
 	struct watch *w = container_of(work, struct watch, work);
@@ -465,7 +473,8 @@ static void enter_notes(struct work_struct *work)
 
 	while ((n = first_note(w, &qp))) {
 		if (!qp.task) {
-			srdma_devx_del(dev, qp.qpn, qp.at);
+			if (!srdma_devx_del(dev, qp.qpn, qp.at))
+				set_doubt(w);
 		} else if (srdma_devx_add(dev, &qp) == -ENOMEM) {
 			raw_spin_lock_irq(&lock);
 			w->missed++;

@@ -202,6 +202,16 @@ is "of the others the device is not asked as long as it may not be" \
 	"$((left >= 40)) $(sleep 2; dev mlx5_0 devx_qps) $(($(summary mlx5_0 commands) - was))" "1 $left 0"
 param no_commands 0
 check "then it is" wait_for 60 there_are 0
+
+# A clock that is coarse, as jiffies are, gives a QP and its end the same time. Which of the two came
+# first, the device says.
+param coarse_bits 40
+was=$(commands mlx5_0)
+echo "churn 100" >&"${qpsh_in[many]}"
+IFS= read -r answer <&"${qpsh_out[many]}"
+qp many create
+check "QPs that come and go at one time of the clock are all seen to go" wait_for 60 there_are 1
+like "... by what the device says of each" $(($(commands mlx5_0) - was)) '^[1-9]'
 qpsh_stop many
 check "unload" both_unload
 is "nothing in the kernel log" "$(mlx5_complaints)" ""
