@@ -638,7 +638,10 @@ void srdma_dev_hash(struct srdma_dev *dev);
 void srdma_dev_unhash(struct srdma_dev *dev);
 void srdma_wrappers_wait(void);
 
-/* The hook is in place, so ACT is accepted. hook.c writes it, at its start and under arm_lock; READ_ONCE. */
+/*
+ * The hook is in place, so ACT is accepted. hook.c writes it, at its start and under arm_lock;
+ * READ_ONCE.
+ */
 extern bool srdma_armed;
 
 /*
