@@ -48,7 +48,7 @@
 #include "trace.h"
 #include "uar.h"
 
-/* Serializes disarming, protects @why; taken outside all other locks here. */
+/* arm_lock serializes disarms and protects @why. No other lock is held when it is taken. */
 static DEFINE_MUTEX(arm_lock);
 static char why[256];
 

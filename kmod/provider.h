@@ -62,6 +62,8 @@ enum srdma_path_part {
  * @class_begin: start to change the class of a connected QP, in RTR, RTS, SQD or SQE.
  *	Process context, may sleep. The caller holds srdma_qp_lock() of this QP, and of
  *	others that the same pass changes, so the op may only try the lock of another QP.
+ *	Threads that hold srdma_dev.provider_lock, arm_lock or RDMA core's client locks may
+ *	wait for the pass, so the op takes none of these.
  *	Neither the application's modify nor its destroy can run meanwhile. 0: poll from
  *	now on; 1: the QP needs no pause, @class_change is next; -errno: the QP is as it
  *	was. The QP may be paused until @class_commit or @class_abort; the caller limits that
@@ -82,9 +84,7 @@ enum srdma_path_part {
  *	never answered (-ETIMEDOUT), with one of the two. NULL: the class of a
  *	connected QP cannot be changed; it is set at INIT->RTR only.
  * @class_change: change @n QPs at once, for each of which @class_begin returned 1. Same
- *	context as @class_begin. As for all ops named class_* and @shape, threads that hold
- *	srdma_dev.provider_lock, arm_lock or RDMA core's client locks may be waiting for the
- *	caller, so the op takes none of these.
+ *	context as @class_begin.
  * @class_abort: give up after @class_begin: the QP goes on with its old class. Called
  *	twice for each change, with an RCU grace period between the two calls. NULL: there is
  *	nothing to undo.
@@ -118,7 +118,8 @@ enum srdma_path_part {
  * @qp_modified: called after it, under the same locks
  * @shape: make rates and weights of the device's jobs (srdma_job_dev.bit_rate and
  *	.weight) hold for their QPs, or none while srdma_dev.giving_back. Returns how much
- *	is left to be tried again. The device's work of enforce.c only.
+ *	is left to be tried again. The device's work of enforce.c only, so the op takes none
+ *	of the locks that @class_begin must not take.
  *
  * Called from the device's work of refresh.c, which holds no lock: they may send commands,
  * as many as a reader may cause, and wait for the device:

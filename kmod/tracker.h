@@ -639,8 +639,8 @@ void srdma_dev_unhash(struct srdma_dev *dev);
 void srdma_wrappers_wait(void);
 
 /*
- * The hook is in place, so ACT is accepted. hook.c writes it, at its start and under arm_lock;
- * READ_ONCE.
+ * srdma_armed: the hook is in place, so ACT is accepted. hook.c sets it when the module starts,
+ * and clears it under arm_lock. Readers take no lock and use READ_ONCE().
  */
 extern bool srdma_armed;
 

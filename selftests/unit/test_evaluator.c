@@ -259,8 +259,9 @@ static void test_random_policies(void **state)
 }
 
 /*
- * A job that moves more QPs than a policy remembers, while moved ones go away; and one that is
- * released of many at once, when its class changes.
+ * A policy moves more QPs of a job than it remembers, while some of the moved QPs go away. In each
+ * second round the policy is for two classes only, so it moves back all QPs of a job that gets the
+ * third class.
  */
 static void test_many_moves(void **state)
 {

@@ -86,7 +86,7 @@ static void test_two_batches_of_one_thread(void **state)
 	assert_int_equal(outstanding(), 0);
 }
 
-/* Where nobody knows how many requests a batch will have, it is taken to be as the last one. */
+/* The library expects of an open batch as many requests as the batch before had. */
 static void test_wr_batches(void **state)
 {
 	struct ibv_qp_ex *qpx = new_qpx();

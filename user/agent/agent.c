@@ -38,8 +38,8 @@ static void disconnect_module(struct agent *a)
 	a->n_due = 0;
 	agent_settings_lost(a);
 	/*
-	 * When the module is back, the agent takes over what is in force then. A module that was
-	 * loaded anew has nothing in force; one that refused its disarm still has all of it.
+	 * When the module is back, the agent takes over the overrides that are in force then. A
+	 * module that was loaded anew has none. A module that refused its disarm has all of them.
 	 */
 	policy_state_free(&a->state);
 	a->taken_over = false;

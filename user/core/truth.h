@@ -17,13 +17,12 @@
 struct truth_rows {
 	uint64_t atoms;			/* those that truth_update() evaluates */
 	/*
-	 * The truth of these atoms, a column for each, which is an enum tri for each object.
-	 * Before that of row 0, a column has that of an object that is not known. .column: the
-	 * number of an atom's column.
+	 * The truth of these atoms: a column for each atom, with an enum tri for each object. The
+	 * first element of a column is the truth for an object that is not known; row 0 follows.
 	 */
 	int32_t *truth;
-	size_t stride, cap_truth;
-	uint8_t column[PROG_ATOMS];
+	size_t stride, cap_truth;	/* elements of a column; of the array */
+	uint8_t column[PROG_ATOMS];	/* the number of an atom's column */
 	double *mem;			/* memory of the atoms, prog.n_mem numbers an object */
 	struct signal_key *key;		/* the objects whose memory that is */
 	size_t n, cap;			/* of .mem and .key */

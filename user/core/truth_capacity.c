@@ -103,7 +103,7 @@ static void set_program(struct truth *t, const struct prog *p)
 		struct truth_rows *r = &t->rows[k];
 
 		r->atoms = k == OBJ_QP ? find_kept(p) :
-			   p->n_atoms[k] < 64 ? (1ULL << p->n_atoms[k]) - 1 : ~0ULL;
+			   p->n_atoms[k] < PROG_ATOMS ? (1ULL << p->n_atoms[k]) - 1 : ~0ULL;
 		for (a = 0, n = 0; a < PROG_ATOMS; a++) {
 			r->column[a] = (uint8_t)n;
 			n += r->atoms >> a & 1;

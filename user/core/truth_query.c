@@ -10,8 +10,8 @@
 #define ON_QPS (1u << OBJ_QP | 1u << OBJ_UAR)
 
 /* The truth of the atoms that a term has of the object at @row; -1: it is not known. */
-static enum tri part_of(const struct truth_view *v, const struct prog_term *term,
-			enum obj_kind kind, int32_t row)
+static enum tri truth_of_part(const struct truth_view *v, const struct prog_term *term,
+			      enum obj_kind kind, int32_t row)
 {
 	uint64_t need = term->need[kind];
 	enum tri is = TRI_TRUE;
@@ -25,8 +25,9 @@ static enum tri part_of(const struct truth_view *v, const struct prog_term *term
 static enum tri common_part(const struct truth_view *v, const struct prog_term *term,
 			    const struct spot *spot)
 {
-	return part_of(v, term, OBJ_JOB, (int32_t)spot->job) &
-	       part_of(v, term, OBJ_DEV, spot->dev) & part_of(v, term, OBJ_PORT, spot->port);
+	return truth_of_part(v, term, OBJ_JOB, (int32_t)spot->job) &
+	       truth_of_part(v, term, OBJ_DEV, spot->dev) &
+	       truth_of_part(v, term, OBJ_PORT, spot->port);
 }
 
 /* ANDs to @truth the atoms @need of the lanes' UARs. */
@@ -261,7 +262,7 @@ static enum tri term_at(const struct truth_view *v, const struct prog_term *term
 
 	for (o = 0; o < OBJ_KINDS; o++)
 		if (o != OBJ_QP)
-			is &= part_of(v, term, o, b->at[o]);
+			is &= truth_of_part(v, term, o, b->at[o]);
 	if (qp < 0)
 		return term->need[OBJ_QP] ? is & TRI_UNKNOWN : is;
 	memcpy(l.at, b->at, sizeof(l.at));

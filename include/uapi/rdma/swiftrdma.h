@@ -785,12 +785,15 @@ enum swiftrdma_dev_attr {
  * @__SWIFTRDMA_PORT_A_MAX: one past the last
  *
  * STATE and SPEED are read anew when the driver tells that they have changed, and every
- * 10 s. Bytes and packets count since the netdev was made, or the NIC reset. What follows
- * DETAIL_TIME costs the NIC several commands, and is read once a second at most.
- * Only an Ethernet port of a physical function has it, since the NIC was reset. Bytes and packets
- * are the traffic of the device's own function, RDMA and netdev together. A port has none where
- * nobody counts the RDMA traffic: a representor, hardware with the generic provider, and a device
- * that refuses to tell.
+ * 10 s.
+ *
+ * Bytes and packets are the traffic of the device's own function, RDMA and netdev together, since
+ * the netdev was made, or the NIC reset. A port has none where nobody counts the RDMA traffic: a
+ * representor, hardware with the generic provider, and a device that refuses to tell.
+ *
+ * The attributes after DETAIL_TIME cost the NIC several commands, so the module reads them once a
+ * second at most. Only Ethernet ports of physical functions have these attributes. They count
+ * since the NIC was reset.
  */
 enum swiftrdma_port_attr {
 	SWIFTRDMA_PORT_A_UNSPEC,
