@@ -49,7 +49,7 @@ struct srdma_slot_figures {
 	u32 qpn, job, pid;
 	u64 serial, outstanding, latency_max, hol_max;
 	bool in_job, ordered, measured, hol_measured;
-	char flags[24];
+	char flags[40];
 };
 
 extern const struct srdma_attr_set srdma_dev_attrs;		/* struct srdma_dev */

@@ -308,11 +308,13 @@ static void test_never_moves(void **state)
 	set_knob(&other, other.qp->qp_num);
 	steps(100);
 	is_answered(&other, 0, SWIFTRDMA_KNOB_STATE_UNABLE);
+	assert_true(id_of(&other)->flags & SWIFTRDMA_SLOT_FIXED);
 	/* The next QP in the slot can. */
 	ibv_destroy_qp(other.qp);
 	init.qp_type = IBV_QPT_RC;
 	other.qp = ibv_create_qp(&rig.pd, &init);
 	is_answered(&other, 0, SWIFTRDMA_KNOB_STATE_NONE);
+	assert_false(id_of(&other)->flags & SWIFTRDMA_SLOT_FIXED);
 	ibv_destroy_qp(other.qp);
 	all_right();
 }

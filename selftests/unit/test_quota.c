@@ -432,6 +432,32 @@ static void test_migrate_by_process(void **state)
 	assert_non_null(strstr(out[0].reason, "lightest -> released, it stays there"));
 }
 
+/* A QP that can never move is not asked for, and the slot says how many there are. */
+static void test_migrate_fixed(void **state)
+{
+	struct policy_slot *slot;
+
+	(void)state;
+	add("p", "job kv", "uar.coactive > 50%", "migrate to lightest uar",
+	    "uar.coactive < 20%");
+	set.lightest_by_process = true;
+	signal_set(&sig, SIG_UAR_COACTIVE, 0, 0.9);
+	signal_set(&sig, SIG_QP_WR_RATE, 0, 100);
+	signal_set(&sig, SIG_QP_WR_RATE, 1, 900);
+	sig.fixed[0] = sig.fixed[1] = 1;
+	assert_int_equal(eval(1000), 0);
+	slot = &st.slots[0];
+	while (!slot->used || strcmp(slot->name, "kv"))
+		slot++;
+	assert_int_equal(slot->runs[0].fixed, 2);
+	assert_false(slot->held[SWIFTRDMA_KNOB_UAR]);
+	/* The busiest one is fixed; the other one moves. */
+	sig.fixed[0] = 0;
+	assert_int_equal(eval(2000), 1);
+	assert_int_equal(out[0].qpn, 17);
+	assert_int_equal(slot->runs[0].fixed, 1);
+}
+
 /* QPs that are gone make room for others. */
 static void test_migrate_forgets(void **state)
 {
@@ -481,6 +507,7 @@ int main(void)
 		EVAL_TEST(test_migrate_within_context),
 		EVAL_TEST(test_migrate_nowhere),
 		EVAL_TEST(test_migrate_by_process),
+		EVAL_TEST(test_migrate_fixed),
 		EVAL_TEST(test_migrate_forgets),
 		EVAL_TEST(test_off),
 	};

@@ -736,6 +736,25 @@ static void test_jobs(void **state)
 	}
 }
 
+static void make_fixed(struct made *m)
+{
+	m->s.qp_reports[1].flags |= SWIFTRDMA_SLOT_FIXED;
+}
+
+/* It holds as long as the report says it. */
+static void test_fixed(void **state)
+{
+	(void)state;
+	tick();
+	assert_false(sig.fixed[0] || sig.fixed[1]);
+	change = make_fixed;
+	tick();
+	assert_true(!sig.fixed[0] && sig.fixed[1]);
+	change = NULL;
+	tick();
+	assert_false(sig.fixed[0] || sig.fixed[1]);
+}
+
 int main(void)
 {
 #define T(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
@@ -745,6 +764,7 @@ int main(void)
 		T(test_second_device), T(test_steps), T(test_mixed), T(test_queue_delay),
 		T(test_jobs), T(test_own_requests), T(test_posted_between),
 		T(test_qp_without_report), T(test_unassigned), T(test_units), T(test_too_few),
+		T(test_fixed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -171,6 +171,9 @@ void agent_due_event(struct agent *a, const struct snap_event *ev);
 /* Works out the outstanding results from the kernel's present state. */
 void agent_due_read(struct agent *a);
 
+/* fixed.c: says which policies would move queue pairs that can never move. */
+void agent_tell_fixed(struct agent *a);
+
 /* imbalance.c: reports processes that crowd on UARs. The signals must be computed. */
 void agent_imbalance(struct agent *a);
 

@@ -64,6 +64,7 @@ GETTER(library_flags)
 		{ SWIFTRDMA_SLOT_ERROR, "error" },
 		{ SWIFTRDMA_SLOT_WR_API, "wr-api" },
 		{ SWIFTRDMA_SLOT_CHUNK, "chunk" },
+		{ SWIFTRDMA_SLOT_FIXED, "fixed" },
 	};
 	const struct snap_qp_report *r = view_qp_report(cli, row);
 

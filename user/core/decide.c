@@ -254,9 +254,12 @@ static bool is_at_rest(const struct snap_qp *qp)
 	return snap_has(qp, SNAP_STATE) && qp->state == QP_RESET;
 }
 
-/* The QP to move: the busiest one for which the condition is true, of several the first. */
+/*
+ * The QP to move: the busiest one for which the condition is true, of several the first. *@fixed
+ * becomes the number of those that can never move.
+ */
 static int32_t find_busiest_qp(struct eval *e, const struct policy_slot *slot,
-			       const struct cond *c, uint32_t job)
+			       const struct cond *c, uint32_t job, uint32_t *fixed)
 {
 	const uint32_t *first = e->s->job_first + job;
 	double most = -1, rate;
@@ -264,17 +267,23 @@ static int32_t find_busiest_qp(struct eval *e, const struct policy_slot *slot,
 	struct binding b;
 	uint32_t i;
 
+	*fixed = 0;
 	for (i = first[0]; i < first[1]; i++) {
 		qp = (int32_t)e->s->job_qps[i];
 		rate = signal_at(e->s, SIG_QP_WR_RATE, i);
 		if (rate != rate)
 			rate = 0;
-		if (rate < most || (rate == most && qp > best) ||
-		    is_at_rest(&e->s->snap->qps[qp]) || is_moved(slot, &e->s->snap->qps[qp]))
+		if (!e->s->fixed[qp] && (rate < most || (rate == most && qp > best)))
+			continue;
+		if (is_at_rest(&e->s->snap->qps[qp]) || is_moved(slot, &e->s->snap->qps[qp]))
 			continue;
 		binding_of(e->s, OBJ_QP, (uint32_t)qp, &b);
 		if (truth_at(&e->view, c->terms, &b) != TRI_TRUE)
 			continue;
+		if (e->s->fixed[qp]) {
+			++*fixed;
+			continue;
+		}
 		most = rate;
 		best = qp;
 	}
@@ -325,7 +334,7 @@ static bool decide_migration(struct eval *e, struct policy_slot *slot, const str
 		forget_gone(slot, snap);
 	if (slot->n_moved == POLICY_MOVED)
 		return false;
-	qp = find_busiest_qp(e, slot, c, job);
+	qp = find_busiest_qp(e, slot, c, job, &slot->runs[d->policy].fixed);
 	if (qp < 0)
 		return false;
 	if (!e->set->lightest_by_process) {

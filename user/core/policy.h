@@ -108,6 +108,9 @@ struct policy_run {
 	bool was_true, undo_was_true;
 	uint64_t true_since, undo_since, last;
 	uint32_t steps;
+	/* QPs that the last search for one to move passed over, since their libraries can never move them. */
+	uint32_t fixed;
+	bool fixed_told;	/* .fixed was logged */
 	bool has_from[POLICY_STEPS];
 	double from[POLICY_STEPS];	/* values of the knobs before the first act on each */
 	uint32_t dev, port;	/* where the state was true at the last act; or POLICY_NO_PLACE */

@@ -221,6 +221,7 @@ struct signals {
 
 	size_t n_looks;			/* QPs with looks into their send queues */
 	uint8_t *reported;		/* per QP: a library reports all its work */
+	uint8_t *fixed;			/* per QP: its library can never move it to another UAR */
 	uint64_t looked;		/* ns, time of the last reading whose looks are in windows */
 };
 

@@ -109,8 +109,10 @@ void move_read_control(struct device *dev)
 
 void move_knob_unable(const struct qp *q)
 {
-	if (!q->own_slot)
-		q->slot->id.uar_state = SWIFTRDMA_KNOB_STATE_UNABLE;
+	if (q->own_slot)
+		return;
+	q->slot->id.uar_state = SWIFTRDMA_KNOB_STATE_UNABLE;
+	__atomic_fetch_or(&q->slot->id.flags, SWIFTRDMA_SLOT_FIXED, __ATOMIC_RELAXED);
 }
 
 static void answer(struct move *m, uint32_t from, enum swiftrdma_knob_state state)

@@ -369,6 +369,7 @@ struct swiftrdma_hist {
  * @SWIFTRDMA_SLOT_ERROR: the QP had an error completion since its last RESET
  * @SWIFTRDMA_SLOT_WR_API: requests are posted by ibv_wr_*
  * @SWIFTRDMA_SLOT_CHUNK: requests can be split
+ * @SWIFTRDMA_SLOT_FIXED: the library that moves QPs can never move this one to another register
  */
 enum swiftrdma_slot_flags {
 	SWIFTRDMA_SLOT_DEAD	= 1 << 0,
@@ -376,6 +377,7 @@ enum swiftrdma_slot_flags {
 	SWIFTRDMA_SLOT_ERROR	= 1 << 2,
 	SWIFTRDMA_SLOT_WR_API	= 1 << 3,
 	SWIFTRDMA_SLOT_CHUNK	= 1 << 4,
+	SWIFTRDMA_SLOT_FIXED	= 1 << 5,
 };
 
 /**

@@ -118,6 +118,19 @@ is "... in the results, too: nothing is to be tried again" \
 	"$(swiftrdma -j action show | jq -c 'map(select(.knob == "uar") | [.qps_pending // 0, .qps_unsupported])')" '[[0,1]]'
 is "nothing has moved" "$(moved_qps)" 0
 check "it is taken back" swiftrdma action clear all
+if [ $nic = softhca ]; then
+	is "QPs that can never move say so" \
+		"$(kv_qps 'map(select((.library_flags // []) | index("fixed"))) | length')" 2
+	agent
+	passes_over() { grep -q '2 stay on their UARs' "$work/agent.err"; }
+	check "an agent says that it passes them over" wait_for 20 passes_over
+	nap 3
+	is "... once, and decides nothing" \
+		"$(grep -c 'stay on their UARs' "$work/agent.err") $(event decision length)" "1 0"
+	kill $agent
+	wait $agent
+	note "$(cat "$work/agent.err")"
+fi
 traffic_ends "QPs that can never move"
 
 # --- Moves by hand ---
