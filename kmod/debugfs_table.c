@@ -88,7 +88,7 @@ static void show_lines(struct seq_file *m, const struct srdma_attr_set *set, con
 }
 
 /* Words are to the left of their column, numbers to the right. */
-static int column(const struct srdma_attr *a)
+static int column_width(const struct srdma_attr *a)
 {
 	return a->names || a->kind == SRDMA_ATTR_TEXT ? -a->width : a->width;
 }
@@ -99,7 +99,7 @@ void srdma_show_header(struct seq_file *m, const struct srdma_attr_set *set)
 
 	for (a = set->attr; a < set->attr + set->n; a++)
 		if (a->label)
-			seq_printf(m, " %*s", column(a), a->label);
+			seq_printf(m, " %*s", column_width(a), a->label);
 }
 
 void srdma_show_columns(struct seq_file *m, const struct srdma_attr_set *set, const void *obj)
@@ -122,7 +122,7 @@ void srdma_show_columns(struct seq_file *m, const struct srdma_attr_set *set, co
 			value = srdma_attr_value(a, obj);
 			word = value < a->n_names ? a->names[value] : NULL;
 		}
-		seq_printf(m, " %*s", column(a), known && word ? word : "-");
+		seq_printf(m, " %*s", column_width(a), known && word ? word : "-");
 	}
 }
 

@@ -50,7 +50,7 @@ static __u64 excess(const struct srdma_need *p, __u64 base)
 }
 
 /* Does @rest cover what all processes want beyond @base, up to @level each? */
-static bool covers(const struct srdma_need *first, __u64 base, __u64 level, __u64 rest)
+static bool level_covers(const struct srdma_need *first, __u64 base, __u64 level, __u64 rest)
 {
 	const struct srdma_need *p;
 	__u64 more;
@@ -71,7 +71,7 @@ static __u64 find_level(const struct srdma_need *first, __u64 base, __u64 rest)
 
 	while (low < high) {
 		middle = high - (high - low) / 2;
-		if (covers(first, base, middle, rest))
+		if (level_covers(first, base, middle, rest))
 			low = middle;
 		else
 			high = middle - 1;

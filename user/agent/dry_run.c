@@ -171,20 +171,10 @@ static int ask_owners(struct assumed *s, const struct snapshot *snap)
 	return 0;
 }
 
-static int compare_id(const void *key, const void *job)
-{
-	uint32_t a = *(const uint32_t *)key, b = ((const struct snap_job *)job)->id;
-
-	return (a > b) - (a < b);
-}
-
 /* The row of a job, or n_jobs. */
 static size_t find_job_row(const struct snapshot *snap, uint32_t id)
 {
-	const struct snap_job *job = bsearch(&id, snap->jobs, snap->n_jobs,
-					     sizeof(*job), compare_id);
-
-	return job ? (size_t)(job - snap->jobs) : snap->n_jobs;
+	return array_lookup(snap->n_jobs, i, ARRAY_CMP(snap->jobs[i].id, id));
 }
 
 static int move_qps(struct assumed *s, struct snapshot *snap)

@@ -140,7 +140,7 @@ static bool qp_keys_has(const struct qp_keys *k, const struct snap_qp *qp, bool 
 {
 	struct qp_key key = key_of(qp, gone);
 
-	return k->n && bsearch(&key, k->v, k->n, sizeof(key), compare_qps);
+	return array_lookup(k->n, i, compare_qps(&k->v[i], &key)) < k->n;
 }
 
 /* --- The command ------------------------------------------------------------------ */

@@ -20,7 +20,7 @@ struct list {
 	int err;
 };
 
-static struct pair_addr *add(struct list *l, const struct snap_port *port)
+static struct pair_addr *add_address(struct list *l, const struct snap_port *port)
 {
 	struct pair_addr *a = array_next(&l->addr, l->n, &l->cap,
 					  sizeof(*a));
@@ -53,13 +53,13 @@ static int take_gid(int dir, const char *name, void *arg)
 	    inet_pton(AF_INET6, text, gid) != 1 ||
 	    !memcmp(gid, none, sizeof(none)))
 		return 0;
-	a = add(p->list, p->snap);
+	a = add_address(p->list, p->snap);
 	if (a)
 		memcpy(a->gid, gid, sizeof(a->gid));
 	return p->list->err;
 }
 
-static unsigned long number(int dir, const char *name)
+static unsigned long number_of_file(int dir, const char *name)
 {
 	char text[TEXT];
 
@@ -69,14 +69,14 @@ static unsigned long number(int dir, const char *name)
 
 static void take_lids(struct list *l, const struct snap_port *port, int dir)
 {
-	unsigned long lid = number(dir, "lid");
-	unsigned long lmc = number(dir, "lid_mask_count");
+	unsigned long lid = number_of_file(dir, "lid");
+	unsigned long lmc = number_of_file(dir, "lid_mask_count");
 	struct pair_addr *a;
 
 	/* 0 is not a LID, and the permissive LID is not specific to a port */
 	if (!lid || lid >= 0xffff || lmc > 7)
 		return;
-	a = add(l, port);
+	a = add_address(l, port);
 	if (!a)
 		return;
 	a->lid = (uint32_t)lid;

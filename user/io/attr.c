@@ -4,8 +4,8 @@
 
 #include "io/attr.h"
 
-static bool put(const struct srdma_field *f, char *obj, const void *data,
-		size_t len)
+static bool put_field(const struct srdma_field *f, char *obj, const void *data,
+		      size_t len)
 {
 	char *to = obj + f->offset;
 	size_t n;
@@ -112,7 +112,7 @@ static int fill_one(const struct srdma_set *set, struct srdma_reading *r, void *
 		err = set->nest(r, obj, (int)type, data, len);
 		if (err)
 			return err;
-	} else if (!put(f, obj, data, len)) {
+	} else if (!put_field(f, obj, data, len)) {
 		return -EBADMSG;
 	}
 	filled->seen |= BIT(type);

@@ -242,7 +242,7 @@ static const struct srdma_set level_set = {
 _Static_assert(SRDMA_LEVELS == SWIFTRDMA_LEVEL_MAX + 1, "room for all levels");
 
 /* The number of attributes of @type at the top of a nest. */
-static size_t count(const void *pos, size_t left, unsigned int type)
+static size_t count_attrs(const void *pos, size_t left, unsigned int type)
 {
 	const struct nlattr *a;
 	bool bad = false;
@@ -257,7 +257,7 @@ static size_t count(const void *pos, size_t left, unsigned int type)
  * The place of a job keeps the arrays of the job that was there in the last
  * reading, of n elements at least.
  */
-static bool reserve(void **array, size_t n, size_t want, size_t size)
+static bool reserve_array(void **array, size_t n, size_t want, size_t size)
 {
 	void *p;
 
@@ -276,8 +276,8 @@ static int go_on(struct snap_job *job, const struct snap_job *more)
 
 	if (!more->n_rules)
 		return 0;
-	if (!reserve((void **)&job->rules, job->n_rules, n,
-		     sizeof(*job->rules)))
+	if (!reserve_array((void **)&job->rules, job->n_rules, n,
+			   sizeof(*job->rules)))
 		return -ENOMEM;
 	memcpy(job->rules + job->n_rules, more->rules,
 	       more->n_rules * sizeof(*job->rules));
@@ -288,8 +288,8 @@ static int go_on(struct snap_job *job, const struct snap_job *more)
 int srdma_take_job(struct srdma_reading *r, const void *data, size_t len)
 {
 	struct snapshot *snap = r->snap;
-	size_t rules = count(data, len, SWIFTRDMA_JOB_A_RULE);
-	size_t stats = count(data, len, SWIFTRDMA_JOB_A_STAT);
+	size_t rules = count_attrs(data, len, SWIFTRDMA_JOB_A_RULE);
+	size_t stats = count_attrs(data, len, SWIFTRDMA_JOB_A_STAT);
 	size_t had = snap->cap_jobs;
 	struct snap_job *job;
 	int err;
@@ -300,10 +300,10 @@ int srdma_take_job(struct srdma_reading *r, const void *data, size_t len)
 	/* A new entry has no arrays yet. */
 	memset(&snap->jobs[had], 0, (snap->cap_jobs - had) * sizeof(*job));
 	job = &snap->jobs[snap->n_jobs];
-	if (!reserve((void **)&job->rules, job->n_rules, rules,
-		     sizeof(*job->rules)) ||
-	    !reserve((void **)&job->stats, job->n_stats, stats,
-		     sizeof(*job->stats)))
+	if (!reserve_array((void **)&job->rules, job->n_rules, rules,
+			   sizeof(*job->rules)) ||
+	    !reserve_array((void **)&job->stats, job->n_stats, stats,
+			   sizeof(*job->stats)))
 		return -ENOMEM;
 	*job = (struct snap_job){ .rules = job->rules, .stats = job->stats };
 	err = srdma_fill(&srdma_job_set, r, job, data, len, NULL);

@@ -194,7 +194,7 @@ static int after_loss(struct io *io, struct nl_msg *msg,
 }
 
 /* What goes out and comes in while a reading is recorded. */
-static int keep(struct io *io, const void *p, size_t len)
+static int keep_bytes(struct io *io, const void *p, size_t len)
 {
 	if (!io->record || !srdma_bytes_add(io->record, p, len))
 		return 0;
@@ -209,7 +209,7 @@ static int send_request(struct io *io, struct nl_msg *msg)
 	if (send(nl_socket_get_fd(io->sk), nlh, nlh->nlmsg_len, 0) < 0)
 		return srdma_fail(io, -errno, "netlink send: %s",
 				  strerror(errno));
-	return keep(io, nlh, nlh->nlmsg_len);
+	return keep_bytes(io, nlh, nlh->nlmsg_len);
 }
 
 static int exchange_once(struct io *io, struct nl_msg *msg,
@@ -224,7 +224,7 @@ static int exchange_once(struct io *io, struct nl_msg *msg,
 		if (n < 0)
 			return srdma_fail(io, n, "netlink receive: %s",
 					  strerror(-n));
-		err = keep(io, io->buf, n);
+		err = keep_bytes(io, io->buf, n);
 		if (err)
 			return err;
 		err = srdma_answer(io->buf, n, nlmsg_hdr(msg)->nlmsg_type,

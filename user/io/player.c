@@ -79,7 +79,7 @@ void player_close(struct player *p)
 	free(p);
 }
 
-static int stop(struct player *p, const char *why)
+static int stop_player(struct player *p, const char *why)
 {
 	p->problem = why;
 	return PLAYER_END;
@@ -94,10 +94,10 @@ static int read_record(struct player *p)
 	if (!got)
 		return 0;
 	if (got < sizeof(head))
-		return stop(p, "the last record is cut off");
+		return stop_player(p, "the last record is cut off");
 	len = le32toh(head.len);
 	if (!len || len > RECORDING_MAX)
-		return stop(p, "a record is damaged");
+		return stop_player(p, "a record is damaged");
 	p->packed.len = 0;
 	while (p->packed.len < len) {
 		size_t part = len - p->packed.len < STEP ? len - p->packed.len : STEP;
@@ -107,10 +107,10 @@ static int read_record(struct player *p)
 		got = fread(p->packed.p + p->packed.len, 1, part, p->f);
 		p->packed.len += got;
 		if (got < part)
-			return stop(p, "the last record is cut off");
+			return stop_player(p, "the last record is cut off");
 	}
 	if (crc32(0, p->packed.p, (uInt)len) != le32toh(head.crc))
-		return stop(p, "a record is damaged");
+		return stop_player(p, "a record is damaged");
 	return 1;
 }
 
@@ -125,7 +125,7 @@ static int inflate_record(struct player *p)
 	p->z.avail_in = (uInt)p->packed.len;
 	do {
 		if (to->len >= RECORDING_MAX)
-			return stop(p, "a record is damaged");
+			return stop_player(p, "a record is damaged");
 		if (!array_reserve(&to->p, &to->cap, to->len + STEP, 1))
 			return -ENOMEM;
 		p->z.next_out = to->p + to->len;
@@ -136,10 +136,10 @@ static int inflate_record(struct player *p)
 			return -ENOMEM;
 		/* Z_BUF_ERROR: the bytes ended where the output did. */
 		if (err != Z_OK && err != Z_BUF_ERROR)
-			return stop(p, "a record is damaged");
+			return stop_player(p, "a record is damaged");
 	} while (!p->z.avail_out);
 	if (p->z.avail_in || to->len < sizeof(struct recording_content))
-		return stop(p, "a record is damaged");
+		return stop_player(p, "a record is damaged");
 	return 1;
 }
 
@@ -160,14 +160,14 @@ static bool is_request(const struct nlmsghdr *nlh)
 	return nlh->nlmsg_flags & NLM_F_REQUEST && nlmsg_valid_hdr(nlh, GENL_HDRLEN);
 }
 
-static int command(const struct nlmsghdr *nlh)
+static int command_of(const struct nlmsghdr *nlh)
 {
 	return ((const struct genlmsghdr *)nlmsg_data(nlh))->cmd;
 }
 
 static bool asks_for_changes(const struct nlmsghdr *nlh)
 {
-	return command(nlh) == SWIFTRDMA_CMD_QP_GET &&
+	return command_of(nlh) == SWIFTRDMA_CMD_QP_GET &&
 	       nlmsg_find_attr((struct nlmsghdr *)nlh, GENL_HDRLEN, SWIFTRDMA_A_SINCE);
 }
 
@@ -178,7 +178,7 @@ static bool keeps_qps(const void *buf, size_t len)
 	int left = (int)len;
 
 	for (; nlmsg_ok(nlh, left); nlh = nlmsg_next(nlh, &left))
-		if (is_request(nlh) && command(nlh) == SWIFTRDMA_CMD_QP_GET)
+		if (is_request(nlh) && command_of(nlh) == SWIFTRDMA_CMD_QP_GET)
 			return asks_for_changes(nlh);
 	return false;
 }
@@ -188,7 +188,7 @@ static void begin_exchange(struct player *p, struct exchange *x, const struct nl
 {
 	struct snapshot *s = &p->snap;
 
-	x->cmd = command(nlh);
+	x->cmd = command_of(nlh);
 	x->family = nlh->nlmsg_type;
 	x->seq = nlh->nlmsg_seq;
 	x->delta = asks_for_changes(nlh);
@@ -288,7 +288,7 @@ static int take_event(struct player *p, const void *buf, size_t len)
 	p->is_lost = false;
 	if (!nlmsg_ok(nlh, (int)len) || !nlmsg_valid_hdr(nlh, GENL_HDRLEN))
 		return -EBADMSG;
-	got = srdma_notification_parse(&p->notification, (uint8_t)command(nlh),
+	got = srdma_notification_parse(&p->notification, (uint8_t)command_of(nlh),
 				       (const char *)nlmsg_data(nlh) + GENL_HDRLEN,
 				       (size_t)nlmsg_datalen(nlh) - GENL_HDRLEN);
 	return got < 0 ? got : got ? PLAYER_EVENT : -EBADMSG;
@@ -338,7 +338,7 @@ int player_next(struct player *p)
 		return got;
 	got = take_content(p);
 	if (got == -EBADMSG)
-		return stop(p, "a record has invalid content");
+		return stop_player(p, "a record has invalid content");
 	if (got > 0)
 		p->offset += sizeof(struct recording_head) + p->packed.len;
 	return got;

@@ -22,7 +22,7 @@ struct recorder {
 };
 
 /* Compresses the next part of the record. */
-static int pack(struct recorder *r, const void *p, size_t len, int flush)
+static int pack_bytes(struct recorder *r, const void *p, size_t len, int flush)
 {
 	r->z.next_in = (Bytef *)p;
 	r->z.avail_in = (uInt)len;
@@ -51,9 +51,9 @@ void recorder_put(struct recorder *r, enum recording_kind kind, uint64_t time,
 		return;
 	}
 	r->packed.len = 0;
-	r->err = pack(r, &head, sizeof(head), Z_NO_FLUSH);
+	r->err = pack_bytes(r, &head, sizeof(head), Z_NO_FLUSH);
 	if (!r->err)
-		r->err = pack(r, content, len, Z_SYNC_FLUSH);
+		r->err = pack_bytes(r, content, len, Z_SYNC_FLUSH);
 	if (r->err)
 		return;
 	record.len = htole32((uint32_t)r->packed.len);

@@ -91,7 +91,7 @@ bool chunk_unask(struct chunk_ask *ask, struct ibv_qp_init_attr *attr)
 	return was;
 }
 
-static void *map(size_t bytes)
+static void *map_pages(size_t bytes)
 {
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -127,9 +127,9 @@ static struct chunk_queue *queue_new(uint32_t room, const struct ibv_qp_cap *cap
 	k->room = room;
 	k->mask = n - 1;
 	/* Most of this is never touched: lists are short. */
-	k->split = map(n * sizeof(*k->split));
-	k->piece = map((size_t)(k->requests + room) * sizeof(*k->piece));
-	k->sge = map((size_t)room * (k->sges + 2) * sizeof(*k->sge));
+	k->split = map_pages(n * sizeof(*k->split));
+	k->piece = map_pages((size_t)(k->requests + room) * sizeof(*k->piece));
+	k->sge = map_pages((size_t)room * (k->sges + 2) * sizeof(*k->sge));
 	if (k->split && k->piece && k->sge) {
 		note_splits(k);
 		return k;
@@ -315,7 +315,7 @@ static struct split *split_of(const struct cq *c, uint32_t qpn, uint64_t wr_id)
 }
 
 /* Whether the program must see a completion of the request. */
-static bool tell(struct split *s, enum ibv_wc_status status)
+static bool is_to_be_told(struct split *s, enum ibv_wc_status status)
 {
 	return status == IBV_WC_SUCCESS || !atomic_exchange(&s->told, true);
 }
@@ -327,7 +327,7 @@ int chunk_keep(const struct cq *c, struct ibv_wc *wc, int n)
 	for (int i = 0; i < n; i++) {
 		struct split *s = split_of(c, wc[i].qp_num, wc[i].wr_id);
 
-		if (s && !tell(s, wc[i].status))
+		if (s && !is_to_be_told(s, wc[i].status))
 			continue;
 		wc[kept] = wc[i];
 		if (s) {
@@ -346,7 +346,7 @@ bool chunk_keep_entry(struct cq *c, struct ibv_cq_ex *cqx)
 	c->entry_split = s;
 	if (!s)
 		return true;
-	if (!tell(s, cqx->status))
+	if (!is_to_be_told(s, cqx->status))
 		return false;
 	cqx->wr_id = s->wr_id;
 	return true;

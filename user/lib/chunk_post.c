@@ -61,7 +61,7 @@ static struct split *take_split(struct qp *q, uint64_t chunk, const struct split
 }
 
 /* Copies the SGEs of the next @n bytes; returns how many these are. */
-static int cut(struct chunk_walk *w, struct ibv_sge *to, uint32_t n)
+static int cut_sges(struct chunk_walk *w, struct ibv_sge *to, uint32_t n)
 {
 	int sges = 0;
 
@@ -90,7 +90,7 @@ bool chunk_next(struct chunk_walk *w, struct ibv_sge *to, struct chunk_part *par
 
 	*part = (struct chunk_part){
 		.off = w->off, .flags = w->flags,
-		.sges = cut(w, to, (uint32_t)(more ? w->chunk : left)),
+		.sges = cut_sges(w, to, (uint32_t)(more ? w->chunk : left)),
 	};
 	/* What a fence waits for is done before the first piece. */
 	if (w->off)

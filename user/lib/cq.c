@@ -320,7 +320,7 @@ static noinline int poll_counted(struct ibv_cq *cq, int n, struct ibv_wc *wc, st
 	return count_unordered(c, wc, got);
 }
 
-static int keep(struct cq *c, struct ibv_wc *wc, int n)
+static int keep_completions(struct cq *c, struct ibv_wc *wc, int n)
 {
 	if (c->moves)
 		n = *c->alive ? move_keep(c, wc, n) : move_rename(c, wc, n);
@@ -336,7 +336,7 @@ static noinline int keep_polled(struct cq *c, struct ibv_cq *cq, int n, struct i
 	int all = 0, kept;
 
 	for (;;) {
-		kept = keep(c, wc + all, got);
+		kept = keep_completions(c, wc + all, got);
 		all += kept;
 		if (kept == got || all == n)
 			return all;

@@ -165,7 +165,7 @@ static bool has_memory(struct run *r)
 }
 
 /* Returns whether the range is a huge page now. */
-static bool collapse(struct run *r, uintptr_t at)
+static bool collapse_range(struct run *r, uintptr_t at)
 {
 	enum pages pages = look_at_pages(r, at);
 
@@ -195,7 +195,7 @@ static void collapse_mapping(struct run *r, uintptr_t from, uintptr_t to)
 	for (uintptr_t at = from; at < to && !r->over; at += r->page) {
 		if (lib_clock() - r->began >= settings.huge_seconds * 1000000000ull) {
 			r->over = true;
-		} else if (collapse(r, at)) {
+		} else if (collapse_range(r, at)) {
 			r->done++;
 			refused = 0;
 		} else if (++refused == HUGE_REFUSALS) {

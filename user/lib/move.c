@@ -92,7 +92,7 @@ static struct move *move_alloc(void)
 }
 
 /* With .life held; .dead until all is set. */
-static void clear(struct move *m)
+static void clear_move(struct move *m)
 {
 	free(m->recv);
 	free(m->recv_sge);
@@ -123,7 +123,7 @@ static struct move *move_new(struct qp *q, struct ibv_qp *qp, const struct ibv_q
 	if (!m)
 		return NULL;
 	pthread_mutex_lock(&m->life);
-	clear(m);
+	clear_move(m);
 	m->q = q;
 	m->ops = ops;
 	if (!alloc_recvs(m, attr->cap.max_recv_wr, attr->cap.max_recv_sge) || !move_wr_adopt(m)) {
@@ -142,8 +142,8 @@ static struct move *move_new(struct qp *q, struct ibv_qp *qp, const struct ibv_q
 }
 
 /* Why the QP, which was asked to be one that moves, is none. */
-static const char *adopt(struct qp *q, struct ibv_qp *qp, const struct ibv_qp_init_attr *attr,
-			 uint64_t ops)
+static const char *try_to_adopt(struct qp *q, struct ibv_qp *qp, const struct ibv_qp_init_attr *attr,
+				uint64_t ops)
 {
 	struct cq *send_cq = cq_find(qp->send_cq), *recv_cq = cq_find(qp->recv_cq);
 	struct move *m;
@@ -182,7 +182,7 @@ void move_adopt(struct ibv_qp *qp, struct ibv_qp_init_attr *attr, const struct m
 	if (q && q->ctx->place.able && attr->cap.max_send_wr)
 		q->reg = move_register_of(qp);
 	if (q && lib_lock()) {
-		q->move_why = ask->on ? adopt(q, qp, attr, ask->ops) : ask->why;
+		q->move_why = ask->on ? try_to_adopt(q, qp, attr, ask->ops) : ask->why;
 		if (q->move_why)
 			move_knob_unable(q);
 		lib_unlock();

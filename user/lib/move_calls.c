@@ -7,7 +7,7 @@
 #define KEEP(flag, field) do { if (mask & (flag)) m->attr.field = attr->field; } while (0)
 
 /* What a shadow is connected with. */
-static void remember(struct move *m, const struct ibv_qp_attr *attr, int mask)
+static void keep_attributes(struct move *m, const struct ibv_qp_attr *attr, int mask)
 {
 	KEEP(IBV_QP_ACCESS_FLAGS, qp_access_flags);
 	KEEP(IBV_QP_PKEY_INDEX, pkey_index);
@@ -35,7 +35,7 @@ static void begin_anew(struct move *m)
 	m->sig_accepted = m->q->sig_posted;
 }
 
-static int change(struct move *m, struct ibv_qp_attr *attr, int mask, bool reset)
+static int change_state(struct move *m, struct ibv_qp_attr *attr, int mask, bool reset)
 {
 	int ret;
 
@@ -60,9 +60,9 @@ int move_modify(struct move *m, struct ibv_qp_attr *attr, int mask)
 		move_interrupt(m);
 	else
 		move_settle(m);
-	ret = change(m, attr, mask, reset);
+	ret = change_state(m, attr, mask, reset);
 	if (!ret) {
-		remember(m, attr, mask);
+		keep_attributes(m, attr, mask);
 		pthread_mutex_lock(&m->lock);
 		if (reset)
 			begin_anew(m);
@@ -90,7 +90,7 @@ int move_query(struct move *m, struct ibv_qp_attr *attr, int mask, struct ibv_qp
 	return ret;
 }
 
-static void bury(struct move *m)
+static void bury_move(struct move *m)
 {
 	m->dead = true;
 	m->wanted = false;
@@ -103,7 +103,7 @@ static void bury(struct move *m)
 void move_destroy(struct move *m)
 {
 	pthread_mutex_lock(&m->life);
-	bury(m);
+	bury_move(m);
 	/* As libibverbs: a QP stays until the program has acknowledged its events. */
 	while (atomic_load(&m->events))
 		pthread_cond_wait(&m->ended, &m->life);
@@ -121,7 +121,7 @@ void move_close(const struct context *c)
 		if (!m || q->ctx != c || !__atomic_load_n(&q->key, __ATOMIC_ACQUIRE))
 			continue;
 		pthread_mutex_lock(&m->life);
-		bury(m);
+		bury_move(m);
 		pthread_mutex_unlock(&m->life);
 	}
 }

@@ -115,7 +115,7 @@ void move_knob_unable(const struct qp *q)
 	__atomic_fetch_or(&q->slot->id.flags, SWIFTRDMA_SLOT_FIXED, __ATOMIC_RELAXED);
 }
 
-static void answer(struct move *m, uint32_t from, enum swiftrdma_knob_state state)
+static void answer_knob(struct move *m, uint32_t from, enum swiftrdma_knob_state state)
 {
 	struct swiftrdma_slot_id *id = &m->q->slot->id;
 
@@ -170,17 +170,17 @@ bool move_knob_wants(struct move *m)
 	if (!is_open(m) || lib_clock() < m->knob_again_ns)
 		return false;
 	if (m->now->qp_num != from) {
-		answer(m, from, SWIFTRDMA_KNOB_STATE_IN_FORCE);
+		answer_knob(m, from, SWIFTRDMA_KNOB_STATE_IN_FORCE);
 		return false;
 	}
 	if (!place_has_registers(m->q->ctx, m->first->pd)) {
 		m->why = "the library has no registers on this device, or in this protection domain";
-		answer(m, from, SWIFTRDMA_KNOB_STATE_UNABLE);
+		answer_knob(m, from, SWIFTRDMA_KNOB_STATE_UNABLE);
 		return false;
 	}
 	if (move_sharing(m->q) == 1) {
 		m->why = "it has its register for itself";
-		answer(m, from, SWIFTRDMA_KNOB_STATE_IN_FORCE);
+		answer_knob(m, from, SWIFTRDMA_KNOB_STATE_IN_FORCE);
 		return false;
 	}
 	m->by_knob = from;
@@ -198,10 +198,10 @@ void move_knob_end(struct move *m)
 
 	m->by_knob = 0;
 	if (m->now->qp_num != from) {
-		answer(m, from, SWIFTRDMA_KNOB_STATE_IN_FORCE);
+		answer_knob(m, from, SWIFTRDMA_KNOB_STATE_IN_FORCE);
 	} else if (may_pass(m->result) && ++m->knob_tries < MOVE_TRIES) {
 		m->knob_again_ns = lib_clock() + (AGAIN_NS << m->knob_tries);
 	} else {
-		answer(m, from, SWIFTRDMA_KNOB_STATE_UNABLE);
+		answer_knob(m, from, SWIFTRDMA_KNOB_STATE_UNABLE);
 	}
 }

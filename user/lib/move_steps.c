@@ -52,7 +52,7 @@
 
 _Atomic uint32_t moves_active;
 
-static void enter(struct move *m, enum move_state state, uint64_t time)
+static void enter_state(struct move *m, enum move_state state, uint64_t time)
 {
 	uint64_t now = lib_clock();
 
@@ -72,7 +72,7 @@ static void say_of(struct move *m, uint32_t id, enum move_type type, int reason)
 	m->out_qpn = m->now->qp_num;
 }
 
-static void say(struct move *m, enum move_type type)
+static void say_to_peer(struct move *m, enum move_type type)
 {
 	say_of(m, m->id, type, 0);
 }
@@ -80,7 +80,7 @@ static void say(struct move *m, enum move_type type)
 /* --- the end of a move ----------------------------------------------------------------- */
 
 /* Notes a reason for which a move did not take place, once. */
-static void note(struct move_figures *f, const char *why)
+static void note_why(struct move_figures *f, const char *why)
 {
 	for (int i = 0; i < MOVE_WHYS; i++) {
 		const char *was = NULL;
@@ -96,7 +96,7 @@ static void count_end(struct move *m)
 
 	if (m->result) {
 		atomic_fetch_add(m->froze ? &f->rolled_back : &f->refused, 1);
-		note(f, m->why);
+		note_why(f, m->why);
 		return;
 	}
 	atomic_fetch_add(&f->moved, 1);
@@ -108,7 +108,7 @@ static void count_end(struct move *m)
 }
 
 /* @why: NULL if @result is 0. */
-static void end(struct move *m, int result, const char *why)
+static void end_move(struct move *m, int result, const char *why)
 {
 	m->state = MOVE_IDLE;
 	m->result = result;
@@ -128,7 +128,7 @@ static void give_up(struct move *m, int err, const char *why)
 {
 	move_thaw(m);
 	move_drop_shadow(m);
-	end(m, err, why);
+	end_move(m, err, why);
 }
 
 static void give_up_and_say(struct move *m, int err, const char *why)
@@ -138,10 +138,10 @@ static void give_up_and_say(struct move *m, int err, const char *why)
 }
 
 /* Goes on with the new connection. */
-static void finish(struct move *m, int err, const char *why)
+static void finish_move(struct move *m, int err, const char *why)
 {
 	move_thaw(m);
-	end(m, err, why);
+	end_move(m, err, why);
 	move_drop_old(m);
 }
 
@@ -155,7 +155,7 @@ void move_interrupt(struct move *m)
 		break;
 	case MOVE_DECIDED:
 	case MOVE_LEAVING:
-		finish(m, 0, NULL);
+		finish_move(m, 0, NULL);
 		break;
 	default:
 		give_up_and_say(m, -EINTR, why);
@@ -227,7 +227,7 @@ static void give_up_draining(struct move *m, int err)
 /* --- A ------------------------------------------------------------------------------- */
 
 /* False: as many QPs move as may at the same time. */
-static bool activate(struct move *m)
+static bool activate_move(struct move *m)
 {
 	if (atomic_fetch_add(&moves_active, 1) >= MOVES_AT_ONCE) {
 		atomic_fetch_sub(&moves_active, 1);
@@ -245,14 +245,14 @@ static const char *why_no_shadow(const struct move *m, int err)
 }
 
 /* Makes the shadow, at either end. Returns NULL, or why there is none, and sets *@err. */
-static const char *prepare(struct move *m, int *err)
+static const char *prepare_shadow(struct move *m, int *err)
 {
 	const char *why = move_cannot(m, err);
 
 	m->froze = false;
 	if (why)
 		return why;
-	if (!activate(m)) {
+	if (!activate_move(m)) {
 		*err = -EBUSY;
 		return why_of(*err, NULL);
 	}
@@ -260,23 +260,23 @@ static const char *prepare(struct move *m, int *err)
 	return *err ? why_no_shadow(m, *err) : NULL;
 }
 
-static void begin(struct move *m)
+static void begin_move(struct move *m)
 {
 	const char *why;
 	int err;
 
-	why = prepare(m, &err);
+	why = prepare_shadow(m, &err);
 	m->wanted = false;
 	if (why) {
-		end(m, err, why);
+		end_move(m, err, why);
 		return;
 	}
 	if (getrandom(&m->id, sizeof(m->id), GRND_NONBLOCK) != sizeof(m->id))
 		m->id = (uint32_t)lib_clock();
 	m->id |= 1;
 	m->peer_drained = false;
-	enter(m, MOVE_ASKING, ANSWER_TIME);
-	say(m, MOVE_PREPARE);
+	enter_state(m, MOVE_ASKING, ANSWER_TIME);
+	say_to_peer(m, MOVE_PREPARE);
 }
 
 static void take_peer(struct move *m, const struct move_msg *msg)
@@ -297,12 +297,12 @@ static void peer_is_ready(struct move *m, const struct move_msg *msg)
 		give_up_and_say(m, err, "the second QP cannot be connected");
 		return;
 	}
-	enter(m, MOVE_READYING, ANSWER_TIME);
-	say(m, MOVE_FREEZE);
+	enter_state(m, MOVE_READYING, ANSWER_TIME);
+	say_to_peer(m, MOVE_FREEZE);
 }
 
 /* Decides, once both ends have nothing outstanding. */
-static void drain(struct move *m)
+static void try_to_decide(struct move *m)
 {
 	int ret = cannot_drain(m);
 
@@ -312,9 +312,9 @@ static void drain(struct move *m)
 		m->drained_ns = lib_clock();
 		ret = move_swap(m);
 		if (!ret) {
-			enter(m, MOVE_DECIDED, MARK_TIME);
+			enter_state(m, MOVE_DECIDED, MARK_TIME);
 			if (m->peer_srq)
-				say(m, MOVE_SWAPPED);
+				say_to_peer(m, MOVE_SWAPPED);
 			return;
 		}
 	}
@@ -347,7 +347,7 @@ static void say_swapped_again(struct move *m)
 	if (!m->peer_srq || now < m->again_ns)
 		return;
 	m->again_ns = now + AGAIN_TIME;
-	say(m, MOVE_SWAPPED);
+	say_to_peer(m, MOVE_SWAPPED);
 }
 
 static void wait_for_peer(struct move *m)
@@ -355,11 +355,11 @@ static void wait_for_peer(struct move *m)
 	struct marks marks = marks_of(m);
 
 	if (marks.heard && (marks.sent || m->peer_srq)) {
-		finish(m, 0, NULL);
+		finish_move(m, 0, NULL);
 	} else if (marks.failed) {
-		finish(m, -EIO, "the connection failed while it moved");
+		finish_move(m, -EIO, "the connection failed while it moved");
 	} else if (lib_clock() >= m->until_ns) {
-		finish(m, -ETIMEDOUT, "the peer did not follow");
+		finish_move(m, -ETIMEDOUT, "the peer did not follow");
 		move_probe(m);
 	} else if (!marks.sent) {
 		say_swapped_again(m);
@@ -381,7 +381,7 @@ static bool could_not_try_old(const struct move *m, const struct move_msg *msg)
 static const char *prepare_for_peer(struct move *m, const struct move_msg *msg, int *err)
 {
 	if (!could_not_try_old(m, msg))
-		return prepare(m, err);
+		return prepare_shadow(m, err);
 	m->froze = false;
 	*err = -EPERM;
 	return why_of(*err, NULL);
@@ -403,7 +403,7 @@ static void peer_asks(struct move *m, const struct move_msg *msg)
 	    m->state == MOVE_DRAINING)
 		give_up(m, -EBUSY, why_of(-EBUSY, NULL));
 	if (m->state == MOVE_LEAVING && marks_of(m).sent)
-		finish(m, 0, NULL);
+		finish_move(m, 0, NULL);
 	if (m->state != MOVE_IDLE) {
 		say_of(m, id, MOVE_ABORT, EBUSY);
 		return;
@@ -412,7 +412,7 @@ static void peer_asks(struct move *m, const struct move_msg *msg)
 	m->id = id;
 	if (why) {
 		say_of(m, id, MOVE_ABORT, -err);
-		end(m, err, why);
+		end_move(m, err, why);
 		return;
 	}
 	m->wanted = false;
@@ -422,8 +422,8 @@ static void peer_asks(struct move *m, const struct move_msg *msg)
 		give_up_and_say(m, err, "the second QP cannot be connected");
 		return;
 	}
-	enter(m, MOVE_PREPARED, ANSWER_TIME);
-	say(m, MOVE_READY);
+	enter_state(m, MOVE_PREPARED, ANSWER_TIME);
+	say_to_peer(m, MOVE_READY);
 }
 
 static void drain_for_peer(struct move *m)
@@ -434,8 +434,8 @@ static void drain_for_peer(struct move *m)
 		ret = move_drained(m);
 	if (ret > 0) {
 		m->tries_old = false;
-		enter(m, MOVE_IN_DOUBT, DOUBT_TIME);
-		say(m, MOVE_DRAINED);
+		enter_state(m, MOVE_IN_DOUBT, DOUBT_TIME);
+		say_to_peer(m, MOVE_DRAINED);
 	} else if (ret < 0) {
 		give_up_draining(m, ret);
 	}
@@ -445,7 +445,7 @@ static void drain_for_peer(struct move *m)
  * A has decided, so nothing is left but the new connection. If messages of A are missing here, or the
  * receives cannot be posted there, the connection ends with an error.
  */
-static void follow(struct move *m, bool all_here)
+static void follow_decision(struct move *m, bool all_here)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
 
@@ -456,9 +456,9 @@ static void follow(struct move *m, bool all_here)
 	}
 	move_note_silence(m, false);
 	move_thaw(m);
-	enter(m, MOVE_LEAVING, MARK_TIME);
+	enter_state(m, MOVE_LEAVING, MARK_TIME);
 	if (m->peer_srq)
-		say(m, MOVE_SWAPPED);
+		say_to_peer(m, MOVE_SWAPPED);
 	pthread_cond_broadcast(&m->ended);
 }
 
@@ -476,7 +476,7 @@ static void try_old(struct move *m)
 {
 	if (m->init.srq && !m->tries_old && move_probe(m)) {
 		m->tries_old = true;
-		enter(m, MOVE_IN_DOUBT, DOUBT_TIME);
+		enter_state(m, MOVE_IN_DOUBT, DOUBT_TIME);
 	} else {
 		end_in_doubt(m);
 	}
@@ -490,9 +490,9 @@ static void wait_for_decision(struct move *m)
 
 	/* A had nothing outstanding, so its messages are here, or about to be seen. */
 	if (marks.heard && move_has_received(m, marks.imm, UINT32_MAX)) {
-		follow(m, true);
+		follow_decision(m, true);
 	} else if (now >= m->until_ns && marks.heard) {
-		follow(m, false);
+		follow_decision(m, false);
 	} else if (now >= m->until_ns) {
 		try_old(m);
 	} else if (m->tries_old) {
@@ -500,42 +500,42 @@ static void wait_for_decision(struct move *m)
 		if (works > 0)
 			end_in_doubt(m);
 		else if (works < 0)
-			follow(m, true);
+			follow_decision(m, true);
 	} else if (now >= m->again_ns && !marks.heard) {
 		m->again_ns = now + AGAIN_TIME;
-		say(m, MOVE_DRAINED);
+		say_to_peer(m, MOVE_DRAINED);
 	}
 }
 
-static void leave(struct move *m)
+static void await_mark(struct move *m)
 {
 	struct marks marks = marks_of(m);
 
 	if (marks.sent)
-		finish(m, 0, NULL);
+		finish_move(m, 0, NULL);
 	else if (marks.failed || lib_clock() >= m->until_ns)
-		finish(m, -EIO, "the connection failed while it moved");
+		finish_move(m, -EIO, "the connection failed while it moved");
 	else
 		say_swapped_again(m);
 }
 
 /* --- both ------------------------------------------------------------------------------ */
 
-static void rest(struct move *m)
+static void await_wish(struct move *m)
 {
 	if (!m->wanted && !move_knob_wants(m))
 		return;
 	if (move_has_to_wait(m))
 		m->by_knob = 0;
 	else
-		begin(m);
+		begin_move(m);
 }
 
-static void advance(struct move *m)
+static void advance_move(struct move *m)
 {
 	switch (m->state) {
 	case MOVE_IDLE:
-		rest(m);
+		await_wish(m);
 		break;
 	case MOVE_ASKING:
 	case MOVE_READYING:
@@ -544,7 +544,7 @@ static void advance(struct move *m)
 			give_up_and_say(m, -ETIMEDOUT, "the peer did not answer");
 		break;
 	case MOVE_FREEZING:
-		drain(m);
+		try_to_decide(m);
 		break;
 	case MOVE_DECIDED:
 		wait_for_peer(m);
@@ -556,7 +556,7 @@ static void advance(struct move *m)
 		wait_for_decision(m);
 		break;
 	case MOVE_LEAVING:
-		leave(m);
+		await_mark(m);
 		break;
 	}
 }
@@ -575,7 +575,7 @@ void move_told(struct move *m, enum move_type type, int err)
 		pthread_mutex_unlock(&m->lock);
 	} else if (type == MOVE_FREEZE && m->state == MOVE_READYING && !err) {
 		move_freeze(m);
-		enter(m, MOVE_FREEZING, DRAIN_TIME);
+		enter_state(m, MOVE_FREEZING, DRAIN_TIME);
 	} else if (type == MOVE_PREPARE && m->state == MOVE_ASKING) {
 		if (err)
 			give_up(m, err, why_of(err, why));
@@ -607,7 +607,7 @@ enum move_pace move_turn(struct move *m)
 	pthread_mutex_lock(&m->life);
 	move_flush_in_turn(m);
 	if (!m->dead)
-		advance(m);
+		advance_move(m);
 	move_flush_in_turn(m);
 	pace = m->dead ? MOVE_AT_REST : pace_of(m);
 	pthread_mutex_unlock(&m->life);
@@ -622,7 +622,7 @@ static void hear_swapped(struct move *m, const struct move_msg *msg)
 	pthread_mutex_unlock(&m->lock);
 }
 
-static void heard(struct move *m, const struct move_msg *msg)
+static void hear_message(struct move *m, const struct move_msg *msg)
 {
 	enum move_type type = ntohl(msg->type);
 
@@ -643,7 +643,7 @@ static void heard(struct move *m, const struct move_msg *msg)
 	case MOVE_FREEZE:
 		if (m->state == MOVE_PREPARED) {
 			move_freeze(m);
-			enter(m, MOVE_DRAINING, DRAIN_TIME);
+			enter_state(m, MOVE_DRAINING, DRAIN_TIME);
 		}
 		break;
 	case MOVE_DRAINED:
@@ -676,7 +676,7 @@ void move_heard(struct move *m, const struct move_msg *msg)
 	pthread_mutex_lock(&m->life);
 	move_note_silence(m, false);
 	if (!m->dead)
-		heard(m, msg);
+		hear_message(m, msg);
 	move_flush_in_turn(m);
 	pthread_mutex_unlock(&m->life);
 }

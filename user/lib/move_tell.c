@@ -35,7 +35,7 @@ void move_round_begins(void)
  * posts for long, and is not waited for. If @q is the other end of the connection of @m, it may wait for that
  * very message. (If the peer is another host's QP of the same number, @q is held for longer, by one message.)
  */
-static bool holds(const struct qp *q, const struct move *m)
+static bool holds_peer(const struct qp *q, const struct move *m)
 {
 	struct move *o = __atomic_load_n(&q->key, __ATOMIC_ACQUIRE) ?
 			 atomic_load_explicit(&q->move, memory_order_acquire) : NULL;
@@ -52,7 +52,7 @@ static bool holds(const struct qp *q, const struct move *m)
 static bool another_holds(const struct move *m)
 {
 	for (const struct qp *q = qp_all(); q; q = q->next_all)
-		if (holds(q, m))
+		if (holds_peer(q, m))
 			return true;
 	return false;
 }
@@ -79,7 +79,7 @@ void move_note_silence(struct move *m, bool silent)
 }
 
 /* False: the message was not answered. */
-static bool flush(struct move *m)
+static bool flush_message(struct move *m)
 {
 	const struct device *dev = m->q->ctx->dev;
 	struct move_msg msg = m->out;
@@ -100,13 +100,13 @@ static bool flush(struct move *m)
 
 void move_flush(struct move *m)
 {
-	flush(m);
+	flush_message(m);
 }
 
 void move_flush_in_turn(struct move *m)
 {
 	if (m->out.type && can_wait(m) && move_has_to_wait(m))
 		return;
-	if (!flush(m))
+	if (!flush_message(m))
 		silent_round = true;
 }

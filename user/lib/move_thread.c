@@ -48,7 +48,7 @@ static struct move *move_by_number(const struct device *dev, uint32_t qpn)
 }
 
 /* The peer of a QP that cannot move is told so, and need not wait. */
-static void refuse(const struct device *dev, uint32_t qpn, const struct move_msg *asked)
+static void refuse_move(const struct device *dev, uint32_t qpn, const struct move_msg *asked)
 {
 	struct move_msg msg = {
 		.magic = asked->magic, .type = htonl(MOVE_ABORT), .id = asked->id,
@@ -75,7 +75,7 @@ static void hear_all(const struct device *dev)
 		if (m)
 			move_heard(m, &msg);
 		else
-			refuse(dev, h.qpn, &msg);
+			refuse_move(dev, h.qpn, &msg);
 	}
 }
 
@@ -118,7 +118,7 @@ static void wait_for_event(int64_t ns)
 		return;
 }
 
-static void *run(void *arg)
+static void *move_loop(void *arg)
 {
 	const alive_t *alive = arg;
 
@@ -151,7 +151,7 @@ bool move_thread_start(void)
 	pthread_sigmask(SIG_BLOCK, &all, &was);
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	err = pthread_create(&thread, &attr, run, (void *)alive);
+	err = pthread_create(&thread, &attr, move_loop, (void *)alive);
 	pthread_attr_destroy(&attr);
 	pthread_sigmask(SIG_SETMASK, &was, NULL);
 	if (err)

@@ -10,8 +10,8 @@
 
 struct next_mlx5 next_mlx5;
 
-/* With .life held: the QP that carries the requests. No move begins or ends until unpin(). */
-static struct ibv_qp *pin(struct move *m)
+/* With .life held: the QP that carries the requests. No move begins or ends until unpin_move(). */
+static struct ibv_qp *pin_move(struct move *m)
 {
 	pthread_mutex_lock(&m->life);
 	move_settle(m);
@@ -19,7 +19,7 @@ static struct ibv_qp *pin(struct move *m)
 }
 
 /* @why: what the call that returned @ret has set; NULL: nothing. */
-static int unpin(struct move *m, int ret, const char *why)
+static int unpin_move(struct move *m, int ret, const char *why)
 {
 	if (!ret && why)
 		m->q->stays = why;
@@ -29,9 +29,9 @@ static int unpin(struct move *m, int ret, const char *why)
 
 struct ibv_qp *move_pin_shown(struct move *m)
 {
-	struct ibv_qp *now = pin(m);
+	struct ibv_qp *now = pin_move(m);
 
-	unpin(m, 0, "the program has had its queues shown by mlx5dv_init_obj()");
+	unpin_move(m, 0, "the program has had its queues shown by mlx5dv_init_obj()");
 	return now;
 }
 
@@ -42,8 +42,8 @@ int lib_modify_qp_rate_limit(struct ibv_qp *qp, struct ibv_qp_rate_limit_attr *a
 
 	if (!m)
 		return c->modify_qp_rate_limit(qp, attr);
-	return unpin(m, c->modify_qp_rate_limit(pin(m), attr),
-		     "the program has limited its rate by ibv_modify_qp_rate_limit()");
+	return unpin_move(m, c->modify_qp_rate_limit(pin_move(m), attr),
+			  "the program has limited its rate by ibv_modify_qp_rate_limit()");
 }
 
 /* --- libmlx5 -------------------------------------------------------------------------- */
@@ -64,8 +64,8 @@ EXPORT int mlx5dv_modify_qp_lag_port(struct ibv_qp *qp, uint8_t port)
 		return ENOSYS;
 	if (!m)
 		return next_mlx5.modify_qp_lag_port(qp, port);
-	return unpin(m, next_mlx5.modify_qp_lag_port(pin(m), port),
-		     "the program has set its port by mlx5dv_modify_qp_lag_port()");
+	return unpin_move(m, next_mlx5.modify_qp_lag_port(pin_move(m), port),
+			  "the program has set its port by mlx5dv_modify_qp_lag_port()");
 }
 
 EXPORT int mlx5dv_query_qp_lag_port(struct ibv_qp *qp, uint8_t *port, uint8_t *active)
@@ -76,7 +76,7 @@ EXPORT int mlx5dv_query_qp_lag_port(struct ibv_qp *qp, uint8_t *port, uint8_t *a
 		return ENOSYS;
 	if (!m)
 		return next_mlx5.query_qp_lag_port(qp, port, active);
-	return unpin(m, next_mlx5.query_qp_lag_port(pin(m), port, active), NULL);
+	return unpin_move(m, next_mlx5.query_qp_lag_port(pin_move(m), port, active), NULL);
 }
 
 EXPORT int mlx5dv_modify_qp_udp_sport(struct ibv_qp *qp, uint16_t port)
@@ -87,8 +87,8 @@ EXPORT int mlx5dv_modify_qp_udp_sport(struct ibv_qp *qp, uint16_t port)
 		return ENOSYS;
 	if (!m)
 		return next_mlx5.modify_qp_udp_sport(qp, port);
-	return unpin(m, next_mlx5.modify_qp_udp_sport(pin(m), port),
-		     "the program has set its UDP port by mlx5dv_modify_qp_udp_sport()");
+	return unpin_move(m, next_mlx5.modify_qp_udp_sport(pin_move(m), port),
+			  "the program has set its UDP port by mlx5dv_modify_qp_udp_sport()");
 }
 
 EXPORT int mlx5dv_modify_qp_sched_elem(struct ibv_qp *qp, const struct mlx5dv_sched_leaf *requestor,
@@ -100,6 +100,6 @@ EXPORT int mlx5dv_modify_qp_sched_elem(struct ibv_qp *qp, const struct mlx5dv_sc
 		return ENOSYS;
 	if (!m)
 		return next_mlx5.modify_qp_sched_elem(qp, requestor, responder);
-	return unpin(m, next_mlx5.modify_qp_sched_elem(pin(m), requestor, responder),
-		     "the program has scheduled it by mlx5dv_modify_qp_sched_elem()");
+	return unpin_move(m, next_mlx5.modify_qp_sched_elem(pin_move(m), requestor, responder),
+			  "the program has scheduled it by mlx5dv_modify_qp_sched_elem()");
 }

@@ -319,7 +319,7 @@ static struct place_register *register_of_thread(struct context *c, struct ibv_c
 	return register_new(c, ctx, self());
 }
 
-static struct place_domain *join(struct context *c, struct place_register *r, struct ibv_pd *pd)
+static struct place_domain *join_register(struct context *c, struct place_register *r, struct ibv_pd *pd)
 {
 	struct place_domain *d = domain_get(c, r, pd);
 
@@ -347,7 +347,7 @@ static struct place_domain *choose_domain(struct context *c, struct ibv_pd *pd)
 		r = register_of_thread(c, pd->context);
 		break;
 	}
-	return r ? join(c, r, pd) : NULL;
+	return r ? join_register(c, r, pd) : NULL;
 }
 
 bool place_has_registers(const struct context *c, const struct ibv_pd *pd)
@@ -383,7 +383,7 @@ struct place_domain *place_take(struct context *c, struct ibv_pd *pd, uint32_t s
 			r = NULL;
 	}
 	if (r)
-		d = join(c, r, pd);
+		d = join_register(c, r, pd);
 	lib_unlock();
 	return d;
 }
