@@ -170,12 +170,13 @@ store domains -- --domains
 from=$(registers)
 agent
 nap 20
-n=$(decisions length)
-row_say "a thread domain for each thread: $from, then $(registers); $n decisions"
+n=$(decisions 'map(select(.qpn)) | length')
+row_say "a thread domain for each thread: $from, then $(registers); $n moves decided," \
+	"others: $(decisions 'map(select(.qpn == null) | .policy)')"
 # The library says of each QP at once that it can never move.
 told() { grep -q 'stay on their UARs' "$row_tmp/agent.err"; }
 told || row_die "the agent does not say that the QPs stay: $(cat "$row_tmp/agent.err")"
 end_agent
-[ "$n" = 0 ] || row_die "$n decisions about QPs that can never move"
+[ "$n" = 0 ] || row_die "$n moves decided of QPs that can never move"
 [ "$(moved)" = 0 ] || row_die "QPs of a program that has placed them itself were moved"
 finish domains
