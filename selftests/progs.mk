@@ -104,6 +104,10 @@ $(BUILD)/progs/%: $(ROOT)/selftests/progs/%.c $(common_objs)
 	@echo "  PROG    $*"
 	@$(CC) $(ALL_CFLAGS) $(DEPS) $(INCLUDES) $< $(common_objs) $(BENCH_LIBS) -o $@
 
+# It names its job itself. The library comes before libibverbs, or it would not see the program.
+$(BUILD)/progs/linked: BENCH_LIBS := -L$(BUILD)/lib -lswiftrdma $(BENCH_LIBS)
+$(BUILD)/progs/linked: $(BUILD)/lib/libswiftrdma.so
+
 define multi_rule
 $(BUILD)/$(1): $(patsubst $(ROOT)/%.c,$(BUILD)/%.o,$(wildcard $(ROOT)/selftests/$(1)/*.c)) $(common_objs)
 	@mkdir -p $$(@D)

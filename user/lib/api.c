@@ -25,7 +25,7 @@ EXPORT int swiftrdma_attach(struct ibv_context *ctx)
 
 EXPORT int swiftrdma_ask(const char *job, uint64_t slo_p99_ns)
 {
-	return life_alive() ? page_ask(job, slo_p99_ns) : -ENODEV;
+	return life_begin() ? page_ask(job, slo_p99_ns) : -ENODEV;
 }
 
 static const struct device *device_of(const struct ibv_context *ctx)

@@ -45,8 +45,8 @@ int swiftrdma_attach(struct ibv_context *ctx);
  *
  * Return: 0: the kernel took note, also of a wish that the rules do not permit
  * (swiftrdma_job_info.refused); -EINVAL: the name is too long; -ENOENT: no such job;
- * -EAGAIN: the process asked too often, try again later; -ENODEV: no module on this host;
- * -ENXIO: the process opened no device yet.
+ * -EAGAIN: the process asked too often, try again later; -ENODEV: no module on this host, or the
+ * library is switched off; -ENXIO: the process opened no device yet.
  */
 int swiftrdma_ask(const char *job, uint64_t slo_p99_ns);
 
