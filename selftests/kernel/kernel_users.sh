@@ -44,11 +44,43 @@ both_count() {
 # How many doorbells the two I/O queues rang, one at each end.
 io_doorbells() { ours | jq -c 'group_by(.dev) | map(max_by(.qpn).doorbells)'; }
 
+# A host connects, writes 50 blocks, reads them and goes. Leaves in $run what the driver was asked for:
+# QPs created and destroyed, posts while the blocks were written, and whether the data are right.
+has_disk() { [ -b /dev/nvme0n1 ]; }
+gone() { [ "$(probe_hits rxe_destroy_qp)" -ge "$1" ]; }
+nvme_run() {
+	local made ended posts
+
+	made=$(probe_hits rxe_create_qp) ended=$(probe_hits rxe_destroy_qp)
+	nvme connect -t rdma -a 10.1.0.2 -s 4420 -n srdma -i 1 -k 600 >/dev/null && wait_for 30 has_disk || return
+	udevadm settle 2>/dev/null
+	posts=$(probe_hits rxe_post_send)
+	dd if="$work/blocks" of=/dev/nvme0n1 bs=4k oflag=direct status=none || return
+	posts=$(($(probe_hits rxe_post_send) - posts))
+	dd if=/dev/nvme0n1 of="$work/read" bs=4k count=50 iflag=direct status=none || return
+	nvme disconnect -n srdma >/dev/null && wait_for 30 gone $((ended + 4))
+	run="$(($(probe_hits rxe_create_qp) - made)) created, $(($(probe_hits rxe_destroy_qp) - ended)) destroyed,"
+	run+=" $posts posts, $(cmp "$work/blocks" "$work/read" && echo right)"
+}
+
 ktap_begin
 mark_dmesg
 check "the driver's functions can be watched" \
 	probes_on rxe_create_qp rxe_destroy_qp rxe_post_send
+
+# --- Without the module ---
+
+dd if=/dev/urandom of="$work/blocks" bs=4k count=50 status=none
+check "an nvme target over rdma" nvmet_up
+nvme_run
+is "nvme without the module: 2 QPs at each end, a command and an answer for each block" "$run" \
+	"4 created, 4 destroyed, 100 posts, right"
+# What follows is compared with the module's own counts.
+probes_off
+check "they are watched from here on" probes_on rxe_create_qp rxe_destroy_qp rxe_post_send
 check "the module loads" srdma_load
+nvme_run
+is "nvme with it: the same" "$run" "4 created, 4 destroyed, 100 posts, right"
 
 # --- rping ---
 
@@ -67,7 +99,6 @@ like "some the connection manager's" "$(swiftrdma -j qp show type GSI | jq 'map(
 
 # --- nvme over rdma ---
 
-check "an nvme target over rdma" nvmet_up
 check "a host connects" nvme connect -t rdma -a 10.1.0.2 -s 4420 -n srdma -i 1 -k 120
 check "its disk appears" wait_for 30 test -b /dev/nvme0n1
 is "an admin and an I/O queue, at both ends" "$(count)" 4

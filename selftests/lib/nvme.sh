@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# A target of NVMe over RDMA at rxe1's address, with one null disk.
+# A target of NVMe over RDMA at rxe1's address, with one disk in memory.
 
 config=/sys/kernel/config
 target=$config/nvmet
@@ -9,7 +9,7 @@ target=$config/nvmet
 nvmet_up() {
 	local s=$target/subsystems/srdma p=$target/ports/1
 
-	modprobe -a nvme-rdma nvmet-rdma null_blk || return 1
+	modprobe -a nvme-rdma nvmet-rdma && modprobe null_blk gb=1 memory_backed=1 || return 1
 	[ -d $target ] || mount -t configfs configfs $config || return 1
 	mkdir $s && echo 1 >$s/attr_allow_any_host && mkdir $s/namespaces/1 &&
 		echo -n /dev/nullb0 >$s/namespaces/1/device_path &&
