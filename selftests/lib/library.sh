@@ -28,9 +28,12 @@ pingpong() {
 	awk '/^[0-9]+ (bytes|iters) in/ { print $1, $2 }' "$work/pp"
 }
 
+# At $perf_port, of which several at a time need one each.
 perftest() {
-	pair -p 20001 "$1" -d "${dev[1]}" "${perf[@]}" -p 20001 "${@:2}" -- \
-		"$1" -d "${dev[0]}" "${perf[@]}" -p 20001 "${@:2}" localhost >"$work/pt" || return
+	local port=${perf_port:-20001}
+
+	pair -p "$port" "$1" -d "${dev[1]}" "${perf[@]}" -p "$port" "${@:2}" -- \
+		"$1" -d "${dev[0]}" "${perf[@]}" -p "$port" "${@:2}" localhost >"$work/pt" || return
 	awk '$1 ~ /^[0-9]+$/ { print $1, "bytes", $2, "iterations" }' "$work/pt"
 }
 

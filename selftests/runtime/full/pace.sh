@@ -97,6 +97,18 @@ held() { swiftrdma -j job show bulk | jq '[.. | .held_time? // empty] | add'; }
 check "its posts wait: $(held) ns" test "$(held)" -gt 0
 like "another rate" "$(act wr_rate $((wanted / 2)) for 600s reason rate)" '^lease [0-9]+ '
 is_rate "it sends as many" $((wanted / 2))
+
+# The kernel divides a job's rate among its processes.
+senders() { [ "$(swiftrdma -j qp show dev "${dev[0]}" job bulk | jq 'map(select(.state == "RTS") | .pid) | unique | length')" -eq "$1" ]; }
+for port in 20002 20003; do
+	(export LD_PRELOAD=$lib perf_port=$port pair_limit=1500
+		perftest ib_write_bw -D 600 -s $size -t 16 -Q 1) >"$work/$port" 2>&1 &
+done
+check "two more processes send" wait_for 60 senders 3
+is_rate "all three send as many together" $((wanted / 2))
+pkill -INT -f 'ib_write_bw.* -p 2000[23] '
+check "they end" wait_for 60 senders 1
+is_rate "the first one has all of it again" $((wanted / 2))
 check "the rate is taken back" swiftrdma action clear all
 check "it sends as before" wait_for 60 goes_on
 
