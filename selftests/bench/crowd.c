@@ -27,6 +27,7 @@
 
 #define MAX_LEAVES	8
 #define PAGE		4096
+#define HUGE_PAGE	(2ul << 20)
 #define FIRST_NS	30000000000
 #define EVENT_CONGESTION 0x1a	/* DB_BF_CONGESTION */
 #define EQE_LEVEL	34	/* the byte of its level */
@@ -37,7 +38,7 @@ struct options {
 	uint64_t qps, depth, size, registers, window, region, warm, duration_ns, messages;
 	struct mlx5dv_sched_attr leaf[MAX_LEAVES];
 	uint32_t leaves;
-	bool random, regions, events;
+	bool random, regions, huge, events;
 };
 
 struct sender {
@@ -71,6 +72,7 @@ static const char usage[] =
 	"  --registers N        place the QPs on so many doorbell registers, by thread\n"
 	"                       domains; 0: as the library does (0)\n"
 	"  --regions BYTES      each QP has a memory region of that size\n"
+	"  --huge               in memory that may be collapsed into huge pages\n"
 	"  --random             whose turn it is, and what of a region\n"
 	"  --leaf MBPS:SHARE    a scheduling leaf; QP i is bound to leaf i modulo leaves\n"
 	"  --events             count congestion events\n"
@@ -79,15 +81,21 @@ static const char usage[] =
 	"  --duration SEC       (5)\n"
 	"  --messages N         end after so many, whatever the time\n";
 
-/* Pages that lie apart in memory, or one translation would do for many. */
-static uint8_t *map_pages(size_t bytes)
+/*
+ * Pages that lie apart in memory, or one translation would do for many. With @huge, they begin where a
+ * huge page does, and may be collapsed.
+ */
+static uint8_t *map_pages(size_t bytes, bool huge)
 {
-	uint8_t *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	size_t i;
+	size_t spare = huge ? HUGE_PAGE : 0, i;
+	uint8_t *p = mmap(NULL, bytes + spare, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (p == MAP_FAILED)
 		return NULL;
-	madvise(p, bytes, MADV_NOHUGEPAGE);
+	if (huge)
+		p += -(uintptr_t)p & (HUGE_PAGE - 1);
+	else
+		madvise(p, bytes, MADV_NOHUGEPAGE);
 	for (i = 0; i < bytes; i += 2 * PAGE)
 		p[i] = 1;
 	for (i = PAGE; i < bytes; i += 2 * PAGE)
@@ -171,7 +179,7 @@ static int crowd_open(struct crowd *c)
 
 	if (vdev_open(&c->from, o->from) || vdev_open(&c->to, o->to))
 		return -ENODEV;
-	c->buf = map_pages(o->region);
+	c->buf = map_pages(o->region, o->huge);
 	c->s = calloc(o->qps, sizeof(*c->s));
 	c->pd = calloc(n, sizeof(*c->pd));
 	if (!c->buf || !c->s || !c->pd)
@@ -330,18 +338,18 @@ static bool parse_leaf(struct options *o, const char *arg)
 
 static void parse(int argc, char **argv, struct options *o)
 {
-	enum { FROM, TO, QPS, DEPTH, WINDOW, SIZE, REGISTERS, REGIONS, RANDOM, LEAF, EVENTS,
-	       TCLASS, SL, WARM, DURATION, MESSAGES, HELP };
+	enum { FROM, TO, QPS, DEPTH, WINDOW, SIZE, REGISTERS, REGIONS, HUGE, RANDOM, LEAF,
+	       EVENTS, TCLASS, SL, WARM, DURATION, MESSAGES, HELP };
 	static const struct option opts[] = {
 		{ "from", 1, NULL, FROM }, { "to", 1, NULL, TO },
 		{ "qps", 1, NULL, QPS }, { "depth", 1, NULL, DEPTH },
 		{ "window", 1, NULL, WINDOW }, { "size", 1, NULL, SIZE },
 		{ "registers", 1, NULL, REGISTERS }, { "regions", 1, NULL, REGIONS },
-		{ "random", 0, NULL, RANDOM }, { "leaf", 1, NULL, LEAF },
-		{ "events", 0, NULL, EVENTS }, { "tclass", 1, NULL, TCLASS },
-		{ "sl", 1, NULL, SL }, { "warm", 1, NULL, WARM },
-		{ "duration", 1, NULL, DURATION }, { "messages", 1, NULL, MESSAGES },
-		{ "help", 0, NULL, HELP }, { 0 }
+		{ "huge", 0, NULL, HUGE }, { "random", 0, NULL, RANDOM },
+		{ "leaf", 1, NULL, LEAF }, { "events", 0, NULL, EVENTS },
+		{ "tclass", 1, NULL, TCLASS }, { "sl", 1, NULL, SL },
+		{ "warm", 1, NULL, WARM }, { "duration", 1, NULL, DURATION },
+		{ "messages", 1, NULL, MESSAGES }, { "help", 0, NULL, HELP }, { 0 }
 	};
 	int i, at;
 
@@ -358,6 +366,7 @@ static void parse(int argc, char **argv, struct options *o)
 			o->region = number("regions", optarg, 1, 1 << 28);
 			o->regions = true;
 			break;
+		case HUGE: o->huge = true; break;
 		case RANDOM: o->random = true; break;
 		case LEAF:
 			if (!parse_leaf(o, optarg))

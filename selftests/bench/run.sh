@@ -17,8 +17,8 @@
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 
-groups=(qp_create qp_rts dump qp_memory peer_storm act_latency move_pause softhca_uar softhca_cache softhca_class
-	mlx5_create mlx5_post mlx5_sampler uar_show_10k uar_restart uar_loop place_loop chunk_small
+groups=(qp_create qp_rts dump qp_memory peer_storm act_latency move_pause softhca_uar softhca_cache softhca_huge
+	softhca_class mlx5_create mlx5_post mlx5_sampler uar_show_10k uar_restart uar_loop place_loop chunk_small
 	thrash_loop pace_demo policy_tick agent_tick scrape_10k top_10k model_error sim_rate lib_cost lib_post_insns)
 rows=selftests/bench/rows
 logs=build/vm/out/bench
@@ -64,6 +64,10 @@ group() {
 	act_latency|pace_demo) measure "$1" rxe --timeout 300 -- "$rows/$1.sh" ;;
 	softhca_uar|softhca_cache|softhca_class)
 		SOFTHCA_PARAMS="preset=cx5 time_scale=6000" \
+			measure "$1" softhca --timeout 1200 -- "$rows/$1.sh" ;;
+	# Its writes are all over the host's memory, too.
+	softhca_huge)
+		SOFTHCA_PARAMS="preset=cx5 time_scale=20000" \
 			measure "$1" softhca --timeout 1200 -- "$rows/$1.sh" ;;
 	# As slow as its programs need, which are many threads.
 	uar_restart)
