@@ -432,16 +432,22 @@ static void test_migrate_by_process(void **state)
 	assert_non_null(strstr(out[0].reason, "lightest -> released, it stays there"));
 }
 
+/* QPs crowd on UAR 0, a policy moves them, and the process finds the UAR. */
+static void crowd_by_process(void)
+{
+	add("p", "job kv", "uar.coactive > 50%", "migrate to lightest uar",
+	    "uar.coactive < 20%");
+	set.lightest_by_process = true;
+	signal_set(&sig, SIG_UAR_COACTIVE, 0, 0.9);
+}
+
 /* A QP that can never move is not asked for, and the slot says how many there are. */
 static void test_migrate_fixed(void **state)
 {
 	struct policy_slot *slot;
 
 	(void)state;
-	add("p", "job kv", "uar.coactive > 50%", "migrate to lightest uar",
-	    "uar.coactive < 20%");
-	set.lightest_by_process = true;
-	signal_set(&sig, SIG_UAR_COACTIVE, 0, 0.9);
+	crowd_by_process();
 	signal_set(&sig, SIG_QP_WR_RATE, 0, 100);
 	signal_set(&sig, SIG_QP_WR_RATE, 1, 900);
 	sig.fixed[0] = sig.fixed[1] = 1;
@@ -464,10 +470,7 @@ static void test_migrate_forgets(void **state)
 	struct policy_slot *slot;
 
 	(void)state;
-	add("p", "job kv", "uar.coactive > 50%", "migrate to lightest uar",
-	    "uar.coactive < 20%");
-	set.lightest_by_process = true;
-	signal_set(&sig, SIG_UAR_COACTIVE, 0, 0.9);
+	crowd_by_process();
 	assert_int_equal(eval(1000), 1);
 	slot = &st.slots[0];
 	while (!slot->used || !slot->n_moved)

@@ -741,7 +741,7 @@ static void make_fixed(struct made *m)
 	m->s.qp_reports[1].flags |= SWIFTRDMA_SLOT_FIXED;
 }
 
-/* It holds as long as the report says it. */
+/* A QP is fixed for as long as its report says so. */
 static void test_fixed(void **state)
 {
 	(void)state;

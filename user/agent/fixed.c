@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Says, once per policy and job, that a policy would move queue pairs that can never move. */
+/* The agent logs, once per policy and job, that the policy would move queue pairs that can never move. */
 #include "agent/agent.h"
 #include "agent/log.h"
 
