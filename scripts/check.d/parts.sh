@@ -77,7 +77,7 @@ runs_on() {
 	debug/full/*|rt/full/*) ;;
 	*) return 0 ;;
 	esac
-	case $2 in full/knobs|full/migrate|full/move) ;; *) return 1 ;; esac
+	case $2 in full/knobs|full/migrate|full/move|full/move_states) ;; *) return 1 ;; esac
 }
 
 kernel_parts() {

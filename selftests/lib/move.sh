@@ -78,3 +78,27 @@ moved_at_least() {
 	check "$1: $3 times with 8 requests outstanding at both ends" test "$(loaded_moves)" -ge "$3"
 	is "$1: both ends have counted as many" "$(jq -sc '[.[].devices[].move.moved] | unique | length' "$stats")" 1
 }
+
+# Each move creates a QP, so moves are under way if the device has made more of them.
+created() { dev "${dev[0]}" created; }
+more_created() { [ "$(created)" -ge "$1" ]; }
+moves_go_on() { wait_for $((60 * slowness)) more_created $(($(created) + ${1:-5})); }
+no_qps() { [ "$(qps type RC)" = 0 ]; }
+# They stop to ask for moves, and end.
+stop_ends() { pkill -INT -P $end_a; pkill -INT -P $end_b; }
+# What an end says last whose peer is gone, as it would without moves.
+# shellcheck disable=SC2034 # for suites
+gone_peer='^wrong: a completion: (transport retry counter exceeded|Work Request Flushed Error)$'
+
+# The port of the end that listens, for a moment.
+port_goes_down() {
+	if [ $nic = rxe ]; then
+		ip link set v1 down
+		sleep 0.15
+		scripts/vm.d/crossed v0 v1 10.1.0
+	else
+		echo 0 >$hca_debug/hca1/link
+		sleep 0.15
+		echo 1 >$hca_debug/hca1/link
+	fi
+}

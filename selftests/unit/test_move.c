@@ -150,6 +150,10 @@ static void test_steps_fail(void **state)
 	assert_int_equal(move_step_named("reset"), MOVE_STEP_RESET);
 	assert_int_equal(move_step_named("no such step"), MOVE_STEP_NONE);
 	assert_int_equal(move_step_named(NULL), MOVE_STEP_NONE);
+	assert_int_equal(move_state_named("asking"), MOVE_ASKING);
+	assert_int_equal(move_state_named("leaving"), MOVE_LEAVING);
+	assert_int_equal(move_state_named("idle"), MOVE_IDLE);
+	assert_int_equal(move_state_named(NULL), MOVE_IDLE);
 	for (enum move_step s = MOVE_STEP_SHADOW; s <= MOVE_STEP_DRAIN; s++)
 		assert_in_range(try_steps(s), 3, 8);
 }

@@ -74,6 +74,7 @@ struct settings {
 	bool move;		/* new QPs can move */
 	bool move_thread;	/* a thread carries it out; tests do that themselves */
 	enum move_step move_fail;	/* for tests: fails at each second time */
+	enum move_state move_stop;	/* for tests: stops the process; MOVE_IDLE: does not */
 	const char *stats;	/* file that the figures go to at exit; NULL: none */
 };
 

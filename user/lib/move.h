@@ -187,6 +187,13 @@ enum move_step {
 
 enum move_step move_step_named(const char *name);
 
+/*
+ * The state in which SWIFTRDMA_MOVE_STOP stops the process, for tests, once, in the move after
+ * MOVES_BEFORE_STOP others that came so far. MOVE_IDLE: never.
+ */
+#define MOVES_BEFORE_STOP 4
+enum move_state move_state_named(const char *name);
+
 /* --- move.c: what is posted where ------------------------------------------------ */
 
 /* What was asked for a QP, and what was added to it. */

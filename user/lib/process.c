@@ -99,6 +99,7 @@ static void read_settings(void)
 		settings.huge_seconds = seconds < HUGE_SECONDS_MAX ? (uint32_t)seconds : HUGE_SECONDS_MAX;
 	settings.move = move && !strcmp(move, "yes");
 	settings.move_fail = move_step_named(secure_getenv("SWIFTRDMA_MOVE_FAIL"));
+	settings.move_stop = move_state_named(secure_getenv("SWIFTRDMA_MOVE_STOP"));
 	settings.chunk = chunk && !strcmp(chunk, "yes");
 	settings.sample_every = every < SAMPLE_EVERY_MAX ? (uint32_t)every : SAMPLE_EVERY_MAX;
 	settings.place = place_named(secure_getenv("SWIFTRDMA_PLACE"));

@@ -34,6 +34,8 @@
  *	MOVED_GAP=MS	so long at least between two of the calls of a thread
  *
  * SIGINT: as if MOVES had taken place. With 4294967295 MOVES nothing else ends it, also where no QP can move.
+ * SIGUSR1: a child is forked, and ends. SIGUSR2: the QP is set to the state ERR. SIGTERM: the QP is destroyed
+ * as it is, and the program ends with "destroyed".
  *
  * Prints "refused: ERRNO" when a call fails otherwise than the last one that failed, and at the end
  * "moved N failed N busy N errno..", "ops N received N", and "right" or what was wrong.
@@ -60,7 +62,7 @@
 #define GONE_NS 30000000000ull	/* longer than a move is in doubt */
 
 static int (*move)(struct ibv_qp *qp);
-static volatile sig_atomic_t asked_to_end;
+static volatile sig_atomic_t asked_to_end, asked_to_fork, asked_to_fail, asked_to_destroy;
 static unsigned int moves_wanted, fork_after, port_after, gap_ms;
 static const char *host, *until;
 
@@ -143,6 +145,28 @@ static void end_without_peer(void)
 	wrong("the other end is gone");
 }
 
+/* Does what signals asked for, in the thread that posts. */
+static void obey_signals(void)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+
+	if (asked_to_fork) {
+		asked_to_fork = 0;
+		fork_once();
+	}
+	if (asked_to_fail) {
+		asked_to_fail = 0;
+		if (ibv_modify_qp(c->qp, &attr, IBV_QP_STATE))
+			wrong("the QP cannot be set to ERR");
+	}
+	if (asked_to_destroy) {
+		if (ibv_destroy_qp(c->qp))
+			wrong("the QP cannot be destroyed");
+		puts("destroyed");
+		exit(0);
+	}
+}
+
 /* Until both ends have moved as often as they want, and the file is there that ends it. */
 static bool goes_on(void)
 {
@@ -162,7 +186,19 @@ static bool goes_on(void)
 
 static void note_signal(int signal)
 {
-	asked_to_end = signal;
+	switch (signal) {
+	case SIGUSR1:
+		asked_to_fork = 1;
+		break;
+	case SIGUSR2:
+		asked_to_fail = 1;
+		break;
+	case SIGTERM:
+		asked_to_destroy = 1;
+		break;
+	default:
+		asked_to_end = 1;
+	}
 }
 
 static void *converse(void *arg)
@@ -192,6 +228,7 @@ static void *converse(void *arg)
 			wrong("no thread");
 	}
 	while (goes_on()) {
+		obey_signals();
 		post_ops();
 		wait_a_moment();
 	}
@@ -269,6 +306,9 @@ int main(int argc, char **argv)
 
 	setlinebuf(stdout);
 	signal(SIGINT, note_signal);
+	signal(SIGUSR1, note_signal);
+	signal(SIGUSR2, note_signal);
+	signal(SIGTERM, note_signal);
 	signal(SIGPIPE, SIG_IGN);
 	if (argc < 4)
 		return 2;
