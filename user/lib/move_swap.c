@@ -113,6 +113,19 @@ static bool name_shadow(struct move *m, struct ibv_qp *qp)
 	return ok;
 }
 
+/*
+ * Before a QP is destroyed that the program does not know. Not every provider drops the completions of a QP
+ * that it destroys, so these are taken while its number is known; in RESET the QP causes no further ones.
+ */
+static void quiet_shadow(struct move *m, struct ibv_qp *qp)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
+
+	if (qp->state != IBV_QPS_RESET)
+		next.modify_qp(qp, &attr, IBV_QP_STATE);
+	move_poll(m);
+}
+
 static void destroy_shadow(struct move *m, struct ibv_qp *qp, struct place_domain *at)
 {
 	uint32_t qpn = qp->qp_num;
@@ -238,6 +251,8 @@ void move_drop_shadow(struct move *m)
 	struct place_domain *at = m->next_at;
 	struct ibv_qp *qp = m->next;
 
+	if (qp)
+		quiet_shadow(m, qp);
 	pthread_mutex_lock(&m->lock);
 	m->next = NULL;
 	m->next_at = NULL;
@@ -447,6 +462,8 @@ void move_drop_old(struct move *m)
 	struct place_domain *at = m->old_at;
 	struct ibv_qp *qp = m->old;
 
+	if (qp && qp != m->first)
+		quiet_shadow(m, qp);
 	pthread_mutex_lock(&m->lock);
 	m->old = NULL;
 	m->old_at = NULL;
@@ -461,8 +478,7 @@ void move_back_to_first(struct move *m)
 	struct place_domain *at = m->now_at;
 	struct ibv_qp *qp = m->now;
 
-	/* While its number is known. Not every provider drops the completions of a QP that it destroys. */
-	move_poll(m);
+	quiet_shadow(m, qp);
 	pthread_mutex_lock(&m->lock);
 	m->now = m->first;
 	m->now_at = NULL;
