@@ -28,9 +28,12 @@ void wrong(const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
+	/* As one line, also while the thread that moves prints. */
+	flockfile(stdout);
 	printf("wrong: ");
 	vprintf(format, args);
 	putchar('\n');
+	funlockfile(stdout);
 	va_end(args);
 	exit(1);
 }

@@ -88,9 +88,9 @@ failed() {
 forked() {
 	kill -USR1 "$stopped"
 	go_on
-	sleep 0.5
+	check "$1: the next move is refused" wait_for $((30 * slowness)) grep -q EOPNOTSUPP "$work/end.a"
 	ends_well "$1"
-	is "... and it does not move any more" "$(whys | jq -c 'index("the process has forked") != null')" true
+	is "... for the process has forked" "$(whys | jq -c 'index("the process has forked") != null')" true
 }
 
 # For a moment. On rxe packets are lost instead: after its port was down a connection of rxe may neither go on
