@@ -155,7 +155,8 @@ newest_rdma_core_parts() {
 	vm_part "$kernel" rdma-core/pingpong-softhca softhca selftests/clients/pingpong.sh $with
 	vm_part "$kernel" rdma-core/pingpong-softhca-eth softhca-eth selftests/clients/pingpong.sh $with
 	vm_part "$kernel" rdma-core/uars softhca selftests/mlx5/uars.sh $with
-	vm_part "$kernel" rdma-core/place softhca selftests/mlx5/full/place.sh $with
+	! runs_on "$kernel" full/place ||
+		vm_part "$kernel" rdma-core/place softhca selftests/mlx5/full/place.sh $with
 	vm_part "$kernel" rdma-core/records softhca selftests/mlx5/records.sh $with
 	vm_part "$kernel" rdma-core/devx softhca selftests/mlx5/devx.sh $with
 	vm_part "$kernel" rdma-core/eth softhca-eth selftests/mlx5/eth.sh $with
