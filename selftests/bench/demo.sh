@@ -226,8 +226,8 @@ meets_target() {
 	swiftrdma -j -i 5s job show kv | jq -e '.[0].slo_met | . == "yes" or . == true' >/dev/null
 }
 
-# The target for the p99, in us. A target that the bulk job does not make the latency job miss
-# shows nothing: other work on this host made the run alone slow.
+# Sets $slo, the target for the p99 in us. Returns 1 if the latency job meets it beside the bulk job, too: then
+# other work on this host made the run alone slow, and nothing can be shown.
 choose_target() {
 	local beside
 
@@ -306,7 +306,10 @@ attempt() {
 	phase_lasts "$n_dry" 2
 	phase_ends dry
 	full_in dry || return 1
-	[ -n "$by_hand" ] || { choose_target && stop_agent; } || return 1
+	if [ -z "$by_hand" ]; then
+		stop_agent
+		choose_target || return 1
+	fi
 
 	start_capture
 	say "colocated, now with action"

@@ -233,35 +233,49 @@ static void test_peer_killed(void **state)
 	}
 }
 
-/*
- * The program destroys its QP, or resets it, or makes it fail, at each step, and also where the library has
- * not seen yet what the step brought. No completion of a QP comes that the program does not know.
- */
-static void test_program_ends(void **state)
+enum program_end { DESTROYS, RESETS, FAILS, PROGRAM_ENDS };
+
+/* Returns the number of @e's QP, of which alone completions may come from now on. */
+static uint32_t end_program(struct end *e, enum program_end what)
 {
-	for (int what = 0; what < 3; what++) {
+	struct ibv_qp_attr attr = { .qp_state = what == RESETS ? IBV_QPS_RESET : IBV_QPS_ERR };
+	uint32_t qpn = e->qp->qp_num;
+
+	e->gone = true;
+	if (what == DESTROYS) {
+		assert_int_equal(ibv_destroy_qp(e->qp), 0);
+		e->qp = NULL;
+	} else {
+		assert_int_equal(ibv_modify_qp(e->qp, &attr, IBV_QP_STATE), 0);
+		assert_int_equal(e->qp->state, attr.qp_state);
+		assert_int_equal(now_of(e)->state, attr.qp_state);
+	}
+	return qpn;
+}
+
+/*
+ * The program destroys its QP, resets it, or sets it to ERR at each step of a move. Its queue then has completions
+ * of its own QP only. @before: of so many moves before, each second one fails at the step @fails. @unpolled: the
+ * fabric has delivered messages that the library has not polled yet.
+ */
+static void end_at_each_step(void **state, unsigned int before, enum move_step fails, bool unpolled)
+{
+	for (int what = 0; what < PROGRAM_ENDS; what++) {
 		for (int who = 0; who < 2; who++) {
-			for (int n = 0; n < 2 * ROUNDS; n++) {
+			for (int n = 0; n < ROUNDS; n++) {
 				struct end *e = &end[who];
-				struct ibv_qp_attr attr = {
-					.qp_state = what == 1 ? IBV_QPS_RESET : IBV_QPS_ERR,
-				};
-
-				uint32_t qpn = e->qp->qp_num;
 				struct ibv_wc wc;
+				uint32_t qpn;
 
-				move_for(n / 2);
-				if (n % 2)
-					fabric_step();
-				e->gone = true;
-				if (!what) {
-					assert_int_equal(ibv_destroy_qp(e->qp), 0);
-					e->qp = NULL;
-				} else {
-					assert_int_equal(ibv_modify_qp(e->qp, &attr, IBV_QP_STATE), 0);
-					assert_int_equal(e->qp->state, attr.qp_state);
-					assert_int_equal(now_of(e)->state, attr.qp_state);
+				settings.move_fail = fails;
+				for (unsigned int i = 0; i < before; i++) {
+					ask(&end[0]);
+					settle();
 				}
+				move_for(n);
+				if (unpolled)
+					fabric_step();
+				qpn = end_program(e, what);
 				sees_the_end(&end[1 - who]);
 				while (ibv_poll_cq(e->cq, 1, &wc) > 0)
 					assert_int_equal(wc.qp_num, qpn);
@@ -270,6 +284,18 @@ static void test_program_ends(void **state)
 			}
 		}
 	}
+}
+
+static void test_program_ends(void **state)
+{
+	end_at_each_step(state, 0, MOVE_STEP_NONE, false);
+	end_at_each_step(state, 0, MOVE_STEP_NONE, true);
+}
+
+/* The QP that is left is a shadow. If it cannot be reset, its receives are flushed into the queue. */
+static void test_program_ends_later(void **state)
+{
+	end_at_each_step(state, 1, MOVE_STEP_RESET, true);
 }
 
 /* The link is down at each step. */
@@ -686,7 +712,7 @@ int main(void)
 		MOVE_TEST(test_recvs_fail),
 		MOVE_TEST(test_reset_fails),
 		MOVE_TEST(test_peer_killed),
-		MOVE_TEST(test_program_ends),
+		MOVE_TEST(test_program_ends), MOVE_TEST(test_program_ends_later),
 		MOVE_TEST(test_link_down),
 		MOVE_TEST(test_link_down_idle),
 		MOVE_TEST(test_no_access),

@@ -741,7 +741,7 @@ static void make_fixed(struct made *m)
 	m->s.qp_reports[1].flags |= SWIFTRDMA_SLOT_FIXED;
 }
 
-/* A QP is fixed for as long as its report says so. */
+/* The flag SWIFTRDMA_SLOT_FIXED of a report sets .fixed of its QP, and a report without the flag clears it. */
 static void test_fixed(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The agent logs, once per policy and job, that the policy would move queue pairs that can never move. */
+/* Log lines, one per policy and job, about queue pairs that a policy would move and their library never can. */
 #include "agent/agent.h"
 #include "agent/log.h"
 

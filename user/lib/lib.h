@@ -73,8 +73,8 @@ struct settings {
 	bool chunk;		/* new queues have room for pieces, without a knob, too */
 	bool move;		/* new QPs can move */
 	bool move_thread;	/* a thread carries it out; tests do that themselves */
-	enum move_step move_fail;	/* for tests: fails at each second time */
-	enum move_state move_stop;	/* for tests: stops the process; MOVE_IDLE: does not */
+	enum move_step move_fail;	/* for tests; MOVE_STEP_NONE: no step fails */
+	enum move_state move_stop;	/* for tests; MOVE_IDLE: no state stops the process */
 	const char *stats;	/* file that the figures go to at exit; NULL: none */
 };
 

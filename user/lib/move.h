@@ -179,20 +179,25 @@ struct move_figures {
 	const char *_Atomic why[MOVE_WHYS];
 };
 
-/* Steps at which SWIFTRDMA_MOVE_FAIL makes each second move fail, for tests. */
+/* Steps at which SWIFTRDMA_MOVE_FAIL makes moves fail, for tests. */
 enum move_step {
 	MOVE_STEP_NONE, MOVE_STEP_SHADOW, MOVE_STEP_CONNECT, MOVE_STEP_DRAIN, MOVE_STEP_RECVS,
 	MOVE_STEP_RESET,
 };
 
-enum move_step move_step_named(const char *name);
-
-/*
- * The state in which SWIFTRDMA_MOVE_STOP stops the process, for tests, once, in the move after
- * MOVES_BEFORE_STOP others that came so far. MOVE_IDLE: never.
- */
+/* SWIFTRDMA_MOVE_STOP lets so many moves pass the state before it stops the process. */
 #define MOVES_BEFORE_STOP 4
+
+/* --- move_faults.c: what tests ask of moves --------------------------------------- */
+
+/* MOVE_STEP_NONE: @name is none, or NULL. */
+enum move_step move_step_named(const char *name);
+/* MOVE_IDLE: @name is none, or NULL. */
 enum move_state move_state_named(const char *name);
+/* True each second time that a move of this process comes to the step that SWIFTRDMA_MOVE_FAIL names. */
+bool move_fails_at(enum move_step step);
+/* Stops the process by SIGSTOP, once, in the state that SWIFTRDMA_MOVE_STOP names. .life is held. */
+void move_stop_in(enum move_state state);
 
 /* --- move.c: what is posted where ------------------------------------------------ */
 

@@ -37,7 +37,6 @@
  */
 #include <arpa/inet.h>
 #include <endian.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/random.h>
 
@@ -53,33 +52,6 @@
 
 _Atomic uint32_t moves_active;
 
-/* --- the state in which a test wants the process to stop ------------------------------ */
-
-enum move_state move_state_named(const char *name)
-{
-	static const char *const names[] = {
-		[MOVE_ASKING] = "asking", [MOVE_READYING] = "readying", [MOVE_FREEZING] = "freezing",
-		[MOVE_DECIDED] = "decided", [MOVE_PREPARED] = "prepared", [MOVE_DRAINING] = "draining",
-		[MOVE_IN_DOUBT] = "in-doubt", [MOVE_LEAVING] = "leaving",
-	};
-
-	for (int i = MOVE_ASKING; name && i <= MOVE_LEAVING; i++)
-		if (!strcmp(name, names[i]))
-			return (enum move_state)i;
-	return MOVE_IDLE;
-}
-
-/* SIGSTOP stops all threads of the process, wherever they are. */
-static void stop_for_test(enum move_state state)
-{
-	static _Atomic uint32_t times;
-
-	if (state == settings.move_stop && atomic_fetch_add(&times, 1) == MOVES_BEFORE_STOP)
-		raise(SIGSTOP);
-}
-
-/* --- states and messages -------------------------------------------------------------- */
-
 static void enter_state(struct move *m, enum move_state state, uint64_t time)
 {
 	uint64_t now = lib_clock();
@@ -87,7 +59,7 @@ static void enter_state(struct move *m, enum move_state state, uint64_t time)
 	m->state = state;
 	m->until_ns = now + time;
 	m->again_ns = now + AGAIN_TIME;
-	stop_for_test(state);
+	move_stop_in(state);
 }
 
 static void say_of(struct move *m, uint32_t id, enum move_type type, int reason)

@@ -14,30 +14,6 @@
 		      IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC)
 #define OTHER_MASK (IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE | IBV_QP_RATE_LIMIT)
 
-/* --- the steps that tests make fail -------------------------------------------------- */
-
-enum move_step move_step_named(const char *name)
-{
-	static const char *const names[] = {
-		[MOVE_STEP_SHADOW] = "shadow", [MOVE_STEP_CONNECT] = "connect",
-		[MOVE_STEP_DRAIN] = "drain", [MOVE_STEP_RECVS] = "receives",
-		[MOVE_STEP_RESET] = "reset",
-	};
-
-	for (int i = 1; name && i < (int)(sizeof(names) / sizeof(names[0])); i++)
-		if (!strcmp(name, names[i]))
-			return (enum move_step)i;
-	return MOVE_STEP_NONE;
-}
-
-/* Each second time that a move of this process comes to the step. */
-static bool fails_at(enum move_step step)
-{
-	static _Atomic uint32_t times[MOVE_STEP_RESET + 1];
-
-	return step == settings.move_fail && atomic_fetch_add(&times[step], 1) % 2 == 0;
-}
-
 /* --- conditions ------------------------------------------------------------------------ */
 
 /* The library must be able to poll the queue, and to keep what it polls. */
@@ -114,10 +90,11 @@ static bool name_shadow(struct move *m, struct ibv_qp *qp)
 }
 
 /*
- * Before a QP is destroyed that the program does not know. Not every provider drops the completions of a QP
- * that it destroys, so these are taken while its number is known; in RESET the QP causes no further ones.
+ * Called before the library destroys a shadow. rxe leaves the completions of a destroyed QP in the completion
+ * queue, where the program would find the number of a QP that it did not create. In RESET the shadow causes no
+ * further completions, and move_poll() takes those that came while the library still knows the number.
  */
-static void quiet_shadow(struct move *m, struct ibv_qp *qp)
+static void reset_and_poll(struct move *m, struct ibv_qp *qp)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
 
@@ -201,7 +178,7 @@ int move_make_shadow(struct move *m)
 	struct ibv_qp *qp;
 	int err;
 
-	if (fails_at(MOVE_STEP_SHADOW) || !create_notifiers(m))
+	if (move_fails_at(MOVE_STEP_SHADOW) || !create_notifiers(m))
 		return -ENOMEM;
 	qp = create_shadow(m, &at);
 	if (!qp)
@@ -229,7 +206,7 @@ int move_connect_shadow(struct move *m)
 	struct ibv_qp_attr attr = m->attr;
 	int ret;
 
-	if (fails_at(MOVE_STEP_CONNECT))
+	if (move_fails_at(MOVE_STEP_CONNECT))
 		return -EIO;
 	attr.qp_state = IBV_QPS_RTR;
 	attr.dest_qp_num = m->peer_qpn;
@@ -252,7 +229,7 @@ void move_drop_shadow(struct move *m)
 	struct ibv_qp *qp = m->next;
 
 	if (qp)
-		quiet_shadow(m, qp);
+		reset_and_poll(m, qp);
 	pthread_mutex_lock(&m->lock);
 	m->next = NULL;
 	m->next_at = NULL;
@@ -325,7 +302,7 @@ int move_drained(struct move *m)
 	int ret = 0;
 
 	move_poll(m);
-	if (fails_at(MOVE_STEP_DRAIN))
+	if (move_fails_at(MOVE_STEP_DRAIN))
 		return -EIO;
 	pthread_mutex_lock(&m->lock);
 	/* The program may have bound a memory window to the QP since move_cannot() looked. */
@@ -381,7 +358,7 @@ bool move_has_received(struct move *m, uint64_t sent, uint64_t mask)
 /* With .lock held. */
 static int repost_recvs(struct move *m)
 {
-	if (fails_at(MOVE_STEP_RECVS))
+	if (move_fails_at(MOVE_STEP_RECVS))
 		return -ENOSPC;
 	for (uint32_t i = m->recv_tail; i != m->recv_head; i++) {
 		const struct move_recv *r = &m->recv[i & m->recv_mask];
@@ -403,7 +380,7 @@ static int repost_recvs(struct move *m)
 static void end_old(struct move *m)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
-	bool failed = fails_at(MOVE_STEP_RESET) || next.modify_qp(m->old, &attr, IBV_QP_STATE);
+	bool failed = move_fails_at(MOVE_STEP_RESET) || next.modify_qp(m->old, &attr, IBV_QP_STATE);
 
 	if (failed) {
 		attr.qp_state = IBV_QPS_ERR;
@@ -463,7 +440,7 @@ void move_drop_old(struct move *m)
 	struct ibv_qp *qp = m->old;
 
 	if (qp && qp != m->first)
-		quiet_shadow(m, qp);
+		reset_and_poll(m, qp);
 	pthread_mutex_lock(&m->lock);
 	m->old = NULL;
 	m->old_at = NULL;
@@ -478,7 +455,7 @@ void move_back_to_first(struct move *m)
 	struct place_domain *at = m->now_at;
 	struct ibv_qp *qp = m->now;
 
-	quiet_shadow(m, qp);
+	reset_and_poll(m, qp);
 	pthread_mutex_lock(&m->lock);
 	m->now = m->first;
 	m->now_at = NULL;

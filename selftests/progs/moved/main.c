@@ -34,8 +34,8 @@
  *	MOVED_GAP=MS	so long at least between two of the calls of a thread
  *
  * SIGINT: as if MOVES had taken place. With 4294967295 MOVES nothing else ends it, also where no QP can move.
- * SIGUSR1: a child is forked, and ends. SIGUSR2: the QP is set to the state ERR. SIGTERM: the QP is destroyed
- * as it is, and the program ends with "destroyed".
+ * On SIGUSR1 the program forks a child, which exits. On SIGUSR2 it sets the QP to the state ERR. On SIGTERM it
+ * destroys the QP with requests outstanding, prints "destroyed" and exits.
  *
  * Prints "refused: ERRNO" when a call fails otherwise than the last one that failed, and at the end
  * "moved N failed N busy N errno..", "ops N received N", and "right" or what was wrong.

@@ -28,7 +28,7 @@ void wrong(const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	/* As one line, also while the thread that moves prints. */
+	/* The lock keeps what other threads print out of this line. */
 	flockfile(stdout);
 	printf("wrong: ");
 	vprintf(format, args);
