@@ -107,9 +107,9 @@ lose_packets() {
 }
 
 lose_packets_often() {
-	local i
+	local _
 
-	for i in 1 2 3 4 5 6; do
+	for _ in 1 2 3 4 5 6; do
 		pause
 		lose_packets
 	done
@@ -117,9 +117,9 @@ lose_packets_often() {
 
 # Whether rxe keeps a connection that loses packets, where nothing moves. That of 6.12 does not.
 survives_loss() {
-	local i
+	local _
 
-	for i in 1 2 3; do
+	for _ in 1 2 3; do
 		start_ends 0 SWIFTRDMA_MOVE=no MOVED_UNTIL="$work/until"
 		lose_packets_often
 		touch "$work/until"
