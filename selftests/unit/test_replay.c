@@ -90,7 +90,7 @@ static void test_against(void **state)
 	assert_int_equal(rp.n_out, 1);
 	k = replay_find(&rp, "kv", SWIFTRDMA_KNOB_LEVEL);
 	assert_non_null(k);
-	assert_true(k->told);
+	assert_true(k->recorded);
 	then(0.95, 2);		/* somebody did at 300 */
 	assert_int_equal(rp.n_turned, 1);
 	assert_ptr_equal(&rp.knobs[rp.turned[0]], k);
@@ -335,7 +335,7 @@ static void test_knobs(void **state)
 	for (i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
 		k = replay_find(&rp, "bulk", want[i].knob);
 		assert_non_null(k);
-		assert_true(k->told);
+		assert_true(k->recorded);
 		assert_true(k->done.has && k->done.v == want[i].v);
 	}
 }
@@ -367,7 +367,7 @@ static void test_credits(void **state)
 	then(0.95, 0);		/* the policy would set 5 at 100 ms */
 	k = replay_find(&rp, "bulk", SWIFTRDMA_KNOB_CREDITS);
 	assert_non_null(k);
-	assert_true(k->told && k->would.has && k->would.v == 5);
+	assert_true(k->recorded && k->would.has && k->would.v == 5);
 	assert_false(k->done.has);
 	happens(150, &e);
 	assert_true(k->done.has && k->done.v == 5);

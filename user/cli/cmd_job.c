@@ -384,12 +384,12 @@ static bool is_job_named(const struct cli *cli, const void *row, const void *arg
 	return !arg || !strcmp(((const struct snap_job *)row)->name, arg);
 }
 
-/* @figures: with what libraries told. */
+/* @figures: with what libraries reported. */
 static int read_jobs(struct cli *cli, bool figures)
 {
 	struct io_want want = {
 		.devs = true, .jobs = true, .cached = { .devs = true },
-		/* Rates by libraries are told if no process with a QP is without one. */
+		/* Rates by libraries are known if no process with a QP is without one. */
 		.reports = figures, .qps = figures,
 		/* A job's latency is that of its QPs. */
 		.outstanding = cli->interval_ms,

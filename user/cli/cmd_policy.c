@@ -319,13 +319,13 @@ static void say_fallbacks(const struct config_policy *t)
 	unsigned int i;
 
 	for (i = 0; t->fallback[i]; i++) {
-		bool told = t->lacks[i] == SIGNALS;
+		bool measured = t->lacks[i] == SIGNALS;
 
-		printf("    %s %s\n", here && told ? "here    " : "or else ", t->fallback[i]);
-		if (!told)
+		printf("    %s %s\n", here && measured ? "here    " : "or else ", t->fallback[i]);
+		if (!measured)
 			printf("             (not here: nothing measures %s)\n",
 			       vocab_signals[t->lacks[i]].name);
-		here &= !told;
+		here &= !measured;
 	}
 }
 

@@ -101,7 +101,7 @@ static void say_would(struct replayed *p, const struct policy_decision *d)
 		}
 		json_key(j, "undo");
 		json_boolean(j, d->undo);
-		if (k->told)
+		if (k->recorded)
 			side_json(j, "in_force", &k->done);
 		json_key(j, "reason");
 		json_str(j, d->reason);
@@ -113,8 +113,8 @@ static void say_would(struct replayed *p, const struct policy_decision *d)
 	text_init(&t, buf, sizeof(buf));
 	format_value(&t, &k->done, d->knob);
 	printf("%9.3f s  would: job %s: %s%s%s%s%s\n", replayed_seconds(p), d->job,
-	       d->reason, quota, k->told ? " (in force: " : "",
-	       k->told ? buf : "", k->told ? ")" : "");
+	       d->reason, quota, k->recorded ? " (in force: " : "",
+	       k->recorded ? buf : "", k->recorded ? ")" : "");
 }
 
 static void say_all_done(struct replayed *p)
@@ -200,7 +200,7 @@ GETTER(done_text)
 {
 	const struct replay_knob *k = row;
 
-	if (k->told)
+	if (k->recorded)
 		side_cell(c, k, &k->done);
 }
 
@@ -209,7 +209,7 @@ GETTER(agreed)
 	const struct replay_knob *k = row;
 	uint64_t all = k->agreed + k->apart;
 
-	if (k->told)
+	if (k->recorded)
 		cell_real(c, all ? (double)k->agreed / (double)all : 1);
 }
 
@@ -223,7 +223,7 @@ static const struct column knob_columns[] = {
 	{ "would_first", "FIRST", SHOW_TIME, 0, .get = get_would_first },
 	{ "would_value", NULL, 0, COL_JSON, KNOB_IF(would.v, would.has) },
 	{ "would_text", "LAST", 0, COL_LEFT | COL_TEXT, .get = get_would_text },
-	{ "done_acts", "DONE", 0, 0, KNOB_IF(done.turns, told) },
+	{ "done_acts", "DONE", 0, 0, KNOB_IF(done.turns, recorded) },
 	{ "done_first", "FIRST", SHOW_TIME, 0, .get = get_done_first },
 	{ "done_value", NULL, 0, COL_JSON, KNOB_IF(done.v, done.has) },
 	{ "done_text", "LAST", 0, COL_LEFT | COL_TEXT, .get = get_done_text },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* What libraries in processes told of the objects in cli->snap. */
+/* What libraries in processes reported of the objects in cli->snap. */
 #include "cli/cli.h"
 
 struct reading cli_reading(const struct cli *cli)

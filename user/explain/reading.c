@@ -177,7 +177,7 @@ bool reading_unseen(const struct reading *rd, const struct snap_qp *qp, struct r
 	return true;
 }
 
-/* Of all that the job's processes told since counting began. */
+/* Of all that the job's processes reported since counting began. */
 static struct signal_quantile quantile_of_totals(const struct snapshot *snap, uint32_t job,
 						 double q)
 {

@@ -2,7 +2,7 @@
 /*
  * What is known after a reading, for code that explains it: the command reads an interval of its
  * own, the exporter has read anyway. The functions find objects of the reading, and compare what
- * libraries told with what the kernel counted.
+ * libraries reported with what the kernel counted.
  */
 #ifndef SRDMA_EXPLAIN_READING_H
 #define SRDMA_EXPLAIN_READING_H
@@ -27,10 +27,10 @@ const struct snap_dev *reading_dev_named(const struct snapshot *snap, const char
 const struct snap_job *reading_job_named(const struct snapshot *snap, const char *name);
 /* The row of the live QP with this number; SIZE_MAX: there is none. */
 size_t reading_qp_row(const struct snapshot *snap, uint32_t dev, uint32_t qpn);
-/* What the library in the QP's process told of it. NULL: there is none. */
+/* What the library in the QP's process reported of it. NULL: there is none. */
 const struct snap_qp_report *reading_qp_report(const struct snapshot *snap,
 					       const struct snap_qp *qp);
-/* What libraries in the processes of the job told on a device. */
+/* What libraries in the processes of the job reported on a device. */
 const struct snap_job_report *reading_job_report(const struct snapshot *snap, uint32_t job,
 						 uint32_t dev);
 
@@ -59,8 +59,8 @@ struct reading_unseen {
 /* False: the two cannot be compared, or there is no interval. */
 bool reading_unseen(const struct reading *r, const struct snap_qp *qp, struct reading_unseen *u);
 /*
- * p50 or p99 (@q) of a job, in the interval if there is one; what it takes to be told. Without
- * .has, .samples are those that there are. False: no process of the job had a library.
+ * p50 or p99 (@q) of a job, in the interval if there is one. Without .has there are too few
+ * samples for it: .samples of them. False: no process of the job had a library.
  */
 bool reading_quantile(const struct reading *r, const struct snap_job *job, double q,
 		      struct signal_quantile *to);

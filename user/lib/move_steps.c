@@ -563,12 +563,12 @@ static void advance_move(struct move *m)
 }
 
 /*
- * The message of the state was told, or not. If it came all the same, ABORT answers the next one. After PREPARE
- * the peer holds nothing, so it is told nothing more: each message to a host that is gone takes a second.
+ * The message of the state was delivered, or @err says why not. If it came all the same, ABORT answers the next one.
+ * After PREPARE the peer holds nothing, so nothing more is sent to it: each message to a host that is gone takes a second.
  */
 void move_told(struct move *m, enum move_type type, int err)
 {
-	static const char why[] = "a message was not told";
+	static const char why[] = "a message was not delivered";
 
 	if (type == MOVE_SWAPPED && !err) {
 		pthread_mutex_lock(&m->lock);

@@ -40,7 +40,7 @@ static inline void step_to(struct model *m, uint64_t when)
 
 MODEL_WHOLE void model_step(struct model *m, uint64_t when)
 {
-	m->told = when;
+	m->until = when;
 	step_to(m, when);
 }
 
@@ -48,7 +48,7 @@ void model_run_until(struct model *m, uint64_t now)
 {
 	uint64_t when;
 
-	m->told = now;
+	m->until = now;
 	while ((when = model_first(m)) <= now && when != MODEL_NEVER)
 		step_to(m, when);
 	if (m->now < now)

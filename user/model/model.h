@@ -409,7 +409,7 @@ struct model {
 	const struct model_ops *ops;
 	void *ctx;
 	uint64_t now;		/* ps: the latest time of a call or an event */
-	uint64_t told;		/* ps: the argument of model_run_until() */
+	uint64_t until;		/* ps: the argument of model_run_until() */
 	uint32_t rng;
 	uint32_t jitter_q16;	/* jitter_pct, * 65536 */
 	uint32_t inflight;	/* WRs in the NIC: granted, not done */

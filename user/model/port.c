@@ -336,10 +336,10 @@ void model_pipe_event(struct model *m)
 	qp->bytes -= done.bytes;
 	m->stats.done++;
 	m->stats.done_bytes += done.bytes;
-	if (m->told - m->now > m->p.late_ps)
+	if (m->until - m->now > m->p.late_ps)
 		m->stats.late++;
-	if (m->told - m->now > m->stats.late_max_ps)
-		m->stats.late_max_ps = m->told - m->now;
+	if (m->until - m->now > m->stats.late_max_ps)
+		m->stats.late_max_ps = m->until - m->now;
 	if (m->ops && m->ops->done)
 		m->ops->done(m->ctx, &done);
 }

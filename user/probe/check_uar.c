@@ -44,18 +44,18 @@ static int place_qp(struct probe *p, struct placed *q, bool own)
 static int place_all(struct probe *p, struct probe_finding *f, struct placed *q)
 {
 	struct prm_error e;
-	struct prm_qp told;
+	struct prm_qp queried;
 
 	for (int i = 0; i < QPS; i++) {
 		if (place_qp(p, &q[i], i >= SHARED)) {
 			finding_nic(f);
 			return -1;
 		}
-		if (prm_query_qp(q[i].qp, &told, &e)) {
+		if (prm_query_qp(q[i].qp, &queried, &e)) {
 			finding_cannot(f, "QUERY_QP: %s", prm_words(&e));
 			return -1;
 		}
-		q[i].uar = told.uar_page;
+		q[i].uar = queried.uar_page;
 	}
 	return 0;
 }

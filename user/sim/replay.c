@@ -131,7 +131,7 @@ static struct replay_knob *get_knob(struct replay *rp, const char *job,
 	text_init(&t, k->job, sizeof(k->job));
 	text_str(&t, job);
 	k->knob = knob;
-	k->told = is_recorded(knob);
+	k->recorded = is_recorded(knob);
 	k->agreed = rp->last - rp->first;
 	k->would.first = REPLAY_NEVER;
 	k->done.first = REPLAY_NEVER;

@@ -25,7 +25,7 @@ struct replay_side {
 struct replay_knob {
 	char job[SNAP_NAME];
 	unsigned int knob;	/* enum swiftrdma_knob */
-	bool told;		/* the recording has its value in force */
+	bool recorded;		/* the recording has its value in force */
 	struct replay_side would, done;
 	uint64_t agreed, apart;	/* ns */
 	/* The lease of the value that was set, from an event; 0: not known. */
