@@ -411,6 +411,7 @@ static void write_flags(u32 flags, char *to, size_t size)
 		{ SWIFTRDMA_SLOT_WR_API, "wr_api" },
 		{ SWIFTRDMA_SLOT_CHUNK, "chunk" },
 		{ SWIFTRDMA_SLOT_FIXED, "fixed" },
+		{ SWIFTRDMA_SLOT_DOMAIN, "domain" },
 	};
 	size_t i, len = 0;
 

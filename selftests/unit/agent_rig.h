@@ -16,7 +16,7 @@
 #include "agent/agent.c"
 #include "agent/dry_run.c"
 #include "agent/unmatched.c"
-#include "agent/fixed.c"
+#include "agent/passed_over.c"
 #include "agent/handover.c"
 #include "agent/imbalance.c"
 #include "agent/log.c"

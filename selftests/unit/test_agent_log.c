@@ -131,6 +131,40 @@ static void test_by_latency(void **state)
 	assert_says(log, "\"job.p99\":null");
 }
 
+/* Placing changes nothing for a program that has put its QPs in domains of its own: said once, with the reason. */
+static void test_passed_over(void **state)
+{
+	static const char text[] =
+		"jobs:\n"
+		"- {name: kv, class: latency, match: [{comm: kv}]}\n"
+		"policies:\n"
+		"- {name: spread, for: job kv, when: job.qps > 0, do: place on lightest uar, cooldown: 100ms,\n"
+		"   undo: {when: job.qps == 0, hold: 1s}}\n";
+	struct snap_job_report *r = made_job_report(&fake.scene, 1, 0, 1);
+	struct config cfg;
+	const char *log;
+	size_t i;
+
+	(void)state;
+	r->n_held = 1;
+	r->held[0] = (struct snap_held){ .knob = SWIFTRDMA_KNOB_PLACE, .processes = 1 };
+	for (i = 0; i < 2; i++)
+		made_qp_report(&fake.scene, &fake.scene.qps[i])->flags = SWIFTRDMA_SLOT_DOMAIN;
+	load_config(&cfg, text);
+	agent_reload(&agent, &cfg);
+	tick(0, 0);
+	log = log_of_tick();
+	assert_says(log, "{\"event\":\"passed_over\",\"time\":");
+	assert_says(log, ",\"policy\":\"spread\",\"job\":\"kv\",\"knob\":\"job.place\",\"qps\":2,\"reason\":\"new queue pairs are not placed, because");
+	assert_null(strstr(log, "decision"));
+	assert_string_equal(log_of_tick(), "");
+	/* And of one QP that it has left to the library something is decided. */
+	fake.scene.qp_reports[1].flags = 0;
+	log = log_of_tick();
+	assert_says(log, "\"event\":\"decision\"");
+	assert_says(log, "\"knob\":\"job.place\"");
+}
+
 /* An imbalance is logged once when it has lasted, and forgotten when it is long over. */
 static void test_imbalance(void **state)
 {
@@ -366,7 +400,7 @@ static void test_release_lost(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_logged), T(test_by_p99), T(test_by_latency), T(test_imbalance),
+		T(test_logged), T(test_by_p99), T(test_by_latency), T(test_passed_over), T(test_imbalance),
 		T(test_hint), T(test_said_too_often), T(test_too_many_kinds),
 		T(test_index),
 		T(test_results), T(test_results_lost), T(test_release_lost),

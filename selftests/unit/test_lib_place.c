@@ -198,6 +198,8 @@ static void test_left_alone(void **state)
 	assert_ptr_equal(td_of(made[2]), td);
 	assert_ptr_equal(made[2]->pd, own);
 	assert_int_equal(context_find(rig.ctx)->place.by_default, by_default + 2);
+	assert_true(rig_slot(made[2])->id.flags & SWIFTRDMA_SLOT_DOMAIN);
+	assert_false(rig_slot(made[1])->id.flags & SWIFTRDMA_SLOT_DOMAIN);
 	made[3] = make_ex(IBV_QP_INIT_ATTR_CREATE_FLAGS);
 	assert_null(td_of(made[3]));
 	attr.cap.max_send_wr = 0;

@@ -455,13 +455,35 @@ static void test_migrate_fixed(void **state)
 	slot = &st.slots[0];
 	while (!slot->used || strcmp(slot->name, "kv"))
 		slot++;
-	assert_int_equal(slot->runs[0].fixed, 2);
+	assert_int_equal(slot->runs[0].passed_over, 2);
 	assert_false(slot->held[SWIFTRDMA_KNOB_UAR]);
 	/* The busiest one is fixed; the other one moves. */
 	sig.fixed[0] = 0;
 	assert_int_equal(eval(2000), 1);
 	assert_int_equal(out[0].qpn, 17);
-	assert_int_equal(slot->runs[0].fixed, 1);
+	assert_int_equal(slot->runs[0].passed_over, 1);
+}
+
+/* A job that has put all its QPs in domains of its own has nothing to gain from "place". */
+static void test_place_own_domains(void **state)
+{
+	struct policy_slot *slot;
+
+	(void)state;
+	add("p", "job kv", "uar.coactive > 50%", "place on lightest uar", "uar.coactive < 20%");
+	signal_set(&sig, SIG_UAR_COACTIVE, 0, 0.9);
+	sig.own_domain[0] = sig.own_domain[1] = 1;
+	assert_int_equal(eval(1000), 0);
+	slot = &st.slots[0];
+	while (!slot->used || strcmp(slot->name, "kv"))
+		slot++;
+	assert_int_equal(slot->runs[0].passed_over, 2);
+	assert_false(slot->held[SWIFTRDMA_KNOB_PLACE]);
+	/* One of the QPs was left to libmlx5, so others may come, too. */
+	sig.own_domain[1] = 0;
+	assert_int_equal(eval(2000), 1);
+	assert_int_equal(out[0].knob, SWIFTRDMA_KNOB_PLACE);
+	assert_int_equal(slot->runs[0].passed_over, 0);
 }
 
 /* QPs that are gone make room for others. */
@@ -511,6 +533,7 @@ int main(void)
 		EVAL_TEST(test_migrate_nowhere),
 		EVAL_TEST(test_migrate_by_process),
 		EVAL_TEST(test_migrate_fixed),
+		EVAL_TEST(test_place_own_domains),
 		EVAL_TEST(test_migrate_forgets),
 		EVAL_TEST(test_off),
 	};

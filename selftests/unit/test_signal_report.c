@@ -736,23 +736,25 @@ static void test_jobs(void **state)
 	}
 }
 
-static void make_fixed(struct made *m)
+static void set_flags(struct made *m)
 {
+	m->s.qp_reports[0].flags |= SWIFTRDMA_SLOT_DOMAIN;
 	m->s.qp_reports[1].flags |= SWIFTRDMA_SLOT_FIXED;
 }
 
-/* The flag SWIFTRDMA_SLOT_FIXED of a report sets .fixed of its QP, and a report without the flag clears it. */
-static void test_fixed(void **state)
+/* Flags of a report set .fixed and .own_domain of its QP, and a report without them clears both. */
+static void test_flags(void **state)
 {
 	(void)state;
 	tick();
 	assert_false(sig.fixed[0] || sig.fixed[1]);
-	change = make_fixed;
+	change = set_flags;
 	tick();
 	assert_true(!sig.fixed[0] && sig.fixed[1]);
+	assert_true(sig.own_domain[0] && !sig.own_domain[1]);
 	change = NULL;
 	tick();
-	assert_false(sig.fixed[0] || sig.fixed[1]);
+	assert_false(sig.fixed[0] || sig.fixed[1] || sig.own_domain[0]);
 }
 
 int main(void)
@@ -764,7 +766,7 @@ int main(void)
 		T(test_second_device), T(test_steps), T(test_mixed), T(test_queue_delay),
 		T(test_jobs), T(test_own_requests), T(test_posted_between),
 		T(test_qp_without_report), T(test_unassigned), T(test_units), T(test_too_few),
-		T(test_fixed),
+		T(test_flags),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -468,7 +468,7 @@ static int evaluate_policies(struct agent *a, const struct snapshot *older,
 	agent_warn_unmatched(a);
 	n = policy_eval(&a->cfg.policies, &a->state, &a->sig, newer->time,
 			a->decisions, SWIFTRDMA_BATCH_MAX);
-	agent_tell_fixed(a);
+	agent_log_passed_over(a, newer->time);
 	policy_explain(&a->cfg.policies, &a->state, &a->sig, a->decisions, n);
 	if (!a->opt.dry_run)
 		n = drop_unenforceable(a, a->decisions, n);

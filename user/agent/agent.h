@@ -171,8 +171,8 @@ void agent_due_event(struct agent *a, const struct snap_event *ev);
 /* Works out the outstanding results from the kernel's present state. */
 void agent_due_read(struct agent *a);
 
-/* fixed.c: says which policies would move queue pairs that can never move. */
-void agent_tell_fixed(struct agent *a);
+/* passed_over.c: logs which policies have nothing to move, or to place, and why. */
+void agent_log_passed_over(struct agent *a, uint64_t now);
 
 /* imbalance.c: reports processes that crowd on UARs. The signals must be computed. */
 void agent_imbalance(struct agent *a);

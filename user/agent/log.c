@@ -317,6 +317,32 @@ void log_crowded(const struct log_crowd *c, uint64_t now)
 	put_json(o);
 }
 
+void log_passed_over(const char *policy, const char *job, unsigned int knob, uint32_t qps, uint64_t now)
+{
+	struct json_object *o;
+	char why[256];
+
+	if (knob == SWIFTRDMA_KNOB_UAR)
+		snprintf(why, sizeof(why),
+			 "of the queue pairs for which it is true, %u stay on their UARs, because the library in their process can never move them ('swiftrdma --details qp show': fixed; swiftrdma_move_reason() says why)",
+			 qps);
+	else
+		snprintf(why, sizeof(why),
+			 "new queue pairs are not placed, because its program has put all %u for which it is true in thread domains, and so chooses their UARs itself ('swiftrdma --details qp show': domain)",
+			 qps);
+	log_msg(LOG_INFO, "policy %s: job %s: %s", policy, job, why);
+	if (!to_json)
+		return;
+	o = new_event("passed_over");
+	add_u64(o, "time", now);
+	add_str(o, "policy", policy);
+	add_str(o, "job", job);
+	add_str(o, "knob", vocab_knob(knob)->name);
+	add_u64(o, "qps", qps);
+	add_str(o, "reason", why);
+	put_json(o);
+}
+
 static void put_result(const struct snap_action *a, const char *knob, uint64_t batch,
 		       uint32_t index)
 {

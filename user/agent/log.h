@@ -30,6 +30,8 @@ struct log_crowd {
 };
 
 void log_crowded(const struct log_crowd *c, uint64_t now);
+/* A policy decides nothing about @qps queue pairs of @job, since @knob, qp.uar or job.place, cannot concern them. */
+void log_passed_over(const char *policy, const char *job, unsigned int knob, uint32_t qps, uint64_t now);
 void log_result(const struct snap_action *a, uint64_t batch, uint32_t index);
 
 #endif /* SRDMA_AGENT_LOG_H */

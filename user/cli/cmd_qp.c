@@ -65,6 +65,7 @@ GETTER(library_flags)
 		{ SWIFTRDMA_SLOT_WR_API, "wr-api" },
 		{ SWIFTRDMA_SLOT_CHUNK, "chunk" },
 		{ SWIFTRDMA_SLOT_FIXED, "fixed" },
+		{ SWIFTRDMA_SLOT_DOMAIN, "domain" },
 	};
 	const struct snap_qp_report *r = view_qp_report(cli, row);
 

@@ -184,7 +184,7 @@ static const struct {
 	{ "qp", "wrs_unseen", "part of WRS, at least, that libswiftrdma did not count" },
 	{ "qp", "doorbells_unseen", "doorbells, at least, that exceed the calls it saw" },
 	{ "qp", "library", "the process has libswiftrdma" },
-	{ "qp", "library_flags", "no-order, error, wr-api, chunk, fixed; see swiftrdma(8)" },
+	{ "qp", "library_flags", "no-order, error, wr-api, chunk, fixed, domain; see swiftrdma(8)" },
 	{ "qp", "peer_wish", "level that the peer wishes this QP to have" },
 	{ "qp", "follows", "LEVEL is in force because the peer wishes it" },
 	{ "qp", "peer_level", "level in force at the peer, as far as its module has said" },

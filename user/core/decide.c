@@ -255,11 +255,11 @@ static bool is_at_rest(const struct snap_qp *qp)
 }
 
 /*
- * The QP to move: the busiest one for which the condition is true, of several the first. *@fixed
+ * The QP to move: the busiest one for which the condition is true, of several the first. *@passed_over
  * becomes the number of those that can never move.
  */
 static int32_t find_busiest_qp(struct eval *e, const struct policy_slot *slot,
-			       const struct cond *c, uint32_t job, uint32_t *fixed)
+			       const struct cond *c, uint32_t job, uint32_t *passed_over)
 {
 	const uint32_t *first = e->s->job_first + job;
 	double most = -1, rate;
@@ -267,7 +267,7 @@ static int32_t find_busiest_qp(struct eval *e, const struct policy_slot *slot,
 	struct binding b;
 	uint32_t i;
 
-	*fixed = 0;
+	*passed_over = 0;
 	for (i = first[0]; i < first[1]; i++) {
 		qp = (int32_t)e->s->job_qps[i];
 		rate = signal_at(e->s, SIG_QP_WR_RATE, i);
@@ -281,7 +281,7 @@ static int32_t find_busiest_qp(struct eval *e, const struct policy_slot *slot,
 		if (truth_at(&e->view, c->terms, &b) != TRI_TRUE)
 			continue;
 		if (e->s->fixed[qp]) {
-			++*fixed;
+			++*passed_over;
 			continue;
 		}
 		most = rate;
@@ -334,7 +334,7 @@ static bool decide_migration(struct eval *e, struct policy_slot *slot, const str
 		forget_gone(slot, snap);
 	if (slot->n_moved == POLICY_MOVED)
 		return false;
-	qp = find_busiest_qp(e, slot, c, job, &slot->runs[d->policy].fixed);
+	qp = find_busiest_qp(e, slot, c, job, &slot->runs[d->policy].passed_over);
 	if (qp < 0)
 		return false;
 	if (!e->set->lightest_by_process) {
@@ -381,6 +381,42 @@ static bool decide_value(struct eval *e, const struct policy_slot *slot,
 	       (!slot->held[knob] && step->op == STEP_SET);
 }
 
+/*
+ * Whether new QPs of the job can be placed: not by a program that has put each of its QPs for which the
+ * condition is true in a domain of its own. *@passed_over becomes the number of these.
+ */
+static bool can_place(struct eval *e, const struct cond *c, uint32_t job, uint32_t *passed_over)
+{
+	const uint32_t *first = e->s->job_first + job;
+	uint32_t own = 0, i;
+	struct binding b;
+
+	*passed_over = 0;
+	for (i = first[0]; i < first[1]; i++) {
+		binding_of(e->s, OBJ_QP, e->s->job_qps[i], &b);
+		if (truth_at(&e->view, c->terms, &b) != TRI_TRUE)
+			continue;
+		if (!e->s->own_domain[e->s->job_qps[i]])
+			return true;
+		own++;
+	}
+	*passed_over = own;
+	return !own;
+}
+
+/* False: the step has nothing to change. */
+static bool decide_step(struct eval *e, struct policy_slot *slot, const struct step *step,
+			const struct cond *c, uint32_t job, const struct binding *b,
+			struct policy_decision *d)
+{
+	if (step->op == STEP_LIGHTEST)
+		return decide_migration(e, slot, c, job, d);
+	if (step->knob == SWIFTRDMA_KNOB_PLACE &&
+	    !can_place(e, c, job, &slot->runs[d->policy].passed_over))
+		return false;
+	return decide_value(e, slot, step, job, b, d);
+}
+
 bool decide_would_change(struct eval *e, const struct policy_slot *slot, uint32_t n, uint32_t job)
 {
 	const struct policy *p = &e->set->v[n];
@@ -416,9 +452,7 @@ void decide_act(struct eval *e, struct policy_slot *slot, uint32_t n,
 		d->knob = step->knob;
 		d->step = i;
 		d->others = others;
-		if (step->op == STEP_LIGHTEST ?
-		    !decide_migration(e, slot, c, job, d) :
-		    !decide_value(e, slot, step, job, b, d))
+		if (!decide_step(e, slot, step, c, job, b, d))
 			continue;
 		if (!slot->held[d->knob]) {
 			run->has_from[i] = d->has_old;

@@ -108,9 +108,12 @@ struct policy_run {
 	bool was_true, undo_was_true;
 	uint64_t true_since, undo_since, last;
 	uint32_t steps;
-	/* QPs that the last search for one to move passed over, since their libraries can never move them. */
-	uint32_t fixed;
-	bool fixed_told;	/* .fixed was logged */
+	/*
+	 * QPs for which the condition was true at the last act, and which that act cannot concern: their libraries can
+	 * never move them, or nothing is placed since the program has put all of them in domains of its own.
+	 */
+	uint32_t passed_over;
+	bool passed_over_logged;
 	bool has_from[POLICY_STEPS];
 	double from[POLICY_STEPS];	/* values of the knobs before the first act on each */
 	uint32_t dev, port;	/* where the state was true at the last act; or POLICY_NO_PLACE */

@@ -222,6 +222,7 @@ struct signals {
 	size_t n_looks;			/* QPs with looks into their send queues */
 	uint8_t *reported;		/* per QP: a library reports all its work */
 	uint8_t *fixed;			/* per QP: its library can never move it to another UAR */
+	uint8_t *own_domain;		/* per QP: it is in a parent domain of its program */
 	uint64_t looked;		/* ns, time of the last reading whose looks are in windows */
 };
 

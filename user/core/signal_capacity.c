@@ -42,6 +42,7 @@ void signals_free(struct signals *s)
 	}
 	free(s->reported);
 	free(s->fixed);
+	free(s->own_domain);
 	free(s->qps);
 	free(s->job_first);
 	free(s->job_qps);
@@ -102,7 +103,8 @@ static bool reserve_qps(struct signals *s, size_t want)
 	return array_grow_columns(&s->cap_qps, want, ARRAY_COLUMN(s->qps),
 				  ARRAY_COLUMN(s->job_qps), ARRAY_COLUMN(s->uar_of),
 				  ARRAY_COLUMN(s->uar_qps), ARRAY_COLUMN(s->advanced),
-				  ARRAY_COLUMN(s->reported), ARRAY_COLUMN(s->fixed));
+				  ARRAY_COLUMN(s->reported), ARRAY_COLUMN(s->fixed),
+				  ARRAY_COLUMN(s->own_domain));
 }
 
 static bool reserve_lists(struct signals *s, const struct snapshot *snap)

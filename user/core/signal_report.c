@@ -94,6 +94,7 @@ static void read_qp_reports(struct signals *s, const struct snapshot *older)
 	shift_unseen(s);
 	memset(s->reported, 0, snap->n_qps);
 	memset(s->fixed, 0, snap->n_qps);
+	memset(s->own_domain, 0, snap->n_qps);
 	for (k = 0; k < snap->n_qp_reports; k++) {
 		const struct snap_qp_report *r = &snap->qp_reports[k], *old;
 
@@ -102,6 +103,7 @@ static void read_qp_reports(struct signals *s, const struct snapshot *older)
 		if (!array_seek(snap->n_qps, i, SNAP_CMP_QP(&snap->qps[i], r)))
 			continue;
 		s->fixed[i] = !!(r->flags & SWIFTRDMA_SLOT_FIXED);
+		s->own_domain[i] = !!(r->flags & SWIFTRDMA_SLOT_DOMAIN);
 		old = older ? find_qp_report(older, r) : NULL;
 		s->unseen[NOW][k] = (uint8_t)find_unseen(s, i, &r->sum, old, older);
 		if (s->unseen[NOW][k] != UNSEEN_NONE)

@@ -120,7 +120,8 @@ static void slot_fill(struct qp *q, const struct ibv_qp *qp, const struct qp_wan
 
 	s->id.qpn = qp->qp_num;
 	s->id.type = qp->qp_type;
-	s->id.flags = q->order ? 0 : SWIFTRDMA_SLOT_NO_ORDER;
+	s->id.flags = (q->order ? 0 : SWIFTRDMA_SLOT_NO_ORDER) |
+		      (want->own_domain ? SWIFTRDMA_SLOT_DOMAIN : 0);
 	s->id.max_send_wr = want->max_send_wr;
 	s->id.created_ns = lib_clock();
 	__atomic_store_n(&s->id.generation, ++dev->generation, __ATOMIC_RELEASE);

@@ -370,6 +370,8 @@ struct swiftrdma_hist {
  * @SWIFTRDMA_SLOT_WR_API: requests are posted by ibv_wr_*
  * @SWIFTRDMA_SLOT_CHUNK: requests can be split
  * @SWIFTRDMA_SLOT_FIXED: the library that moves QPs can never move this one to another register
+ * @SWIFTRDMA_SLOT_DOMAIN: the program has put the QP in a parent domain, which says on which register
+ *	it is: the library neither places nor moves it
  */
 enum swiftrdma_slot_flags {
 	SWIFTRDMA_SLOT_DEAD	= 1 << 0,
@@ -378,6 +380,7 @@ enum swiftrdma_slot_flags {
 	SWIFTRDMA_SLOT_WR_API	= 1 << 3,
 	SWIFTRDMA_SLOT_CHUNK	= 1 << 4,
 	SWIFTRDMA_SLOT_FIXED	= 1 << 5,
+	SWIFTRDMA_SLOT_DOMAIN	= 1 << 6,
 };
 
 /**
