@@ -85,7 +85,7 @@ static void do_slot(void)
 	i = below(s.slots);
 	slot = slot_begin(&s, i, below(2) && qp ? qp->qp_num : below(300), any_number());
 	slot->post_owner.wrs = any_number();
-	slot->id.flags = below(32);
+	slot->id.flags = below(256);
 }
 
 static void do_ioctl(void)
