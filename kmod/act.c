@@ -43,7 +43,7 @@ static int check_path(const struct srdma_act_item *item, struct srdma_qp *q, con
 	return ret ?: make_qp_hw(q, why);
 }
 
-/* The override is of the QP that the application knows, whichever number @item gave. */
+/* Target the QP that the application knows, even if @item gave the number of its carrier. */
 static int find_move(const struct srdma_qp *q, struct srdma_override *o, const char **why)
 {
 	struct srdma_move_target t;

@@ -6,7 +6,7 @@
 
 /**
  * struct srdma_act_item - one item of an ACT, checked for form by netlink
- * @target: but for .job and .any_dev
+ * @target: without .job and .any_dev, which srdma_act() sets
  * @value: in the knob's unit
  * @clear: remove the override of this target
  * @has_dev: @target.dev is given

@@ -35,10 +35,9 @@
 #define QUERY_EVERY (HZ / 10)
 
 /*
- * Liveness of a QP that RDMA core lists: LEAVING where a destroy that began before the
- * hook, and so does not pass the wrapper, may be under way; UNSURE where that cannot be
- * known. Some kernels list a QP until its driver has destroyed it, others take it off the
- * list first.
+ * Liveness of a QP that RDMA core lists. LEAVING: a destroy may be under way that began before the
+ * hook and so does not pass the wrapper. UNSURE: that cannot be known. Some kernels list a QP
+ * until its driver has destroyed it, others take it off the list first.
  *
  * The usecnt of a user QP's uobject shows it: -1 while a create or destroy owns the object,
  * else the number of other calls that use it. A destroy that begins after this was read
@@ -399,7 +398,7 @@ void srdma_dev_adopt(struct srdma_dev *dev)
 	struct scan s = { .dev = dev };
 	u32 port;
 
-	smp_mb();	/* the wrappers, then what read_liveness() reads */
+	smp_mb();	/* install the wrappers before read_liveness() reads */
 	rdma_for_each_port(dev->ibdev, port) {
 		adopt_number(&s, port << 24);
 		adopt_number(&s, port << 24 | 1);
@@ -496,7 +495,7 @@ static u32 query_by_driver(struct srdma_dev *dev)
 	}
 	dev->query_at = jiffies + QUERY_EVERY;
 	WRITE_ONCE(dev->unqueried, false);
-	smp_mb();	/* then the QPs: pairs with query_later() */
+	smp_mb();	/* clear the flag before the QPs are read: pairs with query_later() */
 	srdma_for_each_qp(q, dev)
 		if (srdma_qp_unqueried(q))
 			left += query_adopted(q, &budget);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * /proc/swiftrdma, by which a process attaches and asks, and exchanges messages with the processes
- * at the other ends of its connections. It is in /proc because a device
- * node that a process holds open keeps its module loaded, while proc closes its own files
- * when the entry goes.
+ * /proc/swiftrdma, through which a process attaches, asks for a job, and exchanges messages with
+ * the processes at the other ends of its connections. It is in /proc, because an open device node
+ * keeps its module loaded, while proc closes its own files when the entry goes.
  */
 #include <linux/file.h>
 #include <linux/fs.h>
@@ -19,13 +18,13 @@
 #include "share.h"
 #include "tracker.h"
 
-/* Of a caller's structure; what this module does not know of it is read through. */
+/* Longest structure of a caller. Bytes that this module does not know have to be 0. */
 #define ARG_MAX_BYTES	PAGE_SIZE
 
 /*
- * What an ioctl reads and writes has to be in memory. The end of the module waits for
- * ioctls that are under way, and the fault on a page of a file system or of a userfaultfd of
- * the caller's lasts for as long as the caller likes.
+ * Memory that an ioctl reads or writes has to be resident: page faults are disabled. Unloading the
+ * module waits for ioctls that are under way, and a caller with a file system or a userfaultfd of
+ * its own could delay a fault for as long as it likes.
  */
 static int read_arg(void *to, size_t to_size, const void __user *from)
 {
@@ -54,7 +53,7 @@ static int write_arg(void __user *to, const void *from, size_t size)
 	return left ? -EFAULT : 0;
 }
 
-/* By name or index, with a reference. srdma_devs_sem. */
+/* The device that @a names, with a reference; NULL: there is none. srdma_devs_sem. */
 static struct srdma_dev *find_attach_dev(const struct swiftrdma_attach *a)
 {
 	struct srdma_dev *dev;
@@ -90,8 +89,8 @@ static void fds_release(struct caller_fds *g)
 }
 
 /*
- * Control is opened anew, for reading: the descriptor that the module has could be written
- * to, but for the seal.
+ * Open the control file anew, read-only. The module's own struct file is writable; only the seal
+ * would prevent the process from writing through it.
  */
 static int fds_prepare(struct caller_fds *g, struct srdma_share *s)
 {
@@ -113,7 +112,7 @@ static void fds_install(struct caller_fds *g)
 	fd_install(g->control_fd, g->control);
 }
 
-/* Before the attachment exists: a caller that cannot be told gets nothing. */
+/* Called before the attachment is inserted: a caller whose memory faults gets no attachment. */
 static int tell_caller(const struct caller_fds *g, const struct srdma_share *s,
 		       struct swiftrdma_attach *a, void __user *arg)
 {
@@ -134,7 +133,7 @@ static int check_attach(const struct swiftrdma_attach *a)
 	return 0;
 }
 
-/* The caller's reference on @dev is the share's, or put. */
+/* Takes over the caller's reference on @dev. */
 static int attach_dev(struct srdma_dev *dev, struct swiftrdma_attach *a, void __user *arg)
 {
 	struct srdma_share *s = srdma_share_new(dev, a->slots);

@@ -3,9 +3,8 @@
  * The class of a QP: which one the overrides in force (override.c) give it, and setting it
  * when the QP is connected. enforce.c changes QPs that are connected already.
  *
- * The class that the driver last took for a QP is compared with the desired one. So
- * raising, lowering and giving back are the same operation, and a failed attempt stays to
- * be done.
+ * The class that the driver last took for a QP is compared with the desired one. So raising,
+ * lowering and giving back are the same operation, and a failed attempt remains pending.
  */
 #include <linux/export.h>
 #include <linux/slab.h>
@@ -121,7 +120,7 @@ enum srdma_standing srdma_class_standing(const struct srdma_qp *q)
 	rcu_read_unlock();
 	if (!has_class(q))
 		return wanted ? judge_unaddressed(q) : SRDMA_DONE;
-	/* The class is the application's, so it is no proof that the QP has the level. */
+	/* Equal classes prove nothing if the level has no value for the QP's link. */
 	if (c.tclass == q->tclass && c.sl == q->sl)
 		return srdma_class_is_futile(q) ? SRDMA_CANNOT : SRDMA_DONE;
 	err = READ_ONCE(q->class_error);
@@ -143,7 +142,7 @@ int srdma_class_error(const struct srdma_qp *q, enum srdma_standing s)
 {
 	bool tried = has_class(q);
 
-	/* An error that is left from an earlier level says nothing of one that needs no try. */
+	/* An error of an earlier level does not apply to a level that needs no attempt. */
 	if (s == SRDMA_CANNOT && !(tried && srdma_qp_class_pending(q)))
 		return -EOPNOTSUPP;
 	return tried ? READ_ONCE(q->class_error) : 0;
@@ -195,7 +194,7 @@ const char *srdma_class_error_text(int err)
 
 /* In the modify wrapper */
 
-/* A service level that no live change could take back is not changed at connect either. */
+/* If no live change can restore the service level, do not change it at connect either. */
 static bool own_sl(const struct srdma_qp *q, const struct rdma_ah_attr *ah)
 {
 	return ah->type == RDMA_AH_ATTR_TYPE_ROCE && READ_ONCE(q->dev->provider)->roce_tclass_only;

@@ -187,9 +187,9 @@ static int read_link(struct srdma_dev *dev, const struct srdma_provider_ops *ops
 }
 
 /*
- * Read the netdev's bytes and the RDMA bytes that bypass it. If either fails, the former
- * figures stay, with their time. Where nobody has the RDMA bytes, the port has none: those of
- * the netdev alone would show a port at rest.
+ * Read the netdev's bytes and the RDMA bytes that bypass it. If either fails, the former figures
+ * stay, with their time. Without the RDMA bytes the port shows none at all: those of the netdev
+ * alone would make a busy port look idle.
  */
 static void read_bytes(struct srdma_dev *dev, const struct srdma_provider_ops *ops, u32 port,
 		       struct srdma_port_stat *st)

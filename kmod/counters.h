@@ -58,8 +58,8 @@ void srdma_ports_unwatch(struct srdma_dev *dev);
 /* Read them all. May send commands and sleep: refresh.c's work only. */
 void srdma_ports_read(struct srdma_dev *dev, const struct srdma_provider_ops *ops);
 /*
- * Figures of an existing port from the last reading. -errno of the driver; -EAGAIN: the
- * port was not read yet. Any context.
+ * Figures of an existing port from the last reading. -errno of the driver; -EAGAIN: the port was
+ * not read yet. Process context; does not sleep.
  */
 int srdma_port_stat(struct srdma_dev *dev, u32 port, struct srdma_port_stat *st);
 

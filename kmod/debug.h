@@ -41,8 +41,8 @@ bool srdma_fail(void);		/* parameter fail_alloc: true at every n-th call */
 bool srdma_never_drain(void);
 void srdma_adopt_looked(void);	/* count one number; parameter adopt_looked */
 bool srdma_no_commands(void);	/* readers may not send firmware commands now */
-u32 srdma_ends_missed(void);	/* ends of QPs that probes are said to have missed */
-u64 srdma_coarse(u64 ns);	/* the time, as a coarse clock tells it; any context */
+u32 srdma_ends_missed(void);	/* ends of QPs that count as missed by probes */
+u64 srdma_coarse(u64 ns);	/* @ns as a coarse clock would read; any context */
 bool srdma_as_representor(void);	/* physical functions count as representors */
 bool srdma_peer_loses(u8 type);	/* a message to a peer is lost, by enum srdma_peer_type */
 bool srdma_peer_wishless(void);	/* this module takes no wishes, as one that is older */

@@ -57,7 +57,7 @@ u64 srdma_seconds_since(u64 since)
 	return div_u64(ktime_get_ns() - since, NSEC_PER_SEC);
 }
 
-/* Is there a value to show? The mean of nothing is none. */
+/* Is there a value to show? A mean over nothing has none. */
 static bool has_value(const struct srdma_attr *a, const void *obj)
 {
 	return srdma_attr_known(a, obj) && (!a->per || *(const u64 *)(obj + a->per));
@@ -266,7 +266,7 @@ static void show_job_report(struct seq_file *m, const struct srdma_job_dev *jd)
 	srdma_show_columns(m, &srdma_quantile_attrs, &f);
 }
 
-/* What became of each knob that libraries in the job's processes can enforce, or have. */
+/* Figures of each knob that libraries in the job's processes can enforce, or have enforced. */
 static void show_held(struct seq_file *m, const struct srdma_job_dev *jd)
 {
 	static const struct srdma_held none;

@@ -17,9 +17,9 @@
 #include "uar.h"
 
 /*
- * The user context of a DEVX QP, which the command does not name, by its UAR page. If the
- * page is known, and the same process owns it or QPs ring it, it is the page's context: a
- * page in use is not taken away from its context. Else it is the context that the process
+ * Find the user context of a DEVX QP by its UAR page, because the command does not name the
+ * context. If the page is known, and the same process owns it or QPs ring it, return the page's
+ * context: a page in use stays with its context. Otherwise return the context that the process
  * opened last on this device.
  */
 static struct srdma_uar *context_of(struct srdma_dev *dev, const struct srdma_owner *o, u32 page)

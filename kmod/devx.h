@@ -25,11 +25,11 @@ struct srdma_devx_qp {
 #define SRDMA_NO_UAR	U32_MAX
 
 /*
- * For the provider, which sees such QPs come and go. Process context, may sleep. add(): one
- * caller at a time on a device; -EEXIST: RDMA core has made the QP, -ENOMEM, -ESHUTDOWN.
- * del(): drop the QP of this number that was made before @at (ns); a younger QP may have the
- * number by now. False: the QP of this number was made at @at, which on a coarse clock says
- * nothing, and stays. Before the provider leaves a device, it drops all such QPs.
+ * For the provider, which sees such QPs come and go. Process context, may sleep. add(): one caller
+ * at a time on a device; -EEXIST: RDMA core has made the QP, -ENOMEM, -ESHUTDOWN. del(): drop the
+ * QP of this number that was made before @at (ns); a younger QP may have the number by now. False:
+ * the QP of this number was made at @at, so a coarse clock cannot tell whether it is younger, and
+ * the QP stays. Before the provider leaves a device, it drops all such QPs.
  */
 int srdma_devx_add(struct srdma_dev *dev, const struct srdma_devx_qp *d);
 bool srdma_devx_del(struct srdma_dev *dev, u32 qpn, u64 at);

@@ -31,7 +31,7 @@ __u64 srdma_want(const struct srdma_use *u, __u64 total)
 
 	if (!held)
 		return used;
-	/* A process that was held with less than the others have may want any amount. */
+	/* A process that was held with less than the fair share may want any amount. */
 	if (u->share < u->fair && (!is_full || held >= window / BRIEF_PART))
 		return total;
 	if (held >= window / 2 && (is_full || held >= window - window / 4))
@@ -39,7 +39,7 @@ __u64 srdma_want(const struct srdma_use *u, __u64 total)
 	/* The process was held, but used little of its share: it has stopped sending since. */
 	if (!is_full)
 		return used;
-	/* Had it not waited, it would have used more, by the part of the time that it did. */
+	/* Without the waits it would have used more, in proportion to the time that it waited. */
 	part = div64_u64(held << 10, window - held);
 	return min(used + (used * part >> 10), total);
 }

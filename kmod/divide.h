@@ -46,11 +46,11 @@ struct srdma_need {
 __u64 srdma_want(const struct srdma_use *u, __u64 total);
 
 /*
- * Divide @total: a process that wants less than the others leaves them what it does not want.
- * What no process wants is divided equally, so the shares add up to @total; if each is to be at
- * least @least, to at least that. @turn selects the processes that get the units that cannot be
- * divided; a caller passes another @turn each time, so that the processes take turns. @total is
- * less than 2^53. Returns what has moved to processes that had less.
+ * Divide @total among the processes. What a process does not want goes to those that want more,
+ * and what none wants is divided equally. The shares add up to @total, or to more where each has
+ * to be at least @least. @turn selects the processes that get the units that cannot be divided; a
+ * caller passes another @turn each time, so that the processes take turns. @total is less than
+ * 2^53. Returns the sum by which shares have grown.
  */
 __u64 srdma_divide(struct srdma_need *first, __u64 total, __u64 least, __u64 turn);
 

@@ -362,7 +362,7 @@ static const struct srdma_attr slot_figure_rows[] = {
 
 const struct srdma_attr_set srdma_slot_figure_attrs = SRDMA_ATTR_SET(slot_figure_rows);
 
-/* Interpolated in the bucket in which the share @percent of all weights, @all, ends. */
+/* The @percent quantile of weights that add up to @all, interpolated within its bucket. */
 static u64 find_quantile(const struct srdma_job_report *r, u64 all, u32 percent)
 {
 	u64 rank = mul_u64_u64_div_u64(all, percent, 100) ?: 1, below = 0, floor;

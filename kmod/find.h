@@ -62,15 +62,15 @@ static inline struct srdma_qp *srdma_table_find(const struct srdma_table *t, u32
 		hlist_nulls_for_each_entry_rcu(q, n, &t->bucket[chain], node)
 			if (srdma_qp_key(q) == key)
 				return q;
-		/* The walk ended on another chain: a QP on its way was reused and moved there. */
+		/* The walk ended on another chain: a QP that it passed was reused there. */
 	} while (get_nulls_value(n) != chain);
 	return NULL;
 }
 
 /*
- * The entry of @ibqp, which is alive; NULL: there is none. Any context; RCU section, or
- * inside a wrapper. Only while the device is being retired can the entry become another
- * QP's: then srdma_qp_is(), called after the entry was read, is false.
+ * The entry of @ibqp, which is alive; NULL: there is none. Any context; RCU section, or inside a
+ * wrapper. The entry can become another QP's only while the device is being retired;
+ * srdma_qp_is(), called after the entry was read, is false then.
  */
 static inline struct srdma_qp *srdma_qp_find(struct srdma_dev *dev, const struct ib_qp *ibqp)
 {

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The way into RDMA core, and safely out again. The only file that writes
- * ib_device.ops.
+ * Puts wrappers into RDMA core's ops, and removes them safely. No other file writes ib_device.ops.
  *
- * An ib_client is told of every device, and replaces the ops that create, modify and destroy
- * QPs by wrappers (also those of user contexts and memory regions, and post_send where the
- * provider's doorbells pass through it). ops is a plain writable structure embedded in
+ * RDMA core calls this ib_client for every device. The client replaces the ops that create, modify
+ * and destroy QPs by wrappers (also those of user contexts and memory regions, and post_send where
+ * the provider's doorbells pass through it). ops is a plain writable structure embedded in
  * ib_device, which callers of verbs read without a lock.
  *
- * A thread may have read the pointer to a wrapper and not have entered it yet, be asleep in
- * the driver's op below it, or be about to return from it. The way out has a step for each:
+ * A thread may have read the pointer to a wrapper and not have entered it yet, be asleep in the
+ * driver's op below it, or be about to return from it. The removal has a step for each case:
  *
  *	restore the ops
  *	synchronize_rcu_tasks()		callers that were preempted with the pointer
@@ -19,9 +18,9 @@
  *	synchronize_rcu_tasks()		their last instructions are over
  *	free
  *
- * When a single device goes, the wrappers' code stays, so only the device's data must be
- * waited for: a wrapper finds the device under SRCU. A wrapper that is entered too late finds
- * no device, and calls what stands in ops by then.
+ * When a single device goes, the wrappers' code stays and only the device's data is freed.
+ * Wrappers look the device up under SRCU, so one SRCU grace period is enough. A wrapper that is
+ * entered later finds no device, and calls the op that is in ops by then.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -55,8 +54,8 @@ static char why[256];
 static struct ib_client client;
 
 /*
- * A device that went while another module's wrapper had replaced the wrapper of this module.
- * That wrapper still calls the one here, which finds the driver's op in this entry. Entry and
+ * A device that went while another module's wrapper had replaced the wrapper of this module. That
+ * wrapper still calls this module's wrapper, which finds the driver's op in this entry. Entry and
  * module then stay for good. Added under arm_lock or RDMA core's locks, never removed.
  */
 struct srdma_orphan {
@@ -89,9 +88,9 @@ static __always_inline void leave_wrapper(int idx)
 }
 
 /*
- * The op that a wrapper calls if it is entered after its device was dropped: what stands in
- * ops, which are restored before the device is dropped. On an orphan ops lead back to the
- * wrapper, so there it is the driver's own op.
+ * The op that a wrapper calls if it is entered after its device was dropped. ops are restored
+ * before that, so it is the op that is there now. On an orphan, ops lead back to the wrapper, so
+ * it is the saved op of the driver.
  */
 static noinline void *late_op_at(struct ib_device *ibdev, size_t offset, void **now)
 {
@@ -108,10 +107,7 @@ static noinline void *late_op_at(struct ib_device *ibdev, size_t offset, void **
 	((typeof((ibdev)->ops.op))late_op_at(ibdev,			\
 		offsetof(struct srdma_orig_ops, op), (void **)&(ibdev)->ops.op))
 
-/*
- * The body of a wrapper of @op: track_@op() while the device is tracked, else what stands in
- * ops by now.
- */
+/* The body of a wrapper of @op: track_@op() while the device is tracked, else late_op(). */
 #define run_wrapper(ibdev, op, ...)					\
 ({									\
 	struct ib_device *ibdev_ = (ibdev);				\
@@ -664,7 +660,7 @@ int srdma_hook_init(void)
 	return 0;
 }
 
-/* Called only when disarmed, or from an init that failed. */
+/* The module's reference to itself delays the exit until a disarm, unless rmmod is forced. */
 void srdma_hook_exit(void)
 {
 	if (srdma_armed)

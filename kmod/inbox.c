@@ -2,9 +2,10 @@
 /*
  * Inboxes: where messages from the other ends of a process's connections wait for the process.
  *
- * A message comes in where the connection manager's messages are handled, so it waits for
- * nothing: the attachment is found under RCU, and a full inbox drops it. The memory of an inbox is
- * a fixed number of messages, made when the process begins to listen, and charged to it.
+ * The work that delivers a message also handles the connection manager's messages, so a delivery
+ * waits for nothing: the attachment is found under RCU, and a full inbox drops it. The memory of
+ * an inbox is a fixed number of messages, made when the process begins to listen, and charged to
+ * it.
  */
 #include <linux/err.h>
 #include <linux/eventfd.h>
@@ -16,7 +17,7 @@
 #include "inbox.h"
 #include "share.h"
 
-/* Ids that are remembered. A sender tries a message for 1 s; more come in only from many peers. */
+/* Remembered ids. A sender repeats a message for 1 s; only many peers send more in that time. */
 #define IDS	256
 
 struct message {
@@ -179,7 +180,7 @@ void srdma_inbox_give_back(const struct srdma_dev *dev, const struct swiftrdma_h
 	rcu_read_unlock();
 }
 
-/* The ring's places are numbers modulo 2^32, which its length has to divide. */
+/* Places in the ring are counted modulo 2^32, so the ring's length has to divide 2^32. */
 static_assert(!(SWIFTRDMA_INBOX_MESSAGES & (SWIFTRDMA_INBOX_MESSAGES - 1)));
 
 static struct srdma_inbox *inbox_new(struct eventfd_ctx *event)
@@ -193,7 +194,7 @@ static struct srdma_inbox *inbox_new(struct eventfd_ctx *event)
 	return inbox;
 }
 
-/* Makes the inbox, or gives it another eventfd. On success the reference on @event is its own. */
+/* Makes the inbox, or gives it another eventfd. On success the inbox takes over @event. */
 static int listen_by(struct srdma_share *s, struct eventfd_ctx *event)
 {
 	struct srdma_inbox *inbox = rcu_dereference_protected(s->inbox,
@@ -210,7 +211,7 @@ static int listen_by(struct srdma_share *s, struct eventfd_ctx *event)
 	spin_lock(&inbox->lock);
 	was = inbox->event;
 	inbox->event = event;
-	/* What has come before the change wakes by the new one, too. */
+	/* Messages that came before the change signal the new eventfd, too. */
 	if (inbox->n)
 		srdma_eventfd_signal(event);
 	spin_unlock(&inbox->lock);

@@ -40,7 +40,7 @@ struct srdma_job_walk {
 static void reassign_work(struct work_struct *work);
 static DECLARE_WORK(reassign, reassign_work);
 
-/* What processes cause by asking takes this part of a CPU's time at most. */
+/* Passes that processes cause by asking take at most 1/ASKED_PART of a CPU's time. */
 #define ASKED_PART	32
 #define ASKED_TIME	(HZ / 20)	/* between two passes, at least */
 
@@ -596,9 +596,9 @@ static u64 knob_or_none(const struct srdma_job_dev *jd, int share_knob)
 }
 
 /*
- * Doorbells and work requests are summed over the former members at one moment, plus each
- * member of that moment, counted when it is visited, or when it leaves before its visit. So
- * a sum is never less than an earlier one.
+ * A sum of doorbells and work requests begins with the sum of the former members. Each member of
+ * that moment is added when it is visited, or when it leaves before its visit. So a sum is never
+ * less than an earlier one.
  */
 void srdma_job_stat(struct srdma_job_dev *jd, struct srdma_job_stat *st)
 {

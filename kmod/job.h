@@ -93,7 +93,7 @@ struct srdma_job_knob {
 
 /**
  * struct srdma_job_dev - a job on one device
- * @ref: one of srdma_dev.jobs, one per QP and per admission under way
+ * @ref: one of srdma_dev.jobs, one per QP, admission under way and attachment
  * @rcu: frees it
  * @job: reference
  * @dev: reference
@@ -103,8 +103,9 @@ struct srdma_job_knob {
  * @walks: struct srdma_job_walk of each walk under way
  * @sum: doorbells and work requests, while srdma_job_stat() adds them up. It starts with
  *	the members that have left.
- * @round: a member whose SRDMA_QP_SUMMED equals this needs no adding to @sum: it was added,
- *	or came later. Flipped when a sum begins; between sums all members equal it.
+ * @round: a member whose SRDMA_QP_SUMMED equals @round is not added to @sum: it was added already,
+ *	or joined after the sum began. A sum begins by flipping @round; between sums the bits of
+ *	all members equal it.
  * @n_qps: members, and admissions under way
  * @created: QPs that became the job's
  * @destroyed: of these, those that were destroyed as members
@@ -112,8 +113,8 @@ struct srdma_job_knob {
  * @rejected: refused by admission
  * @creates: QPs that its processes created; @created also counts QPs that were moved to
  *	the job or adopted
- * @doorbells: of former members; modulo 2^64, because the count that a member brought along
- *	is subtracted here
+ * @doorbells: of former members, modulo 2^64: when a QP moves here from another job, its count
+ *	until then is subtracted here
  * @wrs: the same
  * @max_qps: limit in force
  * @create_rate: limit in force, 1/s
@@ -227,11 +228,11 @@ void srdma_job_unadmit(struct srdma_job_dev *jd);
 
 /* Make an admitted QP, which is in the table, a member of its job. */
 void srdma_job_join(struct srdma_qp *q);
-/* Have a work match every QP against rules and leases again. Any context. */
+/* Queue a work that matches every QP against rules and leases again. Any context. */
 void srdma_job_recheck(void);
 /*
- * The same of the rules, where a process has asked for another job: soon, but not more often
- * than a bound on the time that it takes allows.
+ * Queue a work that matches every QP against the rules again, because a process has asked for
+ * another job. The work runs soon, but takes a bounded part of a CPU's time.
  */
 void srdma_job_asked(void);
 /* Admission of a QP that exists already: never refused. */
@@ -261,8 +262,8 @@ static inline void srdma_job_charge(struct srdma_qp *q, u64 began, bool modify)
 }
 
 /*
- * The job that a new QP of this owner would get, with a reference; and the generation of
- * the rules that say so. Any context.
+ * The job that a new QP of this owner would get, with a reference; in *@gen the generation of the
+ * rules that assign it. Process context; takes spinlocks only.
  */
 struct srdma_job_dev *srdma_job_dev_of(struct srdma_dev *dev, struct srdma_owner *o, u32 *gen);
 void srdma_job_dev_put(struct srdma_job_dev *jd);
@@ -270,9 +271,9 @@ void srdma_job_dev_put(struct srdma_job_dev *jd);
 void srdma_job_stat(struct srdma_job_dev *jd, struct srdma_job_stat *st);
 
 /*
- * A visit to every member, with @jd's lock held: it must not sleep. Members that come
- * meanwhile may be left out. The lock is released every few members, because creating
- * and destroying a QP waits for it. May sleep; the caller holds @jd.
+ * Call @visit for every member. @visit runs under @jd's lock and must not sleep. Members that come
+ * meanwhile may be left out. The walk releases the lock every few members, because creating and
+ * destroying a QP waits for it. May sleep; the caller has a reference on @jd.
  */
 void srdma_job_walk(struct srdma_job_dev *jd, void (*visit)(struct srdma_qp *q, void *arg),
 		    void *arg);

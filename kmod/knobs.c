@@ -15,9 +15,9 @@
 
 /* Shortest window that judge_needs() evaluates. */
 #define WINDOW_MIN	(5 * NSEC_PER_MSEC)
-/* Bits that no NIC sends in a ns; report.c has the same bound, but on the process's whole life. */
+/* More bits than any NIC sends in a ns; report.c bounds the whole life of a process by the same. */
 #define USE_PER_NS_MAX	8192
-/* Looks take this part of a CPU's time at most: with very many processes there are fewer. */
+/* Looks take at most 1/LOOK_PART of a CPU's time: with very many processes there are fewer. */
 #define LOOK_PART	8
 
 static void look_work(struct work_struct *work);
@@ -102,7 +102,7 @@ static u64 count_uses(const struct srdma_share *s, int share_knob)
 	}
 }
 
-/* The process has to answer what its block says now about the knob. Its report was just read. */
+/* Record which change the process has to answer. The caller has just read the report. */
 static void expect_answer(struct srdma_share *s, int share_knob)
 {
 	s->knob[share_knob].asked = job_block(s)->changes;
@@ -183,9 +183,9 @@ static u64 per_second(u64 n, u64 window)
 }
 
 /*
- * What the process used of its share. How much of its credits it used between two looks is not
- * known. A process that never had to wait is taken for one that did not use a quarter of
- * them, unless as many are outstanding now.
+ * What the process used of its share. The use of credits between two looks is not known, so a
+ * process that never had to wait counts as having used three quarters of its credits, or as many
+ * as are outstanding now if those are more.
  */
 static u64 read_use(const struct srdma_share *s, int share_knob, u64 window, bool held)
 {
@@ -248,7 +248,7 @@ struct look_result {
 	bool any, moved;
 };
 
-/* Divide what the job of @s has, unless this look has done that at another process of it. */
+/* Divide the knobs of the job of @s, unless this look did so at another of its processes. */
 static void look_at_job(struct srdma_share *s, void *arg)
 {
 	struct look_result *found = arg;
@@ -296,7 +296,7 @@ static u32 find_changed(const struct srdma_job_dev *jd, const struct srdma_job_k
 	return changed;
 }
 
-/* What the processes need of these knobs is not known yet. */
+/* Reset the needs of all processes for these knobs: they are not known yet. */
 static void forget_needs(struct srdma_job_dev *jd, u32 knobs)
 {
 	struct srdma_share *s;
@@ -309,8 +309,8 @@ static void forget_needs(struct srdma_job_dev *jd, u32 knobs)
 }
 
 /*
- * The controls have the new values. Read the reports, so that what a process posts from now on
- * tells whether it obeys, and what it needs of the knobs in @begun.
+ * The control files have the new values. Read the reports, so that later posts of a process show
+ * whether it obeys, and how much it needs of the knobs in @begun.
  */
 static void begin_answers(struct srdma_job_dev *jd, u32 changed, u32 begun)
 {
@@ -423,7 +423,7 @@ void srdma_knobs_count(const struct srdma_job_dev *jd, int share_knob, u32 *able
 	}
 }
 
-/* Has the library seen the last change of the knob, or does it have the value of now? */
+/* Has the library seen the last change of the knob, or does it have the current value? */
 static bool has_answered(const struct srdma_share *s, int share_knob)
 {
 	const struct swiftrdma_report *r = s->report.map;
@@ -443,7 +443,7 @@ static enum srdma_knob_answer read_answer(struct srdma_share *s, int share_knob)
 	obeys = state == SWIFTRDMA_KNOB_STATE_IN_FORCE;
 	if (wanted ? obeys && has_answered(s, share_knob) : !obeys)
 		return SRDMA_KNOB_OBEYS;
-	/* A process that did nothing since that the knob acts on obeys: see count_uses(). */
+	/* A process obeys if it has made no call since that the knob acts on. */
 	srdma_report_read(s);
 	return count_uses(s, share_knob) == s->knob[share_knob].asked_uses ? SRDMA_KNOB_OBEYS :
 								   SRDMA_KNOB_WAITS;

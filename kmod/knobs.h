@@ -13,16 +13,16 @@ struct pid;
 struct srdma_share;
 
 /*
- * @share_knob below is an enum swiftrdma_share_knob, which srdma_share_knob_of() tells of an
- * enum swiftrdma_knob.
+ * @share_knob below is an enum swiftrdma_share_knob; srdma_share_knob_of() translates an enum
+ * swiftrdma_knob to it.
  */
 
 /* Does the device itself enforce this knob? Then libraries do not. */
 bool srdma_knob_is_dev(const struct srdma_dev *dev, int share_knob);
 
 /*
- * @to, an element for each knob of libraries, is in force for the job from now on. Writes to
- * memory only. srdma_ctl_lock; takes srdma_share_lock.
+ * Put @to, which has an element for each knob of libraries, in force for the job. Writes to memory
+ * only, and does not wait for the processes. srdma_ctl_lock; takes srdma_share_lock.
  */
 void srdma_knobs_set(struct srdma_job_dev *jd, const struct srdma_job_knob *to);
 
@@ -41,15 +41,20 @@ enum srdma_knob_answer {
  * srdma_share_lock.
  */
 void srdma_knobs_ask(struct srdma_job_dev *jd, int share_knob);
-/* What that was of a process, while the lock was held. Does not sleep. */
+/*
+ * What srdma_knobs_ask() found for a process. The caller has held the lock since. Does not sleep.
+ */
 enum srdma_knob_answer srdma_knob_answer(const struct srdma_job_dev *jd, const struct pid *pid,
 					 int share_knob);
-/* How many processes of the job can enforce the knob, and how many of them do. The same. */
+/* How many processes of the job can enforce the knob, and how many do. srdma_share_lock. */
 void srdma_knobs_count(const struct srdma_job_dev *jd, int share_knob, u32 *able, u32 *in_force);
 
 /* What the library in the process says of the knob, enum swiftrdma_knob_state. srdma_share_lock. */
 u32 srdma_knob_state(const struct srdma_share *s, int share_knob);
-/* Raise the change counter of the job's block: the process looks at control again. The same. */
+/*
+ * Raise the change counter of the job's block, so that the process reads its control file again.
+ * srdma_share_lock.
+ */
 void srdma_knobs_touch(struct srdma_share *s);
 
 /* report.c, under srdma_share_lock: the process has joined its job; it has left its job. */

@@ -38,7 +38,7 @@ struct srdma_act_lease {
 	const char *origin;
 };
 
-/* The origin of the leases of this host's agent, which has one while a peer wishes something. */
+/* The origin of this host's agent, which holds a lease while a peer has a wish. */
 #define SRDMA_AGENT	"agent"
 /* Has the agent a lease? Any context. */
 bool srdma_agent_is_there(void);
@@ -58,8 +58,8 @@ struct srdma_lease *srdma_lease_new(const struct srdma_act_lease *ask);
 void srdma_lease_renew(struct srdma_lease *l, u32 ttl_ms);
 void srdma_lease_end(struct srdma_lease *l);
 /*
- * Put @o into the lease, in place of its override of the same target. @clear: remove that
- * override only. The caller's reference on @o is the lease's, or dropped.
+ * Put @o into the lease, in place of its override of the same target. @clear: remove that override
+ * only. Takes over the caller's reference on @o.
  */
 void srdma_lease_set(struct srdma_lease *l, struct srdma_override *o, bool clear);
 bool srdma_leases_full(void);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The steps in which a device or a QP comes and goes, for hook.c, adopt.c and devx.c:
- * through the objects of tracker.c, the provider, the job and the notifiers, in order.
+ * The steps in which a device or a QP comes and goes, for hook.c, adopt.c and devx.c. Each step
+ * calls the tracker, the provider, the job and the notifiers in the required order.
  */
 #include <linux/slab.h>
 
@@ -287,12 +287,11 @@ void srdma_qp_publish(struct srdma_qp *q, struct ib_qp_init_attr *attr, struct i
 }
 
 /*
- * Take the QP out of the table before the driver destroys it: its number may be another
- * QP's as soon as it has. Waits for a live change to give way. NULL: the QP is not in the
- * table.
+ * Take the QP out of the table before the driver destroys it: after that, its number may be
+ * another QP's. Waits for a live change to give way. NULL: the QP is not in the table.
  *
- * While the adoption scan runs, @left keeps it from adopting a QP that is about to vanish,
- * which RDMA core may list until then.
+ * While the adoption scan runs, @left keeps it from adopting this QP, which RDMA core may list
+ * until it is destroyed.
  */
 struct srdma_qp *srdma_qp_leave(struct srdma_dev *dev, struct ib_qp *ibqp)
 {

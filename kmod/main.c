@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * swiftrdma: contention of a shared RDMA NIC, seen and steered.
+ * swiftrdma: observes and controls the contention of a shared RDMA NIC.
  *
  * Signals pass hook -> tracker -> counters -> netlink. Actions pass netlink -> lease ->
  * enforce -> provider. Exit undoes what init does, in reverse order. Init installs the hook

@@ -61,7 +61,7 @@ static struct srdma_share_slot *find_slot(struct srdma_share *s, const struct sr
 	return NULL;
 }
 
-/* The attachment of the QP's process, its report as of now; NULL: there is none. */
+/* The attachment of the QP's process, after its report was read; NULL: there is none. */
 static struct srdma_share *find_share(const struct srdma_qp *q)
 {
 	struct srdma_share *s = q->owner ? srdma_share_find(q->dev, q->owner->pid) : NULL;
@@ -105,8 +105,8 @@ int srdma_moves_find(const struct srdma_qp *q, struct srdma_move_target *t, cons
 /* Blocks */
 
 /*
- * Another QP has the slot: clear both copies, so that a reader finds no knob of the QP before. Then
- * the block is the new QP's.
+ * Another QP has the slot: clear both copies, so that a reader finds no knob of the former QP.
+ * Then give the block to the new QP.
  */
 static void claim_block(struct swiftrdma_block *b, const struct srdma_share_slot *is)
 {
@@ -149,7 +149,7 @@ static bool is_same(const struct srdma_move_knob *a, const struct srdma_move_kno
 	return a->from == b->from && a->until == b->until && a->lease == b->lease;
 }
 
-/* Write the blocks of the process whose knobs are other ones than before. */
+/* Write those blocks of the process whose knobs have changed. */
 static void write_changed_blocks(struct srdma_share *s)
 {
 	bool changed = false;

@@ -18,8 +18,8 @@ struct srdma_qp;
  * struct srdma_move_target - the QP that an override moves
  * @qpn: as the application knows it
  * @serial: of the same
- * @from: the QP that carried its requests, or was taken for it, when the override was made: the
- *	number names one UAR, so a move away from it takes place once
+ * @from: number of the QP that the action named. The number stands for one UAR, so the library
+ *	moves away from it only once
  */
 struct srdma_move_target {
 	u32 qpn;
@@ -34,10 +34,10 @@ struct srdma_move_target {
 int srdma_moves_find(const struct srdma_qp *q, struct srdma_move_target *t, const char **why);
 
 /*
- * Between begin and end each override of the knob is offered, the strongest first, @q being the QP
- * of the application. The first one of a QP holds, unless a later one is about the QP that carries
- * the requests now. True: it holds so far. end writes what has changed into the controls.
- * srdma_ctl_lock; takes srdma_share_lock.
+ * Call begin(), then offer() for each override of the knob, the strongest first, then end(). @q is
+ * the QP as the application knows it. The first override of a QP wins, unless a later one names
+ * the QP that carries the requests now. True: the override wins so far. end() writes the changes
+ * into the control files. srdma_ctl_lock; takes srdma_share_lock.
  */
 void srdma_moves_begin(void);
 bool srdma_moves_offer(const struct srdma_qp *q, u32 from, u64 lease, u64 until);
@@ -46,8 +46,8 @@ void srdma_moves_end(void);
 void srdma_moves_renewed(u64 lease, u64 until);
 
 /*
- * What became of the knob of @q, the QP of the application. *@error is 0 or -errno. May sleep;
- * takes srdma_share_lock.
+ * The standing of the knob of @q, the QP as the application knows it. *@error is 0 or -errno. May
+ * sleep; takes srdma_share_lock.
  */
 enum srdma_standing srdma_moves_standing(const struct srdma_qp *q, int *error);
 

@@ -52,7 +52,7 @@ void srdma_mr_ask(struct srdma_dev *dev, const struct srdma_provider_ops *ops);
 /* Can the device's provider query mappings? */
 bool srdma_mr_askable(const struct srdma_dev *dev);
 
-/* Does this owner count? RCU section. */
+/* Should the sum include this owner? RCU section. */
 typedef bool srdma_owner_match(struct srdma_owner *owner, const void *arg);
 /* Sum over the owners that @match accepts; NULL: over all. May sleep. */
 void srdma_mr_sum(struct srdma_dev *dev, srdma_owner_match *match, const void *arg,

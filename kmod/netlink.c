@@ -10,9 +10,8 @@
 static struct netlink_range_validation qpn_range = { .max = 0xffffff };
 
 /*
- * The filters of each command that reads. All arrays have one length, so that the table
- * of attributes that came can be looked at without knowing the command; strict validation
- * refuses what is not listed.
+ * The filters of each command that reads. All arrays have one length, so that code can index the
+ * table of attributes without knowing the command; strict validation refuses what is not listed.
  */
 #define FILTER_MAX	SWIFTRDMA_A_OUTSTANDING
 #define FILTERS(name)	static const struct nla_policy name[FILTER_MAX + 1]

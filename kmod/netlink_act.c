@@ -208,7 +208,7 @@ static int check_readings(const struct nlattr *decision, struct netlink_ext_ack 
 	return 0;
 }
 
-/* The attributes are kept as they came. Their number is bounded, so their size is. */
+/* Keep the attributes as they came. Their number is bounded, and so is their size. */
 static int parse_decision(struct srdma_act_item *item, const struct nlattr *nest,
 			  struct netlink_ext_ack *extack)
 {

@@ -426,7 +426,7 @@ static int dump_levels(struct srdma_dump *d)
 	return 0;
 }
 
-/* ACTION_GET: overrides, and QPs that do not have what is wanted of them */
+/* ACTION_GET: overrides, and QPs that do not have what an override wants */
 
 static int dump_lease(struct srdma_dump *d, const struct srdma_lease *l)
 {

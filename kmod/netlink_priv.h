@@ -176,7 +176,7 @@ struct srdma_dev *srdma_filter_dev(const struct srdma_filter *f,
  * struct srdma_dump - a dump under way
  * @skb: the buffer that is being filled
  * @cb: netlink's state of the dump
- * @who: the reader, with references
+ * @who: the reader, with a reference on its pid namespace; the socket holds @who.net
  * @f: filters
  * @parsed: @f is parsed and figures are refreshed; done at the first message, because an
  *	error has its text there
@@ -289,8 +289,8 @@ void srdma_put_owner(struct srdma_msg *m, int type, const struct srdma_owner *o,
 void srdma_fill_qp(struct srdma_msg *m, const struct srdma_qp *q,
 		   const struct srdma_reader *who, u64 now);
 /*
- * A job with its rules from number *@rule on. False: not all of it fits, and *@rule is the
- * first that does not; what is there is whole, if that moved.
+ * A job with its rules from number *@rule on. False: not all of it fits, and *@rule is the first
+ * rule that does not. If *@rule has moved, the message is valid without the rules that are left.
  */
 bool srdma_fill_job(struct srdma_msg *m, const struct srdma_job *job,
 		    const struct srdma_reader *who, unsigned long *rule);

@@ -65,7 +65,7 @@ static void fill_held(struct srdma_msg *m, const struct srdma_job_dev *jd, u32 k
 	srdma_nest_end(m, nest);
 }
 
-/* Of the objectives that are granted to processes of the job; 0: none is. */
+/* The smallest objective that is granted to a process of the job; 0: none is. */
 static u64 strictest_slo(const struct srdma_job_report *r)
 {
 	const struct srdma_share *s;
@@ -105,7 +105,7 @@ static void fill_job_report(struct srdma_msg *m, const struct srdma_job_dev *jd)
 	srdma_nest_end(m, nest);
 }
 
-/* WRs that were posted and of which nothing was heard. False: this cannot be known. */
+/* WRs that were posted and neither completed nor dropped. False: this cannot be known. */
 static bool count_outstanding(const struct srdma_share_slot *slot, u64 *n)
 {
 	u64 over = slot->sum.done + slot->sum.dropped;
@@ -146,7 +146,7 @@ static int dump_job_reports(struct srdma_dump *d, struct srdma_dev *dev)
 		if (!jd->report)
 			continue;
 		if (jd->report->stamp < d->f.since) {
-			d->count++;	/* not written, but there */
+			d->count++;	/* unchanged: counted, but not written */
 			continue;
 		}
 		srdma_dump_msg(&m, d);
@@ -158,7 +158,7 @@ static int dump_job_reports(struct srdma_dump *d, struct srdma_dev *dev)
 	return 0;
 }
 
-/* Is the QP still there that the slot was of? */
+/* Does the slot's QP still exist? */
 static bool is_alive(const struct srdma_share *s, const struct srdma_share_slot *slot)
 {
 	struct srdma_qp *q = slot->serial ? srdma_qp_get_by_key(s->dev, slot->qpn) : NULL;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The module's one notifier: lower floors call here what upper floors have registered, without
- * naming them.
+ * The module's notifier: lower layers call the functions that upper layers have registered, and so
+ * do not depend on them.
  */
 #include <linux/bug.h>
 #include <linux/export.h>

@@ -15,11 +15,11 @@ struct srdma_qp;
 struct srdma_tally;
 
 /**
- * struct srdma_notifier - functions of an upper floor that a lower one calls
+ * struct srdma_notifier - functions that an upper layer registers and a lower one calls
  * @dev_added: a device is in srdma_devs. srdma_devs_sem is held for writing.
  * @dev_renamed: srdma_dev.name has changed. srdma_devs_sem is held for writing.
- * @dev_removed: a device has left srdma_devs; its QPs are still there. No lock is held
- *	but RDMA core's client locks.
+ * @dev_removed: a device has left srdma_devs; its QPs are still there. No lock is held but RDMA
+ *	core's client locks, and arm_lock at a disarm.
  * @context_closed: a user context of a device was closed. In the application's call, or in
  *	its exit. No lock is held.
  * @qp_created: a QP is in the table and a member of its job. In the application's
@@ -29,7 +29,8 @@ struct srdma_tally;
  *	application's destroy_qp, or where a QP is found to have gone. No spinlock is held;
  *	srdma_dev.adopt_lock may be, srdma_qp_lock() of another QP, and where the device or
  *	its provider goes srdma_dev.provider_lock and RDMA core's client locks.
- * @qp_released: the last reference to a QP was dropped. Any context.
+ * @qp_released: the last reference to a QP was dropped. Process context, also in RCU sections, so
+ *	the function must not sleep.
  * @mr_registered: the calling process has registered memory of its own for a device. No lock
  *	is held.
  * @jobs_rechecked: every QP is about to be matched against the rules again.
@@ -39,13 +40,13 @@ struct srdma_tally;
  * @job_removed: a job is about to go. srdma_devs_sem (reading) and srdma_ctl_lock are held.
  * @lease_ended: a lease is about to go, because its time is over or on request.
  *	srdma_devs_sem (reading) and srdma_ctl_lock are held.
- * @action_done: how the target of an item of a batch stands now. In a work, without a lock.
+ * @action_done: the result of an item of a batch. In a work, without a lock.
  * @levels_changed: the level in force may have changed of any QP, or a QP with a level was
  *	connected. In a work, or in the application's modify inside srdma_qp_lock().
  * @congested: doorbells of a device were congested; its UARs that were busy then, the
  *	busiest first, held by the caller. In a work of the provider, without a lock.
  *
- * All are called in process context and may sleep, but for @qp_released. NULL: not called.
+ * All are called in process context, and all but @qp_released may sleep. NULL: not called.
  * Notifiers are called in the order in which they were registered. The structure has no other
  * members, so srdma_notify_register() copies it as an array.
  */

@@ -133,7 +133,7 @@ static u32 *word_of(const struct srdma_override *o, struct srdma_qp *q)
 	return hw ? &hw->path[part].want : NULL;
 }
 
-/* The word without its epoch bit is what readers see: only a change of that is a change. */
+/* Readers ignore the epoch bit, so only a change of the other bits touches the QP. */
 static void write_word(struct srdma_qp *q, u32 *word, u32 to)
 {
 	u32 was = *word;

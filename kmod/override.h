@@ -51,7 +51,7 @@ static inline void srdma_decision_put(struct srdma_decision *d)
  */
 
 /**
- * struct srdma_target - what an override is of
+ * struct srdma_target - what an override applies to
  * @knob: enum swiftrdma_knob
  * @any_dev: the job on every device
  * @job: with a reference, or NULL: a QP
@@ -97,11 +97,10 @@ struct srdma_override {
 void srdma_override_init(void);
 
 /*
- * Work out what is in force: the overrides, the jobs or the devices have changed.
- * srdma_ctl_lock.
+ * Work out what is in force: the overrides, the jobs or the devices have changed. srdma_ctl_lock.
  */
 void srdma_override_recompute(void);
-/* A lease lasts longer: so do the knobs that it holds in processes. srdma_ctl_lock. */
+/* A lease was renewed: extend the knobs that it has in force in processes. srdma_ctl_lock. */
 void srdma_override_renewed(const struct srdma_lease *l);
 /*
  * Take the override out of its lease, with the lease's reference. A QP's override stays in
@@ -129,9 +128,9 @@ int srdma_qp_level(const struct srdma_qp *q);
 int srdma_qp_local_level(const struct srdma_qp *q);
 
 /*
- * An entry of the level table. A DSCP or SL that it does not have stays as the application
- * asked for. A level with neither was never set, and no level in force is such a one. get:
- * any context. set: validated by the caller; takes srdma_ctl_lock.
+ * An entry of the level table. A QP keeps its application's DSCP or SL if the level has none. A
+ * level with neither was never set, and ACT refuses such a level. get: any context. set: validated
+ * by the caller; takes srdma_ctl_lock.
  */
 struct srdma_level {
 	bool has_dscp, has_sl;

@@ -109,7 +109,7 @@ static struct srdma_owner *owner_alloc(size_t path_len)
 		return NULL;
 	kref_init(&o->ref);
 	spin_lock_init(&o->lock);
-	/* No rules were ever of this generation, so the first look is real. */
+	/* Generations begin at 1, so the first match searches the rules. */
 	o->rules_gen = 0;
 	return o;
 }

@@ -16,8 +16,8 @@ struct srdma_rule;
 
 /**
  * struct srdma_owner - the process or kernel user that created QPs, shared by all of them
- * @ref: one per UAR, per thread on a UAR page, per owner of memory regions on a device
- *	(mr.c), and per QP that has SRDMA_QP_UAR_OWNER clear
+ * @ref: one per UAR, per thread on a UAR page, per owner of memory regions on a device (mr.c), per
+ *	attachment (share.c), and per QP that has SRDMA_QP_UAR_OWNER clear
  * @rcu: frees it, so that an RCU reader of a QP may follow qp->owner
  * @node: in the owner table, under its lock
  * @pid: the process, with a reference; NULL: a kernel user
@@ -26,8 +26,7 @@ struct srdma_rule;
  * @uid: effective
  * @comm: of the group leader; of a kernel user, its name as far as it fits
  * @exe: basename of the executable; kernel users: their name
- * @lock: serializes writers of @rule and @rules_gen; taken inside
- *	srdma_job_dev.lock and srdma_dev.mr_lock, takes nothing
+ * @lock: serializes writers of @rule and @rules_gen; a leaf, taken inside srdma_job_dev.lock
  * @rule: the rule that matched under @rules_gen, NULL: unassigned. RCU.
  * @rules_gen: srdma_rules_gen_of() when @rule was found; stored after @rule, so a reader
  *	that reads this first gets that rule or a younger one
@@ -64,7 +63,7 @@ static inline struct srdma_owner *srdma_owner_current(void)
 }
 
 struct srdma_owner *srdma_owner_kernel(const char *name);
-/* Is @o, which the caller holds, the owner of the calling process? Takes no search. */
+/* Is @o, which the caller holds, the owner of the calling process? Does not search the table. */
 bool srdma_owner_is_current(const struct srdma_owner *o);
 
 void srdma_owner_put(struct srdma_owner *o);
@@ -78,7 +77,7 @@ static inline bool srdma_owner_is_kernel(const struct srdma_owner *o)
 	return !o->pid;
 }
 
-/* The wish of process @pid has changed: the rules are to be asked anew for its owners. */
+/* The wish of process @pid has changed: invalidate the cached match of each of its owners. */
 void srdma_owners_asked(struct pid *pid);
 
 u32 srdma_owner_count(void);

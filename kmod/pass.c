@@ -8,7 +8,7 @@
 /* Unbound: passes of as many devices as there are run side by side. */
 static struct workqueue_struct *wq;
 
-/* True while the hook is being removed, and once it is: see srdma_giving_back(). */
+/* True while the hook is being removed, and afterwards: see srdma_giving_back(). */
 bool srdma_suspended;
 EXPORT_SYMBOL_GPL(srdma_suspended);
 

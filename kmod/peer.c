@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The channel between the two ends of a connection: who asks, who answers, and what is believed.
+ * The channel between the two ends of a connection: questions, answers, and which messages count.
  *
  *	A				B
  *	HELLO	A's nonce	-->
@@ -9,13 +9,13 @@
  *		<--	ANSWER	both, and the class of B's QP
  *
  * QP 1 takes a Q_Key that everybody knows, so the source of a packet proves little. A message
- * counts only if it is for a QP that is connected to the QP that it names as its sender, and
- * if the packet's source is the address that this QP is connected to. Each end sends to the
- * address of its own QP, never to where a message came from, and believes nothing before the
- * other end has repeated a random number that was sent there. So one who does not receive
- * what is sent to the peer's address, and does not guess 64 bits, learns nothing and is not
- * believed. One who receives the packets to that address could as well answer for the
- * connection itself, which has no other protection either.
+ * counts only if it is for a QP that is connected to the QP that it names as its sender, and if
+ * the packet's source is the address that this QP is connected to. Each end sends to the address
+ * of its own QP, never to where a message came from, and believes nothing before the other end has
+ * repeated a random number that was sent there. So a sender that does not receive the packets to
+ * the peer's address, and does not guess 64 bits, learns nothing and is not believed. A sender
+ * that receives them could also forge packets of the connection itself, which has no other
+ * protection.
  *
  * B keeps nothing between WELCOME and ASK: its nonce is a keyed hash of A's nonce
  * and address. Wishes (peer_wish.c) begin with the same HELLO and WELCOME, and so do messages of
@@ -77,7 +77,7 @@ static void fill_class(struct srdma_peer_msg *msg, const struct srdma_qp *q)
 	msg->flags = cpu_to_be32(flags);
 }
 
-/* The path of the QP that @msg is for, and of a question its class in @reply. */
+/* Copy the path of the QP that @msg is for, and, if @msg is an ASK, its class into @reply. */
 static int find_end(struct srdma_peer_port *port, const struct srdma_peer_source *from,
 		    const struct srdma_peer_msg *msg, struct srdma_peer_path *path,
 		    struct srdma_peer_msg *reply)
@@ -163,7 +163,7 @@ static bool is_of(const struct srdma_peer_msg *msg, const struct ask *ask)
 
 static void take_welcome(struct ask *ask, const struct srdma_peer_msg *msg)
 {
-	/* To a module that knows no such messages this one is of a version to come. */
+	/* A module that does not know TELL counts as one of another version. */
 	if (ask->tell && !(be32_to_cpu(msg->flags) & SRDMA_PEER_TAKES_TELLS))
 		ask->answer->status = SWIFTRDMA_PEER_VERSION;
 	else
@@ -197,7 +197,7 @@ static void end_step(struct ask *ask, const struct srdma_peer_msg *msg, bool bou
 	complete(&ask->done);
 }
 
-/* A reply, or what came back. -ENOENT: nobody asked. */
+/* Takes a reply, or a bounced message. -ENOENT: no question waits for it. */
 static int take_reply(const struct srdma_peer_source *from, const struct srdma_peer_msg *msg,
 		      bool bounced)
 {
@@ -217,7 +217,7 @@ static int take_reply(const struct srdma_peer_source *from, const struct srdma_p
 	return ret;
 }
 
-/* Does this end answer the message? The others are answers. */
+/* Is the message a request? All others are replies. */
 static bool is_request(const struct srdma_peer_msg *msg)
 {
 	return msg->type == SRDMA_PEER_HELLO || msg->type == SRDMA_PEER_ASK ||

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the module at the other end of a connection says of its QP. The two modules exchange
+ * Questions to the module at the other end of a connection about its QP. The two modules exchange
  * management datagrams of a vendor's class on QP 1; nothing is configured.
  */
 #ifndef SRDMA_PEER_H
@@ -39,8 +39,8 @@ struct srdma_peer_answer {
 int srdma_peer_ask(struct srdma_qp *q, struct srdma_peer_answer *a);
 
 /*
- * The calling process tells the one at the other end of its QP @qpn something, of 1 to
- * SWIFTRDMA_TELL_BYTES bytes. 0: it is in that process's inbox. Otherwise the error that
+ * Send a message of 1 to SWIFTRDMA_TELL_BYTES bytes from the calling process to the process at the
+ * other end of its QP @qpn. 0: the message is in that process's inbox. Otherwise the error that
  * swiftrdma_share.h names. Waits for 2 s at most, in process context; no lock is held.
  */
 int srdma_peer_tell(struct srdma_dev *dev, u32 qpn, const u8 *bytes, u32 length);
@@ -50,12 +50,12 @@ enum srdma_peer_count {
 	SRDMA_PEER_SENT,	/* left by the port */
 	SRDMA_PEER_RECEIVED,	/* came in by the port */
 	SRDMA_PEER_SERVED,	/* were a peer's, and answered */
-	SRDMA_PEER_STRANGE,	/* came from where no QP is connected to, or for no such QP */
-	SRDMA_PEER_FORGED,	/* came not from QP 1, or asked without the nonce */
-	SRDMA_PEER_UNASKED,	/* replied to nothing that waits; also a reply that came twice */
-	SRDMA_PEER_FLOODED,	/* were more than peer_rate, and not looked at */
+	SRDMA_PEER_STRANGE,	/* came not from the address of the QP's peer, or for no QP here */
+	SRDMA_PEER_FORGED,	/* did not come from QP 1, or lacked the nonce */
+	SRDMA_PEER_UNASKED,	/* replies that no request waits for, also duplicates */
+	SRDMA_PEER_FLOODED,	/* exceeded peer_rate, and were dropped unread */
 	SRDMA_PEER_HELD,	/* were not sent, because of peer_rate */
-	SRDMA_PEER_DELIVERED,	/* were a process's, and are in the inbox of another */
+	SRDMA_PEER_DELIVERED,	/* were put into the inbox of a process */
 	SRDMA_PEER_COUNTS
 };
 
@@ -67,13 +67,13 @@ bool srdma_peer_counts(struct srdma_dev *dev, u32 port, u64 n[SRDMA_PEER_COUNTS]
  * wishes the same level there. The wish lapses unless it is repeated.
  */
 
-/* Whether both ends are raised, of a QP whose peer wishes a level. RCU section. */
+/* For a QP whose peer wishes a level: are both ends raised, and if not, why? RCU section. */
 enum swiftrdma_ends srdma_qp_judge_wish(const struct srdma_qp *q);
-/* A wish of the peer that was not repeated in time is forgotten. @q: with a reference. */
+/* Forget the peer's wish if the peer has not repeated it in time. @q: with a reference. */
 void srdma_qp_expire_wish(struct srdma_qp *q);
 /*
- * No level is in force any more: wait until all peers have heard that nothing is wished, at most
- * for a second. No lock is held that a device's removal takes.
+ * Wait until all peers have heard that this host wishes no level any more, at most for a second.
+ * The caller has suspended all overrides, and holds no lock that a device's removal takes.
  */
 void srdma_peer_wish_settle(void);
 

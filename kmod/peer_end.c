@@ -11,7 +11,7 @@
 #include "find.h"
 #include "peer_priv.h"
 
-/* A nonce of B is good for one to two of these. Longer than all tries of A. */
+/* A nonce of B is valid for one to two epochs. An epoch is longer than all tries of A. */
 #define EPOCH_SECONDS	8
 
 static siphash_aligned_key_t nonce_key;	/* constant after init */

@@ -16,7 +16,7 @@
  */
 #define WISH_SECONDS	20
 
-/* The wish is of no lower level than what is in force. */
+/* The level in force is at least the wished one: does the QP's class have it? */
 static enum swiftrdma_ends judge_raised(const struct srdma_qp *q)
 {
 	switch (srdma_class_standing(q)) {

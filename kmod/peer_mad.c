@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The way of the channel's messages: management datagrams on QP 1 of a port, or, between two
- * QPs of this host, a call.
+ * Transport of the channel's messages: management datagrams on QP 1 of a port, or, between two QPs
+ * of this host, a function call.
  *
- * RDMA core's connection manager needs QP 1, too. What the module takes from it is bounded by
- * peer_rate, in both directions: what comes faster is dropped before anything is done with
- * it, and what would leave faster is not sent.
+ * RDMA core's connection manager needs QP 1, too. peer_rate bounds the module's use of QP 1 in
+ * both directions: a message that comes faster is dropped unread, and one that would leave faster
+ * is not sent.
  *
  * The messages have a class of the vendors' range with an OUI that is administered locally.
  * Requests have the method Get, because RDMA core answers a Get of a class that nobody has
@@ -32,9 +32,9 @@ module_param(peer, bool, 0444);
 MODULE_PARM_DESC(peer, "exchange messages with the modules at the other ends of connections (Y)");
 
 /*
- * A storm of rdma_cm connections is not to be slowed by more than 5 %. At this rate it took
- * 1.026 times as long on a CPU of 3 GHz, with rxe, whose packets cost instructions, too (row
- * peer_storm).
+ * The channel must not slow a storm of rdma_cm connections by more than 5 %. At this rate the
+ * storm took 1.026 times as long on a CPU of 3 GHz, with rxe, whose packets cost instructions, too
+ * (row peer_storm).
  */
 SRDMA_PARAM(peer_rate, 500, 10, 100000,
 	    "messages a second of the channel that a port takes in, and that it sends, 10 to 100000 (500)");

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The parts of the channel: peer.c has the protocol and questions, peer_wish.c tells wishes,
- * peer_heard.c takes them, peer_tell.c relays messages of processes, and peer_mad.c is the way of
- * a message between two hosts, or two devices of one.
+ * The parts of the channel: peer.c has the protocol and asks questions, peer_end.c has the
+ * addresses and nonces, peer_wish.c sends wishes, peer_heard.c receives them, peer_tell.c relays
+ * messages of processes, and peer_mad.c transports messages between two hosts, or two devices of
+ * one host.
  */
 #ifndef SRDMA_PEER_PRIV_H
 #define SRDMA_PEER_PRIV_H
@@ -21,8 +22,8 @@
 #define SRDMA_PEER_VERSION	1
 
 /*
- * Messages may be lost, so a step is tried this often before the peer counts as silent. A try
- * is much longer than the way there and back, also on a machine that is emulated.
+ * Messages may be lost, so a step is tried this often before the peer counts as silent. A try is
+ * much longer than a round trip, even on an emulated machine.
  */
 #define SRDMA_PEER_TRIES	4
 #define SRDMA_PEER_TRY_TIME	(HZ / 4)
@@ -91,8 +92,8 @@ struct srdma_peer_tell {
  * @to_qpn: the receiver's, which has to be connected to the sender's
  * @from_nonce: the sender's, random
  * @to_nonce: the receiver's, as the sender has heard it; 0: not yet
- * @flags: enum srdma_peer_flag. This and what follows up to @class_error is 0, but in an ANSWER,
- *	and @flags in a WELCOME.
+ * @flags: enum srdma_peer_flag; 0 except in WELCOME and ANSWER. The members that follow, up to
+ *	@class_error, are 0 except in ANSWER.
  * @tclass_asked: traffic class that the application asked for
  * @tclass: traffic class that is programmed
  * @sl_asked: service level that the application asked for
@@ -103,8 +104,9 @@ struct srdma_peer_tell {
  * @reserved2: 0
  * @class_error: -errno of the last attempt to change the class; 0: none
  * @next_nonce: in HEARD: what @to_nonce of the next WISH may be
- * @n_wishes: in WISH and HEARD; in HELLO: of the first WISH that is to follow. One of these QPs
- *	has to be connected as it says, instead of @to_qpn.
+ * @n_wishes: number of wishes in WISH and HEARD. HELLO has the wishes of the first WISH that will
+ *	follow. If @to_qpn is not connected to @from_qpn, the QP of one of the wishes has to be
+ *	connected as that wish says.
  * @reserved3: 0
  * @wish: the wishes
  * @tell: in TELL and TOLD, in place of the wishes
@@ -208,9 +210,10 @@ int srdma_peer_send(struct srdma_peer_port *port, const struct srdma_peer_path *
 		    const struct srdma_peer_msg *msg);
 
 /*
- * Takes in a message that came to @port. -ENOENT: it is for no QP here that is connected to its
- * sender. Process context, also in ib_mad's work, which CM's messages wait for: does not wait
- * for a QP or a device. @bounced: it is our own, and came back because nobody there knows it.
+ * Handles a message that came to @port. -ENOENT: the message is for no QP here that is connected
+ * to its sender. Process context. ib_mad's work calls the function, too, and messages of the
+ * connection manager wait for that work, so the function does not wait for a QP or a device.
+ * @bounced: the message is this host's own, and came back because the other host has no module.
  */
 typedef int srdma_peer_take_fn(struct srdma_peer_port *port, const struct srdma_peer_source *from,
 			       const struct srdma_peer_msg *msg, bool bounced);
@@ -230,7 +233,7 @@ int srdma_peer_copy_path(const struct srdma_qp *q, struct srdma_peer_path *p);
 bool srdma_peer_came_from(const struct srdma_peer_source *from, const struct srdma_peer_path *p);
 /* Is @p the path from @to_qpn here to @from_qpn there? */
 bool srdma_peer_is_between(__be32 from_qpn, __be32 to_qpn, const struct srdma_peer_path *p);
-/* Make @msg one of this type, from the QP of @p to its peer. */
+/* Set version, type and QPs of @msg, which goes from the QP of @p to its peer. */
 void srdma_peer_address(struct srdma_peer_msg *msg, const struct srdma_peer_path *p, u8 type);
 /*
  * The QP @to_qpn of the port, if it is connected to the QP @from_qpn at the address @from:
@@ -252,8 +255,8 @@ void srdma_peer_unlock_end(struct srdma_qp *q);
 /* A new nonce of this end as the one that asks. Not 0. */
 __be64 srdma_peer_random_nonce(void);
 /*
- * The nonce of this end for the peer at @p, which sent @nonce, as of now; whether @msg has this
- * nonce, or the one before.
+ * make_nonce(): the current nonce of this end for the peer at @p, which sent @nonce.
+ * knows_nonce(): does @msg have this nonce, or that of the epoch before?
  */
 __be64 srdma_peer_make_nonce(const struct srdma_peer_path *p, __be64 nonce);
 bool srdma_peer_knows_nonce(const struct srdma_peer_path *p, const struct srdma_peer_msg *msg);
@@ -277,7 +280,7 @@ int srdma_peer_hear(struct srdma_peer_port *port, const struct srdma_peer_source
 /* peer_wish.c: take in what may be a reply to a message with wishes. -ENOENT: it is none. */
 int srdma_peer_wish_reply(const struct srdma_peer_source *from, const struct srdma_peer_msg *msg,
 			  bool bounced);
-/* Look soon for what is to be told, and for wishes that lapse. Any context. */
+/* Have the work look soon for wishes to send, and for wishes that lapse. Any context. */
 void srdma_peer_wish_look(void);
 void srdma_peer_wish_init(void);
 

@@ -7,8 +7,8 @@
  *		<--	TOLD	both nonces, what became of the message
  *
  * The sender repeats a TELL whose TOLD has not come. The inbox knows the message by its id, which
- * is random, and does not take it twice; so the message is there once, or the sender does not
- * know whether it is.
+ * is random, and does not take it twice; so the inbox never has the message twice. A sender
+ * without a TOLD does not know whether the inbox has it.
  */
 #include <linux/random.h>
 

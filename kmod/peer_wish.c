@@ -2,10 +2,11 @@
 /*
  * Sends wishes: which level the peer of a QP should have.
  *
- * What a peer sends, its answers too, is in the class of the peer's QP. So where an override gives
- * a connected QP a level above 0, this module sends a wish for the same level to the module of the
- * peer's host, which takes it in peer_heard.c, and repeats the wish every 2 or 5 seconds. A level
- * that a peer's wish put in force causes no wish: two ends would keep each other raised.
+ * All packets of a peer, including its responses, have the class of the peer's QP. So where an
+ * override gives a connected QP a level above 0, this module sends a wish for the same level to
+ * the module of the peer's host, which takes it in peer_heard.c, and repeats the wish every 2 or 5
+ * seconds. A level that a peer's wish put in force causes no wish: two ends would keep each other
+ * raised.
  *
  * One work item looks at all QPs, once a second while there is a wish, and soon after levels have
  * changed. It collects the wishes for each host, in a *link*, and sends them in messages of up to
@@ -17,7 +18,7 @@
  * All links together send at most half of peer_rate by a port: 13 wishes a message, 250 messages
  * a second, so 10,000 QPs take 3 s, and repeating them takes a seventh of the rate.
  *
- * The work alone writes what the structures below have, but for the reply.
+ * Only the work writes the structures below, except for the reply.
  */
 #include <linux/slab.h>
 #include <linux/workqueue.h>
@@ -48,7 +49,7 @@
 /* Wishes of a link that are collected in one look. */
 #define ITEMS_MAX	512
 
-/* A wish that is to be told. */
+/* A wish that is to be sent. */
 struct item {
 	u64 serial;
 	u32 qpn, dest_qpn;
@@ -59,12 +60,12 @@ struct item {
  * struct link - a host, or one of its ports, to which QPs of a port are connected
  * @node: in links
  * @dev: of the QPs here, with a reference
- * @path: to there, of one of the QPs
- * @item: to be told; the first @n_sent of them are in the message under way
- * @n: of @item
- * @room: for so many
- * @full: there were more
- * @n_sent: the same
+ * @path: path of one of the QPs
+ * @item: wishes to send; the first @n_sent of them are in the message under way
+ * @n: number of wishes in @item
+ * @room: capacity of @item
+ * @full: a wish did not fit @item
+ * @n_sent: number of wishes in the message under way
  * @nonce: of this end, since the last HELLO
  * @peer_nonce: of the other end; 0: HELLO is next
  * @heard: seconds, when @peer_nonce came
@@ -74,8 +75,8 @@ struct item {
  * @tries: of the message under way
  * @silent: messages in a row that were not answered
  * @sent_at: jiffies
- * @replied: @reply is one; this and the next two under links_lock
- * @bounced: it is our own message, which nobody there knows
+ * @replied: @reply is valid; this and the next two under links_lock
+ * @bounced: @reply is this host's own message, because the other host has no module
  * @reply: the reply
  */
 struct link {
@@ -150,7 +151,7 @@ static u32 repeat_after(u8 state, bool first)
 	return n_asked > FEW ? REPEAT : REPEAT_FEW;
 }
 
-/* The item was told, or could not be told: @state says what came of it. */
+/* The item was sent, or could not be sent; @state is the result. */
 static void end_item(struct link *l, const struct item *it, u8 state, u8 there)
 {
 	struct srdma_qp *q = srdma_qp_get_by_key(l->dev, it->qpn);
@@ -433,7 +434,7 @@ static void give_up_step(struct link *l)
 	}
 }
 
-/* Go on with a link. Returns after how many jiffies to go on, 0: there is nothing to do. */
+/* Advance a link. Returns the jiffies until the next call, 0: there is nothing to do. */
 static unsigned long advance_link(struct link *l)
 {
 	bool replied;
@@ -489,7 +490,7 @@ static bool has_port(const struct link *l)
 	return port;
 }
 
-/* Go on with all links, as advance_link(). @full: a link had more to tell than it has room. */
+/* Advance all links, as advance_link(). *@full: a link had more wishes than it has room for. */
 static unsigned long advance_links(bool *full)
 {
 	time64_t old = ktime_get_seconds() - LINK_LIFE;
@@ -532,7 +533,7 @@ static void tell_peers(struct work_struct *work)
 		next = next > since ? next - since : 1;
 		wait = wait ? min(wait, next) : next;
 	}
-	/* A reply that has come meanwhile has the work run at once. */
+	/* A reply that has come meanwhile has queued the work without a delay. */
 	if (wait)
 		queue_delayed_work(system_dfl_wq, &telling, wait);
 }
@@ -573,7 +574,7 @@ int srdma_peer_wish_reply(const struct srdma_peer_source *from, const struct srd
 	return ret;
 }
 
-/* A look that begins after this call has found no wish that a peer may know. */
+/* Has a look that began after the look number @since found no wish that a peer may know? */
 static bool has_settled(u32 since)
 {
 	return (s32)(READ_ONCE(looks) - since) >= 2 && !READ_ONCE(n_asked);

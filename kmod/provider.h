@@ -49,10 +49,10 @@ enum srdma_path_part {
 /**
  * struct srdma_provider_ops - figures and changes that a kind of NIC offers
  * @name: shown to users
- * @caps: enum swiftrdma_dev_cap bits this provider stands for
+ * @caps: enum swiftrdma_dev_cap bits that every device of this provider has
  * @wrap_post_send: user doorbells pass through ops.post_send: count them there
- * @query_is_cheap: ops.query_qp and .query_port cost no firmware command: an adopted
- *	QP's state and address vector are read at once, and ports for any reader
+ * @query_is_cheap: ops.query_qp and .query_port send no firmware command, so adoption reads a QP's
+ *	state and address vector at once, and any reader may have ports read
  * @roce_tclass_only: on an Ethernet port a class is the traffic class alone; the
  *	service level stays the application's
  * @match: does this provider know the device? The first registered
@@ -71,7 +71,8 @@ enum srdma_path_part {
  *	and of @class_commit:
  *
  *	- -EBUSY: not in this state; tried again later
- *	- -EOPNOTSUPP: this QP cannot; tried again only when what is wanted is worked out anew
+ *	- -EOPNOTSUPP: this QP's class cannot be changed; tried again only by a pass that compares
+ *	  every QP
  *	- -EREMOTEIO: the device refuses this class, which is not tried again until the
  *	  application modifies the QP or all is given back. The op has given the QP a
  *	  struct srdma_qp_hw, with the syndrome
@@ -88,26 +89,25 @@ enum srdma_path_part {
  * @class_abort: give up after @class_begin: the QP goes on with its old class. Called
  *	twice for each change, with an RCU grace period between the two calls. NULL: there is
  *	nothing to undo.
- * @detach: the QP is about to go, or the provider: leave nothing of the provider's in it.
- *	Called inside srdma_srcu, with srdma_qp_lock() held unless the QP is not in the
- *	table yet. srdma_dev.provider_lock may be held, too (the provider goes), RDMA core's
- *	client locks and arm_lock (the device goes), srdma_dev.adopt_lock, or
- *	srdma_qp_lock() of a QP that takes this one's number. So
- *	the op takes no lock inside which the provider waits for a QP or in @dev_remove.
- *	Called more than once, also for QPs that the provider never saw; srdma_qp.ibqp may
- *	be followed only if neither %SRDMA_QP_UNSURE nor %SRDMA_QP_DEVX is set.
+ * @detach: the QP or the provider is about to go: remove everything of the provider's from the QP.
+ *	Called inside srdma_srcu, with srdma_qp_lock() held unless the QP is not in the table yet.
+ *	The caller may also hold srdma_dev.provider_lock (the provider goes), RDMA core's client
+ *	locks and arm_lock (the device goes), srdma_dev.adopt_lock, or srdma_qp_lock() of a QP that
+ *	takes this QP's number. So the op takes no lock that the provider holds while it waits for
+ *	a QP or runs @dev_remove. Called more than once, also for QPs that the provider never saw;
+ *	srdma_qp.ibqp may be followed only if neither %SRDMA_QP_UNSURE nor %SRDMA_QP_DEVX is set.
  *	May sleep, but sends no command. May be NULL.
  *
  * All ops below may be NULL, but a provider in a module of its own must have the first two. They
  * run in process context and may sleep:
  *
- * @dev_add: take the device in: srdma_dev.priv, .caps and .function are the provider's from
- *	here on. With %SWIFTRDMA_DEV_CAP_UARS there, UARs are pages of the NIC, and
- *	@qp_created and @query_qps find out which. -errno: the device stays with the
- *	generic provider. srdma_dev.provider_lock is held, and RDMA core's client locks if
- *	the device comes.
- * @dev_remove: no thread is in an op of this device, and none will be. Locks: as for
- *	@dev_add if the device goes, and at a disarm arm_lock.
+ * @dev_add: start to drive the device: from here on the provider sets srdma_dev.priv, .caps and
+ *	.function. If .caps has %SWIFTRDMA_DEV_CAP_UARS, UARs are pages of the NIC, and @qp_created
+ *	and @query_qps find out which page a QP rings. -errno: the device stays with the generic
+ *	provider. srdma_dev.provider_lock is held, and RDMA core's client locks if the device has
+ *	just come.
+ * @dev_remove: no thread is in an op of this device, and none will be. srdma_dev.provider_lock is
+ *	held, RDMA core's client locks if the device goes, and arm_lock at a disarm.
  * @context_pages: UAR pages that a context asks for, from the data that its library gave
  *	to alloc_ucontext; 0: not known. Called inside srdma_srcu, in the application's
  *	call, after the driver's op; no lock is held.
@@ -116,24 +116,24 @@ enum srdma_path_part {
  * @qp_modify: called before the driver changes the QP, in the application's call, inside
  *	srdma_srcu and with srdma_qp_lock() of this QP
  * @qp_modified: called after it, under the same locks
- * @shape: make rates and weights of the device's jobs (srdma_job_dev.bit_rate and
- *	.weight) hold for their QPs, or none while srdma_dev.giving_back. Returns how much
- *	is left to be tried again. The device's work of enforce.c only, so the op takes none
+ * @shape: apply the rates and weights of the device's jobs (srdma_job_dev.bit_rate and .weight) to
+ *	their QPs; while srdma_dev.giving_back is set, remove them. Returns how many changes have
+ *	to be tried again. Only the device's work of enforce.c calls the op, so the op takes none
  *	of the locks that @class_begin must not take.
  *
- * Called from the device's work of refresh.c, which holds no lock: they may send commands,
- * as many as a reader may cause, and wait for the device:
+ * The device's work of refresh.c calls the ops below without a lock. They may wait for the device,
+ * and send commands, as many as a reader may cause:
  *
- * @query_qps: find out what is not known of QPs (srdma_qp_unqueried()), some at a time.
- *	Returns of how many QPs it is still not known. The device's work of enforce.c calls
- *	the op, too, where a level is wanted of such QPs, so both works may call the op at
- *	once, and it must serialize its calls. NULL:
- *	adopt.c asks the driver's own query_qp for state and address.
+ * @query_qps: query QPs of which something is unknown (srdma_qp_unqueried()), a limited number in
+ *	each call. Returns how many such QPs remain. The device's work of enforce.c calls the op,
+ *	too, when such a QP should get a level. Both works may call the op at once, so it must
+ *	serialize its calls. NULL: adopt.c asks the driver's own query_qp for state and address.
  * @refresh: read those figures of DEV_GET that take commands
  * @query_port: as ib_query_port()
  * @port_bytes: bytes and packets that bypass the port's netdev; -EAGAIN: not now;
  *	-EOPNOTSUPP: the device does not count them
- * @port_detail: figures of a port that no netdev has; they may stay as they were read last
+ * @port_detail: figures of a port that its netdev does not have; the op may keep the figures of
+ *	the last reading
  * @mr_shift: the size of the pages that a user's memory region is mapped in, as a
  *	power of two, by its key; -EAGAIN: not now. The region may go meanwhile.
  *
@@ -143,11 +143,11 @@ enum srdma_path_part {
  * @sample: have the sampler bring the work requests of QPs up to date: take the next
  *	number of srdma_refresh.sample_asked. When the sampler has served that number, it
  *	puts the number into .sample_done, the time into srdma_dev.wrs_at, and wakes .wait.
- * @watch: a reader wants to know how much is outstanding in send queues, for some seconds
- *	from now. A thread of the provider finds it out, by commands.
- * @path_check: can a part of this QP's path be @value? 0, or -errno and *why, which
- *	is constant. srdma_ctl_lock is held, too. A provider with this op makes
- *	srdma_path.want of all QPs hold in @shape.
+ * @watch: for some seconds from now a reader wants to know how much is outstanding in send queues.
+ *	A thread of the provider samples the queues by commands.
+ * @path_check: can a part of this QP's path be @value? 0, or -errno and *why, which is constant.
+ *	srdma_ctl_lock is held, too. A provider with this op applies srdma_path.want of all QPs in
+ *	@shape.
  * @dev_stat: the figures of DEV_GET that the provider has, as they were read last
  */
 struct srdma_provider_ops {
@@ -193,10 +193,10 @@ struct srdma_provider_ops {
  * @commands: commands that the provider sent
  * @command_ns: time that these took
  * @sampled: @sweeps to @pages are known
- * @sweeps: looks at all doorbell records
+ * @sweeps: sweeps over all doorbell records
  * @sweep_ns: time that these took
- * @gap_ns: longest time between two of them
- * @records: doorbell records that are looked at
+ * @gap_ns: longest time between two readings of a record
+ * @records: doorbell records that are read
  * @pages: users' pages to which a reference is held
  * @congestion: @congestions to @congested_at are known
  * @congestions: events of congestion
@@ -204,13 +204,13 @@ struct srdma_provider_ops {
  * @congested_at: ns, time of the last event; 0: there was none
  * @diag_at: ns, when the figures from @mtt to @qpc_misses were read
  * @mtt: @mtt_hits and @mtt_misses are known
- * @mtt_hits: in the device's cache
- * @mtt_misses: the same
+ * @mtt_hits: lookups of translations that the device's cache served
+ * @mtt_misses: lookups of translations that the cache did not serve
  * @stall: @read_stall is known
- * @read_stall: cycles
+ * @read_stall: cycles in which PCI reads were stalled
  * @qpc: @qpc_hits and @qpc_misses are known
- * @qpc_hits: in the device's cache of QP contexts
- * @qpc_misses: the same
+ * @qpc_hits: lookups of QP contexts that the device's cache served
+ * @qpc_misses: lookups of QP contexts that the cache did not serve
  * @devx: QPs made past RDMA core are seen, and @devx_qps to @devx_missed are known
  * @devx_qps: such QPs that are alive
  * @devx_created: such QPs that were created since the provider came

@@ -192,9 +192,9 @@ static void rxe_class_abort(struct srdma_qp *q)
 }
 
 /*
- * rxe compares the destination's MAC with its own to find packets that stay on this host.
- * If the address was resolved before the hook was in place, no more of it is needed than
- * that this comparison has the right result.
+ * rxe compares the destination's MAC with its own to find packets that stay on this host. If the
+ * address was resolved before the hook was in place, the MAC is not known. The one set here only
+ * has to give this comparison the right result.
  */
 static void rxe_set_dmac(struct srdma_qp *q, struct rdma_ah_attr *ah)
 {

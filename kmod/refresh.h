@@ -29,7 +29,7 @@ enum srdma_refresh_kind {
 };
 
 /*
- * May a query that failed with @err succeed later, without a change of what it asks? A query
+ * May a query that failed with @err succeed later, although its object has not changed? A query
  * that the device or the driver has refused is not repeated.
  */
 static inline bool srdma_may_pass(int err)
@@ -48,8 +48,8 @@ static inline bool srdma_may_pass(int err)
 
 /**
  * struct srdma_refresh - the work that refreshes a device's figures, and its requests
- * @learn_qps: queries what is not known of QPs, some at a time; returns of how many QPs it
- *	is still not known. srdma_adopt_query_qps(), set by hook.c.
+ * @learn_qps: queries QPs of which something is unknown, a limited number in each call; returns
+ *	how many remain. srdma_adopt_query_qps(), set by hook.c.
  * @work: runs one step for each kind with requests
  * @wait: readers
  * @asked: by kind: number of the last request

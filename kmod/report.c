@@ -48,7 +48,7 @@ struct slot_copy {
 	u64 latency_max, hol_max;
 };
 
-/* Of one u64 that a process may change at any time. */
+/* Read, once, a u64 that a process may change at any time. */
 static u64 read_figure(const u64 *p)
 {
 	return READ_ONCE(*p);
@@ -75,9 +75,9 @@ static u64 what_is_left(u64 of, u64 used)
 
 /*
  * The most that each figure of @have may grow by at @now: by what a NIC could have done since
- * @from, when the last look began, and in all by what it could since @attached. The first
- * alone would punish two looks in quick succession, for a sample's weight is counted as a
- * whole, the second alone would let an idle process save up for years.
+ * @from, when the last look began, and in all by what it could since @attached. The first bound
+ * alone would cut true figures at two looks in quick succession, because a sample's weight is
+ * counted as a whole. The second alone would let an idle process save up growth for years.
  */
 static void bound_growth(struct srdma_figures *most, const struct srdma_figures *have,
 			 u64 from, u64 attached, u64 now)
@@ -136,7 +136,7 @@ static bool read_slot(const struct swiftrdma_slot *slot, struct slot_copy *copy)
 	return READ_ONCE(slot->id.generation) == copy->generation;
 }
 
-/* QPs that have no slot any more; the histograms have latencies of all QPs. */
+/* Read the sums of QPs that have no slot any more, and the latencies of all QPs. */
 static void read_header(const struct swiftrdma_report *r, struct srdma_figures *f)
 {
 	const struct swiftrdma_hist *latency = (void *)r + SWIFTRDMA_REPORT_LATENCY_OFF;
@@ -173,9 +173,10 @@ static bool grow_figure(u64 *have, u64 now, u64 most, u64 *gained)
 }
 
 /*
- * Bytes count when they are posted, and a send queue may hold more of them than a NIC sends in
- * minutes: more bytes than it could have sent are taken in later. What cannot be is more than
- * the requests can have; those that were posted between the two reads may be missing in @now.
+ * Bytes count when they are posted, and a send queue may hold more bytes than a NIC sends in
+ * minutes. So more bytes than a NIC could have sent are possible, and are accepted later. More
+ * bytes than the requests can have are impossible; requests that were posted between the two reads
+ * may be missing in @now.
  */
 static bool bytes_are_possible(const struct srdma_figures *now)
 {
@@ -231,9 +232,9 @@ static bool had_qp(const struct srdma_share *s, u32 qpn)
 }
 
 /*
- * Has the process the QP of a slot, or had it? Once found, that holds for the slot's
- * generation. A number may be another process's for a moment, between the end of the QP and
- * the mark in its slot; only at the second look it is false.
+ * Does the process have the QP of the slot, or did it? Once found, this holds for the slot's
+ * generation. Between the end of a QP and the mark in its slot, the number may be another
+ * process's QP; so the slot counts as false only at the second look in a row.
  */
 static void identify_slot(struct srdma_share *s, struct srdma_share_slot *is, bool is_dead)
 {
@@ -303,7 +304,7 @@ static bool look_at_qp(struct srdma_share *s, struct srdma_share_slot *is)
 	return is->doorbells != was;
 }
 
-/* Take what slot @i says into what is known of it. False: it says what cannot be. */
+/* Update what is known of slot @i. False: the slot has an impossible figure. */
 static bool collect_slot(struct srdma_share *s, u32 i, const struct slot_copy *now, u64 stamp)
 {
 	struct srdma_share_slot *is = &s->slot[i];
@@ -340,7 +341,7 @@ static bool collect_slot(struct srdma_share *s, u32 i, const struct slot_copy *n
 	return possible;
 }
 
-/* Add what the slots say to @total. False: a slot has a figure that cannot be. */
+/* Add the figures of the slots to @total. False: a slot has an impossible figure. */
 static bool collect_slots(struct srdma_share *s, struct srdma_figures *total, u64 stamp)
 {
 	const struct swiftrdma_report *r = s->report.map;
@@ -370,7 +371,7 @@ static bool collect_slots(struct srdma_share *s, struct srdma_figures *total, u6
 	return possible;
 }
 
-/* Buckets since the last look into the job's; the sum of all is bounded as one figure. */
+/* Add the growth of the buckets to the job's; the growth of all is bounded as one figure. */
 static bool collect_buckets(struct srdma_share *s, const struct swiftrdma_hist *hist,
 			    struct srdma_job_report *to, u64 most)
 {
@@ -437,7 +438,7 @@ static bool collect_split(struct srdma_share *s, u64 look, u64 stamp)
 	return possible;
 }
 
-/* Note where the library does something else about a knob than before. */
+/* Stamp the job's report if the library's state of a knob has changed. */
 static void collect_states(struct srdma_share *s, u64 stamp)
 {
 	const struct swiftrdma_report *r = s->report.map;
@@ -452,7 +453,7 @@ static void collect_states(struct srdma_share *s, u64 stamp)
 	}
 }
 
-/* A report that was begun anew: what was accepted of the last one is the job's already. */
+/* The report was begun anew. The job's sums have what was accepted of the former one. */
 static void forget_seen(struct srdma_share *s, u64 generation)
 {
 	s->generation = generation;
@@ -481,7 +482,7 @@ static bool times_have_shrunk(const struct srdma_figures *seen, const struct srd
 	       now->hol_ns < seen->hol_ns;
 }
 
-/* What is new in the report, into the sums of the job that the process is in. */
+/* Add what is new in the report to the sums of the job that the process is in. */
 void srdma_report_read(struct srdma_share *s)
 {
 	const struct swiftrdma_report *r = s->report.map;

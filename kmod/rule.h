@@ -21,7 +21,8 @@
  * @asked: the owner's process must have asked for @job
  * @uid: effective
  * @pid: process, initial pid namespace
- * @slo_p99_min: ns, the least objective that an owner which matches is granted; 0: none is
+ * @slo_p99_min: ns, smallest objective that the rule grants to an owner that matches; 0: it grants
+ *	none
  * @matches: QPs that it assigned to @job since that was last set; kept when other
  *	jobs change
  */
@@ -76,8 +77,8 @@ void srdma_rules_changed(void);
 extern u32 srdma_rules_gen;
 
 /*
- * Generation of what decides about @o: the rules and the wish of its process. Both numbers
- * only grow, so no two states have the same sum.
+ * Generation of the rules and of the wish of @o's process, which together decide @o's job. Both
+ * numbers only grow, so no two states have the same sum.
  */
 static inline u32 srdma_rules_gen_of(const struct srdma_owner *o)
 {
@@ -89,8 +90,8 @@ static inline u32 srdma_rules_gen_of(const struct srdma_owner *o)
 }
 
 /*
- * Has any rule a job of this name? No job is without rules but "unassigned". @asked: does one
- * match only those who ask?
+ * Does any rule belong to a job of this name? Every job but "unassigned" has rules. @asked:
+ * consider only rules with srdma_rule.asked.
  */
 bool srdma_rules_name_job(const char *name, bool asked);
 

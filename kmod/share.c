@@ -24,23 +24,24 @@
 #include "wish.h"
 
 /*
- * Attachments of a user at most, and slots of all of these. An attachment takes 36 KiB and 0.7
- * KiB for each slot, so a user 250 MiB, which is charged to the memory cgroups of the processes.
- * A job of several hundred processes on several devices fits; where these get fewer slots than
- * they would like, figures of some QPs come when the QP is gone.
+ * Limits on the attachments of a user, and on the slots of all of these. An attachment takes 36
+ * KiB and 0.7 KiB for each slot. By default the attachments of a user take at most 250 MiB, which
+ * is charged to the memory cgroups of the processes. A job of several hundred processes on several
+ * devices fits; where a process gets fewer slots than it asks for, the figures of some QPs come
+ * only when the QP is gone.
  */
 SRDMA_PARAM(max_attachments, 2048, 1, 65536,
 	    "attachments of a user at most, each with 128 slots on average");
 #define SLOTS_EACH	128
 #define SLOTS_LEAST	16
-/* An attachment gets this part of what is left to its user. */
+/* An attachment gets at most 1/SLOTS_PART of the slots that are left to its user. */
 #define SLOTS_PART	4
 
 #define SHARE_GFP	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 #define PID_BITS	10
 #define USER_BITS	6
 
-/* A process may change its wish so often at once, and then after this time each. */
+/* A process may change its wish ASKS_AT_ONCE times at once, then once in ASK_TIME. */
 #define ASKS_AT_ONCE	32
 #define ASK_TIME	(100 * NSEC_PER_MSEC)
 
@@ -118,8 +119,8 @@ static void user_put(struct srdma_share_user *u)
 }
 
 /*
- * One more attachment, in place of @old (NULL: of none). *@slots becomes what it gets. Those
- * that the user may still make are sure of SLOTS_LEAST.
+ * Charge one more attachment to the user, in place of @old (NULL: of none), and lower *@slots to
+ * the slots that it gets. Each attachment that the user may still make is guaranteed SLOTS_LEAST.
  */
 static int user_charge(struct srdma_share_user *u, const struct srdma_share *old, u32 *slots)
 {
@@ -274,7 +275,7 @@ static struct srdma_share *next_of_process(const struct pid *pid, struct srdma_s
 #define for_each_of_process(s, pid) \
 	for (s = next_of_process(pid, NULL); s; s = next_of_process(pid, s))
 
-/* What the clocks of the process are ahead by. An exiting one has no namespaces any more. */
+/* Read the offset of the process's clock. An exiting process has no namespaces any more. */
 static void read_clock_offset(struct srdma_share *s, struct task_struct *task)
 {
 #ifdef CONFIG_TIME_NS
@@ -382,7 +383,7 @@ bool srdma_share_end_gone(struct srdma_share *s)
 	return gone;
 }
 
-/* Attachments that come later than the walk are not visited, so that it comes to its end. */
+/* Attachments made after the walk began are not visited, so that the walk ends. */
 void srdma_shares_walk(void (*visit)(struct srdma_share *s, void *arg), void *arg)
 {
 	unsigned long id = 0, last = READ_ONCE(last_id);
@@ -468,7 +469,7 @@ static void end_of_dev(struct srdma_share *s, void *dev)
 		share_end(s);
 }
 
-/* No more attachments are made to it. */
+/* No new attachment to the device can be made. */
 static void dev_removed(struct srdma_dev *dev)
 {
 	srdma_shares_walk(end_of_dev, dev);
@@ -521,7 +522,7 @@ static int open_files(struct srdma_share *s)
 				    F_SEAL_FUTURE_WRITE);
 	if (ret)
 		return ret;
-	/* The seal is what counts; this also refuses another mode, and opening for writing. */
+	/* The seal prevents writes; this also prevents another mode, and opening for writing. */
 	file_inode(s->control.file)->i_flags |= S_IMMUTABLE;
 	return 0;
 }
@@ -601,7 +602,7 @@ static int share_insert(struct srdma_share *s)
 	WRITE_ONCE(last_id, s->id);
 	hash_add_rcu(by_pid, &s->pid_node, (unsigned long)s->pid);
 	list_add(&s->user_node, &s->user->shares);
-	/* The new one is there already, so the wish of the process stays. */
+	/* The new attachment is in the table already, so share_end() keeps the wish. */
 	if (old) {
 		s->asks_until = old->asks_until;
 		s->tells_until = old->tells_until;
@@ -660,7 +661,7 @@ int srdma_share_pay_for_tell(struct srdma_dev *dev)
 	return ret;
 }
 
-/* Can it matter to a QP whether its process asked for this job? */
+/* Can this wish decide the job of a QP? */
 static bool is_asked_for(const struct srdma_wish *w)
 {
 	return w && srdma_rules_name_job(w->job, true);

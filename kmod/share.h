@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Attachments: memory that a process shares with the module, so that the library in the
- * process can report what it sees and read what holds for it. The contract is
+ * Attachments: memory that a process shares with the module, so that the library in the process
+ * can report what it sees and read which knobs are in force for it. The contract is
  * include/uapi/rdma/swiftrdma_share.h.
  */
 #ifndef SRDMA_SHARE_H
@@ -34,7 +34,7 @@ struct srdma_share_user;
  * @bytes: bytes of these
  * @recv_wrs: work requests that receive queues took, shared ones not included
  * @done: work requests of send queues that are complete
- * @dropped: work requests of which nothing will be heard
+ * @dropped: work requests that will never be seen to complete
  * @errors: completions with an error
  * @samples: latencies that were measured
  * @latency_wrs: work requests that these samples stand for
@@ -67,7 +67,7 @@ struct srdma_held {
  * @hol_max: ns, the greatest head-of-line wait
  * @bucket: latencies by swiftrdma_hist_bucket(), weighted
  * @processes: attached at the moment
- * @distrusted: a process reported what cannot be; it was bounded
+ * @distrusted: a process reported an impossible figure, which was bounded
  * @since: ns, when the first process attached
  * @stamp: generation of the last change, as srdma_qp.stamp
  * @look: number of the last look that divided the job's knobs; knobs.c
@@ -111,11 +111,11 @@ struct srdma_move_knob {
  * @foreign: looks in a row, 2 at most, at which the number was another process's QP
  * @is_own: the process has the QP, or had it; until then nothing of the slot counts
  * @now_qpn: the QP of the process that carries the requests; 0: itself
- * @now_serial: of that one
+ * @now_serial: srdma_qp.serial of that QP
  * @uar_qpn: the value of %SWIFTRDMA_SHARE_KNOB_UAR that the library has answered
  * @uar_state: its answer, enum swiftrdma_knob_state
- * @move: %SWIFTRDMA_KNOB_UAR, as it is in control
- * @offered: the strongest offer of the same, while overrides are recomputed
+ * @move: %SWIFTRDMA_KNOB_UAR, as the control file has it
+ * @offered: the strongest offer of that knob, while overrides are recomputed
  * @doorbells: of the QP and those that carried its requests, as the kernel counts them, when the
  *	slot was read last
  * @carried_doorbells: of these, those of the QPs that carried its requests
@@ -144,7 +144,7 @@ struct srdma_share_slot {
  * struct srdma_share_knob - the process's share of a knob of its job
  * @need: what the process wants, and gets
  * @asked: change counter of the block of control, when the job's knob last changed
- * @asked_uses: calls that the knob acts on, which the process had made then
+ * @asked_uses: number of calls that the knob acts on, which the process had made at that change
  * @answer: what the library does about it, as srdma_knobs_ask() found last
  * @state: what the library said of the knob when the report was read last
  * @held_ns: how long posts were held, accepted since the attachment
@@ -170,8 +170,8 @@ struct srdma_share_knob {
  * @owner: the process as rules saw it last, with a reference
  * @user: whose attachment it is
  * @slots: QPs that the files have room for
- * @report: the process writes
- * @control: the module writes
+ * @report: the file that the process writes
+ * @control: the file that the module writes
  * @jd: job that @seen was added to last, with a reference; NULL: none yet
  * @generation: of the report that @seen is of
  * @collected: ns, when the last look at the report began
@@ -185,11 +185,11 @@ struct srdma_share_knob {
  * @outstanding: WRs that are posted and not complete, of QPs whose order is known
  * @clock_offset: ns, from CLOCK_MONOTONIC to what the process reads as that
  * @slo_p99: ns, the objective that is granted; 0: none
- * @asks_until: ns, when the process has paid for its asks; attach.c
+ * @asks_until: ns, for the limit on asks: each accepted one moves it ASK_TIME ahead; share.c
  * @tells_until: ns, the same for its messages to peers
  * @inbox: messages of peers for the process; NULL: it does not listen. RCU.
  * @knob: of knobs that libraries enforce; knobs.c
- * @looked: ns, when knobs.c last looked what the process used
+ * @looked: ns, when knobs.c last read what the process used
  * @looked_wrs: @given.wrs at that time
  * @looked_bytes: @given.bytes at that time
  * @has_moves: %SWIFTRDMA_KNOB_UAR may be set for a QP of it; moves.c
@@ -238,9 +238,9 @@ struct srdma_share {
 };
 
 /*
- * Protects srdma_shares and what hangs on them. Taken inside srdma_devs_sem and
- * srdma_ctl_lock; takes spinlocks only. Not taken where an application creates, modifies
- * or destroys a QP.
+ * Protects srdma_shares and the objects that they refer to. Taken inside srdma_devs_sem and
+ * srdma_ctl_lock; takes spinlocks only. Not taken where an application creates, modifies or
+ * destroys a QP.
  */
 extern struct mutex srdma_share_lock;
 extern struct xarray srdma_shares;	/* struct srdma_share by id */
@@ -253,15 +253,15 @@ void srdma_attach_exit(void);
 void srdma_share_init(void);
 void srdma_share_exit(void);
 /*
- * A new attachment of the calling process, which nobody finds yet, with @slots slots or
- * fewer. The caller's reference on @dev is its own, on success. -EDQUOT, -ENOMEM.
+ * A new attachment of the calling process, in no table yet, with at most @slots slots. On success
+ * it takes over the caller's reference on @dev. -EDQUOT, -ENOMEM.
  */
 struct srdma_share *srdma_share_new(struct srdma_dev *dev, u32 slots);
 /* Free one that was not inserted. */
 void srdma_share_free(struct srdma_share *s);
 /*
- * From now on it can be found, in place of the process's earlier one, and may end at any time.
- * -ENXIO: the process has not opened the device. srdma_devs_sem.
+ * Enter @s into the tables, in place of the process's earlier attachment. From then on @s may end
+ * at any time. -ENXIO: the process has not opened the device. srdma_devs_sem.
  */
 int srdma_share_insert(struct srdma_share *s);
 /*
@@ -274,11 +274,14 @@ int srdma_share_ask(const char *job, u64 slo_p99);
  * device; -EAGAIN: it sends too many. Takes srdma_share_lock.
  */
 int srdma_share_pay_for_tell(struct srdma_dev *dev);
-/* Of a process and a device; NULL: there is none. srdma_share_lock. */
+/* The attachment of a process to a device; NULL: there is none. srdma_share_lock. */
 struct srdma_share *srdma_share_find(const struct srdma_dev *dev, const struct pid *pid);
-/* The same, the newest. RCU section. */
+/* The same; of two, the newer one. RCU section. */
 struct srdma_share *srdma_share_find_rcu(const struct srdma_dev *dev, const struct pid *pid);
-/* @visit each attachment with srdma_share_lock, which is let go in between. It may end it. */
+/*
+ * Call @visit for each attachment, with srdma_share_lock held, which is released in between.
+ * @visit may end the attachment.
+ */
 void srdma_shares_walk(void (*visit)(struct srdma_share *s, void *arg), void *arg);
 /* End the attachment if its process has gone. True: it is freed. srdma_share_lock. */
 bool srdma_share_end_gone(struct srdma_share *s);
@@ -290,9 +293,14 @@ bool srdma_share_end_gone(struct srdma_share *s);
 void srdma_shares_collect(const struct srdma_dev *dev,
 			  bool (*wants)(const struct srdma_owner *owner, const void *arg),
 			  const void *arg);
-/* Look how rules would see the process now, and what its clock says. srdma_share_lock. */
+/*
+ * Update the owner as which rules see the process, and the offset of its clock. srdma_share_lock.
+ */
 void srdma_share_refresh(struct srdma_share *s);
-/* Write into control which job the process is in, and what of its wish holds. The same. */
+/*
+ * Write into the control file the process's job, and which part of its wish is granted.
+ * srdma_share_lock.
+ */
 void srdma_control_set_job(struct srdma_share *s);
 
 /* report.c, under srdma_share_lock. */
@@ -300,11 +308,14 @@ void srdma_control_set_job(struct srdma_share *s);
 void srdma_report_collect(struct srdma_share *s);
 /* The same, where the process stays in the job that it is in. */
 void srdma_report_read(struct srdma_share *s);
-/* Does the process write what this module reads, and where it looks for it? */
+/* Does the report have the version and the layout that this module reads? */
 bool srdma_report_is_readable(const struct swiftrdma_report *r);
-/* The process may be another job's: what it reported until now is the old one's. */
+/*
+ * Move the process to the job that the rules give it now. What it reported until now counts for
+ * the old job.
+ */
 void srdma_report_assign(struct srdma_share *s);
-/* The share goes: take it off its job. */
+/* Take the attachment out of its job. */
 void srdma_report_detach(struct srdma_share *s);
 
 #endif /* SRDMA_SHARE_H */

@@ -13,7 +13,7 @@
 #include "compat.h"
 #include "share_file.h"
 
-/* A process at its limit of memory is not measured; it is not ended for that. */
+/* A process at its limit of memory gets no attachment, but is not killed. */
 #define FILE_GFP	(GFP_USER | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
 static int take_pages(struct srdma_share_file *f, unsigned int from)
@@ -118,8 +118,8 @@ void srdma_latch(u64 *changes, void *copies, const void *now, size_t size)
 	if (!memcmp(copies + (was & 1) * size, now, size))
 		return;
 	/*
-	 * A reader that finds a part of the new copy in the one that it reads finds another
-	 * change counter, too. Pairs with its load barrier.
+	 * A reader that sees a part of the new copy while it reads this one also sees that the
+	 * counter has changed. Pairs with the reader's load barrier.
 	 */
 	smp_wmb();
 	memcpy(copies + ((was + 1) & 1) * size, now, size);

@@ -13,7 +13,7 @@ struct page;
  * @file: with a reference
  * @pages: the pages that are mapped, each with a reference
  * @n_pages: how many
- * @map: where
+ * @map: address of the mapping
  */
 struct srdma_share_file {
 	struct file *file;

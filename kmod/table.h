@@ -25,16 +25,16 @@ struct srdma_qp;
  * @spare: one more free QP, or NULL. Taken and put back without the lock, which serves a
  *	program that creates and destroys one QP after the other.
  * @closed: no QP is added any more; under @lock
- * @lock: protects @free, @closed, and the chains against other writers; a leaf,
- *	process context or an RCU section of it
+ * @lock: protects @free, @closed, and the chains against other writers; a leaf; taken in process
+ *	context, also in RCU sections
  *
  * Every create and destroy of a QP pays for the table. A hash and a list of free QPs take
  * some fifty instructions each; table.c says what the slab allocator, a grace period and an
  * index sorted by QPN would cost.
  *
- * The number of chains is fixed. On a device with a hundred times as many QPs a lookup takes
- * some dozens of instructions more, which no verb would notice. A table that is resized
- * would make every lookup dearer.
+ * The number of chains is fixed. On a device with a hundred times as many QPs a lookup takes some
+ * dozens of instructions more, which no verb would notice. A table that is resized would make
+ * every lookup slower.
  *
  * The memory is type-stable: a thread in an RCU section, or with a reference on the device,
  * may read any QP that it found here, but the memory may hold another QP by then. See
@@ -59,7 +59,7 @@ static inline u32 srdma_table_chain(u32 key)
 }
 
 int srdma_table_init(struct srdma_table *t);
-/* The table is empty, no thread can find it, and since its last use a grace period is over. */
+/* The table is empty, no thread can find it, and a grace period has passed since its last use. */
 void srdma_table_destroy(struct srdma_table *t);
 
 /* Take a free QP out of the table's memory; NULL: no memory. May sleep. */

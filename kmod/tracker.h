@@ -45,7 +45,8 @@ struct srdma_orig_ops {
 
 /**
  * struct srdma_dev - an RDMA device
- * @ref: one of the hook, one per QP, UAR and job_dev, one per reader
+ * @ref: one of the hook; one per QP, UAR, job_dev, attachment, port of the peer channel and its
+ *	links, and queued pass; one per thread that uses the device without srdma_devs_sem
  * @release: frees it, a grace period after the last reference
  * @index: as `rdma dev` shows it
  * @orig: the driver's ops
@@ -60,9 +61,9 @@ struct srdma_orig_ops {
  *	in the device's works of refresh.c and enforce.c, and under srdma_qp_lock() of a QP
  *	that is not dead
  * @debugfs: directory, or NULL
- * @provider_lock: serializes changes of the provider. Held over commands of this device,
- *	so no other device's work waits for it. Taken inside RDMA core's client locks,
- *	outside srdma_devs_sem.
+ * @provider_lock: serializes changes of the provider. Commands to this device are sent while it is
+ *	held, so the work of another device must not wait for it. Taken inside RDMA core's client
+ *	locks, outside srdma_devs_sem.
  * @provider: changes between the generic one and one that is a module, see provider.c
  * @attached: the one that is a module, until it has detached all QPs
  * @provider_closed: the device goes and gets no other provider
@@ -81,11 +82,11 @@ struct srdma_orig_ops {
  * @unqueried: there are QPs without QUERIED; set before that bit of a QP is cleared
  * @query_wanted: the pass has to query such QPs, because some should get a level
  * @hurry: all classes are being given back, so no retry waits for its time
- * @ports_lock: what @ports points to; a leaf
+ * @ports_lock: protects what @ports points to; a leaf
  * @ports: struct srdma_port of each; counters.c
  * @qps: the QPs
- * @adopt_lock: makes one step of the adoption scan exclude the destroy of a QP that is not
- *	known yet; taken outside the locks of @qps and @left, held without sleeping long
+ * @adopt_lock: makes one step of the adoption scan and the destroy of a QP that is not known yet
+ *	exclude each other; taken outside the locks of @qps and @left, held for a short time only
  * @adopting: the scan is not over
  * @adopt_abort: there was no memory for @left, so the scan must stop
  * @left: keys of QPs whose destroy has begun while @adopting: the scan must not take them in
@@ -96,8 +97,7 @@ struct srdma_orig_ops {
  * @uar_hash: the same by user context
  * @page_lock: also protects the lists of a context's pages; taken inside srdma_qp_lock()
  * @pages: the UARs of a NIC that has some, struct srdma_uar by the NIC's index
- * @mr_lock: may be taken inside srdma_devs_sem and srdma_ctl_lock; srdma_owner.lock may be
- *	taken inside it
+ * @mr_lock: a leaf; may be taken inside srdma_devs_sem and srdma_ctl_lock
  * @mr_hash: struct srdma_mr by ib_mr
  * @mr_users: struct srdma_mr_user by owner
  * @mr_ask: struct srdma_mr whose mapping is to be queried, the oldest first
@@ -112,7 +112,7 @@ struct srdma_orig_ops {
  * @n_devx: of these, made past RDMA core
  * @n_unsure: of these, UNSURE
  * @wrs_at: ns, when the provider's sampler last brought QPs up to date; 0: never
- * @sweeps: looks at all doorbell records, where the provider has any
+ * @sweeps: sweeps over all doorbell records by the provider's sampler
  * @enforced: srdma_batch.seq of the youngest batch that a finished pass has seen
  * @devx_created: QPs made past RDMA core since the provider came
  * @created: counter, as SWIFTRDMA_DEV_A_CREATED; so are all up to @live_failed
@@ -267,9 +267,9 @@ struct srdma_member {
  * @twice: that sweep found a second QP active
  * @active: sweeps that found a QP active
  * @coactive: sweeps that found two or more active
- * @window: number of the stretch of time in which @now counts
- * @now: work requests seen in it
- * @before: work requests seen in the one before
+ * @window: number of the time window that @now counts
+ * @now: work requests seen in that window
+ * @before: work requests seen in the window before that
  */
 struct srdma_uar {
 	struct kref ref;
@@ -288,7 +288,7 @@ struct srdma_uar {
 	/* srdma_dev.uar_lock. */
 	struct hlist_node node;
 
-	/* srdma_dev.page_lock; @n_pages and @limit are read without it. */
+	/* srdma_dev.page_lock; @n_pages is read without it. @limit is written once, without it. */
 	struct list_head pages;
 	struct list_head page_node;
 	u32 n_pages, limit;
@@ -366,7 +366,7 @@ struct srdma_outstanding {
 
 /**
  * struct srdma_qp_hw - what a provider with UAR pages knows of a QP
- * @page: the UAR, with a reference and a member's place; NULL: not known. Set once, under
+ * @page: the UAR, with a reference and a place among its members; NULL: not known. Set once, under
  *	srdma_qp_lock() or before the QP is published.
  * @member: that place, NULL: there was no memory for one
  * @element: scheduling element that the QP is bound to, with a reference; under
@@ -384,11 +384,11 @@ struct srdma_outstanding {
  * @no_element: srdma_element.serial of the element that the device refused to bind the QP
  *	to, SRDMA_LEAVE: it refused to unbind the QP, 0: it refused nothing
  * @no_class: the class that the device refused, while srdma_qp.class_error is -EREMOTEIO
- * @outstanding: NULL: the send queue was never sampled. It may be that of a QP that had this
- *	memory before, without samples.
+ * @outstanding: NULL: the send queue was never sampled. May be left over from an earlier QP in
+ *	this memory; it has no samples then.
  *
- * The memory of this structure, and of @outstanding, belongs to that of the QP and is as
- * type-stable.
+ * The memory of this structure and of @outstanding stays with the memory of the QP, and is
+ * type-stable like it.
  */
 struct srdma_qp_hw {
 	struct srdma_uar *page;
@@ -435,8 +435,8 @@ enum srdma_qp_flag {
  * struct srdma_qp_ends - what the two ends of a connection wish of each other
  * @asked: level that this end wishes of the peer's QP, as far as the peer may know, plus 1;
  *	0: none. Written by the work of peer_wish.c alone, as are all up to @due.
- * @state: enum swiftrdma_ends, what came of that
- * @there: level in force at the peer, as it says, plus 1; 0: none
+ * @state: enum swiftrdma_ends, the result of that wish
+ * @there: level in force at the peer, as the peer reported, plus 1; 0: none
  * @queued: the work is about to tell the peer
  * @due: when the peer is to be told again, as srdma_ends_seconds()
  * @wish: level that the peer wishes of this QP, plus 1; 0: none. This and @until are written
@@ -462,15 +462,15 @@ static inline u8 srdma_ends_seconds(void)
  * struct srdma_qp - a queue pair
  * @ref: one of the table, one per reader that follows a pointer of it
  * @qpn: number
- * @node: in srdma_dev.qps; hashed while it is to be found
+ * @node: in srdma_dev.qps; hashed while lookups can find the QP
  * @flags: enum srdma_qp_flag, atomic bit operations
  * @hw: what a provider with UAR pages knows of the QP, see srdma_qp_hw(). Stays allocated
  *	for the next QP in this memory.
  * @ibqp: to be followed only under srdma_qp_lock() and not DEAD, or in a wrapper for this
  *	very QP
  * @dev: with a reference
- * @owner: with a reference of the QP, or, UAR_OWNER, by that of @uar
- * @uar: with a reference; NULL: unknown. The context, where UARs are pages.
+ * @owner: held by a reference of the QP, or, if UAR_OWNER is set, by the reference of @uar
+ * @uar: with a reference; NULL: unknown. Where UARs are pages, this is their user context.
  * @job: struct srdma_job_dev, with a reference. Changed under srdma_ctl_lock and the old
  *	job's lock; read under RCU.
  * @job_node: in job->qps under job->lock
@@ -489,7 +489,7 @@ static inline u8 srdma_ends_seconds(void)
  * @recv_cq: the same
  * @max_send_wr: as the driver gave it; so are all up to @max_recv_sge
  * @max_recv_wr: the same
- * @max_inline: the same, bytes; of a value that does not fit, the largest that does
+ * @max_inline: the same, bytes; a value that does not fit is stored as the largest that does
  * @max_send_sge: the same
  * @max_recv_sge: the same
  * @dest_qpn: this and all up to @hop_limit are the destination and the address vector that
@@ -513,7 +513,8 @@ static inline u8 srdma_ends_seconds(void)
  * @attempts: failed attempts in a row, up to 255, to apply the level @tried
  * @tried: level of the last attempt, -1: the application's class; the pass alone
  * @rule: srdma_rule.id of the rule that has counted the QP
- * @carried_doorbells: of @doorbells, those that are counted for a QP whose requests it carries
+ * @carried_doorbells: part of @doorbells that report.c has counted for the QPs whose requests this
+ *	QP carries
  * @ends: levels that the two ends of the connection wish of each other
  *
  * The memory is type-stable: what a reader finds without a lock may be another QP by the
@@ -599,11 +600,10 @@ struct srdma_chunk {
 };
 
 /*
- * Devices. The semaphore protects the set and srdma_dev.name, and keeps srdma_dev.ibdev and
- * .provider of a device in the set. Taken inside ib_core's client locks (add, remove,
- * rename) and srdma_dev.provider_lock, outside srdma_ctl_lock. Leases and ACT need it, so
- * it is held only while a thread computes, and never over a firmware command or another
- * wait for a device.
+ * Devices. The semaphore protects the set and srdma_dev.name. While a thread holds it,
+ * srdma_dev.ibdev and .provider of each device in the set stay valid. Taken inside ib_core's
+ * client locks (add, remove, rename) and srdma_dev.provider_lock, outside srdma_ctl_lock. Leases
+ * and ACT need it, so no thread holds it during a firmware command or another wait for a device.
  */
 extern struct rw_semaphore srdma_devs_sem;
 extern struct xarray srdma_devs;		/* struct srdma_dev by index */
@@ -665,8 +665,9 @@ extern atomic64_t srdma_generation;
 void srdma_qp_stamp(struct srdma_qp *q);
 
 /*
- * A QP has changed: the next dump of changes contains it. A stamp that is current already
- * may be another thread's that has not finished; srdma_qp_stamp() checks it there.
+ * A QP has changed: the next dump of changes contains it. If the stamp is current already, another
+ * thread may be writing it in srdma_qp_stamp(); that thread checks there whether the generation
+ * has changed meanwhile.
  */
 static inline void srdma_qp_touch(struct srdma_qp *q)
 {
@@ -676,10 +677,10 @@ static inline void srdma_qp_touch(struct srdma_qp *q)
 }
 
 /*
- * The device's provider; its ops find what its dev_add() has made. In a wrapper, under
- * srdma_devs_sem, or in the device's works of enforce.c and refresh.c. A function that
- * uses several ops fetches the provider once, because it may change in between, and the next
- * provider may lack an op.
+ * The device's provider; its ops find what its dev_add() has made. The caller is in a wrapper,
+ * holds srdma_devs_sem, or is the device's work of enforce.c or refresh.c. A function that uses
+ * several ops fetches the provider once, because it may change in between, and the next provider
+ * may lack an op.
  */
 static inline const struct srdma_provider_ops *srdma_dev_provider(const struct srdma_dev *dev)
 {
@@ -719,7 +720,7 @@ static inline struct xarray *srdma_dev_uar_table(struct srdma_dev *dev)
 	return READ_ONCE(dev->caps) & SWIFTRDMA_DEV_CAP_UARS ? &dev->pages : &dev->uars;
 }
 
-/* Bytes of the module's own memory for one QP, without what a chunk of them rounds up. */
+/* Bytes of the module's own memory for one QP, without the padding of a chunk. */
 #define SRDMA_QP_BYTES	sizeof(struct srdma_qp)
 
 #endif /* SRDMA_TRACKER_H */

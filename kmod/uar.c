@@ -193,7 +193,7 @@ static struct srdma_uar *page_make(struct srdma_dev *dev, struct srdma_uar *cont
 	struct srdma_uar *page, *old;
 
 	lockdep_assert_held(&dev->page_lock);
-	/* No close would come to drop the page again. */
+	/* The close of the context, which drops its pages, is over. */
 	if (context->closed)
 		return NULL;
 	page = uar_alloc(dev, NULL, context->owner, kind);

@@ -25,7 +25,7 @@ void srdma_page_join(struct srdma_qp *q, struct srdma_uar *page);
 /* Undo srdma_page_join(): @q is being destroyed. */
 void srdma_page_leave(struct srdma_qp *q);
 
-/* enum swiftrdma_uar_kind at the moment: a page becomes dedicated, and ceases to be. */
+/* Current enum swiftrdma_uar_kind: a dynamic page is dedicated while exactly one QP is on it. */
 u8 srdma_uar_kind(const struct srdma_uar *u);
 
 /* A UAR that was busy when doorbells were congested. */

@@ -36,7 +36,7 @@ void srdma_wish_set(const struct pid *pid, struct srdma_wish *w)
 {
 	struct srdma_wish *old = find_wish(pid);
 
-	/* The new one is found first: at no moment is there none. */
+	/* Add the new wish before the old one goes, so that a reader always finds one. */
 	if (w)
 		hash_add_rcu(wishes, &w->node, (unsigned long)pid);
 	if (!old)

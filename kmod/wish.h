@@ -19,7 +19,7 @@ struct srdma_owner;
  * @node: in the table of wishes; RCU
  * @rcu: frees it
  * @pid: the process
- * @exec_id: task_struct.self_exec_id: another program has not asked
+ * @exec_id: task_struct.self_exec_id: a program that the process executes later has not asked
  * @slo_p99: ns, 0: no wish
  * @job: name, empty: no wish
  */
@@ -35,9 +35,9 @@ struct srdma_wish {
 /* The wish of @o's process, NULL: it has none. RCU section. */
 const struct srdma_wish *srdma_wish_of(const struct srdma_owner *o);
 /*
- * @w is the wish of process @pid from now on, NULL: it has none. Callers exclude each other. The
- * caller has a reference on @pid for as long as there is a wish, and calls
- * srdma_owners_asked() afterwards.
+ * Make @w the wish of process @pid; NULL: remove its wish. Callers exclude each other. The caller
+ * has a reference on @pid for as long as there is a wish, and calls srdma_owners_asked()
+ * afterwards.
  */
 void srdma_wish_set(const struct pid *pid, struct srdma_wish *w);
 

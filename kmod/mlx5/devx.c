@@ -6,9 +6,9 @@
  * Objects end through mlx5_cmd_exec(), or, since 6.12, when a process with many objects
  * exits, through mlx5_cmd_exec_cb(), which does not wait.
  *
- * Kernel probes see these functions return. A probe writes a note, for which it needs
- * neither memory nor sleep on any kind of kernel, and a work item enters the QP. Without
- * probes the number of such QPs is unknown, and so are QPs older than this module.
+ * Kernel probes see these functions return. A probe writes a note, without allocating memory or
+ * sleeping on any kind of kernel, and a work item enters the QP into the table. Without probes the
+ * number of such QPs is unknown, and so are QPs older than this module.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -85,9 +85,10 @@ struct watch {
 };
 
 /*
- * Protects the list of devices, and the notes of each. Raw, because probes may not sleep on
- * any kernel; process context, taken inside nothing. Not taken in entry handlers, which may
- * run in a breakpoint that counts as an NMI: these read the list under RCU.
+ * Protects the list of devices, and the notes of each. A raw spinlock, because probes must not
+ * sleep, not even with PREEMPT_RT. It is taken in process context, and takes only the workqueue's
+ * lock. Entry handlers do not take it, because they may run in a breakpoint that counts as an NMI:
+ * they read the list under RCU.
  */
 static DEFINE_RAW_SPINLOCK(lock);
 static LIST_HEAD(devices);

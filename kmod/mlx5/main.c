@@ -25,7 +25,7 @@ static const struct srdma_mlx5_part *const parts[] = {
 
 #define for_each_part(p) for (p = parts; *p; p++)
 
-/* NULL: the device is not one of mlx5_core, or of a kind that cannot be found here. */
+/* NULL: the device is not mlx5_core's, or is not a PCI function. */
 static struct mlx5_core_dev *core_of(struct ib_device *ibdev)
 {
 	struct device *parent = ibdev->dev.parent;
@@ -41,7 +41,7 @@ static bool mlx5_match(struct ib_device *ibdev)
 	return core_of(ibdev);
 }
 
-/* The BAR in MB is a power of two, and its pages are UARs. */
+/* The BAR consists of UARs; its size in MB is 2^uar_sz. */
 static u32 uar_limit(struct mlx5_core_dev *core)
 {
 	return 1u << (MLX5_CAP_GEN(core, uar_sz) + 20 - MLX5_ADAPTER_PAGE_SHIFT);

@@ -138,7 +138,7 @@ struct srdma_mlx5_port {
  * @grow_lock: makes one thread at a time add a block; outside @slot_lock
  * @blocks: struct srdma_block by number, without holes; only added to
  * @n_blocks: of @blocks; read without a lock
- * @slot_lock: taken inside nothing but @grow_lock
+ * @slot_lock: a leaf; taken inside @grow_lock, too
  * @free: first free slot, or SRDMA_NO_SLOT
  * @shapes: struct srdma_shape
  * @n_shapes: of @shapes; read by any thread
@@ -208,7 +208,7 @@ struct srdma_mlx5 {
 	struct srdma_mlx5_port port[SRDMA_PORTS];
 	u64 pcie_retry_at, diag_retry_at;
 
-	/* Written by the work of refresh.c alone, under told_lock; read under told_lock. */
+	/* Written by the work of refresh.c alone. told_lock protects @pcie, @diag_at and @diag. */
 	spinlock_t told_lock;	/* this group */
 	bool has_pcie;
 	struct srdma_pcie {
@@ -325,9 +325,9 @@ void srdma_mlx5_detach(struct srdma_qp *q);
 u32 srdma_mlx5_query_qps(struct srdma_dev *dev);
 
 /*
- * dbrec.c. The QP is locked (srdma_qp_lock()) or not published yet. add(): begin to count
- * the WQEBBs of @q, from the record's present value or from zero; the record has the
- * reference @held after that. 0, or -ENOMEM and @held is still the caller's.
+ * dbrec.c. The QP is locked (srdma_qp_lock()) or not published yet. add(): begin to count the
+ * WQEBBs of @q, from the record's present value or from zero; on success it takes over the
+ * reference @held. 0 or -ENOMEM.
  */
 void srdma_records_init(struct srdma_mlx5 *md);
 void srdma_records_exit(struct srdma_mlx5 *md);

@@ -6,14 +6,14 @@
  * Little's law the mean of the former divided by the latter is the mean time that a WQEBB
  * spends in the queue, which user space works out from two readings.
  *
- * The law wants the time-average, so neither when a look is taken nor at which QP may depend
- * on the traffic: a thread draws one of all records that are swept, each as likely as any
- * other, at times whose distances are uniformly random. A look is given up only before its QP
- * is drawn: a later reason could depend on how full the queue is.
+ * The law needs an average over time, so neither the time of a look nor the choice of its QP may
+ * depend on the traffic: a thread draws one of all records that are swept, with equal probability,
+ * at times whose distances are uniformly random. The thread checks the limit on commands before it
+ * draws the QP, because a later check could depend on how full the queue is.
  *
- * A command may take longer where queues are full. So the times of looks do not follow from
- * the ends of those before: a time that passes during a look is left out, and the mean
- * distance is LOOKS_APART times what looks take, so that few are.
+ * A command may take longer where queues are full, so the time of a look must not depend on the
+ * end of the look before. A time that passes during a look is skipped. The mean distance is at
+ * least LOOKS_APART times the duration of a look, so few times are skipped.
  *
  * Each look costs a command, or none where the queue was seen empty and nothing has been
  * posted since. The thread sends a share of max_commands at the most, and none unless a
@@ -35,16 +35,16 @@ SRDMA_PARAM(outstanding_share, 25, 0, 50,
 /* Longer than the intervals at which agents and people read again. */
 #define WATCH_NS	(10ULL * NSEC_PER_SEC)
 
-/* After a command that the device refused, so that it is not asked for the same at once. */
+/* Pause after a command that the device refused, so that it is not repeated at once. */
 #define REFUSED_NS	NSEC_PER_SEC
 
-/* Times what a look takes: the mean distance between two of them at least. */
+/* Least mean distance between two looks, as a multiple of the duration of a look. */
 #define LOOKS_APART	5
 
-/* Looks over which it is averaged what one takes, as a power of two. */
+/* Looks over which the duration of a look is averaged, as a power of two. */
 #define TOOK_SHIFT	6
 
-/* Draws of a record until one is in use; of many records few may be. */
+/* Most draws until a record is in use; few of many records may be in use. */
 #define DRAWS		64
 
 static bool is_watched(struct srdma_mlx5 *md)
@@ -58,7 +58,7 @@ void srdma_outstanding_watch(struct srdma_mlx5 *md)
 	wake_up(&md->looks_wait);
 }
 
-/* Between nothing and twice the mean, each as likely. @took: by a look, ns */
+/* Uniformly random, up to twice the mean. @took: ns that a look takes */
 static u64 random_distance(u64 took)
 {
 	u32 rate = max(srdma_cmd_max() * READ_ONCE(outstanding_share) / 100, 1u);
@@ -77,8 +77,8 @@ static void add_sample(struct srdma_qp *q, struct srdma_outstanding *o, u32 wqeb
 }
 
 /*
- * Can the answer be true? The queue holds so many WQEBBs, all the device knows of has been
- * posted, and what it does not know of yet fits the queue, beside what came meanwhile.
+ * Can the answer be true? The WQEBBs that the device has not completed have to fit the queue. So
+ * do those that it does not know of yet, beside those that were posted meanwhile.
  */
 static bool is_plausible(const struct srdma_sq *sq, u16 posted_before, u16 posted)
 {
@@ -97,7 +97,7 @@ static int sample_queue(struct srdma_mlx5 *md, struct srdma_qp *q,
 	struct srdma_sq sq;
 	int ret = srdma_cmd_query_sq(md, q->qpn, &sq);
 
-	/* Whatever was answered may be another QP's by now, or of before a RESET. */
+	/* The answer may be of another QP by now, or of the time before a RESET. */
 	if (!srdma_record_posted(md, q, before->slot, &after))
 		return 0;
 	if (ret || !o)
@@ -143,7 +143,7 @@ static int looks_thread(void *data)
 	while (!kthread_should_stop()) {
 		wait_event_idle(md->looks_wait, kthread_should_stop() || is_watched(md));
 		start = ktime_get_ns();
-		/* After a pause without watchers it begins anew. */
+		/* Begin anew after a pause without watchers. */
 		if (next + WATCH_NS < start)
 			next = start;
 		while (next <= start)
@@ -163,8 +163,8 @@ int srdma_outstanding_start(struct srdma_mlx5 *md)
 {
 	init_waitqueue_head(&md->looks_wait);
 	/*
-	 * A real-time thread: on a busy machine the times of another one would depend on the
-	 * traffic.
+	 * A real-time thread: on a busy machine, the times at which any other thread runs would
+	 * depend on the traffic.
 	 */
 	return srdma_thread_start(md, looks_thread, "swiftrdma-sq", &md->looks);
 }

@@ -24,7 +24,7 @@ void srdma_port_init(struct srdma_mlx5 *md)
 	struct srdma_mlx5_port *p;
 	u32 port;
 
-	/* The command counts for the function that sends it; a representor's port is another's. */
+	/* The command returns figures of its sender's function, not of a representor's port. */
 	for (p = md->port; p < md->port + SRDMA_PORTS; p++)
 		p->has_bytes = MLX5_CAP_GEN(md->core, vport_counters) &&
 			       md->dev->function != SWIFTRDMA_FUNCTION_REPRESENTOR;

@@ -257,7 +257,7 @@ static void adopt_context(struct srdma_qp *q, const struct srdma_qpc *qpc)
 	rdma_ah_set_sl(ah, roce ? qpc->eth_prio : qpc->sl);
 	rdma_ah_set_dlid(ah, qpc->dlid);
 	if (roce || qpc->grh) {
-		/* What a live change has written is the DSCP alone. */
+		/* A live change writes only the DSCP. */
 		rdma_ah_set_grh(ah, NULL, qpc->flow_label, qpc->sgid_index, qpc->hop_limit,
 				roce ? qpc->dscp << 2 | (qpc->tclass & 3) : qpc->tclass);
 		rdma_ah_set_dgid_raw(ah, (void *)qpc->dgid);
@@ -323,7 +323,7 @@ static bool is_sure(const struct srdma_qp *q)
 	       (hw && READ_ONCE(hw->sure) && !srdma_qp_unqueried(q));
 }
 
-/* Query one QP; 1: to be continued later. An UNSURE QP that the device does not know has gone. */
+/* Query one QP; 1: to be continued later. Of DEAD QPs, only UNSURE ones are queried. */
 static u32 query_idle(struct srdma_mlx5 *md, struct srdma_qp *q, bool *may)
 {
 	u32 left = 1;
@@ -358,7 +358,7 @@ u32 srdma_mlx5_query_qps(struct srdma_dev *dev)
 	if (!mutex_trylock(&md->query_lock))
 		return 1;
 	WRITE_ONCE(dev->unqueried, false);
-	smp_mb();	/* then the QPs: query_later() sets it, then clears QUERIED */
+	smp_mb();	/* clear the flag before the QPs are read: pairs with query_later() */
 	while (may && (q = srdma_walk_get(&w))) {
 		left += query_idle(md, q, &may);
 		srdma_qp_put(q);

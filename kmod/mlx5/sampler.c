@@ -13,9 +13,9 @@
  * is a real-time thread of the lowest priority, because its figures matter most on a busy
  * machine; the budget bounds that, too.
  *
- * No other thread reads the records of QPs that can send. A reader of figures waits for a
- * sweep that began after its request; many readers share one. Without requests, the counts
- * are added to QPs and UARs four times a second.
+ * While a QP can send, no other thread adds to its count, but for a modify or destroy of the QP. A
+ * reader of figures waits for a sweep that began after its request; many readers share one.
+ * Without requests, the counts are added to QPs and UARs four times a second.
  */
 #include <linux/hrtimer.h>
 #include <linux/kthread.h>
@@ -55,7 +55,7 @@ static u64 gap_limit(void)
 	return div_u64(65536ULL * NSEC_PER_SEC, READ_ONCE(max_rate));
 }
 
-/* Count that a QP of the page, not always the first, moved in this sweep. */
+/* A QP of the page has moved in this sweep: count the first one and the second one. */
 static void count_active_sweep(struct srdma_uar *page, u64 sweep, u64 window, u16 delta)
 {
 	if (page->mark != sweep) {
@@ -194,7 +194,7 @@ static int sampler_thread(void *data)
 		}
 		due = div_u64(cost * (100 - READ_ONCE(budget)), READ_ONCE(budget));
 		period = (u64)READ_ONCE(period_us) * NSEC_PER_USEC;
-		/* As the budget demands, even if a reader asks meanwhile. */
+		/* Keep to the budget, even if a reader asks meanwhile. */
 		srdma_sleep_until(ktime_get_ns() + due);
 		if (due < period)
 			sleep_until_asked(md, period - due);
