@@ -57,15 +57,32 @@ static struct ib_client client;
  * A device that went while another module's wrapper had replaced the wrapper of this module. That
  * wrapper still calls this module's wrapper, which finds the driver's op in this entry. Entry and
  * module then stay for good. Added under arm_lock or RDMA core's locks, never removed.
+ *
+ * RDMA core also takes a device from its clients, and gives it to them again, when the device moves
+ * to another network namespace. Its ops still lead to the wrappers then, so it is not hooked again.
+ * Another device may get the memory of one that went; @index tells them apart.
  */
 struct srdma_orphan {
 	struct list_head node;
 	struct ib_device *ibdev;
+	u32 index;
+	void *above;
 	struct srdma_orig_ops orig;
 };
 
 static LIST_HEAD(orphans);
 static DEFINE_SPINLOCK(orphans_lock);
+
+/* NULL: there is none. Any context: entries are never removed. */
+static struct srdma_orphan *find_orphan(const struct ib_device *ibdev)
+{
+	struct srdma_orphan *o;
+
+	list_for_each_entry_rcu(o, &orphans, node, true)
+		if (o->ibdev == ibdev && o->index == ibdev->index)
+			return o;
+	return NULL;
+}
 
 /* The wrappers */
 
@@ -97,10 +114,8 @@ static noinline void *late_op_at(struct ib_device *ibdev, size_t offset, void **
 	struct srdma_orphan *o;
 
 	smp_rmb();	/* pairs with client_remove() */
-	list_for_each_entry_rcu(o, &orphans, node, srcu_read_lock_held(&srdma_srcu))
-		if (o->ibdev == ibdev)
-			return *(void **)((char *)&o->orig + offset);
-	return READ_ONCE(*now);
+	o = find_orphan(ibdev);
+	return o ? *(void **)((char *)&o->orig + offset) : READ_ONCE(*now);
 }
 
 #define late_op(ibdev, op)						\
@@ -466,11 +481,17 @@ static void *wrapper_above(struct srdma_dev *dev)
 
 static int client_add(struct ib_device *ibdev)
 {
+	const struct srdma_orphan *orphan = find_orphan(ibdev);
 	struct srdma_dev *dev;
 	int ret;
 
 	if (!ibdev->ops.create_qp || !ibdev->ops.modify_qp || !ibdev->ops.destroy_qp)
 		return -EOPNOTSUPP;
+	if (orphan) {
+		pr_warn("%s: not hooked: %ps stayed above our hook when the device went\n",
+			dev_name(&ibdev->dev), orphan->above);
+		return -EBUSY;
+	}
 	dev = srdma_dev_new(ibdev);
 	if (!dev)
 		return -ENOMEM;
@@ -506,6 +527,8 @@ static void keep_orphan(struct srdma_dev *dev, void *above)
 
 	pr_warn("%s goes with %ps still above our hook: this module stays\n", dev->name, above);
 	o->ibdev = dev->ibdev;
+	o->index = dev->ibdev->index;
+	o->above = above;
 	o->orig = dev->orig;
 	spin_lock(&orphans_lock);
 	list_add_rcu(&o->node, &orphans);

@@ -51,10 +51,12 @@ static bool rule_matches(const struct srdma_rule *r, const struct srdma_owner *o
 
 struct srdma_rule *srdma_rule_search(struct srdma_owner *o, u32 gen)
 {
-	const struct srdma_wish *wish = srdma_wish_of(o);
 	struct srdma_rule *r, *found = NULL;
+	const struct srdma_wish *wish;
 
 	spin_lock(&o->lock);
+	/* Read under the lock: a rule that is stored later was found by a wish that is no older. */
+	wish = srdma_wish_of(o);
 	list_for_each_entry_rcu(r, &rules, node) {
 		if (rule_matches(r, o, wish)) {
 			found = r;

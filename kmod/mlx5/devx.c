@@ -428,7 +428,7 @@ static void query_some_qps(struct work_struct *work)
 		if (test_bit(SRDMA_QP_DEVX, &q->flags)) {
 			may = srdma_cmd_may_query(md);
 			if (may && srdma_cmd_query_qp(md, q->qpn, &qpc) == -EREMOTEIO)
-				srdma_devx_del(md->dev, q->qpn, U64_MAX);
+				srdma_devx_del(md->dev, q->qpn, q->since + 1);
 		}
 		srdma_qp_put(q);
 		cond_resched();

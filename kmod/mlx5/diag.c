@@ -125,26 +125,28 @@ void srdma_diag_refresh(struct srdma_mlx5 *md)
 	if (!md->diag_on)
 		ret = enable_counters(md, md->diag_has);
 	if (!ret) {
-		md->diag_on = true;
+		WRITE_ONCE(md->diag_on, true);
 		ret = read_diag_counters(md);
 	}
 	if (srdma_may_pass(ret))
 		md->diag_retry_at = ktime_get_ns() + SRDMA_RETRY_NS;
 	else if (ret)
-		md->diag_has = 0;
+		WRITE_ONCE(md->diag_has, 0);
 }
 
 void srdma_diag_stat(struct srdma_mlx5 *md, struct srdma_dev_stat *st)
 {
+	u32 has = READ_ONCE(md->diag_has);
+
 	spin_lock(&md->told_lock);
 	if (md->diag_at) {
 		st->diag_at = md->diag_at;
-		st->mtt = !(~md->diag_has & (BIT(SRDMA_DIAG_MTT_MISS) | BIT(SRDMA_DIAG_MTT_HIT)));
+		st->mtt = !(~has & (BIT(SRDMA_DIAG_MTT_MISS) | BIT(SRDMA_DIAG_MTT_HIT)));
 		st->mtt_misses = md->diag[SRDMA_DIAG_MTT_MISS];
 		st->mtt_hits = md->diag[SRDMA_DIAG_MTT_HIT];
-		st->stall = md->diag_has & BIT(SRDMA_DIAG_READ_STALL);
+		st->stall = has & BIT(SRDMA_DIAG_READ_STALL);
 		st->read_stall = md->diag[SRDMA_DIAG_READ_STALL];
-		st->qpc = !(~md->diag_has & (BIT(SRDMA_DIAG_QPC_MISS) | BIT(SRDMA_DIAG_QPC_HIT)));
+		st->qpc = !(~has & (BIT(SRDMA_DIAG_QPC_MISS) | BIT(SRDMA_DIAG_QPC_HIT)));
 		st->qpc_misses = md->diag[SRDMA_DIAG_QPC_MISS];
 		st->qpc_hits = md->diag[SRDMA_DIAG_QPC_HIT];
 	}

@@ -33,7 +33,7 @@ static void read_pcie_counters(struct srdma_mlx5 *md)
 	}
 	/* After a refusal the register is not read again. */
 	if (ret) {
-		md->has_pcie = false;
+		WRITE_ONCE(md->has_pcie, false);
 		return;
 	}
 	p.reads = GET(set, outbound_stalled_reads);
@@ -58,7 +58,7 @@ void srdma_pcie_refresh(struct srdma_mlx5 *md)
 void srdma_pcie_stat(struct srdma_mlx5 *md, struct srdma_dev_stat *st)
 {
 	spin_lock(&md->told_lock);
-	if (md->has_pcie && md->pcie.at) {
+	if (READ_ONCE(md->has_pcie) && md->pcie.at) {
 		st->pcie = true;
 		st->pcie_at = md->pcie.at;
 		st->stalled_reads = md->pcie.reads;
