@@ -43,8 +43,9 @@ static uint64_t start_time(void)
 }
 
 /*
- * The module reads and writes only what is in memory (-EFAULT), so that no caller can keep it
- * busy; @arg was just written, and seldom is not.
+ * The module does not wait for @arg to be paged in, so that no caller can keep it busy: it returns
+ * -EFAULT if @arg is not in memory. That is rare, because the caller has just written @arg. A write
+ * brings @arg back.
  */
 static int ioctl_share(unsigned long cmd, void *arg)
 {
@@ -253,7 +254,7 @@ static void add_polled(struct swiftrdma_gone *sum, const struct swiftrdma_polled
 
 void slot_add(struct swiftrdma_gone *sum, const struct swiftrdma_slot *slot)
 {
-	/* Completed requests are read before posted ones, so that seldom more seem complete. */
+	/* Completed requests are read before posted ones, so that the sums seldom show more of the former. */
 	add_polled(sum, &slot->poll_owner);
 	add_polled(sum, &slot->poll_others);
 	add_posted(sum, &slot->post_owner);
@@ -272,7 +273,7 @@ static struct swiftrdma_slot *slot_reuse(struct device *dev)
 	dev->dead_from = (dev->dead_from + 1) % dev->slots;
 	dev->dead_count--;
 	__atomic_store_n(&slot->id.generation, 0, __ATOMIC_RELAXED);
-	/* A reader that finds these requests in gone does not find them in the slot, too. */
+	/* A reader that finds these requests in gone finds generation 0 in the slot, and counts them once. */
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	slot_add(&dev->report->gone, slot);
 	memset(slot, 0, sizeof(*slot));

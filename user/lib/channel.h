@@ -25,8 +25,8 @@ int channel_event(const struct device *dev);
 /* Whether a message may have come since the last call. */
 bool channel_signalled(const struct device *dev);
 /*
- * Tells the peer of the QP, by its number in the kernel, something. 0: it is in the inbox of the peer's
- * process; -ETIMEDOUT: perhaps; other errors: it is not. Waits for 2 s at most.
+ * Sends a message to the peer of the QP that has the number @qpn in the kernel. 0: the message is in the
+ * inbox of the peer's process; -ETIMEDOUT: it may be there; other errors: it is not. Takes 2 s at most.
  */
 int channel_tell(const struct device *dev, uint32_t qpn, const void *bytes, uint32_t length);
 /* The next message that came; false: none. */

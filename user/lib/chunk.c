@@ -15,11 +15,11 @@
 
 #include "lib/lib.h"
 
-/* Pieces that are added to a queue of n requests: 15 to each, within bounds of memory. */
+/* Room for pieces in a queue of n requests: 16 entries for each request, within these bounds. */
 #define PIECES_EACH 16
 #define QUEUE_MIN 256
 #define QUEUE_MAX 2048
-/* A small CQ may be that of as many QPs as it has entries, each with QUEUE_MIN: up to this. */
+/* As many QPs may share a small CQ as it has entries. It gets room for QUEUE_MIN of each. */
 #define CQ_SHARED 4096
 #define CQ_MAX 16384
 
@@ -57,7 +57,7 @@ uint32_t chunk_cq_room(struct context *c, uint32_t cqe)
 	return cqe && cqe <= INT32_MAX - CQ_MAX && is_on(c) ? cq_room_for(cqe) : 0;
 }
 
-/* Other QPs are left alone; where each request completes, so would each piece. */
+/* Requests of other QPs are left whole. With .sq_sig_all each piece would complete by itself. */
 static bool can_split(const struct ibv_qp_init_attr *attr)
 {
 	return attr->qp_type == IBV_QPT_RC && !attr->sq_sig_all && attr->cap.max_send_wr &&
@@ -177,7 +177,7 @@ void chunk_give(struct ibv_qp *qp, struct ibv_qp_init_attr *attr, const struct c
 	struct chunk_queue *k;
 	int err = errno;
 
-	/* What is more is the library's. */
+	/* The entries beyond the program's size are for pieces. */
 	if (ask->room)
 		attr->cap.max_send_wr = ask->cap.max_send_wr;
 	if (ask->room && q)
@@ -235,7 +235,7 @@ void chunk_take_back(struct qp *q)
 	if (!q->chunk)
 		return;
 	lose_outstanding(q);
-	/* If the library did not see the QP's end, it may be another CQ. */
+	/* If the library did not see the QP destroyed, another CQ may have the address by now. */
 	if (cq && cq == q->chunk->cq)
 		cq->room += q->chunk->room - q->chunk->lost;
 }
@@ -298,8 +298,8 @@ static struct split *split_in(const struct qp *q, uint64_t wr_id)
 }
 
 /*
- * No wr_id of the program's is an address in memory of the library. The completion may be of a
- * QP that was destroyed, whose number another QP has now.
+ * A wr_id of the program is taken to be never the address of a struct split. The completion may be
+ * of a QP that was destroyed and whose number another QP has now; then all QPs are searched.
  */
 static struct split *split_of(const struct cq *c, uint32_t qpn, uint64_t wr_id)
 {

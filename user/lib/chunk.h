@@ -8,7 +8,7 @@
  *  - All pieces of a request bear the address of one struct split as their wr_id, and the last one
  *    alone is signalled, if the request is. Whatever a program polls goes through chunk_keep() or
  *    chunk_keep_entry(), which put the program's wr_id back and drop what the program must not see.
- *  - What the library counts and measures are the program's requests; pieces have no number.
+ *  - The library counts and measures the program's requests; pieces have no sequence number.
  */
 #ifndef LIB_CHUNK_H
 #define LIB_CHUNK_H
@@ -30,15 +30,15 @@ struct qp;
 struct split {
 	uint64_t wr_id;		/* the program's */
 	uint32_t bytes;
-	uint32_t end;		/* requests that are complete when this one is */
-	uint32_t more;		/* pieces besides one */
+	uint32_t end;		/* value of .done of the QP once this request is complete */
+	uint32_t more;		/* pieces besides the first */
 	_Atomic bool told;	/* the program has its error completion, or must not get one */
 };
 
 /* A request of the list that the provider gets. */
 struct piece {
-	struct ibv_send_wr wr;	/* first */
-	struct ibv_send_wr *of;	/* the program's */
+	struct ibv_send_wr wr;	/* must be the first member: bad_wr is cast to a struct piece */
+	struct ibv_send_wr *of;	/* the program's request that this belongs to */
 	struct split *split;	/* NULL: it is whole */
 };
 
@@ -91,7 +91,7 @@ struct chunk_part {
 	int sges;
 };
 
-/* How a QP is asked for. */
+/* The sizes that a QP is created with. */
 struct chunk_ask {
 	struct ibv_qp_cap cap;	/* the program's */
 	uint32_t room;		/* 0: as the program asked */
@@ -106,9 +106,9 @@ uint64_t chunk_size(const struct device *dev);
 uint32_t chunk_cq_room(struct context *c, uint32_t cqe);
 /* Raises what @attr asks for, if requests of the QP may be split. */
 struct chunk_ask chunk_ask(struct context *c, struct ibv_qp_init_attr *attr);
-/* Puts the program's sizes back. True: the QP was asked for with others, and must be again. */
+/* Puts the program's sizes back. True: chunk_ask() had raised them, so creation is to be tried again. */
 bool chunk_unask(struct chunk_ask *ask, struct ibv_qp_init_attr *attr);
-/* The QP was created as asked; sets what the program is told of its size. */
+/* The QP was created: gives it the room for pieces, and sets the program's own size in @attr. */
 void chunk_give(struct ibv_qp *qp, struct ibv_qp_init_attr *attr, const struct chunk_ask *ask);
 /* The QP is gone; with lib_lock() held. */
 void chunk_take_back(struct qp *q);
@@ -123,7 +123,7 @@ void chunk_reap(const struct qp *q, struct chunk_queue *k);
 
 /* --- the knob ------------------------------------------------------------------ */
 
-/* @bytes 0: there is none. */
+/* The knob is now @bytes; 0: there is no knob. */
 void chunk_set(struct device *dev, uint64_t bytes);
 /* QPs came or went: whether the knob can be obeyed may have changed. */
 void chunk_report_state(struct device *dev);
@@ -138,25 +138,25 @@ bool chunk_wants(const struct qp *q, const struct ibv_send_wr *wr);
  */
 struct ibv_send_wr *chunk_build(struct qp *q, struct ibv_send_wr *wr, uint32_t from);
 /*
- * The provider refused the list from @bad on, a request of it or something else. Returns the
- * program's request that it belongs to.
+ * The provider refused the list from @bad on; if that is no request of the list, the whole list.
+ * Returns the program's request at which the refused part begins.
  */
 struct ibv_send_wr *chunk_refused(struct qp *q, const struct ibv_send_wr *bad);
-/* The list was posted, or what of it could be. */
+/* The list was posted, or a part of it. */
 void chunk_posted(struct qp *q);
 
 /* After wr_start: fills .build.large. @ordered: .sq is held, and the QP has its order. */
 void chunk_begin(struct qp *q, bool ordered);
-/* The size of the request that .build.large has. NULL: the request goes whole. */
+/* The request in .build.large has @bytes, in @sges SGEs. NULL: the request goes whole. */
 struct split *chunk_split(struct qp *q, uint64_t bytes, size_t sges);
 /* Makes the next piece, with SGEs at @to. False: it is the last one. */
 bool chunk_next(struct chunk_walk *w, struct ibv_sge *to, struct chunk_part *part);
-/* The batch is over, if large requests of it could be split. Called with .sq held. */
+/* Ends a batch whose large requests could be split. Called with .sq held. */
 void chunk_end(struct qp *q, bool posted);
 
 /* --- polling ----------------------------------------------------------------------- */
 
-/* Makes completions the program's; returns how many are left, at the front. */
+/* Turns completions of pieces into completions of requests; returns how many are left, at the front. */
 int chunk_keep(const struct cq *c, struct ibv_wc *wc, int n);
 /* The entry that the provider has just read. False: the program must not see it. */
 bool chunk_keep_entry(struct cq *c, struct ibv_cq_ex *cqx);

@@ -2,7 +2,7 @@
 /* Pieces of large RDMA READs and WRITEs, for both ways of posting; see chunk.c. */
 #include "lib/lib.h"
 
-/* A request of more is beyond what some devices take whole; it must not succeed in pieces. */
+/* Some devices refuse a larger request, so it is never split: it must not succeed in pieces. */
 #define WHOLE_MAX (1ull << 30)
 
 static uint64_t bytes_of(const struct ibv_send_wr *wr)
@@ -42,7 +42,7 @@ bool chunk_wants(const struct qp *q, const struct ibv_send_wr *wr)
 
 /* --- pieces --------------------------------------------------------------------------- */
 
-/* NULL: the request goes whole, for want of room; that is counted. */
+/* NULL: there is no room for the pieces; counts a request that goes whole. */
 static struct split *take_split(struct qp *q, uint64_t chunk, const struct split *want, size_t sges)
 {
 	struct chunk_queue *k = q->chunk;
@@ -92,7 +92,7 @@ bool chunk_next(struct chunk_walk *w, struct ibv_sge *to, struct chunk_part *par
 		.off = w->off, .flags = w->flags,
 		.sges = cut_sges(w, to, (uint32_t)(more ? w->chunk : left)),
 	};
-	/* What a fence waits for is done before the first piece. */
+	/* The first piece has waited for all that the fence waits for. */
 	if (w->off)
 		part->flags &= ~(unsigned int)IBV_SEND_FENCE;
 	if (more)
@@ -138,7 +138,7 @@ struct ibv_send_wr *chunk_build(struct qp *q, struct ibv_send_wr *wr, uint32_t f
 
 	chunk_reap(q, k);
 	k->began = k->head;
-	/* The knob may have gone since, and a list may be longer than any that the queue takes. */
+	/* The knob may have ended since chunk_wants(). A list that exceeds the queue exceeds .piece, too. */
 	for (uint32_t n = 0; chunk && w; w = w->next)
 		if (++n > k->requests)
 			chunk = 0;
@@ -162,7 +162,7 @@ struct ibv_send_wr *chunk_build(struct qp *q, struct ibv_send_wr *wr, uint32_t f
 	return &k->piece->wr;
 }
 
-/* Requests that were split and not posted. */
+/* Takes back the splits from @from on, whose requests were not posted. */
 static void forget_splits(struct qp *q, const struct split *from)
 {
 	struct chunk_queue *k = q->chunk;
@@ -182,7 +182,7 @@ struct ibv_send_wr *chunk_refused(struct qp *q, const struct ibv_send_wr *bad)
 	struct piece *first = q->chunk->piece, *p = (struct piece *)(uintptr_t)bad, *at;
 	struct split *refused = NULL, *orphan = NULL;
 
-	/* Of a request that is not in the list nothing is known: the list was not posted. */
+	/* If @bad is no request of the list, the whole list counts as not posted. */
 	if (p < first || p >= first + q->chunk->requests + q->chunk->room)
 		p = first;
 	if (p != first && p->split && p[-1].split == p->split)
@@ -192,7 +192,7 @@ struct ibv_send_wr *chunk_refused(struct qp *q, const struct ibv_send_wr *bad)
 			refused = at->split;
 	if (refused)
 		forget_splits(q, refused);
-	/* Pieces that went before: whatever they complete with, the program has its answer now. */
+	/* Some pieces of this request were posted. The program learns from bad_wr that the request failed. */
 	if (orphan)
 		atomic_store_explicit(&orphan->told, true, memory_order_relaxed);
 	return p->of;

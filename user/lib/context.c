@@ -120,7 +120,7 @@ static struct ibv_qp *lib_open_qp(struct ibv_context *ctx, struct ibv_qp_open_at
 	return qp;
 }
 
-/* The CQ must tell the QP of each entry, because completions are accounted to QPs. */
+/* Asks for the QP number of each entry, because completions are accounted to QPs. */
 static struct ibv_cq_ex *lib_create_cq_ex(struct ibv_context *ctx, struct ibv_cq_init_attr_ex *attr)
 {
 	struct context *c = context_find(ctx);

@@ -91,7 +91,7 @@ static void apply_knob(struct device *dev, enum swiftrdma_share_knob k, uint64_t
 	control_state(dev, k, control_state_of(dev, k, value));
 }
 
-/* Of this knob 0 is a value like any other: the kernel says no. */
+/* For this knob 0 is a value like any other: memory is to be registered as it is. */
 static void apply_huge_pages(struct device *dev, const struct swiftrdma_knob_value *v, bool holds)
 {
 	struct swiftrdma_knob_report *r = &dev->report->knob[SWIFTRDMA_SHARE_KNOB_HUGE_PAGES];
@@ -133,7 +133,7 @@ static void apply_knobs(struct device *dev, const struct swiftrdma_knob_value *k
 	/* Registrations look at the clock themselves; no post has to because of this knob. */
 	if (huge && v->until_ns < until)
 		until = v->until_ns;
-	/* It concerns no post: control is read again when a QP is created. */
+	/* PLACE concerns no post: control is read again when a QP is created. */
 	placing = place->until_ns > now && state == SWIFTRDMA_CONTROL_LIVE;
 	place_set(dev, placing, place->value);
 	move_control_changed(dev);
@@ -142,7 +142,7 @@ static void apply_knobs(struct device *dev, const struct swiftrdma_knob_value *k
 	atomic_store_explicit(&h->until_ns, until, memory_order_relaxed);
 	atomic_store_explicit(&h->state, state, memory_order_relaxed);
 	__atomic_store_n(&dev->report->control_seen, changes, __ATOMIC_RELAXED);
-	/* While a knob holds, each post must look at the clock, which may end the knob. */
+	/* While a knob is in force, each post reads the clock, because the knob holds only until a point in time. */
 	atomic_store_explicit(&h->quiet, waiting ? ~changes : changes, memory_order_release);
 	atomic_store_explicit(&h->read, changes, memory_order_release);
 }

@@ -6,7 +6,7 @@
  * Invariants:
  *  - A post waits before it takes a lock of the library or of the provider, for at most
  *    PACE_WAIT_NS in all. Then it goes through, whatever the knobs say.
- *  - A thread that waits holds nothing: it may be interrupted, forked from or ended.
+ *  - A call takes no lock before it waits, so a waiting thread may be interrupted, fork, or end.
  *  - While no knob is in force, a post reads one word of control and nothing else.
  */
 #ifndef LIB_CONTROL_H
@@ -29,30 +29,31 @@ struct cq;
 /* Control is read again this often while a post waits. */
 #define PACE_SLICE_NS 10000000ull
 /*
- * A rate's bucket holds as much as may be sent at the rate in this time, so that is the largest
- * burst, and one list besides, since a list is not split. 1 ms of a port's full rate is less than
- * a switch buffers for a port, and more than a sleeping thread is usually late.
+ * The largest burst is what the rate allows in this time, plus one list, because a list is charged
+ * as a whole. 1 ms of a port's full rate is less than a switch buffers for a port, and more than a
+ * sleeping thread is usually late.
  */
 #define PACE_BURST_NS 1000000ull
 /*
- * A post that waited and was woken late, and those that follow it without a pause, may
- * send what the rate would have allowed in the meantime, up to this time of it. Else a busy host
- * would lower the rate.
+ * If a waiting post is woken late, this post and those that follow it without a pause may also send
+ * what the rate would have allowed in the meantime, for up to this much time. Otherwise late
+ * wake-ups on a busy host would lower the rate.
  */
 #define PACE_LATE_NS 20000000ull
 
 /*
- * A rate as one atomic time (GCRA). All that was charged is sent at .due if it is sent at
- * the rate; requests may be posted until .due is PACE_BURST_NS ahead of the clock.
+ * A rate as one atomic time (generic cell rate algorithm). .due is the time at which everything
+ * charged so far has been sent, if it is sent at the rate. Requests may be posted while .due is at
+ * most PACE_BURST_NS ahead of the clock.
  */
 struct bucket {
 	_Atomic uint64_t rate;	/* units a second; 0: not in force */
 	_Atomic uint64_t cost;	/* of a unit, see unit_cost() */
 	_Atomic uint64_t due;	/* in 1/256 ns; wraps */
-	_Atomic uint64_t late_ns;	/* when a post last used what a late one had left */
-	/* The rate at which most posts that were held went through in the end; 0: none. */
+	_Atomic uint64_t late_ns;	/* when a post last used time before now, see due_after() */
+	/* A rate that cannot be kept: most posts that it held were let through in the end; 0: none. */
 	_Atomic uint64_t unable_at;
-	/* Posts that were held, and of these what went through, up to the last judgement. */
+	/* Held posts, and those of them that were let through, when judge_rate() last decided. */
 	_Atomic uint64_t judged_posts, judged_passed;
 };
 
@@ -102,7 +103,7 @@ struct pace_pass {
 
 /* What a post of known requests was charged, to be settled if the provider refuses some of them. */
 struct pace_bill {
-	uint64_t charged[BUCKETS];	/* less than the cost where a debt was cut */
+	uint64_t charged[BUCKETS];	/* less than the cost where the debt would exceed DEBT_MAX */
 };
 
 /* --- control.c ------------------------------------------------------------- */
@@ -126,24 +127,25 @@ extern void (*lib_wait)(uint64_t ns);
  */
 bool pace_post(struct qp *q, uint32_t n, uint64_t bytes, struct pace_pass *pass,
 	       struct pace_bill *bill);
-/* Gives back what was charged beyond the cost of @n requests, which the provider did post. */
+/* Gives back what @bill charged beyond the cost of the @n requests that the provider posted. */
 void pace_return(struct qp *q, uint32_t n, uint64_t bytes, const struct pace_bill *bill);
 /*
- * For requests that are not known yet, about @likely: waits for what was charged before. As
- * pace_post().
+ * For a batch that is not built yet, probably of @likely requests: waits until the rates allow a post
+ * after all that was charged before, and reserves credits. pace_charge() charges the batch later.
+ * Returns as pace_post().
  */
 bool pace_wait(struct qp *q, uint32_t likely, struct pace_pass *pass);
 /* Charges @n requests after wr_complete posted them; @held is from pace_wait(). */
 void pace_charge(struct qp *q, uint32_t n, uint64_t bytes, uint32_t held);
-/* At this rate most posts that are held wait for as long as a call may, and go through. */
+/* Whether @rate cannot be kept, as judge_rate() found, or is less than twice such a rate. */
 bool pace_is_unable(const struct bucket *b, uint64_t rate);
 void pace_set_rate(struct bucket *b, uint64_t rate, uint64_t now);
 /*
- * Waits for @ns at most. False: the call has waited for as long as a call may, or the process
- * is not the one that began to wait.
+ * Waits for @ns at most. False: the call has waited for as long as a call may, or this is a child
+ * that was forked during the wait.
  */
 bool hold_on(struct hold *h, enum swiftrdma_share_knob k, uint64_t ns);
-/* The call goes through although the knob does not allow it. */
+/* Counts a call that goes through although the knob does not allow it. */
 void hold_pass(const struct hold *h, enum swiftrdma_share_knob k);
 
 /* --- credits.c ----------------------------------------------------------------- */
@@ -178,9 +180,12 @@ bool stash_can(const struct cq *c);
 int stash_fill(struct cq *c, int max, bool patient);
 /* Whether the stash has completions. Waits until no other thread polls the CQ. */
 bool stash_keeps(struct cq *c);
-/* With .lock of the CQ held. Completions that were given out. */
+/*
+ * Moves completions from the stash to @wc, up to @n, and returns how many. With .lock of the CQ held,
+ * unless the lock is lost.
+ */
 int stash_give(struct cq *c, int n, struct ibv_wc *wc);
-/* A QP is gone, or reset: as libmlx5 does, its completions are. */
+/* Drops the completions of a QP that was destroyed or reset, as libmlx5 drops those in the CQ. */
 void stash_purge(struct ibv_cq *cq, uint32_t qpn);
 
 #pragma GCC visibility pop

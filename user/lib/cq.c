@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Completion queues. Matching a completion with its request needs the order in which
- * completions were taken from the queue. ibv_poll_cq() keeps it under .lock. Between
- * start_poll and end_poll the provider's own lock does, and .lock must not be taken:
- * ibv_poll_cq() takes the two in the other order. Extended CQs on which QPs may move are polled
- * otherwise, see entries.c.
+ * completions were taken from the queue. ibv_poll_cq() keeps this order under .lock. Between
+ * start_poll and end_poll the provider's own lock keeps it. There .lock must not be taken, because
+ * ibv_poll_cq() takes .lock first and the provider's lock inside. Extended CQs on which QPs may
+ * move are polled in another way, see entries.c.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ static struct cq *cq_alloc(void)
 	if (!c)
 		return NULL;
 	memset(c, 0, sizeof(*c));
-	/* Keep the stash of the recycled struct, and what goes with it. */
+	/* Keep the memory that the recycled struct has: its stash and its struct entries. */
 	c->entries_spare = entries;
 	if (stash)
 		stash->head = stash->tail = 0;
@@ -143,7 +143,7 @@ static inline bool matches_oldest(const struct qp *q, uint64_t wr_id, uint32_t *
 static inline void retire_oldest(struct qp *q, uint32_t end)
 {
 	atomic_store_explicit(&q->done, end, memory_order_relaxed);
-	/* A thread that sees nothing signalled outstanding sees what is done, too. */
+	/* Release: a thread that reads this .sig_done sees .done, too. */
 	atomic_store_explicit(&q->sig_done,
 			      atomic_load_explicit(&q->sig_done, memory_order_relaxed) + 1,
 			      memory_order_release);
@@ -328,8 +328,8 @@ static int keep_completions(struct cq *c, struct ibv_wc *wc, int n)
 }
 
 /*
- * Makes @got completions that were polled the program's. If some were dropped, polls until
- * there are @n, so that a program never takes a queue for empty that is not.
+ * Turns @got completions that were polled into those of the program. If some were dropped, polls
+ * until there are @n or the queue is empty: a poll that returns less means an empty queue.
  */
 static noinline int keep_polled(struct cq *c, struct ibv_cq *cq, int n, struct ibv_wc *wc, int got)
 {
@@ -354,8 +354,8 @@ static int poll_provider(struct cq *c, struct ibv_cq *cq, int n, struct ibv_wc *
 }
 
 /*
- * The lock is lost, but completions in the stash must still be given out, and first. Or the
- * program reads the queue entry by entry, too.
+ * For a CQ whose lock is lost, or that the program polls by start_poll, too. Completions in the stash
+ * are given out first.
  */
 static int poll_unlocked(struct ibv_cq *cq, int n, struct ibv_wc *wc, struct cq *c)
 {
@@ -383,8 +383,8 @@ static int poll_and_account(struct cq *c, struct ibv_cq *cq, int n, struct ibv_w
 }
 
 /*
- * Subtracts the requests of these completions from the sum of outstanding requests. What the peer
- * sends is no sign that the requests make progress, which posts would wait for.
+ * Subtracts the requests of these completions from the sum of outstanding requests. Successful
+ * receives are left out: they are no sign that the requests make progress for which posts wait.
  */
 static void free_credits(const struct cq *c, const struct ibv_wc *wc, int n)
 {
@@ -407,8 +407,9 @@ int cq_take(struct cq *c, int n, struct ibv_wc *wc, enum bias_token token)
 }
 
 /*
- * What is outstanding is bounded, or was. An error of the provider's comes again; a completion
- * that is not handed on does not.
+ * Polls while a bound on credits is in force, and as long as there is a stash. If the provider
+ * returns an error, but the stash had completions, returns these: the next poll returns the error
+ * again, and would not return the completions again.
  */
 static noinline int poll_bounded(struct ibv_cq *cq, int n, struct ibv_wc *wc, struct cq *c,
 				 enum bias_token token)
@@ -532,7 +533,7 @@ static int lib_start_poll(struct ibv_cq_ex *cqx, struct ibv_poll_cq_attr *attr)
 	struct cq *c = table_find(&cqs, cqx);
 	int began = c->start_poll(cqx, attr), ret = skip_entries(c, cqx, began);
 
-	/* The program does not end what did not begin for it. */
+	/* The program calls end_poll only after a start_poll that succeeded. */
 	if (ret && !began)
 		cqx->end_poll(cqx);
 	if (!*c->alive)
@@ -567,7 +568,7 @@ void cq_add_room(struct cq *c, uint32_t room)
 {
 	struct ibv_cq_ex *cqx = c->start_poll ? (struct ibv_cq_ex *)c->key : NULL;
 
-	/* Completions must tell their QP. */
+	/* Pieces are recognized by the QP number and wr_id of a completion. */
 	if (!room || (cqx && !cqx->read_qp_num))
 		return;
 	c->added = room;

@@ -4,23 +4,25 @@
  *
  * The sum for a device is in .outstanding. Each QP has two sequence numbers up to which its
  * requests are in that sum, .credit_posted and .credit_done; credits_sync() brings them up to
- * what is posted and done, under a lock of the QP. While no bound is in force no thread does so;
- * a walk over all QPs does when a bound comes into force, and before a post waits.
+ * what is posted and done, under a lock of the QP. While no bound is in force, no post or poll calls it.
+ * When a bound comes into force, and before a post waits, it is called for all QPs.
  *
  * A post reserves its requests in the sum before it posts them, and ends the reservation after
  * they are in the sum as posted ones. So the sum may be too large meanwhile, and never too
  * small.
  *
- * A blocked post may be all that keeps the program from polling. It therefore polls the
+ * The program may be unable to poll until its blocked post returns. The post therefore polls the
  * completion queues itself, into stashes (stash.c), and goes through
- *  - when nothing that is outstanding can complete, because no signalled request is
- *    outstanding: neither in this QP nor, if this QP has none at all, in the others; a batch that
- *    the posting thread has open on another QP cannot complete either;
- *  - when the program has never polled its completion queue through the library, or was shown
- *    the queue: such requests are not in the sum; or has not polled it in a wait of PACE_WAIT_NS, and
- *    the library may not poll that queue either;
- *  - after PACE_WAIT_NS. If nothing at all completed in that time, posts do not wait until
- *    a request completes: the peer may be waiting for what the posts hold back.
+ *  - when requests are outstanding in this QP, and none of them is signalled: they complete only
+ *    with a later request;
+ *  - when no QP has a signalled request outstanding, or a post under way. A batch that the posting
+ *    thread has open on another QP does not count: the thread cannot post it while it waits;
+ *  - when the program has never polled this QP's completion queue through the library, or reads the
+ *    queue itself (mlx5dv_init_obj()): such requests are not in the sum;
+ *  - when nothing completed in an earlier wait of PACE_WAIT_NS, and the library may not poll this
+ *    QP's completion queue;
+ *  - after PACE_WAIT_NS. If nothing at all completed in that time, further posts go through at once
+ *    until a request completes: the peer may be waiting for what the posts hold back.
  */
 #include "lib/lib.h"
 
@@ -30,7 +32,7 @@
 /* Time in which only the usual poller of a CQ polls it. */
 #define PATIENCE_NS 1000000
 
-/* In .outstanding: the sum below, and above it a number that each reservation increments. */
+/* .outstanding has the sum in its low bits, and above them a count of reservations. */
 #define SUM_BITS 40
 
 static int64_t sum_of(uint64_t outstanding)
@@ -76,7 +78,7 @@ void credits_sync(struct qp *q)
 	enum bias_token token = bias_lock(&q->credit_lock);
 	uint32_t posted, done;
 
-	/* In a signal handler that interrupted this function; the interrupted call does it. */
+	/* The lock is lost, or this is a signal handler that interrupted credits_sync(), which goes on after it. */
 	if (token != BIAS_OWNER && token != BIAS_HELD)
 		return;
 	posted = atomic_load_explicit(&q->posted, memory_order_relaxed);
@@ -132,7 +134,7 @@ static bool reserve_credits(struct hold *h, uint64_t bound)
 
 static uint32_t count_signalled(struct qp *q)
 {
-	/* With what is done before, see retire_oldest(). */
+	/* Acquire: .done is not older than .sig_done, see retire_oldest(). */
 	uint32_t done = atomic_load_explicit(&q->sig_done, memory_order_acquire);
 
 	return atomic_load_explicit(&q->sig_posted, memory_order_relaxed) - done;
@@ -155,8 +157,8 @@ static void poll_cq_of(const struct hold *h, const struct ibv_cq *key)
 }
 
 /*
- * Whether this thread has a batch of ibv_wr_*() open on the QP, with .sq held. While the thread waits,
- * nobody posts that batch.
+ * Whether this thread has a batch of ibv_wr_*() open on the QP, with .sq held. The batch cannot be
+ * posted while the thread waits.
  */
 static bool builds_batch(const struct qp *q)
 {
@@ -182,7 +184,7 @@ static bool poll_for_credits(struct hold *h)
 		credits_sync(q);
 		if (!is_counted(q))
 			continue;
-		/* A post that has its credits will soon be outstanding, unless it is this thread's. */
+		/* A post that holds credits will soon be outstanding, unless it is a batch of this thread. */
 		some |= atomic_load_explicit(&q->reserved, memory_order_relaxed) && !builds_batch(q);
 		if (!count_signalled(q))
 			continue;
@@ -254,7 +256,7 @@ static bool wait_for_room(struct hold *h)
 			return true;
 		/* Another post has taken the room meanwhile, and its requests can complete. */
 		can |= reservations_of(was) != reservations_of(atomic_load(&knobs->outstanding));
-		/* The bound is exceeded by what cannot complete before later requests, or unseen. */
+		/* The outstanding requests complete only with later ones, or the library does not see them complete. */
 		if (!can || !is_polled(h)) {
 			report_unable(h->dev);
 			return false;
@@ -269,7 +271,10 @@ static bool wait_for_room(struct hold *h)
 	}
 }
 
-/* A program may post some requests before it first polls; beyond the bound they are its own affair. */
+/*
+ * The program has not polled the completion queue yet, or the library does not see that it does. The
+ * post never waits; if the QP then has more requests than the bound, the knob is reported as unable.
+ */
 static void enter_unseen(const struct hold *h, uint64_t bound)
 {
 	uint32_t open = atomic_load_explicit(&h->q->posted, memory_order_relaxed) -

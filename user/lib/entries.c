@@ -16,7 +16,7 @@
 
 #include "lib/lib.h"
 
-/* Functions that the program reads an entry by. A struct ibv_wc has all of it. */
+/* The functions by which the program reads an entry. Each has a field in struct ibv_wc. */
 #define READERS(X) \
 	X(enum ibv_wc_opcode, read_opcode, opcode) \
 	X(uint32_t, read_vendor_err, vendor_err) \
@@ -118,7 +118,7 @@ static int entries_poll(struct ibv_cq *cq, int n, struct ibv_wc *wc, struct cq *
 		got += !err;
 	}
 	pthread_mutex_unlock(&c->entries->session);
-	/* An error of the provider's comes again; a completion that is not handed on does not. */
+	/* The next poll returns the error again; it would not return these completions again. */
 	return got || !err || err == ENOENT ? got : -1;
 }
 

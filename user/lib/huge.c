@@ -5,14 +5,14 @@
  *
  * madvise(MADV_COLLAPSE), since Linux 6.1, copies the pages of a range into a huge page.
  * The kernel refuses it where it is not allowed (MADV_NOHUGEPAGE, PR_SET_THP_DISABLE) or not
- * possible (pinned pages: those of another region, or of a transfer by O_DIRECT). What the
- * kernel would do, and this file leaves alone:
- *  - with transparent_hugepage=never, which MADV_COLLAPSE does not heed;
+ * possible (pinned pages: those of another region, or of a transfer by O_DIRECT). The kernel would
+ * collapse memory in the following cases, too, but this file does not ask it to:
+ *  - with transparent_hugepage=never, which MADV_COLLAPSE ignores;
  *  - pages that are shared with another process after a fork: each process would get a copy;
  *  - pages that are swapped out: they would be read back;
  *  - memory of files, and shared memory;
- *  - near a limit of memory. MADV_COLLAPSE kills nobody at a cgroup's limit, but it
- *    reclaims, and swaps, for a long time before it fails.
+ *  - near a limit of memory. At a cgroup's limit MADV_COLLAPSE does not start the OOM killer, but
+ *    it reclaims, and swaps, for a long time before it fails.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,7 +56,7 @@ struct run {
 	uint64_t done;		/* ranges that are huge pages now */
 	unsigned int tried;
 	bool may_fill;		/* memory that the program has not used yet may be allocated */
-	bool over;		/* what is left is left alone */
+	bool over;		/* the remaining ranges are left alone */
 };
 
 /* By system calls, because libc's functions may be replaced by a library that tracks memory. */
@@ -73,7 +73,7 @@ static int call_disabled(void)
 int (*huge_madvise)(void *at, size_t length, int advice) = call_madvise;
 int (*huge_disabled)(void) = call_disabled;
 
-/* --- may it be done? ------------------------------------------------------------ */
+/* --- conditions ----------------------------------------------------------------- */
 
 /* 0: the kernel has no huge pages, or no MADV_COLLAPSE. */
 static size_t page_size(void)
@@ -147,7 +147,7 @@ static enum pages look_at_pages(const struct run *r, uintptr_t at)
 				return PAGES_LEAVE;
 			if (!(entry[i] & PM_PRESENT))
 				continue;
-			/* Also the page of zeros, which memory has that was only read. */
+			/* A page of several processes, or the zero page, which memory that was only read has. */
 			if (!(entry[i] & PM_EXCLUSIVE))
 				return PAGES_LEAVE;
 			some = true;
@@ -176,8 +176,8 @@ static bool collapse_range(struct run *r, uintptr_t at)
 		return false;
 	}
 	/*
-	 * Of memory that was never used the kernel makes no huge page. So one page of it is
-	 * allocated, as the registration would do with all.
+	 * The kernel does not collapse memory that was never used. So one page of it is allocated
+	 * first; the registration would allocate all of them anyway.
 	 */
 	if (pages == PAGES_NONE && huge_madvise((void *)at, r->small, MADV_POPULATE_WRITE))
 		return false;
@@ -295,8 +295,8 @@ static void collapse_mappings(struct run *r)
 /* --- a registration ---------------------------------------------------------------- */
 
 /*
- * A registration of more than the limit fails before it allocates anything, if the user has not
- * the right to exceed the limit.
+ * Whether pages may be allocated here. A registration that exceeds the limit fails before it
+ * allocates anything, unless the user has the right to exceed the limit.
  */
 static bool may_fill(size_t length)
 {
@@ -341,7 +341,7 @@ void huge_before_reg(struct context *c, const void *addr, size_t length, unsigne
 
 	if (!c)
 		return;
-	/* Each registration answers control. hugetlbfs has huge pages already; ODP pins nothing. */
+	/* Each registration reads control. hugetlbfs has huge pages already; on-demand paging pins nothing. */
 	control_update(c->dev, lib_clock());
 	if (length >= HUGE_REGION_MIN && !(access & (IBV_ACCESS_ON_DEMAND | IBV_ACCESS_HUGETLB)) &&
 	    is_wanted(c->dev))

@@ -23,14 +23,14 @@ struct device;
 /* Smaller regions are left alone without a further look. */
 #define HUGE_REGION_MIN (2ull << 20)
 /*
- * The seconds that one registration may spend here, besides the range that it is at when the time
- * is over, unless the program's environment says otherwise; as long as a post may wait. A range
- * takes 1 ms or 2, and more on a busy host.
+ * Default of SWIFTRDMA_HUGE_TIME: the seconds that one registration may spend here. The range that
+ * is being collapsed when the time is over is finished; a range takes 1 ms or 2, more on a busy host.
+ * The default is the time that a post may wait, too.
  */
 #define HUGE_SECONDS 1
-/* Ranges after which it is looked again how much memory is left; as much again must stay free. */
+/* The free memory is checked once for so many ranges, and must suffice for twice as many. */
 #define HUGE_BATCH 16
-/* After so many ranges in a row that the kernel refuses, the rest of the mapping is left alone. */
+/* After so many ranges in a row that were not made huge pages, the rest of the mapping is left alone. */
 #define HUGE_REFUSALS 8
 
 /* What control says about huge pages. */
@@ -43,7 +43,7 @@ enum huge_wish { HUGE_UNSAID, HUGE_NO, HUGE_YES };
  * context that the library does not watch. errno stays as it is.
  */
 void huge_before_reg(struct context *c, const void *addr, size_t length, unsigned int access);
-/* The state of the knob, which control has set (@wish) or not; enum swiftrdma_knob_state. */
+/* The state of the knob, enum swiftrdma_knob_state, if @wish is what control says. */
 uint32_t huge_state(enum huge_wish wish);
 
 /* Replaced by tests. */
@@ -54,7 +54,7 @@ extern int (*huge_disabled)(void);
 
 extern const char *huge_root;
 
-/* 0: unknown. */
+/* Bytes that the process may still use before the kernel has to reclaim memory; 0: none, or unknown. */
 uint64_t huge_memory_left(void);
 int huge_open(const char *path);
 void huge_close(int fd);

@@ -150,7 +150,7 @@ void qp_completed(struct qp *q, uint32_t done, uint64_t now)
 	for (; tail != head; tail++) {
 		const struct sample *p = &s->pending[tail % PENDING_MAX];
 
-		/* A request that failed has a number that a later request got. */
+		/* The post of this request failed, and a later request got its number. */
 		if (!p->weight)
 			continue;
 		if ((int32_t)(done - p->seq) < 0)

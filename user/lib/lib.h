@@ -3,22 +3,23 @@
  * Internal to libswiftrdma.
  *
  * Invariants:
- *  - Each wrapper calls the function it stands for exactly once, with the arguments it
- *    got, whatever fails here. It returns that function's result and errno. There are four
- *    exceptions: ibv_poll_cq() returns completions that the library has polled before (stash.c),
- *    a QP may be created in a parent domain of the program's PD (place.c), where requests
- *    are split, queues are larger than the program asked, and requests more (chunk.c), and
- *    a QP that can move may be replaced by another one (move.c).
+ *  - Each wrapper calls the function that it replaces exactly once, with the program's arguments,
+ *    even if something fails in the library. It returns that function's result and errno. There
+ *    are four exceptions:
+ *    ibv_poll_cq() returns completions that the library has polled before (stash.c);
+ *    a QP may be created in a parent domain of the program's PD (place.c);
+ *    a request may be posted in pieces, and queues are created larger for them (chunk.c);
+ *    a QP that can move has larger queues, and another QP may replace it (move.c, entries.c).
  *  - An object found in the table (struct qp, struct cq) is never given back to
  *    malloc, so that a thread which found it just before its destruction reads no
  *    foreign memory.
- *  - Nothing is written, in a report or in an object, unless *alive. The word lies in
- *    memory that any kind of fork wipes in the child, and so do the objects found last
- *    (struct recent_qps), for which *alive is not read.
+ *  - Nothing is written to a report or to an object unless *alive is set. That word lies in
+ *    memory that any kind of fork wipes in the child (MADV_WIPEONFORK). The cache of the objects
+ *    found last (struct recent_qps) lies in such memory, too, so *alive is not read for them.
  *
- * Locks, outer first: lib_lock() (tables, slots; never taken while requests are posted or
- * polled, except the first time); struct bias in a QP or a CQ; those of a placed QP and then
- * of its register (place_post.c); the provider's own.
+ * Locks, outer first: lib_lock() (tables, slots; taken by a post or a poll only for an object
+ * that the library does not know yet); the struct bias of a QP or a CQ; the locks of a placed QP,
+ * then that of its register (place_post.c); the provider's own. move.h has the locks of moves.
  */
 #ifndef LIB_LIB_H
 #define LIB_LIB_H
@@ -59,7 +60,7 @@ static inline void cpu_relax(void)
 #endif
 }
 
-/* --- process.c: settings, forks, the lock of all that is not hot ------------- */
+/* --- process.c: settings, forks, the lock of tables and slots ------------------ */
 
 enum mode { MODE_OFF, MODE_COUNT, MODE_LATENCY };
 
@@ -67,12 +68,12 @@ struct settings {
 	enum mode mode;
 	uint32_t sample_every;	/* 0: adapted to the rate */
 	bool control;		/* obey the knobs in control */
-	bool huge_pages;	/* while control says nothing about them */
-	uint32_t huge_seconds;	/* that one registration may take for them */
+	bool huge_pages;	/* use them where control sets no knob */
+	uint32_t huge_seconds;	/* the most that one registration may spend on huge pages */
 	enum swiftrdma_place place;	/* where new QPs go without a knob */
-	bool chunk;		/* new queues have room for pieces, without a knob, too */
+	bool chunk;		/* new queues have room for pieces even without a knob */
 	bool move;		/* new QPs can move */
-	bool move_thread;	/* a thread carries it out; tests do that themselves */
+	bool move_thread;	/* a thread calls move_round(); false: tests call it */
 	enum move_step move_fail;	/* for tests; MOVE_STEP_NONE: no step fails */
 	enum move_state move_stop;	/* for tests; MOVE_IDLE: no state stops the process */
 	const char *stats;	/* file that the figures go to at exit; NULL: none */
@@ -99,8 +100,8 @@ void lib_unlock(void);
  *
  * A holder may never release the lock, for instance after a longjmp() out of a signal handler.
  * A thread that has waited for the holder for LOCK_PATIENCE_NS of its own running time therefore
- * makes the lock a lost one, for good: nobody gets it any more, and what it guards is not changed
- * any more.
+ * marks the lock as lost, for good: no thread gets the lock after that, and the data that it guards
+ * is not changed any more.
  */
 struct bias {
 	_Atomic uintptr_t owner;	/* 0, a thread, BIAS_SHARED or BIAS_LOST */
@@ -137,15 +138,16 @@ static inline bool bias_enter(struct bias *b)
 	return false;
 }
 
-/* BIAS_FAILED: the lock is lost; the caller goes on without what it guards. */
+/* BIAS_FAILED: the lock is lost; the caller goes on, and leaves alone what the lock guards. */
 static inline enum bias_token bias_lock(struct bias *b)
 {
 	return likely(bias_enter(b)) ? BIAS_OWNER : bias_lock_slow(b);
 }
 
 /*
- * For what nothing else guards: the lock is never lost, and the thread waits for the holder for as
- * long as it takes. BIAS_NESTED: this thread has it, and is in a signal handler.
+ * For data that no other lock guards: this lock is never lost, and the thread waits for the holder
+ * for as long as it takes. BIAS_NESTED: the thread holds the lock already, for instance in a signal
+ * handler.
  */
 static inline enum bias_token bias_lock_kept(struct bias *b)
 {
@@ -164,7 +166,8 @@ static inline void bias_unlock(struct bias *b, enum bias_token token)
 }
 
 /*
- * The most requests of a send queue whose latencies are measured. No device's queue holds more.
+ * The library measures latencies only of send queues that hold at most so many requests. No
+ * device's queue holds more.
  */
 #define RING_WRS_MAX (1u << 20)
 
@@ -212,9 +215,9 @@ void table_drop(struct table *_Atomic *table, const void *key, const void *value
 /* --- attachment.c: reports and control ----------------------------------------- */
 
 /*
- * A device that this process uses, whatever the number of contexts. There is another one
- * of that name for each time that the process attached, the newest first; contexts that are
- * open use the newest.
+ * A device that this process uses, whatever the number of contexts. Each time that the process
+ * attaches to the device, the list gets another struct of the same name, in front of the older
+ * ones. Open contexts use the newest.
  */
 struct device {
 	struct device *next;
@@ -248,8 +251,8 @@ int page_ask(const char *job, uint64_t slo_p99_ns);
 bool control_job(const struct device *dev, struct swiftrdma_control_job *job);
 
 /*
- * A pair of counters. One thread alone adds to @owner, with one plain instruction, which a
- * relaxed load and store would not be; all other threads add to @others atomically.
+ * A pair of counters. One thread alone adds to @owner, by a plain addition, which compiles to one
+ * instruction; a relaxed load and store would not. All other threads add to @others atomically.
  */
 static inline void count(__u64 *owner, __u64 *others, bool mine, uint64_t n)
 {
@@ -323,7 +326,7 @@ static inline struct qp *context_qp(const struct context *c, uint32_t qpn)
 /* Replaced by tests. */
 extern uint64_t (*lib_clock)(void);
 
-/* One sample, of so much weight. Any thread. */
+/* Adds a sample that stands for @weight requests. Any thread may call it. */
 void hist_add(struct swiftrdma_hist *h, uint64_t ns, uint32_t weight);
 
 #define PENDING_MAX 16	/* samples of a QP that wait for their completion */
@@ -338,7 +341,7 @@ struct sample {
 struct sampling {
 	int32_t countdown;	/* requests until the next sample, itself included */
 	uint32_t every, run, rnd;
-	uint32_t marked;	/* sequence number up to which requests have been weighed */
+	uint32_t marked;	/* requests before this number are in the weight of a sample */
 	uint64_t last_ns;
 	struct sample pending[PENDING_MAX];
 	_Atomic uint32_t head;	/* written by the posting thread */
@@ -351,7 +354,7 @@ void sampling_reset(struct sampling *s, uint32_t seq);
 /* A signalled request that is outstanding. */
 struct signalled {
 	uint64_t wr_id;
-	uint32_t end;	/* requests that are complete when this one is */
+	uint32_t end;	/* value of .done once this request is complete */
 };
 
 /* The pointers of a struct ibv_qp_ex that wr_ex.c replaced. */
@@ -360,7 +363,7 @@ struct wr_real;
 #define QPN_NONE 0xffffffff
 
 struct qp {
-	/* Constant while the QP lives, but for .post and .order. */
+	/* Constant once the program has the QP, but for .post, .quiet, .order, .stays and .reg. */
 	const alive_t *alive;
 	/* post_ordered() or post_counted(), as .order says. */
 	int (*post)(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad,
@@ -371,7 +374,7 @@ struct qp {
 	struct signalled *ring;		/* NULL: requests are counted only */
 	struct context *ctx;
 	const __u64 *changes;		/* the job's change counter in control */
-	uint64_t quiet;			/* its value at which no knob is in force; as .key */
+	uint64_t quiet;			/* its value at which no knob is in force; written atomically */
 	struct device_knobs *knobs;
 	/* What follows is cleared before the struct is used for another QP. */
 	uint32_t qpn;		/* QPN_NONE: the QP is gone */
@@ -383,10 +386,10 @@ struct qp {
 	struct placed *placed;	/* in a register of the library; else NULL */
 	struct chunk_queue *chunk;	/* one of .chunk_spare; NULL: its requests are not split */
 	struct move *_Atomic move;	/* NULL: it cannot move */
-	const char *move_why;		/* why not; NULL: nothing moves in this process */
-	const char *stays;		/* what the program did that keeps it here; under .life of .move */
+	const char *move_why;		/* why it can never move; NULL: it can, or the reason is not known */
+	const char *stays;		/* call by which the program has pinned it, or NULL; under .life of .move */
 	_Atomic uintptr_t reg;		/* the register that its requests ring; 0: not known */
-	uint32_t asked_send_wr;		/* what the program asked for; 0: the queue is no larger */
+	uint32_t asked_send_wr;		/* size that the program asked for, if the queue is larger; else 0 */
 	struct ibv_qp *key;		/* NULL: the QP is gone; written atomically */
 	struct ibv_cq *send_cq;
 	struct wr_real *wr_real;	/* .wr_spare, or NULL */
@@ -416,7 +419,7 @@ struct qp {
 
 	struct sampling sampling __attribute__((aligned(CACHE_LINE)));
 
-	/* Up to where the QP is in the sum of outstanding requests, see credits.c. */
+	/* Sequence numbers up to which its requests are in the sum of outstanding ones, see credits.c. */
 	struct bias credit_lock __attribute__((aligned(CACHE_LINE)));
 	uint32_t credit_posted, credit_done;	/* under .credit_lock */
 	_Atomic uint32_t reserved;	/* requests that posts under way have credits for */
@@ -444,7 +447,7 @@ struct qp *qp_add(struct context *c, struct ibv_qp *qp, const struct qp_want *wa
 void qp_remove(struct qp *q);
 /* Called after RESET: nothing is outstanding, and measuring begins anew. */
 void qp_reset(struct qp *q);
-/* From now on until the next RESET requests are only counted. */
+/* Requests are only counted until the next RESET. Sets @flag in the slot, too. */
 void qp_lose_order(struct qp *q, uint32_t flag);
 void qp_forget_all(void);
 /* The first of all structs, linked by .next_all; those of destroyed QPs have no key. */
@@ -468,7 +471,10 @@ static inline void qp_about_to_post(struct qp *q, uint32_t from, uint32_t n)
 		qp_sample(q, from, n);
 }
 
-/* False: a knob is in force, or control has changed. Must not be called in a forked child. */
+/*
+ * False: a knob is in force, or control has changed. Must not be called in a forked child, in which
+ * control is not mapped.
+ */
 static inline bool control_quiet(const struct qp *q)
 {
 	return likely(__atomic_load_n(q->changes, __ATOMIC_RELAXED) == q->quiet);
@@ -485,7 +491,7 @@ static inline bool claim(_Atomic uintptr_t *owner)
 	return !was && atomic_compare_exchange_strong(owner, &was, me);
 }
 
-/* Lets the first thread that posts to a QP without a ring have its counters. */
+/* True: the calling thread owns the counters of a QP without a ring, as the first that posted. */
 bool claim_posts(struct qp *q);
 
 /*
@@ -528,8 +534,8 @@ int lib_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
 /* --- wr_ex.c ------------------------------------------------------------------------------ */
 
 /*
- * Replaces the functions of @qpx, again if the provider has set them anew. False: out of memory,
- * they are the provider's.
+ * Replaces the functions of @qpx, also those that the provider has set again since the last call.
+ * False: out of memory; the functions stay the provider's.
  */
 bool wr_patch(struct qp *q, struct ibv_qp_ex *qpx);
 
@@ -553,7 +559,7 @@ struct cq {
 	const struct device_knobs *knobs;
 	struct stash *_Atomic stash;	/* NULL: never needed */
 	uint32_t cqe;
-	_Atomic uint32_t exempt;	/* epoch of the bound on credits that posts do not wait for */
+	_Atomic uint32_t exempt;	/* epoch of the bound on credits in which posts do not wait for it */
 	bool has_channel;
 	struct notifier *_Atomic notifier;	/* NULL: no QP has moved, or it has no channel */
 	uint32_t notifier_qpn;		/* QPN_NONE: none */
@@ -579,7 +585,7 @@ static inline struct cq *cq_find(const struct ibv_cq *cq)
 struct cq *cq_add(struct context *c, struct ibv_cq *cq);
 /* Replaces the functions of @cqx. */
 void cq_patch(struct cq *c, struct ibv_cq_ex *cqx);
-/* The queue has so many entries more than the program asked. */
+/* Notes that the queue was created with @room entries more than the program asked for. */
 void cq_add_room(struct cq *c, uint32_t room);
 void cq_remove(struct ibv_cq *key, struct cq *c);
 void cq_forget_all(void);
@@ -595,8 +601,8 @@ int cq_take(struct cq *c, int n, struct ibv_wc *wc, enum bias_token token);
  */
 bool notifier_create(struct cq *c, const struct ibv_qp_attr *attr);
 /*
- * Before the program destroys the CQ. False: there was none. If the CQ stays all the same, another one
- * is to be created with @attr.
+ * Destroys the notifier, before the program's CQ is destroyed. False: there was no notifier. If the
+ * provider then fails to destroy the CQ, the caller creates another notifier with @attr.
  */
 bool notifier_destroy(struct cq *c, struct ibv_qp_attr *attr);
 /* Whether the completion is the notifier's. */
@@ -607,7 +613,10 @@ int lib_req_notify_cq(struct ibv_cq *cq, int solicited_only);
 
 /* Raises what @attr asks for, so that QPs on the CQ can move. False: they cannot. */
 bool entries_ask(struct ibv_cq_init_attr_ex *attr);
-/* Replaces the functions of a CQ that was created as entries_ask() asked. False: there is no memory. */
+/*
+ * Replaces the functions of a CQ that was created as entries_ask() asked. False: out of memory, or the
+ * provider lacks a function that is needed.
+ */
 bool entries_patch(struct cq *c, struct ibv_cq_ex *cqx);
 
 /* --- process.c: QPs and CQs that were found last -------------------------------------------- */
@@ -676,7 +685,7 @@ static inline struct move *move_of(const struct qp *q)
 
 /* --- preload.c ------------------------------------------------------------------------------ */
 
-/* The functions of libibverbs that the library's own replace. Replaced by tests. */
+/* Functions of libibverbs, which the library replaces or calls itself. Replaced by tests. */
 struct next {
 	struct ibv_context *(*open_device)(struct ibv_device *device);
 	struct ibv_context *(*import_device)(int cmd_fd);
@@ -738,8 +747,9 @@ bool track_qp(struct context *c, struct ibv_qp *qp, const struct qp_want *want);
 /* --- lookup.c ------------------------------------------------------------------------------ */
 
 /*
- * The next library in the search order that has @name, because another library may be
- * preloaded, too; where this library comes after @lib, that.
+ * Finds @name in the libraries that follow this one in the search order, because another preloaded
+ * library may replace it, too. If none of them has it, this library comes after @lib, and @name is
+ * looked up in @lib.
  */
 void *lookup_next(const char *lib, const char *name, const char *version);
 

@@ -21,7 +21,7 @@
 #define NAP_NS 50000
 
 struct wait {
-	bool kept;	/* there is no end to it */
+	bool kept;	/* waits without a limit */
 	unsigned int steps;
 	uint64_t last_ns, waited_ns;
 };
@@ -81,8 +81,9 @@ static bool spin_for_holder(struct bias *b, uintptr_t me, bool kept)
 }
 
 /*
- * With .holder held. From here on the owner sees that it has to take .holder, too. False: the
- * owner stays inside, or nothing orders its accesses with those of this thread.
+ * With .holder held. After the membarrier the owner sees BIAS_SHARED, and takes .holder, too. False:
+ * the owner did not leave in time, or the membarrier failed, so that nothing orders the owner's
+ * accesses with those of this thread.
  */
 static bool revoke_bias(struct bias *b, bool kept)
 {

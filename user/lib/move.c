@@ -71,7 +71,7 @@ static bool alloc_recvs(struct move *m, uint32_t wrs, uint32_t sges)
 	return m->recv && m->recv_sge;
 }
 
-/* Another struct's locks may just be taken by the thread, so they are made once. */
+/* A thread may still take the locks of a struct that is used again, so they are initialized once. */
 static struct move *move_alloc(void)
 {
 	struct move *m = free_first;
@@ -91,7 +91,7 @@ static struct move *move_alloc(void)
 	return m;
 }
 
-/* With .life held; .dead until all is set. */
+/* With .life held. A struct that is used again stays .dead until move_new() has set all of it. */
 static void clear_move(struct move *m)
 {
 	free(m->recv);
@@ -141,14 +141,14 @@ static struct move *move_new(struct qp *q, struct ibv_qp *qp, const struct ibv_q
 	return m;
 }
 
-/* Why the QP, which was asked to be one that moves, is none. */
+/* Makes the QP one that can move. NULL: it can; else why not. */
 static const char *try_to_adopt(struct qp *q, struct ibv_qp *qp, const struct ibv_qp_init_attr *attr,
 				uint64_t ops)
 {
 	struct cq *send_cq = cq_find(qp->send_cq), *recv_cq = cq_find(qp->recv_cq);
 	struct move *m;
 
-	/* Posts of such QPs go other ways. */
+	/* Posts to such QPs do not go through move_post_send(). */
 	if (q->placed)
 		return "the library has placed it in a register of its own";
 	if (q->chunk)
@@ -331,9 +331,9 @@ static bool keep_recv(struct move *m, const struct ibv_recv_wr *wr)
 }
 
 /*
- * Posts a receive, and keeps a copy. A shadow has room for more receives than the program may post, so the
- * library refuses those. The program's own QP says itself how many it takes. If it takes one of which there is no
- * copy, the QP cannot move any more; a receive that it refuses changes nothing.
+ * Posts a receive, and keeps a copy. A shadow has room for more receives than the program may post, so
+ * the library refuses those. The program's own QP refuses by itself what exceeds its queue. If it takes
+ * a receive of which there is no copy, the QP cannot move any more.
  */
 static int post_one_recv(struct move *m, const struct ibv_recv_wr *wr)
 {
@@ -354,7 +354,7 @@ static int post_one_recv(struct move *m, const struct ibv_recv_wr *wr)
 	return ret;
 }
 
-/* One at a time: each is known before a message can complete it. */
+/* Posts the receives one at a time, so that a copy of each is kept before a message can complete it. */
 int move_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
 	struct move *m;
@@ -426,8 +426,8 @@ static void count_recv(struct move *m)
 }
 
 /*
- * A peer whose patience ends posts to the new connection before this end has followed. Its messages take
- * receives of the SRQ.
+ * If A gives up waiting for B's mark (MARK_TIME), A posts to the new connection before B has followed. A's
+ * messages then take receives of B's SRQ.
  */
 static bool came_early(const struct move *m, const struct ibv_wc *wc)
 {
@@ -446,7 +446,7 @@ static bool keep_one(struct qp *q, struct move *m, struct ibv_wc *wc)
 	} else if (came_early(m, wc)) {
 		m->early++;
 	} else if (wc->qp_num != m->now->qp_num) {
-		/* A receive that was flushed there waits on the QP that is in use. */
+		/* The QP is not in use. Its flushed receives were posted again on the one in use. */
 		keep = ok;
 		m->broken |= ok;
 	} else if (!ok) {

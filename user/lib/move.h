@@ -5,8 +5,8 @@
  * A QP cannot change its register, so a *shadow*, a second QP of the same kind, takes its place.
  * Both ends of the connection do this at the same time. They agree by messages that the modules
  * relay (channel.c); the decision itself and its acknowledgement are *marks*, empty SENDs on the new
- * connection, so a mark arrives if the new connection works. A mark takes a receive, which the library posts for
- * it. In a shared receive queue (SRQ) a mark could take a receive of the program, so an end with an
+ * connection, so a mark arrives if the new connection works. A mark takes a receive, which the library
+ * posts for it. In a shared receive queue (SRQ) a mark could take a receive of the program, so an end with an
  * SRQ gets a message (MOVE_SWAPPED) in place of the mark.
  *
  * Invariants:
@@ -16,13 +16,13 @@
  *    message that was sent has been received, and the receives that wait are posted on the new
  *    connection.
  *  - Up to the decision each step can be taken back, and the QP works as it did. The end that asked
- *    (A) decides; the other one (B) holds its posts until it knows the decision. A cannot use the old
- *    connection any more when it has decided, so an end that is wrong about it gets an error, and no
- *    request is executed twice or lost in silence.
+ *    (A) decides; the other one (B) holds its posts until it knows the decision. When A decides, it
+ *    resets its old QP. So if B goes on with the old connection by mistake, its requests fail; no
+ *    request is executed twice, or lost without an error.
  *
  * Locks, outer first: .life of a move (which QPs there are, the protocol); lib_lock(); .lock of a CQ;
  * .lock of a move (what is posted where), which is also taken inside .sq of the QP. Inside .lock only
- * the provider's locks are taken, and that of a register. No lock is held while a message is told.
+ * the provider's locks are taken, and that of a register. No lock is held while a message is sent.
  * A batch of ibv_wr_*() begins and ends under .lock, and has the QP's send queue in between (.building).
  */
 #ifndef LIB_MOVE_H
@@ -47,7 +47,7 @@ struct qp;
 #define MOVES_AT_ONCE 16
 #define MOVE_CQES 4
 #define MOVE_CQ_ROOM (MOVES_AT_ONCE * MOVE_CQES)
-/* Completions that the library can keep for a program; a larger CQ cannot be emptied. */
+/* The most completions that the library keeps for a program. QPs on a larger CQ cannot move. */
 #define MOVE_STASH_MAX (1u << 17)
 
 #define MOVE_MAGIC 0x334d5653	/* "SVM3" */
@@ -56,9 +56,9 @@ enum move_type {
 	MOVE_PREPARE = 1,	/* A: let us move; this is my shadow */
 	MOVE_READY,		/* B: this is mine, and it is connected to yours */
 	MOVE_FREEZE,		/* A: post nothing, and wait until nothing is outstanding */
-	MOVE_DRAINED,		/* B: so it is, and I have sent so many messages. What do you decide? */
+	MOVE_DRAINED,		/* B: nothing is outstanding, and I have sent .sent messages. What do you decide? */
 	MOVE_ABORT,		/* either: there is no such move, or not any more */
-	MOVE_SWAPPED,		/* either: instead of the mark. Told by the shadow to the shadow */
+	MOVE_SWAPPED,		/* either, to an end with an SRQ: in place of the mark, from shadow to shadow */
 };
 
 /* In the byte order of the network. */
@@ -70,20 +70,20 @@ struct move_msg {
 	uint32_t access;	/* PREPARE, READY: enum ibv_access_flags of the sender's QP */
 	uint32_t reason;	/* ABORT: errno */
 	uint32_t srq;		/* PREPARE, READY: 1: the QP of the sender has an SRQ */
-	/* DRAINED, SWAPPED: messages that took a receive, since the QP in use is connected. */
+	/* DRAINED, SWAPPED: messages sent that take a receive of the peer, since the last RESET. */
 	uint64_t sent;
 };
 
 /* A asks, B answers. */
 enum move_state {
 	MOVE_IDLE,
-	MOVE_ASKING,	/* A: told PREPARE */
-	MOVE_READYING,	/* A: heard READY; tells FREEZE */
+	MOVE_ASKING,	/* A: has sent PREPARE */
+	MOVE_READYING,	/* A: has received READY; sends FREEZE */
 	MOVE_FREEZING,	/* A: posts are held */
 	MOVE_DECIDED,	/* A: has swapped and sent its mark; waits for B's */
-	MOVE_PREPARED,	/* B: told READY */
+	MOVE_PREPARED,	/* B: has sent READY */
 	MOVE_DRAINING,	/* B: posts are held */
-	MOVE_IN_DOUBT,	/* B: tells DRAINED until the decision comes */
+	MOVE_IN_DOUBT,	/* B: sends DRAINED again and again until it knows the decision */
 	MOVE_LEAVING,	/* B: has swapped and sent its mark; posts go on */
 };
 
@@ -111,9 +111,9 @@ struct move {
 	/* The protocol; under .life. */
 	pthread_mutex_t life;
 	bool dead;				/* the QP is being destroyed */
-	bool first_failed;			/* .first is in ERR, and not in RESET, since it was left */
+	bool first_failed;			/* .first is in ERR: its RESET failed when a shadow replaced it */
 	struct ibv_qp *now, *next, *old;	/* written under .lock, too */
-	/* Where they are: in registers of the library, or NULL: where the provider put them. As these. */
+	/* Their places in registers of the library; NULL: the provider chose. Written as the QPs. */
 	struct place_domain *now_at, *next_at, *old_at;
 	struct ibv_qp_attr attr;		/* as the program set it */
 	int attr_mask;
@@ -121,15 +121,15 @@ struct move {
 	bool active;				/* counted in moves_active */
 	uint32_t id, psn, peer_qpn, peer_psn, peer_access;
 	uint64_t peer_sent;
-	bool peer_srq;				/* the peer is told by MOVE_SWAPPED, and not by a mark */
+	bool peer_srq;				/* the peer has an SRQ: it gets MOVE_SWAPPED, and no mark */
 	bool peer_drained, froze;
 	bool tries_old;				/* B: a request shows whether the old connection works */
-	uint64_t until_ns, again_ns;		/* when the state ends; when to tell again */
-	struct move_msg out;			/* to be told; .type 0: nothing */
-	uint32_t out_qpn;			/* by this QP */
+	uint64_t until_ns, again_ns;		/* when the state ends; when to send the message again */
+	struct move_msg out;			/* the message to send; .type 0: none */
+	uint32_t out_qpn;			/* the QP that sends it */
 	bool wanted;				/* the program asked for a move */
 	int result;				/* of the last move: 0 or -errno */
-	const char *why;			/* it was not moved; NULL: it was */
+	const char *why;			/* why the last move failed; NULL: it did not */
 	uint64_t ends;				/* moves that ended, either way */
 	pthread_cond_t ended;			/* with .life */
 	/* SWIFTRDMA_SHARE_KNOB_UAR: the number to leave, 0: not set; and how long it holds. */
@@ -168,13 +168,13 @@ struct move {
 	_Atomic uint32_t events;
 };
 
-/* Figures of a device; .why has what was the reason of a move that did not take place, each once. */
+/* Figures of a device. .why lists the reasons for which moves did not take place, each once. */
 #define MOVE_WHYS 16
 #define MOVE_LOADED 8
 struct move_figures {
 	_Atomic uint64_t moved, rolled_back, refused;
 	_Atomic uint64_t loaded;	/* moved with MOVE_LOADED requests outstanding when posts were held */
-	/* Of moves that this end decided: posts were held for so long until DRAINED of the peer was here, and after. */
+	/* Of moves that this end decided: how long posts were held until both ends were drained, and after that. */
 	struct swiftrdma_hist drain, pause;
 	const char *_Atomic why[MOVE_WHYS];
 };
@@ -190,9 +190,9 @@ enum move_step {
 
 /* --- move_faults.c: what tests ask of moves --------------------------------------- */
 
-/* MOVE_STEP_NONE: @name is none, or NULL. */
+/* MOVE_STEP_NONE: @name is NULL, or no name of a step. */
 enum move_step move_step_named(const char *name);
-/* MOVE_IDLE: @name is none, or NULL. */
+/* MOVE_IDLE: @name is NULL, or no name of a state. */
 enum move_state move_state_named(const char *name);
 /* True each second time that a move of this process comes to the step that SWIFTRDMA_MOVE_FAIL names. */
 bool move_fails_at(enum move_step step);
@@ -204,7 +204,7 @@ void move_stop_in(enum move_state state);
 /* What was asked for a QP, and what was added to it. */
 struct move_ask {
 	bool on;			/* it may move */
-	const char *why;		/* it may not; NULL: it may, or nothing moves here */
+	const char *why;		/* why not; NULL: it may, or no QP of this process moves */
 	struct ibv_qp_cap cap;		/* as the program asked */
 	uint64_t ops;			/* its functions of ibv_wr_*() */
 };
@@ -220,11 +220,11 @@ bool move_unask(struct move_ask *ask, struct ibv_qp_init_attr *attr);
 void move_adopt(struct ibv_qp *qp, struct ibv_qp_init_attr *attr, const struct move_ask *ask);
 /* The QP is gone; with lib_lock() held. */
 void move_free(struct move *m);
-/* With .lock held: until posts are not held any more, and no batch is being built. */
+/* Waits until posts are not held and no batch is being built. .lock is held. */
 void move_wait_to_post(struct move *m);
 /* Makes completions those of the program's QPs. Returns how many of @n the program may see. */
 int move_keep(struct cq *c, struct ibv_wc *wc, int n);
-/* The same after a fork, in the child, in which nothing moves: only the numbers. Takes no lock. */
+/* The same in a forked child, where no QP moves: replaces the QP numbers, and drops nothing. Takes no lock. */
 int move_rename(const struct cq *c, struct ibv_wc *wc, int n);
 /* Posts to the QP that is in use. .lock is held. */
 int move_ring(struct move *m, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
@@ -240,14 +240,14 @@ struct move_ask move_ask_ex(const struct context *c, struct ibv_qp_init_attr_ex 
 bool move_wr_adopt(struct move *m);
 /* Puts the functions of move_wr.c in place of the provider's in .wr_real of a QP that can move. */
 void move_wr_patch(struct qp *q);
-/* A QP as the program's own one was asked for. NULL: errno. */
+/* Creates a QP with the attributes that the program's own one was created with. NULL: see errno. */
 struct ibv_qp *move_create_like(const struct move *m, struct ibv_pd *pd);
 
 /* --- move_calls.c: calls of the program ------------------------------------------- */
 
 int move_modify(struct move *m, struct ibv_qp_attr *attr, int mask);
 int move_query(struct move *m, struct ibv_qp_attr *attr, int mask, struct ibv_qp_init_attr *init);
-/* The program destroys the QP: there is no other one any more. */
+/* The program destroys the QP: ends its move, and destroys the shadows. */
 void move_destroy(struct move *m);
 /* The program closes the context. */
 void move_close(const struct context *c);
@@ -268,19 +268,19 @@ int move_connect_shadow(struct move *m);
 void move_drop_shadow(struct move *m);
 void move_freeze(struct move *m);
 void move_thaw(struct move *m);
-/* 1: nothing is outstanding; 0: not yet; -errno: that will never be so. */
+/* 1: nothing is outstanding; 0: something still is; -errno: the QP cannot be drained. */
 int move_drained(struct move *m);
-/* Whether all that the peer sent is here, as far as @mask tells. */
+/* Whether this end has received @sent messages of the peer; only the bits of @mask are compared. */
 bool move_has_received(struct move *m, uint64_t sent, uint64_t mask);
 /* Posts the receives on the shadow, takes it for the QP, sends the mark, and ends the old QP. 0 or -errno. */
 int move_swap(struct move *m);
 /* Takes what has completed out of the CQs, for the program to poll. */
 void move_poll(struct move *m);
-/* A request of the library that fails if the connection does not work. False: none can be posted. */
+/* Posts a request of the library, which fails if the connection does not work. False: none can be posted. */
 bool move_probe(struct move *m);
 /* 1: it has succeeded; 0: it is outstanding; -1: it has failed, and nothing else has. */
 int move_probed(struct move *m);
-/* After a swap: the QP from before it. */
+/* After a swap: drops the QP that was in use before, and destroys it if it is a shadow. */
 void move_drop_old(struct move *m);
 /* Destroys the shadow that is in use, if there is one: the program's QP is in RESET. */
 void move_back_to_first(struct move *m);
@@ -289,17 +289,17 @@ void move_back_to_first(struct move *m);
 
 /* The state of the knob in the report of the device. */
 uint32_t move_knob_state(const struct device *dev);
-/* After control has changed: the thread looks, if a QP's knob has. Takes no lock. */
+/* Control has changed: wakes the thread if the change is of a QP's knob. Takes no lock. */
 void move_control_changed(const struct device *dev);
-/* What the knobs of QPs say now; by the thread. */
+/* Reads the knobs of QPs. Called by the thread. */
 void move_read_control(struct device *dev);
-/* The QP can never move, so this is the answer to every value of the knob. */
+/* Reports that the QP can never move, which answers every value of the knob. */
 void move_knob_unable(const struct qp *q);
 /* .life is held. True: the QP is to be moved now for the knob. */
 bool move_knob_wants(struct move *m);
 /* A move for the knob has ended; .life is held. */
 void move_knob_end(struct move *m);
-/* A move for the knob is to be tried again later. .life is held. */
+/* Whether the QP still is to be moved for the knob, now or later. .life is held. */
 bool move_knob_waits(const struct move *m);
 /* Which QP carries the requests now; .life is held. */
 void move_report(const struct move *m);
@@ -313,15 +313,18 @@ extern uintptr_t (*move_register_of)(struct ibv_qp *qp);
 /* What a move waits for: nothing, a message, or completions, which the thread has to poll. */
 enum move_pace { MOVE_AT_REST, MOVE_WAITS, MOVE_POLLS };
 
-/* Goes on with a move, and tells what is to be told, unless that has to wait for other moves. */
+/* Goes on with a move, and sends its message, unless the message has to wait for other moves. */
 enum move_pace move_turn(struct move *m);
 /* A message of the peer came. */
 void move_heard(struct move *m, const struct move_msg *msg);
-/* A message was told; @err: it was not, or perhaps. .life is held. */
+/* channel_tell() has returned @err for a message of the move. .life is held. */
 void move_told(struct move *m, enum move_type type, int err);
 /* The program ends the connection: the move is given up, or ends. .life is held. */
 void move_interrupt(struct move *m);
-/* The same before another change of the QP, which waits for a decision that is under way. */
+/*
+ * The program makes another change to the QP: gives up a move that holds no posts yet, and waits for the
+ * decision of any other one. .life is held.
+ */
 void move_settle(struct move *m);
 
 /* --- move_tell.c: messages; .life is held ------------------------------------------ */
@@ -330,9 +333,9 @@ void move_settle(struct move *m);
 void move_round_begins(void);
 /* True: the thread must not begin @m now, because another move holds posts and would wait. */
 bool move_has_to_wait(const struct move *m);
-/* Whether the peer has answered the last message. */
+/* Notes whether the peer left the last message unanswered. */
 void move_note_silence(struct move *m, bool silent);
-/* Tells what is to be told; lets go of .life meanwhile. */
+/* Sends the message of the move, if there is one; releases .life meanwhile. */
 void move_flush(struct move *m);
 /* The same by the thread, unless the message has to wait for other moves. */
 void move_flush_in_turn(struct move *m);
@@ -341,7 +344,7 @@ void move_flush_in_turn(struct move *m);
 
 /* Starts the thread that carries out moves; false: there is none. With lib_lock() held. */
 bool move_thread_start(void);
-/* The thread looks at all moves. */
+/* Wakes the thread, which then looks at all moves. */
 void move_kick(void);
 /* What the thread does in one round; returns how long it may wait, ns, -1: for ever. */
 int64_t move_round(void);

@@ -95,7 +95,7 @@ static void bury_move(struct move *m)
 	m->dead = true;
 	m->wanted = false;
 	move_interrupt(m);
-	/* While the peer can still be told. */
+	/* Sends ABORT while the QP still exists, by which the module finds the peer. */
 	move_flush(m);
 	pthread_cond_broadcast(&m->ended);
 }
@@ -112,7 +112,7 @@ void move_destroy(struct move *m)
 	pthread_mutex_unlock(&m->life);
 }
 
-/* Its QPs are not destroyed any more. */
+/* QPs that the program has not destroyed by now are never destroyed, so their moves end here. */
 void move_close(const struct context *c)
 {
 	for (struct qp *q = qp_all(); q; q = q->next_all) {

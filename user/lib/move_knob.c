@@ -9,12 +9,12 @@
 
 #define TRIES 64
 /*
- * A move that met another one, or too many, or that took too long on a busy host, is tried again, each time
- * after a longer pause.
+ * A move is tried again, each time after a longer pause, if it failed because the peer moved, because too
+ * many QPs moved or too many messages were sent, or because it took too long on a busy host.
  */
 #define MOVE_TRIES 4
 #define AGAIN_NS 250000000ull
-/* The registers of a page are one UAR of the kernel. */
+/* All registers of such a page belong to one UAR of the kernel. */
 #define UAR_BYTES 4096
 
 uint32_t move_knob_state(const struct device *dev)

@@ -21,19 +21,19 @@
  * works.
  *
  * Up to the decision either end may give up, by ABORT or by silence: both go on with the old
- * connection, in which nothing was changed. An end that has told DRAINED gives up only when it hears
- * ABORT, or after DOUBT_TIME. If the new connection does not carry A's mark for so long, it has
+ * connection, in which nothing was changed. An end that has sent DRAINED gives up only when it
+ * receives ABORT, or after DOUBT_TIME. If the new connection does not carry A's mark for so long, it has
  * failed, as the old one would have on the same path. Both ends then get errors: A gets them from the
  * new connection, and B gets them from the old connection, because A has reset its end of it.
  *
  * A receives B's mark before it posts, so its messages find the receives of B's program.
  *
  * An end with a shared receive queue (SRQ) gets the message SWAPPED in place of the mark. The sender
- * repeats SWAPPED until the module of that end has it. If B has an SRQ and does not hear SWAPPED in
- * DOUBT_TIME, B posts a request to its old QP. The request fails if A has decided, since A has then
+ * repeats SWAPPED until it is delivered. If B has an SRQ and does not receive SWAPPED within DOUBT_TIME,
+ * B posts a request to its old QP. The request fails if A has decided, since A has then
  * reset the old connection. If A grants no such request, B refuses to move.
  *
- * What is to be told may have to wait for other moves of the process (move_tell.c).
+ * A message may have to wait for other moves of the process (move_tell.c).
  */
 #include <arpa/inet.h>
 #include <endian.h>
@@ -44,8 +44,8 @@
 #include "lib/lib.h"
 
 #define MS 1000000ull
-#define ANSWER_TIME	(3000 * MS)	/* of what holds nothing */
-#define DRAIN_TIME	(500 * MS)	/* posts are held for so long, until the decision */
+#define ANSWER_TIME	(3000 * MS)	/* for an answer, while no posts are held */
+#define DRAIN_TIME	(500 * MS)	/* for an end to drain, while its posts are held */
 #define DOUBT_TIME	(10000 * MS)	/* B, for the decision */
 #define MARK_TIME	(12000 * MS)	/* for a mark; longer than B may be in doubt */
 #define AGAIN_TIME	(250 * MS)
@@ -201,9 +201,9 @@ static const char *why_of(int err, const char *otherwise)
 static const char forked[] = "the process has forked";
 
 /*
- * What keeps an end from going on to drain. The time is looked at first: a process that was stopped for long
- * does not decide about a move that its peer has given up. After a fork the child has the QP in use, so that
- * one stays.
+ * Returns why an end must not go on draining, or 0. The time is checked first, so that a process that was
+ * stopped for long does not decide a move that its peer has given up. After a fork the child, too, has the
+ * QP that is in use, so that QP must stay.
  */
 static int cannot_drain(const struct move *m)
 {
@@ -340,7 +340,7 @@ static struct marks marks_of(struct move *m)
 	return marks;
 }
 
-/* A mark arrives if anything does. SWAPPED may be lost. */
+/* A mark arrives if the new connection works. SWAPPED may be lost, so it is repeated. */
 static void say_swapped_again(struct move *m)
 {
 	uint64_t now = lib_clock();
@@ -370,8 +370,9 @@ static void wait_for_peer(struct move *m)
 /* --- B ------------------------------------------------------------------------------- */
 
 /*
- * An end with an SRQ that does not hear the decision tries the old connection, by an empty write or read. If the
- * peer grants neither, such an end could go back to a connection that A has ended, so it never begins.
+ * An end with an SRQ that does not hear the decision tries the old connection, by an empty write or read
+ * (try_old()). If the peer grants neither, the end could go back to a connection that A has ended, so it
+ * refuses the move.
  */
 static bool could_not_try_old(const struct move *m, const struct move_msg *msg)
 {
@@ -397,8 +398,8 @@ static void peer_asks(struct move *m, const struct move_msg *msg)
 	if (m->state != MOVE_IDLE && id == m->id)
 		return;
 	/*
-	 * Of two ends that ask at the same time the one with the larger number goes on. A peer that
-	 * asks anew has given up what it asked before, unless that was decided, which is told by a mark.
+	 * If both ends ask at the same time, the move with the larger id goes on. A peer that asks again
+	 * has given up its earlier move, unless it had decided that move; then its mark has come.
 	 */
 	if ((m->state == MOVE_ASKING && id > m->id) || m->state == MOVE_PREPARED ||
 	    m->state == MOVE_DRAINING)
@@ -563,8 +564,9 @@ static void advance_move(struct move *m)
 }
 
 /*
- * The message of the state was delivered, or @err says why not. If it came all the same, ABORT answers the next one.
- * After PREPARE the peer holds nothing, so nothing more is sent to it: each message to a host that is gone takes a second.
+ * The message of the state was delivered, or @err says why not. If it was delivered in spite of @err, the peer's
+ * next message gets ABORT as an answer. If PREPARE was not delivered, no ABORT is sent: the peer holds no
+ * posts then, and each message to a host that is gone takes a second.
  */
 void move_told(struct move *m, enum move_type type, int err)
 {
@@ -648,7 +650,7 @@ static void hear_message(struct move *m, const struct move_msg *msg)
 		}
 		break;
 	case MOVE_DRAINED:
-		/* It may overtake the answer to FREEZE. */
+		/* DRAINED may arrive before channel_tell() has returned for FREEZE. */
 		if (m->state == MOVE_FREEZING || m->state == MOVE_READYING) {
 			m->peer_drained = true;
 			m->peer_sent = be64toh(msg->sent);

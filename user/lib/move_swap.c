@@ -118,7 +118,7 @@ static void destroy_shadow(struct move *m, struct ibv_qp *qp, struct place_domai
 	}
 }
 
-/* Takes the peer's mark. It is the first receive, and the peer's mark its first message. */
+/* Posts the receive for the peer's mark, as the first one, because the mark is the peer's first message. */
 static int post_mark_in(struct move *m, struct ibv_qp *qp)
 {
 	struct ibv_recv_wr wr = { .wr_id = (uintptr_t)&m->mark_in }, *bad;
@@ -144,8 +144,8 @@ static int prepare_shadow(struct move *m, struct ibv_qp *qp)
 }
 
 /*
- * In a register of the library with less to do, if there is one; else where the provider puts a new
- * QP. *@at: in which domain, or NULL.
+ * Creates a QP in a register of the library with less to do, if there is one. If not, the provider chooses
+ * the register (*@at is NULL), but a move for the knob fails with ENOSPC.
  */
 static struct ibv_qp *create_shadow(struct move *m, struct place_domain **at)
 {
@@ -276,8 +276,8 @@ void move_poll(struct move *m)
 }
 
 /*
- * Unsignalled requests at the end of the queue complete with a request of the library after them: one
- * that moves no data, and that the peer has granted.
+ * Posts a *fence*: a signalled request of the library after unsignalled ones at the end of the queue. These
+ * are complete when the fence is. It moves no data, and is a write or a read, as the peer grants.
  */
 static int post_fence(struct move *m)
 {
@@ -323,7 +323,7 @@ bool move_probe(struct move *m)
 	bool posted = false;
 
 	pthread_mutex_lock(&m->lock);
-	/* A batch that is being built will tell as well. */
+	/* If a batch is being built, its requests show as well whether the connection works. */
 	if (!m->broken && !m->fence_out && !m->building)
 		posted = !post_fence(m);
 	pthread_mutex_unlock(&m->lock);
@@ -404,7 +404,7 @@ static int send_mark(struct move *m)
 	return move_ring(m, &wr, &bad);
 }
 
-/* With .lock held. The peer goes on by the mark while the old QP ends. */
+/* With .lock held. The mark is sent first, so that the peer goes on while the old QP is reset. */
 static void take_shadow(struct move *m)
 {
 	m->old = m->now;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * When a move tells its message.
+ * When a move sends its message.
  *
  * One thread carries out all moves of the process. A message to a host that is gone keeps this thread for one or
  * two seconds, in which no other move goes on, and posts that another move holds stay held. Hence, while another
  * move holds posts, a message waits
- *  - if no end holds posts until that message comes: PREPARE, READY and FREEZE;
+ *  - if it is a PREPARE, READY or FREEZE: no end holds posts until the message comes;
  *  - if the last message to the same peer was not answered.
- * So of the moves that hold posts, each can keep the others waiting by one message: by the first one that its own
- * peer does not answer.
+ * So each move that holds posts can delay the others by one message only: the first one that its own peer
+ * does not answer.
  *
- * Such a message also waits for the next round of the thread if one of this round was not answered. Between the
- * two the thread hears what has come, and goes on with the moves that hold posts.
+ * Such a message also waits for the next round of the thread if another message of this round was not answered.
+ * Before that next message the thread receives what has come, and goes on with the moves that hold posts.
  */
 #include <arpa/inet.h>
 
@@ -19,10 +19,10 @@
 #include "lib/lib.h"
 
 #define MS 1000000ull
-/* To a peer that did not answer, the same message is told again after this time. */
+/* A message that the peer did not answer is sent again after this time. */
 #define SILENT_TIME	(1000 * MS)
 
-/* Of the thread alone. */
+/* A message of this round was not answered. Only the thread uses it. */
 static bool silent_round;
 
 void move_round_begins(void)

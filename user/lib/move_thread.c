@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * The thread that carries out moves, one for the process. It sleeps until a message comes or a move is
- * asked for, and takes part in all moves of the process meanwhile.
+ * asked for; while QPs move, it goes on with all moves in turn, one round after the other.
  */
 #include <arpa/inet.h>
 #include <poll.h>

@@ -21,7 +21,10 @@ static struct move *move_built(const struct ibv_qp_ex *qpx, bool *alive)
 	return atomic_load_explicit(&q->move, memory_order_acquire);
 }
 
-/* The functions of the QP that is in use: of the program's own QP, those that wr_ex.c has replaced. */
+/*
+ * Whether the program's own QP is in use. The provider's functions of this QP are in .wr of the move, because
+ * wr_ex.c has replaced them; a shadow has the provider's own.
+ */
 static bool is_first(const struct move *m)
 {
 	return m->now == m->first;
@@ -130,7 +133,7 @@ static void moved_wr_start(struct ibv_qp_ex *qpx)
 	start_now(m, qpx);
 }
 
-/* With .lock held. */
+/* With .lock held, which it releases. */
 static void end_batch(struct move *m)
 {
 	m->building = false;
@@ -150,7 +153,7 @@ static int moved_wr_complete(struct ibv_qp_ex *qpx)
 	m = move_built(qpx, &alive);
 	if (!alive)
 		return complete_now(m, qpx);
-	/* A completion of the batch is looked at when the batch has been counted. */
+	/* Under .lock, so that no completion of the batch is looked at before the batch has been counted. */
 	pthread_mutex_lock(&m->lock);
 	r = m->now_at ? m->now_at->reg : NULL;
 	if (r)
@@ -183,7 +186,7 @@ static void moved_wr_abort(struct ibv_qp_ex *qpx)
 
 /* --- creation ---------------------------------------------------------------------------- */
 
-/* Takes the place of the provider's function, unless it has it. */
+/* Replaces the provider's function, unless that was done before. */
 #define PATCH(name) do { \
 	if (real->name && real->name != moved_##name) { \
 		m->wr->name = real->name; \
@@ -232,7 +235,7 @@ struct move_ask move_ask_ex(const struct context *c, struct ibv_qp_init_attr_ex 
 	}
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
 		ops = attr->send_ops_flags;
-	/* The functions of others are the provider's, and know only the QP that they are called for. */
+	/* The functions of other operations stay the provider's, and post to the QP that they are called for. */
 	if (ops & ~(uint64_t)KNOWN_OPS) {
 		ask.why = "it was created with operations that the library does not know";
 		return ask;

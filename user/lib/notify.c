@@ -140,9 +140,9 @@ static int cause_event(struct notifier *n, struct cq *c)
 }
 
 /*
- * The CQ is armed first. A completion that the library polled before that is kept by the time that
- * stash_keeps() returns, and one that comes later causes an event of its own. A device that causes no
- * event refuses the call: otherwise the program would wait for an event that never comes.
+ * The CQ is armed first. A completion that the library polled before that is in the stash when
+ * stash_keeps() looks, and one that comes later causes an event of its own. If the device causes no event,
+ * the call fails: otherwise the program would wait for an event that never comes.
  */
 int lib_req_notify_cq(struct ibv_cq *cq, int solicited_only)
 {

@@ -15,21 +15,21 @@
 #include "lib/lib.h"
 
 /*
- * Below this a thread spins: the kernel may wake a thread 50 us late (its timer slack). What
- * a thread sleeps too long it may send at once, as PACE_BURST_NS and PACE_LATE_NS say.
+ * Below this a thread spins: the kernel may wake a thread 50 us late (its timer slack). The time that a
+ * thread sleeps too long is not lost, see PACE_BURST_NS and PACE_LATE_NS.
  */
 #define SPIN_NS 100000
-/* Held posts after which a rate is judged: does it hold them, or do most of them go through? */
+/* Held posts after which judge_rate() decides again whether a rate can be kept. */
 #define JUDGED_POSTS 16
 
-/* Times of a bucket, in 1/256 ns: at 400 Gbit/s a bit takes 1/160 of a message of 64 bytes. */
+/* Times of a bucket are in 1/256 ns: at 400 Gbit/s a message of 64 bytes takes 327 of these. */
 #define FINE_BITS 8
 #define FINE(ns) ((uint64_t)(ns) << FINE_BITS)
 /* Fraction bits of a unit's cost, which at one unit a second still fits 64 bits. */
 #define COST_BITS 24
 /* The most that .due is ahead of the clock, so a post waits for PACE_WAIT_NS at most. */
 #define DEBT_MAX FINE(PACE_WAIT_NS + PACE_BURST_NS)
-/* The most that a post costs; more than a bucket takes at once, whatever is unused in it. */
+/* The most that a post costs; more than one charge of a bucket, also after time that was not used. */
 #define COST_MAX (2 * DEBT_MAX)
 
 static void wait_about(uint64_t ns)
@@ -53,9 +53,9 @@ static uint64_t min_u64(uint64_t a, uint64_t b)
 }
 
 /*
- * A rate that is less than the threads of a process post in a second, one call each, cannot be
- * kept: each call waits for as long as it may, and goes through. Nor can one that a single call
- * uses up for longer than the next call may wait.
+ * Decides whether the rate can be kept. It cannot if it allows fewer calls in a second than the process
+ * has threads that post: each call then waits for as long as it may, and goes through. Nor can it if one
+ * call uses up the rate for longer than the next call may wait.
  */
 static void judge_rate(struct device *dev, enum swiftrdma_share_knob k)
 {
@@ -95,7 +95,7 @@ bool hold_on(struct hold *h, enum swiftrdma_share_knob k, uint64_t ns)
 		count_any(&r->wrs, h->n);
 	}
 	lib_wait(min_u64(min_u64(ns, PACE_SLICE_NS), left));
-	/* A signal handler may have forked, and this may be the child, which has no pages. */
+	/* A signal handler may have forked, and this may be the child, in which control is not mapped. */
 	if (!*h->q->alive)
 		return false;
 	h->now = lib_clock();
@@ -125,7 +125,7 @@ static uint64_t cost_of(const struct bucket *b, uint64_t units)
 	return cost < COST_MAX ? (uint64_t)cost : COST_MAX;
 }
 
-/* How far .due is ahead of @now. A far larger value is that of a clock that wrapped: 0. */
+/* How far .due is ahead of @now. A value beyond any debt means that .due is old and has wrapped: 0. */
 static int64_t ahead_of(uint64_t due, uint64_t now)
 {
 	int64_t ahead = (int64_t)(due - FINE(now));
@@ -142,8 +142,8 @@ static uint64_t charge_of(int64_t ahead, uint64_t cost)
 }
 
 /*
- * .due after @cost is charged, without what could have been sent before @now; but a post that
- * waited, and those that follow it at once, may use up to PACE_LATE_NS of that.
+ * Returns .due after @cost is charged. Time before @now that was not used is lost, but a post that
+ * waited, and those that follow it at once, may use up to PACE_LATE_NS of it.
  */
 static uint64_t due_after(struct bucket *b, int64_t ahead, uint64_t cost, uint64_t now, bool held,
 			  uint64_t *charged)
@@ -202,7 +202,7 @@ static bool rate_in_force(const struct bucket *b)
 	return atomic_load_explicit(&b->rate, memory_order_relaxed);
 }
 
-/* Debt is a time; at another rate the requests that it stands for take another time. */
+/* Converts the debt, which is a time: at another rate the same requests take another time. */
 void pace_set_rate(struct bucket *b, uint64_t rate, uint64_t now)
 {
 	uint64_t was = atomic_load_explicit(&b->rate, memory_order_relaxed), due, next;
@@ -235,8 +235,9 @@ static void wait_for_rate(struct hold *h, enum swiftrdma_share_knob k, uint64_t 
 		if (ns && hold_on(h, k, ns))
 			continue;
 		/*
-		 * A post whose debt is cut goes before its turn, too: no later post waits for what
-		 * was cut. One that was not held may follow a pause of the program, which paid.
+		 * A post that was charged less than its cost goes before its turn, too: no later
+		 * post waits for the rest. If the post was not held, it does not count: the program
+		 * may have paused before it, and that time makes up for the rest.
 		 */
 		if (ns || (h->charged[k] < cost && h->held & 1u << k))
 			hold_pass(h, k);
@@ -318,7 +319,7 @@ void pace_return(struct qp *q, uint32_t n, uint64_t bytes, const struct pace_bil
 		struct bucket *b = &q->ctx->dev->knobs.bucket[k];
 		uint64_t cost = cost_of(b, units[k]);
 
-		/* More would be the debt of other threads. */
+		/* Not more than this post was charged: the rest of .due is the debt of other posts. */
 		if (rate_in_force(b) && cost < bill->charged[k])
 			atomic_fetch_sub_explicit(&b->due, bill->charged[k] - cost,
 						  memory_order_relaxed);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Calls that give a QP what libibverbs cannot read back: a rate limit, and what libmlx5 has of its own.
- * They are made for the QP that carries the requests. A shadow would come without it, so the QP stays
- * where it is from then on.
+ * Calls that give a QP a property that libibverbs cannot read back: a rate limit, and properties that
+ * only libmlx5 has. The library makes them for the QP that carries the requests. A shadow would lack the
+ * property, so the QP does not move any more afterwards.
  */
 #include <infiniband/mlx5dv.h>
 

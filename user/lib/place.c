@@ -2,9 +2,9 @@
 /*
  * Which register a new QP gets, and the thread domains and parent domains for it.
  *
- * lightest: libmlx5 gives a QP a register of its own as long as it has one, so such a QP is left
- * where it is. A further QP gets a new register of the library; where there is none, the one that
- * was rung least in the present window and the one before, then the one with the fewest QPs.
+ * lightest: as long as libmlx5 gives a QP a register of its own, the QP is left where it is. A further
+ * QP gets a new register of the library. If there is none, it gets the one that was rung least in the
+ * present window and the one before; among equals, the one with the fewest QPs.
  *
  * by-thread: a register for each thread that creates QPs.
  *
@@ -25,7 +25,7 @@
 #define MLX5_UAR_BYTES 4096
 #define MLX5_UUARS_IN_UAR 2
 
-/* Rings count for the load of a register for one to two of these times. */
+/* A ring counts towards the load of its register for one to two of these times. */
 #define WINDOW_NS 1000000000ull
 
 enum swiftrdma_place place_named(const char *name)
@@ -57,7 +57,7 @@ __attribute__((constructor)) static void set_total_uuars(void)
 
 static bool is_mlx5(struct ibv_device *device)
 {
-	/* libibverbs has loaded it if it drives any device. */
+	/* libibverbs has loaded libmlx5 if libmlx5 drives any device. */
 	void *lib = dlopen("libmlx5.so.1", RTLD_LAZY | RTLD_NOLOAD);
 	bool (*supported)(struct ibv_device *device);
 	bool yes;
@@ -296,7 +296,7 @@ static struct place_register *lightest_register(struct context *c, struct ibv_co
 		if (r->qps < fewest)
 			fewest = r->qps;
 	}
-	/* What is posted on libmlx5's registers is not known by register: only QPs are compared. */
+	/* The load of each of libmlx5's registers is not known, so only numbers of QPs are compared. */
 	return fewest <= by_default ? best : NULL;
 }
 
@@ -356,8 +356,8 @@ bool place_has_registers(const struct context *c, const struct ibv_pd *pd)
 }
 
 /*
- * A thread domain takes the next register of a page, and a page has two. What counts QPs counts them
- * by page, so the other register stays unused.
+ * A thread domain takes the next register of a page, and a page has two. The module counts QPs by
+ * page, so the library takes the other register, too, and leaves it unused.
  */
 static struct place_register *new_page(struct context *c, struct ibv_context *ctx)
 {
@@ -422,7 +422,7 @@ void place_remember_pd(struct context *c, struct ibv_pd *pd)
 	int err = errno;
 
 	if (lib_lock()) {
-		/* A parent domain that the library cannot remember ends all placement here. */
+		/* If the library cannot remember a parent domain, it places no more QPs of this context. */
 		if (!table_put(&own_domains, pd, c))
 			c->place.able = false;
 		lib_unlock();

@@ -15,8 +15,8 @@
  *    libmlx5 destroys the QP, because libmlx5 counts the parent domain's users by it.
  *  - A QP that moves (move.c) rings its register under the register's lock, as a placed one does; its
  *    queues have the locks of move.c.
- *  - With the last QP of a parent domain the parent domain goes, and with the last one of a
- *    register its thread domain. So nothing of the library's keeps a PD busy that has no QPs.
+ *  - A parent domain is freed with its last QP, and the thread domain of a register with the last
+ *    QP of that register. So the library keeps no PD busy that has no QPs.
  */
 #ifndef LIB_PLACE_H
 #define LIB_PLACE_H
@@ -35,7 +35,10 @@ struct qp;
 struct placed;
 struct wr_real;
 
-/* The most registers of the library in a context. They take 32 of a device's UARs. */
+/*
+ * The most registers of the library in a context. They take 32 of a device's UARs, and up to 64 where
+ * QPs move, because each register for such a QP has a page of its own (place_take()).
+ */
 #define PLACE_REGISTERS 64
 /* MLX5_TOTAL_UUARS where SWIFTRDMA_PLACE=lightest is set and the variable is not. */
 #define PLACE_TOTAL_UUARS 64
@@ -69,17 +72,17 @@ void place_set(struct device *dev, bool holds, uint64_t value);
 void place_read_control(const struct context *c);
 
 /*
- * Creates a QP in a register of the library. NULL: it must be created as the program asked, be it
- * that nothing is to be placed, or that it failed; then @attr is as before, and so is errno. @attr
- * is, or begins as, a struct ibv_qp_init_attr; @create creates the QP in the PD that it is given.
+ * Creates a QP in a register of the library. NULL: the caller must create the QP as the program asked,
+ * because it is not to be placed, or placing it has failed; @attr and errno are then unchanged. @attr
+ * is a struct ibv_qp_init_attr, or begins as one; @create creates the QP in the PD that it is given.
  */
 struct ibv_qp *place_create(struct context *c, struct ibv_pd *pd, void *attr,
 			    struct ibv_qp *(*create)(struct context *c, struct ibv_pd *pd,
 						     void *attr));
 /*
  * A place for a QP that moves, in a register of the library: a new one in a page of its own, else the
- * lightest, if fewer than @sharing QPs would be on it. NULL: there is none. place_give() after the QP
- * has been destroyed.
+ * lightest, if fewer than @sharing QPs would be on it. NULL: there is none. The caller destroys the QP
+ * before it calls place_give().
  */
 struct place_domain;
 struct place_domain *place_take(struct context *c, struct ibv_pd *pd, uint32_t sharing);
@@ -87,7 +90,7 @@ void place_give(struct context *c, struct place_domain *d);
 /* Whether place_take() can find any. */
 bool place_has_registers(const struct context *c, const struct ibv_pd *pd);
 
-/* Around the destruction of a QP; placed_destroyed() with what it returned. */
+/* Called before and after the provider destroys a QP; @ret is what the provider returned. */
 void placed_destroy(struct placed *p, struct ibv_qp *qp);
 void placed_destroyed(struct placed *p, struct ibv_qp *qp, int ret);
 
@@ -112,7 +115,7 @@ struct placed_wr {
 	void (*abort)(struct ibv_qp_ex *qpx);
 };
 
-/* Puts the library's in place of these, unless they are. */
+/* Replaces the functions in @wr by the library's, unless they are the library's already. */
 void placed_patch(struct placed *p, struct placed_wr *wr);
 
 #pragma GCC visibility pop

@@ -13,7 +13,7 @@ struct place_register {
 	struct ibv_td *td;
 	struct ibv_td *spare;	/* the other register of the page, which stays unused; may be NULL */
 	struct place_domain *domains;
-	uintptr_t thread;	/* that creates QPs in it; 0: any */
+	uintptr_t thread;	/* the thread whose QPs it gets; 0: those of any thread */
 	uint32_t qps;
 	uint64_t mark;		/* .rings when the present window began */
 	uint64_t recent;	/* rings in the window before */

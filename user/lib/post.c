@@ -52,7 +52,7 @@ static inline struct load load_of(const struct qp *q, const struct ibv_send_wr *
 /* Stands for a bad_wr that the provider did not write. */
 static struct ibv_send_wr unset;
 
-/* Neither need a provider write bad_wr, nor a program pass it. */
+/* A provider need not write bad_wr, and a program need not pass it. */
 static inline int call_post(const struct qp *q, struct ibv_qp *qp, struct ibv_send_wr *wr,
 			    struct ibv_send_wr **bad_wr, struct ibv_send_wr **bad)
 {
@@ -66,8 +66,8 @@ static inline int call_post(const struct qp *q, struct ibv_qp *qp, struct ibv_se
 }
 
 /*
- * What was posted of @l before @bad. The requests from @bad on have no completion that
- * another thread could have polled, so the program still has them.
+ * What was posted of @l before @bad. The requests from @bad on were not posted, so no thread can have
+ * polled a completion and freed them.
  */
 static noinline struct load posted_of(const struct qp *q, struct load l,
 				      const struct ibv_send_wr *bad)
@@ -147,7 +147,7 @@ static inline struct load push_list(struct qp *q, const struct ibv_send_wr *wr, 
 	return l;
 }
 
-/* More signalled requests than the ring holds: the send queue is not the one asked for. */
+/* False: there are more signalled requests than the ring holds, so the send queue is larger than known. */
 static inline bool has_room(const struct qp *q, uint32_t sig)
 {
 	return sig <= q->ring_mask + 1;
@@ -259,7 +259,7 @@ static noinline int post_in_pieces(struct ibv_qp *qp, struct ibv_send_wr *wr,
 	struct load l;
 	int ret;
 
-	/* A signal handler's requests go whole past a list that its thread is posting. */
+	/* .busy: a signal handler posts while its thread posts in pieces; its requests go whole. */
 	if (token == BIAS_FAILED || !atomic_load_explicit(&q->order, memory_order_relaxed) ||
 	    q->chunk->busy) {
 		bias_unlock(&q->sq, token);

@@ -364,8 +364,8 @@ static bool is_of_qp(enum ibv_event_type type)
 }
 
 /*
- * The program's QP in place of the one that is in use for it. False: the event is of another one, and
- * the program is not to see it.
+ * Puts the program's QP into the event, in place of the QP that is in use for it. False: the event is of a
+ * QP that is not in use, and the program must not see it.
  */
 static bool translate_event(struct ibv_async_event *event)
 {
@@ -388,7 +388,7 @@ static bool translate_event(struct ibv_async_event *event)
 	pthread_mutex_unlock(&m->lock);
 	if (in_use && event->element.qp == m->first)
 		return true;
-	/* A shadow may be destroyed while the program still has the event. */
+	/* Acknowledged at once: the library may destroy a shadow while the program still has the event. */
 	next.ack_async_event(event);
 	event->element.qp = m->first;
 	return in_use;
@@ -405,7 +405,10 @@ EXPORT int ibv_get_async_event(struct ibv_context *ctx, struct ibv_async_event *
 	return ret;
 }
 
-/* Of the events of a QP as many are acknowledged here as were at once when they came. */
+/*
+ * translate_event() has acknowledged the events of shadows when they came. For as many events of the QP the
+ * program's acknowledgement ends here.
+ */
 static bool is_acknowledged(const struct ibv_async_event *event)
 {
 	struct qp *q = settings.move && is_of_qp(event->event_type) ?

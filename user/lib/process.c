@@ -82,7 +82,7 @@ static void after_fork_in_child(void)
 
 static void read_settings(void)
 {
-	/* A set-user-ID program that is linked with the library writes no file by request. */
+	/* secure_getenv(): the caller of a set-user-ID program must not choose files that it writes. */
 	const char *s = secure_getenv("SWIFTRDMA_SAMPLE");
 	const char *control = secure_getenv("SWIFTRDMA_CONTROL");
 	const char *huge = secure_getenv("SWIFTRDMA_HUGE_PAGES");

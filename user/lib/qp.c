@@ -196,7 +196,7 @@ static void retire_qp(struct qp *q)
 	context_drop_qpn(q->ctx, q->qpn, q);
 	__atomic_store_n(&q->key, NULL, __ATOMIC_SEQ_CST);
 	q->qpn = QPN_NONE;
-	/* The context may have been closed before, and its struct be another's. */
+	/* The context may have been closed, and its struct used again for another one. */
 	if (q->ctx->place.by_default)
 		q->ctx->place.by_default -= q->by_default;
 	chunk_take_back(q);
@@ -281,7 +281,7 @@ void qp_lose_order(struct qp *q, uint32_t flag)
 
 /*
  * The program posts nothing meanwhile, but the completion queue may be polled for other
- * QPs, and completions from before may come yet: those lose the order again.
+ * QPs. A completion from before the RESET that comes later makes the QP lose its order again.
  */
 void qp_reset(struct qp *q)
 {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Queues that a program has shown to itself by mlx5dv_init_obj(), in order to write and read their
- * entries. What it does there is not seen here, so such a QP stays where it is, and such a CQ is not
- * polled by the library.
+ * Queues whose memory a program gets by mlx5dv_init_obj(), in order to write and read the entries itself.
+ * The library does not see what the program does there, so it never moves such a QP, and does not poll
+ * such a CQ.
  */
 #include <infiniband/mlx5dv.h>
 
 #include "lib/lib.h"
 
-/* The QP that the program's requests go to now, and for good. */
+/* The QP that carries the program's requests; it does not move any more. */
 static struct ibv_qp *show_qp(struct ibv_qp *qp)
 {
 	struct move *m = move_of(qp_find(qp));

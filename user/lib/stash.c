@@ -16,11 +16,11 @@ bool stash_can(const struct cq *c)
 	uintptr_t owner = atomic_load_explicit(&c->lock.owner, memory_order_relaxed);
 
 	/*
-	 * A program may read an extended CQ entry by entry, with functions that know only the
-	 * provider's entries. A program that waits for an event after each few completions, as
-	 * perftest does, would wait for one that a stashed completion cannot make. One that polls
-	 * some other way has not taken .lock. A program that reads the entries of a queue that it was
-	 * shown would never find those that the library took.
+	 * .start_poll: the program may read the CQ entry by entry, with functions that know only the
+	 * provider's entries. .has_channel: a program that waits for an event after each few
+	 * completions, as perftest does, would wait in vain, because a stashed completion causes no
+	 * event. .shown: the program would never find the entries that the library took. Without an
+	 * owner the program has not polled the CQ by ibv_poll_cq() yet.
 	 */
 	return *c->alive && !c->start_poll && !c->has_channel && !c->shown &&
 	       settings.mode == MODE_LATENCY && owner && owner != BIAS_LOST;

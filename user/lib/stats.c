@@ -8,7 +8,7 @@
 
 #include "lib/lib.h"
 
-/* A program may be called what it likes. */
+/* The name of a program may contain any byte. */
 static void write_string(FILE *f, const char *s)
 {
 	fputc('"', f);
@@ -38,7 +38,7 @@ static void write_times(FILE *f, const char *name, const struct swiftrdma_hist *
 	fputc('}', f);
 }
 
-/* Calls that waited for a knob, of knobs that any call waited for. */
+/* Figures of each knob for which a call has waited. */
 static void write_held(FILE *f, const struct swiftrdma_report *r)
 {
 	static const char *const name[SWIFTRDMA_SHARE_HELD] = { "wr_rate", "bit_rate", "credits" };

@@ -29,10 +29,10 @@ const char *swiftrdma_version(void);
  *
  * Contexts that ibv_open_device() and ibv_import_device() return while the library comes
  * before libibverbs in the search order (preloaded, or linked first) are watched already.
- * Of QPs older than the call, requests are counted, but latency is not measured.
+ * For QPs that were created before the call, requests are counted, but latency is not measured.
  *
  * Return: 0: it is watched; -ENOMEM; -ENODEV: the library is switched off, by
- * SWIFTRDMA_MODE=off or because this host cannot tell it of a fork.
+ * SWIFTRDMA_MODE=off or because the kernel lacks MADV_WIPEONFORK, by which the library notices forks.
  */
 int swiftrdma_attach(struct ibv_context *ctx);
 
@@ -41,7 +41,8 @@ int swiftrdma_attach(struct ibv_context *ctx);
  * @job: name of the job; NULL: no wish
  * @slo_p99_ns: the 99th percentile of latency to keep to, ns; 0: no wish
  *
- * Asking is not getting: the job's rules decide. swiftrdma_read_job() says what holds.
+ * The job's rules decide whether the process gets what it asks for. swiftrdma_read_job() says what
+ * holds.
  *
  * Return: 0: the kernel took note, also of a wish that the rules do not permit
  * (swiftrdma_job_info.refused); -EINVAL: the name is too long; -ENOENT: no such job;
@@ -77,10 +78,10 @@ int swiftrdma_read_job(struct ibv_context *ctx, struct swiftrdma_job_info *info,
  * @wrs: work requests posted to send queues
  * @bytes: bytes in them
  * @calls: calls that posted them
- * @recv_wrs: work requests posted to receive queues, those of a device with shared ones
+ * @recv_wrs: work requests posted to receive queues; of a device, those posted to shared ones, too
  * @wcs: successful completions of send queues
  * @done: work requests of send queues known to be complete, unsignalled ones included
- * @dropped: work requests of send queues that nothing will be heard of
+ * @dropped: work requests of send queues whose completion the library will not see
  * @recv_wcs: successful completions of receive queues
  * @recv_bytes: bytes that these brought
  * @errors: completions with an error
@@ -163,17 +164,18 @@ int swiftrdma_read_quantile(struct ibv_context *ctx, enum swiftrdma_time which, 
  * @qp: an RC QP that was created with SWIFTRDMA_MOVE=yes in the environment
  *
  * A second QP takes the place of the first: on mlx5 in a register of the library, else in the one that
- * the provider gives a new QP. The program goes on with @qp and its number. Both ends of the connection take part, so the peer's process
- * needs the library and this setting, too. Posts wait until nothing is outstanding. Nothing is lost,
- * and after an error the QP works as before, unless the connection itself has failed. Waits for the end of the move, up to some seconds; a
- * move that the peer has begun counts. Do not call it while another thread may destroy @qp.
+ * the provider gives a new QP. The program goes on with @qp and its number. Both ends of the connection
+ * take part, so the peer's process needs the library and this setting, too. Posts wait until nothing is
+ * outstanding. No request is lost, and after an error the QP works as before, unless the connection
+ * itself has failed. The call waits for the end of the move, up to some seconds; a move that the peer
+ * has begun counts. Do not call it while another thread may destroy @qp.
  *
  * Return: 0: it has moved; -EOPNOTSUPP: such a QP cannot move, or its peer cannot; -ECONNREFUSED: the
- * peer's process has no library that can; -ENOTCONN: it, or the peer's, is not in RTS; -EACCES: a request
- * of the library would need access that the peer did not grant; -EIO: a request has failed;
- * -ETIMEDOUT: requests did not complete in time, or the peer did not answer; -EBUSY: the peer has
- * asked for a move itself, or too many QPs move; -EAGAIN: too many moves; -EINTR: the program changed
- * the QP; -ENOENT: the QP is gone; other: -errno of what failed.
+ * peer's process has no library that can move it; -ENOTCONN: the QP or the peer's is not in RTS; -EACCES,
+ * -EPERM: a request of the library would need access that the peer did not grant; -EIO: a request has
+ * failed; -ETIMEDOUT: requests did not complete in time, or the peer did not answer; -EBUSY: the peer has
+ * asked for a move itself, or too many QPs move; -EAGAIN: too many messages between the ends; -EINTR: the
+ * program changed the QP; -ENOENT: the QP is gone; other: -errno of what failed.
  */
 int swiftrdma_move_qp(struct ibv_qp *qp);
 
@@ -181,8 +183,8 @@ int swiftrdma_move_qp(struct ibv_qp *qp);
  * swiftrdma_move_reason() - why a QP cannot move, or has not moved
  * @qp: the QP
  *
- * Return: a text in English, which stays valid; NULL: nothing is known against it, or its last move
- * took place.
+ * Return: a text in English, which stays valid; NULL: the library knows no reason, or the last move has
+ * succeeded.
  */
 const char *swiftrdma_move_reason(struct ibv_qp *qp);
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Posting by ibv_wr_*(). Each QP has function pointers of its own. From wr_start to
- * wr_complete or wr_abort the QP is one thread's, by the provider's lock or the program's
- * care; .sq is held as long, taken before the provider's, as ibv_post_send() takes it.
+ * wr_complete or wr_abort only one thread uses the QP: the provider's lock ensures it, or the
+ * program does (thread domains). .sq is held for the same time. It is taken before the provider's
+ * lock, as in ibv_post_send().
  */
 #include <stdlib.h>
 
@@ -23,7 +24,7 @@ static void note_request(struct qp *q, const struct ibv_qp_ex *qpx)
 
 /* --- large requests ------------------------------------------------------------- */
 
-/* Begins the request of @b in the provider, or a piece of it at @off, by what @qpx has. */
+/* Begins the request of @b, or its piece at @off, in the provider, with wr_id and wr_flags of @qpx. */
 static void begin_real(const struct qp *q, QPX, const struct chunk_batch *b, uint64_t off)
 {
 	if (b->opcode == IBV_WR_RDMA_READ)
@@ -32,7 +33,7 @@ static void begin_real(const struct qp *q, QPX, const struct chunk_batch *b, uin
 		q->wr_real->wr_rdma_write(qpx, b->rkey, b->addr + off);
 }
 
-/* The program may have set these for its next request. */
+/* Begins the request whole. Keeps wr_id and wr_flags, which the program may have set for its next one. */
 static noinline void begin_deferred(struct qp *q, QPX)
 {
 	struct chunk_batch *b = &q->build.large;
@@ -47,7 +48,7 @@ static noinline void begin_deferred(struct qp *q, QPX)
 	qpx->wr_flags = flags;
 }
 
-/* The request before, if it is open, has no data that could be split. */
+/* The open request, if there is one, gets no SGEs any more that could be split. */
 static inline void close_request(struct qp *q, QPX)
 {
 	if (unlikely(q->build.large.deferred))
@@ -100,7 +101,7 @@ static void post_pieces(struct qp *q, QPX, const struct split *s, const struct i
 	qpx->wr_flags = flags;
 }
 
-/* The data of a request came, by wr_set_sge() or wr_set_sge_list(). True: they were posted. */
+/* The program gives the SGEs of the open request. True: the request was posted in pieces. */
 static noinline bool split_request(struct qp *q, QPX, const struct ibv_sge *sge, size_t n, bool list)
 {
 	struct split *s = NULL;
@@ -331,7 +332,7 @@ bool wr_patch(struct qp *q, struct ibv_qp_ex *qpx)
 		q->wr_spare = calloc(1, sizeof(*q->wr_spare));
 	if (!q->wr_spare)
 		return false;
-	/* The thread that moves a QP patches it, too, while others read this. */
+	/* Written only once: the thread that moves a QP patches it, too, while other threads read .wr_real. */
 	if (q->wr_real != q->wr_spare)
 		q->wr_real = q->wr_spare;
 #define X(name, params, args) PATCH(name);

@@ -27,8 +27,8 @@
  * The kernel computes no rates. Counters are cumulative u64 and never step
  * back while the object lives; %..._A_SINCE says since when they count and
  * %..._A_TIME when they were read, both CLOCK_MONOTONIC in ns. Job counters
- * include the QPs that are gone. What a device cannot tell is an attribute
- * that is absent, never a zero. Sizes are bytes, speeds bit/s, times ns unless
+ * include the QPs that are gone. If a device cannot report a figure, its
+ * attribute is absent, never zero. Sizes are bytes, speeds bit/s, times ns unless
  * the name ends in _MS.
  *
  * Some figures take firmware commands: those of ports, those of DEV_GET that have a
@@ -91,9 +91,9 @@
  * that are gone are not listed: a reader that now holds more QPs than COUNT
  * knows that some went, and dumps in full.
  *
- * A module that is disarmed still answers, but its devices are gone from it, and so are
- * leases and what they held. It is disarmed before its devices go: what a dump shows was
- * read of an armed module if the message that ends the dump has ARMED.
+ * A disarmed module still answers, but it has no devices, no leases and no overrides any more.
+ * It is disarmed before its devices go. So if the message that ends a dump has ARMED, the
+ * module was armed while the dump was read.
  *
  * Dumps walk in order of id, QPs in that of their places in the module's table,
  * so an object that lives through the dump comes exactly once whatever is created
@@ -111,7 +111,7 @@
  *		SWIFTRDMA_JOB_A_ORIGIN: string	the program that set it ("agent", "cli")
  *		SWIFTRDMA_JOB_A_CLASS: u32	enum swiftrdma_job_class
  *		SWIFTRDMA_JOB_A_RULE: nest, repeated
- *			SWIFTRDMA_RULE_A_ORDER: u32	lower is asked first
+ *			SWIFTRDMA_RULE_A_ORDER: u32	lower is matched first
  *			SWIFTRDMA_RULE_A_CGROUP: string	glob on the cgroup path
  *			SWIFTRDMA_RULE_A_COMM: string	exact
  *			SWIFTRDMA_RULE_A_EXE: string	exact, basename
@@ -155,7 +155,7 @@
  *		SWIFTRDMA_ACTION_A_QP_SERIAL: u64	that very QP, or -ESTALE;
  *							with CLEAR it may be gone
  *		SWIFTRDMA_ACTION_A_REASON: string	logged and shown
- *		SWIFTRDMA_ACTION_A_DECISION: nest	what a policy decided it by
+ *		SWIFTRDMA_ACTION_A_DECISION: nest	why a policy decided it
  *			SWIFTRDMA_DECISION_A_POLICY: string, [A-Za-z0-9_.-]
  *			SWIFTRDMA_DECISION_A_TICK: u64
  *			SWIFTRDMA_DECISION_A_COOLDOWN: u64
@@ -179,11 +179,11 @@
  *
  *	SWIFTRDMA_A_BATCH: u64
  *
- * Changes are applied after the answer; one %SWIFTRDMA_CMD_ACT_NTF per item
- * tells how it went, once every device that the batch concerns was gone over, and once the
- * libraries that enforce a knob have answered, for which the module waits for 3 s. If a
- * device does not answer for 3 s, the module tells the results without that device,
- * with its QPs as pending, and tells them once more when the device answers.
+ * Changes are applied after the answer. One %SWIFTRDMA_CMD_ACT_NTF per item reports the result
+ * when the module has gone over all devices that the batch concerns, and the libraries that
+ * enforce a knob have answered; the module waits 3 s for the libraries. If a device does not
+ * answer for 3 s, the module reports the results without that device, with its QPs as pending,
+ * and reports them once more when the device answers.
  *
  * An override is desired state. What holds for a knob is the value of the live lease
  * of highest rank (the younger lease among equals, and a QP's own override before its
@@ -237,7 +237,8 @@
  *	SWIFTRDMA_A_PEER: nest
  *
  * whose STATUS says whether the peer answered. The attributes from TCLASS_ASKED on are there if
- * it did. A forger must be able to receive the packets that are sent to the peer's address.
+ * it did. To forge a reply, an attacker must be able to receive the packets that are sent to the
+ * peer's address.
  *
  * While an override gives a connected QP a LEVEL above 0, this host's module sends the module of
  * the peer's host a wish: the peer's QP should have the same level. The wish is repeated, and
@@ -407,7 +408,7 @@ enum swiftrdma_cmd {
  * @SWIFTRDMA_A_CACHED: request: what was read last; no device is asked for anything
  * @SWIFTRDMA_A_REPORT: what libraries reported of a job on a device, or of a QP
  * @SWIFTRDMA_A_OUTSTANDING: request: look into send queues for 10 s from now; the answer has
- *	what was seen until now. Ignored of a reader without CAP_NET_ADMIN, and with CACHED.
+ *	what was seen until now. Ignored if the reader has no CAP_NET_ADMIN, and with CACHED.
  * @SWIFTRDMA_A_PEER: the other end of a connection
  * @__SWIFTRDMA_A_MAX: one past the last
  */
@@ -456,7 +457,7 @@ enum swiftrdma_attr {
  * @SWIFTRDMA_REPORT_A_RECV_WRS: work requests that receive queues took, shared ones not
  *	included
  * @SWIFTRDMA_REPORT_A_DONE: work requests of send queues that are complete
- * @SWIFTRDMA_REPORT_A_DROPPED: those of which nothing will be heard
+ * @SWIFTRDMA_REPORT_A_DROPPED: those whose completion the library will not see
  * @SWIFTRDMA_REPORT_A_ERRORS: completions with an error, of both queues
  * @SWIFTRDMA_REPORT_A_OUTSTANDING: of a QP, work requests that are not complete; absent
  *	where the library cannot know
@@ -470,8 +471,8 @@ enum swiftrdma_attr {
  * @SWIFTRDMA_REPORT_A_LATENCY: of a job: %SWIFTRDMA_HIST_BUCKETS u64 in the host's byte
  *	order, the latencies by swiftrdma_hist_bucket(), each with the number of work
  *	requests that it stands for
- * @SWIFTRDMA_REPORT_A_DISTRUSTED: a process of the job reported what cannot be; the figures
- *	have what can
+ * @SWIFTRDMA_REPORT_A_DISTRUSTED: a process of the job reported more than a NIC can do; the
+ *	figures include only what is possible
  * @SWIFTRDMA_REPORT_A_SINCE: when counting began, ns
  * @SWIFTRDMA_REPORT_A_TIME: when this was read, ns
  * @SWIFTRDMA_REPORT_A_HELD: of a job, one for each knob that a library can enforce or has
@@ -535,8 +536,8 @@ enum swiftrdma_report_attr {
  *	waits for this knob
  * @SWIFTRDMA_HELD_A_WRS: work requests of these
  * @SWIFTRDMA_HELD_A_TIME: how long they waited, added up over all threads, ns
- * @SWIFTRDMA_HELD_A_PASSED: calls of POSTS that were let through before their turn, for a call
- *	waits for 1 s at most; what they posted is charged later
+ * @SWIFTRDMA_HELD_A_PASSED: calls of POSTS that were let through before their turn, because a call
+ *	waits for 1 s at most; what they posted is charged all the same
  * @SWIFTRDMA_HELD_A_SPLIT: work requests that were posted in pieces; of CHUNK only
  * @SWIFTRDMA_HELD_A_WHOLE: work requests above the size of CHUNK that were posted whole, for a
  *	lack of room or of order; of CHUNK only
@@ -641,13 +642,13 @@ enum swiftrdma_function {
  * @SWIFTRDMA_DEV_A_REJECTED: QPs refused by admission
  * @SWIFTRDMA_DEV_A_DESTROYED: QPs destroyed
  * @SWIFTRDMA_DEV_A_MODIFIED: successful modify_qp calls
- * @SWIFTRDMA_DEV_A_ADOPTED: QPs taken in after they were made
+ * @SWIFTRDMA_DEV_A_ADOPTED: QPs that the module tracks without having seen their creation
  * @SWIFTRDMA_DEV_A_UNTRACKED: QPs lost track of for lack of memory
  * @SWIFTRDMA_DEV_A_LIVE_CHANGED: class changes of connected QPs
  * @SWIFTRDMA_DEV_A_LIVE_FAILED: attempts at such a change that were given up
  * @SWIFTRDMA_DEV_A_DRAIN_MAX: the longest pause that such a change caused, ns
  * @SWIFTRDMA_DEV_A_SINCE: when counting began, ns
- * @SWIFTRDMA_DEV_A_TIME: when this was read, but for what has a time of its own, ns
+ * @SWIFTRDMA_DEV_A_TIME: when the figures without a time of their own were read, ns
  * @SWIFTRDMA_DEV_A_QP_LIMIT: how many QPs there can be
  * @SWIFTRDMA_DEV_A_CQ_LIMIT: how many CQs
  * @SWIFTRDMA_DEV_A_MR_LIMIT: how many memory regions
@@ -679,14 +680,15 @@ enum swiftrdma_function {
  * @SWIFTRDMA_DEV_A_PCIE_STALLED_WRITES: the same share for writes, %
  * @SWIFTRDMA_DEV_A_PCIE_STALLED_READ_SECONDS: seconds in which the share for reads was over
  *	30 %
- * @SWIFTRDMA_DEV_A_PCIE_STALLED_WRITE_SECONDS: seconds in which that for writes was
+ * @SWIFTRDMA_DEV_A_PCIE_STALLED_WRITE_SECONDS: seconds in which the share for writes was over
+ *	30 %
  * @SWIFTRDMA_DEV_A_DEVX_QPS: of QPS, those made past RDMA core since the provider was
  *	loaded; absent: the module does not see such QPs
  * @SWIFTRDMA_DEV_A_DEVX_CREATED: QPs made past RDMA core since then; not in CREATED
  * @SWIFTRDMA_DEV_A_DEVX_MISSED: of such QPs, the most that the module may have missed
  * @SWIFTRDMA_DEV_A_DIAG_TIME: when MTT_HITS, MTT_MISSES, READ_STALL, QPC_HITS and
  *	QPC_MISSES were read, ns
- * @SWIFTRDMA_DEV_A_PCIE_TIME: when PCIE_STALLED_... were, ns
+ * @SWIFTRDMA_DEV_A_PCIE_TIME: when PCIE_STALLED_... were read, ns
  * @SWIFTRDMA_DEV_A_FUNCTION: which function of its NIC the device is; absent: not known,
  *	or the device is no function of a NIC
  * @SWIFTRDMA_DEV_A_QPC_HITS: hits in the NIC's cache of QP contexts; absent: the NIC does
@@ -788,7 +790,7 @@ enum swiftrdma_dev_attr {
  * 10 s.
  *
  * Bytes and packets are the traffic of the device's own function, RDMA and netdev together, since
- * the netdev was made, or the NIC reset. A port has none where nobody counts the RDMA traffic: a
+ * the netdev was made, or the NIC reset. A port has none if its RDMA traffic is not counted: a
  * representor, hardware with the generic provider, and a device that refuses to tell.
  *
  * The attributes after DETAIL_TIME cost the NIC several commands, so the module reads them once a
@@ -834,8 +836,8 @@ enum swiftrdma_port_attr {
  * @SWIFTRDMA_PRIO_A_RX_PAUSE_TIME: how long the pauses received held for, ns
  * @__SWIFTRDMA_PRIO_A_MAX: one past the last
  *
- * What is paused is that priority alone, by priority flow control: RX is what the
- * port was told, and so could not send; TX what it told the other side.
+ * These are pauses of one priority (priority flow control). RX: the other side paused
+ * this port, which then did not send; TX: this port paused the other side.
  */
 enum swiftrdma_prio_attr {
 	SWIFTRDMA_PRIO_A_UNSPEC,
@@ -865,7 +867,7 @@ enum swiftrdma_prio_attr {
  *	places QPs
  * @SWIFTRDMA_UAR_KIND_DEDICATED: such a page with one QP alive: no other QP contends.
  *	A page has several doorbell registers and only the library knows which one
- *	a QP rings, so two QPs of one page may or may not
+ *	a QP rings, so two QPs of one page may or may not contend
  */
 enum swiftrdma_uar_kind {
 	SWIFTRDMA_UAR_KIND_HW,
@@ -995,7 +997,7 @@ enum swiftrdma_absent {
  * @SWIFTRDMA_ENDS_NO_AGENT: the host of the end that should follow has no agent that has seen
  *	the wish
  * @SWIFTRDMA_ENDS_NOT_FOLLOWED: the policies there do not follow wishes of peers for the QP's job
- * @SWIFTRDMA_ENDS_REFUSED: they follow, but allow the job only a lower level
+ * @SWIFTRDMA_ENDS_REFUSED: the policies there follow, but allow the job only a lower level
  * @SWIFTRDMA_ENDS_NO_LEVEL: the level has no meaning there (LEVEL_SET)
  * @SWIFTRDMA_ENDS_CANNOT: the class of the QP there cannot be changed
  * @SWIFTRDMA_ENDS_UNKNOWN: the module there knows no QP that is connected to this one: the QP is
@@ -1036,7 +1038,7 @@ enum swiftrdma_ends {
  * @SWIFTRDMA_QP_A_DEV_INDEX: its device
  * @SWIFTRDMA_QP_A_QPN: its number
  * @SWIFTRDMA_QP_A_SERIAL: never reused
- * @SWIFTRDMA_QP_A_TYPE: IBV_QPT_* are equal
+ * @SWIFTRDMA_QP_A_TYPE: type; the numbers of IBV_QPT_* are the same
  * @SWIFTRDMA_QP_A_STATE: last set by the application; absent: unknown
  * @SWIFTRDMA_QP_A_PORT: absent before INIT
  * @SWIFTRDMA_QP_A_UAR: index; absent: unknown
@@ -1050,7 +1052,7 @@ enum swiftrdma_ends {
  * @SWIFTRDMA_QP_A_MAX_SEND_SGE: pieces of memory of one send request
  * @SWIFTRDMA_QP_A_MAX_RECV_SGE: pieces of memory of one receive request
  * @SWIFTRDMA_QP_A_MAX_INLINE: bytes of inline data of one send request
- * @SWIFTRDMA_QP_A_ADOPTED: taken in after it was made
+ * @SWIFTRDMA_QP_A_ADOPTED: the module tracks it without having seen its creation
  * @SWIFTRDMA_QP_A_DOORBELLS: doorbells rung
  * @SWIFTRDMA_QP_A_WRS: work requests posted; WQEBBs with %SWIFTRDMA_DEV_CAP_WQEBBS
  * @SWIFTRDMA_QP_A_LEVEL: class level in force; absent: none
@@ -1149,7 +1151,7 @@ enum swiftrdma_qp_attr {
  * @SWIFTRDMA_JOB_CLASS_BEST_EFFORT: neither: it takes what is left
  * @__SWIFTRDMA_JOB_CLASS_MAX: one past the last
  *
- * For policies to choose by; the kernel keeps it and makes no difference.
+ * Policies use the class. The kernel keeps it, and treats all classes alike.
  */
 enum swiftrdma_job_class {
 	SWIFTRDMA_JOB_CLASS_NONE,
@@ -1169,8 +1171,8 @@ enum swiftrdma_job_class {
  * @SWIFTRDMA_JOB_A_ID: 0: "unassigned"
  * @SWIFTRDMA_JOB_A_NAME: [A-Za-z0-9_.-], 1 to 31 bytes
  * @SWIFTRDMA_JOB_A_ORIGIN: program that gives the rules; JOB_SET and JOB_DEL only
- * @SWIFTRDMA_JOB_A_CLASS: as JOB_SET last had it
- * @SWIFTRDMA_JOB_A_RULE: which owners are it; in answers the oldest first
+ * @SWIFTRDMA_JOB_A_CLASS: as the last JOB_SET gave it
+ * @SWIFTRDMA_JOB_A_RULE: which owners are in the job; in answers the oldest first
  * @SWIFTRDMA_JOB_A_STAT: its figures, one of each device
  * @SWIFTRDMA_JOB_A_SINCE: when it was created, ns
  * @SWIFTRDMA_JOB_A_TIME: when this was read, ns
@@ -1247,19 +1249,19 @@ enum swiftrdma_rule_attr {
  * @SWIFTRDMA_JOB_STAT_A_WEIGHT: share, 1 to 100; absent: the device's default
  * @SWIFTRDMA_JOB_STAT_A_MRS: memory regions alive that its processes registered
  *	since the module came
- * @SWIFTRDMA_JOB_STAT_A_MR_BYTES: of these, without those that are paged on demand
+ * @SWIFTRDMA_JOB_STAT_A_MR_BYTES: bytes of these, without those that are paged on demand
  * @SWIFTRDMA_JOB_STAT_A_MTTS: translations that they take in the NIC
  * @SWIFTRDMA_JOB_STAT_A_MTTS_UNKNOWN: memory regions that MTTS does not cover (yet)
  * @SWIFTRDMA_JOB_STAT_A_MR_PAGE_MIN: the smallest page that they are mapped in,
  *	bytes
  * @SWIFTRDMA_JOB_STAT_A_MR_PAGE_MAX: the largest, bytes
- * @SWIFTRDMA_JOB_STAT_A_MOVED: QPs that became another job's: QPS is CREATED without
- *	these and without DESTROYED
+ * @SWIFTRDMA_JOB_STAT_A_MOVED: QPs that became another job's: QPS is CREATED - MOVED -
+ *	DESTROYED
  * @SWIFTRDMA_JOB_STAT_A_CREATES: QPs that its processes created; CREATED has those
  *	that were moved to it or are older than the module, too
  * @SWIFTRDMA_JOB_STAT_A_MODIFIES: calls of modify of its QPs, by their application
- * @SWIFTRDMA_JOB_STAT_A_COMMANDS: QPs that its processes had the driver create,
- *	modify and destroy, whether or not it did
+ * @SWIFTRDMA_JOB_STAT_A_COMMANDS: calls of its processes by which the driver was to create,
+ *	modify or destroy a QP, whether or not it did
  * @SWIFTRDMA_JOB_STAT_A_COMMAND_TIME: spent by the driver in these, ns
  * @SWIFTRDMA_JOB_STAT_A_WR_RATE: ceiling, WR/s; absent: no limit
  * @SWIFTRDMA_JOB_STAT_A_CREDITS: most WRs outstanding; absent: no limit
@@ -1367,16 +1369,17 @@ enum swiftrdma_lease_attr {
  * enforces on connected RC and UC QPs of an Ethernet port whose firmware can.
  *
  * WR_RATE and CREDITS, and BIT_RATE on other devices, are enforced by the libraries in the
- * processes of the job (rdma/swiftrdma_share.h). Each device has the whole value, and its
- * processes of the job have shares of it that follow their need. One process, on a device
- * that is meant, has to be attached whose library can enforce the knob. A QP whose process has
+ * processes of the job (rdma/swiftrdma_share.h). The value is for each device: the module divides
+ * it among the job's processes on the device, as they need it. At least one process must be
+ * attached, on a device of the action, whose library can enforce the knob. A QP whose process has
  * no such library is counted in QPS_UNSUPPORTED.
  *
  * PLACE, CHUNK and HUGE_PAGES are enforced by these libraries in the same way; each process has
  * the whole value. PLACE and HUGE_PAGES change nothing that exists, neither QPs nor memory
  * regions: a QP counts in QPS_DONE if what its process creates next will be as desired. A value
- * of 0 is a value, and holds like any other. Without the knob a library does as for 0, and
- * splits nothing.
+ * of 0 is a value, and holds like any other. Without PLACE or HUGE_PAGES a library does what the
+ * environment of its process says, and as for 0 if that says nothing; without CHUNK it splits
+ * nothing.
  *
  * libswiftrdma in the QP's process enforces %SWIFTRDMA_KNOB_UAR, if the process was started with
  * SWIFTRDMA_MOVE=yes. Otherwise setting the knob fails with -EOPNOTSUPP. UAR asks for one move of a
@@ -1391,7 +1394,8 @@ enum swiftrdma_lease_attr {
  * lowers no QP. Without FOLLOW the wishes of peers have no effect. A LEVEL of a lease of
  * higher rank holds alone.
  *
- * The rest is -EOPNOTSUPP, and so is what the device, the QP or the processes cannot.
+ * Any other knob is refused with -EOPNOTSUPP, as is one that the device, the QP or the processes
+ * cannot enforce.
  */
 enum swiftrdma_knob {
 	SWIFTRDMA_KNOB_UNSPEC,
@@ -1423,7 +1427,7 @@ enum swiftrdma_knob {
  * @SWIFTRDMA_ACTION_KIND_OVERRIDE: an override of a live lease
  * @SWIFTRDMA_ACTION_KIND_PENDING: a QP whose class, or other KNOB, is not what it
  *	should be, or not known; JOB, DEV_INDEX, QPN and QP_SERIAL say which, ERROR and
- *	REASON why. One that is not connected is not among them.
+ *	REASON why. QPs that are not connected are not listed.
  */
 enum swiftrdma_action_kind {
 	SWIFTRDMA_ACTION_KIND_OVERRIDE,
@@ -1455,7 +1459,7 @@ enum swiftrdma_action_kind {
  * @SWIFTRDMA_ACTION_A_QPS_UNSUPPORTED: of these, those that will not have it as they are:
  *	they cannot be changed while they are connected, or not at all, or the level has no
  *	value that their link uses, or the device has refused the change
- * @SWIFTRDMA_ACTION_A_DECISION: what a policy decided the change by; absent: not given
+ * @SWIFTRDMA_ACTION_A_DECISION: why a policy decided the change; absent: not given
  * @SWIFTRDMA_ACTION_A_QPS_UNCONNECTED: of these, those that are not connected and will have
  *	what is desired when they are
  * @SWIFTRDMA_ACTION_A_QPS_UNKNOWN: of these, those whose present value the module does not
@@ -1495,19 +1499,21 @@ enum swiftrdma_action_attr {
 #define SWIFTRDMA_ACTION_A_MAX (__SWIFTRDMA_ACTION_A_MAX - 1)
 
 /**
- * enum swiftrdma_decision_attr - what a policy decided an action by
+ * enum swiftrdma_decision_attr - why a policy decided an action
  * @SWIFTRDMA_DECISION_A_UNSPEC: not used
  * @SWIFTRDMA_DECISION_A_PAD: aligns a u64
  * @SWIFTRDMA_DECISION_A_POLICY: its name, [A-Za-z0-9_.-], 1 to 31 bytes
  * @SWIFTRDMA_DECISION_A_TICK: tick of the agent in which the policy decided
  * @SWIFTRDMA_DECISION_A_COOLDOWN: until the policy may act on this job again, ns
- * @SWIFTRDMA_DECISION_A_STEPS_LEFT: acts before it is undone; absent: no limit
- * @SWIFTRDMA_DECISION_A_ACTS_LEFT: of its rate, over all jobs; absent: no limit
+ * @SWIFTRDMA_DECISION_A_STEPS_LEFT: further acts of the policy on this job before it undoes them;
+ *	absent: no limit
+ * @SWIFTRDMA_DECISION_A_ACTS_LEFT: acts on all jobs that the policy's rate still permits; absent:
+ *	no limit
  * @SWIFTRDMA_DECISION_A_DEV_INDEX: the device for which the policy's state was true
  * @SWIFTRDMA_DECISION_A_PORT: the port of it
  * @SWIFTRDMA_DECISION_A_UAR: the UAR of it
  * @SWIFTRDMA_DECISION_A_QPN: the QP of it
- * @SWIFTRDMA_DECISION_A_READING: what the state looks at
+ * @SWIFTRDMA_DECISION_A_READING: a signal that the policy's state compares
  * @__SWIFTRDMA_DECISION_A_MAX: one past the last
  */
 enum swiftrdma_decision_attr {

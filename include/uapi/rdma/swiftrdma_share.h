@@ -14,8 +14,9 @@
  *
  * Both have a fixed size and are sealed against shrinking and growing, control against
  * writing too. Neither has file operations of the module: an open descriptor or a mapping
- * keeps the memory, not the module. A process maps the files and closes the descriptors. It
- * keeps the mappings out of its children (MADV_DONTFORK); a child attaches by itself.
+ * keeps the memory alive, and does not keep the module loaded. A process maps the files and
+ * closes the descriptors. It keeps the mappings out of its children (MADV_DONTFORK); a child
+ * attaches by itself.
  *
  * An attachment belongs to the process (thread group) and user context that made it. It
  * ends with the process, when the process attaches the same device again, or when the module
@@ -99,8 +100,8 @@
  * between two samples at that moment: its weight, which is what is added to the bucket.
  * .samples counts the samples, .wrs adds up their weights.
  *
- * The kernel collects the buckets of the latency histogram, for the job, and of everything
- * else the sums. The buckets of the head-of-line wait and struct swiftrdma_slot.coarse are for
+ * The kernel collects, for the job, the buckets of the latency histogram, and only the sums of
+ * everything else. The buckets of the head-of-line wait and struct swiftrdma_slot.coarse are for
  * readers that have the file: the process itself (swiftrdma_read_quantile()), or a debugger.
  *
  * Memory order in control
@@ -114,11 +115,11 @@
  * wait: the counter then stays as it is, and the current copy is not written. A reader
  * bounds its attempts and keeps what it read last.
  *
- * %SWIFTRDMA_SHARE_KNOB_UAR is the knob of single QPs. The part of the file with their blocks has
- * no memory until it is read, or the kernel writes a block there. After each such write the kernel
- * raises struct swiftrdma_control.qp_changes, and then the change counter of the job's block. So a
- * process that looks at the job's counter in its posts need not look at anything else, and reads
- * blocks of QPs only up to .blocks_used.
+ * %SWIFTRDMA_SHARE_KNOB_UAR is the only knob of single QPs. The part of the file with their blocks
+ * has no memory until it is read, or the kernel writes a block there. After each such write the
+ * kernel raises struct swiftrdma_control.qp_changes, and then the change counter of the job's
+ * block. So a process that looks at the job's counter in its posts need not look at anything else,
+ * and reads blocks of QPs only up to .blocks_used.
  *
  * A knob holds until struct swiftrdma_knob_value.until_ns. Past that time the process
  * drops it by itself, whatever else the file says. When struct swiftrdma_control.state is
@@ -128,17 +129,18 @@
  * -------------------------
  *
  * A process that calls %SWIFTRDMA_IOC_LISTEN for an attachment has an inbox there, in the
- * kernel. From then on a process that holds the other end of one of its connected QPs can tell it
- * something (%SWIFTRDMA_IOC_TELL): the modules of both hosts relay the message, which arrives in
- * the inbox, and the eventfd that the listener gave wakes it to take the message out
+ * kernel. From then on a process that holds the other end of one of its connected QPs can send it
+ * a message (%SWIFTRDMA_IOC_TELL). The modules of both hosts relay the message to the inbox. The
+ * eventfd of the listener is signalled, and the listener takes the message out of the inbox
  * (%SWIFTRDMA_IOC_HEAR). Both ends may be on one host, or in one process.
  *
  * A message may be lost, and no message arrives twice. Success of TELL means that the message is
  * in the inbox; -ETIMEDOUT leaves open whether it is. An inbox holds %SWIFTRDMA_INBOX_MESSAGES; a
- * message for which there is no room is dropped and counted. Messages that were told one after
- * the other are heard in this order. The kernel has checked that the sender's process owns a QP
- * which is connected to the receiver's QP, and believes nothing that the other host did not
- * prove to have received; what a message says is the sender's, and nothing to trust.
+ * message for which there is no room is dropped and counted. Messages that were sent one after
+ * the other arrive in this order. The sender's kernel checks that the sending process owns a QP
+ * which is connected to the receiver's QP. The receiver's kernel accepts a message only if its
+ * sender has received a random number at the address to which the receiver's QP is connected.
+ * Nothing checks the contents of a message.
  *
  * The inbox ends with the attachment; the eventfd is signalled then, too. A child of a fork
  * has neither.
@@ -153,8 +155,8 @@
  * no job of the name that was asked for; -EAGAIN: the process changes its wish too often;
  * -EDQUOT: too many attachments of this user; -ESHUTDOWN: the module is disarmed;
  * -ENOTTY: unknown command; -ENOMEM: also where the process's memory cgroup has not enough;
- * -EFAULT: the caller's structure is no memory, or is not in memory at the moment. The kernel
- * does not wait for it, so that no caller can hold up the end of the module: a caller writes
+ * -EFAULT: the caller's structure is not mapped, or is not in memory at the moment. The kernel
+ * does not wait for it, so that no caller can hold up the removal of the module: a caller writes
  * to its structure and tries again, a few times.
  *
  * Of LISTEN: -EBADF, -EINVAL: no eventfd. Of HEAR: -ENXIO: no inbox, or none any more; -ENOMSG: it
@@ -237,8 +239,8 @@ struct swiftrdma_attach {
  * @slo_p99_ns: in: the 99th percentile of latency that the process would like; 0: no wish
  * @reserved: 0
  *
- * Asking is not getting: the rules decide whether a process that asks is in the job, and
- * whether it may have the objective (%SWIFTRDMA_RULE_A_ASKED, %SWIFTRDMA_RULE_A_SLO_P99_MIN).
+ * The rules decide whether a process that asks is in the job, and whether it may have the
+ * objective (%SWIFTRDMA_RULE_A_ASKED, %SWIFTRDMA_RULE_A_SLO_P99_MIN).
  * Success means that the kernel took note of the wish, in place of the former one. What holds
  * is in struct swiftrdma_control_job when the call returns; QPs that exist follow soon after.
  * The kernel decides anew when the rules change. After an error the former wish stands.
@@ -369,9 +371,9 @@ struct swiftrdma_hist {
  * @SWIFTRDMA_SLOT_ERROR: the QP had an error completion since its last RESET
  * @SWIFTRDMA_SLOT_WR_API: requests are posted by ibv_wr_*
  * @SWIFTRDMA_SLOT_CHUNK: requests can be split
- * @SWIFTRDMA_SLOT_FIXED: the library that moves QPs can never move this one to another register
- * @SWIFTRDMA_SLOT_DOMAIN: the program has put the QP in a parent domain, which says on which register
- *	it is: the library neither places nor moves it
+ * @SWIFTRDMA_SLOT_FIXED: the library moves QPs to other registers, but can never move this one
+ * @SWIFTRDMA_SLOT_DOMAIN: the program has put the QP in a parent domain, which determines its
+ *	register: the library neither places nor moves it
  */
 enum swiftrdma_slot_flags {
 	SWIFTRDMA_SLOT_DEAD	= 1 << 0,
@@ -394,7 +396,7 @@ enum swiftrdma_slot_flags {
  * @created_ns: when the QP was created
  * @stopped: how often the library lost the order of the send queue
  * @now_qpn: the QP that carries the requests of this one since it has moved; 0: itself. The kernel
- *	believes it of a QP of the same process and device
+ *	accepts only a QP of the same process and device
  * @uar_state: what the library does about %SWIFTRDMA_SHARE_KNOB_UAR, enum swiftrdma_knob_state:
  *	IN_FORCE: the QP has moved, or need not; UNABLE: it cannot, or the move has failed
  * @uar_qpn: the value of the knob that @uar_state answers, written after it; 0: none yet, or, if
@@ -437,8 +439,8 @@ struct swiftrdma_posted {
  * struct swiftrdma_polled - counted when completions are polled; one cache line
  * @wcs: successful completions of the send queue
  * @wrs: work requests of the send queue that are complete, unsignalled ones included
- * @dropped: work requests of the send queue that nothing will be heard of: outstanding
- *	at a RESET, or when the order was lost
+ * @dropped: work requests of the send queue whose completion the library will not see:
+ *	outstanding at a RESET, at the end of the QP, or when the order was lost
  * @recv_wcs: successful completions of the receive queue
  * @recv_bytes: bytes that these brought
  * @errors: completions with an error, of both queues
@@ -502,20 +504,21 @@ struct swiftrdma_slot {
  * @SWIFTRDMA_SHARE_KNOB_WEIGHT: weight of the job's task queue on a shared QP (job)
  * @SWIFTRDMA_SHARE_KNOB_QPS: merge onto, or spread over, so many QPs (job)
  * @SWIFTRDMA_SHARE_KNOB_UAR: move the QP to another UAR, the one with least to do or a new one, if
- *	the QP of this number carries its requests (QP)
+ *	the QP whose number is the value carries its requests (QP)
  * @SWIFTRDMA_SHARE_KNOB_PLACE: where new QPs go, enum swiftrdma_place (job)
  * @SWIFTRDMA_SHARE_KNOB_CHUNK: size above which writes and reads are split, bytes, a power of
  *	two (job)
  * @SWIFTRDMA_SHARE_KNOB_HUGE_PAGES: 1: collapse memory before it is registered; 0: not (job)
  * @__SWIFTRDMA_SHARE_KNOB_MAX: one past the last
  *
- * The kernel writes the share of this process where WR_RATE, BIT_RATE or CREDITS is the job's, and
- * the job's own value where another knob is. 0 may be a value: whether a knob is set, struct
- * swiftrdma_knob_value.until_ns says. Without PLACE and HUGE_PAGES the process does as for 0,
- * without CHUNK it splits nothing.
+ * If the job has WR_RATE, BIT_RATE or CREDITS, the kernel writes the share of this process; of any
+ * other knob it writes the job's own value. 0 may be a value: struct
+ * swiftrdma_knob_value.until_ns says whether a knob is set. If PLACE or HUGE_PAGES is not set, the
+ * process does what its environment says, and as for 0 if that says nothing. If CHUNK is not set,
+ * the process splits nothing.
  *
- * UAR asks for one move. A QP cannot change its UAR, so a process moves a QP by another one, which
- * carries the requests from then on, and which has another number. So the same value does not move
+ * UAR asks for one move. A QP cannot change its UAR, so the process creates another QP, with
+ * another number, which carries the requests from then on. So the same value does not move
  * the QP twice, however often it is written, and a process that could not move it does not try
  * again while the knob holds. A QP that has its UAR for itself stays. When the knob ends, nothing
  * moves back. The process answers in struct swiftrdma_slot_id.
@@ -580,8 +583,8 @@ struct swiftrdma_knob_report {
  * @wrs: their work requests
  * @ns: how long they waited, added up; counted while they still wait, too
  * @passed: calls that were let through because they had waited for as long as a call may, or
- *	that waited and whose work requests take longer than the next call may wait; they
- *	are charged later, but for what exceeds such a wait
+ *	that waited and whose work requests take longer than the next call may wait. Their work
+ *	requests are charged all the same, up to what the next call may wait for
  */
 struct swiftrdma_held {
 	__u64 posts;
@@ -725,7 +728,7 @@ struct swiftrdma_block {
 };
 
 /**
- * struct swiftrdma_control_job - what the kernel makes of the process
+ * struct swiftrdma_control_job - the job that the process is in, and its objective
  * @job_id: the job that new QPs of the process are in; 0: unassigned
  * @job_class: enum swiftrdma_job_class of the job
  * @slo_p99_ns: the objective that the process asked for and was granted; 0: none
@@ -743,10 +746,10 @@ struct swiftrdma_control_job {
 };
 
 /**
- * enum swiftrdma_control_state - whether anyone writes to control
+ * enum swiftrdma_control_state - whether the module writes to control
  * @SWIFTRDMA_CONTROL_NONE: not yet
- * @SWIFTRDMA_CONTROL_LIVE: the module
- * @SWIFTRDMA_CONTROL_ENDED: no writer any more, for good; no knob holds. The process may attach
+ * @SWIFTRDMA_CONTROL_LIVE: it does
+ * @SWIFTRDMA_CONTROL_ENDED: not any more, and never again; no knob holds. The process may attach
  *	again
  */
 enum swiftrdma_control_state {
