@@ -117,7 +117,7 @@ static struct ibv_cq *track_created_cq(struct ibv_context *ctx, struct ibv_cq *c
 static struct ibv_cq *create_cq(struct ibv_context *ctx, int cqe, uint32_t added, void *cq_context,
 				struct ibv_comp_channel *channel, int comp_vector)
 {
-	if (added > (uint32_t)(INT_MAX - cqe)) {
+	if (added && added > (uint32_t)(INT_MAX - cqe)) {
 		errno = EINVAL;
 		return NULL;
 	}
@@ -175,7 +175,7 @@ EXPORT int ibv_resize_cq(struct ibv_cq *cq, int cqe)
 		return ENOSYS;
 	if (c && *c->alive)
 		c->resized = true;
-	if (added > (uint32_t)(INT_MAX - cqe))
+	if (added && added > (uint32_t)(INT_MAX - cqe))
 		return next.resize_cq(cq, cqe);
 	ret = next.resize_cq(cq, cqe + (int)added);
 	if (ret && added && drop_cq_room(c))
