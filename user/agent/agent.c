@@ -38,8 +38,8 @@ static void disconnect_module(struct agent *a)
 	a->n_due = 0;
 	agent_settings_lost(a);
 	/*
-	 * When the module is back, the agent takes over the overrides that are in force then. A
-	 * module that was loaded anew has none. A module that refused its disarm has all of them.
+	 * When the module is back, agent_take_over() takes over the overrides that are in force
+	 * then: none after a reload, all of them if the module refused its disarm.
 	 */
 	policy_state_free(&a->state);
 	a->taken_over = false;
@@ -76,9 +76,9 @@ static int note_module_away(struct agent *a, const char *why)
 }
 
 /*
- * A disarmed module answers as if all devices had been removed. Policies must not act on
- * such a reading. A module that is being disarmed cannot be told apart from it, and may yet
- * refuse: then its leases hold on, and the agent takes its own over again.
+ * A disarmed module answers as if all devices had been removed, so policies must not act on its
+ * answers. A module that is still being disarmed gives the same answers. If it refuses the disarm,
+ * its leases stay alive, and the agent takes over its own overrides again.
  */
 static int leave_disarmed(struct agent *a)
 {
@@ -315,8 +315,8 @@ static int reissue_overrides(struct agent *a)
 }
 
 /*
- * Without a lease the overrides of earlier decisions are gone too: if there are any, or
- * if these decisions release some, all overrides have to be sent again.
+ * For an agent without a lease, so the overrides of earlier decisions are not in force. True: there
+ * are such overrides, or these decisions release some; then all overrides must be sent again.
  */
 static bool needs_full_reissue(const struct agent *a, size_t n)
 {
@@ -366,7 +366,10 @@ static int send_decisions(struct agent *a, size_t n)
 		return err;
 	}
 	if (err == -ENOENT && !fresh) {
-		/* The lease expired, or one item names a job that is gone: renewing tells. */
+		/*
+		 * Either the lease expired, or an item names a job that is gone. A renewal fails
+		 * only in the first case.
+		 */
 		if (send_batch(a, NULL, 0, &batch) >= 0) {
 			send_one_by_one(a, d, n, true);
 			return 0;
@@ -478,7 +481,10 @@ static int evaluate_policies(struct agent *a, const struct snapshot *older,
 	return err == -ESHUTDOWN ? leave_disarmed(a) : 0;
 }
 
-/* Reports of libraries are read where a policy or a target is about what only they tell. */
+/*
+ * True: the policies read a signal or set a knob that needs reports of libraries, or the file has a
+ * target.
+ */
 static bool needs_reports(const struct agent *a)
 {
 	const struct prog *p = &a->cfg.policies.prog;
@@ -495,8 +501,8 @@ static bool needs_reports(const struct agent *a)
 }
 
 /*
- * One tick in ten is enough to see which jobs have libraries. After a time without the module
- * the first one has to: the lease of the settings may run out soon.
+ * One tick in SETTINGS_TICKS is enough to see which jobs have libraries. A tick that connects to
+ * the module always looks, because the lease of the settings may expire soon.
  */
 static bool looks_at_settings(const struct agent *a)
 {
@@ -674,7 +680,7 @@ void agent_reload(struct agent *a, struct config *cfg)
 	a->hinted = false;
 	a->dropped_said = false;
 	agent_publish(a);
-	/* The leases may live longer now, and would be renewed too late. */
+	/* If the new file has longer leases, the present ones would be renewed too late. */
 	agent_renew(a);
 	/* Jobs of the new file may reuse numbers of the old file's jobs. */
 	if (a->opt.dry_run)

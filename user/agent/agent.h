@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * swiftrdma-agent: one thread, one loop. agent.c does the work of one tick, loop.c has the
- * timing. sync.c sets the job rules and
- * levels of the policy file in the kernel; dry_run.c pretends to, for a dry run.
+ * swiftrdma-agent: one thread with one event loop. agent.c does the work of one tick, loop.c times
+ * the ticks. sync.c sets the job rules and levels of the policy file in the kernel. In a dry run
+ * dry_run.c changes the reading instead, as if the jobs of the file were set.
  */
 #ifndef SRDMA_AGENT_AGENT_H
 #define SRDMA_AGENT_AGENT_H
@@ -54,7 +54,7 @@ struct agent_settings {
 	size_t n_is, n_want, cap_is, cap_want;
 	uint64_t lease;			/* of all in force; 0: none */
 	uint64_t renewed;
-	bool wished, followed;		/* a peer wishes a level: now, in the reading before */
+	bool wished, followed;		/* some peer wished a level: in this reading; before */
 };
 
 struct agent {
@@ -85,7 +85,7 @@ struct agent {
 	int published;			/* descriptor of RUNNING_FILE, locked; -1: none */
 	uint64_t hint_from;		/* the first reading under this file, ns; 0: none yet */
 	bool hinted;
-	/* Knobs that were not set for want of a library, a bit each: that is logged once. */
+	/* Bit per knob for which a missing library was logged. */
 	uint32_t without_library;
 	struct agent_settings settings;
 	bool taken_over;		/* looked for overrides in force since it connected */
@@ -101,7 +101,8 @@ uint64_t agent_interval(const struct agent *a);
  * agent_tick - connect if necessary, read, decide, act
  * @a: the agent
  *
- * 0; -ENODEV: the module is away, try again later; -EPERM: never will.
+ * 0; -ENODEV: the module is away, a later call may succeed; -EPERM: no later call will succeed;
+ * -ENOMEM.
  */
 int agent_tick(struct agent *a);
 /* Handles the events on a->events_fd. */
@@ -111,9 +112,9 @@ void agent_reload(struct agent *a, struct config *cfg);
 /* Ends the lease, which releases its overrides at once. */
 void agent_stop(struct agent *a);
 /*
- * handover.c: renews the leases, and leaves them to the next agent; takes over the overrides that
- * an agent left in force, once after each connect. The policies' state must have room for the last
- * reading.
+ * handover.c. agent_leave() renews the leases and leaves them to the next agent. agent_take_over()
+ * takes over the overrides that an agent left in force, once after each connect; the policies'
+ * state must have room for the last reading.
  */
 void agent_leave(struct agent *a);
 void agent_take_over(struct agent *a);
@@ -130,14 +131,14 @@ int agent_once(struct agent *a);
 void agent_sync(struct agent *a, const struct snapshot *snap);
 /* Do the kernel's jobs equal those of the file? */
 bool agent_in_sync(const struct config *cfg, const struct snapshot *snap);
-/* Has @job a rule of an agent though the file does not name it? */
+/* True: @job has a rule of an agent, and the file does not name the job. */
 bool agent_left_over(const struct config *cfg, const struct snap_job *job);
 bool agent_rule(const struct snap_rule *rule);
 struct snap_job *agent_find_job(const struct snapshot *snap, const char *name);
 
 /*
- * dry_run.c: change the last reading as if the jobs of the file were in the kernel. 0: they
- * are; 1: changed; or -ENOMEM.
+ * dry_run.c: changes the last reading as if the jobs of the file were in the kernel. 0: they are
+ * there already; 1: the reading was changed; -ENOMEM.
  */
 int agent_assume(struct agent *a);
 
@@ -145,15 +146,16 @@ int agent_assume(struct agent *a);
 void agent_warn_unmatched(struct agent *a);
 
 /*
- * settings.c: sets the properties chunk, huge_pages and follow of jobs; each tick. @reports: the
- * last reading has reports, so the first two can be decided anew.
+ * settings.c, at each tick: sets the properties chunk, huge_pages and follow of jobs. @reports: the
+ * last reading has reports of libraries. Without reports, chunk and huge_pages stay as they are
+ * unless the file changed them.
  */
 void agent_settings(struct agent *a, bool reports);
 /* Does a job of the file have a property that libraries enforce? */
 bool agent_has_settings(const struct config *cfg);
 /* Renew the lease at a third of its life; each tick. */
 void agent_settings_keep(struct agent *a);
-/* The lease is over: nothing is in force any more. */
+/* Forgets the lease, which has ended, and the settings that were in force under it. */
 void agent_settings_lost(struct agent *a);
 /* End the lease, at once. */
 void agent_settings_stop(struct agent *a);
@@ -171,7 +173,7 @@ void agent_due_event(struct agent *a, const struct snap_event *ev);
 /* Works out the outstanding results from the kernel's present state. */
 void agent_due_read(struct agent *a);
 
-/* passed_over.c: logs which policies have nothing to move, or to place, and why. */
+/* passed_over.c: logs which policies cannot move or place queue pairs of a job, and why. */
 void agent_log_passed_over(struct agent *a, uint64_t now);
 
 /* imbalance.c: reports processes that crowd on UARs. The signals must be computed. */

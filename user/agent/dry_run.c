@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Changes a snapshot as if the jobs of the policy file were in the kernel. A dry run sets
- * none. A rule depends only on a QP's owner, so the rules of the file and those that
- * others set are applied here as the kernel applies them.
+ * Changes a snapshot as if the jobs of the policy file were in the kernel, where a dry run does not
+ * set them. A rule depends only on a QP's owner, so the rules of the file, and the rules that
+ * others set, are applied here as the kernel applies them.
  *
- * The figures of each job are summed up from the QPs in the snapshot. So the rates of a
- * job are unknown for an interval in which one of its QPs was destroyed, and figures that
- * only the kernel has, as of memory regions, are absent or unchanged.
+ * The figures of each job are sums over the QPs in the snapshot. When a QP is destroyed, its
+ * counters leave the sums, so the rates of its job are unknown or too low for that interval.
+ * Figures that only the kernel has, such as those of memory regions, are absent or unchanged.
  *
- * What libraries report of a job, its latencies among it, the kernel adds up by its own jobs.
- * These sums are dropped where the file gives a job other QPs than it has in the kernel, and
- * kept where it does not; so the p99 of a job with assumed members is unknown.
+ * The kernel adds up what libraries report, latencies included, by its own jobs. If the file gives
+ * a job other QPs than the job has in the kernel, these sums are dropped, and the p99 of the job is
+ * unknown. The sums of all other jobs are kept.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -96,7 +96,7 @@ static bool is_dropped(const struct config *cfg, const struct snap_job *job)
 	return agent_left_over(cfg, job);
 }
 
-/* Moves the job behind the used ones: its arrays are reused by the next reading. */
+/* Moves the job behind the last one in use, where the next reading reuses its arrays. */
 static void drop_job(struct snapshot *snap, size_t i)
 {
 	struct snap_job job = snap->jobs[i];
@@ -201,7 +201,7 @@ static int move_qps(struct assumed *s, struct snapshot *snap)
 	return 0;
 }
 
-/* Drops the sums of jobs that have other members in the kernel. False: there are none. */
+/* Drops the reports of jobs that have other QPs in the kernel. False: there are none. */
 static bool drop_reports(const struct assumed *s, struct snapshot *snap)
 {
 	size_t i, n = 0, row;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * One agent follows another, at an upgrade for instance, without a QP losing its class: the
- * first leaves its lease alive, and the next takes over the overrides under it, as long as
- * the lease lives. They need not have the same policies. An agent that was without the module
- * for a while does the same with its own overrides, if they are still in force.
+ * One agent can replace another, for instance at an upgrade, without a QP losing its class. The
+ * first agent leaves its lease alive; while the lease lives, the next agent takes over the
+ * overrides under it. The two agents may have different policies. An agent that was without the
+ * module for a while takes over its own overrides in the same way, if they are still in force.
  */
 #include "agent/agent.h"
 
@@ -14,7 +14,10 @@
 
 #define NSEC_PER_MSEC 1000000ULL
 
-/* Properties of jobs are under another lease. They are no decisions, and are just set again. */
+/*
+ * True: @o is an override that a policy of an agent decided. A property of a job is not: it is
+ * under another lease, and the agent just sets it again.
+ */
 static bool is_left(const struct snap_action *o)
 {
 	return o->kind == SWIFTRDMA_ACTION_KIND_OVERRIDE &&
@@ -35,7 +38,7 @@ static uint64_t find_lease(const struct snap_action *v, size_t n, uint32_t *rank
 	return lease;
 }
 
-/* Releases what no policy holds, and renews the lease. */
+/* Sends the first @n actions of a->batch, which are releases, and renews the lease. */
 static int send_releases(struct agent *a, size_t n)
 {
 	uint32_t ttl = (uint32_t)(agent_lease_life(a) / NSEC_PER_MSEC);
@@ -81,7 +84,7 @@ static void take_over_lease(struct agent *a, const struct snap_action *v, size_t
 		err = send_releases(a, batch);
 	log_msg(LOG_INFO, "an agent left %zu overrides in force: %zu go on, %zu are released",
 		held + released, held, released);
-	/* Without a lease, or one to be replaced, all that policies hold is sent again. */
+	/* With a->lease 0, all overrides that policies hold are sent again under a new lease. */
 	if (err < 0)
 		a->lease = 0;
 }
@@ -103,7 +106,7 @@ void agent_take_over(struct agent *a)
 	a->lease = find_lease(v, n, &rank);
 	if (a->lease) {
 		take_over_lease(a, v, n);
-		/* A lease keeps its rank. The old one runs out by itself, behind the new one. */
+		/* A lease cannot change its rank: a new one replaces it, and the old expires. */
 		if (rank != a->cfg.rank)
 			a->lease = 0;
 	}

@@ -15,8 +15,8 @@
 #include "agent/agent.h"
 
 /*
- * Only the agent's user may open the file: who can read it can take a read lock on it, which
- * keeps every agent out.
+ * Only the agent's user may open the file, because any process that can read it can take a read
+ * lock on it, which keeps every agent out.
  */
 static int open_lock(const char *path)
 {
@@ -32,7 +32,7 @@ static int open_lock(const char *path)
 		mkdir(dir, 0755);
 	}
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	/* Earlier versions left a file that everybody can read. The file of another user stays. */
+	/* Earlier versions left a file that every user can read. Another user's file stays. */
 	if (fd >= 0)
 		(void)fchmod(fd, 0600);
 	return fd;

@@ -97,7 +97,7 @@ static struct kind *kind_of(int level, const char *fmt)
 		if (kinds[i].since < k->since)
 			k = &kinds[i];
 	}
-	/* The next one like it may not come for long, so the format itself has to name it. */
+	/* A message of this format may not come again soon, so the line names the format. */
 	if (k->left_out) {
 		snprintf(line, sizeof(line), "... and %u more like '%s'", k->left_out, k->fmt);
 		write_line(k->level, line);

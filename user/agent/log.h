@@ -16,7 +16,7 @@ int log_level(const char *name);
 /* Warnings and errors with the same @fmt are rate-limited. */
 void log_msg(int level, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* @batch: 0 if the decision has no batch of its own; none is logged then */
+/* @batch: 0: the decision has no batch of its own, and no batch is logged. */
 void log_decision(const struct policy *p, const struct policy_decision *d,
 		  bool dry_run, uint64_t batch, uint64_t now);
 
@@ -30,7 +30,10 @@ struct log_crowd {
 };
 
 void log_crowded(const struct log_crowd *c, uint64_t now);
-/* A policy decides nothing about @qps queue pairs of @job, since @knob, qp.uar or job.place, cannot concern them. */
+/*
+ * Logs that @policy decides nothing about @qps queue pairs of @job, because @knob, which is qp.uar
+ * or job.place, cannot apply to them.
+ */
 void log_passed_over(const char *policy, const char *job, unsigned int knob, uint32_t qps, uint64_t now);
 void log_result(const struct snap_action *a, uint64_t batch, uint32_t index);
 

@@ -26,7 +26,7 @@ struct loop {
 	sd_event_source *timer, *events;
 	int events_fd;
 	uint64_t next, last_status;	/* us */
-	bool leave;			/* the overrides, to the next agent */
+	bool leave;			/* leave the overrides to the next agent */
 };
 
 static int on_events(sd_event_source *src, int fd, uint32_t revents, void *arg)
@@ -40,7 +40,7 @@ static int on_events(sd_event_source *src, int fd, uint32_t revents, void *arg)
 	return 0;
 }
 
-/* Each connection to the module has another descriptor. */
+/* Listens to the events of the present connection to the module. */
 static void follow_events(struct loop *l, bool reconnected)
 {
 	int fd = l->agent->events_fd;
@@ -73,7 +73,7 @@ static int on_timer(sd_event_source *src, uint64_t usec, void *arg)
 	int err;
 
 	(void)usec;
-	/* epoll drops closed descriptors, and a new one may have the same number. */
+	/* epoll drops a closed descriptor, and a new connection may get the same number. */
 	err = agent_tick(l->agent);
 	follow_events(l, l->agent->io != was || l->agent->readings <= 1);
 	if (err == -EPERM)
@@ -228,7 +228,7 @@ int agent_once(struct agent *a)
 	for (i = 0; i < 3; i++) {
 		if (i == 2)
 			sleep_ns(agent_interval(a));
-		/* No decision before the interval of the last two readings. */
+		/* Only the last two readings are compared: they are one interval apart. */
 		if (i == 1)
 			a->readings = 0;
 		err = agent_tick(a);

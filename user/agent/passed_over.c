@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Log lines, one per policy and job, about queue pairs that an action of the policy cannot concern. */
+/* Logs, once per policy and job, the number of queue pairs to which an action cannot apply. */
 #include "agent/agent.h"
 #include "agent/log.h"
 
-/* The knob of the action that passes queue pairs over; false: the policy has none. */
+/* Finds the knob of an action that may not apply to all queue pairs. False: there is none. */
 static bool find_knob(const struct policy *p, unsigned int *knob)
 {
 	for (unsigned int i = 0; i < p->n_act; i++) {

@@ -154,7 +154,7 @@ static void log_missed_result(const struct agent *a, const struct agent_due *due
 	log_result(&r, due->batch, due->index);
 }
 
-/* Logs each result once, as the kernel does, pending ones as pending. */
+/* Logs each outstanding result once. QPs that are still pending are logged as pending. */
 void agent_due_read(struct agent *a)
 {
 	struct snap_action *held;

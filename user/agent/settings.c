@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Properties of jobs. The libraries in their processes enforce chunk and huge_pages, which are set
- * while a process of the job has a library that can. follow is set while the peer of a QP of the
- * job wishes a level. All three are overrides under one lease, apart from the leases of policies,
- * which come and go. While a peer wishes anything, the agent has this lease even without an
- * override in it, because by the lease the module knows that there is an agent, and tells the peer.
+ * Properties of jobs: chunk, huge_pages and follow. All three are overrides under one lease, which
+ * is separate from the leases of policies, because those come and go.
+ *
+ * Libraries in the processes of a job enforce chunk and huge_pages, which are set while a process
+ * of the job has a library that can enforce them. follow is set while the peer of a QP of the job
+ * wishes a level. While any peer wishes a level, the agent keeps the lease even without an override
+ * in it: from the lease the module knows that this host has an agent, and it tells the peer.
  */
 #include <errno.h>
 #include <string.h>
@@ -50,8 +52,8 @@ static struct agent_setting *want_setting(struct agent *a, const struct config_j
 }
 
 /*
- * A property that a library enforces. In a reading without reports it stays as it is, unless
- * the file changed it.
+ * For a property that a library enforces. After a reading without reports the property stays in
+ * force if it was in force, with the value of the file.
  */
 static void want_library(struct agent *a, const struct config_job *job, uint32_t job_id,
 			 unsigned int knob, bool reports)
@@ -163,7 +165,7 @@ static void release_settings(struct agent *a)
 			s->is[left++] = *v;
 			continue;
 		}
-		/* What cannot be released is dropped with its job, or with the lease. */
+		/* A setting whose release fails ends with its job or with the lease. */
 		if (has_job(&a->snap[a->cur], v))
 			send_setting(a, v, true);
 	}
@@ -197,7 +199,7 @@ void agent_settings_renew(struct agent *a)
 	if (!a->io || !s->lease)
 		return;
 	err = io_act(a->io, &s->lease, ttl, a->cfg.rank, AGENT_ORIGIN, NULL, 0, &batch);
-	/* A module that is being disarmed ends no lease before that has succeeded. */
+	/* A module that is being disarmed keeps its leases until the disarm has succeeded. */
 	if (err == -ESHUTDOWN)
 		return;
 	if (err < 0)
@@ -214,7 +216,7 @@ void agent_settings_keep(struct agent *a)
 		agent_settings_renew(a);
 }
 
-/* Peers' modules are told that this host has an agent as long as it has a lease. */
+/* Takes a lease, by which the modules of peers learn that this host has an agent. */
 static void show_presence(struct agent *a)
 {
 	uint32_t ttl = (uint32_t)(agent_lease_life(a) / NSEC_PER_MSEC);

@@ -5,8 +5,8 @@
  * changed: those of this agent or of an earlier one (lock.c). Levels have no origin: they
  * are set once per file, and a later change by others stays.
  *
- * A dry run sends nothing: setting a job already moves QPs out of limits and overrides
- * that are in force, and other agents see it. dry_run.c needs no jobs in the kernel.
+ * A dry run sends nothing, because setting a job would move QPs out of limits and overrides that
+ * are in force, and other programs would see the job. dry_run.c needs no jobs in the kernel.
  */
 #include <string.h>
 

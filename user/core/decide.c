@@ -156,8 +156,8 @@ static int direction_of(double from, double to)
 }
 
 /*
- * Counts the changes of direction of a knob, which policies that work against each other or
- * the load may cause. Returns the damping.
+ * Counts the changes of direction of a knob. Policies that work against each other may cause them,
+ * and so may the load. Returns the damping.
  */
 static unsigned int note_turn(struct eval *e, struct policy_slot *slot,
 			      unsigned int knob, int way)
@@ -185,8 +185,8 @@ static unsigned int note_turn(struct eval *e, struct policy_slot *slot,
 }
 
 /*
- * Sets the fields common to all decisions of one act, which is because @c is true for @b.
- * @c NULL: no state decided.
+ * Sets the fields common to all decisions of one act. The state that decided is @c, which is true
+ * for @b. @c NULL: no state decided.
  */
 static struct policy_decision *begin_decision(struct eval *e, const struct policy_slot *slot,
 					      uint32_t n, const struct cond *c,
@@ -226,7 +226,7 @@ static bool is_there(const struct snapshot *snap, const struct policy_moved *m)
 	return array_lookup(n, i, SNAP_CMP_QP(&snap->qps[i], m)) < n;
 }
 
-/* QPs that are gone need no entries. Their overrides are of nothing any more, and end with the lease. */
+/* Drops the entries of destroyed QPs, whose overrides have no target and end with the lease. */
 static void forget_gone(struct policy_slot *slot, const struct snapshot *snap)
 {
 	uint32_t i, n = 0;
@@ -248,15 +248,18 @@ static bool is_moved(const struct policy_slot *slot, const struct snap_qp *qp)
 	return false;
 }
 
-/* A QP that has moved leaves the application's one in RESET, where it rings no UAR. */
+/*
+ * True: the QP is in RESET, where it rings no UAR. When a library moves a QP, another QP takes over
+ * its work, and the application's QP stays in RESET.
+ */
 static bool is_at_rest(const struct snap_qp *qp)
 {
 	return snap_has(qp, SNAP_STATE) && qp->state == QP_RESET;
 }
 
 /*
- * The QP to move: the busiest one for which the condition is true, of several the first. *@passed_over
- * becomes the number of those that can never move.
+ * The QP to move: the busiest one for which the condition is true, and the first of equally busy
+ * ones. *@passed_over becomes the number of QPs for which it is true and that can never move.
  */
 static int32_t find_busiest_qp(struct eval *e, const struct policy_slot *slot,
 			       const struct cond *c, uint32_t job, uint32_t *passed_over)
@@ -382,8 +385,8 @@ static bool decide_value(struct eval *e, const struct policy_slot *slot,
 }
 
 /*
- * Whether new QPs of the job can be placed: not by a program that has put each of its QPs for which the
- * condition is true in a domain of its own. *@passed_over becomes the number of these.
+ * True: new QPs of the job can be placed. False: the program has put each QP for which the
+ * condition is true in a domain of its own; *@passed_over becomes the number of these QPs.
  */
 static bool can_place(struct eval *e, const struct cond *c, uint32_t job, uint32_t *passed_over)
 {

@@ -37,9 +37,9 @@ static bool is_blind_there(struct eval *e, const struct cond *not,
 /*
  * The truth of a condition for every object that the job uses: true if its contrary @not is
  * true for none of them, so also if the job uses no object any more. An object for which @not
- * is unknown does not count, or a port without counters would keep an override for ever. But if
- * @not is unknown at the place where the policy acted, the result is unknown, or a port
- * without a reading for one tick would end an override.
+ * is unknown does not count; otherwise a port without counters would keep an override for ever.
+ * But if @not is unknown at the place where the policy acted, the result is unknown; otherwise a
+ * port without a reading for one tick would end an override.
  */
 static enum tri holds_for_all(struct eval *e, const struct cond *not,
 			      const struct policy_run *run, uint32_t job)
@@ -129,7 +129,7 @@ static bool is_knob_taken(const struct policy *p, const struct policy_slot *slot
 	return false;
 }
 
-/* A policy on a job. */
+/* What evaluate_policy() finds about a policy on a job. */
 enum {
 	NOT_TRUE,	/* its state is not true */
 	NOT_DUE,	/* its state is true, and it cannot act now */
@@ -137,7 +137,7 @@ enum {
 	DUE_AND_BOUND,	/* due, and the objects where its state is true are bound */
 };
 
-/* True: the settle time of the last act is not over. Until then only the cause of it acts. */
+/* True: the settle time of the last act is not over, so only policies of the same cause act. */
 static bool is_settling(const struct eval *e, const struct policy_slot *slot)
 {
 	return slot->caused && e->now - slot->cause_at < e->set->settle &&

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Both ends of a connection: a job may follow the wishes of the peers of its QPs. What the agent
- * decides here is how far (job.follow); the module then raises each QP to what its own peer
- * wishes, and no further than that.
+ * A job may follow the wishes of the peers of its QPs. The agent decides the ceiling (job.follow).
+ * The module then raises each QP to the level that its own peer wishes, up to the ceiling.
  */
 #ifndef SRDMA_CORE_FOLLOW_H
 #define SRDMA_CORE_FOLLOW_H
@@ -17,8 +16,8 @@ struct follow_wishes {
 };
 
 /*
- * Does a peer of any QP wish a level? @before: one did in the reading before. Else only the QPs
- * that have changed are looked at.
+ * True: a peer of some QP wishes a level. @before: one did in the reading before; if none did, only
+ * the QPs that have changed are examined.
  */
 bool follow_any(const struct snapshot *snap, bool before);
 struct follow_wishes follow_find(const struct snapshot *snap, uint32_t job);

@@ -60,8 +60,8 @@ static size_t list_of_job(const struct snapshot *snap, const struct signal_qp_re
 }
 
 /*
- * Finds what @qp belongs to. Each object is first looked for where it was in the reading before,
- * @was: a search takes longer than all else that is done for a QP here.
+ * Finds the objects that @qp belongs to. Tries the rows of the reading before, @was, first, because
+ * a search takes longer than all other work for a QP here.
  */
 static struct signal_qp_ref find_ref(const struct snapshot *snap, const struct snap_qp *qp,
 				     const struct signal_qp_ref *was)
@@ -130,7 +130,10 @@ static void list_qps(struct signals *s)
 	shift_back(s->uar_first, snap->n_uars);
 }
 
-/* Marks are one for each port; for QPs without a port one for no device and one for each. */
+/*
+ * The mark of a QP. Each port has one. QPs without a port have one for each device, and one if the
+ * device is unknown, too.
+ */
 static size_t mark_of(const struct snapshot *snap, const struct signal_qp_ref *ref)
 {
 	return ref->port >= 0 ? (size_t)ref->port : snap->n_ports + (size_t)(ref->dev + 1);
@@ -142,7 +145,7 @@ static struct signal_place *place_of(const struct signals *s, const struct signa
 	return &s->places[s->mark[mark_of(s->snap, ref)] - 1];
 }
 
-/* Counts QPs [k, end) of .job_qps by their places, which begin at @n. Returns their end. */
+/* Counts QPs [k, end) of .job_qps by place. Makes places from @n on, and returns their end. */
 static uint32_t count_places(struct signals *s, uint32_t n, uint32_t k, uint32_t end)
 {
 	uint32_t first = n, *mark;
@@ -216,7 +219,7 @@ static void set_keys(struct signals *s)
 		set_key(s, OBJ_UAR, i, snap->uars[i].dev, snap->uars[i].index,
 			snap->uars[i].since);
 	for (i = 0; i < snap->n_jobs; i++)
-		/* Other policies apply to a job once its class changes. */
+		/* The class is part of the identity: when it changes, other policies apply. */
 		set_key(s, OBJ_JOB, i, 0, snap->jobs[i].id,
 			snap->jobs[i].since ^ (uint64_t)snap->jobs[i].class << 56);
 }

@@ -24,7 +24,7 @@ struct reader {
 	const struct prog *p;
 	struct prog_env env;
 	const struct binding *b;
-	bool idle, busy;	/* a comparison says so of a resource */
+	bool idle, busy;	/* a comparison found a resource idle; busy */
 };
 
 /* One side of a comparison. */

@@ -86,8 +86,9 @@ struct policy_set {
 	const struct policy_rank *ranks;
 	size_t n_ranks;
 	/*
-	 * The process of a QP finds the lightest UAR itself, and makes new ones, as libswiftrdma does. Else a
-	 * decision names the UAR, and a QP stays where there is no lighter one.
+	 * True: the process of a QP finds the lightest UAR itself, and may make a new one, as
+	 * libswiftrdma does. False: a decision names the UAR, and a QP stays on its UAR if no
+	 * other one is lighter.
 	 */
 	bool lightest_by_process;
 	/* Bit per class level that is set; 0: assume all are. */
@@ -109,8 +110,9 @@ struct policy_run {
 	uint64_t true_since, undo_since, last;
 	uint32_t steps;
 	/*
-	 * QPs for which the condition was true at the last act, and which that act cannot concern: their libraries can
-	 * never move them, or nothing is placed since the program has put all of them in domains of its own.
+	 * QPs for which the condition was true at the last act and to which the act cannot apply:
+	 * their libraries can never move them, or new QPs are not placed because the program has
+	 * put all of these QPs in domains of its own.
 	 */
 	uint32_t passed_over;
 	bool passed_over_logged;
@@ -253,10 +255,10 @@ int policy_state_reserve_jobs(struct policy_state *st,
  * @out: the decisions
  * @cap: room for them
  *
- * Work is bounded by the objects that the states read, and policies times jobs. A job's knob gets at most one
- * decision: the first policy of the set that acts on the knob holds it until its undo. Jobs
- * are evaluated in the order of their ranks. Returns the number of decisions; decisions that
- * do not fit into @cap are made at a later call.
+ * Work is bounded by the number of objects that the states read, and by policies times jobs. A
+ * job's knob gets at most one decision: the first policy of the set that acts on the knob holds it
+ * until its undo. Jobs are evaluated in the order of their ranks. Returns the number of decisions;
+ * decisions that do not fit into @cap are made at a later call.
  */
 size_t policy_eval(const struct policy_set *set, struct policy_state *st,
 		   const struct signals *s, uint64_t now,
@@ -304,8 +306,8 @@ size_t policy_carry(const struct policy_set *set, struct policy_state *st,
  * @snap: a reading
  * @o: the override, as the kernel tells it
  *
- * Another evaluator, which is gone, decided it by a policy of the same name. The cooldown of
- * the policy starts anew, and holds count from now. False: no policy of @set can hold it.
+ * Another evaluator, which has ended, decided @o by a policy of the same name. The cooldown of the
+ * policy restarts, and hold times count from now. False: no policy of @set can hold @o.
  */
 bool policy_adopt(const struct policy_set *set, struct policy_state *st,
 		  const struct snapshot *snap, const struct snap_action *o);

@@ -15,7 +15,7 @@ static unsigned int find_step(const struct policy *p, unsigned int knob)
 	return i;
 }
 
-/* The policy that decided @o, if it would decide it today. NULL: there is none. */
+/* The policy that decided @o, if it may still set the knob for @job. NULL: there is none. */
 static const struct policy *find_holder(const struct policy_set *set, const struct snap_job *job,
 					const struct snap_action *o)
 {
@@ -77,7 +77,10 @@ bool policy_adopt(const struct policy_set *set, struct policy_state *st,
 	for (i = 0; i < snap->n_jobs; i++)
 		if (snap->jobs[i].id && !strcmp(snap->jobs[i].name, o->job))
 			break;
-	/* A QP that was moved is moved back: nothing tells which job it was moved for. */
+	/*
+	 * The override of a moved QP is not adopted, so the QP moves back: the override does not
+	 * say for which job the QP was moved.
+	 */
 	if (i < snap->n_jobs && o->knob < POLICY_KNOBS && o->knob != SWIFTRDMA_KNOB_UAR)
 		p = find_holder(set, &snap->jobs[i], o);
 	slot = p ? schedule_slot(st, &snap->jobs[i], i) : NULL;

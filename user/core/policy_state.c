@@ -122,7 +122,7 @@ void policy_failed(struct policy_state *st, const struct policy_decision *d)
 		return;
 	}
 	run = &slot->runs[d->policy];
-	/* .last stays, so that a failed act is repeated after the cooldown, as a successful one. */
+	/* .last stays, so a failed act is repeated only after the cooldown. */
 	if (d->undo) {
 		slot->held[d->knob] = true;
 		slot->holder[d->knob] = d->policy;
@@ -284,7 +284,7 @@ static void carry_slot(const struct policy_set *set, struct policy_slot *to,
 	}
 }
 
-/* Makes a release of the description of an override. */
+/* Turns the description of an override into that of its release. */
 static void explain_release(struct policy_decision *d, const struct policy_set *old_set)
 {
 	struct text t;

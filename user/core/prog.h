@@ -140,7 +140,7 @@ void binding_of(const struct signals *s, enum obj_kind kind, uint32_t row,
 
 /*
  * Objects for which a program runs at once, a lane each: consecutive rows of one kind in the
- * columns. All lanes belong to the same objects of other kinds, but for the UARs of QPs.
+ * columns. All lanes belong to the same objects of other kinds, except that QPs may differ in UARs.
  */
 struct prog_lanes {
 	enum obj_kind kind;		/* of the lanes; OBJ_KINDS: one lane, all of it in .at */
@@ -149,8 +149,8 @@ struct prog_lanes {
 };
 
 /*
- * The QPs of @place, of job @job (its row; -1: none), from row @first of the columns on, as many as
- * there are lanes. False: there are none.
+ * Lanes for the QPs of @place from row @first of the columns on, at most PROG_LANES of them. @job:
+ * the row of their job; -1: none. False: there are no such QPs.
  */
 static inline bool prog_lanes_of_place(const struct signal_place *place, int32_t job,
 				       uint32_t first, struct prog_lanes *l)
@@ -207,7 +207,7 @@ static inline void prog_set_truth(int32_t *truth, uint32_t n)
 void prog_and_atom(const struct prog_env *env, const struct prog_atom *a,
 		   const struct prog_lanes *l, int32_t *truth);
 
-/* The truth of a simple atom for any lane. */
+/* TRI_TRUE: the simple atom is true for some lane; TRI_FALSE: it is false for all lanes. */
 enum tri prog_or_simple(const struct signals *s, const struct prog_atom *a,
 		       const struct prog_lanes *l);
 

@@ -236,7 +236,7 @@ double prog_run(const struct prog_env *env, struct prog_code code, const struct 
 	return run_code(&r, code)[0];
 }
 
-/* For a comparison with a constant: whether it is true, or false. Of a NaN it is neither. */
+/* Calls @lane(is_true, is_false) for a comparison with @bound. Both are 0 for a NaN. */
 #define EACH_COMPARISON(cmp, lane) do {					\
 	switch (cmp) {							\
 	case CMP_GT:							\

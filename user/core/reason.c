@@ -162,7 +162,7 @@ static void write_cond(struct text *t, const struct truth_view *v, const struct 
 
 /* --- Readings ------------------------------------------------------------- */
 
-/* Adds the reading of @sig, unless it is there. @unknown: only if it is absent. */
+/* Adds the reading of @sig unless @to has it. @unknown: adds it only if it is absent. */
 static void add_value(struct policy_seen *to, enum signal_id sig, const struct signals *s,
 		      const struct binding *b, bool unknown)
 {
@@ -202,7 +202,7 @@ static void add_values(struct policy_seen *to, const struct truth_view *v, const
 	}
 }
 
-/* The states that were unknown before another one decided, which is their fallback. */
+/* The states that were unknown, so that one of their fallbacks decided. */
 struct passed_over {
 	const struct cond *when;	/* NULL: there are none */
 	const struct cond *fallback;

@@ -32,7 +32,7 @@ static struct policy_slot *find_slot(struct policy_state *st, const struct snap_
 	return NULL;
 }
 
-/* Clears the slots of jobs that are gone. Their overrides went with them. */
+/* Clears the slots of removed jobs, whose overrides the kernel dropped with them. */
 static void sweep_slots(struct eval *e)
 {
 	const struct snapshot *snap = e->s->snap;
@@ -127,7 +127,7 @@ static uint32_t list_policies(struct eval *e, const struct policy_slot *slot,
 			e->st->job_policies[at++] = (uint16_t)n;
 			continue;
 		}
-		/* Nobody looks at the state now, so a hold time begins anew. */
+		/* The state is not evaluated now, so its hold time will restart. */
 		slot->runs[n].was_true = false;
 		if (slot->runs[n].active)
 			e->st->job_policies[at++] = (uint16_t)n | ENTRY_STALE;

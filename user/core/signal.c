@@ -71,7 +71,7 @@ struct held_row {
 	double v[SIGNAL_COLUMNS];
 };
 
-/* Moves the signals of a device or port, which are doubles, to @was. The row has none then. */
+/* Moves the signals of a device or port, which are doubles, to @was; leaves the row absent. */
 static void take_row(struct signals *s, enum obj_kind kind, size_t row, struct held_row *was)
 {
 	struct signal_table *t = &s->table[kind];
@@ -83,7 +83,10 @@ static void take_row(struct signals *s, enum obj_kind kind, size_t row, struct h
 	}
 }
 
-/* May signals from figures that were read at @read hold? The kernel reads before it tells the time. */
+/*
+ * True: signals from figures that were read at @read may keep their values. A figure that is newer
+ * than snap->time, because it was read for another process since, is not too old.
+ */
 static bool may_hold(const struct signals *s, uint64_t read)
 {
 	return s->snap->time < read || s->snap->time - read <= SIGNAL_HOLD_MAX;
@@ -254,7 +257,7 @@ static void keep_port(struct signals *s, size_t i, const struct held_row *held)
 	const struct snap_port *p = &s->snap->ports[i];
 
 	if (!may_hold(s, p->time)) {
-		/* The mean over the whole pause begins the smoothing anew. */
+		/* The smoothing restarts from the next rate, the mean over the whole pause. */
 		smooth_value(s, SMOOTH_PORT, p->dev, p->index, false, 0, 0, 1);
 		return;
 	}
@@ -455,10 +458,9 @@ static void resize_tables(struct signals *s)
 }
 
 /*
- * The QPs that may differ from what they were at the reading before. Of two snapshots that an
- * agent reads into in turn, each has the QPs that changed since its own last reading, which is
- * the one before @older. A QP that did not change since then had the rate 0 at the last
- * reading, and has it now: its signals stay.
+ * The QPs that may differ from the reading before. An agent reads into two snapshots in turn, so
+ * snap->changed lists the QPs that changed since the reading before @older. A QP that did not
+ * change since then had the rate 0 at the last reading and has it now, so its signals stay.
  */
 static struct signal_rows find_changed(const struct signals *s, const struct snapshot *older)
 {
@@ -471,8 +473,9 @@ static struct signal_rows find_changed(const struct signals *s, const struct sna
 }
 
 /*
- * Clears the columns of which each reading sets only some rows. Devices and ports hold values,
- * so each of them clears its row itself, and so does a QP unless all QPs are set (@all).
+ * Clears the columns in which a reading sets only some rows. Rows of devices and ports are cleared
+ * one by one (take_row()), because they may keep values. So are rows of QPs (clear_qp()), unless
+ * all QPs are set (@all).
  */
 static void clear_tables(struct signals *s, bool all)
 {

@@ -37,9 +37,9 @@
 #define SIGNAL_LOOKS_WINDOW	30000000000ULL
 
 /*
- * How old figures of a device or port may be, ns, whose signals hold because the NIC was not read
- * again. Some are read once a second only. A NIC that hangs or refuses to be read would else have
- * policies act on its last busy moment for ever.
+ * The greatest age, ns, of figures of a device or port whose signals keep their values because the
+ * NIC was not read again. Some figures are read only once a second. Without this bound, policies
+ * would act for ever on the last busy moment of a NIC that hangs or refuses to be read.
  */
 #define SIGNAL_HOLD_MAX 3000000000ULL
 
@@ -171,7 +171,7 @@ struct signal_activity {
 struct signals {
 	const struct snapshot *snap;	/* the newer one */
 	uint64_t topology;		/* changes whenever a row becomes another object's */
-	uint64_t listed;		/* the topology of which the lists below are; 0: none */
+	uint64_t listed;		/* the topology for which the lists below are; 0: none */
 	uint64_t ownership;		/* changes if a QP may belong to another process or thread */
 	/* Times of this reading and of the one before, if signals of QPs have rates; else 0. */
 	uint64_t read_at, read_before;
@@ -202,8 +202,8 @@ struct signals {
 	size_t cap_devs;
 
 	/*
-	 * Arrays of two readings: the last index is 0 for this one, 1 for the one before.
-	 * Smoothed ratios of ports, of UARs:
+	 * Arrays for two readings: the last index is 0 for this one, 1 for the one before. The
+	 * first index of smoothed ratios is 0 for ports, 1 for UARs.
 	 */
 	struct signal_smooth *smooth[2][2];
 	size_t n_smooth[2][2], cap_smooth[2];
@@ -346,7 +346,7 @@ static inline size_t signal_row_at(const struct signal_rows *rows, size_t i)
 void signals_qps(struct signals *s, const struct snapshot *older,
 		 const struct signal_rows *rows);
 
-/* signal_report.c: signals from reports of libraries, but for rates of jobs. */
+/* signal_report.c: signals from reports of libraries, except rates of jobs. */
 void signals_reports(struct signals *s, const struct snapshot *older, uint64_t window);
 
 enum signal_reported {

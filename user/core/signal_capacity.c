@@ -80,7 +80,7 @@ static bool reserve_smooth(struct signals *s, unsigned int kind, size_t want)
 				  ARRAY_COLUMN(s->smooth[kind][1]));
 }
 
-/* There are windows once a send queue was looked into. */
+/* Windows need room only if the kernel looked into a send queue. */
 static bool reserve_windows(struct signals *s, const struct snapshot *snap)
 {
 	bool by_delta = snap->qps_since && snap->qps_since == s->read_before;
@@ -114,8 +114,9 @@ static bool reserve_lists(struct signals *s, const struct snapshot *snap)
 	if (snap->n_owners > marks)
 		marks = snap->n_owners;
 	/*
-	 * Lists have one more start than jobs or UARs, for the end of the last, and one for QPs
-	 * without a job. Places of all jobs are at most as many as QPs.
+	 * .job_first and .place_first have two elements more than there are jobs: one for QPs
+	 * without a job, one for the end of the last list. .uar_first has one element more than
+	 * there are UARs. There are at most as many places as QPs.
 	 */
 	return array_grow_columns(&s->cap_jobs, snap->n_jobs + 2, ARRAY_COLUMN(s->job_first),
 				  ARRAY_COLUMN(s->place_first)) &&

@@ -17,7 +17,7 @@ static const struct snap_job_stat *find_stat(const struct snap_job *job, uint32_
 	return NULL;
 }
 
-/* False: a device was not queried for each region yet, so the sum would be too small. */
+/* False: the MTTs of a region are not known yet, so the sum would be too small. */
 static bool sum_mtts(const struct snap_job *job, double *mtts)
 {
 	size_t i;
@@ -52,8 +52,8 @@ static void add_rate(struct rate_sum *sum, enum signal_reported is, double rate)
 }
 
 /*
- * The kernel counts WQEBBs on some devices, and a library requests: a job that uses devices of
- * both kinds has no rate of its own.
+ * The kernel counts WQEBBs on some devices, and a library counts requests. A job that uses devices
+ * of both kinds has no rate, because the units differ.
  */
 static void add_unit(struct rate_sum *sum, bool wqebbs)
 {
@@ -140,8 +140,8 @@ static void add_controls(struct snap_job_stat *sum, const struct snap_job_stat *
 }
 
 /*
- * Control path operations of the job's processes on all devices. QPs that admission
- * refused count too, or a storm would seem over while it is limited.
+ * Control path operations of the job's processes on all devices. QPs that admission refused count
+ * too; otherwise a storm of creations would seem over while admission limits it.
  */
 static void set_controls(struct signals *s, size_t i, const struct snap_job *was)
 {
@@ -218,7 +218,7 @@ static void set_state(struct signals *s, size_t i, const struct signal_opts *opt
 		signal_set(s, SIG_JOB_LEVEL, i, level);
 	if (job->class)
 		signal_set(s, SIG_JOB_CLASS, i, job->class);
-	/* A target of the policy file goes before what a process asked for. */
+	/* A target of the policy file takes precedence over one that a process asked for. */
 	if (granted)
 		signal_set(s, SIG_JOB_SLO_P99, i, (double)granted);
 	for (k = 0; k < opts->n_slos; k++)

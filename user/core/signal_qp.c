@@ -22,8 +22,8 @@ static void set_qp_rates(struct signals *s, size_t i, const struct snap_qp *was,
 	uint64_t has = was ? was->has & qp->has : qp->has;
 
 	/*
-	 * A new QP counts from 0 since its creation, unless it is older than the
-	 * reading that did not have it.
+	 * The counters of a new QP began at 0 when it was created. A QP that is older than
+	 * the reading that did not have it has no rate.
 	 */
 	if (was ? was->since != qp->since : qp->since < old_time)
 		return;
@@ -84,7 +84,7 @@ static void clear_qp(struct signals *s, size_t i)
 	}
 }
 
-/* Adds a QP to what its device and its UAR are known to do, or takes it away. */
+/* Adds a QP to the activity of its device and its UAR (@add), or subtracts it. */
 static void count_activity(struct signals *s, size_t i, bool add)
 {
 	const struct signal_qp_ref *ref = &s->qps[i];

@@ -51,7 +51,7 @@ static enum sending classify_sending(const struct signals *s, size_t i)
 	return SENDS_COUNTED;
 }
 
-/* Begins a new window. @known: the latency of the last one holds on. */
+/* Begins a new window. @known: the latency of the last window stays valid. */
 static void empty_window(struct signal_window *w, bool known)
 {
 	*w = (struct signal_window){

@@ -62,8 +62,8 @@ static enum unseen find_unseen(const struct signals *s, size_t row, const struct
 }
 
 /*
- * The totals to subtract from @is. NULL: none are known, because the totals restarted, or
- * began before the reading that lacks them.
+ * The totals to subtract from @is: @was, or zeros if @is began after the reading before. NULL:
+ * unknown, because @is began earlier, and the reading before does not have it.
  */
 static const struct snap_figures *figures_before(const struct snap_figures *was,
 						 const struct snap_figures *is,
@@ -352,7 +352,7 @@ static void shift_latencies(struct signals *s)
 
 /*
  * Adds the latencies of @job, as they were in the reading before. Jobs are added in the order
- * of their ids. @at: how far the latencies of the reading before have been passed.
+ * of their ids. @at: the first latency of the reading before that has not been passed yet.
  */
 static struct signal_latency *carry_latency(struct signals *s, uint32_t job, size_t *at)
 {

@@ -163,7 +163,7 @@ struct snap_uar {
 };
 
 struct snap_qp {
-	/* What is looked at at each reading, near each other in memory: */
+	/* Members that are examined at each reading, near each other in memory: */
 	uint64_t has;
 	uint32_t dev, qpn;
 	uint64_t serial;
@@ -244,8 +244,8 @@ struct snap_figures {
 };
 
 /*
- * Knobs that libraries enforce: job.wr_rate, job.bit_rate, job.credits, qp.uar, job.place, job.chunk and
- * job.huge_pages.
+ * Knobs that libraries enforce: job.wr_rate, job.bit_rate, job.credits, qp.uar, job.place,
+ * job.chunk and job.huge_pages.
  */
 #define SNAP_LIBRARY_KNOBS	7
 
@@ -301,12 +301,13 @@ struct snapshot {
 	struct snap_uar *uars;		size_t n_uars, cap_uars;
 	struct snap_qp *qps;		size_t n_qps, cap_qps;
 	/*
-	 * Not 0: this reading had only the QPs that changed since the reading of that time, which
-	 * was in this structure before; no QP came or went. The others were not touched.
+	 * Not 0: this reading fetched only the QPs that changed since the reading of that time,
+	 * which this structure held before. No QP was created or destroyed, and the rows of the
+	 * other QPs were not touched.
 	 */
 	uint64_t qps_since;
 	uint32_t *changed;		size_t n_changed, cap_changed;	/* rows, ascending */
-	/* io's: dev << 32 | qpn of each QP, after a reading of all QPs. */
+	/* Private to io: dev << 32 | qpn of each QP; .n_qp_keys 0: not made yet. */
 	uint64_t *qp_key;		size_t n_qp_keys, cap_qp_keys;
 	struct snap_job *jobs;		size_t n_jobs, cap_jobs;
 	struct snap_owner *owners;	size_t n_owners, cap_owners;

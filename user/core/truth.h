@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Truth of conditions. truth_update() evaluates, at each tick, what is small or has to be
- * evaluated at each tick: aggregates, all atoms of devices, ports, UARs and jobs, and the atoms
- * of QPs that remember something. The other atoms of QPs are evaluated by the queries of
- * truth_query.c, over columns, for the QPs of the job that is asked about, and only if the rest
- * of the term does not decide.
+ * Truth of conditions. At each tick truth_update() evaluates aggregates, all atoms of devices,
+ * ports, UARs and jobs, and the atoms of QPs that remember something. The queries of truth_query.c
+ * evaluate the other atoms of QPs, over columns, for the QPs of one job, and only if the rest of
+ * the term does not decide.
  *
  * Nothing but the memory of atoms is kept from one tick to the next.
  */
@@ -71,8 +70,8 @@ static inline int32_t *truth_column(const struct truth_rows *rows, unsigned int 
 }
 
 /*
- * Where a condition is evaluated for a job: for all QPs of the job in a place, on a port, or on
- * a device that it uses, or for the job alone.
+ * Where a condition is evaluated for a job: all QPs of the job in one place, a port or a device
+ * that the job uses, or the job alone.
  */
 struct spot {
 	uint32_t job;

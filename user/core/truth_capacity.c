@@ -47,7 +47,7 @@ static void move_row(struct truth_rows *r, size_t to, size_t from, uint32_t n_me
 }
 
 /*
- * Gives each row to the object that it is about in @now. Both tables are sorted by key, so two
+ * Moves the memory of each object to the object's row in @now. Both tables are sorted, so two
  * passes in place suffice: a forward one, which drops the rows of objects that are gone, and a
  * backward one, which moves the others to their new places.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Is a condition true for an object that a job uses, for which object, and by which term? QPs
- * are examined here, as many at once as there are lanes.
+ * Finds whether a condition is true for an object that a job uses, for which object, and by which
+ * term. QPs are examined here, PROG_LANES at a time.
  */
 #include "core/truth.h"
 
@@ -101,8 +101,8 @@ static enum tri any_lane(const struct truth_view *v, const struct prog_term *ter
 }
 
 /*
- * The truth of the atoms of QPs and UARs of a term for any QP of a spot. *@row, unless NULL: the
- * first of these QPs.
+ * The truth of the atoms of QPs and UARs of a term for any QP of a spot. If it is true, *@row,
+ * unless NULL, becomes the row of the first QP for which it is.
  */
 PROG_VECTORS
 static enum tri scan_qps(const struct truth_view *v, const struct prog_term *term,

@@ -14,7 +14,7 @@
 
 /*
  * The hash that the password of an unknown user is compared with, so that such a user takes as
- * long as a known one. It is of no password: bcrypt's result is never all dots.
+ * long as a known one. No password has this hash, because bcrypt's result is never all dots.
  */
 #define NO_HASH	"$2y$10$abcdefghijklmnopqrstuu..............................."
 
@@ -82,7 +82,7 @@ static void remember_password(struct auth *a, const struct check *c)
 	k->valid = digest_password(a, c->password, k->digest);
 }
 
-/* The lock is held, and dropped for the check. */
+/* Called with the lock held; drops it during the check. */
 static void check_first(struct auth *a)
 {
 	struct check c = a->waiting[a->first];

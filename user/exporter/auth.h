@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Checks passwords. bcrypt is slow on purpose, a tenth of a second and more, so a thread of
- * its own checks, one password after the other, and the passwords that were right are
- * remembered as a keyed hash. So requests with wrong passwords delay each other and nobody
- * else.
+ * Checks passwords. bcrypt is slow on purpose, a tenth of a second and more, so a separate thread
+ * checks one password after the other. The last right password of each user is remembered as a
+ * keyed hash. So requests with wrong passwords do not delay users whose passwords are remembered.
  */
 #ifndef SRDMA_EXPORTER_AUTH_H
 #define SRDMA_EXPORTER_AUTH_H
@@ -22,7 +21,7 @@ typedef void auth_done(void *arg, bool right);
 struct auth *auth_start(const struct web_config *c, auth_done *done);
 /* Waits for the check under way; those that wait are answered as wrong. */
 void auth_stop(struct auth *a);
-/* True: the password was found right before. */
+/* True: the password is the last one of the user that was found right. */
 bool auth_known(struct auth *a, const char *user, const char *password);
 /*
  * Has the password checked; auth_done is then called with @arg. -EBUSY: too many wait;

@@ -68,7 +68,7 @@ static void put_seconds(struct expo *e, uint64_t ns)
 	put_bytes(e, digits, (size_t)i);
 }
 
-/* Nine digits say more than any of these figures is worth; whole numbers are exact. */
+/* No figure is more precise than nine digits. Whole numbers are written exactly. */
 static void put_real(struct expo *e, double v)
 {
 	char buf[40];
@@ -377,7 +377,7 @@ static int quality_of(const char *range, size_t n)
 	return v > 1 ? 1000 : v > 0 ? (int)(v * 1000) : 0;
 }
 
-/* A range of a version that is not written here does not count. */
+/* A media range that names another version than @version does not match. */
 static bool names(const char *range, size_t n, const char *type, const char *version)
 {
 	const char *v = memmem(range, n, "version=", 8);

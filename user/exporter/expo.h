@@ -43,7 +43,7 @@ struct expo_family {
 
 #define EXPO_LABELS	768
 #define EXPO_RESERVE	256	/* series */
-#define EXPO_DROPPED	64	/* families that are told as having dropped series */
+#define EXPO_DROPPED	64	/* families whose dropped series are counted */
 
 /* Labels of a sample: device="rxe0",port="1" */
 struct expo_labels {
@@ -84,7 +84,7 @@ bool expo_end(struct expo *e);
 void expo_free(struct expo *e);
 /* Value of the header Content-Type. */
 const char *expo_content_type(enum expo_format format);
-/* The format that a header Accept prefers; NULL: there is none. */
+/* The format that the header Accept prefers; @accept NULL: there is no such header. */
 enum expo_format expo_negotiate(const char *accept);
 
 void labels_init(struct expo_labels *l);
@@ -95,7 +95,7 @@ void labels_add_u64(struct expo_labels *l, const char *name, uint64_t value);
 void expo_family(struct expo *e, const struct expo_family *family);
 
 /*
- * @created: when the value began to count, ns since 1970, or 0; told in OpenMetrics, of
+ * @created: when the value began to count, ns since 1970, or 0; written only in OpenMetrics, for
  * counters, histograms and summaries.
  */
 void expo_u64(struct expo *e, const struct expo_labels *l, uint64_t v, int64_t created);

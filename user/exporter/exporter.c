@@ -31,7 +31,7 @@ static void note_module(struct exporter *x, int kind)
 	x->said_away = kind == SOURCE_FAILED;
 }
 
-/* One item of the source. 0: there is none; -errno: there will be none. */
+/* Takes one item of the source. 0: there is none now; -errno: there will be no more. */
 static int take_item(struct exporter *x)
 {
 	int kind = source_next(&x->source), err;
@@ -66,7 +66,7 @@ static int on_source(sd_event_source *src, int fd, uint32_t revents, void *arg)
 	return err < 0 ? end_readings(x, err) : 0;
 }
 
-/* Of a recording all that is due is there at once. */
+/* Asks for a reading. A recording has all items that are due at once. */
 static int ask_source(struct exporter *x)
 {
 	int err = source_ask(&x->source);
@@ -87,7 +87,7 @@ static bool refresh(void *arg)
 
 	if (f->read_at && clock_monotonic() - f->read_at < EXPORTER_FRESH)
 		return true;
-	/* An error is met again by on_interval(). */
+	/* on_interval() meets the same error again, and ends the loop. */
 	return ask_source(x) || x->source.fd < 0;
 }
 
@@ -195,7 +195,7 @@ static int setup_loop(struct exporter *x)
 	return err < 0 ? err : 0;
 }
 
-/* The reader is started before the capabilities are dropped, which it needs. */
+/* Starts the reader before dropping the capabilities, because the reader needs them. */
 static int open_source(struct exporter *x)
 {
 	int err = x->opt.replay ?

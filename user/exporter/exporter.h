@@ -5,7 +5,7 @@
  *	reader or recording -> source -> figures -> metrics -> http
  *
  * A reading is made at each interval, and for a scrape if the last one is older than
- * %EXPORTER_FRESH, so no scrape tells figures of another time.
+ * %EXPORTER_FRESH, so that scrapes get present figures.
  */
 #ifndef SRDMA_EXPORTER_EXPORTER_H
 #define SRDMA_EXPORTER_EXPORTER_H

@@ -191,7 +191,7 @@ static int take_reading(struct figures *f, struct source *s)
 	f->n_actions = s->n_actions;
 	f->has_actions = s->has_actions;
 	array_swap(s->cap_actions, f->cap_actions);
-	/* The module was loaded anew, on a host that was, too. */
+	/* The times of the readings do not ascend, so the readings cannot be compared. */
 	if (older && older->time >= f->snap[next].time)
 		older = NULL;
 	f->cur = next;
@@ -208,7 +208,7 @@ static int take_reading(struct figures *f, struct source *s)
 	return compute(f, older);
 }
 
-/* Of a module that is away nothing is known. */
+/* Nothing is known of a module that is away, so the next reading is compared with none. */
 static int take_failure(struct figures *f, const struct source *s)
 {
 	f->up = false;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What is known after the last reading, for all who show it: the snapshot, signals, and what
- * was added up since the exporter was started. /metrics is written from this, and so is
- * anything else that is served over HTTP.
+ * All figures after the last reading: the snapshot, signals, and sums since the exporter was
+ * started. /metrics is written from these figures, and so is all else that is served over HTTP.
  */
 #ifndef SRDMA_EXPORTER_FIGURES_H
 #define SRDMA_EXPORTER_FIGURES_H
@@ -29,7 +28,7 @@ struct figures_options {
 	size_t max_owners;
 	size_t max_series;
 	const char *run_file;		/* RUNNING_FILE; NULL: none */
-	const char *policy_file;	/* what to take targets from without an agent; NULL: none */
+	const char *policy_file;	/* the targets while no agent runs; NULL: none */
 	const char *recording;		/* its name; NULL: the module is read */
 };
 
@@ -39,7 +38,7 @@ struct figures_times {
 	uint64_t count, sum;		/* ns */
 };
 
-/* What the page cost: the encodings are as many for a hundred viewers as for one. */
+/* The cost of the page. The number of encodings does not depend on the number of viewers. */
 struct figures_page {
 	uint64_t viewers;		/* now */
 	uint64_t encodings, bytes;	/* messages, and their length */
@@ -54,7 +53,7 @@ struct figures {
 	bool up;			/* the last reading succeeded */
 	bool has_older;			/* the next reading can be compared with this one */
 	bool compared;			/* this one was compared with the one before */
-	char why[READER_WHY];		/* why it did not */
+	char why[READER_WHY];		/* why the last reading failed */
 	int64_t epoch;			/* as in struct source */
 	uint64_t read_at, began;	/* ns, CLOCK_MONOTONIC; began: start of the exporter */
 	uint64_t reader_cpu;		/* ns */
@@ -62,7 +61,7 @@ struct figures {
 	size_t n_actions, cap_actions;
 	bool has_actions;
 
-	struct running running;		/* what the agent runs by, else the policy file */
+	struct running running;		/* the agent's settings, else the policy file's */
 	bool agent;			/* an agent runs */
 	bool by_policy;			/* .running is of the policy file, or there is none */
 	struct signals sig;

@@ -50,8 +50,8 @@ static struct history_decision *get_decision(struct history *h, const struct sna
 }
 
 /*
- * A result that leaves QPs pending is told a second time, at the end of the pass. True: this
- * is the second time. Batches count from 1.
+ * The module reports a result that leaves QPs pending a second time, at the end of the pass. True:
+ * @e is the second report. Batches count from 1.
  */
 static bool was_pending(struct history *h, const struct reader_event *e)
 {

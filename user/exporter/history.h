@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* What the module's events told since the exporter was started: decisions, and ends of leases. */
+/* What the module's events reported since the exporter started: decisions and ends of leases. */
 #ifndef SRDMA_EXPORTER_HISTORY_H
 #define SRDMA_EXPORTER_HISTORY_H
 
 #include "exporter/reader.h"
 
 #define HISTORY_DECISIONS	1000	/* combinations of policy, job and knob */
-#define HISTORY_PENDING		128	/* results that will be told once more */
-#define HISTORY_EVENTS		256	/* the last ones, with what they told */
+#define HISTORY_PENDING		128	/* results that the module will report again */
+#define HISTORY_EVENTS		256	/* the last events, with their contents */
 
 enum history_result {
 	HISTORY_DONE,
@@ -16,7 +16,7 @@ enum history_result {
 	HISTORY_RESULTS,
 };
 
-/* Decisions of a policy, or without one changes by hand, about a knob of a job. */
+/* Decisions of a policy about a knob of a job; .policy empty: changes by hand. */
 struct history_decision {
 	char policy[SNAP_NAME], job[SNAP_NAME];
 	uint32_t knob;

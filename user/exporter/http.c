@@ -56,8 +56,9 @@ static int listen_on(const struct addrinfo *a)
 }
 
 /*
- * A name may have addresses of both families, and there is one socket. Of "localhost" clients
- * try 127.0.0.1 in any case; without a host [::] takes both.
+ * There is one socket, and a name may have addresses of both families. The caller prefers IPv4 for
+ * a name, because clients of "localhost" always try 127.0.0.1. Without a host it prefers IPv6,
+ * because [::] accepts both families.
  */
 static int listen_on_any(const struct addrinfo *list, int preferred)
 {
@@ -250,7 +251,7 @@ static bool has_client_cert(struct MHD_Connection *c)
 	       !status;
 }
 
-/* In the thread that checks passwords. The connection is suspended, so it stays. */
+/* Runs in the thread that checks passwords. The connection is suspended, so it cannot end. */
 static void on_checked(void *arg, bool right)
 {
 	struct http_request *rq = arg;
@@ -281,7 +282,7 @@ static bool authenticate(struct http_request *rq, enum MHD_Result *ok)
 	} else if (auth_known(rq->http->auth, user, password)) {
 		known = true;
 	} else {
-		/* First, because the check may end before auth_ask() does. */
+		/* Suspend first, because the check may end before auth_ask() returns. */
 		rq->state = HTTP_CHECKING;
 		MHD_suspend_connection(rq->connection);
 		err = auth_ask(rq->http->auth, user, password, rq);
@@ -428,7 +429,7 @@ static int on_sweep(sd_event_source *src, uint64_t usec, void *arg)
 	return sd_event_source_set_enabled(src, SD_EVENT_ONESHOT);
 }
 
-/* As many descriptors as connections need, or as many connections as there are descriptors. */
+/* Raises the limit of descriptors as far as needed. Returns how many connections fit in it. */
 static unsigned int raise_limit(void)
 {
 	struct rlimit limit;
@@ -497,7 +498,7 @@ static void stop_daemon(struct http *h)
 	h->io = sd_event_source_disable_unref(h->io);
 	h->timer = sd_event_source_disable_unref(h->timer);
 	h->sweep = sd_event_source_disable_unref(h->sweep);
-	/* No connection may be suspended when the daemon stops, nor pass without its password. */
+	/* No connection may be suspended when the daemon stops, and none may pass unchecked. */
 	h->stopping = true;
 	auth_stop(h->auth);
 	h->auth = NULL;

@@ -23,7 +23,7 @@
 #define HTTP_IDLE_S		30	/* without a byte */
 #define HTTP_REQUEST_NS		60000000000ULL	/* from one request to the end of the next */
 #define HTTP_ANSWER_NS		15000000000ULL	/* for reading an answer */
-/* Where most connections are taken, those that ask for nothing have so much time, ns. */
+/* HTTP_REQUEST_NS while most of the connections are in use. */
 #define HTTP_CROWDED_NS		2000000000ULL
 
 struct http;
@@ -54,7 +54,7 @@ struct http_request {
 	enum http_state state;
 	bool right;		/* the password */
 	uint64_t since;
-	struct http_request *next;	/* that waits for a reading */
+	struct http_request *next;	/* the next one that waits for a reading */
 };
 
 struct http_route {
@@ -81,12 +81,12 @@ struct http {
 	struct auth *auth;	/* NULL: without passwords */
 	bool need_client_cert;
 	bool stopping;		/* nothing is answered any more */
-	int fd;			/* listens; stays when the daemon is started anew */
+	int fd;			/* listens; stays open when the daemon restarts */
 	struct http_peer *peers;
 	unsigned int n_peers;
 	struct http_request *waiting;
 	struct figures *figures;
-	/* Asks for a new reading, of which http_reading() will tell. True: none is needed. */
+	/* Asks for a new reading, after which http_reading() is called. True: none is needed. */
 	bool (*refresh)(void *arg);
 	void *arg;
 
@@ -112,8 +112,8 @@ void http_wait(struct http_request *rq);
 enum MHD_Result http_answer(struct http_request *rq, unsigned int status, const char *type,
 			    const char *text, bool copy);
 /*
- * What a browser may do with an answer: nothing, or what the page needs, which is to load its own
- * files from here and to ask here.
+ * What a browser may do with an answer: nothing, or what the page needs. The page loads files from
+ * this server, and sends requests to this server.
  */
 #define HTTP_CSP_NOTHING	"default-src 'none'; frame-ancestors 'none'"
 #define HTTP_CSP_PAGE		"default-src 'none'; script-src 'self'; style-src 'self'; " \

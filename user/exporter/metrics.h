@@ -12,10 +12,10 @@
 
 enum metric_as {
 	AS_NUMBER,
-	AS_NS,		/* nanoseconds; seconds in the end */
-	AS_BITS,	/* bits, or bit/s; bytes in the end */
-	AS_PERCENT,	/* a ratio in the end */
-	AS_SIGNAL,	/* a signal of the object, in its base unit in the end */
+	AS_NS,		/* nanoseconds, written as seconds */
+	AS_BITS,	/* bits, or bit/s, written as bytes */
+	AS_PERCENT,	/* written as a ratio */
+	AS_SIGNAL,	/* a signal of the object, written in its base unit */
 };
 
 /* What the device counts; a metric of work has two names. */
@@ -43,7 +43,7 @@ struct metric_row {
 	const void *object;		/* NULL: it has none of these figures */
 	uint64_t has;
 	size_t row;			/* in the snapshot, for signals */
-	int64_t created;		/* ns since 1970; 0: not told */
+	int64_t created;		/* ns since 1970; 0: not written */
 	bool wqebbs;			/* the device counts WQEBBs */
 	struct expo_labels labels;
 };
@@ -56,7 +56,7 @@ struct metric_rows {
 /* A new row, zeroed but for its labels, which are empty. NULL: out of memory. */
 struct metric_row *metric_row_next(struct metric_rows *rows);
 
-/* Writes each metric of a table of all rows that have it. */
+/* Writes each metric of a table, for all rows that have it. */
 void metrics_table(const struct figures *f, struct expo *e, const struct metric *metrics,
 		   size_t n, const struct metric_rows *rows);
 
@@ -72,7 +72,7 @@ void metrics_table(const struct figures *f, struct expo *e, const struct metric 
 		expo_family(e, &family_);					\
 	} while (0)
 
-/* All return false if out of memory. */
+/* False: out of memory. */
 bool metrics_devices(struct figures *f, struct expo *e);
 bool metrics_jobs(struct figures *f, struct expo *e);
 bool metrics_owners(struct figures *f, struct expo *e);

@@ -78,7 +78,7 @@ static bool is_override(const struct snap_action *a)
 	return a->kind == SWIFTRDMA_ACTION_KIND_OVERRIDE;
 }
 
-/* Overrides of a lease: the first of them stands for it. */
+/* True: action @i is the first override of its lease. */
 static bool is_first_of_lease(const struct figures *f, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
@@ -87,7 +87,10 @@ static bool is_first_of_lease(const struct figures *f, size_t i)
 	return is_override(&f->actions[i]);
 }
 
-/* Leases of one origin and rank are told as one, because the ids of leases never return. */
+/*
+ * True: action @i is the first override of its origin and rank. All leases of one origin and rank
+ * share a series, because each new lease has a new id.
+ */
 static bool is_first_of_origin(const struct figures *f, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
@@ -164,7 +167,7 @@ static void write_override(const struct figures *f, struct expo *e, const struct
 		expo_u64(e, &l, knob && knob->unit == UNIT_BITRATE ? a->value / 8 : a->value, 0);
 }
 
-/* Of overrides of single QPs only their number is told: there is no series of a QP. */
+/* Overrides of single QPs are only counted, because such an override has no series. */
 static void write_overrides(const struct figures *f, struct expo *e)
 {
 	uint64_t of_qps = 0, pending = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Metrics of jobs: of a job as a whole, of a job on a device, and what libraries in its
- * processes report. Counters of a job that was deleted and set again begin anew, which their
- * start times tell.
+ * processes report. Counters of a job that was deleted and set again restart, and their start times
+ * show it.
  */
 #include <stdlib.h>
 

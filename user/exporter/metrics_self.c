@@ -111,7 +111,7 @@ static void write_readings(const struct figures *f, struct expo *e)
 	expo_ns(e, NULL, f->reader_cpu, 0);
 }
 
-/* The count of the last scrape, because this scrape is not at its end. */
+/* The counts of this scrape so far, because its last metrics are not written yet. */
 static void write_bound(const struct figures *f, struct expo *e)
 {
 	struct expo_labels l;

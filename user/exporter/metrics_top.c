@@ -66,7 +66,7 @@ static const struct metric qp_signals[] = {
 	SIGNAL_OF("qp_level", NULL, "Class level.", QP_LEVEL),
 };
 
-/* Numbers of QPs and UARs are given again, so a series tells which object it was by created. */
+/* Numbers of QPs and UARs are reused. The start time of a series tells the objects apart. */
 static void label_uar(struct metric_row *r, const struct figures *f, const struct snap_uar *u)
 {
 	const struct snapshot *snap = figures_snap(f);

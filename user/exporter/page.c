@@ -76,7 +76,7 @@ static enum MHD_Result bad_request(struct http_request *rq, const char *right)
 	return http_answer(rq, MHD_HTTP_BAD_REQUEST, PLAIN, right, false);
 }
 
-/* Ends what was written; @found: there is something to tell. */
+/* Closes @f and answers with *@text. @found false: answers that the object is gone. */
 static enum MHD_Result answer_json(struct http_request *rq, FILE *f, char **text, bool found)
 {
 	enum MHD_Result ok;

@@ -103,7 +103,7 @@ bool page_qps(const struct figures *f, const struct page_filter *which, struct j
 
 /* --- qp explain ------------------------------------------------------------------- */
 
-/* Addresses of this host say nothing of the host that was recorded. */
+/* False: pairs are unknown. The addresses of this host do not apply to a recording. */
 static bool find_pairs(const struct figures *f, struct pairs *pairs)
 {
 	struct pair_addr *addrs = NULL;

@@ -402,7 +402,7 @@ static void put_head(const struct figures *f, struct json *j)
 		page_str(j, "policy_file", f->running.file);
 }
 
-/* A value in the form of trends: four digits are more than a plot shows. */
+/* A value of a trend, rounded to more digits than a plot shows. */
 static void put_float(struct json *j, float v)
 {
 	if (isnan(v))

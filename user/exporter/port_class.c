@@ -26,7 +26,7 @@ static double rate_of(uint64_t was, uint64_t is, uint64_t t0, uint64_t t1)
 	return signal_per_second(was, is, t0, t1, &rate) ? rate * BITS : 0;
 }
 
-/* A NIC that was not asked again since the reading before keeps the counts of then. */
+/* Returns 0, too, if the NIC was not queried since the reading before: no count changed. */
 static size_t by_priority(const struct snapshot *older, const struct snapshot *snap,
 			  const struct snap_port *port, struct port_class *to)
 {

@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 
-/* What surpasses one of the k has to be so many times as great. */
+/* A new object replaces one of the k only if it exceeds that one by this factor. */
 #define STAY	1.25
 
 int rank_init(struct rank *r, size_t k)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The k objects of a kind that matter most. One that is among them stays until another
- * surpasses it clearly, because a series that comes and goes is of little use.
+ * The k objects of a kind that matter most. An object among them stays until another one clearly
+ * surpasses it, because a series that comes and goes is of little use.
  */
 #ifndef SRDMA_EXPORTER_RANK_H
 #define SRDMA_EXPORTER_RANK_H

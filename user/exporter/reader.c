@@ -137,7 +137,7 @@ static void run_reader(int fd, pid_t parent)
 	struct reader r = { .fd = fd, .events = -1 };
 	int err;
 
-	/* The exporter may have ended before it could be watched. */
+	/* If the exporter ended before PR_SET_PDEATHSIG, getppid() is another process. */
 	prctl(PR_SET_NAME, "srdma-reader");
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
 		_exit(EXIT_FAILURE);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What is served. Metrics are written once for each reading and format, however many ask: all
- * get the same bytes. A slow reader keeps those of its reading in memory until its time is
- * over, so the number of such bodies is bounded, too.
+ * What is served. Metrics are written once for each reading and format, and all clients get the
+ * same bytes. A slow client keeps the bytes of its reading in memory until its time is over, so the
+ * number of such bodies is bounded, too.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "exporter/page.h"
 
 #define BODIES_MAX	16
-/* While no reading comes, the age of the last one is told anew, ns. */
+/* A body this old, ns, is written again, because it shows the age of the last reading. */
 #define BODY_STALE	1000000000ULL
 
 struct kept {
@@ -42,7 +42,7 @@ void http_drop_bodies(struct http *h)
 		drop_body(&h->bodies[i]);
 }
 
-/* Takes over what was written last. NULL: no memory. */
+/* Copies what was written last. NULL: no memory. */
 static struct MHD_Response *make_body(struct http *h, enum expo_format format)
 {
 	struct kept *k = malloc(sizeof(*k));
@@ -103,7 +103,7 @@ static enum MHD_Result serve_metrics(struct http_request *rq)
 	reading = h->figures->readings + h->figures->failures;
 	format = expo_negotiate(MHD_lookup_connection_value(rq->connection, MHD_HEADER_KIND,
 							    MHD_HTTP_HEADER_ACCEPT));
-	/* With too many bodies in memory the last one has to do. */
+	/* With too many bodies in memory, the last one is served again. */
 	if (!is_current(&h->bodies[format], reading) && h->n_bodies < BODIES_MAX)
 		write_body(h, format, reading);
 	if (!h->bodies[format].response)
@@ -117,7 +117,7 @@ static enum MHD_Result serve_health(struct http_request *rq)
 	return http_answer(rq, MHD_HTTP_OK, "text/plain; charset=utf-8", "Healthy\n", false);
 }
 
-/* Built without npm, there is no page, whose path is this one. */
+/* Used only if the exporter was built without npm: else the page has this path. */
 static enum MHD_Result serve_index(struct http_request *rq)
 {
 	const struct http_route *r;

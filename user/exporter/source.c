@@ -24,7 +24,7 @@ int source_open_module(struct source *s)
 	return s->fd < 0 ? s->fd : 0;
 }
 
-/* The first reading, from which the recording's times count. */
+/* Finds the first reading, from which the recording's times count. */
 static int find_first(struct source *s)
 {
 	do {
@@ -92,8 +92,8 @@ int source_ask(struct source *s)
 }
 
 /*
- * Start times must not change by what the clocks drift apart, because each change would look
- * like a counter that began anew. A step of the clock moves them.
+ * Follows a step of the clock, but not the drift between the clocks: each change of a start time
+ * looks like a counter that restarted.
  */
 static void follow_clock(struct source *s)
 {

@@ -38,7 +38,7 @@ struct source {
 	struct player *player;
 	void *file;			/* FILE */
 	double speed;			/* 0: all of it at once */
-	uint64_t opened, first;		/* the time when it was opened, of its first reading */
+	uint64_t opened, first;		/* time of its opening; time of its first reading */
 	int ahead;			/* enum player_what that was read and is not due yet */
 	bool ended;
 };
@@ -52,8 +52,8 @@ void source_close(struct source *s);
 /* Asks for a reading, unless one is on its way. 0 or -errno. */
 int source_ask(struct source *s);
 /*
- * Takes what came next: enum source_kind, or -errno if there will be nothing more. Of the
- * reader the caller waits until .fd is readable; of a recording nothing comes unasked.
+ * Takes the next item: enum source_kind, or -errno if there will be no more. With the reader, the
+ * caller first waits until .fd is readable. A recording gives items only after source_ask().
  */
 int source_next(struct source *s);
 

@@ -39,7 +39,7 @@ static struct stream_message *get(struct stream_message *m)
 	return m;
 }
 
-/* Also drops the messages after it that nobody else needs. */
+/* Also frees the messages after it that have no other reference. */
 static void put(struct stream_message *m)
 {
 	while (m && !--m->refs) {
@@ -140,7 +140,7 @@ static struct stream_message *get_trend(struct stream *s)
 
 /* --- viewers ---------------------------------------------------------------------- */
 
-/* Resumes viewers who wait, and closes those who do not read. */
+/* Resumes viewers that wait, and closes viewers that do not read. */
 static void wake_viewers(struct stream *s)
 {
 	for (struct stream_viewer *v = s->viewers; v; v = v->next) {

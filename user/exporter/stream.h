@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Server-sent events for the page. A reading is encoded once, if anybody looks, and all viewers
- * get the same bytes. A new viewer first gets the last minutes, which are encoded once between
- * two readings as well.
+ * Server-sent events for the page. If there are viewers, a reading is encoded once, and all viewers
+ * get the same bytes. A new viewer first gets the last minutes, which are also encoded only once
+ * between two readings.
  *
  *	event: trend	page_trend(): all points and events so far
  *	event: state	page_state() and page_events(): a reading, with the events before it
  *
- * A message is freed when all viewers are past it. A viewer who is %STREAM_BEHIND messages behind
- * is closed, so at most so many are in memory; the browser connects anew by itself.
+ * A message is freed when all viewers are past it. A viewer that is more than %STREAM_BEHIND
+ * messages behind is closed, which bounds the messages in memory; the browser reconnects by itself.
  */
 #ifndef SRDMA_EXPORTER_STREAM_H
 #define SRDMA_EXPORTER_STREAM_H
@@ -28,7 +28,7 @@ struct stream {
 	struct figures *figures;
 	struct rank uars;		/* that the page shows */
 	struct stream_message *last;	/* of the last reading that was encoded; NULL: none */
-	struct stream_message *trend;	/* for those who come before the next reading; or NULL */
+	struct stream_message *trend;	/* for new viewers until the next reading; or NULL */
 	struct stream_viewer *viewers;
 	uint64_t events;		/* number of the first event that no message has */
 	uint64_t reading;		/* of .last */
@@ -43,7 +43,7 @@ void stream_free(struct stream *s);
 void stream_tick(struct stream *s);
 /* All viewers end; none may be suspended when the daemon stops. */
 void stream_stop(struct stream *s);
-/* Adds the client of @rq as a viewer, who gets all further readings. NULL: no room, or memory. */
+/* Adds the client of @rq as a viewer, which gets all later readings. NULL: no room, or memory. */
 struct MHD_Response *stream_open(struct stream *s, struct http_request *rq);
 
 #endif /* SRDMA_EXPORTER_STREAM_H */

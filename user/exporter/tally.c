@@ -17,7 +17,7 @@ void tally_free(struct tally *t)
 	memset(t, 0, sizeof(*t));
 }
 
-/* What both readings have, @is beyond @was. A counter that stepped back began anew. */
+/* How much a counter grew from @was to @is. A counter that stepped back restarted from 0. */
 static uint64_t growth(uint64_t was, uint64_t is)
 {
 	return is >= was ? is - was : is;
@@ -32,8 +32,8 @@ static void add_work(struct tally_work *to, const struct tally_work *by)
 }
 
 /*
- * What an object did since the reading before, @was. If it is new (@was NULL) that is all that
- * it did, unless @unknown: there is no reading before, or the module adopted the object.
+ * The work of an object since the reading before, @was. For a new object (@was NULL) this is all
+ * its work, or 0 if @unknown: there is no reading before, or the module adopted the object.
  */
 #define WORK_SINCE(was, is, unknown) ({						\
 	bool goes_on_ = was, unknown_ = !(was) && (unknown);			\
@@ -67,7 +67,7 @@ static struct tally_rest *find_rest(struct tally *t, const struct snap_dev *dev,
 	return r;
 }
 
-/* Forgets devices that are gone; counts of the present reading begin at 0. */
+/* Forgets devices that are gone, and resets the counts that are of one reading only. */
 static int begin_rests(struct tally *t, const struct snapshot *snap)
 {
 	size_t n = 0;
@@ -222,7 +222,7 @@ static struct tally_owner *owner_of(struct tally *t, const struct signals *s, si
 	last->o = get_owner(t, &key, t->max_owners);
 	if (last->o)
 		return last->o;
-	/* Beyond the bound: one for each device, whose number is small. */
+	/* Beyond the bound each device has one owner "rest". There are few devices. */
 	key.job[0] = '\0';
 	strcpy(key.owner, "rest");
 	last->o = get_owner(t, &key, SIZE_MAX);
@@ -279,7 +279,7 @@ static struct tally_slo *get_slo(struct tally *t, const struct snap_job *job)
 	if (!array_reserve(&t->slos, &t->cap_slos, t->n_slos + 1, sizeof(*t->slos)))
 		return NULL;
 	slo = &t->slos[at];
-	/* An id that another job has now. */
+	/* If an entry has this id, it is of another job and is replaced. */
 	if (at == t->n_slos || slo->id != job->id) {
 		memmove(slo + 1, slo, (t->n_slos - at) * sizeof(*slo));
 		t->n_slos++;
@@ -304,7 +304,7 @@ static void begin_slos(struct tally *t, const struct snapshot *snap)
 	t->n_slos = n;
 }
 
-/* Of @n requests in a bucket, those at most @ns, which are spread evenly over the bucket. */
+/* How many of @n requests in a bucket took at most @ns, if they are spread evenly over it. */
 static double part_within(uint32_t bucket, double n, double ns)
 {
 	double lo = (double)swiftrdma_hist_floor(bucket);

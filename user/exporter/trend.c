@@ -52,7 +52,7 @@ void trend_begin(struct trend *t, int64_t ms)
 	forget_series(t);
 }
 
-/* Returns its place in the list; its name is the caller's to compare. */
+/* The place where the series is, or would be, in the list. The caller compares the name. */
 static size_t find_series(const struct trend *t, const char *name)
 {
 	return array_find(t->n_series, i, strcmp(t->series[i].name, name) < 0);

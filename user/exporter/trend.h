@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What figures were at the last readings, for plots: a ring of times, and for each series a ring
- * of values at these times. A viewer who comes later sees the same minutes as all others.
+ * Figures at the last readings, for plots: a ring of times, and for each series a ring of values at
+ * these times. A viewer that connects later sees the same minutes as all others.
  *
  * The number of series is bounded. A series without a value in the whole ring is forgotten.
  */

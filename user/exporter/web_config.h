@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * The web configuration file that Prometheus' own exporters read (exporter-toolkit): TLS, and
- * users with passwords hashed by bcrypt. What of it is not supported is an error, because a
+ * users with passwords hashed by bcrypt. A setting that is not supported is an error, because a
  * file that is read in part protects less than it says.
  *
  *	tls_server_config:

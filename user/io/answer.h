@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * Parses the netlink messages with which the kernel answers a request: objects, then an
- * acknowledgement, the end of a dump, or an error with an explanation. Pure
+ * acknowledgement, the end of a dump, or an error with an explanation. Pure.
  */
 #ifndef SRDMA_IO_ANSWER_H
 #define SRDMA_IO_ANSWER_H
@@ -46,7 +46,7 @@ int srdma_answer(const void *buf, size_t len, uint16_t family, uint32_t seq,
  */
 void srdma_attr_name(const void *msg, size_t len, uint32_t offset, char *out,
 		     size_t cap);
-/* The same for attribute @type that lacks in the nest at @nest; 0: at the top. */
+/* The same for the attribute @type that is missing in the nest at @nest; 0: at the top. */
 void srdma_missing_name(const void *msg, size_t len, uint32_t nest,
 			uint32_t type, char *out, size_t cap);
 

@@ -74,7 +74,7 @@ static size_t fill_as_before(const struct srdma_shape *shape, size_t i, char *ob
 	const struct srdma_shape_attr *at = &shape->attrs[i];
 	const size_t most = NLA_HDRLEN + sizeof(uint64_t);
 	const char *p = *pos, *last;
-	/* Here, not in @filled: the compiler has to expect that writing to @obj changes that. */
+	/* Local, because the compiler must assume that a write to @obj changes @filled. */
 	uint64_t seen = 0, has = 0;
 
 	if (*left < most)

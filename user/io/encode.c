@@ -10,7 +10,7 @@
 #include "base/array.h"
 #include "io/encode.h"
 
-/* Of no family in particular: a reader takes the one that a request names. */
+/* Any family id will do, because a player takes the id from the request. */
 #define FAMILY		NLMSG_MIN_TYPE
 /* Any object but a job or a job's report, with its owner or priorities. */
 #define OBJECT_ROOM	4096
@@ -200,7 +200,7 @@ static struct nl_msg *begin_message(const struct exchange *x, int flags, size_t 
 	return msg;
 }
 
-/* Frees @msg; @err: what its attributes came to. */
+/* Appends @msg and frees it. @err: the result of adding its attributes. */
 static int end_message(const struct exchange *x, struct nl_msg *msg, int err)
 {
 	const struct nlmsghdr *nlh = nlmsg_hdr(msg);
@@ -222,7 +222,7 @@ static int add_request(struct exchange *x, int cmd, const struct snapshot *was)
 	return end_message(x, msg, was ? nla_put_u64(msg, SWIFTRDMA_A_SINCE, was->generation) : 0);
 }
 
-/* The end of the answer, with what the kernel says of a caller without privileges. */
+/* The end of an answer. @error: the kernel's result; -EPERM for an unprivileged caller. */
 static int add_done(const struct exchange *x, int error)
 {
 	const struct {
@@ -290,7 +290,7 @@ static int put_uar(struct nl_msg *msg, const struct snapshot *s, size_t i)
 	return srdma_put_uar(msg, u, snap_has(u, SNAP_OWNER) ? &s->owners[u->owner] : NULL);
 }
 
-/* @from: the first of its rules that the messages before did not have. */
+/* @from: the first rule of the job that is not in an earlier message. */
 static int put_job(struct nl_msg *msg, const struct snap_job *job, size_t from)
 {
 	struct nlattr *nest = nla_nest_start(msg, SWIFTRDMA_A_JOB_OBJ);

@@ -18,7 +18,7 @@ struct srdma_bytes {
 	size_t len, cap;
 };
 
-/* Whole messages, @len bytes; what comes after them is aligned. 0 or -ENOMEM. */
+/* Appends whole messages, @len bytes, and aligns the end. 0 or -ENOMEM. */
 int srdma_bytes_add(struct srdma_bytes *to, const void *p, size_t len);
 
 /**
@@ -50,13 +50,13 @@ int srdma_put_action(struct nl_msg *msg, const struct snap_action *a, uint32_t i
 int srdma_put_lease(struct nl_msg *msg, int type, const struct srdma_lease *lease);
 
 /**
- * srdma_encode - the requests and answers that @s would have been read by
+ * srdma_encode - write the requests and answers of a reading that gives @s
  * @to: the messages are appended
  * @s: the snapshot
- * @was: what the reader has: of the QPs, only those that differ in more than the time
- *	at which they were read are written; NULL: all are
+ * @was: the snapshot that the reader has: a QP is written only if it differs from the QP in
+ *	@was in more than the time at which it was read; NULL: all QPs are written
  *
- * A QP that has gone makes all be written, as in a live reading. 0 or -ENOMEM.
+ * If @s lacks a QP of @was, all QPs are written, as in a live reading. 0 or -ENOMEM.
  */
 int srdma_encode(struct srdma_bytes *to, const struct snapshot *s,
 		 const struct snapshot *was);

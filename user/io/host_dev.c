@@ -43,7 +43,7 @@ static uint32_t read_number(int dir, const char *path)
 /* --- functions ---------------------------------------------------------------- */
 
 /*
- * The link in the device's class has its place on the bus:
+ * The target of the device's link in sysfs contains the device's place on the bus:
  * ".../0000:00:03.0/mlx5_core.sf.2/infiniband/mlx5_2"
  */
 static void take_bus(int root, struct host_dev *d)

@@ -165,7 +165,7 @@ struct walk {
 	int depth;
 };
 
-/* "hca_handle=max" of "mlx5_0 hca_handle=max hca_object=2000" */
+/* The value of @what in a line such as "mlx5_0 hca_handle=max hca_object=2000". */
 static bool find_value(const char *line, size_t n, const char *what,
 		       uint64_t *v)
 {
@@ -239,7 +239,7 @@ static int enter_cgroup(int dir, const char *name, void *arg)
 	size_t len = strlen(w->path), n = strlen(name);
 	int at, err;
 
-	/* A name that begins with a controller's name is a file, not a cgroup. */
+	/* Cgroups that are too deep are skipped, and openat() fails for a file. */
 	if (len + n + 2 > sizeof(w->path) || w->depth == DEPTH)
 		return 0;
 	at = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -257,7 +257,7 @@ static int enter_cgroup(int dir, const char *name, void *arg)
 	return err;
 }
 
-/* The unified hierarchy, or the controller's own of version 1. */
+/* Reads the hierarchy of the rdma controller (version 1); if there is none, the unified one. */
 int srdma_host_maxima(int root, struct host *h)
 {
 	static const char *const bases[] = { CGROUPS "/rdma", CGROUPS };

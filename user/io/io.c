@@ -35,8 +35,8 @@ const char *io_error(const struct io *io)
 }
 
 /*
- * The query has a socket of its own, because the other one may hold the rest of an answer that
- * nobody waits for any more, and libnl checks sequence numbers.
+ * The query has a socket of its own, because io->sk may hold the rest of an earlier answer, and
+ * libnl checks sequence numbers.
  */
 int srdma_resolve(struct io *io)
 {
@@ -68,7 +68,7 @@ static int open_socket(struct io *io)
 	/* Ask for extack messages, and for errors without a copy of the request. */
 	setsockopt(fd, SOL_NETLINK, NETLINK_EXT_ACK, &one, sizeof(one));
 	setsockopt(fd, SOL_NETLINK, NETLINK_CAP_ACK, &one, sizeof(one));
-	/* libnl's default, 32 KiB, is less than a full batch, and so may the host's most be. */
+	/* A full batch exceeds libnl's default of 32 KiB, and may exceed the host's limit. */
 	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof(room)) < 0)
 		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
 	setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
@@ -193,7 +193,7 @@ static int after_loss(struct io *io, struct nl_msg *msg,
 	return io->epoch != epoch ? 1 : explain_error(io, msg, a);
 }
 
-/* What goes out and comes in while a reading is recorded. */
+/* Keeps messages that are sent or received while a reading is recorded. */
 static int keep_bytes(struct io *io, const void *p, size_t len)
 {
 	if (!io->record || !srdma_bytes_add(io->record, p, len))

@@ -31,8 +31,8 @@ const char *io_error(const struct io *io);
 /*
  * What io_snapshot() reads. A filter of QPs makes it a one-shot reading. For cached kinds
  * the kernel returns the figures it has and sends no firmware command; enough for names.
- * With .outstanding the kernel looks into send queues from now on for some seconds, by
- * commands: for the latency of QPs and jobs.
+ * With .outstanding the kernel looks into send queues for some seconds from now on, by firmware
+ * commands; the latency of QPs and jobs is computed from these looks.
  */
 struct io_want {
 	bool devs, ports, uars, qps, jobs;

@@ -145,7 +145,7 @@ static size_t seek_key(const struct snapshot *snap, size_t from, uint64_t key)
 	return from + array_find(step, i, snap->qp_key[from + i] < key);
 }
 
-/* QPs are spread over megabytes: their rows are read from memory while others are searched. */
+/* Starts to load a row, so that memory is read while others are searched. */
 static void prefetch_qp(const struct snapshot *snap, size_t row)
 {
 	const char *p = (const char *)&snap->qps[row];
@@ -154,7 +154,7 @@ static void prefetch_qp(const struct snapshot *snap, size_t row)
 		__builtin_prefetch(p + i, 1);
 }
 
-/* The row of the first QP that is not before @qp, from @row on, which has its key. */
+/* The first row whose QP is not before @qp. @row: the first row with the key of @qp. */
 static size_t seek_qp(const struct snapshot *snap, size_t row, const struct snap_qp *qp)
 {
 	while (row < snap->n_qps && SNAP_CMP_QP(&snap->qps[row], qp) < 0)
@@ -163,8 +163,8 @@ static size_t seek_qp(const struct snapshot *snap, size_t row, const struct snap
 }
 
 /*
- * Works from the end, so that each element moves once and is not overwritten before.
- * QPs that were in @snap have been replaced already.
+ * Inserts the new QPs of @delta. Works from the end, so that each element moves once, before it is
+ * overwritten. The caller has already replaced the QPs that were in @snap.
  */
 static void insert_new(struct snapshot *snap, const struct snap_qp *delta,
 		       size_t n, size_t fresh)

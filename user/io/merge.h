@@ -13,7 +13,7 @@ void srdma_sort_others(struct snapshot *snap);
 /**
  * srdma_merge_qps - replace the QPs that changed, add the new ones
  * @snap: sorted too
- * @delta: sorted; of a QP that comes twice the last holds
+ * @delta: sorted; if a QP occurs twice, the last one counts
  * @n: QPs of it
  *
  * 0: QPs were replaced, and snap->changed lists their rows; 1: some were added, too, and

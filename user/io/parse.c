@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* A message's attributes, and the objects that are measured. */
+/* Parses a message's attributes, and the objects that are measured. */
 #include <errno.h>
 #include <string.h>
 
@@ -37,7 +37,7 @@ const struct srdma_set srdma_owner_set = {
 	FIELDS(owner_fields), 0, NO_HAS, NULL,
 };
 
-/* Apart from take_owner(), which would clear @owner each time. */
+/* Not inlined into take_owner(), which would then clear @owner at each call. */
 static __attribute__((noinline)) int add_owner(struct srdma_reading *r, uint32_t *index,
 					       const void *data, size_t len)
 {
@@ -331,7 +331,7 @@ const struct srdma_set srdma_held_set = {
 	FIELDS(held_fields), BIT(SWIFTRDMA_HELD_A_KNOB), offsetof(struct snap_held, has), NULL,
 };
 
-/* Knobs that a later module has beyond those that are known here are left out. */
+/* Knobs beyond SNAP_LIBRARY_KNOBS, which only a later module has, are left out. */
 static int report_nest(struct srdma_reading *r, void *obj, int type, const void *data, size_t len)
 {
 	struct snap_job_report *report = obj;

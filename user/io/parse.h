@@ -23,8 +23,8 @@ struct srdma_lease {
 
 /*
  * The attributes that the last object of a kind had, in their order, because the next object
- * mostly has the same. Then the processor need not wait for the length of an attribute to know
- * where the next one begins, which is half of the time that reading takes.
+ * mostly has the same. So the processor need not wait for the length of an attribute to know where
+ * the next one begins; waiting would take half of the time of a reading.
  */
 #define SRDMA_SHAPE	48
 
@@ -37,8 +37,8 @@ struct srdma_shape {
 };
 
 /*
- * Where the objects of an answer go. The pointers are all set: an answer may
- * carry what was not asked for.
+ * Where the objects of an answer go. All pointers are set, because an answer may
+ * carry objects that were not requested.
  */
 struct srdma_reading {
 	struct snapshot *snap;		/* all but QPs */
@@ -59,7 +59,7 @@ struct srdma_reading {
 	uint64_t generation, time;	/* the end of a dump */
 	uint32_t count;
 	struct srdma_shape uar_shape, qp_shape;	/* of the objects of which there are many */
-	bool disarmed;			/* was the module armed, at the end of any of the dumps */
+	bool disarmed;			/* the module was not armed at the end of some dump */
 };
 
 /**

@@ -17,7 +17,7 @@
 #include "io/notification.h"
 #include "io/recorder.h"
 
-/* A damaged length must not reserve more memory than the file has bytes. */
+/* Bytes read at once. A damaged length must not reserve more memory than the file is long. */
 #define STEP		65536
 
 struct player {
@@ -114,7 +114,7 @@ static int read_record(struct player *p)
 	return 1;
 }
 
-/* The same, inflated: a record ends where the stream was flushed. */
+/* Inflates the packed bytes. A record ends where the stream was flushed. */
 static int inflate_record(struct player *p)
 {
 	struct srdma_bytes *to = &p->content;
@@ -134,7 +134,7 @@ static int inflate_record(struct player *p)
 		to->len = to->cap - p->z.avail_out;
 		if (err == Z_MEM_ERROR)
 			return -ENOMEM;
-		/* Z_BUF_ERROR: the bytes ended where the output did. */
+		/* Z_BUF_ERROR: the input ended just when the output was full. */
 		if (err != Z_OK && err != Z_BUF_ERROR)
 			return stop_player(p, "a record is damaged");
 	} while (!p->z.avail_out);
@@ -171,7 +171,7 @@ static bool asks_for_changes(const struct nlmsghdr *nlh)
 	       nlmsg_find_attr((struct nlmsghdr *)nlh, GENL_HDRLEN, SWIFTRDMA_A_SINCE);
 }
 
-/* Do the QPs of the reading before stay? Then their owners stay, too. */
+/* True: the reading keeps the QPs of the reading before, so it keeps their owners, too. */
 static bool keeps_qps(const void *buf, size_t len)
 {
 	struct nlmsghdr *nlh = (struct nlmsghdr *)buf;
@@ -183,7 +183,7 @@ static bool keeps_qps(const void *buf, size_t len)
 	return false;
 }
 
-/* What was read by the same request before is void: its answer was interrupted. */
+/* A repeated request drops the objects of its first answer, which was interrupted. */
 static void begin_exchange(struct player *p, struct exchange *x, const struct nlmsghdr *nlh)
 {
 	struct snapshot *s = &p->snap;

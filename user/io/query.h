@@ -12,8 +12,8 @@
 int srdma_query_family(const char *name);
 
 /*
- * Sends @msg, calls @take for the answer, and frees @msg, which may be NULL for want of memory. 0;
- * -errno: the kernel's error, -ENOMEM, or -EIO: no answer.
+ * Sends @msg, calls @take for the answer, and frees @msg. 0; -errno: the kernel's error, -ENOMEM
+ * (also if @msg is NULL), or -EIO: no answer.
  */
 int srdma_query(int protocol, struct nl_msg *msg, nl_recvmsg_msg_cb_t take, void *arg);
 

@@ -294,7 +294,7 @@ int io_snapshot(struct io *io, struct snapshot *snap,
 	return err;
 }
 
-/* A player has no earlier reading to which the first one could be a delta. */
+/* The first recorded reading must not be a delta: a player has no earlier reading. */
 void io_record(struct io *io, struct recorder *r)
 {
 	io->recorder = r;
