@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * JSON written as it goes, without a tree: a list of ten thousand QPs is a
- * quarter of a million values. What is written is valid whatever a process
- * calls itself: names come from the kernel as bytes.
+ * Writes JSON value by value, without a tree, because a list of ten thousand
+ * QPs has a quarter of a million values. The output is valid JSON for any
+ * name: a process chooses the bytes of its name.
  */
 #ifndef SRDMA_BASE_JSON_H
 #define SRDMA_BASE_JSON_H

@@ -107,7 +107,7 @@ void text_fixed(struct text *t, double v, unsigned int decimals)
 		text_str(t, "-");
 		v = -v;
 	}
-	/* Beyond this a double has no fraction left, and soon no u64. */
+	/* From here on a double has hardly a fraction. Beyond 1.8e19 it may not fit in a u64. */
 	if (v >= 1e15) {
 		if (v >= 1.8e19)
 			text_str(t, "inf");

@@ -85,7 +85,7 @@ size_t units_length(const char *s)
 		char after;
 
 		len = strlen(name);
-		/* "1/s" is a unit only where it cannot be a quotient. */
+		/* "1/s" is not matched: in an expression it may be a quotient. */
 		if (!len || is_digit(*name) || strncmp(s, name, len))
 			continue;
 		after = s[len];

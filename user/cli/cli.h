@@ -36,7 +36,7 @@ struct verb {
 	int (*run)(struct cli *cli, struct args *args);
 };
 
-/* A table that a noun prints, or a column of another table has; named by the way to it, as in "job.devs.held". */
+/* A table that a noun prints, or that another table has as a column: "job.devs.held". */
 struct noun_table {
 	const char *name;
 	const struct column *columns;
@@ -165,13 +165,13 @@ int view_find_dev(const struct cli *cli, const char *name, uint32_t *index);
 /* The reading in cli->snap, and the one before it if there is an interval. */
 struct reading cli_reading(const struct cli *cli);
 
-/* view_report.c: what libraries told. NULL, or false: there is none in the process, or job. */
+/* view_report.c: what libraries reported. NULL, or false: the process, or job, has no library. */
 const struct snap_qp_report *view_qp_report(const struct cli *cli, const struct snap_qp *qp);
 const struct snap_job_report *view_job_report(const struct cli *cli, uint32_t job, uint32_t dev);
-/* The same job's in the reading before; NULL: it had none, or counting began anew. */
+/* The report of @r's job in the reading before; NULL: there is none, or counting began anew. */
 const struct snap_job_report *view_older_report(const struct cli *cli,
 						const struct snap_job_report *r);
-/* Totals of a QP, with times and the requests they are of in the interval, if there is one. */
+/* Totals of a QP. Its times, and the requests they are of, are the interval's, if there is one. */
 bool view_qp_times(const struct cli *cli, const struct snap_qp *qp, struct snap_figures *f);
 /* The same of a job on a device. */
 struct snap_figures view_job_times(const struct cli *cli, const struct snap_job_report *r);
@@ -179,8 +179,8 @@ struct snap_figures view_job_times(const struct cli *cli, const struct snap_job_
 /* False: the two cannot be compared, or there is no interval. */
 bool view_unseen(const struct cli *cli, const struct snap_qp *qp, struct reading_unseen *u);
 /*
- * p50 or p99 (@q) of a job, in the interval if there is one; what it takes to be told. Without
- * .has, .samples are those that there are.
+ * p50 or p99 (@q) of a job, in the interval if there is one. Without .has, the .samples samples
+ * are too few for it.
  */
 bool view_quantile(const struct cli *cli, const struct snap_job *job, double q,
 		   struct signal_quantile *to);

@@ -105,7 +105,7 @@ HELD_SUM(wrs)
 HELD_SUM(passed)
 HELD_SUM(time)
 
-/* How long posts were held since the last reading, over all threads, per time that passed. */
+/* Time for which posts were held since the last reading, summed over threads, per elapsed time. */
 GETTER(held_share)
 {
 	const struct snap_job_report *r = report_of_stat(cli, row), *old;
@@ -306,7 +306,7 @@ GETTER(qps)
 QUANTILE(p50, 0.5)
 QUANTILE(p99, 0.99)
 
-/* "1204/100": those that p99 rests on, and those that it takes. */
+/* "1204/100": the samples that p99 is computed from, and the samples that it needs. */
 GETTER(samples)
 {
 	struct signal_quantile of;
@@ -389,9 +389,9 @@ static int read_jobs(struct cli *cli, bool figures)
 {
 	struct io_want want = {
 		.devs = true, .jobs = true, .cached = { .devs = true },
-		/* Rates by libraries are known if no process with a QP is without one. */
+		/* Rates by libraries are known if each process with a QP has a library. */
 		.reports = figures, .qps = figures,
-		/* A job's latency is that of its QPs. */
+		/* A job's latency is computed from samples of its QPs. */
 		.outstanding = cli->interval_ms,
 	};
 	int err = cli_read(cli, &want);

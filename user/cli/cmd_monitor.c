@@ -102,7 +102,7 @@ static bool qp_keys_take(struct qp_keys *k, const struct snapshot *snap)
 	return true;
 }
 
-/* @found: in order, the QPs of @snap alone, and, as gone, those of @known alone. */
+/* @found: out, sorted: QPs that only @snap has, and QPs that only @known has, marked as gone. */
 static bool qp_keys_compare(struct qp_keys *found, struct qp_keys *known,
 		     const struct snapshot *snap)
 {

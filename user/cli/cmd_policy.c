@@ -37,8 +37,8 @@ GETTER(cause)
 }
 
 /*
- * "yes", "idle", by its "fallback", or, where libswiftrdma is in a job's processes, by its
- * state ("library").
+ * "yes"; "idle"; "fallback": only a fallback can be measured; "library": the policy also needs
+ * libswiftrdma in a job's processes.
  */
 GETTER(runs)
 {
@@ -141,7 +141,7 @@ static void say_quantity(double v, enum unit unit)
 	fputs(buf, stdout);
 }
 
-/* What libraries in the job's processes do, by properties of the job. */
+/* Prints what the properties of the job make libraries in its processes do. */
 static void say_properties(const struct config_job *j)
 {
 	if (j->chunk) {

@@ -49,7 +49,7 @@ static void ask_for_uuars(uint32_t uuars)
 	}
 }
 
-/* What is in the environment already is the user's word. */
+/* A variable that the user has set keeps its value. */
 static bool set_default(const char *name, const char *value)
 {
 	if (!setenv(name, value, 0))
@@ -59,9 +59,10 @@ static bool set_default(const char *name, const char *value)
 }
 
 /*
- * The agent sets the properties chunk and huge_pages once a process of the job has the library. By
- * then programs have created their queues, which therefore get room for pieces before, and have
- * registered their memory, which is in huge pages only if it was put there before.
+ * The agent sets the properties chunk and huge_pages only once a process of the job has the
+ * library. By then a program may have created its queues and registered its memory, and the library
+ * cannot add room for pieces to a queue, or huge pages to registered memory. So both properties
+ * also go into the environment.
  */
 static bool set_variables(const struct config_job *job)
 {
@@ -173,7 +174,7 @@ static void preload_library(const struct cli *cli, const struct run *r)
 		cli_fail("run: library %s", found ? path : "(not preloaded)");
 }
 
-/* Looks in the directories that execvp() looks in. */
+/* Looks in the directories of PATH. Unlike execvp(), an empty one is not the current directory. */
 static bool find_command(const char *name, char *path, size_t cap)
 {
 	const char *dirs = getenv("PATH") ?: "/usr/bin:/bin";

@@ -447,7 +447,7 @@ const char *column_text(const char *table, const char *key)
 	size_t len = strlen(table);
 	const char *text = find_text(table, len, key);
 
-	/* "job.devs.held" may do with a text of "job". */
+	/* "job.devs.held" uses the text of "job.devs", or else that of "job". */
 	while (!text && len) {
 		while (len && table[--len] != '.')
 			;

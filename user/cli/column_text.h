@@ -4,7 +4,7 @@
 #define SRDMA_CLI_COLUMN_TEXT_H
 
 /*
- * The meaning of a column of a table, which is named by the way to it, as in "job.devs.held".
+ * The meaning of a column of a table; the path of the table names it, as in "job.devs.held".
  * NULL: there is no such column.
  */
 const char *column_text(const char *table, const char *key);

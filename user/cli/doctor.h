@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * swiftrdma doctor. cmd_doctor.c reads the host, has the judges judge it, and prints their
- * findings. Each doctor_*.c judges one area and reads nothing itself.
+ * swiftrdma doctor. cmd_doctor.c reads the host, calls the judges, and prints their findings. Each
+ * doctor_*.c judges one area and reads nothing itself.
  */
 #ifndef SRDMA_CLI_DOCTOR_H
 #define SRDMA_CLI_DOCTOR_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Doctor: class levels without what a link goes by, which is the service level (SL) on
- * InfiniBand and the DSCP on Ethernet. Such a level changes nothing there.
+ * Doctor: class levels without the value that a link uses: the service level (SL) on
+ * InfiniBand, the DSCP on Ethernet. Such a level changes nothing on that link.
  */
 #include <stdio.h>
 
@@ -39,8 +39,8 @@ static void add(struct lacking *l, uint32_t level, const char *what, int value)
 }
 
 /*
- * Takes an SL that nothing else uses, with a virtual lane that nothing else uses if the port
- * tells lanes and has one left. The subnet manager can make such lanes afterwards.
+ * Takes an SL that nothing else uses. If the port reports its virtual lanes and has one left that
+ * nothing else uses, the SL has such a lane; else the subnet manager can map the SL to one later.
  */
 static int take_sl(const struct host_port *port, uint16_t *sls, uint16_t *vls)
 {

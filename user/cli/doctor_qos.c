@@ -335,7 +335,7 @@ static const struct comparison {
 	enum doctor_verdict verdict;
 	bool (*ails)(const struct host_dcb *dcb, const struct qos_way *w,
 		     const struct qos_way *base);
-	const char *says, *then;	/* before and after what is not raised */
+	const char *says, *then;	/* text before and after the traffic that is not raised */
 } comparisons[] = {
 	{ "pfc", DOCTOR_ERROR, leaves_lossless,
 	  "no PFC on this priority, so raised traffic leaves the lossless class of",
@@ -464,7 +464,7 @@ static void judge_net(struct doctor *d, const struct host_net *net,
 	uint64_t asked;
 
 	snprintf(q.object, sizeof(q.object), "%s/%u %s", dev->name, port->index, net->name);
-	/* What represents another port has no traffic of its own. */
+	/* A representor has no traffic of its own. */
 	if (!net->represents[0])
 		doctor_lacking_dscp(d, net, q.object, levels, n);
 	if (!judge_dcb(&q, dev))

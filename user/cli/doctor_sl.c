@@ -9,7 +9,7 @@
 
 #include "cli/doctor.h"
 
-/* In all that is said by the table: it was tested on the software ConnectX only. */
+/* For findings that rest on the table, which was tested on the software ConnectX only. */
 #define UNTESTED "; reading the VL of an SL is untested with a subnet manager"
 
 struct sls {
@@ -65,8 +65,8 @@ static void judge_asking(struct sls *s)
 }
 
 /*
- * A level with an SL that applications ask for. It may serve those that ask for another one;
- * level 0 takes nothing but a level away.
+ * Judges a level whose SL applications already ask for. Such a level still raises QPs that ask for
+ * another SL. Level 0 only removes a level, so it needs no SL of its own.
  */
 static void judge_asked(struct sls *s, const struct io_level *l)
 {

@@ -26,7 +26,7 @@ GETTER(table)
 	cell_str(c, LINE(row)->table->name);
 }
 
-/* When a table of text has the column. JSON has all but those of text. */
+/* The options with which text has the column. JSON has every column without COL_TEXT. */
 GETTER(shown)
 {
 	unsigned int flags = LINE(row)->column->flags;

@@ -20,7 +20,7 @@ static void json_rows(const struct cli *cli, struct out *o, const struct rows *r
 
 static void json_value(const struct cli *cli, struct out *o, const struct cell *c);
 
-/* An unknown value is null: its key says that it was looked at. */
+/* An unknown value is written as null, so that its key is not missing. */
 static void json_map(const struct cli *cli, struct out *o, const struct rows *rows)
 {
 	struct json *j = &o->j;

@@ -160,8 +160,9 @@ int out_rows(const struct cli *cli, struct out *o, const struct rows *rows);
 void out_list(const struct cli *cli, struct out *o, const char *key, const struct rows *rows);
 
 /*
- * One row: "created dev rxe0 qpn 17 ..." or a JSON object. @at NULL: at once,
- * flushed. Else seconds into a recording: after these, or in a list that the
+ * One row: "created dev rxe0 qpn 17 ..." or a JSON object. @at: NULL: a live
+ * event, which is flushed at once. Else the event's time in a recording, in
+ * seconds: text starts with it, and JSON is an element of a list that the
  * caller began.
  */
 void out_event(const struct cli *cli, struct out *o, const double *at,

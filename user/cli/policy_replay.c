@@ -18,7 +18,7 @@ struct replayed {
 	const char *path;
 	struct config cfg;
 	struct replay rp;
-	/* The recording is read twice, one of the two a record behind. */
+	/* Two players read the recording; .was is one reading behind .is. */
 	FILE *f[2];
 	struct player *was, *is;
 };

@@ -218,7 +218,7 @@ static int print_result(struct cli *cli, const struct scenario *sc, double hurry
 	return err;
 }
 
-/* The error of a write is the recorder's to tell, once the run is over. */
+/* The recorder reports a failed write when the run is over. */
 static int record_snapshot(void *recorder, const struct snapshot *s)
 {
 	recorder_snapshot(recorder, s);

@@ -11,7 +11,7 @@
 #include "cli/cli.h"
 #include "cli/cmd_policy.h"
 
-/* What one device tells and enforces by itself, no library has to. */
+/* A signal or a knob needs a library only if it does on each device that has it. */
 static void add_caps(struct caps *all, const struct caps *one)
 {
 	uint64_t own = (all->signals & ~all->library) | (one->signals & ~one->library);

@@ -104,7 +104,7 @@ GETTER(why)
 			cell_str(c, vocab_class_error(l->end[i].class_error));
 }
 
-/* As in qp show, of the first end that says it. */
+/* The first end that has a value for the column "ends" of qp show. */
 static const struct snap_qp *wished_end(const struct line *l)
 {
 	for (int i = 0; i < 2; i++)
@@ -181,7 +181,7 @@ struct audit {
 	struct line *lines;
 	size_t n;
 	struct pairs pairs;
-	/* per verdict: connections, and how many of them are forced to a level */
+	/* per verdict: connections, and those of them that are forced to a level */
 	size_t count[PAIR_VERDICTS], forced[PAIR_VERDICTS];
 	struct audit_peers peers;	/* those on other hosts */
 	size_t away[PAIR_DIFFER + 1];	/* with an end on another host, which answered */
@@ -283,7 +283,7 @@ static int ask_away(struct cli *cli, struct audit *a, struct line *l)
 	return CLI_OK;
 }
 
-/* Counts a line under its verdict; one whose peer was asked, apart. */
+/* Counts a line under its verdict. Lines whose peer was asked have counters of their own. */
 static void count_line(struct audit *a, const struct line *l)
 {
 	bool forced = l->end[0].has_level;

@@ -9,7 +9,7 @@
 
 #define AUDIT_STATUSES	(SWIFTRDMA_PEER_SILENT + 1)	/* of enum swiftrdma_peer_status */
 
-/* What came of asking at one address. */
+/* The results of asking the host at one address. */
 struct audit_host {
 	uint8_t gid[16];
 	uint32_t dlid;
@@ -27,8 +27,8 @@ struct audit_peers {
 int audit_ask_qp(struct cli *cli, const struct snap_qp *qp, struct io_peer *peer);
 
 /*
- * Asks the peer of @qp, unless it is known that nobody answers at its address. @peer->status
- * UNSPEC: it cannot be asked. CLI_OK, or CLI_ERROR with a message.
+ * Asks the peer of @qp, unless earlier questions show that its host cannot answer. @peer->status
+ * UNSPEC: the peer cannot be asked. CLI_OK, or CLI_ERROR with a message.
  */
 int audit_ask(struct cli *cli, struct audit_peers *peers, const struct snap_qp *qp,
 	      struct io_peer *peer);

@@ -114,7 +114,7 @@ int audit_ask(struct cli *cli, struct audit_peers *peers, const struct snap_qp *
 		return CLI_OK;
 	}
 	err = audit_ask_qp(cli, qp, peer);
-	/* A module that is older than the command. */
+	/* The module is older than the command, or this user may not ask. */
 	if (err == -EOPNOTSUPP || err == -EPERM) {
 		peers->off = true;
 		*peer = (struct io_peer){ 0 };

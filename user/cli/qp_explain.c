@@ -64,7 +64,7 @@ static void find_mlx5_settings(const char *env, char *found, size_t size)
 						      n ? " " : "", s);
 }
 
-/* What @env sets @name to, which ends in "="; "" if it does not. */
+/* The value of @name, which ends in "=", in @env; "" if it is not set. */
 static const char *find_setting(const char *env, const char *name)
 {
 	for (; *env; env += strlen(env) + 1)

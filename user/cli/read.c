@@ -112,7 +112,7 @@ int cli_step(struct cli *cli, const struct io_want *want, bool last)
 	if (!last)
 		return 0;
 	opts.tau = UINT64_MAX / 2;
-	/* Of latencies, too, all that came from the first to the last. */
+	/* Latencies, too, are those of all samples from the first reading to the last. */
 	opts.window = 1;
 	signals_update(&cli->sig, &cli->older, &cli->snap, &opts);
 	count_sweeps(cli);

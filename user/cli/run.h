@@ -19,12 +19,15 @@ bool run_lib_preload(const char *path);
 
 struct run_seen {
 	bool elf, dynamic, privileged;
-	bool verbs, wr_api, cm;	/* calls of these are seen */
+	bool verbs, wr_api, cm;	/* the library sees calls of these */
 	bool direct;		/* the program may write requests itself */
 	bool loads;		/* the program loads libraries while it runs */
 };
 
-/* Examines a program without running it. False: the file cannot be read, see errno. */
+/*
+ * Examines a program without running it, but runs the loader that the file names, as ldd(1) does.
+ * False: the file cannot be read, see errno.
+ */
 bool run_check(struct run_seen *seen, const char *path);
 void run_check_print(const struct run_seen *seen, const char *path, FILE *f);
 

@@ -162,7 +162,7 @@ static void count_proc_threads(struct crowd *c)
 			c->found[c->keys[i] >> 32].threads++;
 }
 
-/* Finds the processes and their UARs, unless they are those of the last update. */
+/* Finds the processes and their UARs, if QPs, UARs or owners changed since the last update. */
 static void update_uses(struct crowd *c, const struct signals *s)
 {
 	if (c->sig == s && c->topology == s->topology && c->ownership == s->ownership)
@@ -293,8 +293,8 @@ static bool read_wrs(const struct signals *s, size_t uar, bool rates, double *v)
 }
 
 /*
- * Shares of the UARs from row @from to before @to, all those of one device: of the rates, or
- * of the totals if no rate is known.
+ * Sets the shares of the UARs in rows @from to @to - 1, which are all UARs of one device: shares
+ * of the rates, or of the totals if no rate is known.
  */
 static void share_device(struct crowd *c, size_t from, size_t to)
 {

@@ -19,7 +19,7 @@
 #define CROWD_PAGE_QPS	2
 
 enum crowd_state {
-	CROWD_CALM,	/* on no UAR do QPs advance together */
+	CROWD_CALM,	/* no UAR has QPs that advance together */
 	CROWD_UNTOLD,	/* QPs share a UAR; it is unknown whether they contend */
 	CROWD_TWO,	/* two QPs contend on a page, which has two registers */
 	CROWD_HARD,	/* more QPs contend on a page than it has registers */
@@ -63,11 +63,11 @@ struct crowd {
 	struct crowd_proc *procs;	/* worst first */
 	size_t n_procs, cap_uars, cap_procs, cap_keys;
 	uint64_t *keys;			/* scratch */
-	/* Processes by device and owner, without what they do, and their UARs, in this order. */
+	/* Processes, sorted by device and owner, without state and advice; and their UARs. */
 	struct crowd_proc *found;
 	struct crowd_use *uses;
 	size_t n_uses;
-	/* The signals of which these are: see struct signals. */
+	/* Versions of the signals that .found and .uses come from: see struct signals. */
 	uint64_t topology, ownership;
 };
 

@@ -47,7 +47,7 @@ const char *ends_word(const struct snap_qp *qp)
 	}
 }
 
-/* A state that is not known here is that of a later module. */
+/* A later module may report a state that whys[] lacks. Its reason is that of a waiting end. */
 static uint32_t known_level(const struct snap_qp *qp)
 {
 	return qp->ends < __SWIFTRDMA_ENDS_MAX ? qp->ends : SWIFTRDMA_ENDS_WAITING;

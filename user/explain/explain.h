@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The state of a QP in sentences, for swiftrdma qp explain and the exporter's page. They are made
- * of what was read (reading.h); nothing is read here.
+ * The state of a QP in sentences, for swiftrdma qp explain and the exporter's page. The sentences
+ * describe a struct reading (reading.h); this code reads nothing itself.
  */
 #ifndef SRDMA_EXPLAIN_EXPLAIN_H
 #define SRDMA_EXPLAIN_EXPLAIN_H

@@ -18,7 +18,7 @@ static uint64_t chunk_in_force(const struct snap_job *job, uint32_t dev)
 	return 0;
 }
 
-/* Why requests of a QP that its process tells of are not split. */
+/* Why libswiftrdma does not split requests of a QP that it reports. */
 static const char *why_whole(const struct snap_qp *qp, const struct snap_qp_report *r,
 			     const char *chunk)
 {

@@ -361,7 +361,7 @@ static const char *no_queue_latency(const struct about *a)
 	return "the kernel has not found enough requests in the queue: read for longer (-i)";
 }
 
-/* What the kernel measured, by looks into send queues. */
+/* Adds latencies that the kernel measured by sampling send queues. */
 static void describe_queue_latency(const struct about *a, struct explain *e)
 {
 	double qp, job;
@@ -379,7 +379,7 @@ static void describe_queue_latency(const struct about *a, struct explain *e)
 			     figure_of(job, UNIT_TIME).s);
 }
 
-/* What the library in its process did not see, and the kernel did. */
+/* Adds requests and doorbells that the kernel counted and the library in the process did not. */
 static void describe_unseen(const struct about *a, struct explain *e)
 {
 	struct reading_unseen u;
@@ -399,7 +399,7 @@ static void describe_unseen(const struct about *a, struct explain *e)
 			     (unsigned long long)u.doorbells);
 }
 
-/* What the library in its process saw. */
+/* Adds latencies that the kernel measured, and those that the library in the process measured. */
 static void describe_latency(const struct about *a, struct explain *e)
 {
 	const struct snap_qp_report *r = reading_qp_report(a->rd->snap, a->qp);

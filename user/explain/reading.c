@@ -45,7 +45,7 @@ const struct snap_job *reading_job_named(const struct snapshot *snap, const char
 	return NULL;
 }
 
-/* A number may be in use anew: the last entry is the live QP. */
+/* A QPN may be reused: of several entries the last one is the live QP. */
 size_t reading_qp_row(const struct snapshot *snap, uint32_t dev, uint32_t qpn)
 {
 	for (size_t i = snap->n_qps; i-- > 0;)
@@ -108,7 +108,7 @@ double reading_criterion(const struct reading *r, const char *name)
 	return criteria_value(&r->running->cfg.criteria, name);
 }
 
-/* Did the totals go on from @was? */
+/* True: the totals of @is continue those of @was. False: counting began anew in between. */
 static bool goes_on(const struct snap_figures *was, const struct snap_figures *is)
 {
 	return was->since == is->since && was->latency_wrs <= is->latency_wrs &&
@@ -150,9 +150,9 @@ static const struct snap_qp *find_older_qp(const struct snapshot *older, const s
 }
 
 /*
- * The kernel's count of the reading before against the library's count of now, because two
- * counts of one reading are not of the same moment: what was posted between them would pass
- * for unseen.
+ * Compares the kernel's count in the reading before with the library's count in this reading.
+ * The two counts of one reading are not taken at the same moment, so requests that were posted
+ * between the two would be counted as unseen.
  */
 bool reading_unseen(const struct reading *rd, const struct snap_qp *qp, struct reading_unseen *u)
 {
@@ -177,7 +177,7 @@ bool reading_unseen(const struct reading *rd, const struct snap_qp *qp, struct r
 	return true;
 }
 
-/* Of all that the job's processes reported since counting began. */
+/* The quantile of all samples that the job's processes reported since counting began. */
 static struct signal_quantile quantile_of_totals(const struct snapshot *snap, uint32_t job,
 						 double q)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What is known after a reading, for code that explains it: the command reads an interval of its
- * own, the exporter has read anyway. The functions find objects of the reading, and compare what
- * libraries reported with what the kernel counted.
+ * A reading of the system and what was computed from it, for code that explains it. The command
+ * reads an interval of its own; the exporter uses the reading that it has. The functions find
+ * objects of the reading, and compare what libraries reported with what the kernel counted.
  */
 #ifndef SRDMA_EXPLAIN_READING_H
 #define SRDMA_EXPLAIN_READING_H
@@ -39,18 +39,18 @@ const char *reading_absent(uint32_t why, bool words);
 /* The value of a criterion. */
 double reading_criterion(const struct reading *r, const char *name);
 
-/* @is; its times are those since @was, if there is one. */
+/* A copy of @is. Its times, and the requests they are of, are those since @was, if not NULL. */
 struct snap_figures reading_times_since(const struct snap_figures *was,
 					const struct snap_figures *is);
-/* Totals of a QP, with times and the requests they are of in the interval, if there is one. */
+/* Totals of a QP. Its times, and the requests they are of, are the interval's, if there is one. */
 bool reading_qp_times(const struct reading *r, const struct snap_qp *qp, struct snap_figures *f);
 
-/* What of a QP the kernel counted and the library in its process did not; at least so much. */
+/* Lower bounds of what the kernel counted of a QP and the library in its process did not. */
 struct reading_unseen {
 	/* .wrs is known, in the kernel's unit: the units are the same, or the library saw none. */
 	bool has_wrs;
 	uint64_t wrs;
-	/* Doorbells without a call that posted. One that failed to post may ring, too. */
+	/* Doorbells that exceed the calls that posted. A call that failed to post may ring, too. */
 	bool has_doorbells;
 	uint64_t doorbells;
 	bool all;		/* .wrs are all of its requests */
@@ -59,8 +59,8 @@ struct reading_unseen {
 /* False: the two cannot be compared, or there is no interval. */
 bool reading_unseen(const struct reading *r, const struct snap_qp *qp, struct reading_unseen *u);
 /*
- * p50 or p99 (@q) of a job, in the interval if there is one. Without .has there are too few
- * samples for it: .samples of them. False: no process of the job had a library.
+ * p50 or p99 (@q) of a job, in the interval if there is one. Without .has, the .samples samples
+ * are too few for it. False: no process of the job had a library.
  */
 bool reading_quantile(const struct reading *r, const struct snap_job *job, double q,
 		      struct signal_quantile *to);

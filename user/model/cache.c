@@ -2,19 +2,19 @@
 /*
  * The cache of contexts, which evicts the least recently used context.
  *
- * A ring has the uses in their order, and each context knows the place of its last use. A use
+ * A ring has the uses in their order, and each context stores the place of its last use. A use
  * therefore writes to its own context and to the end of the ring, and to no other context. An
  * entry that is not the last use of its context is stale; the first entry that is not stale
  * has the least recently used context.
  *
- * An evicted context stays known, since it is likely to come back. Its last use lies before
- * the ring's first entry, which tells it from those in the cache. There is room for twice as
- * many contexts as the cache can hold: when all is taken, at least half are not in the cache,
- * and these are forgotten.
+ * An evicted context keeps its slot, because it is likely to be used again. Its last use lies
+ * before the ring's first entry; that of a context in the cache does not. There are twice as many
+ * slots as contexts that the cache can hold. When all slots are taken, the contexts of at least
+ * half of them are not in the cache, and all of these slots are freed.
  */
 #include "model/internal.h"
 
-/* A context is prefetched when so many entries of the ring are before it. */
+/* How many entries ahead of the oldest one evict_entry() prefetches a context. */
 #define AHEAD	8
 
 /* What identifies a context; 0: none. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What happens next, of many sources that have a time each, or none: a tournament tree.
+ * Finds the next event of many sources, each of which has one time or none: a tournament tree.
  * Each source is a leaf, and each node above has the sooner event of its two children,
  * so the root, node 1, has the first of all. Of two at the same time the left one wins,
  * which has the lower source: the order is always the same.
@@ -8,7 +8,7 @@
  * A new time changes only the nodes on the way from its leaf to the root. Which child
  * wins cannot be predicted, so the winner is chosen without a branch, and stays in
  * registers on its way up: to read it back from the tree would take longer than the
- * comparison. A heap makes fewer comparisons, and a branch of each.
+ * comparison. A heap makes fewer comparisons, but each of them is a branch.
  */
 #include "model/internal.h"
 

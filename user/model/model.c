@@ -151,7 +151,7 @@ static uint32_t count_buckets(const struct model_sizes *n)
 	return b;
 }
 
-/* Four for each context, so that few of a full ring are moved to its beginning. */
+/* Four entries for each bucket, so compacting a full ring keeps at most a quarter of it. */
 static uint32_t count_uses(const struct model_sizes *n)
 {
 	return 4 * count_buckets(n);

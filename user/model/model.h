@@ -14,9 +14,9 @@
  * module, driven by a real clock, and into programs driven by a virtual one.
  *
  * Time is picoseconds in 64 bits (213 days): at 200 Gbit/s a byte takes 40 ps,
- * so a nanosecond would be too coarse and nothing need be a fraction. What
- * does not divide (a byte at 3 Gbit/s) carries its remainder to the next
- * packet, so rates are exact over any time.
+ * so nanoseconds would be too coarse. A packet that takes no whole number of
+ * picoseconds (a byte at 3 Gbit/s) passes the remainder on to the next packet,
+ * so rates are exact over any time.
  *
  * Everything is O(1) or, once for each event, O(log n) in the number of UARs
  * and elements. The same calls with the same seed give the same answers.
@@ -273,8 +273,8 @@ struct model_qp {
 	struct model_list stalled;	/* WRs waiting for a request slot, or behind one */
 	uint64_t bytes;		/* payload of those that are not done */
 	struct model_list ready;	/* WRs at the port; only the head may be sent */
-	uint64_t ready_bytes;	/* not sent, of these */
-	uint32_t n_ready;	/* of these */
+	uint64_t ready_bytes;	/* their bytes that are not sent */
+	uint32_t n_ready;	/* their number */
 	uint32_t uar_next;	/* on the register's list */
 	uint32_t ready_prev, ready_next;	/* on the group's list */
 	int32_t deficit;	/* bytes that it may still send in this turn */
@@ -366,7 +366,7 @@ struct model_cache {
 	uint32_t *use;		/* ring of slots in the order of use, one entry a use */
 	uint64_t oldest, newest;	/* places: of its first entry, and behind the last */
 	uint32_t n;		/* contexts in the cache */
-	uint64_t bytes;		/* of these */
+	uint64_t bytes;		/* their size */
 };
 
 /* Totals since model_init(). */
@@ -415,7 +415,7 @@ struct model {
 	uint32_t inflight;	/* WRs in the NIC: granted, not done */
 	uint32_t ungranted;	/* WRs waiting for a register */
 	struct model_crowd crowd;	/* how long a QP has a register */
-	uint32_t congested;	/* UARs that are */
+	uint32_t congested;	/* UARs that are congested */
 	uint32_t ctrl_pu;	/* the unit that gets the next control verb */
 	uint32_t free_wr;	/* list of unused */
 	struct model_list pipe;	/* WRs by due */
@@ -430,7 +430,7 @@ struct model {
 	struct model_port port;
 	struct model_cache cache;
 	struct model_stats stats;
-	/* Of units apart, since nearly all of these events are theirs, and they are few. */
+	/* Units have a tree of their own, because they are few and have nearly all events. */
 	struct model_events units;	/* next events of units, */
 	struct model_events next;	/* of registers and elements */
 };
@@ -477,8 +477,9 @@ uint32_t model_qp_flush(struct model *m, uint32_t qp);
 void model_qp_close(struct model *m, uint32_t qp);
 
 /*
- * @burst: bytes that it may be ahead of its rate when it begins a packet; 0
- * paces it. @weight as in struct model_element, 0 as 1. -EINVAL.
+ * @burst: bytes that the element may be ahead of its rate when it begins a
+ * packet; 0: the rate paces each packet. @weight as in struct model_element, 0
+ * as 1. -EINVAL.
  */
 int model_element_set(struct model *m, uint32_t element, uint64_t max_bps,
 		      uint32_t burst, uint32_t weight);
@@ -536,7 +537,7 @@ static inline uint64_t model_first(const struct model *m)
 		when = m->port.due;
 	if (model_events_first(&m->next) < when)
 		when = model_events_first(&m->next);
-	/* Last, because it takes longest until the tree has it. */
+	/* The units' tree comes last, because the CPU has the result of its last update latest. */
 	return model_events_first(&m->units) < when ? model_events_first(&m->units) : when;
 }
 

@@ -182,7 +182,7 @@ static void element_charge(struct model *m, uint32_t e, uint64_t wire)
 	model_schedule(m, SRC_ELEMENT(m) + e, el->tat - el->burst_ps);
 }
 
-/* The same for the link. Most packets are as long as the one before, so its time is kept. */
+/* Time of @bytes on the link. Most packets are as long as the one before, so its time is kept. */
 static uint64_t link_ps(struct model *m, uint64_t bytes)
 {
 	struct model_port *port = &m->port;
@@ -258,8 +258,8 @@ static void group_charge(struct model *m, uint32_t g, int32_t turn)
 static void charge_buckets(struct model *m, uint32_t q, uint64_t wire, bool last)
 {
 	/*
-	 * More than a packet is sent at once only where sending takes no time and shares
-	 * nothing.
+	 * A step sends more than one packet only if neither the link nor the element has a rate.
+	 * Only one packet of them counts for the turn.
 	 */
 	int32_t turn = (int32_t)(wire < packet_bytes(m) ? wire : packet_bytes(m));
 	struct model_qp *qp = &m->qp[q];

@@ -41,9 +41,9 @@ static uint64_t wqe_ps(struct model *m, const struct model_wr *wr)
 }
 
 /*
- * Prefetches what the WRs that follow @wr on its unit need from the cache of contexts: of the next
- * one the contexts, and of the one after it what tells where they are. Earlier would be too early,
- * because of many QPs the CPU's caches would lose them again before their use.
+ * Prefetches what the WRs that follow @wr on its unit need from the cache of contexts: for the next
+ * WR its contexts, and for the WR after it the data that locates its contexts. With many QPs, the
+ * CPU's caches would evict data that was prefetched earlier before it is used.
  */
 static inline void expect_state(const struct model *m, const struct model_wr *wr)
 {
@@ -84,7 +84,7 @@ static inline void pu_start(struct model *m, uint32_t k)
 	model_events_set(&m->units, k, pu->free_at);
 }
 
-/* The same, of a unit without work until now. Most units always have some. */
+/* Starts a unit that had no work. It is MODEL_APART because most units always have work. */
 static MODEL_APART void pu_wake(struct model *m, uint32_t k)
 {
 	pu_start(m, k);
@@ -142,7 +142,7 @@ void model_pu_fit(struct model *m)
 {
 	uint32_t n = m->p.pus, k;
 
-	/* One that is not there any more still ends its work. */
+	/* A busy unit that the parameters removed still completes its work. */
 	for (k = n; k < MODEL_PUS; k++)
 		if (m->pu[k].busy)
 			n = k + 1;

@@ -50,7 +50,7 @@ static bool parse_knob(struct cursor *c, const struct vocab_knob **knob)
 			  parse_shown(n), c->p, all);
 }
 
-/* Checks the unit of a value, and the range of a constant. @set: it is no step. */
+/* Checks the unit of a value, and the range of a constant. False @set: the value is a step. */
 static bool check_knob_value(struct cursor *c, const struct vocab_knob *k,
 			     struct action *a, size_t at, bool set)
 {
@@ -178,7 +178,7 @@ static bool parse_step(struct cursor *c, struct action *a)
 	return parse_value(c, k, a, a->step.op == STEP_SET);
 }
 
-/* True, with an error: the last action turns the knob of an earlier one. */
+/* True, with an error: the last action changes a knob that an earlier action changes. */
 static bool fail_repeated(struct cursor *c, const struct action *v, unsigned int n)
 {
 	unsigned int i;

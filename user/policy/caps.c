@@ -127,12 +127,12 @@ struct caps caps_dev(const struct snapshot *snap, const struct snap_dev *dev)
 		if (snap->ports[i].dev == dev->index &&
 		    snap_has(&snap->ports[i], SNAP_SPEED))
 			caps.speed += (double)snap->ports[i].speed;
-	/* There is nothing to choose from where a UAR is a user context. */
+	/* Without CAP_UARS a UAR is a user context, so there are no registers to choose from. */
 	if (!(dev->caps & SWIFTRDMA_DEV_CAP_UARS)) {
 		caps.knobs &= ~(1u << SWIFTRDMA_KNOB_PLACE | 1u << SWIFTRDMA_KNOB_UAR);
 		caps.library_knobs &= caps.knobs;
 	}
-	/* Libraries enforce a rate that the device does not. */
+	/* If the device does not limit rates, libswiftrdma enforces job.bit_rate. */
 	if (!(dev->caps & SWIFTRDMA_DEV_CAP_RATES)) {
 		caps.knobs &= ~(1u << SWIFTRDMA_KNOB_WEIGHT);
 		caps.library_knobs |= 1u << SWIFTRDMA_KNOB_BIT_RATE;
@@ -175,7 +175,7 @@ static uint64_t term_reads(const struct prog *p, const struct prog_term *t)
 	return reads;
 }
 
-/* One term whose signals are all measured is enough. */
+/* A condition can be decided if all signals of one of its terms are measured. */
 enum signal_id caps_lacks(const struct caps *caps, const struct prog *p,
 			  const struct cond *c)
 {

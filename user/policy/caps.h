@@ -23,7 +23,7 @@ struct caps caps_all(void);
 /* Capabilities without those that only libswiftrdma provides. */
 struct caps caps_without_library(const struct caps *caps);
 
-/* A missing signal that keeps this state unknown for ever. SIGNALS: there is none. */
+/* A signal that @caps lacks and without which @c is always unknown. SIGNALS: there is none. */
 enum signal_id caps_lacks(const struct caps *caps, const struct prog *p,
 			  const struct cond *c);
 

@@ -12,7 +12,7 @@ bool code_fail(struct compiler *c, size_t at, const char *msg)
 	return false;
 }
 
-/* Capacities are powers of two, which follow from the count, so none is stored. */
+/* The capacity is the count rounded up to a power of two, so it is not stored. */
 void *code_more(struct compiler *c, void *array, uint32_t n, size_t size)
 {
 	void **p = array;
@@ -189,7 +189,7 @@ static bool emit_node(struct compiler *c, int i, enum obj_kind kind, unsigned in
 	};
 	const struct ast *n = &c->x->n[i];
 
-	/* A node leaves one value, and a product has a constant on top of that. */
+	/* A node pushes one value. A product or a quotient may push a scale factor on top of it. */
 	if (depth + 1 + (n->op == AST_MUL || n->op == AST_DIV) > PROG_STACK)
 		return code_fail(c, n->at, "nested too deeply");
 	switch (n->op) {

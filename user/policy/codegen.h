@@ -22,9 +22,9 @@ bool code_emit(struct compiler *c, enum prog_op op, unsigned int mem,
 	       unsigned int arg);
 /* Emits the code that computes node @i for one object of @kind. */
 bool code_node(struct compiler *c, int i, enum obj_kind kind);
-/* Adds the quantifiers below node @i to the program, and their numbers to the tree @to. */
+/* Adds the quantifiers below node @i to the program. Stores their numbers in the tree @to. */
 bool code_hoist(struct compiler *c, struct expr *to, int i);
-/* True: both codes are equal, but for the memory that they use. */
+/* True: both codes are equal, except for the memory that they use. */
 bool code_same(const struct prog *p, struct prog_code a, struct prog_code b);
 
 #endif /* SRDMA_POLICY_CODEGEN_H */

@@ -217,7 +217,7 @@ static bool join_alternatives(struct compiler *c, int node, const struct alterna
 	return true;
 }
 
-/* The alternatives of a node, or of its contrary. */
+/* The alternatives of a node, or, if @not, of its negation. */
 static bool expand_node(struct compiler *c, int node, bool not, struct alternatives *out)
 {
 	const struct ast *n = &c->x->n[node];

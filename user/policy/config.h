@@ -44,8 +44,8 @@ struct config_job {
 	uint32_t rank;			/* place in the order, from 1; 0: none */
 	uint32_t chunk;			/* bytes above which libraries split requests; 0: never */
 	bool huge_pages;		/* libraries collapse memory before it is registered */
-	bool follows;			/* the wishes of peers, up to level .follow */
-	bool follows_order;		/* .follow is what the order allows the job */
+	bool follows;			/* takes levels that peers ask for, up to .follow */
+	bool follows_order;		/* .follow is the level that the order allows the job */
 	uint32_t follow;
 	unsigned int line;
 };
@@ -105,7 +105,10 @@ bool config_load_file_for(struct config *cfg, const struct caps *caps,
 			  const char *path, struct diag *r);
 void config_free(struct config *cfg);
 struct signal_opts config_signal_opts(const struct config *cfg);
-/* Divides every time of the policies, the smoothing and latencies by @by. 0 or -ENOMEM. */
+/*
+ * Divides the times of the policies, the interval, the smoothing and the windows of latencies by
+ * @by, and multiplies the rates of the policies by it. 0 or -ENOMEM.
+ */
 int config_shorten_times(struct config *cfg, double by);
 /* Bit per class level that the file sets. */
 uint32_t config_levels(const struct config *cfg);

@@ -13,7 +13,7 @@
  */
 const struct criterion_known criteria_known[] = {
 	{ "port_busy", UNIT_RATIO, 0.8 },
-	{ "port_calm", UNIT_RATIO, 0.6 },	/* a gap that smoothing does not cross */
+	{ "port_calm", UNIT_RATIO, 0.6 },	/* smoothed noise stays within the gap */
 	{ "queue_delay", UNIT_TIME, 5000 },
 	{ "queue_calm", UNIT_TIME, 2500 },	/* half of queue_delay */
 	{ "miss_high", UNIT_RATIO, 0.3 },
@@ -28,18 +28,19 @@ const struct criterion_known criteria_known[] = {
 	{ "uar_calm", UNIT_RATIO, 0.2 },
 	{ "pcie_stalled", UNIT_RATIO, 0.1 },
 	/*
-	 * A lock that is held 0.45 us for each request is held a quarter of the time. Not more: waiting
-	 * threads make a register slower. On a ConnectX-6, 96 threads on 16 registers post 19.2 M/s (SMART),
-	 * 1.2 M/s each; by the model 64 threads on one register of a ConnectX-5 post 0.6 M/s.
+	 * At this rate a lock that is held 0.45 us for each request is held a quarter of the time.
+	 * The rate is not higher because waiting threads make a register slower. On a ConnectX-6,
+	 * 96 threads on 16 registers post 19.2 M/s (SMART), 1.2 M/s on each register; in the model,
+	 * 64 threads on one register of a ConnectX-5 post 0.6 M/s.
 	 */
 	{ "uar_wr_rate", UNIT_RATE, 5e5 },
 	{ "migrate_rate", UNIT_RATE, 10 },	/* each QP is drained before it moves */
-	{ "outstanding_wait", UNIT_COUNT, 4 },	/* chosen: with 8, thrash_loop stops at 0.87 of the best rate */
+	{ "outstanding_wait", UNIT_COUNT, 4 },	/* with 8, thrash_loop gets 0.87 of the best rate */
 	{ "outstanding_least", UNIT_COUNT, 256 },	/* a third of what a ConnectX-6 holds */
 	{ "control_storm", UNIT_RATE, 1000 },
 	{ "control_calm", UNIT_RATE, 300 },
 	{ "create_limit", UNIT_RATE, 100 },
-	{ "storm_hold", UNIT_TIME, 1e9 },	/* connecting to many peers ends sooner */
+	{ "storm_hold", UNIT_TIME, 1e9 },	/* longer than connecting to many peers takes */
 	{ "base_latency", UNIT_TIME, 2800 },	/* a whole round trip, fitted on a ConnectX-6 */
 	{ "starve_qps", UNIT_COUNT, 1 },
 	{ "starve_credits", UNIT_COUNT, 1 },

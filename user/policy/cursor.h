@@ -22,7 +22,7 @@ bool parse_fail(struct cursor *c, size_t at, const char *fmt, ...)
 bool parse_blank(char c);
 void parse_skip(struct cursor *c);
 size_t parse_at(const struct cursor *c);
-/* The number of @n bytes that a message shows. */
+/* How many of @n bytes a message shows. */
 int parse_shown(size_t n);
 /* Length of the word at the cursor. */
 size_t parse_word(const struct cursor *c);

@@ -31,7 +31,7 @@ static bool outranks(const struct config_job *a, const struct config_job *b)
 	return a->rank && (!b->rank || a->rank < b->rank);
 }
 
-/* True: the job makes way for a job that goes before it. */
+/* True: policies limit the job in favour of a job that is before it in the order. */
 static bool yields_class(const struct config *cfg, const struct config_job *j)
 {
 	size_t i;
@@ -70,7 +70,7 @@ const struct config_job *derive_raises(const struct config *cfg)
 	return NULL;
 }
 
-/* True: the job may have a level, by its own policies or because its peers wish it. */
+/* True: the job may have a level, by its own policies or because a peer asks for it. */
 static bool may_be_raised(const struct config *cfg, const struct config_job *j)
 {
 	return is_raised(cfg, j) || (j->follows_order && leads_any(cfg, j));
@@ -119,8 +119,9 @@ uint32_t derive_ceiling(const struct config *cfg, const struct config_job *job)
 }
 
 /*
- * The condition for a job whose latency suffers. p99 holds from one window to the next, and
- * "rising" compares two readings, so it would be true in one reading of a window only.
+ * The condition for a job whose latency suffers. job.p99 changes once per window, and "rising"
+ * compares two successive readings, so "job.p99 rising" would be true in one reading of each
+ * window only. The condition compares two windows instead.
  */
 static const char *p99_condition(const struct config_job *j)
 {
@@ -128,9 +129,9 @@ static const char *p99_condition(const struct config_job *j)
 }
 
 /*
- * The same by the mean, which the kernel measures for jobs without a library. If the mean has
- * reached a target for p99, the target is missed. A mean below the target shows nothing, so its
- * trend decides.
+ * The same condition on the mean, which the kernel measures for jobs without a library. If the
+ * mean has reached a target for p99, the job misses the target. A mean below the target proves
+ * nothing, so a rising mean also makes the condition true.
  */
 static const char *mean_condition(const struct config_job *j)
 {
@@ -152,7 +153,7 @@ static void put_port_condition(FILE *f, const struct config_job *j, const char *
 		fprintf(f, "(%s or %s)", latency, slow);
 }
 
-/* The targets of a job in words. @rated: with its rate, which only a port affects. */
+/* The targets of a job in words. @rated: also its target rate, which only a busy port affects. */
 static void put_promise(FILE *f, const struct config_job *j, bool rated)
 {
 	char q[40];
@@ -215,7 +216,7 @@ static void put_short_name(FILE *f, const char *name)
 
 /* --- templates ---------------------------------------------------------------- */
 
-/* What a job must be for a policy. */
+/* Properties of a job. A template lists those that it requires. */
 enum {
 	RAISED = 1,
 	LATENCY = 2,
@@ -265,7 +266,7 @@ static const struct template {
 	  "    undo:\n"
 	  "      when: port.util < port_calm\n"
 	  "      hold: {undo_hold}\n" },
-	/* If 8 steps do not help, the cause is another one. */
+	/* If 8 steps do not help, waiting in send queues is not the cause. */
 	{ "hol", "hol", LATENCY,
 	  "    because: {p99_target} and may share QPs\n"
 	  "    when: {p99} and port.util < port_busy and qp.queue_delay > queue_delay\n"
@@ -280,7 +281,7 @@ static const struct template {
 	  "      when: qp.queue_delay < queue_calm\n"
 	  "      hold: {undo_hold}\n"
 	  "      do: job.weight -= 1\n" },
-	/* The device tells of congestion when it begins, so a rate tells of what lasts. */
+	/* The device reports congestion only when it begins; uar.wr_rate shows whether it lasts. */
 	{ "uar", "uar", LATENCY,
 	  "    because: {p99_target} and may share doorbell registers\n"
 	  "    when: (dev.db_congestion > 0/s or uar.wr_rate > uar_wr_rate) and uar.active_qps >= 2 "
@@ -294,8 +295,8 @@ static const struct template {
 	  "      when: uar.wr_rate < uar_wr_rate / 100\n"
 	  "      hold: 30s\n" },
 	/*
-	 * New QPs of the job go to registers of their own, where there are any. QPs that exist
-	 * stay, so a job that reconnects gains, and one that has all its QPs gains nothing.
+	 * New QPs of the job go to registers of their own, if there are any left. Existing QPs
+	 * stay on their registers, so the policy helps only a job that creates QPs or reconnects.
 	 */
 	{ "place", "uar", LATENCY,
 	  "    because: {p99_target} and may share doorbell registers\n"
@@ -362,8 +363,8 @@ static const struct template {
 	  "      hold: {undo_hold}\n" },
 	/*
 	 * The number of work requests that a NIC can hold is unknown. A job has too many
-	 * outstanding if its p99 is high though no QP context is missed: its credits are
-	 * reduced until p99 is low.
+	 * outstanding if its p99 is high although few lookups of QP contexts miss: its credits
+	 * are reduced until p99 is low.
 	 */
 	{ "credits", "cache", YIELDS,
 	  "    because: {above} goes before {job}\n"
@@ -378,7 +379,7 @@ static const struct template {
 	  "      hold: {undo_hold}\n" },
 };
 
-/* Writes what a word of a template stands for, else the value of the criterion. */
+/* Writes the text for a word of a template. A word that is not known here is a criterion. */
 static void put_word(FILE *f, const struct config *cfg, const struct config_job *j,
 		     const char *word)
 {

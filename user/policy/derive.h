@@ -14,8 +14,8 @@ char *derive_text(const struct config *cfg);
 /* A job whose class level the policies raise; NULL: there is none. */
 const struct config_job *derive_raises(const struct config *cfg);
 /*
- * The highest level that the order allows a job which follows the wishes of its peers: that of its
- * place, 0 if the job goes before no other. The file sets levels.
+ * The highest level that a job may take because a peer asks for it: the level of the job's rank,
+ * or 0 if the job is before no other job. The file must set levels.
  */
 uint32_t derive_ceiling(const struct config *cfg, const struct config_job *job);
 /* Reports targets that cannot be met, with the arithmetic. */

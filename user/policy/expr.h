@@ -82,7 +82,7 @@ const char *expr_unit_noun(enum unit unit);
 
 enum compile_how {
 	COMPILE_STATE,
-	COMPILE_CONTRARY,	/* the contrary of the state */
+	COMPILE_CONTRARY,	/* the negation of the state */
 };
 
 /*
@@ -100,7 +100,7 @@ bool compile_number(struct prog *p, const struct expr *x, int root,
  * @p: the program of both
  * @a: a state
  * @b: another state
- * @touch: out: they cannot, but no value lies between them (> 80 %, <= 80 %)
+ * @touch: out: they cannot both be true, but no value lies between them (> 80 %, <= 80 %)
  * @sure: out: both consist only of comparisons of signals with constants
  */
 bool states_overlap(const struct prog *p, const struct cond *a,

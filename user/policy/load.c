@@ -217,7 +217,7 @@ static void load_derived(struct config *cfg, const struct node *order, struct di
 	free(text);
 }
 
-/* How far jobs follow the wishes of their peers, where the order says it. */
+/* Sets the highest level that a peer may ask of a job, for jobs that get it from the order. */
 static void load_ceilings(struct config *cfg, struct diag *r)
 {
 	size_t i;
@@ -264,7 +264,7 @@ static void load_sections(struct config *cfg, const struct node *root, struct di
 		load_ceilings(cfg, r);
 	if (!r->total && order && !node_get(root, "policies"))
 		load_derived(cfg, order, r);
-	/* A mistake in a section would show again in a check of several sections. */
+	/* check_config() would report a mistake in a section a second time. */
 	if (!r->total)
 		check_config(cfg, r);
 }

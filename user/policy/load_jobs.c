@@ -218,7 +218,7 @@ void load_order(struct config *cfg, const struct node *n, struct diag *r)
 	}
 }
 
-/* What the libraries in the job's processes do. */
+/* Reads the properties that libraries in the job's processes enforce. */
 static void load_library(struct config_job *job, const struct node *n, struct diag *r)
 {
 	const struct vocab_knob *k = vocab_knob(SWIFTRDMA_KNOB_CHUNK);
@@ -234,7 +234,7 @@ static void load_library(struct config_job *job, const struct node *n, struct di
 	job->huge_pages = huge_pages > 0;
 }
 
-/* "peers": as far as the order allows, see derive_ceiling(); or the highest level. */
+/* "peers": the order determines the highest level, see derive_ceiling(). Else its number. */
 static void load_follow(struct config_job *job, const struct node *n, struct diag *r)
 {
 	const char *s;

@@ -24,7 +24,7 @@ static void keep_string(struct reading *rd, char **to, const char *s)
 		diag_at(rd->r, 0, 0, "out of memory");
 }
 
-/* Reads and compiles a state. @not: out: the contrary; may be NULL. */
+/* Reads and compiles a state. @not: out: its negation; may be NULL. */
 static bool get_state(struct reading *rd, const struct node *n,
 		      const char *what, struct cond *c, struct cond *not,
 		      char **text)
@@ -61,7 +61,7 @@ static void check_possible(struct reading *rd, const struct node *v,
 }
 
 /*
- * Reads a state, or a list of states that are evaluated in turn. @not: the contraries, as in
+ * Reads a state, or a list of states that are evaluated in turn. @not: the negations, as in
  * get_state(). If @check, states that are never true are reported. Returns their number.
  */
 static unsigned int get_fallbacks(struct reading *rd, const struct node *n, struct cond *c,

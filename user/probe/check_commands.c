@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What commands of the firmware cost. Queries go straight to the NIC; the other figures are
- * those of a verbs call, with its driver, and of its inverse.
+ * How long commands of the firmware take. A query goes straight to the NIC. Any other figure is
+ * the time of verbs calls that create an object and destroy it again, including their driver.
  */
 #include <stdlib.h>
 
@@ -12,8 +12,8 @@
 #define BUFFER		4096
 
 /*
- * Readers may cause 1000 commands a second (max_commands of swiftrdma_mlx5), which have to fit.
- * A device in software answers when its host gets to it.
+ * Readers may cause 1000 commands a second (max_commands of swiftrdma_mlx5), so a command may take
+ * 1000 us. The time of a device in software depends on the load of its host.
  */
 #define MOST_US			1000
 #define MOST_US_SIMULATED	50000
@@ -131,7 +131,7 @@ static void measure_all(struct probe *p, struct probe_finding *f, struct bench *
 		if (commands[i].query && us > slowest)
 			slowest = us;
 	}
-	/* The time of a device in software is its host's. */
+	/* A device in software shows the speed of its host, not that of a NIC. */
 	if (!p->simulated)
 		p->measured.command_ns = slowest * 1000;
 	if (!f->n_figures)

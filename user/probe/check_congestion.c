@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Event 0x1a, congestion of doorbells. A context without write-combining buffers has one
- * doorbell register for all its QPs; threads crowd on it until the NIC tells.
+ * doorbell register for all its QPs; threads contend for it until the NIC raises the event.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #define MODULE_TRIES	20
 #define MODULE_US	100000
 
-/* 0 or -errno. The channel and what it subscribed to go with the context. */
+/* 0 or -errno. If *@channel is not NULL, the caller destroys it, which ends the subscription. */
 static int subscribe(struct nic *nic, struct mlx5dv_devx_event_channel **channel)
 {
 	uint16_t type = EVENT;
@@ -71,7 +71,7 @@ static void provoke(struct probe *p, struct probe_finding *f, struct nic *bare,
 	uint64_t before;
 	bool module = !probe_module_congestions(p, &before);
 
-	/* Events of before are no answer. */
+	/* Drop events that were raised before the writers start. */
 	while (take_event(channel))
 		;
 	if (writers_run(&want, &r)) {

@@ -10,7 +10,7 @@
 #define TRIES	100
 #define TRY_US	10000
 
-/* Until the NIC knows of all posts; it may take its time to fetch them. */
+/* Repeats the query until the NIC has counted all posts: it fetches WQEs after the doorbell. */
 static int query_settled(struct nic_pair *pair, uint16_t posted, uint16_t completed,
 			 struct prm_qp *q, struct prm_error *e)
 {

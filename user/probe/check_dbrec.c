@@ -19,7 +19,7 @@
 #define SINGLES		100
 #define LISTS		25
 #define LIST		8
-#define INLINE		400	/* 7 WQEBBs: few requests for a wrap */
+#define INLINE		400	/* 7 WQEBBs, so that few requests cause a wrap */
 #define WRAP		(65536 + 1000)
 
 static uint32_t blocks_of(uint32_t bytes, bool in_wqe)

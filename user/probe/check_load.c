@@ -10,25 +10,25 @@
 
 #define MEASURE_NS	300000000ull
 #define MEASURE_SIM_NS	1500000000ull	/* a device in software does little in less */
-#define ROUNDS		2	/* the greater rate counts: others' traffic only takes from it */
+#define ROUNDS		2	/* the greater rate counts: other traffic only lowers a rate */
 
-/* The paper's experiment: 64 QPs, 512 bytes. It lost 57 % on a ConnectX-5; a fifth is no noise. */
+/* The paper's experiment: 64 QPs, 512 bytes. A ConnectX-5 lost 57 % of its rate there. */
 #define CROWD_QPS_N	64
 #define CROWD_BYTES	512
 #define CROWD_DEPTH	8
-#define CROWD_LOSS	1.2
+#define CROWD_LOSS	1.2	/* a greater factor between the two rates is not noise */
 
 /* Small messages, so that neither port nor PCI is full before the units are. */
 #define SMALL		8
 
 static const uint32_t depths[] = { 1, 4, 8, 12, 16, 32, 64 };
-/* QPs times depth is the same for all, and below the limit of WQEs that the other one finds. */
+/* QPs times depth is constant, and below the limit of WQEs that the sweep over depths finds. */
 static const uint32_t qp_counts[] = { 32, 64, 128, 256, 512 };
 #define QPS_WINDOW	512
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
 
-/* 1/s. < 0, and said: it cannot be measured. */
+/* Messages per second. < 0: the rate cannot be measured, and @f says why. */
 static double measure_load(struct probe *p, struct probe_finding *f, struct writers_want *want)
 {
 	double rate, best = 0;
@@ -121,7 +121,7 @@ void check_registers(struct probe *p, struct probe_finding *f)
 	nic_close(&bare);
 }
 
-/* The rate of each point of a sweep. False, and said: not measured. */
+/* The rate of each point of a sweep. False: not measured, and @f says why. */
 static bool sweep(struct probe *p, struct probe_finding *f, const uint32_t *points, size_t n,
 		  bool of_qps, struct fit_curve *c)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What of a connected QP's path can be changed: DSCP, UDP source port, port of a LAG. Whether it
- * shows on the wire is check_wire.c's.
+ * Which properties of a connected QP's path can be changed: DSCP, UDP source port, port of a LAG.
+ * check_wire.c checks whether a change shows on the wire.
  */
 #include <errno.h>
 #include <infiniband/mlx5dv.h>
@@ -145,7 +145,7 @@ void check_lag_port(struct probe *p, struct probe_finding *f)
 		return;
 	if (!path_open_pair(p, f, probe_to(p), &pair))
 		return;
-	/* One of the two is a change, whichever port the driver chose. */
+	/* Setting each port in turn changes the port, whichever one the driver chose. */
 	for (lag_wanted = 1; lag_wanted <= PATH_LAG_PORTS && ok; lag_wanted++) {
 		ok = change_pair(f, &pair, &q, change_lag);
 		if (ok)

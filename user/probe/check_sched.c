@@ -58,7 +58,7 @@ static struct mlx5dv_sched_attr share_of(int leaf)
 	};
 }
 
-/* False, and said: the NIC has no such elements, or refuses. */
+/* False: the NIC has no scheduling elements, or refuses to create them, and @f says so. */
 static bool create_leaves(struct probe *p, struct probe_finding *f, struct leaves *l,
 			  struct mlx5dv_sched_attr (*attr_of)(int leaf))
 {
@@ -201,7 +201,6 @@ void check_sched_rate(struct probe *p, struct probe_finding *f)
 
 	if (!create_leaves(p, f, &l, limit_of))
 		return;
-	/* That is another check's finding. */
 	if (open_pair(p, f, &pair)) {
 		compare_rates(p, f, &pair, &l);
 		nic_pair_close(&pair);

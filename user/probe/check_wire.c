@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Whether a change of a connected QP's path shows on the wire. The counters of the port's priorities
- * tell it of a DSCP, a flow counter of a UDP source port, the counters of the ports of a LAG port.
+ * Whether a change of a connected QP's path shows on the wire: a DSCP in the port's counters of its
+ * priorities, a UDP source port in a flow counter, a LAG port in the counters of the LAG's ports.
  */
 #include <errno.h>
 #include <limits.h>

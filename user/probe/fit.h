@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * From measured rates to parameters of the contention model (user/model). Pure functions; the
- * unit tests have the model's own curves.
+ * unit tests call them with curves that the model computes.
  */
 #ifndef SRDMA_PROBE_FIT_H
 #define SRDMA_PROBE_FIT_H
@@ -34,7 +34,7 @@ bool fit_add(struct fit_curve *c, double x, double rate);
 /**
  * fit_knee - where a resource of the NIC is used up
  * @c: rates
- * @penalty: how much longer a request takes that finds nothing of it, in times of one that does
+ * @penalty: additional time of a request that lacks the resource, in times of one that has it
  * @knee: out
  *
  * Beyond the knee k, a share of 1 - k/x of the requests is slower; x is the measured
@@ -43,11 +43,11 @@ bool fit_add(struct fit_curve *c, double x, double rate);
  */
 bool fit_knee(const struct fit_curve *c, double penalty, double *knee);
 
-/* Messages a second that the preset has for this NIC. */
+/* The load for which fit_model_rate() computes the messages per second of a preset. */
 struct fit_load {
 	uint32_t contenders;	/* on one register; 1: each has its own */
 	uint32_t threads, bytes;
-	bool host;		/* threads post in a host's time; else a device alone */
+	bool host;		/* posting takes a host's CPU time; false: no time */
 };
 
 double fit_model_rate(enum model_preset preset, const struct fit_load *load);

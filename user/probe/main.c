@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * swiftrdma-probe, which `swiftrdma probe` executes: a program of its own, so that the command
- * needs no library of rdma-core. Its words are those of that command.
+ * needs no library of rdma-core. Its arguments are those of that command.
  */
 #include <infiniband/mlx5dv.h>
 #include <stdlib.h>
@@ -157,7 +157,7 @@ static void read_driver(struct probe *p)
 #define VENDOR_RXE	0xffffff
 #define VENDOR_SIW	0x626d74
 
-/* 15b3:1017 and 15b3:1019 are ConnectX-5. The newest of which curves were published is a -6. */
+/* 15b3:1017 and 15b3:1019 are ConnectX-5. Any other NIC is modelled as a ConnectX-6. */
 #define PART_CX5	0x1017
 #define PART_CX5_EX	0x1019
 
@@ -244,7 +244,7 @@ static bool is_wanted(const struct asked *a, size_t i)
 	return !any || a->checks[i];
 }
 
-/* True, and said why not: the file was not written. */
+/* True: the file was not written, and a message says why. */
 static bool write_fit(const struct probe *p, const char *path)
 {
 	char about[256];

@@ -70,7 +70,7 @@ int probe_module_prios(struct probe *p, uint64_t frames[8])
 		if (i)
 			nic_sleep_us(DETAIL_US);
 		time = read_prios(p, frames);
-		/* At the first reading there may be none yet; for a second there are none. */
+		/* The first readings may have no figures. Give up after two seconds without any. */
 		if (!time && i > 20)
 			return -ENODATA;
 	}

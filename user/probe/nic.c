@@ -238,7 +238,7 @@ static int make_rts(struct ibv_qp *qp)
 		.qp_state = IBV_QPS_RTS,
 		.timeout = 18,		/* 1.07 s */
 		.retry_cnt = 7,
-		.rnr_retry = 7,		/* for ever: a queue that waits is looked at */
+		.rnr_retry = 7,		/* for ever: check_counters.c queries a queue that waits */
 		.max_rd_atomic = 1,
 	};
 
@@ -289,7 +289,7 @@ void nic_pair_close(struct nic_pair *p)
 		ibv_destroy_qp(p->a);
 	if (p->b)
 		ibv_destroy_qp(p->b);
-	/* Completions of receives, and of sends that nobody waited for. */
+	/* Drop completions of receives, and of sends that were not waited for. */
 	if (p->from)
 		while (ibv_poll_cq(p->from->cq, 32, wc) > 0)
 			;

@@ -45,7 +45,7 @@ struct nic_want {
 };
 
 const char *nic_words(void);
-/* Sets them: a thread's, for another one. */
+/* Sets nic_words() of this thread: a thread passes on the words of another one. */
 void nic_say(const char *words);
 
 /*

@@ -20,7 +20,7 @@ struct prm_error {
 /* Words for it, in a buffer that the next call uses again. */
 const char *prm_words(const struct prm_error *e);
 
-/* What QUERY_QP tells. */
+/* Fields of the answer to QUERY_QP. */
 struct prm_qp {
 	uint32_t uar_page;
 	uint16_t posted;	/* sw_sq_wqebb_counter */
@@ -48,7 +48,7 @@ int prm_query_cap(struct ibv_context *ctx, enum prm_cap kind, uint8_t cap[PRM_CA
 /* A field of a command or capability by its first bit; a field crosses no dword. */
 uint32_t prm_get(const void *cmd, uint32_t at, uint32_t bits);
 
-/* QUERY_VPORT_COUNTER, whose answer nobody reads: for its cost. */
+/* Sends QUERY_VPORT_COUNTER and drops the answer. For measuring its time. */
 int prm_query_vport(struct ibv_context *ctx, struct prm_error *e);
 
 /* A flow counter, with its id; NULL: failed, with @e filled. */

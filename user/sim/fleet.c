@@ -23,7 +23,10 @@ void fleet_host(const struct scenario *sc, uint32_t host, struct scenario *to)
 
 	*to = *sc;
 	to->seed = 1 + (uint32_t)random_between(&state, 0, 4294967290.0);
-	/* Varies a rate from half to one and a half times; for a closed loop, the threads. */
+	/*
+	 * Each job gets a random load: an open loop half to one and a half times its rate, any
+	 * other job one to all of its threads.
+	 */
 	for (i = 0; i < to->n_jobs; i++) {
 		struct sim_job *j = &to->jobs[i];
 		double load = random_between(&state, 0.5, 1.5);

@@ -13,8 +13,8 @@
 
 struct fleet_job {
 	/*
-	 * Hosts on which the job met its target in nearly all ticks; a job that did nothing
-	 * did not.
+	 * Hosts on which the job met its target in nearly all ticks. A host on which the job
+	 * completed no request does not count.
 	 */
 	uint32_t met;
 	double ticks_met;	/* share of ticks, summed up over hosts */

@@ -26,7 +26,7 @@ static uint64_t random_below(struct sim *s, uint64_t bound)
 	return random32(s) * bound >> 32;
 }
 
-/* When the thread continues; MODEL_NEVER: when another thread releases a lock. */
+/* Sets when the thread continues. MODEL_NEVER: a later event wakes it, such as an unlock. */
 static void schedule_thread(struct sim *s, uint32_t thread, uint64_t at)
 {
 	sim_next_set(&s->next, thread, at);
@@ -49,13 +49,13 @@ static void leave_line(struct sim *s, struct sim_line *l, enum sim_link link)
 	l->n--;
 }
 
-/* Threads on the way to the register: at the lock of one of its QPs. */
+/* Threads that need the register next: at the lock of one of its QPs, not yet at its own. */
 static uint32_t threads_coming(const struct sim_uar *uar)
 {
 	return uar->at_qps - uar->with_qp;
 }
 
-/* Such a thread counts as half a contender of the register. This value is chosen. */
+/* A thread of threads_coming() counts as half a contender. The half is an assumption. */
 static void serve_uar(struct sim *s, uint32_t u, uint64_t from)
 {
 	const struct sim_uar *uar = &s->uar[u];
@@ -73,6 +73,7 @@ static void serve_qp(struct sim *s, uint32_t q, uint64_t from)
 
 /* --- Posting ----------------------------------------------------------------------- */
 
+/* A record is free: a thread has at most as many WRs as its job's depth, and a record for each. */
 static uint32_t take_wr(struct sim *s, uint32_t thread)
 {
 	struct sim_thread *t = &s->thread[thread];
@@ -261,7 +262,7 @@ static void pick_qp(struct sim *s, struct sim_thread *t)
 		move_qp(s, t->qp);
 }
 
-/* A thread has at most as many WRs as its job is deep, so there is a record for each. */
+/* True: the credits of the job allow one more WR. */
 static bool may_post(const struct sim_state *j)
 {
 	return j->going < j->most;
@@ -291,7 +292,7 @@ void sim_arrivals(struct sim_thread *t, double rate, uint64_t now)
 		t->backlog++;
 }
 
-/* Might the thread post, once it is allowed to? Only a batch is known to prevent it. */
+/* False: the thread waits for the rest of its batch, so a credit would not make it post. */
 static bool may_begin(const struct sim_thread *t, const struct sim_job *is)
 {
 	return is->arrival != SIM_BATCH || t->left || !t->out;
@@ -403,8 +404,8 @@ static inline const uint8_t *next_waiting(const uint8_t *waits, uint32_t from, u
 }
 
 /*
- * Wakes those of the job's threads @from to @to - 1 that wait, in turn. True: as far as credits
- * allow, so that the next one waits for the next credit.
+ * Wakes those of the job's threads @from to @to - 1 that wait, in turn. True: the credits are
+ * used up, and j->woken is the thread from which the next call starts.
  */
 static bool wake_some(struct sim *s, struct sim_state *j, uint32_t from, uint32_t to)
 {
@@ -421,7 +422,7 @@ static bool wake_some(struct sim *s, struct sim_state *j, uint32_t from, uint32_
 	return true;
 }
 
-/* Wakes waiting threads in turn. If credits are left after all, the same one is next. */
+/* Wakes waiting threads in turn, from j->woken on, which stays if credits are left after all. */
 void sim_wake_job(struct sim *s, uint32_t job)
 {
 	struct sim_state *j = &s->job[job];

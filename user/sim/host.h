@@ -12,8 +12,8 @@
 #define NONE MODEL_NONE
 
 /*
- * The events of threads and of requests are compiled with all that they call, like the model's
- * functions, except what most requests do not need.
+ * SIM_WHOLE inlines all functions that a function calls, as MODEL_WHOLE does; SIM_APART keeps a
+ * function out of that. Functions that most requests do not reach are SIM_APART.
  */
 #define SIM_WHOLE	__attribute__((__flatten__))
 #define SIM_APART	__attribute__((__noinline__))
@@ -32,7 +32,7 @@ struct sim_line {
 
 struct sim_uar {
 	struct sim_line line;	/* for its lock */
-	uint32_t users;		/* QPs; for one the lock is free of cost */
+	uint32_t users;		/* QPs on the register; for a single QP the lock costs nothing */
 	uint32_t last;		/* the thread that had the lock last */
 	uint32_t job;
 	uint64_t free_at;	/* the lock is busy until then, if no thread is in line */
@@ -52,7 +52,7 @@ struct sim_qp {
 	uint64_t looks, look_sum, look_squares;	/* into its send queue, as struct snap_qp's */
 };
 
-/* A QP's work in this tick. Apart, since of a QP a WR that is done changes nothing else. */
+/* A QP's work in this tick. Apart from struct sim_qp, of which a completion changes nothing. */
 struct sim_qp_tick {
 	uint64_t wait_ps;	/* of WRs done in it */
 	uint64_t done_before;	/* WRs done before it */
@@ -64,7 +64,7 @@ struct sim_qp_report {
 	struct snap_figures sum;
 };
 
-/* Lines that a thread may be in at once: it may hold a QP's lock in line for a register. */
+/* Lines that a thread may be in at once: while it holds a QP's lock it may wait for a register. */
 enum sim_link {
 	SIM_QP_LINE,
 	SIM_UAR_LINE,
@@ -79,12 +79,12 @@ struct sim_thread {
 	uint32_t qp, nth;	/* index among the threads of its job */
 	uint32_t left, out;
 	uint32_t next[SIM_LINES];
-	uint32_t backlog;	/* requests that came, not begun */
+	uint32_t backlog;	/* requests that arrived and have not begun */
 	uint64_t arrival;	/* the arrival of the WR that is being posted */
 	/*
-	 * Open loop: when the next request comes, and when the one came that begins next, by
-	 * the same random sequence. Requests between the two wait, so no record per waiting
-	 * request is needed.
+	 * Open loop: .comes is the time of the next arrival, .came that of the oldest request
+	 * that has not begun. Both advance by the same random sequence, so the arrivals between
+	 * them can be computed again, and a waiting request needs no record.
 	 */
 	uint64_t comes, came;
 	uint32_t comes_rng, came_rng;
@@ -96,7 +96,7 @@ struct sim_wr {
 	uint16_t thread, job;
 };
 
-/* What the model is told of a WR: its record, and its thread and job from there. */
+/* The model's cookie of a WR: the number of its record, its thread and its job. */
 static inline uint64_t sim_cookie(const struct sim_wr *wr, uint32_t w)
 {
 	return (uint64_t)wr->job << 48 | (uint64_t)wr->thread << 32 | w;
@@ -122,11 +122,11 @@ struct sim_state {
 	uint32_t first_qp, n_qps, first_uar, n_uars, first_thread;
 	uint32_t owner;		/* the job whose QPs it uses: itself, or another */
 	struct sim_state *at;	/* the state of that job */
-	uint32_t use_qps;	/* knob job.qps: on so many of them */
+	uint32_t use_qps;	/* knob job.qps: how many of its QPs are in use */
 	uint32_t threads;	/* that use its QPs, of all jobs */
-	uint32_t sharers;	/* of these, how many use one of its QPs */
-	uint32_t spread;	/* QPs that one of these has to itself */
-	uint64_t least_ps;	/* what a WR takes if it meets nobody, once posted */
+	uint32_t sharers;	/* threads per QP, rounded up */
+	uint32_t spread;	/* QPs per thread, at least 1 */
+	uint64_t least_ps;	/* what a posted WR takes without contention */
 	uint64_t stop;		/* ps; MODEL_NEVER: at the end */
 	uint32_t level, weight, credits, element;
 	bool weighed;		/* job.weight is in force */
@@ -136,10 +136,10 @@ struct sim_state {
 	uint64_t next_begin;	/* ps: when the next WR may begin, with a limit */
 	uint64_t next_control;	/* ps */
 	uint32_t going;		/* WRs outstanding, and those that threads are about to post */
-	uint32_t most;		/* of these: the credits; UINT32_MAX without */
-	uint32_t woken;		/* thread whose turn it is with a credit */
+	uint32_t most;		/* bound of .going: the credits; UINT32_MAX: none */
+	uint32_t woken;		/* thread that gets the next credit */
 	uint32_t head, tail;	/* WRs that wait for a shared QP */
-	int64_t turn;		/* bytes over weight sent of these */
+	int64_t turn;		/* their bytes posted so far, divided by the weight */
 	uint64_t controls, refused, wrs;
 	/* In this tick: payload that left, WRs done, latencies in ns. */
 	uint64_t bytes, done;
@@ -242,7 +242,7 @@ static inline uint64_t sim_out(const struct sim *s, uint32_t q)
 int sim_library_init(struct sim *s);
 void sim_library_free(struct sim *s);
 void sim_library_done(struct sim *s, uint32_t job, const struct model_done *done);
-/* After the QPs of the snapshot. */
+/* Fills in the reports of @sn, whose QPs must be filled in already. */
 void sim_library_fill(struct sim *s, struct snapshot *sn);
 
 /* host.c */
@@ -252,8 +252,8 @@ void sim_done(void *ctx, const struct model_done *done);
 double sim_random(struct sim *s);
 void sim_wake_job(struct sim *s, uint32_t job);
 /*
- * Starts an open loop of a thread: its first request, and the requests until @now as
- * backlog.
+ * sim_first_arrival() starts an open loop of a thread. sim_arrivals() adds the requests that
+ * arrive until @now to the backlog.
  */
 void sim_first_arrival(struct sim *s, struct sim_thread *t);
 void sim_arrivals(struct sim_thread *t, double rate, uint64_t now);

@@ -107,7 +107,7 @@ void sim_apply(struct sim *s, const struct policy_decision *d)
 		if (processes_obey(s) && !d->release && d->qpn < s->n_qps && v < s->n_uars)
 			set_uar(s, d->qpn, v);
 		break;
-	/* Nobody enforces this yet. */
+	/* Only the device "all" enforces this. */
 	case SWIFTRDMA_KNOB_QPS:
 		if (s->sc->device == SIM_ALL)
 			set_qps(s, j, v);

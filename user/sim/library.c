@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * What libswiftrdma reports of simulated processes, on a device that has it. The figures go into
- * the snapshots as the kernel tells them, so that signals are computed from them as in the agent.
+ * the snapshots as the kernel reports them, so signals are computed from them as in the agent.
  * Each job is one process. Every request is a sample.
  */
 #include "sim/host.h"

@@ -175,7 +175,7 @@ static void advance_to(struct replay *rp, uint64_t now)
 	rp->last = now;
 }
 
-/* Counts a turn of the knob, if it was turned: an entry of .turned. */
+/* Sets the recorded value of a knob. If the value changed, adds the knob to .turned. */
 static int turn_done(struct replay *rp, struct replay_knob *k, bool has, double v)
 {
 	size_t *t;
@@ -233,7 +233,7 @@ static bool action_prevails(const struct replay_knob *k, const struct snap_actio
 	       (a->lease_rank == k->rank && a->lease_id >= k->lease);
 }
 
-/* The next reading also tells which value remains, if leases may remain. */
+/* The lease sets the knob no longer. If others do, the next reading has the value that remains. */
 static int take_back(struct replay *rp, struct replay_knob *k)
 {
 	k->lease = 0;

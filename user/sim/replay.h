@@ -14,7 +14,7 @@
 #define REPLAY_DECISIONS 256
 #define REPLAY_NEVER	UINT64_MAX
 
-/* A knob of a job that the policies or the recording set. */
+/* What one side, the policies or the recording, sets a knob of a job to. */
 struct replay_side {
 	bool has;
 	double v;
@@ -31,7 +31,7 @@ struct replay_knob {
 	/* The lease of the value that was set, from an event; 0: not known. */
 	uint64_t lease;
 	uint32_t rank;
-	bool several;		/* leases that have set it since it had no override */
+	bool several;		/* several leases have set it since it had no override */
 };
 
 struct replay {
@@ -66,7 +66,7 @@ int replay_event(struct replay *rp, uint64_t time, const struct snap_event *e);
 const struct replay_knob *replay_find(const struct replay *rp, const char *job,
 				      unsigned int knob);
 
-/* Signals that policy @n reads and that were never known. */
+/* Signals that policy @n reads, not counting its fallbacks, and that were never known. */
 uint64_t replay_lacks(const struct replay *rp, size_t n);
 
 #endif /* SRDMA_SIM_REPLAY_H */

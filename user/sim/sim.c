@@ -159,8 +159,8 @@ static void set_up_host(struct sim *s)
 			      (s->n_threads - h->cores) / h->cores >> 8;
 	}
 	/*
-	 * It varies like a unit's time. With a constant time, threads that wait for one
-	 * another would fall into step and never meet at a lock.
+	 * The CPU time of a WR varies like a unit's time. If it were constant, threads that wait
+	 * for one another would synchronise and never contend for a lock.
 	 */
 	s->post_ps = ps;
 	s->post_span = 2 * ps * s->sc->nic.jitter_pct / 100;
@@ -267,7 +267,7 @@ static uint64_t earlier_of(uint64_t a, uint64_t b)
 static void run_model_and_threads(struct sim *s, uint64_t until)
 {
 	const uint64_t last = earlier_of(earlier_of(s->control_at, s->look_at), until);
-	/* At the same time as a control verb the model comes first, but no thread. */
+	/* Events at the time of a control verb: the model's precede it, and threads' follow it. */
 	const uint64_t end = earlier_of(last + 1, s->control_at);
 	uint64_t when, at, n = 0;
 
@@ -313,9 +313,9 @@ static void run_until(struct sim *s, uint64_t until)
 }
 
 /*
- * Work is counted in ticks, and a tick is added to the results at its end. What the tick in
- * which the warm-up ends has counted so far is subtracted beforehand. Numbers below 0 wrap
- * around until then.
+ * The simulation counts work per tick and adds a tick to the results at its end. When the
+ * warm-up ends within a tick, this function subtracts what the tick has counted so far. The
+ * results may wrap around below 0 until the end of the tick.
  */
 static void mark_warm(struct sim *s)
 {

@@ -2,8 +2,9 @@
 /*
  * The simulator: threads of jobs on a host, the locks between them, and the
  * NIC's contention model, in virtual time, with policies evaluated over it as
- * the agent evaluates them over a real device. One thread, the same for the same
- * seed. What it says is a model's word, not a measurement.
+ * the agent evaluates them over a real device. The simulator runs in one thread;
+ * the same seed gives the same results. The results are those of a model and not
+ * measurements.
  */
 #ifndef SRDMA_SIM_SIM_H
 #define SRDMA_SIM_SIM_H
@@ -66,7 +67,7 @@ static inline bool sim_figure_of_job(enum sim_figure f)
 	return f < SIM_MISSES;
 }
 
-/* The run of a figure; or how many times better it is with policies. */
+/* Which run a figure is of; SIM_GAIN: how many times better the figure is with policies. */
 enum sim_of {
 	SIM_WITHOUT,
 	SIM_WITH,
@@ -190,7 +191,6 @@ static inline bool sim_promised(const struct sim_job *j)
 	return j->slo_p99 || j->slo_byte_rate > 0;
 }
 
-/* "mlx5", "rxe", "all"; -1 for another. */
 static inline bool sim_has_library(enum sim_device device)
 {
 	return device == SIM_MLX5_LIBRARY;
@@ -201,6 +201,7 @@ static inline bool sim_is_mlx5(enum sim_device device)
 	return device == SIM_MLX5 || device == SIM_MLX5_LIBRARY;
 }
 
+/* "mlx5", "mlx5-library", "rxe", "all"; -1 for another. */
 int sim_device_named(const char *name);
 const char *sim_device_name(enum sim_device device);
 /* The capabilities that policies are compiled for. */

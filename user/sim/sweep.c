@@ -142,7 +142,7 @@ static bool is_said(const struct scenario *sc, const struct sim_param *p)
 	size_t i;
 
 	if (p->kind >= FIRST_OF_JOB) {
-		/* Numbers that were equal change along. */
+		/* put_along() changes a number together with the one that it equals. */
 		if (!strcmp(what, "qps"))
 			return !j->shares[0] && j->qps != j->threads;
 		if (!strcmp(what, "used"))

@@ -85,7 +85,7 @@ static int make_snap(struct sim *s, struct snapshot *sn)
 	return 0;
 }
 
-/* QPs that several jobs share count for the job that suffers in them. */
+/* The job whose class is the most sensitive to latency, of those that use QPs of @owner. */
 static uint32_t seen_job(const struct sim *s, uint32_t owner)
 {
 	uint32_t i, job = owner;
@@ -189,7 +189,7 @@ static void fill_jobs(const struct sim *s, struct snapshot *sn)
 	}
 }
 
-/* At intervals of random length, of QPs that were there at the last tick. */
+/* Samples a random QP of the last tick. The next sample follows after a random interval. */
 void sim_look(struct sim *s)
 {
 	const struct snapshot *sn = &s->snap[!s->cur];
@@ -216,7 +216,7 @@ static void fill_qp(const struct sim *s, uint32_t q, uint32_t job, struct snap_q
 	const struct sim_qp *qp = &s->qp[q];
 	uint32_t level = s->job[qp->job].level, uar = rxe ? 0 : model->uar;
 
-	/* Nearly all rows are those of the same QPs as before, and only counts are others. */
+	/* Nearly all rows have the same QP as before, and only its counts differ. */
 	if (to->serial != q + 1 || to->level != level || to->uar != uar)
 		*to = (struct snap_qp){
 			.has = SNAP_STATE | SNAP_PORT | SNAP_LEVEL | SNAP_OWNER |
@@ -368,7 +368,7 @@ int sim_view_init(struct sim *s)
 	policy_state_init(&s->state);
 	s->out = calloc(DECISIONS, sizeof(*s->out));
 	s->look_at = s->sc->device == SIM_RXE ? MODEL_NEVER : s->sc->interval * PS_PER_NS;
-	/* A sequence of its own: looks change nothing of what they look at. */
+	/* Looks have a random sequence of their own, so they do not change the simulated work. */
 	s->look_rng = s->rng;
 	if (!s->out || make_snap(s, &s->snap[0]) || make_snap(s, &s->snap[1]) ||
 	    sim_library_init(s))
