@@ -38,6 +38,11 @@ struct io {
 	struct snapshot scratch;
 
 	struct nl_sock *events;
+	/*
+	 * The family of the events. @family stays that of the last request, so that the next request
+	 * finds out that the module was loaded anew, and names no lease of the old one.
+	 */
+	int events_family;
 	unsigned char *event_buf;
 	struct srdma_notification notification;
 
@@ -76,6 +81,8 @@ int srdma_call(struct io *io, struct nl_msg *msg, struct srdma_reading *r,
 /* Prepares @r to read into the scratch snapshot. */
 void srdma_reading_scratch(struct io *io, struct srdma_reading *r);
 
+/* The family id of the module that is loaded now. -ENOENT: no module; -EIO. */
+int srdma_find_family(struct io *io);
 /* Resolves the family id; a new id starts a new epoch. -ENOENT: no module. */
 int srdma_resolve(struct io *io);
 

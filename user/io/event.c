@@ -37,11 +37,11 @@ static void deliver_event(struct delivery *d, const struct snap_event *event)
 static int join_groups(struct io *io)
 {
 	int fd = nl_socket_get_fd(io->events);
-	int group, err = srdma_resolve(io);
+	int group, err, family = srdma_find_family(io);
 	struct nl_sock *sk;
 
-	if (err)
-		return err;
+	if (family < 0)
+		return family;
 	sk = nl_socket_alloc();
 	group = sk ? genl_connect(sk) : -NLE_NOMEM;
 	if (!group)
@@ -58,6 +58,7 @@ static int join_groups(struct io *io)
 				  strerror(-err), err == -EPERM ?
 				  " (this needs CAP_NET_ADMIN)" : "");
 	}
+	io->events_family = family;
 	return 0;
 }
 
@@ -157,7 +158,7 @@ static int take_message(struct io *io, const struct nlmsghdr *nlh,
 {
 	if (!nlmsg_valid_hdr(nlh, GENL_HDRLEN))
 		return 0;
-	if (nlh->nlmsg_type == io->family)
+	if (nlh->nlmsg_type == io->events_family)
 		return take_event(io, nlh, d);
 	if (nlh->nlmsg_type == GENL_ID_CTRL && is_ours(nlh))
 		take_ctrl(io, genl_command(nlh), d);

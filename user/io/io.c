@@ -38,7 +38,7 @@ const char *io_error(const struct io *io)
  * The query has a socket of its own, because io->sk may hold the rest of an earlier answer, and
  * libnl checks sequence numbers.
  */
-int srdma_resolve(struct io *io)
+int srdma_find_family(struct io *io)
 {
 	int family = srdma_query_family(SWIFTRDMA_GENL_NAME);
 
@@ -47,6 +47,15 @@ int srdma_resolve(struct io *io)
 	if (family < 0)
 		return srdma_fail(io, -EIO, "generic netlink: %s",
 				  nl_geterror(family));
+	return family;
+}
+
+int srdma_resolve(struct io *io)
+{
+	int family = srdma_find_family(io);
+
+	if (family < 0)
+		return family;
 	if (family != io->family)
 		io->epoch++;
 	io->family = family;
