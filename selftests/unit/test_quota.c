@@ -361,7 +361,7 @@ static void test_migrate(void **state)
 	assert_int_equal(policy_held(&st, &pos, out, DECISIONS), 2);
 	assert_true(out[0].has_qp && out[0].qpn == 18 && out[0].new == 3);
 	policy_failed(&st, &(struct policy_decision){
-		.job = "kv", .has_qp = true, .dev_index = 0, .qpn = 17,
+		.job = "kv", .has_qp = true, .dev_index = 0, .qpn = 17, .serial = 17,
 		.knob = SWIFTRDMA_KNOB_UAR, .new = 3 });
 	assert_int_equal(policy_n_held(&st), 1);
 	/* Back the same way. */
