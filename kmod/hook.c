@@ -73,7 +73,7 @@ struct srdma_orphan {
 static LIST_HEAD(orphans);
 static DEFINE_SPINLOCK(orphans_lock);
 
-/* NULL: there is none. Any context: entries are never removed. */
+/* The entry of a device that went; NULL: it has none. Any context: entries are never removed. */
 static struct srdma_orphan *find_orphan(const struct ib_device *ibdev)
 {
 	struct srdma_orphan *o;

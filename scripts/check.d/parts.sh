@@ -63,6 +63,7 @@ host_parts() {
 	done
 	# It reads from the unit tests which of the shipped files they run.
 	part_deps[host/policy]+=" selftests/unit"
+	part_deps[host/orphan]+=" selftests/softhca"
 	for file in selftests/fuzz/fuzz_*.c; do
 		name=$(basename "$file" .c)
 		part "host/$name" "user include $file selftests/fuzz/corpus/$name" fuzz_test "$name"

@@ -441,6 +441,15 @@ static void crowd_by_process(void)
 	signal_set(&sig, SIG_UAR_COACTIVE, 0, 0.9);
 }
 
+static struct policy_slot *slot_of_kv(void)
+{
+	struct policy_slot *slot = &st.slots[0];
+
+	while (!slot->used || strcmp(slot->name, "kv"))
+		slot++;
+	return slot;
+}
+
 /* A QP that can never move is not asked for, and the slot says how many there are. */
 static void test_migrate_fixed(void **state)
 {
@@ -452,9 +461,7 @@ static void test_migrate_fixed(void **state)
 	signal_set(&sig, SIG_QP_WR_RATE, 1, 900);
 	sig.fixed[0] = sig.fixed[1] = 1;
 	assert_int_equal(eval(1000), 0);
-	slot = &st.slots[0];
-	while (!slot->used || strcmp(slot->name, "kv"))
-		slot++;
+	slot = slot_of_kv();
 	assert_int_equal(slot->runs[0].passed_over, 2);
 	assert_false(slot->held[SWIFTRDMA_KNOB_UAR]);
 	/* The busiest one is fixed; the other one moves. */
@@ -474,9 +481,7 @@ static void test_place_own_domains(void **state)
 	signal_set(&sig, SIG_UAR_COACTIVE, 0, 0.9);
 	sig.own_domain[0] = sig.own_domain[1] = 1;
 	assert_int_equal(eval(1000), 0);
-	slot = &st.slots[0];
-	while (!slot->used || strcmp(slot->name, "kv"))
-		slot++;
+	slot = slot_of_kv();
 	assert_int_equal(slot->runs[0].passed_over, 2);
 	assert_false(slot->held[SWIFTRDMA_KNOB_PLACE]);
 	/* One of the QPs was left to libmlx5, so others may come, too. */

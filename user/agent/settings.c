@@ -52,8 +52,8 @@ static struct agent_setting *want_setting(struct agent *a, const struct config_j
 }
 
 /*
- * For a property that a library enforces. After a reading without reports the property stays in
- * force if it was in force, with the value of the file.
+ * Wants @knob of a job if a library enforces the knob there. A reading without reports does not
+ * show libraries: after it the knob is wanted if it was in force before, with the file's value.
  */
 static void want_library(struct agent *a, const struct config_job *job, uint32_t job_id,
 			 unsigned int knob, bool reports)

@@ -17,7 +17,7 @@
 #include "io/notification.h"
 #include "io/recorder.h"
 
-/* Bytes read at once. A damaged length must not reserve more memory than the file is long. */
+/* Most bytes of one read: a damaged length must not reserve more memory than the file is long. */
 #define STEP		65536
 
 struct player {
