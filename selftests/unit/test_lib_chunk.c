@@ -289,7 +289,7 @@ static void test_sizes(void **state)
 	assert_int_equal(init.cap.max_send_wr, 16);
 }
 
-/* A CQ that is resized keeps the room, unless the provider refuses it and no QP has any. */
+/* A CQ that is resized keeps its room while a QP has some of it. */
 static void test_resize(void **state)
 {
 	struct stub_cq *s = stub_cq(cq);
@@ -302,6 +302,10 @@ static void test_resize(void **state)
 	assert_int_equal(ibv_resize_cq(cq, 50), EINVAL);
 	assert_int_equal(s->size, 32 + added);
 	ibv_destroy_qp(qp);
+	/* The provider refuses: nothing has changed. */
+	assert_int_equal(ibv_resize_cq(cq, 101), EINVAL);
+	assert_int_equal(cq_find(cq)->added, added);
+	assert_int_equal(cq_find(cq)->room, added);
 	assert_int_equal(ibv_resize_cq(cq, 50), 0);
 	stub.max_cqe = 0;
 	assert_int_equal(s->size, 50);
@@ -309,6 +313,19 @@ static void test_resize(void **state)
 	/* QPs that come now have no room. */
 	qp = new_qp(cq, 16, IBV_QPT_RC, 0);
 	assert_null(((struct qp *)table_find(&qps, qp))->chunk);
+}
+
+/* A program that resizes a CQ before it has QPs gets the size that it asked for. */
+static void test_resize_unused(void **state)
+{
+	struct stub_cq *s = stub_cq(cq);
+
+	(void)state;
+	ibv_destroy_qp(qp);
+	assert_true(cq_find(cq)->added > 0);
+	assert_int_equal(ibv_resize_cq(cq, 32), 0);
+	assert_int_equal(s->size, 32);
+	qp = new_qp(cq, 16, IBV_QPT_RC, 0);
 }
 
 /* The provider takes @posted requests of three in 16 + 1 + 2 pieces, and refuses the next. */
@@ -645,7 +662,7 @@ int main(void)
 		CHUNK_TEST(test_scatter_list), CHUNK_TEST(test_error),
 		CHUNK_TEST(test_dropped_hide_nothing), CHUNK_TEST(test_destroyed),
 		CHUNK_TEST(test_number_again), CHUNK_TEST(test_room_of_outstanding),
-		CHUNK_TEST(test_sizes), CHUNK_TEST(test_resize),
+		CHUNK_TEST(test_sizes), CHUNK_TEST(test_resize), CHUNK_TEST(test_resize_unused),
 		CHUNK_TEST(test_refused), CHUNK_TEST(test_refused_in_pieces),
 		CHUNK_TEST(test_refused_between), CHUNK_TEST(test_refused_whole_one),
 		CHUNK_TEST(test_refused_last_piece), CHUNK_TEST(test_refused_without_bad_wr),

@@ -149,37 +149,50 @@ EXPORT struct ibv_cq *ibv_create_cq(struct ibv_context *ctx, int cqe, void *cq_c
 	return track_created_cq(ctx, cq, room, move_room);
 }
 
-/* Gives up the entries that were added to a queue. False: a QP has room in them. */
-static bool drop_cq_room(struct cq *c)
+/* Takes the entries that were added to a queue from it, if no QP has room in them. Returns how many. */
+static uint32_t take_cq_room(struct cq *c)
 {
-	bool unused;
+	uint32_t taken = 0;
 
 	if (!lib_lock())
-		return false;
-	unused = c->room == c->added;
-	if (unused)
+		return 0;
+	if (c->room == c->added) {
+		taken = c->added;
 		c->room = c->added = 0;
+	}
 	lib_unlock();
-	return unused;
+	return taken;
 }
 
-/* The entries that were added stay with the queue, unless it cannot be that large. */
+static void give_cq_room(struct cq *c, uint32_t room)
+{
+	if (!lib_lock())
+		return;
+	c->room = c->added = room;
+	lib_unlock();
+}
+
+/*
+ * A program that resizes a queue may use all entries that it finds there afterwards. So what was
+ * added for pieces stays with the queue only if a QP has room in it.
+ */
 EXPORT int ibv_resize_cq(struct ibv_cq *cq, int cqe)
 {
 	struct cq *c = cq_find(cq);
-	uint32_t added = c && *c->alive && cqe > 0 ? c->added : 0;
+	uint32_t added, taken;
 	int ret;
 
 	find_next_functions();
 	if (!next.resize_cq)
 		return ENOSYS;
-	if (c && *c->alive)
-		c->resized = true;
-	if (added && added > (uint32_t)(INT_MAX - cqe))
+	if (!c || !*c->alive)
 		return next.resize_cq(cq, cqe);
+	c->resized = true;
+	taken = take_cq_room(c);
+	added = cqe > 0 && c->added <= (uint32_t)(INT_MAX - cqe) ? c->added : 0;
 	ret = next.resize_cq(cq, cqe + (int)added);
-	if (ret && added && drop_cq_room(c))
-		ret = next.resize_cq(cq, cqe);
+	if (ret && taken)
+		give_cq_room(c, taken);
 	return ret;
 }
 
