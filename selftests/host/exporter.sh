@@ -123,6 +123,12 @@ done
 is "... also among a hundred wrong ones" "$(status --max-time 5 -u prometheus:'tenants secret' "$exporter_url/metrics")" 200
 # shellcheck disable=SC2086
 wait $guesses
+# More of them at once than may wait: of each it is said whether it was checked.
+curl -s -u prometheus:guess -o /dev/null -w '%{http_code}\n' --parallel --parallel-immediate --parallel-max 200 \
+	"$exporter_url/metrics?[1-200]" | sort | uniq -c >"$work/guesses"
+note "$(xargs <"$work/guesses")"
+is "wrong ones are refused, and those that were not checked may come again" \
+	"$(awk '{ n += $1; printf "%s ", $2 } END { print n }' "$work/guesses")" "401 503 200"
 printf 'basic_auth_users: []\n' >"$work/web.yml"
 kill -HUP "$exporter"
 check "a file with an error is refused" wait_for 10 grep -q 'stays in force' "$work/exporter"

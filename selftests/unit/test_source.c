@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Snapshots between the exporter's two processes, and recordings as a source. */
 #include <errno.h>
+#include <signal.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "unit/record_rig.h"
@@ -113,12 +115,30 @@ static void not_a_recording(void **state)
 	source_close(&s);
 }
 
+/* A reader that is stopped does not hold up the end of the exporter. */
+static void stopped_reader(void **state)
+{
+	struct source s;
+	int status;
+
+	(void)state;
+	assert_int_equal(source_open_module(&s), 0);
+	assert_int_equal(kill(s.pid, SIGSTOP), 0);
+	assert_int_equal(waitpid(s.pid, &status, WUNTRACED), s.pid);
+	assert_true(WIFSTOPPED(status));
+	alarm(60);
+	source_close(&s);
+	alarm(0);
+	assert_int_equal(s.fd, -1);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(through_a_socket),
 		cmocka_unit_test(recording),
 		cmocka_unit_test(not_a_recording),
+		cmocka_unit_test(stopped_reader),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

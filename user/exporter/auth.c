@@ -86,19 +86,20 @@ static void remember_password(struct auth *a, const struct check *c)
 static void check_first(struct auth *a)
 {
 	struct check c = a->waiting[a->first];
-	bool right = false, stop = a->stop;
+	enum auth_verdict verdict = AUTH_UNCHECKED;
+	bool stop = a->stop;
 
 	explicit_bzero(&a->waiting[a->first], sizeof(c));
 	a->first = (a->first + 1) % AUTH_WAITING;
 	a->n--;
 	pthread_mutex_unlock(&a->lock);
 	if (!stop)
-		right = is_right(a, &c);
+		verdict = is_right(a, &c) ? AUTH_RIGHT : AUTH_WRONG;
 	pthread_mutex_lock(&a->lock);
-	if (right)
+	if (verdict == AUTH_RIGHT)
 		remember_password(a, &c);
 	pthread_mutex_unlock(&a->lock);
-	a->done(c.arg, right);
+	a->done(c.arg, verdict);
 	explicit_bzero(&c, sizeof(c));
 	pthread_mutex_lock(&a->lock);
 }

@@ -14,12 +14,18 @@
 
 struct auth;
 
+enum auth_verdict {
+	AUTH_WRONG,
+	AUTH_RIGHT,
+	AUTH_UNCHECKED,
+};
+
 /* Called in the thread that checks. */
-typedef void auth_done(void *arg, bool right);
+typedef void auth_done(void *arg, enum auth_verdict verdict);
 
 /* Copies the users of @c. NULL, with errno. */
 struct auth *auth_start(const struct web_config *c, auth_done *done);
-/* Waits for the check under way; those that wait are answered as wrong. */
+/* Waits for the check under way; the passwords that wait remain unchecked. */
 void auth_stop(struct auth *a);
 /* True: the password is the last one of the user that was found right. */
 bool auth_known(struct auth *a, const char *user, const char *password);

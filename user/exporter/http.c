@@ -252,11 +252,11 @@ static bool has_client_cert(struct MHD_Connection *c)
 }
 
 /* Runs in the thread that checks passwords. The connection is suspended, so it cannot end. */
-static void on_checked(void *arg, bool right)
+static void on_checked(void *arg, enum auth_verdict verdict)
 {
 	struct http_request *rq = arg;
 
-	rq->right = right;
+	rq->verdict = verdict;
 	rq->state = HTTP_CHECKED;
 	MHD_resume_connection(rq->connection);
 }
@@ -268,11 +268,12 @@ static bool authenticate(struct http_request *rq, enum MHD_Result *ok)
 	bool known = false;
 	int err;
 
-	if (!rq->http->auth || (rq->state == HTTP_CHECKED && rq->right) ||
+	if (!rq->http->auth || (rq->state == HTTP_CHECKED && rq->verdict == AUTH_RIGHT) ||
 	    rq->state >= HTTP_WAITING)
 		return true;
 	if (rq->state == HTTP_CHECKED) {
-		*ok = ask_password(rq);
+		*ok = rq->verdict == AUTH_WRONG ? ask_password(rq) :
+		      refuse(rq, MHD_HTTP_SERVICE_UNAVAILABLE, "Too many passwords wait to be checked\n");
 		return false;
 	}
 	user = MHD_basic_auth_get_username_password(rq->connection, &password);
@@ -287,7 +288,7 @@ static bool authenticate(struct http_request *rq, enum MHD_Result *ok)
 		MHD_suspend_connection(rq->connection);
 		err = auth_ask(rq->http->auth, user, password, rq);
 		if (err)
-			on_checked(rq, false);
+			on_checked(rq, err == -EINVAL ? AUTH_WRONG : AUTH_UNCHECKED);
 	}
 	if (password)
 		explicit_bzero(password, strlen(password));

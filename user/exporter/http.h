@@ -52,7 +52,7 @@ struct http_request {
 	struct http_peer *peer;
 	const struct http_route *route;
 	enum http_state state;
-	bool right;		/* the password */
+	enum auth_verdict verdict;	/* on the password */
 	uint64_t since;
 	struct http_request *next;	/* the next one that waits for a reading */
 };

@@ -67,8 +67,8 @@ static int answer_request(struct reader *r)
 	if (!err)
 		err = io_snapshot(r->io, &r->snap, NULL);
 	/* Only privileged readers may read what is in force. */
-	if (!err && r->snap.admin && io_actions(r->io, &actions, &n) < 0)
-		n = 0;
+	if (!err && r->snap.admin)
+		h.has_actions = !io_actions(r->io, &actions, &n);
 	if (err < 0) {
 		err = send_failure(r, err, r->io ? io_error(r->io) : strerror(-err));
 		disconnect_module(r);
@@ -76,12 +76,12 @@ static int answer_request(struct reader *r)
 	}
 	h.took = clock_monotonic() - began;
 	h.cpu = clock_read(CLOCK_PROCESS_CPUTIME_ID);
-	h.n = n;
+	h.n = h.has_actions ? n : 0;
 	err = send_bytes(r->fd, &h, sizeof(h));
 	if (!err)
 		err = snap_send(r->fd, &r->snap);
 	if (!err)
-		err = send_bytes(r->fd, actions, n * sizeof(*actions));
+		err = send_bytes(r->fd, actions, h.n * sizeof(*actions));
 	free(actions);
 	return err;
 }

@@ -11,6 +11,7 @@
 #ifndef SRDMA_EXPORTER_READER_H
 #define SRDMA_EXPORTER_READER_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "core/event.h"
@@ -30,6 +31,7 @@ struct reader_head {
 	uint64_t took;		/* READING: ns */
 	uint64_t cpu;		/* CPU time of the reader so far, ns */
 	uint64_t n;		/* READING: actions that follow the snapshot */
+	bool has_actions;	/* READING; false: the reader may not read what is in force, or cannot */
 };
 
 /* An event that concerns decisions and leases. Events of QPs stay in the reader. */

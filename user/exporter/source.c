@@ -2,6 +2,7 @@
 #include "exporter/source.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,6 +74,8 @@ void source_close(struct source *s)
 {
 	if (s->fd >= 0) {
 		close(s->fd);
+		/* A reader that is stopped would not see that. No reader has anything to finish. */
+		kill(s->pid, SIGKILL);
 		waitpid(s->pid, NULL, 0);
 	}
 	player_close(s->player);
@@ -112,7 +115,7 @@ static int receive_reading(struct source *s, const struct reader_head *h)
 	if (!err)
 		err = receive_bytes(s->fd, s->actions, h->n * sizeof(*s->actions));
 	s->n_actions = err ? 0 : h->n;
-	s->has_actions = !err;
+	s->has_actions = !err && h->has_actions;
 	s->took = h->took;
 	s->asked = false;
 	follow_clock(s);

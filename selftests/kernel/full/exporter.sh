@@ -149,6 +149,7 @@ kill -CONT "${both[@]}"
 	kill $pid; wait $pid)
 is "without the privilege it says that it sees its own only" "$(metric swiftrdma_exporter_privileged "$work/unprivileged")" 0
 is "... and tells no job" "$(grep -c '^swiftrdma_job_' "$work/unprivileged")" 0
+is "... nor how much is in force, which it does not know" "$(grep -cE '^swiftrdma_(qp_overrides|leases|override_)' "$work/unprivileged")" 0
 
 # A job that begins anew.
 swiftrdma job set other match cgroup=/other
