@@ -355,6 +355,70 @@ static void test_judged(void **state)
 	assert_int_equal(without.job[0].met, 0);
 }
 
+struct seen {
+	uint32_t of_kv, of_bulk;	/* QPs in the last reading */
+	uint32_t moved, moved_raised;	/* QPs that are not on their first register; at level 3 */
+};
+
+static int look(void *arg, const struct snapshot *s)
+{
+	struct seen *seen = arg;
+
+	*seen = (struct seen){
+		.of_bulk = s->jobs[1].stats[0].qps, .of_kv = s->jobs[2].stats[0].qps,
+	};
+	for (size_t i = 0; i < s->n_qps; i++) {
+		seen->moved += s->qps[i].uar != 0;
+		seen->moved_raised += s->qps[i].uar != 0 && s->qps[i].level == 3;
+	}
+	return 0;
+}
+
+/*
+ * QPs that a job of class latency shares with one that has no class are seen as the former's, and keep the level
+ * that it gave them when they move to another register.
+ */
+static void test_shared(void **state)
+{
+	static const char scenario[] =
+		"name: a\ndevice: mlx5-library\nnic: {preset: cx5}\ntime: 40ms\nwarmup: 2ms\ninterval: 250us\n"
+		"jobs:\n"
+		"- {name: bulk, class: balanced, arrival: batch, threads: 32, qps: 64, depth: 8, size: 512, uars: 1, spare_uars: 64}\n"
+		"- {name: kv, class: latency, size: 64, shares: bulk}\n";
+	static const char policies[] =
+		"agent: {interval: 1s, lease: 10s}\n"
+		"levels: [{level: 3, dscp: 24}]\n"
+		"jobs: [{name: kv, class: latency, match: [{cgroup: /kv}]}]\n"
+		"policies:\n"
+		"- {name: up, for: job of class latency, when: job.qps > 0, do: job.level = 3, undo: {when: job.qps == 0}}\n"
+		"- name: away\n"
+		"  for: job of class latency\n"
+		"  when: job.qps > 0 and uar.active_qps >= 2\n"
+		"  do: migrate to lightest uar\n"
+		"  max_steps: 16\n"
+		"  undo: {when: job.qps == 0}\n";
+	struct caps caps = sim_caps(SIM_MLX5_LIBRARY);
+	struct seen seen = { 0 };
+	struct sim_options opt = { .cfg = &cfg, .on_snapshot = look, .on_snapshot_arg = &seen };
+	struct diag r;
+
+	(void)state;
+	diag_init(&r, "s");
+	if (!scenario_load_text(&sc, scenario, strlen(scenario), &r) ||
+	    !config_load_text_for(&cfg, &caps, policies, strlen(policies), &r)) {
+		diag_print(&r, stderr);
+		fail();
+	}
+	assert_int_equal(config_shorten_times(&cfg, sim_hurry(&sc, &cfg)), 0);
+	sc.jobs[0].class = 0;	/* as in a policy file that gives the job no class */
+	assert_int_equal(sim_run(&sc, &opt, &with), 0);
+	config_free(&cfg);
+	assert_int_equal(seen.of_kv, 64);
+	assert_int_equal(seen.of_bulk, 0);
+	assert_true(seen.moved > 0);
+	assert_int_equal(seen.moved_raised, seen.moved);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -363,6 +427,7 @@ int main(void)
 		cmocka_unit_test(test_warmup),
 		cmocka_unit_test(test_mistakes),
 		cmocka_unit_test(test_judged),
+		cmocka_unit_test(test_shared),
 		cmocka_unit_test(test_deterministic),
 		cmocka_unit_test(test_claims),
 		cmocka_unit_test(test_uar),

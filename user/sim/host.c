@@ -237,8 +237,9 @@ static void move_qp(struct sim *s, uint32_t q)
 	struct sim_qp *qp = &s->qp[q];
 	struct model_qp_attr attr = {
 		.qpn = q, .uar = qp->want, .cq = q,
-		.element = s->job[qp->job].element,
-		.cls = (uint8_t)s->job[qp->job].level, .reads = MODEL_READS,
+		/* A job that shares the QP may have given it its class. */
+		.element = s->m.qp[q].element, .cls = s->m.qp[q].cls,
+		.reads = MODEL_READS,
 	};
 
 	s->uar[s->m.qp[q].uar].users--;

@@ -88,12 +88,16 @@ static int make_snap(struct sim *s, struct snapshot *sn)
 /* The job whose class is the most sensitive to latency, of those that use QPs of @owner. */
 static uint32_t seen_job(const struct sim *s, uint32_t owner)
 {
-	uint32_t i, job = owner;
+	uint32_t i, job = owner, class, best = s->job[owner].is->class;
 
-	for (i = 0; s->sharing && i < s->sc->n_jobs; i++)
-		if (s->job[i].owner == owner && s->job[i].is->class &&
-		    s->job[i].is->class < s->job[job].is->class)
+	for (i = 0; s->sharing && i < s->sc->n_jobs; i++) {
+		class = s->job[i].is->class;
+		/* Class 0: none */
+		if (s->job[i].owner == owner && class && (!best || class < best)) {
 			job = i;
+			best = class;
+		}
+	}
 	return job;
 }
 
@@ -214,7 +218,7 @@ static void fill_qp(const struct sim *s, uint32_t q, uint32_t job, struct snap_q
 	const bool rxe = s->sc->device == SIM_RXE;
 	const struct model_qp *model = &s->m.qp[q];
 	const struct sim_qp *qp = &s->qp[q];
-	uint32_t level = s->job[qp->job].level, uar = rxe ? 0 : model->uar;
+	uint32_t level = model->cls, uar = rxe ? 0 : model->uar;
 
 	/* Nearly all rows have the same QP as before, and only its counts differ. */
 	if (to->serial != q + 1 || to->level != level || to->uar != uar)
