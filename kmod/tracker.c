@@ -276,6 +276,7 @@ void srdma_qp_identify(struct srdma_qp *q)
 
 	q->qpn = ibqp->qp_num;
 	q->key_port = ibqp->port;
+	WRITE_ONCE(q->port, ibqp->port);
 	q->send_cq = ibqp->send_cq ? ibqp->send_cq->res.id : 0;
 	q->recv_cq = ibqp->recv_cq ? ibqp->recv_cq->res.id : 0;
 }

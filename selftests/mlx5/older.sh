@@ -50,6 +50,8 @@ qp old "take ${numbers[6]} rts 0 2"
 asked() { swiftrdma -j qp show dev mlx5_0 qpn "$1" | jq -c '.[0] | [.sl_asked, .sl]'; }
 is "one connects meanwhile, and has the level" "$(asked "${numbers[6]}")" "[2,3]"
 is "... which is known of it" "$(listed)" "8 1 0 1 0 6"
+is "... and its port, without a question to the driver" \
+	"$(swiftrdma -j qp show dev mlx5_0 qpn "${numbers[6]}" | jq '.[0].port')" 1
 param no_commands 0
 found() { [ "$(listed)" = "8 1 0 5 2 0" ]; }
 check "then they are found out: four cannot, two will have it later" wait_for 30 found
