@@ -88,7 +88,8 @@ static inline int32_t reference_busiest(const struct reference_job *j,
 		const struct snap_qp *qp = &reference_snap->qps[i];
 
 		for (k = 0; k < j->n_moved; k++)
-			if (j->moved[k].dev == qp->dev && j->moved[k].qpn == qp->qpn)
+			if (j->moved[k].dev == qp->dev && j->moved[k].qpn == qp->qpn &&
+			    j->moved[k].serial == qp->serial)
 				break;
 		if (k < j->n_moved || (snap_has(qp, SNAP_STATE) && qp->state == 0) ||
 		    t->b[OBJ_QP][i].at[OBJ_JOB] != job ||

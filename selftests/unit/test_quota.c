@@ -509,6 +509,24 @@ static void test_migrate_forgets(void **state)
 	assert_int_equal(policy_n_held(&st), 2);
 }
 
+/* A QP that got the number of one that was moved has not been moved. */
+static void test_migrate_number_again(void **state)
+{
+	(void)state;
+	crowd_by_process();
+	assert_int_equal(eval(1000), 1);
+	assert_int_equal(eval(2000), 1);
+	assert_int_equal(eval(3000), 0);
+	assert_int_equal(scene.qps[1].qpn, 18);
+	scene.qps[1].serial = 77;
+	scene_changed();
+	signal_set(&sig, SIG_UAR_COACTIVE, 0, 0.9);
+	assert_int_equal(eval(4000), 1);
+	assert_int_equal(out[0].qpn, 18);
+	assert_int_equal(out[0].serial, 77);
+	assert_int_equal(eval(5000), 0);
+}
+
 static void test_off(void **state)
 {
 	(void)state;
@@ -540,6 +558,7 @@ int main(void)
 		EVAL_TEST(test_migrate_fixed),
 		EVAL_TEST(test_place_own_domains),
 		EVAL_TEST(test_migrate_forgets),
+		EVAL_TEST(test_migrate_number_again),
 		EVAL_TEST(test_off),
 	};
 

@@ -243,7 +243,8 @@ static bool is_moved(const struct policy_slot *slot, const struct snap_qp *qp)
 	uint32_t i;
 
 	for (i = 0; i < slot->n_moved; i++)
-		if (slot->moved[i].dev == qp->dev && slot->moved[i].qpn == qp->qpn)
+		if (slot->moved[i].dev == qp->dev && slot->moved[i].qpn == qp->qpn &&
+		    slot->moved[i].serial == qp->serial)
 			return true;
 	return false;
 }

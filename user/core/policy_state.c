@@ -71,11 +71,13 @@ static struct policy_slot *find_slot_by_name(struct policy_state *st, const char
 }
 
 /* The place of a QP in .moved; .n_moved: the QP was not moved. */
-static uint32_t find_moved(const struct policy_slot *slot, uint32_t dev, uint32_t qpn)
+static uint32_t find_moved(const struct policy_slot *slot, uint32_t dev, uint32_t qpn,
+			   uint64_t serial)
 {
 	uint32_t i = 0;
 
-	while (i < slot->n_moved && (slot->moved[i].dev != dev || slot->moved[i].qpn != qpn))
+	while (i < slot->n_moved && (slot->moved[i].dev != dev || slot->moved[i].qpn != qpn ||
+				     slot->moved[i].serial != serial))
 		i++;
 	return i;
 }
@@ -83,7 +85,7 @@ static uint32_t find_moved(const struct policy_slot *slot, uint32_t dev, uint32_
 /* Notes that a QP has not reached the UAR to which a policy moved it, or has not left it. */
 static void note_failed_move(struct policy_slot *slot, const struct policy_decision *d)
 {
-	uint32_t i = find_moved(slot, d->dev_index, d->qpn);
+	uint32_t i = find_moved(slot, d->dev_index, d->qpn, d->serial);
 
 	if (!d->release && i < slot->n_moved)
 		slot->moved[i] = slot->moved[--slot->n_moved];
@@ -315,7 +317,8 @@ static size_t list_releases(const struct policy_slot *to, const struct policy_sl
 		n++;
 	}
 	for (i = 0; i < from->n_moved; i++) {
-		if (find_moved(to, from->moved[i].dev, from->moved[i].qpn) < to->n_moved)
+		if (find_moved(to, from->moved[i].dev, from->moved[i].qpn,
+			       from->moved[i].serial) < to->n_moved)
 			continue;
 		if (n < cap) {
 			describe_moved(&out[n], from, i);
