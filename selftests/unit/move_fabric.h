@@ -348,6 +348,7 @@ static struct ibv_qp *fake_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr 
 	f->qp.pd = pd;
 	f->qp.send_cq = attr->send_cq;
 	f->qp.recv_cq = attr->recv_cq;
+	f->qp.srq = attr->srq;
 	f->qp.qp_type = attr->qp_type;
 	f->qp.qp_num = 100 + fab.next_qpn++;
 	f->max_send = attr->cap.max_send_wr;

@@ -523,6 +523,65 @@ static void test_unseen_completions(void **state)
 	ibv_destroy_cq(cq);
 }
 
+/*
+ * A program closes a context without destroying its QP and its CQ, and goes on with another context of the
+ * device. The QP does not count any more, and nobody polls the CQ.
+ */
+static void test_closed_context(void **state)
+{
+	struct ibv_qp *qp = rig.qp;
+	struct ibv_cq *cq = rig.cq;
+
+	(void)state;
+	poll_nothing();
+	stub.hold = 1;
+	ctl_set(CREDITS, 4);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(rig_post(qp, 1, 1), 0);
+	stub_complete(qp, 4);
+	ibv_close_device(rig.ctx);
+	rig.ctx = ibv_open_device(&stub_device);
+	rig.pd.context = rig.ctx;
+	rig.cq = ibv_create_cq(rig.ctx, 1, NULL, NULL, 0);
+	rig.qp = rig_qp(rig.cq, 0);
+	poll_nothing();
+	hold_until_wait(rig.qp, 1);
+	for (int i = 0; i < 20; i++) {
+		assert_int_equal(rig_post(rig.qp, 1, 1), 0);
+		assert_true(in_flight(rig.qp) <= 4);
+	}
+	assert_int_equal(held(CREDITS)->passed, 0);
+	assert_int_equal(outstanding(), 4);
+	assert_int_equal(stub_cq(cq)->head - stub_cq(cq)->tail, 4);
+	stub_destroy_qp(qp);
+	stub_destroy_cq(cq);
+}
+
+/* libmlx5 locks no shared receive queue in a parent domain, and a poll gives back its entries. */
+static void test_unlocked_srq(void **state)
+{
+	struct ibv_parent_domain_init_attr domain = { .pd = &rig.pd };
+	struct ibv_srq plain = { .context = rig.ctx, .pd = &rig.pd }, srq = { .context = rig.ctx };
+	struct ibv_qp_init_attr attr = {
+		.send_cq = rig.cq, .recv_cq = rig.cq, .qp_type = IBV_QPT_RC, .srq = &plain,
+		.cap.max_send_wr = STUB_WRS,
+	};
+	struct ibv_qp *qp;
+
+	(void)state;
+	srq.pd = ibv_alloc_parent_domain(rig.ctx, &domain);
+	assert_non_null(srq.pd);
+	poll_nothing();
+	qp = ibv_create_qp(&rig.pd, &attr);
+	assert_true(stash_can(cq_find(rig.cq)));
+	ibv_destroy_qp(qp);
+	attr.srq = &srq;
+	qp = ibv_create_qp(&rig.pd, &attr);
+	assert_false(stash_can(cq_find(rig.cq)));
+	ibv_destroy_qp(qp);
+	ibv_dealloc_pd(srq.pd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -549,6 +608,8 @@ int main(void)
 		CTL_TEST(test_extended_cq),
 		CTL_TEST(test_shown_cq),
 		CTL_TEST(test_unseen_completions),
+		CTL_TEST(test_closed_context),
+		CTL_TEST(test_unlocked_srq),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

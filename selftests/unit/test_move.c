@@ -441,6 +441,12 @@ static void test_forks(void **state)
 	forks_in(MOVE_DRAINING, &end[1]);
 }
 
+static int close_nothing(struct ibv_context *ctx)
+{
+	(void)ctx;
+	return 0;
+}
+
 /* What was posted when the process forked completes for the child by the number that the child knows. */
 static void test_child_polls(void **state)
 {
@@ -461,6 +467,33 @@ static void test_child_polls(void **state)
 	c->alive = alive;
 	end_take(&end[0], &wc);
 	end[0].quiet = end[1].quiet = false;
+}
+
+/* A forked child that closes the device touches nothing of the parent's QPs and moves. */
+static void test_child_closes(void **state)
+{
+	struct context *c = context_find(rig.ctx);
+	alive_t dead = 0, *alive = (alive_t *)c->alive;
+	struct move *m = move_of_end(&end[0]);
+	const struct ibv_qp *was0 = now_of(&end[0]), *was1 = now_of(&end[1]);
+
+	(void)state;
+	ask(&end[0]);
+	while (move_of_end(&end[1])->state != MOVE_DRAINING)
+		step();
+	next.close_device = close_nothing;
+	c->alive = &dead;
+	/* Locked when the process forked, so it would never be unlocked in the child. */
+	pthread_mutex_lock(&m->life);
+	assert_int_equal(ibv_close_device(rig.ctx), 0);
+	pthread_mutex_unlock(&m->life);
+	next.close_device = stub_close_device;
+	c->alive = alive;
+	c->key = rig.ctx;
+	settle();
+	assert_int_equal(m->result, 0);
+	assert_true(moved_together(was0, was1));
+	goes_on();
 }
 
 /* --- hosts that are gone ----------------------------------------------------------------- */
@@ -615,6 +648,28 @@ static void test_recvs_full(void **state)
 	}
 }
 
+/* Receives that were flushed make room for others, which are flushed, too. */
+static void test_recv_in_error(void **state)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+	struct ibv_recv_wr wr = { .wr_id = 1 }, *bad;
+	int err;
+
+	(void)state;
+	move_once();
+	assert_ptr_not_equal(now_of(&end[0]), end[0].qp);
+	post_recvs(&end[0], &err);
+	assert_int_equal(err, ENOMEM);
+	assert_int_equal(ibv_modify_qp(end[0].qp, &attr, IBV_QP_STATE), 0);
+	end_poll_all(&end[0]);
+	assert_true(end[0].errors >= WRS);
+	end[0].errors = 0;
+	assert_int_equal(ibv_post_recv(end[0].qp, &wr, &bad), 0);
+	end_poll_all(&end[0]);
+	assert_int_equal(end[0].errors, 1);
+	connect_anew();
+}
+
 /* A receive with too many pieces is refused by the provider, and is nothing either. */
 static void test_recv_refused(void **state)
 {
@@ -699,6 +754,77 @@ static void test_connected_anew(void **state)
 	}
 }
 
+/* --- threads that the program cancels ----------------------------------------------------- */
+
+static _Atomic int waits, went_on;
+
+static void *post_while_frozen(void *arg)
+{
+	struct move *m = arg;
+
+	pthread_mutex_lock(&m->lock);
+	waits = 1;
+	move_wait_to_post(m);
+	went_on = 1;
+	pthread_mutex_unlock(&m->lock);
+	pthread_testcancel();
+	return NULL;
+}
+
+/* A thread that is cancelled while a move holds its post ends after the post, without a lock. */
+static void test_cancelled(void **state)
+{
+	struct move *m = move_of_end(&end[0]);
+	pthread_t thread;
+	void *result;
+
+	(void)state;
+	waits = went_on = 0;
+	m->frozen = true;
+	assert_int_equal(pthread_create(&thread, NULL, post_while_frozen, m), 0);
+	while (!waits)
+		sched_yield();
+	/* The thread gives it back where it waits. */
+	pthread_mutex_lock(&m->lock);
+	pthread_cancel(thread);
+	m->frozen = false;
+	pthread_cond_broadcast(&m->thaw);
+	pthread_mutex_unlock(&m->lock);
+	pthread_join(thread, &result);
+	assert_ptr_equal(result, PTHREAD_CANCELED);
+	assert_int_equal(went_on, 1);
+	assert_int_equal(pthread_mutex_trylock(&m->lock), 0);
+	pthread_mutex_unlock(&m->lock);
+	goes_on();
+}
+
+static void *cancelled_with_lock(void *arg)
+{
+	(void)arg;
+	assert_true(lib_lock());
+	pthread_cancel(pthread_self());
+	pthread_testcancel();
+	went_on = 1;
+	lib_unlock();
+	pthread_testcancel();
+	return NULL;
+}
+
+static void test_cancelled_with_lock(void **state)
+{
+	pthread_t thread;
+	void *result;
+
+	(void)state;
+	went_on = 0;
+	assert_int_equal(pthread_create(&thread, NULL, cancelled_with_lock, NULL), 0);
+	pthread_join(thread, &result);
+	assert_ptr_equal(result, PTHREAD_CANCELED);
+	assert_int_equal(went_on, 1);
+	assert_true(lib_lock());
+	lib_unlock();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -719,10 +845,13 @@ int main(void)
 		MOVE_TEST(test_refused),
 		MOVE_TEST(test_forks),
 		MOVE_TEST(test_child_polls),
+		MOVE_TEST(test_child_closes),
 		MOVE_TEST(test_silent_hosts),
 		MOVE_TEST(test_silent_in_turn),
 		MOVE_TEST(test_recvs_full),
+		MOVE_TEST(test_recv_in_error),
 		MOVE_TEST(test_recv_refused),
+		MOVE_TEST(test_cancelled), MOVE_TEST(test_cancelled_with_lock),
 		MOVE_TEST(test_job_full),
 		MOVE_TEST(test_peer_cannot),
 		MOVE_TEST(test_looks_the_same),

@@ -137,6 +137,36 @@ static void test_window_meanwhile(void **state)
 	assert_string_equal(swiftrdma_move_reason(end[0].qp), "memory windows are bound to it");
 }
 
+/* Where libmlx5 has no locks the library has no business in its queues. */
+static void test_without_locks(void **state)
+{
+	struct ibv_parent_domain_init_attr domain = { .pd = &rig.pd };
+	struct fake_srq srq = { .srq.context = rig.ctx };
+	struct ibv_qp_init_attr attr = {
+		.send_cq = end[0].cq, .recv_cq = end[0].cq, .qp_type = IBV_QPT_RC,
+		.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1 },
+	};
+	struct ibv_qp *qp;
+
+	(void)state;
+	setenv("MLX5_SINGLE_THREADED", "1", 1);
+	qp = ibv_create_qp(&rig.pd, &attr);
+	unsetenv("MLX5_SINGLE_THREADED");
+	assert_string_equal(swiftrdma_move_reason(qp), "libmlx5 has no locks (MLX5_SINGLE_THREADED), and "
+			    "the library moves QPs in a thread of its own");
+	ibv_destroy_qp(qp);
+	move_once();
+	/* A shared receive queue in a parent domain. */
+	srq.srq.pd = ibv_alloc_parent_domain(rig.ctx, &domain);
+	assert_non_null(srq.srq.pd);
+	attr.srq = &srq.srq;
+	qp = ibv_create_qp(&rig.pd, &attr);
+	refused(&end[0], -EOPNOTSUPP,
+		"receives of a shared queue in a parent domain complete in its completion queue");
+	ibv_destroy_qp(qp);
+	ibv_dealloc_pd(srq.srq.pd);
+}
+
 /* --- ibv_wr_*() -------------------------------------------------------------------------- */
 
 static int setup_ex(void **state)
@@ -278,6 +308,7 @@ int main(void)
 		MOVE_TEST(test_pinned),
 		MOVE_TEST(test_pinned_meanwhile),
 		MOVE_TEST(test_window_meanwhile),
+		MOVE_TEST(test_without_locks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

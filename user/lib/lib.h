@@ -87,7 +87,16 @@ typedef _Atomic uint32_t alive_t;
 /* Returns the word of this process, and sets it up if there is none; NULL: the library is off. */
 const alive_t *life_begin(void);
 const alive_t *life_alive(void);
-/* False: the lock was not released in time; the caller must not change tables or slots. */
+/*
+ * A program may cancel a thread in a call of the library, where libibverbs has no cancellation point. The
+ * thread would not give back the locks of the library. So it cannot be cancelled while it holds them.
+ */
+int no_cancel(void);
+void allow_cancel(int was);
+/*
+ * False: the lock was not released in time; the caller must not change tables or slots. A thread that
+ * has the lock is not cancelled.
+ */
 bool lib_lock(void);
 void lib_unlock(void);
 
@@ -445,6 +454,11 @@ struct qp_want {
 /* Adds a new QP; does nothing if it is known. */
 struct qp *qp_add(struct context *c, struct ibv_qp *qp, const struct qp_want *want);
 void qp_remove(struct qp *q);
+/*
+ * Called before a context is closed whose QPs the program may not have destroyed. Nothing of them
+ * completes any more, and their CQs must not be polled.
+ */
+void qp_remove_all(struct context *c);
 /* Called after RESET: nothing is outstanding, and measuring begins anew. */
 void qp_reset(struct qp *q);
 /* Requests are only counted until the next RESET. Sets @flag in the slot, too. */
@@ -569,6 +583,11 @@ struct cq {
 	bool moves;			/* QPs that complete here may move; see move.c */
 	bool move_room;			/* it has MOVE_CQ_ROOM entries more */
 	bool resized, shown;		/* by ibv_resize_cq(), mlx5dv_init_obj() */
+	/*
+	 * Receives of an SRQ in a parent domain complete here. libmlx5 does not lock such an SRQ when a
+	 * completion gives back its entry, so only the program may poll.
+	 */
+	bool unlocked_srq;
 	uint32_t added;			/* entries, for pieces */
 	uint32_t room;			/* of these, what no QP has; under lib_lock() */
 	struct entries *entries_spare;	/* kept when the struct is used for another CQ */

@@ -146,6 +146,7 @@ static const char *try_to_adopt(struct qp *q, struct ibv_qp *qp, const struct ib
 				uint64_t ops)
 {
 	struct cq *send_cq = cq_find(qp->send_cq), *recv_cq = cq_find(qp->recv_cq);
+	const char *single = getenv("MLX5_SINGLE_THREADED");
 	struct move *m;
 
 	/* Posts to such QPs do not go through move_post_send(). */
@@ -155,6 +156,8 @@ static const char *try_to_adopt(struct qp *q, struct ibv_qp *qp, const struct ib
 		return "its requests may be split (job.chunk)";
 	if (place_knows_pd(qp->pd))
 		return "the program has put it in a parent domain, which says on which register it is";
+	if (single && !strcmp(single, "1"))
+		return "libmlx5 has no locks (MLX5_SINGLE_THREADED), and the library moves QPs in a thread of its own";
 	if (!q->ring || !send_cq || !recv_cq)
 		return "the library does not see its requests complete";
 	if (channel_open(q->ctx->dev))
@@ -229,10 +232,31 @@ static struct tally tally_of(const struct move *m, const struct ibv_send_wr *wr)
 	return t;
 }
 
+int life_lock(struct move *m)
+{
+	int cancel = no_cancel();
+
+	pthread_mutex_lock(&m->life);
+	return cancel;
+}
+
+void life_unlock(struct move *m, int cancel)
+{
+	pthread_mutex_unlock(&m->life);
+	allow_cancel(cancel);
+}
+
 void move_wait_to_post(struct move *m)
 {
+	int cancel;
+
+	if (!m->frozen && !m->building)
+		return;
+	/* ibv_post_send() is no cancellation point, and nobody would give back the locks of this thread. */
+	cancel = no_cancel();
 	while (m->frozen || m->building)
 		pthread_cond_wait(&m->thaw, &m->lock);
+	allow_cancel(cancel);
 }
 
 int move_ring(struct move *m, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
@@ -342,7 +366,8 @@ static int post_one_recv(struct move *m, const struct ibv_recv_wr *wr)
 	bool kept;
 	int ret;
 
-	if (m->now != m->first && !m->init.srq && recvs_full(m))
+	/* Of receives that failed the library keeps no account, nor does it have to: the QP never moves again. */
+	if (!m->broken && m->now != m->first && !m->init.srq && recvs_full(m))
 		return ENOMEM;
 	one.next = NULL;
 	kept = keep_recv(m, wr);

@@ -132,6 +132,7 @@ struct move {
 	const char *why;			/* why the last move failed; NULL: it did not */
 	uint64_t ends;				/* moves that ended, either way */
 	pthread_cond_t ended;			/* with .life */
+	int pin_cancel;				/* what life_lock() returned to pinned.c */
 	/* SWIFTRDMA_SHARE_KNOB_UAR: the number to leave, 0: not set; and how long it holds. */
 	uint32_t knob_from;
 	uint64_t knob_until;
@@ -222,6 +223,9 @@ void move_adopt(struct ibv_qp *qp, struct ibv_qp_init_attr *attr, const struct m
 void move_free(struct move *m);
 /* Waits until posts are not held and no batch is being built. .lock is held. */
 void move_wait_to_post(struct move *m);
+/* Takes .life in a thread of the program, which is not cancelled until life_unlock() gets what this returns. */
+int life_lock(struct move *m);
+void life_unlock(struct move *m, int cancel);
 /* Makes completions those of the program's QPs. Returns how many of @n the program may see. */
 int move_keep(struct cq *c, struct ibv_wc *wc, int n);
 /* The same in a forked child, where no QP moves: replaces the QP numbers, and drops nothing. Takes no lock. */

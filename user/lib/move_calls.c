@@ -53,9 +53,8 @@ int move_modify(struct move *m, struct ibv_qp_attr *attr, int mask)
 {
 	bool reset = mask & IBV_QP_STATE && attr->qp_state == IBV_QPS_RESET;
 	bool ends = reset || (mask & IBV_QP_STATE && attr->qp_state == IBV_QPS_ERR);
-	int ret;
+	int cancel = life_lock(m), ret;
 
-	pthread_mutex_lock(&m->life);
 	if (ends)
 		move_interrupt(m);
 	else
@@ -70,15 +69,14 @@ int move_modify(struct move *m, struct ibv_qp_attr *attr, int mask)
 			m->broken = true;
 		pthread_mutex_unlock(&m->lock);
 	}
-	pthread_mutex_unlock(&m->life);
+	life_unlock(m, cancel);
 	return ret;
 }
 
 int move_query(struct move *m, struct ibv_qp_attr *attr, int mask, struct ibv_qp_init_attr *init)
 {
-	int ret;
+	int cancel = life_lock(m), ret;
 
-	pthread_mutex_lock(&m->life);
 	ret = next.query_qp(m->now, attr, mask, init);
 	if (!ret && m->now != m->first) {
 		/* The program knows the peer's QP by the number that it connected to. */
@@ -86,7 +84,7 @@ int move_query(struct move *m, struct ibv_qp_attr *attr, int mask, struct ibv_qp
 		attr->cap.max_recv_wr = init->cap.max_recv_wr =
 			m->init.cap.max_recv_wr - !m->init.srq;
 	}
-	pthread_mutex_unlock(&m->life);
+	life_unlock(m, cancel);
 	return ret;
 }
 
@@ -102,14 +100,15 @@ static void bury_move(struct move *m)
 
 void move_destroy(struct move *m)
 {
-	pthread_mutex_lock(&m->life);
+	int cancel = life_lock(m);
+
 	bury_move(m);
 	/* As libibverbs: a QP stays until the program has acknowledged its events. */
 	while (atomic_load(&m->events))
 		pthread_cond_wait(&m->ended, &m->life);
 	if (m->now != m->first)
 		move_back_to_first(m);
-	pthread_mutex_unlock(&m->life);
+	life_unlock(m, cancel);
 }
 
 /* QPs that the program has not destroyed by now are never destroyed, so their moves end here. */
@@ -117,11 +116,12 @@ void move_close(const struct context *c)
 {
 	for (struct qp *q = qp_all(); q; q = q->next_all) {
 		struct move *m = atomic_load_explicit(&q->move, memory_order_acquire);
+		int cancel;
 
 		if (!m || q->ctx != c || !__atomic_load_n(&q->key, __ATOMIC_ACQUIRE))
 			continue;
-		pthread_mutex_lock(&m->life);
+		cancel = life_lock(m);
 		bury_move(m);
-		pthread_mutex_unlock(&m->life);
+		life_unlock(m, cancel);
 	}
 }

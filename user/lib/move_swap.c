@@ -29,6 +29,8 @@ static const char *cannot_poll(const struct cq *c)
 		return "the program has had its completion queue shown by mlx5dv_init_obj()";
 	if (c->resized)
 		return "its completion queue was resized";
+	if (c->unlocked_srq)
+		return "receives of a shared queue in a parent domain complete in its completion queue";
 	if (atomic_load_explicit(&c->lock.owner, memory_order_relaxed) == BIAS_LOST)
 		return "a thread left the poll of its completion queue without an end";
 	s = atomic_load_explicit(&c->stash, memory_order_acquire);

@@ -171,11 +171,11 @@ int move_now(struct qp *q)
 {
 	struct move *m = move_at(q);
 	uint64_t ends;
-	int result;
+	int cancel, result;
 
 	if (!m)
 		return -EOPNOTSUPP;
-	pthread_mutex_lock(&m->life);
+	cancel = life_lock(m);
 	ends = m->ends;
 	if (m->state == MOVE_IDLE)
 		m->wanted = true;
@@ -183,6 +183,6 @@ int move_now(struct qp *q)
 	while (!m->dead && ends == m->ends)
 		pthread_cond_wait(&m->ended, &m->life);
 	result = m->dead ? -ENOENT : m->result;
-	pthread_mutex_unlock(&m->life);
+	life_unlock(m, cancel);
 	return result;
 }

@@ -13,8 +13,10 @@ struct next_mlx5 next_mlx5;
 /* With .life held: the QP that carries the requests. No move begins or ends until unpin_move(). */
 static struct ibv_qp *pin_move(struct move *m)
 {
-	pthread_mutex_lock(&m->life);
+	int cancel = life_lock(m);
+
 	move_settle(m);
+	m->pin_cancel = cancel;
 	return m->now;
 }
 
@@ -23,7 +25,7 @@ static int unpin_move(struct move *m, int ret, const char *why)
 {
 	if (!ret && why)
 		m->q->stays = why;
-	pthread_mutex_unlock(&m->life);
+	life_unlock(m, m->pin_cancel);
 	return ret;
 }
 

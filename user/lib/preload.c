@@ -84,9 +84,15 @@ EXPORT struct ibv_context *ibv_import_device(int cmd_fd)
 
 EXPORT int ibv_close_device(struct ibv_context *ctx)
 {
+	struct context *c = context_find(ctx);
+
 	find_next_functions();
-	if (settings.move && context_find(ctx))
-		move_close(context_find(ctx));
+	/* A forked child only closes its copy: the QPs are the parent's. */
+	if (c && *c->alive) {
+		if (settings.move)
+			move_close(c);
+		qp_remove_all(c);
+	}
 	context_close(ctx);
 	return next.close_device(ctx);
 }

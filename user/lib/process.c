@@ -36,7 +36,23 @@ static enum mode read_mode(const char *s)
 	return MODE_LATENCY;
 }
 
-bool lib_lock(void)
+int no_cancel(void)
+{
+	int was;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &was);
+	return was;
+}
+
+void allow_cancel(int was)
+{
+	pthread_setcancelstate(was, NULL);
+}
+
+/* Whether the thread that holds the lock could be cancelled before. Written with the lock held. */
+static int cancel_was;
+
+static bool take_lock(void)
 {
 	struct timespec t;
 
@@ -48,9 +64,24 @@ bool lib_lock(void)
 	return !pthread_mutex_clocklock(&lock, CLOCK_MONOTONIC, &t);
 }
 
+bool lib_lock(void)
+{
+	int was = no_cancel();
+
+	if (!take_lock()) {
+		allow_cancel(was);
+		return false;
+	}
+	cancel_was = was;
+	return true;
+}
+
 void lib_unlock(void)
 {
+	int was = cancel_was;
+
 	pthread_mutex_unlock(&lock);
+	allow_cancel(was);
 }
 
 /* The thread that holds the lock while it forks, or 0. Written with the lock held. */
@@ -74,6 +105,8 @@ static void after_fork_in_parent(void)
 
 static void after_fork_in_child(void)
 {
+	if (forking == self())
+		allow_cancel(cancel_was);
 	forking = 0;
 	/* What the child opens itself is its own. */
 	move_forked = false;

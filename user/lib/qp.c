@@ -168,6 +168,8 @@ static struct qp *qp_new(struct context *c, struct ibv_qp *qp, const struct qp_w
 		return NULL;
 	}
 	dev->report->qps++;
+	if (qp->srq && place_knows_pd(qp->srq->pd) && cq_find(qp->recv_cq))
+		cq_find(qp->recv_cq)->unlocked_srq = true;
 	q->by_default = !want->placed && !want->opened && !want->own_domain;
 	c->place.by_default += q->by_default;
 	slot_fill(q, qp, want);
@@ -244,6 +246,19 @@ void qp_remove(struct qp *q)
 	if (*q->alive && lib_lock()) {
 		if (q->key)
 			retire_qp(q);
+		lib_unlock();
+	}
+	errno = err;
+}
+
+void qp_remove_all(struct context *c)
+{
+	int err = errno;
+
+	if (lib_lock()) {
+		for (struct qp *q = all; q; q = q->next_all)
+			if (q->ctx == c && q->key)
+				retire_qp(q);
 		lib_unlock();
 	}
 	errno = err;

@@ -22,7 +22,7 @@ bool stash_can(const struct cq *c)
 	 * event. .shown: the program would never find the entries that the library took. Without an
 	 * owner the program has not polled the CQ by ibv_poll_cq() yet.
 	 */
-	return *c->alive && !c->start_poll && !c->has_channel && !c->shown &&
+	return *c->alive && !c->start_poll && !c->has_channel && !c->shown && !c->unlocked_srq &&
 	       settings.mode == MODE_LATENCY && owner && owner != BIAS_LOST;
 }
 
