@@ -187,6 +187,8 @@ const char *srdma_class_error_text(int err)
 		return "the application was modifying or destroying the QP";
 	case -ENOTCONN:
 		return "the QP is not connected any more";
+	case -EAGAIN:
+		return "the device has not taken it out of its scheduling element yet";
 	default:
 		return "the driver refused the new address vector";
 	}

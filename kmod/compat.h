@@ -17,6 +17,15 @@
 #include <net/genetlink.h>
 #include <net/sock.h>
 
+/*
+ * When the hook is removed, it waits by Tasks RCU for callers that were preempted with a pointer to a
+ * wrapper in hand. Without Tasks RCU synchronize_rcu_tasks() is synchronize_rcu(), which does not
+ * wait for them.
+ */
+#if defined(CONFIG_PREEMPTION) && !defined(CONFIG_TASKS_RCU)
+#error "a preemptible kernel without CONFIG_TASKS_RCU cannot unload this module safely"
+#endif
+
 /* 6.6 moved the parsed attributes of a dump into struct genl_info. */
 static inline struct nlattr **srdma_dump_attrs(struct netlink_callback *cb)
 {

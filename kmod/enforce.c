@@ -435,11 +435,27 @@ void srdma_enforce_dev_init(struct srdma_dev *dev)
 	srdma_pass_dev_init(dev, enforce_work);
 }
 
+/*
+ * Is the QP in a scheduling element, though its application asked for none? @error: why; -EAGAIN: it may
+ * yet leave. The element may hold the QP up even after a RESET, and nobody can unbind it before RTS.
+ */
+static bool has_element(const struct srdma_qp *q, int *error)
+{
+	const struct srdma_qp_hw *hw = srdma_qp_hw(q);
+
+	if (!hw || !READ_ONCE(hw->element) || test_bit(SRDMA_QP_DEAD, &q->flags))
+		return false;
+	*error = READ_ONCE(q->state) != IB_QPS_RTS ? -EBUSY :
+		 READ_ONCE(hw->no_element) == SRDMA_LEAVE ? -EREMOTEIO : -EAGAIN;
+	return true;
+}
+
 static void count_pending(struct srdma_unrestored *left)
 {
 	struct srdma_dev *dev;
 	unsigned long index;
 	struct srdma_qp *q;
+	int stays = 0;
 
 	memset(left, 0, sizeof(*left));
 	down_read(&srdma_devs_sem);
@@ -448,14 +464,16 @@ static void count_pending(struct srdma_unrestored *left)
 			bool class = srdma_qp_class_pending(q);
 			bool path = srdma_path_pending(q, SRDMA_PATH_SPORT) ||
 				    srdma_path_pending(q, SRDMA_PATH_LAG);
+			bool rate = has_element(q, &stays);
 
-			if (!class && !path)
+			if (!class && !path && !rate)
 				continue;
 			left->n++;
-			left->never += !path && srdma_class_standing(q) == SRDMA_CANNOT;
+			left->never += !path && (!rate || stays != -EAGAIN) &&
+				       (!class || srdma_class_standing(q) == SRDMA_CANNOT);
 			strscpy(left->dev, dev->name, sizeof(left->dev));
 			left->qpn = q->qpn;
-			left->error = class ? q->class_error : -EIO;
+			left->error = class ? q->class_error : path ? -EIO : stays;
 		}
 	}
 	up_read(&srdma_devs_sem);

@@ -8,9 +8,9 @@
 void srdma_enforce_dev_init(struct srdma_dev *dev);
 
 /**
- * struct srdma_unrestored - QPs without the class or path that their applications asked for
+ * struct srdma_unrestored - QPs without the class, path or rate that their applications asked for
  * @n: how many
- * @never: of these, those whose class cannot be restored while they are connected
+ * @never: of these, those of which this cannot be restored while they are connected
  * @dev: name of the device of one such QP
  * @qpn: number of that QP
  * @error: -errno of the last attempt on that QP
@@ -23,7 +23,7 @@ struct srdma_unrestored {
 };
 
 /*
- * Give every QP the class that its application asked for, and report in @left which QPs
+ * Give every QP the class, path and rate that its application asked for, and report in @left which QPs
  * could not get it. Leases stay, but have no effect until srdma_enforce_resume(). Blocks
  * until a pass that begins after this call is over.
  */

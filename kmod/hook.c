@@ -18,9 +18,10 @@
  *	synchronize_rcu_tasks()		their last instructions are over
  *	free
  *
- * When a single device goes, the wrappers' code stays and only the device's data is freed.
- * Wrappers look the device up under SRCU, so one SRCU grace period is enough. A wrapper that is
- * entered later finds no device, and calls the op that is in ops by then.
+ * When a single device goes, the wrappers' code stays and only the device's data is freed. Each
+ * device has an SRCU of its own for that, so an op that sleeps on one device keeps no other device
+ * from going. A wrapper that is entered later finds no device, and calls the op that is in ops
+ * by then.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -86,21 +87,37 @@ static struct srdma_orphan *find_orphan(const struct ib_device *ibdev)
 
 /* The wrappers */
 
+/* The read sides that a thread is in: of the wrappers' code, and of the device's data. */
+struct in_wrapper {
+	int code, data;
+};
+
 /*
  * Enter a wrapper's body. Returns the device, or NULL if it is going or gone: the wrapper
  * then calls late_op().
  */
-static __always_inline struct srdma_dev *enter_wrapper(struct ib_device *ibdev, int *idx)
+static __always_inline struct srdma_dev *enter_wrapper(struct ib_device *ibdev,
+						       struct in_wrapper *in)
 {
+	struct srdma_dev *dev;
+
 	srdma_delay(SRDMA_DELAY_ENTRY);
-	*idx = srcu_read_lock(&srdma_srcu);
-	return srdma_dev_of(ibdev);
+	in->code = srcu_read_lock(&srdma_srcu);
+	/* client_remove() waits for RCU, and then for the device's SRCU. */
+	rcu_read_lock();
+	dev = srdma_dev_of(ibdev);
+	if (dev)
+		in->data = srcu_read_lock(&dev->srcu);
+	rcu_read_unlock();
+	return dev;
 }
 
 /* Leave a wrapper's body. The device may be gone from here on. */
-static __always_inline void leave_wrapper(int idx)
+static __always_inline void leave_wrapper(struct srdma_dev *dev, struct in_wrapper *in)
 {
-	srcu_read_unlock(&srdma_srcu, idx);
+	if (dev)
+		srcu_read_unlock(&dev->srcu, in->data);
+	srcu_read_unlock(&srdma_srcu, in->code);
 	srdma_delay(SRDMA_DELAY_EXIT);
 }
 
@@ -127,13 +144,13 @@ static noinline void *late_op_at(struct ib_device *ibdev, size_t offset, void **
 ({									\
 	struct ib_device *ibdev_ = (ibdev);				\
 	typeof(late_op(ibdev_, op)(__VA_ARGS__)) ret_;			\
+	struct in_wrapper in_;						\
 	struct srdma_dev *dev_;						\
-	int idx_;							\
 									\
-	dev_ = enter_wrapper(ibdev_, &idx_);				\
+	dev_ = enter_wrapper(ibdev_, &in_);				\
 	ret_ = dev_ ? track_##op(dev_, __VA_ARGS__) :			\
 		      late_op(ibdev_, op)(__VA_ARGS__);			\
-	leave_wrapper(idx_);						\
+	leave_wrapper(dev_, &in_);					\
 	ret_;								\
 })
 
@@ -322,17 +339,17 @@ static int wrap_alloc_ucontext(struct ib_ucontext *ctx, struct ib_udata *udata)
 /* Not by run_wrapper(), which returns what the op returns. */
 static void wrap_dealloc_ucontext(struct ib_ucontext *ctx)
 {
+	struct in_wrapper in;
 	struct srdma_dev *dev;
-	int idx;
 
-	dev = enter_wrapper(ctx->device, &idx);
+	dev = enter_wrapper(ctx->device, &in);
 	if (dev) {
 		srdma_uar_closed(dev, ctx);
 		dev->orig.dealloc_ucontext(ctx);
 	} else {
 		late_op(ctx->device, dealloc_ucontext)(ctx);
 	}
-	leave_wrapper(idx);
+	leave_wrapper(dev, &in);
 }
 
 static struct ib_mr *track_reg_user_mr(struct srdma_dev *dev, struct ib_pd *pd, u64 start,
@@ -544,7 +561,7 @@ static void client_remove(struct ib_device *ibdev, void *data)
 		return;
 	srdma_provider_give_back(dev);
 	srdma_dev_close(dev);
-	synchronize_srcu(&srdma_srcu);
+	synchronize_srcu(&dev->srcu);
 	srdma_dev_retire(dev);
 	above = wrapper_above(dev);
 	if (above)
@@ -555,8 +572,10 @@ static void client_remove(struct ib_device *ibdev, void *data)
 	dev->hooked = false;
 	ib_set_client_data(ibdev, &client, NULL);
 	srdma_dev_unhash(dev);
-	if (!srdma_skip_grace(SRDMA_GRACE_SRCU))
-		synchronize_srcu(&srdma_srcu);
+	if (!srdma_skip_grace(SRDMA_GRACE_SRCU)) {
+		synchronize_rcu();
+		synchronize_srcu(&dev->srcu);
+	}
 	srdma_provider_release(dev);
 	srdma_dev_forget(dev);
 	srdma_dev_put(dev);
@@ -620,12 +639,14 @@ int srdma_hook_disarm(bool force)
 
 	/* Cleared first: srdma_act() checks it under the lock that ends leases. */
 	WRITE_ONCE(srdma_armed, false);
+	srdma_leases_hold();
 	srdma_enforce_suspend(&left);
 	if (left.n && !force) {
 		scnprintf(why, sizeof(why),
-			  "%d QPs cannot get their application's class back, %d of them not before they are connected anew (QP %u of %s: %s); all leases hold as before",
+			  "%d QPs cannot get their application's class or rate back, %d of them not before they are connected anew (QP %u of %s: %s); all leases hold as before",
 			  left.n, left.never, left.qpn, left.dev,
 			  srdma_class_error_text(left.error));
+		srdma_leases_go_on();
 		srdma_enforce_resume();
 		WRITE_ONCE(srdma_armed, true);
 		goto busy;
@@ -633,7 +654,7 @@ int srdma_hook_disarm(bool force)
 	srdma_peer_wish_settle();
 	srdma_lease_end_all();
 	if (left.n)
-		pr_warn("%d QPs keep a class that is not their application's\n", left.n);
+		pr_warn("%d QPs keep a class or rate that is not their application's\n", left.n);
 
 	ib_unregister_client(&client);
 	if (!list_empty(&orphans)) {

@@ -24,6 +24,8 @@ static u32 n_leases, n_overrides;
 static u32 n_agents;	/* leases of the agent; written under srdma_ctl_lock */
 static u64 next_lease_id = 1, next_override_id = 1;
 
+static u64 held_since;	/* ns, since when no lease runs out; 0: they do */
+
 static void expire_work(struct work_struct *work);
 static DECLARE_DELAYED_WORK(expire, expire_work);
 
@@ -94,7 +96,7 @@ static void expire_work(struct work_struct *work)
 	mutex_lock(&srdma_ctl_lock);
 	now = ktime_get_ns();
 	list_for_each_entry_safe(l, next, &srdma_leases, node) {
-		if (l->expires <= now) {
+		if (l->expires <= now && !held_since) {
 			pr_info("lease %llu of %s ran out: its overrides are taken back\n",
 				l->id, l->origin);
 			lease_end(l, true);
@@ -103,7 +105,8 @@ static void expire_work(struct work_struct *work)
 	}
 	if (changed)
 		srdma_override_recompute();
-	rearm_expiry();
+	if (!held_since)
+		rearm_expiry();
 	mutex_unlock(&srdma_ctl_lock);
 	up_read(&srdma_devs_sem);
 }
@@ -116,7 +119,33 @@ void srdma_lease_end_all(void)
 	mutex_lock(&srdma_ctl_lock);
 	list_for_each_entry_safe(l, next, &srdma_leases, node)
 		lease_end(l, false);
+	held_since = 0;
 	srdma_override_recompute();
+	mutex_unlock(&srdma_ctl_lock);
+	up_read(&srdma_devs_sem);
+}
+
+void srdma_leases_hold(void)
+{
+	mutex_lock(&srdma_ctl_lock);
+	held_since = ktime_get_ns();
+	mutex_unlock(&srdma_ctl_lock);
+}
+
+void srdma_leases_go_on(void)
+{
+	struct srdma_lease *l;
+	u64 held;
+
+	down_read(&srdma_devs_sem);
+	mutex_lock(&srdma_ctl_lock);
+	held = ktime_get_ns() - held_since;
+	held_since = 0;
+	list_for_each_entry(l, &srdma_leases, node) {
+		l->expires += held;
+		srdma_override_renewed(l);
+	}
+	rearm_expiry();
 	mutex_unlock(&srdma_ctl_lock);
 	up_read(&srdma_devs_sem);
 }

@@ -47,6 +47,12 @@ void srdma_lease_init(void);
 void srdma_lease_exit(void);
 /* End all leases; passes take their effect back. */
 void srdma_lease_end_all(void);
+/*
+ * While a disarm may still be refused no lease can be renewed, so none runs out either. Then they
+ * end, by srdma_lease_end_all(), or go on with the time that each had left.
+ */
+void srdma_leases_hold(void);
+void srdma_leases_go_on(void);
 
 /*
  * For act.c, all under srdma_ctl_lock. None of these recomputes: a caller that ends or fills a

@@ -77,13 +77,13 @@ void srdma_provider_detach(struct srdma_qp *q)
 	int idx;
 
 	/* Not every caller is in a wrapper; release_provider() waits for the section, too. */
-	idx = srcu_read_lock(&srdma_srcu);
+	idx = srcu_read_lock(&q->dev->srcu);
 	ops = READ_ONCE(q->dev->attached);
 	if (!ops)
 		ops = q->dev->provider;
 	if (ops->detach)
 		ops->detach(q);
-	srcu_read_unlock(&srdma_srcu, idx);
+	srcu_read_unlock(&q->dev->srcu, idx);
 }
 
 static struct registration *registration_of(const struct srdma_provider_ops *ops)
@@ -172,14 +172,14 @@ static void release_provider(struct srdma_dev *dev, bool stays)
 	dev->caps = srdma_provider_generic.caps;
 	dev->function = srdma_function_of(dev->ibdev);
 	WRITE_ONCE(dev->provider, &srdma_provider_generic);
-	srdma_wrappers_wait();
+	synchronize_srcu(&dev->srcu);
 	down_write(&srdma_devs_sem);	/* readers of the semaphore have finished with the ops */
 	up_write(&srdma_devs_sem);
 	srdma_refresh_flush(dev);
 	srdma_pass_flush(dev);
 	detach_qps(dev);
 	WRITE_ONCE(dev->attached, NULL);
-	srdma_wrappers_wait();
+	synchronize_srcu(&dev->srcu);
 	ops->dev_remove(dev);
 	unclaim_dev(dev);
 	if (stays && !dev->provider_closed) {

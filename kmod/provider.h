@@ -90,7 +90,7 @@ enum srdma_path_part {
  *	twice for each change, with an RCU grace period between the two calls. NULL: there is
  *	nothing to undo.
  * @detach: the QP or the provider is about to go: remove everything of the provider's from the QP.
- *	Called inside srdma_srcu, with srdma_qp_lock() held unless the QP is not in the table yet.
+ *	Called inside srdma_dev.srcu, with srdma_qp_lock() held unless the QP is not in the table yet.
  *	The caller may also hold srdma_dev.provider_lock (the provider goes), RDMA core's client
  *	locks and arm_lock (the device goes), srdma_dev.adopt_lock, or srdma_qp_lock() of a QP that
  *	takes this QP's number. So the op takes no lock that the provider holds while it waits for
@@ -109,12 +109,12 @@ enum srdma_path_part {
  * @dev_remove: no thread is in an op of this device, and none will be. srdma_dev.provider_lock is
  *	held, RDMA core's client locks if the device goes, and arm_lock at a disarm.
  * @context_pages: UAR pages that a context asks for, from the data that its library gave
- *	to alloc_ucontext; 0: not known. Called inside srdma_srcu, in the application's
+ *	to alloc_ucontext; 0: not known. Called inside srdma_dev.srcu, in the application's
  *	call, after the driver's op; no lock is held.
- * @qp_created: the driver made the QP, which is not published yet. Inside srdma_srcu, in the
+ * @qp_created: the driver made the QP, which is not published yet. Inside srdma_dev.srcu, in the
  *	application's call; no lock is held.
  * @qp_modify: called before the driver changes the QP, in the application's call, inside
- *	srdma_srcu and with srdma_qp_lock() of this QP
+ *	srdma_dev.srcu and with srdma_qp_lock() of this QP
  * @qp_modified: called after it, under the same locks
  * @shape: apply the rates and weights of the device's jobs (srdma_job_dev.bit_rate and .weight) to
  *	their QPs; while srdma_dev.giving_back is set, remove them. Returns how many changes have

@@ -86,7 +86,7 @@ enum srdma_standing srdma_rate_standing(const struct srdma_qp *q, int *error, u3
 	/* On a device without elements libraries enforce a rate. */
 	bool want = (can && READ_ONCE(jd->bit_rate)) || READ_ONCE(jd->weight);
 	const struct srdma_qp_hw *hw = srdma_qp_hw(q);
-	bool has = hw && READ_ONCE(hw->element);
+	bool has = hw && READ_ONCE(hw->element) && !READ_ONCE(hw->unbound);
 
 	*syndrome = READ_ONCE(jd->shape_syndrome);
 	*error = -EOPNOTSUPP;

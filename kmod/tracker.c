@@ -67,6 +67,7 @@ static void dev_release_work(struct work_struct *work)
 	xa_destroy(&dev->uars);
 	xa_destroy(&dev->pages);
 	xa_destroy(&dev->jobs);
+	cleanup_srcu_struct(&dev->srcu);
 	kvfree(dev);
 }
 
@@ -94,20 +95,26 @@ struct srdma_dev *srdma_dev_alloc(struct ib_device *ibdev)
 	mutex_init(&dev->provider_lock);
 	spin_lock_init(&dev->ports_lock);
 	srdma_mr_init(dev);
-	if (srdma_table_init(&dev->qps)) {
-		kvfree(dev);
-		return NULL;
-	}
+	if (init_srcu_struct(&dev->srcu))
+		goto err;
+	if (srdma_table_init(&dev->qps))
+		goto err_srcu;
 	dev->kernel_uar = srdma_uar_new_kernel(dev);
 	if (!dev->kernel_uar) {
 		srdma_dev_put(dev);
 		return NULL;
 	}
 	return dev;
+
+err_srcu:
+	cleanup_srcu_struct(&dev->srcu);
+err:
+	kvfree(dev);
+	return NULL;
 }
 
 /*
- * Hooked devices by ib_device. Readers: RCU or srdma_srcu. Writers: hooked_lock, a
+ * Hooked devices by ib_device. Readers: RCU. Writers: hooked_lock, a
  * leaf. Every wrapped verb looks its device up here, because RDMA core's client
  * data is an xarray, whose lookup takes longer.
  */
@@ -243,6 +250,7 @@ struct srdma_qp_hw *srdma_qp_hw_make(struct srdma_qp *q)
 	hw->member = NULL;
 	hw->slot = SRDMA_NO_SLOT;
 	hw->element = NULL;
+	hw->unbound = false;
 	WRITE_ONCE(hw->wrs_since, 0);
 	WRITE_ONCE(hw->counted, false);
 	WRITE_ONCE(hw->ambiguous, false);

@@ -73,6 +73,8 @@ struct srdma_orig_ops {
  * @giving_back: the device or its provider is about to go, so no override is in force
  * @provider_node: in the list of devices that @attached has
  * @hook_node: in tracker.c's table of hooked devices
+ * @srcu: read side: a wrapper of this device. Who changes what wrappers follow of the device, or
+ *	frees it, waits for them. Its readers may sleep for as long as the driver's op does
  * @hooked: the wrappers are in place
  * @refresh: reads the figures that take commands, see refresh.h
  * @enforce: enforce.c's work, a pass over the QPs; queued with a reference to the device
@@ -161,8 +163,9 @@ struct srdma_dev {
 	/* providers_lock (provider.c). */
 	struct list_head provider_node;
 
-	/* Written under hooked_lock (tracker.c), read under RCU or srdma_srcu. */
+	/* Written under hooked_lock (tracker.c), read under RCU. */
 	struct hlist_node hook_node;
+	struct srcu_struct srcu;
 
 	/* hook.c's add() and remove(), which RDMA core never runs side by side. */
 	bool hooked;
@@ -381,6 +384,8 @@ struct srdma_outstanding {
  * @path: by enum srdma_path_part
  * @syndrome: the device's reason for its last refusal of a command for this QP. A refused
  *	command is not repeated until something changes, see provider.h.
+ * @unbound: the QP was reset since it was bound to @element, and it is not known whether the device
+ *	has unbound it then; under srdma_qp_lock()
  * @no_element: srdma_element.serial of the element that the device refused to bind the QP
  *	to, SRDMA_LEAVE: it refused to unbind the QP, 0: it refused nothing
  * @no_class: the class that the device refused, while srdma_qp.class_error is -EREMOTEIO
@@ -396,7 +401,7 @@ struct srdma_qp_hw {
 	struct srdma_element *element;
 	u64 wrs_since;
 	u32 slot;
-	bool live, counted, ambiguous, sure;
+	bool live, counted, ambiguous, sure, unbound;
 	u8 absent;
 	struct srdma_path path[SRDMA_PATH_PARTS];
 	u32 syndrome;
@@ -629,8 +634,8 @@ static inline void srdma_dev_get(struct srdma_dev *dev)
 }
 
 /*
- * For the wrappers: to find the device of an ib_device, in a wrapper or an RCU section, and
- * to wait until every thread that is in a wrapper now has left it.
+ * For the wrappers: to find the device of an ib_device, in an RCU section, and to wait until every
+ * thread that is in a wrapper of any device now has left it.
  */
 extern struct srcu_struct srdma_srcu;
 struct srdma_dev *srdma_dev_of(struct ib_device *ibdev);

@@ -209,8 +209,11 @@ void srdma_mlx5_qp_modified(struct srdma_qp *q, const struct ib_qp_attr *attr, i
 			srdma_record_state(md, q, SRDMA_ENTRY_ON);
 		return;
 	}
-	if (attr->qp_state == IB_QPS_RESET)
+	if (attr->qp_state == IB_QPS_RESET) {
 		srdma_path_lost(md, q);
+		if (srdma_qp_hw(q)->element)
+			WRITE_ONCE(srdma_qp_hw(q)->unbound, true);
+	}
 	forget_refusals(srdma_qp_hw(q));
 	if (attr->qp_state == IB_QPS_INIT)
 		srdma_record_state(md, q, SRDMA_ENTRY_IDLE);

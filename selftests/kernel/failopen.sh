@@ -116,7 +116,22 @@ like "... they are listed, with the reason" \
 say=$(disarm 1 2>&1)
 like "to disarm is refused" "$say" 'busy'
 like "... with the reason" "$(<$srdma_debugfs/disarm)" \
-	"^armed: 16 QPs cannot get their application's class back, 0 of them not before .* did not drain in time"
+	"^armed: 16 QPs cannot get their application's class or rate back, 0 of them not before .* did not drain in time"
+# No lease can be renewed while it tries, so none runs out.
+echo 1000 >/sys/module/swiftrdma/parameters/drain_ms
+lease_there() { [ "$(swiftrdma -j action show | jq '[.[] | select(.kind == "override")] | length')" = 1 ]; }
+swiftrdma action set job fleet max_qps 5000 for 4s >/dev/null
+check "there is a lease" lease_there
+now_ms
+began=$now
+disarm 1 2>/dev/null
+now_ms
+note "the disarm was tried for $((now - began)) ms"
+check "a disarm that is refused after longer than the lease leaves it in force" \
+	eval "[ $((now - began)) -gt 4000 ] && lease_there"
+lease_over() { ! lease_there; }
+check "... and then it runs out" wait_for 20 lease_over
+echo 1 >/sys/module/swiftrdma/parameters/drain_ms
 rmmod swiftrdma 2>/dev/null
 srdma_loaded
 point $? "... and the module stays"

@@ -25,6 +25,9 @@ release() { swiftrdma action clear all; }
 classes() { swiftrdma -j qp show dev mlx5_0 pid "$1" | jq -c '[.[] | [.sl_asked, .sl]] | unique'; }
 param() { echo "$2" >/sys/module/swiftrdma/parameters/"$1"; }
 refused() { ! "$@"; }
+# Of refused disarms the module tells in the log, too.
+other_complaints() { mlx5_complaints | grep -v " not disarmed: "; }
+disarm_refused() { ! echo 1 >$srdma_debugfs/disarm; } 2>/dev/null
 
 # bulk NAME: QPs that send 4 KiB for a long time, in the cgroup NAME; $pid.
 bulk() {
@@ -137,6 +140,36 @@ check "the rate is back" wait_for 60 rates_are 1000
 end_bulk
 check "killed under a lease" wait_for 60 eval '[ "$(elements)" = 2 ]'
 
+# A reset may unbind a QP, or not: afterwards it is bound again, and, if its job has no rate any more, unbound.
+bound() { awk 'NR > 1 && $1 { n += $6 } END { print n + 0 }' $hca_debug/hca0/elements; }
+binds() { awk '$1 == "0x505" { print $2 }' $hca_debug/hca0/commands; }
+for keep in N Y; do
+	echo $keep >/sys/module/softhca/parameters/keep_element
+	swiftrdma job set wq match comm=wqebbs >/dev/null
+	wq_start rate --qps 4
+	act job wq bit_rate 5Gbit/s for 300s >/dev/null
+	all_bound() { [ "$(bound)" = 4 ]; }
+	check "four QPs are in their job's element (keep_element=$keep)" wait_for 60 all_bound
+	check "they are reset, and connected anew" wq rate reset
+	check "... and are in it again" wait_for 60 all_bound
+	was=$(binds)
+	wq rate reset >/dev/null
+	bound_anew() { all_bound && [ "$(binds)" -ge $((was + 4)) ]; }
+	check "... by commands, whatever the device has kept" wait_for 60 bound_anew
+	# A device that is busy keeps them there, and so no disarm takes place.
+	echo "505 6 1000000" >$hca_debug/hca0/fail_command
+	release >/dev/null
+	check "a disarm is refused while the device is busy" disarm_refused
+	like "... and says so" "$(<$srdma_debugfs/disarm)" "^armed: 4 QPs .*, 0 of them not before .*scheduling element yet"
+	echo "505 6 0" >$hca_debug/hca0/fail_command
+	none_bound() { [ "$(bound)" = 0 ]; }
+	check "then they leave" wait_for 60 none_bound
+	wq_end rate
+done
+echo N >/sys/module/softhca/parameters/keep_element
+act job bulk bit_rate 1Gbit/s for 300s >/dev/null
+check "a rate again" wait_for 60 eval '[ "$(elements)" = 2 ]'
+
 # QPs on their way out are in no table any more, and in their element still.
 bulk bulk
 was=$(waits 1000)
@@ -151,7 +184,7 @@ both_are() { [ "$(elements) + $(hca_gauge 1 objects sched_element)" = "$1" ]; }
 held_by_one() { both_are "2 + 0" || both_are "0 + 2"; }
 check "what it is still in stays" wait_for 30 held_by_one ||
 	note "$(elements) + $(hca_gauge 1 objects sched_element), $(swiftrdma qp show job bulk)"
-is "... and the device is not asked for it" "$(mlx5_complaints)" ""
+is "... and the device is not asked for it" "$(other_complaints)" ""
 param delay_at 0
 wait "$pid" 2>/dev/null
 check "then it goes" wait_for 60 both_are "0 + 0"
@@ -171,7 +204,10 @@ in_error() { [ "$(rdma -j res show qp link mlx5_0/1 pid "$pid" | jq -r '.[0].sta
 check "its peer goes, and it fails" wait_for 60 in_error
 release >/dev/null
 sleep 1
-is "it cannot leave its element, and that is no error" "$(elements) $(mlx5_complaints)" "2 "
+is "it cannot leave its element, and that is no error" "$(elements) $(other_complaints)" "2 "
+check "a disarm is refused, for the rate may come back with the QP" disarm_refused
+like "... and says so" "$(<$srdma_debugfs/disarm)" \
+	"^armed: 1 QPs cannot get their application's class or rate back, 1 of them not before .*not in RTS"
 end_bulk
 check "until its process ends" wait_for 60 no_element
 check "a rate for who comes" act job bulk bit_rate 1Gbit/s for 300s
@@ -183,5 +219,5 @@ release >/dev/null
 check "unload" both_unload
 check "unload the device" rmmod softhca
 like "it has no objects left" "$(dmesg | grep ' objects left' | grep -vc ' 0 objects left')" '^0$'
-is "nothing in the log" "$(mlx5_complaints)" ""
+is "nothing in the log" "$(other_complaints)" ""
 ktap_end

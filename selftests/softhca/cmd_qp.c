@@ -245,6 +245,11 @@ static bool sh_may(u16 op, u8 state)
 	}
 }
 
+/* Which of the two a ConnectX does is not known. */
+static bool keep_element;
+module_param(keep_element, bool, 0644);
+MODULE_PARM_DESC(keep_element, "a QP that is reset stays in its scheduling element (N)");
+
 /* The scheduling element that a QP, also a live one, belongs to. */
 static int sh_take_group(struct sh_cmd *c, struct sh_qp *qp, const __be32 *opt_high)
 {
@@ -318,6 +323,8 @@ static int sh_modify_qp(struct sh_cmd *c)
 		break;
 	case MLX5_CMD_OP_2RST_QP:
 		sh_qp_reset(qp);
+		if (!keep_element)
+			return sh_sched_bind(c, qp, 0);
 		break;
 	}
 	return MLX5_CMD_STAT_OK;

@@ -109,16 +109,19 @@ static int sh_elements_show(struct seq_file *s, void *unused)
 {
 	struct sh_hca *h = s->private;
 	struct model_element *e;
+	struct sh_sched *sched;
 	u32 i;
 
-	seq_puts(s, "element weight mbps sent_bytes waits\n");
+	seq_puts(s, "element weight mbps sent_bytes waits qps\n");
 	mutex_lock(&softhca.lock);
 	for (i = 0; i < SH_SCHEDS; i++) {
 		e = &h->contention->model.element[i];
-		if (i && !sh_find(h, SH_SCHED, i))
+		sched = sh_find(h, SH_SCHED, i);
+		if (i && !sched)
 			continue;
-		seq_printf(s, "%u %u %llu %llu %llu\n", i, e->weight,
-			   div_u64(e->max_bps, 1000000), e->sent_bytes, e->blocks);
+		seq_printf(s, "%u %u %llu %llu %llu %u\n", i, e->weight,
+			   div_u64(e->max_bps, 1000000), e->sent_bytes, e->blocks,
+			   sched ? sched->nqps : 0);
 	}
 	mutex_unlock(&softhca.lock);
 	return 0;
