@@ -117,11 +117,18 @@ say=$(disarm 1 2>&1)
 like "to disarm is refused" "$say" 'busy'
 like "... with the reason" "$(<$srdma_debugfs/disarm)" \
 	"^armed: 16 QPs cannot get their application's class or rate back, 0 of them not before .* did not drain in time"
-# No lease can be renewed while it tries, so none runs out.
-echo 1000 >/sys/module/swiftrdma/parameters/drain_ms
+# No lease can be renewed while it tries, so none runs out. It waits for an application in a verb.
+params=/sys/module/swiftrdma/parameters
+delays=$(<$params/delays)
+echo 60000 >$params/delay_ms
+echo 2 >$params/delay_at
+ibv_rc_pingpong -d rxe0 -g 1 >/dev/null 2>&1 & app=$!
+in_verb() { [ "$(<$params/delays)" -gt "$delays" ]; }
+check "an application stays in a verb" wait_for 20 in_verb
 lease_there() { [ "$(swiftrdma -j action show | jq '[.[] | select(.kind == "override")] | length')" = 1 ]; }
 swiftrdma action set job fleet max_qps 5000 for 4s >/dev/null
 check "there is a lease" lease_there
+(sleep 8; echo 0 >$params/delay_at) & leaves=$!
 now_ms
 began=$now
 disarm 1 2>/dev/null
@@ -131,7 +138,9 @@ check "a disarm that is refused after longer than the lease leaves it in force" 
 	eval "[ $((now - began)) -gt 4000 ] && lease_there"
 lease_over() { ! lease_there; }
 check "... and then it runs out" wait_for 20 lease_over
-echo 1 >/sys/module/swiftrdma/parameters/drain_ms
+wait $leaves
+kill -9 $app
+wait $app 2>/dev/null
 rmmod swiftrdma 2>/dev/null
 srdma_loaded
 point $? "... and the module stays"
