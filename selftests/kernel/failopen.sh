@@ -126,18 +126,18 @@ ibv_rc_pingpong -d rxe0 -g 1 >/dev/null 2>&1 & app=$!
 in_verb() { [ "$(<$params/delays)" -gt "$delays" ]; }
 check "an application stays in a verb" wait_for 20 in_verb
 lease_there() { [ "$(swiftrdma -j action show | jq '[.[] | select(.kind == "override")] | length')" = 1 ]; }
-swiftrdma action set job fleet max_qps 5000 for 4s >/dev/null
+swiftrdma action set job fleet max_qps 5000 for $((4 * slowness))s >/dev/null
 check "there is a lease" lease_there
-(sleep 8; echo 0 >$params/delay_at) & leaves=$!
+(sleep $((8 * slowness)); echo 0 >$params/delay_at) & leaves=$!
 now_ms
 began=$now
 disarm 1 2>/dev/null
 now_ms
 note "the disarm was tried for $((now - began)) ms"
 check "a disarm that is refused after longer than the lease leaves it in force" \
-	eval "[ $((now - began)) -gt 4000 ] && lease_there"
+	eval "[ $((now - began)) -gt $((4000 * slowness)) ] && lease_there"
 lease_over() { ! lease_there; }
-check "... and then it runs out" wait_for 20 lease_over
+check "... and then it runs out" wait_for $((20 * slowness)) lease_over
 wait $leaves
 kill -9 $app
 wait $app 2>/dev/null
