@@ -442,10 +442,11 @@ void srdma_enforce_dev_init(struct srdma_dev *dev)
 static bool has_element(const struct srdma_qp *q, int *error)
 {
 	const struct srdma_qp_hw *hw = srdma_qp_hw(q);
+	bool known = test_bit(SRDMA_QP_HAS_STATE, &q->flags);
 
 	if (!hw || !READ_ONCE(hw->element) || test_bit(SRDMA_QP_DEAD, &q->flags))
 		return false;
-	*error = READ_ONCE(q->state) != IB_QPS_RTS ? -EBUSY :
+	*error = known && READ_ONCE(q->state) != IB_QPS_RTS ? -EBUSY :
 		 READ_ONCE(hw->no_element) == SRDMA_LEAVE ? -EREMOTEIO : -EAGAIN;
 	return true;
 }

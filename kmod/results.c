@@ -86,7 +86,9 @@ enum srdma_standing srdma_rate_standing(const struct srdma_qp *q, int *error, u3
 	/* On a device without elements libraries enforce a rate. */
 	bool want = (can && READ_ONCE(jd->bit_rate)) || READ_ONCE(jd->weight);
 	const struct srdma_qp_hw *hw = srdma_qp_hw(q);
-	bool has = hw && READ_ONCE(hw->element) && !READ_ONCE(hw->unbound);
+	bool has = hw && READ_ONCE(hw->element);
+	/* After a RESET only a further command makes sure, either way. */
+	bool sure = !hw || !READ_ONCE(hw->unbound);
 
 	*syndrome = READ_ONCE(jd->shape_syndrome);
 	*error = -EOPNOTSUPP;
@@ -95,7 +97,7 @@ enum srdma_standing srdma_rate_standing(const struct srdma_qp *q, int *error, u3
 	*error = want ? READ_ONCE(jd->shape_error) : 0;
 	if (*error)
 		return *error == -EREMOTEIO ? SRDMA_CANNOT : SRDMA_PENDING;
-	if (has == want)
+	if (has == want && sure)
 		return SRDMA_DONE;
 	if (!test_bit(SRDMA_QP_HAS_STATE, &q->flags))
 		return SRDMA_UNKNOWN;
