@@ -92,6 +92,12 @@ struct in_wrapper {
 	int code, data;
 };
 
+/* Without a device a wrapper is on the read side of the code twice, which does no harm. */
+static __always_inline struct srcu_struct *data_srcu(struct srdma_dev *dev)
+{
+	return dev ? &dev->srcu : &srdma_srcu;
+}
+
 /*
  * Enter a wrapper's body. Returns the device, or NULL if it is going or gone: the wrapper
  * then calls late_op().
@@ -106,8 +112,7 @@ static __always_inline struct srdma_dev *enter_wrapper(struct ib_device *ibdev,
 	/* client_remove() waits for RCU, and then for the device's SRCU. */
 	rcu_read_lock();
 	dev = srdma_dev_of(ibdev);
-	if (dev)
-		in->data = srcu_read_lock(&dev->srcu);
+	in->data = srcu_read_lock(data_srcu(dev));
 	rcu_read_unlock();
 	return dev;
 }
@@ -115,8 +120,7 @@ static __always_inline struct srdma_dev *enter_wrapper(struct ib_device *ibdev,
 /* Leave a wrapper's body. The device may be gone from here on. */
 static __always_inline void leave_wrapper(struct srdma_dev *dev, struct in_wrapper *in)
 {
-	if (dev)
-		srcu_read_unlock(&dev->srcu, in->data);
+	srcu_read_unlock(data_srcu(dev), in->data);
 	srcu_read_unlock(&srdma_srcu, in->code);
 	srdma_delay(SRDMA_DELAY_EXIT);
 }
