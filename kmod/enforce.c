@@ -436,8 +436,9 @@ void srdma_enforce_dev_init(struct srdma_dev *dev)
 }
 
 /*
- * Is the QP in a scheduling element, though its application asked for none? @error: why; -EAGAIN: it may
- * yet leave. The element may hold the QP up even after a RESET, and nobody can unbind it before RTS.
+ * Is the QP in a scheduling element, though its application asked for none? @error: why;
+ * -EAGAIN: it may yet leave. The element may hold the QP up even after a RESET, and nobody can
+ * unbind it before RTS.
  */
 static bool has_element(const struct srdma_qp *q, int *error)
 {

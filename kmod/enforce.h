@@ -23,8 +23,8 @@ struct srdma_unrestored {
 };
 
 /*
- * Give every QP the class, path and rate that its application asked for, and report in @left which QPs
- * could not get it. Leases stay, but have no effect until srdma_enforce_resume(). Blocks
+ * Give every QP the class, path and rate that its application asked for, and report in @left
+ * which QPs could not get it. Leases stay, but have no effect until srdma_enforce_resume(). Blocks
  * until a pass that begins after this call is over.
  */
 void srdma_enforce_suspend(struct srdma_unrestored *left);

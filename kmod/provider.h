@@ -90,7 +90,8 @@ enum srdma_path_part {
  *	twice for each change, with an RCU grace period between the two calls. NULL: there is
  *	nothing to undo.
  * @detach: the QP or the provider is about to go: remove everything of the provider's from the QP.
- *	Called inside srdma_dev.srcu, with srdma_qp_lock() held unless the QP is not in the table yet.
+ *	Called inside srdma_dev.srcu, with srdma_qp_lock() held unless the QP is not in the table
+ *	yet.
  *	The caller may also hold srdma_dev.provider_lock (the provider goes), RDMA core's client
  *	locks and arm_lock (the device goes), srdma_dev.adopt_lock, or srdma_qp_lock() of a QP that
  *	takes this QP's number. So the op takes no lock that the provider holds while it waits for
