@@ -188,7 +188,7 @@ const char *srdma_class_error_text(int err)
 	case -ENOTCONN:
 		return "the QP is not connected any more";
 	case -EAGAIN:
-		return "the device has not taken it out of its scheduling element yet";
+		return "not done yet: the device or the application was busy with the QP";
 	default:
 		return "the driver refused the new address vector";
 	}

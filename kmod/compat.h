@@ -18,9 +18,9 @@
 #include <net/sock.h>
 
 /*
- * When the hook is removed, it waits by Tasks RCU for callers that were preempted with a pointer to a
- * wrapper in hand. Without Tasks RCU synchronize_rcu_tasks() is synchronize_rcu(), which does not
- * wait for them.
+ * hook.c waits by Tasks RCU for callers that were preempted after they read a wrapper's address
+ * and before they called the wrapper. Without CONFIG_TASKS_RCU synchronize_rcu_tasks() is
+ * synchronize_rcu(), which does not wait for such callers.
  */
 #if defined(CONFIG_PREEMPTION) && !defined(CONFIG_TASKS_RCU)
 #error "a preemptible kernel without CONFIG_TASKS_RCU cannot unload this module safely"

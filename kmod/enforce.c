@@ -436,9 +436,9 @@ void srdma_enforce_dev_init(struct srdma_dev *dev)
 }
 
 /*
- * Is the QP in a scheduling element, though its application asked for none? @error: why;
- * -EAGAIN: it may yet leave. The element may hold the QP up even after a RESET, and nobody can
- * unbind it before RTS.
+ * Is the QP in a scheduling element, which no application asks for? @error: why; -EAGAIN: the
+ * next pass tries to unbind it again. A QP may stay in its element over a RESET, and no command
+ * unbinds it before it is in RTS again.
  */
 static bool has_element(const struct srdma_qp *q, int *error)
 {
@@ -499,7 +499,8 @@ void srdma_enforce_suspend(struct srdma_unrestored *left)
 	int tries;
 
 	WRITE_ONCE(srdma_suspended, true);
-	srdma_wrappers_wait();	/* a connect that began before that may still force a class */
+	/* A modify that began before srdma_suspended was set may still force a class. */
+	srdma_wrappers_wait();
 	skip_retry_delays(true);
 	for (tries = 0; tries < 5; tries++) {
 		srdma_pass_rescan();

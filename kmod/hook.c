@@ -18,10 +18,10 @@
  *	synchronize_rcu_tasks()		their last instructions are over
  *	free
  *
- * When a single device goes, the wrappers' code stays and only the device's data is freed. Each
- * device has an SRCU of its own for that, so an op that sleeps on one device keeps no other device
- * from going. A wrapper that is entered later finds no device, and calls the op that is in ops
- * by then.
+ * When a single device goes, the wrappers' code stays and only the device's data is freed, after
+ * a grace period of that device's own SRCU. So a wrapper that sleeps in the driver of one device
+ * does not delay the removal of another device. A wrapper that is entered later finds no device,
+ * and calls the op that is in ops by then.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -87,12 +87,15 @@ static struct srdma_orphan *find_orphan(const struct ib_device *ibdev)
 
 /* The wrappers */
 
-/* The read sides that a thread is in: of the wrappers' code, and of the device's data. */
+/*
+ * What srcu_read_lock() returned: for srdma_srcu, which protects the wrappers' code, and for
+ * srdma_dev.srcu, which protects the device's data.
+ */
 struct in_wrapper {
 	int code, data;
 };
 
-/* Without a device a wrapper is on the read side of the code twice, which does no harm. */
+/* A wrapper that finds no device takes srdma_srcu twice, which does no harm. */
 static __always_inline struct srcu_struct *data_srcu(struct srdma_dev *dev)
 {
 	return dev ? &dev->srcu : &srdma_srcu;

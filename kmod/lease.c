@@ -24,7 +24,7 @@ static u32 n_leases, n_overrides;
 static u32 n_agents;	/* leases of the agent; written under srdma_ctl_lock */
 static u64 next_lease_id = 1, next_override_id = 1;
 
-static u64 held_since;	/* ns, since when no lease runs out; 0: they do */
+static u64 held_since;	/* ns, when srdma_leases_hold() was called; 0: leases expire */
 
 static void expire_work(struct work_struct *work);
 static DECLARE_DELAYED_WORK(expire, expire_work);
@@ -94,9 +94,11 @@ static void expire_work(struct work_struct *work)
 
 	down_read(&srdma_devs_sem);
 	mutex_lock(&srdma_ctl_lock);
+	if (held_since)
+		goto out;
 	now = ktime_get_ns();
 	list_for_each_entry_safe(l, next, &srdma_leases, node) {
-		if (l->expires <= now && !held_since) {
+		if (l->expires <= now) {
 			pr_info("lease %llu of %s ran out: its overrides are taken back\n",
 				l->id, l->origin);
 			lease_end(l, true);
@@ -105,8 +107,8 @@ static void expire_work(struct work_struct *work)
 	}
 	if (changed)
 		srdma_override_recompute();
-	if (!held_since)
-		rearm_expiry();
+	rearm_expiry();
+out:
 	mutex_unlock(&srdma_ctl_lock);
 	up_read(&srdma_devs_sem);
 }

@@ -48,8 +48,9 @@ void srdma_lease_exit(void);
 /* End all leases; passes take their effect back. */
 void srdma_lease_end_all(void);
 /*
- * While a disarm may still be refused no lease can be renewed, so none runs out either. Then they
- * end, by srdma_lease_end_all(), or go on with the time that each had left.
+ * No lease can be renewed during a disarm. srdma_leases_hold() begins a time in which no lease
+ * expires either. srdma_lease_end_all() ends that time where the disarm succeeds, and
+ * srdma_leases_go_on() where it is refused: then each lease has the time that it had left.
  */
 void srdma_leases_hold(void);
 void srdma_leases_go_on(void);

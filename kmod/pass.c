@@ -65,7 +65,7 @@ void srdma_pass_flush(struct srdma_dev *dev)
 void srdma_pass_give_back(struct srdma_dev *dev)
 {
 	WRITE_ONCE(dev->giving_back, true);
-	/* A connect that began before that may still force a class. */
+	/* A modify that began before giving_back was set may still force a class. */
 	synchronize_srcu(&dev->srcu);
 	WRITE_ONCE(dev->hurry, true);
 	rescan_dev(dev);

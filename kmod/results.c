@@ -87,8 +87,8 @@ enum srdma_standing srdma_rate_standing(const struct srdma_qp *q, int *error, u3
 	bool want = (can && READ_ONCE(jd->bit_rate)) || READ_ONCE(jd->weight);
 	const struct srdma_qp_hw *hw = srdma_qp_hw(q);
 	bool has = hw && READ_ONCE(hw->element);
-	/* After a RESET only a further command makes sure, either way. */
-	bool sure = !hw || !READ_ONCE(hw->unbound);
+	/* After a RESET the next command that binds or unbinds the QP makes this known again. */
+	bool known = !hw || !READ_ONCE(hw->binding_unknown);
 
 	*syndrome = READ_ONCE(jd->shape_syndrome);
 	*error = -EOPNOTSUPP;
@@ -97,7 +97,7 @@ enum srdma_standing srdma_rate_standing(const struct srdma_qp *q, int *error, u3
 	*error = want ? READ_ONCE(jd->shape_error) : 0;
 	if (*error)
 		return *error == -EREMOTEIO ? SRDMA_CANNOT : SRDMA_PENDING;
-	if (has == want && sure)
+	if (has == want && known)
 		return SRDMA_DONE;
 	if (!test_bit(SRDMA_QP_HAS_STATE, &q->flags))
 		return SRDMA_UNKNOWN;

@@ -250,7 +250,7 @@ struct srdma_qp_hw *srdma_qp_hw_make(struct srdma_qp *q)
 	hw->member = NULL;
 	hw->slot = SRDMA_NO_SLOT;
 	hw->element = NULL;
-	hw->unbound = false;
+	hw->binding_unknown = false;
 	WRITE_ONCE(hw->wrs_since, 0);
 	WRITE_ONCE(hw->counted, false);
 	WRITE_ONCE(hw->ambiguous, false);

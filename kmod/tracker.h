@@ -384,8 +384,8 @@ struct srdma_outstanding {
  * @path: by enum srdma_path_part
  * @syndrome: the device's reason for its last refusal of a command for this QP. A refused
  *	command is not repeated until something changes, see provider.h.
- * @unbound: the QP was reset since it was bound to @element, and it is not known whether the device
- *	has unbound it then; under srdma_qp_lock()
+ * @binding_unknown: the QP was reset after it was bound to @element, and it is not known whether
+ *	the device has unbound it; under srdma_qp_lock()
  * @no_element: srdma_element.serial of the element that the device refused to bind the QP
  *	to, SRDMA_LEAVE: it refused to unbind the QP, 0: it refused nothing
  * @no_class: the class that the device refused, while srdma_qp.class_error is -EREMOTEIO
@@ -401,7 +401,7 @@ struct srdma_qp_hw {
 	struct srdma_element *element;
 	u64 wrs_since;
 	u32 slot;
-	bool live, counted, ambiguous, sure, unbound;
+	bool live, counted, ambiguous, sure, binding_unknown;
 	u8 absent;
 	struct srdma_path path[SRDMA_PATH_PARTS];
 	u32 syndrome;

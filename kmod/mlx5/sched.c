@@ -296,7 +296,7 @@ static u32 bind_qp_to_element(struct srdma_mlx5 *md, struct srdma_qp *q)
 
 	if (!hw && want)
 		hw = srdma_qp_hw_make(q);
-	if (!hw || (hw->element == want && !hw->unbound))
+	if (!hw || (hw->element == want && !hw->binding_unknown))
 		return 0;
 	/*
 	 * A refused bind is not repeated, except to leave the element when everything is
@@ -320,7 +320,7 @@ static u32 bind_qp_to_element(struct srdma_mlx5 *md, struct srdma_qp *q)
 	if (want)
 		refcount_inc(&want->ref);
 	WRITE_ONCE(hw->element, want);
-	WRITE_ONCE(hw->unbound, false);
+	WRITE_ONCE(hw->binding_unknown, false);
 	srdma_qp_touch(q);
 	return 0;
 }

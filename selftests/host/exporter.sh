@@ -123,7 +123,7 @@ done
 is "... also among a hundred wrong ones" "$(status --max-time 5 -u prometheus:'tenants secret' "$exporter_url/metrics")" 200
 # shellcheck disable=SC2086
 wait $guesses
-# More of them at once than may wait: of each it is said whether it was checked.
+# More requests at once than may wait: each answer says whether the password was checked.
 curl -s -u prometheus:guess -o /dev/null -w '%{http_code}\n' --parallel --parallel-immediate --parallel-max 200 \
 	"$exporter_url/metrics?[1-200]" | sort | uniq -c >"$work/guesses"
 note "$(xargs <"$work/guesses")"

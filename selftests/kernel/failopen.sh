@@ -117,7 +117,7 @@ say=$(disarm 1 2>&1)
 like "to disarm is refused" "$say" 'busy'
 like "... with the reason" "$(<$srdma_debugfs/disarm)" \
 	"^armed: 16 QPs cannot get their application's class or rate back, 0 of them not before .* did not drain in time"
-# No lease can be renewed while it tries, so none runs out. It waits for an application in a verb.
+# No lease expires while a disarm is tried. This disarm waits for an application that stays in a verb.
 params=/sys/module/swiftrdma/parameters
 delays=$(<$params/delays)
 echo 60000 >$params/delay_ms

@@ -25,7 +25,7 @@ release() { swiftrdma action clear all; }
 classes() { swiftrdma -j qp show dev mlx5_0 pid "$1" | jq -c '[.[] | [.sl_asked, .sl]] | unique'; }
 param() { echo "$2" >/sys/module/swiftrdma/parameters/"$1"; }
 refused() { ! "$@"; }
-# Of refused disarms the module tells in the log, too.
+# The module logs each disarm that it refuses.
 other_complaints() { mlx5_complaints | grep -v " not disarmed: "; }
 disarm_refused() { ! echo 1 >$srdma_debugfs/disarm; } 2>/dev/null
 
@@ -140,7 +140,7 @@ check "the rate is back" wait_for 60 rates_are 1000
 end_bulk
 check "killed under a lease" wait_for 60 eval '[ "$(elements)" = 2 ]'
 
-# A reset may unbind a QP, or not: afterwards it is bound again, and, if its job has no rate any more, unbound.
+# A device may unbind a QP that is reset, or may not. The module binds the QP anew in either case.
 bound() { awk 'NR > 1 && $1 { n += $6 } END { print n + 0 }' $hca_debug/hca0/elements; }
 binds() { awk '$1 == "0x505" { print $2 }' $hca_debug/hca0/commands; }
 for keep in N Y; do
@@ -156,11 +156,11 @@ for keep in N Y; do
 	wq rate reset >/dev/null
 	bound_anew() { all_bound && [ "$(binds)" -ge $((was + 4)) ]; }
 	check "... by commands, whatever the device has kept" wait_for 60 bound_anew
-	# A device that is busy keeps them there, and so no disarm takes place.
+	# A busy device does not unbind them, so a disarm is refused.
 	echo "505 6 1000000" >$hca_debug/hca0/fail_command
 	release >/dev/null
 	check "a disarm is refused while the device is busy" disarm_refused
-	like "... and says so" "$(<$srdma_debugfs/disarm)" "^armed: 4 QPs .*, 0 of them not before .*scheduling element yet"
+	like "... and says so" "$(<$srdma_debugfs/disarm)" "^armed: 4 QPs .*, 0 of them not before .*busy with the QP"
 	echo "505 6 0" >$hca_debug/hca0/fail_command
 	none_bound() { [ "$(bound)" = 0 ]; }
 	check "then they leave" wait_for 60 none_bound

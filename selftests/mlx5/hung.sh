@@ -144,7 +144,7 @@ point $? "it answers: the provider is gone"
 kill -9 $pid $monitor
 wait $pid $monitor 2>/dev/null
 
-# An application that waits for one NIC in its own call keeps the other NIC from nothing.
+# An application that waits for one NIC in a verb does not delay the removal of the other NIC.
 hold $CREATE_QP
 ibv_rc_pingpong -d mlx5_0 -g 0 >"$work/waits" 2>&1 & pid=$!
 check "an application creates a QP on the first NIC, and waits for it" wait_for 30 held
@@ -160,6 +160,6 @@ kill -9 $pid
 wait $pid 2>/dev/null
 check "the other NIC comes back" eval "echo $function >/sys/bus/pci/drivers/mlx5_core/bind"
 check "unload" srdma_unload
-# mlx5_core tells what a NIC lacks when that goes and comes, with and without the module.
+# mlx5_core logs what a NIC lacks when the NIC goes and comes, with and without the module.
 is "nothing in the kernel log" "$(mlx5_complaints | grep -v 'Missing eth_net_offloads')" ""
 ktap_end

@@ -245,7 +245,7 @@ static bool sh_may(u16 op, u8 state)
 	}
 }
 
-/* Which of the two a ConnectX does is not known. */
+/* It is not known whether a ConnectX keeps a QP in its scheduling element when the QP is reset. */
 static bool keep_element;
 module_param(keep_element, bool, 0644);
 MODULE_PARM_DESC(keep_element, "a QP that is reset stays in its scheduling element (N)");

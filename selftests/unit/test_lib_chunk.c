@@ -289,7 +289,7 @@ static void test_sizes(void **state)
 	assert_int_equal(init.cap.max_send_wr, 16);
 }
 
-/* A CQ that is resized keeps its room while a QP has some of it. */
+/* ibv_resize_cq() keeps the entries that were added for pieces while a QP has some of them. */
 static void test_resize(void **state)
 {
 	struct stub_cq *s = stub_cq(cq);
@@ -302,7 +302,7 @@ static void test_resize(void **state)
 	assert_int_equal(ibv_resize_cq(cq, 50), EINVAL);
 	assert_int_equal(s->size, 32 + added);
 	ibv_destroy_qp(qp);
-	/* The provider refuses: nothing has changed. */
+	/* The provider refuses the size, so the CQ keeps its entries. */
 	assert_int_equal(ibv_resize_cq(cq, 101), EINVAL);
 	assert_int_equal(cq_find(cq)->added, added);
 	assert_int_equal(cq_find(cq)->room, added);

@@ -557,7 +557,7 @@ static void test_closed_context(void **state)
 	stub_destroy_cq(cq);
 }
 
-/* libmlx5 locks no shared receive queue in a parent domain, and a poll gives back its entries. */
+/* A poll gives back entries of a shared receive queue, which libmlx5 does not lock in a parent domain. */
 static void test_unlocked_srq(void **state)
 {
 	struct ibv_parent_domain_init_attr domain = { .pd = &rig.pd };

@@ -483,7 +483,7 @@ static void test_child_closes(void **state)
 		step();
 	next.close_device = close_nothing;
 	c->alive = &dead;
-	/* Locked when the process forked, so it would never be unlocked in the child. */
+	/* In a child nothing unlocks what the parent's move thread had locked when the process forked. */
 	pthread_mutex_lock(&m->life);
 	assert_int_equal(ibv_close_device(rig.ctx), 0);
 	pthread_mutex_unlock(&m->life);
@@ -784,7 +784,7 @@ static void test_cancelled(void **state)
 	assert_int_equal(pthread_create(&thread, NULL, post_while_frozen, m), 0);
 	while (!waits)
 		sched_yield();
-	/* The thread gives it back where it waits. */
+	/* pthread_cond_wait() in the other thread has released the lock. */
 	pthread_mutex_lock(&m->lock);
 	pthread_cancel(thread);
 	m->frozen = false;

@@ -137,7 +137,7 @@ static void test_window_meanwhile(void **state)
 	assert_string_equal(swiftrdma_move_reason(end[0].qp), "memory windows are bound to it");
 }
 
-/* Where libmlx5 has no locks the library has no business in its queues. */
+/* The library moves no QP where libmlx5 takes no locks. */
 static void test_without_locks(void **state)
 {
 	struct ibv_parent_domain_init_attr domain = { .pd = &rig.pd };

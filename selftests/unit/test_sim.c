@@ -375,8 +375,8 @@ static int look(void *arg, const struct snapshot *s)
 }
 
 /*
- * QPs that a job of class latency shares with one that has no class are seen as the former's, and keep the level
- * that it gave them when they move to another register.
+ * A job of class latency uses the QPs of a job that has no class. Policies see them as QPs of the latency
+ * job, and a QP that moves to another register keeps the level that the latency job has given it.
  */
 static void test_shared(void **state)
 {

@@ -74,7 +74,7 @@ void source_close(struct source *s)
 {
 	if (s->fd >= 0) {
 		close(s->fd);
-		/* A reader that is stopped would not see that. No reader has anything to finish. */
+		/* A stopped reader does not notice that. A reader only reads, so it may be killed at any time. */
 		kill(s->pid, SIGKILL);
 		waitpid(s->pid, NULL, 0);
 	}

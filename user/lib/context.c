@@ -286,6 +286,9 @@ void context_close(struct ibv_context *ctx)
 {
 	struct context *c = context_find(ctx);
 
-	if (c)
-		atomic_store_explicit(&c->key, NULL, memory_order_release);
+	if (!c)
+		return;
+	if (*c->alive)
+		qp_remove_all(c);
+	atomic_store_explicit(&c->key, NULL, memory_order_release);
 }

@@ -88,14 +88,14 @@ typedef _Atomic uint32_t alive_t;
 const alive_t *life_begin(void);
 const alive_t *life_alive(void);
 /*
- * A program may cancel a thread in a call of the library, where libibverbs has no cancellation point. The
- * thread would not give back the locks of the library. So it cannot be cancelled while it holds them.
+ * no_cancel() disables cancellation of the calling thread, and returns what allow_cancel() restores. A
+ * thread that is cancelled while it holds a lock of the library would never release the lock.
  */
 int no_cancel(void);
 void allow_cancel(int was);
 /*
- * False: the lock was not released in time; the caller must not change tables or slots. A thread that
- * has the lock is not cancelled.
+ * Takes the lock of the tables, and disables cancellation until lib_unlock(). False: another thread held
+ * the lock for too long, and the caller must not change tables or slots.
  */
 bool lib_lock(void);
 void lib_unlock(void);
@@ -454,10 +454,7 @@ struct qp_want {
 /* Adds a new QP; does nothing if it is known. */
 struct qp *qp_add(struct context *c, struct ibv_qp *qp, const struct qp_want *want);
 void qp_remove(struct qp *q);
-/*
- * Called before a context is closed whose QPs the program may not have destroyed. Nothing of them
- * completes any more, and their CQs must not be polled.
- */
+/* The program closes @c without having destroyed these QPs. Their CQs must not be polled any more. */
 void qp_remove_all(struct context *c);
 /* Called after RESET: nothing is outstanding, and measuring begins anew. */
 void qp_reset(struct qp *q);

@@ -252,7 +252,7 @@ void move_wait_to_post(struct move *m)
 
 	if (!m->frozen && !m->building)
 		return;
-	/* ibv_post_send() is no cancellation point, and nobody would give back the locks of this thread. */
+	/* pthread_cond_wait() is a cancellation point, and a cancelled thread would keep .lock and .sq. */
 	cancel = no_cancel();
 	while (m->frozen || m->building)
 		pthread_cond_wait(&m->thaw, &m->lock);
@@ -366,7 +366,10 @@ static int post_one_recv(struct move *m, const struct ibv_recv_wr *wr)
 	bool kept;
 	int ret;
 
-	/* Of receives that failed the library keeps no account, nor does it have to: the QP never moves again. */
+	/*
+	 * The library does not count receives that failed as done. After a failure the QP does not move
+	 * again, so nothing has to be kept for a shadow.
+	 */
 	if (!m->broken && m->now != m->first && !m->init.srq && recvs_full(m))
 		return ENOMEM;
 	one.next = NULL;

@@ -223,7 +223,7 @@ void move_adopt(struct ibv_qp *qp, struct ibv_qp_init_attr *attr, const struct m
 void move_free(struct move *m);
 /* Waits until posts are not held and no batch is being built. .lock is held. */
 void move_wait_to_post(struct move *m);
-/* Takes .life in a thread of the program, which is not cancelled until life_unlock() gets what this returns. */
+/* Takes .life, and disables cancellation of the calling thread. Returns what life_unlock() restores. */
 int life_lock(struct move *m);
 void life_unlock(struct move *m, int cancel);
 /* Makes completions those of the program's QPs. Returns how many of @n the program may see. */

@@ -87,12 +87,9 @@ EXPORT int ibv_close_device(struct ibv_context *ctx)
 	struct context *c = context_find(ctx);
 
 	find_next_functions();
-	/* A forked child only closes its copy: the QPs are the parent's. */
-	if (c && *c->alive) {
-		if (settings.move)
-			move_close(c);
-		qp_remove_all(c);
-	}
+	/* A forked child closes only its copy of the context: the QPs are the parent's. */
+	if (settings.move && c && *c->alive)
+		move_close(c);
 	context_close(ctx);
 	return next.close_device(ctx);
 }

@@ -237,7 +237,7 @@ static void move_qp(struct sim *s, uint32_t q)
 	struct sim_qp *qp = &s->qp[q];
 	struct model_qp_attr attr = {
 		.qpn = q, .uar = qp->want, .cq = q,
-		/* A job that shares the QP may have given it its class. */
+		/* The class may be that of another job, which shares the QP. */
 		.element = s->m.qp[q].element, .cls = s->m.qp[q].cls,
 		.reads = MODEL_READS,
 	};
