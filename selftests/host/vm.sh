@@ -159,7 +159,7 @@ is "... not half of it" "$(report nvme_mpath_remove_disk | known | wc -l)" 4
 kasan() {
 	local line===================================================================
 
-	printf '%s\n' $line "BUG: KASAN: use-after-free in $1+0x628/0x700" "${@:2}" ' </TASK>' 'Memory state' $line
+	printf '%s\n' $line "BUG: KASAN: ${bug:-use-after-free} in $1+0x628/0x700" "${@:2}" ' </TASK>' 'Memory state' $line
 }
 uevent=(kobject_uevent_env device_del remove_all_compat_devs)
 is "RDMA core's own use after free is passed over, and that alone" \
@@ -168,6 +168,15 @@ is "... and what follows it is not" "$( (kasan "${uevent[@]}"; report x) | known
 is "... not with a function of ours" "$(kasan "${uevent[@]}" srdma_qp_put | known | wc -l)" 8
 is "... not elsewhere" "$(kasan kobject_uevent_env device_del | known | wc -l)" 6
 is "... not another one" "$(kasan kfree remove_all_compat_devs | known | wc -l)" 6
+bug=slab-out-of-bounds
+past_maps=('rxe_mr_copy' 'Read of size 8 at addr ffff8881008834b8' copy_data 'located 0 bytes to the right of')
+is "rxe's own read of one map too many is passed over, and that alone" \
+	"$( (echo before; kasan "${past_maps[@]}"; kasan memcpy; echo after) | known)" \
+	"$(echo before; kasan memcpy; echo after)"
+is "... not further away" "$(kasan "${past_maps[@]:0:3}" 'located 8 bytes to the right of' | known | wc -l)" 8
+is "... not a write" "$(kasan rxe_mr_copy 'Write of size 8' "${past_maps[@]:2}" | known | wc -l)" 8
+is "... not with a function of ours" "$(kasan "${past_maps[@]}" srdma_qp_put | known | wc -l)" 9
+bug=''
 # warning WORD...: what WARN_ON() prints, with these words in it.
 warning() {
 	printf '%s\n' '------------[ cut here ]------------' "WARNING: drivers/$1+0xa07/0xc60 [rdma_rxe], CPU#0" \
