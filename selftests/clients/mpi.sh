@@ -16,12 +16,17 @@ cd "$(dirname "$0")/../.." || exit 1
 # As ucx.sh has it, too: what the device has of DEVX is QPs.
 export UCX_IB_MLX5_DEVX_OBJECTS=rcqp
 
+# With fork support rdma-core calls madvise() and reads smaps for each queue and region, which takes
+# almost half of a run under emulation. ucx.sh has fork support.
+export UCX_IB_FORK_INIT=n
+
 # allreduce RANKS TRANSPORT
 allreduce() {
 	local half=$(($1 / 2)) transport=$2
 	local here=(--allow-run-as-root --oversubscribe --bind-to none --mca plm isolated
 		    --mca oob_tcp_if_include lo --mca pml ucx --mca osc ucx --mca btl '^openib,vader,tcp'
 		    -x UCX_IB_GID_INDEX -x UCX_IB_MLX5_DEVX_OBJECTS
+		    -x UCX_IB_FORK_INIT
 		    -x "UCX_TLS=$transport,self")
 
 	timeout $((240 * slowness)) mpirun "${here[@]}" \
