@@ -32,17 +32,17 @@ logged() {
 	return "$status"
 }
 
-# in_vm SECONDS NAME CMD...: logged, and repeated once if the guest hung: QEMU's
+# in_vm_once SECONDS NAME CMD...: CMD in a VM, logged.
+in_vm_once() { logged "$2" scripts/vm --timeout "$1" "${@:3}"; }
+
+# in_vm SECONDS NAME CMD...: the same, repeated once if the guest hung: QEMU's
 # multi-threaded emulation sometimes hangs a guest that patches its own code. A deadlock
 # of the module hangs it twice.
 in_vm() {
-	local seconds=$1 name=$2
-
-	shift 2
-	logged "$name" scripts/vm --timeout "$seconds" "$@"
+	in_vm_once "$@"
 	[ $? -eq 124 ] || return
-	say "$name: no end in $seconds s, once more"
-	logged "$name" scripts/vm --timeout "$seconds" "$@"
+	say "$2: no end in $1 s, once more"
+	in_vm_once "$@"
 }
 
 # in_pair SECONDS NAME OPTION... SUITE: a suite in two guests (selftests/pair), with its points,

@@ -13,6 +13,8 @@ cd "$(dirname "$0")/../.." || exit 1
 mkdir "$work/tests"
 cp /usr/share/doc/rdma-core/tests/* "$work/tests/"
 gunzip "$work"/tests/*.gz
+# A test of XRC sends so many messages to and fro, four times: 20 s, where the others take one.
+sed -i 's/self\.num_msgs = 1000$/self.num_msgs = 100/' "$work/tests/base.py" "$work/tests/mlx5_base.py"
 
 # What the tests choose at random is the same in each run.
 cat >"$work/seeded.py" <<'END'
@@ -38,7 +40,7 @@ unsteady=none
 # Verdicts, test by test. A test that fails makes the whole fail, which is no matter
 # here: the verdict is what must not change. A test with a description has two lines.
 run_tests() {
-	PYTHONHASHSEED=0 timeout 700 python3 "$work/seeded.py" "$work/tests/run_tests.py" -v \
+	PYTHONHASHSEED=0 timeout $((500 * slowness)) python3 "$work/seeded.py" "$work/tests/run_tests.py" -v \
 		--dev "${dev[0]}" >"$work/py.out" 2>"$work/py.err"
 	grep -q '^Ran [1-9][0-9]* tests' "$work/py.err" || { tail -n 30 "$work/py.err" >&2; return 1; }
 	awk -v unsteady=$unsteady '/^test_[a-zA-Z0-9_]+ \(/ && $1 != unsteady { name = $1 " " $2 }
@@ -52,7 +54,7 @@ more_points() {
 	passed=$(grep -c ' ok$' "$work/0.without.out")
 	note "$passed of $(wc -l <"$work/0.without.out") pass, $(grep -c skipped "$work/0.without.out") are skipped"
 	is "many of them pass" $((passed > 80)) 1
-	note "$(diff "$work/0.without.out" "$work/0.with.out")"
+	note "$(diff "$work/0.without.out" "$work/0.library.out")"
 }
 
 client "rdma-core's tests" run_tests

@@ -43,8 +43,8 @@ more_points() {
 
 	for i in "${!client_names[@]}"; do
 		case ${client_names[i]} in
-		*"with DEVX") like "${client_names[i]}: makes QPs past RDMA core" "$(cat "$work/$i.with.qps")" ' [1-9][0-9]*$' ;;
-		*) like "${client_names[i]}: makes none past RDMA core" "$(cat "$work/$i.with.qps")" ' 0$' ;;
+		*"with DEVX") like "${client_names[i]}: makes QPs past RDMA core" "$(cat "$work/$i.library.qps")" ' [1-9][0-9]*$' ;;
+		*) like "${client_names[i]}: makes none past RDMA core" "$(cat "$work/$i.library.qps")" ' 0$' ;;
 		esac
 	done
 }
