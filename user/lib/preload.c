@@ -4,7 +4,10 @@
  * the symbol versions that programs ask for. What programs call through pointers is
  * patched in context.c, wr_ex.c and cq.c.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 
 #include "lib/huge.h"
 #include "lib/lib.h"
@@ -410,14 +413,32 @@ static bool translate_event(struct ibv_async_event *event)
 	return in_use;
 }
 
+/* Whether a call that reads an event from the descriptor would wait for one. */
+static bool would_wait(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	return !(fcntl(fd, F_GETFL) & O_NONBLOCK) && !poll(&p, 1, 0);
+}
+
+/*
+ * A program that waits by poll() calls when there is an event, and must not wait for the next one if it must
+ * not see this one. Such a call is interrupted, as by a signal.
+ */
 EXPORT int ibv_get_async_event(struct ibv_context *ctx, struct ibv_async_event *event)
 {
+	bool may_wait;
 	int ret;
 
 	find_next_functions();
-	do {
-		ret = next.get_async_event(ctx, event);
-	} while (!ret && settings.move && !translate_event(event));
+	if (!settings.move)
+		return next.get_async_event(ctx, event);
+	may_wait = would_wait(ctx->async_fd);
+	while (!(ret = next.get_async_event(ctx, event)) && !translate_event(event))
+		if (!may_wait && would_wait(ctx->async_fd)) {
+			errno = EINTR;
+			return -1;
+		}
 	return ret;
 }
 

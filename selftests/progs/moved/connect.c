@@ -71,9 +71,12 @@ static struct vpeer own_memory(struct ibv_pd *pd)
 	return (struct vpeer){ .addr = (uintptr_t)&c->mem.shared, .rkey = c->mr ? c->mr->rkey : 0 };
 }
 
-bool open_device(const char *name)
+bool open_device(const char *name, struct ibv_context **ctx)
 {
-	return !vdev_open(&dev, name);
+	if (vdev_open(&dev, name))
+		return false;
+	*ctx = dev.ctx;
+	return true;
 }
 
 #define OPS (IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM | IBV_QP_EX_WITH_RDMA_WRITE | \

@@ -26,6 +26,8 @@
  *	MOVED_EVENTS=all	the queue is polled after an event, until it is empty
  *	MOVED_EVENTS=few	at most 4 completions are polled after an event, as a program may on mlx5, where
  *			a queue that is armed and not empty causes an event at once
+ *	MOVED_ASYNC=1	a thread waits for asynchronous events. At the end of the traffic the QP is set to ERR, which
+ *			causes one; goes with MOVED_SRQ, without MOVED_CM
  *	MOVED_PORT=N	mlx5dv_modify_qp_lag_port() is called after N moves
  *	MOVED_QPS=N	N connections of one context, each in a thread of its own, which meet at PORT and those
  *			after it
@@ -56,7 +58,6 @@
 #include "moved.h"
 #include "stat.h"
 
-#define CONNS_MAX 64
 #define FOR_EVER UINT32_MAX
 #define PATIENCE_NS 30000000000ull
 #define GONE_NS 30000000000ull	/* longer than a move is in doubt */
@@ -65,6 +66,7 @@ static int (*move)(struct ibv_qp *qp);
 static volatile sig_atomic_t asked_to_end, asked_to_fork, asked_to_fail, asked_to_destroy;
 static unsigned int moves_wanted, fork_after, port_after, gap_ms;
 static const char *host, *until;
+static bool watches;
 
 static void *post_at_will(void *arg)
 {
@@ -211,6 +213,8 @@ static void *converse(void *arg)
 	c = arg;
 	if (!set_up(host, getenv("MOVED_CM")))
 		wrong("no connection");
+	if (watches)
+		watch_qp(c->qp);
 	swap_with_peer(&byte, &byte, 1);
 	if (getenv("MOVED_POLLER")) {
 		c->polls_alone = true;
@@ -274,6 +278,8 @@ static void *converse(void *arg)
 	if (c->received != theirs.posted)
 		wrong("messages are missing");
 	swap_with_peer(&byte, &byte, 1);
+	if (watches)
+		expect_last_wqe(c->qp);
 	tear_down();
 	return NULL;
 }
@@ -302,6 +308,7 @@ static struct conn *conn_new(int port)
 
 int main(int argc, char **argv)
 {
+	struct ibv_context *ctx = NULL;
 	pthread_t threads[CONNS_MAX];
 
 	setlinebuf(stdout);
@@ -322,13 +329,18 @@ int main(int argc, char **argv)
 	if (!conns || conns > CONNS_MAX)
 		return 2;
 	move = (int (*)(struct ibv_qp *))dlsym(RTLD_DEFAULT, "swiftrdma_move_qp");
-	if (!open_device(argv[1]))
+	if (!open_device(argv[1], &ctx))
 		wrong("no device");
+	watches = getenv("MOVED_ASYNC");
+	if (watches)
+		watch_events(ctx);
 	for (unsigned int i = 0; i < conns; i++)
 		if (pthread_create(&threads[i], NULL, converse, conn_new(atoi(argv[2]) + (int)i)))
 			wrong("no thread");
 	for (unsigned int i = 0; i < conns; i++)
 		pthread_join(threads[i], NULL);
+	if (watches)
+		stop_watching();
 	puts("right");
 	return 0;
 }

@@ -18,6 +18,7 @@
 #define SENDS (2 * WINDOW + FILLERS + 3)	/* requests outstanding, at most */
 #define EVERY 4			/* one in so many operations is signalled */
 #define INLINE 64
+#define CONNS_MAX 64
 
 /* What the peer may write to and read from. */
 struct shared {
@@ -69,13 +70,27 @@ extern unsigned int conns;
 /* --- connect.c ---- */
 
 /* The device of all connections, which rdma_cm finds by itself. */
-bool open_device(const char *name);
+bool open_device(const char *name, struct ibv_context **ctx);
 /* Meets the peer by TCP, and connects the QPs by it or, with @address, by rdma_cm. @host NULL: listens. */
 bool set_up(const char *host, const char *address);
 /* Gives the peer @n bytes and takes as many. */
 void swap_with_peer(void *mine, void *theirs, size_t n);
 /* Ends the connection as the program asks, whatever QP carries it. */
 void tear_down(void);
+
+/* --- events.c ---- */
+
+/* A thread takes the events of the device. */
+void watch_events(struct ibv_context *ctx);
+/* Events of this QP may come. */
+void watch_qp(struct ibv_qp *qp);
+/*
+ * Sets the program's only QP, whose receives are shared, to ERR. The event of its last receive comes once, and
+ * has not come before.
+ */
+void expect_last_wqe(struct ibv_qp *qp);
+/* The thread ends, also where it has just been told of an event. */
+void stop_watching(void);
 
 /* --- traffic.c ---- */
 
