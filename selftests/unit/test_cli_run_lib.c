@@ -16,7 +16,7 @@
 
 #include "cli/run.h"
 
-static char dir[] = "/tmp/test_cli_run_lib.XXXXXX";
+static char dir[] = "/tmp/run_lib.XXXXXX";
 
 /* A file below dir, with its directories. */
 static const char *file(const char *name, const void *data, size_t size)
@@ -152,6 +152,32 @@ static void test_broken_files(void **state)
 	assert_non_null(strstr(told(file("wild", whole, size)), "not seen: statically linked"));
 }
 
+/* A file may name any program as its loader. That is not run. */
+static void test_other_loader(void **state)
+{
+	static const char usual[] = "/lib64/ld-linux-x86-64.so.2";
+	static char whole[64 * 1024];
+	FILE *f = fopen("/usr/bin/ibv_rc_pingpong", "r");
+	size_t size = fread(whole, 1, sizeof(whole), f);
+	char script[PATH_MAX], *at, *text;
+
+	(void)state;
+	fclose(f);
+	at = memmem(whole, size, usual, sizeof(usual));
+	if (!at)
+		skip();
+	snprintf(script, sizeof(script), "#!/bin/sh\ntouch %s/ran\n", dir);
+	assert_true(strlen(dir) + sizeof("/ld") <= sizeof(usual));
+	assert_int_equal(chmod(file("ld", script, strlen(script)), 0755), 0);
+	strcpy(at, file("ld", script, strlen(script)));
+	text = told(file("other", whole, size));
+	assert_non_null(strstr(text, "its loader is not that of swiftrdma"));
+	assert_non_null(strstr(text, "plain verbs: seen"));
+	snprintf(script, sizeof(script), "%s/ran", dir);
+	assert_int_equal(access(script, F_OK), -1);
+	assert_null(strstr(told("/usr/bin/ibv_rc_pingpong"), "loader"));
+}
+
 static int make_dir(void **state)
 {
 	(void)state;
@@ -173,6 +199,7 @@ int main(void)
 		cmocka_unit_test(test_find),
 		cmocka_unit_test(test_preload),
 		cmocka_unit_test(test_programs),
+		cmocka_unit_test(test_other_loader),
 		cmocka_unit_test(test_file_capabilities),
 		cmocka_unit_test(test_broken_files),
 	};

@@ -22,10 +22,11 @@ struct run_seen {
 	bool verbs, wr_api, cm;	/* the library sees calls of these */
 	bool direct;		/* the program may write requests itself */
 	bool loads;		/* the program loads libraries while it runs */
+	bool other_loader;	/* its libraries were not examined */
 };
 
 /*
- * Examines a program without running it, but runs the loader that the file names, as ldd(1) does.
+ * Examines a program without running it. Its libraries are those that this program's own loader lists.
  * False: the file cannot be read, see errno.
  */
 bool run_check(struct run_seen *seen, const char *path);

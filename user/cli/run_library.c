@@ -218,6 +218,28 @@ static bool gains_capabilities(const char *path)
 	return getuid() && getxattr(path, "security.capability", NULL, 0) > 0;
 }
 
+/*
+ * Whether @loader is the one that this program was started by. Another one may be any program, and
+ * is not run.
+ */
+static bool is_own_loader(const char *loader)
+{
+	const Elf64_Ehdr *h;
+	struct stat own, st;
+	const char *name;
+	struct image im;
+	bool same;
+
+	if (!open_image(&im, "/proc/self/exe"))
+		return false;
+	h = elf_header(&im);
+	name = h ? find_loader(&im, h) : NULL;
+	same = name && !stat(name, &own) && !stat(loader, &st) && own.st_dev == st.st_dev &&
+	       own.st_ino == st.st_ino;
+	close_image(&im);
+	return same;
+}
+
 bool run_check(struct run_seen *seen, const char *path)
 {
 	const Elf64_Ehdr *h;
@@ -235,7 +257,9 @@ bool run_check(struct run_seen *seen, const char *path)
 	if (loader) {
 		seen->dynamic = true;
 		note_imports(seen, &im, h);
-		examine_libraries(seen, loader, path);
+		seen->other_loader = !is_own_loader(loader);
+		if (!seen->other_loader)
+			examine_libraries(seen, loader, path);
 	}
 	close_image(&im);
 	return true;
@@ -266,9 +290,12 @@ void run_check_print(const struct run_seen *seen, const char *path, FILE *f)
 	if (seen->direct)
 		fprintf(f, "%s: may write requests itself (mlx5dv): these are not seen; " STILL_COUNTED "\n",
 			path);
+	if (seen->other_loader)
+		fprintf(f, "%s: its loader is not that of swiftrdma, which runs no other: what its libraries import is not known\n",
+			path);
 	if (seen->loads)
 		fprintf(f, "%s: loads libraries while it runs: their calls of verbs are seen, unless they look functions up by handle (dlsym) or write requests themselves\n",
 			path);
-	else if (!seen->verbs && !seen->cm && !seen->direct)
+	else if (!seen->verbs && !seen->cm && !seen->direct && !seen->other_loader)
 		fprintf(f, "%s: no RDMA\n", path);
 }
