@@ -32,8 +32,8 @@ part() {
 	part_cmd[$name]=$cmd
 }
 
-# vm_part KERNEL SUITE NIC SCRIPT [VAR=VALUE|WRAPPER]...: SCRIPT in a VM. Programs of other projects take
-# seven times as long on the debug kernel: there they get the hour at once.
+# vm_part KERNEL SUITE NIC SCRIPT [VAR=VALUE|WRAPPER]...: SCRIPT in a VM. Programs take seven times as long
+# on the debug kernel: there the suites that start many get the hour at once.
 vm_part() {
 	local kernel=$1 suite=$2 nic=$3 script=$4 deps=$vm_deps options=() run=(in_vm $limit)
 
@@ -41,7 +41,7 @@ vm_part() {
 	[ "$nic" = rxe ] || deps=$hca_deps
 	# KASAN's shadow needs room.
 	[ "$kernel" != debug ] || options=(--mem 4G)
-	[[ $kernel/$suite != debug/clients/* ]] || run=(in_vm_once 3500)
+	case $kernel/$suite in debug/clients/*|debug/runtime/full/*) run=(in_vm_once 3500) ;; esac
 	part "$kernel/$suite" "$deps $script" "${run[@]}" "$kernel-${suite//\//-}" \
 		--kernel "$kernel" --nic "$nic" "${options[@]}" -- env FULL="$([ "$kernel" != stock ] || echo 1)" \
 		"$@" bash "$script"
